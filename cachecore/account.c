@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* account: the size of all entries. */
+#include "cachecore/account.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "cachecore/leaf.h"
+#include "cachecore/number_file.h"
+#include "cachecore/root.h"
+#include "cachecore/tree.h"
+#include "common/file.h"
+
+/* A descriptor of its own, so that a lock on it also excludes this process's other threads. */
+static enum cmn_status lock_root(int root_fd, int *ret_fd)
+{
+	int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum cmn_status status;
+
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	status = cmn_file_lock(fd, true);
+	/* Without locks the number may drift, which the next eviction mends. */
+	(void)status;
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
+static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+{
+	struct cc_leaf_scan scan;
+	uint64_t *total = ctx;
+
+	(void)root_fd;
+	(void)path;
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+		return CMN_OK;	/* removed meanwhile */
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+		if (scan.present[CC_LEAF_SRC] >> n & 1)
+			*total += cc_leaf_bytes(leaf_fd, n);
+	}
+	return CMN_OK;
+}
+
+enum cmn_status cc_account_count(int root_fd, uint64_t *ret_total)
+{
+	uint64_t total = 0;
+	enum cmn_status status = cc_tree_walk(root_fd, false, count_leaf, &total);
+
+	if (status == CMN_OK)
+		*ret_total = total;
+	return status;
+}
+
+enum cmn_status cc_account_set(int root_fd, uint64_t total)
+{
+	enum cmn_status status;
+	int fd = -1;
+
+	status = lock_root(root_fd, &fd);
+	if (status != CMN_OK)
+		return status;
+	status = cc_number_file_write(fd, CC_ACCOUNT_NAME, total);
+	cc_root_unlock(fd);
+	return status;
+}
+
+enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t *ret_total)
+{
+	uint64_t total, less = bytes < 0 ? (uint64_t)-bytes : 0;
+	enum cmn_status status;
+	int fd = -1;
+
+	status = lock_root(root_fd, &fd);
+	if (status != CMN_OK)
+		return status;
+	status = cc_number_file_read(fd, CC_ACCOUNT_NAME, &total);
+	if (status == CMN_OK) {
+		if (bytes >= 0)
+			total = total > UINT64_MAX - (uint64_t)bytes ? UINT64_MAX
+								      : total + (uint64_t)bytes;
+		else
+			total = total > less ? total - less : 0;
+	} else {
+		/* Rare and once: others wait rather than count too. The files are there, so bytes is in. */
+		status = cc_account_count(root_fd, &total);
+	}
+	if (status == CMN_OK)
+		status = cc_number_file_write(fd, CC_ACCOUNT_NAME, total);
+	cc_root_unlock(fd);
+	if (status == CMN_OK && ret_total)
+		*ret_total = total;
+	return status;
+}

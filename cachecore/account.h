@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * account: <root>/cache_size.txt, the bytes of all entries, kept by
+ * differences under the root's lock, so that a store need not count the whole
+ * tree. A missing or damaged file is counted anew. A process killed between
+ * its files and its difference leaves the number off by that entry, until the
+ * next eviction writes what it counted. Thread-safe, also between processes.
+ */
+#ifndef CACHECORE_ACCOUNT_H
+#define CACHECORE_ACCOUNT_H
+
+#include <stdint.h>
+
+#include "common/status.h"
+
+#define CC_ACCOUNT_NAME "cache_size.txt"
+
+/* For files that are there already. *ret_total (may be NULL): the new number. */
+CMN_CHECKED enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t *ret_total);
+/* Writes a number that was counted. */
+CMN_CHECKED enum cmn_status cc_account_set(int root_fd, uint64_t total);
+/* Counts the tree. */
+CMN_CHECKED enum cmn_status cc_account_count(int root_fd, uint64_t *ret_total);
+
+#endif

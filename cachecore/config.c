@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config: finds the text of each setting (system file, user's file, variable;
+ * the later one wins), then parses it by the row of one table. A setting is
+ * added by a field in struct cc_config, its default, and a row.
+ */
+#include "cachecore/config.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "common/env.h"
+#include "common/file.h"
+
+#define SYSTEM_FILE "/etc/ckcache.conf"
+#define READ_ONLY_DIRS "/usr/share/ckcache:/var/lib/ckcache"
+#define MAX_FILE_SIZE 65536	/* some twenty lines are expected */
+#define MAX_DAYS 36500		/* a century, and far from overflow in nanoseconds */
+
+/* Where a setting's text stands. */
+struct origin {
+	const char *text;	/* NULL: nowhere */
+	const char *file;	/* NULL: the environment */
+	unsigned int line;
+};
+
+/* field: in struct cc_config. relative: whether a path may be relative to the working directory. */
+typedef enum cmn_status (*parse_fn)(const char *text, bool relative, void *field);
+
+struct setting {
+	const char *name;
+	size_t offset;
+	parse_fn parse;
+	const char *expected;	/* for the complaint about a bad value */
+};
+
+static enum cmn_status parse_bool(const char *text, bool relative, void *field)
+{
+	(void)relative;
+	return cmn_env_parse_bool(text, field);
+}
+
+/* Set by whatever value, as the SYCL runtime's variable is. */
+static enum cmn_status parse_set(const char *text, bool relative, void *field)
+{
+	bool *set = field;
+
+	(void)text;
+	(void)relative;
+	*set = true;
+	return CMN_OK;
+}
+
+static enum cmn_status parse_size(const char *text, bool relative, void *field)
+{
+	(void)relative;
+	return cmn_env_parse_size(text, field);
+}
+
+static enum cmn_status parse_days(const char *text, bool relative, void *field)
+{
+	(void)relative;
+	return cmn_env_parse_number(text, 0, MAX_DAYS, field);
+}
+
+/* The position of text in a NULL-terminated list of words, or -1. */
+static int find_word(const char *const *words, const char *text)
+{
+	for (int i = 0; words[i]; i++) {
+		if (strcasecmp(words[i], text) == 0)
+			return i;
+	}
+	return -1;
+}
+
+static enum cmn_status parse_compression(const char *text, bool relative, void *field)
+{
+	int *compression = field;
+	uint64_t level;
+
+	(void)relative;
+	if (strcasecmp(text, "auto") == 0) {
+		*compression = CC_COMPRESSION_AUTO;
+	} else if (strcasecmp(text, "none") == 0) {
+		*compression = CC_COMPRESSION_NONE;
+	} else {
+		if (cmn_env_parse_number(text, 1, 9, &level) != CMN_OK)
+			return CMN_ERR_INVALID;
+		*compression = (int)level;
+	}
+	return CMN_OK;
+}
+
+static enum cmn_status parse_capture(const char *text, bool relative, void *field)
+{
+	/* In the order of the enum. */
+	static const char *const words[] = { "auto", "eager", "late", "deferred", NULL };
+	enum cc_capture *capture = field;
+	int i = find_word(words, text);
+
+	(void)relative;
+	if (i < 0)
+		return CMN_ERR_INVALID;
+	*capture = (enum cc_capture)i;
+	return CMN_OK;
+}
+
+static enum cmn_status parse_log_level(const char *text, bool relative, void *field)
+{
+	/* In the order of the enum. */
+	static const char *const words[] = { "none", "error", "warning", "info", "debug", NULL };
+	enum cmn_log_level *level = field;
+	int i = find_word(words, text);
+
+	(void)relative;
+	if (i < 0)
+		return CMN_ERR_INVALID;
+	*level = (enum cmn_log_level)i;
+	return CMN_OK;
+}
+
+static enum cmn_status parse_text(const char *text, bool relative, void *field)
+{
+	char **ret = field;
+	char *copy = strdup(text);
+
+	(void)relative;
+	if (!copy)
+		return CMN_ERR_NOMEM;
+	free(*ret);
+	*ret = copy;
+	return CMN_OK;
+}
+
+/* Absolute from now on, since the application may change its working directory. */
+static enum cmn_status make_absolute(const char *text, size_t len, bool relative, char **ret)
+{
+	struct cmn_buffer path = { 0 };
+	char *cwd;
+
+	if (len == 0 || text[0] != '/') {
+		if (!relative || len == 0)
+			return CMN_ERR_INVALID;
+		cwd = getcwd(NULL, 0);
+		if (!cwd)
+			return CMN_ERR_INVALID;
+		cmn_buffer_append_text(&path, cwd);
+		cmn_buffer_append_u8(&path, '/');
+		free(cwd);
+	}
+	cmn_buffer_append(&path, text, len);
+	*ret = cmn_buffer_take_string(&path);
+	return *ret ? CMN_OK : CMN_ERR_NOMEM;
+}
+
+static enum cmn_status parse_path(const char *text, bool relative, void *field)
+{
+	char **ret = field;
+	char *path = NULL;
+	enum cmn_status status = make_absolute(text, strlen(text), relative, &path);
+
+	if (status != CMN_OK)
+		return status;
+	free(*ret);
+	*ret = path;
+	return CMN_OK;
+}
+
+static void free_list(char **list)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		free(list[i]);
+	free(list);
+}
+
+/* Colon-separated; empty parts are skipped, so that an empty list is none. */
+static enum cmn_status parse_path_list(const char *text, bool relative, void *field)
+{
+	char ***ret = field;
+	enum cmn_status status = CMN_OK;
+	size_t count = 0, capacity = 2;
+	char **list;
+
+	for (const char *at = text; *at; at++)
+		capacity += *at == ':';
+	list = calloc(capacity, sizeof(*list));
+	if (!list)
+		return CMN_ERR_NOMEM;
+	while (*text && status == CMN_OK) {
+		size_t len = strcspn(text, ":");
+
+		if (len) {
+			status = make_absolute(text, len, relative, &list[count]);
+			count++;
+		}
+		text += len + (text[len] == ':');
+	}
+	if (status != CMN_OK) {
+		free_list(list);
+		return status;
+	}
+	free_list(*ret);
+	*ret = list;
+	return CMN_OK;
+}
+
+#define SETTING(name, parse, expected) { #name, offsetof(struct cc_config, name), parse, expected }
+static const struct setting settings[] = {
+	SETTING(dir, parse_path, "an absolute path"),
+	SETTING(disable, parse_bool, "0 or 1"),
+	SETTING(persistent, parse_bool, "0 or 1"),
+	SETTING(in_mem, parse_bool, "0 or 1"),
+	SETTING(in_mem_eviction_threshold, parse_size, "a size, as 256Mi"),
+	SETTING(eviction_disable, parse_set, "any value"),
+	SETTING(max_size, parse_size, "a size, as 8Gi"),
+	{ "threshold", offsetof(struct cc_config, threshold_days), parse_days, "days, 0 to 36500" },
+	SETTING(min_device_image_size, parse_size, "a size, as 4Ki"),
+	SETTING(max_device_image_size, parse_size, "a size, as 1Gi"),
+	SETTING(compression, parse_compression, "none, auto, or 1 to 9"),
+	SETTING(read_only, parse_bool, "0 or 1"),
+	SETTING(read_only_dirs, parse_path_list, "absolute paths with colons between"),
+	SETTING(capture, parse_capture, "auto, eager, late or deferred"),
+	SETTING(recache, parse_bool, "0 or 1"),
+	{ "log", offsetof(struct cc_config, log_level), parse_log_level,
+	  "none, error, warning, info or debug" },
+	SETTING(trace, parse_path, "an absolute path"),
+	SETTING(remote, parse_text, "an address"),
+};
+#define SETTING_COUNT (sizeof(settings) / sizeof(settings[0]))
+
+static void variable_name(const char *name, char *ret, size_t size)
+{
+	(void)snprintf(ret, size, "CKCACHE_%s", name);
+	for (char *at = ret; *at; at++)
+		*at = (char)toupper((unsigned char)*at);
+}
+
+static size_t find_setting(const char *name)
+{
+	size_t i = 0;
+
+	while (i < SETTING_COUNT && strcasecmp(settings[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+/* Cuts blanks at both ends, in place. */
+static char *trim(char *text)
+{
+	size_t len;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	len = strlen(text);
+	while (len && isspace((unsigned char)text[len - 1]))
+		text[--len] = '\0';
+	return text;
+}
+
+/* A comment starts with '#' at the line's start or after a blank: paths may contain one. */
+static void cut_comment(char *line)
+{
+	for (char *at = line; *at; at++) {
+		if (*at == '#' && (at == line || isspace((unsigned char)at[-1]))) {
+			*at = '\0';
+			return;
+		}
+	}
+}
+
+static void scan_line(const struct cmn_log *log, const char *file, unsigned int number, char *line,
+		      struct origin *origins)
+{
+	char *equals, *name;
+	size_t i;
+
+	cut_comment(line);
+	name = trim(line);
+	if (!*name)
+		return;
+	equals = strchr(name, '=');
+	if (!equals) {
+		cmn_log_write(log, CMN_LOG_ERROR, "%s:%u: not \"key = value\": \"%s\"", file, number,
+			      name);
+		return;
+	}
+	*equals = '\0';
+	name = trim(name);
+	i = find_setting(name);
+	/* Not an error: a later version's file may serve an earlier version too. */
+	if (i == SETTING_COUNT)
+		cmn_log_write(log, CMN_LOG_WARNING, "%s:%u: unknown setting \"%s\"", file, number,
+			      name);
+	else
+		origins[i] = (struct origin){ trim(equals + 1), file, number };
+}
+
+/* origins borrow from *ret_text, which the caller frees. */
+static enum cmn_status scan_file(const struct cmn_log *log, const char *file,
+				 struct origin *origins, char **ret_text)
+{
+	struct cmn_buffer content;
+	unsigned int number = 1;
+	enum cmn_status status;
+	char *line;
+
+	status = cmn_file_read(AT_FDCWD, file, MAX_FILE_SIZE, true, &content);
+	if (status == CMN_MISS)
+		return CMN_OK;
+	if (status != CMN_OK) {
+		cmn_log_write(log, CMN_LOG_WARNING, "%s: %s; it is ignored", file,
+			      cmn_status_string(status));
+		return status == CMN_ERR_NOMEM ? status : CMN_OK;
+	}
+	*ret_text = cmn_buffer_take_string(&content);
+	if (!*ret_text)
+		return CMN_ERR_NOMEM;
+	line = *ret_text;
+	while (line) {
+		char *next = strchr(line, '\n');
+
+		if (next)
+			*next++ = '\0';
+		scan_line(log, file, number++, line, origins);
+		line = next;
+	}
+	return CMN_OK;
+}
+
+/*
+ * $variable/tail, or $HOME/home_tail/tail. The XDG base directory
+ * specification has relative values ignored. NULL in *ret: neither is there.
+ */
+static enum cmn_status xdg_path(const char *variable, const char *home_tail, const char *tail,
+				char **ret)
+{
+	const char *base = cmn_env_get(variable);
+	struct cmn_buffer path = { 0 };
+
+	*ret = NULL;
+	if (base && base[0] == '/') {
+		cmn_buffer_printf(&path, "%s/%s", base, tail);
+	} else {
+		base = cmn_env_get("HOME");
+		if (!base || base[0] != '/')
+			return CMN_OK;
+		cmn_buffer_printf(&path, "%s/%s/%s", base, home_tail, tail);
+	}
+	*ret = cmn_buffer_take_string(&path);
+	return *ret ? CMN_OK : CMN_ERR_NOMEM;
+}
+
+static void complain(const struct cmn_log *log, const struct setting *setting,
+		     const struct origin *origin)
+{
+	char name[64];
+
+	if (origin->file) {
+		cmn_log_write(log, CMN_LOG_ERROR,
+			      "%s:%u: %s: bad value \"%s\" (%s is expected); using the default",
+			      origin->file, origin->line, setting->name, origin->text,
+			      setting->expected);
+		return;
+	}
+	variable_name(setting->name, name, sizeof(name));
+	cmn_log_write(log, CMN_LOG_ERROR,
+		      "%s: bad value \"%s\" (%s is expected); using the default", name,
+		      origin->text, setting->expected);
+}
+
+static enum cmn_status apply(const struct cmn_log *log, const struct origin *origins,
+			     struct cc_config *config)
+{
+	for (size_t i = 0; i < SETTING_COUNT; i++) {
+		const struct setting *setting = &settings[i];
+		const struct origin *origin = &origins[i];
+		enum cmn_status status;
+
+		/* An empty value asks for the default, but an empty list is a list. */
+		if (!origin->text || (!*origin->text && setting->parse != parse_path_list))
+			continue;
+		status = setting->parse(origin->text, !origin->file,
+					(char *)config + setting->offset);
+		if (status == CMN_ERR_NOMEM)
+			return status;
+		if (status != CMN_OK)
+			complain(log, setting, origin);
+	}
+	return CMN_OK;
+}
+
+/* The root that follows from the settings: none where the level is off or there is no place. */
+static enum cmn_status settle_dir(struct cc_config *config)
+{
+	enum cmn_status status;
+
+	if (!config->persistent) {
+		free(config->dir);
+		config->dir = NULL;
+		return CMN_OK;
+	}
+	if (config->dir)
+		return CMN_OK;
+	status = xdg_path("XDG_CACHE_HOME", ".cache", "ckcache", &config->dir);
+	if (status != CMN_OK || config->dir)
+		return status;
+	config->dir_problem =
+		strdup("none of CKCACHE_DIR, XDG_CACHE_HOME and HOME names a directory");
+	return config->dir_problem ? CMN_OK : CMN_ERR_NOMEM;
+}
+
+enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *system_file,
+				    struct cc_config *ret)
+{
+	struct origin origins[SETTING_COUNT] = { { 0 } };
+	char *user_file = NULL, *system_text = NULL, *user_text = NULL;
+	struct cc_config config = {
+		.persistent = true,
+		.in_mem = true,
+		.in_mem_eviction_threshold = UINT64_C(256) << 20,
+		.max_size = UINT64_C(8) << 30,
+		.threshold_days = 90,
+		.max_device_image_size = UINT64_C(1) << 30,
+		.compression = CC_COMPRESSION_AUTO,
+		.capture = CC_CAPTURE_AUTO,
+		.log_level = CMN_LOG_ERROR,
+	};
+	enum cmn_status status;
+
+	status = parse_path_list(READ_ONLY_DIRS, false, &config.read_only_dirs);
+	if (status == CMN_OK)
+		status = scan_file(log, system_file, origins, &system_text);
+	if (status == CMN_OK)
+		status = xdg_path("XDG_CONFIG_HOME", ".config", "ckcache/ckcache.conf", &user_file);
+	if (status == CMN_OK && user_file)
+		status = scan_file(log, user_file, origins, &user_text);
+	if (status != CMN_OK)
+		goto out;
+	for (size_t i = 0; i < SETTING_COUNT; i++) {
+		const char *text;
+		char name[64];
+
+		variable_name(settings[i].name, name, sizeof(name));
+		text = cmn_env_get(name);
+		if (text)
+			origins[i] = (struct origin){ .text = text };
+	}
+	status = apply(log, origins, &config);
+	if (status == CMN_OK)
+		status = settle_dir(&config);
+	if (status != CMN_OK)
+		goto out;
+	*ret = config;
+	config = (struct cc_config){ 0 };
+out:
+	cc_config_release(&config);
+	free(user_file);
+	free(system_text);
+	free(user_text);
+	return status;
+}
+
+enum cmn_status cc_config_load(const struct cmn_log *log, struct cc_config *ret)
+{
+	return cc_config_load_from(log, SYSTEM_FILE, ret);
+}
+
+void cc_config_release(struct cc_config *config)
+{
+	free(config->dir);
+	free(config->dir_problem);
+	free_list(config->read_only_dirs);
+	free(config->trace);
+	free(config->remote);
+	*config = (struct cc_config){ 0 };
+}

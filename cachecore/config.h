@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config: every setting of the cache, read once. A variable CKCACHE_X wins
+ * over key x of $XDG_CONFIG_HOME/ckcache/ckcache.conf (else
+ * $HOME/.config/ckcache/ckcache.conf), which wins over /etc/ckcache.conf.
+ * A bad value is named once through the log and the default is used.
+ * In a privileged program (AT_SECURE) variables and the user's file are ignored.
+ */
+#ifndef CACHECORE_CONFIG_H
+#define CACHECORE_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/log.h"
+#include "common/status.h"
+
+enum cc_capture {
+	CC_CAPTURE_AUTO,	/* the layer knows its drivers */
+	CC_CAPTURE_EAGER,	/* right after the build */
+	CC_CAPTURE_LATE,	/* at the program's last release */
+	CC_CAPTURE_DEFERRED,	/* out of process */
+};
+
+enum { CC_COMPRESSION_AUTO = -1, CC_COMPRESSION_NONE = 0 };	/* else a zlib level, 1 to 9 */
+
+struct cc_config {
+	char *dir;			/* root, absolute; NULL: no disk level (off, or dir_problem) */
+	char *dir_problem;		/* why dir is NULL although the level is on, else NULL */
+	bool disable;
+	bool persistent;
+	bool in_mem;
+	uint64_t in_mem_eviction_threshold;	/* bytes; 0: no bound */
+	bool eviction_disable;
+	uint64_t max_size;		/* bytes; 0: no bound */
+	uint64_t threshold_days;	/* 0: never */
+	uint64_t min_device_image_size;	/* bytes */
+	uint64_t max_device_image_size;	/* bytes */
+	int compression;
+	bool read_only;
+	char **read_only_dirs;		/* NULL-terminated, absolute */
+	enum cc_capture capture;
+	bool recache;
+	enum cmn_log_level log_level;
+	char *trace;			/* file, or NULL */
+	char *remote;			/* as given, or NULL */
+};
+
+/* Never fails but for memory; *ret is released by cc_config_release. Complaints go to log. */
+CMN_CHECKED enum cmn_status cc_config_load(const struct cmn_log *log, struct cc_config *ret);
+/* The same with another file in the place of /etc/ckcache.conf. */
+CMN_CHECKED enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *system_file,
+						struct cc_config *ret);
+void cc_config_release(struct cc_config *config);	/* {0} is fine */
+
+#endif

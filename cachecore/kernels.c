@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernels: the kernels map's and the fast kernel cache's side of the
+ * in-memory level. A kernel is found through its program's record, and goes
+ * with it.
+ */
+#include "cachecore/programs_internal.h"
+
+/* The program if it is there and built; the lock is held in any case. */
+static struct program_record *lock_and_find_built(struct cc_programs *programs,
+						  struct cmn_view program_key)
+{
+	unsigned int hash;
+	struct program_record *program = programs_lock_and_find(programs, program_key, &hash);
+
+	if (program && build_result_state(program_record_result(program)) != BUILD_SUCCEEDED)
+		return NULL;
+	return program;
+}
+
+/* As in programs.c. CMN_MISS: the program is not there, so its kernels are not kept. */
+static enum cmn_status enter(struct cc_programs *programs, struct cmn_view program_key,
+			     struct cmn_view name, struct build_result **ret, bool *ret_entered)
+{
+	struct program_record *program = lock_and_find_built(programs, program_key);
+	struct kernel_record *kernel = NULL;
+	struct build_result *made = NULL;
+	enum cmn_status status = CMN_OK;
+
+	if (!program) {
+		status = CMN_MISS;
+	} else {
+		program_map_touch(&programs->map, program);
+		kernel = program_find_kernel(program, name);
+	}
+	if (status == CMN_OK && !kernel) {
+		made = build_result_new(&programs->kernel_ops);
+		status = made ? program_insert_kernel(&programs->map, program, name, made,
+						      &kernel) : CMN_ERR_NOMEM;
+	}
+	if (status == CMN_OK) {
+		struct build_result *result = kernel_record_result(kernel);
+
+		*ret_entered = build_result_state(result) != BUILD_SUCCEEDED;
+		if (*ret_entered)
+			result->users++;
+		*ret = build_result_ref(result);
+	}
+	pthread_mutex_unlock(&programs->lock);
+	build_result_unref(made);
+	return status;
+}
+
+static void leave(struct cc_programs *programs, struct cmn_view program_key, struct cmn_view name,
+		  struct build_result *result)
+{
+	unsigned int hash;
+	struct program_record *program = programs_lock_and_find(programs, program_key, &hash);
+	struct kernel_record *kernel = program ? program_find_kernel(program, name) : NULL;
+	struct doomed doomed = { 0 };
+
+	result->users--;
+	if (kernel && kernel_record_result(kernel) == result) {
+		enum build_state state = build_result_state(result);
+
+		if (state == BUILD_FAILED || (state == BUILD_UNCLAIMED && result->users == 0))
+			program_remove_kernel(&programs->map, program, kernel, &doomed);
+	}
+	programs_unlock_and_drop(programs, &doomed);
+}
+
+enum cmn_status cc_kernels_get_or_build(struct cc_programs *programs, struct cmn_view program_key,
+					const char *name, cc_build_fn build, void *ctx,
+					struct cc_build_taken *ret)
+{
+	const struct build_request request = { build, ctx, programs_make_room, programs,
+					       false };
+	struct cmn_view name_view = cmn_view_of(name);
+	struct build_result *result;
+	enum cmn_status status;
+	bool entered;
+
+	status = enter(programs, program_key, name_view, &result, &entered);
+	if (status == CMN_ERR_NOMEM) {
+		programs_make_room(programs);
+		status = enter(programs, program_key, name_view, &result, &entered);
+	}
+	if (status != CMN_OK)
+		return build_without_cache(&request, ret);
+	status = build_result_obtain(result, &request, ret);
+	if (entered)
+		leave(programs, program_key, name_view, result);
+	build_result_unref(result);
+	return status;
+}
+
+enum cmn_status cc_fast_kernel_get(struct cc_programs *programs, uint64_t constants_hash,
+				   const void *device, struct cmn_view name, void **ret_kernel)
+{
+	const struct fast_key key = { constants_hash, device, name };
+
+	return fast_kernels_get(&programs->map.fast, &key, ret_kernel);
+}
+
+enum cmn_status cc_fast_kernel_put(struct cc_programs *programs, struct cmn_view program_key,
+				   uint64_t constants_hash, const void *device,
+				   struct cmn_view name, void *kernel)
+{
+	const struct fast_key key = { constants_hash, device, name };
+	struct program_record *program = lock_and_find_built(programs, program_key);
+	struct kernel_record *record = program ? program_find_kernel(program, name) : NULL;
+	struct doomed doomed = { 0 };
+	enum cmn_status status = CMN_MISS;
+
+	if (record) {
+		const struct build_result *result = kernel_record_result(record);
+
+		if (build_result_state(result) == BUILD_SUCCEEDED &&
+		    atomic_load(&result->value) == kernel)
+			status = kernel_connect(&programs->map, record, &key, &doomed);
+	}
+	programs_unlock_and_drop(programs, &doomed);
+	return status;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * key: the encoding of a key's fields and its bounded reader. What the fields
+ * are is the callers' business.
+ */
+#include "cachecore/key.h"
+
+#include <string.h>
+
+#define FIELD_HEAD_SIZE (1 + 1 + 8)	/* part, name length, value length */
+
+void cc_key_init(struct cc_key *key)
+{
+	*key = (struct cc_key){ 0 };
+	cmn_buffer_append_u32(&key->encoded, CC_KEY_VERSION);
+}
+
+void cc_key_init_copy(struct cc_key *key, const struct cc_key *from)
+{
+	*key = (struct cc_key){ .bad_name = from->bad_name };
+	cmn_buffer_append(&key->encoded, from->encoded.data, from->encoded.len);
+	if (from->encoded.failed)
+		key->encoded.failed = true;
+}
+
+void cc_key_release(struct cc_key *key)
+{
+	cmn_buffer_release(&key->encoded);
+}
+
+void cc_key_add(struct cc_key *key, enum cc_part part, const char *name, const void *data,
+		size_t len)
+{
+	size_t name_len = strlen(name);
+
+	if (name_len == 0 || name_len > UINT8_MAX || (unsigned int)part >= CC_PART_COUNT) {
+		key->bad_name = true;
+		return;
+	}
+	/* One reservation, so that a large source is not copied again by growing. */
+	if (!cmn_buffer_reserve(&key->encoded, FIELD_HEAD_SIZE + name_len + len))
+		return;
+	cmn_buffer_append_u8(&key->encoded, (uint8_t)part);
+	cmn_buffer_append_u8(&key->encoded, (uint8_t)name_len);
+	cmn_buffer_append(&key->encoded, name, name_len);
+	cmn_buffer_append_sized(&key->encoded, data, len);
+}
+
+void cc_key_add_fields(struct cc_key *key, const struct cc_key *from)
+{
+	const size_t head = sizeof(uint32_t);	/* the version, which key has already */
+
+	if (from->encoded.failed || from->encoded.len < head) {
+		key->encoded.failed = true;
+		return;
+	}
+	key->bad_name = key->bad_name || from->bad_name;
+	cmn_buffer_append(&key->encoded, from->encoded.data + head, from->encoded.len - head);
+}
+
+void cc_key_add_text(struct cc_key *key, enum cc_part part, const char *name, const char *text)
+{
+	cc_key_add(key, part, name, text, text ? strlen(text) : 0);
+}
+
+void cc_key_add_u64(struct cc_key *key, enum cc_part part, const char *name, uint64_t value)
+{
+	uint8_t bytes[8];
+
+	for (unsigned int i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(value >> (8 * i));
+	cc_key_add(key, part, name, bytes, sizeof(bytes));
+}
+
+enum cmn_status cc_key_status(const struct cc_key *key)
+{
+	if (key->encoded.failed)
+		return CMN_ERR_NOMEM;
+	return key->bad_name ? CMN_ERR_INVALID : CMN_OK;
+}
+
+struct cmn_view cc_key_view(const struct cc_key *key)
+{
+	return cmn_buffer_view(&key->encoded);
+}
+
+/*
+ * A part's fields may interleave with others', and a look-up must not fail
+ * for memory here, so each field is hashed where it stands and folded into
+ * its part: state = hash(state hash(field)). The field's bytes include its
+ * lengths, so that no two lists of fields fold alike.
+ */
+void cc_key_part_hashes(struct cmn_view encoded, struct cmn_hash ret[CC_PART_COUNT])
+{
+	struct cmn_reader reader;
+	struct cc_key_field field;
+
+	for (int i = 0; i < CC_PART_COUNT; i++)
+		ret[i] = cmn_hash_of(NULL, 0);
+	if (cc_key_read(encoded, &reader) != CMN_OK)
+		return;
+	for (;;) {
+		const uint8_t *start = reader.data;
+		struct cmn_hash fold[2];
+
+		if (cc_key_next(&reader, &field) != CMN_OK)
+			return;
+		fold[0] = ret[field.part];
+		fold[1] = cmn_hash_of(start, (size_t)(reader.data - start));
+		ret[field.part] = cmn_hash_of(fold, sizeof(fold));
+	}
+}
+
+enum cmn_status cc_key_read(struct cmn_view encoded, struct cmn_reader *ret_reader)
+{
+	struct cmn_reader reader = cmn_reader_of(encoded);
+	uint32_t version = cmn_reader_u32(&reader);
+
+	if (reader.failed)
+		return CMN_ERR_CORRUPT;
+	if (version != CC_KEY_VERSION)
+		return CMN_ERR_VERSION;
+	*ret_reader = reader;
+	return CMN_OK;
+}
+
+enum cmn_status cc_key_next(struct cmn_reader *reader, struct cc_key_field *ret)
+{
+	struct cc_key_field field;
+	uint8_t part, name_len;
+
+	if (reader->failed)
+		return CMN_ERR_CORRUPT;
+	if (reader->left == 0)
+		return CMN_MISS;
+	part = cmn_reader_u8(reader);
+	name_len = cmn_reader_u8(reader);
+	field.name = cmn_reader_bytes(reader, name_len);
+	field.value = cmn_reader_sized(reader);
+	if (reader->failed || part >= CC_PART_COUNT || name_len == 0) {
+		reader->failed = true;
+		return CMN_ERR_CORRUPT;
+	}
+	field.part = (enum cc_part)part;
+	*ret = field;
+	return CMN_OK;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * key: what identifies a build, as named fields in four parts, which are the
+ * four directory levels of the store (the SYCL KernelProgramCache document,
+ * "Persistent cache storage structure"). Callers choose the fields; this file
+ * alone chooses how they are encoded:
+ *
+ *   key   = version:u32 field*
+ *   field = part:u8 name_len:u8 name[name_len] value_len:u64 value[value_len]
+ *
+ * Fields of one part are ordered by insertion; two keys are equal when their
+ * encodings are. A key belongs to one thread at a time.
+ */
+#ifndef CACHECORE_KEY_H
+#define CACHECORE_KEY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/bytes.h"
+#include "common/hash.h"
+#include "common/status.h"
+
+#define CC_KEY_VERSION 1
+
+enum cc_part {
+	CC_PART_DEVICE,		/* device, driver, compiler */
+	CC_PART_IMAGE,		/* source or intermediate language */
+	CC_PART_CONSTANTS,	/* specialization constants */
+	CC_PART_OPTIONS,	/* build options, environment */
+	CC_PART_COUNT,
+};
+
+struct cc_key {
+	struct cmn_buffer encoded;
+	bool bad_name;
+};
+
+/* An empty key. Failures are remembered and reported by cc_key_status. */
+void cc_key_init(struct cc_key *key);
+/* A copy of another key's fields, to go on from. */
+void cc_key_init_copy(struct cc_key *key, const struct cc_key *from);
+void cc_key_release(struct cc_key *key);
+/* name: 1 to 255 bytes, from the caller's fixed vocabulary or a library's or variable's name. */
+void cc_key_add(struct cc_key *key, enum cc_part part, const char *name, const void *data,
+		size_t len);
+void cc_key_add_text(struct cc_key *key, enum cc_part part, const char *name, const char *text);
+/* All fields of another key, in their order, after those that are here. */
+void cc_key_add_fields(struct cc_key *key, const struct cc_key *from);
+void cc_key_add_u64(struct cc_key *key, enum cc_part part, const char *name, uint64_t value);
+/* CMN_OK, or what went wrong since init (memory, a bad name). */
+CMN_CHECKED enum cmn_status cc_key_status(const struct cc_key *key);
+
+struct cmn_view cc_key_view(const struct cc_key *key);	/* the encoding, borrowed */
+/*
+ * The hash of each part's own fields, wherever they stand among the others'.
+ * A pure function of the encoding; of a damaged one, of what can be read.
+ */
+void cc_key_part_hashes(struct cmn_view encoded, struct cmn_hash ret[CC_PART_COUNT]);
+
+/* Walks an encoding, also one from disk: bounds are checked. */
+struct cc_key_field {
+	enum cc_part part;
+	struct cmn_view name;	/* not terminated */
+	struct cmn_view value;
+};
+/* CMN_OK and the first field's reader; CMN_ERR_VERSION, CMN_ERR_CORRUPT. */
+CMN_CHECKED enum cmn_status cc_key_read(struct cmn_view encoded, struct cmn_reader *ret_reader);
+/* CMN_OK: *ret is the next field. CMN_MISS: there are no more. CMN_ERR_CORRUPT. */
+CMN_CHECKED enum cmn_status cc_key_next(struct cmn_reader *reader, struct cc_key_field *ret);
+
+#endif

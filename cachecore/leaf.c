@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* leaf: names, scanning, locking and removal in an entry directory. */
+#include "cachecore/leaf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/number_file.h"
+#include "common/clock.h"
+#include "common/file.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* No writer takes an hour for one file: older temporaries are dead even where locks do not work. */
+#define TEMPORARY_MAX_AGE (3600 * NS_PER_S)
+
+static const char *const suffixes[CC_LEAF_FILE_COUNT] = {
+	[CC_LEAF_SRC] = ".src",
+	[CC_LEAF_BIN] = ".bin",
+	[CC_LEAF_ACCESS] = "_access_time.txt",
+};
+
+void cc_leaf_path(struct cmn_view key, char ret[CC_LEAF_PATH_SIZE])
+{
+	struct cmn_hash hashes[CC_PART_COUNT];
+
+	cc_key_part_hashes(key, hashes);
+	for (int i = 0; i < CC_PART_COUNT; i++) {
+		cmn_hash_hex(&hashes[i], ret + i * CMN_HASH_HEX_SIZE);
+		ret[(i + 1) * CMN_HASH_HEX_SIZE - 1] = i + 1 < CC_PART_COUNT ? '/' : '\0';
+	}
+}
+
+void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_SIZE])
+{
+	/* At most two digits; printf would be the look-up's only use of it. */
+	if (n >= 10)
+		*ret++ = (char)('0' + n / 10);
+	*ret++ = (char)('0' + n % 10);
+	memcpy(ret, suffixes[file], strlen(suffixes[file]) + 1);
+}
+
+bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *ret_n)
+{
+	unsigned int n = 0, digits = 0;
+
+	for (; name[digits] >= '0' && name[digits] <= '9' && digits < 3; digits++)
+		n = n * 10 + (unsigned int)(name[digits] - '0');
+	/* One spelling a number. */
+	if (digits == 0 || n >= CC_LEAF_VARIANTS || (name[0] == '0' && digits > 1))
+		return false;
+	for (int i = 0; i < CC_LEAF_FILE_COUNT; i++) {
+		if (strcmp(name + digits, suffixes[i]) == 0) {
+			*ret_file = (enum cc_leaf_file)i;
+			*ret_n = n;
+			return true;
+		}
+	}
+	return false;
+}
+
+enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd)
+{
+	int fd = openat(root_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
+enum cmn_status cc_leaf_make(int root_fd, const char *path, int *ret_fd)
+{
+	char level[CC_LEAF_PATH_SIZE];
+	enum cmn_status status = cc_leaf_open(root_fd, path, ret_fd);
+
+	if (status != CMN_MISS)
+		return status;
+	memcpy(level, path, CC_LEAF_PATH_SIZE);
+	for (int i = 1; i <= CC_PART_COUNT; i++) {
+		char *end = level + i * CMN_HASH_HEX_SIZE - 1;
+		char was = *end;
+
+		*end = '\0';
+		if (mkdirat(root_fd, level, 0700) < 0 && errno != EEXIST)
+			return cmn_status_from_errno(errno);
+		*end = was;
+	}
+	return cc_leaf_open(root_fd, path, ret_fd);
+}
+
+enum cmn_status cc_leaf_lock(int leaf_fd, bool wait)
+{
+	enum cmn_status status = cmn_file_lock(leaf_fd, wait);
+	struct stat info;
+
+	if (status == CMN_BUSY)
+		return status;
+	/* Who held it before us may have removed it. */
+	if (fstat(leaf_fd, &info) < 0)
+		return cmn_status_from_errno(errno);
+	return info.st_nlink == 0 ? CMN_MISS : status;
+}
+
+void cc_leaf_unlock(int leaf_fd)
+{
+	(void)flock(leaf_fd, LOCK_UN);	/* fails only where locking did */
+}
+
+/* A stream over the directory, from its start, that leaves dir_fd and its lock alone. */
+static DIR *open_stream(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir;
+
+	if (fd < 0)
+		return NULL;
+	dir = fdopendir(fd);
+	if (!dir)
+		(void)close(fd);	/* nothing was written through it */
+	return dir;
+}
+
+static bool is_temporary(const char *name)
+{
+	return strncmp(name, CMN_FILE_TEMPORARY_PREFIX, strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0;
+}
+
+enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret)
+{
+	struct cc_leaf_scan scan = { 0 };
+	struct dirent *item;
+	enum cc_leaf_file file;
+	unsigned int n;
+	DIR *dir = open_stream(leaf_fd);
+
+	if (!dir)
+		return cmn_status_from_errno(errno);
+	while ((item = readdir(dir))) {
+		if (cc_leaf_parse(item->d_name, &file, &n))
+			scan.present[file] |= UINT64_C(1) << n;
+		else if (is_temporary(item->d_name))
+			scan.temporaries = true;
+	}
+	(void)closedir(dir);	/* read only */
+	*ret = scan;
+	return CMN_OK;
+}
+
+uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n)
+{
+	char name[CC_LEAF_NAME_SIZE];
+	struct stat info;
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < CC_LEAF_FILE_COUNT; i++) {
+		cc_leaf_name((enum cc_leaf_file)i, n, name);
+		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_size > 0)
+			bytes += (uint64_t)info.st_size;
+	}
+	return bytes;
+}
+
+static uint64_t modified_ns(const struct stat *info)
+{
+	if (info->st_mtim.tv_sec < 0)
+		return 0;
+	return (uint64_t)info->st_mtim.tv_sec * NS_PER_S + (uint64_t)info->st_mtim.tv_nsec;
+}
+
+uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n, uint64_t now)
+{
+	char name[CC_LEAF_NAME_SIZE];
+	struct stat info;
+	uint64_t ns = 0;
+
+	cc_leaf_name(CC_LEAF_ACCESS, n, name);
+	if (cc_number_file_read(leaf_fd, name, &ns) != CMN_OK) {
+		cc_leaf_name(CC_LEAF_SRC, n, name);
+		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
+			ns = modified_ns(&info);
+	}
+	/* The clock was set back since: "in the future" would keep it for ever. */
+	return ns < now ? ns : now;
+}
+
+uint64_t cc_leaf_remove(int leaf_fd, unsigned int n)
+{
+	uint64_t before = cc_leaf_bytes(leaf_fd, n), after;
+	char name[CC_LEAF_NAME_SIZE];
+
+	for (int i = 0; i < CC_LEAF_FILE_COUNT; i++) {
+		cc_leaf_name((enum cc_leaf_file)i, n, name);
+		/* While .src stays, so must .bin. What stays is counted as not freed. */
+		if (unlinkat(leaf_fd, name, 0) < 0 && errno != ENOENT)
+			break;
+	}
+	after = cc_leaf_bytes(leaf_fd, n);
+	return before > after ? before - after : 0;
+}
+
+void cc_leaf_sweep(int dir_fd, bool locked)
+{
+	uint64_t now = cmn_clock_realtime();
+	struct dirent *item;
+	struct stat info;
+	DIR *dir = open_stream(dir_fd);
+
+	if (!dir)
+		return;	/* the next writer sweeps */
+	while ((item = readdir(dir))) {
+		if (!is_temporary(item->d_name) ||
+		    fstatat(dir_fd, item->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    S_ISDIR(info.st_mode))
+			continue;
+		if (locked || modified_ns(&info) + TEMPORARY_MAX_AGE < now)
+			(void)unlinkat(dir_fd, item->d_name, 0);	/* the next writer tries again */
+	}
+	(void)closedir(dir);	/* read only */
+}
+
+void cc_leaf_prune(int root_fd, const char *path)
+{
+	char level[CC_LEAF_PATH_SIZE];
+
+	memcpy(level, path, CC_LEAF_PATH_SIZE);
+	for (int i = CC_PART_COUNT; i > 0; i--) {
+		level[i * CMN_HASH_HEX_SIZE - 1] = '\0';
+		if (unlinkat(root_fd, level, AT_REMOVEDIR) < 0)
+			return;	/* not empty, as a rule */
+	}
+}

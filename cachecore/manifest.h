@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * manifest: what a result depends on beside its key, checked again at every
+ * look-up, so that a hit runs no front end (ccache's "direct mode"): each
+ * header's content, each place where a header was looked for and was absent,
+ * and the working directory where the result depends on it.
+ *
+ *   manifest   = version:u32 count:u32 dependency*
+ *   dependency = kind:u8 path_len:u64 path size:u64 hash[16]
+ *
+ * Paths are as the driver would spell them: a relative one means relative to
+ * the working directory of whoever looks up. A manifest is built by one
+ * thread; once in an entry it is read-only and shared.
+ */
+#ifndef CACHECORE_MANIFEST_H
+#define CACHECORE_MANIFEST_H
+
+#include <stddef.h>
+
+#include "common/bytes.h"
+#include "common/hash.h"
+#include "common/status.h"
+
+#define CC_MANIFEST_VERSION 1
+
+enum cc_dependency {
+	CC_DEPENDENCY_FILE = 1,		/* a regular file with this size and hash */
+	CC_DEPENDENCY_ABSENT = 2,	/* no regular file there (nothing, or a directory) */
+	CC_DEPENDENCY_DIRECTORY = 3,	/* path is cc_manifest_working_directory */
+};
+
+struct cc_manifest;
+
+struct cc_manifest *cc_manifest_new(void);	/* NULL: out of memory */
+void cc_manifest_free(struct cc_manifest *manifest);	/* NULL is fine */
+size_t cc_manifest_count(const struct cc_manifest *manifest);	/* NULL counts 0 */
+
+/*
+ * A path may be added once; a second time is CMN_OK and changes nothing if
+ * kind and hash agree, else CMN_STALE. CMN_ERR_INVALID: an empty path.
+ */
+CMN_CHECKED enum cmn_status cc_manifest_add_file(struct cc_manifest *manifest, const char *path,
+						 uint64_t size, const struct cmn_hash *hash);
+CMN_CHECKED enum cmn_status cc_manifest_add_absent(struct cc_manifest *manifest, const char *path);
+CMN_CHECKED enum cmn_status cc_manifest_add_directory(struct cc_manifest *manifest,
+						      const char *path);
+
+/* Walks the dependencies; i < count. Borrowed. */
+struct cc_manifest_item {
+	enum cc_dependency kind;
+	const char *path;
+	uint64_t size;
+	struct cmn_hash hash;
+};
+struct cc_manifest_item cc_manifest_get(const struct cc_manifest *manifest, size_t i);
+
+void cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *ret);
+/* CMN_ERR_CORRUPT, CMN_ERR_VERSION, CMN_ERR_NOMEM; *ret is freed by the caller. */
+CMN_CHECKED enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest **ret);
+
+/*
+ * Remembers contents' hashes by file identity (device, inode, size, mtime and
+ * ctime in ns), so that a file that did not change is hashed once per process.
+ * A file whose ctime is younger than two seconds when it is hashed is not
+ * remembered: it could change again within the clock's grain. Thread-safe.
+ */
+struct cc_file_memo;
+struct cc_file_memo *cc_file_memo_new(void);	/* NULL: out of memory */
+void cc_file_memo_free(struct cc_file_memo *memo);	/* NULL is fine */
+
+/* Largest header that is read; a larger one cannot be a dependency. */
+#define CC_MANIFEST_MAX_FILE (UINT64_C(1) << 28)
+
+/*
+ * Size and hash of the regular file at path (links followed). CMN_MISS: nothing
+ * there, or a directory. Other statuses: it is there and cannot be read; a
+ * FIFO or a device is CMN_ERR_ACCESS and is never opened. memo may be NULL.
+ */
+CMN_CHECKED enum cmn_status cc_file_memo_hash(struct cc_file_memo *memo, const char *path,
+					      uint64_t *ret_size, struct cmn_hash *ret_hash);
+/*
+ * The same with the content: ret_hash is the hash of exactly these bytes, so
+ * that what is examined and what is recorded cannot differ. The caller
+ * releases *ret, which is untouched on failure.
+ */
+CMN_CHECKED enum cmn_status cc_file_memo_read(struct cc_file_memo *memo, const char *path,
+					      struct cmn_buffer *ret, struct cmn_hash *ret_hash);
+
+/*
+ * The working directory as compilers spell it (PWD where that is true), on
+ * the heap; NULL: it has no name, or out of memory.
+ */
+char *cc_manifest_working_directory(void);
+
+/* CMN_OK: all is as it was. CMN_STALE: something differs or cannot be read. Both may be NULL. */
+CMN_CHECKED enum cmn_status cc_manifest_verify(const struct cc_manifest *manifest,
+					       struct cc_file_memo *memo);
+
+#endif

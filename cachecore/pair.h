@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pair: <n>.src and <n>.bin as they lie on disk, read and verified. Takes no
+ * lock and changes nothing. prefix goes before the file's name: "" for names
+ * in dir_fd, or a directory's path with its slash. Thread-safe.
+ */
+#ifndef CACHECORE_PAIR_H
+#define CACHECORE_PAIR_H
+
+#include <stdbool.h>
+
+#include "cachecore/entry.h"
+#include "cachecore/src_file.h"
+#include "common/bytes.h"
+#include "common/status.h"
+
+/*
+ * Room for a prefix and a name. Much less than PATH_MAX, since two of them
+ * lie on the stack of each look-up, and in a fresh process every page of it is
+ * a fault that costs as much as a system call.
+ */
+#define CC_PAIR_PATH_SIZE 1024
+
+/*
+ * CMN_OK: the views of *ret point into *ret_file, which the caller releases.
+ * CMN_MISS: not there. CMN_ERR_CORRUPT: damaged; CMN_ERR_VERSION: not ours to
+ * judge; CMN_ERR_ACCESS: not readable, or not a regular file; CMN_ERR_NOMEM, CMN_ERR_IO.
+ */
+CMN_CHECKED enum cmn_status cc_pair_read_src(int dir_fd, const char *prefix, unsigned int n,
+					     struct cmn_buffer *ret_file, struct cc_src *ret);
+/* The result; takes manifest on success. Also CMN_STALE: sound, but belongs to another .src. */
+CMN_CHECKED enum cmn_status cc_pair_read_bin(int dir_fd, const char *prefix, unsigned int n,
+					     const struct cc_src *src,
+					     struct cc_manifest *manifest, struct cc_entry **ret);
+/* The header alone, against the file's size and src. Statuses as above. */
+CMN_CHECKED enum cmn_status cc_pair_read_bin_header(int dir_fd, unsigned int n,
+						    const struct cc_src *src,
+						    struct cc_entry_header *ret);
+/* Whether the pair is damaged now, every byte read: what can be removed. */
+bool cc_pair_damaged(int dir_fd, unsigned int n);
+/* Whether a status of this file says that the file itself is bad, not the moment. */
+bool cc_pair_status_damaged(enum cmn_status status);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* program_map: records, their hash tables, and the eviction list. */
+#include "cachecore/program_map.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/hash.h"
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+#include <utlist.h>
+
+/* uthash keeps lengths in an unsigned int: a longer key would never be found again. */
+#define KEY_LEN_MAX UINT_MAX
+#define SAMPLE_TAIL 128		/* bytes: XXH3 takes these in its fast path for short inputs */
+#define SAMPLE_WORDS 16		/* more, evenly over the rest */
+
+struct kernel_record {
+	UT_hash_handle hh;
+	struct kernel_record *next;	/* among the doomed */
+	struct build_result *result;
+	struct fast_kernel *fast;	/* the entries that lead to it */
+	char name[];
+};
+
+struct program_record {
+	UT_hash_handle hh;
+	struct program_record *prev, *next;	/* in the eviction list; next also among the doomed */
+	struct build_result *result;
+	struct kernel_record *kernels;
+	size_t size;			/* what it counts in the map's bytes */
+	unsigned int sample;
+	unsigned char key[];
+};
+
+enum cmn_status program_map_init(struct program_map *map, uint64_t threshold)
+{
+	*map = (struct program_map){ .threshold = threshold };
+	return fast_kernels_init(&map->fast);
+}
+
+void program_map_release(struct program_map *map)
+{
+	fast_kernels_release(&map->fast);
+}
+
+unsigned int program_key_hash(struct cmn_view key)
+{
+	struct cmn_hash hash = cmn_hash_of(key.data, key.len);
+
+	return (unsigned int)cmn_hash_u64(&hash);
+}
+
+unsigned int program_key_sample(struct cmn_view key)
+{
+	const unsigned char *bytes = key.data;
+	struct cmn_hash tail;
+	uint64_t sum = key.len;
+	uint64_t word;
+	size_t step;
+
+	if (key.len < SAMPLE_TAIL + SAMPLE_WORDS * sizeof(word))
+		return program_key_hash(key);
+	step = (key.len - SAMPLE_TAIL) / SAMPLE_WORDS;
+	for (size_t i = 0; i < SAMPLE_WORDS; i++) {
+		memcpy(&word, bytes + i * step, sizeof(word));
+		sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);	/* 2^64 / golden ratio */
+	}
+	tail = cmn_hash_of(bytes + key.len - SAMPLE_TAIL, SAMPLE_TAIL);
+	sum ^= cmn_hash_u64(&tail);
+	return (unsigned int)(sum ^ (sum >> 32));
+}
+
+static struct program_record **recent_slot(struct program_map *map, unsigned int sample)
+{
+	return &map->recent[sample % PROGRAM_MAP_RECENT];
+}
+
+struct program_record *program_map_find_recent(struct program_map *map, struct cmn_view key,
+					       unsigned int sample)
+{
+	struct program_record *program = *recent_slot(map, sample);
+
+	if (!program || program->sample != sample || program->hh.keylen != key.len ||
+	    (key.len && memcmp(program->key, key.data, key.len) != 0))
+		return NULL;
+	return program;
+}
+
+struct program_record *program_map_find(struct program_map *map, struct cmn_view key,
+					unsigned int hash)
+{
+	struct program_record *program;
+
+	HASH_FIND_BYHASHVALUE(hh, map->by_key, key.data, key.len, hash, program);
+	return program;
+}
+
+enum cmn_status program_map_insert(struct program_map *map, struct cmn_view key,
+				   unsigned int hash, struct build_result *result,
+				   struct program_record **ret)
+{
+	struct program_record *program;
+
+	if (key.len > KEY_LEN_MAX)
+		return CMN_ERR_TOO_LARGE;
+	program = calloc(1, sizeof(*program) + key.len);
+	if (!program)
+		return CMN_ERR_NOMEM;
+	if (key.len)
+		memcpy(program->key, key.data, key.len);
+	HASH_ADD_KEYPTR_BYHASHVALUE(hh, map->by_key, program->key, key.len, hash, program);
+	if (!program->hh.tbl) {	/* how uthash reports no memory */
+		free(program);
+		return CMN_ERR_NOMEM;
+	}
+	program->sample = program_key_sample(key);
+	program->result = build_result_ref(result);
+	DL_APPEND(map->eviction_list, program);
+	*ret = program;
+	return CMN_OK;
+}
+
+struct build_result *program_record_result(const struct program_record *program)
+{
+	return program->result;
+}
+
+unsigned int program_record_hash(const struct program_record *program)
+{
+	return program->hh.hashv;
+}
+
+void program_map_touch(struct program_map *map, struct program_record *program)
+{
+	*recent_slot(map, program->sample) = program;
+	if (!program->next)	/* the last one already */
+		return;
+	DL_DELETE(map->eviction_list, program);
+	DL_APPEND(map->eviction_list, program);
+}
+
+static bool is_in_progress(const struct build_result *result)
+{
+	enum build_state state = build_result_state(result);
+
+	/* UNCLAIMED is about to be: some thread is between finding and claiming it. */
+	return state == BUILD_IN_PROGRESS || state == BUILD_UNCLAIMED;
+}
+
+void program_map_account(struct program_map *map, struct program_record *program,
+			 struct doomed *doomed)
+{
+	struct program_record *oldest, *next;
+
+	map->bytes = map->bytes - program->size + program->result->size;
+	program->size = program->result->size;
+	program_map_touch(map, program);
+	if (!map->threshold)
+		return;
+	DL_FOREACH_SAFE(map->eviction_list, oldest, next) {
+		if (map->bytes <= map->threshold)
+			break;
+		if (!is_in_progress(oldest->result))
+			program_map_remove(map, oldest, doomed);
+	}
+}
+
+void program_map_remove(struct program_map *map, struct program_record *program,
+			struct doomed *doomed)
+{
+	struct program_record **slot = recent_slot(map, program->sample);
+	struct kernel_record *kernel, *next;
+
+	HASH_ITER(hh, program->kernels, kernel, next)
+		program_remove_kernel(map, program, kernel, doomed);
+	if (*slot == program)
+		*slot = NULL;
+	HASH_DELETE(hh, map->by_key, program);
+	DL_DELETE(map->eviction_list, program);
+	map->bytes -= program->size;
+	LL_PREPEND(doomed->programs, program);
+}
+
+void program_map_clear(struct program_map *map, bool built_only, struct doomed *doomed)
+{
+	struct program_record *program, *next;
+
+	DL_FOREACH_SAFE(map->eviction_list, program, next) {
+		if (!built_only || !is_in_progress(program->result))
+			program_map_remove(map, program, doomed);
+	}
+}
+
+void program_map_drop_unfinished(struct program_map *map, struct doomed *doomed)
+{
+	struct program_record *program, *next_program;
+	struct kernel_record *kernel, *next_kernel;
+
+	DL_FOREACH_SAFE(map->eviction_list, program, next_program) {
+		if (is_in_progress(program->result)) {
+			program_map_remove(map, program, doomed);
+			continue;
+		}
+		HASH_ITER(hh, program->kernels, kernel, next_kernel) {
+			if (is_in_progress(kernel->result))
+				program_remove_kernel(map, program, kernel, doomed);
+		}
+	}
+}
+
+size_t program_map_count(const struct program_map *map)
+{
+	return HASH_COUNT(map->by_key);
+}
+
+struct kernel_record *program_find_kernel(struct program_record *program, struct cmn_view name)
+{
+	struct kernel_record *kernel;
+
+	HASH_FIND_BYHASHVALUE(hh, program->kernels, name.data, name.len, program_key_hash(name),
+			      kernel);
+	return kernel;
+}
+
+enum cmn_status program_insert_kernel(struct program_map *map, struct program_record *program,
+				      struct cmn_view name, struct build_result *result,
+				      struct kernel_record **ret)
+{
+	struct kernel_record *kernel;
+
+	if (name.len > KEY_LEN_MAX)
+		return CMN_ERR_TOO_LARGE;
+	kernel = calloc(1, sizeof(*kernel) + name.len);
+	if (!kernel)
+		return CMN_ERR_NOMEM;
+	if (name.len)
+		memcpy(kernel->name, name.data, name.len);
+	HASH_ADD_KEYPTR_BYHASHVALUE(hh, program->kernels, kernel->name, name.len,
+				    program_key_hash(name), kernel);
+	if (!kernel->hh.tbl) {
+		free(kernel);
+		return CMN_ERR_NOMEM;
+	}
+	kernel->result = build_result_ref(result);
+	map->kernels++;
+	*ret = kernel;
+	return CMN_OK;
+}
+
+struct build_result *kernel_record_result(const struct kernel_record *kernel)
+{
+	return kernel->result;
+}
+
+void program_remove_kernel(struct program_map *map, struct program_record *program,
+			   struct kernel_record *kernel, struct doomed *doomed)
+{
+	while (kernel->fast)
+		fast_kernels_remove(&map->fast, kernel->fast, &doomed->fast);
+	HASH_DELETE(hh, program->kernels, kernel);
+	map->kernels--;
+	LL_PREPEND(doomed->kernels, kernel);
+}
+
+enum cmn_status kernel_connect(struct program_map *map, struct kernel_record *kernel,
+			       const struct fast_key *key, struct doomed *doomed)
+{
+	struct fast_kernel *old = fast_kernels_find(&map->fast, key);
+
+	if (old && fast_kernel_result(old) == kernel->result)
+		return CMN_OK;
+	if (old)
+		fast_kernels_remove(&map->fast, old, &doomed->fast);
+	return fast_kernels_insert(&map->fast, key, kernel->result, &kernel->fast);
+}
+
+void doomed_drop(struct doomed *doomed)
+{
+	struct kernel_record *kernel, *next_kernel;
+	struct program_record *program, *next_program;
+
+	fast_kernels_drop(doomed->fast);
+	LL_FOREACH_SAFE(doomed->kernels, kernel, next_kernel) {
+		build_result_unref(kernel->result);
+		free(kernel);
+	}
+	LL_FOREACH_SAFE(doomed->programs, program, next_program) {
+		build_result_unref(program->result);
+		free(program);
+	}
+}

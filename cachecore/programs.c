@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * programs: the programs map's side of the in-memory level. Each call looks
+ * at the maps under the lock, gives the lock back, and then builds, waits or
+ * takes; what it holds meanwhile is a reference to a BuildResult, never a
+ * record, so that eviction and flush may come at any time.
+ */
+#include "cachecore/programs_internal.h"
+
+#include <stdlib.h>
+
+struct cc_programs *cc_programs_new(uint64_t threshold, const struct cc_value_ops *program_ops,
+				    const struct cc_value_ops *kernel_ops)
+{
+	/* The shards of the fast kernel cache are aligned to cache lines. */
+	struct cc_programs *programs = aligned_alloc(_Alignof(struct cc_programs),
+						     sizeof(*programs));
+
+	if (!programs)
+		return NULL;
+	if (program_map_init(&programs->map, threshold) != CMN_OK)
+		goto free_programs;
+	if (pthread_mutex_init(&programs->lock, NULL) != 0)
+		goto release_map;
+	programs->program_ops = program_ops ? *program_ops : (struct cc_value_ops){ 0 };
+	programs->kernel_ops = kernel_ops ? *kernel_ops : (struct cc_value_ops){ 0 };
+	return programs;
+
+release_map:
+	program_map_release(&programs->map);
+free_programs:
+	free(programs);
+	return NULL;
+}
+
+void cc_programs_free(struct cc_programs *programs)
+{
+	if (!programs)
+		return;
+	cc_programs_flush(programs);
+	program_map_release(&programs->map);
+	(void)pthread_mutex_destroy(&programs->lock);	/* no thread is inside */
+	free(programs);
+}
+
+struct program_record *programs_lock_and_find(struct cc_programs *programs, struct cmn_view key,
+					      unsigned int *ret_hash)
+{
+	unsigned int sample = program_key_sample(key);
+	struct program_record *program;
+
+	pthread_mutex_lock(&programs->lock);
+	program = program_map_find_recent(&programs->map, key, sample);
+	if (program) {
+		*ret_hash = program_record_hash(program);
+		return program;
+	}
+	/* Hashing a long key takes longer than all the rest: not under the lock. */
+	pthread_mutex_unlock(&programs->lock);
+	*ret_hash = program_key_hash(key);
+	pthread_mutex_lock(&programs->lock);
+	return program_map_find(&programs->map, key, *ret_hash);
+}
+
+void programs_unlock_and_drop(struct cc_programs *programs, struct doomed *doomed)
+{
+	pthread_mutex_unlock(&programs->lock);
+	doomed_drop(doomed);
+}
+
+void programs_make_room(void *room)
+{
+	struct cc_programs *programs = room;
+	struct doomed doomed = { 0 };
+
+	pthread_mutex_lock(&programs->lock);
+	program_map_clear(&programs->map, true, &doomed);
+	programs_unlock_and_drop(programs, &doomed);
+}
+
+/*
+ * The program's BuildResult, made if there is none, with a reference for the
+ * caller. *ret_entered: it is not SUCCEEDED yet, so the caller counts among
+ * its users and must leave.
+ */
+static enum cmn_status enter(struct cc_programs *programs, struct cmn_view key,
+			     struct build_result **ret, bool *ret_entered)
+{
+	unsigned int hash;
+	struct program_record *program = programs_lock_and_find(programs, key, &hash);
+	struct build_result *made = NULL;
+	enum cmn_status status = CMN_OK;
+
+	if (!program) {
+		made = build_result_new(&programs->program_ops);
+		status = made ? program_map_insert(&programs->map, key, hash, made,
+						   &program) : CMN_ERR_NOMEM;
+	}
+	if (status == CMN_OK) {
+		struct build_result *result = program_record_result(program);
+
+		program_map_touch(&programs->map, program);
+		*ret_entered = build_result_state(result) != BUILD_SUCCEEDED;
+		if (*ret_entered)
+			result->users++;
+		*ret = build_result_ref(result);
+	}
+	pthread_mutex_unlock(&programs->lock);
+	build_result_unref(made);
+	return status;
+}
+
+/*
+ * What the state means for the map, if the result is still there. Whoever
+ * comes first acts, builder or waiter: after a failure without an error the
+ * thread that leaves is not always the one that brought about the state.
+ */
+static void leave(struct cc_programs *programs, struct cmn_view key, struct build_result *result)
+{
+	unsigned int hash;
+	struct program_record *program = programs_lock_and_find(programs, key, &hash);
+	struct doomed doomed = { 0 };
+
+	result->users--;
+	if (program && program_record_result(program) == result) {
+		switch (build_result_state(result)) {
+		case BUILD_SUCCEEDED:
+			program_map_account(&programs->map, program, &doomed);
+			break;
+		case BUILD_FAILED:
+			/* The waiters have their references; who comes from now on tries anew. */
+			if (!result->remember_error)
+				program_map_remove(&programs->map, program, &doomed);
+			break;
+		case BUILD_UNCLAIMED:
+			if (result->users == 0)
+				program_map_remove(&programs->map, program, &doomed);
+			break;
+		case BUILD_IN_PROGRESS:	/* another one tries */
+			break;
+		}
+	}
+	programs_unlock_and_drop(programs, &doomed);
+}
+
+enum cmn_status cc_programs_get_or_build(struct cc_programs *programs, struct cmn_view key,
+					 cc_build_fn build, void *ctx, bool remember_errors,
+					 struct cc_build_taken *ret)
+{
+	const struct build_request request = { build, ctx, programs_make_room, programs,
+					       remember_errors };
+	struct build_result *result;
+	enum cmn_status status;
+	bool entered;
+
+	status = enter(programs, key, &result, &entered);
+	if (status == CMN_ERR_NOMEM) {
+		programs_make_room(programs);
+		status = enter(programs, key, &result, &entered);
+	}
+	if (status != CMN_OK)
+		return build_without_cache(&request, ret);
+	status = build_result_obtain(result, &request, ret);
+	if (entered)
+		leave(programs, key, result);
+	build_result_unref(result);
+	return status;
+}
+
+enum cmn_status cc_programs_get(struct cc_programs *programs, struct cmn_view key,
+				void **ret_value)
+{
+	unsigned int hash;
+	struct program_record *program = programs_lock_and_find(programs, key, &hash);
+	struct build_result *result = NULL;
+
+	if (program && build_result_state(program_record_result(program)) == BUILD_SUCCEEDED) {
+		result = build_result_ref(program_record_result(program));
+		program_map_touch(&programs->map, program);
+	}
+	pthread_mutex_unlock(&programs->lock);
+	if (!result)
+		return CMN_MISS;
+	*ret_value = build_result_take(result);
+	build_result_unref(result);
+	return CMN_OK;
+}
+
+enum cmn_status cc_programs_put(struct cc_programs *programs, struct cmn_view key, void *value,
+				size_t size)
+{
+	struct build_result *result = build_result_new_with(&programs->program_ops, value, size);
+	struct program_record *program;
+	struct doomed doomed = { 0 };
+	enum cmn_status status = CMN_OK;
+	unsigned int hash;
+
+	if (!result) {
+		if (programs->program_ops.release)
+			programs->program_ops.release(value);
+		return CMN_ERR_NOMEM;
+	}
+	program = programs_lock_and_find(programs, key, &hash);
+	if (program && build_result_state(program_record_result(program)) == BUILD_SUCCEEDED) {
+		program_map_touch(&programs->map, program);
+	} else {
+		/* An error, or a build that others wait for: they keep theirs, who comes gets this. */
+		if (program)
+			program_map_remove(&programs->map, program, &doomed);
+		status = program_map_insert(&programs->map, key, hash, result, &program);
+		if (status == CMN_OK)
+			program_map_account(&programs->map, program, &doomed);
+	}
+	programs_unlock_and_drop(programs, &doomed);
+	build_result_unref(result);
+	return status;
+}
+
+void cc_programs_remove(struct cc_programs *programs, struct cmn_view key, const void *value)
+{
+	unsigned int hash;
+	struct program_record *program = programs_lock_and_find(programs, key, &hash);
+	struct doomed doomed = { 0 };
+
+	if (program) {
+		const struct build_result *result = program_record_result(program);
+
+		if (!value || atomic_load(&result->value) == value)
+			program_map_remove(&programs->map, program, &doomed);
+	}
+	programs_unlock_and_drop(programs, &doomed);
+}
+
+void cc_programs_flush(struct cc_programs *programs)
+{
+	struct doomed doomed = { 0 };
+
+	pthread_mutex_lock(&programs->lock);
+	program_map_clear(&programs->map, false, &doomed);
+	programs_unlock_and_drop(programs, &doomed);
+}
+
+void cc_programs_usage(struct cc_programs *programs, struct cc_programs_usage *ret)
+{
+	pthread_mutex_lock(&programs->lock);
+	*ret = (struct cc_programs_usage){
+		.programs = program_map_count(&programs->map),
+		.kernels = programs->map.kernels,
+		.fast_kernels = programs->map.fast.count,
+		.bytes = programs->map.bytes,
+	};
+	pthread_mutex_unlock(&programs->lock);
+}
+
+void cc_programs_fork_prepare(struct cc_programs *programs)
+{
+	pthread_mutex_lock(&programs->lock);
+	fast_kernels_lock_all(&programs->map.fast);
+}
+
+void cc_programs_fork_parent(struct cc_programs *programs)
+{
+	fast_kernels_unlock_all(&programs->map.fast);
+	pthread_mutex_unlock(&programs->lock);
+}
+
+void cc_programs_fork_child(struct cc_programs *programs)
+{
+	struct doomed doomed = { 0 };
+
+	fast_kernels_unlock_all(&programs->map.fast);
+	/* Who builds is not in this process: nobody must wait for it. */
+	program_map_drop_unfinished(&programs->map, &doomed);
+	programs_unlock_and_drop(programs, &doomed);
+}

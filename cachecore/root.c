@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* root: ownership and permission checks. */
+#include "cachecore/root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/file.h"
+
+static bool owner_trusted(const struct stat *info, enum cc_root_kind kind)
+{
+	return info->st_uid == geteuid() || (kind == CC_ROOT_SHARED && info->st_uid == 0);
+}
+
+static enum cmn_status check_info(const struct stat *info, enum cc_root_kind kind,
+				  const char **ret_reason)
+{
+	if (!S_ISDIR(info->st_mode))
+		*ret_reason = "it is not a directory";
+	else if (!owner_trusted(info, kind))
+		*ret_reason = "it belongs to another user";
+	else if (info->st_mode & (S_IWGRP | S_IWOTH))
+		*ret_reason = "others may write to it";
+	else
+		return CMN_OK;
+	return CMN_ERR_ACCESS;
+}
+
+enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const char **ret_reason)
+{
+	struct stat info;
+
+	*ret_reason = "it cannot be examined";
+	if (fstatat(AT_FDCWD, path, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? CMN_MISS : CMN_ERR_ACCESS;
+	if (S_ISLNK(info.st_mode)) {
+		/* A link of one's own is a way to put the cache elsewhere; another's is a trap. */
+		if (!owner_trusted(&info, CC_ROOT_SHARED)) {
+			*ret_reason = "it is another user's symbolic link";
+			return CMN_ERR_ACCESS;
+		}
+		if (stat(path, &info) < 0)
+			return errno == ENOENT ? CMN_MISS : CMN_ERR_ACCESS;
+	}
+	return check_info(&info, kind, ret_reason);
+}
+
+enum cmn_status cc_root_open(const char *path, int *ret_fd)
+{
+	const char *reason;
+	enum cmn_status status = cc_root_check(path, CC_ROOT_OWN, &reason);
+	struct stat info;
+	int fd;
+
+	if (status != CMN_OK)
+		return status;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	status = fstat(fd, &info) < 0 ? cmn_status_from_errno(errno)
+				      : check_info(&info, CC_ROOT_OWN, &reason);
+	if (status != CMN_OK) {
+		(void)close(fd);	/* nothing was written through it */
+		return status;
+	}
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
+enum cmn_status cc_root_make(const char *path, int *ret_fd)
+{
+	enum cmn_status status = cc_root_open(path, ret_fd);
+
+	if (status != CMN_MISS)
+		return status;
+	status = cmn_file_make_dirs(path, 0700);
+	if (status == CMN_OK)
+		status = cc_root_open(path, ret_fd);
+	/* A parent that is no directory reads as "not there". */
+	return status == CMN_MISS ? CMN_ERR_ACCESS : status;
+}
+
+void cc_root_unlock(int fd)
+{
+	(void)flock(fd, LOCK_UN);	/* fails only where locking did */
+	(void)close(fd);	/* a directory: nothing to be lost */
+}

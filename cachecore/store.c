@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store: opening and look-up. The look-up works on paths and opens two files,
+ * nothing else: a fresh process's small hit is a matter of system calls.
+ * Writing is in store_put.c, listing and eviction in store_walk.c.
+ */
+#include "cachecore/store.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cachecore/account.h"
+#include "cachecore/leaf.h"
+#include "cachecore/pair.h"
+#include "cachecore/root.h"
+#include "cachecore/store_internal.h"
+
+/* What leaves room for a leaf, two slashes, a name and the terminator. */
+#define MAX_ROOT (CC_PAIR_PATH_SIZE - CC_LEAF_PATH_SIZE - CC_LEAF_NAME_SIZE - 2)
+
+/* One look-up in one root. */
+struct lookup {
+	struct cc_store *store;
+	struct cmn_view key;
+	struct cc_file_memo *memo;
+	char prefix[CC_PAIR_PATH_SIZE];	/* the leaf, with its last slash */
+};
+
+enum cmn_status cc_store_open(const struct cc_config *config, const struct cmn_log *log,
+			      struct cc_store **ret)
+{
+	struct cc_store *store;
+	const char *reason;
+
+	if (!config->dir)
+		return CMN_ERR_INVALID;
+	if (strlen(config->dir) > MAX_ROOT) {
+		cmn_log_write(log, CMN_LOG_ERROR, "no disk cache: the path %.64s... is too long",
+			      config->dir);
+		return CMN_ERR_INVALID;
+	}
+	if (cc_root_check(config->dir, CC_ROOT_OWN, &reason) == CMN_ERR_ACCESS) {
+		cmn_log_write(log, CMN_LOG_ERROR, "no disk cache: cannot use %s: %s", config->dir,
+			      reason);
+		return CMN_ERR_ACCESS;
+	}
+	store = calloc(1, sizeof(*store));
+	if (!store)
+		return CMN_ERR_NOMEM;
+	store->config = config;
+	store->log = log;
+	atomic_flag_clear(&store->damage_logged);
+	atomic_flag_clear(&store->access_logged);
+	*ret = store;
+	return CMN_OK;
+}
+
+void cc_store_close(struct cc_store *store)
+{
+	free(store);
+}
+
+const char *cc_store_root(const struct cc_store *store)
+{
+	return store->config->dir;
+}
+
+enum cmn_status cc_store_check_manifest(const struct cc_src *src, struct cc_file_memo *memo,
+					struct cc_manifest **ret)
+{
+	enum cmn_status status;
+
+	if (src->manifest.len == 0) {
+		*ret = NULL;
+		return CMN_OK;
+	}
+	status = cc_manifest_decode(src->manifest, ret);
+	if (status != CMN_OK)
+		return status;
+	if (cc_manifest_verify(*ret, memo) == CMN_OK)
+		return CMN_OK;
+	cc_manifest_free(*ret);
+	return CMN_MISS;
+}
+
+/* Also CMN_STALE: .src and .bin do not belong together. */
+static enum cmn_status read_variant(const struct lookup *lookup, unsigned int n,
+				    struct cc_entry **ret)
+{
+	struct cc_manifest *manifest = NULL;
+	struct cmn_buffer file;
+	struct cc_src src;
+	enum cmn_status status = cc_pair_read_src(AT_FDCWD, lookup->prefix, n, &file, &src);
+
+	if (status != CMN_OK)
+		return status;
+	status = CMN_MISS;
+	if (cmn_view_equal(src.key, lookup->key))
+		status = cc_store_check_manifest(&src, lookup->memo, &manifest);
+	if (status == CMN_OK) {
+		status = cc_pair_read_bin(AT_FDCWD, lookup->prefix, n, &src, manifest, ret);
+		if (status != CMN_OK)
+			cc_manifest_free(manifest);
+	}
+	cmn_buffer_release(&file);
+	return status;
+}
+
+/*
+ * Removes entry n if it is still damaged. Does not wait: whoever holds the
+ * lock is about to write here, and may repair it.
+ */
+static void remove_damaged(const struct cc_store *store, const char *leaf, unsigned int n)
+{
+	int root_fd = -1, leaf_fd = -1;
+	enum cmn_status status;
+	uint64_t freed = 0;
+
+	if (cc_root_open(store->config->dir, &root_fd) != CMN_OK)
+		return;
+	if (cc_leaf_open(root_fd, leaf, &leaf_fd) != CMN_OK)
+		goto out;
+	status = cc_leaf_lock(leaf_fd, false);
+	if ((status == CMN_OK || status == CMN_ERR_IO) && cc_pair_damaged(leaf_fd, n)) {
+		freed = cc_leaf_remove(leaf_fd, n);
+		cc_leaf_prune(root_fd, leaf);
+	}
+	cc_root_unlock(leaf_fd);
+	/* Failing leaves the account a little high; the next eviction counts. */
+	if (freed && cc_account_add(root_fd, -(int64_t)freed, NULL) != CMN_OK)
+		goto out;
+out:
+	(void)close(root_fd);	/* a directory: nothing to be lost */
+}
+
+static void note_damage(struct lookup *lookup, const char *root, const char *leaf, unsigned int n,
+			enum cmn_status status, unsigned int *damaged)
+{
+	struct cc_store *store = lookup->store;
+	bool own = root == store->config->dir;
+
+	/* A tier that others wrote may hold what this user may not read. */
+	if (!own && status == CMN_ERR_ACCESS)
+		return;
+	++*damaged;
+	cmn_log_once(store->log, &store->damage_logged, CMN_LOG_WARNING,
+		     "damaged cache entry %s%u.src: %s%s", lookup->prefix, n,
+		     cmn_status_string(status),
+		     own && !store->config->read_only ? "; removed" : "");
+	if (own && !store->config->read_only)
+		remove_damaged(store, leaf, n);
+}
+
+static enum cmn_status try_variant(struct lookup *lookup, const char *root, const char *leaf,
+				   unsigned int n, struct cc_entry **ret, unsigned int *damaged)
+{
+	enum cmn_status status = read_variant(lookup, n, ret);
+
+	/* Replaced between the two reads: the second look sees both new. */
+	if (status == CMN_STALE)
+		status = read_variant(lookup, n, ret);
+	if (cc_pair_status_damaged(status))
+		note_damage(lookup, root, leaf, n, status, damaged);
+	return status == CMN_OK || status == CMN_ERR_NOMEM ? status : CMN_MISS;
+}
+
+/* The rest of the leaf, after entry 0 was none. */
+static enum cmn_status try_others(struct lookup *lookup, const char *root, const char *leaf,
+				  struct cc_entry **ret, unsigned int *damaged)
+{
+	enum cmn_status status = CMN_MISS;
+	struct cc_leaf_scan scan;
+	int fd;
+
+	if (cc_leaf_open(AT_FDCWD, lookup->prefix, &fd) != CMN_OK)
+		return CMN_MISS;
+	if (cc_leaf_scan(fd, &scan) != CMN_OK)
+		scan.present[CC_LEAF_SRC] = 0;
+	(void)close(fd);	/* read only */
+	for (unsigned int n = 1; n < CC_LEAF_VARIANTS && status == CMN_MISS; n++) {
+		if (scan.present[CC_LEAF_SRC] >> n & 1)
+			status = try_variant(lookup, root, leaf, n, ret, damaged);
+	}
+	return status;
+}
+
+static enum cmn_status get_from(struct lookup *lookup, const char *root, const char *leaf,
+				struct cc_entry **ret, unsigned int *damaged)
+{
+	bool own = root == lookup->store->config->dir;
+	const char *reason;
+	enum cmn_status status = cc_root_check(root, own ? CC_ROOT_OWN : CC_ROOT_SHARED, &reason);
+	size_t len = strlen(root);
+
+	if (status == CMN_ERR_ACCESS && own)
+		cmn_log_once(lookup->store->log, &lookup->store->access_logged, CMN_LOG_ERROR,
+			     "no disk cache: cannot use %s: %s", root, reason);
+	if (status != CMN_OK || len > MAX_ROOT)
+		return CMN_MISS;
+	memcpy(lookup->prefix, root, len);
+	lookup->prefix[len] = '/';
+	memcpy(lookup->prefix + len + 1, leaf, CC_LEAF_PATH_SIZE - 1);
+	memcpy(lookup->prefix + len + CC_LEAF_PATH_SIZE, "/", 2);
+	status = try_variant(lookup, root, leaf, 0, ret, damaged);
+	if (status == CMN_MISS)
+		status = try_others(lookup, root, leaf, ret, damaged);
+	return status;
+}
+
+enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
+			     struct cc_file_memo *memo, struct cc_entry **ret,
+			     unsigned int *ret_damaged)
+{
+	struct lookup lookup;
+	char leaf[CC_LEAF_PATH_SIZE];
+	char **tier = store->config->read_only_dirs;
+	unsigned int damaged = 0;
+	enum cmn_status status = cc_key_status(key);
+
+	if (status != CMN_OK)
+		return status;
+	/* Not by an initializer, which would clear the prefix. */
+	lookup.store = store;
+	lookup.key = cc_key_view(key);
+	lookup.memo = memo;
+	cc_leaf_path(lookup.key, leaf);
+	status = get_from(&lookup, store->config->dir, leaf, ret, &damaged);
+	for (; tier && *tier && status == CMN_MISS; tier++)
+		status = get_from(&lookup, *tier, leaf, ret, &damaged);
+	if (ret_damaged)
+		*ret_damaged = damaged;
+	return status;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store: entries on disk.
+ *
+ *   <root>/<device_hash>/<device_image_hash>/<spec_constants_hash>/<build_options_hash>/
+ *       <n>.src               magic[8] version:u32 zero:u32 key_len:u64 manifest_len:u64
+ *                             hash[16] key manifest (see src_file.h)
+ *       <n>.bin               see entry.h
+ *       <n>_access_time.txt   nanoseconds since the epoch, decimal
+ *   <root>/cache_size.txt     bytes of all entries, decimal
+ *
+ * n counts keys of equal hashes and, of one key, states of its dependencies.
+ * A reader takes no lock: it opens <n>.src, compares the whole key, verifies
+ * the manifest, and takes <n>.bin only if it carries the hash of that .src.
+ * A writer holds the entry directory's lock, publishes .bin, then .src; what
+ * has no .src is invisible and is overwritten or swept. All file names come
+ * from hashes and numbers, never from content.
+ *
+ * Every function is thread-safe; several processes may share a root.
+ */
+#ifndef CACHECORE_STORE_H
+#define CACHECORE_STORE_H
+
+#include "cachecore/config.h"
+#include "cachecore/entry.h"
+#include "cachecore/key.h"
+#include "common/log.h"
+#include "common/status.h"
+
+#define CC_STORE_SRC_VERSION 1
+
+struct cc_store;
+
+/*
+ * Opens the root of config (made with mode 0700 when first written, not
+ * here) and its read-only tiers. config and log must outlive the store.
+ * CMN_ERR_INVALID: config has no root, or one of some 800 bytes and more.
+ * CMN_ERR_ACCESS: the root is not ours (other owner, writable by others) or
+ * cannot be used; the reason goes to log once.
+ */
+CMN_CHECKED enum cmn_status cc_store_open(const struct cc_config *config,
+					  const struct cmn_log *log, struct cc_store **ret);
+void cc_store_close(struct cc_store *store);	/* NULL is fine */
+
+/*
+ * The entry of that key whose dependencies hold now; a new reference.
+ * CMN_MISS: none. A damaged entry is removed, logged once, counted in
+ * *ret_damaged (may be NULL), and the search goes on. memo may be NULL.
+ */
+CMN_CHECKED enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
+					 struct cc_file_memo *memo, struct cc_entry **ret,
+					 unsigned int *ret_damaged);
+
+/*
+ * Writes an entry, replacing one of the same key and manifest; updates
+ * cache_size.txt; evicts when the bound is passed. Blocks on disk I/O and the
+ * directory's lock. CMN_ERR_TOO_LARGE: outside the image-size limits or
+ * larger than the whole store may be; nothing was written. CMN_ERR_ACCESS:
+ * read-only.
+ */
+CMN_CHECKED enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
+					 const struct cc_entry *entry);
+
+/* Removes every entry of that key (a driver refused it). CMN_OK also where there was none. */
+CMN_CHECKED enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key);
+
+/* Marks the key's entry as used now, for eviction; best effort. */
+void cc_store_touch(struct cc_store *store, const struct cc_key *key);
+
+/* Evicts by age and by size now, to half of max_size if it is passed; CMN_BUSY: another process is at it. */
+CMN_CHECKED enum cmn_status cc_store_evict(struct cc_store *store);
+
+/* What a listing shows of an entry; all borrowed for the call only. */
+struct cc_store_item {
+	const char *path;		/* of the .src, relative to the root */
+	struct cmn_view key;		/* encoding; empty if the .src is damaged */
+	const struct cc_manifest *manifest;	/* NULL: none or damaged */
+	uint64_t bytes;			/* .src, .bin and access time on disk */
+	uint64_t payload_len;		/* decoded */
+	uint64_t build_ns;
+	uint64_t access_ns;		/* since the epoch */
+	enum cmn_status status;		/* CMN_OK, CMN_ERR_CORRUPT, CMN_ERR_VERSION, … of the pair */
+};
+/*
+ * Calls visit for each entry of the root until it returns false. With deep,
+ * .bin files are read and their checksums verified; else only headers are.
+ */
+CMN_CHECKED enum cmn_status cc_store_walk(struct cc_store *store, bool deep,
+					  bool (*visit)(void *ctx, const struct cc_store_item *item),
+					  void *ctx);
+/* Root directory as configured; borrowed. */
+const char *cc_store_root(const struct cc_store *store);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* store_internal: what the store's own files share. */
+#ifndef CACHECORE_STORE_INTERNAL_H
+#define CACHECORE_STORE_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "cachecore/src_file.h"
+#include "cachecore/store.h"
+
+struct cc_store {
+	const struct cc_config *config;
+	const struct cmn_log *log;
+	atomic_flag damage_logged;
+	atomic_flag access_logged;
+};
+
+/*
+ * CMN_OK: the dependencies of src hold now; *ret is the caller's, NULL for
+ * none. CMN_MISS: they do not. CMN_ERR_CORRUPT, CMN_ERR_VERSION, CMN_ERR_NOMEM.
+ */
+CMN_CHECKED enum cmn_status cc_store_check_manifest(const struct cc_src *src,
+						    struct cc_file_memo *memo,
+						    struct cc_manifest **ret);
+
+#endif

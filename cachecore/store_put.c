@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_put: publication, removal and access times of entries. Encoding is
+ * done before a lock is taken; names in a leaf change under its lock only.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cachecore/account.h"
+#include "cachecore/evict.h"
+#include "cachecore/leaf.h"
+#include "cachecore/number_file.h"
+#include "cachecore/pair.h"
+#include "cachecore/root.h"
+#include "cachecore/store_internal.h"
+#include "common/clock.h"
+#include "common/file.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* An evictor may remove a leaf under a writer's hands; thrice in a row it does not. */
+#define MAKE_ATTEMPTS 3
+
+/* Makes and locks the key's leaf. CMN_MISS: it was removed each time. */
+static enum cmn_status lock_leaf(int root_fd, const char *leaf, bool *ret_locked, int *ret_fd)
+{
+	enum cmn_status status = CMN_MISS;
+	int fd = -1;
+
+	for (int i = 0; i < MAKE_ATTEMPTS && status == CMN_MISS; i++) {
+		status = cc_leaf_make(root_fd, leaf, &fd);
+		if (status != CMN_OK)
+			continue;
+		status = cc_leaf_lock(fd, true);
+		/* Without locks files still appear whole: rename is atomic. */
+		if (status == CMN_OK || status == CMN_ERR_IO) {
+			*ret_locked = status == CMN_OK;
+			*ret_fd = fd;
+			return CMN_OK;
+		}
+		cc_root_unlock(fd);
+	}
+	return status;
+}
+
+/* What is to be written, encoded before any lock is taken. */
+struct parcel {
+	struct cmn_view key;
+	struct cmn_buffer src;
+	struct cmn_hash src_hash;
+	uint8_t bin_header[CC_ENTRY_HEADER_SIZE];
+	struct cmn_buffer stored;	/* empty: payload is written as it is */
+	struct cmn_view payload;
+};
+
+static enum cmn_status prepare_parcel(const struct cc_store *store, const struct cc_key *key,
+				      const struct cc_entry *entry, struct parcel *parcel)
+{
+	const struct cc_config *config = store->config;
+	size_t image_size = cc_entry_image_size(entry);
+	enum cmn_status status = cc_key_status(key);
+
+	if (status != CMN_OK)
+		return status;
+	if (image_size < config->min_device_image_size || image_size > config->max_device_image_size)
+		return CMN_ERR_TOO_LARGE;
+	parcel->key = cc_key_view(key);
+	status = cc_src_file_encode(parcel->key, cc_entry_manifest(entry), &parcel->src,
+				    &parcel->src_hash);
+	if (status == CMN_OK)
+		status = cc_entry_encode(entry, config->compression, &parcel->src_hash,
+					 parcel->bin_header, &parcel->stored);
+	if (status != CMN_OK)
+		return status;
+	parcel->payload = parcel->stored.len ? cmn_buffer_view(&parcel->stored)
+					     : cc_entry_payload(entry);
+	/* One that alone is over what an eviction leaves would go at once, with all others. */
+	if (config->max_size &&
+	    parcel->src.len + parcel->payload.len + CC_ENTRY_HEADER_SIZE > config->max_size / 2)
+		return CMN_ERR_TOO_LARGE;
+	return CMN_OK;
+}
+
+static void release_parcel(struct parcel *parcel)
+{
+	cmn_buffer_release(&parcel->src);
+	cmn_buffer_release(&parcel->stored);
+}
+
+/* The number under which the parcel goes; *ret_same: its .src is there already, byte by byte. */
+static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, unsigned int *ret_n,
+				     bool *ret_same)
+{
+	uint64_t now = cmn_clock_realtime(), oldest = UINT64_MAX;
+	unsigned int free_n = CC_LEAF_VARIANTS, old_n = 0;
+	struct cc_leaf_scan scan;
+	enum cmn_status status = cc_leaf_scan(leaf_fd, &scan);
+
+	if (status != CMN_OK)
+		return status;
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+		struct cmn_buffer file;
+		struct cc_src src;
+		uint64_t access_ns;
+		bool same;
+
+		if (!(scan.present[CC_LEAF_SRC] >> n & 1)) {
+			free_n = n < free_n ? n : free_n;
+			continue;
+		}
+		access_ns = cc_leaf_access_ns(leaf_fd, n, now);
+		if (access_ns < oldest) {
+			oldest = access_ns;
+			old_n = n;
+		}
+		if (cc_pair_read_src(leaf_fd, "", n, &file, &src) != CMN_OK)
+			continue;
+		same = cmn_view_equal(cmn_buffer_view(&file), cmn_buffer_view(&parcel->src));
+		cmn_buffer_release(&file);
+		if (same) {
+			*ret_n = n;
+			*ret_same = true;
+			return CMN_OK;
+		}
+	}
+	*ret_n = free_n < CC_LEAF_VARIANTS ? free_n : old_n;
+	*ret_same = false;
+	return CMN_OK;
+}
+
+/*
+ * .bin before .src: what has no .src is invisible. The same .src is not
+ * written again, so a failure leaves the old pair as it was. Returns by
+ * *ret_change how many bytes the leaf grew, also on failure.
+ */
+static enum cmn_status publish_parcel(int leaf_fd, const struct parcel *parcel, int64_t *ret_change)
+{
+	struct cmn_view bin[2] = { { parcel->bin_header, CC_ENTRY_HEADER_SIZE }, parcel->payload };
+	struct cmn_view src = cmn_buffer_view(&parcel->src);
+	char name[CC_LEAF_NAME_SIZE];
+	enum cmn_status status;
+	uint64_t before;
+	unsigned int n;
+	bool same;
+
+	*ret_change = 0;
+	status = choose_number(leaf_fd, parcel, &n, &same);
+	if (status != CMN_OK)
+		return status;
+	before = cc_leaf_bytes(leaf_fd, n);
+	if (!same)
+		(void)cc_leaf_remove(leaf_fd, n);	/* what stays is replaced by rename */
+	cc_leaf_name(CC_LEAF_BIN, n, name);
+	status = cmn_file_publish(leaf_fd, name, bin, 2);
+	if (status == CMN_OK && !same) {
+		cc_leaf_name(CC_LEAF_SRC, n, name);
+		status = cmn_file_publish(leaf_fd, name, &src, 1);
+	}
+	if (status == CMN_OK) {
+		/* Without it the entry counts as used when it was written: nothing is lost. */
+		cc_leaf_name(CC_LEAF_ACCESS, n, name);
+		if (cc_number_file_write(leaf_fd, name, cmn_clock_realtime()) != CMN_OK)
+			(void)unlinkat(leaf_fd, name, 0);
+	} else if (!same) {
+		(void)cc_leaf_remove(leaf_fd, n);
+	}
+	*ret_change = (int64_t)cc_leaf_bytes(leaf_fd, n) - (int64_t)before;
+	return status;
+}
+
+static enum cmn_status put_in_leaf(int root_fd, const struct parcel *parcel, int64_t *ret_change)
+{
+	char leaf[CC_LEAF_PATH_SIZE];
+	enum cmn_status status;
+	bool locked = false;
+	int leaf_fd = -1;
+
+	*ret_change = 0;
+	cc_leaf_path(parcel->key, leaf);
+	status = lock_leaf(root_fd, leaf, &locked, &leaf_fd);
+	if (status != CMN_OK) {
+		cc_leaf_prune(root_fd, leaf);
+		return status == CMN_MISS ? CMN_ERR_IO : status;
+	}
+	cc_leaf_sweep(leaf_fd, locked);
+	status = publish_parcel(leaf_fd, parcel, ret_change);
+	if (status != CMN_OK)
+		cc_leaf_prune(root_fd, leaf);
+	cc_root_unlock(leaf_fd);
+	return status == CMN_MISS ? CMN_ERR_IO : status;
+}
+
+/* After a put: the bound, and once a day the age. Failing keeps what is; the next put tries again. */
+static void evict_if_due(const struct cc_store *store, int root_fd, uint64_t total)
+{
+	const struct cc_config *config = store->config;
+	bool over = config->max_size && total > config->max_size && !config->eviction_disable;
+	enum cmn_status status;
+
+	if (!over && !cc_evict_due(root_fd, config))
+		return;
+	status = cc_evict_run(root_fd, config);
+	if (status != CMN_OK && status != CMN_BUSY)
+		cmn_log_write(store->log, CMN_LOG_WARNING, "eviction in %s: %s", config->dir,
+			      cmn_status_string(status));
+}
+
+enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
+			     const struct cc_entry *entry)
+{
+	struct parcel parcel = { 0 };
+	enum cmn_status status;
+	uint64_t total = 0;
+	int root_fd = -1;
+	int64_t change;
+
+	if (store->config->read_only)
+		return CMN_ERR_ACCESS;
+	status = prepare_parcel(store, key, entry, &parcel);
+	if (status == CMN_OK)
+		status = cc_root_make(store->config->dir, &root_fd);
+	if (status != CMN_OK)
+		goto out;
+	status = put_in_leaf(root_fd, &parcel, &change);
+	/* The entry is good even where the account cannot be written: the next eviction counts. */
+	if ((status == CMN_OK || change) && cc_account_add(root_fd, change, &total) == CMN_OK)
+		evict_if_due(store, root_fd, total);
+out:
+	if (root_fd >= 0)
+		(void)close(root_fd);	/* a directory: nothing to be lost */
+	release_parcel(&parcel);
+	return status;
+}
+
+static bool src_has_key(int dir_fd, const char *prefix, unsigned int n, struct cmn_view key)
+{
+	struct cmn_buffer file;
+	struct cc_src src;
+	bool same;
+
+	if (cc_pair_read_src(dir_fd, prefix, n, &file, &src) != CMN_OK)
+		return false;
+	same = cmn_view_equal(src.key, key);
+	cmn_buffer_release(&file);
+	return same;
+}
+
+static uint64_t remove_key(int leaf_fd, struct cmn_view key)
+{
+	struct cc_leaf_scan scan;
+	uint64_t freed = 0;
+
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+		return 0;
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+		if ((scan.present[CC_LEAF_SRC] >> n & 1) && src_has_key(leaf_fd, "", n, key))
+			freed += cc_leaf_remove(leaf_fd, n);
+	}
+	return freed;
+}
+
+enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key)
+{
+	enum cmn_status status = cc_key_status(key);
+	char leaf[CC_LEAF_PATH_SIZE];
+	int root_fd = -1, leaf_fd;
+	uint64_t freed = 0;
+
+	if (status == CMN_OK && store->config->read_only)
+		status = CMN_ERR_ACCESS;
+	if (status == CMN_OK)
+		status = cc_root_open(store->config->dir, &root_fd);
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_OK : status;
+	cc_leaf_path(cc_key_view(key), leaf);
+	status = cc_leaf_open(root_fd, leaf, &leaf_fd);
+	if (status != CMN_OK)
+		goto out;
+	status = cc_leaf_lock(leaf_fd, true);
+	if (status == CMN_OK || status == CMN_ERR_IO) {
+		freed = remove_key(leaf_fd, cc_key_view(key));
+		cc_leaf_prune(root_fd, leaf);
+		status = CMN_OK;
+	}
+	cc_root_unlock(leaf_fd);
+	if (freed)
+		status = cc_account_add(root_fd, -(int64_t)freed, NULL);
+out:
+	(void)close(root_fd);	/* a directory: nothing to be lost */
+	return status == CMN_MISS ? CMN_OK : status;
+}
+
+/*
+ * In place, not by a new file: it needs no lock and no free block, and a
+ * number torn by a crash only means "used when it was written". Not more than
+ * once a second: eviction looks at days, and a program that builds the same
+ * source in a loop should not write in a loop.
+ */
+static void touch_file(int leaf_fd, unsigned int n)
+{
+	uint64_t last, now = cmn_clock_realtime();
+	char name[CC_LEAF_NAME_SIZE], text[24];
+	int fd, len;
+
+	cc_leaf_name(CC_LEAF_ACCESS, n, name);
+	if (cc_number_file_read(leaf_fd, name, &last) == CMN_OK && last <= now &&
+	    now - last < NS_PER_S)
+		return;
+	fd = openat(leaf_fd, name,
+		    O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
+	/* Cut after writing: never empty, which would look unused to an evictor. Best effort. */
+	if (pwrite(fd, text, (size_t)len, 0) != len || ftruncate(fd, len) < 0)
+		(void)unlinkat(leaf_fd, name, 0);
+	(void)close(fd);	/* best effort */
+}
+
+static bool needs_touch(const struct cc_src *src, struct cmn_view key, bool several)
+{
+	struct cc_manifest *manifest;
+
+	if (!cmn_view_equal(src->key, key))
+		return false;
+	/* Of several states of the dependencies, only the one that holds was used. */
+	if (several) {
+		if (cc_store_check_manifest(src, NULL, &manifest) != CMN_OK)
+			return false;
+		cc_manifest_free(manifest);
+	}
+	return true;
+}
+
+void cc_store_touch(struct cc_store *store, const struct cc_key *key)
+{
+	char leaf[CC_LEAF_PATH_SIZE];
+	struct cc_leaf_scan scan;
+	int root_fd, leaf_fd;
+	uint64_t present;
+
+	if (store->config->read_only || cc_key_status(key) != CMN_OK ||
+	    cc_root_open(store->config->dir, &root_fd) != CMN_OK)
+		return;
+	cc_leaf_path(cc_key_view(key), leaf);
+	if (cc_leaf_open(root_fd, leaf, &leaf_fd) != CMN_OK)
+		goto out;
+	present = cc_leaf_scan(leaf_fd, &scan) == CMN_OK ? scan.present[CC_LEAF_SRC] : 0;
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+		struct cmn_buffer file;
+		struct cc_src src;
+		bool found;
+
+		if (!(present >> n & 1) ||
+		    cc_pair_read_src(leaf_fd, "", n, &file, &src) != CMN_OK)
+			continue;
+		found = needs_touch(&src, cc_key_view(key), (present & (present - 1)) != 0);
+		cmn_buffer_release(&file);
+		if (found) {
+			touch_file(leaf_fd, n);
+			break;
+		}
+	}
+	(void)close(leaf_fd);	/* read only */
+out:
+	(void)close(root_fd);	/* read only */
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* store_walk: what concerns all entries of a root: listing and eviction. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cachecore/evict.h"
+#include "cachecore/leaf.h"
+#include "cachecore/pair.h"
+#include "cachecore/root.h"
+#include "cachecore/store_internal.h"
+#include "cachecore/tree.h"
+#include "common/clock.h"
+
+struct listing {
+	bool deep;
+	bool (*visit)(void *ctx, const struct cc_store_item *item);
+	void *ctx;
+	uint64_t now;
+};
+
+enum cmn_status cc_store_evict(struct cc_store *store)
+{
+	enum cmn_status status;
+	int root_fd;
+
+	if (store->config->read_only)
+		return CMN_ERR_ACCESS;
+	status = cc_root_open(store->config->dir, &root_fd);
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_OK : status;
+	status = cc_evict_run(root_fd, store->config);
+	(void)close(root_fd);	/* a directory: nothing to be lost */
+	return status;
+}
+
+/* The .bin's part of an item. */
+static enum cmn_status list_bin(const struct listing *listing, int leaf_fd, unsigned int n,
+				const struct cc_src *src, struct cc_store_item *item)
+{
+	struct cc_entry_header header;
+	struct cc_entry *entry;
+	enum cmn_status status = cc_pair_read_bin_header(leaf_fd, n, src, &header);
+
+	if (status != CMN_OK)
+		return status;
+	item->payload_len = header.payload_len;
+	item->build_ns = header.build_ns;
+	if (!listing->deep)
+		return CMN_OK;
+	status = cc_pair_read_bin(leaf_fd, "", n, src, NULL, &entry);
+	if (status == CMN_OK)
+		cc_entry_unref(entry);
+	return status;
+}
+
+static bool list_entry(const struct listing *listing, const char *leaf, int leaf_fd, unsigned int n)
+{
+	char name[CC_LEAF_NAME_SIZE], path[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE];
+	struct cc_manifest *manifest = NULL;
+	struct cmn_buffer file = { 0 };
+	struct cc_store_item item = {
+		.path = path,
+		.bytes = cc_leaf_bytes(leaf_fd, n),
+		.access_ns = cc_leaf_access_ns(leaf_fd, n, listing->now),
+	};
+	struct cc_src src;
+	bool more;
+
+	cc_leaf_name(CC_LEAF_SRC, n, name);
+	(void)snprintf(path, sizeof(path), "%s/%s", leaf, name);
+	item.status = cc_pair_read_src(leaf_fd, "", n, &file, &src);
+	if (item.status == CMN_OK) {
+		item.key = src.key;
+		item.status = list_bin(listing, leaf_fd, n, &src, &item);
+		if (src.manifest.len) {
+			enum cmn_status status = cc_manifest_decode(src.manifest, &manifest);
+
+			if (item.status == CMN_OK)
+				item.status = status;
+			item.manifest = manifest;
+		}
+	}
+	more = listing->visit(listing->ctx, &item);
+	cc_manifest_free(manifest);
+	cmn_buffer_release(&file);
+	return more;
+}
+
+/* CMN_STALE ends the walk on the visitor's wish. */
+static enum cmn_status list_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+{
+	const struct listing *listing = ctx;
+	struct cc_leaf_scan scan;
+
+	(void)root_fd;
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+		return CMN_OK;	/* removed meanwhile */
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+		if ((scan.present[CC_LEAF_SRC] >> n & 1) && !list_entry(listing, path, leaf_fd, n))
+			return CMN_STALE;
+	}
+	return CMN_OK;
+}
+
+enum cmn_status cc_store_walk(struct cc_store *store, bool deep,
+			      bool (*visit)(void *ctx, const struct cc_store_item *item), void *ctx)
+{
+	struct listing listing = { deep, visit, ctx, cmn_clock_realtime() };
+	enum cmn_status status;
+	int root_fd;
+
+	status = cc_root_open(store->config->dir, &root_fd);
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_OK : status;
+	status = cc_tree_walk(root_fd, false, list_leaf, &listing);
+	(void)close(root_fd);	/* read only */
+	return status == CMN_STALE ? CMN_OK : status;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree: visits the leaves below a root. Only directories named by a hash are
+ * entered, at exactly their depth; links are not followed; whatever else lies
+ * there is not looked at. Takes no lock. Thread-safe.
+ */
+#ifndef CACHECORE_TREE_H
+#define CACHECORE_TREE_H
+
+#include <stdbool.h>
+
+#include "common/status.h"
+
+/* path: as from cc_leaf_path, in a buffer of CC_LEAF_PATH_SIZE. Anything but CMN_OK ends the walk. */
+typedef enum cmn_status (*cc_tree_visit_fn)(void *ctx, int root_fd, const char *path, int leaf_fd);
+
+/*
+ * The visitor may remove the leaf. With prune, levels above the leaves that
+ * are empty are removed; whoever makes one must be ready for that.
+ * CMN_OK, CMN_ERR_IO for a root that cannot be listed, or what visit returned.
+ */
+CMN_CHECKED enum cmn_status cc_tree_walk(int root_fd, bool prune, cc_tree_visit_fn visit,
+					 void *ctx);
+
+#endif

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer: a queue, a lock, and one thread that is started by the first store.
+ *
+ * The lock guards the lists and the flags and is never held across the
+ * store's or the statistics' work. Entries go first, then touches; statistics
+ * when their time has come, or when a flush asks for them.
+ */
+#include "cachecore/writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <utlist.h>
+
+#include "common/clock.h"
+#include "common/hash.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* Of payloads and keys that wait. The memory level shares them; this bounds what outlives it there. */
+#define MAX_QUEUED_BYTES ((uint64_t)64 << 20)
+/* Keys hold sources of up to some MB. */
+#define MAX_TOUCHES 256
+#define MAX_TOUCHED_BYTES ((uint64_t)16 << 20)
+/* From the first event that they do not have yet until statistics are written. */
+#define STATS_INTERVAL_NS NS_PER_S
+/* What a thread that is told to stop gets for the file operation that it is in. */
+#define STOP_GRACE_NS (NS_PER_S / 10)
+/* Path buffers and zlib's frames need a tenth of it; the rest is for the C library's thread-local data. */
+#define STACK_SIZE ((size_t)512 << 10)
+
+struct task {
+	struct cc_key key;
+	struct cc_entry *entry;	/* NULL: a touch */
+	struct cmn_hash hash;	/* of a touch's key */
+	uint64_t size;
+	struct task *prev, *next;
+};
+
+struct cc_writer {
+	struct cc_store *store;
+	struct cc_stats *stats;
+	const struct cmn_log *log;
+	atomic_flag failure_logged;
+	pthread_mutex_t lock;
+	pthread_cond_t work;		/* to the thread: something changed */
+	pthread_cond_t idle;		/* from the thread: a flush is done, or it stopped */
+	/* guarded by lock, all that follows */
+	struct task *stores;
+	uint64_t stored_bytes;		/* of what waits in stores */
+	struct task *touches;
+	uint64_t touched_bytes;
+	unsigned int touch_count;
+	bool started;
+	pthread_t thread;
+	bool stop;			/* as soon as the work at hand is done */
+	bool stopped;
+	uint64_t flush_wanted, flush_done;	/* serial numbers */
+	uint64_t stats_time;	/* monotonic, when statistics are to be written; 0: nothing happened */
+};
+
+static struct task *task_new(const struct cc_key *key, struct cc_entry *entry)
+{
+	struct task *task = calloc(1, sizeof(*task));
+
+	if (!task)
+		return NULL;
+	cc_key_init_copy(&task->key, key);
+	if (cc_key_status(&task->key) != CMN_OK) {
+		cc_key_release(&task->key);
+		free(task);
+		return NULL;
+	}
+	task->size = cc_key_view(&task->key).len;
+	if (entry) {
+		task->entry = cc_entry_ref(entry);
+		task->size += cc_entry_payload_size(entry);
+	}
+	return task;
+}
+
+static void task_free(struct task *task)
+{
+	cc_entry_unref(task->entry);
+	cc_key_release(&task->key);
+	free(task);
+}
+
+static void free_tasks(struct task **list)
+{
+	struct task *task, *next;
+
+	DL_FOREACH_SAFE(*list, task, next)
+		task_free(task);
+	*list = NULL;
+}
+
+/* Conditions wait on the monotonic clock: wall time may jump. */
+static bool init_conditions(struct cc_writer *writer)
+{
+	pthread_condattr_t attr;
+	bool done = false;
+
+	if (pthread_condattr_init(&attr) != 0)
+		return false;
+	if (pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
+	    pthread_cond_init(&writer->work, &attr) == 0) {
+		done = pthread_cond_init(&writer->idle, &attr) == 0;
+		if (!done)
+			(void)pthread_cond_destroy(&writer->work);	/* nobody waits */
+	}
+	(void)pthread_condattr_destroy(&attr);	/* cannot fail on an initialised one */
+	return done;
+}
+
+struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
+				const struct cmn_log *log)
+{
+	struct cc_writer *writer = calloc(1, sizeof(*writer));
+
+	if (!writer)
+		return NULL;
+	writer->store = store;
+	writer->stats = stats;
+	writer->log = log;
+	atomic_flag_clear(&writer->failure_logged);
+	if (pthread_mutex_init(&writer->lock, NULL) != 0)
+		goto failed;
+	if (!init_conditions(writer)) {
+		(void)pthread_mutex_destroy(&writer->lock);	/* nobody holds it */
+		goto failed;
+	}
+	return writer;
+failed:
+	free(writer);
+	return NULL;
+}
+
+/* The rest of these fail only on misuse. */
+static void lock(struct cc_writer *writer)
+{
+	(void)pthread_mutex_lock(&writer->lock);
+}
+
+static void unlock(struct cc_writer *writer)
+{
+	(void)pthread_mutex_unlock(&writer->lock);
+}
+
+/* Waits until the monotonic time; false: it has come. */
+static bool wait_until(struct cc_writer *writer, pthread_cond_t *condition, uint64_t time)
+{
+	const struct timespec until = {
+		.tv_sec = (time_t)(time / NS_PER_S),
+		.tv_nsec = (long)(time % NS_PER_S),
+	};
+
+	return pthread_cond_timedwait(condition, &writer->lock, &until) != ETIMEDOUT;
+}
+
+static uint64_t deadline_of(uint64_t timeout_ns)
+{
+	uint64_t now = cmn_clock_monotonic();
+
+	/* A day is for ever, and cannot overflow. */
+	return now + (timeout_ns < 86400 * NS_PER_S ? timeout_ns : 86400 * NS_PER_S);
+}
+
+static void log_failure(struct cc_writer *writer, const char *what, enum cmn_status status)
+{
+	cmn_log_once(writer->log, &writer->failure_logged, CMN_LOG_ERROR, "cannot write %s: %s",
+		     what, cmn_status_string(status));
+}
+
+/* Without the lock. */
+static void do_store(struct cc_writer *writer, const struct task *task)
+{
+	enum cmn_status status = cc_store_put(writer->store, &task->key, task->entry);
+
+	if (status == CMN_OK) {
+		cc_stats_add(writer->stats, CC_STORES, 1);
+	} else if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
+		cc_stats_add(writer->stats, CC_ERRORS, 1);
+		log_failure(writer, "an entry", status);
+	}
+}
+
+/* The next entry or touch, taken out of its list; NULL: none. With the lock. */
+static struct task *pop(struct cc_writer *writer)
+{
+	struct task *task = writer->stores;
+
+	if (task) {
+		DL_DELETE(writer->stores, task);
+		writer->stored_bytes -= task->size;
+		return task;
+	}
+	task = writer->touches;
+	if (task) {
+		DL_DELETE(writer->touches, task);
+		writer->touched_bytes -= task->size;
+		writer->touch_count--;
+	}
+	return task;
+}
+
+/* Does one task; with the lock, which is released meanwhile. false: there was none. */
+static bool do_task(struct cc_writer *writer)
+{
+	struct task *task = pop(writer);
+
+	if (!task)
+		return false;
+	unlock(writer);
+	if (task->entry)
+		do_store(writer, task);
+	else
+		cc_store_touch(writer->store, &task->key);
+	task_free(task);
+	lock(writer);
+	return true;
+}
+
+/* Writes the statistics; with the lock, which is released meanwhile. */
+static void do_stats(struct cc_writer *writer)
+{
+	enum cmn_status status;
+
+	writer->stats_time = 0;
+	unlock(writer);
+	status = cc_stats_flush(writer->stats, cc_store_root(writer->store));
+	/* A root that is not ours is the store's complaint; a busy one is tried again. */
+	if (status < 0 && status != CMN_ERR_ACCESS)
+		log_failure(writer, "statistics", status);
+	lock(writer);
+}
+
+/*
+ * Whatever releases the lock starts the loop again, so that no change goes
+ * unseen before a wait. A flush is done when it was wanted before the lists
+ * were seen empty, and statistics were written after that.
+ */
+static void *run(void *arg)
+{
+	struct cc_writer *writer = arg;
+
+	lock(writer);
+	while (!writer->stop) {
+		uint64_t wanted = writer->flush_wanted;
+
+		if (writer->stats_time && cmn_clock_monotonic() >= writer->stats_time) {
+			do_stats(writer);
+		} else if (do_task(writer)) {
+			continue;
+		} else if (wanted != writer->flush_done) {
+			do_stats(writer);
+			writer->flush_done = wanted;
+			(void)pthread_cond_broadcast(&writer->idle);
+		} else if (writer->stats_time) {
+			(void)wait_until(writer, &writer->work, writer->stats_time);
+		} else {
+			(void)pthread_cond_wait(&writer->work, &writer->lock);
+		}
+	}
+	writer->stopped = true;
+	(void)pthread_cond_broadcast(&writer->idle);
+	unlock(writer);
+	return NULL;
+}
+
+static bool create_thread(struct cc_writer *writer)
+{
+	pthread_attr_t attr;
+	int error;
+
+	if (pthread_attr_init(&attr) != 0)
+		return false;
+	error = pthread_attr_setstacksize(&attr, STACK_SIZE);
+	if (error == 0)
+		error = pthread_create(&writer->thread, &attr, run, writer);
+	(void)pthread_attr_destroy(&attr);	/* cannot fail on an initialised one */
+	/* A program with much thread-local data needs more than our size for that alone. */
+	if (error == EINVAL)
+		error = pthread_create(&writer->thread, NULL, run, writer);
+	return error == 0;
+}
+
+/*
+ * With the lock. Without a thread (none could be made) what is queued waits
+ * for the next put's attempt, or for a flush. The application's signals are
+ * the application's threads' business.
+ */
+static void start(struct cc_writer *writer)
+{
+	sigset_t all, old;
+
+	if (writer->started)
+		return;
+	(void)sigfillset(&all);	/* cannot fail */
+	if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0)
+		return;
+	writer->started = create_thread(writer);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);	/* arguments are right */
+}
+
+/* With the lock; true: the thread may be asleep without a time to wake. */
+static bool note_event(struct cc_writer *writer)
+{
+	if (writer->stats_time)
+		return false;
+	writer->stats_time = cmn_clock_monotonic() + STATS_INTERVAL_NS;
+	return true;
+}
+
+bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry)
+{
+	struct task *task = task_new(key, entry);
+	bool taken;
+
+	if (!task)
+		return false;
+	lock(writer);
+	/* An entry larger than the bound goes alone. */
+	taken = !writer->stop && (!writer->stores || (task->size <= MAX_QUEUED_BYTES &&
+		 writer->stored_bytes <= MAX_QUEUED_BYTES - task->size));
+	if (taken) {
+		DL_APPEND(writer->stores, task);
+		writer->stored_bytes += task->size;
+		(void)note_event(writer);	/* it is woken in any case */
+		start(writer);
+		(void)pthread_cond_signal(&writer->work);
+	}
+	unlock(writer);
+	if (!taken)
+		task_free(task);
+	return taken;
+}
+
+/* With the lock. */
+static bool is_touched(const struct cc_writer *writer, const struct cmn_hash *hash)
+{
+	const struct task *task;
+
+	DL_FOREACH(writer->touches, task) {
+		if (cmn_hash_equal(&task->hash, hash))
+			return true;
+	}
+	return false;
+}
+
+void cc_writer_touch(struct cc_writer *writer, const struct cc_key *key)
+{
+	struct cmn_view view = cc_key_view(key);
+	struct cmn_hash hash = cmn_hash_of(view.data, view.len);
+	struct task *task;
+	bool known;
+
+	lock(writer);
+	known = writer->touch_count == MAX_TOUCHES || is_touched(writer, &hash);
+	unlock(writer);
+	if (known)
+		return;
+	task = task_new(key, NULL);
+	if (!task)
+		return;
+	task->hash = hash;
+	lock(writer);
+	if (!writer->stop && writer->touch_count < MAX_TOUCHES &&
+	    writer->touched_bytes + task->size <= MAX_TOUCHED_BYTES &&
+	    !is_touched(writer, &hash)) {
+		DL_APPEND(writer->touches, task);
+		writer->touched_bytes += task->size;
+		writer->touch_count++;
+		task = NULL;
+		/* Else it wakes by itself within a second. */
+		if (note_event(writer))
+			(void)pthread_cond_signal(&writer->work);
+	}
+	unlock(writer);
+	if (task)
+		task_free(task);
+}
+
+/* With the lock; as cc_writer_flush. */
+static bool flush_until(struct cc_writer *writer, uint64_t deadline)
+{
+	uint64_t wanted;
+
+	if (!writer->started) {
+		while (cmn_clock_monotonic() < deadline && do_task(writer))
+			continue;
+		do_stats(writer);
+		return !writer->stores && !writer->touches;
+	}
+	wanted = ++writer->flush_wanted;
+	(void)pthread_cond_signal(&writer->work);
+	while (writer->flush_done < wanted && !writer->stopped) {
+		if (!wait_until(writer, &writer->idle, deadline))
+			break;
+	}
+	return writer->flush_done >= wanted;
+}
+
+bool cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns)
+{
+	uint64_t deadline = deadline_of(timeout_ns);
+	bool done;
+
+	lock(writer);
+	done = flush_until(writer, deadline);
+	unlock(writer);
+	return done;
+}
+
+/* With the lock; false: the thread did not end in time. */
+static bool stop_thread(struct cc_writer *writer)
+{
+	uint64_t deadline = deadline_of(STOP_GRACE_NS);
+
+	writer->stop = true;
+	(void)pthread_cond_signal(&writer->work);
+	while (writer->started && !writer->stopped) {
+		if (!wait_until(writer, &writer->idle, deadline))
+			break;
+	}
+	return !writer->started || writer->stopped;
+}
+
+bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns)
+{
+	bool stopped;
+
+	if (!writer)
+		return true;
+	lock(writer);
+	(void)flush_until(writer, deadline_of(timeout_ns));	/* what is left is dropped */
+	stopped = stop_thread(writer);
+	unlock(writer);
+	if (!stopped) {
+		(void)pthread_detach(writer->thread);	/* it is joinable */
+		return false;
+	}
+	if (writer->started)
+		(void)pthread_join(writer->thread, NULL);	/* it is past its last wait */
+	free_tasks(&writer->stores);
+	free_tasks(&writer->touches);
+	(void)pthread_cond_destroy(&writer->work);	/* nobody is left to use them */
+	(void)pthread_cond_destroy(&writer->idle);
+	(void)pthread_mutex_destroy(&writer->lock);
+	free(writer);
+	return true;
+}
+
+void cc_writer_fork_prepare(struct cc_writer *writer)
+{
+	lock(writer);
+}
+
+void cc_writer_fork_parent(struct cc_writer *writer)
+{
+	unlock(writer);
+}
+
+void cc_writer_fork_child(struct cc_writer *writer)
+{
+	free_tasks(&writer->stores);
+	free_tasks(&writer->touches);
+	writer->stored_bytes = 0;
+	writer->touched_bytes = 0;
+	writer->touch_count = 0;
+	writer->started = false;
+	writer->stopped = false;
+	writer->flush_done = writer->flush_wanted;
+	writer->stats_time = 0;
+	cc_stats_fork_child(writer->stats);
+	/* The conditions may count waiters that do not exist here: made anew, not destroyed. */
+	(void)init_conditions(writer);	/* cannot fail: the first time did not */
+	unlock(writer);
+}

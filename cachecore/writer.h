@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer: what need not run in the application's thread: storing entries,
+ * access times, statistics. One thread, started with the first store; a queue
+ * bounded in bytes: what does not fit is dropped, since a later run can make
+ * it again. Access times alone start no thread: they wait for a store or for
+ * flush, and past a fixed number of keys they are dropped. Thread-safe.
+ */
+#ifndef CACHECORE_WRITER_H
+#define CACHECORE_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cachecore/stats.h"
+#include "cachecore/store.h"
+
+struct cc_writer;
+
+/*
+ * Borrows store and stats, which must outlive it. Not for a read-only cache:
+ * the writer would write statistics. NULL: out of memory.
+ */
+struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
+				const struct cmn_log *log);
+/*
+ * Drains within timeout_ns, then stops; what is left is dropped. false: the
+ * thread is still inside a file operation; nothing was freed, and the writer,
+ * store and stats must be left alone for ever. NULL is fine (true).
+ */
+bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns);
+/* Takes a reference to entry, copies the key. false: dropped (queue full, out of memory). */
+bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry);
+void cc_writer_touch(struct cc_writer *writer, const struct cc_key *key);
+/*
+ * Waits until what was queued before the call is done and statistics are
+ * written, as far as they can be; false: timeout. Without a thread the work
+ * is done by the caller.
+ */
+bool cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns);
+/*
+ * fork: prepare takes the queue's lock, parent gives it back, child also
+ * forgets the thread and what was queued or counted (the parent writes it). A layer
+ * registers them with pthread_atfork.
+ */
+void cc_writer_fork_prepare(struct cc_writer *writer);
+void cc_writer_fork_parent(struct cc_writer *writer);
+void cc_writer_fork_child(struct cc_writer *writer);
+
+#endif

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+# Build options and the flags that every target shares.
+option(CKCACHE_TESTS "Build the test suite" OFF)
+option(CKCACHE_WERROR "Treat warnings as errors" OFF)
+set(CKCACHE_SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+add_compile_definitions(_GNU_SOURCE)
+add_compile_options(-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+                    -Wpointer-arith -Wvla -fno-strict-aliasing)
+if(CKCACHE_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(CKCACHE_SANITIZE)
+  add_compile_options(-fsanitize=${CKCACHE_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${CKCACHE_SANITIZE})
+endif()

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* file: whole reads and writes, atomic publication, locks. */
+#include "common/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+static enum cmn_status read_fd(int fd, size_t max_len, struct cmn_buffer *ret)
+{
+	struct stat info;
+	size_t want;
+
+	if (fstat(fd, &info) < 0)
+		return cmn_status_from_errno(errno);
+	if (!S_ISREG(info.st_mode))
+		return CMN_ERR_ACCESS;
+	if (info.st_size < 0 || (uint64_t)info.st_size > max_len)
+		return CMN_ERR_TOO_LARGE;
+	want = (size_t)info.st_size;
+	if (!cmn_buffer_reserve(ret, want))
+		return CMN_ERR_NOMEM;
+	while (ret->len < want) {
+		ssize_t got = read(fd, ret->data + ret->len, want - ret->len);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return cmn_status_from_errno(errno);
+		if (got == 0)
+			return CMN_STALE;	/* it shrank meanwhile */
+		ret->len += (size_t)got;
+	}
+	return CMN_OK;
+}
+
+enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,
+			      struct cmn_buffer *ret)
+{
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW);
+	enum cmn_status status;
+	int fd;
+
+	*ret = (struct cmn_buffer){ 0 };
+	do {
+		fd = openat(dir_fd, path, flags);
+	} while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	status = read_fd(fd, max_len, ret);
+	(void)close(fd);	/* nothing was written through it */
+	if (status != CMN_OK)
+		cmn_buffer_release(ret);
+	return status;
+}
+
+enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len)
+{
+	const char *at = data;
+
+	while (len) {
+		ssize_t put = write(fd, at, len);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return cmn_status_from_errno(errno);
+		if (put == 0)
+			return CMN_ERR_IO;
+		at += put;
+		len -= (size_t)put;
+	}
+	return CMN_OK;
+}
+
+enum cmn_status cmn_file_publish(int dir_fd, const char *name, const struct cmn_view *views,
+				 size_t count)
+{
+	static atomic_uint serial;	/* makes names unique within the process; order is irrelevant */
+	char temporary[64];
+	enum cmn_status status = CMN_OK;
+	int fd;
+
+	/*
+	 * The time tells apart processes of one number: on two machines, in two
+	 * containers, or one after the other.
+	 */
+	(void)snprintf(temporary, sizeof(temporary), CMN_FILE_TEMPORARY_PREFIX "%ld-%u-%llx",
+		       (long)getpid(), atomic_fetch_add(&serial, 1),
+		       (unsigned long long)cmn_clock_realtime());
+	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	for (size_t i = 0; i < count && status == CMN_OK; i++)
+		status = cmn_file_write_all(fd, views[i].data, views[i].len);
+	/* close reports what the file system could not write (NFS, quotas). */
+	if (close(fd) < 0 && status == CMN_OK)
+		status = cmn_status_from_errno(errno);
+	if (status == CMN_OK && renameat(dir_fd, temporary, dir_fd, name) < 0)
+		status = cmn_status_from_errno(errno);
+	if (status != CMN_OK)
+		(void)unlinkat(dir_fd, temporary, 0);
+	return status;
+}
+
+enum cmn_status cmn_file_make_dirs(const char *path, mode_t mode)
+{
+	enum cmn_status status = CMN_OK;
+	char *copy;
+	char *at;
+
+	if (mkdir(path, mode) == 0 || errno == EEXIST)
+		return CMN_OK;
+	if (errno != ENOENT)
+		return cmn_status_from_errno(errno);
+	copy = strdup(path);
+	if (!copy)
+		return CMN_ERR_NOMEM;
+	for (at = copy + 1; *at; at++) {
+		if (*at != '/')
+			continue;
+		*at = '\0';
+		if (mkdir(copy, mode) < 0 && errno != EEXIST)
+			status = cmn_status_from_errno(errno);
+		*at = '/';
+		if (status != CMN_OK)
+			break;
+	}
+	if (status == CMN_OK && mkdir(path, mode) < 0 && errno != EEXIST)
+		status = cmn_status_from_errno(errno);
+	free(copy);
+	return status;
+}
+
+enum cmn_status cmn_file_lock(int fd, bool wait)
+{
+	while (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0) {
+		if (errno == EINTR)
+			continue;
+		return errno == EWOULDBLOCK ? CMN_BUSY : CMN_ERR_IO;
+	}
+	return CMN_OK;
+}

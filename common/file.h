@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file: contracts over POSIX files that the rest can rely on: whole reads
+ * with a bound, whole writes that notice a short one, files that appear
+ * atomically, locks that die with their process. Every descriptor is
+ * close-on-exec. All functions are thread-safe.
+ */
+#ifndef COMMON_FILE_H
+#define COMMON_FILE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/bytes.h"
+#include "common/status.h"
+
+/*
+ * Reads a regular file whole. CMN_MISS: not there. CMN_ERR_TOO_LARGE: over
+ * max_len bytes, nothing was allocated. CMN_ERR_ACCESS: not readable, or not
+ * a regular file (a FIFO or a device is never waited on). Symbolic links are
+ * followed only where follow is true. *ret is an empty buffer on failure.
+ */
+CMN_CHECKED enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,
+					  struct cmn_buffer *ret);
+
+/* Writes all of it or fails; EINTR and short writes are handled. */
+CMN_CHECKED enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len);
+
+/*
+ * Creates or replaces dir_fd/name with the bytes of the views, in order:
+ * written to a temporary beside it, which must be in the same directory
+ * (its name starts with ".tmp-"), then renamed. On failure nothing remains.
+ * A crash can leave a temporary; whoever cleans the directory removes it.
+ */
+CMN_CHECKED enum cmn_status cmn_file_publish(int dir_fd, const char *name,
+					     const struct cmn_view *views, size_t count);
+#define CMN_FILE_TEMPORARY_PREFIX ".tmp-"
+
+/* mkdir -p with the mode for each directory that is made; existing ones are left alone. */
+CMN_CHECKED enum cmn_status cmn_file_make_dirs(const char *path, mode_t mode);
+
+/*
+ * An advisory exclusive lock (flock) on an open file or directory; released
+ * by closing the descriptor or by the death of the process, so that none can
+ * outlive its owner. With wait false, CMN_BUSY if somebody holds it.
+ * A file system without locks gives CMN_ERR_IO.
+ */
+CMN_CHECKED enum cmn_status cmn_file_lock(int fd, bool wait);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* hash: XXH3-128 from libxxhash. */
+#include "common/hash.h"
+
+#include <string.h>
+
+#include <xxhash.h>
+
+static struct cmn_hash canonical(XXH128_hash_t value)
+{
+	struct cmn_hash hash;
+	XXH128_canonical_t form;
+
+	XXH128_canonicalFromHash(&form, value);
+	memcpy(hash.bytes, form.digest, sizeof(hash.bytes));
+	return hash;
+}
+
+struct cmn_hash cmn_hash_of(const void *data, size_t len)
+{
+	return canonical(XXH3_128bits(data, len));
+}
+
+bool cmn_hash_equal(const struct cmn_hash *a, const struct cmn_hash *b)
+{
+	return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+}
+
+void cmn_hash_hex(const struct cmn_hash *hash, char ret_text[CMN_HASH_HEX_SIZE])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < CMN_HASH_SIZE; i++) {
+		ret_text[2 * i] = digits[hash->bytes[i] >> 4];
+		ret_text[2 * i + 1] = digits[hash->bytes[i] & 15];
+	}
+	ret_text[CMN_HASH_HEX_SIZE - 1] = '\0';
+}
+
+uint64_t cmn_hash_u64(const struct cmn_hash *hash)
+{
+	uint64_t value;
+
+	memcpy(&value, hash->bytes, sizeof(value));
+	return value;
+}
+
+struct cmn_hasher *cmn_hasher_new(void)
+{
+	XXH3_state_t *state = XXH3_createState();
+
+	if (state)
+		(void)XXH3_128bits_reset(state);	/* fails only on NULL */
+	return (struct cmn_hasher *)state;
+}
+
+void cmn_hasher_free(struct cmn_hasher *hasher)
+{
+	(void)XXH3_freeState((XXH3_state_t *)hasher);	/* always XXH_OK */
+}
+
+void cmn_hasher_update(struct cmn_hasher *hasher, const void *data, size_t len)
+{
+	(void)XXH3_128bits_update((XXH3_state_t *)hasher, data, len);	/* fails only on NULL */
+}
+
+struct cmn_hash cmn_hasher_digest(const struct cmn_hasher *hasher)
+{
+	return canonical(XXH3_128bits_digest((const XXH3_state_t *)hasher));
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hash: XXH3-128 (xxHash, https://xxhash.com) behind two small types.
+ * Not cryptographic: it finds accidents, not attackers; ownership and
+ * permissions of the cache directory are what keep attackers out.
+ */
+#ifndef COMMON_HASH_H
+#define COMMON_HASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/bytes.h"
+
+#define CMN_HASH_SIZE 16	/* bytes, canonical big-endian form */
+#define CMN_HASH_HEX_SIZE 33	/* with the terminator */
+
+struct cmn_hash {
+	uint8_t bytes[CMN_HASH_SIZE];
+};
+
+struct cmn_hash cmn_hash_of(const void *data, size_t len);
+bool cmn_hash_equal(const struct cmn_hash *a, const struct cmn_hash *b);
+void cmn_hash_hex(const struct cmn_hash *hash, char ret_text[CMN_HASH_HEX_SIZE]);
+/* The first eight bytes as a number, for hash tables. */
+uint64_t cmn_hash_u64(const struct cmn_hash *hash);
+
+/* Streaming form, for data in pieces. NULL from _new when out of memory. */
+struct cmn_hasher;
+struct cmn_hasher *cmn_hasher_new(void);
+void cmn_hasher_free(struct cmn_hasher *hasher);	/* NULL is fine */
+void cmn_hasher_update(struct cmn_hasher *hasher, const void *data, size_t len);
+struct cmn_hash cmn_hasher_digest(const struct cmn_hasher *hasher);
+
+#endif

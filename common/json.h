@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json: text as JSON strings (RFC 8259), for what writes JSON itself. Bytes
+ * that are not UTF-8 become U+FFFD, so that the output is always valid.
+ */
+#ifndef COMMON_JSON_H
+#define COMMON_JSON_H
+
+#include <stdbool.h>
+
+#include "common/bytes.h"
+
+/* Appends text with its quotes. */
+void cmn_json_append_string(struct cmn_buffer *buf, struct cmn_view text);
+/* UTF-8 without control characters other than tab and line ends: fit for people. */
+bool cmn_json_is_text(struct cmn_view text);
+
+#endif

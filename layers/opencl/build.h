@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build: one call of clBuildProgram while it lasts, shared by the two files
+ * that carry it out: build.c for a build that the application waits for,
+ * build_callback.c for one that calls it back.
+ */
+#ifndef OPENCL_BUILD_H
+#define OPENCL_BUILD_H
+
+#include <stdatomic.h>
+
+#include "layers/opencl/build_key.h"
+#include "layers/opencl/libraries.h"
+
+typedef void(CL_CALLBACK *ocl_notify_fn)(cl_program program, void *user_data);
+
+struct ocl_build {
+	struct ocl_program *program;
+	cl_uint num_devices;
+	cl_device_id *devices;		/* all of the program's, in its order */
+	const char *options;		/* the application's, for the call only */
+	char *own_options;		/* a copy for after the call, or NULL */
+	cl_uint list_count;		/* the application's own device list */
+	const cl_device_id *list;
+	ocl_notify_fn notify;
+	void *user_data;
+	struct cc_key key;
+	enum cc_capture capture;
+	const struct ocl_driver *driver;
+	struct cc_manifest *manifest;	/* of this source now; NULL: reads no files */
+	struct ocl_library_epoch epoch;
+	uint64_t start_ns, build_ns;
+	cl_int error;			/* of the driver */
+	bool ran;			/* the driver was called */
+	bool retried;			/* after running out of memory */
+	bool hit;			/* E stands for P */
+	bool claimed;			/* other threads wait to build the program */
+	/* Of a build in the driver's hands. */
+	atomic_uint refs;
+	bool called;			/* the driver called back; guarded by the objects' lock */
+	bool abandoned;			/* the driver refused the build, and will hardly call back; likewise */
+	const char *bypass;		/* why nothing is cached, or NULL */
+};
+
+/* Frees what the build gathered, not the structure nor the program. */
+void ocl_build_release(struct ocl_build *build);
+
+/*
+ * The driver's own build of P, timed; sets error and ran. E goes first: from
+ * now on P answers, also while it is being built. With notify the claim on
+ * the program is given up, since the application's callback may build it again.
+ */
+void ocl_build_run(struct ocl_build *build, ocl_notify_fn notify, void *user_data);
+
+/* What the source includes now, into manifest. false: not to be cached, bypass says why. */
+bool ocl_build_scan(struct ocl_build *build);
+
+/* Puts E in P's place and counts the hit. false: the driver would not have it; the entry is gone. */
+bool ocl_build_attach(struct ocl_build *build, struct cc_entry *entry, enum cc_origin origin);
+
+/* Reads the program just built, now or, by policy, later. CMN_OK: *ret is the entry; else bypass may say why not. */
+CMN_CHECKED enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret);
+
+/* Counts the build as a miss, or as a bypass with its reason. */
+void ocl_build_count(struct ocl_build *build);
+
+/* build_callback.c: the whole of a build for which the application wants to be called back. */
+void ocl_build_with_callback(struct ocl_build *build);
+
+#endif

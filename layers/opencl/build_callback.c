@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build_callback: clBuildProgram with the application's callback. A hit needs
+ * no driver thread: the hook calls back when it is done. A miss goes to the
+ * driver with the layer's callback in front of the application's.
+ */
+#include "layers/opencl/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+
+/* A build in the driver's hands belongs to the call that started it and to its callback. */
+static void unref_record(struct ocl_build *record)
+{
+	if (atomic_fetch_sub(&record->refs, 1) != 1)
+		return;
+	ocl_program_unref(record->program);
+	ocl_build_release(record);
+	free(record);
+}
+
+/* The driver's callback of a build that the application wanted one for, from any thread. */
+static void CL_CALLBACK built(cl_program handle, void *user_data)
+{
+	struct ocl_build *build = user_data;
+	struct ocl_program *program = build->program;
+	struct cc_entry *entry;
+	cl_build_status status = CL_BUILD_ERROR;
+	ocl_notify_fn notify = build->notify;
+	void *notify_data = build->user_data;
+	bool abandoned;
+
+	ocl_objects_lock();
+	build->called = true;
+	abandoned = build->abandoned;
+	ocl_objects_unlock();
+	if (abandoned) {
+		notify(handle, notify_data);
+		return;
+	}
+	build->build_ns = cmn_clock_monotonic() - build->start_ns;
+	for (cl_uint i = 0; i < build->num_devices; i++) {
+		if (OCL_NEXT.clGetProgramBuildInfo(handle, build->devices[i],
+						   CL_PROGRAM_BUILD_STATUS, sizeof(status),
+						   &status, NULL) != CL_SUCCESS)
+			status = CL_BUILD_ERROR;
+		if (status != CL_BUILD_SUCCESS)
+			break;
+	}
+	if (status == CL_BUILD_SUCCESS && ocl_build_capture(build, &entry) == CMN_OK) {
+		cc_cache_put(ocl_layer.cache, &build->key, entry);
+		cc_entry_unref(entry);
+	}
+	ocl_build_count(build);
+	ocl_objects_lock();
+	program->async_builds--;
+	ocl_objects_unlock();
+	notify(handle, notify_data);
+	unref_record(build);
+}
+
+/*
+ * Gives the build to the driver with the layer's callback. Drivers differ in
+ * whether they call back for a build that they refuse at once. Where one
+ * refused and did not call, the bare record stays allocated in case that it
+ * still does.
+ */
+static void build_later(struct ocl_build *build)
+{
+	struct ocl_program *program = build->program;
+	struct ocl_build *record = malloc(sizeof(*record));
+	char *options = build->options ? strdup(build->options) : NULL;
+	bool abandoned;
+
+	if (!record || (build->options && !options)) {
+		free(record);
+		free(options);
+		ocl_build_run(build, build->notify, build->user_data);
+		return;
+	}
+	*record = *build;
+	atomic_init(&record->refs, 2);
+	record->own_options = options;
+	record->options = options;
+	build->devices = NULL;
+	build->manifest = NULL;
+	build->key = (struct cc_key){ 0 };
+	ocl_object_ref(&program->object);
+	ocl_objects_lock();
+	program->async_builds++;
+	ocl_objects_unlock();
+	ocl_build_run(build, built, record);
+	ocl_objects_lock();
+	abandoned = build->error != CL_SUCCESS && !record->called;
+	if (abandoned) {
+		record->abandoned = true;
+		program->async_builds--;
+	}
+	ocl_objects_unlock();
+	if (abandoned) {
+		ocl_build_release(record);
+		ocl_program_unref(program);
+	} else {
+		unref_record(record);
+	}
+}
+
+void ocl_build_with_callback(struct ocl_build *build)
+{
+	struct cc_entry *entry;
+	enum cc_origin origin;
+
+	if (cc_cache_get(ocl_layer.cache, &build->key, &entry, &origin) == CMN_OK) {
+		build->hit = ocl_build_attach(build, entry, origin);
+		cc_entry_unref(entry);
+		if (build->hit)
+			return;
+	}
+	if (ocl_build_scan(build) && build->capture != CC_CAPTURE_DEFERRED) {
+		build_later(build);
+		return;
+	}
+	if (!build->bypass)
+		build->bypass = "capture-deferred";
+	cc_cache_count_bypass(ocl_layer.cache, build->bypass, &build->key);
+	ocl_build_run(build, build->notify, build->user_data);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* capture: binaries, logs, options and attributes of a built program. */
+#include "layers/opencl/capture.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "layers/opencl/program.h"
+
+struct ocl_capture {
+	struct cc_key key;
+	struct cc_manifest *manifest;
+	uint64_t build_ns;
+	bool with_attributes;
+	cl_uint num_devices;
+	cl_device_id devices[];
+};
+
+static enum cmn_status add_images(struct cc_entry *entry, cl_program program, cl_uint count)
+{
+	size_t *lens = calloc(count, sizeof(*lens));
+	unsigned char **images = calloc(count, sizeof(*images));
+	enum cmn_status status = CMN_ERR_NOMEM;
+	size_t size;
+
+	if (!lens || !images)
+		goto out;
+	status = CMN_MISS;
+	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(*lens), lens,
+				      &size) != CL_SUCCESS || size != count * sizeof(*lens))
+		goto out;
+	for (cl_uint i = 0; i < count; i++) {
+		if (lens[i] == 0)
+			goto out;
+		images[i] = calloc(1, lens[i]);
+		if (!images[i]) {
+			status = CMN_ERR_NOMEM;
+			goto out;
+		}
+	}
+	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(*images), images,
+				      NULL) != CL_SUCCESS)
+		goto out;
+	for (cl_uint i = 0; i < count; i++)
+		cc_entry_add(entry, CC_TAG_IMAGE, i, images[i], lens[i]);
+	status = CMN_OK;
+out:
+	for (cl_uint i = 0; images && i < count; i++)
+		free(images[i]);
+	free(images);
+	free(lens);
+	return status;
+}
+
+/* Adds what clGetProgramBuildInfo answers; an unanswered question is left out, and asked of E on a hit. */
+static void add_build_info(struct cc_entry *entry, cl_program program, cl_uint i,
+			   cl_device_id device, cl_program_build_info name, uint32_t tag)
+{
+	size_t size = 0;
+	void *data;
+
+	if (OCL_NEXT.clGetProgramBuildInfo(program, device, name, 0, NULL, &size) != CL_SUCCESS ||
+	    size == 0)
+		return;
+	data = calloc(1, size);
+	if (data && OCL_NEXT.clGetProgramBuildInfo(program, device, name, size, data, NULL) ==
+			    CL_SUCCESS)
+		cc_entry_add(entry, tag, i, data, size);
+	free(data);
+}
+
+static void add_kernel_names(struct cc_entry *entry, cl_program program)
+{
+	size_t size = 0;
+	char *names;
+
+	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &size) !=
+		    CL_SUCCESS || size == 0)
+		return;
+	names = calloc(1, size);
+	if (names && OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, size, names,
+					       NULL) == CL_SUCCESS)
+		cc_entry_add(entry, OCL_TAG_KERNEL_NAMES, 0, names, size);
+	free(names);
+}
+
+static void add_kernel_info(struct cc_entry *entry, cl_kernel kernel, cl_uint i,
+			    cl_kernel_info name, uint32_t tag)
+{
+	size_t size = 0;
+	void *data;
+
+	if (OCL_NEXT.clGetKernelInfo(kernel, name, 0, NULL, &size) != CL_SUCCESS || size == 0)
+		return;
+	data = calloc(1, size);
+	if (data && OCL_NEXT.clGetKernelInfo(kernel, name, size, data, NULL) == CL_SUCCESS)
+		cc_entry_add(entry, tag, i, data, size);
+	free(data);
+}
+
+static void add_attributes(struct cc_entry *entry, cl_program program)
+{
+	cl_kernel *kernels;
+	cl_uint count = 0;
+
+	if (OCL_NEXT.clCreateKernelsInProgram(program, 0, NULL, &count) != CL_SUCCESS || count == 0)
+		return;
+	kernels = calloc(count, sizeof(*kernels));
+	if (!kernels)
+		return;
+	if (OCL_NEXT.clCreateKernelsInProgram(program, count, kernels, NULL) == CL_SUCCESS) {
+		for (cl_uint i = 0; i < count; i++) {
+			add_kernel_info(entry, kernels[i], i, CL_KERNEL_FUNCTION_NAME,
+					OCL_TAG_KERNEL_NAME);
+			add_kernel_info(entry, kernels[i], i, CL_KERNEL_ATTRIBUTES,
+					OCL_TAG_KERNEL_ATTRIBUTES);
+			(void)OCL_NEXT.clReleaseKernel(kernels[i]);	/* ours alone */
+		}
+	}
+	free(kernels);
+}
+
+enum cmn_status ocl_capture_read(cl_program program, cl_uint num_devices,
+				 const cl_device_id *devices, bool with_attributes,
+				 uint64_t build_ns, struct cc_manifest *manifest,
+				 struct cc_entry **ret)
+{
+	struct cc_entry *entry = NULL;
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	/* The driver read the headers at some moment since the scan; were they the same all the time? */
+	if (cc_manifest_count(manifest)) {
+		status = cc_manifest_verify(manifest, cc_cache_file_memo(ocl_layer.cache));
+		if (status != CMN_OK)
+			goto out;
+	}
+	entry = cc_entry_new(build_ns);
+	if (!entry) {
+		status = CMN_ERR_NOMEM;
+		goto out;
+	}
+	status = add_images(entry, program, num_devices);
+	if (status != CMN_OK)
+		goto out;
+	for (cl_uint i = 0; i < num_devices; i++) {
+		add_build_info(entry, program, i, devices[i], CL_PROGRAM_BUILD_LOG, OCL_TAG_LOG);
+		add_build_info(entry, program, i, devices[i], CL_PROGRAM_BUILD_OPTIONS,
+			       OCL_TAG_OPTIONS);
+	}
+	add_kernel_names(entry, program);
+	if (with_attributes)
+		add_attributes(entry, program);
+	status = cc_entry_finish(entry, manifest);
+	manifest = NULL;
+out:
+	cc_manifest_free(manifest);
+	if (status == CMN_OK)
+		*ret = entry;
+	else
+		cc_entry_unref(entry);
+	return status;
+}
+
+struct ocl_capture *ocl_capture_new(const struct cc_key *key, cl_uint num_devices,
+				    const cl_device_id *devices, bool with_attributes,
+				    uint64_t build_ns, struct cc_manifest *manifest)
+{
+	struct ocl_capture *capture;
+
+	capture = calloc(1, sizeof(*capture) + num_devices * sizeof(devices[0]));
+	if (!capture) {
+		cc_manifest_free(manifest);
+		return NULL;
+	}
+	cc_key_init_copy(&capture->key, key);
+	capture->manifest = manifest;
+	capture->with_attributes = with_attributes;
+	capture->build_ns = build_ns;
+	capture->num_devices = num_devices;
+	for (cl_uint i = 0; i < num_devices; i++)
+		capture->devices[i] = devices[i];
+	if (cc_key_status(&capture->key) == CMN_OK)
+		return capture;
+	ocl_capture_free(capture);
+	return NULL;
+}
+
+void ocl_capture_free(struct ocl_capture *capture)
+{
+	if (!capture)
+		return;
+	cc_key_release(&capture->key);
+	cc_manifest_free(capture->manifest);
+	free(capture);
+}
+
+void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program)
+{
+	struct cc_entry *entry;
+
+	if (!capture)
+		return;
+	if (ocl_capture_read(program->object.handle, capture->num_devices, capture->devices,
+			     capture->with_attributes, capture->build_ns, capture->manifest,
+			     &entry) == CMN_OK) {
+		cc_cache_put(ocl_layer.cache, &capture->key, entry);
+		cc_entry_unref(entry);
+	}
+	capture->manifest = NULL;
+	ocl_capture_free(capture);
+}
+
+struct pending {
+	struct ocl_program *programs[64];	/* one round; exit takes as many as it needs */
+	size_t count;
+};
+
+static void collect_pending(struct ocl_object *object, void *ctx)
+{
+	struct ocl_program *program = (struct ocl_program *)object;
+	struct pending *pending = ctx;
+
+	if (!program->capture || pending->count == sizeof(pending->programs) / sizeof(program))
+		return;
+	ocl_object_ref(object);
+	pending->programs[pending->count++] = program;
+}
+
+/* Programs that the application never releases: read them before the driver goes away. */
+static void capture_at_exit(void)
+{
+	struct pending pending;
+
+	do {
+		pending.count = 0;
+		ocl_objects_lock();
+		ocl_objects_each_locked(OCL_PROGRAMS, collect_pending, &pending);
+		ocl_objects_unlock();
+		for (size_t i = 0; i < pending.count; i++) {
+			struct ocl_program *program = pending.programs[i];
+			struct ocl_capture *capture;
+
+			ocl_objects_lock();
+			capture = program->capture;
+			program->capture = NULL;
+			ocl_objects_unlock();
+			ocl_capture_run(capture, program);
+			ocl_program_unref(program);
+		}
+	} while (pending.count);
+}
+
+/* Registered after the driver built something, so that it runs before the driver's own exit handlers. */
+static void register_exit(void)
+{
+	(void)atexit(capture_at_exit);	/* without it, unreleased programs are compiled again */
+}
+
+void ocl_capture_attach(struct ocl_capture *capture, struct ocl_program *program)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct ocl_capture *old;
+
+	(void)pthread_once(&once, register_exit);
+	ocl_objects_lock();
+	old = program->capture;
+	program->capture = capture;
+	ocl_objects_unlock();
+	ocl_capture_free(old);
+}

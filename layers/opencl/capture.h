@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * capture: reading what the driver built from P, as an entry: at once, or at
+ * the program's last release for drivers that compile late.
+ */
+#ifndef OPENCL_CAPTURE_H
+#define OPENCL_CAPTURE_H
+
+#include "layers/opencl/layer.h"
+
+struct ocl_program;
+
+struct ocl_capture;
+
+/*
+ * The entry of a program just built for exactly these devices (the program's
+ * own, in its order). Takes the manifest (may be NULL) on success and failure
+ * alike, and checks that it still holds. CMN_OK: *ret is a new reference.
+ * CMN_STALE: a header changed during the build. CMN_MISS: the driver has no
+ * binary to give. with_attributes: kernel attributes too, for drivers whose
+ * binaries lose them.
+ */
+CMN_CHECKED enum cmn_status ocl_capture_read(cl_program program, cl_uint num_devices,
+					     const cl_device_id *devices, bool with_attributes,
+					     uint64_t build_ns, struct cc_manifest *manifest,
+					     struct cc_entry **ret);
+
+/* The same later: takes the manifest, copies the rest. NULL: out of memory. */
+struct ocl_capture *ocl_capture_new(const struct cc_key *key, cl_uint num_devices,
+				    const cl_device_id *devices, bool with_attributes,
+				    uint64_t build_ns, struct cc_manifest *manifest);
+/* Reads and stores, then frees the capture; capture may be NULL. */
+void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program);
+void ocl_capture_free(struct ocl_capture *capture);	/* NULL is fine */
+/* Hands the capture to the program, to be run at its last release or at process exit; frees an older one. */
+void ocl_capture_attach(struct ocl_capture *capture, struct ocl_program *program);
+
+#endif

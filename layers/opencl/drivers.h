@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drivers: what is known of particular drivers, by measurement, in one table.
+ * An unknown driver gets defaults that are safe for all.
+ */
+#ifndef OPENCL_DRIVERS_H
+#define OPENCL_DRIVERS_H
+
+#include <stdbool.h>
+
+#include "cachecore/config.h"
+
+#define OCL_DRIVER_LISTS 6
+
+struct ocl_driver {
+	const char *library;		/* how the driver library's file name starts; NULL: the default row */
+	enum cc_capture capture;	/* what "auto" means for it */
+	bool binaries_lose_attributes;	/* CL_KERNEL_ATTRIBUTES is empty after a build from a binary */
+	/* File names (prefixes) of compilers that it loads itself, beside what it is linked with. */
+	const char *compilers[OCL_DRIVER_LISTS];
+	/* Patterns (glob) of files that it compiles into programs or runs. */
+	const char *files[OCL_DRIVER_LISTS];
+};
+
+/* Never NULL. library: a path or file name. */
+const struct ocl_driver *ocl_driver_of(const char *library);
+
+#endif

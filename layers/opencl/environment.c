@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* environment: which variables count, by table. */
+#include "layers/opencl/environment.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "layers/opencl/objects.h"
+
+/* Prefixes of names that change code: Intel, pocl, Mesa, NVIDIA, AMD, LLVM, clang's include paths. */
+static const char *const counted[] = {
+	"IGC_",	   "NEO",     "ONEAPI_", "POCL_", "RUSTICL_", "CLOVER_", "LP_",	    "GALLIVM_",
+	"GALLIUM_", "MESA_",  "NIR_",	 "CUDA_", "NVIDIA_",  "AMD_",	 "AMDGPU_", "RADV_",
+	"ROC_",	   "ROCM_",   "HSA_",	 "HIP_",  "GPU_",     "OCLGRIND_", "CL_CONFIG_", "LLVM_",
+	"LIBCLC_", "CPATH",   "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OPENCL_INCLUDE_PATH", "OCL_", "VC4_", "V3D_", "IRIS_", "INTEL_",
+	"RADEON",  "AGX_",    "PAN_",	 "FD_",	  "ASAHI_",   "ZINK_",
+};
+
+/* Exceptions: where caches and dumps go, what is logged, how the loader finds drivers. */
+static const char *const ignored[] = {
+	"POCL_CACHE_DIR",     "POCL_DEBUG",	  "POCL_KERNEL_CACHE", "POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES",
+	"POCL_TRACING",	      "MESA_SHADER_CACHE", "MESA_DISK_CACHE",  "MESA_GLSL_CACHE",
+	"MESA_LOG",	      "CUDA_CACHE_",	  "NEO_CACHE_",	       "OCL_ICD_",
+	"NEOReadDebugKeys",
+};
+
+static bool has_prefix(const char *name, size_t len, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *prefix = list[i];
+		size_t at = 0;
+
+		while (at < len && prefix[at] && name[at] == prefix[at])
+			at++;
+		if (!prefix[at])
+			return true;
+	}
+	return false;
+}
+
+/* As Intel's debug variables are written: letters of both cases, beginning with a capital. */
+static bool is_camel_case(const char *name, size_t len)
+{
+	bool lower = false;
+
+	for (size_t i = 0; i < len; i++)
+		lower = lower || islower((unsigned char)name[i]);
+	return lower && len && isupper((unsigned char)name[0]);
+}
+
+bool ocl_environment_counts(const char *name, size_t len, bool debug_keys)
+{
+	if (has_prefix(name, len, ignored, sizeof(ignored) / sizeof(ignored[0])))
+		return false;
+	if (has_prefix(name, len, counted, sizeof(counted) / sizeof(counted[0])))
+		return true;
+	return debug_keys && is_camel_case(name, len);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void add_variable(struct cc_key *key, const char *variable)
+{
+	const char *equals = strchr(variable, '=');
+	struct cmn_buffer name = { 0 };
+	char *field;
+
+	/* A name longer than a field's can be is no compiler's. */
+	cmn_buffer_printf(&name, "env.%.*s", (int)(equals - variable < 200 ? equals - variable : 200),
+			  variable);
+	field = cmn_buffer_take_string(&name);
+	if (field)
+		cc_key_add_text(key, CC_PART_OPTIONS, field, equals + 1);
+	else
+		key->encoded.failed = true;
+	free(field);
+}
+
+/* Adds the fields by looking at every variable. */
+static void add_variables(struct cc_key *key)
+{
+	const char *debug = getenv("NEOReadDebugKeys");
+	bool debug_keys = debug && strcmp(debug, "0") != 0;
+	const char **variables;
+	size_t total = 0, count = 0;
+
+	while (environ && environ[total])
+		total++;
+	variables = calloc(total + 1, sizeof(*variables));
+	if (!variables) {
+		key->encoded.failed = true;
+		return;
+	}
+	for (size_t i = 0; i < total && environ[i]; i++) {
+		const char *equals = strchr(environ[i], '=');
+
+		if (equals && ocl_environment_counts(environ[i], (size_t)(equals - environ[i]),
+						     debug_keys))
+			variables[count++] = environ[i];
+	}
+	qsort(variables, count, sizeof(*variables), compare_texts);
+	if (debug_keys)
+		cc_key_add_text(key, CC_PART_OPTIONS, "env.NEOReadDebugKeys", debug);
+	for (size_t i = 0; i < count; i++)
+		add_variable(key, variables[i]);
+	free(variables);
+}
+
+/* A hash over every variable, whether it counts or not. */
+static struct cmn_hash hash_environment(void)
+{
+	struct cmn_hash fold[2] = { { { 0 } } };
+
+	for (size_t i = 0; environ && environ[i]; i++) {
+		fold[1] = cmn_hash_of(environ[i], strlen(environ[i]));
+		fold[0] = cmn_hash_of(fold, sizeof(fold));
+	}
+	return fold[0];
+}
+
+/*
+ * Looking at every variable takes some 10 µs, hashing them all takes one: the
+ * fields are made again only when anything changed.
+ */
+static struct {
+	bool known;
+	struct cmn_hash hash;
+	struct cc_key fields;
+} last;	/* guarded by the objects' lock */
+
+void ocl_environment_add(struct cc_key *key)
+{
+	struct cmn_hash hash = hash_environment();
+	struct cc_key fields;
+	bool known;
+
+	ocl_objects_lock();
+	known = last.known && cmn_hash_equal(&last.hash, &hash);
+	if (known)
+		cc_key_add_fields(key, &last.fields);
+	ocl_objects_unlock();
+	if (known)
+		return;
+	cc_key_init(&fields);
+	add_variables(&fields);
+	cc_key_add_fields(key, &fields);
+	if (cc_key_status(&fields) != CMN_OK) {
+		cc_key_release(&fields);
+		return;
+	}
+	ocl_objects_lock();
+	cc_key_release(&last.fields);
+	last.fields = fields;
+	last.hash = hash;
+	last.known = true;
+	ocl_objects_unlock();
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* identity: device, platform, driver libraries, the files that they compile in, the processor. */
+#include "layers/opencl/identity.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#if defined(__x86_64__) && defined(__GLIBC__)
+#include <sys/platform/x86.h>
+#endif
+
+#include "common/file.h"
+#include "layers/opencl/libraries.h"
+#include "layers/opencl/objects.h"
+
+/* From the extensions' specifications; older headers lack some of them. */
+#define DEVICE_IP_VERSION_INTEL 0x4250
+#define DEVICE_ID_INTEL 0x4251
+#define DEVICE_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
+#define DEVICE_COMPUTE_CAPABILITY_MINOR_NV 0x4001
+#define DEVICE_UUID_KHR 0x106A
+
+struct known_device {
+	cl_device_id device;
+	struct ocl_identity identity;
+	struct known_device *next;
+};
+
+static struct known_device *known_devices;	/* guarded by the objects' lock; never shrinks */
+
+struct query {
+	const char *field;
+	cl_uint param;
+};
+
+static const struct query device_queries[] = {
+	{ "device.name", CL_DEVICE_NAME },
+	{ "device.vendor", CL_DEVICE_VENDOR },
+	{ "device.version", CL_DEVICE_VERSION },
+	{ "device.driver_version", CL_DRIVER_VERSION },
+	{ "device.c_version", CL_DEVICE_OPENCL_C_VERSION },
+	{ "device.vendor_id", CL_DEVICE_VENDOR_ID },
+	{ "device.type", CL_DEVICE_TYPE },
+	{ "device.address_bits", CL_DEVICE_ADDRESS_BITS },
+	{ "device.max_work_group_size", CL_DEVICE_MAX_WORK_GROUP_SIZE },
+	{ "device.local_mem_size", CL_DEVICE_LOCAL_MEM_SIZE },
+	{ "device.extensions", CL_DEVICE_EXTENSIONS },
+};
+
+static const struct query platform_queries[] = {
+	{ "platform.name", CL_PLATFORM_NAME },
+	{ "platform.version", CL_PLATFORM_VERSION },
+};
+
+/* The answer's bytes; an empty buffer where the driver gives none. */
+static struct cmn_buffer ask_device(cl_device_id device, cl_device_info param)
+{
+	struct cmn_buffer answer = { 0 };
+	size_t size = 0;
+
+	if (OCL_NEXT.clGetDeviceInfo(device, param, 0, NULL, &size) != CL_SUCCESS ||
+	    !cmn_buffer_reserve(&answer, size))
+		return answer;
+	if (OCL_NEXT.clGetDeviceInfo(device, param, size, answer.data, NULL) == CL_SUCCESS)
+		answer.len = size;
+	return answer;
+}
+
+/* Texts lose their terminator, so that tools can show them as they are. */
+static size_t text_length(const struct cmn_buffer *answer)
+{
+	size_t len = answer->len;
+
+	while (len && answer->data[len - 1] == '\0' && len > sizeof(cl_ulong))
+		len--;
+	return len;
+}
+
+static void add_device_field(struct cc_key *key, cl_device_id device, const char *field,
+			     cl_device_info param)
+{
+	struct cmn_buffer answer = ask_device(device, param);
+
+	cc_key_add(key, CC_PART_DEVICE, field, answer.data, text_length(&answer));
+	cmn_buffer_release(&answer);
+}
+
+static void add_platform_fields(struct cc_key *key, cl_platform_id platform)
+{
+	for (size_t i = 0; i < sizeof(platform_queries) / sizeof(platform_queries[0]); i++) {
+		char text[1024] = "";
+
+		if (OCL_NEXT.clGetPlatformInfo(platform, platform_queries[i].param, sizeof(text),
+					       text, NULL) != CL_SUCCESS)
+			text[0] = '\0';
+		cc_key_add_text(key, CC_PART_DEVICE, platform_queries[i].field, text);
+	}
+}
+
+/*
+ * What names the hardware exactly. A uuid would tell apart two boards of one
+ * kind, which share code; it is asked for only where nothing better is known.
+ */
+static void add_hardware_fields(struct cc_key *key, cl_device_id device)
+{
+	struct cmn_buffer answer = ask_device(device, CL_DEVICE_EXTENSIONS);
+	const char *extensions;
+
+	cmn_buffer_append_u8(&answer, 0);
+	if (answer.failed) {
+		key->encoded.failed = true;
+		cmn_buffer_release(&answer);
+		return;
+	}
+	extensions = (const char *)answer.data;
+	if (strstr(extensions, "cl_intel_device_attribute_query")) {
+		add_device_field(key, device, "device.ip_version", DEVICE_IP_VERSION_INTEL);
+		add_device_field(key, device, "device.id", DEVICE_ID_INTEL);
+	} else if (strstr(extensions, "cl_nv_device_attribute_query")) {
+		add_device_field(key, device, "device.cc_major",
+				 DEVICE_COMPUTE_CAPABILITY_MAJOR_NV);
+		add_device_field(key, device, "device.cc_minor",
+				 DEVICE_COMPUTE_CAPABILITY_MINOR_NV);
+	} else if (strstr(extensions, "cl_khr_device_uuid")) {
+		add_device_field(key, device, "device.uuid", DEVICE_UUID_KHR);
+	}
+	cmn_buffer_release(&answer);
+}
+
+static void add_files(struct cc_key *key, const struct ocl_driver *driver)
+{
+	for (size_t i = 0; i < OCL_DRIVER_LISTS && driver->files[i]; i++) {
+		glob_t found;
+
+		if (glob(driver->files[i], 0, NULL, &found) != 0)
+			continue;
+		for (size_t j = 0; j < found.gl_pathc; j++) {
+			struct cmn_buffer text = { 0 };
+			struct stat info;
+
+			if (stat(found.gl_pathv[j], &info) < 0)
+				continue;
+			cmn_buffer_printf(&text, "%s %lld %lld.%09ld", found.gl_pathv[j],
+					  (long long)info.st_size, (long long)info.st_mtim.tv_sec,
+					  info.st_mtim.tv_nsec);
+			cc_key_add(key, CC_PART_DEVICE, "driver.file", text.data, text.len);
+			cmn_buffer_release(&text);
+		}
+		globfree(&found);
+	}
+}
+
+/* Features of the processor that a CPU device compiles for; glibc read them at start-up. */
+static void add_processor(struct cc_key *key)
+{
+#if defined(__x86_64__) && defined(__GLIBC__)
+	/* The active half only: the raw one holds the number of the core that asked. */
+	for (unsigned int i = 0; i <= CPUID_INDEX_14_ECX_0; i++) {
+		const struct cpuid_feature *leaf = __x86_get_cpuid_feature_leaf(i);
+
+		cc_key_add(key, CC_PART_DEVICE, "processor.features", leaf->active_array,
+			   sizeof(leaf->active_array));
+	}
+#else
+	struct cmn_buffer text = { 0 };
+
+	if (cmn_file_read(AT_FDCWD, "/proc/cpuinfo", 1 << 20, true, &text) == CMN_OK)
+		cc_key_add(key, CC_PART_DEVICE, "processor.features", text.data, text.len);
+	cmn_buffer_release(&text);
+#endif
+}
+
+/* Any function of the driver, through the dispatch table that every ICD's handles begin with (cl_khr_icd). */
+static const void *driver_address(cl_device_id device)
+{
+	const cl_icd_dispatch *dispatch = *(const cl_icd_dispatch *const *)device;
+
+	return dispatch ? (const void *)dispatch->clGetDeviceInfo : NULL;
+}
+
+static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
+{
+	const void *address = driver_address(device);
+	struct cc_key *key = &ret->fields;
+	cl_device_id parent = NULL;
+	cl_platform_id platform;
+	cl_device_type type = 0;
+	enum cmn_status status;
+
+	/* Handles of sub-devices come and go, so that none can be remembered. */
+	if (OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent,
+				     NULL) == CL_SUCCESS && parent)
+		return CMN_MISS;
+	if (!address || OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform),
+						 &platform, NULL) != CL_SUCCESS)
+		return CMN_MISS;
+	(void)OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+	cc_key_init(key);
+	add_platform_fields(key, platform);
+	for (size_t i = 0; i < sizeof(device_queries) / sizeof(device_queries[0]); i++)
+		add_device_field(key, device, device_queries[i].field, device_queries[i].param);
+	add_hardware_fields(key, device);
+	status = ocl_libraries_identify(address, key, &ret->driver);
+	if (status != CMN_OK)
+		return status;
+	add_files(key, ret->driver);
+	if (type & CL_DEVICE_TYPE_CPU)
+		add_processor(key);
+	return cc_key_status(key);
+}
+
+static struct known_device *find_known(cl_device_id device)
+{
+	struct known_device *found;
+
+	ocl_objects_lock();
+	found = known_devices;
+	while (found && found->device != device)
+		found = found->next;
+	ocl_objects_unlock();
+	return found;
+}
+
+/* Newer knowledge stands before older, which somebody may still be using. */
+static enum cmn_status learn(cl_device_id device, struct known_device **ret)
+{
+	struct known_device *found = calloc(1, sizeof(*found));
+	enum cmn_status status;
+
+	if (!found)
+		return CMN_ERR_NOMEM;
+	found->device = device;
+	status = gather(device, &found->identity);
+	if (status != CMN_OK) {
+		cc_key_release(&found->identity.fields);
+		free(found);
+		return status;
+	}
+	ocl_objects_lock();
+	found->next = known_devices;
+	known_devices = found;
+	ocl_objects_unlock();
+	*ret = found;
+	return CMN_OK;
+}
+
+enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity **ret)
+{
+	struct known_device *found = find_known(device);
+	enum cmn_status status;
+
+	/* Two threads may learn at once: the results are equal, and one is a few bytes too many. */
+	if (!found) {
+		status = learn(device, &found);
+		if (status != CMN_OK)
+			return status;
+	}
+	*ret = &found->identity;
+	return CMN_OK;
+}
+
+enum cmn_status ocl_identity_renew(cl_uint num_devices, const cl_device_id *devices)
+{
+	struct known_device *found;
+	enum cmn_status status = CMN_OK;
+
+	for (cl_uint i = 0; i < num_devices && status == CMN_OK; i++)
+		status = learn(devices[i], &found);
+	return status;
+}

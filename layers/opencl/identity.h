@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * identity: what a device, its driver and its compiler are, as fields of the
+ * key's device part, gathered once per root device and process.
+ */
+#ifndef OPENCL_IDENTITY_H
+#define OPENCL_IDENTITY_H
+
+#include "cachecore/key.h"
+#include "layers/opencl/drivers.h"
+#include "layers/opencl/layer.h"
+
+struct ocl_identity {
+	struct cc_key fields;		/* of CC_PART_DEVICE only */
+	const struct ocl_driver *driver;
+};
+
+/*
+ * Borrowed for the process's life; from a table where the device is known.
+ * Thread-safe. CMN_MISS: this device cannot be identified (a sub-device, a
+ * handle that is no driver's own): do not cache for it.
+ */
+CMN_CHECKED enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity **ret);
+
+/* Gathers again: a compiler was loaded since. What _of gave before stays valid. */
+CMN_CHECKED enum cmn_status ocl_identity_renew(cl_uint num_devices, const cl_device_id *devices);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel: which program an application's kernel came from. The handle is the
+ * driver's own, so that everything an application does with a kernel goes
+ * straight to the driver.
+ */
+#ifndef OPENCL_KERNEL_H
+#define OPENCL_KERNEL_H
+
+#include "layers/opencl/program.h"
+
+struct ocl_kernel {
+	struct ocl_object object;	/* first; handle is the kernel */
+	struct ocl_program *program;	/* immutable, one reference */
+	struct ocl_effective *effective;	/* immutable; NULL: created from P itself */
+	unsigned int app_refs;		/* guarded by the objects' lock */
+};
+
+/* A new reference, or NULL: not one of ours. */
+struct ocl_kernel *ocl_kernel_find(cl_kernel handle);
+void ocl_kernel_unref(struct ocl_kernel *kernel);	/* NULL is fine */
+
+#endif

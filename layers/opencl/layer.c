@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layer: the entry points that loaders call (cl_loader_layers 1.0, and the
+ * later clInitLayerWithProperties and clDeinitLayer), and what happens at
+ * fork and at exit.
+ */
+#include "layers/opencl/layer.h"
+
+#include <CL/cl_layer.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "layers/opencl/dispatch.h"
+#include "layers/opencl/objects.h"
+
+/* The version script decides what is exported; these must not be hidden before it. */
+#define EXPORT __attribute__((visibility("default")))
+
+#define LAYER_NAME "ckcache"
+
+struct ocl_layer ocl_layer;
+
+/* Newer than the headers of Debian 12: cl_layer.h of the Khronos headers. */
+EXPORT cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries,
+						    const cl_icd_dispatch *target_dispatch,
+						    cl_uint *num_entries_ret,
+						    const cl_icd_dispatch **layer_dispatch_ret,
+						    const cl_properties *properties);
+EXPORT cl_int CL_API_CALL clDeinitLayer(void);
+
+/* fork: the child gets both locks free, and no half-changed map. */
+static void before_fork(void)
+{
+	ocl_objects_lock();
+	cc_cache_fork_prepare(ocl_layer.cache);
+}
+
+static void after_fork_parent(void)
+{
+	cc_cache_fork_parent(ocl_layer.cache);
+	ocl_objects_unlock();
+}
+
+static void after_fork_child(void)
+{
+	cc_cache_fork_child(ocl_layer.cache);
+	ocl_objects_unlock();
+}
+
+static void open_cache(void)
+{
+	struct cc_cache *cache;
+
+	/* Without memory for a cache the layer stays inert. */
+	if (cc_cache_open(&cache) != CMN_OK)
+		return;
+	if (cc_cache_config(cache)->disable) {
+		cc_cache_close(cache);
+		return;
+	}
+	ocl_layer.cache = cache;
+	if (pthread_atfork(before_fork, after_fork_parent, after_fork_child) != 0)
+		cmn_log_write(cc_cache_log(cache), CMN_LOG_WARNING,
+			      "no memory for fork handlers: do not fork while kernels are built");
+}
+
+/*
+ * The destructor runs after the application's exit handlers, on loaders that
+ * never call clDeinitLayer too. It writes files and calls no driver; other
+ * threads may still be inside, so that nothing is freed.
+ */
+__attribute__((destructor)) static void write_at_exit(void)
+{
+	cc_cache_flush(ocl_layer.cache);
+}
+
+EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t param_value_size,
+					 void *param_value, size_t *param_value_size_ret)
+{
+	const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+	const void *value;
+	size_t size;
+
+	switch (param_name) {
+	case CL_LAYER_API_VERSION:
+		value = &version;
+		size = sizeof(version);
+		break;
+	case CL_LAYER_NAME:
+		value = LAYER_NAME;
+		size = sizeof(LAYER_NAME);
+		break;
+	default:
+		return CL_INVALID_VALUE;
+	}
+	if (param_value) {
+		if (param_value_size < size)
+			return CL_INVALID_VALUE;
+		memcpy(param_value, value, size);
+	}
+	if (param_value_size_ret)
+		*param_value_size_ret = size;
+	return CL_SUCCESS;
+}
+
+EXPORT cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
+				      cl_uint *num_entries_ret,
+				      const cl_icd_dispatch **layer_dispatch_ret)
+{
+	static const cl_icd_dispatch inert;
+	static bool initialised;	/* loaders initialise layers one after another */
+	const cl_uint own_entries = sizeof(cl_icd_dispatch) / sizeof(void *);
+
+	if (!target_dispatch || !num_entries_ret || !layer_dispatch_ret)
+		return CL_INVALID_VALUE;
+	*num_entries_ret = own_entries;
+	*layer_dispatch_ret = &inert;
+	/* Listed twice: the second one would call itself. */
+	if (initialised)
+		return CL_SUCCESS;
+	initialised = true;
+	memcpy(&ocl_layer.next, target_dispatch,
+	       (num_entries < own_entries ? num_entries : own_entries) * sizeof(void *));
+	open_cache();
+	if (ocl_layer.cache)
+		ocl_dispatch_fill(&ocl_layer.next, &ocl_layer.table);
+	*layer_dispatch_ret = &ocl_layer.table;
+	return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries,
+					     const cl_icd_dispatch *target_dispatch,
+					     cl_uint *num_entries_ret,
+					     const cl_icd_dispatch **layer_dispatch_ret,
+					     const cl_properties *properties)
+{
+	/* None is defined that changes what this layer does. */
+	(void)properties;
+	return clInitLayer(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret);
+}
+
+cl_int CL_API_CALL clDeinitLayer(void)
+{
+	cc_cache_flush(ocl_layer.cache);
+	return CL_SUCCESS;
+}

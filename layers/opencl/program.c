@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* program: creation from source, and the life of P and E. */
+#include "layers/opencl/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "layers/opencl/capture.h"
+#include "layers/opencl/dispatch.h"
+
+static void destroy_program(struct ocl_object *object)
+{
+	struct ocl_program *program = (struct ocl_program *)object;
+
+	ocl_effective_unref(program->effective);
+	ocl_capture_free(program->capture);
+	free(program->source);
+	free(program);
+}
+
+struct ocl_program *ocl_program_find(cl_program handle)
+{
+	if (!ocl_layer.cache)
+		return NULL;
+	return (struct ocl_program *)ocl_objects_find(OCL_PROGRAMS, handle);
+}
+
+void ocl_program_unref(struct ocl_program *program)
+{
+	if (program)
+		ocl_object_unref(&program->object);
+}
+
+struct ocl_effective *ocl_program_effective(struct ocl_program *program)
+{
+	struct ocl_effective *effective;
+
+	ocl_objects_lock();
+	effective = ocl_effective_ref(program->effective);
+	ocl_objects_unlock();
+	return effective;
+}
+
+void ocl_program_set_effective(struct ocl_program *program, struct ocl_effective *effective)
+{
+	struct ocl_effective *old;
+
+	ocl_objects_lock();
+	old = program->effective;
+	program->effective = effective;
+	ocl_objects_unlock();
+	ocl_effective_unref(old);
+}
+
+void ocl_program_begin(struct ocl_program *program)
+{
+	ocl_objects_lock();
+	while (program->busy)
+		ocl_objects_wait();
+	program->busy = true;
+	ocl_objects_unlock();
+}
+
+void ocl_program_end(struct ocl_program *program)
+{
+	ocl_objects_lock();
+	program->busy = false;
+	ocl_objects_changed();
+	ocl_objects_unlock();
+}
+
+/*
+ * The driver's final release of P, once the application and E's kernels are
+ * through with it. The lock is held on entry and released here: the record
+ * leaves the map before the driver may use the address again.
+ */
+static cl_int finish_program(struct ocl_program *program)
+{
+	cl_program handle = program->object.handle;
+	struct ocl_effective *effective = program->effective;
+	cl_int error;
+
+	program->effective = NULL;
+	ocl_objects_remove_locked(OCL_PROGRAMS, &program->object);
+	ocl_objects_unlock();
+	ocl_effective_unref(effective);
+	error = OCL_NEXT.clReleaseProgram(handle);
+	ocl_object_unref(&program->object);
+	return error;
+}
+
+void ocl_program_add_kernel(struct ocl_program *program)
+{
+	ocl_objects_lock();
+	program->live_kernels++;
+	ocl_objects_unlock();
+}
+
+void ocl_program_drop_kernel(struct ocl_program *program)
+{
+	ocl_objects_lock();
+	program->live_kernels--;
+	if (program->live_kernels == 0 && program->app_refs == 0 && program->effective) {
+		(void)finish_program(program);	/* the application's call has succeeded already */
+		return;
+	}
+	ocl_objects_unlock();
+}
+
+static size_t string_length(const char *string, const size_t *lengths, cl_uint i)
+{
+	return lengths && lengths[i] ? lengths[i] : strlen(string);
+}
+
+/* The strings as one text, as the driver sees them; NULL: out of memory. */
+static char *join_strings(cl_uint count, const char **strings, const size_t *lengths,
+			  size_t *ret_len)
+{
+	size_t total = 0, at = 0;
+	char *text;
+
+	for (cl_uint i = 0; i < count; i++)
+		total += string_length(strings[i], lengths, i);
+	text = malloc(total + 1);
+	if (!text)
+		return NULL;
+	for (cl_uint i = 0; i < count; i++) {
+		size_t len = string_length(strings[i], lengths, i);
+
+		memcpy(text + at, strings[i], len);
+		at += len;
+	}
+	text[total] = '\0';
+	*ret_len = total;
+	return text;
+}
+
+static void remember_program(cl_program handle, cl_context context, cl_uint count,
+			     const char **strings, const size_t *lengths)
+{
+	struct ocl_program *program = calloc(1, sizeof(*program));
+
+	if (!program)
+		return;
+	ocl_object_init(&program->object, handle, destroy_program);
+	program->context = context;
+	program->app_refs = 1;
+	program->source = join_strings(count, strings, lengths, &program->source_len);
+	if (!program->source || !ocl_objects_add(OCL_PROGRAMS, &program->object))
+		ocl_program_unref(program);
+}
+
+cl_program CL_API_CALL ocl_clCreateProgramWithSource(cl_context context, cl_uint count,
+						     const char **strings, const size_t *lengths,
+						     cl_int *errcode_ret)
+{
+	cl_program handle = OCL_NEXT.clCreateProgramWithSource(context, count, strings, lengths,
+							       errcode_ret);
+
+	/* A program that the driver accepted has valid arguments. */
+	if (handle && ocl_layer.cache)
+		remember_program(handle, context, count, strings, lengths);
+	return handle;
+}
+
+cl_int CL_API_CALL ocl_clRetainProgram(cl_program handle)
+{
+	struct ocl_program *program;
+	bool kept_for_kernels;
+	cl_int error;
+
+	ocl_objects_lock();
+	program = (struct ocl_program *)ocl_objects_find_locked(OCL_PROGRAMS, handle);
+	kept_for_kernels = program && program->app_refs == 0;
+	/* The reference that the layer kept becomes the application's. */
+	if (kept_for_kernels)
+		program->app_refs = 1;
+	ocl_objects_unlock();
+	error = kept_for_kernels ? CL_SUCCESS : OCL_NEXT.clRetainProgram(handle);
+	if (program && !kept_for_kernels && error == CL_SUCCESS) {
+		ocl_objects_lock();
+		program->app_refs++;
+		ocl_objects_unlock();
+	}
+	ocl_program_unref(program);
+	return error;
+}
+
+cl_int CL_API_CALL ocl_clReleaseProgram(cl_program handle)
+{
+	struct ocl_program *program = ocl_program_find(handle);
+	struct ocl_capture *capture = NULL;
+	cl_int error = CL_SUCCESS;
+
+	if (!program)
+		return OCL_NEXT.clReleaseProgram(handle);
+	ocl_objects_lock();
+	if (program->app_refs == 1) {
+		capture = program->capture;
+		program->capture = NULL;
+	}
+	ocl_objects_unlock();
+	/* Only now has the driver made all it will; P is still alive to be asked. */
+	ocl_capture_run(capture, program);
+
+	ocl_objects_lock();
+	if (program->app_refs == 0) {
+		ocl_objects_unlock();
+		error = CL_INVALID_PROGRAM;
+	} else if (program->app_refs > 1) {
+		program->app_refs--;
+		ocl_objects_unlock();
+		error = OCL_NEXT.clReleaseProgram(handle);
+	} else {
+		program->app_refs = 0;
+		if (program->effective && program->live_kernels)
+			ocl_objects_unlock();	/* the last of them finishes it */
+		else
+			error = finish_program(program);
+	}
+	ocl_program_unref(program);
+	return error;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program: what the layer knows of a program P that the application made from
+ * source. P stays the driver's own object; a build that hits attaches an
+ * effective program E, which answers for what the binary decides.
+ *
+ * The driver's own reference counts stay true: each retain and release of the
+ * application goes through, except the last release while kernels of E live;
+ * that one waits for them, as the driver would keep P for kernels of its own.
+ */
+#ifndef OPENCL_PROGRAM_H
+#define OPENCL_PROGRAM_H
+
+#include "layers/opencl/effective.h"
+#include "layers/opencl/objects.h"
+
+/* A build whose binary is to be read at the program's last release. */
+struct ocl_capture;
+
+struct ocl_program {
+	struct ocl_object object;	/* first; handle is P */
+	cl_context context;		/* borrowed: P holds it */
+	char *source;			/* immutable */
+	size_t source_len;
+	/* guarded by the objects' lock */
+	unsigned int app_refs;		/* of the application */
+	unsigned int live_kernels;	/* created from P or E, and not released */
+	unsigned int async_builds;	/* in the driver, with a callback to come */
+	bool busy;			/* a thread is in clBuildProgram or clCompileProgram */
+	struct ocl_effective *effective;	/* NULL: P answers for itself */
+	struct ocl_capture *capture;	/* NULL: none pending */
+};
+
+/* A new reference, or NULL: not one of ours. */
+struct ocl_program *ocl_program_find(cl_program handle);
+void ocl_program_unref(struct ocl_program *program);	/* NULL is fine */
+
+/* E with a new reference, or NULL. */
+struct ocl_effective *ocl_program_effective(struct ocl_program *program);
+/* Replaces E (NULL: P answers for itself); takes the reference. May call the driver. */
+void ocl_program_set_effective(struct ocl_program *program, struct ocl_effective *effective);
+
+/* Waits until no other thread builds the program, then claims it; the lock is not held after. */
+void ocl_program_begin(struct ocl_program *program);
+void ocl_program_end(struct ocl_program *program);
+
+/* A kernel of the program came into being, or is gone: the latter may release P in the driver. */
+void ocl_program_add_kernel(struct ocl_program *program);
+void ocl_program_drop_kernel(struct ocl_program *program);
+
+#endif

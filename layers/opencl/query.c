@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * query: questions about P and its kernels after a hit. What the binary
+ * decides, E answers; what a binary loses, the entry answers; the rest is P's.
+ */
+#include <string.h>
+
+#include "layers/opencl/dispatch.h"
+#include "layers/opencl/kernel.h"
+
+/* Answers from stored bytes as every clGet…Info does. */
+static cl_int give(struct cmn_view value, size_t size, void *ret_value, size_t *ret_size)
+{
+	if (ret_value) {
+		if (size < value.len)
+			return CL_INVALID_VALUE;
+		memcpy(ret_value, value.data, value.len);
+	}
+	if (ret_size)
+		*ret_size = value.len;
+	return CL_SUCCESS;
+}
+
+static cl_uint driver_program_refs(cl_program program)
+{
+	cl_uint refs = 0;
+
+	(void)OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_REFERENCE_COUNT, sizeof(refs), &refs,
+					NULL);	/* 0 where the driver cannot tell */
+	return refs;
+}
+
+/*
+ * Drivers count a program's kernels as references to it; E's kernels would
+ * have been P's. E's first reference is the layer's own, and so is P's where
+ * the layer keeps it for kernels that the application still has.
+ */
+static cl_int give_program_refs(struct ocl_program *program, struct ocl_effective *effective,
+				size_t size, void *ret_value, size_t *ret_size)
+{
+	cl_uint refs = driver_program_refs(program->object.handle) +
+		       driver_program_refs(effective->handle) - 1;
+
+	ocl_objects_lock();
+	if (program->app_refs == 0)
+		refs--;
+	ocl_objects_unlock();
+	return give((struct cmn_view){ &refs, sizeof(refs) }, size, ret_value, ret_size);
+}
+
+cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program handle, cl_program_info param_name,
+					size_t param_value_size, void *param_value,
+					size_t *param_value_size_ret)
+{
+	struct ocl_program *program = ocl_program_find(handle);
+	struct ocl_effective *effective = program ? ocl_program_effective(program) : NULL;
+	cl_program target = handle;
+	struct cmn_view names = { 0 };
+	cl_int error;
+
+	switch (param_name) {
+	case CL_PROGRAM_BINARY_SIZES:
+	case CL_PROGRAM_BINARIES:
+	case CL_PROGRAM_NUM_KERNELS:
+	case CL_PROGRAM_KERNEL_NAMES:
+	case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:
+	case CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT:
+		if (effective)
+			target = effective->handle;
+		break;
+	default:
+		break;
+	}
+	if (effective && param_name == CL_PROGRAM_KERNEL_NAMES &&
+	    cc_entry_find(effective->entry, OCL_TAG_KERNEL_NAMES, 0, &names))
+		error = give(names, param_value_size, param_value, param_value_size_ret);
+	else if (effective && param_name == CL_PROGRAM_REFERENCE_COUNT)
+		error = give_program_refs(program, effective, param_value_size, param_value,
+					  param_value_size_ret);
+	else
+		error = OCL_NEXT.clGetProgramInfo(target, param_name, param_value_size,
+						  param_value, param_value_size_ret);
+	ocl_effective_unref(effective);
+	ocl_program_unref(program);
+	return error;
+}
+
+static bool find_for_device(const struct ocl_effective *effective, cl_device_id device,
+			    uint32_t tag, struct cmn_view *ret)
+{
+	for (cl_uint i = 0; i < effective->num_devices; i++) {
+		if (effective->devices[i] == device)
+			return cc_entry_find(effective->entry, tag, i, ret);
+	}
+	return false;
+}
+
+cl_int CL_API_CALL ocl_clGetProgramBuildInfo(cl_program handle, cl_device_id device,
+					     cl_program_build_info param_name,
+					     size_t param_value_size, void *param_value,
+					     size_t *param_value_size_ret)
+{
+	struct ocl_program *program = ocl_program_find(handle);
+	struct ocl_effective *effective = program ? ocl_program_effective(program) : NULL;
+	struct cmn_view stored = { 0 };
+	bool found = false;
+	cl_int error;
+
+	if (effective && param_name == CL_PROGRAM_BUILD_LOG)
+		found = find_for_device(effective, device, OCL_TAG_LOG, &stored);
+	else if (effective && param_name == CL_PROGRAM_BUILD_OPTIONS)
+		found = find_for_device(effective, device, OCL_TAG_OPTIONS, &stored);
+	if (found)
+		error = give(stored, param_value_size, param_value, param_value_size_ret);
+	else
+		error = OCL_NEXT.clGetProgramBuildInfo(effective ? effective->handle : handle,
+						       device, param_name, param_value_size,
+						       param_value, param_value_size_ret);
+	ocl_effective_unref(effective);
+	ocl_program_unref(program);
+	return error;
+}
+
+/* The attributes stored for a kernel of that name; none are stored where the driver's binaries keep them. */
+static bool find_attributes(const struct ocl_kernel *kernel, struct cmn_view *ret)
+{
+	const struct cc_entry *entry = kernel->effective->entry;
+	char name[1024];
+	struct cmn_view stored;
+	size_t size;
+
+	if (!cc_entry_find(entry, OCL_TAG_KERNEL_NAME, 0, &stored) ||
+	    OCL_NEXT.clGetKernelInfo(kernel->object.handle, CL_KERNEL_FUNCTION_NAME, sizeof(name),
+				     name, &size) != CL_SUCCESS)
+		return false;
+	for (uint32_t i = 0; cc_entry_find(entry, OCL_TAG_KERNEL_NAME, i, &stored); i++) {
+		if (cmn_view_equal(stored, (struct cmn_view){ name, size }))
+			return cc_entry_find(entry, OCL_TAG_KERNEL_ATTRIBUTES, i, ret);
+	}
+	return false;
+}
+
+cl_int CL_API_CALL ocl_clGetKernelInfo(cl_kernel handle, cl_kernel_info param_name,
+				       size_t param_value_size, void *param_value,
+				       size_t *param_value_size_ret)
+{
+	struct ocl_kernel *kernel = NULL;
+	struct cmn_view answer = { 0 };
+	bool found = false;
+	cl_int error;
+
+	if (param_name == CL_KERNEL_PROGRAM || param_name == CL_KERNEL_ATTRIBUTES)
+		kernel = ocl_kernel_find(handle);
+	if (kernel && kernel->effective && param_name == CL_KERNEL_PROGRAM) {
+		answer = (struct cmn_view){ &kernel->program->object.handle, sizeof(cl_program) };
+		found = true;
+	} else if (kernel && kernel->effective) {
+		found = find_attributes(kernel, &answer);
+	}
+	if (found)
+		error = give(answer, param_value_size, param_value, param_value_size_ret);
+	else
+		error = OCL_NEXT.clGetKernelInfo(handle, param_name, param_value_size, param_value,
+						 param_value_size_ret);
+	ocl_kernel_unref(kernel);
+	return error;
+}

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: MIT
+"""Ratios of one run, side by side: no cache, the vendor's cache, ckcache, the driver's own load.
+
+Each time is that of create + build in a fresh process (bench_client), or what
+an unmodified application reports. Ways that are compared take turns within
+each round, so that all see the same machine. See docs/TESTING.md.
+"""
+import argparse
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+
+from harness import DRIVERS, Bench, Failure, median, quartiles
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DARKTABLE = "/usr/share/darktable/kernels"
+PROGRAMS = {
+    "small": (os.path.join(HERE, "small.cl"), []),
+    "large": (os.path.join(DARKTABLE, "basic.cl"), ["-I" + DARKTABLE]),
+}
+SLOW_S = 1.0  # what takes longer is measured with a fifth of the runs
+
+
+class Report:
+    """The table, and whether every requirement was met."""
+
+    def __init__(self, judge):
+        self.judge = judge
+        self.failed = 0
+
+    @staticmethod
+    def heading(text):
+        print("\n" + text)
+        print("-" * 100, flush=True)
+
+    @staticmethod
+    def line(name, value, note=""):
+        print("  %-38s %14s   %s" % (name, value, note), flush=True)
+
+    def require(self, name, value, wanted, met):
+        if not self.judge:
+            self.line(name, value)
+            return
+        self.failed += not met
+        print("  %-38s %14s   required: %-22s %s" % (name, value, wanted,
+                                                    "PASS" if met else "FAIL"), flush=True)
+
+
+def seconds(value):
+    if value >= 1:
+        return "%.2f s" % value
+    if value >= 1e-3:
+        return "%.2f ms" % (value * 1e3)
+    return "%.1f us" % (value * 1e6)
+
+
+def runs_of(first, runs):
+    return runs if first < SLOW_S else max(min(runs, 3), runs // 5)
+
+
+def show_ways(report, times):
+    floor = median(times["driver's own binary"])
+    for way, values in times.items():
+        low, high = quartiles(values)
+        report.line(way, seconds(median(values)), "%8.2f x the floor   (%d runs, middle half %s to %s)" % (
+            median(values) / floor, len(values), seconds(low), seconds(high)))
+
+
+def take_turns(ways, runs, slow=()):
+    """Calls each way once per round, starting with another one each round."""
+    times = {name: [] for name in ways}
+    names = list(ways)
+    for i in range(runs):
+        for name in names[i % len(names):] + names[:i % len(names)]:
+            if name in slow and len(times[name]) >= slow[name]:
+                continue
+            times[name].append(ways[name]())
+    return times
+
+
+def measure_program(bench, report, driver, size, runs):
+    """One program, four ways; each way's own cache is filled first."""
+    path, options = PROGRAMS[size]
+    arguments = [path] + options
+    vendor_home, cache = bench.fresh_dir("vendor"), bench.fresh_dir("cache")
+    binary = os.path.join(bench.work, "%s-%s.bin" % (driver.name, size))
+
+    def once(mode, what, vendor=False, use_cache=None):
+        home = vendor_home if vendor else bench.fresh_dir("home")
+        env = bench.environment(driver, home, vendor, use_cache)
+        try:
+            return bench.time_client(mode, what, env, home)
+        finally:
+            if not vendor:
+                shutil.rmtree(home)
+
+    first = once("save", [path, binary] + options)
+    once("source", arguments, vendor=True)
+    once("source", arguments, use_cache=cache)
+    before = bench.counters(cache)
+    times = take_turns({
+        "no cache": lambda: once("source", arguments),
+        "vendor's cache": lambda: once("source", arguments, vendor=True),
+        "ckcache, hit on disk": lambda: once("source", arguments, use_cache=cache),
+        "driver's own binary": lambda: once("binary", [binary] + options),
+    }, runs, {"no cache": runs_of(first, runs)})
+    bench.expect_hits(before, cache, runs, "%s, %s program" % (driver.name, size))
+    report.heading("%s, %s program: create + build, fresh process" % (driver.name, size))
+    show_ways(report, times)
+    hit = median(times["ckcache, hit on disk"])
+    over_floor = hit / median(times["driver's own binary"])
+    over_vendor = hit / median(times["vendor's cache"])
+    if driver.name == "NEO":
+        bound = {"small": 1.5, "large": 1.2}[size]
+        report.require("ckcache / floor", "%.2f" % over_floor, "<= %.1f" % bound,
+                       over_floor <= bound)
+    if driver.name == "NEO" and size == "small":
+        report.require("ckcache / vendor's cache", "%.2f" % over_vendor, "< 1", over_vendor < 1)
+    else:
+        report.line("ckcache / vendor's cache", "%.3f" % over_vendor)
+    report.line("no cache / ckcache", "%.1f" % (median(times["no cache"]) / hit), "times faster")
+
+
+def measure_memory_hit(bench, report, driver, size, judged):
+    """Later builds of the same source in one process, against the driver's own load there."""
+    path, options = PROGRAMS[size]
+    home, cache = bench.fresh_dir("home"), bench.fresh_dir("cache")
+    env = bench.environment(driver, home, cache=cache)
+    results = [bench.time_client("inprocess", [path] + options, env, home) for _ in range(5)]
+    if bench.counters(cache)["hits_memory"] == 0:
+        raise Failure("%s, %s program: no hit in memory" % (driver.name, size))
+    over = median([source - binary for source, binary in results])
+    name = "%s, %s: hit in memory - floor" % (driver.name, size)
+    if judged:
+        report.require(name, seconds(over) if over >= 0 else "-" + seconds(-over), "<= 10 us",
+                       over <= 10e-6)
+    else:
+        report.line(name, "%.1f us" % (over * 1e6), "floor %s; no requirement" %
+                    seconds(median([binary for _, binary in results])))
+
+
+def measure_miss(bench, report, driver, size, runs):
+    """The layer on a cold cache against no layer, in pairs that swap their order."""
+    path, options = PROGRAMS[size]
+    cache = bench.fresh_dir("cold")
+    ratios = []
+    for i in range(runs):
+        pair = {}
+        for layer in (i % 2 == 0, i % 2 != 0):
+            home = bench.fresh_dir("home")
+            env = bench.environment(driver, home, cache=cache if layer else None,
+                                    extra={"CKCACHE_RECACHE": "1"} if layer else None)
+            pair[layer] = bench.time_client("source", [path] + options, env, home)
+            shutil.rmtree(home)
+        ratios.append(pair[True] / pair[False])
+    if bench.counters(cache)["misses"] < runs:
+        raise Failure("%s, %s program: CKCACHE_RECACHE=1 did not miss" % (driver.name, size))
+    low, high = quartiles(ratios)
+    report.require("%s, %s: miss / no layer" % (driver.name, size), "%.4f" % median(ratios),
+                   "<= 1.02", median(ratios) <= 1.02)
+    report.line("", "", "(%d pairs, middle half %.4f to %.4f)" % (runs, low, high))
+
+
+def measure_darktable(bench, report, driver, runs):
+    """darktable's own figure for its 36 programs; its own cache emptied unless it is the floor."""
+    cache, vendor_home, own = (bench.fresh_dir(name) for name in ("cache", "vendor", "own"))
+
+    def once(vendor=False, use_cache=None, cachedir=None):
+        home = vendor_home if vendor else bench.fresh_dir("home")
+        kernels = cachedir or bench.fresh_dir("kernels")
+        text = bench.run(["darktable-cltest", "--configdir", bench.fresh_dir("config"),
+                          "--cachedir", kernels], bench.environment(driver, home, vendor, use_cache),
+                         home)
+        found = re.search(r"KERNEL LOADING TIME:\s*([0-9.]+)", text)
+        if found is None:
+            raise Failure("darktable-cltest reported no kernel loading time\n" + text[-2000:])
+        if not cachedir:
+            shutil.rmtree(kernels)
+        return float(found.group(1))
+
+    first = once(cachedir=own)
+    once(vendor=True)
+    once(use_cache=cache)
+    before = bench.counters(cache)
+    slow = runs_of(first, runs)
+    times = take_turns({
+        "no cache": once,
+        "vendor's cache": lambda: once(vendor=True),
+        "ckcache, hit on disk": lambda: once(use_cache=cache),
+        "driver's own binary": lambda: once(cachedir=own),
+    }, runs, {"no cache": slow, "vendor's cache": slow})
+    bench.expect_hits(before, cache, 36 * runs, "darktable")
+    report.heading("%s, darktable's set: its kernel loading time, fresh process" % driver.name)
+    show_ways(report, times)
+    hit = median(times["ckcache, hit on disk"])
+    over_floor = hit / median(times["driver's own binary"])
+    under_vendor = median(times["vendor's cache"]) / hit
+    report.require("ckcache / darktable's own binaries", "%.2f" % over_floor, "<= 2",
+                   over_floor <= 2)
+    report.require("vendor's cache / ckcache", "%.1f" % under_vendor, ">= 50", under_vendor >= 50)
+
+
+def measure_clblast(bench, report, driver, runs):
+    """CLBlast's tuner with Mesa's cache warm, in pairs; each of its results must be verified."""
+    mesa, cache = bench.fresh_dir("mesa"), bench.fresh_dir("cache")
+
+    def once(use_cache):
+        env = bench.environment(driver, mesa, vendor=True, cache=use_cache)
+        start = time.monotonic()
+        text = bench.run(["clblast_tuner_xaxpy", "-n", "65536", "-runs", "1"], env,
+                         bench.fresh_dir("tuner"))
+        wall = time.monotonic() - start
+        wanted = re.search(r"Found \S*?(\d+) configuration", text)
+        if wanted is None or text.count("results match") != int(wanted.group(1)):
+            raise Failure("the tuner did not verify all of its results\n" + text[-2000:])
+        return wall, text.count("results match")
+
+    once(None)
+    once(cache)
+    once(cache)
+    before = bench.counters(cache)
+    pairs = []
+    for i in range(runs):
+        pair = {}
+        for layer in (i % 2 == 0, i % 2 != 0):
+            pair[layer], verified = once(cache if layer else None)
+        pairs.append((pair[True], pair[False]))
+    bench.expect_hits(before, cache, runs, "the tuner")
+    ratio = median([layer / bare for layer, bare in pairs])
+    report.heading("%s, CLBlast's tuner, Mesa's cache warm: wall time" % driver.name)
+    report.line("without the layer", seconds(median([bare for _, bare in pairs])))
+    report.line("ckcache warm", seconds(median([layer for layer, _ in pairs])),
+                "all %d results verified, each run" % verified)
+    report.require("ckcache / without", "%.3f" % ratio, "<= 1", ratio <= 1)
+
+
+def measure_fast_kernel(bench, report):
+    """bench_memory's table: own values count references, shared ones cost the look-up alone."""
+    text = bench.run([bench.memory_bench], {"PATH": os.environ["PATH"]}, bench.work)
+    found = dict(re.findall(r"^fast kernel +(own|shared) +([0-9.]+)", text, re.M))
+    if set(found) != {"own", "shared"}:
+        raise Failure("bench_memory said: " + text)
+    report.require("fast kernel cache look-up, with retain", found["own"] + " ns", "< 100 ns",
+                   float(found["own"]) < 100)
+    report.line("fast kernel cache look-up, without", found["shared"] + " ns")
+
+
+def measure_all(bench, report, drivers, runs, parts):
+    if "programs" in parts:
+        for driver in drivers:
+            for size in PROGRAMS:
+                measure_program(bench, report, driver, size, runs)
+    if "memory" in parts:
+        report.heading("Hit in memory, later builds within one process")
+        for driver in drivers:
+            for size in PROGRAMS:
+                measure_memory_hit(bench, report, driver, size,
+                                   size == "small" and driver.name != "pocl")
+        measure_fast_kernel(bench, report)
+    if "miss" in parts:
+        report.heading("Miss: create + build under a cold cache, against the bare driver")
+        for driver in drivers:
+            if driver.name != "pocl":  # its binary is never read eagerly
+                measure_miss(bench, report, driver, "small", 2 * runs + 1)
+                measure_miss(bench, report, driver, "large", max(3, runs // 3))
+    for driver in drivers:
+        if "darktable" in parts and driver.name == "NEO":
+            measure_darktable(bench, report, driver, runs)
+        if "clblast" in parts and driver.name == "rusticl":
+            measure_clblast(bench, report, driver, runs)
+
+
+def measure_smoke(bench, report, drivers):
+    """Only that the harness works and that hits are hits."""
+    for driver in drivers:
+        if driver.name != "pocl":  # needs its slow eager capture
+            measure_program(bench, report, driver, "small", 2)
+
+
+def main():
+    parts = ["programs", "memory", "miss", "darktable", "clblast"]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True, help="build directory")
+    parser.add_argument("--runs", type=int, default=15, help="fresh processes per figure (15)")
+    parser.add_argument("--drivers", default="NEO,rusticl,pocl", help="a comma-separated choice")
+    parser.add_argument("--parts", default=",".join(parts), help="a choice of " + ",".join(parts))
+    parser.add_argument("--smoke", action="store_true", help="seconds long; judges no times")
+    options = parser.parse_args()
+    chosen = [driver for driver in DRIVERS if driver.name in options.drivers.split(",")]
+    drivers = [driver for driver in chosen if driver.icd is not None]
+    for driver in chosen:
+        if driver.icd is None:
+            print("%s is not installed and is left out" % driver.name)
+    if not drivers:
+        return 77
+    work = tempfile.mkdtemp(prefix="ckcache-bench-")
+    report = Report(judge=not options.smoke)
+    try:
+        bench = Bench(os.path.abspath(options.build), work)
+        if options.smoke:
+            measure_smoke(bench, report, drivers)
+        else:
+            measure_all(bench, report, drivers, options.runs, options.parts.split(","))
+    except Failure as failure:
+        print("bench: " + str(failure), file=sys.stderr)
+        return 1
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    print("\n%s" % ("%d requirement(s) missed" % report.failed if report.failed else
+                    "harness works" if options.smoke else "all requirements met"))
+    return 1 if report.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""What every measurement shares: drivers, clean environments, fresh processes, counters.
+
+A driver is chosen by OCL_ICD_VENDORS, the layer by OPENCL_LAYERS, and nothing
+of the caller's environment reaches the measured process but PATH and the
+library path. Knows nothing of what is measured or required.
+"""
+import glob
+import json
+import os
+import statistics
+import subprocess
+
+TIMEOUT_S = 900  # the longest single step is pocl's binary of a large program, half a minute
+
+
+class Failure(Exception):
+    """A step of the benchmark did not do what it had to."""
+
+
+class Driver:
+    """An OpenCL driver, with its own cache switched on or off."""
+
+    def __init__(self, name, icd_pattern, env, capture="auto"):
+        found = sorted(glob.glob("/etc/OpenCL/vendors/" + icd_pattern))
+        self.name = name
+        self.icd = found[0] if found else None
+        self.env = env
+        self.capture = capture
+
+    def vendor_cache(self, home, enabled):
+        """The variables that switch the driver's own cache; its files lie in home.
+
+        NEO has no variable for it: a directory cl_cache in the working
+        directory, which is home, switches it on. pocl always has one: off
+        means that the caller gives a home that is empty.
+        """
+        if self.name == "NEO" and enabled:
+            os.makedirs(os.path.join(home, "cl_cache"), exist_ok=True)
+        if self.name == "rusticl":
+            return {"MESA_SHADER_CACHE_DIR": home} if enabled else {
+                "MESA_SHADER_CACHE_DISABLE": "true"}
+        if self.name == "pocl":
+            return {"POCL_CACHE_DIR": home}
+        return {}
+
+
+DRIVERS = [
+    Driver("NEO", "intel.icd", {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1",
+                                "ProductFamilyOverride": "tgllp"}),
+    Driver("rusticl", "rusticl.icd", {"RUSTICL_ENABLE": "llvmpipe"}),
+    Driver("pocl", "pocl.icd", {}, capture="eager"),
+]
+
+
+class Bench:
+    """The build under test and a temporary directory that the caller removes."""
+
+    def __init__(self, build, work):
+        self.client = os.path.join(build, "bin", "bench_client")
+        self.memory_bench = os.path.join(build, "bin", "bench_memory")
+        self.command = os.path.join(build, "bin", "ckcache")
+        self.layer = os.path.join(build, "lib", "libckcache_opencl.so")
+        self.work = work
+        self.count = 0
+        for path in (self.client, self.command, self.layer):
+            if not os.path.exists(path):
+                raise Failure(path + " is missing: build with -DCKCACHE_TESTS=ON")
+
+    def fresh_dir(self, name):
+        """An empty directory that nobody used before."""
+        self.count += 1
+        path = os.path.join(self.work, "%s-%d" % (name.replace(" ", "-"), self.count))
+        os.makedirs(path)
+        return path
+
+    def environment(self, driver, home, vendor=False, cache=None, extra=None):
+        """cache: the layer is on, with this directory; None: no layer."""
+        vendors = os.path.join(self.work, "vendors-" + driver.name)
+        if not os.path.isdir(vendors):
+            os.makedirs(vendors)
+            with open(driver.icd, encoding="utf-8") as source:
+                text = source.read()
+            with open(os.path.join(vendors, "driver.icd"), "w", encoding="utf-8") as copy:
+                copy.write(text)
+        env = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
+        env.update({"HOME": self.work, "TMPDIR": self.work, "LC_ALL": "C",
+                    "OCL_ICD_VENDORS": vendors})
+        env.update(driver.env)
+        env.update(driver.vendor_cache(home, vendor))
+        if cache is not None:
+            env.update({"OPENCL_LAYERS": self.layer, "CKCACHE_DIR": cache,
+                        "CKCACHE_CAPTURE": driver.capture})
+        env.update(extra or {})
+        return env
+
+    @staticmethod
+    def run(arguments, env, cwd):
+        """stdout and stderr together of a fresh process; Failure unless it exits 0."""
+        try:
+            done = subprocess.run(arguments, env=env, cwd=cwd, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                                  timeout=TIMEOUT_S)
+        except subprocess.TimeoutExpired as error:
+            raise Failure("%s: timed out" % arguments[0]) from error
+        text = done.stdout.decode("utf-8", "replace")
+        if done.returncode != 0:
+            raise Failure("%s: exit code %d\n%s" % (" ".join(arguments), done.returncode,
+                                                   text[-2000:]))
+        return text
+
+    def time_client(self, mode, arguments, env, cwd):
+        """Seconds that the client measured; for inprocess, the two of them."""
+        last = self.run([self.client, mode] + arguments, env, cwd).strip().splitlines()[-1]
+        try:
+            values = [int(word) / 1e9 for word in last.split()]
+        except ValueError as error:
+            raise Failure("bench_client said: " + last) from error
+        return values if len(values) > 1 else values[0]
+
+    def counters(self, cache):
+        """What `ckcache stats --json` says of this directory; bypasses summed up."""
+        env = {"PATH": os.environ["PATH"], "CKCACHE_DIR": cache, "HOME": self.work}
+        counted = json.loads(self.run([self.command, "stats", "--json"], env, self.work))
+        counted["bypasses"] = sum(counted["bypasses"].values())
+        return counted
+
+    def expect_hits(self, before, cache, hits, what):
+        """Failure unless since before there were this many hits and nothing was built."""
+        after = self.counters(cache)
+        gained = {name: after[name] - before[name]
+                  for name in ("hits_memory", "hits_disk", "misses", "bypasses", "errors")}
+        if (gained["hits_memory"] + gained["hits_disk"] < hits or gained["misses"] or
+                gained["bypasses"] or gained["errors"]):
+            raise Failure("%s: expected %d hits and nothing else, counted %s" %
+                          (what, hits, gained))
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def quartiles(values):
+    """The middle half, to show how much the machine wavered."""
+    if len(values) < 4:
+        return min(values), max(values)
+    cut = statistics.quantiles(values, n=4)
+    return cut[0], cut[2]

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* client: main, the session with the first platform, and the list of scenarios. */
+#include "tests/opencl/client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	void (*run)(struct client *client);
+} scenarios[] = {
+	{ "vector", client_vector },
+	{ "queries", client_queries },
+	{ "failing", client_failing },
+	{ "unbuilt", client_unbuilt },
+	{ "rebuild", client_rebuild },
+	{ "live-kernels", client_live_kernels },
+	{ "two-options", client_two_options },
+	{ "binary", client_binary },
+	{ "link", client_link },
+	{ "callback", client_callback },
+	{ "callback-refused", client_callback_refused },
+	{ "release-order", client_release_order },
+	{ "references", client_references_held },
+	{ "exit-live", client_exit_live },
+	{ "one-device", client_one_device },
+	{ "fork", client_fork },
+	{ "header", client_header },
+	{ "threads", client_threads },
+};
+
+static void open_session(struct client *client)
+{
+	cl_int error = clGetPlatformIDs(1, &client->platform, NULL);
+
+	if (error)
+		client_fail("clGetPlatformIDs", error);
+	error = clGetDeviceIDs(client->platform, CL_DEVICE_TYPE_ALL, CLIENT_MAX_DEVICES,
+			       client->devices, &client->device_count);
+	if (error)
+		client_fail("clGetDeviceIDs", error);
+	client->context = clCreateContext(NULL, client->device_count, client->devices, NULL, NULL,
+					  &error);
+	if (error)
+		client_fail("clCreateContext", error);
+	if (!client->executes)
+		return;
+	/* Not the call of OpenCL 2.0: oclgrind's comes back to itself through the loader for ever. */
+	client->queue = clCreateCommandQueue(client->context, client->devices[0], 0, &error);
+	if (error)
+		client_fail("clCreateCommandQueue", error);
+}
+
+static void close_session(struct client *client)
+{
+	if (client->queue)
+		printf("release queue %d\n", clReleaseCommandQueue(client->queue));
+	printf("release context %d\n", clReleaseContext(client->context));
+}
+
+int main(int argc, char **argv)
+{
+	struct client client = { .executes = true };
+
+	(void)argc;
+	if (argv[1] && !strcmp(argv[1], "-n")) {
+		client.executes = false;
+		argv++;
+	}
+	for (size_t i = 0; argv[1] && i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+		if (strcmp(scenarios[i].name, argv[1]) != 0)
+			continue;
+		client.arguments = argv + 2;
+		open_session(&client);
+		scenarios[i].run(&client);
+		close_session(&client);
+		return fflush(stdout) ? 2 : 0;
+	}
+	(void)fprintf(stderr, "client: no such scenario\n");
+	return 2;
+}

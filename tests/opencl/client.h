@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client: an OpenCL application that does one scenario and prints everything
+ * it can observe, without addresses, times or bytes of binaries: so that its
+ * output without a layer is the reference for its output with one.
+ *
+ *   client [-n] SCENARIO [ARGUMENT...]
+ *
+ * -n: the driver does not execute kernels. Exit: 0 the scenario ran to its
+ * end (whatever the driver answered), 2 it could not.
+ */
+#ifndef TESTS_OPENCL_CLIENT_H
+#define TESTS_OPENCL_CLIENT_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <stdbool.h>
+
+#include <CL/cl.h>
+
+#define CLIENT_ITEMS 8		/* of the vectors that kernels work on */
+#define CLIENT_MAX_DEVICES 8
+
+struct client {
+	cl_platform_id platform;
+	cl_device_id devices[CLIENT_MAX_DEVICES];
+	cl_uint device_count;
+	cl_context context;
+	cl_command_queue queue;		/* of the first device */
+	bool executes;
+	char **arguments;		/* of the scenario, NULL-terminated */
+};
+
+/* Two kernels and a third with attributes; all depend on -DK=n. */
+extern const char client_source[];
+
+/* Ends the process with a message: the scenario could not run. */
+void client_fail(const char *what, cl_int error) __attribute__((noreturn));
+
+cl_program client_program(struct client *client, const char *source);
+/* Builds for all devices and waits. */
+cl_int client_build(cl_program program, const char *options);
+cl_kernel client_kernel(cl_program program, const char *name);	/* or fails */
+
+/* Runs kernel(in, out, factor) of client_source and prints the vector; with -n prints its size instead. */
+void client_print_scaled(struct client *client, cl_kernel kernel, int factor);
+/* Runs kernel(out) and gives out[0]; with -n, the kernel's private memory size. */
+cl_long client_value(struct client *client, cl_kernel kernel);
+cl_ulong client_private_size(struct client *client, cl_kernel kernel);
+
+/* Everything that can be asked, one line each. */
+void client_print_program(struct client *client, cl_program program);
+void client_print_build(struct client *client, cl_program program);	/* status, options, log, type */
+void client_print_kernel(struct client *client, cl_kernel kernel, cl_program program);
+cl_uint client_references(cl_program program);
+
+/* Scenarios; each prints what it sees. */
+void client_vector(struct client *client);
+void client_queries(struct client *client);
+void client_failing(struct client *client);
+void client_unbuilt(struct client *client);
+void client_rebuild(struct client *client);
+void client_live_kernels(struct client *client);
+void client_two_options(struct client *client);
+void client_binary(struct client *client);
+void client_link(struct client *client);
+void client_callback(struct client *client);
+void client_callback_refused(struct client *client);
+void client_release_order(struct client *client);
+void client_references_held(struct client *client);
+void client_exit_live(struct client *client);
+void client_one_device(struct client *client);
+void client_fork(struct client *client);
+void client_header(struct client *client);
+void client_threads(struct client *client);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* client_builds: scenarios about building and what comes of it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/opencl/client.h"
+
+/* One program with three kernels. argument: -DK=n, by default 5. */
+void client_vector(struct client *client)
+{
+	const char *options = client->arguments[0] ? client->arguments[0] : "-DK=5";
+	cl_program program = client_program(client, client_source);
+	cl_kernel kernel;
+
+	printf("build %d\n", client_build(program, options));
+	kernel = client_kernel(program, "scale");
+	client_print_scaled(client, kernel, 3);
+	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+}
+
+void client_queries(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+	cl_kernel kernels[8] = { NULL };
+	cl_uint count = 0;
+
+	printf("build %d\n", client_build(program, "-DK=3 -cl-kernel-arg-info"));
+	client_print_program(client, program);
+	client_print_build(client, program);
+	printf("create all %d\n", clCreateKernelsInProgram(program, 8, kernels, &count));
+	for (cl_uint i = 0; i < count; i++)
+		client_print_kernel(client, kernels[i], program);
+	printf("references with kernels %u\n", client_references(program));
+	for (cl_uint i = 0; i < count; i++)
+		printf("release %d\n", clReleaseKernel(kernels[i]));
+	printf("references %u\n", client_references(program));
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+void client_failing(struct client *client)
+{
+	static const char source[] = "#error not today\nkernel void none(global int *out) { }\n";
+	cl_program program = client_program(client, source);
+	cl_int error = CL_SUCCESS;
+	cl_kernel kernel;
+
+	printf("build %d\n", client_build(program, "-DK=1"));
+	client_print_build(client, program);
+	kernel = clCreateKernel(program, "none", &error);
+	printf("kernel %d %d\n", kernel != NULL, error);
+	printf("build again %d\n", client_build(program, "-DK=2"));
+	printf("references %u\n", client_references(program));
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+void client_unbuilt(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+	cl_int error = CL_SUCCESS;
+	cl_kernel kernel = clCreateKernel(program, "scale", &error);
+
+	printf("kernel %d %d\n", kernel != NULL, error);
+	client_print_build(client, program);
+	printf("build %d\n", client_build(program, "-DK=1"));
+	kernel = clCreateKernel(program, "no_such_kernel", &error);
+	printf("unknown kernel %d %d\n", kernel != NULL, error);
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+/* A kernel runs only after the last build: rusticl's queue holds one for a while after it ran. */
+void client_rebuild(struct client *client)
+{
+	static const char *const options[] = { "-DK=10", "-DK=20", "-DK=10", "-DK=30 -DL" };
+	cl_program program = client_program(client, client_source);
+	cl_kernel last;
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		cl_kernel kernel;
+
+		printf("build %d\n", client_build(program, options[i]));
+		client_print_build(client, program);
+		kernel = client_kernel(program, "scale");
+		client_print_kernel(client, kernel, program);
+		printf("release %d\n", clReleaseKernel(kernel));
+	}
+	printf("references %u\n", client_references(program));
+	last = client_kernel(program, "scale");
+	client_print_scaled(client, last, 2);
+	printf("release %d\n", clReleaseKernel(last));
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+void client_live_kernels(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+	cl_kernel kernel, clone;
+	cl_int error = CL_SUCCESS;
+
+	printf("build %d\n", client_build(program, "-DK=7"));
+	kernel = client_kernel(program, "scale");
+	printf("build with a kernel %d\n", client_build(program, "-DK=8"));
+	client_print_build(client, program);
+	client_print_kernel(client, kernel, program);
+	printf("retain %d\n", clRetainKernel(kernel));
+	printf("release %d\n", clReleaseKernel(kernel));
+	printf("build with a kernel %d\n", client_build(program, "-DK=7"));
+	if (client->arguments[0]) {	/* a driver with clCloneKernel */
+		clone = clCloneKernel(kernel, &error);
+		printf("clone %d\n", error);
+		client_print_kernel(client, clone, program);
+		printf("release the first %d\n", clReleaseKernel(kernel));
+		printf("build with the clone %d\n", client_build(program, "-DK=7"));
+		kernel = clone;
+	}
+	printf("release %d\n", clReleaseKernel(kernel));
+	printf("build without %d\n", client_build(program, "-DK=9"));
+	kernel = client_kernel(program, "scale");
+	client_print_scaled(client, kernel, 2);
+	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+}
+
+/* Two programs of one source with options that differ, alive at the same time, then a third like the first. */
+void client_two_options(struct client *client)
+{
+	static const char *const options[] = { "-DK=100", "-DK=200", "-DK=100" };
+	cl_program programs[3];
+	cl_kernel kernels[3];
+
+	for (int i = 0; i < 3; i++) {
+		programs[i] = client_program(client, client_source);
+		printf("build %d\n", client_build(programs[i], options[i]));
+		kernels[i] = client_kernel(programs[i], "scale");
+	}
+	for (int i = 0; i < 3; i++)
+		client_print_scaled(client, kernels[i], 2);
+	for (int i = 0; i < 3; i++) {
+		client_print_build(client, programs[i]);
+		printf("release %d %d\n", clReleaseKernel(kernels[i]),
+		       clReleaseProgram(programs[i]));
+	}
+}
+
+/* As an application with a cache of its own does: binary out, program from the binary. */
+void client_binary(struct client *client)
+{
+	cl_program program = client_program(client, client_source), second;
+	size_t sizes[CLIENT_MAX_DEVICES] = { 0 };
+	unsigned char *binaries[CLIENT_MAX_DEVICES] = { NULL };
+	cl_int status = 0, error = CL_SUCCESS;
+	cl_kernel kernel;
+
+	printf("build %d\n", client_build(program, "-DK=5"));
+	printf("sizes %d\n", clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes),
+					      sizes, NULL));
+	for (cl_uint i = 0; i < client->device_count; i++) {
+		binaries[i] = malloc(sizes[i] ? sizes[i] : 1);
+		if (!binaries[i])
+			client_fail("malloc", 0);
+	}
+	printf("binaries %d\n", clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binaries),
+						 binaries, NULL));
+	second = clCreateProgramWithBinary(client->context, 1, client->devices, sizes,
+					   (const unsigned char **)binaries, &status, &error);
+	printf("from binary %d %d\n", status, error);
+	printf("build %d\n", clBuildProgram(second, 1, client->devices, "", NULL, NULL));
+	kernel = client_kernel(second, "scale");
+	client_print_scaled(client, kernel, 6);
+	printf("release %d %d %d\n", clReleaseKernel(kernel), clReleaseProgram(second),
+	       clReleaseProgram(program));
+	for (cl_uint i = 0; i < client->device_count; i++)
+		free(binaries[i]);
+}
+
+void client_link(struct client *client)
+{
+	static const char library[] = "int add(int a) { return a + K; }\n";
+	static const char user[] = "int add(int a);\n"
+				   "kernel void scale(global const int *in, global int *out, int f)\n"
+				   "{ size_t i = get_global_id(0); out[i] = add(in[i]) * f; }\n";
+	cl_program parts[2] = { client_program(client, library), client_program(client, user) };
+	cl_program linked;
+	cl_kernel kernel;
+	cl_int error = CL_SUCCESS;
+
+	for (int i = 0; i < 2; i++) {
+		printf("compile %d\n", clCompileProgram(parts[i], 0, NULL, "-DK=4", 0, NULL, NULL,
+							NULL, NULL));
+		client_print_build(client, parts[i]);
+	}
+	linked = clLinkProgram(client->context, 0, NULL, "", 2, parts, NULL, NULL, &error);
+	printf("link %d\n", error);
+	if (!linked || error)
+		return;
+	kernel = client_kernel(linked, "scale");
+	client_print_scaled(client, kernel, 2);
+	printf("release %d %d %d %d\n", clReleaseKernel(kernel), clReleaseProgram(linked),
+	       clReleaseProgram(parts[0]), clReleaseProgram(parts[1]));
+}
+
+/* A build for the first device alone. */
+void client_one_device(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+	cl_kernel kernel;
+
+	printf("build %d\n", clBuildProgram(program, 1, client->devices, "-DK=6", NULL, NULL));
+	client_print_build(client, program);
+	kernel = client_kernel(program, "scale");
+	client_print_scaled(client, kernel, 2);
+	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+}
+
+/*
+ * Builds a file's text with options and prints what its kernel "value" gives:
+ * header FILE OPTIONS.
+ */
+void client_header(struct client *client)
+{
+	char source[16384];
+	FILE *file = fopen(client->arguments[0], "r");
+	size_t len = file ? fread(source, 1, sizeof(source) - 1, file) : 0;
+	cl_program program;
+	cl_kernel kernel;
+	cl_int error;
+
+	if (!file || fclose(file) || !len)
+		client_fail(client->arguments[0], 0);
+	source[len] = '\0';
+	program = client_program(client, source);
+	error = client_build(program, client->arguments[1]);
+	if (error) {
+		printf("build %d\n", error);
+		client_print_build(client, program);
+		(void)clReleaseProgram(program);	/* the scenario is about the build */
+		return;
+	}
+	kernel = client_kernel(program, "value");
+	printf("value %lld\n", (long long)client_value(client, kernel));
+	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* client_lives: scenarios about lifetimes, callbacks, processes and threads. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/opencl/client.h"
+#include "tests/opencl/digest.h"
+
+struct notice {
+	pthread_mutex_t lock;
+	pthread_cond_t arrived;
+	cl_program expected;
+	int calls;		/* guarded by lock */
+	bool right_program;	/* guarded by lock */
+	cl_build_status status;	/* as asked in the callback; guarded by lock */
+	cl_device_id device;
+};
+
+static void CL_CALLBACK on_built(cl_program program, void *data)
+{
+	struct notice *notice = data;
+	cl_build_status status = CL_BUILD_NONE;
+	cl_int error = clGetProgramBuildInfo(program, notice->device, CL_PROGRAM_BUILD_STATUS,
+					     sizeof(status), &status, NULL);
+
+	(void)pthread_mutex_lock(&notice->lock);	/* a default mutex does not fail */
+	notice->calls++;
+	notice->right_program = program == notice->expected;
+	notice->status = error ? error : status;
+	(void)pthread_cond_signal(&notice->arrived);	/* as above */
+	(void)pthread_mutex_unlock(&notice->lock);	/* as above */
+}
+
+static void build_with_notice(struct client *client, cl_program program, const char *options)
+{
+	struct notice notice = { .lock = PTHREAD_MUTEX_INITIALIZER,
+				 .arrived = PTHREAD_COND_INITIALIZER,
+				 .expected = program, .device = client->devices[0] };
+	cl_int error = clBuildProgram(program, 0, NULL, options, on_built, &notice);
+
+	printf("build %d\n", error);
+	if (error)
+		client_fail("build with callback", error);
+	(void)pthread_mutex_lock(&notice.lock);	/* a default mutex does not fail */
+	while (!notice.calls)
+		(void)pthread_cond_wait(&notice.arrived, &notice.lock);	/* as above */
+	printf("calls %d program is ours %d status %d\n", notice.calls, notice.right_program,
+	       notice.status);
+	(void)pthread_mutex_unlock(&notice.lock);	/* as above */
+	client_print_build(client, program);
+	/* A second call would have been made by now on drivers that call back from clBuildProgram. */
+	printf("calls %d\n", notice.calls);
+}
+
+void client_callback(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+	cl_kernel kernel;
+
+	build_with_notice(client, program, "-DK=5");
+	build_with_notice(client, program, "-DK=6");
+	kernel = client_kernel(program, "scale");
+	client_print_scaled(client, kernel, 2);
+	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+}
+
+/* A build that is refused does not call back. */
+void client_callback_refused(struct client *client)
+{
+	/* static: a driver that calls back late finds it */
+	static struct notice notice = { .lock = PTHREAD_MUTEX_INITIALIZER,
+					.arrived = PTHREAD_COND_INITIALIZER };
+	cl_program program = client_program(client, client_source);
+	cl_kernel kernel;
+
+	printf("build %d\n", client_build(program, "-DK=6"));
+	kernel = client_kernel(program, "scale");
+	notice.device = client->devices[0];
+	printf("build with a kernel %d\n",
+	       clBuildProgram(program, 0, NULL, "-DK=6", on_built, &notice));
+	printf("calls %d\n", notice.calls);
+	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+}
+
+/* The program first, its kernels after it. */
+void client_release_order(struct client *client)
+{
+	for (int i = 0; i < 3; i++) {
+		cl_program program = client_program(client, client_source);
+		cl_kernel first, second;
+
+		printf("build %d\n", client_build(program, "-DK=11"));
+		first = client_kernel(program, "scale");
+		second = client_kernel(program, "shift");
+		printf("release program %d\n", clReleaseProgram(program));
+		client_print_kernel(client, first, program);
+		printf("release %d\n", clReleaseKernel(i ? first : second));
+		client_print_kernel(client, i ? second : first, program);
+		if (i)
+			printf("value %lld\n", (long long)client_value(client, second));
+		else
+			client_print_scaled(client, first, 2);
+		printf("release %d\n", clReleaseKernel(i ? second : first));
+	}
+}
+
+void client_references_held(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+	cl_kernel kernel;
+
+	printf("new %u\n", client_references(program));
+	printf("retain %d\n", clRetainProgram(program));
+	printf("retained %u\n", client_references(program));
+	printf("build %d\n", client_build(program, "-DK=12"));
+	printf("built %u\n", client_references(program));
+	kernel = client_kernel(program, "scale");
+	printf("with kernel %u\n", client_references(program));
+	printf("retain %d\n", clRetainKernel(kernel));
+	client_print_kernel(client, kernel, program);
+	printf("release %d\n", clReleaseKernel(kernel));
+	client_print_kernel(client, kernel, program);
+	printf("release %d\n", clReleaseProgram(program));
+	printf("released %u\n", client_references(program));
+	printf("release %d\n", clReleaseKernel(kernel));
+	printf("without kernel %u\n", client_references(program));
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+/* The process ends with a program, a kernel and a half-built second one alive. */
+void client_exit_live(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+	cl_program unbuilt = client_program(client, client_source);
+	cl_kernel kernel;
+
+	printf("build %d\n", client_build(program, "-DK=13"));
+	kernel = client_kernel(program, "scale");
+	client_print_scaled(client, kernel, 2);
+	printf("unbuilt %u\n", client_references(unbuilt));
+	exit(fflush(stdout) ? 2 : 0);
+}
+
+/* Builds before, in and after a forked child that uses its own copy of the session. */
+void client_fork(struct client *client)
+{
+	int status = -1;
+	pid_t child;
+
+	client_vector(client);
+	(void)fflush(stdout);	/* else the child prints it too */
+	child = fork();
+	if (child < 0)
+		client_fail("fork", child);
+	if (child == 0) {
+		client_two_options(client);
+		exit(fflush(stdout) ? 2 : 0);
+	}
+	if (waitpid(child, &status, 0) != child)
+		client_fail("waitpid", status);
+	printf("child %d\n", status);
+	client_rebuild(client);
+}
+
+/* threads THREADS PROGRAMS: all threads build all programs at once, each in another order. */
+struct crowd {
+	struct client *client;
+	unsigned int first, programs;
+	unsigned int wrong;
+	pthread_barrier_t *start;
+};
+
+static bool one_of_many(struct client *client, unsigned int number)
+{
+	char source[256], name[32], image[512], options[32];
+	cl_long expected, value;
+	cl_program program;
+	cl_kernel kernel;
+	bool good;
+
+	(void)snprintf(name, sizeof(name), "work_%u", number);
+	(void)snprintf(options, sizeof(options), "-DK=%u", number % 3);
+	(void)snprintf(source, sizeof(source),
+		       "kernel void %s(global int *out)\n{ out[get_global_id(0)] = %u + K; }\n",
+		       name, number * 10);
+	(void)snprintf(image, sizeof(image), "%s\n%s", options, source);
+	expected = client->executes ? (cl_long)(number * 10 + number % 3) :
+				      (cl_long)digest_of(image);
+	program = client_program(client, source);
+	if (client_build(program, options))
+		return false;
+	kernel = client_kernel(program, name);
+	/* Each thread has its own kernel and buffer; the queue is safe to share. */
+	value = client_value(client, kernel);
+	good = value == expected && client_references(program) >= 1;
+	return !clReleaseKernel(kernel) && !clReleaseProgram(program) && good;
+}
+
+static void *crowd_thread(void *data)
+{
+	struct crowd *crowd = data;
+
+	(void)pthread_barrier_wait(crowd->start);	/* only fails if not made */
+	for (unsigned int i = 0; i < crowd->programs; i++)
+		crowd->wrong += !one_of_many(crowd->client, (crowd->first + i) % crowd->programs);
+	return NULL;
+}
+
+void client_threads(struct client *client)
+{
+	enum { MAX_THREADS = 64 };
+	unsigned int threads = (unsigned int)atoi(client->arguments[0]);
+	unsigned int programs = (unsigned int)atoi(client->arguments[1]), wrong = 0;
+	struct crowd crowds[MAX_THREADS];
+	pthread_t ids[MAX_THREADS];
+	pthread_barrier_t start;
+
+	if (!threads || threads > MAX_THREADS || !programs ||
+	    pthread_barrier_init(&start, NULL, threads))
+		client_fail("threads", 0);
+	for (unsigned int i = 0; i < threads; i++) {
+		crowds[i] = (struct crowd){ client, i * programs / threads, programs, 0, &start };
+		if (pthread_create(&ids[i], NULL, crowd_thread, &crowds[i]))
+			client_fail("pthread_create", 0);
+	}
+	for (unsigned int i = 0; i < threads; i++) {
+		if (pthread_join(ids[i], NULL))
+			client_fail("pthread_join", 0);
+		wrong += crowds[i].wrong;
+	}
+	(void)pthread_barrier_destroy(&start);	/* nobody waits any more */
+	printf("wrong %u\n", wrong);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* driver: which drivers there are, the child's environment, and its run. */
+#include "tests/opencl/driver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/unit.h"
+
+enum { MAX_VARIABLES = 32, MAX_ARGUMENTS = 16, PATIENCE_S = 120, NOBODY = 65534 };
+
+static const struct driver drivers[] = {
+	{ "stub", STUB_LIBRARY, { NULL }, NULL, false },
+	{ "neo", "/usr/lib/*/intel-opencl/libigdrcl.so",
+	  { "NEOReadDebugKeys=1", "SetCommandStreamReceiver=1", "ProductFamilyOverride=tgllp" },
+	  NULL, false },
+	{ "rusticl", "/usr/lib/*/libRusticlOpenCL.so.1",
+	  { "RUSTICL_ENABLE=llvmpipe", "MESA_SHADER_CACHE_DISABLE=1" }, NULL, true },
+	{ "pocl", "/usr/lib/*/libpocl.so.2*", { NULL }, "eager", true },
+	{ "oclgrind", "/usr/lib/oclgrind/liboclgrind-rt-icd.so", { NULL }, NULL, true },
+};
+
+static const struct driver *selected;
+static char library[4096];
+static struct variable {
+	char name[64];
+	char value[4096];
+} variables[MAX_VARIABLES];
+static unsigned int variable_count, run_count;
+static const char *shell;
+static bool as_nobody;
+
+const struct driver *driver_select(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "stub";
+	glob_t found;
+
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
+		if (!strcmp(drivers[i].name, name))
+			selected = &drivers[i];
+	}
+	if (!selected) {
+		(void)fprintf(stderr, "no such driver: %s\n", name);
+		exit(2);
+	}
+	if (glob(selected->library, 0, NULL, &found)) {
+		(void)fprintf(stderr, "SKIPPED: the driver %s (%s) is not installed\n", name,
+			      selected->library);
+		exit(getenv("CKCACHE_TEST_REQUIRE_DRIVERS") ? 1 : DRIVER_SKIPPED);
+	}
+	(void)snprintf(library, sizeof(library), "%s", found.gl_pathv[0]);
+	globfree(&found);
+	return selected;
+}
+
+const struct driver *driver_selected(void)
+{
+	return selected;
+}
+
+bool driver_is(const char *name)
+{
+	return !strcmp(selected->name, name);
+}
+
+void driver_setenv(const char *name, const char *value)
+{
+	struct variable *variable = NULL;
+
+	for (unsigned int i = 0; i < variable_count; i++) {
+		if (!strcmp(variables[i].name, name))
+			variable = &variables[i];
+	}
+	if (!variable) {
+		CU_ASSERT_FATAL(variable_count < MAX_VARIABLES);
+		variable = &variables[variable_count++];
+	}
+	(void)snprintf(variable->name, sizeof(variable->name), "%s", value ? name : "");
+	(void)snprintf(variable->value, sizeof(variable->value), "%s", value ? value : "");
+}
+
+static void set_below(const char *name, const char *path)
+{
+	char full[4096];
+
+	(void)snprintf(full, sizeof(full), "%s/%s", unit_dir(), path);
+	driver_setenv(name, full);
+}
+
+/* What a sanitizer's runtime needs to know, and nothing else, comes from outside. */
+static void set_sanitizers(void)
+{
+	driver_setenv("UBSAN_OPTIONS", getenv("UBSAN_OPTIONS"));
+	/* A forked client goes on with threads of its own. */
+	driver_setenv("TSAN_OPTIONS", "die_after_fork=0");
+	/* Real drivers leave their compilers behind at exit. */
+	driver_setenv("ASAN_OPTIONS", "detect_leaks=0");
+}
+
+void driver_begin(void)
+{
+	variable_count = 0;
+	shell = NULL;
+	as_nobody = false;
+	unit_write("vendors/driver.icd", library);
+	unit_write("home/empty", "");
+	unit_write("work/empty", "");
+	driver_setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	set_below("HOME", "home");
+	set_below("OCL_ICD_VENDORS", "vendors");
+	set_below("CKCACHE_DIR", "cache");
+	set_below("CKCACHE_READ_ONLY_DIRS", "no-such-tier");
+	set_below("STUB_COUNTS", "counts");
+	set_below("STUB_SETTINGS", "settings");
+	set_below("POCL_CACHE_DIR", "pocl");
+	driver_setenv("CKCACHE_CAPTURE", selected->capture);
+	for (size_t i = 0; i < 4 && selected->environment[i]; i++) {
+		char name[64];
+		const char *equal = strchr(selected->environment[i], '=');
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)(equal - selected->environment[i]),
+			       selected->environment[i]);
+		driver_setenv(name, equal + 1);
+	}
+	set_sanitizers();
+}
+
+void driver_stub_setting(const char *name, const char *value)
+{
+	char line[256];
+
+	(void)snprintf(line, sizeof(line), "%s=%s\n", name ? name : "", value ? value : "");
+	unit_write("settings", line);
+}
+
+void driver_shell(const char *command)
+{
+	shell = command;
+}
+
+static int give_away(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+	(void)info;
+	(void)kind;
+	(void)where;
+	return lchown(path, NOBODY, NOBODY);
+}
+
+bool driver_as_nobody(void)
+{
+	if (geteuid() != 0)
+		return false;
+	as_nobody = true;
+	CU_ASSERT_EQUAL(nftw(unit_dir(), give_away, 16, FTW_PHYS), 0);
+	return true;
+}
+
+static int open_output(unsigned int number, const char *kind)
+{
+	char path[4096];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/run-%u.%s", unit_dir(), number, kind);
+	fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+	CU_ASSERT_FATAL(fd >= 0);
+	return fd;
+}
+
+static void in_child(enum driver_layer layer, const char **command, int out, int err)
+{
+	static char text[MAX_VARIABLES + 1][4200];
+	char *environment[MAX_VARIABLES + 2], work[4096];
+	size_t count = 0;
+
+	for (unsigned int i = 0; i < variable_count; i++) {
+		if (!*variables[i].name)
+			continue;
+		if (snprintf(text[count], sizeof(text[count]), "%s=%s", variables[i].name,
+			     variables[i].value) >= (int)sizeof(text[count]))
+			_exit(2);	/* a longer value is the test's mistake */
+		environment[count] = text[count];
+		count++;
+	}
+	if (layer == LAYERED) {
+		const char *path = getenv("CKCACHE_TEST_LAYER");
+
+		(void)snprintf(text[count], sizeof(text[count]), "OPENCL_LAYERS=%s",
+			       path ? path : LAYER_LIBRARY);
+		environment[count] = text[count];
+		count++;
+	}
+	environment[count] = NULL;
+	(void)snprintf(work, sizeof(work), "%s/work", unit_dir());
+	if (chdir(work) || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
+		_exit(3);
+	if (as_nobody && (setgid(NOBODY) || setuid(NOBODY)))
+		_exit(3);
+	(void)alarm(PATIENCE_S);	/* outlives exec; cannot fail */
+	(void)execve(command[0], (char *const *)command, environment);
+	_exit(126);
+}
+
+struct running driver_start(enum driver_layer layer, const char *const *arguments)
+{
+	struct running running = { .number = run_count++ };
+	const char *command[MAX_ARGUMENTS + 8];
+	int out = open_output(running.number, "out"), err = open_output(running.number, "err");
+	size_t count = 0;
+
+	if (shell) {
+		command[count++] = "/bin/sh";
+		command[count++] = "-c";
+		command[count++] = shell;
+		command[count++] = "sh";
+	}
+	command[count++] = CLIENT_PROGRAM;
+	if (!selected->executes)
+		command[count++] = "-n";
+	for (size_t i = 0; arguments[i] && i < MAX_ARGUMENTS; i++)
+		command[count++] = arguments[i];
+	command[count] = NULL;
+	(void)fflush(NULL);	/* else the child could print it again */
+	running.pid = fork();
+	if (running.pid == 0)
+		in_child(layer, command, out, err);
+	CU_ASSERT_FATAL(running.pid > 0);
+	(void)close(out);	/* the child has them */
+	(void)close(err);
+	return running;
+}
+
+static char *read_output(unsigned int number, const char *kind)
+{
+	char path[4096], *text = NULL;
+	size_t size = 0;
+	FILE *file;
+	ssize_t len;
+
+	(void)snprintf(path, sizeof(path), "%s/run-%u.%s", unit_dir(), number, kind);
+	file = fopen(path, "r");
+	CU_ASSERT_FATAL(file != NULL);
+	len = getdelim(&text, &size, '\0', file);
+	(void)fclose(file);	/* only read */
+	if (len <= 0) {
+		free(text);
+		text = strdup("");
+	}
+	CU_ASSERT_FATAL(text != NULL);
+	return text;
+}
+
+struct outcome driver_wait(struct running running)
+{
+	struct outcome outcome = { 0 };
+	int status = 0;
+
+	while (waitpid(running.pid, &status, 0) < 0)
+		CU_ASSERT_FATAL(errno == EINTR);
+	outcome.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	outcome.output = read_output(running.number, "out");
+	outcome.errors = read_output(running.number, "err");
+	return outcome;
+}
+
+struct outcome driver_client(enum driver_layer layer, const char *const *arguments)
+{
+	return driver_wait(driver_start(layer, arguments));
+}

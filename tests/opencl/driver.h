@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * driver: runs the test client in a child process with an environment made
+ * from nothing: one OpenCL driver, the layer or not, a cache directory of the
+ * running test's own. Hits and misses are read from `ckcache stats --json`
+ * and, with the stub, from its counts.
+ *
+ * A test program takes the driver's name as its argument. One that is not
+ * installed is skipped with exit code 77, or is a failure where
+ * CKCACHE_TEST_REQUIRE_DRIVERS is set, as in CI.
+ */
+#ifndef TESTS_OPENCL_DRIVER_H
+#define TESTS_OPENCL_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { DRIVER_SKIPPED = 77 };
+
+struct driver {
+	const char *name;
+	const char *library;		/* pattern of the ICD's path */
+	const char *environment[4];	/* NAME=value */
+	const char *capture;		/* CKCACHE_CAPTURE with which it stores */
+	bool executes;
+};
+
+/* The driver that the arguments name ("stub" without any), with its library found; or exits. */
+const struct driver *driver_select(int argc, char **argv);
+/* The selected one. */
+const struct driver *driver_selected(void);
+bool driver_is(const char *name);
+
+/* To be called first in each test: empties settings, makes <unit_dir>/{vendors,home,work}. */
+void driver_begin(void);
+/* For the runs that follow; NULL: not set. Names: at most 32 in a test. */
+void driver_setenv(const char *name, const char *value);
+/* A setting of the stub driver (stub_driver.h), by its file; all others are cleared. NULL: none. */
+void driver_stub_setting(const char *name, const char *value);
+/* A shell command that the client runs under: it ends with exec "$@". NULL: none. */
+void driver_shell(const char *command);
+/* Clients run as the user nobody, who gets unit_dir; false: not root, so they already are somebody. */
+bool driver_as_nobody(void);
+
+enum driver_layer { BARE, LAYERED };
+
+struct outcome {
+	int code;		/* exit code, or 128 + signal */
+	char *output;		/* its stdout */
+	char *errors;		/* its stderr */
+};
+void outcome_release(struct outcome *outcome);
+
+/* Runs one scenario to its end (killed after two minutes); -n is added where it is due. */
+struct outcome driver_client(enum driver_layer layer, const char *const *arguments);
+#define CLIENT(layer, ...) \
+	driver_client(layer, (const char *const[]){ __VA_ARGS__, NULL })
+/* The same in two parts, to run several at once. */
+struct running {
+	pid_t pid;
+	unsigned int number;
+};
+struct running driver_start(enum driver_layer layer, const char *const *arguments);
+struct outcome driver_wait(struct running running);
+
+/* Equal code and output, but for temporary names in logs; says how they differ. */
+bool outcome_same(const struct outcome *a, const struct outcome *b);
+/* Exit code 0; shows its stderr otherwise. */
+bool outcome_good(const struct outcome *outcome);
+
+/* The cache's counts since it was made. */
+struct driver_stats {
+	uint64_t hits_memory, hits_disk, misses, stores, errors, entries, bypasses;
+};
+struct driver_stats driver_stats(void);
+uint64_t driver_bypasses(const char *reason);
+/* How often the stub driver did that, in all runs of this test. */
+unsigned int driver_counted(const char *event);
+
+/* <unit_dir>/cache; every file below it whose name ends so, at most size; the count. */
+const char *driver_cache(void);
+unsigned int driver_cache_files(const char *end, char (*ret_paths)[4096], unsigned int size);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* driver_report: what a run left: outcomes, statistics, counts, cache files. */
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+
+void outcome_release(struct outcome *outcome)
+{
+	free(outcome->output);
+	free(outcome->errors);
+	outcome->output = outcome->errors = NULL;
+}
+
+/* pocl names its temporary files in build logs: the random part is no difference. */
+static void mask_temporaries(char *text)
+{
+	static const char mark[] = "tempfile_";
+
+	for (char *at = text; (at = strstr(at, mark)); ) {
+		at += sizeof(mark) - 1;
+		for (int i = 0; i < 6 && *at; i++)
+			*at++ = '?';
+	}
+}
+
+/* oclgrind answers CL_KERNEL_ATTRIBUTES with bytes that it never wrote. */
+static void mask_attributes(char *text)
+{
+	static const char mark[] = "\nattributes: ";
+
+	for (char *at = text; (at = strstr(at, mark)); ) {
+		char *end = strstr(at, "\nprogram is");
+
+		at += sizeof(mark) - 1;
+		if (end && end > at)
+			memmove(at, end, strlen(end) + 1);
+	}
+}
+
+static void mask(char *text)
+{
+	mask_temporaries(text);
+	if (driver_is("oclgrind"))
+		mask_attributes(text);
+}
+
+bool outcome_same(const struct outcome *a, const struct outcome *b)
+{
+	const char *x = a->output, *y = b->output;
+
+	mask(a->output);
+	mask(b->output);
+	if (a->code == b->code && !strcmp(x, y))
+		return true;
+	for (size_t i = 0; x[i] && x[i] == y[i]; i++) {
+		if (x[i] == '\n') {
+			x += i + 1;
+			y += i + 1;
+			i = (size_t)-1;
+		}
+	}
+	(void)printf("\n    codes %d and %d; first differing lines:\n    %.*s\n    %.*s\n    %s\n",
+		     a->code, b->code, (int)strcspn(x, "\n"), x, (int)strcspn(y, "\n"), y,
+		     b->errors);
+	return false;
+}
+
+bool outcome_good(const struct outcome *outcome)
+{
+	if (!outcome->code)
+		return true;
+	(void)printf("\n    client: code %d: %s\n", outcome->code, outcome->errors);
+	return false;
+}
+
+static char *read_stats(void)
+{
+	const char *tool = getenv("CKCACHE_TEST_TOOL");
+	char command[8192], *text = NULL;
+	size_t size = 0;
+	FILE *pipe;
+
+	(void)snprintf(command, sizeof(command), "CKCACHE_DIR='%s' '%s' stats --json",
+		       driver_cache(), tool ? tool : CKCACHE_PROGRAM);
+	pipe = popen(command, "r");
+	CU_ASSERT_FATAL(pipe != NULL);
+	CU_ASSERT_FATAL(getdelim(&text, &size, '\0', pipe) > 0);
+	CU_ASSERT_EQUAL_FATAL(pclose(pipe), 0);
+	return text;
+}
+
+/* The number after "name": from text on; 0 if there is none. */
+static uint64_t number_of(const char *text, const char *name)
+{
+	char quoted[80];
+	const char *at;
+
+	(void)snprintf(quoted, sizeof(quoted), "\"%s\"", name);
+	at = strstr(text, quoted);
+	if (!at)
+		return 0;
+	at += strlen(quoted);
+	return strtoull(at + strspn(at, " :\t\n"), NULL, 10);
+}
+
+/* The text of the bypasses object, cut at its end. */
+static char *bypasses_of(char *text)
+{
+	char *at = strstr(text, "\"bypasses\"");
+
+	CU_ASSERT_FATAL(at != NULL);
+	at = strchr(at, '{');
+	CU_ASSERT_FATAL(at != NULL);
+	at[strcspn(at, "}")] = '\0';
+	return at;
+}
+
+struct driver_stats driver_stats(void)
+{
+	char *text = read_stats();
+	struct driver_stats stats = {
+		.hits_memory = number_of(text, "hits_memory"),
+		.hits_disk = number_of(text, "hits_disk"),
+		.misses = number_of(text, "misses"),
+		.stores = number_of(text, "stores"),
+		.errors = number_of(text, "errors"),
+		.entries = number_of(text, "entries"),
+	};
+
+	for (const char *at = bypasses_of(text); (at = strchr(at, ':')); at++)
+		stats.bypasses += strtoull(at + 1, NULL, 10);
+	free(text);
+	return stats;
+}
+
+uint64_t driver_bypasses(const char *reason)
+{
+	char *text = read_stats();
+	uint64_t count = number_of(bypasses_of(text), reason);
+
+	free(text);
+	return count;
+}
+
+unsigned int driver_counted(const char *event)
+{
+	char path[4096], line[64];
+	unsigned int count = 0;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/counts", unit_dir());
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		count += !strcmp(line, event);
+	}
+	if (file)
+		(void)fclose(file);	/* only read */
+	return count;
+}
+
+const char *driver_cache(void)
+{
+	static char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/cache", unit_dir());
+	return path;
+}
+
+/* nftw has no argument for its visitor. */
+static struct {
+	const char *end;
+	char (*paths)[4096];
+	unsigned int size, count;
+} search;
+
+static int visit(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+	size_t len = strlen(path), end = strlen(search.end);
+
+	(void)info;
+	(void)where;
+	if (kind != FTW_F || len < end || strcmp(path + len - end, search.end) != 0)
+		return 0;
+	if (search.count < search.size)
+		(void)snprintf(search.paths[search.count], sizeof(search.paths[0]), "%s", path);
+	search.count++;
+	return 0;
+}
+
+unsigned int driver_cache_files(const char *end, char (*ret_paths)[4096], unsigned int size)
+{
+	search.end = end;
+	search.paths = ret_paths;
+	search.size = size;
+	search.count = 0;
+	(void)nftw(driver_cache(), visit, 16, FTW_PHYS);	/* no directory: no files */
+	return search.count;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stub_compile: the stub driver's compiler: puts includes in place, line by
+ * line, and finds kernels by the words "kernel void". It evaluates nothing.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/opencl/stub_driver.h"
+
+#define MAX_DEPTH 8	/* of includes: more is a loop */
+
+struct text {
+	char *data;
+	size_t len;
+};
+
+static void text_add(struct text *text, const char *data, size_t len)
+{
+	char *grown = realloc(text->data, text->len + len + 1);
+
+	if (!grown)
+		abort();	/* a test driver has nothing better to do */
+	text->data = grown;
+	memcpy(grown + text->len, data, len);
+	text->len += len;
+	grown[text->len] = '\0';
+}
+
+static char *read_file(const char *path)
+{
+	struct text text = { 0 };
+	FILE *file = fopen(path, "r");
+	char part[4096];
+	size_t len;
+
+	if (!file)
+		return NULL;
+	text_add(&text, "", 0);
+	while ((len = fread(part, 1, sizeof(part), file)) > 0)
+		text_add(&text, part, len);
+	(void)fclose(file);	/* only read */
+	return text.data;
+}
+
+/* Opens name below the i-th -I directory of options; false in *ret_more: there is no i-th. */
+static char *read_from_option(const char *options, unsigned int i, const char *name, bool *ret_more)
+{
+	const char *at = options;
+
+	*ret_more = false;
+	while (at && (at = strstr(at, "-I"))) {
+		const char *start = at + 2 + strspn(at + 2, " ");
+		int len = (int)strcspn(start, " ");
+		char path[4096];
+
+		at = start + len;
+		if (i--)
+			continue;
+		*ret_more = true;
+		(void)snprintf(path, sizeof(path), "%.*s/%s", len, start, name);
+		return read_file(path);
+	}
+	return NULL;
+}
+
+static char *find_include(const char *directory, const char *options, const char *name, bool quoted)
+{
+	char path[4096], *content = NULL;
+	bool more = true;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
+	if (quoted)
+		content = read_file(path);
+	for (unsigned int i = 0; !content && more; i++)
+		content = read_from_option(options, i, name, &more);
+	return content;
+}
+
+static bool expand(const char *source, const char *directory, const char *options,
+		   unsigned int depth, struct text *ret, struct text *ret_log)
+{
+	for (const char *line = source; *line; ) {
+		size_t len = strcspn(line, "\n");
+		char name[256], message[512], open;
+		char *content;
+		bool good;
+
+		len += line[len] == '\n';
+		if (sscanf(line, " #include %c%255[^\">]", &open, name) != 2) {
+			text_add(ret, line, len);
+			line += len;
+			continue;
+		}
+		line += len;
+		content = depth ? find_include(directory, options, name, open == '"') : NULL;
+		if (!content) {
+			(void)snprintf(message, sizeof(message), "stub: error: %s: not found\n", name);
+			text_add(ret_log, message, strlen(message));
+			return false;
+		}
+		good = expand(content, directory, options, depth - 1, ret, ret_log);
+		free(content);
+		if (!good)
+			return false;
+	}
+	return true;
+}
+
+char *stub_compile(const char *source, const char *options, char **ret_log)
+{
+	struct text image = { 0 }, log = { 0 };
+	bool good;
+	char delay[32];
+
+	if (stub_setting("STUB_DELAY_MS", delay, sizeof(delay)))
+		(void)usleep((useconds_t)atoi(delay) * 1000);
+	text_add(&image, options, strlen(options));
+	text_add(&image, "\n", 1);
+	good = expand(source, ".", options, MAX_DEPTH, &image, &log);
+	if (good && strstr(image.data, "#error")) {
+		text_add(&log, "stub: error: the source says so\n", 32);
+		good = false;
+	}
+	if (!good) {
+		free(image.data);
+		*ret_log = log.data;
+		return NULL;
+	}
+	text_add(&log, "stub: warning: built with [", 27);
+	text_add(&log, options, strlen(options));
+	text_add(&log, "]\n", 2);
+	*ret_log = log.data;
+	return image.data;
+}
+
+static cl_uint count_arguments(const char *list)
+{
+	cl_uint count = 1;
+
+	list += strspn(list, " ");
+	if (*list == ')' || !strncmp(list, "void)", 5))
+		return 0;
+	for (; *list && *list != ')'; list++)
+		count += *list == ',';
+	return count;
+}
+
+bool stub_image_kernel(const char *image, unsigned int i, char *name, size_t size,
+		       cl_uint *ret_arguments)
+{
+	static const char words[] = "kernel void ";
+	const char *at = image;
+
+	while ((at = strstr(at, words))) {
+		size_t len;
+
+		at += sizeof(words) - 1;
+		len = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+		if (!len || at[len] != '(' || i--)
+			continue;
+		(void)snprintf(name, size, "%.*s", (int)len, at);
+		*ret_arguments = count_arguments(at + len + 1);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stub_driver: an OpenCL driver for tests that compiles nothing and counts
+ * everything. It is loaded through the ICD loader like any other.
+ *
+ * Its "image" is the build options, a newline, and the source with quoted and
+ * angled includes put in place; its "binary" is a version line and the image.
+ * A kernel's private memory size is a digest of the image (tests/opencl/digest.h),
+ * so that a stale or foreign binary shows in a query.
+ *
+ * STUB_COUNTS names a file that gets one line per event: create-source,
+ * create-binary, build-source, build-binary, compile, link, read-binary,
+ * free-program, free-kernel. STUB_SETTINGS names a file of NAME=value lines,
+ * which are read at each use, so that a test can change them without changing
+ * the environment; the environment is asked second:
+ *   STUB_DEVICES=n            number of devices, 1 to 8
+ *   STUB_DRIVER_VERSION=text  CL_DRIVER_VERSION
+ *   STUB_ASYNC=1              builds with a callback run in another thread
+ *   STUB_DELAY_MS=n           length of a build from source
+ *   STUB_REFUSE_BINARY=1      create-with-binary fails
+ *   STUB_REFUSE_BINARY_BUILD=1  a program from a binary does not build
+ *   STUB_NO_BINARY=1          every program's binary is empty
+ *   STUB_STATUS_ONLY=error    create-with-binary: status good, error -42
+ *   STUB_STATUS_ONLY=status   create-with-binary: error CL_SUCCESS, status bad
+ * A source with #error fails to build. Each successful build from source
+ * leaves a warning in its log; one from a binary has neither log nor options.
+ */
+#ifndef TESTS_OPENCL_STUB_DRIVER_H
+#define TESTS_OPENCL_STUB_DRIVER_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <CL/cl_icd.h>
+
+#define STUB_MAX_DEVICES 8
+#define STUB_BINARY_MAGIC "stub binary 1\n"
+
+/* Word 0 of every handle is the dispatch table: the ICD contract. */
+struct _cl_platform_id {
+	const cl_icd_dispatch *dispatch;
+};
+
+struct _cl_device_id {
+	const cl_icd_dispatch *dispatch;
+	unsigned int index;
+};
+
+struct _cl_context {
+	const cl_icd_dispatch *dispatch;
+	atomic_uint references;
+	cl_uint device_count;
+	cl_device_id devices[STUB_MAX_DEVICES];
+};
+
+struct _cl_command_queue {
+	const cl_icd_dispatch *dispatch;
+	atomic_uint references;
+	cl_context context;
+	cl_device_id device;
+};
+
+/* What a program is on one device; all text is owned. */
+struct stub_build {
+	atomic_int status;		/* cl_build_status */
+	cl_program_binary_type type;
+	char *options;
+	char *log;
+	char *image;
+};
+
+struct _cl_program {
+	const cl_icd_dispatch *dispatch;
+	atomic_uint references;		/* the application's and the kernels' */
+	atomic_uint kernels;
+	cl_context context;
+	char *source;			/* NULL: from binaries */
+	cl_uint device_count;
+	cl_device_id devices[STUB_MAX_DEVICES];
+	struct stub_build builds[STUB_MAX_DEVICES];
+};
+
+struct _cl_kernel {
+	const cl_icd_dispatch *dispatch;
+	atomic_uint references;
+	cl_program program;
+	char *name;
+	cl_uint arguments;
+	cl_ulong digest;
+};
+
+extern const cl_icd_dispatch stub_dispatch;
+extern struct _cl_platform_id stub_platform;
+
+void stub_count(const char *event);
+/* The setting's value copied to text, or "" if there is none; true if it is neither "" nor "0". */
+bool stub_setting(const char *name, char *text, size_t size);
+bool stub_is_set(const char *name);
+
+/* The usual answer to a clGet…Info query. */
+cl_int stub_answer(const void *value, size_t value_size, size_t size, void *ret, size_t *ret_size);
+cl_int stub_answer_text(const char *text, size_t size, void *ret, size_t *ret_size);
+
+/*
+ * Options and source to an image. NULL: failed; *ret_log (malloc'd) says why,
+ * or carries a warning.
+ */
+char *stub_compile(const char *source, const char *options, char **ret_log);
+
+/* The i-th kernel of an image: its name into name, its argument count; false: no more. */
+bool stub_image_kernel(const char *image, unsigned int i, char *name, size_t size,
+		       cl_uint *ret_arguments);
+/* The build of a program that is done, or NULL; the first built device's if device is NULL. */
+struct stub_build *stub_program_build(cl_program program, cl_device_id device);
+
+/* Entry points by object; the table is in stub_driver.c. */
+cl_program CL_API_CALL stub_clCreateProgramWithSource(cl_context context, cl_uint count,
+						      const char **strings, const size_t *lengths,
+						      cl_int *ret_error);
+cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uint device_count,
+						      const cl_device_id *devices,
+						      const size_t *lengths,
+						      const unsigned char **binaries,
+						      cl_int *status, cl_int *ret_error);
+cl_int CL_API_CALL stub_clRetainProgram(cl_program program);
+cl_int CL_API_CALL stub_clReleaseProgram(cl_program program);
+cl_int CL_API_CALL stub_clBuildProgram(cl_program program, cl_uint device_count,
+				       const cl_device_id *devices, const char *options,
+				       void (CL_CALLBACK *notify)(cl_program, void *), void *data);
+cl_int CL_API_CALL stub_clCompileProgram(cl_program program, cl_uint device_count,
+					 const cl_device_id *devices, const char *options,
+					 cl_uint header_count, const cl_program *headers,
+					 const char **names,
+					 void (CL_CALLBACK *notify)(cl_program, void *), void *data);
+cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_count,
+					  const cl_device_id *devices, const char *options,
+					  cl_uint count, const cl_program *programs,
+					  void (CL_CALLBACK *notify)(cl_program, void *), void *data,
+					  cl_int *ret_error);
+cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info name, size_t size,
+					 void *ret, size_t *ret_size);
+cl_int CL_API_CALL stub_clGetProgramBuildInfo(cl_program program, cl_device_id device,
+					      cl_program_build_info name, size_t size, void *ret,
+					      size_t *ret_size);
+cl_kernel CL_API_CALL stub_clCreateKernel(cl_program program, const char *name, cl_int *ret_error);
+cl_int CL_API_CALL stub_clCreateKernelsInProgram(cl_program program, cl_uint count,
+						 cl_kernel *ret_kernels, cl_uint *ret_count);
+cl_kernel CL_API_CALL stub_clCloneKernel(cl_kernel kernel, cl_int *ret_error);
+cl_int CL_API_CALL stub_clRetainKernel(cl_kernel kernel);
+cl_int CL_API_CALL stub_clReleaseKernel(cl_kernel kernel);
+cl_int CL_API_CALL stub_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size,
+				       const void *value);
+cl_int CL_API_CALL stub_clGetKernelInfo(cl_kernel kernel, cl_kernel_info name, size_t size,
+					void *ret, size_t *ret_size);
+cl_int CL_API_CALL stub_clGetKernelArgInfo(cl_kernel kernel, cl_uint index,
+					   cl_kernel_arg_info name, size_t size, void *ret,
+					   size_t *ret_size);
+cl_int CL_API_CALL stub_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
+						 cl_kernel_work_group_info name, size_t size,
+						 void *ret, size_t *ret_size);
+
+#endif

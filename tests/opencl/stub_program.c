@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/* stub_program: the stub driver's programs: creation, builds, links, queries. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/opencl/stub_driver.h"
+
+static char *copy_text(const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		abort();	/* a test driver has nothing better to do */
+	return copy;
+}
+
+static void build_clear(struct stub_build *build)
+{
+	free(build->options);
+	free(build->log);
+	free(build->image);
+	build->options = build->log = build->image = NULL;
+	build->type = CL_PROGRAM_BINARY_TYPE_NONE;
+}
+
+static cl_program program_new(cl_context context, cl_uint count, const cl_device_id *devices)
+{
+	cl_program program = calloc(1, sizeof(*program));
+
+	if (!program)
+		return NULL;
+	program->dispatch = &stub_dispatch;
+	atomic_init(&program->references, 1);
+	program->context = context;
+	(void)context->dispatch->clRetainContext(context);	/* cannot fail here */
+	program->device_count = count;
+	for (cl_uint i = 0; i < count; i++) {
+		program->devices[i] = devices[i];
+		atomic_init(&program->builds[i].status, CL_BUILD_NONE);
+	}
+	return program;
+}
+
+cl_program CL_API_CALL stub_clCreateProgramWithSource(cl_context context, cl_uint count,
+						      const char **strings, const size_t *lengths,
+						      cl_int *ret_error)
+{
+	cl_program program = NULL;
+	cl_int error = !context ? CL_INVALID_CONTEXT : !count || !strings ? CL_INVALID_VALUE
+									  : CL_SUCCESS;
+	size_t all = 0;
+
+	for (cl_uint i = 0; !error && i < count; i++) {
+		if (!strings[i])
+			error = CL_INVALID_VALUE;
+		else
+			all += lengths && lengths[i] ? lengths[i] : strlen(strings[i]);
+	}
+	if (!error && !(program = program_new(context, context->device_count, context->devices)))
+		error = CL_OUT_OF_HOST_MEMORY;
+	if (program) {
+		program->source = calloc(1, all + 1);
+		if (!program->source)
+			abort();
+		for (cl_uint i = 0; i < count; i++)
+			strncat(program->source, strings[i],
+				lengths && lengths[i] ? lengths[i] : strlen(strings[i]));
+		stub_count("create-source");
+	}
+	if (ret_error)
+		*ret_error = error;
+	return program;
+}
+
+static cl_int check_binary(const unsigned char *binary, size_t len)
+{
+	size_t magic = strlen(STUB_BINARY_MAGIC);
+
+	return binary && len > magic && !memcmp(binary, STUB_BINARY_MAGIC, magic) ?
+		       CL_SUCCESS : CL_INVALID_BINARY;
+}
+
+cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uint device_count,
+						      const cl_device_id *devices,
+						      const size_t *lengths,
+						      const unsigned char **binaries,
+						      cl_int *status, cl_int *ret_error)
+{
+	size_t magic = strlen(STUB_BINARY_MAGIC);
+	cl_program program = NULL;
+	cl_int error = CL_SUCCESS, one;
+	char mode[32];
+
+	(void)stub_setting("STUB_STATUS_ONLY", mode, sizeof(mode));
+	stub_count("create-binary");
+	if (!context || !device_count || device_count > STUB_MAX_DEVICES || !devices || !lengths || !binaries)
+		error = CL_INVALID_VALUE;
+	for (cl_uint i = 0; !error && i < device_count; i++) {
+		one = stub_is_set("STUB_REFUSE_BINARY") ? CL_INVALID_BINARY :
+							  check_binary(binaries[i], lengths[i]);
+		if (status)
+			status[i] = !strcmp(mode, "status") ? CL_INVALID_BINARY : one;
+		if (one || !strcmp(mode, "error"))
+			error = CL_INVALID_BINARY;
+	}
+	if (!error && !(program = program_new(context, device_count, devices)))
+		error = CL_OUT_OF_HOST_MEMORY;
+	for (cl_uint i = 0; program && i < device_count; i++) {
+		program->builds[i].image = strndup((const char *)binaries[i] + magic,
+						   lengths[i] - magic);
+		if (!program->builds[i].image)
+			abort();
+	}
+	if (ret_error)
+		*ret_error = error;
+	return program;
+}
+
+cl_int CL_API_CALL stub_clRetainProgram(cl_program program)
+{
+	if (!program)
+		return CL_INVALID_PROGRAM;
+	atomic_fetch_add(&program->references, 1);
+	return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL stub_clReleaseProgram(cl_program program)
+{
+	if (!program)
+		return CL_INVALID_PROGRAM;
+	if (atomic_fetch_sub(&program->references, 1) != 1)
+		return CL_SUCCESS;
+	stub_count("free-program");
+	for (cl_uint i = 0; i < program->device_count; i++)
+		build_clear(&program->builds[i]);
+	(void)stub_dispatch.clReleaseContext(program->context);	/* it was retained */
+	free(program->source);
+	free(program);
+	return CL_SUCCESS;
+}
+
+static bool in_list(cl_device_id device, cl_uint count, const cl_device_id *devices)
+{
+	for (cl_uint i = 0; i < count; i++) {
+		if (devices[i] == device)
+			return true;
+	}
+	return !count;
+}
+
+static cl_int build_source(cl_program program, struct stub_build *build, const char *options,
+			   cl_program_binary_type type)
+{
+	char *log = NULL, *image = stub_compile(program->source, options, &log);
+
+	build_clear(build);
+	build->options = copy_text(options);
+	build->log = log;
+	build->image = image;
+	build->type = image ? type : CL_PROGRAM_BINARY_TYPE_NONE;
+	atomic_store(&build->status, image ? CL_BUILD_SUCCESS : CL_BUILD_ERROR);
+	return image ? CL_SUCCESS : CL_BUILD_PROGRAM_FAILURE;
+}
+
+static cl_int build_binary(struct stub_build *build)
+{
+	if (stub_is_set("STUB_REFUSE_BINARY_BUILD")) {
+		atomic_store(&build->status, CL_BUILD_ERROR);
+		return CL_BUILD_PROGRAM_FAILURE;
+	}
+	build->type = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
+	atomic_store(&build->status, CL_BUILD_SUCCESS);
+	return CL_SUCCESS;
+}
+
+struct work {
+	cl_program program;
+	cl_uint count;
+	cl_device_id devices[STUB_MAX_DEVICES];
+	char *options;
+	cl_program_binary_type type;
+	void (CL_CALLBACK *notify)(cl_program, void *);
+	void *data;
+};
+
+static cl_int work_run(struct work *work)
+{
+	cl_program program = work->program;
+	cl_int error = CL_SUCCESS, one;
+
+	stub_count(!program->source ? "build-binary" :
+		   work->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE ? "build-source" : "compile");
+	for (cl_uint i = 0; i < program->device_count; i++) {
+		if (!in_list(program->devices[i], work->count, work->devices))
+			continue;
+		one = program->source ? build_source(program, &program->builds[i], work->options,
+						     work->type) :
+					build_binary(&program->builds[i]);
+		error = one ? one : error;
+	}
+	if (work->notify)
+		work->notify(program, work->data);
+	(void)stub_clReleaseProgram(program);	/* retained by work_start */
+	free(work->options);
+	free(work);
+	return error;
+}
+
+static void *work_thread(void *work)
+{
+	(void)work_run(work);	/* the callback asks for the status */
+	return NULL;
+}
+
+static cl_int work_start(cl_program program, cl_uint count, const cl_device_id *devices,
+			 const char *options, cl_program_binary_type type,
+			 void (CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+	struct work *work;
+	pthread_t thread;
+
+	if (!program)
+		return CL_INVALID_PROGRAM;
+	if (!count != !devices || count > STUB_MAX_DEVICES || (!notify && data))
+		return CL_INVALID_VALUE;
+	if (atomic_load(&program->kernels))
+		return CL_INVALID_OPERATION;
+	work = calloc(1, sizeof(*work));
+	if (!work)
+		return CL_OUT_OF_HOST_MEMORY;
+	work->program = program;
+	work->count = count;
+	if (count)
+		memcpy(work->devices, devices, count * sizeof(*devices));
+	work->options = copy_text(options ? options : "");
+	work->type = type;
+	work->notify = notify;
+	work->data = data;
+	(void)stub_clRetainProgram(program);	/* cannot fail here */
+	for (cl_uint i = 0; i < program->device_count; i++) {
+		if (in_list(program->devices[i], count, devices))
+			atomic_store(&program->builds[i].status, CL_BUILD_IN_PROGRESS);
+	}
+	if (notify && stub_is_set("STUB_ASYNC")) {
+		if (pthread_create(&thread, NULL, work_thread, work))
+			abort();
+		(void)pthread_detach(thread);	/* it was just made */
+		return CL_SUCCESS;
+	}
+	return work_run(work);
+}
+
+cl_int CL_API_CALL stub_clBuildProgram(cl_program program, cl_uint device_count,
+				       const cl_device_id *devices, const char *options,
+				       void (CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+	return work_start(program, device_count, devices, options,
+			  CL_PROGRAM_BINARY_TYPE_EXECUTABLE, notify, data);
+}
+
+cl_int CL_API_CALL stub_clCompileProgram(cl_program program, cl_uint device_count,
+					 const cl_device_id *devices, const char *options,
+					 cl_uint header_count, const cl_program *headers,
+					 const char **names,
+					 void (CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+	cl_int error;
+
+	if (header_count || headers || names || (program && !program->source))
+		return CL_INVALID_OPERATION;	/* no test needs them */
+	error = work_start(program, device_count, devices, options,
+			   CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, notify, data);
+	return error == CL_BUILD_PROGRAM_FAILURE ? CL_COMPILE_PROGRAM_FAILURE : error;
+}
+
+/* The inputs' images one after another; false: one of them is not compiled. */
+static bool link_images(cl_device_id device, cl_uint count, const cl_program *programs,
+			struct stub_build *ret)
+{
+	size_t len = 1;
+	char *image;
+
+	for (cl_uint i = 0; i < count; i++) {
+		struct stub_build *build = stub_program_build(programs[i], device);
+
+		if (!build)
+			return false;
+		len += strlen(build->image);
+	}
+	image = calloc(1, len);
+	if (!image)
+		abort();
+	for (cl_uint i = 0; i < count; i++)
+		strcat(image, stub_program_build(programs[i], device)->image);
+	ret->image = image;
+	ret->log = copy_text("stub: warning: linked\n");
+	ret->type = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
+	atomic_store(&ret->status, CL_BUILD_SUCCESS);
+	return true;
+}
+
+cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_count,
+					  const cl_device_id *devices, const char *options,
+					  cl_uint count, const cl_program *programs,
+					  void (CL_CALLBACK *notify)(cl_program, void *), void *data,
+					  cl_int *ret_error)
+{
+	cl_program program = NULL;
+	cl_int error = !context ? CL_INVALID_CONTEXT : !count || !programs ? CL_INVALID_VALUE
+									   : CL_SUCCESS;
+
+	if (!error && !(program = program_new(context, device_count ? device_count : context->device_count,
+					      device_count ? devices : context->devices)))
+		error = CL_OUT_OF_HOST_MEMORY;
+	for (cl_uint i = 0; program && !error && i < program->device_count; i++) {
+		program->builds[i].options = copy_text(options ? options : "");
+		if (!link_images(program->devices[i], count, programs, &program->builds[i]))
+			error = CL_INVALID_OPERATION;
+	}
+	if (program && error) {
+		(void)stub_clReleaseProgram(program);	/* ours alone */
+		program = NULL;
+	}
+	stub_count("link");
+	if (program && notify)
+		notify(program, data);
+	if (ret_error)
+		*ret_error = error;
+	return program;
+}
+
+struct stub_build *stub_program_build(cl_program program, cl_device_id device)
+{
+	for (cl_uint i = 0; i < program->device_count; i++) {
+		struct stub_build *build = &program->builds[i];
+
+		if ((!device || program->devices[i] == device) &&
+		    atomic_load(&build->status) == CL_BUILD_SUCCESS)
+			return build;
+	}
+	return NULL;
+}
+
+static size_t binary_size(const struct stub_build *build)
+{
+	if (stub_is_set("STUB_NO_BINARY") || atomic_load(&build->status) != CL_BUILD_SUCCESS)
+		return 0;
+	return strlen(STUB_BINARY_MAGIC) + strlen(build->image);
+}
+
+static cl_int answer_binaries(cl_program program, size_t size, void *ret, size_t *ret_size)
+{
+	size_t needed = program->device_count * sizeof(char *);
+	char **slots = ret;
+
+	if (ret && size < needed)
+		return CL_INVALID_VALUE;
+	for (cl_uint i = 0; slots && i < program->device_count; i++) {
+		struct stub_build *build = &program->builds[i];
+		size_t magic = strlen(STUB_BINARY_MAGIC), len = binary_size(build);
+
+		if (!slots[i] || !len)
+			continue;
+		memcpy(slots[i], STUB_BINARY_MAGIC, magic);
+		memcpy(slots[i] + magic, build->image, len - magic);
+	}
+	if (slots)
+		stub_count("read-binary");
+	if (ret_size)
+		*ret_size = needed;
+	return CL_SUCCESS;
+}
+
+/* "a;b;c", or how many if names is NULL. */
+static size_t list_kernels(const struct stub_build *build, char *names, size_t size)
+{
+	char name[128];
+	cl_uint arguments;
+	unsigned int count = 0;
+
+	if (names)
+		*names = '\0';
+	for (; stub_image_kernel(build->image, count, name, sizeof(name), &arguments); count++) {
+		if (!names || strlen(names) + strlen(name) + 2 > size)
+			continue;
+		if (count)
+			strcat(names, ";");
+		strcat(names, name);
+	}
+	return count;
+}
+
+cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info name, size_t size,
+					 void *ret, size_t *ret_size)
+{
+	struct stub_build *build = program ? stub_program_build(program, NULL) : NULL;
+	size_t sizes[STUB_MAX_DEVICES], count;
+	char names[8192];
+	cl_uint references;
+
+	if (!program)
+		return CL_INVALID_PROGRAM;
+	switch (name) {
+	case CL_PROGRAM_REFERENCE_COUNT:
+		references = atomic_load(&program->references);
+		return stub_answer(&references, sizeof(references), size, ret, ret_size);
+	case CL_PROGRAM_CONTEXT:
+		return stub_answer(&program->context, sizeof(program->context), size, ret, ret_size);
+	case CL_PROGRAM_NUM_DEVICES:
+		return stub_answer(&program->device_count, sizeof(cl_uint), size, ret, ret_size);
+	case CL_PROGRAM_DEVICES:
+		return stub_answer(program->devices, program->device_count * sizeof(cl_device_id),
+				   size, ret, ret_size);
+	case CL_PROGRAM_SOURCE:
+		return stub_answer_text(program->source, size, ret, ret_size);
+	case CL_PROGRAM_IL:
+		return stub_answer("", 0, size, ret, ret_size);
+	case CL_PROGRAM_BINARY_SIZES:
+		for (cl_uint i = 0; i < program->device_count; i++)
+			sizes[i] = binary_size(&program->builds[i]);
+		return stub_answer(sizes, program->device_count * sizeof(size_t), size, ret, ret_size);
+	case CL_PROGRAM_BINARIES:
+		return answer_binaries(program, size, ret, ret_size);
+	case CL_PROGRAM_NUM_KERNELS:
+		if (!build)
+			return CL_INVALID_PROGRAM_EXECUTABLE;
+		count = list_kernels(build, NULL, 0);
+		return stub_answer(&count, sizeof(count), size, ret, ret_size);
+	case CL_PROGRAM_KERNEL_NAMES:
+		if (!build)
+			return CL_INVALID_PROGRAM_EXECUTABLE;
+		(void)list_kernels(build, names, sizeof(names));
+		return stub_answer_text(names, size, ret, ret_size);
+	default:
+		return CL_INVALID_VALUE;
+	}
+}
+
+cl_int CL_API_CALL stub_clGetProgramBuildInfo(cl_program program, cl_device_id device,
+					      cl_program_build_info name, size_t size, void *ret,
+					      size_t *ret_size)
+{
+	struct stub_build *build = NULL;
+	cl_build_status status;
+	size_t variables = 0;
+
+	if (!program)
+		return CL_INVALID_PROGRAM;
+	for (cl_uint i = 0; i < program->device_count; i++) {
+		if (program->devices[i] == device)
+			build = &program->builds[i];
+	}
+	if (!build)
+		return CL_INVALID_DEVICE;
+	switch (name) {
+	case CL_PROGRAM_BUILD_STATUS:
+		status = atomic_load(&build->status);
+		return stub_answer(&status, sizeof(status), size, ret, ret_size);
+	case CL_PROGRAM_BUILD_OPTIONS:
+		return stub_answer_text(build->options, size, ret, ret_size);
+	case CL_PROGRAM_BUILD_LOG:
+		return stub_answer_text(build->log, size, ret, ret_size);
+	case CL_PROGRAM_BINARY_TYPE:
+		return stub_answer(&build->type, sizeof(build->type), size, ret, ret_size);
+	case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE:
+		return stub_answer(&variables, sizeof(variables), size, ret, ret_size);
+	default:
+		return CL_INVALID_VALUE;
+	}
+}

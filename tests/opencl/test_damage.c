@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_damage: whatever is wrong with an entry, with the directory or with
+ * the driver's opinion of a binary, the application gets what it would have
+ * got without the layer, and the entry is repaired or gone.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+
+static struct outcome reference;
+
+/* The reference, and a cache with the entry. */
+static void fill(void)
+{
+	struct outcome cold;
+
+	driver_begin();
+	reference = CLIENT(BARE, "vector");
+	cold = CLIENT(LAYERED, "vector");
+	CU_ASSERT(outcome_good(&reference));
+	CU_ASSERT(outcome_same(&reference, &cold));
+	CU_ASSERT_EQUAL_FATAL(driver_stats().entries, 1);
+	outcome_release(&cold);
+}
+
+static void same_again(void)
+{
+	struct outcome outcome = CLIENT(LAYERED, "vector");
+
+	CU_ASSERT(outcome_same(&reference, &outcome));
+	outcome_release(&outcome);
+}
+
+/* After the damage: no hit, the right result, and then a hit on the repaired entry. */
+static void repaired(void)
+{
+	struct driver_stats before = driver_stats(), after, last;
+
+	same_again();
+	after = driver_stats();
+	CU_ASSERT_EQUAL(after.hits_disk, before.hits_disk);
+	CU_ASSERT_EQUAL(after.misses, before.misses + 1);
+	same_again();
+	last = driver_stats();
+	CU_ASSERT_EQUAL(last.hits_disk, after.hits_disk + 1);
+	CU_ASSERT_EQUAL(last.misses, after.misses);
+	CU_ASSERT_EQUAL(last.entries, 1);
+	outcome_release(&reference);
+}
+
+static void damage(const char *end, void (*how)(const char *path))
+{
+	char paths[1][4096];
+
+	fill();
+	CU_ASSERT_EQUAL_FATAL(driver_cache_files(end, paths, 1), 1);
+	how(paths[0]);
+	repaired();
+}
+
+static void cut_half(const char *path)
+{
+	struct stat info;
+
+	CU_ASSERT_EQUAL_FATAL(stat(path, &info), 0);
+	CU_ASSERT_EQUAL(truncate(path, info.st_size / 2), 0);
+}
+
+static void cut_all(const char *path)
+{
+	CU_ASSERT_EQUAL(truncate(path, 0), 0);
+}
+
+static void change_byte(const char *path, long from_end, long at, int bits)
+{
+	FILE *file = fopen(path, "r+");
+	int byte;
+
+	CU_ASSERT_FATAL(file != NULL);
+	CU_ASSERT_EQUAL(fseek(file, from_end ? -from_end : at, from_end ? SEEK_END : SEEK_SET), 0);
+	byte = fgetc(file);
+	CU_ASSERT_EQUAL(fseek(file, -1, SEEK_CUR), 0);
+	CU_ASSERT_EQUAL(fputc(byte ^ bits, file), byte ^ bits);
+	CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
+static void flip_bit(const char *path)
+{
+	change_byte(path, 9, 0, 0x10);
+}
+
+/* Both formats: eight bytes of magic, then the version. */
+static void raise_version(const char *path)
+{
+	change_byte(path, 0, 8, 0x40);
+}
+
+static void append_garbage(const char *path)
+{
+	FILE *file = fopen(path, "a");
+
+	CU_ASSERT_FATAL(file != NULL);
+	CU_ASSERT(fputs("garbage", file) >= 0);
+	CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
+static void make_directory(const char *path)
+{
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	CU_ASSERT_EQUAL(mkdir(path, 0700), 0);
+}
+
+static void remove_file(const char *path)
+{
+	CU_ASSERT_EQUAL(unlink(path), 0);
+}
+
+static void truncated_binary(void) { damage(".bin", cut_half); }
+static void truncated_key(void) { damage(".src", cut_half); }
+static void empty_binary(void) { damage(".bin", cut_all); }
+static void empty_key(void) { damage(".src", cut_all); }
+static void flipped_bit_in_the_binary(void) { damage(".bin", flip_bit); }
+static void flipped_bit_in_the_key(void) { damage(".src", flip_bit); }
+static void foreign_version_of_the_binary(void) { damage(".bin", raise_version); }
+static void foreign_version_of_the_key(void) { damage(".src", raise_version); }
+static void longer_binary(void) { damage(".bin", append_garbage); }
+static void missing_binary(void) { damage(".bin", remove_file); }
+
+static void directory_in_place_of_the_binary(void)
+{
+	char paths[1][4096];
+
+	fill();
+	CU_ASSERT_EQUAL_FATAL(driver_cache_files(".bin", paths, 1), 1);
+	make_directory(paths[0]);
+	same_again();
+	same_again();
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 0);
+	outcome_release(&reference);
+}
+
+static void unreadable_entry(void)
+{
+	char paths[2][4096];
+	bool nobody;
+
+	driver_begin();
+	nobody = driver_as_nobody();
+	reference = CLIENT(BARE, "vector");
+	if (nobody && reference.code == 126) {
+		(void)printf("SKIPPED: the build directory is closed to other users; ");
+		return outcome_release(&reference);
+	}
+	same_again();
+	CU_ASSERT_EQUAL_FATAL(driver_cache_files(".bin", paths, 1), 1);
+	CU_ASSERT_EQUAL_FATAL(driver_cache_files(".src", paths + 1, 1), 1);
+	for (int i = 0; i < 2; i++) {
+		CU_ASSERT_EQUAL(chmod(paths[i], 0), 0);
+		same_again();
+		/* Replaced, removed, or left alone: it did no harm. */
+		(void)chmod(paths[i], 0600);
+	}
+	outcome_release(&reference);
+}
+
+static void damaged_size_account(void)
+{
+	fill();
+	unit_write("cache/cache_size.txt", "99999999999999999999999 bananas");
+	same_again();
+	unit_write("cache/stats.txt", "hits_disk\n\n-5 misses -7\n");
+	same_again();
+	outcome_release(&reference);
+}
+
+static void bare_and_layered(void)
+{
+	reference = CLIENT(BARE, "vector");
+	CU_ASSERT(outcome_good(&reference));
+	same_again();
+	same_again();
+	outcome_release(&reference);
+}
+
+static void directory_below_a_file(void)
+{
+	char path[4096];
+
+	driver_begin();
+	unit_write("file", "not a directory");
+	(void)snprintf(path, sizeof(path), "%s/file/cache", unit_dir());
+	driver_setenv("CKCACHE_DIR", path);
+	bare_and_layered();
+}
+
+static void no_home(void)
+{
+	driver_begin();
+	driver_setenv("CKCACHE_DIR", NULL);
+	driver_setenv("HOME", NULL);
+	bare_and_layered();
+}
+
+static void read_only_directory(void)
+{
+	driver_begin();
+	unit_write("cache/stats.txt", "");
+	if (!driver_as_nobody())
+		(void)printf("(not root) ");
+	CU_ASSERT_EQUAL(chmod("cache", 0500), 0);
+	reference = CLIENT(BARE, "vector");
+	if (reference.code == 126)
+		(void)printf("SKIPPED: the build directory is closed to other users; ");
+	else
+		same_again();
+	outcome_release(&reference);
+}
+
+static void others_may_write_the_directory(void)
+{
+	struct driver_stats stats;
+
+	driver_begin();
+	unit_write("cache/stats.txt", "");
+	CU_ASSERT_EQUAL(chmod("cache", 0777), 0);
+	bare_and_layered();
+	CU_ASSERT_EQUAL(chmod("cache", 0700), 0);
+	stats = driver_stats();
+	CU_ASSERT_EQUAL(stats.entries, 0);
+}
+
+/* A file system of one page: neither the key nor the binary fits, nor do the directories. */
+static void full_disk(void)
+{
+	struct outcome probe;
+
+	driver_begin();
+	reference = CLIENT(BARE, "vector");
+	unit_write("cache/x", "");
+	driver_shell("exec unshare -rm true");
+	probe = CLIENT(BARE, "vector");
+	if (probe.code) {
+		(void)printf("SKIPPED: no user namespaces here; ");
+	} else {
+		driver_shell("exec unshare -rm sh -c 'mount -t tmpfs -o size=4k none \"$CKCACHE_DIR\" "
+			     "&& \"$@\" && exec \"$@\"' sh \"$@\"");
+		outcome_release(&probe);
+		probe = CLIENT(LAYERED, "vector");
+		CU_ASSERT(outcome_good(&probe));
+		/* Twice the same output. */
+		CU_ASSERT_EQUAL(strlen(probe.output), 2 * strlen(reference.output));
+		CU_ASSERT_EQUAL(strncmp(probe.output, reference.output, strlen(reference.output)), 0);
+		CU_ASSERT_STRING_EQUAL(probe.output + strlen(reference.output), reference.output);
+	}
+	outcome_release(&probe);
+	outcome_release(&reference);
+}
+
+static void settings_that_make_no_sense(void)
+{
+	driver_begin();
+	driver_setenv("CKCACHE_MAX_SIZE", "lots");
+	driver_setenv("CKCACHE_COMPRESSION", "99");
+	driver_setenv("CKCACHE_THRESHOLD", "-3");
+	driver_setenv("CKCACHE_IN_MEM", "maybe");
+	driver_setenv("CKCACHE_TRACE", "/no/such/directory/trace");
+	bare_and_layered();
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(truncated_binary),
+		UNIT_TEST(truncated_key),
+		UNIT_TEST(empty_binary),
+		UNIT_TEST(empty_key),
+		UNIT_TEST(flipped_bit_in_the_binary),
+		UNIT_TEST(flipped_bit_in_the_key),
+		UNIT_TEST(foreign_version_of_the_binary),
+		UNIT_TEST(foreign_version_of_the_key),
+		UNIT_TEST(longer_binary),
+		UNIT_TEST(missing_binary),
+		UNIT_TEST(directory_in_place_of_the_binary),
+		UNIT_TEST(unreadable_entry),
+		UNIT_TEST(damaged_size_account),
+		UNIT_TEST(directory_below_a_file),
+		UNIT_TEST(no_home),
+		UNIT_TEST(read_only_directory),
+		UNIT_TEST(others_may_write_the_directory),
+		UNIT_TEST(full_disk),
+		UNIT_TEST(settings_that_make_no_sense),
+	};
+
+	(void)driver_select(argc, argv);
+	return UNIT_MAIN("opencl.damage", tests);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_headers: a changed, added, removed, shadowing or retargeted header is
+ * never answered with a stale program, and one that is as it was is a hit.
+ * The kernel returns the value that the headers gave it; each value comes
+ * also from a run without the layer, hits and misses from the statistics.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+
+#define KERNEL "kernel void value(global int *out) { out[get_global_id(0)] = VALUE; }\n"
+
+enum answer { HIT, MISS, BYPASS };
+
+static void write_source(const char *before)
+{
+	char source[4096];
+
+	(void)snprintf(source, sizeof(source), "%s%s", before, KERNEL);
+	unit_write("work/main.cl", source);
+}
+
+static void write_value(const char *path, int value)
+{
+	char full[4096], text[64];
+
+	(void)snprintf(full, sizeof(full), "work/%s", path);
+	(void)snprintf(text, sizeof(text), "#define VALUE %d\n", value);
+	unit_write(full, text);
+}
+
+static bool answered(enum answer answer, const struct driver_stats *before,
+		     const struct driver_stats *after)
+{
+	uint64_t hits = after->hits_disk - before->hits_disk;
+	uint64_t misses = after->misses - before->misses;
+	uint64_t bypasses = after->bypasses - before->bypasses;
+
+	if (hits == (answer == HIT) && misses == (answer == MISS) && bypasses == (answer == BYPASS))
+		return true;
+	(void)printf("\n    hits %d misses %d bypasses %d\n", (int)hits, (int)misses, (int)bypasses);
+	return false;
+}
+
+/*
+ * Builds work/main.cl; value: what its kernel gives on a driver that
+ * executes. What is not a hit is compared with a run without the layer: that
+ * the value itself is what the driver makes of these headers.
+ */
+static void expect(const char *options, int value, enum answer answer)
+{
+	struct driver_stats before = driver_stats(), after;
+	struct outcome layered = CLIENT(LAYERED, "header", "main.cl", options), bare;
+	char line[64];
+
+	after = driver_stats();
+	(void)snprintf(line, sizeof(line), "value %d\n", value);
+	CU_ASSERT(outcome_good(&layered));
+	if (driver_selected()->executes)
+		CU_ASSERT_EQUAL(strncmp(layered.output, line, strlen(line)), 0);
+	CU_ASSERT(answered(answer, &before, &after));
+	if (answer != HIT) {
+		bare = CLIENT(BARE, "header", "main.cl", options);
+		CU_ASSERT(outcome_same(&bare, &layered));
+		outcome_release(&bare);
+	}
+	outcome_release(&layered);
+}
+
+/* The build fails, with the layer as without it, and nothing is a hit. */
+static void expect_failure(const char *options)
+{
+	struct driver_stats before = driver_stats(), after;
+	struct outcome bare = CLIENT(BARE, "header", "main.cl", options);
+	struct outcome layered = CLIENT(LAYERED, "header", "main.cl", options);
+
+	after = driver_stats();
+	CU_ASSERT_EQUAL(strncmp(bare.output, "build -", 7), 0);
+	CU_ASSERT(outcome_same(&bare, &layered));
+	CU_ASSERT_EQUAL(after.hits_disk, before.hits_disk);
+	CU_ASSERT_EQUAL(after.stores, before.stores);
+	outcome_release(&bare);
+	outcome_release(&layered);
+}
+
+static void begin(const char *before)
+{
+	driver_begin();
+	/* pocl's own cache does not see every header: the reference would be stale. */
+	driver_setenv("POCL_KERNEL_CACHE", "0");
+	write_source(before);
+}
+
+static void changed_header(void)
+{
+	begin("#include \"value.h\"\n");
+	write_value("inc/value.h", 1);
+	expect("-I inc", 1, MISS);
+	expect("-I inc", 1, HIT);
+	write_value("inc/value.h", 2);
+	expect("-I inc", 2, MISS);
+	expect("-I inc", 2, HIT);
+	write_value("inc/value.h", 1);
+	expect("-I inc", 1, HIT);
+}
+
+static void touched_header_of_equal_content(void)
+{
+	begin("#include \"value.h\"\n");
+	write_value("inc/value.h", 1);
+	expect("-Iinc", 1, MISS);
+	CU_ASSERT_EQUAL(unlink("work/inc/value.h"), 0);
+	write_value("inc/value.h", 1);
+	expect("-Iinc", 1, HIT);
+}
+
+static void same_size_and_time_but_other_content(void)
+{
+	const struct timespec times[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
+
+	begin("#include \"value.h\"\n");
+	write_value("inc/value.h", 1);
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, "work/inc/value.h", times, 0), 0);
+	expect("-Iinc", 1, MISS);
+	write_value("inc/value.h", 2);
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, "work/inc/value.h", times, 0), 0);
+	expect("-Iinc", 2, MISS);
+}
+
+static void header_added_earlier_in_the_path(void)
+{
+	begin("#include <value.h>\n");
+	write_value("second/value.h", 2);
+	unit_write("work/first/other.h", "");
+	expect("-I first -I second", 2, MISS);
+	expect("-I first -I second", 2, HIT);
+	write_value("first/value.h", 1);
+	expect("-I first -I second", 1, MISS);
+	expect("-I first -I second", 1, HIT);
+	CU_ASSERT_EQUAL(unlink("work/first/value.h"), 0);
+	expect("-I first -I second", 2, HIT);
+}
+
+static void header_in_a_directory_that_did_not_exist(void)
+{
+	begin("#include <value.h>\n");
+	write_value("second/value.h", 2);
+	expect("-I first -I second", 2, MISS);
+	write_value("first/value.h", 1);
+	expect("-I first -I second", 1, MISS);
+}
+
+static void removed_header(void)
+{
+	begin("#include \"value.h\"\n");
+	write_value("inc/value.h", 1);
+	expect("-I inc", 1, MISS);
+	CU_ASSERT_EQUAL(unlink("work/inc/value.h"), 0);
+	expect_failure("-I inc");
+	write_value("inc/value.h", 1);
+	expect("-I inc", 1, HIT);
+}
+
+static void shadowing_in_the_working_directory(void)
+{
+	begin("#include \"value.h\"\n");
+	write_value("inc/value.h", 1);
+	expect("-I . -I inc", 1, MISS);
+	write_value("value.h", 5);
+	expect("-I . -I inc", 5, MISS);
+	expect("-I . -I inc", 5, HIT);
+}
+
+/* Whether a driver looks in the working directory by itself is its own affair: as without the layer. */
+static void quoted_without_a_path(void)
+{
+	struct outcome before, after;
+
+	begin("#include \"value.h\"\n");
+	write_value("inc/value.h", 1);
+	before = CLIENT(LAYERED, "header", "main.cl", "-I inc");
+	write_value("value.h", 5);
+	after = CLIENT(BARE, "header", "main.cl", "-I inc");
+	outcome_release(&before);
+	before = CLIENT(LAYERED, "header", "main.cl", "-I inc");
+	CU_ASSERT(outcome_same(&before, &after));
+	outcome_release(&before);
+	outcome_release(&after);
+}
+
+static void included_by_macro(void)
+{
+	begin("#define FILE_NAME \"value.h\"\n#include FILE_NAME\n");
+	write_value("inc/value.h", 1);
+	expect("-I inc", 1, MISS);
+	expect("-I inc", 1, HIT);
+	write_value("inc/value.h", 2);
+	expect("-I inc", 2, MISS);
+}
+
+static void odd_spelling_of_the_directive(void)
+{
+	begin("  #  /* here */ include \"value.h\"\n");
+	write_value("inc/value.h", 1);
+	expect("-I inc", 1, MISS);
+	write_value("inc/value.h", 2);
+	expect("-I inc", 2, MISS);
+	expect("-I inc", 2, HIT);
+}
+
+static void continued_directive(void)
+{
+	begin("#inc\\\nlude \"value.h\"\n");
+	write_value("inc/value.h", 1);
+	expect("-I inc", 1, MISS);
+	write_value("inc/value.h", 2);
+	expect("-I inc", 2, MISS);
+}
+
+static void conditional_by_definition(void)
+{
+	begin("#ifdef OTHER\n#include \"other.h\"\n#else\n#include \"value.h\"\n#endif\n");
+	write_value("inc/value.h", 1);
+	write_value("inc/other.h", 7);
+	expect("-I inc", 1, MISS);
+	expect("-I inc -DOTHER", 7, MISS);
+	write_value("inc/other.h", 8);
+	expect("-I inc -DOTHER", 8, MISS);
+	expect("-I inc -DOTHER", 8, HIT);
+}
+
+static void nested_beside_the_includer(void)
+{
+	begin("#include \"deep/outer.h\"\n");
+	unit_write("work/inc/deep/outer.h", "#include \"value.h\"\n");
+	write_value("inc/value.h", 1);
+	expect("-I inc", 1, MISS);
+	expect("-I inc", 1, HIT);
+	write_value("inc/deep/value.h", 3);
+	expect("-I inc", 3, MISS);
+	write_value("inc/deep/value.h", 4);
+	expect("-I inc", 4, MISS);
+	expect("-I inc", 4, HIT);
+}
+
+static void retargeted_symbolic_link(void)
+{
+	begin("#include \"value.h\"\n");
+	write_value("one.h", 1);
+	write_value("two.h", 2);
+	unit_write("work/inc/none", "");
+	CU_ASSERT_EQUAL(symlink("../one.h", "work/inc/value.h"), 0);
+	expect("-I inc", 1, MISS);
+	expect("-I inc", 1, HIT);
+	CU_ASSERT_EQUAL(unlink("work/inc/value.h"), 0);
+	CU_ASSERT_EQUAL(symlink("../two.h", "work/inc/value.h"), 0);
+	expect("-I inc", 2, MISS);
+	write_value("two.h", 3);
+	expect("-I inc", 3, MISS);
+}
+
+static void retargeted_directory_link(void)
+{
+	begin("#include \"value.h\"\n");
+	write_value("one/value.h", 1);
+	write_value("two/value.h", 2);
+	CU_ASSERT_EQUAL(symlink("one", "work/inc"), 0);
+	expect("-I inc", 1, MISS);
+	CU_ASSERT_EQUAL(unlink("work/inc"), 0);
+	CU_ASSERT_EQUAL(symlink("two", "work/inc"), 0);
+	expect("-I inc", 2, MISS);
+}
+
+static void bypass_of_has_include(void)
+{
+	begin("#if __has_include(\"value.h\")\n#include \"value.h\"\n#else\n#define VALUE 9\n#endif\n");
+	expect("-I inc", 9, BYPASS);
+	write_value("inc/value.h", 1);
+	expect("-I inc", 1, BYPASS);
+	CU_ASSERT_EQUAL(driver_bypasses("has-include"), 2);
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+}
+
+static void bypass_of_the_date(void)
+{
+	begin("#define VALUE (sizeof(__DATE__) > 1)\n");
+	expect("", 1, BYPASS);
+	expect("", 1, BYPASS);
+	CU_ASSERT_EQUAL(driver_bypasses("date"), 2);
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test all[] = {
+		UNIT_TEST(changed_header),
+		UNIT_TEST(touched_header_of_equal_content),
+		UNIT_TEST(same_size_and_time_but_other_content),
+		UNIT_TEST(header_added_earlier_in_the_path),
+		UNIT_TEST(header_in_a_directory_that_did_not_exist),
+		UNIT_TEST(removed_header),
+		UNIT_TEST(shadowing_in_the_working_directory),
+		UNIT_TEST(quoted_without_a_path),
+		UNIT_TEST(included_by_macro),
+		UNIT_TEST(odd_spelling_of_the_directive),
+		UNIT_TEST(continued_directive),
+		UNIT_TEST(conditional_by_definition),
+		UNIT_TEST(nested_beside_the_includer),
+		UNIT_TEST(retargeted_symbolic_link),
+		UNIT_TEST(retargeted_directory_link),
+		UNIT_TEST(bypass_of_has_include),
+		UNIT_TEST(bypass_of_the_date),
+	};
+	/* A second opinion from slower drivers. */
+	static const struct unit_test few[] = {
+		UNIT_TEST(changed_header),
+		UNIT_TEST(shadowing_in_the_working_directory),
+		UNIT_TEST(nested_beside_the_includer),
+		UNIT_TEST(bypass_of_has_include),
+	};
+
+	(void)driver_select(argc, argv);
+	return driver_is("pocl") ? UNIT_MAIN("opencl.headers", few) :
+				   UNIT_MAIN("opencl.headers", all);
+}

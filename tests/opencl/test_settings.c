@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* test_settings: what each switch of the configuration does to a real build. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+
+static struct outcome reference;
+
+static void run_same(const char *scenario)
+{
+	struct outcome outcome = CLIENT(LAYERED, scenario);
+
+	CU_ASSERT(outcome_same(&reference, &outcome));
+	outcome_release(&outcome);
+}
+
+static void begin(const char *scenario)
+{
+	driver_begin();
+	reference = CLIENT(BARE, scenario);
+	CU_ASSERT(outcome_good(&reference));
+}
+
+static void disabled_layer_does_nothing(void)
+{
+	begin("vector");
+	driver_setenv("CKCACHE_DISABLE", "1");
+	run_same("vector");
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_cache_files("", NULL, 0), 0);
+	outcome_release(&reference);
+}
+
+static void recache_stores_and_never_hits(void)
+{
+	struct driver_stats stats;
+
+	begin("vector");
+	driver_setenv("CKCACHE_RECACHE", "1");
+	run_same("vector");
+	run_same("vector");
+	stats = driver_stats();
+	CU_ASSERT_EQUAL(stats.hits_disk + stats.hits_memory, 0);
+	CU_ASSERT_EQUAL(stats.misses, 2);
+	CU_ASSERT_EQUAL(stats.entries, 1);
+	driver_setenv("CKCACHE_RECACHE", NULL);
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	outcome_release(&reference);
+}
+
+static void read_only_hits_and_never_stores(void)
+{
+	struct outcome other;
+	unsigned int built;
+
+	begin("vector");
+	run_same("vector");
+	driver_setenv("CKCACHE_READ_ONLY", "1");
+	built = driver_counted("build-source");
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
+	other = CLIENT(LAYERED, "vector", "-DK=77");
+	CU_ASSERT(outcome_good(&other));
+	CU_ASSERT_EQUAL(driver_cache_files(".bin", NULL, 0), 1);
+	outcome_release(&other);
+	outcome_release(&reference);
+}
+
+static void memory_only(void)
+{
+	begin("two-options");
+	driver_setenv("CKCACHE_PERSISTENT", "0");
+	run_same("two-options");
+	CU_ASSERT_EQUAL(driver_cache_files(".bin", NULL, 0), 0);
+	if (driver_is("stub"))
+		CU_ASSERT_EQUAL(driver_counted("build-source"), 3 + 2);
+	outcome_release(&reference);
+}
+
+static void disk_only(void)
+{
+	struct driver_stats stats;
+
+	begin("two-options");
+	driver_setenv("CKCACHE_IN_MEM", "0");
+	run_same("two-options");
+	run_same("two-options");
+	stats = driver_stats();
+	CU_ASSERT_EQUAL(stats.hits_memory, 0);
+	CU_ASSERT(stats.hits_disk >= 3);
+	outcome_release(&reference);
+}
+
+static void image_too_small_to_store(void)
+{
+	begin("vector");
+	driver_setenv("CKCACHE_MIN_DEVICE_IMAGE_SIZE", "100M");
+	run_same("vector");
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	outcome_release(&reference);
+}
+
+static void read_only_tier(void)
+{
+	char tier[4096];
+
+	begin("vector");
+	(void)snprintf(tier, sizeof(tier), "%s/tier", unit_dir());
+	driver_setenv("CKCACHE_DIR", tier);
+	run_same("vector");
+	driver_setenv("CKCACHE_READ_ONLY_DIRS", tier);
+	driver_setenv("CKCACHE_DIR", driver_cache());
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	CU_ASSERT_EQUAL(driver_stats().misses, 0);
+	outcome_release(&reference);
+}
+
+static void trace_says_miss_then_hit(void)
+{
+	char path[4096], line[65536];
+	unsigned int misses = 0, hits = 0;
+	FILE *file;
+
+	begin("vector");
+	(void)snprintf(path, sizeof(path), "%s/trace", unit_dir());
+	driver_setenv("CKCACHE_TRACE", path);
+	run_same("vector");
+	run_same("vector");
+	file = fopen(path, "r");
+	CU_ASSERT_FATAL(file != NULL);
+	while (fgets(line, sizeof(line), file)) {
+		CU_ASSERT(line[0] == '{' && strstr(line, "}\n") != NULL);
+		misses += strstr(line, "\"miss\"") != NULL;
+		hits += strstr(line, "\"hit-disk\"") != NULL;
+	}
+	CU_ASSERT_EQUAL(fclose(file), 0);
+	CU_ASSERT_EQUAL(misses, 1);
+	CU_ASSERT_EQUAL(hits, 1);
+	outcome_release(&reference);
+}
+
+static void unrelated_variables_and_directories_share(void)
+{
+	begin("vector");
+	run_same("vector");
+	driver_setenv("LANG", "de_DE.UTF-8");
+	driver_setenv("TERM", "vt100");
+	driver_setenv("PWD", "/somewhere");
+	driver_setenv("USER", "somebody");
+	driver_shell("cd / && exec \"$@\"");
+	if (driver_is("neo"))	/* writes into its working directory */
+		driver_shell("cd ../home && exec \"$@\"");
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	outcome_release(&reference);
+}
+
+static void late_capture_stores_at_the_last_release(void)
+{
+	begin("vector");
+	driver_setenv("CKCACHE_CAPTURE", "late");
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	outcome_release(&reference);
+}
+
+static void default_capture(void)
+{
+	begin("vector");
+	driver_setenv("CKCACHE_CAPTURE", NULL);
+	run_same("vector");
+	if (driver_is("pocl")) {
+		CU_ASSERT_EQUAL(driver_stats().entries, 0);
+		CU_ASSERT_EQUAL(driver_bypasses("capture-deferred"), 1);
+	} else {
+		CU_ASSERT_EQUAL(driver_stats().entries, 1);
+	}
+	outcome_release(&reference);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(disabled_layer_does_nothing),
+		UNIT_TEST(recache_stores_and_never_hits),
+		UNIT_TEST(read_only_hits_and_never_stores),
+		UNIT_TEST(memory_only),
+		UNIT_TEST(disk_only),
+		UNIT_TEST(image_too_small_to_store),
+		UNIT_TEST(read_only_tier),
+		UNIT_TEST(trace_says_miss_then_hit),
+		UNIT_TEST(unrelated_variables_and_directories_share),
+		UNIT_TEST(late_capture_stores_at_the_last_release),
+		UNIT_TEST(default_capture),
+	};
+
+	(void)driver_select(argc, argv);
+	return UNIT_MAIN("opencl.settings", tests);
+}

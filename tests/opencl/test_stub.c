@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_stub: what only a driver that can be told to misbehave can show:
+ * refused binaries, missing binaries, asynchronous builds, several devices,
+ * a new driver version, a forked client, and leaks of programs.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+
+static struct outcome reference;
+
+static void run_same(const char *scenario)
+{
+	struct outcome outcome = CLIENT(LAYERED, scenario);
+
+	CU_ASSERT(outcome_same(&reference, &outcome));
+	outcome_release(&outcome);
+}
+
+/* Reference and a filled cache, both made with the setting that is written now. */
+static void fill(const char *scenario)
+{
+	reference = CLIENT(BARE, scenario);
+	CU_ASSERT(outcome_good(&reference));
+	run_same(scenario);
+}
+
+static void no_leaks(void)
+{
+	CU_ASSERT_EQUAL(driver_counted("free-program"),
+			driver_counted("create-source") + driver_counted("create-binary"));
+}
+
+/* Fills the cache, then refuses its binary in one way; then is good again. */
+static void refusal(const char *setting, const char *value, bool created)
+{
+	unsigned int built;
+	struct driver_stats stats;
+
+	driver_begin();
+	fill("vector");
+	built = driver_counted("build-source");
+	driver_stub_setting(setting, value);
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_counted("build-source"), built + 1);
+	CU_ASSERT(driver_counted("create-binary") >= 1);
+	stats = driver_stats();
+	CU_ASSERT_EQUAL(stats.hits_disk, 0);
+	CU_ASSERT(stats.errors >= 1);
+	driver_stub_setting(NULL, NULL);
+	run_same("vector");	/* repaired, or removed and built again */
+	run_same("vector");
+	CU_ASSERT(driver_stats().hits_disk >= 1);
+	CU_ASSERT(driver_counted("build-source") <= built + 2);
+	if (created)
+		no_leaks();
+	outcome_release(&reference);
+}
+
+static void binary_refused_at_creation(void) { refusal("STUB_REFUSE_BINARY", "1", false); }
+static void binary_refused_at_build(void) { refusal("STUB_REFUSE_BINARY_BUILD", "1", true); }
+static void bad_status_with_a_good_error(void) { refusal("STUB_STATUS_ONLY", "status", true); }
+static void good_status_with_a_bad_error(void) { refusal("STUB_STATUS_ONLY", "error", false); }
+
+static void driver_without_binaries_stores_nothing(void)
+{
+	driver_begin();
+	driver_stub_setting("STUB_NO_BINARY", "1");
+	fill("vector");
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	CU_ASSERT_EQUAL(driver_counted("build-source"), 3);
+	outcome_release(&reference);
+}
+
+static void asynchronous_builds_call_back_once(void)
+{
+	driver_begin();
+	driver_stub_setting("STUB_ASYNC", "1");
+	fill("callback");
+	CU_ASSERT_EQUAL(driver_counted("build-source"), 4);
+	run_same("callback");
+	CU_ASSERT_EQUAL(driver_counted("build-source"), 4);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+	outcome_release(&reference);
+}
+
+static void all_devices_of_a_context(void)
+{
+	driver_begin();
+	driver_stub_setting("STUB_DEVICES", "3");
+	fill("queries");
+	CU_ASSERT_EQUAL(driver_counted("build-source"), 2);
+	run_same("queries");
+	CU_ASSERT_EQUAL(driver_counted("build-source"), 2);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	no_leaks();
+	outcome_release(&reference);
+}
+
+static void one_of_several_devices(void)
+{
+	driver_begin();
+	driver_stub_setting("STUB_DEVICES", "2");
+	fill("one-device");
+	run_same("one-device");
+	run_same("one-device");
+	no_leaks();
+	outcome_release(&reference);
+}
+
+static void new_driver_version_is_another_key(void)
+{
+	driver_begin();
+	fill("vector");
+	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().misses, 2);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 0);
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	driver_stub_setting(NULL, NULL);
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+	outcome_release(&reference);
+}
+
+static void forked_client(void)
+{
+	driver_begin();
+	fill("fork");
+	run_same("fork");
+	outcome_release(&reference);
+}
+
+static void hits_read_no_binary(void)
+{
+	unsigned int read;
+
+	driver_begin();
+	fill("two-options");
+	read = driver_counted("read-binary");
+	run_same("two-options");
+	CU_ASSERT_EQUAL(driver_counted("read-binary"), read);
+	outcome_release(&reference);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(binary_refused_at_creation),
+		UNIT_TEST(binary_refused_at_build),
+		UNIT_TEST(bad_status_with_a_good_error),
+		UNIT_TEST(good_status_with_a_bad_error),
+		UNIT_TEST(driver_without_binaries_stores_nothing),
+		UNIT_TEST(asynchronous_builds_call_back_once),
+		UNIT_TEST(all_devices_of_a_context),
+		UNIT_TEST(one_of_several_devices),
+		UNIT_TEST(new_driver_version_is_another_key),
+		UNIT_TEST(forked_client),
+		UNIT_TEST(hits_read_no_binary),
+	};
+
+	(void)driver_select(argc, argv);
+	return UNIT_MAIN("opencl.stub", tests);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_transparent: every scenario gives the same output and exit code
+ * without the layer, with it on an empty cache, and with it on a filled one
+ * in a fresh process; and the filled one compiles nothing.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+
+/* What the cold run and the warm run are to count. */
+struct expected {
+	unsigned int cold_misses, cold_memory;
+	unsigned int warm_disk, warm_memory;
+};
+
+static void check_counts(const struct expected *expected, const struct driver_stats *cold,
+			 const struct driver_stats *warm)
+{
+	CU_ASSERT_EQUAL(cold->misses, expected->cold_misses);
+	CU_ASSERT_EQUAL(cold->hits_memory, expected->cold_memory);
+	CU_ASSERT_EQUAL(cold->hits_disk, 0);
+	CU_ASSERT_EQUAL(warm->misses, expected->cold_misses);
+	CU_ASSERT_EQUAL(warm->hits_disk, expected->warm_disk);
+	CU_ASSERT_EQUAL(warm->hits_memory - cold->hits_memory, expected->warm_memory);
+	CU_ASSERT_EQUAL(warm->errors, 0);
+	CU_ASSERT_EQUAL(warm->stores, cold->stores);
+}
+
+/* The stub's own count: what was created is freed again, and nothing is built on hits. */
+static void check_stub(unsigned int builds_cold, bool frees)
+{
+	if (!driver_is("stub"))
+		return;
+	CU_ASSERT_EQUAL(driver_counted("build-source"), builds_cold);
+	if (frees)
+		CU_ASSERT_EQUAL(driver_counted("free-program"), driver_counted("create-source") +
+				driver_counted("create-binary") + driver_counted("link"));
+}
+
+static void same_as_bare(const char *const *arguments, const struct expected *expected, bool frees)
+{
+	struct outcome bare, cold, warm;
+	struct driver_stats after_cold, after_warm;
+	unsigned int builds;
+
+	bare = driver_client(BARE, arguments);
+	builds = driver_counted("build-source");
+	cold = driver_client(LAYERED, arguments);
+	after_cold = driver_stats();
+	if (expected)
+		builds += expected->cold_misses;
+	warm = driver_client(LAYERED, arguments);
+	after_warm = driver_stats();
+	CU_ASSERT(outcome_good(&bare));
+	CU_ASSERT(outcome_same(&bare, &cold));
+	CU_ASSERT(outcome_same(&bare, &warm));
+	if (expected) {
+		check_counts(expected, &after_cold, &after_warm);
+		check_stub(builds, frees);
+	}
+	outcome_release(&bare);
+	outcome_release(&cold);
+	outcome_release(&warm);
+}
+
+#define SCENARIO(function, expected, ...) \
+	static void function(void) \
+	{ \
+		driver_begin(); \
+		same_as_bare((const char *const[]){ __VA_ARGS__, NULL }, expected, true); \
+	}
+#define COUNTS(...) (&(const struct expected){ __VA_ARGS__ })
+
+SCENARIO(results_and_a_warm_start, COUNTS(1, 0, 1, 0), "vector", "-DK=5")
+SCENARIO(all_queries, COUNTS(1, 0, 1, 0), "queries")
+SCENARIO(unbuilt_program_and_unknown_kernel, COUNTS(1, 0, 1, 0), "unbuilt")
+SCENARIO(rebuild_with_other_options, COUNTS(3, 1, 3, 1), "rebuild")
+SCENARIO(two_programs_of_one_source, COUNTS(2, 1, 2, 1), "two-options")
+SCENARIO(callback_once_with_the_applications_program, COUNTS(2, 0, 2, 0), "callback")
+SCENARIO(program_released_before_its_kernels, COUNTS(1, 2, 1, 2), "release-order")
+SCENARIO(reference_counts, COUNTS(1, 0, 1, 0), "references")
+SCENARIO(compile_and_link, NULL, "link")
+SCENARIO(build_for_one_device, COUNTS(1, 0, 1, 0), "one-device")
+
+static void process_exit_with_all_alive(void)
+{
+	static const char *const arguments[] = { "exit-live", NULL };
+
+	driver_begin();
+	same_as_bare(arguments, COUNTS(1, 0, 1, 0), false);
+}
+
+static void applications_own_binary(void)
+{
+	static const char *const arguments[] = { "binary", NULL };
+
+	driver_begin();
+	if (driver_is("rusticl"))
+		return (void)printf("rusticl aborts here without any layer; ");
+	same_as_bare(arguments, COUNTS(1, 0, 1, 0), true);
+}
+
+static void build_with_live_kernels(void)
+{
+	/* oclgrind and pocl have no clCloneKernel worth calling. */
+	const char *const arguments[] = { "live-kernels",
+					  driver_is("stub") || driver_is("neo") ? "clone" : NULL,
+					  NULL };
+
+	driver_begin();
+	if (driver_is("oclgrind"))
+		return (void)printf("oclgrind crashes here without any layer; ");
+	same_as_bare(arguments, NULL, true);
+}
+
+static void refused_build_does_not_call_back(void)
+{
+	static const char *const arguments[] = { "callback-refused", NULL };
+
+	driver_begin();
+	if (driver_is("oclgrind"))
+		return (void)printf("oclgrind crashes here without any layer; ");
+	if (driver_is("pocl"))
+		return (void)printf("pocl calls back all the same, against the specification; ");
+	same_as_bare(arguments, NULL, true);
+}
+
+static void failing_source_stores_nothing(void)
+{
+	static const char *const arguments[] = { "failing", NULL };
+	struct driver_stats stats;
+
+	driver_begin();
+	same_as_bare(arguments, NULL, true);
+	stats = driver_stats();
+	CU_ASSERT_EQUAL(stats.entries, 0);
+	CU_ASSERT_EQUAL(stats.stores, 0);
+	CU_ASSERT_EQUAL(stats.hits_disk + stats.hits_memory, 0);
+}
+
+static void threads_share_one_queue_of_work(void)
+{
+	const char *const arguments[] = { "threads", "4", "5", NULL };
+	struct driver_stats stats;
+
+	driver_begin();
+	if (driver_is("oclgrind"))
+		return (void)printf("oclgrind runs one kernel at a time; ");
+	same_as_bare(arguments, NULL, true);
+	stats = driver_stats();
+	CU_ASSERT_EQUAL(stats.misses, 5);
+	CU_ASSERT_EQUAL(stats.hits_disk, 5);
+	CU_ASSERT_EQUAL(stats.hits_memory, 30);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(results_and_a_warm_start),
+		UNIT_TEST(all_queries),
+		UNIT_TEST(unbuilt_program_and_unknown_kernel),
+		UNIT_TEST(rebuild_with_other_options),
+		UNIT_TEST(two_programs_of_one_source),
+		UNIT_TEST(callback_once_with_the_applications_program),
+		UNIT_TEST(refused_build_does_not_call_back),
+		UNIT_TEST(program_released_before_its_kernels),
+		UNIT_TEST(reference_counts),
+		UNIT_TEST(compile_and_link),
+		UNIT_TEST(build_for_one_device),
+		UNIT_TEST(process_exit_with_all_alive),
+		UNIT_TEST(applications_own_binary),
+		UNIT_TEST(build_with_live_kernels),
+		UNIT_TEST(failing_source_stores_nothing),
+		UNIT_TEST(threads_share_one_queue_of_work),
+	};
+
+	(void)driver_select(argc, argv);
+	return UNIT_MAIN("opencl.transparent", tests);
+}

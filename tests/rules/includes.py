@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Rules of the source tree that need no build.
+
+Includes run one way: layers, tools -> cachecore -> common -> libc; the layers
+never include each other; zlib.h is included by cachecore/codec.c alone; no
+OpenCL or Level Zero type below the layers; each source has an SPDX line; no
+file of the product is over 500 lines. Prints each breach as file:line.
+"""
+import os
+import re
+import sys
+
+MAX_LINES = 500
+PRODUCT = ("common", "cachecore", "layers", "tools")
+# Who may include what of this project. A folder may always include itself.
+ALLOWED = {
+    "common": (),
+    "cachecore": ("common",),
+    "layers/opencl": ("common", "cachecore"),
+    "layers/level_zero": ("common", "cachecore"),
+    "tools": ("common", "cachecore"),
+}
+OWN = ("common/", "cachecore/", "layers/", "tools/", "tests/")
+DRIVER_WORD = re.compile(r"\b(cl_[a-z]\w*|ze_[a-z]\w*|zes_\w+|cl[A-Z]\w+|ze[A-Z]\w+|CL_[A-Z]\w+|ZE_[A-Z]\w+)\b")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+SOURCE_NAME = re.compile(r"(\.(c|h|cl|py|sh|map|cmake)|/CMakeLists\.txt|^CMakeLists\.txt|\.ci/run)$")
+SKIPPED_DIRS = re.compile(r"^(build.*|\..+)$")
+
+
+def strip_comments(text):
+    """The text without comments and with string contents emptied; line numbers stay."""
+    pattern = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+    def replaced(match):
+        found = match.group(0)
+        if found.startswith("/"):
+            return "\n" * found.count("\n")
+        return found if "include" in text[text.rfind("\n", 0, match.start()) + 1:match.start()] \
+            else found[0] * 2
+
+    return pattern.sub(replaced, text)
+
+
+def folder_of(path):
+    """The row of ALLOWED that governs this file, or None."""
+    for folder in ALLOWED:
+        if path.startswith(folder + "/"):
+            return folder
+    return None
+
+
+def own_path(root, path, name):
+    """An include as a path from the root, or None if it is not of this project."""
+    if name.startswith(OWN):
+        return name
+    beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
+    if os.path.exists(os.path.join(root, beside)):
+        return beside
+    # layers/opencl may also be on the include path by its own name
+    for prefix in ("layers/opencl/", "layers/level_zero/"):
+        if os.path.exists(os.path.join(root, prefix + name)):
+            return prefix + name
+    return None
+
+
+def check_include(root, path, kind, name):
+    """What is wrong with this include, or None."""
+    folder = folder_of(path)
+    if name in ("zlib.h", "zconf.h") and folder and path != "cachecore/codec.c":
+        return "%s may be included by cachecore/codec.c only" % name
+    if re.match(r"(CL/|level_zero/|ze_|OpenCL/)", name) and folder in ("common", "cachecore"):
+        return "%s below the layers" % name
+    target = own_path(root, path, name) if kind == '"' else None
+    if kind == "<" and name.startswith(OWN):
+        return "a header of this project belongs in quotes"
+    if target is None or folder is None:
+        return None
+    if target.startswith(folder + "/"):
+        return None
+    if any(target.startswith(allowed + "/") for allowed in ALLOWED[folder]):
+        return None
+    return "%s may not include %s" % (folder, target)
+
+
+def check_code(root, path, text):
+    """Breaches of one C file, as (line, message)."""
+    code = strip_comments(text)
+    below = folder_of(path) in ("common", "cachecore")
+    for number, line in enumerate(code.splitlines(), 1):
+        found = INCLUDE.match(line)
+        if found:
+            problem = check_include(root, path, found.group(1), found.group(2))
+            if problem:
+                yield number, problem
+        elif below:
+            word = DRIVER_WORD.search(line)
+            if word:
+                yield number, "%s below the layers" % word.group(1)
+
+
+def check_file(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as source:
+        text = source.read()
+    lines = text.splitlines()
+    if not any("SPDX-License-Identifier: MIT" in line for line in lines[:3]):
+        yield 1, "no SPDX-License-Identifier line"
+    if path.startswith(tuple(folder + "/" for folder in PRODUCT)) and len(lines) > MAX_LINES:
+        yield len(lines), "over %d lines" % MAX_LINES
+    if path.endswith((".c", ".h")):
+        yield from check_code(root, path, text)
+
+
+def sources(root):
+    for folder, subfolders, names in os.walk(root):
+        here = os.path.relpath(folder, root)
+        subfolders[:] = sorted(name for name in subfolders
+                               if name == ".ci" or not SKIPPED_DIRS.match(name))
+        for name in sorted(names):
+            path = os.path.normpath(os.path.join(here, name))
+            if SOURCE_NAME.search(path):
+                yield path
+
+
+def main():
+    root = sys.argv[1]
+    count = breaches = 0
+    for path in sources(root):
+        count += 1
+        for number, message in check_file(root, path):
+            print("%s:%d: %s" % (path, number, message))
+            breaches += 1
+    print("%d files, %d breaches" % (count, breaches))
+    return 1 if breaches or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

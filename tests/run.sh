@@ -1,0 +1,197 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs what is missing, builds, and runs the suite. Without an argument:
+# everything that a change must pass. With one: a single part of it.
+#   sh tests/run.sh [quick | asan | tsan | valgrind | tidy | cppcheck | fuzz [SECONDS]]
+# Builds lie in ./build-gcc, ./build-clang, …, or $BUILD_DIR-gcc, ….
+# Exit code: 0 if everything passed. The last line is ctest's summary of the
+# main run (full and quick).
+set -eu
+cd "$(dirname "$0")/.."
+. tools/packages.sh
+
+packages_build='gcc libc6-dev cmake ninja-build pkg-config binutils python3 libxxhash-dev
+	zlib1g-dev uthash-dev libcunit1-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1'
+packages_drivers='pocl-opencl-icd intel-opencl-icd mesa-opencl-icd oclgrind clinfo
+	clblast-utils darktable'
+packages_clang='clang-14 libclang-rt-14-dev'
+
+mode=${1:-full}
+base=${BUILD_DIR:-build}
+jobs=$(nproc)
+failed=
+summary=
+
+# install WORDS...
+install()
+{
+	# shellcheck disable=SC2048,SC2086  # lists of names
+	install_packages $*
+}
+
+# build NAME [CMAKE-ARGUMENTS...] [-- TARGETS...]: into $base-NAME; a failure ends the script.
+build()
+{
+	dir=$base-$1
+	name=$1
+	shift
+	arguments=
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		arguments="$arguments $1"
+		shift
+	done
+	[ $# -eq 0 ] || shift
+	echo "== building $dir"
+	# shellcheck disable=SC2086  # arguments hold no spaces
+	cmake -S . -B "$dir" -G Ninja -DCKCACHE_TESTS=ON -DCKCACHE_WERROR=ON $arguments >/dev/null || {
+		echo "configuring $name failed" >&2
+		exit 1
+	}
+	cmake --build "$dir" ${1:+--target "$@"} || {
+		echo "building $name failed" >&2
+		exit 1
+	}
+}
+
+# run_tests NAME PATTERN [COMMAND-PREFIX...]: ctest in $base-NAME; notes a failure and goes on.
+run_tests()
+{
+	dir=$base-$1
+	name=$1
+	pattern=$2
+	shift 2
+	echo "== testing $dir"
+	if ! "$@" ctest --test-dir "$dir" --output-on-failure --no-tests=error -j "$jobs" \
+		-R "$pattern" --output-log "$dir/ctest.log" </dev/null; then
+		failed="$failed $name"
+	fi
+	summary=$(grep -h '% tests passed' "$dir/ctest.log" || echo "no test ran in $dir")
+}
+
+run_gcc()
+{
+	build gcc -DCMAKE_C_COMPILER=gcc
+	run_tests gcc "$1"
+}
+
+run_clang()
+{
+	build clang -DCMAKE_C_COMPILER=clang-14
+	run_tests clang '^unit\.'
+}
+
+run_asan()
+{
+	export ASAN_OPTIONS=detect_stack_use_after_return=1:abort_on_error=0
+	export UBSAN_OPTIONS=print_stacktrace=1
+	build asan -DCMAKE_C_COMPILER=gcc -DCKCACHE_SANITIZE=address,undefined
+	run_tests asan '^unit\.'
+}
+
+run_tsan()
+{
+	build tsan -DCMAKE_C_COMPILER=gcc -DCKCACHE_SANITIZE=thread
+	# gcc 12's runtime wants the address space that kernels had before 2024.
+	if setarch "$(uname -m)" -R true 2>/dev/null; then
+		run_tests tsan '^(unit\.programs|unit\.writer|stress\.programs)$' \
+			setarch "$(uname -m)" -R
+	else
+		run_tests tsan '^(unit\.programs|unit\.writer|stress\.programs)$'
+	fi
+}
+
+run_valgrind()
+{
+	build gcc -DCMAKE_C_COMPILER=gcc
+	for source in tests/unit/test_*.c; do
+		test=$(basename "$source" .c)
+		echo "== valgrind $test"
+		valgrind --quiet --error-exitcode=9 --leak-check=full \
+			--errors-for-leak-kinds=definite "$base-gcc/bin/$test" </dev/null ||
+			failed="$failed valgrind:$test"
+	done
+}
+
+product_sources()
+{
+	find common cachecore layers tools -name '*.c' | sort
+}
+
+run_tidy()
+{
+	build gcc -DCMAKE_C_COMPILER=gcc
+	product_sources | xargs -P "$jobs" -n 4 clang-tidy-14 --quiet -p "$base-gcc" ||
+		failed="$failed tidy"
+}
+
+run_cppcheck()
+{
+	# shellcheck disable=SC2046  # no name has a space
+	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
+		--suppress=missingIncludeSystem --suppress="*:/usr/include/*" \
+		--include=/usr/include/uthash.h --include=/usr/include/utlist.h \
+		--error-exitcode=1 -D_GNU_SOURCE -I . -j "$jobs" \
+		$(product_sources) || failed="$failed cppcheck"
+}
+
+# Each tests/fuzz/fuzz_*.c for some seconds; a crashing input is left in $base-fuzz.
+run_fuzz()
+{
+	build fuzz -DCMAKE_C_COMPILER=clang-14 \
+		-DCKCACHE_SANITIZE=fuzzer-no-link,address,undefined -- cachecore include_scan
+	for source in tests/fuzz/fuzz_*.c; do
+		target=$base-fuzz/$(basename "$source" .c)
+		echo "== $target, $1 seconds"
+		# shellcheck disable=SC2046  # flags are words
+		clang-14 -std=c11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror \
+			-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I . \
+			"$source" -o "$target" "$base-fuzz/lib/libinclude_scan.a" \
+			"$base-fuzz/lib/libcachecore.a" "$base-fuzz/lib/libcommon.a" \
+			$(pkg-config --libs libxxhash zlib) -lpthread
+		mkdir -p "$target.corpus"
+		"$target" -max_total_time="$1" -print_final_stats=1 -artifact_prefix="$target-" \
+			"$target.corpus" </dev/null || failed="$failed $(basename "$target")"
+	done
+}
+
+case $mode in
+full)
+	install "$packages_build" "$packages_drivers" "$packages_clang"
+	run_clang
+	run_asan
+	run_tsan
+	run_gcc .
+	;;
+quick)
+	install "$packages_build"
+	run_gcc '^(unit|rules)\.'
+	;;
+asan | tsan)
+	install "$packages_build"
+	"run_$mode"
+	;;
+valgrind)
+	install "$packages_build" valgrind
+	run_valgrind
+	;;
+tidy)
+	install "$packages_build" clang-tidy
+	run_tidy
+	;;
+cppcheck)
+	install cppcheck uthash-dev
+	run_cppcheck
+	;;
+fuzz)
+	install "$packages_build" "$packages_clang"
+	run_fuzz "${2:-60}"
+	;;
+*)
+	sed -n 's/^# //p' "$0" | sed -n 2,7p >&2
+	exit 2
+	;;
+esac
+
+[ -z "$failed" ] || echo "FAILED:$failed"
+[ -z "$summary" ] || echo "$summary"
+[ -z "$failed" ]

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run_parallel: eight processes of eight threads build the same fifty
+ * programs at once; each checks its own results. Then one more process does
+ * the same without a single build. The driver is the argument: the stub,
+ * which counts, or a real one, with fewer of everything.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+
+enum { PROCESSES = 8 };
+
+static bool all_right(struct outcome *outcome)
+{
+	bool right = outcome_good(outcome) && !strncmp(outcome->output, "wrong 0\n", 8);
+
+	if (!right)
+		(void)printf("\n    %s", outcome->output);
+	outcome_release(outcome);
+	return right;
+}
+
+static void crowd(unsigned int processes, const char *threads, const char *programs)
+{
+	const char *const arguments[] = { "threads", threads, programs, NULL };
+	struct running running[PROCESSES];
+	struct outcome outcome;
+
+	for (unsigned int i = 0; i < processes; i++)
+		running[i] = driver_start(LAYERED, arguments);
+	for (unsigned int i = 0; i < processes; i++) {
+		outcome = driver_wait(running[i]);
+		CU_ASSERT(all_right(&outcome));
+	}
+}
+
+static void same_programs_in_all_processes(void)
+{
+	bool stub = driver_is("stub");
+	unsigned int processes = stub ? PROCESSES : 3, programs = stub ? 50 : 6, built;
+	unsigned int threads = stub ? 8 : 3;
+	struct driver_stats stats;
+
+	driver_begin();
+	driver_stub_setting("STUB_DELAY_MS", "2");
+	crowd(processes, stub ? "8" : "3", stub ? "50" : "6");
+	stats = driver_stats();
+	built = driver_counted("build-source");
+	CU_ASSERT_EQUAL(stats.entries, programs);
+	CU_ASSERT_EQUAL(stats.errors, 0);
+	CU_ASSERT_EQUAL(stats.bypasses, 0);
+	/* No process builds a program twice, whatever its threads do. */
+	CU_ASSERT(stats.misses >= programs && stats.misses <= programs * processes);
+	CU_ASSERT_EQUAL(stats.misses + stats.hits_disk + stats.hits_memory,
+			processes * threads * programs);
+	if (stub)
+		CU_ASSERT_EQUAL(built, stats.misses);
+	crowd(1, stub ? "8" : "3", stub ? "50" : "6");
+	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
+	CU_ASSERT_EQUAL(driver_stats().misses, stats.misses);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk - stats.hits_disk, programs);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(same_programs_in_all_processes),
+	};
+
+	(void)driver_select(argc, argv);
+	return UNIT_MAIN("stress.parallel", tests);
+}

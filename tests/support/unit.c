@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* unit: CUnit's basic runner with a temporary directory for each test. */
+#include "tests/support/unit.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CUnit/Basic.h>
+
+static char directory[4096];
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+	(void)info;
+	(void)where;
+	if (kind == FTW_D)
+		(void)chmod(path, 0700);
+	return 0;
+}
+
+static int remove_depth(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+	(void)info;
+	(void)kind;
+	(void)where;
+	return remove(path);
+}
+
+static void set_up(void)
+{
+	const char *base = getenv("TMPDIR");
+
+	(void)snprintf(directory, sizeof(directory), "%s/ckcache-test-XXXXXX", base ? base : "/tmp");
+	if (!mkdtemp(directory) || chdir(directory) < 0) {
+		perror("unit: temporary directory");
+		exit(2);
+	}
+}
+
+static void tear_down(void)
+{
+	if (chdir("/") < 0)
+		perror("unit: chdir");
+	/* Tests take permissions away; first give them back, then remove. */
+	(void)nftw(directory, remove_one, 16, FTW_PHYS);
+	(void)nftw(directory, remove_depth, 16, FTW_PHYS | FTW_DEPTH);
+}
+
+const char *unit_dir(void)
+{
+	return directory;
+}
+
+void unit_write_bytes(const char *path, const void *data, size_t len)
+{
+	char full[8192];
+	FILE *file;
+
+	(void)snprintf(full, sizeof(full), "%s%s%s", path[0] == '/' ? "" : directory,
+		       path[0] == '/' ? "" : "/", path);
+	for (char *slash = strchr(full + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdir(full, 0700);
+		*slash = '/';
+	}
+	file = fopen(full, "wb");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	CU_ASSERT_EQUAL_FATAL(fwrite(data, 1, len, file), len);
+	CU_ASSERT_EQUAL_FATAL(fclose(file), 0);
+}
+
+void unit_write(const char *path, const char *text)
+{
+	unit_write_bytes(path, text, strlen(text));
+}
+
+int unit_main(const char *suite, const struct unit_test *tests, size_t count)
+{
+	unsigned int failures;
+	CU_pSuite handle;
+
+	if (CU_initialize_registry() != CUE_SUCCESS)
+		return 2;
+	handle = CU_add_suite_with_setup_and_teardown(suite, NULL, NULL, set_up, tear_down);
+	if (!handle)
+		return 2;
+	for (size_t i = 0; i < count; i++) {
+		if (!CU_add_test(handle, tests[i].name, tests[i].run))
+			return 2;
+	}
+	CU_basic_set_mode(CU_BRM_VERBOSE);
+	(void)CU_basic_run_tests();
+	failures = CU_get_number_of_failures() + CU_get_number_of_tests_failed();
+	CU_cleanup_registry();
+	return failures ? 1 : 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit: what every CUnit program of the suite shares: one suite per program,
+ * tests named by behaviour, and a fresh temporary directory for each test.
+ */
+#ifndef TESTS_SUPPORT_UNIT_H
+#define TESTS_SUPPORT_UNIT_H
+
+#include <CUnit/CUnit.h>
+
+struct unit_test {
+	const char *name;
+	void (*run)(void);
+};
+#define UNIT_TEST(function) { #function, function }
+
+/* Runs the tests as one suite and prints CUnit's summary; the exit code for main. */
+int unit_main(const char *suite, const struct unit_test *tests, size_t count);
+#define UNIT_MAIN(suite, tests) unit_main(suite, tests, sizeof(tests) / sizeof((tests)[0]))
+
+/*
+ * The running test's own directory, made empty before it and removed after
+ * it; absolute. The working directory is this one too.
+ */
+const char *unit_dir(void);
+
+/* Writes text to a file below unit_dir (directories are made); fails the test if it cannot. */
+void unit_write(const char *path, const char *text);
+void unit_write_bytes(const char *path, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* cache: the facade, with real levels below it and a counting build above it. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachecore/cache.h"
+#include "tests/support/unit.h"
+
+struct builder {
+	unsigned int calls;
+	const char *image;		/* NULL: the build fails */
+	const char *header;		/* NULL: depends on nothing */
+	enum cmn_status first_status;	/* what the first call answers, if not CMN_OK */
+};
+
+static enum cmn_status build(void *ctx, struct cc_entry **ret)
+{
+	struct builder *builder = ctx;
+	struct cc_manifest *manifest = NULL;
+	struct cmn_hash hash;
+	uint64_t size;
+
+	builder->calls++;
+	if (builder->calls == 1 && builder->first_status != CMN_OK)
+		return builder->first_status;
+	if (!builder->image)
+		return CMN_MISS;
+	if (builder->header) {
+		manifest = cc_manifest_new();
+		CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+		CU_ASSERT_EQUAL_FATAL(cc_file_memo_hash(NULL, builder->header, &size, &hash),
+				      CMN_OK);
+		CU_ASSERT_EQUAL_FATAL(cc_manifest_add_file(manifest, builder->header, size, &hash),
+				      CMN_OK);
+	}
+	*ret = cc_entry_new(1000000);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
+	cc_entry_add(*ret, CC_TAG_IMAGE, 0, builder->image, strlen(builder->image));
+	return cc_entry_finish(*ret, manifest);
+}
+
+static struct cc_cache *open_cache(void)
+{
+	struct cc_cache *cache = NULL;
+	char dir[4200];
+
+	(void)snprintf(dir, sizeof(dir), "%s/cache", unit_dir());
+	setenv("CKCACHE_DIR", dir, 1);
+	CU_ASSERT_EQUAL_FATAL(cc_cache_open(&cache), CMN_OK);
+	return cache;
+}
+
+static void make_key(struct cc_key *key, const char *source)
+{
+	cc_key_init(key);
+	cc_key_add_text(key, CC_PART_DEVICE, "device.name", "test");
+	cc_key_add_text(key, CC_PART_IMAGE, "source", source);
+	cc_key_add_text(key, CC_PART_OPTIONS, "options", "");
+}
+
+/* Looks up, checks the image, and gives the origin back. */
+static enum cc_origin expect(struct cc_cache *cache, const char *source, struct builder *builder,
+			     const char *image)
+{
+	struct cc_entry *entry = NULL;
+	enum cc_origin origin = CC_ORIGIN_BUILT;
+	struct cmn_view found = { 0 };
+	struct cc_key key;
+
+	make_key(&key, source);
+	CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build, builder, &entry, &origin),
+			      CMN_OK);
+	CU_ASSERT(cc_entry_find(entry, CC_TAG_IMAGE, 0, &found));
+	CU_ASSERT(cmn_view_equal(found, cmn_view_of(image)));
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	return origin;
+}
+
+static void builds_once_then_hits_memory_then_disk(void)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache = open_cache();
+
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_MEMORY);
+	cc_cache_close(cache);
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(builder.calls, 1);
+	cc_cache_close(cache);
+}
+
+static void failed_build_is_not_remembered(void)
+{
+	struct builder builder = { .image = NULL };
+	struct cc_cache *cache = open_cache();
+	struct cc_entry *entry;
+	enum cc_origin origin;
+	struct cc_key key;
+
+	make_key(&key, "bad");
+	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin),
+			CMN_MISS);
+	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin),
+			CMN_MISS);
+	CU_ASSERT_EQUAL(builder.calls, 2);
+	cc_key_release(&key);
+	cc_cache_close(cache);
+}
+
+static void changed_header_is_never_a_hit(void)
+{
+	struct builder builder = { .image = "one", .header = "x.h" };
+	struct cc_cache *cache = open_cache();
+
+	unit_write("x.h", "#define V 1\n");
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "one"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "one"), CC_ORIGIN_MEMORY);
+	unit_write("x.h", "#define V 2\n");
+	builder.image = "two";
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "two"), CC_ORIGIN_BUILT);
+	cc_cache_close(cache);
+	/* Both states are on disk; which one holds is read from the header. */
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "two"), CC_ORIGIN_DISK);
+	unit_write("x.h", "#define V 1\n");
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "one"), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(builder.calls, 2);
+	cc_cache_close(cache);
+}
+
+static void out_of_memory_flushes_and_tries_once_more(void)
+{
+	struct builder other = { .image = "other" };
+	struct builder builder = { .image = "native", .first_status = CMN_ERR_NOMEM };
+	struct cc_cache *cache = open_cache();
+
+	CU_ASSERT_EQUAL(expect(cache, "other", &other, "other"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(builder.calls, 2);
+	/* It is gone from memory; the disk level, or the driver, makes it again. */
+	CU_ASSERT_NOT_EQUAL(expect(cache, "other", &other, "other"), CC_ORIGIN_MEMORY);
+	cc_cache_close(cache);
+}
+
+static void rejected_entry_is_gone_from_every_level(void)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache = open_cache();
+	struct cc_entry *entry;
+	enum cc_origin origin;
+	struct cc_key key;
+
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	cc_cache_close(cache);
+	cache = open_cache();
+	make_key(&key, "a");
+	CU_ASSERT_EQUAL_FATAL(cc_cache_get(cache, &key, &entry, &origin), CMN_OK);
+	CU_ASSERT_EQUAL(origin, CC_ORIGIN_DISK);
+	cc_cache_reject(cache, &key, entry);
+	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(cc_cache_get(cache, &key, &entry, &origin), CMN_MISS);
+	cc_key_release(&key);
+	cc_cache_close(cache);
+}
+
+static void recache_never_hits_but_stores(void)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache;
+
+	setenv("CKCACHE_RECACHE", "1", 1);
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	cc_cache_close(cache);
+	unsetenv("CKCACHE_RECACHE");
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(builder.calls, 2);
+	cc_cache_close(cache);
+}
+
+static void levels_can_be_switched_off(void)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache;
+
+	setenv("CKCACHE_IN_MEM", "0", 1);
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
+	cc_cache_close(cache);
+	setenv("CKCACHE_PERSISTENT", "0", 1);
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	cc_cache_close(cache);
+	unsetenv("CKCACHE_IN_MEM");
+	unsetenv("CKCACHE_PERSISTENT");
+}
+
+static void unusable_directory_leaves_memory_working(void)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache;
+
+	unit_write("cache", "a file where the directory should be");
+	setenv("CKCACHE_LOG", "none", 1);
+	cache = open_cache();
+	unsetenv("CKCACHE_LOG");
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_MEMORY);
+	cc_cache_close(cache);
+}
+
+struct waiter {
+	struct cc_cache *cache;
+	struct builder *builder;
+	pthread_barrier_t *barrier;
+};
+
+static void *look_up(void *ctx)
+{
+	struct waiter *waiter = ctx;
+
+	(void)pthread_barrier_wait(waiter->barrier);
+	(void)expect(waiter->cache, "shared", waiter->builder, "native");
+	return NULL;
+}
+
+static void eight_threads_build_once(void)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache = open_cache();
+	pthread_barrier_t barrier;
+	pthread_t threads[8];
+	struct waiter waiter = { cache, &builder, &barrier };
+
+	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&barrier, NULL, 8), 0);
+	for (int i = 0; i < 8; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, look_up, &waiter), 0);
+	for (int i = 0; i < 8; i++)
+		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	CU_ASSERT_EQUAL(builder.calls, 1);
+	(void)pthread_barrier_destroy(&barrier);
+	cc_cache_close(cache);
+}
+
+static void forked_child_can_look_up_and_store(void)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache = open_cache();
+	int status = -1;
+	pid_t child;
+
+	(void)expect(cache, "a", &builder, "native");
+	cc_cache_fork_prepare(cache);
+	child = fork();
+	if (child == 0) {
+		struct builder own = { .image = "child" };
+
+		cc_cache_fork_child(cache);
+		(void)expect(cache, "b", &own, "child");
+		cc_cache_flush(cache);
+		_exit(own.calls == 1 ? 0 : 1);
+	}
+	cc_cache_fork_parent(cache);
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CU_ASSERT_EQUAL(expect(cache, "b", &builder, "child"), CC_ORIGIN_DISK);
+	cc_cache_close(cache);
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(builds_once_then_hits_memory_then_disk),
+		UNIT_TEST(failed_build_is_not_remembered),
+		UNIT_TEST(changed_header_is_never_a_hit),
+		UNIT_TEST(out_of_memory_flushes_and_tries_once_more),
+		UNIT_TEST(rejected_entry_is_gone_from_every_level),
+		UNIT_TEST(recache_never_hits_but_stores),
+		UNIT_TEST(levels_can_be_switched_off),
+		UNIT_TEST(unusable_directory_leaves_memory_working),
+		UNIT_TEST(eight_threads_build_once),
+		UNIT_TEST(forked_child_can_look_up_and_store),
+	};
+
+	return UNIT_MAIN("cache", tests);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* test_entry: building, encoding and decoding results; damaged files. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachecore/config.h"
+#include "cachecore/entry.h"
+#include "tests/support/unit.h"
+
+enum { TAG_LOG = 2 };
+
+/* Two images and a log; the second image compresses well. */
+static struct cc_entry *make_entry(void)
+{
+	struct cc_entry *entry = cc_entry_new(12345);
+	void *room;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, "image0", 6);
+	cc_entry_add(entry, TAG_LOG, 0, NULL, 0);
+	room = cc_entry_add_room(entry, CC_TAG_IMAGE, 1, 100);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(room);
+	memset(room, 'z', 100);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	return entry;
+}
+
+static void encode(const struct cc_entry *entry, int level, const struct cmn_hash *key_hash,
+		   struct cmn_buffer *ret)
+{
+	uint8_t header[CC_ENTRY_HEADER_SIZE];
+	struct cmn_buffer stored = { 0 };
+	struct cmn_view payload = cc_entry_payload(entry);
+
+	*ret = (struct cmn_buffer){ 0 };
+	CU_ASSERT_EQUAL_FATAL(cc_entry_encode(entry, level, key_hash, header, &stored), CMN_OK);
+	cmn_buffer_append(ret, header, sizeof(header));
+	if (stored.len)
+		cmn_buffer_append(ret, stored.data, stored.len);
+	else
+		cmn_buffer_append(ret, payload.data, payload.len);
+	cmn_buffer_release(&stored);
+	CU_ASSERT_FALSE_FATAL(ret->failed);
+}
+
+/* Decodes a copy of exactly these bytes, so that a sanitizer sees a read past them. */
+static enum cmn_status decode(const void *data, size_t len, const struct cmn_hash *key_hash,
+			      struct cc_entry **ret)
+{
+	struct cmn_buffer copy = { .data = malloc(len ? len : 1), .len = len, .cap = len };
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(copy.data);
+	memcpy(copy.data, data, len);
+	return cc_entry_decode(&copy, key_hash, NULL, ret);
+}
+
+static void check_same(const struct cc_entry *entry)
+{
+	struct cmn_view view;
+	char zs[100];
+
+	memset(zs, 'z', sizeof(zs));
+	CU_ASSERT_TRUE(cc_entry_find(entry, CC_TAG_IMAGE, 0, &view));
+	CU_ASSERT_TRUE(cmn_view_equal(view, cmn_view_of("image0")));
+	CU_ASSERT_TRUE(cc_entry_find(entry, CC_TAG_IMAGE, 1, &view));
+	CU_ASSERT_TRUE(cmn_view_equal(view, (struct cmn_view){ zs, 100 }));
+	CU_ASSERT_TRUE(cc_entry_find(entry, TAG_LOG, 0, &view));
+	CU_ASSERT_EQUAL(view.len, 0);
+	CU_ASSERT_FALSE(cc_entry_find(entry, TAG_LOG, 1, &view));
+	CU_ASSERT_FALSE(cc_entry_find(entry, 99, 0, &view));
+	CU_ASSERT_EQUAL(cc_entry_build_ns(entry), 12345);
+	CU_ASSERT_EQUAL(cc_entry_image_size(entry), 106);
+	CU_ASSERT_EQUAL(cc_entry_payload_size(entry), 3 * 16 + 106);
+	CU_ASSERT_PTR_NULL(cc_entry_manifest(entry));
+}
+
+static void goes_to_disk_and_back(void)
+{
+	static const int levels[] = { CC_COMPRESSION_AUTO, CC_COMPRESSION_NONE, 1, 9 };
+	struct cmn_hash key_hash = cmn_hash_of("k", 1);
+	struct cc_entry *entry = make_entry(), *again;
+	struct cmn_buffer file;
+	size_t raw_len;
+
+	check_same(entry);
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		encode(entry, levels[i], &key_hash, &file);
+		CU_ASSERT_EQUAL_FATAL(decode(file.data, file.len, &key_hash, &again), CMN_OK);
+		check_same(again);
+		raw_len = CC_ENTRY_HEADER_SIZE + cc_entry_payload_size(entry);
+		CU_ASSERT_TRUE(levels[i] < 1 ? file.len == raw_len : file.len < raw_len);
+		cc_entry_unref(again);
+		cmn_buffer_release(&file);
+	}
+	cc_entry_unref(entry);
+}
+
+static void stores_raw_what_does_not_compress(void)
+{
+	uint8_t image[200];
+	uint32_t noise = 1;
+	struct cmn_hash key_hash = cmn_hash_of("k", 1);
+	struct cc_entry *entry = cc_entry_new(1), *again;
+	struct cmn_buffer file;
+
+	for (uint32_t i = 0; i < 200; i++) {
+		noise = noise * 1664525 + 1013904223;
+		image[i] = (uint8_t)(noise >> 24);
+	}
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, image, sizeof(image));
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	encode(entry, 9, &key_hash, &file);
+	CU_ASSERT_EQUAL(file.len, CC_ENTRY_HEADER_SIZE + cc_entry_payload_size(entry));
+	CU_ASSERT_EQUAL(decode(file.data, file.len, &key_hash, &again), CMN_OK);
+	cc_entry_unref(again);
+	cc_entry_unref(entry);
+	cmn_buffer_release(&file);
+}
+
+static void an_entry_without_fields_is_one(void)
+{
+	struct cmn_hash key_hash = cmn_hash_of("k", 1);
+	struct cc_entry *entry = cc_entry_new(1), *again;
+	struct cmn_buffer file;
+
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	encode(entry, 6, &key_hash, &file);
+	CU_ASSERT_EQUAL(file.len, CC_ENTRY_HEADER_SIZE);
+	CU_ASSERT_EQUAL_FATAL(decode(file.data, file.len, &key_hash, &again), CMN_OK);
+	CU_ASSERT_EQUAL(cc_entry_payload_size(again), 0);
+	cc_entry_unref(again);
+	cc_entry_unref(entry);
+	cmn_buffer_release(&file);
+}
+
+static void another_keys_file_is_stale(void)
+{
+	struct cmn_hash mine = cmn_hash_of("k", 1), other = cmn_hash_of("l", 1);
+	struct cc_entry *entry = make_entry(), *again = NULL;
+	struct cmn_buffer file;
+
+	encode(entry, 0, &other, &file);
+	CU_ASSERT_EQUAL(decode(file.data, file.len, &mine, &again), CMN_STALE);
+	CU_ASSERT_PTR_NULL(again);
+	cc_entry_unref(entry);
+	cmn_buffer_release(&file);
+}
+
+/* level: raw or compressed. Every flip, every truncation, some extensions. */
+static void check_damage(int level)
+{
+	struct cmn_hash key_hash = cmn_hash_of("k", 1);
+	struct cc_entry *entry = make_entry(), *again = NULL;
+	struct cmn_buffer file;
+
+	encode(entry, level, &key_hash, &file);
+	for (size_t bit = 0; bit < file.len * 8; bit++) {
+		bool version = bit / 8 >= 8 && bit / 8 < 12;
+
+		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		CU_ASSERT_EQUAL(decode(file.data, file.len, &key_hash, &again),
+				version ? CMN_ERR_VERSION : CMN_ERR_CORRUPT);
+		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	for (size_t len = 0; len < file.len; len++)
+		CU_ASSERT_EQUAL(decode(file.data, len, &key_hash, &again), CMN_ERR_CORRUPT);
+	for (int extra = 0; extra < 300; extra++) {
+		cmn_buffer_append_u8(&file, (uint8_t)(extra % 3));
+		CU_ASSERT_EQUAL(decode(file.data, file.len, &key_hash, &again), CMN_ERR_CORRUPT);
+	}
+	CU_ASSERT_PTR_NULL(again);
+	cc_entry_unref(entry);
+	cmn_buffer_release(&file);
+}
+
+static void notices_every_flip_and_truncation_of_raw_files(void)
+{
+	check_damage(CC_COMPRESSION_NONE);
+}
+
+static void notices_every_flip_and_truncation_of_compressed_files(void)
+{
+	check_damage(9);
+}
+
+/* Corrects file_hash after a change, as a hostile writer would. */
+static void seal(struct cmn_buffer *file)
+{
+	struct cmn_hash fold[2] = {
+		cmn_hash_of(file->data, CC_ENTRY_HEADER_SIZE - CMN_HASH_SIZE),
+		cmn_hash_of(file->data + CC_ENTRY_HEADER_SIZE, file->len - CC_ENTRY_HEADER_SIZE),
+	};
+	struct cmn_hash hash = cmn_hash_of(fold, sizeof(fold));
+
+	memcpy(file->data + CC_ENTRY_HEADER_SIZE - CMN_HASH_SIZE, hash.bytes, CMN_HASH_SIZE);
+}
+
+/* Sound checksums do not make a claim true: sizes are bounded all the same. */
+static void check_sealed(int level)
+{
+	struct cmn_hash key_hash = cmn_hash_of("k", 1);
+	struct cc_entry *entry = make_entry(), *again = NULL;
+	struct cmn_buffer file;
+
+	encode(entry, level, &key_hash, &file);
+	/* Codec, payload_len, stored_len; then payload_hash. */
+	for (size_t bit = 12 * 8; bit < 72 * 8; bit++) {
+		if (bit / 8 >= 32 && bit / 8 < 56)
+			continue;	/* build_ns and key_hash may be anything */
+		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		seal(&file);
+		CU_ASSERT_EQUAL(decode(file.data, file.len, &key_hash, &again), CMN_ERR_CORRUPT);
+		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	seal(&file);
+	CU_ASSERT_EQUAL(decode(file.data, file.len, &key_hash, &again), CMN_OK);
+	cc_entry_unref(again);
+	cc_entry_unref(entry);
+	cmn_buffer_release(&file);
+}
+
+static void bounds_sizes_even_under_sound_checksums(void)
+{
+	check_sealed(CC_COMPRESSION_NONE);
+	check_sealed(9);
+}
+
+static void refuses_fields_that_leave_the_payload(void)
+{
+	struct cmn_hash key_hash = cmn_hash_of("k", 1), hash;
+	struct cc_entry *entry = cc_entry_new(1), *again = NULL;
+	struct cmn_buffer file;
+
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, "abcd", 4);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	encode(entry, 0, &key_hash, &file);
+	for (unsigned int i = 0; i < 64; i++) {
+		file.data[CC_ENTRY_HEADER_SIZE + 8 + i / 8] ^= (uint8_t)(1 << i % 8);
+		hash = cmn_hash_of(file.data + CC_ENTRY_HEADER_SIZE, file.len - CC_ENTRY_HEADER_SIZE);
+		memcpy(file.data + 56, hash.bytes, CMN_HASH_SIZE);
+		seal(&file);
+		CU_ASSERT_EQUAL(decode(file.data, file.len, &key_hash, &again), CMN_ERR_CORRUPT);
+		file.data[CC_ENTRY_HEADER_SIZE + 8 + i / 8] ^= (uint8_t)(1 << i % 8);
+	}
+	cc_entry_unref(entry);
+	cmn_buffer_release(&file);
+}
+
+static void refuses_more_than_a_file_may_hold(void)
+{
+	struct cc_entry *entry = cc_entry_new(1);
+
+	CU_ASSERT_PTR_NULL(cc_entry_add_room(entry, CC_TAG_IMAGE, 0, SIZE_MAX));
+	CU_ASSERT_EQUAL(cc_entry_finish(entry, cc_manifest_new()), CMN_ERR_TOO_LARGE);
+	cc_entry_unref(entry);
+}
+
+static void keeps_its_manifest_and_lives_until_the_last_reference(void)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	struct cc_entry *entry = cc_entry_new(7);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, "i", 1);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, manifest), CMN_OK);
+	CU_ASSERT_PTR_EQUAL(cc_entry_manifest(entry), manifest);
+	CU_ASSERT_PTR_EQUAL(cc_entry_ref(entry), entry);
+	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(cc_entry_image_size(entry), 1);
+	cc_entry_unref(entry);
+	cc_entry_unref(NULL);
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(goes_to_disk_and_back),
+		UNIT_TEST(stores_raw_what_does_not_compress),
+		UNIT_TEST(an_entry_without_fields_is_one),
+		UNIT_TEST(another_keys_file_is_stale),
+		UNIT_TEST(notices_every_flip_and_truncation_of_raw_files),
+		UNIT_TEST(notices_every_flip_and_truncation_of_compressed_files),
+		UNIT_TEST(bounds_sizes_even_under_sound_checksums),
+		UNIT_TEST(refuses_fields_that_leave_the_payload),
+		UNIT_TEST(refuses_more_than_a_file_may_hold),
+		UNIT_TEST(keeps_its_manifest_and_lives_until_the_last_reference),
+	};
+
+	return UNIT_MAIN("entry", tests);
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/* test_evict: what goes first, what stays, and what is cleared on the way. */
+#include "cachecore/evict.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cachecore/account.h"
+#include "cachecore/leaf.h"
+#include "cachecore/number_file.h"
+#include "cachecore/store.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "tests/support/unit.h"
+
+#define NS_PER_DAY (UINT64_C(86400) * 1000000000)
+
+/* A store with a few entries of equal size, made the same way each. */
+struct bench {
+	struct cc_config config;
+	char root[4200];
+	struct cc_store *store;
+	int root_fd;
+	uint64_t each;		/* bytes of one entry */
+};
+
+static void make_key(struct cc_key *key, unsigned int i)
+{
+	cc_key_init(key);
+	cc_key_add_u64(key, CC_PART_IMAGE, "source", i);
+}
+
+static enum cmn_status put(struct bench *bench, unsigned int i)
+{
+	struct cc_entry *entry = cc_entry_new(1);
+	enum cmn_status status;
+	char image[1000];
+	struct cc_key key;
+
+	memset(image, (int)i, sizeof(image));
+	make_key(&key, i);
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, image, sizeof(image));
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	status = cc_store_put(bench->store, &key, entry);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	return status;
+}
+
+static bool has(struct bench *bench, unsigned int i)
+{
+	struct cc_entry *entry;
+	struct cc_key key;
+	bool found;
+
+	make_key(&key, i);
+	found = cc_store_get(bench->store, &key, NULL, &entry, NULL) == CMN_OK;
+	if (found)
+		cc_entry_unref(entry);
+	cc_key_release(&key);
+	return found;
+}
+
+static int open_leaf(struct bench *bench, unsigned int i)
+{
+	char path[CC_LEAF_PATH_SIZE];
+	struct cc_key key;
+	int fd = -1;
+
+	make_key(&key, i);
+	cc_leaf_path(cc_key_view(&key), path);
+	cc_key_release(&key);
+	CU_ASSERT_EQUAL_FATAL(cc_leaf_open(bench->root_fd, path, &fd), CMN_OK);
+	return fd;
+}
+
+static void set_access(struct bench *bench, unsigned int i, uint64_t ns)
+{
+	int fd = open_leaf(bench, i);
+
+	CU_ASSERT_EQUAL(cc_number_file_write(fd, "0_access_time.txt", ns), CMN_OK);
+	(void)close(fd);
+}
+
+static void open_bench(struct bench *bench, unsigned int entries)
+{
+	memset(bench, 0, sizeof(*bench));
+	(void)snprintf(bench->root, sizeof(bench->root), "%s/root", unit_dir());
+	CU_ASSERT_EQUAL_FATAL(mkdir(bench->root, 0700), 0);
+	bench->config.dir = bench->root;
+	bench->config.max_device_image_size = 1 << 20;
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench->config, NULL, &bench->store), CMN_OK);
+	bench->root_fd = open(bench->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_TRUE_FATAL(bench->root_fd >= 0);
+	for (unsigned int i = 0; i < entries; i++) {
+		CU_ASSERT_EQUAL_FATAL(put(bench, i), CMN_OK);
+		set_access(bench, i, cmn_clock_realtime());
+	}
+	if (entries) {
+		CU_ASSERT_EQUAL_FATAL(cc_account_count(bench->root_fd, &bench->each), CMN_OK);
+		bench->each /= entries;
+	}
+}
+
+/* And the account agrees with what is there. */
+static void close_bench(struct bench *bench)
+{
+	uint64_t counted = 1, written = 2;
+
+	CU_ASSERT_EQUAL(cc_account_count(bench->root_fd, &counted), CMN_OK);
+	CU_ASSERT_EQUAL(cc_number_file_read(bench->root_fd, CC_ACCOUNT_NAME, &written), CMN_OK);
+	CU_ASSERT_EQUAL(counted, written);
+	(void)close(bench->root_fd);
+	cc_store_close(bench->store);
+}
+
+static void evicts_least_recently_used_until_half_is_left(void)
+{
+	uint64_t now = cmn_clock_realtime();
+	struct bench bench;
+
+	open_bench(&bench, 10);
+	for (unsigned int i = 0; i < 10; i++)
+		set_access(&bench, i, now - (i * 7 % 10) * 1000000);
+	bench.config.max_size = bench.each * 10 - 1;
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config), CMN_OK);
+	/* i * 7 % 10 is the rank by age: 4 of 10 fit into just under a half. */
+	for (unsigned int i = 0; i < 10; i++)
+		CU_ASSERT_EQUAL(has(&bench, i), i * 7 % 10 < 4);
+	close_bench(&bench);
+}
+
+static void keeps_all_within_the_bound(void)
+{
+	struct bench bench;
+
+	open_bench(&bench, 4);
+	bench.config.max_size = bench.each * 4;
+	bench.config.threshold_days = 1;
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config), CMN_OK);
+	bench.config.max_size = 0;
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config), CMN_OK);
+	for (unsigned int i = 0; i < 4; i++)
+		CU_ASSERT_TRUE(has(&bench, i));
+	close_bench(&bench);
+}
+
+static void a_put_over_the_bound_evicts(void)
+{
+	struct bench bench;
+	unsigned int left = 0;
+
+	open_bench(&bench, 6);
+	bench.config.max_size = bench.each * 6;
+	CU_ASSERT_EQUAL(put(&bench, 100), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 100));
+	for (unsigned int i = 0; i < 6; i++)
+		left += has(&bench, i);
+	CU_ASSERT_EQUAL(left, 2);
+	close_bench(&bench);
+}
+
+static void evicts_what_was_not_used_for_days(void)
+{
+	uint64_t now = cmn_clock_realtime();
+	struct bench bench;
+
+	open_bench(&bench, 3);
+	bench.config.threshold_days = 30;
+	set_access(&bench, 0, now - 31 * NS_PER_DAY);
+	set_access(&bench, 1, now - 29 * NS_PER_DAY);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_TRUE(has(&bench, 1));
+	CU_ASSERT_TRUE(has(&bench, 2));
+	bench.config.threshold_days = UINT64_MAX;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 1));
+	close_bench(&bench);
+}
+
+static void looks_at_age_once_a_day(void)
+{
+	uint64_t now = cmn_clock_realtime();
+	struct bench bench;
+
+	open_bench(&bench, 1);
+	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
+	bench.config.threshold_days = 30;
+	CU_ASSERT_TRUE(cc_evict_due(bench.root_fd, &bench.config));
+	set_access(&bench, 0, now - 31 * NS_PER_DAY);
+	CU_ASSERT_EQUAL(put(&bench, 1), CMN_OK);
+	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
+	set_access(&bench, 1, now - 31 * NS_PER_DAY);
+	CU_ASSERT_EQUAL(put(&bench, 2), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 1));
+	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_EVICT_STAMP_NAME,
+					     now - NS_PER_DAY), CMN_OK);
+	CU_ASSERT_TRUE(cc_evict_due(bench.root_fd, &bench.config));
+	/* A stamp from before the clock was set back does not stop it. */
+	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_EVICT_STAMP_NAME,
+					     now + 9 * NS_PER_DAY), CMN_OK);
+	CU_ASSERT_TRUE(cc_evict_due(bench.root_fd, &bench.config));
+	bench.config.eviction_disable = true;
+	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
+	close_bench(&bench);
+}
+
+static void a_missing_or_wrong_access_time_counts_as_written_then(void)
+{
+	struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+	uint64_t now = cmn_clock_realtime();
+	struct bench bench;
+	int fd;
+
+	open_bench(&bench, 3);
+	bench.config.threshold_days = 30;
+	fd = open_leaf(&bench, 0);
+	CU_ASSERT_EQUAL(unlinkat(fd, "0_access_time.txt", 0), 0);
+	CU_ASSERT_EQUAL(cc_leaf_access_ns(fd, 0, now + NS_PER_DAY) / NS_PER_DAY, now / NS_PER_DAY);
+	CU_ASSERT_EQUAL(utimensat(fd, "0.src", old, 0), 0);
+	(void)close(fd);
+	unit_write("garbage", "yesterday");
+	fd = open_leaf(&bench, 1);
+	CU_ASSERT_EQUAL(renameat(AT_FDCWD, "garbage", fd, "0_access_time.txt"), 0);
+	(void)close(fd);
+	/* The future is now, else nothing would ever age. */
+	set_access(&bench, 2, UINT64_MAX);
+	fd = open_leaf(&bench, 2);
+	CU_ASSERT_EQUAL(cc_leaf_access_ns(fd, 0, now), now);
+	(void)close(fd);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_TRUE(has(&bench, 1));
+	CU_ASSERT_TRUE(has(&bench, 2));
+	close_bench(&bench);
+}
+
+static void disabled_it_clears_and_counts_only(void)
+{
+	struct bench bench;
+
+	open_bench(&bench, 4);
+	bench.config.eviction_disable = true;
+	bench.config.max_size = bench.each * 4 - 1;
+	bench.config.threshold_days = 1;
+	for (unsigned int i = 0; i < 4; i++)
+		set_access(&bench, i, 5);
+	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_ACCOUNT_NAME, 1), CMN_OK);
+	CU_ASSERT_EQUAL(put(&bench, 4), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	for (unsigned int i = 0; i < 5; i++)
+		CU_ASSERT_TRUE(has(&bench, i));
+	close_bench(&bench);
+}
+
+static void one_evictor_at_a_time(void)
+{
+	struct bench bench;
+	int fd;
+
+	open_bench(&bench, 2);
+	fd = openat(bench.root_fd, CC_EVICT_LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, false), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_BUSY);
+	/* Who stores does not wait for it. */
+	bench.config.max_size = bench.each * 2;
+	CU_ASSERT_EQUAL(put(&bench, 2), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 0));
+	(void)close(fd);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_FALSE(has(&bench, 0));
+	close_bench(&bench);
+}
+
+static void leaves_a_leaf_that_somebody_writes_to(void)
+{
+	struct bench bench;
+	int fd;
+
+	open_bench(&bench, 2);
+	bench.config.threshold_days = 1;
+	set_access(&bench, 0, 5);
+	set_access(&bench, 1, 5);
+	fd = open_leaf(&bench, 0);
+	CU_ASSERT_EQUAL(cc_leaf_lock(fd, true), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	(void)close(fd);
+	CU_ASSERT_TRUE(has(&bench, 0));
+	CU_ASSERT_FALSE(has(&bench, 1));
+	close_bench(&bench);
+}
+
+static bool there(const char *path)
+{
+	struct stat info;
+
+	return lstat(path, &info) == 0;
+}
+
+static void clears_leftovers_and_nothing_else(void)
+{
+	static const char leaf[] = "root/00000000000000000000000000000000/"
+				   "11111111111111111111111111111111/"
+				   "22222222222222222222222222222222/"
+				   "33333333333333333333333333333333/";
+	static const char *const foreign[] = { "root/README", "root/notes/0.src",
+					       "root/0123/.tmp-1-1", "outside/0.src" };
+	struct bench bench;
+	char path[400];
+
+	open_bench(&bench, 1);
+	for (int i = 0; i < 4; i++)
+		unit_write(foreign[i], "not ours");
+	unit_write("root/.tmp-9-9", "half an account");
+	(void)snprintf(path, sizeof(path), "%s0.bin", leaf);
+	unit_write(path, "a .src never came");
+	(void)snprintf(path, sizeof(path), "%s.tmp-9-9", leaf);
+	unit_write(path, "half a .bin");
+	CU_ASSERT_EQUAL(mkdir("root/44444444444444444444444444444444", 0700), 0);
+	CU_ASSERT_EQUAL(symlink("../outside", "root/55555555555555555555555555555555"), 0);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	for (int i = 0; i < 4; i++)
+		CU_ASSERT_TRUE(there(foreign[i]));
+	CU_ASSERT_FALSE(there("root/.tmp-9-9"));
+	CU_ASSERT_FALSE(there("root/00000000000000000000000000000000"));
+	CU_ASSERT_FALSE(there("root/44444444444444444444444444444444"));
+	CU_ASSERT_TRUE(has(&bench, 0));
+	close_bench(&bench);
+}
+
+static void a_reader_keeps_what_it_opened(void)
+{
+	struct cc_entry *entry;
+	struct cmn_view view;
+	struct bench bench;
+	struct cc_key key;
+
+	open_bench(&bench, 1);
+	make_key(&key, 0);
+	CU_ASSERT_EQUAL_FATAL(cc_store_get(bench.store, &key, NULL, &entry, NULL), CMN_OK);
+	set_access(&bench, 0, 5);
+	bench.config.threshold_days = 1;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_TRUE(cc_entry_find(entry, CC_TAG_IMAGE, 0, &view));
+	CU_ASSERT_EQUAL(view.len, 1000);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	close_bench(&bench);
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(evicts_least_recently_used_until_half_is_left),
+		UNIT_TEST(keeps_all_within_the_bound),
+		UNIT_TEST(a_put_over_the_bound_evicts),
+		UNIT_TEST(evicts_what_was_not_used_for_days),
+		UNIT_TEST(looks_at_age_once_a_day),
+		UNIT_TEST(a_missing_or_wrong_access_time_counts_as_written_then),
+		UNIT_TEST(disabled_it_clears_and_counts_only),
+		UNIT_TEST(one_evictor_at_a_time),
+		UNIT_TEST(leaves_a_leaf_that_somebody_writes_to),
+		UNIT_TEST(clears_leftovers_and_nothing_else),
+		UNIT_TEST(a_reader_keeps_what_it_opened),
+	};
+
+	return UNIT_MAIN("evict", tests);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* file: bounded reads, whole writes, atomic publication, locks. */
+#include "common/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/unit.h"
+
+static unsigned int count_files(void)
+{
+	unsigned int count = 0;
+	struct dirent *entry;
+	DIR *dir = opendir(".");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+	while ((entry = readdir(dir)))
+		count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	(void)closedir(dir);
+	return count;
+}
+
+static void check_content(const char *path, const char *expected)
+{
+	struct cmn_buffer got;
+
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, path, 1000, false, &got), CMN_OK);
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&got), cmn_view_of(expected)));
+	cmn_buffer_release(&got);
+}
+
+static void reads_a_file_up_to_its_bound(void)
+{
+	struct cmn_buffer got;
+
+	unit_write("file", "12345");
+	check_content("file", "12345");
+	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "file", 5, false, &got), CMN_OK);
+	CU_ASSERT_EQUAL(got.len, 5);
+	cmn_buffer_release(&got);
+	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "file", 4, false, &got), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_PTR_NULL(got.data);
+}
+
+static void reads_an_empty_file(void)
+{
+	unit_write("empty", "");
+	check_content("empty", "");
+}
+
+static void misses_what_is_not_there(void)
+{
+	struct cmn_buffer got;
+
+	unit_write("file", "x");
+	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "none", 10, true, &got), CMN_MISS);
+	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "file/none", 10, true, &got), CMN_MISS);
+}
+
+static void reads_regular_files_only(void)
+{
+	struct cmn_buffer got;
+
+	CU_ASSERT_EQUAL_FATAL(mkfifo("fifo", 0600), 0);
+	CU_ASSERT_EQUAL_FATAL(mkdir("dir", 0700), 0);
+	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "fifo", 10, false, &got), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "dir", 10, false, &got), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "/dev/zero", 10, false, &got), CMN_ERR_ACCESS);
+}
+
+static void follows_links_only_when_asked(void)
+{
+	struct cmn_buffer got;
+
+	unit_write("file", "x");
+	CU_ASSERT_EQUAL_FATAL(symlink("file", "link"), 0);
+	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "link", 10, false, &got), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "link", 10, true, &got), CMN_OK);
+	cmn_buffer_release(&got);
+}
+
+static void publishes_whole_files_and_replaces_them(void)
+{
+	const struct cmn_view first[] = { cmn_view_of("one "), cmn_view_of(""), cmn_view_of("two") };
+	const struct cmn_view second = cmn_view_of("three");
+	struct stat info;
+
+	CU_ASSERT_EQUAL(cmn_file_publish(AT_FDCWD, "file", first, 3), CMN_OK);
+	check_content("file", "one two");
+	CU_ASSERT_EQUAL(cmn_file_publish(AT_FDCWD, "file", &second, 1), CMN_OK);
+	check_content("file", "three");
+	CU_ASSERT_EQUAL(count_files(), 1);
+	CU_ASSERT_EQUAL_FATAL(stat("file", &info), 0);
+	CU_ASSERT_EQUAL(info.st_mode & 077, 0);
+}
+
+static void leaves_nothing_when_publishing_fails(void)
+{
+	const struct cmn_view view = cmn_view_of("text");
+
+	CU_ASSERT_EQUAL_FATAL(mkdir("taken", 0700), 0);
+	unit_write("taken/inside", "x");
+	CU_ASSERT_NOT_EQUAL(cmn_file_publish(AT_FDCWD, "taken", &view, 1), CMN_OK);
+	CU_ASSERT_EQUAL(count_files(), 1);
+}
+
+static void notices_a_short_write(void)
+{
+	static const char block[8192];
+	const struct cmn_view view = { block, sizeof(block) };
+	const struct rlimit small = { 4096, RLIM_INFINITY };
+	struct rlimit old;
+	enum cmn_status status;
+
+	unit_write("file", "before");
+	(void)signal(SIGXFSZ, SIG_IGN);
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &old), 0);
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &small), 0);
+	status = cmn_file_publish(AT_FDCWD, "file", &view, 1);
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &old), 0);
+	(void)signal(SIGXFSZ, SIG_DFL);
+	CU_ASSERT_EQUAL(status, CMN_ERR_TOO_LARGE);
+	check_content("file", "before");
+	CU_ASSERT_EQUAL(count_files(), 1);
+}
+
+static void tells_a_full_disk(void)
+{
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	CU_ASSERT_TRUE_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(cmn_file_write_all(fd, "x", 1), CMN_ERR_NOSPACE);
+	(void)close(fd);
+}
+
+static void makes_missing_directories_with_their_mode(void)
+{
+	struct stat info;
+
+	CU_ASSERT_EQUAL(cmn_file_make_dirs("a/b/c", 0700), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(stat("a/b", &info), 0);
+	CU_ASSERT_EQUAL(info.st_mode & 0777, 0700);
+	CU_ASSERT_EQUAL_FATAL(chmod("a", 0750), 0);
+	CU_ASSERT_EQUAL(cmn_file_make_dirs("a/b/c", 0700), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(stat("a", &info), 0);
+	CU_ASSERT_EQUAL(info.st_mode & 0777, 0750);
+	CU_ASSERT_EQUAL(cmn_file_make_dirs("d/e/", 0700), CMN_OK);
+	CU_ASSERT_EQUAL(stat("d/e", &info), 0);
+}
+
+static void cannot_make_directories_below_a_file(void)
+{
+	unit_write("file", "x");
+	CU_ASSERT_NOT_EQUAL(cmn_file_make_dirs("file/a", 0700), CMN_OK);
+	CU_ASSERT_NOT_EQUAL(cmn_file_make_dirs("file/a/b", 0700), CMN_OK);
+}
+
+static void a_lock_excludes_and_ends_with_its_process(void)
+{
+	int go[2], fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), state;
+	char byte;
+	pid_t child;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(go), 0);
+	child = fork();
+	CU_ASSERT_TRUE_FATAL(child >= 0);
+	if (child == 0) {
+		int own = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (cmn_file_lock(own, true) != CMN_OK || write(go[1], "x", 1) != 1)
+			_exit(1);
+		(void)pause();	/* until it is killed */
+		_exit(1);
+	}
+	CU_ASSERT_EQUAL_FATAL(read(go[0], &byte, 1), 1);
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, false), CMN_BUSY);
+	CU_ASSERT_EQUAL_FATAL(kill(child, SIGKILL), 0);
+	CU_ASSERT_EQUAL_FATAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, false), CMN_OK);
+	(void)close(fd);
+	(void)close(go[0]);
+	(void)close(go[1]);
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(reads_a_file_up_to_its_bound),
+		UNIT_TEST(reads_an_empty_file),
+		UNIT_TEST(misses_what_is_not_there),
+		UNIT_TEST(reads_regular_files_only),
+		UNIT_TEST(follows_links_only_when_asked),
+		UNIT_TEST(publishes_whole_files_and_replaces_them),
+		UNIT_TEST(leaves_nothing_when_publishing_fails),
+		UNIT_TEST(notices_a_short_write),
+		UNIT_TEST(tells_a_full_disk),
+		UNIT_TEST(makes_missing_directories_with_their_mode),
+		UNIT_TEST(cannot_make_directories_below_a_file),
+		UNIT_TEST(a_lock_excludes_and_ends_with_its_process),
+	};
+
+	return UNIT_MAIN("file", tests);
+}

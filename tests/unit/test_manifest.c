@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of cachecore/manifest.h: what makes a manifest stale, its encoding, the memo of hashes. */
+#include "cachecore/manifest.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/support/unit.h"
+
+static struct cc_manifest *manifest_of(const char *present, const char *absent)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	struct cmn_hash hash;
+	uint64_t size;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+	if (present) {
+		CU_ASSERT_EQUAL_FATAL(cc_file_memo_hash(NULL, present, &size, &hash), CMN_OK);
+		CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, present, size, &hash), CMN_OK);
+	}
+	if (absent)
+		CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, absent), CMN_OK);
+	return manifest;
+}
+
+/* As long ago as the memo wants, without waiting: ctime cannot be set, so only mtime is. */
+static void age(const char *path)
+{
+	struct timespec times[2] = { { 1000, 0 }, { 1000, 0 } };
+
+	CU_ASSERT_EQUAL_FATAL(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void untouched_files_verify(void)
+{
+	struct cc_file_memo *memo = cc_file_memo_new();
+	struct cc_manifest *manifest;
+
+	unit_write("a.h", "text");
+	manifest = manifest_of("a.h", "b.h");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(NULL, memo), CMN_OK);
+	cc_manifest_free(manifest);
+	cc_file_memo_free(memo);
+}
+
+static void changed_content_of_the_same_size_and_time_is_stale(void)
+{
+	struct cc_file_memo *memo = cc_file_memo_new();
+	struct cc_manifest *manifest;
+
+	unit_write("a.h", "one");
+	age("a.h");
+	manifest = manifest_of("a.h", NULL);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_OK);
+	unit_write("a.h", "two");
+	age("a.h");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_STALE);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	unit_write("a.h", "one");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_OK);
+	cc_manifest_free(manifest);
+	cc_file_memo_free(memo);
+}
+
+static void longer_removed_or_replaced_file_is_stale(void)
+{
+	struct cc_manifest *manifest;
+
+	unit_write("a.h", "one");
+	manifest = manifest_of("a.h", NULL);
+	unit_write("a.h", "one ");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL_FATAL(unlink("a.h"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL_FATAL(mkdir("a.h", 0700), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL_FATAL(rmdir("a.h"), 0);
+	CU_ASSERT_EQUAL_FATAL(mkfifo("a.h", 0600), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	cc_manifest_free(manifest);
+}
+
+static void appearing_file_is_stale_but_a_directory_is_absent(void)
+{
+	struct cc_manifest *manifest = manifest_of(NULL, "a.h");
+
+	CU_ASSERT_EQUAL_FATAL(mkdir("a.h", 0700), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(rmdir("a.h"), 0);
+	unit_write("a.h", "");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	cc_manifest_free(manifest);
+	manifest = manifest_of(NULL, "a.h/b.h");	/* below a file: not there */
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	cc_manifest_free(manifest);
+}
+
+static void retargeted_symbolic_link_is_stale(void)
+{
+	struct cc_file_memo *memo = cc_file_memo_new();
+	struct cc_manifest *manifest;
+
+	unit_write("one/a.h", "one");
+	unit_write("two/a.h", "two");
+	CU_ASSERT_EQUAL_FATAL(symlink("one", "dir"), 0);
+	manifest = manifest_of("dir/a.h", NULL);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(unlink("dir"), 0);
+	CU_ASSERT_EQUAL_FATAL(symlink("two", "dir"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_STALE);
+	cc_manifest_free(manifest);
+	cc_file_memo_free(memo);
+}
+
+static void working_directory_is_compared(void)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	char *current = cc_manifest_working_directory();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(current);
+	CU_ASSERT_EQUAL(cc_manifest_add_directory(manifest, current), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(chdir("/"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL_FATAL(chdir(current), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	free(current);
+	cc_manifest_free(manifest);
+}
+
+static void relative_paths_are_the_lookers(void)
+{
+	struct cc_manifest *manifest;
+
+	unit_write("a.h", "one");
+	unit_write("sub/a.h", "two");
+	manifest = manifest_of("a.h", NULL);
+	CU_ASSERT_EQUAL_FATAL(chdir("sub"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	cc_manifest_free(manifest);
+}
+
+static void contradiction_is_noticed(void)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	struct cmn_hash one = cmn_hash_of("1", 1), two = cmn_hash_of("2", 1);
+
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 1, &one), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 1, &one), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 1, &two), CMN_STALE);
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, "a"), CMN_STALE);
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, ""), CMN_ERR_INVALID);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 1);
+	CU_ASSERT_EQUAL(cc_manifest_count(NULL), 0);
+	cc_manifest_free(manifest);
+	cc_manifest_free(NULL);
+}
+
+static void encoding_round_trips_and_every_truncation_is_corrupt(void)
+{
+	struct cmn_buffer encoded = { 0 };
+	struct cc_manifest *manifest, *decoded = NULL;
+	struct cc_manifest_item item;
+
+	unit_write("a.h", "text");
+	manifest = manifest_of("a.h", "b.h");
+	CU_ASSERT_EQUAL(cc_manifest_add_directory(manifest, "/c"), CMN_OK);
+	cc_manifest_encode(manifest, &encoded);
+	CU_ASSERT_FALSE_FATAL(encoded.failed);
+	CU_ASSERT_EQUAL_FATAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_manifest_count(decoded), 3);
+	item = cc_manifest_get(decoded, 0);
+	CU_ASSERT_EQUAL(item.kind, CC_DEPENDENCY_FILE);
+	CU_ASSERT_STRING_EQUAL(item.path, "a.h");
+	CU_ASSERT_EQUAL(item.size, 4);
+	CU_ASSERT_EQUAL(cc_manifest_get(decoded, 1).kind, CC_DEPENDENCY_ABSENT);
+	CU_ASSERT_STRING_EQUAL(cc_manifest_get(decoded, 2).path, "/c");
+	cc_manifest_free(decoded);
+	for (size_t len = 0; len < encoded.len; len++) {
+		decoded = NULL;
+		CU_ASSERT_EQUAL(cc_manifest_decode((struct cmn_view){ encoded.data, len }, &decoded),
+				CMN_ERR_CORRUPT);
+		CU_ASSERT_PTR_NULL(decoded);
+	}
+	/* Any one bit: an error or another manifest, never a crash. */
+	for (size_t bit = 0; bit < 8 * encoded.len; bit++) {
+		encoded.data[bit / 8] ^= (uint8_t)(1 << (bit % 8));
+		if (cc_manifest_decode(cmn_buffer_view(&encoded), &decoded) == CMN_OK)
+			cc_manifest_free(decoded);
+		encoded.data[bit / 8] ^= (uint8_t)(1 << (bit % 8));
+	}
+	encoded.data[0]++;
+	CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_ERR_VERSION);
+	cmn_buffer_release(&encoded);
+	cc_manifest_free(manifest);
+}
+
+static void path_with_a_nul_is_corrupt(void)
+{
+	struct cc_manifest *manifest = manifest_of(NULL, "abc"), *decoded = NULL;
+	struct cmn_buffer encoded = { 0 };
+	uint8_t *at;
+
+	cc_manifest_encode(manifest, &encoded);
+	at = memmem(encoded.data, encoded.len, "abc", 3);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+	at[1] = 0;
+	CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_ERR_CORRUPT);
+	cmn_buffer_release(&encoded);
+	cc_manifest_free(manifest);
+}
+
+static void read_gives_the_bytes_of_the_hash(void)
+{
+	struct cmn_buffer bytes = { 0 };
+	struct cmn_hash hash, want = cmn_hash_of("text", 4);
+
+	unit_write("a.h", "text");
+	unit_write("empty.h", "");
+	CU_ASSERT_EQUAL_FATAL(cc_file_memo_read(NULL, "a.h", &bytes, &hash), CMN_OK);
+	CU_ASSERT_EQUAL(bytes.len, 4);
+	CU_ASSERT_TRUE(cmn_hash_equal(&hash, &want));
+	cmn_buffer_release(&bytes);
+	CU_ASSERT_EQUAL_FATAL(cc_file_memo_read(NULL, "empty.h", &bytes, &hash), CMN_OK);
+	CU_ASSERT_EQUAL(bytes.len, 0);
+	cmn_buffer_release(&bytes);
+	CU_ASSERT_EQUAL(cc_file_memo_read(NULL, "none.h", &bytes, &hash), CMN_MISS);
+	CU_ASSERT_EQUAL(cc_file_memo_read(NULL, ".", &bytes, &hash), CMN_MISS);
+	CU_ASSERT_EQUAL(cc_file_memo_read(NULL, "/dev/null", &bytes, &hash), CMN_ERR_ACCESS);
+}
+
+static void huge_file_is_too_large_before_it_is_read(void)
+{
+	struct cmn_hash hash;
+	uint64_t size;
+
+	unit_write("a.h", "");
+	CU_ASSERT_EQUAL_FATAL(truncate("a.h", (off_t)CC_MANIFEST_MAX_FILE + 1), 0);
+	CU_ASSERT_EQUAL(cc_file_memo_hash(NULL, "a.h", &size, &hash), CMN_ERR_TOO_LARGE);
+}
+
+static void *verify_many_times(void *ctx)
+{
+	void **args = ctx;
+	size_t failures = 0;
+
+	for (int i = 0; i < 300; i++)
+		failures += cc_manifest_verify(args[0], args[1]) != CMN_OK;
+	return failures ? ctx : NULL;
+}
+
+static void threads_share_a_memo(void)
+{
+	void *args[2] = { cc_manifest_new(), cc_file_memo_new() };
+	pthread_t threads[4];
+	struct cmn_hash hash;
+	uint64_t size;
+
+	/* Some old enough for the memo, one too young. */
+	static const char *const paths[] = { "/etc/passwd", "/etc/group", "a.h" };
+
+	unit_write("a.h", "text");
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL_FATAL(cc_file_memo_hash(args[1], paths[i], &size, &hash), CMN_OK);
+		CU_ASSERT_EQUAL(cc_manifest_add_file(args[0], paths[i], size, &hash), CMN_OK);
+	}
+	for (size_t i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, verify_many_times, args), 0);
+	for (size_t i = 0; i < 4; i++) {
+		void *failed;
+
+		CU_ASSERT_EQUAL_FATAL(pthread_join(threads[i], &failed), 0);
+		CU_ASSERT_PTR_NULL(failed);
+	}
+	cc_manifest_free(args[0]);
+	cc_file_memo_free(args[1]);
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(untouched_files_verify),
+		UNIT_TEST(changed_content_of_the_same_size_and_time_is_stale),
+		UNIT_TEST(longer_removed_or_replaced_file_is_stale),
+		UNIT_TEST(appearing_file_is_stale_but_a_directory_is_absent),
+		UNIT_TEST(retargeted_symbolic_link_is_stale),
+		UNIT_TEST(working_directory_is_compared),
+		UNIT_TEST(relative_paths_are_the_lookers),
+		UNIT_TEST(contradiction_is_noticed),
+		UNIT_TEST(encoding_round_trips_and_every_truncation_is_corrupt),
+		UNIT_TEST(path_with_a_nul_is_corrupt),
+		UNIT_TEST(read_gives_the_bytes_of_the_hash),
+		UNIT_TEST(huge_file_is_too_large_before_it_is_read),
+		UNIT_TEST(threads_share_a_memo),
+	};
+
+	return UNIT_MAIN("manifest", tests);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* stats: counting, the root's file, damage, several threads and processes. */
+#include "cachecore/stats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/unit.h"
+
+/* The working directory is the test's own. */
+#define ROOT "cache/root"
+#define THREADS 8
+#define ROUNDS 200
+
+static struct cc_stats *new_stats(void)
+{
+	struct cc_stats *stats = cc_stats_new();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
+	return stats;
+}
+
+/* What the root's file says. */
+static struct cc_stats *loaded(void)
+{
+	struct cc_stats *stats = new_stats();
+
+	CU_ASSERT_EQUAL(cc_stats_load(stats, ROOT), CMN_OK);
+	return stats;
+}
+
+static uint64_t bypasses(const struct cc_stats *stats, const char *reason)
+{
+	const char *name;
+	uint64_t count;
+
+	for (unsigned int i = 0; (name = cc_stats_bypass_at(stats, i, &count)); i++) {
+		if (strcmp(name, reason) == 0)
+			return count;
+	}
+	return 0;
+}
+
+static void check_file(enum cc_counter counter, uint64_t expected)
+{
+	struct cc_stats *stats = loaded();
+
+	CU_ASSERT_EQUAL(cc_stats_get(stats, counter), expected);
+	cc_stats_free(stats);
+}
+
+static void adds_to_the_file_at_each_flush(void)
+{
+	struct cc_stats *stats = new_stats();
+
+	cc_stats_add(stats, CC_HITS_DISK, 3);
+	cc_stats_add(stats, CC_COMPILE_NS_SAVED, UINT64_C(5000000000));
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	check_file(CC_HITS_DISK, 3);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	check_file(CC_HITS_DISK, 3);
+	cc_stats_add(stats, CC_HITS_DISK, 2);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	check_file(CC_HITS_DISK, 5);
+	check_file(CC_COMPILE_NS_SAVED, UINT64_C(5000000000));
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_HITS_DISK), 5);
+	cc_stats_free(stats);
+}
+
+static void makes_no_root_for_nothing(void)
+{
+	struct cc_stats *stats = new_stats();
+	struct stat info;
+
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	CU_ASSERT_EQUAL(stat(ROOT, &info), -1);
+	CU_ASSERT_EQUAL(cc_stats_load(stats, ROOT), CMN_MISS);
+	CU_ASSERT_EQUAL(cc_stats_zero(ROOT), CMN_OK);
+	cc_stats_add(stats, CC_MISSES, 1);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(stat(ROOT, &info), 0);
+	CU_ASSERT_EQUAL(info.st_mode & 0777, 0700);
+	cc_stats_free(stats);
+}
+
+static void counts_bypasses_by_reason(void)
+{
+	struct cc_stats *stats = new_stats(), *file;
+
+	cc_stats_bypass(stats, "has-include");
+	cc_stats_bypass(stats, "time");
+	cc_stats_bypass(stats, "has-include");
+	CU_ASSERT_EQUAL(bypasses(stats, "has-include"), 2);
+	CU_ASSERT_EQUAL(bypasses(stats, "time"), 1);
+	CU_ASSERT_EQUAL(bypasses(stats, "other"), 0);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	file = loaded();
+	CU_ASSERT_EQUAL(bypasses(file, "has-include"), 2);
+	CU_ASSERT_EQUAL(bypasses(file, "time"), 1);
+	cc_stats_free(file);
+	cc_stats_free(stats);
+}
+
+static void puts_strange_and_too_many_reasons_under_other(void)
+{
+	struct cc_stats *stats = new_stats(), *file;
+	char reason[128];
+
+	memset(reason, 'x', sizeof(reason) - 1);
+	reason[sizeof(reason) - 1] = '\0';
+	cc_stats_bypass(stats, reason);
+	cc_stats_bypass(stats, "");
+	cc_stats_bypass(stats, "two words");
+	cc_stats_bypass(stats, "line\nend");
+	CU_ASSERT_EQUAL(bypasses(stats, "other"), 4);
+	for (int i = 0; i < 70; i++) {
+		(void)snprintf(reason, sizeof(reason), "reason-%d", i);
+		cc_stats_bypass(stats, reason);
+	}
+	CU_ASSERT_EQUAL(bypasses(stats, "reason-63"), 1);
+	CU_ASSERT_EQUAL(bypasses(stats, "reason-64"), 0);
+	CU_ASSERT_EQUAL(bypasses(stats, "other"), 10);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	file = loaded();
+	CU_ASSERT_EQUAL(bypasses(file, "other"), 10);
+	CU_ASSERT_EQUAL(bypasses(file, "reason-63"), 1);
+	cc_stats_free(file);
+	cc_stats_free(stats);
+}
+
+static void loading_is_not_counting(void)
+{
+	struct cc_stats *stats = new_stats();
+
+	cc_stats_add(stats, CC_STORES, 4);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_load(stats, ROOT), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_STORES), 8);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	check_file(CC_STORES, 4);
+	cc_stats_free(stats);
+}
+
+static void forgets_the_file_on_zero(void)
+{
+	struct cc_stats *stats = new_stats();
+
+	cc_stats_add(stats, CC_STORES, 4);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_zero(ROOT), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_load(stats, ROOT), CMN_MISS);
+	cc_stats_add(stats, CC_STORES, 1);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	check_file(CC_STORES, 1);
+	cc_stats_free(stats);
+}
+
+static void skips_damaged_lines(void)
+{
+	struct cc_stats *stats;
+
+	unit_write("cache/root/stats.txt", "misses\nmisses x\nstores -3\nno_such_thing 5\n"
+					   "bypass. 3\nbypass.two words 3\n\n hits_disk 9\n"
+					   "hits_memory 12\nbypass.time 2\nhits_disk 7");
+	stats = loaded();
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_MISSES), 0);
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_STORES), 0);
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_HITS_MEMORY), 12);
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_HITS_DISK), 0);	/* its line was cut */
+	CU_ASSERT_EQUAL(bypasses(stats, "time"), 2);
+	cc_stats_free(stats);
+}
+
+static void sums_never_wrap(void)
+{
+	struct cc_stats *stats = new_stats();
+
+	unit_write("cache/root/stats.txt", "misses 18446744073709551615\n");
+	cc_stats_add(stats, CC_MISSES, 5);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	check_file(CC_MISSES, UINT64_MAX);
+	cc_stats_free(stats);
+}
+
+static void replaces_a_file_that_is_none(void)
+{
+	static const char block[100000];
+	struct cc_stats *stats = new_stats();
+
+	unit_write_bytes("cache/root/stats.txt", block, sizeof(block));
+	cc_stats_add(stats, CC_MISSES, 5);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	check_file(CC_MISSES, 5);
+	cc_stats_free(stats);
+}
+
+static void refuses_a_root_that_others_can_write(void)
+{
+	struct cc_stats *stats = new_stats();
+
+	unit_write("cache/root/stats.txt", "");
+	CU_ASSERT_EQUAL_FATAL(chmod(ROOT, 0777), 0);
+	cc_stats_add(stats, CC_MISSES, 5);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cc_stats_zero(ROOT), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL_FATAL(chmod(ROOT, 0700), 0);
+	/* What could not be written is not lost. */
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	check_file(CC_MISSES, 5);
+	cc_stats_free(stats);
+}
+
+static void does_not_wait_for_ever_for_the_lock(void)
+{
+	struct cc_stats *stats = new_stats();
+	int fd;
+
+	unit_write("cache/root/stats.txt", "");
+	fd = open(ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_EQUAL_FATAL(flock(fd, LOCK_EX), 0);
+	cc_stats_add(stats, CC_MISSES, 5);
+	cc_stats_bypass(stats, "time");
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_BUSY);
+	CU_ASSERT_EQUAL_FATAL(close(fd), 0);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	check_file(CC_MISSES, 5);
+	cc_stats_free(stats);
+}
+
+static void a_forked_child_leaves_its_parents_counts(void)
+{
+	struct cc_stats *stats = new_stats();
+	int state;
+	pid_t child;
+
+	cc_stats_add(stats, CC_MISSES, 5);
+	cc_stats_bypass(stats, "time");
+	child = fork();
+	CU_ASSERT_TRUE_FATAL(child >= 0);
+	if (child == 0) {
+		cc_stats_fork_child(stats);
+		cc_stats_add(stats, CC_MISSES, 1);
+		_exit(cc_stats_flush(stats, ROOT) == CMN_OK ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL_FATAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	check_file(CC_MISSES, 1);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	check_file(CC_MISSES, 6);
+	cc_stats_free(stats);
+}
+
+static void *count_and_flush(void *ctx)
+{
+	struct cc_stats *stats = ctx;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		char reason[24];
+
+		(void)snprintf(reason, sizeof(reason), "reason-%d", i % 10);
+		cc_stats_add(stats, CC_HITS_MEMORY, 1);
+		cc_stats_bypass(stats, reason);
+		/* Busy is fine: the next one, or the last, does it. */
+		if (i % 50 == 0 && cc_stats_flush(stats, ROOT) < 0)
+			return stats;
+	}
+	return NULL;
+}
+
+static void loses_nothing_among_threads(void)
+{
+	struct cc_stats *stats = new_stats(), *file;
+	pthread_t threads[THREADS];
+	void *failed;
+
+	for (int i = 0; i < THREADS; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, count_and_flush, stats), 0);
+	for (int i = 0; i < THREADS; i++) {
+		CU_ASSERT_EQUAL_FATAL(pthread_join(threads[i], &failed), 0);
+		CU_ASSERT_PTR_NULL(failed);
+	}
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT), CMN_OK);
+	file = loaded();
+	CU_ASSERT_EQUAL(cc_stats_get(file, CC_HITS_MEMORY), THREADS * ROUNDS);
+	for (int i = 0; i < 10; i++) {
+		char reason[24];
+
+		(void)snprintf(reason, sizeof(reason), "reason-%d", i);
+		CU_ASSERT_EQUAL(bypasses(file, reason), THREADS * ROUNDS / 10);
+	}
+	cc_stats_free(file);
+	cc_stats_free(stats);
+}
+
+static void loses_nothing_among_processes(void)
+{
+	pid_t children[4];
+	int state;
+
+	for (int i = 0; i < 4; i++) {
+		children[i] = fork();
+		CU_ASSERT_TRUE_FATAL(children[i] >= 0);
+		if (children[i] == 0) {
+			struct cc_stats *stats = cc_stats_new();
+
+			for (int j = 0; stats && j < 25; j++) {
+				cc_stats_add(stats, CC_STORES, 1);
+				if (cc_stats_flush(stats, ROOT) < 0)
+					_exit(1);
+			}
+			_exit(stats && cc_stats_flush(stats, ROOT) == CMN_OK ? 0 : 1);
+		}
+	}
+	for (int i = 0; i < 4; i++) {
+		CU_ASSERT_EQUAL_FATAL(waitpid(children[i], &state, 0), children[i]);
+		CU_ASSERT_EQUAL(state, 0);
+	}
+	check_file(CC_STORES, 100);
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(adds_to_the_file_at_each_flush),
+		UNIT_TEST(makes_no_root_for_nothing),
+		UNIT_TEST(counts_bypasses_by_reason),
+		UNIT_TEST(puts_strange_and_too_many_reasons_under_other),
+		UNIT_TEST(loading_is_not_counting),
+		UNIT_TEST(forgets_the_file_on_zero),
+		UNIT_TEST(skips_damaged_lines),
+		UNIT_TEST(sums_never_wrap),
+		UNIT_TEST(replaces_a_file_that_is_none),
+		UNIT_TEST(refuses_a_root_that_others_can_write),
+		UNIT_TEST(does_not_wait_for_ever_for_the_lock),
+		UNIT_TEST(a_forked_child_leaves_its_parents_counts),
+		UNIT_TEST(loses_nothing_among_threads),
+		UNIT_TEST(loses_nothing_among_processes),
+	};
+
+	return UNIT_MAIN("stats", tests);
+}

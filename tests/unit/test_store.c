@@ -1,0 +1,819 @@
+/* SPDX-License-Identifier: MIT */
+/* test_store: look-up, publication, repair and refusal of entries on disk. */
+#include "cachecore/store.h"
+
+#include <dirent.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/leaf.h"
+#include "common/file.h"
+#include "tests/support/unit.h"
+
+/* One store below unit_dir() with what it logged. */
+struct bench {
+	char root[4200];
+	struct cc_config config;
+	struct cmn_log log;
+	unsigned int messages;
+	struct cc_store *store;
+	struct cc_key key;
+	char leaf[4400];	/* of the key, absolute */
+};
+
+static void count_message(void *ctx, enum cmn_log_level level, const char *message)
+{
+	struct bench *bench = ctx;
+
+	(void)level;
+	(void)message;
+	bench->messages++;
+}
+
+static void make_key(struct cc_key *key, const char *options)
+{
+	cc_key_init(key);
+	cc_key_add_text(key, CC_PART_DEVICE, "device", "d");
+	cc_key_add_text(key, CC_PART_IMAGE, "source", "kernel void f() {}");
+	cc_key_add_text(key, CC_PART_OPTIONS, "options", options);
+}
+
+static void open_bench(struct bench *bench)
+{
+	char leaf[CC_LEAF_PATH_SIZE];
+
+	memset(bench, 0, sizeof(*bench));
+	(void)snprintf(bench->root, sizeof(bench->root), "%s/a/root", unit_dir());
+	bench->config.dir = bench->root;
+	bench->config.persistent = true;
+	bench->config.max_size = UINT64_C(8) << 30;
+	bench->config.threshold_days = 90;
+	bench->config.max_device_image_size = UINT64_C(1) << 30;
+	bench->config.compression = CC_COMPRESSION_AUTO;
+	bench->log = (struct cmn_log){ CMN_LOG_DEBUG, count_message, bench };
+	make_key(&bench->key, "-O2");
+	cc_leaf_path(cc_key_view(&bench->key), leaf);
+	(void)snprintf(bench->leaf, sizeof(bench->leaf), "%s/%s", bench->root, leaf);
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench->config, &bench->log, &bench->store), CMN_OK);
+}
+
+static void close_bench(struct bench *bench)
+{
+	cc_store_close(bench->store);
+	cc_key_release(&bench->key);
+}
+
+static struct cc_entry *make_entry(const char *image, struct cc_manifest *manifest)
+{
+	struct cc_entry *entry = cc_entry_new(1000);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, image, strlen(image));
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, manifest), CMN_OK);
+	return entry;
+}
+
+static enum cmn_status put(struct bench *bench, const struct cc_key *key, const char *image)
+{
+	struct cc_entry *entry = make_entry(image, NULL);
+	enum cmn_status status = cc_store_put(bench->store, key, entry);
+
+	cc_entry_unref(entry);
+	return status;
+}
+
+/* What a look-up gives: the image's text, or "miss"; *ret_damaged may be NULL. */
+static const char *get(struct bench *bench, const struct cc_key *key, unsigned int *ret_damaged)
+{
+	static char text[4096];
+	struct cc_entry *entry = NULL;
+	unsigned int damaged = 99;
+	struct cmn_view view;
+	enum cmn_status status = cc_store_get(bench->store, key, NULL, &entry, &damaged);
+
+	if (ret_damaged)
+		*ret_damaged = damaged;
+	if (status == CMN_MISS)
+		return "miss";
+	CU_ASSERT_EQUAL_FATAL(status, CMN_OK);
+	CU_ASSERT_TRUE_FATAL(cc_entry_find(entry, CC_TAG_IMAGE, 0, &view));
+	(void)snprintf(text, sizeof(text), "%.*s", (int)view.len, (const char *)view.data);
+	cc_entry_unref(entry);
+	return text;
+}
+
+static bool exists(const char *directory, const char *name)
+{
+	char path[8192];
+	struct stat info;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return lstat(path, &info) == 0;
+}
+
+static struct cmn_buffer slurp(const char *directory, const char *name)
+{
+	char path[8192];
+	struct cmn_buffer file;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(-1, path, 1 << 20, false, &file), CMN_OK);
+	return file;
+}
+
+static void spill(const char *directory, const char *name, const void *data, size_t len)
+{
+	char path[8192];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
+	(void)unlink(path);	/* a new file: some file systems wait when an old one is cut */
+	unit_write_bytes(path, data, len);
+}
+
+static unsigned long account(const struct bench *bench)
+{
+	struct cmn_buffer file = slurp(bench->root, "cache_size.txt");
+	unsigned long value;
+
+	cmn_buffer_append_u8(&file, 0);
+	value = strtoul((const char *)file.data, NULL, 10);
+	cmn_buffer_release(&file);
+	return value;
+}
+
+static unsigned long walked_bytes;
+static unsigned int walked_files, walked_loose;
+
+static int walk_file(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+	const char *name = path + where->base;
+
+	if (kind == FTW_D && (info->st_mode & 07777) != 0700)
+		walked_loose++;
+	if (kind != FTW_F)
+		return 0;
+	walked_files++;
+	if ((info->st_mode & 07777) != 0600)
+		walked_loose++;
+	if (strstr(name, ".src") || strstr(name, ".bin") || strstr(name, "_access_time.txt"))
+		walked_bytes += (unsigned long)info->st_size;
+	return 0;
+}
+
+static void walk_files(const char *root)
+{
+	walked_bytes = 0;
+	walked_files = walked_loose = 0;
+	(void)nftw(root, walk_file, 16, FTW_PHYS);
+}
+
+static void what_was_put_is_found_by_another_store(void)
+{
+	struct bench bench, other;
+
+	open_bench(&bench);
+	open_bench(&other);
+	CU_ASSERT_STRING_EQUAL(get(&other, &other.key, NULL), "miss");
+	CU_ASSERT_FALSE(exists(bench.root, ""));
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	CU_ASSERT_STRING_EQUAL(get(&other, &other.key, NULL), "image");
+	CU_ASSERT_STRING_EQUAL(cc_store_root(bench.store), bench.root);
+	close_bench(&other);
+	close_bench(&bench);
+}
+
+static void files_are_private_named_as_documented_and_accounted(void)
+{
+	struct bench bench;
+	struct cc_key key;
+
+	open_bench(&bench);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
+	CU_ASSERT_TRUE(exists(bench.leaf, "0.bin"));
+	CU_ASSERT_TRUE(exists(bench.leaf, "0_access_time.txt"));
+	make_key(&key, "-O3");
+	CU_ASSERT_EQUAL(put(&bench, &key, "another image"), CMN_OK);
+	walk_files(bench.root);
+	CU_ASSERT_EQUAL(walked_loose, 0);
+	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
+	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &key), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &key, NULL), "miss");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	walk_files(bench.root);
+	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
+	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &key), CMN_OK);
+	cc_key_release(&key);
+	close_bench(&bench);
+}
+
+static void a_second_put_replaces(void)
+{
+	struct bench bench;
+
+	open_bench(&bench);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "one"), CMN_OK);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "the other"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "the other");
+	CU_ASSERT_FALSE(exists(bench.leaf, "1.src"));
+	walk_files(bench.root);
+	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
+	close_bench(&bench);
+}
+
+/* The hashes collide by force: another key's files are laid into this key's leaf. */
+static void colliding_keys_are_told_apart(void)
+{
+	char leaf[CC_LEAF_PATH_SIZE], from[4400];
+	struct cmn_buffer src, bin;
+	struct bench bench;
+	struct cc_key key;
+
+	open_bench(&bench);
+	make_key(&key, "-O3");
+	cc_leaf_path(cc_key_view(&key), leaf);
+	(void)snprintf(from, sizeof(from), "%s/%s", bench.root, leaf);
+	CU_ASSERT_EQUAL(put(&bench, &key, "foreign"), CMN_OK);
+	src = slurp(from, "0.src");
+	bin = slurp(from, "0.bin");
+	spill(bench.leaf, "0.src", src.data, src.len);
+	spill(bench.leaf, "0.bin", bin.data, bin.len);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "mine"), CMN_OK);
+	CU_ASSERT_TRUE(exists(bench.leaf, "1.src"));
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "mine");
+	/* A .bin under another's .src is never taken, nor called damaged. */
+	bin.len = 0;
+	cmn_buffer_release(&src);
+	cmn_buffer_release(&bin);
+	bin = slurp(bench.leaf, "0.bin");
+	spill(bench.leaf, "1.bin", bin.data, bin.len);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_EQUAL(bench.messages, 0);
+	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_OK);
+	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
+	CU_ASSERT_FALSE(exists(bench.leaf, "1.src"));
+	cmn_buffer_release(&bin);
+	cc_key_release(&key);
+	close_bench(&bench);
+}
+
+static struct cc_manifest *absent(const char *path)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+	CU_ASSERT_EQUAL_FATAL(cc_manifest_add_absent(manifest, path), CMN_OK);
+	return manifest;
+}
+
+static void states_of_the_dependencies_live_side_by_side(void)
+{
+	struct cc_manifest *present = cc_manifest_new();
+	struct cmn_hash hash = cmn_hash_of("text", 4);
+	struct cc_entry *without, *with;
+	struct bench bench;
+
+	open_bench(&bench);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(present);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(present, "h.h", 4, &hash), CMN_OK);
+	with = make_entry("with", present);
+	without = make_entry("without", absent("h.h"));
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, with), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, without), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "without");
+	unit_write("h.h", "text");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "with");
+	unit_write("h.h", "teXt");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_EQUAL(bench.messages, 0);
+	cc_entry_unref(with);
+	cc_entry_unref(without);
+	close_bench(&bench);
+}
+
+static void a_full_leaf_replaces_the_least_recently_used(void)
+{
+	struct bench bench;
+	char name[64];
+
+	open_bench(&bench);
+	for (unsigned int i = 0; i <= CC_LEAF_VARIANTS; i++) {
+		struct cc_entry *entry;
+
+		(void)snprintf(name, sizeof(name), "absent%u.h", i);
+		entry = make_entry(name, absent(name));
+		CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
+		cc_entry_unref(entry);
+		if (i == 0)
+			spill(bench.leaf, "0_access_time.txt", "2000000000000000000\n", 20);
+		if (i == 7)
+			spill(bench.leaf, "7_access_time.txt", "1\n", 2);
+	}
+	walk_files(bench.leaf);
+	CU_ASSERT_EQUAL(walked_files, 3 * CC_LEAF_VARIANTS);
+	unit_write("absent0.h", "");
+	CU_ASSERT_STRING_NOT_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	for (unsigned int i = 0; i < CC_LEAF_VARIANTS; i++) {
+		(void)snprintf(name, sizeof(name), "absent%u.h", i);
+		unit_write(name, "");
+	}
+	/* Only the last still holds; it took the place of number 7. */
+	(void)snprintf(name, sizeof(name), "absent%u.h", CC_LEAF_VARIANTS);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), name);
+	CU_ASSERT_TRUE(unlink("absent7.h") == 0);
+	unit_write(name, "");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	close_bench(&bench);
+}
+
+/* Every look-up with `name` replaced by these bytes: a miss, noticed and repaired. */
+static void expect_damage(struct bench *bench, const char *name, const void *data, size_t len,
+			  bool version)
+{
+	unsigned int damaged;
+
+	spill(bench->leaf, name, data, len);
+	CU_ASSERT_STRING_EQUAL(get(bench, &bench->key, &damaged), "miss");
+	CU_ASSERT_EQUAL(damaged, version ? 0 : 1);
+	CU_ASSERT_EQUAL(exists(bench->leaf, "0.src"), version);
+	CU_ASSERT_EQUAL(exists(bench->leaf, "0.bin"), version);
+}
+
+/* Each bit of the file flipped, each truncation, a byte more. The other file is put back too. */
+static void check_damage(int compression, const char *name, const char *other)
+{
+	struct cmn_buffer file, pair;
+	struct bench bench;
+	char image[200];
+
+	open_bench(&bench);
+	bench.config.compression = compression;
+	memset(image, 'i', sizeof(image) - 1);
+	image[sizeof(image) - 1] = '\0';
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
+	file = slurp(bench.leaf, name);
+	pair = slurp(bench.leaf, other);
+	for (size_t bit = 0; bit < file.len * 8; bit++) {
+		spill(bench.leaf, other, pair.data, pair.len);
+		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		expect_damage(&bench, name, file.data, file.len, bit / 8 >= 8 && bit / 8 < 12);
+		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	for (size_t len = 0; len < file.len; len++) {
+		spill(bench.leaf, other, pair.data, pair.len);
+		expect_damage(&bench, name, file.data, len, false);
+	}
+	spill(bench.leaf, other, pair.data, pair.len);
+	cmn_buffer_append_u8(&file, 0);
+	expect_damage(&bench, name, file.data, file.len, false);
+	CU_ASSERT_EQUAL(bench.messages, 1);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), image);
+	cmn_buffer_release(&file);
+	cmn_buffer_release(&pair);
+	close_bench(&bench);
+}
+
+static void notices_every_flip_and_truncation_of_bin_raw(void)
+{
+	check_damage(CC_COMPRESSION_NONE, "0.bin", "0.src");
+}
+
+static void notices_every_flip_and_truncation_of_bin_compressed(void)
+{
+	check_damage(9, "0.bin", "0.src");
+}
+
+static void notices_every_flip_and_truncation_of_src_raw(void)
+{
+	check_damage(CC_COMPRESSION_NONE, "0.src", "0.bin");
+}
+
+static void notices_every_flip_and_truncation_of_src_compressed(void)
+{
+	check_damage(9, "0.src", "0.bin");
+}
+
+static void what_is_no_regular_file_is_no_entry(void)
+{
+	static const char *const names[] = { "0.src", "0.bin" };
+	struct bench bench;
+	char path[8192];
+
+	open_bench(&bench);
+	for (int i = 0; i < 2; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", bench.leaf, names[i]);
+		CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+		CU_ASSERT_EQUAL_FATAL(rename(path, "moved"), 0);
+		CU_ASSERT_EQUAL_FATAL(symlink("/dev/zero", path), 0);
+		CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+		CU_ASSERT_FALSE(exists(bench.leaf, names[i]));
+		CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+		CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
+		CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
+		CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+		CU_ASSERT_FALSE(exists(bench.leaf, names[i]));
+	}
+	/* A directory cannot be removed so: another number is taken. */
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	(void)snprintf(path, sizeof(path), "%s/0.src", bench.leaf);
+	CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
+	CU_ASSERT_EQUAL_FATAL(mkdir(path, 0700), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	close_bench(&bench);
+}
+
+static void a_lone_src_is_a_miss_and_is_filled_again(void)
+{
+	struct bench bench;
+	unsigned int damaged;
+	char path[8192];
+
+	open_bench(&bench);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	(void)snprintf(path, sizeof(path), "%s/0.bin", bench.leaf);
+	CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, &damaged), "miss");
+	CU_ASSERT_EQUAL(damaged, 0);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "again"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "again");
+	CU_ASSERT_FALSE(exists(bench.leaf, "1.src"));
+	close_bench(&bench);
+}
+
+static void a_damaged_entry_behind_a_lock_is_left_to_its_holder(void)
+{
+	struct bench bench;
+	int fd;
+
+	open_bench(&bench);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	spill(bench.leaf, "0.bin", "x", 1);
+	CU_ASSERT_EQUAL_FATAL(cc_leaf_open(-1, bench.leaf, &fd), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_leaf_lock(fd, true), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
+	cc_leaf_unlock(fd);
+	(void)close(fd);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_FALSE(exists(bench.leaf, ""));
+	close_bench(&bench);
+}
+
+static void image_and_entry_sizes_are_bounded(void)
+{
+	struct bench bench;
+
+	open_bench(&bench);
+	bench.config.min_device_image_size = 3;
+	bench.config.max_device_image_size = 5;
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "12"), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "123456"), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_FALSE(exists(bench.root, ""));
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "123"), CMN_OK);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "12345"), CMN_OK);
+	bench.config.max_size = 200;
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "1234"), CMN_ERR_TOO_LARGE);
+	bench.config.max_size = 0;
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "1234"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "1234");
+	close_bench(&bench);
+}
+
+static void read_only_never_writes(void)
+{
+	struct bench bench;
+
+	open_bench(&bench);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	bench.config.read_only = true;
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "new"), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_ERR_ACCESS);
+	spill(bench.leaf, "0_access_time.txt", "5\n", 2);
+	cc_store_touch(bench.store, &bench.key);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	spill(bench.leaf, "0.bin", "x", 1);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
+	CU_ASSERT_TRUE(exists(bench.leaf, "0_access_time.txt"));
+	close_bench(&bench);
+}
+
+static void tiers_are_looked_up_in_order_and_left_alone(void)
+{
+	char low[4200], none[4200], *tiers[] = { none, low, NULL };
+	char root[4200];
+	struct cmn_buffer before, after;
+	struct bench bench;
+	struct cc_key other;
+	char leaf[CC_LEAF_PATH_SIZE], at[4400];
+
+	open_bench(&bench);
+	make_key(&other, "-O3");
+	memcpy(root, bench.root, sizeof(root));
+	(void)snprintf(low, sizeof(low), "%s/low", unit_dir());
+	(void)snprintf(none, sizeof(none), "%s/none", unit_dir());
+	(void)snprintf(bench.root, sizeof(bench.root), "%s", low);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "low"), CMN_OK);
+	CU_ASSERT_EQUAL(put(&bench, &other, "low other"), CMN_OK);
+	memcpy(bench.root, root, sizeof(root));
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	bench.config.read_only_dirs = tiers;
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "low");
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "high"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "high");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &other, NULL), "low other");
+	cc_leaf_path(cc_key_view(&other), leaf);
+	(void)snprintf(at, sizeof(at), "%s/%s", low, leaf);
+	before = slurp(at, "0.bin");
+	before.data[before.len - 1] ^= 1;
+	spill(at, "0.bin", before.data, before.len);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &other, NULL), "miss");
+	after = slurp(at, "0.bin");
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&before), cmn_buffer_view(&after)));
+	before.data[before.len - 1] ^= 1;
+	spill(at, "0.bin", before.data, before.len);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &other, NULL), "low other");
+	CU_ASSERT_EQUAL(chmod(low, 0777), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &other, NULL), "miss");
+	cmn_buffer_release(&before);
+	cmn_buffer_release(&after);
+	cc_key_release(&other);
+	close_bench(&bench);
+}
+
+static void a_root_that_others_can_write_is_refused(void)
+{
+	struct cc_store *store = NULL;
+	struct bench bench;
+
+	open_bench(&bench);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_EQUAL(chmod(bench.root, 0777), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_EQUAL(bench.messages, 1);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cc_store_open(&bench.config, &bench.log, &store), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(bench.messages, 2);
+	CU_ASSERT_EQUAL(chmod(bench.root, 0700), 0);
+	if (geteuid() == 0) {
+		CU_ASSERT_EQUAL(chown(bench.root, 12345, 12345), 0);
+		CU_ASSERT_EQUAL(cc_store_open(&bench.config, &bench.log, &store), CMN_ERR_ACCESS);
+		CU_ASSERT_EQUAL(chown(bench.root, 0, 0), 0);
+	}
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	CU_ASSERT_PTR_NULL(store);
+	close_bench(&bench);
+}
+
+static void a_root_that_cannot_be_made_is_a_failure_of_put_alone(void)
+{
+	struct cc_store *store = NULL;
+	struct bench bench;
+
+	open_bench(&bench);
+	unit_write("a", "a file where a directory should be");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_TRUE(put(&bench, &bench.key, "image") < 0);
+	CU_ASSERT_EQUAL(unlink("a"), 0);
+	unit_write("a/root", "a file in the root's place");
+	CU_ASSERT_EQUAL(cc_store_open(&bench.config, &bench.log, &store), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_ERR_ACCESS);
+	CU_ASSERT_PTR_NULL(store);
+	close_bench(&bench);
+}
+
+static void a_root_that_is_too_long_or_missing_is_refused(void)
+{
+	struct cc_store *store = NULL;
+	struct bench bench;
+
+	open_bench(&bench);
+	memset(bench.root, 'r', sizeof(bench.root) - 1);
+	bench.root[0] = '/';
+	CU_ASSERT_EQUAL(cc_store_open(&bench.config, &bench.log, &store), CMN_ERR_INVALID);
+	CU_ASSERT_EQUAL(bench.messages, 1);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	bench.config.dir = NULL;
+	CU_ASSERT_EQUAL(cc_store_open(&bench.config, &bench.log, &store), CMN_ERR_INVALID);
+	CU_ASSERT_PTR_NULL(store);
+	bench.config.dir = bench.root;
+	close_bench(&bench);
+}
+
+/* A bound on file sizes fails a write midway, as a full disk does. */
+static void a_failed_write_leaves_nothing_or_the_old(void)
+{
+	struct rlimit limit, was;
+	struct bench bench;
+	char image[3000];
+	struct cc_key key;
+
+	open_bench(&bench);
+	make_key(&key, "-O3");
+	memset(image, 'i', sizeof(image) - 1);
+	image[sizeof(image) - 1] = '\0';
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "old"), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &was), 0);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	limit = was;
+	limit.rlim_cur = 1000;
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	CU_ASSERT_TRUE(put(&bench, &bench.key, image) < 0);
+	CU_ASSERT_TRUE(put(&bench, &key, image) < 0);
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &was), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "old");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &key, NULL), "miss");
+	walk_files(bench.root);
+	/* Three of the entry; cache_size.txt, the evictor's lock and stamp. */
+	CU_ASSERT_EQUAL(walked_files, 6);
+	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), image);
+	cc_key_release(&key);
+	close_bench(&bench);
+}
+
+static void a_lost_or_wrong_account_is_counted_anew(void)
+{
+	static const char *const texts[] = { "", "12", "x\n", "-5\n", "123456789012345678901234\n" };
+	struct bench bench;
+
+	open_bench(&bench);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		CU_ASSERT_EQUAL(put(&bench, &bench.key, texts[i][0] ? texts[i] : "image"), CMN_OK);
+		walk_files(bench.root);
+		CU_ASSERT_EQUAL(walked_bytes, account(&bench));
+		spill(bench.root, "cache_size.txt", texts[i], strlen(texts[i]));
+	}
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "last"), CMN_OK);
+	walk_files(bench.root);
+	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
+	close_bench(&bench);
+}
+
+static void a_removed_root_is_made_again(void)
+{
+	struct bench bench;
+	char command[4300];
+
+	open_bench(&bench);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	(void)snprintf(command, sizeof(command), "%s.gone", bench.root);
+	CU_ASSERT_EQUAL(rename(bench.root, command), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "new"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "new");
+	close_bench(&bench);
+}
+
+static void puts_sweep_dead_writers_files(void)
+{
+	struct bench bench;
+
+	open_bench(&bench);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	spill(bench.leaf, ".tmp-1-1", "half", 4);
+	spill(bench.leaf, "unknown", "kept", 4);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_FALSE(exists(bench.leaf, ".tmp-1-1"));
+	CU_ASSERT_TRUE(exists(bench.leaf, "unknown"));
+	close_bench(&bench);
+}
+
+static void touching_writes_the_time_once_a_second(void)
+{
+	struct cmn_buffer first, second;
+	struct bench bench;
+
+	open_bench(&bench);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	first = slurp(bench.leaf, "0_access_time.txt");
+	CU_ASSERT_EQUAL(first.len, 20);
+	cmn_buffer_release(&first);
+	spill(bench.leaf, "0_access_time.txt", "garbage that is longer than a time\n", 35);
+	cc_store_touch(bench.store, &bench.key);
+	first = slurp(bench.leaf, "0_access_time.txt");
+	CU_ASSERT_EQUAL(first.len, 20);
+	cc_store_touch(bench.store, &bench.key);
+	second = slurp(bench.leaf, "0_access_time.txt");
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&first), cmn_buffer_view(&second)));
+	cmn_buffer_release(&second);
+	spill(bench.leaf, "0_access_time.txt", "9999999999999999999\n", 20);
+	cc_store_touch(bench.store, &bench.key);
+	second = slurp(bench.leaf, "0_access_time.txt");
+	CU_ASSERT_NOT_EQUAL(second.data[0], '9');
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	cmn_buffer_release(&first);
+	cmn_buffer_release(&second);
+	close_bench(&bench);
+}
+
+struct seen {
+	unsigned int count;
+	unsigned long bytes;
+	enum cmn_status status;
+	bool key;
+	uint64_t payload_len;
+};
+
+static bool see(void *ctx, const struct cc_store_item *item)
+{
+	struct seen *seen = ctx;
+
+	seen->count++;
+	seen->bytes += item->bytes;
+	seen->status = item->status;
+	seen->key = item->key.len > 0;
+	seen->payload_len = item->payload_len;
+	return seen->count < 2;
+}
+
+static struct seen walk(struct bench *bench, bool deep)
+{
+	struct seen seen = { 0 };
+
+	CU_ASSERT_EQUAL(cc_store_walk(bench->store, deep, see, &seen), CMN_OK);
+	return seen;
+}
+
+static void a_walk_lists_and_judges_entries(void)
+{
+	struct cmn_buffer file;
+	struct bench bench;
+	struct cc_key key;
+
+	open_bench(&bench);
+	CU_ASSERT_EQUAL(walk(&bench, true).count, 0);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	unit_write("a/root/README/0.src", "not ours");
+	CU_ASSERT_EQUAL(walk(&bench, true).count, 1);
+	CU_ASSERT_EQUAL(walk(&bench, true).status, CMN_OK);
+	CU_ASSERT_EQUAL(walk(&bench, false).bytes, account(&bench));
+	CU_ASSERT_EQUAL(walk(&bench, false).payload_len, 16 + 5);
+	CU_ASSERT_TRUE(walk(&bench, false).key);
+	file = slurp(bench.leaf, "0.bin");
+	file.data[file.len - 1] ^= 1;
+	spill(bench.leaf, "0.bin", file.data, file.len);
+	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_OK);
+	CU_ASSERT_EQUAL(walk(&bench, true).status, CMN_ERR_CORRUPT);
+	spill(bench.leaf, "0.bin", file.data, file.len - 1);
+	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_ERR_CORRUPT);
+	spill(bench.leaf, "0.src", "x", 1);
+	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_ERR_CORRUPT);
+	CU_ASSERT_FALSE(walk(&bench, false).key);
+	for (int i = 0; i < 3; i++) {
+		make_key(&key, i == 0 ? "0" : i == 1 ? "1" : "2");
+		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
+		cc_key_release(&key);
+	}
+	/* The visitor says when it has enough. */
+	CU_ASSERT_EQUAL(walk(&bench, false).count, 2);
+	cmn_buffer_release(&file);
+	close_bench(&bench);
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(what_was_put_is_found_by_another_store),
+		UNIT_TEST(files_are_private_named_as_documented_and_accounted),
+		UNIT_TEST(a_second_put_replaces),
+		UNIT_TEST(colliding_keys_are_told_apart),
+		UNIT_TEST(states_of_the_dependencies_live_side_by_side),
+		UNIT_TEST(a_full_leaf_replaces_the_least_recently_used),
+		UNIT_TEST(notices_every_flip_and_truncation_of_bin_raw),
+		UNIT_TEST(notices_every_flip_and_truncation_of_bin_compressed),
+		UNIT_TEST(notices_every_flip_and_truncation_of_src_raw),
+		UNIT_TEST(notices_every_flip_and_truncation_of_src_compressed),
+		UNIT_TEST(what_is_no_regular_file_is_no_entry),
+		UNIT_TEST(a_lone_src_is_a_miss_and_is_filled_again),
+		UNIT_TEST(a_damaged_entry_behind_a_lock_is_left_to_its_holder),
+		UNIT_TEST(image_and_entry_sizes_are_bounded),
+		UNIT_TEST(read_only_never_writes),
+		UNIT_TEST(tiers_are_looked_up_in_order_and_left_alone),
+		UNIT_TEST(a_root_that_others_can_write_is_refused),
+		UNIT_TEST(a_root_that_cannot_be_made_is_a_failure_of_put_alone),
+		UNIT_TEST(a_root_that_is_too_long_or_missing_is_refused),
+		UNIT_TEST(a_failed_write_leaves_nothing_or_the_old),
+		UNIT_TEST(a_lost_or_wrong_account_is_counted_anew),
+		UNIT_TEST(a_removed_root_is_made_again),
+		UNIT_TEST(puts_sweep_dead_writers_files),
+		UNIT_TEST(touching_writes_the_time_once_a_second),
+		UNIT_TEST(a_walk_lists_and_judges_entries),
+	};
+
+	return UNIT_MAIN("store", tests);
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/* writer: the queue in front of a real store, its bounds, its thread, fork. */
+#include "cachecore/writer.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachecore/leaf.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "tests/support/unit.h"
+
+#define SECOND UINT64_C(1000000000)
+#define LONG_ENOUGH (60 * SECOND)	/* never reached unless something hangs */
+
+/* A writer with what it borrows, on the root "<unit_dir>/cache". */
+struct bench {
+	struct cc_config config;
+	struct cc_store *store;
+	struct cc_stats *stats;
+	struct cc_writer *writer;
+};
+
+static void bench_open(struct bench *bench)
+{
+	static char *no_dirs[] = { NULL };
+
+	*bench = (struct bench){ .config = { .persistent = true, .read_only_dirs = no_dirs } };
+	bench->config.max_device_image_size = UINT64_C(1) << 30;
+	CU_ASSERT_TRUE_FATAL(asprintf(&bench->config.dir, "%s/cache", unit_dir()) > 0);
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench->config, NULL, &bench->store), CMN_OK);
+	bench->stats = cc_stats_new();
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bench->stats);
+	bench->writer = cc_writer_new(bench->store, bench->stats, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bench->writer);
+}
+
+static void bench_close(struct bench *bench)
+{
+	CU_ASSERT_TRUE(cc_writer_free(bench->writer, LONG_ENOUGH));
+	cc_store_close(bench->store);
+	cc_stats_free(bench->stats);
+	free(bench->config.dir);
+}
+
+static void make_key(struct cc_key *key, int number)
+{
+	cc_key_init(key);
+	cc_key_add_text(key, CC_PART_DEVICE, "device.name", "none");
+	cc_key_add_u64(key, CC_PART_IMAGE, "number", (uint64_t)number);
+	CU_ASSERT_EQUAL_FATAL(cc_key_status(key), CMN_OK);
+}
+
+static struct cc_entry *make_entry(size_t len)
+{
+	struct cc_entry *entry = cc_entry_new(SECOND);
+	void *room;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+	room = cc_entry_add_room(entry, CC_TAG_IMAGE, 0, len);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(room);
+	memset(room, 'x', len);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	return entry;
+}
+
+static bool put(struct cc_writer *writer, int number, size_t len)
+{
+	struct cc_entry *entry = make_entry(len);
+	struct cc_key key;
+	bool taken;
+
+	make_key(&key, number);
+	taken = cc_writer_put(writer, &key, entry);
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+	return taken;
+}
+
+static bool is_stored(struct cc_store *store, int number)
+{
+	struct cc_entry *entry = NULL;
+	struct cc_key key;
+	enum cmn_status status;
+
+	make_key(&key, number);
+	status = cc_store_get(store, &key, NULL, &entry, NULL);
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+	return status == CMN_OK;
+}
+
+static uint64_t stores_in_file(const char *root)
+{
+	struct cc_stats *stats = cc_stats_new();
+	uint64_t stores;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
+	CU_ASSERT_EQUAL(cc_stats_load(stats, root), CMN_OK);
+	stores = cc_stats_get(stats, CC_STORES);
+	cc_stats_free(stats);
+	return stores;
+}
+
+static unsigned int count_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	unsigned int count = 0;
+	struct dirent *entry;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+	while ((entry = readdir(dir)))
+		count += entry->d_name[0] != '.';
+	(void)closedir(dir);
+	return count;
+}
+
+/* Stores entry `number` and then locks its directory, so that storing it again waits. */
+static int hold_leaf(struct bench *bench, int number)
+{
+	char leaf[CC_LEAF_PATH_SIZE], *path;
+	struct cc_key key;
+	int fd;
+
+	CU_ASSERT_TRUE(put(bench->writer, number, 10));
+	CU_ASSERT_TRUE(cc_writer_flush(bench->writer, LONG_ENOUGH));
+	make_key(&key, number);
+	cc_leaf_path(cc_key_view(&key), leaf);
+	cc_key_release(&key);
+	CU_ASSERT_TRUE_FATAL(asprintf(&path, "%s/%s", bench->config.dir, leaf) > 0);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(path);
+	CU_ASSERT_TRUE_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_lock(fd, false), CMN_OK);
+	return fd;
+}
+
+static void stores_what_was_put_and_counts_it(void)
+{
+	struct bench bench;
+
+	bench_open(&bench);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 100));
+	CU_ASSERT_TRUE(put(bench.writer, 2, 0));
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(is_stored(bench.store, 1));
+	CU_ASSERT_TRUE(is_stored(bench.store, 2));
+	CU_ASSERT_FALSE(is_stored(bench.store, 3));
+	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_STORES), 2);
+	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_ERRORS), 0);
+	CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), 2);
+	bench_close(&bench);
+}
+
+static void drains_when_freed(void)
+{
+	struct bench bench;
+
+	bench_open(&bench);
+	for (int i = 0; i < 20; i++)
+		CU_ASSERT_TRUE(put(bench.writer, i, 1000));
+	CU_ASSERT_TRUE(cc_writer_free(bench.writer, LONG_ENOUGH));
+	bench.writer = NULL;
+	for (int i = 0; i < 20; i++)
+		CU_ASSERT_TRUE(is_stored(bench.store, i));
+	CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), 20);
+	bench_close(&bench);
+}
+
+static void does_not_count_what_is_too_large_as_an_error(void)
+{
+	struct bench bench;
+
+	bench_open(&bench);
+	bench.config.max_device_image_size = 10;
+	CU_ASSERT_TRUE(put(bench.writer, 1, 11));
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_FALSE(is_stored(bench.store, 1));
+	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_STORES), 0);
+	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_ERRORS), 0);
+	bench_close(&bench);
+}
+
+static void has_no_thread_before_the_first_store(void)
+{
+	unsigned int before = count_threads();
+	struct bench bench;
+	struct cc_key key;
+
+	bench_open(&bench);
+	make_key(&key, 1);
+	cc_writer_touch(bench.writer, &key);
+	cc_key_release(&key);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(count_threads(), before);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
+	CU_ASSERT_EQUAL(count_threads(), before + 1);
+	bench_close(&bench);
+}
+
+static bool keep_access(void *ctx, const struct cc_store_item *item)
+{
+	*(uint64_t *)ctx = item->access_ns;
+	return true;
+}
+
+static uint64_t only_access(struct cc_store *store)
+{
+	uint64_t access_ns = 0;
+
+	CU_ASSERT_EQUAL(cc_store_walk(store, false, keep_access, &access_ns), CMN_OK);
+	return access_ns;
+}
+
+static void touches_mark_entries_as_used(void)
+{
+	char leaf[CC_LEAF_PATH_SIZE], name[CC_LEAF_NAME_SIZE], path[600];
+	struct bench bench;
+	struct cc_key key;
+
+	bench_open(&bench);
+	make_key(&key, 1);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
+	CU_ASSERT_TRUE(cc_writer_free(bench.writer, LONG_ENOUGH));
+	cc_leaf_path(cc_key_view(&key), leaf);
+	cc_leaf_name(CC_LEAF_ACCESS, 0, name);
+	(void)snprintf(path, sizeof(path), "cache/%s/%s", leaf, name);
+	unit_write(path, "1000\n");
+	CU_ASSERT_EQUAL(only_access(bench.store), 1000);
+	/* Without a thread, by the flush; with one, by it. */
+	bench.writer = cc_writer_new(bench.store, bench.stats, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bench.writer);
+	cc_writer_touch(bench.writer, &key);
+	CU_ASSERT_EQUAL(only_access(bench.store), 1000);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(only_access(bench.store) > 1000);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	unit_write(path, "1000\n");
+	cc_writer_touch(bench.writer, &key);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(only_access(bench.store) > 1000);
+	cc_key_release(&key);
+	bench_close(&bench);
+}
+
+static void touches_beyond_the_bound_do_no_harm(void)
+{
+	struct bench bench;
+
+	bench_open(&bench);
+	for (int i = 0; i < 2000; i++) {
+		struct cc_key key;
+
+		make_key(&key, i % 1000);
+		cc_writer_touch(bench.writer, &key);
+		cc_key_release(&key);
+	}
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	bench_close(&bench);
+}
+
+static void drops_what_exceeds_the_queue(void)
+{
+	const size_t large = (size_t)40 << 20;
+	struct bench bench;
+	int fd;
+
+	bench_open(&bench);
+	bench.config.compression = CC_COMPRESSION_NONE;
+	fd = hold_leaf(&bench, 1);
+	/* The thread is kept by entry 1, or entry 1 is still in the queue. */
+	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
+	CU_ASSERT_TRUE(put(bench.writer, 2, large));
+	CU_ASSERT_FALSE(put(bench.writer, 3, large));
+	CU_ASSERT_TRUE(put(bench.writer, 4, 10));
+	CU_ASSERT_FALSE(cc_writer_flush(bench.writer, 0));
+	(void)flock(fd, LOCK_UN);
+	(void)close(fd);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(is_stored(bench.store, 2));
+	CU_ASSERT_FALSE(is_stored(bench.store, 3));
+	CU_ASSERT_TRUE(is_stored(bench.store, 4));
+	bench_close(&bench);
+}
+
+static void gives_up_on_a_thread_that_is_stuck(void)
+{
+	/* Static, since the thread goes on using it after the test: nothing of it is freed. */
+	static struct bench bench;
+	uint64_t start;
+	int fd;
+
+	bench_open(&bench);
+	fd = hold_leaf(&bench, 1);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
+	/* More than the queue takes goes only into an empty one: the thread has taken entry 1. */
+	while (!put(bench.writer, 2, (size_t)65 << 20))
+		(void)sched_yield();
+	start = cmn_clock_monotonic();
+	CU_ASSERT_FALSE(cc_writer_free(bench.writer, 0));
+	CU_ASSERT_TRUE(cmn_clock_monotonic() - start < 30 * SECOND);
+	(void)flock(fd, LOCK_UN);
+	(void)close(fd);
+}
+
+static void signals_stay_with_the_application(void)
+{
+	const struct timespec limit = { 60, 0 };
+	struct bench bench;
+	sigset_t set, old;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGUSR1);
+	bench_open(&bench);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
+	/* Blocked here only now: the thread has not inherited it. */
+	CU_ASSERT_EQUAL_FATAL(pthread_sigmask(SIG_BLOCK, &set, &old), 0);
+	CU_ASSERT_EQUAL(sigismember(&old, SIGUSR1), 0);
+	CU_ASSERT_EQUAL(kill(getpid(), SIGUSR1), 0);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(sigtimedwait(&set, NULL, &limit), SIGUSR1);
+	CU_ASSERT_EQUAL_FATAL(pthread_sigmask(SIG_SETMASK, &old, NULL), 0);
+	bench_close(&bench);
+}
+
+static void a_forked_child_forgets_the_queue(void)
+{
+	struct bench bench;
+	int fd, state;
+	pid_t child;
+
+	bench_open(&bench);
+	fd = hold_leaf(&bench, 1);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
+	CU_ASSERT_TRUE(put(bench.writer, 2, 20));
+	cc_stats_add(bench.stats, CC_MISSES, 1);
+	cc_writer_fork_prepare(bench.writer);
+	child = fork();
+	if (child == 0) {
+		cc_writer_fork_child(bench.writer);
+		/* No thread and nothing to do: neither hangs nor stores. */
+		_exit(cc_writer_flush(bench.writer, LONG_ENOUGH) && !is_stored(bench.store, 2)
+			      ? 0 : 1);
+	}
+	cc_writer_fork_parent(bench.writer);
+	CU_ASSERT_TRUE_FATAL(child > 0);
+	CU_ASSERT_EQUAL_FATAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	(void)flock(fd, LOCK_UN);
+	(void)close(fd);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(is_stored(bench.store, 2));
+	CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), 3);
+	bench_close(&bench);
+}
+
+static void a_child_can_store_for_itself(void)
+{
+	struct bench bench;
+	int state;
+	pid_t child;
+
+	bench_open(&bench);
+	cc_writer_fork_prepare(bench.writer);
+	child = fork();
+	if (child == 0) {
+		cc_writer_fork_child(bench.writer);
+		_exit(put(bench.writer, 7, 20) && cc_writer_flush(bench.writer, LONG_ENOUGH) ? 0 : 1);
+	}
+	cc_writer_fork_parent(bench.writer);
+	CU_ASSERT_TRUE_FATAL(child > 0);
+	CU_ASSERT_EQUAL_FATAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	CU_ASSERT_TRUE(is_stored(bench.store, 7));
+	bench_close(&bench);
+}
+
+struct worker {
+	struct cc_writer *writer;
+	int first;
+	unsigned int dropped;
+};
+
+static void *put_some(void *ctx)
+{
+	struct worker *worker = ctx;
+
+	for (int i = 0; i < 20; i++) {
+		struct cc_key key;
+
+		worker->dropped += !put(worker->writer, worker->first + i, 500);
+		make_key(&key, i);
+		cc_writer_touch(worker->writer, &key);
+		cc_key_release(&key);
+		if (i == 10)
+			worker->dropped += !cc_writer_flush(worker->writer, LONG_ENOUGH);
+	}
+	return NULL;
+}
+
+static void serves_many_threads(void)
+{
+	struct worker workers[8];
+	pthread_t threads[8];
+	struct bench bench;
+
+	bench_open(&bench);
+	for (int i = 0; i < 8; i++) {
+		workers[i] = (struct worker){ bench.writer, 100 * i, 0 };
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, put_some, &workers[i]), 0);
+	}
+	for (int i = 0; i < 8; i++) {
+		CU_ASSERT_EQUAL_FATAL(pthread_join(threads[i], NULL), 0);
+		CU_ASSERT_EQUAL(workers[i].dropped, 0);
+	}
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_STORES), 160);
+	for (int i = 0; i < 8; i++)
+		CU_ASSERT_TRUE(is_stored(bench.store, 100 * i + 19));
+	bench_close(&bench);
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(stores_what_was_put_and_counts_it),
+		UNIT_TEST(drains_when_freed),
+		UNIT_TEST(does_not_count_what_is_too_large_as_an_error),
+		UNIT_TEST(has_no_thread_before_the_first_store),
+		UNIT_TEST(touches_mark_entries_as_used),
+		UNIT_TEST(touches_beyond_the_bound_do_no_harm),
+		UNIT_TEST(drops_what_exceeds_the_queue),
+		UNIT_TEST(signals_stay_with_the_application),
+		UNIT_TEST(a_forked_child_forgets_the_queue),
+		UNIT_TEST(a_child_can_store_for_itself),
+		UNIT_TEST(serves_many_threads),
+		UNIT_TEST(gives_up_on_a_thread_that_is_stuck),
+	};
+
+	return UNIT_MAIN("writer", tests);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list: one line per entry. The field names are those that the layers put
+ * into their keys; a key without them is shown with "-" in their place.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachecore/key.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "tools/tool.h"
+
+#define MAX_SHOWN 40	/* bytes of a text in a column */
+
+struct row {
+	char *path;
+	uint64_t bytes, build_ns, access_ns;
+	enum cmn_status status;
+	char *device, *options, *hint;	/* NULL: the key has none */
+};
+
+struct listing {
+	struct row *rows;
+	size_t count, capacity;
+	bool failed;	/* out of memory */
+};
+
+static void row_release(struct row *row)
+{
+	free(row->path);
+	free(row->device);
+	free(row->options);
+	free(row->hint);
+}
+
+static struct cmn_view find_field(struct cmn_view key, const char *name)
+{
+	struct cc_key_field field;
+	struct cmn_reader reader;
+
+	if (cc_key_read(key, &reader) != CMN_OK)
+		return (struct cmn_view){ 0 };
+	while (cc_key_next(&reader, &field) == CMN_OK) {
+		if (cmn_view_equal(field.name, cmn_view_of(name)))
+			return field.value;
+	}
+	return (struct cmn_view){ 0 };
+}
+
+/* A copy fit for one column: control characters become blanks, and bytes that are no text dots. */
+static char *copy_text(struct cmn_view view)
+{
+	char *text = strndup(view.len ? view.data : "", view.len);
+	bool bytes = !cmn_json_is_text(view);
+
+	for (char *at = text; at && *at; at++) {
+		if (iscntrl((unsigned char)*at))
+			*at = ' ';
+		else if (bytes && !isascii((unsigned char)*at))
+			*at = '.';
+	}
+	return text;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The next identifier from *at on, which moves past it; empty: no more. */
+static struct cmn_view next_word(const char **at, const char *end)
+{
+	const char *start;
+
+	while (*at < end && !is_word(**at))
+		(*at)++;
+	start = *at;
+	while (*at < end && is_word(**at))
+		(*at)++;
+	return (struct cmn_view){ start, (size_t)(*at - start) };
+}
+
+static bool is_kernel_word(struct cmn_view word)
+{
+	return cmn_view_equal(word, cmn_view_of("kernel")) ||
+	       cmn_view_equal(word, cmn_view_of("__kernel"));
+}
+
+/* "kernel void NAME": a hint for people, so that a comment that says so does no harm. */
+static struct cmn_view first_kernel(struct cmn_view source)
+{
+	const char *at = source.data, *end = at + source.len;
+	struct cmn_view word = next_word(&at, end);
+
+	while (word.len) {
+		bool kernel = is_kernel_word(word);
+
+		word = next_word(&at, end);
+		if (kernel && cmn_view_equal(word, cmn_view_of("void")))
+			return next_word(&at, end);
+	}
+	return (struct cmn_view){ 0 };
+}
+
+static struct cmn_view first_line(struct cmn_view source)
+{
+	const char *at = source.data, *end = at + source.len, *start;
+
+	while (at < end && isspace((unsigned char)*at))
+		at++;
+	start = at;
+	while (at < end && *at != '\n')
+		at++;
+	return (struct cmn_view){ start, (size_t)(at - start) };
+}
+
+static char *make_hint(struct cmn_view source)
+{
+	struct cmn_view kernel = { 0 };
+	char *text;
+
+	if (cmn_json_is_text(source))
+		kernel = first_kernel(source);
+	if (!kernel.len)
+		return copy_text(first_line(source));
+	if (asprintf(&text, "kernel %.*s", (int)(kernel.len < MAX_SHOWN ? kernel.len : MAX_SHOWN),
+		     (const char *)kernel.data) < 0)
+		return NULL;
+	return text;
+}
+
+/* false: out of memory. */
+static bool describe(struct row *row, struct cmn_view key)
+{
+	struct cmn_view device = find_field(key, "device.name");
+	struct cmn_view options = find_field(key, "options");
+	struct cmn_view source = find_field(key, "source");
+
+	if (device.len && !(row->device = copy_text(device)))
+		return false;
+	if (options.len && !(row->options = copy_text(options)))
+		return false;
+	return !source.len || (row->hint = make_hint(source));
+}
+
+static bool add_row(void *ctx, const struct cc_store_item *item)
+{
+	struct listing *listing = ctx;
+	struct row *row;
+
+	if (listing->count == listing->capacity) {
+		size_t capacity = listing->capacity ? 2 * listing->capacity : 64;
+		struct row *rows = reallocarray(listing->rows, capacity, sizeof(*rows));
+
+		if (!rows)
+			goto failed;
+		listing->rows = rows;
+		listing->capacity = capacity;
+	}
+	row = &listing->rows[listing->count++];
+	*row = (struct row){
+		.path = strdup(item->path),
+		.bytes = item->bytes,
+		.build_ns = item->build_ns,
+		.access_ns = item->access_ns,
+		.status = item->status,
+	};
+	if (row->path && describe(row, item->key))
+		return true;
+failed:
+	listing->failed = true;
+	return false;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row *one = a, *two = b;
+
+	if (one->access_ns != two->access_ns)
+		return one->access_ns < two->access_ns ? 1 : -1;
+	return strcmp(one->path, two->path);
+}
+
+/* Eight digits of each part's hash, and the number, of "hash/hash/hash/hash/n.src". */
+static void append_short_path(struct cmn_buffer *text, const char *path)
+{
+	while (*path) {
+		size_t len = strcspn(path, "/.");
+
+		cmn_buffer_append(text, path, len < 8 ? len : 8);
+		if (path[len] != '/')
+			return;
+		cmn_buffer_append_u8(text, '/');
+		path += len + 1;
+	}
+}
+
+/* The time since the last use in its largest unit, as "3d". */
+static void append_age(struct cmn_buffer *text, uint64_t access_ns)
+{
+	static const struct {
+		uint64_t seconds;
+		char unit;
+	} units[] = { { 86400, 'd' }, { 3600, 'h' }, { 60, 'm' }, { 1, 's' } };
+	uint64_t now = cmn_clock_realtime();
+	uint64_t age = now > access_ns ? (now - access_ns) / UINT64_C(1000000000) : 0;
+	size_t i = 0;
+
+	while (i < 3 && age < units[i].seconds)
+		i++;
+	cmn_buffer_printf(text, " %5llu%c", (unsigned long long)(age / units[i].seconds),
+			  units[i].unit);
+}
+
+static const char *shown(const char *text)
+{
+	return text && *text ? text : "-";
+}
+
+static void format_plain(const struct listing *listing, struct cmn_buffer *text)
+{
+	cmn_buffer_printf(text, "%-38s %10s %6s %10s %-32s %-*s %s\n", "entry", "bytes", "used",
+			  "compile ms", "device", MAX_SHOWN, "source", "options");
+	for (size_t i = 0; i < listing->count; i++) {
+		const struct row *row = &listing->rows[i];
+		size_t start = text->len;
+
+		append_short_path(text, row->path);
+		while (!text->failed && text->len - start < 38)
+			cmn_buffer_append_u8(text, ' ');
+		cmn_buffer_printf(text, " %10llu", (unsigned long long)row->bytes);
+		append_age(text, row->access_ns);
+		cmn_buffer_printf(text, " %10.1f %-32.32s %-*.*s %s%s%s\n",
+				  (double)row->build_ns / 1e6, shown(row->device), MAX_SHOWN,
+				  MAX_SHOWN, shown(row->hint), shown(row->options),
+				  row->status == CMN_OK ? "" : " !",
+				  row->status == CMN_OK ? "" : cmn_status_string(row->status));
+	}
+}
+
+static void append_member(struct cmn_buffer *text, const char *name, const char *value)
+{
+	cmn_buffer_printf(text, ", \"%s\": ", name);
+	if (value)
+		cmn_json_append_string(text, cmn_view_of(value));
+	else
+		cmn_buffer_append_text(text, "null");
+}
+
+static void format_json(const struct listing *listing, struct cmn_buffer *text)
+{
+	cmn_buffer_append_u8(text, '[');
+	for (size_t i = 0; i < listing->count; i++) {
+		const struct row *row = &listing->rows[i];
+
+		cmn_buffer_append_text(text, i ? ",\n {\"entry\": " : "\n {\"entry\": ");
+		cmn_json_append_string(text, cmn_view_of(row->path));
+		cmn_buffer_printf(text, ", \"bytes\": %llu, \"last_use_ns\": %llu, \"compile_ms\": %.3f",
+				  (unsigned long long)row->bytes,
+				  (unsigned long long)row->access_ns, (double)row->build_ns / 1e6);
+		append_member(text, "device", row->device);
+		append_member(text, "source", row->hint);
+		append_member(text, "options", row->options);
+		append_member(text, "status", cmn_status_string(row->status));
+		cmn_buffer_append_u8(text, '}');
+	}
+	cmn_buffer_append_text(text, listing->count ? "\n]\n" : "]\n");
+}
+
+int verb_list(int argc, char **argv)
+{
+	int json = 0, code = TOOL_FAILED;
+	const struct option options[] = {
+		TOOL_DIR_OPTION,
+		{ "json", no_argument, &json, 1 },
+		{ 0 },
+	};
+	struct listing listing = { 0 };
+	struct cmn_buffer text = { 0 };
+	struct tool_cache cache;
+	enum cmn_status status;
+
+	if (!tool_parse_flags(argc, argv, options))
+		return TOOL_USAGE;
+	if (!tool_open(&cache))
+		return TOOL_FAILED;
+	status = cc_store_walk(cache.store, false, add_row, &listing);
+	if (listing.failed)
+		status = CMN_ERR_NOMEM;
+	if (status == CMN_OK || status == CMN_MISS) {
+		if (listing.count)
+			qsort(listing.rows, listing.count, sizeof(*listing.rows), compare_rows);
+		(json ? format_json : format_plain)(&listing, &text);
+		code = tool_print(&text);
+	} else {
+		tool_complain("%s: %s", cache.config.dir, cmn_status_string(status));
+	}
+	for (size_t i = 0; i < listing.count; i++)
+		row_release(&listing.rows[i]);
+	free(listing.rows);
+	tool_close(&cache);
+	return code;
+}

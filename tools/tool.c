@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* tool: messages, options and the cache, for every verb. */
+#include "tools/tool.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/file.h"
+
+void tool_complain(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void)fputs("ckcache: ", stderr);	/* there is nobody to tell that stderr is gone */
+	(void)vfprintf(stderr, format, args);
+	(void)fputc('\n', stderr);
+	va_end(args);
+}
+
+bool tool_set_path(const char *variable, const char *path)
+{
+	char *cwd = NULL, *full = NULL;
+	bool done = false;
+	int len;
+
+	if (path[0] != '/')
+		cwd = getcwd(NULL, 0);
+	if (!*path || (path[0] != '/' && !cwd)) {
+		tool_complain("\"%s\" is no path", path);
+		goto out;
+	}
+	len = cwd ? asprintf(&full, "%s/%s", cwd, path) : asprintf(&full, "%s", path);
+	if (len < 0) {
+		full = NULL;	/* asprintf leaves it undefined */
+		tool_complain("out of memory");
+		goto out;
+	}
+	done = setenv(variable, full, 1) == 0;
+	if (!done)
+		tool_complain("out of memory");
+out:
+	free(cwd);
+	free(full);
+	return done;
+}
+
+bool tool_parse_flags(int argc, char **argv, const struct option *options)
+{
+	int option;
+
+	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
+		if (option == '?')
+			return false;	/* getopt_long said it */
+		if (option == 'd' && !tool_set_path("CKCACHE_DIR", optarg))
+			return false;
+	}
+	if (optind < argc) {
+		tool_complain("unexpected argument \"%s\" (try ckcache --help)", argv[optind]);
+		return false;
+	}
+	return true;
+}
+
+bool tool_open(struct tool_cache *ret)
+{
+	enum cmn_status status;
+
+	*ret = (struct tool_cache){ .log = { .level = CMN_LOG_WARNING } };
+	status = cc_config_load(&ret->log, &ret->config);
+	if (status != CMN_OK) {
+		tool_complain("configuration: %s", cmn_status_string(status));
+		return false;
+	}
+	if (!ret->config.dir) {
+		tool_complain("there is no cache directory: %s",
+			      ret->config.dir_problem ? ret->config.dir_problem :
+							"persistent is set to 0");
+		cc_config_release(&ret->config);
+		return false;
+	}
+	status = cc_store_open(&ret->config, &ret->log, &ret->store);
+	if (status != CMN_OK) {
+		tool_complain("%s: %s", ret->config.dir, cmn_status_string(status));
+		cc_config_release(&ret->config);
+		return false;
+	}
+	return true;
+}
+
+void tool_close(struct tool_cache *cache)
+{
+	cc_store_close(cache->store);
+	cc_config_release(&cache->config);
+}
+
+int tool_print(struct cmn_buffer *text)
+{
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	if (!text->failed)
+		status = cmn_file_write_all(STDOUT_FILENO, text->data, text->len);
+	cmn_buffer_release(text);
+	if (status == CMN_OK)
+		return TOOL_OK;
+	tool_complain("standard output: %s", cmn_status_string(status));
+	return TOOL_FAILED;
+}

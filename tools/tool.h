@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tool: what the verbs of the ckcache command share: exit codes, messages,
+ * and the cache that a verb works on. Each verb gets its own arguments, with
+ * argv[0] its full name ("ckcache stats"), and returns the exit code.
+ */
+#ifndef TOOLS_TOOL_H
+#define TOOLS_TOOL_H
+
+#include <getopt.h>
+#include <stdbool.h>
+
+#include "cachecore/config.h"
+#include "cachecore/store.h"
+
+enum {
+	TOOL_OK = 0,
+	TOOL_FAILED = 1,	/* it could not be done, or verify found damage */
+	TOOL_USAGE = 2,		/* an unknown verb, option or argument */
+};
+
+int verb_clear(int argc, char **argv);
+int verb_list(int argc, char **argv);
+int verb_prune(int argc, char **argv);
+int verb_run(int argc, char **argv);
+int verb_stats(int argc, char **argv);
+int verb_verify(int argc, char **argv);
+
+/* "ckcache: …" and a line end, on stderr. */
+void tool_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * Parses the options of a verb that takes no arguments. Each option of
+ * options (ended by a zero one) but "dir", which sets CKCACHE_DIR, must have a
+ * flag that getopt_long sets. false: something else stood there, it was complained about.
+ */
+bool tool_parse_flags(int argc, char **argv, const struct option *options);
+#define TOOL_DIR_OPTION { "dir", required_argument, NULL, 'd' }
+
+/* Makes a path absolute and puts it into a variable; false: complained about. */
+bool tool_set_path(const char *variable, const char *path);
+
+/* The configured cache; false: there is none, it was complained about. */
+struct tool_cache {
+	struct cmn_log log;
+	struct cc_config config;
+	struct cc_store *store;
+};
+bool tool_open(struct tool_cache *ret);
+void tool_close(struct tool_cache *cache);
+
+/* Writes text to stdout; the exit code that follows. Takes the buffer. */
+int tool_print(struct cmn_buffer *text);
+
+#endif
