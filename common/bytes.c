@@ -37,7 +37,8 @@ bool cmn_buffer_reserve(struct cmn_buffer *buf, size_t extra)
 		return false;
 	}
 	need = buf->len + extra;
-	cap = buf->cap ? buf->cap : 256;
+	/* The first reservation is taken at its word; only growing goes in steps. */
+	cap = buf->cap ? buf->cap : need > 256 ? need : 256;
 	while (cap < need)
 		cap *= 2;
 	data = realloc(buf->data, cap);
