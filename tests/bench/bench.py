@@ -289,7 +289,11 @@ def main():
     parser.add_argument("--parts", default=",".join(parts), help="a choice of " + ",".join(parts))
     parser.add_argument("--smoke", action="store_true", help="seconds long; judges no times")
     options = parser.parse_args()
-    chosen = [driver for driver in DRIVERS if driver.name in options.drivers.split(",")]
+    names = [name.lower() for name in options.drivers.split(",")]
+    unknown = set(names) - {driver.name.lower() for driver in DRIVERS}
+    if unknown:
+        parser.error("unknown driver: %s" % ", ".join(sorted(unknown)))
+    chosen = [driver for driver in DRIVERS if driver.name.lower() in names]
     drivers = [driver for driver in chosen if driver.icd is not None]
     for driver in chosen:
         if driver.icd is None:

@@ -41,11 +41,30 @@ static void mask_attributes(char *text)
 	}
 }
 
+/* Before a build it answers CL_PROGRAM_BINARY_TYPE from memory that it never set; after one, with a type. */
+static void mask_unset_binary_type(char *text)
+{
+	static const char mark[] = "binary type: ";
+
+	for (char *at = text; (at = strstr(at, mark)); ) {
+		char *end;
+		unsigned long type = strtoul(at + sizeof(mark) - 1, &end, 10);
+
+		at += sizeof(mark) - 1;
+		if (type != 1 && type != 2 && type != 4 && end > at) {
+			*at = '?';
+			memmove(at + 1, end, strlen(end) + 1);
+		}
+	}
+}
+
 static void mask(char *text)
 {
 	mask_temporaries(text);
-	if (driver_is("oclgrind"))
+	if (driver_is("oclgrind")) {
 		mask_attributes(text);
+		mask_unset_binary_type(text);
+	}
 }
 
 bool outcome_same(const struct outcome *a, const struct outcome *b)
