@@ -292,7 +292,7 @@ void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key,
 			      "an entry that the driver refused could not be removed");
 }
 
-void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum cc_origin origin,
+void cc_cache_count_hit(struct cc_cache *cache, struct cc_key *key, enum cc_origin origin,
 			const struct cc_entry *entry, uint64_t took_ns)
 {
 	bool memory = origin == CC_ORIGIN_MEMORY;
@@ -308,9 +308,9 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 
 	cc_stats_add(cache->stats, memory ? CC_HITS_MEMORY : CC_HITS_DISK, 1);
 	cc_stats_add(cache->stats, CC_COMPILE_NS_SAVED, saved);
+	cc_trace_write(cache->trace, &event);
 	if (!memory && cache->writer)
 		cc_writer_touch(cache->writer, key);
-	cc_trace_write(cache->trace, &event);
 }
 
 void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)

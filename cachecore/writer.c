@@ -75,11 +75,8 @@ static struct task *task_new(const struct cc_key *key, struct cc_entry *entry)
 		free(task);
 		return NULL;
 	}
-	task->size = cc_key_view(&task->key).len;
-	if (entry) {
-		task->entry = cc_entry_ref(entry);
-		task->size += cc_entry_payload_size(entry);
-	}
+	task->entry = cc_entry_ref(entry);
+	task->size = cc_key_view(&task->key).len + cc_entry_payload_size(entry);
 	return task;
 }
 
@@ -352,7 +349,7 @@ static bool is_touched(const struct cc_writer *writer, const struct cmn_hash *ha
 	return false;
 }
 
-void cc_writer_touch(struct cc_writer *writer, const struct cc_key *key)
+void cc_writer_touch(struct cc_writer *writer, struct cc_key *key)
 {
 	struct cmn_view view = cc_key_view(key);
 	struct cmn_hash hash = cmn_hash_of(view.data, view.len);
@@ -364,9 +361,12 @@ void cc_writer_touch(struct cc_writer *writer, const struct cc_key *key)
 	unlock(writer);
 	if (known)
 		return;
-	task = task_new(key, NULL);
+	task = calloc(1, sizeof(*task));
 	if (!task)
 		return;
+	task->key = *key;
+	*key = (struct cc_key){ 0 };
+	task->size = view.len;
 	task->hash = hash;
 	lock(writer);
 	if (!writer->stop && writer->touch_count < MAX_TOUCHES &&

@@ -31,7 +31,8 @@ struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
 bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns);
 /* Takes a reference to entry, copies the key. false: dropped (queue full, out of memory). */
 bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry);
-void cc_writer_touch(struct cc_writer *writer, const struct cc_key *key);
+/* May take the key's bytes, which saves copying a whole source; the caller still releases the key. */
+void cc_writer_touch(struct cc_writer *writer, struct cc_key *key);
 /*
  * Waits until what was queued before the call is done and statistics are
  * written, as far as they can be; false: timeout. Without a thread the work

@@ -246,6 +246,8 @@ static void touches_mark_entries_as_used(void)
 	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	unit_write(path, "1000\n");
+	cc_key_release(&key);
+	make_key(&key, 1);
 	cc_writer_touch(bench.writer, &key);
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_TRUE(only_access(bench.store) > 1000);
