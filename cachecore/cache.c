@@ -332,26 +332,26 @@ void cc_cache_count_bypass(struct cc_cache *cache, const char *reason, const str
 
 void cc_cache_fork_prepare(struct cc_cache *cache)
 {
-	if (cache->programs)
-		cc_programs_fork_prepare(cache->programs);
 	if (cache->writer)
 		cc_writer_fork_prepare(cache->writer);
+	if (cache->programs)
+		cc_programs_fork_prepare(cache->programs);
 }
 
 void cc_cache_fork_parent(struct cc_cache *cache)
 {
-	if (cache->writer)
-		cc_writer_fork_parent(cache->writer);
 	if (cache->programs)
 		cc_programs_fork_parent(cache->programs);
+	if (cache->writer)
+		cc_writer_fork_parent(cache->writer);
 }
 
 void cc_cache_fork_child(struct cc_cache *cache)
 {
-	if (cache->writer)
-		cc_writer_fork_child(cache->writer);
 	if (cache->programs)
 		cc_programs_fork_child(cache->programs);
+	if (cache->writer)
+		cc_writer_fork_child(cache->writer);
 	/*
 	 * A thread of the parent may have been inside the memo; it is left as
 	 * it is. Without memory for another, headers are hashed each time.
