@@ -29,7 +29,7 @@ void cc_leaf_path(struct cmn_view key, char ret[CC_LEAF_PATH_SIZE])
 	struct cmn_hash hashes[CC_PART_COUNT];
 
 	cc_key_part_hashes(key, hashes);
-	for (int i = 0; i < CC_PART_COUNT; i++) {
+	for (size_t i = 0; i < CC_PART_COUNT; i++) {
 		cmn_hash_hex(&hashes[i], ret + i * CMN_HASH_HEX_SIZE);
 		ret[(i + 1) * CMN_HASH_HEX_SIZE - 1] = i + 1 < CC_PART_COUNT ? '/' : '\0';
 	}

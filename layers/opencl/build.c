@@ -113,18 +113,9 @@ static void give_up_claim(struct ocl_build *build)
 /* The driver's own build of P, timed. E goes first: from now on P answers, also while it is being built. */
 void ocl_build_run(struct ocl_build *build, ocl_notify_fn notify, void *user_data)
 {
-	struct ocl_effective *old;
-	struct ocl_capture *pending;
+	struct ocl_effective *old = ocl_program_supersede(build->program);
 	uint64_t start = cmn_clock_monotonic();
 
-	ocl_objects_lock();
-	old = build->program->effective;
-	build->program->effective = NULL;
-	pending = build->program->capture;
-	build->program->capture = NULL;
-	ocl_objects_unlock();
-	/* What P holds now was to be read later; there is no later any more. */
-	ocl_capture_run(pending, build->program);
 	/* The application's callback may build the program again, in this thread. */
 	if (notify)
 		give_up_claim(build);
@@ -132,13 +123,7 @@ void ocl_build_run(struct ocl_build *build, ocl_notify_fn notify, void *user_dat
 	build->error = OCL_NEXT.clBuildProgram(build->program->object.handle, build->list_count,
 					       build->list, build->options, notify, user_data);
 	build->build_ns = cmn_clock_monotonic() - start;
-	/* A call that the driver refused outright left the program as it was. */
-	if (old && (build->error == CL_INVALID_VALUE || build->error == CL_INVALID_DEVICE ||
-		    build->error == CL_INVALID_OPERATION)) {
-		ocl_program_set_effective(build->program, old);
-		old = NULL;
-	}
-	ocl_effective_unref(old);
+	ocl_program_superseded(build->program, old, build->error);
 }
 
 /* A compiler that came only with the build was not in the key: what it made cannot be kept under it. */

@@ -37,6 +37,7 @@ struct ocl_build {
 	bool claimed;			/* other threads wait to build the program */
 	/* Of a build in the driver's hands. */
 	atomic_uint refs;
+	uint64_t serial;		/* the program's, as this build makes it */
 	bool called;			/* the driver called back; guarded by the objects' lock */
 	bool abandoned;			/* the driver refused the build, and will hardly call back; likewise */
 	const char *bypass;		/* why nothing is cached, or NULL */

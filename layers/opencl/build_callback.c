@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "layers/opencl/capture.h"
 
 /* A build in the driver's hands belongs to the call that started it and to its callback. */
 static void unref_record(struct ocl_build *record)
@@ -21,12 +22,44 @@ static void unref_record(struct ocl_build *record)
 	free(record);
 }
 
+/* Whether P still holds what this build made: the application may have had it built again since. */
+static bool is_current(const struct ocl_build *build)
+{
+	bool current;
+
+	ocl_objects_lock();
+	current = build->program->build_serial == build->serial;
+	ocl_objects_unlock();
+	return current;
+}
+
+/* Reads what was built and keeps it, unless P was built again meanwhile. */
+static void keep(struct ocl_build *build)
+{
+	struct ocl_capture *capture = NULL;
+	struct cc_entry *entry;
+
+	if (!is_current(build))
+		return;
+	if (ocl_build_capture(build, &entry) == CMN_OK) {
+		if (is_current(build))
+			cc_cache_put(ocl_layer.cache, &build->key, entry);
+		cc_entry_unref(entry);
+	} else if (!is_current(build)) {
+		/* If it was to be read later, that is too late now. */
+		ocl_objects_lock();
+		capture = build->program->capture;
+		build->program->capture = NULL;
+		ocl_objects_unlock();
+		ocl_capture_free(capture);
+	}
+}
+
 /* The driver's callback of a build that the application wanted one for, from any thread. */
 static void CL_CALLBACK built(cl_program handle, void *user_data)
 {
 	struct ocl_build *build = user_data;
 	struct ocl_program *program = build->program;
-	struct cc_entry *entry;
 	cl_build_status status = CL_BUILD_ERROR;
 	ocl_notify_fn notify = build->notify;
 	void *notify_data = build->user_data;
@@ -49,10 +82,8 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 		if (status != CL_BUILD_SUCCESS)
 			break;
 	}
-	if (status == CL_BUILD_SUCCESS && ocl_build_capture(build, &entry) == CMN_OK) {
-		cc_cache_put(ocl_layer.cache, &build->key, entry);
-		cc_entry_unref(entry);
-	}
+	if (status == CL_BUILD_SUCCESS)
+		keep(build);
 	ocl_build_count(build);
 	ocl_objects_lock();
 	program->async_builds--;
@@ -90,6 +121,7 @@ static void build_later(struct ocl_build *build)
 	ocl_object_ref(&program->object);
 	ocl_objects_lock();
 	program->async_builds++;
+	record->serial = program->build_serial + 1;
 	ocl_objects_unlock();
 	ocl_build_run(build, built, record);
 	ocl_objects_lock();

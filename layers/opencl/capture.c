@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "layers/opencl/program.h"
 
@@ -226,11 +227,18 @@ static void collect_pending(struct ocl_object *object, void *ctx)
 	pending->programs[pending->count++] = program;
 }
 
-/* Programs that the application never releases: read them before the driver goes away. */
+static pid_t exit_process;	/* set once, before the handler can run */
+
+/*
+ * Programs that the application never releases: read them before the driver
+ * goes away. A forked child leaves them to its parent: it made no such call.
+ */
 static void capture_at_exit(void)
 {
 	struct pending pending;
 
+	if (getpid() != exit_process)
+		return;
 	do {
 		pending.count = 0;
 		ocl_objects_lock();
@@ -253,6 +261,7 @@ static void capture_at_exit(void)
 /* Registered after the driver built something, so that it runs before the driver's own exit handlers. */
 static void register_exit(void)
 {
+	exit_process = getpid();
 	(void)atexit(capture_at_exit);	/* without it, unreleased programs are compiled again */
 }
 

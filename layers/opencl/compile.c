@@ -16,35 +16,34 @@ cl_int CL_API_CALL ocl_clCompileProgram(cl_program handle, cl_uint num_devices,
 					void *user_data)
 {
 	struct ocl_program *program = ocl_program_find(handle);
-	struct ocl_effective *effective = NULL;
-	bool has_kernels = false;
+	struct ocl_effective *effective;
+	bool has_kernels;
 	cl_int error;
 
-	if (program) {
-		ocl_program_begin(program);
-		ocl_objects_lock();
-		has_kernels = program->effective && program->live_kernels;
-		if (!has_kernels) {
-			effective = program->effective;
-			program->effective = NULL;
-		}
-		ocl_objects_unlock();
-		cc_cache_count_bypass(ocl_layer.cache, "compile", NULL);
-	}
+	if (!program)
+		return OCL_NEXT.clCompileProgram(handle, num_devices, device_list, options,
+						 num_input_headers, input_headers,
+						 header_include_names, pfn_notify, user_data);
+	cc_cache_count_bypass(ocl_layer.cache, "compile", NULL);
+	ocl_program_begin(program);
+	ocl_objects_lock();
+	has_kernels = program->effective_kernels != 0;
+	ocl_objects_unlock();
 	/* The kernels that P would have in the driver are E's. */
-	if (has_kernels)
-		error = CL_INVALID_OPERATION;
-	else
-		error = OCL_NEXT.clCompileProgram(handle, num_devices, device_list, options,
-						  num_input_headers, input_headers,
-						  header_include_names, pfn_notify, user_data);
-	if (effective && error == CL_INVALID_VALUE) {
-		/* Refused outright: P is what it was. */
-		ocl_program_set_effective(program, effective);
-		effective = NULL;
+	if (has_kernels) {
+		ocl_program_end(program);
+		ocl_program_unref(program);
+		return CL_INVALID_OPERATION;
 	}
-	ocl_effective_unref(effective);
-	if (program)
+	effective = ocl_program_supersede(program);
+	/* The application's callback may compile or build the program again, in this thread. */
+	if (pfn_notify)
+		ocl_program_end(program);
+	error = OCL_NEXT.clCompileProgram(handle, num_devices, device_list, options,
+					  num_input_headers, input_headers, header_include_names,
+					  pfn_notify, user_data);
+	ocl_program_superseded(program, effective, error);
+	if (!pfn_notify)
 		ocl_program_end(program);
 	ocl_program_unref(program);
 	return error;

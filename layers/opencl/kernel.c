@@ -42,10 +42,10 @@ static bool remember_kernel(cl_kernel handle, struct ocl_program *program,
 	kernel->program = program;
 	kernel->effective = ocl_effective_ref(effective);
 	kernel->app_refs = 1;
-	ocl_program_add_kernel(program);
+	ocl_program_add_kernel(program, effective != NULL);
 	if (ocl_objects_add(OCL_KERNELS, &kernel->object))
 		return true;
-	ocl_program_drop_kernel(program);
+	ocl_program_drop_kernel(program, effective != NULL);
 	ocl_kernel_unref(kernel);
 	return false;
 }
@@ -194,7 +194,7 @@ cl_int CL_API_CALL ocl_clReleaseKernel(cl_kernel handle)
 {
 	struct ocl_kernel *kernel = NULL;
 	struct ocl_program *program;
-	bool last = false;
+	bool last = false, of_effective;
 	cl_int error;
 
 	if (ocl_layer.cache) {
@@ -211,10 +211,11 @@ cl_int CL_API_CALL ocl_clReleaseKernel(cl_kernel handle)
 		return error;
 	if (last) {
 		program = kernel->program;
+		of_effective = kernel->effective != NULL;
 		ocl_object_ref(&program->object);
 		ocl_object_unref(&kernel->object);	/* the map's; E goes before P */
 		ocl_kernel_unref(kernel);
-		ocl_program_drop_kernel(program);
+		ocl_program_drop_kernel(program, of_effective);
 		ocl_program_unref(program);
 	} else {
 		ocl_kernel_unref(kernel);

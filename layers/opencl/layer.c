@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "layers/opencl/dispatch.h"
-#include "layers/opencl/objects.h"
+#include "layers/opencl/program.h"
 
 /* The version script decides what is exported; these must not be hidden before it. */
 #define EXPORT __attribute__((visibility("default")))
@@ -44,6 +44,8 @@ static void after_fork_parent(void)
 static void after_fork_child(void)
 {
 	cc_cache_fork_child(ocl_layer.cache);
+	ocl_objects_forked_locked();
+	ocl_programs_forked_locked();
 	ocl_objects_unlock();
 }
 

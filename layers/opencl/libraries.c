@@ -214,34 +214,61 @@ static int compare_names(const void *a, const void *b)
 	return order ? order : strcmp(left->path, right->path);
 }
 
-enum cmn_status ocl_libraries_identify(const void *address, struct cc_key *key,
-				       const struct ocl_driver **ret_driver)
-{
-	struct objects objects = { calloc(MAX_OBJECTS, sizeof(struct object)), 0 };
-	const struct ocl_driver *driver = NULL;
+struct identification {
+	const void *address;
+	struct cc_key *key;
+	const struct ocl_driver *driver;	/* NULL: not found */
+	bool no_memory;
+};
 
+/*
+ * Runs inside the loader's lock, which glibc lets one thread take again:
+ * another thread cannot unload what is being looked at.
+ */
+static int identify(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct identification *wanted = ctx;
+	struct objects objects = { calloc(MAX_OBJECTS, sizeof(struct object)), 0 };
+
+	(void)info;
+	(void)size;
+	wanted->no_memory = !objects.items;
 	if (!objects.items)
-		return CMN_ERR_NOMEM;
+		return 1;
 	(void)dl_iterate_phdr(collect, &objects);	/* gives what collect gave */
-	for (size_t i = 0; i < objects.count && !driver; i++) {
-		if (contains(&objects.items[i], address)) {
+	for (size_t i = 0; i < objects.count && !wanted->driver; i++) {
+		if (contains(&objects.items[i], wanted->address)) {
 			objects.items[i].chosen = true;
-			driver = ocl_driver_of(objects.items[i].name);
-			cc_key_add_text(key, CC_PART_DEVICE, "driver.path", objects.items[i].path);
+			wanted->driver = ocl_driver_of(objects.items[i].name);
+			cc_key_add_text(wanted->key, CC_PART_DEVICE, "driver.path",
+					objects.items[i].path);
 		}
 	}
-	if (driver) {
-		choose_compilers(&objects, driver);
+	if (wanted->driver) {
+		choose_compilers(&objects, wanted->driver);
 		choose_needed(&objects);
 		qsort(objects.items, objects.count, sizeof(objects.items[0]), compare_names);
 		for (size_t i = 0; i < objects.count; i++) {
 			if (objects.items[i].chosen)
-				add_object(&objects.items[i], key);
+				add_object(&objects.items[i], wanted->key);
 		}
-		*ret_driver = driver;
 	}
 	free(objects.items);
-	return driver ? CMN_OK : CMN_MISS;
+	return 1;
+}
+
+enum cmn_status ocl_libraries_identify(const void *address, struct cc_key *key,
+				       const struct ocl_driver **ret_driver)
+{
+	struct identification wanted = { .address = address, .key = key };
+
+	(void)dl_iterate_phdr(identify, &wanted);	/* stops at the first object */
+	if (wanted.no_memory)
+		return CMN_ERR_NOMEM;
+	if (!wanted.driver)
+		return CMN_MISS;
+	*ret_driver = wanted.driver;
+	return CMN_OK;
 }
 
 static int read_epoch(struct dl_phdr_info *info, size_t size, void *ctx)

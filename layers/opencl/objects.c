@@ -37,6 +37,12 @@ void ocl_objects_changed(void)
 	(void)pthread_cond_broadcast(&objects.changed);
 }
 
+void ocl_objects_forked_locked(void)
+{
+	/* Its waiters were threads of the parent; a broadcast would wait for them. */
+	(void)pthread_cond_init(&objects.changed, NULL);	/* as it was initialised at first */
+}
+
 bool ocl_objects_add(enum ocl_object_kind kind, struct ocl_object *object)
 {
 	bool out_of_memory = false;

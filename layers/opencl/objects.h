@@ -37,6 +37,9 @@ void ocl_objects_unlock(void);
 void ocl_objects_wait(void);
 void ocl_objects_changed(void);	/* with the lock */
 
+/* In a forked child, with the lock: no thread waits here any more. */
+void ocl_objects_forked_locked(void);
+
 /* Takes over the caller's reference. false: out of memory; the caller keeps it. Takes the lock. */
 bool ocl_objects_add(enum ocl_object_kind kind, struct ocl_object *object);
 /* A new reference, or NULL for an unknown handle. Takes the lock. */

@@ -52,6 +52,20 @@ void ocl_program_set_effective(struct ocl_program *program, struct ocl_effective
 	ocl_effective_unref(old);
 }
 
+static void forget_builds(struct ocl_object *object, void *ctx)
+{
+	struct ocl_program *program = (struct ocl_program *)object;
+
+	(void)ctx;
+	program->busy = false;
+	program->async_builds = 0;
+}
+
+void ocl_programs_forked_locked(void)
+{
+	ocl_objects_each_locked(OCL_PROGRAMS, forget_builds, NULL);
+}
+
 void ocl_program_begin(struct ocl_program *program)
 {
 	ocl_objects_lock();
@@ -81,6 +95,7 @@ static cl_int finish_program(struct ocl_program *program)
 	cl_int error;
 
 	program->effective = NULL;
+	program->held = false;
 	ocl_objects_remove_locked(OCL_PROGRAMS, &program->object);
 	ocl_objects_unlock();
 	ocl_effective_unref(effective);
@@ -89,18 +104,47 @@ static cl_int finish_program(struct ocl_program *program)
 	return error;
 }
 
-void ocl_program_add_kernel(struct ocl_program *program)
+void ocl_program_add_kernel(struct ocl_program *program, bool of_effective)
 {
 	ocl_objects_lock();
 	program->live_kernels++;
+	program->effective_kernels += of_effective;
 	ocl_objects_unlock();
 }
 
-void ocl_program_drop_kernel(struct ocl_program *program)
+struct ocl_effective *ocl_program_supersede(struct ocl_program *program)
+{
+	struct ocl_effective *effective;
+	struct ocl_capture *capture;
+
+	ocl_objects_lock();
+	effective = program->effective;
+	program->effective = NULL;
+	capture = program->capture;
+	program->capture = NULL;
+	program->build_serial++;
+	ocl_objects_unlock();
+	ocl_capture_run(capture, program);
+	return effective;
+}
+
+void ocl_program_superseded(struct ocl_program *program, struct ocl_effective *effective,
+			    cl_int error)
+{
+	/* A call that the driver refused outright left the program as it was. */
+	if (effective && (error == CL_INVALID_VALUE || error == CL_INVALID_DEVICE ||
+			  error == CL_INVALID_OPERATION))
+		ocl_program_set_effective(program, effective);
+	else
+		ocl_effective_unref(effective);
+}
+
+void ocl_program_drop_kernel(struct ocl_program *program, bool of_effective)
 {
 	ocl_objects_lock();
 	program->live_kernels--;
-	if (program->live_kernels == 0 && program->app_refs == 0 && program->effective) {
+	program->effective_kernels -= of_effective;
+	if (program->held && program->effective_kernels == 0) {
 		(void)finish_program(program);	/* the application's call has succeeded already */
 		return;
 	}
@@ -171,10 +215,12 @@ cl_int CL_API_CALL ocl_clRetainProgram(cl_program handle)
 
 	ocl_objects_lock();
 	program = (struct ocl_program *)ocl_objects_find_locked(OCL_PROGRAMS, handle);
-	kept_for_kernels = program && program->app_refs == 0;
+	kept_for_kernels = program && program->held;
 	/* The reference that the layer kept becomes the application's. */
-	if (kept_for_kernels)
+	if (kept_for_kernels) {
+		program->held = false;
 		program->app_refs = 1;
+	}
 	ocl_objects_unlock();
 	error = kept_for_kernels ? CL_SUCCESS : OCL_NEXT.clRetainProgram(handle);
 	if (program && !kept_for_kernels && error == CL_SUCCESS) {
@@ -213,7 +259,8 @@ cl_int CL_API_CALL ocl_clReleaseProgram(cl_program handle)
 		error = OCL_NEXT.clReleaseProgram(handle);
 	} else {
 		program->app_refs = 0;
-		if (program->effective && program->live_kernels)
+		program->held = program->effective_kernels != 0;
+		if (program->held)
 			ocl_objects_unlock();	/* the last of them finishes it */
 		else
 			error = finish_program(program);

@@ -24,7 +24,10 @@ struct ocl_program {
 	size_t source_len;
 	/* guarded by the objects' lock */
 	unsigned int app_refs;		/* of the application */
-	unsigned int live_kernels;	/* created from P or E, and not released */
+	unsigned int live_kernels;	/* created from P or an E, and not released */
+	unsigned int effective_kernels;	/* of those, the ones created from an E */
+	bool held;			/* released by the application, kept for these */
+	uint64_t build_serial;		/* counts what the driver was told to do to P */
 	unsigned int async_builds;	/* in the driver, with a callback to come */
 	bool busy;			/* a thread is in clBuildProgram or clCompileProgram */
 	struct ocl_effective *effective;	/* NULL: P answers for itself */
@@ -40,12 +43,24 @@ struct ocl_effective *ocl_program_effective(struct ocl_program *program);
 /* Replaces E (NULL: P answers for itself); takes the reference. May call the driver. */
 void ocl_program_set_effective(struct ocl_program *program, struct ocl_effective *effective);
 
+/* In a forked child, with the lock: builds that threads of the parent were at are not going on here. */
+void ocl_programs_forked_locked(void);
+
 /* Waits until no other thread builds the program, then claims it; the lock is not held after. */
 void ocl_program_begin(struct ocl_program *program);
 void ocl_program_end(struct ocl_program *program);
 
-/* A kernel of the program came into being, or is gone: the latter may release P in the driver. */
-void ocl_program_add_kernel(struct ocl_program *program);
-void ocl_program_drop_kernel(struct ocl_program *program);
+/* A kernel of P (or of an E) came into being, or is gone: the latter may release P in the driver. */
+void ocl_program_add_kernel(struct ocl_program *program, bool of_effective);
+void ocl_program_drop_kernel(struct ocl_program *program, bool of_effective);
+
+/*
+ * Before the driver is told to build or compile P anew: what P holds now and
+ * was to be read later is read; E is detached and given to the caller.
+ */
+struct ocl_effective *ocl_program_supersede(struct ocl_program *program);
+/* After it: gives E back if the driver refused the call outright, else lets it go. */
+void ocl_program_superseded(struct ocl_program *program, struct ocl_effective *effective,
+			    cl_int error);
 
 #endif

@@ -42,7 +42,7 @@ static cl_int give_program_refs(struct ocl_program *program, struct ocl_effectiv
 		       driver_program_refs(effective->handle) - 1;
 
 	ocl_objects_lock();
-	if (program->app_refs == 0)
+	if (program->held)
 		refs--;
 	ocl_objects_unlock();
 	return give((struct cmn_view){ &refs, sizeof(refs) }, size, ret_value, ret_size);
