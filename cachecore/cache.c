@@ -5,6 +5,7 @@
  */
 #include "cachecore/cache.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "cachecore/programs.h"
@@ -16,6 +17,15 @@
 /* Nobody waits longer for a process to end; what is left over is compiled again. */
 #define EXIT_TIMEOUT_NS (UINT64_C(5) * 1000000000)
 
+/*
+ * An entry that a process reads once, as most do, is of no use in memory, and
+ * fresh memory to keep it in costs more than reading it again. So, beyond a
+ * budget, only short ones are kept when they are read for the first time.
+ */
+#define KEPT_BUDGET ((size_t)1 << 20)
+#define KEPT_LEN ((size_t)16 << 10)
+#define SEEN_KEYS 1024
+
 struct cc_cache {
 	struct cc_config config;
 	struct cmn_log log;
@@ -25,6 +35,8 @@ struct cc_cache {
 	struct cc_programs *programs;	/* NULL: level off */
 	struct cc_store *store;		/* NULL: level off */
 	struct cc_writer *writer;	/* with store */
+	atomic_size_t kept;	/* of the budget; may go over it by one entry a thread */
+	atomic_uint_least64_t seen[SEEN_KEYS];	/* hashes of keys that were read, each in its slot */
 };
 
 static void retain_entry(void *value)
@@ -133,19 +145,49 @@ struct cc_file_memo *cc_cache_file_memo(struct cc_cache *cache)
 	return cache->memo;
 }
 
-static enum cmn_status read_store(struct cc_cache *cache, const struct cc_key *key,
-				  struct cc_entry **ret)
+static size_t min_size(size_t a, size_t b)
 {
-	unsigned int damaged = 0;
+	return a < b ? a : b;
+}
+
+/* Whether this key was read from disk before, as far as that is remembered. */
+static bool was_seen(struct cc_cache *cache, const struct cc_key *key)
+{
+	struct cmn_view view = cc_key_view(key);
+	struct cmn_hash hash = cmn_hash_of(view.data, view.len);
+	uint64_t number = cmn_hash_u64(&hash);
+
+	return atomic_exchange_explicit(&cache->seen[number % SEEN_KEYS], number,
+					memory_order_relaxed) == number;
+}
+
+/* *ret_keep: the entry belongs into memory. */
+static enum cmn_status read_store(struct cc_cache *cache, const struct cc_key *key,
+				  struct cc_entry **ret, bool *ret_keep)
+{
+	struct cc_store_report report;
+	size_t left = KEPT_BUDGET, kept_len, len;
 	enum cmn_status status;
 
 	if (!cache->store || cache->config.recache)
 		return CMN_MISS;
-	status = cc_store_get(cache->store, key, cache->memo, ret, &damaged);
-	if (damaged)
-		cc_stats_add(cache->stats, CC_ERRORS, damaged);
+	left -= min_size(left, atomic_load_explicit(&cache->kept, memory_order_relaxed));
+	kept_len = left > KEPT_LEN ? left : KEPT_LEN;
+	if (cache->programs && was_seen(cache, key))
+		kept_len = SIZE_MAX;
+	status = cc_store_get(cache->store, key, cache->memo, kept_len, ret, &report);
+	if (report.damaged)
+		cc_stats_add(cache->stats, CC_ERRORS, report.damaged);
 	/* Whatever else went wrong on disk, to the caller it is a miss. */
-	return status == CMN_OK ? CMN_OK : CMN_MISS;
+	if (status != CMN_OK)
+		return CMN_MISS;
+	if (cache->writer && report.place.leaf[0])
+		cc_writer_touch(cache->writer, &report.place);
+	len = cc_entry_payload_size(*ret) + CC_ENTRY_HEADER_SIZE;
+	*ret_keep = len <= kept_len;
+	if (*ret_keep && len > KEPT_LEN)
+		(void)atomic_fetch_add_explicit(&cache->kept, len, memory_order_relaxed);
+	return CMN_OK;
 }
 
 static void write_store(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry)
@@ -161,17 +203,19 @@ struct lookup {
 	cc_cache_build_fn build;
 	void *ctx;
 	enum cc_origin origin;
+	bool keep;
 };
 
 static enum cmn_status read_or_build(struct lookup *lookup, struct cc_entry **ret)
 {
-	enum cmn_status status = read_store(lookup->cache, lookup->key, ret);
+	enum cmn_status status = read_store(lookup->cache, lookup->key, ret, &lookup->keep);
 
 	if (status == CMN_OK) {
 		lookup->origin = CC_ORIGIN_DISK;
 		return CMN_OK;
 	}
 	lookup->origin = CC_ORIGIN_BUILT;
+	lookup->keep = true;
 	status = lookup->build(lookup->ctx, ret);
 	if (status == CMN_OK)
 		write_store(lookup->cache, lookup->key, *ret);
@@ -202,7 +246,7 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 				      cc_cache_build_fn build, void *ctx, struct cc_entry **ret,
 				      enum cc_origin *ret_origin)
 {
-	struct lookup lookup = { cache, key, build, ctx, CC_ORIGIN_BUILT };
+	struct lookup lookup = { cache, key, build, ctx, CC_ORIGIN_BUILT, true };
 	struct cmn_view view = cc_key_view(key);
 	struct cc_entry *entry = NULL;
 	enum cmn_status status;
@@ -217,6 +261,9 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 			return status;
 		entry = taken.value;
 		if (taken.way == CC_WAY_BUILT) {
+			/* Threads that waited for it have their references. */
+			if (!lookup.keep)
+				cc_programs_remove(cache->programs, view, entry);
 			*ret_origin = lookup.origin;
 			*ret = entry;
 			return CMN_OK;
@@ -251,6 +298,7 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 	struct cmn_view view = cc_key_view(key);
 	struct cc_entry *entry = NULL;
 	void *value;
+	bool keep;
 
 	if (cache->config.recache)
 		return CMN_MISS;
@@ -263,9 +311,10 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 		cc_programs_remove(cache->programs, view, value);
 		cc_entry_unref(value);
 	}
-	if (read_store(cache, key, &entry) != CMN_OK)
+	if (read_store(cache, key, &entry, &keep) != CMN_OK)
 		return CMN_MISS;
-	remember(cache, view, entry);
+	if (keep)
+		remember(cache, view, entry);
 	*ret_origin = CC_ORIGIN_DISK;
 	*ret = entry;
 	return CMN_OK;
@@ -292,7 +341,7 @@ void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key,
 			      "an entry that the driver refused could not be removed");
 }
 
-void cc_cache_count_hit(struct cc_cache *cache, struct cc_key *key, enum cc_origin origin,
+void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum cc_origin origin,
 			const struct cc_entry *entry, uint64_t took_ns)
 {
 	bool memory = origin == CC_ORIGIN_MEMORY;
@@ -309,8 +358,6 @@ void cc_cache_count_hit(struct cc_cache *cache, struct cc_key *key, enum cc_orig
 	cc_stats_add(cache->stats, memory ? CC_HITS_MEMORY : CC_HITS_DISK, 1);
 	cc_stats_add(cache->stats, CC_COMPILE_NS_SAVED, saved);
 	cc_trace_write(cache->trace, &event);
-	if (!memory && cache->writer)
-		cc_writer_touch(cache->writer, key);
 }
 
 void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)

@@ -59,11 +59,8 @@ void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_en
 /* The driver refused this entry: it is removed from every level and counted as an error. */
 void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key, const struct cc_entry *entry);
 
-/*
- * Statistics and trace of what only the layer knows. A hit marks the entry as
- * used, for which it may take the key's bytes; the caller still releases the key.
- */
-void cc_cache_count_hit(struct cc_cache *cache, struct cc_key *key, enum cc_origin origin,
+/* Statistics and trace of what only the layer knows. */
+void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum cc_origin origin,
 			const struct cc_entry *entry, uint64_t took_ns);
 void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns);
 void cc_cache_count_bypass(struct cc_cache *cache, const char *reason, const struct cc_key *key);

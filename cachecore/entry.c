@@ -18,6 +18,7 @@ static const uint8_t magic[8] = { 'c', 'k', 'c', 'b', 'i', 'n', '\r', '\n' };
 
 #define FILE_HASH_AT (CC_ENTRY_HEADER_SIZE - CMN_HASH_SIZE)
 #define FIELD_HEAD_SIZE (4 + 4 + 8)
+#define SMALL_IMAGE 4096	/* a page or so more or less is not worth a copy */
 
 struct cc_entry {
 	atomic_uint refs;
@@ -126,6 +127,27 @@ struct cc_entry *cc_entry_ref(struct cc_entry *entry)
 	/* Whoever takes a reference holds one already, so no order is needed. */
 	(void)atomic_fetch_add_explicit(&entry->refs, 1, memory_order_relaxed);
 	return entry;
+}
+
+struct cc_entry *cc_entry_without_images(struct cc_entry *entry)
+{
+	struct cmn_reader reader = cmn_reader_of(cc_entry_payload(entry));
+	struct cc_entry *small = NULL;
+	struct field field;
+
+	if (entry->image_size >= SMALL_IMAGE)
+		small = cc_entry_new(entry->build_ns);
+	if (!small)
+		return cc_entry_ref(entry);
+	while (read_field(&reader, &field) == CMN_OK) {
+		if (field.tag != CC_TAG_IMAGE)
+			cc_entry_add(small, field.tag, field.index, field.value.data,
+				     field.value.len);
+	}
+	if (cc_entry_finish(small, NULL) == CMN_OK)
+		return small;
+	cc_entry_unref(small);
+	return cc_entry_ref(entry);
 }
 
 void cc_entry_unref(struct cc_entry *entry)

@@ -54,6 +54,12 @@ void *cc_entry_add_room(struct cc_entry *entry, uint32_t tag, uint32_t index, si
 CMN_CHECKED enum cmn_status cc_entry_finish(struct cc_entry *entry, struct cc_manifest *manifest);
 
 struct cc_entry *cc_entry_ref(struct cc_entry *entry);
+/*
+ * For who is through with the images: a reference to an entry with the same
+ * other fields and build time, without manifest; entry itself where a copy would gain
+ * nothing or there is no memory.
+ */
+struct cc_entry *cc_entry_without_images(struct cc_entry *entry);
 void cc_entry_unref(struct cc_entry *entry);	/* NULL is fine */
 
 /* false: there is none. The view lives as long as the entry. */

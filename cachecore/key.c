@@ -11,7 +11,12 @@
 
 void cc_key_init(struct cc_key *key)
 {
-	*key = (struct cc_key){ 0 };
+	cc_key_init_in(key, (struct cmn_buffer){ 0 });
+}
+
+void cc_key_init_in(struct cc_key *key, struct cmn_buffer room)
+{
+	*key = (struct cc_key){ .encoded = room };
 	cmn_buffer_append_u32(&key->encoded, CC_KEY_VERSION);
 }
 

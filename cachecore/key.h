@@ -38,6 +38,8 @@ struct cc_key {
 
 /* An empty key. Failures are remembered and reported by cc_key_status. */
 void cc_key_init(struct cc_key *key);
+/* The same in the room of an empty buffer, which it takes. */
+void cc_key_init_in(struct cc_key *key, struct cmn_buffer room);
 /* A copy of another key's fields, to go on from. */
 void cc_key_init_copy(struct cc_key *key, const struct cc_key *from);
 void cc_key_release(struct cc_key *key);

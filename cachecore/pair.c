@@ -12,7 +12,8 @@
 #include "common/file.h"
 
 static enum cmn_status read_file(int dir_fd, const char *prefix, enum cc_leaf_file file,
-				 unsigned int n, size_t max_len, struct cmn_buffer *ret)
+				 unsigned int n, size_t max_len, const struct cmn_room *room,
+				 struct cmn_buffer *buf)
 {
 	size_t prefix_len = strlen(prefix);
 	char path[CC_PAIR_PATH_SIZE];
@@ -22,7 +23,7 @@ static enum cmn_status read_file(int dir_fd, const char *prefix, enum cc_leaf_fi
 		return CMN_ERR_INVALID;
 	memcpy(path, prefix, prefix_len);
 	cc_leaf_name(file, n, path + prefix_len);
-	status = cmn_file_read(dir_fd, path, max_len, false, ret);
+	status = cmn_file_read_into(dir_fd, path, max_len, false, room, buf);
 	/* Files appear whole: one that is larger than any of ours or shrinks is not what was written. */
 	if (status == CMN_ERR_TOO_LARGE || status == CMN_STALE)
 		return CMN_ERR_CORRUPT;
@@ -30,32 +31,26 @@ static enum cmn_status read_file(int dir_fd, const char *prefix, enum cc_leaf_fi
 }
 
 enum cmn_status cc_pair_read_src(int dir_fd, const char *prefix, unsigned int n,
-				 struct cmn_buffer *ret_file, struct cc_src *ret)
+				 struct cmn_buffer *file, struct cc_src *ret)
 {
-	struct cmn_buffer file;
-	enum cmn_status status = read_file(dir_fd, prefix, CC_LEAF_SRC, n, CC_SRC_MAX_FILE, &file);
+	enum cmn_status status = read_file(dir_fd, prefix, CC_LEAF_SRC, n, CC_SRC_MAX_FILE, NULL,
+					   file);
 
-	if (status != CMN_OK)
-		return status;
-	status = cc_src_file_decode(cmn_buffer_view(&file), ret);
+	return status == CMN_OK ? cc_src_file_decode(cmn_buffer_view(file), ret) : status;
+}
+
+enum cmn_status cc_pair_read_bin(int dir_fd, const char *prefix, unsigned int n,
+				 const struct cc_src *src, const struct cmn_room *room,
+				 struct cc_manifest *manifest, struct cc_entry **ret)
+{
+	size_t max_len = (size_t)(CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE);
+	struct cmn_buffer file = { 0 };
+	enum cmn_status status = read_file(dir_fd, prefix, CC_LEAF_BIN, n, max_len, room, &file);
+
 	if (status != CMN_OK) {
 		cmn_buffer_release(&file);
 		return status;
 	}
-	*ret_file = file;
-	return CMN_OK;
-}
-
-enum cmn_status cc_pair_read_bin(int dir_fd, const char *prefix, unsigned int n,
-				 const struct cc_src *src, struct cc_manifest *manifest,
-				 struct cc_entry **ret)
-{
-	size_t max_len = (size_t)(CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE);
-	struct cmn_buffer file;
-	enum cmn_status status = read_file(dir_fd, prefix, CC_LEAF_BIN, n, max_len, &file);
-
-	if (status != CMN_OK)
-		return status;
 	return cc_entry_decode(&file, &src->hash, manifest, ret);
 }
 
@@ -119,7 +114,7 @@ bool cc_pair_damaged(int dir_fd, unsigned int n)
 	if (status == CMN_OK && src.manifest.len)
 		status = cc_manifest_decode(src.manifest, &manifest);
 	if (status == CMN_OK)
-		status = cc_pair_read_bin(dir_fd, "", n, &src, NULL, &entry);
+		status = cc_pair_read_bin(dir_fd, "", n, &src, NULL, NULL, &entry);
 	cc_entry_unref(entry);
 	cc_manifest_free(manifest);
 	cmn_buffer_release(&file);

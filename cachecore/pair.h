@@ -22,15 +22,19 @@
 #define CC_PAIR_PATH_SIZE 1024
 
 /*
- * CMN_OK: the views of *ret point into *ret_file, which the caller releases.
+ * CMN_OK: the views of *ret point into *file, whose room is used where it
+ * suffices and which the caller releases in any case.
  * CMN_MISS: not there. CMN_ERR_CORRUPT: damaged; CMN_ERR_VERSION: not ours to
  * judge; CMN_ERR_ACCESS: not readable, or not a regular file; CMN_ERR_NOMEM, CMN_ERR_IO.
  */
 CMN_CHECKED enum cmn_status cc_pair_read_src(int dir_fd, const char *prefix, unsigned int n,
-					     struct cmn_buffer *ret_file, struct cc_src *ret);
-/* The result; takes manifest on success. Also CMN_STALE: sound, but belongs to another .src. */
+					     struct cmn_buffer *file, struct cc_src *ret);
+/*
+ * The result, in the room given (may be NULL) or malloc's; takes manifest on
+ * success. Also CMN_STALE: sound, but belongs to another .src.
+ */
 CMN_CHECKED enum cmn_status cc_pair_read_bin(int dir_fd, const char *prefix, unsigned int n,
-					     const struct cc_src *src,
+					     const struct cc_src *src, const struct cmn_room *room,
 					     struct cc_manifest *manifest, struct cc_entry **ret);
 /* The header alone, against the file's size and src. Statuses as above. */
 CMN_CHECKED enum cmn_status cc_pair_read_bin_header(int dir_fd, unsigned int n,

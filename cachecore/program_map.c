@@ -32,18 +32,23 @@ struct program_record {
 	struct kernel_record *kernels;
 	size_t size;			/* what it counts in the map's bytes */
 	unsigned int sample;
-	unsigned char key[];
+	struct cmn_buffer key;
 };
 
 enum cmn_status program_map_init(struct program_map *map, uint64_t threshold)
 {
-	*map = (struct program_map){ .threshold = threshold };
-	return fast_kernels_init(&map->fast);
+	/* Without slabs, malloc serves. */
+	*map = (struct program_map){ .threshold = threshold, .slabs = cmn_slabs_new() };
+	if (fast_kernels_init(&map->fast) == CMN_OK)
+		return CMN_OK;
+	cmn_slabs_free(map->slabs);
+	return CMN_ERR_NOMEM;
 }
 
 void program_map_release(struct program_map *map)
 {
 	fast_kernels_release(&map->fast);
+	cmn_slabs_free(map->slabs);
 }
 
 unsigned int program_key_hash(struct cmn_view key)
@@ -84,7 +89,7 @@ struct program_record *program_map_find_recent(struct program_map *map, struct c
 	struct program_record *program = *recent_slot(map, sample);
 
 	if (!program || program->sample != sample || program->hh.keylen != key.len ||
-	    (key.len && memcmp(program->key, key.data, key.len) != 0))
+	    (key.len && memcmp(program->key.data, key.data, key.len) != 0))
 		return NULL;
 	return program;
 }
@@ -98,6 +103,16 @@ struct program_record *program_map_find(struct program_map *map, struct cmn_view
 	return program;
 }
 
+/* Never without an address, which uthash would take for the end of a chain. */
+static bool copy_key(struct program_map *map, struct cmn_view key, struct cmn_buffer *ret)
+{
+	if (!cmn_slabs_reserve(map->slabs, key.len, ret) &&
+	    !cmn_buffer_reserve(ret, key.len ? key.len : 1))
+		return false;
+	cmn_buffer_append(ret, key.data, key.len);
+	return true;
+}
+
 enum cmn_status program_map_insert(struct program_map *map, struct cmn_view key,
 				   unsigned int hash, struct build_result *result,
 				   struct program_record **ret)
@@ -106,13 +121,16 @@ enum cmn_status program_map_insert(struct program_map *map, struct cmn_view key,
 
 	if (key.len > KEY_LEN_MAX)
 		return CMN_ERR_TOO_LARGE;
-	program = calloc(1, sizeof(*program) + key.len);
+	program = calloc(1, sizeof(*program));
 	if (!program)
 		return CMN_ERR_NOMEM;
-	if (key.len)
-		memcpy(program->key, key.data, key.len);
-	HASH_ADD_KEYPTR_BYHASHVALUE(hh, map->by_key, program->key, key.len, hash, program);
+	if (!copy_key(map, key, &program->key)) {
+		free(program);
+		return CMN_ERR_NOMEM;
+	}
+	HASH_ADD_KEYPTR_BYHASHVALUE(hh, map->by_key, program->key.data, key.len, hash, program);
 	if (!program->hh.tbl) {	/* how uthash reports no memory */
+		cmn_buffer_release(&program->key);
 		free(program);
 		return CMN_ERR_NOMEM;
 	}
@@ -289,6 +307,7 @@ void doomed_drop(struct doomed *doomed)
 	}
 	LL_FOREACH_SAFE(doomed->programs, program, next_program) {
 		build_result_unref(program->result);
+		cmn_buffer_release(&program->key);
 		free(program);
 	}
 }

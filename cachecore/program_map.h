@@ -23,6 +23,7 @@ struct kernel_record;
 struct program_map {
 	struct program_record *by_key;
 	struct program_record *eviction_list;	/* least recently used first */
+	struct cmn_slabs *slabs;	/* of keys; may be NULL */
 	/* Fetched lately, by a hash of a few bytes of the key; NULL or a record of by_key. */
 	struct program_record *recent[PROGRAM_MAP_RECENT];
 	struct fast_kernels fast;

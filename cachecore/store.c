@@ -25,6 +25,8 @@ struct lookup {
 	struct cc_store *store;
 	struct cmn_view key;
 	struct cc_file_memo *memo;
+	struct cmn_room room;		/* for a .bin */
+	struct cc_store_report report;
 	char prefix[CC_PAIR_PATH_SIZE];	/* the leaf, with its last slash */
 };
 
@@ -51,6 +53,7 @@ enum cmn_status cc_store_open(const struct cc_config *config, const struct cmn_l
 		return CMN_ERR_NOMEM;
 	store->config = config;
 	store->log = log;
+	store->slabs = cmn_slabs_new();	/* without them malloc serves */
 	atomic_flag_clear(&store->damage_logged);
 	atomic_flag_clear(&store->access_logged);
 	*ret = store;
@@ -59,6 +62,10 @@ enum cmn_status cc_store_open(const struct cc_config *config, const struct cmn_l
 
 void cc_store_close(struct cc_store *store)
 {
+	if (!store)
+		return;
+	cmn_slabs_free(store->slabs);
+	cmn_spare_release(&store->spare);
 	free(store);
 }
 
@@ -89,22 +96,25 @@ enum cmn_status cc_store_check_manifest(const struct cc_src *src, struct cc_file
 static enum cmn_status read_variant(const struct lookup *lookup, unsigned int n,
 				    struct cc_entry **ret)
 {
+	struct cc_store *store = lookup->store;
 	struct cc_manifest *manifest = NULL;
-	struct cmn_buffer file;
+	struct cmn_buffer file = cmn_spare_take(&store->spare);
 	struct cc_src src;
 	enum cmn_status status = cc_pair_read_src(AT_FDCWD, lookup->prefix, n, &file, &src);
 
 	if (status != CMN_OK)
-		return status;
+		goto out;
 	status = CMN_MISS;
 	if (cmn_view_equal(src.key, lookup->key))
 		status = cc_store_check_manifest(&src, lookup->memo, &manifest);
 	if (status == CMN_OK) {
-		status = cc_pair_read_bin(AT_FDCWD, lookup->prefix, n, &src, manifest, ret);
+		status = cc_pair_read_bin(AT_FDCWD, lookup->prefix, n, &src, &lookup->room, manifest,
+					  ret);
 		if (status != CMN_OK)
 			cc_manifest_free(manifest);
 	}
-	cmn_buffer_release(&file);
+out:
+	cmn_spare_give(&store->spare, &file);
 	return status;
 }
 
@@ -136,7 +146,7 @@ out:
 }
 
 static void note_damage(struct lookup *lookup, const char *root, const char *leaf, unsigned int n,
-			enum cmn_status status, unsigned int *damaged)
+			enum cmn_status status)
 {
 	struct cc_store *store = lookup->store;
 	bool own = root == store->config->dir;
@@ -144,7 +154,7 @@ static void note_damage(struct lookup *lookup, const char *root, const char *lea
 	/* A tier that others wrote may hold what this user may not read. */
 	if (!own && status == CMN_ERR_ACCESS)
 		return;
-	++*damaged;
+	lookup->report.damaged++;
 	cmn_log_once(store->log, &store->damage_logged, CMN_LOG_WARNING,
 		     "damaged cache entry %s%u.src: %s%s", lookup->prefix, n,
 		     cmn_status_string(status),
@@ -154,7 +164,7 @@ static void note_damage(struct lookup *lookup, const char *root, const char *lea
 }
 
 static enum cmn_status try_variant(struct lookup *lookup, const char *root, const char *leaf,
-				   unsigned int n, struct cc_entry **ret, unsigned int *damaged)
+				   unsigned int n, struct cc_entry **ret)
 {
 	enum cmn_status status = read_variant(lookup, n, ret);
 
@@ -162,13 +172,14 @@ static enum cmn_status try_variant(struct lookup *lookup, const char *root, cons
 	if (status == CMN_STALE)
 		status = read_variant(lookup, n, ret);
 	if (cc_pair_status_damaged(status))
-		note_damage(lookup, root, leaf, n, status, damaged);
+		note_damage(lookup, root, leaf, n, status);
+	lookup->report.place.n = n;
 	return status == CMN_OK || status == CMN_ERR_NOMEM ? status : CMN_MISS;
 }
 
 /* The rest of the leaf, after entry 0 was none. */
 static enum cmn_status try_others(struct lookup *lookup, const char *root, const char *leaf,
-				  struct cc_entry **ret, unsigned int *damaged)
+				  struct cc_entry **ret)
 {
 	enum cmn_status status = CMN_MISS;
 	struct cc_leaf_scan scan;
@@ -181,13 +192,13 @@ static enum cmn_status try_others(struct lookup *lookup, const char *root, const
 	(void)close(fd);	/* read only */
 	for (unsigned int n = 1; n < CC_LEAF_VARIANTS && status == CMN_MISS; n++) {
 		if (scan.present[CC_LEAF_SRC] >> n & 1)
-			status = try_variant(lookup, root, leaf, n, ret, damaged);
+			status = try_variant(lookup, root, leaf, n, ret);
 	}
 	return status;
 }
 
 static enum cmn_status get_from(struct lookup *lookup, const char *root, const char *leaf,
-				struct cc_entry **ret, unsigned int *damaged)
+				struct cc_entry **ret)
 {
 	bool own = root == lookup->store->config->dir;
 	const char *reason;
@@ -203,33 +214,40 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, const c
 	lookup->prefix[len] = '/';
 	memcpy(lookup->prefix + len + 1, leaf, CC_LEAF_PATH_SIZE - 1);
 	memcpy(lookup->prefix + len + CC_LEAF_PATH_SIZE, "/", 2);
-	status = try_variant(lookup, root, leaf, 0, ret, damaged);
+	status = try_variant(lookup, root, leaf, 0, ret);
 	if (status == CMN_MISS)
-		status = try_others(lookup, root, leaf, ret, damaged);
+		status = try_others(lookup, root, leaf, ret);
 	return status;
 }
 
 enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
-			     struct cc_file_memo *memo, struct cc_entry **ret,
-			     unsigned int *ret_damaged)
+			     struct cc_file_memo *memo, size_t kept_len, struct cc_entry **ret,
+			     struct cc_store_report *report)
 {
 	struct lookup lookup;
-	char leaf[CC_LEAF_PATH_SIZE];
+	char *leaf = lookup.report.place.leaf;
 	char **tier = store->config->read_only_dirs;
-	unsigned int damaged = 0;
 	enum cmn_status status = cc_key_status(key);
 
+	if (report)
+		*report = (struct cc_store_report){ 0 };
 	if (status != CMN_OK)
 		return status;
 	/* Not by an initializer, which would clear the prefix. */
 	lookup.store = store;
 	lookup.key = cc_key_view(key);
 	lookup.memo = memo;
+	lookup.room.slabs = kept_len < SIZE_MAX ? store->slabs : NULL;
+	lookup.room.from = kept_len + 1;
+	lookup.report.damaged = 0;
 	cc_leaf_path(lookup.key, leaf);
-	status = get_from(&lookup, store->config->dir, leaf, ret, &damaged);
-	for (; tier && *tier && status == CMN_MISS; tier++)
-		status = get_from(&lookup, *tier, leaf, ret, &damaged);
-	if (ret_damaged)
-		*ret_damaged = damaged;
+	status = get_from(&lookup, store->config->dir, leaf, ret);
+	if (status == CMN_MISS && tier && *tier) {
+		for (; *tier && status == CMN_MISS; tier++)
+			status = get_from(&lookup, *tier, leaf, ret);
+		leaf[0] = '\0';
+	}
+	if (report)
+		*report = lookup.report;
 	return status;
 }

@@ -24,6 +24,7 @@
 #include "cachecore/config.h"
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
+#include "cachecore/leaf.h"
 #include "common/log.h"
 #include "common/status.h"
 
@@ -42,14 +43,28 @@ CMN_CHECKED enum cmn_status cc_store_open(const struct cc_config *config,
 					  const struct cmn_log *log, struct cc_store **ret);
 void cc_store_close(struct cc_store *store);	/* NULL is fine */
 
+/* Where in the root an entry lies. */
+struct cc_store_place {
+	char leaf[CC_LEAF_PATH_SIZE];	/* "": not in the root, but in a tier */
+	unsigned int n;
+};
+
+/* What a look-up came across. */
+struct cc_store_report {
+	unsigned int damaged;		/* entries */
+	struct cc_store_place place;	/* of what it found */
+};
+
 /*
  * The entry of that key whose dependencies hold now; a new reference.
  * CMN_MISS: none. A damaged entry is removed, logged once, counted in
- * *ret_damaged (may be NULL), and the search goes on. memo may be NULL.
+ * *report, and the search goes on. memo and report may be NULL. Files longer
+ * than kept_len will not be kept: if they are large, their memory is lent by
+ * the store, which is best given back soon.
  */
 CMN_CHECKED enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
-					 struct cc_file_memo *memo, struct cc_entry **ret,
-					 unsigned int *ret_damaged);
+					 struct cc_file_memo *memo, size_t kept_len,
+					 struct cc_entry **ret, struct cc_store_report *report);
 
 /*
  * Writes an entry, replacing one of the same key and manifest; updates
@@ -64,8 +79,8 @@ CMN_CHECKED enum cmn_status cc_store_put(struct cc_store *store, const struct cc
 /* Removes every entry of that key (a driver refused it). CMN_OK also where there was none. */
 CMN_CHECKED enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key);
 
-/* Marks the key's entry as used now, for eviction; best effort. */
-void cc_store_touch(struct cc_store *store, const struct cc_key *key);
+/* Marks the entry at a place as used now, for eviction; best effort. */
+void cc_store_touch(struct cc_store *store, const struct cc_store_place *place);
 
 /* Evicts by age and by size now, to half of max_size if it is passed; CMN_BUSY: another process is at it. */
 CMN_CHECKED enum cmn_status cc_store_evict(struct cc_store *store);

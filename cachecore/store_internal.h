@@ -7,10 +7,13 @@
 
 #include "cachecore/src_file.h"
 #include "cachecore/store.h"
+#include "common/spare.h"
 
 struct cc_store {
 	const struct cc_config *config;
 	const struct cmn_log *log;
+	struct cmn_slabs *slabs;	/* of entries read; NULL: none could be had */
+	struct cmn_spare spare;		/* for .src files */
 	atomic_flag damage_logged;
 	atomic_flag access_logged;
 };

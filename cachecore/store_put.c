@@ -100,7 +100,7 @@ static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, u
 	if (status != CMN_OK)
 		return status;
 	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-		struct cmn_buffer file;
+		struct cmn_buffer file = { 0 };
 		struct cc_src src;
 		uint64_t access_ns;
 		bool same;
@@ -114,9 +114,8 @@ static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, u
 			oldest = access_ns;
 			old_n = n;
 		}
-		if (cc_pair_read_src(leaf_fd, "", n, &file, &src) != CMN_OK)
-			continue;
-		same = cmn_view_equal(cmn_buffer_view(&file), cmn_buffer_view(&parcel->src));
+		same = cc_pair_read_src(leaf_fd, "", n, &file, &src) == CMN_OK &&
+		       cmn_view_equal(cmn_buffer_view(&file), cmn_buffer_view(&parcel->src));
 		cmn_buffer_release(&file);
 		if (same) {
 			*ret_n = n;
@@ -235,13 +234,11 @@ out:
 
 static bool src_has_key(int dir_fd, const char *prefix, unsigned int n, struct cmn_view key)
 {
-	struct cmn_buffer file;
+	struct cmn_buffer file = { 0 };
 	struct cc_src src;
-	bool same;
+	bool same = cc_pair_read_src(dir_fd, prefix, n, &file, &src) == CMN_OK &&
+		    cmn_view_equal(src.key, key);
 
-	if (cc_pair_read_src(dir_fd, prefix, n, &file, &src) != CMN_OK)
-		return false;
-	same = cmn_view_equal(src.key, key);
 	cmn_buffer_release(&file);
 	return same;
 }
@@ -318,51 +315,16 @@ static void touch_file(int leaf_fd, unsigned int n)
 	(void)close(fd);	/* best effort */
 }
 
-static bool needs_touch(const struct cc_src *src, struct cmn_view key, bool several)
+void cc_store_touch(struct cc_store *store, const struct cc_store_place *place)
 {
-	struct cc_manifest *manifest;
-
-	if (!cmn_view_equal(src->key, key))
-		return false;
-	/* Of several states of the dependencies, only the one that holds was used. */
-	if (several) {
-		if (cc_store_check_manifest(src, NULL, &manifest) != CMN_OK)
-			return false;
-		cc_manifest_free(manifest);
-	}
-	return true;
-}
-
-void cc_store_touch(struct cc_store *store, const struct cc_key *key)
-{
-	char leaf[CC_LEAF_PATH_SIZE];
-	struct cc_leaf_scan scan;
 	int root_fd, leaf_fd;
-	uint64_t present;
 
-	if (store->config->read_only || cc_key_status(key) != CMN_OK ||
+	if (store->config->read_only || !place->leaf[0] ||
 	    cc_root_open(store->config->dir, &root_fd) != CMN_OK)
 		return;
-	cc_leaf_path(cc_key_view(key), leaf);
-	if (cc_leaf_open(root_fd, leaf, &leaf_fd) != CMN_OK)
-		goto out;
-	present = cc_leaf_scan(leaf_fd, &scan) == CMN_OK ? scan.present[CC_LEAF_SRC] : 0;
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-		struct cmn_buffer file;
-		struct cc_src src;
-		bool found;
-
-		if (!(present >> n & 1) ||
-		    cc_pair_read_src(leaf_fd, "", n, &file, &src) != CMN_OK)
-			continue;
-		found = needs_touch(&src, cc_key_view(key), (present & (present - 1)) != 0);
-		cmn_buffer_release(&file);
-		if (found) {
-			touch_file(leaf_fd, n);
-			break;
-		}
+	if (cc_leaf_open(root_fd, place->leaf, &leaf_fd) == CMN_OK) {
+		touch_file(leaf_fd, place->n);
+		(void)close(leaf_fd);	/* read only */
 	}
-	(void)close(leaf_fd);	/* read only */
-out:
 	(void)close(root_fd);	/* read only */
 }

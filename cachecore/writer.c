@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <utlist.h>
@@ -23,9 +24,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 /* Of payloads and keys that wait. The memory level shares them; this bounds what outlives it there. */
 #define MAX_QUEUED_BYTES ((uint64_t)64 << 20)
-/* Keys hold sources of up to some MB. */
-#define MAX_TOUCHES 256
-#define MAX_TOUCHED_BYTES ((uint64_t)16 << 20)
+#define MAX_TOUCHES 1024
 /* From the first event that they do not have yet until statistics are written. */
 #define STATS_INTERVAL_NS NS_PER_S
 /* What a thread that is told to stop gets for the file operation that it is in. */
@@ -35,8 +34,7 @@
 
 struct task {
 	struct cc_key key;
-	struct cc_entry *entry;	/* NULL: a touch */
-	struct cmn_hash hash;	/* of a touch's key */
+	struct cc_entry *entry;
 	uint64_t size;
 	struct task *prev, *next;
 };
@@ -52,9 +50,8 @@ struct cc_writer {
 	/* guarded by lock, all that follows */
 	struct task *stores;
 	uint64_t stored_bytes;		/* of what waits in stores */
-	struct task *touches;
-	uint64_t touched_bytes;
-	unsigned int touch_count;
+	struct cc_store_place *touches;
+	size_t touch_count, touch_cap;
 	bool started;
 	pthread_t thread;
 	bool stop;			/* as soon as the work at hand is done */
@@ -186,38 +183,25 @@ static void do_store(struct cc_writer *writer, const struct task *task)
 	}
 }
 
-/* The next entry or touch, taken out of its list; NULL: none. With the lock. */
-static struct task *pop(struct cc_writer *writer)
+/* Stores the next entry or marks one as used; with the lock, which is released meanwhile. false: there was none. */
+static bool do_task(struct cc_writer *writer)
 {
 	struct task *task = writer->stores;
 
 	if (task) {
 		DL_DELETE(writer->stores, task);
 		writer->stored_bytes -= task->size;
-		return task;
-	}
-	task = writer->touches;
-	if (task) {
-		DL_DELETE(writer->touches, task);
-		writer->touched_bytes -= task->size;
-		writer->touch_count--;
-	}
-	return task;
-}
-
-/* Does one task; with the lock, which is released meanwhile. false: there was none. */
-static bool do_task(struct cc_writer *writer)
-{
-	struct task *task = pop(writer);
-
-	if (!task)
-		return false;
-	unlock(writer);
-	if (task->entry)
+		unlock(writer);
 		do_store(writer, task);
-	else
-		cc_store_touch(writer->store, &task->key);
-	task_free(task);
+		task_free(task);
+	} else if (writer->touch_count) {
+		struct cc_store_place place = writer->touches[--writer->touch_count];
+
+		unlock(writer);
+		cc_store_touch(writer->store, &place);
+	} else {
+		return false;
+	}
 	lock(writer);
 	return true;
 }
@@ -338,51 +322,44 @@ bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc
 }
 
 /* With the lock. */
-static bool is_touched(const struct cc_writer *writer, const struct cmn_hash *hash)
+static bool is_touched(const struct cc_writer *writer, const struct cc_store_place *place)
 {
-	const struct task *task;
+	for (size_t i = 0; i < writer->touch_count; i++) {
+		const struct cc_store_place *other = &writer->touches[i];
 
-	DL_FOREACH(writer->touches, task) {
-		if (cmn_hash_equal(&task->hash, hash))
+		if (other->n == place->n && strcmp(other->leaf, place->leaf) == 0)
 			return true;
 	}
 	return false;
 }
 
-void cc_writer_touch(struct cc_writer *writer, struct cc_key *key)
+/* With the lock. false: out of memory. */
+static bool make_room_for_touch(struct cc_writer *writer)
 {
-	struct cmn_view view = cc_key_view(key);
-	struct cmn_hash hash = cmn_hash_of(view.data, view.len);
-	struct task *task;
-	bool known;
+	size_t cap = writer->touch_cap ? 2 * writer->touch_cap : 16;
+	struct cc_store_place *touches;
 
+	if (writer->touch_count < writer->touch_cap)
+		return true;
+	touches = realloc(writer->touches, cap * sizeof(*touches));
+	if (!touches)
+		return false;
+	writer->touches = touches;
+	writer->touch_cap = cap;
+	return true;
+}
+
+void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place)
+{
 	lock(writer);
-	known = writer->touch_count == MAX_TOUCHES || is_touched(writer, &hash);
-	unlock(writer);
-	if (known)
-		return;
-	task = calloc(1, sizeof(*task));
-	if (!task)
-		return;
-	task->key = *key;
-	*key = (struct cc_key){ 0 };
-	task->size = view.len;
-	task->hash = hash;
-	lock(writer);
-	if (!writer->stop && writer->touch_count < MAX_TOUCHES &&
-	    writer->touched_bytes + task->size <= MAX_TOUCHED_BYTES &&
-	    !is_touched(writer, &hash)) {
-		DL_APPEND(writer->touches, task);
-		writer->touched_bytes += task->size;
-		writer->touch_count++;
-		task = NULL;
+	if (!writer->stop && writer->touch_count < MAX_TOUCHES && !is_touched(writer, place) &&
+	    make_room_for_touch(writer)) {
+		writer->touches[writer->touch_count++] = *place;
 		/* Else it wakes by itself within a second. */
 		if (note_event(writer))
 			(void)pthread_cond_signal(&writer->work);
 	}
 	unlock(writer);
-	if (task)
-		task_free(task);
 }
 
 /* With the lock; as cc_writer_flush. */
@@ -394,7 +371,7 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 		while (cmn_clock_monotonic() < deadline && do_task(writer))
 			continue;
 		do_stats(writer);
-		return !writer->stores && !writer->touches;
+		return !writer->stores && !writer->touch_count;
 	}
 	wanted = ++writer->flush_wanted;
 	(void)pthread_cond_signal(&writer->work);
@@ -447,7 +424,7 @@ bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns)
 	if (writer->started)
 		(void)pthread_join(writer->thread, NULL);	/* it is past its last wait */
 	free_tasks(&writer->stores);
-	free_tasks(&writer->touches);
+	free(writer->touches);
 	(void)pthread_cond_destroy(&writer->work);	/* nobody is left to use them */
 	(void)pthread_cond_destroy(&writer->idle);
 	(void)pthread_mutex_destroy(&writer->lock);
@@ -468,9 +445,7 @@ void cc_writer_fork_parent(struct cc_writer *writer)
 void cc_writer_fork_child(struct cc_writer *writer)
 {
 	free_tasks(&writer->stores);
-	free_tasks(&writer->touches);
 	writer->stored_bytes = 0;
-	writer->touched_bytes = 0;
 	writer->touch_count = 0;
 	writer->started = false;
 	writer->stopped = false;

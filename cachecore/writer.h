@@ -4,7 +4,7 @@
  * access times, statistics. One thread, started with the first store; a queue
  * bounded in bytes: what does not fit is dropped, since a later run can make
  * it again. Access times alone start no thread: they wait for a store or for
- * flush, and past a fixed number of keys they are dropped. Thread-safe.
+ * flush, and past a fixed number of entries they are dropped. Thread-safe.
  */
 #ifndef CACHECORE_WRITER_H
 #define CACHECORE_WRITER_H
@@ -31,8 +31,8 @@ struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
 bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns);
 /* Takes a reference to entry, copies the key. false: dropped (queue full, out of memory). */
 bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry);
-/* May take the key's bytes, which saves copying a whole source; the caller still releases the key. */
-void cc_writer_touch(struct cc_writer *writer, struct cc_key *key);
+/* The entry there was used. */
+void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place);
 /*
  * Waits until what was queued before the call is done and statistics are
  * written, as far as they can be; false: timeout. Without a thread the work

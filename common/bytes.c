@@ -19,7 +19,10 @@ bool cmn_view_equal(struct cmn_view a, struct cmn_view b)
 
 void cmn_buffer_release(struct cmn_buffer *buf)
 {
-	free(buf->data);
+	if (buf->slab)
+		cmn_slab_unref(buf->slab);
+	else
+		free(buf->data);
 	*buf = (struct cmn_buffer){ 0 };
 }
 
@@ -41,10 +44,15 @@ bool cmn_buffer_reserve(struct cmn_buffer *buf, size_t extra)
 	cap = buf->cap ? buf->cap : need > 256 ? need : 256;
 	while (cap < need)
 		cap *= 2;
-	data = realloc(buf->data, cap);
+	data = realloc(buf->slab ? NULL : buf->data, cap);
 	if (!data) {
 		buf->failed = true;
 		return false;
+	}
+	if (buf->slab) {
+		memcpy(data, buf->data, buf->len);
+		cmn_slab_unref(buf->slab);
+		buf->slab = NULL;
 	}
 	buf->data = data;
 	buf->cap = cap;

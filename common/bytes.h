@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/slab.h"
 #include "common/status.h"
 
 /* Borrowed bytes: valid as long as what they point into. data may be NULL when len is 0. */
@@ -30,6 +31,7 @@ struct cmn_buffer {
 	uint8_t *data;
 	size_t len;
 	size_t cap;
+	struct cmn_slab *slab;	/* the block that data lies in; NULL: data is malloc's */
 	bool failed;
 };
 

@@ -9,35 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 
-/*
- * A large file is read into memory fresh from the kernel, whose pages cost
- * more than the copying: 1 MB takes 0.45 ms page by page and 0.15 ms as one
- * huge page (measured on a virtual machine). Where there are none, the
- * advice changes nothing.
- */
-#define HUGE_PAGE ((size_t)2 << 20)
-#define HUGE_FROM (HUGE_PAGE / 4)	/* smaller files would waste most of one */
-
-static bool reserve_for_file(struct cmn_buffer *buf, size_t len)
+/* Room for a whole file; what buf held is dropped, since growing would copy it. */
+static bool reserve_for_file(struct cmn_buffer *buf, size_t len, const struct cmn_room *room)
 {
-	size_t cap = (len + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-	void *data;
-
-	if (len < HUGE_FROM || cap < len || posix_memalign(&data, HUGE_PAGE, cap) != 0)
-		return cmn_buffer_reserve(buf, len);
-	(void)madvise(data, cap, MADV_HUGEPAGE);	/* a hint */
-	buf->data = data;
-	buf->cap = cap;
-	return true;
+	buf->len = 0;
+	if (buf->data && len <= buf->cap)
+		return true;
+	cmn_buffer_release(buf);
+	if (room && len >= room->from && cmn_slabs_reserve(room->slabs, len, buf))
+		return true;
+	return cmn_buffer_reserve(buf, len);
 }
 
-static enum cmn_status read_fd(int fd, size_t max_len, struct cmn_buffer *ret)
+static enum cmn_status read_fd(int fd, size_t max_len, const struct cmn_room *room,
+			       struct cmn_buffer *ret)
 {
 	struct stat info;
 	size_t want;
@@ -49,7 +39,7 @@ static enum cmn_status read_fd(int fd, size_t max_len, struct cmn_buffer *ret)
 	if (info.st_size < 0 || (uint64_t)info.st_size > max_len)
 		return CMN_ERR_TOO_LARGE;
 	want = (size_t)info.st_size;
-	if (!reserve_for_file(ret, want))
+	if (!reserve_for_file(ret, want, room))
 		return CMN_ERR_NOMEM;
 	while (ret->len < want) {
 		ssize_t got = read(fd, ret->data + ret->len, want - ret->len);
@@ -65,21 +55,30 @@ static enum cmn_status read_fd(int fd, size_t max_len, struct cmn_buffer *ret)
 	return CMN_OK;
 }
 
-enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,
-			      struct cmn_buffer *ret)
+enum cmn_status cmn_file_read_into(int dir_fd, const char *path, size_t max_len, bool follow,
+				   const struct cmn_room *room, struct cmn_buffer *buf)
 {
 	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW);
 	enum cmn_status status;
 	int fd;
 
-	*ret = (struct cmn_buffer){ 0 };
 	do {
 		fd = openat(dir_fd, path, flags);
 	} while (fd < 0 && errno == EINTR);
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
-	status = read_fd(fd, max_len, ret);
+	status = read_fd(fd, max_len, room, buf);
 	(void)close(fd);	/* nothing was written through it */
+	return status;
+}
+
+enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,
+			      struct cmn_buffer *ret)
+{
+	enum cmn_status status;
+
+	*ret = (struct cmn_buffer){ 0 };
+	status = cmn_file_read_into(dir_fd, path, max_len, follow, NULL, ret);
 	if (status != CMN_OK)
 		cmn_buffer_release(ret);
 	return status;

@@ -22,6 +22,14 @@
  */
 CMN_CHECKED enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,
 					  struct cmn_buffer *ret);
+/*
+ * The same into a buffer that exists: what it held is dropped, its room is
+ * used where it suffices, else the given one (may be NULL), else malloc's. On failure
+ * its content is undefined, and it is the caller's to release or use again.
+ */
+CMN_CHECKED enum cmn_status cmn_file_read_into(int dir_fd, const char *path, size_t max_len,
+					       bool follow, const struct cmn_room *room,
+					       struct cmn_buffer *buf);
 
 /* Writes all of it or fails; EINTR and short writes are handled. */
 CMN_CHECKED enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len);

@@ -15,7 +15,7 @@
 
 void ocl_build_release(struct ocl_build *build)
 {
-	cc_key_release(&build->key);
+	ocl_build_key_release(&build->key);
 	cc_manifest_free(build->manifest);
 	free(build->devices);
 	free(build->own_options);
@@ -78,7 +78,7 @@ static void gather(struct ocl_build *build)
 		build->bypass = "device-subset";
 		return;
 	}
-	cc_key_release(&build->key);
+	ocl_build_key_release(&build->key);
 	if (ocl_build_key(build->program, build->num_devices, build->devices, build->options,
 			  &build->key, &build->driver) != CMN_OK) {
 		build->bypass = "device-unidentified";
@@ -90,14 +90,17 @@ static void gather(struct ocl_build *build)
 
 bool ocl_build_scan(struct ocl_build *build)
 {
+	const struct ocl_include_request request = {
+		.source = { build->program->source, build->program->source_len },
+		.options = build->options,
+		.quotes_group = build->driver->quotes_group,
+	};
 	enum cmn_status status;
 
 	cc_manifest_free(build->manifest);
 	build->manifest = NULL;
-	status = ocl_include_scan((struct cmn_view){ build->program->source,
-						     build->program->source_len },
-				  build->options, cc_cache_file_memo(ocl_layer.cache),
-				  &build->manifest, &build->bypass);
+	status = ocl_include_scan(&request, cc_cache_file_memo(ocl_layer.cache), &build->manifest,
+				  &build->bypass);
 	if (status != CMN_OK && !build->bypass)
 		build->bypass = "scan-failed";
 	return status == CMN_OK;
@@ -141,7 +144,7 @@ static bool compiler_came_late(const struct ocl_build *build)
 	       ocl_build_key(build->program, build->num_devices, build->devices, build->options,
 			     &key, &driver) != CMN_OK ||
 	       !cmn_view_equal(cc_key_view(&key), cc_key_view(&build->key));
-	cc_key_release(&key);
+	ocl_build_key_release(&key);
 	return late;
 }
 

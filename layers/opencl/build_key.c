@@ -2,10 +2,18 @@
 /* build_key: the fields of a build from source, in order. */
 #include "layers/opencl/build_key.h"
 
+#include "common/spare.h"
 #include "layers/opencl/environment.h"
 
 /* Of the fields beside the source: names and build-ids of some 30 libraries, mostly. */
 #define USUAL_SIZE 8192
+
+static struct cmn_spare spare;
+
+void ocl_build_key_release(struct cc_key *key)
+{
+	cmn_spare_give(&spare, &key->encoded);
+}
 
 enum cmn_status ocl_build_key(const struct ocl_program *program, cl_uint num_devices,
 			      const cl_device_id *devices, const char *options,
@@ -14,7 +22,7 @@ enum cmn_status ocl_build_key(const struct ocl_program *program, cl_uint num_dev
 	const struct ocl_identity *identity;
 	enum cmn_status status;
 
-	cc_key_init(ret);
+	cc_key_init_in(ret, cmn_spare_take(&spare));
 	/* Room for all at once; without it the key only grows in steps. */
 	(void)cmn_buffer_reserve(&ret->encoded, program->source_len + USUAL_SIZE);
 	for (cl_uint i = 0; i < num_devices; i++) {

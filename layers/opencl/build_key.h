@@ -17,11 +17,14 @@
 #include "layers/opencl/program.h"
 
 /*
- * Initialises *ret in every case; the caller releases it. CMN_MISS: a device
- * cannot be identified. *ret_driver: the first device's.
+ * Initialises *ret in every case; the caller releases it, best by
+ * ocl_build_key_release. CMN_MISS: a device cannot be identified.
+ * *ret_driver: the first device's.
  */
 CMN_CHECKED enum cmn_status ocl_build_key(const struct ocl_program *program, cl_uint num_devices,
 					  const cl_device_id *devices, const char *options,
 					  struct cc_key *ret, const struct ocl_driver **ret_driver);
+/* Leaves the key's room for the next one. */
+void ocl_build_key_release(struct cc_key *key);
 
 #endif

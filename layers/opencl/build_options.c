@@ -238,15 +238,40 @@ static enum cmn_status read_word(struct reader *reader)
 	return is_harmless(word) ? CMN_OK : CMN_MISS;
 }
 
-static enum cmn_status read_options(struct ocl_build_options *options, const char *text, bool sure)
+static bool quotes_are_paired(const char *text)
 {
-	bool plain = !strpbrk(text, "\"'\\");
-	unsigned int all = plain ? 1 : (1u << READING_COUNT) - 1;
+	bool paired = true;
+
+	for (; *text; text++)
+		paired ^= *text == '"';
+	return paired;
+}
+
+/* Text with quotes or backslashes has as many readings as drivers may have, unless this driver's is known. */
+static void choose_readings(const char *text, bool quotes_group, unsigned int *ret_first,
+			    unsigned int *ret_end)
+{
+	*ret_first = READING_QUOTES;
+	*ret_end = READING_QUOTES + 1;
+	if (!strpbrk(text, "\"'\\"))
+		return;
+	if (quotes_group && !strpbrk(text, "'\\") && quotes_are_paired(text))
+		return;
+	*ret_first = 0;
+	*ret_end = READING_COUNT;
+}
+
+static enum cmn_status read_options(struct ocl_build_options *options, const char *text,
+				    bool quotes_group, bool sure)
+{
 	enum cmn_status status = CMN_OK;
+	unsigned int first, end, all;
 	bool certain = sure;
 
-	options->ordered &= plain && sure;
-	for (unsigned int i = 0; i < (plain ? 1 : READING_COUNT) && status == CMN_OK; i++) {
+	choose_readings(text, quotes_group, &first, &end);
+	all = (1u << end) - (1u << first);
+	options->ordered &= end - first == 1 && sure;
+	for (unsigned int i = first; i < end && status == CMN_OK; i++) {
 		struct reader reader = { .options = options, .reading = (enum reading)i,
 					 .bit = 1u << i, .at = text };
 
@@ -265,7 +290,8 @@ static enum cmn_status read_options(struct ocl_build_options *options, const cha
 	return status;
 }
 
-enum cmn_status ocl_build_options_read(struct ocl_build_options *ret, const char *options)
+enum cmn_status ocl_build_options_read(struct ocl_build_options *ret, const char *options,
+				       bool quotes_group)
 {
 	/* pocl, AMD and Mesa's clover append these; whether this driver does is not known here. */
 	static const char *const variables[] = {
@@ -276,12 +302,12 @@ enum cmn_status ocl_build_options_read(struct ocl_build_options *ret, const char
 
 	*ret = (struct ocl_build_options){ .ordered = true };
 	if (options)
-		status = read_options(ret, options, true);
+		status = read_options(ret, options, quotes_group, true);
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
 		const char *text = getenv(variables[i]);
 
 		if (status == CMN_OK && text && *text)
-			status = read_options(ret, text, false);
+			status = read_options(ret, text, false, false);
 	}
 	return status;
 }

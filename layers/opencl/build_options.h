@@ -2,7 +2,8 @@
 /*
  * build_options: what OpenCL build options say about files and macros.
  * Drivers cut the string in their own ways (quotes, backslashes), so it is
- * read in each plausible way and the union is kept. Options that read files
+ * read in each plausible way and the union is kept, except where it is known
+ * how the driver takes this string. Options that read files
  * in other ways are refused. Variables by which drivers take further options
  * count as well. Not thread-safe; an object belongs to one thread.
  */
@@ -31,9 +32,13 @@ struct ocl_build_options {
 	bool debug;		/* -g: the working directory may be in the result */
 };
 
-/* CMN_MISS: an option that is refused. options may be NULL. *ret is released in any case. */
+/*
+ * CMN_MISS: an option that is refused. options may be NULL. quotes_group: for
+ * this driver double quotes group and go (see drivers.h). *ret is released in
+ * any case.
+ */
 CMN_CHECKED enum cmn_status ocl_build_options_read(struct ocl_build_options *ret,
-						   const char *options);
+						   const char *options, bool quotes_group);
 void ocl_build_options_release(struct ocl_build_options *options);
 
 #endif

@@ -20,7 +20,7 @@ static void rehearse_lookup(cl_device_id device)
 	if (ocl_build_key(&program, 1, &device, NULL, &key, &driver) == CMN_OK &&
 	    cc_cache_get(ocl_layer.cache, &key, &entry, &origin) == CMN_OK)
 		cc_entry_unref(entry);
-	cc_key_release(&key);
+	ocl_build_key_release(&key);
 }
 
 static void prepare(cl_context context)

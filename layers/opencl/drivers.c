@@ -13,6 +13,7 @@ static const struct ocl_driver drivers[] = {
 		 */
 		.library = "libigdrcl.so",
 		.capture = CC_CAPTURE_EAGER,
+		.quotes_group = true,
 		.compilers = { "libigc.so", "libigdfcl.so", "libopencl-clang.so" },
 	},
 	{

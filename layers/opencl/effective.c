@@ -66,6 +66,8 @@ enum cmn_status ocl_effective_new(cl_context context, cl_uint num_devices,
 		ocl_effective_unref(effective);
 		return is_memory_error(error) ? CMN_ERR_NOMEM : CMN_ERR_DRIVER;
 	}
+	effective->entry = cc_entry_without_images(entry);
+	cc_entry_unref(entry);
 	*ret = effective;
 	return CMN_OK;
 }

@@ -23,7 +23,7 @@ enum {
 struct ocl_effective {
 	atomic_uint refs;
 	cl_program handle;
-	struct cc_entry *entry;
+	struct cc_entry *entry;		/* until the driver has the images; then what else it answers */
 	cl_uint num_devices;
 	cl_device_id devices[];
 };

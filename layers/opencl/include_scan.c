@@ -226,10 +226,11 @@ static enum cmn_status count_all(struct scan *scan)
 	return status;
 }
 
-static enum cmn_status scan_source(struct scan *scan, struct cmn_view source, const char *options,
+static enum cmn_status scan_source(struct scan *scan, const struct ocl_include_request *request,
 				   struct cc_file_memo *memo)
 {
-	enum cmn_status status = ocl_build_options_read(&scan->options, options);
+	enum cmn_status status = ocl_build_options_read(&scan->options, request->options,
+							request->quotes_group);
 
 	if (status == CMN_MISS)
 		return refuse(scan, "option");
@@ -240,7 +241,7 @@ static enum cmn_status scan_source(struct scan *scan, struct cmn_view source, co
 	scan->macros = ocl_macros_new(scan->options.cplusplus);
 	if (!scan->macros)
 		return CMN_ERR_NOMEM;
-	status = from_places(scan, ocl_include_places_add_text(&scan->places, source));
+	status = from_places(scan, ocl_include_places_add_text(&scan->places, request->source));
 	if (status == CMN_OK)
 		status = count_options(scan);
 	return status == CMN_OK ? count_all(scan) : status;
@@ -253,12 +254,12 @@ static void scan_release(struct scan *scan)
 	ocl_build_options_release(&scan->options);
 }
 
-enum cmn_status ocl_include_scan(struct cmn_view source, const char *options,
+enum cmn_status ocl_include_scan(const struct ocl_include_request *request,
 				 struct cc_file_memo *memo, struct cc_manifest **ret_manifest,
 				 const char **ret_reason)
 {
 	struct scan scan = { 0 };
-	enum cmn_status status = scan_source(&scan, source, options, memo);
+	enum cmn_status status = scan_source(&scan, request, memo);
 
 	if (status == CMN_OK) {
 		if (cc_manifest_count(scan.places.manifest)) {

@@ -15,13 +15,19 @@
 #include "common/bytes.h"
 #include "common/status.h"
 
+/* What is compiled, and how. */
+struct ocl_include_request {
+	struct cmn_view source;
+	const char *options;	/* may be NULL */
+	bool quotes_group;	/* how the driver reads them: see drivers.h */
+};
+
 /*
- * Scans source, compiled with options (may be NULL), from the current working
- * directory. CMN_OK: *ret_manifest is the caller's, or NULL where the source
+ * Scans the source from the current working directory. CMN_OK: *ret_manifest is the caller's, or NULL where the source
  * reads nothing. CMN_MISS: not cacheable; *ret_reason is a static word such as
  * "has-include", "date", "option", "computed-include". CMN_ERR_*: failure.
  */
-CMN_CHECKED enum cmn_status ocl_include_scan(struct cmn_view source, const char *options,
+CMN_CHECKED enum cmn_status ocl_include_scan(const struct ocl_include_request *request,
 					     struct cc_file_memo *memo,
 					     struct cc_manifest **ret_manifest,
 					     const char **ret_reason);

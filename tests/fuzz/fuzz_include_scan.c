@@ -31,7 +31,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!options)
 		return 0;
 	source = (struct cmn_view){ end + 1, size - (size_t)(end + 1 - data) };
-	status = ocl_include_scan(source, options, NULL, &manifest, &reason);
+	status = ocl_include_scan(&(struct ocl_include_request){ .source = source,
+								 .options = options,
+								 .quotes_group = size % 2 },
+				  NULL, &manifest, &reason);
 	free(options);
 	if (status == CMN_MISS && !reason)
 		abort();

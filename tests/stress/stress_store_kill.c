@@ -135,17 +135,17 @@ static bool get(struct cc_store *store, unsigned int id)
 {
 	static _Thread_local uint8_t expected[MAX_IMAGE + 4096];
 	struct cc_entry *entry;
-	unsigned int damaged;
+	struct cc_store_report report;
 	enum cmn_status status;
 	struct cmn_view view;
 	struct stamp stamp;
 	struct cc_key key;
 
 	make_key(&key, id);
-	status = cc_store_get(store, &key, NULL, &entry, &damaged);
+	status = cc_store_get(store, &key, NULL, SIZE_MAX, &entry, &report);
 	cc_key_release(&key);
-	if (damaged)
-		fail("key %u: %u damaged entries", id, damaged);
+	if (report.damaged)
+		fail("key %u: %u damaged entries", id, report.damaged);
 	if (status == CMN_MISS)
 		return false;
 	if (status != CMN_OK || !cc_entry_find(entry, CC_TAG_IMAGE, 0, &view))
@@ -164,11 +164,13 @@ static bool get(struct cc_store *store, unsigned int id)
 
 static void remove_or_touch(struct cc_store *store, unsigned int id, bool remove)
 {
+	struct cc_store_place place = { .n = 0 };
 	struct cc_key key;
 
 	make_key(&key, id);
+	cc_leaf_path(cc_key_view(&key), place.leaf);
 	if (!remove)
-		cc_store_touch(store, &key);
+		cc_store_touch(store, &place);
 	else if (cc_store_remove(store, &key) != CMN_OK)
 		fail("remove %u", id);
 	cc_key_release(&key);

@@ -59,7 +59,7 @@ static bool has(struct bench *bench, unsigned int i)
 	bool found;
 
 	make_key(&key, i);
-	found = cc_store_get(bench->store, &key, NULL, &entry, NULL) == CMN_OK;
+	found = cc_store_get(bench->store, &key, NULL, SIZE_MAX, &entry, NULL) == CMN_OK;
 	if (found)
 		cc_entry_unref(entry);
 	cc_key_release(&key);
@@ -344,7 +344,7 @@ static void a_reader_keeps_what_it_opened(void)
 
 	open_bench(&bench, 1);
 	make_key(&key, 0);
-	CU_ASSERT_EQUAL_FATAL(cc_store_get(bench.store, &key, NULL, &entry, NULL), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_store_get(bench.store, &key, NULL, SIZE_MAX, &entry, NULL), CMN_OK);
 	set_access(&bench, 0, 5);
 	bench.config.threshold_days = 1;
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);

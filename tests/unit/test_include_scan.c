@@ -23,8 +23,10 @@ static struct cc_manifest *scan(const char *source, const char *options)
 {
 	struct cc_manifest *manifest = NULL;
 	const char *reason = "none";
-	enum cmn_status status = ocl_include_scan(cmn_view_of(source), options, NULL, &manifest,
-						  &reason);
+	enum cmn_status status = ocl_include_scan(&(struct ocl_include_request){
+							  .source = cmn_view_of(source),
+							  .options = options },
+						  NULL, &manifest, &reason);
 
 	if (status != CMN_OK)
 		printf("\n%s: %s\n", source, reason);
@@ -36,8 +38,10 @@ static bool refused(const char *source, const char *options, const char *want)
 {
 	struct cc_manifest *manifest = NULL;
 	const char *reason = "none";
-	enum cmn_status status = ocl_include_scan(cmn_view_of(source), options, NULL, &manifest,
-						  &reason);
+	enum cmn_status status = ocl_include_scan(&(struct ocl_include_request){
+							  .source = cmn_view_of(source),
+							  .options = options },
+						  NULL, &manifest, &reason);
 
 	cc_manifest_free(manifest);
 	if (status == CMN_MISS && strcmp(reason, want) == 0)
@@ -123,7 +127,8 @@ static void nul_byte_is_a_blank(void)
 	const char *reason;
 
 	unit_write("a.h", "");
-	CU_ASSERT_EQUAL_FATAL(ocl_include_scan((struct cmn_view){ source, sizeof(source) - 1 }, NULL,
+	CU_ASSERT_EQUAL_FATAL(ocl_include_scan(&(struct ocl_include_request){
+						       .source = { source, sizeof(source) - 1 } },
 					       NULL, &manifest, &reason),
 			      CMN_OK);
 	CU_ASSERT_TRUE(has_file(manifest, "a.h"));
@@ -533,6 +538,35 @@ static void every_quoting_of_options_is_read(void)
 	cc_manifest_free(manifest);
 }
 
+static struct cc_manifest *scan_grouping(const char *source, const char *options)
+{
+	const struct ocl_include_request request = { cmn_view_of(source), options, true };
+	struct cc_manifest *manifest = NULL;
+	const char *reason;
+
+	CU_ASSERT_EQUAL_FATAL(ocl_include_scan(&request, NULL, &manifest, &reason), CMN_OK);
+	return manifest;
+}
+
+static void known_quoting_leaves_one_reading(void)
+{
+	struct cc_manifest *manifest;
+
+	unit_write("a b/z.h", "");
+	manifest = scan_grouping("#include \"z.h\"\n", "-I\"a b\" -DX=\"c d\"");
+	CU_ASSERT_TRUE(has_file(manifest, "a b/z.h"));
+	CU_ASSERT_TRUE(has(manifest, CC_DEPENDENCY_ABSENT, "z.h"));
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 2);
+	cc_manifest_free(manifest);
+	/* What is not known of the driver, or is an error, is read in every way. */
+	manifest = scan_grouping("#include \"z.h\"\n", "-I\"a b\" -DX='c'");
+	CU_ASSERT_TRUE(has(manifest, CC_DEPENDENCY_ABSENT, "\"a/z.h"));
+	cc_manifest_free(manifest);
+	manifest = scan_grouping("#include \"z.h\"\n", "-I\"a b\" -I\"a");
+	CU_ASSERT_TRUE(has(manifest, CC_DEPENDENCY_ABSENT, "\"a/z.h"));
+	cc_manifest_free(manifest);
+}
+
 static void options_that_read_files_are_refused(void)
 {
 	static const char *const options[] = {
@@ -596,9 +630,11 @@ static void kernels_of_darktable_have_their_exact_closure(void)
 		(void)snprintf(path, sizeof(path), "%s/%s", dir, item->d_name);
 		CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, path, 1 << 24, true, &source), CMN_OK);
 		start = cmn_clock_monotonic();
-		CU_ASSERT_EQUAL(ocl_include_scan(cmn_buffer_view(&source),
-						 "-w -cl-fast-relaxed-math -DDT_NOISE=1 "
-						 "-I/usr/share/darktable/kernels",
+		CU_ASSERT_EQUAL(ocl_include_scan(&(struct ocl_include_request){
+							 .source = cmn_buffer_view(&source),
+							 .options = "-w -cl-fast-relaxed-math "
+								    "-DDT_NOISE=1 "
+								    "-I/usr/share/darktable/kernels" },
 						 memo, &manifest, &reason),
 				CMN_OK);
 		took += cmn_clock_monotonic() - start;
@@ -656,6 +692,7 @@ int main(void)
 		UNIT_TEST(computed_include_in_the_way_of_hashcat_is_exact),
 		UNIT_TEST(computed_includes_that_cannot_be_bounded_are_refused),
 		UNIT_TEST(every_quoting_of_options_is_read),
+		UNIT_TEST(known_quoting_leaves_one_reading),
 		UNIT_TEST(options_that_read_files_are_refused),
 		UNIT_TEST(variables_that_name_directories_count),
 		UNIT_TEST(system_headers_that_ask_for_others_are_refused),

@@ -93,7 +93,7 @@ static bool is_stored(struct cc_store *store, int number)
 	enum cmn_status status;
 
 	make_key(&key, number);
-	status = cc_store_get(store, &key, NULL, &entry, NULL);
+	status = cc_store_get(store, &key, NULL, SIZE_MAX, &entry, NULL);
 	cc_key_release(&key);
 	cc_entry_unref(entry);
 	return status == CMN_OK;
@@ -190,16 +190,24 @@ static void does_not_count_what_is_too_large_as_an_error(void)
 	bench_close(&bench);
 }
 
+static void touch(struct cc_writer *writer, int id)
+{
+	struct cc_store_place place = { .n = 0 };
+	struct cc_key key;
+
+	make_key(&key, id);
+	cc_leaf_path(cc_key_view(&key), place.leaf);
+	cc_writer_touch(writer, &place);
+	cc_key_release(&key);
+}
+
 static void has_no_thread_before_the_first_store(void)
 {
 	unsigned int before = count_threads();
 	struct bench bench;
-	struct cc_key key;
 
 	bench_open(&bench);
-	make_key(&key, 1);
-	cc_writer_touch(bench.writer, &key);
-	cc_key_release(&key);
+	touch(bench.writer, 1);
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_EQUAL(count_threads(), before);
 	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
@@ -239,16 +247,14 @@ static void touches_mark_entries_as_used(void)
 	/* Without a thread, by the flush; with one, by it. */
 	bench.writer = cc_writer_new(bench.store, bench.stats, NULL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(bench.writer);
-	cc_writer_touch(bench.writer, &key);
+	touch(bench.writer, 1);
 	CU_ASSERT_EQUAL(only_access(bench.store), 1000);
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_TRUE(only_access(bench.store) > 1000);
 	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	unit_write(path, "1000\n");
-	cc_key_release(&key);
-	make_key(&key, 1);
-	cc_writer_touch(bench.writer, &key);
+	touch(bench.writer, 1);
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_TRUE(only_access(bench.store) > 1000);
 	cc_key_release(&key);
@@ -260,13 +266,8 @@ static void touches_beyond_the_bound_do_no_harm(void)
 	struct bench bench;
 
 	bench_open(&bench);
-	for (int i = 0; i < 2000; i++) {
-		struct cc_key key;
-
-		make_key(&key, i % 1000);
-		cc_writer_touch(bench.writer, &key);
-		cc_key_release(&key);
-	}
+	for (int i = 0; i < 5000; i++)
+		touch(bench.writer, i % 2500);
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	bench_close(&bench);
 }
@@ -398,12 +399,8 @@ static void *put_some(void *ctx)
 	struct worker *worker = ctx;
 
 	for (int i = 0; i < 20; i++) {
-		struct cc_key key;
-
 		worker->dropped += !put(worker->writer, worker->first + i, 500);
-		make_key(&key, i);
-		cc_writer_touch(worker->writer, &key);
-		cc_key_release(&key);
+		touch(worker->writer, i);
 		if (i == 10)
 			worker->dropped += !cc_writer_flush(worker->writer, LONG_ENOUGH);
 	}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* slab: blocks that are filled from the front. */
+#include "common/slab.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "common/bytes.h"
+
+#define BLOCK_SIZE ((size_t)4 << 20)
+#define SHARE_MIN ((size_t)32 << 10)	/* malloc has pages for such, and they may be kept for long */
+#define SHARE_MAX (BLOCK_SIZE - ALIGNMENT)
+#define ALIGNMENT ((size_t)64)	/* a cache line */
+
+struct cmn_slab {
+	_Alignas(ALIGNMENT) atomic_uint refs;
+	size_t used;	/* of the block; guarded by the slabs' busy */
+};
+
+struct cmn_slabs {
+	atomic_flag busy;
+	/* Guarded by busy. */
+	struct cmn_slab *current;	/* holds a reference */
+};
+
+struct cmn_slabs *cmn_slabs_new(void)
+{
+	struct cmn_slabs *slabs = calloc(1, sizeof(*slabs));
+
+	if (slabs)
+		atomic_flag_clear(&slabs->busy);
+	return slabs;
+}
+
+void cmn_slabs_free(struct cmn_slabs *slabs)
+{
+	if (!slabs)
+		return;
+	cmn_slab_unref(slabs->current);
+	free(slabs);
+}
+
+void cmn_slab_unref(struct cmn_slab *slab)
+{
+	/* Who uses the block next, or frees it, comes after all who used it before. */
+	if (slab && atomic_fetch_sub_explicit(&slab->refs, 1, memory_order_acq_rel) == 1)
+		free(slab);
+}
+
+static struct cmn_slab *new_block(void)
+{
+	struct cmn_slab *slab = aligned_alloc(ALIGNMENT, BLOCK_SIZE);
+
+	if (!slab)
+		return NULL;
+	atomic_init(&slab->refs, 1);
+	slab->used = sizeof(*slab);
+	return slab;
+}
+
+/* A block with room for len bytes, or NULL. */
+static struct cmn_slab *block_for(struct cmn_slabs *slabs, size_t len)
+{
+	struct cmn_slab *slab = slabs->current;
+
+	if (slab && atomic_load_explicit(&slab->refs, memory_order_acquire) == 1)
+		slab->used = sizeof(*slab);
+	if (slab && BLOCK_SIZE - slab->used >= len)
+		return slab;
+	slab = new_block();
+	if (slab) {
+		cmn_slab_unref(slabs->current);
+		slabs->current = slab;
+	}
+	return slab;
+}
+
+bool cmn_slabs_reserve(struct cmn_slabs *slabs, size_t len, struct cmn_buffer *buf)
+{
+	size_t share = (len + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	struct cmn_slab *slab;
+
+	if (!slabs || len < SHARE_MIN || len > SHARE_MAX ||
+	    atomic_flag_test_and_set_explicit(&slabs->busy, memory_order_acquire))
+		return false;
+	slab = block_for(slabs, share);
+	if (slab) {
+		*buf = (struct cmn_buffer){ .data = (uint8_t *)slab + slab->used, .cap = share,
+					    .slab = slab };
+		slab->used += share;
+		atomic_fetch_add_explicit(&slab->refs, 1, memory_order_relaxed);
+	}
+	atomic_flag_clear_explicit(&slabs->busy, memory_order_release);
+	return slab != NULL;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slab: room for large buffers that live shortly. A fresh page costs several
+ * times what filling it does, and malloc gets fresh ones for each large buffer
+ * and gives them back; here the pages are used again, from the front of a
+ * block, as soon as nobody holds a buffer in it. Huge pages would be cheaper
+ * still, but not on virtual machines whose host takes free ones back: 1 to 6
+ * ms each (measured).
+ *
+ * Thread-safe and safe at fork; whoever comes while another thread is inside
+ * gets nothing, and takes malloc's.
+ */
+#ifndef COMMON_SLAB_H
+#define COMMON_SLAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cmn_buffer;
+struct cmn_slab;	/* one block */
+struct cmn_slabs;
+
+/* For functions that make room for something whose length they find out. */
+struct cmn_room {
+	struct cmn_slabs *slabs;	/* may be NULL */
+	size_t from;			/* shorter ones are malloc's */
+};
+
+struct cmn_slabs *cmn_slabs_new(void);		/* NULL: out of memory */
+void cmn_slabs_free(struct cmn_slabs *slabs);	/* NULL is fine; buffers outlive it */
+
+/*
+ * Makes buf, which must own nothing, an empty buffer with room for len bytes.
+ * false: slabs is NULL, or malloc serves this one better (len is small, or too
+ * large), or there is no memory; buf is as it was.
+ */
+bool cmn_slabs_reserve(struct cmn_slabs *slabs, size_t len, struct cmn_buffer *buf);
+
+/* For cmn_buffer_release: the buffer's share of its block. */
+void cmn_slab_unref(struct cmn_slab *slab);
+
+#endif
