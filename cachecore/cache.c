@@ -192,7 +192,7 @@ static enum cmn_status read_store(struct cc_cache *cache, const struct cc_key *k
 
 static void write_store(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry)
 {
-	if (cache->writer)
+	if (cache->writer && !cc_entry_in_memory_only(entry))
 		(void)cc_writer_put(cache->writer, key, entry);	/* dropped: a later run stores it */
 }
 

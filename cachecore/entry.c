@@ -28,6 +28,7 @@ struct cc_entry {
 	uint64_t build_ns;
 	struct cc_manifest *manifest;
 	bool too_large;
+	bool in_memory_only;
 };
 
 struct field {
@@ -120,6 +121,16 @@ enum cmn_status cc_entry_finish(struct cc_entry *entry, struct cc_manifest *mani
 	}
 	entry->manifest = manifest;
 	return CMN_OK;
+}
+
+void cc_entry_keep_in_memory(struct cc_entry *entry)
+{
+	entry->in_memory_only = true;
+}
+
+bool cc_entry_in_memory_only(const struct cc_entry *entry)
+{
+	return entry->in_memory_only;
 }
 
 struct cc_entry *cc_entry_ref(struct cc_entry *entry)

@@ -53,6 +53,10 @@ void *cc_entry_add_room(struct cc_entry *entry, uint32_t tag, uint32_t index, si
  */
 CMN_CHECKED enum cmn_status cc_entry_finish(struct cc_entry *entry, struct cc_manifest *manifest);
 
+/* While building: this one is never written to disk (a failure that this process remembers). */
+void cc_entry_keep_in_memory(struct cc_entry *entry);
+bool cc_entry_in_memory_only(const struct cc_entry *entry);
+
 struct cc_entry *cc_entry_ref(struct cc_entry *entry);
 /*
  * For who is through with the images: a reference to an entry with the same

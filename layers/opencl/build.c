@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build: clBuildProgram. Gather what identifies the build, look it up, let
- * the driver build what is not there, publish what it built. Whatever goes
- * wrong on the way, the driver builds P as it would have without the layer.
+ * build: clBuildProgram, and the course that clCompileProgram shares. Gather
+ * what identifies the build, look it up, let the driver build what is not
+ * there, publish what it built. Whatever goes wrong on the way, the driver
+ * builds P as it would have without the layer.
  */
 #include "layers/opencl/build.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/clock.h"
-#include "layers/opencl/capture.h"
 #include "layers/opencl/dispatch.h"
 #include "layers/opencl/include_scan.h"
 
@@ -17,44 +18,8 @@ void ocl_build_release(struct ocl_build *build)
 {
 	ocl_build_key_release(&build->key);
 	cc_manifest_free(build->manifest);
-	free(build->devices);
+	ocl_targets_release(&build->targets);
 	free(build->own_options);
-}
-
-/* The program's devices. false: the driver would not say. */
-static bool read_devices(struct ocl_build *build)
-{
-	cl_program handle = build->program->object.handle;
-	cl_uint count = 0;
-
-	if (OCL_NEXT.clGetProgramInfo(handle, CL_PROGRAM_NUM_DEVICES, sizeof(count), &count,
-				      NULL) != CL_SUCCESS || count == 0)
-		return false;
-	build->devices = calloc(count, sizeof(*build->devices));
-	if (!build->devices ||
-	    OCL_NEXT.clGetProgramInfo(handle, CL_PROGRAM_DEVICES, count * sizeof(*build->devices),
-				      build->devices, NULL) != CL_SUCCESS)
-		return false;
-	build->num_devices = count;
-	return true;
-}
-
-/* Whether the application's list is all of the program's devices, each once. */
-static bool covers_all_devices(const struct ocl_build *build)
-{
-	if (!build->list)
-		return true;
-	if (build->list_count != build->num_devices)
-		return false;
-	for (cl_uint i = 0; i < build->num_devices; i++) {
-		bool found = false;
-
-		for (cl_uint j = 0; j < build->list_count; j++)
-			found = found || build->list[j] == build->devices[i];
-		if (!found)
-			return false;
-	}
-	return true;
 }
 
 /* Arguments that a driver has to refuse (OpenCL 3.0, clBuildProgram, Errors). */
@@ -64,23 +29,54 @@ static bool has_bad_arguments(const struct ocl_build *build)
 	       (!build->notify && build->user_data);
 }
 
+static const char *kind_of(const struct ocl_build *build)
+{
+	bool il = build->program->kind == OCL_PROGRAM_IL;
+
+	if (build->compile)
+		return il ? "compile-il" : "compile";
+	return il ? "il" : "source";
+}
+
 /* Fills key and policy; a reason not to cache goes to build->bypass. */
 static void gather(struct ocl_build *build)
 {
 	const struct cc_config *config = cc_cache_config(ocl_layer.cache);
+	struct ocl_key_request request = {
+		.kind = kind_of(build),
+		.program = build->program,
+		.options = build->options,
+	};
 
 	cc_key_init(&build->key);
-	if (!read_devices(build)) {
+	if (ocl_targets_of_program(build->program->object.handle, build->list_count, build->list,
+				   &build->targets) != CMN_OK) {
 		build->bypass = "devices-unknown";
 		return;
 	}
-	if (!covers_all_devices(build)) {
+	/* P would have to be compiled anew for the others, whose headers are gone by then. */
+	if (build->compile && build->targets.count != build->targets.program_count) {
 		build->bypass = "device-subset";
 		return;
 	}
-	ocl_build_key_release(&build->key);
-	if (ocl_build_key(build->program, build->num_devices, build->devices, build->options,
-			  &build->key, &build->driver) != CMN_OK) {
+	/* What is there for other devices could not stay in P's place beside an E. */
+	if (ocl_program_built_beyond(build->program, build->targets.count,
+				     build->targets.devices)) {
+		build->bypass = "device-subset";
+		return;
+	}
+	request.num_devices = build->targets.count;
+	request.devices = build->targets.devices;
+	if (build->compile) {
+		request.num_headers = build->compile->count;
+		request.headers = build->compile->headers;
+	}
+	if (request.num_headers && !request.headers) {
+		build->bypass = "header-unknown";
+		return;
+	}
+	cc_key_release(&build->key);
+	if (ocl_build_key(&request, &build->key, &build->driver) != CMN_OK) {
 		build->bypass = "device-unidentified";
 		return;
 	}
@@ -90,17 +86,20 @@ static void gather(struct ocl_build *build)
 
 bool ocl_build_scan(struct ocl_build *build)
 {
-	const struct ocl_include_request request = {
-		.source = { build->program->source, build->program->source_len },
+	const struct ocl_program *program = build->program;
+	struct ocl_include_request request = {
+		.source = { program->source, program->source_len },
 		.options = build->options,
 		.quotes_group = build->driver->quotes_group,
 	};
 	enum cmn_status status;
 
+	/* IL includes nothing; its options may still read files. */
+	if (program->kind != OCL_PROGRAM_SOURCE)
+		request.source = (struct cmn_view){ NULL, 0 };
 	cc_manifest_free(build->manifest);
 	build->manifest = NULL;
-	status = ocl_include_scan(&request, cc_cache_file_memo(ocl_layer.cache), &build->manifest,
-				  &build->bypass);
+	status = ocl_compile_scan(build->compile, &request, &build->manifest, &build->bypass);
 	if (status != CMN_OK && !build->bypass)
 		build->bypass = "scan-failed";
 	return status == CMN_OK;
@@ -113,6 +112,31 @@ static void give_up_claim(struct ocl_build *build)
 	build->claimed = false;
 }
 
+static cl_int call_driver(const struct ocl_build *build, ocl_notify_fn notify, void *user_data)
+{
+	cl_program handle = build->program->object.handle;
+	const struct ocl_compile *compile = build->compile;
+
+	if (!compile)
+		return OCL_NEXT.clBuildProgram(handle, build->list_count, build->list,
+					       build->options, notify, user_data);
+	return OCL_NEXT.clCompileProgram(handle, build->list_count, build->list, build->options,
+					 compile->count, compile->programs, compile->names, notify,
+					 user_data);
+}
+
+/* P is built for these from now on; a call that was not looked into has not said for which. */
+static void note_devices(struct ocl_build *build)
+{
+	struct ocl_targets *targets = &build->targets;
+
+	if (targets->count == 0 &&
+	    ocl_targets_of_program(build->program->object.handle, build->list_count, build->list,
+				   targets) != CMN_OK)
+		*targets = (struct ocl_targets){ 0 };
+	ocl_program_add_built(build->program, targets->count, targets->devices);
+}
+
 /* The driver's own build of P, timed. E goes first: from now on P answers, also while it is being built. */
 void ocl_build_run(struct ocl_build *build, ocl_notify_fn notify, void *user_data)
 {
@@ -123,34 +147,34 @@ void ocl_build_run(struct ocl_build *build, ocl_notify_fn notify, void *user_dat
 	if (notify)
 		give_up_claim(build);
 	build->ran = true;
-	build->error = OCL_NEXT.clBuildProgram(build->program->object.handle, build->list_count,
-					       build->list, build->options, notify, user_data);
+	build->error = call_driver(build, notify, user_data);
 	build->build_ns = cmn_clock_monotonic() - start;
+	if (build->error == CL_SUCCESS)
+		note_devices(build);
 	ocl_program_superseded(build->program, old, build->error);
 }
 
 /* A compiler that came only with the build was not in the key: what it made cannot be kept under it. */
 static bool compiler_came_late(const struct ocl_build *build)
 {
-	struct ocl_library_epoch now = ocl_libraries_epoch();
-	struct cc_key key;
-	const struct ocl_driver *driver;
-	bool late;
+	return ocl_libraries_epoch().loaded != build->epoch.loaded &&
+	       !ocl_build_key_holds(&build->key, build->targets.count, build->targets.devices);
+}
 
-	if (now.loaded == build->epoch.loaded)
-		return false;
-	cc_key_init(&key);
-	late = ocl_identity_renew(build->num_devices, build->devices) != CMN_OK ||
-	       ocl_build_key(build->program, build->num_devices, build->devices, build->options,
-			     &key, &driver) != CMN_OK ||
-	       !cmn_view_equal(cc_key_view(&key), cc_key_view(&build->key));
-	ocl_build_key_release(&key);
-	return late;
+static struct ocl_capture_request capture_request(const struct ocl_build *build)
+{
+	return (struct ocl_capture_request){
+		.kind = build->kind,
+		.targets = &build->targets,
+		.with_attributes = build->driver->binaries_lose_attributes,
+		.build_ns = build->build_ns,
+	};
 }
 
 /* Reads the built program, now or at its last release. CMN_OK: *ret is the entry. */
 enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret)
 {
+	struct ocl_capture_request request = capture_request(build);
 	struct cc_manifest *manifest = build->manifest;
 	struct ocl_capture *later;
 	enum cmn_status status;
@@ -164,22 +188,36 @@ enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret
 		return CMN_MISS;
 	}
 	build->manifest = NULL;
-	if (build->capture == CC_CAPTURE_LATE) {
-		later = ocl_capture_new(&build->key, build->num_devices, build->devices,
-					build->driver->binaries_lose_attributes, build->build_ns,
-					manifest);
+	/* An object is as finished as it will be, and a link is to know what it holds. */
+	if (build->capture == CC_CAPTURE_LATE && build->kind == OCL_EFFECTIVE_EXECUTABLE) {
+		later = ocl_capture_new(&build->key, &request, manifest);
 		if (later)
 			ocl_capture_attach(later, build->program);
 		return CMN_MISS;
 	}
-	status = ocl_capture_read(build->program->object.handle, build->num_devices,
-				  build->devices, build->driver->binaries_lose_attributes,
-				  build->build_ns, manifest, ret);
+	status = ocl_capture_read(build->program->object.handle, &request, manifest, ret);
 	if (status == CMN_MISS)
 		build->bypass = "no-binary";
 	if (status == CMN_STALE)
 		build->bypass = "include-changed";
+	if (status == CMN_OK)
+		ocl_program_set_content(build->program, *ret);
 	return status == CMN_OK ? CMN_OK : CMN_MISS;
+}
+
+/* Keeps in memory how the build failed, if it would fail again. */
+static enum cmn_status capture_failure(struct ocl_build *build, struct cc_entry **ret)
+{
+	struct ocl_capture_request request = capture_request(build);
+	struct cc_manifest *manifest = build->manifest;
+
+	if ((build->error != CL_BUILD_PROGRAM_FAILURE &&
+	     build->error != CL_COMPILE_PROGRAM_FAILURE) || compiler_came_late(build))
+		return CMN_MISS;
+	build->manifest = NULL;
+	request.kind = OCL_EFFECTIVE_FAILURE;
+	return ocl_capture_failure(build->program->object.handle, &request, build->error, manifest,
+				   ret) == CMN_OK ? CMN_OK : CMN_MISS;
 }
 
 /* The build callback of the cache, for a build without the application's own. */
@@ -197,7 +235,7 @@ static enum cmn_status build_and_capture(void *ctx, struct cc_entry **ret)
 		return CMN_ERR_NOMEM;
 	}
 	if (build->error != CL_SUCCESS)
-		return CMN_MISS;
+		return capture_failure(build, ret);
 	return ocl_build_capture(build, ret);
 }
 
@@ -209,19 +247,41 @@ void ocl_build_count(struct ocl_build *build)
 		cc_cache_count_miss(ocl_layer.cache, &build->key, build->build_ns);
 }
 
+/* What an entry makes of P: as built, or the failure that it tells of. */
+static enum ocl_effective_kind kind_of_entry(const struct ocl_build *build,
+					     const struct cc_entry *entry, cl_int *ret_error)
+{
+	struct cmn_view error;
+
+	if (!cc_entry_find(entry, OCL_TAG_ERROR, 0, &error) || error.len != sizeof(*ret_error))
+		return build->kind;
+	memcpy(ret_error, error.data, sizeof(*ret_error));
+	return OCL_EFFECTIVE_FAILURE;
+}
+
 /* Puts E in P's place. false: the driver would not have it; the entry is gone and P is to be built. */
 bool ocl_build_attach(struct ocl_build *build, struct cc_entry *entry, enum cc_origin origin)
 {
+	cl_int error = CL_SUCCESS;
+	const struct ocl_effective_request request = {
+		.context = build->program->context,
+		.kind = kind_of_entry(build, entry, &error),
+		.num_devices = build->targets.count,
+		.devices = build->targets.devices,
+		.options = build->options,
+		.entry = entry,
+	};
 	struct ocl_effective *effective;
-	enum cmn_status status = ocl_effective_new(build->program->context, build->num_devices,
-						   build->devices, build->options, entry,
-						   &effective);
+	enum cmn_status status = ocl_effective_new(&request, &effective);
 
 	if (status == CMN_ERR_DRIVER)
 		cc_cache_reject(ocl_layer.cache, &build->key, entry);
 	if (status != CMN_OK)
 		return false;
 	ocl_program_set_effective(build->program, effective);
+	ocl_program_set_content(build->program, error == CL_SUCCESS ? entry : NULL);
+	ocl_program_add_built(build->program, build->targets.count, build->targets.devices);
+	build->error = error;
 	cc_cache_count_hit(ocl_layer.cache, &build->key, origin, entry,
 			   cmn_clock_monotonic() - build->start_ns);
 	return true;
@@ -270,12 +330,14 @@ static bool driver_refuses_rebuild(const struct ocl_build *build)
 	bool refuses;
 
 	ocl_objects_lock();
-	if (build->program->live_kernels)
+	if (build->program->effective_kernels)
 		effective = ocl_effective_ref(build->program->effective);
 	ocl_objects_unlock();
 	if (!effective)
 		return false;
-	refuses = OCL_NEXT.clBuildProgram(effective->handle, build->list_count, build->list,
+	/* No driver compiles a program that has kernels; asking one would change E. */
+	refuses = build->compile || !ocl_effective_has_kernels(effective) ||
+		  OCL_NEXT.clBuildProgram(effective->handle, build->list_count, build->list,
 					  build->options, NULL, NULL) == CL_INVALID_OPERATION;
 	ocl_effective_unref(effective);
 	return refuses;
@@ -284,21 +346,49 @@ static bool driver_refuses_rebuild(const struct ocl_build *build)
 /* Whether the driver alone is to decide: the layer could only get in its way. */
 static bool is_plain(const struct ocl_build *build)
 {
+	const struct ocl_program *program = build->program;
 	bool plain;
 
 	if (has_bad_arguments(build))
 		return true;
 	ocl_objects_lock();
-	plain = build->program->async_builds ||
-		(build->program->live_kernels && !build->program->effective);
+	plain = program->async_builds ||
+		(program->live_kernels && !ocl_effective_has_kernels(program->effective));
 	ocl_objects_unlock();
 	return plain;
 }
 
-static void build_program(struct ocl_build *build)
+/*
+ * E stands for other devices than this build is for: P itself is built for
+ * them now, so that it holds both. The application built it so before.
+ */
+static void bring_back_others(struct ocl_build *build)
 {
-	if (is_plain(build)) {
-		ocl_build_run(build, build->notify, build->user_data);
+	struct ocl_effective *effective = ocl_program_effective(build->program);
+
+	if (effective && effective->kind == OCL_EFFECTIVE_EXECUTABLE && !effective->own)
+		(void)OCL_NEXT.clBuildProgram(build->program->object.handle,
+					      effective->num_devices, effective->devices,
+					      effective->options, NULL, NULL);	/* as it would be without us */
+	ocl_effective_unref(effective);
+}
+
+static void run_plainly(struct ocl_build *build)
+{
+	if (build->bypass) {
+		if (ocl_program_built_beyond(build->program, build->targets.count,
+					     build->targets.devices))
+			bring_back_others(build);
+		cc_cache_count_bypass(ocl_layer.cache, build->bypass, NULL);
+	}
+	ocl_build_run(build, build->notify, build->user_data);
+}
+
+static void do_build(struct ocl_build *build)
+{
+	/* A linked program should not be built again; some drivers do it all the same. */
+	if (is_plain(build) || build->program->kind == OCL_PROGRAM_LINKED) {
+		run_plainly(build);
 		return;
 	}
 	if (driver_refuses_rebuild(build)) {
@@ -306,14 +396,26 @@ static void build_program(struct ocl_build *build)
 		return;
 	}
 	gather(build);
-	if (build->bypass) {
-		cc_cache_count_bypass(ocl_layer.cache, build->bypass, NULL);
-		ocl_build_run(build, build->notify, build->user_data);
-	} else if (build->notify) {
+	if (build->bypass)
+		run_plainly(build);
+	else if (build->notify)
 		ocl_build_with_callback(build);
-	} else {
+	else
 		build_now(build);
-	}
+}
+
+cl_int ocl_build_call(struct ocl_build *build)
+{
+	build->start_ns = cmn_clock_monotonic();
+	build->epoch = ocl_libraries_epoch();
+	ocl_program_begin(build->program);
+	build->claimed = true;
+	do_build(build);
+	give_up_claim(build);
+	if (build->hit && build->notify)
+		build->notify(build->program->object.handle, build->user_data);
+	ocl_build_release(build);
+	return build->error;
 }
 
 cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint num_devices,
@@ -322,26 +424,20 @@ cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint num_devices,
 {
 	struct ocl_build build = {
 		.program = ocl_program_find(program),
+		.kind = OCL_EFFECTIVE_EXECUTABLE,
 		.options = options,
 		.list_count = num_devices,
 		.list = device_list,
 		.notify = pfn_notify,
 		.user_data = user_data,
-		.start_ns = cmn_clock_monotonic(),
 		.error = CL_SUCCESS,
 	};
+	cl_int error;
 
 	if (!build.program)
 		return OCL_NEXT.clBuildProgram(program, num_devices, device_list, options,
 					       pfn_notify, user_data);
-	build.epoch = ocl_libraries_epoch();
-	ocl_program_begin(build.program);
-	build.claimed = true;
-	build_program(&build);
-	give_up_claim(&build);
-	if (build.hit && pfn_notify)
-		pfn_notify(program, user_data);
-	ocl_build_release(&build);
+	error = ocl_build_call(&build);
 	ocl_program_unref(build.program);
-	return build.error;
+	return error;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build: one call of clBuildProgram while it lasts, shared by the two files
- * that carry it out: build.c for a build that the application waits for,
- * build_callback.c for one that calls it back.
+ * build: one call of clBuildProgram or clCompileProgram while it lasts, shared
+ * by the files that carry it out: build.c for one that the application waits
+ * for, build_callback.c for one that calls it back, compile.c for what is
+ * particular to compiling.
  */
 #ifndef OPENCL_BUILD_H
 #define OPENCL_BUILD_H
@@ -10,14 +11,23 @@
 #include <stdatomic.h>
 
 #include "layers/opencl/build_key.h"
+#include "layers/opencl/capture.h"
+#include "layers/opencl/include_scan.h"
 #include "layers/opencl/libraries.h"
 
-typedef void(CL_CALLBACK *ocl_notify_fn)(cl_program program, void *user_data);
+/* What clCompileProgram is given beyond clBuildProgram. */
+struct ocl_compile {
+	cl_uint count;
+	const cl_program *programs;
+	const char **names;
+	struct ocl_header *headers;	/* the same, as far as they are known; holds references */
+};
 
 struct ocl_build {
 	struct ocl_program *program;
-	cl_uint num_devices;
-	cl_device_id *devices;		/* all of the program's, in its order */
+	const struct ocl_compile *compile;	/* NULL: a build; for the call only */
+	enum ocl_effective_kind kind;	/* of what it makes */
+	struct ocl_targets targets;
 	const char *options;		/* the application's, for the call only */
 	char *own_options;		/* a copy for after the call, or NULL */
 	cl_uint list_count;		/* the application's own device list */
@@ -43,11 +53,20 @@ struct ocl_build {
 	const char *bypass;		/* why nothing is cached, or NULL */
 };
 
+/* Carries out the call, from the cache or by the driver, calls back where the cache did, and releases. The driver's answer. */
+cl_int ocl_build_call(struct ocl_build *build);
+
+/* compile.c: which files are read, embedded headers included; compile may be NULL. As ocl_include_scan. */
+CMN_CHECKED enum cmn_status ocl_compile_scan(const struct ocl_compile *compile,
+					     struct ocl_include_request *request,
+					     struct cc_manifest **ret_manifest,
+					     const char **ret_reason);
+
 /* Frees what the build gathered, not the structure nor the program. */
 void ocl_build_release(struct ocl_build *build);
 
 /*
- * The driver's own build of P, timed; sets error and ran. E goes first: from
+ * The driver's own build or compilation of P, timed; sets error and ran. E goes first: from
  * now on P answers, also while it is being built. With notify the claim on
  * the program is given up, since the application's callback may build it again.
  */

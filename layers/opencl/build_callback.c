@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build_callback: clBuildProgram with the application's callback. A hit needs
+ * build_callback: clBuildProgram or clCompileProgram with the application's callback. A hit needs
  * no driver thread: the hook calls back when it is done. A miss goes to the
  * driver with the layer's callback in front of the application's.
  */
@@ -74,8 +74,8 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 		return;
 	}
 	build->build_ns = cmn_clock_monotonic() - build->start_ns;
-	for (cl_uint i = 0; i < build->num_devices; i++) {
-		if (OCL_NEXT.clGetProgramBuildInfo(handle, build->devices[i],
+	for (cl_uint i = 0; i < build->targets.count; i++) {
+		if (OCL_NEXT.clGetProgramBuildInfo(handle, build->targets.devices[i],
 						   CL_PROGRAM_BUILD_STATUS, sizeof(status),
 						   &status, NULL) != CL_SUCCESS)
 			status = CL_BUILD_ERROR;
@@ -115,7 +115,8 @@ static void build_later(struct ocl_build *build)
 	atomic_init(&record->refs, 2);
 	record->own_options = options;
 	record->options = options;
-	build->devices = NULL;
+	record->compile = NULL;
+	build->targets = (struct ocl_targets){ 0 };
 	build->manifest = NULL;
 	build->key = (struct cc_key){ 0 };
 	ocl_object_ref(&program->object);
@@ -145,7 +146,11 @@ void ocl_build_with_callback(struct ocl_build *build)
 	enum cc_origin origin;
 
 	if (cc_cache_get(ocl_layer.cache, &build->key, &entry, &origin) == CMN_OK) {
-		build->hit = ocl_build_attach(build, entry, origin);
+		struct cmn_view error;
+
+		/* Whether a failure is returned or only told to the callback differs among drivers. */
+		if (!cc_entry_find(entry, OCL_TAG_ERROR, 0, &error))
+			build->hit = ocl_build_attach(build, entry, origin);
 		cc_entry_unref(entry);
 		if (build->hit)
 			return;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* build_key: the fields of a build from source, in order. */
+/* build_key: the fields of a build, a compilation or a link, in order. */
 #include "layers/opencl/build_key.h"
+
+#include <string.h>
 
 #include "common/spare.h"
 #include "layers/opencl/environment.h"
@@ -15,28 +17,93 @@ void ocl_build_key_release(struct cc_key *key)
 	cmn_spare_give(&spare, &key->encoded);
 }
 
-enum cmn_status ocl_build_key(const struct ocl_program *program, cl_uint num_devices,
-			      const cl_device_id *devices, const char *options,
-			      struct cc_key *ret, const struct ocl_driver **ret_driver)
+static enum cmn_status add_devices(struct cc_key *key, cl_uint num_devices,
+				   const cl_device_id *devices, const struct ocl_driver **ret_driver)
 {
-	const struct ocl_identity *identity;
+	for (cl_uint i = 0; i < num_devices; i++) {
+		const struct ocl_identity *identity;
+		enum cmn_status status = ocl_identity_add(devices[i], key, &identity);
+
+		if (status != CMN_OK)
+			return status;
+		if (i == 0)
+			*ret_driver = identity->driver;
+	}
+	return CMN_OK;
+}
+
+/* Only IL has them; false: one of them is not known. */
+static bool add_constants(struct cc_key *key, const struct ocl_program *program)
+{
+	bool known;
+
+	ocl_objects_lock();
+	known = !program->constants_unknown;
+	for (size_t i = 0; i < program->constant_count; i++) {
+		const struct ocl_constant *constant = &program->constants[i];
+		uint8_t field[4 + 8 + sizeof(constant->value)];
+
+		for (unsigned int j = 0; j < 4; j++)
+			field[j] = (uint8_t)(constant->id >> (8 * j));
+		for (unsigned int j = 0; j < 8; j++)
+			field[4 + j] = (uint8_t)((uint64_t)constant->size >> (8 * j));
+		memcpy(field + 12, constant->value, sizeof(constant->value));
+		cc_key_add(key, CC_PART_CONSTANTS, "constant", field, sizeof(field));
+	}
+	ocl_objects_unlock();
+	return known;
+}
+
+static void add_header(struct cc_key *key, const struct ocl_header *header)
+{
+	cc_key_add_text(key, CC_PART_IMAGE, "header.name", header->name);
+	cc_key_add(key, CC_PART_IMAGE, "header.text", header->program->source,
+		   header->program->source_len);
+}
+
+enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_key *ret,
+			      const struct ocl_driver **ret_driver)
+{
+	const struct ocl_program *program = request->program;
 	enum cmn_status status;
 
 	cc_key_init_in(ret, cmn_spare_take(&spare));
 	/* Room for all at once; without it the key only grows in steps. */
-	(void)cmn_buffer_reserve(&ret->encoded, program->source_len + USUAL_SIZE);
-	for (cl_uint i = 0; i < num_devices; i++) {
-		status = ocl_identity_of(devices[i], &identity);
-		if (status != CMN_OK)
-			return status;
-		cc_key_add_fields(ret, &identity->fields);
-		if (i == 0)
-			*ret_driver = identity->driver;
-	}
-	cc_key_add_text(ret, CC_PART_IMAGE, "kind", "source");
-	cc_key_add(ret, CC_PART_IMAGE, "source", program->source, program->source_len);
-	cc_key_add_text(ret, CC_PART_OPTIONS, "options", options ? options : "");
-	cc_key_add_u64(ret, CC_PART_OPTIONS, "devices", num_devices);
+	(void)cmn_buffer_reserve(&ret->encoded,
+				 (program ? program->source_len : 0) + USUAL_SIZE);
+	status = add_devices(ret, request->num_devices, request->devices, ret_driver);
+	if (status != CMN_OK)
+		return status;
+	cc_key_add_text(ret, CC_PART_IMAGE, "kind", request->kind);
+	if (program)
+		cc_key_add(ret, CC_PART_IMAGE, "source", program->source, program->source_len);
+	for (cl_uint i = 0; i < request->num_headers; i++)
+		add_header(ret, &request->headers[i]);
+	for (cl_uint i = 0; i < request->num_inputs; i++)
+		cc_key_add(ret, CC_PART_IMAGE, "input", request->inputs[i].bytes, CMN_HASH_SIZE);
+	if (program && !add_constants(ret, program))
+		return CMN_MISS;
+	cc_key_add_text(ret, CC_PART_OPTIONS, "options", request->options ? request->options : "");
+	cc_key_add_u64(ret, CC_PART_OPTIONS, "devices", request->num_devices);
 	ocl_environment_add(ret);
 	return cc_key_status(ret);
+}
+
+bool ocl_build_key_holds(const struct cc_key *key, cl_uint num_devices,
+			 const cl_device_id *devices)
+{
+	struct cmn_view whole = cc_key_view(key), part;
+	const struct ocl_driver *driver;
+	struct cc_key now;
+	bool holds;
+
+	cc_key_init(&now);
+	holds = ocl_identity_renew(num_devices, devices) == CMN_OK &&
+		add_devices(&now, num_devices, devices, &driver) == CMN_OK &&
+		cc_key_status(&now) == CMN_OK;
+	part = cc_key_view(&now);
+	/* The devices' fields come first. */
+	holds = holds && part.len <= whole.len && memcmp(part.data, whole.data, part.len) == 0;
+	cc_key_release(&now);
+	return holds;
 }

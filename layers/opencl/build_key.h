@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build_key: what identifies a build of a program from source. This file
+ * build_key: what identifies a build, a compilation or a link. This file
  * alone chooses the fields:
  *
  *   device     platform.* device.* driver.* library.* processor.*, for each device
- *   image      kind, source
- *   constants  (none for source)
+ *   image      kind; source (text or IL), or for a link each input (a hash of
+ *              its entry); header.name and header.text of each embedded header
+ *   constants  constant: id, size and value of each specialization constant
  *   options    options as given, devices (their number), env.*
  *
- * Headers are not in the key but in the entry's manifest.
+ * Headers in files are not in the key but in the entry's manifest.
  */
 #ifndef OPENCL_BUILD_KEY_H
 #define OPENCL_BUILD_KEY_H
@@ -16,15 +17,36 @@
 #include "layers/opencl/identity.h"
 #include "layers/opencl/program.h"
 
+/* A header that the application passes to clCompileProgram. */
+struct ocl_header {
+	const char *name;
+	struct ocl_program *program;
+};
+
+struct ocl_key_request {
+	const char *kind;		/* "source", "il", "compile", "link" */
+	struct ocl_program *program;	/* NULL: a link */
+	const char *options;		/* may be NULL */
+	cl_uint num_devices;
+	const cl_device_id *devices;
+	cl_uint num_headers;
+	const struct ocl_header *headers;
+	cl_uint num_inputs;
+	const struct cmn_hash *inputs;
+};
+
 /*
  * Initialises *ret in every case; the caller releases it, best by
- * ocl_build_key_release. CMN_MISS: a device cannot be identified.
- * *ret_driver: the first device's.
+ * ocl_build_key_release. CMN_MISS: a device cannot be identified, or a
+ * specialization constant is not known. *ret_driver: the first device's.
  */
-CMN_CHECKED enum cmn_status ocl_build_key(const struct ocl_program *program, cl_uint num_devices,
-					  const cl_device_id *devices, const char *options,
+CMN_CHECKED enum cmn_status ocl_build_key(const struct ocl_key_request *request,
 					  struct cc_key *ret, const struct ocl_driver **ret_driver);
 /* Leaves the key's room for the next one. */
 void ocl_build_key_release(struct cc_key *key);
+
+/* Whether the devices are still what they were when the key was made; their compiler may have come since. */
+bool ocl_build_key_holds(const struct cc_key *key, cl_uint num_devices,
+			 const cl_device_id *devices);
 
 #endif

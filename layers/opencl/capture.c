@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "layers/opencl/program.h"
@@ -11,14 +12,14 @@
 struct ocl_capture {
 	struct cc_key key;
 	struct cc_manifest *manifest;
-	uint64_t build_ns;
-	bool with_attributes;
-	cl_uint num_devices;
-	cl_device_id devices[];
+	struct ocl_targets targets;
+	struct ocl_capture_request request;	/* whose targets are these */
 };
 
-static enum cmn_status add_images(struct cc_entry *entry, cl_program program, cl_uint count)
+static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
+				  const struct ocl_targets *targets)
 {
+	cl_uint count = targets->program_count;
 	size_t *lens = calloc(count, sizeof(*lens));
 	unsigned char **images = calloc(count, sizeof(*images));
 	enum cmn_status status = CMN_ERR_NOMEM;
@@ -30,11 +31,20 @@ static enum cmn_status add_images(struct cc_entry *entry, cl_program program, cl
 	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(*lens), lens,
 				      &size) != CL_SUCCESS || size != count * sizeof(*lens))
 		goto out;
-	for (cl_uint i = 0; i < count; i++) {
-		if (lens[i] == 0)
+	for (cl_uint i = 0; i < targets->count; i++) {
+		cl_uint place = targets->places[i];
+
+		if (lens[place] == 0)
 			goto out;
-		images[i] = calloc(1, lens[i]);
-		if (!images[i]) {
+		images[place] = calloc(1, lens[place]);
+		if (!images[place]) {
+			status = CMN_ERR_NOMEM;
+			goto out;
+		}
+	}
+	/* Drivers that write all binaries, asked for or not, get a place for each. */
+	for (cl_uint i = 0; i < count; i++) {
+		if (!images[i] && lens[i] && !(images[i] = calloc(1, lens[i]))) {
 			status = CMN_ERR_NOMEM;
 			goto out;
 		}
@@ -42,8 +52,9 @@ static enum cmn_status add_images(struct cc_entry *entry, cl_program program, cl
 	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(*images), images,
 				      NULL) != CL_SUCCESS)
 		goto out;
-	for (cl_uint i = 0; i < count; i++)
-		cc_entry_add(entry, CC_TAG_IMAGE, i, images[i], lens[i]);
+	for (cl_uint i = 0; i < targets->count; i++)
+		cc_entry_add(entry, CC_TAG_IMAGE, i, images[targets->places[i]],
+			     lens[targets->places[i]]);
 	status = CMN_OK;
 out:
 	for (cl_uint i = 0; images && i < count; i++)
@@ -121,10 +132,40 @@ static void add_attributes(struct cc_entry *entry, cl_program program)
 	free(kernels);
 }
 
-enum cmn_status ocl_capture_read(cl_program program, cl_uint num_devices,
-				 const cl_device_id *devices, bool with_attributes,
-				 uint64_t build_ns, struct cc_manifest *manifest,
-				 struct cc_entry **ret)
+/* How many kernels there are, or why there is no number. */
+static void add_num_kernels(struct cc_entry *entry, cl_program program)
+{
+	uint8_t bytes[sizeof(cl_int) + sizeof(size_t)] = { 0 };
+	size_t count = 0;
+	cl_int error = OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof(count),
+						 &count, NULL);
+
+	memcpy(bytes, &error, sizeof(error));
+	memcpy(bytes + sizeof(error), &count, sizeof(count));
+	cc_entry_add(entry, OCL_TAG_NUM_KERNELS, 0, bytes, sizeof(bytes));
+}
+
+static void add_answers(struct cc_entry *entry, cl_program program,
+			const struct ocl_capture_request *request)
+{
+	const struct ocl_targets *targets = request->targets;
+
+	for (cl_uint i = 0; i < targets->count; i++) {
+		cl_device_id device = targets->devices[i];
+
+		add_build_info(entry, program, i, device, CL_PROGRAM_BUILD_LOG, OCL_TAG_LOG);
+		add_build_info(entry, program, i, device, CL_PROGRAM_BUILD_OPTIONS,
+			       OCL_TAG_OPTIONS);
+		if (request->kind == OCL_EFFECTIVE_EXECUTABLE)
+			continue;
+		add_build_info(entry, program, i, device, CL_PROGRAM_BUILD_STATUS, OCL_TAG_STATUS);
+		add_build_info(entry, program, i, device, CL_PROGRAM_BINARY_TYPE,
+			       OCL_TAG_BINARY_TYPE);
+	}
+}
+
+enum cmn_status ocl_capture_read(cl_program program, const struct ocl_capture_request *request,
+				 struct cc_manifest *manifest, struct cc_entry **ret)
 {
 	struct cc_entry *entry = NULL;
 	enum cmn_status status = CMN_ERR_NOMEM;
@@ -135,21 +176,19 @@ enum cmn_status ocl_capture_read(cl_program program, cl_uint num_devices,
 		if (status != CMN_OK)
 			goto out;
 	}
-	entry = cc_entry_new(build_ns);
+	entry = cc_entry_new(request->build_ns);
 	if (!entry) {
 		status = CMN_ERR_NOMEM;
 		goto out;
 	}
-	status = add_images(entry, program, num_devices);
+	status = add_images(entry, program, request->targets);
 	if (status != CMN_OK)
 		goto out;
-	for (cl_uint i = 0; i < num_devices; i++) {
-		add_build_info(entry, program, i, devices[i], CL_PROGRAM_BUILD_LOG, OCL_TAG_LOG);
-		add_build_info(entry, program, i, devices[i], CL_PROGRAM_BUILD_OPTIONS,
-			       OCL_TAG_OPTIONS);
-	}
+	add_answers(entry, program, request);
 	add_kernel_names(entry, program);
-	if (with_attributes)
+	if (request->kind == OCL_EFFECTIVE_OBJECT)
+		add_num_kernels(entry, program);
+	else if (request->with_attributes)
 		add_attributes(entry, program);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
@@ -162,25 +201,69 @@ out:
 	return status;
 }
 
-struct ocl_capture *ocl_capture_new(const struct cc_key *key, cl_uint num_devices,
-				    const cl_device_id *devices, bool with_attributes,
-				    uint64_t build_ns, struct cc_manifest *manifest)
+/*
+ * A compiler's complaint about the source names an error; what passes by
+ * itself names a want. In doubt the build is tried again.
+ */
+static bool is_deterministic(struct cmn_view log)
 {
-	struct ocl_capture *capture;
+	static const char *const passing[] = {
+		"memory", "emory exhausted", "bad_alloc", "o space", "isk", "annot open", "o such file",
+		"ermission", "esource", "imeout", "imed out", "signal", "killed", "ssertion", "nternal",
+	};
 
-	capture = calloc(1, sizeof(*capture) + num_devices * sizeof(devices[0]));
+	if (!log.len || !memmem(log.data, log.len, "error", 5))
+		return false;
+	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
+		if (memmem(log.data, log.len, passing[i], strlen(passing[i])))
+			return false;
+	}
+	return true;
+}
+
+enum cmn_status ocl_capture_failure(cl_program program, const struct ocl_capture_request *request,
+				    cl_int error, struct cc_manifest *manifest,
+				    struct cc_entry **ret)
+{
+	struct cc_entry *entry = cc_entry_new(request->build_ns);
+	enum cmn_status status = CMN_ERR_NOMEM;
+	struct cmn_view log;
+
+	if (!entry)
+		goto out;
+	cc_entry_keep_in_memory(entry);
+	cc_entry_add(entry, OCL_TAG_ERROR, 0, &error, sizeof(error));
+	add_answers(entry, program, request);
+	status = cc_entry_finish(entry, manifest);
+	manifest = NULL;
+	if (status == CMN_OK &&
+	    !(cc_entry_find(entry, OCL_TAG_LOG, 0, &log) && is_deterministic(log)))
+		status = CMN_MISS;
+out:
+	cc_manifest_free(manifest);
+	if (status == CMN_OK)
+		*ret = entry;
+	else
+		cc_entry_unref(entry);
+	return status;
+}
+
+struct ocl_capture *ocl_capture_new(const struct cc_key *key,
+				    const struct ocl_capture_request *request,
+				    struct cc_manifest *manifest)
+{
+	struct ocl_capture *capture = calloc(1, sizeof(*capture));
+
 	if (!capture) {
 		cc_manifest_free(manifest);
 		return NULL;
 	}
 	cc_key_init_copy(&capture->key, key);
 	capture->manifest = manifest;
-	capture->with_attributes = with_attributes;
-	capture->build_ns = build_ns;
-	capture->num_devices = num_devices;
-	for (cl_uint i = 0; i < num_devices; i++)
-		capture->devices[i] = devices[i];
-	if (cc_key_status(&capture->key) == CMN_OK)
+	capture->request = *request;
+	capture->request.targets = &capture->targets;
+	if (cc_key_status(&capture->key) == CMN_OK &&
+	    ocl_targets_copy(request->targets, &capture->targets) == CMN_OK)
 		return capture;
 	ocl_capture_free(capture);
 	return NULL;
@@ -192,6 +275,7 @@ void ocl_capture_free(struct ocl_capture *capture)
 		return;
 	cc_key_release(&capture->key);
 	cc_manifest_free(capture->manifest);
+	ocl_targets_release(&capture->targets);
 	free(capture);
 }
 
@@ -201,8 +285,7 @@ void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program)
 
 	if (!capture)
 		return;
-	if (ocl_capture_read(program->object.handle, capture->num_devices, capture->devices,
-			     capture->with_attributes, capture->build_ns, capture->manifest,
+	if (ocl_capture_read(program->object.handle, &capture->request, capture->manifest,
 			     &entry) == CMN_OK) {
 		cc_cache_put(ocl_layer.cache, &capture->key, entry);
 		cc_entry_unref(entry);

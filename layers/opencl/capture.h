@@ -6,29 +6,45 @@
 #ifndef OPENCL_CAPTURE_H
 #define OPENCL_CAPTURE_H
 
-#include "layers/opencl/layer.h"
+#include "layers/opencl/effective.h"
+#include "layers/opencl/targets.h"
 
 struct ocl_program;
 
 struct ocl_capture;
 
-/*
- * The entry of a program just built for exactly these devices (the program's
- * own, in its order). Takes the manifest (may be NULL) on success and failure
- * alike, and checks that it still holds. CMN_OK: *ret is a new reference.
- * CMN_STALE: a header changed during the build. CMN_MISS: the driver has no
- * binary to give. with_attributes: kernel attributes too, for drivers whose
- * binaries lose them.
- */
-CMN_CHECKED enum cmn_status ocl_capture_read(cl_program program, cl_uint num_devices,
-					     const cl_device_id *devices, bool with_attributes,
-					     uint64_t build_ns, struct cc_manifest *manifest,
-					     struct cc_entry **ret);
+/* What was built. Borrowed. */
+struct ocl_capture_request {
+	enum ocl_effective_kind kind;
+	const struct ocl_targets *targets;
+	bool with_attributes;	/* kernel attributes too, for drivers whose binaries lose them */
+	uint64_t build_ns;
+};
 
-/* The same later: takes the manifest, copies the rest. NULL: out of memory. */
-struct ocl_capture *ocl_capture_new(const struct cc_key *key, cl_uint num_devices,
-				    const cl_device_id *devices, bool with_attributes,
-				    uint64_t build_ns, struct cc_manifest *manifest);
+/*
+ * The entry of a program just built, compiled or linked. Takes the manifest
+ * (may be NULL) on success and failure alike, and checks that it still holds.
+ * CMN_OK: *ret is a new reference. CMN_STALE: a header changed during the
+ * build. CMN_MISS: the driver has no binary to give.
+ */
+CMN_CHECKED enum cmn_status ocl_capture_read(cl_program program,
+					     const struct ocl_capture_request *request,
+					     struct cc_manifest *manifest, struct cc_entry **ret);
+
+/*
+ * The entry of a build that failed with error, for memory alone. Takes the
+ * manifest. CMN_MISS: it may have failed for a reason that passes (memory,
+ * disk, a file), or the driver says nothing about it.
+ */
+CMN_CHECKED enum cmn_status ocl_capture_failure(cl_program program,
+						const struct ocl_capture_request *request,
+						cl_int error, struct cc_manifest *manifest,
+						struct cc_entry **ret);
+
+/* ocl_capture_read for later: takes the manifest, copies the rest. NULL: out of memory. */
+struct ocl_capture *ocl_capture_new(const struct cc_key *key,
+				    const struct ocl_capture_request *request,
+				    struct cc_manifest *manifest);
 /* Reads and stores, then frees the capture; capture may be NULL. */
 void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program);
 void ocl_capture_free(struct ocl_capture *capture);	/* NULL is fine */

@@ -1,85 +1,100 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compile: clCompileProgram and clLinkProgram, which are the driver's own;
- * the layer only keeps P and E consistent around them.
+ * compile: clCompileProgram. It runs the course of a build; here is what it
+ * has beyond: the application's own headers, which are in the key, and which
+ * may include files.
  */
 #include <stdlib.h>
 
+#include "layers/opencl/build.h"
 #include "layers/opencl/dispatch.h"
-#include "layers/opencl/program.h"
+
+static void release_headers(struct ocl_compile *compile)
+{
+	for (cl_uint i = 0; compile->headers && i < compile->count; i++)
+		ocl_program_unref(compile->headers[i].program);
+	free(compile->headers);
+	compile->headers = NULL;
+}
+
+/* Leaves headers NULL where one of them is not made from source, or bad. */
+static void find_headers(struct ocl_compile *compile)
+{
+	if (!compile->count || !compile->programs || !compile->names)
+		return;
+	compile->headers = calloc(compile->count, sizeof(*compile->headers));
+	for (cl_uint i = 0; compile->headers && i < compile->count; i++) {
+		struct ocl_program *program = compile->names[i] ?
+			ocl_program_find(compile->programs[i]) : NULL;
+
+		compile->headers[i] = (struct ocl_header){ compile->names[i], program };
+		if (!program || program->kind != OCL_PROGRAM_SOURCE)
+			release_headers(compile);
+	}
+}
+
+enum cmn_status ocl_compile_scan(const struct ocl_compile *compile,
+				 struct ocl_include_request *request,
+				 struct cc_manifest **ret_manifest, const char **ret_reason)
+{
+	struct cc_file_memo *memo = cc_cache_file_memo(ocl_layer.cache);
+	struct cmn_view *texts = NULL;
+	enum cmn_status status;
+
+	if (compile && compile->headers) {
+		texts = calloc(compile->count, sizeof(*texts));
+		if (!texts)
+			return CMN_ERR_NOMEM;
+		for (cl_uint i = 0; i < compile->count; i++) {
+			const struct ocl_program *header = compile->headers[i].program;
+
+			texts[i] = (struct cmn_view){ header->source, header->source_len };
+		}
+		request->embedded = texts;
+		request->embedded_count = compile->count;
+	}
+	status = ocl_include_scan(request, memo, ret_manifest, ret_reason);
+	free(texts);
+	return status;
+}
+
+/* OpenCL 3.0, clCompileProgram, Errors: what a driver has to refuse. */
+static bool has_bad_headers(const struct ocl_compile *compile)
+{
+	return (compile->count == 0) != (compile->programs == NULL) ||
+	       (compile->count == 0) != (compile->names == NULL);
+}
 
 cl_int CL_API_CALL ocl_clCompileProgram(cl_program handle, cl_uint num_devices,
 					const cl_device_id *device_list, const char *options,
 					cl_uint num_input_headers, const cl_program *input_headers,
 					const char **header_include_names,
-					void(CL_CALLBACK *pfn_notify)(cl_program, void *),
-					void *user_data)
+					ocl_notify_fn pfn_notify, void *user_data)
 {
-	struct ocl_program *program = ocl_program_find(handle);
-	struct ocl_effective *effective;
-	bool has_kernels;
+	struct ocl_compile compile = { num_input_headers, input_headers, header_include_names,
+				       NULL };
+	struct ocl_build build = {
+		.program = ocl_program_find(handle),
+		.compile = &compile,
+		.kind = OCL_EFFECTIVE_OBJECT,
+		.options = options,
+		.list_count = num_devices,
+		.list = device_list,
+		.notify = pfn_notify,
+		.user_data = user_data,
+		.error = CL_SUCCESS,
+	};
 	cl_int error;
 
-	if (!program)
+	if (!build.program || has_bad_headers(&compile)) {
+		ocl_program_unref(build.program);
 		return OCL_NEXT.clCompileProgram(handle, num_devices, device_list, options,
 						 num_input_headers, input_headers,
 						 header_include_names, pfn_notify, user_data);
-	cc_cache_count_bypass(ocl_layer.cache, "compile", NULL);
-	ocl_program_begin(program);
-	ocl_objects_lock();
-	has_kernels = program->effective_kernels != 0;
-	ocl_objects_unlock();
-	/* The kernels that P would have in the driver are E's. */
-	if (has_kernels) {
-		ocl_program_end(program);
-		ocl_program_unref(program);
-		return CL_INVALID_OPERATION;
 	}
-	effective = ocl_program_supersede(program);
-	/* The application's callback may compile or build the program again, in this thread. */
-	if (pfn_notify)
-		ocl_program_end(program);
-	error = OCL_NEXT.clCompileProgram(handle, num_devices, device_list, options,
-					  num_input_headers, input_headers, header_include_names,
-					  pfn_notify, user_data);
-	ocl_program_superseded(program, effective, error);
-	if (!pfn_notify)
-		ocl_program_end(program);
-	ocl_program_unref(program);
+	find_headers(&compile);
+	error = ocl_build_call(&build);
+	release_headers(&compile);
+	ocl_program_unref(build.program);
 	return error;
-}
-
-cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices,
-					 const cl_device_id *device_list, const char *options,
-					 cl_uint num_input_programs,
-					 const cl_program *input_programs,
-					 void(CL_CALLBACK *pfn_notify)(cl_program, void *),
-					 void *user_data, cl_int *errcode_ret)
-{
-	struct ocl_effective **effectives = NULL;
-	cl_program *inputs = NULL;
-	cl_program linked;
-
-	if (ocl_layer.cache && input_programs && num_input_programs) {
-		effectives = calloc(num_input_programs, sizeof(*effectives));
-		inputs = calloc(num_input_programs, sizeof(*inputs));
-		cc_cache_count_bypass(ocl_layer.cache, "link", NULL);
-	}
-	for (cl_uint i = 0; effectives && inputs && i < num_input_programs; i++) {
-		struct ocl_program *program = ocl_program_find(input_programs[i]);
-
-		if (program)
-			effectives[i] = ocl_program_effective(program);
-		inputs[i] = effectives[i] ? effectives[i]->handle : input_programs[i];
-		ocl_program_unref(program);
-	}
-	linked = OCL_NEXT.clLinkProgram(context, num_devices, device_list, options,
-					num_input_programs,
-					effectives && inputs ? inputs : input_programs, pfn_notify,
-					user_data, errcode_ret);
-	for (cl_uint i = 0; effectives && i < num_input_programs; i++)
-		ocl_effective_unref(effectives[i]);
-	free(effectives);
-	free(inputs);
-	return linked;
 }

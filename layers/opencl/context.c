@@ -12,12 +12,15 @@ static void rehearse_lookup(cl_device_id device)
 {
 	static char no_source[] = "";
 	struct ocl_program program = { .source = no_source };
+	const struct ocl_key_request request = {
+		.kind = "source", .program = &program, .num_devices = 1, .devices = &device,
+	};
 	const struct ocl_driver *driver;
 	struct cc_entry *entry;
 	enum cc_origin origin;
 	struct cc_key key;
 
-	if (ocl_build_key(&program, 1, &device, NULL, &key, &driver) == CMN_OK &&
+	if (ocl_build_key(&request, &key, &driver) == CMN_OK &&
 	    cc_cache_get(ocl_layer.cache, &key, &entry, &origin) == CMN_OK)
 		cc_entry_unref(entry);
 	ocl_build_key_release(&key);

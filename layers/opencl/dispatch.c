@@ -18,9 +18,11 @@ static const struct hook hooks[] = {
 	HOOK(clCreateContextFromType),
 	/* Programs: P is the application's, E the one made from the binary. */
 	HOOK(clCreateProgramWithSource),	/* forward, keep the text */
+	HOOK(clCreateProgramWithIL),
+	HOOK(clSetProgramSpecializationConstant),	/* a part of the key */
 	HOOK(clBuildProgram),			/* hit: E; miss: P, and keep its binary */
-	HOOK(clCompileProgram),			/* P stops being E */
-	HOOK(clLinkProgram),			/* inputs: P becomes E */
+	HOOK(clCompileProgram),			/* likewise */
+	HOOK(clLinkProgram),			/* inputs: P becomes E; hit: made from the binary */
 	HOOK(clRetainProgram),			/* own counter */
 	HOOK(clReleaseProgram),
 	HOOK(clGetProgramInfo),			/* what the binary decides: E */

@@ -27,6 +27,11 @@ cl_context CL_API_CALL ocl_clCreateContextFromType(
 cl_program CL_API_CALL ocl_clCreateProgramWithSource(cl_context context, cl_uint count,
 						     const char **strings, const size_t *lengths,
 						     cl_int *errcode_ret);
+cl_program CL_API_CALL ocl_clCreateProgramWithIL(cl_context context, const void *il, size_t length,
+						 cl_int *errcode_ret);
+cl_int CL_API_CALL ocl_clSetProgramSpecializationConstant(cl_program program, cl_uint spec_id,
+							  size_t spec_size,
+							  const void *spec_value);
 cl_int CL_API_CALL ocl_clRetainProgram(cl_program program);
 cl_int CL_API_CALL ocl_clReleaseProgram(cl_program program);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* effective: a program from an entry's binaries. */
+/* effective: a program from an entry's binaries, or what stands for one. */
 #include "layers/opencl/effective.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool is_memory_error(cl_int error)
 {
@@ -43,31 +44,40 @@ out:
 	return error;
 }
 
-enum cmn_status ocl_effective_new(cl_context context, cl_uint num_devices,
-				  const cl_device_id *devices, const char *options,
-				  struct cc_entry *entry, struct ocl_effective **ret)
+enum cmn_status ocl_effective_new(const struct ocl_effective_request *request,
+				  struct ocl_effective **ret)
 {
+	cl_uint count = request->num_devices;
 	struct ocl_effective *effective;
-	cl_int error;
+	cl_int error = CL_SUCCESS;
 
-	effective = calloc(1, sizeof(*effective) + num_devices * sizeof(devices[0]));
+	effective = calloc(1, sizeof(*effective) + count * sizeof(request->devices[0]));
 	if (!effective)
 		return CMN_ERR_NOMEM;
 	atomic_init(&effective->refs, 1);
-	effective->entry = cc_entry_ref(entry);
-	effective->num_devices = num_devices;
-	for (cl_uint i = 0; i < num_devices; i++)
-		effective->devices[i] = devices[i];
-	error = create_from_entry(context, effective);
-	if (error == CL_SUCCESS)
-		error = OCL_NEXT.clBuildProgram(effective->handle, num_devices, devices, options,
-						NULL, NULL);
+	effective->kind = request->kind;
+	effective->entry = cc_entry_ref(request->entry);
+	effective->num_devices = count;
+	for (cl_uint i = 0; i < count; i++)
+		effective->devices[i] = request->devices[i];
+	if (request->options) {
+		effective->options = strdup(request->options);
+		if (!effective->options)
+			error = CL_OUT_OF_HOST_MEMORY;
+	}
+	if (error == CL_SUCCESS && effective->kind != OCL_EFFECTIVE_FAILURE)
+		error = create_from_entry(request->context, effective);
+	if (error == CL_SUCCESS && effective->kind == OCL_EFFECTIVE_EXECUTABLE)
+		error = OCL_NEXT.clBuildProgram(effective->handle, count, effective->devices,
+						request->options, NULL, NULL);
 	if (error != CL_SUCCESS) {
 		ocl_effective_unref(effective);
 		return is_memory_error(error) ? CMN_ERR_NOMEM : CMN_ERR_DRIVER;
 	}
-	effective->entry = cc_entry_without_images(entry);
-	cc_entry_unref(entry);
+	if (effective->kind == OCL_EFFECTIVE_EXECUTABLE) {
+		effective->entry = cc_entry_without_images(request->entry);
+		cc_entry_unref(request->entry);
+	}
 	*ret = effective;
 	return CMN_OK;
 }
@@ -84,8 +94,29 @@ void ocl_effective_unref(struct ocl_effective *effective)
 	if (!effective ||
 	    atomic_fetch_sub_explicit(&effective->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	if (effective->handle)
+	if (effective->handle && !effective->own)
 		(void)OCL_NEXT.clReleaseProgram(effective->handle);	/* nobody to tell */
 	cc_entry_unref(effective->entry);
+	free(effective->options);
 	free(effective);
+}
+
+cl_program ocl_effective_target(const struct ocl_effective *effective, cl_program handle)
+{
+	return effective && effective->kind == OCL_EFFECTIVE_EXECUTABLE ? effective->handle
+									 : handle;
+}
+
+bool ocl_effective_has_kernels(const struct ocl_effective *effective)
+{
+	return effective && effective->kind == OCL_EFFECTIVE_EXECUTABLE && !effective->own;
+}
+
+cl_uint ocl_effective_place(const struct ocl_effective *effective, cl_device_id device)
+{
+	cl_uint i = 0;
+
+	while (i < effective->num_devices && effective->devices[i] != device)
+		i++;
+	return i;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * effective: the program E that stands for the application's P after a hit:
- * made from the entry's binaries, never shared by two P (their program-scope
- * variables would be), kept alive by P and by each kernel created from it.
+ * effective: what stands for the application's program P after a hit. As a
+ * rule a program E of the driver's, made from the entry's binaries, never
+ * shared by two P (their program-scope variables would be), kept alive by P
+ * and by each kernel created from it.
  */
 #ifndef OPENCL_EFFECTIVE_H
 #define OPENCL_EFFECTIVE_H
@@ -11,31 +12,64 @@
 
 #include "layers/opencl/layer.h"
 
-/* Fields of an entry beside CC_TAG_IMAGE; index: the device's place, or a kernel's. */
+/*
+ * Fields of an entry beside CC_TAG_IMAGE. index: the device's place, or a
+ * kernel's, or 0. What E answers truly is not stored.
+ */
 enum {
 	OCL_TAG_LOG = 2,		/* build log as the driver gave it, with its terminator */
 	OCL_TAG_OPTIONS = 3,		/* build options as the driver reports them */
 	OCL_TAG_KERNEL_NAME = 4,	/* of the kernel whose attributes have the same index */
 	OCL_TAG_KERNEL_ATTRIBUTES = 5,
-	OCL_TAG_KERNEL_NAMES = 6,	/* CL_PROGRAM_KERNEL_NAMES, since rusticl's order changes with each load; index 0 */
+	OCL_TAG_KERNEL_NAMES = 6,	/* CL_PROGRAM_KERNEL_NAMES, since rusticl's order changes with each load */
+	/* Of what is not an executable: E would answer as a program that was only loaded. */
+	OCL_TAG_STATUS = 7,		/* cl_build_status */
+	OCL_TAG_BINARY_TYPE = 8,	/* cl_program_binary_type */
+	OCL_TAG_NUM_KERNELS = 9,	/* cl_int error, then the value if there is none */
+	OCL_TAG_ERROR = 10,		/* of a failed build, in memory only: the cl_int that the call returned */
+};
+
+enum ocl_effective_kind {
+	OCL_EFFECTIVE_EXECUTABLE,	/* built: kernels come from E */
+	OCL_EFFECTIVE_OBJECT,	/* a compiled object or a library, only loaded: an input of links */
+	OCL_EFFECTIVE_FAILURE,	/* no E: the entry says how the build failed */
 };
 
 struct ocl_effective {
 	atomic_uint refs;
-	cl_program handle;
-	struct cc_entry *entry;		/* until the driver has the images; then what else it answers */
-	cl_uint num_devices;
+	enum ocl_effective_kind kind;
+	bool own;	/* the handle is the application's program itself, which a link's hit made */
+	cl_program handle;		/* NULL: a failure */
+	struct cc_entry *entry;		/* what E does not answer; with the images where it is an object */
+	char *options;			/* of the build, or NULL */
+	cl_uint num_devices;		/* that it was built for, of the program's */
 	cl_device_id devices[];
 };
 
+struct ocl_effective_request {
+	cl_context context;
+	enum ocl_effective_kind kind;
+	cl_uint num_devices;
+	const cl_device_id *devices;
+	const char *options;	/* may be NULL */
+	struct cc_entry *entry;	/* borrowed */
+};
+
 /*
- * Creates and builds E. CMN_OK: *ret has one reference. CMN_ERR_DRIVER: the
- * driver refused the binaries. CMN_ERR_NOMEM: it or we ran out of memory.
+ * Creates E and, for an executable, builds it. CMN_OK: *ret has one
+ * reference. CMN_ERR_DRIVER: the driver refused the binaries. CMN_ERR_NOMEM:
+ * it or we ran out of memory.
  */
-CMN_CHECKED enum cmn_status ocl_effective_new(cl_context context, cl_uint num_devices,
-					      const cl_device_id *devices, const char *options,
-					      struct cc_entry *entry, struct ocl_effective **ret);
+CMN_CHECKED enum cmn_status ocl_effective_new(const struct ocl_effective_request *request,
+					      struct ocl_effective **ret);
 struct ocl_effective *ocl_effective_ref(struct ocl_effective *effective);	/* NULL is fine */
 void ocl_effective_unref(struct ocl_effective *effective);	/* NULL is fine; may call the driver */
+
+/* The program to ask about executables in place of handle: E's, or handle itself; effective may be NULL. */
+cl_program ocl_effective_target(const struct ocl_effective *effective, cl_program handle);
+/* Whether kernels come from a program that is not the application's. */
+bool ocl_effective_has_kernels(const struct ocl_effective *effective);
+/* The place of a device among those it was built for, or num_devices. */
+cl_uint ocl_effective_place(const struct ocl_effective *effective, cl_device_id device);
 
 #endif

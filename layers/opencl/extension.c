@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * extension: functions that take a program and are fetched by address, past
- * the dispatch table (cl_intel_global_variable_pointers and
- * cl_intel_function_pointers). What they ask of P, E answers.
+ * extension: functions that take or make a program and are fetched by address,
+ * past the dispatch table: cl_khr_il_program, specialization constants, and
+ * cl_intel_global_variable_pointers and cl_intel_function_pointers, in which E
+ * answers for P.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "layers/opencl/dispatch.h"
@@ -47,7 +49,7 @@ static cl_int CL_API_CALL get_global_pointer(cl_device_id device, cl_program pro
 	if (!next)
 		return CL_INVALID_DEVICE;
 	effective = effective_of(program);
-	error = next(device, effective ? effective->handle : program, name, size_ret, pointer_ret);
+	error = next(device, ocl_effective_target(effective, program), name, size_ret, pointer_ret);
 	ocl_effective_unref(effective);
 	return error;
 }
@@ -63,9 +65,64 @@ static cl_int CL_API_CALL get_function_pointer(cl_device_id device, cl_program p
 	if (!next)
 		return CL_INVALID_DEVICE;
 	effective = effective_of(program);
-	error = next(device, effective ? effective->handle : program, name, pointer_ret);
+	error = next(device, ocl_effective_target(effective, program), name, pointer_ret);
 	ocl_effective_unref(effective);
 	return error;
+}
+
+static void *context_function(cl_context context, const char *name)
+{
+	cl_device_id device;
+	size_t size;
+
+	/* The context's devices are all of one platform; room for the first is found by asking for all. */
+	if (OCL_NEXT.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &size) != CL_SUCCESS ||
+	    size < sizeof(device))
+		return NULL;
+	if (size > sizeof(device)) {
+		cl_device_id *devices = malloc(size);
+
+		if (!devices || OCL_NEXT.clGetContextInfo(context, CL_CONTEXT_DEVICES, size,
+							  devices, NULL) != CL_SUCCESS) {
+			free(devices);
+			return NULL;
+		}
+		device = devices[0];
+		free(devices);
+	} else if (OCL_NEXT.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, &device, NULL) !=
+		   CL_SUCCESS) {
+		return NULL;
+	}
+	return driver_function(device, name);
+}
+
+static cl_program CL_API_CALL create_with_il(cl_context context, const void *il, size_t length,
+					     cl_int *errcode_ret)
+{
+	ocl_create_with_il_fn next =
+		(ocl_create_with_il_fn)context_function(context, "clCreateProgramWithILKHR");
+
+	if (!next) {
+		if (errcode_ret)
+			*errcode_ret = CL_INVALID_CONTEXT;
+		return NULL;
+	}
+	return ocl_program_create_with_il(next, context, il, length, errcode_ret);
+}
+
+static cl_int CL_API_CALL set_constant(cl_program program, cl_uint spec_id, size_t spec_size,
+				       const void *spec_value)
+{
+	ocl_set_constant_fn next = NULL;
+	cl_context context;
+
+	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof(context), &context,
+				      NULL) == CL_SUCCESS)
+		next = (ocl_set_constant_fn)context_function(
+			context, "clSetProgramSpecializationConstant");
+	if (!next)
+		return CL_INVALID_PROGRAM;
+	return ocl_program_set_constant(next, program, spec_id, spec_size, spec_value);
 }
 
 /* The layer's function in place of the driver's, where the driver has one at all. */
@@ -78,6 +135,10 @@ static void *replace(const char *name, void *driver)
 		return (void *)get_global_pointer;
 	if (strcmp(name, "clGetDeviceFunctionPointerINTEL") == 0)
 		return (void *)get_function_pointer;
+	if (strcmp(name, "clCreateProgramWithILKHR") == 0)
+		return (void *)create_with_il;
+	if (strcmp(name, "clSetProgramSpecializationConstant") == 0)
+		return (void *)set_constant;
 	return driver;
 }
 

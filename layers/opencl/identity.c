@@ -185,15 +185,10 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 {
 	const void *address = driver_address(device);
 	struct cc_key *key = &ret->fields;
-	cl_device_id parent = NULL;
 	cl_platform_id platform;
 	cl_device_type type = 0;
 	enum cmn_status status;
 
-	/* Handles of sub-devices come and go, so that none can be remembered. */
-	if (OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent,
-				     NULL) == CL_SUCCESS && parent)
-		return CMN_MISS;
 	if (!address || OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform),
 						 &platform, NULL) != CL_SUCCESS)
 		return CMN_MISS;
@@ -247,16 +242,60 @@ static enum cmn_status learn(cl_device_id device, struct known_device **ret)
 	return CMN_OK;
 }
 
+static cl_device_id parent_of(cl_device_id device)
+{
+	cl_device_id parent = NULL;
+
+	if (OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent,
+				     NULL) != CL_SUCCESS)
+		return NULL;
+	return parent;
+}
+
+/* Root devices live as long as the process; handles of sub-devices come and go, so that none is remembered. */
+static enum cmn_status find_root(cl_device_id device, struct known_device **ret_found,
+				 bool *ret_is_root)
+{
+	cl_device_id root = device, parent;
+
+	*ret_found = find_known(device);
+	*ret_is_root = true;
+	if (*ret_found)
+		return CMN_OK;
+	while ((parent = parent_of(root)) != NULL) {
+		root = parent;
+		*ret_is_root = false;
+	}
+	*ret_found = find_known(root);
+	/* Two threads may learn at once: the results are equal, and one is a few bytes too many. */
+	return *ret_found ? CMN_OK : learn(root, ret_found);
+}
+
 enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity **ret)
 {
-	struct known_device *found = find_known(device);
-	enum cmn_status status;
+	struct known_device *found;
+	bool is_root;
+	enum cmn_status status = find_root(device, &found, &is_root);
 
-	/* Two threads may learn at once: the results are equal, and one is a few bytes too many. */
-	if (!found) {
-		status = learn(device, &found);
-		if (status != CMN_OK)
-			return status;
+	if (status == CMN_OK)
+		*ret = &found->identity;
+	return status;
+}
+
+enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key,
+				 const struct ocl_identity **ret)
+{
+	struct known_device *found;
+	bool is_root;
+	enum cmn_status status = find_root(device, &found, &is_root);
+
+	if (status != CMN_OK)
+		return status;
+	cc_key_add_fields(key, &found->identity.fields);
+	/* Its share of the root may decide what a compiler makes for it. */
+	if (!is_root) {
+		add_device_field(key, device, "device.partition", CL_DEVICE_PARTITION_TYPE);
+		add_device_field(key, device, "device.units", CL_DEVICE_MAX_COMPUTE_UNITS);
 	}
 	*ret = &found->identity;
 	return CMN_OK;
@@ -264,10 +303,15 @@ enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity *
 
 enum cmn_status ocl_identity_renew(cl_uint num_devices, const cl_device_id *devices)
 {
-	struct known_device *found;
 	enum cmn_status status = CMN_OK;
 
-	for (cl_uint i = 0; i < num_devices && status == CMN_OK; i++)
-		status = learn(devices[i], &found);
+	for (cl_uint i = 0; i < num_devices && status == CMN_OK; i++) {
+		struct known_device *found;
+		cl_device_id root = devices[i], parent;
+
+		while ((parent = parent_of(root)) != NULL)
+			root = parent;
+		status = learn(root, &found);
+	}
 	return status;
 }

@@ -17,10 +17,13 @@ struct ocl_identity {
 
 /*
  * Borrowed for the process's life; from a table where the device is known.
- * Thread-safe. CMN_MISS: this device cannot be identified (a sub-device, a
- * handle that is no driver's own): do not cache for it.
+ * Thread-safe. For a sub-device it is its root device's. CMN_MISS: this device
+ * cannot be identified (a handle that is no driver's own): do not cache for it.
  */
 CMN_CHECKED enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity **ret);
+/* The same, and adds all that identifies the device to a key. */
+CMN_CHECKED enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key,
+					     const struct ocl_identity **ret);
 
 /* Gathers again: a compiler was loaded since. What _of gave before stays valid. */
 CMN_CHECKED enum cmn_status ocl_identity_renew(cl_uint num_devices, const cl_device_id *devices);

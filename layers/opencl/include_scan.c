@@ -242,6 +242,9 @@ static enum cmn_status scan_source(struct scan *scan, const struct ocl_include_r
 	if (!scan->macros)
 		return CMN_ERR_NOMEM;
 	status = from_places(scan, ocl_include_places_add_text(&scan->places, request->source));
+	for (size_t i = 0; i < request->embedded_count && status == CMN_OK; i++)
+		status = from_places(scan, ocl_include_places_add_text(&scan->places,
+								       request->embedded[i]));
 	if (status == CMN_OK)
 		status = count_options(scan);
 	return status == CMN_OK ? count_all(scan) : status;

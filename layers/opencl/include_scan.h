@@ -20,6 +20,12 @@ struct ocl_include_request {
 	struct cmn_view source;
 	const char *options;	/* may be NULL */
 	bool quotes_group;	/* how the driver reads them: see drivers.h */
+	/*
+	 * Headers that come with the call (clCompileProgram). Drivers differ in
+	 * whether files of their names go first, so that both count.
+	 */
+	const struct cmn_view *embedded;
+	size_t embedded_count;
 };
 
 /*

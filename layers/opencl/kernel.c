@@ -42,17 +42,12 @@ static bool remember_kernel(cl_kernel handle, struct ocl_program *program,
 	kernel->program = program;
 	kernel->effective = ocl_effective_ref(effective);
 	kernel->app_refs = 1;
-	ocl_program_add_kernel(program, effective != NULL);
+	ocl_program_add_kernel(program, ocl_effective_has_kernels(effective));
 	if (ocl_objects_add(OCL_KERNELS, &kernel->object))
 		return true;
-	ocl_program_drop_kernel(program, effective != NULL);
+	ocl_program_drop_kernel(program, ocl_effective_has_kernels(effective));
 	ocl_kernel_unref(kernel);
 	return false;
-}
-
-static cl_program target_of(struct ocl_program *program, struct ocl_effective *effective)
-{
-	return effective ? effective->handle : (cl_program)program->object.handle;
 }
 
 cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_name,
@@ -65,8 +60,9 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 	if (!program)
 		return OCL_NEXT.clCreateKernel(handle, kernel_name, errcode_ret);
 	effective = ocl_program_effective(program);
-	kernel = OCL_NEXT.clCreateKernel(target_of(program, effective), kernel_name, errcode_ret);
-	if (kernel && !remember_kernel(kernel, program, effective) && effective) {
+	kernel = OCL_NEXT.clCreateKernel(ocl_effective_target(effective, handle), kernel_name, errcode_ret);
+	if (kernel && !remember_kernel(kernel, program, effective) &&
+	    ocl_effective_has_kernels(effective)) {
 		/* Without a record it would show E to the application. */
 		(void)OCL_NEXT.clReleaseKernel(kernel);
 		kernel = NULL;
@@ -138,14 +134,15 @@ cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_k
 		return OCL_NEXT.clCreateKernelsInProgram(handle, num_kernels, kernels,
 							 num_kernels_ret);
 	effective = ocl_program_effective(program);
-	error = OCL_NEXT.clCreateKernelsInProgram(target_of(program, effective), num_kernels,
+	error = OCL_NEXT.clCreateKernelsInProgram(ocl_effective_target(effective, handle), num_kernels,
 						  kernels, &count);
 	if (error == CL_SUCCESS && num_kernels_ret)
 		*num_kernels_ret = count;
 	if (error == CL_SUCCESS && kernels && effective && count)
 		order_kernels(effective, count, kernels);
 	for (cl_uint i = 0; error == CL_SUCCESS && kernels && i < count; i++) {
-		if (remember_kernel(kernels[i], program, effective) || !effective)
+		if (remember_kernel(kernels[i], program, effective) ||
+		    !ocl_effective_has_kernels(effective))
 			continue;
 		for (cl_uint j = 0; j < i; j++)
 			(void)ocl_clReleaseKernel(kernels[j]);
@@ -164,7 +161,7 @@ cl_kernel CL_API_CALL ocl_clCloneKernel(cl_kernel source_kernel, cl_int *errcode
 	cl_kernel clone = OCL_NEXT.clCloneKernel(source_kernel, errcode_ret);
 
 	if (clone && source && !remember_kernel(clone, source->program, source->effective) &&
-	    source->effective) {
+	    ocl_effective_has_kernels(source->effective)) {
 		(void)OCL_NEXT.clReleaseKernel(clone);
 		clone = NULL;
 		if (errcode_ret)
@@ -211,7 +208,7 @@ cl_int CL_API_CALL ocl_clReleaseKernel(cl_kernel handle)
 		return error;
 	if (last) {
 		program = kernel->program;
-		of_effective = kernel->effective != NULL;
+		of_effective = ocl_effective_has_kernels(kernel->effective);
 		ocl_object_ref(&program->object);
 		ocl_object_unref(&kernel->object);	/* the map's; E goes before P */
 		ocl_kernel_unref(kernel);

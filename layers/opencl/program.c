@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* program: creation from source, and the life of P and E. */
+/* program: creation, specialization constants, and the life of P and E. */
 #include "layers/opencl/program.h"
 
 #include <stdlib.h>
@@ -14,6 +14,8 @@ static void destroy_program(struct ocl_object *object)
 
 	ocl_effective_unref(program->effective);
 	ocl_capture_free(program->capture);
+	free(program->constants);
+	free(program->built);
 	free(program->source);
 	free(program);
 }
@@ -122,6 +124,7 @@ struct ocl_effective *ocl_program_supersede(struct ocl_program *program)
 	program->effective = NULL;
 	capture = program->capture;
 	program->capture = NULL;
+	program->has_content = false;
 	program->build_serial++;
 	ocl_objects_unlock();
 	ocl_capture_run(capture, program);
@@ -149,6 +152,70 @@ void ocl_program_drop_kernel(struct ocl_program *program, bool of_effective)
 		return;
 	}
 	ocl_objects_unlock();
+}
+
+void ocl_program_set_content(struct ocl_program *program, const struct cc_entry *entry)
+{
+	struct cmn_view payload = entry ? cc_entry_payload(entry) : (struct cmn_view){ 0 };
+	struct cmn_hash content = cmn_hash_of(payload.data, payload.len);
+
+	ocl_objects_lock();
+	program->has_content = entry != NULL;
+	program->content = content;
+	ocl_objects_unlock();
+}
+
+bool ocl_program_content(struct ocl_program *program, struct cmn_hash *ret)
+{
+	bool known;
+
+	ocl_objects_lock();
+	known = program->has_content;
+	*ret = program->content;
+	ocl_objects_unlock();
+	return known;
+}
+
+static bool is_among(cl_device_id device, cl_uint num_devices, const cl_device_id *devices)
+{
+	for (cl_uint i = 0; i < num_devices; i++) {
+		if (devices[i] == device)
+			return true;
+	}
+	return false;
+}
+
+void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
+			   const cl_device_id *devices)
+{
+	ocl_objects_lock();
+	for (cl_uint i = 0; i < num_devices; i++) {
+		cl_device_id *built;
+
+		if (is_among(devices[i], program->built_count, program->built))
+			continue;
+		built = realloc(program->built, (program->built_count + 1) * sizeof(*built));
+		if (!built) {
+			program->built_unknown = true;
+			break;
+		}
+		program->built = built;
+		built[program->built_count++] = devices[i];
+	}
+	ocl_objects_unlock();
+}
+
+bool ocl_program_built_beyond(struct ocl_program *program, cl_uint num_devices,
+			      const cl_device_id *devices)
+{
+	bool beyond;
+
+	ocl_objects_lock();
+	beyond = program->built_unknown;
+	for (cl_uint i = 0; i < program->built_count; i++)
+		beyond = beyond || !is_among(program->built[i], num_devices, devices);
+	ocl_objects_unlock();
+	return beyond;
 }
 
 static size_t string_length(const char *string, const size_t *lengths, cl_uint i)
@@ -179,18 +246,22 @@ static char *join_strings(cl_uint count, const char **strings, const size_t *len
 	return text;
 }
 
-static void remember_program(cl_program handle, cl_context context, cl_uint count,
-			     const char **strings, const size_t *lengths)
+void ocl_program_remember(cl_program handle, cl_context context, enum ocl_program_kind kind,
+			  char *source, size_t source_len)
 {
 	struct ocl_program *program = calloc(1, sizeof(*program));
 
-	if (!program)
+	if (!program) {
+		free(source);
 		return;
+	}
 	ocl_object_init(&program->object, handle, destroy_program);
 	program->context = context;
+	program->kind = kind;
 	program->app_refs = 1;
-	program->source = join_strings(count, strings, lengths, &program->source_len);
-	if (!program->source || !ocl_objects_add(OCL_PROGRAMS, &program->object))
+	program->source = source;
+	program->source_len = source_len;
+	if (!ocl_objects_add(OCL_PROGRAMS, &program->object))
 		ocl_program_unref(program);
 }
 
@@ -202,9 +273,98 @@ cl_program CL_API_CALL ocl_clCreateProgramWithSource(cl_context context, cl_uint
 							       errcode_ret);
 
 	/* A program that the driver accepted has valid arguments. */
-	if (handle && ocl_layer.cache)
-		remember_program(handle, context, count, strings, lengths);
+	if (handle && ocl_layer.cache) {
+		size_t len;
+		char *text = join_strings(count, strings, lengths, &len);
+
+		if (text)
+			ocl_program_remember(handle, context, OCL_PROGRAM_SOURCE, text, len);
+	}
 	return handle;
+}
+
+static void remember_il(cl_program handle, cl_context context, const void *il, size_t length)
+{
+	char *copy;
+
+	if (!handle || !ocl_layer.cache)
+		return;
+	copy = malloc(length ? length : 1);
+	if (!copy)
+		return;
+	memcpy(copy, il, length);
+	ocl_program_remember(handle, context, OCL_PROGRAM_IL, copy, length);
+}
+
+cl_program CL_API_CALL ocl_clCreateProgramWithIL(cl_context context, const void *il, size_t length,
+						 cl_int *errcode_ret)
+{
+	return ocl_program_create_with_il(OCL_NEXT.clCreateProgramWithIL, context, il, length,
+					  errcode_ret);
+}
+
+cl_program ocl_program_create_with_il(ocl_create_with_il_fn next, cl_context context,
+				      const void *il, size_t length, cl_int *errcode_ret)
+{
+	cl_program handle = next(context, il, length, errcode_ret);
+
+	remember_il(handle, context, il, length);
+	return handle;
+}
+
+/* With the lock. The place of a constant in the list, or where it would be. */
+static size_t place_of_constant(const struct ocl_program *program, cl_uint id)
+{
+	size_t i = 0;
+
+	while (i < program->constant_count && program->constants[i].id < id)
+		i++;
+	return i;
+}
+
+/* With the lock. */
+static bool keep_constant(struct ocl_program *program, cl_uint id, size_t size, const void *value)
+{
+	size_t count = program->constant_count, i = place_of_constant(program, id);
+	struct ocl_constant *constants = program->constants;
+
+	if (size > sizeof(constants->value))
+		return false;
+	if (i == count || constants[i].id != id) {
+		constants = realloc(constants, (count + 1) * sizeof(*constants));
+		if (!constants)
+			return false;
+		memmove(constants + i + 1, constants + i, (count - i) * sizeof(*constants));
+		program->constants = constants;
+		program->constant_count++;
+	}
+	constants[i] = (struct ocl_constant){ .id = id, .size = size };
+	memcpy(constants[i].value, value, size);
+	return true;
+}
+
+cl_int ocl_program_set_constant(ocl_set_constant_fn next, cl_program handle, cl_uint spec_id,
+				size_t spec_size, const void *spec_value)
+{
+	cl_int error = next(handle, spec_id, spec_size, spec_value);
+	struct ocl_program *program = error == CL_SUCCESS ? ocl_program_find(handle) : NULL;
+
+	if (!program)
+		return error;
+	ocl_objects_lock();
+	if (!keep_constant(program, spec_id, spec_size, spec_value))
+		program->constants_unknown = true;
+	ocl_objects_unlock();
+	ocl_program_unref(program);
+	return error;
+}
+
+cl_int CL_API_CALL ocl_clSetProgramSpecializationConstant(cl_program handle, cl_uint spec_id,
+							  size_t spec_size,
+							  const void *spec_value)
+{
+	return ocl_program_set_constant(OCL_NEXT.clSetProgramSpecializationConstant, handle,
+					spec_id, spec_size, spec_value);
 }
 
 cl_int CL_API_CALL ocl_clRetainProgram(cl_program handle)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * program: what the layer knows of a program P that the application made from
- * source. P stays the driver's own object; a build that hits attaches an
- * effective program E, which answers for what the binary decides.
+ * source or from an intermediate language (IL), or by linking. P stays the
+ * driver's own object; a build that hits attaches an effective program E,
+ * which answers for what the binary decides.
  *
  * The driver's own reference counts stay true: each retain and release of the
  * application goes through, except the last release while kernels of E live;
@@ -14,15 +15,39 @@
 #include "layers/opencl/effective.h"
 #include "layers/opencl/objects.h"
 
+typedef void(CL_CALLBACK *ocl_notify_fn)(cl_program program, void *user_data);
+
 /* A build whose binary is to be read at the program's last release. */
 struct ocl_capture;
+
+enum ocl_program_kind {
+	OCL_PROGRAM_SOURCE,
+	OCL_PROGRAM_IL,
+	OCL_PROGRAM_LINKED,
+};
+
+/* A specialization constant (OpenCL 3.0, clSetProgramSpecializationConstant). */
+struct ocl_constant {
+	cl_uint id;
+	size_t size;
+	uint8_t value[8];	/* the largest scalar has eight bytes; larger ones are not cached */
+};
 
 struct ocl_program {
 	struct ocl_object object;	/* first; handle is P */
 	cl_context context;		/* borrowed: P holds it */
-	char *source;			/* immutable */
+	enum ocl_program_kind kind;	/* immutable */
+	char *source;			/* text or IL, immutable; NULL where it was linked */
 	size_t source_len;
 	/* guarded by the objects' lock */
+	struct ocl_constant *constants;	/* by id, ascending */
+	size_t constant_count;
+	bool constants_unknown;		/* some could not be kept */
+	cl_device_id *built;		/* devices that P or E was built or compiled for */
+	cl_uint built_count;
+	bool built_unknown;		/* there was no memory to put one down */
+	bool has_content;		/* content says what P or E holds as the input of a link */
+	struct cmn_hash content;
 	unsigned int app_refs;		/* of the application */
 	unsigned int live_kernels;	/* created from P or an E, and not released */
 	unsigned int effective_kernels;	/* of those, the ones created from an E */
@@ -45,6 +70,30 @@ void ocl_program_set_effective(struct ocl_program *program, struct ocl_effective
 
 /* In a forked child, with the lock: builds that threads of the parent were at are not going on here. */
 void ocl_programs_forked_locked(void);
+
+/* A program that the driver made, known from now on; takes source, borrows context. Without memory it stays unknown. */
+void ocl_program_remember(cl_program handle, cl_context context, enum ocl_program_kind kind,
+			  char *source, size_t source_len);
+/* The functions that can also be fetched by address: next is the driver's own. */
+typedef cl_program(CL_API_CALL *ocl_create_with_il_fn)(cl_context context, const void *il,
+						       size_t length, cl_int *errcode_ret);
+typedef cl_int(CL_API_CALL *ocl_set_constant_fn)(cl_program program, cl_uint spec_id,
+						 size_t spec_size, const void *spec_value);
+cl_program ocl_program_create_with_il(ocl_create_with_il_fn next, cl_context context,
+				      const void *il, size_t length, cl_int *errcode_ret);
+cl_int ocl_program_set_constant(ocl_set_constant_fn next, cl_program program, cl_uint spec_id,
+				size_t spec_size, const void *spec_value);
+
+/* Which entry P or E holds: what a link of it depends on. NULL: unknown. */
+void ocl_program_set_content(struct ocl_program *program, const struct cc_entry *entry);
+/* false: unknown. */
+bool ocl_program_content(struct ocl_program *program, struct cmn_hash *ret);
+/* P or E is built for these devices, too. */
+void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
+			   const cl_device_id *devices);
+/* Whether P or E is built for a device that is not among these. */
+bool ocl_program_built_beyond(struct ocl_program *program, cl_uint num_devices,
+			      const cl_device_id *devices);
 
 /* Waits until no other thread builds the program, then claims it; the lock is not held after. */
 void ocl_program_begin(struct ocl_program *program);

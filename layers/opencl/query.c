@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "layers/opencl/binaries.h"
 #include "layers/opencl/dispatch.h"
 #include "layers/opencl/kernel.h"
 
@@ -48,51 +49,99 @@ static cl_int give_program_refs(struct ocl_program *program, struct ocl_effectiv
 	return give((struct cmn_view){ &refs, sizeof(refs) }, size, ret_value, ret_size);
 }
 
+/* What clGetProgramInfo said of the kernels of something that is not an executable. */
+static cl_int give_object_kernels(const struct ocl_effective *effective, cl_program_info param_name,
+				  size_t size, void *ret_value, size_t *ret_size)
+{
+	struct cmn_view count, answer = { 0 };
+	cl_int error = CL_INVALID_PROGRAM_EXECUTABLE;
+
+	if (cc_entry_find(effective->entry, OCL_TAG_NUM_KERNELS, 0, &count) &&
+	    count.len >= sizeof(error)) {
+		memcpy(&error, count.data, sizeof(error));
+		answer.data = (const uint8_t *)count.data + sizeof(error);
+		answer.len = count.len - sizeof(error);
+	}
+	if (error == CL_SUCCESS && param_name == CL_PROGRAM_KERNEL_NAMES &&
+	    !cc_entry_find(effective->entry, OCL_TAG_KERNEL_NAMES, 0, &answer))
+		error = CL_INVALID_PROGRAM_EXECUTABLE;
+	return error == CL_SUCCESS ? give(answer, size, ret_value, ret_size) : error;
+}
+
+static cl_int get_effective_info(struct ocl_program *program, struct ocl_effective *effective,
+				 cl_program_info param_name, size_t size, void *ret_value,
+				 size_t *ret_size)
+{
+	cl_program handle = program->object.handle;
+	struct cmn_view names;
+
+	switch (param_name) {
+	case CL_PROGRAM_BINARY_SIZES:
+	case CL_PROGRAM_BINARIES:
+		return ocl_binaries_get(handle, effective, param_name, size, ret_value, ret_size);
+	case CL_PROGRAM_REFERENCE_COUNT:
+		if (!effective->own)
+			return give_program_refs(program, effective, size, ret_value, ret_size);
+		break;
+	case CL_PROGRAM_KERNEL_NAMES:
+		if (effective->kind == OCL_EFFECTIVE_EXECUTABLE &&
+		    cc_entry_find(effective->entry, OCL_TAG_KERNEL_NAMES, 0, &names))
+			return give(names, size, ret_value, ret_size);
+		/* fall through */
+	case CL_PROGRAM_NUM_KERNELS:
+		if (effective->kind == OCL_EFFECTIVE_OBJECT)
+			return give_object_kernels(effective, param_name, size, ret_value,
+						   ret_size);
+		handle = effective->handle;
+		break;
+	case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:
+	case CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT:
+		handle = ocl_effective_target(effective, handle);
+		break;
+	default:
+		break;
+	}
+	return OCL_NEXT.clGetProgramInfo(handle, param_name, size, ret_value, ret_size);
+}
+
 cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program handle, cl_program_info param_name,
 					size_t param_value_size, void *param_value,
 					size_t *param_value_size_ret)
 {
 	struct ocl_program *program = ocl_program_find(handle);
 	struct ocl_effective *effective = program ? ocl_program_effective(program) : NULL;
-	cl_program target = handle;
-	struct cmn_view names = { 0 };
 	cl_int error;
 
-	switch (param_name) {
-	case CL_PROGRAM_BINARY_SIZES:
-	case CL_PROGRAM_BINARIES:
-	case CL_PROGRAM_NUM_KERNELS:
-	case CL_PROGRAM_KERNEL_NAMES:
-	case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:
-	case CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT:
-		if (effective)
-			target = effective->handle;
-		break;
-	default:
-		break;
-	}
-	if (effective && param_name == CL_PROGRAM_KERNEL_NAMES &&
-	    cc_entry_find(effective->entry, OCL_TAG_KERNEL_NAMES, 0, &names))
-		error = give(names, param_value_size, param_value, param_value_size_ret);
-	else if (effective && param_name == CL_PROGRAM_REFERENCE_COUNT)
-		error = give_program_refs(program, effective, param_value_size, param_value,
-					  param_value_size_ret);
+	if (effective && effective->kind != OCL_EFFECTIVE_FAILURE)
+		error = get_effective_info(program, effective, param_name, param_value_size,
+					   param_value, param_value_size_ret);
 	else
-		error = OCL_NEXT.clGetProgramInfo(target, param_name, param_value_size,
+		error = OCL_NEXT.clGetProgramInfo(handle, param_name, param_value_size,
 						  param_value, param_value_size_ret);
 	ocl_effective_unref(effective);
 	ocl_program_unref(program);
 	return error;
 }
 
-static bool find_for_device(const struct ocl_effective *effective, cl_device_id device,
-			    uint32_t tag, struct cmn_view *ret)
+/* What the entry says in E's place; false: E or P is to be asked. */
+static bool find_build_info(const struct ocl_effective *effective, cl_uint place,
+			    cl_program_build_info param_name, struct cmn_view *ret)
 {
-	for (cl_uint i = 0; i < effective->num_devices; i++) {
-		if (effective->devices[i] == device)
-			return cc_entry_find(effective->entry, tag, i, ret);
+	bool executable = effective->kind == OCL_EFFECTIVE_EXECUTABLE;
+
+	switch (param_name) {
+	case CL_PROGRAM_BUILD_LOG:
+		return cc_entry_find(effective->entry, OCL_TAG_LOG, place, ret);
+	case CL_PROGRAM_BUILD_OPTIONS:
+		return cc_entry_find(effective->entry, OCL_TAG_OPTIONS, place, ret);
+	case CL_PROGRAM_BUILD_STATUS:
+		return !executable && cc_entry_find(effective->entry, OCL_TAG_STATUS, place, ret);
+	case CL_PROGRAM_BINARY_TYPE:
+		return !executable &&
+		       cc_entry_find(effective->entry, OCL_TAG_BINARY_TYPE, place, ret);
+	default:
+		return false;
 	}
-	return false;
 }
 
 cl_int CL_API_CALL ocl_clGetProgramBuildInfo(cl_program handle, cl_device_id device,
@@ -102,20 +151,26 @@ cl_int CL_API_CALL ocl_clGetProgramBuildInfo(cl_program handle, cl_device_id dev
 {
 	struct ocl_program *program = ocl_program_find(handle);
 	struct ocl_effective *effective = program ? ocl_program_effective(program) : NULL;
+	cl_program target = handle;
 	struct cmn_view stored = { 0 };
 	bool found = false;
 	cl_int error;
 
-	if (effective && param_name == CL_PROGRAM_BUILD_LOG)
-		found = find_for_device(effective, device, OCL_TAG_LOG, &stored);
-	else if (effective && param_name == CL_PROGRAM_BUILD_OPTIONS)
-		found = find_for_device(effective, device, OCL_TAG_OPTIONS, &stored);
+	if (effective) {
+		cl_uint place = ocl_effective_place(effective, device);
+
+		/* Of a device that it was not built for, P knows as much. */
+		if (place < effective->num_devices) {
+			found = find_build_info(effective, place, param_name, &stored);
+			target = ocl_effective_target(effective, handle);
+		}
+	}
 	if (found)
 		error = give(stored, param_value_size, param_value, param_value_size_ret);
 	else
-		error = OCL_NEXT.clGetProgramBuildInfo(effective ? effective->handle : handle,
-						       device, param_name, param_value_size,
-						       param_value, param_value_size_ret);
+		error = OCL_NEXT.clGetProgramBuildInfo(target, device, param_name,
+						       param_value_size, param_value,
+						       param_value_size_ret);
 	ocl_effective_unref(effective);
 	ocl_program_unref(program);
 	return error;

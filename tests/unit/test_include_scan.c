@@ -540,7 +540,9 @@ static void every_quoting_of_options_is_read(void)
 
 static struct cc_manifest *scan_grouping(const char *source, const char *options)
 {
-	const struct ocl_include_request request = { cmn_view_of(source), options, true };
+	const struct ocl_include_request request = {
+		.source = cmn_view_of(source), .options = options, .quotes_group = true,
+	};
 	struct cc_manifest *manifest = NULL;
 	const char *reason;
 

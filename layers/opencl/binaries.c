@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* binaries: from E's devices, or the entry's images, to P's devices. */
+#include "layers/opencl/binaries.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* P's devices, and what there is for each: sizes or the application's own pointers. */
+struct answer {
+	const struct ocl_effective *effective;
+	cl_uint count;
+	cl_device_id *devices;
+};
+
+static cl_int get_devices(cl_program handle, struct answer *answer)
+{
+	cl_int error = OCL_NEXT.clGetProgramInfo(handle, CL_PROGRAM_NUM_DEVICES,
+						 sizeof(answer->count), &answer->count, NULL);
+
+	if (error != CL_SUCCESS)
+		return error;
+	answer->devices = calloc(answer->count ? answer->count : 1, sizeof(*answer->devices));
+	if (!answer->devices)
+		return CL_OUT_OF_HOST_MEMORY;
+	return OCL_NEXT.clGetProgramInfo(handle, CL_PROGRAM_DEVICES,
+					 answer->count * sizeof(*answer->devices), answer->devices,
+					 NULL);
+}
+
+/* E's sizes, in the order of its devices. */
+static cl_int get_sizes(const struct ocl_effective *effective, size_t *ret)
+{
+	if (effective->kind == OCL_EFFECTIVE_EXECUTABLE)
+		return OCL_NEXT.clGetProgramInfo(effective->handle, CL_PROGRAM_BINARY_SIZES,
+						 effective->num_devices * sizeof(*ret), ret, NULL);
+	for (cl_uint i = 0; i < effective->num_devices; i++) {
+		struct cmn_view image = { 0 };
+
+		(void)cc_entry_find(effective->entry, CC_TAG_IMAGE, i, &image);	/* else its size is 0 */
+		ret[i] = image.len;
+	}
+	return CL_SUCCESS;
+}
+
+static cl_int give_sizes(const struct answer *answer, size_t *ret)
+{
+	const struct ocl_effective *effective = answer->effective;
+	size_t *sizes = calloc(effective->num_devices, sizeof(*sizes));
+	cl_int error = sizes ? get_sizes(effective, sizes) : CL_OUT_OF_HOST_MEMORY;
+
+	for (cl_uint i = 0; i < answer->count && error == CL_SUCCESS; i++) {
+		cl_uint place = ocl_effective_place(effective, answer->devices[i]);
+
+		ret[i] = place < effective->num_devices ? sizes[place] : 0;
+	}
+	free(sizes);
+	return error;
+}
+
+static cl_int give_images(const struct answer *answer, unsigned char **images)
+{
+	const struct ocl_effective *effective = answer->effective;
+	unsigned char **wanted = calloc(effective->num_devices, sizeof(*wanted));
+	cl_int error = CL_SUCCESS;
+
+	if (!wanted)
+		return CL_OUT_OF_HOST_MEMORY;
+	for (cl_uint i = 0; i < answer->count; i++) {
+		cl_uint place = ocl_effective_place(effective, answer->devices[i]);
+
+		if (place < effective->num_devices)
+			wanted[place] = images[i];
+	}
+	if (effective->kind == OCL_EFFECTIVE_EXECUTABLE)
+		error = OCL_NEXT.clGetProgramInfo(effective->handle, CL_PROGRAM_BINARIES,
+						  effective->num_devices * sizeof(*wanted), wanted,
+						  NULL);
+	else
+		for (cl_uint i = 0; i < effective->num_devices; i++) {
+			struct cmn_view image;
+
+			if (wanted[i] && cc_entry_find(effective->entry, CC_TAG_IMAGE, i, &image))
+				memcpy(wanted[i], image.data, image.len);
+		}
+	free(wanted);
+	return error;
+}
+
+cl_int ocl_binaries_get(cl_program handle, const struct ocl_effective *effective,
+			cl_program_info param_name, size_t size, void *ret_value, size_t *ret_size)
+{
+	size_t item = param_name == CL_PROGRAM_BINARIES ? sizeof(unsigned char *) : sizeof(size_t);
+	struct answer answer = { .effective = effective };
+	cl_int error = get_devices(handle, &answer);
+
+	if (error == CL_SUCCESS && effective->kind == OCL_EFFECTIVE_EXECUTABLE &&
+	    answer.count == effective->num_devices) {
+		error = OCL_NEXT.clGetProgramInfo(effective->handle, param_name, size, ret_value,
+						  ret_size);
+		goto out;
+	}
+	if (error == CL_SUCCESS && ret_value && size < answer.count * item)
+		error = CL_INVALID_VALUE;
+	if (error == CL_SUCCESS && ret_value)
+		error = param_name == CL_PROGRAM_BINARIES ? give_images(&answer, ret_value)
+							  : give_sizes(&answer, ret_value);
+	if (error == CL_SUCCESS && ret_size)
+		*ret_size = answer.count * item;
+out:
+	free(answer.devices);
+	return error;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * link: clLinkProgram. Its result is a new program: on a miss the driver's,
+ * on a hit one that is made from the binary and is the application's own, so
+ * that no E stands beside it. A link is identified by what its inputs hold,
+ * which is known of programs that were compiled, built or linked under the
+ * layer's eyes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "layers/opencl/build_key.h"
+#include "layers/opencl/capture.h"
+#include "layers/opencl/dispatch.h"
+#include "layers/opencl/libraries.h"
+
+struct link {
+	cl_context context;
+	cl_uint list_count;
+	const cl_device_id *list;
+	const char *options;
+	cl_uint input_count;
+	const cl_program *inputs;	/* the application's */
+	/* With E in the place of each P that has one; NULL: there was no memory. */
+	cl_program *targets;
+	struct ocl_effective **effectives;
+	struct cmn_hash *contents;
+	enum ocl_effective_kind kind;
+	struct ocl_targets devices;
+	struct cc_key key;
+	const struct ocl_driver *driver;
+	enum cc_capture capture;
+	struct ocl_library_epoch epoch;
+	uint64_t start_ns, link_ns;
+	const char *bypass;
+	bool ran, hit;
+	cl_program result;
+	cl_int error;
+};
+
+static void release(struct link *link)
+{
+	for (cl_uint i = 0; link->effectives && i < link->input_count; i++)
+		ocl_effective_unref(link->effectives[i]);
+	free(link->effectives);
+	free(link->targets);
+	free(link->contents);
+	ocl_targets_release(&link->devices);
+	ocl_build_key_release(&link->key);
+}
+
+/* A copy with E for P; false: out of memory. */
+static bool find_inputs(struct link *link)
+{
+	cl_uint count = link->input_count;
+
+	link->targets = calloc(count, sizeof(*link->targets));
+	link->effectives = calloc(count, sizeof(*link->effectives));
+	link->contents = calloc(count, sizeof(*link->contents));
+	if (!link->targets || !link->effectives || !link->contents) {
+		free(link->targets);
+		link->targets = NULL;
+		return false;
+	}
+	for (cl_uint i = 0; i < count; i++) {
+		struct ocl_program *program = ocl_program_find(link->inputs[i]);
+
+		if (!program || !ocl_program_content(program, &link->contents[i]))
+			link->bypass = "link-input";
+		if (program)
+			link->effectives[i] = ocl_program_effective(program);
+		link->targets[i] = link->inputs[i];
+		if (link->effectives[i] && link->effectives[i]->handle)
+			link->targets[i] = link->effectives[i]->handle;
+		ocl_program_unref(program);
+	}
+	return true;
+}
+
+/* Fills key and policy; a reason not to cache goes to link->bypass. */
+static void gather(struct link *link)
+{
+	const struct cc_config *config = cc_cache_config(ocl_layer.cache);
+	struct ocl_key_request request = {
+		.kind = "link",
+		.options = link->options,
+		.num_inputs = link->input_count,
+		.inputs = link->contents,
+	};
+
+	link->kind = link->options && strstr(link->options, "-create-library") ?
+			     OCL_EFFECTIVE_OBJECT : OCL_EFFECTIVE_EXECUTABLE;
+	if (ocl_targets_of_context(link->context, link->list_count, link->list,
+				   &link->devices) != CMN_OK) {
+		link->bypass = "devices-unknown";
+		return;
+	}
+	request.num_devices = link->devices.count;
+	request.devices = link->devices.devices;
+	if (ocl_build_key(&request, &link->key, &link->driver) != CMN_OK) {
+		link->bypass = "device-unidentified";
+		return;
+	}
+	link->capture = config->capture == CC_CAPTURE_AUTO ? link->driver->capture
+							   : config->capture;
+	if (link->capture == CC_CAPTURE_DEFERRED)
+		link->bypass = "capture-deferred";
+}
+
+static void run(struct link *link, ocl_notify_fn notify, void *user_data)
+{
+	uint64_t start = cmn_clock_monotonic();
+
+	link->ran = true;
+	link->result = OCL_NEXT.clLinkProgram(link->context, link->list_count, link->list,
+					      link->options, link->input_count,
+					      link->targets ? link->targets : link->inputs, notify,
+					      user_data, &link->error);
+	link->link_ns = cmn_clock_monotonic() - start;
+	if (link->result && ocl_layer.cache)
+		ocl_program_remember(link->result, link->context, OCL_PROGRAM_LINKED, NULL, 0);
+}
+
+static void note_content(cl_program result, const struct cc_entry *entry)
+{
+	struct ocl_program *program = ocl_program_find(result);
+
+	if (program)
+		ocl_program_set_content(program, entry);
+	ocl_program_unref(program);
+}
+
+/* The build callback of the cache. */
+static enum cmn_status link_and_capture(void *ctx, struct cc_entry **ret)
+{
+	struct link *link = ctx;
+	struct ocl_capture_request request = { .kind = link->kind, .targets = &link->devices };
+	enum cmn_status status;
+
+	run(link, NULL, NULL);
+	if (link->error != CL_SUCCESS || !link->result)
+		return CMN_MISS;
+	if (ocl_libraries_epoch().loaded != link->epoch.loaded &&
+	    !ocl_build_key_holds(&link->key, link->devices.count, link->devices.devices)) {
+		link->bypass = "compiler-loaded-late";
+		return CMN_MISS;
+	}
+	request.with_attributes = link->driver->binaries_lose_attributes;
+	request.build_ns = link->link_ns;
+	status = ocl_capture_read(link->result, &request, NULL, ret);
+	if (status == CMN_MISS)
+		link->bypass = "no-binary";
+	if (status == CMN_OK)
+		note_content(link->result, *ret);
+	return status == CMN_OK ? CMN_OK : CMN_MISS;
+}
+
+/* The application's program from an entry. false: the driver would not have it. */
+static bool attach(struct link *link, struct cc_entry *entry, enum cc_origin origin)
+{
+	const struct ocl_effective_request request = {
+		.context = link->context,
+		.kind = link->kind,
+		.num_devices = link->devices.count,
+		.devices = link->devices.devices,
+		/* No options: those of a link are not those of a build, and the binary has them in it. */
+		.entry = entry,
+	};
+	struct ocl_effective *effective;
+	struct ocl_program *program;
+	enum cmn_status status = ocl_effective_new(&request, &effective);
+
+	if (status == CMN_ERR_DRIVER)
+		cc_cache_reject(ocl_layer.cache, &link->key, entry);
+	if (status != CMN_OK)
+		return false;
+	ocl_program_remember(effective->handle, link->context, OCL_PROGRAM_LINKED, NULL, 0);
+	program = ocl_program_find(effective->handle);
+	/* Unknown to the layer it would not answer as a link's result. */
+	if (!program) {
+		ocl_effective_unref(effective);
+		return false;
+	}
+	effective->own = true;
+	link->result = effective->handle;
+	link->error = CL_SUCCESS;
+	link->hit = true;
+	ocl_program_set_effective(program, effective);
+	ocl_program_set_content(program, entry);
+	ocl_program_unref(program);
+	cc_cache_count_hit(ocl_layer.cache, &link->key, origin, entry,
+			   cmn_clock_monotonic() - link->start_ns);
+	return true;
+}
+
+static void count(const struct link *link)
+{
+	if (link->bypass)
+		cc_cache_count_bypass(ocl_layer.cache, link->bypass, &link->key);
+	else
+		cc_cache_count_miss(ocl_layer.cache, &link->key, link->link_ns);
+}
+
+static void look_up(struct link *link)
+{
+	struct cc_entry *entry = NULL;
+	enum cc_origin origin;
+
+	if (cc_cache_get_or_build(ocl_layer.cache, &link->key, link_and_capture, link, &entry,
+				  &origin) == CMN_OK && origin != CC_ORIGIN_BUILT &&
+	    !attach(link, entry, origin)) {
+		cc_entry_unref(entry);
+		entry = NULL;
+		if (link_and_capture(link, &entry) == CMN_OK)
+			cc_cache_put(ocl_layer.cache, &link->key, entry);
+	}
+	cc_entry_unref(entry);
+	if (link->hit)
+		return;
+	if (!link->ran)
+		run(link, NULL, NULL);
+	count(link);
+}
+
+/* OpenCL 3.0, clLinkProgram, Errors: what a driver has to refuse; with a callback the driver may link later. */
+static bool is_plain(const struct link *link, ocl_notify_fn notify, const void *user_data)
+{
+	return !ocl_layer.cache || !link->input_count || !link->inputs ||
+	       (link->list_count == 0) != (link->list == NULL) || (!notify && user_data);
+}
+
+cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices,
+					 const cl_device_id *device_list, const char *options,
+					 cl_uint num_input_programs,
+					 const cl_program *input_programs,
+					 ocl_notify_fn pfn_notify, void *user_data,
+					 cl_int *errcode_ret)
+{
+	struct link link = {
+		.context = context,
+		.list_count = num_devices,
+		.list = device_list,
+		.options = options,
+		.input_count = num_input_programs,
+		.inputs = input_programs,
+		.start_ns = cmn_clock_monotonic(),
+		.error = CL_SUCCESS,
+	};
+
+	if (is_plain(&link, pfn_notify, user_data))
+		return OCL_NEXT.clLinkProgram(context, num_devices, device_list, options,
+					      num_input_programs, input_programs, pfn_notify,
+					      user_data, errcode_ret);
+	cc_key_init(&link.key);
+	link.epoch = ocl_libraries_epoch();
+	if (!find_inputs(&link))
+		link.bypass = "no-memory";
+	/* The result of a link that goes on after the call cannot be read here. */
+	if (pfn_notify && !link.bypass)
+		link.bypass = "link-callback";
+	if (!link.bypass) {
+		cc_key_release(&link.key);
+		gather(&link);
+	}
+	if (link.bypass) {
+		cc_cache_count_bypass(ocl_layer.cache, link.bypass, NULL);
+		run(&link, pfn_notify, user_data);
+	} else {
+		look_up(&link);
+	}
+	if (errcode_ret)
+		*errcode_ret = link.error;
+	release(&link);
+	return link.result;
+}
