@@ -50,8 +50,14 @@ static cl_int give_sizes(const struct answer *answer, size_t *ret)
 
 	for (cl_uint i = 0; i < answer->count && error == CL_SUCCESS; i++) {
 		cl_uint place = ocl_effective_place(effective, answer->devices[i]);
+		struct cmn_view other = { 0 };
 
-		ret[i] = place < effective->num_devices ? sizes[place] : 0;
+		if (place < effective->num_devices)
+			ret[i] = sizes[place];
+		else if (cc_entry_find(effective->entry, OCL_TAG_OTHER_IMAGE, i, &other))
+			ret[i] = other.len;
+		else
+			ret[i] = 0;
 	}
 	free(sizes);
 	return error;
@@ -68,8 +74,13 @@ static cl_int give_images(const struct answer *answer, unsigned char **images)
 	for (cl_uint i = 0; i < answer->count; i++) {
 		cl_uint place = ocl_effective_place(effective, answer->devices[i]);
 
+		struct cmn_view other;
+
 		if (place < effective->num_devices)
 			wanted[place] = images[i];
+		else if (images[i] &&
+			 cc_entry_find(effective->entry, OCL_TAG_OTHER_IMAGE, i, &other))
+			memcpy(images[i], other.data, other.len);
 	}
 	if (effective->kind == OCL_EFFECTIVE_EXECUTABLE)
 		error = OCL_NEXT.clGetProgramInfo(effective->handle, CL_PROGRAM_BINARIES,

@@ -65,8 +65,7 @@ static void gather(struct ocl_build *build)
 		build->bypass = "device-subset";
 		return;
 	}
-	request.num_devices = build->targets.count;
-	request.devices = build->targets.devices;
+	request.targets = &build->targets;
 	if (build->compile) {
 		request.num_headers = build->compile->count;
 		request.headers = build->compile->headers;
@@ -158,7 +157,7 @@ void ocl_build_run(struct ocl_build *build, ocl_notify_fn notify, void *user_dat
 static bool compiler_came_late(const struct ocl_build *build)
 {
 	return ocl_libraries_epoch().loaded != build->epoch.loaded &&
-	       !ocl_build_key_holds(&build->key, build->targets.count, build->targets.devices);
+	       !ocl_build_key_holds(&build->key, &build->targets);
 }
 
 static struct ocl_capture_request capture_request(const struct ocl_build *build)

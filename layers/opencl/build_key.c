@@ -17,12 +17,13 @@ void ocl_build_key_release(struct cc_key *key)
 	cmn_spare_give(&spare, &key->encoded);
 }
 
-static enum cmn_status add_devices(struct cc_key *key, cl_uint num_devices,
-				   const cl_device_id *devices, const struct ocl_driver **ret_driver)
+/* All of the program's devices: what is there for one may depend on the others (NEO's binaries do). */
+static enum cmn_status add_devices(struct cc_key *key, const struct ocl_targets *targets,
+				   const struct ocl_driver **ret_driver)
 {
-	for (cl_uint i = 0; i < num_devices; i++) {
+	for (cl_uint i = 0; i < targets->program_count; i++) {
 		const struct ocl_identity *identity;
-		enum cmn_status status = ocl_identity_add(devices[i], key, &identity);
+		enum cmn_status status = ocl_identity_add(targets->all[i], key, &identity);
 
 		if (status != CMN_OK)
 			return status;
@@ -54,6 +55,33 @@ static bool add_constants(struct cc_key *key, const struct ocl_program *program)
 	return known;
 }
 
+/*
+ * PyOpenCL ends each source that it compiles for its own cache with a constant
+ * of a random name, so that no other cache gives it anything
+ * (pyopencl/cache.py). Nothing refers to it: in the key it has a fixed name.
+ */
+static void add_source(struct cc_key *key, const struct ocl_program *program)
+{
+	static const char before[] = "\n\n__constant int pyopencl_defeat_cache_", after[] = " = 0;";
+	const size_t before_len = sizeof(before) - 1, after_len = sizeof(after) - 1, digits = 32;
+	const char *token;
+
+	cc_key_add(key, CC_PART_IMAGE, "source", program->source, program->source_len);
+	if (program->kind != OCL_PROGRAM_SOURCE ||
+	    program->source_len < before_len + digits + after_len || cc_key_status(key) != CMN_OK)
+		return;
+	token = program->source + program->source_len - after_len - digits;
+	if (memcmp(token - before_len, before, before_len) != 0 ||
+	    memcmp(token + digits, after, after_len) != 0)
+		return;
+	for (size_t i = 0; i < digits; i++) {
+		if (!token[i] || !strchr("0123456789abcdef", token[i]))
+			return;
+	}
+	/* The field's value is the last thing in the key so far. */
+	memset(key->encoded.data + key->encoded.len - after_len - digits, '0', digits);
+}
+
 static void add_header(struct cc_key *key, const struct ocl_header *header)
 {
 	cc_key_add_text(key, CC_PART_IMAGE, "header.name", header->name);
@@ -71,12 +99,12 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	/* Room for all at once; without it the key only grows in steps. */
 	(void)cmn_buffer_reserve(&ret->encoded,
 				 (program ? program->source_len : 0) + USUAL_SIZE);
-	status = add_devices(ret, request->num_devices, request->devices, ret_driver);
+	status = add_devices(ret, request->targets, ret_driver);
 	if (status != CMN_OK)
 		return status;
 	cc_key_add_text(ret, CC_PART_IMAGE, "kind", request->kind);
 	if (program)
-		cc_key_add(ret, CC_PART_IMAGE, "source", program->source, program->source_len);
+		add_source(ret, program);
 	for (cl_uint i = 0; i < request->num_headers; i++)
 		add_header(ret, &request->headers[i]);
 	for (cl_uint i = 0; i < request->num_inputs; i++)
@@ -84,13 +112,15 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	if (program && !add_constants(ret, program))
 		return CMN_MISS;
 	cc_key_add_text(ret, CC_PART_OPTIONS, "options", request->options ? request->options : "");
-	cc_key_add_u64(ret, CC_PART_OPTIONS, "devices", request->num_devices);
+	cc_key_add_u64(ret, CC_PART_OPTIONS, "devices", request->targets->program_count);
+	for (cl_uint i = 0; request->targets->count < request->targets->program_count &&
+			    i < request->targets->count; i++)
+		cc_key_add_u64(ret, CC_PART_OPTIONS, "subset", request->targets->places[i]);
 	ocl_environment_add(ret);
 	return cc_key_status(ret);
 }
 
-bool ocl_build_key_holds(const struct cc_key *key, cl_uint num_devices,
-			 const cl_device_id *devices)
+bool ocl_build_key_holds(const struct cc_key *key, const struct ocl_targets *targets)
 {
 	struct cmn_view whole = cc_key_view(key), part;
 	const struct ocl_driver *driver;
@@ -98,8 +128,8 @@ bool ocl_build_key_holds(const struct cc_key *key, cl_uint num_devices,
 	bool holds;
 
 	cc_key_init(&now);
-	holds = ocl_identity_renew(num_devices, devices) == CMN_OK &&
-		add_devices(&now, num_devices, devices, &driver) == CMN_OK &&
+	holds = ocl_identity_renew(targets->program_count, targets->all) == CMN_OK &&
+		add_devices(&now, targets, &driver) == CMN_OK &&
 		cc_key_status(&now) == CMN_OK;
 	part = cc_key_view(&now);
 	/* The devices' fields come first. */

@@ -7,7 +7,8 @@
  *   image      kind; source (text or IL), or for a link each input (a hash of
  *              its entry); header.name and header.text of each embedded header
  *   constants  constant: id, size and value of each specialization constant
- *   options    options as given, devices (their number), env.*
+ *   options    options as given, devices (their number), subset (which of them,
+ *              where it is not for all), env.*
  *
  * Headers in files are not in the key but in the entry's manifest.
  */
@@ -16,6 +17,7 @@
 
 #include "layers/opencl/identity.h"
 #include "layers/opencl/program.h"
+#include "layers/opencl/targets.h"
 
 /* A header that the application passes to clCompileProgram. */
 struct ocl_header {
@@ -27,8 +29,7 @@ struct ocl_key_request {
 	const char *kind;		/* "source", "il", "compile", "link" */
 	struct ocl_program *program;	/* NULL: a link */
 	const char *options;		/* may be NULL */
-	cl_uint num_devices;
-	const cl_device_id *devices;
+	const struct ocl_targets *targets;
 	cl_uint num_headers;
 	const struct ocl_header *headers;
 	cl_uint num_inputs;
@@ -46,7 +47,6 @@ CMN_CHECKED enum cmn_status ocl_build_key(const struct ocl_key_request *request,
 void ocl_build_key_release(struct cc_key *key);
 
 /* Whether the devices are still what they were when the key was made; their compiler may have come since. */
-bool ocl_build_key_holds(const struct cc_key *key, cl_uint num_devices,
-			 const cl_device_id *devices);
+bool ocl_build_key_holds(const struct cc_key *key, const struct ocl_targets *targets);
 
 #endif

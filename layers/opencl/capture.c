@@ -52,9 +52,12 @@ static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
 	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(*images), images,
 				      NULL) != CL_SUCCESS)
 		goto out;
-	for (cl_uint i = 0; i < targets->count; i++)
-		cc_entry_add(entry, CC_TAG_IMAGE, i, images[targets->places[i]],
-			     lens[targets->places[i]]);
+	for (cl_uint i = 0, next = 0; i < count; i++) {
+		if (next < targets->count && targets->places[next] == i)
+			cc_entry_add(entry, CC_TAG_IMAGE, next++, images[i], lens[i]);
+		else if (lens[i])
+			cc_entry_add(entry, OCL_TAG_OTHER_IMAGE, i, images[i], lens[i]);
+	}
 	status = CMN_OK;
 out:
 	for (cl_uint i = 0; images && i < count; i++)

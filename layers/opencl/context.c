@@ -12,8 +12,10 @@ static void rehearse_lookup(cl_device_id device)
 {
 	static char no_source[] = "";
 	struct ocl_program program = { .source = no_source };
+	cl_uint place = 0;
+	const struct ocl_targets targets = { 1, &device, &place, 1, &device };
 	const struct ocl_key_request request = {
-		.kind = "source", .program = &program, .num_devices = 1, .devices = &device,
+		.kind = "source", .program = &program, .targets = &targets,
 	};
 	const struct ocl_driver *driver;
 	struct cc_entry *entry;

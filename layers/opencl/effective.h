@@ -26,6 +26,8 @@ enum {
 	OCL_TAG_STATUS = 7,		/* cl_build_status */
 	OCL_TAG_BINARY_TYPE = 8,	/* cl_program_binary_type */
 	OCL_TAG_NUM_KERNELS = 9,	/* cl_int error, then the value if there is none */
+	/* Of a program built for some of its devices: a binary that the driver has for another; index: its place. */
+	OCL_TAG_OTHER_IMAGE = 11,
 	OCL_TAG_ERROR = 10,		/* of a failed build, in memory only: the cl_int that the call returned */
 };
 

@@ -96,8 +96,7 @@ static void gather(struct link *link)
 		link->bypass = "devices-unknown";
 		return;
 	}
-	request.num_devices = link->devices.count;
-	request.devices = link->devices.devices;
+	request.targets = &link->devices;
 	if (ocl_build_key(&request, &link->key, &link->driver) != CMN_OK) {
 		link->bypass = "device-unidentified";
 		return;
@@ -142,7 +141,7 @@ static enum cmn_status link_and_capture(void *ctx, struct cc_entry **ret)
 	if (link->error != CL_SUCCESS || !link->result)
 		return CMN_MISS;
 	if (ocl_libraries_epoch().loaded != link->epoch.loaded &&
-	    !ocl_build_key_holds(&link->key, link->devices.count, link->devices.devices)) {
+	    !ocl_build_key_holds(&link->key, &link->devices)) {
 		link->bypass = "compiler-loaded-late";
 		return CMN_MISS;
 	}

@@ -14,11 +14,14 @@ static bool is_listed(cl_device_id device, cl_uint count, const cl_device_id *li
 	return false;
 }
 
-static bool reserve(struct ocl_targets *targets, cl_uint count)
+static bool reserve(struct ocl_targets *targets)
 {
+	cl_uint count = targets->program_count;
+
 	targets->devices = calloc(count, sizeof(*targets->devices));
 	targets->places = calloc(count, sizeof(*targets->places));
-	return targets->devices && targets->places;
+	targets->all = calloc(count, sizeof(*targets->all));
+	return targets->devices && targets->places && targets->all;
 }
 
 enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all, cl_uint list_count,
@@ -32,11 +35,12 @@ enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all, c
 		if (!is_listed(list[i], all_count, all))
 			return CMN_MISS;
 	}
-	if (!reserve(&targets, all_count)) {
+	if (!reserve(&targets)) {
 		ocl_targets_release(&targets);
 		return CMN_ERR_NOMEM;
 	}
 	for (cl_uint i = 0; i < all_count; i++) {
+		targets.all[i] = all[i];
 		if (list && !is_listed(all[i], list_count, list))
 			continue;
 		targets.devices[targets.count] = all[i];
@@ -99,12 +103,13 @@ enum cmn_status ocl_targets_copy(const struct ocl_targets *from, struct ocl_targ
 {
 	struct ocl_targets copy = { .count = from->count, .program_count = from->program_count };
 
-	if (!reserve(&copy, from->count)) {
+	if (!reserve(&copy)) {
 		ocl_targets_release(&copy);
 		return CMN_ERR_NOMEM;
 	}
 	memcpy(copy.devices, from->devices, from->count * sizeof(*copy.devices));
 	memcpy(copy.places, from->places, from->count * sizeof(*copy.places));
+	memcpy(copy.all, from->all, from->program_count * sizeof(*copy.all));
 	*ret = copy;
 	return CMN_OK;
 }
@@ -113,5 +118,6 @@ void ocl_targets_release(struct ocl_targets *targets)
 {
 	free(targets->devices);
 	free(targets->places);
+	free(targets->all);
 	*targets = (struct ocl_targets){ 0 };
 }

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* client_ways: scenarios of the less usual ways to a program: embedded headers, libraries, IL, devices in turn. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/opencl/client.h"
+#include "tests/opencl/value_il.h"
+
+static void print_value(struct client *client, cl_program program, const char *name)
+{
+	cl_kernel kernel = client_kernel(program, name);
+
+	printf("value %lld\n", (long long)client_value(client, kernel));
+	printf("release kernel %d\n", clReleaseKernel(kernel));
+}
+
+/* Compiles with an embedded header whose text is the first argument, then links. */
+void client_embedded(struct client *client)
+{
+	static const char source[] = "#include \"embedded/value.h\"\n"
+				     "kernel void value(global int *out) { out[0] = VALUE; }\n";
+	const char *name = "embedded/value.h";
+	cl_program header = client_program(client, client->arguments[0]);
+	cl_program program = client_program(client, source), linked;
+	cl_int error = clCompileProgram(program, 0, NULL, "", 1, &header, &name, NULL, NULL);
+
+	printf("compile %d\n", error);
+	client_print_build(client, program);
+	client_print_program(client, program);
+	linked = clLinkProgram(client->context, 0, NULL, "", 1, &program, NULL, NULL, &error);
+	printf("link %d\n", error);
+	if (linked && !error) {
+		client_print_build(client, linked);
+		client_print_program(client, linked);
+		print_value(client, linked, "value");
+		printf("release linked %d\n", clReleaseProgram(linked));
+	}
+	printf("release %d %d\n", clReleaseProgram(program), clReleaseProgram(header));
+}
+
+/* A library of one object, linked into another; the program outlives its parts, a kernel outlives it. */
+void client_library(struct client *client)
+{
+	static const char function[] = "int add(int a) { return a + K; }\n";
+	static const char user[] = "int add(int a);\n"
+				   "kernel void value(global int *out) { out[0] = add(30); }\n";
+	cl_program object = client_program(client, function), parts[2], linked;
+	cl_kernel kernel;
+	cl_int error = clCompileProgram(object, 0, NULL, "-DK=7", 0, NULL, NULL, NULL, NULL);
+
+	printf("compile %d\n", error);
+	parts[0] = client_program(client, user);
+	printf("compile %d\n", clCompileProgram(parts[0], 0, NULL, NULL, 0, NULL, NULL, NULL, NULL));
+	parts[1] = clLinkProgram(client->context, 0, NULL, "-create-library", 1, &object, NULL, NULL,
+				 &error);
+	printf("library %d\n", error);
+	if (error)
+		return;
+	client_print_build(client, parts[1]);
+	linked = clLinkProgram(client->context, 0, NULL, NULL, 2, parts, NULL, NULL, &error);
+	printf("link %d\n", error);
+	if (error)
+		return;
+	kernel = client_kernel(linked, "value");
+	printf("references %u\n", client_references(linked));
+	printf("release %d %d %d %d\n", clReleaseProgram(object), clReleaseProgram(parts[0]),
+	       clReleaseProgram(parts[1]), clReleaseProgram(linked));
+	printf("value %lld\n", (long long)client_value(client, kernel));
+	printf("release kernel %d\n", clReleaseKernel(kernel));
+}
+
+/* One source that fails, built by two programs, and twice by the second. */
+void client_failing_again(struct client *client)
+{
+	static const char source[] = "#error not today\nkernel void none(global int *out) { }\n";
+
+	for (int i = 0; i < 2; i++) {
+		cl_program program = client_program(client, source);
+		cl_int error;
+
+		printf("build %d\n", client_build(program, "-DA=1"));
+		client_print_build(client, program);
+		client_print_program(client, program);
+		(void)clCreateKernel(program, "none", &error);
+		printf("kernel %d\n", error);
+		printf("release %d\n", clReleaseProgram(program));
+	}
+}
+
+/* A program built for the first device, then for the second, then for both; kernels of each. */
+void client_devices_in_turn(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+
+	for (cl_uint i = 0; i < 3; i++) {
+		cl_uint count = i < 2 ? 1 : client->device_count;
+		const cl_device_id *list = i < 2 ? &client->devices[i] : client->devices;
+		size_t sizes[CLIENT_MAX_DEVICES] = { 0 }, size = 0;
+
+		printf("build %d\n", clBuildProgram(program, count, list, "-DK=6", NULL, NULL));
+		printf("sizes %d", clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes),
+						    sizes, &size));
+		for (size_t j = 0; j < size / sizeof(sizes[0]); j++)
+			printf(" %s", sizes[j] ? "some" : "none");
+		printf("\n");
+		for (cl_uint j = 0; j < client->device_count; j++) {
+			cl_build_status status = -99;
+			cl_int error = clGetProgramBuildInfo(program, client->devices[j],
+							     CL_PROGRAM_BUILD_STATUS,
+							     sizeof(status), &status, NULL);
+
+			printf("device %u: %d %d\n", j, error, status);
+		}
+	}
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+/* The second device alone, with its binary read. */
+void client_second_device(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+	size_t sizes[CLIENT_MAX_DEVICES] = { 0 };
+	unsigned char *images[CLIENT_MAX_DEVICES] = { 0 };
+	cl_int error = clBuildProgram(program, 1, &client->devices[1], "-DK=3", NULL, NULL);
+
+	printf("build %d\n", error);
+	error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, NULL);
+	printf("sizes %d %d %d\n", error, sizes[0] != 0, sizes[1] != 0);
+	images[1] = malloc(sizes[1] + 1);
+	if (!images[1])
+		client_fail("malloc", 0);
+	images[1][0] = 0;
+	error = clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(images), images, NULL);
+	printf("binary %d %d\n", error, images[1][0] != 0);
+	free(images[1]);
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+/* What PyOpenCL appends to a source; the argument is its token. */
+void client_token(struct client *client)
+{
+	char source[4096];
+	cl_program program;
+	cl_kernel kernel;
+
+	(void)snprintf(source, sizeof(source),
+		       "kernel void value(global int *out) { out[0] = 5; }\n"
+		       "\n\n__constant int pyopencl_defeat_cache_%s = 0;", client->arguments[0]);
+	program = client_program(client, source);
+	printf("build %d\n", client_build(program, ""));
+	kernel = client_kernel(program, "value");
+	printf("value %lld\n", (long long)client_value(client, kernel));
+	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+}
+
+/*
+ * A module of SPIR-V, made by the call of OpenCL 2.1 or ("address") by the
+ * extension's; then its constant is set to each further argument in turn.
+ */
+void client_il(struct client *client)
+{
+	typedef cl_program(CL_API_CALL * create_fn)(cl_context, const void *, size_t, cl_int *);
+	typedef cl_int(CL_API_CALL * set_fn)(cl_program, cl_uint, size_t, const void *);
+	create_fn create = clCreateProgramWithIL;
+	set_fn set = clSetProgramSpecializationConstant;
+	cl_program program;
+	cl_int error, constant;
+
+	if (!strcmp(client->arguments[0], "address")) {
+		create = (create_fn)clGetExtensionFunctionAddressForPlatform(
+			client->platform, "clCreateProgramWithILKHR");
+		set = (set_fn)clGetExtensionFunctionAddressForPlatform(
+			client->platform, "clSetProgramSpecializationConstant");
+	}
+	if (!create) {
+		printf("no such function\n");
+		return;
+	}
+	program = create(client->context, value_il, sizeof(value_il), &error);
+	printf("create %d\n", error);
+	if (error)
+		return;
+	for (char **at = client->arguments + 1; *at; at++) {
+		constant = atoi(*at);
+		printf("constant %d\n", set ? set(program, 7, sizeof(constant), &constant) : 0);
+	}
+	printf("build %d\n", client_build(program, NULL));
+	client_print_build(client, program);
+	client_print_program(client, program);
+	print_value(client, program, "value");
+	printf("release %d\n", clReleaseProgram(program));
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_ways: programs that are not simply built from source for all devices:
+ * compiled with headers and linked, libraries, IL with constants, one device
+ * of several, a failing source, a source with a random token. Under the layer
+ * the client sees what it sees without, cold and warm, and the warm run
+ * compiles nothing.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+
+/* Whether the driver does this at all, by the number that it answers. */
+static bool answers(const struct outcome *outcome, const char *line)
+{
+	return strstr(outcome->output, line) != NULL;
+}
+
+static void run_layered(const struct outcome *reference, const char *const *arguments)
+{
+	struct outcome outcome = driver_client(LAYERED, arguments);
+
+	CU_ASSERT(outcome_same(reference, &outcome));
+	outcome_release(&outcome);
+}
+
+/* Its output may differ; it must still be good. */
+static void run_unlike(const char *const *arguments)
+{
+	struct outcome outcome = driver_client(LAYERED, arguments);
+
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+}
+
+/*
+ * Bare, cold, warm: all alike. misses: what the cold run makes; the warm one
+ * hits as often, or fewer times if the driver refused something.
+ */
+static void cold_and_warm(const char *const *arguments, const char *works, unsigned int misses)
+{
+	struct outcome reference = driver_client(BARE, arguments);
+	struct driver_stats cold, warm;
+	bool does = outcome_good(&reference) && answers(&reference, works);
+
+	CU_ASSERT(outcome_good(&reference));
+	run_layered(&reference, arguments);
+	cold = driver_stats();
+	run_layered(&reference, arguments);
+	warm = driver_stats();
+	if (does) {
+		CU_ASSERT_EQUAL(cold.misses, misses);
+		CU_ASSERT_EQUAL(warm.misses, misses);
+		CU_ASSERT_EQUAL(warm.hits_disk, misses);
+		CU_ASSERT_EQUAL(warm.errors, 0);
+	} else {
+		printf("%s cannot; ", driver_selected()->name);
+	}
+	outcome_release(&reference);
+}
+
+static void embedded_headers(void)
+{
+	const char *const four[] = { "embedded", "#define VALUE 4\n", NULL };
+	const char *const five[] = { "embedded", "#define VALUE 5\n", NULL };
+	struct driver_stats stats;
+	struct outcome other;
+
+	driver_begin();
+	cold_and_warm(four, "link 0", 2);
+	/* The header's text is in the key. */
+	stats = driver_stats();
+	other = driver_client(LAYERED, five);
+	CU_ASSERT(outcome_good(&other));
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, stats.hits_disk);
+	if (driver_selected()->executes && answers(&other, "link 0") && !driver_is("stub"))
+		CU_ASSERT(answers(&other, "value 5"));
+	outcome_release(&other);
+}
+
+static void objects_and_a_library(void)
+{
+	const char *const arguments[] = { "library", NULL };
+
+	driver_begin();
+	cold_and_warm(arguments, "link 0", 4);
+	if (driver_is("stub")) {
+		CU_ASSERT_EQUAL(driver_counted("compile"), 4);
+		CU_ASSERT_EQUAL(driver_counted("link"), 4);
+	}
+}
+
+static void il_and_constants(const char *way)
+{
+	const char *const plain[] = { "il", way, NULL };
+	const char *const set[] = { "il", way, "5", "6", NULL };
+	const char *const last[] = { "il", way, "6", NULL };
+	struct outcome reference;
+	struct driver_stats before;
+
+	driver_begin();
+	if (driver_is("stub") || driver_is("oclgrind"))
+		return (void)printf("%s ends the process; ", driver_selected()->name);
+	cold_and_warm(plain, "build 0", 1);
+	reference = driver_client(BARE, set);
+	before = driver_stats();
+	run_layered(&reference, set);
+	if (answers(&reference, "constant 0") && answers(&reference, "build 0")) {
+		CU_ASSERT_EQUAL(driver_stats().misses, before.misses + 1);
+		outcome_release(&reference);
+		/* Only the last value of a constant counts. */
+		reference = driver_client(BARE, last);
+		run_layered(&reference, last);
+		CU_ASSERT_EQUAL(driver_stats().misses, before.misses + 1);
+	}
+	outcome_release(&reference);
+}
+
+static void il_and_its_constants(void) { il_and_constants("core"); }
+static void il_by_the_functions_addresses(void) { il_and_constants("address"); }
+
+static void a_failure_is_remembered_in_the_process(void)
+{
+	const char *const arguments[] = { "failing-again", NULL };
+	struct outcome reference;
+	struct driver_stats stats;
+
+	driver_begin();
+	reference = driver_client(BARE, arguments);
+	for (unsigned int i = 1; i <= 2; i++) {
+		/* NEO numbers the sources of a process in its logs: the second one compiled is "2:". */
+		if (driver_is("neo"))
+			run_unlike(arguments);
+		else
+			run_layered(&reference, arguments);
+		stats = driver_stats();
+		CU_ASSERT_EQUAL(stats.misses, i);
+		CU_ASSERT_EQUAL(stats.hits_memory, i);
+		CU_ASSERT_EQUAL(stats.entries, 0);
+		CU_ASSERT_EQUAL(stats.stores, 0);
+	}
+	outcome_release(&reference);
+}
+
+static void two_devices(void)
+{
+	if (driver_is("stub"))
+		driver_stub_setting("STUB_DEVICES", "2");
+	driver_setenv("POCL_DEVICES", "pthread pthread");
+	driver_setenv("CreateMultipleRootDevices", "2");
+}
+
+static void one_device_of_two(void)
+{
+	const char *const arguments[] = { "second-device", NULL };
+
+	driver_begin();
+	two_devices();
+	if (driver_is("rusticl") || driver_is("oclgrind"))
+		return (void)printf("has one device; ");
+	if (driver_is("pocl"))
+		return (void)printf("pocl 3.1 crashes when it is asked for the binaries; ");
+	cold_and_warm(arguments, "build 0", 1);
+}
+
+static void devices_in_turn(void)
+{
+	const char *const arguments[] = { "devices-in-turn", NULL };
+	struct outcome reference;
+
+	driver_begin();
+	two_devices();
+	if (driver_is("rusticl") || driver_is("oclgrind"))
+		return (void)printf("has one device; ");
+	reference = driver_client(BARE, arguments);
+	CU_ASSERT(outcome_good(&reference));
+	for (int i = 0; i < 3; i++)
+		run_layered(&reference, arguments);
+	outcome_release(&reference);
+}
+
+static void random_token_of_pyopencl(void)
+{
+	static const char *const tokens[] = {
+		"00112233445566778899aabbccddeeff", "0f0e0d0c0b0a09080706050403020100",
+		/* Not what PyOpenCL writes. */
+		"0f0e0d0c0b0a0908070605040302010", "0f0e0d0c0b0a0908070605040302010g",
+	};
+	static const unsigned int misses[] = { 1, 1, 2, 3 };
+
+	driver_begin();
+	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
+		const char *const arguments[] = { "token", tokens[i], NULL };
+		struct outcome reference = driver_client(BARE, arguments);
+
+		CU_ASSERT(outcome_good(&reference));
+		/* The stub's values come from the text. */
+		if (driver_is("stub"))
+			run_unlike(arguments);
+		else
+			run_layered(&reference, arguments);
+		CU_ASSERT_EQUAL(driver_stats().misses, misses[i]);
+		outcome_release(&reference);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(embedded_headers),
+		UNIT_TEST(objects_and_a_library),
+		UNIT_TEST(il_and_its_constants),
+		UNIT_TEST(il_by_the_functions_addresses),
+		UNIT_TEST(a_failure_is_remembered_in_the_process),
+		UNIT_TEST(one_device_of_two),
+		UNIT_TEST(devices_in_turn),
+		UNIT_TEST(random_token_of_pyopencl),
+	};
+
+	(void)driver_select(argc, argv);
+	return UNIT_MAIN("opencl.ways", tests);
+}
