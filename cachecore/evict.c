@@ -80,7 +80,7 @@ static bool append_candidate(struct census *census, const char *path, unsigned i
 		census->cap = cap;
 	}
 	one = &census->all[census->count++];
-	memcpy(one->path, path, CC_LEAF_PATH_SIZE);
+	memcpy(one->path, path, sizeof(one->path));
 	one->n = n;
 	one->bytes = cc_leaf_bytes(leaf_fd, n);
 	one->access_ns = cc_leaf_access_ns(leaf_fd, n, census->now);

@@ -80,8 +80,8 @@ enum cmn_status cc_leaf_make(int root_fd, const char *path, int *ret_fd)
 
 	if (status != CMN_MISS)
 		return status;
-	memcpy(level, path, CC_LEAF_PATH_SIZE);
-	for (int i = 1; i <= CC_PART_COUNT; i++) {
+	memcpy(level, path, sizeof(level));
+	for (size_t i = 1; i <= CC_PART_COUNT; i++) {
 		char *end = level + i * CMN_HASH_HEX_SIZE - 1;
 		char was = *end;
 
@@ -227,7 +227,7 @@ void cc_leaf_prune(int root_fd, const char *path)
 {
 	char level[CC_LEAF_PATH_SIZE];
 
-	memcpy(level, path, CC_LEAF_PATH_SIZE);
+	memcpy(level, path, sizeof(level));
 	for (int i = CC_PART_COUNT; i > 0; i--) {
 		level[i * CMN_HASH_HEX_SIZE - 1] = '\0';
 		if (unlinkat(root_fd, level, AT_REMOVEDIR) < 0)

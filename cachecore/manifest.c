@@ -89,7 +89,8 @@ static enum cmn_status add(struct cc_manifest *manifest, enum cc_dependency kind
 	}
 	if (manifest->count == manifest->cap) {
 		size_t cap = manifest->cap ? 2 * manifest->cap : 16;
-		struct dependency **items = realloc(manifest->items, cap * sizeof(*items));
+		struct dependency **items = realloc(manifest->items,
+						    cap * sizeof(struct dependency *));
 
 		if (!items)
 			return CMN_ERR_NOMEM;
@@ -214,6 +215,7 @@ static void memo_clear(struct cc_file_memo *memo)
 	struct memo_file *file, *next;
 
 	HASH_ITER(hh, memo->files, file, next) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the analyzer does not follow uthash's links */
 		HASH_DEL(memo->files, file);
 		free(file);
 	}
@@ -290,6 +292,7 @@ static void memo_remember(struct cc_file_memo *memo, const struct memo_file *ide
 	}
 	if (HASH_COUNT(memo->files) >= MEMO_MAX_FILES)
 		memo_clear(memo);
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): old has left every link, as above */
 	HASH_ADD(hh, memo->files, id, sizeof(file->id), file);
 	if (!file->hh.tbl)
 		free(file);

@@ -213,7 +213,7 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, const c
 	memcpy(lookup->prefix, root, len);
 	lookup->prefix[len] = '/';
 	memcpy(lookup->prefix + len + 1, leaf, CC_LEAF_PATH_SIZE - 1);
-	memcpy(lookup->prefix + len + CC_LEAF_PATH_SIZE, "/", 2);
+	memcpy(lookup->prefix + len + sizeof(lookup->report.place.leaf), "/", 2);
 	status = try_variant(lookup, root, leaf, 0, ret);
 	if (status == CMN_MISS)
 		status = try_others(lookup, root, leaf, ret);
@@ -225,9 +225,9 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 			     struct cc_store_report *report)
 {
 	struct lookup lookup;
-	char *leaf = lookup.report.place.leaf;
 	char **tier = store->config->read_only_dirs;
 	enum cmn_status status = cc_key_status(key);
+	char *leaf;
 
 	if (report)
 		*report = (struct cc_store_report){ 0 };
@@ -239,7 +239,8 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 	lookup.memo = memo;
 	lookup.room.slabs = kept_len < SIZE_MAX ? store->slabs : NULL;
 	lookup.room.from = kept_len + 1;
-	lookup.report.damaged = 0;
+	lookup.report = (struct cc_store_report){ 0 };
+	leaf = lookup.report.place.leaf;
 	cc_leaf_path(lookup.key, leaf);
 	status = get_from(&lookup, store->config->dir, leaf, ret);
 	if (status == CMN_MISS && tier && *tier) {

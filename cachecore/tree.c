@@ -25,7 +25,7 @@ static bool is_hash(const char *name)
 }
 
 /* Takes dir_fd. level: how many names of walk->path lead to it. */
-static enum cmn_status walk_level(struct walk *walk, int dir_fd, int level)
+static enum cmn_status walk_level(struct walk *walk, int dir_fd, size_t level)
 {
 	char *name = walk->path + level * CMN_HASH_HEX_SIZE;
 	enum cmn_status status = CMN_OK;

@@ -206,8 +206,8 @@ static void print_summary(const struct cc_stats *before, const struct cc_stats *
 	if (!before || !after)
 		return;
 	tool_complain("%llu hits (%llu memory, %llu disk), %llu misses, %.3f s of compilation, %.3f s saved",
-		      (unsigned long long)(difference(before, after, CC_HITS_MEMORY) +
-					   difference(before, after, CC_HITS_DISK)),
+		      (unsigned long long)difference(before, after, CC_HITS_MEMORY) +
+			      difference(before, after, CC_HITS_DISK),
 		      (unsigned long long)difference(before, after, CC_HITS_MEMORY),
 		      (unsigned long long)difference(before, after, CC_HITS_DISK),
 		      (unsigned long long)difference(before, after, CC_MISSES),

@@ -328,10 +328,10 @@ static bool driver_refuses_rebuild(const struct ocl_build *build)
 	struct ocl_effective *effective = NULL;
 	bool refuses;
 
-	ocl_objects_lock();
+	ocl_object_lock(&build->program->object);
 	if (build->program->effective_kernels)
 		effective = ocl_effective_ref(build->program->effective);
-	ocl_objects_unlock();
+	ocl_object_unlock(&build->program->object);
 	if (!effective)
 		return false;
 	/* No driver compiles a program that has kernels; asking one would change E. */
@@ -351,9 +351,12 @@ static bool is_plain(const struct ocl_build *build)
 	if (has_bad_arguments(build))
 		return true;
 	ocl_objects_lock();
-	plain = program->async_builds ||
-		(program->live_kernels && !ocl_effective_has_kernels(program->effective));
+	plain = program->async_builds != 0;
 	ocl_objects_unlock();
+	ocl_object_lock(&program->object);
+	plain = plain ||
+		(program->live_kernels && !ocl_effective_has_kernels(program->effective));
+	ocl_object_unlock(&program->object);
 	return plain;
 }
 
@@ -375,7 +378,9 @@ static void bring_back_others(struct ocl_build *build)
 static void run_plainly(struct ocl_build *build)
 {
 	if (build->bypass) {
-		if (ocl_program_built_beyond(build->program, build->targets.count,
+		/* Without targets it is a list that the driver refuses. */
+		if (build->targets.count &&
+		    ocl_program_built_beyond(build->program, build->targets.count,
 					     build->targets.devices))
 			bring_back_others(build);
 		cc_cache_count_bypass(ocl_layer.cache, build->bypass, NULL);

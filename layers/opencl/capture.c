@@ -328,7 +328,7 @@ static void capture_at_exit(void)
 	do {
 		pending.count = 0;
 		ocl_objects_lock();
-		ocl_objects_each_locked(OCL_PROGRAMS, collect_pending, &pending);
+		ocl_objects_each(OCL_PROGRAMS, collect_pending, &pending);
 		ocl_objects_unlock();
 		for (size_t i = 0; i < pending.count; i++) {
 			struct ocl_program *program = pending.programs[i];

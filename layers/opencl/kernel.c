@@ -7,13 +7,23 @@
 
 #include "layers/opencl/dispatch.h"
 
+/* E goes before P. */
+static void forget_kernel(struct ocl_program *program, struct ocl_effective *effective,
+			  bool of_effective)
+{
+	ocl_effective_unref(effective);
+	ocl_program_drop_kernel(program, of_effective);
+	ocl_program_unref(program);
+}
+
 static void destroy_kernel(struct ocl_object *object)
 {
 	struct ocl_kernel *kernel = (struct ocl_kernel *)object;
+	struct ocl_program *program = kernel->program;
+	struct ocl_effective *effective = kernel->effective;
 
-	ocl_effective_unref(kernel->effective);
-	ocl_program_unref(kernel->program);
 	free(kernel);
+	forget_kernel(program, effective, ocl_effective_has_kernels(effective));
 }
 
 struct ocl_kernel *ocl_kernel_find(cl_kernel handle)
@@ -29,48 +39,60 @@ void ocl_kernel_unref(struct ocl_kernel *kernel)
 		ocl_object_unref(&kernel->object);
 }
 
-/* false: out of memory, the kernel is unknown to the layer. */
+/*
+ * Takes the references to program and effective, and the kernel's place among
+ * the program's live ones, whatever becomes of it. false: out of memory, the
+ * kernel is unknown to the layer.
+ */
 static bool remember_kernel(cl_kernel handle, struct ocl_program *program,
 			    struct ocl_effective *effective)
 {
-	struct ocl_kernel *kernel = calloc(1, sizeof(*kernel));
+	struct ocl_kernel *kernel = malloc(sizeof(*kernel));
+	bool of_effective = ocl_effective_has_kernels(effective);
 
-	if (!kernel)
-		return false;
-	ocl_object_init(&kernel->object, handle, destroy_kernel);
-	ocl_object_ref(&program->object);
-	kernel->program = program;
-	kernel->effective = ocl_effective_ref(effective);
-	kernel->app_refs = 1;
-	ocl_program_add_kernel(program, ocl_effective_has_kernels(effective));
-	if (ocl_objects_add(OCL_KERNELS, &kernel->object))
-		return true;
-	ocl_program_drop_kernel(program, ocl_effective_has_kernels(effective));
-	ocl_kernel_unref(kernel);
+	if (kernel) {
+		ocl_object_init(&kernel->object, handle, destroy_kernel);
+		kernel->program = program;
+		kernel->effective = effective;
+		if (ocl_objects_add(OCL_KERNELS, &kernel->object))
+			return true;
+		free(kernel);
+	}
+	forget_kernel(program, effective, of_effective);
 	return false;
+}
+
+/* The same with references of the kernel's own. */
+static bool remember_one_more(cl_kernel handle, struct ocl_program *program,
+			      struct ocl_effective *effective)
+{
+	ocl_object_ref(&program->object);
+	ocl_program_add_kernel(program, ocl_effective_has_kernels(effective));
+	return remember_kernel(handle, program, ocl_effective_ref(effective));
 }
 
 cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_name,
 					 cl_int *errcode_ret)
 {
-	struct ocl_program *program = ocl_program_find(handle);
 	struct ocl_effective *effective;
+	struct ocl_program *program = ocl_program_find_for_kernel(handle, &effective);
+	bool of_effective;
 	cl_kernel kernel;
 
 	if (!program)
 		return OCL_NEXT.clCreateKernel(handle, kernel_name, errcode_ret);
-	effective = ocl_program_effective(program);
-	kernel = OCL_NEXT.clCreateKernel(ocl_effective_target(effective, handle), kernel_name, errcode_ret);
-	if (kernel && !remember_kernel(kernel, program, effective) &&
-	    ocl_effective_has_kernels(effective)) {
+	of_effective = ocl_effective_has_kernels(effective);
+	kernel = OCL_NEXT.clCreateKernel(ocl_effective_target(effective, handle), kernel_name,
+					 errcode_ret);
+	if (!kernel) {
+		forget_kernel(program, effective, of_effective);
+	} else if (!remember_kernel(kernel, program, effective) && of_effective) {
 		/* Without a record it would show E to the application. */
 		(void)OCL_NEXT.clReleaseKernel(kernel);
 		kernel = NULL;
 		if (errcode_ret)
 			*errcode_ret = CL_OUT_OF_HOST_MEMORY;
 	}
-	ocl_effective_unref(effective);
-	ocl_program_unref(program);
 	return kernel;
 }
 
@@ -141,7 +163,7 @@ cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_k
 	if (error == CL_SUCCESS && kernels && effective && count)
 		order_kernels(effective, count, kernels);
 	for (cl_uint i = 0; error == CL_SUCCESS && kernels && i < count; i++) {
-		if (remember_kernel(kernels[i], program, effective) ||
+		if (remember_one_more(kernels[i], program, effective) ||
 		    !ocl_effective_has_kernels(effective))
 			continue;
 		for (cl_uint j = 0; j < i; j++)
@@ -160,7 +182,7 @@ cl_kernel CL_API_CALL ocl_clCloneKernel(cl_kernel source_kernel, cl_int *errcode
 	struct ocl_kernel *source = ocl_kernel_find(source_kernel);
 	cl_kernel clone = OCL_NEXT.clCloneKernel(source_kernel, errcode_ret);
 
-	if (clone && source && !remember_kernel(clone, source->program, source->effective) &&
+	if (clone && source && !remember_one_more(clone, source->program, source->effective) &&
 	    ocl_effective_has_kernels(source->effective)) {
 		(void)OCL_NEXT.clReleaseKernel(clone);
 		clone = NULL;
@@ -173,49 +195,33 @@ cl_kernel CL_API_CALL ocl_clCloneKernel(cl_kernel source_kernel, cl_int *errcode
 
 cl_int CL_API_CALL ocl_clRetainKernel(cl_kernel handle)
 {
-	struct ocl_kernel *kernel;
+	struct ocl_object *kernel;
 	cl_int error = OCL_NEXT.clRetainKernel(handle);
 
 	if (error != CL_SUCCESS || !ocl_layer.cache)
 		return error;
-	ocl_objects_lock();
-	kernel = (struct ocl_kernel *)ocl_objects_find_locked(OCL_KERNELS, handle);
-	if (kernel)
+	kernel = ocl_objects_find_and_lock(OCL_KERNELS, handle);
+	if (kernel) {
 		kernel->app_refs++;
-	ocl_objects_unlock();
-	ocl_kernel_unref(kernel);
+		ocl_object_unlock(kernel);
+	}
 	return error;
 }
 
 cl_int CL_API_CALL ocl_clReleaseKernel(cl_kernel handle)
 {
-	struct ocl_kernel *kernel = NULL;
-	struct ocl_program *program;
-	bool last = false, of_effective;
+	struct ocl_object *kernel = NULL;
 	cl_int error;
 
-	if (ocl_layer.cache) {
-		ocl_objects_lock();
-		kernel = (struct ocl_kernel *)ocl_objects_find_locked(OCL_KERNELS, handle);
-		if (kernel && --kernel->app_refs == 0) {
-			last = true;
-			ocl_objects_remove_locked(OCL_KERNELS, &kernel->object);
-		}
-		ocl_objects_unlock();
+	if (ocl_layer.cache)
+		kernel = ocl_objects_find_and_lock(OCL_KERNELS, handle);
+	if (kernel && --kernel->app_refs == 0) {
+		ocl_objects_remove_and_unlock(OCL_KERNELS, kernel);
+	} else if (kernel) {
+		ocl_object_unlock(kernel);
+		kernel = NULL;
 	}
 	error = OCL_NEXT.clReleaseKernel(handle);
-	if (!kernel)
-		return error;
-	if (last) {
-		program = kernel->program;
-		of_effective = ocl_effective_has_kernels(kernel->effective);
-		ocl_object_ref(&program->object);
-		ocl_object_unref(&kernel->object);	/* the map's; E goes before P */
-		ocl_kernel_unref(kernel);
-		ocl_program_drop_kernel(program, of_effective);
-		ocl_program_unref(program);
-	} else {
-		ocl_kernel_unref(kernel);
-	}
+	ocl_object_unref(kernel);	/* the map's reference */
 	return error;
 }

@@ -11,9 +11,8 @@
 
 struct ocl_kernel {
 	struct ocl_object object;	/* first; handle is the kernel */
-	struct ocl_program *program;	/* immutable, one reference */
+	struct ocl_program *program;	/* immutable, one reference; counts among its live kernels */
 	struct ocl_effective *effective;	/* immutable; NULL: created from P itself */
-	unsigned int app_refs;		/* guarded by the objects' lock */
 };
 
 /* A new reference, or NULL: not one of ours. */

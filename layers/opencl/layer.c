@@ -31,20 +31,20 @@ EXPORT cl_int CL_API_CALL clDeinitLayer(void);
 /* fork: the child gets both locks free, and no half-changed map. */
 static void before_fork(void)
 {
-	ocl_objects_lock();
+	ocl_objects_fork_prepare();
 	cc_cache_fork_prepare(ocl_layer.cache);
 }
 
 static void after_fork_parent(void)
 {
 	cc_cache_fork_parent(ocl_layer.cache);
-	ocl_objects_unlock();
+	ocl_objects_fork_parent();
 }
 
 static void after_fork_child(void)
 {
 	cc_cache_fork_child(ocl_layer.cache);
-	ocl_objects_forked_locked();
+	ocl_objects_fork_child();
 	ocl_programs_forked_locked();
 	ocl_objects_unlock();
 }

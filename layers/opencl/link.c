@@ -222,11 +222,10 @@ static void look_up(struct link *link)
 	count(link);
 }
 
-/* OpenCL 3.0, clLinkProgram, Errors: what a driver has to refuse; with a callback the driver may link later. */
-static bool is_plain(const struct link *link, ocl_notify_fn notify, const void *user_data)
+/* OpenCL 3.0, clLinkProgram, Errors: what a driver has to refuse. */
+static bool has_bad_arguments(const struct link *link, ocl_notify_fn notify, const void *user_data)
 {
-	return !ocl_layer.cache || !link->input_count || !link->inputs ||
-	       (link->list_count == 0) != (link->list == NULL) || (!notify && user_data);
+	return (link->list_count == 0) != (link->list == NULL) || (!notify && user_data);
 }
 
 cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices,
@@ -247,7 +246,7 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 		.error = CL_SUCCESS,
 	};
 
-	if (is_plain(&link, pfn_notify, user_data))
+	if (!ocl_layer.cache || !num_input_programs || !input_programs)
 		return OCL_NEXT.clLinkProgram(context, num_devices, device_list, options,
 					      num_input_programs, input_programs, pfn_notify,
 					      user_data, errcode_ret);
@@ -255,6 +254,9 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 	link.epoch = ocl_libraries_epoch();
 	if (!find_inputs(&link))
 		link.bypass = "no-memory";
+	/* Which of several errors the driver names may depend on the inputs. */
+	if (has_bad_arguments(&link, pfn_notify, user_data))
+		link.bypass = "bad-arguments";
 	/* The result of a link that goes on after the call cannot be read here. */
 	if (pfn_notify && !link.bypass)
 		link.bypass = "link-callback";

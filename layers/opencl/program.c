@@ -37,9 +37,9 @@ struct ocl_effective *ocl_program_effective(struct ocl_program *program)
 {
 	struct ocl_effective *effective;
 
-	ocl_objects_lock();
+	ocl_object_lock(&program->object);
 	effective = ocl_effective_ref(program->effective);
-	ocl_objects_unlock();
+	ocl_object_unlock(&program->object);
 	return effective;
 }
 
@@ -47,10 +47,10 @@ void ocl_program_set_effective(struct ocl_program *program, struct ocl_effective
 {
 	struct ocl_effective *old;
 
-	ocl_objects_lock();
+	ocl_object_lock(&program->object);
 	old = program->effective;
 	program->effective = effective;
-	ocl_objects_unlock();
+	ocl_object_unlock(&program->object);
 	ocl_effective_unref(old);
 }
 
@@ -65,7 +65,7 @@ static void forget_builds(struct ocl_object *object, void *ctx)
 
 void ocl_programs_forked_locked(void)
 {
-	ocl_objects_each_locked(OCL_PROGRAMS, forget_builds, NULL);
+	ocl_objects_each(OCL_PROGRAMS, forget_builds, NULL);
 }
 
 void ocl_program_begin(struct ocl_program *program)
@@ -87,8 +87,8 @@ void ocl_program_end(struct ocl_program *program)
 
 /*
  * The driver's final release of P, once the application and E's kernels are
- * through with it. The lock is held on entry and released here: the record
- * leaves the map before the driver may use the address again.
+ * through with it. The object's lock is held on entry and released here: the
+ * record leaves the map before the driver may use the address again.
  */
 static cl_int finish_program(struct ocl_program *program)
 {
@@ -98,8 +98,7 @@ static cl_int finish_program(struct ocl_program *program)
 
 	program->effective = NULL;
 	program->held = false;
-	ocl_objects_remove_locked(OCL_PROGRAMS, &program->object);
-	ocl_objects_unlock();
+	ocl_objects_remove_and_unlock(OCL_PROGRAMS, &program->object);
 	ocl_effective_unref(effective);
 	error = OCL_NEXT.clReleaseProgram(handle);
 	ocl_object_unref(&program->object);
@@ -108,10 +107,28 @@ static cl_int finish_program(struct ocl_program *program)
 
 void ocl_program_add_kernel(struct ocl_program *program, bool of_effective)
 {
-	ocl_objects_lock();
+	ocl_object_lock(&program->object);
 	program->live_kernels++;
 	program->effective_kernels += of_effective;
-	ocl_objects_unlock();
+	ocl_object_unlock(&program->object);
+}
+
+struct ocl_program *ocl_program_find_for_kernel(cl_program handle,
+						struct ocl_effective **ret_effective)
+{
+	struct ocl_program *program;
+
+	if (!ocl_layer.cache)
+		return NULL;
+	program = (struct ocl_program *)ocl_objects_find_and_lock(OCL_PROGRAMS, handle);
+	if (!program)
+		return NULL;
+	ocl_object_ref(&program->object);
+	*ret_effective = ocl_effective_ref(program->effective);
+	program->live_kernels++;
+	program->effective_kernels += ocl_effective_has_kernels(program->effective);
+	ocl_object_unlock(&program->object);
+	return program;
 }
 
 struct ocl_effective *ocl_program_supersede(struct ocl_program *program)
@@ -120,13 +137,15 @@ struct ocl_effective *ocl_program_supersede(struct ocl_program *program)
 	struct ocl_capture *capture;
 
 	ocl_objects_lock();
-	effective = program->effective;
-	program->effective = NULL;
 	capture = program->capture;
 	program->capture = NULL;
 	program->has_content = false;
 	program->build_serial++;
 	ocl_objects_unlock();
+	ocl_object_lock(&program->object);
+	effective = program->effective;
+	program->effective = NULL;
+	ocl_object_unlock(&program->object);
 	ocl_capture_run(capture, program);
 	return effective;
 }
@@ -144,14 +163,14 @@ void ocl_program_superseded(struct ocl_program *program, struct ocl_effective *e
 
 void ocl_program_drop_kernel(struct ocl_program *program, bool of_effective)
 {
-	ocl_objects_lock();
+	ocl_object_lock(&program->object);
 	program->live_kernels--;
 	program->effective_kernels -= of_effective;
 	if (program->held && program->effective_kernels == 0) {
 		(void)finish_program(program);	/* the application's call has succeeded already */
 		return;
 	}
-	ocl_objects_unlock();
+	ocl_object_unlock(&program->object);
 }
 
 void ocl_program_set_content(struct ocl_program *program, const struct cc_entry *entry)
@@ -258,7 +277,6 @@ void ocl_program_remember(cl_program handle, cl_context context, enum ocl_progra
 	ocl_object_init(&program->object, handle, destroy_program);
 	program->context = context;
 	program->kind = kind;
-	program->app_refs = 1;
 	program->source = source;
 	program->source_len = source_len;
 	if (!ocl_objects_add(OCL_PROGRAMS, &program->object))
@@ -369,62 +387,79 @@ cl_int CL_API_CALL ocl_clSetProgramSpecializationConstant(cl_program handle, cl_
 
 cl_int CL_API_CALL ocl_clRetainProgram(cl_program handle)
 {
-	struct ocl_program *program;
-	bool kept_for_kernels;
+	struct ocl_program *program = NULL;
+	bool kept_for_kernels = false, known;
 	cl_int error;
 
-	ocl_objects_lock();
-	program = (struct ocl_program *)ocl_objects_find_locked(OCL_PROGRAMS, handle);
-	kept_for_kernels = program && program->held;
-	/* The reference that the layer kept becomes the application's. */
-	if (kept_for_kernels) {
+	if (ocl_layer.cache)
+		program = (struct ocl_program *)ocl_objects_find_and_lock(OCL_PROGRAMS, handle);
+	known = program != NULL;
+	if (program) {
+		/* The reference that the layer kept becomes the application's. */
+		kept_for_kernels = program->held;
 		program->held = false;
-		program->app_refs = 1;
+		program->object.app_refs++;
+		ocl_object_unlock(&program->object);
 	}
-	ocl_objects_unlock();
 	error = kept_for_kernels ? CL_SUCCESS : OCL_NEXT.clRetainProgram(handle);
-	if (program && !kept_for_kernels && error == CL_SUCCESS) {
-		ocl_objects_lock();
-		program->app_refs++;
-		ocl_objects_unlock();
+	if (error != CL_SUCCESS && known) {
+		program = (struct ocl_program *)ocl_objects_find_and_lock(OCL_PROGRAMS, handle);
+		if (program) {
+			program->object.app_refs--;
+			ocl_object_unlock(&program->object);
+		}
 	}
-	ocl_program_unref(program);
 	return error;
 }
 
-cl_int CL_API_CALL ocl_clReleaseProgram(cl_program handle)
+/* The application's last release, or so it was when the caller looked. */
+static cl_int release_last(struct ocl_program *program)
 {
-	struct ocl_program *program = ocl_program_find(handle);
-	struct ocl_capture *capture = NULL;
-	cl_int error = CL_SUCCESS;
+	cl_program handle = program->object.handle;
+	struct ocl_capture *capture;
 
-	if (!program)
-		return OCL_NEXT.clReleaseProgram(handle);
 	ocl_objects_lock();
-	if (program->app_refs == 1) {
-		capture = program->capture;
-		program->capture = NULL;
-	}
+	capture = program->capture;
+	program->capture = NULL;
 	ocl_objects_unlock();
 	/* Only now has the driver made all it will; P is still alive to be asked. */
 	ocl_capture_run(capture, program);
 
-	ocl_objects_lock();
-	if (program->app_refs == 0) {
-		ocl_objects_unlock();
-		error = CL_INVALID_PROGRAM;
-	} else if (program->app_refs > 1) {
-		program->app_refs--;
-		ocl_objects_unlock();
-		error = OCL_NEXT.clReleaseProgram(handle);
-	} else {
-		program->app_refs = 0;
-		program->held = program->effective_kernels != 0;
-		if (program->held)
-			ocl_objects_unlock();	/* the last of them finishes it */
-		else
-			error = finish_program(program);
+	ocl_object_lock(&program->object);
+	if (program->object.app_refs > 1) {
+		program->object.app_refs--;
+		ocl_object_unlock(&program->object);
+		return OCL_NEXT.clReleaseProgram(handle);
 	}
+	if (program->object.app_refs == 0) {
+		ocl_object_unlock(&program->object);
+		return CL_INVALID_PROGRAM;
+	}
+	program->object.app_refs = 0;
+	program->held = program->effective_kernels != 0;
+	if (!program->held)
+		return finish_program(program);
+	ocl_object_unlock(&program->object);	/* the last of them finishes it */
+	return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL ocl_clReleaseProgram(cl_program handle)
+{
+	struct ocl_program *program = NULL;
+	cl_int error;
+
+	if (ocl_layer.cache)
+		program = (struct ocl_program *)ocl_objects_find_and_lock(OCL_PROGRAMS, handle);
+	if (!program)
+		return OCL_NEXT.clReleaseProgram(handle);
+	if (program->object.app_refs > 1) {
+		program->object.app_refs--;
+		ocl_object_unlock(&program->object);
+		return OCL_NEXT.clReleaseProgram(handle);
+	}
+	ocl_object_ref(&program->object);
+	ocl_object_unlock(&program->object);
+	error = release_last(program);
 	ocl_program_unref(program);
 	return error;
 }

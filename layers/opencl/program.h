@@ -39,7 +39,12 @@ struct ocl_program {
 	enum ocl_program_kind kind;	/* immutable */
 	char *source;			/* text or IL, immutable; NULL where it was linked */
 	size_t source_len;
-	/* guarded by the objects' lock */
+	/* guarded by the object's lock */
+	unsigned int live_kernels;	/* created from P or an E, and not released */
+	unsigned int effective_kernels;	/* of those, the ones created from an E */
+	bool held;			/* released by the application, kept for these */
+	struct ocl_effective *effective;	/* NULL: P answers for itself */
+	/* guarded by the layer's lock */
 	struct ocl_constant *constants;	/* by id, ascending */
 	size_t constant_count;
 	bool constants_unknown;		/* some could not be kept */
@@ -48,14 +53,9 @@ struct ocl_program {
 	bool built_unknown;		/* there was no memory to put one down */
 	bool has_content;		/* content says what P or E holds as the input of a link */
 	struct cmn_hash content;
-	unsigned int app_refs;		/* of the application */
-	unsigned int live_kernels;	/* created from P or an E, and not released */
-	unsigned int effective_kernels;	/* of those, the ones created from an E */
-	bool held;			/* released by the application, kept for these */
 	uint64_t build_serial;		/* counts what the driver was told to do to P */
 	unsigned int async_builds;	/* in the driver, with a callback to come */
 	bool busy;			/* a thread is in clBuildProgram or clCompileProgram */
-	struct ocl_effective *effective;	/* NULL: P answers for itself */
 	struct ocl_capture *capture;	/* NULL: none pending */
 };
 
@@ -99,8 +99,16 @@ bool ocl_program_built_beyond(struct ocl_program *program, cl_uint num_devices,
 void ocl_program_begin(struct ocl_program *program);
 void ocl_program_end(struct ocl_program *program);
 
-/* A kernel of P (or of an E) came into being, or is gone: the latter may release P in the driver. */
+/*
+ * For a kernel that is about to be made of handle: the program with a new
+ * reference, the kernel counted among its live ones, and its E (or NULL) with
+ * a new reference. NULL: not one of ours.
+ */
+struct ocl_program *ocl_program_find_for_kernel(cl_program handle,
+						struct ocl_effective **ret_effective);
+/* One more of its kernels. */
 void ocl_program_add_kernel(struct ocl_program *program, bool of_effective);
+/* One of them is gone, or did not come into being: this may release P in the driver. */
 void ocl_program_drop_kernel(struct ocl_program *program, bool of_effective);
 
 /*

@@ -42,16 +42,21 @@ static cl_int give_program_refs(struct ocl_program *program, struct ocl_effectiv
 	cl_uint refs = driver_program_refs(program->object.handle) +
 		       driver_program_refs(effective->handle) - 1;
 
-	ocl_objects_lock();
+	ocl_object_lock(&program->object);
 	if (program->held)
 		refs--;
-	ocl_objects_unlock();
+	ocl_object_unlock(&program->object);
 	return give((struct cmn_view){ &refs, sizeof(refs) }, size, ret_value, ret_size);
 }
 
-/* What clGetProgramInfo said of the kernels of something that is not an executable. */
-static cl_int give_object_kernels(const struct ocl_effective *effective, cl_program_info param_name,
-				  size_t size, void *ret_value, size_t *ret_size)
+/*
+ * What clGetProgramInfo said of the kernels of something that is not an
+ * executable. Where that was an error, P, which has none either, knows which
+ * error goes first.
+ */
+static cl_int give_object_kernels(cl_program handle, const struct ocl_effective *effective,
+				  cl_program_info param_name, size_t size, void *ret_value,
+				  size_t *ret_size)
 {
 	struct cmn_view count, answer = { 0 };
 	cl_int error = CL_INVALID_PROGRAM_EXECUTABLE;
@@ -65,7 +70,15 @@ static cl_int give_object_kernels(const struct ocl_effective *effective, cl_prog
 	if (error == CL_SUCCESS && param_name == CL_PROGRAM_KERNEL_NAMES &&
 	    !cc_entry_find(effective->entry, OCL_TAG_KERNEL_NAMES, 0, &answer))
 		error = CL_INVALID_PROGRAM_EXECUTABLE;
-	return error == CL_SUCCESS ? give(answer, size, ret_value, ret_size) : error;
+	if (error == CL_SUCCESS)
+		return give(answer, size, ret_value, ret_size);
+	if (!effective->own) {
+		cl_int of_program = OCL_NEXT.clGetProgramInfo(handle, param_name, size, ret_value,
+							      ret_size);
+
+		error = of_program == CL_SUCCESS ? error : of_program;
+	}
+	return error;
 }
 
 static cl_int get_effective_info(struct ocl_program *program, struct ocl_effective *effective,
@@ -90,7 +103,7 @@ static cl_int get_effective_info(struct ocl_program *program, struct ocl_effecti
 		/* fall through */
 	case CL_PROGRAM_NUM_KERNELS:
 		if (effective->kind == OCL_EFFECTIVE_OBJECT)
-			return give_object_kernels(effective, param_name, size, ret_value,
+			return give_object_kernels(handle, effective, param_name, size, ret_value,
 						   ret_size);
 		handle = effective->handle;
 		break;

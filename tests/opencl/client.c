@@ -28,6 +28,22 @@ static const struct {
 	{ "fork", client_fork },
 	{ "header", client_header },
 	{ "threads", client_threads },
+	{ "compile-built", client_compile_built },
+	{ "superseded", client_superseded },
+	{ "nested", client_nested },
+	{ "exit-forked", client_exit_forked },
+	{ "fork-building", client_fork_building },
+	{ "fork-called-back", client_fork_called_back },
+	{ "older-kernels", client_older_kernels },
+	{ "refused", client_refused },
+	{ "libraries", client_libraries },
+	{ "embedded", client_embedded },
+	{ "library", client_library },
+	{ "failing-again", client_failing_again },
+	{ "devices-in-turn", client_devices_in_turn },
+	{ "second-device", client_second_device },
+	{ "token", client_token },
+	{ "il", client_il },
 };
 
 static void open_session(struct client *client)

@@ -42,6 +42,9 @@ cl_program client_program(struct client *client, const char *source);
 cl_int client_build(cl_program program, const char *options);
 cl_kernel client_kernel(cl_program program, const char *name);	/* or fails */
 
+/* What client_private_size is of the stub's kernels when they are built from source with options. */
+cl_ulong client_digest(const char *source, const char *options);
+
 /* Runs kernel(in, out, factor) of client_source and prints the vector; with -n prints its size instead. */
 void client_print_scaled(struct client *client, cl_kernel kernel, int factor);
 /* Runs kernel(out) and gives out[0]; with -n, the kernel's private memory size. */
@@ -73,5 +76,21 @@ void client_one_device(struct client *client);
 void client_fork(struct client *client);
 void client_header(struct client *client);
 void client_threads(struct client *client);
+void client_compile_built(struct client *client);
+void client_superseded(struct client *client);
+void client_nested(struct client *client);
+void client_exit_forked(struct client *client);
+void client_fork_building(struct client *client);
+void client_fork_called_back(struct client *client);
+void client_older_kernels(struct client *client);
+void client_refused(struct client *client);
+void client_libraries(struct client *client);
+void client_embedded(struct client *client);
+void client_library(struct client *client);
+void client_failing_again(struct client *client);
+void client_devices_in_turn(struct client *client);
+void client_second_device(struct client *client);
+void client_token(struct client *client);
+void client_il(struct client *client);
 
 #endif

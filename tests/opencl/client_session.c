@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/opencl/client.h"
+#include "tests/opencl/digest.h"
 
 const char client_source[] =
 	"kernel void scale(global const int *in, global int *out, int factor)\n"
@@ -65,6 +66,15 @@ cl_ulong client_private_size(struct client *client, cl_kernel kernel)
 	if (error)
 		client_fail("CL_KERNEL_PRIVATE_MEM_SIZE", error);
 	return size;
+}
+
+cl_ulong client_digest(const char *source, const char *options)
+{
+	char image[4096];
+
+	if ((size_t)snprintf(image, sizeof(image), "%s\n%s", options, source) >= sizeof(image))
+		client_fail("client_digest", CL_INVALID_VALUE);
+	return digest_of(image);
 }
 
 static cl_mem new_buffer(struct client *client, int *values)

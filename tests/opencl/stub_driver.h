@@ -10,7 +10,8 @@
  *
  * STUB_COUNTS names a file that gets one line per event: create-source,
  * create-binary, build-source, build-binary, compile, link, read-binary,
- * free-program, free-kernel. STUB_SETTINGS names a file of NAME=value lines,
+ * free-program, free-source (it was made from one), free-kernel, and with
+ * STUB_COUNT_QUERIES query (of a program or its build). STUB_SETTINGS names a file of NAME=value lines,
  * which are read at each use, so that a test can change them without changing
  * the environment; the environment is asked second:
  *   STUB_DEVICES=n            number of devices, 1 to 8
@@ -20,6 +21,13 @@
  *   STUB_REFUSE_BINARY=1      create-with-binary fails
  *   STUB_REFUSE_BINARY_BUILD=1  a program from a binary does not build
  *   STUB_NO_BINARY=1          every program's binary is empty
+ *   STUB_NO_BINARY=error      its size is told, and asking for it is an error
+ *   STUB_REBUILD=1            programs that have kernels may be built again
+ *   STUB_GATE=path            a build from source opens this FIFO and reads it to its end
+ *   STUB_SUPERSEDED=callback  a build with a callback is done at once, and called back for
+ *                             in another thread after the program's next build
+ *   STUB_SUPERSEDED=binary    the same, but called back for at once, and the binaries that
+ *                             are asked for in the callback are given after the next build
  *   STUB_STATUS_ONLY=error    create-with-binary: status good, error -42
  *   STUB_STATUS_ONLY=status   create-with-binary: error CL_SUCCESS, status bad
  * A source with #error fails to build. Each successful build from source
@@ -82,6 +90,8 @@ struct _cl_program {
 	cl_uint device_count;
 	cl_device_id devices[STUB_MAX_DEVICES];
 	struct stub_build builds[STUB_MAX_DEVICES];
+	unsigned int builds_done;	/* guarded by stub_wait's lock */
+	bool callback_waits;		/* likewise */
 };
 
 struct _cl_kernel {
@@ -104,6 +114,14 @@ bool stub_is_set(const char *name);
 /* The usual answer to a clGet…Info query. */
 cl_int stub_answer(const void *value, size_t value_size, size_t size, void *ret, size_t *ret_size);
 cl_int stub_answer_text(const char *text, size_t size, void *ret, size_t *ret_size);
+
+/* STUB_GATE: waits there, if it is set. */
+void stub_wait_gate(void);
+/* STUB_SUPERSEDED: whether it is set; a build is done; calls end in a thread when it is time; before binaries are given. */
+bool stub_wait_is_set(void);
+void stub_wait_note_build(cl_program program);
+void stub_wait_start(cl_program program, void (*end)(void *data), void *data);
+void stub_wait_read(cl_program program);
 
 /*
  * Options and source to an image. NULL: failed; *ret_log (malloc'd) says why,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stub_program: the stub driver's programs: creation, builds, links, queries. */
+/* stub_program: the stub driver's programs: creation, builds, links. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +133,8 @@ cl_int CL_API_CALL stub_clReleaseProgram(cl_program program)
 	if (atomic_fetch_sub(&program->references, 1) != 1)
 		return CL_SUCCESS;
 	stub_count("free-program");
+	if (program->source)
+		stub_count("free-source");
 	for (cl_uint i = 0; i < program->device_count; i++)
 		build_clear(&program->builds[i]);
 	(void)stub_dispatch.clReleaseContext(program->context);	/* it was retained */
@@ -185,13 +187,15 @@ struct work {
 	void *data;
 };
 
-static cl_int work_run(struct work *work)
+static cl_int work_build(struct work *work)
 {
 	cl_program program = work->program;
 	cl_int error = CL_SUCCESS, one;
 
 	stub_count(!program->source ? "build-binary" :
 		   work->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE ? "build-source" : "compile");
+	if (program->source)
+		stub_wait_gate();
 	for (cl_uint i = 0; i < program->device_count; i++) {
 		if (!in_list(program->devices[i], work->count, work->devices))
 			continue;
@@ -200,11 +204,26 @@ static cl_int work_run(struct work *work)
 					build_binary(&program->builds[i]);
 		error = one ? one : error;
 	}
+	stub_wait_note_build(program);
+	return error;
+}
+
+static void work_end(void *data)
+{
+	struct work *work = data;
+
 	if (work->notify)
-		work->notify(program, work->data);
-	(void)stub_clReleaseProgram(program);	/* retained by work_start */
+		work->notify(work->program, work->data);
+	(void)stub_clReleaseProgram(work->program);	/* retained by work_start */
 	free(work->options);
 	free(work);
+}
+
+static cl_int work_run(struct work *work)
+{
+	cl_int error = work_build(work);
+
+	work_end(work);
 	return error;
 }
 
@@ -220,12 +239,17 @@ static cl_int work_start(cl_program program, cl_uint count, const cl_device_id *
 {
 	struct work *work;
 	pthread_t thread;
+	cl_int error;
 
 	if (!program)
 		return CL_INVALID_PROGRAM;
 	if (!count != !devices || count > STUB_MAX_DEVICES || (!notify && data))
 		return CL_INVALID_VALUE;
-	if (atomic_load(&program->kernels))
+	for (cl_uint i = 0; i < count; i++) {
+		if (!in_list(devices[i], program->device_count, program->devices))
+			return CL_INVALID_DEVICE;
+	}
+	if (atomic_load(&program->kernels) && !stub_is_set("STUB_REBUILD"))
 		return CL_INVALID_OPERATION;
 	work = calloc(1, sizeof(*work));
 	if (!work)
@@ -242,6 +266,11 @@ static cl_int work_start(cl_program program, cl_uint count, const cl_device_id *
 	for (cl_uint i = 0; i < program->device_count; i++) {
 		if (in_list(program->devices[i], count, devices))
 			atomic_store(&program->builds[i].status, CL_BUILD_IN_PROGRESS);
+	}
+	if (notify && stub_wait_is_set()) {
+		error = work_build(work);
+		stub_wait_start(program, work_end, work);
+		return error;
 	}
 	if (notify && stub_is_set("STUB_ASYNC")) {
 		if (pthread_create(&thread, NULL, work_thread, work))
@@ -341,132 +370,4 @@ struct stub_build *stub_program_build(cl_program program, cl_device_id device)
 			return build;
 	}
 	return NULL;
-}
-
-static size_t binary_size(const struct stub_build *build)
-{
-	if (stub_is_set("STUB_NO_BINARY") || atomic_load(&build->status) != CL_BUILD_SUCCESS)
-		return 0;
-	return strlen(STUB_BINARY_MAGIC) + strlen(build->image);
-}
-
-static cl_int answer_binaries(cl_program program, size_t size, void *ret, size_t *ret_size)
-{
-	size_t needed = program->device_count * sizeof(char *);
-	char **slots = ret;
-
-	if (ret && size < needed)
-		return CL_INVALID_VALUE;
-	for (cl_uint i = 0; slots && i < program->device_count; i++) {
-		struct stub_build *build = &program->builds[i];
-		size_t magic = strlen(STUB_BINARY_MAGIC), len = binary_size(build);
-
-		if (!slots[i] || !len)
-			continue;
-		memcpy(slots[i], STUB_BINARY_MAGIC, magic);
-		memcpy(slots[i] + magic, build->image, len - magic);
-	}
-	if (slots)
-		stub_count("read-binary");
-	if (ret_size)
-		*ret_size = needed;
-	return CL_SUCCESS;
-}
-
-/* "a;b;c", or how many if names is NULL. */
-static size_t list_kernels(const struct stub_build *build, char *names, size_t size)
-{
-	char name[128];
-	cl_uint arguments;
-	unsigned int count = 0;
-
-	if (names)
-		*names = '\0';
-	for (; stub_image_kernel(build->image, count, name, sizeof(name), &arguments); count++) {
-		if (!names || strlen(names) + strlen(name) + 2 > size)
-			continue;
-		if (count)
-			strcat(names, ";");
-		strcat(names, name);
-	}
-	return count;
-}
-
-cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info name, size_t size,
-					 void *ret, size_t *ret_size)
-{
-	struct stub_build *build = program ? stub_program_build(program, NULL) : NULL;
-	size_t sizes[STUB_MAX_DEVICES], count;
-	char names[8192];
-	cl_uint references;
-
-	if (!program)
-		return CL_INVALID_PROGRAM;
-	switch (name) {
-	case CL_PROGRAM_REFERENCE_COUNT:
-		references = atomic_load(&program->references);
-		return stub_answer(&references, sizeof(references), size, ret, ret_size);
-	case CL_PROGRAM_CONTEXT:
-		return stub_answer(&program->context, sizeof(program->context), size, ret, ret_size);
-	case CL_PROGRAM_NUM_DEVICES:
-		return stub_answer(&program->device_count, sizeof(cl_uint), size, ret, ret_size);
-	case CL_PROGRAM_DEVICES:
-		return stub_answer(program->devices, program->device_count * sizeof(cl_device_id),
-				   size, ret, ret_size);
-	case CL_PROGRAM_SOURCE:
-		return stub_answer_text(program->source, size, ret, ret_size);
-	case CL_PROGRAM_IL:
-		return stub_answer("", 0, size, ret, ret_size);
-	case CL_PROGRAM_BINARY_SIZES:
-		for (cl_uint i = 0; i < program->device_count; i++)
-			sizes[i] = binary_size(&program->builds[i]);
-		return stub_answer(sizes, program->device_count * sizeof(size_t), size, ret, ret_size);
-	case CL_PROGRAM_BINARIES:
-		return answer_binaries(program, size, ret, ret_size);
-	case CL_PROGRAM_NUM_KERNELS:
-		if (!build)
-			return CL_INVALID_PROGRAM_EXECUTABLE;
-		count = list_kernels(build, NULL, 0);
-		return stub_answer(&count, sizeof(count), size, ret, ret_size);
-	case CL_PROGRAM_KERNEL_NAMES:
-		if (!build)
-			return CL_INVALID_PROGRAM_EXECUTABLE;
-		(void)list_kernels(build, names, sizeof(names));
-		return stub_answer_text(names, size, ret, ret_size);
-	default:
-		return CL_INVALID_VALUE;
-	}
-}
-
-cl_int CL_API_CALL stub_clGetProgramBuildInfo(cl_program program, cl_device_id device,
-					      cl_program_build_info name, size_t size, void *ret,
-					      size_t *ret_size)
-{
-	struct stub_build *build = NULL;
-	cl_build_status status;
-	size_t variables = 0;
-
-	if (!program)
-		return CL_INVALID_PROGRAM;
-	for (cl_uint i = 0; i < program->device_count; i++) {
-		if (program->devices[i] == device)
-			build = &program->builds[i];
-	}
-	if (!build)
-		return CL_INVALID_DEVICE;
-	switch (name) {
-	case CL_PROGRAM_BUILD_STATUS:
-		status = atomic_load(&build->status);
-		return stub_answer(&status, sizeof(status), size, ret, ret_size);
-	case CL_PROGRAM_BUILD_OPTIONS:
-		return stub_answer_text(build->options, size, ret, ret_size);
-	case CL_PROGRAM_BUILD_LOG:
-		return stub_answer_text(build->log, size, ret, ret_size);
-	case CL_PROGRAM_BINARY_TYPE:
-		return stub_answer(&build->type, sizeof(build->type), size, ret, ret_size);
-	case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE:
-		return stub_answer(&variables, sizeof(variables), size, ret, ret_size);
-	default:
-		return CL_INVALID_VALUE;
-	}
 }

@@ -271,6 +271,87 @@ static void keeps_its_manifest_and_lives_until_the_last_reference(void)
 	cc_entry_unref(NULL);
 }
 
+/* An image of that many bytes between other fields, and a manifest. */
+static struct cc_entry *make_entry_with_image(size_t len)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	struct cc_entry *entry = cc_entry_new(12345);
+	void *room;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+	cc_entry_add(entry, TAG_LOG, 0, "log", 3);
+	room = cc_entry_add_room(entry, CC_TAG_IMAGE, 0, len);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(room);
+	memset(room, 'z', len);
+	cc_entry_add(entry, TAG_LOG, 1, NULL, 0);
+	cc_entry_add(entry, CC_TAG_IMAGE, 1, "image1", 6);
+	cc_entry_add(entry, 99, 0, "last", 4);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, manifest), CMN_OK);
+	return entry;
+}
+
+static void check_without_images(const struct cc_entry *entry)
+{
+	struct cmn_view view;
+
+	CU_ASSERT_TRUE(cc_entry_find(entry, TAG_LOG, 0, &view));
+	CU_ASSERT_TRUE(cmn_view_equal(view, cmn_view_of("log")));
+	CU_ASSERT_TRUE(cc_entry_find(entry, TAG_LOG, 1, &view));
+	CU_ASSERT_EQUAL(view.len, 0);
+	CU_ASSERT_TRUE(cc_entry_find(entry, 99, 0, &view));
+	CU_ASSERT_TRUE(cmn_view_equal(view, cmn_view_of("last")));
+	CU_ASSERT_FALSE(cc_entry_find(entry, CC_TAG_IMAGE, 0, &view));
+	CU_ASSERT_FALSE(cc_entry_find(entry, CC_TAG_IMAGE, 1, &view));
+	CU_ASSERT_EQUAL(cc_entry_image_size(entry), 0);
+	CU_ASSERT_EQUAL(cc_entry_payload_size(entry), 3 * 16 + 7);
+	CU_ASSERT_EQUAL(cc_entry_build_ns(entry), 12345);
+	CU_ASSERT_PTR_NULL(cc_entry_manifest(entry));
+}
+
+static void goes_on_without_its_large_images(void)
+{
+	struct cc_entry *entry = make_entry_with_image(100000);
+	struct cc_entry *copy = cc_entry_without_images(entry);
+
+	CU_ASSERT_PTR_NOT_EQUAL_FATAL(copy, entry);
+	/* What it was made from stays as it was. */
+	CU_ASSERT_EQUAL(cc_entry_image_size(entry), 100006);
+	CU_ASSERT_PTR_NOT_NULL(cc_entry_manifest(entry));
+	cc_entry_unref(entry);
+	check_without_images(copy);
+	cc_entry_unref(copy);
+}
+
+static void what_was_read_goes_on_without_its_large_images(void)
+{
+	struct cmn_hash key_hash = cmn_hash_of("k", 1);
+	struct cc_entry *entry = make_entry_with_image(100000), *again, *copy;
+	struct cmn_buffer file;
+
+	encode(entry, 9, &key_hash, &file);
+	CU_ASSERT_EQUAL_FATAL(decode(file.data, file.len, &key_hash, &again), CMN_OK);
+	copy = cc_entry_without_images(again);
+	CU_ASSERT_PTR_NOT_EQUAL_FATAL(copy, again);
+	cc_entry_unref(again);
+	check_without_images(copy);
+	cc_entry_unref(copy);
+	cc_entry_unref(entry);
+	cmn_buffer_release(&file);
+}
+
+static void small_images_are_not_worth_a_copy(void)
+{
+	struct cc_entry *entry = make_entry_with_image(10);
+	struct cc_entry *same = cc_entry_without_images(entry);
+
+	CU_ASSERT_PTR_EQUAL(same, entry);
+	/* A reference of its own. */
+	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(cc_entry_image_size(same), 16);
+	cc_entry_unref(same);
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
@@ -284,6 +365,9 @@ int main(void)
 		UNIT_TEST(refuses_fields_that_leave_the_payload),
 		UNIT_TEST(refuses_more_than_a_file_may_hold),
 		UNIT_TEST(keeps_its_manifest_and_lives_until_the_last_reference),
+		UNIT_TEST(goes_on_without_its_large_images),
+		UNIT_TEST(what_was_read_goes_on_without_its_large_images),
+		UNIT_TEST(small_images_are_not_worth_a_copy),
 	};
 
 	return UNIT_MAIN("entry", tests);

@@ -87,6 +87,80 @@ static void follows_links_only_when_asked(void)
 	cmn_buffer_release(&got);
 }
 
+static void reads_into_the_room_of_a_buffer(void)
+{
+	struct cmn_buffer buf = { 0 };
+	const uint8_t *data;
+
+	unit_write("file", "12345");
+	unit_write("short", "abc");
+	unit_write("empty", "");
+	CU_ASSERT_TRUE_FATAL(cmn_buffer_reserve(&buf, 1000));
+	data = buf.data;
+	cmn_buffer_append_text(&buf, "what it held");
+	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "file", 1000, false, NULL, &buf), CMN_OK);
+	CU_ASSERT_PTR_EQUAL(buf.data, data);
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&buf), cmn_view_of("12345")));
+	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "short", 1000, false, NULL, &buf), CMN_OK);
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&buf), cmn_view_of("abc")));
+	/* After a failure it can be used again. */
+	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "none", 1000, false, NULL, &buf), CMN_MISS);
+	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "file", 4, false, NULL, &buf),
+			CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "empty", 4, false, NULL, &buf), CMN_OK);
+	CU_ASSERT_EQUAL(buf.len, 0);
+	CU_ASSERT_PTR_EQUAL(buf.data, data);
+	cmn_buffer_release(&buf);
+}
+
+static void a_file_larger_than_the_buffer_gets_more_room(void)
+{
+	struct cmn_buffer buf = { 0 };
+	char text[3001];
+
+	memset(text, 'x', 3000);
+	text[3000] = '\0';
+	unit_write("file", text);
+	CU_ASSERT_TRUE_FATAL(cmn_buffer_reserve(&buf, 300));
+	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "file", 3000, false, NULL, &buf), CMN_OK);
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&buf), cmn_view_of(text)));
+	cmn_buffer_release(&buf);
+}
+
+static void reads_into_the_given_room_from_its_length_on(void)
+{
+	static char block[50000];
+	struct cmn_room room = { cmn_slabs_new(), sizeof(block) + 1 };
+	struct cmn_view view = { block, sizeof(block) };
+	struct cmn_buffer buf = { 0 };
+	struct cmn_slab *slab;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(room.slabs);
+	memset(block, 'x', sizeof(block));
+	unit_write_bytes("file", block, sizeof(block));
+	unit_write("short", "abc");
+	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "file", 50000, false, &room, &buf), CMN_OK);
+	CU_ASSERT_PTR_NULL(buf.slab);
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&buf), view));
+	cmn_buffer_release(&buf);
+	room.from = sizeof(block);
+	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "file", 50000, false, &room, &buf), CMN_OK);
+	CU_ASSERT_PTR_NOT_NULL(buf.slab);
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&buf), view));
+	/* Room that the buffer has comes first, whosever it is. */
+	slab = buf.slab;
+	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "short", 50000, false, &room, &buf), CMN_OK);
+	CU_ASSERT_PTR_EQUAL(buf.slab, slab);
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&buf), cmn_view_of("abc")));
+	cmn_buffer_release(&buf);
+	cmn_slabs_free(room.slabs);
+	room.slabs = NULL;
+	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "file", 50000, false, &room, &buf), CMN_OK);
+	CU_ASSERT_PTR_NULL(buf.slab);
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&buf), view));
+	cmn_buffer_release(&buf);
+}
+
 static void publishes_whole_files_and_replaces_them(void)
 {
 	const struct cmn_view first[] = { cmn_view_of("one "), cmn_view_of(""), cmn_view_of("two") };
@@ -198,6 +272,9 @@ int main(void)
 		UNIT_TEST(misses_what_is_not_there),
 		UNIT_TEST(reads_regular_files_only),
 		UNIT_TEST(follows_links_only_when_asked),
+		UNIT_TEST(reads_into_the_room_of_a_buffer),
+		UNIT_TEST(a_file_larger_than_the_buffer_gets_more_room),
+		UNIT_TEST(reads_into_the_given_room_from_its_length_on),
 		UNIT_TEST(publishes_whole_files_and_replaces_them),
 		UNIT_TEST(leaves_nothing_when_publishing_fails),
 		UNIT_TEST(notices_a_short_write),

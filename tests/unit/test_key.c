@@ -140,6 +140,32 @@ static void a_copy_goes_on_by_itself(void)
 	cc_key_release(&key);
 }
 
+static void takes_the_room_of_a_buffer(void)
+{
+	struct cmn_buffer room = { 0 };
+	const uint8_t *data;
+	struct cc_key key, other;
+
+	CU_ASSERT_TRUE_FATAL(cmn_buffer_reserve(&room, 1000));
+	data = room.data;
+	make_sample(&other);
+	cc_key_init_in(&key, room);
+	CU_ASSERT_EQUAL(cc_key_status(&key), CMN_OK);
+	cc_key_add_fields(&key, &other);
+	CU_ASSERT_PTR_EQUAL(cc_key_view(&key).data, data);
+	CU_ASSERT_TRUE(cmn_view_equal(cc_key_view(&key), cc_key_view(&other)));
+	/* More than the room has: it grows as any key does. */
+	for (int i = 0; i < 200; i++) {
+		cc_key_add_u64(&key, CC_PART_OPTIONS, "number", (uint64_t)i);
+		cc_key_add_u64(&other, CC_PART_OPTIONS, "number", (uint64_t)i);
+	}
+	CU_ASSERT_EQUAL(cc_key_status(&key), CMN_OK);
+	CU_ASSERT_TRUE(cc_key_view(&key).len > 1000);
+	CU_ASSERT_TRUE(cmn_view_equal(cc_key_view(&key), cc_key_view(&other)));
+	cc_key_release(&other);
+	cc_key_release(&key);
+}
+
 /* Walks to the end; how it ended. */
 static enum cmn_status walk(struct cmn_view encoded)
 {
@@ -202,6 +228,7 @@ int main(void)
 		UNIT_TEST(order_names_and_borders_of_fields_count),
 		UNIT_TEST(refuses_bad_names),
 		UNIT_TEST(a_copy_goes_on_by_itself),
+		UNIT_TEST(takes_the_room_of_a_buffer),
 		UNIT_TEST(truncations_are_noticed),
 		UNIT_TEST(flipped_bits_stay_within_bounds),
 	};

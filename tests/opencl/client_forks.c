@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client_forks: scenarios in which the process forks while the layer has
+ * something under way. They print what they find; what is right is known
+ * beforehand, since no driver is asked to stand this without the layer.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/opencl/client.h"
+
+enum { PATIENCE_S = 10 };	/* a process that hangs is killed, and the scenario fails */
+
+static bool is_right(struct client *client, cl_program program, const char *options)
+{
+	cl_kernel kernel = client_kernel(program, "scale");
+	bool right = client_private_size(client, kernel) == client_digest(client_source, options);
+
+	return clReleaseKernel(kernel) == CL_SUCCESS && right;
+}
+
+static int wait_for_child(pid_t child)
+{
+	int status = -1;
+
+	if (waitpid(child, &status, 0) != child)
+		client_fail("waitpid", status);
+	return status;
+}
+
+static pid_t fork_here(void)
+{
+	pid_t child;
+
+	(void)fflush(stdout);	/* else the child prints it too */
+	child = fork();
+	if (child < 0)
+		client_fail("fork", child);
+	(void)alarm(PATIENCE_S);	/* cannot fail; a child inherits none */
+	return child;
+}
+
+/* exit-forked COUNTS: parent and child both end with a program alive; the child's driver counts into COUNTS. */
+void client_exit_forked(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+	pid_t child;
+
+	printf("build %d\n", client_build(program, "-DK=5"));
+	printf("right %d\n", is_right(client, program, "-DK=5"));
+	child = fork_here();
+	if (child == 0) {
+		if (setenv("STUB_COUNTS", client->arguments[0], 1) ||
+		    setenv("STUB_COUNT_QUERIES", "1", 1))
+			exit(3);
+		exit(0);
+	}
+	printf("child %d\n", wait_for_child(child));
+	exit(fflush(stdout) ? 2 : 0);
+}
+
+struct builder {
+	pthread_t thread;
+	cl_program program;
+	const char *options;
+	atomic_int id;		/* the kernel's, of the thread; 0: not yet running */
+	cl_int error;		/* after it ended */
+};
+
+static void *run_builder(void *data)
+{
+	struct builder *builder = data;
+
+	atomic_store(&builder->id, (int)gettid());
+	builder->error = client_build(builder->program, builder->options);
+	return NULL;
+}
+
+static void start_builder(struct builder *builder)
+{
+	if (pthread_create(&builder->thread, NULL, run_builder, builder))
+		client_fail("pthread_create", 0);
+}
+
+static void end_builder(struct builder *builder)
+{
+	if (pthread_join(builder->thread, NULL))
+		client_fail("pthread_join", 0);
+	printf("build %d\n", builder->error);
+}
+
+static bool is_asleep(int id)
+{
+	char path[64], text[512] = "";
+	const char *state;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", id);
+	file = fopen(path, "r");
+	if (!file || !fgets(text, sizeof(text), file))
+		client_fail(path, 0);
+	(void)fclose(file);	/* only read */
+	state = strrchr(text, ')');	/* the name before it may hold anything */
+	return state && state[1] && state[2] == 'S';
+}
+
+/* Until the thread waits, as it must for another build of its program. */
+static void wait_until_asleep(struct builder *builder)
+{
+	while (!atomic_load(&builder->id) || !is_asleep(atomic_load(&builder->id)))
+		(void)sched_yield();	/* cannot fail */
+}
+
+/* The driver's builds from source stop at this gate, from now on. */
+static void make_gate(const char *path)
+{
+	if (mkfifo(path, 0600) || setenv("STUB_GATE", path, 1))
+		client_fail(path, 0);
+}
+
+/* Returns when a build has come to the gate; closing the descriptor opens it. */
+static int meet_at_gate(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		client_fail(path, 0);
+	return fd;
+}
+
+static void open_gate(int fd)
+{
+	(void)unsetenv("STUB_GATE");	/* for the builds that follow; cannot fail */
+	(void)close(fd);	/* nothing was written */
+}
+
+/* One thread builds a program, in the driver, and another waits for it; returns the gate's descriptor. */
+static int start_two(struct builder *builders, const char *gate)
+{
+	int fd;
+
+	make_gate(gate);
+	start_builder(&builders[0]);
+	fd = meet_at_gate(gate);
+	start_builder(&builders[1]);
+	wait_until_asleep(&builders[1]);
+	return fd;
+}
+
+static void end_two(struct client *client, struct builder *builders, int fd)
+{
+	open_gate(fd);
+	end_builder(&builders[0]);
+	end_builder(&builders[1]);
+	printf("right %d\n", is_right(client, builders[1].program, builders[1].options));
+}
+
+/* The same program and options as the parent's thread is at, then two threads of its own. */
+static void build_in_child(struct client *client, cl_program program)
+{
+	struct builder builders[2] = { { .program = program, .options = "-DK=3" },
+				       { .program = program, .options = "-DK=4" } };
+
+	printf("child's build %d\n", client_build(program, "-DK=1"));
+	printf("right %d\n", is_right(client, program, "-DK=1"));
+	end_two(client, builders, start_two(builders, "gate-of-child"));
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+/* A child is forked while one thread builds a program and another waits to build it. */
+void client_fork_building(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+	struct builder builders[2] = { { .program = program, .options = "-DK=1" },
+				       { .program = program, .options = "-DK=2" } };
+	int fd = start_two(builders, "gate");
+	pid_t child = fork_here();
+
+	if (child == 0) {
+		open_gate(fd);
+		build_in_child(client, program);
+		exit(fflush(stdout) ? 2 : 0);
+	}
+	printf("child %d\n", wait_for_child(child));
+	end_two(client, builders, fd);
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+static void CL_CALLBACK post(cl_program program, void *data)
+{
+	(void)program;
+	(void)sem_post(data);	/* cannot overflow */
+}
+
+/* A child is forked while the driver builds a program of which it will call back. */
+void client_fork_called_back(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+	pid_t child;
+	sem_t built;
+	int fd;
+
+	if (sem_init(&built, 0, 0))
+		client_fail("sem_init", 0);
+	make_gate("gate");
+	printf("build %d\n", clBuildProgram(program, 0, NULL, "-DK=1", post, &built));
+	fd = meet_at_gate("gate");
+	child = fork_here();
+	if (child == 0) {
+		open_gate(fd);
+		printf("child's build %d\n", client_build(program, "-DK=3"));
+		printf("right %d\n", is_right(client, program, "-DK=3"));
+		exit(fflush(stdout) ? 2 : 0);
+	}
+	printf("child %d\n", wait_for_child(child));
+	open_gate(fd);
+	while (sem_wait(&built))
+		;	/* a signal */
+	printf("right %d\n", is_right(client, program, "-DK=1"));
+	printf("release %d\n", clReleaseProgram(program));
+}

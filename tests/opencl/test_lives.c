@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_lives: builds of one program that meet each other, a fork, or the end
+ * of what they came from, on a driver that lets them meet in a certain order.
+ * What a build made is stored under its own key or not at all, nothing hangs,
+ * and the driver keeps each object for as long as the application has a use
+ * for it.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+
+/* The client's answers with the layer equal those without; that many times. */
+static void runs_alike(unsigned int times, const char *const *arguments)
+{
+	struct outcome reference = driver_client(BARE, arguments);
+
+	CU_ASSERT(outcome_good(&reference));
+	for (unsigned int i = 0; i < times; i++) {
+		struct outcome outcome = driver_client(LAYERED, arguments);
+
+		CU_ASSERT(outcome_same(&reference, &outcome));
+		outcome_release(&outcome);
+	}
+	outcome_release(&reference);
+}
+#define RUNS_ALIKE(times, ...) runs_alike(times, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void prints(const char *expected, const char *const *arguments)
+{
+	struct outcome outcome = driver_client(LAYERED, arguments);
+
+	CU_ASSERT(outcome_good(&outcome));
+	CU_ASSERT_STRING_EQUAL(outcome.output, expected);
+	if (strcmp(outcome.output, expected) != 0)
+		(void)printf("\n    printed: %s\n    %s\n", outcome.output, outcome.errors);
+	outcome_release(&outcome);
+}
+#define PRINTS(expected, ...) prints(expected, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void late_capture_is_not_of_a_later_compile(void)
+{
+	driver_begin();
+	driver_setenv("CKCACHE_CAPTURE", "late");
+	RUNS_ALIKE(1, "compile-built");
+	RUNS_ALIKE(1, "vector", "-DK=5");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	/* Now a hit, then the compiled object from the cache in its place. */
+	RUNS_ALIKE(2, "compile-built");
+	RUNS_ALIKE(1, "vector", "-DK=5");
+	RUNS_ALIKE(1, "vector", "-DK=6");
+}
+
+static void superseded(const char *mode, const char *capture, uint64_t stores)
+{
+	driver_begin();
+	driver_setenv("CKCACHE_CAPTURE", capture);
+	driver_stub_setting("STUB_SUPERSEDED", mode);
+	RUNS_ALIKE(1, "superseded");
+	CU_ASSERT_EQUAL(driver_stats().stores, stores);
+	driver_stub_setting(NULL, NULL);
+	RUNS_ALIKE(2, "vector", "-DK=1");
+	RUNS_ALIKE(2, "vector", "-DK=2");
+}
+
+static void superseded_build_is_not_stored(void)
+{
+	superseded("callback", "eager", 0);
+}
+
+static void build_superseded_while_it_is_read_is_not_stored(void)
+{
+	superseded("binary", "eager", 0);
+}
+
+static void superseded_build_is_not_stored_late(void)
+{
+	superseded("callback", "late", 0);
+}
+
+static void nested(const char *capture, const char *async)
+{
+	driver_begin();
+	driver_setenv("CKCACHE_CAPTURE", capture);
+	driver_setenv("STUB_ASYNC", async);
+	RUNS_ALIKE(2, "nested");
+	RUNS_ALIKE(2, "nested", "compile");
+	RUNS_ALIKE(1, "vector", "-DK=1");
+	RUNS_ALIKE(1, "vector", "-DK=2");
+	RUNS_ALIKE(1, "vector", "-DK=3");
+}
+
+static void callbacks_may_build_the_program_again(void)
+{
+	nested("eager", NULL);
+	/* Three builds and an object. */
+	CU_ASSERT_EQUAL(driver_stats().entries, 4);
+}
+
+static void asynchronous_callbacks_may_build_the_program_again(void)
+{
+	nested("eager", "1");
+}
+
+static void callbacks_may_build_again_what_is_not_captured_at_once(void)
+{
+	static const char *const captures[] = { "late", "deferred" };
+
+	for (int i = 0; i < 2; i++) {
+		nested(captures[i], NULL);
+		nested(captures[i], "1");
+	}
+}
+
+static void forked_child_leaves_captures_at_exit_to_its_parent(void)
+{
+	char counts[4096];
+
+	driver_begin();
+	driver_setenv("CKCACHE_CAPTURE", "late");
+	(void)snprintf(counts, sizeof(counts), "%s/counts-of-child", unit_dir());
+	PRINTS("build 0\nright 1\nchild 0\n", "exit-forked", counts);
+	/* The driver counted nothing there: nobody called it. */
+	CU_ASSERT(access(counts, F_OK) < 0);
+	CU_ASSERT_EQUAL(driver_counted("read-binary"), 1);
+	CU_ASSERT_EQUAL(driver_stats().stores, 1);
+	CU_ASSERT_EQUAL(driver_stats().misses, 1);
+	RUNS_ALIKE(1, "vector", "-DK=5");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+}
+
+static void forked_child_waits_for_no_build_of_its_parent(void)
+{
+	driver_begin();
+	PRINTS("child's build 0\nright 1\nbuild 0\nbuild 0\nright 1\nrelease 0\n"
+	       "child 0\nbuild 0\nbuild 0\nright 1\nrelease 0\nrelease context 0\n",
+	       "fork-building");
+	RUNS_ALIKE(1, "vector", "-DK=1");
+	RUNS_ALIKE(1, "vector", "-DK=2");
+	RUNS_ALIKE(1, "vector", "-DK=3");
+	RUNS_ALIKE(1, "vector", "-DK=4");
+}
+
+static void forked_child_waits_for_no_callback_of_its_parent(void)
+{
+	driver_begin();
+	driver_setenv("STUB_ASYNC", "1");
+	PRINTS("build 0\nchild's build 0\nright 1\nchild 0\nright 1\nrelease 0\n"
+	       "release context 0\n", "fork-called-back");
+	/* The child's build was cached as if nothing was under way. */
+	CU_ASSERT_EQUAL(driver_stats().misses, 2);
+	CU_ASSERT_EQUAL(driver_stats().entries, 2);
+	RUNS_ALIKE(1, "vector", "-DK=1");
+	RUNS_ALIKE(1, "vector", "-DK=3");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+}
+
+/* In which line of the driver's counts the event is last; 0: nowhere. */
+static unsigned int last_line_of(const char *event)
+{
+	char path[4096], line[64];
+	unsigned int number = 0, found = 0;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/counts", unit_dir());
+	file = fopen(path, "r");
+	CU_ASSERT_FATAL(file != NULL);
+	while (fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		number++;
+		if (!strcmp(line, event))
+			found = number;
+	}
+	(void)fclose(file);	/* only read */
+	return found;
+}
+
+static void older_kernels_live(const char *options, const char *first)
+{
+	RUNS_ALIKE(1, "older-kernels", options, first);
+	/* P goes after the last kernel, whichever E that came from. */
+	CU_ASSERT(last_line_of("free-source") > last_line_of("free-kernel"));
+	CU_ASSERT_EQUAL(driver_counted("free-source"), driver_counted("create-source"));
+	CU_ASSERT_EQUAL(driver_counted("free-program"),
+			driver_counted("create-source") + driver_counted("create-binary"));
+}
+
+static void program_lives_as_long_as_kernels_of_any_build(void)
+{
+	driver_begin();
+	driver_stub_setting("STUB_REBUILD", "1");
+	RUNS_ALIKE(1, "vector", "-DK=1");
+	RUNS_ALIKE(1, "vector", "-DK=2");
+	/* The third build is a miss: P answers for itself beside the kernels of two E. */
+	older_kernels_live("-DK=31", "0");
+	older_kernels_live("-DK=32", "1");
+	/* And a hit: a third E. */
+	older_kernels_live("-DK=31", "0");
+	older_kernels_live("-DK=31", "1");
+	CU_ASSERT(driver_stats().hits_disk + driver_stats().hits_memory >= 10);
+}
+
+static void refused_calls_leave_the_program_as_it_was(void)
+{
+	driver_begin();
+	RUNS_ALIKE(3, "refused");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+	RUNS_ALIKE(1, "vector", "-DK=5");
+	RUNS_ALIKE(1, "vector", "-DK=6");
+}
+
+static void refused_calls_leave_a_late_capture_right(void)
+{
+	driver_begin();
+	driver_setenv("CKCACHE_CAPTURE", "late");
+	RUNS_ALIKE(3, "refused");
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+	RUNS_ALIKE(1, "vector", "-DK=5");
+	RUNS_ALIKE(1, "vector", "-DK=6");
+}
+
+static void libraries_may_come_and_go(void)
+{
+	struct driver_stats stats;
+
+	driver_begin();
+	PRINTS("wrong 0 failures 0\nrelease context 0\n", "libraries", PASSING_LIBRARY, "2000");
+	/* Where what looks like a compiler came during a build, that is not stored. */
+	stats = driver_stats();
+	CU_ASSERT_EQUAL(stats.bypasses, driver_bypasses("compiler-loaded-late"));
+	CU_ASSERT_EQUAL(stats.misses + stats.bypasses, 2000);
+	/* The writer ends with the process, which does not wait for a slow disk. */
+	CU_ASSERT(stats.entries > 0 && stats.entries <= stats.misses);
+	RUNS_ALIKE(2, "vector", "-DK=1");
+}
+
+static void driver_without_binaries(const char *mode)
+{
+	driver_begin();
+	driver_stub_setting("STUB_NO_BINARY", mode);
+	RUNS_ALIKE(2, "vector");
+	CU_ASSERT_EQUAL(driver_bypasses("no-binary"), 2);
+	RUNS_ALIKE(2, "callback");
+	CU_ASSERT_EQUAL(driver_bypasses("no-binary"), 6);
+	RUNS_ALIKE(2, "link");
+	RUNS_ALIKE(2, "two-options");
+	driver_setenv("CKCACHE_CAPTURE", "late");
+	RUNS_ALIKE(2, "vector");
+	RUNS_ALIKE(1, "exit-live");
+	CU_ASSERT_EQUAL(driver_stats().stores, 0);
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	CU_ASSERT_EQUAL(driver_stats().errors, 0);
+	CU_ASSERT_EQUAL(driver_counted("create-binary"), 0);
+}
+
+static void empty_binary_is_a_bypass(void) { driver_without_binaries("1"); }
+static void refused_binary_is_a_bypass(void) { driver_without_binaries("error"); }
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(late_capture_is_not_of_a_later_compile),
+		UNIT_TEST(superseded_build_is_not_stored),
+		UNIT_TEST(build_superseded_while_it_is_read_is_not_stored),
+		UNIT_TEST(superseded_build_is_not_stored_late),
+		UNIT_TEST(callbacks_may_build_the_program_again),
+		UNIT_TEST(asynchronous_callbacks_may_build_the_program_again),
+		UNIT_TEST(callbacks_may_build_again_what_is_not_captured_at_once),
+		UNIT_TEST(forked_child_leaves_captures_at_exit_to_its_parent),
+		UNIT_TEST(forked_child_waits_for_no_build_of_its_parent),
+		UNIT_TEST(forked_child_waits_for_no_callback_of_its_parent),
+		UNIT_TEST(program_lives_as_long_as_kernels_of_any_build),
+		UNIT_TEST(refused_calls_leave_the_program_as_it_was),
+		UNIT_TEST(refused_calls_leave_a_late_capture_right),
+		UNIT_TEST(libraries_may_come_and_go),
+		UNIT_TEST(empty_binary_is_a_bypass),
+		UNIT_TEST(refused_binary_is_a_bypass),
+	};
+
+	(void)driver_select(argc, argv);
+	return UNIT_MAIN("opencl.lives", tests);
+}
