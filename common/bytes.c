@@ -124,11 +124,11 @@ void cmn_buffer_printf(struct cmn_buffer *buf, const char *format, ...)
 
 char *cmn_buffer_take_string(struct cmn_buffer *buf)
 {
+	char *text = NULL;
+
 	/* What lies in a slab is not the caller's to free: growing moves it to malloc. */
 	if (buf->slab)
 		(void)cmn_buffer_reserve(buf, buf->cap - buf->len + 1);	/* a failure shows below */
-	char *text = NULL;
-
 	cmn_buffer_append_u8(buf, 0);
 	if (!buf->failed) {
 		text = (char *)buf->data;

@@ -89,7 +89,7 @@ run_asan()
 }
 
 # What threads share: cachecore, and the layer on the stub driver.
-threaded='^(unit\.(programs|writer|cache|stats|manifest)|stress\.(programs|parallel))$'
+threaded='^(unit\.(programs|writer|cache|stats|manifest|slab|spare)|stress\.(programs|parallel))$'
 
 run_tsan()
 {

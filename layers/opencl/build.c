@@ -300,6 +300,21 @@ static void rebuild(struct ocl_build *build)
 	ocl_build_count(build);
 }
 
+/* Reading the binary would hold up the application; if it asks for it itself, it can be had. */
+static void capture_on_request(struct ocl_build *build)
+{
+	struct ocl_capture_request request = capture_request(build);
+	struct ocl_capture *capture;
+
+	if (build->error != CL_SUCCESS || compiler_came_late(build))
+		return;
+	request.on_request = true;
+	capture = ocl_capture_new(&build->key, &request, build->manifest);
+	build->manifest = NULL;
+	if (capture)
+		ocl_capture_attach(capture, build->program);
+}
+
 static void build_now(struct ocl_build *build)
 {
 	struct cc_entry *entry = NULL;
@@ -307,10 +322,14 @@ static void build_now(struct ocl_build *build)
 
 	if (cc_cache_get_or_build(ocl_layer.cache, &build->key, build_and_capture, build, &entry,
 				  &origin) != CMN_OK) {
-		if (build->capture == CC_CAPTURE_DEFERRED && !build->bypass)
+		bool deferred = build->capture == CC_CAPTURE_DEFERRED && !build->bypass;
+
+		if (deferred)
 			build->bypass = "capture-deferred";
 		if (!build->ran)
 			ocl_build_run(build, NULL, NULL);
+		if (deferred)
+			capture_on_request(build);
 		ocl_build_count(build);
 	} else if (origin == CC_ORIGIN_BUILT) {
 		ocl_build_count(build);

@@ -16,53 +16,63 @@ struct ocl_capture {
 	struct ocl_capture_request request;	/* whose targets are these */
 };
 
+/* The program's binaries, read into *images, which the caller frees with free_images. */
+static enum cmn_status read_images(cl_program program, const struct ocl_targets *targets,
+				   const size_t *lens, unsigned char **images)
+{
+	/* Drivers that write all binaries, asked for or not, get a place for each. */
+	for (cl_uint i = 0; i < targets->program_count; i++) {
+		images[i] = lens[i] ? calloc(1, lens[i]) : NULL;
+		if (lens[i] && !images[i])
+			return CMN_ERR_NOMEM;
+	}
+	return OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_BINARIES,
+					 targets->program_count * sizeof(*images), images,
+					 NULL) == CL_SUCCESS ? CMN_OK : CMN_MISS;
+}
+
+static void free_images(cl_uint count, unsigned char **images)
+{
+	for (cl_uint i = 0; images && i < count; i++)
+		free(images[i]);
+	free(images);
+}
+
+/* given: the binaries, for each of the program's devices; NULL: they are read from the driver. */
 static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
-				  const struct ocl_targets *targets)
+				  const struct ocl_targets *targets, unsigned char *const *given)
 {
 	cl_uint count = targets->program_count;
 	size_t *lens = calloc(count, sizeof(*lens));
-	unsigned char **images = calloc(count, sizeof(*images));
+	unsigned char **read = calloc(count, sizeof(*read));
+	unsigned char *const *images = given ? given : read;
 	enum cmn_status status = CMN_ERR_NOMEM;
 	size_t size;
 
-	if (!lens || !images)
+	if (!lens || !read)
 		goto out;
 	status = CMN_MISS;
 	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(*lens), lens,
 				      &size) != CL_SUCCESS || size != count * sizeof(*lens))
 		goto out;
 	for (cl_uint i = 0; i < targets->count; i++) {
-		cl_uint place = targets->places[i];
+		if (lens[targets->places[i]] == 0)
+			goto out;
+	}
+	status = given ? CMN_OK : read_images(program, targets, lens, read);
+	for (cl_uint i = 0, next = 0; i < count && status == CMN_OK; i++) {
+		bool target = next < targets->count && targets->places[next] == i;
 
-		if (lens[place] == 0)
-			goto out;
-		images[place] = calloc(1, lens[place]);
-		if (!images[place]) {
-			status = CMN_ERR_NOMEM;
-			goto out;
-		}
-	}
-	/* Drivers that write all binaries, asked for or not, get a place for each. */
-	for (cl_uint i = 0; i < count; i++) {
-		if (!images[i] && lens[i] && !(images[i] = calloc(1, lens[i]))) {
-			status = CMN_ERR_NOMEM;
-			goto out;
-		}
-	}
-	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(*images), images,
-				      NULL) != CL_SUCCESS)
-		goto out;
-	for (cl_uint i = 0, next = 0; i < count; i++) {
-		if (next < targets->count && targets->places[next] == i)
+		/* The application may have left some out. */
+		if (lens[i] && !images[i])
+			status = CMN_MISS;
+		else if (target)
 			cc_entry_add(entry, CC_TAG_IMAGE, next++, images[i], lens[i]);
 		else if (lens[i])
 			cc_entry_add(entry, OCL_TAG_OTHER_IMAGE, i, images[i], lens[i]);
 	}
-	status = CMN_OK;
 out:
-	for (cl_uint i = 0; images && i < count; i++)
-		free(images[i]);
-	free(images);
+	free_images(count, read);
 	free(lens);
 	return status;
 }
@@ -167,8 +177,9 @@ static void add_answers(struct cc_entry *entry, cl_program program,
 	}
 }
 
-enum cmn_status ocl_capture_read(cl_program program, const struct ocl_capture_request *request,
-				 struct cc_manifest *manifest, struct cc_entry **ret)
+static enum cmn_status read_program(cl_program program, const struct ocl_capture_request *request,
+				    unsigned char *const *images, struct cc_manifest *manifest,
+				    struct cc_entry **ret)
 {
 	struct cc_entry *entry = NULL;
 	enum cmn_status status = CMN_ERR_NOMEM;
@@ -184,7 +195,7 @@ enum cmn_status ocl_capture_read(cl_program program, const struct ocl_capture_re
 		status = CMN_ERR_NOMEM;
 		goto out;
 	}
-	status = add_images(entry, program, request->targets);
+	status = add_images(entry, program, request->targets, images);
 	if (status != CMN_OK)
 		goto out;
 	add_answers(entry, program, request);
@@ -202,6 +213,12 @@ out:
 	else
 		cc_entry_unref(entry);
 	return status;
+}
+
+enum cmn_status ocl_capture_read(cl_program program, const struct ocl_capture_request *request,
+				 struct cc_manifest *manifest, struct cc_entry **ret)
+{
+	return read_program(program, request, NULL, manifest, ret);
 }
 
 /*
@@ -282,18 +299,39 @@ void ocl_capture_free(struct ocl_capture *capture)
 	free(capture);
 }
 
-void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program)
+static void store(struct ocl_capture *capture, struct ocl_program *program,
+		  unsigned char *const *images)
 {
 	struct cc_entry *entry;
 
-	if (!capture)
-		return;
-	if (ocl_capture_read(program->object.handle, &capture->request, capture->manifest,
-			     &entry) == CMN_OK) {
+	if (read_program(program->object.handle, &capture->request, images, capture->manifest,
+			 &entry) == CMN_OK) {
 		cc_cache_put(ocl_layer.cache, &capture->key, entry);
 		cc_entry_unref(entry);
 	}
 	capture->manifest = NULL;
+}
+
+void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program)
+{
+	if (capture && !capture->request.on_request)
+		store(capture, program, NULL);
+	ocl_capture_free(capture);
+}
+
+void ocl_capture_offer(struct ocl_program *program, unsigned char *const *images, size_t count)
+{
+	struct ocl_capture *capture;
+
+	ocl_objects_lock();
+	capture = program->capture;
+	if (capture && (!capture->request.on_request || count < capture->targets.program_count))
+		capture = NULL;
+	if (capture)
+		program->capture = NULL;
+	ocl_objects_unlock();
+	if (capture)
+		store(capture, program, images);
 	ocl_capture_free(capture);
 }
 
@@ -307,7 +345,7 @@ static void collect_pending(struct ocl_object *object, void *ctx)
 	struct ocl_program *program = (struct ocl_program *)object;
 	struct pending *pending = ctx;
 
-	if (!program->capture || pending->count == sizeof(pending->programs) / sizeof(program))
+	if (!program->capture || program->capture->request.on_request || pending->count == sizeof(pending->programs) / sizeof(program))
 		return;
 	ocl_object_ref(object);
 	pending->programs[pending->count++] = program;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture: reading what the driver built from P, as an entry: at once, or at
- * the program's last release for drivers that compile late.
+ * capture: reading what the driver built from P, as an entry: at once; at the
+ * program's last release, for drivers that compile late; or, for drivers that
+ * take long to give a binary, when the application itself has asked for it.
  */
 #ifndef OPENCL_CAPTURE_H
 #define OPENCL_CAPTURE_H
@@ -19,6 +20,7 @@ struct ocl_capture_request {
 	const struct ocl_targets *targets;
 	bool with_attributes;	/* kernel attributes too, for drivers whose binaries lose them */
 	uint64_t build_ns;
+	bool on_request;	/* of a later one: only from the answer to the application's own question */
 };
 
 /*
@@ -48,6 +50,11 @@ struct ocl_capture *ocl_capture_new(const struct cc_key *key,
 /* Reads and stores, then frees the capture; capture may be NULL. */
 void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program);
 void ocl_capture_free(struct ocl_capture *capture);	/* NULL is fine */
+/*
+ * The application has been given the program's binaries: images as in
+ * clGetProgramInfo(CL_PROGRAM_BINARIES). A capture on request takes them.
+ */
+void ocl_capture_offer(struct ocl_program *program, unsigned char *const *images, size_t count);
 /* Hands the capture to the program, to be run at its last release or at process exit; frees an older one. */
 void ocl_capture_attach(struct ocl_capture *capture, struct ocl_program *program);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "layers/opencl/binaries.h"
+#include "layers/opencl/capture.h"
 #include "layers/opencl/dispatch.h"
 #include "layers/opencl/kernel.h"
 
@@ -131,6 +132,10 @@ cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program handle, cl_program_info param
 	else
 		error = OCL_NEXT.clGetProgramInfo(handle, param_name, param_value_size,
 						  param_value, param_value_size_ret);
+	if (error == CL_SUCCESS && param_name == CL_PROGRAM_BINARIES && param_value && program &&
+	    !effective)
+		ocl_capture_offer(program, param_value,
+				  param_value_size / sizeof(unsigned char *));
 	ocl_effective_unref(effective);
 	ocl_program_unref(program);
 	return error;
