@@ -81,6 +81,9 @@ static void gather(struct ocl_build *build)
 	}
 	build->capture = config->capture == CC_CAPTURE_AUTO ? build->driver->capture
 							    : config->capture;
+	/* An object is as finished as it will be, quickly read, and a link is to know what it holds. */
+	if (build->kind == OCL_EFFECTIVE_OBJECT)
+		build->capture = CC_CAPTURE_EAGER;
 }
 
 bool ocl_build_scan(struct ocl_build *build)
@@ -187,8 +190,7 @@ enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret
 		return CMN_MISS;
 	}
 	build->manifest = NULL;
-	/* An object is as finished as it will be, and a link is to know what it holds. */
-	if (build->capture == CC_CAPTURE_LATE && build->kind == OCL_EFFECTIVE_EXECUTABLE) {
+	if (build->capture == CC_CAPTURE_LATE) {
 		later = ocl_capture_new(&build->key, &request, manifest);
 		if (later)
 			ocl_capture_attach(later, build->program);

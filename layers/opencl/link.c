@@ -103,8 +103,9 @@ static void gather(struct link *link)
 	}
 	link->capture = config->capture == CC_CAPTURE_AUTO ? link->driver->capture
 							   : config->capture;
-	if (link->capture == CC_CAPTURE_DEFERRED)
-		link->bypass = "capture-deferred";
+	/* A library is quickly read. */
+	if (link->kind == OCL_EFFECTIVE_OBJECT)
+		link->capture = CC_CAPTURE_EAGER;
 }
 
 static void run(struct link *link, ocl_notify_fn notify, void *user_data)
@@ -130,22 +131,57 @@ static void note_content(cl_program result, const struct cc_entry *entry)
 	ocl_program_unref(program);
 }
 
+static bool compiler_came_late(struct link *link)
+{
+	if (ocl_libraries_epoch().loaded == link->epoch.loaded ||
+	    ocl_build_key_holds(&link->key, &link->devices))
+		return false;
+	link->bypass = "compiler-loaded-late";
+	return true;
+}
+
+static struct ocl_capture_request capture_request(const struct link *link)
+{
+	return (struct ocl_capture_request){
+		.kind = link->kind,
+		.targets = &link->devices,
+		.with_attributes = link->driver->binaries_lose_attributes,
+	};
+}
+
+/* The driver's link, whose binary is had only if the application asks for it. */
+static void run_and_defer(struct link *link)
+{
+	struct ocl_capture_request request = capture_request(link);
+	struct ocl_program *program;
+	struct ocl_capture *capture;
+
+	run(link, NULL, NULL);
+	link->bypass = "capture-deferred";
+	if (link->error != CL_SUCCESS || !link->result || compiler_came_late(link))
+		return;
+	request.on_request = true;
+	request.build_ns = link->link_ns;
+	program = ocl_program_find(link->result);
+	capture = program ? ocl_capture_new(&link->key, &request, NULL) : NULL;
+	if (capture)
+		ocl_capture_attach(capture, program);
+	ocl_program_unref(program);
+}
+
 /* The build callback of the cache. */
 static enum cmn_status link_and_capture(void *ctx, struct cc_entry **ret)
 {
 	struct link *link = ctx;
-	struct ocl_capture_request request = { .kind = link->kind, .targets = &link->devices };
+	struct ocl_capture_request request = capture_request(link);
 	enum cmn_status status;
 
+	/* Waiters need not wait for nothing. */
+	if (link->capture == CC_CAPTURE_DEFERRED)
+		return CMN_MISS;
 	run(link, NULL, NULL);
-	if (link->error != CL_SUCCESS || !link->result)
+	if (link->error != CL_SUCCESS || !link->result || compiler_came_late(link))
 		return CMN_MISS;
-	if (ocl_libraries_epoch().loaded != link->epoch.loaded &&
-	    !ocl_build_key_holds(&link->key, &link->devices)) {
-		link->bypass = "compiler-loaded-late";
-		return CMN_MISS;
-	}
-	request.with_attributes = link->driver->binaries_lose_attributes;
 	request.build_ns = link->link_ns;
 	status = ocl_capture_read(link->result, &request, NULL, ret);
 	if (status == CMN_MISS)
@@ -217,7 +253,9 @@ static void look_up(struct link *link)
 	cc_entry_unref(entry);
 	if (link->hit)
 		return;
-	if (!link->ran)
+	if (!link->ran && link->capture == CC_CAPTURE_DEFERRED)
+		run_and_defer(link);
+	else if (!link->ran)
 		run(link, NULL, NULL);
 	count(link);
 }
