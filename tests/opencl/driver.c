@@ -113,6 +113,8 @@ void driver_begin(void)
 	unit_write("vendors/driver.icd", library);
 	unit_write("home/empty", "");
 	unit_write("work/empty", "");
+	/* Another loader than the system's, to be tried by hand. */
+	driver_setenv("LD_LIBRARY_PATH", getenv("CKCACHE_TEST_LOADER_DIR"));
 	driver_setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
 	set_below("HOME", "home");
 	set_below("OCL_ICD_VENDORS", "vendors");
