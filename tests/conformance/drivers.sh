@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+# drivers.sh: sourced. use_driver NAME: an environment with that OpenCL driver
+# alone and no vendor cache, below the directory $work. The layer's library
+# comes from $LAYER, an absolute path.
+
+use_driver()
+{
+	case $1 in
+	neo) library=$(ls /usr/lib/*/intel-opencl/libigdrcl.so) ;;
+	rusticl) library=$(ls /usr/lib/*/libRusticlOpenCL.so.1) ;;
+	pocl) library=$(ls /usr/lib/*/libpocl.so.2*.*.* | head -n 1) ;;
+	oclgrind) library=$(ls /usr/lib/oclgrind/liboclgrind-rt-icd.so) ;;
+	*)
+		echo "no such driver: $1" >&2
+		exit 2
+		;;
+	esac
+	mkdir -p "$work/vendors" "$work/pocl" "$work/home"
+	echo "$library" >"$work/vendors/driver.icd"
+	export OCL_ICD_VENDORS="$work/vendors" HOME="$work/home"
+	export XDG_CACHE_HOME="$work/home/cache" XDG_CONFIG_HOME="$work/home/config"
+	export POCL_CACHE_DIR="$work/pocl" POCL_KERNEL_CACHE=0
+	export MESA_SHADER_CACHE_DISABLE=true RUSTICL_ENABLE=llvmpipe
+	export NEOReadDebugKeys=1 SetCommandStreamReceiver=1 ProductFamilyOverride=tgllp
+	export CKCACHE_DIR="$work/cache" CKCACHE_CAPTURE=eager CKCACHE_READ_ONLY_DIRS=
+	cd "$work"
+}
+
+# with_layer COMMAND...: for the command, or function, alone.
+with_layer()
+{
+	(
+		export OPENCL_LAYERS="$LAYER"
+		"$@"
+	)
+}
