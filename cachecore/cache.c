@@ -22,7 +22,7 @@
  * fresh memory to keep it in costs more than reading it again. So, beyond a
  * budget, only short ones are kept when they are read for the first time.
  */
-#define KEPT_BUDGET ((size_t)1 << 20)
+#define KEPT_BUDGET ((size_t)512 << 10)
 #define KEPT_LEN ((size_t)16 << 10)
 #define SEEN_KEYS 1024
 

@@ -174,7 +174,7 @@ static struct ocl_piece *substitute(struct run *run, const struct ocl_definition
 		if (index >= 0) {
 			list = ocl_pieces_stringize(pool, arguments[index], token->space);
 			i++;
-		} else if ((index = parameter_index(definition, token)) >= 0) {
+		} else if (arguments && (index = parameter_index(definition, token)) >= 0) {
 			list = arguments[index];
 			/* An empty operand before ## would let the paste reach further back. */
 			if (!list && before_paste)

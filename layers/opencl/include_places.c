@@ -65,11 +65,11 @@ void ocl_include_places_release(struct ocl_include_places *places)
 	struct ocl_include_body *body, *next_body;
 
 	HASH_ITER(hh, places->places, place, next) {
-		HASH_DEL(places->places, place);
+		HASH_DEL(places->places, place); /* NOLINT(clang-analyzer-unix.Malloc): the analyzer loses track of uthash */
 		free(place);
 	}
 	HASH_ITER(hh, places->bodies, body, next_body) {
-		HASH_DEL(places->bodies, body);
+		HASH_DEL(places->bodies, body); /* NOLINT(clang-analyzer-unix.Malloc): the analyzer loses track of uthash */
 		free(body);
 	}
 	for (size_t i = 0; i < places->file_count; i++)
@@ -181,6 +181,7 @@ static enum cmn_status count_spelling(struct ocl_include_places *places, const c
 	found.id.inode = info.st_ino;
 	found.id.directory_device = directory.st_dev;
 	found.id.directory_inode = directory.st_ino;
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): no padding */
 	HASH_FIND(hh, places->bodies, &found.id, sizeof(found.id), body);
 	if (!body) {
 		body = malloc(sizeof(*body));

@@ -47,7 +47,7 @@ void ocl_macros_free(struct ocl_macros *macros)
 	HASH_ITER(hh, macros->by_name, macro, next_macro) {
 		struct ocl_definition *definition = macro->definitions, *next;
 
-		HASH_DEL(macros->by_name, macro);
+		HASH_DEL(macros->by_name, macro); /* NOLINT(clang-analyzer-unix.Malloc): the analyzer loses track of uthash */
 		for (; definition; definition = next) {
 			next = definition->next;
 			definition_free(definition);
