@@ -112,7 +112,8 @@ run_valgrind()
 		test=$(basename "$source" .c)
 		echo "== valgrind $test"
 		valgrind --quiet --error-exitcode=9 --leak-check=full \
-			--errors-for-leak-kinds=definite "$base-gcc/bin/$test" </dev/null ||
+			--errors-for-leak-kinds=definite --suppressions=tests/valgrind.supp \
+			"$base-gcc/bin/$test" </dev/null ||
 			failed="$failed valgrind:$test"
 	done
 }

@@ -14,9 +14,9 @@ static bool is_memory_error(cl_int error)
 static cl_int create_from_entry(cl_context context, struct ocl_effective *effective)
 {
 	cl_uint count = effective->num_devices;
-	const unsigned char **images = calloc(count, sizeof(*images));
-	size_t *lens = calloc(count, sizeof(*lens));
-	cl_int *statuses = calloc(count, sizeof(*statuses));
+	const unsigned char **images = calloc(count + 1, sizeof(*images));
+	size_t *lens = calloc(count + 1, sizeof(*lens));
+	cl_int *statuses = calloc(count + 1, sizeof(*statuses));
 	cl_int error = CL_OUT_OF_HOST_MEMORY;
 
 	if (!images || !lens || !statuses)
