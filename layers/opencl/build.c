@@ -201,7 +201,7 @@ enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret
 		build->bypass = "no-binary";
 	if (status == CMN_STALE)
 		build->bypass = "include-changed";
-	if (status == CMN_OK)
+	if (status == CMN_OK && build->kind == OCL_EFFECTIVE_OBJECT)
 		ocl_program_set_content(build->program, *ret);
 	return status == CMN_OK ? CMN_OK : CMN_MISS;
 }
@@ -280,7 +280,9 @@ bool ocl_build_attach(struct ocl_build *build, struct cc_entry *entry, enum cc_o
 	if (status != CMN_OK)
 		return false;
 	ocl_program_set_effective(build->program, effective);
-	ocl_program_set_content(build->program, error == CL_SUCCESS ? entry : NULL);
+	/* Executables are no inputs of links, and hashing a large one takes time. */
+	ocl_program_set_content(build->program,
+				request.kind == OCL_EFFECTIVE_OBJECT ? entry : NULL);
 	ocl_program_add_built(build->program, build->targets.count, build->targets.devices);
 	build->error = error;
 	cc_cache_count_hit(ocl_layer.cache, &build->key, origin, entry,

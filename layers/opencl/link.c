@@ -186,7 +186,7 @@ static enum cmn_status link_and_capture(void *ctx, struct cc_entry **ret)
 	status = ocl_capture_read(link->result, &request, NULL, ret);
 	if (status == CMN_MISS)
 		link->bypass = "no-binary";
-	if (status == CMN_OK)
+	if (status == CMN_OK && link->kind == OCL_EFFECTIVE_OBJECT)
 		note_content(link->result, *ret);
 	return status == CMN_OK ? CMN_OK : CMN_MISS;
 }
@@ -222,7 +222,8 @@ static bool attach(struct link *link, struct cc_entry *entry, enum cc_origin ori
 	link->error = CL_SUCCESS;
 	link->hit = true;
 	ocl_program_set_effective(program, effective);
-	ocl_program_set_content(program, entry);
+	if (link->kind == OCL_EFFECTIVE_OBJECT)
+		ocl_program_set_content(program, entry);
 	ocl_program_unref(program);
 	cc_cache_count_hit(ocl_layer.cache, &link->key, origin, entry,
 			   cmn_clock_monotonic() - link->start_ns);
