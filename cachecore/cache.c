@@ -360,13 +360,39 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 	cc_trace_write(cache->trace, &event);
 }
 
-void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)
+bool cc_cache_put_recipe(struct cc_cache *cache, const struct cc_recipe *recipe)
 {
-	struct cc_trace_event event = { .what = "miss", .key = key, .build_ns = build_ns };
+	struct cmn_buffer encoded;
+
+	if (!cache->writer || cc_recipe_encode(recipe, &encoded) != CMN_OK)
+		return false;
+	return cc_writer_put_recipe(cache->writer, &encoded);
+}
+
+static void count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns,
+		       const char *reason)
+{
+	struct cc_trace_event event = {
+		.what = "miss",
+		.reason = reason,
+		.key = key,
+		.build_ns = build_ns,
+	};
 
 	cc_stats_add(cache->stats, CC_MISSES, 1);
 	cc_stats_add(cache->stats, CC_COMPILE_NS_SPENT, build_ns);
 	cc_trace_write(cache->trace, &event);
+}
+
+void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)
+{
+	count_miss(cache, key, build_ns, NULL);
+}
+
+void cc_cache_count_deferred(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)
+{
+	cc_stats_add(cache->stats, CC_DEFERRED, 1);
+	count_miss(cache, key, build_ns, "deferred");
 }
 
 void cc_cache_count_bypass(struct cc_cache *cache, const char *reason, const struct cc_key *key)

@@ -11,6 +11,7 @@
 #include "cachecore/config.h"
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
+#include "cachecore/recipe.h"
 #include "cachecore/stats.h"
 #include "cachecore/trace.h"
 #include "common/log.h"
@@ -59,10 +60,15 @@ void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_en
 /* The driver refused this entry: it is removed from every level and counted as an error. */
 void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key, const struct cc_entry *entry);
 
+/* What it takes to repeat a build, to be written in the background. false: it cannot be (read-only, no disk, no memory). */
+bool cc_cache_put_recipe(struct cc_cache *cache, const struct cc_recipe *recipe);
+
 /* Statistics and trace of what only the layer knows. */
 void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum cc_origin origin,
 			const struct cc_entry *entry, uint64_t took_ns);
 void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns);
+/* A miss whose result ckcache replay is to make. */
+void cc_cache_count_deferred(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns);
 void cc_cache_count_bypass(struct cc_cache *cache, const char *reason, const struct cc_key *key);
 
 /* fork handlers for pthread_atfork. */

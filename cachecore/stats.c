@@ -59,6 +59,7 @@ const char *cc_counter_name(enum cc_counter counter)
 		[CC_HITS_DISK] = "hits_disk",
 		[CC_MISSES] = "misses",
 		[CC_STORES] = "stores",
+		[CC_DEFERRED] = "deferred",
 		[CC_ERRORS] = "errors",
 		[CC_COMPILE_NS_SPENT] = "compile_ns_spent",
 		[CC_COMPILE_NS_SAVED] = "compile_ns_saved",

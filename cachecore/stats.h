@@ -17,6 +17,7 @@ enum cc_counter {
 	CC_HITS_DISK,
 	CC_MISSES,
 	CC_STORES,
+	CC_DEFERRED,		/* of the misses: left to ckcache replay */
 	CC_ERRORS,		/* damaged entries, refused binaries, failed writes */
 	CC_COMPILE_NS_SPENT,	/* in the driver, on misses */
 	CC_COMPILE_NS_SAVED,	/* build time of what was hit, less what the hit took */

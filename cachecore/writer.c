@@ -18,6 +18,7 @@
 
 #include <utlist.h>
 
+#include "cachecore/recipes.h"
 #include "common/clock.h"
 #include "common/hash.h"
 
@@ -34,7 +35,8 @@
 
 struct task {
 	struct cc_key key;
-	struct cc_entry *entry;
+	struct cc_entry *entry;		/* NULL: a recipe, and no key */
+	struct cmn_buffer recipe;
 	uint64_t size;
 	struct task *prev, *next;
 };
@@ -81,6 +83,7 @@ static void task_free(struct task *task)
 {
 	cc_entry_unref(task->entry);
 	cc_key_release(&task->key);
+	cmn_buffer_release(&task->recipe);
 	free(task);
 }
 
@@ -173,13 +176,17 @@ static void log_failure(struct cc_writer *writer, const char *what, enum cmn_sta
 /* Without the lock. */
 static void do_store(struct cc_writer *writer, const struct task *task)
 {
-	enum cmn_status status = cc_store_put(writer->store, &task->key, task->entry);
+	enum cmn_status status = task->entry ?
+		cc_store_put(writer->store, &task->key, task->entry) :
+		cc_recipes_put(cc_store_root(writer->store), cmn_buffer_view(&task->recipe));
 
+	if (status == CMN_OK && !task->entry)
+		return;
 	if (status == CMN_OK) {
 		cc_stats_add(writer->stats, CC_STORES, 1);
 	} else if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
 		cc_stats_add(writer->stats, CC_ERRORS, 1);
-		log_failure(writer, "an entry", status);
+		log_failure(writer, task->entry ? "an entry" : "a recipe", status);
 	}
 }
 
@@ -297,13 +304,11 @@ static bool note_event(struct cc_writer *writer)
 	return true;
 }
 
-bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry)
+/* Takes the task; false: dropped. */
+static bool enqueue(struct cc_writer *writer, struct task *task)
 {
-	struct task *task = task_new(key, entry);
 	bool taken;
 
-	if (!task)
-		return false;
 	lock(writer);
 	/* An entry larger than the bound goes alone. */
 	taken = !writer->stop && (!writer->stores || (task->size <= MAX_QUEUED_BYTES &&
@@ -319,6 +324,28 @@ bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc
 	if (!taken)
 		task_free(task);
 	return taken;
+}
+
+bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry)
+{
+	struct task *task = task_new(key, entry);
+
+	return task && enqueue(writer, task);
+}
+
+bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded)
+{
+	struct task *task = calloc(1, sizeof(*task));
+
+	if (!task) {
+		cmn_buffer_release(encoded);
+		return false;
+	}
+	cc_key_init(&task->key);
+	task->recipe = *encoded;
+	task->size = encoded->len;
+	*encoded = (struct cmn_buffer){ 0 };
+	return enqueue(writer, task);
 }
 
 /* With the lock. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer: what need not run in the application's thread: storing entries,
- * access times, statistics. One thread, started with the first store; a queue
+ * writer: what need not run in the application's thread: storing entries and
+ * recipes, access times, statistics. One thread, started with the first store; a queue
  * bounded in bytes: what does not fit is dropped, since a later run can make
  * it again. Access times alone start no thread: they wait for a store or for
  * flush, and past a fixed number of entries they are dropped. Thread-safe.
@@ -31,6 +31,8 @@ struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
 bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns);
 /* Takes a reference to entry, copies the key. false: dropped (queue full, out of memory). */
 bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry);
+/* The same for an encoded recipe (recipe.h), which it takes in any case. */
+bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded);
 /* The entry there was used. */
 void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place);
 /*

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/bytes.h"
+#include "tools/replay.h"
 #include "tools/tool.h"
 
 struct verb {
@@ -24,8 +25,11 @@ static const struct verb verbs[] = {
 	     "show what the cache did and holds; --zero: then forget the counts"),
 	VERB(list, "[--dir DIR] [--json]", "show the entries, the last used first"),
 	VERB(verify, "[--dir DIR]", "read every entry and check it; exit code 1 if one is damaged"),
+	VERB(replay, "[--dir DIR] [--jobs N] [--timeout SECONDS] [--stale] [--json]",
+	     "build, in the background of other work, what was left for later;\n"
+	     "      --stale: also what a driver's update has made useless"),
 	VERB(prune, "[--dir DIR]", "evict by age and size now"),
-	VERB(clear, "[--dir DIR]", "remove every entry"),
+	VERB(clear, "[--dir DIR]", "remove every entry, and what was left for replay"),
 };
 
 static int print_help(void)
@@ -71,6 +75,9 @@ int main(int argc, char **argv)
 			return verbs[i].run(argc - 1, argv + 1);
 		}
 	}
+	/* Run by replay. */
+	if (strcmp(name, "replay-worker") == 0)
+		return verb_replay_worker(argc - 1, argv + 1);
 	tool_complain("unknown %s \"%s\" (try ckcache --help)", name[0] == '-' ? "option" : "verb",
 		      name);
 	return TOOL_USAGE;

@@ -25,31 +25,7 @@ enum {
 	RUN_SIGNAL = 128,
 };
 
-#define OPENCL_LIBRARY "libckcache_opencl.so"
 #define OPENCL_VARIABLE "OPENCL_LAYERS"
-
-/* The library beside this executable, in the build tree or installed; NULL: nowhere. */
-static char *find_library(const char *name)
-{
-	static const char *const folders[] = { "lib", CKCACHE_LIBDIR, "lib/x86_64-linux-gnu",
-					       "lib64" };
-	char *self = realpath("/proc/self/exe", NULL);
-	char *slash = self ? strrchr(self, '/') : NULL;
-	char *found = NULL;
-
-	if (slash)
-		*slash = '\0';
-	for (size_t i = 0; slash && !found && i < sizeof(folders) / sizeof(folders[0]); i++) {
-		char *path;
-
-		if (asprintf(&path, "%s/../%s/%s", self, folders[i], name) < 0)
-			break;
-		found = realpath(path, NULL);
-		free(path);
-	}
-	free(self);
-	return found;
-}
 
 /* Whether a colon-separated list has this very item. */
 static bool has_item(const char *list, const char *item)
@@ -72,7 +48,7 @@ static bool has_item(const char *list, const char *item)
  */
 static bool enable_layer(const char *variable, const char *library)
 {
-	char *path = find_library(library), *value = NULL;
+	char *path = tool_find_library(library), *value = NULL;
 	const char *old = getenv(variable);
 	bool done = false;
 
@@ -263,7 +239,7 @@ int verb_run(int argc, char **argv)
 		tool_complain("run: no command given (try ckcache --help)");
 		return TOOL_USAGE;
 	}
-	if (!enable_layer(OPENCL_VARIABLE, OPENCL_LIBRARY))
+	if (!enable_layer(OPENCL_VARIABLE, TOOL_OPENCL_LIBRARY))
 		return RUN_FAILED;
 	return summary ? run_with_summary(argv + optind) : execute(argv + optind);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cachecore/recipes.h"
 #include "common/json.h"
 #include "tools/tool.h"
 
@@ -13,6 +14,7 @@ struct holdings {
 	uint64_t entries;
 	uint64_t bytes;
 	uint64_t damaged;
+	struct cc_recipes_count recipes;
 };
 
 static bool add_item(void *ctx, const struct cc_store_item *item)
@@ -47,6 +49,7 @@ static void format_plain(const struct cc_stats *stats, const struct holdings *ho
 	append_row(text, "hits in memory", cc_stats_get(stats, CC_HITS_MEMORY));
 	append_row(text, "hits on disk", cc_stats_get(stats, CC_HITS_DISK));
 	append_row(text, "misses", cc_stats_get(stats, CC_MISSES));
+	append_row(text, "deferred", cc_stats_get(stats, CC_DEFERRED));
 	append_row(text, "stores", cc_stats_get(stats, CC_STORES));
 	append_row(text, "errors", cc_stats_get(stats, CC_ERRORS));
 	for (unsigned int i = 0; (reason = cc_stats_bypass_at(stats, i, &count)); i++) {
@@ -61,6 +64,9 @@ static void format_plain(const struct cc_stats *stats, const struct holdings *ho
 	if (holdings->damaged)
 		append_row(text, "damaged entries", holdings->damaged);
 	append_row(text, "bytes", holdings->bytes);
+	append_row(text, "to be replayed", holdings->recipes.recipes);
+	if (holdings->recipes.quarantined)
+		append_row(text, "quarantined", holdings->recipes.quarantined);
 }
 
 static void append_member(struct cmn_buffer *text, const char *name, uint64_t value)
@@ -87,7 +93,7 @@ static void format_json(const struct cc_stats *stats, const struct holdings *hol
 			const char *root, struct cmn_buffer *text)
 {
 	static const enum cc_counter counts[] = { CC_HITS_MEMORY, CC_HITS_DISK, CC_MISSES,
-						  CC_STORES, CC_ERRORS };
+						  CC_DEFERRED, CC_STORES, CC_ERRORS };
 
 	cmn_buffer_append_text(text, "{\n  \"directory\": ");
 	cmn_json_append_string(text, cmn_view_of(root));
@@ -98,6 +104,8 @@ static void format_json(const struct cc_stats *stats, const struct holdings *hol
 	append_member(text, "entries", holdings->entries);
 	append_member(text, "damaged_entries", holdings->damaged);
 	append_member(text, "bytes", holdings->bytes);
+	append_member(text, "recipes", holdings->recipes.recipes);
+	append_member(text, "recipes_quarantined", holdings->recipes.quarantined);
 	cmn_buffer_printf(text, "  \"compile_ms_spent\": %.3f,\n",
 			  (double)cc_stats_get(stats, CC_COMPILE_NS_SPENT) / 1e6);
 	cmn_buffer_printf(text, "  \"compile_ms_saved\": %.3f\n}\n",
@@ -110,6 +118,9 @@ static enum cmn_status collect(const struct tool_cache *cache, struct cc_stats *
 	enum cmn_status status = cc_stats_load(stats, cache->config.dir);
 
 	if (status != CMN_OK && status != CMN_MISS)
+		return status;
+	status = cc_recipes_count(cache->config.dir, &ret->recipes);
+	if (status != CMN_OK)
 		return status;
 	status = cc_store_walk(cache->store, false, add_item, ret);
 	return status == CMN_MISS ? CMN_OK : status;

@@ -2,6 +2,7 @@
 /* store: the verbs that work on the entries as a whole: verify, prune, clear. */
 #include "cachecore/account.h"
 #include "cachecore/leaf.h"
+#include "cachecore/recipes.h"
 #include "cachecore/root.h"
 #include "cachecore/tree.h"
 #include "tools/tool.h"
@@ -110,14 +111,20 @@ static enum cmn_status clear_root(const char *root)
 int verb_clear(int argc, char **argv)
 {
 	struct tool_cache cache;
+	enum cmn_status status;
 	int code;
 
 	if (!tool_parse_flags(argc, argv, dir_only))
 		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
-	code = finish(&cache, cache.config.read_only ? CMN_ERR_ACCESS :
-						       clear_root(cache.config.dir));
+	if (cache.config.read_only)
+		status = CMN_ERR_ACCESS;
+	else
+		status = clear_root(cache.config.dir);
+	if (status == CMN_OK)
+		status = cc_recipes_clear(cache.config.dir);
+	code = finish(&cache, status);
 	tool_close(&cache);
 	return code;
 }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/file.h"
@@ -18,6 +19,28 @@ void tool_complain(const char *format, ...)
 	(void)vfprintf(stderr, format, args);
 	(void)fputc('\n', stderr);
 	va_end(args);
+}
+
+char *tool_find_library(const char *name)
+{
+	static const char *const folders[] = { "lib", CKCACHE_LIBDIR, "lib/x86_64-linux-gnu",
+					       "lib64" };
+	char *self = realpath("/proc/self/exe", NULL);
+	char *slash = self ? strrchr(self, '/') : NULL;
+	char *found = NULL;
+
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; slash && !found && i < sizeof(folders) / sizeof(folders[0]); i++) {
+		char *path;
+
+		if (asprintf(&path, "%s/../%s/%s", self, folders[i], name) < 0)
+			break;
+		found = realpath(path, NULL);
+		free(path);
+	}
+	free(self);
+	return found;
 }
 
 bool tool_set_path(const char *variable, const char *path)

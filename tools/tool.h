@@ -22,6 +22,7 @@ enum {
 int verb_clear(int argc, char **argv);
 int verb_list(int argc, char **argv);
 int verb_prune(int argc, char **argv);
+int verb_replay(int argc, char **argv);
 int verb_run(int argc, char **argv);
 int verb_stats(int argc, char **argv);
 int verb_verify(int argc, char **argv);
@@ -36,6 +37,10 @@ void tool_complain(const char *format, ...) __attribute__((format(printf, 1, 2))
  */
 bool tool_parse_flags(int argc, char **argv, const struct option *options);
 #define TOOL_DIR_OPTION { "dir", required_argument, NULL, 'd' }
+
+/* The layer's library beside this executable, in the build tree or installed, on the heap; NULL: nowhere. */
+char *tool_find_library(const char *name);
+#define TOOL_OPENCL_LIBRARY "libckcache_opencl.so"
 
 /* Makes a path absolute and puts it into a variable; false: complained about. */
 bool tool_set_path(const char *variable, const char *path);

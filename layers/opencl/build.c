@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "layers/opencl/dispatch.h"
 #include "layers/opencl/include_scan.h"
+#include "layers/opencl/recipe.h"
 
 void ocl_build_release(struct ocl_build *build)
 {
@@ -173,6 +174,25 @@ static struct ocl_capture_request capture_request(const struct ocl_build *build)
 	};
 }
 
+/*
+ * Reading the binary would hold up the application: another process is to make
+ * it; if the application asks for it itself, it can be had before.
+ */
+static void defer_capture(struct ocl_build *build)
+{
+	struct ocl_capture_request request = capture_request(build);
+	struct ocl_capture *capture;
+
+	build->deferred = ocl_recipe_record(build);
+	if (!build->deferred)
+		build->bypass = "capture-deferred";
+	request.on_request = true;
+	capture = ocl_capture_new(&build->key, &request, build->manifest);
+	build->manifest = NULL;
+	if (capture)
+		ocl_capture_attach(capture, build->program);
+}
+
 /* Reads the built program, now or at its last release. CMN_OK: *ret is the entry. */
 enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret)
 {
@@ -181,12 +201,12 @@ enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret
 	struct ocl_capture *later;
 	enum cmn_status status;
 
-	if (build->capture == CC_CAPTURE_DEFERRED) {
-		build->bypass = "capture-deferred";
-		return CMN_MISS;
-	}
 	if (compiler_came_late(build)) {
 		build->bypass = "compiler-loaded-late";
+		return CMN_MISS;
+	}
+	if (build->capture == CC_CAPTURE_DEFERRED) {
+		defer_capture(build);
 		return CMN_MISS;
 	}
 	build->manifest = NULL;
@@ -244,6 +264,8 @@ void ocl_build_count(struct ocl_build *build)
 {
 	if (build->bypass)
 		cc_cache_count_bypass(ocl_layer.cache, build->bypass, &build->key);
+	else if (build->deferred)
+		cc_cache_count_deferred(ocl_layer.cache, &build->key, build->build_ns);
 	else
 		cc_cache_count_miss(ocl_layer.cache, &build->key, build->build_ns);
 }
@@ -290,6 +312,19 @@ bool ocl_build_attach(struct ocl_build *build, struct cc_entry *entry, enum cc_o
 	return true;
 }
 
+/* There is no entry to be had now, but there may be a recipe. */
+static void build_without_entry(struct ocl_build *build)
+{
+	bool deferred = build->capture == CC_CAPTURE_DEFERRED && !build->bypass;
+	struct cc_entry *entry;
+
+	if (!build->ran)
+		ocl_build_run(build, NULL, NULL);
+	if (deferred && build->error == CL_SUCCESS)
+		(void)!ocl_build_capture(build, &entry);	/* never an entry of this policy */
+	ocl_build_count(build);
+}
+
 /* After a refused entry: build, and put a good one in its place. */
 static void rebuild(struct ocl_build *build)
 {
@@ -298,25 +333,10 @@ static void rebuild(struct ocl_build *build)
 	if (build_and_capture(build, &entry) == CMN_OK) {
 		cc_cache_put(ocl_layer.cache, &build->key, entry);
 		cc_entry_unref(entry);
+		ocl_build_count(build);
+	} else {
+		build_without_entry(build);
 	}
-	if (!build->ran)
-		ocl_build_run(build, NULL, NULL);
-	ocl_build_count(build);
-}
-
-/* Reading the binary would hold up the application; if it asks for it itself, it can be had. */
-static void capture_on_request(struct ocl_build *build)
-{
-	struct ocl_capture_request request = capture_request(build);
-	struct ocl_capture *capture;
-
-	if (build->error != CL_SUCCESS || compiler_came_late(build))
-		return;
-	request.on_request = true;
-	capture = ocl_capture_new(&build->key, &request, build->manifest);
-	build->manifest = NULL;
-	if (capture)
-		ocl_capture_attach(capture, build->program);
 }
 
 static void build_now(struct ocl_build *build)
@@ -326,15 +346,7 @@ static void build_now(struct ocl_build *build)
 
 	if (cc_cache_get_or_build(ocl_layer.cache, &build->key, build_and_capture, build, &entry,
 				  &origin) != CMN_OK) {
-		bool deferred = build->capture == CC_CAPTURE_DEFERRED && !build->bypass;
-
-		if (deferred)
-			build->bypass = "capture-deferred";
-		if (!build->ran)
-			ocl_build_run(build, NULL, NULL);
-		if (deferred)
-			capture_on_request(build);
-		ocl_build_count(build);
+		build_without_entry(build);
 	} else if (origin == CC_ORIGIN_BUILT) {
 		ocl_build_count(build);
 	} else {

@@ -44,6 +44,7 @@ struct ocl_build {
 	bool ran;			/* the driver was called */
 	bool retried;			/* after running out of memory */
 	bool hit;			/* E stands for P */
+	bool deferred;			/* ckcache replay has the recipe */
 	bool claimed;			/* other threads wait to build the program */
 	/* Of a build in the driver's hands. */
 	atomic_uint refs;

@@ -155,12 +155,10 @@ void ocl_build_with_callback(struct ocl_build *build)
 		if (build->hit)
 			return;
 	}
-	if (ocl_build_scan(build) && build->capture != CC_CAPTURE_DEFERRED) {
+	if (ocl_build_scan(build)) {
 		build_later(build);
 		return;
 	}
-	if (!build->bypass)
-		build->bypass = "capture-deferred";
 	cc_cache_count_bypass(ocl_layer.cache, build->bypass, &build->key);
 	ocl_build_run(build, build->notify, build->user_data);
 }

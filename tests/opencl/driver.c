@@ -210,11 +210,24 @@ static void in_child(enum driver_layer layer, const char **command, int out, int
 	_exit(126);
 }
 
-struct running driver_start(enum driver_layer layer, const char *const *arguments)
+static struct running start(enum driver_layer layer, const char **command)
 {
 	struct running running = { .number = run_count++ };
-	const char *command[MAX_ARGUMENTS + 8];
 	int out = open_output(running.number, "out"), err = open_output(running.number, "err");
+
+	(void)fflush(NULL);	/* else the child could print it again */
+	running.pid = fork();
+	if (running.pid == 0)
+		in_child(layer, command, out, err);
+	CU_ASSERT_FATAL(running.pid > 0);
+	(void)close(out);	/* the child has them */
+	(void)close(err);
+	return running;
+}
+
+struct running driver_start(enum driver_layer layer, const char *const *arguments)
+{
+	const char *command[MAX_ARGUMENTS + 8];
 	size_t count = 0;
 
 	if (shell) {
@@ -229,14 +242,16 @@ struct running driver_start(enum driver_layer layer, const char *const *argument
 	for (size_t i = 0; arguments[i] && i < MAX_ARGUMENTS; i++)
 		command[count++] = arguments[i];
 	command[count] = NULL;
-	(void)fflush(NULL);	/* else the child could print it again */
-	running.pid = fork();
-	if (running.pid == 0)
-		in_child(layer, command, out, err);
-	CU_ASSERT_FATAL(running.pid > 0);
-	(void)close(out);	/* the child has them */
-	(void)close(err);
-	return running;
+	return start(layer, command);
+}
+
+struct running driver_tool_start(const char *const *arguments)
+{
+	const char *command[MAX_ARGUMENTS + 2] = { CKCACHE_PROGRAM };
+
+	for (size_t i = 0; arguments[i] && i < MAX_ARGUMENTS; i++)
+		command[i + 1] = arguments[i];
+	return start(BARE, command);
 }
 
 static char *read_output(unsigned int number, const char *kind)
@@ -275,4 +290,9 @@ struct outcome driver_wait(struct running running)
 struct outcome driver_client(enum driver_layer layer, const char *const *arguments)
 {
 	return driver_wait(driver_start(layer, arguments));
+}
+
+struct outcome driver_tool(const char *const *arguments)
+{
+	return driver_wait(driver_tool_start(arguments));
 }

@@ -64,6 +64,11 @@ struct running {
 struct running driver_start(enum driver_layer layer, const char *const *arguments);
 struct outcome driver_wait(struct running running);
 
+/* The ckcache command, with the environment of the clients. */
+struct running driver_tool_start(const char *const *arguments);
+struct outcome driver_tool(const char *const *arguments);
+#define TOOL(...) driver_tool((const char *const[]){ __VA_ARGS__, NULL })
+
 /* Equal code and output, but for temporary names in logs; says how they differ. */
 bool outcome_same(const struct outcome *a, const struct outcome *b);
 /* Exit code 0; shows its stderr otherwise. */
@@ -71,7 +76,8 @@ bool outcome_good(const struct outcome *outcome);
 
 /* The cache's counts since it was made. */
 struct driver_stats {
-	uint64_t hits_memory, hits_disk, misses, stores, errors, entries, bypasses;
+	uint64_t hits_memory, hits_disk, misses, deferred, stores, errors, entries, bypasses;
+	uint64_t recipes, quarantined;
 };
 struct driver_stats driver_stats(void);
 uint64_t driver_bypasses(const char *reason);

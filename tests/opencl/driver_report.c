@@ -145,9 +145,12 @@ struct driver_stats driver_stats(void)
 		.hits_memory = number_of(text, "hits_memory"),
 		.hits_disk = number_of(text, "hits_disk"),
 		.misses = number_of(text, "misses"),
+		.deferred = number_of(text, "deferred"),
 		.stores = number_of(text, "stores"),
 		.errors = number_of(text, "errors"),
 		.entries = number_of(text, "entries"),
+		.recipes = number_of(text, "recipes"),
+		.quarantined = number_of(text, "recipes_quarantined"),
 	};
 
 	for (const char *at = bypasses_of(text); (at = strchr(at, ':')); at++)

@@ -118,6 +118,8 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 
 	if (stub_setting("STUB_DELAY_MS", delay, sizeof(delay)))
 		(void)usleep((useconds_t)atoi(delay) * 1000);
+	if (stub_is_set("STUB_CRASH"))
+		abort();
 	text_add(&image, options, strlen(options));
 	text_add(&image, "\n", 1);
 	good = expand(source, ".", options, MAX_DEPTH, &image, &log);

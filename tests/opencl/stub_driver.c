@@ -17,9 +17,21 @@ static struct _cl_device_id devices[STUB_MAX_DEVICES] = {
 	{ &stub_dispatch, 4 }, { &stub_dispatch, 5 }, { &stub_dispatch, 6 }, { &stub_dispatch, 7 },
 };
 
+/* The path in the variable, or of the file of that name at home if it is there, in room; NULL: neither. */
+static const char *path_of(const char *variable, const char *name, char room[4096])
+{
+	const char *path = getenv(variable), *home = getenv("HOME");
+
+	if (path || !home)
+		return path;
+	(void)snprintf(room, 4096, "%s/%s", home, name);
+	return access(room, F_OK) == 0 ? room : NULL;
+}
+
 void stub_count(const char *event)
 {
-	const char *path = getenv("STUB_COUNTS");
+	char room[4096];
+	const char *path = path_of("STUB_COUNTS", "stub_counts", room);
 	char line[64];
 	int fd, len;
 
@@ -36,7 +48,8 @@ void stub_count(const char *event)
 
 static void setting_from_file(const char *name, char *text, size_t size)
 {
-	const char *path = getenv("STUB_SETTINGS");
+	char room[4096];
+	const char *path = path_of("STUB_SETTINGS", "stub_settings", room);
 	size_t name_len = strlen(name);
 	FILE *file = path ? fopen(path, "r") : NULL;
 	char line[256];

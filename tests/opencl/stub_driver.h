@@ -11,9 +11,11 @@
  * STUB_COUNTS names a file that gets one line per event: create-source,
  * create-binary, build-source, build-binary, compile, link, read-binary,
  * free-program, free-source (it was made from one), free-kernel, and with
- * STUB_COUNT_QUERIES query (of a program or its build). STUB_SETTINGS names a file of NAME=value lines,
- * which are read at each use, so that a test can change them without changing
- * the environment; the environment is asked second:
+ * STUB_COUNT_QUERIES query (of a program or its build). STUB_SETTINGS names a
+ * file of NAME=value lines, which are read at each use, so that a test can
+ * change them without changing the environment. Where the environment does not
+ * name them, stub_counts and stub_settings in the home directory serve, if they
+ * are there. The environment is asked after the file:
  *   STUB_DEVICES=n            number of devices, 1 to 8
  *   STUB_DRIVER_VERSION=text  CL_DRIVER_VERSION
  *   STUB_ASYNC=1              builds with a callback run in another thread
@@ -23,6 +25,7 @@
  *   STUB_NO_BINARY=1          every program's binary is empty
  *   STUB_NO_BINARY=error      its size is told, and asking for it is an error
  *   STUB_REBUILD=1            programs that have kernels may be built again
+ *   STUB_CRASH=1              a build from source ends the process by SIGABRT
  *   STUB_GATE=path            a build from source opens this FIFO and reads it to its end
  *   STUB_SUPERSEDED=callback  a build with a callback is done at once, and called back for
  *                             in another thread after the program's next build

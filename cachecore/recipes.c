@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* recipes: the directory of recipes. */
+#include "cachecore/recipes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/leaf.h"
+#include "cachecore/number_file.h"
+#include "cachecore/root.h"
+#include "common/file.h"
+
+#define DIRECTORY "recipes"
+#define LOCK_NAME "replay.lock"
+#define RECIPE_SUFFIX ".recipe"
+#define ATTEMPTS_SUFFIX ".attempts"
+#define ROOM_EVERY 16	/* one of so many recipes, by its hash, makes room */
+#define HEX_LEN (CMN_HASH_HEX_SIZE - 1)
+
+/* false: not a name of ours; with any suffix but this one neither. */
+static bool has_name(const char *name, const char *suffix)
+{
+	return strspn(name, "0123456789abcdef") == HEX_LEN && strcmp(name + HEX_LEN, suffix) == 0;
+}
+
+static void attempts_name(const char *name, char ret[CC_RECIPE_NAME_SIZE])
+{
+	(void)snprintf(ret, CC_RECIPE_NAME_SIZE, "%.*s" ATTEMPTS_SUFFIX, HEX_LEN, name);
+}
+
+static enum cmn_status open_at(int dir_fd, const char *name, int *ret_fd)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
+static enum cmn_status make_at(int dir_fd, const char *name, int *ret_fd)
+{
+	enum cmn_status status = open_at(dir_fd, name, ret_fd);
+
+	if (status != CMN_MISS)
+		return status;
+	if (mkdirat(dir_fd, name, 0700) < 0 && errno != EEXIST)
+		return cmn_status_from_errno(errno);
+	return open_at(dir_fd, name, ret_fd);
+}
+
+enum cmn_status cc_recipes_open(const char *root, int *ret_fd)
+{
+	enum cmn_status status;
+	int root_fd;
+
+	status = cc_root_open(root, &root_fd);
+	if (status != CMN_OK)
+		return status;
+	status = open_at(root_fd, DIRECTORY, ret_fd);
+	(void)close(root_fd);	/* read only */
+	return status;
+}
+
+enum cmn_status cc_recipes_make(const char *root, int *ret_fd)
+{
+	enum cmn_status status;
+	int root_fd;
+
+	status = cc_root_make(root, &root_fd);
+	if (status != CMN_OK)
+		return status;
+	status = make_at(root_fd, DIRECTORY, ret_fd);
+	(void)close(root_fd);	/* nothing was written through it */
+	return status;
+}
+
+/* Calls visit for each file of that suffix; anything but CMN_OK ends it. */
+static enum cmn_status each(int fd, const char *suffix,
+			    enum cmn_status (*visit)(void *ctx, int fd, const char *name), void *ctx)
+{
+	enum cmn_status status = CMN_OK;
+	struct dirent *item;
+	DIR *dir;
+	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	dir = own < 0 ? NULL : fdopendir(own);
+	if (!dir) {
+		status = cmn_status_from_errno(errno);
+		if (own >= 0)
+			(void)close(own);	/* read only */
+		return status == CMN_MISS ? CMN_ERR_IO : status;
+	}
+	while (status == CMN_OK && (item = readdir(dir))) {
+		if (has_name(item->d_name, suffix))
+			status = visit(ctx, fd, item->d_name);
+	}
+	(void)closedir(dir);	/* read only */
+	return status;
+}
+
+struct census {
+	unsigned long long count;
+	uint64_t bytes;
+	struct timespec oldest_time;
+	char oldest[CC_RECIPE_NAME_SIZE];
+};
+
+static bool is_before(struct timespec a, struct timespec b)
+{
+	return a.tv_sec < b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec < b.tv_nsec);
+}
+
+static enum cmn_status count_one(void *ctx, int fd, const char *name)
+{
+	struct census *census = ctx;
+	struct stat info;
+
+	if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return CMN_OK;	/* gone meanwhile */
+	if (!census->count || is_before(info.st_mtim, census->oldest_time)) {
+		census->oldest_time = info.st_mtim;
+		(void)snprintf(census->oldest, sizeof(census->oldest), "%s", name);
+	}
+	census->count++;
+	census->bytes += info.st_size > 0 ? (uint64_t)info.st_size : 0;
+	return CMN_OK;
+}
+
+/* Lets the oldest go until one of len more bytes fits. */
+static enum cmn_status make_room(int fd, size_t len)
+{
+	enum cmn_status status;
+
+	for (;;) {
+		struct census census = { 0 };
+
+		status = each(fd, RECIPE_SUFFIX, count_one, &census);
+		if (status != CMN_OK || !census.count ||
+		    (census.count < CC_RECIPES_MAX_COUNT &&
+		     census.bytes + len <= CC_RECIPES_MAX_BYTES))
+			break;
+		status = cc_recipes_remove(fd, census.oldest);
+		if (status != CMN_OK)
+			break;
+	}
+	return status;
+}
+
+/* Whether the file has a recipe of this identity, as far as its header says. */
+static bool is_there(int fd, const char *name, const struct cmn_hash *identity)
+{
+	uint8_t header[CC_RECIPE_HEADER_SIZE];
+	struct cmn_hash found;
+	int file = openat(fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t got;
+
+	if (file < 0)
+		return false;
+	got = read(file, header, sizeof(header));
+	(void)close(file);	/* read only */
+	return got == (ssize_t)sizeof(header) &&
+	       cc_recipe_identity((struct cmn_view){ header, sizeof(header) }, &found) &&
+	       cmn_hash_equal(&found, identity);
+}
+
+static bool is_quarantined(int fd, const char *name)
+{
+	char path[sizeof(CC_RECIPES_QUARANTINE) + CC_RECIPE_NAME_SIZE];
+
+	(void)snprintf(path, sizeof(path), CC_RECIPES_QUARANTINE "/%s", name);
+	return faccessat(fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+enum cmn_status cc_recipes_put(const char *root, struct cmn_view encoded)
+{
+	char name[CC_RECIPE_NAME_SIZE];
+	struct cc_recipe recipe;
+	struct cmn_hash identity;
+	enum cmn_status status;
+	int fd;
+
+	status = cc_recipe_decode(encoded, &recipe);
+	if (status != CMN_OK)
+		return status;
+	if (!cc_recipe_identity(encoded, &identity))
+		return CMN_ERR_INVALID;
+	cc_recipe_name(recipe.key, name);
+	status = cc_recipes_make(root, &fd);
+	if (status != CMN_OK)
+		return status;
+	if (!is_quarantined(fd, name) && !is_there(fd, name, &identity)) {
+		/* Looking at all of them for each would cost more than the bounds are worth. */
+		if (identity.bytes[0] % ROOM_EVERY == 0)
+			status = make_room(fd, encoded.len);
+		/* Another state of the headers is another build: its chances are its own. */
+		if (status == CMN_OK)
+			status = cc_recipes_set_attempts(fd, name, 0);
+		if (status == CMN_OK)
+			status = cmn_file_publish(fd, name, &encoded, 1);
+	}
+	(void)close(fd);	/* nothing was written through it */
+	return status;
+}
+
+struct gathering {
+	struct cc_recipes_names names;
+	size_t cap;
+};
+
+static enum cmn_status gather_one(void *ctx, int fd, const char *name)
+{
+	struct gathering *gathering = ctx;
+	struct cc_recipes_names *names = &gathering->names;
+
+	(void)fd;
+	if (names->count == gathering->cap) {
+		size_t cap = gathering->cap ? 2 * gathering->cap : 64;
+		char **grown = realloc(names->names, cap * sizeof(*grown));
+
+		if (!grown)
+			return CMN_ERR_NOMEM;
+		names->names = grown;
+		gathering->cap = cap;
+	}
+	names->names[names->count] = strdup(name);
+	if (!names->names[names->count])
+		return CMN_ERR_NOMEM;
+	names->count++;
+	return CMN_OK;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+enum cmn_status cc_recipes_list(int fd, struct cc_recipes_names *ret)
+{
+	struct gathering gathering = { 0 };
+	enum cmn_status status = each(fd, RECIPE_SUFFIX, gather_one, &gathering);
+
+	if (status != CMN_OK) {
+		cc_recipes_names_release(&gathering.names);
+		return status;
+	}
+	if (gathering.names.count)
+		qsort(gathering.names.names, gathering.names.count, sizeof(char *), compare_names);
+	*ret = gathering.names;
+	return CMN_OK;
+}
+
+void cc_recipes_names_release(struct cc_recipes_names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->names[i]);
+	free(names->names);
+	*names = (struct cc_recipes_names){ 0 };
+}
+
+enum cmn_status cc_recipes_read(int fd, const char *name, struct cmn_buffer *file,
+				struct cc_recipe *ret)
+{
+	enum cmn_status status = cmn_file_read(fd, name, CC_RECIPE_MAX_FILE, false, file);
+
+	if (status == CMN_ERR_TOO_LARGE)
+		return CMN_ERR_CORRUPT;
+	if (status != CMN_OK)
+		return status;
+	return cc_recipe_decode(cmn_buffer_view(file), ret);
+}
+
+static enum cmn_status remove_file(int fd, const char *name)
+{
+	if (unlinkat(fd, name, 0) < 0 && errno != ENOENT)
+		return cmn_status_from_errno(errno);
+	return CMN_OK;
+}
+
+enum cmn_status cc_recipes_remove(int fd, const char *name)
+{
+	enum cmn_status status = cc_recipes_set_attempts(fd, name, 0);
+	enum cmn_status removed = remove_file(fd, name);
+
+	return removed != CMN_OK ? removed : status;
+}
+
+unsigned int cc_recipes_attempts(int fd, const char *name)
+{
+	char attempts[CC_RECIPE_NAME_SIZE];
+	uint64_t count;
+
+	attempts_name(name, attempts);
+	if (cc_number_file_read(fd, attempts, &count) != CMN_OK)
+		return 0;
+	return count < 1000 ? (unsigned int)count : 1000;
+}
+
+enum cmn_status cc_recipes_set_attempts(int fd, const char *name, unsigned int count)
+{
+	char attempts[CC_RECIPE_NAME_SIZE];
+
+	attempts_name(name, attempts);
+	return count ? cc_number_file_write(fd, attempts, count) : remove_file(fd, attempts);
+}
+
+enum cmn_status cc_recipes_quarantine(int fd, const char *name)
+{
+	enum cmn_status status;
+	int to;
+
+	status = make_at(fd, CC_RECIPES_QUARANTINE, &to);
+	if (status != CMN_OK)
+		return status;
+	if (renameat(fd, name, to, name) < 0 && errno != ENOENT)
+		status = cmn_status_from_errno(errno);
+	(void)close(to);	/* nothing was written through it */
+	return status == CMN_OK ? cc_recipes_set_attempts(fd, name, 0) : status;
+}
+
+enum cmn_status cc_recipes_count(const char *root, struct cc_recipes_count *ret)
+{
+	struct cc_recipes_count found = { 0 };
+	struct census census = { 0 };
+	enum cmn_status status;
+	int fd, inner = -1;
+
+	status = cc_recipes_open(root, &fd);
+	if (status == CMN_OK) {
+		status = each(fd, RECIPE_SUFFIX, count_one, &census);
+		found.recipes = census.count;
+		if (status == CMN_OK && open_at(fd, CC_RECIPES_QUARANTINE, &inner) == CMN_OK) {
+			census = (struct census){ 0 };
+			status = each(inner, RECIPE_SUFFIX, count_one, &census);
+			found.quarantined = census.count;
+			(void)close(inner);	/* read only */
+		}
+		(void)close(fd);	/* read only */
+	}
+	if (status == CMN_OK || status == CMN_MISS)
+		*ret = found;
+	return status == CMN_MISS ? CMN_OK : status;
+}
+
+static enum cmn_status remove_one(void *ctx, int fd, const char *name)
+{
+	(void)ctx;
+	return remove_file(fd, name);
+}
+
+static enum cmn_status clear_directory(int fd)
+{
+	enum cmn_status status = each(fd, RECIPE_SUFFIX, remove_one, NULL);
+
+	if (status == CMN_OK)
+		status = each(fd, ATTEMPTS_SUFFIX, remove_one, NULL);
+	cc_leaf_sweep(fd, false);
+	return status;
+}
+
+enum cmn_status cc_recipes_clear(const char *root)
+{
+	enum cmn_status status;
+	int fd, inner = -1;
+
+	status = cc_recipes_open(root, &fd);
+	if (status == CMN_MISS)
+		return CMN_OK;
+	if (status != CMN_OK)
+		return status;
+	status = clear_directory(fd);
+	if (status == CMN_OK && open_at(fd, CC_RECIPES_QUARANTINE, &inner) == CMN_OK) {
+		status = clear_directory(inner);
+		(void)close(inner);	/* nothing was written through it */
+	}
+	(void)close(fd);	/* likewise */
+	return status;
+}
+
+enum cmn_status cc_recipes_lock(int fd, int *ret_fd)
+{
+	int lock = openat(fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+			  0600);
+	enum cmn_status status;
+
+	if (lock < 0)
+		return cmn_status_from_errno(errno);
+	status = cmn_file_lock(lock, false);
+	if (status == CMN_OK)
+		*ret_fd = lock;
+	else
+		(void)close(lock);	/* nothing was written through it */
+	return status;
+}

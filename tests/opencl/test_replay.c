@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_replay: what an application left for later is built by `ckcache replay`
+ * in processes of its own, whatever those do, and hits afterwards.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+
+static struct outcome reference;
+
+static void begin(void)
+{
+	driver_begin();
+	driver_setenv("CKCACHE_CAPTURE", "deferred");
+	/* A worker gets no variable of the stub's: it looks at home. */
+	CU_ASSERT_EQUAL(symlink("../settings", "home/stub_settings"), 0);
+	CU_ASSERT_EQUAL(symlink("../counts", "home/stub_counts"), 0);
+}
+
+/* One run with the layer; the same answers as without it. */
+static void run_same(const char *scenario, const char *argument)
+{
+	struct outcome bare = CLIENT(BARE, scenario, argument);
+	struct outcome layered = CLIENT(LAYERED, scenario, argument);
+
+	CU_ASSERT(outcome_good(&bare));
+	CU_ASSERT(outcome_same(&bare, &layered));
+	outcome_release(&bare);
+	outcome_release(&layered);
+}
+
+static void expect_replay(int code, const char *output, const char *error)
+{
+	struct outcome outcome = TOOL("replay", "--timeout", "60");
+
+	CU_ASSERT_EQUAL(outcome.code, code);
+	CU_ASSERT(strstr(outcome.output, output) != NULL);
+	CU_ASSERT(error ? strstr(outcome.errors, error) != NULL : !*outcome.errors);
+	if (outcome.code != code || !strstr(outcome.output, output) ||
+	    (error && !strstr(outcome.errors, error)))
+		(void)printf("\n    replay: code %d: %s%s\n", outcome.code, outcome.output,
+			     outcome.errors);
+	outcome_release(&outcome);
+}
+
+static unsigned int recipe_files(char (*ret_paths)[4096], unsigned int size)
+{
+	return driver_cache_files(".recipe", ret_paths, size);
+}
+
+/* Nothing is built any more. */
+static void expect_hit(const char *argument)
+{
+	struct driver_stats before = driver_stats(), after;
+	unsigned int built;
+
+	reference = CLIENT(BARE, "vector", argument);
+	built = driver_counted("build-source");
+	{
+		struct outcome outcome = CLIENT(LAYERED, "vector", argument);
+
+		CU_ASSERT(outcome_same(&reference, &outcome));
+		outcome_release(&outcome);
+	}
+	after = driver_stats();
+	CU_ASSERT_EQUAL(after.misses, before.misses);
+	CU_ASSERT_EQUAL(after.hits_disk, before.hits_disk + 1);
+	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
+	outcome_release(&reference);
+}
+
+static void deferred_build_is_replayed_and_hits(void)
+{
+	begin();
+	run_same("vector", "-DK=5");
+	CU_ASSERT_EQUAL(driver_stats().deferred, 1);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	CU_ASSERT_EQUAL(driver_counted("read-binary"), 0);
+	expect_replay(0, "built                                 1", NULL);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+	expect_hit("-DK=5");
+	expect_replay(0, "built                                 0", NULL);
+}
+
+static void default_policy_of_pocl_is_to_defer(void)
+{
+	begin();
+	if (!driver_is("pocl"))
+		return;
+	driver_setenv("CKCACHE_CAPTURE", NULL);
+	run_same("vector", "-DK=5");
+	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	expect_replay(0, "built                                 1", NULL);
+	expect_hit("-DK=5");
+}
+
+static void same_build_has_one_recipe(void)
+{
+	begin();
+	run_same("vector", "-DK=5");
+	run_same("vector", "-DK=5");
+	run_same("vector", "-DK=6");
+	CU_ASSERT_EQUAL(driver_stats().deferred, 3);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 2);
+	expect_replay(0, "built                                 2", NULL);
+	expect_hit("-DK=5");
+	expect_hit("-DK=6");
+}
+
+static void build_with_callback_is_replayed(void)
+{
+	begin();
+	run_same("callback", NULL);
+	CU_ASSERT(driver_stats().deferred >= 1);
+	expect_replay(0, "built", NULL);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+	CU_ASSERT(driver_stats().entries >= 1);
+}
+
+static void subset_of_devices_is_replayed(void)
+{
+	begin();
+	driver_setenv("STUB_DEVICES", "2");
+	driver_stub_setting("STUB_DEVICES", "2");
+	run_same("one-device", NULL);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	expect_replay(0, "built                                 1", NULL);
+	run_same("one-device", NULL);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+}
+
+static const char including[] =
+	"#include \"common.h\"\n"
+	"kernel void value(global int *out) { out[0] = VALUE; }\n";
+
+static void header_run(void)
+{
+	struct outcome outcome = CLIENT(LAYERED, "header", "including.cl", "-I headers");
+
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+}
+
+static void headers_are_found_from_the_working_directory(void)
+{
+	begin();
+	unit_write("work/including.cl", including);
+	unit_write("work/headers/common.h", "#define VALUE 7\n");
+	header_run();
+	expect_replay(0, "built                                 1", NULL);
+	header_run();
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+}
+
+static void changed_header_makes_a_recipe_useless(void)
+{
+	begin();
+	unit_write("work/including.cl", including);
+	unit_write("work/headers/common.h", "#define VALUE 7\n");
+	header_run();
+	unit_write("work/headers/common.h", "#define VALUE 8\n");
+	expect_replay(0, "outdated                              1", NULL);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	/* And the next build of what there is now is recorded. */
+	header_run();
+	expect_replay(0, "built                                 1", NULL);
+	header_run();
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+}
+
+static void environment_of_the_key_is_restored(void)
+{
+	begin();
+	driver_setenv("IGC_EXAMPLE", "two words");
+	run_same("vector", "-DK=5");
+	driver_setenv("IGC_EXAMPLE", "another");
+	driver_setenv("POCL_EXAMPLE", "1");
+	expect_replay(0, "built                                 1", NULL);
+	driver_setenv("POCL_EXAMPLE", NULL);
+	driver_setenv("IGC_EXAMPLE", "two words");
+	expect_hit("-DK=5");
+}
+
+static void crashing_recipe_is_quarantined(void)
+{
+	begin();
+	run_same("vector", "-DK=5");
+	driver_stub_setting("STUB_CRASH", "1");
+	expect_replay(1, "failed                                1", "signal 6; it is kept");
+	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	expect_replay(1, "of these quarantined                  1", "it will not be tried again");
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+	CU_ASSERT_EQUAL(driver_stats().quarantined, 1);
+	expect_replay(0, "built                                 0", NULL);
+	/* Nor is it recorded anew. */
+	driver_stub_setting(NULL, NULL);
+	run_same("vector", "-DK=5");
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+}
+
+static void one_crash_is_forgiven(void)
+{
+	begin();
+	run_same("vector", "-DK=5");
+	driver_stub_setting("STUB_CRASH", "1");
+	expect_replay(1, "failed", "signal 6");
+	driver_stub_setting(NULL, NULL);
+	expect_replay(0, "built                                 1", NULL);
+	CU_ASSERT_EQUAL(driver_cache_files(".attempts", NULL, 0), 0);
+	expect_hit("-DK=5");
+}
+
+static void failing_recipe_is_quarantined(void)
+{
+	begin();
+	run_same("vector", "-DK=5");
+	driver_stub_setting("STUB_NO_BINARY", "1");
+	expect_replay(1, "failed", "nothing was stored");
+	expect_replay(1, "of these quarantined", "nothing was stored");
+}
+
+static void make_gate(char path[4096])
+{
+	(void)snprintf(path, 4096, "%s/gate", unit_dir());
+	CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
+	driver_stub_setting("STUB_GATE", path);
+}
+
+static void hanging_recipe_is_ended_in_time(void)
+{
+	struct outcome outcome;
+	char gate[4096];
+
+	begin();
+	run_same("vector", "-DK=5");
+	make_gate(gate);
+	outcome = TOOL("replay", "--timeout", "1");
+	CU_ASSERT_EQUAL(outcome.code, 1);
+	CU_ASSERT(strstr(outcome.errors, "its time was up") != NULL);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	outcome_release(&outcome);
+}
+
+/* A worker is in the driver when the gate opens for writing. */
+static int reach_gate(const char *gate)
+{
+	int fd = open(gate, O_WRONLY | O_CLOEXEC);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	return fd;
+}
+
+static void interrupted_replay_ends_its_workers_and_blames_nobody(void)
+{
+	static const char *const arguments[] = { "replay", NULL };
+	struct running running;
+	struct outcome outcome;
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
+	char gate[4096];
+	int fd;
+
+	begin();
+	run_same("vector", "-DK=5");
+	make_gate(gate);
+	running = driver_tool_start(arguments);
+	fd = reach_gate(gate);
+	CU_ASSERT_EQUAL(kill(running.pid, SIGTERM), 0);
+	outcome = driver_wait(running);
+	CU_ASSERT_EQUAL(outcome.code, 128 + SIGTERM);
+	/* The worker's end of the gate is closed: it is gone. */
+	CU_ASSERT_EQUAL(sigaction(SIGPIPE, &ignore, &old), 0);
+	CU_ASSERT(write(fd, "x", 1) < 0 && errno == EPIPE);
+	CU_ASSERT_EQUAL(sigaction(SIGPIPE, &old, NULL), 0);
+	(void)close(fd);	/* nothing was written */
+	CU_ASSERT_EQUAL(driver_cache_files(".attempts", NULL, 0), 0);
+	driver_stub_setting(NULL, NULL);
+	expect_replay(0, "built                                 1", NULL);
+	outcome_release(&outcome);
+}
+
+static void two_replays_do_not_work_at_once(void)
+{
+	static const char *const arguments[] = { "replay", NULL };
+	struct running running;
+	struct outcome outcome;
+	char gate[4096];
+	int fd;
+
+	begin();
+	run_same("vector", "-DK=5");
+	make_gate(gate);
+	running = driver_tool_start(arguments);
+	fd = reach_gate(gate);
+	expect_replay(1, "", "another ckcache replay is at work");
+	driver_stub_setting(NULL, NULL);
+	(void)close(fd);	/* the worker goes on */
+	outcome = driver_wait(running);
+	CU_ASSERT_EQUAL(outcome.code, 0);
+	outcome_release(&outcome);
+	expect_hit("-DK=5");
+}
+
+static void damaged_recipe_is_removed(void)
+{
+	char paths[2][4096];
+	int fd;
+
+	begin();
+	run_same("vector", "-DK=5");
+	CU_ASSERT_EQUAL_FATAL(recipe_files(paths, 2), 1);
+	fd = open(paths[0], O_WRONLY | O_CLOEXEC);
+	CU_ASSERT_EQUAL(pwrite(fd, "?", 1, 200), 1);
+	CU_ASSERT_EQUAL(close(fd), 0);
+	expect_replay(0, "damaged                               1", "the recipe is damaged");
+	CU_ASSERT_EQUAL(recipe_files(NULL, 0), 0);
+}
+
+static void foreign_files_are_left_alone(void)
+{
+	begin();
+	run_same("vector", "-DK=5");
+	unit_write("cache/recipes/README", "mine\n");
+	unit_write("cache/recipes/0123.recipe", "mine\n");
+	expect_replay(0, "built                                 1", NULL);
+	CU_ASSERT_EQUAL(access("cache/recipes/README", F_OK), 0);
+	CU_ASSERT_EQUAL(access("cache/recipes/0123.recipe", F_OK), 0);
+}
+
+static void recipe_waits_for_its_device(void)
+{
+	begin();
+	run_same("vector", "-DK=5");
+	CU_ASSERT_EQUAL(rename("vendors", "vendors-away"), 0);
+	expect_replay(0, "without device                        1", NULL);
+	CU_ASSERT_EQUAL(rename("vendors-away", "vendors"), 0);
+	expect_replay(0, "built                                 1", NULL);
+	expect_hit("-DK=5");
+}
+
+static void driver_that_changed_meanwhile_gets_its_own(void)
+{
+	begin();
+	driver_stub_setting("STUB_DRIVER_VERSION", "1.0");
+	run_same("vector", "-DK=5");
+	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
+	expect_replay(0, "outdated                              1", "device.driver_version is another");
+	expect_hit("-DK=5");
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+}
+
+static void stale_entries_are_built_again(void)
+{
+	struct outcome outcome;
+
+	begin();
+	driver_setenv("CKCACHE_CAPTURE", NULL);
+	driver_stub_setting("STUB_DRIVER_VERSION", "1.0");
+	run_same("vector", "-DK=5");
+	run_same("vector", "-DK=6");
+	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
+	run_same("vector", "-DK=6");
+	CU_ASSERT_EQUAL(driver_stats().entries, 3);
+	outcome = TOOL("replay", "--stale", "--json");
+	CU_ASSERT_EQUAL(outcome.code, 0);
+	CU_ASSERT_STRING_EQUAL(outcome.output,
+			       "{\"stale\": 1, \"built\": 1, \"there\": 0, \"outdated\": 0, "
+			       "\"absent\": 0, \"failed\": 0, \"quarantined\": 0, "
+			       "\"damaged\": 0}\n");
+	outcome_release(&outcome);
+	CU_ASSERT_EQUAL(driver_stats().entries, 4);
+	expect_hit("-DK=5");
+	/* The second time there is nothing to do. */
+	outcome = TOOL("replay", "--stale", "--json");
+	CU_ASSERT(strstr(outcome.output, "\"stale\": 0, \"built\": 0") != NULL);
+	outcome_release(&outcome);
+}
+
+static void read_only_cache_is_not_replayed(void)
+{
+	begin();
+	run_same("vector", "-DK=5");
+	driver_setenv("CKCACHE_READ_ONLY", "1");
+	expect_replay(1, "", "read_only is set");
+	CU_ASSERT_EQUAL(recipe_files(NULL, 0), 1);
+	run_same("vector", "-DK=6");
+	CU_ASSERT_EQUAL(recipe_files(NULL, 0), 1);
+}
+
+static void clear_removes_recipes(void)
+{
+	struct outcome outcome;
+
+	begin();
+	run_same("vector", "-DK=5");
+	outcome = TOOL("clear");
+	CU_ASSERT_EQUAL(outcome.code, 0);
+	outcome_release(&outcome);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+}
+
+static void other_verbs_see_no_entry_in_a_recipe(void)
+{
+	static const char *const verbs[] = { "list", "verify", "prune" };
+
+	begin();
+	run_same("vector", "-DK=5");
+	for (size_t i = 0; i < 3; i++) {
+		struct outcome outcome = TOOL(verbs[i]);
+
+		CU_ASSERT_EQUAL(outcome.code, 0);
+		outcome_release(&outcome);
+	}
+	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test all[] = {
+		UNIT_TEST(deferred_build_is_replayed_and_hits),
+		UNIT_TEST(default_policy_of_pocl_is_to_defer),
+		UNIT_TEST(same_build_has_one_recipe),
+		UNIT_TEST(build_with_callback_is_replayed),
+	};
+	static const struct unit_test of_stub[] = {
+		UNIT_TEST(deferred_build_is_replayed_and_hits),
+		UNIT_TEST(same_build_has_one_recipe),
+		UNIT_TEST(build_with_callback_is_replayed),
+		UNIT_TEST(subset_of_devices_is_replayed),
+		UNIT_TEST(headers_are_found_from_the_working_directory),
+		UNIT_TEST(changed_header_makes_a_recipe_useless),
+		UNIT_TEST(environment_of_the_key_is_restored),
+		UNIT_TEST(crashing_recipe_is_quarantined),
+		UNIT_TEST(one_crash_is_forgiven),
+		UNIT_TEST(failing_recipe_is_quarantined),
+		UNIT_TEST(hanging_recipe_is_ended_in_time),
+		UNIT_TEST(interrupted_replay_ends_its_workers_and_blames_nobody),
+		UNIT_TEST(two_replays_do_not_work_at_once),
+		UNIT_TEST(damaged_recipe_is_removed),
+		UNIT_TEST(foreign_files_are_left_alone),
+		UNIT_TEST(recipe_waits_for_its_device),
+		UNIT_TEST(driver_that_changed_meanwhile_gets_its_own),
+		UNIT_TEST(stale_entries_are_built_again),
+		UNIT_TEST(read_only_cache_is_not_replayed),
+		UNIT_TEST(clear_removes_recipes),
+		UNIT_TEST(other_verbs_see_no_entry_in_a_recipe),
+	};
+
+	(void)driver_select(argc, argv);
+	return driver_is("stub") ? UNIT_MAIN("replay", of_stub) : UNIT_MAIN("replay", all);
+}
