@@ -12,6 +12,9 @@
 #include "common/bytes.h"
 #include "layers/opencl/tokens.h"
 
+/* More than any program gives; each is compared with all before it. */
+enum { MAX_LISTED = 4096 };
+
 enum reading {
 	READING_SHELL,		/* quotes group and go, a backslash takes the next byte */
 	READING_QUOTES,		/* quotes group and go, a backslash is itself */
@@ -79,6 +82,8 @@ static enum cmn_status add_directory(struct reader *reader, const char *path)
 		if (strcmp(options->directories[i], path) == 0)
 			return CMN_OK;
 	}
+	if (options->directory_count == MAX_LISTED)
+		return CMN_MISS;
 	directories = realloc(options->directories,
 			      (options->directory_count + 1) * sizeof(*directories));
 	if (!directories)
@@ -105,10 +110,11 @@ static enum cmn_status add_macro_text(struct reader *reader, char *text, bool un
 			return CMN_OK;
 		}
 	}
-	macros = realloc(options->macros, (options->macro_count + 1) * sizeof(*macros));
+	macros = options->macro_count == MAX_LISTED ? NULL :
+		realloc(options->macros, (options->macro_count + 1) * sizeof(*macros));
 	if (!macros) {
 		free(text);
-		return CMN_ERR_NOMEM;
+		return options->macro_count == MAX_LISTED ? CMN_MISS : CMN_ERR_NOMEM;
 	}
 	options->macros = macros;
 	macros[options->macro_count++] =

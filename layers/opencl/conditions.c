@@ -92,6 +92,8 @@ static bool is_one_operand(const struct ocl_macros *macros, struct cmn_view name
 	const struct ocl_macro *macro = ocl_macros_find(macros, name);
 	const struct ocl_definition *at = macro ? ocl_macro_definitions(macro) : NULL;
 
+	if (macro && ocl_macro_has_more(macro))
+		return false;
 	for (; at; at = at->next) {
 		if (at->body.count != 1 || at->body.items[0].kind != OCL_TOKEN_NUMBER)
 			return false;

@@ -8,16 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of events, and of branches, in one text: more are refused, since each takes memory. */
+enum { MAX_OF_A_TEXT = 1000000 };
+
 struct ocl_conditional {
 	int parent;	/* branch that encloses the whole */
 	int last;	/* its latest branch */
 };
 
+/* NULL: no memory, or the text has too many, and the last one refuses it. */
 static struct ocl_event *add_event(struct ocl_directives *directives, enum ocl_event_kind kind)
 {
 	struct ocl_source_text *text = directives->text;
 	struct ocl_event *event;
 
+	if (text->event_count == MAX_OF_A_TEXT) {
+		text->events[MAX_OF_A_TEXT - 1] = (struct ocl_event){
+			.kind = OCL_EVENT_REFUSE, .branch = -1, .reason = "too-complex",
+		};
+		return NULL;
+	}
 	if (text->event_count == text->event_cap) {
 		size_t cap = text->event_cap ? 2 * text->event_cap : 32;
 		struct ocl_event *events = realloc(text->events, cap * sizeof(*events));
@@ -62,6 +72,11 @@ static void open_branch(struct ocl_directives *directives, enum ocl_branch_kind 
 {
 	struct ocl_source_text *text = directives->text;
 
+	if (text->branch_count == MAX_OF_A_TEXT) {
+		directives->branch = -1;
+		ocl_directives_add_word(directives, OCL_EVENT_REFUSE, "too-complex");
+		return;
+	}
 	if (text->branch_count == text->branch_cap) {
 		size_t cap = text->branch_cap ? 2 * text->branch_cap : 32;
 		struct ocl_branch *branches = realloc(text->branches, cap * sizeof(*branches));

@@ -69,7 +69,7 @@ static const struct ocl_definition *definition_of(struct run *run, struct cmn_vi
 	unsigned int count = 0, chosen;
 	bool open = !macro || ocl_macro_may_be_undefined(macro);
 
-	if (open && ocl_macros_is_predefinable(name))
+	if ((open && ocl_macros_is_predefinable(name)) || (macro && ocl_macro_has_more(macro)))
 		ocl_pieces_give_up(&run->pool);
 	if (!macro || run->pool.status != CMN_OK)
 		return NULL;

@@ -326,12 +326,16 @@ enum cmn_status ocl_include_places_resolve(struct ocl_include_places *places,
 
 enum cmn_status ocl_include_places_add_directory(struct ocl_include_places *places)
 {
-	char *path = cc_manifest_working_directory();
 	enum cmn_status status;
+	char *path;
 
+	if (places->has_directory)
+		return CMN_OK;
+	path = cc_manifest_working_directory();
 	if (!path)
 		return refuse(places, "working-directory");
 	status = recorded(places, cc_manifest_add_directory(places->manifest, path));
 	free(path);
+	places->has_directory = status == CMN_OK;
 	return status;
 }

@@ -30,7 +30,7 @@ struct ocl_include_places {
 	struct cc_file_memo *memo;
 	struct cc_manifest *manifest;	/* NULL once taken: the scan is over then */
 	struct ocl_search_path search;
-	bool search_known;
+	bool search_known, has_directory;
 	struct ocl_include_place *places;	/* hash tables */
 	struct ocl_include_body *bodies;
 	struct ocl_include_file **files;	/* each stays where it is when others come */

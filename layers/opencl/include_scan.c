@@ -25,12 +25,19 @@
 #include "layers/opencl/source_text.h"
 #include "layers/opencl/tokens.h"
 
+/*
+ * What a scan may cost. Real programs need a few rounds, some thousand macros
+ * and a few computed includes; beyond these it would take longer than the build.
+ */
+enum { MAX_ROUNDS = 100, MAX_DEFINES = 250000, MAX_COMPUTED = 4096 };
+
 struct scan {
 	struct ocl_build_options options;
 	struct ocl_include_places places;
 	struct ocl_macros *macros;
 	const char *reason;	/* with CMN_MISS */
 	bool changed;		/* macros were added in this round */
+	unsigned int rounds, defines, computed;
 	bool pastes, has_piece, has_pragma, has_dependency;
 	const struct ocl_include_file *includer;	/* of the header that is being resolved */
 };
@@ -108,6 +115,8 @@ static enum cmn_status include(struct scan *scan, const struct ocl_include_file 
 			return refuse(scan, "odd-comment");
 		return include_name(scan, name);
 	}
+	if (++scan->computed > MAX_COMPUTED)
+		return refuse(scan, "too-complex");
 	/* Not live: macros that come to count later can give it further names. */
 	status = ocl_expansion_each_header(scan->macros, event->text, include_name, scan);
 	if (status == CMN_MISS && !scan->reason)
@@ -125,6 +134,8 @@ static enum cmn_status count_event(struct scan *scan, const struct ocl_include_f
 	event->live = true;
 	switch (event->kind) {
 	case OCL_EVENT_DEFINE:
+		if (++scan->defines > MAX_DEFINES)
+			return refuse(scan, "too-complex");
 		status = ocl_macros_define(scan->macros, event->text, false);
 		scan->changed = true;
 		break;
@@ -215,6 +226,8 @@ static enum cmn_status count_all(struct scan *scan)
 
 	do {
 		scan->changed = false;
+		if (++scan->rounds > MAX_ROUNDS)
+			return refuse(scan, "too-complex");
 		/* Headers that are found on the way are counted in the same round. */
 		for (size_t i = 0; i < scan->places.file_count && status == CMN_OK; i++)
 			status = count_events(scan, scan->places.files[i]);

@@ -8,12 +8,16 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+/* Of one macro; nothing is computed from one that has more. */
+enum { MAX_DEFINITIONS = 64 };
+
 struct ocl_macro {
 	struct cmn_view name;
 	struct ocl_definition *definitions;
 	bool from_options;	/* at least one definition */
 	bool in_text;		/* defined by the source or a header, or unsurely by the options */
 	bool undefined;		/* by an #undef or -U */
+	bool has_more;		/* definitions than are kept */
 	UT_hash_handle hh;
 };
 
@@ -162,6 +166,7 @@ static enum cmn_status add_definition(struct ocl_macros *macros, const struct oc
 	struct ocl_definition *definition = calloc(1, sizeof(*definition)), *other;
 	struct ocl_macro *macro;
 	enum cmn_status status;
+	unsigned int count = 0;
 
 	if (!definition)
 		return CMN_ERR_NOMEM;
@@ -175,9 +180,13 @@ static enum cmn_status add_definition(struct ocl_macros *macros, const struct oc
 	}
 	macro->from_options |= from_options;
 	macro->in_text |= !from_options;
-	for (other = macro->definitions; other; other = other->next) {
+	for (other = macro->definitions; other; other = other->next, count++) {
 		if (definition_equal(other, definition))
 			goto out;
+	}
+	if (count == MAX_DEFINITIONS) {
+		macro->has_more = true;
+		goto out;
 	}
 	definition->next = macro->definitions;
 	macro->definitions = definition;
@@ -230,6 +239,11 @@ const struct ocl_macro *ocl_macros_find(const struct ocl_macros *macros, struct 
 const struct ocl_definition *ocl_macro_definitions(const struct ocl_macro *macro)
 {
 	return macro->definitions;
+}
+
+bool ocl_macro_has_more(const struct ocl_macro *macro)
+{
+	return macro->has_more;
 }
 
 bool ocl_macro_may_be_undefined(const struct ocl_macro *macro)

@@ -40,6 +40,8 @@ CMN_CHECKED enum cmn_status ocl_macros_undefine(struct ocl_macros *macros, struc
 /* NULL: no definition. */
 const struct ocl_macro *ocl_macros_find(const struct ocl_macros *macros, struct cmn_view name);
 const struct ocl_definition *ocl_macro_definitions(const struct ocl_macro *macro);
+/* There are so many different ones that only the first are kept. */
+bool ocl_macro_has_more(const struct ocl_macro *macro);
 /* It may also be undefined where it is used. */
 bool ocl_macro_may_be_undefined(const struct ocl_macro *macro);
 
