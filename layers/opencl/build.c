@@ -27,7 +27,8 @@ void ocl_build_release(struct ocl_build *build)
 static bool has_bad_arguments(const struct ocl_build *build)
 {
 	return (build->list_count == 0) != (build->list == NULL) ||
-	       (!build->notify && build->user_data);
+	       (!build->notify && build->user_data) ||
+	       (build->compile && ocl_compile_has_bad_headers(build->compile));
 }
 
 static const char *kind_of(const struct ocl_build *build)
@@ -103,6 +104,11 @@ bool ocl_build_scan(struct ocl_build *build)
 	cc_manifest_free(build->manifest);
 	build->manifest = NULL;
 	status = ocl_compile_scan(build->compile, &request, &build->manifest, &build->bypass);
+	if (status == CMN_OK)
+		status = cc_witness_take(build->manifest, cc_cache_file_memo(ocl_layer.cache),
+					 &build->witness);
+	if (status == CMN_STALE)
+		build->bypass = "include-changed";
 	if (status != CMN_OK && !build->bypass)
 		build->bypass = "scan-failed";
 	return status == CMN_OK;
@@ -193,6 +199,18 @@ static void defer_capture(struct ocl_build *build)
 		ocl_capture_attach(capture, build->program);
 }
 
+/* Whether the key and the manifest say what the driver had when it built. */
+static bool is_as_gathered(struct ocl_build *build)
+{
+	if (compiler_came_late(build))
+		build->bypass = "compiler-loaded-late";
+	else if (!cc_witness_holds(build->manifest, &build->witness))
+		build->bypass = "include-changed";
+	else
+		return true;
+	return false;
+}
+
 /* Reads the built program, now or at its last release. CMN_OK: *ret is the entry. */
 enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret)
 {
@@ -201,10 +219,8 @@ enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret
 	struct ocl_capture *later;
 	enum cmn_status status;
 
-	if (compiler_came_late(build)) {
-		build->bypass = "compiler-loaded-late";
+	if (!is_as_gathered(build))
 		return CMN_MISS;
-	}
 	if (build->capture == CC_CAPTURE_DEFERRED) {
 		defer_capture(build);
 		return CMN_MISS;
@@ -219,8 +235,6 @@ enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret
 	status = ocl_capture_read(build->program->object.handle, &request, manifest, ret);
 	if (status == CMN_MISS)
 		build->bypass = "no-binary";
-	if (status == CMN_STALE)
-		build->bypass = "include-changed";
 	if (status == CMN_OK && build->kind == OCL_EFFECTIVE_OBJECT)
 		ocl_program_set_content(build->program, *ret);
 	return status == CMN_OK ? CMN_OK : CMN_MISS;
@@ -233,7 +247,7 @@ static enum cmn_status capture_failure(struct ocl_build *build, struct cc_entry 
 	struct cc_manifest *manifest = build->manifest;
 
 	if ((build->error != CL_BUILD_PROGRAM_FAILURE &&
-	     build->error != CL_COMPILE_PROGRAM_FAILURE) || compiler_came_late(build))
+	     build->error != CL_COMPILE_PROGRAM_FAILURE) || !is_as_gathered(build))
 		return CMN_MISS;
 	build->manifest = NULL;
 	request.kind = OCL_EFFECTIVE_FAILURE;
@@ -425,6 +439,10 @@ static void run_plainly(struct ocl_build *build)
 
 static void do_build(struct ocl_build *build)
 {
+	if (build->program->unbuildable && !build->compile && !has_bad_arguments(build)) {
+		build->error = CL_INVALID_OPERATION;
+		return;
+	}
 	/* A linked program should not be built again; some drivers do it all the same. */
 	if (is_plain(build) || build->program->kind == OCL_PROGRAM_LINKED) {
 		run_plainly(build);

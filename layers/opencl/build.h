@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "cachecore/witness.h"
 #include "layers/opencl/build_key.h"
 #include "layers/opencl/capture.h"
 #include "layers/opencl/include_scan.h"
@@ -38,6 +39,7 @@ struct ocl_build {
 	enum cc_capture capture;
 	const struct ocl_driver *driver;
 	struct cc_manifest *manifest;	/* of this source now; NULL: reads no files */
+	struct cmn_hash witness;	/* of the manifest's files before the build */
 	struct ocl_library_epoch epoch;
 	uint64_t start_ns, build_ns;
 	cl_int error;			/* of the driver */
@@ -62,6 +64,9 @@ CMN_CHECKED enum cmn_status ocl_compile_scan(const struct ocl_compile *compile,
 					     struct ocl_include_request *request,
 					     struct cc_manifest **ret_manifest,
 					     const char **ret_reason);
+
+/* Header arguments that a driver has to refuse (OpenCL 3.0, clCompileProgram, Errors). */
+bool ocl_compile_has_bad_headers(const struct ocl_compile *compile);
 
 /* Frees what the build gathered, not the structure nor the program. */
 void ocl_build_release(struct ocl_build *build);

@@ -184,17 +184,9 @@ static enum cmn_status read_program(cl_program program, const struct ocl_capture
 	struct cc_entry *entry = NULL;
 	enum cmn_status status = CMN_ERR_NOMEM;
 
-	/* The driver read the headers at some moment since the scan; were they the same all the time? */
-	if (cc_manifest_count(manifest)) {
-		status = cc_manifest_verify(manifest, cc_cache_file_memo(ocl_layer.cache));
-		if (status != CMN_OK)
-			goto out;
-	}
 	entry = cc_entry_new(request->build_ns);
-	if (!entry) {
-		status = CMN_ERR_NOMEM;
+	if (!entry)
 		goto out;
-	}
 	status = add_images(entry, program, request->targets, images);
 	if (status != CMN_OK)
 		goto out;

@@ -25,9 +25,9 @@ struct ocl_capture_request {
 
 /*
  * The entry of a program just built, compiled or linked. Takes the manifest
- * (may be NULL) on success and failure alike, and checks that it still holds.
- * CMN_OK: *ret is a new reference. CMN_STALE: a header changed during the
- * build. CMN_MISS: the driver has no binary to give.
+ * (may be NULL) on success and failure alike; the caller knows that it held
+ * while the driver built. CMN_OK: *ret is a new reference. CMN_MISS: the
+ * driver has no binary to give.
  */
 CMN_CHECKED enum cmn_status ocl_capture_read(cl_program program,
 					     const struct ocl_capture_request *request,

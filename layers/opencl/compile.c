@@ -58,8 +58,7 @@ enum cmn_status ocl_compile_scan(const struct ocl_compile *compile,
 	return status;
 }
 
-/* OpenCL 3.0, clCompileProgram, Errors: what a driver has to refuse. */
-static bool has_bad_headers(const struct ocl_compile *compile)
+bool ocl_compile_has_bad_headers(const struct ocl_compile *compile)
 {
 	return (compile->count == 0) != (compile->programs == NULL) ||
 	       (compile->count == 0) != (compile->names == NULL);
@@ -86,12 +85,10 @@ cl_int CL_API_CALL ocl_clCompileProgram(cl_program handle, cl_uint num_devices,
 	};
 	cl_int error;
 
-	if (!build.program || has_bad_headers(&compile)) {
-		ocl_program_unref(build.program);
+	if (!build.program)
 		return OCL_NEXT.clCompileProgram(handle, num_devices, device_list, options,
 						 num_input_headers, input_headers,
 						 header_include_names, pfn_notify, user_data);
-	}
 	find_headers(&compile);
 	error = ocl_build_call(&build);
 	release_headers(&compile);

@@ -30,6 +30,7 @@ static const struct ocl_driver drivers[] = {
 		.library = "libpocl.so",
 		.capture = CC_CAPTURE_DEFERRED,
 		.binaries_lose_attributes = true,
+		.linked_builds_abort = true,
 		.compilers = { "libpocl-devices-" },
 		.files = { "/usr/share/pocl/*.bc", "/usr/share/pocl/include/*.h",
 			   "/usr/local/share/pocl/*.bc", "/usr/local/share/pocl/include/*.h" },

@@ -71,6 +71,12 @@ static bool remember_one_more(cl_kernel handle, struct ocl_program *program,
 	return remember_kernel(handle, program, ocl_effective_ref(effective));
 }
 
+/* A library that a link's hit made: to some drivers a program of a binary that has kernels. */
+static bool is_library(const struct ocl_effective *effective)
+{
+	return effective && effective->own && effective->kind == OCL_EFFECTIVE_OBJECT;
+}
+
 cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_name,
 					 cl_int *errcode_ret)
 {
@@ -82,8 +88,14 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 	if (!program)
 		return OCL_NEXT.clCreateKernel(handle, kernel_name, errcode_ret);
 	of_effective = ocl_effective_has_kernels(effective);
-	kernel = OCL_NEXT.clCreateKernel(ocl_effective_target(effective, handle), kernel_name,
-					 errcode_ret);
+	if (is_library(effective) && kernel_name) {
+		kernel = NULL;
+		if (errcode_ret)
+			*errcode_ret = CL_INVALID_PROGRAM_EXECUTABLE;
+	} else {
+		kernel = OCL_NEXT.clCreateKernel(ocl_effective_target(effective, handle),
+						 kernel_name, errcode_ret);
+	}
 	if (!kernel) {
 		forget_kernel(program, effective, of_effective);
 	} else if (!remember_kernel(kernel, program, effective) && of_effective) {
@@ -156,8 +168,9 @@ cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_k
 		return OCL_NEXT.clCreateKernelsInProgram(handle, num_kernels, kernels,
 							 num_kernels_ret);
 	effective = ocl_program_effective(program);
-	error = OCL_NEXT.clCreateKernelsInProgram(ocl_effective_target(effective, handle), num_kernels,
-						  kernels, &count);
+	error = is_library(effective) ? CL_INVALID_PROGRAM_EXECUTABLE :
+		OCL_NEXT.clCreateKernelsInProgram(ocl_effective_target(effective, handle),
+						  num_kernels, kernels, &count);
 	if (error == CL_SUCCESS && num_kernels_ret)
 		*num_kernels_ret = count;
 	if (error == CL_SUCCESS && kernels && effective && count)

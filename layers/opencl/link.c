@@ -238,6 +238,17 @@ static void count(const struct link *link)
 		cc_cache_count_miss(ocl_layer.cache, &link->key, link->link_ns);
 }
 
+/* What the layer did with the result is no reason for the application to end in its driver. */
+static void guard(const struct link *link)
+{
+	struct ocl_program *program = link->result ? ocl_program_find(link->result) : NULL;
+
+	if (program && link->driver->linked_builds_abort &&
+	    (link->hit || link->capture == CC_CAPTURE_EAGER))
+		program->unbuildable = true;
+	ocl_program_unref(program);
+}
+
 static void look_up(struct link *link)
 {
 	struct cc_entry *entry = NULL;
@@ -308,6 +319,7 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 		run(&link, pfn_notify, user_data);
 	} else {
 		look_up(&link);
+		guard(&link);
 	}
 	if (errcode_ret)
 		*errcode_ret = link.error;

@@ -150,15 +150,27 @@ struct ocl_effective *ocl_program_supersede(struct ocl_program *program)
 	return effective;
 }
 
+static void lose_effective(struct ocl_program *program, struct ocl_effective *effective,
+			   cl_int error)
+{
+	ocl_object_lock(&program->object);
+	if (error == CL_SUCCESS)
+		program->lost_effective = false;
+	else if (effective && effective->kind == OCL_EFFECTIVE_EXECUTABLE)
+		program->lost_effective = true;
+	ocl_object_unlock(&program->object);
+	ocl_effective_unref(effective);
+}
+
 void ocl_program_superseded(struct ocl_program *program, struct ocl_effective *effective,
 			    cl_int error)
 {
 	/* A call that the driver refused outright left the program as it was. */
 	if (effective && (error == CL_INVALID_VALUE || error == CL_INVALID_DEVICE ||
-			  error == CL_INVALID_OPERATION))
+			  error == CL_INVALID_OPERATION || error == CL_INVALID_PROGRAM))
 		ocl_program_set_effective(program, effective);
 	else
-		ocl_effective_unref(effective);
+		lose_effective(program, effective, error);
 }
 
 void ocl_program_drop_kernel(struct ocl_program *program, bool of_effective)

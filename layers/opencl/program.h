@@ -39,11 +39,13 @@ struct ocl_program {
 	enum ocl_program_kind kind;	/* immutable */
 	char *source;			/* text or IL, immutable; NULL where it was linked */
 	size_t source_len;
+	bool unbuildable;		/* the driver would not survive that; immutable once the application has it */
 	/* guarded by the object's lock */
 	unsigned int live_kernels;	/* created from P or an E, and not released */
 	unsigned int effective_kernels;	/* of those, the ones created from an E */
 	bool held;			/* released by the application, kept for these */
 	struct ocl_effective *effective;	/* NULL: P answers for itself */
+	bool lost_effective;		/* a build that failed came after E: P never was an executable */
 	/* guarded by the layer's lock */
 	struct ocl_constant *constants;	/* by id, ascending */
 	size_t constant_count;

@@ -118,6 +118,45 @@ static cl_int get_effective_info(struct ocl_program *program, struct ocl_effecti
 	return OCL_NEXT.clGetProgramInfo(handle, param_name, size, ret_value, ret_size);
 }
 
+/*
+ * Whether P has no binaries to give. rusticl ends the process when it is asked
+ * for those of a program that was never built, which only the layer makes
+ * possible where the application's first build was a hit and a later one failed.
+ */
+static bool has_no_binaries(struct ocl_program *program)
+{
+	size_t sizes[64] = { 0 }, size = 0;
+	bool lost;
+
+	ocl_object_lock(&program->object);
+	lost = program->lost_effective;
+	ocl_object_unlock(&program->object);
+	if (!lost || OCL_NEXT.clGetProgramInfo(program->object.handle, CL_PROGRAM_BINARY_SIZES,
+					       sizeof(sizes), sizes, &size) != CL_SUCCESS)
+		return false;
+	for (size_t i = 0; i < size / sizeof(sizes[0]); i++) {
+		if (sizes[i])
+			return false;
+	}
+	return true;
+}
+
+/* The answer to CL_PROGRAM_BINARIES then: nothing is written behind the pointers. */
+static cl_int give_no_binaries(struct ocl_program *program, size_t size, const void *value,
+			       size_t *ret_size)
+{
+	size_t needed = 0;
+	cl_int error = OCL_NEXT.clGetProgramInfo(program->object.handle, CL_PROGRAM_BINARY_SIZES,
+						 0, NULL, &needed);
+
+	/* As many pointers as sizes, and both are of one length. */
+	if (error == CL_SUCCESS && value && size < needed)
+		error = CL_INVALID_VALUE;
+	if (error == CL_SUCCESS && ret_size)
+		*ret_size = needed;
+	return error;
+}
+
 cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program handle, cl_program_info param_name,
 					size_t param_value_size, void *param_value,
 					size_t *param_value_size_ret)
@@ -129,6 +168,10 @@ cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program handle, cl_program_info param
 	if (effective && effective->kind != OCL_EFFECTIVE_FAILURE)
 		error = get_effective_info(program, effective, param_name, param_value_size,
 					   param_value, param_value_size_ret);
+	else if (program && !effective && param_name == CL_PROGRAM_BINARIES &&
+		 has_no_binaries(program))
+		error = give_no_binaries(program, param_value_size, param_value,
+					 param_value_size_ret);
 	else
 		error = OCL_NEXT.clGetProgramInfo(handle, param_name, param_value_size,
 						  param_value, param_value_size_ret);
@@ -187,6 +230,11 @@ cl_int CL_API_CALL ocl_clGetProgramBuildInfo(cl_program handle, cl_device_id dev
 		error = give(stored, param_value_size, param_value, param_value_size_ret);
 	else
 		error = OCL_NEXT.clGetProgramBuildInfo(target, device, param_name,
+						       param_value_size, param_value,
+						       param_value_size_ret);
+	/* That P was never built may be what a driver sees before it sees a bad device. */
+	if (error == CL_INVALID_PROGRAM && effective && effective->handle && target == handle)
+		error = OCL_NEXT.clGetProgramBuildInfo(effective->handle, device, param_name,
 						       param_value_size, param_value,
 						       param_value_size_ret);
 	ocl_effective_unref(effective);
