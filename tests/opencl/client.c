@@ -44,6 +44,11 @@ static const struct {
 	{ "second-device", client_second_device },
 	{ "token", client_token },
 	{ "il", client_il },
+	{ "extreme", client_extreme },
+	{ "extreme-vanish", client_extreme_vanish },
+	{ "extreme-compile", client_extreme_compile },
+	{ "extreme-embedded", client_extreme_embedded },
+	{ "invalid", client_invalid },
 };
 
 static void open_session(struct client *client)

@@ -92,5 +92,10 @@ void client_devices_in_turn(struct client *client);
 void client_second_device(struct client *client);
 void client_token(struct client *client);
 void client_il(struct client *client);
+void client_extreme(struct client *client);
+void client_extreme_vanish(struct client *client);
+void client_extreme_compile(struct client *client);
+void client_extreme_embedded(struct client *client);
+void client_invalid(struct client *client);
 
 #endif

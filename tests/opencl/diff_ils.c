@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* diff_ils: programs from an intermediate language, their constants, and the misuses of both. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/opencl/differential.h"
+#include "tests/opencl/value_il.h"
+
+enum { CONSTANT = 7 };	/* value_il's */
+
+static cl_program program_of_il(struct diff *diff, cl_int *ret_error)
+{
+	*ret_error = 77;
+	return clCreateProgramWithIL(diff->context, value_il, sizeof(value_il), ret_error);
+}
+
+static void say_program(cl_program program, cl_int error)
+{
+	printf(" %s %d", program ? "P" : "none", error);
+}
+
+static void create(struct diff *diff, const void *il, size_t size)
+{
+	cl_int error = 77;
+	cl_program program = clCreateProgramWithIL(diff->context, il, size, &error);
+
+	say_program(program, error);
+	if (program)
+		printf(" build %d", diff_build(program, ""));
+}
+
+static void null_il(struct diff *diff, void *data)
+{
+	(void)data;
+	create(diff, NULL, sizeof(value_il));
+}
+
+static void empty_il(struct diff *diff, void *data)
+{
+	(void)data;
+	create(diff, value_il, 0);
+}
+
+static void no_il(struct diff *diff, void *data)
+{
+	(void)data;
+	create(diff, diff_source, strlen(diff_source));
+}
+
+static void cut_il(struct diff *diff, void *data)
+{
+	(void)data;
+	create(diff, value_il, 20);
+}
+
+static void without_context(struct diff *diff, void *data)
+{
+	cl_int error = 77;
+	cl_program program = clCreateProgramWithIL(NULL, value_il, sizeof(value_il), &error);
+
+	(void)diff;
+	(void)data;
+	say_program(program, error);
+}
+
+static int value_of(struct diff *diff, cl_program program)
+{
+	cl_kernel kernel = diff_kernel(diff, program, "value");
+	int value = diff_value(diff, kernel);
+
+	(void)clReleaseKernel(kernel);	/* the subject is its value */
+	return value;
+}
+
+static void build_and_ask(struct diff *diff, void *data)
+{
+	cl_int error;
+	cl_program program = program_of_il(diff, &error);
+
+	(void)data;
+	say_program(program, error);
+	if (!program)
+		return;
+	printf("\n");
+	diff_ask_all(diff, "unbuilt-", program);
+	error = diff_build(program, "-cl-mad-enable");
+	diff_say(diff, "build", "%d", error);
+	diff_ask_all(diff, "built-", program);
+	if (!error)
+		diff_say(diff, "value", "%d", value_of(diff, program));
+	diff_open(diff, "release");
+	printf(" %d", clReleaseProgram(program));
+}
+
+/* Sets it to each, and builds after each. */
+static void constants(struct diff *diff, void *data)
+{
+	const int numbers[] = { 5, 6, 5 };
+	cl_int error;
+	cl_program program = program_of_il(diff, &error);
+
+	(void)data;
+	say_program(program, error);
+	if (!program)
+		return;
+	printf(" build %d", error = diff_build(program, ""));
+	if (!error)
+		printf(" value %d", value_of(diff, program));
+	for (int i = 0; i < 3; i++) {
+		printf(" set %d", clSetProgramSpecializationConstant(program, CONSTANT,
+								     sizeof(numbers[i]),
+								     &numbers[i]));
+		printf(" build %d", error = diff_build(program, ""));
+		if (!error)
+			printf(" value %d", value_of(diff, program));
+	}
+	printf(" release %d", clReleaseProgram(program));
+}
+
+static void bad_constants(struct diff *diff, void *data)
+{
+	const int number = 5;
+	cl_int error;
+	cl_program program = program_of_il(diff, &error);
+
+	(void)data;
+	say_program(program, error);
+	if (!program)
+		return;
+	printf(" id %d", clSetProgramSpecializationConstant(program, CONSTANT + 1, sizeof(number),
+							    &number));
+	printf(" size %d", clSetProgramSpecializationConstant(program, CONSTANT, 1, &number));
+	printf(" null %d", clSetProgramSpecializationConstant(program, CONSTANT, sizeof(number),
+							      NULL));
+	printf(" build %d", error = diff_build(program, ""));
+	if (!error)
+		printf(" value %d", value_of(diff, program));
+}
+
+static void constant_of_source(struct diff *diff, void *data)
+{
+	const int number = 5;
+
+	(void)data;
+	printf(" %d", clSetProgramSpecializationConstant(diff_program(diff, diff_source), CONSTANT,
+							 sizeof(number), &number));
+}
+
+static void constant_of_null(struct diff *diff, void *data)
+{
+	const int number = 5;
+
+	(void)diff;
+	(void)data;
+	printf(" %d", clSetProgramSpecializationConstant(NULL, CONSTANT, sizeof(number), &number));
+}
+
+static void compile_and_link(struct diff *diff, void *data)
+{
+	cl_int error;
+	cl_program program = program_of_il(diff, &error), linked;
+
+	(void)data;
+	say_program(program, error);
+	if (!program)
+		return;
+	printf(" compile %d", clCompileProgram(program, 0, NULL, "", 0, NULL, NULL, NULL, NULL));
+	error = 77;
+	linked = clLinkProgram(diff->context, 0, NULL, "", 1, &program, NULL, NULL, &error);
+	printf(" link");
+	say_program(linked, error);
+	if (linked && !error)
+		printf(" value %d", value_of(diff, linked));
+}
+
+static void intermediate(struct diff *diff)
+{
+	static const struct diff_case cases[] = {
+		{ "null", null_il, 21 },
+		{ "empty", empty_il, 21 },
+		{ "no-il", no_il, 21 },
+		{ "cut", cut_il, 21 },
+		{ "without-context", without_context, 21 },
+		{ "create", build_and_ask, 21 },
+		{ "constants", constants, 22 },
+		{ "bad-constants", bad_constants, 22 },
+		{ "constant-of-source", constant_of_source, 22 },
+		{ "constant-of-null", constant_of_null, 22 },
+		{ "compile-and-link", compile_and_link, 21 },
+		{ NULL, NULL, 0 },
+	};
+
+	diff_survive_each(diff, cases);
+}
+
+const struct diff_subject diff_ils[] = {
+	{ "il", intermediate, true },
+	{ NULL, NULL, false },
+};

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/* diff_misuse: what the specification names as errors of programs and builds. Each misuse in a process of its own. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/opencl/differential.h"
+
+static void print_program(cl_program program, cl_int error)
+{
+	printf(" %s %d", program ? "P" : "none", error);
+	if (program)
+		printf(" refs %u", diff_program_refs(program));
+}
+
+static void create(struct diff *diff, cl_context context, cl_uint count, const char **strings,
+		   const size_t *lengths)
+{
+	cl_int error = 77;
+
+	(void)diff;
+	print_program(clCreateProgramWithSource(context, count, strings, lengths, &error), error);
+}
+
+static const char *one = "kernel void value(global int *out) { out[0] = 7; }\n";
+
+static void count_0(struct diff *diff, void *data)
+{
+	(void)data;
+	create(diff, diff->context, 0, &one, NULL);
+}
+
+static void no_strings(struct diff *diff, void *data)
+{
+	(void)data;
+	create(diff, diff->context, 1, NULL, NULL);
+}
+
+static void null_string(struct diff *diff, void *data)
+{
+	const char *strings[2] = { one, NULL };
+
+	(void)data;
+	create(diff, diff->context, 2, strings, NULL);
+}
+
+static void no_context(struct diff *diff, void *data)
+{
+	(void)data;
+	create(diff, NULL, 1, &one, NULL);
+}
+
+/* A program of these strings: its source as reported, and its build. */
+static void build_of(struct diff *diff, cl_uint count, const char **strings, const size_t *lengths)
+{
+	char text[512] = "", log[2048] = "";
+	size_t size = 0, log_size = 0;
+	cl_int error = 77;
+	cl_program program = clCreateProgramWithSource(diff->context, count, strings, lengths,
+						       &error);
+
+	print_program(program, error);
+	if (!program)
+		return;
+	error = clGetProgramInfo(program, CL_PROGRAM_SOURCE, sizeof(text), text, &size);
+	printf(" source %d ", error);
+	diff_print_text(text, size);
+	printf(" build %d", diff_build(program, ""));
+	error = clGetProgramBuildInfo(program, diff->devices[0], CL_PROGRAM_BUILD_LOG, sizeof(log),
+				      log, &log_size);
+	printf(" log %d ", error);
+	diff_print_text(log, error ? 0 : log_size);
+	size = 77;
+	error = clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof(size), &size, NULL);
+	printf(" kernels %d %zu", error, size);
+}
+
+static void empty_source(struct diff *diff, void *data)
+{
+	const char *empty = "";
+
+	(void)data;
+	build_of(diff, 1, &empty, NULL);
+}
+
+static void blank_source(struct diff *diff, void *data)
+{
+	const char *blank = "\n";
+
+	(void)data;
+	build_of(diff, 1, &blank, NULL);
+}
+
+static void two_strings(struct diff *diff, void *data)
+{
+	const char *strings[] = { "kernel void value(glo", "bal int *out) { out[0] = 7; }\n" };
+
+	(void)data;
+	build_of(diff, 2, strings, NULL);
+}
+
+static void lengths_given(struct diff *diff, void *data)
+{
+	const char *strings[] = { "kernel void value(global int XX", "YY", "*out) { out[0] = 7; }" };
+	const size_t lengths[] = { 29, 0, 21 };
+
+	(void)data;
+	strings[1] = "";
+	build_of(diff, 3, strings, lengths);
+}
+
+static void embedded_zero(struct diff *diff, void *data)
+{
+	static const char text[] = "kernel void value(global int *out) { out[0] = 7; }\n\0"
+				   "kernel void second(global int *out) { out[0] = 8; }\n";
+	const char *string = text;
+	const size_t length = sizeof(text) - 1;
+
+	(void)data;
+	build_of(diff, 1, &string, &length);
+}
+
+static void no_kernels(struct diff *diff, void *data)
+{
+	const char *string = "int helper(int a) { return a + 1; }\n";
+
+	(void)data;
+	build_of(diff, 1, &string, NULL);
+}
+
+static void syntax_error(struct diff *diff, void *data)
+{
+	const char *string = "kernel void value(global int *out) { out[0] = ; }\n";
+
+	(void)data;
+	build_of(diff, 1, &string, NULL);
+}
+
+static void undeclared(struct diff *diff, void *data)
+{
+	const char *string = "kernel void value(global int *out) { out[0] = missing(1); }\n";
+
+	(void)data;
+	build_of(diff, 1, &string, NULL);
+}
+
+static void missing_header(struct diff *diff, void *data)
+{
+	const char *string = "#include \"no/such/header.h\"\n"
+			     "kernel void value(global int *out) { out[0] = 7; }\n";
+
+	(void)data;
+	build_of(diff, 1, &string, NULL);
+}
+
+static void build_null(struct diff *diff, void *data)
+{
+	(void)diff;
+	(void)data;
+	printf(" %d", clBuildProgram(NULL, 0, NULL, "", NULL, NULL));
+}
+
+static void after_it(struct diff *diff, cl_program program)
+{
+	cl_build_status status = 77;
+	cl_int error = clGetProgramBuildInfo(program, diff->devices[0], CL_PROGRAM_BUILD_STATUS,
+					     sizeof(status), &status, NULL);
+
+	printf(" status %d %d build %d", error, status, diff_build(program, "-DK=3"));
+}
+
+static void count_without_list(struct diff *diff, void *data)
+{
+	printf(" %d", clBuildProgram(data, 1, NULL, "-DK=3", NULL, NULL));
+	after_it(diff, data);
+}
+
+static void list_without_count(struct diff *diff, void *data)
+{
+	printf(" %d", clBuildProgram(data, 0, diff->devices, "-DK=3", NULL, NULL));
+	after_it(diff, data);
+}
+
+static void data_without_callback(struct diff *diff, void *data)
+{
+	printf(" %d", clBuildProgram(data, 0, NULL, "-DK=3", NULL, diff));
+	after_it(diff, data);
+}
+
+static void null_device(struct diff *diff, void *data)
+{
+	cl_device_id device = NULL;
+
+	printf(" %d", clBuildProgram(data, 1, &device, "-DK=3", NULL, NULL));
+	after_it(diff, data);
+}
+
+static void device_twice(struct diff *diff, void *data)
+{
+	cl_device_id devices[2] = { diff->devices[0], diff->devices[0] };
+
+	printf(" %d", clBuildProgram(data, 2, devices, "-DK=3", NULL, NULL));
+	after_it(diff, data);
+}
+
+static void link_only_option(struct diff *diff, void *data)
+{
+	printf(" %d", clBuildProgram(data, 0, NULL, "-DK=3 -create-library", NULL, NULL));
+	after_it(diff, data);
+}
+
+static void create_kernel_then_build(struct diff *diff, void *data)
+{
+	cl_int error = 77, built;
+	cl_kernel kernel;
+
+	printf(" %d", diff_build(data, "-DK=3"));
+	kernel = clCreateKernel(data, "scale", &error);
+	built = diff_build(data, "-DK=4");
+	printf(" %d with a kernel %d", error, built);
+	after_it(diff, data);
+	if (kernel)
+		printf(" release %d", clReleaseKernel(kernel));
+	after_it(diff, data);
+}
+
+static void compile_with_kernel(struct diff *diff, void *data)
+{
+	cl_int error = 77;
+	cl_kernel kernel;
+
+	printf(" %d", diff_build(data, "-DK=3"));
+	kernel = clCreateKernel(data, "scale", &error);
+	printf(" %d with a kernel %d", error,
+	       clCompileProgram(data, 0, NULL, "-DK=4", 0, NULL, NULL, NULL, NULL));
+	after_it(diff, data);
+	if (kernel)
+		printf(" release %d", clReleaseKernel(kernel));
+}
+
+static void info_of_null(struct diff *diff, void *data)
+{
+	cl_uint value = 0;
+
+	(void)data;
+	printf(" %d %d %d", clGetProgramInfo(NULL, CL_PROGRAM_NUM_DEVICES, sizeof(value), &value,
+					     NULL),
+	       clGetProgramBuildInfo(NULL, diff->devices[0], CL_PROGRAM_BUILD_STATUS, sizeof(value),
+				     &value, NULL),
+	       clGetKernelInfo(NULL, CL_KERNEL_NUM_ARGS, sizeof(value), &value, NULL));
+}
+
+static void lives_of_null(struct diff *diff, void *data)
+{
+	(void)diff;
+	(void)data;
+	printf(" %d %d %d %d", clRetainProgram(NULL), clReleaseProgram(NULL), clRetainKernel(NULL),
+	       clReleaseKernel(NULL));
+}
+
+static void create_kernel_of_null(struct diff *diff, void *data)
+{
+	cl_int error = 77;
+	cl_kernel kernel = clCreateKernel(NULL, "scale", &error);
+
+	(void)diff;
+	(void)data;
+	printf(" %s %d", kernel ? "K" : "none", error);
+	error = clCreateKernelsInProgram(NULL, 0, NULL, NULL);
+	printf(" %d", error);
+}
+
+static void build_info_without_device(struct diff *diff, void *data)
+{
+	cl_int value = 77;
+
+	(void)diff;
+	printf(" %d", diff_build(data, "-DK=3"));
+	printf(" %d", clGetProgramBuildInfo(data, NULL, CL_PROGRAM_BUILD_STATUS, sizeof(value),
+					    &value, NULL));
+	printf(" %d", clGetProgramBuildInfo(data, NULL, CL_PROGRAM_BUILD_LOG, 0, NULL, NULL));
+}
+
+static void build_info_of_other_device(struct diff *diff, void *data)
+{
+	cl_int value = 77;
+
+	(void)diff;
+	printf(" %d", diff_build(data, "-DK=3"));
+	/* A valid handle, but not of a device. */
+	printf(" %d", clGetProgramBuildInfo(data, (cl_device_id)diff->context,
+					    CL_PROGRAM_BUILD_STATUS, sizeof(value), &value, NULL));
+	printf(" %d", clGetProgramBuildInfo(data, (cl_device_id)diff->context,
+					    CL_PROGRAM_BUILD_LOG, 0, NULL, NULL));
+}
+
+static void context_as_program(struct diff *diff, void *data)
+{
+	cl_program program = (cl_program)diff->context;
+	cl_uint value = 0;
+
+	(void)data;
+	printf(" %d", clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(value), &value,
+				       NULL));
+	printf(" %d", diff_build(program, ""));
+}
+
+static void kernel_as_program(struct diff *diff, void *data)
+{
+	cl_int error = 77;
+	cl_kernel kernel = NULL, made;
+
+	(void)diff;
+	printf(" %d", diff_build(data, "-DK=3"));
+	kernel = clCreateKernel(data, "scale", &error);
+	made = kernel ? clCreateKernel((cl_program)kernel, "scale", &error) : NULL;
+	printf(" %s %d", made ? "K" : "none", error);
+}
+
+static void long_options(struct diff *diff, void *data)
+{
+	const size_t len = 1000000;
+	char *options = calloc(1, len + 32), *reported = calloc(1, len + 64);
+	size_t size = 0;
+	cl_int error;
+
+	if (!options || !reported)
+		return;
+	memset(options, ' ', len);
+	memcpy(options, "-DK=3", 5);
+	memcpy(options + len - 6, "-DL=1", 6);
+	printf(" %d", diff_build(data, options));
+	error = clGetProgramBuildInfo(data, diff->devices[0], CL_PROGRAM_BUILD_OPTIONS, len + 64,
+				      reported, &size);
+	printf(" options %d %zu same %d", error, size, !strcmp(options, reported));
+}
+
+static void release_too_often(struct diff *diff, void *data)
+{
+	(void)diff;
+	printf(" %d", diff_build(data, "-DK=3"));
+	printf(" %d", clReleaseProgram(data));
+	printf(" %d", clReleaseProgram(data));
+}
+
+static void many_strings(struct diff *diff, void *data)
+{
+	const char *strings[64];
+
+	(void)data;
+	for (int i = 0; i < 63; i++)
+		strings[i] = "/* */ ";	/* no newline */
+	strings[63] = one;
+	build_of(diff, 64, strings, NULL);
+}
+
+/* With nothing of the driver's but a session. */
+static const struct diff_case creations[] = {
+	{ "count-0", count_0, 0 },
+	{ "no-strings", no_strings, 0 },
+	{ "null-string", null_string, 0 },
+	{ "no-context", no_context, 0 },
+	{ "empty-source", empty_source, 0 },
+	{ "blank-source", blank_source, 0 },
+	{ "two-strings", two_strings, 0 },
+	{ "many-strings", many_strings, 0 },
+	{ "lengths", lengths_given, 0 },
+	{ "embedded-zero", embedded_zero, 0 },
+	{ "no-kernels", no_kernels, 0 },
+	{ "syntax-error", syntax_error, 0 },
+	{ "undeclared", undeclared, 0 },
+	{ "missing-header", missing_header, 0 },
+	{ "build-null", build_null, 0 },
+	{ "info-of-null", info_of_null, 0 },
+	{ "lives-of-null", lives_of_null, 0 },
+	{ "create-kernel-of-null", create_kernel_of_null, 0 },
+	{ "context-as-program", context_as_program, 0 },
+	{ NULL, NULL, 0 },
+};
+
+/* With an unbuilt program. */
+static const struct diff_case builds[] = {
+	{ "count-without-list", count_without_list, 0 },
+	{ "list-without-count", list_without_count, 0 },
+	{ "data-without-callback", data_without_callback, 0 },
+	{ "null-device", null_device, 0 },
+	{ "device-twice", device_twice, 0 },
+	{ "link-only-option", link_only_option, 0 },
+	{ "build-with-a-kernel", create_kernel_then_build, 0 },
+	{ "compile-with-a-kernel", compile_with_kernel, 0 },
+	{ "build-info-without-device", build_info_without_device, 0 },
+	{ "build-info-of-other-device", build_info_of_other_device, 0 },
+	{ "kernel-as-program", kernel_as_program, 0 },
+	{ "long-options", long_options, 0 },
+	{ "release-too-often", release_too_often, 0 },
+	{ NULL, NULL, 0 },
+};
+
+static void act_with_program(struct diff *diff, void *data)
+{
+	const struct diff_case *misuse = data;
+
+	diff_start_session(diff);
+	misuse->act(diff, diff_program(diff, diff_source));
+	diff_end_process();
+}
+
+static void misuse_of_creation(struct diff *diff)
+{
+	diff_survive_each(diff, creations);
+}
+
+static void misuse_of_build(struct diff *diff)
+{
+	for (const struct diff_case *misuse = builds; misuse->name; misuse++)
+		diff_survive(diff, misuse->name, act_with_program, (void *)misuse);
+}
+
+const struct diff_subject diff_misuses[] = {
+	{ "misuse", misuse_of_creation, true },
+	{ "misuse-build", misuse_of_build, true },
+	{ NULL, NULL, false },
+};

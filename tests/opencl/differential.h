@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * differential: an OpenCL application that asks and misuses everything about
+ * programs and kernels, one line "subject.case: result" each, without
+ * addresses, sizes of binaries or times: so that its output without a layer
+ * can be compared with its output under one, line by line.
+ *
+ *   differential [-n] [-l] [-g GROUP] [SUBJECT...]
+ *
+ * -n: the driver does not execute kernels; -l: only list the subjects; -g:
+ * those of one group (states, kernels, misuses, links, lives, ils). A
+ * subject is one way to come by a program, and what is asked of it; each runs
+ * in a process of its own, forked before the first OpenCL call, so that a
+ * driver's crash is a result too ("subject.exit: signal 11").
+ */
+#ifndef TESTS_OPENCL_DIFFERENTIAL_H
+#define TESTS_OPENCL_DIFFERENTIAL_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
+#include <stdbool.h>
+
+#include <CL/cl.h>
+
+enum { DIFF_MAX_DEVICES = 8, DIFF_ITEMS = 8, DIFF_PATIENCE_S = 20 };
+
+struct diff {
+	cl_platform_id platform;
+	cl_device_id devices[DIFF_MAX_DEVICES];
+	cl_uint device_count;
+	cl_context context;
+	cl_command_queue queue;		/* of the first device; NULL: kernels do not run */
+	bool executes;
+	int version;			/* of the first device: 12 for OpenCL 1.2 */
+	const char *subject;
+};
+
+struct diff_subject {
+	const char *name;
+	void (*run)(struct diff *diff);
+	bool own_session;	/* it opens the session itself */
+};
+extern const struct diff_subject diff_states[], diff_kernels[], diff_misuses[], diff_links[],
+	diff_lives[], diff_ils[];	/* each ends with a NULL name */
+
+/* Kernels scale(in, out, factor), shift(data), fixed(data, room), each with -DK=n; -DFAIL: no program. */
+extern const char diff_source[];
+
+/* One line; the format is what follows the colon. */
+void diff_say(const struct diff *diff, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The same in parts: printf between them, without a newline. */
+void diff_open(const struct diff *diff, const char *name);
+void diff_close(void);
+void diff_print_text(const char *text, size_t size);	/* escaped, temporary names masked */
+
+/* Ends the subject: it cannot be set up with this driver. */
+void diff_give_up(const struct diff *diff, const char *what, cl_int error)
+	__attribute__((noreturn));
+
+void diff_start_session(struct diff *diff);
+void diff_end_session(struct diff *diff);
+
+/* Runs act in a child of its own, since the driver may not survive it; what it prints is the line's. */
+void diff_survive(struct diff *diff, const char *name, void (*act)(struct diff *diff, void *data),
+		  void *data);
+
+/* For an act that has opened the session: the process ends as applications do, and the layer with it. */
+void diff_end_process(void) __attribute__((noreturn));
+
+struct diff_case {
+	const char *name;
+	void (*act)(struct diff *diff, void *data);
+	int version;	/* that its calls are of: 21 for OpenCL 2.1; 0: of the first */
+};
+/*
+ * Each case, up to a NULL name, in a child that opens the session itself: some
+ * drivers do not build in a process forked from one that has it. data is NULL.
+ */
+void diff_survive_each(struct diff *diff, const struct diff_case *cases);
+
+/* The first device is older than calls of this version: a line says that they are not made. */
+bool diff_is_older(const struct diff *diff, const char *name, int version);
+
+cl_program diff_program(struct diff *diff, const char *source);	/* or gives up */
+cl_int diff_build(cl_program program, const char *options);	/* for all devices */
+/* Built with options, or gives up. */
+cl_program diff_built(struct diff *diff, const char *source, const char *options);
+cl_program diff_compiled(struct diff *diff, const char *source, const char *options);
+cl_kernel diff_kernel(struct diff *diff, cl_program program, const char *name);
+cl_uint diff_program_refs(cl_program program);
+/* Releases it after saying its count. */
+void diff_say_release(const struct diff *diff, const char *name, cl_program program);
+cl_uint diff_kernel_refs(cl_kernel kernel);
+cl_uint diff_context_refs(cl_context context);
+
+/*
+ * Runs kernel(out) and gives out[0], or -1 where kernels do not run. Counts of
+ * references are not to be printed after it: rusticl's queue lets go of what
+ * it ran at a time of its own.
+ */
+int diff_value(struct diff *diff, cl_kernel kernel);
+
+/* Every parameter of clGet…Info, some lines each; prefix goes before the parameter's name. */
+void diff_ask_program(struct diff *diff, const char *prefix, cl_program program);
+void diff_ask_build(struct diff *diff, const char *prefix, cl_program program,
+		    cl_device_id device);
+void diff_ask_kernel(struct diff *diff, const char *prefix, cl_kernel kernel, cl_program program);
+void diff_ask_arguments(struct diff *diff, const char *prefix, cl_kernel kernel);
+void diff_ask_groups(struct diff *diff, const char *prefix, cl_kernel kernel,
+		     cl_device_id device);
+/* Asks for the binaries into no buffers, and into too small an array of them. */
+void diff_ask_binaries_badly(struct diff *diff, const char *prefix, cl_program program);
+/* Program and build of each device. */
+void diff_ask_all(struct diff *diff, const char *prefix, cl_program program);
+
+#endif
