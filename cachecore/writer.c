@@ -15,9 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <utlist.h>
 
+#include "cachecore/random_token.h"
 #include "cachecore/recipes.h"
 #include "common/clock.h"
 #include "common/hash.h"
@@ -45,7 +47,8 @@ struct cc_writer {
 	struct cc_store *store;
 	struct cc_stats *stats;
 	const struct cmn_log *log;
-	atomic_flag failure_logged;
+	atomic_flag failure_logged, token_logged;
+	uint64_t run;			/* of this process, as far as chance goes */
 	pthread_mutex_t lock;
 	pthread_cond_t work;		/* to the thread: something changed */
 	pthread_cond_t idle;		/* from the thread: a flush is done, or it stopped */
@@ -125,6 +128,8 @@ struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
 	writer->stats = stats;
 	writer->log = log;
 	atomic_flag_clear(&writer->failure_logged);
+	atomic_flag_clear(&writer->token_logged);
+	writer->run = cmn_clock_realtime() ^ (uint64_t)getpid() << 32;
 	if (pthread_mutex_init(&writer->lock, NULL) != 0)
 		goto failed;
 	if (!init_conditions(writer)) {
@@ -173,13 +178,33 @@ static void log_failure(struct cc_writer *writer, const char *what, enum cmn_sta
 		     what, cmn_status_string(status));
 }
 
+/* false: it would be one more of many that nobody ever asks for again. */
+static bool is_welcome(struct cc_writer *writer, const struct task *task)
+{
+	struct cmn_view key = cc_key_view(&task->key);
+	struct cc_recipe recipe;
+
+	if (!task->entry && cc_recipe_decode(cmn_buffer_view(&task->recipe), &recipe) == CMN_OK)
+		key = recipe.key;
+	if (cc_random_token_admits(cc_store_root(writer->store), key, writer->run,
+				   cmn_clock_realtime()))
+		return true;
+	cc_stats_bypass(writer->stats, "random-token");
+	cmn_log_once(writer->log, &writer->token_logged, CMN_LOG_WARNING,
+		     "this program's kernels differ by a random word each time: they are not stored");
+	return false;
+}
+
 /* Without the lock. */
 static void do_store(struct cc_writer *writer, const struct task *task)
 {
-	enum cmn_status status = task->entry ?
+	enum cmn_status status;
+
+	if (!is_welcome(writer, task))
+		return;
+	status = task->entry ?
 		cc_store_put(writer->store, &task->key, task->entry) :
 		cc_recipes_put(cc_store_root(writer->store), cmn_buffer_view(&task->recipe));
-
 	if (status == CMN_OK && !task->entry)
 		return;
 	if (status == CMN_OK) {

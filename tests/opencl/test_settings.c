@@ -186,6 +186,32 @@ static void default_capture(void)
 	outcome_release(&reference);
 }
 
+static void random_option_is_noticed(void)
+{
+	enum { RUNS = 12, STORED = 8 };
+
+	begin("vector");
+	for (unsigned int i = 0; i < RUNS; i++) {
+		struct outcome bare, outcome;
+		char options[64];
+
+		(void)snprintf(options, sizeof(options), "-DK=5 -DSEED=0x%08x", 0x9e3779b9 * (i + 1));
+		bare = CLIENT(BARE, "vector", options);
+		outcome = CLIENT(LAYERED, "vector", options);
+		CU_ASSERT(outcome_same(&bare, &outcome));
+		outcome_release(&bare);
+		outcome_release(&outcome);
+	}
+	CU_ASSERT_EQUAL(driver_stats().misses, RUNS);
+	CU_ASSERT_EQUAL(driver_stats().entries, STORED);
+	CU_ASSERT_EQUAL(driver_bypasses("random-token"), RUNS - STORED);
+	/* The program without it is stored as ever. */
+	run_same("vector");
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	outcome_release(&reference);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
@@ -198,6 +224,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(read_only_tier),
 		UNIT_TEST(trace_says_miss_then_hit),
 		UNIT_TEST(unrelated_variables_and_directories_share),
+		UNIT_TEST(random_option_is_noticed),
 		UNIT_TEST(late_capture_stores_at_the_last_release),
 		UNIT_TEST(default_capture),
 	};

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * random_token: notices programs whose text is another each time, by a number
+ * or a name made of a time, an address or chance: what they build would fill
+ * the disk and never be a hit.
+ *
+ * Evidence: in run after run something was stored that differs from what the
+ * run before stored in one word alone (however often it occurs), the word has
+ * at least six hexadecimal digits and one decimal, and nothing of it was ever
+ * a hit. After eight runs of this, builds of that shape are no longer stored,
+ * for a week; then they get another chance.
+ *
+ * <root>/tokens.dat holds a slot for each shape (the key with every word that
+ * has a digit taken for the same), found by its hash; two shapes that share a
+ * slot displace each other, which only loses evidence:
+ *
+ *   slot = count:u32 zero:u32 shape[16] run:u64 stored_ns:u64 since_ns:u64
+ *          leaf[64] hash[16]
+ *   leaf = the four hashes of the last run's key; hash = hash(all before it)
+ */
+#ifndef CACHECORE_RANDOM_TOKEN_H
+#define CACHECORE_RANDOM_TOKEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/bytes.h"
+
+#define CC_RANDOM_TOKEN_RUNS 8
+#define CC_RANDOM_TOKEN_PAUSE_NS (UINT64_C(7) * 86400 * 1000000000)
+
+/*
+ * Whether a build of this key (its encoding) is to be stored. run: a number of
+ * this process's own; now_ns: since the epoch. Reads and writes the root's
+ * file; where that cannot be had, everything is to be stored. Thread-safe.
+ */
+bool cc_random_token_admits(const char *root, struct cmn_view key, uint64_t run, uint64_t now_ns);
+
+#endif
