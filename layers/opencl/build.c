@@ -12,7 +12,6 @@
 
 #include "common/clock.h"
 #include "layers/opencl/dispatch.h"
-#include "layers/opencl/include_scan.h"
 #include "layers/opencl/recipe.h"
 
 void ocl_build_release(struct ocl_build *build)
@@ -306,6 +305,7 @@ bool ocl_build_attach(struct ocl_build *build, struct cc_entry *entry, enum cc_o
 		.num_devices = build->targets.count,
 		.devices = build->targets.devices,
 		.options = build->options,
+		.clones_kernels = build->driver->clones_kernels,
 		.entry = entry,
 	};
 	struct ocl_effective *effective;

@@ -17,9 +17,15 @@ static const struct ocl_driver drivers[] = {
 		.compilers = { "libigc.so", "libigdfcl.so", "libopencl-clang.so" },
 	},
 	{
-		/* rusticl 22.3: its binary is SPIR-V, read in 0.01 ms; libclc comes from files. */
+		/*
+		 * rusticl 22.3: its binary is SPIR-V, read in 0.01 ms; libclc
+		 * comes from files. A kernel is compiled when it is created:
+		 * 61 ms, or 0.15 ms from Mesa's own cache; a clone takes 0.04.
+		 * (NEO: 0.7 us created, 0.8 cloned. pocl: 0.1 us both.)
+		 */
 		.library = "libRusticlOpenCL.so",
 		.capture = CC_CAPTURE_EAGER,
+		.clones_kernels = true,
 		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
 	},
 	{

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layers/opencl/prototype.h"
+
 static bool is_memory_error(cl_int error)
 {
 	return error == CL_OUT_OF_HOST_MEMORY || error == CL_OUT_OF_RESOURCES;
@@ -58,6 +60,7 @@ enum cmn_status ocl_effective_new(const struct ocl_effective_request *request,
 	effective->kind = request->kind;
 	effective->entry = cc_entry_ref(request->entry);
 	effective->num_devices = count;
+	effective->clones_kernels = request->clones_kernels && OCL_NEXT.clCloneKernel;
 	for (cl_uint i = 0; i < count; i++)
 		effective->devices[i] = request->devices[i];
 	if (request->options) {
@@ -94,6 +97,7 @@ void ocl_effective_unref(struct ocl_effective *effective)
 	if (!effective ||
 	    atomic_fetch_sub_explicit(&effective->refs, 1, memory_order_acq_rel) != 1)
 		return;
+	ocl_prototypes_release(effective);
 	if (effective->handle && !effective->own)
 		(void)OCL_NEXT.clReleaseProgram(effective->handle);	/* nobody to tell */
 	cc_entry_unref(effective->entry);

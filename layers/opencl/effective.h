@@ -41,7 +41,10 @@ struct ocl_effective {
 	atomic_uint refs;
 	enum ocl_effective_kind kind;
 	bool own;	/* the handle is the application's program itself, which a link's hit made */
+	bool clones_kernels;	/* see prototype.h */
 	cl_program handle;		/* NULL: a failure */
+	struct ocl_prototype *prototypes;	/* guarded by the layer's lock, as their number is */
+	cl_uint prototype_count;
 	struct cc_entry *entry;		/* what E does not answer; with the images where it is an object */
 	char *options;			/* of the build, or NULL */
 	cl_uint num_devices;		/* that it was built for, of the program's */
@@ -54,6 +57,7 @@ struct ocl_effective_request {
 	cl_uint num_devices;
 	const cl_device_id *devices;
 	const char *options;	/* may be NULL */
+	bool clones_kernels;
 	struct cc_entry *entry;	/* borrowed */
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "layers/opencl/dispatch.h"
+#include "layers/opencl/prototype.h"
 
 /* E goes before P. */
 static void forget_kernel(struct ocl_program *program, struct ocl_effective *effective,
@@ -92,6 +93,8 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 		kernel = NULL;
 		if (errcode_ret)
 			*errcode_ret = CL_INVALID_PROGRAM_EXECUTABLE;
+	} else if (of_effective && effective->clones_kernels && kernel_name) {
+		kernel = ocl_prototype_create_kernel(effective, kernel_name, errcode_ret);
 	} else {
 		kernel = OCL_NEXT.clCreateKernel(ocl_effective_target(effective, handle),
 						 kernel_name, errcode_ret);

@@ -9,6 +9,7 @@
 #include "layers/opencl/capture.h"
 #include "layers/opencl/dispatch.h"
 #include "layers/opencl/kernel.h"
+#include "layers/opencl/prototype.h"
 
 /* Answers from stored bytes as every clGet…Info does. */
 static cl_int give(struct cmn_view value, size_t size, void *ret_value, size_t *ret_size)
@@ -41,7 +42,8 @@ static cl_int give_program_refs(struct ocl_program *program, struct ocl_effectiv
 				size_t size, void *ret_value, size_t *ret_size)
 {
 	cl_uint refs = driver_program_refs(program->object.handle) +
-		       driver_program_refs(effective->handle) - 1;
+		       driver_program_refs(effective->handle) - 1 -
+		       ocl_prototypes_count(effective);
 
 	ocl_object_lock(&program->object);
 	if (program->held)

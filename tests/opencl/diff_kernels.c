@@ -37,6 +37,47 @@ static void with_info(struct diff *diff) { of_build(diff, "-DK=3 -cl-kernel-arg-
 static void without_info(struct diff *diff) { of_build(diff, "-DK=3"); }
 static void with_debug(struct diff *diff) { of_build(diff, "-DK=3 -cl-opt-disable"); }
 
+/* What a kernel that nobody has given an argument does when it is to run. */
+static void run_without_arguments(struct diff *diff, cl_kernel kernel)
+{
+	const size_t items = DIFF_ITEMS;
+
+	if (diff->queue)
+		diff_say(diff, "without-arguments", "%d",
+			 clEnqueueNDRangeKernel(diff->queue, kernel, 1, NULL, &items, NULL, 0, NULL,
+						NULL));
+}
+
+/* The same kernel, created for each launch. */
+static void again(struct diff *diff)
+{
+	enum { TIMES = 6 };
+	cl_program program = diff_built(diff, diff_source, "-DK=3");
+	cl_kernel kernels[TIMES];
+
+	/* Counts first: what runs may hold them for a while. */
+	for (int i = 0; i < TIMES; i++) {
+		cl_kernel passing = diff_kernel(diff, program, "shift");
+
+		kernels[i] = diff_kernel(diff, program, "shift");
+		diff_say(diff, "refs", "%u %u", diff_kernel_refs(passing),
+			 diff_program_refs(program));
+		diff_ask_kernel(diff, "", kernels[i], program);
+		diff_ask_groups(diff, "", kernels[i], diff->devices[0]);
+		diff_say(diff, "release", "%d", clReleaseKernel(passing));
+		diff_say(diff, "refs-later", "%u", diff_program_refs(program));
+	}
+	for (int i = 0; i < TIMES; i++) {
+		run_without_arguments(diff, kernels[i]);
+		diff_say(diff, "value", "%d", diff_value(diff, kernels[i]));
+		diff_say(diff, "release-used", "%d", clReleaseKernel(kernels[i]));
+		kernels[i] = diff_kernel(diff, program, "shift");
+		run_without_arguments(diff, kernels[i]);
+		diff_say(diff, "release-new", "%d", clReleaseKernel(kernels[i]));
+	}
+	diff_say(diff, "release-program", "%d", clReleaseProgram(program));
+}
+
 static void of_link(struct diff *diff)
 {
 	cl_program object = diff_compiled(diff, diff_source, "-DK=3 -cl-kernel-arg-info");
@@ -276,5 +317,6 @@ const struct diff_subject diff_kernels[] = {
 	{ "kernel-oddities", oddities, false },
 	{ "kernels-together", together, false },
 	{ "kernel-creations", creations, false },
+	{ "kernels-again", again, false },
 	{ NULL, NULL, false },
 };
