@@ -21,6 +21,7 @@
 
 #include "cachecore/random_token.h"
 #include "cachecore/recipes.h"
+#include "cachecore/task.h"
 #include "common/clock.h"
 #include "common/hash.h"
 
@@ -35,14 +36,6 @@
 /* Path buffers and zlib's frames need a tenth of it; the rest is for the C library's thread-local data. */
 #define STACK_SIZE ((size_t)512 << 10)
 
-struct task {
-	struct cc_key key;
-	struct cc_entry *entry;		/* NULL: a recipe, and no key */
-	struct cmn_buffer recipe;
-	uint64_t size;
-	struct task *prev, *next;
-};
-
 struct cc_writer {
 	struct cc_store *store;
 	struct cc_stats *stats;
@@ -53,7 +46,7 @@ struct cc_writer {
 	pthread_cond_t work;		/* to the thread: something changed */
 	pthread_cond_t idle;		/* from the thread: a flush is done, or it stopped */
 	/* guarded by lock, all that follows */
-	struct task *stores;
+	struct cc_task *stores;
 	uint64_t stored_bytes;		/* of what waits in stores */
 	struct cc_store_place *touches;
 	size_t touch_count, touch_cap;
@@ -64,40 +57,6 @@ struct cc_writer {
 	uint64_t flush_wanted, flush_done;	/* serial numbers */
 	uint64_t stats_time;	/* monotonic, when statistics are to be written; 0: nothing happened */
 };
-
-static struct task *task_new(const struct cc_key *key, struct cc_entry *entry)
-{
-	struct task *task = calloc(1, sizeof(*task));
-
-	if (!task)
-		return NULL;
-	cc_key_init_copy(&task->key, key);
-	if (cc_key_status(&task->key) != CMN_OK) {
-		cc_key_release(&task->key);
-		free(task);
-		return NULL;
-	}
-	task->entry = cc_entry_ref(entry);
-	task->size = cc_key_view(&task->key).len + cc_entry_payload_size(entry);
-	return task;
-}
-
-static void task_free(struct task *task)
-{
-	cc_entry_unref(task->entry);
-	cc_key_release(&task->key);
-	cmn_buffer_release(&task->recipe);
-	free(task);
-}
-
-static void free_tasks(struct task **list)
-{
-	struct task *task, *next;
-
-	DL_FOREACH_SAFE(*list, task, next)
-		task_free(task);
-	*list = NULL;
-}
 
 /* Conditions wait on the monotonic clock: wall time may jump. */
 static bool init_conditions(struct cc_writer *writer)
@@ -179,7 +138,7 @@ static void log_failure(struct cc_writer *writer, const char *what, enum cmn_sta
 }
 
 /* false: it would be one more of many that nobody ever asks for again. */
-static bool is_welcome(struct cc_writer *writer, const struct task *task)
+static bool is_welcome(struct cc_writer *writer, const struct cc_task *task)
 {
 	struct cmn_view key = cc_key_view(&task->key);
 	struct cc_recipe recipe;
@@ -196,7 +155,7 @@ static bool is_welcome(struct cc_writer *writer, const struct task *task)
 }
 
 /* Without the lock. */
-static void do_store(struct cc_writer *writer, const struct task *task)
+static void do_store(struct cc_writer *writer, const struct cc_task *task)
 {
 	enum cmn_status status;
 
@@ -218,14 +177,14 @@ static void do_store(struct cc_writer *writer, const struct task *task)
 /* Stores the next entry or marks one as used; with the lock, which is released meanwhile. false: there was none. */
 static bool do_task(struct cc_writer *writer)
 {
-	struct task *task = writer->stores;
+	struct cc_task *task = writer->stores;
 
 	if (task) {
 		DL_DELETE(writer->stores, task);
 		writer->stored_bytes -= task->size;
 		unlock(writer);
 		do_store(writer, task);
-		task_free(task);
+		cc_task_free(task);
 	} else if (writer->touch_count) {
 		struct cc_store_place place = writer->touches[--writer->touch_count];
 
@@ -330,7 +289,7 @@ static bool note_event(struct cc_writer *writer)
 }
 
 /* Takes the task; false: dropped. */
-static bool enqueue(struct cc_writer *writer, struct task *task)
+static bool enqueue(struct cc_writer *writer, struct cc_task *task)
 {
 	bool taken;
 
@@ -347,30 +306,22 @@ static bool enqueue(struct cc_writer *writer, struct task *task)
 	}
 	unlock(writer);
 	if (!taken)
-		task_free(task);
+		cc_task_free(task);
 	return taken;
 }
 
 bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry)
 {
-	struct task *task = task_new(key, entry);
+	struct cc_task *task = cc_task_of_entry(key, entry);
 
 	return task && enqueue(writer, task);
 }
 
 bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded)
 {
-	struct task *task = calloc(1, sizeof(*task));
+	struct cc_task *task = cc_task_of_recipe(encoded);
 
-	if (!task) {
-		cmn_buffer_release(encoded);
-		return false;
-	}
-	cc_key_init(&task->key);
-	task->recipe = *encoded;
-	task->size = encoded->len;
-	*encoded = (struct cmn_buffer){ 0 };
-	return enqueue(writer, task);
+	return task && enqueue(writer, task);
 }
 
 /* With the lock. */
@@ -475,7 +426,7 @@ bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns)
 	}
 	if (writer->started)
 		(void)pthread_join(writer->thread, NULL);	/* it is past its last wait */
-	free_tasks(&writer->stores);
+	cc_tasks_free(&writer->stores);
 	free(writer->touches);
 	(void)pthread_cond_destroy(&writer->work);	/* nobody is left to use them */
 	(void)pthread_cond_destroy(&writer->idle);
@@ -496,7 +447,7 @@ void cc_writer_fork_parent(struct cc_writer *writer)
 
 void cc_writer_fork_child(struct cc_writer *writer)
 {
-	free_tasks(&writer->stores);
+	cc_tasks_free(&writer->stores);
 	writer->stored_bytes = 0;
 	writer->touch_count = 0;
 	writer->started = false;

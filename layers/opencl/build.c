@@ -305,7 +305,7 @@ bool ocl_build_attach(struct ocl_build *build, struct cc_entry *entry, enum cc_o
 		.num_devices = build->targets.count,
 		.devices = build->targets.devices,
 		.options = build->options,
-		.clones_kernels = build->driver->clones_kernels,
+		.driver = build->driver,
 		.entry = entry,
 	};
 	struct ocl_effective *effective;
@@ -383,8 +383,9 @@ static bool driver_refuses_rebuild(const struct ocl_build *build)
 	ocl_object_unlock(&build->program->object);
 	if (!effective)
 		return false;
-	/* No driver compiles a program that has kernels; asking one would change E. */
-	refuses = build->compile || !ocl_effective_has_kernels(effective) ||
+	/* Asking a driver to compile would change E. */
+	refuses = build->compile ? !effective->driver->compiles_with_kernels :
+		  !ocl_effective_has_kernels(effective) ||
 		  OCL_NEXT.clBuildProgram(effective->handle, build->list_count, build->list,
 					  build->options, NULL, NULL) == CL_INVALID_OPERATION;
 	ocl_effective_unref(effective);
@@ -487,7 +488,6 @@ cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint num_devices,
 		.list = device_list,
 		.notify = pfn_notify,
 		.user_data = user_data,
-		.error = CL_SUCCESS,
 	};
 	cl_int error;
 

@@ -94,11 +94,21 @@ static void add_build_info(struct cc_entry *entry, cl_program program, cl_uint i
 	free(data);
 }
 
-static void add_kernel_names(struct cc_entry *entry, cl_program program)
+/* Of none NVIDIA's driver (580) must not be asked: it ends the process. An executable's E answers as P would. */
+static void add_kernel_names(struct cc_entry *entry, cl_program program,
+			     enum ocl_effective_kind kind)
 {
-	size_t size = 0;
+	size_t count = 0, size = 0;
 	char *names;
 
+	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof(count), &count,
+				      NULL) != CL_SUCCESS)
+		return;
+	if (count == 0) {
+		if (kind == OCL_EFFECTIVE_OBJECT)
+			cc_entry_add(entry, OCL_TAG_KERNEL_NAMES, 0, "", 1);
+		return;
+	}
 	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &size) !=
 		    CL_SUCCESS || size == 0)
 		return;
@@ -191,7 +201,7 @@ static enum cmn_status read_program(cl_program program, const struct ocl_capture
 	if (status != CMN_OK)
 		goto out;
 	add_answers(entry, program, request);
-	add_kernel_names(entry, program);
+	add_kernel_names(entry, program, request->kind);
 	if (request->kind == OCL_EFFECTIVE_OBJECT)
 		add_num_kernels(entry, program);
 	else if (request->with_attributes)

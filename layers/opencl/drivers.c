@@ -48,11 +48,13 @@ static const struct ocl_driver drivers[] = {
 		 */
 		.library = "libnvidia-opencl.so",
 		.capture = CC_CAPTURE_EAGER,
+		.compiles_with_kernels = true,
 	},
 	{
 		/* oclgrind 21.10: its binary is LLVM bitcode. */
 		.library = "liboclgrind-rt-icd.so",
 		.capture = CC_CAPTURE_EAGER,
+		.compiles_with_kernels = true,
 		.compilers = { "liboclgrind" },
 	},
 	{

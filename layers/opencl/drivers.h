@@ -16,6 +16,8 @@ struct ocl_driver {
 	const char *library;		/* how the driver library's file name starts; NULL: the default row */
 	enum cc_capture capture;	/* what "auto" means for it */
 	bool binaries_lose_attributes;	/* CL_KERNEL_ATTRIBUTES is empty after a build from a binary */
+	/* A program whose kernels live is compiled all the same, against the specification. */
+	bool compiles_with_kernels;
 	/* clCloneKernel is much faster than clCreateKernel. */
 	bool clones_kernels;
 	/* Building a linked program ends the process once its binary was read, or if it was loaded. */

@@ -60,7 +60,7 @@ enum cmn_status ocl_effective_new(const struct ocl_effective_request *request,
 	effective->kind = request->kind;
 	effective->entry = cc_entry_ref(request->entry);
 	effective->num_devices = count;
-	effective->clones_kernels = request->clones_kernels && OCL_NEXT.clCloneKernel;
+	effective->driver = request->driver;
 	for (cl_uint i = 0; i < count; i++)
 		effective->devices[i] = request->devices[i];
 	if (request->options) {

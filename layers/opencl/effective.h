@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "layers/opencl/drivers.h"
 #include "layers/opencl/layer.h"
 
 /*
@@ -41,7 +42,7 @@ struct ocl_effective {
 	atomic_uint refs;
 	enum ocl_effective_kind kind;
 	bool own;	/* the handle is the application's program itself, which a link's hit made */
-	bool clones_kernels;	/* see prototype.h */
+	const struct ocl_driver *driver;
 	cl_program handle;		/* NULL: a failure */
 	struct ocl_prototype *prototypes;	/* guarded by the layer's lock, as their number is */
 	cl_uint prototype_count;
@@ -57,7 +58,7 @@ struct ocl_effective_request {
 	cl_uint num_devices;
 	const cl_device_id *devices;
 	const char *options;	/* may be NULL */
-	bool clones_kernels;
+	const struct ocl_driver *driver;
 	struct cc_entry *entry;	/* borrowed */
 };
 

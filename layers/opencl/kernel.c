@@ -93,7 +93,8 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 		kernel = NULL;
 		if (errcode_ret)
 			*errcode_ret = CL_INVALID_PROGRAM_EXECUTABLE;
-	} else if (of_effective && effective->clones_kernels && kernel_name) {
+	} else if (of_effective && effective->driver->clones_kernels && kernel_name &&
+		   OCL_NEXT.clCloneKernel) {
 		kernel = ocl_prototype_create_kernel(effective, kernel_name, errcode_ret);
 	} else {
 		kernel = OCL_NEXT.clCreateKernel(ocl_effective_target(effective, handle),

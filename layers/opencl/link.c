@@ -199,6 +199,7 @@ static bool attach(struct link *link, struct cc_entry *entry, enum cc_origin ori
 		.kind = link->kind,
 		.num_devices = link->devices.count,
 		.devices = link->devices.devices,
+		.driver = link->driver,
 		/* No options: those of a link are not those of a build, and the binary has them in it. */
 		.entry = entry,
 	};

@@ -32,7 +32,8 @@ enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all, c
 	if (all_count == 0)
 		return CMN_MISS;
 	for (cl_uint i = 0; list && i < list_count; i++) {
-		if (!is_listed(list[i], all_count, all))
+		/* Drivers differ in what they make of one that is listed twice. */
+		if (!is_listed(list[i], all_count, all) || is_listed(list[i], i, list))
 			return CMN_MISS;
 	}
 	if (!reserve(&targets)) {

@@ -19,7 +19,8 @@ struct ocl_targets {
 
 /*
  * list and list_count as the application gave them (NULL: all); all: the
- * program's. CMN_MISS: the list has a device that is not among them, or none.
+ * program's. CMN_MISS: the list has a device that is not among them, or one
+ * twice, or none.
  * *ret is to be released only after CMN_OK.
  */
 CMN_CHECKED enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all,

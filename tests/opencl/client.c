@@ -36,6 +36,7 @@ static const struct {
 	{ "fork-called-back", client_fork_called_back },
 	{ "older-kernels", client_older_kernels },
 	{ "refused", client_refused },
+	{ "no-kernels", client_no_kernels },
 	{ "libraries", client_libraries },
 	{ "embedded", client_embedded },
 	{ "library", client_library },

@@ -84,6 +84,7 @@ void client_fork_building(struct client *client);
 void client_fork_called_back(struct client *client);
 void client_older_kernels(struct client *client);
 void client_refused(struct client *client);
+void client_no_kernels(struct client *client);
 void client_libraries(struct client *client);
 void client_embedded(struct client *client);
 void client_library(struct client *client);

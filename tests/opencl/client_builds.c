@@ -239,3 +239,20 @@ void client_header(struct client *client)
 	printf("value %lld\n", (long long)client_value(client, kernel));
 	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
 }
+
+/* A program without kernels, which drivers build. */
+void client_no_kernels(struct client *client)
+{
+	cl_program program = client_program(client, "int helper(int a) { return a + K; }\n");
+	cl_kernel kernel;
+	cl_uint count = 0;
+	cl_int error;
+
+	printf("build %d\n", client_build(program, "-DK=3"));
+	client_print_build(client, program);
+	printf("create all %d\n", clCreateKernelsInProgram(program, 0, NULL, &count));
+	printf("count %u\n", count);
+	kernel = clCreateKernel(program, "helper", &error);
+	printf("kernel %d %d\n", kernel != NULL, error);
+	printf("release %d\n", clReleaseProgram(program));
+}

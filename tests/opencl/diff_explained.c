@@ -72,8 +72,6 @@ const struct diff_explained diff_explained[] = {
 	{ "pocl", "linked-again.build", "0", "-59", 'G' },
 	{ "pocl", "linked-again.*", "", "*", 'G' },
 	{ "pocl", "linked-again.exit", "signal 11", "exit 0", 'G' },
-	{ "oclgrind", "misuse-build.compile-with-a-kernel", "0 0 with a kernel 0 *",
-	  "0 0 with a kernel -59 *", 'G' },
 
 	{ "*", "library.binaries-into-none", "signal 11", "sizes 0 0/8", 'H' },
 	{ "rusticl", "library.binaries-smaller", "signal 6", "sizes 0 -30 none", 'H' },

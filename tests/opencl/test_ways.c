@@ -206,9 +206,27 @@ static void random_token_of_pyopencl(void)
 	}
 }
 
+static void program_without_kernels(void)
+{
+	struct outcome bare;
+
+	driver_begin();
+	bare = CLIENT(BARE, "no-kernels");
+	CU_ASSERT(outcome_good(&bare));
+	for (int i = 0; i < 2; i++) {
+		struct outcome layered = CLIENT(LAYERED, "no-kernels");
+
+		CU_ASSERT(outcome_same(&bare, &layered));
+		outcome_release(&layered);
+	}
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	outcome_release(&bare);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
+		UNIT_TEST(program_without_kernels),
 		UNIT_TEST(embedded_headers),
 		UNIT_TEST(objects_and_a_library),
 		UNIT_TEST(il_and_its_constants),

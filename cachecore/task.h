@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task: what the writer has to store: an entry under its key, or a recipe.
+ * A task belongs to whoever has it in a list.
+ */
+#ifndef CACHECORE_TASK_H
+#define CACHECORE_TASK_H
+
+#include <stdint.h>
+
+#include "cachecore/entry.h"
+#include "cachecore/key.h"
+
+struct cc_task {
+	struct cc_key key;
+	struct cc_entry *entry;		/* NULL: a recipe, and no key */
+	struct cmn_buffer recipe;
+	uint64_t size;			/* of what it holds */
+	struct cc_task *prev, *next;	/* of a utlist */
+};
+
+/* Copies the key, takes a reference to entry. NULL: out of memory. */
+struct cc_task *cc_task_of_entry(const struct cc_key *key, struct cc_entry *entry);
+/* Takes the encoded recipe in any case. NULL: out of memory. */
+struct cc_task *cc_task_of_recipe(struct cmn_buffer *encoded);
+void cc_task_free(struct cc_task *task);
+void cc_tasks_free(struct cc_task **list);	/* leaves an empty one */
+
+#endif
