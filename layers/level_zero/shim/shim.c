@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shim: the preloaded library that makes ZE_ENABLE_LAYERS enough. When a
+ * loader asks getenv whether it is to load the validation layer, and plugins
+ * are listed, the shim loads the slot from its own directory and says yes; the
+ * loader's dlopen of libze_validation_layer.so.1 then finds the slot by its
+ * soname.
+ *
+ * getenv is answered, and the environment left alone, because setenv is not
+ * safe beside threads that read it, unsetenv even less so, and because both
+ * would be inherited by every program that is started before the loader reads
+ * them (a shell copies its environment at once). Thus children see what the
+ * user set, a program that never asks pays one comparison, and no order of
+ * constructors matters.
+ */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+#define VALIDATION_VARIABLE "ZE_ENABLE_VALIDATION_LAYER"
+#define PLUGINS_VARIABLE "ZE_ENABLE_LAYERS"
+/* Newer loaders look for their layers there and nowhere else: the slot would not be found. */
+#define LAYER_DIRECTORY_VARIABLE "ZEL_LIBRARY_PATH"
+
+typedef char *(*getenv_fn)(const char *name);
+
+/* NULL until the shim's constructor has run: others run, and ask, before it. */
+static _Atomic(getenv_fn) next_getenv;
+
+__attribute__((constructor)) static void find_next_getenv(void)
+{
+	atomic_store(&next_getenv, (getenv_fn)dlsym(RTLD_NEXT, "getenv"));
+}
+
+/* The search itself; for callers before the constructor, when dlsym may not be called yet. */
+static char *search_environment(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (char **entry = environ; entry && *entry; entry++)
+		if (strncmp(*entry, name, len) == 0 && (*entry)[len] == '=')
+			return *entry + len + 1;
+	return NULL;
+}
+
+/* Whether the slot is in the process now. What fails is quiet: the loader goes on as ever. */
+static bool load_slot(void)
+{
+	char own[PATH_MAX], path[PATH_MAX];
+	char *slash;
+	Dl_info info;
+	int len;
+
+	if (!dladdr((void *)load_slot, &info) || !realpath(info.dli_fname, own))
+		return false;
+	slash = strrchr(own, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	len = snprintf(path, sizeof(path), "%s/libze_validation_layer.so.1", own);
+	if (len < 0 || (size_t)len >= sizeof(path))
+		return false;
+	return dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+}
+
+/* libc's secure_getenv does not come through this library, and refuses under AT_SECURE. */
+static bool set(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value && *value;
+}
+
+EXPORT char *getenv(const char *name)
+{
+	static char yes[] = "1";
+	getenv_fn next = atomic_load_explicit(&next_getenv, memory_order_acquire);
+
+	if (strcmp(name, VALIDATION_VARIABLE) == 0 && set(PLUGINS_VARIABLE) &&
+	    !set(LAYER_DIRECTORY_VARIABLE) && load_slot())
+		return yes;
+	return next ? next(name) : search_environment(name);
+}
