@@ -58,7 +58,7 @@ static enum cmn_status make_at(int dir_fd, const char *name, int *ret_fd)
 enum cmn_status cc_recipes_open(const char *root, int *ret_fd)
 {
 	enum cmn_status status;
-	int root_fd;
+	int root_fd = -1;
 
 	status = cc_root_open(root, &root_fd);
 	if (status != CMN_OK)
@@ -71,7 +71,7 @@ enum cmn_status cc_recipes_open(const char *root, int *ret_fd)
 enum cmn_status cc_recipes_make(const char *root, int *ret_fd)
 {
 	enum cmn_status status;
-	int root_fd;
+	int root_fd = -1;
 
 	status = cc_root_make(root, &root_fd);
 	if (status != CMN_OK)
@@ -184,7 +184,7 @@ enum cmn_status cc_recipes_put(const char *root, struct cmn_view encoded)
 	struct cc_recipe recipe;
 	struct cmn_hash identity;
 	enum cmn_status status;
-	int fd;
+	int fd = -1;
 
 	status = cc_recipe_decode(encoded, &recipe);
 	if (status != CMN_OK)
@@ -313,7 +313,7 @@ enum cmn_status cc_recipes_set_attempts(int fd, const char *name, unsigned int c
 enum cmn_status cc_recipes_quarantine(int fd, const char *name)
 {
 	enum cmn_status status;
-	int to;
+	int to = -1;
 
 	status = make_at(fd, CC_RECIPES_QUARANTINE, &to);
 	if (status != CMN_OK)
@@ -329,7 +329,7 @@ enum cmn_status cc_recipes_count(const char *root, struct cc_recipes_count *ret)
 	struct cc_recipes_count found = { 0 };
 	struct census census = { 0 };
 	enum cmn_status status;
-	int fd, inner = -1;
+	int fd = -1, inner = -1;
 
 	status = cc_recipes_open(root, &fd);
 	if (status == CMN_OK) {
@@ -367,7 +367,7 @@ static enum cmn_status clear_directory(int fd)
 enum cmn_status cc_recipes_clear(const char *root)
 {
 	enum cmn_status status;
-	int fd, inner = -1;
+	int fd = -1, inner = -1;
 
 	status = cc_recipes_open(root, &fd);
 	if (status == CMN_MISS)

@@ -124,14 +124,12 @@ static void judge(struct replay *replay, const struct replay_job *job,
 	} else if (code == WORKER_ABSENT) {
 		replay->absent++;
 		set_attempts(replay, job->name, 0);
-	} else if (code == WORKER_STALE) {
-		replay->outdated++;
-		drop(replay, job->name);
 	} else if (code == WORKER_UNABLE) {
 		tool_complain("%.8s: no worker, or none that finds libOpenCL.so.1", job->name);
 		replay->failed = true;
 		set_attempts(replay, job->name, 0);
-	} else if (code == WORKER_BUILT && is_outdated(replay, recipe, job->name)) {
+	} else if (code == WORKER_STALE ||
+		   (code == WORKER_BUILT && is_outdated(replay, recipe, job->name))) {
 		replay->outdated++;
 		drop(replay, job->name);
 	} else {
@@ -380,7 +378,7 @@ static unsigned long usual_jobs(void)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
-	return processors > 2 * MAX_JOBS ? MAX_JOBS :
+	return processors > 2L * MAX_JOBS ? MAX_JOBS :
 	       processors > 2 ? (unsigned long)processors / 2 : 1;
 }
 

@@ -65,31 +65,42 @@ static void present_release(struct present *present)
 	free(present->segments);
 }
 
+/* Room for one more of each; false: out of memory. */
+static bool grow(struct present *present)
+{
+	struct segment *segments;
+	char **keys;
+
+	keys = reallocarray(present->keys, present->key_count + 1, sizeof(*keys));
+	if (!keys)
+		return false;
+	present->keys = keys;
+	segments = reallocarray(present->segments, present->count + 1, sizeof(*segments));
+	if (!segments)
+		return false;
+	present->segments = segments;
+	return true;
+}
+
 static bool add_present(void *ctx, const struct cc_store_item *item)
 {
 	struct present *present = ctx;
 	struct cmn_reader reader;
 	struct segment segment;
-	struct segment *segments;
-	char **keys, *key;
+	char *key;
 
 	if (item->status != CMN_OK || !item->key.len)
 		return true;
-	key = malloc(item->key.len);
-	keys = reallocarray(present->keys, present->key_count + 1, sizeof(*keys));
-	segments = reallocarray(present->segments, present->count + 1, sizeof(*segments));
-	present->keys = keys ? keys : present->keys;
-	present->segments = segments ? segments : present->segments;
-	if (!key || !keys || !segments) {
+	key = grow(present) ? malloc(item->key.len) : NULL;
+	if (!key) {
 		present->failed = true;
-		free(key);
 		return false;
 	}
 	memcpy(key, item->key.data, item->key.len);
-	keys[present->key_count++] = key;
+	present->keys[present->key_count++] = key;
 	if (cc_key_read((struct cmn_view){ key, item->key.len }, &reader) == CMN_OK &&
 	    next_segment(&reader, &segment))
-		segments[present->count++] = segment;
+		present->segments[present->count++] = segment;
 	return true;
 }
 

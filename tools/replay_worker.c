@@ -293,18 +293,17 @@ static int work(const char *root, const char *name)
 	struct cmn_buffer file = { 0 };
 	struct loader loader = { 0 };
 	struct cc_recipe recipe;
-	int fd, code;
+	int code = WORKER_UNABLE;
+	int fd = -1;
 
 	if (cc_recipes_open(root, &fd) != CMN_OK)
-		return WORKER_UNABLE;
-	if (cc_recipes_read(fd, name, &file, &recipe) != CMN_OK)
-		code = WORKER_UNABLE;
-	else if (!enter(recipe.directory) || !is_current(&recipe))
-		code = WORKER_STALE;
-	else if (!load(&loader))
-		code = WORKER_UNABLE;
-	else
-		code = build_recipe(&loader, &recipe);
+		return code;
+	if (cc_recipes_read(fd, name, &file, &recipe) == CMN_OK) {
+		if (!enter(recipe.directory) || !is_current(&recipe))
+			code = WORKER_STALE;
+		else if (load(&loader))
+			code = build_recipe(&loader, &recipe);
+	}
 	cmn_buffer_release(&file);
 	(void)close(fd);	/* read only */
 	return code;
