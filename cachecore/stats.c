@@ -289,6 +289,17 @@ enum cmn_status cc_stats_zero(const char *root)
 	return status;
 }
 
+bool cc_stats_pending(const struct cc_stats *stats)
+{
+	bool any = atomic_load(&stats->other.pending) != 0;
+
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+		any |= atomic_load(&stats->counters[i].pending) != 0;
+	for (unsigned int i = 0; i < MAX_REASONS; i++)
+		any |= atomic_load(&stats->bypasses[i].counter.pending) != 0;
+	return any;
+}
+
 /* Moves what is pending to `taken`, whose totals it becomes; false: there is nothing. */
 static bool take_pending(struct cc_stats *stats, struct cc_stats *taken)
 {

@@ -8,6 +8,7 @@
 #ifndef CACHECORE_STATS_H
 #define CACHECORE_STATS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/status.h"
@@ -44,6 +45,8 @@ void cc_stats_bypass(struct cc_stats *stats, const char *reason);
  * failure nothing is lost: the next flush tries again.
  */
 CMN_CHECKED enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root);
+/* Whether something was counted since the last flush. */
+bool cc_stats_pending(const struct cc_stats *stats);
 /* Adds the root's file to what cc_stats_get shows, not to what is flushed; CMN_MISS: there is none. A damaged line is skipped. */
 CMN_CHECKED enum cmn_status cc_stats_load(struct cc_stats *stats, const char *root);
 /* Removes the root's counts; CMN_OK also where there are none. Fails as cc_stats_flush does. */

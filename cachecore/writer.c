@@ -54,6 +54,7 @@ struct cc_writer {
 	pthread_t thread;
 	bool stop;			/* as soon as the work at hand is done */
 	bool stopped;
+	bool working;			/* at something that it took from the lists */
 	uint64_t flush_wanted, flush_done;	/* serial numbers */
 	uint64_t stats_time;	/* monotonic, when statistics are to be written; 0: nothing happened */
 };
@@ -182,18 +183,21 @@ static bool do_task(struct cc_writer *writer)
 	if (task) {
 		DL_DELETE(writer->stores, task);
 		writer->stored_bytes -= task->size;
+		writer->working = true;
 		unlock(writer);
 		do_store(writer, task);
 		cc_task_free(task);
 	} else if (writer->touch_count) {
 		struct cc_store_place place = writer->touches[--writer->touch_count];
 
+		writer->working = true;
 		unlock(writer);
 		cc_store_touch(writer->store, &place);
 	} else {
 		return false;
 	}
 	lock(writer);
+	writer->working = false;
 	return true;
 }
 
@@ -203,12 +207,14 @@ static void do_stats(struct cc_writer *writer)
 	enum cmn_status status;
 
 	writer->stats_time = 0;
+	writer->working = true;
 	unlock(writer);
 	status = cc_stats_flush(writer->stats, cc_store_root(writer->store));
 	/* A root that is not ours is the store's complaint; a busy one is tried again. */
 	if (status < 0 && status != CMN_ERR_ACCESS)
 		log_failure(writer, "statistics", status);
 	lock(writer);
+	writer->working = false;
 }
 
 /*
@@ -370,6 +376,10 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 {
 	uint64_t wanted;
 
+	/* Nothing to wait for: a process may end now. */
+	if (!writer->stores && !writer->touch_count && !writer->working &&
+	    !cc_stats_pending(writer->stats))
+		return true;
 	if (!writer->started) {
 		while (cmn_clock_monotonic() < deadline && do_task(writer))
 			continue;

@@ -355,11 +355,7 @@ static void collect_pending(struct ocl_object *object, void *ctx)
 
 static pid_t exit_process;	/* set once, before the handler can run */
 
-/*
- * Programs that the application never releases: read them before the driver
- * goes away. A forked child leaves them to its parent: it made no such call.
- */
-static void capture_at_exit(void)
+void ocl_capture_pending(void)
 {
 	struct pending pending;
 
@@ -388,7 +384,7 @@ static void capture_at_exit(void)
 static void register_exit(void)
 {
 	exit_process = getpid();
-	(void)atexit(capture_at_exit);	/* without it, unreleased programs are compiled again */
+	(void)atexit(ocl_capture_pending);	/* without it, unreleased programs are compiled again */
 }
 
 void ocl_capture_attach(struct ocl_capture *capture, struct ocl_program *program)

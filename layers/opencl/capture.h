@@ -57,5 +57,11 @@ void ocl_capture_free(struct ocl_capture *capture);	/* NULL is fine */
 void ocl_capture_offer(struct ocl_program *program, unsigned char *const *images, size_t count);
 /* Hands the capture to the program, to be run at its last release or at process exit; frees an older one. */
 void ocl_capture_attach(struct ocl_capture *capture, struct ocl_program *program);
+/*
+ * Runs what would wait for a last release: the process ends. Programs that the
+ * application never releases are read before the driver goes away. A forked
+ * child leaves them to its parent: it made no such call.
+ */
+void ocl_capture_pending(void);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "layers/opencl/build_key.h"
 #include "layers/opencl/dispatch.h"
+#include "layers/opencl/ending.h"
 
 static void rehearse_lookup(cl_device_id device)
 {
@@ -56,6 +57,7 @@ cl_context CL_API_CALL ocl_clCreateContext(
 	cl_context context = OCL_NEXT.clCreateContext(properties, num_devices, devices, pfn_notify,
 						      user_data, errcode_ret);
 
+	ocl_ending_watch();
 	if (context)
 		prepare(context);
 	return context;
@@ -69,6 +71,7 @@ cl_context CL_API_CALL ocl_clCreateContextFromType(
 	cl_context context = OCL_NEXT.clCreateContextFromType(properties, device_type, pfn_notify,
 							      user_data, errcode_ret);
 
+	ocl_ending_watch();
 	if (context)
 		prepare(context);
 	return context;

@@ -68,8 +68,9 @@ static void open_cache(void)
 
 /*
  * The destructor runs after the application's exit handlers, on loaders that
- * never call clDeinitLayer too. It writes files and calls no driver; other
- * threads may still be inside, so that nothing is freed.
+ * never call clDeinitLayer too: for what ending.h came too early for. It writes
+ * files and calls no driver; other threads may still be inside, so that nothing
+ * is freed.
  */
 __attribute__((destructor)) static void write_at_exit(void)
 {

@@ -7,6 +7,7 @@
 
 #include "layers/opencl/capture.h"
 #include "layers/opencl/dispatch.h"
+#include "layers/opencl/ending.h"
 
 static void destroy_program(struct ocl_object *object)
 {
@@ -282,6 +283,7 @@ void ocl_program_remember(cl_program handle, cl_context context, enum ocl_progra
 {
 	struct ocl_program *program = calloc(1, sizeof(*program));
 
+	ocl_ending_watch();
 	if (!program) {
 		free(source);
 		return;
