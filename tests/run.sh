@@ -85,11 +85,11 @@ run_asan()
 	export ASAN_OPTIONS=detect_stack_use_after_return=1:abort_on_error=0
 	export UBSAN_OPTIONS=print_stacktrace=1
 	build asan -DCMAKE_C_COMPILER=gcc -DCKCACHE_SANITIZE=address,undefined
-	run_tests asan '^(unit\.|opencl\.[a-z]*\.stub$|stress\.parallel$)'
+	run_tests asan '^(unit\.|opencl\.[a-z]*\.stub$|level_zero\.(modules|stub)$|stress\.parallel$)'
 }
 
 # What threads share: cachecore, and the layer on the stub driver.
-threaded='^(unit\.(programs|writer|cache|stats|manifest|slab|spare)|stress\.(programs|parallel))$'
+threaded='^(unit\.(programs|writer|cache|stats|manifest|slab|spare)|stress\.(programs|parallel)|level_zero\.modules)$'
 
 run_tsan()
 {
@@ -144,14 +144,14 @@ run_cppcheck()
 run_fuzz()
 {
 	build fuzz -DCMAKE_C_COMPILER=clang-14 \
-		-DCKCACHE_SANITIZE=fuzzer-no-link,address,undefined -- cachecore include_scan
+		-DCKCACHE_SANITIZE=fuzzer-no-link,address,undefined -- cachecore include_scan level_zero_scan
 	for source in tests/fuzz/fuzz_*.c; do
 		target=$base-fuzz/$(basename "$source" .c)
 		echo "== $target, $1 seconds"
 		# shellcheck disable=SC2046  # flags are words
 		clang-14 -std=c11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror \
 			-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I . \
-			"$source" -o "$target" "$base-fuzz/lib/libinclude_scan.a" \
+			"$source" -o "$target" "$base-fuzz/lib/libinclude_scan.a" "$base-fuzz/lib/liblevel_zero_scan.a" \
 			"$base-fuzz/lib/libcachecore.a" "$base-fuzz/lib/libcommon.a" \
 			$(pkg-config --libs libxxhash zlib) -lpthread
 		mkdir -p "$target.corpus"

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cachecore/stats.h"
+#include "tools/run_layers.h"
 #include "tools/tool.h"
 
 /* As env, timeout and the shell have them. */
@@ -24,59 +25,6 @@ enum {
 	RUN_NOT_FOUND = 127,
 	RUN_SIGNAL = 128,
 };
-
-#define OPENCL_VARIABLE "OPENCL_LAYERS"
-
-/* Whether a colon-separated list has this very item. */
-static bool has_item(const char *list, const char *item)
-{
-	size_t len = strlen(item);
-
-	while (list) {
-		if (strncmp(list, item, len) == 0 && (list[len] == ':' || !list[len]))
-			return true;
-		list = strchr(list, ':');
-		if (list)
-			list++;
-	}
-	return false;
-}
-
-/*
- * Puts the library first: ocl-icd up to 2.3.1 cuts the variable at its first
- * colon, and what the command itself starts sees only that.
- */
-static bool enable_layer(const char *variable, const char *library)
-{
-	char *path = tool_find_library(library), *value = NULL;
-	const char *old = getenv(variable);
-	bool done = false;
-
-	if (!path) {
-		tool_complain("%s is not where this command's installation should have it", library);
-		return false;
-	}
-	if (strchr(path, ':')) {
-		tool_complain("%s: %s cannot name a path with a colon", path, variable);
-		goto out;
-	}
-	if (old && has_item(old, path)) {
-		done = true;
-		goto out;
-	}
-	if (asprintf(&value, "%s%s%s", path, old && *old ? ":" : "", old ? old : "") < 0) {
-		value = NULL;	/* asprintf leaves it undefined */
-		tool_complain("out of memory");
-		goto out;
-	}
-	done = setenv(variable, value, 1) == 0;
-	if (!done)
-		tool_complain("out of memory");
-out:
-	free(path);
-	free(value);
-	return done;
-}
 
 /* Returns only if the command could not be started. */
 static int execute(char **command)
@@ -239,7 +187,7 @@ int verb_run(int argc, char **argv)
 		tool_complain("run: no command given (try ckcache --help)");
 		return TOOL_USAGE;
 	}
-	if (!enable_layer(OPENCL_VARIABLE, TOOL_OPENCL_LIBRARY))
+	if (!run_layers_enable())
 		return RUN_FAILED;
 	return summary ? run_with_summary(argv + optind) : execute(argv + optind);
 }

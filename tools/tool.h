@@ -41,6 +41,8 @@ bool tool_parse_flags(int argc, char **argv, const struct option *options);
 /* The layer's library beside this executable, in the build tree or installed, on the heap; NULL: nowhere. */
 char *tool_find_library(const char *name);
 #define TOOL_OPENCL_LIBRARY "libckcache_opencl.so"
+#define TOOL_LEVEL_ZERO_LIBRARY "libckcache_level_zero.so"
+#define TOOL_PRELOAD_LIBRARY "ckcache/libckcache_preload.so"
 
 /* Makes a path absolute and puts it into a variable; false: complained about. */
 bool tool_set_path(const char *variable, const char *path);

@@ -165,7 +165,7 @@ void ocl_build_run(struct ocl_build *build, ocl_notify_fn notify, void *user_dat
 /* A compiler that came only with the build was not in the key: what it made cannot be kept under it. */
 static bool compiler_came_late(const struct ocl_build *build)
 {
-	return ocl_libraries_epoch().loaded != build->epoch.loaded &&
+	return drv_libraries_came(&build->epoch) &&
 	       !ocl_build_key_holds(&build->key, &build->targets);
 }
 
@@ -465,7 +465,7 @@ static void do_build(struct ocl_build *build)
 cl_int ocl_build_call(struct ocl_build *build)
 {
 	build->start_ns = cmn_clock_monotonic();
-	build->epoch = ocl_libraries_epoch();
+	build->epoch = drv_libraries_epoch();
 	ocl_program_begin(build->program);
 	build->claimed = true;
 	do_build(build);

@@ -14,7 +14,7 @@
 #include "layers/opencl/build_key.h"
 #include "layers/opencl/capture.h"
 #include "layers/opencl/include_scan.h"
-#include "layers/opencl/libraries.h"
+#include "layers/driver/libraries.h"
 
 /* What clCompileProgram is given beyond clBuildProgram. */
 struct ocl_compile {
@@ -37,10 +37,10 @@ struct ocl_build {
 	void *user_data;
 	struct cc_key key;
 	enum cc_capture capture;
-	const struct ocl_driver *driver;
+	const struct drv_driver *driver;
 	struct cc_manifest *manifest;	/* of this source now; NULL: reads no files */
 	struct cmn_hash witness;	/* of the manifest's files before the build */
-	struct ocl_library_epoch epoch;
+	struct drv_library_epoch epoch;
 	uint64_t start_ns, build_ns;
 	cl_int error;			/* of the driver */
 	bool ran;			/* the driver was called */

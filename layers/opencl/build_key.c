@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "common/spare.h"
-#include "layers/opencl/environment.h"
+#include "layers/driver/environment.h"
 
 /* Of the fields beside the source: names and build-ids of some 30 libraries, mostly. */
 #define USUAL_SIZE 8192
 
 static struct cmn_spare spare;
+static struct drv_environment environment = DRV_ENVIRONMENT_INIT;
 
 void ocl_build_key_release(struct cc_key *key)
 {
@@ -19,7 +20,7 @@ void ocl_build_key_release(struct cc_key *key)
 
 /* All of the program's devices: what is there for one may depend on the others (NEO's binaries do). */
 static enum cmn_status add_devices(struct cc_key *key, const struct ocl_targets *targets,
-				   const struct ocl_driver **ret_driver)
+				   const struct drv_driver **ret_driver)
 {
 	for (cl_uint i = 0; i < targets->program_count; i++) {
 		const struct ocl_identity *identity;
@@ -90,7 +91,7 @@ static void add_header(struct cc_key *key, const struct ocl_header *header)
 }
 
 enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_key *ret,
-			      const struct ocl_driver **ret_driver)
+			      const struct drv_driver **ret_driver)
 {
 	const struct ocl_program *program = request->program;
 	enum cmn_status status;
@@ -116,14 +117,14 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	for (cl_uint i = 0; request->targets->count < request->targets->program_count &&
 			    i < request->targets->count; i++)
 		cc_key_add_u64(ret, CC_PART_OPTIONS, "subset", request->targets->places[i]);
-	ocl_environment_add(ret);
+	drv_environment_add(&environment, ret);
 	return cc_key_status(ret);
 }
 
 bool ocl_build_key_holds(const struct cc_key *key, const struct ocl_targets *targets)
 {
 	struct cmn_view whole = cc_key_view(key), part;
-	const struct ocl_driver *driver;
+	const struct drv_driver *driver;
 	struct cc_key now;
 	bool holds;
 

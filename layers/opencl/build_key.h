@@ -42,7 +42,7 @@ struct ocl_key_request {
  * specialization constant is not known. *ret_driver: the first device's.
  */
 CMN_CHECKED enum cmn_status ocl_build_key(const struct ocl_key_request *request,
-					  struct cc_key *ret, const struct ocl_driver **ret_driver);
+					  struct cc_key *ret, const struct drv_driver **ret_driver);
 /* Leaves the key's room for the next one. */
 void ocl_build_key_release(struct cc_key *key);
 

@@ -18,7 +18,7 @@ static void rehearse_lookup(cl_device_id device)
 	const struct ocl_key_request request = {
 		.kind = "source", .program = &program, .targets = &targets,
 	};
-	const struct ocl_driver *driver;
+	const struct drv_driver *driver;
 	struct cc_entry *entry;
 	enum cc_origin origin;
 	struct cc_key key;

@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-#include "layers/opencl/drivers.h"
+#include "layers/driver/drivers.h"
 #include "layers/opencl/layer.h"
 
 /*
@@ -42,7 +42,7 @@ struct ocl_effective {
 	atomic_uint refs;
 	enum ocl_effective_kind kind;
 	bool own;	/* the handle is the application's program itself, which a link's hit made */
-	const struct ocl_driver *driver;
+	const struct drv_driver *driver;
 	cl_program handle;		/* NULL: a failure */
 	struct ocl_prototype *prototypes;	/* guarded by the layer's lock, as their number is */
 	cl_uint prototype_count;
@@ -58,7 +58,7 @@ struct ocl_effective_request {
 	cl_uint num_devices;
 	const cl_device_id *devices;
 	const char *options;	/* may be NULL */
-	const struct ocl_driver *driver;
+	const struct drv_driver *driver;
 	struct cc_entry *entry;	/* borrowed */
 };
 

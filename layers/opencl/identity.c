@@ -13,7 +13,7 @@
 #endif
 
 #include "common/file.h"
-#include "layers/opencl/libraries.h"
+#include "layers/driver/libraries.h"
 #include "layers/opencl/objects.h"
 
 /* From the extensions' specifications; older headers lack some of them. */
@@ -130,9 +130,9 @@ static void add_hardware_fields(struct cc_key *key, cl_device_id device)
 	cmn_buffer_release(&answer);
 }
 
-static void add_files(struct cc_key *key, const struct ocl_driver *driver)
+static void add_files(struct cc_key *key, const struct drv_driver *driver)
 {
-	for (size_t i = 0; i < OCL_DRIVER_LISTS && driver->files[i]; i++) {
+	for (size_t i = 0; i < DRV_LISTS && driver->files[i]; i++) {
 		glob_t found;
 
 		if (glob(driver->files[i], 0, NULL, &found) != 0)
@@ -198,7 +198,8 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	for (size_t i = 0; i < sizeof(device_queries) / sizeof(device_queries[0]); i++)
 		add_device_field(key, device, device_queries[i].field, device_queries[i].param);
 	add_hardware_fields(key, device);
-	status = ocl_libraries_identify(address, key, &ret->driver);
+	status = drv_libraries_identify(&(struct drv_libraries_query){ .address = address }, key,
+					&ret->driver);
 	if (status != CMN_OK)
 		return status;
 	add_files(key, ret->driver);

@@ -7,12 +7,12 @@
 #define OPENCL_IDENTITY_H
 
 #include "cachecore/key.h"
-#include "layers/opencl/drivers.h"
+#include "layers/driver/drivers.h"
 #include "layers/opencl/layer.h"
 
 struct ocl_identity {
 	struct cc_key fields;		/* of CC_PART_DEVICE only */
-	const struct ocl_driver *driver;
+	const struct drv_driver *driver;
 };
 
 /*

@@ -13,7 +13,7 @@
 #include "layers/opencl/build_key.h"
 #include "layers/opencl/capture.h"
 #include "layers/opencl/dispatch.h"
-#include "layers/opencl/libraries.h"
+#include "layers/driver/libraries.h"
 
 struct link {
 	cl_context context;
@@ -29,9 +29,9 @@ struct link {
 	enum ocl_effective_kind kind;
 	struct ocl_targets devices;
 	struct cc_key key;
-	const struct ocl_driver *driver;
+	const struct drv_driver *driver;
 	enum cc_capture capture;
-	struct ocl_library_epoch epoch;
+	struct drv_library_epoch epoch;
 	uint64_t start_ns, link_ns;
 	const char *bypass;
 	bool ran, hit;
@@ -133,7 +133,7 @@ static void note_content(cl_program result, const struct cc_entry *entry)
 
 static bool compiler_came_late(struct link *link)
 {
-	if (ocl_libraries_epoch().loaded == link->epoch.loaded ||
+	if (!drv_libraries_came(&link->epoch) ||
 	    ocl_build_key_holds(&link->key, &link->devices))
 		return false;
 	link->bypass = "compiler-loaded-late";
@@ -302,7 +302,7 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 					      num_input_programs, input_programs, pfn_notify,
 					      user_data, errcode_ret);
 	cc_key_init(&link.key);
-	link.epoch = ocl_libraries_epoch();
+	link.epoch = drv_libraries_epoch();
 	if (!find_inputs(&link))
 		link.bypass = "no-memory";
 	/* Which of several errors the driver names may depend on the inputs. */

@@ -19,7 +19,7 @@ export CKCACHE_CAPTURE=auto
 # crack MODE HASH MASK
 crack()
 {
-	rm -rf "$home/.cache/hashcat"
+	rm -rf "$home/.cache/hashcat" "$XDG_CACHE_HOME/hashcat"
 	hashcat -m "$1" -a 3 --potfile-disable --force -D 1 -O --quiet "$2" "$3" 2>"$work/errors"
 }
 

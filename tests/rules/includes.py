@@ -16,10 +16,13 @@ PRODUCT = ("common", "cachecore", "layers", "tools")
 ALLOWED = {
     "common": (),
     "cachecore": ("common",),
-    "layers/opencl": ("common", "cachecore"),
-    "layers/level_zero": ("common", "cachecore"),
+    "layers/driver": ("common", "cachecore"),
+    "layers/opencl": ("common", "cachecore", "layers/driver"),
+    "layers/level_zero": ("common", "cachecore", "layers/driver"),
     "tools": ("common", "cachecore"),
 }
+# What knows of no API.
+BELOW = ("common", "cachecore", "layers/driver")
 OWN = ("common/", "cachecore/", "layers/", "tools/", "tests/")
 DRIVER_WORD = re.compile(r"\b(cl_[a-z]\w*|ze_[a-z]\w*|zes_\w+|cl[A-Z]\w+|ze[A-Z]\w+|CL_[A-Z]\w+|ZE_[A-Z]\w+)\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -68,7 +71,7 @@ def check_include(root, path, kind, name):
     folder = folder_of(path)
     if name in ("zlib.h", "zconf.h") and folder and path != "cachecore/codec.c":
         return "%s may be included by cachecore/codec.c only" % name
-    if re.match(r"(CL/|level_zero/|ze_|OpenCL/)", name) and folder in ("common", "cachecore"):
+    if re.match(r"(CL/|level_zero/|ze_|OpenCL/)", name) and folder in BELOW:
         return "%s below the layers" % name
     target = own_path(root, path, name) if kind == '"' else None
     if kind == "<" and name.startswith(OWN):
@@ -85,7 +88,7 @@ def check_include(root, path, kind, name):
 def check_code(root, path, text):
     """Breaches of one C file, as (line, message)."""
     code = strip_comments(text)
-    below = folder_of(path) in ("common", "cachecore")
+    below = folder_of(path) in BELOW
     for number, line in enumerate(code.splitlines(), 1):
         found = INCLUDE.match(line)
         if found:

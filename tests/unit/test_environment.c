@@ -4,22 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/opencl/environment.h"
+#include "layers/driver/environment.h"
 #include "tests/support/unit.h"
 
 static bool counts(const char *name, bool debug_keys)
 {
-	return ocl_environment_counts(name, strlen(name), debug_keys);
+	return drv_environment_counts(name, strlen(name), debug_keys);
 }
 
 static bool keys_equal(void)
 {
+	static struct drv_environment memo = DRV_ENVIRONMENT_INIT;
 	static struct cc_key last;
 	struct cc_key key;
 	bool equal;
 
 	cc_key_init(&key);
-	ocl_environment_add(&key);
+	drv_environment_add(&memo, &key);
 	CU_ASSERT_EQUAL(cc_key_status(&key), CMN_OK);
 	equal = cmn_view_equal(cc_key_view(&key), cc_key_view(&last));
 	cc_key_release(&last);

@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* drivers: the table. Each row says where its facts were measured. */
-#include "layers/opencl/drivers.h"
+#include "layers/driver/drivers.h"
 
 #include <stddef.h>
 #include <string.h>
 
-static const struct ocl_driver drivers[] = {
+static const struct drv_driver drivers[] = {
 	{
 		/*
 		 * Intel NEO 22.43: reading a binary takes 0.01 to 7 ms. IGC is
-		 * opened with dlopen when the platform is made.
+		 * opened with dlopen when the platform is made; later versions
+		 * do it when they first compile.
 		 */
 		.library = "libigdrcl.so",
 		.capture = CC_CAPTURE_EAGER,
 		.quotes_group = true,
 		.compilers = { "libigc.so", "libigdfcl.so", "libopencl-clang.so" },
+		.late_compilers = { "libigdfcl.so.2", "libigdfcl.so.1", "libigc.so.2",
+				    "libigc.so.1" },
+	},
+	{
+		/* The same for Level Zero: from SPIR-V it needs no frontend. */
+		.library = "libze_intel_gpu.so",
+		.capture = CC_CAPTURE_EAGER,
+		.compilers = { "libigc.so" },
+		.late_compilers = { "libigc.so.2", "libigc.so.1" },
 	},
 	{
 		/*
@@ -58,18 +68,25 @@ static const struct ocl_driver drivers[] = {
 		.compilers = { "liboclgrind" },
 	},
 	{
-		/* Any other: AMD's and Intel's CPU runtime are known to open these. */
+		/* AMD, by its sources (clr): opens its compiler when it first builds. */
+		.library = "libamdocl64.so",
+		.capture = CC_CAPTURE_EAGER,
+		.compilers = { "libamd_comgr" },
+		.late_compilers = { "libamd_comgr.so.3", "libamd_comgr.so.2" },
+	},
+	{
+		/* Any other: Intel's CPU runtime is known to open these. */
 		.library = NULL,
 		.capture = CC_CAPTURE_EAGER,
 		.compilers = { "libamd_comgr", "libcommon_clang", "libOclCpuBackEnd", "libigc.so" },
 	},
 };
 
-const struct ocl_driver *ocl_driver_of(const char *library)
+const struct drv_driver *drv_driver_of(const char *library)
 {
 	const char *slash = strrchr(library, '/');
 	const char *name = slash ? slash + 1 : library;
-	const struct ocl_driver *driver = drivers;
+	const struct drv_driver *driver = drivers;
 
 	while (driver->library && strncmp(name, driver->library, strlen(driver->library)) != 0)
 		driver++;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drivers: what is known of particular drivers, by measurement, in one table.
- * An unknown driver gets defaults that are safe for all.
+ * drivers: what is known of particular drivers, by measurement, in one table,
+ * for both APIs. An unknown driver gets defaults that are safe for all.
  */
-#ifndef OPENCL_DRIVERS_H
-#define OPENCL_DRIVERS_H
+#ifndef DRIVER_DRIVERS_H
+#define DRIVER_DRIVERS_H
 
 #include <stdbool.h>
 
 #include "cachecore/config.h"
 
-#define OCL_DRIVER_LISTS 6
+#define DRV_LISTS 6
 
-struct ocl_driver {
+struct drv_driver {
 	const char *library;		/* how the driver library's file name starts; NULL: the default row */
 	enum cc_capture capture;	/* what "auto" means for it */
 	bool binaries_lose_attributes;	/* CL_KERNEL_ATTRIBUTES is empty after a build from a binary */
@@ -25,12 +25,14 @@ struct ocl_driver {
 	/* In build options without ' and \, a pair of " keeps blanks together and goes, wherever it stands. */
 	bool quotes_group;
 	/* File names (prefixes) of compilers that it loads itself, beside what it is linked with. */
-	const char *compilers[OCL_DRIVER_LISTS];
+	const char *compilers[DRV_LISTS];
+	/* Those that some versions load only when they first compile, as they ask for them. */
+	const char *late_compilers[DRV_LISTS];
 	/* Patterns (glob) of files that it compiles into programs or runs. */
-	const char *files[OCL_DRIVER_LISTS];
+	const char *files[DRV_LISTS];
 };
 
 /* Never NULL. library: a path or file name. */
-const struct ocl_driver *ocl_driver_of(const char *library);
+const struct drv_driver *drv_driver_of(const char *library);
 
 #endif

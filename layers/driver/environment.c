@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* environment: which variables count, by table. */
-#include "layers/opencl/environment.h"
+#include "layers/driver/environment.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "layers/opencl/objects.h"
 
-/* Prefixes of names that change code: Intel, pocl, Mesa, NVIDIA, AMD, LLVM, clang's include paths. */
+/* Prefixes of names that change code: Intel, pocl, Mesa, NVIDIA, AMD, LLVM, clang's include paths; or what a device is. */
 static const char *const counted[] = {
 	"IGC_",	   "NEO",     "ONEAPI_", "POCL_", "RUSTICL_", "CLOVER_", "LP_",	    "GALLIVM_",
 	"GALLIUM_", "MESA_",  "NIR_",	 "CUDA_", "NVIDIA_",  "AMD_",	 "AMDGPU_", "RADV_",
 	"ROC_",	   "ROCM_",   "HSA_",	 "HIP_",  "GPU_",     "OCLGRIND_", "CL_CONFIG_", "LLVM_",
 	"LIBCLC_", "CPATH",   "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OPENCL_INCLUDE_PATH", "OCL_", "VC4_", "V3D_", "IRIS_", "INTEL_",
-	"RADEON",  "AGX_",    "PAN_",	 "FD_",	  "ASAHI_",   "ZINK_",
+	"RADEON",  "AGX_",    "PAN_",	 "FD_",	  "ASAHI_",   "ZINK_", "ZE_AFFINITY_MASK",
+	"ZE_FLAT_DEVICE_HIERARCHY",
 };
 
 /* Exceptions: where caches and dumps go, what is logged, how the loader finds drivers. */
@@ -50,7 +50,7 @@ static bool is_camel_case(const char *name, size_t len)
 	return lower && len && isupper((unsigned char)name[0]);
 }
 
-bool ocl_environment_counts(const char *name, size_t len, bool debug_keys)
+bool drv_environment_counts(const char *name, size_t len, bool debug_keys)
 {
 	if (has_prefix(name, len, ignored, sizeof(ignored) / sizeof(ignored[0])))
 		return false;
@@ -99,7 +99,7 @@ static void add_variables(struct cc_key *key)
 	for (size_t i = 0; i < total && environ[i]; i++) {
 		const char *equals = strchr(environ[i], '=');
 
-		if (equals && ocl_environment_counts(environ[i], (size_t)(equals - environ[i]),
+		if (equals && drv_environment_counts(environ[i], (size_t)(equals - environ[i]),
 						     debug_keys))
 			variables[count++] = environ[i];
 	}
@@ -123,40 +123,38 @@ static struct cmn_hash hash_environment(void)
 	return fold[0];
 }
 
-/*
- * Looking at every variable takes some 10 µs, hashing them all takes one: the
- * fields are made again only when anything changed.
- */
-static struct {
+/* false: the memo is in use, or out of date. */
+static bool add_known(struct drv_environment *memo, const struct cmn_hash *hash,
+		      struct cc_key *key)
+{
 	bool known;
-	struct cmn_hash hash;
-	struct cc_key fields;
-} last;	/* guarded by the objects' lock */
 
-void ocl_environment_add(struct cc_key *key)
+	if (pthread_mutex_trylock(&memo->lock) != 0)
+		return false;
+	known = memo->known && cmn_hash_equal(&memo->hash, hash);
+	if (known)
+		cc_key_add_fields(key, &memo->fields);
+	(void)pthread_mutex_unlock(&memo->lock);
+	return known;
+}
+
+void drv_environment_add(struct drv_environment *memo, struct cc_key *key)
 {
 	struct cmn_hash hash = hash_environment();
 	struct cc_key fields;
-	bool known;
 
-	ocl_objects_lock();
-	known = last.known && cmn_hash_equal(&last.hash, &hash);
-	if (known)
-		cc_key_add_fields(key, &last.fields);
-	ocl_objects_unlock();
-	if (known)
+	if (add_known(memo, &hash, key))
 		return;
 	cc_key_init(&fields);
 	add_variables(&fields);
 	cc_key_add_fields(key, &fields);
-	if (cc_key_status(&fields) != CMN_OK) {
+	if (cc_key_status(&fields) != CMN_OK || pthread_mutex_trylock(&memo->lock) != 0) {
 		cc_key_release(&fields);
 		return;
 	}
-	ocl_objects_lock();
-	cc_key_release(&last.fields);
-	last.fields = fields;
-	last.hash = hash;
-	last.known = true;
-	ocl_objects_unlock();
+	cc_key_release(&memo->fields);
+	memo->fields = fields;
+	memo->hash = hash;
+	memo->known = true;
+	(void)pthread_mutex_unlock(&memo->lock);
 }

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* loaded: dl_iterate_phdr, DT_NEEDED, notes. */
+#include "layers/driver/loaded.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Some architectures leave DT_STRTAB unrelocated in memory. */
+static void read_dynamic(struct drv_loaded *object)
+{
+	ElfW(Addr) strings = 0;
+	ElfW(Xword) soname = 0;
+	bool has_soname = false;
+
+	for (const ElfW(Dyn) *entry = object->dynamic; entry && entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_STRTAB)
+			strings = entry->d_un.d_ptr;
+		if (entry->d_tag == DT_SONAME) {
+			soname = entry->d_un.d_val;
+			has_soname = true;
+		}
+	}
+	if (strings && strings < object->base)
+		strings += object->base;
+	object->strings = (const char *)strings;
+	if (strings && has_soname)
+		object->soname = object->strings + soname;
+}
+
+/* The build-id note's bytes; empty where the linker left none. */
+static struct cmn_view build_id_of(const struct drv_loaded *object)
+{
+	for (unsigned int i = 0; i < object->header_count; i++) {
+		const ElfW(Phdr) *header = &object->headers[i];
+		uint32_t padding = header->p_align == 8 ? 7 : 3;
+		struct cmn_reader notes;
+
+		if (header->p_type != PT_NOTE)
+			continue;
+		notes = cmn_reader_of((struct cmn_view){
+			(const void *)(object->base + header->p_vaddr), header->p_memsz });
+		while (notes.left >= sizeof(ElfW(Nhdr)) && !notes.failed) {
+			const ElfW(Nhdr) *note = cmn_reader_bytes(&notes, sizeof(*note)).data;
+			struct cmn_view name = cmn_reader_bytes(&notes, note->n_namesz);
+			struct cmn_view value;
+
+			(void)cmn_reader_bytes(&notes, -note->n_namesz & padding);	/* padding */
+			value = cmn_reader_bytes(&notes, note->n_descsz);
+			if (!notes.failed && note->n_type == NT_GNU_BUILD_ID && name.len == 4 &&
+			    memcmp(name.data, "GNU", 4) == 0)
+				return value;
+			(void)cmn_reader_bytes(&notes, -note->n_descsz & padding);
+		}
+	}
+	return (struct cmn_view){ 0 };
+}
+
+static int collect(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct drv_loaded_list *objects = ctx;
+	struct drv_loaded *object = &objects->items[objects->count];
+
+	(void)size;
+	if (objects->count == DRV_LOADED_MAX)
+		return 1;
+	/* The program itself has no name, and is no part of a driver. */
+	if (!info->dlpi_name || !info->dlpi_name[0])
+		return 0;
+	*object = (struct drv_loaded){
+		.path = info->dlpi_name,
+		.name = last_part(info->dlpi_name),
+		.base = info->dlpi_addr,
+		.headers = info->dlpi_phdr,
+		.header_count = info->dlpi_phnum,
+	};
+	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			object->dynamic = (const void *)(info->dlpi_addr +
+							 info->dlpi_phdr[i].p_vaddr);
+	}
+	/* The kernel's own object is no file, and is relocated in its own way. */
+	if (info->dlpi_addr == getauxval(AT_SYSINFO_EHDR))
+		return 0;
+	read_dynamic(object);
+	object->build_id = build_id_of(object);
+	objects->count++;
+	return 0;
+}
+
+bool drv_loaded_contains(const struct drv_loaded *object, const void *address)
+{
+	ElfW(Addr) at = (ElfW(Addr))address;
+
+	for (unsigned int i = 0; i < object->header_count; i++) {
+		const ElfW(Phdr) *header = &object->headers[i];
+
+		if (header->p_type == PT_LOAD && at >= object->base + header->p_vaddr &&
+		    at < object->base + header->p_vaddr + header->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+struct drv_loaded *drv_loaded_find(struct drv_loaded_list *objects, const char *name)
+{
+	struct drv_loaded *by_file_name = NULL;
+
+	for (size_t i = 0; i < objects->count; i++) {
+		struct drv_loaded *object = &objects->items[i];
+
+		if (object->soname && strcmp(object->soname, name) == 0)
+			return object;
+		if (!by_file_name && strcmp(object->name, name) == 0)
+			by_file_name = object;
+	}
+	return by_file_name;
+}
+
+/* Chooses what the chosen ones need, until nothing is added. */
+void drv_loaded_choose_needed(struct drv_loaded_list *objects)
+{
+	bool added;
+
+	do {
+		added = false;
+		for (size_t i = 0; i < objects->count; i++) {
+			const struct drv_loaded *object = &objects->items[i];
+
+			if (!object->chosen || !object->strings)
+				continue;
+			for (const ElfW(Dyn) *entry = object->dynamic; entry->d_tag != DT_NULL;
+			     entry++) {
+				struct drv_loaded *needed;
+
+				if (entry->d_tag != DT_NEEDED)
+					continue;
+				needed = drv_loaded_find(objects, object->strings + entry->d_un.d_val);
+				if (needed && !needed->chosen) {
+					needed->chosen = true;
+					added = true;
+				}
+			}
+		}
+	} while (added);
+}
+
+struct visit {
+	void (*visit)(void *ctx, struct drv_loaded_list *objects);
+	void *ctx;
+	bool no_memory;
+};
+
+/*
+ * Inside the loader's lock, which glibc lets one thread take again: another
+ * thread cannot unload what is being looked at.
+ */
+static int visit_all(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct drv_loaded_list objects = { calloc(DRV_LOADED_MAX, sizeof(*objects.items)), 0 };
+	struct visit *visit = ctx;
+
+	(void)info;
+	(void)size;
+	visit->no_memory = !objects.items;
+	if (!objects.items)
+		return 1;
+	(void)dl_iterate_phdr(collect, &objects);	/* gives what collect gave */
+	visit->visit(visit->ctx, &objects);
+	free(objects.items);
+	return 1;
+}
+
+bool drv_loaded_visit(void (*visit)(void *ctx, struct drv_loaded_list *objects), void *ctx)
+{
+	struct visit all = { .visit = visit, .ctx = ctx };
+
+	(void)dl_iterate_phdr(visit_all, &all);		/* stops at the first object */
+	return !all.no_memory;
+}

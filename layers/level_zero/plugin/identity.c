@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* identity: properties of device and driver, and the libraries that make up the driver. */
+#include "layers/level_zero/plugin/identity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "layers/driver/libraries.h"
+
+/* Of ZE_extension_device_ip_version 1.0; older headers lack it. */
+#define IP_VERSION_EXTENSION "ZE_extension_device_ip_version"
+#define STRUCTURE_TYPE_IP_VERSION ((ze_structure_type_t)0x1000f)
+struct ip_version {
+	ze_structure_type_t stype;
+	const void *next;
+	uint32_t value;
+};
+
+struct known_device {
+	struct lz_next *next;
+	ze_driver_handle_t driver;
+	ze_device_handle_t device;
+	struct cc_key fields;
+	struct known_device *older;
+};
+
+static struct known_device *known_devices;	/* guarded by the plugin's lock; never shrinks */
+
+static bool has_extension(struct lz_next *next, ze_driver_handle_t driver, const char *name)
+{
+	ze_pfnDriverGetExtensionProperties_t get = LZ_NEXT_FIND(next, driver_get_extensions);
+	ze_driver_extension_properties_t *extensions;
+	uint32_t count = 0;
+	bool found = false;
+
+	if (!driver || !get || get(driver, &count, NULL) != ZE_RESULT_SUCCESS || !count)
+		return false;
+	extensions = calloc(count, sizeof(*extensions));
+	if (extensions && get(driver, &count, extensions) == ZE_RESULT_SUCCESS) {
+		for (uint32_t i = 0; i < count; i++)
+			found |= strcmp(extensions[i].name, name) == 0;
+	}
+	free(extensions);
+	return found;
+}
+
+static void add_driver(struct cc_key *key, struct lz_next *next, ze_driver_handle_t driver)
+{
+	ze_pfnDriverGetProperties_t get_properties = LZ_NEXT_FIND(next, driver_get_properties);
+	ze_pfnDriverGetApiVersion_t get_api = LZ_NEXT_FIND(next, driver_get_api_version);
+	ze_driver_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES };
+	ze_api_version_t api;
+
+	/* Without a known driver its library alone identifies it. */
+	if (!driver)
+		return;
+	if (get_properties && get_properties(driver, &properties) == ZE_RESULT_SUCCESS)
+		cc_key_add_u64(key, CC_PART_DEVICE, "driver.version", properties.driverVersion);
+	if (get_api && get_api(driver, &api) == ZE_RESULT_SUCCESS)
+		cc_key_add_u64(key, CC_PART_DEVICE, "driver.api", api);
+}
+
+static void add_properties(struct cc_key *key, const ze_device_properties_t *properties)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} numbers[] = {
+		{ "device.type", properties->type },
+		{ "device.vendor_id", properties->vendorId },
+		{ "device.id", properties->deviceId },
+		{ "device.flags", properties->flags },
+		{ "device.sub_device", properties->flags & ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE
+					       ? properties->subdeviceId + UINT64_C(1) : 0 },
+		{ "device.threads_per_eu", properties->numThreadsPerEU },
+		{ "device.simd_width", properties->physicalEUSimdWidth },
+		{ "device.eus_per_subslice", properties->numEUsPerSubslice },
+		{ "device.subslices_per_slice", properties->numSubslicesPerSlice },
+		{ "device.slices", properties->numSlices },
+	};
+
+	cc_key_add(key, CC_PART_DEVICE, "device.name", properties->name,
+		   strnlen(properties->name, sizeof(properties->name)));
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		cc_key_add_u64(key, CC_PART_DEVICE, numbers[i].name, numbers[i].value);
+}
+
+/* false: the driver does not answer. */
+static bool add_device(struct cc_key *key, struct lz_next *next, ze_driver_handle_t driver,
+		       ze_device_handle_t device)
+{
+	ze_pfnDeviceGetProperties_t get = LZ_NEXT_FIND(next, device_get_properties);
+	ze_pfnDeviceGetSubDevices_t get_sub_devices = LZ_NEXT_FIND(next, device_get_sub_devices);
+	struct ip_version ip_version = { .stype = STRUCTURE_TYPE_IP_VERSION };
+	ze_device_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
+	uint32_t sub_devices = 0;
+
+	if (has_extension(next, driver, IP_VERSION_EXTENSION))
+		properties.pNext = &ip_version;
+	if (!get || get(device, &properties) != ZE_RESULT_SUCCESS)
+		return false;
+	add_properties(key, &properties);
+	if (ip_version.value)
+		cc_key_add_u64(key, CC_PART_DEVICE, "device.ip_version", ip_version.value);
+	else
+		cc_key_add(key, CC_PART_DEVICE, "device.uuid", properties.uuid.id,
+			   sizeof(properties.uuid.id));
+	if (get_sub_devices && get_sub_devices(device, &sub_devices, NULL) == ZE_RESULT_SUCCESS)
+		cc_key_add_u64(key, CC_PART_DEVICE, "device.sub_devices", sub_devices);
+	return true;
+}
+
+static void add_module_properties(struct cc_key *key, struct lz_next *next,
+				  ze_device_handle_t device)
+{
+	ze_pfnDeviceGetModuleProperties_t get = LZ_NEXT_FIND(next, device_get_module_properties);
+	ze_device_module_properties_t properties = {
+		.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES
+	};
+
+	if (!get || get(device, &properties) != ZE_RESULT_SUCCESS)
+		return;
+	cc_key_add_u64(key, CC_PART_DEVICE, "device.spirv", properties.spirvVersionSupported);
+	cc_key_add_u64(key, CC_PART_DEVICE, "device.module_flags", properties.flags);
+	cc_key_add_u64(key, CC_PART_DEVICE, "device.fp16", properties.fp16flags);
+	cc_key_add_u64(key, CC_PART_DEVICE, "device.fp32", properties.fp32flags);
+	cc_key_add_u64(key, CC_PART_DEVICE, "device.fp64", properties.fp64flags);
+	cc_key_add_u64(key, CC_PART_DEVICE, "device.max_arguments", properties.maxArgumentsSize);
+	cc_key_add_u64(key, CC_PART_DEVICE, "device.printf_buffer", properties.printfBufferSize);
+	cc_key_add(key, CC_PART_DEVICE, "device.native", properties.nativeKernelSupported.id,
+		   sizeof(properties.nativeKernelSupported.id));
+}
+
+/* Whether the text lists this path or file name between commas, as ZE_ENABLE_ALT_DRIVERS does. */
+static bool lists(const char *list, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	while (list && *list) {
+		size_t len = strcspn(list, ",");
+		const char *base = list;
+
+		for (size_t i = 0; i < len; i++) {
+			if (list[i] == '/')
+				base = list + i + 1;
+		}
+		/* By file name: the dynamic linker may spell the directory otherwise. */
+		if (strlen(name) == len - (size_t)(base - list) &&
+		    strncmp(base, name, strlen(name)) == 0)
+			return true;
+		list += len;
+		if (*list)
+			list++;
+	}
+	return false;
+}
+
+/*
+ * Drivers as loaders find them: by a fixed prefix, or in a list. Which of them
+ * a handle is of cannot be told, so that all of them count.
+ */
+static bool is_driver(const char *path)
+{
+	static const char *const others[] = { "libze_loader", "libze_validation_layer",
+					      "libze_tracing_layer" };
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (strncmp(name, others[i], strlen(others[i])) == 0)
+			return false;
+	}
+	return strncmp(name, "libze_", strlen("libze_")) == 0 ||
+	       lists(getenv("ZE_ENABLE_ALT_DRIVERS"), path);
+}
+
+static enum cmn_status gather(struct lz_next *next, ze_driver_handle_t driver,
+			      ze_device_handle_t device, struct cc_key *key)
+{
+	const struct drv_libraries_query query = { .is_driver = is_driver };
+	const struct drv_driver *row;
+	enum cmn_status status;
+
+	cc_key_init(key);
+	cc_key_add_text(key, CC_PART_DEVICE, "api", "Level Zero");
+	add_driver(key, next, driver);
+	if (!add_device(key, next, driver, device))
+		return CMN_MISS;
+	add_module_properties(key, next, device);
+	status = drv_libraries_identify(&query, key, &row);
+	return status == CMN_OK ? cc_key_status(key) : status;
+}
+
+enum cmn_status lz_identity_renew(struct lz_next *next, ze_driver_handle_t driver,
+				  ze_device_handle_t device, const struct cc_key **ret)
+{
+	struct known_device *found = calloc(1, sizeof(*found));
+	enum cmn_status status;
+
+	if (!found)
+		return CMN_ERR_NOMEM;
+	*found = (struct known_device){ .next = next, .driver = driver, .device = device };
+	status = gather(next, driver, device, &found->fields);
+	if (status != CMN_OK) {
+		cc_key_release(&found->fields);
+		free(found);
+		return status;
+	}
+	/* Newer knowledge stands before older, which somebody may still be using. */
+	lz_plugin_lock();
+	found->older = known_devices;
+	known_devices = found;
+	lz_plugin_unlock();
+	*ret = &found->fields;
+	return CMN_OK;
+}
+
+enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handle_t driver,
+			       ze_device_handle_t device, const struct cc_key **ret)
+{
+	struct known_device *found;
+
+	lz_plugin_lock();
+	found = known_devices;
+	while (found && (found->device != device || found->driver != driver ||
+			 found->next != next))
+		found = found->older;
+	lz_plugin_unlock();
+	/* Two threads may learn at once: the results are equal, and one is a few bytes too many. */
+	if (!found)
+		return lz_identity_renew(next, driver, device, ret);
+	*ret = &found->fields;
+	return CMN_OK;
+}

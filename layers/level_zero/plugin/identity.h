@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * identity: what a device, its driver and its compiler are, as fields of the
+ * key's device part, gathered once per device and driver handle:
+ *
+ *   api, driver.version, driver.api, driver.path and library.* (see libraries.h),
+ *   device.* (ze_device_properties_t, ze_device_module_properties_t)
+ *
+ * The driver's uuid is no part of it: Intel's holds the time at which the
+ * process started. A device's uuid tells boards of one kind apart, which share
+ * code; it is taken only where the driver does not tell the device's IP
+ * version, since it may hold the stepping then.
+ */
+#ifndef LEVEL_ZERO_IDENTITY_H
+#define LEVEL_ZERO_IDENTITY_H
+
+#include "cachecore/key.h"
+#include "layers/level_zero/plugin/next.h"
+
+/*
+ * Borrowed for the process's life; from a table where the device is known.
+ * driver may be NULL: not known. Thread-safe. CMN_MISS: the device or its
+ * driver's library cannot be identified: do not cache for it. CMN_ERR_NOMEM.
+ */
+CMN_CHECKED enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handle_t driver,
+					   ze_device_handle_t device, const struct cc_key **ret);
+/* Gathers again: a compiler was loaded since. What _of gave before stays valid. */
+CMN_CHECKED enum cmn_status lz_identity_renew(struct lz_next *next, ze_driver_handle_t driver,
+					      ze_device_handle_t device, const struct cc_key **ret);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * next: the functions below the plugin, as loaders hand them over. A process
+ * may have several loaders, each with handles of its own where it has several
+ * drivers: what belongs together is told by the object that the functions are
+ * in. Set once and never cleared, since threads may be inside.
+ */
+#ifndef LEVEL_ZERO_NEXT_H
+#define LEVEL_ZERO_NEXT_H
+
+#include <stdatomic.h>
+
+#include "layers/level_zero/plugin/plugin.h"
+
+/* Each function that the plugin calls: its member's name, and its type in ze_ddi.h. */
+#define LZ_NEXT_FUNCTIONS(_)                                       \
+	_(module_create, ze_pfnModuleCreate_t)                     \
+	_(module_destroy, ze_pfnModuleDestroy_t)                   \
+	_(module_get_native, ze_pfnModuleGetNativeBinary_t)        \
+	_(log_get_string, ze_pfnModuleBuildLogGetString_t)         \
+	_(log_destroy, ze_pfnModuleBuildLogDestroy_t)              \
+	_(context_create, ze_pfnContextCreate_t)                   \
+	_(context_create_ex, ze_pfnContextCreateEx_t)              \
+	_(context_destroy, ze_pfnContextDestroy_t)                 \
+	_(device_get, ze_pfnDeviceGet_t)                           \
+	_(device_get_sub_devices, ze_pfnDeviceGetSubDevices_t)     \
+	_(device_get_properties, ze_pfnDeviceGetProperties_t)      \
+	_(device_get_module_properties, ze_pfnDeviceGetModuleProperties_t) \
+	_(driver_get_properties, ze_pfnDriverGetProperties_t)      \
+	_(driver_get_api_version, ze_pfnDriverGetApiVersion_t)                 \
+	_(driver_get_extensions, ze_pfnDriverGetExtensionProperties_t)
+
+struct lz_next {
+	_Atomic(const void *) owner;	/* base address of the object that its functions are in; NULL: free */
+#define LZ_NEXT_MEMBER(name, type) _Atomic(type) name;
+	LZ_NEXT_FUNCTIONS(LZ_NEXT_MEMBER)
+#undef LZ_NEXT_MEMBER
+};
+
+/* More loaders and plugins than a process has: beyond, calls are not intercepted. */
+#define LZ_NEXTS 4
+
+extern struct lz_next lz_nexts[LZ_NEXTS];
+
+/* Whose function it is, a new one's where there was none; NULL: the plugin's own, no room, or not to be told. Thread-safe. */
+struct lz_next *lz_next_of(const void *function);
+
+/* The function there, or where another plugin stands in between, any other's; NULL: nobody has it. */
+#define LZ_NEXT_FIND(next, member)                                              \
+	((next)->member ? (next)->member :                                      \
+	 lz_nexts[0].member ? lz_nexts[0].member :                              \
+	 lz_nexts[1].member ? lz_nexts[1].member :                              \
+	 lz_nexts[2].member ? lz_nexts[2].member : lz_nexts[3].member)
+
+#endif

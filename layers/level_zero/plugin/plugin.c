@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* plugin: the cache's opening, what happens at fork and at exit. */
+#include "layers/level_zero/plugin/plugin.h"
+
+#include <pthread.h>
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_once_t once;
+	struct cc_cache *cache;		/* written by once */
+} plugin = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
+
+void lz_plugin_lock(void)
+{
+	(void)pthread_mutex_lock(&plugin.lock);	/* a default mutex cannot fail here */
+}
+
+void lz_plugin_unlock(void)
+{
+	(void)pthread_mutex_unlock(&plugin.lock);
+}
+
+/* fork: the child gets both locks free, and no half-changed map. */
+static void before_fork(void)
+{
+	lz_plugin_lock();
+	cc_cache_fork_prepare(plugin.cache);
+}
+
+static void after_fork_parent(void)
+{
+	cc_cache_fork_parent(plugin.cache);
+	lz_plugin_unlock();
+}
+
+static void after_fork_child(void)
+{
+	cc_cache_fork_child(plugin.cache);
+	(void)pthread_mutex_init(&plugin.lock, NULL);	/* this thread's own, but its id has changed */
+}
+
+static void open_cache(void)
+{
+	struct cc_cache *cache;
+
+	/* Without memory for a cache the plugin stays inert. */
+	if (cc_cache_open(&cache) != CMN_OK)
+		return;
+	if (cc_cache_config(cache)->disable) {
+		cc_cache_close(cache);
+		return;
+	}
+	plugin.cache = cache;
+	if (pthread_atfork(before_fork, after_fork_parent, after_fork_child) != 0)
+		cmn_log_write(cc_cache_log(cache), CMN_LOG_WARNING,
+			      "no memory for fork handlers: do not fork while modules are built");
+}
+
+struct cc_cache *lz_plugin_cache(void)
+{
+	(void)pthread_once(&plugin.once, open_cache);
+	return plugin.cache;
+}
+
+/*
+ * After the application's exit handlers. It writes files and calls no driver;
+ * other threads may still be inside, so that nothing is freed.
+ */
+__attribute__((destructor)) static void write_at_exit(void)
+{
+	cc_cache_flush(plugin.cache);
+}

@@ -1,0 +1,135 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Any Level Zero program on Intel's driver without hardware: without the layer,
+# with an empty cache, and again. The exit code and what it prints, numbers
+# aside, must be the same three times, and the last run must compile nothing.
+#   CKCACHE=/path/of/ckcache sh tests/conformance/level_zero.sh PROGRAM [ARGUMENT...]
+# Kernels do not run there, so a program that checks its results says the same
+# wrong thing each time; one that waits for results can't be used. Variables:
+#   WAY      run (`ckcache run`, the default), preload (the shim), slot (the
+#            loader's own variable, which asks for the validation layer)
+#   LOADER   a directory with another libze_loader.so.1 than the system's
+#   FILES    a directory of what PROGRAM looks for in its working directory
+#   PRODUCT  tgllp (the default), dg2, pvc
+#   RUNS     rounds of the three runs (1); the times are the medians of them
+#   LIMIT    seconds after which a run has failed (300)
+# Exit code: 77 without the driver.
+set -eu
+[ $# -gt 0 ] || {
+	sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2
+	exit 2
+}
+ls /usr/lib/*/libze_intel_gpu.so.1 >/dev/null 2>&1 || exit 77
+here=$(cd "$(dirname "$0")" && pwd)
+slot=$(cd "$(dirname "$CKCACHE")/../lib/ckcache" && pwd)
+way=${WAY:-run}
+case $way in
+run | preload | slot) ;;
+*)
+	echo "no such way: $way" >&2
+	exit 2
+	;;
+esac
+runs=${RUNS:-1}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+files=${FILES:+$(cd "$FILES" && pwd)}
+library_path=${LOADER:+$(cd "$LOADER" && pwd)}
+library_path=$library_path${LD_LIBRARY_PATH:+${library_path:+:}$LD_LIBRARY_PATH}
+. "$here/drivers.sh"
+use_driver neo
+# What other drivers than Debian's keep by themselves, in the user's home.
+export NEO_CACHE_PERSISTENT=0
+export ProductFamilyOverride="${PRODUCT:-tgllp}"
+case $ProductFamilyOverride in
+dg2 | pvc) export OverrideMaxWorkgroupSize=1024 ;; # which they need without hardware
+esac
+
+# bare COMMAND...: with the loader that was asked for.
+bare()
+{
+	env ${library_path:+"LD_LIBRARY_PATH=$library_path"} "$@"
+}
+
+layered()
+{
+	case $way in
+	run) bare "$CKCACHE" run -- "$@" ;;
+	preload) bare LD_PRELOAD="$slot/libckcache_preload.so" ZE_ENABLE_LAYERS=ckcache "$@" ;;
+	slot)
+		env LD_LIBRARY_PATH="$slot${library_path:+:$library_path}" \
+			ZE_ENABLE_VALIDATION_LAYER=1 ZE_ENABLE_LAYERS=ckcache "$@"
+		;;
+	esac
+}
+
+# once NAME FUNCTION COMMAND...: in a directory of its own; NAME.text is what the command
+# said and how it ended, a line is added to NAME.ms.
+once()
+{
+	name=$1
+	shift
+	rm -rf "$work/here"
+	mkdir "$work/here"
+	cd "$work/here"
+	[ -z "$files" ] || ln -s "$files"/* .
+	start=$(date +%s%N)
+	status=0
+	"$@" >"$work/output" 2>&1 || status=$?
+	echo $((($(date +%s%N) - start) / 1000000)) >>"$work/$name.ms"
+	cd "$work"
+	[ "$status" -ne 124 ] || {
+		echo "$name: not ended within ${LIMIT:-300} s" >&2
+		exit 1
+	}
+	{
+		# Times and addresses, which are never the same twice.
+		sed -E 's/0x[0-9a-f]+|[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?/N/g' output
+		echo "exit code $status"
+	} >"$work/$name.text"
+}
+
+# same NAME: as the first run without the layer.
+same()
+{
+	diff -u "$work/bare.text" "$work/$1.text" >&2 || {
+		echo "$1: not what it is without the layer" >&2
+		exit 1
+	}
+}
+
+# count NAME: of the cache's statistics.
+count()
+{
+	"$CKCACHE" stats --json | sed -n "s/^ *\"$1\": \([0-9]*\),*$/\1/p"
+}
+
+# What was left to the driver, and why.
+bypasses()
+{
+	"$CKCACHE" stats --json | sed -n '/"bypasses": {./d; /"bypasses"/,/}/p' | tr -d '\n "{},'
+}
+
+median()
+{
+	sort -n "$work/$1.ms" | sed -n "$(((runs + 1) / 2))p"
+}
+
+for run in $(seq "$runs"); do
+	rm -rf "$CKCACHE_DIR"
+	once bare bare timeout "${LIMIT:-300}" "$@"
+	once cold layered timeout "${LIMIT:-300}" "$@"
+	same cold
+	misses=$(count misses)
+	"$CKCACHE" stats --zero >/dev/null
+	once warm layered timeout "${LIMIT:-300}" "$@"
+	same warm
+	echo "round $run, $(tail -n 1 warm.text): cold $misses misses; warm $(count misses) misses," \
+		"$(count hits_disk) hits on disk, $(count hits_memory) in memory $(bypasses)"
+	[ "$misses" -gt 0 ] && [ "$(count misses)" -eq 0 ] && [ "$(count hits_disk)" -gt 0 ] || {
+		echo "the cold run stored nothing, or the warm one compiled" >&2
+		exit 1
+	}
+done
+echo "without $(median bare) ms, cold $(median cold) ms, warm $(median warm) ms:" \
+	"warm is $(($(median warm) * 1000 / $(median bare)))/1000 of the time without"

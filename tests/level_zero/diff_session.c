@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* diff_session: what the subjects share: the session, inputs, and modules made of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/level_zero/differential.h"
+#include "tests/level_zero/kernels/kernels_il.h"
+
+#define IL(name) { #name, name##_il, sizeof(name##_il) }
+
+static const struct diff_il ils[] = {
+	IL(plain), IL(one), IL(other), IL(imports), IL(twice), IL(thrice),
+	IL(spilling), IL(fp64), IL(constants), IL(precise),
+};
+
+const struct diff_il *diff_il(const char *name)
+{
+	for (size_t i = 0; i < sizeof(ils) / sizeof(ils[0]); i++) {
+		if (!strcmp(ils[i].name, name))
+			return &ils[i];
+	}
+	abort();	/* a subject misspells it */
+}
+
+void diff_start_session(struct diff *diff)
+{
+	const ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+	uint32_t count = 1;
+	ze_result_t status = zeInit(0);
+
+	if (status)
+		diff_give_up(diff, "init", status);
+	status = zeDriverGet(&count, &diff->driver);
+	if (status || count != 1)
+		diff_give_up(diff, "driver", status);
+	status = zeDeviceGet(diff->driver, &count, &diff->device);
+	if (status || count != 1)
+		diff_give_up(diff, "device", status);
+	status = zeContextCreate(diff->driver, &desc, &diff->context);
+	if (status)
+		diff_give_up(diff, "context", status);
+}
+
+void diff_end_session(struct diff *diff)
+{
+	diff_say(diff, "end-context", "%#x", zeContextDestroy(diff->context));
+}
+
+ze_module_desc_t diff_desc(const char *il, const char *flags)
+{
+	return (ze_module_desc_t){
+		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+		.format = ZE_MODULE_FORMAT_IL_SPIRV,
+		.inputSize = diff_il(il)->size,
+		.pInputModule = diff_il(il)->words,
+		.pBuildFlags = flags,
+	};
+}
+
+static void print_log(ze_module_build_log_handle_t log)
+{
+	size_t size = 0;
+	char *text;
+
+	printf(" log");
+	if (!log) {
+		printf(" none");
+		return;
+	}
+	printf(" %#x", zeModuleBuildLogGetString(log, &size, NULL));
+	text = calloc(1, size + 1);
+	if (!text)
+		exit(2);
+	printf(" %#x size %zu ", zeModuleBuildLogGetString(log, &size, text), size);
+	diff_print_text(text, size);
+	free(text);
+}
+
+struct diff_made diff_make(const struct diff *diff, const char *name, const ze_module_desc_t *desc)
+{
+	struct diff_made made = { 0 };
+
+	made.status = zeModuleCreate(diff->context, diff->device, desc, &made.module, &made.log);
+	diff_open(diff, name);
+	printf(" %#x", made.status);
+	print_log(made.log);
+	diff_close();
+	/* Which of a failure's handles are written differs, and none may be used. */
+	if (made.status)
+		made.module = NULL;
+	return made;
+}
+
+ze_module_handle_t diff_module(const struct diff *diff, const char *il, const char *flags)
+{
+	const ze_module_desc_t desc = diff_desc(il, flags);
+	ze_module_handle_t module = NULL;
+
+	if (zeModuleCreate(diff->context, diff->device, &desc, &module, NULL))
+		return NULL;
+	return module;
+}
+
+void diff_unmake(const struct diff *diff, const char *name, struct diff_made *made)
+{
+	diff_open(diff, name);
+	if (made->log)
+		printf(" log %#x", zeModuleBuildLogDestroy(made->log));
+	if (made->module)
+		printf(" module %#x", zeModuleDestroy(made->module));
+	diff_close();
+	*made = (struct diff_made){ 0 };
+}
+
+uint8_t *diff_native(ze_module_handle_t module, size_t *ret_size)
+{
+	size_t size = 0;
+	uint8_t *native;
+
+	if (zeModuleGetNativeBinary(module, &size, NULL) || size == 0)
+		return NULL;
+	native = malloc(size);
+	if (!native || zeModuleGetNativeBinary(module, &size, native)) {
+		free(native);
+		return NULL;
+	}
+	*ret_size = size;
+	return native;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* module_run: variables for the client, and its events through a file in unit_dir. */
+#include "tests/level_zero/module_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/unit.h"
+
+#define PLUGIN " LD_PRELOAD='" SLOT_DIRECTORY "/libckcache_preload.so' ZE_ENABLE_LAYERS=ckcache"
+
+static const char *driver_list = STUB_DRIVER;
+
+void module_run_drivers(const char *drivers)
+{
+	driver_list = drivers;
+}
+
+static void read_events(char text[SLOT_RUN_MAX])
+{
+	FILE *file = fopen("events", "rb");
+	size_t len = 0;
+
+	/* Without a call to the driver there is none. */
+	if (file) {
+		len = fread(text, 1, SLOT_RUN_MAX - 1, file);
+		(void)fclose(file);	/* it was only read */
+	}
+	text[len] = '\0';
+}
+
+static void run_client(struct module_run *run, const char *plugin, const char *arguments,
+		       const char *variables)
+{
+	char all[8192];
+	int len = snprintf(all, sizeof(all),
+			   "%s%s%s HOME='%s' STUB_COUNTS='%s/events' STUB_SETTINGS='%s/settings' "
+			   "CKCACHE_DIR='%s/cache' CKCACHE_READ_ONLY_DIRS= ASAN_OPTIONS="
+			   "verify_asan_link_order=0:detect_leaks=0 %s %s",
+			   driver_list ? "ZE_ENABLE_ALT_DRIVERS='" : "",
+			   driver_list ? driver_list : "", driver_list ? "'" : "", unit_dir(),
+			   unit_dir(), unit_dir(), unit_dir(), plugin, variables);
+
+	CU_ASSERT_FATAL(len > 0 && (size_t)len < sizeof(all));
+	(void)unlink("events");		/* absent before the first run */
+	slot_run(&run->client, MODULE_CLIENT, arguments, all);
+	read_events(run->events);
+}
+
+void module_run_any(struct module_run *run, const char *arguments, const char *variables)
+{
+	run_client(run, PLUGIN, arguments, variables);
+}
+
+void module_run(struct module_run *run, const char *arguments, const char *variables)
+{
+	run_client(run, PLUGIN, arguments, variables);
+	if (run->client.status)
+		(void)fprintf(stderr, "%s\n%s%s%s", arguments, run->client.output,
+			      run->client.errors, run->events);
+	CU_ASSERT_EQUAL(run->client.status, 0);
+}
+
+void module_run_plain(struct module_run *run, const char *arguments, const char *variables)
+{
+	run_client(run, "", arguments, variables);
+	CU_ASSERT_EQUAL(run->client.status, 0);
+}
+
+unsigned int module_run_count(const struct module_run *run, const char *event)
+{
+	size_t len = strlen(event);
+	unsigned int count = 0;
+
+	for (const char *line = run->events; *line;) {
+		const char *end = strchr(line, '\n');
+
+		if (!end)
+			break;
+		count += (size_t)(end - line) == len && !strncmp(line, event, len);
+		line = end + 1;
+	}
+	return count;
+}
+
+unsigned long module_run_stat(const char *name)
+{
+	FILE *file = fopen("cache/stats.txt", "r");
+	size_t len = strlen(name);
+	unsigned long value = 0;
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, name, len) && line[len] == ' ')
+			value = strtoul(line + len, NULL, 10);
+	}
+	if (file)
+		(void)fclose(file);	/* it was only read */
+	return value;
+}
+
+void module_run_expect_clean(const struct module_run *run)
+{
+	static const char *const bad[] = { "bad-handle", "short-buffer", "corrupt-native",
+					   "foreign-native", "bad-stype", "native-constants" };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		CU_ASSERT_PTR_NULL(strstr(run->events, bad[i]));
+		if (strstr(run->events, bad[i]))
+			(void)fprintf(stderr, "%s", run->events);
+	}
+	CU_ASSERT_STRING_EQUAL(run->client.errors, "");
+	if (*run->client.errors)
+		(void)fprintf(stderr, "%s", run->client.errors);
+}
+
+void module_run_expect(const struct module_run *run, unsigned int compiled, unsigned int loaded)
+{
+	CU_ASSERT_EQUAL(module_run_count(run, "compile"), compiled);
+	CU_ASSERT_EQUAL(module_run_count(run, "load-native"), loaded);
+	if (module_run_count(run, "compile") != compiled ||
+	    module_run_count(run, "load-native") != loaded)
+		(void)fprintf(stderr, "expected %u %u:\n%s%s", compiled, loaded,
+			      run->client.output, run->events);
+	module_run_expect_clean(run);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stub_native: the stub driver's native binary, lines of text:
+ *   stub-native 1
+ *   product <STUB_PRODUCT>
+ *   epoch <STUB_EPOCH>
+ *   entry|export|global|import <arguments> <name>	for each symbol
+ *   <body>						see stub_translate.c
+ *   checksum <16 hexadecimal digits>			of all before this line
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/level_zero/stub/stub.h"
+
+#define MAGIC "stub-native 1\n"
+#define CHECKSUM_LINE (sizeof("checksum 0123456789abcdef\n") - 1)
+
+static const char *const kind_names[] = { "entry", "export", "global", "import" };
+
+void stub_native_write(const char *body, const struct stub_image *image, struct stub_text *ret)
+{
+	struct stub_text native = { 0 };
+	char epoch[64];
+
+	(void)stub_setting("STUB_EPOCH", epoch, sizeof(epoch));	/* empty is one too */
+	stub_text_print(&native, MAGIC "product %s\nepoch %s\n", STUB_PRODUCT, epoch);
+	for (size_t i = 0; i < image->count; i++)
+		stub_text_print(&native, "%s %" PRIu32 " %s\n", kind_names[image->symbols[i].kind],
+				image->symbols[i].arguments, image->symbols[i].name);
+	stub_text_print(&native, "%s", body);
+	stub_text_print(&native, "checksum %016" PRIx64 "\n", stub_hash(native.data, native.len));
+	*ret = native;
+}
+
+static bool checksum_is_right(const char *text, size_t len)
+{
+	char line[CHECKSUM_LINE + 1];
+
+	if (len < CHECKSUM_LINE)
+		return false;
+	len -= CHECKSUM_LINE;
+	(void)snprintf(line, sizeof(line), "checksum %016" PRIx64 "\n", stub_hash(text, len));
+	return !memcmp(text + len, line, CHECKSUM_LINE);
+}
+
+/* Adds the line's symbol, if it is one. */
+static void read_symbol(const char *line, size_t len, struct stub_image *image)
+{
+	for (int kind = STUB_ENTRY; kind <= STUB_IMPORT; kind++) {
+		size_t word = strlen(kind_names[kind]);
+		struct stub_symbol symbol = { 0 };
+		char *name;
+
+		if (len <= word || memcmp(line, kind_names[kind], word) != 0 || line[word] != ' ')
+			continue;
+		symbol.kind = (unsigned int)kind;
+		symbol.arguments = (uint32_t)strtoul(line + word, &name, 10);
+		name++;		/* a blank */
+		stub_image_add(image, symbol, name, len - (size_t)(name - line));
+	}
+}
+
+static bool line_is(const char *line, size_t len, const char *word, const char *value)
+{
+	size_t word_len = strlen(word);
+
+	return len == word_len + 1 + strlen(value) && !memcmp(line, word, word_len) &&
+	       !memcmp(line + word_len + 1, value, strlen(value));
+}
+
+enum stub_verdict stub_native_read(const uint8_t *data, size_t len, bool any_product,
+				   struct stub_native *ret)
+{
+	const char *text = (const char *)data, *line;
+	struct stub_native native = { .stale = true };
+	bool product = false;
+	char epoch[64];
+
+	if (!data || len < sizeof(MAGIC) - 1 || memcmp(text, MAGIC, sizeof(MAGIC) - 1) != 0)
+		return STUB_NATIVE_FOREIGN;
+	if (!checksum_is_right(text, len))
+		return STUB_NATIVE_CORRUPT;
+	(void)stub_setting("STUB_EPOCH", epoch, sizeof(epoch));	/* empty is one too */
+	line = text + sizeof(MAGIC) - 1;
+	/* From here on it is as it was written; the body, which may hold any text, begins so. */
+	while (strncmp(line, "compiler ", 9) != 0) {
+		size_t line_len = strcspn(line, "\n");
+
+		product = product || line_is(line, line_len, "product", STUB_PRODUCT);
+		if (line_is(line, line_len, "epoch", epoch))
+			native.stale = false;
+		read_symbol(line, line_len, &native.image);
+		line += line_len + 1;
+	}
+	if (!product && !any_product) {
+		stub_image_release(&native.image);
+		return STUB_NATIVE_FOREIGN;
+	}
+	stub_text_add(&native.body, line, len - CHECKSUM_LINE - (size_t)(line - text));
+	*ret = native;
+	return STUB_NATIVE_GOOD;
+}

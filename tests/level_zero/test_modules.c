@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+/* modules: zeModuleCreate under the plugin on stub drivers that count: what hits, what does not, and what no driver may see. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/level_zero/module_run.h"
+#include "tests/support/unit.h"
+
+#define BOTH STUB_DRIVER "," STUB2_DRIVER
+
+static struct module_run run, plain;
+
+/* One module of kernels/one, with its log. */
+#define ONE "driver=0 il=one log create"
+
+static void expect_same_output(const char *expected)
+{
+	CU_ASSERT_STRING_EQUAL(run.client.output, expected);
+	if (strcmp(run.client.output, expected))
+		(void)fprintf(stderr, "expected:\n%sgot:\n%s", expected, run.client.output);
+}
+
+/* Runs it plain, cold and warm: the same answers, and no compilation on the warm run. */
+static void expect_hit(const char *arguments, const char *variables, unsigned int modules)
+{
+	slot_run_shell("rm -rf cache");
+	module_run_plain(&plain, arguments, variables);
+	module_run(&run, arguments, variables);
+	expect_same_output(plain.client.output);
+	module_run_expect_clean(&run);
+	module_run(&run, arguments, variables);
+	expect_same_output(plain.client.output);
+	module_run_expect(&run, 0, modules);
+}
+
+static void a_second_process_compiles_nothing(void)
+{
+	expect_hit(ONE, "", 1);
+	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);
+	CU_ASSERT_EQUAL(module_run_stat("misses"), 1);
+	CU_ASSERT_EQUAL(module_run_stat("stores"), 1);
+}
+
+static void a_second_module_comes_from_memory(void)
+{
+	module_run(&run, "driver=0 il=one log create create nolog create keep create", "");
+	module_run_expect(&run, 1, 3);
+	CU_ASSERT_EQUAL(module_run_stat("hits_memory"), 3);
+	CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
+			module_run_count(&run, "log-destroy"));
+}
+
+static void the_build_log_is_replayed(void)
+{
+	expect_hit("driver=0 il=one flags=-Wstub log create", "", 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, "warning"));
+	/* The first one did not ask for it. */
+	slot_run_shell("rm -rf cache");
+	module_run(&run, "driver=0 il=one flags=-Wstub create", "");
+	module_run(&run, "driver=0 il=one flags=-Wstub log create", "");
+	module_run_expect(&run, 0, 1);
+	expect_same_output(plain.client.output);
+}
+
+static void other_inputs_are_other_modules(void)
+{
+	static const char *const others[] = {
+		"driver=0 il=other log create",
+		"driver=0 il=one flags=-O log create",
+		"driver=0 il=one flags=-Wstub log create",
+		"driver=0 inputs=one log create",
+		"driver=0 inputs=one,twice log create",
+		"driver=0 inputs=twice,one log create",
+		"driver=0 flags=-O inputs=one,twice log create",
+		"driver=0 il=constants log create",
+		"driver=0 device=0.0 il=one log create",
+		"driver=0 device=0.1 il=one log create",
+	};
+
+	module_run(&run, ONE, "");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		module_run(&run, others[i], "");
+		module_run_expect(&run, 1, 0);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		module_run_plain(&plain, others[i], "");
+		module_run(&run, others[i], "");
+		module_run_expect(&run, 0, 1);
+		expect_same_output(plain.client.output);
+	}
+	/* No flags, and empty ones. */
+	module_run(&run, "driver=0 il=one flags= log create flags create", "");
+	module_run_expect(&run, 0, 2);
+}
+
+/* Of kernels/constants.spvasm: id 8 is a byte, 32 a word, 64 a long. */
+static void constants_count_by_value_and_true_width(void)
+{
+	module_run(&run, "driver=0 il=constants constant=32:4:7 constant=64:8:9 create", "");
+	module_run_expect(&run, 1, 0);
+	/* The order of ids says nothing. */
+	module_run(&run, "driver=0 il=constants constant=64:8:9 constant=32:4:7 create", "");
+	module_run_expect(&run, 0, 1);
+	module_run(&run, "driver=0 il=constants constant=32:4:8 constant=64:8:9 create", "");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, "driver=0 il=constants constant=32:4:7 create", "");
+	module_run_expect(&run, 1, 0);
+	/* What lies behind a byte is not its value. */
+	module_run(&run, "driver=0 il=constants constant=8:1:0x107 create", "");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, "driver=0 il=constants constant=8:1:7 create", "");
+	module_run_expect(&run, 0, 1);
+	module_run(&run, "driver=0 il=constants constant=64:8:0x100000007 create", "");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, "driver=0 il=constants constant=64:8:7 create", "");
+	module_run_expect(&run, 1, 0);
+	/* An id twice, and one that is not there, are the driver's affair. */
+	module_run_plain(&plain, "driver=0 il=constants constant=4711:4:7 quiet", "");
+	module_run(&run, "driver=0 il=constants constant=4711:4:7 quiet", "");
+	expect_same_output(plain.client.output);
+	CU_ASSERT_EQUAL(module_run_stat("bypass.constants-unknown"), 1);
+	module_run(&run, "driver=0 il=constants constant=32:4:7 constant=32:4:8 quiet", "");
+	CU_ASSERT_EQUAL(module_run_stat("bypass.constants-unknown"), 2);
+}
+
+static void threads_share_one_compilation(void)
+{
+	module_run_plain(&plain, ONE, "");
+	module_run(&run, "driver=0 il=one log threads=8", "STUB_DELAY_MS=300");
+	module_run_expect(&run, 1, 7);
+	for (const char *line = run.client.output; *line; line = strchr(line, '\n') + 1)
+		CU_ASSERT_EQUAL(strncmp(line, plain.client.output,
+					strlen(plain.client.output)), 0);
+	module_run(&run, "driver=0 il=one log threads=8", "");
+	module_run_expect(&run, 0, 8);
+}
+
+static void failures_are_the_drivers_and_are_not_kept(void)
+{
+	module_run_plain(&plain, ONE " quiet", "STUB_FAIL=1");
+	for (int i = 0; i < 2; i++) {
+		module_run(&run, ONE " quiet", "STUB_FAIL=1");
+		expect_same_output(plain.client.output);
+		module_run_expect(&run, 2, 0);
+	}
+	module_run_plain(&plain, "driver=0 il=one log threads=4", "STUB_FAIL=1");
+	module_run(&run, "driver=0 il=one log threads=4", "STUB_FAIL=1 STUB_DELAY_MS=50");
+	expect_same_output(plain.client.output);
+	/* Memory may be there the next time. */
+	module_run_plain(&plain, ONE, "STUB_FAIL_OOM=1");
+	module_run(&run, ONE, "STUB_FAIL_OOM=1");
+	expect_same_output(plain.client.output);
+	module_run(&run, ONE, "");
+	module_run_expect(&run, 1, 0);
+}
+
+static void what_is_no_spirv_is_the_drivers_affair(void)
+{
+	static const char *const cuts[] = { "cut=0", "cut=1", "cut=4", "cut=16", "cut=19", "cut=20",
+					    "cut=60", "cut=61", "cut=101" };
+	char arguments[256];
+
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		(void)snprintf(arguments, sizeof(arguments), "driver=0 il=one %s log quiet create",
+			       cuts[i]);
+		module_run_plain(&plain, arguments, "");
+		for (int j = 0; j < 2; j++) {
+			module_run(&run, arguments, "");
+			expect_same_output(plain.client.output);
+			module_run_expect_clean(&run);
+		}
+	}
+	unit_write("garbage", "this is no SPIR-V");
+	module_run_plain(&plain, "driver=0 file=garbage quiet", "");
+	module_run(&run, "driver=0 file=garbage quiet", "");
+	expect_same_output(plain.client.output);
+	CU_ASSERT(module_run_stat("bypass.not-spirv") > 0);
+	/* Some drivers end the process: nothing of ours hangs then. */
+	module_run_any(&run, "driver=0 il=one create file=garbage quiet", "STUB_GARBAGE_EXITS=1");
+	CU_ASSERT_EQUAL(run.client.status, 3);
+}
+
+static void unknown_extensions_are_the_drivers_affair(void)
+{
+	module_run_plain(&plain, "driver=0 il=one next quiet", "");
+	module_run(&run, "driver=0 il=one next quiet quiet", "");
+	CU_ASSERT_EQUAL(module_run_stat("bypass.unknown-extension"), 2);
+	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 0);
+	CU_ASSERT_EQUAL(strncmp(run.client.output, plain.client.output,
+				strlen(plain.client.output)), 0);
+}
+
+static void without_a_native_binary_nothing_is_kept(void)
+{
+	static const char *const settings[] = { "STUB_NO_NATIVE=1", "STUB_NATIVE_FAILS=1" };
+
+	for (size_t i = 0; i < 2; i++) {
+		slot_run_shell("rm -rf cache");
+		module_run_plain(&plain, ONE, settings[i]);
+		for (unsigned int j = 1; j <= 2; j++) {
+			module_run(&run, ONE, settings[i]);
+			expect_same_output(plain.client.output);
+			module_run_expect(&run, 1, 0);
+			CU_ASSERT_EQUAL(module_run_stat("bypass.no-binary"), j);
+		}
+	}
+}
+
+static void a_refused_native_is_built_again_and_replaced(void)
+{
+	module_run_plain(&plain, ONE, "");
+	module_run(&run, ONE, "");
+	module_run(&run, ONE, "STUB_REFUSE_NATIVE=1");
+	expect_same_output(plain.client.output);
+	module_run_expect(&run, 1, 1);
+	module_run(&run, ONE, "");
+	expect_same_output(plain.client.output);
+	module_run_expect(&run, 0, 1);
+}
+
+static void a_recompiled_native_is_built_again_and_replaced(void)
+{
+	module_run_plain(&plain, ONE, "");
+	module_run(&run, ONE, "");
+	/* The driver changed what it compiles, and says nothing of it but in the log. */
+	module_run(&run, ONE, "STUB_RECOMPILES=1");
+	expect_same_output(plain.client.output);
+	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 1);
+	module_run_expect_clean(&run);
+	CU_ASSERT_EQUAL(module_run_count(&run, "module-create"),
+			module_run_count(&run, "module-destroy"));
+	CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
+			module_run_count(&run, "log-destroy"));
+	module_run(&run, ONE, "");
+	module_run_expect(&run, 0, 1);
+}
+
+static void another_driver_version_is_another_module(void)
+{
+	module_run(&run, ONE, "STUB_EPOCH=a");
+	module_run(&run, ONE, "STUB_EPOCH=b");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, ONE, "STUB_EPOCH=a");
+	module_run_expect(&run, 0, 1);
+}
+
+/* Two drivers, two products: each with its own modules, and the loader with handles of its own. */
+static void two_drivers_keep_apart(void)
+{
+	static const char arguments[] = "driver=0 il=one log create driver=1 create";
+
+	module_run_drivers(BOTH);
+	expect_hit(arguments, "", 1);
+	CU_ASSERT_EQUAL(module_run_count(&run, "stub2 load-native"), 1);
+	CU_ASSERT_EQUAL(module_run_count(&run, "stub2 compile"), 0);
+	CU_ASSERT_EQUAL(module_run_count(&run, "stub2 foreign-native"), 0);
+	/* A refused native's log must not be touched here: the loader has not wrapped it. */
+	module_run(&run, arguments, "STUB_REFUSE_NATIVE=1");
+	module_run_expect_clean(&run);
+	CU_ASSERT_EQUAL(module_run_count(&run, "stub2 compile"), 1);
+	module_run(&run, "driver=0 il=one log quiet driver=1 quiet", "STUB_FAIL=1");
+	module_run_expect_clean(&run);
+	module_run_drivers(STUB_DRIVER);
+}
+
+static void contexts_of_both_kinds_are_known(void)
+{
+	module_run(&run, ONE, "");
+	module_run(&run, "driver=0 ex il=one log create ex create", "");
+	module_run_expect(&run, 0, 2);
+}
+
+static void forked_children_use_the_cache_too(void)
+{
+	expect_hit("driver=0 il=one log fork", "", 2);
+}
+
+static void instrumented_modules_are_not_cached(void)
+{
+	module_run(&run, ONE, "");
+	module_run(&run, ONE, "ZET_ENABLE_PROGRAM_INSTRUMENTATION=1");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, ONE, "ZET_ENABLE_PROGRAM_DEBUGGING=1");
+	module_run_expect(&run, 1, 0);
+	CU_ASSERT_EQUAL(module_run_stat("bypass.instrumented"), 2);
+	module_run(&run, ONE, "ZET_ENABLE_PROGRAM_DEBUGGING=0");
+	module_run_expect(&run, 0, 1);
+}
+
+static void the_compilers_variables_are_in_the_key(void)
+{
+	module_run(&run, ONE, "");
+	module_run(&run, ONE, "IGC_EnableDPEmulation=1");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, ONE, "NEO_FP64_EMULATION=1");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, "driver=0 il=one setenv=IGC_EnableDPEmulation=1 create", "");
+	module_run_expect(&run, 0, 1);
+	module_run(&run, ONE, "UNRELATED=1");
+	module_run_expect(&run, 0, 1);
+}
+
+static void switched_off_it_does_nothing(void)
+{
+	module_run_plain(&plain, ONE, "");
+	for (int i = 0; i < 2; i++) {
+		module_run(&run, ONE, "CKCACHE_DISABLE=1");
+		module_run_expect(&run, 1, 0);
+		expect_same_output(plain.client.output);
+	}
+	CU_ASSERT_NOT_EQUAL(access("cache", F_OK), 0);
+}
+
+static void recaching_never_hits_but_stores(void)
+{
+	for (int i = 0; i < 2; i++) {
+		module_run(&run, ONE, "CKCACHE_RECACHE=1");
+		module_run_expect(&run, 1, 0);
+	}
+	module_run(&run, ONE, "");
+	module_run_expect(&run, 0, 1);
+}
+
+/* The file of the only entry with that ending. */
+static void entry_file(const char *ending, char path[512])
+{
+	FILE *found;
+
+	slot_run_shell("find cache -name '*%s' >found; test $(wc -l <found) = 1", ending);
+	found = fopen("found", "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(found);
+	CU_ASSERT_PTR_NOT_NULL(fgets(path, 512, found));
+	path[strcspn(path, "\n")] = '\0';
+	(void)fclose(found);	/* it was only read */
+}
+
+static void damage(const char *path, off_t at, unsigned char bits)
+{
+	unsigned char byte;
+	int fd = open(path, O_RDWR);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(pread(fd, &byte, 1, at), 1);
+	byte ^= bits;
+	CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, at), 1);
+	(void)close(fd);
+}
+
+/* Every seventh byte of both files, a bit each, and cuts: never a corrupt native, always the right answer. */
+static void no_damage_reaches_the_driver(void)
+{
+	static const char *const endings[] = { ".bin", ".src" };
+	char path[512];
+	struct stat info;
+
+	module_run_plain(&plain, ONE, "");
+	module_run(&run, ONE, "");
+	slot_run_shell("cp -a cache good");
+	for (size_t i = 0; i < 2; i++) {
+		entry_file(endings[i], path);
+		CU_ASSERT_EQUAL_FATAL(stat(path, &info), 0);
+		for (off_t at = 0; at < info.st_size; at += info.st_size / 60 + 1) {
+			slot_run_shell("rm -rf cache; cp -a good cache");
+			damage(path, at, (unsigned char)(1 << (at % 8)));
+			module_run(&run, ONE, "CKCACHE_LOG=none");
+			expect_same_output(plain.client.output);
+			module_run_expect(&run, 1, 0);
+		}
+		for (off_t len = 0; len < info.st_size; len += info.st_size / 10 + 1) {
+			slot_run_shell("rm -rf cache; cp -a good cache");
+			CU_ASSERT_EQUAL(truncate(path, len), 0);
+			module_run(&run, ONE, "CKCACHE_LOG=none");
+			expect_same_output(plain.client.output);
+			module_run_expect(&run, 1, 0);
+		}
+	}
+	/* And what it wrote then is good. */
+	module_run(&run, ONE, "");
+	module_run_expect(&run, 0, 1);
+}
+
+/*
+ * A driver that loads its compiler when it first compiles, under the name of
+ * one that is known to: made of the stub by putting that name and its
+ * compiler's into it, at the length that they have there.
+ */
+static void make_lazy_driver(void)
+{
+	slot_run_shell("mkdir -p lazy && for f in '" STUB_DRIVER "' '" STUB_COMPILER "' '"
+		       STUB_COMPILER2 "'; do sed "
+		       "'s/libstub_compiler\\.so\\.1/libigc.so.1\\x00\\x00\\x00\\x00\\x00"
+		       "\\x00\\x00\\x00\\x00\\x00/g' \"$f\" >lazy/$(basename $f); done; cd lazy && "
+		       "mv $(basename '" STUB_DRIVER "') libze_intel_gpu.so.1 && "
+		       "mv $(basename '" STUB_COMPILER "') libigc.so.1 && chmod 755 *");
+}
+
+static void a_compiler_that_is_loaded_late_is_in_the_key_before(void)
+{
+	char driver[512], variables[1024];
+
+	make_lazy_driver();
+	(void)snprintf(driver, sizeof(driver), "%s/lazy/libze_intel_gpu.so.1", unit_dir());
+	(void)snprintf(variables, sizeof(variables),
+		       "STUB_LAZY_COMPILER=1 LD_LIBRARY_PATH='%s/lazy'", unit_dir());
+	module_run_drivers(driver);
+	module_run_plain(&plain, ONE, variables);
+	CU_ASSERT_EQUAL(module_run_count(&plain, "compiler-load"), 1);
+	module_run(&run, ONE, variables);
+	module_run_expect(&run, 1, 0);
+	CU_ASSERT_EQUAL(module_run_stat("bypass.compiler-loaded-late"), 0);
+	module_run(&run, ONE, variables);
+	module_run_expect(&run, 0, 1);
+	expect_same_output(plain.client.output);
+	CU_ASSERT_EQUAL(module_run_count(&run, "compiler-load"), 0);
+	/* Another module makes it come; the first one's key is still the same. */
+	module_run(&run, "driver=0 il=other create il=one log create", variables);
+	module_run_expect(&run, 1, 1);
+	/* An update of the compiler alone. */
+	slot_run_shell("mv lazy/$(basename '" STUB_COMPILER2 "') lazy/libigc.so.1");
+	module_run(&run, ONE, variables);
+	module_run_expect(&run, 1, 0);
+	module_run(&run, ONE, variables);
+	module_run_expect(&run, 0, 1);
+	module_run_drivers(STUB_DRIVER);
+}
+
+/* A driver that nobody knows, with a compiler that nobody could have foreseen. */
+static void a_compiler_that_was_not_foreseen_is_not_cached_for(void)
+{
+	module_run(&run, "driver=0 il=one log create create", "STUB_LAZY_COMPILER=1");
+	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 2);
+	CU_ASSERT_EQUAL(module_run_stat("bypass.compiler-loaded-late"), 1);
+	module_run_expect_clean(&run);
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(a_second_process_compiles_nothing),
+		UNIT_TEST(a_second_module_comes_from_memory),
+		UNIT_TEST(the_build_log_is_replayed),
+		UNIT_TEST(other_inputs_are_other_modules),
+		UNIT_TEST(constants_count_by_value_and_true_width),
+		UNIT_TEST(threads_share_one_compilation),
+		UNIT_TEST(failures_are_the_drivers_and_are_not_kept),
+		UNIT_TEST(what_is_no_spirv_is_the_drivers_affair),
+		UNIT_TEST(unknown_extensions_are_the_drivers_affair),
+		UNIT_TEST(without_a_native_binary_nothing_is_kept),
+		UNIT_TEST(a_refused_native_is_built_again_and_replaced),
+		UNIT_TEST(a_recompiled_native_is_built_again_and_replaced),
+		UNIT_TEST(another_driver_version_is_another_module),
+		UNIT_TEST(two_drivers_keep_apart),
+		UNIT_TEST(contexts_of_both_kinds_are_known),
+		UNIT_TEST(forked_children_use_the_cache_too),
+		UNIT_TEST(instrumented_modules_are_not_cached),
+		UNIT_TEST(the_compilers_variables_are_in_the_key),
+		UNIT_TEST(switched_off_it_does_nothing),
+		UNIT_TEST(recaching_never_hits_but_stores),
+		UNIT_TEST(no_damage_reaches_the_driver),
+		UNIT_TEST(a_compiler_that_is_loaded_late_is_in_the_key_before),
+		UNIT_TEST(a_compiler_that_was_not_foreseen_is_not_cached_for),
+	};
+
+	return UNIT_MAIN("level_zero.modules", tests);
+}
