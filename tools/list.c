@@ -117,12 +117,37 @@ static struct cmn_view first_line(struct cmn_view source)
 	return (struct cmn_view){ start, (size_t)(at - start) };
 }
 
+/* The first OpEntryPoint's name (SPIR-V 3.52.5 and 2.3); empty: no SPIR-V of this byte order, or a library. */
+static struct cmn_view first_entry_point(struct cmn_view source)
+{
+	const uint32_t magic = 0x07230203, opcode_entry_point = 15, header_words = 5;
+	const uint8_t *words = source.data;
+	uint32_t first = 0, word;
+
+	if (source.len >= sizeof(first))
+		memcpy(&first, words, sizeof(first));
+	if (first != magic)
+		return (struct cmn_view){ 0 };
+	for (size_t at = header_words, count = 0; at < source.len / 4; at += count) {
+		memcpy(&word, words + at * 4, sizeof(word));
+		count = word >> 16;
+		if (!count || count > source.len / 4 - at)
+			break;
+		/* Behind the execution model and the function's id. */
+		if ((word & 0xffff) == opcode_entry_point && count > 3)
+			return (struct cmn_view){ words + (at + 3) * 4,
+						  strnlen((const char *)words + (at + 3) * 4,
+							  (count - 3) * 4) };
+	}
+	return (struct cmn_view){ 0 };
+}
+
 static char *make_hint(struct cmn_view source)
 {
-	struct cmn_view kernel = { 0 };
+	struct cmn_view kernel = first_entry_point(source);
 	char *text;
 
-	if (cmn_json_is_text(source))
+	if (!kernel.len && cmn_json_is_text(source))
 		kernel = first_kernel(source);
 	if (!kernel.len)
 		return copy_text(first_line(source));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* diff_explained: the table. Narrow patterns: a product, lines, and both answers; the rows are the document's. */
+/*
+ * diff_explained: the table. Narrow patterns: a product, lines, and both answers;
+ * the rows are the document's. As yet it is empty.
+ */
 #include "tests/level_zero/diff_explained.h"
 
 #include <stddef.h>

@@ -8,7 +8,9 @@
 
 enum { UNTOUCHED = 77 };	/* what is in an answer's place before the call */
 
-static const char *const globals[] = { "counter", "table", "weights", "doubled", "scale", "nothing" };
+static const char *const globals[] = {
+	"counter", "table", "weights", "doubled", "scale", "nothing",
+};
 static const char *const functions[] = { "twice", "thrice", "scale", "one", "needs", "nothing" };
 enum {
 	GLOBALS = sizeof(globals) / sizeof(globals[0]),

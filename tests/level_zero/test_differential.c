@@ -19,7 +19,7 @@
 /* Lines that a product's whole run has at least: there are 2,900 to 3,100. */
 enum { LEAST_LINES = 2500, LEAST_SUBJECTS = 35, LEAST_HITS = 60, SKIPPED = 77 };
 
-/* The driver compiles without hardware, as the product; nothing of the user's environment gets in. */
+/* The driver compiles without hardware, as the product; the user's environment stays outside. */
 #define DRIVER \
 	"env -i PATH=\"$PATH\" NEOReadDebugKeys=1 SetCommandStreamReceiver=1 " \
 	"OverrideMaxWorkgroupSize=1024 ProductFamilyOverride=%s"

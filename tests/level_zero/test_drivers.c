@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* drivers: the plugin on the real driver, alone and beside another, with the other layers that a loader may have, and beside OpenCL. */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/level_zero/module_run.h"
+#include "tests/support/unit.h"
+
+enum { SKIPPED = 77 };
+
+#define ALL "driver=0 il=plain log create flags=-ze-opt-disable create il=one flags create"
+
+static struct module_run run, plain;
+
+/*
+ * The same was printed, but for the hashes of natives: some bytes of which
+ * differ from one compilation to the next.
+ */
+static void expect_like(const char *expected)
+{
+	const char *got = run.client.output, *wanted = expected;
+
+	while (*got && *got == *wanted) {
+		bool native = !strncmp(got, " native ", 8);
+
+		got++;
+		wanted++;
+		if (native) {
+			got += 7;
+			wanted += 7;
+			got += strspn(got, "0123456789abcdef");
+			wanted += strspn(wanted, "0123456789abcdef");
+		}
+	}
+	CU_ASSERT_EQUAL(*got, *wanted);
+	CU_ASSERT_STRING_EQUAL(run.client.errors, plain.client.errors);
+	if (*got != *wanted)
+		(void)fprintf(stderr, "expected:\n%sgot:\n%s%s", expected, run.client.output,
+			      run.client.errors);
+}
+
+/* Plain, cold and warm print the same, and so many modules hit the second time. */
+static void expect_hits(const char *arguments, const char *variables, unsigned int modules)
+{
+	static char cold[SLOT_RUN_MAX];
+	unsigned long hits;
+
+	module_run_plain(&plain, arguments, variables);
+	module_run(&run, arguments, variables);
+	expect_like(plain.client.output);
+	(void)strcpy(cold, run.client.output);
+	hits = module_run_stat("hits_disk") + module_run_stat("hits_memory");
+	module_run(&run, arguments, variables);
+	/* Made of the very natives of the cold run. */
+	CU_ASSERT_STRING_EQUAL(run.client.output, cold);
+	CU_ASSERT_EQUAL(module_run_stat("hits_disk") + module_run_stat("hits_memory") - hits,
+			modules);
+	CU_ASSERT_EQUAL(module_run_stat("errors"), 0);
+}
+
+static void a_second_process_compiles_nothing(void)
+{
+	expect_hits(ALL, "", 3);
+	CU_ASSERT_EQUAL(module_run_stat("misses"), 3);
+	CU_ASSERT_EQUAL(module_run_stat("stores"), 3);
+}
+
+static void the_loaders_other_layers_do_no_harm(void)
+{
+	static const char *const variables[] = {
+		"ZE_ENABLE_VALIDATION_LAYER=1 ZE_ENABLE_PARAMETER_VALIDATION=1 "
+		"ZE_ENABLE_HANDLE_LIFETIME=1 ZE_ENABLE_THREADING_VALIDATION=1",
+		"ZE_ENABLE_TRACING_LAYER=1",
+		"ZE_ENABLE_LOADER_INTERCEPT=1",
+		"ZE_ENABLE_LOADER_INTERCEPT=1 ZE_ENABLE_TRACING_LAYER=1 "
+		"ZE_ENABLE_VALIDATION_LAYER=1 ZE_ENABLE_PARAMETER_VALIDATION=1",
+	};
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		slot_run_shell("rm -rf cache");
+		expect_hits("driver=0 il=one log create", variables[i], 1);
+	}
+	/* A layer's presence is no part of what is compiled. */
+	module_run(&run, "driver=0 il=one log create", "");
+	CU_ASSERT_EQUAL(module_run_stat("misses"), 1);
+}
+
+/* With two drivers handles are the loader's, and each call goes through it. */
+static void beside_another_driver_it_is_cached_too(void)
+{
+	static const char *const lists[] = { "libze_intel_gpu.so.1," STUB_DRIVER,
+					     STUB_DRIVER ",libze_intel_gpu.so.1" };
+
+	for (size_t i = 0; i < 2; i++) {
+		slot_run_shell("rm -rf cache");
+		module_run_drivers(lists[i]);
+		expect_hits("driver=0 il=one log create driver=1 create", "", 2);
+		module_run_expect_clean(&run);
+	}
+	module_run_drivers(NULL);
+}
+
+static void threads_share_one_compilation(void)
+{
+	module_run(&run, "driver=0 il=plain log threads=8", "");
+	CU_ASSERT_EQUAL(module_run_stat("misses"), 1);
+	CU_ASSERT_EQUAL(module_run_stat("hits_memory"), 7);
+	CU_ASSERT_EQUAL(module_run_stat("stores"), 1);
+}
+
+static void initialising_twice_or_never_is_fine(void)
+{
+	module_run(&run, "driver=0 driver=0 il=one log create", "");
+	module_run(&run, "", "");
+	CU_ASSERT_STRING_EQUAL(run.client.output, "");
+	module_run(&run, "driver=0 ex il=one log create driver=0 create", "");
+	CU_ASSERT_EQUAL(module_run_stat("misses"), 1);
+}
+
+/* A driver that is given a corrupt native aborts, hangs, or computes something else. */
+static void no_damage_reaches_the_driver(void)
+{
+	char path[512];
+	struct stat info;
+	FILE *found;
+	int fd;
+
+	module_run_plain(&plain, "driver=0 il=one log create", "");
+	module_run(&run, "driver=0 il=one log create", "");
+	slot_run_shell("find cache -name '*.bin' >found; cp -a cache good");
+	found = fopen("found", "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(found);
+	CU_ASSERT_PTR_NOT_NULL(fgets(path, sizeof(path), found));
+	(void)fclose(found);	/* it was only read */
+	path[strcspn(path, "\n")] = '\0';
+	CU_ASSERT_EQUAL_FATAL(stat(path, &info), 0);
+	for (off_t at = 90; at < info.st_size; at += info.st_size / 24 + 1) {
+		unsigned char byte;
+
+		slot_run_shell("rm -rf cache; cp -a good cache");
+		fd = open(path, O_RDWR);
+		CU_ASSERT_FATAL(fd >= 0);
+		CU_ASSERT_EQUAL(pread(fd, &byte, 1, at), 1);
+		byte ^= (unsigned char)(1 << (at % 8));
+		CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, at), 1);
+		(void)close(fd);
+		module_run(&run, "driver=0 il=one log create", "CKCACHE_LOG=none");
+		expect_like(plain.client.output);
+		CU_ASSERT_EQUAL(module_run_stat("misses"), 2);
+	}
+}
+
+/* One directory for both, and one list. */
+static void opencl_and_level_zero_share_the_cache(void)
+{
+	module_run(&run, "driver=0 il=one log create", "");
+	slot_run_shell("mkdir vendors && echo '" OPENCL_STUB "' >vendors/stub.icd && "
+		       "env -i PATH=\"$PATH\" HOME='%s' CKCACHE_DIR='%s/cache' "
+		       "CKCACHE_READ_ONLY_DIRS= OCL_ICD_VENDORS='%s/vendors' '" CKCACHE
+		       "' run -- '" OPENCL_CLIENT "' -n queries >opencl 2>&1", unit_dir(),
+		       unit_dir(), unit_dir());
+	slot_run_shell("'" CKCACHE "' list --dir cache >list && "
+		       "'" CKCACHE "' verify --dir cache >verified");
+	slot_run_shell("grep -q 'kernel one' list && grep -q -i stub list && "
+		       "grep -q 'Intel' list && test $(wc -l <list) -gt 2");
+	/* And both are found again. */
+	module_run(&run, "driver=0 il=one log create", "");
+	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);
+}
+
+/* The whole of what a user does: ckcache run. */
+static void run_enables_both_layers(void)
+{
+	module_run_plain(&plain, "driver=0 il=one log create", "");
+	for (int i = 0; i < 2; i++)
+		slot_run_shell("env -i PATH=\"$PATH\" HOME='%s' NEOReadDebugKeys=1 "
+			       "SetCommandStreamReceiver=1 ProductFamilyOverride=tgllp "
+			       "CKCACHE_DIR='%s/cache' CKCACHE_READ_ONLY_DIRS= '" CKCACHE
+			       "' run -- '" MODULE_CLIENT "' driver=0 il=one log create >output",
+			       unit_dir(), unit_dir());
+	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);
+	/* Its own list first; what the command starts sees no more than that. */
+	slot_run_shell("env -i PATH=\"$PATH\" HOME='%s' ZE_ENABLE_LAYERS=other '" CKCACHE
+		       "' run -- sh -c 'test \"$ZE_ENABLE_LAYERS\" = other:ckcache && "
+		       "test -z \"$ZE_ENABLE_VALIDATION_LAYER\"'", unit_dir());
+}
+
+static int has_driver(void)
+{
+	int status = system("ls /usr/lib/*/libze_intel_gpu.so.1 >/dev/null 2>&1");
+
+	return status == 0 || getenv("CKCACHE_TEST_REQUIRE_DRIVERS");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(a_second_process_compiles_nothing),
+		UNIT_TEST(the_loaders_other_layers_do_no_harm),
+		UNIT_TEST(beside_another_driver_it_is_cached_too),
+		UNIT_TEST(threads_share_one_compilation),
+		UNIT_TEST(initialising_twice_or_never_is_fine),
+		UNIT_TEST(no_damage_reaches_the_driver),
+		UNIT_TEST(opencl_and_level_zero_share_the_cache),
+		UNIT_TEST(run_enables_both_layers),
+	};
+
+	if (argc > 1)
+		slot_run_product(argv[1]);
+	if (!has_driver()) {
+		puts("no Level Zero driver");
+		return SKIPPED;
+	}
+	module_run_drivers(NULL);
+	return UNIT_MAIN("level_zero.drivers", tests);
+}
