@@ -147,6 +147,7 @@ static enum cmn_status build(struct build_result *result, const struct build_req
 	if (status == CMN_OK) {
 		atomic_store_explicit(&result->value, output.value, memory_order_release);
 		result->size = output.size;
+		result->transient = output.transient;
 		publish(result, BUILD_SUCCEEDED);
 		ret->value = build_result_take(result);
 	} else if (output.error_message) {

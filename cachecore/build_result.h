@@ -31,7 +31,8 @@ struct build_result {
 	atomic_uint refs;
 	_Atomic(enum build_state) state;
 	_Atomic(void *) value;		/* constant once SUCCEEDED; one reference is this result's */
-	size_t size;			/* so is this */
+	size_t size;			/* so are these */
+	bool transient;			/* not to stay in the map */
 	enum cmn_status status;		/* these four are constant once FAILED */
 	int error_code;
 	char *error_message;

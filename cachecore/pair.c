@@ -11,18 +11,32 @@
 #include "cachecore/leaf.h"
 #include "common/file.h"
 
+#define PIECE ((size_t)32 << 10)	/* what the processor's cache holds beside the key's piece */
+/* Shorter ones are as quickly read whole, in memory that is used again. */
+#define MATCHED_LEN_MIN (2 * PIECE)
+
+/* false: the prefix is too long for one. */
+static bool path_of(const char *prefix, enum cc_leaf_file file, unsigned int n,
+		    char ret[CC_PAIR_PATH_SIZE])
+{
+	size_t prefix_len = strlen(prefix);
+
+	if (prefix_len > CC_PAIR_PATH_SIZE - CC_LEAF_NAME_SIZE)
+		return false;
+	memcpy(ret, prefix, prefix_len);
+	cc_leaf_name(file, n, ret + prefix_len);
+	return true;
+}
+
 static enum cmn_status read_file(int dir_fd, const char *prefix, enum cc_leaf_file file,
 				 unsigned int n, size_t max_len, const struct cmn_room *room,
 				 struct cmn_buffer *buf)
 {
-	size_t prefix_len = strlen(prefix);
 	char path[CC_PAIR_PATH_SIZE];
 	enum cmn_status status;
 
-	if (prefix_len > sizeof(path) - CC_LEAF_NAME_SIZE)
+	if (!path_of(prefix, file, n, path))
 		return CMN_ERR_INVALID;
-	memcpy(path, prefix, prefix_len);
-	cc_leaf_name(file, n, path + prefix_len);
 	status = cmn_file_read_into(dir_fd, path, max_len, false, room, buf);
 	/* Files appear whole: one that is larger than any of ours or shrinks is not what was written. */
 	if (status == CMN_ERR_TOO_LARGE || status == CMN_STALE)
@@ -37,6 +51,84 @@ enum cmn_status cc_pair_read_src(int dir_fd, const char *prefix, unsigned int n,
 					   file);
 
 	return status == CMN_OK ? cc_src_file_decode(cmn_buffer_view(file), ret) : status;
+}
+
+/* false: it has fewer, or cannot be read. */
+static bool read_exactly(int fd, void *data, size_t len)
+{
+	uint8_t *at = data;
+
+	while (len) {
+		ssize_t got = read(fd, at, len);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		at += got;
+		len -= (size_t)got;
+	}
+	return true;
+}
+
+/* Whether the next bytes of the file are these; buf has room for PIECE. */
+static bool next_bytes_are(int fd, struct cmn_view bytes, uint8_t *buf)
+{
+	const uint8_t *at = bytes.data, *end = at + bytes.len;
+
+	while (at < end) {
+		size_t len = (size_t)(end - at) < PIECE ? (size_t)(end - at) : PIECE;
+
+		if (!read_exactly(fd, buf, len) || memcmp(buf, at, len) != 0)
+			return false;
+		at += len;
+	}
+	return true;
+}
+
+/* CMN_OK, or anything else: it has to be looked at as a whole. */
+static enum cmn_status match_src(int fd, struct cmn_view key, struct cmn_buffer *file,
+				 struct cc_src *ret)
+{
+	uint8_t bytes[CC_SRC_HEADER_SIZE];
+	const struct cmn_view start = { bytes, sizeof(bytes) };
+	struct cc_src_header header;
+	struct stat info;
+
+	if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) ||
+	    !read_exactly(fd, bytes, sizeof(bytes)) ||
+	    cc_src_file_read_header(start, (uint64_t)info.st_size, &header) != CMN_OK ||
+	    header.key_len != key.len || header.manifest_len > CC_SRC_MAX_FILE)
+		return CMN_STALE;
+	file->len = 0;
+	if (!cmn_buffer_reserve(file, header.manifest_len > PIECE ? header.manifest_len : PIECE) ||
+	    !next_bytes_are(fd, key, file->data) ||
+	    !read_exactly(fd, file->data, header.manifest_len))
+		return CMN_STALE;
+	file->len = header.manifest_len;
+	return cc_src_file_check(start, key, cmn_buffer_view(file), ret);
+}
+
+enum cmn_status cc_pair_read_src_of(int dir_fd, const char *prefix, unsigned int n,
+				    struct cmn_view key, struct cmn_buffer *file,
+				    struct cc_src *ret)
+{
+	char path[CC_PAIR_PATH_SIZE];
+	enum cmn_status status = CMN_STALE;
+	int fd = -1;
+
+	if (key.len >= MATCHED_LEN_MIN && path_of(prefix, CC_LEAF_SRC, n, path))
+		fd = openat(dir_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0) {
+		status = match_src(fd, key, file, ret);
+		(void)close(fd);	/* read only */
+	}
+	if (status == CMN_OK)
+		return CMN_OK;
+	status = cc_pair_read_src(dir_fd, prefix, n, file, ret);
+	if (status == CMN_OK && !cmn_view_equal(ret->key, key))
+		return CMN_MISS;
+	return status;
 }
 
 enum cmn_status cc_pair_read_bin(int dir_fd, const char *prefix, unsigned int n,

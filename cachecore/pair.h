@@ -30,6 +30,14 @@
 CMN_CHECKED enum cmn_status cc_pair_read_src(int dir_fd, const char *prefix, unsigned int n,
 					     struct cmn_buffer *file, struct cc_src *ret);
 /*
+ * The same where the key is expected to be that one: a long one is compared
+ * piece by piece and not kept, since fresh memory for it takes longer than the
+ * rest. ret->key is the given one then. CMN_MISS also: it is another key.
+ */
+CMN_CHECKED enum cmn_status cc_pair_read_src_of(int dir_fd, const char *prefix, unsigned int n,
+						struct cmn_view key, struct cmn_buffer *file,
+						struct cc_src *ret);
+/*
  * The result, in the room given (may be NULL) or malloc's; takes manifest on
  * success. Also CMN_STALE: sound, but belongs to another .src.
  */

@@ -14,6 +14,8 @@
 
 /* uthash keeps lengths in an unsigned int: a longer key would never be found again. */
 #define KEY_LEN_MAX UINT_MAX
+/* Copying a key in fresh memory costs as much as reading it from disk; below, a few microseconds. */
+#define BORROWED_LEN_MIN ((size_t)64 << 10)
 #define SAMPLE_TAIL 128		/* bytes: XXH3 takes these in its fast path for short inputs */
 #define SAMPLE_WORDS 16		/* more, evenly over the rest */
 
@@ -32,7 +34,7 @@ struct program_record {
 	struct kernel_record *kernels;
 	size_t size;			/* what it counts in the map's bytes */
 	unsigned int sample;
-	struct cmn_buffer key;
+	struct cmn_buffer key;		/* empty: hh.key is borrowed */
 };
 
 enum cmn_status program_map_init(struct program_map *map, uint64_t threshold)
@@ -89,7 +91,7 @@ struct program_record *program_map_find_recent(struct program_map *map, struct c
 	struct program_record *program = *recent_slot(map, sample);
 
 	if (!program || program->sample != sample || program->hh.keylen != key.len ||
-	    (key.len && memcmp(program->key.data, key.data, key.len) != 0))
+	    (key.len && memcmp(program->hh.key, key.data, key.len) != 0))
 		return NULL;
 	return program;
 }
@@ -114,21 +116,25 @@ static bool copy_key(struct program_map *map, struct cmn_view key, struct cmn_bu
 }
 
 enum cmn_status program_map_insert(struct program_map *map, struct cmn_view key,
-				   unsigned int hash, struct build_result *result,
+				   unsigned int hash, bool borrow, struct build_result *result,
 				   struct program_record **ret)
 {
 	struct program_record *program;
+	const void *data = key.data;
 
 	if (key.len > KEY_LEN_MAX)
 		return CMN_ERR_TOO_LARGE;
 	program = calloc(1, sizeof(*program));
 	if (!program)
 		return CMN_ERR_NOMEM;
-	if (!copy_key(map, key, &program->key)) {
-		free(program);
-		return CMN_ERR_NOMEM;
+	if (!borrow || key.len < BORROWED_LEN_MIN) {
+		if (!copy_key(map, key, &program->key)) {
+			free(program);
+			return CMN_ERR_NOMEM;
+		}
+		data = program->key.data;
 	}
-	HASH_ADD_KEYPTR_BYHASHVALUE(hh, map->by_key, program->key.data, key.len, hash, program);
+	HASH_ADD_KEYPTR_BYHASHVALUE(hh, map->by_key, data, key.len, hash, program);
 	if (!program->hh.tbl) {	/* how uthash reports no memory */
 		cmn_buffer_release(&program->key);
 		free(program);
@@ -139,6 +145,21 @@ enum cmn_status program_map_insert(struct program_map *map, struct cmn_view key,
 	DL_APPEND(map->eviction_list, program);
 	*ret = program;
 	return CMN_OK;
+}
+
+bool program_map_own_key(struct program_map *map, struct program_record *program)
+{
+	const struct cmn_view key = { program->hh.key, program->hh.keylen };
+
+	if (program->key.data)
+		return true;
+	if (!copy_key(map, key, &program->key)) {
+		cmn_buffer_release(&program->key);
+		return false;
+	}
+	/* uthash only compares what it points to. */
+	program->hh.key = program->key.data;
+	return true;
 }
 
 struct build_result *program_record_result(const struct program_record *program)

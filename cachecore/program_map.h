@@ -52,10 +52,17 @@ struct program_record *program_map_find_recent(struct program_map *map, struct c
 					       unsigned int sample);
 struct program_record *program_map_find(struct program_map *map, struct cmn_view key,
 					unsigned int hash);
-/* Adds a key that is not there, at the end of the eviction list; takes a reference to result. */
+/*
+ * Adds a key that is not there, at the end of the eviction list; takes a
+ * reference to result. With borrow a long key is not copied, and whose it is
+ * must call program_map_own_key before it goes.
+ */
 CMN_CHECKED enum cmn_status program_map_insert(struct program_map *map, struct cmn_view key,
-					       unsigned int hash, struct build_result *result,
+					       unsigned int hash, bool borrow,
+					       struct build_result *result,
 					       struct program_record **ret);
+/* Copies the record's key if it is borrowed. false: out of memory, the record must go. */
+bool program_map_own_key(struct program_map *map, struct program_record *program);
 struct build_result *program_record_result(const struct program_record *program);	/* borrowed */
 unsigned int program_record_hash(const struct program_record *program);
 /* The program was fetched: it goes to the end of the eviction list. */

@@ -93,8 +93,8 @@ static enum cmn_status enter(struct cc_programs *programs, struct cmn_view key,
 
 	if (!program) {
 		made = build_result_new(&programs->program_ops);
-		status = made ? program_map_insert(&programs->map, key, hash, made,
-						   &program) : CMN_ERR_NOMEM;
+		status = made ? program_map_insert(&programs->map, key, hash, true,
+						   made, &program) : CMN_ERR_NOMEM;
 	}
 	if (status == CMN_OK) {
 		struct build_result *result = program_record_result(program);
@@ -113,32 +113,37 @@ static enum cmn_status enter(struct cc_programs *programs, struct cmn_view key,
 /*
  * What the state means for the map, if the result is still there. Whoever
  * comes first acts, builder or waiter: after a failure without an error the
- * thread that leaves is not always the one that brought about the state.
+ * thread that leaves is not always the one that brought about the state. Nor
+ * is it always the one whose key the map borrows, so each leaves a copy.
  */
 static void leave(struct cc_programs *programs, struct cmn_view key, struct build_result *result)
 {
 	unsigned int hash;
 	struct program_record *program = programs_lock_and_find(programs, key, &hash);
 	struct doomed doomed = { 0 };
+	bool stays = false;
 
 	result->users--;
 	if (program && program_record_result(program) == result) {
 		switch (build_result_state(result)) {
 		case BUILD_SUCCEEDED:
-			program_map_account(&programs->map, program, &doomed);
+			stays = !result->transient;
 			break;
 		case BUILD_FAILED:
 			/* The waiters have their references; who comes from now on tries anew. */
-			if (!result->remember_error)
-				program_map_remove(&programs->map, program, &doomed);
+			stays = result->remember_error;
 			break;
 		case BUILD_UNCLAIMED:
-			if (result->users == 0)
-				program_map_remove(&programs->map, program, &doomed);
+			stays = result->users != 0;
 			break;
 		case BUILD_IN_PROGRESS:	/* another one tries */
+			stays = true;
 			break;
 		}
+		if (!stays || !program_map_own_key(&programs->map, program))
+			program_map_remove(&programs->map, program, &doomed);
+		else if (build_result_state(result) == BUILD_SUCCEEDED)
+			program_map_account(&programs->map, program, &doomed);
 	}
 	programs_unlock_and_drop(programs, &doomed);
 }
@@ -207,7 +212,8 @@ enum cmn_status cc_programs_put(struct cc_programs *programs, struct cmn_view ke
 		/* An error, or a build that others wait for: they keep theirs, who comes gets this. */
 		if (program)
 			program_map_remove(&programs->map, program, &doomed);
-		status = program_map_insert(&programs->map, key, hash, result, &program);
+		status = program_map_insert(&programs->map, key, hash, false, result,
+					    &program);
 		if (status == CMN_OK)
 			program_map_account(&programs->map, program, &doomed);
 	}

@@ -29,6 +29,7 @@ struct cc_value_ops {
 struct cc_build_output {
 	void *value;		/* owned by the cache on CMN_OK; never NULL then */
 	size_t size;		/* bytes that the value counts for eviction */
+	bool transient;		/* for this thread and those that wait for it: not kept */
 	int error_code;		/* of a failure; with error_message NULL the failure carries no error */
 	char *error_message;	/* malloc'd, taken by the cache; NULL: the failure may be spurious */
 };

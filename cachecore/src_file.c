@@ -55,32 +55,72 @@ enum cmn_status cc_src_file_encode(struct cmn_view key, const struct cc_manifest
 	return status;
 }
 
-enum cmn_status cc_src_file_decode(struct cmn_view file, struct cc_src *ret)
+enum cmn_status cc_src_file_read_header(struct cmn_view bytes, uint64_t file_size,
+					struct cc_src_header *ret)
 {
-	struct cmn_reader reader = cmn_reader_of(file);
+	struct cmn_reader reader = cmn_reader_of(bytes);
 	struct cmn_view mark = cmn_reader_bytes(&reader, sizeof(magic));
 	uint32_t version = cmn_reader_u32(&reader);
-	uint64_t key_len, manifest_len;
-	struct cmn_hash hash;
-	struct cmn_view hash_view;
-	struct cc_src src;
+	struct cc_src_header header;
+	struct cmn_view hash;
 
 	if (reader.failed || memcmp(mark.data, magic, sizeof(magic)) != 0)
 		return CMN_ERR_CORRUPT;
 	if (version != CC_STORE_SRC_VERSION)
 		return CMN_ERR_VERSION;
 	(void)cmn_reader_u32(&reader);	/* zero; the hash covers it */
-	key_len = cmn_reader_u64(&reader);
-	manifest_len = cmn_reader_u64(&reader);
-	hash_view = cmn_reader_bytes(&reader, CMN_HASH_SIZE);
-	src.key = cmn_reader_bytes(&reader, key_len);
-	src.manifest = cmn_reader_bytes(&reader, manifest_len);
-	if (reader.failed || reader.left != 0)
+	header.key_len = cmn_reader_u64(&reader);
+	header.manifest_len = cmn_reader_u64(&reader);
+	hash = cmn_reader_bytes(&reader, CMN_HASH_SIZE);
+	if (reader.failed || file_size < CC_SRC_HEADER_SIZE ||
+	    header.key_len > file_size - CC_SRC_HEADER_SIZE ||
+	    header.manifest_len != file_size - CC_SRC_HEADER_SIZE - header.key_len)
 		return CMN_ERR_CORRUPT;
-	memcpy(src.hash.bytes, hash_view.data, CMN_HASH_SIZE);
+	memcpy(header.hash.bytes, hash.data, CMN_HASH_SIZE);
+	*ret = header;
+	return CMN_OK;
+}
+
+enum cmn_status cc_src_file_decode(struct cmn_view file, struct cc_src *ret)
+{
+	struct cc_src_header header;
+	struct cmn_reader reader = cmn_reader_of(file);
+	enum cmn_status status = cc_src_file_read_header(file, file.len, &header);
+	struct cmn_hash hash;
+
+	if (status != CMN_OK)
+		return status;
 	hash = hash_file(file.data, file.len);
-	if (!cmn_hash_equal(&hash, &src.hash))
+	if (!cmn_hash_equal(&hash, &header.hash))
 		return CMN_ERR_CORRUPT;
-	*ret = src;
+	(void)cmn_reader_bytes(&reader, CC_SRC_HEADER_SIZE);
+	ret->key = cmn_reader_bytes(&reader, header.key_len);
+	ret->manifest = cmn_reader_bytes(&reader, header.manifest_len);
+	ret->hash = header.hash;
+	return CMN_OK;
+}
+
+enum cmn_status cc_src_file_check(struct cmn_view header, struct cmn_view key,
+				  struct cmn_view manifest, struct cc_src *ret)
+{
+	struct cmn_hasher *hasher;
+	struct cmn_hash fold[2], hash;
+
+	fold[0] = cmn_hash_of(header.data, HASH_AT);
+	if (manifest.len) {
+		hasher = cmn_hasher_new();
+		if (!hasher)
+			return CMN_ERR_NOMEM;
+		cmn_hasher_update(hasher, key.data, key.len);
+		cmn_hasher_update(hasher, manifest.data, manifest.len);
+		fold[1] = cmn_hasher_digest(hasher);
+		cmn_hasher_free(hasher);
+	} else {
+		fold[1] = cmn_hash_of(key.data, key.len);
+	}
+	hash = cmn_hash_of(fold, sizeof(fold));
+	if (memcmp(hash.bytes, (const uint8_t *)header.data + HASH_AT, CMN_HASH_SIZE) != 0)
+		return CMN_ERR_CORRUPT;
+	*ret = (struct cc_src){ .key = key, .manifest = manifest, .hash = hash };
 	return CMN_OK;
 }

@@ -36,4 +36,19 @@ CMN_CHECKED enum cmn_status cc_src_file_encode(struct cmn_view key,
 /* CMN_ERR_CORRUPT, CMN_ERR_VERSION. */
 CMN_CHECKED enum cmn_status cc_src_file_decode(struct cmn_view file, struct cc_src *ret);
 
+/*
+ * The same in pieces, where the file's key is one that the caller has: the
+ * header (CC_SRC_HEADER_SIZE bytes) of a file of that size, for the lengths of
+ * what follows it; and in the end, with the manifest, whether the hash fits.
+ */
+struct cc_src_header {
+	uint64_t key_len, manifest_len;
+	struct cmn_hash hash;
+};
+CMN_CHECKED enum cmn_status cc_src_file_read_header(struct cmn_view bytes, uint64_t file_size,
+						    struct cc_src_header *ret);
+/* CMN_ERR_CORRUPT, CMN_ERR_NOMEM. *ret borrows key and manifest. */
+CMN_CHECKED enum cmn_status cc_src_file_check(struct cmn_view header, struct cmn_view key,
+					      struct cmn_view manifest, struct cc_src *ret);
+
 #endif

@@ -100,12 +100,10 @@ static enum cmn_status read_variant(const struct lookup *lookup, unsigned int n,
 	struct cc_manifest *manifest = NULL;
 	struct cmn_buffer file = cmn_spare_take(&store->spare);
 	struct cc_src src;
-	enum cmn_status status = cc_pair_read_src(AT_FDCWD, lookup->prefix, n, &file, &src);
+	enum cmn_status status = cc_pair_read_src_of(AT_FDCWD, lookup->prefix, n, lookup->key,
+						     &file, &src);
 
-	if (status != CMN_OK)
-		goto out;
-	status = CMN_MISS;
-	if (cmn_view_equal(src.key, lookup->key))
+	if (status == CMN_OK)
 		status = cc_store_check_manifest(&src, lookup->memo, &manifest);
 	if (status == CMN_OK) {
 		status = cc_pair_read_bin(AT_FDCWD, lookup->prefix, n, &src, &lookup->room, manifest,
@@ -113,7 +111,6 @@ static enum cmn_status read_variant(const struct lookup *lookup, unsigned int n,
 		if (status != CMN_OK)
 			cc_manifest_free(manifest);
 	}
-out:
 	cmn_spare_give(&store->spare, &file);
 	return status;
 }

@@ -31,6 +31,7 @@ run | preload | slot) ;;
 	;;
 esac
 runs=${RUNS:-1}
+limit=${LIMIT:-300}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 files=${FILES:+$(cd "$FILES" && pwd)}
@@ -64,7 +65,7 @@ layered()
 }
 
 # once NAME FUNCTION COMMAND...: in a directory of its own; NAME.text is what the command
-# said and how it ended, a line is added to NAME.ms.
+# said and how it ended, NAME.trace what the cache did; a line is added to NAME.ms.
 once()
 {
 	name=$1
@@ -73,13 +74,15 @@ once()
 	mkdir "$work/here"
 	cd "$work/here"
 	[ -z "$files" ] || ln -s "$files"/* .
+	: >"$work/$name.trace"
+	export CKCACHE_TRACE="$work/$name.trace"
 	start=$(date +%s%N)
 	status=0
 	"$@" >"$work/output" 2>&1 || status=$?
 	echo $((($(date +%s%N) - start) / 1000000)) >>"$work/$name.ms"
 	cd "$work"
 	[ "$status" -ne 124 ] || {
-		echo "$name: not ended within ${LIMIT:-300} s" >&2
+		echo "$name: not ended within $limit s" >&2
 		exit 1
 	}
 	{
@@ -89,25 +92,10 @@ once()
 	} >"$work/$name.text"
 }
 
-# same NAME: as the first run without the layer.
-same()
-{
-	diff -u "$work/bare.text" "$work/$1.text" >&2 || {
-		echo "$1: not what it is without the layer" >&2
-		exit 1
-	}
-}
-
-# count NAME: of the cache's statistics.
+# count NAME EVENT: in the trace of a run. A program that aborts has no statistics.
 count()
 {
-	"$CKCACHE" stats --json | sed -n "s/^ *\"$1\": \([0-9]*\),*$/\1/p"
-}
-
-# What was left to the driver, and why.
-bypasses()
-{
-	"$CKCACHE" stats --json | sed -n '/"bypasses": {./d; /"bypasses"/,/}/p' | tr -d '\n "{},'
+	grep -c "\"event\":\"$2\"" "$work/$1.trace" || true
 }
 
 median()
@@ -117,19 +105,21 @@ median()
 
 for run in $(seq "$runs"); do
 	rm -rf "$CKCACHE_DIR"
-	once bare bare timeout "${LIMIT:-300}" "$@"
-	once cold layered timeout "${LIMIT:-300}" "$@"
-	same cold
-	misses=$(count misses)
-	"$CKCACHE" stats --zero >/dev/null
-	once warm layered timeout "${LIMIT:-300}" "$@"
-	same warm
-	echo "round $run, $(tail -n 1 warm.text): cold $misses misses; warm $(count misses) misses," \
-		"$(count hits_disk) hits on disk, $(count hits_memory) in memory $(bypasses)"
-	[ "$misses" -gt 0 ] && [ "$(count misses)" -eq 0 ] && [ "$(count hits_disk)" -gt 0 ] || {
-		echo "the cold run stored nothing, or the warm one compiled" >&2
+	once bare bare timeout "$limit" "$@"
+	for name in cold warm; do
+		once "$name" layered timeout "$limit" "$@"
+		diff -u bare.text "$name.text" >&2 || {
+			echo "$name: not what it is without the layer" >&2
+			exit 1
+		}
+		echo "round $run, $name: $(count "$name" miss) misses, $(count "$name" hit-disk) hits on disk," \
+			"$(count "$name" hit-memory) in memory, $(count "$name" bypass) bypassed;" \
+			"$(tail -n 1 "$name.text")"
+	done
+	if [ "$(count cold miss)" -eq 0 ] || [ "$(count warm miss)" -ne 0 ] || [ "$(count warm hit-disk)" -eq 0 ]; then
+		echo "the cold run compiled nothing, or the warm one something" >&2
 		exit 1
-	}
+	fi
 done
 echo "without $(median bare) ms, cold $(median cold) ms, warm $(median warm) ms:" \
 	"warm is $(($(median warm) * 1000 / $(median bare)))/1000 of the time without"

@@ -293,6 +293,61 @@ static void empty_key_is_a_key(void)
 }
 
 /* "Actual build of the program happens outside of the lock, so other threads can ... build other programs" */
+/* So long that it is not copied while it is built for. */
+static void a_long_key_is_the_maps_own_afterwards(void)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .size = 1 };
+	const size_t len = 200000;
+	struct cc_build_taken taken;
+	char *key = malloc(len);
+	void *value;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(key);
+	memset(key, 'a', len);
+	CU_ASSERT_EQUAL(cc_programs_get_or_build(programs, (struct cmn_view){ key, len },
+						 build_script, &script, false, &taken), CMN_OK);
+	value_release(taken.value);
+	/* The caller's memory is its own again. */
+	memset(key, 'b', len);
+	CU_ASSERT_EQUAL(cc_programs_get(programs, (struct cmn_view){ key, len }, &value), CMN_MISS);
+	free(key);
+	key = malloc(len);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(key);
+	memset(key, 'a', len);
+	CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, (struct cmn_view){ key, len }, &value),
+			      CMN_OK);
+	value_release(value);
+	free(key);
+	programs_end(programs);
+}
+
+static enum cmn_status build_transient(void *ctx, struct cc_build_output *ret)
+{
+	enum cmn_status status = build_script(ctx, ret);
+
+	ret->transient = true;
+	return status;
+}
+
+static void a_transient_value_is_given_and_not_kept(void)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .size = 1 };
+	struct cc_build_taken taken;
+
+	for (int i = 1; i <= 2; i++) {
+		CU_ASSERT_EQUAL(cc_programs_get_or_build(programs, key_of("key"), build_transient,
+							 &script, false, &taken), CMN_OK);
+		CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
+		value_release(taken.value);
+		CU_ASSERT_EQUAL(script.calls, i);
+		CU_ASSERT_FALSE(is_there(programs, "key"));
+	}
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 0);
+	programs_end(programs);
+}
+
 static void builds_outside_the_lock(void)
 {
 	struct cc_programs *programs = programs_new(0);
@@ -1056,6 +1111,8 @@ int main(void)
 		UNIT_TEST(first_request_builds_and_second_finds),
 		UNIT_TEST(keys_that_differ_in_one_byte_are_two),
 		UNIT_TEST(empty_key_is_a_key),
+		UNIT_TEST(a_long_key_is_the_maps_own_afterwards),
+		UNIT_TEST(a_transient_value_is_given_and_not_kept),
 		UNIT_TEST(builds_outside_the_lock),
 		UNIT_TEST(build_may_use_the_cache),
 		UNIT_TEST(one_of_eight_threads_builds),

@@ -793,10 +793,76 @@ static void a_walk_lists_and_judges_entries(void)
 	close_bench(&bench);
 }
 
+#define LONG_SOURCE ((size_t)200 << 10)
+
+static void make_long_key(struct cc_key *key, char end)
+{
+	char *source = malloc(LONG_SOURCE);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(source);
+	memset(source, 's', LONG_SOURCE);
+	source[LONG_SOURCE - 1] = end;
+	cc_key_init(key);
+	cc_key_add_text(key, CC_PART_DEVICE, "device", "d");
+	cc_key_add(key, CC_PART_IMAGE, "source", source, LONG_SOURCE);
+	free(source);
+}
+
+/* Such a key's file is never read whole, unless something about it is odd. */
+static void long_keys_are_compared_in_full_and_their_damage_is_noticed(void)
+{
+	struct cmn_buffer file, other_file;
+	struct cc_key key, other;
+	struct bench bench;
+	unsigned int damaged;
+	struct cc_entry *entry;
+
+	open_bench(&bench);
+	make_long_key(&key, '1');
+	make_long_key(&other, '2');
+	cc_leaf_path(cc_key_view(&other), bench.leaf + strlen(bench.root) + 1);
+	CU_ASSERT_EQUAL(put(&bench, &other, "other"), CMN_OK);
+	other_file = slurp(bench.leaf, "0.src");
+	cc_leaf_path(cc_key_view(&key), bench.leaf + strlen(bench.root) + 1);
+	entry = make_entry("image", absent("/nowhere/absent.h"));
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &key, entry), CMN_OK);
+	cc_entry_unref(entry);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "image");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &other, &damaged), "other");
+	file = slurp(bench.leaf, "0.src");
+	CU_ASSERT(file.len > LONG_SOURCE);
+	for (size_t at = 0; at < file.len; at += at < 64 ? 1 : file.len / 40) {
+		if (at >= 8 && at < 12)		/* another version is not ours to judge */
+			continue;
+		file.data[at] ^= 4;
+		spill(bench.leaf, "0.src", file.data, file.len);
+		CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "miss");
+		CU_ASSERT_EQUAL(damaged, 1);
+		file.data[at] ^= 4;
+		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
+	}
+	for (size_t len = 0; len < file.len; len += file.len / 20) {
+		spill(bench.leaf, "0.src", file.data, len);
+		CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "miss");
+		CU_ASSERT_EQUAL(damaged, 1);
+		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
+	}
+	/* Another key of equal length where this one's is looked for: no damage. */
+	spill(bench.leaf, "0.src", other_file.data, other_file.len);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "miss");
+	CU_ASSERT_EQUAL(damaged, 0);
+	cmn_buffer_release(&file);
+	cmn_buffer_release(&other_file);
+	cc_key_release(&key);
+	cc_key_release(&other);
+	close_bench(&bench);
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
 		UNIT_TEST(what_was_put_is_found_by_another_store),
+		UNIT_TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed),
 		UNIT_TEST(files_are_private_named_as_documented_and_accounted),
 		UNIT_TEST(a_second_put_replaces),
 		UNIT_TEST(colliding_keys_are_told_apart),
