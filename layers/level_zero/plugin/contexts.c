@@ -70,17 +70,43 @@ ze_driver_handle_t lz_context_driver(ze_context_handle_t handle)
 }
 
 /*
- * Gathers what identifies the devices, and looks up a module that nobody has:
- * some 100 us that the first module would have to wait for. With all that
- * a look-up touches for the first time in its process.
+ * Looks up a module that nobody has, with all that a look-up touches for the
+ * first time in its process: some 100 us that the first module would have to
+ * wait for.
  */
-static void prepare(struct lz_next *next, ze_driver_handle_t driver)
+static void rehearse(struct lz_next *next, ze_driver_handle_t driver, ze_device_handle_t device)
 {
 	/* A header without instructions (SPIR-V 2.3): no program's module. */
 	static const uint32_t words[] = { 0x07230203, 0x00010000, 0, 1, 0 };
+	const ze_module_desc_t desc = {
+		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+		.format = ZE_MODULE_FORMAT_IL_SPIRV,
+		.inputSize = sizeof(words),
+		.pInputModule = (const uint8_t *)words,
+	};
+	struct lz_module_inputs inputs;
+	struct cc_entry *entry;
+	enum cc_origin origin;
+	struct cc_key key;
+	const char *reason;
+
+	if (!lz_module_inputs_of(&desc, &inputs, &reason))
+		return;
+	if (lz_module_key(next, driver, device, &inputs, &key, &reason) == CMN_OK &&
+	    cc_cache_get(lz_plugin_cache(), &key, &entry, &origin) == CMN_OK)
+		cc_entry_unref(entry);
+	lz_module_key_release(&key);
+	lz_module_inputs_release(&inputs);
+}
+
+/* Identifies the devices, so that no module has to wait for it. */
+static void prepare(struct lz_next *next, ze_driver_handle_t driver)
+{
+	static atomic_bool rehearsed;
 	ze_device_handle_t devices[MAX_PREPARED];
 	uint32_t count = 0;
 	ze_pfnDeviceGet_t get = LZ_NEXT_FIND(next, device_get);
+	const struct cc_key *fields;
 
 	/* Asked for more than there are, NEO reads behind its list. */
 	if (!get || get(driver, &count, NULL) != ZE_RESULT_SUCCESS || !count)
@@ -89,26 +115,12 @@ static void prepare(struct lz_next *next, ze_driver_handle_t driver)
 	if (get(driver, &count, devices) != ZE_RESULT_SUCCESS)
 		return;
 	for (uint32_t i = 0; i < count; i++) {
-		const ze_module_desc_t desc = {
-			.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-			.format = ZE_MODULE_FORMAT_IL_SPIRV,
-			.inputSize = sizeof(words),
-			.pInputModule = (const uint8_t *)words,
-		};
-		struct lz_module_inputs inputs;
-		struct cc_entry *entry;
-		enum cc_origin origin;
-		struct cc_key key;
-		const char *reason;
-
-		if (!lz_module_inputs_of(&desc, &inputs, &reason))
+		/* One that cannot be identified is found out, and counted, by its first module. */
+		if (lz_identity_of(next, driver, devices[i], &fields) != CMN_OK)
 			return;
-		if (lz_module_key(next, driver, devices[i], &inputs, &key, &reason) == CMN_OK &&
-		    i == 0 && cc_cache_get(lz_plugin_cache(), &key, &entry, &origin) == CMN_OK)
-			cc_entry_unref(entry);
-		lz_module_key_release(&key);
-		lz_module_inputs_release(&inputs);
 	}
+	if (!atomic_exchange(&rehearsed, true))
+		rehearse(next, driver, devices[0]);
 }
 
 static void created(struct lz_next *next, ze_driver_handle_t driver, ze_result_t result,
