@@ -90,6 +90,22 @@ static void the_loaders_other_layers_do_no_harm(void)
 	CU_ASSERT_EQUAL(module_run_stat("misses"), 1);
 }
 
+/* It is outermost: what it refuses, the plugin never sees. */
+static void errors_of_the_validation_layer_come_through(void)
+{
+	static const char variables[] = "ZE_ENABLE_VALIDATION_LAYER=1 "
+					"ZE_ENABLE_PARAMETER_VALIDATION=1";
+
+	/* Without an input. */
+	module_run_plain(&plain, "driver=0 quiet", variables);
+	CU_ASSERT_STRING_EQUAL(plain.client.output, "create 0x78000007\n");
+	module_run(&run, "driver=0 quiet il=one create", variables);
+	CU_ASSERT_EQUAL(strncmp(run.client.output, plain.client.output,
+				strlen(plain.client.output)), 0);
+	CU_ASSERT_EQUAL(module_run_stat("misses"), 1);
+	CU_ASSERT_EQUAL(module_run_stat("bypass.not-spirv"), 0);
+}
+
 /* With two drivers handles are the loader's, and each call goes through it. */
 static void beside_another_driver_it_is_cached_too(void)
 {
@@ -202,6 +218,7 @@ int main(int argc, char **argv)
 	static const struct unit_test tests[] = {
 		UNIT_TEST(a_second_process_compiles_nothing),
 		UNIT_TEST(the_loaders_other_layers_do_no_harm),
+		UNIT_TEST(errors_of_the_validation_layer_come_through),
 		UNIT_TEST(beside_another_driver_it_is_cached_too),
 		UNIT_TEST(threads_share_one_compilation),
 		UNIT_TEST(initialising_twice_or_never_is_fine),

@@ -239,6 +239,20 @@ static void a_recompiled_native_is_built_again_and_replaced(void)
 	module_run_expect(&run, 0, 1);
 }
 
+/* Not even where the application wants to hear nothing of it. */
+static void a_silently_recompiled_native_is_noticed_too(void)
+{
+	static const char silent[] = "driver=0 il=one flags=-Wno-recompiled-from-ir log create";
+
+	module_run_plain(&plain, silent, "");
+	module_run(&run, silent, "");
+	module_run(&run, silent, "STUB_RECOMPILES=1");
+	expect_same_output(plain.client.output);
+	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 1);
+	module_run(&run, silent, "");
+	module_run_expect(&run, 0, 1);
+}
+
 static void another_driver_version_is_another_module(void)
 {
 	module_run(&run, ONE, "STUB_EPOCH=a");
@@ -452,6 +466,7 @@ int main(void)
 		UNIT_TEST(without_a_native_binary_nothing_is_kept),
 		UNIT_TEST(a_refused_native_is_built_again_and_replaced),
 		UNIT_TEST(a_recompiled_native_is_built_again_and_replaced),
+		UNIT_TEST(a_silently_recompiled_native_is_noticed_too),
 		UNIT_TEST(another_driver_version_is_another_module),
 		UNIT_TEST(two_drivers_keep_apart),
 		UNIT_TEST(contexts_of_both_kinds_are_known),

@@ -168,20 +168,34 @@ static bool was_recompiled(const struct cmn_buffer *log)
 	return log->len && strstr((const char *)log->data, "recompiled-from-ir");
 }
 
+/* The flags without the one that keeps the driver from saying so; heap, NULL: they do not have it. */
+static char *flags_that_warn(const char *flags)
+{
+	static const char silent[] = "-Wno-recompiled-from-ir";
+	char *copy = flags && strstr(flags, silent) ? strdup(flags) : NULL;
+
+	for (char *at = copy; at && (at = strstr(at, silent)) != NULL;)
+		memset(at, ' ', sizeof(silent) - 1);
+	return copy;
+}
+
 static ze_result_t load(struct creation *creation, struct cmn_view native,
 			ze_module_handle_t *ret_module, ze_module_build_log_handle_t *ret_log)
 {
+	char *flags = flags_that_warn(creation->inputs.flags);
 	const ze_module_desc_t desc = {
 		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
 		.format = ZE_MODULE_FORMAT_NATIVE,
 		.inputSize = native.len,
 		.pInputModule = native.data,
 		/* They say more than what to compile: what to export, what to measure. */
-		.pBuildFlags = creation->inputs.flags,
+		.pBuildFlags = flags ? flags : creation->inputs.flags,
 	};
+	ze_result_t result = LZ_NEXT_FIND(creation->next, module_create)(
+		creation->context, creation->device, &desc, ret_module, ret_log);
 
-	return LZ_NEXT_FIND(creation->next, module_create)(creation->context, creation->device,
-							   &desc, ret_module, ret_log);
+	free(flags);
+	return result;
 }
 
 /*
