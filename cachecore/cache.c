@@ -75,7 +75,10 @@ static void open_disk_level(struct cc_cache *cache)
 	if (!cache->writer) {
 		cc_store_close(cache->store);
 		cache->store = NULL;
+		return;
 	}
+	if (config->admit_all)
+		cc_writer_admit_all(cache->writer);
 }
 
 enum cmn_status cc_cache_open(struct cc_cache **ret)
@@ -224,13 +227,15 @@ static enum cmn_status read_or_build(struct lookup *lookup, struct cc_entry **re
 
 static enum cmn_status build_for_memory(void *ctx, struct cc_build_output *ret)
 {
+	struct lookup *lookup = ctx;
 	struct cc_entry *entry;
-	enum cmn_status status = read_or_build(ctx, &entry);
+	enum cmn_status status = read_or_build(lookup, &entry);
 
 	if (status != CMN_OK)
 		return status;
 	ret->value = entry;
 	ret->size = cc_entry_payload_size(entry);
+	ret->transient = !lookup->keep;
 	return CMN_OK;
 }
 
@@ -261,9 +266,6 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 			return status;
 		entry = taken.value;
 		if (taken.way == CC_WAY_BUILT) {
-			/* Threads that waited for it have their references. */
-			if (!lookup.keep)
-				cc_programs_remove(cache->programs, view, entry);
 			*ret_origin = lookup.origin;
 			*ret = entry;
 			return CMN_OK;

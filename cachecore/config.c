@@ -227,6 +227,7 @@ static const struct setting settings[] = {
 	SETTING(read_only_dirs, parse_path_list, "absolute paths with colons between"),
 	SETTING(capture, parse_capture, "auto, eager, late or deferred"),
 	SETTING(recache, parse_bool, "0 or 1"),
+	SETTING(admit_all, parse_bool, "0 or 1"),
 	{ "log", offsetof(struct cc_config, log_level), parse_log_level,
 	  "none, error, warning, info or debug" },
 	SETTING(trace, parse_path, "an absolute path"),

@@ -41,6 +41,7 @@ struct cc_config {
 	char **read_only_dirs;		/* NULL-terminated, absolute */
 	enum cc_capture capture;
 	bool recache;
+	bool admit_all;
 	enum cmn_log_level log_level;
 	char *trace;			/* file, or NULL */
 	char *remote;			/* as given, or NULL */

@@ -3,6 +3,7 @@
 #include "cachecore/random_token.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@ enum {
 	SLOTS = 4096,
 	SLOT_SIZE = 128,
 	MAX_KEY = 1 << 20,	/* looking at a longer one takes longer than it is worth */
-	MIN_DIGITS = 6,
+	MIN_HEX_DIGITS = 8,	/* of 32 bits; families of kernels count with fewer */
+	MIN_DECIMAL_DIGITS = 10,	/* as seconds since the epoch; dates and sizes have fewer */
 	HIT_GRAIN_NS = 1000000000,
 };
 
@@ -97,15 +99,92 @@ static bool shape_of(struct cmn_view key, struct cmn_hash *ret)
 	return done;
 }
 
-/* Enough of it to be an address, a time or chance, rather than a size. */
-static bool looks_random(struct cmn_view word)
+/* Digits in a row that chance, a clock or an address may have given a word. */
+struct digits {
+	size_t hex;		/* the longest part that is nothing else */
+	bool marked;		/* one such part has a letter behind a digit, or 0x: it is no name with a number */
+	size_t decimal;		/* the longest row of decimal ones anywhere */
+};
+
+/* A part between underscores. */
+static void count_part(const uint8_t *data, size_t len, struct digits *digits)
+{
+	bool prefixed = len > 2 && data[0] == '0' && (data[1] == 'x' || data[1] == 'X');
+	size_t i = prefixed ? 2 : 0, start = i;
+	bool has_digit = false, mixed = false;
+
+	for (; i < len && isxdigit(data[i]); i++) {
+		has_digit |= isdigit(data[i]) != 0;
+		mixed |= has_digit && !isdigit(data[i]);
+	}
+	len -= i;
+	/* What C puts behind a number. */
+	while (len && strchr("uUlL", data[i + len - 1]))
+		len--;
+	if (len || !has_digit || i - start < MIN_HEX_DIGITS)
+		return;
+	digits->hex = i - start > digits->hex ? i - start : digits->hex;
+	digits->marked |= prefixed || mixed;
+}
+
+static struct digits count_digits(struct cmn_view word)
 {
 	const uint8_t *data = word.data;
-	size_t digits = 0;
+	struct digits digits = { 0 };
+	size_t row = 0, start = 0;
 
-	for (size_t i = 0; i < word.len; i++)
-		digits += isxdigit(data[i]) != 0;
-	return digits >= MIN_DIGITS;
+	for (size_t i = 0; i <= word.len; i++) {
+		row = i < word.len && isdigit(data[i]) ? row + 1 : 0;
+		digits.decimal = row > digits.decimal ? row : digits.decimal;
+		if (i < word.len && data[i] != '_')
+			continue;
+		count_part(data + start, i - start, &digits);
+		start = i + 1;
+	}
+	return digits;
+}
+
+/* How many bytes the words have in common at one end, in whole parts. */
+static size_t common_parts(struct cmn_view old, struct cmn_view now, bool at_end)
+{
+	const uint8_t *a = old.data, *b = now.data;
+	size_t least = old.len < now.len ? old.len : now.len, common = 0;
+
+	for (size_t i = 0; i < least; i++) {
+		uint8_t one = at_end ? a[old.len - 1 - i] : a[i];
+
+		if (one != (at_end ? b[now.len - 1 - i] : b[i]))
+			break;
+		if (one == '_')
+			common = i + 1;
+	}
+	return common;
+}
+
+/* The words from the first part in which they differ to the last one: what they share says nothing. */
+static void strip_common(struct cmn_view *old, struct cmn_view *now)
+{
+	size_t len = common_parts(*old, *now, false);
+
+	*old = (struct cmn_view){ (const uint8_t *)old->data + len, old->len - len };
+	*now = (struct cmn_view){ (const uint8_t *)now->data + len, now->len - len };
+	len = common_parts(*old, *now, true);
+	old->len -= len;
+	now->len -= len;
+}
+
+/* Whether both are what an address, a time or chance makes, rather than members of a family. */
+static bool look_random(struct cmn_view old, struct cmn_view now)
+{
+	struct digits a, b;
+
+	strip_common(&old, &now);
+	a = count_digits(old);
+	b = count_digits(now);
+	if (a.decimal >= MIN_DECIMAL_DIGITS && b.decimal >= MIN_DECIMAL_DIGITS)
+		return true;
+	/* One in twenty random ones of eight digits has no letter behind a digit. */
+	return a.hex && b.hex && (a.marked || b.marked);
 }
 
 /* One word for another. */
@@ -151,7 +230,7 @@ static bool differ_by_a_random_word(struct cmn_view old, struct cmn_view now)
 		if (is_text(&one) && !compare_texts(one.value, other.value, &difference))
 			return false;
 	}
-	return looks_random(difference.now) && looks_random(difference.old);
+	return look_random(difference.old, difference.now);
 }
 
 static bool read_slot(int fd, uint64_t number, struct slot *ret)
@@ -271,4 +350,20 @@ bool cc_random_token_admits(const char *root, struct cmn_view key, uint64_t run,
 	}
 	(void)close(root_fd);	/* nothing was written through it */
 	return result;
+}
+
+enum cmn_status cc_random_token_clear(const char *root)
+{
+	enum cmn_status status;
+	int root_fd = -1;
+
+	status = cc_root_open(root, &root_fd);
+	if (status == CMN_MISS)
+		return CMN_OK;
+	if (status != CMN_OK)
+		return status;
+	if (unlinkat(root_fd, FILE_NAME, 0) < 0 && errno != ENOENT)
+		status = cmn_status_from_errno(errno);
+	(void)close(root_fd);	/* nothing was written through it */
+	return status;
 }

@@ -6,9 +6,13 @@
  *
  * Evidence: in run after run something was stored that differs from what the
  * run before stored in one word alone (however often it occurs), the word has
- * at least six hexadecimal digits and one decimal, and nothing of it was ever
- * a hit. After eight runs of this, builds of that shape are no longer stored,
- * for a week; then they get another chance.
+ * a part of enough digits to be no counter, date or size, and nothing of it was
+ * ever a hit. After eight runs of this, builds of that shape are no longer
+ * stored, for a week; then they get another chance. Such a part is one of at
+ * least eight digits and nothing else between underscores or the word's ends,
+ * hexadecimal by a letter behind a digit, or by 0x, in either of the two words;
+ * or ten decimal digits one after another. What both words begin or end with
+ * is no such part.
  *
  * <root>/tokens.dat holds a slot for each shape (the key with every word that
  * has a digit taken for the same), found by its hash; two shapes that share a
@@ -25,6 +29,7 @@
 #include <stdint.h>
 
 #include "common/bytes.h"
+#include "common/status.h"
 
 #define CC_RANDOM_TOKEN_RUNS 8
 #define CC_RANDOM_TOKEN_PAUSE_NS (UINT64_C(7) * 86400 * 1000000000)
@@ -35,5 +40,7 @@
  * file; where that cannot be had, everything is to be stored. Thread-safe.
  */
 bool cc_random_token_admits(const char *root, struct cmn_view key, uint64_t run, uint64_t now_ns);
+/* Forgets everything. CMN_OK also where there is nothing; else as cc_root_open and unlink. */
+CMN_CHECKED enum cmn_status cc_random_token_clear(const char *root);
 
 #endif

@@ -190,12 +190,14 @@ const char *cc_recipe_variable(const struct cc_recipe *recipe, size_t *at)
 	const char *text = recipe->environment.data;
 	const char *variable, *end;
 
-	if (*at >= recipe->environment.len)
-		return NULL;
-	variable = text + *at;
-	end = memchr(variable, '\0', recipe->environment.len - *at);
-	if (!end)
-		return NULL;
-	*at = (size_t)(end - text) + 1;
+	do {
+		if (*at >= recipe->environment.len)
+			return NULL;
+		variable = text + *at;
+		end = memchr(variable, '\0', recipe->environment.len - *at);
+		if (!end)
+			return NULL;
+		*at = (size_t)(end - text) + 1;
+	} while (!cc_recipe_carries(variable));
 	return variable;
 }

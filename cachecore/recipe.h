@@ -60,7 +60,7 @@ bool cc_recipe_carries(const char *variable);
 
 /* The place of the key's i-th device; false: not known. */
 bool cc_recipe_place(const struct cc_recipe *recipe, size_t i, uint32_t *ret);
-/* The next NAME=value at or after *at, which moves on; NULL: no more. */
+/* The next NAME=value at or after *at that a recipe may carry; *at moves on; NULL: no more. */
 const char *cc_recipe_variable(const struct cc_recipe *recipe, size_t *at);
 
 #endif

@@ -81,6 +81,14 @@ enum cmn_status cc_recipes_make(const char *root, int *ret_fd)
 	return status;
 }
 
+/* Somebody's directory; what cannot be looked at is taken for a file. */
+static bool is_directory(int fd, const char *name)
+{
+	struct stat info;
+
+	return fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
+}
+
 /* Calls visit for each file of that suffix; anything but CMN_OK ends it. */
 static enum cmn_status each(int fd, const char *suffix,
 			    enum cmn_status (*visit)(void *ctx, int fd, const char *name), void *ctx)
@@ -98,7 +106,8 @@ static enum cmn_status each(int fd, const char *suffix,
 		return status == CMN_MISS ? CMN_ERR_IO : status;
 	}
 	while (status == CMN_OK && (item = readdir(dir))) {
-		if (has_name(item->d_name, suffix))
+		if (has_name(item->d_name, suffix) &&
+		    (item->d_type == DT_REG || !is_directory(fd, item->d_name)))
 			status = visit(ctx, fd, item->d_name);
 	}
 	(void)closedir(dir);	/* read only */
@@ -126,15 +135,16 @@ static enum cmn_status count_one(void *ctx, int fd, const char *name)
 		return CMN_OK;	/* gone meanwhile */
 	if (!census->count || is_before(info.st_mtim, census->oldest_time)) {
 		census->oldest_time = info.st_mtim;
-		(void)snprintf(census->oldest, sizeof(census->oldest), "%s", name);
+		(void)snprintf(census->oldest, sizeof(census->oldest), "%.*s",
+			       CC_RECIPE_NAME_SIZE - 1, name);	/* it is of that form */
 	}
 	census->count++;
 	census->bytes += info.st_size > 0 ? (uint64_t)info.st_size : 0;
 	return CMN_OK;
 }
 
-/* Lets the oldest go until one of len more bytes fits. */
-static enum cmn_status make_room(int fd, size_t len)
+/* Lets the oldest go until there are fewer than max_count and one of len more bytes fits. */
+static enum cmn_status make_room(int fd, unsigned long long max_count, size_t len)
 {
 	enum cmn_status status;
 
@@ -143,7 +153,7 @@ static enum cmn_status make_room(int fd, size_t len)
 
 		status = each(fd, RECIPE_SUFFIX, count_one, &census);
 		if (status != CMN_OK || !census.count ||
-		    (census.count < CC_RECIPES_MAX_COUNT &&
+		    (census.count < max_count &&
 		     census.bytes + len <= CC_RECIPES_MAX_BYTES))
 			break;
 		status = cc_recipes_remove(fd, census.oldest);
@@ -198,7 +208,7 @@ enum cmn_status cc_recipes_put(const char *root, struct cmn_view encoded)
 	if (!is_quarantined(fd, name) && !is_there(fd, name, &identity)) {
 		/* Looking at all of them for each would cost more than the bounds are worth. */
 		if (identity.bytes[0] % ROOM_EVERY == 0)
-			status = make_room(fd, encoded.len);
+			status = make_room(fd, CC_RECIPES_MAX_COUNT, encoded.len);
 		/* Another state of the headers is another build: its chances are its own. */
 		if (status == CMN_OK)
 			status = cc_recipes_set_attempts(fd, name, 0);
@@ -313,12 +323,15 @@ enum cmn_status cc_recipes_set_attempts(int fd, const char *name, unsigned int c
 enum cmn_status cc_recipes_quarantine(int fd, const char *name)
 {
 	enum cmn_status status;
+	struct stat info;
 	int to = -1;
 
 	status = make_at(fd, CC_RECIPES_QUARANTINE, &to);
 	if (status != CMN_OK)
 		return status;
-	if (renameat(fd, name, to, name) < 0 && errno != ENOENT)
+	if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_size > 0)
+		status = make_room(to, CC_RECIPES_MAX_QUARANTINED, (size_t)info.st_size);
+	if (status == CMN_OK && renameat(fd, name, to, name) < 0 && errno != ENOENT)
 		status = cmn_status_from_errno(errno);
 	(void)close(to);	/* nothing was written through it */
 	return status == CMN_OK ? cc_recipes_set_attempts(fd, name, 0) : status;

@@ -7,8 +7,9 @@
  *   quarantine/<hash>.recipe  one that went wrong too often: never tried again
  *   replay.lock               whoever replays holds flock on it
  *
- * Files appear by rename; what is damaged is removed. Bounded in number and
- * bytes, give or take a few: the oldest go. Nothing here is an entry, and the store does not look
+ * Files appear by rename; what is damaged is removed; a directory of such a name
+ * is none of it. Both directories are bounded in number and bytes, give or take
+ * a few: the oldest go. Nothing here is an entry, and the store does not look
  * here. Thread-safe, also between processes.
  */
 #ifndef CACHECORE_RECIPES_H
@@ -17,10 +18,11 @@
 #include "cachecore/recipe.h"
 #include "common/status.h"
 
-/* More programs than anybody builds between two replays; quarantine has its own. */
+/* More programs than anybody builds between two replays. */
 #define CC_RECIPES_MAX_COUNT 4096
 #define CC_RECIPES_MAX_BYTES (UINT64_C(256) << 20)
 #define CC_RECIPES_QUARANTINE "quarantine"
+#define CC_RECIPES_MAX_QUARANTINED 1024
 
 /*
  * Writes an encoded recipe into the root, both made if they are not there.

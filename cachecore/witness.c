@@ -19,7 +19,10 @@
 #define COARSE_NS (2 * NS_PER_S)
 #define PATH_SIZE 4096
 
-enum { MAX_WAITS = 2 };
+enum {
+	MAX_WAITS = 2,
+	MAX_LINKS = 40,		/* as Linux follows */
+};
 
 struct gathering {
 	struct cmn_buffer records;
@@ -63,10 +66,44 @@ static void add_identity(struct gathering *gathering, const struct stat *info)
 	cmn_buffer_append_u64(&gathering->records, info->st_ino);
 }
 
+/* Where the link at path leads, in place of path; false: it is too long. */
+static bool follow(char path[PATH_SIZE])
+{
+	char target[PATH_SIZE];
+	ssize_t len = readlink(path, target, sizeof(target));
+	char *slash = strrchr(path, '/');
+	size_t at = len > 0 && target[0] != '/' && slash ? (size_t)(slash - path) + 1 : 0;
+
+	if (len <= 0 || at + (size_t)len >= PATH_SIZE)
+		return false;
+	memcpy(path + at, target, (size_t)len);
+	path[at + (size_t)len] = '\0';
+	return true;
+}
+
+/* What stands at path and, as long as it is a link, where that leads: none of these links was made anew. */
+static void add_links(struct gathering *gathering, const char *path)
+{
+	char place[PATH_SIZE];
+	struct stat info;
+
+	if (strlen(path) >= sizeof(place))
+		return;
+	memcpy(place, path, strlen(path) + 1);
+	for (int i = 0; i < MAX_LINKS && lstat(place, &info) == 0 && S_ISLNK(info.st_mode); i++) {
+		note_age(gathering, &info);
+		add_identity(gathering, &info);
+		cmn_buffer_append_u64(&gathering->records, ns_of(&info.st_ctim));
+		if (!follow(place))
+			break;
+	}
+}
+
 static void add_file(struct gathering *gathering, const char *path)
 {
 	struct stat info;
 
+	add_links(gathering, path);
 	if (!examine(path, 0, &info)) {
 		cmn_buffer_append_u8(&gathering->records, 0);
 		return;
@@ -107,6 +144,17 @@ static bool directory_of(const char *path, char ret[PATH_SIZE])
 	return cut(ret);
 }
 
+/* The links among a directory and those above it. */
+static void add_links_above(struct gathering *gathering, const char *directory)
+{
+	char path[PATH_SIZE];
+
+	memcpy(path, directory, strlen(directory) + 1);	/* it comes from one of this size */
+	do {
+		add_links(gathering, path);
+	} while (cut(path));
+}
+
 /*
  * The directory of a header that is there: was it moved? A new entry in it sets
  * both times to the same, and says nothing of the header.
@@ -119,6 +167,7 @@ static void add_home(struct gathering *gathering, const char *path)
 	if (!directory_of(path, directory) || strcmp(directory, gathering->last_home) == 0)
 		return;
 	memcpy(gathering->last_home, directory, sizeof(directory));
+	add_links_above(gathering, directory);
 	if (!examine(directory, O_DIRECTORY, &info)) {
 		cmn_buffer_append_u8(&gathering->records, 0);
 		return;
@@ -144,6 +193,7 @@ static void add_absent(struct gathering *gathering, const char *path)
 	} while (!found && cut(directory));
 	if (!found)
 		return;
+	add_links_above(gathering, directory);
 	note_age(gathering, &info);
 	add_identity(gathering, &info);
 	cmn_buffer_append_u64(&gathering->records, ns_of(&info.st_mtim));

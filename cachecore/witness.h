@@ -4,12 +4,14 @@
  * two moments. Contents that are equal before and after a build do not say
  * what the compiler read meanwhile: a header may have changed and changed
  * back. The file system's own record does: device, inode, size, mtime and
- * ctime, of each header, of the directory that it lies in, and of the directory
- * in which an absent one would have appeared. Pure functions of the file
- * system, thread-safe.
+ * ctime, of each header, of the directory that it lies in, of the directory
+ * in which an absent one would have appeared, and of every symbolic link among
+ * the components of these paths. Pure functions of the file system,
+ * thread-safe.
  *
- * What it cannot see: a directory further up that was moved away and back, and
- * a file system that keeps no ctime.
+ * What it cannot see: a directory further up that was moved away and back, a
+ * link inside the target of another one's, and a file system that keeps no
+ * ctime.
  */
 #ifndef CACHECORE_WITNESS_H
 #define CACHECORE_WITNESS_H

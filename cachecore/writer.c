@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer: a queue, a lock, and one thread that is started by the first store.
+ * writer: a queue, a lock, and one thread that is started by a store and ends
+ * when there is nothing to do.
  *
  * The lock guards the lists and the flags and is never held across the
  * store's or the statistics' work. Entries go first, then touches; statistics
@@ -22,15 +23,22 @@
 #include "cachecore/random_token.h"
 #include "cachecore/recipes.h"
 #include "cachecore/task.h"
+#include "cachecore/touches.h"
 #include "common/clock.h"
 #include "common/hash.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /* Of payloads and keys that wait. The memory level shares them; this bounds what outlives it there. */
 #define MAX_QUEUED_BYTES ((uint64_t)64 << 20)
-#define MAX_TOUCHES 1024
 /* From the first event that they do not have yet until statistics are written. */
 #define STATS_INTERVAL_NS NS_PER_S
+/*
+ * Without work for so long the thread ends: a process whose main thread called
+ * pthread_exit ends with its last thread, which must not be this one for ever.
+ * Longer than a compiler takes for the next program of a burst; where it is
+ * not, that program took so long that starting a thread is nothing.
+ */
+#define IDLE_NS (NS_PER_S / 2)
 /* What a thread that is told to stop gets for the file operation that it is in. */
 #define STOP_GRACE_NS (NS_PER_S / 10)
 /* Path buffers and zlib's frames need a tenth of it; the rest is for the C library's thread-local data. */
@@ -42,14 +50,14 @@ struct cc_writer {
 	const struct cmn_log *log;
 	atomic_flag failure_logged, token_logged;
 	uint64_t run;			/* of this process, as far as chance goes */
+	bool admits_all;
 	pthread_mutex_t lock;
 	pthread_cond_t work;		/* to the thread: something changed */
 	pthread_cond_t idle;		/* from the thread: a flush is done, or it stopped */
 	/* guarded by lock, all that follows */
 	struct cc_task *stores;
 	uint64_t stored_bytes;		/* of what waits in stores */
-	struct cc_store_place *touches;
-	size_t touch_count, touch_cap;
+	struct cc_touches touches;
 	bool started;
 	pthread_t thread;
 	bool stop;			/* as soon as the work at hand is done */
@@ -57,6 +65,7 @@ struct cc_writer {
 	bool working;			/* at something that it took from the lists */
 	uint64_t flush_wanted, flush_done;	/* serial numbers */
 	uint64_t stats_time;	/* monotonic, when statistics are to be written; 0: nothing happened */
+	uint64_t idle_time;	/* monotonic, when the thread ends unless it gets work */
 };
 
 /* Conditions wait on the monotonic clock: wall time may jump. */
@@ -102,6 +111,11 @@ failed:
 	return NULL;
 }
 
+void cc_writer_admit_all(struct cc_writer *writer)
+{
+	writer->admits_all = true;
+}
+
 /* The rest of these fail only on misuse. */
 static void lock(struct cc_writer *writer)
 {
@@ -144,6 +158,8 @@ static bool is_welcome(struct cc_writer *writer, const struct cc_task *task)
 	struct cmn_view key = cc_key_view(&task->key);
 	struct cc_recipe recipe;
 
+	if (writer->admits_all)
+		return true;
 	if (!task->entry && cc_recipe_decode(cmn_buffer_view(&task->recipe), &recipe) == CMN_OK)
 		key = recipe.key;
 	if (cc_random_token_admits(cc_store_root(writer->store), key, writer->run,
@@ -179,6 +195,7 @@ static void do_store(struct cc_writer *writer, const struct cc_task *task)
 static bool do_task(struct cc_writer *writer)
 {
 	struct cc_task *task = writer->stores;
+	struct cc_store_place place;
 
 	if (task) {
 		DL_DELETE(writer->stores, task);
@@ -187,9 +204,7 @@ static bool do_task(struct cc_writer *writer)
 		unlock(writer);
 		do_store(writer, task);
 		cc_task_free(task);
-	} else if (writer->touch_count) {
-		struct cc_store_place place = writer->touches[--writer->touch_count];
-
+	} else if (cc_touches_take(&writer->touches, &place)) {
 		writer->working = true;
 		unlock(writer);
 		cc_store_touch(writer->store, &place);
@@ -218,34 +233,56 @@ static void do_stats(struct cc_writer *writer)
 }
 
 /*
- * Whatever releases the lock starts the loop again, so that no change goes
- * unseen before a wait. A flush is done when it was wanted before the lists
- * were seen empty, and statistics were written after that.
+ * One thing that is to do, or a wait for one; with the lock. false: there was
+ * nothing for so long that the thread is to end. Whatever releases the lock
+ * returns to the loop, so that no change goes unseen before a wait. A flush is
+ * done when it was wanted before the lists were seen empty, and statistics
+ * were written after that.
+ */
+static bool work_or_wait(struct cc_writer *writer)
+{
+	uint64_t wanted = writer->flush_wanted, now = cmn_clock_monotonic();
+	uint64_t until = writer->idle_time;
+
+	if (writer->stats_time && now >= writer->stats_time) {
+		do_stats(writer);
+	} else if (do_task(writer)) {
+		writer->idle_time = cmn_clock_monotonic() + IDLE_NS;
+	} else if (wanted != writer->flush_done) {
+		do_stats(writer);
+		writer->flush_done = wanted;
+		(void)pthread_cond_broadcast(&writer->idle);
+	} else if (now < until) {
+		if (writer->stats_time && writer->stats_time < until)
+			until = writer->stats_time;
+		(void)wait_until(writer, &writer->work, until);
+	} else if (writer->stats_time) {
+		do_stats(writer);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/*
+ * What ends by itself leaves the writer as it was before the first store: it
+ * may be the process's last thread, whose return makes the C library call
+ * exit(), and with it a flush, on this very thread.
  */
 static void *run(void *arg)
 {
 	struct cc_writer *writer = arg;
 
 	lock(writer);
-	while (!writer->stop) {
-		uint64_t wanted = writer->flush_wanted;
-
-		if (writer->stats_time && cmn_clock_monotonic() >= writer->stats_time) {
-			do_stats(writer);
-		} else if (do_task(writer)) {
-			continue;
-		} else if (wanted != writer->flush_done) {
-			do_stats(writer);
-			writer->flush_done = wanted;
-			(void)pthread_cond_broadcast(&writer->idle);
-		} else if (writer->stats_time) {
-			(void)wait_until(writer, &writer->work, writer->stats_time);
-		} else {
-			(void)pthread_cond_wait(&writer->work, &writer->lock);
-		}
+	while (!writer->stop && work_or_wait(writer))
+		continue;
+	if (writer->stop) {
+		writer->stopped = true;
+		(void)pthread_cond_broadcast(&writer->idle);
+	} else {
+		writer->started = false;
+		(void)pthread_detach(writer->thread);	/* it is this one, and nobody has joined it */
 	}
-	writer->stopped = true;
-	(void)pthread_cond_broadcast(&writer->idle);
 	unlock(writer);
 	return NULL;
 }
@@ -281,6 +318,7 @@ static void start(struct cc_writer *writer)
 	(void)sigfillset(&all);	/* cannot fail */
 	if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0)
 		return;
+	writer->idle_time = cmn_clock_monotonic() + IDLE_NS;
 	writer->started = create_thread(writer);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);	/* arguments are right */
 }
@@ -330,44 +368,12 @@ bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded)
 	return task && enqueue(writer, task);
 }
 
-/* With the lock. */
-static bool is_touched(const struct cc_writer *writer, const struct cc_store_place *place)
-{
-	for (size_t i = 0; i < writer->touch_count; i++) {
-		const struct cc_store_place *other = &writer->touches[i];
-
-		if (other->n == place->n && strcmp(other->leaf, place->leaf) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* With the lock. false: out of memory. */
-static bool make_room_for_touch(struct cc_writer *writer)
-{
-	size_t cap = writer->touch_cap ? 2 * writer->touch_cap : 16;
-	struct cc_store_place *touches;
-
-	if (writer->touch_count < writer->touch_cap)
-		return true;
-	touches = realloc(writer->touches, cap * sizeof(*touches));
-	if (!touches)
-		return false;
-	writer->touches = touches;
-	writer->touch_cap = cap;
-	return true;
-}
-
 void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place)
 {
 	lock(writer);
-	if (!writer->stop && writer->touch_count < MAX_TOUCHES && !is_touched(writer, place) &&
-	    make_room_for_touch(writer)) {
-		writer->touches[writer->touch_count++] = *place;
-		/* Else it wakes by itself within a second. */
-		if (note_event(writer))
-			(void)pthread_cond_signal(&writer->work);
-	}
+	/* Else the thread wakes by itself within a second. */
+	if (!writer->stop && cc_touches_add(&writer->touches, place) && note_event(writer))
+		(void)pthread_cond_signal(&writer->work);
 	unlock(writer);
 }
 
@@ -377,14 +383,14 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 	uint64_t wanted;
 
 	/* Nothing to wait for: a process may end now. */
-	if (!writer->stores && !writer->touch_count && !writer->working &&
+	if (!writer->stores && !writer->touches.count && !writer->working &&
 	    !cc_stats_pending(writer->stats))
 		return true;
 	if (!writer->started) {
 		while (cmn_clock_monotonic() < deadline && do_task(writer))
 			continue;
 		do_stats(writer);
-		return !writer->stores && !writer->touch_count;
+		return !writer->stores && !writer->touches.count;
 	}
 	wanted = ++writer->flush_wanted;
 	(void)pthread_cond_signal(&writer->work);
@@ -437,7 +443,7 @@ bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns)
 	if (writer->started)
 		(void)pthread_join(writer->thread, NULL);	/* it is past its last wait */
 	cc_tasks_free(&writer->stores);
-	free(writer->touches);
+	cc_touches_release(&writer->touches);
 	(void)pthread_cond_destroy(&writer->work);	/* nobody is left to use them */
 	(void)pthread_cond_destroy(&writer->idle);
 	(void)pthread_mutex_destroy(&writer->lock);
@@ -459,7 +465,7 @@ void cc_writer_fork_child(struct cc_writer *writer)
 {
 	cc_tasks_free(&writer->stores);
 	writer->stored_bytes = 0;
-	writer->touch_count = 0;
+	writer->touches.count = 0;
 	writer->started = false;
 	writer->stopped = false;
 	writer->flush_done = writer->flush_wanted;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * writer: what need not run in the application's thread: storing entries and
- * recipes, access times, statistics. One thread, started with the first store; a queue
+ * recipes, access times, statistics. One thread, started by a store; half a
+ * second after its last work it ends, so that it keeps no process alive whose
+ * other threads have ended, and the next store starts another. A queue
  * bounded in bytes: what does not fit is dropped, since a later run can make
  * it again. Access times alone start no thread: they wait for a store or for
  * flush, and past a fixed number of entries they are dropped. Thread-safe.
@@ -23,6 +25,8 @@ struct cc_writer;
  */
 struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
 				const struct cmn_log *log);
+/* Before the first store: nothing is refused for a random word (random_token.h). */
+void cc_writer_admit_all(struct cc_writer *writer);
 /*
  * Drains within timeout_ns, then stops; what is left is dropped. false: the
  * thread is still inside a file operation; nothing was freed, and the writer,

@@ -32,7 +32,7 @@ struct replay {
 	bool failed;		/* something that is not a recipe's fault, it was complained about */
 	size_t done, total;
 	/* Recipes by what became of them. */
-	unsigned long long stale, built, there, outdated, absent, wrong, quarantined, damaged;
+	unsigned long long stale, built, there, outdated, unwanted, absent, wrong, quarantined, damaged;
 };
 
 static void complain_about(const char *name, const char *what)
@@ -128,6 +128,10 @@ static void judge(struct replay *replay, const struct replay_job *job,
 		tool_complain("%.8s: no worker, or none that finds libOpenCL.so.1", job->name);
 		replay->failed = true;
 		set_attempts(replay, job->name, 0);
+	} else if (code == WORKER_UNWANTED) {
+		complain_about(job->name, "built; the settings have images of its size not stored");
+		replay->unwanted++;
+		drop(replay, job->name);
 	} else if (code == WORKER_STALE ||
 		   (code == WORKER_BUILT && is_outdated(replay, recipe, job->name))) {
 		replay->outdated++;
@@ -247,6 +251,7 @@ static int print(const struct replay *replay, bool json)
 		{ "built", "built", replay->built },
 		{ "there", "already there", replay->there },
 		{ "outdated", "outdated", replay->outdated },
+		{ "unwanted", "of a size not stored", replay->unwanted },
 		{ "absent", "without device", replay->absent },
 		{ "failed", "failed", replay->wrong },
 		{ "quarantined", "of these quarantined", replay->quarantined },

@@ -23,6 +23,7 @@ enum {
 	WORKER_OTHER = 12,	/* it was built, and there is no entry of this key */
 	WORKER_FAILED = 13,	/* the driver did not build it */
 	WORKER_UNABLE = 14,	/* no loader, no memory, an unreadable recipe */
+	WORKER_UNWANTED = 15,	/* it was built, and is of a size that is not stored */
 };
 
 /* What a worker gets beside the recipe. */

@@ -37,6 +37,23 @@ static const char *const passed[] = {
 static const char *const fixed[] = {
 	"CKCACHE_CAPTURE=eager", "CKCACHE_DISABLE=0", "CKCACHE_PERSISTENT=1",
 	"CKCACHE_READ_ONLY=0", "CKCACHE_RECACHE=0", "CKCACHE_READ_ONLY_DIRS=",
+	/* That they are many and come one after another says nothing of the programs. */
+	"CKCACHE_ADMIT_ALL=1",
+};
+
+/* The probe's programs are stored whatever their size. */
+static const char *const of_probe[] = {
+	"CKCACHE_MIN_DEVICE_IMAGE_SIZE=0", "CKCACHE_MAX_DEVICE_IMAGE_SIZE=", "CKCACHE_MAX_SIZE=0",
+};
+
+/*
+ * What no key of ours has: it changes what is loaded, not what is compiled
+ * (the C library's own list for privileged programs, and this project's).
+ */
+static const char *const never[] = {
+	"LD_", "GCONV_PATH", "GETCONF_DIR", "GLIBC_TUNABLES", "HOSTALIASES", "LOCALDOMAIN",
+	"LOCPATH", "MALLOC_", "NIS_PATH", "NLSPATH", "RESOLV_HOST_CONF", "RES_OPTIONS", "TMPDIR",
+	"TZDIR", "PATH", "HOME", "BASH_ENV", "ENV", "IFS", "CKCACHE_", "OPENCL_LAYERS",
 };
 
 struct environment {
@@ -97,6 +114,17 @@ static void add_passed(struct environment *environment)
 	}
 }
 
+static bool is_compilers(const char *name)
+{
+	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
+		size_t len = strlen(never[i]);
+
+		if (strncmp(name, never[i], len) == 0 && (never[i][len - 1] == '_' || !name[len]))
+			return false;
+	}
+	return !strchr(name, '=');
+}
+
 static void add_of_key(struct environment *environment, struct cmn_view key)
 {
 	const size_t prefix = sizeof(KEY_PREFIX) - 1;
@@ -113,7 +141,8 @@ static void add_of_key(struct environment *environment, struct cmn_view key)
 			continue;
 		(void)snprintf(name, sizeof(name), "%.*s", (int)(field.name.len - prefix),
 			       (const char *)field.name.data + prefix);
-		add_pair(environment, name, field.value);
+		if (is_compilers(name))
+			add_pair(environment, name, field.value);
 	}
 }
 
@@ -145,8 +174,8 @@ static void gather_environment(const struct cc_recipe *recipe,
 	}
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		add_variable(ret, strdup(fixed[i]));
-	if (!recipe)
-		add_variable(ret, strdup("CKCACHE_MIN_DEVICE_IMAGE_SIZE=0"));
+	for (size_t i = 0; !recipe && i < sizeof(of_probe) / sizeof(of_probe[0]); i++)
+		add_variable(ret, strdup(of_probe[i]));
 	add_pair(ret, "CKCACHE_DIR", cmn_view_of(settings->root));
 	add_pair(ret, "OPENCL_LAYERS", cmn_view_of(settings->layer));
 	if (recipe && recipe->directory.len)
@@ -170,13 +199,24 @@ static void lower_priority(void)
 	(void)setrlimit(RLIMIT_CORE, &no_core);
 }
 
+/* What the caller had ignored (nohup) is ignored, by workers too. */
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 static void watched_signals(sigset_t *ret)
 {
-	static const int signals[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
 	(void)sigemptyset(ret);	/* neither can fail for these */
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		(void)sigaddset(ret, signals[i]);
+	(void)sigaddset(ret, SIGCHLD);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		if (!is_ignored(signals[i]))
+			(void)sigaddset(ret, signals[i]);
+	}
 }
 
 void replay_process_begin(void)

@@ -29,6 +29,7 @@ struct loader {
 	__typeof__(&clReleaseContext) release_context;
 	__typeof__(&clCreateProgramWithSource) create_with_source;
 	__typeof__(&clBuildProgram) build;
+	__typeof__(&clGetProgramInfo) get_program_info;
 	__typeof__(&clReleaseProgram) release_program;
 	__typeof__(&clCreateProgramWithIL) create_with_il;
 	__typeof__(&clSetProgramSpecializationConstant) set_constant;
@@ -58,6 +59,7 @@ static bool load(struct loader *ret)
 	       find_function(library, "clReleaseContext", &ret->release_context) &&
 	       find_function(library, "clCreateProgramWithSource", &ret->create_with_source) &&
 	       find_function(library, "clBuildProgram", &ret->build) &&
+	       find_function(library, "clGetProgramInfo", &ret->get_program_info) &&
 	       find_function(library, "clReleaseProgram", &ret->release_program);
 }
 
@@ -199,7 +201,8 @@ static cl_program create_program(const struct loader *loader, cl_context context
 	    !replay_key_field(key, "source", 0, &source))
 		return NULL;
 	if (cmn_view_equal(kind, cmn_view_of("source"))) {
-		const char *text = source.data;
+		/* A length of 0 would have it read up to a NUL. */
+		const char *text = source.len ? source.data : "";
 
 		program = loader->create_with_source(context, 1, &text, &source.len, &error);
 	} else if (cmn_view_equal(kind, cmn_view_of("il")) && loader->create_with_il) {
@@ -241,6 +244,28 @@ static cl_int build(const struct loader *loader, cl_program program, const struc
 	return error;
 }
 
+/* Whether the settings have the layer not store images of this program's size. */
+static bool is_unwanted(const struct loader *loader, cl_program program)
+{
+	const struct cmn_log log = { .level = CMN_LOG_NONE };
+	size_t sizes[MAX_DEVICES] = { 0 }, size = 0;
+	struct cc_config config;
+	uint64_t all = 0;
+	bool unwanted;
+
+	if (loader->get_program_info(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes,
+				     &size) != CL_SUCCESS ||
+	    cc_config_load(&log, &config) != CMN_OK)
+		return false;
+	for (size_t i = 0; i < size / sizeof(sizes[0]); i++)
+		all += sizes[i];
+	unwanted = all && (all < config.min_device_image_size ||
+			   all > config.max_device_image_size ||
+			   (config.max_size && all > config.max_size / 2));
+	cc_config_release(&config);
+	return unwanted;
+}
+
 static int build_recipe(const struct loader *loader, const struct cc_recipe *recipe)
 {
 	cl_context_properties properties[] = { CL_CONTEXT_PLATFORM, 0, 0 };
@@ -248,6 +273,7 @@ static int build_recipe(const struct loader *loader, const struct cc_recipe *rec
 	struct target target;
 	cl_context context;
 	cl_program program;
+	int code;
 
 	if (!choose_target(loader, recipe, &target))
 		return WORKER_ABSENT;
@@ -258,10 +284,13 @@ static int build_recipe(const struct loader *loader, const struct cc_recipe *rec
 		return WORKER_ABSENT;
 	program = create_program(loader, context, recipe->key);
 	error = program ? build(loader, program, &target, recipe->key) : CL_INVALID_VALUE;
+	code = error == CL_SUCCESS ? WORKER_BUILT : WORKER_FAILED;
+	if (code == WORKER_BUILT && is_unwanted(loader, program))
+		code = WORKER_UNWANTED;
 	if (program)
 		(void)loader->release_program(program);	/* the entry is made: nothing depends on it */
 	(void)loader->release_context(context);	/* likewise */
-	return error == CL_SUCCESS ? WORKER_BUILT : WORKER_FAILED;
+	return code;
 }
 
 /* Whether the files that the application's build read are what they were. */

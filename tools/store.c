@@ -2,6 +2,7 @@
 /* store: the verbs that work on the entries as a whole: verify, prune, clear. */
 #include "cachecore/account.h"
 #include "cachecore/leaf.h"
+#include "cachecore/random_token.h"
 #include "cachecore/recipes.h"
 #include "cachecore/root.h"
 #include "cachecore/tree.h"
@@ -124,6 +125,8 @@ int verb_clear(int argc, char **argv)
 		status = clear_root(cache.config.dir);
 	if (status == CMN_OK)
 		status = cc_recipes_clear(cache.config.dir);
+	if (status == CMN_OK)
+		status = cc_random_token_clear(cache.config.dir);
 	code = finish(&cache, status);
 	tool_close(&cache);
 	return code;

@@ -12,7 +12,6 @@
 
 #include "common/clock.h"
 #include "layers/opencl/dispatch.h"
-#include "layers/opencl/recipe.h"
 
 void ocl_build_release(struct ocl_build *build)
 {
@@ -162,98 +161,6 @@ void ocl_build_run(struct ocl_build *build, ocl_notify_fn notify, void *user_dat
 	ocl_program_superseded(build->program, old, build->error);
 }
 
-/* A compiler that came only with the build was not in the key: what it made cannot be kept under it. */
-static bool compiler_came_late(const struct ocl_build *build)
-{
-	return drv_libraries_came(&build->epoch) &&
-	       !ocl_build_key_holds(&build->key, &build->targets);
-}
-
-static struct ocl_capture_request capture_request(const struct ocl_build *build)
-{
-	return (struct ocl_capture_request){
-		.kind = build->kind,
-		.targets = &build->targets,
-		.with_attributes = build->driver->binaries_lose_attributes,
-		.build_ns = build->build_ns,
-	};
-}
-
-/*
- * Reading the binary would hold up the application: another process is to make
- * it; if the application asks for it itself, it can be had before.
- */
-static void defer_capture(struct ocl_build *build)
-{
-	struct ocl_capture_request request = capture_request(build);
-	struct ocl_capture *capture;
-
-	build->deferred = ocl_recipe_record(build);
-	if (!build->deferred)
-		build->bypass = "capture-deferred";
-	request.on_request = true;
-	capture = ocl_capture_new(&build->key, &request, build->manifest);
-	build->manifest = NULL;
-	if (capture)
-		ocl_capture_attach(capture, build->program);
-}
-
-/* Whether the key and the manifest say what the driver had when it built. */
-static bool is_as_gathered(struct ocl_build *build)
-{
-	if (compiler_came_late(build))
-		build->bypass = "compiler-loaded-late";
-	else if (!cc_witness_holds(build->manifest, &build->witness))
-		build->bypass = "include-changed";
-	else
-		return true;
-	return false;
-}
-
-/* Reads the built program, now or at its last release. CMN_OK: *ret is the entry. */
-enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret)
-{
-	struct ocl_capture_request request = capture_request(build);
-	struct cc_manifest *manifest = build->manifest;
-	struct ocl_capture *later;
-	enum cmn_status status;
-
-	if (!is_as_gathered(build))
-		return CMN_MISS;
-	if (build->capture == CC_CAPTURE_DEFERRED) {
-		defer_capture(build);
-		return CMN_MISS;
-	}
-	build->manifest = NULL;
-	if (build->capture == CC_CAPTURE_LATE) {
-		later = ocl_capture_new(&build->key, &request, manifest);
-		if (later)
-			ocl_capture_attach(later, build->program);
-		return CMN_MISS;
-	}
-	status = ocl_capture_read(build->program->object.handle, &request, manifest, ret);
-	if (status == CMN_MISS)
-		build->bypass = "no-binary";
-	if (status == CMN_OK && build->kind == OCL_EFFECTIVE_OBJECT)
-		ocl_program_set_content(build->program, *ret);
-	return status == CMN_OK ? CMN_OK : CMN_MISS;
-}
-
-/* Keeps in memory how the build failed, if it would fail again. */
-static enum cmn_status capture_failure(struct ocl_build *build, struct cc_entry **ret)
-{
-	struct ocl_capture_request request = capture_request(build);
-	struct cc_manifest *manifest = build->manifest;
-
-	if ((build->error != CL_BUILD_PROGRAM_FAILURE &&
-	     build->error != CL_COMPILE_PROGRAM_FAILURE) || !is_as_gathered(build))
-		return CMN_MISS;
-	build->manifest = NULL;
-	request.kind = OCL_EFFECTIVE_FAILURE;
-	return ocl_capture_failure(build->program->object.handle, &request, build->error, manifest,
-				   ret) == CMN_OK ? CMN_OK : CMN_MISS;
-}
-
 /* The build callback of the cache, for a build without the application's own. */
 static enum cmn_status build_and_capture(void *ctx, struct cc_entry **ret)
 {
@@ -269,7 +176,7 @@ static enum cmn_status build_and_capture(void *ctx, struct cc_entry **ret)
 		return CMN_ERR_NOMEM;
 	}
 	if (build->error != CL_SUCCESS)
-		return capture_failure(build, ret);
+		return ocl_build_capture_failure(build, ret);
 	return ocl_build_capture(build, ret);
 }
 
@@ -334,8 +241,12 @@ static void build_without_entry(struct ocl_build *build)
 
 	if (!build->ran)
 		ocl_build_run(build, NULL, NULL);
-	if (deferred && build->error == CL_SUCCESS)
+	if (deferred && build->error == CL_SUCCESS) {
 		(void)!ocl_build_capture(build, &entry);	/* never an entry of this policy */
+	} else if (deferred && ocl_build_capture_failure(build, &entry) == CMN_OK) {
+		cc_cache_put(ocl_layer.cache, &build->key, entry);
+		cc_entry_unref(entry);
+	}
 	ocl_build_count(build);
 }
 
@@ -416,13 +327,14 @@ static bool is_plain(const struct ocl_build *build)
  */
 static void bring_back_others(struct ocl_build *build)
 {
-	struct ocl_effective *effective = ocl_program_effective(build->program);
+	/* What P holds may have to be read before that is gone. */
+	struct ocl_effective *effective = ocl_program_supersede(build->program);
 
 	if (effective && effective->kind == OCL_EFFECTIVE_EXECUTABLE && !effective->own)
 		(void)OCL_NEXT.clBuildProgram(build->program->object.handle,
 					      effective->num_devices, effective->devices,
 					      effective->options, NULL, NULL);	/* as it would be without us */
-	ocl_effective_unref(effective);
+	ocl_program_set_effective(build->program, effective);
 }
 
 static void run_plainly(struct ocl_build *build)

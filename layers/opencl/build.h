@@ -3,7 +3,7 @@
  * build: one call of clBuildProgram or clCompileProgram while it lasts, shared
  * by the files that carry it out: build.c for one that the application waits
  * for, build_callback.c for one that calls it back, compile.c for what is
- * particular to compiling.
+ * particular to compiling, build_capture.c for what is kept of it.
  */
 #ifndef OPENCL_BUILD_H
 #define OPENCL_BUILD_H
@@ -86,6 +86,10 @@ bool ocl_build_attach(struct ocl_build *build, struct cc_entry *entry, enum cc_o
 
 /* Reads the program just built, now or, by policy, later. CMN_OK: *ret is the entry; else bypass may say why not. */
 CMN_CHECKED enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret);
+
+/* The entry that says how the build failed, for memory alone. CMN_MISS: that may pass, or bypass says why not. */
+CMN_CHECKED enum cmn_status ocl_build_capture_failure(struct ocl_build *build,
+						      struct cc_entry **ret);
 
 /* Counts the build as a miss, or as a bypass with its reason. */
 void ocl_build_count(struct ocl_build *build);

@@ -38,41 +38,60 @@ static void free_images(cl_uint count, unsigned char **images)
 	free(images);
 }
 
-/* given: the binaries, for each of the program's devices; NULL: they are read from the driver. */
-static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
-				  const struct ocl_targets *targets, unsigned char *const *given)
+/* The lengths of the binaries of a program for so many devices; false: the driver does not say. */
+static bool get_lens(cl_program program, cl_uint count, size_t *ret)
 {
-	cl_uint count = targets->program_count;
-	size_t *lens = calloc(count, sizeof(*lens));
-	unsigned char **read = calloc(count, sizeof(*read));
-	unsigned char *const *images = given ? given : read;
-	enum cmn_status status = CMN_ERR_NOMEM;
-	size_t size;
+	size_t size = 0;
 
-	if (!lens || !read)
-		goto out;
-	status = CMN_MISS;
-	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(*lens), lens,
-				      &size) != CL_SUCCESS || size != count * sizeof(*lens))
-		goto out;
+	return OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(*ret),
+					 ret, &size) == CL_SUCCESS && size == count * sizeof(*ret);
+}
+
+/* lens and images are of each of the program's devices. */
+static enum cmn_status add_given(struct cc_entry *entry, const struct ocl_targets *targets,
+				 const size_t *lens, unsigned char *const *images)
+{
 	for (cl_uint i = 0; i < targets->count; i++) {
 		if (lens[targets->places[i]] == 0)
-			goto out;
+			return CMN_MISS;
 	}
-	status = given ? CMN_OK : read_images(program, targets, lens, read);
-	for (cl_uint i = 0, next = 0; i < count && status == CMN_OK; i++) {
+	for (cl_uint i = 0, next = 0; i < targets->program_count; i++) {
 		bool target = next < targets->count && targets->places[next] == i;
 
 		/* The application may have left some out. */
 		if (lens[i] && !images[i])
-			status = CMN_MISS;
-		else if (target)
+			return CMN_MISS;
+		if (target)
 			cc_entry_add(entry, CC_TAG_IMAGE, next++, images[i], lens[i]);
 		else if (lens[i])
 			cc_entry_add(entry, OCL_TAG_OTHER_IMAGE, i, images[i], lens[i]);
 	}
+	return CMN_OK;
+}
+
+/* The binaries as the driver gives them. */
+static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
+				  const struct ocl_targets *targets)
+{
+	cl_uint count = targets->program_count;
+	size_t *lens = calloc(count, sizeof(*lens));
+	unsigned char **images = calloc(count, sizeof(*images));
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	if (!lens || !images)
+		goto out;
+	status = get_lens(program, count, lens) ? CMN_OK : CMN_MISS;
+	/* A driver that has none for a target must not be asked for it. */
+	for (cl_uint i = 0; i < targets->count; i++) {
+		if (lens[targets->places[i]] == 0)
+			status = CMN_MISS;
+	}
+	if (status == CMN_OK)
+		status = read_images(program, targets, lens, images);
+	if (status == CMN_OK)
+		status = add_given(entry, targets, lens, images);
 out:
-	free_images(count, read);
+	free_images(count, images);
 	free(lens);
 	return status;
 }
@@ -187,9 +206,16 @@ static void add_answers(struct cc_entry *entry, cl_program program,
 	}
 }
 
+/* Of binaries that the application was given. */
+struct ocl_offer {
+	uint64_t serial;	/* of the build that they are of */
+	size_t lens[];
+};
+
+/* With an offer, images are its binaries; without, they are read from the driver. */
 static enum cmn_status read_program(cl_program program, const struct ocl_capture_request *request,
-				    unsigned char *const *images, struct cc_manifest *manifest,
-				    struct cc_entry **ret)
+				    const struct ocl_offer *offer, unsigned char *const *images,
+				    struct cc_manifest *manifest, struct cc_entry **ret)
 {
 	struct cc_entry *entry = NULL;
 	enum cmn_status status = CMN_ERR_NOMEM;
@@ -197,7 +223,8 @@ static enum cmn_status read_program(cl_program program, const struct ocl_capture
 	entry = cc_entry_new(request->build_ns);
 	if (!entry)
 		goto out;
-	status = add_images(entry, program, request->targets, images);
+	status = offer ? add_given(entry, request->targets, offer->lens, images) :
+			 add_images(entry, program, request->targets);
 	if (status != CMN_OK)
 		goto out;
 	add_answers(entry, program, request);
@@ -220,7 +247,7 @@ out:
 enum cmn_status ocl_capture_read(cl_program program, const struct ocl_capture_request *request,
 				 struct cc_manifest *manifest, struct cc_entry **ret)
 {
-	return read_program(program, request, NULL, manifest, ret);
+	return read_program(program, request, NULL, NULL, manifest, ret);
 }
 
 /*
@@ -301,56 +328,116 @@ void ocl_capture_free(struct ocl_capture *capture)
 	free(capture);
 }
 
-static void store(struct ocl_capture *capture, struct ocl_program *program,
-		  unsigned char *const *images)
+static bool is_at(struct ocl_program *program, uint64_t serial)
+{
+	bool same;
+
+	ocl_objects_lock();
+	same = program->build_serial == serial;
+	ocl_objects_unlock();
+	return same;
+}
+
+/* Unless the program is no longer what the capture is of when it has been read. */
+static void store(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial,
+		  const struct ocl_offer *offer, unsigned char *const *images)
 {
 	struct cc_entry *entry;
 
-	if (read_program(program->object.handle, &capture->request, images, capture->manifest,
-			 &entry) == CMN_OK) {
-		cc_cache_put(ocl_layer.cache, &capture->key, entry);
+	if (read_program(program->object.handle, &capture->request, offer, images,
+			 capture->manifest, &entry) == CMN_OK) {
+		if (is_at(program, serial))
+			cc_cache_put(ocl_layer.cache, &capture->key, entry);
 		cc_entry_unref(entry);
 	}
 	capture->manifest = NULL;
 }
 
-void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program)
+void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial)
 {
 	if (capture && !capture->request.on_request)
-		store(capture, program, NULL);
+		store(capture, program, serial, NULL, NULL);
 	ocl_capture_free(capture);
 }
 
-void ocl_capture_offer(struct ocl_program *program, unsigned char *const *images, size_t count)
+struct ocl_offer *ocl_offer_new(struct ocl_program *program, size_t count)
 {
-	struct ocl_capture *capture;
+	const struct ocl_capture *capture;
+	struct ocl_offer *offer;
+	cl_uint needed = 0;
+	uint64_t serial;
 
 	ocl_objects_lock();
 	capture = program->capture;
-	if (capture && (!capture->request.on_request || count < capture->targets.program_count))
-		capture = NULL;
-	if (capture)
+	if (capture && capture->request.on_request)
+		needed = capture->targets.program_count;
+	serial = program->build_serial;
+	ocl_objects_unlock();
+	if (!needed || count < needed)
+		return NULL;
+	offer = calloc(1, sizeof(*offer) + needed * sizeof(offer->lens[0]));
+	if (!offer)
+		return NULL;
+	offer->serial = serial;
+	if (get_lens(program->object.handle, needed, offer->lens))
+		return offer;
+	free(offer);
+	return NULL;
+}
+
+void ocl_offer_take(struct ocl_offer *offer, struct ocl_program *program,
+		    unsigned char *const *images)
+{
+	struct ocl_capture *capture = NULL;
+
+	if (!offer)
+		return;
+	ocl_objects_lock();
+	/* Of one serial there is one capture, for the same devices. */
+	if (program->build_serial == offer->serial) {
+		capture = program->capture;
 		program->capture = NULL;
+	}
 	ocl_objects_unlock();
 	if (capture)
-		store(capture, program, images);
+		store(capture, program, offer->serial, offer, images);
 	ocl_capture_free(capture);
 }
 
+void ocl_offer_free(struct ocl_offer *offer)
+{
+	free(offer);
+}
+
+/* One round; exit takes as many as it needs. */
 struct pending {
-	struct ocl_program *programs[64];	/* one round; exit takes as many as it needs */
+	struct {
+		struct ocl_program *program;
+		struct ocl_capture *capture;
+		uint64_t serial;
+	} items[64];
 	size_t count;
 };
 
+/* Takes the program's capture, and claims the program: nobody builds or releases it while it is read. */
 static void collect_pending(struct ocl_object *object, void *ctx)
 {
 	struct ocl_program *program = (struct ocl_program *)object;
 	struct pending *pending = ctx;
 
-	if (!program->capture || program->capture->request.on_request || pending->count == sizeof(pending->programs) / sizeof(program))
+	if (!program->capture || program->capture->request.on_request ||
+	    pending->count == sizeof(pending->items) / sizeof(pending->items[0]))
+		return;
+	/* Whoever builds it may never end, and what it was is about to be gone. */
+	if (program->busy || program->async_builds)
 		return;
 	ocl_object_ref(object);
-	pending->programs[pending->count++] = program;
+	pending->items[pending->count].program = program;
+	pending->items[pending->count].capture = program->capture;
+	pending->items[pending->count++].serial = program->build_serial;
+	program->capture = NULL;
+	program->busy = true;
+	program->read_at_exit = true;
 }
 
 static pid_t exit_process;	/* set once, before the handler can run */
@@ -367,14 +454,10 @@ void ocl_capture_pending(void)
 		ocl_objects_each(OCL_PROGRAMS, collect_pending, &pending);
 		ocl_objects_unlock();
 		for (size_t i = 0; i < pending.count; i++) {
-			struct ocl_program *program = pending.programs[i];
-			struct ocl_capture *capture;
+			struct ocl_program *program = pending.items[i].program;
 
-			ocl_objects_lock();
-			capture = program->capture;
-			program->capture = NULL;
-			ocl_objects_unlock();
-			ocl_capture_run(capture, program);
+			ocl_capture_run(pending.items[i].capture, program, pending.items[i].serial);
+			ocl_program_end(program);
 			ocl_program_unref(program);
 		}
 	} while (pending.count);

@@ -47,20 +47,33 @@ CMN_CHECKED enum cmn_status ocl_capture_failure(cl_program program,
 struct ocl_capture *ocl_capture_new(const struct cc_key *key,
 				    const struct ocl_capture_request *request,
 				    struct cc_manifest *manifest);
-/* Reads and stores, then frees the capture; capture may be NULL. */
-void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program);
+/*
+ * Reads and stores, then frees the capture; capture may be NULL. serial: the
+ * program's build_serial, from under the lock under which the capture was taken
+ * from it; what is read is not stored if the program is built again meanwhile.
+ */
+void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial);
 void ocl_capture_free(struct ocl_capture *capture);	/* NULL is fine */
 /*
- * The application has been given the program's binaries: images as in
- * clGetProgramInfo(CL_PROGRAM_BINARIES). A capture on request takes them.
+ * The application asks for the program's binaries: the answer may be what a
+ * capture on request waits for. _new is called before the driver is asked and
+ * notes what the answer will be of; count: how many images the application has
+ * room for; NULL: nothing waits for it. _take is called with the images of
+ * clGetProgramInfo(CL_PROGRAM_BINARIES) and stores them, unless the program was
+ * built again meanwhile. Both in one thread; offer may be NULL.
  */
-void ocl_capture_offer(struct ocl_program *program, unsigned char *const *images, size_t count);
+struct ocl_offer;
+struct ocl_offer *ocl_offer_new(struct ocl_program *program, size_t count);
+void ocl_offer_take(struct ocl_offer *offer, struct ocl_program *program,
+		    unsigned char *const *images);
+void ocl_offer_free(struct ocl_offer *offer);
 /* Hands the capture to the program, to be run at its last release or at process exit; frees an older one. */
 void ocl_capture_attach(struct ocl_capture *capture, struct ocl_program *program);
 /*
  * Runs what would wait for a last release: the process ends. Programs that the
- * application never releases are read before the driver goes away. A forked
- * child leaves them to its parent: it made no such call.
+ * application never releases are read before the driver goes away, but for
+ * those that another thread is building. A forked child leaves them to its
+ * parent: it made no such call.
  */
 void ocl_capture_pending(void);
 

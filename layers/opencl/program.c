@@ -61,6 +61,7 @@ static void forget_builds(struct ocl_object *object, void *ctx)
 
 	(void)ctx;
 	program->busy = false;
+	program->read_at_exit = false;
 	program->async_builds = 0;
 }
 
@@ -82,6 +83,7 @@ void ocl_program_end(struct ocl_program *program)
 {
 	ocl_objects_lock();
 	program->busy = false;
+	program->read_at_exit = false;
 	ocl_objects_changed();
 	ocl_objects_unlock();
 }
@@ -136,18 +138,19 @@ struct ocl_effective *ocl_program_supersede(struct ocl_program *program)
 {
 	struct ocl_effective *effective;
 	struct ocl_capture *capture;
+	uint64_t serial;
 
 	ocl_objects_lock();
 	capture = program->capture;
 	program->capture = NULL;
 	program->has_content = false;
-	program->build_serial++;
+	serial = ++program->build_serial;
 	ocl_objects_unlock();
 	ocl_object_lock(&program->object);
 	effective = program->effective;
 	program->effective = NULL;
 	ocl_object_unlock(&program->object);
-	ocl_capture_run(capture, program);
+	ocl_capture_run(capture, program, serial);
 	return effective;
 }
 
@@ -431,13 +434,17 @@ static cl_int release_last(struct ocl_program *program)
 {
 	cl_program handle = program->object.handle;
 	struct ocl_capture *capture;
+	uint64_t serial;
 
 	ocl_objects_lock();
+	while (program->read_at_exit)
+		ocl_objects_wait();
 	capture = program->capture;
 	program->capture = NULL;
+	serial = program->build_serial;
 	ocl_objects_unlock();
 	/* Only now has the driver made all it will; P is still alive to be asked. */
-	ocl_capture_run(capture, program);
+	ocl_capture_run(capture, program, serial);
 
 	ocl_object_lock(&program->object);
 	if (program->object.app_refs > 1) {

@@ -58,6 +58,7 @@ struct ocl_program {
 	uint64_t build_serial;		/* counts what the driver was told to do to P */
 	unsigned int async_builds;	/* in the driver, with a callback to come */
 	bool busy;			/* a thread is in clBuildProgram or clCompileProgram */
+	bool read_at_exit;		/* busy because of that: P must stay */
 	struct ocl_capture *capture;	/* NULL: none pending */
 };
 

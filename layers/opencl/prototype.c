@@ -14,16 +14,20 @@ struct ocl_prototype {
 	char name[];
 };
 
-/* uthash is told not to end the application for want of memory; hh.tbl tells. */
-static struct ocl_prototype *find_or_add(struct ocl_effective *effective, const char *name)
+static struct ocl_prototype *find(struct ocl_effective *effective, const char *name)
 {
-	size_t len = strlen(name);
 	struct ocl_prototype *prototype;
 
-	HASH_FIND(hh, effective->prototypes, name, len, prototype);
-	if (prototype)
-		return prototype;
-	prototype = calloc(1, sizeof(*prototype) + len + 1);
+	HASH_FIND(hh, effective->prototypes, name, strlen(name), prototype);
+	return prototype;
+}
+
+/* uthash is told not to end the application for want of memory; hh.tbl tells. */
+static struct ocl_prototype *add(struct ocl_effective *effective, const char *name)
+{
+	size_t len = strlen(name);
+	struct ocl_prototype *prototype = calloc(1, sizeof(*prototype) + len + 1);
+
 	if (!prototype)
 		return NULL;
 	memcpy(prototype->name, name, len + 1);
@@ -33,6 +37,21 @@ static struct ocl_prototype *find_or_add(struct ocl_effective *effective, const 
 		return NULL;
 	}
 	return prototype;
+}
+
+/* A kernel of that name was created, so there is one. The record, if its time has come to get a clone. */
+static struct ocl_prototype *note_creation(struct ocl_effective *effective, const char *name)
+{
+	struct ocl_prototype *prototype;
+	bool again;
+
+	ocl_objects_lock();
+	prototype = find(effective, name);
+	if (!prototype)
+		prototype = add(effective, name);
+	again = prototype && !prototype->kernel && ++prototype->creations == 2;
+	ocl_objects_unlock();
+	return again ? prototype : NULL;
 }
 
 /* A clone of a kernel that the application has not seen yet becomes the prototype. */
@@ -61,14 +80,11 @@ cl_kernel ocl_prototype_create_kernel(struct ocl_effective *effective, const cha
 	struct ocl_prototype *prototype;
 	cl_kernel pristine = NULL, kernel;
 	cl_int error = CL_SUCCESS;
-	bool again = false;
 
 	ocl_objects_lock();
-	prototype = find_or_add(effective, name);
-	if (prototype) {
+	prototype = find(effective, name);
+	if (prototype)
 		pristine = prototype->kernel;
-		again = !pristine && ++prototype->creations == 2;
-	}
 	ocl_objects_unlock();
 	if (pristine) {
 		kernel = OCL_NEXT.clCloneKernel(pristine, &error);
@@ -79,7 +95,8 @@ cl_kernel ocl_prototype_create_kernel(struct ocl_effective *effective, const cha
 		}
 	}
 	kernel = OCL_NEXT.clCreateKernel(effective->handle, name, errcode_ret);
-	if (kernel && again)
+	prototype = kernel && !pristine ? note_creation(effective, name) : NULL;
+	if (prototype)
 		keep_clone(effective, prototype, kernel);
 	return kernel;
 }

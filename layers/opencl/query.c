@@ -159,6 +159,20 @@ static cl_int give_no_binaries(struct ocl_program *program, size_t size, const v
 	return error;
 }
 
+/* What P holds; its binaries may be what a capture waits for. */
+static cl_int get_binaries(struct ocl_program *program, size_t size, void *ret_value,
+			   size_t *ret_size)
+{
+	struct ocl_offer *offer = ocl_offer_new(program, size / sizeof(unsigned char *));
+	cl_int error = OCL_NEXT.clGetProgramInfo(program->object.handle, CL_PROGRAM_BINARIES, size,
+						 ret_value, ret_size);
+
+	if (error == CL_SUCCESS)
+		ocl_offer_take(offer, program, ret_value);
+	ocl_offer_free(offer);
+	return error;
+}
+
 cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program handle, cl_program_info param_name,
 					size_t param_value_size, void *param_value,
 					size_t *param_value_size_ret)
@@ -174,13 +188,11 @@ cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program handle, cl_program_info param
 		 has_no_binaries(program))
 		error = give_no_binaries(program, param_value_size, param_value,
 					 param_value_size_ret);
+	else if (program && !effective && param_name == CL_PROGRAM_BINARIES && param_value)
+		error = get_binaries(program, param_value_size, param_value, param_value_size_ret);
 	else
 		error = OCL_NEXT.clGetProgramInfo(handle, param_name, param_value_size,
 						  param_value, param_value_size_ret);
-	if (error == CL_SUCCESS && param_name == CL_PROGRAM_BINARIES && param_value && program &&
-	    !effective)
-		ocl_capture_offer(program, param_value,
-				  param_value_size / sizeof(unsigned char *));
 	ocl_effective_unref(effective);
 	ocl_program_unref(program);
 	return error;

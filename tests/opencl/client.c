@@ -50,6 +50,12 @@ static const struct {
 	{ "extreme-compile", client_extreme_compile },
 	{ "extreme-embedded", client_extreme_embedded },
 	{ "invalid", client_invalid },
+	{ "pthread-exit", client_pthread_exit },
+	{ "asked-and-rebuilt", client_asked_and_rebuilt },
+	{ "rebuilt-at-exit", client_rebuilt_at_exit },
+	{ "late-then-subset", client_late_then_subset },
+	{ "empty", client_empty },
+	{ "unknown-kernels", client_unknown_kernels },
 };
 
 static void open_session(struct client *client)

@@ -98,5 +98,11 @@ void client_extreme_vanish(struct client *client);
 void client_extreme_compile(struct client *client);
 void client_extreme_embedded(struct client *client);
 void client_invalid(struct client *client);
+void client_pthread_exit(struct client *client);
+void client_asked_and_rebuilt(struct client *client);
+void client_rebuilt_at_exit(struct client *client);
+void client_late_then_subset(struct client *client);
+void client_empty(struct client *client);
+void client_unknown_kernels(struct client *client);
 
 #endif

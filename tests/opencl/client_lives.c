@@ -145,6 +145,29 @@ void client_exit_live(struct client *client)
 	exit(fflush(stdout) ? 2 : 0);
 }
 
+static void *last_thread(void *data)
+{
+	struct client *client = data;
+	cl_program program = client_program(client, client_source);
+
+	printf("last thread's build %d\n", client_build(program, "-DK=15"));
+	return NULL;
+}
+
+/* The main thread ends before another; when that has ended, too, the process has. */
+void client_pthread_exit(struct client *client)
+{
+	static struct client kept;	/* the main thread's stack may go */
+	cl_program program = client_program(client, client_source);
+	pthread_t thread;
+
+	printf("build %d\n", client_build(program, "-DK=14"));
+	kept = *client;
+	if (pthread_create(&thread, NULL, last_thread, &kept))
+		client_fail("pthread_create", 0);
+	pthread_exit(NULL);
+}
+
 /* Builds before, in and after a forked child that uses its own copy of the session. */
 void client_fork(struct client *client)
 {

@@ -5,10 +5,12 @@
  * came from; libraries that come and go.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/opencl/client.h"
@@ -192,6 +194,113 @@ void client_refused(struct client *client)
 	client_print_build(client, program);
 	client_print_kernel(client, kernel, program);
 	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+}
+
+struct question {
+	cl_program program;
+	unsigned char *image;
+	cl_int error;
+};
+
+static void *ask(void *data)
+{
+	struct question *question = data;
+
+	question->error = clGetProgramInfo(question->program, CL_PROGRAM_BINARIES,
+					   sizeof(question->image), &question->image, NULL);
+	return NULL;
+}
+
+/* Goes on when the driver has reached the gate, which lets others through from now on. */
+static int reach_gate(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || unlink(path))
+		client_fail("gate", 0);
+	return fd;
+}
+
+/* asked-and-rebuilt GATE: between a driver's answer and its return to the thread that asked, the program is built again. */
+void client_asked_and_rebuilt(struct client *client)
+{
+	struct question question = { .program = client_program(client, client_source) };
+	pthread_t thread;
+	size_t size = 0;
+	int gate;
+
+	(void)alarm(PATIENCE_S);	/* cannot fail */
+	printf("build %d\n", client_build(question.program, "-DK=1"));
+	printf("sizes %d\n", clGetProgramInfo(question.program, CL_PROGRAM_BINARY_SIZES,
+					      sizeof(size), &size, NULL));
+	question.image = malloc(size);
+	if (!question.image || pthread_create(&thread, NULL, ask, &question))
+		client_fail("thread", 0);
+	gate = reach_gate(client->arguments[0]);
+	printf("build again %d\n", client_build(question.program, "-DK=2 -DLONGER_THAN_BEFORE"));
+	(void)close(gate);	/* nothing was written */
+	if (pthread_join(thread, NULL))
+		client_fail("pthread_join", 0);
+	printf("asked %d\n", question.error);
+	print_value(client, question.program);
+	free(question.image);
+	printf("release %d\n", clReleaseProgram(question.program));
+}
+
+static void *build_second(void *data)
+{
+	(void)clBuildProgram(data, 0, NULL, "-DK=2", NULL, NULL);	/* the next process will tell */
+	return NULL;
+}
+
+struct rebuild {
+	cl_program program;
+	const char *gate;
+};
+
+/* Opens the gate when the program is built again, or cannot be for a second. */
+static void *build_at_gate(void *data)
+{
+	struct rebuild *rebuild = data;
+	int gate = reach_gate(rebuild->gate);
+	struct timespec until;
+	pthread_t thread;
+
+	if (clock_gettime(CLOCK_REALTIME, &until) ||
+	    pthread_create(&thread, NULL, build_second, rebuild->program))
+		client_fail("thread", 0);
+	until.tv_sec++;
+	if (pthread_timedjoin_np(thread, NULL, &until) && pthread_detach(thread))
+		client_fail("pthread_detach", 0);
+	(void)close(gate);	/* nothing was written */
+	return NULL;
+}
+
+/* rebuilt-at-exit GATE: the process ends while a thread builds a program that nobody released. */
+void client_rebuilt_at_exit(struct client *client)
+{
+	static struct rebuild rebuild;
+	pthread_t thread;
+
+	(void)alarm(PATIENCE_S);	/* cannot fail */
+	rebuild.program = client_program(client, client_source);
+	rebuild.gate = client->arguments[0];
+	printf("build %d\n", client_build(rebuild.program, "-DK=1"));
+	if (pthread_create(&thread, NULL, build_at_gate, &rebuild) || pthread_detach(thread))
+		client_fail("thread", 0);
+	exit(fflush(stdout) ? 2 : 0);
+}
+
+/* A program is built, built again with other options, then for its first device alone. */
+void client_late_then_subset(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+
+	printf("build %d\n", client_build(program, "-DK=1"));
+	printf("build %d\n", client_build(program, "-DK=2"));
+	printf("build %d\n", clBuildProgram(program, 1, client->devices, "-DK=3", NULL, NULL));
+	print_value(client, program);
+	printf("release %d\n", clReleaseProgram(program));
 }
 
 struct passage {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* client_ways: scenarios of the less usual ways to a program: embedded headers, libraries, IL, devices in turn. */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,45 @@ void client_token(struct client *client)
 	kernel = client_kernel(program, "value");
 	printf("value %lld\n", (long long)client_value(client, kernel));
 	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+}
+
+/* A source without a character. */
+void client_empty(struct client *client)
+{
+	cl_program program = client_program(client, "");
+
+	printf("build %d\n", client_build(program, "-DK=5"));
+	client_print_build(client, program);
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+/* unknown-kernels COUNT: so many kernels that the program does not have, then three times one that it has. */
+void client_unknown_kernels(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+	int count = atoi(client->arguments[0]), refused = 0;
+	size_t used;
+
+	printf("build %d\n", client_build(program, "-DK=5"));
+	used = mallinfo2().uordblks;
+	for (int i = 0; i < count; i++) {
+		char name[32];
+		cl_int error;
+
+		(void)snprintf(name, sizeof(name), "none_%d", i);
+		(void)clCreateKernel(program, name, &error);
+		refused += error == CL_INVALID_KERNEL_NAME;
+	}
+	/* Less than their names have. */
+	printf("refused %d kept %d\n", refused,
+	       mallinfo2().uordblks > used + (size_t)count * sizeof("none_1234"));
+	for (int i = 0; i < 3; i++) {
+		cl_kernel kernel = client_kernel(program, "scale");
+
+		client_print_scaled(client, kernel, 2);
+		printf("release %d\n", clReleaseKernel(kernel));
+	}
+	printf("release %d\n", clReleaseProgram(program));
 }
 
 /*

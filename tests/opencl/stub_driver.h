@@ -27,6 +27,8 @@
  *   STUB_REBUILD=1            programs that have kernels may be built again
  *   STUB_CRASH=1              a build from source ends the process by SIGABRT
  *   STUB_GATE=path            a build from source opens this FIFO and reads it to its end
+ *   STUB_SIZES_GATE=path      the same before the sizes of binaries are told, while it is there
+ *   STUB_BINARIES_GATE=path   the same after binaries were given, while it is there
  *   STUB_SUPERSEDED=callback  a build with a callback is done at once, and called back for
  *                             in another thread after the program's next build
  *   STUB_SUPERSEDED=binary    the same, but called back for at once, and the binaries that
@@ -118,8 +120,8 @@ bool stub_is_set(const char *name);
 cl_int stub_answer(const void *value, size_t value_size, size_t size, void *ret, size_t *ret_size);
 cl_int stub_answer_text(const char *text, size_t size, void *ret, size_t *ret_size);
 
-/* STUB_GATE: waits there, if it is set. */
-void stub_wait_gate(void);
+/* Waits at the gate that the setting names, if it is set; one that is not there is open. */
+void stub_wait_gate(const char *setting);
 /* STUB_SUPERSEDED: whether it is set; a build is done; calls end in a thread when it is time; before binaries are given. */
 bool stub_wait_is_set(void);
 void stub_wait_note_build(cl_program program);

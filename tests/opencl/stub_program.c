@@ -195,7 +195,7 @@ static cl_int work_build(struct work *work)
 	stub_count(!program->source ? "build-binary" :
 		   work->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE ? "build-source" : "compile");
 	if (program->source)
-		stub_wait_gate();
+		stub_wait_gate("STUB_GATE");
 	for (cl_uint i = 0; i < program->device_count; i++) {
 		if (!in_list(program->devices[i], work->count, work->devices))
 			continue;

@@ -36,8 +36,10 @@ static cl_int answer_binaries(cl_program program, size_t size, void *ret, size_t
 		memcpy(slots[i], STUB_BINARY_MAGIC, magic);
 		memcpy(slots[i] + magic, build->image, len - magic);
 	}
-	if (slots)
+	if (slots) {
 		stub_count("read-binary");
+		stub_wait_gate("STUB_BINARIES_GATE");
+	}
 	if (ret_size)
 		*ret_size = needed;
 	return CL_SUCCESS;
@@ -90,6 +92,8 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 	case CL_PROGRAM_IL:
 		return stub_answer("", 0, size, ret, ret_size);
 	case CL_PROGRAM_BINARY_SIZES:
+		if (ret)
+			stub_wait_gate("STUB_SIZES_GATE");
 		for (cl_uint i = 0; i < program->device_count; i++)
 			sizes[i] = binary_size(&program->builds[i]);
 		return stub_answer(sizes, program->device_count * sizeof(size_t), size, ret, ret_size);

@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/opencl/driver.h"
@@ -260,6 +261,80 @@ static void driver_without_binaries(const char *mode)
 static void empty_binary_is_a_bypass(void) { driver_without_binaries("1"); }
 static void refused_binary_is_a_bypass(void) { driver_without_binaries("error"); }
 
+/* By a signal that no thread can block: the layer's own blocks all that can be. */
+static void process_ends_with_the_last_thread_of_the_application(void)
+{
+	driver_begin();
+	driver_shell("exec timeout -s KILL 20 \"$@\"");
+	RUNS_ALIKE(2, "pthread-exit");
+	CU_ASSERT_EQUAL(driver_stats().stores, 2);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+	/* What waits for the end is read at that end, and stored. */
+	driver_setenv("CKCACHE_CAPTURE", "late");
+	driver_setenv("IGC_ANOTHER_KEY", "1");
+	RUNS_ALIKE(2, "pthread-exit");
+	CU_ASSERT_EQUAL(driver_stats().stores, 4);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 4);
+}
+
+static void make_gate(const char *setting, char path[4096])
+{
+	(void)snprintf(path, 4096, "%s/gate", unit_dir());
+	CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
+	driver_stub_setting(setting, path);
+}
+
+static void answer_about_an_earlier_build_is_not_stored(void)
+{
+	char gate[4096], expected[256];
+
+	driver_begin();
+	driver_setenv("CKCACHE_CAPTURE", "deferred");
+	make_gate("STUB_BINARIES_GATE", gate);
+	{
+		struct outcome outcome = CLIENT(LAYERED, "asked-and-rebuilt", gate);
+
+		CU_ASSERT(outcome_good(&outcome));
+		(void)snprintf(expected, sizeof(expected), "build 0\nsizes 0\nbuild again 0\nasked 0\n");
+		CU_ASSERT(strncmp(outcome.output, expected, strlen(expected)) == 0);
+		outcome_release(&outcome);
+	}
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	driver_stub_setting(NULL, NULL);
+	RUNS_ALIKE(1, "vector", "-DK=1");
+	RUNS_ALIKE(1, "vector", "-DK=2 -DLONGER_THAN_BEFORE");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 0);
+}
+
+static void build_during_the_end_is_not_stored_as_the_one_before(void)
+{
+	char gate[4096];
+
+	driver_begin();
+	driver_setenv("CKCACHE_CAPTURE", "late");
+	make_gate("STUB_SIZES_GATE", gate);
+	PRINTS("build 0\n", "rebuilt-at-exit", gate);
+	driver_stub_setting(NULL, NULL);
+	CU_ASSERT(driver_stats().entries >= 1);
+	RUNS_ALIKE(1, "vector", "-DK=1");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	RUNS_ALIKE(1, "vector", "-DK=2");
+}
+
+static void late_capture_is_read_before_others_are_brought_back(void)
+{
+	driver_begin();
+	driver_stub_setting("STUB_DEVICES", "2");
+	driver_setenv("CKCACHE_CAPTURE", "late");
+	/* So that the second build is a hit, and the third one has to bring it back. */
+	RUNS_ALIKE(1, "vector", "-DK=2");
+	RUNS_ALIKE(1, "late-then-subset");
+	RUNS_ALIKE(1, "vector", "-DK=1");
+	CU_ASSERT(driver_stats().hits_disk >= 2);
+	RUNS_ALIKE(1, "vector", "-DK=2");
+	RUNS_ALIKE(2, "late-then-subset");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
@@ -277,6 +352,10 @@ int main(int argc, char **argv)
 		UNIT_TEST(refused_calls_leave_the_program_as_it_was),
 		UNIT_TEST(refused_calls_leave_a_late_capture_right),
 		UNIT_TEST(libraries_may_come_and_go),
+		UNIT_TEST(process_ends_with_the_last_thread_of_the_application),
+		UNIT_TEST(answer_about_an_earlier_build_is_not_stored),
+		UNIT_TEST(build_during_the_end_is_not_stored_as_the_one_before),
+		UNIT_TEST(late_capture_is_read_before_others_are_brought_back),
 		UNIT_TEST(empty_binary_is_a_bypass),
 		UNIT_TEST(refused_binary_is_a_bypass),
 	};

@@ -291,6 +291,81 @@ static void interrupted_replay_ends_its_workers_and_blames_nobody(void)
 	outcome_release(&outcome);
 }
 
+static void signals_that_the_caller_ignores_are_ignored(void)
+{
+	static const char *const arguments[] = { "replay", NULL };
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
+	struct running running;
+	struct outcome outcome;
+	char gate[4096];
+	int fd;
+
+	begin();
+	run_same("vector", "-DK=5");
+	make_gate(gate);
+	/* As nohup does. */
+	CU_ASSERT_EQUAL(sigaction(SIGHUP, &ignore, &old), 0);
+	running = driver_tool_start(arguments);
+	CU_ASSERT_EQUAL(sigaction(SIGHUP, &old, NULL), 0);
+	fd = reach_gate(gate);
+	CU_ASSERT_EQUAL(kill(running.pid, SIGHUP), 0);
+	driver_stub_setting(NULL, NULL);
+	(void)close(fd);	/* the worker goes on */
+	outcome = driver_wait(running);
+	CU_ASSERT_EQUAL(outcome.code, 0);
+	CU_ASSERT(strstr(outcome.output, "built                                 1") != NULL);
+	outcome_release(&outcome);
+	expect_hit("-DK=5");
+}
+
+static void empty_source_is_replayed(void)
+{
+	begin();
+	run_same("empty", NULL);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	expect_replay(0, "built                                 1", NULL);
+	run_same("empty", NULL);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+}
+
+/* One shape, a random word in each: as replay's workers build them, one after another. */
+static void programs_with_random_words_are_replayed(void)
+{
+	char token[40];
+
+	begin();
+	for (unsigned int i = 0; i < 12; i++) {
+		/* Not what PyOpenCL appends: that would be left out of the key. */
+		(void)snprintf(token, sizeof(token), "%08x", 0x12345678U + i * 0x9e3779b9U);
+		run_same("token", token);
+	}
+	CU_ASSERT_EQUAL(driver_stats().recipes, 12);
+	expect_replay(0, "built                                12", NULL);
+	CU_ASSERT_EQUAL(driver_stats().quarantined, 0);
+	CU_ASSERT_EQUAL(driver_stats().entries, 12);
+}
+
+static void image_of_a_size_that_is_not_stored_drops_its_recipe(void)
+{
+	static const char *const settings[][2] = {
+		{ "CKCACHE_MIN_DEVICE_IMAGE_SIZE", "1Mi" },
+		{ "CKCACHE_MAX_DEVICE_IMAGE_SIZE", "10" },
+		{ "CKCACHE_MAX_SIZE", "100" },
+	};
+
+	begin();
+	for (size_t i = 0; i < 3; i++) {
+		run_same("vector", "-DK=5");
+		CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+		driver_setenv(settings[i][0], settings[i][1]);
+		expect_replay(0, "of a size not stored                  1",
+			      "the settings have images of its size not stored");
+		driver_setenv(settings[i][0], NULL);
+		CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+		CU_ASSERT_EQUAL(driver_stats().quarantined, 0);
+	}
+}
+
 static void two_replays_do_not_work_at_once(void)
 {
 	static const char *const arguments[] = { "replay", NULL };
@@ -377,7 +452,7 @@ static void stale_entries_are_built_again(void)
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT_STRING_EQUAL(outcome.output,
 			       "{\"stale\": 1, \"built\": 1, \"there\": 0, \"outdated\": 0, "
-			       "\"absent\": 0, \"failed\": 0, \"quarantined\": 0, "
+			       "\"unwanted\": 0, \"absent\": 0, \"failed\": 0, \"quarantined\": 0, "
 			       "\"damaged\": 0}\n");
 	outcome_release(&outcome);
 	CU_ASSERT_EQUAL(driver_stats().entries, 4);
@@ -405,10 +480,12 @@ static void clear_removes_recipes(void)
 
 	begin();
 	run_same("vector", "-DK=5");
+	unit_write("cache/tokens.dat", "what is known of programs");
 	outcome = TOOL("clear");
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	outcome_release(&outcome);
 	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+	CU_ASSERT(access("cache/tokens.dat", F_OK) < 0);
 }
 
 static void other_verbs_see_no_entry_in_a_recipe(void)
@@ -448,6 +525,10 @@ int main(int argc, char **argv)
 		UNIT_TEST(failing_recipe_is_quarantined),
 		UNIT_TEST(hanging_recipe_is_ended_in_time),
 		UNIT_TEST(interrupted_replay_ends_its_workers_and_blames_nobody),
+		UNIT_TEST(signals_that_the_caller_ignores_are_ignored),
+		UNIT_TEST(empty_source_is_replayed),
+		UNIT_TEST(programs_with_random_words_are_replayed),
+		UNIT_TEST(image_of_a_size_that_is_not_stored_drops_its_recipe),
 		UNIT_TEST(two_replays_do_not_work_at_once),
 		UNIT_TEST(damaged_recipe_is_removed),
 		UNIT_TEST(foreign_files_are_left_alone),

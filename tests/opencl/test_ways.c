@@ -144,6 +144,33 @@ static void a_failure_is_remembered_in_the_process(void)
 	outcome_release(&reference);
 }
 
+static void a_failure_of_a_deferred_build_is_remembered(void)
+{
+	const char *const arguments[] = { "failing-again", NULL };
+	struct outcome reference;
+
+	driver_begin();
+	driver_setenv("CKCACHE_CAPTURE", "deferred");
+	reference = driver_client(BARE, arguments);
+	if (driver_is("neo"))	/* as above */
+		run_unlike(arguments);
+	else
+		run_layered(&reference, arguments);
+	CU_ASSERT_EQUAL(driver_stats().misses, 1);
+	CU_ASSERT_EQUAL(driver_stats().hits_memory, 1);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	outcome_release(&reference);
+}
+
+static void kernels_that_do_not_exist_leave_nothing(void)
+{
+	const char *const arguments[] = { "unknown-kernels", "10000", NULL };
+
+	driver_begin();
+	cold_and_warm(arguments, "refused 10000 kept 0", 1);
+}
+
 static void two_devices(void)
 {
 	if (driver_is("stub"))
@@ -232,6 +259,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(il_and_its_constants),
 		UNIT_TEST(il_by_the_functions_addresses),
 		UNIT_TEST(a_failure_is_remembered_in_the_process),
+		UNIT_TEST(a_failure_of_a_deferred_build_is_remembered),
+		UNIT_TEST(kernels_that_do_not_exist_leave_nothing),
 		UNIT_TEST(one_device_of_two),
 		UNIT_TEST(devices_in_turn),
 		UNIT_TEST(random_token_of_pyopencl),

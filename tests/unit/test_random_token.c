@@ -20,6 +20,7 @@ static const struct cmn_log no_log = { .level = CMN_LOG_NONE };
 static char root[4096];
 static char *no_tiers[] = { NULL };
 static struct cc_key key;	/* of the last run */
+static const unsigned long long chance = 0x9e3779b97f4a7c15;
 
 static void begin(void)
 {
@@ -74,8 +75,6 @@ static bool run_token(uint64_t run, unsigned long long token)
 	return run_once(run, source);
 }
 
-static const unsigned long long chance = 0x9e3779b97f4a7c15;
-
 static void gather_evidence(void)
 {
 	for (uint64_t i = 1; i <= CC_RANDOM_TOKEN_RUNS; i++)
@@ -100,7 +99,7 @@ static void random_option_is_noticed(void)
 	begin();
 	for (uint64_t i = 1; i <= CC_RANDOM_TOKEN_RUNS + 1; i++) {
 		(void)snprintf(options, sizeof(options), "-DSEED=%llu",
-			       (unsigned long long)(i * 104729 + 100000));
+			       (unsigned long long)(i * 104729 + 1700000000));
 		CU_ASSERT_EQUAL(run_with(options, i, cmn_clock_realtime(), "kernel void f() {}"),
 				i <= CC_RANDOM_TOKEN_RUNS);
 	}
@@ -126,6 +125,55 @@ static void small_numbers_are_no_chance(void)
 		CU_ASSERT(run_once(i, source));
 	}
 	end();
+}
+
+/* Each word is a program's in a run of its own; none is ever a hit. Whether all were stored. */
+static bool family_is_stored(const char *format, uint64_t first, uint64_t step)
+{
+	char source[128];
+	bool all = true;
+
+	begin();
+	for (uint64_t i = 1; i <= 3 * CC_RANDOM_TOKEN_RUNS; i++) {
+		int at = snprintf(source, sizeof(source), "%s", "kernel void ");
+
+		(void)snprintf(source + at, sizeof(source) - (size_t)at, format,
+			       (unsigned long long)(first + i * step));
+		all = run_once(i, source) && all;
+	}
+	end();
+	return all;
+}
+
+static void families_are_no_chance(void)
+{
+	static const char *const formats[] = {
+		"reduce_%llu(global int *a) {}", "reduce%llu(global int *a) {}",
+		"deadbeef_reduce_%llu_acc() {}",
+		"k_9e3779b97f4a7c15_%llu_9e3779b97f4a7c15() {}", "decode_facade%llu() {}",
+	};
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		CU_ASSERT(family_is_stored(formats[i], 100, 1));
+	/* Dates and sizes. */
+	CU_ASSERT(family_is_stored("f() { x(%llu); }", 20251100, 1));
+	CU_ASSERT(family_is_stored("f() { x(%lluu); }", 1 << 20, 1 << 20));
+	/* In words whose letters happen to be hexadecimal digits. */
+	CU_ASSERT(family_is_stored("feedback_%llu() {}", 1000, 7));
+}
+
+static void chance_is_noticed_in_any_dress(void)
+{
+	static const char *const formats[] = {
+		"f() { p(0x%llx); }", "f() { p(0x%llxULL); }", "k_%llx_k() {}", "kernel%llu() {}",
+		"k_%016llx_9e3779b9() {}",
+	};
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		CU_ASSERT(!family_is_stored(formats[i], 0x10000000000, chance >> 16));
+	/* Seconds, and addresses of 32 bits without a letter every now and then. */
+	CU_ASSERT(!family_is_stored("t_%llu() {}", 1763700000, 61));
+	CU_ASSERT(!family_is_stored("t_%08llx() {}", 0x8a000000, 0x1003));
 }
 
 static void two_words_are_two_programs(void)
@@ -200,6 +248,18 @@ static void damaged_or_foreign_file_admits(void)
 	end();
 }
 
+static void nothing_is_left_when_cleared(void)
+{
+	begin();
+	CU_ASSERT_EQUAL(cc_random_token_clear(root), CMN_OK);
+	gather_evidence();
+	CU_ASSERT(!run_token(100, 100 * chance));
+	CU_ASSERT_EQUAL(cc_random_token_clear(root), CMN_OK);
+	CU_ASSERT(access("root/tokens.dat", F_OK) < 0);
+	CU_ASSERT(run_token(101, 101 * chance));
+	end();
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
@@ -207,11 +267,14 @@ int main(void)
 		UNIT_TEST(random_option_is_noticed),
 		UNIT_TEST(one_run_proves_nothing),
 		UNIT_TEST(small_numbers_are_no_chance),
+		UNIT_TEST(families_are_no_chance),
+		UNIT_TEST(chance_is_noticed_in_any_dress),
 		UNIT_TEST(two_words_are_two_programs),
 		UNIT_TEST(hit_speaks_for_the_program),
 		UNIT_TEST(after_a_week_there_is_another_chance),
 		UNIT_TEST(evicted_builds_are_no_evidence),
 		UNIT_TEST(damaged_or_foreign_file_admits),
+		UNIT_TEST(nothing_is_left_when_cleared),
 	};
 
 	return UNIT_MAIN("random_token", tests);

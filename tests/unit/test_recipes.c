@@ -205,6 +205,70 @@ static void number_of_recipes_is_bounded(void)
 	CU_ASSERT(count() >= CC_RECIPES_MAX_COUNT - 1);
 }
 
+static void quarantine_is_bounded(void)
+{
+	struct cc_recipes_count found;
+	char name[CC_RECIPE_NAME_SIZE];
+	int fd;
+
+	put(0, "");
+	fd = open_recipes();
+	for (uint64_t i = 0; i < CC_RECIPES_MAX_QUARANTINED + 20; i++) {
+		make(i, "");
+		CU_ASSERT_EQUAL(cc_recipes_put(root(), cmn_buffer_view(&encoded)), CMN_OK);
+		cc_recipe_name(recipe.key, name);
+		CU_ASSERT_EQUAL(cc_recipes_quarantine(fd, name), CMN_OK);
+		drop();
+	}
+	CU_ASSERT_EQUAL(cc_recipes_count(root(), &found), CMN_OK);
+	CU_ASSERT_EQUAL(found.quarantined, CC_RECIPES_MAX_QUARANTINED);
+	CU_ASSERT_EQUAL(close(fd), 0);
+}
+
+static void directory_with_a_recipes_name_does_no_harm(void)
+{
+	struct cc_recipes_names names;
+	char name[CC_RECIPE_NAME_SIZE];
+	int fd;
+
+	make(CC_RECIPES_MAX_COUNT + 1, "");
+	cc_recipe_name(recipe.key, name);
+	drop();
+	put(0, "");
+	fd = open_recipes();
+	CU_ASSERT_EQUAL(mkdirat(fd, name, 0700), 0);
+	/* The oldest of all when there has to be room. */
+	for (uint64_t i = 1; i < CC_RECIPES_MAX_COUNT + 1; i++)
+		put(i, "");
+	for (uint64_t i = CC_RECIPES_MAX_COUNT + 2; i < CC_RECIPES_MAX_COUNT + 100; i++)
+		put(i, "");
+	CU_ASSERT_EQUAL_FATAL(cc_recipes_list(fd, &names), CMN_OK);
+	for (size_t i = 0; i < names.count; i++)
+		CU_ASSERT(strcmp(names.names[i], name) != 0);
+	cc_recipes_names_release(&names);
+	CU_ASSERT_EQUAL(cc_recipes_clear(root()), CMN_OK);
+	CU_ASSERT_EQUAL(count(), 0);
+	CU_ASSERT_EQUAL(faccessat(fd, name, F_OK, 0), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
+}
+
+static void variables_that_no_recipe_carries_are_not_read(void)
+{
+	static const char crafted[] = "LD_PRELOAD=/x\0OCL_ICD_VENDORS=/v\0LD_PRELOAD=/y\0=\0nothing";
+	struct cmn_buffer file;
+	struct cc_recipe read;
+	size_t at = 0;
+
+	make(1, "");
+	recipe.environment = (struct cmn_view){ crafted, sizeof(crafted) };
+	CU_ASSERT_EQUAL_FATAL(cc_recipe_encode(&recipe, &file), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_recipe_decode(cmn_buffer_view(&file), &read), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(cc_recipe_variable(&read, &at), "OCL_ICD_VENDORS=/v");
+	CU_ASSERT(cc_recipe_variable(&read, &at) == NULL);
+	cmn_buffer_release(&file);
+	drop();
+}
+
 static void damaged_file_is_told_from_a_missing_one(void)
 {
 	struct cmn_buffer file = { 0 };
@@ -278,6 +342,9 @@ int main(void)
 		UNIT_TEST(newer_state_of_headers_replaces_the_older),
 		UNIT_TEST(quarantined_key_is_not_recorded_again),
 		UNIT_TEST(number_of_recipes_is_bounded),
+		UNIT_TEST(quarantine_is_bounded),
+		UNIT_TEST(directory_with_a_recipes_name_does_no_harm),
+		UNIT_TEST(variables_that_no_recipe_carries_are_not_read),
 		UNIT_TEST(damaged_file_is_told_from_a_missing_one),
 		UNIT_TEST(directory_of_others_is_not_used),
 		UNIT_TEST(one_process_replays_at_a_time),

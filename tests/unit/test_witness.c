@@ -118,6 +118,88 @@ static void files_that_are_not_as_recorded(void)
 	expect(false);
 }
 
+/* Switches the link to a file that is another, and back to the first. */
+static void switch_link(const char *link, const char *other, const char *first)
+{
+	CU_ASSERT_EQUAL(symlink(other, "new"), 0);
+	CU_ASSERT_EQUAL(rename("new", link), 0);
+	CU_ASSERT_EQUAL(symlink(first, "new"), 0);
+	CU_ASSERT_EQUAL(rename("new", link), 0);
+}
+
+/* A header at path, reached through what stands there already. */
+static void begin_at(const char *path)
+{
+	struct cmn_hash hash;
+	uint64_t size;
+
+	manifest = cc_manifest_new();
+	CU_ASSERT_FATAL(manifest != NULL);
+	CU_ASSERT_EQUAL(cc_file_memo_hash(NULL, path, &size, &hash), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, path, size, &hash), CMN_OK);
+	CU_ASSERT_EQUAL(cc_witness_take(manifest, NULL, &witness), CMN_OK);
+	CU_ASSERT(cc_witness_holds(manifest, &witness));
+}
+
+static void link_to_a_header_switched_and_back(void)
+{
+	unit_write("one.h", "A");
+	unit_write("two.h", "B");
+	unit_write("inc/other.h", "x");
+	CU_ASSERT_EQUAL(symlink("../one.h", "inc/a.h"), 0);
+	begin_at("inc/a.h");
+	switch_link("inc/a.h", "../two.h", "../one.h");
+	expect(false);
+}
+
+static void second_link_switched_and_back(void)
+{
+	unit_write("one.h", "A");
+	unit_write("two.h", "B");
+	unit_write("inc/other.h", "x");
+	CU_ASSERT_EQUAL(symlink("one.h", "middle.h"), 0);
+	CU_ASSERT_EQUAL(symlink("../middle.h", "inc/a.h"), 0);
+	begin_at("inc/a.h");
+	switch_link("middle.h", "two.h", "one.h");
+	expect(false);
+}
+
+static void link_to_a_directory_switched_and_back(void)
+{
+	unit_write("v1/sub/a.h", "A");
+	unit_write("v2/sub/a.h", "B");
+	CU_ASSERT_EQUAL(symlink("v1", "inc"), 0);
+	begin_at("inc/sub/a.h");
+	switch_link("inc", "v2", "v1");
+	expect(false);
+}
+
+static void link_to_a_place_without_the_header_switched_and_back(void)
+{
+	unit_write("none/other.h", "x");
+	unit_write("some/a.h", "B");
+	unit_write("inc/a.h", "A");
+	CU_ASSERT_EQUAL(symlink("none", "first"), 0);
+	manifest = cc_manifest_new();
+	CU_ASSERT_FATAL(manifest != NULL);
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, "first/a.h"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_witness_take(manifest, NULL, &witness), CMN_OK);
+	switch_link("first", "some", "none");
+	expect(false);
+}
+
+static void links_in_a_circle_do_no_harm(void)
+{
+	CU_ASSERT_EQUAL(symlink("b.h", "a.h"), 0);
+	CU_ASSERT_EQUAL(symlink("a.h", "b.h"), 0);
+	manifest = cc_manifest_new();
+	CU_ASSERT_FATAL(manifest != NULL);
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, "a.h/c.h"), CMN_OK);
+	/* Nobody can tell what would be found there. */
+	CU_ASSERT_EQUAL(cc_witness_take(manifest, NULL, &witness), CMN_STALE);
+	cc_manifest_free(manifest);
+}
+
 static void nothing_always_holds(void)
 {
 	manifest = NULL;
@@ -136,6 +218,11 @@ int main(void)
 		UNIT_TEST(header_that_appeared_for_a_while),
 		UNIT_TEST(other_files_beside_a_header_do_not_matter),
 		UNIT_TEST(files_that_are_not_as_recorded),
+		UNIT_TEST(link_to_a_header_switched_and_back),
+		UNIT_TEST(second_link_switched_and_back),
+		UNIT_TEST(link_to_a_directory_switched_and_back),
+		UNIT_TEST(link_to_a_place_without_the_header_switched_and_back),
+		UNIT_TEST(links_in_a_circle_do_no_harm),
 		UNIT_TEST(nothing_always_holds),
 	};
 

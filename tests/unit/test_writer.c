@@ -229,6 +229,71 @@ static uint64_t only_access(struct cc_store *store)
 	return access_ns;
 }
 
+static void wait_for_threads(unsigned int count)
+{
+	uint64_t deadline = cmn_clock_monotonic() + LONG_ENOUGH;
+
+	while (count_threads() != count && cmn_clock_monotonic() < deadline)
+		(void)sched_yield();
+	CU_ASSERT_EQUAL(count_threads(), count);
+}
+
+static void thread_ends_when_idle_and_a_store_starts_another(void)
+{
+	unsigned int before = count_threads();
+	struct bench bench;
+
+	bench_open(&bench);
+	for (int i = 1; i <= 2; i++) {
+		CU_ASSERT_TRUE(put(bench.writer, i, 10));
+		wait_for_threads(before);
+		/* What was put is stored, and counted on disk, without a flush. */
+		CU_ASSERT_TRUE(is_stored(bench.store, i));
+		CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), (uint64_t)i);
+	}
+	/* What comes without a thread is the caller's to write, as before the first store. */
+	touch(bench.writer, 1);
+	cc_stats_add(bench.stats, CC_STORES, 1);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), 3);
+	CU_ASSERT_EQUAL(count_threads(), before);
+	CU_ASSERT_TRUE(put(bench.writer, 3, 10));
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(is_stored(bench.store, 3));
+	bench_close(&bench);
+}
+
+/* Stores under a name that is chance, in eight runs and one more. */
+static void put_tokens(bool admit_all, uint64_t stores)
+{
+	struct bench bench;
+	struct cc_key key;
+
+	bench_open(&bench);
+	for (unsigned int i = 1; i <= 9; i++) {
+		struct cc_entry *entry = make_entry(10);
+		char source[64];
+
+		CU_ASSERT_TRUE(cc_writer_free(bench.writer, LONG_ENOUGH));
+		bench.writer = cc_writer_new(bench.store, bench.stats, NULL);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(bench.writer);
+		if (admit_all)
+			cc_writer_admit_all(bench.writer);
+		cc_key_init(&key);
+		(void)snprintf(source, sizeof(source), "f_%08x", i * 0x9e3779b9U);
+		cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
+		CU_ASSERT_TRUE(cc_writer_put(bench.writer, &key, entry));
+		cc_key_release(&key);
+		cc_entry_unref(entry);
+	}
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_STORES), stores);
+	bench_close(&bench);
+}
+
+static void random_words_are_refused(void) { put_tokens(false, 8); }
+static void random_words_are_admitted_where_asked_for(void) { put_tokens(true, 9); }
+
 static void touches_mark_entries_as_used(void)
 {
 	char leaf[CC_LEAF_PATH_SIZE], name[CC_LEAF_NAME_SIZE], path[600];
@@ -436,6 +501,9 @@ int main(void)
 		UNIT_TEST(drains_when_freed),
 		UNIT_TEST(does_not_count_what_is_too_large_as_an_error),
 		UNIT_TEST(has_no_thread_before_the_first_store),
+		UNIT_TEST(thread_ends_when_idle_and_a_store_starts_another),
+		UNIT_TEST(random_words_are_refused),
+		UNIT_TEST(random_words_are_admitted_where_asked_for),
 		UNIT_TEST(touches_mark_entries_as_used),
 		UNIT_TEST(touches_beyond_the_bound_do_no_harm),
 		UNIT_TEST(drops_what_exceeds_the_queue),
