@@ -33,8 +33,8 @@ static bool is_current(const struct ocl_build *build)
 	return current;
 }
 
-/* Reads what was built and keeps it, unless P was built again meanwhile. */
-static void keep(struct ocl_build *build)
+/* With the program claimed: what is read is of the size that the driver said it has. */
+static void read_and_keep(struct ocl_build *build)
 {
 	struct ocl_capture *capture = NULL;
 	struct cc_entry *entry;
@@ -53,6 +53,19 @@ static void keep(struct ocl_build *build)
 		ocl_objects_unlock();
 		ocl_capture_free(capture);
 	}
+}
+
+/*
+ * Reads what was built and keeps it, unless P was built again meanwhile. Who
+ * builds it now may be in the driver until this callback returns, and is not
+ * waited for.
+ */
+static void keep(struct ocl_build *build)
+{
+	if (!ocl_program_try_begin(build->program))
+		return;
+	read_and_keep(build);
+	ocl_program_end(build->program);
 }
 
 /* The driver's callback of a build that the application wanted one for, from any thread. */

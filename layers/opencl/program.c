@@ -79,6 +79,17 @@ void ocl_program_begin(struct ocl_program *program)
 	ocl_objects_unlock();
 }
 
+bool ocl_program_try_begin(struct ocl_program *program)
+{
+	bool begun;
+
+	ocl_objects_lock();
+	begun = !program->busy;
+	program->busy = true;
+	ocl_objects_unlock();
+	return begun;
+}
+
 void ocl_program_end(struct ocl_program *program)
 {
 	ocl_objects_lock();

@@ -100,6 +100,8 @@ bool ocl_program_built_beyond(struct ocl_program *program, cl_uint num_devices,
 
 /* Waits until no other thread builds the program, then claims it; the lock is not held after. */
 void ocl_program_begin(struct ocl_program *program);
+/* The same without waiting. false: somebody has it. */
+bool ocl_program_try_begin(struct ocl_program *program);
 void ocl_program_end(struct ocl_program *program);
 
 /*

@@ -32,7 +32,8 @@
  *   STUB_SUPERSEDED=callback  a build with a callback is done at once, and called back for
  *                             in another thread after the program's next build
  *   STUB_SUPERSEDED=binary    the same, but called back for at once, and the binaries that
- *                             are asked for in the callback are given after the next build
+ *                             are asked for in the callback are given after the next build,
+ *                             or after a second where that does not come
  *   STUB_STATUS_ONLY=error    create-with-binary: status good, error -42
  *   STUB_STATUS_ONLY=status   create-with-binary: error CL_SUCCESS, status bad
  * A source with #error fails to build. Each successful build from source

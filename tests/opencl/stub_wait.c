@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/opencl/stub_driver.h"
@@ -54,6 +55,21 @@ static void wait_for_another(cl_program program, unsigned int builds_done)
 {
 	while (program->builds_done <= builds_done)
 		(void)pthread_cond_wait(&changed, &lock);	/* does not fail */
+}
+
+/*
+ * With the lock. The same, but no longer than it takes to see that the other
+ * build waits for this call.
+ */
+static void wait_for_another_a_while(cl_program program, unsigned int builds_done)
+{
+	struct timespec until;
+
+	(void)clock_gettime(CLOCK_REALTIME, &until);	/* it is there */
+	until.tv_sec++;
+	while (program->builds_done <= builds_done &&
+	       pthread_cond_timedwait(&changed, &lock, &until) == 0)
+		continue;
 }
 
 /* With the lock. */
@@ -125,6 +141,6 @@ void stub_wait_read(cl_program program)
 	held_back = NULL;
 	(void)pthread_mutex_lock(&lock);	/* does not fail */
 	let_start_return(program);
-	wait_for_another(program, held_until);
+	wait_for_another_a_while(program, held_until);
 	(void)pthread_mutex_unlock(&lock);	/* does not fail */
 }

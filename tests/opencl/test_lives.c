@@ -72,9 +72,10 @@ static void superseded_build_is_not_stored(void)
 	superseded("callback", "eager", 0);
 }
 
-static void build_superseded_while_it_is_read_is_not_stored(void)
+/* The next build waits until the binaries are read: they are the first one's, of the size that was asked for. */
+static void a_build_waits_while_another_is_read(void)
 {
-	superseded("binary", "eager", 0);
+	superseded("binary", "eager", 1);
 }
 
 static void superseded_build_is_not_stored_late(void)
@@ -340,7 +341,7 @@ int main(int argc, char **argv)
 	static const struct unit_test tests[] = {
 		UNIT_TEST(late_capture_is_not_of_a_later_compile),
 		UNIT_TEST(superseded_build_is_not_stored),
-		UNIT_TEST(build_superseded_while_it_is_read_is_not_stored),
+		UNIT_TEST(a_build_waits_while_another_is_read),
 		UNIT_TEST(superseded_build_is_not_stored_late),
 		UNIT_TEST(callbacks_may_build_the_program_again),
 		UNIT_TEST(asynchronous_callbacks_may_build_the_program_again),
