@@ -94,6 +94,10 @@ enum cmn_status cc_cache_open(struct cc_cache **ret)
 		free(cache);
 		return status;
 	}
+	if (cache->config.disable) {
+		cc_cache_close(cache);
+		return CMN_MISS;
+	}
 	cache->log.level = cache->config.log_level;
 	cache->stats = cc_stats_new();
 	cache->memo = cc_file_memo_new();

@@ -25,7 +25,10 @@ enum cc_origin {
 	CC_ORIGIN_BUILT,	/* by this call's build callback */
 };
 
-/* Loads the configuration and opens the levels; an unusable disk level is left out and logged once. */
+/*
+ * Loads the configuration and opens the levels; an unusable disk level is left
+ * out and logged once. CMN_MISS: the configuration switches the cache off.
+ */
 CMN_CHECKED enum cmn_status cc_cache_open(struct cc_cache **ret);
 /* Writes what is pending within a bound, then frees. NULL is fine. No thread may be inside. */
 void cc_cache_close(struct cc_cache *cache);

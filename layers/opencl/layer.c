@@ -53,13 +53,9 @@ static void open_cache(void)
 {
 	struct cc_cache *cache;
 
-	/* Without memory for a cache the layer stays inert. */
+	/* Switched off, or without memory for a cache, the layer stays inert. */
 	if (cc_cache_open(&cache) != CMN_OK)
 		return;
-	if (cc_cache_config(cache)->disable) {
-		cc_cache_close(cache);
-		return;
-	}
 	ocl_layer.cache = cache;
 	if (pthread_atfork(before_fork, after_fork_parent, after_fork_child) != 0)
 		cmn_log_write(cc_cache_log(cache), CMN_LOG_WARNING,

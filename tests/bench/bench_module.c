@@ -10,8 +10,11 @@
  *   bench_module save FILE OUTPUT     builds and saves the native binary
  *   bench_module inprocess FILE       prints "spirv_ns native_ns", medians of later
  *                                     modules in a process that made it before
+ *   bench_module threads FILE         the same of 8 threads at once: from their start to
+ *                                     their end, by the number of modules
  */
 #include <level_zero/ze_api.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +23,7 @@
 
 /* Enough for a stable median; odd, so that the median is a measured value. */
 #define INPROCESS_ROUNDS 101
+#define THREADS 8
 
 struct client {
 	ze_device_handle_t device;
@@ -130,28 +134,96 @@ static int compare(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static uint64_t median_of_creations(const struct client *client, ze_module_format_t format)
+static uint64_t create_and_destroy(const struct client *client, ze_module_format_t format)
 {
-	uint64_t times[INPROCESS_ROUNDS];
 	ze_module_handle_t module;
+	uint64_t ns = create(client, format, &module);
 
-	for (size_t i = 0; i < INPROCESS_ROUNDS; i++) {
-		times[i] = create(client, format, &module);
-		check(zeModuleDestroy(module), "zeModuleDestroy");
-	}
-	qsort(times, INPROCESS_ROUNDS, sizeof(times[0]), compare);
-	return times[INPROCESS_ROUNDS / 2];
+	check(zeModuleDestroy(module), "zeModuleDestroy");
+	return ns;
 }
 
-static void in_process(const struct client *spirv)
+/* What the cache keeps, and the driver's own binary of the same module, for the floor. */
+static void make_first(const struct client *spirv, struct client *ret_native)
 {
-	struct client native = *spirv;
 	ze_module_handle_t module;
 
 	(void)create(spirv, ZE_MODULE_FORMAT_IL_SPIRV, &module);
-	native.bytes = native_of(module, &native.len);
-	printf("%llu ", (unsigned long long)median_of_creations(spirv, ZE_MODULE_FORMAT_IL_SPIRV));
-	printf("%llu\n", (unsigned long long)median_of_creations(&native, ZE_MODULE_FORMAT_NATIVE));
+	*ret_native = *spirv;
+	ret_native->bytes = native_of(module, &ret_native->len);
+	check(zeModuleDestroy(module), "zeModuleDestroy");
+}
+
+static uint64_t median(uint64_t *times)
+{
+	qsort(times, INPROCESS_ROUNDS, sizeof(*times), compare);
+	return times[INPROCESS_ROUNDS / 2];
+}
+
+/* Takes turns, so that both see the same machine. */
+static void in_process(const struct client *spirv)
+{
+	static uint64_t spirv_ns[INPROCESS_ROUNDS], native_ns[INPROCESS_ROUNDS];
+	struct client native;
+
+	make_first(spirv, &native);
+	for (size_t i = 0; i < INPROCESS_ROUNDS; i++) {
+		spirv_ns[i] = create_and_destroy(spirv, ZE_MODULE_FORMAT_IL_SPIRV);
+		native_ns[i] = create_and_destroy(&native, ZE_MODULE_FORMAT_NATIVE);
+	}
+	printf("%llu %llu\n", (unsigned long long)median(spirv_ns),
+	       (unsigned long long)median(native_ns));
+	free(native.bytes);
+}
+
+struct crowd {
+	const struct client *client;
+	ze_module_format_t format;
+	pthread_barrier_t barrier;
+};
+
+static void *run_thread(void *argument)
+{
+	struct crowd *crowd = argument;
+
+	(void)pthread_barrier_wait(&crowd->barrier);	/* which thread is last does not matter */
+	for (size_t i = 0; i < INPROCESS_ROUNDS; i++)
+		(void)create_and_destroy(crowd->client, crowd->format);
+	(void)pthread_barrier_wait(&crowd->barrier);
+	return NULL;
+}
+
+static uint64_t time_crowd(const struct client *client, ze_module_format_t format)
+{
+	struct crowd crowd = { .client = client, .format = format };
+	pthread_t threads[THREADS];
+	uint64_t start;
+
+	if (pthread_barrier_init(&crowd.barrier, NULL, THREADS + 1) != 0)
+		fail("pthread_barrier_init", 0);
+	for (size_t i = 0; i < THREADS; i++) {
+		if (pthread_create(&threads[i], NULL, run_thread, &crowd) != 0)
+			fail("pthread_create", 0);
+	}
+	start = now();	/* before the barrier opens: afterwards this thread may be the last to run */
+	(void)pthread_barrier_wait(&crowd.barrier);
+	(void)pthread_barrier_wait(&crowd.barrier);
+	start = now() - start;
+	for (size_t i = 0; i < THREADS; i++) {
+		if (pthread_join(threads[i], NULL) != 0)
+			fail("pthread_join", 0);
+	}
+	(void)pthread_barrier_destroy(&crowd.barrier);	/* nobody waits at it */
+	return start / (THREADS * INPROCESS_ROUNDS);
+}
+
+static void in_threads(const struct client *spirv)
+{
+	struct client native;
+
+	make_first(spirv, &native);
+	printf("%llu ", (unsigned long long)time_crowd(spirv, ZE_MODULE_FORMAT_IL_SPIRV));
+	printf("%llu\n", (unsigned long long)time_crowd(&native, ZE_MODULE_FORMAT_NATIVE));
 	free(native.bytes);
 }
 
@@ -170,6 +242,8 @@ int main(int argc, char **argv)
 		save(&client, argv[3]);
 	} else if (!strcmp(mode, "inprocess")) {
 		in_process(&client);
+	} else if (!strcmp(mode, "threads")) {
+		in_threads(&client);
 	} else if (!strcmp(mode, "spirv") || !strcmp(mode, "native")) {
 		module_ns = create(&client, mode[0] == 's' ? ZE_MODULE_FORMAT_IL_SPIRV
 							   : ZE_MODULE_FORMAT_NATIVE, &module);

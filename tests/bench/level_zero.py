@@ -4,6 +4,8 @@
 Each time is that of zeModuleCreate in a fresh process (bench_module), on
 Intel's driver and compiler, which need no hardware for it. The large module is
 made of generated OpenCL C by clang and llvm-spirv, and left out without them.
+What the plugin adds to a miss is counted, not compared: compiling wavers by
+far more than the requirement.
 """
 import argparse
 import glob
@@ -11,6 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 
 from bench import Report, runs_of, seconds, show_ways, take_turns
 from harness import Bench, Failure, median, quartiles
@@ -44,6 +47,9 @@ class LevelZero(Bench):
         super().__init__(build, work)
         self.client = os.path.join(build, "bin", "bench_module")
         self.shim = os.path.join(build, "lib", "ckcache", "libckcache_preload.so")
+        for path in (self.client, self.shim):
+            if not os.path.exists(path):
+                raise Failure(path + " is missing: build with -DCKCACHE_TESTS=ON")
 
     def level_zero_environment(self, cache=None, extra=None):
         env = {"PATH": os.environ["PATH"], "HOME": self.work, "TMPDIR": self.work, "LC_ALL": "C"}
@@ -55,10 +61,16 @@ class LevelZero(Bench):
         return env
 
     def time_module(self, mode, path, cache=None, vendor=None, extra=None):
-        """Seconds of zeModuleCreate and of zeContextCreate. vendor: a directory with an l0_cache."""
+        """Seconds of zeModuleCreate, of zeContextCreate, and of the process from fork to exit.
+
+        vendor: a directory with an l0_cache.
+        """
         home = vendor or self.fresh_dir("home")
+        env = self.level_zero_environment(cache, extra)
         try:
-            return self.time_client(mode, [path], self.level_zero_environment(cache, extra), home)
+            start = time.monotonic()
+            module, context = self.time_client(mode, [path], env, home)
+            return module, context, time.monotonic() - start
         finally:
             if not vendor:
                 shutil.rmtree(home)
@@ -81,66 +93,89 @@ def make_module(bench, size):
 
 
 def measure_module(bench, report, size, path, runs):
-    cache, vendor = bench.fresh_dir("cache"), bench.fresh_dir("vendor")
+    cache, vendor, cold = (bench.fresh_dir(name) for name in ("cache", "vendor", "cold"))
     os.makedirs(os.path.join(vendor, "l0_cache"))
     native = os.path.join(bench.work, size + ".native")
     bench.run([bench.client, "save", path, native], bench.level_zero_environment(), bench.work)
-    first, _ = bench.time_module("spirv", path, cache=cache)
+    first = bench.time_module("spirv", path, cache=cache)[0]
     bench.time_module("spirv", path, vendor=vendor)
     before = bench.counters(cache)
-    contexts = {True: [], False: []}
+    recache = {"CKCACHE_RECACHE": "1"}
+    ways = {
+        "no cache": ("spirv", path, {}),
+        "driver's l0_cache": ("spirv", path, {"vendor": vendor}),
+        "ckcache, miss": ("spirv", path, {"cache": cold, "extra": recache}),
+        "ckcache, hit on disk": ("spirv", path, {"cache": cache}),
+        "driver's own binary": ("native", native, {}),
+    }
+    measured = {way: [] for way in ways}
 
-    def once(mode, what, **how):
-        module, context = bench.time_module(mode, what, **how)
-        contexts["cache" in how].append(context)
-        return module
+    def once(way):
+        mode, what, how = ways[way]
+        measured[way].append(bench.time_module(mode, what, **how))
+        return measured[way][-1][0]
 
-    times = take_turns({
-        "no cache": lambda: once("spirv", path),
-        "driver's l0_cache": lambda: once("spirv", path, vendor=vendor),
-        "ckcache, hit on disk": lambda: once("spirv", path, cache=cache),
-        "driver's own binary": lambda: once("native", native),
-    }, runs, {"no cache": 2 if first > 5 else runs_of(first, runs)})
+    slow = min(runs, 2) if first > 5 else runs_of(first, runs)
+    times = take_turns({way: lambda way=way: once(way) for way in ways}, runs,
+                       {"no cache": slow, "ckcache, miss": slow})
     bench.expect_hits(before, cache, runs, size + " module")
-    report.heading("%s module: %d kernels, %d bytes of SPIR-V, native %d; fresh process" % (
+    report.heading("%s module: %d kernel(s), %d bytes of SPIR-V, native %d; fresh process" % (
         size, SIZES[size], os.path.getsize(path), os.path.getsize(native)))
     show_ways(report, times)
-    hit, floor = median(times["ckcache, hit on disk"]), median(times["driver's own binary"])
+    judge_hit(report, size, *(measured[way] for way in ("ckcache, hit on disk",
+                                                        "driver's own binary")))
+
+
+def judge_hit(report, size, hits, floors):
+    """The module alone is judged; what else the plugin takes of a process stands beside it."""
+    (hit, hit_context, hit_process), (floor, floor_context, floor_process) = (
+        [median(column) for column in zip(*rows)] for rows in (hits, floors))
     if size == "small":
-        report.require("ckcache - floor", seconds(max(hit - floor, 0)), "<= 0.1 ms",
-                       hit - floor <= 1e-4)
+        report.require("ckcache - floor", signed(hit - floor), "<= 0.1 ms", hit - floor <= 1e-4)
     elif size == "large":
         report.require("ckcache / floor", "%.2f" % (hit / floor), "<= 1.2", hit / floor <= 1.2)
-    report.line("zeContextCreate: with, without", "%s, %s" % (
-        seconds(median(contexts[True])), seconds(median(contexts[False]))))
+    report.line("zeContextCreate, which prepares", signed(hit_context - floor_context),
+                "over the floor: %s, %s" % (seconds(hit_context), seconds(floor_context)))
+    report.line("module + context", signed(hit + hit_context - floor - floor_context),
+                "over the floor: once a process, no requirement")
+    report.line("the whole process", signed(hit_process - floor_process),
+                "over the floor: %s, %s" % (seconds(hit_process), seconds(floor_process)))
 
 
-def measure_memory(bench, report, size, path):
+def signed(value):
+    return ("-" if value < 0 else "+") + seconds(abs(value))
+
+
+def measure_memory(bench, report, size, path, mode, name):
     results = []
     for _ in range(5):
         home, cache = bench.fresh_dir("home"), bench.fresh_dir("cache")
-        results.append(bench.time_client("inprocess", [path],
-                                         bench.level_zero_environment(cache), home))
-    report.line("%s: hit in memory, floor" % size, "%s, %s" % tuple(
-        seconds(median([result[i] for result in results])) for i in (0, 1)))
+        results.append(bench.time_client(mode, [path], bench.level_zero_environment(cache), home))
+        if bench.counters(cache)["hits_memory"] == 0:
+            raise Failure("%s, %s: no hit in memory" % (size, name))
+    hit, floor = (median(column) for column in zip(*results))
+    report.line("%s: %s" % (size, name), signed(hit - floor),
+                "over the floor: %s, %s; no requirement" % (seconds(hit), seconds(floor)))
 
 
 def measure_miss(bench, report, size, path, runs):
-    """Pairs that swap their order."""
-    cache, ratios = bench.fresh_dir("cold"), []
-    for i in range(runs):
-        pair = {}
-        for plugin in (i % 2 == 0, i % 2 != 0):
-            pair[plugin], _ = bench.time_module(
-                "spirv", path, **({"cache": cache, "extra": {"CKCACHE_RECACHE": "1"}} if plugin
-                                  else {}))
-        ratios.append(pair[True] / pair[False])
-    if bench.counters(cache)["misses"] < runs:
-        raise Failure("CKCACHE_RECACHE=1 did not miss")
+    """zeModuleCreate's time less the driver's own part of it, which the plugin counts."""
+    added, ratios = [], []
+    for _ in range(runs):
+        cache = bench.fresh_dir("cold")
+        module = bench.time_module("spirv", path, cache=cache)[0]
+        counted = bench.counters(cache)
+        if counted["misses"] != 1 or counted["stores"] != 1:
+            raise Failure("%s: a cold cache missed %d times and stored %d" % (
+                size, counted["misses"], counted["stores"]))
+        driver = counted["compile_ms_spent"] / 1e3
+        added.append(module - driver)
+        ratios.append(module / driver)
     low, high = quartiles(ratios)
-    report.require("%s: miss / no plugin" % size, "%.4f" % median(ratios), "<= 1.01",
+    report.require("%s: miss / driver's part of it" % size, "%.4f" % median(ratios), "<= 1.01",
                    median(ratios) <= 1.01)
-    report.line("", "", "(%d pairs, middle half %.4f to %.4f)" % (runs, low, high))
+    report.line("", seconds(median(added)), "added (%d runs, middle half %.4f to %.4f)" % (
+        runs, low, high))
 
 
 def measure_all(bench, report, sizes, runs):
@@ -153,14 +188,14 @@ def measure_all(bench, report, sizes, runs):
         return 77
     for size in sizes:
         measure_module(bench, report, size, paths[size], runs)
+    repeated = [size for size in sizes if size != "large"]
     report.heading("Hit in memory, later modules within one process")
-    for size in sizes:
-        if size != "large":
-            measure_memory(bench, report, size, paths[size])
-    report.heading("Miss: under a cold cache, against the bare driver")
-    for size in sizes:
-        if size != "large":
-            measure_miss(bench, report, size, paths[size], 2 * runs + 1)
+    for size in repeated:
+        measure_memory(bench, report, size, paths[size], "inprocess", "one thread")
+        measure_memory(bench, report, size, paths[size], "threads", "8 threads at once")
+    report.heading("Miss: what the plugin adds to the driver's part, cold cache, fresh process")
+    for size in repeated:
+        measure_miss(bench, report, size, paths[size], runs)
     return 0
 
 

@@ -11,7 +11,7 @@ targets="bench_client bench_memory ckcache ckcache_opencl"
 if [ "${1:-}" = level-zero ]; then
 	shift
 	script=level_zero.py
-	targets="bench_module ckcache ckcache_opencl ckcache_level_zero ckcache_slot ckcache_preload"
+	targets="bench_module bench_client ckcache ckcache_opencl ckcache_level_zero ckcache_slot ckcache_preload"
 fi
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCKCACHE_TESTS=ON >/dev/null
 # shellcheck disable=SC2086  # targets are words

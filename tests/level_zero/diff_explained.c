@@ -3,7 +3,7 @@
  * diff_explained: the table. Narrow patterns: a product, lines, and both answers;
  * the rows are the document's. As yet it is empty.
  */
-#include "tests/level_zero/diff_explained.h"
+#include "tests/support/diff_compare.h"
 
 #include <stddef.h>
 

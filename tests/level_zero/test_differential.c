@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/level_zero/diff_compare.h"
+#include "tests/support/diff_compare.h"
 #include "tests/support/unit.h"
 
 /* Lines that a product's whole run has at least: there are 2,900 to 3,100. */

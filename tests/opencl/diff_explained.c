@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_explained: the table. Narrow patterns: a driver, lines, and both answers; the rows are the document's. */
-#include "tests/opencl/diff_explained.h"
+#include "tests/support/diff_compare.h"
 
 #include <stddef.h>
 

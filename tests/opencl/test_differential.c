@@ -5,139 +5,36 @@
  * is printed; one that diff_explained does not have is a failure, and so is a
  * warm run that stores anything.
  */
-#include <fnmatch.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/opencl/diff_explained.h"
 #include "tests/opencl/driver.h"
+#include "tests/support/diff_compare.h"
 #include "tests/support/unit.h"
 
 /* Lines that a driver's whole run has at least: there are about 1,900. */
-enum { LEAST_LINES = 1500, LEAST_SUBJECTS = 50, NAME = 128 };
+enum { LEAST_LINES = 1500, LEAST_SUBJECTS = 50 };
 
 static struct {
 	unsigned int lines, subjects, explained;
 } total;	/* of all groups */
 
-/* The lines of a text, cut apart in place. */
-struct lines {
-	char **at;
-	size_t count;
-};
-
-static struct lines split(char *text)
-{
-	struct lines lines = { 0 };
-	size_t size = 1;
-
-	for (const char *at = text; *at; at++)
-		size += *at == '\n';
-	lines.at = calloc(size, sizeof(*lines.at));
-	CU_ASSERT_FATAL(lines.at != NULL);
-	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-		lines.at[lines.count++] = line;
-	return lines;
-}
-
-/* The line's "subject.case", and where its answer begins. */
-static const char *name_of(const char *line, char *ret_name)
-{
-	size_t len = strcspn(line, ":");
-
-	(void)snprintf(ret_name, NAME, "%.*s", (int)len, line);
-	return line[len] ? line + len + 1 + strspn(line + len + 1, " ") : line + len;
-}
-
-static bool same_name(const char *a, const char *b)
-{
-	size_t len = strcspn(a, ":");
-
-	return len == strcspn(b, ":") && !memcmp(a, b, len);
-}
-
-/* "" stands for a line that is not there. */
-static bool is_explained(const char *name, const char *bare, const char *layered)
-{
-	for (const struct diff_explained *one = diff_explained; one->driver; one++) {
-		if (!fnmatch(one->driver, driver_selected()->name, 0) &&
-		    !fnmatch(one->line, name, 0) &&
-		    !fnmatch(one->bare, bare, FNM_NOESCAPE) &&
-		    !fnmatch(one->layered, layered, FNM_NOESCAPE)) {
-			(void)printf("\n    %s (row %c)", name, one->row);
-			return true;
-		}
-	}
-	(void)printf("\n    %s: NOT EXPLAINED\n      bare:    %s\n      layered: %s", name, bare,
-		     layered);
-	return false;
-}
-
-/* false: the difference of two lines, or the absence of one, is not explained. */
-static bool compare(const char *bare, const char *layered)
-{
-	char name[NAME];
-	const char *expected = bare ? name_of(bare, name) : "";
-	const char *answer = layered ? name_of(layered, name) : "";
-	bool same = bare && layered && !strcmp(expected, answer);
-
-	total.lines++;
-	total.subjects += strlen(name) > 5 && !strcmp(name + strlen(name) - 5, ".exit");
-	if (same)
-		return true;
-	total.explained++;
-	return is_explained(name, expected, answer);
-}
-
-/* How many lines stand before the next line of that name; without end if there is none. */
-static size_t distance(const struct lines *lines, size_t from, const char *name)
-{
-	size_t at = from;
-
-	while (at < lines->count && !same_name(lines->at[at], name))
-		at++;
-	return at < lines->count ? at - from : SIZE_MAX;
-}
-
-static unsigned int count_unexplained(const struct lines *bare, const struct lines *layered)
-{
-	unsigned int unexplained = 0;
-	size_t i = 0, j = 0;
-
-	while (i < bare->count || j < layered->count) {
-		bool only_bare = j == layered->count, only_layered = i == bare->count;
-
-		if (!only_bare && !only_layered && !same_name(bare->at[i], layered->at[j])) {
-			only_bare = distance(bare, i, layered->at[j]) <=
-				    distance(layered, j, bare->at[i]);
-			only_layered = !only_bare;
-		}
-		unexplained += !compare(only_layered ? NULL : bare->at[i],
-					only_bare ? NULL : layered->at[j]);
-		i += !only_layered;
-		j += !only_bare;
-	}
-	return unexplained;
-}
-
 static void compare_outputs(const char *group, const char *when, const char *bare,
 			    const char *layered)
 {
 	char *a = strdup(bare), *b = strdup(layered);
-	unsigned int unexplained;
-	struct lines x, y;
+	struct diff_counts counts;
 
 	CU_ASSERT_FATAL(a && b);
-	x = split(a);
-	y = split(b);
-	CU_ASSERT(x.count > 0);
-	(void)printf("\n  %s, %s: %zu lines", group, when, x.count);
-	unexplained = count_unexplained(&x, &y);
-	CU_ASSERT_EQUAL(unexplained, 0);
-	free(x.at);
-	free(y.at);
+	(void)printf("\n  %s, %s", group, when);
+	counts = diff_compare(driver_selected()->name, a, b);
+	CU_ASSERT(counts.lines > 0);
+	CU_ASSERT_EQUAL(counts.unexplained, 0);
+	total.lines += counts.lines;
+	total.subjects += counts.subjects;
+	total.explained += counts.differences;
 	free(a);
 	free(b);
 }

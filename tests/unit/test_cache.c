@@ -391,6 +391,16 @@ static void forked_child_can_look_up_and_store(void)
 	cc_cache_close(cache);
 }
 
+static void a_cache_that_is_switched_off_is_none(void)
+{
+	struct cc_cache *cache = NULL;
+
+	CU_ASSERT_EQUAL(setenv("CKCACHE_DISABLE", "1", 1), 0);
+	CU_ASSERT_EQUAL(cc_cache_open(&cache), CMN_MISS);
+	CU_ASSERT_PTR_NULL(cache);
+	CU_ASSERT_EQUAL(unsetenv("CKCACHE_DISABLE"), 0);
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
@@ -407,6 +417,7 @@ int main(void)
 		UNIT_TEST(large_entries_that_were_read_outlive_the_cache),
 		UNIT_TEST(eight_threads_build_once),
 		UNIT_TEST(forked_child_can_look_up_and_store),
+		UNIT_TEST(a_cache_that_is_switched_off_is_none),
 	};
 
 	return UNIT_MAIN("cache", tests);

@@ -3,7 +3,7 @@
  * diff_compare: lines are paired by their names, in their order, so that one that
  * only one output has (a subject that ended early) does not shift the rest.
  */
-#include "tests/level_zero/diff_compare.h"
+#include "tests/support/diff_compare.h"
 
 #include <fnmatch.h>
 #include <stdbool.h>
@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/level_zero/diff_explained.h"
 #include "tests/support/unit.h"
 
 /* So many unexplained differences are shown, and so much of each: more say no more. */
@@ -61,13 +60,13 @@ static void show(const char *what, const char *answer, size_t from)
 }
 
 /* "" stands for a line that is not there. */
-static bool is_explained(const char *product, const char *name, const char *bare,
+static bool is_explained(const char *where, const char *name, const char *bare,
 			 const char *layered)
 {
 	size_t same = 0;
 
-	for (const struct diff_explained *one = diff_explained; one->product; one++) {
-		if (!fnmatch(one->product, product, 0) && !fnmatch(one->line, name, 0) &&
+	for (const struct diff_explained *one = diff_explained; one->where; one++) {
+		if (!fnmatch(one->where, where, 0) && !fnmatch(one->line, name, 0) &&
 		    !fnmatch(one->bare, bare, FNM_NOESCAPE) &&
 		    !fnmatch(one->layered, layered, FNM_NOESCAPE)) {
 			(void)printf("\n    %s (row %c)", name, one->row);
@@ -83,7 +82,7 @@ static bool is_explained(const char *product, const char *name, const char *bare
 	return false;
 }
 
-static void compare(const char *product, const char *bare, const char *layered,
+static void compare(const char *where, const char *bare, const char *layered,
 		    struct diff_counts *counts)
 {
 	char name[NAME];
@@ -96,7 +95,7 @@ static void compare(const char *product, const char *bare, const char *layered,
 		return;
 	counts->differences++;
 	if (counts->unexplained < MOST_SHOWN)
-		counts->unexplained += !is_explained(product, name, expected, answer);
+		counts->unexplained += !is_explained(where, name, expected, answer);
 }
 
 /* How many lines stand before the next line of that name; without end if there is none. */
@@ -109,7 +108,7 @@ static size_t distance(const struct lines *lines, size_t from, const char *name)
 	return at < lines->count ? at - from : SIZE_MAX;
 }
 
-struct diff_counts diff_compare(const char *product, char *bare, char *layered)
+struct diff_counts diff_compare(const char *where, char *bare, char *layered)
 {
 	struct diff_counts counts = { 0 };
 	struct lines a = split(bare), b = split(layered);
@@ -122,7 +121,7 @@ struct diff_counts diff_compare(const char *product, char *bare, char *layered)
 			only_a = distance(&a, i, b.at[j]) <= distance(&b, j, a.at[i]);
 			only_b = !only_a;
 		}
-		compare(product, only_b ? NULL : a.at[i], only_a ? NULL : b.at[j], &counts);
+		compare(where, only_b ? NULL : a.at[i], only_a ? NULL : b.at[j], &counts);
 		i += !only_b;
 		j += !only_a;
 	}
