@@ -38,7 +38,8 @@ static void run_client(struct module_run *run, const char *plugin, const char *a
 	int len = snprintf(all, sizeof(all),
 			   "%s%s%s HOME='%s' STUB_COUNTS='%s/events' STUB_SETTINGS='%s/settings' "
 			   "CKCACHE_DIR='%s/cache' CKCACHE_READ_ONLY_DIRS= ASAN_OPTIONS="
-			   "verify_asan_link_order=0:detect_leaks=0 %s %s",
+			   "verify_asan_link_order=0:detect_leaks=0 "
+			   "TSAN_OPTIONS=die_after_fork=0:atexit_sleep_ms=0 %s %s",
 			   driver_list ? "ZE_ENABLE_ALT_DRIVERS='" : "",
 			   driver_list ? driver_list : "", driver_list ? "'" : "", unit_dir(),
 			   unit_dir(), unit_dir(), unit_dir(), plugin, variables);
