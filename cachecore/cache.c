@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "cachecore/flights.h"
 #include "cachecore/programs.h"
 #include "cachecore/store.h"
 #include "cachecore/writer.h"
@@ -25,6 +26,7 @@
 #define KEPT_BUDGET ((size_t)512 << 10)
 #define KEPT_LEN ((size_t)16 << 10)
 #define SEEN_KEYS 1024
+#define SEEN_TAIL ((size_t)8 << 10)	/* bytes */
 
 struct cc_cache {
 	struct cc_config config;
@@ -35,6 +37,7 @@ struct cc_cache {
 	struct cc_programs *programs;	/* NULL: level off */
 	struct cc_store *store;		/* NULL: level off */
 	struct cc_writer *writer;	/* with store */
+	struct cc_flights *flights;	/* with writer; may be NULL */
 	atomic_size_t kept;	/* of the budget; may go over it by one entry a thread */
 	atomic_uint_least64_t seen[SEEN_KEYS];	/* hashes of keys that were read, each in its slot */
 };
@@ -79,6 +82,9 @@ static void open_disk_level(struct cc_cache *cache)
 	}
 	if (config->admit_all)
 		cc_writer_admit_all(cache->writer);
+	/* Without, every process builds for itself. */
+	if (config->build_wait)
+		cache->flights = cc_flights_new(config->dir);
 }
 
 enum cmn_status cc_cache_open(struct cc_cache **ret)
@@ -123,6 +129,7 @@ void cc_cache_close(struct cc_cache *cache)
 	if (!cc_writer_free(cache->writer, EXIT_TIMEOUT_NS))
 		return;
 	cc_programs_free(cache->programs);
+	cc_flights_free(cache->flights);
 	cc_store_close(cache->store);
 	cc_trace_close(cache->trace);
 	cc_file_memo_free(cache->memo);
@@ -157,12 +164,17 @@ static size_t min_size(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Whether this key was read from disk before, as far as that is remembered. */
+/*
+ * Whether this key was read from disk before, as far as that is remembered: by
+ * its length and its end, since taking one for another only keeps an entry in
+ * memory that need not be.
+ */
 static bool was_seen(struct cc_cache *cache, const struct cc_key *key)
 {
 	struct cmn_view view = cc_key_view(key);
-	struct cmn_hash hash = cmn_hash_of(view.data, view.len);
-	uint64_t number = cmn_hash_u64(&hash);
+	size_t len = min_size(view.len, SEEN_TAIL);
+	struct cmn_hash hash = cmn_hash_of((const uint8_t *)view.data + view.len - len, len);
+	uint64_t number = cmn_hash_u64(&hash) ^ view.len;
 
 	return atomic_exchange_explicit(&cache->seen[number % SEEN_KEYS], number,
 					memory_order_relaxed) == number;
@@ -197,10 +209,14 @@ static enum cmn_status read_store(struct cc_cache *cache, const struct cc_key *k
 	return CMN_OK;
 }
 
-static void write_store(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry)
+/* Takes the flight (may be NULL), which ends when the entry can be found. */
+static void write_store(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry,
+			struct cc_flight *flight)
 {
 	if (cache->writer && !cc_entry_in_memory_only(entry))
-		(void)cc_writer_put(cache->writer, key, entry);	/* dropped: a later run stores it */
+		(void)cc_writer_put(cache->writer, key, entry, flight);	/* dropped: a later run stores it */
+	else
+		cc_flight_end(flight);
 }
 
 /* What the build callback of one look-up needs, and what it found out. */
@@ -213,19 +229,56 @@ struct lookup {
 	bool keep;
 };
 
-static enum cmn_status read_or_build(struct lookup *lookup, struct cc_entry **ret)
+static enum cmn_status read_disk(struct lookup *lookup, struct cc_entry **ret)
 {
 	enum cmn_status status = read_store(lookup->cache, lookup->key, ret, &lookup->keep);
 
-	if (status == CMN_OK) {
+	if (status == CMN_OK)
 		lookup->origin = CC_ORIGIN_DISK;
+	return status;
+}
+
+/*
+ * Waits while another process builds the same. CMN_OK: that was stored. Else
+ * the caller is to build, and to end the flight if it was given one.
+ */
+static enum cmn_status join_flight(struct lookup *lookup, struct cc_entry **ret,
+				   struct cc_flight **ret_flight)
+{
+	struct cc_cache *cache = lookup->cache;
+	struct cmn_view key = cc_key_view(lookup->key);
+	enum cc_flight_turn turn;
+	enum cmn_status status;
+
+	*ret_flight = NULL;
+	if (!cache->flights || cache->config.recache)
+		return CMN_MISS;
+	turn = cc_flights_begin(cache->flights, key,
+				cache->config.build_wait * UINT64_C(1000000000), ret_flight);
+	/* Since the first look another one's may have begun and ended. */
+	if (turn == CC_FLIGHT_ALONE ||
+	    (turn == CC_FLIGHT_OWN && !cc_store_may_have(cache->store, lookup->key)))
+		return CMN_MISS;
+	status = read_disk(lookup, ret);
+	if (status == CMN_OK)
+		cc_flight_end(*ret_flight);
+	return status;
+}
+
+static enum cmn_status read_or_build(struct lookup *lookup, struct cc_entry **ret)
+{
+	struct cc_flight *flight;
+	enum cmn_status status = read_disk(lookup, ret);
+
+	if (status == CMN_OK || join_flight(lookup, ret, &flight) == CMN_OK)
 		return CMN_OK;
-	}
 	lookup->origin = CC_ORIGIN_BUILT;
 	lookup->keep = true;
 	status = lookup->build(lookup->ctx, ret);
 	if (status == CMN_OK)
-		write_store(lookup->cache, lookup->key, *ret);
+		write_store(lookup->cache, lookup->key, *ret, flight);
+	else
+		cc_flight_end(flight);
 	return status;
 }
 
@@ -329,7 +382,7 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry)
 {
 	remember(cache, cc_key_view(key), entry);
-	write_store(cache, key, entry);
+	write_store(cache, key, entry, NULL);
 }
 
 void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key,
@@ -415,10 +468,14 @@ void cc_cache_fork_prepare(struct cc_cache *cache)
 		cc_writer_fork_prepare(cache->writer);
 	if (cache->programs)
 		cc_programs_fork_prepare(cache->programs);
+	if (cache->flights)
+		cc_flights_fork_prepare(cache->flights);
 }
 
 void cc_cache_fork_parent(struct cc_cache *cache)
 {
+	if (cache->flights)
+		cc_flights_fork_parent(cache->flights);
 	if (cache->programs)
 		cc_programs_fork_parent(cache->programs);
 	if (cache->writer)
@@ -427,6 +484,9 @@ void cc_cache_fork_parent(struct cc_cache *cache)
 
 void cc_cache_fork_child(struct cc_cache *cache)
 {
+	/* First: what the others drop may hold flights. */
+	if (cache->flights)
+		cc_flights_fork_child(cache->flights);
 	if (cache->programs)
 		cc_programs_fork_child(cache->programs);
 	if (cache->writer)

@@ -21,6 +21,7 @@
 #define SYSTEM_FILE "/etc/ckcache.conf"
 #define READ_ONLY_DIRS "/usr/share/ckcache:/var/lib/ckcache"
 #define MAX_FILE_SIZE 65536	/* some twenty lines are expected */
+#define MAX_SECONDS 86400
 #define MAX_DAYS 36500		/* a century, and far from overflow in nanoseconds */
 
 /* Where a setting's text stands. */
@@ -67,6 +68,12 @@ static enum cmn_status parse_days(const char *text, bool relative, void *field)
 {
 	(void)relative;
 	return cmn_env_parse_number(text, 0, MAX_DAYS, field);
+}
+
+static enum cmn_status parse_seconds(const char *text, bool relative, void *field)
+{
+	(void)relative;
+	return cmn_env_parse_number(text, 0, MAX_SECONDS, field);
 }
 
 /* The position of text in a NULL-terminated list of words, or -1. */
@@ -228,6 +235,7 @@ static const struct setting settings[] = {
 	SETTING(capture, parse_capture, "auto, eager, late or deferred"),
 	SETTING(recache, parse_bool, "0 or 1"),
 	SETTING(admit_all, parse_bool, "0 or 1"),
+	SETTING(build_wait, parse_seconds, "seconds, 0 to 86400"),
 	{ "log", offsetof(struct cc_config, log_level), parse_log_level,
 	  "none, error, warning, info or debug" },
 	SETTING(trace, parse_path, "an absolute path"),
@@ -427,6 +435,7 @@ enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *syste
 		.in_mem_eviction_threshold = UINT64_C(256) << 20,
 		.max_size = UINT64_C(8) << 30,
 		.threshold_days = 90,
+		.build_wait = 300,
 		.max_device_image_size = UINT64_C(1) << 30,
 		.compression = CC_COMPRESSION_AUTO,
 		.capture = CC_CAPTURE_AUTO,

@@ -249,3 +249,16 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 		*report = lookup.report;
 	return status;
 }
+
+bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key)
+{
+	char path[MAX_ROOT + 1 + CC_LEAF_PATH_SIZE];
+	size_t len = strlen(store->config->dir);
+
+	if (len > MAX_ROOT)
+		return false;
+	memcpy(path, store->config->dir, len);
+	path[len] = '/';
+	cc_leaf_path(cc_key_view(key), path + len + 1);
+	return access(path, F_OK) == 0;
+}

@@ -66,6 +66,9 @@ CMN_CHECKED enum cmn_status cc_store_get(struct cc_store *store, const struct cc
 					 struct cc_file_memo *memo, size_t kept_len,
 					 struct cc_entry **ret, struct cc_store_report *report);
 
+/* Whether the root may have an entry of that key, by one system call: false is certain at that moment. */
+bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key);
+
 /*
  * Writes an entry, replacing one of the same key and manifest; updates
  * cache_size.txt; evicts when the bound is passed. Blocks on disk I/O and the

@@ -40,6 +40,7 @@ struct cc_task *cc_task_of_recipe(struct cmn_buffer *encoded)
 
 void cc_task_free(struct cc_task *task)
 {
+	cc_flight_end(task->flight);
 	cc_entry_unref(task->entry);
 	cc_key_release(&task->key);
 	cmn_buffer_release(&task->recipe);

@@ -9,12 +9,14 @@
 #include <stdint.h>
 
 #include "cachecore/entry.h"
+#include "cachecore/flights.h"
 #include "cachecore/key.h"
 
 struct cc_task {
 	struct cc_key key;
 	struct cc_entry *entry;		/* NULL: a recipe, and no key */
 	struct cmn_buffer recipe;
+	struct cc_flight *flight;	/* ended when the task is done or dropped; may be NULL */
 	uint64_t size;			/* of what it holds */
 	struct cc_task *prev, *next;	/* of a utlist */
 };

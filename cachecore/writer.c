@@ -213,6 +213,7 @@ static bool do_task(struct cc_writer *writer)
 	}
 	lock(writer);
 	writer->working = false;
+	(void)pthread_cond_broadcast(&writer->idle);
 	return true;
 }
 
@@ -230,6 +231,7 @@ static void do_stats(struct cc_writer *writer)
 		log_failure(writer, "statistics", status);
 	lock(writer);
 	writer->working = false;
+	(void)pthread_cond_broadcast(&writer->idle);
 }
 
 /*
@@ -335,6 +337,7 @@ static bool note_event(struct cc_writer *writer)
 /* Takes the task; false: dropped. */
 static bool enqueue(struct cc_writer *writer, struct cc_task *task)
 {
+	struct cc_flight *early = NULL;
 	bool taken;
 
 	lock(writer);
@@ -347,18 +350,30 @@ static bool enqueue(struct cc_writer *writer, struct cc_task *task)
 		(void)note_event(writer);	/* it is woken in any case */
 		start(writer);
 		(void)pthread_cond_signal(&writer->work);
+		/* Without a thread it is stored when the process ends: too late for who waits. */
+		if (!writer->started) {
+			early = task->flight;
+			task->flight = NULL;
+		}
 	}
 	unlock(writer);
+	cc_flight_end(early);
 	if (!taken)
 		cc_task_free(task);
 	return taken;
 }
 
-bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry)
+bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry,
+		   struct cc_flight *flight)
 {
 	struct cc_task *task = cc_task_of_entry(key, entry);
 
-	return task && enqueue(writer, task);
+	if (!task) {
+		cc_flight_end(flight);
+		return false;
+	}
+	task->flight = flight;
+	return enqueue(writer, task);
 }
 
 bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded)
@@ -387,6 +402,9 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 	    !cc_stats_pending(writer->stats))
 		return true;
 	if (!writer->started) {
+		/* What another thread has taken is lost if this one ends the process now. */
+		while (writer->working && wait_until(writer, &writer->idle, deadline))
+			continue;
 		while (cmn_clock_monotonic() < deadline && do_task(writer))
 			continue;
 		do_stats(writer);
@@ -466,6 +484,7 @@ void cc_writer_fork_child(struct cc_writer *writer)
 	cc_tasks_free(&writer->stores);
 	writer->stored_bytes = 0;
 	writer->touches.count = 0;
+	writer->working = false;
 	writer->started = false;
 	writer->stopped = false;
 	writer->flush_done = writer->flush_wanted;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "cachecore/stats.h"
+#include "cachecore/flights.h"
 #include "cachecore/store.h"
 
 struct cc_writer;
@@ -33,8 +34,13 @@ void cc_writer_admit_all(struct cc_writer *writer);
  * store and stats must be left alone for ever. NULL is fine (true).
  */
 bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns);
-/* Takes a reference to entry, copies the key. false: dropped (queue full, out of memory). */
-bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry);
+/*
+ * Takes a reference to entry, copies the key. flight (may be NULL) is taken in
+ * any case, and ended when the entry is stored or dropped. false: dropped
+ * (queue full, out of memory).
+ */
+bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry,
+		   struct cc_flight *flight);
 /* The same for an encoded recipe (recipe.h), which it takes in any case. */
 bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded);
 /* The entry there was used. */

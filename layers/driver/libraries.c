@@ -67,14 +67,19 @@ static void choose_compilers(struct drv_loaded_list *objects, const struct drv_d
 static void add_library(struct cc_key *key, const char *name, const char *path,
 			struct cmn_view build_id)
 {
+	static const char digits[] = "0123456789abcdef";
 	struct cmn_buffer text = { 0 };
 	struct cmn_buffer field_name = { 0 };
 	struct stat info;
 	char *field;
 
 	cmn_buffer_printf(&field_name, "library.%.200s", name);
-	for (size_t i = 0; i < build_id.len; i++)
-		cmn_buffer_printf(&text, "%02x", ((const uint8_t *)build_id.data)[i]);
+	for (size_t i = 0; i < build_id.len; i++) {
+		uint8_t byte = ((const uint8_t *)build_id.data)[i];
+
+		cmn_buffer_append_u8(&text, (uint8_t)digits[byte >> 4]);
+		cmn_buffer_append_u8(&text, (uint8_t)digits[byte & 15]);
+	}
 	if (!build_id.len) {
 		cmn_buffer_append_text(&text, path);
 		if (stat(path, &info) == 0)

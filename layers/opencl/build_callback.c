@@ -33,8 +33,12 @@ static bool is_current(const struct ocl_build *build)
 	return current;
 }
 
-/* With the program claimed: what is read is of the size that the driver said it has. */
-static void read_and_keep(struct ocl_build *build)
+/*
+ * Reads what was built and keeps it, unless P was built again meanwhile; with
+ * the program claimed, so that what is read is of the size that the driver
+ * said it has.
+ */
+static void keep(struct ocl_build *build)
 {
 	struct ocl_capture *capture = NULL;
 	struct cc_entry *entry;
@@ -55,19 +59,6 @@ static void read_and_keep(struct ocl_build *build)
 	}
 }
 
-/*
- * Reads what was built and keeps it, unless P was built again meanwhile. Who
- * builds it now may be in the driver until this callback returns, and is not
- * waited for.
- */
-static void keep(struct ocl_build *build)
-{
-	if (!ocl_program_try_begin(build->program))
-		return;
-	read_and_keep(build);
-	ocl_program_end(build->program);
-}
-
 /* The driver's callback of a build that the application wanted one for, from any thread. */
 static void CL_CALLBACK built(cl_program handle, void *user_data)
 {
@@ -76,7 +67,7 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 	cl_build_status status = CL_BUILD_ERROR;
 	ocl_notify_fn notify = build->notify;
 	void *notify_data = build->user_data;
-	bool abandoned;
+	bool abandoned, claimed;
 
 	ocl_objects_lock();
 	build->called = true;
@@ -95,12 +86,16 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 		if (status != CL_BUILD_SUCCESS)
 			break;
 	}
-	if (status == CL_BUILD_SUCCESS)
+	/* Who builds it now may be in the driver until this callback returns, and is not waited for. */
+	claimed = status == CL_BUILD_SUCCESS && ocl_program_try_begin(program);
+	if (claimed)
 		keep(build);
 	ocl_build_count(build);
 	ocl_objects_lock();
 	program->async_builds--;
 	ocl_objects_unlock();
+	if (claimed)
+		ocl_program_end(program);
 	notify(handle, notify_data);
 	unref_record(build);
 }

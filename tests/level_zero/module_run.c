@@ -31,8 +31,8 @@ static void read_events(char text[SLOT_RUN_MAX])
 	text[len] = '\0';
 }
 
-static void run_client(struct module_run *run, const char *plugin, const char *arguments,
-		       const char *variables)
+static void run_program(struct module_run *run, const char *plugin, const char *program,
+			const char *arguments, const char *variables)
 {
 	char all[8192];
 	int len = snprintf(all, sizeof(all),
@@ -46,8 +46,27 @@ static void run_client(struct module_run *run, const char *plugin, const char *a
 
 	CU_ASSERT_FATAL(len > 0 && (size_t)len < sizeof(all));
 	(void)unlink("events");		/* absent before the first run */
-	slot_run(&run->client, MODULE_CLIENT, arguments, all);
+	slot_run(&run->client, program, arguments, all);
 	read_events(run->events);
+}
+
+static void run_client(struct module_run *run, const char *plugin, const char *arguments,
+		       const char *variables)
+{
+	run_program(run, plugin, MODULE_CLIENT, arguments, variables);
+}
+
+void module_run_processes(struct module_run *run, unsigned int count, const char *arguments,
+			  const char *variables)
+{
+	char script[4096];
+	int len = snprintf(script, sizeof(script),
+			   "-c \"for i in $(seq %u | tr '\\n' ' '); do '" MODULE_CLIENT
+			   "' %s & done; wait\"", count, arguments);
+
+	CU_ASSERT_FATAL(len > 0 && (size_t)len < sizeof(script));
+	run_program(run, PLUGIN, "/bin/sh", script, variables);
+	CU_ASSERT_EQUAL(run->client.status, 0);
 }
 
 void module_run_any(struct module_run *run, const char *arguments, const char *variables)

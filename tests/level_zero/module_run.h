@@ -24,6 +24,9 @@ void module_run_drivers(const char *drivers);
 void module_run(struct module_run *run, const char *arguments, const char *variables);
 /* The same without the plugin. */
 void module_run_plain(struct module_run *run, const char *arguments, const char *variables);
+/* So many processes at once; they share the output. */
+void module_run_processes(struct module_run *run, unsigned int count, const char *arguments,
+			  const char *variables);
 /* Under the plugin, however it ends. */
 void module_run_any(struct module_run *run, const char *arguments, const char *variables);
 

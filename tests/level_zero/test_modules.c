@@ -139,6 +139,29 @@ static void threads_share_one_compilation(void)
 	module_run_expect(&run, 0, 8);
 }
 
+static void processes_share_one_compilation(void)
+{
+	const char *line;
+	int lines = 0;
+
+	module_run_plain(&plain, ONE, "");
+	module_run_processes(&run, 32, ONE, "STUB_DELAY_MS=300");
+	module_run_expect(&run, 1, 31);
+	for (line = run.client.output; *line; line = strchr(line, '\n') + 1, lines++)
+		CU_ASSERT_EQUAL(strncmp(line, plain.client.output,
+					strlen(plain.client.output)), 0);
+	CU_ASSERT_EQUAL(lines, 32);
+	slot_run_shell("test -z \"$(ls cache/flights)\"");
+	/* Unless they are told not to wait. */
+	slot_run_shell("rm -rf cache");
+	module_run_processes(&run, 4, ONE, "STUB_DELAY_MS=300 CKCACHE_BUILD_WAIT=0");
+	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 4);
+	/* What fails is not waited for in turn. */
+	slot_run_shell("rm -rf cache");
+	module_run_processes(&run, 4, "driver=0 il=one quiet", "STUB_DELAY_MS=100 STUB_FAIL=1");
+	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 4);
+}
+
 static void failures_are_the_drivers_and_are_not_kept(void)
 {
 	module_run_plain(&plain, ONE " quiet", "STUB_FAIL=1");
@@ -460,6 +483,7 @@ int main(void)
 		UNIT_TEST(other_inputs_are_other_modules),
 		UNIT_TEST(constants_count_by_value_and_true_width),
 		UNIT_TEST(threads_share_one_compilation),
+		UNIT_TEST(processes_share_one_compilation),
 		UNIT_TEST(failures_are_the_drivers_and_are_not_kept),
 		UNIT_TEST(what_is_no_spirv_is_the_drivers_affair),
 		UNIT_TEST(unknown_extensions_are_the_drivers_affair),

@@ -75,7 +75,7 @@ static void superseded_build_is_not_stored(void)
 /* The next build waits until the binaries are read: they are the first one's, of the size that was asked for. */
 static void a_build_waits_while_another_is_read(void)
 {
-	superseded("binary", "eager", 1);
+	superseded("binary", "eager", 2);
 }
 
 static void superseded_build_is_not_stored_late(void)

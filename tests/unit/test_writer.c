@@ -80,7 +80,7 @@ static bool put(struct cc_writer *writer, int number, size_t len)
 	bool taken;
 
 	make_key(&key, number);
-	taken = cc_writer_put(writer, &key, entry);
+	taken = cc_writer_put(writer, &key, entry, NULL);
 	cc_key_release(&key);
 	cc_entry_unref(entry);
 	return taken;
@@ -282,7 +282,7 @@ static void put_tokens(bool admit_all, uint64_t stores)
 		cc_key_init(&key);
 		(void)snprintf(source, sizeof(source), "f_%08x", i * 0x9e3779b9U);
 		cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
-		CU_ASSERT_TRUE(cc_writer_put(bench.writer, &key, entry));
+		CU_ASSERT_TRUE(cc_writer_put(bench.writer, &key, entry, NULL));
 		cc_key_release(&key);
 		cc_entry_unref(entry);
 	}

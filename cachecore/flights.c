@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* flights: lock files, and waiting for them. */
+#include "cachecore/flights.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <utlist.h>
+
+#include "cachecore/root.h"
+#include "common/clock.h"
+#include "common/hash.h"
+
+#define DIRECTORY "flights"
+#define NAME_SIZE (CMN_HASH_HEX_SIZE + sizeof(".lock"))
+/* flock has no time limit: who waits looks again, soon at first, then this often. */
+#define FIRST_PAUSE_NS UINT64_C(500000)
+#define LAST_PAUSE_NS UINT64_C(10000000)
+
+struct cc_flight {
+	struct cc_flights *flights;
+	int fd;				/* -1: the parent's, in a forked child */
+	char name[NAME_SIZE];
+	struct cc_flight *prev, *next;
+};
+
+struct cc_flights {
+	const char *root;
+	pthread_mutex_t lock;
+	struct cc_flight *own;		/* guarded by lock */
+	struct cc_flight *inherited;	/* likewise: of the parent, when this process was forked */
+};
+
+struct cc_flights *cc_flights_new(const char *root)
+{
+	struct cc_flights *flights = calloc(1, sizeof(*flights));
+
+	if (!flights)
+		return NULL;
+	flights->root = root;
+	if (pthread_mutex_init(&flights->lock, NULL) == 0)
+		return flights;
+	free(flights);
+	return NULL;
+}
+
+void cc_flights_free(struct cc_flights *flights)
+{
+	struct cc_flight *flight, *next;
+
+	if (!flights)
+		return;
+	DL_FOREACH_SAFE(flights->inherited, flight, next)
+		free(flight);
+	(void)pthread_mutex_destroy(&flights->lock);	/* nobody is inside */
+	free(flights);
+}
+
+/* By the numbers of Linux's <linux/magic.h> and of the file systems' own sources. */
+static bool is_network(int fd)
+{
+	static const uint32_t types[] = {
+		0x6969,			/* NFS */
+		0x517b, 0xff534d42, 0xfe534d42,	/* SMB */
+		0x01021997,		/* 9P */
+		0x00c36400,		/* Ceph */
+		0x0bd00bd0,		/* Lustre */
+		0x47504653,		/* GPFS */
+		0x19830326,		/* BeeGFS */
+		0xaad7aaea,		/* PanFS */
+		0x5346414f, 0x6b414653,	/* AFS */
+		0x73757245,		/* Coda */
+		0x01161970,		/* GFS2 */
+		0x7461636f,		/* OCFS2 */
+		0x65735546,		/* FUSE, which may be any of them */
+	};
+	struct statfs info;
+
+	if (fstatfs(fd, &info) < 0)
+		return true;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if ((uint32_t)info.f_type == types[i])
+			return true;
+	}
+	return false;
+}
+
+/* false: there is none to be used. */
+static bool open_directory(const char *root, int *ret_fd)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int root_fd, fd;
+
+	if (cc_root_make(root, &root_fd) != CMN_OK)
+		return false;
+	fd = openat(root_fd, DIRECTORY, flags);
+	if (fd < 0 && errno == ENOENT && (mkdirat(root_fd, DIRECTORY, 0700) == 0 || errno == EEXIST))
+		fd = openat(root_fd, DIRECTORY, flags);
+	(void)close(root_fd);	/* a directory: nothing to be lost */
+	if (fd >= 0 && is_network(fd)) {
+		(void)close(fd);	/* likewise */
+		return false;
+	}
+	*ret_fd = fd;
+	return fd >= 0;
+}
+
+/* Whether the file that the lock is on is still the one of that name. */
+static bool is_in_place(int dir_fd, const char *name, int fd)
+{
+	struct stat file, place;
+
+	return fstat(fd, &file) == 0 && fstatat(dir_fd, name, &place, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       file.st_dev == place.st_dev && file.st_ino == place.st_ino;
+}
+
+static void pause_for(uint64_t ns)
+{
+	const struct timespec time = { 0, (long)ns };
+
+	(void)nanosleep(&time, NULL);	/* a signal only makes it shorter */
+}
+
+/* The lock, waited for until the deadline. CC_FLIGHT_OWN: it is held. */
+static enum cc_flight_turn take_lock(int dir_fd, const char *name, uint64_t deadline, int fd)
+{
+	uint64_t pause = FIRST_PAUSE_NS;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno == EINTR)
+			continue;
+		if (errno != EWOULDBLOCK || cmn_clock_monotonic() >= deadline)
+			return CC_FLIGHT_ALONE;
+		pause_for(pause);
+		pause = 2 * pause < LAST_PAUSE_NS ? 2 * pause : LAST_PAUSE_NS;
+	}
+	/* Who ends a flight removes the file first: this one's result is there, or there is none. */
+	return is_in_place(dir_fd, name, fd) ? CC_FLIGHT_OWN : CC_FLIGHT_LANDED;
+}
+
+static struct cc_flight *add_flight(struct cc_flights *flights, const char *name, int fd)
+{
+	struct cc_flight *flight = calloc(1, sizeof(*flight));
+
+	if (!flight)
+		return NULL;
+	flight->flights = flights;
+	flight->fd = fd;
+	(void)snprintf(flight->name, sizeof(flight->name), "%s", name);	/* it is of this size */
+	(void)pthread_mutex_lock(&flights->lock);	/* a default mutex cannot fail here */
+	DL_APPEND(flights->own, flight);
+	(void)pthread_mutex_unlock(&flights->lock);
+	return flight;
+}
+
+/* Gives the lock back by itself: a child that the application forked meanwhile may share it. */
+static void close_lock(int fd)
+{
+	(void)flock(fd, LOCK_UN);	/* fails only where locking did */
+	(void)close(fd);	/* nothing was written through it */
+}
+
+/* The parent may wait for this process: that would be for ever. */
+static bool is_inherited(struct cc_flights *flights, const char *name)
+{
+	struct cc_flight *flight;
+	bool found = false;
+
+	(void)pthread_mutex_lock(&flights->lock);	/* a default mutex cannot fail here */
+	DL_FOREACH(flights->inherited, flight)
+		found |= strcmp(flight->name, name) == 0;
+	(void)pthread_mutex_unlock(&flights->lock);
+	return found;
+}
+
+enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, struct cmn_view key,
+				     uint64_t timeout_ns, struct cc_flight **ret_flight)
+{
+	uint64_t deadline = cmn_clock_monotonic() + timeout_ns;
+	struct cmn_hash hash = cmn_hash_of(key.data, key.len);
+	enum cc_flight_turn turn = CC_FLIGHT_ALONE;
+	char hex[CMN_HASH_HEX_SIZE], name[NAME_SIZE];
+	int dir_fd, fd;
+
+	cmn_hash_hex(&hash, hex);
+	(void)snprintf(name, sizeof(name), "%s.lock", hex);	/* it fits */
+	if (is_inherited(flights, name) || !open_directory(flights->root, &dir_fd))
+		return CC_FLIGHT_ALONE;
+	fd = openat(dir_fd, name,
+		    O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		turn = take_lock(dir_fd, name, deadline, fd);
+	if (turn == CC_FLIGHT_OWN) {
+		*ret_flight = add_flight(flights, name, fd);
+		/* Without memory for it the others find the file, and nobody who holds it. */
+		if (!*ret_flight)
+			turn = CC_FLIGHT_ALONE;
+	}
+	if (fd >= 0 && turn != CC_FLIGHT_OWN)
+		close_lock(fd);
+	(void)close(dir_fd);	/* a directory: nothing to be lost */
+	return turn;
+}
+
+void cc_flight_end(struct cc_flight *flight)
+{
+	struct cc_flights *flights;
+	int dir_fd;
+
+	if (!flight)
+		return;
+	flights = flight->flights;
+	(void)pthread_mutex_lock(&flights->lock);	/* a default mutex cannot fail here */
+	if (flight->fd >= 0)
+		DL_DELETE(flights->own, flight);
+	else
+		DL_DELETE(flights->inherited, flight);
+	(void)pthread_mutex_unlock(&flights->lock);
+	if (flight->fd >= 0) {
+		/* While it is locked: nobody else's of that name can be met. */
+		if (open_directory(flights->root, &dir_fd)) {
+			if (is_in_place(dir_fd, flight->name, flight->fd))
+				(void)unlinkat(dir_fd, flight->name, 0);	/* else the next one finds it free */
+			(void)close(dir_fd);	/* a directory: nothing to be lost */
+		}
+		close_lock(flight->fd);
+	}
+	free(flight);
+}
+
+void cc_flights_fork_prepare(struct cc_flights *flights)
+{
+	(void)pthread_mutex_lock(&flights->lock);	/* a default mutex cannot fail here */
+}
+
+void cc_flights_fork_parent(struct cc_flights *flights)
+{
+	(void)pthread_mutex_unlock(&flights->lock);	/* likewise */
+}
+
+void cc_flights_fork_child(struct cc_flights *flights)
+{
+	struct cc_flight *flight, *next;
+
+	DL_FOREACH_SAFE(flights->own, flight, next) {
+		(void)close(flight->fd);	/* the lock is the parent's as long as that has it */
+		flight->fd = -1;
+		DL_DELETE(flights->own, flight);
+		DL_APPEND(flights->inherited, flight);
+	}
+	(void)pthread_mutex_init(&flights->lock, NULL);	/* held by this thread, whose id has changed */
+}

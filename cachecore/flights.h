@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flights: one build of a key at a time on a machine ("single flight"). Who
+ * starts first holds a lock on <root>/flights/<hash>.lock until its result can
+ * be found in the store; the others wait for that, within a bound, and look
+ * again. The lock is flock's and dies with its process, so that a dead builder
+ * frees its waiters at once. Where there is no lock to be had (a network file
+ * system, whose locks may block for ever; a directory that cannot be written)
+ * everybody builds. Thread-safe.
+ */
+#ifndef CACHECORE_FLIGHTS_H
+#define CACHECORE_FLIGHTS_H
+
+#include <stdint.h>
+
+#include "common/bytes.h"
+#include "common/status.h"
+
+struct cc_flights;
+struct cc_flight;
+
+/* Borrows the root's path. NULL: out of memory. */
+struct cc_flights *cc_flights_new(const char *root);
+void cc_flights_free(struct cc_flights *flights);	/* when all have ended; NULL is fine */
+
+enum cc_flight_turn {
+	CC_FLIGHT_OWN,		/* the caller builds, and ends the flight when its result can be found */
+	CC_FLIGHT_LANDED,	/* somebody else's ended: the result may be there now */
+	CC_FLIGHT_ALONE,	/* nobody can be waited for, or the wait was long enough: the caller builds */
+};
+
+/* Waits for at most timeout_ns. *ret_flight is set for CC_FLIGHT_OWN alone. */
+enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, struct cmn_view key,
+				     uint64_t timeout_ns, struct cc_flight **ret_flight);
+void cc_flight_end(struct cc_flight *flight);	/* from any thread; NULL is fine */
+
+/*
+ * For pthread_atfork: in the child the flights are the parent's. It keeps none
+ * of their locks, also when the parent dies, and does not wait for them, since
+ * the parent may wait for it. The child's pointers to them may still be given
+ * to cc_flight_end.
+ */
+void cc_flights_fork_prepare(struct cc_flights *flights);
+void cc_flights_fork_parent(struct cc_flights *flights);
+void cc_flights_fork_child(struct cc_flights *flights);
+
+#endif
