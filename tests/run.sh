@@ -89,7 +89,7 @@ run_asan()
 }
 
 # What threads share: cachecore, and the layer on the stub driver.
-threaded='^(unit\.(programs|writer|cache|stats|manifest|slab|spare)|stress\.(programs|parallel)|level_zero\.modules)$'
+threaded='^(unit\.(programs|writer|cache|flights|stats|manifest|slab|spare)|stress\.(programs|parallel)|level_zero\.modules)$'
 
 run_tsan()
 {
