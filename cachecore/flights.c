@@ -250,13 +250,13 @@ void cc_flights_fork_parent(struct cc_flights *flights)
 
 void cc_flights_fork_child(struct cc_flights *flights)
 {
-	struct cc_flight *flight, *next;
+	struct cc_flight *flight;
 
-	DL_FOREACH_SAFE(flights->own, flight, next) {
+	DL_FOREACH(flights->own, flight) {
 		(void)close(flight->fd);	/* the lock is the parent's as long as that has it */
 		flight->fd = -1;
-		DL_DELETE(flights->own, flight);
-		DL_APPEND(flights->inherited, flight);
 	}
+	DL_CONCAT(flights->inherited, flights->own);
+	flights->own = NULL;
 	(void)pthread_mutex_init(&flights->lock, NULL);	/* held by this thread, whose id has changed */
 }

@@ -174,7 +174,7 @@ static char *flags_that_warn(const char *flags)
 	static const char silent[] = "-Wno-recompiled-from-ir";
 	char *copy = flags && strstr(flags, silent) ? strdup(flags) : NULL;
 
-	for (char *at = copy; at && (at = strstr(at, silent)) != NULL;)
+	for (char *at = copy ? strstr(copy, silent) : NULL; at; at = strstr(at, silent))
 		memset(at, ' ', sizeof(silent) - 1);
 	return copy;
 }

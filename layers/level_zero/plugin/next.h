@@ -32,7 +32,7 @@
 
 struct lz_next {
 	_Atomic(const void *) owner;	/* base address of the object that its functions are in; NULL: free */
-#define LZ_NEXT_MEMBER(name, type) _Atomic(type) name;
+#define LZ_NEXT_MEMBER(name, type) _Atomic(type) name;	/* NOLINT(bugprone-macro-parentheses) */
 	LZ_NEXT_FUNCTIONS(LZ_NEXT_MEMBER)
 #undef LZ_NEXT_MEMBER
 };
