@@ -152,9 +152,9 @@ static void processes_share_one_compilation(void)
 					strlen(plain.client.output)), 0);
 	CU_ASSERT_EQUAL(lines, 32);
 	slot_run_shell("test -z \"$(ls cache/flights)\"");
-	/* Unless they are told not to wait. */
+	/* Unless they are told not to wait. All have begun before the first one ends. */
 	slot_run_shell("rm -rf cache");
-	module_run_processes(&run, 4, ONE, "STUB_DELAY_MS=300 CKCACHE_BUILD_WAIT=0");
+	module_run_processes(&run, 4, ONE, "STUB_DELAY_MS=2000 CKCACHE_BUILD_WAIT=0");
 	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 4);
 	/* What fails is not waited for in turn. */
 	slot_run_shell("rm -rf cache");
