@@ -258,5 +258,5 @@ void cc_flights_fork_child(struct cc_flights *flights)
 	}
 	DL_CONCAT(flights->inherited, flights->own);
 	flights->own = NULL;
-	(void)pthread_mutex_init(&flights->lock, NULL);	/* held by this thread, whose id has changed */
+	(void)pthread_mutex_unlock(&flights->lock);	/* taken before the fork, by this thread */
 }

@@ -36,7 +36,7 @@ static void after_fork_parent(void)
 static void after_fork_child(void)
 {
 	cc_cache_fork_child(plugin.cache);
-	(void)pthread_mutex_init(&plugin.lock, NULL);	/* this thread's own, but its id has changed */
+	lz_plugin_unlock();
 }
 
 static void open_cache(void)
