@@ -65,6 +65,29 @@ enum cmn_status cc_account_set(int root_fd, uint64_t total)
 	return status;
 }
 
+enum cmn_status cc_account_correct(int root_fd, uint64_t before, uint64_t counted,
+				   uint64_t *ret_total)
+{
+	uint64_t total = 0, now;
+	enum cmn_status status;
+	int fd = -1;
+
+	status = lock_root(root_fd, &fd);
+	if (status != CMN_OK)
+		return status;
+	if (!before || cc_number_file_read(fd, CC_ACCOUNT_NAME, &now) != CMN_OK)
+		now = before;
+	if (now >= before)
+		total = counted > UINT64_MAX - (now - before) ? UINT64_MAX : counted + (now - before);
+	else if (counted > before - now)
+		total = counted - (before - now);
+	status = cc_number_file_write(fd, CC_ACCOUNT_NAME, total);
+	cc_root_unlock(fd);
+	if (status == CMN_OK)
+		*ret_total = total;
+	return status;
+}
+
 enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t *ret_total)
 {
 	uint64_t total, less = bytes < 0 ? (uint64_t)-bytes : 0;

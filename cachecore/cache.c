@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache: joins the levels. What is looked up here is bytes; which bytes make
- * a key and what to do with an entry is the layer's business.
+ * cache: joins the levels. Which bytes make a key and what to do with an entry
+ * is the layer's business.
  */
 #include "cachecore/cache.h"
 
@@ -13,9 +13,9 @@
 #include "cachecore/store.h"
 #include "cachecore/writer.h"
 
-/* An entry may go stale between two looks only when headers are being edited; more than this is a fight. */
+/* Entries go stale between two looks only when headers are being edited; more than this is a fight. */
 #define STALE_RETRIES 3
-/* Nobody waits longer for a process to end; what is left over is compiled again. */
+/* Nobody waits longer for a process to end. */
 #define EXIT_TIMEOUT_NS (UINT64_C(5) * 1000000000)
 
 /*
@@ -159,11 +159,6 @@ struct cc_file_memo *cc_cache_file_memo(struct cc_cache *cache)
 	return cache->memo;
 }
 
-static size_t min_size(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /*
  * Whether this key was read from disk before, as far as that is remembered: by
  * its length and its end, since taking one for another only keeps an entry in
@@ -172,7 +167,7 @@ static size_t min_size(size_t a, size_t b)
 static bool was_seen(struct cc_cache *cache, const struct cc_key *key)
 {
 	struct cmn_view view = cc_key_view(key);
-	size_t len = min_size(view.len, SEEN_TAIL);
+	size_t len = view.len < SEEN_TAIL ? view.len : SEEN_TAIL;
 	struct cmn_hash hash = cmn_hash_of((const uint8_t *)view.data + view.len - len, len);
 	uint64_t number = cmn_hash_u64(&hash) ^ view.len;
 
@@ -185,23 +180,26 @@ static enum cmn_status read_store(struct cc_cache *cache, const struct cc_key *k
 				  struct cc_entry **ret, bool *ret_keep)
 {
 	struct cc_store_report report;
-	size_t left = KEPT_BUDGET, kept_len, len;
+	size_t kept, kept_len = KEPT_LEN, len;
 	enum cmn_status status;
 
 	if (!cache->store || cache->config.recache)
 		return CMN_MISS;
-	left -= min_size(left, atomic_load_explicit(&cache->kept, memory_order_relaxed));
-	kept_len = left > KEPT_LEN ? left : KEPT_LEN;
+	kept = atomic_load_explicit(&cache->kept, memory_order_relaxed);
+	if (kept + KEPT_LEN < KEPT_BUDGET)
+		kept_len = KEPT_BUDGET - kept;
 	if (cache->programs && was_seen(cache, key))
 		kept_len = SIZE_MAX;
 	status = cc_store_get(cache->store, key, cache->memo, kept_len, ret, &report);
 	if (report.damaged)
 		cc_stats_add(cache->stats, CC_ERRORS, report.damaged);
-	/* Whatever else went wrong on disk, to the caller it is a miss. */
+	/* Whatever else went wrong, to the caller it is a miss. */
 	if (status != CMN_OK)
 		return CMN_MISS;
 	if (cache->writer && report.place.leaf[0])
 		cc_writer_touch(cache->writer, &report.place);
+	else if (cache->writer && cache->config.promote)
+		(void)cc_writer_put(cache->writer, key, *ret, NULL);	/* the tier has it anyway */
 	len = cc_entry_payload_size(*ret) + CC_ENTRY_HEADER_SIZE;
 	*ret_keep = len <= kept_len;
 	if (*ret_keep && len > KEPT_LEN)

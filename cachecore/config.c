@@ -76,16 +76,6 @@ static enum cmn_status parse_seconds(const char *text, bool relative, void *fiel
 	return cmn_env_parse_number(text, 0, MAX_SECONDS, field);
 }
 
-/* The position of text in a NULL-terminated list of words, or -1. */
-static int find_word(const char *const *words, const char *text)
-{
-	for (int i = 0; words[i]; i++) {
-		if (strcasecmp(words[i], text) == 0)
-			return i;
-	}
-	return -1;
-}
-
 static enum cmn_status parse_compression(const char *text, bool relative, void *field)
 {
 	int *compression = field;
@@ -104,33 +94,36 @@ static enum cmn_status parse_compression(const char *text, bool relative, void *
 	return CMN_OK;
 }
 
-static enum cmn_status parse_capture(const char *text, bool relative, void *field)
+/* The position of text in a NULL-terminated list of words. */
+static enum cmn_status parse_word(const char *const *words, const char *text, int *ret)
 {
-	/* In the order of the enum. */
-	static const char *const words[] = { "auto", "eager", "late", "deferred", NULL };
-	enum cc_capture *capture = field;
-	int i = find_word(words, text);
-
-	(void)relative;
-	if (i < 0)
-		return CMN_ERR_INVALID;
-	*capture = (enum cc_capture)i;
-	return CMN_OK;
+	for (int i = 0; words[i]; i++) {
+		if (strcasecmp(words[i], text) == 0) {
+			*ret = i;
+			return CMN_OK;
+		}
+	}
+	return CMN_ERR_INVALID;
 }
 
-static enum cmn_status parse_log_level(const char *text, bool relative, void *field)
-{
-	/* In the order of the enum. */
-	static const char *const words[] = { "none", "error", "warning", "info", "debug", NULL };
-	enum cmn_log_level *level = field;
-	int i = find_word(words, text);
-
-	(void)relative;
-	if (i < 0)
-		return CMN_ERR_INVALID;
-	*level = (enum cmn_log_level)i;
-	return CMN_OK;
+/* A parser of an enum whose words are in its order. */
+#define PARSE_WORD(name, type, ...)							\
+static enum cmn_status parse_##name(const char *text, bool relative, void *field)	\
+{											\
+	static const char *const words[] = { __VA_ARGS__, NULL };			\
+	type *value = field;								\
+	int i;										\
+											\
+	(void)relative;									\
+	if (parse_word(words, text, &i) != CMN_OK)					\
+		return CMN_ERR_INVALID;							\
+	*value = (type)i;								\
+	return CMN_OK;									\
 }
+PARSE_WORD(capture, enum cc_capture, "auto", "eager", "late", "deferred")
+PARSE_WORD(log_level, enum cmn_log_level, "none", "error", "warning", "info", "debug")
+PARSE_WORD(sharing, enum cc_sharing, "none", "group", "readers")
+PARSE_WORD(eviction_order, enum cc_eviction_order, "lru", "cost")
 
 static enum cmn_status parse_text(const char *text, bool relative, void *field)
 {
@@ -227,11 +220,15 @@ static const struct setting settings[] = {
 	SETTING(eviction_disable, parse_set, "any value"),
 	SETTING(max_size, parse_size, "a size, as 8Gi"),
 	{ "threshold", offsetof(struct cc_config, threshold_days), parse_days, "days, 0 to 36500" },
+	SETTING(eviction_order, parse_eviction_order, "lru or cost"),
 	SETTING(min_device_image_size, parse_size, "a size, as 4Ki"),
 	SETTING(max_device_image_size, parse_size, "a size, as 1Gi"),
 	SETTING(compression, parse_compression, "none, auto, or 1 to 9"),
 	SETTING(read_only, parse_bool, "0 or 1"),
 	SETTING(read_only_dirs, parse_path_list, "absolute paths with colons between"),
+	SETTING(promote, parse_bool, "0 or 1"),
+	{ "shared", offsetof(struct cc_config, sharing), parse_sharing,
+	  "none, group or readers" },
 	SETTING(capture, parse_capture, "auto, eager, late or deferred"),
 	SETTING(recache, parse_bool, "0 or 1"),
 	SETTING(admit_all, parse_bool, "0 or 1"),

@@ -22,6 +22,17 @@ enum cc_capture {
 	CC_CAPTURE_DEFERRED,	/* out of process */
 };
 
+enum cc_sharing {
+	CC_SHARING_NONE,	/* the root is the user's alone */
+	CC_SHARING_GROUP,	/* it may be a group's (root.h) */
+	CC_SHARING_READERS,	/* the user's, made readable by all: to be others' read-only tier */
+};
+
+enum cc_eviction_order {
+	CC_EVICTION_LRU,	/* least recently used first */
+	CC_EVICTION_COST,	/* what saves least compile time a byte first, by age */
+};
+
 enum { CC_COMPRESSION_AUTO = -1, CC_COMPRESSION_NONE = 0 };	/* else a zlib level, 1 to 9 */
 
 struct cc_config {
@@ -34,11 +45,14 @@ struct cc_config {
 	bool eviction_disable;
 	uint64_t max_size;		/* bytes; 0: no bound */
 	uint64_t threshold_days;	/* 0: never */
+	enum cc_eviction_order eviction_order;
 	uint64_t min_device_image_size;	/* bytes */
 	uint64_t max_device_image_size;	/* bytes */
 	int compression;
 	bool read_only;
 	char **read_only_dirs;		/* NULL-terminated, absolute */
+	bool promote;			/* what a read-only tier had is stored in the root too */
+	enum cc_sharing sharing;
 	enum cc_capture capture;
 	bool recache;
 	bool admit_all;

@@ -1,113 +1,50 @@
 /* SPDX-License-Identifier: MIT */
-/* evict: one walk that clears and counts, then removals in order of use. */
+/* evict: a census, then removals in its order, and again while that helps. */
 #include "cachecore/evict.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cachecore/account.h"
+#include "cachecore/census.h"
 #include "cachecore/leaf.h"
 #include "cachecore/number_file.h"
 #include "cachecore/root.h"
-#include "cachecore/tree.h"
 #include "common/clock.h"
 #include "common/file.h"
 
-#define NS_PER_DAY (UINT64_C(86400) * 1000000000)
+#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_DAY (86400 * NS_PER_S)
+/* What an eviction that is to end gets for removing a part of what it has seen: some thousand entries. */
+#define LAST_REMOVALS_NS (NS_PER_S / 4)
 
-struct candidate {
-	char path[CC_LEAF_PATH_SIZE];
-	unsigned int n;
-	uint64_t bytes;
-	uint64_t access_ns;
+struct eviction {
+	int root_fd;
+	const struct cc_config *config;
+	const struct cc_evict_pace *pace;
+	struct cc_census census;
+	bool reducing;		/* the bound was passed: half of it is to be left */
+	uint64_t deadline;	/* monotonic, of removals; 0: none yet */
 };
 
-struct census {
-	struct candidate *all;
-	size_t count, cap;
-	uint64_t total;		/* bytes */
-	uint64_t now;
-};
-
-static bool leaf_empty(const struct cc_leaf_scan *scan)
+static bool goes_on(struct eviction *eviction)
 {
-	return !(scan->present[CC_LEAF_SRC] | scan->present[CC_LEAF_BIN] |
-		 scan->present[CC_LEAF_ACCESS]) && !scan->temporaries;
+	const struct cc_evict_pace *pace = eviction->pace;
+
+	if (!eviction->deadline && pace && pace->go_on && !pace->go_on(pace->ctx))
+		eviction->deadline = cmn_clock_monotonic() + LAST_REMOVALS_NS;
+	return !eviction->deadline;
 }
 
-/* Removes dead writers' leftovers: temporaries, files without a .src, empty directories. */
-static void clear_leaf(int root_fd, const char *path, int leaf_fd, struct cc_leaf_scan *scan)
+static bool census_goes_on(void *ctx)
 {
-	uint64_t orphans;
-	enum cmn_status status = cc_leaf_lock(leaf_fd, false);
-
-	/* Somebody publishes here; what a writer that lives makes is no leftover. */
-	if (status == CMN_BUSY || status == CMN_MISS)
-		return;
-	if (cc_leaf_scan(leaf_fd, scan) != CMN_OK)
-		goto out;
-	cc_leaf_sweep(leaf_fd, status == CMN_OK);
-	/* Without locks, a .bin without .src may be a writer's that is just at it. */
-	if (status != CMN_OK)
-		goto out;
-	orphans = (scan->present[CC_LEAF_BIN] | scan->present[CC_LEAF_ACCESS]) &
-		  ~scan->present[CC_LEAF_SRC];
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-		if (orphans >> n & 1)
-			(void)cc_leaf_remove(leaf_fd, n);	/* they were not counted */
-	}
-	if (!scan->present[CC_LEAF_SRC])
-		cc_leaf_prune(root_fd, path);
-out:
-	cc_leaf_unlock(leaf_fd);
-}
-
-static bool append_candidate(struct census *census, const char *path, unsigned int n, int leaf_fd)
-{
-	struct candidate *one;
-
-	if (census->count == census->cap) {
-		size_t cap = census->cap ? census->cap * 2 : 256;
-		struct candidate *all = realloc(census->all, cap * sizeof(*all));
-
-		if (!all)
-			return false;
-		census->all = all;
-		census->cap = cap;
-	}
-	one = &census->all[census->count++];
-	memcpy(one->path, path, sizeof(one->path));
-	one->n = n;
-	one->bytes = cc_leaf_bytes(leaf_fd, n);
-	one->access_ns = cc_leaf_access_ns(leaf_fd, n, census->now);
-	census->total += one->bytes;
-	return true;
-}
-
-static enum cmn_status visit_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
-{
-	struct census *census = ctx;
-	struct cc_leaf_scan scan;
-
-	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
-		return CMN_OK;	/* removed meanwhile */
-	if (leaf_empty(&scan) || scan.temporaries ||
-	    ((scan.present[CC_LEAF_BIN] | scan.present[CC_LEAF_ACCESS]) & ~scan.present[CC_LEAF_SRC]))
-		clear_leaf(root_fd, path, leaf_fd, &scan);
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-		if ((scan.present[CC_LEAF_SRC] >> n & 1) &&
-		    !append_candidate(census, path, n, leaf_fd))
-			return CMN_ERR_NOMEM;
-	}
-	return CMN_OK;
+	return goes_on(ctx);
 }
 
 /* Returns the bytes freed; 0 where somebody works in the leaf or has used the entry meanwhile. */
-static uint64_t remove_candidate(int root_fd, const struct candidate *one, uint64_t now)
+static uint64_t remove_candidate(int root_fd, const struct cc_candidate *one, uint64_t now)
 {
 	struct cc_leaf_scan scan;
 	enum cmn_status status;
@@ -120,40 +57,46 @@ static uint64_t remove_candidate(int root_fd, const struct candidate *one, uint6
 	if (status == CMN_OK || status == CMN_ERR_IO) {
 		if (cc_leaf_access_ns(fd, one->n, now) <= one->access_ns)
 			freed = cc_leaf_remove(fd, one->n);
-		if (cc_leaf_scan(fd, &scan) == CMN_OK && leaf_empty(&scan))
+		if (cc_leaf_scan(fd, &scan) == CMN_OK && cc_leaf_empty(&scan))
 			cc_leaf_prune(root_fd, one->path);
 	}
 	cc_root_unlock(fd);
 	return freed;
 }
 
-static int compare_access(const void *a, const void *b)
+/* The bytes that are to go, of those that the census saw; total: of the whole root. */
+static uint64_t excess_of(struct eviction *eviction, uint64_t total)
 {
-	uint64_t x = ((const struct candidate *)a)->access_ns;
-	uint64_t y = ((const struct candidate *)b)->access_ns;
+	const struct cc_census *census = &eviction->census;
+	uint64_t max_size = eviction->config->max_size, excess;
 
-	return x < y ? -1 : x > y;
+	eviction->reducing |= max_size && total > max_size;
+	if (!eviction->reducing || total <= max_size / 2)
+		return 0;
+	excess = total - max_size / 2;
+	/* By floating point: a share of a share, where a byte more or less is nothing. */
+	return census->partial
+		? (uint64_t)((double)excess * ((double)census->bytes / (double)total))
+		: excess;
 }
 
-static void remove_excess(int root_fd, const struct cc_config *config, struct census *census)
+/* Removes in order until so many bytes are freed and nothing is too old; returns the bytes freed. */
+static uint64_t remove_excess(struct eviction *eviction, uint64_t excess)
 {
-	uint64_t keep = UINT64_MAX, oldest = 0;
+	const struct cc_census *census = &eviction->census;
+	uint64_t freed = 0;
 
-	if (config->max_size && census->total > config->max_size)
-		keep = config->max_size / 2;
-	if (config->threshold_days && config->threshold_days < census->now / NS_PER_DAY)
-		oldest = census->now - config->threshold_days * NS_PER_DAY;
-	qsort(census->all, census->count, sizeof(*census->all), compare_access);
 	for (size_t i = 0; i < census->count; i++) {
-		const struct candidate *one = &census->all[i];
-		uint64_t freed;
+		const struct cc_candidate *one = &census->all[i];
 
-		/* In order of use: the first that may stay ends it. */
-		if (census->total <= keep && one->access_ns >= oldest)
+		/* In order: the first that may stay ends it. Rank 0 is too old. */
+		if (freed >= excess && one->rank)
 			break;
-		freed = remove_candidate(root_fd, one, census->now);
-		census->total -= freed < census->total ? freed : census->total;
+		if (!goes_on(eviction) && cmn_clock_monotonic() >= eviction->deadline)
+			break;
+		freed += remove_candidate(eviction->root_fd, one, census->now);
 	}
+	return freed;
 }
 
 /* Temporaries of cache_size.txt and its like, under the lock that their writers hold. */
@@ -167,36 +110,85 @@ static void sweep_root(int root_fd)
 	cc_root_unlock(fd);
 }
 
-static enum cmn_status evict_locked(int root_fd, const struct cc_config *config)
+/*
+ * One census and its removals. *ret_again: there is more to go than one census
+ * holds. CMN_STALE: what is left is too much, and another round would not help.
+ */
+static enum cmn_status evict_once(struct eviction *eviction, bool *ret_again)
 {
-	struct census census = { .now = cmn_clock_realtime() };
+	struct cc_census *census = &eviction->census;
+	const struct cc_config *config = eviction->config;
+	uint64_t before = 0, total = 0, excess, freed = 0;
+	/* Missing or damaged, it is counted by the correction. */
+	bool known = cc_number_file_read(eviction->root_fd, CC_ACCOUNT_NAME, &before) == CMN_OK;
 	enum cmn_status status;
 
-	sweep_root(root_fd);
-	status = cc_tree_walk(root_fd, true, visit_leaf, &census);
-	if (status == CMN_OK && census.count && !config->eviction_disable)
-		remove_excess(root_fd, config, &census);
-	/* What others stored since the walk is missed: the number is a little low until the next one. */
-	if (status == CMN_OK)
-		status = cc_account_set(root_fd, census.total);
-	if (status == CMN_OK)
-		status = cc_number_file_write(root_fd, CC_EVICT_STAMP_NAME, census.now);
-	free(census.all);
+	*census = (struct cc_census){
+		.config = config, .now = cmn_clock_realtime(), .max = CC_CENSUS_MAX,
+		.go_on = census_goes_on, .ctx = eviction,
+	};
+	status = cc_census_take(census, eviction->root_fd);
+	if (status == CMN_OK && !census->partial)
+		status = cc_account_correct(eviction->root_fd, known ? before : 0, census->bytes,
+					    &total);
+	else if (status == CMN_OK)
+		total = before > census->bytes ? before : census->bytes;
+	if (status != CMN_OK || config->eviction_disable)
+		goto out;
+	excess = excess_of(eviction, total);
+	freed = remove_excess(eviction, excess);
+	if (freed)
+		status = cc_account_add(eviction->root_fd, -(int64_t)freed, &total);
+	if (status == CMN_OK && excess_of(eviction, total)) {
+		*ret_again = freed && !census->partial && !eviction->deadline;
+		status = CMN_STALE;
+	}
+out:
+	cc_census_release(census);
 	return status;
 }
 
-enum cmn_status cc_evict_run(int root_fd, const struct cc_config *config)
+static enum cmn_status evict_locked(struct eviction *eviction)
 {
 	enum cmn_status status;
-	int fd = openat(root_fd, CC_EVICT_LOCK_NAME,
-			O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+	bool again;
 
-	if (fd < 0)
-		return cmn_status_from_errno(errno);
+	sweep_root(eviction->root_fd);
+	do {
+		again = false;
+		status = evict_once(eviction, &again);
+	} while (again);
+	if (status == CMN_OK && eviction->deadline)
+		return CMN_STALE;
+	if (status == CMN_OK)
+		status = cc_number_file_write(eviction->root_fd, CC_EVICT_STAMP_NAME,
+					      cmn_clock_realtime());
+	return status;
+}
+
+static void tell_locked(const struct cc_evict_pace *pace, int fd)
+{
+	if (pace && pace->locked)
+		pace->locked(pace->ctx, fd);
+}
+
+enum cmn_status cc_evict_run(int root_fd, const struct cc_config *config,
+			     const struct cc_evict_pace *pace)
+{
+	struct eviction eviction = { .root_fd = root_fd, .config = config, .pace = pace };
+	enum cmn_status status;
+	int fd;
+
+	status = cmn_file_open_own(root_fd, CC_EVICT_LOCK_NAME, &fd);
+	if (status != CMN_OK)
+		return status;
 	/* Where the file system has no locks, two evictors only do the same work twice. */
 	status = cmn_file_lock(fd, false);
-	if (status != CMN_BUSY)
-		status = evict_locked(root_fd, config);
+	if (status != CMN_BUSY) {
+		tell_locked(pace, fd);
+		status = evict_locked(&eviction);
+		tell_locked(pace, -1);
+	}
 	cc_root_unlock(fd);
 	return status;
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * evict: which entries of a root go, and their removal. Least recently used
- * first, by the store's own access times, until half of max_size is left; and
+ * evict: which entries of a root go, and their removal. When the store is over
+ * max_size, those that have been of use longest ago (or, by eviction_order,
+ * those that save least time a byte) go until half of it is left; and
  * what was not used for threshold_days. On the way it clears what dead
- * writers left and writes cache_size.txt from what it counted. One evictor
+ * writers left and corrects cache_size.txt by what it counted. One evictor
  * works on a root at a time, under the lock of <root>/evict.lock; each leaf's
- * lock is taken, never waited for, while names in it are removed.
+ * lock is taken, never waited for, while names in it are removed. Memory is
+ * bounded (census.h). Readers are not held up: they take no lock.
+ *
+ * Who has to end early loses nothing: of the part of the tree that was seen,
+ * its share of the excess goes, and the next one begins elsewhere.
  */
 #ifndef CACHECORE_EVICT_H
 #define CACHECORE_EVICT_H
@@ -20,10 +25,26 @@
 #define CC_EVICT_STAMP_NAME "last_cleanup.txt"
 
 /*
- * Evicts by age and by size now; with eviction_disable only clears and
- * counts. CMN_BUSY: another process or thread is at it.
+ * Is called between entries, with no lock held but evict.lock: it may do other
+ * work, as storing. false: end soon, which is within some 0.25 s.
  */
-CMN_CHECKED enum cmn_status cc_evict_run(int root_fd, const struct cc_config *config);
+struct cc_evict_pace {
+	bool (*go_on)(void *ctx);	/* NULL: to the end */
+	/*
+	 * The descriptor that has evict.lock, then -1 before it is given back; for
+	 * who may fork, whose child should close it. May be NULL.
+	 */
+	void (*locked)(void *ctx, int fd);
+	void *ctx;
+};
+
+/*
+ * Evicts by age and by size now; with eviction_disable only clears and
+ * counts. pace may be NULL. CMN_BUSY: another process or thread is at it.
+ * CMN_STALE: it ended early, or what is left is still too much.
+ */
+CMN_CHECKED enum cmn_status cc_evict_run(int root_fd, const struct cc_config *config,
+					 const struct cc_evict_pace *pace);
 /* Whether the last eviction is a day ago, so that age is looked at even where size never is. */
 bool cc_evict_due(int root_fd, const struct cc_config *config);
 

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 
 #include "cachecore/root.h"
 #include "common/clock.h"
+#include "common/file.h"
 #include "common/hash.h"
 
 #define DIRECTORY "flights"
@@ -66,35 +66,6 @@ void cc_flights_free(struct cc_flights *flights)
 	free(flights);
 }
 
-/* By the numbers of Linux's <linux/magic.h> and of the file systems' own sources. */
-static bool is_network(int fd)
-{
-	static const uint32_t types[] = {
-		0x6969,			/* NFS */
-		0x517b, 0xff534d42, 0xfe534d42,	/* SMB */
-		0x01021997,		/* 9P */
-		0x00c36400,		/* Ceph */
-		0x0bd00bd0,		/* Lustre */
-		0x47504653,		/* GPFS */
-		0x19830326,		/* BeeGFS */
-		0xaad7aaea,		/* PanFS */
-		0x5346414f, 0x6b414653,	/* AFS */
-		0x73757245,		/* Coda */
-		0x01161970,		/* GFS2 */
-		0x7461636f,		/* OCFS2 */
-		0x65735546,		/* FUSE, which may be any of them */
-	};
-	struct statfs info;
-
-	if (fstatfs(fd, &info) < 0)
-		return true;
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		if ((uint32_t)info.f_type == types[i])
-			return true;
-	}
-	return false;
-}
-
 /* false: there is none to be used. */
 static bool open_directory(const char *root, int *ret_fd)
 {
@@ -104,10 +75,11 @@ static bool open_directory(const char *root, int *ret_fd)
 	if (cc_root_make(root, &root_fd) != CMN_OK)
 		return false;
 	fd = openat(root_fd, DIRECTORY, flags);
-	if (fd < 0 && errno == ENOENT && (mkdirat(root_fd, DIRECTORY, 0700) == 0 || errno == EEXIST))
+	if (fd < 0 && errno == ENOENT &&
+	    cmn_file_make_dir(root_fd, DIRECTORY, cc_root_dir_mode(root_fd)) == CMN_OK)
 		fd = openat(root_fd, DIRECTORY, flags);
 	(void)close(root_fd);	/* a directory: nothing to be lost */
-	if (fd >= 0 && is_network(fd)) {
+	if (fd >= 0 && cmn_file_is_remote(fd)) {
 		(void)close(fd);	/* likewise */
 		return false;
 	}
@@ -190,15 +162,13 @@ enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, struct cmn_view
 	struct cmn_hash hash = cmn_hash_of(key.data, key.len);
 	enum cc_flight_turn turn = CC_FLIGHT_ALONE;
 	char hex[CMN_HASH_HEX_SIZE], name[NAME_SIZE];
-	int dir_fd, fd;
+	int dir_fd, fd = -1;
 
 	cmn_hash_hex(&hash, hex);
 	(void)snprintf(name, sizeof(name), "%s.lock", hex);	/* it fits */
 	if (is_inherited(flights, name) || !open_directory(flights->root, &dir_fd))
 		return CC_FLIGHT_ALONE;
-	fd = openat(dir_fd, name,
-		    O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
-	if (fd >= 0)
+	if (cmn_file_open_own(dir_fd, name, &fd) == CMN_OK)
 		turn = take_lock(dir_fd, name, deadline, fd);
 	if (turn == CC_FLIGHT_OWN) {
 		*ret_flight = add_flight(flights, name, fd);

@@ -73,7 +73,7 @@ enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd)
 	return CMN_OK;
 }
 
-enum cmn_status cc_leaf_make(int root_fd, const char *path, int *ret_fd)
+enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode, int *ret_fd)
 {
 	char level[CC_LEAF_PATH_SIZE];
 	enum cmn_status status = cc_leaf_open(root_fd, path, ret_fd);
@@ -86,8 +86,9 @@ enum cmn_status cc_leaf_make(int root_fd, const char *path, int *ret_fd)
 		char was = *end;
 
 		*end = '\0';
-		if (mkdirat(root_fd, level, 0700) < 0 && errno != EEXIST)
-			return cmn_status_from_errno(errno);
+		status = cmn_file_make_dir(root_fd, level, mode);
+		if (status != CMN_OK)
+			return status;
 		*end = was;
 	}
 	return cc_leaf_open(root_fd, path, ret_fd);
@@ -149,6 +150,12 @@ enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret)
 	(void)closedir(dir);	/* read only */
 	*ret = scan;
 	return CMN_OK;
+}
+
+bool cc_leaf_empty(const struct cc_leaf_scan *scan)
+{
+	return !(scan->present[CC_LEAF_SRC] | scan->present[CC_LEAF_BIN] |
+		 scan->present[CC_LEAF_ACCESS]) && !scan->temporaries;
 }
 
 uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n)

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cachecore/key.h"
 #include "common/status.h"
@@ -43,8 +44,9 @@ bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *
 
 /* CMN_MISS: not there. */
 CMN_CHECKED enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd);
-/* Makes the levels first, mode 0700. CMN_MISS: somebody removed one meanwhile; try again. */
-CMN_CHECKED enum cmn_status cc_leaf_make(int root_fd, const char *path, int *ret_fd);
+/* Makes the levels first, with that mode whatever the umask. CMN_MISS: somebody removed one meanwhile; try again. */
+CMN_CHECKED enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode,
+					 int *ret_fd);
 /*
  * CMN_OK: locked and still part of the tree; CMN_BUSY; CMN_MISS: it was
  * removed meanwhile. CMN_ERR_IO: the file system has no locks.
@@ -52,6 +54,7 @@ CMN_CHECKED enum cmn_status cc_leaf_make(int root_fd, const char *path, int *ret
 CMN_CHECKED enum cmn_status cc_leaf_lock(int leaf_fd, bool wait);
 void cc_leaf_unlock(int leaf_fd);	/* for a descriptor that stays open; see cc_root_unlock */
 CMN_CHECKED enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret);
+bool cc_leaf_empty(const struct cc_leaf_scan *scan);	/* nothing of the cache's is in it */
 
 /* Bytes of entry n's files on disk; missing ones count 0. */
 uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n);

@@ -181,7 +181,7 @@ enum cmn_status cc_pair_read_bin_header(int dir_fd, unsigned int n, const struct
 		goto out;
 	if ((uint64_t)info.st_size != CC_ENTRY_HEADER_SIZE + header.stored_len)
 		status = CMN_ERR_CORRUPT;
-	else if (!cmn_hash_equal(&header.key_hash, &src->hash))
+	else if (src && !cmn_hash_equal(&header.key_hash, &src->hash))
 		status = CMN_STALE;
 	if (status == CMN_OK)
 		*ret = header;

@@ -44,7 +44,7 @@ CMN_CHECKED enum cmn_status cc_pair_read_src_of(int dir_fd, const char *prefix, 
 CMN_CHECKED enum cmn_status cc_pair_read_bin(int dir_fd, const char *prefix, unsigned int n,
 					     const struct cc_src *src, const struct cmn_room *room,
 					     struct cc_manifest *manifest, struct cc_entry **ret);
-/* The header alone, against the file's size and src. Statuses as above. */
+/* The header alone, against the file's size and src, which may be NULL. Statuses as above. */
 CMN_CHECKED enum cmn_status cc_pair_read_bin_header(int dir_fd, unsigned int n,
 						    const struct cc_src *src,
 						    struct cc_entry_header *ret);

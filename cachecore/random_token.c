@@ -12,6 +12,7 @@
 #include "cachecore/leaf.h"
 #include "cachecore/pair.h"
 #include "cachecore/root.h"
+#include "common/file.h"
 #include "common/hash.h"
 
 #define FILE_NAME "tokens.dat"
@@ -342,9 +343,7 @@ bool cc_random_token_admits(const char *root, struct cmn_view key, uint64_t run,
 
 	if (key.len > MAX_KEY || !shape_of(key, &shape) || cc_root_make(root, &root_fd) != CMN_OK)
 		return true;
-	fd = openat(root_fd, FILE_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-		    0600);
-	if (fd >= 0) {
+	if (cmn_file_open_own(root_fd, FILE_NAME, &fd) == CMN_OK) {
 		result = admits(root_fd, fd, key, &shape, run, now_ns);
 		(void)close(fd);	/* as write_slot */
 	}

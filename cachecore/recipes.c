@@ -50,8 +50,9 @@ static enum cmn_status make_at(int dir_fd, const char *name, int *ret_fd)
 
 	if (status != CMN_MISS)
 		return status;
-	if (mkdirat(dir_fd, name, 0700) < 0 && errno != EEXIST)
-		return cmn_status_from_errno(errno);
+	status = cmn_file_make_dir(dir_fd, name, cc_root_dir_mode(dir_fd));
+	if (status != CMN_OK)
+		return status;
 	return open_at(dir_fd, name, ret_fd);
 }
 
@@ -398,12 +399,12 @@ enum cmn_status cc_recipes_clear(const char *root)
 
 enum cmn_status cc_recipes_lock(int fd, int *ret_fd)
 {
-	int lock = openat(fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-			  0600);
 	enum cmn_status status;
+	int lock;
 
-	if (lock < 0)
-		return cmn_status_from_errno(errno);
+	status = cmn_file_open_own(fd, LOCK_NAME, &lock);
+	if (status != CMN_OK)
+		return status;
 	status = cmn_file_lock(lock, false);
 	if (status == CMN_OK)
 		*ret_fd = lock;

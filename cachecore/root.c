@@ -11,9 +11,33 @@
 
 #include "common/file.h"
 
+/* Supplementary groups beyond this many are not looked through: such a user takes the root for foreign. */
+#define MAX_GROUPS 1024
+
 static bool owner_trusted(const struct stat *info, enum cc_root_kind kind)
 {
 	return info->st_uid == geteuid() || (kind == CC_ROOT_SHARED && info->st_uid == 0);
+}
+
+static bool is_member(gid_t group)
+{
+	gid_t groups[MAX_GROUPS];
+	int count;
+
+	if (group == getegid())
+		return true;
+	count = getgroups(MAX_GROUPS, groups);
+	for (int i = 0; i < count; i++) {
+		if (groups[i] == group)
+			return true;
+	}
+	return false;
+}
+
+static bool is_groups(const struct stat *info)
+{
+	return (info->st_mode & S_IWGRP) && (info->st_mode & S_ISGID) &&
+	       !(info->st_mode & S_IWOTH) && is_member(info->st_gid);
 }
 
 static enum cmn_status check_info(const struct stat *info, enum cc_root_kind kind,
@@ -21,6 +45,8 @@ static enum cmn_status check_info(const struct stat *info, enum cc_root_kind kin
 {
 	if (!S_ISDIR(info->st_mode))
 		*ret_reason = "it is not a directory";
+	else if (kind == CC_ROOT_GROUP && is_groups(info))
+		return CMN_OK;
 	else if (!owner_trusted(info, kind))
 		*ret_reason = "it belongs to another user";
 	else if (info->st_mode & (S_IWGRP | S_IWOTH))
@@ -28,6 +54,15 @@ static enum cmn_status check_info(const struct stat *info, enum cc_root_kind kin
 	else
 		return CMN_OK;
 	return CMN_ERR_ACCESS;
+}
+
+mode_t cc_root_dir_mode(int root_fd)
+{
+	struct stat info;
+
+	if (fstat(root_fd, &info) < 0 || !(info.st_mode & S_IWGRP))
+		return 0700;
+	return (info.st_mode & (S_ISGID | S_ISVTX | 0770)) | 0700;
 }
 
 enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const char **ret_reason)
@@ -52,7 +87,7 @@ enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const ch
 enum cmn_status cc_root_open(const char *path, int *ret_fd)
 {
 	const char *reason;
-	enum cmn_status status = cc_root_check(path, CC_ROOT_OWN, &reason);
+	enum cmn_status status = cc_root_check(path, CC_ROOT_GROUP, &reason);
 	struct stat info;
 	int fd;
 
@@ -62,7 +97,7 @@ enum cmn_status cc_root_open(const char *path, int *ret_fd)
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
 	status = fstat(fd, &info) < 0 ? cmn_status_from_errno(errno)
-				      : check_info(&info, CC_ROOT_OWN, &reason);
+				      : check_info(&info, CC_ROOT_GROUP, &reason);
 	if (status != CMN_OK) {
 		(void)close(fd);	/* nothing was written through it */
 		return status;

@@ -14,7 +14,6 @@
 #include "cachecore/account.h"
 #include "cachecore/leaf.h"
 #include "cachecore/pair.h"
-#include "cachecore/root.h"
 #include "cachecore/store_internal.h"
 
 /* What leaves room for a leaf, two slashes, a name and the terminator. */
@@ -43,15 +42,16 @@ enum cmn_status cc_store_open(const struct cc_config *config, const struct cmn_l
 			      config->dir);
 		return CMN_ERR_INVALID;
 	}
-	if (cc_root_check(config->dir, CC_ROOT_OWN, &reason) == CMN_ERR_ACCESS) {
-		cmn_log_write(log, CMN_LOG_ERROR, "no disk cache: cannot use %s: %s", config->dir,
-			      reason);
-		return CMN_ERR_ACCESS;
-	}
 	store = calloc(1, sizeof(*store));
 	if (!store)
 		return CMN_ERR_NOMEM;
 	store->config = config;
+	if (cc_root_check(config->dir, cc_store_root_kind(store), &reason) == CMN_ERR_ACCESS) {
+		cmn_log_write(log, CMN_LOG_ERROR, "no disk cache: cannot use %s: %s", config->dir,
+			      reason);
+		free(store);
+		return CMN_ERR_ACCESS;
+	}
 	store->log = log;
 	store->slabs = cmn_slabs_new();	/* without them malloc serves */
 	atomic_flag_clear(&store->damage_logged);
@@ -72,6 +72,20 @@ void cc_store_close(struct cc_store *store)
 const char *cc_store_root(const struct cc_store *store)
 {
 	return store->config->dir;
+}
+
+enum cc_root_kind cc_store_root_kind(const struct cc_store *store)
+{
+	return store->config->sharing == CC_SHARING_GROUP ? CC_ROOT_GROUP : CC_ROOT_OWN;
+}
+
+enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd)
+{
+	const char *reason;
+	enum cmn_status status = cc_root_check(store->config->dir, cc_store_root_kind(store),
+					       &reason);
+
+	return status == CMN_OK ? cc_root_open(store->config->dir, ret_fd) : status;
 }
 
 enum cmn_status cc_store_check_manifest(const struct cc_src *src, struct cc_file_memo *memo,
@@ -125,7 +139,7 @@ static void remove_damaged(const struct cc_store *store, const char *leaf, unsig
 	enum cmn_status status;
 	uint64_t freed = 0;
 
-	if (cc_root_open(store->config->dir, &root_fd) != CMN_OK)
+	if (cc_store_open_root(store, &root_fd) != CMN_OK)
 		return;
 	if (cc_leaf_open(root_fd, leaf, &leaf_fd) != CMN_OK)
 		goto out;
@@ -199,7 +213,8 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, const c
 {
 	bool own = root == lookup->store->config->dir;
 	const char *reason;
-	enum cmn_status status = cc_root_check(root, own ? CC_ROOT_OWN : CC_ROOT_SHARED, &reason);
+	enum cmn_status status = cc_root_check(root, own ? cc_store_root_kind(lookup->store) : CC_ROOT_SHARED,
+					       &reason);
 	size_t len = strlen(root);
 
 	if (status == CMN_ERR_ACCESS && own)

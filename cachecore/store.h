@@ -23,6 +23,7 @@
 
 #include "cachecore/config.h"
 #include "cachecore/entry.h"
+#include "cachecore/evict.h"
 #include "cachecore/key.h"
 #include "cachecore/leaf.h"
 #include "common/log.h"
@@ -71,11 +72,15 @@ bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key);
 
 /*
  * Writes an entry, replacing one of the same key and manifest; updates
- * cache_size.txt; evicts when the bound is passed. Blocks on disk I/O and the
- * directory's lock. CMN_ERR_TOO_LARGE: outside the image-size limits or
+ * cache_size.txt. *ret_evict: the bound was passed, or the last eviction is
+ * long ago: cc_store_evict is due. Blocks on disk I/O and the directory's
+ * lock. CMN_ERR_TOO_LARGE: outside the image-size limits or
  * larger than the whole store may be; nothing was written. CMN_ERR_ACCESS:
  * read-only.
  */
+CMN_CHECKED enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
+					 const struct cc_entry *entry, bool *ret_evict);
+/* The same, and evicts at once where that is due. */
 CMN_CHECKED enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
 					 const struct cc_entry *entry);
 
@@ -85,8 +90,14 @@ CMN_CHECKED enum cmn_status cc_store_remove(struct cc_store *store, const struct
 /* Marks the entry at a place as used now, for eviction; best effort. */
 void cc_store_touch(struct cc_store *store, const struct cc_store_place *place);
 
-/* Evicts by age and by size now, to half of max_size if it is passed; CMN_BUSY: another process is at it. */
+/*
+ * Evicts by age and by size now, to half of max_size if it is passed.
+ * CMN_BUSY: another process is at it; CMN_STALE: it could not remove enough,
+ * or was ended early.
+ */
 CMN_CHECKED enum cmn_status cc_store_evict(struct cc_store *store);
+CMN_CHECKED enum cmn_status cc_store_evict_paced(struct cc_store *store,
+						 const struct cc_evict_pace *pace);
 
 /* What a listing shows of an entry; all borrowed for the call only. */
 struct cc_store_item {

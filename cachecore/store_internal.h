@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "cachecore/root.h"
 #include "cachecore/src_file.h"
 #include "cachecore/store.h"
 #include "common/spare.h"
@@ -16,7 +17,13 @@ struct cc_store {
 	struct cmn_spare spare;		/* for .src files */
 	atomic_flag damage_logged;
 	atomic_flag access_logged;
+	atomic_uint_least64_t evict_time;	/* monotonic, before which eviction would be in vain; 0: none */
 };
+
+/* The root, opened, where it is what the configuration allows. Statuses as cc_root_check's. */
+CMN_CHECKED enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd);
+/* The kind of root that the configuration allows. */
+enum cc_root_kind cc_store_root_kind(const struct cc_store *store);
 
 /*
  * CMN_OK: the dependencies of src hold now; *ret is the caller's, NULL for

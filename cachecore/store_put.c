@@ -3,17 +3,16 @@
  * store_put: publication, removal and access times of entries. Encoding is
  * done before a lock is taken; names in a leaf change under its lock only.
  */
-#include <fcntl.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cachecore/account.h"
-#include "cachecore/evict.h"
 #include "cachecore/leaf.h"
 #include "cachecore/number_file.h"
 #include "cachecore/pair.h"
-#include "cachecore/root.h"
 #include "cachecore/store_internal.h"
 #include "common/clock.h"
 #include "common/file.h"
@@ -22,14 +21,33 @@
 /* An evictor may remove a leaf under a writer's hands; thrice in a row it does not. */
 #define MAKE_ATTEMPTS 3
 
-/* Makes and locks the key's leaf. CMN_MISS: it was removed each time. */
-static enum cmn_status lock_leaf(int root_fd, const char *leaf, bool *ret_locked, int *ret_fd)
+/* As cc_store_open_root, and makes it. */
+static enum cmn_status make_root(const struct cc_store *store, int *ret_fd)
 {
+	enum cmn_status status = cc_store_open_root(store, ret_fd);
+
+	if (status != CMN_MISS)
+		return status;
+	status = cc_root_make(store->config->dir, ret_fd);
+	if (status == CMN_OK && store->config->sharing == CC_SHARING_READERS &&
+	    fchmod(*ret_fd, 0755) < 0) {
+		status = cmn_status_from_errno(errno);
+		(void)close(*ret_fd);	/* nothing was written through it */
+	}
+	return status;
+}
+
+/* Makes and locks the key's leaf. CMN_MISS: it was removed each time. */
+static enum cmn_status lock_leaf(const struct cc_store *store, int root_fd, const char *leaf,
+				 bool *ret_locked, int *ret_fd)
+{
+	mode_t mode = store->config->sharing == CC_SHARING_READERS ? 0755
+								   : cc_root_dir_mode(root_fd);
 	enum cmn_status status = CMN_MISS;
 	int fd = -1;
 
 	for (int i = 0; i < MAKE_ATTEMPTS && status == CMN_MISS; i++) {
-		status = cc_leaf_make(root_fd, leaf, &fd);
+		status = cc_leaf_make(root_fd, leaf, mode, &fd);
 		if (status != CMN_OK)
 			continue;
 		status = cc_leaf_lock(fd, true);
@@ -168,7 +186,8 @@ static enum cmn_status publish_parcel(int leaf_fd, const struct parcel *parcel, 
 	return status;
 }
 
-static enum cmn_status put_in_leaf(int root_fd, const struct parcel *parcel, int64_t *ret_change)
+static enum cmn_status put_in_leaf(const struct cc_store *store, int root_fd,
+				   const struct parcel *parcel, int64_t *ret_change)
 {
 	char leaf[CC_LEAF_PATH_SIZE];
 	enum cmn_status status;
@@ -177,7 +196,7 @@ static enum cmn_status put_in_leaf(int root_fd, const struct parcel *parcel, int
 
 	*ret_change = 0;
 	cc_leaf_path(parcel->key, leaf);
-	status = lock_leaf(root_fd, leaf, &locked, &leaf_fd);
+	status = lock_leaf(store, root_fd, leaf, &locked, &leaf_fd);
 	if (status != CMN_OK) {
 		cc_leaf_prune(root_fd, leaf);
 		return status == CMN_MISS ? CMN_ERR_IO : status;
@@ -190,23 +209,21 @@ static enum cmn_status put_in_leaf(int root_fd, const struct parcel *parcel, int
 	return status == CMN_MISS ? CMN_ERR_IO : status;
 }
 
-/* After a put: the bound, and once a day the age. Failing keeps what is; the next put tries again. */
-static void evict_if_due(const struct cc_store *store, int root_fd, uint64_t total)
+/*
+ * After a put: the bound, and once a day the age. One that could not remove
+ * enough is not tried again at once: it looks at everything each time.
+ */
+static bool evict_due(const struct cc_store *store, int root_fd, uint64_t total)
 {
 	const struct cc_config *config = store->config;
 	bool over = config->max_size && total > config->max_size && !config->eviction_disable;
-	enum cmn_status status;
 
-	if (!over && !cc_evict_due(root_fd, config))
-		return;
-	status = cc_evict_run(root_fd, config);
-	if (status != CMN_OK && status != CMN_BUSY)
-		cmn_log_write(store->log, CMN_LOG_WARNING, "eviction in %s: %s", config->dir,
-			      cmn_status_string(status));
+	return (over || cc_evict_due(root_fd, config)) &&
+	       cmn_clock_monotonic() >= atomic_load(&store->evict_time);
 }
 
-enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
-			     const struct cc_entry *entry)
+enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
+			     const struct cc_entry *entry, bool *ret_evict)
 {
 	struct parcel parcel = { 0 };
 	enum cmn_status status;
@@ -214,21 +231,34 @@ enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
 	int root_fd = -1;
 	int64_t change;
 
+	*ret_evict = false;
 	if (store->config->read_only)
 		return CMN_ERR_ACCESS;
 	status = prepare_parcel(store, key, entry, &parcel);
 	if (status == CMN_OK)
-		status = cc_root_make(store->config->dir, &root_fd);
+		status = make_root(store, &root_fd);
 	if (status != CMN_OK)
 		goto out;
-	status = put_in_leaf(root_fd, &parcel, &change);
+	status = put_in_leaf(store, root_fd, &parcel, &change);
 	/* The entry is good even where the account cannot be written: the next eviction counts. */
 	if ((status == CMN_OK || change) && cc_account_add(root_fd, change, &total) == CMN_OK)
-		evict_if_due(store, root_fd, total);
+		*ret_evict = evict_due(store, root_fd, total);
 out:
 	if (root_fd >= 0)
 		(void)close(root_fd);	/* a directory: nothing to be lost */
 	release_parcel(&parcel);
+	return status;
+}
+
+enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
+			     const struct cc_entry *entry)
+{
+	bool due;
+	enum cmn_status status = cc_store_add(store, key, entry, &due), evicted = CMN_OK;
+
+	if (due)
+		evicted = cc_store_evict(store);
+	(void)evicted;	/* failing keeps what is, and is logged; a later put tries again */
 	return status;
 }
 
@@ -267,7 +297,7 @@ enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key
 	if (status == CMN_OK && store->config->read_only)
 		status = CMN_ERR_ACCESS;
 	if (status == CMN_OK)
-		status = cc_root_open(store->config->dir, &root_fd);
+		status = cc_store_open_root(store, &root_fd);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
 	cc_leaf_path(cc_key_view(key), leaf);
@@ -304,9 +334,7 @@ static void touch_file(int leaf_fd, unsigned int n)
 	if (cc_number_file_read(leaf_fd, name, &last) == CMN_OK && last <= now &&
 	    now - last < NS_PER_S)
 		return;
-	fd = openat(leaf_fd, name,
-		    O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
-	if (fd < 0)
+	if (cmn_file_open_own(leaf_fd, name, &fd) != CMN_OK)
 		return;
 	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
 	/* Cut after writing: never empty, which would look unused to an evictor. Best effort. */
@@ -320,7 +348,7 @@ void cc_store_touch(struct cc_store *store, const struct cc_store_place *place)
 	int root_fd, leaf_fd;
 
 	if (store->config->read_only || !place->leaf[0] ||
-	    cc_root_open(store->config->dir, &root_fd) != CMN_OK)
+	    cc_store_open_root(store, &root_fd) != CMN_OK)
 		return;
 	if (cc_leaf_open(root_fd, place->leaf, &leaf_fd) == CMN_OK) {
 		touch_file(leaf_fd, place->n);

@@ -3,13 +3,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cachecore/evict.h"
 #include "cachecore/leaf.h"
 #include "cachecore/pair.h"
-#include "cachecore/root.h"
 #include "cachecore/store_internal.h"
 #include "cachecore/tree.h"
 #include "common/clock.h"
+
+/* After one that could not remove enough: each looks at every entry. */
+#define RETRY_NS (UINT64_C(30) * 1000000000)
 
 struct listing {
 	bool deep;
@@ -20,15 +21,25 @@ struct listing {
 
 enum cmn_status cc_store_evict(struct cc_store *store)
 {
+	return cc_store_evict_paced(store, NULL);
+}
+
+enum cmn_status cc_store_evict_paced(struct cc_store *store, const struct cc_evict_pace *pace)
+{
 	enum cmn_status status;
 	int root_fd;
 
 	if (store->config->read_only)
 		return CMN_ERR_ACCESS;
-	status = cc_root_open(store->config->dir, &root_fd);
+	status = cc_store_open_root(store, &root_fd);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
-	status = cc_evict_run(root_fd, store->config);
+	status = cc_evict_run(root_fd, store->config, pace);
+	if (status != CMN_OK && status != CMN_BUSY)
+		atomic_store(&store->evict_time, cmn_clock_monotonic() + RETRY_NS);
+	if (status < 0)
+		cmn_log_write(store->log, CMN_LOG_WARNING, "eviction in %s: %s", store->config->dir,
+			      cmn_status_string(status));
 	(void)close(root_fd);	/* a directory: nothing to be lost */
 	return status;
 }
@@ -109,7 +120,7 @@ enum cmn_status cc_store_walk(struct cc_store *store, bool deep,
 	enum cmn_status status;
 	int root_fd;
 
-	status = cc_root_open(store->config->dir, &root_fd);
+	status = cc_store_open_root(store, &root_fd);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
 	status = cc_tree_walk(root_fd, false, list_leaf, &listing);

@@ -12,9 +12,11 @@
 
 struct walk {
 	int root_fd;
+	unsigned int first;
 	bool prune;
 	cc_tree_visit_fn visit;
 	void *ctx;
+	bool emptied;	/* by the level that was left last: nothing is in it */
 	char path[CC_LEAF_PATH_SIZE];
 };
 
@@ -24,47 +26,98 @@ static bool is_hash(const char *name)
 	       name[CMN_HASH_HEX_SIZE - 1] == '\0';
 }
 
+static unsigned int digit_of(char c)
+{
+	return (unsigned int)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+/* Whether a name of that level is this pass's: with a first byte, images are listed twice. */
+static bool is_of_pass(const struct walk *walk, size_t level, const char *name, bool second)
+{
+	bool late;
+
+	if (level != CC_PART_IMAGE || !walk->first)
+		return !second;
+	late = digit_of(name[0]) * 16 + digit_of(name[1]) < walk->first;
+	return late == second;
+}
+
+static enum cmn_status walk_level(struct walk *walk, int dir_fd, size_t level);
+
+static enum cmn_status walk_child(struct walk *walk, int dir_fd, size_t level, const char *child)
+{
+	char *name = walk->path + level * CMN_HASH_HEX_SIZE;
+	enum cmn_status status;
+	/* What cannot be opened was removed meanwhile, or is no directory, or not ours. */
+	int fd = openat(dir_fd, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	walk->emptied = false;
+	if (fd < 0)
+		return CMN_OK;
+	if (level > 0)
+		name[-1] = '/';
+	memcpy(name, child, CMN_HASH_HEX_SIZE);
+	if (level + 1 == CC_PART_COUNT) {
+		status = walk->visit(walk->ctx, walk->root_fd, walk->path, fd);
+		(void)close(fd);	/* read only */
+		return status;
+	}
+	status = walk_level(walk, fd, level + 1);
+	/* Not tried in vain: it would take the directory's lock, which a look-up may need. */
+	if (walk->prune && walk->emptied)
+		walk->emptied = unlinkat(dir_fd, child, AT_REMOVEDIR) == 0;
+	return status;
+}
+
+static bool is_self_or_parent(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
 /* Takes dir_fd. level: how many names of walk->path lead to it. */
 static enum cmn_status walk_level(struct walk *walk, int dir_fd, size_t level)
 {
-	char *name = walk->path + level * CMN_HASH_HEX_SIZE;
 	enum cmn_status status = CMN_OK;
+	bool empty = true;
 	struct dirent *item;
 	DIR *dir = fdopendir(dir_fd);
-	int fd;
 
+	walk->emptied = false;
 	if (!dir) {
 		status = cmn_status_from_errno(errno);
 		(void)close(dir_fd);	/* read only */
 		return status;
 	}
-	while (status == CMN_OK && (item = readdir(dir))) {
-		if (!is_hash(item->d_name))
-			continue;
-		/* What cannot be opened was removed meanwhile, or is no directory, or not ours. */
-		fd = openat(dirfd(dir), item->d_name,
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		if (level > 0)
-			name[-1] = '/';
-		memcpy(name, item->d_name, CMN_HASH_HEX_SIZE);
-		if (level + 1 == CC_PART_COUNT) {
-			status = walk->visit(walk->ctx, walk->root_fd, walk->path, fd);
-			(void)close(fd);	/* read only */
-		} else {
-			status = walk_level(walk, fd, level + 1);
-			if (walk->prune)
-				(void)unlinkat(dirfd(dir), item->d_name, AT_REMOVEDIR);
+	for (int pass = 0; pass < 2 && status == CMN_OK; pass++) {
+		/* A second pass is seldom needed, and listing again may be much. */
+		if (pass && (level != CC_PART_IMAGE || !walk->first))
+			break;
+		rewinddir(dir);
+		while (status == CMN_OK && (item = readdir(dir))) {
+			if (!is_hash(item->d_name)) {
+				empty &= is_self_or_parent(item->d_name);
+			} else if (is_of_pass(walk, level, item->d_name, pass)) {
+				status = walk_child(walk, dirfd(dir), level, item->d_name);
+				empty &= walk->emptied;
+			}
 		}
 	}
 	(void)closedir(dir);	/* read only */
+	walk->emptied = empty && status == CMN_OK;
 	return status;
 }
 
 enum cmn_status cc_tree_walk(int root_fd, bool prune, cc_tree_visit_fn visit, void *ctx)
 {
-	struct walk walk = { .root_fd = root_fd, .prune = prune, .visit = visit, .ctx = ctx };
+	return cc_tree_walk_from(root_fd, 0, prune, visit, ctx);
+}
+
+enum cmn_status cc_tree_walk_from(int root_fd, unsigned int first, bool prune,
+				  cc_tree_visit_fn visit, void *ctx)
+{
+	struct walk walk = {
+		.root_fd = root_fd, .first = first, .prune = prune, .visit = visit, .ctx = ctx,
+	};
 	int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)

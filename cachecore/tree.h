@@ -21,5 +21,12 @@ typedef enum cmn_status (*cc_tree_visit_fn)(void *ctx, int root_fd, const char *
  */
 CMN_CHECKED enum cmn_status cc_tree_walk(int root_fd, bool prune, cc_tree_visit_fn visit,
 					 void *ctx);
+/*
+ * The same, where under each device the images whose hashes begin with a byte
+ * of at least first come before the others: who may have to end a walk early
+ * sees other parts of the tree each time.
+ */
+CMN_CHECKED enum cmn_status cc_tree_walk_from(int root_fd, unsigned int first, bool prune,
+					      cc_tree_visit_fn visit, void *ctx);
 
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * writer: a queue, a lock, and one thread that is started by a store and ends
- * when there is nothing to do.
+ * when there is nothing to do. What it does is in writer_work.c.
  *
  * The lock guards the lists and the flags and is never held across the
- * store's or the statistics' work. Entries go first, then touches; statistics
- * when their time has come, or when a flush asks for them.
+ * store's or the statistics' work. Entries go first, then touches, then an
+ * eviction that is due; statistics when their time has come, or when a flush
+ * asks for them.
  */
-#include "cachecore/writer.h"
+#include "cachecore/writer_internal.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,10 +19,6 @@
 
 #include <utlist.h>
 
-#include "cachecore/random_token.h"
-#include "cachecore/recipes.h"
-#include "cachecore/task.h"
-#include "cachecore/touches.h"
 #include "common/clock.h"
 #include "common/hash.h"
 
@@ -39,34 +34,16 @@
  * not, that program took so long that starting a thread is nothing.
  */
 #define IDLE_NS (NS_PER_S / 2)
+/*
+ * How long an eviction goes on looking when a flush asks, as a process ends;
+ * it removes for as long again. Some thousand entries, so that a store which
+ * only short processes use is evicted from too.
+ */
+#define EVICT_GRACE_NS (NS_PER_S / 4)
 /* What a thread that is told to stop gets for the file operation that it is in. */
 #define STOP_GRACE_NS (NS_PER_S / 10)
 /* Path buffers and zlib's frames need a tenth of it; the rest is for the C library's thread-local data. */
 #define STACK_SIZE ((size_t)512 << 10)
-
-struct cc_writer {
-	struct cc_store *store;
-	struct cc_stats *stats;
-	const struct cmn_log *log;
-	atomic_flag failure_logged, token_logged;
-	uint64_t run;			/* of this process, as far as chance goes */
-	bool admits_all;
-	pthread_mutex_t lock;
-	pthread_cond_t work;		/* to the thread: something changed */
-	pthread_cond_t idle;		/* from the thread: a flush is done, or it stopped */
-	/* guarded by lock, all that follows */
-	struct cc_task *stores;
-	uint64_t stored_bytes;		/* of what waits in stores */
-	struct cc_touches touches;
-	bool started;
-	pthread_t thread;
-	bool stop;			/* as soon as the work at hand is done */
-	bool stopped;
-	bool working;			/* at something that it took from the lists */
-	uint64_t flush_wanted, flush_done;	/* serial numbers */
-	uint64_t stats_time;	/* monotonic, when statistics are to be written; 0: nothing happened */
-	uint64_t idle_time;	/* monotonic, when the thread ends unless it gets work */
-};
 
 /* Conditions wait on the monotonic clock: wall time may jump. */
 static bool init_conditions(struct cc_writer *writer)
@@ -96,6 +73,7 @@ struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
 	writer->store = store;
 	writer->stats = stats;
 	writer->log = log;
+	writer->evict_fd = -1;
 	atomic_flag_clear(&writer->failure_logged);
 	atomic_flag_clear(&writer->token_logged);
 	writer->run = cmn_clock_realtime() ^ (uint64_t)getpid() << 32;
@@ -146,94 +124,6 @@ static uint64_t deadline_of(uint64_t timeout_ns)
 	return now + (timeout_ns < 86400 * NS_PER_S ? timeout_ns : 86400 * NS_PER_S);
 }
 
-static void log_failure(struct cc_writer *writer, const char *what, enum cmn_status status)
-{
-	cmn_log_once(writer->log, &writer->failure_logged, CMN_LOG_ERROR, "cannot write %s: %s",
-		     what, cmn_status_string(status));
-}
-
-/* false: it would be one more of many that nobody ever asks for again. */
-static bool is_welcome(struct cc_writer *writer, const struct cc_task *task)
-{
-	struct cmn_view key = cc_key_view(&task->key);
-	struct cc_recipe recipe;
-
-	if (writer->admits_all)
-		return true;
-	if (!task->entry && cc_recipe_decode(cmn_buffer_view(&task->recipe), &recipe) == CMN_OK)
-		key = recipe.key;
-	if (cc_random_token_admits(cc_store_root(writer->store), key, writer->run,
-				   cmn_clock_realtime()))
-		return true;
-	cc_stats_bypass(writer->stats, "random-token");
-	cmn_log_once(writer->log, &writer->token_logged, CMN_LOG_WARNING,
-		     "this program's kernels differ by a random word each time: they are not stored");
-	return false;
-}
-
-/* Without the lock. */
-static void do_store(struct cc_writer *writer, const struct cc_task *task)
-{
-	enum cmn_status status;
-
-	if (!is_welcome(writer, task))
-		return;
-	status = task->entry ?
-		cc_store_put(writer->store, &task->key, task->entry) :
-		cc_recipes_put(cc_store_root(writer->store), cmn_buffer_view(&task->recipe));
-	if (status == CMN_OK && !task->entry)
-		return;
-	if (status == CMN_OK) {
-		cc_stats_add(writer->stats, CC_STORES, 1);
-	} else if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
-		cc_stats_add(writer->stats, CC_ERRORS, 1);
-		log_failure(writer, task->entry ? "an entry" : "a recipe", status);
-	}
-}
-
-/* Stores the next entry or marks one as used; with the lock, which is released meanwhile. false: there was none. */
-static bool do_task(struct cc_writer *writer)
-{
-	struct cc_task *task = writer->stores;
-	struct cc_store_place place;
-
-	if (task) {
-		DL_DELETE(writer->stores, task);
-		writer->stored_bytes -= task->size;
-		writer->working = true;
-		unlock(writer);
-		do_store(writer, task);
-		cc_task_free(task);
-	} else if (cc_touches_take(&writer->touches, &place)) {
-		writer->working = true;
-		unlock(writer);
-		cc_store_touch(writer->store, &place);
-	} else {
-		return false;
-	}
-	lock(writer);
-	writer->working = false;
-	(void)pthread_cond_broadcast(&writer->idle);
-	return true;
-}
-
-/* Writes the statistics; with the lock, which is released meanwhile. */
-static void do_stats(struct cc_writer *writer)
-{
-	enum cmn_status status;
-
-	writer->stats_time = 0;
-	writer->working = true;
-	unlock(writer);
-	status = cc_stats_flush(writer->stats, cc_store_root(writer->store));
-	/* A root that is not ours is the store's complaint; a busy one is tried again. */
-	if (status < 0 && status != CMN_ERR_ACCESS)
-		log_failure(writer, "statistics", status);
-	lock(writer);
-	writer->working = false;
-	(void)pthread_cond_broadcast(&writer->idle);
-}
-
 /*
  * One thing that is to do, or a wait for one; with the lock. false: there was
  * nothing for so long that the thread is to end. Whatever releases the lock
@@ -247,12 +137,15 @@ static bool work_or_wait(struct cc_writer *writer)
 	uint64_t until = writer->idle_time;
 
 	if (writer->stats_time && now >= writer->stats_time) {
-		do_stats(writer);
-	} else if (do_task(writer)) {
+		cc_writer_do_stats(writer);
+	} else if (cc_writer_do_task(writer)) {
 		writer->idle_time = cmn_clock_monotonic() + IDLE_NS;
+	} else if (writer->evict_due) {
+		cc_writer_do_evict(writer);
 	} else if (wanted != writer->flush_done) {
-		do_stats(writer);
+		cc_writer_do_stats(writer);
 		writer->flush_done = wanted;
+		writer->evict_end = 0;
 		(void)pthread_cond_broadcast(&writer->idle);
 	} else if (now < until) {
 		if (writer->stats_time && writer->stats_time < until)
@@ -398,16 +291,20 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 	uint64_t wanted;
 
 	/* Nothing to wait for: a process may end now. */
-	if (!writer->stores && !writer->touches.count && !writer->working &&
+	if (!writer->stores && !writer->touches.count && !writer->evict_due && !writer->working &&
 	    !cc_stats_pending(writer->stats))
 		return true;
+	writer->evict_end = cmn_clock_monotonic() + EVICT_GRACE_NS;
 	if (!writer->started) {
 		/* What another thread has taken is lost if this one ends the process now. */
 		while (writer->working && wait_until(writer, &writer->idle, deadline))
 			continue;
-		while (cmn_clock_monotonic() < deadline && do_task(writer))
+		while (cmn_clock_monotonic() < deadline && cc_writer_do_task(writer))
 			continue;
-		do_stats(writer);
+		if (writer->evict_due)
+			cc_writer_do_evict(writer);
+		cc_writer_do_stats(writer);
+		writer->evict_end = 0;
 		return !writer->stores && !writer->touches.count;
 	}
 	wanted = ++writer->flush_wanted;
@@ -484,6 +381,12 @@ void cc_writer_fork_child(struct cc_writer *writer)
 	cc_tasks_free(&writer->stores);
 	writer->stored_bytes = 0;
 	writer->touches.count = 0;
+	writer->evict_due = false;
+	writer->evict_end = 0;
+	/* The lock is the parent's as long as that has it. */
+	if (writer->evict_fd >= 0)
+		(void)close(writer->evict_fd);
+	writer->evict_fd = -1;
 	writer->working = false;
 	writer->started = false;
 	writer->stopped = false;

@@ -10,9 +10,16 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+
+#define OPEN_ATTEMPTS 16	/* of opening and making a file in turns */
+/* A lock of another machine's is asked for this often, and so long. */
+#define REMOTE_PAUSE_NS 10000000
+#define REMOTE_WAIT_NS UINT64_C(2000000000)
 
 /* Room for a whole file; what buf held is dropped, since growing would copy it. */
 static bool reserve_for_file(struct cmn_buffer *buf, size_t len, const struct cmn_room *room)
@@ -103,12 +110,61 @@ enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len)
 	return CMN_OK;
 }
 
+/*
+ * A new file is made for its owner alone, then opened to whom its directory
+ * is: the umask of an application says nothing about a shared cache.
+ */
+static enum cmn_status share_as_directory(int fd, int dir_fd)
+{
+	struct stat info;
+
+	if (fstatat(dir_fd, ".", &info, 0) < 0)
+		return cmn_status_from_errno(errno);
+	if (!(info.st_mode & 0066))
+		return CMN_OK;
+	return fchmod(fd, (info.st_mode & 0066) | 0600) < 0 ? cmn_status_from_errno(errno) : CMN_OK;
+}
+
+static enum cmn_status check_own(int fd)
+{
+	struct stat info;
+
+	if (fstat(fd, &info) < 0)
+		return cmn_status_from_errno(errno);
+	return S_ISREG(info.st_mode) && info.st_nlink <= 1 ? CMN_OK : CMN_ERR_ACCESS;
+}
+
+enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd)
+{
+	const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	enum cmn_status status;
+	bool made = false;
+	int fd = -1;
+
+	/* Others may make and remove it at any time. */
+	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0; i++) {
+		made = i % 2;
+		fd = openat(dir_fd, name, made ? flags | O_CREAT | O_EXCL : flags, 0600);
+		if (fd < 0 && errno != ENOENT && errno != EEXIST && errno != EINTR)
+			break;
+	}
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	status = made ? share_as_directory(fd, dir_fd) : check_own(fd);
+	if (status != CMN_OK) {
+		(void)close(fd);	/* nothing was written through it */
+		return status;
+	}
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
 enum cmn_status cmn_file_publish(int dir_fd, const char *name, const struct cmn_view *views,
 				 size_t count)
 {
 	static atomic_uint serial;	/* makes names unique within the process; order is irrelevant */
 	char temporary[64];
-	enum cmn_status status = CMN_OK;
+	enum cmn_status status;
 	int fd;
 
 	/*
@@ -121,6 +177,7 @@ enum cmn_status cmn_file_publish(int dir_fd, const char *name, const struct cmn_
 	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
+	status = share_as_directory(fd, dir_fd);
 	for (size_t i = 0; i < count && status == CMN_OK; i++)
 		status = cmn_file_write_all(fd, views[i].data, views[i].len);
 	/* close reports what the file system could not write (NFS, quotas). */
@@ -131,6 +188,15 @@ enum cmn_status cmn_file_publish(int dir_fd, const char *name, const struct cmn_
 	if (status != CMN_OK)
 		(void)unlinkat(dir_fd, temporary, 0);
 	return status;
+}
+
+enum cmn_status cmn_file_make_dir(int dir_fd, const char *path, mode_t mode)
+{
+	if (mkdirat(dir_fd, path, 0700) < 0)
+		return errno == EEXIST ? CMN_OK : cmn_status_from_errno(errno);
+	if (mode != 0700 && fchmodat(dir_fd, path, mode, 0) < 0)
+		return cmn_status_from_errno(errno);
+	return CMN_OK;
 }
 
 enum cmn_status cmn_file_make_dirs(const char *path, mode_t mode)
@@ -162,8 +228,57 @@ enum cmn_status cmn_file_make_dirs(const char *path, mode_t mode)
 	return status;
 }
 
+/* By the numbers of Linux's <linux/magic.h> and of the file systems' own sources. */
+bool cmn_file_is_remote(int fd)
+{
+	static const uint32_t types[] = {
+		0x6969,			/* NFS */
+		0x517b, 0xff534d42, 0xfe534d42,	/* SMB */
+		0x01021997,		/* 9P */
+		0x00c36400,		/* Ceph */
+		0x0bd00bd0,		/* Lustre */
+		0x47504653,		/* GPFS */
+		0x19830326,		/* BeeGFS */
+		0xaad7aaea,		/* PanFS */
+		0x5346414f, 0x6b414653,	/* AFS */
+		0x73757245,		/* Coda */
+		0x01161970,		/* GFS2 */
+		0x7461636f,		/* OCFS2 */
+		0x65735546,		/* FUSE, which may be any of them */
+	};
+	struct statfs info;
+
+	if (fstatfs(fd, &info) < 0)
+		return true;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if ((uint32_t)info.f_type == types[i])
+			return true;
+	}
+	return false;
+}
+
+/* As flock, where it must not block: CMN_BUSY when it was held for too long. */
+static enum cmn_status lock_remote(int fd)
+{
+	const struct timespec pause = { 0, REMOTE_PAUSE_NS };
+	uint64_t deadline = cmn_clock_monotonic() + REMOTE_WAIT_NS;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno == EINTR)
+			continue;
+		if (errno != EWOULDBLOCK)
+			return CMN_ERR_IO;
+		if (cmn_clock_monotonic() >= deadline)
+			return CMN_BUSY;
+		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
+	}
+	return CMN_OK;
+}
+
 enum cmn_status cmn_file_lock(int fd, bool wait)
 {
+	if (wait && cmn_file_is_remote(fd))
+		return lock_remote(fd);
 	while (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0) {
 		if (errno == EINTR)
 			continue;

@@ -35,6 +35,13 @@ CMN_CHECKED enum cmn_status cmn_file_read_into(int dir_fd, const char *path, siz
 CMN_CHECKED enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len);
 
 /*
+ * Opens dir_fd/name for reading and writing in place, made if it is not
+ * there. CMN_ERR_ACCESS: it is not a regular file, or has a second name (its
+ * bytes may be somebody's who does not expect them to change).
+ */
+CMN_CHECKED enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd);
+
+/*
  * Creates or replaces dir_fd/name with the bytes of the views, in order:
  * written to a temporary beside it, which must be in the same directory
  * (its name starts with ".tmp-"), then renamed. On failure nothing remains.
@@ -44,15 +51,27 @@ CMN_CHECKED enum cmn_status cmn_file_publish(int dir_fd, const char *name,
 					     const struct cmn_view *views, size_t count);
 #define CMN_FILE_TEMPORARY_PREFIX ".tmp-"
 
+/*
+ * Makes a directory of exactly that mode; one that exists is left alone. What
+ * the other functions make in it may be read and written by whom its mode
+ * names: a file has its directory's permissions.
+ */
+CMN_CHECKED enum cmn_status cmn_file_make_dir(int dir_fd, const char *path, mode_t mode);
 /* mkdir -p with the mode for each directory that is made; existing ones are left alone. */
 CMN_CHECKED enum cmn_status cmn_file_make_dirs(const char *path, mode_t mode);
 
 /*
  * An advisory exclusive lock (flock) on an open file or directory; released
  * by closing the descriptor or by the death of the process, so that none can
- * outlive its owner. With wait false, CMN_BUSY if somebody holds it.
- * A file system without locks gives CMN_ERR_IO.
+ * outlive its owner. With wait false, CMN_BUSY if somebody holds it; with
+ * wait true also, where the file system is remote and it was held for two
+ * seconds. A file system without locks gives CMN_ERR_IO.
  */
 CMN_CHECKED enum cmn_status cmn_file_lock(int fd, bool wait);
+/*
+ * Whether the file system is another machine's, or may be: its locks may block
+ * for ever, and a mapping's pages fail where a read would.
+ */
+bool cmn_file_is_remote(int fd);
 
 #endif

@@ -128,7 +128,7 @@ static void evicts_least_recently_used_until_half_is_left(void)
 	for (unsigned int i = 0; i < 10; i++)
 		set_access(&bench, i, now - (i * 7 % 10) * 1000000);
 	bench.config.max_size = bench.each * 10 - 1;
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config), CMN_OK);
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
 	/* i * 7 % 10 is the rank by age: 4 of 10 fit into just under a half. */
 	for (unsigned int i = 0; i < 10; i++)
 		CU_ASSERT_EQUAL(has(&bench, i), i * 7 % 10 < 4);
@@ -142,9 +142,9 @@ static void keeps_all_within_the_bound(void)
 	open_bench(&bench, 4);
 	bench.config.max_size = bench.each * 4;
 	bench.config.threshold_days = 1;
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config), CMN_OK);
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
 	bench.config.max_size = 0;
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config), CMN_OK);
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
 	for (unsigned int i = 0; i < 4; i++)
 		CU_ASSERT_TRUE(has(&bench, i));
 	close_bench(&bench);

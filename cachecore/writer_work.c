@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer_work: what the writer's thread does, one thing at a time: storing,
+ * access times, eviction, statistics. The lock fails only on misuse, and is
+ * never held across the store's or the statistics' work.
+ */
+#include "cachecore/writer_internal.h"
+
+#include <utlist.h>
+
+#include "cachecore/random_token.h"
+#include "cachecore/recipes.h"
+#include "common/clock.h"
+
+static void log_failure(struct cc_writer *writer, const char *what, enum cmn_status status)
+{
+	cmn_log_once(writer->log, &writer->failure_logged, CMN_LOG_ERROR, "cannot write %s: %s",
+		     what, cmn_status_string(status));
+}
+
+/* false: it would be one more of many that nobody ever asks for again. */
+static bool is_welcome(struct cc_writer *writer, const struct cc_task *task)
+{
+	struct cmn_view key = cc_key_view(&task->key);
+	struct cc_recipe recipe;
+
+	if (writer->admits_all)
+		return true;
+	if (!task->entry && cc_recipe_decode(cmn_buffer_view(&task->recipe), &recipe) == CMN_OK)
+		key = recipe.key;
+	if (cc_random_token_admits(cc_store_root(writer->store), key, writer->run,
+				   cmn_clock_realtime()))
+		return true;
+	cc_stats_bypass(writer->stats, "random-token");
+	cmn_log_once(writer->log, &writer->token_logged, CMN_LOG_WARNING,
+		     "this program's kernels differ by a random word each time: they are not stored");
+	return false;
+}
+
+/* Without the lock. */
+static void do_store(struct cc_writer *writer, const struct cc_task *task, bool *ret_evict)
+{
+	enum cmn_status status;
+
+	*ret_evict = false;
+	if (!is_welcome(writer, task))
+		return;
+	status = task->entry ?
+		cc_store_add(writer->store, &task->key, task->entry, ret_evict) :
+		cc_recipes_put(cc_store_root(writer->store), cmn_buffer_view(&task->recipe));
+	if (status == CMN_OK && !task->entry)
+		return;
+	if (status == CMN_OK) {
+		cc_stats_add(writer->stats, CC_STORES, 1);
+	} else if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
+		cc_stats_add(writer->stats, CC_ERRORS, 1);
+		log_failure(writer, task->entry ? "an entry" : "a recipe", status);
+	}
+}
+
+bool cc_writer_do_task(struct cc_writer *writer)
+{
+	struct cc_task *task = writer->stores;
+	struct cc_store_place place;
+	bool evict = false;
+
+	if (task) {
+		DL_DELETE(writer->stores, task);
+		writer->stored_bytes -= task->size;
+		writer->working = true;
+		(void)pthread_mutex_unlock(&writer->lock);
+		do_store(writer, task, &evict);
+		cc_task_free(task);
+	} else if (cc_touches_take(&writer->touches, &place)) {
+		writer->working = true;
+		(void)pthread_mutex_unlock(&writer->lock);
+		cc_store_touch(writer->store, &place);
+	} else {
+		return false;
+	}
+	(void)pthread_mutex_lock(&writer->lock);
+	writer->evict_due |= evict;
+	writer->working = false;
+	(void)pthread_cond_broadcast(&writer->idle);
+	return true;
+}
+
+/*
+ * Between an eviction's entries, on its thread: what was queued meanwhile is
+ * stored, since others may wait for it.
+ */
+static bool pace_eviction(void *ctx)
+{
+	struct cc_writer *writer = ctx;
+	bool more;
+
+	(void)pthread_mutex_lock(&writer->lock);
+	while (cc_writer_do_task(writer))
+		continue;
+	writer->working = true;	/* still at the eviction */
+	more = !writer->stop && (!writer->evict_end || cmn_clock_monotonic() < writer->evict_end);
+	(void)pthread_mutex_unlock(&writer->lock);
+	return more;
+}
+
+static void note_evict_lock(void *ctx, int fd)
+{
+	struct cc_writer *writer = ctx;
+
+	(void)pthread_mutex_lock(&writer->lock);
+	writer->evict_fd = fd;
+	(void)pthread_mutex_unlock(&writer->lock);
+}
+
+void cc_writer_do_evict(struct cc_writer *writer)
+{
+	const struct cc_evict_pace pace = { pace_eviction, note_evict_lock, writer };
+	enum cmn_status status;
+
+	writer->working = true;
+	(void)pthread_mutex_unlock(&writer->lock);
+	status = cc_store_evict_paced(writer->store, &pace);
+	(void)status;	/* it was logged; a later put tries again */
+	(void)pthread_mutex_lock(&writer->lock);
+	writer->evict_due = false;	/* also what its own stores asked for */
+	writer->working = false;
+	(void)pthread_cond_broadcast(&writer->idle);
+}
+
+void cc_writer_do_stats(struct cc_writer *writer)
+{
+	enum cmn_status status;
+
+	writer->stats_time = 0;
+	writer->working = true;
+	(void)pthread_mutex_unlock(&writer->lock);
+	status = cc_stats_flush(writer->stats, cc_store_root(writer->store));
+	/* A root that is not ours is the store's complaint; a busy one is tried again. */
+	if (status < 0 && status != CMN_ERR_ACCESS)
+		log_failure(writer, "statistics", status);
+	(void)pthread_mutex_lock(&writer->lock);
+	writer->working = false;
+	(void)pthread_cond_broadcast(&writer->idle);
+}
