@@ -118,13 +118,15 @@ static enum cmn_status evict_once(struct eviction *eviction, bool *ret_again)
 {
 	struct cc_census *census = &eviction->census;
 	const struct cc_config *config = eviction->config;
+	const struct cc_evict_pace *pace = eviction->pace;
 	uint64_t before = 0, total = 0, excess, freed = 0;
 	/* Missing or damaged, it is counted by the correction. */
 	bool known = cc_number_file_read(eviction->root_fd, CC_ACCOUNT_NAME, &before) == CMN_OK;
 	enum cmn_status status;
 
 	*census = (struct cc_census){
-		.config = config, .now = cmn_clock_realtime(), .max = CC_CENSUS_MAX,
+		.config = config, .now = cmn_clock_realtime(), 
+		.max = pace && pace->max_candidates ? pace->max_candidates : CC_CENSUS_MAX,
 		.go_on = census_goes_on, .ctx = eviction,
 	};
 	status = cc_census_take(census, eviction->root_fd);

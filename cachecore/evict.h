@@ -16,6 +16,7 @@
 #define CACHECORE_EVICT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "cachecore/config.h"
 #include "common/status.h"
@@ -36,6 +37,7 @@ struct cc_evict_pace {
 	 */
 	void (*locked)(void *ctx, int fd);
 	void *ctx;
+	size_t max_candidates;	/* remembered at a time; 0: CC_CENSUS_MAX */
 };
 
 /*

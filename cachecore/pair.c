@@ -29,28 +29,35 @@ static bool path_of(const char *prefix, enum cc_leaf_file file, unsigned int n,
 }
 
 static enum cmn_status read_file(int dir_fd, const char *prefix, enum cc_leaf_file file,
-				 unsigned int n, size_t max_len, const struct cmn_room *room,
-				 struct cmn_buffer *buf)
+				 unsigned int n, enum cmn_file_trust trust, size_t max_len,
+				 const struct cmn_room *room, struct cmn_buffer *buf)
 {
 	char path[CC_PAIR_PATH_SIZE];
 	enum cmn_status status;
 
 	if (!path_of(prefix, file, n, path))
 		return CMN_ERR_INVALID;
-	status = cmn_file_read_into(dir_fd, path, max_len, false, room, buf);
+	status = cmn_file_read_into(dir_fd, path, max_len, trust, room, buf);
 	/* Files appear whole: one that is larger than any of ours or shrinks is not what was written. */
 	if (status == CMN_ERR_TOO_LARGE || status == CMN_STALE)
 		return CMN_ERR_CORRUPT;
 	return status;
 }
 
+static enum cmn_status read_src(int dir_fd, const char *prefix, unsigned int n,
+				enum cmn_file_trust trust, struct cmn_buffer *file,
+				struct cc_src *ret)
+{
+	enum cmn_status status = read_file(dir_fd, prefix, CC_LEAF_SRC, n, trust, CC_SRC_MAX_FILE,
+					   NULL, file);
+
+	return status == CMN_OK ? cc_src_file_decode(cmn_buffer_view(file), ret) : status;
+}
+
 enum cmn_status cc_pair_read_src(int dir_fd, const char *prefix, unsigned int n,
 				 struct cmn_buffer *file, struct cc_src *ret)
 {
-	enum cmn_status status = read_file(dir_fd, prefix, CC_LEAF_SRC, n, CC_SRC_MAX_FILE, NULL,
-					   file);
-
-	return status == CMN_OK ? cc_src_file_decode(cmn_buffer_view(file), ret) : status;
+	return read_src(dir_fd, prefix, n, CMN_FILE_ANY, file, ret);
 }
 
 /* false: it has fewer, or cannot be read. */
@@ -87,15 +94,15 @@ static bool next_bytes_are(int fd, struct cmn_view bytes, uint8_t *buf)
 }
 
 /* CMN_OK, or anything else: it has to be looked at as a whole. */
-static enum cmn_status match_src(int fd, struct cmn_view key, struct cmn_buffer *file,
-				 struct cc_src *ret)
+static enum cmn_status match_src(int fd, enum cmn_file_trust trust, struct cmn_view key,
+				 struct cmn_buffer *file, struct cc_src *ret)
 {
 	uint8_t bytes[CC_SRC_HEADER_SIZE];
 	const struct cmn_view start = { bytes, sizeof(bytes) };
 	struct cc_src_header header;
 	struct stat info;
 
-	if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) ||
+	if (fstat(fd, &info) < 0 || !cmn_file_trusted(&info, trust) ||
 	    !read_exactly(fd, bytes, sizeof(bytes)) ||
 	    cc_src_file_read_header(start, (uint64_t)info.st_size, &header) != CMN_OK ||
 	    header.key_len != key.len || header.manifest_len > CC_SRC_MAX_FILE)
@@ -110,8 +117,8 @@ static enum cmn_status match_src(int fd, struct cmn_view key, struct cmn_buffer 
 }
 
 enum cmn_status cc_pair_read_src_of(int dir_fd, const char *prefix, unsigned int n,
-				    struct cmn_view key, struct cmn_buffer *file,
-				    struct cc_src *ret)
+				    enum cmn_file_trust trust, struct cmn_view key,
+				    struct cmn_buffer *file, struct cc_src *ret)
 {
 	char path[CC_PAIR_PATH_SIZE];
 	enum cmn_status status = CMN_STALE;
@@ -120,24 +127,26 @@ enum cmn_status cc_pair_read_src_of(int dir_fd, const char *prefix, unsigned int
 	if (key.len >= MATCHED_LEN_MIN && path_of(prefix, CC_LEAF_SRC, n, path))
 		fd = openat(dir_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd >= 0) {
-		status = match_src(fd, key, file, ret);
+		status = match_src(fd, trust, key, file, ret);
 		(void)close(fd);	/* read only */
 	}
 	if (status == CMN_OK)
 		return CMN_OK;
-	status = cc_pair_read_src(dir_fd, prefix, n, file, ret);
+	status = read_src(dir_fd, prefix, n, trust, file, ret);
 	if (status == CMN_OK && !cmn_view_equal(ret->key, key))
 		return CMN_MISS;
 	return status;
 }
 
 enum cmn_status cc_pair_read_bin(int dir_fd, const char *prefix, unsigned int n,
-				 const struct cc_src *src, const struct cmn_room *room,
-				 struct cc_manifest *manifest, struct cc_entry **ret)
+				 enum cmn_file_trust trust, const struct cc_src *src,
+				 const struct cmn_room *room, struct cc_manifest *manifest,
+				 struct cc_entry **ret)
 {
 	size_t max_len = (size_t)(CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE);
 	struct cmn_buffer file = { 0 };
-	enum cmn_status status = read_file(dir_fd, prefix, CC_LEAF_BIN, n, max_len, room, &file);
+	enum cmn_status status = read_file(dir_fd, prefix, CC_LEAF_BIN, n, trust, max_len, room,
+					   &file);
 
 	if (status != CMN_OK) {
 		cmn_buffer_release(&file);
@@ -195,18 +204,18 @@ bool cc_pair_status_damaged(enum cmn_status status)
 	return status == CMN_ERR_CORRUPT || status == CMN_ERR_ACCESS;
 }
 
-bool cc_pair_damaged(int dir_fd, unsigned int n)
+bool cc_pair_damaged(int dir_fd, unsigned int n, enum cmn_file_trust trust)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_manifest *manifest = NULL;
 	struct cc_entry *entry = NULL;
 	struct cc_src src;
-	enum cmn_status status = cc_pair_read_src(dir_fd, "", n, &file, &src);
+	enum cmn_status status = read_src(dir_fd, "", n, trust, &file, &src);
 
 	if (status == CMN_OK && src.manifest.len)
 		status = cc_manifest_decode(src.manifest, &manifest);
 	if (status == CMN_OK)
-		status = cc_pair_read_bin(dir_fd, "", n, &src, NULL, NULL, &entry);
+		status = cc_pair_read_bin(dir_fd, "", n, trust, &src, NULL, NULL, &entry);
 	cc_entry_unref(entry);
 	cc_manifest_free(manifest);
 	cmn_buffer_release(&file);

@@ -12,6 +12,7 @@
 #include "cachecore/entry.h"
 #include "cachecore/src_file.h"
 #include "common/bytes.h"
+#include "common/file.h"
 #include "common/status.h"
 
 /*
@@ -30,11 +31,13 @@
 CMN_CHECKED enum cmn_status cc_pair_read_src(int dir_fd, const char *prefix, unsigned int n,
 					     struct cmn_buffer *file, struct cc_src *ret);
 /*
- * The same where the key is expected to be that one: a long one is compared
+ * The same of a file that is trusted (CMN_ERR_ACCESS: it is not), where the
+ * key is expected to be that one: a long one is compared
  * piece by piece and not kept, since fresh memory for it takes longer than the
  * rest. ret->key is the given one then. CMN_MISS also: it is another key.
  */
 CMN_CHECKED enum cmn_status cc_pair_read_src_of(int dir_fd, const char *prefix, unsigned int n,
+						enum cmn_file_trust trust,
 						struct cmn_view key, struct cmn_buffer *file,
 						struct cc_src *ret);
 /*
@@ -42,14 +45,14 @@ CMN_CHECKED enum cmn_status cc_pair_read_src_of(int dir_fd, const char *prefix, 
  * success. Also CMN_STALE: sound, but belongs to another .src.
  */
 CMN_CHECKED enum cmn_status cc_pair_read_bin(int dir_fd, const char *prefix, unsigned int n,
-					     const struct cc_src *src, const struct cmn_room *room,
+					     enum cmn_file_trust trust, const struct cc_src *src, const struct cmn_room *room,
 					     struct cc_manifest *manifest, struct cc_entry **ret);
 /* The header alone, against the file's size and src, which may be NULL. Statuses as above. */
 CMN_CHECKED enum cmn_status cc_pair_read_bin_header(int dir_fd, unsigned int n,
 						    const struct cc_src *src,
 						    struct cc_entry_header *ret);
 /* Whether the pair is damaged now, every byte read: what can be removed. */
-bool cc_pair_damaged(int dir_fd, unsigned int n);
+bool cc_pair_damaged(int dir_fd, unsigned int n, enum cmn_file_trust trust);
 /* Whether a status of this file says that the file itself is bad, not the moment. */
 bool cc_pair_status_damaged(enum cmn_status status);
 

@@ -88,6 +88,12 @@ enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd)
 	return status == CMN_OK ? cc_root_open(store->config->dir, ret_fd) : status;
 }
 
+/* In a group's root others' files are as good as one's own; elsewhere there should be none. */
+static enum cmn_file_trust store_trust(const struct cc_store *store)
+{
+	return store->config->sharing == CC_SHARING_GROUP ? CMN_FILE_ANY : CMN_FILE_TRUSTED;
+}
+
 enum cmn_status cc_store_check_manifest(const struct cc_src *src, struct cc_file_memo *memo,
 					struct cc_manifest **ret)
 {
@@ -113,15 +119,16 @@ static enum cmn_status read_variant(const struct lookup *lookup, unsigned int n,
 	struct cc_store *store = lookup->store;
 	struct cc_manifest *manifest = NULL;
 	struct cmn_buffer file = cmn_spare_take(&store->spare);
+	enum cmn_file_trust trust = store_trust(store);
 	struct cc_src src;
-	enum cmn_status status = cc_pair_read_src_of(AT_FDCWD, lookup->prefix, n, lookup->key,
-						     &file, &src);
+	enum cmn_status status = cc_pair_read_src_of(AT_FDCWD, lookup->prefix, n, trust,
+						     lookup->key, &file, &src);
 
 	if (status == CMN_OK)
 		status = cc_store_check_manifest(&src, lookup->memo, &manifest);
 	if (status == CMN_OK) {
-		status = cc_pair_read_bin(AT_FDCWD, lookup->prefix, n, &src, &lookup->room, manifest,
-					  ret);
+		status = cc_pair_read_bin(AT_FDCWD, lookup->prefix, n, trust, &src, &lookup->room,
+					  manifest, ret);
 		if (status != CMN_OK)
 			cc_manifest_free(manifest);
 	}
@@ -144,7 +151,7 @@ static void remove_damaged(const struct cc_store *store, const char *leaf, unsig
 	if (cc_leaf_open(root_fd, leaf, &leaf_fd) != CMN_OK)
 		goto out;
 	status = cc_leaf_lock(leaf_fd, false);
-	if ((status == CMN_OK || status == CMN_ERR_IO) && cc_pair_damaged(leaf_fd, n)) {
+	if ((status == CMN_OK || status == CMN_ERR_IO) && cc_pair_damaged(leaf_fd, n, store_trust(store))) {
 		freed = cc_leaf_remove(leaf_fd, n);
 		cc_leaf_prune(root_fd, leaf);
 	}

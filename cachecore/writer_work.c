@@ -114,7 +114,9 @@ static void note_evict_lock(void *ctx, int fd)
 
 void cc_writer_do_evict(struct cc_writer *writer)
 {
-	const struct cc_evict_pace pace = { pace_eviction, note_evict_lock, writer };
+	const struct cc_evict_pace pace = {
+		.go_on = pace_eviction, .locked = note_evict_lock, .ctx = writer,
+	};
 	enum cmn_status status;
 
 	writer->working = true;

@@ -33,15 +33,23 @@ static bool reserve_for_file(struct cmn_buffer *buf, size_t len, const struct cm
 	return cmn_buffer_reserve(buf, len);
 }
 
-static enum cmn_status read_fd(int fd, size_t max_len, const struct cmn_room *room,
-			       struct cmn_buffer *ret)
+bool cmn_file_trusted(const struct stat *info, enum cmn_file_trust trust)
+{
+	if (!S_ISREG(info->st_mode))
+		return false;
+	return trust != CMN_FILE_TRUSTED || ((info->st_uid == geteuid() || info->st_uid == 0) &&
+					     !(info->st_mode & (S_IWGRP | S_IWOTH)));
+}
+
+static enum cmn_status read_fd(int fd, size_t max_len, enum cmn_file_trust trust,
+			       const struct cmn_room *room, struct cmn_buffer *ret)
 {
 	struct stat info;
 	size_t want;
 
 	if (fstat(fd, &info) < 0)
 		return cmn_status_from_errno(errno);
-	if (!S_ISREG(info.st_mode))
+	if (!cmn_file_trusted(&info, trust))
 		return CMN_ERR_ACCESS;
 	if (info.st_size < 0 || (uint64_t)info.st_size > max_len)
 		return CMN_ERR_TOO_LARGE;
@@ -62,10 +70,12 @@ static enum cmn_status read_fd(int fd, size_t max_len, const struct cmn_room *ro
 	return CMN_OK;
 }
 
-enum cmn_status cmn_file_read_into(int dir_fd, const char *path, size_t max_len, bool follow,
-				   const struct cmn_room *room, struct cmn_buffer *buf)
+enum cmn_status cmn_file_read_into(int dir_fd, const char *path, size_t max_len,
+				   enum cmn_file_trust trust, const struct cmn_room *room,
+				   struct cmn_buffer *buf)
 {
-	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW);
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
+		    (trust == CMN_FILE_FOLLOW ? 0 : O_NOFOLLOW);
 	enum cmn_status status;
 	int fd;
 
@@ -74,7 +84,7 @@ enum cmn_status cmn_file_read_into(int dir_fd, const char *path, size_t max_len,
 	} while (fd < 0 && errno == EINTR);
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
-	status = read_fd(fd, max_len, room, buf);
+	status = read_fd(fd, max_len, trust, room, buf);
 	(void)close(fd);	/* nothing was written through it */
 	return status;
 }
@@ -85,7 +95,8 @@ enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool
 	enum cmn_status status;
 
 	*ret = (struct cmn_buffer){ 0 };
-	status = cmn_file_read_into(dir_fd, path, max_len, follow, NULL, ret);
+	status = cmn_file_read_into(dir_fd, path, max_len,
+				    follow ? CMN_FILE_FOLLOW : CMN_FILE_ANY, NULL, ret);
 	if (status != CMN_OK)
 		cmn_buffer_release(ret);
 	return status;

@@ -9,6 +9,7 @@
 #define COMMON_FILE_H
 
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "common/bytes.h"
@@ -23,13 +24,22 @@
 CMN_CHECKED enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,
 					  struct cmn_buffer *ret);
 /*
- * The same into a buffer that exists: what it held is dropped, its room is
- * used where it suffices, else the given one (may be NULL), else malloc's. On failure
- * its content is undefined, and it is the caller's to release or use again.
+ * The same, of any owner's file or only one that is trusted, into a buffer
+ * that exists: what it held is dropped, its room is used where it suffices,
+ * else the given one (may be NULL), else malloc's. On failure its content is
+ * undefined, and it is the caller's to release or use again.
  */
+enum cmn_file_trust {
+	CMN_FILE_ANY,
+	CMN_FILE_FOLLOW,	/* any, also through symbolic links */
+	CMN_FILE_TRUSTED,	/* the effective user's or the superuser's, and nobody else may write to it */
+};
 CMN_CHECKED enum cmn_status cmn_file_read_into(int dir_fd, const char *path, size_t max_len,
-					       bool follow, const struct cmn_room *room,
+					       enum cmn_file_trust trust,
+					       const struct cmn_room *room,
 					       struct cmn_buffer *buf);
+/* Whether an open file may be read under that trust: a regular one. */
+bool cmn_file_trusted(const struct stat *info, enum cmn_file_trust trust);
 
 /* Writes all of it or fails; EINTR and short writes are handled. */
 CMN_CHECKED enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len);

@@ -171,6 +171,32 @@ static void rejected_entry_is_gone_from_every_level(void)
 	cc_cache_close(cache);
 }
 
+static void what_a_tier_had_is_promoted_where_asked_for(void)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache = open_cache();
+	char tier[4200];
+
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	cc_cache_close(cache);
+	(void)snprintf(tier, sizeof(tier), "%s/tier", unit_dir());
+	CU_ASSERT_EQUAL(rename("cache", "tier"), 0);
+	setenv("CKCACHE_READ_ONLY_DIRS", tier, 1);
+	for (int promote = 0; promote < 2; promote++) {
+		setenv("CKCACHE_PROMOTE", promote ? "1" : "0", 1);
+		cache = open_cache();
+		CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
+		cc_cache_close(cache);
+	}
+	setenv("CKCACHE_READ_ONLY_DIRS", "", 1);
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
+	cc_cache_close(cache);
+	CU_ASSERT_EQUAL(builder.calls, 1);
+	unsetenv("CKCACHE_PROMOTE");
+	unsetenv("CKCACHE_READ_ONLY_DIRS");
+}
+
 static void recache_never_hits_but_stores(void)
 {
 	struct builder builder = { .image = "native" };
@@ -409,6 +435,7 @@ int main(void)
 		UNIT_TEST(changed_header_is_never_a_hit),
 		UNIT_TEST(out_of_memory_flushes_and_tries_once_more),
 		UNIT_TEST(rejected_entry_is_gone_from_every_level),
+		UNIT_TEST(what_a_tier_had_is_promoted_where_asked_for),
 		UNIT_TEST(recache_never_hits_but_stores),
 		UNIT_TEST(levels_can_be_switched_off),
 		UNIT_TEST(unusable_directory_leaves_memory_working),

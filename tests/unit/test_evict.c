@@ -27,6 +27,9 @@ struct bench {
 	struct cc_store *store;
 	int root_fd;
 	uint64_t each;		/* bytes of one entry */
+	uint64_t build_ns;	/* of entries that are put */
+	unsigned int calls, stop_at;	/* of pace; 0: never */
+	int locked;		/* the descriptor that pace was told last */
 };
 
 static void make_key(struct cc_key *key, unsigned int i)
@@ -37,7 +40,7 @@ static void make_key(struct cc_key *key, unsigned int i)
 
 static enum cmn_status put(struct bench *bench, unsigned int i)
 {
-	struct cc_entry *entry = cc_entry_new(1);
+	struct cc_entry *entry = cc_entry_new(bench->build_ns);
 	enum cmn_status status;
 	char image[1000];
 	struct cc_key key;
@@ -356,6 +359,148 @@ static void a_reader_keeps_what_it_opened(void)
 	close_bench(&bench);
 }
 
+static unsigned int count_left(struct bench *bench, unsigned int entries)
+{
+	unsigned int left = 0;
+
+	for (unsigned int i = 0; i < entries; i++)
+		left += has(bench, i);
+	return left;
+}
+
+static bool count_and_stop(void *ctx)
+{
+	struct bench *bench = ctx;
+
+	bench->calls++;
+	return !bench->stop_at || bench->calls < bench->stop_at;
+}
+
+static void note_lock(void *ctx, int fd)
+{
+	struct bench *bench = ctx;
+	int other;
+
+	if (fd < 0) {
+		CU_ASSERT_TRUE(bench->locked >= 0);
+	} else {
+		/* It is the one that has the lock. */
+		other = openat(bench->root_fd, CC_EVICT_LOCK_NAME, O_RDWR | O_CLOEXEC);
+		CU_ASSERT_EQUAL(cmn_file_lock(other, false), CMN_BUSY);
+		CU_ASSERT_EQUAL(cmn_file_lock(fd, false), CMN_OK);
+		(void)close(other);
+	}
+	bench->locked = fd;
+}
+
+static void more_than_a_census_holds_goes_in_rounds(void)
+{
+	struct cc_evict_pace pace = { .locked = note_lock, .max_candidates = 3 };
+	uint64_t now = cmn_clock_realtime();
+	struct bench bench;
+
+	open_bench(&bench, 20);
+	pace.ctx = &bench;
+	for (unsigned int i = 0; i < 20; i++)
+		set_access(&bench, i, now - (i * 7 % 20 + 1) * 1000000);
+	bench.config.max_size = bench.each * 20 - 1;
+	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
+	for (unsigned int i = 0; i < 20; i++)
+		CU_ASSERT_EQUAL(has(&bench, i), i * 7 % 20 < 9);
+	CU_ASSERT_EQUAL(bench.locked, -1);
+	close_bench(&bench);
+}
+
+static void ended_early_it_removes_its_share(void)
+{
+	struct cc_evict_pace pace = { .go_on = count_and_stop };
+	struct bench bench;
+	unsigned int left;
+
+	open_bench(&bench, 40);
+	pace.ctx = &bench;
+	bench.stop_at = 21;
+	bench.config.max_size = bench.each * 40 - 1;
+	/* Twenty were seen: ten of them go, whichever they are. */
+	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_STALE);
+	left = count_left(&bench, 40);
+	CU_ASSERT_TRUE(left >= 29 && left <= 31);
+	CU_ASSERT_EQUAL(faccessat(bench.root_fd, CC_EVICT_STAMP_NAME, F_OK, 0), -1);
+	/* At once nothing was seen, and nothing is lost. */
+	bench.stop_at = 1;
+	bench.config.max_size = bench.each * left - 1;
+	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_STALE);
+	CU_ASSERT_EQUAL(count_left(&bench, 40), left);
+	/* Within the bound it is no eviction's business to go on. */
+	bench.stop_at = 0;
+	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
+	CU_ASSERT_TRUE(count_left(&bench, 40) <= left / 2);
+	close_bench(&bench);
+}
+
+static bool put_one_more(void *ctx)
+{
+	struct bench *bench = ctx;
+
+	if (bench->calls++ == 5)
+		CU_ASSERT_EQUAL(put(bench, 1000), CMN_OK);
+	return true;
+}
+
+static void what_is_stored_meanwhile_stays_and_is_accounted(void)
+{
+	struct cc_evict_pace pace = { .go_on = put_one_more };
+	uint64_t now = cmn_clock_realtime(), total = 0, walked = 0;
+	struct bench bench;
+
+	open_bench(&bench, 10);
+	pace.ctx = &bench;
+	for (unsigned int i = 0; i < 10; i++)
+		set_access(&bench, i, now - 1000000);
+	bench.config.max_size = bench.each * 10 - 1;
+	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 1000));
+	/* It may have been counted twice, not less; the next one knows better. */
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &total), CMN_OK);
+	CU_ASSERT_EQUAL(cc_account_count(bench.root_fd, &walked), CMN_OK);
+	CU_ASSERT_TRUE(total >= walked && total <= walked + bench.each);
+	bench.config.max_size = 0;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	close_bench(&bench);
+}
+
+static void by_cost_what_saves_least_goes_first(void)
+{
+	uint64_t now = cmn_clock_realtime();
+	struct bench bench;
+
+	open_bench(&bench, 0);
+	/* The first four took a second each to build, the others a millisecond. */
+	for (unsigned int i = 0; i < 8; i++) {
+		bench.build_ns = i < 4 ? 1000000000 : 1000000;
+		CU_ASSERT_EQUAL(put(&bench, i), CMN_OK);
+		set_access(&bench, i, now - (i < 4 ? 100 : 1) * UINT64_C(1000000000));
+	}
+	CU_ASSERT_EQUAL(cc_account_count(bench.root_fd, &bench.each), CMN_OK);
+	bench.config.max_size = bench.each - 1;
+	CU_ASSERT_EQUAL(cc_account_set(bench.root_fd, bench.each), CMN_OK);
+	bench.config.eviction_order = CC_EVICTION_COST;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	for (unsigned int i = 4; i < 8; i++)
+		CU_ASSERT_FALSE(has(&bench, i));
+	/* Just under a half stays. */
+	CU_ASSERT_EQUAL(count_left(&bench, 4), 3);
+	/* What was not used for days goes all the same. */
+	for (unsigned int i = 0; i < 4; i++) {
+		if (has(&bench, i))
+			set_access(&bench, i, 5);
+	}
+	bench.config.threshold_days = 30;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(count_left(&bench, 8), 0);
+	close_bench(&bench);
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
@@ -370,6 +515,10 @@ int main(void)
 		UNIT_TEST(leaves_a_leaf_that_somebody_writes_to),
 		UNIT_TEST(clears_leftovers_and_nothing_else),
 		UNIT_TEST(a_reader_keeps_what_it_opened),
+		UNIT_TEST(more_than_a_census_holds_goes_in_rounds),
+		UNIT_TEST(ended_early_it_removes_its_share),
+		UNIT_TEST(what_is_stored_meanwhile_stays_and_is_accounted),
+		UNIT_TEST(by_cost_what_saves_least_goes_first),
 	};
 
 	return UNIT_MAIN("evict", tests);
