@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "layers/driver/build_id.h"
+
 /* Headers and the build-id lie in the first page of what linkers write: one read. */
 #define HEAD_SIZE 4096
 #define MAX_HEADERS 256		/* program headers; real libraries have about ten */
@@ -123,32 +125,13 @@ static enum cmn_status find_address(const struct reading *reading, uint64_t addr
 	return CMN_ERR_CORRUPT;
 }
 
-/* As for loaded objects (libraries.c): a segment's first build-id counts, even an empty one. */
-static bool find_build_id(struct cmn_reader notes, uint32_t padding, struct cmn_buffer *build_id)
-{
-	while (notes.left >= sizeof(ElfW(Nhdr)) && !notes.failed) {
-		struct cmn_view name, value;
-		ElfW(Nhdr) note;
-
-		memcpy(&note, cmn_reader_bytes(&notes, sizeof(note)).data, sizeof(note));
-		name = cmn_reader_bytes(&notes, note.n_namesz);
-		(void)cmn_reader_bytes(&notes, -note.n_namesz & padding);
-		value = cmn_reader_bytes(&notes, note.n_descsz);
-		if (!notes.failed && note.n_type == NT_GNU_BUILD_ID && name.len == 4 &&
-		    memcmp(name.data, "GNU", 4) == 0) {
-			cmn_buffer_append(build_id, value.data, value.len);
-			return true;
-		}
-		(void)cmn_reader_bytes(&notes, -note.n_descsz & padding);
-	}
-	return false;
-}
-
+/* As for loaded objects (loaded.c): the first build-id counts, even an empty one. */
 static enum cmn_status read_notes(const struct reading *reading, const ElfW(Phdr) *header,
 				  bool *ret_found)
 {
 	struct cmn_buffer bytes = { 0 };
 	enum cmn_status status;
+	struct cmn_view id;
 
 	if (header->p_filesz > MAX_NOTES)
 		return CMN_ERR_TOO_LARGE;
@@ -157,8 +140,9 @@ static enum cmn_status read_notes(const struct reading *reading, const ElfW(Phdr
 	status = read_at(reading, header->p_offset, bytes.data, (size_t)header->p_filesz);
 	if (status == CMN_OK) {
 		bytes.len = (size_t)header->p_filesz;
-		*ret_found = find_build_id(cmn_reader_of(cmn_buffer_view(&bytes)),
-					   header->p_align == 8 ? 7 : 3, &reading->file->build_id);
+		*ret_found = drv_build_id_find(cmn_buffer_view(&bytes), header->p_align, &id) == CMN_OK;
+		if (*ret_found)
+			cmn_buffer_append(&reading->file->build_id, id.data, id.len);
 		if (reading->file->build_id.failed)
 			status = CMN_ERR_NOMEM;
 	}

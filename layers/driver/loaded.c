@@ -2,10 +2,11 @@
 /* loaded: dl_iterate_phdr, DT_NEEDED, notes. */
 #include "layers/driver/loaded.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+
+#include "layers/driver/build_id.h"
 
 static const char *last_part(const char *path)
 {
@@ -36,32 +37,21 @@ static void read_dynamic(struct drv_loaded *object)
 		object->soname = object->strings + soname;
 }
 
-/* The build-id note's bytes; empty where the linker left none. */
+/* The first one counts, even an empty one, as in elf_file; empty where the linker left none. */
 static struct cmn_view build_id_of(const struct drv_loaded *object)
 {
+	struct cmn_view id = { 0 };
+
 	for (unsigned int i = 0; i < object->header_count; i++) {
 		const ElfW(Phdr) *header = &object->headers[i];
-		uint32_t padding = header->p_align == 8 ? 7 : 3;
-		struct cmn_reader notes;
+		const void *notes = (const void *)(object->base + header->p_vaddr);
 
-		if (header->p_type != PT_NOTE)
-			continue;
-		notes = cmn_reader_of((struct cmn_view){
-			(const void *)(object->base + header->p_vaddr), header->p_memsz });
-		while (notes.left >= sizeof(ElfW(Nhdr)) && !notes.failed) {
-			const ElfW(Nhdr) *note = cmn_reader_bytes(&notes, sizeof(*note)).data;
-			struct cmn_view name = cmn_reader_bytes(&notes, note->n_namesz);
-			struct cmn_view value;
-
-			(void)cmn_reader_bytes(&notes, -note->n_namesz & padding);	/* padding */
-			value = cmn_reader_bytes(&notes, note->n_descsz);
-			if (!notes.failed && note->n_type == NT_GNU_BUILD_ID && name.len == 4 &&
-			    memcmp(name.data, "GNU", 4) == 0)
-				return value;
-			(void)cmn_reader_bytes(&notes, -note->n_descsz & padding);
-		}
+		if (header->p_type == PT_NOTE &&
+		    drv_build_id_find((struct cmn_view){ notes, header->p_memsz },
+				      header->p_align, &id) == CMN_OK)
+			break;
 	}
-	return (struct cmn_view){ 0 };
+	return id;
 }
 
 static int collect(struct dl_phdr_info *info, size_t size, void *ctx)

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* build_id: the walk over notes. */
+#include "layers/driver/build_id.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+static const char gnu[] = "GNU";	/* a note's name has its terminator */
+
+enum cmn_status drv_build_id_find(struct cmn_view notes, uint64_t alignment,
+				  struct cmn_view *ret_id)
+{
+	uint32_t padding = alignment == 8 ? 7 : 3;
+	struct cmn_reader reader = cmn_reader_of(notes);
+
+	while (reader.left >= sizeof(ElfW(Nhdr)) && !reader.failed) {
+		struct cmn_view name, value;
+		ElfW(Nhdr) note;
+
+		memcpy(&note, cmn_reader_bytes(&reader, sizeof(note)).data, sizeof(note));
+		name = cmn_reader_bytes(&reader, note.n_namesz);
+		(void)cmn_reader_bytes(&reader, -note.n_namesz & padding);
+		value = cmn_reader_bytes(&reader, note.n_descsz);
+		if (!reader.failed && note.n_type == NT_GNU_BUILD_ID && name.len == sizeof(gnu) &&
+		    memcmp(name.data, gnu, sizeof(gnu)) == 0) {
+			*ret_id = value;
+			return CMN_OK;
+		}
+		(void)cmn_reader_bytes(&reader, -note.n_descsz & padding);
+	}
+	return CMN_MISS;
+}

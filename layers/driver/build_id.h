@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build_id: the GNU build-id among the notes of a segment, whether they stand
+ * in memory or were read from a file, so that an object is named alike before
+ * and after it is loaded. Linux, ELF (gABI chapter 5, "Note Section").
+ */
+#ifndef DRIVER_BUILD_ID_H
+#define DRIVER_BUILD_ID_H
+
+#include "common/bytes.h"
+
+/*
+ * notes: a PT_NOTE segment's bytes, at any address; alignment: its p_align.
+ * No size in them is trusted. CMN_OK: *ret_id, borrowed from notes, is the
+ * first build-id, which may be empty. CMN_MISS: there is none before the end,
+ * or before the first note that is cut short. Thread-safe.
+ */
+CMN_CHECKED enum cmn_status drv_build_id_find(struct cmn_view notes, uint64_t alignment,
+					      struct cmn_view *ret_id);
+
+#endif
