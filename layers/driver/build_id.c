@@ -11,7 +11,8 @@ static const char gnu[] = "GNU";	/* a note's name has its terminator */
 enum cmn_status drv_build_id_find(struct cmn_view notes, uint64_t alignment,
 				  struct cmn_view *ret_id)
 {
-	uint32_t padding = alignment == 8 ? 7 : 3;
+	/* Sizes that wrap around pad alike: it is a power of two. */
+	uint32_t padding = alignment == 8 ? 7 : 3, header_size = sizeof(ElfW(Nhdr));
 	struct cmn_reader reader = cmn_reader_of(notes);
 
 	while (reader.left >= sizeof(ElfW(Nhdr)) && !reader.failed) {
@@ -20,7 +21,7 @@ enum cmn_status drv_build_id_find(struct cmn_view notes, uint64_t alignment,
 
 		memcpy(&note, cmn_reader_bytes(&reader, sizeof(note)).data, sizeof(note));
 		name = cmn_reader_bytes(&reader, note.n_namesz);
-		(void)cmn_reader_bytes(&reader, -note.n_namesz & padding);
+		(void)cmn_reader_bytes(&reader, -(header_size + note.n_namesz) & padding);
 		value = cmn_reader_bytes(&reader, note.n_descsz);
 		if (!reader.failed && note.n_type == NT_GNU_BUILD_ID && name.len == sizeof(gnu) &&
 		    memcmp(name.data, gnu, sizeof(gnu)) == 0) {

@@ -10,10 +10,12 @@
 #include "common/bytes.h"
 
 /*
- * notes: a PT_NOTE segment's bytes, at any address; alignment: its p_align.
- * No size in them is trusted. CMN_OK: *ret_id, borrowed from notes, is the
- * first build-id, which may be empty. CMN_MISS: there is none before the end,
- * or before the first note that is cut short. Thread-safe.
+ * notes: a PT_NOTE segment's bytes, at any address; alignment: its p_align. As
+ * linkers have it, a note's value and the next note begin at multiples of 8 from
+ * the segment's start where that is 8, of 4 otherwise. No size in them is trusted.
+ * CMN_OK: *ret_id, borrowed from notes, is the first build-id, which may be empty.
+ * CMN_MISS: there is none before the end, or before the first note that is cut
+ * short. Thread-safe.
  */
 CMN_CHECKED enum cmn_status drv_build_id_find(struct cmn_view notes, uint64_t alignment,
 					      struct cmn_view *ret_id);

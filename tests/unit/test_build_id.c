@@ -29,14 +29,20 @@ static void add_header(struct cmn_buffer *notes, uint32_t name_size, uint32_t va
 	cmn_buffer_append(notes, &header, sizeof(header));
 }
 
-static void add_note(struct cmn_buffer *notes, const char *name, uint32_t type, const void *value,
-		     size_t len)
+static void add_aligned_note(struct cmn_buffer *notes, size_t alignment, const char *name,
+			     uint32_t type, const void *value, size_t len)
 {
 	add_header(notes, (uint32_t)strlen(name) + 1, (uint32_t)len, type);
 	cmn_buffer_append(notes, name, strlen(name) + 1);
-	align(notes, 4);
+	align(notes, alignment);
 	cmn_buffer_append(notes, value, len);
-	align(notes, 4);
+	align(notes, alignment);
+}
+
+static void add_note(struct cmn_buffer *notes, const char *name, uint32_t type, const void *value,
+		     size_t len)
+{
+	add_aligned_note(notes, 4, name, type, value, len);
 }
 
 /* Of the first len bytes, put skew bytes off a word. */
@@ -91,6 +97,18 @@ static void finds_it_wherever_it_stands(void)
 	add_note(&notes, "GNU", NT_GNU_BUILD_ID, id, sizeof(id));
 	add_note(&notes, "stapsdt", 3, "xy", 2);
 	expect_id(&notes, 4);
+	cmn_buffer_release(&notes);
+}
+
+/* Where x86-64 keeps its properties; a linker may put the build-id beside them. */
+static void notes_may_be_aligned_to_8(void)
+{
+	struct cmn_buffer notes = { 0 };
+
+	add_aligned_note(&notes, 8, "GNU", NT_GNU_PROPERTY_TYPE_0, "0123456789abcdef", 16);
+	add_aligned_note(&notes, 8, "linkers", 1, "abc", 3);
+	add_aligned_note(&notes, 8, "GNU", NT_GNU_BUILD_ID, id, sizeof(id));
+	expect_id(&notes, 8);
 	cmn_buffer_release(&notes);
 }
 
@@ -165,6 +183,7 @@ int main(void)
 {
 	static const struct unit_test tests[] = {
 		UNIT_TEST(finds_it_wherever_it_stands),
+		UNIT_TEST(notes_may_be_aligned_to_8),
 		UNIT_TEST(the_first_one_counts_even_if_it_is_empty),
 		UNIT_TEST(other_names_and_types_are_none),
 		UNIT_TEST(cut_short_anywhere_there_is_none),
