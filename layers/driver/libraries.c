@@ -15,8 +15,10 @@
 #define MAX_LEARNED 64	/* likewise */
 
 /*
- * File names of what was loaded while a driver built that no row knows: its
- * compiler, as far as anybody can tell. Only grows; filled from the start.
+ * File names of what was loaded while any driver built: the compilers of drivers
+ * that no row knows, as far as anybody can tell. A known driver's builds count,
+ * since what they loaded is there already when another's build asks for it, and
+ * is not seen to come again. Only grows; filled from the start.
  */
 static _Atomic(char *) learned[MAX_LEARNED];
 

@@ -37,9 +37,9 @@ struct drv_library_epoch {
 };
 struct drv_library_epoch drv_libraries_epoch(void);
 /*
- * Whether any was loaded since then, while a driver built: what was identified
- * before may not hold any more. For drivers that no row knows, those count as
- * parts of their compilers from now on.
+ * Whether any was loaded since then, while a driver built, known or not: what
+ * was identified before may not hold any more. For drivers that no row knows,
+ * those count as parts of their compilers from now on.
  */
 bool drv_libraries_came(const struct drv_library_epoch *before);
 
