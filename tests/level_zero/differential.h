@@ -20,40 +20,28 @@
 
 #include <level_zero/ze_api.h>
 
+#include "tests/support/diff_subjects.h"
+
 /* Seconds that a subject may take: they take up to 4 on an idle machine. */
 enum { DIFF_PATIENCE_S = 60, DIFF_MAX_KERNELS = 16, DIFF_MAX_DEVICES = 8 };
 
 struct diff {
+	struct diff_running running;
 	ze_driver_handle_t driver;
 	ze_device_handle_t device;
 	ze_context_handle_t context;
-	const char *subject;
 };
 
-struct diff_subject {
-	const char *name;
-	void (*run)(struct diff *diff);
-	bool own_session;	/* it opens the session itself */
-};
 extern const struct diff_subject diff_flags[], diff_logs[], diff_constants[], diff_links[],
 	diff_lives[], diff_misuses[];	/* each ends with a NULL name */
 
-/* One line; the format is what follows the colon. */
-void diff_say(const struct diff *diff, const char *name, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-/* The same in parts: printf between them, without a newline. */
-void diff_open(const struct diff *diff, const char *name);
-void diff_close(void);
-void diff_print_text(const char *text, size_t size);	/* escaped, in brackets */
+void diff_print_text(const char *text, size_t size);	/* escaped, addresses masked */
 /* "a-b", in a buffer that the next call with the same place (0 to 3) overwrites. */
 const char *diff_name(int place, const char *a, const char *b);
 
 /* Ends the subject: it cannot be set up with this driver. */
 void diff_give_up(const struct diff *diff, const char *what, ze_result_t status)
 	__attribute__((noreturn));
-
-void diff_start_session(struct diff *diff);	/* zeInit, the first device, a context */
-void diff_end_session(struct diff *diff);
 
 struct diff_case {
 	const char *name;

@@ -158,7 +158,7 @@ static void act_clone(struct diff *diff, void *data)
 	printf(" refs %u %u %u\n", diff_kernel_refs(data), diff_kernel_refs(clone),
 	       diff_program_refs(program));
 	diff_ask_kernel(diff, "clone-", clone, program);
-	printf("%s.clone-release: %d", diff->subject, clReleaseKernel(clone));
+	printf("%s.clone-release: %d", diff->running.subject, clReleaseKernel(clone));
 }
 
 static void oddities(struct diff *diff)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* differential: main, the processes that subjects run in, and how lines are printed. */
+/* differential: main, sessions, and what of the lines and processes is OpenCL's own. */
 #include "tests/opencl/differential.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const struct {
@@ -22,27 +19,7 @@ static const struct {
 };
 enum { GROUPS = sizeof(groups) / sizeof(groups[0]) };
 
-void diff_open(const struct diff *diff, const char *name)
-{
-	printf("%s.%s:", diff->subject, name);
-}
-
-void diff_close(void)
-{
-	printf("\n");
-}
-
-void diff_say(const struct diff *diff, const char *name, const char *format, ...)
-{
-	va_list arguments;
-
-	diff_open(diff, name);
-	printf(" ");
-	va_start(arguments, format);
-	(void)vprintf(format, arguments);	/* main checks stdout at the end */
-	va_end(arguments);
-	diff_close();
-}
+_Static_assert(offsetof(struct diff, running) == 0, "see diff_subjects.h");
 
 /* Drivers name their temporary files in logs; how long the random part is, if text begins with one. */
 static size_t temporary_name(const char *text, size_t size)
@@ -60,38 +37,13 @@ static size_t temporary_name(const char *text, size_t size)
 
 void diff_print_text(const char *text, size_t size)
 {
-	printf("[");
-	for (size_t i = 0; i < size; i++) {
-		size_t skip = temporary_name(text + i, size - i);
-		unsigned char letter;
-
-		if (skip) {
-			printf("TEMPORARY");
-			i += skip;
-			if (i >= size)
-				break;
-		}
-		letter = (unsigned char)text[i];
-		if (letter == '\n')
-			printf("\\n");
-		else if (letter < ' ' || letter > '~' || letter == '\\')
-			printf("\\%02x", letter);
-		else
-			printf("%c", letter);
-	}
-	printf("]");
+	diff_print_masked(text, size, temporary_name, "TEMPORARY");
 }
 
 void diff_give_up(const struct diff *diff, const char *what, cl_int error)
 {
 	diff_say(diff, "given-up", "%s %d", what, error);
-	(void)fflush(stdout);	/* as far as it came */
-	_exit(0);
-}
-
-void diff_end_process(void)
-{
-	exit(fflush(stdout) ? 2 : 0);
+	diff_leave();
 }
 
 /* Some drivers crash or never return in the calls of versions that they do not know. */
@@ -136,56 +88,6 @@ void diff_end_session(struct diff *diff)
 	diff_say(diff, "end-context", "%d", clReleaseContext(diff->context));
 }
 
-static void print_end(int status)
-{
-	if (WIFSIGNALED(status))
-		printf(" signal %d", WTERMSIG(status));
-	else
-		printf(" exit %d", WEXITSTATUS(status));
-}
-
-static pid_t fork_child(void)
-{
-	pid_t child;
-
-	if (fflush(stdout))	/* else the child prints it too */
-		exit(2);
-	child = fork();
-	if (child < 0)
-		exit(2);
-	if (child == 0)
-		(void)alarm(DIFF_PATIENCE_S);	/* cannot fail */
-	return child;
-}
-
-static int wait_for(pid_t child)
-{
-	int status = 0;
-
-	if (waitpid(child, &status, 0) != child)
-		exit(2);
-	return status;
-}
-
-void diff_survive(struct diff *diff, const char *name, void (*act)(struct diff *diff, void *data),
-		  void *data)
-{
-	pid_t child;
-	int status;
-
-	diff_open(diff, name);
-	child = fork_child();
-	if (child == 0) {
-		act(diff, data);
-		_exit(fflush(stdout) ? 2 : 0);
-	}
-	status = wait_for(child);
-	(void)alarm(DIFF_PATIENCE_S);	/* anew: cannot fail */
-	if (status)
-		print_end(status);
-	diff_close();
-}
-
 static void act_with_session(struct diff *diff, void *data)
 {
 	const struct diff_case *one = data;
@@ -204,59 +106,14 @@ void diff_survive_each(struct diff *diff, const struct diff_case *cases)
 		diff_survive(diff, cases->name, act_with_session, (void *)cases);
 }
 
-static void run_subject(struct diff *diff, const struct diff_subject *subject)
-{
-	pid_t child;
-	int status;
-
-	diff->subject = subject->name;
-	child = fork_child();
-	if (child == 0) {
-		if (!subject->own_session)
-			diff_start_session(diff);
-		subject->run(diff);
-		if (!subject->own_session)
-			diff_end_session(diff);
-		exit(fflush(stdout) ? 2 : 0);
-	}
-	status = wait_for(child);
-	diff_open(diff, "exit");
-	print_end(status);
-	diff_close();
-}
-
-static bool is_chosen(const char *name, char **names)
-{
-	if (!*names)
-		return true;
-	for (; *names; names++) {
-		if (!strcmp(*names, name))
-			return true;
-	}
-	return false;
-}
-
-static void run_group(struct diff *diff, size_t group, bool list, char **names)
-{
-	for (const struct diff_subject *subject = groups[group].subjects; subject->name; subject++) {
-		if (!is_chosen(subject->name, names))
-			continue;
-		if (list)
-			printf("%s\n", subject->name);
-		else
-			run_subject(diff, subject);
-	}
-}
-
 int main(int argc, char **argv)
 {
-	struct diff diff = { .executes = true };
+	struct diff diff = { .running.patience_s = DIFF_PATIENCE_S, .executes = true };
 	const char *group = NULL;
 	bool list = false, any = false;
 	int option;
 
-	/* What came before a crash is to be seen. */
-	if (setvbuf(stdout, NULL, _IOLBF, 0))
+	if (!diff_print_by_lines())
 		return 2;
 	while ((option = getopt(argc, argv, "nlg:")) != -1) {
 		if (option == 'n')
@@ -272,7 +129,7 @@ int main(int argc, char **argv)
 		if (group && strcmp(group, groups[i].name) != 0)
 			continue;
 		any = true;
-		run_group(&diff, i, list, argv + optind);
+		diff_run_subjects(&diff, groups[i].subjects, list, argv + optind);
 	}
 	return fflush(stdout) || !any ? 2 : 0;
 }

@@ -24,9 +24,12 @@
 
 #include <CL/cl.h>
 
+#include "tests/support/diff_subjects.h"
+
 enum { DIFF_MAX_DEVICES = 8, DIFF_ITEMS = 8, DIFF_PATIENCE_S = 20 };
 
 struct diff {
+	struct diff_running running;
 	cl_platform_id platform;
 	cl_device_id devices[DIFF_MAX_DEVICES];
 	cl_uint device_count;
@@ -34,41 +37,19 @@ struct diff {
 	cl_command_queue queue;		/* of the first device; NULL: kernels do not run */
 	bool executes;
 	int version;			/* of the first device: 12 for OpenCL 1.2 */
-	const char *subject;
 };
 
-struct diff_subject {
-	const char *name;
-	void (*run)(struct diff *diff);
-	bool own_session;	/* it opens the session itself */
-};
 extern const struct diff_subject diff_states[], diff_kernels[], diff_misuses[], diff_links[],
 	diff_lives[], diff_ils[];	/* each ends with a NULL name */
 
 /* Kernels scale(in, out, factor), shift(data), fixed(data, room), each with -DK=n; -DFAIL: no program. */
 extern const char diff_source[];
 
-/* One line; the format is what follows the colon. */
-void diff_say(const struct diff *diff, const char *name, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-/* The same in parts: printf between them, without a newline. */
-void diff_open(const struct diff *diff, const char *name);
-void diff_close(void);
 void diff_print_text(const char *text, size_t size);	/* escaped, temporary names masked */
 
 /* Ends the subject: it cannot be set up with this driver. */
 void diff_give_up(const struct diff *diff, const char *what, cl_int error)
 	__attribute__((noreturn));
-
-void diff_start_session(struct diff *diff);
-void diff_end_session(struct diff *diff);
-
-/* Runs act in a child of its own, since the driver may not survive it; what it prints is the line's. */
-void diff_survive(struct diff *diff, const char *name, void (*act)(struct diff *diff, void *data),
-		  void *data);
-
-/* For an act that has opened the session: the process ends as applications do, and the layer with it. */
-void diff_end_process(void) __attribute__((noreturn));
 
 struct diff_case {
 	const char *name;
