@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stub_driver: the dispatch table, the ICD entry points, counting, settings,
- * and the objects that are not programs or kernels.
+ * stub_driver: the dispatch table, the ICD entry points, where counts and
+ * settings are, and the objects that are not programs or kernels.
  */
 #include "tests/opencl/stub_driver.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,67 +16,25 @@ static struct _cl_device_id devices[STUB_MAX_DEVICES] = {
 	{ &stub_dispatch, 4 }, { &stub_dispatch, 5 }, { &stub_dispatch, 6 }, { &stub_dispatch, 7 },
 };
 
-/* The path in the variable, or of the file of that name at home if it is there, in room; NULL: neither. */
-static const char *path_of(const char *variable, const char *name, char room[4096])
+/* At home, too, if it is there: replayed builds get no such variables. */
+const char *stub_file_path(enum stub_file file, char room[STUB_PATH_SIZE])
 {
-	const char *path = getenv(variable), *home = getenv("HOME");
+	bool counts = file == STUB_FILE_COUNTS;
+	const char *path = getenv(counts ? "STUB_COUNTS" : "STUB_SETTINGS");
+	const char *home = getenv("HOME");
 
 	if (path || !home)
 		return path;
-	(void)snprintf(room, 4096, "%s/%s", home, name);
+	(void)snprintf(room, STUB_PATH_SIZE, "%s/%s", home, counts ? "stub_counts" : "stub_settings");
 	return access(room, F_OK) == 0 ? room : NULL;
 }
 
 void stub_count(const char *event)
 {
-	char room[4096];
-	const char *path = path_of("STUB_COUNTS", "stub_counts", room);
 	char line[64];
-	int fd, len;
+	int len = snprintf(line, sizeof(line), "%s\n", event);
 
-	if (!path)
-		return;
-	len = snprintf(line, sizeof(line), "%s\n", event);
-	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-	/* One write per line: processes share the file. A test without counts fails by itself. */
-	if (fd < 0 || write(fd, line, (size_t)len) != len)
-		perror("stub: counts");
-	if (fd >= 0)
-		(void)close(fd);
-}
-
-static void setting_from_file(const char *name, char *text, size_t size)
-{
-	char room[4096];
-	const char *path = path_of("STUB_SETTINGS", "stub_settings", room);
-	size_t name_len = strlen(name);
-	FILE *file = path ? fopen(path, "r") : NULL;
-	char line[256];
-
-	if (!file)
-		return;
-	while (fgets(line, sizeof(line), file)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (!strncmp(line, name, name_len) && line[name_len] == '=')
-			(void)snprintf(text, size, "%s", line + name_len + 1);
-	}
-	(void)fclose(file);	/* only read */
-}
-
-bool stub_setting(const char *name, char *text, size_t size)
-{
-	const char *value = getenv(name);
-
-	(void)snprintf(text, size, "%s", value ? value : "");
-	setting_from_file(name, text, size);
-	return *text && strcmp(text, "0") != 0;
-}
-
-bool stub_is_set(const char *name)
-{
-	char text[64];
-
-	return stub_setting(name, text, sizeof(text));
+	stub_count_line(line, (size_t)len);
 }
 
 cl_int stub_answer(const void *value, size_t value_size, size_t size, void *ret, size_t *ret_size)

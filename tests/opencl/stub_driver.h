@@ -51,6 +51,8 @@
 
 #include <CL/cl_icd.h>
 
+#include "tests/support/stub_files.h"
+
 #define STUB_MAX_DEVICES 8
 #define STUB_BINARY_MAGIC "stub binary 1\n"
 
@@ -113,9 +115,6 @@ extern const cl_icd_dispatch stub_dispatch;
 extern struct _cl_platform_id stub_platform;
 
 void stub_count(const char *event);
-/* The setting's value copied to text, or "" if there is none; true if it is neither "" nor "0". */
-bool stub_setting(const char *name, char *text, size_t size);
-bool stub_is_set(const char *name);
 
 /* The usual answer to a clGet…Info query. */
 cl_int stub_answer(const void *value, size_t value_size, size_t size, void *ret, size_t *ret_size);

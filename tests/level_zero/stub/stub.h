@@ -14,13 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* settings: from the environment or the file $STUB_SETTINGS (NAME=value), which wins and may change. */
+#include "tests/support/stub_files.h"
 
-/* Appends a line to the file $STUB_COUNTS; the second driver's lines begin with "stub2 ". */
+/* events: the files of stub_files.h are $STUB_SETTINGS and $STUB_COUNTS. */
+
+/* Appends a line to the counts; the second driver's lines begin with "stub2 ". */
 void stub_event(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* False: the setting is absent, empty or "0". text always ends up terminated. */
-bool stub_setting(const char *name, char *text, size_t size);
-bool stub_is_set(const char *name);
 
 /* text: grows; ends the process when memory runs out, as a test driver may. */
 

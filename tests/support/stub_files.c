@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* stub_files: settings read, counts written. */
+#include "tests/support/stub_files.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void setting_from_file(const char *name, char *text, size_t size)
+{
+	char room[STUB_PATH_SIZE];
+	const char *path = stub_file_path(STUB_FILE_SETTINGS, room);
+	FILE *file = path ? fopen(path, "re") : NULL;
+	size_t name_len = strlen(name);
+	char line[256];
+
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, name, name_len) && line[name_len] == '=')
+			(void)snprintf(text, size, "%s", line + name_len + 1);
+	}
+	(void)fclose(file);	/* only read */
+}
+
+bool stub_setting(const char *name, char *text, size_t size)
+{
+	const char *value = getenv(name);
+
+	(void)snprintf(text, size, "%s", value ? value : "");
+	setting_from_file(name, text, size);
+	return *text && strcmp(text, "0") != 0;
+}
+
+bool stub_is_set(const char *name)
+{
+	char text[64];
+
+	return stub_setting(name, text, sizeof(text));
+}
+
+void stub_count_line(const char *line, size_t len)
+{
+	char room[STUB_PATH_SIZE];
+	const char *path = stub_file_path(STUB_FILE_COUNTS, room);
+	int fd;
+
+	if (!path)
+		return;
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+	/* Threads and processes share the file. A test without counts fails by itself. */
+	if (fd < 0 || write(fd, line, len) != (ssize_t)len)
+		perror("stub: counts");
+	if (fd >= 0)
+		(void)close(fd);	/* one write was all */
+}
