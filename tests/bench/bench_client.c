@@ -19,10 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-/* Enough for a stable median; odd, so that the median is a measured value. */
-#define INPROCESS_ROUNDS 101
+#include "tests/bench/bench_run.h"
 
 struct client {
 	cl_device_id device;
@@ -32,49 +30,10 @@ struct client {
 	size_t len;
 };
 
-static _Noreturn void fail(const char *what, long code)
-{
-	fprintf(stderr, "bench_client: %s failed (%ld)\n", what, code);
-	exit(1);
-}
-
 static void check(cl_int error, const char *what)
 {
 	if (error != CL_SUCCESS)
-		fail(what, error);
-}
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &time) != 0)
-		fail("clock_gettime", 0);
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-static void read_file(struct client *client, const char *path)
-{
-	FILE *file = fopen(path, "rb");
-	long len;
-
-	if (file == NULL || fseek(file, 0, SEEK_END) != 0 || (len = ftell(file)) < 0 ||
-	    fseek(file, 0, SEEK_SET) != 0)
-		fail(path, 0);
-	client->len = (size_t)len;
-	client->bytes = malloc(client->len + 1);
-	if (client->bytes == NULL || fread(client->bytes, 1, client->len, file) != client->len)
-		fail(path, 0);
-	client->bytes[client->len] = '\0';
-	(void)fclose(file);	/* only read from */
-}
-
-static void write_file(const char *path, const void *data, size_t len)
-{
-	FILE *file = fopen(path, "wb");
-
-	if (file == NULL || fwrite(data, 1, len, file) != len || fclose(file) != 0)
-		fail(path, 0);
+		bench_fail("%s failed (%d)", what, error);
 }
 
 static void open_driver(struct client *client)
@@ -92,14 +51,14 @@ static void open_driver(struct client *client)
 static cl_program from_source(const struct client *client, uint64_t *ret_ns)
 {
 	const char *text = (const char *)client->bytes;
-	uint64_t start = now();
+	uint64_t start = bench_now();
 	cl_program program;
 	cl_int error;
 
 	program = clCreateProgramWithSource(client->context, 1, &text, &client->len, &error);
 	check(error, "clCreateProgramWithSource");
 	error = clBuildProgram(program, 1, &client->device, client->options, NULL, NULL);
-	*ret_ns = now() - start;
+	*ret_ns = bench_now() - start;
 	check(error, "clBuildProgram");
 	return program;
 }
@@ -107,7 +66,7 @@ static cl_program from_source(const struct client *client, uint64_t *ret_ns)
 static cl_program from_binary(const struct client *client, const unsigned char *bytes, size_t len,
 			      uint64_t *ret_ns)
 {
-	uint64_t start = now();
+	uint64_t start = bench_now();
 	cl_program program;
 	cl_int error, status;
 
@@ -116,7 +75,7 @@ static cl_program from_binary(const struct client *client, const unsigned char *
 	check(error, "clCreateProgramWithBinary");
 	check(status, "clCreateProgramWithBinary (binary status)");
 	error = clBuildProgram(program, 1, &client->device, client->options, NULL, NULL);
-	*ret_ns = now() - start;
+	*ret_ns = bench_now() - start;
 	check(error, "clBuildProgram from the binary");
 	return program;
 }
@@ -128,7 +87,7 @@ static void check_kernels(cl_program program)
 
 	check(clCreateKernelsInProgram(program, 0, NULL, &count), "clCreateKernelsInProgram");
 	if (count == 0)
-		fail("finding a kernel", 0);
+		bench_fail("the program has no kernel");
 }
 
 static unsigned char *take_binary(cl_program program, size_t *ret_len)
@@ -139,36 +98,23 @@ static unsigned char *take_binary(cl_program program, size_t *ret_len)
 	      "CL_PROGRAM_BINARY_SIZES");
 	bytes = malloc(*ret_len);
 	if (bytes == NULL || *ret_len == 0)
-		fail("taking the binary", 0);
+		bench_fail("cannot take the binary");
 	check(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, NULL),
 	      "CL_PROGRAM_BINARIES");
 	return bytes;
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return left < right ? -1 : left > right;
-}
-
-static uint64_t median(uint64_t *values)
-{
-	qsort(values, INPROCESS_ROUNDS, sizeof(*values), compare);
-	return values[INPROCESS_ROUNDS / 2];
-}
-
 /* Takes turns, so that both see the same machine. */
 static void run_inprocess(const struct client *client)
 {
-	static uint64_t source_ns[INPROCESS_ROUNDS], binary_ns[INPROCESS_ROUNDS];
+	static uint64_t source_ns[BENCH_ROUNDS], binary_ns[BENCH_ROUNDS];
 	uint64_t first_ns;
 	cl_program first = from_source(client, &first_ns), program;
 	unsigned char *bytes;
 	size_t len;
 
 	bytes = take_binary(first, &len);
-	for (size_t i = 0; i < INPROCESS_ROUNDS; i++) {
+	for (size_t i = 0; i < BENCH_ROUNDS; i++) {
 		program = from_source(client, &source_ns[i]);
 		check(clReleaseProgram(program), "clReleaseProgram");
 		program = from_binary(client, bytes, len, &binary_ns[i]);
@@ -176,8 +122,8 @@ static void run_inprocess(const struct client *client)
 	}
 	check_kernels(first);
 	check(clReleaseProgram(first), "clReleaseProgram");
-	printf("%llu %llu\n", (unsigned long long)median(source_ns),
-	       (unsigned long long)median(binary_ns));
+	printf("%llu %llu\n", (unsigned long long)bench_median(source_ns),
+	       (unsigned long long)bench_median(binary_ns));
 	free(bytes);
 }
 
@@ -192,10 +138,10 @@ int main(int argc, char **argv)
 	size_t len;
 
 	if (argc < first_option || argc > first_option + 1)
-		fail("usage: bench_client source|binary|save|inprocess FILE [OUTPUT] [OPTIONS]: it",
-		     argc);
+		bench_fail("usage: bench_client source|binary|save|inprocess FILE [OUTPUT] "
+			   "[OPTIONS]");
 	client.options = argc > first_option ? argv[first_option] : "";
-	read_file(&client, argv[2]);
+	client.bytes = bench_read_file(argv[2], &client.len);
 	open_driver(&client);
 	if (strcmp(mode, "inprocess") == 0) {
 		run_inprocess(&client);
@@ -204,13 +150,13 @@ int main(int argc, char **argv)
 	} else if (strcmp(mode, "source") == 0 || strcmp(mode, "save") == 0) {
 		program = from_source(&client, &ns);
 	} else {
-		fail(mode, 0);
+		bench_fail("no such mode: %s", mode);
 	}
 	if (program != NULL) {
 		check_kernels(program);
 		if (strcmp(mode, "save") == 0) {
 			bytes = take_binary(program, &len);
-			write_file(argv[3], bytes, len);
+			bench_write_file(argv[3], bytes, len);
 			free(bytes);
 		}
 		check(clReleaseProgram(program), "clReleaseProgram");

@@ -19,11 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-/* Enough for a stable median; odd, so that the median is a measured value. */
-#define INPROCESS_ROUNDS 101
+#include "tests/bench/bench_run.h"
+
 #define THREADS 8
+#define USAGE "usage: bench_module spirv|native|save|inprocess|threads FILE [OUTPUT]"
 
 struct client {
 	ze_device_handle_t device;
@@ -32,40 +32,10 @@ struct client {
 	size_t len;
 };
 
-static _Noreturn void fail(const char *what, unsigned int code)
-{
-	fprintf(stderr, "bench_module: %s failed (%#x)\n", what, code);
-	exit(1);
-}
-
 static void check(ze_result_t result, const char *what)
 {
 	if (result != ZE_RESULT_SUCCESS)
-		fail(what, result);
-}
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &time) != 0)
-		fail("clock_gettime", 0);
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-static void read_file(struct client *client, const char *path)
-{
-	FILE *file = fopen(path, "rb");
-	long len;
-
-	if (!file || fseek(file, 0, SEEK_END) != 0 || (len = ftell(file)) < 0 ||
-	    fseek(file, 0, SEEK_SET) != 0)
-		fail(path, 0);
-	client->len = (size_t)len;
-	client->bytes = malloc(client->len + 1);
-	if (!client->bytes || fread(client->bytes, 1, client->len, file) != client->len)
-		fail(path, 0);
-	(void)fclose(file);	/* only read */
+		bench_fail("%s failed (%#x)", what, result);
 }
 
 /* The time that the context took. */
@@ -80,9 +50,9 @@ static uint64_t open_device(struct client *client)
 	check(zeDriverGet(&count, &driver), "zeDriverGet");
 	count = 1;
 	check(zeDeviceGet(driver, &count, &client->device), "zeDeviceGet");
-	start = now();
+	start = bench_now();
 	check(zeContextCreate(driver, &desc, &client->context), "zeContextCreate");
-	return now() - start;
+	return bench_now() - start;
 }
 
 static uint64_t create(const struct client *client, ze_module_format_t format,
@@ -94,11 +64,11 @@ static uint64_t create(const struct client *client, ze_module_format_t format,
 		.inputSize = client->len,
 		.pInputModule = client->bytes,
 	};
-	uint64_t start = now();
+	uint64_t start = bench_now();
 
 	check(zeModuleCreate(client->context, client->device, &desc, ret, NULL),
 	      "zeModuleCreate");
-	return now() - start;
+	return bench_now() - start;
 }
 
 static uint8_t *native_of(ze_module_handle_t module, size_t *ret_len)
@@ -108,7 +78,7 @@ static uint8_t *native_of(ze_module_handle_t module, size_t *ret_len)
 	check(zeModuleGetNativeBinary(module, ret_len, NULL), "zeModuleGetNativeBinary");
 	native = malloc(*ret_len);
 	if (!native)
-		fail("malloc", 0);
+		bench_fail("no memory");
 	check(zeModuleGetNativeBinary(module, ret_len, native), "zeModuleGetNativeBinary");
 	return native;
 }
@@ -116,22 +86,13 @@ static uint8_t *native_of(ze_module_handle_t module, size_t *ret_len)
 static void save(const struct client *client, const char *path)
 {
 	ze_module_handle_t module;
-	FILE *file = fopen(path, "wb");
 	uint8_t *native;
 	size_t len;
 
 	(void)create(client, ZE_MODULE_FORMAT_IL_SPIRV, &module);
 	native = native_of(module, &len);
-	if (!file || fwrite(native, 1, len, file) != len || fclose(file) != 0)
-		fail(path, 0);
+	bench_write_file(path, native, len);
 	free(native);
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return left < right ? -1 : left > right;
 }
 
 static uint64_t create_and_destroy(const struct client *client, ze_module_format_t format)
@@ -154,25 +115,19 @@ static void make_first(const struct client *spirv, struct client *ret_native)
 	check(zeModuleDestroy(module), "zeModuleDestroy");
 }
 
-static uint64_t median(uint64_t *times)
-{
-	qsort(times, INPROCESS_ROUNDS, sizeof(*times), compare);
-	return times[INPROCESS_ROUNDS / 2];
-}
-
 /* Takes turns, so that both see the same machine. */
 static void in_process(const struct client *spirv)
 {
-	static uint64_t spirv_ns[INPROCESS_ROUNDS], native_ns[INPROCESS_ROUNDS];
+	static uint64_t spirv_ns[BENCH_ROUNDS], native_ns[BENCH_ROUNDS];
 	struct client native;
 
 	make_first(spirv, &native);
-	for (size_t i = 0; i < INPROCESS_ROUNDS; i++) {
+	for (size_t i = 0; i < BENCH_ROUNDS; i++) {
 		spirv_ns[i] = create_and_destroy(spirv, ZE_MODULE_FORMAT_IL_SPIRV);
 		native_ns[i] = create_and_destroy(&native, ZE_MODULE_FORMAT_NATIVE);
 	}
-	printf("%llu %llu\n", (unsigned long long)median(spirv_ns),
-	       (unsigned long long)median(native_ns));
+	printf("%llu %llu\n", (unsigned long long)bench_median(spirv_ns),
+	       (unsigned long long)bench_median(native_ns));
 	free(native.bytes);
 }
 
@@ -187,7 +142,7 @@ static void *run_thread(void *argument)
 	struct crowd *crowd = argument;
 
 	(void)pthread_barrier_wait(&crowd->barrier);	/* which thread is last does not matter */
-	for (size_t i = 0; i < INPROCESS_ROUNDS; i++)
+	for (size_t i = 0; i < BENCH_ROUNDS; i++)
 		(void)create_and_destroy(crowd->client, crowd->format);
 	(void)pthread_barrier_wait(&crowd->barrier);
 	return NULL;
@@ -200,21 +155,22 @@ static uint64_t time_crowd(const struct client *client, ze_module_format_t forma
 	uint64_t start;
 
 	if (pthread_barrier_init(&crowd.barrier, NULL, THREADS + 1) != 0)
-		fail("pthread_barrier_init", 0);
+		bench_fail("pthread_barrier_init failed");
 	for (size_t i = 0; i < THREADS; i++) {
 		if (pthread_create(&threads[i], NULL, run_thread, &crowd) != 0)
-			fail("pthread_create", 0);
+			bench_fail("pthread_create failed");
 	}
-	start = now();	/* before the barrier opens: afterwards this thread may be the last to run */
+	/* Before the barrier opens: afterwards this thread may be the last to run. */
+	start = bench_now();
 	(void)pthread_barrier_wait(&crowd.barrier);
 	(void)pthread_barrier_wait(&crowd.barrier);
-	start = now() - start;
+	start = bench_now() - start;
 	for (size_t i = 0; i < THREADS; i++) {
 		if (pthread_join(threads[i], NULL) != 0)
-			fail("pthread_join", 0);
+			bench_fail("pthread_join failed");
 	}
 	(void)pthread_barrier_destroy(&crowd.barrier);	/* nobody waits at it */
-	return start / (THREADS * INPROCESS_ROUNDS);
+	return start / (THREADS * BENCH_ROUNDS);
 }
 
 static void in_threads(const struct client *spirv)
@@ -235,8 +191,8 @@ int main(int argc, char **argv)
 	uint64_t context_ns, module_ns;
 
 	if (argc <= 2)
-		fail("usage", 0);
-	read_file(&client, argv[2]);
+		bench_fail(USAGE);
+	client.bytes = bench_read_file(argv[2], &client.len);
 	context_ns = open_device(&client);
 	if (!strcmp(mode, "save") && argc > 3) {
 		save(&client, argv[3]);
@@ -250,7 +206,7 @@ int main(int argc, char **argv)
 		printf("%llu %llu\n", (unsigned long long)module_ns,
 		       (unsigned long long)context_ns);
 	} else {
-		fail("usage", 0);
+		bench_fail(USAGE);
 	}
 	return 0;
 }
