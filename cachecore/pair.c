@@ -14,6 +14,8 @@
 #define PIECE ((size_t)32 << 10)	/* what the processor's cache holds beside the key's piece */
 /* Shorter ones are as quickly read whole, in memory that is used again. */
 #define MATCHED_LEN_MIN (2 * PIECE)
+/* Of longer files the head is looked at first: no memory for what only claims to be one of ours. */
+#define UNSEEN_LEN_MAX ((size_t)16 << 20)
 
 /* false: the prefix is too long for one. */
 static bool path_of(const char *prefix, enum cc_leaf_file file, unsigned int n,
@@ -28,6 +30,46 @@ static bool path_of(const char *prefix, enum cc_leaf_file file, unsigned int n,
 	return true;
 }
 
+/* Whether the head of a file is one of that kind, and speaks of a file of that size. */
+static enum cmn_status check_head(int fd, enum cc_leaf_file file)
+{
+	uint8_t bytes[CC_ENTRY_HEADER_SIZE];
+	struct cmn_view view = { bytes, 0 };
+	struct cc_entry_header entry;
+	struct cc_src_header src;
+	enum cmn_status status;
+	struct stat info;
+	ssize_t got;
+
+	if (fstat(fd, &info) < 0)
+		return cmn_status_from_errno(errno);
+	if (!S_ISREG(info.st_mode))
+		return CMN_ERR_ACCESS;
+	/* A regular file gives what it has: a short read is a short file, which the decoder notices. */
+	got = pread(fd, bytes, file == CC_LEAF_SRC ? CC_SRC_HEADER_SIZE : sizeof(bytes), 0);
+	if (got < 0)
+		return cmn_status_from_errno(errno);
+	view.len = (size_t)got;
+	if (file == CC_LEAF_SRC)
+		return cc_src_file_read_header(view, (uint64_t)info.st_size, &src);
+	status = cc_entry_read_header(view, &entry);
+	if (status == CMN_OK && (uint64_t)info.st_size != CC_ENTRY_HEADER_SIZE + entry.stored_len)
+		status = CMN_ERR_CORRUPT;
+	return status;
+}
+
+static enum cmn_status check_head_at(int dir_fd, const char *path, enum cc_leaf_file file)
+{
+	int fd = openat(dir_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	enum cmn_status status;
+
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	status = check_head(fd, file);
+	(void)close(fd);	/* read only */
+	return status;
+}
+
 static enum cmn_status read_file(int dir_fd, const char *prefix, enum cc_leaf_file file,
 				 unsigned int n, enum cmn_file_trust trust, size_t max_len,
 				 const struct cmn_room *room, struct cmn_buffer *buf)
@@ -37,7 +79,12 @@ static enum cmn_status read_file(int dir_fd, const char *prefix, enum cc_leaf_fi
 
 	if (!path_of(prefix, file, n, path))
 		return CMN_ERR_INVALID;
-	status = cmn_file_read_into(dir_fd, path, max_len, trust, room, buf);
+	status = cmn_file_read_into(dir_fd, path, UNSEEN_LEN_MAX, trust, room, buf);
+	if (status == CMN_ERR_TOO_LARGE) {
+		status = check_head_at(dir_fd, path, file);
+		if (status == CMN_OK)
+			status = cmn_file_read_into(dir_fd, path, max_len, trust, room, buf);
+	}
 	/* Files appear whole: one that is larger than any of ours or shrinks is not what was written. */
 	if (status == CMN_ERR_TOO_LARGE || status == CMN_STALE)
 		return CMN_ERR_CORRUPT;
