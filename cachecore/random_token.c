@@ -338,12 +338,16 @@ static bool admits(int root_fd, int fd, struct cmn_view key, const struct cmn_ha
 bool cc_random_token_admits(const char *root, struct cmn_view key, uint64_t run, uint64_t now_ns)
 {
 	struct cmn_hash shape;
+	enum cmn_status status;
 	bool result = true;
 	int root_fd, fd;
 
 	if (key.len > MAX_KEY || !shape_of(key, &shape) || cc_root_make(root, &root_fd) != CMN_OK)
 		return true;
-	if (cmn_file_open_own(root_fd, FILE_NAME, &fd) == CMN_OK) {
+	status = cmn_file_open_own(root_fd, FILE_NAME, &fd);
+	if (status == CMN_ERR_ACCESS)
+		(void)unlinkat(root_fd, FILE_NAME, 0);	/* no file of ours: the next build makes one */
+	if (status == CMN_OK) {
 		result = admits(root_fd, fd, key, &shape, run, now_ns);
 		(void)close(fd);	/* as write_slot */
 	}

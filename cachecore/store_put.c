@@ -4,6 +4,7 @@
  * done before a lock is taken; names in a leaf change under its lock only.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -106,6 +107,22 @@ static void release_parcel(struct parcel *parcel)
 	cmn_buffer_release(&parcel->stored);
 }
 
+/* Whether somebody's directory has the name of one of the two files: it cannot be replaced. */
+static bool is_blocked(int leaf_fd, unsigned int n)
+{
+	static const enum cc_leaf_file files[] = { CC_LEAF_SRC, CC_LEAF_BIN };
+	char name[CC_LEAF_NAME_SIZE];
+	struct stat info;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		cc_leaf_name(files[i], n, name);
+		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISDIR(info.st_mode))
+			return true;
+	}
+	return false;
+}
+
 /* The number under which the parcel goes; *ret_same: its .src is there already, byte by byte. */
 static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, unsigned int *ret_n,
 				     bool *ret_same)
@@ -123,6 +140,9 @@ static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, u
 		uint64_t access_ns;
 		bool same;
 
+		if (((scan.present[CC_LEAF_SRC] | scan.present[CC_LEAF_BIN]) >> n & 1) &&
+		    is_blocked(leaf_fd, n))
+			continue;
 		if (!(scan.present[CC_LEAF_SRC] >> n & 1)) {
 			free_n = n < free_n ? n : free_n;
 			continue;
@@ -328,13 +348,17 @@ static void touch_file(int leaf_fd, unsigned int n)
 {
 	uint64_t last, now = cmn_clock_realtime();
 	char name[CC_LEAF_NAME_SIZE], text[24];
+	enum cmn_status status;
 	int fd, len;
 
 	cc_leaf_name(CC_LEAF_ACCESS, n, name);
 	if (cc_number_file_read(leaf_fd, name, &last) == CMN_OK && last <= now &&
 	    now - last < NS_PER_S)
 		return;
-	if (cmn_file_open_own(leaf_fd, name, &fd) != CMN_OK)
+	status = cmn_file_open_own(leaf_fd, name, &fd);
+	if (status == CMN_ERR_ACCESS)
+		(void)unlinkat(leaf_fd, name, 0);	/* no file of ours: the next touch makes one */
+	if (status != CMN_OK)
 		return;
 	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
 	/* Cut after writing: never empty, which would look unused to an evictor. Best effort. */
