@@ -5,9 +5,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cachecore/number_file.h"
@@ -63,10 +65,96 @@ bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *
 	return false;
 }
 
+/* The first levels of a path. */
+static void cut_path(const char *path, size_t levels, char ret[CC_LEAF_PATH_SIZE])
+{
+	memcpy(ret, path, levels * CMN_HASH_HEX_SIZE);
+	ret[levels * CMN_HASH_HEX_SIZE - 1] = '\0';
+}
+
+/* Opens a directory; what is a link to one is none. */
+static int open_level(int dir_fd, const char *name, int access)
+{
+	int fd = openat(dir_fd, name, access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno == ELOOP)
+		errno = ENOTDIR;
+	return fd;
+}
+
+/* As openat2 below, for kernels before 5.6 and sandboxes that do not know it. */
+static int open_level_by_level(int root_fd, const char *path, int access)
+{
+	size_t levels = (strlen(path) + 1) / CMN_HASH_HEX_SIZE;
+	char part[CC_LEAF_PATH_SIZE];
+	int fd = root_fd;
+
+	for (size_t i = 1; i <= levels; i++) {
+		int next, error;
+
+		cut_path(path, i, part);
+		next = open_level(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, i == levels ? access : O_PATH);
+		error = errno;
+		if (fd != root_fd)
+			(void)close(fd);	/* read only */
+		errno = error;
+		if (next < 0)
+			return -1;
+		fd = next;
+	}
+	return fd;
+}
+
+/* Opens some levels of a leaf's path, none of them through a link. Sets errno. */
+static int open_levels(int root_fd, const char *path, int access)
+{
+	const struct open_how how = {
+		.flags = (uint64_t)(access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		return open_level_by_level(root_fd, path, access);
+	if (fd < 0 && errno == ELOOP)
+		errno = ENOTDIR;
+	return fd;
+}
+
+static enum cmn_status open_leaf(int root_fd, const char *path, int access, int *ret_fd)
+{
+	int fd = open_levels(root_fd, path, access);
+
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
+enum cmn_status cc_leaf_find(int root_fd, const char *path, int *ret_fd)
+{
+	return open_leaf(root_fd, path, O_PATH, ret_fd);
+}
+
 enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd)
 {
-	int fd = openat(root_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return open_leaf(root_fd, path, O_RDONLY, ret_fd);
+}
 
+/* Opens the directory, made if it is not there. What else has its name makes room. */
+static enum cmn_status make_level(int dir_fd, const char *name, mode_t mode, int *ret_fd)
+{
+	enum cmn_status status;
+	int fd = open_level(dir_fd, name, O_RDONLY);
+
+	if (fd < 0 && errno == ENOTDIR)
+		(void)unlinkat(dir_fd, name, 0);	/* if it stays, the next step fails */
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+		status = cmn_file_make_dir(dir_fd, name, mode);
+		if (status != CMN_OK)
+			return status;
+		fd = open_level(dir_fd, name, O_RDONLY);
+	}
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
 	*ret_fd = fd;
@@ -75,23 +163,23 @@ enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd)
 
 enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode, int *ret_fd)
 {
-	char level[CC_LEAF_PATH_SIZE];
 	enum cmn_status status = cc_leaf_open(root_fd, path, ret_fd);
+	char part[CC_LEAF_PATH_SIZE];
+	int fd = root_fd, next = -1;
 
 	if (status != CMN_MISS)
 		return status;
-	memcpy(level, path, sizeof(level));
 	for (size_t i = 1; i <= CC_PART_COUNT; i++) {
-		char *end = level + i * CMN_HASH_HEX_SIZE - 1;
-		char was = *end;
-
-		*end = '\0';
-		status = cmn_file_make_dir(root_fd, level, mode);
+		cut_path(path, i, part);
+		status = make_level(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, mode, &next);
+		if (fd != root_fd)
+			(void)close(fd);	/* nothing was written through it */
 		if (status != CMN_OK)
 			return status;
-		*end = was;
+		fd = next;
 	}
-	return cc_leaf_open(root_fd, path, ret_fd);
+	*ret_fd = fd;
+	return CMN_OK;
 }
 
 enum cmn_status cc_leaf_lock(int leaf_fd, bool wait)
@@ -232,12 +320,22 @@ void cc_leaf_sweep(int dir_fd, bool locked)
 
 void cc_leaf_prune(int root_fd, const char *path)
 {
-	char level[CC_LEAF_PATH_SIZE];
+	char part[CC_LEAF_PATH_SIZE];
 
-	memcpy(level, path, sizeof(level));
-	for (int i = CC_PART_COUNT; i > 0; i--) {
-		level[i * CMN_HASH_HEX_SIZE - 1] = '\0';
-		if (unlinkat(root_fd, level, AT_REMOVEDIR) < 0)
+	for (size_t i = CC_PART_COUNT; i > 0; i--) {
+		int fd = root_fd, failed;
+
+		if (i > 1) {
+			cut_path(path, i - 1, part);
+			fd = open_levels(root_fd, part, O_PATH);
+			if (fd < 0)
+				return;	/* somebody else is at it */
+		}
+		cut_path(path, i, part);
+		failed = unlinkat(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, AT_REMOVEDIR);
+		if (fd != root_fd)
+			(void)close(fd);	/* read only */
+		if (failed)
 			return;	/* not empty, as a rule */
 	}
 }

@@ -17,19 +17,6 @@
 /* Of longer files the head is looked at first: no memory for what only claims to be one of ours. */
 #define UNSEEN_LEN_MAX ((size_t)16 << 20)
 
-/* false: the prefix is too long for one. */
-static bool path_of(const char *prefix, enum cc_leaf_file file, unsigned int n,
-		    char ret[CC_PAIR_PATH_SIZE])
-{
-	size_t prefix_len = strlen(prefix);
-
-	if (prefix_len > CC_PAIR_PATH_SIZE - CC_LEAF_NAME_SIZE)
-		return false;
-	memcpy(ret, prefix, prefix_len);
-	cc_leaf_name(file, n, ret + prefix_len);
-	return true;
-}
-
 /* Whether the head of a file is one of that kind, and speaks of a file of that size. */
 static enum cmn_status check_head(int fd, enum cc_leaf_file file)
 {
@@ -58,9 +45,9 @@ static enum cmn_status check_head(int fd, enum cc_leaf_file file)
 	return status;
 }
 
-static enum cmn_status check_head_at(int dir_fd, const char *path, enum cc_leaf_file file)
+static enum cmn_status check_head_at(int dir_fd, const char *name, enum cc_leaf_file file)
 {
-	int fd = openat(dir_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	enum cmn_status status;
 
 	if (fd < 0)
@@ -70,20 +57,19 @@ static enum cmn_status check_head_at(int dir_fd, const char *path, enum cc_leaf_
 	return status;
 }
 
-static enum cmn_status read_file(int dir_fd, const char *prefix, enum cc_leaf_file file,
-				 unsigned int n, enum cmn_file_trust trust, size_t max_len,
+static enum cmn_status read_file(int dir_fd, enum cc_leaf_file file, unsigned int n,
+				 enum cmn_file_trust trust, size_t max_len,
 				 const struct cmn_room *room, struct cmn_buffer *buf)
 {
-	char path[CC_PAIR_PATH_SIZE];
+	char name[CC_LEAF_NAME_SIZE];
 	enum cmn_status status;
 
-	if (!path_of(prefix, file, n, path))
-		return CMN_ERR_INVALID;
-	status = cmn_file_read_into(dir_fd, path, UNSEEN_LEN_MAX, trust, room, buf);
+	cc_leaf_name(file, n, name);
+	status = cmn_file_read_into(dir_fd, name, UNSEEN_LEN_MAX, trust, room, buf);
 	if (status == CMN_ERR_TOO_LARGE) {
-		status = check_head_at(dir_fd, path, file);
+		status = check_head_at(dir_fd, name, file);
 		if (status == CMN_OK)
-			status = cmn_file_read_into(dir_fd, path, max_len, trust, room, buf);
+			status = cmn_file_read_into(dir_fd, name, max_len, trust, room, buf);
 	}
 	/* Files appear whole: one that is larger than any of ours or shrinks is not what was written. */
 	if (status == CMN_ERR_TOO_LARGE || status == CMN_STALE)
@@ -91,20 +77,19 @@ static enum cmn_status read_file(int dir_fd, const char *prefix, enum cc_leaf_fi
 	return status;
 }
 
-static enum cmn_status read_src(int dir_fd, const char *prefix, unsigned int n,
-				enum cmn_file_trust trust, struct cmn_buffer *file,
-				struct cc_src *ret)
+static enum cmn_status read_src(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+				struct cmn_buffer *file, struct cc_src *ret)
 {
-	enum cmn_status status = read_file(dir_fd, prefix, CC_LEAF_SRC, n, trust, CC_SRC_MAX_FILE,
-					   NULL, file);
+	enum cmn_status status = read_file(dir_fd, CC_LEAF_SRC, n, trust, CC_SRC_MAX_FILE, NULL,
+					   file);
 
 	return status == CMN_OK ? cc_src_file_decode(cmn_buffer_view(file), ret) : status;
 }
 
-enum cmn_status cc_pair_read_src(int dir_fd, const char *prefix, unsigned int n,
-				 struct cmn_buffer *file, struct cc_src *ret)
+enum cmn_status cc_pair_read_src(int dir_fd, unsigned int n, struct cmn_buffer *file,
+				 struct cc_src *ret)
 {
-	return read_src(dir_fd, prefix, n, CMN_FILE_ANY, file, ret);
+	return read_src(dir_fd, n, CMN_FILE_ANY, file, ret);
 }
 
 /* false: it has fewer, or cannot be read. */
@@ -163,37 +148,37 @@ static enum cmn_status match_src(int fd, enum cmn_file_trust trust, struct cmn_v
 	return cc_src_file_check(start, key, cmn_buffer_view(file), ret);
 }
 
-enum cmn_status cc_pair_read_src_of(int dir_fd, const char *prefix, unsigned int n,
-				    enum cmn_file_trust trust, struct cmn_view key,
-				    struct cmn_buffer *file, struct cc_src *ret)
+enum cmn_status cc_pair_read_src_of(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+				    struct cmn_view key, struct cmn_buffer *file,
+				    struct cc_src *ret)
 {
-	char path[CC_PAIR_PATH_SIZE];
+	char name[CC_LEAF_NAME_SIZE];
 	enum cmn_status status = CMN_STALE;
 	int fd = -1;
 
-	if (key.len >= MATCHED_LEN_MIN && path_of(prefix, CC_LEAF_SRC, n, path))
-		fd = openat(dir_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	cc_leaf_name(CC_LEAF_SRC, n, name);
+	if (key.len >= MATCHED_LEN_MIN)
+		fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd >= 0) {
 		status = match_src(fd, trust, key, file, ret);
 		(void)close(fd);	/* read only */
 	}
 	if (status == CMN_OK)
 		return CMN_OK;
-	status = read_src(dir_fd, prefix, n, trust, file, ret);
+	status = read_src(dir_fd, n, trust, file, ret);
 	if (status == CMN_OK && !cmn_view_equal(ret->key, key))
 		return CMN_MISS;
 	return status;
 }
 
-enum cmn_status cc_pair_read_bin(int dir_fd, const char *prefix, unsigned int n,
-				 enum cmn_file_trust trust, const struct cc_src *src,
+enum cmn_status cc_pair_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+				 const struct cc_src *src,
 				 const struct cmn_room *room, struct cc_manifest *manifest,
 				 struct cc_entry **ret)
 {
 	size_t max_len = (size_t)(CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE);
 	struct cmn_buffer file = { 0 };
-	enum cmn_status status = read_file(dir_fd, prefix, CC_LEAF_BIN, n, trust, max_len, room,
-					   &file);
+	enum cmn_status status = read_file(dir_fd, CC_LEAF_BIN, n, trust, max_len, room, &file);
 
 	if (status != CMN_OK) {
 		cmn_buffer_release(&file);
@@ -257,12 +242,12 @@ bool cc_pair_damaged(int dir_fd, unsigned int n, enum cmn_file_trust trust)
 	struct cc_manifest *manifest = NULL;
 	struct cc_entry *entry = NULL;
 	struct cc_src src;
-	enum cmn_status status = read_src(dir_fd, "", n, trust, &file, &src);
+	enum cmn_status status = read_src(dir_fd, n, trust, &file, &src);
 
 	if (status == CMN_OK && src.manifest.len)
 		status = cc_manifest_decode(src.manifest, &manifest);
 	if (status == CMN_OK)
-		status = cc_pair_read_bin(dir_fd, "", n, trust, &src, NULL, NULL, &entry);
+		status = cc_pair_read_bin(dir_fd, n, trust, &src, NULL, NULL, &entry);
 	cc_entry_unref(entry);
 	cc_manifest_free(manifest);
 	cmn_buffer_release(&file);

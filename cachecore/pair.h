@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pair: <n>.src and <n>.bin as they lie on disk, read and verified. Takes no
- * lock and changes nothing. prefix goes before the file's name: "" for names
- * in dir_fd, or a directory's path with its slash. Thread-safe.
+ * lock and changes nothing. Thread-safe.
  */
 #ifndef CACHECORE_PAIR_H
 #define CACHECORE_PAIR_H
@@ -16,19 +15,12 @@
 #include "common/status.h"
 
 /*
- * Room for a prefix and a name. Much less than PATH_MAX, since two of them
- * lie on the stack of each look-up, and in a fresh process every page of it is
- * a fault that costs as much as a system call.
- */
-#define CC_PAIR_PATH_SIZE 1024
-
-/*
  * CMN_OK: the views of *ret point into *file, whose room is used where it
  * suffices and which the caller releases in any case.
  * CMN_MISS: not there. CMN_ERR_CORRUPT: damaged; CMN_ERR_VERSION: not ours to
  * judge; CMN_ERR_ACCESS: not readable, or not a regular file; CMN_ERR_NOMEM, CMN_ERR_IO.
  */
-CMN_CHECKED enum cmn_status cc_pair_read_src(int dir_fd, const char *prefix, unsigned int n,
+CMN_CHECKED enum cmn_status cc_pair_read_src(int dir_fd, unsigned int n,
 					     struct cmn_buffer *file, struct cc_src *ret);
 /*
  * The same of a file that is trusted (CMN_ERR_ACCESS: it is not), where the
@@ -36,16 +28,15 @@ CMN_CHECKED enum cmn_status cc_pair_read_src(int dir_fd, const char *prefix, uns
  * piece by piece and not kept, since fresh memory for it takes longer than the
  * rest. ret->key is the given one then. CMN_MISS also: it is another key.
  */
-CMN_CHECKED enum cmn_status cc_pair_read_src_of(int dir_fd, const char *prefix, unsigned int n,
-						enum cmn_file_trust trust,
-						struct cmn_view key, struct cmn_buffer *file,
-						struct cc_src *ret);
+CMN_CHECKED enum cmn_status cc_pair_read_src_of(int dir_fd, unsigned int n,
+						enum cmn_file_trust trust, struct cmn_view key,
+						struct cmn_buffer *file, struct cc_src *ret);
 /*
  * The result, in the room given (may be NULL) or malloc's; takes manifest on
  * success. Also CMN_STALE: sound, but belongs to another .src.
  */
-CMN_CHECKED enum cmn_status cc_pair_read_bin(int dir_fd, const char *prefix, unsigned int n,
-					     enum cmn_file_trust trust, const struct cc_src *src, const struct cmn_room *room,
+CMN_CHECKED enum cmn_status cc_pair_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+					     const struct cc_src *src, const struct cmn_room *room,
 					     struct cc_manifest *manifest, struct cc_entry **ret);
 /* The header alone, against the file's size and src, which may be NULL. Statuses as above. */
 CMN_CHECKED enum cmn_status cc_pair_read_bin_header(int dir_fd, unsigned int n,

@@ -84,26 +84,49 @@ enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const ch
 	return check_info(&info, kind, ret_reason);
 }
 
-enum cmn_status cc_root_open(const char *path, int *ret_fd)
+static enum cmn_status open_root(const char *path, enum cc_root_kind kind, int access, int *ret_fd,
+				 const char **ret_reason)
 {
-	const char *reason;
-	enum cmn_status status = cc_root_check(path, CC_ROOT_GROUP, &reason);
+	const int flags = access | O_DIRECTORY | O_CLOEXEC;
+	enum cmn_status status;
 	struct stat info;
-	int fd;
+	int fd = open(path, flags | O_NOFOLLOW);
 
-	if (status != CMN_OK)
-		return status;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* A link, perhaps, which may be one's own. */
+	if (fd < 0) {
+		status = cc_root_check(path, kind, ret_reason);
+		if (status != CMN_OK)
+			return status;
+		fd = open(path, flags);
+	}
+	*ret_reason = "it cannot be opened";
 	if (fd < 0)
-		return cmn_status_from_errno(errno);
-	status = fstat(fd, &info) < 0 ? cmn_status_from_errno(errno)
-				      : check_info(&info, CC_ROOT_GROUP, &reason);
+		return errno == ENOENT ? CMN_MISS : CMN_ERR_ACCESS;
+	status = fstat(fd, &info) < 0 ? CMN_ERR_ACCESS : check_info(&info, kind, ret_reason);
 	if (status != CMN_OK) {
 		(void)close(fd);	/* nothing was written through it */
 		return status;
 	}
 	*ret_fd = fd;
 	return CMN_OK;
+}
+
+enum cmn_status cc_root_find(const char *path, enum cc_root_kind kind, int *ret_fd,
+			     const char **ret_reason)
+{
+	return open_root(path, kind, O_PATH, ret_fd, ret_reason);
+}
+
+enum cmn_status cc_root_open_as(const char *path, enum cc_root_kind kind, int *ret_fd)
+{
+	const char *reason;
+
+	return open_root(path, kind, O_RDONLY, ret_fd, &reason);
+}
+
+enum cmn_status cc_root_open(const char *path, int *ret_fd)
+{
+	return cc_root_open_as(path, CC_ROOT_GROUP, ret_fd);
 }
 
 enum cmn_status cc_root_make(const char *path, int *ret_fd)

@@ -31,12 +31,20 @@ enum cc_root_kind {
 CMN_CHECKED enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind,
 					  const char **ret_reason);
 /*
+ * The same, and a descriptor (O_PATH) to open what is in it: the directory
+ * that was checked, whatever has its name by then.
+ */
+CMN_CHECKED enum cmn_status cc_root_find(const char *path, enum cc_root_kind kind, int *ret_fd,
+					 const char **ret_reason);
+/* A descriptor for everything else too. */
+CMN_CHECKED enum cmn_status cc_root_open_as(const char *path, enum cc_root_kind kind, int *ret_fd);
+/*
  * The mode of directories in a root: the owner's alone, or the group's too
  * (with its set-group-ID and sticky bits) where the root is the group's.
  */
 mode_t cc_root_dir_mode(int root_fd);
 /*
- * Opens the own root, or a group's, checked on the descriptor itself. Whether
+ * Opens the own root, or a group's. Whether
  * a group's is wanted is the store's to check. Statuses as above.
  */
 CMN_CHECKED enum cmn_status cc_root_open(const char *path, int *ret_fd);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store: opening and look-up. The look-up works on paths and opens two files,
- * nothing else: a fresh process's small hit is a matter of system calls.
+ * store: opening and look-up. The look-up opens root and leaf, whose owner and
+ * way it checks, and two files, nothing else: a fresh process's small hit is a
+ * matter of system calls.
  * Writing is in store_put.c, listing and eviction in store_walk.c.
  */
 #include "cachecore/store.h"
@@ -16,8 +17,13 @@
 #include "cachecore/pair.h"
 #include "cachecore/store_internal.h"
 
-/* What leaves room for a leaf, two slashes, a name and the terminator. */
-#define MAX_ROOT (CC_PAIR_PATH_SIZE - CC_LEAF_PATH_SIZE - CC_LEAF_NAME_SIZE - 2)
+/*
+ * With a leaf's path. Much less than PATH_MAX, since it lies on the stack of
+ * look-ups, and in a fresh process every page of it is a fault that costs as
+ * much as a system call.
+ */
+#define PATH_SIZE 1024
+#define MAX_ROOT (PATH_SIZE - CC_LEAF_PATH_SIZE - 1)
 
 /* One look-up in one root. */
 struct lookup {
@@ -26,7 +32,8 @@ struct lookup {
 	struct cc_file_memo *memo;
 	struct cmn_room room;		/* for a .bin */
 	struct cc_store_report report;
-	char prefix[CC_PAIR_PATH_SIZE];	/* the leaf, with its last slash */
+	const char *root;
+	int leaf_fd;
 };
 
 enum cmn_status cc_store_open(const struct cc_config *config, const struct cmn_log *log,
@@ -81,11 +88,7 @@ enum cc_root_kind cc_store_root_kind(const struct cc_store *store)
 
 enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd)
 {
-	const char *reason;
-	enum cmn_status status = cc_root_check(store->config->dir, cc_store_root_kind(store),
-					       &reason);
-
-	return status == CMN_OK ? cc_root_open(store->config->dir, ret_fd) : status;
+	return cc_root_open_as(store->config->dir, cc_store_root_kind(store), ret_fd);
 }
 
 /* In a group's root others' files are as good as one's own; elsewhere there should be none. */
@@ -121,14 +124,14 @@ static enum cmn_status read_variant(const struct lookup *lookup, unsigned int n,
 	struct cmn_buffer file = cmn_spare_take(&store->spare);
 	enum cmn_file_trust trust = store_trust(store);
 	struct cc_src src;
-	enum cmn_status status = cc_pair_read_src_of(AT_FDCWD, lookup->prefix, n, trust,
-						     lookup->key, &file, &src);
+	enum cmn_status status = cc_pair_read_src_of(lookup->leaf_fd, n, trust, lookup->key,
+						     &file, &src);
 
 	if (status == CMN_OK)
 		status = cc_store_check_manifest(&src, lookup->memo, &manifest);
 	if (status == CMN_OK) {
-		status = cc_pair_read_bin(AT_FDCWD, lookup->prefix, n, trust, &src, &lookup->room,
-					  manifest, ret);
+		status = cc_pair_read_bin(lookup->leaf_fd, n, trust, &src, &lookup->room, manifest,
+					  ret);
 		if (status != CMN_OK)
 			cc_manifest_free(manifest);
 	}
@@ -163,26 +166,25 @@ out:
 	(void)close(root_fd);	/* a directory: nothing to be lost */
 }
 
-static void note_damage(struct lookup *lookup, const char *root, const char *leaf, unsigned int n,
-			enum cmn_status status)
+static void note_damage(struct lookup *lookup, unsigned int n, enum cmn_status status)
 {
 	struct cc_store *store = lookup->store;
-	bool own = root == store->config->dir;
+	const char *leaf = lookup->report.place.leaf;
+	bool own = lookup->root == store->config->dir;
 
 	/* A tier that others wrote may hold what this user may not read. */
 	if (!own && status == CMN_ERR_ACCESS)
 		return;
 	lookup->report.damaged++;
 	cmn_log_once(store->log, &store->damage_logged, CMN_LOG_WARNING,
-		     "damaged cache entry %s%u.src: %s%s", lookup->prefix, n,
+		     "damaged cache entry %s/%s/%u.src: %s%s", lookup->root, leaf, n,
 		     cmn_status_string(status),
 		     own && !store->config->read_only ? "; removed" : "");
 	if (own && !store->config->read_only)
 		remove_damaged(store, leaf, n);
 }
 
-static enum cmn_status try_variant(struct lookup *lookup, const char *root, const char *leaf,
-				   unsigned int n, struct cc_entry **ret)
+static enum cmn_status try_variant(struct lookup *lookup, unsigned int n, struct cc_entry **ret)
 {
 	enum cmn_status status = read_variant(lookup, n, ret);
 
@@ -190,52 +192,49 @@ static enum cmn_status try_variant(struct lookup *lookup, const char *root, cons
 	if (status == CMN_STALE)
 		status = read_variant(lookup, n, ret);
 	if (cc_pair_status_damaged(status))
-		note_damage(lookup, root, leaf, n, status);
+		note_damage(lookup, n, status);
 	lookup->report.place.n = n;
 	return status == CMN_OK || status == CMN_ERR_NOMEM ? status : CMN_MISS;
 }
 
 /* The rest of the leaf, after entry 0 was none. */
-static enum cmn_status try_others(struct lookup *lookup, const char *root, const char *leaf,
-				  struct cc_entry **ret)
+static enum cmn_status try_others(struct lookup *lookup, struct cc_entry **ret)
 {
 	enum cmn_status status = CMN_MISS;
 	struct cc_leaf_scan scan;
-	int fd;
 
-	if (cc_leaf_open(AT_FDCWD, lookup->prefix, &fd) != CMN_OK)
+	if (cc_leaf_scan(lookup->leaf_fd, &scan) != CMN_OK)
 		return CMN_MISS;
-	if (cc_leaf_scan(fd, &scan) != CMN_OK)
-		scan.present[CC_LEAF_SRC] = 0;
-	(void)close(fd);	/* read only */
 	for (unsigned int n = 1; n < CC_LEAF_VARIANTS && status == CMN_MISS; n++) {
 		if (scan.present[CC_LEAF_SRC] >> n & 1)
-			status = try_variant(lookup, root, leaf, n, ret);
+			status = try_variant(lookup, n, ret);
 	}
 	return status;
 }
 
-static enum cmn_status get_from(struct lookup *lookup, const char *root, const char *leaf,
-				struct cc_entry **ret)
+static enum cmn_status get_from(struct lookup *lookup, const char *root, struct cc_entry **ret)
 {
 	bool own = root == lookup->store->config->dir;
 	const char *reason;
-	enum cmn_status status = cc_root_check(root, own ? cc_store_root_kind(lookup->store) : CC_ROOT_SHARED,
-					       &reason);
-	size_t len = strlen(root);
+	int root_fd;
+	enum cmn_status status = cc_root_find(root, own ? cc_store_root_kind(lookup->store)
+							: CC_ROOT_SHARED,
+					      &root_fd, &reason);
 
 	if (status == CMN_ERR_ACCESS && own)
 		cmn_log_once(lookup->store->log, &lookup->store->access_logged, CMN_LOG_ERROR,
 			     "no disk cache: cannot use %s: %s", root, reason);
-	if (status != CMN_OK || len > MAX_ROOT)
+	if (status != CMN_OK)
 		return CMN_MISS;
-	memcpy(lookup->prefix, root, len);
-	lookup->prefix[len] = '/';
-	memcpy(lookup->prefix + len + 1, leaf, CC_LEAF_PATH_SIZE - 1);
-	memcpy(lookup->prefix + len + sizeof(lookup->report.place.leaf), "/", 2);
-	status = try_variant(lookup, root, leaf, 0, ret);
+	lookup->root = root;
+	status = cc_leaf_find(root_fd, lookup->report.place.leaf, &lookup->leaf_fd);
+	(void)close(root_fd);	/* read only */
+	if (status != CMN_OK)
+		return CMN_MISS;
+	status = try_variant(lookup, 0, ret);
 	if (status == CMN_MISS)
-		status = try_others(lookup, root, leaf, ret);
+		status = try_others(lookup, ret);
+	(void)close(lookup->leaf_fd);	/* read only */
 	return status;
 }
 
@@ -243,7 +242,11 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 			     struct cc_file_memo *memo, size_t kept_len, struct cc_entry **ret,
 			     struct cc_store_report *report)
 {
-	struct lookup lookup;
+	struct lookup lookup = {
+		.store = store,
+		.memo = memo,
+		.room = { kept_len < SIZE_MAX ? store->slabs : NULL, kept_len + 1 },
+	};
 	char **tier = store->config->read_only_dirs;
 	enum cmn_status status = cc_key_status(key);
 	char *leaf;
@@ -252,19 +255,13 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 		*report = (struct cc_store_report){ 0 };
 	if (status != CMN_OK)
 		return status;
-	/* Not by an initializer, which would clear the prefix. */
-	lookup.store = store;
 	lookup.key = cc_key_view(key);
-	lookup.memo = memo;
-	lookup.room.slabs = kept_len < SIZE_MAX ? store->slabs : NULL;
-	lookup.room.from = kept_len + 1;
-	lookup.report = (struct cc_store_report){ 0 };
 	leaf = lookup.report.place.leaf;
 	cc_leaf_path(lookup.key, leaf);
-	status = get_from(&lookup, store->config->dir, leaf, ret);
+	status = get_from(&lookup, store->config->dir, ret);
 	if (status == CMN_MISS && tier && *tier) {
 		for (; *tier && status == CMN_MISS; tier++)
-			status = get_from(&lookup, *tier, leaf, ret);
+			status = get_from(&lookup, *tier, ret);
 		leaf[0] = '\0';
 	}
 	if (report)
@@ -274,7 +271,7 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 
 bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key)
 {
-	char path[MAX_ROOT + 1 + CC_LEAF_PATH_SIZE];
+	char path[PATH_SIZE];
 	size_t len = strlen(store->config->dir);
 
 	if (len > MAX_ROOT)

@@ -152,7 +152,7 @@ static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, u
 			oldest = access_ns;
 			old_n = n;
 		}
-		same = cc_pair_read_src(leaf_fd, "", n, &file, &src) == CMN_OK &&
+		same = cc_pair_read_src(leaf_fd, n, &file, &src) == CMN_OK &&
 		       cmn_view_equal(cmn_buffer_view(&file), cmn_buffer_view(&parcel->src));
 		cmn_buffer_release(&file);
 		if (same) {
@@ -282,11 +282,11 @@ enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
 	return status;
 }
 
-static bool src_has_key(int dir_fd, const char *prefix, unsigned int n, struct cmn_view key)
+static bool src_has_key(int leaf_fd, unsigned int n, struct cmn_view key)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_src src;
-	bool same = cc_pair_read_src(dir_fd, prefix, n, &file, &src) == CMN_OK &&
+	bool same = cc_pair_read_src(leaf_fd, n, &file, &src) == CMN_OK &&
 		    cmn_view_equal(src.key, key);
 
 	cmn_buffer_release(&file);
@@ -301,7 +301,7 @@ static uint64_t remove_key(int leaf_fd, struct cmn_view key)
 	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
 		return 0;
 	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-		if ((scan.present[CC_LEAF_SRC] >> n & 1) && src_has_key(leaf_fd, "", n, key))
+		if ((scan.present[CC_LEAF_SRC] >> n & 1) && src_has_key(leaf_fd, n, key))
 			freed += cc_leaf_remove(leaf_fd, n);
 	}
 	return freed;

@@ -58,7 +58,7 @@ static enum cmn_status list_bin(const struct listing *listing, int leaf_fd, unsi
 	item->build_ns = header.build_ns;
 	if (!listing->deep)
 		return CMN_OK;
-	status = cc_pair_read_bin(leaf_fd, "", n, CMN_FILE_ANY, src, NULL, NULL, &entry);
+	status = cc_pair_read_bin(leaf_fd, n, CMN_FILE_ANY, src, NULL, NULL, &entry);
 	if (status == CMN_OK)
 		cc_entry_unref(entry);
 	return status;
@@ -79,7 +79,7 @@ static bool list_entry(const struct listing *listing, const char *leaf, int leaf
 
 	cc_leaf_name(CC_LEAF_SRC, n, name);
 	(void)snprintf(path, sizeof(path), "%s/%s", leaf, name);
-	item.status = cc_pair_read_src(leaf_fd, "", n, &file, &src);
+	item.status = cc_pair_read_src(leaf_fd, n, &file, &src);
 	if (item.status == CMN_OK) {
 		item.key = src.key;
 		item.status = list_bin(listing, leaf_fd, n, &src, &item);
