@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_hostile_files: each file and directory of a store replaced by each
+ * thing that a file system can hold.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "tests/hostile/hostile.h"
+#include "tests/support/unit.h"
+
+#define FOREIGN_UID 12345
+
+/* What stands in a path's place afterwards. false: it cannot be had here. */
+typedef bool (*replace_fn)(const struct hostile *hostile, const char *relative);
+
+static const char *outside(const struct hostile *hostile, const char *name)
+{
+	static char path[8400];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", hostile->outside, name);
+	return path;
+}
+
+/* Takes the path away, whatever it is; the parent stays. */
+static const char *take_away(const struct hostile *hostile, const char *relative)
+{
+	static char path[8400], aside[8400];
+
+	(void)snprintf(path, sizeof(path), "%s", hostile_path(hostile, relative));
+	(void)snprintf(aside, sizeof(aside), "%s/taken", unit_dir());
+	if (unlink(path) < 0 && (errno == EISDIR || errno == EPERM))
+		CU_ASSERT_EQUAL_FATAL(rename(path, aside), 0);
+	return path;
+}
+
+static bool as_nothing(const struct hostile *hostile, const char *relative)
+{
+	(void)take_away(hostile, relative);
+	return true;
+}
+
+static bool as_empty_file(const struct hostile *hostile, const char *relative)
+{
+	unit_write(take_away(hostile, relative), "");
+	return true;
+}
+
+static bool as_garbage(const struct hostile *hostile, const char *relative)
+{
+	static const char garbage[] = "18446744073709551616\nckcsrc\r\n\xff\xff\0\0\x7f";
+
+	unit_write_bytes(take_away(hostile, relative), garbage, sizeof(garbage));
+	return true;
+}
+
+static bool link_to(const struct hostile *hostile, const char *relative, const char *target)
+{
+	return symlink(target, take_away(hostile, relative)) == 0;
+}
+
+static bool as_link_to_twin(const struct hostile *hostile, const char *relative)
+{
+	return link_to(hostile, relative, hostile_twin_path(hostile, relative));
+}
+
+static bool as_link_to_file(const struct hostile *hostile, const char *relative)
+{
+	return link_to(hostile, relative, outside(hostile, "file"));
+}
+
+static bool as_link_to_directory(const struct hostile *hostile, const char *relative)
+{
+	return link_to(hostile, relative, outside(hostile, "dir"));
+}
+
+static bool as_link_to_empty_directory(const struct hostile *hostile, const char *relative)
+{
+	return link_to(hostile, relative, outside(hostile, "empty"));
+}
+
+static bool as_link_to_fifo(const struct hostile *hostile, const char *relative)
+{
+	return link_to(hostile, relative, outside(hostile, "fifo"));
+}
+
+/* What is created through it appears outside. */
+static bool as_dangling_link(const struct hostile *hostile, const char *relative)
+{
+	return link_to(hostile, relative, outside(hostile, "new"));
+}
+
+static bool as_link_to_itself(const struct hostile *hostile, const char *relative)
+{
+	const char *slash = strrchr(relative, '/');
+
+	return link_to(hostile, relative, *relative ? slash ? slash + 1 : relative : ".");
+}
+
+static bool is_file(const struct hostile *hostile, const char *relative)
+{
+	struct stat info;
+
+	return lstat(hostile_path(hostile, relative), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static bool as_hard_link_to_file(const struct hostile *hostile, const char *relative)
+{
+	return is_file(hostile, relative) &&
+	       link(outside(hostile, "file"), take_away(hostile, relative)) == 0;
+}
+
+/* Right in every byte, and somebody else's too. */
+static bool as_hard_link_to_twin(const struct hostile *hostile, const char *relative)
+{
+	return is_file(hostile, relative) &&
+	       link(hostile_twin_path(hostile, relative), take_away(hostile, relative)) == 0;
+}
+
+static bool as_fifo(const struct hostile *hostile, const char *relative)
+{
+	return mkfifo(take_away(hostile, relative), 0600) == 0;
+}
+
+/* With somebody at its other end: opening it for writing succeeds. */
+static bool as_link_to_held_fifo(const struct hostile *hostile, const char *relative)
+{
+	return link(outside(hostile, "fifo"), take_away(hostile, relative)) == 0;
+}
+
+static bool as_socket(const struct hostile *hostile, const char *relative)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool made;
+
+	/* By a short name: the address has room for some hundred bytes. */
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "made-socket");
+	made = fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
+	       rename("made-socket", take_away(hostile, relative)) == 0;
+	(void)close(fd);
+	return made;
+}
+
+static bool as_endless_device(const struct hostile *hostile, const char *relative)
+{
+	return geteuid() == 0 &&
+	       mknod(take_away(hostile, relative), S_IFCHR | 0600, makedev(1, 5)) == 0;
+}
+
+/* No such device: opening it fails. */
+static bool as_block_device(const struct hostile *hostile, const char *relative)
+{
+	return geteuid() == 0 &&
+	       mknod(take_away(hostile, relative), S_IFBLK | 0600, makedev(254, 4000)) == 0;
+}
+
+static bool as_empty_directory(const struct hostile *hostile, const char *relative)
+{
+	return mkdir(take_away(hostile, relative), 0700) == 0;
+}
+
+static bool as_full_directory(const struct hostile *hostile, const char *relative)
+{
+	char path[8400];
+
+	(void)snprintf(path, sizeof(path), "%s/inner", take_away(hostile, relative));
+	unit_write(path, "somebody's");
+	return true;
+}
+
+static bool as_sparse(const struct hostile *hostile, const char *relative, off_t size)
+{
+	const char *path = take_away(hostile, relative);
+
+	unit_write(path, "");
+	return truncate(path, size) == 0;
+}
+
+static bool as_sparse_terabyte(const struct hostile *hostile, const char *relative)
+{
+	return as_sparse(hostile, relative, (off_t)1 << 40);
+}
+
+/* As large as a .bin may be, and full of nothing. */
+static bool as_sparse_maximum(const struct hostile *hostile, const char *relative)
+{
+	return as_sparse(hostile, relative, ((off_t)1 << 32) + CC_ENTRY_HEADER_SIZE);
+}
+
+static bool as_sparse_gibibyte(const struct hostile *hostile, const char *relative)
+{
+	return as_sparse(hostile, relative, (off_t)1 << 30);
+}
+
+static bool without_permissions(const struct hostile *hostile, const char *relative)
+{
+	return chmod(hostile_path(hostile, relative), 0) == 0;
+}
+
+static bool of_another_owner(const struct hostile *hostile, const char *relative)
+{
+	return geteuid() == 0 &&
+	       chown(hostile_path(hostile, relative), FOREIGN_UID, FOREIGN_UID) == 0;
+}
+
+static bool set_flags(const char *path, int flags)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool done = fd >= 0 && ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+
+	if (fd >= 0)
+		(void)close(fd);
+	return done;
+}
+
+static bool as_immutable(const struct hostile *hostile, const char *relative)
+{
+	return set_flags(hostile_path(hostile, relative), FS_IMMUTABLE_FL);
+}
+
+static bool as_append_only(const struct hostile *hostile, const char *relative)
+{
+	return set_flags(hostile_path(hostile, relative), FS_APPEND_FL);
+}
+
+enum {
+	FILES = 1,
+	DIRECTORIES = 2,
+	POISON = 4,	/* a look-up may give the twin's bytes */
+	STAYS = 8,	/* the owner cannot take it away either: nothing heals */
+	ROOT = 16,	/* also in the place of the root */
+};
+
+struct replacement {
+	const char *name;
+	replace_fn replace;
+	int where;
+};
+
+static const struct replacement replacements[] = {
+	{ "nothing", as_nothing, FILES | DIRECTORIES },
+	{ "an empty file", as_empty_file, FILES | DIRECTORIES | ROOT },
+	{ "garbage", as_garbage, FILES | DIRECTORIES | ROOT },
+	{ "a link to the twin", as_link_to_twin, FILES | DIRECTORIES },
+	{ "a link to a file", as_link_to_file, FILES | DIRECTORIES | ROOT },
+	{ "a link to a directory", as_link_to_directory, FILES | DIRECTORIES },
+	{ "a link to an empty directory", as_link_to_empty_directory, FILES | DIRECTORIES },
+	{ "a link to a FIFO", as_link_to_fifo, FILES | DIRECTORIES | ROOT },
+	{ "a dangling link", as_dangling_link, FILES | DIRECTORIES },
+	{ "a link to itself", as_link_to_itself, FILES | DIRECTORIES | ROOT },
+	{ "a hard link to a file", as_hard_link_to_file, FILES },
+	{ "a hard link to the twin", as_hard_link_to_twin, FILES | POISON },
+	{ "a FIFO", as_fifo, FILES | DIRECTORIES | ROOT },
+	{ "a FIFO that is read from", as_link_to_held_fifo, FILES | DIRECTORIES | ROOT },
+	{ "a socket", as_socket, FILES | DIRECTORIES | ROOT },
+	{ "an endless device", as_endless_device, FILES | DIRECTORIES | ROOT },
+	{ "a block device", as_block_device, FILES | DIRECTORIES | ROOT },
+	{ "an empty directory", as_empty_directory, FILES | DIRECTORIES },
+	{ "a directory with a file", as_full_directory, FILES | DIRECTORIES },
+	{ "a sparse terabyte", as_sparse_terabyte, FILES | DIRECTORIES },
+	{ "a sparse gibibyte", as_sparse_gibibyte, FILES },
+	{ "four sparse gibibytes", as_sparse_maximum, FILES },
+	{ "no permissions", without_permissions, FILES | DIRECTORIES | ROOT | STAYS },
+	{ "another owner", of_another_owner, FILES | DIRECTORIES | ROOT | STAYS },
+	{ "an immutable one", as_immutable, FILES | DIRECTORIES | ROOT | STAYS },
+	{ "one to append to", as_append_only, FILES | DIRECTORIES | ROOT | STAYS },
+};
+
+/* One case: a store of its own, the replacement, a round, and whether the next build is cached. */
+static void try(const char *target, const char *shown, const struct replacement *replacement)
+{
+	struct hostile hostile;
+	char what[512], relative[256];
+	int reader;
+
+	hostile_open(&hostile, "case");
+	/* Targets are named before their store is there: %-words stand for its names. */
+	if (strcmp(target, "%leaf") == 0 || strncmp(target, "%leaf/", 6) == 0)
+		(void)snprintf(relative, sizeof(relative), "%s%s", hostile.leaf, target + 5);
+	else if (target[0] == '%' && target[1] >= '1' && target[1] <= '3')
+		(void)snprintf(relative, sizeof(relative), "%.*s",
+			       (target[1] - '0') * CMN_HASH_HEX_SIZE - 1, hostile.leaf);
+	else
+		(void)snprintf(relative, sizeof(relative), "%s",
+			       strcmp(target, "%recipe") == 0	? hostile.recipe :
+			       strcmp(target, "%attempts") == 0 ? hostile.attempts :
+			       strcmp(target, "%flight") == 0	? hostile.flight :
+								  target);
+	(void)snprintf(what, sizeof(what), "%s in the place of %s", replacement->name, shown);
+	reader = open(outside(&hostile, "fifo"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (replacement->replace(&hostile, relative)) {
+		hostile.poison_is_fine = (replacement->where & POISON) != 0;
+		hostile_exercise(&hostile, what);
+		if (replacement->where & STAYS) {
+			(void)set_flags(hostile_path(&hostile, relative), 0);
+			if (geteuid() == 0)
+				(void)lchown(hostile_path(&hostile, relative), 0, 0);
+			(void)chmod(hostile_path(&hostile, relative), 0700);
+		}
+		if (*relative)
+			hostile_expect_healed(&hostile, what);
+	}
+	(void)close(reader);
+	hostile_close(&hostile);
+	(void)!system("rm -rf taken");
+}
+
+static void try_all(const char *target, const char *shown, int where)
+{
+	for (size_t i = 0; i < sizeof(replacements) / sizeof(replacements[0]); i++) {
+		if (replacements[i].where & where)
+			try(target, shown, &replacements[i]);
+	}
+}
+
+#define FILE_TEST(name, target) \
+	static void name(void) \
+	{ \
+		try_all(target, #name, FILES); \
+	}
+#define DIRECTORY_TEST(name, target) \
+	static void name(void) \
+	{ \
+		try_all(target, #name, DIRECTORIES); \
+	}
+
+FILE_TEST(src, "%leaf/0.src")
+FILE_TEST(bin, "%leaf/0.bin")
+FILE_TEST(access_time, "%leaf/0_access_time.txt")
+FILE_TEST(cache_size, "cache_size.txt")
+FILE_TEST(last_cleanup, "last_cleanup.txt")
+FILE_TEST(stats, "stats.txt")
+FILE_TEST(tokens, "tokens.dat")
+FILE_TEST(evict_lock, "evict.lock")
+FILE_TEST(flight, "%flight")
+FILE_TEST(recipe, "%recipe")
+FILE_TEST(attempts, "%attempts")
+FILE_TEST(replay_lock, "recipes/replay.lock")
+DIRECTORY_TEST(device, "%1")
+DIRECTORY_TEST(image, "%2")
+DIRECTORY_TEST(constants, "%3")
+DIRECTORY_TEST(leaf, "%leaf")
+DIRECTORY_TEST(flights, "flights")
+DIRECTORY_TEST(recipes, "recipes")
+DIRECTORY_TEST(quarantine, "recipes/quarantine")
+
+static void root(void)
+{
+	try_all("", "root", ROOT);
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(src),
+		UNIT_TEST(bin),
+		UNIT_TEST(access_time),
+		UNIT_TEST(cache_size),
+		UNIT_TEST(last_cleanup),
+		UNIT_TEST(stats),
+		UNIT_TEST(tokens),
+		UNIT_TEST(evict_lock),
+		UNIT_TEST(flight),
+		UNIT_TEST(recipe),
+		UNIT_TEST(attempts),
+		UNIT_TEST(replay_lock),
+		UNIT_TEST(device),
+		UNIT_TEST(image),
+		UNIT_TEST(constants),
+		UNIT_TEST(leaf),
+		UNIT_TEST(flights),
+		UNIT_TEST(recipes),
+		UNIT_TEST(quarantine),
+		UNIT_TEST(root),
+	};
+
+	return UNIT_MAIN("hostile files", tests);
+}
