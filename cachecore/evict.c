@@ -162,7 +162,8 @@ static enum cmn_status evict_locked(struct eviction *eviction)
 	} while (again);
 	if (status == CMN_OK && eviction->deadline)
 		return CMN_STALE;
-	if (status == CMN_OK)
+	/* Where nothing was to go, nobody has looked at ages. */
+	if (status == CMN_OK && !eviction->config->eviction_disable)
 		status = cc_number_file_write(eviction->root_fd, CC_EVICT_STAMP_NAME,
 					      cmn_clock_realtime());
 	return status;

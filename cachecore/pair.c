@@ -77,19 +77,13 @@ static enum cmn_status read_file(int dir_fd, enum cc_leaf_file file, unsigned in
 	return status;
 }
 
-static enum cmn_status read_src(int dir_fd, unsigned int n, enum cmn_file_trust trust,
-				struct cmn_buffer *file, struct cc_src *ret)
+enum cmn_status cc_pair_read_src(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+				 struct cmn_buffer *file, struct cc_src *ret)
 {
 	enum cmn_status status = read_file(dir_fd, CC_LEAF_SRC, n, trust, CC_SRC_MAX_FILE, NULL,
 					   file);
 
 	return status == CMN_OK ? cc_src_file_decode(cmn_buffer_view(file), ret) : status;
-}
-
-enum cmn_status cc_pair_read_src(int dir_fd, unsigned int n, struct cmn_buffer *file,
-				 struct cc_src *ret)
-{
-	return read_src(dir_fd, n, CMN_FILE_ANY, file, ret);
 }
 
 /* false: it has fewer, or cannot be read. */
@@ -165,7 +159,7 @@ enum cmn_status cc_pair_read_src_of(int dir_fd, unsigned int n, enum cmn_file_tr
 	}
 	if (status == CMN_OK)
 		return CMN_OK;
-	status = read_src(dir_fd, n, trust, file, ret);
+	status = cc_pair_read_src(dir_fd, n, trust, file, ret);
 	if (status == CMN_OK && !cmn_view_equal(ret->key, key))
 		return CMN_MISS;
 	return status;
@@ -236,20 +230,23 @@ bool cc_pair_status_damaged(enum cmn_status status)
 	return status == CMN_ERR_CORRUPT || status == CMN_ERR_ACCESS;
 }
 
-bool cc_pair_damaged(int dir_fd, unsigned int n, enum cmn_file_trust trust)
+enum cmn_status cc_pair_judge(int dir_fd, unsigned int n, enum cmn_file_trust trust)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_manifest *manifest = NULL;
 	struct cc_entry *entry = NULL;
 	struct cc_src src;
-	enum cmn_status status = read_src(dir_fd, n, trust, &file, &src);
+	enum cmn_status status = cc_pair_read_src(dir_fd, n, trust, &file, &src);
 
 	if (status == CMN_OK && src.manifest.len)
 		status = cc_manifest_decode(src.manifest, &manifest);
-	if (status == CMN_OK)
+	if (status == CMN_OK) {
 		status = cc_pair_read_bin(dir_fd, n, trust, &src, NULL, NULL, &entry);
+		if (status == CMN_MISS || status == CMN_STALE)
+			status = CMN_ERR_CORRUPT;
+	}
 	cc_entry_unref(entry);
 	cc_manifest_free(manifest);
 	cmn_buffer_release(&file);
-	return cc_pair_status_damaged(status);
+	return status;
 }

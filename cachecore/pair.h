@@ -18,13 +18,13 @@
  * CMN_OK: the views of *ret point into *file, whose room is used where it
  * suffices and which the caller releases in any case.
  * CMN_MISS: not there. CMN_ERR_CORRUPT: damaged; CMN_ERR_VERSION: not ours to
- * judge; CMN_ERR_ACCESS: not readable, or not a regular file; CMN_ERR_NOMEM, CMN_ERR_IO.
+ * judge; CMN_ERR_ACCESS: not readable, not trusted, or not a regular file; CMN_ERR_NOMEM, CMN_ERR_IO.
  */
 CMN_CHECKED enum cmn_status cc_pair_read_src(int dir_fd, unsigned int n,
+					     enum cmn_file_trust trust,
 					     struct cmn_buffer *file, struct cc_src *ret);
 /*
- * The same of a file that is trusted (CMN_ERR_ACCESS: it is not), where the
- * key is expected to be that one: a long one is compared
+ * The same where the key is expected to be that one: a long one is compared
  * piece by piece and not kept, since fresh memory for it takes longer than the
  * rest. ret->key is the given one then. CMN_MISS also: it is another key.
  */
@@ -42,8 +42,11 @@ CMN_CHECKED enum cmn_status cc_pair_read_bin(int dir_fd, unsigned int n, enum cm
 CMN_CHECKED enum cmn_status cc_pair_read_bin_header(int dir_fd, unsigned int n,
 						    const struct cc_src *src,
 						    struct cc_entry_header *ret);
-/* Whether the pair is damaged now, every byte read: what can be removed. */
-bool cc_pair_damaged(int dir_fd, unsigned int n, enum cmn_file_trust trust);
+/*
+ * Every byte of both is read. CMN_OK: sound; CMN_MISS: there is no .src.
+ * CMN_ERR_CORRUPT also: a .src without the .bin that belongs to it.
+ */
+CMN_CHECKED enum cmn_status cc_pair_judge(int dir_fd, unsigned int n, enum cmn_file_trust trust);
 /* Whether a status of this file says that the file itself is bad, not the moment. */
 bool cc_pair_status_damaged(enum cmn_status status);
 

@@ -301,7 +301,7 @@ static bool is_evidence(int root_fd, const struct slot *slot, struct cmn_view ke
 	if (cc_leaf_open(root_fd, path, &leaf_fd) != CMN_OK)
 		return false;
 	if (cc_leaf_access_ns(leaf_fd, 0, now_ns) <= slot->stored_ns + HIT_GRAIN_NS &&
-	    cc_pair_read_src(leaf_fd, 0, &file, &src) == CMN_OK)
+	    cc_pair_read_src(leaf_fd, 0, CMN_FILE_ANY, &file, &src) == CMN_OK)
 		evidence = differ_by_a_random_word(src.key, key);
 	cmn_buffer_release(&file);
 	(void)close(leaf_fd);	/* read only */

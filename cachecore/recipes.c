@@ -164,10 +164,12 @@ static enum cmn_status make_room(int fd, unsigned long long max_count, size_t le
 	return status;
 }
 
-/* Whether the file has a recipe of this identity, as far as its header says. */
+/* Whether the file has a recipe of this identity, as far as its header says, or one that must stay. */
 static bool is_there(int fd, const char *name, const struct cmn_hash *identity)
 {
 	uint8_t header[CC_RECIPE_HEADER_SIZE];
+	const struct cmn_view view = { header, sizeof(header) };
+	struct cc_recipe recipe;
 	struct cmn_hash found;
 	int file = openat(fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	ssize_t got;
@@ -176,9 +178,12 @@ static bool is_there(int fd, const char *name, const struct cmn_hash *identity)
 		return false;
 	got = read(file, header, sizeof(header));
 	(void)close(file);	/* read only */
-	return got == (ssize_t)sizeof(header) &&
-	       cc_recipe_identity((struct cmn_view){ header, sizeof(header) }, &found) &&
-	       cmn_hash_equal(&found, identity);
+	if (got != (ssize_t)sizeof(header))
+		return false;
+	/* One of another version is for its own programs to replay. */
+	if (cc_recipe_decode(view, &recipe) == CMN_ERR_VERSION)
+		return true;
+	return cc_recipe_identity(view, &found) && cmn_hash_equal(&found, identity);
 }
 
 static bool is_quarantined(int fd, const char *name)

@@ -26,8 +26,8 @@
 
 /*
  * Writes an encoded recipe into the root, both made if they are not there.
- * CMN_OK also where this key has one with the same manifest, or is in
- * quarantine: nothing was written then. Else as cc_root_open and file.h.
+ * CMN_OK also where this key has one with the same manifest or of another
+ * version, or is in quarantine: nothing was written then. Else as cc_root_open and file.h.
  */
 CMN_CHECKED enum cmn_status cc_recipes_put(const char *root, struct cmn_view encoded);
 

@@ -92,7 +92,7 @@ enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd)
 }
 
 /* In a group's root others' files are as good as one's own; elsewhere there should be none. */
-static enum cmn_file_trust store_trust(const struct cc_store *store)
+enum cmn_file_trust cc_store_trust(const struct cc_store *store)
 {
 	return store->config->sharing == CC_SHARING_GROUP ? CMN_FILE_ANY : CMN_FILE_TRUSTED;
 }
@@ -122,7 +122,7 @@ static enum cmn_status read_variant(const struct lookup *lookup, unsigned int n,
 	struct cc_store *store = lookup->store;
 	struct cc_manifest *manifest = NULL;
 	struct cmn_buffer file = cmn_spare_take(&store->spare);
-	enum cmn_file_trust trust = store_trust(store);
+	enum cmn_file_trust trust = cc_store_trust(store);
 	struct cc_src src;
 	enum cmn_status status = cc_pair_read_src_of(lookup->leaf_fd, n, trust, lookup->key,
 						     &file, &src);
@@ -139,24 +139,30 @@ static enum cmn_status read_variant(const struct lookup *lookup, unsigned int n,
 	return status;
 }
 
-/*
- * Removes entry n if it is still damaged. Does not wait: whoever holds the
- * lock is about to write here, and may repair it.
- */
-static void remove_damaged(const struct cc_store *store, const char *leaf, unsigned int n)
+/* Removes entry n if it is damaged; CMN_OK: it is gone. */
+static enum cmn_status remove_damaged(const struct cc_store *store, const char *leaf,
+				      unsigned int n, bool wait)
 {
 	int root_fd = -1, leaf_fd = -1;
-	enum cmn_status status;
+	enum cmn_status status = cc_store_open_root(store, &root_fd);
 	uint64_t freed = 0;
 
-	if (cc_store_open_root(store, &root_fd) != CMN_OK)
-		return;
-	if (cc_leaf_open(root_fd, leaf, &leaf_fd) != CMN_OK)
+	if (status != CMN_OK)
+		return status;
+	status = cc_leaf_open(root_fd, leaf, &leaf_fd);
+	if (status != CMN_OK)
 		goto out;
-	status = cc_leaf_lock(leaf_fd, false);
-	if ((status == CMN_OK || status == CMN_ERR_IO) && cc_pair_damaged(leaf_fd, n, store_trust(store))) {
-		freed = cc_leaf_remove(leaf_fd, n);
-		cc_leaf_prune(root_fd, leaf);
+	status = cc_leaf_lock(leaf_fd, wait);
+	if (status == CMN_OK || status == CMN_ERR_IO) {
+		status = cc_pair_judge(leaf_fd, n, cc_store_trust(store));
+		if (cc_pair_status_damaged(status)) {
+			freed = cc_leaf_remove(leaf_fd, n);
+			status = cc_pair_judge(leaf_fd, n, cc_store_trust(store)) == CMN_MISS
+					 ? CMN_OK : CMN_ERR_ACCESS;
+			cc_leaf_prune(root_fd, leaf);
+		} else if (status == CMN_OK) {
+			status = CMN_MISS;
+		}
 	}
 	cc_root_unlock(leaf_fd);
 	/* Failing leaves the account a little high; the next eviction counts. */
@@ -164,6 +170,30 @@ static void remove_damaged(const struct cc_store *store, const char *leaf, unsig
 		goto out;
 out:
 	(void)close(root_fd);	/* a directory: nothing to be lost */
+	return status;
+}
+
+enum cmn_status cc_store_repair(struct cc_store *store, const struct cc_store_place *place)
+{
+	if (store->config->read_only)
+		return CMN_ERR_ACCESS;
+	return remove_damaged(store, place->leaf, place->n, true);
+}
+
+enum cmn_status cc_store_judge(struct cc_store *store, const struct cc_store_place *place)
+{
+	int root_fd, leaf_fd;
+	enum cmn_status status = cc_store_open_root(store, &root_fd);
+
+	if (status != CMN_OK)
+		return status;
+	status = cc_leaf_open(root_fd, place->leaf, &leaf_fd);
+	if (status == CMN_OK) {
+		status = cc_pair_judge(leaf_fd, place->n, cc_store_trust(store));
+		(void)close(leaf_fd);	/* read only */
+	}
+	(void)close(root_fd);	/* likewise */
+	return status;
 }
 
 static void note_damage(struct lookup *lookup, unsigned int n, enum cmn_status status)
@@ -180,8 +210,12 @@ static void note_damage(struct lookup *lookup, unsigned int n, enum cmn_status s
 		     "damaged cache entry %s/%s/%u.src: %s%s", lookup->root, leaf, n,
 		     cmn_status_string(status),
 		     own && !store->config->read_only ? "; removed" : "");
+	/*
+	 * Without waiting: whoever holds the lock is about to write here, and may
+	 * repair it. What stays is found again.
+	 */
 	if (own && !store->config->read_only)
-		remove_damaged(store, leaf, n);
+		(void)remove_damaged(store, leaf, n, false);
 }
 
 static enum cmn_status try_variant(struct lookup *lookup, unsigned int n, struct cc_entry **ret)

@@ -102,6 +102,7 @@ CMN_CHECKED enum cmn_status cc_store_evict_paced(struct cc_store *store,
 /* What a listing shows of an entry; all borrowed for the call only. */
 struct cc_store_item {
 	const char *path;		/* of the .src, relative to the root */
+	const struct cc_store_place *place;
 	struct cmn_view key;		/* encoding; empty if the .src is damaged */
 	const struct cc_manifest *manifest;	/* NULL: none or damaged */
 	uint64_t bytes;			/* .src, .bin and access time on disk */
@@ -117,6 +118,20 @@ struct cc_store_item {
 CMN_CHECKED enum cmn_status cc_store_walk(struct cc_store *store, bool deep,
 					  bool (*visit)(void *ctx, const struct cc_store_item *item),
 					  void *ctx);
+/*
+ * Looks at one entry again, every byte of it. CMN_OK: it is sound; CMN_MISS: it
+ * is gone; CMN_ERR_CORRUPT, CMN_ERR_ACCESS: damaged; CMN_ERR_VERSION; others:
+ * it cannot be said now.
+ */
+CMN_CHECKED enum cmn_status cc_store_judge(struct cc_store *store,
+					   const struct cc_store_place *place);
+/*
+ * Removes an entry if it is damaged, under its directory's lock, which is
+ * waited for. CMN_OK: it was, and is gone; CMN_MISS: it is not damaged, or gone
+ * already; CMN_ERR_ACCESS: read-only, or something that cannot be removed.
+ */
+CMN_CHECKED enum cmn_status cc_store_repair(struct cc_store *store,
+					    const struct cc_store_place *place);
 /* Root directory as configured; borrowed. */
 const char *cc_store_root(const struct cc_store *store);
 

@@ -8,6 +8,7 @@
 #include "cachecore/root.h"
 #include "cachecore/src_file.h"
 #include "cachecore/store.h"
+#include "common/file.h"
 #include "common/spare.h"
 
 struct cc_store {
@@ -22,6 +23,8 @@ struct cc_store {
 
 /* The root, opened, where it is what the configuration allows. Statuses as cc_root_check's. */
 CMN_CHECKED enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd);
+/* Whose files in it may be read. */
+enum cmn_file_trust cc_store_trust(const struct cc_store *store);
 /* The kind of root that the configuration allows. */
 enum cc_root_kind cc_store_root_kind(const struct cc_store *store);
 

@@ -123,6 +123,14 @@ static bool is_blocked(int leaf_fd, unsigned int n)
 	return false;
 }
 
+/* Whether the .bin is one that another version of the cache wrote, and may still want. */
+static bool is_of_another_version(int leaf_fd, unsigned int n)
+{
+	struct cc_entry_header header;
+
+	return cc_pair_read_bin_header(leaf_fd, n, NULL, &header) == CMN_ERR_VERSION;
+}
+
 /* The number under which the parcel goes; *ret_same: its .src is there already, byte by byte. */
 static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, unsigned int *ret_n,
 				     bool *ret_same)
@@ -152,8 +160,9 @@ static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, u
 			oldest = access_ns;
 			old_n = n;
 		}
-		same = cc_pair_read_src(leaf_fd, n, &file, &src) == CMN_OK &&
-		       cmn_view_equal(cmn_buffer_view(&file), cmn_buffer_view(&parcel->src));
+		same = cc_pair_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
+		       cmn_view_equal(cmn_buffer_view(&file), cmn_buffer_view(&parcel->src)) &&
+		       !is_of_another_version(leaf_fd, n);
 		cmn_buffer_release(&file);
 		if (same) {
 			*ret_n = n;
@@ -286,7 +295,7 @@ static bool src_has_key(int leaf_fd, unsigned int n, struct cmn_view key)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_src src;
-	bool same = cc_pair_read_src(leaf_fd, n, &file, &src) == CMN_OK &&
+	bool same = cc_pair_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
 		    cmn_view_equal(src.key, key);
 
 	cmn_buffer_release(&file);

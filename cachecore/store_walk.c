@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* store_walk: what concerns all entries of a root: listing and eviction. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cachecore/leaf.h"
@@ -13,6 +14,7 @@
 #define RETRY_NS (UINT64_C(30) * 1000000000)
 
 struct listing {
+	const struct cc_store *store;
 	bool deep;
 	bool (*visit)(void *ctx, const struct cc_store_item *item);
 	void *ctx;
@@ -58,7 +60,7 @@ static enum cmn_status list_bin(const struct listing *listing, int leaf_fd, unsi
 	item->build_ns = header.build_ns;
 	if (!listing->deep)
 		return CMN_OK;
-	status = cc_pair_read_bin(leaf_fd, n, CMN_FILE_ANY, src, NULL, NULL, &entry);
+	status = cc_pair_read_bin(leaf_fd, n, cc_store_trust(listing->store), src, NULL, NULL, &entry);
 	if (status == CMN_OK)
 		cc_entry_unref(entry);
 	return status;
@@ -69,8 +71,10 @@ static bool list_entry(const struct listing *listing, const char *leaf, int leaf
 	char name[CC_LEAF_NAME_SIZE], path[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE];
 	struct cc_manifest *manifest = NULL;
 	struct cmn_buffer file = { 0 };
+	struct cc_store_place place = { .n = n };
 	struct cc_store_item item = {
 		.path = path,
+		.place = &place,
 		.bytes = cc_leaf_bytes(leaf_fd, n),
 		.access_ns = cc_leaf_access_ns(leaf_fd, n, listing->now),
 	};
@@ -79,7 +83,8 @@ static bool list_entry(const struct listing *listing, const char *leaf, int leaf
 
 	cc_leaf_name(CC_LEAF_SRC, n, name);
 	(void)snprintf(path, sizeof(path), "%s/%s", leaf, name);
-	item.status = cc_pair_read_src(leaf_fd, n, &file, &src);
+	memcpy(place.leaf, leaf, sizeof(place.leaf));
+	item.status = cc_pair_read_src(leaf_fd, n, cc_store_trust(listing->store), &file, &src);
 	if (item.status == CMN_OK) {
 		item.key = src.key;
 		item.status = list_bin(listing, leaf_fd, n, &src, &item);
@@ -116,7 +121,7 @@ static enum cmn_status list_leaf(void *ctx, int root_fd, const char *path, int l
 enum cmn_status cc_store_walk(struct cc_store *store, bool deep,
 			      bool (*visit)(void *ctx, const struct cc_store_item *item), void *ctx)
 {
-	struct listing listing = { deep, visit, ctx, cmn_clock_realtime() };
+	struct listing listing = { store, deep, visit, ctx, cmn_clock_realtime() };
 	enum cmn_status status;
 	int root_fd;
 

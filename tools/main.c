@@ -24,7 +24,9 @@ static const struct verb verbs[] = {
 	VERB(stats, "[--dir DIR] [--json] [--zero]",
 	     "show what the cache did and holds; --zero: then forget the counts"),
 	VERB(list, "[--dir DIR] [--json]", "show the entries, the last used first"),
-	VERB(verify, "[--dir DIR]", "read every entry and check it; exit code 1 if one is damaged"),
+	VERB(verify, "[--dir DIR] [--repair]",
+	     "read every entry and check it, and the account of their size; exit code 1\n"
+	     "      if one is damaged; --repair: remove those, and what dead writers left"),
 	VERB(replay, "[--dir DIR] [--jobs N] [--timeout SECONDS] [--stale] [--json]",
 	     "build, in the background of other work, what was left for later;\n"
 	     "      --stale: also what a driver's update has made useless"),

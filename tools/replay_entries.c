@@ -35,7 +35,7 @@ static bool has_entry(int leaf_fd, unsigned int n, struct cmn_view key, struct c
 	struct cc_src src;
 	bool has;
 
-	has = cc_pair_read_src(leaf_fd, n, &file, &src) == CMN_OK &&
+	has = cc_pair_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
 	      cmn_view_equal(src.key, key) && cmn_view_equal(src.manifest, manifest) &&
 	      cc_pair_read_bin_header(leaf_fd, n, &src, &header) == CMN_OK;
 	cmn_buffer_release(&file);
@@ -97,7 +97,7 @@ static void compare(struct comparison *comparison, int leaf_fd, unsigned int n)
 	char *text;
 
 	if (access_ns > comparison->access_ns &&
-	    cc_pair_read_src(leaf_fd, n, &file, &src) == CMN_OK)
+	    cc_pair_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK)
 		name = first_difference(comparison->key, src.key);
 	if (name.len) {
 		text = strndup(name.data, name.len);
