@@ -91,7 +91,8 @@ static bool list_entry(const struct listing *listing, const char *leaf, int leaf
 		if (src.manifest.len) {
 			enum cmn_status status = cc_manifest_decode(src.manifest, &manifest);
 
-			if (item.status == CMN_OK)
+			/* Of another version, the rest is not ours to judge. */
+			if (item.status == CMN_OK || status == CMN_ERR_VERSION)
 				item.status = status;
 			item.manifest = manifest;
 		}

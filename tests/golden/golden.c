@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* golden: the inputs, and the store that is made of them by today's code. */
+#include "tests/golden/golden.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cachecore/evict.h"
+#include "cachecore/number_file.h"
+#include "cachecore/random_token.h"
+#include "cachecore/recipes.h"
+#include "cachecore/root.h"
+#include "cachecore/stats.h"
+#include "cachecore/store.h"
+
+#define IMAGE_SIZE 8192
+
+void golden_key(enum golden_entry which, struct cc_key *ret)
+{
+	static const char *const options[] = { "-DN=4 -I .", "-cl-opt-disable", "" };
+	static const uint8_t bytes[] = { 0, 1, 2, 255, 254, 13, 10, 26, 0 };
+
+	cc_key_init(ret);
+	cc_key_add_text(ret, CC_PART_DEVICE, "device.name", "a device");
+	cc_key_add_text(ret, CC_PART_DEVICE, "driver.version", "1.2.3");
+	cc_key_add(ret, CC_PART_IMAGE, "source", bytes, sizeof(bytes));
+	cc_key_add_u64(ret, CC_PART_CONSTANTS, "constant.7", UINT64_C(0x8877665544332211));
+	cc_key_add_text(ret, CC_PART_OPTIONS, "options", options[which]);
+	cc_key_add(ret, CC_PART_OPTIONS, "empty", NULL, 0);
+	cc_key_add_text(ret, CC_PART_DEVICE, "device.name", "the same name again");
+}
+
+void golden_leaf(enum golden_entry which, char ret[CC_LEAF_PATH_SIZE])
+{
+	struct cc_key key;
+
+	golden_key(which, &key);
+	cc_leaf_path(cc_key_view(&key), ret);
+	cc_key_release(&key);
+}
+
+static struct cc_manifest *make_manifest(enum golden_entry which)
+{
+	struct cmn_hash hash = cmn_hash_of(GOLDEN_HEADER, strlen(GOLDEN_HEADER));
+	struct cc_manifest *manifest = which == GOLDEN_PLAIN ? NULL : cc_manifest_new();
+	enum cmn_status status = CMN_OK;
+
+	if (!manifest)
+		return NULL;
+	if (which == GOLDEN_COMPRESSED)
+		status = cc_manifest_add_directory(manifest, "/");
+	else
+		status = cc_manifest_add_file(manifest, "golden.h", strlen(GOLDEN_HEADER), &hash);
+	if (status == CMN_OK && which == GOLDEN_RAW)
+		status = cc_manifest_add_absent(manifest, "absent.h");
+	if (status == CMN_OK)
+		return manifest;
+	cc_manifest_free(manifest);
+	return NULL;
+}
+
+struct cc_entry *golden_entry(enum golden_entry which)
+{
+	struct cc_entry *entry = cc_entry_new(GOLDEN_BUILD_NS + which);
+	uint8_t image[IMAGE_SIZE];
+
+	if (!entry)
+		return NULL;
+	for (size_t i = 0; i < sizeof(image); i++)
+		image[i] = which == GOLDEN_COMPRESSED ? (uint8_t)(i / 64) : (uint8_t)(i * 7);
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, image, which == GOLDEN_COMPRESSED ? sizeof(image) : 256);
+	cc_entry_add(entry, CC_TAG_IMAGE, 3, "second image", 12);
+	cc_entry_add(entry, 2, 0, "a log\n", 6);
+	cc_entry_add(entry, 0xfffffffe, 0xffffffff, NULL, 0);
+	if (cc_entry_finish(entry, make_manifest(which)) == CMN_OK)
+		return entry;
+	cc_entry_unref(entry);
+	return NULL;
+}
+
+struct cc_recipe golden_recipe(const struct cc_key *key)
+{
+	static const char environment[] = "OCL_ICD_VENDORS=/vendors\0LD_LIBRARY_PATH=/lib";
+	static const uint8_t places[] = { 1, 0, 0, 0, 0, 2, 0, 0 };
+
+	return (struct cc_recipe){
+		.key = cc_key_view(key),
+		.manifest = cmn_view_of("not looked into"),
+		.directory = cmn_view_of("/somewhere"),
+		.places = { places, sizeof(places) },
+		.environment = { environment, sizeof(environment) },
+	};
+}
+
+void golden_token_key(struct cc_key *ret)
+{
+	cc_key_init(ret);
+	cc_key_add_text(ret, CC_PART_IMAGE, "source", "kernel void f_0123456789ab(int dsr) {}");
+}
+
+static bool put(struct cc_store *store, int root_fd, struct cc_config *config,
+		enum golden_entry which)
+{
+	struct cc_entry *entry = golden_entry(which);
+	char leaf[CC_LEAF_PATH_SIZE];
+	struct cc_key key;
+	int leaf_fd = -1;
+	bool done;
+
+	golden_key(which, &key);
+	config->compression = which == GOLDEN_COMPRESSED ? 9 : CC_COMPRESSION_NONE;
+	done = entry && cc_store_put(store, &key, entry) == CMN_OK;
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	golden_leaf(which, leaf);
+	if (!done || cc_leaf_open(root_fd, leaf, &leaf_fd) != CMN_OK)
+		return false;
+	done = cc_number_file_write(leaf_fd, "0_access_time.txt", GOLDEN_TIME_NS + which) == CMN_OK;
+	(void)close(leaf_fd);
+	return done;
+}
+
+static bool put_recipe(const char *root)
+{
+	char name[CC_RECIPE_NAME_SIZE];
+	struct cmn_buffer encoded = { 0 };
+	struct cc_recipe recipe;
+	struct cc_key key;
+	int fd = -1;
+	bool done;
+
+	golden_key(GOLDEN_PLAIN, &key);
+	recipe = golden_recipe(&key);
+	cc_recipe_name(recipe.key, name);
+	done = cc_recipe_encode(&recipe, &encoded) == CMN_OK &&
+	       cc_recipes_put(root, cmn_buffer_view(&encoded)) == CMN_OK &&
+	       cc_recipes_open(root, &fd) == CMN_OK &&
+	       cc_recipes_set_attempts(fd, name, 2) == CMN_OK;
+	if (fd >= 0)
+		(void)close(fd);
+	cmn_buffer_release(&encoded);
+	cc_key_release(&key);
+	return done;
+}
+
+static bool put_stats(const char *root)
+{
+	struct cc_stats *stats = cc_stats_new();
+	bool done;
+
+	if (!stats)
+		return false;
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+		cc_stats_add(stats, (enum cc_counter)i, (uint64_t)i << 33);
+	cc_stats_bypass(stats, "has-include");
+	done = cc_stats_flush(stats, root) == CMN_OK;
+	cc_stats_free(stats);
+	return done;
+}
+
+int golden_make(const char *root)
+{
+	struct cc_config config = { .dir = (char *)(uintptr_t)root,
+				    .max_device_image_size = UINT64_C(1) << 30 };
+	struct cc_store *store = NULL;
+	struct cc_key token;
+	int root_fd = -1, failed = 0;
+
+	if (cc_root_make(root, &root_fd) != CMN_OK)
+		return __LINE__;
+	if (cc_store_open(&config, NULL, &store) != CMN_OK)
+		failed = __LINE__;
+	for (unsigned int i = 0; i < GOLDEN_ENTRY_COUNT && !failed; i++) {
+		if (!put(store, root_fd, &config, (enum golden_entry)i))
+			failed = __LINE__;
+	}
+	cc_store_close(store);
+	golden_token_key(&token);
+	if (!failed && !cc_random_token_admits(root, cc_key_view(&token), GOLDEN_RUN, GOLDEN_TIME_NS))
+		failed = __LINE__;
+	cc_key_release(&token);
+	if (!failed && (!put_recipe(root) || !put_stats(root)))
+		failed = __LINE__;
+	if (!failed && cc_number_file_write(root_fd, CC_EVICT_STAMP_NAME, GOLDEN_TIME_NS) != CMN_OK)
+		failed = __LINE__;
+	(void)close(root_fd);
+	return failed;
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_golden: today's code against stores that were written once, and
+ * against stores of versions that do not exist yet.
+ */
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachecore/codec.h"
+#include "cachecore/recipes.h"
+#include "cachecore/src_file.h"
+#include "cachecore/stats.h"
+#include "cachecore/store.h"
+#include "common/file.h"
+#include "tests/golden/golden.h"
+#include "tests/support/unit.h"
+
+#define VERSION_AT 8
+#define MAX_FILE 65536
+
+static char from[4096], to[4300];
+
+static struct cmn_buffer slurp(const char *path)
+{
+	struct cmn_buffer file;
+
+	if (cmn_file_read(AT_FDCWD, path, MAX_FILE, false, &file) != CMN_OK)
+		(void)fprintf(stderr, "  cannot read %s\n", path);
+	return file;
+}
+
+static int copy_one(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+	struct cmn_buffer file;
+	char full[8500];
+
+	(void)info;
+	(void)where;
+	(void)snprintf(full, sizeof(full), "%s%s", to, path + strlen(from));
+	if (kind == FTW_D)
+		return mkdir(full, 0700);
+	file = slurp(path);
+	unit_write_bytes(full, file.data, file.len);
+	cmn_buffer_release(&file);
+	return chmod(full, 0600);
+}
+
+/* The root of a private copy of the golden store; where headers are looked for is unit_dir(). */
+static const char *copy_golden(void)
+{
+	(void)snprintf(from, sizeof(from), "%s", GOLDEN_DIR);
+	(void)snprintf(to, sizeof(to), "%s/root", unit_dir());
+	CU_ASSERT_EQUAL_FATAL(nftw(from, copy_one, 16, FTW_PHYS), 0);
+	unit_write("golden.h", GOLDEN_HEADER);
+	return to;
+}
+
+struct bench {
+	struct cc_config config;
+	struct cc_store *store;
+	struct cc_key key;
+	char leaf[4500];	/* of the key, absolute */
+};
+
+/* The store in copy_golden's place. */
+static void open_bench(struct bench *bench, enum golden_entry which)
+{
+	char leaf[CC_LEAF_PATH_SIZE];
+
+	*bench = (struct bench){
+		.config = {
+			.dir = to,
+			.persistent = true,
+			.max_size = UINT64_C(8) << 30,
+			.threshold_days = 0,	/* the golden entries are old */
+			.max_device_image_size = UINT64_C(1) << 30,
+		},
+	};
+	golden_key(which, &bench->key);
+	golden_leaf(which, leaf);
+	(void)snprintf(bench->leaf, sizeof(bench->leaf), "%s/%s", to, leaf);
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench->config, NULL, &bench->store), CMN_OK);
+}
+
+static void close_bench(struct bench *bench)
+{
+	cc_store_close(bench->store);
+	cc_key_release(&bench->key);
+}
+
+/* CMN_OK: found, and exactly what was stored; *ret_damaged may be NULL. */
+static enum cmn_status get(struct bench *bench, enum golden_entry which, unsigned int *ret_damaged)
+{
+	struct cc_entry *expected = golden_entry(which), *entry = NULL;
+	struct cc_store_report report = { 0 };
+	enum cmn_status status = cc_store_get(bench->store, &bench->key, NULL, SIZE_MAX, &entry,
+					      &report);
+
+	if (ret_damaged)
+		*ret_damaged = report.damaged;
+	if (status == CMN_OK) {
+		CU_ASSERT_TRUE(cmn_view_equal(cc_entry_payload(entry), cc_entry_payload(expected)));
+		CU_ASSERT_EQUAL(cc_entry_build_ns(entry), cc_entry_build_ns(expected));
+		CU_ASSERT_EQUAL(cc_manifest_count(cc_entry_manifest(entry)),
+				cc_manifest_count(cc_entry_manifest(expected)));
+		cc_entry_unref(entry);
+	}
+	cc_entry_unref(expected);
+	return status;
+}
+
+static void entries_are_found_and_read_to_the_byte(void)
+{
+	struct bench bench;
+
+	(void)copy_golden();
+	open_bench(&bench, GOLDEN_RAW);
+	CU_ASSERT_EQUAL(get(&bench, GOLDEN_RAW, NULL), CMN_OK);
+	unit_write("absent.h", "");
+	CU_ASSERT_EQUAL(get(&bench, GOLDEN_RAW, NULL), CMN_MISS);
+	CU_ASSERT_EQUAL(unlink("absent.h"), 0);
+	unit_write("golden.h", "#define GOLDEN 2\n");
+	CU_ASSERT_EQUAL(get(&bench, GOLDEN_RAW, NULL), CMN_MISS);
+	close_bench(&bench);
+	open_bench(&bench, GOLDEN_COMPRESSED);
+	CU_ASSERT_EQUAL(get(&bench, GOLDEN_COMPRESSED, NULL), CMN_MISS);
+	CU_ASSERT_EQUAL(chdir("/"), 0);
+	CU_ASSERT_EQUAL(get(&bench, GOLDEN_COMPRESSED, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(chdir(unit_dir()), 0);
+	close_bench(&bench);
+	open_bench(&bench, GOLDEN_PLAIN);
+	CU_ASSERT_EQUAL(get(&bench, GOLDEN_PLAIN, NULL), CMN_OK);
+	close_bench(&bench);
+}
+
+static bool see_item(void *ctx, const struct cc_store_item *item)
+{
+	uint64_t *seen = ctx;
+
+	CU_ASSERT_EQUAL(item->status, CMN_OK);
+	CU_ASSERT_TRUE(item->access_ns >= GOLDEN_TIME_NS &&
+		       item->access_ns < GOLDEN_TIME_NS + GOLDEN_ENTRY_COUNT);
+	*seen += item->access_ns - GOLDEN_TIME_NS + 1;
+	return true;
+}
+
+static void access_times_are_read(void)
+{
+	struct bench bench;
+	uint64_t seen = 0;
+
+	(void)copy_golden();
+	open_bench(&bench, GOLDEN_RAW);
+	CU_ASSERT_EQUAL(cc_store_walk(bench.store, true, see_item, &seen), CMN_OK);
+	CU_ASSERT_EQUAL(seen, 1 + 2 + 3);
+	close_bench(&bench);
+}
+
+static void the_recipe_is_read(void)
+{
+	const char *root = copy_golden();
+	struct cc_recipe read, made;
+	struct cmn_buffer file;
+	char name[CC_RECIPE_NAME_SIZE];
+	struct cc_key key;
+	int fd;
+
+	golden_key(GOLDEN_PLAIN, &key);
+	made = golden_recipe(&key);
+	cc_recipe_name(made.key, name);
+	CU_ASSERT_EQUAL_FATAL(cc_recipes_open(root, &fd), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_recipes_read(fd, name, &file, &read), CMN_OK);
+	CU_ASSERT_TRUE(cmn_view_equal(read.key, made.key));
+	CU_ASSERT_TRUE(cmn_view_equal(read.manifest, made.manifest));
+	CU_ASSERT_TRUE(cmn_view_equal(read.directory, made.directory));
+	CU_ASSERT_TRUE(cmn_view_equal(read.places, made.places));
+	CU_ASSERT_TRUE(cmn_view_equal(read.environment, made.environment));
+	CU_ASSERT_EQUAL(cc_recipes_attempts(fd, name), 2);
+	cmn_buffer_release(&file);
+	(void)close(fd);
+	cc_key_release(&key);
+}
+
+static void statistics_are_read(void)
+{
+	const char *root = copy_golden();
+	struct cc_stats *stats = cc_stats_new();
+	uint64_t count = 0;
+
+	CU_ASSERT_EQUAL(cc_stats_load(stats, root), CMN_OK);
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+		CU_ASSERT_EQUAL(cc_stats_get(stats, (enum cc_counter)i), (uint64_t)i << 33);
+	CU_ASSERT_STRING_EQUAL(cc_stats_bypass_at(stats, 0, &count), "has-include");
+	CU_ASSERT_EQUAL(count, 1);
+	cc_stats_free(stats);
+}
+
+/* Compressed files of two zlibs: the heads agree but for lengths and hash of what is stored. */
+static bool inflate_to_the_same(const struct cmn_buffer *a, const struct cmn_buffer *b)
+{
+	const struct cmn_buffer *files[2] = { a, b };
+	struct cc_entry_header heads[2];
+	struct cmn_buffer payloads[2] = { { 0 }, { 0 } };
+	bool same = true;
+
+	for (int i = 0; i < 2; i++) {
+		struct cmn_view file = cmn_buffer_view(files[i]);
+		struct cmn_view stored;
+
+		if (cc_entry_read_header(file, &heads[i]) != CMN_OK)
+			return false;
+		stored = (struct cmn_view){ files[i]->data + CC_ENTRY_HEADER_SIZE,
+					    file.len - CC_ENTRY_HEADER_SIZE };
+		same &= heads[i].codec == CC_CODEC_ZLIB &&
+			cc_codec_decompress(CC_CODEC_ZLIB, stored, heads[i].payload_len,
+					    &payloads[i]) == CMN_OK;
+	}
+	same = same && heads[0].build_ns == heads[1].build_ns &&
+	       cmn_hash_equal(&heads[0].key_hash, &heads[1].key_hash) &&
+	       cmn_hash_equal(&heads[0].payload_hash, &heads[1].payload_hash) &&
+	       cmn_view_equal(cmn_buffer_view(&payloads[0]), cmn_buffer_view(&payloads[1]));
+	cmn_buffer_release(&payloads[0]);
+	cmn_buffer_release(&payloads[1]);
+	return same;
+}
+
+static unsigned int compared, directories;
+static char compressed[256];	/* below the root */
+static bool zlib_is_another;
+
+static int compare_one(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+	const char *relative = path + strlen(from);
+	struct cmn_buffer golden, today;
+	char full[8500];
+	bool same;
+
+	(void)info;
+	(void)where;
+	if (kind == FTW_D) {
+		directories++;
+		return 0;
+	}
+	(void)snprintf(full, sizeof(full), "%s%s", to, relative);
+	golden = slurp(path);
+	today = slurp(full);
+	same = cmn_view_equal(cmn_buffer_view(&golden), cmn_buffer_view(&today));
+	if (!same && *relative && strcmp(relative + 1, compressed) == 0)
+		same = inflate_to_the_same(&golden, &today);
+	/* The sum of sizes has the compressed one's. */
+	if (!same && zlib_is_another && strcmp(relative, "/cache_size.txt") == 0)
+		same = true;
+	if (!same)
+		(void)fprintf(stderr, "  differs from the golden one: %s\n", relative);
+	CU_ASSERT_TRUE(same);
+	compared++;
+	cmn_buffer_release(&golden);
+	cmn_buffer_release(&today);
+	return 0;
+}
+
+static void find_out_about_zlib(void)
+{
+	char golden_path[4500], path[4600];
+	struct cmn_buffer golden, today;
+
+	(void)snprintf(golden_path, sizeof(golden_path), "%s/%s", from, compressed);
+	(void)snprintf(path, sizeof(path), "%s/%s", to, compressed);
+	golden = slurp(golden_path);
+	today = slurp(path);
+	zlib_is_another = golden.len != today.len;
+	cmn_buffer_release(&golden);
+	cmn_buffer_release(&today);
+}
+
+/* Files and directories of the tree that was made. */
+static int count_one(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+	(void)path;
+	(void)info;
+	(void)where;
+	if (kind == FTW_D)
+		directories--;
+	else
+		compared--;
+	return 0;
+}
+
+static void todays_code_writes_the_same_bytes(void)
+{
+	char leaf[CC_LEAF_PATH_SIZE];
+
+	(void)snprintf(from, sizeof(from), "%s", GOLDEN_DIR);
+	(void)snprintf(to, sizeof(to), "%s/made", unit_dir());
+	CU_ASSERT_EQUAL_FATAL(golden_make(to), 0);
+	golden_leaf(GOLDEN_COMPRESSED, leaf);
+	(void)snprintf(compressed, sizeof(compressed), "%s/0.bin", leaf);
+	compared = directories = 0;
+	/* First, since the sum of sizes may be met before it. */
+	find_out_about_zlib();
+	CU_ASSERT_EQUAL(nftw(from, compare_one, 16, FTW_PHYS), 0);
+	CU_ASSERT_EQUAL(compared, 15);
+	CU_ASSERT_EQUAL(nftw(to, count_one, 16, FTW_PHYS), 0);
+	CU_ASSERT_EQUAL(compared, 0);
+	CU_ASSERT_EQUAL(directories, 0);
+}
+
+static int tool(const char *verb, const char *option, const char *output)
+{
+	int status = 0, fd;
+	pid_t pid = fork();
+
+	CU_ASSERT_TRUE_FATAL(pid >= 0);
+	if (pid == 0) {
+		fd = open(output, O_RDWR | O_CREAT | O_TRUNC, 0600);
+		(void)dup2(fd, STDOUT_FILENO);
+		(void)alarm(60);
+		(void)execl(CKCACHE_PROGRAM, CKCACHE_PROGRAM, verb, "--dir", to, option, (char *)NULL);
+		_exit(127);
+	}
+	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static bool says(const char *output, const char *text)
+{
+	struct cmn_buffer file = slurp(output);
+	bool found;
+
+	cmn_buffer_append_u8(&file, 0);
+	found = file.data && strstr((const char *)file.data, text);
+	cmn_buffer_release(&file);
+	return found;
+}
+
+static char *path_of(const struct bench *bench, const char *name)
+{
+	static char path[4600];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", bench->leaf, name);
+	return path;
+}
+
+static void spill(const char *path, const struct cmn_buffer *file)
+{
+	(void)unlink(path);
+	unit_write_bytes(path, file->data, file->len);
+	CU_ASSERT_EQUAL(chmod(path, 0600), 0);
+}
+
+static bool is_file(const char *path, const struct cmn_buffer *expected)
+{
+	struct cmn_buffer file = slurp(path);
+	bool same = cmn_view_equal(cmn_buffer_view(&file), cmn_buffer_view(expected));
+
+	cmn_buffer_release(&file);
+	return same;
+}
+
+/* That entry's file is of another version: left alone by everything but eviction and clear. */
+static void expect_left_alone(const char *name, const struct cmn_buffer *file)
+{
+	struct bench bench;
+	struct cc_entry *entry = golden_entry(GOLDEN_RAW);
+	unsigned int damaged = 9;
+
+	open_bench(&bench, GOLDEN_RAW);
+	spill(path_of(&bench, name), file);
+	CU_ASSERT_EQUAL(get(&bench, GOLDEN_RAW, &damaged), CMN_MISS);
+	CU_ASSERT_EQUAL(damaged, 0);
+	CU_ASSERT_TRUE(is_file(path_of(&bench, name), file));
+	CU_ASSERT_EQUAL(tool("verify", NULL, "verified"), 0);
+	CU_ASSERT_TRUE(says("verified", "2 entries sound, 0 damaged, 1 of another version\n"));
+	CU_ASSERT_EQUAL(tool("verify", "--repair", "verified"), 0);
+	CU_ASSERT_TRUE(says("verified", "1 of another version, 0 removed\n"));
+	CU_ASSERT_EQUAL(tool("list", NULL, "listed"), 0);
+	CU_ASSERT_TRUE(says("listed", "unknown format version"));
+	/* The same build goes beside it, and is found there. */
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
+	CU_ASSERT_EQUAL(access(path_of(&bench, "1.src"), F_OK), 0);
+	CU_ASSERT_EQUAL(get(&bench, GOLDEN_RAW, &damaged), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
+	CU_ASSERT_NOT_EQUAL(access(path_of(&bench, "2.src"), F_OK), 0);
+	CU_ASSERT_TRUE(is_file(path_of(&bench, name), file));
+	CU_ASSERT_EQUAL(tool("verify", NULL, "verified"), 0);
+	CU_ASSERT_TRUE(says("verified", "3 entries sound, 0 damaged, 1 of another version\n"));
+	/* Of eviction it is an entry like any other. */
+	bench.config.max_size = 1;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_NOT_EQUAL(access(path_of(&bench, name), F_OK), 0);
+	cc_entry_unref(entry);
+	close_bench(&bench);
+}
+
+static struct cmn_buffer golden_file(const char *name)
+{
+	struct bench bench;
+	struct cmn_buffer file;
+
+	(void)copy_golden();
+	open_bench(&bench, GOLDEN_RAW);
+	file = slurp(path_of(&bench, name));
+	close_bench(&bench);
+	CU_ASSERT_TRUE_FATAL(file.len > CC_SRC_HEADER_SIZE);
+	return file;
+}
+
+static void another_version_of_src_is_left_alone(void)
+{
+	struct cmn_buffer file = golden_file("0.src");
+
+	file.data[VERSION_AT] = 2;
+	expect_left_alone("0.src", &file);
+	cmn_buffer_release(&file);
+}
+
+static void another_version_of_bin_is_left_alone(void)
+{
+	struct cmn_buffer file = golden_file("0.bin");
+
+	file.data[VERSION_AT] = 2;
+	/* Nothing of the rest is known. */
+	memset(file.data + VERSION_AT + 4, 0xff, file.len - VERSION_AT - 4);
+	expect_left_alone("0.bin", &file);
+	cmn_buffer_release(&file);
+}
+
+static void another_version_of_the_manifest_is_left_alone(void)
+{
+	struct cmn_buffer file = golden_file("0.src");
+	const size_t hash_at = CC_SRC_HEADER_SIZE - CMN_HASH_SIZE;
+	struct cmn_hash fold[2], hash;
+	struct cc_src src;
+
+	CU_ASSERT_EQUAL_FATAL(cc_src_file_decode(cmn_buffer_view(&file), &src), CMN_OK);
+	file.data[CC_SRC_HEADER_SIZE + src.key.len] = 2;
+	fold[0] = cmn_hash_of(file.data, hash_at);
+	fold[1] = cmn_hash_of(file.data + CC_SRC_HEADER_SIZE, file.len - CC_SRC_HEADER_SIZE);
+	hash = cmn_hash_of(fold, sizeof(fold));
+	memcpy(file.data + hash_at, hash.bytes, CMN_HASH_SIZE);
+	expect_left_alone("0.src", &file);
+	cmn_buffer_release(&file);
+}
+
+static void another_version_of_a_recipe_is_left_alone(void)
+{
+	const char *root = copy_golden();
+	char name[CC_RECIPE_NAME_SIZE], path[4500];
+	struct cc_recipe recipe, read;
+	struct cmn_buffer file, encoded, other;
+	struct cc_key key;
+	int fd;
+
+	golden_key(GOLDEN_PLAIN, &key);
+	recipe = golden_recipe(&key);
+	cc_recipe_name(recipe.key, name);
+	(void)snprintf(path, sizeof(path), "%s/recipes/%s", root, name);
+	file = slurp(path);
+	CU_ASSERT_TRUE_FATAL(file.len > CC_RECIPE_HEADER_SIZE);
+	file.data[VERSION_AT] = 2;
+	spill(path, &file);
+	CU_ASSERT_EQUAL_FATAL(cc_recipes_open(root, &fd), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_read(fd, name, &other, &read), CMN_ERR_VERSION);
+	cmn_buffer_release(&other);
+	/* Another state of the headers would replace one of ours. */
+	recipe.manifest = cmn_view_of("another");
+	CU_ASSERT_EQUAL_FATAL(cc_recipe_encode(&recipe, &encoded), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_put(root, cmn_buffer_view(&encoded)), CMN_OK);
+	CU_ASSERT_TRUE(is_file(path, &file));
+	(void)tool("replay", NULL, "replayed");
+	CU_ASSERT_TRUE(is_file(path, &file));
+	CU_ASSERT_EQUAL(cc_recipes_attempts(fd, name), 2);
+	cmn_buffer_release(&encoded);
+	cmn_buffer_release(&file);
+	(void)close(fd);
+	cc_key_release(&key);
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(entries_are_found_and_read_to_the_byte),
+		UNIT_TEST(access_times_are_read),
+		UNIT_TEST(the_recipe_is_read),
+		UNIT_TEST(statistics_are_read),
+		UNIT_TEST(todays_code_writes_the_same_bytes),
+		UNIT_TEST(another_version_of_src_is_left_alone),
+		UNIT_TEST(another_version_of_bin_is_left_alone),
+		UNIT_TEST(another_version_of_the_manifest_is_left_alone),
+		UNIT_TEST(another_version_of_a_recipe_is_left_alone),
+	};
+
+	return UNIT_MAIN("golden", tests);
+}
