@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "cachecore/root.h"
+#include "common/clock.h"
 #include "common/env.h"
 #include "common/file.h"
 
@@ -33,8 +34,11 @@
 #define MAX_REASONS 64
 #define MAX_REASON_LEN 48	/* "a short word" */
 #define MAX_FILE_SIZE 65536	/* some 70 lines of 80 bytes at most */
-#define LOCK_TRIES 100		/* with the pause, half a second: a flush may run at exit */
-#define LOCK_PAUSE_NS 5000000
+/* In all; a flush may run at exit. */
+#define LOCK_TIMEOUT_NS 500000000
+/* Who holds the lock writes one file: many processes that end at once should not sleep past their turns. */
+#define FIRST_LOCK_PAUSE_NS 200000
+#define LAST_LOCK_PAUSE_NS 5000000
 
 struct counter {
 	_Atomic uint64_t total;
@@ -250,11 +254,14 @@ static enum cmn_status load_from(struct cc_stats *stats, int root_fd)
  */
 static enum cmn_status lock_root(int root_fd)
 {
-	const struct timespec pause = { 0, LOCK_PAUSE_NS };
+	uint64_t deadline = cmn_clock_monotonic() + LOCK_TIMEOUT_NS;
+	struct timespec pause = { 0, FIRST_LOCK_PAUSE_NS };
 	enum cmn_status status = cmn_file_lock(root_fd, false);
 
-	for (int i = 0; status == CMN_BUSY && i < LOCK_TRIES; i++) {
+	while (status == CMN_BUSY && cmn_clock_monotonic() < deadline) {
 		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
+		if (pause.tv_nsec < LAST_LOCK_PAUSE_NS)
+			pause.tv_nsec += pause.tv_nsec / 2;
 		status = cmn_file_lock(root_fd, false);
 	}
 	return status;
