@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench_store: one process of the store's benchmark (store.py), over
+ * cachecore as a layer uses it. What it measured is one JSON object on its
+ * last line. A store holds the entries 0 to COUNT - 1 (bench_entries.h), of
+ * which the first two hundred are what is looked up: they are in a store of any
+ * size, and lie evenly among the others in the order of storing.
+ *
+ *   bench_store fill ROOT COUNT PROCESSES   makes a store
+ *   bench_store get ROOT FIRST ROUNDS       looks up: the first one, then all, so many times
+ *   bench_store check ROOT                  each byte of all that is looked up
+ *   bench_store hits ROOT                   looks up, of small ones, until stdin ends
+ *   bench_store puts ROOT FIRST             stores FIRST and on until stdin ends
+ *   bench_store churn DIRECTORY             makes and removes files there, no cache, until stdin ends
+ *   bench_store evict ROOT MAX_SIZE         one eviction
+ *   bench_store write ROOT LENGTH FIRST ROUNDS  stores in the background, and at once, in turns
+ *   bench_store write-first ROOT LENGTH NUMBER  the first one of a process, at once
+ *   bench_store crowd COUNT COMMAND ...     so many processes of a command, all at once
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachecore/store.h"
+#include "cachecore/writer.h"
+#include "tests/bench/bench_entries.h"
+
+#define PROBES 200
+#define SMALL_IMAGE 4000
+#define MAX_PROCESSES 64
+#define MAX_SAMPLES ((size_t)8 << 20)
+/* As cachecore/cache.c has it for what a process reads for the first time. */
+#define KEPT_LEN ((size_t)16 << 10)
+
+static const struct cmn_log log_to_stderr = { .level = CMN_LOG_WARNING };
+
+static struct cc_store *open_store(const char *root, uint64_t max_size)
+{
+	static struct cc_config config;
+	struct cc_store *store;
+
+	/* All but the bound is the default. */
+	config = (struct cc_config){
+		.dir = (char *)(uintptr_t)root,	/* it is only read */
+		.max_device_image_size = UINT64_C(1) << 30,
+		.max_size = max_size,
+		.threshold_days = 90,
+		.compression = CC_COMPRESSION_AUTO,
+	};
+	if (cc_store_open(&config, &log_to_stderr, &store) != CMN_OK)
+		bench_fail("cannot open %s", root);
+	return store;
+}
+
+static uint64_t number_of(const char *text)
+{
+	char *end;
+	uint64_t value = strtoull(text, &end, 10);
+
+	if (!*text || *end)
+		bench_fail("%s is no number", text);
+	return value;
+}
+
+/* What was measured of many operations; see add_sample. */
+static struct {
+	uint32_t ns[MAX_SAMPLES];
+	uint8_t how[MAX_SAMPLES];
+	size_t count;
+} samples;
+
+enum { RAN, PREEMPTED, SLEPT };	/* what became of the thread meanwhile */
+
+struct stopwatch {
+	struct rusage before;
+	uint64_t start;
+};
+
+static void start(struct stopwatch *watch)
+{
+	if (getrusage(RUSAGE_THREAD, &watch->before) != 0)
+		bench_fail("getrusage");
+	watch->start = bench_now();
+}
+
+static void stop(const struct stopwatch *watch)
+{
+	uint64_t ns = bench_now() - watch->start;
+	struct rusage after;
+
+	if (getrusage(RUSAGE_THREAD, &after) != 0)
+		bench_fail("getrusage");
+	if (samples.count == MAX_SAMPLES)
+		return;
+	samples.how[samples.count] = after.ru_nvcsw != watch->before.ru_nvcsw ? SLEPT :
+				     after.ru_nivcsw != watch->before.ru_nivcsw ? PREEMPTED : RAN;
+	samples.ns[samples.count++] = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/*
+ * Of those that took over twice the median: how many lost the processor to
+ * another process, how many waited in the kernel for something, how many
+ * neither (interrupts, the hypervisor, or more work).
+ */
+static void print_samples(void)
+{
+	uint32_t *ns = samples.ns, longest[SLEPT + 1] = { 0 };
+	size_t count = samples.count, slow[SLEPT + 1] = { 0 };
+	uint32_t *sorted = malloc(count * sizeof(*sorted));
+
+	if (!count || !sorted)
+		bench_fail("nothing was measured");
+	memcpy(sorted, ns, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), compare);
+	for (size_t i = 0; i < count; i++) {
+		uint8_t how = samples.how[i];
+
+		slow[how] += ns[i] > 2 * sorted[count / 2];
+		longest[how] = ns[i] > longest[how] ? ns[i] : longest[how];
+	}
+	(void)printf("{\"count\": %zu, \"median\": %u, \"p99\": %u, \"p999\": %u, \"max\": %u, "
+		     "\"slow_ran\": %zu, \"slow_preempted\": %zu, \"slow_slept\": %zu, "
+		     "\"max_ran\": %u, \"max_slept\": %u}\n",
+		     count, sorted[count / 2], sorted[count * 99 / 100], sorted[count * 999 / 1000],
+		     sorted[count - 1], slow[RAN], slow[PREEMPTED], slow[SLEPT], longest[RAN],
+		     longest[SLEPT]);
+	free(sorted);
+}
+
+static void put(struct cc_store *store, uint64_t number)
+{
+	struct cc_entry *entry = bench_make_entry(number, 0);
+	struct stopwatch watch;
+	enum cmn_status status;
+	struct cc_key key;
+
+	bench_make_key(number, &key);
+	start(&watch);
+	status = cc_store_put(store, &key, entry);
+	stop(&watch);
+	if (status != CMN_OK)
+		bench_fail("put %llu: %s", (unsigned long long)number, cmn_status_string(status));
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+}
+
+/* The number of what is stored at a position, so that those looked up lie evenly. */
+static uint64_t number_at(uint64_t position, uint64_t count)
+{
+	uint64_t step = count > PROBES ? count / PROBES : 1;
+	uint64_t before = (position + step - 1) / step;
+
+	if (position % step == 0 && position / step < PROBES)
+		return position / step;
+	return PROBES + position - (before < PROBES ? before : PROBES);
+}
+
+static void wait_for_children(unsigned int count)
+{
+	int how;
+
+	while (count--) {
+		if (wait(&how) < 0 || !WIFEXITED(how) || WEXITSTATUS(how) != 0)
+			bench_fail("a process failed");
+	}
+}
+
+static void fill(const char *root, uint64_t count, uint64_t processes)
+{
+	uint64_t begin = bench_now();
+
+	if (!processes || processes > MAX_PROCESSES)
+		bench_fail("1 to %d processes", MAX_PROCESSES);
+	for (uint64_t i = 0; i < processes; i++) {
+		pid_t child = fork();
+
+		if (child < 0)
+			bench_fail("fork: %s", strerror(errno));
+		if (child > 0)
+			continue;
+		struct cc_store *store = open_store(root, 0);
+
+		for (uint64_t at = i; at < count; at += processes)
+			put(store, number_at(at, count));
+		cc_store_close(store);
+		_exit(0);
+	}
+	wait_for_children((unsigned int)processes);
+	(void)printf("{\"ns\": %llu}\n", (unsigned long long)(bench_now() - begin));
+}
+
+/* Keys of what is looked up, made before the clock starts. */
+static struct cc_key probes[PROBES];
+
+static void make_probes(void)
+{
+	for (uint64_t i = 0; i < PROBES; i++)
+		bench_make_key(i, &probes[i]);
+}
+
+static void hit(struct cc_store *store, uint64_t number, bool whole)
+{
+	struct cc_store_report report;
+	struct cc_entry *entry = NULL;
+	struct stopwatch watch;
+	enum cmn_status status;
+
+	start(&watch);
+	status = cc_store_get(store, &probes[number], NULL, KEPT_LEN, &entry, &report);
+	stop(&watch);
+	if (status != CMN_OK || report.damaged || !bench_is_entry(entry, number, 0, whole))
+		bench_fail("get %llu: %s", (unsigned long long)number, cmn_status_string(status));
+	cc_entry_unref(entry);
+}
+
+/* A fresh process's first look-up, with the opening of the store; then those of a process that goes on. */
+static void get(const char *root, uint64_t first, uint64_t rounds)
+{
+	struct cc_store_report report;
+	struct cc_entry *entry = NULL;
+	struct cc_store *store;
+	uint64_t ns;
+
+	bench_make_key(first % PROBES, &probes[first % PROBES]);
+	ns = bench_now();
+	store = open_store(root, 0);
+	if (cc_store_get(store, &probes[first % PROBES], NULL, KEPT_LEN, &entry, &report) != CMN_OK)
+		bench_fail("get %llu", (unsigned long long)first);
+	ns = bench_now() - ns;
+	cc_entry_unref(entry);
+	cc_key_release(&probes[first % PROBES]);
+	(void)printf("{\"first\": %llu}\n", (unsigned long long)ns);
+	make_probes();
+	/* One round that is not counted: it fills what the kernel remembers. */
+	for (uint64_t round = 0; round <= rounds && rounds; round++) {
+		for (uint64_t i = 0; i < PROBES; i++)
+			hit(store, i * 389 % PROBES, false);
+		if (round == 0)
+			samples.count = 0;
+	}
+	if (rounds)
+		print_samples();
+	cc_store_close(store);
+}
+
+static void check(const char *root)
+{
+	struct cc_store *store = open_store(root, 0);
+
+	make_probes();
+	for (uint64_t i = 0; i < PROBES; i++)
+		hit(store, i, true);
+	cc_store_close(store);
+}
+
+static atomic_bool ended;
+
+static void *read_to_end(void *unused)
+{
+	char byte;
+
+	(void)unused;
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		continue;
+	atomic_store(&ended, true);
+	return NULL;
+}
+
+/* Says that it is ready; whoever started it ends its stdin when it is enough. */
+static void begin_until_end(void)
+{
+	pthread_t thread;
+
+	memset(&samples, 0, sizeof(samples));	/* its pages are made now */
+	if (pthread_create(&thread, NULL, read_to_end, NULL) != 0)
+		bench_fail("no thread");
+	(void)pthread_detach(thread);	/* it is joinable */
+	(void)puts("{}");
+	(void)fflush(stdout);
+}
+
+/* Small images alone, so that times differ by what goes on, not by what is read. */
+static size_t choose_small(uint64_t *ret_numbers)
+{
+	size_t count = 0;
+
+	for (uint64_t i = 0; i < PROBES; i++) {
+		if (bench_length(i * 389 % PROBES) < SMALL_IMAGE)
+			ret_numbers[count++] = i * 389 % PROBES;
+	}
+	return count;
+}
+
+static void hit_until_end(const char *root)
+{
+	struct cc_store *store = open_store(root, 0);
+	uint64_t small[PROBES];
+	size_t count = choose_small(small);
+
+	make_probes();
+	for (uint64_t i = 0; i < PROBES; i++) {
+		struct cc_store_place place = { .n = 0 };
+
+		/* Used just now, so that they are what an eviction leaves. */
+		cc_leaf_path(cc_key_view(&probes[i]), place.leaf);
+		cc_store_touch(store, &place);
+		hit(store, i, true);
+	}
+	begin_until_end();
+	for (uint64_t i = 0; !atomic_load(&ended); i++)
+		hit(store, small[i % count], false);
+	print_samples();
+	cc_store_close(store);
+}
+
+static void put_until_end(const char *root, uint64_t first)
+{
+	struct cc_store *store = open_store(root, 0);
+
+	begin_until_end();
+	for (uint64_t i = first; !atomic_load(&ended); i++)
+		put(store, i);
+	print_samples();
+	cc_store_close(store);
+}
+
+/* What any process does to its neighbours that makes and removes as many files. */
+static void churn_until_end(const char *directory)
+{
+	char name[32], text[4096] = "";
+	int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint64_t made;
+
+	if (dir_fd < 0)
+		bench_fail("%s: %s", directory, strerror(errno));
+	begin_until_end();
+	for (made = 0; !atomic_load(&ended); made++) {
+		struct stopwatch watch;
+		int fd;
+
+		(void)snprintf(name, sizeof(name), "%llu", (unsigned long long)(made % 1000));
+		start(&watch);
+		fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd < 0 && errno == EEXIST && unlinkat(dir_fd, name, 0) == 0)
+			continue;
+		if (fd < 0 || write(fd, text, sizeof(text)) != sizeof(text) || close(fd) != 0)
+			bench_fail("%s/%s: %s", directory, name, strerror(errno));
+		stop(&watch);
+	}
+	(void)close(dir_fd);	/* only used to find others */
+	print_samples();
+}
+
+static void evict(const char *root, uint64_t max_size)
+{
+	struct cc_store *store = open_store(root, max_size);
+	struct rusage before, after;
+	uint64_t begin;
+	enum cmn_status status;
+
+	if (getrusage(RUSAGE_SELF, &before) != 0)
+		bench_fail("getrusage");
+	begin = bench_now();
+	status = cc_store_evict(store);
+	begin = bench_now() - begin;
+	if (status != CMN_OK)
+		bench_fail("eviction: %s", cmn_status_string(status));
+	if (getrusage(RUSAGE_SELF, &after) != 0)
+		bench_fail("getrusage");
+	(void)printf("{\"ns\": %llu, \"grown_kb\": %ld, \"user_ms\": %ld, \"system_ms\": %ld}\n",
+		     (unsigned long long)begin, after.ru_maxrss - before.ru_maxrss,
+		     (long)after.ru_utime.tv_sec * 1000 + (long)after.ru_utime.tv_usec / 1000,
+		     (long)after.ru_stime.tv_sec * 1000 + (long)after.ru_stime.tv_usec / 1000);
+	cc_store_close(store);
+}
+
+/* What the thread that stores has to wait for. */
+struct write_bench {
+	struct cc_store *store;
+	struct cc_writer *writer;
+	size_t len;
+	uint64_t number;
+};
+
+static uint64_t write_one(struct write_bench *bench, bool background)
+{
+	struct cc_entry *entry = bench_make_entry(bench->number, bench->len);
+	struct cc_key key;
+	uint64_t ns;
+	bool done;
+
+	bench_make_key(bench->number++, &key);
+	ns = bench_now();
+	if (background)
+		done = cc_writer_put(bench->writer, &key, entry, NULL);
+	else
+		done = cc_store_put(bench->store, &key, entry) == CMN_OK;
+	ns = bench_now() - ns;
+	if (!done)
+		bench_fail("an entry was not stored");
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+	return ns;
+}
+
+static void flush(struct write_bench *bench)
+{
+	if (!cc_writer_flush(bench->writer, UINT64_C(10000000000)))
+		bench_fail("the writer does not end");
+}
+
+static void print_medians(const char *name, uint64_t *ns, size_t count)
+{
+	uint32_t short_ns[1000];
+
+	for (size_t i = 0; i < count; i++)
+		short_ns[i] = (uint32_t)ns[i];
+	qsort(short_ns, count, sizeof(*short_ns), compare);
+	(void)printf("\"%s\": %u, ", name, short_ns[count / 2]);
+}
+
+static void write_in_turns(const char *root, size_t len, uint64_t first, uint64_t rounds)
+{
+	uint64_t asleep[1000], busy[1000], at_once[1000];
+	struct cc_stats *stats = cc_stats_new();
+	struct write_bench bench = { .store = open_store(root, 0), .len = len, .number = first };
+
+	bench.writer = stats ? cc_writer_new(bench.store, stats, &log_to_stderr) : NULL;
+	if (!bench.writer || rounds < 1 || rounds > 1000)
+		bench_fail("cannot write");
+	(void)printf("{\"first\": %llu, ", (unsigned long long)write_one(&bench, true));
+	flush(&bench);
+	for (uint64_t i = 0; i < rounds; i++) {
+		asleep[i] = write_one(&bench, true);
+		busy[i] = write_one(&bench, true);
+		flush(&bench);
+		at_once[i] = write_one(&bench, false);
+	}
+	print_medians("asleep", asleep, rounds);
+	print_medians("busy", busy, rounds);
+	print_medians("at_once", at_once, rounds);
+	(void)printf("\"len\": %zu}\n", len);
+	if (!cc_writer_free(bench.writer, UINT64_C(10000000000)))
+		bench_fail("the writer hangs");
+	cc_stats_free(stats);
+	cc_store_close(bench.store);
+}
+
+/* What the first one costs that a fresh process writes by itself. */
+static void write_at_once(const char *root, size_t len, uint64_t number)
+{
+	struct write_bench bench = { .store = open_store(root, 0), .len = len, .number = number };
+
+	(void)printf("{\"first_at_once\": %llu}\n", (unsigned long long)write_one(&bench, false));
+	cc_store_close(bench.store);
+}
+
+/* From the moment when all may start to the end of the last one. */
+static void crowd(uint64_t count, char **command)
+{
+	uint64_t begin;
+	int gate[2];
+	char byte;
+
+	if (pipe(gate) != 0)
+		bench_fail("pipe");
+	for (uint64_t i = 0; i < count; i++) {
+		pid_t child = fork();
+
+		if (child < 0)
+			bench_fail("fork: %s", strerror(errno));
+		if (child > 0)
+			continue;
+		(void)close(gate[1]);	/* the parent's alone ends the wait */
+		(void)read(gate[0], &byte, 1);	/* at its end there is nothing */
+		(void)close(gate[0]);
+		(void)execvp(command[0], command);
+		_exit(127);
+	}
+	(void)close(gate[0]);
+	begin = bench_now();
+	(void)close(gate[1]);
+	wait_for_children((unsigned int)count);
+	(void)printf("{\"ns\": %llu}\n", (unsigned long long)(bench_now() - begin));
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 2 ? argv[1] : "";
+
+	if (!strcmp(mode, "fill") && argc == 5)
+		fill(argv[2], number_of(argv[3]), number_of(argv[4]));
+	else if (!strcmp(mode, "get") && argc == 5)
+		get(argv[2], number_of(argv[3]), number_of(argv[4]));
+	else if (!strcmp(mode, "check") && argc == 3)
+		check(argv[2]);
+	else if (!strcmp(mode, "hits") && argc == 3)
+		hit_until_end(argv[2]);
+	else if (!strcmp(mode, "puts") && argc == 4)
+		put_until_end(argv[2], number_of(argv[3]));
+	else if (!strcmp(mode, "churn") && argc == 3)
+		churn_until_end(argv[2]);
+	else if (!strcmp(mode, "evict") && argc == 4)
+		evict(argv[2], number_of(argv[3]));
+	else if (!strcmp(mode, "write") && argc == 6)
+		write_in_turns(argv[2], number_of(argv[3]), number_of(argv[4]), number_of(argv[5]));
+	else if (!strcmp(mode, "write-first") && argc == 5)
+		write_at_once(argv[2], number_of(argv[3]), number_of(argv[4]));
+	else if (!strcmp(mode, "crowd") && argc > 3)
+		crowd(number_of(argv[2]), argv + 3);
+	else
+		bench_fail("usage");
+	return 0;
+}
