@@ -192,6 +192,19 @@ def show_samples(report, name, values, base):
                     values[name] / base["median"] for name in ("p99", "p999", "max")))
 
 
+def judge_slow(report, evicting, idle, neighbour):
+    """Over twice the median without losing the processor to another process, which is not the
+    store's doing: what the idle run has of it is the machine's own."""
+    shares = [100 * (values["slow_ran"] + values["slow_slept"]) / values["count"]
+              for values in (evicting, idle, neighbour)]
+    report.require("slow hits beyond the idle run's", "%+.3f %%" % (shares[0] - shares[1]),
+                   "<= 0.1 % of all", shares[0] - shares[1] <= 0.1)
+    report.line("", "", "(evicting %.3f %%, idle %.3f %%, beside a neighbour %.3f %%)" % tuple(shares))
+    report.line("slow hits that waited for something", "%d of %d" % (
+        evicting["slow_slept"], evicting["count"]), "idle: %d of %d" % (idle["slow_slept"],
+                                                                      idle["count"]))
+
+
 def measure_eviction(bench, report, root, count):
     bound = size_of(root) - 1
     evicting, evicted = during(bench, ("hits", root),
@@ -212,18 +225,10 @@ def measure_eviction(bench, report, root, count):
     show_samples(report, "hits, idle", idle, idle)
     show_samples(report, "hits, a neighbour makes files", neighbour, idle)
     show_samples(report, "hits, evicting", evicting, idle)
-    for name, key in (("median", "median"), ("p99", "p99"), ("p99.9", "p999"), ("maximum", "max")):
-        ratio = evicting[key] / idle["median"]
-        own = idle[key] / idle["median"]
-        if key in ("median", "p99"):
-            report.require("hits evicting, %s / idle median" % name, "%.2f" % ratio, "<= 2", ratio <= 2)
-        else:
-            report.line("hits evicting, %s / idle median" % name, "%.1f" % ratio,
-                        "idle itself: %.1f; beside a neighbour: %.1f" % (
-                            own, neighbour[key] / idle["median"]))
+    report.require("hits evicting, median / idle median", "%.2f" % (
+        evicting["median"] / idle["median"]), "<= 2", evicting["median"] <= 2 * idle["median"])
+    judge_slow(report, evicting, idle, neighbour)
     bench.measure("check", root)
-    slept = evicting["slow_slept"]
-    report.require("slow hits that waited for something", str(slept), "0", slept == 0)
     bound = size_of(root) - 1
     evicting, evicted = during(bench, ("puts", root, 10 * count),
                                lambda: bench.measure("evict", root, bound))
