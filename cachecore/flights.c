@@ -2,6 +2,7 @@
 /* flights: lock files, and waiting for them. */
 #include "cachecore/flights.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,10 +23,13 @@
 #include "common/hash.h"
 
 #define DIRECTORY "flights"
-#define NAME_SIZE (CMN_HASH_HEX_SIZE + sizeof(".lock"))
+#define SUFFIX ".lock"
+#define NAME_SIZE (CMN_HASH_HEX_SIZE - 1 + sizeof(SUFFIX))
 /* flock has no time limit: who waits looks again, soon at first, then this often. */
 #define FIRST_PAUSE_NS UINT64_C(500000)
 #define LAST_PAUSE_NS UINT64_C(10000000)
+/* Who is between making a file and locking it must not lose it to a sweep. */
+#define SWEPT_AGE_NS (UINT64_C(3600) * 1000000000)
 
 struct cc_flight {
 	struct cc_flights *flights;
@@ -165,7 +169,7 @@ enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, struct cmn_view
 	int dir_fd, fd = -1;
 
 	cmn_hash_hex(&hash, hex);
-	(void)snprintf(name, sizeof(name), "%s.lock", hex);	/* it fits */
+	(void)snprintf(name, sizeof(name), "%s" SUFFIX, hex);	/* it fits */
 	if (is_inherited(flights, name) || !open_directory(flights->root, &dir_fd))
 		return CC_FLIGHT_ALONE;
 	if (cmn_file_open_own(dir_fd, name, &fd) == CMN_OK)
@@ -206,6 +210,54 @@ void cc_flight_end(struct cc_flight *flight)
 		close_lock(flight->fd);
 	}
 	free(flight);
+}
+
+static bool is_old_lock(int dir_fd, const char *name)
+{
+	uint64_t now = cmn_clock_realtime();
+	size_t len = strlen(name);
+	struct stat info;
+
+	return len == NAME_SIZE - 1 && strcmp(name + len - strlen(SUFFIX), SUFFIX) == 0 &&
+	       fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
+	       info.st_mtim.tv_sec >= 0 &&
+	       (uint64_t)info.st_mtim.tv_sec * UINT64_C(1000000000) + SWEPT_AGE_NS < now;
+}
+
+/* Only under its lock: a build may take long. */
+static void sweep_one(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (cmn_file_lock(fd, false) == CMN_OK && is_in_place(dir_fd, name, fd))
+		(void)unlinkat(dir_fd, name, 0);	/* the next sweep tries again */
+	close_lock(fd);
+}
+
+void cc_flights_sweep(int root_fd)
+{
+	struct dirent *item;
+	DIR *dir;
+	int fd = openat(root_fd, DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	/* On a network file system there are none, and a lock could block. */
+	if (fd < 0 || cmn_file_is_remote(fd)) {
+		if (fd >= 0)
+			(void)close(fd);	/* a directory: nothing to be lost */
+		return;
+	}
+	dir = fdopendir(fd);
+	if (!dir) {
+		(void)close(fd);	/* likewise */
+		return;
+	}
+	while ((item = readdir(dir))) {
+		if (is_old_lock(fd, item->d_name))
+			sweep_one(fd, item->d_name);
+	}
+	(void)closedir(dir);	/* read only */
 }
 
 void cc_flights_fork_prepare(struct cc_flights *flights)

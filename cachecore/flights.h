@@ -34,6 +34,9 @@ enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, struct cmn_view
 				     uint64_t timeout_ns, struct cc_flight **ret_flight);
 void cc_flight_end(struct cc_flight *flight);	/* from any thread; NULL is fine */
 
+/* Removes what builders that died an hour ago and more have left, as far as it can. */
+void cc_flights_sweep(int root_fd);
+
 /*
  * For pthread_atfork: in the child the flights are the parent's. It keeps none
  * of their locks, also when the parent dies, and does not wait for them, since

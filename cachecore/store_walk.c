@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cachecore/flights.h"
 #include "cachecore/leaf.h"
 #include "cachecore/pair.h"
 #include "cachecore/store_internal.h"
@@ -37,6 +38,8 @@ enum cmn_status cc_store_evict_paced(struct cc_store *store, const struct cc_evi
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
 	status = cc_evict_run(root_fd, store->config, pace);
+	if (status != CMN_BUSY)
+		cc_flights_sweep(root_fd);
 	if (status != CMN_OK && status != CMN_BUSY)
 		atomic_store(&store->evict_time, cmn_clock_monotonic() + RETRY_NS);
 	if (status < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* flights: one owner of a key at a time, among threads and processes, living and dead. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -220,6 +221,32 @@ static void without_a_lock_everybody_builds(void)
 	cc_flights_free(flights);
 }
 
+static void what_the_dead_left_is_swept_when_it_is_old(void)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight, *dead;
+	int fd;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	fd = open(root(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_FATAL(fd >= 0);
+	/* As a killed builder's. */
+	CU_ASSERT_EQUAL(system("touch root/flights/0123456789abcdef0123456789abcdef.lock && "
+			       "touch -d '2 hours ago' root/flights/mine.lock"), 0);
+	cc_flights_sweep(fd);
+	CU_ASSERT_EQUAL(count_files(), 3);
+	CU_ASSERT_EQUAL(system("touch -d '2 hours ago' root/flights/*.lock"), 0);
+	cc_flights_sweep(fd);
+	/* Not the one that somebody has, nor what is not ours. */
+	CU_ASSERT_EQUAL(count_files(), 2);
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &dead), CC_FLIGHT_ALONE);
+	cc_flight_end(flight);
+	CU_ASSERT_EQUAL(system("rm root/flights/mine.lock && rmdir root/flights"), 0);
+	cc_flights_sweep(fd);
+	(void)close(fd);	/* a directory */
+	cc_flights_free(flights);
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
@@ -227,6 +254,7 @@ int main(void)
 		UNIT_TEST(waiters_go_on_when_it_has_landed),
 		UNIT_TEST(a_dead_builder_frees_the_others),
 		UNIT_TEST(without_a_lock_everybody_builds),
+		UNIT_TEST(what_the_dead_left_is_swept_when_it_is_old),
 	};
 
 	return UNIT_MAIN("flights", tests);
