@@ -11,6 +11,7 @@
 #include "cachecore/writer_internal.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,8 +167,15 @@ static bool work_or_wait(struct cc_writer *writer)
  */
 static void *run(void *arg)
 {
+	const struct sched_param param = { .sched_priority = 0 };
 	struct cc_writer *writer = arg;
 
+	/*
+	 * When it is woken it does not take the processor from who woke it, and
+	 * an application's real-time policy is not for it. Without, it only
+	 * costs the application some of its time.
+	 */
+	(void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &param);
 	lock(writer);
 	while (!writer->stop && work_or_wait(writer))
 		continue;

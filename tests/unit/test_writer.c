@@ -381,6 +381,40 @@ static void gives_up_on_a_thread_that_is_stuck(void)
 	(void)close(fd);
 }
 
+/* Whether one of this process's threads is of that policy. */
+static bool has_thread_of(int policy)
+{
+	DIR *dir = opendir("/proc/self/task");
+	bool found = false;
+	struct dirent *item;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+	while ((item = readdir(dir)))
+		found |= item->d_name[0] != '.' && sched_getscheduler(atoi(item->d_name)) == policy;
+	(void)closedir(dir);
+	return found;
+}
+
+static void the_thread_does_not_push_others_aside(void)
+{
+	uint64_t deadline = cmn_clock_monotonic() + LONG_ENOUGH;
+	struct bench bench;
+	int fd;
+
+	bench_open(&bench);
+	CU_ASSERT_FALSE(has_thread_of(SCHED_BATCH));
+	/* It cannot be through with entry 1 before it was looked at. */
+	fd = hold_leaf(&bench, 1);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
+	while (!has_thread_of(SCHED_BATCH) && cmn_clock_monotonic() < deadline)
+		(void)sched_yield();
+	CU_ASSERT_TRUE(has_thread_of(SCHED_BATCH));
+	(void)flock(fd, LOCK_UN);
+	(void)close(fd);
+	CU_ASSERT_NOT_EQUAL(sched_getscheduler(0), SCHED_BATCH);
+	bench_close(&bench);
+}
+
 static void signals_stay_with_the_application(void)
 {
 	const struct timespec limit = { 60, 0 };
@@ -507,6 +541,7 @@ int main(void)
 		UNIT_TEST(touches_mark_entries_as_used),
 		UNIT_TEST(touches_beyond_the_bound_do_no_harm),
 		UNIT_TEST(drops_what_exceeds_the_queue),
+		UNIT_TEST(the_thread_does_not_push_others_aside),
 		UNIT_TEST(signals_stay_with_the_application),
 		UNIT_TEST(a_forked_child_forgets_the_queue),
 		UNIT_TEST(a_child_can_store_for_itself),
