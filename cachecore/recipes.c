@@ -213,8 +213,10 @@ enum cmn_status cc_recipes_put(const char *root, struct cmn_view encoded)
 		return status;
 	if (!is_quarantined(fd, name) && !is_there(fd, name, &identity)) {
 		/* Looking at all of them for each would cost more than the bounds are worth. */
-		if (identity.bytes[0] % ROOM_EVERY == 0)
+		if (identity.bytes[0] % ROOM_EVERY == 0) {
+			cc_leaf_sweep(fd, false);	/* no lock here: those of living writers are young */
 			status = make_room(fd, CC_RECIPES_MAX_COUNT, encoded.len);
+		}
 		/* Another state of the headers is another build: its chances are its own. */
 		if (status == CMN_OK)
 			status = cc_recipes_set_attempts(fd, name, 0);

@@ -9,8 +9,8 @@
  *
  * Files appear by rename; what is damaged is removed; a directory of such a name
  * is none of it. Both directories are bounded in number and bytes, give or take
- * a few: the oldest go. Nothing here is an entry, and the store does not look
- * here. Thread-safe, also between processes.
+ * a few: the oldest go, and temporaries of writers that died. Nothing here is an
+ * entry, and the store does not look here. Thread-safe, also between processes.
  */
 #ifndef CACHECORE_RECIPES_H
 #define CACHECORE_RECIPES_H

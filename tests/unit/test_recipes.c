@@ -225,6 +225,22 @@ static void quarantine_is_bounded(void)
 	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
+/* Sixteen of them and more, so that one of them makes room. */
+static void what_dead_writers_left_goes_when_it_is_old(void)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+
+	put(0, "");
+	unit_write("root/recipes/.tmp-1-1-1", "half a recipe");
+	unit_write("root/recipes/.tmp-2-2-2", "one that is just being written");
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, "root/recipes/.tmp-1-1-1", old, 0), 0);
+	for (uint64_t number = 1; number < 200; number++)
+		put(number, "");
+	CU_ASSERT(access("root/recipes/.tmp-1-1-1", F_OK) < 0);
+	CU_ASSERT_EQUAL(access("root/recipes/.tmp-2-2-2", F_OK), 0);
+	CU_ASSERT_EQUAL(count(), 200);
+}
+
 static void directory_with_a_recipes_name_does_no_harm(void)
 {
 	struct cc_recipes_names names;
@@ -343,6 +359,7 @@ int main(void)
 		UNIT_TEST(quarantined_key_is_not_recorded_again),
 		UNIT_TEST(number_of_recipes_is_bounded),
 		UNIT_TEST(quarantine_is_bounded),
+		UNIT_TEST(what_dead_writers_left_goes_when_it_is_old),
 		UNIT_TEST(directory_with_a_recipes_name_does_no_harm),
 		UNIT_TEST(variables_that_no_recipe_carries_are_not_read),
 		UNIT_TEST(damaged_file_is_told_from_a_missing_one),
