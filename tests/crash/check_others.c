@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check_others: statistics, tokens, recipes and flights after a crash. They
+ * may lose what they knew; they never know what was not, and go on.
+ */
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/flights.h"
+#include "cachecore/random_token.h"
+#include "cachecore/recipes.h"
+#include "cachecore/stats.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "tests/crash/bench.h"
+#include "tests/crash/others.h"
+
+static const char *load_misses(const char *root, uint64_t *ret)
+{
+	struct cc_stats *stats = cc_stats_new();
+	enum cmn_status status;
+
+	if (!stats)
+		return "memory";
+	status = cc_stats_load(stats, root);
+	*ret = cc_stats_get(stats, CC_MISSES);
+	cc_stats_free(stats);
+	return status == CMN_OK || status == CMN_MISS ? NULL : "statistics cannot be read";
+}
+
+static const char *check_stats(const struct bench *bench, const char *root)
+{
+	const char *failed;
+	uint64_t before, after;
+
+	failed = load_misses(root, &before);
+	if (failed)
+		return failed;
+	if (before > bench->misses)
+		return "statistics have more than was ever counted";
+	if (!others_count(root, 1))
+		return "statistics cannot be written";
+	failed = load_misses(root, &after);
+	if (!failed && after != before + 1)
+		failed = "statistics do not add up";
+	return failed;
+}
+
+/* Fewer runs than it takes: whatever is left of them, this one is stored. */
+static const char *check_tokens(const char *root)
+{
+	return others_admit(root, 77) ? NULL : "a build is taken for a random one";
+}
+
+/* As replay does: what is damaged is removed. */
+static const char *check_recipe(const struct bench *bench, int fd, const char *name)
+{
+	struct cmn_buffer file = { 0 };
+	struct cc_recipe recipe;
+	enum cmn_status status = cc_recipes_read(fd, name, &file, &recipe);
+	bool known = false;
+
+	for (unsigned int i = 0; i < bench->recipes && status == CMN_OK && !known; i++) {
+		struct cmn_buffer right = bench_recipe(i);
+
+		known = cmn_view_equal(cmn_buffer_view(&right), cmn_buffer_view(&file));
+		cmn_buffer_release(&right);
+	}
+	cmn_buffer_release(&file);
+	if (status == CMN_OK && !known)
+		return "a recipe has other bytes";
+	if (status == CMN_OK)
+		return NULL;
+	if (status != CMN_ERR_CORRUPT)
+		return cmn_status_string(status);
+	return cc_recipes_remove(fd, name) == CMN_OK ? NULL : "a recipe cannot be removed";
+}
+
+static const char *check_found_recipes(const struct bench *bench, int fd)
+{
+	struct cc_recipes_names names;
+	const char *failed = NULL;
+
+	if (cc_recipes_list(fd, &names) != CMN_OK)
+		return "recipes cannot be listed";
+	for (size_t i = 0; i < names.count && !failed; i++) {
+		if (cc_recipes_attempts(fd, names.names[i]) > bench->attempts)
+			failed = "a recipe has more attempts than were made";
+		else
+			failed = check_recipe(bench, fd, names.names[i]);
+	}
+	cc_recipes_names_release(&names);
+	return failed;
+}
+
+/* Each of them is there after it is put, or in quarantine. */
+static const char *check_recipe_put(const char *root, int fd, unsigned int number)
+{
+	char name[CC_RECIPE_NAME_SIZE], quarantined[sizeof(CC_RECIPES_QUARANTINE) + sizeof(name)];
+	struct cmn_buffer right = bench_recipe(number), file = { 0 };
+	struct cc_recipe recipe;
+	const char *failed = NULL;
+
+	if (cc_recipes_put(root, cmn_buffer_view(&right)) != CMN_OK ||
+	    cc_recipe_decode(cmn_buffer_view(&right), &recipe) != CMN_OK)
+		failed = "a recipe cannot be put";
+	if (!failed) {
+		cc_recipe_name(recipe.key, name);
+		(void)snprintf(quarantined, sizeof(quarantined), CC_RECIPES_QUARANTINE "/%s", name);
+		if (faccessat(fd, quarantined, F_OK, 0) < 0 &&
+		    (cc_recipes_read(fd, name, &file, &recipe) != CMN_OK ||
+		     !cmn_view_equal(cmn_buffer_view(&right), cmn_buffer_view(&file))))
+			failed = "a recipe that was put cannot be read";
+	}
+	cmn_buffer_release(&file);
+	cmn_buffer_release(&right);
+	return failed;
+}
+
+static unsigned int temporaries;
+
+static int age_temporary(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+
+	(void)info;
+	if (kind == FTW_F && strncmp(path + where->base, CMN_FILE_TEMPORARY_PREFIX,
+				     strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0) {
+		temporaries++;
+		(void)utimensat(AT_FDCWD, path, old, 0);
+	}
+	return 0;
+}
+
+static unsigned int count_temporaries(const char *root)
+{
+	char path[4400];
+
+	(void)snprintf(path, sizeof(path), "%s/recipes", root);
+	temporaries = 0;
+	(void)nftw(path, age_temporary, 16, FTW_PHYS);
+	return temporaries;
+}
+
+/* Putting goes on; what writers left goes when it is old. */
+static const char *check_recipe_leftovers(const char *root, unsigned int from)
+{
+	for (unsigned int i = 0; count_temporaries(root); i++) {
+		struct cmn_buffer recipe = bench_recipe(from + i);
+		enum cmn_status status = cc_recipes_put(root, cmn_buffer_view(&recipe));
+
+		cmn_buffer_release(&recipe);
+		if (status != CMN_OK)
+			return "a new recipe cannot be put";
+		if (i > 200)
+			return "temporaries of recipes stay for ever";
+	}
+	return NULL;
+}
+
+static const char *check_recipes(const struct bench *bench, const char *root)
+{
+	const char *failed;
+	int fd;
+
+	if (cc_recipes_make(root, &fd) != CMN_OK)
+		return "there can be no recipes";
+	failed = check_found_recipes(bench, fd);
+	for (unsigned int i = 0; i < bench->recipes && !failed; i++)
+		failed = check_recipe_put(root, fd, i);
+	(void)close(fd);
+	return failed ? failed : check_recipe_leftovers(root, bench->recipes);
+}
+
+/* Whose file lies there is dead: at the second try at the latest the flight is one's own. */
+static const char *check_flights(const char *root)
+{
+	struct cc_flights *flights = cc_flights_new(root);
+	enum cc_flight_turn turn = CC_FLIGHT_LANDED;
+	struct cc_flight *flight = NULL;
+	struct cc_key key;
+
+	if (!flights)
+		return "memory";
+	bench_key(&key, 0);
+	for (int i = 0; i < 2 && turn == CC_FLIGHT_LANDED; i++)
+		turn = cc_flights_begin(flights, cc_key_view(&key), 0, &flight);
+	if (turn == CC_FLIGHT_OWN)
+		cc_flight_end(flight);
+	cc_flights_free(flights);
+	cc_key_release(&key);
+	return turn == CC_FLIGHT_OWN ? NULL : "nobody builds, and a build waits";
+}
+
+const char *bench_check_others(const struct bench *bench, const struct cc_config *config)
+{
+	const char *failed = NULL;
+
+	if (bench->others & BENCH_STATS)
+		failed = check_stats(bench, config->dir);
+	if (!failed && bench->others & BENCH_TOKENS)
+		failed = check_tokens(config->dir);
+	if (!failed && bench->others & BENCH_RECIPES)
+		failed = check_recipes(bench, config->dir);
+	if (!failed && bench->others & BENCH_FLIGHTS)
+		failed = check_flights(config->dir);
+	return failed;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* crash_others: statistics, tokens, recipes and flights, cut at every point. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "cachecore/flights.h"
+#include "cachecore/random_token.h"
+#include "cachecore/recipes.h"
+#include "cachecore/stats.h"
+#include "tests/crash/bench.h"
+#include "tests/crash/effort.h"
+#include "tests/crash/others.h"
+#include "tests/support/unit.h"
+
+static struct effort effort;
+static struct bench bench;
+
+static void count(uint64_t misses)
+{
+	CU_ASSERT_TRUE(others_count(bench.root, misses));
+	bench.misses += misses;
+}
+
+static void the_first_statistics(void)
+{
+	bench_open(&bench, "first_statistics", BENCH_STATS);
+	count(7);
+	bench_close(&bench, &effort);
+}
+
+static void statistics_that_grow(void)
+{
+	bench_open(&bench, "statistics", BENCH_STATS);
+	count(95);
+	bench_sync(&bench);
+	count(10);
+	CU_ASSERT_EQUAL(cc_stats_zero(bench.root), CMN_OK);
+	count(3);
+	bench_close(&bench, &effort);
+}
+
+/* In place, a slot of one file. */
+static void tokens(void)
+{
+	bench_open(&bench, "tokens", BENCH_TOKENS);
+	for (unsigned int run = 0; run < 2; run++)
+		CU_ASSERT_TRUE(others_admit(bench.root, run));
+	bench_sync(&bench);
+	for (unsigned int run = 2; run < 5; run++)
+		CU_ASSERT_TRUE(others_admit(bench.root, run));
+	CU_ASSERT_EQUAL(cc_random_token_clear(bench.root), CMN_OK);
+	CU_ASSERT_TRUE(others_admit(bench.root, 5));
+	bench_close(&bench, &effort);
+}
+
+static void put_recipe(unsigned int number)
+{
+	struct cmn_buffer recipe = bench_recipe(number);
+
+	CU_ASSERT_EQUAL(cc_recipes_put(bench.root, cmn_buffer_view(&recipe)), CMN_OK);
+	bench.recipes = number >= bench.recipes ? number + 1 : bench.recipes;
+	cmn_buffer_release(&recipe);
+}
+
+static void the_first_recipes(void)
+{
+	bench_open(&bench, "first_recipes", BENCH_RECIPES);
+	put_recipe(0);
+	put_recipe(1);
+	bench_close(&bench, &effort);
+}
+
+static void attempt(int fd, unsigned int number, unsigned int attempts)
+{
+	struct cmn_buffer file = bench_recipe(number);
+	struct cc_recipe recipe;
+	char name[CC_RECIPE_NAME_SIZE];
+
+	CU_ASSERT_EQUAL_FATAL(cc_recipe_decode(cmn_buffer_view(&file), &recipe), CMN_OK);
+	cc_recipe_name(recipe.key, name);
+	CU_ASSERT_EQUAL(attempts > 2 ? cc_recipes_quarantine(fd, name)
+				     : cc_recipes_set_attempts(fd, name, attempts), CMN_OK);
+	bench.attempts = attempts > bench.attempts ? attempts : bench.attempts;
+	cmn_buffer_release(&file);
+}
+
+/* As replay does: tried, tried again, given up; and one that worked is removed. */
+static void recipes_that_are_tried(void)
+{
+	struct cmn_buffer file = bench_recipe(1);
+	struct cc_recipe recipe;
+	char name[CC_RECIPE_NAME_SIZE];
+	int fd = -1;
+
+	bench_open(&bench, "recipes", BENCH_RECIPES);
+	for (unsigned int i = 0; i < 3; i++)
+		put_recipe(i);
+	bench_sync(&bench);
+	CU_ASSERT_EQUAL_FATAL(cc_recipes_open(bench.root, &fd), CMN_OK);
+	for (unsigned int i = 1; i <= 3; i++)
+		attempt(fd, 0, i);
+	CU_ASSERT_EQUAL_FATAL(cc_recipe_decode(cmn_buffer_view(&file), &recipe), CMN_OK);
+	cc_recipe_name(recipe.key, name);
+	CU_ASSERT_EQUAL(cc_recipes_remove(fd, name), CMN_OK);
+	put_recipe(3);
+	(void)close(fd);
+	cmn_buffer_release(&file);
+	bench_close(&bench, &effort);
+}
+
+/* A flight with a store in it, and one that the crash ends. */
+static void flights_and_a_store(void)
+{
+	struct cc_flight *first = NULL, *second = NULL;
+	struct cc_flights *flights;
+	struct cc_key key;
+
+	bench_open(&bench, "flights", BENCH_FLIGHTS);
+	flights = cc_flights_new(bench.root);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
+	bench_key(&key, 0);
+	CU_ASSERT_EQUAL(cc_flights_begin(flights, cc_key_view(&key), 0, &first), CC_FLIGHT_OWN);
+	bench_put(&bench, 0, 0);
+	cc_flight_end(first);
+	CU_ASSERT_EQUAL(cc_flights_begin(flights, cc_key_view(&key), 0, &second), CC_FLIGHT_OWN);
+	cc_key_release(&key);
+	bench_close(&bench, &effort);
+	cc_flight_end(second);
+	cc_flights_free(flights);
+}
+
+/* What a process leaves that builds, stores, counts and evicts, all unsynced. */
+static void everything_with_nothing_on_disk(void)
+{
+	bench_open(&bench, "everything",
+		   BENCH_STATS | BENCH_TOKENS | BENCH_RECIPES | BENCH_FLIGHTS);
+	CU_ASSERT_TRUE(others_admit(bench.root, 0));
+	put_recipe(0);
+	bench_put(&bench, 0, 0);
+	count(1);
+	bench_put(&bench, 1, 0);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	count(1);
+	bench_remove(&bench, 0);
+	bench_close(&bench, &effort);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(the_first_statistics),
+		UNIT_TEST(statistics_that_grow),
+		UNIT_TEST(tokens),
+		UNIT_TEST(the_first_recipes),
+		UNIT_TEST(recipes_that_are_tried),
+		UNIT_TEST(flights_and_a_store),
+		UNIT_TEST(everything_with_nothing_on_disk),
+	};
+
+	effort = effort_of(argc, argv);
+	return UNIT_MAIN("crash_others", tests);
+}
