@@ -36,7 +36,7 @@ struct bench {
 	bool stored[BENCH_KEYS][BENCH_VERSIONS];	/* ever */
 	bool kept[BENCH_KEYS][BENCH_VERSIONS];		/* on disk, and never touched since */
 	unsigned int others;
-	uint64_t misses;	/* that stats.txt may have at most */
+	uint64_t misses[8];	/* that stats.txt had, one after the other; 0: no more */
 	unsigned int recipes;	/* numbers below were put */
 	unsigned int attempts;	/* that any of them may have at most */
 	unsigned int states;	/* checked */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cachecore/account.h"
+#include "cachecore/evict.h"
 #include "cachecore/number_file.h"
 #include "common/file.h"
 #include "tests/crash/bench.h"
@@ -239,6 +240,34 @@ static const char *check_account(const struct subject *subject, uint64_t *ret_to
 	return failed;
 }
 
+/* A number that was written to a file as it is, or none. */
+static const char *check_number(const struct subject *subject, const char *name)
+{
+	const struct tape *tape = &subject->bench->tape;
+	int fd = open(subject->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), len;
+	enum cmn_status status;
+	uint64_t number = 0;
+	char text[32];
+
+	if (fd < 0)
+		return NULL;	/* it was never on disk */
+	status = cc_number_file_read(fd, name, &number);
+	(void)close(fd);
+	if (status == CMN_MISS || status == CMN_ERR_CORRUPT)
+		return NULL;	/* counted anew */
+	if (status != CMN_OK)
+		return failure("%s: %s", name, cmn_status_string(status));
+	len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)number);
+	for (size_t i = 0; i < tape->count; i++) {
+		const struct operation *operation = &tape->operations[i];
+
+		if (operation->kind == OPERATION_WRITE && operation->len == (size_t)len &&
+		    memcmp(operation->data, text, (size_t)len) == 0)
+			return NULL;
+	}
+	return failure("%s has %llu, which nobody wrote", name, (unsigned long long)number);
+}
+
 /* Evicts, which clears and counts; max_size: to half of it. */
 static const char *check_eviction(struct subject *subject, uint64_t max_size)
 {
@@ -265,11 +294,13 @@ static const char *check_eviction(struct subject *subject, uint64_t max_size)
 
 static const char *check_all(struct subject *subject)
 {
-	const char *failed = NULL;
+	const char *failed = check_number(subject, CC_ACCOUNT_NAME);
 	uint64_t total = 0;
 
+	if (!failed)
+		failed = check_number(subject, CC_EVICT_STAMP_NAME);
 	/* In turns: first the eviction, or first the readers, which remove what is damaged. */
-	if (subject->bench->states++ % 2)
+	if (!failed && subject->bench->states++ % 2)
 		failed = check_eviction(subject, 0);
 	if (!failed)
 		failed = check_reads(subject);

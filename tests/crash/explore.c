@@ -11,6 +11,7 @@
 
 #define MAX_FAILURES 5
 #define SMALL_FILE 200	/* bytes; of these every cut is tried, where time allows */
+#define CUTS 24		/* of each file, where it does not */
 #define MAX_SET 20	/* operations whose sets can be counted */
 
 struct explorer {
@@ -133,6 +134,11 @@ static void try_one_file(struct explorer *explorer, unsigned int inode, uint64_t
 	}
 	*remains = (struct remains){ REMAINS_CUT, len ? len - 1 : 0 };
 	(void)try_state(explorer);
+	for (uint64_t at = 1; explorer->crash.cut == explorer->crash.tape->count && at < len;
+	     at += 1 + len / CUTS) {
+		remains->at = at;
+		(void)try_state(explorer);
+	}
 	for (uint64_t at = step; explorer->effort->thorough && at < len; at += step) {
 		for (int kind = REMAINS_CUT; kind <= REMAINS_GARBAGE; kind++) {
 			*remains = (struct remains){ (enum remains_kind)kind, at };
