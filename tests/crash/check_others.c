@@ -14,7 +14,6 @@
 #include "cachecore/random_token.h"
 #include "cachecore/recipes.h"
 #include "cachecore/stats.h"
-#include "common/clock.h"
 #include "common/file.h"
 #include "tests/crash/bench.h"
 #include "tests/crash/others.h"
