@@ -132,6 +132,8 @@ CMN_CHECKED enum cmn_status cc_store_judge(struct cc_store *store,
  */
 CMN_CHECKED enum cmn_status cc_store_repair(struct cc_store *store,
 					    const struct cc_store_place *place);
+/* Whose files in the root a look-up reads: what else may be read of it goes by the same rule. */
+enum cmn_file_trust cc_store_trust(const struct cc_store *store);
 /* Root directory as configured; borrowed. */
 const char *cc_store_root(const struct cc_store *store);
 

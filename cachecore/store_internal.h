@@ -23,8 +23,6 @@ struct cc_store {
 
 /* The root, opened, where it is what the configuration allows. Statuses as cc_root_check's. */
 CMN_CHECKED enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd);
-/* Whose files in it may be read. */
-enum cmn_file_trust cc_store_trust(const struct cc_store *store);
 /* The kind of root that the configuration allows. */
 enum cc_root_kind cc_store_root_kind(const struct cc_store *store);
 

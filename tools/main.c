@@ -31,6 +31,12 @@ static const struct verb verbs[] = {
 	     "build, in the background of other work, what was left for later;\n"
 	     "      --stale: also what a driver's update has made useless"),
 	VERB(prune, "[--dir DIR]", "evict by age and size now"),
+	VERB(export, "[--dir DIR] [--sign KEY] FILE",
+	     "write all entries into one file (- is standard output), signed with an\n"
+	     "      Ed25519 private key in PEM; damaged ones are left out"),
+	VERB(import, "[--dir DIR] [--verify PUBKEY]... FILE",
+	     "store the entries of such a file (- is standard input); --verify: only\n"
+	     "      if it is signed with one of these keys. Entries are code that will run"),
 	VERB(clear, "[--dir DIR]", "remove every entry, and what was left for replay"),
 };
 

@@ -20,6 +20,8 @@ enum {
 };
 
 int verb_clear(int argc, char **argv);
+int verb_export(int argc, char **argv);
+int verb_import(int argc, char **argv);
 int verb_list(int argc, char **argv);
 int verb_prune(int argc, char **argv);
 int verb_replay(int argc, char **argv);

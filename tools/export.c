@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * export: all sound entries of the root as a bundle, in the order of their
+ * paths, so that the same cache gives the same bytes. Each entry is decoded
+ * before it goes in: a bundle is never worse than what a look-up would take.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/bundle.h"
+#include "cachecore/leaf.h"
+#include "cachecore/pair.h"
+#include "cachecore/root.h"
+#include "cachecore/tree.h"
+#include "common/file.h"
+#include "tools/signature.h"
+#include "tools/tool.h"
+
+struct leaf {
+	char path[CC_LEAF_PATH_SIZE];
+	uint64_t present;	/* numbers, one bit each */
+};
+
+struct exporting {
+	struct leaf *leaves;
+	size_t count, cap;
+	const char *file;	/* as given */
+	int fd;
+	enum cmn_file_trust trust;	/* in files of the cache */
+	struct signature_digest *digest;
+	struct cc_bundle_writer writer;
+	unsigned long long damaged, foreign;	/* left out */
+};
+
+static enum cmn_status add_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+{
+	struct exporting *exporting = ctx;
+	struct cc_leaf_scan scan;
+	struct leaf *leaf;
+
+	(void)root_fd;
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK || !scan.present[CC_LEAF_SRC])
+		return CMN_OK;	/* removed meanwhile, or empty */
+	if (exporting->count == exporting->cap) {
+		size_t cap = exporting->cap ? 2 * exporting->cap : 64;
+		struct leaf *leaves = reallocarray(exporting->leaves, cap, sizeof(*leaves));
+
+		if (!leaves)
+			return CMN_ERR_NOMEM;
+		exporting->leaves = leaves;
+		exporting->cap = cap;
+	}
+	leaf = &exporting->leaves[exporting->count++];
+	leaf->present = scan.present[CC_LEAF_SRC];
+	(void)snprintf(leaf->path, sizeof(leaf->path), "%s", path);
+	return CMN_OK;
+}
+
+static int compare_leaves(const void *a, const void *b)
+{
+	const struct leaf *one = a, *two = b;
+
+	return strcmp(one->path, two->path);
+}
+
+static enum cmn_status write_out(void *ctx, const void *data, size_t len)
+{
+	struct exporting *exporting = ctx;
+	enum cmn_status status = signature_digest_update(exporting->digest, data, len);
+
+	if (status == CMN_OK)
+		status = cmn_file_write_all(exporting->fd, data, len);
+	return status;
+}
+
+static enum cmn_status read_file(const struct exporting *exporting, int root_fd, const char *leaf,
+				 enum cc_leaf_file file, unsigned int n, uint64_t max_len,
+				 struct cmn_buffer *buf)
+{
+	char path[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE], name[CC_LEAF_NAME_SIZE];
+	enum cmn_status status;
+
+	cc_leaf_name(file, n, name);
+	(void)snprintf(path, sizeof(path), "%s/%s", leaf, name);
+	status = cmn_file_read_into(root_fd, path, (size_t)max_len, exporting->trust, NULL,
+				    buf);
+	/* As cc_pair_read_src has it: not what was written. */
+	return status == CMN_ERR_TOO_LARGE || status == CMN_STALE ? CMN_ERR_CORRUPT : status;
+}
+
+/* Whether the two files are an entry, by decoding a copy of one. */
+static enum cmn_status check_entry(const struct cmn_buffer *src, const struct cmn_buffer *bin)
+{
+	struct cmn_buffer copy = { 0 };
+	struct cc_entry *entry;
+	struct cc_key key;
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	cmn_buffer_append(&copy, bin->data, bin->len);
+	if (!copy.failed)
+		status = cc_bundle_decode(cmn_buffer_view(src), &copy, &key, &entry);
+	cmn_buffer_release(&copy);
+	if (status == CMN_OK) {
+		cc_entry_unref(entry);
+		cc_key_release(&key);
+	}
+	return status;
+}
+
+/* CMN_OK: the two files are a sound entry's. */
+static enum cmn_status read_entry(const struct exporting *exporting, int root_fd, const char *leaf,
+				  unsigned int n, struct cmn_buffer *src, struct cmn_buffer *bin)
+{
+	enum cmn_status status;
+
+	status = read_file(exporting, root_fd, leaf, CC_LEAF_SRC, n, CC_SRC_MAX_FILE, src);
+	if (status != CMN_OK)
+		return status;
+	status = read_file(exporting, root_fd, leaf, CC_LEAF_BIN, n,
+			   CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE, bin);
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_ERR_CORRUPT : status;	/* half of one */
+	return check_entry(src, bin);
+}
+
+static enum cmn_status export_entry(struct exporting *exporting, int root_fd, const char *leaf,
+				    unsigned int n)
+{
+	struct cmn_buffer src = { 0 }, bin = { 0 };
+	enum cmn_status status = read_entry(exporting, root_fd, leaf, n, &src, &bin);
+
+	if (status == CMN_OK) {
+		status = cc_bundle_writer_add(&exporting->writer, cmn_buffer_view(&src),
+					      cmn_buffer_view(&bin));
+	} else if (status != CMN_ERR_NOMEM) {
+		exporting->foreign += status == CMN_ERR_VERSION;
+		/* One that was evicted meanwhile is none. */
+		exporting->damaged += status != CMN_ERR_VERSION && status != CMN_MISS;
+		status = CMN_OK;
+	}
+	cmn_buffer_release(&src);
+	cmn_buffer_release(&bin);
+	return status;
+}
+
+static enum cmn_status export_root(struct exporting *exporting, int root_fd)
+{
+	enum cmn_status status = cc_tree_walk(root_fd, false, add_leaf, exporting);
+
+	if (exporting->count)
+		qsort(exporting->leaves, exporting->count, sizeof(*exporting->leaves),
+		      compare_leaves);
+	for (size_t i = 0; i < exporting->count; i++) {
+		const struct leaf *leaf = &exporting->leaves[i];
+
+		for (unsigned int n = 0; n < CC_LEAF_VARIANTS && status == CMN_OK; n++) {
+			if (leaf->present >> n & 1)
+				status = export_entry(exporting, root_fd, leaf->path, n);
+		}
+	}
+	return status;
+}
+
+/* Everything up to the end record. */
+static enum cmn_status export_entries(struct exporting *exporting, const char *root,
+				      enum cc_bundle_seal seal)
+{
+	enum cmn_status status;
+	int root_fd = -1;
+
+	status = cc_bundle_writer_begin(&exporting->writer, seal, write_out, exporting);
+	if (status != CMN_OK)
+		return status;
+	status = cc_root_open(root, &root_fd);
+	if (status == CMN_OK) {
+		status = export_root(exporting, root_fd);
+		(void)close(root_fd);	/* read only */
+	} else if (status == CMN_MISS) {
+		status = CMN_OK;	/* a cache that nothing was stored in yet */
+	}
+	return status == CMN_OK ? cc_bundle_writer_end(&exporting->writer) : status;
+}
+
+/* false: complained about. */
+static bool export_signature(struct exporting *exporting, const struct signature_key *key)
+{
+	uint8_t digest[SIGNATURE_DIGEST_SIZE];
+	struct cc_bundle_signature signature;
+	enum cmn_status status = signature_digest_get(exporting->digest, digest);
+
+	if (status == CMN_OK) {
+		if (!signature_make(key, digest, &signature))
+			return false;
+		status = cc_bundle_writer_sign(&exporting->writer, &signature);
+	}
+	if (status != CMN_OK)
+		tool_complain("%s: %s", exporting->file, cmn_status_string(status));
+	return status == CMN_OK;
+}
+
+/* A temporary beside the file, or stdout for "-". false: complained about. */
+static bool open_output(const char *file, char **ret_temporary, int *ret_fd)
+{
+	const char *slash = strrchr(file, '/');
+	const char *problem = NULL;
+	struct stat info;
+
+	if (strcmp(file, "-") == 0) {
+		*ret_fd = STDOUT_FILENO;
+		if (isatty(STDOUT_FILENO))
+			problem = "a bundle is not for a terminal";
+	} else if (lstat(file, &info) == 0 && !S_ISREG(info.st_mode)) {
+		/* It would be replaced: a device, a link, a pipe. */
+		problem = "it is there and not a regular file (- is standard output)";
+	} else if (asprintf(ret_temporary, "%.*s.ckcache-export-XXXXXX",
+			    slash ? (int)(slash - file + 1) : 0, file) < 0) {
+		*ret_temporary = NULL;	/* asprintf leaves it undefined */
+		problem = "out of memory";
+	} else {
+		*ret_fd = mkostemp(*ret_temporary, O_CLOEXEC);
+		if (*ret_fd < 0) {
+			problem = strerror(errno);
+			free(*ret_temporary);
+			*ret_temporary = NULL;
+		}
+	}
+	if (problem)
+		tool_complain("%s: %s", file, problem);
+	return !problem;
+}
+
+/* Makes the file appear, or removes what there is of it. false: complained about, or not good before. */
+static bool close_output(const char *file, char *temporary, int fd, bool good)
+{
+	mode_t mask;
+
+	if (!temporary)
+		return good;
+	mask = umask(0);
+	(void)umask(mask);
+	/* What other programs would have made it with; without it only the owner reads it. */
+	if (good && fchmod(fd, 0666 & ~mask) == 0 && fsync(fd) == 0 && close(fd) == 0 &&
+	    rename(temporary, file) == 0) {
+		free(temporary);
+		return true;
+	}
+	if (good)
+		tool_complain("%s: %s", file, strerror(errno));
+	else
+		(void)close(fd);	/* what was written is removed */
+	(void)unlink(temporary);
+	free(temporary);
+	return false;
+}
+
+/* Says what is in the bundle and what is not; the exit code. */
+static int report(const struct exporting *exporting)
+{
+	struct cmn_buffer text = { 0 };
+
+	if (exporting->damaged || exporting->foreign)
+		tool_complain("left out: %llu damaged entries, %llu of another version",
+			      exporting->damaged, exporting->foreign);
+	if (exporting->fd == STDOUT_FILENO)
+		return TOOL_OK;
+	cmn_buffer_printf(&text, "%llu entries exported\n",
+			  (unsigned long long)exporting->writer.count);
+	return tool_print(&text);
+}
+
+static int export_cache(const struct cc_store *store, const char *file,
+			const struct signature_key *key)
+{
+	struct exporting exporting = { .file = file, .fd = -1, .trust = cc_store_trust(store) };
+	const char *root = cc_store_root(store);
+	char *temporary = NULL;
+	enum cmn_status status;
+	int code = TOOL_FAILED;
+	bool good;
+
+	exporting.digest = signature_digest_new();
+	if (!exporting.digest)
+		return TOOL_FAILED;
+	if (!open_output(file, &temporary, &exporting.fd))
+		goto out;
+	status = export_entries(&exporting, root, key ? CC_BUNDLE_ED25519 : CC_BUNDLE_UNSIGNED);
+	good = status == CMN_OK;
+	if (!good)
+		tool_complain("%s to %s: %s", root, file, cmn_status_string(status));
+	good = good && (!key || export_signature(&exporting, key));
+	if (close_output(file, temporary, exporting.fd, good))
+		code = report(&exporting);
+out:
+	free(exporting.leaves);
+	signature_digest_free(exporting.digest);
+	return code;
+}
+
+int verb_export(int argc, char **argv)
+{
+	static const struct option options[] = {
+		TOOL_DIR_OPTION,
+		{ "sign", required_argument, NULL, 's' },
+		{ 0 },
+	};
+	struct signature_key *key = NULL;
+	const char *key_file = NULL;
+	struct tool_cache cache;
+	int option, code;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == '?')
+			return TOOL_USAGE;	/* getopt_long said it */
+		if (option == 's')
+			key_file = optarg;
+		else if (!tool_set_path("CKCACHE_DIR", optarg))
+			return TOOL_USAGE;
+	}
+	if (optind + 1 != argc) {
+		tool_complain("export: one FILE is expected (try ckcache --help)");
+		return TOOL_USAGE;
+	}
+	if (key_file) {
+		key = signature_key_read_private(key_file);
+		if (!key)
+			return TOOL_FAILED;
+	}
+	code = TOOL_FAILED;
+	if (tool_open(&cache)) {
+		code = export_cache(cache.store, argv[optind], key);
+		tool_close(&cache);
+	}
+	signature_key_free(key);
+	return code;
+}
