@@ -14,6 +14,7 @@ GOOD = {
     "cachecore/b.h": SPDX,
     "layers/opencl/l.h": SPDX + '#include "cachecore/b.h"\n#include <CL/cl.h>\ncl_mem x;\n',
     "layers/level_zero/z.h": SPDX,
+    "tools/signature.c": SPDX + "#include <openssl/evp.h>\n",
     "tools/t.c": SPDX + '#include "cachecore/b.h"\n',
 }
 BAD = {
@@ -30,6 +31,8 @@ BAD = {
     "cachecore/bad11.c": (SPDX + "void f(void) { zeInit(0); }\n", "below the layers"),
     "common/bad12.c": ("int x;\n", "no SPDX"),
     "tools/bad13.c": (SPDX + "\n" * 500, "over 500 lines"),
+    "tools/bad15.c": (SPDX + "#include <openssl/evp.h>\n", "signature.c only"),
+    "layers/opencl/bad16.c": (SPDX + '#include "openssl/sha.h"\n', "signature.c only"),
     "common/bad14.c": (SPDX + "#include <cachecore/b.h>\n", "in quotes"),
 }
 

@@ -3,6 +3,7 @@
 
   symbols.py exports LIBRARY.so SCRIPT.map       dynamic symbols equal the version script
   symbols.py undefined LIBRARY.a...              no cl* or ze* symbol is wanted below the layers
+  symbols.py needed LIBRARY.so...            the layers load no library but those that are listed here
   symbols.py defined ROOT LIBRARY.a...           each function that a header of common/ or
                                                  cachecore/ declares is defined, and the other way round
 """
@@ -53,6 +54,27 @@ def check_undefined(libraries):
     return good
 
 
+# What a layer may bring into other people's processes; a loader of its API is there already.
+MAY_NEED = re.compile(r"(libc|libm|libdl|libpthread|libz|libxxhash|ld-linux-[\w-]+|"
+                      r"lib(asan|ubsan|tsan)|libgcc_s)\.so(\.\d+)*$")
+
+
+def check_needed(libraries):
+    good = True
+    for library in libraries:
+        text = subprocess.run(["readelf", "--dynamic", "--wide", library], check=True,
+                              stdout=subprocess.PIPE).stdout.decode()
+        needed = re.findall(r"\(NEEDED\).*\[(.*)\]", text)
+        for name in needed:
+            if not MAY_NEED.match(name):
+                print("%s needs %s" % (library, name))
+                good = False
+        # Each needs the C library: a text without it was not understood.
+        good = good and any(name.startswith("libc.") for name in needed)
+        print("%s: %s" % (os.path.basename(library), " ".join(needed)))
+    return good
+
+
 def declared(root):
     """Functions that headers declare without a body, with their header."""
     names = {}
@@ -83,6 +105,8 @@ def main():
     mode, arguments = sys.argv[1], sys.argv[2:]
     if mode == "exports":
         return not check_exports(*arguments)
+    if mode == "needed":
+        return not check_needed(arguments)
     if mode == "undefined":
         return not check_undefined(arguments)
     return not check_defined(arguments[0], arguments[1:])

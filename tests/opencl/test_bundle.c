@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_bundle: ckcache export and import with keys that openssl made: what was
+ * built in one cache is a hit in another, and of a bundle that nobody vouches
+ * for, or that is not as it was written, nothing is stored.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+
+#define SIGNATURE_SIZE 120
+
+/* The exit code of a shell command in <unit_dir>/work. */
+__attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
+{
+	char command[8192], full[12400];
+	va_list args;
+	int state;
+
+	va_start(args, format);
+	(void)vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	(void)snprintf(full, sizeof(full), "cd '%s/work' && { %s; }", unit_dir(), command);
+	(void)fflush(NULL);
+	state = system(full);	/* the test's own words */
+	return WIFEXITED(state) ? WEXITSTATUS(state) : 128;
+}
+
+static bool cache_is_there(void)
+{
+	return access(driver_cache(), F_OK) == 0;
+}
+
+/* From now on the cache is another one, which is not there yet; the first is ../first. */
+static void change_cache(void)
+{
+	CU_ASSERT_EQUAL_FATAL(shell("mv ../cache ../first"), 0);
+}
+
+/* Two keys, and a cache with two entries or more. */
+static void fill(void)
+{
+	struct outcome outcome;
+
+	driver_begin();
+	CU_ASSERT_EQUAL_FATAL(shell("for key in good other; do "
+				    "openssl genpkey -algorithm ed25519 -out $key.pem && "
+				    "openssl pkey -in $key.pem -pubout -out $key.pub || exit 1; "
+				    "done && chmod 600 *.pem"), 0);
+	outcome = CLIENT(LAYERED, "vector");
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+	outcome = CLIENT(LAYERED, "two-options");
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+	CU_ASSERT_FATAL(driver_stats().entries >= 2);
+}
+
+/* One run of the command; it must give this code and say these words on stdout or stderr. */
+static void tool_says(int code, const char *words, const char *const *arguments)
+{
+	struct outcome outcome = driver_tool(arguments);
+
+	CU_ASSERT_EQUAL(outcome.code, code);
+	CU_ASSERT(strstr(outcome.output, words) || strstr(outcome.errors, words));
+	if (outcome.code != code || !(strstr(outcome.output, words) || strstr(outcome.errors, words)))
+		(void)fprintf(stderr, "wanted %d \"%s\", got %d \"%s\" \"%s\"\n", code, words,
+			      outcome.code, outcome.output, outcome.errors);
+	outcome_release(&outcome);
+}
+#define SAYS(code, words, ...) tool_says(code, words, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* The import fails so, and nothing was stored: there is not even a root. */
+static void refused(const char *words, const char *const *arguments)
+{
+	if (cache_is_there())
+		change_cache();
+	tool_says(1, words, arguments);
+	CU_ASSERT_FALSE(cache_is_there());
+}
+#define REFUSED(words, ...) refused(words, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void an_imported_entry_is_a_hit(void)
+{
+	struct outcome reference, outcome;
+	unsigned long long entries;
+	unsigned int built;
+	char words[128];
+
+	fill();
+	reference = CLIENT(BARE, "vector");
+	built = driver_counted("build-source");
+	entries = driver_stats().entries;
+	(void)snprintf(words, sizeof(words), "%llu entries exported", entries);
+	SAYS(0, words, "export", "bundle", "--sign", "good.pem");
+	change_cache();
+	(void)snprintf(words, sizeof(words),
+		       "%llu entries imported, 0 there already, 0 refused\n", entries);
+	SAYS(0, words, "import", "bundle", "--verify", "good.pub");
+	(void)snprintf(words, sizeof(words),
+		       "0 entries imported, %llu there already, 0 refused\n", entries);
+	SAYS(0, words, "import", "bundle", "--verify", "good.pub");
+	CU_ASSERT_EQUAL(driver_stats().entries, entries);
+	outcome = CLIENT(LAYERED, "vector");
+	CU_ASSERT(outcome_same(&reference, &outcome));
+	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	CU_ASSERT_EQUAL(driver_stats().misses, 0);
+	outcome_release(&outcome);
+	outcome_release(&reference);
+	SAYS(0, " 0 damaged", "verify");
+}
+
+static void the_same_cache_gives_the_same_bytes(void)
+{
+	fill();
+	SAYS(0, "exported", "export", "one");
+	SAYS(0, "exported", "export", "two");
+	CU_ASSERT_EQUAL(shell("cmp one two"), 0);
+	SAYS(0, "exported", "export", "--sign", "good.pem", "one");
+	SAYS(0, "exported", "export", "--sign", "good.pem", "two");
+	CU_ASSERT_EQUAL(shell("cmp one two"), 0);
+	change_cache();
+	SAYS(0, "imported", "import", "one");
+	SAYS(0, "exported", "export", "three", "--sign", "good.pem");
+	CU_ASSERT_EQUAL(shell("cmp one three"), 0);
+	/* Nothing lies beside them, and the file is as other programs make it. */
+	CU_ASSERT_EQUAL(shell("test -z \"$(ls -A | grep ckcache)\""), 0);
+	CU_ASSERT_EQUAL(shell("test $(stat -c %%a one) = $(printf %%o $((0666 & ~$(umask))))"), 0);
+}
+
+static void unsigned_bundles_are_for_those_who_ask_for_no_key(void)
+{
+	fill();
+	SAYS(0, "exported", "export", "bundle");
+	REFUSED("bundle: it is not signed; nothing was imported", "import", "bundle", "--verify",
+		"good.pub");
+	SAYS(0, "it is not signed: nobody vouches", "import", "bundle");
+	CU_ASSERT(driver_stats().entries >= 2);
+}
+
+static void a_signature_that_nobody_checks_is_mentioned(void)
+{
+	fill();
+	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	change_cache();
+	SAYS(0, "which was not checked: nobody vouches", "import", "bundle");
+}
+
+static void any_of_several_keys_will_do(void)
+{
+	fill();
+	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	REFUSED("which is none of those given", "import", "--verify", "other.pub", "bundle");
+	SAYS(0, "imported", "import", "--verify", "other.pub", "--verify", "good.pub", "bundle");
+}
+
+/* Everything is right but who made it: another's entries before the good key's signature. */
+static void a_signature_of_something_else_is_refused(void)
+{
+	struct outcome outcome;
+
+	fill();
+	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	change_cache();
+	outcome = CLIENT(LAYERED, "vector");
+	outcome_release(&outcome);
+	SAYS(0, "exported", "export", "evil", "--sign", "other.pem");
+	CU_ASSERT_EQUAL(shell("rm -r ../cache"), 0);
+	CU_ASSERT_EQUAL(shell("head -c -%d evil > spliced && tail -c %d bundle >> spliced",
+			      SIGNATURE_SIZE, SIGNATURE_SIZE), 0);
+	REFUSED("the signature is wrong; nothing was imported", "import", "spliced", "--verify",
+		"good.pub");
+	REFUSED("the signature is wrong", "import", "spliced", "--verify", "other.pub", "--verify",
+		"good.pub");
+	CU_ASSERT_EQUAL(shell("head -c -%d bundle > spliced && tail -c %d evil >> spliced",
+			      SIGNATURE_SIZE, SIGNATURE_SIZE), 0);
+	REFUSED("which is none of those given", "import", "spliced", "--verify", "good.pub");
+	REFUSED("the signature is wrong", "import", "spliced", "--verify", "other.pub");
+}
+
+/* docs/FORMAT.md is enough to check one without this program. */
+static void openssl_itself_finds_the_signature_right(void)
+{
+	fill();
+	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	CU_ASSERT_EQUAL(shell("{ printf 'ckcache bundle signature, 1\\0\\0\\0\\0\\0' && "
+			      "head -c -%d bundle | openssl dgst -sha256 -binary; } > message && "
+			      "tail -c %d bundle | tail -c +41 | head -c 64 > signature && "
+			      "openssl pkeyutl -verify -rawin -pubin -inkey good.pub -in message "
+			      "-sigfile signature > said", SIGNATURE_SIZE, SIGNATURE_SIZE), 0);
+	/* And which key it names. */
+	CU_ASSERT_EQUAL(shell("openssl pkey -pubin -in good.pub -outform der | tail -c 32 | "
+			      "openssl dgst -sha256 -binary > wanted && "
+			      "tail -c %d bundle | tail -c +9 | head -c 32 | cmp - wanted",
+			      SIGNATURE_SIZE), 0);
+}
+
+static void change_byte(const char *name, long at)
+{
+	char path[4200];
+	FILE *file;
+	int byte;
+
+	(void)snprintf(path, sizeof(path), "%s/work/%s", unit_dir(), name);
+	file = fopen(path, "r+");
+	CU_ASSERT_FATAL(file != NULL);
+	CU_ASSERT_EQUAL(fseek(file, at, SEEK_SET), 0);
+	byte = fgetc(file);
+	CU_ASSERT_EQUAL(fseek(file, at, SEEK_SET), 0);
+	CU_ASSERT_EQUAL(fputc(byte ^ 4, file), byte ^ 4);
+	CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
+static long size_of(const char *name)
+{
+	char path[4200];
+	struct stat info;
+
+	(void)snprintf(path, sizeof(path), "%s/work/%s", unit_dir(), name);
+	CU_ASSERT_EQUAL_FATAL(stat(path, &info), 0);
+	return (long)info.st_size;
+}
+
+/* Each bit of a small one is the unit test's; here that the command asks. */
+static void a_changed_bundle_is_refused_with_and_without_a_key(void)
+{
+	long size;
+
+	fill();
+	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	size = size_of("bundle");
+	for (long i = 0; i <= 10; i++) {
+		CU_ASSERT_EQUAL(shell("cp bundle changed"), 0);
+		change_byte("changed", i * (size - 1) / 10);
+		REFUSED("a damaged or incomplete one", "import", "changed", "--verify", "good.pub");
+		REFUSED("a damaged or incomplete one", "import", "changed");
+	}
+	CU_ASSERT_EQUAL(shell("cp bundle changed"), 0);
+	change_byte("changed", 8);
+	REFUSED("a bundle of another format version", "import", "changed", "--verify", "good.pub");
+}
+
+static void a_cut_or_longer_bundle_is_refused(void)
+{
+	static const int cuts[] = { 1, SIGNATURE_SIZE - 1, SIGNATURE_SIZE, SIGNATURE_SIZE + 40, 300 };
+
+	fill();
+	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		CU_ASSERT_EQUAL(shell("head -c -%d bundle > changed", cuts[i]), 0);
+		REFUSED("a damaged or incomplete one", "import", "changed");
+	}
+	CU_ASSERT_EQUAL(shell("{ cat bundle; echo; } > changed"), 0);
+	REFUSED("a damaged or incomplete one", "import", "changed", "--verify", "good.pub");
+	CU_ASSERT_EQUAL(shell("cat bundle bundle > changed"), 0);
+	REFUSED("a damaged or incomplete one", "import", "changed", "--verify", "good.pub");
+	CU_ASSERT_EQUAL(shell(": > changed"), 0);
+	REFUSED("a damaged or incomplete one", "import", "changed");
+	REFUSED("no-such-file", "import", "no-such-file");
+}
+
+static void a_bundle_goes_through_a_pipe(void)
+{
+	fill();
+	change_cache();
+	CU_ASSERT_EQUAL(shell("CKCACHE_DIR=../first '%s' export - --sign good.pem | "
+			      "CKCACHE_DIR=../cache TMPDIR=. '%s' import --verify good.pub - > said",
+			      CKCACHE_PROGRAM, CKCACHE_PROGRAM), 0);
+	CU_ASSERT_EQUAL(shell("grep -q ' entries imported, 0 there already, 0 refused' said"), 0);
+	CU_ASSERT(driver_stats().entries >= 2);
+	CU_ASSERT_EQUAL(shell("rm -r ../cache && "
+			      "CKCACHE_DIR=../first '%s' export bundle --sign good.pem > said && "
+			      "head -c -1 bundle | CKCACHE_DIR=../cache '%s' import --verify good.pub - "
+			      "2> said", CKCACHE_PROGRAM, CKCACHE_PROGRAM), 1);
+	CU_ASSERT_EQUAL(shell("grep -q incomplete said"), 0);
+	CU_ASSERT_FALSE(cache_is_there());
+	CU_ASSERT_EQUAL(shell("test -z \"$(ls -A | grep ckcache)\""), 0);
+}
+
+static void keys_that_are_none_are_refused(void)
+{
+	fill();
+	CU_ASSERT_EQUAL_FATAL(
+		shell("openssl genpkey -quiet -algorithm x25519 -out x.pem && "
+		      "openssl ecparam -genkey -name prime256v1 -noout -out ec.pem 2> /dev/null && "
+		      "openssl pkey -in ec.pem -pubout -out ec.pub && "
+		      "openssl pkey -in good.pem -aes-256-cbc -passout pass:secret -out locked.pem && "
+		      "chmod 600 *.pem && cp good.pem read.pem && chmod 640 read.pem && "
+		      "cp good.pem written.pem && chmod 602 written.pem && echo no key > text.pem && "
+		      "chmod 600 text.pem && mkdir directory"), 0);
+	SAYS(1, "x.pem: not an Ed25519 key", "export", "bundle", "--sign", "x.pem");
+	SAYS(1, "ec.pem: not an Ed25519 key", "export", "bundle", "--sign", "ec.pem");
+	SAYS(1, "read.pem: others may read", "export", "bundle", "--sign", "read.pem");
+	SAYS(1, "written.pem: others may read", "export", "bundle", "--sign", "written.pem");
+	SAYS(1, "text.pem: no private key", "export", "bundle", "--sign", "text.pem");
+	SAYS(1, "good.pub: ", "export", "bundle", "--sign", "good.pub");
+	SAYS(1, "none.pem: No such file", "export", "bundle", "--sign", "none.pem");
+	SAYS(1, "directory: not a file", "export", "bundle", "--sign", "directory");
+	CU_ASSERT_EQUAL(shell("setsid -w '%s' export bundle --sign locked.pem 2> said", CKCACHE_PROGRAM),
+			1);
+	CU_ASSERT_EQUAL(shell("grep -q 'locked.pem: it has a passphrase, and there is no terminal' said"),
+			0);
+	CU_ASSERT_EQUAL(shell("test ! -e bundle"), 0);
+	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	REFUSED("ec.pub: not an Ed25519 key", "import", "bundle", "--verify", "ec.pub");
+	REFUSED("good.pem: no public key", "import", "bundle", "--verify", "good.pem");
+	REFUSED("none.pub: No such file", "import", "bundle", "--verify", "good.pub", "--verify",
+		"none.pub");
+}
+
+static void damaged_and_foreign_entries_are_left_out(void)
+{
+	char paths[64][4096];
+	unsigned int count;
+	FILE *file;
+
+	fill();
+	count = driver_cache_files(".bin", paths, 64);
+	CU_ASSERT_FATAL(count >= 2);
+	CU_ASSERT_EQUAL(truncate(paths[0], 100), 0);
+	file = fopen(paths[1], "r+");	/* magic, then the version */
+	CU_ASSERT_FATAL(file && fseek(file, 8, SEEK_SET) == 0 && fputc(99, file) == 99);
+	CU_ASSERT_EQUAL(fclose(file), 0);
+	SAYS(0, "left out: 1 damaged entries, 1 of another version", "export", "bundle");
+	change_cache();
+	SAYS(0, " 0 refused", "import", "bundle");
+	CU_ASSERT_EQUAL(driver_stats().entries, count - 2);
+}
+
+static void an_empty_cache_gives_an_empty_bundle(void)
+{
+	driver_begin();
+	SAYS(0, "0 entries exported", "export", "bundle");
+	SAYS(0, "0 entries imported, 0 there already, 0 refused", "import", "bundle");
+}
+
+static void entries_over_the_limits_are_refused_one_by_one(void)
+{
+	fill();
+	SAYS(0, "exported", "export", "bundle");
+	change_cache();
+	driver_setenv("CKCACHE_MAX_DEVICE_IMAGE_SIZE", "1");
+	SAYS(1, "over a size limit)", "import", "bundle");
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+}
+
+static void a_damaged_entry_is_replaced(void)
+{
+	char paths[64][4096];
+	unsigned int count;
+
+	fill();
+	SAYS(0, "exported", "export", "bundle");
+	count = driver_cache_files(".bin", paths, 64);
+	CU_ASSERT_EQUAL(truncate(paths[0], 100), 0);
+	SAYS(1, " 1 damaged", "verify");
+	SAYS(0, "1 entries imported, ", "import", "bundle");
+	SAYS(0, " 0 damaged", "verify");
+	CU_ASSERT_EQUAL(driver_stats().entries, count);
+}
+
+static void a_cache_that_is_not_to_be_written_is_not(void)
+{
+	fill();
+	SAYS(0, "exported", "export", "bundle");
+	driver_setenv("CKCACHE_READ_ONLY", "1");
+	REFUSED("the cache is read-only", "import", "bundle");
+	SAYS(0, "exported", "export", "again");	/* reading is fine */
+	driver_setenv("CKCACHE_READ_ONLY", NULL);
+	CU_ASSERT_EQUAL(shell("mkdir ../cache && chmod 777 ../cache"), 0);
+	SAYS(1, "others may write to it", "import", "bundle");
+	CU_ASSERT_EQUAL(shell("chmod 555 ../cache"), 0);
+	if (geteuid() != 0)	/* who may write anywhere */
+		SAYS(1, "it cannot be written: permission denied", "import", "bundle");
+}
+
+static void a_file_that_cannot_be_made_leaves_nothing(void)
+{
+	fill();
+	SAYS(1, "/dev/full: it is there and not a regular file", "export", "/dev/full");
+	SAYS(1, "no/such/directory/bundle: No such file", "export", "no/such/directory/bundle");
+	CU_ASSERT_EQUAL(shell("ln -s elsewhere link"), 0);
+	SAYS(1, "link: it is there and not a regular file", "export", "link");
+	CU_ASSERT_EQUAL(shell("CKCACHE_DIR=../cache '%s' export - > /dev/full 2> said",
+			      CKCACHE_PROGRAM), 1);
+	CU_ASSERT_EQUAL(shell("grep -q 'no space left' said && test -z \"$(ls -A | grep ckcache)\""), 0);
+	/* What was there before stays until the new one is whole. */
+	CU_ASSERT_EQUAL(shell("echo old > bundle && CKCACHE_DIR=../cache "
+			      "sh -c \"ulimit -f 1; trap '' XFSZ; exec '%s' export bundle\" 2> said",
+			      CKCACHE_PROGRAM), 1);
+	CU_ASSERT_EQUAL(shell("grep -q old bundle && test -z \"$(ls -A | grep ckcache)\""), 0);
+}
+
+static void arguments_that_make_no_sense_are_named(void)
+{
+	driver_begin();
+	SAYS(2, "one FILE is expected", "export");
+	SAYS(2, "one FILE is expected", "export", "a", "b");
+	SAYS(2, "one FILE is expected", "import");
+	SAYS(2, "unrecognized option", "import", "--sign", "key", "a");
+	SAYS(2, "requires an argument", "export", "a", "--sign");
+	SAYS(0, "ckcache import [--dir DIR] [--verify PUBKEY]... FILE", "--help");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(an_imported_entry_is_a_hit),
+		UNIT_TEST(the_same_cache_gives_the_same_bytes),
+		UNIT_TEST(unsigned_bundles_are_for_those_who_ask_for_no_key),
+		UNIT_TEST(a_signature_that_nobody_checks_is_mentioned),
+		UNIT_TEST(any_of_several_keys_will_do),
+		UNIT_TEST(a_signature_of_something_else_is_refused),
+		UNIT_TEST(openssl_itself_finds_the_signature_right),
+		UNIT_TEST(a_changed_bundle_is_refused_with_and_without_a_key),
+		UNIT_TEST(a_cut_or_longer_bundle_is_refused),
+		UNIT_TEST(a_bundle_goes_through_a_pipe),
+		UNIT_TEST(keys_that_are_none_are_refused),
+		UNIT_TEST(damaged_and_foreign_entries_are_left_out),
+		UNIT_TEST(an_empty_cache_gives_an_empty_bundle),
+		UNIT_TEST(entries_over_the_limits_are_refused_one_by_one),
+		UNIT_TEST(a_damaged_entry_is_replaced),
+		UNIT_TEST(a_cache_that_is_not_to_be_written_is_not),
+		UNIT_TEST(a_file_that_cannot_be_made_leaves_nothing),
+		UNIT_TEST(arguments_that_make_no_sense_are_named),
+	};
+
+	(void)driver_select(argc, argv);
+	return UNIT_MAIN("bundle", tests);
+}
