@@ -202,7 +202,7 @@ static int report(const struct importing *importing, bool complete)
 	return complete && !refused ? code : TOOL_FAILED;
 }
 
-/* Made where it is not there, so that what keeps us out of it is said once and clearly. */
+/* So that what keeps us out of it is said clearly, before the first entry. One that is not there the store makes. */
 static bool root_is_writable(const struct tool_cache *cache)
 {
 	const char *dir = cache->config.dir;
@@ -214,15 +214,16 @@ static bool root_is_writable(const struct tool_cache *cache)
 			      "configuration file)", dir);
 		return false;
 	}
-	status = cc_root_make(dir, &fd);
+	status = cc_root_open(dir, &fd);
 	if (status == CMN_OK) {
 		if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
 			status = CMN_ERR_ACCESS;
 		(void)close(fd);	/* a directory: nothing to be lost */
 	}
-	if (status != CMN_OK)
-		tool_complain("%s: it cannot be written: %s", dir, cmn_status_string(status));
-	return status == CMN_OK;
+	if (status == CMN_OK || status == CMN_MISS)
+		return true;
+	tool_complain("%s: it cannot be written: %s", dir, cmn_status_string(status));
+	return false;
 }
 
 static int import_file(const struct tool_cache *cache, const char *file, const struct keys *keys)

@@ -383,6 +383,31 @@ static void a_cache_that_is_not_to_be_written_is_not(void)
 		SAYS(1, "it cannot be written: permission denied", "import", "bundle");
 }
 
+/* docs/SECURITY.md, "Seeding a tier": made by root, read by somebody else. */
+static void a_tier_that_was_imported_serves_other_users(void)
+{
+	struct outcome outcome;
+	unsigned int built;
+
+	fill();
+	built = driver_counted("build-source");
+	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	change_cache();
+	driver_setenv("CKCACHE_SHARED", "readers");
+	SAYS(0, " 0 refused", "import", "bundle", "--verify", "good.pub", "--dir", "../tier");
+	CU_ASSERT_EQUAL(shell("test -z \"$(find ../tier -type d ! -perm 755)\""), 0);
+	CU_ASSERT_EQUAL(shell("test -z \"$(find ../tier -name '*.[sb][ri][cn]' ! -perm 644)\""), 0);
+	driver_setenv("CKCACHE_SHARED", NULL);
+	driver_setenv("CKCACHE_READ_ONLY_DIRS", "../tier");
+	/* Root's and not the user's, where this is root; else at least the user's own tier. */
+	if (driver_as_nobody())
+		CU_ASSERT_EQUAL_FATAL(shell("chown -R 0:0 ../tier"), 0);
+	outcome = CLIENT(LAYERED, "vector");
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
+}
+
 static void a_file_that_cannot_be_made_leaves_nothing(void)
 {
 	fill();
@@ -430,6 +455,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(entries_over_the_limits_are_refused_one_by_one),
 		UNIT_TEST(a_damaged_entry_is_replaced),
 		UNIT_TEST(a_cache_that_is_not_to_be_written_is_not),
+		UNIT_TEST(a_tier_that_was_imported_serves_other_users),
 		UNIT_TEST(a_file_that_cannot_be_made_leaves_nothing),
 		UNIT_TEST(arguments_that_make_no_sense_are_named),
 	};
