@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 . tools/packages.sh
 
 packages_build='gcc libc6-dev cmake ninja-build pkg-config binutils python3 libxxhash-dev
-	zlib1g-dev libze-dev uthash-dev libcunit1-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1'
+	zlib1g-dev libssl-dev openssl libze-dev uthash-dev libcunit1-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1'
 packages_drivers='pocl-opencl-icd intel-opencl-icd mesa-opencl-icd oclgrind clinfo
 	clblast-utils darktable piglit python3-pyopencl'
 packages_clang='clang-14 libclang-rt-14-dev llvm-spirv-14'

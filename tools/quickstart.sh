@@ -12,7 +12,7 @@ source_dir=$PWD
 . tools/packages.sh
 
 install_packages gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev zlib1g-dev \
-	uthash-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1 intel-opencl-icd \
+	libssl-dev uthash-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1 intel-opencl-icd \
 	darktable clinfo python3
 
 build=${BUILD_DIR:-build}
