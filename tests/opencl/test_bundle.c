@@ -336,6 +336,25 @@ static void damaged_and_foreign_entries_are_left_out(void)
 	CU_ASSERT_EQUAL(driver_stats().entries, count - 2);
 }
 
+/* What a look-up would not read is not signed either. */
+static void entries_of_another_user_are_left_out(void)
+{
+	char paths[64][4096];
+	unsigned int count;
+
+	if (geteuid() != 0)
+		return;	/* nobody else's files can be made */
+	fill();
+	SAYS(0, "exported", "export", "all");
+	count = driver_cache_files(".bin", paths, 64);
+	CU_ASSERT_EQUAL(chown(paths[0], 65534, 65534), 0);
+	CU_ASSERT_EQUAL(chmod(paths[1], 0666), 0);
+	SAYS(0, "left out: 2 damaged entries, 0 of another version", "export", "bundle");
+	SAYS(0, "2 entries imported, ", "import", "all");
+	SAYS(0, "0 entries imported, ", "import", "all");
+	CU_ASSERT_EQUAL(driver_stats().entries, count);
+}
+
 static void an_empty_cache_gives_an_empty_bundle(void)
 {
 	driver_begin();
@@ -451,6 +470,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_bundle_goes_through_a_pipe),
 		UNIT_TEST(keys_that_are_none_are_refused),
 		UNIT_TEST(damaged_and_foreign_entries_are_left_out),
+		UNIT_TEST(entries_of_another_user_are_left_out),
 		UNIT_TEST(an_empty_cache_gives_an_empty_bundle),
 		UNIT_TEST(entries_over_the_limits_are_refused_one_by_one),
 		UNIT_TEST(a_damaged_entry_is_replaced),
