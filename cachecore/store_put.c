@@ -65,6 +65,7 @@ static enum cmn_status lock_leaf(const struct cc_store *store, int root_fd, cons
 
 /* What is to be written, encoded before any lock is taken. */
 struct parcel {
+	enum cmn_file_trust trust;	/* of files that are there already */
 	struct cmn_view key;
 	struct cmn_buffer src;
 	struct cmn_hash src_hash;
@@ -84,6 +85,7 @@ static enum cmn_status prepare_parcel(const struct cc_store *store, const struct
 		return status;
 	if (image_size < config->min_device_image_size || image_size > config->max_device_image_size)
 		return CMN_ERR_TOO_LARGE;
+	parcel->trust = cc_store_trust(store);
 	parcel->key = cc_key_view(key);
 	status = cc_src_file_encode(parcel->key, cc_entry_manifest(entry), &parcel->src,
 				    &parcel->src_hash);
@@ -160,7 +162,7 @@ static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, u
 			oldest = access_ns;
 			old_n = n;
 		}
-		same = cc_pair_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
+		same = cc_pair_read_src(leaf_fd, n, parcel->trust, &file, &src) == CMN_OK &&
 		       cmn_view_equal(cmn_buffer_view(&file), cmn_buffer_view(&parcel->src)) &&
 		       !is_of_another_version(leaf_fd, n);
 		cmn_buffer_release(&file);
