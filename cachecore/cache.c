@@ -64,7 +64,9 @@ static void open_disk_level(struct cc_cache *cache)
 		if (config->dir_problem)
 			cmn_log_write(&cache->log, CMN_LOG_WARNING, "no disk cache: %s",
 				      config->dir_problem);
-		return;
+		/* What an image or a site brings can be read without a place to write to. */
+		if (!config->read_only_dirs || !config->read_only_dirs[0])
+			return;
 	}
 	/* The store itself names the reason in the log. */
 	if (cc_store_open(config, &cache->log, &cache->store) != CMN_OK) {
@@ -72,7 +74,7 @@ static void open_disk_level(struct cc_cache *cache)
 		return;
 	}
 	/* A cache that is only read takes no statistics either. */
-	if (config->read_only)
+	if (config->read_only || !config->dir)
 		return;
 	cache->writer = cc_writer_new(cache->store, cache->stats, &cache->log);
 	if (!cache->writer) {

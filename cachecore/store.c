@@ -39,12 +39,13 @@ struct lookup {
 enum cmn_status cc_store_open(const struct cc_config *config, const struct cmn_log *log,
 			      struct cc_store **ret)
 {
+	bool has_tier = config->read_only_dirs && config->read_only_dirs[0];
 	struct cc_store *store;
 	const char *reason;
 
-	if (!config->dir)
+	if (!config->dir && !has_tier)
 		return CMN_ERR_INVALID;
-	if (strlen(config->dir) > MAX_ROOT) {
+	if (config->dir && strlen(config->dir) > MAX_ROOT) {
 		cmn_log_write(log, CMN_LOG_ERROR, "no disk cache: the path %.64s... is too long",
 			      config->dir);
 		return CMN_ERR_INVALID;
@@ -53,7 +54,8 @@ enum cmn_status cc_store_open(const struct cc_config *config, const struct cmn_l
 	if (!store)
 		return CMN_ERR_NOMEM;
 	store->config = config;
-	if (cc_root_check(config->dir, cc_store_root_kind(store), &reason) == CMN_ERR_ACCESS) {
+	if (config->dir &&
+	    cc_root_check(config->dir, cc_store_root_kind(store), &reason) == CMN_ERR_ACCESS) {
 		cmn_log_write(log, CMN_LOG_ERROR, "no disk cache: cannot use %s: %s", config->dir,
 			      reason);
 		free(store);
@@ -88,6 +90,8 @@ enum cc_root_kind cc_store_root_kind(const struct cc_store *store)
 
 enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd)
 {
+	if (!store->config->dir)
+		return CMN_MISS;
 	return cc_root_open_as(store->config->dir, cc_store_root_kind(store), ret_fd);
 }
 
@@ -292,7 +296,7 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 	lookup.key = cc_key_view(key);
 	leaf = lookup.report.place.leaf;
 	cc_leaf_path(lookup.key, leaf);
-	status = get_from(&lookup, store->config->dir, ret);
+	status = store->config->dir ? get_from(&lookup, store->config->dir, ret) : CMN_MISS;
 	if (status == CMN_MISS && tier && *tier) {
 		for (; *tier && status == CMN_MISS; tier++)
 			status = get_from(&lookup, *tier, ret);
@@ -306,7 +310,7 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key)
 {
 	char path[PATH_SIZE];
-	size_t len = strlen(store->config->dir);
+	size_t len = store->config->dir ? strlen(store->config->dir) : SIZE_MAX;
 
 	if (len > MAX_ROOT)
 		return false;

@@ -35,8 +35,9 @@ struct cc_store;
 
 /*
  * Opens the root of config (made with mode 0700 when first written, not
- * here) and its read-only tiers. config and log must outlive the store.
- * CMN_ERR_INVALID: config has no root, or one of some 800 bytes and more.
+ * here) and its read-only tiers, or these alone where there is no root: a
+ * read-only store. config and log must outlive the store.
+ * CMN_ERR_INVALID: config has neither, or a root of some 800 bytes and more.
  * CMN_ERR_ACCESS: the root is not ours (other owner, writable by others) or
  * cannot be used; the reason goes to log once.
  */
@@ -134,7 +135,7 @@ CMN_CHECKED enum cmn_status cc_store_repair(struct cc_store *store,
 					    const struct cc_store_place *place);
 /* Whose files in the root a look-up reads: what else may be read of it goes by the same rule. */
 enum cmn_file_trust cc_store_trust(const struct cc_store *store);
-/* Root directory as configured; borrowed. */
+/* Root directory as configured, or NULL; borrowed. */
 const char *cc_store_root(const struct cc_store *store);
 
 #endif

@@ -263,7 +263,7 @@ enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
 	int64_t change;
 
 	*ret_evict = false;
-	if (store->config->read_only)
+	if (store->config->read_only || !store->config->dir)
 		return CMN_ERR_ACCESS;
 	status = prepare_parcel(store, key, entry, &parcel);
 	if (status == CMN_OK)
