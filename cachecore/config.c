@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/env.h"
@@ -339,9 +340,17 @@ static enum cmn_status scan_file(const struct cmn_log *log, const char *file,
 	return CMN_OK;
 }
 
+/* A HOME that su or sudo left as it was: what this user made there would be closed to its owner. */
+static bool is_anothers(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && info.st_uid != geteuid() && info.st_uid != 0;
+}
+
 /*
- * $variable/tail, or $HOME/home_tail/tail. The XDG base directory
- * specification has relative values ignored. NULL in *ret: neither is there.
+ * $variable/tail, or $HOME/home_tail/tail. The XDG base directory specification has
+ * relative values ignored. NULL in *ret: neither is there, or HOME is not this user's.
  */
 static enum cmn_status xdg_path(const char *variable, const char *home_tail, const char *tail,
 				char **ret)
@@ -354,7 +363,7 @@ static enum cmn_status xdg_path(const char *variable, const char *home_tail, con
 		cmn_buffer_printf(&path, "%s/%s", base, tail);
 	} else {
 		base = cmn_env_get("HOME");
-		if (!base || base[0] != '/')
+		if (!base || base[0] != '/' || is_anothers(base))
 			return CMN_OK;
 		cmn_buffer_printf(&path, "%s/%s/%s", base, home_tail, tail);
 	}
@@ -417,7 +426,7 @@ static enum cmn_status settle_dir(struct cc_config *config)
 	if (status != CMN_OK || config->dir)
 		return status;
 	config->dir_problem =
-		strdup("none of CKCACHE_DIR, XDG_CACHE_HOME and HOME names a directory");
+		strdup("none of CKCACHE_DIR, XDG_CACHE_HOME and HOME names a directory of this user");
 	return config->dir_problem ? CMN_OK : CMN_ERR_NOMEM;
 }
 
