@@ -118,14 +118,7 @@ static enum cmn_status each(int fd, const char *suffix,
 struct census {
 	unsigned long long count;
 	uint64_t bytes;
-	struct timespec oldest_time;
-	char oldest[CC_RECIPE_NAME_SIZE];
 };
-
-static bool is_before(struct timespec a, struct timespec b)
-{
-	return a.tv_sec < b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec < b.tv_nsec);
-}
 
 static enum cmn_status count_one(void *ctx, int fd, const char *name)
 {
@@ -134,33 +127,83 @@ static enum cmn_status count_one(void *ctx, int fd, const char *name)
 
 	if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
 		return CMN_OK;	/* gone meanwhile */
-	if (!census->count || is_before(info.st_mtim, census->oldest_time)) {
-		census->oldest_time = info.st_mtim;
-		(void)snprintf(census->oldest, sizeof(census->oldest), "%.*s",
-			       CC_RECIPE_NAME_SIZE - 1, name);	/* it is of that form */
-	}
 	census->count++;
 	census->bytes += info.st_size > 0 ? (uint64_t)info.st_size : 0;
 	return CMN_OK;
 }
 
+struct candidate {
+	char name[CC_RECIPE_NAME_SIZE];
+	struct timespec time;
+	uint64_t size;
+};
+
+/* What may have to go. Of a flood, which is nobody's recipes, what does not fit goes at once. */
+struct selection {
+	struct candidate *all;
+	size_t count, max;
+};
+
+static enum cmn_status select_one(void *ctx, int fd, const char *name)
+{
+	struct selection *selection = ctx;
+	struct candidate *one = &selection->all[selection->count];
+	struct stat info;
+
+	if (selection->count == selection->max)
+		return cc_recipes_remove(fd, name);
+	if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return CMN_OK;	/* gone meanwhile */
+	(void)snprintf(one->name, sizeof(one->name), "%.*s", CC_RECIPE_NAME_SIZE - 1,
+		       name);	/* it is of that form */
+	one->time = info.st_mtim;
+	one->size = info.st_size > 0 ? (uint64_t)info.st_size : 0;
+	selection->count++;
+	return CMN_OK;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct timespec *x = &((const struct candidate *)a)->time;
+	const struct timespec *y = &((const struct candidate *)b)->time;
+
+	if (x->tv_sec != y->tv_sec)
+		return x->tv_sec < y->tv_sec ? -1 : 1;
+	return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
+}
+
+static bool has_room(const struct census *census, unsigned long long max_count, size_t len)
+{
+	return census->count < max_count && census->bytes <= CC_RECIPES_MAX_BYTES &&
+	       len <= CC_RECIPES_MAX_BYTES - census->bytes;
+}
+
 /* Lets the oldest go until there are fewer than max_count and one of len more bytes fits. */
 static enum cmn_status make_room(int fd, unsigned long long max_count, size_t len)
 {
-	enum cmn_status status;
+	/* Between two looks some more than max_count may be written. */
+	struct selection selection = { .max = (size_t)max_count + 2 * ROOM_EVERY };
+	struct census census = { 0 };
+	enum cmn_status status = each(fd, RECIPE_SUFFIX, count_one, &census);
 
-	for (;;) {
-		struct census census = { 0 };
-
-		status = each(fd, RECIPE_SUFFIX, count_one, &census);
-		if (status != CMN_OK || !census.count ||
-		    (census.count < max_count &&
-		     census.bytes + len <= CC_RECIPES_MAX_BYTES))
+	if (status != CMN_OK || has_room(&census, max_count, len))
+		return status;
+	selection.all = malloc(selection.max * sizeof(*selection.all));
+	if (!selection.all)
+		return CMN_ERR_NOMEM;
+	status = each(fd, RECIPE_SUFFIX, select_one, &selection);
+	qsort(selection.all, selection.count, sizeof(*selection.all), compare_times);
+	census = (struct census){ .count = selection.count };
+	for (size_t i = 0; i < selection.count; i++)
+		census.bytes += selection.all[i].size;
+	for (size_t i = 0; i < selection.count && status == CMN_OK; i++) {
+		if (has_room(&census, max_count, len))
 			break;
-		status = cc_recipes_remove(fd, census.oldest);
-		if (status != CMN_OK)
-			break;
+		status = cc_recipes_remove(fd, selection.all[i].name);
+		census.count--;
+		census.bytes -= selection.all[i].size;
 	}
+	free(selection.all);
 	return status;
 }
 
