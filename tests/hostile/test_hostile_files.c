@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_hostile_files: each file and directory of a store replaced by each
- * thing that a file system can hold.
+ * thing that a file system can hold; names that are none of the cache's.
+ *
+ *   test_hostile_files [old-kernel]   the directories, without openat2
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/fs.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -20,6 +27,7 @@
 #include "tests/support/unit.h"
 
 #define FOREIGN_UID 12345
+#define SKIPPED 77
 
 /* What stands in a path's place afterwards. false: it cannot be had here. */
 typedef bool (*replace_fn)(const struct hostile *hostile, const char *relative);
@@ -360,9 +368,103 @@ static void root(void)
 	try_all("", "root", ROOT);
 }
 
-int main(void)
+/* In each directory of a store. They are left alone. */
+static void odd_names(void)
 {
+	static const char *const names[] = {
+		" ", "...", "....", "-", "--help", "*", "~", "%s%n", "\n", "\x01\x1b[2J\x7f", "\xff\xfe",
+		"0", "0.", "0.src ", " 0.src", "00.src", "01.src", "64.src", "99.bin", "100.src",
+		"+1.src", "-1.src", "0x1.src", "1e0.src", "18446744073709551616.src", "0.SRC",
+		"0.src\n", "0.srcx", "0.bin.src", "0_access_time.txt~", "0_access_time", ".src", ".bin",
+		"0123456789abcdef0123456789abcde", "0123456789abcdef0123456789abcdef0",
+		"0123456789ABCDEF0123456789ABCDEF", "0123456789abcdef0123456789abcdeg",
+		"0123456789abcdef0123456789abcdef.recipes", "0123456789abcdef0123456789abcdef.recipe.",
+		"0123456789abcdef0123456789abcdef\n.lock", "cache_size.txt.", "Cache_size.txt", ".tmp",
+	};
+	const size_t count = sizeof(names) / sizeof(names[0]);
+	const char *places[] = { "", NULL, "recipes", "recipes/quarantine", "flights" };
+	struct hostile hostile;
+	char path[CC_LEAF_PATH_SIZE + 512], longest[256];
+
+	hostile_open(&hostile, "odd");
+	places[1] = hostile.leaf;
+	memset(longest, 'n', 255);
+	longest[255] = '\0';
+	for (size_t i = 0; i < 5; i++) {
+		for (size_t j = 0; j <= count; j++) {
+			(void)snprintf(path, sizeof(path), "%s/%s", places[i],
+				       j < count ? names[j] : longest);
+			if (j % 2)
+				unit_write(hostile_path(&hostile, path), "foreign");
+			else
+				CU_ASSERT_EQUAL(symlink(outside(&hostile, "file"),
+							hostile_path(&hostile, path)), 0);
+		}
+	}
+	hostile_exercise(&hostile, "odd names");
+	hostile_expect_healed(&hostile, "odd names");
+	for (size_t i = 0; i < 5; i++) {
+		for (size_t j = 0; j <= count; j++) {
+			struct stat info;
+
+			(void)snprintf(path, sizeof(path), "%s/%s", places[i],
+				       j < count ? names[j] : longest);
+			HOSTILE_ASSERT(path, lstat(hostile_path(&hostile, path), &info) == 0);
+		}
+	}
+	hostile_close(&hostile);
+}
+
+/* What has a temporary's name is swept, but a directory; what it leads to is not. */
+static void odd_temporaries(void)
+{
+	char names[5][CC_LEAF_PATH_SIZE + 64];
+	struct hostile hostile;
+	struct stat info;
+
+	hostile_open(&hostile, "temporaries");
+	for (int i = 0; i < 5; i++)
+		(void)snprintf(names[i], sizeof(names[i]), "%s/.tmp-%d", hostile.leaf, i);
+	CU_ASSERT_EQUAL(symlink(outside(&hostile, "file"), hostile_path(&hostile, names[0])), 0);
+	CU_ASSERT_EQUAL(symlink(outside(&hostile, "dir"), hostile_path(&hostile, names[1])), 0);
+	CU_ASSERT_EQUAL(link(outside(&hostile, "file"), hostile_path(&hostile, names[2])), 0);
+	CU_ASSERT_EQUAL(mkfifo(hostile_path(&hostile, names[3]), 0600), 0);
+	CU_ASSERT_EQUAL(mkdir(hostile_path(&hostile, names[4]), 0700), 0);
+	hostile_exercise(&hostile, "odd temporaries");
+	hostile_expect_healed(&hostile, "odd temporaries");
+	for (int i = 0; i < 5; i++)
+		CU_ASSERT_EQUAL(lstat(hostile_path(&hostile, names[i]), &info) == 0, i == 4);
+	hostile_close(&hostile);
+}
+
+/* false: it cannot be taken away here. */
+static bool take_openat2_away(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0 &&
+	       syscall(SYS_openat2, AT_FDCWD, "/", NULL, 0) < 0 && errno == ENOSYS;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test of_old_kernel[] = {
+		UNIT_TEST(device),
+		UNIT_TEST(image),
+		UNIT_TEST(constants),
+		UNIT_TEST(leaf),
+		UNIT_TEST(odd_names),
+	};
 	static const struct unit_test tests[] = {
+		UNIT_TEST(odd_names),
+		UNIT_TEST(odd_temporaries),
 		UNIT_TEST(src),
 		UNIT_TEST(bin),
 		UNIT_TEST(access_time),
@@ -385,5 +487,11 @@ int main(void)
 		UNIT_TEST(root),
 	};
 
-	return UNIT_MAIN("hostile files", tests);
+	if (argc < 2 || strcmp(argv[1], "old-kernel") != 0)
+		return UNIT_MAIN("hostile files", tests);
+	if (!take_openat2_away()) {
+		(void)fprintf(stderr, "skipped: no filter of system calls to be had\n");
+		return SKIPPED;
+	}
+	return UNIT_MAIN("hostile files, old kernel", of_old_kernel);
 }
