@@ -2,36 +2,15 @@
 /* bench_entries: keys and images from a number. */
 #include "tests/bench/bench_entries.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "tests/bench/bench_run.h"
 
 #define OPTION_SETS 4
 #define STAMP_LEN (2 * sizeof(uint64_t))	/* the number and the length, at an image's start */
 #define BLOCK 64	/* of an image: a third of it chance, the rest as alike as instructions are */
-
-uint64_t bench_now(void)
-{
-	struct timespec time;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &time) != 0)
-		bench_fail("clock_gettime");
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-void bench_fail(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)fputs("bench_store: ", stderr);
-	(void)vfprintf(stderr, format, args);
-	(void)fputc('\n', stderr);
-	va_end(args);
-	exit(1);
-}
 
 uint64_t bench_random(uint64_t *state)
 {

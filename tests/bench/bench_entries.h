@@ -16,8 +16,6 @@
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
 
-uint64_t bench_now(void);	/* monotonic nanoseconds */
-void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 /* xorshift64 (Marsaglia), from a state that is not 0. */
 uint64_t bench_random(uint64_t *state);
 

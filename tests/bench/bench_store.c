@@ -31,11 +31,12 @@
 #include "cachecore/store.h"
 #include "cachecore/writer.h"
 #include "tests/bench/bench_entries.h"
+#include "tests/bench/bench_run.h"
+#include "tests/bench/bench_samples.h"
 
 #define PROBES 200
 #define SMALL_IMAGE 4000
 #define MAX_PROCESSES 64
-#define MAX_SAMPLES ((size_t)8 << 20)
 /* As cachecore/cache.c has it for what a process reads for the first time. */
 #define KEPT_LEN ((size_t)16 << 10)
 
@@ -69,89 +70,17 @@ static uint64_t number_of(const char *text)
 	return value;
 }
 
-/* What was measured of many operations; see add_sample. */
-static struct {
-	uint32_t ns[MAX_SAMPLES];
-	uint8_t how[MAX_SAMPLES];
-	size_t count;
-} samples;
-
-enum { RAN, PREEMPTED, SLEPT };	/* what became of the thread meanwhile */
-
-struct stopwatch {
-	struct rusage before;
-	uint64_t start;
-};
-
-static void start(struct stopwatch *watch)
-{
-	if (getrusage(RUSAGE_THREAD, &watch->before) != 0)
-		bench_fail("getrusage");
-	watch->start = bench_now();
-}
-
-static void stop(const struct stopwatch *watch)
-{
-	uint64_t ns = bench_now() - watch->start;
-	struct rusage after;
-
-	if (getrusage(RUSAGE_THREAD, &after) != 0)
-		bench_fail("getrusage");
-	if (samples.count == MAX_SAMPLES)
-		return;
-	samples.how[samples.count] = after.ru_nvcsw != watch->before.ru_nvcsw ? SLEPT :
-				     after.ru_nivcsw != watch->before.ru_nivcsw ? PREEMPTED : RAN;
-	samples.ns[samples.count++] = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-
-	return left < right ? -1 : left > right;
-}
-
-/*
- * Of those that took over twice the median: how many lost the processor to
- * another process, how many waited in the kernel for something, how many
- * neither (interrupts, the hypervisor, or more work).
- */
-static void print_samples(void)
-{
-	uint32_t *ns = samples.ns, longest[SLEPT + 1] = { 0 };
-	size_t count = samples.count, slow[SLEPT + 1] = { 0 };
-	uint32_t *sorted = malloc(count * sizeof(*sorted));
-
-	if (!count || !sorted)
-		bench_fail("nothing was measured");
-	memcpy(sorted, ns, count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), compare);
-	for (size_t i = 0; i < count; i++) {
-		uint8_t how = samples.how[i];
-
-		slow[how] += ns[i] > 2 * sorted[count / 2];
-		longest[how] = ns[i] > longest[how] ? ns[i] : longest[how];
-	}
-	(void)printf("{\"count\": %zu, \"median\": %u, \"p99\": %u, \"p999\": %u, \"max\": %u, "
-		     "\"slow_ran\": %zu, \"slow_preempted\": %zu, \"slow_slept\": %zu, "
-		     "\"max_ran\": %u, \"max_slept\": %u}\n",
-		     count, sorted[count / 2], sorted[count * 99 / 100], sorted[count * 999 / 1000],
-		     sorted[count - 1], slow[RAN], slow[PREEMPTED], slow[SLEPT], longest[RAN],
-		     longest[SLEPT]);
-	free(sorted);
-}
-
 static void put(struct cc_store *store, uint64_t number)
 {
 	struct cc_entry *entry = bench_make_entry(number, 0);
-	struct stopwatch watch;
+	struct bench_watch watch;
 	enum cmn_status status;
 	struct cc_key key;
 
 	bench_make_key(number, &key);
-	start(&watch);
+	bench_start(&watch);
 	status = cc_store_put(store, &key, entry);
-	stop(&watch);
+	bench_stop(&watch);
 	if (status != CMN_OK)
 		bench_fail("put %llu: %s", (unsigned long long)number, cmn_status_string(status));
 	cc_key_release(&key);
@@ -216,12 +145,12 @@ static void hit(struct cc_store *store, uint64_t number, bool whole)
 {
 	struct cc_store_report report;
 	struct cc_entry *entry = NULL;
-	struct stopwatch watch;
+	struct bench_watch watch;
 	enum cmn_status status;
 
-	start(&watch);
+	bench_start(&watch);
 	status = cc_store_get(store, &probes[number], NULL, KEPT_LEN, &entry, &report);
-	stop(&watch);
+	bench_stop(&watch);
 	if (status != CMN_OK || report.damaged || !bench_is_entry(entry, number, 0, whole))
 		bench_fail("get %llu: %s", (unsigned long long)number, cmn_status_string(status));
 	cc_entry_unref(entry);
@@ -250,10 +179,10 @@ static void get(const char *root, uint64_t first, uint64_t rounds)
 		for (uint64_t i = 0; i < PROBES; i++)
 			hit(store, i * 389 % PROBES, false);
 		if (round == 0)
-			samples.count = 0;
+			bench_forget_samples();
 	}
 	if (rounds)
-		print_samples();
+		bench_print_samples();
 	cc_store_close(store);
 }
 
@@ -285,7 +214,7 @@ static void begin_until_end(void)
 {
 	pthread_t thread;
 
-	memset(&samples, 0, sizeof(samples));	/* its pages are made now */
+	bench_forget_samples();
 	if (pthread_create(&thread, NULL, read_to_end, NULL) != 0)
 		bench_fail("no thread");
 	(void)pthread_detach(thread);	/* it is joinable */
@@ -323,7 +252,7 @@ static void hit_until_end(const char *root)
 	begin_until_end();
 	for (uint64_t i = 0; !atomic_load(&ended); i++)
 		hit(store, small[i % count], false);
-	print_samples();
+	bench_print_samples();
 	cc_store_close(store);
 }
 
@@ -334,7 +263,7 @@ static void put_until_end(const char *root, uint64_t first)
 	begin_until_end();
 	for (uint64_t i = first; !atomic_load(&ended); i++)
 		put(store, i);
-	print_samples();
+	bench_print_samples();
 	cc_store_close(store);
 }
 
@@ -349,20 +278,20 @@ static void churn_until_end(const char *directory)
 		bench_fail("%s: %s", directory, strerror(errno));
 	begin_until_end();
 	for (made = 0; !atomic_load(&ended); made++) {
-		struct stopwatch watch;
+		struct bench_watch watch;
 		int fd;
 
 		(void)snprintf(name, sizeof(name), "%llu", (unsigned long long)(made % 1000));
-		start(&watch);
+		bench_start(&watch);
 		fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd < 0 && errno == EEXIST && unlinkat(dir_fd, name, 0) == 0)
 			continue;
 		if (fd < 0 || write(fd, text, sizeof(text)) != sizeof(text) || close(fd) != 0)
 			bench_fail("%s/%s: %s", directory, name, strerror(errno));
-		stop(&watch);
+		bench_stop(&watch);
 	}
 	(void)close(dir_fd);	/* only used to find others */
-	print_samples();
+	bench_print_samples();
 }
 
 /* Peak memory of this program alone: rusage's also knows what was before exec. */
@@ -444,7 +373,7 @@ static void print_medians(const char *name, uint64_t *ns, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		short_ns[i] = (uint32_t)ns[i];
-	qsort(short_ns, count, sizeof(*short_ns), compare);
+	qsort(short_ns, count, sizeof(*short_ns), bench_compare);
 	(void)printf("\"%s\": %u, ", name, short_ns[count / 2]);
 }
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds for release and measures. Arguments go to bench.py, or to level_zero.py; see their --help:
+# Builds for release and measures. Arguments go to bench.py, level_zero.py or store.py; see their --help:
 #   sh tests/bench/run.sh [--runs N] [--drivers NEO,rusticl,pocl] [--parts ...] [--smoke]
 #   sh tests/bench/run.sh level-zero [--runs N] [--sizes small,medium,large] [--smoke]
+#   sh tests/bench/run.sh store [--entries N] [--runs N] [--parts ...] [--dir DIRECTORY] [--smoke]
 set -eu
 cd "$(dirname "$0")/../.."
 build=${BUILD_DIR:-build-bench}
@@ -12,9 +13,17 @@ if [ "${1:-}" = level-zero ]; then
 	shift
 	script=level_zero.py
 	targets="bench_module bench_client ckcache ckcache_opencl ckcache_level_zero ckcache_slot ckcache_preload"
+elif [ "${1:-}" = store ]; then
+	shift
+	script=store.py
+	targets="bench_store bench_client ckcache ckcache_opencl stub_driver"
+	# Where Level Zero's headers are: its stub driver too.
+	optional="level_zero_module_client stub_gpu ckcache_level_zero ckcache_slot ckcache_preload"
 fi
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCKCACHE_TESTS=ON >/dev/null
 # shellcheck disable=SC2086  # targets are words
 cmake --build "$build" --target $targets
+# shellcheck disable=SC2086  # likewise
+[ -z "${optional:-}" ] || cmake --build "$build" --target $optional || true
 export PYTHONDONTWRITEBYTECODE=1
 exec python3 "tests/bench/$script" --build "$build" "$@"
