@@ -95,8 +95,10 @@ static bool try_state(struct explorer *explorer)
 		return false;
 	if (!note_seen(explorer, crash_hash(&explorer->crash)))
 		return true;
-	if (mkdir(directory, 0700) < 0)
+	if (mkdir(directory, 0700) < 0) {
+		perror("explore: a state's directory");
 		abort();
+	}
 	crash_materialize(&explorer->crash, directory);
 	failure = explorer->check(explorer->ctx, directory);
 	explore_remove(directory);
