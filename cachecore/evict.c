@@ -141,7 +141,8 @@ static enum cmn_status evict_once(struct eviction *eviction, bool *ret_again)
 	freed = remove_excess(eviction, excess);
 	if (freed)
 		status = cc_account_add(eviction->root_fd, -(int64_t)freed, &total);
-	if (status == CMN_OK && excess_of(eviction, total)) {
+	/* What others have stored meanwhile is the next eviction's, or this one might never end. */
+	if (status == CMN_OK && freed < excess) {
 		*ret_again = freed && !census->partial && !eviction->deadline;
 		status = CMN_STALE;
 	}

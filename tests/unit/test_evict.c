@@ -469,6 +469,35 @@ static void what_is_stored_meanwhile_stays_and_is_accounted(void)
 	close_bench(&bench);
 }
 
+/* As other processes do, that go on storing while an evictor looks. */
+static bool put_always(void *ctx)
+{
+	struct bench *bench = ctx;
+
+	bench->calls++;
+	/* An end, for an evictor that would never find one. */
+	if (bench->calls < 1000 && bench->calls % 3 == 0)
+		CU_ASSERT_EQUAL(put(bench, 1000 + bench->calls), CMN_OK);
+	return true;
+}
+
+static void does_not_run_after_those_who_store_meanwhile(void)
+{
+	struct cc_evict_pace pace = { .go_on = put_always };
+	struct bench bench;
+
+	open_bench(&bench, 20);
+	pace.ctx = &bench;
+	bench.config.max_size = bench.each * 20 - 1;
+	/* No put evicts by itself here: the evictor has the lock. */
+	CU_ASSERT(cc_store_evict_paced(bench.store, &pace) >= CMN_OK);
+	CU_ASSERT_TRUE(bench.calls < 200);
+	/* What came while it counted may be in the account twice: the next one knows better. */
+	bench.config.max_size = 0;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	close_bench(&bench);
+}
+
 static void by_cost_what_saves_least_goes_first(void)
 {
 	uint64_t now = cmn_clock_realtime();
@@ -518,6 +547,7 @@ int main(void)
 		UNIT_TEST(more_than_a_census_holds_goes_in_rounds),
 		UNIT_TEST(ended_early_it_removes_its_share),
 		UNIT_TEST(what_is_stored_meanwhile_stays_and_is_accounted),
+		UNIT_TEST(does_not_run_after_those_who_store_meanwhile),
 		UNIT_TEST(by_cost_what_saves_least_goes_first),
 	};
 
