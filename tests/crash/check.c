@@ -5,12 +5,14 @@
  * disk and not touched is read. Then it goes on as ever: what is put is read,
  * an eviction leaves no leftover and a true account.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cachecore/account.h"
@@ -332,6 +334,22 @@ static const char *check_all(struct subject *subject)
 	return failed;
 }
 
+/* What builders of long ago left: an eviction takes it, and leaves a living one's. */
+static void age_flights(const struct subject *subject)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+	struct dirent *item;
+	char path[4400];
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "%s/flights", subject->root);
+	dir = opendir(path);
+	while (dir && (item = readdir(dir)))
+		(void)utimensat(dirfd(dir), item->d_name, old, AT_SYMLINK_NOFOLLOW);
+	if (dir)
+		(void)closedir(dir);
+}
+
 const char *bench_check(void *ctx, const char *directory)
 {
 	struct subject subject = { .bench = ctx };
@@ -345,6 +363,7 @@ const char *bench_check(void *ctx, const char *directory)
 	subject.config.threshold_days = 0;
 	if (cc_store_open(&subject.config, NULL, &subject.store) != CMN_OK)
 		return failure("the store cannot be opened");
+	age_flights(&subject);
 	failed = check_all(&subject);
 	cc_store_close(subject.store);
 	return failed;

@@ -8,11 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -287,6 +289,33 @@ int __wrap_openat(int dir_fd, const char *path, int flags, ...)
 	fd = __real_openat(dir_fd, path, flags, mode_of(flags, &arguments));
 	va_end(arguments);
 	note_open(fd, flags, &place);
+	return fd;
+}
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+
+/* Of system calls that have no function, the one that is used: openat2. */
+long __wrap_syscall(long number, ...)
+{
+	const struct open_how *how;
+	struct place place;
+	const char *path;
+	va_list arguments;
+	int dir_fd, fd;
+	size_t size;
+
+	if (number != SYS_openat2)
+		give_up("a system call that it does not know", "syscall");
+	va_start(arguments, number);
+	dir_fd = va_arg(arguments, int);
+	path = va_arg(arguments, const char *);
+	how = va_arg(arguments, const struct open_how *);
+	size = va_arg(arguments, size_t);
+	va_end(arguments);
+	place = place_of(dir_fd, path);
+	fd = (int)__real_syscall(number, dir_fd, path, how, size);
+	note_open(fd, (int)how->flags, &place);
 	return fd;
 }
 
