@@ -65,6 +65,7 @@ enum cmn_status cc_store_open(const struct cc_config *config, const struct cmn_l
 	store->slabs = cmn_slabs_new();	/* without them malloc serves */
 	atomic_flag_clear(&store->damage_logged);
 	atomic_flag_clear(&store->access_logged);
+	atomic_flag_clear(&store->tier_logged);
 	*ret = store;
 	return CMN_OK;
 }
@@ -262,6 +263,9 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, struct 
 	if (status == CMN_ERR_ACCESS && own)
 		cmn_log_once(lookup->store->log, &lookup->store->access_logged, CMN_LOG_ERROR,
 			     "no disk cache: cannot use %s: %s", root, reason);
+	if (status == CMN_ERR_ACCESS && !own)
+		cmn_log_once(lookup->store->log, &lookup->store->tier_logged, CMN_LOG_WARNING,
+			     "%s is not looked in: %s", root, reason);
 	if (status != CMN_OK)
 		return CMN_MISS;
 	lookup->root = root;

@@ -18,6 +18,7 @@ struct cc_store {
 	struct cmn_spare spare;		/* for .src files */
 	atomic_flag damage_logged;
 	atomic_flag access_logged;
+	atomic_flag tier_logged;
 	atomic_uint_least64_t evict_time;	/* monotonic, before which eviction would be in vain; 0: none */
 };
 

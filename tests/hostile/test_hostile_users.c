@@ -89,7 +89,8 @@ static void slurp(const char *path, char *ret)
 	ret[0] = '\0';
 	if (cmn_file_read(AT_FDCWD, path, 4095, false, &file) != CMN_OK)
 		return;
-	memcpy(ret, file.data, file.len);
+	if (file.len)
+		memcpy(ret, file.data, file.len);
 	ret[file.len] = '\0';
 	cmn_buffer_release(&file);
 }
@@ -287,6 +288,13 @@ static void tiers_are_the_superusers_or_ones_own(void)
 	expect_tier(at("tier"), HIT);
 	shell("chown -R %u tier", (unsigned int)bob);
 	expect_tier(at("tier"), BUILT);
+	/* Who asks hears why, once. */
+	CU_ASSERT_EQUAL(run_program(alice, 0, at("client"),
+				    LIST(format("CKCACHE_READ_ONLY_DIRS=%s", at("tier")),
+					 "CKCACHE_LOG=warning", "CKCACHE_DIR=/nonexistent/cache",
+					 "CKCACHE_READ_ONLY=1"), LIST("use")), 0);
+	CU_ASSERT_STRING_EQUAL(errors, format("ckcache: %s is not looked in: "
+					      "it belongs to another user\n", at("tier")));
 	shell("chown -R 0 tier");
 	expect_tier(at("tier"), HIT);
 	for (mode_t writable = S_IWOTH; writable <= S_IWGRP; writable <<= 3) {
