@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store: every call of the store and what is around it that can fail, failing
+ * in every way. The results are right each time, nothing is left open, the next
+ * run is right, and the one after that builds nothing.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fault/store_run.h"
+#include "tests/support/unit.h"
+
+static void sweep(const char *name)
+{
+	const struct scenario *scenario = scenarios;
+	struct fault_task *tasks;
+	const char *wrong;
+	size_t count;
+
+	while (scenario->name && strcmp(scenario->name, name) != 0)
+		scenario++;
+	CU_ASSERT_FATAL(scenario->name != NULL);
+	wrong = store_run_prepare(scenario, FAULT_FILES | FAULT_MEMORY | FAULT_THREADS);
+	if (wrong)
+		(void)fprintf(stderr, "\n    %s: %s\n", name, wrong);
+	CU_ASSERT_FATAL(wrong == NULL);
+	count = sweep_make_plan(store_run_counted(), SWEEP_ALL, &tasks);
+	(void)printf("%zu runs ... ", count);
+	CU_ASSERT(count > 100);
+	CU_ASSERT_EQUAL(sweep_run(name, tasks, count, store_run_try, NULL), 0);
+	sweep_count(atomic_load(&store_run_counted()->count), count);
+	free(tasks);
+}
+
+#define SWEEP(function, name)				\
+	static void function(void)			\
+	{						\
+		sweep(name);				\
+	}
+
+SWEEP(a_first_run, "cold")
+SWEEP(a_second_run, "warm")
+SWEEP(a_changed_header, "stale")
+
+static void a_store_that_passes_its_bound(void)
+{
+	sweep("evicting");
+	/* Seven there would be. */
+	CU_ASSERT(store_run_reference()->good > 0 && store_run_reference()->good < 6);
+}
+
+SWEEP(damaged_entries, "damaged")
+SWEEP(a_lower_tier, "tier")
+SWEEP(a_root_that_is_only_read, "read-only")
+SWEEP(an_entry_that_the_driver_refuses, "rejected")
+SWEEP(a_root_of_a_group, "shared")
+SWEEP(recipes, "recipes")
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(a_first_run),
+		UNIT_TEST(a_second_run),
+		UNIT_TEST(a_changed_header),
+		UNIT_TEST(a_store_that_passes_its_bound),
+		UNIT_TEST(damaged_entries),
+		UNIT_TEST(a_lower_tier),
+		UNIT_TEST(a_root_that_is_only_read),
+		UNIT_TEST(an_entry_that_the_driver_refuses),
+		UNIT_TEST(a_root_of_a_group),
+		UNIT_TEST(recipes),
+	};
+	int result;
+
+	(void)argc;
+	store_run_begin(argv);
+	result = UNIT_MAIN("fault.store", tests);
+	sweep_print("fault.store");
+	return result;
+}

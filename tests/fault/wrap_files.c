@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* wrap_files: libc's functions on files, each of which may fail where the product calls it. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "tests/fault/interposer.h"
+
+#pragma GCC visibility push(default)
+
+/* A function that returns -1 or what it did. */
+#define PLAIN(name, flags, parameters, arguments)			\
+	int name parameters						\
+	{								\
+		int kind = NEXT(name, flags), result;			\
+									\
+		if (kind > 0) {						\
+			errno = kind;					\
+			return -1;					\
+		}							\
+		result = REAL(name) arguments;				\
+		if (kind == FAULT_DONE && result == 0) {		\
+			errno = EIO;					\
+			return -1;					\
+		}							\
+		return result;						\
+	}
+
+PLAIN(fstat, 0, (int fd, struct stat *info), (fd, info))
+PLAIN(stat, 0, (const char *path, struct stat *info), (path, info))
+PLAIN(lstat, 0, (const char *path, struct stat *info), (path, info))
+PLAIN(fstatat, 0, (int dir, const char *path, struct stat *info, int how), (dir, path, info, how))
+PLAIN(fstatfs, 0, (int fd, struct statfs *info), (fd, info))
+PLAIN(access, 0, (const char *path, int mode), (path, mode))
+PLAIN(faccessat, 0, (int dir, const char *path, int mode, int how), (dir, path, mode, how))
+PLAIN(mkdir, 0, (const char *path, mode_t mode), (path, mode))
+PLAIN(mkdirat, 0, (int dir, const char *path, mode_t mode), (dir, path, mode))
+PLAIN(unlinkat, 0, (int dir, const char *path, int how), (dir, path, how))
+PLAIN(renameat, 0, (int a, const char *from, int b, const char *to), (a, from, b, to))
+PLAIN(fchmod, 0, (int fd, mode_t mode), (fd, mode))
+PLAIN(fchmodat, 0, (int dir, const char *path, mode_t mode, int how), (dir, path, mode, how))
+PLAIN(ftruncate, 0, (int fd, off_t len), (fd, len))
+PLAIN(flock, how & LOCK_NB ? FAULT_NONBLOCKING : 0, (int fd, int how), (fd, how))
+
+int openat(int dir, const char *path, int flags, ...)
+{
+	int kind = NEXT(openat, flags & O_CREAT ? FAULT_CREATES : 0);
+	va_list more;
+	mode_t mode;
+
+	va_start(more, flags);
+	mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;
+	va_end(more);
+	if (kind > 0) {
+		errno = kind;
+		return -1;
+	}
+	return interposer_note_file(REAL(openat)(dir, path, flags, mode), CALLER);
+}
+
+int open(const char *path, int flags, ...)
+{
+	int kind = NEXT(open, flags & O_CREAT ? FAULT_CREATES : 0);
+	va_list more;
+	mode_t mode;
+
+	va_start(more, flags);
+	mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;
+	va_end(more);
+	if (kind > 0) {
+		errno = kind;
+		return -1;
+	}
+	return interposer_note_file(REAL(open)(path, flags, mode), CALLER);
+}
+
+/* A close that fails has closed all the same, as on Linux. */
+int close(int fd)
+{
+	int kind = NEXT(close, 0), result = REAL(close)(fd);
+
+	if (result == 0)
+		interposer_drop_file(CALLER);
+	if (kind > 0) {
+		errno = kind;
+		return -1;
+	}
+	return result;
+}
+
+/* How much is asked for; 0: the call has failed, or is at an end. */
+static size_t cut(int kind, size_t len, ssize_t *ret)
+{
+	if (kind == FAULT_SHORT)
+		return len > 1 ? len / 2 : len;
+	if (kind == 0)
+		return len;
+	errno = kind > 0 ? kind : errno;
+	*ret = kind > 0 ? -1 : 0;
+	return 0;
+}
+
+/* ret is what read would give at an end. */
+#define TRANSFER(name, parameters, call)				\
+	ssize_t name parameters						\
+	{								\
+		ssize_t result = 0;					\
+		size_t asked = len;					\
+		int kind = NEXT(name, 0);				\
+									\
+		len = cut(kind, len, &result);				\
+		return asked && !len ? result : REAL(name) call;	\
+	}
+
+TRANSFER(read, (int fd, void *data, size_t len), (fd, data, len))
+TRANSFER(write, (int fd, const void *data, size_t len), (fd, data, len))
+TRANSFER(pread, (int fd, void *data, size_t len, off_t at), (fd, data, len, at))
+TRANSFER(pwrite, (int fd, const void *data, size_t len, off_t at), (fd, data, len, at))
+
+/* A function that returns NULL or what it found. */
+#define POINTER(type, name, parameters, arguments)			\
+	type name parameters						\
+	{								\
+		int kind = NEXT(name, 0);				\
+									\
+		if (kind > 0) {						\
+			errno = kind;					\
+			return NULL;					\
+		}							\
+		return REAL(name) arguments;				\
+	}
+
+POINTER(DIR *, fdopendir, (int fd), (fd))
+POINTER(struct dirent *, readdir, (DIR *dir), (dir))
+
+int closedir(DIR *dir)
+{
+	int kind = NEXT(closedir, 0), result = REAL(closedir)(dir);
+
+	interposer_drop_file(CALLER);
+	if (kind > 0) {
+		errno = kind;
+		return -1;
+	}
+	return result;
+}
+
+char *realpath(const char *path, char *resolved)
+{
+	int kind = NEXT(realpath, 0);
+	char *result;
+
+	if (kind > 0) {
+		errno = kind;
+		return NULL;
+	}
+	result = REAL(realpath)(path, resolved);
+	return resolved ? result : interposer_note_block(result, CALLER);
+}
+
+char *getcwd(char *path, size_t size)
+{
+	int kind = NEXT(getcwd, 0);
+	char *result;
+
+	if (kind > 0) {
+		errno = kind;
+		return NULL;
+	}
+	result = REAL(getcwd)(path, size);
+	return path ? result : interposer_note_block(result, CALLER);
+}
+
+char *get_current_dir_name(void)
+{
+	int kind = NEXT(get_current_dir_name, 0);
+
+	if (kind > 0) {
+		errno = kind;
+		return NULL;
+	}
+	return interposer_note_block(REAL(get_current_dir_name)(), CALLER);
+}
+
+ssize_t readlink(const char *path, char *text, size_t size)
+{
+	int kind = NEXT(readlink, 0);
+
+	if (kind > 0) {
+		errno = kind;
+		return -1;
+	}
+	return REAL(readlink)(path, text, size);
+}
+
+int glob(const char *pattern, int flags, int (*on_error)(const char *, int), glob_t *ret)
+{
+	int kind = NEXT(glob, 0);
+
+	if (kind > 0)
+		return kind == ENOMEM ? GLOB_NOSPACE : GLOB_ABORTED;
+	return REAL(glob)(pattern, flags, on_error, ret);
+}
+#pragma GCC visibility pop
