@@ -22,10 +22,7 @@ const char *store_run_prepare(const struct scenario *scenario, unsigned int clas
 const struct fault_control *store_run_counted(void);
 const struct scenario_outcome *store_run_reference(void);
 
-/* What happens in the process before the scenario, besides a fault; NULL: nothing. */
-typedef void (*store_run_limit_fn)(void);
-
-/* A sweep_try_fn; the context is a store_run_limit_fn or NULL. */
-const char *store_run_try(void *limit, unsigned int worker, const struct fault_task *task);
+/* A sweep_try_fn, without a context. */
+const char *store_run_try(void *unused, unsigned int worker, const struct fault_task *task);
 
 #endif
