@@ -42,10 +42,11 @@ void ocl_kernel_unref(struct ocl_kernel *kernel)
 
 /*
  * Takes the references to program and effective, and the kernel's place among
- * the program's live ones, whatever becomes of it. false: out of memory, the
- * kernel is unknown to the layer.
+ * the program's live ones, whatever becomes of it. Without memory the kernel
+ * is unknown to the layer: it does what it should, and shows E only to who asks
+ * for its program, which is less than failing where the driver did not.
  */
-static bool remember_kernel(cl_kernel handle, struct ocl_program *program,
+static void remember_kernel(cl_kernel handle, struct ocl_program *program,
 			    struct ocl_effective *effective)
 {
 	struct ocl_kernel *kernel = malloc(sizeof(*kernel));
@@ -56,20 +57,19 @@ static bool remember_kernel(cl_kernel handle, struct ocl_program *program,
 		kernel->program = program;
 		kernel->effective = effective;
 		if (ocl_objects_add(OCL_KERNELS, &kernel->object))
-			return true;
+			return;
 		free(kernel);
 	}
 	forget_kernel(program, effective, of_effective);
-	return false;
 }
 
 /* The same with references of the kernel's own. */
-static bool remember_one_more(cl_kernel handle, struct ocl_program *program,
+static void remember_one_more(cl_kernel handle, struct ocl_program *program,
 			      struct ocl_effective *effective)
 {
 	ocl_object_ref(&program->object);
 	ocl_program_add_kernel(program, ocl_effective_has_kernels(effective));
-	return remember_kernel(handle, program, ocl_effective_ref(effective));
+	remember_kernel(handle, program, ocl_effective_ref(effective));
 }
 
 /* A library that a link's hit made: to some drivers a program of a binary that has kernels. */
@@ -100,15 +100,10 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 		kernel = OCL_NEXT.clCreateKernel(ocl_effective_target(effective, handle),
 						 kernel_name, errcode_ret);
 	}
-	if (!kernel) {
+	if (kernel)
+		remember_kernel(kernel, program, effective);
+	else
 		forget_kernel(program, effective, of_effective);
-	} else if (!remember_kernel(kernel, program, effective) && of_effective) {
-		/* Without a record it would show E to the application. */
-		(void)OCL_NEXT.clReleaseKernel(kernel);
-		kernel = NULL;
-		if (errcode_ret)
-			*errcode_ret = CL_OUT_OF_HOST_MEMORY;
-	}
 	return kernel;
 }
 
@@ -179,16 +174,8 @@ cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_k
 		*num_kernels_ret = count;
 	if (error == CL_SUCCESS && kernels && effective && count)
 		order_kernels(effective, count, kernels);
-	for (cl_uint i = 0; error == CL_SUCCESS && kernels && i < count; i++) {
-		if (remember_one_more(kernels[i], program, effective) ||
-		    !ocl_effective_has_kernels(effective))
-			continue;
-		for (cl_uint j = 0; j < i; j++)
-			(void)ocl_clReleaseKernel(kernels[j]);
-		for (cl_uint j = i; j < count; j++)
-			(void)OCL_NEXT.clReleaseKernel(kernels[j]);
-		error = CL_OUT_OF_HOST_MEMORY;
-	}
+	for (cl_uint i = 0; error == CL_SUCCESS && kernels && i < count; i++)
+		remember_one_more(kernels[i], program, effective);
 	ocl_effective_unref(effective);
 	ocl_program_unref(program);
 	return error;
@@ -199,13 +186,8 @@ cl_kernel CL_API_CALL ocl_clCloneKernel(cl_kernel source_kernel, cl_int *errcode
 	struct ocl_kernel *source = ocl_kernel_find(source_kernel);
 	cl_kernel clone = OCL_NEXT.clCloneKernel(source_kernel, errcode_ret);
 
-	if (clone && source && !remember_one_more(clone, source->program, source->effective) &&
-	    ocl_effective_has_kernels(source->effective)) {
-		(void)OCL_NEXT.clReleaseKernel(clone);
-		clone = NULL;
-		if (errcode_ret)
-			*errcode_ret = CL_OUT_OF_HOST_MEMORY;
-	}
+	if (clone && source)
+		remember_one_more(clone, source->program, source->effective);
 	ocl_kernel_unref(source);
 	return clone;
 }
