@@ -105,6 +105,11 @@ void cc_entry_add(struct cc_entry *entry, uint32_t tag, uint32_t index, const vo
 		memcpy(room, data, len);
 }
 
+void cc_entry_fail(struct cc_entry *entry)
+{
+	entry->bytes.failed = true;
+}
+
 enum cmn_status cc_entry_finish(struct cc_entry *entry, struct cc_manifest *manifest)
 {
 	enum cmn_status status = CMN_OK;

@@ -47,6 +47,8 @@ void cc_entry_add(struct cc_entry *entry, uint32_t tag, uint32_t index, const vo
 		  size_t len);
 /* Room of len bytes for the caller to fill before finish; NULL: out of memory (shows in finish too). Valid until the next add. */
 void *cc_entry_add_room(struct cc_entry *entry, uint32_t tag, uint32_t index, size_t len);
+/* What was to be added could not be had for want of memory: finish fails. */
+void cc_entry_fail(struct cc_entry *entry);
 /*
  * Takes the manifest (may be NULL) and freezes the entry. On failure the caller still owns the
  * entry, not the manifest. CMN_ERR_NOMEM, CMN_ERR_TOO_LARGE (over CC_ENTRY_MAX_PAYLOAD).

@@ -5,12 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A question about so many devices needs no memory. */
+enum { FEW_DEVICES = 16 };
+
 /* P's devices, and what there is for each: sizes or the application's own pointers. */
 struct answer {
 	const struct ocl_effective *effective;
 	cl_uint count;
-	cl_device_id *devices;
+	cl_device_id *devices, few[FEW_DEVICES];
 };
+
+/* Room for count things, cleared: few if they fit. NULL: out of memory. */
+static void *make_room(void *few, size_t size, cl_uint count)
+{
+	if (count > FEW_DEVICES)
+		return calloc(count, size);
+	return memset(few, 0, FEW_DEVICES * size);
+}
+
+static void release_room(void *room, const void *few)
+{
+	if (room != few)
+		free(room);
+}
 
 static cl_int get_devices(cl_program handle, struct answer *answer)
 {
@@ -19,7 +36,7 @@ static cl_int get_devices(cl_program handle, struct answer *answer)
 
 	if (error != CL_SUCCESS)
 		return error;
-	answer->devices = calloc(answer->count ? answer->count : 1, sizeof(*answer->devices));
+	answer->devices = make_room(answer->few, sizeof(*answer->devices), answer->count);
 	if (!answer->devices)
 		return CL_OUT_OF_HOST_MEMORY;
 	return OCL_NEXT.clGetProgramInfo(handle, CL_PROGRAM_DEVICES,
@@ -45,7 +62,7 @@ static cl_int get_sizes(const struct ocl_effective *effective, size_t *ret)
 static cl_int give_sizes(const struct answer *answer, size_t *ret)
 {
 	const struct ocl_effective *effective = answer->effective;
-	size_t *sizes = calloc(effective->num_devices, sizeof(*sizes));
+	size_t few[FEW_DEVICES], *sizes = make_room(few, sizeof(*sizes), effective->num_devices);
 	cl_int error = sizes ? get_sizes(effective, sizes) : CL_OUT_OF_HOST_MEMORY;
 
 	for (cl_uint i = 0; i < answer->count && error == CL_SUCCESS; i++) {
@@ -59,14 +76,15 @@ static cl_int give_sizes(const struct answer *answer, size_t *ret)
 		else
 			ret[i] = 0;
 	}
-	free(sizes);
+	release_room(sizes, few);
 	return error;
 }
 
 static cl_int give_images(const struct answer *answer, unsigned char **images)
 {
 	const struct ocl_effective *effective = answer->effective;
-	unsigned char **wanted = calloc(effective->num_devices, sizeof(*wanted));
+	unsigned char *few[FEW_DEVICES];
+	unsigned char **wanted = make_room(few, sizeof(*wanted), effective->num_devices);
 	cl_int error = CL_SUCCESS;
 
 	if (!wanted)
@@ -93,7 +111,7 @@ static cl_int give_images(const struct answer *answer, unsigned char **images)
 			if (wanted[i] && cc_entry_find(effective->entry, CC_TAG_IMAGE, i, &image))
 				memcpy(wanted[i], image.data, image.len);
 		}
-	free(wanted);
+	release_room(wanted, few);
 	return error;
 }
 
@@ -118,6 +136,6 @@ cl_int ocl_binaries_get(cl_program handle, const struct ocl_effective *effective
 	if (error == CL_SUCCESS && ret_size)
 		*ret_size = answer.count * item;
 out:
-	free(answer.devices);
+	release_room(answer.devices, answer.few);
 	return error;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "layers/opencl/answers.h"
 #include "layers/opencl/program.h"
 
 struct ocl_capture {
@@ -96,116 +97,6 @@ out:
 	return status;
 }
 
-/* Adds what clGetProgramBuildInfo answers; an unanswered question is left out, and asked of E on a hit. */
-static void add_build_info(struct cc_entry *entry, cl_program program, cl_uint i,
-			   cl_device_id device, cl_program_build_info name, uint32_t tag)
-{
-	size_t size = 0;
-	void *data;
-
-	if (OCL_NEXT.clGetProgramBuildInfo(program, device, name, 0, NULL, &size) != CL_SUCCESS ||
-	    size == 0)
-		return;
-	data = calloc(1, size);
-	if (data && OCL_NEXT.clGetProgramBuildInfo(program, device, name, size, data, NULL) ==
-			    CL_SUCCESS)
-		cc_entry_add(entry, tag, i, data, size);
-	free(data);
-}
-
-/* Of none NVIDIA's driver (580) must not be asked: it ends the process. An executable's E answers as P would. */
-static void add_kernel_names(struct cc_entry *entry, cl_program program,
-			     enum ocl_effective_kind kind)
-{
-	size_t count = 0, size = 0;
-	char *names;
-
-	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof(count), &count,
-				      NULL) != CL_SUCCESS)
-		return;
-	if (count == 0) {
-		if (kind == OCL_EFFECTIVE_OBJECT)
-			cc_entry_add(entry, OCL_TAG_KERNEL_NAMES, 0, "", 1);
-		return;
-	}
-	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &size) !=
-		    CL_SUCCESS || size == 0)
-		return;
-	names = calloc(1, size);
-	if (names && OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, size, names,
-					       NULL) == CL_SUCCESS)
-		cc_entry_add(entry, OCL_TAG_KERNEL_NAMES, 0, names, size);
-	free(names);
-}
-
-static void add_kernel_info(struct cc_entry *entry, cl_kernel kernel, cl_uint i,
-			    cl_kernel_info name, uint32_t tag)
-{
-	size_t size = 0;
-	void *data;
-
-	if (OCL_NEXT.clGetKernelInfo(kernel, name, 0, NULL, &size) != CL_SUCCESS || size == 0)
-		return;
-	data = calloc(1, size);
-	if (data && OCL_NEXT.clGetKernelInfo(kernel, name, size, data, NULL) == CL_SUCCESS)
-		cc_entry_add(entry, tag, i, data, size);
-	free(data);
-}
-
-static void add_attributes(struct cc_entry *entry, cl_program program)
-{
-	cl_kernel *kernels;
-	cl_uint count = 0;
-
-	if (OCL_NEXT.clCreateKernelsInProgram(program, 0, NULL, &count) != CL_SUCCESS || count == 0)
-		return;
-	kernels = calloc(count, sizeof(*kernels));
-	if (!kernels)
-		return;
-	if (OCL_NEXT.clCreateKernelsInProgram(program, count, kernels, NULL) == CL_SUCCESS) {
-		for (cl_uint i = 0; i < count; i++) {
-			add_kernel_info(entry, kernels[i], i, CL_KERNEL_FUNCTION_NAME,
-					OCL_TAG_KERNEL_NAME);
-			add_kernel_info(entry, kernels[i], i, CL_KERNEL_ATTRIBUTES,
-					OCL_TAG_KERNEL_ATTRIBUTES);
-			(void)OCL_NEXT.clReleaseKernel(kernels[i]);	/* ours alone */
-		}
-	}
-	free(kernels);
-}
-
-/* How many kernels there are, or why there is no number. */
-static void add_num_kernels(struct cc_entry *entry, cl_program program)
-{
-	uint8_t bytes[sizeof(cl_int) + sizeof(size_t)] = { 0 };
-	size_t count = 0;
-	cl_int error = OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof(count),
-						 &count, NULL);
-
-	memcpy(bytes, &error, sizeof(error));
-	memcpy(bytes + sizeof(error), &count, sizeof(count));
-	cc_entry_add(entry, OCL_TAG_NUM_KERNELS, 0, bytes, sizeof(bytes));
-}
-
-static void add_answers(struct cc_entry *entry, cl_program program,
-			const struct ocl_capture_request *request)
-{
-	const struct ocl_targets *targets = request->targets;
-
-	for (cl_uint i = 0; i < targets->count; i++) {
-		cl_device_id device = targets->devices[i];
-
-		add_build_info(entry, program, i, device, CL_PROGRAM_BUILD_LOG, OCL_TAG_LOG);
-		add_build_info(entry, program, i, device, CL_PROGRAM_BUILD_OPTIONS,
-			       OCL_TAG_OPTIONS);
-		if (request->kind == OCL_EFFECTIVE_EXECUTABLE)
-			continue;
-		add_build_info(entry, program, i, device, CL_PROGRAM_BUILD_STATUS, OCL_TAG_STATUS);
-		add_build_info(entry, program, i, device, CL_PROGRAM_BINARY_TYPE,
-			       OCL_TAG_BINARY_TYPE);
-	}
-}
-
 /* Of binaries that the application was given. */
 struct ocl_offer {
 	uint64_t serial;	/* of the build that they are of */
@@ -227,12 +118,8 @@ static enum cmn_status read_program(cl_program program, const struct ocl_capture
 			 add_images(entry, program, request->targets);
 	if (status != CMN_OK)
 		goto out;
-	add_answers(entry, program, request);
-	add_kernel_names(entry, program, request->kind);
-	if (request->kind == OCL_EFFECTIVE_OBJECT)
-		add_num_kernels(entry, program);
-	else if (request->with_attributes)
-		add_attributes(entry, program);
+	ocl_answers_add_builds(entry, program, request);
+	ocl_answers_add_kernels(entry, program, request);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
 out:
@@ -282,7 +169,7 @@ enum cmn_status ocl_capture_failure(cl_program program, const struct ocl_capture
 		goto out;
 	cc_entry_keep_in_memory(entry);
 	cc_entry_add(entry, OCL_TAG_ERROR, 0, &error, sizeof(error));
-	add_answers(entry, program, request);
+	ocl_answers_add_builds(entry, program, request);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
 	if (status == CMN_OK &&

@@ -42,11 +42,10 @@ void ocl_kernel_unref(struct ocl_kernel *kernel)
 
 /*
  * Takes the references to program and effective, and the kernel's place among
- * the program's live ones, whatever becomes of it. Without memory the kernel
- * is unknown to the layer: it does what it should, and shows E only to who asks
- * for its program, which is less than failing where the driver did not.
+ * the program's live ones, whatever becomes of it. false: out of memory, the
+ * kernel is unknown to the layer.
  */
-static void remember_kernel(cl_kernel handle, struct ocl_program *program,
+static bool remember_kernel(cl_kernel handle, struct ocl_program *program,
 			    struct ocl_effective *effective)
 {
 	struct ocl_kernel *kernel = malloc(sizeof(*kernel));
@@ -57,25 +56,69 @@ static void remember_kernel(cl_kernel handle, struct ocl_program *program,
 		kernel->program = program;
 		kernel->effective = effective;
 		if (ocl_objects_add(OCL_KERNELS, &kernel->object))
-			return;
+			return true;
 		free(kernel);
 	}
 	forget_kernel(program, effective, of_effective);
+	return false;
 }
 
 /* The same with references of the kernel's own. */
-static void remember_one_more(cl_kernel handle, struct ocl_program *program,
+static bool remember_one_more(cl_kernel handle, struct ocl_program *program,
 			      struct ocl_effective *effective)
 {
 	ocl_object_ref(&program->object);
 	ocl_program_add_kernel(program, ocl_effective_has_kernels(effective));
-	remember_kernel(handle, program, ocl_effective_ref(effective));
+	return remember_kernel(handle, program, ocl_effective_ref(effective));
 }
 
 /* A library that a link's hit made: to some drivers a program of a binary that has kernels. */
 static bool is_library(const struct ocl_effective *effective)
 {
 	return effective && effective->own && effective->kind == OCL_EFFECTIVE_OBJECT;
+}
+
+/*
+ * A kernel of E without a record would show E to the application, and failing
+ * for want of the layer's memory is worse: P is built as it would have been
+ * without a layer, and its kernels need no record. false: the driver would not,
+ * or another thread is at it.
+ */
+static bool fall_back(struct ocl_program *program)
+{
+	struct ocl_effective *effective;
+	cl_int error = CL_SUCCESS;
+
+	/* Not waited for: who builds may wait in the driver for the callback that calls here. */
+	if (!ocl_program_try_begin(program))
+		return false;
+	effective = ocl_program_supersede(program);
+	if (effective)
+		error = OCL_NEXT.clBuildProgram(program->object.handle, effective->num_devices,
+						effective->devices, effective->options, NULL, NULL);
+	if (error == CL_SUCCESS)
+		ocl_program_superseded(program, effective, error);
+	else
+		ocl_program_set_effective(program, effective);
+	ocl_program_end(program);
+	return error == CL_SUCCESS;
+}
+
+/* In place of one of E that could not be remembered; takes the reference to program. */
+static cl_kernel create_from_program(struct ocl_program *program, const char *kernel_name,
+				     cl_int *errcode_ret)
+{
+	cl_kernel kernel = NULL;
+
+	if (fall_back(program)) {
+		kernel = OCL_NEXT.clCreateKernel(program->object.handle, kernel_name, errcode_ret);
+		if (kernel)
+			(void)remember_one_more(kernel, program, NULL);	/* it does without */
+	} else if (errcode_ret) {
+		*errcode_ret = CL_OUT_OF_HOST_MEMORY;
+	}
+	ocl_program_unref(program);
+	return kernel;
 }
 
 cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_name,
@@ -100,10 +143,16 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 		kernel = OCL_NEXT.clCreateKernel(ocl_effective_target(effective, handle),
 						 kernel_name, errcode_ret);
 	}
-	if (kernel)
-		remember_kernel(kernel, program, effective);
-	else
+	if (!kernel) {
 		forget_kernel(program, effective, of_effective);
+		return NULL;
+	}
+	ocl_object_ref(&program->object);
+	if (!remember_kernel(kernel, program, effective) && of_effective) {
+		(void)OCL_NEXT.clReleaseKernel(kernel);
+		return create_from_program(program, kernel_name, errcode_ret);
+	}
+	ocl_program_unref(program);
 	return kernel;
 }
 
@@ -155,6 +204,23 @@ out:
 	free(ordered);
 }
 
+/* false: out of memory, and none of E's is left. */
+static bool remember_all(struct ocl_program *program, struct ocl_effective *effective,
+			 cl_uint count, const cl_kernel *kernels)
+{
+	for (cl_uint i = 0; i < count; i++) {
+		if (remember_one_more(kernels[i], program, effective) ||
+		    !ocl_effective_has_kernels(effective))
+			continue;
+		for (cl_uint j = 0; j < i; j++)
+			(void)ocl_clReleaseKernel(kernels[j]);
+		for (cl_uint j = i; j < count; j++)
+			(void)OCL_NEXT.clReleaseKernel(kernels[j]);
+		return false;
+	}
+	return true;
+}
+
 cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_kernels,
 						cl_kernel *kernels, cl_uint *num_kernels_ret)
 {
@@ -174,8 +240,10 @@ cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_k
 		*num_kernels_ret = count;
 	if (error == CL_SUCCESS && kernels && effective && count)
 		order_kernels(effective, count, kernels);
-	for (cl_uint i = 0; error == CL_SUCCESS && kernels && i < count; i++)
-		remember_one_more(kernels[i], program, effective);
+	if (error == CL_SUCCESS && kernels && !remember_all(program, effective, count, kernels))
+		error = fall_back(program) ?
+			OCL_NEXT.clCreateKernelsInProgram(handle, num_kernels, kernels, NULL) :
+			CL_OUT_OF_HOST_MEMORY;
 	ocl_effective_unref(effective);
 	ocl_program_unref(program);
 	return error;
@@ -186,8 +254,13 @@ cl_kernel CL_API_CALL ocl_clCloneKernel(cl_kernel source_kernel, cl_int *errcode
 	struct ocl_kernel *source = ocl_kernel_find(source_kernel);
 	cl_kernel clone = OCL_NEXT.clCloneKernel(source_kernel, errcode_ret);
 
-	if (clone && source)
-		remember_one_more(clone, source->program, source->effective);
+	if (clone && source && !remember_one_more(clone, source->program, source->effective) &&
+	    ocl_effective_has_kernels(source->effective)) {
+		(void)OCL_NEXT.clReleaseKernel(clone);
+		clone = NULL;
+		if (errcode_ret)
+			*errcode_ret = CL_OUT_OF_HOST_MEMORY;
+	}
 	ocl_kernel_unref(source);
 	return clone;
 }

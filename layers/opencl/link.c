@@ -15,6 +15,9 @@
 #include "layers/opencl/dispatch.h"
 #include "layers/driver/libraries.h"
 
+/* So many inputs need no memory to be found. */
+enum { FEW_INPUTS = 8 };
+
 struct link {
 	cl_context context;
 	cl_uint list_count;
@@ -26,6 +29,9 @@ struct link {
 	cl_program *targets;
 	struct ocl_effective **effectives;
 	struct cmn_hash *contents;
+	cl_program few_targets[FEW_INPUTS];
+	struct ocl_effective *few_effectives[FEW_INPUTS];
+	struct cmn_hash few_contents[FEW_INPUTS];
 	enum ocl_effective_kind kind;
 	struct ocl_targets devices;
 	struct cc_key key;
@@ -39,15 +45,41 @@ struct link {
 	cl_int error;
 };
 
+static void release_inputs(struct link *link)
+{
+	if (link->effectives == link->few_effectives)
+		return;
+	free(link->effectives);
+	free(link->targets);
+	free(link->contents);
+	link->targets = NULL;
+	link->effectives = NULL;
+}
+
 static void release(struct link *link)
 {
 	for (cl_uint i = 0; link->effectives && i < link->input_count; i++)
 		ocl_effective_unref(link->effectives[i]);
-	free(link->effectives);
-	free(link->targets);
-	free(link->contents);
+	release_inputs(link);
 	ocl_targets_release(&link->devices);
 	ocl_build_key_release(&link->key);
+}
+
+static bool make_room(struct link *link, cl_uint count)
+{
+	if (count <= FEW_INPUTS) {
+		link->targets = link->few_targets;
+		link->effectives = link->few_effectives;
+		link->contents = link->few_contents;
+		return true;
+	}
+	link->targets = calloc(count, sizeof(*link->targets));
+	link->effectives = calloc(count, sizeof(*link->effectives));
+	link->contents = calloc(count, sizeof(*link->contents));
+	if (link->targets && link->effectives && link->contents)
+		return true;
+	release_inputs(link);
+	return false;
 }
 
 /* A copy with E for P; false: out of memory. */
@@ -55,14 +87,8 @@ static bool find_inputs(struct link *link)
 {
 	cl_uint count = link->input_count;
 
-	link->targets = calloc(count, sizeof(*link->targets));
-	link->effectives = calloc(count, sizeof(*link->effectives));
-	link->contents = calloc(count, sizeof(*link->contents));
-	if (!link->targets || !link->effectives || !link->contents) {
-		free(link->targets);
-		link->targets = NULL;
+	if (!make_room(link, count))
 		return false;
-	}
 	for (cl_uint i = 0; i < count; i++) {
 		struct ocl_program *program = ocl_program_find(link->inputs[i]);
 

@@ -304,6 +304,18 @@ cl_int CL_API_CALL stub_clCompileProgram(cl_program program, cl_uint device_coun
 	return error == CL_BUILD_PROGRAM_FAILURE ? CL_COMPILE_PROGRAM_FAILURE : error;
 }
 
+/* What a program brings to a link: compiled, or loaded from a binary; NULL: nothing. */
+static const char *input_of_link(cl_program program, cl_device_id device)
+{
+	struct stub_build *build = stub_program_build(program, device);
+
+	for (cl_uint i = 0; !build && !program->source && i < program->device_count; i++) {
+		if (program->devices[i] == device)
+			build = &program->builds[i];
+	}
+	return build ? build->image : NULL;
+}
+
 /* The inputs' images one after another; false: one of them is not compiled. */
 static bool link_images(cl_device_id device, cl_uint count, const cl_program *programs,
 			struct stub_build *ret)
@@ -312,17 +324,17 @@ static bool link_images(cl_device_id device, cl_uint count, const cl_program *pr
 	char *image;
 
 	for (cl_uint i = 0; i < count; i++) {
-		struct stub_build *build = stub_program_build(programs[i], device);
+		const char *input = input_of_link(programs[i], device);
 
-		if (!build)
+		if (!input)
 			return false;
-		len += strlen(build->image);
+		len += strlen(input);
 	}
 	image = calloc(1, len);
 	if (!image)
 		abort();
 	for (cl_uint i = 0; i < count; i++)
-		strcat(image, stub_program_build(programs[i], device)->image);
+		strcat(image, input_of_link(programs[i], device));
 	ret->image = image;
 	ret->log = copy_text("stub: warning: linked\n");
 	ret->type = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
