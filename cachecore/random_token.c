@@ -14,6 +14,7 @@
 #include "cachecore/root.h"
 #include "common/file.h"
 #include "common/hash.h"
+#include "common/write.h"
 
 #define FILE_NAME "tokens.dat"
 
@@ -276,7 +277,7 @@ static void write_slot(int fd, uint64_t number, const struct slot *slot)
 		cmn_buffer_append(&bytes, hash.bytes, CMN_HASH_SIZE);
 	}
 	if (!bytes.failed)
-		(void)!pwrite(fd, bytes.data, bytes.len, (off_t)(number * SLOT_SIZE));
+		(void)!cmn_write_at(fd, bytes.data, bytes.len, (off_t)(number * SLOT_SIZE));
 	cmn_buffer_release(&bytes);
 }
 

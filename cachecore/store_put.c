@@ -17,6 +17,7 @@
 #include "cachecore/store_internal.h"
 #include "common/clock.h"
 #include "common/file.h"
+#include "common/write.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /* An evictor may remove a leaf under a writer's hands; thrice in a row it does not. */
@@ -373,7 +374,7 @@ static void touch_file(int leaf_fd, unsigned int n)
 		return;
 	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
 	/* Cut after writing: never empty, which would look unused to an evictor. Best effort. */
-	if (pwrite(fd, text, (size_t)len, 0) != len || ftruncate(fd, len) < 0)
+	if (cmn_write_at(fd, text, (size_t)len, 0) != len || ftruncate(fd, len) < 0)
 		(void)unlinkat(leaf_fd, name, 0);
 	(void)close(fd);	/* best effort */
 }

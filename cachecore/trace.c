@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/hash.h"
 #include "common/json.h"
+#include "common/write.h"
 
 /* Options and names are shorter; sources and binaries are not. */
 #define MAX_SHOWN_VALUE 512
@@ -171,7 +172,7 @@ static enum cmn_status write_line(int fd, const struct cmn_buffer *line)
 	if (line->failed)
 		return CMN_ERR_NOMEM;
 	do {
-		put = write(fd, line->data, line->len);
+		put = cmn_write(fd, line->data, line->len);
 	} while (put < 0 && errno == EINTR);
 	if (put < 0)
 		return cmn_status_from_errno(errno);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/write.h"
 
 #define OPEN_ATTEMPTS 16	/* of opening and making a file in turns */
 /* A lock of another machine's is asked for this often, and so long. */
@@ -107,7 +108,7 @@ enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len)
 	const char *at = data;
 
 	while (len) {
-		ssize_t put = write(fd, at, len);
+		ssize_t put = cmn_write(fd, at, len);
 
 		if (put < 0 && errno == EINTR)
 			continue;

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/write.h"
+
 /* Longer messages are cut: they are for people. */
 #define MESSAGE_SIZE 1024
 
@@ -16,7 +18,7 @@ static void write_stderr(const char *message)
 	int len = snprintf(line, sizeof(line), "ckcache: %s\n", message);
 
 	/* One write, so that lines of several processes do not mix; nobody to tell on failure. */
-	if (len > 0 && write(STDERR_FILENO, line, (size_t)len) < 0)
+	if (len > 0 && cmn_write(STDERR_FILENO, line, (size_t)len) < 0)
 		return;
 }
 

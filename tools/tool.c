@@ -2,13 +2,13 @@
 /* tool: messages, options and the cache, for every verb. */
 #include "tools/tool.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/file.h"
 
 void tool_complain(const char *format, ...)
 {
@@ -123,8 +123,10 @@ int tool_print(struct cmn_buffer *text)
 {
 	enum cmn_status status = CMN_ERR_NOMEM;
 
+	/* Not as the cache writes: a reader that has left ends a command by SIGPIPE, as any other. */
 	if (!text->failed)
-		status = cmn_file_write_all(STDOUT_FILENO, text->data, text->len);
+		status = fwrite(text->data, 1, text->len, stdout) == text->len && !fflush(stdout) ?
+			 CMN_OK : cmn_status_from_errno(errno);
 	cmn_buffer_release(text);
 	if (status == CMN_OK)
 		return TOOL_OK;
