@@ -54,6 +54,7 @@ static void release_inputs(struct link *link)
 	free(link->contents);
 	link->targets = NULL;
 	link->effectives = NULL;
+	link->contents = NULL;
 }
 
 static void release(struct link *link)

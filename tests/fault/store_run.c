@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +29,9 @@ static struct worker {
 } workers[SWEEP_MAX_JOBS];
 static struct fault_control *counted;
 static struct scenario_outcome reference;
+/* Of the process while the scenario runs for the first time; negative: none. */
+static int limited_resource = -1;
+static unsigned long resource_limit;
 static bool preparing;	/* without the scenario's settings */
 
 void store_run_begin(char **argv)
@@ -63,6 +67,22 @@ static void set_environment(void)
 	}
 }
 
+static void limit(bool on)
+{
+	static struct rlimit before;
+	struct rlimit now;
+
+	if (limited_resource < 0)
+		return;
+	if (on && getrlimit(limited_resource, &before))
+		_exit(3);
+	now = before;
+	if (on)
+		now.rlim_cur = resource_limit;
+	if (setrlimit(limited_resource, &now))
+		_exit(3);
+}
+
 /* In a process of its own, in the directory; never returns. */
 static void run_here(const char *directory, struct fault_control *control,
 		     void (*steps)(struct scenario_outcome *), struct scenario_outcome *outcomes,
@@ -71,14 +91,20 @@ static void run_here(const char *directory, struct fault_control *control,
 	int log;
 
 	(void)alarm(PATIENCE_S);
-	log = chdir(directory) ? -1 : open("log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	/* A log in a file that may not grow would be the application's own mistake. */
+	log = chdir(directory) ? -1 : open(limited_resource < 0 ? "log" : "/dev/null",
+					 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (log < 0 || dup2(log, STDERR_FILENO) < 0 || close(log))
 		_exit(3);
 	set_environment();
 	for (unsigned int i = 0; i < count; i++) {
 		sweep_use(control);	/* the clock is right again */
 		atomic_store(&control->armed, i == 0 && control->classes != 0);
+		if (i == 0)
+			limit(true);
 		steps(&outcomes[i]);
+		if (i == 0)
+			limit(false);
 		atomic_store(&control->armed, 0);
 		if (i + 1 == count)
 			scenario_walk(&outcomes[i]);
@@ -141,6 +167,7 @@ static const char *prepare_template(struct worker *worker)
 	const char *wrong = NULL;
 
 	(void)snprintf(template, sizeof(template), "%s/template", unit_dir());
+	sweep_remove(template);
 	write_text(template, "x.h", "one");
 	write_text(template, "home/empty", "");
 	write_text(template, "config/ckcache/ckcache.conf",
@@ -250,4 +277,16 @@ const char *store_run_try(void *unused, unsigned int number, const struct fault_
 	if (!wrong)
 		wrong = check_fault(worker);
 	return wrong ? wrong : check_healed(worker);
+}
+
+const char *store_run_limited(int resource, unsigned long amount)
+{
+	const struct fault_task none = { .point = 0 };
+	const char *wrong;
+
+	limited_resource = resource;
+	resource_limit = amount;
+	wrong = store_run_try(NULL, 0, &none);
+	limited_resource = -1;
+	return wrong;
 }

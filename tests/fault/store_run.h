@@ -25,4 +25,7 @@ const struct scenario_outcome *store_run_reference(void);
 /* A sweep_try_fn, without a context. */
 const char *store_run_try(void *unused, unsigned int worker, const struct fault_task *task);
 
+/* The same with one of setrlimit's resources limited in place of a fault. */
+const char *store_run_limited(int resource, unsigned long limit);
+
 #endif
