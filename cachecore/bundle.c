@@ -305,7 +305,7 @@ enum cmn_status cc_bundle_decode(struct cmn_view src, struct cmn_buffer *bin,
 		status = encoded.failed ? CMN_ERR_NOMEM : CMN_OK;
 	}
 	if (status == CMN_OK)
-		status = cc_entry_decode(bin, &parts.hash, manifest, &entry);
+		status = cc_entry_decode(bin, &parts.hash, NULL, manifest, &entry);
 	cmn_buffer_release(bin);
 	if (status != CMN_OK) {
 		cc_manifest_free(manifest);

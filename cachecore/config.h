@@ -33,7 +33,7 @@ enum cc_eviction_order {
 	CC_EVICTION_COST,	/* what saves least compile time a byte first, by age */
 };
 
-enum { CC_COMPRESSION_AUTO = -1, CC_COMPRESSION_NONE = 0 };	/* else a zlib level, 1 to 9 */
+enum { CC_COMPRESSION_AUTO = -1, CC_COMPRESSION_NONE = 0 };	/* else a level of compression, 1 to 9 */
 
 struct cc_config {
 	char *dir;			/* root, absolute; NULL: no disk level (off, or dir_problem) */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cachecore/codec.h"
-#include "cachecore/config.h"
+#include "cachecore/packing.h"
 
 /* The last byte is a control character, so that a text-mode transfer shows as damage. */
 static const uint8_t magic[8] = { 'c', 'k', 'c', 'b', 'i', 'n', '\r', '\n' };
@@ -26,6 +26,7 @@ struct cc_entry {
 	size_t payload_at;	/* in bytes */
 	size_t image_size;
 	uint64_t build_ns;
+	unsigned int load_rate;
 	struct cc_manifest *manifest;
 	bool too_large;
 	bool in_memory_only;
@@ -138,6 +139,11 @@ bool cc_entry_in_memory_only(const struct cc_entry *entry)
 	return entry->in_memory_only;
 }
 
+void cc_entry_set_load_rate(struct cc_entry *entry, unsigned int ns_per_byte)
+{
+	entry->load_rate = ns_per_byte;
+}
+
 struct cc_entry *cc_entry_ref(struct cc_entry *entry)
 {
 	/* Whoever takes a reference holds one already, so no order is needed. */
@@ -228,23 +234,6 @@ static struct cmn_hash hash_file(const uint8_t *header, const struct cmn_hash *s
 	return cmn_hash_of(fold, sizeof(fold));
 }
 
-/*
- * CC_COMPRESSION_AUTO stores raw: inflating costs about 3 ms a megabyte, which
- * is more than a driver takes to load the binary, and disk is bounded anyway
- * by CKCACHE_MAX_SIZE. Compression is for those who ask for it by a level.
- */
-static enum cmn_status compress_payload(struct cmn_view payload, int level, struct cmn_buffer *ret)
-{
-	enum cmn_status status;
-
-	if (level == CC_COMPRESSION_AUTO || level == CC_COMPRESSION_NONE)
-		return CMN_OK;
-	status = cc_codec_compress(payload, level, ret);
-	if (status == CMN_OK && ret->len >= payload.len)
-		cmn_buffer_release(ret);
-	return status;
-}
-
 enum cmn_status cc_entry_encode(const struct cc_entry *entry, int level,
 				const struct cmn_hash *key_hash,
 				uint8_t ret_header[CC_ENTRY_HEADER_SIZE],
@@ -254,11 +243,9 @@ enum cmn_status cc_entry_encode(const struct cc_entry *entry, int level,
 	struct cmn_hash payload_hash = cmn_hash_of(payload.data, payload.len);
 	struct cmn_hash stored_hash = payload_hash, file_hash;
 	struct cmn_buffer stored = { 0 }, header = { 0 };
-	enum cmn_status status = compress_payload(payload, level, &stored);
+	enum cmn_status status = CMN_OK;
 
-	if (status != CMN_OK)
-		goto out;
-	if (stored.len)
+	if (cc_packing_compress(payload, level, entry->load_rate, &stored))
 		stored_hash = cmn_hash_of(stored.data, stored.len);
 	cmn_buffer_append(&header, magic, sizeof(magic));
 	cmn_buffer_append_u32(&header, CC_ENTRY_VERSION);
@@ -319,7 +306,8 @@ enum cmn_status cc_entry_read_header(struct cmn_view file, struct cc_entry_heade
 }
 
 /* Leaves the entry's buffer with the decoded payload at payload_at. */
-static enum cmn_status decode_payload(struct cc_entry *entry, const struct cc_entry_header *header)
+static enum cmn_status decode_payload(struct cc_entry *entry, const struct cc_entry_header *header,
+				      const struct cmn_room *room)
 {
 	struct cmn_view stored = { entry->bytes.data + CC_ENTRY_HEADER_SIZE,
 				   entry->bytes.len - CC_ENTRY_HEADER_SIZE };
@@ -331,6 +319,9 @@ static enum cmn_status decode_payload(struct cc_entry *entry, const struct cc_en
 		entry->payload_at = CC_ENTRY_HEADER_SIZE;
 		return header->stored_len == header->payload_len ? CMN_OK : CMN_ERR_CORRUPT;
 	}
+	if (room && header->payload_len >= room->from)
+		(void)cmn_slabs_reserve(room->slabs, (size_t)header->payload_len,
+					&payload);	/* else malloc serves */
 	status = cc_codec_decompress((enum cc_codec)header->codec, stored, header->payload_len,
 				     &payload);
 	cmn_buffer_release(&entry->bytes);
@@ -363,7 +354,7 @@ static enum cmn_status verify_file(struct cmn_view file, const struct cmn_hash *
 }
 
 enum cmn_status cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *key_hash,
-				struct cc_manifest *manifest, struct cc_entry **ret)
+				const struct cmn_room *room, struct cc_manifest *manifest, struct cc_entry **ret)
 {
 	struct cc_entry_header header;
 	struct cc_entry *entry = NULL;
@@ -378,7 +369,7 @@ enum cmn_status cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *
 	}
 	entry->bytes = *file;
 	*file = (struct cmn_buffer){ 0 };
-	status = decode_payload(entry, &header);
+	status = decode_payload(entry, &header, room);
 	if (status == CMN_OK)
 		status = check_fields(cc_entry_payload(entry), &entry->image_size);
 	if (status != CMN_OK)

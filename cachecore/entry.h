@@ -59,6 +59,13 @@ CMN_CHECKED enum cmn_status cc_entry_finish(struct cc_entry *entry, struct cc_ma
 void cc_entry_keep_in_memory(struct cc_entry *entry);
 bool cc_entry_in_memory_only(const struct cc_entry *entry);
 
+/*
+ * While building: what the driver is known to take at least to load the
+ * images, in nanoseconds a byte; 0, as at first: not known. Compression looks
+ * at it. It is not kept on disk: an entry that is read and stored again counts as not known.
+ */
+void cc_entry_set_load_rate(struct cc_entry *entry, unsigned int ns_per_byte);
+
 struct cc_entry *cc_entry_ref(struct cc_entry *entry);
 /*
  * For who is through with the images: a reference to an entry with the same
@@ -78,8 +85,7 @@ size_t cc_entry_image_size(const struct cc_entry *entry);	/* sum of CC_TAG_IMAGE
 
 /*
  * The header and the stored payload as they go to disk. level as
- * cc_config.compression; the payload is stored raw where compressing gains
- * nothing. ret_header: CC_ENTRY_HEADER_SIZE bytes. ret_stored is empty when
+ * cc_config.compression; packing.h says when the payload is stored raw. ret_header: CC_ENTRY_HEADER_SIZE bytes. ret_stored is empty when
  * the payload itself is to be written.
  */
 CMN_CHECKED enum cmn_status cc_entry_encode(const struct cc_entry *entry, int level,
@@ -90,11 +96,13 @@ struct cmn_view cc_entry_payload(const struct cc_entry *entry);
 
 /*
  * From a file's bytes; takes the buffer on success and failure alike, and the
- * manifest (may be NULL) on success only. CMN_ERR_CORRUPT, CMN_ERR_VERSION,
+ * manifest (may be NULL) on success only. What has to be decoded goes to the room given
+ * (may be NULL) or malloc's. CMN_ERR_CORRUPT, CMN_ERR_VERSION,
  * CMN_ERR_NOMEM; CMN_STALE: sound, but belongs to another key_hash.
  */
 CMN_CHECKED enum cmn_status cc_entry_decode(struct cmn_buffer *file,
 					    const struct cmn_hash *key_hash,
+					    const struct cmn_room *room,
 					    struct cc_manifest *manifest, struct cc_entry **ret);
 
 /* What the header of a .bin says; nothing but its shape is verified. CMN_ERR_CORRUPT, CMN_ERR_VERSION. */

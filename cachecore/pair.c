@@ -178,7 +178,7 @@ enum cmn_status cc_pair_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust
 		cmn_buffer_release(&file);
 		return status;
 	}
-	return cc_entry_decode(&file, &src->hash, manifest, ret);
+	return cc_entry_decode(&file, &src->hash, room, manifest, ret);
 }
 
 enum cmn_status cc_pair_read_bin_header(int dir_fd, unsigned int n, const struct cc_src *src,

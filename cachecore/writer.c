@@ -43,7 +43,7 @@
 #define EVICT_GRACE_NS (NS_PER_S / 4)
 /* What a thread that is told to stop gets for the file operation that it is in. */
 #define STOP_GRACE_NS (NS_PER_S / 10)
-/* Path buffers and zlib's frames need a tenth of it; the rest is for the C library's thread-local data. */
+/* Path buffers and libdeflate's frames need a tenth of it; the rest is for the C library's thread-local data. */
 #define STACK_SIZE ((size_t)512 << 10)
 
 /* Conditions wait on the monotonic clock: wall time may jump. */

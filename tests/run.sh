@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 . tools/packages.sh
 
 packages_build='gcc libc6-dev cmake ninja-build pkg-config binutils python3 libxxhash-dev
-	zlib1g-dev libssl-dev openssl libze-dev uthash-dev libcunit1-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1'
+	libdeflate-dev libssl-dev openssl libze-dev uthash-dev libcunit1-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1'
 packages_drivers='pocl-opencl-icd intel-opencl-icd mesa-opencl-icd oclgrind clinfo
 	clblast-utils darktable piglit python3-pyopencl'
 packages_clang='clang-14 libclang-rt-14-dev llvm-spirv-14'
@@ -153,7 +153,7 @@ run_fuzz()
 			-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I . \
 			"$source" -o "$target" "$base-fuzz/lib/libinclude_scan.a" "$base-fuzz/lib/liblevel_zero_scan.a" \
 			"$base-fuzz/lib/libcachecore.a" "$base-fuzz/lib/libcommon.a" \
-			$(pkg-config --libs libxxhash zlib) -lpthread
+			$(pkg-config --libs libxxhash libdeflate) -lpthread
 		mkdir -p "$target.corpus"
 		"$target" -max_total_time="$1" -print_final_stats=1 -artifact_prefix="$target-" \
 			"$target.corpus" </dev/null || failed="$failed $(basename "$target")"

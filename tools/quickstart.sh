@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 source_dir=$PWD
 . tools/packages.sh
 
-install_packages gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev zlib1g-dev \
+install_packages gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libdeflate-dev \
 	libssl-dev uthash-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1 intel-opencl-icd \
 	darktable clinfo python3
 

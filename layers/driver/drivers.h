@@ -22,6 +22,11 @@ struct drv_driver {
 	bool clones_kernels;
 	/* Building a linked program ends the process once its binary was read, or if it was loaded. */
 	bool linked_builds_abort;
+	/*
+	 * What it takes at least to load an executable's binary and build it, in nanoseconds a
+	 * byte, its own caches warm (docs/COMPRESSION.md); 0: unknown.
+	 */
+	unsigned int load_rate;
 	/* In build options without ' and \, a pair of " keeps blanks together and goes, wherever it stands. */
 	bool quotes_group;
 	/* File names (prefixes) of compilers that it loads itself, beside what it is linked with. */

@@ -118,6 +118,7 @@ static enum cmn_status read_program(cl_program program, const struct ocl_capture
 			 add_images(entry, program, request->targets);
 	if (status != CMN_OK)
 		goto out;
+	cc_entry_set_load_rate(entry, request->load_rate);
 	ocl_answers_add_builds(entry, program, request);
 	ocl_answers_add_kernels(entry, program, request);
 	status = cc_entry_finish(entry, manifest);

@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		sign(&file);
 	if (cc_entry_read_header(cmn_buffer_view(&file), &header) == CMN_OK)
 		key_hash = header.key_hash;
-	if (cc_entry_decode(&file, &key_hash, NULL, &entry) == CMN_OK) {
+	if (cc_entry_decode(&file, &key_hash, NULL, NULL, &entry) == CMN_OK) {
 		(void)cc_entry_find(entry, CC_TAG_IMAGE, 0, &found);	/* only that it is safe */
 		if (cc_entry_image_size(entry) > cc_entry_payload_size(entry))
 			abort();

@@ -2,7 +2,7 @@
 """Rules of the source tree that need no build.
 
 Includes run one way: layers, tools -> cachecore -> common -> libc; the layers
-never include each other; zlib.h is included by cachecore/codec.c alone, and
+never include each other; libdeflate.h (or zlib.h) is included by cachecore/codec.c alone, and
 OpenSSL by tools/signature.c; no OpenCL or Level Zero type below the layers; each source has an SPDX line; no
 file of the product is over 500 lines. Prints each breach as file:line.
 """
@@ -69,7 +69,7 @@ def own_path(root, path, name):
 def check_include(root, path, kind, name):
     """What is wrong with this include, or None."""
     folder = folder_of(path)
-    if name in ("zlib.h", "zconf.h") and folder and path != "cachecore/codec.c":
+    if name in ("libdeflate.h", "zlib.h", "zconf.h") and folder and path != "cachecore/codec.c":
         return "%s may be included by cachecore/codec.c only" % name
     if name.startswith("openssl/") and folder and path != "tools/signature.c":
         return "%s may be included by tools/signature.c only" % name

@@ -90,6 +90,46 @@ static void another_length_is_corrupt(void)
 	cmn_buffer_release(&packed);
 }
 
+/* What zlib makes of such data is what is on disk, whichever library decodes it. */
+static void decodes_streams_of_zlib(void)
+{
+	static const uint8_t stored_block[] = {
+		0x78, 0x01, 0x01, 0x03, 0x00, 0xfc, 0xff, 0x61, 0x62, 0x63, 0x02, 0x4d,
+		0x01, 0x27,
+	};
+	static const uint8_t fixed_code[] = {
+		0x78, 0x9c, 0xcb, 0x4e, 0x2d, 0xca, 0x4b, 0xcd, 0x51, 0xc8, 0x1e, 0xa5,
+		0x86, 0x26, 0x05, 0x00, 0xce, 0x7d, 0xa8, 0x41,
+	};
+	static const uint8_t dynamic_code[] = {
+		0x78, 0xda, 0x75, 0xcd, 0xc1, 0x09, 0x00, 0x30, 0x0c, 0x42, 0xd1, 0x59,
+		0x7f, 0x74, 0xff, 0x19, 0x4a, 0x6a, 0x7b, 0x48, 0xa1, 0x81, 0x5c, 0x1e,
+		0x8a, 0x80, 0x0d, 0x92, 0xa0, 0x8a, 0x9c, 0x43, 0x84, 0xa2, 0xee, 0x57,
+		0x73, 0x7d, 0x93, 0x87, 0x08, 0x69, 0x94, 0x9d, 0xf2, 0x9b, 0x9c, 0xc3,
+		0x9b, 0x3a, 0xc8, 0x5d, 0x59, 0x39, 0x3a, 0x3d, 0x1b,
+	};
+	struct cmn_buffer plain = { 0 };
+
+	CU_ASSERT_EQUAL_FATAL(cc_codec_decompress(CC_CODEC_ZLIB,
+						  (struct cmn_view){ stored_block, sizeof(stored_block) },
+						  3, &plain), CMN_OK);
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&plain), cmn_view_of("abc")));
+	plain.len = 0;
+	CU_ASSERT_EQUAL_FATAL(cc_codec_decompress(CC_CODEC_ZLIB,
+						  (struct cmn_view){ fixed_code, sizeof(fixed_code) },
+						  7 * 64, &plain), CMN_OK);
+	for (size_t i = 0; i < 7 * 64; i++)
+		CU_ASSERT_EQUAL(plain.data[i], "kernel "[i % 7]);
+	plain.len = 0;
+	CU_ASSERT_EQUAL_FATAL(cc_codec_decompress(CC_CODEC_ZLIB,
+						  (struct cmn_view){ dynamic_code, sizeof(dynamic_code) },
+						  160, &plain), CMN_OK);
+	for (uint64_t i = 0; i < 160; i++)
+		CU_ASSERT_EQUAL(plain.data[i],
+				'a' + (i * 2654435761 >> 13 & 3) * (i * 40503 >> 7 & 1));
+	cmn_buffer_release(&plain);
+}
+
 static void no_codec_copies_exactly(void)
 {
 	struct cmn_buffer plain = { 0 };
@@ -118,6 +158,7 @@ int main(void)
 		UNIT_TEST(every_level_gives_the_data_back),
 		UNIT_TEST(empty_data_and_large_data_work),
 		UNIT_TEST(another_length_is_corrupt),
+		UNIT_TEST(decodes_streams_of_zlib),
 		UNIT_TEST(no_codec_copies_exactly),
 		UNIT_TEST(refuses_levels_that_do_not_exist),
 	};

@@ -51,7 +51,7 @@ static enum cmn_status decode(const void *data, size_t len, const struct cmn_has
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(copy.data);
 	memcpy(copy.data, data, len);
-	return cc_entry_decode(&copy, key_hash, NULL, ret);
+	return cc_entry_decode(&copy, key_hash, NULL, NULL, ret);
 }
 
 static void check_same(const struct cc_entry *entry)
@@ -115,6 +115,74 @@ static void stores_raw_what_does_not_compress(void)
 	cc_entry_unref(again);
 	cc_entry_unref(entry);
 	cmn_buffer_release(&file);
+}
+
+/* The length of the file of one image. */
+static size_t auto_len(size_t len, unsigned int load_rate)
+{
+	struct cmn_hash key_hash = cmn_hash_of("k", 1);
+	struct cc_entry *entry = cc_entry_new(1), *again;
+	void *room = cc_entry_add_room(entry, CC_TAG_IMAGE, 0, len);
+	struct cmn_view image;
+	struct cmn_buffer file;
+	size_t file_len;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(room);
+	memset(room, 'z', len);
+	cc_entry_set_load_rate(entry, load_rate);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	encode(entry, CC_COMPRESSION_AUTO, &key_hash, &file);
+	file_len = file.len;
+	CU_ASSERT_EQUAL_FATAL(decode(file.data, file.len, &key_hash, &again), CMN_OK);
+	CU_ASSERT_TRUE(cc_entry_find(again, CC_TAG_IMAGE, 0, &image));
+	CU_ASSERT_EQUAL(image.len, len);
+	cc_entry_unref(again);
+	cc_entry_unref(entry);
+	cmn_buffer_release(&file);
+	return file_len;
+}
+
+static void auto_compresses_what_loads_slowly_enough(void)
+{
+	CU_ASSERT_TRUE(auto_len(200000, 0) > 200000);
+	CU_ASSERT_TRUE(auto_len(200000, 50) < 10000);
+}
+
+static void decodes_into_the_room_given(void)
+{
+	struct cmn_room room = { cmn_slabs_new(), 100000 };
+	struct cmn_hash key_hash = cmn_hash_of("k", 1);
+	struct cc_entry *entry = cc_entry_new(1), *again;
+	const void *place = NULL;
+	struct cmn_view image;
+	struct cmn_buffer file;
+	void *bytes;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(room.slabs);
+	bytes = cc_entry_add_room(entry, CC_TAG_IMAGE, 0, 200000);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+	memset(bytes, 'z', 200000);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	/* The same memory each time: it is the slabs'. */
+	for (int i = 0; i < 3; i++) {
+		encode(entry, 6, &key_hash, &file);
+		CU_ASSERT_EQUAL_FATAL(cc_entry_decode(&file, &key_hash, &room, NULL, &again),
+				      CMN_OK);
+		CU_ASSERT_TRUE(cc_entry_find(again, CC_TAG_IMAGE, 0, &image));
+		CU_ASSERT_EQUAL(memcmp(image.data, bytes, 200000), 0);
+		CU_ASSERT_TRUE(i == 0 || image.data == place);
+		place = image.data;
+		cc_entry_unref(again);
+	}
+	/* What is shorter than the room is for is malloc's. */
+	room.from = SIZE_MAX;
+	encode(entry, 6, &key_hash, &file);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_decode(&file, &key_hash, &room, NULL, &again), CMN_OK);
+	CU_ASSERT_TRUE(cc_entry_find(again, CC_TAG_IMAGE, 0, &image));
+	CU_ASSERT_PTR_NOT_EQUAL(image.data, place);
+	cc_entry_unref(again);
+	cc_entry_unref(entry);
+	cmn_slabs_free(room.slabs);
 }
 
 static void an_entry_without_fields_is_one(void)
@@ -357,6 +425,8 @@ int main(void)
 	static const struct unit_test tests[] = {
 		UNIT_TEST(goes_to_disk_and_back),
 		UNIT_TEST(stores_raw_what_does_not_compress),
+		UNIT_TEST(auto_compresses_what_loads_slowly_enough),
+		UNIT_TEST(decodes_into_the_room_given),
 		UNIT_TEST(an_entry_without_fields_is_one),
 		UNIT_TEST(another_keys_file_is_stale),
 		UNIT_TEST(notices_every_flip_and_truncation_of_raw_files),
