@@ -15,7 +15,11 @@
 /* Says so on stderr, after the program's name, and exits with 1. */
 _Noreturn void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-uint64_t bench_now(void);	/* nanoseconds, monotonic */
+/*
+ * Nanoseconds, monotonic; with BENCH_PROCESSOR_TIME set, those that the process took of
+ * processors, which other work on the machine disturbs less.
+ */
+uint64_t bench_now(void);
 
 /* The whole file, with a terminator that does not count; heap. Exits if it cannot be read. */
 unsigned char *bench_read_file(const char *path, size_t *ret_len);

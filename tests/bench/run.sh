@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds for release and measures. Arguments go to bench.py, level_zero.py or store.py; see their --help:
+# Builds for release and measures. Arguments go to bench.py, level_zero.py, store.py or codec.py; see their --help:
 #   sh tests/bench/run.sh [--runs N] [--drivers NEO,rusticl,pocl] [--parts ...] [--smoke]
 #   sh tests/bench/run.sh level-zero [--runs N] [--sizes small,medium,large] [--smoke]
 #   sh tests/bench/run.sh store [--entries N] [--runs N] [--parts ...] [--dir DIRECTORY] [--smoke]
+#   sh tests/bench/run.sh codec [--runs N] [--drivers NEO,rusticl,pocl,level-zero] [FILE...]
 set -eu
 cd "$(dirname "$0")/../.."
 build=${BUILD_DIR:-build-bench}
@@ -19,6 +20,10 @@ elif [ "${1:-}" = store ]; then
 	targets="bench_store bench_client ckcache ckcache_opencl stub_driver"
 	# Where Level Zero's headers are: its stub driver too.
 	optional="level_zero_module_client stub_gpu ckcache_level_zero ckcache_slot ckcache_preload"
+elif [ "${1:-}" = codec ]; then
+	shift
+	script=codec.py
+	targets="bench_client bench_codec bench_module ckcache ckcache_opencl ckcache_level_zero ckcache_slot ckcache_preload"
 fi
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCKCACHE_TESTS=ON >/dev/null
 # shellcheck disable=SC2086  # targets are words
