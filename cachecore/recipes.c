@@ -21,6 +21,7 @@
 #define RECIPE_SUFFIX ".recipe"
 #define ATTEMPTS_SUFFIX ".attempts"
 #define ROOM_EVERY 16	/* one of so many recipes, by its hash, makes room */
+#define ROOM_SLACK 64	/* so many more than there may be are written between two looks, as a rule */
 #define HEX_LEN (CMN_HASH_HEX_SIZE - 1)
 
 /* false: not a name of ours; with any suffix but this one neither. */
@@ -181,8 +182,7 @@ static bool has_room(const struct census *census, unsigned long long max_count, 
 /* Lets the oldest go until there are fewer than max_count and one of len more bytes fits. */
 static enum cmn_status make_room(int fd, unsigned long long max_count, size_t len)
 {
-	/* Between two looks some more than max_count may be written. */
-	struct selection selection = { .max = (size_t)max_count + 2 * ROOM_EVERY };
+	struct selection selection = { .max = (size_t)max_count + ROOM_SLACK };
 	struct census census = { 0 };
 	enum cmn_status status = each(fd, RECIPE_SUFFIX, count_one, &census);
 
