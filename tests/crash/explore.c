@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 #define MAX_FAILURES 5
-#define SMALL_FILE 200	/* bytes; of these every cut is tried, where time allows */
-#define CUTS 24		/* of each file, where it does not */
+#define CUTS 24		/* of each file, or each byte of a shorter one */
 #define MAX_SET 20	/* operations whose sets can be counted */
 
 struct explorer {
@@ -128,7 +127,8 @@ static void set_all_remains(struct explorer *explorer, enum remains_kind kind)
 static void try_one_file(struct explorer *explorer, unsigned int inode, uint64_t len)
 {
 	struct remains *remains = &explorer->crash.remains[inode];
-	uint64_t step = len <= SMALL_FILE ? 1 : MODEL_BLOCK;
+	uint64_t step = 1 + len / CUTS;
+	bool at_end = explorer->crash.cut == explorer->crash.tape->count;
 
 	for (int kind = REMAINS_ALL + 1; kind < REMAINS_COUNT; kind++) {
 		*remains = (struct remains){ (enum remains_kind)kind, len / 2 };
@@ -136,13 +136,10 @@ static void try_one_file(struct explorer *explorer, unsigned int inode, uint64_t
 	}
 	*remains = (struct remains){ REMAINS_CUT, len ? len - 1 : 0 };
 	(void)try_state(explorer);
-	for (uint64_t at = 1; explorer->crash.cut == explorer->crash.tape->count && at < len;
-	     at += 1 + len / CUTS) {
-		remains->at = at;
-		(void)try_state(explorer);
-	}
-	for (uint64_t at = step; explorer->effort->thorough && at < len; at += step) {
-		for (int kind = REMAINS_CUT; kind <= REMAINS_GARBAGE; kind++) {
+	for (uint64_t at = 1; at < len && (at_end || explorer->effort->thorough); at += step) {
+		int last = explorer->effort->thorough ? REMAINS_GARBAGE : REMAINS_CUT;
+
+		for (int kind = REMAINS_CUT; kind <= last; kind++) {
 			*remains = (struct remains){ (enum remains_kind)kind, at };
 			(void)try_state(explorer);
 		}

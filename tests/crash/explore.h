@@ -12,7 +12,7 @@
 struct effort {
 	uint64_t samples;	/* of each random mode; all states, where there are no more than so many */
 	uint64_t seed;
-	bool thorough;		/* each file at each cut, and each byte of small ones */
+	bool thorough;		/* each file at each cut, in each way */
 };
 
 /*
