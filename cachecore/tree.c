@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cachecore/leaf.h"
@@ -48,6 +49,7 @@ static enum cmn_status walk_child(struct walk *walk, int dir_fd, size_t level, c
 {
 	char *name = walk->path + level * CMN_HASH_HEX_SIZE;
 	enum cmn_status status;
+	struct stat info;
 	/* What cannot be opened was removed meanwhile, or is no directory, or not ours. */
 	int fd = openat(dir_fd, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -59,13 +61,15 @@ static enum cmn_status walk_child(struct walk *walk, int dir_fd, size_t level, c
 	memcpy(name, child, CMN_HASH_HEX_SIZE);
 	if (level + 1 == CC_PART_COUNT) {
 		status = walk->visit(walk->ctx, walk->root_fd, walk->path, fd);
+		/* The visitor may have removed it. */
+		walk->emptied = walk->prune && fstat(fd, &info) == 0 && info.st_nlink == 0;
 		(void)close(fd);	/* read only */
 		return status;
 	}
 	status = walk_level(walk, fd, level + 1);
 	/* Not tried in vain: it would take the directory's lock, which a look-up may need. */
 	if (walk->prune && walk->emptied)
-		walk->emptied = unlinkat(dir_fd, child, AT_REMOVEDIR) == 0;
+		walk->emptied = unlinkat(dir_fd, child, AT_REMOVEDIR) == 0 || errno == ENOENT;
 	return status;
 }
 

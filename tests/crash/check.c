@@ -175,7 +175,6 @@ static const char *check_walk(struct subject *subject)
 }
 
 static char leftover[4400];
-static bool directories_too;	/* empty ones are leftovers */
 
 static char seen_before[4400];	/* what the walk came to last */
 
@@ -209,8 +208,7 @@ static int look_for_leftovers(const char *path, const struct stat *info, int kin
 
 	(void)info;
 	if (kind == FTW_DP)
-		left = directories_too &&
-		       strspn(name, "0123456789abcdef") == CMN_HASH_HEX_SIZE - 1 && is_empty(path);
+		left = strspn(name, "0123456789abcdef") == CMN_HASH_HEX_SIZE - 1 && is_empty(path);
 	else if (strstr(path, "/recipes/"))
 		left = false;	/* nobody evicts there; see check_others.c */
 	else
@@ -304,7 +302,6 @@ static const char *check_all(struct subject *subject)
 
 	if (!failed)
 		failed = check_number(subject, CC_EVICT_STAMP_NAME);
-	directories_too = false;
 	/* In turns: first the eviction, or first the readers, which remove what is damaged. */
 	if (!failed && subject->bench->states++ % 2)
 		failed = check_eviction(subject, 0);
@@ -324,13 +321,8 @@ static const char *check_all(struct subject *subject)
 		failed = subject->put[id] ? check_put_is_read(subject, id) : NULL;
 	if (!failed)
 		failed = check_account(subject, &total);
-	directories_too = false;
 	if (!failed)
 		failed = check_eviction(subject, total - 1);
-	/* An empty directory beside one that an eviction removes may stay until the next. */
-	directories_too = true;
-	if (!failed)
-		failed = check_eviction(subject, 0);
 	return failed;
 }
 
