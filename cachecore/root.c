@@ -43,13 +43,13 @@ static bool is_groups(const struct stat *info)
 static enum cmn_status check_info(const struct stat *info, enum cc_root_kind kind,
 				  const char **ret_reason)
 {
+	bool groups = kind == CC_ROOT_GROUP && is_groups(info);
+
 	if (!S_ISDIR(info->st_mode))
 		*ret_reason = "it is not a directory";
-	else if (kind == CC_ROOT_GROUP && is_groups(info))
-		return CMN_OK;
-	else if (!owner_trusted(info, kind))
+	else if (!groups && !owner_trusted(info, kind))
 		*ret_reason = "it belongs to another user";
-	else if (info->st_mode & (S_IWGRP | S_IWOTH))
+	else if (!groups && (info->st_mode & (S_IWGRP | S_IWOTH)))
 		*ret_reason = "others may write to it";
 	else
 		return CMN_OK;

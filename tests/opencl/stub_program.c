@@ -64,9 +64,14 @@ cl_program CL_API_CALL stub_clCreateProgramWithSource(cl_context context, cl_uin
 		program->source = calloc(1, all + 1);
 		if (!program->source)
 			abort();
-		for (cl_uint i = 0; i < count; i++)
-			strncat(program->source, strings[i],
-				lengths && lengths[i] ? lengths[i] : strlen(strings[i]));
+		all = 0;
+		for (cl_uint i = 0; i < count; i++) {
+			size_t len = lengths && lengths[i] ? strnlen(strings[i], lengths[i])
+							   : strlen(strings[i]);
+
+			memcpy(program->source + all, strings[i], len);
+			all += len;
+		}
 		stub_count("create-source");
 	}
 	if (ret_error)

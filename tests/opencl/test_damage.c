@@ -138,9 +138,11 @@ static void directory_in_place_of_the_binary(void)
 	fill();
 	CU_ASSERT_EQUAL_FATAL(driver_cache_files(".bin", paths, 1), 1);
 	make_directory(paths[0]);
-	same_again();
+	/* It cannot be removed, so the next number is taken, and that is found. */
 	same_again();
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 0);
+	same_again();
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
 	outcome_release(&reference);
 }
 

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Fails when the product calls a function that could fail and that the
+interposer does not know: known.py FUNCTIONS.DEF LIBRARY...
+
+Each undefined symbol of the libraries is either in functions.def or matches a
+pattern below, of functions that cannot fail, or whose failure is another's.
+"""
+import re
+import subprocess
+import sys
+
+HARMLESS = [
+    r"_ITM_.*|__gmon_start__|__cxa_.*|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__tls_get_addr",
+    # pure functions, text, memory that is there
+    r"mem(chr|cmp|cpy|mem|move|set)|(?!strn?dup)str.*|v?snprintf|fprintf|stderr|qsort|bsearch|__ctype_.*|toupper|tolower",
+    r"__errno_location|__assert_fail|abort",
+    # what the process is and has
+    r"environ|__environ|(secure_)?getenv|getauxval|get(e?[ug]id|pid|tid|ppid)|getgroups|umask"
+    r"|gnu_get_libc_version|__x86_get_cpuid_feature_leaf",
+    # threads that exist, time that passes, signals
+    r"pthread_(mutex|cond)_(lock|trylock|unlock|wait|timedwait|signal|broadcast|destroy)"
+    r"|pthread_(join|detach|once|self|sigmask|attr_.*|condattr_.*)"
+    r"|sched_(yield|getcpu)|nanosleep|sig[a-z]+",
+    # places in what is open, libraries that are there
+    r"dirfd|rewinddir|dl_iterate_phdr|dlclose|dladdr1?|dlsym|dlerror|_dl_find_object|globfree",
+    # of zlib and xxHash, whose own calls are points
+    r"(de|in)flate.*|compressBound|adler32|crc32|XXH.*",
+    # a sanitizer's
+    r"__(asan|ubsan|tsan|lsan|sanitizer)_.*",
+]
+
+
+def undefined(path):
+    """The names without their versions."""
+    listing = subprocess.run(["nm", "-D", "--undefined-only", path], check=True,
+                             capture_output=True, text=True).stdout
+    return {line.split()[-1].split("@")[0] for line in listing.splitlines()}
+
+
+def main(functions, libraries):
+    with open(functions, encoding="utf-8") as file:
+        known = set(re.findall(r"^FUNCTION\((\w+),", file.read(), re.M))
+    harmless = re.compile("|".join(f"(?:{pattern})" for pattern in HARMLESS))
+    bad = 0
+    for library in libraries:
+        names = undefined(library)
+        if not names & known:
+            print(f"{library}: no known function at all")
+            bad += 1
+        for name in sorted(names - known):
+            if not harmless.fullmatch(name):
+                print(f"{library}: {name} is in neither tests/fault/functions.def nor known.py")
+                bad += 1
+    return 1 if bad or not libraries else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
