@@ -20,12 +20,12 @@ HARMLESS = [
     r"|gnu_get_libc_version|__x86_get_cpuid_feature_leaf",
     # threads that exist, time that passes, signals
     r"pthread_(mutex|cond)_(lock|trylock|unlock|wait|timedwait|signal|broadcast|destroy)"
-    r"|pthread_(join|detach|once|self|sigmask|attr_.*|condattr_.*)"
+    r"|pthread_(join|detach|once|self|sigmask|setschedparam|attr_.*|condattr_.*)"
     r"|sched_(yield|getcpu)|nanosleep|sig[a-z]+",
     # places in what is open, libraries that are there
     r"dirfd|rewinddir|dl_iterate_phdr|dlclose|dladdr1?|dlsym|dlerror|_dl_find_object|globfree",
-    # of zlib and xxHash, whose own calls are points
-    r"(de|in)flate.*|compressBound|adler32|crc32|XXH.*",
+    # of libraries whose own calls are points
+    r"libdeflate_.*|(de|in)flate.*|compressBound|adler32|crc32|XXH.*",
     # a sanitizer's
     r"__(asan|ubsan|tsan|lsan|sanitizer)_.*",
 ]

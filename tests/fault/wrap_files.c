@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -80,6 +81,25 @@ int open(const char *path, int flags, ...)
 		return -1;
 	}
 	return interposer_note_file(REAL(open)(path, flags, mode), CALLER);
+}
+
+/* openat2, which libc has no function for; nothing else of it is called. */
+long syscall(long number, ...)
+{
+	int kind = number == SYS_openat2 ? NEXT(syscall, 0) : 0;
+	long words[6], result;
+	va_list more;
+
+	va_start(more, number);
+	for (int i = 0; i < 6; i++)
+		words[i] = va_arg(more, long);
+	va_end(more);
+	if (kind > 0) {
+		errno = kind;
+		return -1;
+	}
+	result = REAL(syscall)(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+	return number == SYS_openat2 ? interposer_note_file((int)result, CALLER) : result;
 }
 
 /* A close that fails has closed all the same, as on Linux. */
