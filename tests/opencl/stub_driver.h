@@ -80,7 +80,10 @@ struct _cl_command_queue {
 	cl_device_id device;
 };
 
-/* What a program is on one device; all text is owned. */
+/*
+ * What a program is on one device; all text is owned.
+ * Guarded by stub_program_lock where builds and questions meet.
+ */
 struct stub_build {
 	atomic_int status;		/* cl_build_status */
 	cl_program_binary_type type;
@@ -139,6 +142,9 @@ bool stub_image_kernel(const char *image, unsigned int i, char *name, size_t siz
 		       cl_uint *ret_arguments);
 /* The build of a program that is done, or NULL; the first built device's if device is NULL. */
 struct stub_build *stub_program_build(cl_program program, cl_device_id device);
+/* While a program is asked about or changed: an application may do both at once. */
+void stub_program_lock(void);
+void stub_program_unlock(void);
 
 /* Entry points by object; the table is in stub_driver.c. */
 cl_program CL_API_CALL stub_clCreateProgramWithSource(cl_context context, cl_uint count,

@@ -7,6 +7,18 @@
 
 #include "tests/opencl/stub_driver.h"
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void stub_program_lock(void)
+{
+	(void)pthread_mutex_lock(&lock);	/* a default mutex does not fail */
+}
+
+void stub_program_unlock(void)
+{
+	(void)pthread_mutex_unlock(&lock);	/* as above */
+}
+
 static char *copy_text(const char *text)
 {
 	char *copy = strdup(text);
@@ -162,12 +174,14 @@ static cl_int build_source(cl_program program, struct stub_build *build, const c
 {
 	char *log = NULL, *image = stub_compile(program->source, options, &log);
 
+	stub_program_lock();
 	build_clear(build);
 	build->options = copy_text(options);
 	build->log = log;
 	build->image = image;
 	build->type = image ? type : CL_PROGRAM_BINARY_TYPE_NONE;
 	atomic_store(&build->status, image ? CL_BUILD_SUCCESS : CL_BUILD_ERROR);
+	stub_program_unlock();
 	return image ? CL_SUCCESS : CL_BUILD_PROGRAM_FAILURE;
 }
 
@@ -177,8 +191,10 @@ static cl_int build_binary(struct stub_build *build)
 		atomic_store(&build->status, CL_BUILD_ERROR);
 		return CL_BUILD_PROGRAM_FAILURE;
 	}
+	stub_program_lock();
 	build->type = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
 	atomic_store(&build->status, CL_BUILD_SUCCESS);
+	stub_program_unlock();
 	return CL_SUCCESS;
 }
 

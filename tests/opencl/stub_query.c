@@ -27,6 +27,7 @@ static cl_int answer_binaries(cl_program program, size_t size, void *ret, size_t
 		return CL_OUT_OF_RESOURCES;
 	if (slots)
 		stub_wait_read(program);
+	stub_program_lock();
 	for (cl_uint i = 0; slots && i < program->device_count; i++) {
 		struct stub_build *build = &program->builds[i];
 		size_t magic = strlen(STUB_BINARY_MAGIC), len = binary_size(build);
@@ -36,6 +37,7 @@ static cl_int answer_binaries(cl_program program, size_t size, void *ret, size_t
 		memcpy(slots[i], STUB_BINARY_MAGIC, magic);
 		memcpy(slots[i] + magic, build->image, len - magic);
 	}
+	stub_program_unlock();
 	if (slots) {
 		stub_count("read-binary");
 		stub_wait_gate("STUB_BINARIES_GATE");
@@ -94,8 +96,10 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 	case CL_PROGRAM_BINARY_SIZES:
 		if (ret)
 			stub_wait_gate("STUB_SIZES_GATE");
+		stub_program_lock();
 		for (cl_uint i = 0; i < program->device_count; i++)
 			sizes[i] = binary_size(&program->builds[i]);
+		stub_program_unlock();
 		return stub_answer(sizes, program->device_count * sizeof(size_t), size, ret, ret_size);
 	case CL_PROGRAM_BINARIES:
 		return answer_binaries(program, size, ret, ret_size);
@@ -116,24 +120,12 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 	}
 }
 
-cl_int CL_API_CALL stub_clGetProgramBuildInfo(cl_program program, cl_device_id device,
-					      cl_program_build_info name, size_t size, void *ret,
-					      size_t *ret_size)
+static cl_int answer_about_build(const struct stub_build *build, cl_program_build_info name,
+				 size_t size, void *ret, size_t *ret_size)
 {
-	struct stub_build *build = NULL;
 	cl_build_status status;
 	size_t variables = 0;
 
-	if (!program)
-		return CL_INVALID_PROGRAM;
-	if (stub_is_set("STUB_COUNT_QUERIES"))
-		stub_count("query");
-	for (cl_uint i = 0; i < program->device_count; i++) {
-		if (program->devices[i] == device)
-			build = &program->builds[i];
-	}
-	if (!build)
-		return CL_INVALID_DEVICE;
 	switch (name) {
 	case CL_PROGRAM_BUILD_STATUS:
 		status = atomic_load(&build->status);
@@ -149,4 +141,27 @@ cl_int CL_API_CALL stub_clGetProgramBuildInfo(cl_program program, cl_device_id d
 	default:
 		return CL_INVALID_VALUE;
 	}
+}
+
+cl_int CL_API_CALL stub_clGetProgramBuildInfo(cl_program program, cl_device_id device,
+					      cl_program_build_info name, size_t size, void *ret,
+					      size_t *ret_size)
+{
+	struct stub_build *build = NULL;
+	cl_int error;
+
+	if (!program)
+		return CL_INVALID_PROGRAM;
+	if (stub_is_set("STUB_COUNT_QUERIES"))
+		stub_count("query");
+	for (cl_uint i = 0; i < program->device_count; i++) {
+		if (program->devices[i] == device)
+			build = &program->builds[i];
+	}
+	if (!build)
+		return CL_INVALID_DEVICE;
+	stub_program_lock();
+	error = answer_about_build(build, name, size, ret, ret_size);
+	stub_program_unlock();
+	return error;
 }
