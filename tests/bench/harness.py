@@ -2,8 +2,8 @@
 """What every measurement shares: drivers, clean environments, fresh processes, counters.
 
 A driver is chosen by OCL_ICD_VENDORS, the layer by OPENCL_LAYERS, and nothing
-of the caller's environment reaches the measured process but PATH and the
-library path. Knows nothing of what is measured or required.
+of the caller's environment reaches the measured process but PATH, the library
+path and a sanitizer's options. Knows nothing of what is measured or required.
 """
 import glob
 import json
@@ -11,6 +11,7 @@ import os
 import statistics
 import subprocess
 
+INHERITED = ("PATH", "LD_LIBRARY_PATH", "TSAN_OPTIONS")
 TIMEOUT_S = 900  # the longest single step is pocl's binary of a large program, half a minute
 
 
@@ -83,7 +84,7 @@ class Bench:
                 text = source.read()
             with open(os.path.join(vendors, "driver.icd"), "w", encoding="utf-8") as copy:
                 copy.write(text)
-        env = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
+        env = inherited()
         env.update({"HOME": self.work, "TMPDIR": self.work, "LC_ALL": "C",
                     "OCL_ICD_VENDORS": vendors})
         env.update(driver.env)
@@ -120,7 +121,8 @@ class Bench:
 
     def counters(self, cache):
         """What `ckcache stats --json` says of this directory; bypasses summed up."""
-        env = {"PATH": os.environ["PATH"], "CKCACHE_DIR": cache, "HOME": self.work}
+        env = inherited()
+        env.update({"CKCACHE_DIR": cache, "HOME": self.work})
         counted = json.loads(self.run([self.command, "stats", "--json"], env, self.work))
         counted["bypasses"] = sum(counted["bypasses"].values())
         return counted
@@ -134,6 +136,11 @@ class Bench:
                 gained["bypasses"] or gained["errors"]):
             raise Failure("%s: expected %d hits and nothing else, counted %s" %
                           (what, hits, gained))
+
+
+def inherited():
+    """What a measured process has of this one's environment."""
+    return {name: os.environ[name] for name in INHERITED if name in os.environ}
 
 
 def median(values):

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from bench import PROGRAMS, Report, seconds
-from harness import DRIVERS, Bench, Driver, Failure, median, quartiles
+from harness import DRIVERS, Bench, Driver, Failure, inherited, median, quartiles
 
 PARTS = ["scaling", "eviction", "stampede", "storing"]
 CROWD = 32
@@ -254,11 +254,12 @@ def stub_crowds(bench, delay_ms):
         return
     home = bench.fresh_dir("home")
     settings["STUB_COUNTS"] = os.path.join(home, "counts")
-    env = {"PATH": os.environ["PATH"], "HOME": home, "LC_ALL": "C",
-           "ZE_ENABLE_ALT_DRIVERS": os.path.join(bench.build, "tests", "level_zero", "stub",
-                                                 "libze_stub_gpu.so"),
-           "LD_PRELOAD": os.path.join(bench.build, "lib", "ckcache", "libckcache_preload.so"),
-           "ZE_ENABLE_LAYERS": "ckcache", "CKCACHE_DIR": os.path.join(home, "cache")}
+    env = inherited()
+    env.update({"HOME": home, "LC_ALL": "C",
+                "ZE_ENABLE_ALT_DRIVERS": os.path.join(bench.build, "tests", "level_zero", "stub",
+                                                      "libze_stub_gpu.so"),
+                "LD_PRELOAD": os.path.join(bench.build, "lib", "ckcache", "libckcache_preload.so"),
+                "ZE_ENABLE_LAYERS": "ckcache", "CKCACHE_DIR": os.path.join(home, "cache")})
     env.update(settings)
     yield "Level Zero", env, [client, "driver=0", "il=one", "quiet"], "compile"
 

@@ -44,7 +44,7 @@ static void append(const char **to, size_t *count, const char *const *words)
 
 static void start_program(const struct worker *worker, enum way way)
 {
-	static char preload[4200], control[4300], objects[512];
+	static char preload[4200], control[4300], objects[512], tsan[4200];
 	const char *arguments[LAYER_ARGUMENTS + 2] = { layer->program };
 	const char *environment[2 * LAYER_VARIABLES + 8];
 	size_t count = 0, argument = 1;
@@ -53,7 +53,8 @@ static void start_program(const struct worker *worker, enum way way)
 
 	append(environment, &count, layer->variables);
 	environment[count++] = "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0";
-	environment[count++] = "TSAN_OPTIONS=die_after_fork=0:atexit_sleep_ms=0";
+	(void)snprintf(tsan, sizeof(tsan), "TSAN_OPTIONS=%s", unit_tsan_options());
+	environment[count++] = tsan;
 	if (way != BARE)
 		append(environment, &count, layer->own);
 	(void)snprintf(preload, sizeof(preload), "LD_PRELOAD=%s%s%s",

@@ -39,10 +39,10 @@ static void run_program(struct module_run *run, const char *plugin, const char *
 			   "%s%s%s HOME='%s' STUB_COUNTS='%s/events' STUB_SETTINGS='%s/settings' "
 			   "CKCACHE_DIR='%s/cache' CKCACHE_READ_ONLY_DIRS= ASAN_OPTIONS="
 			   "verify_asan_link_order=0:detect_leaks=0 "
-			   "TSAN_OPTIONS=die_after_fork=0:atexit_sleep_ms=0 %s %s",
+			   "TSAN_OPTIONS='%s' %s %s",
 			   driver_list ? "ZE_ENABLE_ALT_DRIVERS='" : "",
 			   driver_list ? driver_list : "", driver_list ? "'" : "", unit_dir(),
-			   unit_dir(), unit_dir(), unit_dir(), plugin, variables);
+			   unit_dir(), unit_dir(), unit_dir(), unit_tsan_options(), plugin, variables);
 
 	CU_ASSERT_FATAL(len > 0 && (size_t)len < sizeof(all));
 	(void)unlink("events");		/* absent before the first run */

@@ -99,8 +99,7 @@ static void set_below(const char *name, const char *path)
 static void set_sanitizers(void)
 {
 	driver_setenv("UBSAN_OPTIONS", getenv("UBSAN_OPTIONS"));
-	/* A forked client goes on with threads of its own. */
-	driver_setenv("TSAN_OPTIONS", "die_after_fork=0");
+	driver_setenv("TSAN_OPTIONS", unit_tsan_options());
 	/* Real drivers leave their compilers behind at exit. */
 	driver_setenv("ASAN_OPTIONS", "detect_leaks=0");
 }

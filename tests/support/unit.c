@@ -78,6 +78,14 @@ void unit_write(const char *path, const char *text)
 	unit_write_bytes(path, text, strlen(text));
 }
 
+/* A forked program goes on with threads of its own, and none waits at its exit. */
+const char *unit_tsan_options(void)
+{
+	const char *options = getenv("TSAN_OPTIONS");
+
+	return options ? options : "die_after_fork=0:atexit_sleep_ms=0";
+}
+
 int unit_main(const char *suite, const struct unit_test *tests, size_t count)
 {
 	unsigned int failures;

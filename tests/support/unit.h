@@ -28,4 +28,7 @@ const char *unit_dir(void);
 void unit_write(const char *path, const char *text);
 void unit_write_bytes(const char *path, const void *data, size_t len);
 
+/* TSAN_OPTIONS for a program with an environment of its own: the caller's, or what suits all. */
+const char *unit_tsan_options(void);
+
 #endif
