@@ -88,13 +88,16 @@ run_asan()
 	run_tests asan '^(unit\.|tools\.|golden|hostile\.(files|lengths|users|verify)$|opencl\.[a-z]*\.stub$|level_zero\.(modules|stub)$|stress\.parallel$)'
 }
 
-# What threads share: cachecore, and the layer on the stub driver.
-threaded='^(unit\.(programs|writer|cache|flights|stats|manifest|slab|spare)|stress\.(programs|parallel)|level_zero\.modules)$'
+# All that has threads, but for docs/TESTING.md's exceptions.
+threaded='^(unit\..*|golden|hostile\.users|stress\.(programs|store_kill|store_many|parallel)|opencl\.(transparent|damage|settings|stub|bundle|lives|ways|replay)\.stub|level_zero\.(modules|stub|stub_drivers)|bench\.store_smoke)$'
 
 run_tsan()
 {
-	# The tests fork while threads run, and the children start threads too.
-	export TSAN_OPTIONS=die_after_fork=0
+	# A process of any user may report, also one whose end nobody looks at.
+	reports=$(mktemp -d)
+	chmod 1777 "$reports"
+	# The tests fork and exit while threads run, and the children start threads too.
+	export TSAN_OPTIONS="die_after_fork=0:atexit_sleep_ms=0:suppressions=$PWD/tests/tsan.supp:log_path=$reports/report"
 	build tsan -DCMAKE_C_COMPILER=gcc -DCKCACHE_SANITIZE=thread
 	# gcc 12's runtime wants the address space that kernels had before 2024.
 	if setarch "$(uname -m)" -R true 2>/dev/null; then
@@ -103,6 +106,11 @@ run_tsan()
 	else
 		run_tests tsan "$threaded"
 	fi
+	if [ -n "$(ls "$reports")" ]; then
+		cat "$reports"/*
+		failed="$failed tsan:reports"
+	fi
+	rm -rf "$reports"
 }
 
 run_valgrind()

@@ -14,6 +14,24 @@
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 
+/*
+ * gcc 12's runtime for threads gives up where a forked child's thread takes the
+ * place of one of its parent's, and has a thread of its own, with which a
+ * process goes on that its last other thread has left.
+ */
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZED true
+#else
+#define THREAD_SANITIZED false
+#endif
+
+static bool is_left_to_others(void)
+{
+	if (THREAD_SANITIZED)
+		(void)fprintf(stderr, "  not tried: the thread sanitizer cannot\n");
+	return THREAD_SANITIZED;
+}
+
 /* The client's answers with the layer equal those without; that many times. */
 static void runs_alike(unsigned int times, const char *const *arguments)
 {
@@ -136,6 +154,8 @@ static void forked_child_leaves_captures_at_exit_to_its_parent(void)
 
 static void forked_child_waits_for_no_build_of_its_parent(void)
 {
+	if (is_left_to_others())
+		return;
 	driver_begin();
 	PRINTS("child's build 0\nright 1\nbuild 0\nbuild 0\nright 1\nrelease 0\n"
 	       "child 0\nbuild 0\nbuild 0\nright 1\nrelease 0\nrelease context 0\n",
@@ -265,6 +285,8 @@ static void refused_binary_is_a_bypass(void) { driver_without_binaries("error");
 /* By a signal that no thread can block: the layer's own blocks all that can be. */
 static void process_ends_with_the_last_thread_of_the_application(void)
 {
+	if (is_left_to_others())
+		return;
 	driver_begin();
 	driver_shell("exec timeout -s KILL 20 \"$@\"");
 	RUNS_ALIKE(2, "pthread-exit");
