@@ -16,7 +16,7 @@
 #include "tests/support/unit.h"
 
 /* A run takes some milliseconds, the slowest one (a flight that is waited for) a second. */
-enum { PATIENCE_S = 60, RUNS = 3 };
+enum { PATIENCE_S = 60, RUNS = 3, LEAK_RETRIES = 2 };
 
 static const struct scenario *scenario;
 static char template[4096];
@@ -235,10 +235,8 @@ const struct scenario_outcome *store_run_reference(void)
 	return &reference;
 }
 
-static const char *check_fault(const struct worker *worker)
+static const char *check_left_behind(const struct worker *worker)
 {
-	if (strcmp(worker->outcomes[0].text, reference.text) != 0)
-		return "a wrong result";
 	if (atomic_load(&worker->control->files))
 		return "a descriptor is left open";
 	if (atomic_load(&worker->control->blocks))
@@ -259,24 +257,40 @@ static const char *check_healed(const struct worker *worker)
 	return NULL;
 }
 
-const char *store_run_try(void *unused, unsigned int number, const struct fault_task *task)
+static const char *run_once(struct worker *worker, const struct fault_task *task)
 {
-	struct worker *worker = &workers[number];
 	struct fault_control *control = worker->control;
 	const char *wrong;
 
-	(void)unused;
 	begin_run(worker);
 	control->classes = classes;
 	control->point = task->point;
 	control->kind = task->kind;
 	control->sticky = task->sticky;
-	(void)snprintf(control->tree, sizeof(control->tree), "%s/cache", worker->directory);
+	(void)snprintf(control->tree, sizeof(control->tree), "%.500s/cache",
+		       worker->directory);
 	/* cachecore has no state of its own: the next cache in this process is as good as one in another. */
 	wrong = run_child(worker->directory, control, scenario->run, worker->outcomes, RUNS);
-	if (!wrong)
-		wrong = check_fault(worker);
+	if (!wrong && strcmp(worker->outcomes[0].text, reference.text) != 0)
+		wrong = "a wrong result";
 	return wrong ? wrong : check_healed(worker);
+}
+
+const char *store_run_try(void *unused, unsigned int number, const struct fault_task *task)
+{
+	struct worker *worker = &workers[number];
+	const char *wrong;
+
+	(void)unused;
+	wrong = run_once(worker, task);
+	/*
+	 * Where the writer's thread gets no processor for a tenth of a second, a
+	 * cache that is closed leaves everything to it, which is no leak of the
+	 * fault's: that would be there again.
+	 */
+	for (int i = 0; i < LEAK_RETRIES && !wrong && check_left_behind(worker); i++)
+		wrong = run_once(worker, task);
+	return wrong ? wrong : check_left_behind(worker);
 }
 
 const char *store_run_limited(int resource, unsigned long amount)
