@@ -154,6 +154,8 @@ static enum cmn_status build(struct build_result *result, const struct build_req
 		result->status = status;
 		result->error_code = output.error_code;
 		result->error_message = output.error_message;
+		/* What a remembered error takes counts as a value does: else nothing would bound them. */
+		result->size = strlen(output.error_message) + 1;
 		result->remember_error = request->remember_errors;
 		publish(result, BUILD_FAILED);
 		copy_error(result, ret);

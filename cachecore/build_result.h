@@ -31,8 +31,8 @@ struct build_result {
 	atomic_uint refs;
 	_Atomic(enum build_state) state;
 	_Atomic(void *) value;		/* constant once SUCCEEDED; one reference is this result's */
-	size_t size;			/* so are these */
-	bool transient;			/* not to stay in the map */
+	size_t size;			/* constant once SUCCEEDED or FAILED; an error's is its message's */
+	bool transient;			/* not to stay in the map; constant once SUCCEEDED */
 	enum cmn_status status;		/* these four are constant once FAILED */
 	int error_code;
 	char *error_message;

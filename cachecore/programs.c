@@ -142,7 +142,8 @@ static void leave(struct cc_programs *programs, struct cmn_view key, struct buil
 		}
 		if (!stays || !program_map_own_key(&programs->map, program))
 			program_map_remove(&programs->map, program, &doomed);
-		else if (build_result_state(result) == BUILD_SUCCEEDED)
+		else if (build_result_state(result) == BUILD_SUCCEEDED ||
+			 build_result_state(result) == BUILD_FAILED)
 			program_map_account(&programs->map, program, &doomed);
 	}
 	programs_unlock_and_drop(programs, &doomed);

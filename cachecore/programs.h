@@ -73,9 +73,10 @@ void cc_programs_free(struct cc_programs *programs);	/* no thread may be inside;
  * getOrBuild of the programs map. A thread that finds another building waits
  * for it and sees its error; after a failure without an error it tries
  * itself. A failure with an error stays in the map until cc_programs_remove
- * or eviction where its builder set remember_errors, else it is dropped, and
- * only its waiters see it. Where there is no memory for the maps, it builds
- * and keeps nothing. The status is the build's.
+ * or eviction where its builder set remember_errors, and counts the bytes of
+ * its message; else it is dropped, and only its waiters see it. Where there is
+ * no memory for the maps, it builds and keeps nothing. The status is the
+ * build's.
  */
 CMN_CHECKED enum cmn_status cc_programs_get_or_build(struct cc_programs *programs,
 						     struct cmn_view key, cc_build_fn build,

@@ -898,6 +898,27 @@ static void a_fast_kernel_hit_does_not_move_its_program(void)
 	programs_end(programs);
 }
 
+/* "the maximum size of the in-memory program cache in bytes": errors that stay are in it too */
+static void remembered_errors_are_evicted_like_programs(void)
+{
+	struct script fails = { .failures = 100, .failure = CMN_ERR_DRIVER, .message = "12345678" };
+	struct cc_programs *programs = programs_new(30);
+	struct cc_build_taken taken;
+	char key[] = "a";
+
+	for (; key[0] <= 'z'; key[0]++) {
+		CU_ASSERT_EQUAL(cc_programs_get_or_build(programs, cmn_view_of(key), run_script,
+							 &fails, true, &taken), CMN_ERR_DRIVER);
+		CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
+		free(taken.error_message);
+		CU_ASSERT_TRUE(usage_of(programs).bytes <= 30);
+		CU_ASSERT_TRUE(usage_of(programs).programs <= 3);
+	}
+	CU_ASSERT_EQUAL(usage_of(programs).programs, 3);
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 3 * sizeof("12345678"));
+	programs_end(programs);
+}
+
 /* "either due to cache eviction being disabled or the cache eviction threshold being too high" */
 static void out_of_memory_flushes_whatever_the_threshold_is(void)
 {
@@ -1012,6 +1033,7 @@ int main(void)
 		UNIT_TEST(a_program_that_took_long_is_the_last_in_the_list),
 		UNIT_TEST(what_a_thread_holds_outlives_its_eviction),
 		UNIT_TEST(a_fast_kernel_hit_does_not_move_its_program),
+		UNIT_TEST(remembered_errors_are_evicted_like_programs),
 		UNIT_TEST(out_of_memory_flushes_whatever_the_threshold_is),
 		UNIT_TEST(out_of_memory_leaves_builds_in_progress),
 		UNIT_TEST(the_configured_threshold_bounds_memory),
