@@ -148,25 +148,40 @@ run_cppcheck()
 		$(product_sources) || failed="$failed cppcheck"
 }
 
-# Each tests/fuzz/fuzz_*.c for some seconds; a crashing input is left in $base-fuzz.
+# fuzz SECONDS NAMES...: each tests/fuzz/fuzz_NAME.c for so long, as many at a
+# time as there are processors; a crashing input is left in $base-fuzz.
 run_fuzz()
 {
+	seconds=$1
+	shift
 	build fuzz -DCMAKE_C_COMPILER=clang-14 \
 		-DCKCACHE_SANITIZE=fuzzer-no-link,address,undefined -- cachecore include_scan level_zero_scan
-	for source in tests/fuzz/fuzz_*.c; do
-		target=$base-fuzz/$(basename "$source" .c)
-		echo "== $target, $1 seconds"
+	for name in "$@"; do
+		target=$base-fuzz/fuzz_$name
 		# shellcheck disable=SC2046  # flags are words
 		clang-14 -std=c11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror \
 			-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I . \
-			"$source" -o "$target" "$base-fuzz/lib/libinclude_scan.a" "$base-fuzz/lib/liblevel_zero_scan.a" \
+			"tests/fuzz/fuzz_$name.c" -o "$target" \
+			"$base-fuzz/lib/libinclude_scan.a" "$base-fuzz/lib/liblevel_zero_scan.a" \
 			"$base-fuzz/lib/libcachecore.a" "$base-fuzz/lib/libcommon.a" \
 			$(pkg-config --libs libxxhash libdeflate) -lpthread
 		mkdir -p "$target.corpus"
-		"$target" -max_total_time="$1" -print_final_stats=1 -artifact_prefix="$target-" \
-			"$target.corpus" </dev/null || failed="$failed $(basename "$target")"
 	done
+	echo "== fuzzing $*, $seconds seconds each"
+	# shellcheck disable=SC2016  # for the inner shell
+	printf '%s\n' "$@" | xargs -P "$jobs" -I NAME sh -c '
+		target=$1/fuzz_$2
+		"$target" -max_total_time="$3" -print_final_stats=1 -artifact_prefix="$target-" \
+			"$target.corpus" >"$target.log" 2>&1 </dev/null || {
+			tail -50 "$target.log"
+			exit 1
+		}
+		echo "fuzz_$2: $(grep number_of_executed_units "$target.log")"
+		' sh "$base-fuzz" NAME "$seconds" || failed="$failed fuzz"
 }
+
+# Every tests/fuzz/fuzz_*.c.
+fuzz_targets=$(cd tests/fuzz && ls fuzz_*.c | sed 's/^fuzz_//; s/\.c$//')
 
 case $mode in
 full)
@@ -176,6 +191,7 @@ full)
 	run_clang
 	run_asan
 	run_tsan
+	run_fuzz 60 entry key config bundle
 	run_gcc .
 	;;
 quick)
@@ -200,7 +216,8 @@ cppcheck)
 	;;
 fuzz)
 	install "$packages_build" "$packages_clang"
-	run_fuzz "${2:-60}"
+	# shellcheck disable=SC2086  # a list of names
+	run_fuzz "${2:-60}" $fuzz_targets
 	;;
 *)
 	sed -n 's/^# //p' "$0" | sed -n 2,7p >&2
