@@ -80,12 +80,13 @@ run_clang()
 	run_tests clang '^unit\.'
 }
 
+# asan [NAME|]: with further programs on the OpenCL stub driver.
 run_asan()
 {
 	export ASAN_OPTIONS=detect_stack_use_after_return=1:abort_on_error=0
 	export UBSAN_OPTIONS=print_stacktrace=1
 	build asan -DCMAKE_C_COMPILER=gcc -DCKCACHE_SANITIZE=address,undefined
-	run_tests asan '^(unit\.|tools\.|golden|hostile\.(lengths|users|verify)$|opencl\.[a-z]*\.stub$|level_zero\.(modules|stub)$|stress\.parallel$)'
+	run_tests asan "^(unit\\.|tools\\.|golden|hostile\\.(lengths|users|verify)\$|opencl\\.(${1:-}transparent|damage|settings|stub|bundle|lives|ways|replay)\\.stub\$|level_zero\\.(modules|stub)\$|stress\\.parallel\$)"
 }
 
 # All that has threads, but for docs/TESTING.md's exceptions.
@@ -198,9 +199,13 @@ quick)
 	install "$packages_build"
 	run_gcc '^(unit|rules)\.'
 	;;
-asan | tsan)
+asan)
 	install "$packages_build"
-	"run_$mode"
+	run_asan 'extremes|'
+	;;
+tsan)
+	install "$packages_build"
+	run_tsan
 	;;
 valgrind)
 	install "$packages_build" valgrind
