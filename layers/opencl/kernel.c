@@ -42,24 +42,22 @@ void ocl_kernel_unref(struct ocl_kernel *kernel)
 
 /*
  * Takes the references to program and effective, and the kernel's place among
- * the program's live ones, whatever becomes of it. false: out of memory, the
- * kernel is unknown to the layer.
+ * the program's live ones. false: out of memory; the kernel is unknown to the
+ * layer, and what would have been taken is still the caller's.
  */
 static bool remember_kernel(cl_kernel handle, struct ocl_program *program,
 			    struct ocl_effective *effective)
 {
 	struct ocl_kernel *kernel = malloc(sizeof(*kernel));
-	bool of_effective = ocl_effective_has_kernels(effective);
 
-	if (kernel) {
-		ocl_object_init(&kernel->object, handle, destroy_kernel);
-		kernel->program = program;
-		kernel->effective = effective;
-		if (ocl_objects_add(OCL_KERNELS, &kernel->object))
-			return true;
-		free(kernel);
-	}
-	forget_kernel(program, effective, of_effective);
+	if (!kernel)
+		return false;
+	ocl_object_init(&kernel->object, handle, destroy_kernel);
+	kernel->program = program;
+	kernel->effective = effective;
+	if (ocl_objects_add(OCL_KERNELS, &kernel->object))
+		return true;
+	free(kernel);
 	return false;
 }
 
@@ -67,9 +65,14 @@ static bool remember_kernel(cl_kernel handle, struct ocl_program *program,
 static bool remember_one_more(cl_kernel handle, struct ocl_program *program,
 			      struct ocl_effective *effective)
 {
+	bool of_effective = ocl_effective_has_kernels(effective);
+
 	ocl_object_ref(&program->object);
-	ocl_program_add_kernel(program, ocl_effective_has_kernels(effective));
-	return remember_kernel(handle, program, ocl_effective_ref(effective));
+	ocl_program_add_kernel(program, of_effective);
+	if (remember_kernel(handle, program, ocl_effective_ref(effective)))
+		return true;
+	forget_kernel(program, effective, of_effective);
+	return false;
 }
 
 /* A library that a link's hit made: to some drivers a program of a binary that has kernels. */
@@ -147,8 +150,12 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 		forget_kernel(program, effective, of_effective);
 		return NULL;
 	}
+	if (remember_kernel(kernel, program, effective))
+		return kernel;
+	/* P must have no kernel that lives when it is built. */
 	ocl_object_ref(&program->object);
-	if (!remember_kernel(kernel, program, effective) && of_effective) {
+	forget_kernel(program, effective, of_effective);
+	if (of_effective) {
 		(void)OCL_NEXT.clReleaseKernel(kernel);
 		return create_from_program(program, kernel_name, errcode_ret);
 	}
