@@ -125,7 +125,7 @@ static enum cmn_status evict_once(struct eviction *eviction, bool *ret_again)
 	enum cmn_status status;
 
 	*census = (struct cc_census){
-		.config = config, .now = cmn_clock_realtime(), 
+		.config = config, .now = cmn_clock_realtime(),
 		.max = pace && pace->max_candidates ? pace->max_candidates : CC_CENSUS_MAX,
 		.go_on = census_goes_on, .ctx = eviction,
 	};

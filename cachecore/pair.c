@@ -57,10 +57,12 @@ static enum cmn_status check_head_at(int dir_fd, const char *name, enum cc_leaf_
 	return status;
 }
 
-static enum cmn_status read_file(int dir_fd, enum cc_leaf_file file, unsigned int n,
-				 enum cmn_file_trust trust, size_t max_len,
-				 const struct cmn_room *room, struct cmn_buffer *buf)
+enum cmn_status cc_pair_read_file(int dir_fd, enum cc_leaf_file file, unsigned int n,
+				  enum cmn_file_trust trust, const struct cmn_room *room,
+				  struct cmn_buffer *buf)
 {
+	const uint64_t max_len = file == CC_LEAF_SRC ? CC_SRC_MAX_FILE
+						     : CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE;
 	char name[CC_LEAF_NAME_SIZE];
 	enum cmn_status status;
 
@@ -69,7 +71,7 @@ static enum cmn_status read_file(int dir_fd, enum cc_leaf_file file, unsigned in
 	if (status == CMN_ERR_TOO_LARGE) {
 		status = check_head_at(dir_fd, name, file);
 		if (status == CMN_OK)
-			status = cmn_file_read_into(dir_fd, name, max_len, trust, room, buf);
+			status = cmn_file_read_into(dir_fd, name, (size_t)max_len, trust, room, buf);
 	}
 	/* Files appear whole: one that is larger than any of ours or shrinks is not what was written. */
 	if (status == CMN_ERR_TOO_LARGE || status == CMN_STALE)
@@ -80,8 +82,7 @@ static enum cmn_status read_file(int dir_fd, enum cc_leaf_file file, unsigned in
 enum cmn_status cc_pair_read_src(int dir_fd, unsigned int n, enum cmn_file_trust trust,
 				 struct cmn_buffer *file, struct cc_src *ret)
 {
-	enum cmn_status status = read_file(dir_fd, CC_LEAF_SRC, n, trust, CC_SRC_MAX_FILE, NULL,
-					   file);
+	enum cmn_status status = cc_pair_read_file(dir_fd, CC_LEAF_SRC, n, trust, NULL, file);
 
 	return status == CMN_OK ? cc_src_file_decode(cmn_buffer_view(file), ret) : status;
 }
@@ -170,9 +171,8 @@ enum cmn_status cc_pair_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust
 				 const struct cmn_room *room, struct cc_manifest *manifest,
 				 struct cc_entry **ret)
 {
-	size_t max_len = (size_t)(CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE);
 	struct cmn_buffer file = { 0 };
-	enum cmn_status status = read_file(dir_fd, CC_LEAF_BIN, n, trust, max_len, room, &file);
+	enum cmn_status status = cc_pair_read_file(dir_fd, CC_LEAF_BIN, n, trust, room, &file);
 
 	if (status != CMN_OK) {
 		cmn_buffer_release(&file);

@@ -9,11 +9,21 @@
 #include <stdbool.h>
 
 #include "cachecore/entry.h"
+#include "cachecore/leaf.h"
 #include "cachecore/src_file.h"
 #include "common/bytes.h"
 #include "common/file.h"
 #include "common/status.h"
 
+/*
+ * One of the two files whole, whatever it holds, in the buffer's room, the
+ * room given (may be NULL) or malloc's. Of a long one the head is looked at
+ * first. CMN_MISS: not there. CMN_ERR_CORRUPT: it is longer than any of ours,
+ * or shrinks; CMN_ERR_ACCESS as below; others of file.h.
+ */
+CMN_CHECKED enum cmn_status cc_pair_read_file(int dir_fd, enum cc_leaf_file file, unsigned int n,
+					      enum cmn_file_trust trust,
+					      const struct cmn_room *room, struct cmn_buffer *buf);
 /*
  * CMN_OK: the views of *ret point into *file, whose room is used where it
  * suffices and which the caller releases in any case.

@@ -16,7 +16,7 @@
 
 static bool owner_trusted(const struct stat *info, enum cc_root_kind kind)
 {
-	return info->st_uid == geteuid() || (kind == CC_ROOT_SHARED && info->st_uid == 0);
+	return info->st_uid == geteuid() || (kind == CC_ROOT_TIER && info->st_uid == 0);
 }
 
 static bool is_member(gid_t group)
@@ -74,7 +74,7 @@ enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const ch
 		return errno == ENOENT ? CMN_MISS : CMN_ERR_ACCESS;
 	if (S_ISLNK(info.st_mode)) {
 		/* A link of one's own is a way to put the cache elsewhere; another's is a trap. */
-		if (!owner_trusted(&info, CC_ROOT_SHARED)) {
+		if (!owner_trusted(&info, CC_ROOT_TIER)) {
 			*ret_reason = "it is another user's symbolic link";
 			return CMN_ERR_ACCESS;
 		}

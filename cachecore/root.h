@@ -18,7 +18,7 @@
 
 enum cc_root_kind {
 	CC_ROOT_OWN,		/* read and written */
-	CC_ROOT_SHARED,		/* a read-only tier */
+	CC_ROOT_TIER,		/* a read-only tier */
 	/*
 	 * Read and written, and a group's by its permissions: the group may write
 	 * to it, has the process as a member, and owns what is made in it (the

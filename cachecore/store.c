@@ -257,7 +257,7 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, struct 
 	const char *reason;
 	int root_fd;
 	enum cmn_status status = cc_root_find(root, own ? cc_store_root_kind(lookup->store)
-							: CC_ROOT_SHARED,
+							: CC_ROOT_TIER,
 					      &root_fd, &reason);
 
 	if (status == CMN_ERR_ACCESS && own)

@@ -78,21 +78,6 @@ static enum cmn_status write_out(void *ctx, const void *data, size_t len)
 	return status;
 }
 
-static enum cmn_status read_file(const struct exporting *exporting, int root_fd, const char *leaf,
-				 enum cc_leaf_file file, unsigned int n, uint64_t max_len,
-				 struct cmn_buffer *buf)
-{
-	char path[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE], name[CC_LEAF_NAME_SIZE];
-	enum cmn_status status;
-
-	cc_leaf_name(file, n, name);
-	(void)snprintf(path, sizeof(path), "%s/%s", leaf, name);
-	status = cmn_file_read_into(root_fd, path, (size_t)max_len, exporting->trust, NULL,
-				    buf);
-	/* As cc_pair_read_src has it: not what was written. */
-	return status == CMN_ERR_TOO_LARGE || status == CMN_STALE ? CMN_ERR_CORRUPT : status;
-}
-
 /* Whether the two files are an entry, by decoding a copy of one. */
 static enum cmn_status check_entry(const struct cmn_buffer *src, const struct cmn_buffer *bin)
 {
@@ -113,26 +98,24 @@ static enum cmn_status check_entry(const struct cmn_buffer *src, const struct cm
 }
 
 /* CMN_OK: the two files are a sound entry's. */
-static enum cmn_status read_entry(const struct exporting *exporting, int root_fd, const char *leaf,
-				  unsigned int n, struct cmn_buffer *src, struct cmn_buffer *bin)
+static enum cmn_status read_entry(const struct exporting *exporting, int leaf_fd, unsigned int n,
+				  struct cmn_buffer *src, struct cmn_buffer *bin)
 {
 	enum cmn_status status;
 
-	status = read_file(exporting, root_fd, leaf, CC_LEAF_SRC, n, CC_SRC_MAX_FILE, src);
+	status = cc_pair_read_file(leaf_fd, CC_LEAF_SRC, n, exporting->trust, NULL, src);
 	if (status != CMN_OK)
 		return status;
-	status = read_file(exporting, root_fd, leaf, CC_LEAF_BIN, n,
-			   CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE, bin);
+	status = cc_pair_read_file(leaf_fd, CC_LEAF_BIN, n, exporting->trust, NULL, bin);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_ERR_CORRUPT : status;	/* half of one */
 	return check_entry(src, bin);
 }
 
-static enum cmn_status export_entry(struct exporting *exporting, int root_fd, const char *leaf,
-				    unsigned int n)
+static enum cmn_status export_entry(struct exporting *exporting, int leaf_fd, unsigned int n)
 {
 	struct cmn_buffer src = { 0 }, bin = { 0 };
-	enum cmn_status status = read_entry(exporting, root_fd, leaf, n, &src, &bin);
+	enum cmn_status status = read_entry(exporting, leaf_fd, n, &src, &bin);
 
 	if (status == CMN_OK) {
 		status = cc_bundle_writer_add(&exporting->writer, cmn_buffer_view(&src),
@@ -148,6 +131,22 @@ static enum cmn_status export_entry(struct exporting *exporting, int root_fd, co
 	return status;
 }
 
+static enum cmn_status export_leaf(struct exporting *exporting, int root_fd,
+				   const struct leaf *leaf)
+{
+	enum cmn_status status = CMN_OK;
+	int fd;
+
+	if (cc_leaf_find(root_fd, leaf->path, &fd) != CMN_OK)
+		return CMN_OK;	/* removed meanwhile */
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS && status == CMN_OK; n++) {
+		if (leaf->present >> n & 1)
+			status = export_entry(exporting, fd, n);
+	}
+	(void)close(fd);	/* read only */
+	return status;
+}
+
 static enum cmn_status export_root(struct exporting *exporting, int root_fd)
 {
 	enum cmn_status status = cc_tree_walk(root_fd, false, add_leaf, exporting);
@@ -155,14 +154,8 @@ static enum cmn_status export_root(struct exporting *exporting, int root_fd)
 	if (exporting->count)
 		qsort(exporting->leaves, exporting->count, sizeof(*exporting->leaves),
 		      compare_leaves);
-	for (size_t i = 0; i < exporting->count; i++) {
-		const struct leaf *leaf = &exporting->leaves[i];
-
-		for (unsigned int n = 0; n < CC_LEAF_VARIANTS && status == CMN_OK; n++) {
-			if (leaf->present >> n & 1)
-				status = export_entry(exporting, root_fd, leaf->path, n);
-		}
-	}
+	for (size_t i = 0; i < exporting->count && status == CMN_OK; i++)
+		status = export_leaf(exporting, root_fd, &exporting->leaves[i]);
 	return status;
 }
 

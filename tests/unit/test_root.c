@@ -48,7 +48,7 @@ static void only_its_owner_may_write_to_a_root(void)
 	CU_ASSERT_EQUAL(check("readable", CC_ROOT_OWN), CMN_OK);
 	CU_ASSERT_EQUAL(check("group", CC_ROOT_OWN), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(check("group-s", CC_ROOT_OWN), CMN_ERR_ACCESS);
-	CU_ASSERT_EQUAL(check("group-s", CC_ROOT_SHARED), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(check("group-s", CC_ROOT_TIER), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(check("all", CC_ROOT_OWN), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(check("sticky", CC_ROOT_OWN), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(check("none", CC_ROOT_OWN), CMN_MISS);
