@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cachecore/path.h"
 #include "common/env.h"
 #include "common/file.h"
 
@@ -140,31 +141,11 @@ static enum cmn_status parse_text(const char *text, bool relative, void *field)
 }
 
 /* Absolute from now on, since the application may change its working directory. */
-static enum cmn_status make_absolute(const char *text, size_t len, bool relative, char **ret)
-{
-	struct cmn_buffer path = { 0 };
-	char *cwd;
-
-	if (len == 0 || text[0] != '/') {
-		if (!relative || len == 0)
-			return CMN_ERR_INVALID;
-		cwd = getcwd(NULL, 0);
-		if (!cwd)
-			return CMN_ERR_INVALID;
-		cmn_buffer_append_text(&path, cwd);
-		cmn_buffer_append_u8(&path, '/');
-		free(cwd);
-	}
-	cmn_buffer_append(&path, text, len);
-	*ret = cmn_buffer_take_string(&path);
-	return *ret ? CMN_OK : CMN_ERR_NOMEM;
-}
-
 static enum cmn_status parse_path(const char *text, bool relative, void *field)
 {
 	char **ret = field;
 	char *path = NULL;
-	enum cmn_status status = make_absolute(text, strlen(text), relative, &path);
+	enum cmn_status status = cc_path_absolute(text, strlen(text), relative, &path);
 
 	if (status != CMN_OK)
 		return status;
@@ -197,7 +178,7 @@ static enum cmn_status parse_path_list(const char *text, bool relative, void *fi
 		size_t len = strcspn(text, ":");
 
 		if (len) {
-			status = make_absolute(text, len, relative, &list[count]);
+			status = cc_path_absolute(text, len, relative, &list[count]);
 			count++;
 		}
 		text += len + (text[len] == ':');
