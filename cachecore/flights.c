@@ -33,6 +33,7 @@
 
 struct cc_flight {
 	struct cc_flights *flights;
+	const char *root;
 	int fd;				/* -1: the parent's, in a forked child */
 	char name[NAME_SIZE];
 	struct cc_flight *prev, *next;
@@ -124,13 +125,15 @@ static enum cc_flight_turn take_lock(int dir_fd, const char *name, uint64_t dead
 	return is_in_place(dir_fd, name, fd) ? CC_FLIGHT_OWN : CC_FLIGHT_LANDED;
 }
 
-static struct cc_flight *add_flight(struct cc_flights *flights, const char *name, int fd)
+static struct cc_flight *add_flight(struct cc_flights *flights, const char *root, const char *name,
+				    int fd)
 {
 	struct cc_flight *flight = calloc(1, sizeof(*flight));
 
 	if (!flight)
 		return NULL;
 	flight->flights = flights;
+	flight->root = root;
 	flight->fd = fd;
 	(void)snprintf(flight->name, sizeof(flight->name), "%s", name);	/* it is of this size */
 	(void)pthread_mutex_lock(&flights->lock);	/* a default mutex cannot fail here */
@@ -162,6 +165,13 @@ static bool is_inherited(struct cc_flights *flights, const char *name)
 enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, struct cmn_view key,
 				     uint64_t timeout_ns, struct cc_flight **ret_flight)
 {
+	return cc_flights_begin_in(flights, flights->root, key, timeout_ns, ret_flight);
+}
+
+enum cc_flight_turn cc_flights_begin_in(struct cc_flights *flights, const char *root,
+					struct cmn_view key, uint64_t timeout_ns,
+					struct cc_flight **ret_flight)
+{
 	uint64_t deadline = cmn_clock_monotonic() + timeout_ns;
 	struct cmn_hash hash = cmn_hash_of(key.data, key.len);
 	enum cc_flight_turn turn = CC_FLIGHT_ALONE;
@@ -170,12 +180,12 @@ enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, struct cmn_view
 
 	cmn_hash_hex(&hash, hex);
 	(void)snprintf(name, sizeof(name), "%s" SUFFIX, hex);	/* it fits */
-	if (is_inherited(flights, name) || !open_directory(flights->root, &dir_fd))
+	if (is_inherited(flights, name) || !open_directory(root, &dir_fd))
 		return CC_FLIGHT_ALONE;
 	if (cmn_file_open_own(dir_fd, name, &fd) == CMN_OK)
 		turn = take_lock(dir_fd, name, deadline, fd);
 	if (turn == CC_FLIGHT_OWN) {
-		*ret_flight = add_flight(flights, name, fd);
+		*ret_flight = add_flight(flights, root, name, fd);
 		/* Without memory for it the others find the file, and nobody who holds it. */
 		if (!*ret_flight)
 			turn = CC_FLIGHT_ALONE;
@@ -202,7 +212,7 @@ void cc_flight_end(struct cc_flight *flight)
 	(void)pthread_mutex_unlock(&flights->lock);
 	if (flight->fd >= 0) {
 		/* While it is locked: nobody else's of that name can be met. */
-		if (open_directory(flights->root, &dir_fd)) {
+		if (open_directory(flight->root, &dir_fd)) {
 			if (is_in_place(dir_fd, flight->name, flight->fd))
 				(void)unlinkat(dir_fd, flight->name, 0);	/* else the next one finds it free */
 			(void)close(dir_fd);	/* a directory: nothing to be lost */

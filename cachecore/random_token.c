@@ -12,6 +12,7 @@
 #include "cachecore/leaf.h"
 #include "cachecore/pair.h"
 #include "cachecore/root.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "common/hash.h"
 #include "common/write.h"
@@ -334,6 +335,11 @@ static bool admits(int root_fd, int fd, struct cmn_view key, const struct cmn_ha
 	cc_key_part_hashes(key, slot.leaf);
 	write_slot(fd, number, &slot);
 	return !slot.since_ns;
+}
+
+uint64_t cc_random_token_run(void)
+{
+	return cmn_clock_realtime() ^ (uint64_t)getpid() << 32;
 }
 
 bool cc_random_token_admits(const char *root, struct cmn_view key, uint64_t run, uint64_t now_ns)

@@ -34,9 +34,11 @@
 #define CC_RANDOM_TOKEN_RUNS 8
 #define CC_RANDOM_TOKEN_PAUSE_NS (UINT64_C(7) * 86400 * 1000000000)
 
+/* A number of this process's own, as far as chance goes. */
+uint64_t cc_random_token_run(void);
 /*
- * Whether a build of this key (its encoding) is to be stored. run: a number of
- * this process's own; now_ns: since the epoch. Reads and writes the root's
+ * Whether a build of this key (its encoding) is to be stored. run: the
+ * process's; now_ns: since the epoch. Reads and writes the root's
  * file; where that cannot be had, everything is to be stored. Thread-safe.
  */
 bool cc_random_token_admits(const char *root, struct cmn_view key, uint64_t run, uint64_t now_ns);

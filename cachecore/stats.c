@@ -183,7 +183,7 @@ static struct counter *counter_at(struct cc_stats *stats, unsigned int i)
 	return i == MAX_REASONS ? &stats->other : NULL;
 }
 
-void cc_stats_fork_child(struct cc_stats *stats)
+void cc_stats_forget(struct cc_stats *stats)
 {
 	struct counter *counter;
 
@@ -327,6 +327,11 @@ static bool take_pending(struct cc_stats *stats, struct cc_stats *taken)
 		any = true;
 	}
 	return any;
+}
+
+void cc_stats_move(struct cc_stats *from, struct cc_stats *to)
+{
+	(void)take_pending(from, to);	/* nothing is as good as something */
 }
 
 static void give_back(struct cc_stats *stats, struct cc_stats *taken)

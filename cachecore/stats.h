@@ -51,8 +51,10 @@ bool cc_stats_pending(const struct cc_stats *stats);
 CMN_CHECKED enum cmn_status cc_stats_load(struct cc_stats *stats, const char *root);
 /* Removes the root's counts; CMN_OK also where there are none. Fails as cc_stats_flush does. */
 CMN_CHECKED enum cmn_status cc_stats_zero(const char *root);
-/* In a forked child: what was counted before is the parent's to flush. */
-void cc_stats_fork_child(struct cc_stats *stats);
+/* What is not flushed yet never will be: in a forked child it is the parent's to flush. */
+void cc_stats_forget(struct cc_stats *stats);
+/* What is not flushed yet becomes another's to flush; each count goes to one of them, also while others count. */
+void cc_stats_move(struct cc_stats *from, struct cc_stats *to);
 
 uint64_t cc_stats_get(const struct cc_stats *stats, enum cc_counter counter);
 /* The i-th bypass reason and its count; NULL: no more. Borrowed. */

@@ -20,6 +20,7 @@
 
 #include <utlist.h>
 
+#include "cachecore/random_token.h"
 #include "common/clock.h"
 #include "common/hash.h"
 
@@ -77,8 +78,9 @@ struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
 	writer->evict_fd = -1;
 	atomic_flag_clear(&writer->failure_logged);
 	atomic_flag_clear(&writer->token_logged);
-	writer->run = cmn_clock_realtime() ^ (uint64_t)getpid() << 32;
-	if (pthread_mutex_init(&writer->lock, NULL) != 0)
+	writer->run = cc_random_token_run();
+	writer->own_stats = cc_stats_new();
+	if (!writer->own_stats || pthread_mutex_init(&writer->lock, NULL) != 0)
 		goto failed;
 	if (!init_conditions(writer)) {
 		(void)pthread_mutex_destroy(&writer->lock);	/* nobody holds it */
@@ -86,6 +88,7 @@ struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
 	}
 	return writer;
 failed:
+	cc_stats_free(writer->own_stats);
 	free(writer);
 	return NULL;
 }
@@ -93,6 +96,11 @@ failed:
 void cc_writer_admit_all(struct cc_writer *writer)
 {
 	writer->admits_all = true;
+}
+
+void cc_writer_set_run(struct cc_writer *writer, uint64_t run)
+{
+	writer->run = run;
 }
 
 /* The rest of these fail only on misuse. */
@@ -104,6 +112,15 @@ static void lock(struct cc_writer *writer)
 static void unlock(struct cc_writer *writer)
 {
 	(void)pthread_mutex_unlock(&writer->lock);
+}
+
+void cc_writer_retire(struct cc_writer *writer)
+{
+	lock(writer);
+	if (writer->stats)
+		cc_stats_move(writer->stats, writer->own_stats);
+	writer->stats = NULL;
+	unlock(writer);
 }
 
 /* Waits until the monotonic time; false: it has come. */
@@ -293,6 +310,13 @@ void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *plac
 	unlock(writer);
 }
 
+/* With the lock. */
+static bool has_statistics(const struct cc_writer *writer)
+{
+	return cc_stats_pending(writer->own_stats) ||
+	       (writer->stats && cc_stats_pending(writer->stats));
+}
+
 /* With the lock; as cc_writer_flush. */
 static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 {
@@ -300,7 +324,7 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 
 	/* Nothing to wait for: a process may end now. */
 	if (!writer->stores && !writer->touches.count && !writer->evict_due && !writer->working &&
-	    !cc_stats_pending(writer->stats))
+	    !has_statistics(writer))
 		return true;
 	writer->evict_end = cmn_clock_monotonic() + EVICT_GRACE_NS;
 	if (!writer->started) {
@@ -370,6 +394,7 @@ bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns)
 	(void)pthread_cond_destroy(&writer->work);	/* nobody is left to use them */
 	(void)pthread_cond_destroy(&writer->idle);
 	(void)pthread_mutex_destroy(&writer->lock);
+	cc_stats_free(writer->own_stats);
 	free(writer);
 	return true;
 }
@@ -400,7 +425,9 @@ void cc_writer_fork_child(struct cc_writer *writer)
 	writer->stopped = false;
 	writer->flush_done = writer->flush_wanted;
 	writer->stats_time = 0;
-	cc_stats_fork_child(writer->stats);
+	cc_stats_forget(writer->own_stats);
+	if (writer->stats)
+		cc_stats_forget(writer->stats);
 	/* The conditions may count waiters that do not exist here: made anew, not destroyed. */
 	(void)init_conditions(writer);	/* cannot fail: the first time did not */
 	unlock(writer);

@@ -28,6 +28,13 @@ struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
 				const struct cmn_log *log);
 /* Before the first store: nothing is refused for a random word (random_token.h). */
 void cc_writer_admit_all(struct cc_writer *writer);
+/* Likewise: what happens before and after in other writers belongs to the same run of the program. */
+void cc_writer_set_run(struct cc_writer *writer, uint64_t run);
+/*
+ * Another root's writer has its place: what stats counted so far is written to
+ * this one's root, what they count from now on is not. It goes on working.
+ */
+void cc_writer_retire(struct cc_writer *writer);
 /*
  * Drains within timeout_ns, then stops; what is left is dropped. false: the
  * thread is still inside a file operation; nothing was freed, and the writer,

@@ -14,15 +14,16 @@
 
 struct cc_writer {
 	struct cc_store *store;
-	struct cc_stats *stats;
+	struct cc_stats *own_stats;	/* taken from stats to be written, or counted since it was retired */
 	const struct cmn_log *log;
 	atomic_flag failure_logged, token_logged;
-	uint64_t run;			/* of this process, as far as chance goes */
+	uint64_t run;
 	bool admits_all;
 	pthread_mutex_t lock;
 	pthread_cond_t work;		/* to the thread: something changed */
 	pthread_cond_t idle;		/* from the thread: a flush is done, or it stopped */
 	/* guarded by lock, all that follows */
+	struct cc_stats *stats;		/* NULL: retired */
 	struct cc_task *stores;
 	uint64_t stored_bytes;		/* of what waits in stores */
 	struct cc_touches touches;

@@ -18,6 +18,14 @@ static void log_failure(struct cc_writer *writer, const char *what, enum cmn_sta
 		     what, cmn_status_string(status));
 }
 
+/* The lock: whose counts they are may change (cc_writer_retire). */
+static void count(struct cc_writer *writer, enum cc_counter counter)
+{
+	(void)pthread_mutex_lock(&writer->lock);
+	cc_stats_add(writer->stats ? writer->stats : writer->own_stats, counter, 1);
+	(void)pthread_mutex_unlock(&writer->lock);
+}
+
 /* false: it would be one more of many that nobody ever asks for again. */
 static bool is_welcome(struct cc_writer *writer, const struct cc_task *task)
 {
@@ -31,7 +39,9 @@ static bool is_welcome(struct cc_writer *writer, const struct cc_task *task)
 	if (cc_random_token_admits(cc_store_root(writer->store), key, writer->run,
 				   cmn_clock_realtime()))
 		return true;
-	cc_stats_bypass(writer->stats, "random-token");
+	(void)pthread_mutex_lock(&writer->lock);
+	cc_stats_bypass(writer->stats ? writer->stats : writer->own_stats, "random-token");
+	(void)pthread_mutex_unlock(&writer->lock);
 	cmn_log_once(writer->log, &writer->token_logged, CMN_LOG_WARNING,
 		     "this program's kernels differ by a random word each time: they are not stored");
 	return false;
@@ -51,9 +61,9 @@ static void do_store(struct cc_writer *writer, const struct cc_task *task, bool 
 	if (status == CMN_OK && !task->entry)
 		return;
 	if (status == CMN_OK) {
-		cc_stats_add(writer->stats, CC_STORES, 1);
+		count(writer, CC_STORES);
 	} else if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
-		cc_stats_add(writer->stats, CC_ERRORS, 1);
+		count(writer, CC_ERRORS);
 		log_failure(writer, task->entry ? "an entry" : "a recipe", status);
 	}
 }
@@ -135,8 +145,10 @@ void cc_writer_do_stats(struct cc_writer *writer)
 
 	writer->stats_time = 0;
 	writer->working = true;
+	if (writer->stats)
+		cc_stats_move(writer->stats, writer->own_stats);
 	(void)pthread_mutex_unlock(&writer->lock);
-	status = cc_stats_flush(writer->stats, cc_store_root(writer->store));
+	status = cc_stats_flush(writer->own_stats, cc_store_root(writer->store));
 	/* A root that is not ours is the store's complaint; a busy one is tried again. */
 	if (status < 0 && status != CMN_ERR_ACCESS)
 		log_failure(writer, "statistics", status);

@@ -247,7 +247,7 @@ static void a_forked_child_leaves_its_parents_counts(void)
 	child = fork();
 	CU_ASSERT_TRUE_FATAL(child >= 0);
 	if (child == 0) {
-		cc_stats_fork_child(stats);
+		cc_stats_forget(stats);
 		cc_stats_add(stats, CC_MISSES, 1);
 		_exit(cc_stats_flush(stats, ROOT) == CMN_OK ? 0 : 1);
 	}
