@@ -8,15 +8,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "cachecore/flights.h"
+#include "cachecore/disk.h"
 #include "cachecore/programs.h"
-#include "cachecore/store.h"
-#include "cachecore/writer.h"
 
 /* Entries go stale between two looks only when headers are being edited; more than this is a fight. */
 #define STALE_RETRIES 3
-/* Nobody waits longer for a process to end. */
-#define EXIT_TIMEOUT_NS (UINT64_C(5) * 1000000000)
 
 /*
  * An entry that a process reads once, as most do, is of no use in memory, and
@@ -35,9 +31,7 @@ struct cc_cache {
 	struct cc_trace *trace;		/* NULL: off */
 	struct cc_file_memo *memo;
 	struct cc_programs *programs;	/* NULL: level off */
-	struct cc_store *store;		/* NULL: level off */
-	struct cc_writer *writer;	/* with store */
-	struct cc_flights *flights;	/* with writer; may be NULL */
+	struct cc_disks *disks;
 	atomic_size_t kept;	/* of the budget; may go over it by one entry a thread */
 	atomic_uint_least64_t seen[SEEN_KEYS];	/* hashes of keys that were read, each in its slot */
 };
@@ -54,58 +48,28 @@ static void release_entry(void *value)
 
 static const struct cc_value_ops entry_ops = { retain_entry, release_entry };
 
-static void open_disk_level(struct cc_cache *cache)
+enum cmn_status cc_cache_open(struct cc_cache **ret)
 {
-	const struct cc_config *config = &cache->config;
+	const struct cmn_log log = { .level = CMN_LOG_ERROR };
+	struct cc_config config;
+	enum cmn_status status = cc_config_load(&log, &config);
 
-	if (!config->persistent)
-		return;
-	if (!config->dir) {
-		if (config->dir_problem)
-			cmn_log_write(&cache->log, CMN_LOG_WARNING, "no disk cache: %s",
-				      config->dir_problem);
-		/* What an image or a site brings can be read without a place to write to. */
-		if (!config->read_only_dirs || !config->read_only_dirs[0])
-			return;
-	}
-	/* The store itself names the reason in the log. */
-	if (cc_store_open(config, &cache->log, &cache->store) != CMN_OK) {
-		cache->store = NULL;
-		return;
-	}
-	/* A cache that is only read takes no statistics either. */
-	if (config->read_only || !config->dir)
-		return;
-	cache->writer = cc_writer_new(cache->store, cache->stats, &cache->log);
-	if (!cache->writer) {
-		cc_store_close(cache->store);
-		cache->store = NULL;
-		return;
-	}
-	if (config->admit_all)
-		cc_writer_admit_all(cache->writer);
-	/* Without, every process builds for itself. */
-	if (config->build_wait)
-		cache->flights = cc_flights_new(config->dir);
+	return status == CMN_OK ? cc_cache_open_with(&config, ret) : status;
 }
 
-enum cmn_status cc_cache_open(struct cc_cache **ret)
+enum cmn_status cc_cache_open_with(struct cc_config *config, struct cc_cache **ret)
 {
 	struct cc_cache *cache = calloc(1, sizeof(*cache));
 	enum cmn_status status;
 
-	if (!cache)
-		return CMN_ERR_NOMEM;
-	cache->log.level = CMN_LOG_ERROR;
-	status = cc_config_load(&cache->log, &cache->config);
-	if (status != CMN_OK) {
+	if (!cache || config->disable) {
+		status = cache ? CMN_MISS : CMN_ERR_NOMEM;
+		cc_config_release(config);
 		free(cache);
 		return status;
 	}
-	if (cache->config.disable) {
-		cc_cache_close(cache);
-		return CMN_MISS;
-	}
+	cache->config = *config;
+	*config = (struct cc_config){ 0 };
 	cache->log.level = cache->config.log_level;
 	cache->stats = cc_stats_new();
 	cache->memo = cc_file_memo_new();
@@ -118,21 +82,21 @@ enum cmn_status cc_cache_open(struct cc_cache **ret)
 	}
 	if (cache->config.trace)
 		cache->trace = cc_trace_open(cache->config.trace, &cache->log);
-	open_disk_level(cache);
+	status = cc_disks_new(&cache->config, &cache->log, cache->stats, &cache->disks);
+	if (status != CMN_OK) {
+		cc_cache_close(cache);
+		return status;
+	}
 	*ret = cache;
 	return CMN_OK;
 }
 
 void cc_cache_close(struct cc_cache *cache)
 {
-	if (!cache)
-		return;
 	/* A thread that hangs in the file system still uses what it was given. */
-	if (!cc_writer_free(cache->writer, EXIT_TIMEOUT_NS))
+	if (!cache || !cc_disks_free(cache->disks))
 		return;
 	cc_programs_free(cache->programs);
-	cc_flights_free(cache->flights);
-	cc_store_close(cache->store);
 	cc_trace_close(cache->trace);
 	cc_file_memo_free(cache->memo);
 	cc_stats_free(cache->stats);
@@ -142,8 +106,38 @@ void cc_cache_close(struct cc_cache *cache)
 
 void cc_cache_flush(struct cc_cache *cache)
 {
-	if (cache && cache->writer && !cc_writer_flush(cache->writer, EXIT_TIMEOUT_NS))
+	if (cache && !cc_disks_flush(cache->disks))
 		cmn_log_write(&cache->log, CMN_LOG_INFO, "not everything was stored before exit");
+}
+
+enum cmn_status cc_cache_set_persistent(struct cc_cache *cache, bool on)
+{
+	return cc_disks_set_on(cache->disks, on);
+}
+
+enum cmn_status cc_cache_set_dir(struct cc_cache *cache, const char *dir)
+{
+	return cc_disks_set_dir(cache->disks, dir);
+}
+
+enum cmn_status cc_cache_set_capacity(struct cc_cache *cache, uint64_t bytes)
+{
+	return cc_disks_set_capacity(cache->disks, bytes);
+}
+
+bool cc_cache_persistent(struct cc_cache *cache)
+{
+	return cc_disks_on(cache->disks);
+}
+
+char *cc_cache_dir(struct cc_cache *cache)
+{
+	return cc_disks_dir(cache->disks);
+}
+
+uint64_t cc_cache_capacity(struct cc_cache *cache)
+{
+	return cc_disks_capacity(cache->disks);
 }
 
 const struct cc_config *cc_cache_config(const struct cc_cache *cache)
@@ -178,45 +172,26 @@ static bool was_seen(struct cc_cache *cache, const struct cc_key *key)
 }
 
 /* *ret_keep: the entry belongs into memory. */
-static enum cmn_status read_store(struct cc_cache *cache, const struct cc_key *key,
-				  struct cc_entry **ret, bool *ret_keep)
+static enum cmn_status read_disk(struct cc_cache *cache, struct cc_disk *disk,
+				 const struct cc_key *key, struct cc_entry **ret, bool *ret_keep)
 {
-	struct cc_store_report report;
 	size_t kept, kept_len = KEPT_LEN, len;
-	enum cmn_status status;
 
-	if (!cache->store || cache->config.recache)
+	if (!disk || cache->config.recache)
 		return CMN_MISS;
 	kept = atomic_load_explicit(&cache->kept, memory_order_relaxed);
 	if (kept + KEPT_LEN < KEPT_BUDGET)
 		kept_len = KEPT_BUDGET - kept;
 	if (cache->programs && was_seen(cache, key))
 		kept_len = SIZE_MAX;
-	status = cc_store_get(cache->store, key, cache->memo, kept_len, ret, &report);
-	if (report.damaged)
-		cc_stats_add(cache->stats, CC_ERRORS, report.damaged);
 	/* Whatever else went wrong, to the caller it is a miss. */
-	if (status != CMN_OK)
+	if (cc_disk_get(disk, key, cache->memo, kept_len, ret) != CMN_OK)
 		return CMN_MISS;
-	if (cache->writer && report.place.leaf[0])
-		cc_writer_touch(cache->writer, &report.place);
-	else if (cache->writer && cache->config.promote)
-		(void)cc_writer_put(cache->writer, key, *ret, NULL);	/* the tier has it anyway */
 	len = cc_entry_payload_size(*ret) + CC_ENTRY_HEADER_SIZE;
 	*ret_keep = len <= kept_len;
 	if (*ret_keep && len > KEPT_LEN)
 		(void)atomic_fetch_add_explicit(&cache->kept, len, memory_order_relaxed);
 	return CMN_OK;
-}
-
-/* Takes the flight (may be NULL), which ends when the entry can be found. */
-static void write_store(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry,
-			struct cc_flight *flight)
-{
-	if (cache->writer && !cc_entry_in_memory_only(entry))
-		(void)cc_writer_put(cache->writer, key, entry, flight);	/* dropped: a later run stores it */
-	else
-		cc_flight_end(flight);
 }
 
 /* What the build callback of one look-up needs, and what it found out. */
@@ -229,56 +204,45 @@ struct lookup {
 	bool keep;
 };
 
-static enum cmn_status read_disk(struct lookup *lookup, struct cc_entry **ret)
-{
-	enum cmn_status status = read_store(lookup->cache, lookup->key, ret, &lookup->keep);
-
-	if (status == CMN_OK)
-		lookup->origin = CC_ORIGIN_DISK;
-	return status;
-}
-
 /*
  * Waits while another process builds the same. CMN_OK: that was stored. Else
  * the caller is to build, and to end the flight if it was given one.
  */
-static enum cmn_status join_flight(struct lookup *lookup, struct cc_entry **ret,
-				   struct cc_flight **ret_flight)
+static enum cmn_status join_flight(struct lookup *lookup, struct cc_disk *disk,
+				   struct cc_entry **ret, struct cc_flight **ret_flight)
 {
-	struct cc_cache *cache = lookup->cache;
-	struct cmn_view key = cc_key_view(lookup->key);
-	enum cc_flight_turn turn;
 	enum cmn_status status;
 
 	*ret_flight = NULL;
-	if (!cache->flights || cache->config.recache)
+	if (lookup->cache->config.recache ||
+	    cc_disk_join_flight(disk, lookup->key, ret_flight) != CMN_OK)
 		return CMN_MISS;
-	turn = cc_flights_begin(cache->flights, key,
-				cache->config.build_wait * UINT64_C(1000000000), ret_flight);
-	/* Since the first look another one's may have begun and ended. */
-	if (turn == CC_FLIGHT_ALONE ||
-	    (turn == CC_FLIGHT_OWN && !cc_store_may_have(cache->store, lookup->key)))
-		return CMN_MISS;
-	status = read_disk(lookup, ret);
+	status = read_disk(lookup->cache, disk, lookup->key, ret, &lookup->keep);
 	if (status == CMN_OK)
 		cc_flight_end(*ret_flight);
 	return status;
 }
 
+/* What begins in one disk level ends there, whichever is in use then. */
 static enum cmn_status read_or_build(struct lookup *lookup, struct cc_entry **ret)
 {
+	struct cc_disk *disk = cc_disks_enter(lookup->cache->disks);
 	struct cc_flight *flight;
-	enum cmn_status status = read_disk(lookup, ret);
+	enum cmn_status status = read_disk(lookup->cache, disk, lookup->key, ret, &lookup->keep);
 
-	if (status == CMN_OK || join_flight(lookup, ret, &flight) == CMN_OK)
+	lookup->origin = CC_ORIGIN_DISK;
+	if (status == CMN_OK || join_flight(lookup, disk, ret, &flight) == CMN_OK) {
+		cc_disks_leave(lookup->cache->disks, disk);
 		return CMN_OK;
+	}
 	lookup->origin = CC_ORIGIN_BUILT;
 	lookup->keep = true;
 	status = lookup->build(lookup->ctx, ret);
 	if (status == CMN_OK)
-		write_store(lookup->cache, lookup->key, *ret, flight);
+		cc_disk_put(disk, lookup->key, *ret, flight);
 	else
 		cc_flight_end(flight);
+	cc_disks_leave(lookup->cache->disks, disk);
 	return status;
 }
 
@@ -356,6 +320,8 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 {
 	struct cmn_view view = cc_key_view(key);
 	struct cc_entry *entry = NULL;
+	enum cmn_status status;
+	struct cc_disk *disk;
 	void *value;
 	bool keep;
 
@@ -370,7 +336,10 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 		cc_programs_remove(cache->programs, view, value);
 		cc_entry_unref(value);
 	}
-	if (read_store(cache, key, &entry, &keep) != CMN_OK)
+	disk = cc_disks_enter(cache->disks);
+	status = read_disk(cache, disk, key, &entry, &keep);
+	cc_disks_leave(cache->disks, disk);
+	if (status != CMN_OK)
 		return CMN_MISS;
 	if (keep)
 		remember(cache, view, entry);
@@ -381,23 +350,27 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 
 void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry)
 {
+	struct cc_disk *disk = cc_disks_enter(cache->disks);
+
 	remember(cache, cc_key_view(key), entry);
-	write_store(cache, key, entry, NULL);
+	cc_disk_put(disk, key, entry, NULL);
+	cc_disks_leave(cache->disks, disk);
 }
 
 void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key,
 		     const struct cc_entry *entry)
 {
 	struct cc_trace_event event = { .what = "error", .reason = "driver-refused", .key = key };
+	struct cc_disk *disk = cc_disks_enter(cache->disks);
 
 	cc_stats_add(cache->stats, CC_ERRORS, 1);
 	cc_trace_write(cache->trace, &event);
 	if (cache->programs)
 		cc_programs_remove(cache->programs, cc_key_view(key), entry);
-	if (cache->store && !cache->config.read_only &&
-	    cc_store_remove(cache->store, key) != CMN_OK)
+	if (cc_disk_remove(disk, key) != CMN_OK)
 		cmn_log_write(&cache->log, CMN_LOG_WARNING,
 			      "an entry that the driver refused could not be removed");
+	cc_disks_leave(cache->disks, disk);
 }
 
 void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum cc_origin origin,
@@ -421,11 +394,11 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 
 bool cc_cache_put_recipe(struct cc_cache *cache, const struct cc_recipe *recipe)
 {
-	struct cmn_buffer encoded;
+	struct cc_disk *disk = cc_disks_enter(cache->disks);
+	bool done = cc_disk_put_recipe(disk, recipe);
 
-	if (!cache->writer || cc_recipe_encode(recipe, &encoded) != CMN_OK)
-		return false;
-	return cc_writer_put_recipe(cache->writer, &encoded);
+	cc_disks_leave(cache->disks, disk);
+	return done;
 }
 
 static void count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns,
@@ -464,33 +437,23 @@ void cc_cache_count_bypass(struct cc_cache *cache, const char *reason, const str
 
 void cc_cache_fork_prepare(struct cc_cache *cache)
 {
-	if (cache->writer)
-		cc_writer_fork_prepare(cache->writer);
+	cc_disks_fork_prepare(cache->disks);
 	if (cache->programs)
 		cc_programs_fork_prepare(cache->programs);
-	if (cache->flights)
-		cc_flights_fork_prepare(cache->flights);
 }
 
 void cc_cache_fork_parent(struct cc_cache *cache)
 {
-	if (cache->flights)
-		cc_flights_fork_parent(cache->flights);
 	if (cache->programs)
 		cc_programs_fork_parent(cache->programs);
-	if (cache->writer)
-		cc_writer_fork_parent(cache->writer);
+	cc_disks_fork_parent(cache->disks);
 }
 
 void cc_cache_fork_child(struct cc_cache *cache)
 {
-	/* First: what the others drop may hold flights. */
-	if (cache->flights)
-		cc_flights_fork_child(cache->flights);
 	if (cache->programs)
 		cc_programs_fork_child(cache->programs);
-	if (cache->writer)
-		cc_writer_fork_child(cache->writer);
+	cc_disks_fork_child(cache->disks);
 	/*
 	 * A thread of the parent may have been inside the memo; it is left as
 	 * it is. Without memory for another, headers are hashed each time.

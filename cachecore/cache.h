@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cache: the facade that a layer uses: memory, then disk, then miss. It owns
- * configuration, store, statistics, trace and background writer. It never
- * calls a driver: the layer's callbacks do. Thread-safe; a status other than
- * CMN_OK always means "do as if there were no cache".
+ * configuration, disk level (disk.h), statistics and trace. It never calls a
+ * driver: the layer's callbacks do. Thread-safe; a status other than CMN_OK
+ * always means "do as if there were no cache".
  */
 #ifndef CACHECORE_CACHE_H
 #define CACHECORE_CACHE_H
@@ -30,14 +30,47 @@ enum cc_origin {
  * out and logged once. CMN_MISS: the configuration switches the cache off.
  */
 CMN_CHECKED enum cmn_status cc_cache_open(struct cc_cache **ret);
+/* The same with that configuration (as cc_config_load gives it), which it takes in any case. */
+CMN_CHECKED enum cmn_status cc_cache_open_with(struct cc_config *config, struct cc_cache **ret);
 /* Writes what is pending within a bound, then frees. NULL is fine. No thread may be inside. */
 void cc_cache_close(struct cc_cache *cache);
 /* Writes what is pending within a bound; for process exit, when threads may still be inside. */
 void cc_cache_flush(struct cc_cache *cache);
 
+/* As it was loaded: what the program has set since is known to the getters below alone. */
 const struct cc_config *cc_cache_config(const struct cc_cache *cache);
 const struct cmn_log *cc_cache_log(const struct cc_cache *cache);
 struct cc_file_memo *cc_cache_file_memo(struct cc_cache *cache);
+
+/*
+ * The disk level, set by the program at any moment, also while others look up
+ * and build: what they have begun ends where it began. What was queued and
+ * counted before is written to the old directory before the call returns, as
+ * far as that can be done in five seconds. The memory level stays. Whatever is
+ * set, read_only, sharing and the rules of root.h hold, and a level that the
+ * configuration switches off (persistent) stays off. On failure everything is
+ * as it was. Not to be called with a lock that a build callback takes.
+ *
+ * CMN_ERR_ACCESS: the configuration has the level off, or the directory is not
+ * to be trusted. CMN_ERR_INVALID: the path is empty or too long, or a relative
+ * one in a privileged program, or there is no directory to be used at all.
+ * CMN_ERR_NOMEM.
+ */
+CMN_CHECKED enum cmn_status cc_cache_set_persistent(struct cc_cache *cache, bool on);
+/*
+ * A relative path starts at the working directory of now. NULL: the
+ * configuration's. It is made (0700) by the first store. While the level is
+ * off, the directory is only checked, and used when it is switched on.
+ */
+CMN_CHECKED enum cmn_status cc_cache_set_dir(struct cc_cache *cache, const char *dir);
+/* In bytes, as max_size; 0: no bound. What is over it goes after the next store. */
+CMN_CHECKED enum cmn_status cc_cache_set_capacity(struct cc_cache *cache, uint64_t bytes);
+
+/* Whether the level is switched on; it may still have no directory that can be used. */
+bool cc_cache_persistent(struct cc_cache *cache);
+/* A copy for the caller to free. NULL: no root is in use, or out of memory. */
+char *cc_cache_dir(struct cc_cache *cache);
+uint64_t cc_cache_capacity(struct cc_cache *cache);
 
 /*
  * Builds the result in the calling thread, without locks. CMN_OK: *ret is a

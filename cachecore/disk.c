@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* disk: one disk level: opening, look-up, storing. Which one is in use is disks.c's business. */
+#include "cachecore/disk_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+static enum cmn_status open_levels_store(struct cc_disk *disk)
+{
+	const struct cc_disk_surroundings *around = disk->around;
+	/* The store itself names the reason in the log. */
+	enum cmn_status status = cc_store_open(&disk->config, around->log, &disk->store);
+
+	if (status != CMN_OK)
+		return status;
+	/* A cache that is only read takes no statistics either. */
+	if (disk->config.read_only || !disk->config.dir)
+		return CMN_OK;
+	disk->writer = cc_writer_new(disk->store, around->stats, around->log);
+	if (!disk->writer)
+		return CMN_ERR_NOMEM;
+	cc_writer_set_run(disk->writer, around->run);
+	if (disk->config.admit_all)
+		cc_writer_admit_all(disk->writer);
+	return CMN_OK;
+}
+
+enum cmn_status cc_disk_open(const struct cc_disk_surroundings *around, const char *dir,
+			     uint64_t max_size, struct cc_disk **ret)
+{
+	struct cc_disk *disk = calloc(1, sizeof(*disk));
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	if (!disk)
+		return CMN_ERR_NOMEM;
+	disk->around = around;
+	disk->config = *around->config;
+	disk->config.dir = dir ? strdup(dir) : NULL;
+	disk->config.max_size = max_size;
+	disk->users = 1;
+	if (!dir || disk->config.dir)
+		status = open_levels_store(disk);
+	if (status != CMN_OK) {
+		(void)cc_disk_free(disk, 0);	/* no thread of its writer was started */
+		return status;
+	}
+	*ret = disk;
+	return CMN_OK;
+}
+
+bool cc_disk_free(struct cc_disk *disk, uint64_t timeout_ns)
+{
+	if (!disk)
+		return true;
+	/* A thread that hangs in the file system still uses what it was given. */
+	if (!cc_writer_free(disk->writer, timeout_ns))
+		return false;
+	cc_store_close(disk->store);
+	free(disk->config.dir);
+	free(disk);
+	return true;
+}
+
+bool cc_disk_flush(struct cc_disk *disk, uint64_t timeout_ns)
+{
+	return !disk->writer || cc_writer_flush(disk->writer, timeout_ns);
+}
+
+enum cmn_status cc_disk_get(struct cc_disk *disk, const struct cc_key *key,
+			    struct cc_file_memo *memo, size_t kept_len, struct cc_entry **ret)
+{
+	struct cc_store_report report;
+	enum cmn_status status;
+
+	if (!disk)
+		return CMN_MISS;
+	status = cc_store_get(disk->store, key, memo, kept_len, ret, &report);
+	if (report.damaged)
+		cc_stats_add(disk->around->stats, CC_ERRORS, report.damaged);
+	if (status != CMN_OK || !disk->writer)
+		return status;
+	if (report.place.leaf[0])
+		cc_writer_touch(disk->writer, &report.place);
+	else if (disk->config.promote)
+		(void)cc_writer_put(disk->writer, key, *ret, NULL);	/* the tier has it anyway */
+	return CMN_OK;
+}
+
+void cc_disk_put(struct cc_disk *disk, const struct cc_key *key, struct cc_entry *entry,
+		 struct cc_flight *flight)
+{
+	if (disk && disk->writer && !cc_entry_in_memory_only(entry))
+		(void)cc_writer_put(disk->writer, key, entry, flight);	/* dropped: a later run stores it */
+	else
+		cc_flight_end(flight);
+}
+
+bool cc_disk_put_recipe(struct cc_disk *disk, const struct cc_recipe *recipe)
+{
+	struct cmn_buffer encoded;
+
+	if (!disk || !disk->writer || cc_recipe_encode(recipe, &encoded) != CMN_OK)
+		return false;
+	return cc_writer_put_recipe(disk->writer, &encoded);
+}
+
+enum cmn_status cc_disk_join_flight(struct cc_disk *disk, const struct cc_key *key,
+				    struct cc_flight **ret_flight)
+{
+	enum cc_flight_turn turn;
+
+	*ret_flight = NULL;
+	if (!disk || !disk->writer || !disk->around->flights)
+		return CMN_MISS;
+	turn = cc_flights_begin_in(disk->around->flights, disk->config.dir, cc_key_view(key),
+				   disk->config.build_wait * NS_PER_S, ret_flight);
+	/* Since the first look another one's may have begun and ended. */
+	if (turn == CC_FLIGHT_ALONE ||
+	    (turn == CC_FLIGHT_OWN && !cc_store_may_have(disk->store, key)))
+		return CMN_MISS;
+	return CMN_OK;
+}
+
+enum cmn_status cc_disk_remove(struct cc_disk *disk, const struct cc_key *key)
+{
+	return disk && !disk->config.read_only ? cc_store_remove(disk->store, key) : CMN_OK;
+}

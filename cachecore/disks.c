@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * disks: which disk level is in use, and how another takes its place. The new
+ * one is opened before the lock is taken: if the settings that it was opened
+ * for are not the ones found then, another thread was faster, and this one
+ * starts again from those. The old one stays in the list until the last thread
+ * has left it, so that a flush and a fork reach it too.
+ */
+#include "cachecore/disk_internal.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include <utlist.h>
+
+#include "cachecore/path.h"
+#include "cachecore/random_token.h"
+#include "common/clock.h"
+
+/* Nobody waits longer for a process to end, or for a level. */
+#define TIMEOUT_NS (UINT64_C(5) * 1000000000)
+
+/* What a program may change. */
+struct settings {
+	bool on;
+	char *dir;			/* NULL: the configuration's */
+	uint64_t max_size;
+};
+
+struct cc_disks {
+	struct cc_disk_surroundings around;
+	pthread_mutex_t lock;
+	/* guarded by lock, all that follows */
+	struct settings settings;
+	uint64_t serial;		/* of the settings */
+	struct cc_disk *current;	/* NULL: none */
+	struct cc_disk *all;		/* current, and those that threads are still inside */
+	bool hangs;			/* one could not be freed */
+};
+
+/* Whether and what a setter changes. */
+struct change {
+	enum { CHANGE_ON, CHANGE_DIR, CHANGE_CAPACITY } what;
+	struct settings to;		/* the one that is meant */
+};
+
+/* One attempt at a change. */
+struct attempt {
+	uint64_t serial;		/* of what it starts from */
+	struct settings settings;
+	bool replaces;			/* the level in use, by: */
+	struct cc_disk *level;		/* NULL: none */
+};
+
+/* These fail only on misuse. */
+static void lock(struct cc_disks *disks)
+{
+	(void)pthread_mutex_lock(&disks->lock);
+}
+
+static void unlock(struct cc_disks *disks)
+{
+	(void)pthread_mutex_unlock(&disks->lock);
+}
+
+enum cmn_status cc_disks_new(const struct cc_config *config, const struct cmn_log *log,
+			     struct cc_stats *stats, struct cc_disks **ret)
+{
+	struct cc_disks *disks = calloc(1, sizeof(*disks));
+	struct cc_flights *flights = NULL;
+
+	if (!disks)
+		return CMN_ERR_NOMEM;
+	if (pthread_mutex_init(&disks->lock, NULL) != 0) {
+		free(disks);
+		return CMN_ERR_NOMEM;
+	}
+	/* Without, every process builds for itself. */
+	if (config->persistent && config->build_wait)
+		flights = cc_flights_new(NULL);
+	disks->around = (struct cc_disk_surroundings){
+		.config = config, .log = log, .stats = stats, .flights = flights,
+		.run = cc_random_token_run(),
+	};
+	disks->settings = (struct settings){ .on = config->persistent,
+					     .max_size = config->max_size };
+	if (config->persistent && config->dir_problem)
+		cmn_log_write(log, CMN_LOG_WARNING, "no disk cache: %s", config->dir_problem);
+	/* What an image or a site brings can be read without a place to write to. */
+	if (config->persistent &&
+	    cc_disk_open(&disks->around, config->dir, config->max_size, &disks->current) == CMN_OK)
+		DL_APPEND(disks->all, disks->current);
+	*ret = disks;
+	return CMN_OK;
+}
+
+bool cc_disks_free(struct cc_disks *disks)
+{
+	struct cc_disk *disk, *next;
+
+	if (!disks)
+		return true;
+	/* In a forked child threads of the parent never left. */
+	DL_FOREACH_SAFE(disks->all, disk, next)
+		disks->hangs |= !cc_disk_free(disk, TIMEOUT_NS);
+	if (disks->hangs)
+		return false;
+	cc_flights_free(disks->around.flights);
+	(void)pthread_mutex_destroy(&disks->lock);	/* nobody is inside */
+	free(disks->settings.dir);
+	free(disks);
+	return true;
+}
+
+struct cc_disk *cc_disks_enter(struct cc_disks *disks)
+{
+	struct cc_disk *disk;
+
+	lock(disks);
+	disk = disks->current;
+	if (disk)
+		disk->users++;
+	unlock(disks);
+	return disk;
+}
+
+void cc_disks_leave(struct cc_disks *disks, struct cc_disk *disk)
+{
+	bool last, flushed = false;
+
+	if (!disk)
+		return;
+	lock(disks);
+	/* Before it is out of the list: a process that ends now waits for what is in it. */
+	while (disk->users == 1 && !flushed) {
+		unlock(disks);
+		(void)cc_disk_flush(disk, TIMEOUT_NS);	/* the rest is dropped: a later run stores it */
+		flushed = true;
+		lock(disks);
+	}
+	last = --disk->users == 0;
+	if (last)
+		DL_DELETE(disks->all, disk);
+	unlock(disks);
+	if (last && !cc_disk_free(disk, 0)) {
+		lock(disks);
+		disks->hangs = true;
+		unlock(disks);
+	}
+}
+
+bool cc_disks_flush(struct cc_disks *disks)
+{
+	uint64_t now = cmn_clock_monotonic(), end = now + TIMEOUT_NS;
+	struct cc_disk *disk, *next;
+	bool done = true;
+
+	lock(disks);
+	disk = disks->all;
+	if (disk)
+		disk->users++;
+	unlock(disks);
+	while (disk) {
+		now = cmn_clock_monotonic();
+		done &= cc_disk_flush(disk, now < end ? end - now : 0);
+		lock(disks);
+		next = disk->next;
+		if (next)
+			next->users++;
+		unlock(disks);
+		cc_disks_leave(disks, disk);
+		disk = next;
+	}
+	return done;
+}
+
+static enum cmn_status copy_text(const char *text, char **ret)
+{
+	*ret = text ? strdup(text) : NULL;
+	return text && !*ret ? CMN_ERR_NOMEM : CMN_OK;
+}
+
+/* What is there now, with the change; *ret_has_level: a level is in use. */
+static enum cmn_status change_settings(struct cc_disks *disks, const struct change *change,
+				       struct attempt *attempt, bool *ret_has_level)
+{
+	struct settings *settings = &attempt->settings;
+	enum cmn_status status;
+
+	lock(disks);
+	attempt->serial = disks->serial;
+	*settings = disks->settings;
+	*ret_has_level = disks->current;
+	status = copy_text(change->what == CHANGE_DIR ? change->to.dir : settings->dir,
+			   &settings->dir);
+	unlock(disks);
+	if (change->what == CHANGE_ON)
+		settings->on = change->to.on;
+	if (change->what == CHANGE_CAPACITY)
+		settings->max_size = change->to.max_size;
+	return status;
+}
+
+/* Opens what is to be in use. On failure too the attempt is to be released. */
+static enum cmn_status prepare(struct cc_disks *disks, const struct change *change,
+			       struct attempt *attempt)
+{
+	const struct settings *settings = &attempt->settings;
+	bool has_level, opens;
+	enum cmn_status status;
+
+	status = change_settings(disks, change, attempt, &has_level);
+	if (status != CMN_OK)
+		return status;
+	/* A bound waits for a level; a directory must be one, also while the level is off. */
+	opens = change->what == CHANGE_DIR || (settings->on && has_level != (change->what == CHANGE_ON));
+	if (opens)
+		status = cc_disk_open(&disks->around,
+				      settings->dir ? settings->dir : disks->around.config->dir,
+				      settings->max_size, &attempt->level);
+	if (opens && status == CMN_OK && !settings->on) {
+		(void)cc_disk_free(attempt->level, 0);	/* it was not used */
+		attempt->level = NULL;
+	}
+	attempt->replaces = opens || !settings->on;
+	return status;
+}
+
+/*
+ * false: the settings are others by now. Else *ret_old is the level that was
+ * replaced (NULL: none), whose user the caller is now.
+ */
+static bool commit(struct cc_disks *disks, struct attempt *attempt, struct cc_disk **ret_old)
+{
+	struct settings former;
+	bool done;
+
+	*ret_old = NULL;
+	lock(disks);
+	done = disks->serial == attempt->serial;
+	if (done) {
+		former = disks->settings;
+		disks->settings = attempt->settings;
+		attempt->settings = former;
+		disks->serial++;
+	}
+	if (done && attempt->replaces) {
+		*ret_old = disks->current;
+		disks->current = attempt->level;
+		if (attempt->level)
+			DL_APPEND(disks->all, attempt->level);
+		attempt->level = NULL;
+		/* What is counted while there is nothing to write it to is nobody's. */
+		if (*ret_old && (*ret_old)->writer)
+			cc_writer_retire((*ret_old)->writer);
+		else
+			cc_stats_forget(disks->around.stats);
+	}
+	unlock(disks);
+	return done;
+}
+
+static enum cmn_status make_change(struct cc_disks *disks, const struct change *change)
+{
+	struct cc_disk *old = NULL;
+	enum cmn_status status;
+	bool done = false;
+
+	do {
+		struct attempt attempt = { 0 };
+
+		status = prepare(disks, change, &attempt);
+		if (status == CMN_OK)
+			done = commit(disks, &attempt, &old);
+		(void)cc_disk_free(attempt.level, 0);	/* it was not used */
+		free(attempt.settings.dir);
+	} while (status == CMN_OK && !done);
+	/* Others may be inside for long: what is queued by now does not wait for them. */
+	if (old && !cc_disk_flush(old, TIMEOUT_NS))
+		cmn_log_write(disks->around.log, CMN_LOG_INFO,
+			      "not everything was stored before the directory changed");
+	cc_disks_leave(disks, old);
+	return status;
+}
+
+enum cmn_status cc_disks_set_on(struct cc_disks *disks, bool on)
+{
+	const struct change change = { CHANGE_ON, { .on = on } };
+
+	if (on && !disks->around.config->persistent)
+		return CMN_ERR_ACCESS;
+	return make_change(disks, &change);
+}
+
+enum cmn_status cc_disks_set_dir(struct cc_disks *disks, const char *dir)
+{
+	struct change change = { .what = CHANGE_DIR };
+	enum cmn_status status = CMN_OK;
+
+	if (!disks->around.config->persistent)
+		return CMN_ERR_ACCESS;
+	/* A privileged program's working directory is its caller's choice. */
+	if (dir)
+		status = cc_path_absolute(dir, strlen(dir), !getauxval(AT_SECURE), &change.to.dir);
+	if (status == CMN_OK)
+		status = make_change(disks, &change);
+	free(change.to.dir);
+	return status;
+}
+
+enum cmn_status cc_disks_set_capacity(struct cc_disks *disks, uint64_t bytes)
+{
+	const struct change change = { CHANGE_CAPACITY, { .max_size = bytes } };
+
+	return make_change(disks, &change);
+}
+
+bool cc_disks_on(struct cc_disks *disks)
+{
+	bool on;
+
+	lock(disks);
+	on = disks->settings.on;
+	unlock(disks);
+	return on;
+}
+
+char *cc_disks_dir(struct cc_disks *disks)
+{
+	char *dir = NULL;
+
+	lock(disks);
+	if (disks->current && disks->current->config.dir)
+		dir = strdup(disks->current->config.dir);
+	unlock(disks);
+	return dir;
+}
+
+uint64_t cc_disks_capacity(struct cc_disks *disks)
+{
+	uint64_t bytes;
+
+	lock(disks);
+	bytes = disks->settings.max_size;
+	unlock(disks);
+	return bytes;
+}
+
+void cc_disks_fork_prepare(struct cc_disks *disks)
+{
+	struct cc_disk *disk;
+
+	lock(disks);
+	DL_FOREACH(disks->all, disk) {
+		if (disk->writer)
+			cc_writer_fork_prepare(disk->writer);
+	}
+	if (disks->around.flights)
+		cc_flights_fork_prepare(disks->around.flights);
+}
+
+void cc_disks_fork_parent(struct cc_disks *disks)
+{
+	struct cc_disk *disk;
+
+	if (disks->around.flights)
+		cc_flights_fork_parent(disks->around.flights);
+	DL_FOREACH(disks->all, disk) {
+		if (disk->writer)
+			cc_writer_fork_parent(disk->writer);
+	}
+	unlock(disks);
+}
+
+void cc_disks_fork_child(struct cc_disks *disks)
+{
+	struct cc_disk *disk;
+
+	/* First: what the others drop may hold flights. */
+	if (disks->around.flights)
+		cc_flights_fork_child(disks->around.flights);
+	DL_FOREACH(disks->all, disk) {
+		if (disk->writer)
+			cc_writer_fork_child(disk->writer);
+	}
+	unlock(disks);
+}
