@@ -373,6 +373,21 @@ void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key,
 	cc_disks_leave(cache->disks, disk);
 }
 
+enum cmn_status cc_cache_remove(struct cc_cache *cache, const struct cc_key *key)
+{
+	struct cc_disk *disk;
+	enum cmn_status status;
+
+	/* Else it would be written after it was removed. */
+	cc_cache_flush(cache);
+	if (cache->programs)
+		cc_programs_remove(cache->programs, cc_key_view(key), NULL);
+	disk = cc_disks_enter(cache->disks);
+	status = cc_disk_remove(disk, key);
+	cc_disks_leave(cache->disks, disk);
+	return status;
+}
+
 void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum cc_origin origin,
 			const struct cc_entry *entry, uint64_t took_ns)
 {

@@ -93,6 +93,12 @@ CMN_CHECKED enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc
 					 struct cc_entry **ret, enum cc_origin *ret_origin);
 /* Keeps and stores a result that was built outside of get_or_build (late capture, asynchronous builds). Borrows entry. */
 void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry);
+/*
+ * What is stored under the key goes from both levels: it is not wanted any
+ * more. What is still to be written is waited for, within the bound of
+ * cc_cache_flush. CMN_OK also where there was nothing; CMN_ERR_ACCESS: read-only.
+ */
+CMN_CHECKED enum cmn_status cc_cache_remove(struct cc_cache *cache, const struct cc_key *key);
 /* The driver refused this entry: it is removed from every level and counted as an error. */
 void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key, const struct cc_entry *entry);
 

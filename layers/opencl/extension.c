@@ -3,11 +3,12 @@
  * extension: functions that take or make a program and are fetched by address,
  * past the dispatch table: cl_khr_il_program, specialization constants, and
  * cl_intel_global_variable_pointers and cl_intel_function_pointers, in which E
- * answers for P.
+ * answers for P. And the layer's own, of ckcache.h.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "layers/opencl/desc.h"
 #include "layers/opencl/dispatch.h"
 #include "layers/opencl/program.h"
 
@@ -125,9 +126,13 @@ static cl_int CL_API_CALL set_constant(cl_program program, cl_uint spec_id, size
 	return ocl_program_set_constant(next, program, spec_id, spec_size, spec_value);
 }
 
-/* The layer's function in place of the driver's, where the driver has one at all. */
+/* The layer's function: one of ckcache.h, or in place of the driver's, where the driver has one at all. */
 static void *replace(const char *name, void *driver)
 {
+	void *own = name ? ocl_ckcache_function(name) : NULL;
+
+	if (own)
+		return own;
 	if (!driver || !name || !ocl_layer.cache ||
 	    !OCL_NEXT.clGetExtensionFunctionAddressForPlatform)
 		return driver;

@@ -78,16 +78,13 @@ enum cmn_status ocl_targets_of_program(cl_program program, cl_uint list_count,
 	return status;
 }
 
-enum cmn_status ocl_targets_of_context(cl_context context, cl_uint list_count,
-				       const cl_device_id *list, struct ocl_targets *ret)
+static enum cmn_status choose_in_context(cl_context context, cl_uint list_count,
+					 const cl_device_id *list, struct ocl_targets *ret)
 {
 	enum cmn_status status = CMN_ERR_DRIVER;
 	cl_device_id *all;
 	size_t size = 0;
 
-	/* A program that is linked for a list of devices has no others. */
-	if (list)
-		return ocl_targets_choose(list_count, list, list_count, list, ret);
 	if (OCL_NEXT.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &size) != CL_SUCCESS ||
 	    size == 0)
 		return CMN_ERR_DRIVER;
@@ -95,9 +92,25 @@ enum cmn_status ocl_targets_of_context(cl_context context, cl_uint list_count,
 	if (!all)
 		return CMN_ERR_NOMEM;
 	if (OCL_NEXT.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, all, NULL) == CL_SUCCESS)
-		status = ocl_targets_choose((cl_uint)(size / sizeof(*all)), all, 0, NULL, ret);
+		status = ocl_targets_choose((cl_uint)(size / sizeof(*all)), all, list_count, list,
+					    ret);
 	free(all);
 	return status;
+}
+
+enum cmn_status ocl_targets_of_context(cl_context context, cl_uint list_count,
+				       const cl_device_id *list, struct ocl_targets *ret)
+{
+	/* A program that is linked for a list of devices has no others. */
+	if (list)
+		return ocl_targets_choose(list_count, list, list_count, list, ret);
+	return choose_in_context(context, 0, NULL, ret);
+}
+
+enum cmn_status ocl_targets_of_device(cl_context context, cl_device_id device,
+				      struct ocl_targets *ret)
+{
+	return choose_in_context(context, 1, &device, ret);
 }
 
 enum cmn_status ocl_targets_copy(const struct ocl_targets *from, struct ocl_targets *ret)

@@ -34,6 +34,9 @@ CMN_CHECKED enum cmn_status ocl_targets_of_program(cl_program program, cl_uint l
 CMN_CHECKED enum cmn_status ocl_targets_of_context(cl_context context, cl_uint list_count,
 						   const cl_device_id *list,
 						   struct ocl_targets *ret);
+/* One device, for a program that is yet to be made in a context from source, and so for all of its devices. */
+CMN_CHECKED enum cmn_status ocl_targets_of_device(cl_context context, cl_device_id device,
+						  struct ocl_targets *ret);
 CMN_CHECKED enum cmn_status ocl_targets_copy(const struct ocl_targets *from,
 					     struct ocl_targets *ret);
 void ocl_targets_release(struct ocl_targets *targets);	/* leaves {0} */

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * opencl: OpenCL's functions as the process has them, from its ICD loader; and
+ * the layer, if the loader put it there.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include "layers/library/library.h"
+#include "layers/opencl/desc.h"
+
+#define LOADER "libOpenCL.so.1"
+
+struct ocl_layer ocl_layer;	/* what the layer's own has, with the loader's functions */
+
+static struct {
+	pthread_mutex_t lock;
+	bool loaded;		/* guarded by lock: ocl_layer.next has what there is */
+	/* Likewise; found once, it is there for good. */
+	const struct ckcache_functions *layer;
+} opencl = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* A handle for dlsym: the loader's, or of whatever else gave the process these functions. NULL: not there. */
+static void *find_loader(bool bring)
+{
+	void *loader = dlopen(LOADER, RTLD_LAZY | RTLD_NOLOAD);
+
+	if (!loader && dlsym(RTLD_DEFAULT, "clGetPlatformIDs"))
+		loader = dlopen(NULL, RTLD_LAZY);
+	if (!loader && bring)
+		loader = dlopen(LOADER, RTLD_LAZY | RTLD_LOCAL);
+	return loader;	/* kept for the process's life, as the loader is */
+}
+
+#define FUNCTION(call) { #call, offsetof(cl_icd_dispatch, call), true }
+#define OPTIONAL(call) { #call, offsetof(cl_icd_dispatch, call), false }
+
+/* What the layer's parts call (OpenCL 1.2, and later versions' where they are there). */
+static const struct {
+	const char *name;
+	size_t offset;
+	bool needed;
+} calls[] = {
+	FUNCTION(clGetPlatformIDs), FUNCTION(clGetPlatformInfo), FUNCTION(clGetDeviceInfo),
+	FUNCTION(clRetainContext), FUNCTION(clReleaseContext), FUNCTION(clGetContextInfo),
+	FUNCTION(clRetainDevice), FUNCTION(clReleaseDevice),
+	FUNCTION(clCreateProgramWithSource), FUNCTION(clCreateProgramWithBinary),
+	OPTIONAL(clCreateProgramWithIL), OPTIONAL(clSetProgramSpecializationConstant),
+	FUNCTION(clRetainProgram), FUNCTION(clReleaseProgram), FUNCTION(clBuildProgram),
+	FUNCTION(clGetProgramInfo), FUNCTION(clGetProgramBuildInfo), FUNCTION(clCreateKernel),
+	FUNCTION(clCreateKernelsInProgram), FUNCTION(clReleaseKernel), FUNCTION(clGetKernelInfo),
+	FUNCTION(clGetExtensionFunctionAddressForPlatform),
+};
+
+/* With the lock. Whether the functions are there. */
+static bool load(bool bring)
+{
+	void *loader;
+
+	if (opencl.loaded)
+		return true;
+	ocl_layer.cache = library_cache(CKCACHE_API_OPENCL);
+	loader = find_loader(bring);
+	if (!loader)
+		return false;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		void *function = dlsym(loader, calls[i].name);
+
+		if (!function && calls[i].needed)
+			return false;
+		memcpy((char *)&ocl_layer.next + calls[i].offset, &function, sizeof(function));
+	}
+	opencl.loaded = true;
+	return true;
+}
+
+/* The device's platform, or any. */
+static cl_platform_id platform_of(cl_device_id device)
+{
+	cl_platform_id platform = NULL;
+
+	if (device) {
+		if (OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform),
+					     &platform, NULL) != CL_SUCCESS)
+			platform = NULL;
+	} else if (OCL_NEXT.clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS) {
+		platform = NULL;
+	}
+	return platform;
+}
+
+/* The active layer's functions, or NULL. */
+static const struct ckcache_functions *find_layer(cl_device_id device)
+{
+	cl_platform_id platform = platform_of(device);
+	ckcache_functions_fn *get = NULL;
+
+	if (platform)
+		get = (ckcache_functions_fn *)OCL_NEXT.clGetExtensionFunctionAddressForPlatform(
+			platform, "ckcache_functions");
+	/* An older one has all that are called here: they came with the first version. */
+	return get ? get() : NULL;
+}
+
+const struct ckcache_functions *library_opencl(struct _cl_device_id *device)
+{
+	const struct ckcache_functions *layer = NULL;
+	bool loaded;
+
+	(void)pthread_mutex_lock(&opencl.lock);	/* a default mutex cannot fail here */
+	loaded = load(device != NULL);
+	layer = opencl.layer;
+	(void)pthread_mutex_unlock(&opencl.lock);
+	if (loaded && !layer) {
+		layer = find_layer(device);
+		if (layer) {
+			library_found(CKCACHE_API_OPENCL, layer);
+			(void)pthread_mutex_lock(&opencl.lock);
+			opencl.layer = layer;
+			(void)pthread_mutex_unlock(&opencl.lock);
+		}
+	}
+	if (layer)
+		return layer;
+	/* Settings are the cache's, whether there is OpenCL or not. */
+	if (!loaded && device)
+		return NULL;
+	return ocl_ckcache_functions();
+}

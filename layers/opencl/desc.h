@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * desc: descriptions of OpenCL programs (layers/api/ckcache.h), their blobs,
+ * and programs made from blobs. Calls the driver through OCL_NEXT: below the
+ * layer in the layer's process, through the loader in a program that links the
+ * library.
+ */
+#ifndef OPENCL_DESC_H
+#define OPENCL_DESC_H
+
+#include "layers/api/desc.h"
+#include "layers/driver/drivers.h"
+#include "layers/driver/libraries.h"
+#include "layers/opencl/program.h"
+#include "layers/opencl/targets.h"
+
+struct ocl_desc {
+	struct ckcache_desc base;	/* first */
+	cl_context context;		/* retained */
+	cl_device_id device;		/* retained */
+	struct ocl_targets targets;	/* the device, among the context's */
+	const struct drv_driver *driver;	/* NULL: nothing is cached */
+	struct drv_library_epoch epoch;	/* when it was made */
+	struct ocl_desc_program *programs;	/* base.count */
+};
+
+/* What is built: a source, IL or constants as a program has them, but no driver's handle; never in a map. */
+struct ocl_desc_program {
+	struct ocl_program *parts;
+	char *options;			/* NULL: none */
+};
+
+/* Whether headers and compiler are what they were when it was made. */
+bool ocl_desc_holds(const struct ocl_desc *desc);
+/* desc if it is of OpenCL programs, else NULL. */
+struct ocl_desc *ocl_desc_of(struct ckcache_desc *desc);
+
+/* A new program of the driver's, for one binary, built. CMN_ERR_DRIVER: it refused; CMN_ERR_NOMEM. */
+CMN_CHECKED enum cmn_status ocl_desc_load(const struct ocl_desc *desc, size_t i,
+					  struct cmn_view image, cl_program *ret);
+/* The binary of a built program, as a field of a blob. CMN_MISS: the driver has none; CMN_ERR_NOMEM. */
+CMN_CHECKED enum cmn_status ocl_desc_add_image(const struct ocl_desc *desc, size_t i,
+					       cl_program program, struct cmn_buffer *blob);
+/* All programs of a blob that was checked, or none. */
+enum ckcache_status ocl_desc_create(const struct ocl_desc *desc, struct cmn_view blob,
+				    cl_program *ret_programs);
+/* Releases programs and leaves NULLs. */
+void ocl_desc_release_programs(size_t count, cl_program *programs);
+
+/* The functions of ckcache.h. */
+ckcache_opencl_desc_new_fn ocl_ckcache_desc_new;
+ckcache_opencl_get_blob_fn ocl_ckcache_get_blob;
+ckcache_opencl_create_from_blob_fn ocl_ckcache_create_from_blob;
+ckcache_opencl_build_fn ocl_ckcache_build;	/* desc_build.c */
+ckcache_opencl_device_desc_new_fn ocl_ckcache_device_desc_new;
+
+/* interface.c: the table of this copy. */
+const struct ckcache_functions *ocl_ckcache_functions(void);
+/* One of them by the name that ckcache.h gives it, or NULL. */
+void *ocl_ckcache_function(const char *name);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * desc_build: described programs from a storage or from the machine's cache,
+ * else built by the driver. Whatever goes wrong with the caches, the driver
+ * builds them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "layers/api/storage.h"
+#include "layers/opencl/capture.h"
+#include "layers/opencl/desc.h"
+
+/* One program on its way. */
+struct construction {
+	struct ocl_desc *desc;
+	size_t i;
+	cl_program program;	/* of the driver's build, also where that failed */
+	cl_int error;
+	bool ran;		/* the driver was asked */
+	bool retried;		/* after running out of memory */
+	bool unkept;		/* what was built is not what the description says any more */
+	uint64_t start_ns, build_ns;
+};
+
+static bool is_out_of_memory(cl_int error)
+{
+	return error == CL_OUT_OF_HOST_MEMORY || error == CL_OUT_OF_RESOURCES;
+}
+
+static cl_program create(const struct ocl_desc *desc, const struct ocl_program *parts,
+			 cl_int *ret_error)
+{
+	const char *text = parts->source;
+	cl_program program;
+
+	if (parts->kind != OCL_PROGRAM_IL)
+		return OCL_NEXT.clCreateProgramWithSource(desc->context, 1, &text,
+							  &parts->source_len, ret_error);
+	*ret_error = CL_INVALID_OPERATION;
+	if (!OCL_NEXT.clCreateProgramWithIL ||
+	    (parts->constant_count && !OCL_NEXT.clSetProgramSpecializationConstant))
+		return NULL;
+	program = OCL_NEXT.clCreateProgramWithIL(desc->context, parts->source, parts->source_len,
+						 ret_error);
+	for (size_t i = 0; program && *ret_error == CL_SUCCESS && i < parts->constant_count; i++)
+		*ret_error = OCL_NEXT.clSetProgramSpecializationConstant(
+			program, parts->constants[i].id, parts->constants[i].size,
+			parts->constants[i].value);
+	return program;
+}
+
+/* The driver's own build, timed. */
+static void run(struct construction *one)
+{
+	const struct ocl_desc *desc = one->desc;
+	cl_device_id device = desc->targets.devices[0];
+	uint64_t start = cmn_clock_monotonic();
+
+	ocl_desc_release_programs(1, &one->program);
+	one->ran = true;
+	one->error = CL_SUCCESS;
+	one->program = create(desc, desc->programs[one->i].parts, &one->error);
+	if (!one->program && one->error == CL_SUCCESS)
+		one->error = CL_OUT_OF_HOST_MEMORY;
+	if (one->error == CL_SUCCESS)
+		one->error = OCL_NEXT.clBuildProgram(one->program, 1, &device,
+						     desc->programs[one->i].options, NULL, NULL);
+	one->build_ns = cmn_clock_monotonic() - start;
+}
+
+/* NULL with *ret_failed: out of memory. */
+static struct cc_manifest *copy_manifest(const struct cc_manifest *manifest, bool *ret_failed)
+{
+	struct cmn_buffer encoded = { 0 };
+	struct cc_manifest *copy = NULL;
+
+	*ret_failed = false;
+	if (!manifest)
+		return NULL;
+	cc_manifest_encode(manifest, &encoded);
+	*ret_failed = encoded.failed ||
+		      cc_manifest_decode(cmn_buffer_view(&encoded), &copy) != CMN_OK;
+	cmn_buffer_release(&encoded);
+	return copy;
+}
+
+/* The same entry as a build of the application's own would leave. CMN_MISS: there is none to be had. */
+static enum cmn_status capture(struct construction *one, struct cc_entry **ret)
+{
+	const struct ocl_desc *desc = one->desc;
+	const struct ocl_capture_request request = {
+		.kind = OCL_EFFECTIVE_EXECUTABLE,
+		.targets = &desc->targets,
+		.with_attributes = desc->driver->binaries_lose_attributes,
+		.build_ns = one->build_ns,
+		.load_rate = desc->driver->load_rate,
+	};
+	struct cc_manifest *manifest;
+	bool failed;
+
+	one->unkept = !ocl_desc_holds(desc);
+	if (one->unkept)
+		return CMN_MISS;
+	manifest = copy_manifest(desc->base.items[one->i].manifest, &failed);
+	if (failed || ocl_capture_read(one->program, &request, manifest, ret) != CMN_OK)
+		return CMN_MISS;
+	return CMN_OK;
+}
+
+/* The build callback of the cache. */
+static enum cmn_status build_and_capture(void *ctx, struct cc_entry **ret)
+{
+	struct construction *one = ctx;
+
+	run(one);
+	if (is_out_of_memory(one->error) && !one->retried) {
+		one->retried = true;
+		return CMN_ERR_NOMEM;
+	}
+	return one->error == CL_SUCCESS ? capture(one, ret) : CMN_MISS;
+}
+
+static void count_built(const struct construction *one)
+{
+	struct cc_cache *cache = one->desc->base.cache;
+	const struct cc_key *key = &one->desc->base.items[one->i].key;
+
+	if (one->unkept)
+		cc_cache_count_bypass(cache, "include-changed", key);
+	else
+		cc_cache_count_miss(cache, key, one->build_ns);
+}
+
+/* The program from an entry. false: it is to be built; a refused entry is gone. */
+static bool attach(struct construction *one, struct cc_entry *entry, enum cc_origin origin)
+{
+	struct cc_cache *cache = one->desc->base.cache;
+	const struct cc_key *key = &one->desc->base.items[one->i].key;
+	enum cmn_status status = CMN_ERR_DRIVER;
+	struct cmn_view image, failure;
+
+	/* A failure that the layer remembers says no more than that. */
+	if (cc_entry_find(entry, OCL_TAG_ERROR, 0, &failure))
+		return false;
+	if (cc_entry_find(entry, CC_TAG_IMAGE, 0, &image) && image.len)
+		status = ocl_desc_load(one->desc, one->i, image, &one->program);
+	if (status == CMN_ERR_DRIVER)
+		cc_cache_reject(cache, key, entry);
+	if (status != CMN_OK)
+		return false;
+	cc_cache_count_hit(cache, key, origin, entry, cmn_clock_monotonic() - one->start_ns);
+	return true;
+}
+
+/* From the machine's cache. Afterwards program and error are as after a build. */
+static enum ckcache_origin obtain(struct construction *one)
+{
+	struct cc_cache *cache = one->desc->base.cache;
+	const struct cc_key *key = &one->desc->base.items[one->i].key;
+	struct cc_entry *entry = NULL;
+	enum cc_origin origin;
+	bool attached;
+
+	one->start_ns = cmn_clock_monotonic();
+	if (cc_cache_get_or_build(cache, key, build_and_capture, one, &entry, &origin) != CMN_OK) {
+		if (!one->ran)
+			run(one);
+		count_built(one);
+		return CKCACHE_ORIGIN_BUILT;
+	}
+	if (origin == CC_ORIGIN_BUILT) {
+		cc_entry_unref(entry);
+		count_built(one);
+		return CKCACHE_ORIGIN_BUILT;
+	}
+	attached = attach(one, entry, origin);
+	cc_entry_unref(entry);
+	if (attached)
+		return origin == CC_ORIGIN_MEMORY ? CKCACHE_ORIGIN_MEMORY : CKCACHE_ORIGIN_DISK;
+	run(one);
+	if (one->error == CL_SUCCESS && capture(one, &entry) == CMN_OK) {
+		cc_cache_put(cache, key, entry);
+		cc_entry_unref(entry);
+	}
+	count_built(one);
+	return CKCACHE_ORIGIN_BUILT;
+}
+
+static enum ckcache_status status_of_build(const struct construction *one)
+{
+	switch (one->error) {
+	case CL_SUCCESS:
+		return CKCACHE_OK;
+	case CL_BUILD_PROGRAM_FAILURE:
+	case CL_INVALID_BUILD_OPTIONS:
+		return CKCACHE_ERROR_BUILD;
+	case CL_INVALID_OPERATION:
+	case CL_COMPILER_NOT_AVAILABLE:
+		return CKCACHE_ERROR_UNAVAILABLE;
+	default:
+		return is_out_of_memory(one->error) ? CKCACHE_ERROR_OUT_OF_MEMORY :
+						      CKCACHE_ERROR_DRIVER;
+	}
+}
+
+/* The least of what the application may hope for. */
+static enum ckcache_origin worse(enum ckcache_origin a, enum ckcache_origin b)
+{
+	if (a == CKCACHE_ORIGIN_BUILT || b == CKCACHE_ORIGIN_BUILT)
+		return CKCACHE_ORIGIN_BUILT;
+	return a == CKCACHE_ORIGIN_DISK || b == CKCACHE_ORIGIN_DISK ? CKCACHE_ORIGIN_DISK :
+								      CKCACHE_ORIGIN_MEMORY;
+}
+
+/* Every program, one after the other, through the machine's cache or by the driver alone. */
+static enum ckcache_status construct(struct ocl_desc *desc, bool cached, cl_program *programs,
+				     enum ckcache_origin *ret_origin)
+{
+	enum ckcache_origin origin = CKCACHE_ORIGIN_MEMORY;
+
+	for (size_t i = 0; i < desc->base.count; i++) {
+		struct construction one = { .desc = desc, .i = i };
+		enum ckcache_origin from = CKCACHE_ORIGIN_BUILT;
+		enum ckcache_status status;
+
+		if (cached)
+			from = obtain(&one);
+		else
+			run(&one);
+		status = status_of_build(&one);
+		if (status != CKCACHE_OK) {
+			ocl_desc_release_programs(i, programs);
+			if (status == CKCACHE_ERROR_BUILD)
+				programs[0] = one.program;
+			else
+				ocl_desc_release_programs(1, &one.program);
+			return status;
+		}
+		programs[i] = one.program;
+		origin = worse(origin, from);
+	}
+	*ret_origin = origin;
+	return CKCACHE_OK;
+}
+
+/* A storage that fails, or a driver without binaries, only means that it is built again. */
+static void store_blob(struct ocl_desc *desc, const struct ckcache_storage *storage,
+		       cl_program *programs)
+{
+	struct cmn_buffer blob = { 0 };
+	enum cmn_status status = CMN_OK;
+
+	if (!storage->store || !ocl_desc_holds(desc))
+		return;
+	api_blob_begin(&blob, &desc->base.id);
+	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++)
+		status = ocl_desc_add_image(desc, i, programs[i], &blob);
+	if (status == CMN_OK)
+		status = api_blob_end(&blob);
+	if (status == CMN_OK)
+		(void)!api_storage_store(storage, &desc->base.id, cmn_buffer_view(&blob));
+	cmn_buffer_release(&blob);
+}
+
+/* CKCACHE_OK: from the storage; else they are to be built. */
+static enum ckcache_status load_blob(struct ocl_desc *desc, const struct ckcache_storage *storage,
+				     cl_program *programs)
+{
+	struct cmn_buffer blob = { 0 };
+	enum ckcache_status status;
+
+	if (!ocl_desc_holds(desc) || api_storage_load(storage, &desc->base.id, &blob) != CMN_OK)
+		return CKCACHE_MISS;
+	status = ocl_desc_create(desc, cmn_buffer_view(&blob), programs);
+	if (status == CKCACHE_ERROR_REFUSED || status == CKCACHE_ERROR_DAMAGED)
+		(void)!api_storage_evict(storage, &desc->base.id);	/* another takes its place */
+	cmn_buffer_release(&blob);
+	return status;
+}
+
+static enum ckcache_status build(struct ocl_desc *desc, const struct ckcache_storage *storage,
+				 cl_program *programs, enum ckcache_origin *ret_origin)
+{
+	enum ckcache_status status;
+
+	if (desc->base.empty)
+		return construct(desc, false, programs, ret_origin);
+	if (!storage)
+		return construct(desc, desc->base.cache != NULL, programs, ret_origin);
+	if (load_blob(desc, storage, programs) == CKCACHE_OK) {
+		*ret_origin = CKCACHE_ORIGIN_STORAGE;
+		return CKCACHE_OK;
+	}
+	status = construct(desc, false, programs, ret_origin);
+	if (status == CKCACHE_OK)
+		store_blob(desc, storage, programs);
+	return status;
+}
+
+enum ckcache_status ocl_ckcache_build(struct ckcache_desc *base,
+				      const struct ckcache_storage *storage,
+				      struct _cl_program **ret_programs,
+				      enum ckcache_origin *ret_origin)
+{
+	struct ocl_desc *desc = ocl_desc_of(base);
+	enum ckcache_origin origin = CKCACHE_ORIGIN_BUILT;
+	enum ckcache_status status;
+	cl_program *programs;
+
+	if (!desc || !api_storage_is_valid(storage) || !ret_programs)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	programs = calloc(base->count, sizeof(*programs));
+	if (!programs)
+		return CKCACHE_ERROR_OUT_OF_MEMORY;
+	status = build(desc, storage, programs, &origin);
+	if (status == CKCACHE_OK || status == CKCACHE_ERROR_BUILD)
+		memcpy(ret_programs, programs, base->count * sizeof(*programs));
+	if (status == CKCACHE_OK && ret_origin)
+		*ret_origin = origin;
+	free(programs);
+	return status;
+}
