@@ -20,6 +20,29 @@ static struct {
 	const struct ckcache_functions *layer;
 } opencl = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+/*
+ * fork: in the order of locks (docs/ARCHITECTURE.md): these handlers are
+ * registered after those of the caches, so that before a fork they run first.
+ */
+static void before_fork(void)
+{
+	(void)pthread_mutex_lock(&opencl.lock);	/* a default mutex cannot fail here */
+	ocl_objects_fork_prepare();
+}
+
+static void after_fork_parent(void)
+{
+	ocl_objects_fork_parent();
+	(void)pthread_mutex_unlock(&opencl.lock);
+}
+
+static void after_fork_child(void)
+{
+	ocl_objects_fork_child();
+	ocl_objects_unlock();
+	(void)pthread_mutex_unlock(&opencl.lock);
+}
+
 /* A handle for dlsym: the loader's, or of whatever else gave the process these functions. NULL: not there. */
 static void *find_loader(bool bring)
 {
@@ -70,6 +93,8 @@ static bool load(bool bring)
 			return false;
 		memcpy((char *)&ocl_layer.next + calls[i].offset, &function, sizeof(function));
 	}
+	/* Without memory for them a child must not use the library. */
+	(void)!pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 	opencl.loaded = true;
 	return true;
 }
