@@ -37,11 +37,14 @@
 extern "C" {
 #endif
 
+/** Of this header: with another major version structures and functions may be others. */
 #define CKCACHE_VERSION_MAJOR 1
+/** With a later minor version there are more. */
 #define CKCACHE_VERSION_MINOR 0
 /** What ckcache_version() of a library that fits this header gives at least. */
 #define CKCACHE_VERSION (CKCACHE_VERSION_MAJOR * 1000 + CKCACHE_VERSION_MINOR)
 
+/** What the library exports. */
 #define CKCACHE_EXPORT __attribute__((visibility("default")))
 
 /* The handles of OpenCL (cl.h) and Level Zero (ze_api.h), whose headers are not needed here. */
@@ -90,6 +93,7 @@ CKCACHE_EXPORT int ckcache_version(void);
  * CKCACHE_ERROR_DENIED, and all stays as it was.
  * @{
  */
+/** Whose programs. */
 enum ckcache_api {
 	CKCACHE_API_OPENCL = 1,
 	CKCACHE_API_LEVEL_ZERO = 2,
@@ -101,6 +105,7 @@ CKCACHE_EXPORT enum ckcache_status ckcache_set_persistent(enum ckcache_api api, 
 CKCACHE_EXPORT enum ckcache_status ckcache_get_persistent(enum ckcache_api api, int *ret_enabled);
 /** How many bytes the cache on disk may grow to; 0: no bound. Once over it, it is made to shrink to half. */
 CKCACHE_EXPORT enum ckcache_status ckcache_set_capacity(uint64_t bytes);
+/** What ckcache_set_capacity() or the configuration has said. */
 CKCACHE_EXPORT enum ckcache_status ckcache_get_capacity(uint64_t *ret_bytes);
 /**
  * The cache's root, made with mode 0700 when something is stored. A relative
@@ -150,6 +155,7 @@ struct ckcache_constant {
 	const void *value;
 };
 
+/** What a program is written in. */
 enum ckcache_language {
 	CKCACHE_LANGUAGE_OPENCL_C = 1,	/**< text, as for clCreateProgramWithSource */
 	CKCACHE_LANGUAGE_SPIRV = 2,	/**< as for clCreateProgramWithIL and zeModuleCreate */
@@ -186,7 +192,7 @@ CKCACHE_EXPORT void ckcache_desc_free(struct ckcache_desc *desc);
  * is there when the description is made.
  *
  * Empty: there is nothing to be cached, since what the result depends on cannot
- * be told beforehand (a source with __DATE__, a computed #include).
+ * be told beforehand (a source with `__DATE__`, a computed include).
  *
  * Limitation: where a driver does not tell a device's stepping, as OpenCL
  * drivers need not, devices that differ in that alone have one id.
@@ -282,7 +288,8 @@ CKCACHE_EXPORT enum ckcache_status ckcache_level_zero_build(struct ckcache_desc 
 
 /**
  * @name What a library learns of a device
- * by compiling a trial kernel, say: stored, and found again until the driver, the compiler, the
+ *
+ * By compiling a trial kernel, say: stored, and found again until the driver, the compiler, the
  * device or the library is another. Such a description has an id and blobs like a program's, for
  * libraries that give their users both, as oneDNN's engine does.
  * @{
@@ -304,6 +311,7 @@ struct ckcache_library {
 CKCACHE_EXPORT enum ckcache_status
 ckcache_opencl_device_desc_new(struct _cl_device_id *device, const struct ckcache_library *library,
 			       struct ckcache_desc **ret_desc);
+/** The same for a device of Level Zero. */
 CKCACHE_EXPORT enum ckcache_status
 ckcache_level_zero_device_desc_new(struct _ze_driver_handle_t *driver,
 				   struct _ze_device_handle_t *device,

@@ -20,6 +20,7 @@
 extern "C" {
 #endif
 
+/** @cond what is said in ckcache.h */
 typedef const char *ckcache_status_string_fn(enum ckcache_status status);
 typedef int ckcache_version_fn(void);
 typedef enum ckcache_status ckcache_set_persistent_fn(enum ckcache_api api, int enable);
@@ -68,9 +69,12 @@ typedef enum ckcache_status ckcache_device_store_fn(struct ckcache_desc *desc,
 typedef enum ckcache_status ckcache_device_load_fn(struct ckcache_desc *desc,
 	const struct ckcache_storage *storage, size_t *size, void *data);
 
+/** @endcond */
+
 /** Those that are there; what is not is NULL. */
 struct ckcache_functions {
 	size_t struct_size;	/**< bytes that are there; a later version's are more */
+	/** @cond what is said in ckcache.h */
 	ckcache_status_string_fn *status_string;
 	ckcache_version_fn *version;
 	ckcache_set_persistent_fn *set_persistent;
@@ -97,6 +101,7 @@ struct ckcache_functions {
 	ckcache_device_get_data_fn *device_get_data;
 	ckcache_device_store_fn *device_store;
 	ckcache_device_load_fn *device_load;
+	/** @endcond */
 };
 
 /** The table, in static storage. */
