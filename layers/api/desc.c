@@ -59,7 +59,7 @@ bool api_desc_holds(const struct ckcache_desc *desc)
 
 enum ckcache_status api_give(struct cmn_view bytes, size_t *size, void *place)
 {
-	size_t room = *size;
+	size_t room = place ? *size : 0;
 
 	*size = bytes.len;
 	if (!place)

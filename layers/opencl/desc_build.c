@@ -20,7 +20,7 @@ struct construction {
 	cl_int error;
 	bool ran;		/* the driver was asked */
 	bool retried;		/* after running out of memory */
-	bool unkept;		/* what was built is not what the description says any more */
+	const char *bypass;	/* why nothing is kept, or NULL */
 	uint64_t start_ns, build_ns;
 };
 
@@ -100,8 +100,12 @@ static enum cmn_status capture(struct construction *one, struct cc_entry **ret)
 	struct cc_manifest *manifest;
 	bool failed;
 
-	one->unkept = !ocl_desc_holds(desc);
-	if (one->unkept)
+	/* The user's own word: where auto would say so, the application asks for it all the same. */
+	if (cc_cache_config(desc->base.cache)->capture == CC_CAPTURE_DEFERRED)
+		one->bypass = "capture-deferred";
+	else if (!ocl_desc_holds(desc))
+		one->bypass = "include-changed";
+	if (one->bypass)
 		return CMN_MISS;
 	manifest = copy_manifest(desc->base.items[one->i].manifest, &failed);
 	if (failed || ocl_capture_read(one->program, &request, manifest, ret) != CMN_OK)
@@ -127,8 +131,8 @@ static void count_built(const struct construction *one)
 	struct cc_cache *cache = one->desc->base.cache;
 	const struct cc_key *key = &one->desc->base.items[one->i].key;
 
-	if (one->unkept)
-		cc_cache_count_bypass(cache, "include-changed", key);
+	if (one->bypass)
+		cc_cache_count_bypass(cache, one->bypass, key);
 	else
 		cc_cache_count_miss(cache, key, one->build_ns);
 }
