@@ -7,7 +7,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-static enum cmn_status open_levels_store(struct cc_disk *disk)
+static enum cmn_status open_store(struct cc_disk *disk)
 {
 	const struct cc_disk_surroundings *around = disk->around;
 	/* The store itself names the reason in the log. */
@@ -18,7 +18,7 @@ static enum cmn_status open_levels_store(struct cc_disk *disk)
 	/* A cache that is only read takes no statistics either. */
 	if (disk->config.read_only || !disk->config.dir)
 		return CMN_OK;
-	disk->writer = cc_writer_new(disk->store, around->stats, around->log);
+	disk->writer = cc_writer_new(disk->store, NULL, around->log);
 	if (!disk->writer)
 		return CMN_ERR_NOMEM;
 	cc_writer_set_run(disk->writer, around->run);
@@ -41,7 +41,7 @@ enum cmn_status cc_disk_open(const struct cc_disk_surroundings *around, const ch
 	disk->config.max_size = max_size;
 	disk->users = 1;
 	if (!dir || disk->config.dir)
-		status = open_levels_store(disk);
+		status = open_store(disk);
 	if (status != CMN_OK) {
 		(void)cc_disk_free(disk, 0);	/* no thread of its writer was started */
 		return status;

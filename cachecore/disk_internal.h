@@ -28,7 +28,7 @@ struct cc_disk {
 
 /*
  * The level in dir (NULL: tiers only), of max_size bytes. The result has one
- * user. Statuses as cc_store_open's; CMN_ERR_NOMEM.
+ * user, and takes no statistics yet. Statuses as cc_store_open's; CMN_ERR_NOMEM.
  */
 CMN_CHECKED enum cmn_status cc_disk_open(const struct cc_disk_surroundings *around, const char *dir,
 					 uint64_t max_size, struct cc_disk **ret);

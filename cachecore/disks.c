@@ -40,7 +40,7 @@ struct cc_disks {
 	bool hangs;			/* one could not be freed */
 };
 
-/* Whether and what a setter changes. */
+/* What a setter changes. */
 struct change {
 	enum { CHANGE_ON, CHANGE_DIR, CHANGE_CAPACITY } what;
 	struct settings to;		/* the one that is meant */
@@ -65,11 +65,33 @@ static void unlock(struct cc_disks *disks)
 	(void)pthread_mutex_unlock(&disks->lock);
 }
 
+/*
+ * With the lock: level (NULL: none) is in use from now on, and the caller is a
+ * user of what was before, which is returned.
+ */
+static struct cc_disk *install(struct cc_disks *disks, struct cc_disk *level)
+{
+	struct cc_disk *old = disks->current;
+
+	/* What was counted while there was nothing to write it to is nobody's. */
+	if (old && old->writer)
+		cc_writer_set_stats(old->writer, NULL);
+	else
+		cc_stats_forget(disks->around.stats);
+	if (level && level->writer)
+		cc_writer_set_stats(level->writer, disks->around.stats);
+	disks->current = level;
+	if (level)
+		DL_APPEND(disks->all, level);
+	return old;
+}
+
 enum cmn_status cc_disks_new(const struct cc_config *config, const struct cmn_log *log,
 			     struct cc_stats *stats, struct cc_disks **ret)
 {
 	struct cc_disks *disks = calloc(1, sizeof(*disks));
 	struct cc_flights *flights = NULL;
+	struct cc_disk *disk;
 
 	if (!disks)
 		return CMN_ERR_NOMEM;
@@ -90,8 +112,8 @@ enum cmn_status cc_disks_new(const struct cc_config *config, const struct cmn_lo
 		cmn_log_write(log, CMN_LOG_WARNING, "no disk cache: %s", config->dir_problem);
 	/* What an image or a site brings can be read without a place to write to. */
 	if (config->persistent &&
-	    cc_disk_open(&disks->around, config->dir, config->max_size, &disks->current) == CMN_OK)
-		DL_APPEND(disks->all, disks->current);
+	    cc_disk_open(&disks->around, config->dir, config->max_size, &disk) == CMN_OK)
+		(void)install(disks, disk);	/* there was none */
 	*ret = disks;
 	return CMN_OK;
 }
@@ -126,18 +148,22 @@ struct cc_disk *cc_disks_enter(struct cc_disks *disks)
 	return disk;
 }
 
-void cc_disks_leave(struct cc_disks *disks, struct cc_disk *disk)
+static bool flush_until(struct cc_disk *disk, uint64_t deadline)
 {
-	bool last, flushed = false;
+	uint64_t now = cmn_clock_monotonic();
 
-	if (!disk)
-		return;
+	return cc_disk_flush(disk, now < deadline ? deadline - now : 0);
+}
+
+static void leave_until(struct cc_disks *disks, struct cc_disk *disk, uint64_t deadline)
+{
+	bool last;
+
 	lock(disks);
 	/* Before it is out of the list: a process that ends now waits for what is in it. */
-	while (disk->users == 1 && !flushed) {
+	if (disk->users == 1) {
 		unlock(disks);
-		(void)cc_disk_flush(disk, TIMEOUT_NS);	/* the rest is dropped: a later run stores it */
-		flushed = true;
+		(void)flush_until(disk, deadline);	/* the rest is dropped: a later run stores it */
 		lock(disks);
 	}
 	last = --disk->users == 0;
@@ -151,9 +177,15 @@ void cc_disks_leave(struct cc_disks *disks, struct cc_disk *disk)
 	}
 }
 
+void cc_disks_leave(struct cc_disks *disks, struct cc_disk *disk)
+{
+	if (disk)
+		leave_until(disks, disk, cmn_clock_monotonic() + TIMEOUT_NS);
+}
+
 bool cc_disks_flush(struct cc_disks *disks)
 {
-	uint64_t now = cmn_clock_monotonic(), end = now + TIMEOUT_NS;
+	uint64_t deadline = cmn_clock_monotonic() + TIMEOUT_NS;
 	struct cc_disk *disk, *next;
 	bool done = true;
 
@@ -163,14 +195,13 @@ bool cc_disks_flush(struct cc_disks *disks)
 		disk->users++;
 	unlock(disks);
 	while (disk) {
-		now = cmn_clock_monotonic();
-		done &= cc_disk_flush(disk, now < end ? end - now : 0);
+		done &= flush_until(disk, deadline);
 		lock(disks);
 		next = disk->next;
 		if (next)
 			next->users++;
 		unlock(disks);
-		cc_disks_leave(disks, disk);
+		leave_until(disks, disk, deadline);
 		disk = next;
 	}
 	return done;
@@ -208,14 +239,23 @@ static enum cmn_status prepare(struct cc_disks *disks, const struct change *chan
 			       struct attempt *attempt)
 {
 	const struct settings *settings = &attempt->settings;
-	bool has_level, opens;
+	bool has_level, opens = false;
 	enum cmn_status status;
 
 	status = change_settings(disks, change, attempt, &has_level);
 	if (status != CMN_OK)
 		return status;
-	/* A bound waits for a level; a directory must be one, also while the level is off. */
-	opens = change->what == CHANGE_DIR || (settings->on && has_level != (change->what == CHANGE_ON));
+	switch (change->what) {
+	case CHANGE_ON:
+		opens = settings->on && !has_level;
+		break;
+	case CHANGE_CAPACITY:
+		opens = has_level;	/* else it waits for one */
+		break;
+	case CHANGE_DIR:
+		opens = true;	/* also while the level is off: whether it can be used is to be known */
+		break;
+	}
 	if (opens)
 		status = cc_disk_open(&disks->around,
 				      settings->dir ? settings->dir : disks->around.config->dir,
@@ -247,16 +287,8 @@ static bool commit(struct cc_disks *disks, struct attempt *attempt, struct cc_di
 		disks->serial++;
 	}
 	if (done && attempt->replaces) {
-		*ret_old = disks->current;
-		disks->current = attempt->level;
-		if (attempt->level)
-			DL_APPEND(disks->all, attempt->level);
+		*ret_old = install(disks, attempt->level);
 		attempt->level = NULL;
-		/* What is counted while there is nothing to write it to is nobody's. */
-		if (*ret_old && (*ret_old)->writer)
-			cc_writer_retire((*ret_old)->writer);
-		else
-			cc_stats_forget(disks->around.stats);
 	}
 	unlock(disks);
 	return done;
@@ -266,6 +298,7 @@ static enum cmn_status make_change(struct cc_disks *disks, const struct change *
 {
 	struct cc_disk *old = NULL;
 	enum cmn_status status;
+	uint64_t deadline;
 	bool done = false;
 
 	do {
@@ -277,11 +310,14 @@ static enum cmn_status make_change(struct cc_disks *disks, const struct change *
 		(void)cc_disk_free(attempt.level, 0);	/* it was not used */
 		free(attempt.settings.dir);
 	} while (status == CMN_OK && !done);
+	if (!old)
+		return status;
 	/* Others may be inside for long: what is queued by now does not wait for them. */
-	if (old && !cc_disk_flush(old, TIMEOUT_NS))
+	deadline = cmn_clock_monotonic() + TIMEOUT_NS;
+	if (!flush_until(old, deadline))
 		cmn_log_write(disks->around.log, CMN_LOG_INFO,
 			      "not everything was stored before the directory changed");
-	cc_disks_leave(disks, old);
+	leave_until(disks, old, deadline);
 	return status;
 }
 

@@ -114,12 +114,12 @@ static void unlock(struct cc_writer *writer)
 	(void)pthread_mutex_unlock(&writer->lock);
 }
 
-void cc_writer_retire(struct cc_writer *writer)
+void cc_writer_set_stats(struct cc_writer *writer, struct cc_stats *stats)
 {
 	lock(writer);
 	if (writer->stats)
 		cc_stats_move(writer->stats, writer->own_stats);
-	writer->stats = NULL;
+	writer->stats = stats;
 	unlock(writer);
 }
 

@@ -21,7 +21,7 @@
 struct cc_writer;
 
 /*
- * Borrows store and stats, which must outlive it. Not for a read-only cache:
+ * Borrows store and stats (may be NULL), which must outlive it. Not for a read-only cache:
  * the writer would write statistics. NULL: out of memory.
  */
 struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
@@ -31,10 +31,10 @@ void cc_writer_admit_all(struct cc_writer *writer);
 /* Likewise: what happens before and after in other writers belongs to the same run of the program. */
 void cc_writer_set_run(struct cc_writer *writer, uint64_t run);
 /*
- * Another root's writer has its place: what stats counted so far is written to
- * this one's root, what they count from now on is not. It goes on working.
+ * Whose counts it writes from now on. NULL: nobody's; what those of before have
+ * counted so far is still written to its root, with what it does itself.
  */
-void cc_writer_retire(struct cc_writer *writer);
+void cc_writer_set_stats(struct cc_writer *writer, struct cc_stats *stats);
 /*
  * Drains within timeout_ns, then stops; what is left is dropped. false: the
  * thread is still inside a file operation; nothing was freed, and the writer,

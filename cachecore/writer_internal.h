@@ -14,7 +14,7 @@
 
 struct cc_writer {
 	struct cc_store *store;
-	struct cc_stats *own_stats;	/* taken from stats to be written, or counted since it was retired */
+	struct cc_stats *own_stats;	/* to be written: taken from stats, or counted here without these */
 	const struct cmn_log *log;
 	atomic_flag failure_logged, token_logged;
 	uint64_t run;
@@ -23,7 +23,7 @@ struct cc_writer {
 	pthread_cond_t work;		/* to the thread: something changed */
 	pthread_cond_t idle;		/* from the thread: a flush is done, or it stopped */
 	/* guarded by lock, all that follows */
-	struct cc_stats *stats;		/* NULL: retired */
+	struct cc_stats *stats;		/* NULL: only its own are written */
 	struct cc_task *stores;
 	uint64_t stored_bytes;		/* of what waits in stores */
 	struct cc_touches touches;

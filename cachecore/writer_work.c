@@ -18,7 +18,7 @@ static void log_failure(struct cc_writer *writer, const char *what, enum cmn_sta
 		     what, cmn_status_string(status));
 }
 
-/* The lock: whose counts they are may change (cc_writer_retire). */
+/* The lock: whose counts they are may change (cc_writer_set_stats). */
 static void count(struct cc_writer *writer, enum cc_counter counter)
 {
 	(void)pthread_mutex_lock(&writer->lock);
