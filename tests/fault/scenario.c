@@ -249,6 +249,29 @@ static void reject_one(struct scenario_outcome *outcome)
 	cc_cache_close(cache);
 }
 
+/* What fails here leaves the level as it was, which is right too. */
+static void change_level(struct scenario_outcome *outcome)
+{
+	struct cc_cache *cache = open_cache();
+	enum cmn_status status = CMN_OK;
+
+	get(cache, "a", outcome);
+	if (cache)
+		status = cc_cache_set_dir(cache, "other");
+	get(cache, "h", outcome);
+	if (cache && status == CMN_OK)
+		status = cc_cache_set_capacity(cache, 1 << 20);
+	if (cache && status == CMN_OK)
+		status = cc_cache_set_persistent(cache, false);
+	get(cache, "a", outcome);
+	if (cache && status == CMN_OK)
+		status = cc_cache_set_persistent(cache, true);
+	if (cache && status == CMN_OK)
+		status = cc_cache_set_dir(cache, NULL);
+	get(cache, "a", outcome);
+	cc_cache_close(cache);
+}
+
 /* What ckcache replay does with the recipes of a root. */
 static void go_through_recipes(struct scenario_outcome *outcome)
 {
@@ -320,6 +343,7 @@ EXPORTED const struct scenario scenarios[] = {
 	{ .name = "rejected", .prepare = build_one, .run = reject_one, .builds_always = true },
 	{ .name = "shared", .settings = { "CKCACHE_SHARED=group" },
 	  .shell = "mkdir -m 2770 cache", .run = build_one },
+	{ .name = "changing", .header = "one", .run = change_level },
 	{ .name = "recipes", .prepare = build_some, .header = "one", .run = go_through_recipes },
 	/* Beside those of test_store: files whose times are far from now. */
 	{ .name = "future", .prepare = build_some, .header = "one", .run = build_some,

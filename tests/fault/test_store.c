@@ -55,6 +55,7 @@ SWEEP(a_lower_tier, "tier")
 SWEEP(a_root_that_is_only_read, "read-only")
 SWEEP(an_entry_that_the_driver_refuses, "rejected")
 SWEEP(a_root_of_a_group, "shared")
+SWEEP(a_level_that_changes, "changing")
 SWEEP(recipes, "recipes")
 
 int main(int argc, char **argv)
@@ -69,6 +70,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_root_that_is_only_read),
 		UNIT_TEST(an_entry_that_the_driver_refuses),
 		UNIT_TEST(a_root_of_a_group),
+		UNIT_TEST(a_level_that_changes),
 		UNIT_TEST(recipes),
 	};
 	int result;

@@ -7,6 +7,8 @@
  *                          "built", "memory" or "disk", and the bytes
  *   client config FILE     the root that follows from the settings, with FILE
  *                          for the system's; "-" and why, where there is none
+ *   client dir DIR         the program sets DIR and uses it; prints the status
+ *                          of that, then as use does
  *   client secure          exit code 0 if the process is privileged (AT_SECURE)
  */
 #include <stdio.h>
@@ -56,13 +58,16 @@ static int use_one(struct cc_cache *cache, uint64_t number)
 	return failed;
 }
 
-static int use(void)
+/* dir: NULL: the configuration's. */
+static int use(const char *dir)
 {
 	struct cc_cache *cache;
 	int failed = 0;
 
 	if (cc_cache_open(&cache) != CMN_OK)
 		return 3;
+	if (dir)
+		(void)printf("%s\n", cmn_status_string(cc_cache_set_dir(cache, dir)));
 	for (uint64_t i = 0; i < 3; i++)
 		failed |= use_one(cache, i);
 	cc_cache_flush(cache);
@@ -88,7 +93,9 @@ int main(int argc, char **argv)
 	if (argc > 2 && strcmp(argv[1], "use") == 0)
 		compiled = argv[2];
 	if (argc > 1 && strcmp(argv[1], "use") == 0)
-		return use();
+		return use(NULL);
+	if (argc > 2 && strcmp(argv[1], "dir") == 0)
+		return use(argv[2]);
 	if (argc > 2 && strcmp(argv[1], "config") == 0)
 		return show_config(argv[2]);
 	if (argc > 1 && strcmp(argv[1], "secure") == 0)

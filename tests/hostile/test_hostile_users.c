@@ -418,6 +418,23 @@ static void a_set_user_id_program_has_no_cache_but_the_systems(void)
 	CU_ASSERT_STRING_EQUAL(output, BUILT);
 	CU_ASSERT_STRING_EQUAL(errors, "");
 	shell("test -z \"$(find home hers -mindepth 1)\"");
+	/* What the program itself says counts, unless it leaves the choice to its caller. */
+	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret),
+				    LIST("dir", "relative")), 0);
+	CU_ASSERT_STRING_EQUAL(output, format("%s\n" BUILT, cmn_status_string(CMN_ERR_INVALID)));
+	make("his", bob, 0700);
+	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret),
+				    LIST("dir", at("his"))), 0);
+	CU_ASSERT_STRING_EQUAL(output, format("%s\n" BUILT, cmn_status_string(CMN_ERR_ACCESS)));
+	for (int i = 0; i < 2; i++) {
+		CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret),
+					    LIST("dir", at("hers/chosen"))), 0);
+		CU_ASSERT_STRING_EQUAL(output, format("%s\n%s", cmn_status_string(CMN_OK),
+						      i ? HIT : BUILT));
+	}
+	shell("test -z \"$(find home his -mindepth 1)\" && "
+	      "test -z \"$(find hers/chosen ! -uid %u)\"", (unsigned int)alice);
+	shell("rm -r hers/chosen");
 	/* Nor does the user's file count. */
 	shell("mkdir -p home/.config/ckcache && echo dir=%s >home/.config/ckcache/ckcache.conf && "
 	      "chown -R %u home", at("hers/cache"), (unsigned int)alice);
