@@ -367,7 +367,7 @@ void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key,
 	cc_trace_write(cache->trace, &event);
 	if (cache->programs)
 		cc_programs_remove(cache->programs, cc_key_view(key), entry);
-	if (cc_disk_remove(disk, key) != CMN_OK)
+	if (!cache->config.read_only && cc_disk_remove(disk, key) != CMN_OK)
 		cmn_log_write(&cache->log, CMN_LOG_WARNING,
 			      "an entry that the driver refused could not be removed");
 	cc_disks_leave(cache->disks, disk);

@@ -125,5 +125,5 @@ enum cmn_status cc_disk_join_flight(struct cc_disk *disk, const struct cc_key *k
 
 enum cmn_status cc_disk_remove(struct cc_disk *disk, const struct cc_key *key)
 {
-	return disk && !disk->config.read_only ? cc_store_remove(disk->store, key) : CMN_OK;
+	return disk ? cc_store_remove(disk->store, key) : CMN_OK;
 }

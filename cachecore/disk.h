@@ -64,7 +64,7 @@ void cc_disks_fork_parent(struct cc_disks *disks);
 void cc_disks_fork_child(struct cc_disks *disks);
 
 /*
- * In a level that was entered; with NULL as if it were empty and read-only.
+ * In a level that was entered; with NULL as if it were empty and took nothing.
  * cc_disk_get: as cc_store_get; what it found is marked as used, or stored
  * here if a tier had it and the configuration asks for that.
  */

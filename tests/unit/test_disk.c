@@ -512,6 +512,7 @@ static void what_the_user_switched_off_stays_off(void)
 static void a_cache_that_is_only_read_writes_in_no_directory(void)
 {
 	struct cc_cache *cache = open_cache(false);
+	struct cc_key key;
 
 	(void)look_up(cache, "a");
 	cc_cache_close(cache);
@@ -527,6 +528,9 @@ static void a_cache_that_is_only_read_writes_in_no_directory(void)
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_DISK);
 	CU_ASSERT_EQUAL(look_up(cache, "b"), CC_ORIGIN_BUILT);
+	make_key(&key, "a");
+	CU_ASSERT_EQUAL(cc_cache_remove(cache, &key), CMN_ERR_ACCESS);
+	cc_key_release(&key);
 	cc_cache_close(cache);
 	CU_ASSERT_FALSE(exists("two"));
 	CU_ASSERT_EQUAL(entries_in("one"), 1);
