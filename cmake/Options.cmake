@@ -16,8 +16,9 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 add_compile_definitions(_GNU_SOURCE)
-add_compile_options(-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-                    -Wpointer-arith -Wvla -fno-strict-aliasing)
+add_compile_options(-Wall -Wextra -Wshadow -Wpointer-arith -Wvla -fno-strict-aliasing
+                    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
+                    $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
 if(CKCACHE_WERROR)
   add_compile_options(-Werror)
 endif()

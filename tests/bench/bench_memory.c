@@ -1,259 +1,230 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_memory: what a hit in the in-memory level costs, side by side with a
- * plain uthash table behind one mutex, on one thread and on two. Prints
- * nanoseconds per hit (the fastest round: at this scale noise only adds), the
- * ratio to the plain table, and how far the rate grows with the second thread
- * (2.00 is ideal, on a machine with two idle cores).
+ * bench_memory: what a hit in the in-memory level costs on one thread and on
+ * two, side by side with std::unordered_map behind a mutex and with the three
+ * maps of the SYCL document. All take turns within each round; figures are of
+ * the fastest round, as at this scale noise only adds. Exit code 1 if a
+ * requirement is missed.
  *
- * "own": each thread fetches values of its own and the retain callback counts
- * in the value. "shared": both fetch the same, and retain does nothing, as a
- * count in the value would be what is measured. Keys differ all over ("4 KiB
- * key", different sources) or in one number in the middle ("alike keys", one
- * source with a changed definition).
+ * "own": each thread takes values of its own; "shared": both take the same.
+ * "counted": whoever takes a value counts it in the value, as a runtime's
+ * handle does; where two threads count in one value, that is what is measured.
+ *
+ *	bench_memory [--rounds N] [--unjudged | --smoke]
  */
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
+#include "tests/bench/bench_run.h"
+#include "tests/bench/memory_clock.h"
 
-#include "cachecore/programs.h"
-#include "common/clock.h"
+#define ROUNDS 301
+#define ROUND_NS 200000		/* per figure: short, so that nothing disturbs some rounds */
+#define TRIAL_HITS 1000
+#define LEAST_SCALING 1.7
 
-#define ITEMS 16		/* per thread, a power of two; own: twice as many in the table */
-#define KEY_SIZE 4096		/* a source of some 100 lines with its options */
-#define NAME_SIZE 48		/* a mangled kernel name */
-#define HITS 20000		/* per thread and round: short, to find rounds that nothing disturbs */
-#define ROUNDS 51
-#define THREADS_MAX 2
-
-struct value {
-	_Alignas(64) atomic_uint refs;
+/* The first one is judged. */
+static const struct memory_contender *const contenders[] = {
+	&memory_cachecore,
+	&memory_unordered,
+	&memory_three_maps,
 };
 
-struct plain_item {
-	UT_hash_handle hh;
-	struct value *value;
+#define CONTENDERS (sizeof(contenders) / sizeof(contenders[0]))
+
+static const struct row {
+	const char *what;
+	enum memory_keys keys;
+	enum memory_hit hit;
+	bool shared, counted;
+	double below;		/* ns on one thread that are required, or 0 */
+	bool scales;		/* LEAST_SCALING is required */
+} rows[] = {
+	{ "program, runtime's key", MEMORY_KEYS_RUNTIME, MEMORY_PROGRAM, false, true, 150, true },
+	{ "program, runtime's key", MEMORY_KEYS_RUNTIME, MEMORY_PROGRAM, true, false, 150, true },
+	{ "program, runtime's key", MEMORY_KEYS_RUNTIME, MEMORY_PROGRAM, true, true, 150, false },
+	{ "kernel", MEMORY_KEYS_RUNTIME, MEMORY_KERNEL, false, true, 0, false },
+	{ "kernel", MEMORY_KEYS_RUNTIME, MEMORY_KERNEL, true, false, 0, false },
+	{ "kernel", MEMORY_KEYS_RUNTIME, MEMORY_KERNEL, true, true, 0, false },
+	{ "fast kernel", MEMORY_KEYS_RUNTIME, MEMORY_FAST_KERNEL, false, true, 50, true },
+	{ "fast kernel", MEMORY_KEYS_RUNTIME, MEMORY_FAST_KERNEL, true, false, 50, true },
+	{ "fast kernel", MEMORY_KEYS_RUNTIME, MEMORY_FAST_KERNEL, true, true, 50, false },
+	{ "program, 4 KiB key", MEMORY_KEYS_LONG, MEMORY_PROGRAM, false, true, 0, false },
+	{ "program, 4 KiB key", MEMORY_KEYS_LONG, MEMORY_PROGRAM, true, false, 0, false },
+	{ "program, alike 4 KiB keys", MEMORY_KEYS_ALIKE, MEMORY_PROGRAM, false, true, 0, false },
 };
 
-struct plain {
-	pthread_mutex_t lock;
-	struct plain_item *table;
-};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-struct fast_plain_key {
-	uint64_t constants_hash;
-	const void *device;
-	size_t name_len;
-	char name[NAME_SIZE];
+/* One contender's maps for one row, and its figures. */
+struct entry {
+	void *maps;
+	size_t hits;
+	double ns[MEMORY_THREADS];	/* per hit of a thread, by the number of threads less one */
 };
 
 struct bench {
-	struct cc_programs *programs;
-	struct plain programs_plain, kernels_plain;
-	bool counted;
-	bool alike;
-	struct value values[THREADS_MAX * ITEMS];
-	struct plain_item plain_programs[THREADS_MAX * ITEMS];
-	struct plain_item plain_kernels[THREADS_MAX * ITEMS];
-	struct fast_plain_key names[THREADS_MAX * ITEMS];
-	unsigned char keys[THREADS_MAX * ITEMS][KEY_SIZE];
+	struct memory_items *items[ROWS];
+	struct entry entries[ROWS][CONTENDERS];
+	size_t rounds;
+	bool smoke, judged;
 };
 
-struct thread_work {
-	struct bench *bench;
-	void (*hit)(struct bench *bench, size_t item);
-	size_t first;
-	pthread_barrier_t *start;
-	uint64_t began, ended;
-};
-
-static void retain_counted(void *value)
+static struct memory_work work_of(struct bench *bench, size_t row, size_t contender)
 {
-	struct value *counted = value;
-
-	atomic_fetch_add_explicit(&counted->refs, 1, memory_order_relaxed);
-}
-
-static void fail(const char *what)
-{
-	(void)fprintf(stderr, "bench_memory: %s failed\n", what);
-	exit(1);
-}
-
-static void hit_fast_kernel(struct bench *bench, size_t item)
-{
-	struct fast_plain_key *name = &bench->names[item];
-	void *value;
-
-	if (cc_fast_kernel_get(bench->programs, name->constants_hash, name->device,
-			       (struct cmn_view){ name->name, name->name_len }, &value) != CMN_OK)
-		fail("cc_fast_kernel_get");
-}
-
-static void hit_program(struct bench *bench, size_t item)
-{
-	void *value;
-
-	if (cc_programs_get(bench->programs, (struct cmn_view){ bench->keys[item], KEY_SIZE },
-			    &value) != CMN_OK)
-		fail("cc_programs_get");
-}
-
-static void hit_plain(struct bench *bench, struct plain *plain, const void *key, size_t len)
-{
-	struct plain_item *found;
-
-	pthread_mutex_lock(&plain->lock);
-	HASH_FIND(hh, plain->table, key, len, found);
-	if (found && bench->counted)
-		retain_counted(found->value);
-	pthread_mutex_unlock(&plain->lock);
-	if (!found)
-		fail("the plain table");
-}
-
-static void hit_plain_kernel(struct bench *bench, size_t item)
-{
-	struct fast_plain_key key = bench->names[item];
-
-	hit_plain(bench, &bench->kernels_plain, &key, sizeof(key));
-}
-
-static void hit_plain_program(struct bench *bench, size_t item)
-{
-	hit_plain(bench, &bench->programs_plain, bench->keys[item], KEY_SIZE);
-}
-
-static enum cmn_status build_value(void *ctx, struct cc_build_output *ret)
-{
-	ret->value = ctx;
-	ret->size = 1;
-	return CMN_OK;
+	return (struct memory_work){
+		.contender = contenders[contender],
+		.hit = rows[row].hit,
+		.maps = bench->entries[row][contender].maps,
+		.items = bench->items[row],
+		.shared = rows[row].shared,
+		.hits = TRIAL_HITS,
+		.threads = 1,
+	};
 }
 
 static void fill(struct bench *bench)
 {
-	for (size_t i = 0; i < THREADS_MAX * ITEMS; i++) {
-		struct fast_plain_key *name = &bench->names[i];
-		struct cmn_view key = { bench->keys[i], KEY_SIZE };
-		struct cc_build_taken taken;
+	for (size_t i = 0; i < ROWS; i++) {
+		bench->items[i] = aligned_alloc(MEMORY_LINE, sizeof(*bench->items[i]));
+		if (!bench->items[i])
+			bench_fail("out of memory");
+		memory_items_make(rows[i].keys, rows[i].counted, bench->items[i]);
+		for (size_t c = 0; c < CONTENDERS; c++) {
+			struct entry *entry = &bench->entries[i][c];
+			struct memory_work work;
+			double ns;
 
-		memset(bench->keys[i], bench->alike ? 'x' : (int)('a' + i), KEY_SIZE);
-		memcpy(bench->keys[i] + KEY_SIZE / 2 - sizeof(i), &i, sizeof(i));
-		memset(name, 0, sizeof(*name));
-		name->device = bench;
-		name->name_len = (size_t)snprintf(name->name, NAME_SIZE,
-						  "_ZTSZZ4mainENKUlRN4sycl7handlerE_kernel_%zu", i);
-		if (cc_programs_put(bench->programs, key, &bench->values[i], 1) != CMN_OK ||
-		    cc_kernels_get_or_build(bench->programs, key, name->name, build_value,
-					    &bench->values[i], &taken) != CMN_OK)
-			fail("filling the cache");
-		bench->plain_programs[i].value = &bench->values[i];
-		bench->plain_kernels[i].value = &bench->values[i];
-		HASH_ADD_KEYPTR(hh, bench->programs_plain.table, bench->keys[i], KEY_SIZE,
-				&bench->plain_programs[i]);
-		HASH_ADD_KEYPTR(hh, bench->kernels_plain.table, name, sizeof(*name),
-				&bench->plain_kernels[i]);
-		if (cc_fast_kernel_put(bench->programs, key, 0, bench,
-				       cmn_view_of(name->name), &bench->values[i]) != CMN_OK)
-			fail("cc_fast_kernel_put");
-	}
-}
-
-static void *work(void *arg)
-{
-	struct thread_work *mine = arg;
-
-	(void)pthread_barrier_wait(mine->start);
-	mine->began = cmn_clock_monotonic();
-	for (size_t i = 0; i < HITS; i++)
-		mine->hit(mine->bench, mine->first + i % ITEMS);
-	mine->ended = cmn_clock_monotonic();
-	return NULL;
-}
-
-/* Nanoseconds per hit of a thread while so many run: from the first one's begin to the last one's end. */
-static double measure(struct bench *bench, void (*hit)(struct bench *, size_t), size_t threads)
-{
-	double fastest = 0;
-
-	for (size_t round = 0; round < ROUNDS; round++) {
-		struct thread_work works[THREADS_MAX];
-		pthread_t ids[THREADS_MAX];
-		pthread_barrier_t start;
-		uint64_t began = UINT64_MAX, ended = 0;
-		double took;
-
-		if (pthread_barrier_init(&start, NULL, (unsigned int)threads) != 0)
-			fail("pthread_barrier_init");
-		for (size_t i = 0; i < threads; i++) {
-			works[i] = (struct thread_work){ bench, hit, bench->counted ? i * ITEMS : 0,
-							 &start, 0, 0 };
-			if (pthread_create(&ids[i], NULL, work, &works[i]) != 0)
-				fail("pthread_create");
+			entry->maps = contenders[c]->fill(bench->items[i]);
+			if (!entry->maps)
+				bench_fail("%s cannot be filled", contenders[c]->name);
+			work = work_of(bench, i, c);
+			ns = memory_clock_time(&work);
+			entry->hits = bench->smoke ? TRIAL_HITS :
+				      TRIAL_HITS + (size_t)(ROUND_NS / (ns + 1));
 		}
-		for (size_t i = 0; i < threads; i++) {
-			(void)pthread_join(ids[i], NULL);	/* a thread of ours, joined once */
-			began = works[i].began < began ? works[i].began : began;
-			ended = works[i].ended > ended ? works[i].ended : ended;
+	}
+}
+
+static void release(struct bench *bench)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		for (size_t c = 0; c < CONTENDERS; c++)
+			contenders[c]->release(bench->entries[i][c].maps);
+		memory_items_release(bench->items[i]);
+		free(bench->items[i]);
+	}
+}
+
+static void measure(struct bench *bench)
+{
+	for (size_t at = 0; at < bench->rounds * ROWS * CONTENDERS; at++) {
+		size_t row = at / CONTENDERS % ROWS, contender = at % CONTENDERS;
+		struct entry *entry = &bench->entries[row][contender];
+		struct memory_work work = work_of(bench, row, contender);
+
+		work.hits = entry->hits;
+		for (work.threads = 1; work.threads <= MEMORY_THREADS; work.threads++) {
+			double *fastest = &entry->ns[work.threads - 1];
+			double ns = memory_clock_time(&work);
+
+			*fastest = *fastest == 0 || ns < *fastest ? ns : *fastest;
 		}
-		(void)pthread_barrier_destroy(&start);
-		took = (double)(ended - began) / HITS;
-		fastest = round == 0 || took < fastest ? took : fastest;
 	}
-	return fastest;
 }
 
-static void report(struct bench *bench, const char *what, void (*hit)(struct bench *, size_t),
-		   void (*plain)(struct bench *, size_t))
+static double scaling_of(const struct entry *entry)
 {
-	double ours[THREADS_MAX], theirs[THREADS_MAX];
+	return MEMORY_THREADS * entry->ns[0] / entry->ns[MEMORY_THREADS - 1];
+}
 
-	for (size_t i = 0; i < THREADS_MAX; i++) {
-		ours[i] = measure(bench, hit, i + 1);
-		theirs[i] = measure(bench, plain, i + 1);
+static void print_table(const struct bench *bench)
+{
+	printf("%-26s %-15s %-14s %8s %8s %8s %8s %8s\n", "hit", "values", "in", "ns, 1 th",
+	       "ns, 2 th", "scaling", "ratio 1", "ratio 2");
+	for (size_t i = 0; i < ROWS; i++) {
+		const struct entry *ours = &bench->entries[i][0];
+		char values[32];
+
+		(void)snprintf(values, sizeof(values), "%s%s", rows[i].shared ? "shared" : "own",
+			       rows[i].counted ? ", counted" : "");	/* fits */
+		for (size_t c = 0; c < CONTENDERS; c++) {
+			const struct entry *entry = &bench->entries[i][c];
+
+			printf("%-26s %-15s %-14s %8.1f %8.1f %8.2f %8.2f %8.2f\n", rows[i].what,
+			       values, contenders[c]->name, entry->ns[0], entry->ns[1],
+			       scaling_of(entry), entry->ns[0] / ours->ns[0],
+			       entry->ns[1] / ours->ns[1]);
+		}
 	}
-	printf("%-22s %-7s %9.1f %9.1f %8.2f %9.1f %9.1f %8.2f %7.2f %7.2f\n", what,
-	       bench->counted ? "own" : "shared", ours[0], ours[1], 2 * ours[0] / ours[1],
-	       theirs[0], theirs[1], 2 * theirs[0] / theirs[1], ours[0] / theirs[0],
-	       ours[1] / theirs[1]);
 }
 
-static void compare_hits(struct bench *bench, bool counted, bool alike)
+static size_t require(const struct row *row, const char *what, double value, const char *than,
+		      double limit, bool met)
 {
-	const struct cc_value_ops ops = { counted ? retain_counted : NULL, NULL };
-
-	memset(bench, 0, sizeof(*bench));
-	bench->counted = counted;
-	bench->alike = alike;
-	if (pthread_mutex_init(&bench->programs_plain.lock, NULL) != 0 ||
-	    pthread_mutex_init(&bench->kernels_plain.lock, NULL) != 0)
-		fail("pthread_mutex_init");
-	bench->programs = cc_programs_new(0, &ops, &ops);
-	if (!bench->programs)
-		fail("cc_programs_new");
-	fill(bench);
-	if (!alike)
-		report(bench, "fast kernel", hit_fast_kernel, hit_plain_kernel);
-	report(bench, alike ? "program, alike keys" : "program, 4 KiB key", hit_program,
-	       hit_plain_program);
-	HASH_CLEAR(hh, bench->programs_plain.table);
-	HASH_CLEAR(hh, bench->kernels_plain.table);
-	cc_programs_free(bench->programs);
+	printf("  %-24s %-7s %-8s %-22s %7.2f  required %s %g: %s\n", row->what,
+	       row->shared ? "shared" : "own", row->counted ? "counted" : "", what, value, than,
+	       limit, met ? "met" : "MISSED");
+	return met ? 0 : 1;
 }
 
-int main(void)
+static size_t judge(const struct bench *bench)
+{
+	size_t missed = 0;
+
+	printf("\n");
+	for (size_t i = 0; i < ROWS; i++) {
+		const struct entry *ours = &bench->entries[i][0];
+
+		if (rows[i].below > 0)
+			missed += require(&rows[i], "ns on one thread", ours->ns[0], "<",
+					  rows[i].below, ours->ns[0] < rows[i].below);
+		if (rows[i].scales)
+			missed += require(&rows[i], "times one on two", scaling_of(ours), ">=",
+					  LEAST_SCALING, scaling_of(ours) >= LEAST_SCALING);
+	}
+	if (missed)
+		printf("%zu requirement(s) missed\n", missed);
+	else
+		printf("all requirements met\n");
+	return missed;
+}
+
+static void read_options(int argc, char **argv, struct bench *bench)
+{
+	bench->rounds = ROUNDS;
+	bench->judged = true;
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--smoke") == 0) {
+			bench->smoke = true;
+			bench->judged = false;
+			bench->rounds = 1;
+		} else if (strcmp(argv[i], "--unjudged") == 0) {
+			bench->judged = false;
+		} else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc) {
+			bench->rounds = strtoul(argv[++i], NULL, 10);
+		} else {
+			bench->rounds = 0;
+		}
+		if (bench->rounds == 0)
+			bench_fail("usage: bench_memory [--rounds N] [--unjudged | --smoke]");
+	}
+}
+
+int main(int argc, char **argv)
 {
 	static struct bench bench;
+	size_t missed = 0;
 
-	printf("%-22s %-7s %9s %9s %8s %9s %9s %8s %7s %7s\n", "hit", "values", "ns, 1 th",
-	       "ns, 2 th", "scaling", "plain, 1", "plain, 2", "scaling", "ratio 1", "ratio 2");
-	compare_hits(&bench, true, false);
-	compare_hits(&bench, false, false);
-	compare_hits(&bench, true, true);
-	return 0;
+	read_options(argc, argv, &bench);
+	memory_clock_start();
+	fill(&bench);
+	measure(&bench);
+	memory_clock_end();
+	print_table(&bench);
+	if (bench.judged)
+		missed = judge(&bench);
+	release(&bench);
+	return missed ? 1 : 0;
 }

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory_cachecore: cachecore as a runtime uses it: it puts the key together
+ * at every look-up, and asks for what it wants to have built.
+ */
+#include <stdlib.h>
+
+#include "cachecore/programs.h"
+#include "tests/bench/memory_items.h"
+
+static void retain(void *value)
+{
+	memory_value_retain(value);
+}
+
+static void release(void *value)
+{
+	memory_value_release(value);
+}
+
+static enum cmn_status give(void *value, struct cc_build_output *ret)
+{
+	ret->value = value;
+	ret->size = 1;
+	return CMN_OK;
+}
+
+static enum cmn_status do_not_build(void *ctx, struct cc_build_output *ret)
+{
+	(void)ctx;
+	(void)ret;
+	return CMN_ERR_INVALID;
+}
+
+static enum cmn_status add(struct cc_programs *programs, struct memory_item *item)
+{
+	struct memory_key room;
+	struct cc_build_taken taken;
+	enum cmn_status status;
+	struct cmn_view key;
+
+	memory_key_make(item, &room);
+	key = (struct cmn_view){ room.data, room.len };
+	status = cc_programs_get_or_build(programs, key, give, &item->program, false, &taken);
+	if (status == CMN_OK)
+		status = cc_kernels_get_or_build(programs, key, item->name, give, &item->kernel,
+						 &taken);
+	if (status == CMN_OK)
+		status = cc_fast_kernel_put(programs, key, item->constants_hash,
+					    item->devices[0],
+					    (struct cmn_view){ item->name, item->name_len },
+					    &item->kernel);
+	return status;
+}
+
+static void *fill(struct memory_items *items)
+{
+	const struct cc_value_ops ops = { items->counted ? retain : NULL,
+					  items->counted ? release : NULL };
+	/* A bound that is never reached, so that uses are put in order. */
+	struct cc_programs *programs = cc_programs_new(1 << 20, &ops, &ops);
+
+	for (size_t i = 0; programs && i < MEMORY_THREADS * MEMORY_ITEMS; i++) {
+		if (add(programs, &items->items[i]) != CMN_OK) {
+			cc_programs_free(programs);
+			programs = NULL;
+		}
+	}
+	return programs;
+}
+
+static struct memory_value *hit_program(void *maps, struct memory_item *item)
+{
+	struct cc_build_taken taken;
+	struct memory_key key;
+
+	memory_key_make(item, &key);
+	if (cc_programs_get_or_build(maps, (struct cmn_view){ key.data, key.len }, do_not_build,
+				     NULL, false, &taken) != CMN_OK)
+		return NULL;
+	return taken.value;
+}
+
+static struct memory_value *hit_kernel(void *maps, struct memory_item *item)
+{
+	struct cc_build_taken taken;
+	struct memory_key key;
+
+	memory_key_make(item, &key);
+	if (cc_kernels_get_or_build(maps, (struct cmn_view){ key.data, key.len }, item->name,
+				    do_not_build, NULL, &taken) != CMN_OK)
+		return NULL;
+	return taken.value;
+}
+
+static struct memory_value *hit_fast_kernel(void *maps, struct memory_item *item)
+{
+	void *value;
+
+	if (cc_fast_kernel_get(maps, item->constants_hash, item->devices[0],
+			       (struct cmn_view){ item->name, item->name_len }, &value) != CMN_OK)
+		return NULL;
+	return value;
+}
+
+static void release_maps(void *maps)
+{
+	cc_programs_free(maps);
+}
+
+const struct memory_contender memory_cachecore = {
+	.name = "cachecore",
+	.fill = fill,
+	.hit = { hit_program, hit_kernel, hit_fast_kernel },
+	.release = release_maps,
+};
