@@ -25,12 +25,13 @@ static enum cmn_status enter(struct cc_programs *programs, struct cmn_view progr
 	struct program_record *program = lock_and_find_built(programs, program_key);
 	struct kernel_record *kernel = NULL;
 	struct build_result *made = NULL;
+	struct doomed doomed = { 0 };
 	enum cmn_status status = CMN_OK;
 
 	if (!program) {
 		status = CMN_MISS;
 	} else {
-		program_map_touch(&programs->map, program);
+		program_map_fetch(&programs->map, program, &doomed);
 		kernel = program_find_kernel(program, name);
 	}
 	if (status == CMN_OK && !kernel) {
@@ -44,9 +45,11 @@ static enum cmn_status enter(struct cc_programs *programs, struct cmn_view progr
 		*ret_entered = build_result_state(result) != BUILD_SUCCEEDED;
 		if (*ret_entered)
 			result->users++;
+		else
+			kernel_fetch(&programs->map, program, kernel, &doomed);
 		*ret = build_result_ref(result);
 	}
-	pthread_mutex_unlock(&programs->lock);
+	programs_unlock_and_drop(programs, &doomed);
 	build_result_unref(made);
 	return status;
 }
@@ -78,8 +81,13 @@ enum cmn_status cc_kernels_get_or_build(struct cc_programs *programs, struct cmn
 	struct cmn_view name_view = cmn_view_of(name);
 	struct build_result *result;
 	enum cmn_status status;
+	void *value;
 	bool entered;
 
+	if (recent_take_kernel(&programs->map.recent, program_key, name_view, &value)) {
+		*ret = (struct cc_build_taken){ .value = value, .way = CC_WAY_FOUND };
+		return CMN_OK;
+	}
 	status = enter(programs, program_key, name_view, &result, &entered);
 	if (status == CMN_ERR_NOMEM) {
 		programs_make_room(programs);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hash.h"
+#include "common/clock.h"
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
@@ -16,8 +16,6 @@
 #define KEY_LEN_MAX UINT_MAX
 /* Copying a key in fresh memory costs as much as reading it from disk; below, a few microseconds. */
 #define BORROWED_LEN_MIN ((size_t)64 << 10)
-#define SAMPLE_TAIL 128		/* bytes: XXH3 takes these in its fast path for short inputs */
-#define SAMPLE_WORDS 16		/* more, evenly over the rest */
 
 struct kernel_record {
 	UT_hash_handle hh;
@@ -33,67 +31,31 @@ struct program_record {
 	struct build_result *result;
 	struct kernel_record *kernels;
 	size_t size;			/* what it counts in the map's bytes */
-	unsigned int sample;
 	struct cmn_buffer key;		/* empty: hh.key is borrowed */
+	struct recent_program recent;
+	uint64_t listed;		/* the use that gave it its place in the eviction list */
 };
 
 enum cmn_status program_map_init(struct program_map *map, uint64_t threshold)
 {
 	/* Without slabs, malloc serves. */
 	*map = (struct program_map){ .threshold = threshold, .slabs = cmn_slabs_new() };
-	if (fast_kernels_init(&map->fast) == CMN_OK)
+	if (fast_kernels_init(&map->fast) != CMN_OK)
+		goto free_slabs;
+	/* Without a threshold nothing is ever evicted by its use. */
+	if (recent_init(&map->recent, threshold != 0) == CMN_OK)
 		return CMN_OK;
+	fast_kernels_release(&map->fast);
+free_slabs:
 	cmn_slabs_free(map->slabs);
 	return CMN_ERR_NOMEM;
 }
 
 void program_map_release(struct program_map *map)
 {
+	recent_release(&map->recent);
 	fast_kernels_release(&map->fast);
 	cmn_slabs_free(map->slabs);
-}
-
-unsigned int program_key_hash(struct cmn_view key)
-{
-	struct cmn_hash hash = cmn_hash_of(key.data, key.len);
-
-	return (unsigned int)cmn_hash_u64(&hash);
-}
-
-unsigned int program_key_sample(struct cmn_view key)
-{
-	const unsigned char *bytes = key.data;
-	struct cmn_hash tail;
-	uint64_t sum = key.len;
-	uint64_t word;
-	size_t step;
-
-	if (key.len < SAMPLE_TAIL + SAMPLE_WORDS * sizeof(word))
-		return program_key_hash(key);
-	step = (key.len - SAMPLE_TAIL) / SAMPLE_WORDS;
-	for (size_t i = 0; i < SAMPLE_WORDS; i++) {
-		memcpy(&word, bytes + i * step, sizeof(word));
-		sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);	/* 2^64 / golden ratio */
-	}
-	tail = cmn_hash_of(bytes + key.len - SAMPLE_TAIL, SAMPLE_TAIL);
-	sum ^= cmn_hash_u64(&tail);
-	return (unsigned int)(sum ^ (sum >> 32));
-}
-
-static struct program_record **recent_slot(struct program_map *map, unsigned int sample)
-{
-	return &map->recent[sample % PROGRAM_MAP_RECENT];
-}
-
-struct program_record *program_map_find_recent(struct program_map *map, struct cmn_view key,
-					       unsigned int sample)
-{
-	struct program_record *program = *recent_slot(map, sample);
-
-	if (!program || program->sample != sample || program->hh.keylen != key.len ||
-	    (key.len && memcmp(program->hh.key, key.data, key.len) != 0))
-		return NULL;
-	return program;
 }
 
 struct program_record *program_map_find(struct program_map *map, struct cmn_view key,
@@ -140,9 +102,11 @@ enum cmn_status program_map_insert(struct program_map *map, struct cmn_view key,
 		free(program);
 		return CMN_ERR_NOMEM;
 	}
-	program->sample = program_key_sample(key);
+	program->recent.sample = recent_key_sample(key);
+	program->recent.hash = hash;
 	program->result = build_result_ref(result);
 	DL_APPEND(map->eviction_list, program);
+	program_map_touch(map, program);
 	*ret = program;
 	return CMN_OK;
 }
@@ -167,18 +131,24 @@ struct build_result *program_record_result(const struct program_record *program)
 	return program->result;
 }
 
-unsigned int program_record_hash(const struct program_record *program)
-{
-	return program->hh.hashv;
-}
-
 void program_map_touch(struct program_map *map, struct program_record *program)
 {
-	*recent_slot(map, program->sample) = program;
+	/* Under the lock, so that the list is in the order of these. */
+	program->listed = program->recent.used = map->threshold ? cmn_clock_monotonic() : 0;
 	if (!program->next)	/* the last one already */
 		return;
 	DL_DELETE(map->eviction_list, program);
 	DL_APPEND(map->eviction_list, program);
+}
+
+void program_map_fetch(struct program_map *map, struct program_record *program,
+		       struct doomed *doomed)
+{
+	program_map_touch(map, program);
+	if (!program->key.data)	/* its builder is about to copy the key */
+		return;
+	program->recent.key = (struct cmn_view){ program->hh.key, program->hh.keylen };
+	recent_keep_program(&map->recent, &program->recent, program->result, &doomed->seats);
 }
 
 static bool is_in_progress(const struct build_result *result)
@@ -189,34 +159,73 @@ static bool is_in_progress(const struct build_result *result)
 	return state == BUILD_IN_PROGRESS || state == BUILD_UNCLAIMED;
 }
 
+/*
+ * Whether the program was used since it got its place in the list; then it
+ * gets the one that it should have. Uses after now do not count: nobody can
+ * keep the eviction from ending.
+ */
+static bool program_map_relist(struct program_map *map, struct program_record *program,
+			       uint64_t now)
+{
+	uint64_t used = recent_last_use(&map->recent, &program->recent);
+	struct program_record *before;
+
+	if (used > now)
+		used = now;
+	if (used <= program->listed)
+		return false;
+	program->listed = used;
+	DL_DELETE(map->eviction_list, program);
+	/* From the end, since most of what was used was used lately. */
+	before = map->eviction_list ? map->eviction_list->prev : NULL;
+	while (before && before->listed > used)
+		before = before == map->eviction_list ? NULL : before->prev;
+	if (before)
+		DL_APPEND_ELEM(map->eviction_list, before, program);
+	else
+		DL_PREPEND(map->eviction_list, program);
+	return true;
+}
+
+static void evict(struct program_map *map, struct doomed *doomed)
+{
+	uint64_t now = cmn_clock_monotonic();
+	struct program_record *program = map->eviction_list;
+
+	while (program && map->bytes > map->threshold) {
+		struct program_record *before = program == map->eviction_list ? NULL :
+						program->prev;
+		struct program_record *next = program->next;
+
+		if (is_in_progress(program->result)) {
+			program = next;
+			continue;
+		}
+		/* In its new place its turn may be later, or now. */
+		if (!program_map_relist(map, program, now))
+			program_map_remove(map, program, doomed);
+		program = before ? before->next : map->eviction_list;
+	}
+}
+
 void program_map_account(struct program_map *map, struct program_record *program,
 			 struct doomed *doomed)
 {
-	struct program_record *oldest, *next;
-
 	map->bytes = map->bytes - program->size + program->result->size;
 	program->size = program->result->size;
 	program_map_touch(map, program);
-	if (!map->threshold)
-		return;
-	DL_FOREACH_SAFE(map->eviction_list, oldest, next) {
-		if (map->bytes <= map->threshold)
-			break;
-		if (!is_in_progress(oldest->result))
-			program_map_remove(map, oldest, doomed);
-	}
+	if (map->threshold && map->bytes > map->threshold)
+		evict(map, doomed);
 }
 
 void program_map_remove(struct program_map *map, struct program_record *program,
 			struct doomed *doomed)
 {
-	struct program_record **slot = recent_slot(map, program->sample);
 	struct kernel_record *kernel, *next;
 
 	HASH_ITER(hh, program->kernels, kernel, next)
 		program_remove_kernel(map, program, kernel, doomed);
-	if (*slot == program)
-		*slot = NULL;
+	recent_forget_program(&map->recent, &program->recent, &doomed->seats);
 	HASH_DELETE(hh, map->by_key, program);
 	DL_DELETE(map->eviction_list, program);
 	map->bytes -= program->size;
@@ -259,7 +268,7 @@ struct kernel_record *program_find_kernel(struct program_record *program, struct
 {
 	struct kernel_record *kernel;
 
-	HASH_FIND_BYHASHVALUE(hh, program->kernels, name.data, name.len, program_key_hash(name),
+	HASH_FIND_BYHASHVALUE(hh, program->kernels, name.data, name.len, recent_key_hash(name),
 			      kernel);
 	return kernel;
 }
@@ -278,7 +287,7 @@ enum cmn_status program_insert_kernel(struct program_map *map, struct program_re
 	if (name.len)
 		memcpy(kernel->name, name.data, name.len);
 	HASH_ADD_KEYPTR_BYHASHVALUE(hh, program->kernels, kernel->name, name.len,
-				    program_key_hash(name), kernel);
+				    recent_key_hash(name), kernel);
 	if (!kernel->hh.tbl) {
 		free(kernel);
 		return CMN_ERR_NOMEM;
@@ -294,11 +303,26 @@ struct build_result *kernel_record_result(const struct kernel_record *kernel)
 	return kernel->result;
 }
 
+static struct cmn_view kernel_name(const struct kernel_record *kernel)
+{
+	return (struct cmn_view){ kernel->name, kernel->hh.keylen };
+}
+
+void kernel_fetch(struct program_map *map, struct program_record *program,
+		  struct kernel_record *kernel, struct doomed *doomed)
+{
+	if (program->key.data)	/* else recent does not have the program */
+		recent_keep_kernel(&map->recent, &program->recent, kernel_name(kernel),
+				   kernel->hh.hashv, kernel->result, &doomed->seats);
+}
+
 void program_remove_kernel(struct program_map *map, struct program_record *program,
 			   struct kernel_record *kernel, struct doomed *doomed)
 {
 	while (kernel->fast)
 		fast_kernels_remove(&map->fast, kernel->fast, &doomed->fast);
+	recent_forget_kernel(&map->recent, &program->recent, kernel_name(kernel), kernel->hh.hashv,
+			     &doomed->seats);
 	HASH_DELETE(hh, program->kernels, kernel);
 	map->kernels--;
 	LL_PREPEND(doomed->kernels, kernel);
@@ -321,6 +345,7 @@ void doomed_drop(struct doomed *doomed)
 	struct kernel_record *kernel, *next_kernel;
 	struct program_record *program, *next_program;
 
+	recent_drop(doomed->seats);
 	fast_kernels_drop(doomed->fast);
 	LL_FOREACH_SAFE(doomed->kernels, kernel, next_kernel) {
 		build_result_unref(kernel->result);

@@ -14,18 +14,17 @@
 
 #include "cachecore/build_result.h"
 #include "cachecore/fast_kernels.h"
-
-#define PROGRAM_MAP_RECENT 256	/* slots of the look-aside: a few times the programs of a large application */
+#include "cachecore/recent.h"
 
 struct program_record;
 struct kernel_record;
 
 struct program_map {
 	struct program_record *by_key;
-	struct program_record *eviction_list;	/* least recently used first */
+	/* Least recently used first, but for uses that only recent knows of. */
+	struct program_record *eviction_list;
 	struct cmn_slabs *slabs;	/* of keys; may be NULL */
-	/* Fetched lately, by a hash of a few bytes of the key; NULL or a record of by_key. */
-	struct program_record *recent[PROGRAM_MAP_RECENT];
+	struct recent recent;
 	struct fast_kernels fast;
 	size_t kernels;
 	uint64_t bytes;
@@ -37,19 +36,13 @@ struct doomed {
 	struct program_record *programs;
 	struct kernel_record *kernels;
 	struct fast_kernel *fast;
+	struct recent_seat *seats;
 };
 
 CMN_CHECKED enum cmn_status program_map_init(struct program_map *map, uint64_t threshold);
 void program_map_release(struct program_map *map);	/* when it is empty */
 
-/* Of every byte of a key; takes no lock, as it takes time. */
-unsigned int program_key_hash(struct cmn_view key);
-/* Of its end, where options are, and of some bytes before it. */
-unsigned int program_key_sample(struct cmn_view key);
-
-/* Both compare the key in full; the first one finds only what was fetched lately. Borrowed, or NULL. */
-struct program_record *program_map_find_recent(struct program_map *map, struct cmn_view key,
-					       unsigned int sample);
+/* Compares the key in full; hash is recent_key_hash's. Borrowed, or NULL. */
 struct program_record *program_map_find(struct program_map *map, struct cmn_view key,
 					unsigned int hash);
 /*
@@ -64,9 +57,14 @@ CMN_CHECKED enum cmn_status program_map_insert(struct program_map *map, struct c
 /* Copies the record's key if it is borrowed. false: out of memory, the record must go. */
 bool program_map_own_key(struct program_map *map, struct program_record *program);
 struct build_result *program_record_result(const struct program_record *program);	/* borrowed */
-unsigned int program_record_hash(const struct program_record *program);
 /* The program was fetched: it goes to the end of the eviction list. */
 void program_map_touch(struct program_map *map, struct program_record *program);
+/* The same, and as it is built, it is to be found in recent from now on. */
+void program_map_fetch(struct program_map *map, struct program_record *program,
+		       struct doomed *doomed);
+/* A built kernel was fetched, after its program. */
+void kernel_fetch(struct program_map *map, struct program_record *program,
+		  struct kernel_record *kernel, struct doomed *doomed);
 /*
  * The program was built: it counts its result's size from now on, also when
  * told again, and was just used. Where the total exceeds the threshold,

@@ -46,18 +46,8 @@ void cc_programs_free(struct cc_programs *programs)
 struct program_record *programs_lock_and_find(struct cc_programs *programs, struct cmn_view key,
 					      unsigned int *ret_hash)
 {
-	unsigned int sample = program_key_sample(key);
-	struct program_record *program;
-
-	pthread_mutex_lock(&programs->lock);
-	program = program_map_find_recent(&programs->map, key, sample);
-	if (program) {
-		*ret_hash = program_record_hash(program);
-		return program;
-	}
 	/* Hashing a long key takes longer than all the rest: not under the lock. */
-	pthread_mutex_unlock(&programs->lock);
-	*ret_hash = program_key_hash(key);
+	*ret_hash = recent_key_hash(key);
 	pthread_mutex_lock(&programs->lock);
 	return program_map_find(&programs->map, key, *ret_hash);
 }
@@ -89,6 +79,7 @@ static enum cmn_status enter(struct cc_programs *programs, struct cmn_view key,
 	unsigned int hash;
 	struct program_record *program = programs_lock_and_find(programs, key, &hash);
 	struct build_result *made = NULL;
+	struct doomed doomed = { 0 };
 	enum cmn_status status = CMN_OK;
 
 	if (!program) {
@@ -99,13 +90,16 @@ static enum cmn_status enter(struct cc_programs *programs, struct cmn_view key,
 	if (status == CMN_OK) {
 		struct build_result *result = program_record_result(program);
 
-		program_map_touch(&programs->map, program);
 		*ret_entered = build_result_state(result) != BUILD_SUCCEEDED;
-		if (*ret_entered)
+		if (*ret_entered) {
+			program_map_touch(&programs->map, program);
 			result->users++;
+		} else {
+			program_map_fetch(&programs->map, program, &doomed);
+		}
 		*ret = build_result_ref(result);
 	}
-	pthread_mutex_unlock(&programs->lock);
+	programs_unlock_and_drop(programs, &doomed);
 	build_result_unref(made);
 	return status;
 }
@@ -157,8 +151,13 @@ enum cmn_status cc_programs_get_or_build(struct cc_programs *programs, struct cm
 					       remember_errors };
 	struct build_result *result;
 	enum cmn_status status;
+	void *value;
 	bool entered;
 
+	if (recent_take_program(&programs->map.recent, key, &value)) {
+		*ret = (struct cc_build_taken){ .value = value, .way = CC_WAY_FOUND };
+		return CMN_OK;
+	}
 	status = enter(programs, key, &result, &entered);
 	if (status == CMN_ERR_NOMEM) {
 		programs_make_room(programs);
@@ -177,14 +176,18 @@ enum cmn_status cc_programs_get(struct cc_programs *programs, struct cmn_view ke
 				void **ret_value)
 {
 	unsigned int hash;
-	struct program_record *program = programs_lock_and_find(programs, key, &hash);
+	struct program_record *program;
 	struct build_result *result = NULL;
+	struct doomed doomed = { 0 };
 
+	if (recent_take_program(&programs->map.recent, key, ret_value))
+		return CMN_OK;
+	program = programs_lock_and_find(programs, key, &hash);
 	if (program && build_result_state(program_record_result(program)) == BUILD_SUCCEEDED) {
 		result = build_result_ref(program_record_result(program));
-		program_map_touch(&programs->map, program);
+		program_map_fetch(&programs->map, program, &doomed);
 	}
-	pthread_mutex_unlock(&programs->lock);
+	programs_unlock_and_drop(programs, &doomed);
 	if (!result)
 		return CMN_MISS;
 	*ret_value = build_result_take(result);
@@ -262,12 +265,14 @@ void cc_programs_usage(struct cc_programs *programs, struct cc_programs_usage *r
 void cc_programs_fork_prepare(struct cc_programs *programs)
 {
 	pthread_mutex_lock(&programs->lock);
+	recent_lock_all(&programs->map.recent);
 	fast_kernels_lock_all(&programs->map.fast);
 }
 
 void cc_programs_fork_parent(struct cc_programs *programs)
 {
 	fast_kernels_unlock_all(&programs->map.fast);
+	recent_unlock_all(&programs->map.recent);
 	pthread_mutex_unlock(&programs->lock);
 }
 
@@ -276,6 +281,7 @@ void cc_programs_fork_child(struct cc_programs *programs)
 	struct doomed doomed = { 0 };
 
 	fast_kernels_unlock_all(&programs->map.fast);
+	recent_unlock_all(&programs->map.recent);
 	/* Who builds is not in this process: nobody must wait for it. */
 	program_map_drop_unfinished(&programs->map, &doomed);
 	programs_unlock_and_drop(programs, &doomed);

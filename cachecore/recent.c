@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/* recent: a set-associative table of seats for each shard. */
+#include "cachecore/recent.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/hash.h"
+
+#include <utlist.h>
+
+#define SAMPLE_TAIL 128		/* bytes: XXH3 takes these in its fast path for short inputs */
+#define SAMPLE_WORDS 16		/* more, evenly over the rest */
+#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)	/* 2^64 / golden ratio: spreads the bits */
+
+/* A cache line of its own, as who takes it writes refs and used. */
+struct recent_seat {
+	_Alignas(RECENT_LINE) atomic_uint refs;	/* its place's, and of threads on their way out */
+	struct build_result *result;
+	struct recent_program *program;	/* of a kernel: its program */
+	struct cmn_view key;		/* the program's, or the kernel's name */
+	uint64_t used;			/* guarded by the shard's lock */
+	struct recent_seat *next;	/* among the displaced */
+};
+
+unsigned int recent_key_hash(struct cmn_view key)
+{
+	struct cmn_hash hash = cmn_hash_of(key.data, key.len);
+
+	return (unsigned int)cmn_hash_u64(&hash);
+}
+
+unsigned int recent_key_sample(struct cmn_view key)
+{
+	const unsigned char *bytes = key.data;
+	struct cmn_hash tail;
+	uint64_t sum = key.len;
+	uint64_t word;
+	size_t step;
+
+	if (key.len < SAMPLE_TAIL + SAMPLE_WORDS * sizeof(word))
+		return recent_key_hash(key);
+	step = (key.len - SAMPLE_TAIL) / SAMPLE_WORDS;
+	for (size_t i = 0; i < SAMPLE_WORDS; i++) {
+		memcpy(&word, bytes + i * step, sizeof(word));
+		sum = (sum ^ word) * GOLDEN;
+	}
+	tail = cmn_hash_of(bytes + key.len - SAMPLE_TAIL, SAMPLE_TAIL);
+	sum ^= cmn_hash_u64(&tail);
+	return (unsigned int)(sum ^ (sum >> 32));
+}
+
+/* One of a program's kernels. */
+static unsigned int kernel_tag(const struct recent_program *program, unsigned int name_hash)
+{
+	uint64_t sum = (program->hash ^ (uint64_t)name_hash << 32) * GOLDEN;
+
+	return (unsigned int)(sum >> 32);
+}
+
+enum cmn_status recent_init(struct recent *recent, bool ordered)
+{
+	*recent = (struct recent){ .ordered = ordered };
+	for (size_t i = 0; i < RECENT_SHARDS; i++) {
+		if (pthread_mutex_init(&recent->shards[i].lock, NULL) == 0)
+			continue;
+		while (i-- > 0)
+			(void)pthread_mutex_destroy(&recent->shards[i].lock);	/* nobody has it */
+		return CMN_ERR_NOMEM;
+	}
+	return CMN_OK;
+}
+
+void recent_release(struct recent *recent)
+{
+	for (size_t i = 0; i < RECENT_SHARDS; i++) {
+		struct recent_shard *shard = &recent->shards[i];
+
+		free(shard->programs);
+		free(shard->kernels);
+		(void)pthread_mutex_destroy(&shard->lock);	/* no thread is inside */
+	}
+}
+
+static struct recent_shard *shard_here(struct recent *recent)
+{
+	/* Only a hint for speed: any shard is right, also after a move to another processor. */
+	return &recent->shards[(unsigned int)sched_getcpu() % RECENT_SHARDS];
+}
+
+static struct recent_place *set_of(struct recent_table *table, unsigned int tag)
+{
+	return table->sets[tag % RECENT_SETS];
+}
+
+static bool key_equal(const struct recent_seat *seat, struct cmn_view key)
+{
+	return seat->key.len == key.len &&
+	       (key.len == 0 || memcmp(seat->key.data, key.data, key.len) == 0);
+}
+
+/* *ret_taken: the tag is another key's; NULL is fine. */
+static struct recent_seat *find(struct recent_table *table, unsigned int tag,
+				const struct recent_program *program, struct cmn_view key,
+				bool *ret_taken)
+{
+	struct recent_place *places;
+
+	if (!table)
+		return NULL;
+	places = set_of(table, tag);
+	for (size_t i = 0; i < RECENT_WAYS; i++) {
+		const struct recent_seat *seat = places[i].seat;
+
+		if (!seat || places[i].tag != tag)
+			continue;
+		if ((!program || seat->program == program) && key_equal(seat, key))
+			return places[i].seat;
+		if (ret_taken)
+			*ret_taken = true;
+	}
+	return NULL;
+}
+
+/* With one shard's lock held. Keys that differ where the sample does not look have places by their hash. */
+static struct recent_seat *find_program(struct recent_shard *shard, struct cmn_view key,
+					unsigned int sample)
+{
+	bool taken = false;
+	struct recent_seat *seat = find(shard->programs, sample, NULL, key, &taken);
+
+	if (seat || !taken)
+		return seat;
+	return find(shard->programs, recent_key_hash(key), NULL, key, NULL);
+}
+
+static void seat_unref(struct recent_seat *seat)
+{
+	/* Release: our use comes before; acquire: everybody's use comes before the end. */
+	if (atomic_fetch_sub_explicit(&seat->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	build_result_unref(seat->result);
+	free(seat);
+}
+
+/* Gives the shard's lock back, and then takes the value; NULL: false. */
+static bool unlock_and_take(struct recent_shard *shard, struct recent_seat *seat, void **ret_value)
+{
+	if (seat)
+		atomic_fetch_add_explicit(&seat->refs, 1, memory_order_relaxed);
+	pthread_mutex_unlock(&shard->lock);
+	if (!seat)
+		return false;
+	*ret_value = build_result_take(seat->result);
+	seat_unref(seat);
+	return true;
+}
+
+bool recent_take_program(struct recent *recent, struct cmn_view key, void **ret_value)
+{
+	unsigned int sample = recent_key_sample(key);
+	uint64_t now = recent->ordered ? cmn_clock_monotonic() : 0;
+	struct recent_shard *shard = shard_here(recent);
+	struct recent_seat *seat;
+
+	pthread_mutex_lock(&shard->lock);
+	seat = find_program(shard, key, sample);
+	if (seat)
+		seat->used = now;
+	return unlock_and_take(shard, seat, ret_value);
+}
+
+bool recent_take_kernel(struct recent *recent, struct cmn_view program_key, struct cmn_view name,
+			void **ret_value)
+{
+	unsigned int sample = recent_key_sample(program_key);
+	unsigned int name_hash = recent_key_hash(name);
+	uint64_t now = recent->ordered ? cmn_clock_monotonic() : 0;
+	struct recent_shard *shard = shard_here(recent);
+	struct recent_seat *program, *kernel = NULL;
+
+	pthread_mutex_lock(&shard->lock);
+	program = find_program(shard, program_key, sample);
+	if (program)
+		kernel = find(shard->kernels, kernel_tag(program->program, name_hash),
+			      program->program, name, NULL);
+	if (kernel)
+		program->used = now;
+	return unlock_and_take(shard, kernel, ret_value);
+}
+
+static struct recent_seat *seat_new(struct recent_program *program, struct cmn_view key,
+				    struct build_result *result)
+{
+	struct recent_seat *seat = aligned_alloc(RECENT_LINE, sizeof(*seat));
+
+	if (!seat)
+		return NULL;
+	*seat = (struct recent_seat){ .program = program, .key = key };
+	atomic_init(&seat->refs, 1);
+	seat->result = build_result_ref(result);
+	return seat;
+}
+
+static bool table_reserve(struct recent_table **table)
+{
+	if (*table)
+		return true;
+	*table = aligned_alloc(RECENT_LINE, sizeof(**table));
+	if (*table)
+		memset(*table, 0, sizeof(**table));
+	return *table != NULL;
+}
+
+/* With the shard's lock held: nobody new takes the seat, and what it knows is told to its program. */
+static void displace(struct recent_place *place, struct recent_seat **displaced)
+{
+	struct recent_seat *seat = place->seat;
+
+	if (seat->used > seat->program->used)
+		seat->program->used = seat->used;
+	place->seat = NULL;
+	LL_PREPEND(*displaced, seat);
+}
+
+static void seat_put(struct recent_shard *shard, struct recent_table *table, unsigned int tag,
+		     struct recent_seat *seat, struct recent_seat **displaced)
+{
+	struct recent_place *places = set_of(table, tag);
+	struct recent_place *place = NULL;
+
+	for (size_t i = 0; i < RECENT_WAYS && !place; i++) {
+		if (!places[i].seat)
+			place = &places[i];
+	}
+	if (!place) {
+		place = &places[shard->turn++ % RECENT_WAYS];
+		displace(place, displaced);
+	}
+	*place = (struct recent_place){ tag, seat };
+}
+
+void recent_keep_program(struct recent *recent, struct recent_program *program,
+			 struct build_result *result, struct recent_seat **displaced)
+{
+	struct recent_seat *seat = seat_new(program, program->key, result);
+	struct recent_shard *shard = shard_here(recent);
+	bool taken = false;
+
+	if (!seat)
+		return;
+	pthread_mutex_lock(&shard->lock);
+	/* Another thread may have been faster. */
+	if (!table_reserve(&shard->programs) ||
+	    find(shard->programs, program->sample, program, program->key, &taken) ||
+	    find(shard->programs, program->hash, program, program->key, NULL))
+		LL_PREPEND(*displaced, seat);
+	else
+		seat_put(shard, shard->programs, taken ? program->hash : program->sample, seat,
+			 displaced);
+	pthread_mutex_unlock(&shard->lock);
+}
+
+void recent_keep_kernel(struct recent *recent, struct recent_program *program,
+			struct cmn_view name, unsigned int name_hash, struct build_result *result,
+			struct recent_seat **displaced)
+{
+	unsigned int tag = kernel_tag(program, name_hash);
+	struct recent_seat *seat = seat_new(program, name, result);
+	struct recent_shard *shard = shard_here(recent);
+
+	if (!seat)
+		return;
+	pthread_mutex_lock(&shard->lock);
+	if (!table_reserve(&shard->kernels) || find(shard->kernels, tag, program, name, NULL))
+		LL_PREPEND(*displaced, seat);
+	else
+		seat_put(shard, shard->kernels, tag, seat, displaced);
+	pthread_mutex_unlock(&shard->lock);
+}
+
+/* The place of a seat that is there, or NULL. A kernel's has a name, whose address is its own. */
+static struct recent_place *place_of(struct recent_table *table, unsigned int tag,
+				     const struct recent_program *program, struct cmn_view key)
+{
+	struct recent_place *places;
+
+	if (!table)
+		return NULL;
+	places = set_of(table, tag);
+	for (size_t i = 0; i < RECENT_WAYS; i++) {
+		const struct recent_seat *seat = places[i].seat;
+
+		if (seat && seat->program == program && seat->key.data == key.data)
+			return &places[i];
+	}
+	return NULL;
+}
+
+static struct recent_place *place_of_program(struct recent_shard *shard,
+					     const struct recent_program *program)
+{
+	struct recent_place *place = place_of(shard->programs, program->sample, program,
+					      program->key);
+
+	return place ? place : place_of(shard->programs, program->hash, program, program->key);
+}
+
+void recent_forget_program(struct recent *recent, struct recent_program *program,
+			   struct recent_seat **displaced)
+{
+	for (size_t i = 0; i < RECENT_SHARDS; i++) {
+		struct recent_shard *shard = &recent->shards[i];
+		struct recent_place *place;
+
+		pthread_mutex_lock(&shard->lock);
+		place = place_of_program(shard, program);
+		if (place)
+			displace(place, displaced);
+		pthread_mutex_unlock(&shard->lock);
+	}
+}
+
+void recent_forget_kernel(struct recent *recent, struct recent_program *program,
+			  struct cmn_view name, unsigned int name_hash,
+			  struct recent_seat **displaced)
+{
+	for (size_t i = 0; i < RECENT_SHARDS; i++) {
+		struct recent_shard *shard = &recent->shards[i];
+		struct recent_place *place;
+
+		pthread_mutex_lock(&shard->lock);
+		place = place_of(shard->kernels, kernel_tag(program, name_hash), program, name);
+		if (place)
+			displace(place, displaced);
+		pthread_mutex_unlock(&shard->lock);
+	}
+}
+
+uint64_t recent_last_use(struct recent *recent, struct recent_program *program)
+{
+	for (size_t i = 0; i < RECENT_SHARDS; i++) {
+		struct recent_shard *shard = &recent->shards[i];
+		const struct recent_place *place;
+
+		pthread_mutex_lock(&shard->lock);
+		place = place_of_program(shard, program);
+		if (place && place->seat->used > program->used)
+			program->used = place->seat->used;
+		pthread_mutex_unlock(&shard->lock);
+	}
+	return program->used;
+}
+
+void recent_drop(struct recent_seat *displaced)
+{
+	struct recent_seat *seat, *next;
+
+	LL_FOREACH_SAFE(displaced, seat, next)
+		seat_unref(seat);
+}
+
+void recent_lock_all(struct recent *recent)
+{
+	for (size_t i = 0; i < RECENT_SHARDS; i++)
+		pthread_mutex_lock(&recent->shards[i].lock);
+}
+
+void recent_unlock_all(struct recent *recent)
+{
+	for (size_t i = 0; i < RECENT_SHARDS; i++)
+		pthread_mutex_unlock(&recent->shards[i].lock);
+}
