@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hash.h"
+#include "common/quick_hash.h"
 
 static int fast_key_differs(const void *left, const void *right);
 
@@ -43,8 +43,7 @@ static int fast_key_differs(const void *left, const void *right)
 
 static unsigned int fast_key_hash(const struct fast_key *key)
 {
-	struct cmn_hash name = cmn_hash_of(key->name.data, key->name.len);
-	uint64_t sum = cmn_hash_u64(&name);
+	uint64_t sum = cmn_quick_hash(key->name);
 
 	/* Odd multipliers (2^64 divided by the golden ratio, and MurmurHash3's) spread the low bits. */
 	sum ^= key->constants_hash * UINT64_C(0x9e3779b97f4a7c15);

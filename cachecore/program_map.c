@@ -22,6 +22,7 @@ struct kernel_record {
 	struct kernel_record *next;	/* among the doomed */
 	struct build_result *result;
 	struct fast_kernel *fast;	/* the entries that lead to it */
+	struct recent_kernel recent;
 	char name[];
 };
 
@@ -292,6 +293,11 @@ enum cmn_status program_insert_kernel(struct program_map *map, struct program_re
 		free(kernel);
 		return CMN_ERR_NOMEM;
 	}
+	kernel->recent = (struct recent_kernel){
+		.program = &program->recent,
+		.name = { kernel->name, name.len },
+		.hash = kernel->hh.hashv,
+	};
 	kernel->result = build_result_ref(result);
 	map->kernels++;
 	*ret = kernel;
@@ -303,17 +309,11 @@ struct build_result *kernel_record_result(const struct kernel_record *kernel)
 	return kernel->result;
 }
 
-static struct cmn_view kernel_name(const struct kernel_record *kernel)
-{
-	return (struct cmn_view){ kernel->name, kernel->hh.keylen };
-}
-
 void kernel_fetch(struct program_map *map, struct program_record *program,
 		  struct kernel_record *kernel, struct doomed *doomed)
 {
 	if (program->key.data)	/* else recent does not have the program */
-		recent_keep_kernel(&map->recent, &program->recent, kernel_name(kernel),
-				   kernel->hh.hashv, kernel->result, &doomed->seats);
+		recent_keep_kernel(&map->recent, &kernel->recent, kernel->result, &doomed->seats);
 }
 
 void program_remove_kernel(struct program_map *map, struct program_record *program,
@@ -321,8 +321,7 @@ void program_remove_kernel(struct program_map *map, struct program_record *progr
 {
 	while (kernel->fast)
 		fast_kernels_remove(&map->fast, kernel->fast, &doomed->fast);
-	recent_forget_kernel(&map->recent, &program->recent, kernel_name(kernel), kernel->hh.hashv,
-			     &doomed->seats);
+	recent_forget_kernel(&map->recent, &kernel->recent, &doomed->seats);
 	HASH_DELETE(hh, program->kernels, kernel);
 	map->kernels--;
 	LL_PREPEND(doomed->kernels, kernel);

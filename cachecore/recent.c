@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/hash.h"
+#include "common/quick_hash.h"
 
 #include <utlist.h>
 
@@ -22,20 +22,18 @@ struct recent_seat {
 	struct recent_program *program;	/* of a kernel: its program */
 	struct cmn_view key;		/* the program's, or the kernel's name */
 	uint64_t used;			/* guarded by the shard's lock */
+	unsigned int *shards;		/* of the record; guarded by the cache's lock */
 	struct recent_seat *next;	/* among the displaced */
 };
 
 unsigned int recent_key_hash(struct cmn_view key)
 {
-	struct cmn_hash hash = cmn_hash_of(key.data, key.len);
-
-	return (unsigned int)cmn_hash_u64(&hash);
+	return (unsigned int)cmn_quick_hash(key);
 }
 
 unsigned int recent_key_sample(struct cmn_view key)
 {
 	const unsigned char *bytes = key.data;
-	struct cmn_hash tail;
 	uint64_t sum = key.len;
 	uint64_t word;
 	size_t step;
@@ -47,8 +45,7 @@ unsigned int recent_key_sample(struct cmn_view key)
 		memcpy(&word, bytes + i * step, sizeof(word));
 		sum = (sum ^ word) * GOLDEN;
 	}
-	tail = cmn_hash_of(bytes + key.len - SAMPLE_TAIL, SAMPLE_TAIL);
-	sum ^= cmn_hash_u64(&tail);
+	sum ^= cmn_quick_hash((struct cmn_view){ bytes + key.len - SAMPLE_TAIL, SAMPLE_TAIL });
 	return (unsigned int)(sum ^ (sum >> 32));
 }
 
@@ -84,10 +81,10 @@ void recent_release(struct recent *recent)
 	}
 }
 
-static struct recent_shard *shard_here(struct recent *recent)
+/* Only a hint for speed: any shard is right, also after a move to another processor. */
+static size_t shard_here(void)
 {
-	/* Only a hint for speed: any shard is right, also after a move to another processor. */
-	return &recent->shards[(unsigned int)sched_getcpu() % RECENT_SHARDS];
+	return (unsigned int)sched_getcpu() % RECENT_SHARDS;
 }
 
 static struct recent_place *set_of(struct recent_table *table, unsigned int tag)
@@ -162,7 +159,7 @@ bool recent_take_program(struct recent *recent, struct cmn_view key, void **ret_
 {
 	unsigned int sample = recent_key_sample(key);
 	uint64_t now = recent->ordered ? cmn_clock_monotonic() : 0;
-	struct recent_shard *shard = shard_here(recent);
+	struct recent_shard *shard = &recent->shards[shard_here()];
 	struct recent_seat *seat;
 
 	pthread_mutex_lock(&shard->lock);
@@ -178,7 +175,7 @@ bool recent_take_kernel(struct recent *recent, struct cmn_view program_key, stru
 	unsigned int sample = recent_key_sample(program_key);
 	unsigned int name_hash = recent_key_hash(name);
 	uint64_t now = recent->ordered ? cmn_clock_monotonic() : 0;
-	struct recent_shard *shard = shard_here(recent);
+	struct recent_shard *shard = &recent->shards[shard_here()];
 	struct recent_seat *program, *kernel = NULL;
 
 	pthread_mutex_lock(&shard->lock);
@@ -191,14 +188,15 @@ bool recent_take_kernel(struct recent *recent, struct cmn_view program_key, stru
 	return unlock_and_take(shard, kernel, ret_value);
 }
 
+/* A seat for one of these, made before the shard's lock is taken. */
 static struct recent_seat *seat_new(struct recent_program *program, struct cmn_view key,
-				    struct build_result *result)
+				    struct build_result *result, unsigned int *shards)
 {
 	struct recent_seat *seat = aligned_alloc(RECENT_LINE, sizeof(*seat));
 
 	if (!seat)
 		return NULL;
-	*seat = (struct recent_seat){ .program = program, .key = key };
+	*seat = (struct recent_seat){ .program = program, .key = key, .shards = shards };
 	atomic_init(&seat->refs, 1);
 	seat->result = build_result_ref(result);
 	return seat;
@@ -215,18 +213,30 @@ static bool table_reserve(struct recent_table **table)
 }
 
 /* With the shard's lock held: nobody new takes the seat, and what it knows is told to its program. */
-static void displace(struct recent_place *place, struct recent_seat **displaced)
+static void displace(struct recent_place *place, size_t shard, struct recent_seat **displaced)
 {
 	struct recent_seat *seat = place->seat;
 
 	if (seat->used > seat->program->used)
 		seat->program->used = seat->used;
+	*seat->shards &= ~(1U << shard);
 	place->seat = NULL;
 	LL_PREPEND(*displaced, seat);
 }
 
-static void seat_put(struct recent_shard *shard, struct recent_table *table, unsigned int tag,
-		     struct recent_seat *seat, struct recent_seat **displaced)
+static bool is_taken(struct recent_table *table, unsigned int tag)
+{
+	const struct recent_place *places = set_of(table, tag);
+
+	for (size_t i = 0; i < RECENT_WAYS; i++) {
+		if (places[i].seat && places[i].tag == tag)
+			return true;
+	}
+	return false;
+}
+
+static void seat_put(struct recent *recent, size_t at, struct recent_table *table,
+		     unsigned int tag, struct recent_seat *seat, struct recent_seat **displaced)
 {
 	struct recent_place *places = set_of(table, tag);
 	struct recent_place *place = NULL;
@@ -236,120 +246,121 @@ static void seat_put(struct recent_shard *shard, struct recent_table *table, uns
 			place = &places[i];
 	}
 	if (!place) {
-		place = &places[shard->turn++ % RECENT_WAYS];
-		displace(place, displaced);
+		place = &places[recent->shards[at].turn++ % RECENT_WAYS];
+		displace(place, at, displaced);
 	}
 	*place = (struct recent_place){ tag, seat };
+	*seat->shards |= 1U << at;
 }
 
 void recent_keep_program(struct recent *recent, struct recent_program *program,
 			 struct build_result *result, struct recent_seat **displaced)
 {
-	struct recent_seat *seat = seat_new(program, program->key, result);
-	struct recent_shard *shard = shard_here(recent);
-	bool taken = false;
+	size_t at = shard_here();
+	struct recent_shard *shard = &recent->shards[at];
+	struct recent_seat *seat;
 
+	if (program->shards & 1U << at)	/* another thread was faster */
+		return;
+	seat = seat_new(program, program->key, result, &program->shards);
 	if (!seat)
 		return;
 	pthread_mutex_lock(&shard->lock);
-	/* Another thread may have been faster. */
-	if (!table_reserve(&shard->programs) ||
-	    find(shard->programs, program->sample, program, program->key, &taken) ||
-	    find(shard->programs, program->hash, program, program->key, NULL))
-		LL_PREPEND(*displaced, seat);
+	if (table_reserve(&shard->programs))
+		seat_put(recent, at, shard->programs,
+			 is_taken(shard->programs, program->sample) ? program->hash :
+			 program->sample, seat, displaced);
 	else
-		seat_put(shard, shard->programs, taken ? program->hash : program->sample, seat,
-			 displaced);
+		LL_PREPEND(*displaced, seat);
 	pthread_mutex_unlock(&shard->lock);
 }
 
-void recent_keep_kernel(struct recent *recent, struct recent_program *program,
-			struct cmn_view name, unsigned int name_hash, struct build_result *result,
-			struct recent_seat **displaced)
+void recent_keep_kernel(struct recent *recent, struct recent_kernel *kernel,
+			struct build_result *result, struct recent_seat **displaced)
 {
-	unsigned int tag = kernel_tag(program, name_hash);
-	struct recent_seat *seat = seat_new(program, name, result);
-	struct recent_shard *shard = shard_here(recent);
+	size_t at = shard_here();
+	struct recent_shard *shard = &recent->shards[at];
+	struct recent_seat *seat;
 
+	if (kernel->shards & 1U << at)
+		return;
+	seat = seat_new(kernel->program, kernel->name, result, &kernel->shards);
 	if (!seat)
 		return;
 	pthread_mutex_lock(&shard->lock);
-	if (!table_reserve(&shard->kernels) || find(shard->kernels, tag, program, name, NULL))
-		LL_PREPEND(*displaced, seat);
+	if (table_reserve(&shard->kernels))
+		seat_put(recent, at, shard->kernels, kernel_tag(kernel->program, kernel->hash),
+			 seat, displaced);
 	else
-		seat_put(shard, shard->kernels, tag, seat, displaced);
+		LL_PREPEND(*displaced, seat);
 	pthread_mutex_unlock(&shard->lock);
 }
 
-/* The place of a seat that is there, or NULL. A kernel's has a name, whose address is its own. */
+/* The place of this record's seat, known by the address of its mask; NULL: not under this tag. */
 static struct recent_place *place_of(struct recent_table *table, unsigned int tag,
-				     const struct recent_program *program, struct cmn_view key)
+				     const unsigned int *shards)
 {
-	struct recent_place *places;
+	struct recent_place *places = set_of(table, tag);
 
-	if (!table)
-		return NULL;
-	places = set_of(table, tag);
 	for (size_t i = 0; i < RECENT_WAYS; i++) {
-		const struct recent_seat *seat = places[i].seat;
-
-		if (seat && seat->program == program && seat->key.data == key.data)
+		if (places[i].seat && places[i].seat->shards == shards)
 			return &places[i];
 	}
 	return NULL;
 }
 
+/* Of a program that has a seat in this shard. */
 static struct recent_place *place_of_program(struct recent_shard *shard,
 					     const struct recent_program *program)
 {
-	struct recent_place *place = place_of(shard->programs, program->sample, program,
-					      program->key);
+	struct recent_place *place = place_of(shard->programs, program->sample,
+					      &program->shards);
 
-	return place ? place : place_of(shard->programs, program->hash, program, program->key);
+	return place ? place : place_of(shard->programs, program->hash, &program->shards);
 }
 
 void recent_forget_program(struct recent *recent, struct recent_program *program,
 			   struct recent_seat **displaced)
 {
-	for (size_t i = 0; i < RECENT_SHARDS; i++) {
-		struct recent_shard *shard = &recent->shards[i];
-		struct recent_place *place;
+	for (size_t at = 0; program->shards; at++) {
+		struct recent_shard *shard = &recent->shards[at];
 
+		if (!(program->shards & 1U << at))
+			continue;
 		pthread_mutex_lock(&shard->lock);
-		place = place_of_program(shard, program);
-		if (place)
-			displace(place, displaced);
+		displace(place_of_program(shard, program), at, displaced);
 		pthread_mutex_unlock(&shard->lock);
 	}
 }
 
-void recent_forget_kernel(struct recent *recent, struct recent_program *program,
-			  struct cmn_view name, unsigned int name_hash,
+void recent_forget_kernel(struct recent *recent, struct recent_kernel *kernel,
 			  struct recent_seat **displaced)
 {
-	for (size_t i = 0; i < RECENT_SHARDS; i++) {
-		struct recent_shard *shard = &recent->shards[i];
-		struct recent_place *place;
+	for (size_t at = 0; kernel->shards; at++) {
+		struct recent_shard *shard = &recent->shards[at];
 
+		if (!(kernel->shards & 1U << at))
+			continue;
 		pthread_mutex_lock(&shard->lock);
-		place = place_of(shard->kernels, kernel_tag(program, name_hash), program, name);
-		if (place)
-			displace(place, displaced);
+		displace(place_of(shard->kernels, kernel_tag(kernel->program, kernel->hash),
+				  &kernel->shards), at, displaced);
 		pthread_mutex_unlock(&shard->lock);
 	}
 }
 
 uint64_t recent_last_use(struct recent *recent, struct recent_program *program)
 {
-	for (size_t i = 0; i < RECENT_SHARDS; i++) {
-		struct recent_shard *shard = &recent->shards[i];
-		const struct recent_place *place;
+	for (size_t at = 0; at < RECENT_SHARDS; at++) {
+		struct recent_shard *shard = &recent->shards[at];
+		uint64_t used;
 
+		if (!(program->shards & 1U << at))
+			continue;
 		pthread_mutex_lock(&shard->lock);
-		place = place_of_program(shard, program);
-		if (place && place->seat->used > program->used)
-			program->used = place->seat->used;
+		used = place_of_program(shard, program)->seat->used;
 		pthread_mutex_unlock(&shard->lock);
+		if (used > program->used)
+			program->used = used;
 	}
 	return program->used;
 }

@@ -49,12 +49,21 @@ struct recent {
 	bool ordered;			/* uses are to be told in their order; constant */
 };
 
-/* What a program's record has for this module. */
+/* What a program's record has for this module; all but key, sample and hash is this module's. */
 struct recent_program {
 	struct cmn_view key;		/* constant while the program is kept here, as are the next two */
 	unsigned int sample;		/* of recent_key_sample */
 	unsigned int hash;		/* of recent_key_hash */
-	uint64_t used;			/* the last use that no seat knows of; guarded by the cache's lock */
+	unsigned int shards;		/* where it has a seat, a bit for each; guarded by the cache's lock */
+	uint64_t used;			/* the last use that no seat knows of; likewise; the caller's too */
+};
+
+/* What a kernel's record has. */
+struct recent_kernel {
+	struct recent_program *program;
+	struct cmn_view name;		/* constant */
+	unsigned int hash;		/* of recent_key_hash; constant */
+	unsigned int shards;		/* as a program's */
 };
 
 /* Of every byte of a key; takes no lock, as it takes time. */
@@ -74,20 +83,18 @@ bool recent_take_kernel(struct recent *recent, struct cmn_view program_key, stru
 
 /*
  * Gives the program, or the kernel of a program that is kept, a seat in the
- * shard of this processor. Borrows program, key and name, and takes a
- * reference to result, which is SUCCEEDED. What is displaced, or was there
- * before, is put in front of *displaced. Without memory nothing is kept.
+ * shard of this processor, if it has none there. Borrows what is given but
+ * for result, which is SUCCEEDED, and of which it takes a reference. What is
+ * displaced is put in front of *displaced. Without memory nothing is kept.
  */
 void recent_keep_program(struct recent *recent, struct recent_program *program,
 			 struct build_result *result, struct recent_seat **displaced);
-void recent_keep_kernel(struct recent *recent, struct recent_program *program,
-			struct cmn_view name, unsigned int name_hash, struct build_result *result,
-			struct recent_seat **displaced);
+void recent_keep_kernel(struct recent *recent, struct recent_kernel *kernel,
+			struct build_result *result, struct recent_seat **displaced);
 /* All its seats are put in front of *displaced; a program's kernels are to be forgotten before it. */
 void recent_forget_program(struct recent *recent, struct recent_program *program,
 			   struct recent_seat **displaced);
-void recent_forget_kernel(struct recent *recent, struct recent_program *program,
-			  struct cmn_view name, unsigned int name_hash,
+void recent_forget_kernel(struct recent *recent, struct recent_kernel *kernel,
 			  struct recent_seat **displaced);
 /* When the program was used last, by cmn_clock_monotonic; 0 where that is not told. */
 uint64_t recent_last_use(struct recent *recent, struct recent_program *program);
