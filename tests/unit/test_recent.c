@@ -225,6 +225,59 @@ static void keys_of_one_sample_take_no_lock_of_the_maps(void)
 	programs_end(programs);
 }
 
+struct hashed {
+	unsigned int hash, number;
+};
+
+static int compare_hashed(const void *a, const void *b)
+{
+	const struct hashed *left = a, *right = b;
+
+	return left->hash < right->hash ? -1 : left->hash > right->hash;
+}
+
+/* Two numbers whose bytes have one hash: among so many there are some eighty. */
+static void find_collision(unsigned int ret[2])
+{
+	const unsigned int count = 800000;
+	struct hashed *all = calloc(count, sizeof(*all));
+	unsigned int i = 0;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(all);
+	for (; i < count; i++)
+		all[i] = (struct hashed){ recent_key_hash((struct cmn_view){ &i, sizeof(i) }), i };
+	qsort(all, count, sizeof(*all), compare_hashed);
+	for (i = 1; i < count && all[i].hash != all[i - 1].hash; i++)
+		;
+	CU_ASSERT_TRUE_FATAL(i < count);
+	ret[0] = all[i - 1].number;
+	ret[1] = all[i].number;
+	free(all);
+}
+
+static void programs_of_one_hash_and_their_kernels_are_told_apart(void)
+{
+	struct cc_programs *programs = programs_new(0);
+	void *first[2], *first_kernel[2], *value;
+	unsigned int keys[2];
+
+	find_collision(keys);
+	for (size_t i = 0; i < 8; i++) {
+		const struct cmn_view key = { &keys[i % 2], sizeof(keys[0]) };
+		enum cc_way way = i < 2 ? CC_WAY_BUILT : CC_WAY_FOUND;
+
+		CU_ASSERT_EQUAL(use_view(programs, key, NULL, &value), way);
+		if (i < 2)
+			first[i] = value;
+		CU_ASSERT_PTR_EQUAL(value, first[i % 2]);
+		CU_ASSERT_EQUAL(use_view(programs, key, "k", &value), way);
+		if (i < 2)
+			first_kernel[i] = value;
+		CU_ASSERT_PTR_EQUAL(value, first_kernel[i % 2]);
+	}
+	programs_end(programs);
+}
+
 static void more_than_there_are_seats_are_all_found(void)
 {
 	struct cc_programs *programs = programs_new(0);
@@ -383,13 +436,16 @@ static void a_key_that_is_borrowed_is_not_kept(void)
 				 NULL), CC_WAY_BUILT);
 	on_retain = NULL;
 	CU_ASSERT_EQUAL(borrowed.looks, 1);
-	memset(builders, 1, VERY_LONG_KEY);
+	/* A key of its own now, which the sample does not tell from the first one. */
+	builders[VERY_LONG_KEY / 2 + 17] = 1;
+	CU_ASSERT_EQUAL(recent_key_sample((struct cmn_view){ builders, VERY_LONG_KEY }),
+			recent_key_sample((struct cmn_view){ borrowed.key, VERY_LONG_KEY }));
+	CU_ASSERT_EQUAL(use_view(programs, (struct cmn_view){ builders, VERY_LONG_KEY }, NULL,
+				 NULL), CC_WAY_BUILT);
 	for (int i = 0; i < 3; i++)
 		CU_ASSERT_EQUAL(use_view(programs,
 					 (struct cmn_view){ borrowed.key, VERY_LONG_KEY }, NULL,
 					 NULL), CC_WAY_FOUND);
-	CU_ASSERT_EQUAL(use_view(programs, (struct cmn_view){ builders, VERY_LONG_KEY }, NULL,
-				 NULL), CC_WAY_BUILT);
 	free(builders);
 	free(borrowed.key);
 	programs_end(programs);
@@ -455,6 +511,7 @@ int main(void)
 		UNIT_TEST(kernels_of_one_name_are_told_apart_by_their_programs),
 		UNIT_TEST(long_keys_that_are_alike_are_told_apart),
 		UNIT_TEST(keys_of_one_sample_take_no_lock_of_the_maps),
+		UNIT_TEST(programs_of_one_hash_and_their_kernels_are_told_apart),
 		UNIT_TEST(more_than_there_are_seats_are_all_found),
 		UNIT_TEST(nothing_is_found_that_has_gone_on_any_processor),
 		UNIT_TEST(a_hit_without_the_lock_moves_its_program_to_the_end),
