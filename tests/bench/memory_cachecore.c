@@ -3,8 +3,6 @@
  * memory_cachecore: cachecore as a runtime uses it: it puts the key together
  * at every look-up, and asks for what it wants to have built.
  */
-#include <stdlib.h>
-
 #include "cachecore/programs.h"
 #include "tests/bench/memory_items.h"
 
@@ -57,8 +55,7 @@ static void *fill(struct memory_items *items)
 {
 	const struct cc_value_ops ops = { items->counted ? retain : NULL,
 					  items->counted ? release : NULL };
-	/* A bound that is never reached, so that uses are put in order. */
-	struct cc_programs *programs = cc_programs_new(1 << 20, &ops, &ops);
+	struct cc_programs *programs = cc_programs_new(MEMORY_THRESHOLD, &ops, &ops);
 
 	for (size_t i = 0; programs && i < MEMORY_THREADS * MEMORY_ITEMS; i++) {
 		if (add(programs, &items->items[i]) != CMN_OK) {

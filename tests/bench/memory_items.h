@@ -21,6 +21,7 @@ extern "C" {
 #define MEMORY_CONSTANTS 40	/* bytes: a few specialization constants with their identifiers */
 #define MEMORY_DEVICES 2
 #define MEMORY_TEXT 128		/* options and names are shorter */
+#define MEMORY_THRESHOLD 1048576	/* bytes: never reached, but there, so that uses are put in order */
 
 /* Stands for a runtime's handle, which counts its references itself. */
 struct memory_value {
@@ -64,9 +65,11 @@ struct memory_contender {
 	void (*release)(void *maps);
 };
 
-extern const struct memory_contender memory_cachecore;
+extern const struct memory_contender memory_cachecore;		/* cachecore/programs.h */
+extern const struct memory_contender memory_public;		/* cachecore.h */
 extern const struct memory_contender memory_unordered;		/* std::unordered_map, one mutex */
 extern const struct memory_contender memory_three_maps;	/* the SYCL document's design */
+extern const struct memory_contender memory_nothing;		/* only the count in the value */
 
 /* Which keys the items get. */
 enum memory_keys {

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds for release and measures. Arguments go to bench.py, level_zero.py, store.py or codec.py; see their --help:
+# Builds for release and measures. Arguments go to bench.py, level_zero.py, store.py, codec.py or bench_memory; see their --help:
 #   sh tests/bench/run.sh [--runs N] [--drivers NEO,rusticl,pocl] [--parts ...] [--smoke]
 #   sh tests/bench/run.sh level-zero [--runs N] [--sizes small,medium,large] [--smoke]
 #   sh tests/bench/run.sh store [--entries N] [--runs N] [--parts ...] [--dir DIRECTORY] [--smoke]
+#   sh tests/bench/run.sh memory [--rounds N] [--unjudged | --smoke]
 #   sh tests/bench/run.sh codec [--runs N] [--drivers NEO,rusticl,pocl,level-zero] [FILE...]
 set -eu
 cd "$(dirname "$0")/../.."
@@ -20,6 +21,10 @@ elif [ "${1:-}" = store ]; then
 	targets="bench_store bench_client ckcache ckcache_opencl stub_driver"
 	# Where Level Zero's headers are: its stub driver too.
 	optional="level_zero_module_client stub_gpu ckcache_level_zero ckcache_slot ckcache_preload"
+elif [ "${1:-}" = memory ]; then
+	shift
+	program=bench_memory
+	targets=bench_memory
 elif [ "${1:-}" = codec ]; then
 	shift
 	script=codec.py
@@ -30,5 +35,6 @@ cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCKCACHE_TESTS=ON >/
 cmake --build "$build" --target $targets
 # shellcheck disable=SC2086  # likewise
 [ -z "${optional:-}" ] || cmake --build "$build" --target $optional || true
+[ -z "${program:-}" ] || exec "$build/bin/$program" "$@"
 export PYTHONDONTWRITEBYTECODE=1
 exec python3 "tests/bench/$script" --build "$build" "$@"
