@@ -29,24 +29,31 @@ struct fast_kernel {
 	struct fast_kernel *prev, *next;
 	atomic_uint live_copies;	/* with references left */
 	struct fast_copy copies[FAST_KERNEL_SHARDS];
-	char name[];
+	char bytes[];			/* the key's name, then its constants */
 };
+
+static bool bytes_differ(struct cmn_view a, struct cmn_view b)
+{
+	return a.len != b.len || (a.len && memcmp(a.data, b.data, a.len) != 0);
+}
 
 static int fast_key_differs(const void *left, const void *right)
 {
 	const struct fast_key *a = left, *b = right;
 
 	return a->constants_hash != b->constants_hash || a->device != b->device ||
-	       a->name.len != b->name.len ||
-	       (a->name.len && memcmp(a->name.data, b->name.data, a->name.len) != 0);
+	       bytes_differ(a->name, b->name) || bytes_differ(a->constants, b->constants);
 }
 
 static unsigned int fast_key_hash(const struct fast_key *key)
 {
 	uint64_t sum = cmn_quick_hash(key->name);
+	uint64_t constants = key->constants_hash;
 
+	if (key->constants.len)
+		constants ^= cmn_quick_hash(key->constants);
 	/* Odd multipliers (2^64 divided by the golden ratio, and MurmurHash3's) spread the low bits. */
-	sum ^= key->constants_hash * UINT64_C(0x9e3779b97f4a7c15);
+	sum ^= constants * UINT64_C(0x9e3779b97f4a7c15);
 	sum ^= (uint64_t)(uintptr_t)key->device * UINT64_C(0xff51afd7ed558ccd);
 	return (unsigned int)(sum ^ (sum >> 32));
 }
@@ -122,24 +129,31 @@ const struct build_result *fast_kernel_result(const struct fast_kernel *kernel)
 	return kernel->result;
 }
 
+/* Copies the bytes to `to`, and gives where they end. */
+static char *own_bytes(struct cmn_view *view, char *to)
+{
+	if (view->len)
+		memcpy(to, view->data, view->len);
+	view->data = to;
+	return to + view->len;
+}
+
 static struct fast_kernel *fast_kernel_new(const struct fast_key *key, struct build_result *result)
 {
 	struct fast_kernel *kernel;
 	size_t size;
 
-	if (key->name.len > SIZE_MAX - sizeof(*kernel) - FAST_KERNEL_LINE)
-		return NULL;
 	/* aligned_alloc wants a multiple of the alignment. */
-	size = (sizeof(*kernel) + key->name.len + FAST_KERNEL_LINE - 1) / FAST_KERNEL_LINE *
-	       FAST_KERNEL_LINE;
+	if (__builtin_add_overflow(key->name.len, key->constants.len, &size) ||
+	    __builtin_add_overflow(size, sizeof(*kernel) + FAST_KERNEL_LINE - 1, &size))
+		return NULL;
+	size = size / FAST_KERNEL_LINE * FAST_KERNEL_LINE;
 	kernel = aligned_alloc(FAST_KERNEL_LINE, size);
 	if (!kernel)
 		return NULL;
 	memset(kernel, 0, sizeof(*kernel));
 	kernel->key = *key;
-	if (key->name.len)
-		memcpy(kernel->name, key->name.data, key->name.len);
-	kernel->key.name.data = kernel->name;
+	(void)own_bytes(&kernel->key.constants, own_bytes(&kernel->key.name, kernel->bytes));
 	kernel->result = build_result_ref(result);
 	atomic_init(&kernel->live_copies, FAST_KERNEL_SHARDS);
 	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++) {

@@ -26,9 +26,10 @@
 #define FAST_KERNEL_LINE 64	/* bytes of a cache line */
 
 struct fast_key {
-	uint64_t constants_hash;
+	uint64_t constants_hash;	/* a caller's that has no more; else 0 */
 	const void *device;
 	struct cmn_view name;
+	struct cmn_view constants;	/* compared in full */
 };
 
 struct fast_kernel;

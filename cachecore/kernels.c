@@ -105,7 +105,9 @@ enum cmn_status cc_kernels_get_or_build(struct cc_programs *programs, struct cmn
 enum cmn_status cc_fast_kernel_get(struct cc_programs *programs, uint64_t constants_hash,
 				   const void *device, struct cmn_view name, void **ret_kernel)
 {
-	const struct fast_key key = { constants_hash, device, name };
+	const struct fast_key key = {
+		.constants_hash = constants_hash, .device = device, .name = name,
+	};
 
 	return fast_kernels_get(&programs->map.fast, &key, ret_kernel);
 }
@@ -114,7 +116,9 @@ enum cmn_status cc_fast_kernel_put(struct cc_programs *programs, struct cmn_view
 				   uint64_t constants_hash, const void *device,
 				   struct cmn_view name, void *kernel)
 {
-	const struct fast_key key = { constants_hash, device, name };
+	const struct fast_key key = {
+		.constants_hash = constants_hash, .device = device, .name = name,
+	};
 	struct program_record *program = lock_and_find_built(programs, program_key);
 	struct kernel_record *record = program ? program_find_kernel(program, name) : NULL;
 	struct doomed doomed = { 0 };
