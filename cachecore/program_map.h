@@ -2,8 +2,8 @@
 /*
  * program_map: the three maps of the SYCL KernelProgramCache document
  * ("In-memory cache") and the eviction list: programs by key, each with its
- * kernels by name, each with its entries in the fast kernel cache. Internal
- * to cachecore.
+ * kernels by name, each with its entries in the fast kernel cache; and what
+ * of them was fetched lately. Internal to cachecore.
  *
  * It has no lock of its own: every function is called with the cache's lock
  * held. Nothing is released under it: what leaves the maps is collected in a
