@@ -10,7 +10,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . tools/packages.sh
 
-packages_build='gcc libc6-dev cmake ninja-build pkg-config binutils python3 libxxhash-dev
+packages_build='gcc g++ libc6-dev cmake ninja-build pkg-config binutils python3 libxxhash-dev
 	libdeflate-dev libssl-dev openssl libze-dev uthash-dev libcunit1-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1'
 packages_drivers='pocl-opencl-icd intel-opencl-icd mesa-opencl-icd oclgrind clinfo
 	clblast-utils darktable piglit python3-pyopencl'
