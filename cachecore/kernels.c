@@ -72,34 +72,111 @@ static void leave(struct cc_programs *programs, struct cmn_view program_key, str
 	programs_unlock_and_drop(programs, &doomed);
 }
 
-enum cmn_status cc_kernels_get_or_build(struct cc_programs *programs, struct cmn_view program_key,
-					const char *name, cc_build_fn build, void *ctx,
-					struct cc_build_taken *ret)
+enum cmn_status cc_kernels_get_or_build_named(struct cc_programs *programs,
+					      struct cmn_view program_key, struct cmn_view name,
+					      cc_build_fn build, void *ctx,
+					      struct cc_build_taken *ret)
 {
 	const struct build_request request = { build, ctx, programs_make_room, programs,
 					       false };
-	struct cmn_view name_view = cmn_view_of(name);
 	struct build_result *result;
 	enum cmn_status status;
 	void *value;
 	bool entered;
 
-	if (recent_take_kernel(&programs->map.recent, program_key, name_view, &value)) {
+	if (recent_take_kernel(&programs->map.recent, program_key, name, &value)) {
 		*ret = (struct cc_build_taken){ .value = value, .way = CC_WAY_FOUND };
 		return CMN_OK;
 	}
-	status = enter(programs, program_key, name_view, &result, &entered);
+	status = enter(programs, program_key, name, &result, &entered);
 	if (status == CMN_ERR_NOMEM) {
 		programs_make_room(programs);
-		status = enter(programs, program_key, name_view, &result, &entered);
+		status = enter(programs, program_key, name, &result, &entered);
 	}
 	if (status != CMN_OK)
 		return build_without_cache(&request, ret);
 	status = build_result_obtain(result, &request, ret);
 	if (entered)
-		leave(programs, program_key, name_view, result);
+		leave(programs, program_key, name, result);
 	build_result_unref(result);
 	return status;
+}
+
+enum cmn_status cc_kernels_get_or_build(struct cc_programs *programs, struct cmn_view program_key,
+					const char *name, cc_build_fn build, void *ctx,
+					struct cc_build_taken *ret)
+{
+	return cc_kernels_get_or_build_named(programs, program_key, cmn_view_of(name), build, ctx,
+					     ret);
+}
+
+enum cmn_status cc_kernels_get(struct cc_programs *programs, struct cmn_view program_key,
+			       struct cmn_view name, void **ret_value)
+{
+	struct program_record *program;
+	struct kernel_record *kernel;
+	struct build_result *result = NULL;
+	struct doomed doomed = { 0 };
+
+	if (recent_take_kernel(&programs->map.recent, program_key, name, ret_value))
+		return CMN_OK;
+	program = lock_and_find_built(programs, program_key);
+	kernel = program ? program_find_kernel(program, name) : NULL;
+	if (kernel && build_result_state(kernel_record_result(kernel)) == BUILD_SUCCEEDED) {
+		result = build_result_ref(kernel_record_result(kernel));
+		program_map_fetch(&programs->map, program, &doomed);
+		kernel_fetch(&programs->map, program, kernel, &doomed);
+	}
+	programs_unlock_and_drop(programs, &doomed);
+	if (!result)
+		return CMN_MISS;
+	*ret_value = build_result_take(result);
+	build_result_unref(result);
+	return CMN_OK;
+}
+
+enum cmn_status cc_kernels_put(struct cc_programs *programs, struct cmn_view program_key,
+			       struct cmn_view name, void *value)
+{
+	struct build_result *result = build_result_new_with(&programs->kernel_ops, value, 0);
+	struct program_record *program;
+	struct kernel_record *kernel;
+	struct doomed doomed = { 0 };
+	enum cmn_status status = CMN_MISS;
+
+	if (!result) {
+		if (programs->kernel_ops.release)
+			programs->kernel_ops.release(value);
+		return CMN_ERR_NOMEM;
+	}
+	program = lock_and_find_built(programs, program_key);
+	if (program) {
+		program_map_touch(&programs->map, program);
+		kernel = program_find_kernel(program, name);
+		status = CMN_OK;
+		if (!kernel || build_result_state(kernel_record_result(kernel)) != BUILD_SUCCEEDED) {
+			/* A build that others wait for: they keep theirs, who comes gets this. */
+			if (kernel)
+				program_remove_kernel(&programs->map, program, kernel, &doomed);
+			status = program_insert_kernel(&programs->map, program, name, result,
+						       &kernel);
+		}
+	}
+	programs_unlock_and_drop(programs, &doomed);
+	build_result_unref(result);
+	return status;
+}
+
+void cc_kernels_remove(struct cc_programs *programs, struct cmn_view program_key,
+		       struct cmn_view name, const void *value)
+{
+	struct program_record *program = lock_and_find_built(programs, program_key);
+	struct kernel_record *kernel = program ? program_find_kernel(program, name) : NULL;
+	struct doomed doomed = { 0 };
+
+	if (kernel && (!value || atomic_load(&kernel_record_result(kernel)->value) == value))
+		program_remove_kernel(&programs->map, program, kernel, &doomed);
+	programs_unlock_and_drop(programs, &doomed);
 }
 
 enum cmn_status cc_fast_kernel_get(struct cc_programs *programs, uint64_t constants_hash,
@@ -112,15 +189,12 @@ enum cmn_status cc_fast_kernel_get(struct cc_programs *programs, uint64_t consta
 	return fast_kernels_get(&programs->map.fast, &key, ret_kernel);
 }
 
-enum cmn_status cc_fast_kernel_put(struct cc_programs *programs, struct cmn_view program_key,
-				   uint64_t constants_hash, const void *device,
-				   struct cmn_view name, void *kernel)
+enum cmn_status cc_fast_kernel_connect(struct cc_programs *programs, struct cmn_view program_key,
+				       struct cmn_view kernel_name, void *kernel,
+				       const struct fast_key *key)
 {
-	const struct fast_key key = {
-		.constants_hash = constants_hash, .device = device, .name = name,
-	};
 	struct program_record *program = lock_and_find_built(programs, program_key);
-	struct kernel_record *record = program ? program_find_kernel(program, name) : NULL;
+	struct kernel_record *record = program ? program_find_kernel(program, kernel_name) : NULL;
 	struct doomed doomed = { 0 };
 	enum cmn_status status = CMN_MISS;
 
@@ -129,8 +203,19 @@ enum cmn_status cc_fast_kernel_put(struct cc_programs *programs, struct cmn_view
 
 		if (build_result_state(result) == BUILD_SUCCEEDED &&
 		    atomic_load(&result->value) == kernel)
-			status = kernel_connect(&programs->map, record, &key, &doomed);
+			status = kernel_connect(&programs->map, record, key, &doomed);
 	}
 	programs_unlock_and_drop(programs, &doomed);
 	return status;
+}
+
+enum cmn_status cc_fast_kernel_put(struct cc_programs *programs, struct cmn_view program_key,
+				   uint64_t constants_hash, const void *device,
+				   struct cmn_view name, void *kernel)
+{
+	const struct fast_key key = {
+		.constants_hash = constants_hash, .device = device, .name = name,
+	};
+
+	return cc_fast_kernel_connect(programs, program_key, name, kernel, &key);
 }

@@ -108,6 +108,21 @@ CMN_CHECKED enum cmn_status cc_kernels_get_or_build(struct cc_programs *programs
 						    cc_build_fn build, void *ctx,
 						    struct cc_build_taken *ret);
 
+/* The same, with a name that may have any bytes. */
+CMN_CHECKED enum cmn_status cc_kernels_get_or_build_named(struct cc_programs *programs,
+							  struct cmn_view program_key,
+							  struct cmn_view name, cc_build_fn build,
+							  void *ctx, struct cc_build_taken *ret);
+/* As cc_programs_get, cc_programs_put and cc_programs_remove, of a kernel. CMN_MISS of put: no such program that is built. */
+CMN_CHECKED enum cmn_status cc_kernels_get(struct cc_programs *programs,
+					   struct cmn_view program_key, struct cmn_view name,
+					   void **ret_value);
+CMN_CHECKED enum cmn_status cc_kernels_put(struct cc_programs *programs,
+					   struct cmn_view program_key, struct cmn_view name,
+					   void *value);
+void cc_kernels_remove(struct cc_programs *programs, struct cmn_view program_key,
+		       struct cmn_view name, const void *value);
+
 /*
  * The fast kernel cache: (specialization constants, device, kernel name) to a
  * kernel of the kernels map, for launches in a loop. constants_hash and
@@ -123,6 +138,13 @@ CMN_CHECKED enum cmn_status cc_fast_kernel_put(struct cc_programs *programs,
 					       struct cmn_view program_key,
 					       uint64_t constants_hash, const void *device,
 					       struct cmn_view name, void *kernel);
+
+/* The same put, where more than the kernel's name is compared at launch: key has what cc_fast_kernel_get will be given. */
+struct fast_key;
+CMN_CHECKED enum cmn_status cc_fast_kernel_connect(struct cc_programs *programs,
+						   struct cmn_view program_key,
+						   struct cmn_view kernel_name, void *kernel,
+						   const struct fast_key *key);
 
 struct cc_programs_usage {
 	size_t programs, kernels, fast_kernels;

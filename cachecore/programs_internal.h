@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * programs_internal: what programs.c and kernels.c share. Internal to
+ * programs_internal: what programs.c, kernels.c and api/ share. Internal to
  * cachecore.
  *
  * The lock is held for map access only. Lock order: this lock, then one shard

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * api_internal: what the files of the public interface share: its types and
+ * statuses to cachecore's and back. Each contract is in cachecore.h.
+ */
+#ifndef CACHECORE_API_INTERNAL_H
+#define CACHECORE_API_INTERNAL_H
+
+#include "cachecore/api/cachecore.h"
+#include "cachecore/programs.h"
+
+/* status.c asserts that the values are the same. */
+static inline enum cachecore_status api_status(enum cmn_status status)
+{
+	return (enum cachecore_status)status;
+}
+
+static inline struct cmn_view api_view(struct cachecore_bytes bytes)
+{
+	return (struct cmn_view){ bytes.data, bytes.size };
+}
+
+static inline bool api_bytes_valid(struct cachecore_bytes bytes)
+{
+	return bytes.data || bytes.size == 0;
+}
+
+/* A cachecore_programs is a cc_programs by a name of its own. */
+static inline struct cc_programs *api_maps(struct cachecore_programs *programs)
+{
+	return (struct cc_programs *)programs;
+}
+
+struct cc_value_ops api_value_ops(const struct cachecore_value_ops *ops);	/* NULL: nothing to call */
+
+/* A runtime's callback as cachecore calls it: api_build with this for ctx. */
+struct api_build {
+	cachecore_build_fn build;
+	void *ctx;
+};
+enum cmn_status api_build(void *ctx, struct cc_build_output *ret);
+/* For build_request, where there are no maps to flush. */
+void api_make_no_room(void *room);
+/* Builds where nothing can be kept; programs (may be NULL) makes room where memory runs out. */
+enum cachecore_status api_build_alone(struct cachecore_programs *programs,
+				      const struct api_build *call, struct cachecore_taken *ret);
+/* What a build gave. */
+enum cachecore_status api_taken(enum cmn_status status, const struct cc_build_taken *taken,
+				struct cachecore_taken *ret);
+
+#endif

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file cachecore.h
+ * @brief A cache of built programs and kernels for runtimes that keep their own handles.
+ *
+ * What the SYCL KernelProgramCache document ("the document" below) describes,
+ * for any C or C++ runtime: the programs map, the kernels map, the fast kernel
+ * cache, BuildResult, eviction and the flush when memory runs out
+ * (cachecore_programs, cachecore_build_result), and a persistent store of
+ * device binaries (cachecore_store). Values are the runtime's own handles, as
+ * pointers that the cache never looks into; keys are bytes, copied, and always
+ * compared in full.
+ *
+ * Threads: every function may be called by any number of threads at once, but
+ * for those that free an object, and unless said otherwise. No callback is
+ * called with a lock held, so that it may use the cache. No callback may leave
+ * by a C++ exception or longjmp.
+ *
+ * A cache is never a reason to fail: where a function takes an object, NULL is
+ * one that keeps nothing, so that a runtime whose cache could not be made, or
+ * is switched off, runs the same code. Statuses other than CACHECORE_OK mean
+ * "do as if there were no cache". What is passed is borrowed for the call
+ * unless it says that it is taken. Outputs are untouched on failure unless
+ * said otherwise.
+ */
+#ifndef CACHECORE_H
+#define CACHECORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** @name Version
+ * What this header was made for. Within a major version structures and functions only grow at
+ * their end. While it is 0, so does a minor version. @{ */
+#define CACHECORE_VERSION_MAJOR 0
+#define CACHECORE_VERSION_MINOR 1
+#define CACHECORE_VERSION_PATCH 0
+#define CACHECORE_VERSION (CACHECORE_VERSION_MAJOR * 1000000 + CACHECORE_VERSION_MINOR * 1000 + \
+			   CACHECORE_VERSION_PATCH)
+/** @} */
+
+#if defined(__GNUC__)
+#define CACHECORE_API __attribute__((visibility("default")))
+#define CACHECORE_CHECKED __attribute__((warn_unused_result))
+#else
+#define CACHECORE_API
+#define CACHECORE_CHECKED
+#endif
+
+/** CACHECORE_VERSION of the library that is linked. */
+CACHECORE_API unsigned int cachecore_version(void);
+
+/** 0 is success, positive values are expected outcomes, negative ones failures. */
+enum cachecore_status {
+	CACHECORE_OK = 0,
+	CACHECORE_MISS = 1,		/**< looked for, not there */
+	CACHECORE_BUSY = 2,		/**< another thread or process holds it */
+	CACHECORE_STALE = 3,		/**< there, but no longer what was asked for */
+	CACHECORE_ERR_NOMEM = -1,	/**< out of memory, also the device's; see cachecore_build_fn */
+	CACHECORE_ERR_IO = -2,		/**< a system call failed */
+	CACHECORE_ERR_CORRUPT = -3,	/**< bytes that are not what was written */
+	CACHECORE_ERR_VERSION = -4,	/**< a format version that this library does not know */
+	CACHECORE_ERR_INVALID = -5,	/**< an argument makes no sense; nothing was done or taken */
+	CACHECORE_ERR_ACCESS = -6,	/**< permission denied, or a directory that is not to be trusted */
+	CACHECORE_ERR_NOSPACE = -7,	/**< disk or quota full */
+	CACHECORE_ERR_TOO_LARGE = -8,	/**< over a bound */
+	CACHECORE_ERR_BUILD = -9,	/**< for build callbacks: compiler or driver failed */
+};
+
+/** A short English phrase, never NULL, static storage; also for values that are none of these. */
+CACHECORE_API const char *cachecore_status_string(enum cachecore_status status);
+
+/** Borrowed bytes. data may be NULL where size is 0. */
+struct cachecore_bytes {
+	const void *data;
+	size_t size;
+};
+
+/** @name Values and builds @{ */
+
+/**
+ * What the cache does with a value (a program's or a kernel's handle). Each may be NULL: nothing
+ * to do. Called without any lock held, from any thread that uses the cache. The cache keeps one
+ * reference of each value, and retains another one for each taker.
+ */
+struct cachecore_value_ops {
+	void (*retain)(void *value);
+	void (*release)(void *value);
+};
+
+/** What a build gives back; all zero when the callback is called. */
+struct cachecore_build_output {
+	void *value;		/**< on CACHECORE_OK: not NULL, a reference that the cache takes */
+	size_t size;		/**< bytes that the value counts for eviction; of a kernel: not used */
+	bool transient;		/**< give it to this thread and those that wait for it, and do not keep it */
+	int error_code;		/**< of a failure */
+	/**
+	 * Of a failure: malloc'd, taken by the cache; NULL: the failure carries no error, and may be
+	 * spurious.
+	 */
+	char *error_message;
+};
+
+/**
+ * Builds a value, in the thread that asked for it. CACHECORE_ERR_NOMEM: everything that is built
+ * leaves the maps (the document, "In-memory cache eviction": out of memory), and the callback is
+ * called once more. Every other status, and CACHECORE_OK without a value (which becomes
+ * CACHECORE_ERR_INVALID), is a failure. A build may use the cache, but must not ask for its own key.
+ */
+typedef enum cachecore_status (*cachecore_build_fn)(void *ctx, struct cachecore_build_output *ret);
+
+/** The three ways of the document, "Thread-safety". */
+enum cachecore_way {
+	CACHECORE_WAY_BUILT = 0,	/**< A: this thread built it */
+	CACHECORE_WAY_WAITED = 1,	/**< B: another thread was building it */
+	CACHECORE_WAY_FOUND = 2,	/**< C: it was there */
+};
+
+/** What getOrBuild gives to a thread: set whatever the status, all zero where an argument is bad. */
+struct cachecore_taken {
+	void *value;		/**< on CACHECORE_OK a reference of the caller's own, else NULL */
+	enum cachecore_way way;
+	int error_code;		/**< of a failed build, also of another thread's */
+	char *error_message;	/**< likewise: for the caller to free(), or NULL */
+};
+
+/** @} */
+/** @name Programs map, kernels map, fast kernel cache
+ * The document, "In-memory cache". One cachecore_programs holds the three maps; a runtime makes one
+ * for each of its contexts. One lock guards the maps and is held for map access only; builds, waits
+ * and callbacks run outside of it (the document, "Thread-safety"). A look into the fast kernel cache
+ * does not take it. @{ */
+
+struct cachecore_programs;
+
+/** All zero but struct_size is fine. */
+struct cachecore_programs_options {
+	size_t struct_size;	/**< sizeof(struct cachecore_programs_options), for versions to come */
+	/**
+	 * Bytes. When a program that is added makes the total exceed it, the least recently used ones
+	 * go, with their kernels in both kernel maps, until it is no longer exceeded; the new one too,
+	 * where it alone is larger; none that is in progress. A program is used when it, or a kernel
+	 * with its key, is fetched; a look into the fast kernel cache does not count. 0: no bound. The
+	 * document, "In-memory cache eviction".
+	 */
+	uint64_t threshold;
+	struct cachecore_value_ops program_ops;
+	struct cachecore_value_ops kernel_ops;
+};
+
+/**
+ * A key of the programs map (the document, "In-memory cache", with the build options of
+ * "Persistent cache"). The lengths are part of it: no two keys are taken for one because their
+ * bytes run together. What identifies a device image within the process is the runtime's choice.
+ */
+struct cachecore_program_key {
+	struct cachecore_bytes image_id;	/**< of the device image that holds the program */
+	struct cachecore_bytes constants;	/**< values of the specialization constants */
+	struct cachecore_bytes devices;		/**< the set of devices that it is built for: ids or handles */
+	/**
+	 * Bytes of each device in devices, such as sizeof(a handle): devices is a set then, in any
+	 * order and as often as may be. 0: it is one string. CACHECORE_ERR_INVALID: does not divide it.
+	 */
+	size_t device_size;
+	struct cachecore_bytes options;		/**< build options */
+};
+
+/** options NULL: no bound, nothing to call. CACHECORE_ERR_NOMEM, CACHECORE_ERR_INVALID (struct_size). */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_programs_new(const struct cachecore_programs_options *options,
+		       struct cachecore_programs **ret);
+/** Releases everything. No thread may be inside. NULL is fine. */
+CACHECORE_API void cachecore_programs_free(struct cachecore_programs *programs);
+
+/**
+ * getOrBuild of the programs map (the document, "Core of caching mechanism"). The first thread
+ * that asks for a key builds; others wait for it and see its value, or its status, error code and
+ * message. Where a failure carries no error, one of those that waited tries itself. Where there is
+ * no memory for the map, or programs is NULL, it builds and keeps nothing.
+ * @param remember_errors if this thread builds: a failure with an error stays in the map, and
+ *	counts its message's bytes, until it is removed, flushed or evicted. Else only those that
+ *	waited see it, and who comes later builds again.
+ * @return the build's status
+ */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_programs_get_or_build(struct cachecore_programs *programs,
+				const struct cachecore_program_key *key, cachecore_build_fn build,
+				void *ctx, bool remember_errors, struct cachecore_taken *ret);
+/**
+ * The program if it is there and built: never waits, builds or allocates.
+ * @param ret_value a reference of the caller's own
+ * @return CACHECORE_OK or CACHECORE_MISS; CACHECORE_ERR_NOMEM for a key of over a kilobyte, which is
+ *	encoded in memory of its own
+ */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_programs_get(struct cachecore_programs *programs, const struct cachecore_program_key *key,
+		       void **ret_value);
+/**
+ * Adds a program that was built elsewhere; takes the reference value whatever the status but
+ * CACHECORE_ERR_INVALID (no value, programs NULL, a bad key). A program that is there stays, and
+ * value is released. An error or a build in progress makes place; who waits gets what it waits for.
+ * CACHECORE_ERR_NOMEM, CACHECORE_ERR_TOO_LARGE (a key of 4 GiB): not kept.
+ */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_programs_put(struct cachecore_programs *programs, const struct cachecore_program_key *key,
+		       void *value, size_t size);
+/**
+ * Removes the program, or its error, with its kernels in both kernel maps. Cannot fail: without
+ * memory to encode a long key, everything is flushed.
+ * @param value only if this is the program's; NULL: whatever it is
+ */
+CACHECORE_API void cachecore_programs_remove(struct cachecore_programs *programs,
+					     const struct cachecore_program_key *key,
+					     const void *value);
+/** Everything leaves the maps. Builds in progress go on, are given to who waits, and are not kept. */
+CACHECORE_API void cachecore_programs_flush(struct cachecore_programs *programs);
+
+/** What may run out of memory; its status. */
+typedef enum cachecore_status (*cachecore_attempt_fn)(void *ctx);
+/**
+ * For memory that runs out elsewhere than in a build (the document, "In-memory cache eviction":
+ * "if the application runs out-of-memory"): calls attempt; if it returns CACHECORE_ERR_NOMEM, all
+ * programs and kernels that are built leave the maps and are released, and it is called once more.
+ * Builds in progress, which hold nothing yet, stay.
+ * @return the last call's status
+ */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_programs_attempt(struct cachecore_programs *programs, cachecore_attempt_fn attempt,
+			   void *ctx);
+
+struct cachecore_usage {
+	size_t programs;	/**< in the map, also those in progress and remembered errors */
+	size_t kernels;
+	size_t fast_kernels;
+	uint64_t bytes;		/**< what counts for the threshold */
+};
+/** programs NULL: all zero. */
+CACHECORE_API void cachecore_programs_usage(struct cachecore_programs *programs,
+					    struct cachecore_usage *ret);
+
+/**
+ * For pthread_atfork, whose handlers a runtime with contexts in a list calls these from, for each:
+ * after prepare no other thread is inside the maps; the parent and the child leave it again. The
+ * child forgets the builds that the parent's threads were at, since they would never end there; it
+ * has the parent's values without references of its own. Two objects' may be called in any order.
+ */
+CACHECORE_API void cachecore_programs_fork_prepare(struct cachecore_programs *programs);
+CACHECORE_API void cachecore_programs_fork_parent(struct cachecore_programs *programs);	/**< see prepare */
+CACHECORE_API void cachecore_programs_fork_child(struct cachecore_programs *programs);	/**< see prepare */
+
+/**
+ * getOrBuild of the kernels map: by program and kernel name (the document, "In-memory cache").
+ * Where the program is not in the map or not built, the kernel is built and not kept. Failures are
+ * not remembered. A kernel leaves the map with its program, and is released before it. All else as
+ * cachecore_programs_get_or_build.
+ */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_kernels_get_or_build(struct cachecore_programs *programs,
+			       const struct cachecore_program_key *program,
+			       struct cachecore_bytes name, cachecore_build_fn build, void *ctx,
+			       struct cachecore_taken *ret);
+/** As cachecore_programs_get, of a kernel; its program is used by that. */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_kernels_get(struct cachecore_programs *programs,
+		      const struct cachecore_program_key *program, struct cachecore_bytes name,
+		      void **ret_kernel);
+/** As cachecore_programs_put. CACHECORE_MISS: the map has no such program that is built; not kept. */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_kernels_put(struct cachecore_programs *programs,
+		      const struct cachecore_program_key *program, struct cachecore_bytes name,
+		      void *kernel);
+/** As cachecore_programs_remove: the kernel goes from both kernel maps. */
+CACHECORE_API void cachecore_kernels_remove(struct cachecore_programs *programs,
+					    const struct cachecore_program_key *program,
+					    struct cachecore_bytes name, const void *kernel);
+
+/**
+ * The fast kernel cache (the document, "In-memory cache", and "Thread-safety": GetCache), for
+ * launches in a loop: a kernel by the values of specialization constants, the device and its name.
+ * The runtime sees to it that these three mean one program. Takes no lock of the maps, but one of
+ * its processor's.
+ * @param device any number or pointer that tells the devices of this context apart
+ * @param ret_kernel a reference of the caller's own
+ * @return CACHECORE_OK or CACHECORE_MISS; CACHECORE_ERR_NOMEM as cachecore_programs_get
+ */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_fast_kernel_get(struct cachecore_programs *programs, struct cachecore_bytes constants,
+			  const void *device, struct cachecore_bytes name, void **ret_kernel);
+/**
+ * Makes these three lead to a kernel of the kernels map, instead of what they led to; it goes with
+ * the kernel.
+ * @param program the key under which the kernel's program is in the map
+ * @param kernel as got from the kernels map; stays the caller's
+ * @return CACHECORE_MISS: the kernels map does not have this kernel under this program and name;
+ *	CACHECORE_ERR_NOMEM
+ */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_fast_kernel_put(struct cachecore_programs *programs,
+			  const struct cachecore_program_key *program,
+			  struct cachecore_bytes constants, const void *device,
+			  struct cachecore_bytes name, void *kernel);
+
+/** @} */
+/** @name BuildResult
+ * One result that one thread builds and others wait for (the document, "Thread-safety"), for
+ * runtimes with maps of their own. Shared by reference counts: one that was taken out of a map
+ * stays valid for those who wait for it. @{ */
+
+struct cachecore_build_result;
+
+/** UNCLAIMED -> IN_PROGRESS -> SUCCEEDED | FAILED (both final) | UNCLAIMED (a failure without an error). */
+enum cachecore_build_state {
+	CACHECORE_BUILD_UNCLAIMED = 0,
+	CACHECORE_BUILD_IN_PROGRESS = 1,
+	CACHECORE_BUILD_SUCCEEDED = 2,
+	CACHECORE_BUILD_FAILED = 3,
+};
+
+/** Unclaimed, with one reference. ops (may be NULL) is copied. CACHECORE_ERR_NOMEM. */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_build_result_new(const struct cachecore_value_ops *ops,
+			   struct cachecore_build_result **ret);
+/** Another reference to a result that the caller has one to; returns it. */
+CACHECORE_API struct cachecore_build_result *
+cachecore_build_result_ref(struct cachecore_build_result *result);
+/** The last one releases the value. NULL is fine. */
+CACHECORE_API void cachecore_build_result_unref(struct cachecore_build_result *result);
+CACHECORE_API enum cachecore_build_state
+cachecore_build_result_state(const struct cachecore_build_result *result);
+/** A reference to the value, without any lock. CACHECORE_MISS: it has not succeeded. */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_build_result_take(struct cachecore_build_result *result, void **ret_value);
+/**
+ * The ways A, B and C of the document: the first thread builds, others wait for it, and what is
+ * done is taken without a lock. transient has no meaning here. Statuses and ret as
+ * cachecore_programs_get_or_build; FAILED stays so, and every later caller gets that error.
+ * @param flushed whose maps make room when the build runs out of memory; may be NULL
+ */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_build_result_obtain(struct cachecore_build_result *result, cachecore_build_fn build,
+			      void *ctx, struct cachecore_programs *flushed,
+			      struct cachecore_taken *ret);
+
+/** @} */
+/** @name Persistent store
+ * The document, "Persistent cache": device binaries on disk, for all processes of the machine that
+ * use the same root. Entries appear whole or not at all, are checksummed, and their keys compared in
+ * full; damaged or foreign ones are misses. Every function takes NULL for a store that never has
+ * anything. @{ */
+
+struct cachecore_store;
+struct cachecore_blob;
+
+#define CACHECORE_CAPACITY_DEFAULT UINT64_C(0)	/**< as CKCACHE_MAX_SIZE and the files say */
+#define CACHECORE_CAPACITY_UNBOUNDED UINT64_MAX
+
+struct cachecore_store_options {
+	size_t struct_size;	/**< sizeof(struct cachecore_store_options), for versions to come */
+	/** Part of each key: no runtime gets what another one stored in the same root. Not NULL, not empty. */
+	const char *runtime;
+	/**
+	 * The root directory; made with mode 0700 at the first store. A relative one is below the
+	 * working directory of now. NULL: as CKCACHE_DIR and the files say (docs/CONFIG.md).
+	 */
+	const char *dir;
+	/** Bytes on disk, at which the least recently used entries go until half is left. */
+	uint64_t capacity;
+};
+
+/**
+ * Opens the store. What the user's environment and files say counts (CKCACHE_*, docs/CONFIG.md), but
+ * for the directory and capacity where the options give them; CKCACHE_DISABLE, CKCACHE_PERSISTENT=0
+ * and CKCACHE_READ_ONLY stand whatever the options say.
+ * @return CACHECORE_MISS: the user switched it off, or there is no place for it, and *ret is NULL,
+ *	which every function takes; CACHECORE_ERR_ACCESS: the directory is not to be trusted
+ *	(of another user, or others may write to it); CACHECORE_ERR_INVALID, CACHECORE_ERR_NOMEM
+ */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_store_open(const struct cachecore_store_options *options, struct cachecore_store **ret);
+/** Writes what was put, within five seconds, and frees. No thread may be inside. Blobs stay valid. */
+CACHECORE_API void cachecore_store_close(struct cachecore_store *store);
+/** Waits until what was put is written, at most five seconds; also for a process that ends without close. */
+CACHECORE_API void cachecore_store_flush(struct cachecore_store *store);
+
+/**
+ * The four levels of the document's "Persistent cache storage structure". All that the binary
+ * depends on must be in one of them, and none may differ from run to run without need.
+ */
+struct cachecore_store_key {
+	/** Platform, device, its version, and the versions of driver and compiler: a new driver is a new device. */
+	struct cachecore_bytes device;
+	struct cachecore_bytes image;		/**< the device image (source, IL) that is built */
+	struct cachecore_bytes constants;	/**< values of the specialization constants */
+	struct cachecore_bytes options;		/**< all build options, also from the environment */
+};
+
+/** What is stored: at least one image. */
+struct cachecore_store_value {
+	const struct cachecore_bytes *images;	/**< device binaries, as for each device of a program */
+	size_t image_count;
+	struct cachecore_bytes log;		/**< build log; data NULL: none */
+	uint64_t build_ns;			/**< what the build took: decides what is evicted where costs count */
+};
+
+/** Which of its images a blob has; data is valid as long as the blob. size 0 and data NULL: i is too large. */
+CACHECORE_API struct cachecore_bytes cachecore_blob_image(const struct cachecore_blob *blob, size_t i);
+CACHECORE_API size_t cachecore_blob_image_count(const struct cachecore_blob *blob);
+/** As it was stored; data NULL: none. */
+CACHECORE_API struct cachecore_bytes cachecore_blob_log(const struct cachecore_blob *blob);
+CACHECORE_API uint64_t cachecore_blob_build_ns(const struct cachecore_blob *blob);
+/** Another reference to a blob that the caller has one to; returns it. */
+CACHECORE_API struct cachecore_blob *cachecore_blob_ref(struct cachecore_blob *blob);
+CACHECORE_API void cachecore_blob_unref(struct cachecore_blob *blob);	/**< NULL is fine */
+
+/**
+ * Looks on disk, in the root and in the read-only directories of CKCACHE_READ_ONLY_DIRS.
+ * @param ret a reference to immutable bytes, shared and not copied
+ * @return CACHECORE_OK, CACHECORE_MISS, CACHECORE_ERR_INVALID, CACHECORE_ERR_NOMEM
+ */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_store_get(struct cachecore_store *store, const struct cachecore_store_key *key,
+		    struct cachecore_blob **ret);
+/**
+ * Copies value and writes it in the background. What could not be written (a full queue, a full
+ * disk, sizes outside CKCACHE_MIN_ and CKCACHE_MAX_DEVICE_IMAGE_SIZE, a read-only cache) is a miss
+ * later. CACHECORE_OK: taken, or store is NULL; CACHECORE_ERR_INVALID, CACHECORE_ERR_NOMEM,
+ * CACHECORE_ERR_TOO_LARGE (over 4 GiB).
+ */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_store_put(struct cachecore_store *store, const struct cachecore_store_key *key,
+		    const struct cachecore_store_value *value);
+
+/**
+ * Builds and fills ret (all zero before), in the calling thread. What ret points to is the
+ * callback's, through ctx, and stays until cachecore_store_get_or_build returns. build_ns 0: the
+ * time that the callback took is stored.
+ */
+typedef enum cachecore_status (*cachecore_store_build_fn)(void *ctx,
+							  struct cachecore_store_value *ret);
+/**
+ * The entry, or a build that is stored in the background. One process or thread of the machine
+ * builds a key at a time: others wait for its entry, for at most CKCACHE_BUILD_WAIT seconds; a
+ * builder that dies or fails frees them at once, and each builds for itself then. There is no
+ * waiting on network file systems.
+ * @param ret_built (may be NULL) whether build was called, set whatever the status; what it built
+ *	is the caller's in ctx, also where no blob could be made of it
+ * @param ret a reference; untouched unless CACHECORE_OK
+ * @return CACHECORE_OK; the build's status; CACHECORE_MISS: store is NULL, and the build was well;
+ *	CACHECORE_ERR_INVALID, CACHECORE_ERR_NOMEM, CACHECORE_ERR_TOO_LARGE
+ */
+CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+cachecore_store_get_or_build(struct cachecore_store *store, const struct cachecore_store_key *key,
+			     cachecore_store_build_fn build, void *ctx, bool *ret_built,
+			     struct cachecore_blob **ret);
+/** The driver refused this entry's binary: it is removed from disk and counted as an error. */
+CACHECORE_API void cachecore_store_reject(struct cachecore_store *store,
+					  const struct cachecore_store_key *key,
+					  const struct cachecore_blob *blob);
+
+/** Of this store since it was opened. `ckcache stats` shows the root's, of all processes. */
+struct cachecore_store_stats {
+	uint64_t hits;
+	uint64_t misses;
+	uint64_t rejected;
+	uint64_t build_ns_saved;	/**< what the hits' builds took once, less the look-ups */
+	uint64_t build_ns_spent;	/**< in the callbacks of cachecore_store_get_or_build */
+};
+/** store NULL: all zero. */
+CACHECORE_API void cachecore_store_stats(const struct cachecore_store *store,
+					 struct cachecore_store_stats *ret);
+
+/** For pthread_atfork, as cachecore_programs_fork_prepare; what was put before is the parent's to write. */
+CACHECORE_API void cachecore_store_fork_prepare(struct cachecore_store *store);
+CACHECORE_API void cachecore_store_fork_parent(struct cachecore_store *store);	/**< see prepare */
+CACHECORE_API void cachecore_store_fork_child(struct cachecore_store *store);	/**< see prepare */
+
+/** @} */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernels: the kernels map's and the fast kernel cache's side of the public
+ * interface.
+ */
+#include "cachecore/api/api_internal.h"
+#include "cachecore/api/program_key.h"
+#include "cachecore/fast_kernels.h"
+#include "cachecore/programs_internal.h"
+
+/*
+ * What the fast kernel cache has in the place of a hash of constants, as whole
+ * values are compared here: whether they stand before the name.
+ */
+enum { NAME_ALONE = 0, CONSTANTS_AND_NAME = 1 };
+
+enum cachecore_status
+cachecore_kernels_get_or_build(struct cachecore_programs *programs,
+			       const struct cachecore_program_key *program,
+			       struct cachecore_bytes name, cachecore_build_fn build, void *ctx,
+			       struct cachecore_taken *ret)
+{
+	struct api_build call = { build, ctx };
+	struct cc_build_taken taken;
+	struct api_key encoded;
+	enum cmn_status status;
+
+	if (!ret)
+		return CACHECORE_ERR_INVALID;
+	*ret = (struct cachecore_taken){ 0 };
+	if (!build || !api_bytes_valid(name))
+		return CACHECORE_ERR_INVALID;
+	status = api_key_of_program(program, &encoded);
+	if (status == CMN_ERR_INVALID)
+		return CACHECORE_ERR_INVALID;
+	if (status != CMN_OK || !programs) {
+		api_key_release(&encoded);
+		return api_build_alone(programs, &call, ret);
+	}
+	status = cc_kernels_get_or_build_named(api_maps(programs), encoded.view, api_view(name),
+					       api_build, &call, &taken);
+	api_key_release(&encoded);
+	return api_taken(status, &taken, ret);
+}
+
+enum cachecore_status cachecore_kernels_get(struct cachecore_programs *programs,
+					    const struct cachecore_program_key *program,
+					    struct cachecore_bytes name, void **ret_kernel)
+{
+	struct api_key encoded;
+	enum cmn_status status;
+
+	if (!ret_kernel || !api_bytes_valid(name))
+		return CACHECORE_ERR_INVALID;
+	status = api_key_of_program(program, &encoded);
+	if (status != CMN_OK)
+		return api_status(status);
+	status = CMN_MISS;
+	if (programs)
+		status = cc_kernels_get(api_maps(programs), encoded.view, api_view(name),
+					ret_kernel);
+	api_key_release(&encoded);
+	return api_status(status);
+}
+
+enum cachecore_status cachecore_kernels_put(struct cachecore_programs *programs,
+					    const struct cachecore_program_key *program,
+					    struct cachecore_bytes name, void *kernel)
+{
+	struct api_key encoded;
+	enum cmn_status status;
+
+	if (!programs || !kernel || !api_bytes_valid(name))
+		return CACHECORE_ERR_INVALID;
+	status = api_key_of_program(program, &encoded);
+	if (status == CMN_ERR_INVALID)
+		return CACHECORE_ERR_INVALID;
+	if (status != CMN_OK) {
+		const struct cc_programs *maps = api_maps(programs);
+
+		if (maps->kernel_ops.release)
+			maps->kernel_ops.release(kernel);
+		return api_status(status);
+	}
+	status = cc_kernels_put(api_maps(programs), encoded.view, api_view(name), kernel);
+	api_key_release(&encoded);
+	return api_status(status);
+}
+
+void cachecore_kernels_remove(struct cachecore_programs *programs,
+			      const struct cachecore_program_key *program,
+			      struct cachecore_bytes name, const void *kernel)
+{
+	struct api_key encoded;
+	enum cmn_status status;
+
+	if (!programs || !api_bytes_valid(name))
+		return;
+	status = api_key_of_program(program, &encoded);
+	if (status == CMN_OK)
+		cc_kernels_remove(api_maps(programs), encoded.view, api_view(name), kernel);
+	else if (status == CMN_ERR_NOMEM)
+		cachecore_programs_flush(programs);	/* as in cachecore_programs_remove */
+	api_key_release(&encoded);
+}
+
+static enum cmn_status get_with_constants(struct cachecore_programs *programs,
+					  struct cachecore_bytes constants, const void *device,
+					  struct cachecore_bytes name, void **ret_kernel)
+{
+	struct api_key encoded;
+	enum cmn_status status = api_key_of_launch(constants, name, &encoded);
+
+	if (status != CMN_OK)
+		return status;
+	status = cc_fast_kernel_get(api_maps(programs), CONSTANTS_AND_NAME, device, encoded.view,
+				    ret_kernel);
+	api_key_release(&encoded);
+	return status;
+}
+
+enum cachecore_status cachecore_fast_kernel_get(struct cachecore_programs *programs,
+						struct cachecore_bytes constants,
+						const void *device, struct cachecore_bytes name,
+						void **ret_kernel)
+{
+	if (!ret_kernel || !api_bytes_valid(constants) || !api_bytes_valid(name))
+		return CACHECORE_ERR_INVALID;
+	if (!programs)
+		return CACHECORE_MISS;
+	if (constants.size)
+		return api_status(get_with_constants(programs, constants, device, name,
+						     ret_kernel));
+	return api_status(cc_fast_kernel_get(api_maps(programs), NAME_ALONE, device,
+					     api_view(name), ret_kernel));
+}
+
+enum cachecore_status cachecore_fast_kernel_put(struct cachecore_programs *programs,
+						const struct cachecore_program_key *program,
+						struct cachecore_bytes constants,
+						const void *device, struct cachecore_bytes name,
+						void *kernel)
+{
+	struct fast_key key = { NAME_ALONE, device, api_view(name) };
+	struct api_key encoded, launch;
+	enum cmn_status status;
+
+	if (!kernel || !api_bytes_valid(constants) || !api_bytes_valid(name))
+		return CACHECORE_ERR_INVALID;
+	status = api_key_of_program(program, &encoded);
+	if (status != CMN_OK)
+		return api_status(status);
+	status = programs ? api_key_of_launch(constants, name, &launch) : CMN_MISS;
+	if (status == CMN_OK) {
+		if (constants.size)
+			key = (struct fast_key){ CONSTANTS_AND_NAME, device, launch.view };
+		status = cc_fast_kernel_connect(api_maps(programs), encoded.view, api_view(name),
+						kernel, &key);
+		api_key_release(&launch);
+	}
+	api_key_release(&encoded);
+	return api_status(status);
+}
