@@ -375,10 +375,11 @@ struct cachecore_store_options {
 /**
  * Opens the store. What the user's environment and files say counts (CKCACHE_*, docs/CONFIG.md), but
  * for the directory and capacity where the options give them; CKCACHE_DISABLE, CKCACHE_PERSISTENT=0
- * and CKCACHE_READ_ONLY stand whatever the options say.
- * @return CACHECORE_MISS: the user switched it off, or there is no place for it, and *ret is NULL,
- *	which every function takes; CACHECORE_ERR_ACCESS: the directory is not to be trusted
- *	(of another user, or others may write to it); CACHECORE_ERR_INVALID, CACHECORE_ERR_NOMEM
+ * and CKCACHE_READ_ONLY stand whatever the options say. Complaints go to stderr, as CKCACHE_LOG says.
+ * @param ret NULL unless CACHECORE_OK
+ * @return CACHECORE_MISS: the user switched it off, or no place for it is known;
+ *	CACHECORE_ERR_ACCESS: the directory is not to be trusted (of another user, or others may
+ *	write to it); CACHECORE_ERR_INVALID, CACHECORE_ERR_NOMEM
  */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_store_open(const struct cachecore_store_options *options, struct cachecore_store **ret);
@@ -399,18 +400,21 @@ struct cachecore_store_key {
 	struct cachecore_bytes options;		/**< all build options, also from the environment */
 };
 
-/** What is stored: at least one image. */
+/** What is stored. */
 struct cachecore_store_value {
-	const struct cachecore_bytes *images;	/**< device binaries, as for each device of a program */
-	size_t image_count;
+	const struct cachecore_bytes *images;	/**< device binaries, such as one for each device */
+	size_t image_count;			/**< at least 1 */
 	struct cachecore_bytes log;		/**< build log; data NULL: none */
-	uint64_t build_ns;			/**< what the build took: decides what is evicted where costs count */
+	uint64_t build_ns;			/**< what it cost to build: statistics, and eviction by cost */
 };
 
-/** Which of its images a blob has; data is valid as long as the blob. size 0 and data NULL: i is too large. */
+/**
+ * Image i, as it was stored; of no particular alignment, and valid as long as the blob. data NULL:
+ * there is no such image.
+ */
 CACHECORE_API struct cachecore_bytes cachecore_blob_image(const struct cachecore_blob *blob, size_t i);
 CACHECORE_API size_t cachecore_blob_image_count(const struct cachecore_blob *blob);
-/** As it was stored; data NULL: none. */
+/** The build log as it was stored; data NULL: none. */
 CACHECORE_API struct cachecore_bytes cachecore_blob_log(const struct cachecore_blob *blob);
 CACHECORE_API uint64_t cachecore_blob_build_ns(const struct cachecore_blob *blob);
 /** Another reference to a blob that the caller has one to; returns it. */
@@ -436,31 +440,33 @@ cachecore_store_put(struct cachecore_store *store, const struct cachecore_store_
 		    const struct cachecore_store_value *value);
 
 /**
- * Builds and fills ret (all zero before), in the calling thread. What ret points to is the
- * callback's, through ctx, and stays until cachecore_store_get_or_build returns. build_ns 0: the
- * time that the callback took is stored.
+ * Builds, in the calling thread, and fills ret, which is all zero before. What ret points to is
+ * owned through ctx and stays until cachecore_store_get_or_build returns. build_ns 0: the time that
+ * the callback took is stored. Any status but CACHECORE_OK is a failure; nothing is tried again.
  */
 typedef enum cachecore_status (*cachecore_store_build_fn)(void *ctx,
 							  struct cachecore_store_value *ret);
 /**
- * The entry, or a build that is stored in the background. One process or thread of the machine
- * builds a key at a time: others wait for its entry, for at most CKCACHE_BUILD_WAIT seconds; a
- * builder that dies or fails frees them at once, and each builds for itself then. There is no
- * waiting on network file systems.
+ * The entry, or else a build, which is stored in the background. One process or thread of the
+ * machine builds a key at a time: others wait for its entry, for at most CKCACHE_BUILD_WAIT
+ * seconds; a builder that dies or fails frees them at once, and each builds for itself then. There
+ * is no waiting on network file systems. Without a store, or memory for the key, it only builds.
  * @param ret_built (may be NULL) whether build was called, set whatever the status; what it built
- *	is the caller's in ctx, also where no blob could be made of it
- * @param ret a reference; untouched unless CACHECORE_OK
- * @return CACHECORE_OK; the build's status; CACHECORE_MISS: store is NULL, and the build was well;
- *	CACHECORE_ERR_INVALID, CACHECORE_ERR_NOMEM, CACHECORE_ERR_TOO_LARGE
+ *	is the caller's, through ctx, also where no blob could be made of it
+ * @param ret a reference to what was found or built; untouched unless CACHECORE_OK
+ * @return CACHECORE_OK; the build's status; CACHECORE_ERR_INVALID (an argument, or what build put
+ *	into ret), CACHECORE_ERR_NOMEM, CACHECORE_ERR_TOO_LARGE (no blob could be made)
  */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_store_get_or_build(struct cachecore_store *store, const struct cachecore_store_key *key,
 			     cachecore_store_build_fn build, void *ctx, bool *ret_built,
 			     struct cachecore_blob **ret);
-/** The driver refused this entry's binary: it is removed from disk and counted as an error. */
+/**
+ * The driver refused this key's binary: it is removed from the root and counted as an error. The
+ * caller builds again, and puts what it gets. What cannot be removed now (a read-only cache) stays.
+ */
 CACHECORE_API void cachecore_store_reject(struct cachecore_store *store,
-					  const struct cachecore_store_key *key,
-					  const struct cachecore_blob *blob);
+					  const struct cachecore_store_key *key);
 
 /** Of this store since it was opened. `ckcache stats` shows the root's, of all processes. */
 struct cachecore_store_stats {

@@ -12,6 +12,9 @@ GOOD = {
     "common/a.c": SPDX + '#include "common/a.h"\n/* cl_mem, clBuildProgram */\n',
     "cachecore/codec.c": SPDX + '#include <libdeflate.h>\n#include "common/a.h"\n',
     "cachecore/b.h": SPDX,
+    "cachecore/api/c.h": SPDX,
+    "cachecore/api/c.c": SPDX + '#include "cachecore/api/c.h"\n#include "cachecore/b.h"\n',
+    "layers/api/d.c": SPDX + '#include "cachecore/api/c.h"\n',
     "layers/opencl/l.h": SPDX + '#include "cachecore/b.h"\n#include <CL/cl.h>\ncl_mem x;\n',
     "layers/level_zero/z.h": SPDX,
     "tools/signature.c": SPDX + "#include <openssl/evp.h>\n",
@@ -33,6 +36,10 @@ BAD = {
     "tools/bad13.c": (SPDX + "\n" * 500, "over 500 lines"),
     "tools/bad15.c": (SPDX + "#include <openssl/evp.h>\n", "signature.c only"),
     "layers/opencl/bad16.c": (SPDX + '#include "openssl/sha.h"\n', "signature.c only"),
+    "cachecore/bad17.c": (SPDX + '#include "cachecore/api/c.h"\n', "may not include"),
+    "layers/opencl/bad18.c": (SPDX + '#include "cachecore/api/c.h"\n', "may not include"),
+    "tools/bad19.c": (SPDX + '#include "cachecore/api/c.h"\n', "may not include"),
+    "cachecore/api/bad20.c": (SPDX + '#include "layers/opencl/l.h"\n', "may not include"),
     "common/bad14.c": (SPDX + "#include <cachecore/b.h>\n", "in quotes"),
 }
 

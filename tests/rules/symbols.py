@@ -6,6 +6,7 @@
   symbols.py needed LIBRARY.so...            the layers load no library but those that are listed here
   symbols.py defined ROOT LIBRARY.a...           each function that a header of common/ or
                                                  cachecore/ declares is defined, and the other way round
+  symbols.py globals LIBRARY.a LIST              what the archive shows to a linker is what the list has
 """
 import glob
 import os
@@ -101,12 +102,28 @@ def check_defined(root, libraries):
     return bool(wanted) and set(wanted) <= got and not stray
 
 
+def check_globals(library, listed):
+    """A name of the sanitizers' own is not ours to list."""
+    with open(listed, encoding="utf-8") as text:
+        wanted = set(text.read().split())
+    got = {name for name, _ in nm(["--extern-only", "--defined-only", library])
+           if not re.match(r"__(odr_)?[at]san", name)}
+    for name in sorted(got - wanted):
+        print("global, not in the list: " + name)
+    for name in sorted(wanted - got):
+        print("in the list, not global: " + name)
+    print("%d global" % len(got))
+    return bool(wanted) and wanted == got
+
+
 def main():
     mode, arguments = sys.argv[1], sys.argv[2:]
     if mode == "exports":
         return not check_exports(*arguments)
     if mode == "needed":
         return not check_needed(arguments)
+    if mode == "globals":
+        return not check_globals(*arguments)
     if mode == "undefined":
         return not check_undefined(arguments)
     return not check_defined(arguments[0], arguments[1:])
