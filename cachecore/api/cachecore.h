@@ -293,13 +293,13 @@ cachecore_fast_kernel_get(struct cachecore_programs *programs, struct cachecore_
 			  const void *device, struct cachecore_bytes name, void **ret_kernel);
 /**
  * Makes these three lead to a kernel of the kernels map, instead of what they led to; it goes with
- * the kernel.
+ * the kernel. The status may be ignored: the next look-up is a miss, then.
  * @param program the key under which the kernel's program is in the map
  * @param kernel as got from the kernels map; stays the caller's
  * @return CACHECORE_MISS: the kernels map does not have this kernel under this program and name;
  *	CACHECORE_ERR_NOMEM
  */
-CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+CACHECORE_API enum cachecore_status
 cachecore_fast_kernel_put(struct cachecore_programs *programs,
 			  const struct cachecore_program_key *program,
 			  struct cachecore_bytes constants, const void *device,
@@ -432,10 +432,11 @@ cachecore_store_get(struct cachecore_store *store, const struct cachecore_store_
 /**
  * Copies value and writes it in the background. What could not be written (a full queue, a full
  * disk, sizes outside CKCACHE_MIN_ and CKCACHE_MAX_DEVICE_IMAGE_SIZE, a read-only cache) is a miss
- * later. CACHECORE_OK: taken, or store is NULL; CACHECORE_ERR_INVALID, CACHECORE_ERR_NOMEM,
- * CACHECORE_ERR_TOO_LARGE (over 4 GiB).
+ * later, and so the status may be ignored.
+ * @return CACHECORE_OK: taken, or store is NULL; CACHECORE_ERR_INVALID, CACHECORE_ERR_NOMEM,
+ *	CACHECORE_ERR_TOO_LARGE (over 4 GiB)
  */
-CACHECORE_API CACHECORE_CHECKED enum cachecore_status
+CACHECORE_API enum cachecore_status
 cachecore_store_put(struct cachecore_store *store, const struct cachecore_store_key *key,
 		    const struct cachecore_store_value *value);
 
