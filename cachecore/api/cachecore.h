@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file cachecore.h
- * @brief A cache of built programs and kernels for runtimes that keep their own handles.
+ * The kernel cache for runtimes that keep their own handles (libcachecore). C11 and C++17.
  *
- * What the SYCL KernelProgramCache document ("the document" below) describes,
- * for any C or C++ runtime: the programs map, the kernels map, the fast kernel
- * cache, BuildResult, eviction and the flush when memory runs out
- * (cachecore_programs, cachecore_build_result), and a persistent store of
- * device binaries (cachecore_store). Values are the runtime's own handles, as
- * pointers that the cache never looks into; keys are bytes, copied, and always
- * compared in full.
+ * What the SYCL KernelProgramCache document ("the document" below) describes, for any C or C++
+ * runtime: the programs map, the kernels map, the fast kernel cache, BuildResult, eviction and the
+ * flush when memory runs out (cachecore_programs, cachecore_build_result), and a persistent store
+ * of device binaries (cachecore_store). Values are the runtime's own handles, as pointers that the
+ * cache never looks into; keys are bytes, copied, and always compared in full.
  *
- * Threads: every function may be called by any number of threads at once, but
- * for those that free an object, and unless said otherwise. No callback is
- * called with a lock held, so that it may use the cache. No callback may leave
- * by a C++ exception or longjmp.
+ * Threads: every function may be called by any number of threads at once, but for those that free
+ * an object, and unless said otherwise. No callback is called with a lock held, so that it may use
+ * the cache. No callback may leave by a C++ exception or longjmp.
  *
- * A cache is never a reason to fail: where a function takes an object, NULL is
- * one that keeps nothing, so that a runtime whose cache could not be made, or
- * is switched off, runs the same code. Statuses other than CACHECORE_OK mean
- * "do as if there were no cache". What is passed is borrowed for the call
- * unless it says that it is taken. Outputs are untouched on failure unless
- * said otherwise.
+ * A cache is never a reason to fail: where a function takes maps or a store, NULL is one that keeps
+ * nothing, so that a runtime whose cache could not be made, or is switched off, runs the same code.
+ * A look-up that returns anything but CACHECORE_OK means "do as if there were no cache". What is
+ * passed is borrowed for the call unless it says that it is taken. Outputs are untouched on failure
+ * unless said otherwise.
  */
 #ifndef CACHECORE_H
 #define CACHECORE_H
@@ -34,23 +30,19 @@
 extern "C" {
 #endif
 
-/** @name Version
- * What this header was made for. Within a major version structures and functions only grow at
- * their end. While it is 0, so does a minor version. @{ */
-#define CACHECORE_VERSION_MAJOR 0
-#define CACHECORE_VERSION_MINOR 1
-#define CACHECORE_VERSION_PATCH 0
-#define CACHECORE_VERSION (CACHECORE_VERSION_MAJOR * 1000000 + CACHECORE_VERSION_MINOR * 1000 + \
-			   CACHECORE_VERSION_PATCH)
-/** @} */
-
-#if defined(__GNUC__)
+/** Of this header: with another major version structures and functions may be others. */
+#define CACHECORE_VERSION_MAJOR 1
+/** With a later minor version there are more functions, and structures with a struct_size are longer. */
+#define CACHECORE_VERSION_MINOR 0
+/** As cachecore_version() gives it. */
+#define CACHECORE_VERSION (CACHECORE_VERSION_MAJOR * 1000 + CACHECORE_VERSION_MINOR)
+/**
+ * What the library shows to a linker. A runtime that is a shared library itself keeps it to itself
+ * by a version script, or -Wl,--exclude-libs,libcachecore.a.
+ */
 #define CACHECORE_API __attribute__((visibility("default")))
+/** The status is not to be ignored. */
 #define CACHECORE_CHECKED __attribute__((warn_unused_result))
-#else
-#define CACHECORE_API
-#define CACHECORE_CHECKED
-#endif
 
 /** CACHECORE_VERSION of the library that is linked. */
 CACHECORE_API unsigned int cachecore_version(void);
@@ -75,13 +67,15 @@ enum cachecore_status {
 /** A short English phrase, never NULL, static storage; also for values that are none of these. */
 CACHECORE_API const char *cachecore_status_string(enum cachecore_status status);
 
-/** Borrowed bytes. data may be NULL where size is 0. */
+/** Borrowed bytes. */
 struct cachecore_bytes {
-	const void *data;
-	size_t size;
+	const void *data;	/**< may be NULL where size is 0 */
+	size_t size;		/**< of data */
 };
 
-/** @name Values and builds @{ */
+/**
+ * @name Values and builds
+ * @{ */
 
 /**
  * What the cache does with a value (a program's or a kernel's handle). Each may be NULL: nothing
@@ -89,21 +83,17 @@ struct cachecore_bytes {
  * reference of each value, and retains another one for each taker.
  */
 struct cachecore_value_ops {
-	void (*retain)(void *value);
-	void (*release)(void *value);
+	void (*retain)(void *value);	/**< one reference more */
+	void (*release)(void *value);	/**< one less */
 };
 
 /** What a build gives back; all zero when the callback is called. */
 struct cachecore_build_output {
 	void *value;		/**< on CACHECORE_OK: not NULL, a reference that the cache takes */
 	size_t size;		/**< bytes that the value counts for eviction; of a kernel: not used */
-	bool transient;		/**< give it to this thread and those that wait for it, and do not keep it */
+	bool transient;		/**< for this thread and those that wait for it, not to be kept */
 	int error_code;		/**< of a failure */
-	/**
-	 * Of a failure: malloc'd, taken by the cache; NULL: the failure carries no error, and may be
-	 * spurious.
-	 */
-	char *error_message;
+	char *error_message;	/**< likewise: malloc'd, taken; NULL: it carries no error, may be spurious */
 };
 
 /**
@@ -121,24 +111,26 @@ enum cachecore_way {
 	CACHECORE_WAY_FOUND = 2,	/**< C: it was there */
 };
 
-/** What getOrBuild gives to a thread: set whatever the status, all zero where an argument is bad. */
+/** What getOrBuild gives: set whatever the status, all zero where an argument is bad. */
 struct cachecore_taken {
 	void *value;		/**< on CACHECORE_OK a reference of the caller's own, else NULL */
-	enum cachecore_way way;
+	enum cachecore_way way;	/**< how it was come by */
 	int error_code;		/**< of a failed build, also of another thread's */
 	char *error_message;	/**< likewise: for the caller to free(), or NULL */
 };
 
 /** @} */
-/** @name Programs map, kernels map, fast kernel cache
+/**
+ * @name Programs map, kernels map, fast kernel cache
  * The document, "In-memory cache". One cachecore_programs holds the three maps; a runtime makes one
  * for each of its contexts. One lock guards the maps and is held for map access only; builds, waits
  * and callbacks run outside of it (the document, "Thread-safety"). A look into the fast kernel cache
  * does not take it. @{ */
 
+/** The three maps and the eviction list. */
 struct cachecore_programs;
 
-/** All zero but struct_size is fine. */
+/** For cachecore_programs_new. All zero but struct_size is fine. */
 struct cachecore_programs_options {
 	size_t struct_size;	/**< sizeof(struct cachecore_programs_options), for versions to come */
 	/**
@@ -149,8 +141,8 @@ struct cachecore_programs_options {
 	 * document, "In-memory cache eviction".
 	 */
 	uint64_t threshold;
-	struct cachecore_value_ops program_ops;
-	struct cachecore_value_ops kernel_ops;
+	struct cachecore_value_ops program_ops;	/**< of the programs map's values */
+	struct cachecore_value_ops kernel_ops;	/**< of the kernels map's */
 };
 
 /**
@@ -170,7 +162,7 @@ struct cachecore_program_key {
 	struct cachecore_bytes options;		/**< build options */
 };
 
-/** options NULL: no bound, nothing to call. CACHECORE_ERR_NOMEM, CACHECORE_ERR_INVALID (struct_size). */
+/** Empty maps. options NULL: no bound, nothing to call. CACHECORE_ERR_NOMEM, CACHECORE_ERR_INVALID. */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_programs_new(const struct cachecore_programs_options *options,
 		       struct cachecore_programs **ret);
@@ -192,10 +184,8 @@ cachecore_programs_get_or_build(struct cachecore_programs *programs,
 				const struct cachecore_program_key *key, cachecore_build_fn build,
 				void *ctx, bool remember_errors, struct cachecore_taken *ret);
 /**
- * The program if it is there and built: never waits, builds or allocates.
- * @param ret_value a reference of the caller's own
- * @return CACHECORE_OK or CACHECORE_MISS; CACHECORE_ERR_NOMEM for a key of over a kilobyte, which is
- *	encoded in memory of its own
+ * The program, with a reference of the caller's own, if it is there and built; never waits.
+ * @return CACHECORE_OK, CACHECORE_MISS; CACHECORE_ERR_NOMEM: a key of over a kilobyte needs memory
  */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_programs_get(struct cachecore_programs *programs, const struct cachecore_program_key *key,
@@ -226,32 +216,35 @@ typedef enum cachecore_status (*cachecore_attempt_fn)(void *ctx);
  * For memory that runs out elsewhere than in a build (the document, "In-memory cache eviction":
  * "if the application runs out-of-memory"): calls attempt; if it returns CACHECORE_ERR_NOMEM, all
  * programs and kernels that are built leave the maps and are released, and it is called once more.
- * Builds in progress, which hold nothing yet, stay.
- * @return the last call's status
+ * Builds in progress, which hold nothing yet, stay. The status is the last call's.
  */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_programs_attempt(struct cachecore_programs *programs, cachecore_attempt_fn attempt,
 			   void *ctx);
 
+/** What the maps hold. */
 struct cachecore_usage {
-	size_t programs;	/**< in the map, also those in progress and remembered errors */
-	size_t kernels;
-	size_t fast_kernels;
+	size_t programs;	/**< also those in progress, and remembered errors */
+	size_t kernels;		/**< of all programs */
+	size_t fast_kernels;	/**< keys of the fast kernel cache */
 	uint64_t bytes;		/**< what counts for the threshold */
 };
-/** programs NULL: all zero. */
+/** Counts what is there now. programs NULL: all zero. */
 CACHECORE_API void cachecore_programs_usage(struct cachecore_programs *programs,
 					    struct cachecore_usage *ret);
 
 /**
- * For pthread_atfork, whose handlers a runtime with contexts in a list calls these from, for each:
- * after prepare no other thread is inside the maps; the parent and the child leave it again. The
- * child forgets the builds that the parent's threads were at, since they would never end there; it
- * has the parent's values without references of its own. Two objects' may be called in any order.
+ * For the runtime's handlers of pthread_atfork, which call it for each of its contexts: from here
+ * to the next two no other thread is inside the maps. Several objects' go in any order.
  */
 CACHECORE_API void cachecore_programs_fork_prepare(struct cachecore_programs *programs);
-CACHECORE_API void cachecore_programs_fork_parent(struct cachecore_programs *programs);	/**< see prepare */
-CACHECORE_API void cachecore_programs_fork_child(struct cachecore_programs *programs);	/**< see prepare */
+/** In the parent, after the fork. */
+CACHECORE_API void cachecore_programs_fork_parent(struct cachecore_programs *programs);
+/**
+ * In the child: it forgets the builds that the parent's threads were at, since they would never end
+ * there. It has the parent's values, without references of its own.
+ */
+CACHECORE_API void cachecore_programs_fork_child(struct cachecore_programs *programs);
 
 /**
  * getOrBuild of the kernels map: by program and kernel name (the document, "In-memory cache").
@@ -274,7 +267,7 @@ CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_kernels_put(struct cachecore_programs *programs,
 		      const struct cachecore_program_key *program, struct cachecore_bytes name,
 		      void *kernel);
-/** As cachecore_programs_remove: the kernel goes from both kernel maps. */
+/** As cachecore_programs_remove, of a kernel. */
 CACHECORE_API void cachecore_kernels_remove(struct cachecore_programs *programs,
 					    const struct cachecore_program_key *program,
 					    struct cachecore_bytes name, const void *kernel);
@@ -285,8 +278,7 @@ CACHECORE_API void cachecore_kernels_remove(struct cachecore_programs *programs,
  * The runtime sees to it that these three mean one program. Takes no lock of the maps, but one of
  * its processor's.
  * @param device any number or pointer that tells the devices of this context apart
- * @param ret_kernel a reference of the caller's own
- * @return CACHECORE_OK or CACHECORE_MISS; CACHECORE_ERR_NOMEM as cachecore_programs_get
+ * @return as cachecore_programs_get
  */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_fast_kernel_get(struct cachecore_programs *programs, struct cachecore_bytes constants,
@@ -306,19 +298,21 @@ cachecore_fast_kernel_put(struct cachecore_programs *programs,
 			  struct cachecore_bytes name, void *kernel);
 
 /** @} */
-/** @name BuildResult
+/**
+ * @name BuildResult
  * One result that one thread builds and others wait for (the document, "Thread-safety"), for
  * runtimes with maps of their own. Shared by reference counts: one that was taken out of a map
  * stays valid for those who wait for it. @{ */
 
+/** A value that is built, was built or could not be built. */
 struct cachecore_build_result;
 
-/** UNCLAIMED -> IN_PROGRESS -> SUCCEEDED | FAILED (both final) | UNCLAIMED (a failure without an error). */
+/** How far it is; only one thread brings it from UNCLAIMED to IN_PROGRESS. */
 enum cachecore_build_state {
-	CACHECORE_BUILD_UNCLAIMED = 0,
-	CACHECORE_BUILD_IN_PROGRESS = 1,
-	CACHECORE_BUILD_SUCCEEDED = 2,
-	CACHECORE_BUILD_FAILED = 3,
+	CACHECORE_BUILD_UNCLAIMED = 0,		/**< new, or the last build failed without an error */
+	CACHECORE_BUILD_IN_PROGRESS = 1,	/**< some thread builds */
+	CACHECORE_BUILD_SUCCEEDED = 2,		/**< for ever */
+	CACHECORE_BUILD_FAILED = 3,		/**< for ever, with an error */
 };
 
 /** Unclaimed, with one reference. ops (may be NULL) is copied. CACHECORE_ERR_NOMEM. */
@@ -330,6 +324,7 @@ CACHECORE_API struct cachecore_build_result *
 cachecore_build_result_ref(struct cachecore_build_result *result);
 /** The last one releases the value. NULL is fine. */
 CACHECORE_API void cachecore_build_result_unref(struct cachecore_build_result *result);
+/** Without a lock; of what is in progress, how it was a moment ago. */
 CACHECORE_API enum cachecore_build_state
 cachecore_build_result_state(const struct cachecore_build_result *result);
 /** A reference to the value, without any lock. CACHECORE_MISS: it has not succeeded. */
@@ -347,21 +342,27 @@ cachecore_build_result_obtain(struct cachecore_build_result *result, cachecore_b
 			      struct cachecore_taken *ret);
 
 /** @} */
-/** @name Persistent store
+/**
+ * @name Persistent store
  * The document, "Persistent cache": device binaries on disk, for all processes of the machine that
  * use the same root. Entries appear whole or not at all, are checksummed, and their keys compared in
  * full; damaged or foreign ones are misses. Every function takes NULL for a store that never has
  * anything. @{ */
 
+/** A root on disk, as one runtime sees it. */
 struct cachecore_store;
+/** An entry's bytes: device binaries and a build log. Immutable, shared by reference counts. */
 struct cachecore_blob;
 
-#define CACHECORE_CAPACITY_DEFAULT UINT64_C(0)	/**< as CKCACHE_MAX_SIZE and the files say */
+/** As CKCACHE_MAX_SIZE and the files say. */
+#define CACHECORE_CAPACITY_DEFAULT UINT64_C(0)
+/** Nothing is evicted for its size. */
 #define CACHECORE_CAPACITY_UNBOUNDED UINT64_MAX
 
+/** For cachecore_store_open. */
 struct cachecore_store_options {
 	size_t struct_size;	/**< sizeof(struct cachecore_store_options), for versions to come */
-	/** Part of each key: no runtime gets what another one stored in the same root. Not NULL, not empty. */
+	/** Part of each key: no runtime gets what another one stored in the same root. Not empty. */
 	const char *runtime;
 	/**
 	 * The root directory; made with mode 0700 at the first store. A relative one is below the
@@ -385,7 +386,7 @@ CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_store_open(const struct cachecore_store_options *options, struct cachecore_store **ret);
 /** Writes what was put, within five seconds, and frees. No thread may be inside. Blobs stay valid. */
 CACHECORE_API void cachecore_store_close(struct cachecore_store *store);
-/** Waits until what was put is written, at most five seconds; also for a process that ends without close. */
+/** Waits until what was put is written, at most five seconds; for who ends without close. */
 CACHECORE_API void cachecore_store_flush(struct cachecore_store *store);
 
 /**
@@ -393,7 +394,7 @@ CACHECORE_API void cachecore_store_flush(struct cachecore_store *store);
  * depends on must be in one of them, and none may differ from run to run without need.
  */
 struct cachecore_store_key {
-	/** Platform, device, its version, and the versions of driver and compiler: a new driver is a new device. */
+	/** Platform, device, and versions of device, driver and compiler: a new driver is a new device. */
 	struct cachecore_bytes device;
 	struct cachecore_bytes image;		/**< the device image (source, IL) that is built */
 	struct cachecore_bytes constants;	/**< values of the specialization constants */
@@ -408,22 +409,21 @@ struct cachecore_store_value {
 	uint64_t build_ns;			/**< what it cost to build: statistics, and eviction by cost */
 };
 
-/**
- * Image i, as it was stored; of no particular alignment, and valid as long as the blob. data NULL:
- * there is no such image.
- */
+/** Image i as it was stored, of no particular alignment, valid as long as the blob; data NULL: none. */
 CACHECORE_API struct cachecore_bytes cachecore_blob_image(const struct cachecore_blob *blob, size_t i);
+/** How many images were stored. */
 CACHECORE_API size_t cachecore_blob_image_count(const struct cachecore_blob *blob);
 /** The build log as it was stored; data NULL: none. */
 CACHECORE_API struct cachecore_bytes cachecore_blob_log(const struct cachecore_blob *blob);
+/** What the build took once. */
 CACHECORE_API uint64_t cachecore_blob_build_ns(const struct cachecore_blob *blob);
 /** Another reference to a blob that the caller has one to; returns it. */
 CACHECORE_API struct cachecore_blob *cachecore_blob_ref(struct cachecore_blob *blob);
-CACHECORE_API void cachecore_blob_unref(struct cachecore_blob *blob);	/**< NULL is fine */
+/** The last one frees the bytes. NULL is fine. */
+CACHECORE_API void cachecore_blob_unref(struct cachecore_blob *blob);
 
 /**
- * Looks on disk, in the root and in the read-only directories of CKCACHE_READ_ONLY_DIRS.
- * @param ret a reference to immutable bytes, shared and not copied
+ * Looks in the root, then in CKCACHE_READ_ONLY_DIRS. *ret is a reference: nothing is copied.
  * @return CACHECORE_OK, CACHECORE_MISS, CACHECORE_ERR_INVALID, CACHECORE_ERR_NOMEM
  */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
@@ -471,20 +471,22 @@ CACHECORE_API void cachecore_store_reject(struct cachecore_store *store,
 
 /** Of this store since it was opened. `ckcache stats` shows the root's, of all processes. */
 struct cachecore_store_stats {
-	uint64_t hits;
-	uint64_t misses;
-	uint64_t rejected;
+	uint64_t hits;			/**< of get and get_or_build */
+	uint64_t misses;		/**< likewise */
+	uint64_t rejected;		/**< by cachecore_store_reject */
 	uint64_t build_ns_saved;	/**< what the hits' builds took once, less the look-ups */
 	uint64_t build_ns_spent;	/**< in the callbacks of cachecore_store_get_or_build */
 };
-/** store NULL: all zero. */
+/** Counts, of all threads. store NULL: all zero. */
 CACHECORE_API void cachecore_store_stats(const struct cachecore_store *store,
 					 struct cachecore_store_stats *ret);
 
-/** For pthread_atfork, as cachecore_programs_fork_prepare; what was put before is the parent's to write. */
+/** As cachecore_programs_fork_prepare. */
 CACHECORE_API void cachecore_store_fork_prepare(struct cachecore_store *store);
-CACHECORE_API void cachecore_store_fork_parent(struct cachecore_store *store);	/**< see prepare */
-CACHECORE_API void cachecore_store_fork_child(struct cachecore_store *store);	/**< see prepare */
+/** As cachecore_programs_fork_parent. */
+CACHECORE_API void cachecore_store_fork_parent(struct cachecore_store *store);
+/** As cachecore_programs_fork_child: what was put before is the parent's to write. */
+CACHECORE_API void cachecore_store_fork_child(struct cachecore_store *store);
 
 /** @} */
 

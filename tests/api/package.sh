@@ -30,7 +30,7 @@ run()
 "$cmake" --install "$build" --prefix "$dir/prefix" --component cachecore >/dev/null
 PKG_CONFIG_PATH=$(dirname "$(find "$dir/prefix" -name cachecore.pc)")
 export PKG_CONFIG_PATH
-packaged=$(pkg-config --modversion cachecore)
+packaged=$(pkg-config --modversion cachecore | cut -d. -f1,2)
 
 cflags=$(pkg-config --cflags cachecore)
 libs=$(pkg-config --static --libs cachecore)

@@ -78,7 +78,6 @@ int main(int argc, char **argv)
 	int good = argc == 2 && check(cachecore_version() == CACHECORE_VERSION, "version") &&
 		   check(use_memory(), "memory") && check(use_disk(argv[1]), "disk");
 
-	printf("%d.%d.%d\n", CACHECORE_VERSION_MAJOR, CACHECORE_VERSION_MINOR,
-	       CACHECORE_VERSION_PATCH);
+	printf("%d.%d\n", CACHECORE_VERSION_MAJOR, CACHECORE_VERSION_MINOR);
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -128,7 +128,6 @@ int main(int argc, char **argv)
 		std::cerr << "consumer: failed\n";
 		return EXIT_FAILURE;
 	}
-	std::cout << CACHECORE_VERSION_MAJOR << '.' << CACHECORE_VERSION_MINOR << '.'
-		  << CACHECORE_VERSION_PATCH << '\n';
+	std::cout << CACHECORE_VERSION_MAJOR << '.' << CACHECORE_VERSION_MINOR << '\n';
 	return EXIT_SUCCESS;
 }
