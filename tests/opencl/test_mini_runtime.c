@@ -15,11 +15,8 @@ static const char instead[] = "shift; exec '" MINI_RUNTIME "' \"$@\"";
 
 static struct outcome run(void)
 {
-	char dir[4200];
-	struct outcome outcome;
+	struct outcome outcome = CLIENT(BARE, "-d", driver_cache());
 
-	(void)snprintf(dir, sizeof(dir), "%s/store", unit_dir());
-	outcome = CLIENT(BARE, "-d", dir);
 	CU_ASSERT(outcome_good(&outcome));
 	return outcome;
 }
@@ -84,6 +81,10 @@ static void second_run_builds_nothing(void)
 	expect_memory(&outcome);
 	expect_start(&outcome, 0, 3, 0);
 	outcome_release(&outcome);
+	/* The store is one like any other. */
+	CU_ASSERT_EQUAL(driver_stats().entries, 3);
+	CU_ASSERT_EQUAL(driver_stats().misses, 3);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 3);
 }
 
 static void refused_binaries_are_built_again(void)
@@ -105,6 +106,7 @@ static void refused_binaries_are_built_again(void)
 		outcome = run();
 		expect_start(&outcome, 3, 0, 3);
 		outcome_release(&outcome);
+		CU_ASSERT_EQUAL(driver_stats().errors, 3 * (i + 1));
 		driver_stub_setting(NULL, NULL);
 		outcome = run();
 		expect_start(&outcome, 0, 3, 0);
