@@ -190,11 +190,10 @@ enum cmn_status cc_fast_kernel_get(struct cc_programs *programs, uint64_t consta
 }
 
 enum cmn_status cc_fast_kernel_connect(struct cc_programs *programs, struct cmn_view program_key,
-				       struct cmn_view kernel_name, void *kernel,
-				       const struct fast_key *key)
+				       void *kernel, const struct fast_key *key)
 {
 	struct program_record *program = lock_and_find_built(programs, program_key);
-	struct kernel_record *record = program ? program_find_kernel(program, kernel_name) : NULL;
+	struct kernel_record *record = program ? program_find_kernel(program, key->name) : NULL;
 	struct doomed doomed = { 0 };
 	enum cmn_status status = CMN_MISS;
 
@@ -217,5 +216,5 @@ enum cmn_status cc_fast_kernel_put(struct cc_programs *programs, struct cmn_view
 		.constants_hash = constants_hash, .device = device, .name = name,
 	};
 
-	return cc_fast_kernel_connect(programs, program_key, name, kernel, &key);
+	return cc_fast_kernel_connect(programs, program_key, kernel, &key);
 }

@@ -139,11 +139,10 @@ CMN_CHECKED enum cmn_status cc_fast_kernel_put(struct cc_programs *programs,
 					       uint64_t constants_hash, const void *device,
 					       struct cmn_view name, void *kernel);
 
-/* The same put, where more than the kernel's name is compared at launch: key has what cc_fast_kernel_get will be given. */
+/* The same put, with all that a key of fast_kernels.h may have. */
 struct fast_key;
 CMN_CHECKED enum cmn_status cc_fast_kernel_connect(struct cc_programs *programs,
-						   struct cmn_view program_key,
-						   struct cmn_view kernel_name, void *kernel,
+						   struct cmn_view program_key, void *kernel,
 						   const struct fast_key *key);
 
 struct cc_programs_usage {

@@ -278,7 +278,7 @@ CACHECORE_API void cachecore_kernels_remove(struct cachecore_programs *programs,
  * The runtime sees to it that these three mean one program. Takes no lock of the maps, but one of
  * its processor's.
  * @param device any number or pointer that tells the devices of this context apart
- * @return as cachecore_programs_get
+ * @return CACHECORE_OK, with a reference of the caller's own, or CACHECORE_MISS
  */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_fast_kernel_get(struct cachecore_programs *programs, struct cachecore_bytes constants,

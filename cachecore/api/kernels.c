@@ -8,12 +8,6 @@
 #include "cachecore/fast_kernels.h"
 #include "cachecore/programs_internal.h"
 
-/*
- * What the fast kernel cache has in the place of a hash of constants, as whole
- * values are compared here: whether they stand before the name.
- */
-enum { NAME_ALONE = 0, CONSTANTS_AND_NAME = 1 };
-
 enum cachecore_status
 cachecore_kernels_get_or_build(struct cachecore_programs *programs,
 			       const struct cachecore_program_key *program,
@@ -104,35 +98,20 @@ void cachecore_kernels_remove(struct cachecore_programs *programs,
 	api_key_release(&encoded);
 }
 
-static enum cmn_status get_with_constants(struct cachecore_programs *programs,
-					  struct cachecore_bytes constants, const void *device,
-					  struct cachecore_bytes name, void **ret_kernel)
-{
-	struct api_key encoded;
-	enum cmn_status status = api_key_of_launch(constants, name, &encoded);
-
-	if (status != CMN_OK)
-		return status;
-	status = cc_fast_kernel_get(api_maps(programs), CONSTANTS_AND_NAME, device, encoded.view,
-				    ret_kernel);
-	api_key_release(&encoded);
-	return status;
-}
-
 enum cachecore_status cachecore_fast_kernel_get(struct cachecore_programs *programs,
 						struct cachecore_bytes constants,
 						const void *device, struct cachecore_bytes name,
 						void **ret_kernel)
 {
+	const struct fast_key key = {
+		.device = device, .name = api_view(name), .constants = api_view(constants),
+	};
+
 	if (!ret_kernel || !api_bytes_valid(constants) || !api_bytes_valid(name))
 		return CACHECORE_ERR_INVALID;
 	if (!programs)
 		return CACHECORE_MISS;
-	if (constants.size)
-		return api_status(get_with_constants(programs, constants, device, name,
-						     ret_kernel));
-	return api_status(cc_fast_kernel_get(api_maps(programs), NAME_ALONE, device,
-					     api_view(name), ret_kernel));
+	return api_status(fast_kernels_get(&api_maps(programs)->map.fast, &key, ret_kernel));
 }
 
 enum cachecore_status cachecore_fast_kernel_put(struct cachecore_programs *programs,
@@ -141,8 +120,10 @@ enum cachecore_status cachecore_fast_kernel_put(struct cachecore_programs *progr
 						const void *device, struct cachecore_bytes name,
 						void *kernel)
 {
-	struct fast_key key = { NAME_ALONE, device, api_view(name) };
-	struct api_key encoded, launch;
+	const struct fast_key key = {
+		.device = device, .name = api_view(name), .constants = api_view(constants),
+	};
+	struct api_key encoded;
 	enum cmn_status status;
 
 	if (!kernel || !api_bytes_valid(constants) || !api_bytes_valid(name))
@@ -150,14 +131,9 @@ enum cachecore_status cachecore_fast_kernel_put(struct cachecore_programs *progr
 	status = api_key_of_program(program, &encoded);
 	if (status != CMN_OK)
 		return api_status(status);
-	status = programs ? api_key_of_launch(constants, name, &launch) : CMN_MISS;
-	if (status == CMN_OK) {
-		if (constants.size)
-			key = (struct fast_key){ CONSTANTS_AND_NAME, device, launch.view };
-		status = cc_fast_kernel_connect(api_maps(programs), encoded.view, api_view(name),
-						kernel, &key);
-		api_key_release(&launch);
-	}
+	status = CMN_MISS;
+	if (programs)
+		status = cc_fast_kernel_connect(api_maps(programs), encoded.view, kernel, &key);
 	api_key_release(&encoded);
 	return api_status(status);
 }

@@ -9,7 +9,6 @@
 #include "cachecore/api/api_internal.h"
 
 #define PROGRAM_HEAD (4 * sizeof(uint64_t))
-#define LAUNCH_HEAD sizeof(uint64_t)
 
 static uint8_t *put_number(uint8_t *at, uint64_t number)
 {
@@ -90,27 +89,6 @@ enum cmn_status api_key_of_program(const struct cachecore_program_key *key, stru
 					 key->constants.size), (uint64_t)(at - devices)),
 		   key->device_size);
 	at = put_bytes(at, key->options);
-	ret->view = (struct cmn_view){ start, (size_t)(at - start) };
-	return CMN_OK;
-}
-
-enum cmn_status api_key_of_launch(struct cachecore_bytes constants, struct cachecore_bytes name,
-				  struct api_key *ret)
-{
-	enum cmn_status status;
-	uint8_t *start, *at;
-	size_t size;
-
-	ret->heap = NULL;
-	if (!api_bytes_valid(constants) || !api_bytes_valid(name))
-		return CMN_ERR_INVALID;
-	if (__builtin_add_overflow(LAUNCH_HEAD, constants.size, &size) ||
-	    __builtin_add_overflow(size, name.size, &size))
-		return CMN_ERR_TOO_LARGE;
-	status = make_room(ret, size, &start);
-	if (status != CMN_OK)
-		return status;
-	at = put_bytes(put_bytes(put_number(start, constants.size), constants), name);
 	ret->view = (struct cmn_view){ start, (size_t)(at - start) };
 	return CMN_OK;
 }

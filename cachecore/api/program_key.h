@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program_key: how the keys of the public interface become the bytes that the
- * maps compare:
+ * program_key: how a program's key of the public interface becomes the bytes
+ * that the maps compare:
  *
- *   program = image_id_size:u64 constants_size:u64 devices_size:u64 device_size:u64
- *             image_id constants devices options
- *   launch  = constants_size:u64 constants name
+ *   key = image_id_size:u64 constants_size:u64 devices_size:u64 device_size:u64
+ *         image_id constants devices options
  *
- * in the machine's byte order, as they never leave the process. devices of a
+ * in the machine's byte order, as it never leaves the process. devices of a
  * device_size are sorted, each once. An encoding belongs to one thread.
  */
 #ifndef CACHECORE_API_PROGRAM_KEY_H
@@ -35,8 +34,6 @@ struct api_key {
  */
 CMN_CHECKED enum cmn_status api_key_of_program(const struct cachecore_program_key *key,
 					       struct api_key *ret);
-CMN_CHECKED enum cmn_status api_key_of_launch(struct cachecore_bytes constants,
-					      struct cachecore_bytes name, struct api_key *ret);
 void api_key_release(struct api_key *key);
 
 #endif
