@@ -22,7 +22,7 @@
 #define API_KEY_ROOM 1024
 
 struct api_key {
-	struct cmn_view view;	/* the encoding: in room, in heap, or borrowed */
+	struct cmn_view view;	/* the encoding: in room, or in heap */
 	uint8_t *heap;		/* NULL: not used */
 	uint8_t room[API_KEY_ROOM];
 };

@@ -488,7 +488,7 @@ static bool platform_name_has(cl_platform_id platform, const char *part)
 	return !part || strstr(name, part);
 }
 
-/* The document's device id: platform, device, version and driver version. Each ends with its zero byte. */
+/* The document's device id: platform, device, version and driver version, a line each. */
 static void identify(struct runtime *runtime, cl_platform_id platform)
 {
 	static const cl_device_info queries[] = { CL_DEVICE_NAME, CL_DEVICE_VERSION,
