@@ -75,9 +75,9 @@ ckcache_level_zero_desc_new(struct _ze_driver_handle_t *driver, struct _ze_conte
 {
 	const struct ckcache_functions *functions;
 
-	if (!device)
+	if (!driver)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	functions = library_level_zero(device);
+	functions = library_level_zero(driver);
 	return functions ? functions->level_zero_desc_new(driver, context, device, count, programs,
 							  ret_desc) :
 			   CKCACHE_ERROR_UNAVAILABLE;
@@ -132,9 +132,9 @@ ckcache_level_zero_device_desc_new(struct _ze_driver_handle_t *driver,
 {
 	const struct ckcache_functions *functions;
 
-	if (!device)
+	if (!driver)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	functions = library_level_zero(device);
+	functions = library_level_zero(driver);
 	return functions ? functions->level_zero_device_desc_new(driver, device, library,
 								 ret_desc) :
 			   CKCACHE_ERROR_UNAVAILABLE;

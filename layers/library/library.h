@@ -12,12 +12,12 @@
 #include "layers/api/ckcache_ext.h"
 
 /*
- * The functions of an API. handle: any device of the process; NULL: none is
+ * The functions of an API. The handle is any of the process; NULL: none is
  * at hand, and its loader is not to be brought into the process. NULL: the API
  * is not there. Thread-safe; what it gives may change until a layer was found.
  */
 const struct ckcache_functions *library_opencl(struct _cl_device_id *handle);
-const struct ckcache_functions *library_level_zero(struct _ze_device_handle_t *handle);
+const struct ckcache_functions *library_level_zero(struct _ze_driver_handle_t *handle);
 
 /* This library's own cache for an API; NULL: switched off. Opens it at the first call. */
 struct cc_cache *library_cache(enum ckcache_api api);

@@ -8,7 +8,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#include "layers/level_zero/plugin/module.h"
+#include "layers/level_zero/plugin/native.h"
 
 #undef uthash_nonfatal_oom
 #define uthash_nonfatal_oom(element) (out_of_memory = true)

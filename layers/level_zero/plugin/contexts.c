@@ -17,6 +17,7 @@
 #define MAX_PREPARED 8
 
 struct known_context {
+	struct lz_next *next;
 	ze_context_handle_t handle;
 	ze_driver_handle_t driver;
 	UT_hash_handle hh;
@@ -25,13 +26,14 @@ struct known_context {
 static struct known_context *contexts;	/* guarded by the plugin's lock */
 
 /* Also for a handle that was another context's before: its destruction may have passed the plugin by. */
-static void remember(ze_context_handle_t handle, ze_driver_handle_t driver)
+static void remember(struct lz_next *next, ze_context_handle_t handle, ze_driver_handle_t driver)
 {
 	struct known_context *context = calloc(1, sizeof(*context)), *old;
 	bool out_of_memory = false;
 
 	if (!context)
 		return;
+	context->next = next;
 	context->handle = handle;
 	context->driver = driver;
 	lz_plugin_lock();
@@ -67,6 +69,22 @@ ze_driver_handle_t lz_context_driver(ze_context_handle_t handle)
 	driver = context ? context->driver : NULL;
 	lz_plugin_unlock();
 	return driver;
+}
+
+struct lz_next *lz_context_next(ze_context_handle_t handle, ze_driver_handle_t driver)
+{
+	struct known_context *context;
+	struct lz_next *next;
+
+	lz_plugin_lock();
+	HASH_FIND_PTR(contexts, &handle, context);
+	for (struct known_context *other = contexts; !context && other; other = other->hh.next) {
+		if (other->driver == driver)
+			context = other;
+	}
+	next = context ? context->next : &lz_nexts[0];
+	lz_plugin_unlock();
+	return next;
 }
 
 /*
@@ -128,7 +146,7 @@ static void created(struct lz_next *next, ze_driver_handle_t driver, ze_result_t
 {
 	if (result != ZE_RESULT_SUCCESS || !context)
 		return;
-	remember(*context, driver);
+	remember(next, *context, driver);
 	prepare(next, driver);
 }
 
@@ -161,6 +179,6 @@ ze_result_t lz_context_destroy(struct lz_next *next, ze_context_handle_t context
 	forget(context);
 	result = LZ_NEXT_FIND(next, context_destroy)(context);
 	if (result != ZE_RESULT_SUCCESS && driver)
-		remember(context, driver);
+		remember(next, context, driver);
 	return result;
 }

@@ -8,6 +8,7 @@
  */
 #include "layers/level_zero/plugin/build_logs.h"
 #include "layers/level_zero/plugin/contexts.h"
+#include "layers/level_zero/plugin/extension.h"
 #include "layers/level_zero/plugin/module.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -49,6 +50,11 @@
 	static ze_result_t ZE_APICALL context_destroy_##n(ze_context_handle_t context)       \
 	{                                                                                    \
 		return lz_context_destroy(&lz_nexts[n], context);                            \
+	}                                                                                    \
+	static ze_result_t ZE_APICALL driver_get_function_##n(ze_driver_handle_t driver,     \
+							      const char *name, void **ret)  \
+	{                                                                                    \
+		return lz_extension_get_function(&lz_nexts[n], driver, name, ret);           \
 	}
 
 #define EACH(name) { name##_0, name##_1, name##_2, name##_3 }
@@ -64,6 +70,8 @@ static const ze_pfnModuleBuildLogDestroy_t log_destroy[LZ_NEXTS] = EACH(log_dest
 static const ze_pfnContextCreate_t context_create[LZ_NEXTS] = EACH(context_create);
 static const ze_pfnContextCreateEx_t context_create_ex[LZ_NEXTS] = EACH(context_create_ex);
 static const ze_pfnContextDestroy_t context_destroy[LZ_NEXTS] = EACH(context_destroy);
+static const ze_pfnDriverGetExtensionFunctionAddress_t driver_get_function[LZ_NEXTS] =
+	EACH(driver_get_function);
 
 /* Notes what is only called and not intercepted. */
 #define SAVE(entry, member)                                                              \
@@ -97,6 +105,7 @@ EXPORT ze_result_t ZE_APICALL zeGetModuleProcAddrTable(ze_api_version_t version,
 	SAVE(table->pfnDestroy, module_destroy);
 	SAVE(table->pfnGetNativeBinary, module_get_native);
 	HOOK(table->pfnCreate, module_create, module_create);
+	lz_extension_announce();
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -142,5 +151,8 @@ EXPORT ze_result_t ZE_APICALL zeGetDriverProcAddrTable(ze_api_version_t version,
 	SAVE(table->pfnGetProperties, driver_get_properties);
 	SAVE(table->pfnGetApiVersion, driver_get_api_version);
 	SAVE(table->pfnGetExtensionProperties, driver_get_extensions);
+	if (version >= ZE_API_VERSION_1_1)
+		HOOK(table->pfnGetExtensionFunctionAddress, driver_get_function,
+		     driver_get_function);
 	return ZE_RESULT_SUCCESS;
 }

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * module: zeModuleCreate, from the cache or by the driver. An entry holds the
- * native binary (CC_TAG_IMAGE 0) and the build log. Each module is the
- * driver's own, made for this one caller: its global variables are.
+ * module: zeModuleCreate, from the cache or by the driver (native.h says what
+ * an entry holds). Each module is the driver's own, made for this one caller:
+ * its global variables are.
  */
 #ifndef LEVEL_ZERO_MODULE_H
 #define LEVEL_ZERO_MODULE_H
 
 #include "layers/level_zero/plugin/next.h"
-
-/* Fields of an entry beside CC_TAG_IMAGE; index 0. */
-enum {
-	LZ_TAG_LOG = 2,		/* as the driver gave it, with its terminator; absent: it gave none */
-};
 
 /* The hook: as zeModuleCreate (Level Zero core, Module). */
 ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,

@@ -15,6 +15,9 @@
 /* More inputs than anybody links at once; what is beyond is not looked at. */
 #define MAX_INPUTS 4096
 
+/* Of the names that drv_environment_add gives its fields. */
+#define ENVIRONMENT_PREFIX "env."
+
 static struct cmn_spare spare;
 static struct drv_environment environment = DRV_ENVIRONMENT_INIT;
 
@@ -163,6 +166,21 @@ static bool add_constants(struct cc_key *key, uint32_t place, const struct lz_mo
 	return known;
 }
 
+/* Modules that tools instrument or debug are other modules, and depend on the tool. */
+static bool is_instrumented(void)
+{
+	static const char *const variables[] = { "ZET_ENABLE_PROGRAM_DEBUGGING",
+						 "ZET_ENABLE_PROGRAM_INSTRUMENTATION" };
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *value = getenv(variables[i]);
+
+		if (value && strcmp(value, "0") != 0)
+			return true;
+	}
+	return false;
+}
+
 static size_t total_size(const struct lz_module_inputs *inputs)
 {
 	size_t total = 0;
@@ -179,6 +197,9 @@ enum cmn_status lz_module_key(struct lz_next *next, ze_driver_handle_t driver,
 	const struct cc_key *identity;
 
 	cc_key_init_in(ret, cmn_spare_take(&spare));
+	*ret_reason = "instrumented";
+	if (is_instrumented())
+		return CMN_MISS;
 	/* Room for all at once; without it the key only grows in steps. */
 	(void)cmn_buffer_reserve(&ret->encoded, total_size(inputs) + USUAL_SIZE);
 	*ret_reason = "device-unidentified";
@@ -214,4 +235,50 @@ bool lz_module_key_holds(struct lz_next *next, ze_driver_handle_t driver,
 	part = cc_key_view(now);
 	/* The device's fields come first. */
 	return part.len <= whole.len && memcmp(part.data, whole.data, part.len) == 0;
+}
+
+/* The next field that is a variable. CMN_MISS: there are no more. */
+static enum cmn_status next_variable(struct cmn_reader *reader, struct cc_key_field *ret)
+{
+	enum cmn_status status;
+
+	do {
+		status = cc_key_next(reader, ret);
+	} while (status == CMN_OK &&
+		 (ret->part != CC_PART_OPTIONS || ret->name.len < sizeof(ENVIRONMENT_PREFIX) - 1 ||
+		  memcmp(ret->name.data, ENVIRONMENT_PREFIX, sizeof(ENVIRONMENT_PREFIX) - 1) != 0));
+	return status;
+}
+
+static bool same_variables(const struct cc_key *a, const struct cc_key *b)
+{
+	struct cmn_reader readers[2];
+	enum cmn_status left, right;
+
+	if (cc_key_read(cc_key_view(a), &readers[0]) != CMN_OK ||
+	    cc_key_read(cc_key_view(b), &readers[1]) != CMN_OK)
+		return false;
+	for (;;) {
+		struct cc_key_field fields[2];
+
+		left = next_variable(&readers[0], &fields[0]);
+		right = next_variable(&readers[1], &fields[1]);
+		if (left != CMN_OK || right != CMN_OK)
+			return left == CMN_MISS && right == CMN_MISS;
+		if (!cmn_view_equal(fields[0].name, fields[1].name) ||
+		    !cmn_view_equal(fields[0].value, fields[1].value))
+			return false;
+	}
+}
+
+bool lz_module_key_environment_holds(const struct cc_key *key)
+{
+	struct cc_key now;
+	bool same;
+
+	cc_key_init(&now);
+	drv_environment_add(&environment, &now);
+	same = !is_instrumented() && cc_key_status(&now) == CMN_OK && same_variables(key, &now);
+	cc_key_release(&now);
+	return same;
 }

@@ -28,7 +28,8 @@
 	_(device_get_module_properties, ze_pfnDeviceGetModuleProperties_t) \
 	_(driver_get_properties, ze_pfnDriverGetProperties_t)      \
 	_(driver_get_api_version, ze_pfnDriverGetApiVersion_t)                 \
-	_(driver_get_extensions, ze_pfnDriverGetExtensionProperties_t)
+	_(driver_get_extensions, ze_pfnDriverGetExtensionProperties_t)         \
+	_(driver_get_function, ze_pfnDriverGetExtensionFunctionAddress_t)
 
 struct lz_next {
 	_Atomic(const void *) owner;	/* base address of the object that its functions are in; NULL: free */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * desc: descriptions of modules (layers/api/ckcache.h), their blobs, and
+ * modules made from blobs. Calls go to the functions below the plugin in the
+ * plugin's process, to the loader's own in a program that links the library.
+ */
+#ifndef LEVEL_ZERO_DESC_H
+#define LEVEL_ZERO_DESC_H
+
+#include "layers/api/desc.h"
+#include "layers/driver/libraries.h"
+#include "layers/level_zero/plugin/module_key.h"
+
+/* What one module is made from, in memory of its own. */
+struct lz_desc_program {
+	uint8_t *source;
+	size_t source_size;
+	char *options;			/* NULL: none */
+	uint32_t *ids;
+	uint64_t *values;		/* as the application gave them, and zeros behind */
+	const void **places;		/* of values */
+	ze_module_constants_t constants;	/* of these three */
+};
+
+struct lz_desc {
+	struct ckcache_desc base;	/* first */
+	struct lz_next *next;
+	ze_driver_handle_t driver;
+	ze_context_handle_t context;
+	ze_device_handle_t device;
+	/* When the key was known to hold, last; guarded by base.lock. */
+	struct drv_library_epoch epoch;
+	struct lz_desc_program *programs;	/* base.count */
+};
+
+/* Whether compiler and environment are what they were when it was made. */
+bool lz_desc_holds(struct lz_desc *desc);
+/* desc if it is of modules, else NULL. */
+struct lz_desc *lz_desc_of(struct ckcache_desc *desc);
+/* What zeModuleCreate is to be called with; lives as long as the description. */
+ze_module_desc_t lz_desc_module(const struct lz_desc *desc, size_t i);
+
+/* A new module from one native binary. On failure the driver's result; see lz_native_load. */
+ze_result_t lz_desc_load(const struct lz_desc *desc, size_t i, struct cmn_view native,
+			 ze_module_handle_t *ret);
+/* The native binaries of the modules as a blob, in an empty buffer. CMN_MISS: the driver has one of them not; CMN_ERR_NOMEM. */
+CMN_CHECKED enum cmn_status lz_desc_wrap(const struct lz_desc *desc,
+					 struct _ze_module_handle_t *const *modules,
+					 struct cmn_buffer *ret);
+/* All modules of a blob that was checked, or none. */
+enum ckcache_status lz_desc_create(const struct lz_desc *desc, struct cmn_view blob,
+				   ze_module_handle_t *ret_modules);
+/* Destroys modules and leaves NULLs. */
+void lz_desc_discard(const struct lz_desc *desc, size_t count, ze_module_handle_t *modules);
+
+/* The functions of ckcache.h. */
+ckcache_level_zero_desc_new_fn lz_ckcache_desc_new;
+ckcache_level_zero_get_blob_fn lz_ckcache_get_blob;
+ckcache_level_zero_create_from_blob_fn lz_ckcache_create_from_blob;
+ckcache_level_zero_build_fn lz_ckcache_build;	/* desc_build.c */
+ckcache_level_zero_device_desc_new_fn lz_ckcache_device_desc_new;
+
+/* interface.c: the table of this copy. */
+const struct ckcache_functions *lz_ckcache_functions(void);
+/* One of them by the name that ckcache.h gives it, or NULL. */
+void *lz_ckcache_function(const char *name);
+
+#endif

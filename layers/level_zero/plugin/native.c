@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* native: reading and loading, with the driver's log as the witness of what it did. */
+#include "layers/level_zero/plugin/native.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool lz_is_out_of_memory(ze_result_t result)
+{
+	return result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ||
+	       result == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
+}
+
+bool lz_native_is_refused(ze_result_t result)
+{
+	return result != ZE_RESULT_SUCCESS && !lz_is_out_of_memory(result) &&
+	       result != ZE_RESULT_ERROR_DEVICE_LOST;
+}
+
+void lz_module_discard(struct lz_next *next, ze_module_handle_t module)
+{
+	ze_pfnModuleDestroy_t destroy = LZ_NEXT_FIND(next, module_destroy);
+
+	if (module && destroy)
+		(void)destroy(module);	/* see above */
+}
+
+void lz_log_discard(struct lz_next *next, ze_module_build_log_handle_t log)
+{
+	ze_pfnModuleBuildLogDestroy_t destroy = LZ_NEXT_FIND(next, log_destroy);
+
+	if (log && destroy)
+		(void)destroy(log);	/* likewise */
+}
+
+/* The log's text with its terminator; an empty buffer where there is none to be had. */
+static struct cmn_buffer read_log(struct lz_next *next, ze_module_build_log_handle_t log)
+{
+	ze_pfnModuleBuildLogGetString_t get = LZ_NEXT_FIND(next, log_get_string);
+	struct cmn_buffer text = { 0 };
+	size_t size = 0;
+
+	if (!log || !get || get(log, &size, NULL) != ZE_RESULT_SUCCESS || !size ||
+	    !cmn_buffer_reserve(&text, size + 1))
+		return text;
+	if (get(log, &size, (char *)text.data) == ZE_RESULT_SUCCESS) {
+		text.data[size] = '\0';
+		text.len = strlen((const char *)text.data) + 1;
+	}
+	return text;
+}
+
+size_t lz_native_size(struct lz_next *next, ze_module_handle_t module)
+{
+	ze_pfnModuleGetNativeBinary_t get = LZ_NEXT_FIND(next, module_get_native);
+	size_t size = 0;
+
+	return get && get(module, &size, NULL) == ZE_RESULT_SUCCESS ? size : 0;
+}
+
+bool lz_native_read(struct lz_next *next, ze_module_handle_t module, size_t size, uint8_t *room)
+{
+	return LZ_NEXT_FIND(next, module_get_native)(module, &size, room) == ZE_RESULT_SUCCESS;
+}
+
+static enum cmn_status add_native(struct lz_next *next, ze_module_handle_t module,
+				  struct cc_entry *entry)
+{
+	size_t size = lz_native_size(next, module);
+	uint8_t *room;
+
+	if (!size)
+		return CMN_MISS;
+	room = cc_entry_add_room(entry, CC_TAG_IMAGE, 0, size);
+	if (!room)
+		return CMN_ERR_NOMEM;
+	return lz_native_read(next, module, size, room) ? CMN_OK : CMN_MISS;
+}
+
+enum cmn_status lz_native_capture(struct lz_next *next, ze_module_handle_t module,
+				  ze_module_build_log_handle_t log, uint64_t build_ns,
+				  struct cc_entry **ret)
+{
+	struct cc_entry *entry = cc_entry_new(build_ns);
+	enum cmn_status status;
+	struct cmn_buffer text;
+
+	if (!entry)
+		return CMN_ERR_NOMEM;
+	status = add_native(next, module, entry);
+	if (status == CMN_OK) {
+		text = read_log(next, log);
+		if (text.len)
+			cc_entry_add(entry, LZ_TAG_LOG, 0, text.data, text.len);
+		cmn_buffer_release(&text);
+		status = cc_entry_finish(entry, NULL);
+	}
+	if (status == CMN_OK)
+		*ret = entry;
+	else
+		cc_entry_unref(entry);
+	return status;
+}
+
+/* A native of another driver version is compiled again from what it carries, with a warning (NEO: -Wrecompiled-from-ir). */
+static bool was_recompiled(struct lz_next *next, ze_module_build_log_handle_t log)
+{
+	struct cmn_buffer text = read_log(next, log);
+	bool recompiled = text.len && strstr((const char *)text.data, "recompiled-from-ir");
+
+	cmn_buffer_release(&text);
+	return recompiled;
+}
+
+/* The flags without the one that keeps the driver from saying so; heap, NULL: they do not have it. */
+static char *flags_that_warn(const char *flags)
+{
+	static const char silent[] = "-Wno-recompiled-from-ir";
+	char *copy = flags && strstr(flags, silent) ? strdup(flags) : NULL;
+
+	for (char *at = copy ? strstr(copy, silent) : NULL; at; at = strstr(at, silent))
+		memset(at, ' ', sizeof(silent) - 1);
+	return copy;
+}
+
+ze_result_t lz_native_load(struct lz_next *next, ze_context_handle_t context,
+			   ze_device_handle_t device, struct cmn_view native, const char *flags,
+			   ze_module_handle_t *ret_module, ze_module_build_log_handle_t *ret_log)
+{
+	char *warning = flags_that_warn(flags);
+	const ze_module_desc_t desc = {
+		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+		.format = ZE_MODULE_FORMAT_NATIVE,
+		.inputSize = native.len,
+		.pInputModule = native.data,
+		/* They say more than what to compile: what to export, what to measure. */
+		.pBuildFlags = warning ? warning : flags,
+	};
+	ze_module_build_log_handle_t log = NULL;
+	ze_module_handle_t module = NULL;
+	ze_result_t result = LZ_NEXT_FIND(next, module_create)(context, device, &desc, &module,
+							       &log);
+
+	free(warning);
+	/* With several drivers loaders leave a failed call's log unwrapped: it may not be touched. */
+	if (result != ZE_RESULT_SUCCESS)
+		return result;
+	if (was_recompiled(next, log)) {
+		lz_log_discard(next, log);
+		lz_module_discard(next, module);
+		return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+	}
+	*ret_module = module;
+	*ret_log = log;
+	return ZE_RESULT_SUCCESS;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * native: native binaries of modules, with the build logs that come with them:
+ * taken from a module that was built, and made into a module again. Whether
+ * for zeModuleCreate or for ckcache.h. An entry holds the native binary
+ * (CC_TAG_IMAGE 0) and the build log.
+ */
+#ifndef LEVEL_ZERO_NATIVE_H
+#define LEVEL_ZERO_NATIVE_H
+
+#include <stdbool.h>
+
+#include "layers/level_zero/plugin/next.h"
+
+/* Fields of an entry beside CC_TAG_IMAGE; index 0. */
+enum {
+	LZ_TAG_LOG = 2,		/* as the driver gave it, with its terminator; absent: it gave none */
+};
+
+bool lz_is_out_of_memory(ze_result_t result);
+/* Of lz_native_load: the binary is at fault, neither memory nor the device. */
+bool lz_native_is_refused(ze_result_t result);
+
+/* Destroy what no application has seen; NULL is fine. What the driver refuses to destroy is lost either way. */
+void lz_module_discard(struct lz_next *next, ze_module_handle_t module);
+void lz_log_discard(struct lz_next *next, ze_module_build_log_handle_t log);
+
+/* Bytes of the module's native binary; 0: the driver has none to give. */
+size_t lz_native_size(struct lz_next *next, ze_module_handle_t module);
+/* Fills room of that size. false: the driver does not give it. */
+bool lz_native_read(struct lz_next *next, ze_module_handle_t module, size_t size, uint8_t *room);
+
+/* The module just built, as an entry. log may be NULL. CMN_MISS: it has no native binary; CMN_ERR_NOMEM, CMN_ERR_TOO_LARGE. */
+CMN_CHECKED enum cmn_status lz_native_capture(struct lz_next *next, ze_module_handle_t module,
+					      ze_module_build_log_handle_t log, uint64_t build_ns,
+					      struct cc_entry **ret);
+
+/*
+ * A new module from a native binary. flags: those that it was built with; NULL:
+ * none. A binary that the driver only compiles again, from what it carries, is
+ * refused here (ZE_RESULT_ERROR_INVALID_NATIVE_BINARY). On success *ret_log is
+ * the driver's own log, or NULL, for the caller to destroy; on failure nothing
+ * is left, and nothing is touched.
+ */
+ze_result_t lz_native_load(struct lz_next *next, ze_context_handle_t context,
+			   ze_device_handle_t device, struct cmn_view native, const char *flags,
+			   ze_module_handle_t *ret_module, ze_module_build_log_handle_t *ret_log);
+
+#endif

@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * library: ckcache.h for Level Zero, in programs without the plugin and with
+ * it: ids, blobs, builds, storage, settings, on stub drivers that count, and
+ * with a product's name as the argument on Intel's driver.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/level_zero/module_run.h"
+#include "tests/support/unit.h"
+
+enum { SKIPPED = 77 };
+
+#define BOTH STUB_DRIVER "," STUB2_DRIVER
+#define ONE "driver=0 il=one "
+/* Longer than slot_run waits: a program that waits for itself fails. */
+#define NO_WAITING "CKCACHE_BUILD_WAIT=600"
+
+static struct module_run run;
+
+static void expect_output(const char *expected)
+{
+	CU_ASSERT_STRING_EQUAL(run.client.output, expected);
+	if (strcmp(run.client.output, expected))
+		(void)fprintf(stderr, "expected:\n%sgot:\n%s%s%s", expected, run.client.output,
+			      run.client.errors, run.events);
+}
+
+static void expect_part(const char *part)
+{
+	CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, part));
+	if (!strstr(run.client.output, part))
+		(void)fprintf(stderr, "expected: %s\ngot:\n%s%s", part, run.client.output,
+			      run.events);
+}
+
+static void copy_output(char *copy, size_t size)
+{
+	CU_ASSERT_FATAL(strlen(run.client.output) < size);
+	(void)strcpy(copy, run.client.output);
+}
+
+/* Alone, or under the plugin. */
+static void run_either(int plugin, const char *arguments, const char *variables)
+{
+	(plugin ? module_run : module_run_plain)(&run, arguments, variables);
+}
+
+static void an_id_tells_what_the_module_would_be(void)
+{
+	static const char *const others[][2] = {
+		{ "driver=0 il=other desc id", "" },
+		{ ONE "byte=0 desc id", "" },
+		{ ONE "byte=3 desc id", "" },
+		{ ONE "flags=-O desc id", "" },
+		{ ONE "sub=0 desc id", "" },
+		{ ONE "sub=1 desc id", "" },
+		{ ONE "add il=other add desc id", "" },
+		{ "driver=0 il=other add il=one add desc id", "" },
+		{ "driver=0 il=constants desc id", "" },
+		{ "driver=0 il=constants constant=32:4:7 desc id", "" },
+		{ "driver=0 il=constants constant=32:4:8 desc id", "" },
+		{ "driver=0 il=constants constant=64:8:7 desc id", "" },
+		{ "driver=0 il=constants constant=8:1:7 desc id", "" },
+		{ ONE "desc id", "STUB_EPOCH=b" },
+		{ ONE "desc id", "IGC_EnableDPEmulation=1" },
+	};
+	enum { COUNT = 1 + sizeof(others) / sizeof(others[0]) };
+	static char ids[COUNT][512];
+
+	module_run_plain(&run, ONE "desc id", "");
+	expect_part("desc 0\nid 0 88 ");
+	copy_output(ids[0], sizeof(ids[0]));
+	for (size_t i = 1; i < COUNT; i++) {
+		module_run_plain(&run, others[i - 1][0], others[i - 1][1]);
+		expect_part("desc 0\nid 0 88 ");
+		copy_output(ids[i], sizeof(ids[i]));
+		for (size_t k = 0; k < i; k++)
+			CU_ASSERT_STRING_NOT_EQUAL(ids[k], ids[i]);
+	}
+	/* The same with the plugin, for flags that are none, and for constants in another order. */
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		run_either(plugin, ONE "desc id", "");
+		expect_output(ids[0]);
+		run_either(plugin, ONE "flags= desc id", "UNRELATED=1");
+		expect_output(ids[0]);
+	}
+	module_run_plain(&run, "driver=0 il=constants constant=32:4:7 constant=8:1:1 desc id", "");
+	copy_output(ids[0], sizeof(ids[0]));
+	module_run(&run, "driver=0 il=constants constant=8:1:1 constant=32:4:7 desc id", "");
+	expect_output(ids[0]);
+}
+
+static void what_cannot_be_told_has_an_empty_id(void)
+{
+	/* A constant that the module does not declare: the driver's affair. */
+	module_run_plain(&run, "driver=0 il=constants constant=4711:4:7 desc id build", "");
+	expect_part("desc 0\nid 0 0 \nbuild -10 ");
+	module_run_plain(&run, ONE "desc id modules blob=b build", "ZET_ENABLE_PROGRAM_DEBUGGING=1");
+	expect_part("desc 0\nid 0 0 \n");
+	expect_part("blob 0 empty\n");
+	expect_part("build 0 from 0 ");
+	CU_ASSERT_EQUAL(module_run_stat("stores"), 0);
+}
+
+static void a_blob_makes_the_modules_without_a_compiler(void)
+{
+	static const char *const programs[] = {
+		"driver=0 il=one ",
+		"driver=0 il=one flags=-Wno-recompiled-from-ir ",
+		"driver=0 il=one add il=other flags=-O add il=constants flags constant=32:4:7 add ",
+		"driver=0 sub=1 il=plain ",
+	};
+	static char made[SLOT_RUN_MAX];
+	char arguments[512];
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		for (int plugin = 0; plugin <= 1; plugin++) {
+			slot_run_shell("rm -rf cache");
+			(void)snprintf(arguments, sizeof(arguments), "%sdesc modules blob=blob",
+				       programs[i]);
+			run_either(plugin, arguments, "");
+			expect_part("blob 0 bytes\n");
+			(void)snprintf(made, sizeof(made), "desc 0\ncreate 0%s",
+				       strstr(run.client.output, "modules") + 7);
+			*strstr(made, "blob") = '\0';
+			(void)snprintf(arguments, sizeof(arguments), "%sdesc create=blob",
+				       programs[i]);
+			/* The other one makes them. */
+			run_either(!plugin, arguments, "");
+			expect_output(made);
+			module_run_expect(&run, 0, i == 2 ? 3 : 1);
+			CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
+					module_run_count(&run, "log-destroy"));
+		}
+	}
+}
+
+static void a_blob_of_a_module_from_a_blob_is_the_same(void)
+{
+	module_run_plain(&run, ONE "desc modules blob=first", "");
+	module_run_plain(&run, ONE "desc create=first blob=second", "");
+	slot_run_shell("cmp first second");
+}
+
+static void a_small_room_is_left_alone_and_told(void)
+{
+	module_run_plain(&run, ONE "desc modules short=blob blob=other create=blob", "");
+	expect_part("blob -3 bytes\nblob 0 bytes\ncreate 0");
+	slot_run_shell("cmp blob other");
+}
+
+static void no_damaged_blob_reaches_the_driver(void)
+{
+	module_run_plain(&run, ONE "desc modules blob=blob", "");
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		run_either(plugin, ONE "desc flips=blob cuts=blob", "");
+		expect_output("desc 0\nrefused all\nrefused all\n");
+		module_run_expect(&run, 0, 0);
+		CU_ASSERT_EQUAL(module_run_count(&run, "module-create"), 0);
+	}
+}
+
+static void blobs_of_something_else_are_refused(void)
+{
+	module_run_plain(&run, ONE "desc modules blob=blob", "");
+	module_run_plain(&run, "driver=0 il=other desc create=blob", "");
+	expect_output("desc 0\ncreate -7\n");
+	module_run_plain(&run, ONE "flags=-O desc create=blob", "");
+	expect_output("desc 0\ncreate -7\n");
+	module_run_plain(&run, ONE "desc create=blob", "STUB_EPOCH=b");
+	expect_output("desc 0\ncreate -6\n");
+	module_run_plain(&run, ONE "sub=0 desc create=blob", "");
+	expect_output("desc 0\ncreate -6\n");
+	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 0);
+	/* The version stands behind eight bytes. */
+	slot_run_shell("printf '\\002' | dd of=blob bs=1 seek=8 conv=notrunc status=none");
+	module_run_plain(&run, ONE "desc create=blob", "");
+	expect_output("desc 0\ncreate -8\n");
+	unit_write("blob", "some text that never was a blob, and is a bit longer than one's header, "
+			   "which has one hundred and twenty-eight bytes and so is not that short");
+	module_run_plain(&run, ONE "desc create=blob", "");
+	expect_output("desc 0\ncreate -5\n");
+	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 0);
+}
+
+static void what_the_driver_refuses_is_said(void)
+{
+	module_run_plain(&run, ONE "desc modules blob=blob", "");
+	module_run_plain(&run, ONE "desc create=blob", "STUB_REFUSE_NATIVE=1");
+	expect_output("desc 0\ncreate -9\n");
+	module_run_plain(&run, ONE "desc create=blob", "STUB_RECOMPILES=1");
+	expect_output("desc 0\ncreate -9\n");
+	CU_ASSERT_EQUAL(module_run_count(&run, "module-create"),
+			module_run_count(&run, "module-destroy"));
+	CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
+			module_run_count(&run, "log-destroy"));
+	/* Also where the flags keep the driver from telling. */
+	module_run_plain(&run, ONE "flags=-Wno-recompiled-from-ir desc modules blob=blob", "");
+	module_run_plain(&run, ONE "flags=-Wno-recompiled-from-ir desc create=blob",
+			 "STUB_RECOMPILES=1");
+	expect_output("desc 0\ncreate -9\n");
+}
+
+static void without_a_native_binary_the_blob_is_empty(void)
+{
+	static const char *const settings[] = { "STUB_NO_NATIVE=1", "STUB_NATIVE_FAILS=1" };
+
+	for (size_t i = 0; i < 2; i++) {
+		module_run_plain(&run, ONE "desc modules blob=blob build", settings[i]);
+		expect_part("blob 0 empty\nbuild 0 from 0 ");
+		CU_ASSERT_EQUAL(module_run_stat("bypass.no-binary"), i + 1);
+	}
+}
+
+static void what_changed_meanwhile_is_said(void)
+{
+	module_run_plain(&run, ONE "desc modules blob=blob", "");
+	module_run_plain(&run, ONE "desc modules setenv=IGC_EnableDPEmulation=1 blob=b create=blob build",
+			 "");
+	expect_part("blob -11 empty\ncreate -11\nbuild 0 from 0 ");
+	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 2);
+	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 0);
+	/* And nothing was kept. */
+	module_run_plain(&run, ONE "desc build", "");
+	module_run_expect(&run, 1, 0);
+	module_run_plain(&run, ONE "desc build", "IGC_EnableDPEmulation=1");
+	module_run_expect(&run, 1, 0);
+}
+
+/* A compiler that comes with the first module was in nobody's id. */
+static void a_compiler_that_comes_late_is_noticed(void)
+{
+	module_run_plain(&run, ONE "desc modules blob=blob desc blob=blob", "STUB_LAZY_COMPILER=1");
+	expect_part("blob -11 empty\ndesc 0\nblob 0 bytes\n");
+	slot_run_shell("rm -rf cache");
+	module_run_plain(&run, ONE "desc build build desc build build", "STUB_LAZY_COMPILER=1");
+	expect_part("build 0 from 0 ");
+	CU_ASSERT_EQUAL(module_run_stat("bypass.compiler-loaded-late"), 1);
+	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 3);
+	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 1);
+}
+
+static void a_build_is_kept_for_the_process_and_the_machine(void)
+{
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		slot_run_shell("rm -rf cache");
+		run_either(plugin, ONE "desc build build", NO_WAITING);
+		expect_part("build 0 from 0 one\nbuild 0 from 1 one\n");
+		module_run_expect(&run, 1, 1);
+		run_either(plugin, ONE "desc build desc build", NO_WAITING);
+		expect_part("build 0 from 2 one\ndesc 0\nbuild 0 from 1 one\n");
+		module_run_expect(&run, 0, 2);
+		run_either(!plugin, ONE "desc build evict build", NO_WAITING);
+		expect_part("build 0 from 2 one\nevict 0\nbuild 0 from 0 one\n");
+		module_run_expect(&run, 1, 1);
+		CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
+				module_run_count(&run, "log-destroy"));
+	}
+	CU_ASSERT_EQUAL(module_run_stat("errors"), 0);
+}
+
+static void builds_are_shared_with_programs_that_know_nothing_of_it(void)
+{
+	/* The application's own module, under the plugin. */
+	module_run(&run, "driver=0 il=one flags=-Wstub modules", "");
+	module_run_expect(&run, 1, 0);
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		run_either(plugin, "driver=0 il=one flags=-Wstub desc build", NO_WAITING);
+		expect_part("build 0 from 2 one\n");
+		module_run_expect(&run, 0, 1);
+	}
+	/* And the other way round. */
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		slot_run_shell("rm -rf cache");
+		run_either(plugin, "driver=0 il=constants constant=32:4:7 desc build", NO_WAITING);
+		module_run_expect(&run, 1, 0);
+		module_run(&run, "driver=0 il=constants constant=32:4:7 modules", "");
+		module_run_expect(&run, 0, 1);
+	}
+	/* In one process, too. */
+	module_run(&run, ONE "modules desc build modules", NO_WAITING);
+	expect_part("build 0 from 1 one\n");
+	module_run_expect(&run, 1, 2);
+}
+
+static void an_entry_has_the_log(void)
+{
+	module_run_plain(&run, "driver=0 il=one flags=-Wstub desc build", "");
+	slot_run_shell("grep -rlq 'warning: stub' cache");
+}
+
+static void a_plugin_of_another_name_is_found_too(void)
+{
+	slot_run_shell("cp '" PLUGIN_LIBRARY "' another.so");
+	module_run_plain(&run, ONE "desc build build",
+			 NO_WAITING " LD_PRELOAD='" SLOT_DIRECTORY "/libckcache_preload.so' "
+				    "ZE_ENABLE_LAYERS=./another.so");
+	expect_part("build 0 from 0 one\nbuild 0 from 1 one\n");
+	module_run_expect(&run, 1, 1);
+	CU_ASSERT_EQUAL(module_run_stat("misses"), 1);
+}
+
+/* Loaded by somebody, but in no loader's tables. */
+static void a_plugin_that_nobody_uses_is_left_alone(void)
+{
+	module_run_plain(&run, "open=" PLUGIN_LIBRARY " " ONE "desc build build", NO_WAITING);
+	expect_part("build 0 from 0 one\nbuild 0 from 1 one\n");
+	module_run_expect(&run, 1, 1);
+}
+
+static void switched_off_the_driver_does_all(void)
+{
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		run_either(plugin, ONE "desc id build build modules blob=blob create=blob",
+			   "CKCACHE_DISABLE=1");
+		expect_part("id 0 88 ");
+		expect_part("build 0 from 0 one\nbuild 0 from 0 one\n");
+		expect_part("blob 0 bytes\ncreate 0 one\n");
+		module_run_expect(&run, 3, 1);
+	}
+	CU_ASSERT_NOT_EQUAL(access("cache", F_OK), 0);
+}
+
+static void two_drivers_keep_apart(void)
+{
+	static const char arguments[] = "driver=0 device=library driver=1 device=library "
+					"driver=0 il=one desc build driver=1 desc build";
+
+	module_run_drivers(BOTH);
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		slot_run_shell("rm -rf cache");
+		run_either(plugin, arguments, NO_WAITING);
+		expect_output("device 0\ndevice 0\ndesc 0\nbuild 0 from 0 one\n"
+			      "desc 0\nbuild 0 from 0 one\n");
+		run_either(!plugin, arguments, NO_WAITING);
+		expect_output("device 0\ndevice 0\ndesc 0\nbuild 0 from 2 one\n"
+			      "desc 0\nbuild 0 from 2 one\n");
+		module_run_expect(&run, 0, 1);
+		CU_ASSERT_EQUAL(module_run_count(&run, "stub2 load-native"), 1);
+		run_either(plugin, arguments, "STUB_REFUSE_NATIVE=1 " NO_WAITING);
+		module_run_expect_clean(&run);
+	}
+	module_run_drivers(STUB_DRIVER);
+}
+
+static void a_refused_entry_is_built_again_and_replaced(void)
+{
+	static const char *const settings[] = { "STUB_REFUSE_NATIVE=1", "STUB_RECOMPILES=1" };
+
+	for (size_t i = 0; i < 2; i++) {
+		module_run_plain(&run, ONE "desc build", "");
+		module_run_plain(&run, ONE "desc build", settings[i]);
+		expect_part("build 0 from 0 one\n");
+		CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 1);
+		module_run_plain(&run, ONE "desc build", "");
+		expect_part("build 0 from 2 one\n");
+		module_run_expect(&run, 0, 1);
+	}
+}
+
+static void failures_are_the_drivers(void)
+{
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		run_either(plugin, ONE "add il=other add desc build", "STUB_FAIL=1 " NO_WAITING);
+		expect_output("desc 0\nbuild -10 from 9\n");
+		module_run_expect_clean(&run);
+		run_either(plugin, ONE "desc build", "STUB_FAIL_OOM=1 " NO_WAITING);
+		expect_output("desc 0\nbuild -1 from 9\n");
+		/* Of two the second: the first one goes. */
+		run_either(plugin, ONE "add il=constants constant=4711:4:7 add desc build",
+			   NO_WAITING);
+		expect_output("desc 0\nbuild -10 from 9\n");
+		CU_ASSERT_EQUAL(module_run_count(&run, "module-create"),
+				module_run_count(&run, "module-destroy"));
+	}
+}
+
+static void a_storage_of_the_applications_own_is_asked(void)
+{
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		slot_run_shell("rm -rf cache shelf");
+		run_either(plugin, ONE "add il=other add desc built=shelf built=shelf", NO_WAITING);
+		expect_output("desc 0\nbuild 0 from 0 load 0 store 1 evict 0 one other\n"
+			      "build 0 from 3 load 1 store 0 evict 0 one other\n");
+		module_run_expect(&run, 2, 2);
+		run_either(!plugin, ONE "add il=other add desc built=shelf evicted=shelf built=shelf",
+			   NO_WAITING);
+		expect_output("desc 0\nbuild 0 from 3 load 1 store 0 evict 0 one other\n"
+			      "evict 0 load 0 store 0 evict 1\n"
+			      "build 0 from 0 load 0 store 1 evict 0 one other\n");
+		/* The machine's cache has nothing to do with it. */
+		CU_ASSERT_EQUAL(module_run_stat("stores"), 0);
+	}
+}
+
+static void damaged_and_refused_blobs_are_evicted_and_built_again(void)
+{
+	module_run_plain(&run, ONE "desc built=shelf", "");
+	slot_run_shell("for f in shelf/*; do printf x | dd of=$f bs=1 seek=200 conv=notrunc status=none; done");
+	module_run_plain(&run, ONE "desc built=shelf", "");
+	expect_output("desc 0\nbuild 0 from 0 load 1 store 1 evict 1 one\n");
+	module_run_expect(&run, 1, 0);
+	module_run_plain(&run, ONE "desc built=shelf", "STUB_REFUSE_NATIVE=1");
+	expect_output("desc 0\nbuild 0 from 0 load 1 store 1 evict 1 one\n");
+	module_run_expect(&run, 1, 1);
+	module_run_plain(&run, ONE "desc built=shelf", "STUB_RECOMPILES=1");
+	expect_output("desc 0\nbuild 0 from 0 load 1 store 1 evict 1 one\n");
+	module_run_plain(&run, ONE "desc built=shelf", "");
+	expect_output("desc 0\nbuild 0 from 3 load 1 store 0 evict 0 one\n");
+}
+
+static void threads_share_a_description_and_one_build(void)
+{
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		slot_run_shell("rm -rf cache");
+		run_either(plugin, ONE "desc threads=8", "STUB_DELAY_MS=300 " NO_WAITING);
+		module_run_expect(&run, 1, 7);
+		run_either(plugin, ONE "desc threads=8", NO_WAITING);
+		module_run_expect(&run, 0, 8);
+	}
+}
+
+static void processes_share_one_build(void)
+{
+	module_run_processes(&run, 4, ONE "desc build", "STUB_DELAY_MS=300");
+	module_run_expect(&run, 1, 3);
+}
+
+static void settings_reach_a_plugin_that_comes_later(void)
+{
+	char expected[1024];
+
+	/* Before zeInit, and the application's own module: the library is not called again. */
+	module_run(&run, "dir=elsewhere capacity=12345 " ONE "modules", "");
+	expect_output("dir 0\ncapacity 0\nmodules one\n");
+	CU_ASSERT_NOT_EQUAL(access("cache", F_OK), 0);
+	CU_ASSERT_EQUAL(access("elsewhere/cache_size.txt", F_OK), 0);
+	module_run(&run, "persistent=0 " ONE "modules settings", "");
+	expect_part("persistent 0\nmodules one\nsettings 0 ");
+	CU_ASSERT_NOT_EQUAL(access("cache", F_OK), 0);
+	/* And while it is there. */
+	module_run(&run, ONE "dir=third modules settings dir= settings", "");
+	CU_ASSERT_EQUAL(access("third/cache_size.txt", F_OK), 0);
+	(void)snprintf(expected, sizeof(expected), "settings 1 8589934592 %s/third\n", unit_dir());
+	expect_part(expected);
+	(void)snprintf(expected, sizeof(expected), "settings 1 8589934592 %s/cache\n", unit_dir());
+	expect_part(expected);
+	/* What the user forbids there, he forbids here. */
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		run_either(plugin, "persistent=1 " ONE "persistent=1 modules", "CKCACHE_PERSISTENT=0");
+		expect_output("persistent -4\npersistent -4\nmodules one\n");
+	}
+}
+
+static void settings_hold_without_the_plugin(void)
+{
+	module_run_plain(&run, "dir=elsewhere " ONE "desc build", "");
+	CU_ASSERT_EQUAL(access("elsewhere/cache_size.txt", F_OK), 0);
+	CU_ASSERT_NOT_EQUAL(access("cache", F_OK), 0);
+	module_run_plain(&run, ONE "persistent=0 desc build build", "");
+	expect_part("build 0 from 0 one\nbuild 0 from 1 one\n");
+	CU_ASSERT_NOT_EQUAL(access("cache", F_OK), 0);
+}
+
+static void what_a_library_learns_of_a_device_is_kept(void)
+{
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		slot_run_shell("rm -rf cache");
+		run_either(plugin, "driver=0 device=library load store=learned load", "");
+		expect_output("device 0\nload 1 \nstore 0\nload 0 learned\n");
+		run_either(!plugin, "driver=0 device=library load device=library:2 load "
+				    "device=other load sub=0 device=library load", "");
+		expect_output("device 0\nload 0 learned\ndevice 0\nload 1 \ndevice 0\nload 1 \n"
+			      "device 0\nload 1 \n");
+		run_either(plugin, "driver=0 device=library load", "STUB_EPOCH=b");
+		expect_output("device 0\nload 1 \n");
+		run_either(plugin, "driver=0 device=library wrap=blob unwrap=blob device=library:2 "
+				   "unwrap=blob", "");
+		expect_output("device 0\nwrap\nunwrap 0 data\ndevice 0\nunwrap -7 \n");
+	}
+}
+
+static void wrong_arguments_are_refused(void)
+{
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		run_either(plugin, "driver=0 il=constants desc invalid", "");
+		expect_output("desc 0\ninvalid: 0 wrong\n");
+		module_run_expect(&run, 0, 0);
+	}
+}
+
+static void the_functions_can_be_fetched_by_name(void)
+{
+	module_run(&run, "driver=0 extension", "");
+	expect_output("extension yes yes no no\n");
+	module_run_plain(&run, "driver=0 extension", "");
+	expect_output("extension no no no no\n");
+	module_run(&run, "driver=0 extension", "CKCACHE_DISABLE=1");
+	expect_output("extension no no no no\n");
+	module_run_drivers(BOTH);
+	module_run(&run, "driver=0 extension driver=1 extension", "");
+	expect_output("extension yes yes no no\nextension yes yes no no\n");
+	module_run_drivers(STUB_DRIVER);
+}
+
+static void without_a_loader_nothing_is_there(void)
+{
+	/* Settings are the cache's all the same, and bring none. */
+	module_run_plain(&run, "settings dir=elsewhere", "");
+	CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, "dir 0\n"));
+	CU_ASSERT_EQUAL(module_run_count(&run, "init"), 0);
+}
+
+/* On Intel's driver: the same, without counts. */
+
+static void expect_real(int plugin, const char *arguments, const char *part)
+{
+	run_either(plugin, arguments, NO_WAITING);
+	expect_part(part);
+	CU_ASSERT_STRING_EQUAL(run.client.errors, "");
+}
+
+static void a_blob_makes_the_real_drivers_modules(void)
+{
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		slot_run_shell("rm -rf cache");
+		expect_real(plugin, "driver=0 il=plain add il=one flags=-ze-opt-disable add desc id "
+				    "modules short=blob", "blob -3 bytes\n");
+		expect_real(!plugin, "driver=0 il=plain add il=one flags=-ze-opt-disable add desc "
+				     "create=blob", "create 0 ");
+		expect_real(plugin, "driver=0 il=one add il=plain add desc create=blob", "create -7");
+		expect_real(plugin, "driver=0 il=plain add il=one flags=-ze-opt-disable add desc "
+				    "cuts=blob", "refused all");
+	}
+}
+
+static void the_real_drivers_builds_are_shared(void)
+{
+	unsigned long misses;
+
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		slot_run_shell("rm -rf cache");
+		expect_real(plugin, "driver=0 il=constants constant=32:4:7 desc build build",
+			    "build 0 from 1 ");
+		misses = module_run_stat("misses");
+		CU_ASSERT_EQUAL(misses, 1);
+		expect_real(!plugin, "driver=0 il=constants constant=32:4:7 desc build",
+			    "build 0 from 2 ");
+		/* By a program that knows nothing of it. */
+		expect_real(1, "driver=0 il=constants constant=32:4:7 modules", "modules ");
+		CU_ASSERT_EQUAL(module_run_stat("misses"), misses);
+		CU_ASSERT_EQUAL(module_run_stat("errors"), 0);
+	}
+}
+
+static void the_real_device_is_known_again(void)
+{
+	expect_real(0, "driver=0 device=library store=learned", "store 0");
+	expect_real(1, "driver=0 device=library load il=one desc build device=library load",
+		    "load 0 learned\ndesc 0\nbuild 0 from 0 one\ndevice 0\nload 0 learned\n");
+}
+
+static int run_on_the_real_driver(const char *product)
+{
+	const struct unit_test tests[] = {
+		UNIT_TEST(a_blob_makes_the_real_drivers_modules),
+		UNIT_TEST(the_real_drivers_builds_are_shared),
+		UNIT_TEST(the_real_device_is_known_again),
+	};
+
+	if (system("ldconfig -p | grep -q libze_intel_gpu") != 0)
+		return SKIPPED;
+	slot_run_product(product);
+	module_run_drivers(NULL);
+	return UNIT_MAIN("level_zero.library", tests);
+}
+
+int main(int argc, char **argv)
+{
+	const struct unit_test tests[] = {
+		UNIT_TEST(an_id_tells_what_the_module_would_be),
+		UNIT_TEST(what_cannot_be_told_has_an_empty_id),
+		UNIT_TEST(a_blob_makes_the_modules_without_a_compiler),
+		UNIT_TEST(a_blob_of_a_module_from_a_blob_is_the_same),
+		UNIT_TEST(a_small_room_is_left_alone_and_told),
+		UNIT_TEST(no_damaged_blob_reaches_the_driver),
+		UNIT_TEST(blobs_of_something_else_are_refused),
+		UNIT_TEST(what_the_driver_refuses_is_said),
+		UNIT_TEST(without_a_native_binary_the_blob_is_empty),
+		UNIT_TEST(what_changed_meanwhile_is_said),
+		UNIT_TEST(a_compiler_that_comes_late_is_noticed),
+		UNIT_TEST(a_build_is_kept_for_the_process_and_the_machine),
+		UNIT_TEST(builds_are_shared_with_programs_that_know_nothing_of_it),
+		UNIT_TEST(an_entry_has_the_log),
+		UNIT_TEST(a_plugin_of_another_name_is_found_too),
+		UNIT_TEST(a_plugin_that_nobody_uses_is_left_alone),
+		UNIT_TEST(switched_off_the_driver_does_all),
+		UNIT_TEST(two_drivers_keep_apart),
+		UNIT_TEST(a_refused_entry_is_built_again_and_replaced),
+		UNIT_TEST(failures_are_the_drivers),
+		UNIT_TEST(a_storage_of_the_applications_own_is_asked),
+		UNIT_TEST(damaged_and_refused_blobs_are_evicted_and_built_again),
+		UNIT_TEST(threads_share_a_description_and_one_build),
+		UNIT_TEST(processes_share_one_build),
+		UNIT_TEST(settings_reach_a_plugin_that_comes_later),
+		UNIT_TEST(settings_hold_without_the_plugin),
+		UNIT_TEST(what_a_library_learns_of_a_device_is_kept),
+		UNIT_TEST(wrong_arguments_are_refused),
+		UNIT_TEST(the_functions_can_be_fetched_by_name),
+		UNIT_TEST(without_a_loader_nothing_is_there),
+	};
+
+	return argc > 1 ? run_on_the_real_driver(argv[1]) : UNIT_MAIN("level_zero.library", tests);
+}
