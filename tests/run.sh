@@ -86,11 +86,11 @@ run_asan()
 	export ASAN_OPTIONS=detect_stack_use_after_return=1:abort_on_error=0
 	export UBSAN_OPTIONS=print_stacktrace=1
 	build asan -DCMAKE_C_COMPILER=gcc -DCKCACHE_SANITIZE=address,undefined
-	run_tests asan "^(unit\\.|tools\\.|golden|hostile\\.(lengths|users|verify)\$|opencl\\.(${1:-}transparent|damage|settings|stub|bundle|lives|ways|replay)\\.stub\$|level_zero\\.(modules|stub)\$|stress\\.parallel\$)"
+	run_tests asan "^(unit\\.|tools\\.|golden|hostile\\.(lengths|users|verify)\$|opencl\\.(${1:-}transparent|damage|settings|stub|bundle|lives|ways|replay)\\.stub\$|level_zero\\.(modules|stub|library\\.stub)\$|stress\\.parallel\$)"
 }
 
 # All that has threads, but for docs/TESTING.md's exceptions.
-threaded='^(unit\..*|golden|hostile\.users|stress\.(programs|store_kill|store_many|parallel)|opencl\.(transparent|damage|settings|stub|bundle|lives|ways|replay)\.stub|level_zero\.(modules|stub|stub_drivers)|bench\.store_smoke)$'
+threaded='^(unit\..*|golden|hostile\.users|stress\.(programs|store_kill|store_many|parallel)|opencl\.(transparent|damage|settings|stub|bundle|lives|ways|replay)\.stub|level_zero\.(modules|stub|stub_drivers|library\.stub)|bench\.store_smoke)$'
 
 run_tsan()
 {

@@ -49,9 +49,8 @@ void client_write(const char *path, const void *data, size_t size)
 		client_give_up(path, 0);
 }
 
-static void use_driver(char *value)
+static void find_driver(char *value)
 {
-	const ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
 	unsigned long place = strtoul(value, NULL, 10);
 	ze_driver_handle_t drivers[MAX_DRIVERS];
 	uint32_t count = MAX_DRIVERS, one = 1;
@@ -62,9 +61,17 @@ static void use_driver(char *value)
 	    place >= count)
 		client_give_up("driver", 0);
 	client.driver = drivers[place];
-	if (CALL(zeDeviceGet)(client.driver, &one, &client.device) ||
-	    CALL(zeContextCreate)(client.driver, &desc, &client.context))
+	if (CALL(zeDeviceGet)(client.driver, &one, &client.device))
 		client_give_up("device", 0);
+}
+
+static void use_driver(char *value)
+{
+	const ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+
+	find_driver(value);
+	if (CALL(zeContextCreate)(client.driver, &desc, &client.context))
+		client_give_up("context", 0);
 }
 
 static void use_sub_device(char *value)
@@ -533,7 +540,8 @@ static void follow(char *argument)
 		const char *name;
 		void (*run)(char *value);
 	} words[] = {
-		{ "driver", use_driver }, { "sub", use_sub_device }, { "open", open_object },
+		{ "driver", use_driver }, { "found", find_driver }, { "sub", use_sub_device },
+		{ "open", open_object },
 		{ "il", use_il }, { "byte", change_byte }, { "flags", use_flags },
 		{ "constant", add_constant }, { "blob", get_whole_blob },
 		{ "short", get_short_blob }, { "create", create_from_blob }, { "flips", flip },

@@ -5,6 +5,7 @@
  * library, not to a loader, which it opens with dlopen.
  *
  *   driver=N          begin to use Level Zero: driver N, its first device, a new context
+ *   found=N           the same without a context
  *   sub=N             its sub-device N
  *   open=PATH         dlopen, no more
  *   il=NAME           the next program's SPIR-V: one of kernels/

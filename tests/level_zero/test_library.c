@@ -327,7 +327,7 @@ static void switched_off_the_driver_does_all(void)
 
 static void two_drivers_keep_apart(void)
 {
-	static const char arguments[] = "driver=0 device=library driver=1 device=library "
+	static const char arguments[] = "found=0 device=library found=1 device=library "
 					"driver=0 il=one desc build driver=1 desc build";
 
 	module_run_drivers(BOTH);

@@ -82,9 +82,9 @@ struct lz_next *lz_context_next(ze_context_handle_t handle, ze_driver_handle_t d
 		if (other->driver == driver)
 			context = other;
 	}
-	next = context ? context->next : &lz_nexts[0];
+	next = context ? context->next : NULL;
 	lz_plugin_unlock();
-	return next;
+	return next || lz_nexts[1].owner ? next : &lz_nexts[0];
 }
 
 /*

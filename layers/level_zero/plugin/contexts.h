@@ -19,8 +19,9 @@ ze_result_t lz_context_destroy(struct lz_next *next, ze_context_handle_t context
 /* NULL: not known, since it was made before the plugin came, or there was no memory. */
 ze_driver_handle_t lz_context_driver(ze_context_handle_t context);
 /*
- * The functions that the context's handles are for. Where it is not known:
- * those of another context of that driver, else the first ones that there are.
+ * The functions for handles of the context, or where it is not known for those
+ * of the driver. NULL: there are several, and no context of the driver's was
+ * made that would tell.
  */
 struct lz_next *lz_context_next(ze_context_handle_t context, ze_driver_handle_t driver);
 

@@ -198,6 +198,7 @@ enum ckcache_status lz_ckcache_desc_new(ze_driver_handle_t driver, ze_context_ha
 					const struct ckcache_program *programs,
 					struct ckcache_desc **ret_desc)
 {
+	struct lz_next *next;
 	struct lz_desc *desc;
 	enum cmn_status status;
 
@@ -208,13 +209,16 @@ enum ckcache_status lz_ckcache_desc_new(ze_driver_handle_t driver, ze_context_ha
 		if (!is_valid(&programs[i]))
 			return CKCACHE_ERROR_INVALID_ARGUMENT;
 	}
+	next = lz_context_next(context, driver);
+	if (!next)
+		return CKCACHE_ERROR_UNAVAILABLE;
 	desc = calloc(1, sizeof(*desc));
 	if (!desc)
 		return CKCACHE_ERROR_OUT_OF_MEMORY;
 	desc->base.functions = lz_ckcache_functions();
 	desc->base.cache = lz_plugin_cache();
 	desc->base.destroy = destroy;
-	desc->next = lz_context_next(context, driver);
+	desc->next = next;
 	desc->driver = driver;
 	desc->context = context;
 	desc->device = device;
@@ -262,11 +266,15 @@ enum ckcache_status lz_ckcache_device_desc_new(ze_driver_handle_t driver,
 					       struct ckcache_desc **ret_desc)
 {
 	const struct cc_key *identity;
+	struct lz_next *next;
 	enum cmn_status status;
 
 	if (!driver || !device || !ret_desc)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	status = lz_identity_of(lz_context_next(NULL, driver), driver, device, &identity);
+	next = lz_context_next(NULL, driver);
+	if (!next)
+		return CKCACHE_ERROR_UNAVAILABLE;
+	status = lz_identity_of(next, driver, device, &identity);
 	if (status != CMN_OK)
 		return status == CMN_ERR_NOMEM ? CKCACHE_ERROR_OUT_OF_MEMORY :
 						 CKCACHE_ERROR_UNAVAILABLE;
