@@ -49,6 +49,13 @@ void client_write(const char *path, const void *data, size_t size)
 		client_give_up(path, 0);
 }
 
+static void open_loader(char *path)
+{
+	client.loader = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!client.loader)
+		client_give_up(dlerror(), 0);
+}
+
 static void find_driver(char *value)
 {
 	unsigned long place = strtoul(value, NULL, 10);
@@ -56,8 +63,8 @@ static void find_driver(char *value)
 	uint32_t count = MAX_DRIVERS, one = 1;
 
 	if (!client.loader)
-		client.loader = dlopen("libze_loader.so.1", RTLD_NOW);
-	if (!client.loader || CALL(zeInit)(0) || CALL(zeDriverGet)(&count, drivers) ||
+		open_loader((char[]){ "libze_loader.so.1" });
+	if (CALL(zeInit)(0) || CALL(zeDriverGet)(&count, drivers) ||
 	    place >= count)
 		client_give_up("driver", 0);
 	client.driver = drivers[place];
@@ -541,7 +548,7 @@ static void follow(char *argument)
 		void (*run)(char *value);
 	} words[] = {
 		{ "driver", use_driver }, { "found", find_driver }, { "sub", use_sub_device },
-		{ "open", open_object },
+		{ "loader", open_loader }, { "open", open_object },
 		{ "il", use_il }, { "byte", change_byte }, { "flags", use_flags },
 		{ "constant", add_constant }, { "blob", get_whole_blob },
 		{ "short", get_short_blob }, { "create", create_from_blob }, { "flips", flip },

@@ -2,8 +2,9 @@
 /*
  * library_client: a Level Zero application that uses ckcache.h as its
  * arguments say, in their order, and prints a line for each. Linked to the
- * library, not to a loader, which it opens with dlopen.
+ * library, not to a loader, which it opens with dlopen when it needs it.
  *
+ *   loader=PATH       use that loader
  *   driver=N          begin to use Level Zero: driver N, its first device, a new context
  *   found=N           the same without a context
  *   sub=N             its sub-device N

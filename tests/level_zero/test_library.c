@@ -507,9 +507,22 @@ static void the_functions_can_be_fetched_by_name(void)
 	module_run_drivers(STUB_DRIVER);
 }
 
-static void without_a_loader_nothing_is_there(void)
+/* One that the program has for itself, under a name that nobody looks for. */
+static void a_loader_of_the_programs_own_is_no_hindrance(void)
 {
-	/* Settings are the cache's all the same, and bring none. */
+	slot_run_shell("sed 's/libze_loader\\.so\\.1/libxx_loader.so.1/' '" LOADER "' >loader.so");
+	module_run_plain(&run, "loader=./loader.so " ONE "desc build build", NO_WAITING);
+	expect_part("build 0 from 0 one\nbuild 0 from 1 one\n");
+	module_run_expect(&run, 1, 1);
+	module_run_plain(&run, "loader=./loader.so " ONE "desc build build",
+			 NO_WAITING " LD_LIBRARY_PATH='" SLOT_DIRECTORY "' "
+				    "ZE_ENABLE_VALIDATION_LAYER=1 ZE_ENABLE_LAYERS=ckcache");
+	expect_part("build 0 from 2 one\nbuild 0 from 1 one\n");
+	module_run_expect(&run, 0, 2);
+}
+
+static void settings_bring_no_loader(void)
+{
 	module_run_plain(&run, "settings dir=elsewhere", "");
 	CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, "dir 0\n"));
 	CU_ASSERT_EQUAL(module_run_count(&run, "init"), 0);
@@ -611,7 +624,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(what_a_library_learns_of_a_device_is_kept),
 		UNIT_TEST(wrong_arguments_are_refused),
 		UNIT_TEST(the_functions_can_be_fetched_by_name),
-		UNIT_TEST(without_a_loader_nothing_is_there),
+		UNIT_TEST(a_loader_of_the_programs_own_is_no_hindrance),
+		UNIT_TEST(settings_bring_no_loader),
 	};
 
 	return argc > 1 ? run_on_the_real_driver(argv[1]) : UNIT_MAIN("level_zero.library", tests);
