@@ -24,8 +24,9 @@
  * CKCACHE_ERROR_BUFFER_TOO_SMALL is returned. What is empty has the size 0.
  *
  * **Structures** that the caller fills begin with their own size, so that later
- * versions can add to them. On failure nothing that is returned through
- * pointers is touched, unless it says so.
+ * versions can add to them. A description is not made of one that is larger
+ * than the library knows: CKCACHE_ERROR_INVALID_ARGUMENT. On failure nothing
+ * that is returned through pointers is touched, unless it says so.
  */
 #ifndef CKCACHE_H
 #define CKCACHE_H

@@ -87,7 +87,8 @@ enum ckcache_status api_device_desc_new(const struct ckcache_functions *function
 	enum cmn_status status;
 	struct cc_key *key;
 
-	if (!library || library->struct_size < sizeof(*library) || !library->name ||
+	/* What a later version has more would be missing in the id. */
+	if (!library || library->struct_size != sizeof(*library) || !library->name ||
 	    !library->name[0])
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
 	desc = calloc(1, sizeof(*desc));

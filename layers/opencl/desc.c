@@ -46,7 +46,8 @@ struct ocl_desc *ocl_desc_of(struct ckcache_desc *desc)
 
 static bool is_valid(const struct ckcache_program *program)
 {
-	if (program->struct_size < sizeof(*program) || !program->source || !program->source_size)
+	/* What a later version has more would be missing in the id; and the next one would not be where it is looked for. */
+	if (program->struct_size != sizeof(*program) || !program->source || !program->source_size)
 		return false;
 	if (program->language != CKCACHE_LANGUAGE_OPENCL_C &&
 	    program->language != CKCACHE_LANGUAGE_SPIRV)
@@ -177,6 +178,20 @@ static enum cmn_status fill(struct ocl_desc *desc, const struct ckcache_program 
 	return status == CMN_OK ? api_desc_identify(&desc->base) : status;
 }
 
+/*
+ * Roots are not counted; and through a loader the call must not be made where a
+ * driver may not have it, before OpenCL 1.2, which brought sub-devices.
+ */
+static void retain_device(struct ocl_desc *desc, cl_device_id device)
+{
+	cl_device_id parent = NULL;
+
+	if (OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent,
+				     NULL) == CL_SUCCESS &&
+	    parent && OCL_NEXT.clRetainDevice(device) == CL_SUCCESS)
+		desc->device = device;
+}
+
 /* References to the context and the device, which must be one of its. */
 static enum cmn_status take_handles(struct ocl_desc *desc, cl_context context, cl_device_id device)
 {
@@ -188,9 +203,7 @@ static enum cmn_status take_handles(struct ocl_desc *desc, cl_context context, c
 	status = ocl_targets_of_device(context, device, &desc->targets);
 	if (status != CMN_OK)
 		return status == CMN_ERR_NOMEM ? status : CMN_ERR_INVALID;
-	/* Roots are not counted; drivers before OpenCL 1.2 do not have the call. */
-	if (OCL_NEXT.clRetainDevice && OCL_NEXT.clRetainDevice(device) == CL_SUCCESS)
-		desc->device = device;
+	retain_device(desc, device);
 	return CMN_OK;
 }
 

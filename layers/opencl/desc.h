@@ -17,7 +17,7 @@
 struct ocl_desc {
 	struct ckcache_desc base;	/* first */
 	cl_context context;		/* retained */
-	cl_device_id device;		/* retained */
+	cl_device_id device;		/* NULL unless it is a sub-device, retained */
 	struct ocl_targets targets;	/* the device, among the context's */
 	const struct drv_driver *driver;	/* NULL: nothing is cached */
 	struct drv_library_epoch epoch;	/* when it was made */

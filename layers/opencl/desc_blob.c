@@ -71,11 +71,11 @@ static bool has_options(const struct ocl_desc *desc, cl_program program, const c
 	bool same = true;
 
 	if (!desc->driver->library ||
-	    ocl_clGetProgramBuildInfo(program, desc->device, CL_PROGRAM_BUILD_OPTIONS, 0, NULL,
+	    ocl_clGetProgramBuildInfo(program, desc->targets.devices[0], CL_PROGRAM_BUILD_OPTIONS, 0, NULL,
 				      &size) != CL_SUCCESS || size <= 1)
 		return true;
 	reported = malloc(size);
-	if (reported && ocl_clGetProgramBuildInfo(program, desc->device, CL_PROGRAM_BUILD_OPTIONS,
+	if (reported && ocl_clGetProgramBuildInfo(program, desc->targets.devices[0], CL_PROGRAM_BUILD_OPTIONS,
 						  size, reported, NULL) == CL_SUCCESS)
 		same = same_options(reported, options ? options : "");
 	free(reported);
