@@ -35,7 +35,7 @@ static struct variable {
 	char value[4096];
 } variables[MAX_VARIABLES];
 static unsigned int variable_count, run_count;
-static const char *shell;
+static const char *shell, *program;
 static bool as_nobody;
 
 const struct driver *driver_select(int argc, char **argv)
@@ -108,6 +108,7 @@ void driver_begin(void)
 {
 	variable_count = 0;
 	shell = NULL;
+	program = CLIENT_PROGRAM;
 	as_nobody = false;
 	unit_write("vendors/driver.icd", library);
 	unit_write("home/empty", "");
@@ -145,6 +146,11 @@ void driver_stub_setting(const char *name, const char *value)
 void driver_shell(const char *command)
 {
 	shell = command;
+}
+
+void driver_program(const char *path)
+{
+	program = path;
 }
 
 static int give_away(const char *path, const struct stat *info, int kind, struct FTW *where)
@@ -235,7 +241,7 @@ struct running driver_start(enum driver_layer layer, const char *const *argument
 		command[count++] = shell;
 		command[count++] = "sh";
 	}
-	command[count++] = CLIENT_PROGRAM;
+	command[count++] = program;
 	if (!selected->executes)
 		command[count++] = "-n";
 	for (size_t i = 0; arguments[i] && i < MAX_ARGUMENTS; i++)

@@ -40,6 +40,8 @@ void driver_setenv(const char *name, const char *value);
 void driver_stub_setting(const char *name, const char *value);
 /* A shell command that the client runs under: it ends with exec "$@". NULL: none. */
 void driver_shell(const char *command);
+/* Another client than the suite's, by its path, which must stay valid. */
+void driver_program(const char *path);
 /* Clients run as the user nobody, who gets unit_dir; false: not root, so they already are somebody. */
 bool driver_as_nobody(void);
 
@@ -80,6 +82,7 @@ struct driver_stats {
 	uint64_t recipes, quarantined;
 };
 struct driver_stats driver_stats(void);
+struct driver_stats driver_stats_in(const char *cache);	/* of another directory than driver_cache() */
 uint64_t driver_bypasses(const char *reason);
 /* How often the stub driver did that, in all runs of this test. */
 unsigned int driver_counted(const char *event);

@@ -96,7 +96,7 @@ bool outcome_good(const struct outcome *outcome)
 	return false;
 }
 
-static char *read_stats(void)
+static char *read_stats(const char *cache)
 {
 	const char *tool = getenv("CKCACHE_TEST_TOOL");
 	char command[8192], *text = NULL;
@@ -104,7 +104,7 @@ static char *read_stats(void)
 	FILE *pipe;
 
 	(void)snprintf(command, sizeof(command), "CKCACHE_DIR='%s' '%s' stats --json",
-		       driver_cache(), tool ? tool : CKCACHE_PROGRAM);
+		       cache, tool ? tool : CKCACHE_PROGRAM);
 	pipe = popen(command, "r");
 	CU_ASSERT_FATAL(pipe != NULL);
 	CU_ASSERT_FATAL(getdelim(&text, &size, '\0', pipe) > 0);
@@ -138,9 +138,9 @@ static char *bypasses_of(char *text)
 	return at;
 }
 
-struct driver_stats driver_stats(void)
+struct driver_stats driver_stats_in(const char *cache)
 {
-	char *text = read_stats();
+	char *text = read_stats(cache);
 	struct driver_stats stats = {
 		.hits_memory = number_of(text, "hits_memory"),
 		.hits_disk = number_of(text, "hits_disk"),
@@ -159,9 +159,14 @@ struct driver_stats driver_stats(void)
 	return stats;
 }
 
+struct driver_stats driver_stats(void)
+{
+	return driver_stats_in(driver_cache());
+}
+
 uint64_t driver_bypasses(const char *reason)
 {
-	char *text = read_stats();
+	char *text = read_stats(driver_cache());
 	uint64_t count = number_of(bypasses_of(text), reason);
 
 	free(text);

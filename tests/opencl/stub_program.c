@@ -208,6 +208,16 @@ struct work {
 	void *data;
 };
 
+/* STUB_NO_MEMORY: whether this build is one of the process's first ones. */
+static bool runs_out_of_memory(void)
+{
+	static atomic_int builds;
+	char text[32];
+
+	return stub_setting("STUB_NO_MEMORY", text, sizeof(text)) &&
+	       atomic_fetch_add(&builds, 1) < atoi(text);
+}
+
 static cl_int work_build(struct work *work)
 {
 	cl_program program = work->program;
@@ -215,6 +225,8 @@ static cl_int work_build(struct work *work)
 
 	stub_count(!program->source ? "build-binary" :
 		   work->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE ? "build-source" : "compile");
+	if (runs_out_of_memory())
+		return CL_OUT_OF_HOST_MEMORY;
 	if (program->source)
 		stub_wait_gate("STUB_GATE");
 	for (cl_uint i = 0; i < program->device_count; i++) {

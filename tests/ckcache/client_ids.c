@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* client_ids: what ids are the same for, and what not. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/ckcache/client.h"
+
+#define MAX_IDS 64
+
+/* A list in which no two are to be equal. */
+struct ids {
+	struct bytes at[MAX_IDS];
+	size_t count;
+};
+
+static void add_id(struct ids *ids, struct bytes id)
+{
+	if (ids->count == MAX_IDS)
+		client_fail("too many ids", CL_INVALID_VALUE);
+	CHECK(id.size == 88);
+	ids->at[ids->count++] = id;
+}
+
+static void add_source(struct ids *ids, struct client *client, const char *text,
+		       const char *options)
+{
+	struct ckcache_desc *desc = api_desc(client, text, options), *same;
+	struct bytes id = api_id(desc), again;
+
+	same = api_desc(client, text, options);
+	again = api_id(same);
+	CHECK(bytes_equal(&id, &again));
+	bytes_release(&again);
+	api->desc_free(same);
+	api->desc_free(desc);
+	add_id(ids, id);
+}
+
+static void add_il(struct ids *ids, struct client *client, size_t count,
+		   const struct ckcache_constant *constants)
+{
+	static const uint32_t il[] = { 0x07230203, 0x00010000, 0, 1, 0 };
+	const struct ckcache_program program = {
+		.struct_size = sizeof(program),
+		.language = CKCACHE_LANGUAGE_SPIRV,
+		.source = il,
+		.source_size = sizeof(il),
+		.constant_count = count,
+		.constants = constants,
+	};
+	struct ckcache_desc *desc = api_desc_of(client, 1, &program);
+
+	add_id(ids, api_id(desc));
+	api->desc_free(desc);
+}
+
+static void add_constants(struct ids *ids, struct client *client)
+{
+	const uint64_t one = 1, two = 2;
+	const struct ckcache_constant constants[] = {
+		{ 1, 4, &one }, { 1, 4, &two }, { 2, 4, &one }, { 1, 8, &one }, { 1, 1, &one },
+		{ 2, 4, &two },
+	};
+	struct ckcache_constant reversed[] = { constants[2], constants[0] };
+	struct ckcache_constant ordered[] = { constants[0], constants[2] };
+	struct ids pair = { .count = 0 };
+
+	add_il(ids, client, 0, NULL);
+	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
+		add_il(ids, client, 1, &constants[i]);
+	add_il(ids, client, 2, reversed);
+	/* A set: their order means nothing to any driver. */
+	add_il(&pair, client, 2, ordered);
+	CHECK(bytes_equal(&pair.at[0], &ids->at[ids->count - 1]));
+	bytes_release(&pair.at[0]);
+}
+
+static void add_groups(struct ids *ids, struct client *client)
+{
+	const struct ckcache_program a = api_program(api_text, "-DVALUE=1");
+	const struct ckcache_program b = api_program(api_text, "-DVALUE=2");
+	const struct ckcache_program groups[][3] = { { a, b }, { b, a }, { a, a }, { a, b, a } };
+	const size_t counts[] = { 2, 2, 2, 3 };
+
+	for (size_t i = 0; i < 4; i++) {
+		struct ckcache_desc *desc = api_desc_of(client, counts[i], groups[i]);
+
+		add_id(ids, api_id(desc));
+		api->desc_free(desc);
+	}
+}
+
+static void add_headers(struct ids *ids, struct client *client)
+{
+	static const char text[] = "#include \"value.h\"\n";
+
+	(void)unlink("value.h");	/* of an earlier run */
+	(void)mkdir("one", 0700);	/* writing into them shows it */
+	(void)mkdir("two", 0700);
+	api_write_text("one/value.h", "#define VALUE 1\n");
+	api_write_text("two/value.h", "#define VALUE 1\n");
+	add_source(ids, client, text, "-I one");
+	add_source(ids, client, text, "-I two");
+	api_write_text("one/value.h", "#define VALUE 2\n");
+	add_source(ids, client, text, "-I one");
+	api_write_text("one/value.h", "#include \"deeper.h\"\n");
+	api_write_text("one/deeper.h", "#define VALUE 1\n");
+	add_source(ids, client, text, "-I one");
+	api_write_text("one/deeper.h", "#define VALUE 3\n");
+	add_source(ids, client, text, "-I one");
+	/* In the place of another one, it is found first. */
+	api_write_text("value.h", "#define VALUE 1\n");
+	add_source(ids, client, text, "-I one");
+}
+
+/* In one process: same where all is the same, different wherever anything is not. */
+void api_ids(struct client *client)
+{
+	static const char longer[] = "kernel void value(global int *out) { out[get_global_id(0)] = VALUE; } \n";
+	struct ids ids = { .count = 0 };
+
+	add_source(&ids, client, api_text, api_options);
+	add_source(&ids, client, longer, api_options);
+	add_source(&ids, client, api_text, "-DVALUE=8");
+	add_source(&ids, client, api_text, "-DVALUE=7 -DB=1");
+	add_source(&ids, client, api_text, "-DB=1 -DVALUE=7");
+	add_source(&ids, client, api_text, "-DVALUE=7 ");
+	add_source(&ids, client, "kernel void other(global int *out) { }\n", NULL);
+	add_source(&ids, client, "kernel void other(global int *out) { }\n ", NULL);
+	add_constants(&ids, client);
+	add_groups(&ids, client);
+	add_headers(&ids, client);
+	for (cl_uint i = 1; i < client->device_count; i++) {
+		struct client other = *client;
+
+		other.devices[0] = client->devices[i];
+		add_source(&ids, &other, api_text, api_options);
+	}
+	for (size_t i = 0; i < ids.count; i++) {
+		for (size_t j = 0; j < i; j++) {
+			if (!CHECK(!bytes_equal(&ids.at[i], &ids.at[j])))
+				(void)fprintf(stderr, "ids %zu and %zu\n", j, i);
+		}
+	}
+	for (size_t i = 0; i < ids.count; i++)
+		bytes_release(&ids.at[i]);
+}
+
+/* Prints the id, also after a build, which may bring the compiler's libraries. Arguments: options. */
+void api_id_of(struct client *client)
+{
+	const char *options = client->arguments[0] ? client->arguments[0] : api_options;
+	struct ckcache_desc *desc = api_desc(client, api_text, options);
+	struct bytes id = api_id(desc), after;
+	cl_program program = api_built(client, api_text, options);
+
+	api_print(&id);
+	api->desc_free(desc);
+	desc = api_desc(client, api_text, options);
+	after = api_id(desc);
+	CHECK(bytes_equal(&id, &after));
+	bytes_release(&after);
+	bytes_release(&id);
+	api->desc_free(desc);
+	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+}
+
+/* An include that only the driver's own macros could tell. */
+static void expect_empty_for_computed(struct client *client)
+{
+	struct ckcache_desc *desc = api_desc(client, "#include __OPENCL_HEADER__\n", "");
+	struct bytes id = api_id(desc);
+	cl_program program = api_built(client, api_text, api_options);
+	size_t size = 77;
+
+	CHECK(id.size == 0);
+	WANT(CKCACHE_OK, api->opencl_get_blob(desc, &program, &size, NULL));
+	CHECK(size == 0);
+	bytes_release(&id);
+	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	api->desc_free(desc);
+}
+
+/* What cannot be told beforehand: empty ids and blobs, and builds all the same. */
+void api_empty(struct client *client)
+{
+	static const char *const texts[] = {
+		"constant char date[] = __DATE__;\n"
+		"kernel void value(global int *out) { out[get_global_id(0)] = 7 + 0 * date[0]; }\n",
+		"constant char time[] = __TIME__;\n"
+		"kernel void value(global int *out) { out[get_global_id(0)] = 7 + 0 * time[0]; }\n",
+	};
+
+	expect_empty_for_computed(client);
+	for (size_t i = 0; i < 2; i++) {
+		struct ckcache_desc *desc = api_desc(client, texts[i], "");
+		struct bytes id = api_id(desc), blob;
+		cl_program program = NULL, none = NULL;
+		enum ckcache_origin origin = CKCACHE_ORIGIN_STORAGE;
+		const uint8_t byte = 0;
+
+		CHECK(id.size == 0);
+		bytes_release(&id);
+		if (!WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, &origin)))
+			continue;
+		CHECK(origin == CKCACHE_ORIGIN_BUILT);
+		blob = api_blob(desc, &program);
+		CHECK(blob.size == 0);
+		bytes_release(&blob);
+		WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
+		     api->opencl_create_from_blob(desc, 1, &byte, &none));
+		CHECK(!none);
+		WANT(CKCACHE_OK, api->desc_evict(desc, NULL));
+		if (client->executes)
+			CHECK(api_is(client, program, texts[i], "", 7));
+		CHECK(clReleaseProgram(program) == CL_SUCCESS);
+		api->desc_free(desc);
+	}
+}
+
+/* A header that is edited behind a description's back. */
+void api_changed(struct client *client)
+{
+	static const char text[] = "#include \"value.h\"\n"
+		"kernel void value(global int *out) { out[get_global_id(0)] = VALUE; }\n";
+	struct ckcache_desc *before, *after;
+	cl_program program, none = NULL;
+	struct bytes blob;
+	size_t size = 5;
+	uint8_t room[8] = "12345";
+
+	api_write_text("value.h", "#define VALUE 7\n");
+	before = api_desc(client, text, "-I .");
+	program = api_built(client, text, "-I .");
+	blob = api_blob(before, &program);
+	CHECK(blob.size > 0);
+	api_write_text("value.h", "#define VALUE 8 /* longer */\n");
+	after = api_desc(client, text, "-I .");
+	WANT(CKCACHE_ERROR_CHANGED, api->opencl_get_blob(before, &program, &size, room));
+	CHECK(size == 5 && !memcmp(room, "12345", 5));
+	WANT(CKCACHE_ERROR_CHANGED, api->opencl_get_blob(before, &program, &size, NULL));
+	WANT(CKCACHE_ERROR_CHANGED,
+	     api->opencl_create_from_blob(before, blob.size, blob.data, &none));
+	WANT(CKCACHE_ERROR_STALE,
+	     api->opencl_create_from_blob(after, blob.size, blob.data, &none));
+	CHECK(!none);
+	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	/* A build of the old description is the driver's, and nobody is given it later. */
+	WANT(CKCACHE_OK, api->opencl_build(before, NULL, &program, NULL));
+	if (client->executes)
+		CHECK(api_is(client, program, text, "-I .", 8));
+	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	WANT(CKCACHE_OK, api->opencl_build(after, NULL, &program, NULL));
+	if (client->executes)
+		CHECK(api_is(client, program, text, "-I .", 8));
+	bytes_release(&blob);
+	blob = api_blob(after, &program);
+	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	/* As it was: the old blob's time has come again, the new one's is over. */
+	api_write_text("value.h", "#define VALUE 7\n");
+	api->desc_free(before);
+	before = api_desc(client, text, "-I .");
+	WANT(CKCACHE_ERROR_STALE,
+	     api->opencl_create_from_blob(before, blob.size, blob.data, &none));
+	bytes_release(&blob);
+	api->desc_free(before);
+	api->desc_free(after);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* test_ids: ids are equal where the result would be, and different wherever it could be another. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/ckcache/ways.h"
+#include "tests/support/unit.h"
+
+/* The id of one program in a process of its own. */
+static char *id_in(enum way way)
+{
+	return OUTPUT(way, "id-of");
+}
+
+static void expect_same(char *a, char *b)
+{
+	CU_ASSERT(strlen(a) == 2 * 88 + 1);
+	CU_ASSERT_STRING_EQUAL(a, b);
+	free(a);
+	free(b);
+}
+
+static void expect_other(char *a, char *b)
+{
+	CU_ASSERT(strlen(a) == 2 * 88 + 1 && strlen(b) == strlen(a));
+	CU_ASSERT_STRING_NOT_EQUAL(a, b);
+	free(a);
+	free(b);
+}
+
+static void ids_are_equal_in_each_process_and_way(void)
+{
+	way_begin(WAY_LINKED);
+	EACH_WAY(way)
+		expect_same(id_in(WAY_LINKED), id_in(way));
+	/* Also where the cache is another one, or none. */
+	driver_setenv("CKCACHE_DIR", "/nonexistent/cache");
+	expect_same(id_in(WAY_LAYERED), id_in(WAY_LINKED));
+	driver_setenv("CKCACHE_DISABLE", "1");
+	expect_same(id_in(WAY_LAYERED), id_in(WAY_LINKED));
+	way_begin(WAY_LINKED);
+	expect_same(id_in(WAY_LINKED), id_in(WAY_LAYERED));
+}
+
+static void ids_differ_wherever_the_program_does(void)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		GOOD(way, "ids");
+		if (driver_is("stub")) {
+			driver_setenv("STUB_DEVICES", "4");
+			GOOD(way, "ids");
+		}
+	}
+}
+
+static void ids_differ_by_the_number_of_devices_in_the_context(void)
+{
+	if (!driver_is("stub"))
+		return;
+	way_begin(WAY_LINKED);
+	char *one = id_in(WAY_LINKED);
+	driver_setenv("STUB_DEVICES", "2");
+	expect_other(one, id_in(WAY_LINKED));
+}
+
+static void ids_differ_by_the_driver_version(void)
+{
+	char *before;
+
+	if (!driver_is("stub"))
+		return;
+	way_begin(WAY_LINKED);
+	before = id_in(WAY_LINKED);
+	driver_setenv("STUB_DRIVER_VERSION", "1.1");
+	expect_other(before, id_in(WAY_LINKED));
+	before = id_in(WAY_LINKED);
+	expect_same(before, id_in(WAY_EXTENSION));
+}
+
+/* Another build of the driver's library, with the same version. */
+static void ids_differ_by_the_build_of_the_driver(void)
+{
+	char *before, path[4096];
+
+	if (!driver_is("stub"))
+		return;
+	way_begin(WAY_LINKED);
+	before = id_in(WAY_LINKED);
+	(void)snprintf(path, sizeof(path), "%s\n", STUB_OTHER_BUILD);
+	unit_write("vendors/driver.icd", path);
+	expect_other(before, id_in(WAY_LINKED));
+}
+
+static void ids_differ_by_variables_that_compilers_read(void)
+{
+	static const char *const variables[][2] = {
+		{ "IGC_ForceOCLSIMDWidth", "8" }, { "IGC_ForceOCLSIMDWidth", "16" },
+		{ "POCL_MAX_PTHREAD_COUNT", "1" }, { "CPATH", "/nonexistent" },
+	};
+
+	way_begin(WAY_LINKED);
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		char *before = id_in(WAY_LINKED);
+
+		driver_setenv(variables[i][0], variables[i][1]);
+		expect_other(before, id_in(WAY_LINKED));
+		expect_same(id_in(WAY_LINKED), id_in(WAY_EXTENSION));
+	}
+	expect_same(id_in(WAY_LINKED), id_in(WAY_LINKED));
+	for (int i = 0; i < 2; i++) {
+		char *before = id_in(WAY_LINKED);
+
+		driver_setenv("SOMETHING_ELSE", i ? "1" : "2");
+		expect_same(before, id_in(WAY_LINKED));
+	}
+}
+
+static void ids_are_empty_where_the_result_cannot_be_told(void)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		GOOD(way, "empty");
+	}
+}
+
+static void a_changed_header_is_noticed(void)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		GOOD(way, "changed");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(ids_are_equal_in_each_process_and_way),
+		UNIT_TEST(ids_differ_wherever_the_program_does),
+		UNIT_TEST(ids_differ_by_the_number_of_devices_in_the_context),
+		UNIT_TEST(ids_differ_by_the_driver_version),
+		UNIT_TEST(ids_differ_by_the_build_of_the_driver),
+		UNIT_TEST(ids_differ_by_variables_that_compilers_read),
+		UNIT_TEST(ids_are_empty_where_the_result_cannot_be_told),
+		UNIT_TEST(a_changed_header_is_noticed),
+	};
+
+	(void)driver_select(argc, argv);
+	return UNIT_MAIN("api.ids", tests);
+}

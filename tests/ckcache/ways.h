@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ways: a program comes by the functions of ckcache.h in three ways, which must
+ * not differ in anything: linked with libckcache, without and with the OpenCL
+ * layer in the process, or as extension functions of the layer.
+ */
+#ifndef TESTS_CKCACHE_WAYS_H
+#define TESTS_CKCACHE_WAYS_H
+
+#include "tests/opencl/driver.h"
+
+enum way { WAY_LINKED, WAY_LAYERED, WAY_EXTENSION, WAYS };
+
+/* As driver_begin, with a cache directory and counts of its own for each way. */
+void way_begin(enum way way);
+/* That directory; one buffer. */
+const char *way_cache(enum way way);
+/* The client's outcome, or that it is good. */
+struct outcome way_client(enum way way, const char *const *arguments);
+void way_good(enum way way, const char *const *arguments);
+#define GOOD(way, ...) way_good(way, (const char *const[]){ __VA_ARGS__, NULL })
+/* Exit code 0, and the output, to be freed. */
+char *way_output(enum way way, const char *const *arguments);
+#define OUTPUT(way, ...) way_output(way, (const char *const[]){ __VA_ARGS__, NULL })
+
+#define EACH_WAY(name) for (enum way name = WAY_LINKED; name < WAYS; name++)
+
+#endif
