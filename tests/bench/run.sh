@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds for release and measures. Arguments go to bench.py, level_zero.py, store.py, codec.py or bench_memory; see their --help:
+# Builds for release and measures. Arguments go to bench.py, level_zero.py, store.py, blobs.py, codec.py or bench_memory; see their --help:
 #   sh tests/bench/run.sh [--runs N] [--drivers NEO,rusticl,pocl] [--parts ...] [--smoke]
 #   sh tests/bench/run.sh level-zero [--runs N] [--sizes small,medium,large] [--smoke]
 #   sh tests/bench/run.sh store [--entries N] [--runs N] [--parts ...] [--dir DIRECTORY] [--smoke]
+#   sh tests/bench/run.sh blobs [--runs N] [--drivers NEO,rusticl,pocl] [--sizes small,large] [--smoke]
 #   sh tests/bench/run.sh memory [--rounds N] [--unjudged | --smoke]
 #   sh tests/bench/run.sh codec [--runs N] [--drivers NEO,rusticl,pocl,level-zero] [FILE...]
 set -eu
@@ -21,6 +22,10 @@ elif [ "${1:-}" = store ]; then
 	targets="bench_store bench_client ckcache ckcache_opencl stub_driver"
 	# Where Level Zero's headers are: its stub driver too.
 	optional="level_zero_module_client stub_gpu ckcache_level_zero ckcache_slot ckcache_preload"
+elif [ "${1:-}" = blobs ]; then
+	shift
+	script=blobs.py
+	targets="bench_blob bench_client ckcache ckcache_opencl"
 elif [ "${1:-}" = memory ]; then
 	shift
 	program=bench_memory
