@@ -91,6 +91,11 @@ run_asan()
 
 # All that has threads, but for docs/TESTING.md's exceptions.
 threaded='^(unit\..*|golden|hostile\.users|stress\.(programs|store_kill|store_many|parallel)|opencl\.(transparent|damage|settings|stub|bundle|lives|ways|replay)\.stub|level_zero\.(modules|stub|stub_drivers|library\.stub)|bench\.store_smoke)$'
+	run_tests asan "^(unit\\.|tools\\.|golden|hostile\\.(lengths|users|verify)\$|opencl\\.(${1:-}transparent|damage|settings|stub|bundle|lives|ways|replay)\\.stub\$|api\\.[a-z]*\\.stub\$|level_zero\\.(modules|stub)\$|stress\\.parallel\$)"
+}
+
+# All that has threads, but for docs/TESTING.md's exceptions.
+threaded='^(unit\..*|golden|hostile\.users|stress\.(programs|store_kill|store_many|parallel)|opencl\.(transparent|damage|settings|stub|bundle|lives|ways|replay)\.stub|api\.[a-z]*\.stub|level_zero\.(modules|stub|stub_drivers)|bench\.store_smoke)$'
 
 run_tsan()
 {
@@ -156,7 +161,7 @@ run_fuzz()
 	seconds=$1
 	shift
 	build fuzz -DCMAKE_C_COMPILER=clang-14 \
-		-DCKCACHE_SANITIZE=fuzzer-no-link,address,undefined -- cachecore include_scan level_zero_scan
+		-DCKCACHE_SANITIZE=fuzzer-no-link,address,undefined -- cachecore include_scan layer_api level_zero_scan
 	for name in "$@"; do
 		target=$base-fuzz/fuzz_$name
 		# shellcheck disable=SC2046  # flags are words
@@ -164,6 +169,7 @@ run_fuzz()
 			-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I . \
 			"tests/fuzz/fuzz_$name.c" -o "$target" \
 			"$base-fuzz/lib/libinclude_scan.a" "$base-fuzz/lib/liblevel_zero_scan.a" \
+			"$base-fuzz/lib/liblayer_api.a" "$base-fuzz/lib/liblayer_driver.a" \
 			"$base-fuzz/lib/libcachecore.a" "$base-fuzz/lib/libcommon.a" \
 			$(pkg-config --libs libxxhash libdeflate) -lpthread
 		mkdir -p "$target.corpus"
@@ -192,7 +198,7 @@ full)
 	run_clang
 	run_asan
 	run_tsan
-	run_fuzz 60 entry key config bundle
+	run_fuzz 60 entry key config bundle blob
 	run_gcc .
 	;;
 quick)

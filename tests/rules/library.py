@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""The public functions of libckcache are the same ones wherever they are named, and stay.
+
+  library.py ROOT LIBRARY.so
+
+ckcache.h declares them, ckcache_ext.h has a type and a place in the table for
+each, the version script exports them, and so does the library, under the
+version node that layers/library/libckcache.symbols has for each. That list only
+grows: programs were linked with what it has.
+"""
+import os
+import re
+import subprocess
+import sys
+
+from includes import strip_comments
+
+SONAME = "libckcache.so.1"
+
+
+def declared(header):
+    """Functions that ckcache.h exports."""
+    return set(re.findall(r"CKCACHE_EXPORT\b[^;(]*?\b(ckcache_\w+)\s*\(", strip_comments(header)))
+
+
+def typed(extension):
+    """Functions that ckcache_ext.h has types for; and the table's members, in order."""
+    text = strip_comments(extension)
+    types = set(re.findall(r"\b(ckcache_\w+)_fn\(", text)) - {"ckcache_functions"}
+    table = re.search(r"struct ckcache_functions \{(.*?)\n\};", text, re.S)
+    members = re.findall(r"(ckcache_\w+)_fn \*(\w+);", table.group(1)) if table else []
+    return types, members
+
+
+def scripted(script):
+    """Name -> version node, of a version script."""
+    names = {}
+    for node, body in re.findall(r"(\w[\w.]*)\s*\{(.*?)\n\}", strip_comments(script), re.S):
+        found = re.search(r"global\s*:(.*?)(local\s*:|$)", body, re.S)
+        for name in re.findall(r"\w+", found.group(1)) if found else []:
+            names[name] = node
+    return names
+
+
+def listed(text):
+    return {name: node for node, name in (line.split() for line in text.splitlines() if line)}
+
+
+def differences(what, left, right):
+    return ["%s: %s" % (what, name) for name in sorted(left ^ right)]
+
+
+def check_texts(header, extension, script, symbols):
+    """What does not fit together."""
+    functions, nodes, kept = declared(header), scripted(script), listed(symbols)
+    types, members = typed(extension)
+    found = [] if functions else ["ckcache.h declares nothing"]
+    found += differences("not in both ckcache.h and ckcache_ext.h", functions, types)
+    found += differences("not in both ckcache.h and the table", functions,
+                         {name for name, _ in members})
+    found += ["the table calls %s %s" % pair for pair in members if pair[0] != "ckcache_" + pair[1]]
+    found += differences("not in both ckcache.h and the version script", functions, set(nodes))
+    found += ["not in both the version script and the list: %s %s" % (node, name)
+              for name, node in sorted(set(nodes.items()) ^ set(kept.items()))]
+    return found
+
+
+def check_library(library, symbols):
+    """What the library shows that the list does not have, and the other way round."""
+    text = subprocess.run(["nm", "-D", "--defined-only", "--with-symbol-versions", library],
+                          check=True, stdout=subprocess.PIPE).stdout.decode()
+    exported = {name: node for name, node in re.findall(r" [TDBRW] (\w+)@@?([\w.]+)", text)}
+    found = ["exported by one of library and list alone: %s %s" % (node, name)
+             for name, node in sorted(set(exported.items()) ^ set(listed(symbols).items()))]
+    plain = re.findall(r" [TDBRW] (\w+)$", text, re.M)
+    found += ["exported without a version: " + name for name in plain]
+    dynamic = subprocess.run(["readelf", "--dynamic", "--wide", library], check=True,
+                             stdout=subprocess.PIPE).stdout.decode()
+    if re.findall(r"\(SONAME\).*\[(.*)\]", dynamic) != [SONAME]:
+        found.append("the library's name is not " + SONAME)
+    return found
+
+
+def main():
+    root, library = sys.argv[1:]
+    texts = []
+    for path in ("api/ckcache.h", "api/ckcache_ext.h", "library/libckcache.map",
+                 "library/libckcache.symbols"):
+        with open(os.path.join(root, "layers", path), encoding="utf-8") as file:
+            texts.append(file.read())
+    found = check_texts(*texts) + check_library(library, texts[-1])
+    print("\n".join(found) or "%d functions" % len(listed(texts[-1])))
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
