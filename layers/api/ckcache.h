@@ -71,7 +71,7 @@ enum ckcache_status {
 	CKCACHE_ERROR_VERSION = -8,		/**< a blob: of another version of this library */
 	CKCACHE_ERROR_REFUSED = -9,		/**< the driver refused the binary in a sound blob */
 	CKCACHE_ERROR_BUILD = -10,		/**< the driver could not build the program */
-	CKCACHE_ERROR_CHANGED = -11,		/**< headers or the compiler are not what they were when the description was made */
+	CKCACHE_ERROR_CHANGED = -11,		/**< headers, the environment or the compiler are not what they were when the description was made */
 	CKCACHE_ERROR_UNAVAILABLE = -12,	/**< no OpenCL or Level Zero here, or no driver's own handle */
 	CKCACHE_ERROR_IO = -13,			/**< the cache's files, or the application's storage */
 	CKCACHE_ERROR_DRIVER = -14,		/**< another failure of the driver */

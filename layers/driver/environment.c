@@ -158,3 +158,49 @@ void drv_environment_add(struct drv_environment *memo, struct cc_key *key)
 	memo->known = true;
 	(void)pthread_mutex_unlock(&memo->lock);
 }
+
+/* The next field of a key that is a variable. CMN_MISS: there are no more. */
+static enum cmn_status next_variable(struct cmn_reader *reader, struct cc_key_field *ret)
+{
+	static const char prefix[] = "env.";
+	enum cmn_status status;
+
+	do {
+		status = cc_key_next(reader, ret);
+	} while (status == CMN_OK &&
+		 (ret->part != CC_PART_OPTIONS || ret->name.len < sizeof(prefix) - 1 ||
+		  memcmp(ret->name.data, prefix, sizeof(prefix) - 1) != 0));
+	return status;
+}
+
+static bool same_variables(const struct cc_key *a, const struct cc_key *b)
+{
+	struct cmn_reader readers[2];
+
+	if (cc_key_read(cc_key_view(a), &readers[0]) != CMN_OK ||
+	    cc_key_read(cc_key_view(b), &readers[1]) != CMN_OK)
+		return false;
+	for (;;) {
+		struct cc_key_field fields[2];
+		enum cmn_status left = next_variable(&readers[0], &fields[0]);
+		enum cmn_status right = next_variable(&readers[1], &fields[1]);
+
+		if (left != CMN_OK || right != CMN_OK)
+			return left == CMN_MISS && right == CMN_MISS;
+		if (!cmn_view_equal(fields[0].name, fields[1].name) ||
+		    !cmn_view_equal(fields[0].value, fields[1].value))
+			return false;
+	}
+}
+
+bool drv_environment_holds(struct drv_environment *memo, const struct cc_key *key)
+{
+	struct cc_key now;
+	bool same;
+
+	cc_key_init(&now);
+	drv_environment_add(memo, &now);
+	same = cc_key_status(&now) == CMN_OK && same_variables(key, &now);
+	cc_key_release(&now);
+	return same;
+}

@@ -32,5 +32,7 @@ bool drv_environment_counts(const char *name, size_t len, bool debug_keys);
 
 /* Adds an "env.<NAME>" field for each variable that counts, sorted by name. Thread-safe. */
 void drv_environment_add(struct drv_environment *memo, struct cc_key *key);
+/* Whether it would add the same fields now as a key has. false also without memory. */
+bool drv_environment_holds(struct drv_environment *memo, const struct cc_key *key);
 
 #endif

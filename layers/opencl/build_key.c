@@ -138,3 +138,8 @@ bool ocl_build_key_holds(const struct cc_key *key, const struct ocl_targets *tar
 	cc_key_release(&now);
 	return holds;
 }
+
+bool ocl_build_key_environment_holds(const struct cc_key *key)
+{
+	return drv_environment_holds(&environment, key);
+}

@@ -48,5 +48,7 @@ void ocl_build_key_release(struct cc_key *key);
 
 /* Whether the devices are still what they were when the key was made; their compiler may have come since. */
 bool ocl_build_key_holds(const struct cc_key *key, const struct ocl_targets *targets);
+/* Whether the variables of the environment that count are what they were. */
+bool ocl_build_key_environment_holds(const struct cc_key *key);
 
 #endif

@@ -243,11 +243,27 @@ enum ckcache_status ocl_ckcache_desc_new(cl_context context, cl_device_id device
 	return CKCACHE_OK;
 }
 
-bool ocl_desc_holds(const struct ocl_desc *desc)
+/* All keys have the same devices and environment. */
+bool ocl_desc_holds(struct ocl_desc *desc)
 {
-	return api_desc_holds(&desc->base) &&
-	       (!drv_libraries_came(&desc->epoch) ||
-		ocl_build_key_holds(&desc->base.items[0].key, &desc->targets));
+	const struct cc_key *key = &desc->base.items[0].key;
+	const struct drv_library_epoch now = drv_libraries_epoch();
+	struct drv_library_epoch before;
+
+	if (!api_desc_holds(&desc->base) || !ocl_build_key_environment_holds(key))
+		return false;
+	(void)pthread_mutex_lock(&desc->base.lock);	/* a default mutex cannot fail here */
+	before = desc->epoch;
+	(void)pthread_mutex_unlock(&desc->base.lock);
+	if (!drv_libraries_came(&before))
+		return true;
+	if (!ocl_build_key_holds(key, &desc->targets))
+		return false;
+	/* What came before is known to change nothing. */
+	(void)pthread_mutex_lock(&desc->base.lock);
+	desc->epoch = now;
+	(void)pthread_mutex_unlock(&desc->base.lock);
+	return true;
 }
 
 enum ckcache_status ocl_ckcache_device_desc_new(cl_device_id device,

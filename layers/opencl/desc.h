@@ -20,7 +20,7 @@ struct ocl_desc {
 	cl_device_id device;		/* NULL unless it is a sub-device, retained */
 	struct ocl_targets targets;	/* the device, among the context's */
 	const struct drv_driver *driver;	/* NULL: nothing is cached */
-	struct drv_library_epoch epoch;	/* when it was made */
+	struct drv_library_epoch epoch;	/* when it was known to hold; guarded by base.lock */
 	struct ocl_desc_program *programs;	/* base.count */
 };
 
@@ -30,8 +30,8 @@ struct ocl_desc_program {
 	char *options;			/* NULL: none */
 };
 
-/* Whether headers and compiler are what they were when it was made. */
-bool ocl_desc_holds(const struct ocl_desc *desc);
+/* Whether headers, environment and compiler are what they were when it was made. */
+bool ocl_desc_holds(struct ocl_desc *desc);
 /* desc if it is of OpenCL programs, else NULL. */
 struct ocl_desc *ocl_desc_of(struct ckcache_desc *desc);
 

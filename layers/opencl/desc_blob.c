@@ -175,7 +175,7 @@ struct making {
 static enum ckcache_status make_blob(void *ctx, struct cmn_buffer *ret)
 {
 	const struct making *making = ctx;
-	const struct ocl_desc *desc = making->desc;
+	struct ocl_desc *desc = making->desc;
 	enum cmn_status status = CMN_OK;
 
 	for (size_t i = 0; i < desc->base.count; i++) {
@@ -274,7 +274,7 @@ enum ckcache_status ocl_ckcache_create_from_blob(struct ckcache_desc *base, size
 						 const uint8_t *blob,
 						 struct _cl_program **ret_programs)
 {
-	const struct ocl_desc *desc = ocl_desc_of(base);
+	struct ocl_desc *desc = ocl_desc_of(base);
 	struct cmn_view bytes = { blob, size };
 	enum cmn_status status;
 

@@ -89,7 +89,7 @@ static struct cc_manifest *copy_manifest(const struct cc_manifest *manifest, boo
 /* The same entry as a build of the application's own would leave. CMN_MISS: there is none to be had. */
 static enum cmn_status capture(struct construction *one, struct cc_entry **ret)
 {
-	const struct ocl_desc *desc = one->desc;
+	struct ocl_desc *desc = one->desc;
 	const struct ocl_capture_request request = {
 		.kind = OCL_EFFECTIVE_EXECUTABLE,
 		.targets = &desc->targets,
@@ -103,8 +103,10 @@ static enum cmn_status capture(struct construction *one, struct cc_entry **ret)
 	/* The user's own word: where auto would say so, the application asks for it all the same. */
 	if (cc_cache_config(desc->base.cache)->capture == CC_CAPTURE_DEFERRED)
 		one->bypass = "capture-deferred";
-	else if (!ocl_desc_holds(desc))
+	else if (!api_desc_holds(&desc->base))
 		one->bypass = "include-changed";
+	else if (!ocl_desc_holds(desc))
+		one->bypass = "compiler-loaded-late";
 	if (one->bypass)
 		return CMN_MISS;
 	manifest = copy_manifest(desc->base.items[one->i].manifest, &failed);
@@ -292,7 +294,8 @@ static enum ckcache_status build(struct ocl_desc *desc, const struct ckcache_sto
 	if (desc->base.empty)
 		return construct(desc, false, programs, ret_origin);
 	if (!storage)
-		return construct(desc, desc->base.cache != NULL, programs, ret_origin);
+		return construct(desc, desc->base.cache && ocl_desc_holds(desc), programs,
+				 ret_origin);
 	if (load_blob(desc, storage, programs) == CKCACHE_OK) {
 		*ret_origin = CKCACHE_ORIGIN_STORAGE;
 		return CKCACHE_OK;

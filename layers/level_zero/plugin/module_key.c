@@ -15,9 +15,6 @@
 /* More inputs than anybody links at once; what is beyond is not looked at. */
 #define MAX_INPUTS 4096
 
-/* Of the names that drv_environment_add gives its fields. */
-#define ENVIRONMENT_PREFIX "env."
-
 static struct cmn_spare spare;
 static struct drv_environment environment = DRV_ENVIRONMENT_INIT;
 
@@ -237,48 +234,7 @@ bool lz_module_key_holds(struct lz_next *next, ze_driver_handle_t driver,
 	return part.len <= whole.len && memcmp(part.data, whole.data, part.len) == 0;
 }
 
-/* The next field that is a variable. CMN_MISS: there are no more. */
-static enum cmn_status next_variable(struct cmn_reader *reader, struct cc_key_field *ret)
-{
-	enum cmn_status status;
-
-	do {
-		status = cc_key_next(reader, ret);
-	} while (status == CMN_OK &&
-		 (ret->part != CC_PART_OPTIONS || ret->name.len < sizeof(ENVIRONMENT_PREFIX) - 1 ||
-		  memcmp(ret->name.data, ENVIRONMENT_PREFIX, sizeof(ENVIRONMENT_PREFIX) - 1) != 0));
-	return status;
-}
-
-static bool same_variables(const struct cc_key *a, const struct cc_key *b)
-{
-	struct cmn_reader readers[2];
-	enum cmn_status left, right;
-
-	if (cc_key_read(cc_key_view(a), &readers[0]) != CMN_OK ||
-	    cc_key_read(cc_key_view(b), &readers[1]) != CMN_OK)
-		return false;
-	for (;;) {
-		struct cc_key_field fields[2];
-
-		left = next_variable(&readers[0], &fields[0]);
-		right = next_variable(&readers[1], &fields[1]);
-		if (left != CMN_OK || right != CMN_OK)
-			return left == CMN_MISS && right == CMN_MISS;
-		if (!cmn_view_equal(fields[0].name, fields[1].name) ||
-		    !cmn_view_equal(fields[0].value, fields[1].value))
-			return false;
-	}
-}
-
 bool lz_module_key_environment_holds(const struct cc_key *key)
 {
-	struct cc_key now;
-	bool same;
-
-	cc_key_init(&now);
-	drv_environment_add(&environment, &now);
-	same = !is_instrumented() && cc_key_status(&now) == CMN_OK && same_variables(key, &now);
-	cc_key_release(&now);
-	return same;
+	return !is_instrumented() && drv_environment_holds(&environment, key);
 }
