@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 . tools/packages.sh
 
 packages_build='gcc g++ libc6-dev cmake ninja-build pkg-config binutils python3 libxxhash-dev
-	libdeflate-dev libssl-dev openssl libze-dev uthash-dev libcunit1-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1'
+	libdeflate-dev libssl-dev openssl libze-dev uthash-dev libcunit1-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1 doxygen'
 packages_drivers='pocl-opencl-icd intel-opencl-icd mesa-opencl-icd oclgrind clinfo
 	clblast-utils darktable piglit python3-pyopencl'
 packages_clang='clang-14 libclang-rt-14-dev llvm-spirv-14'

@@ -153,7 +153,7 @@ enum ckcache_origin {
 struct ckcache_constant {
 	uint32_t id;		/**< SpecId */
 	uint32_t size;		/**< bytes of the value, 1 to 8 */
-	const void *value;
+	const void *value;	/**< in the host's byte order */
 };
 
 /** What a program is written in. */
@@ -165,12 +165,12 @@ enum ckcache_language {
 /** What one program is built from. */
 struct ckcache_program {
 	size_t struct_size;	/**< sizeof(struct ckcache_program) */
-	enum ckcache_language language;
+	enum ckcache_language language;	/**< of the source */
 	const void *source;	/**< text needs no terminator */
 	size_t source_size;	/**< bytes */
 	const char *options;	/**< build options or flags; NULL: none */
-	size_t constant_count;
-	const struct ckcache_constant *constants;
+	size_t constant_count;	/**< 0 for text */
+	const struct ckcache_constant *constants;	/**< each id once, in any order */
 };
 
 /**
