@@ -71,20 +71,20 @@ void programs_make_room(void *room)
 /*
  * The program's BuildResult, made if there is none, with a reference for the
  * caller. *ret_entered: it is not SUCCEEDED yet, so the caller counts among
- * its users and must leave.
+ * its users and must leave. *ret_hash is the key's, in any case.
  */
 static enum cmn_status enter(struct cc_programs *programs, struct cmn_view key,
-			     struct build_result **ret, bool *ret_entered)
+			     struct build_result **ret, bool *ret_entered,
+			     unsigned int *ret_hash)
 {
-	unsigned int hash;
-	struct program_record *program = programs_lock_and_find(programs, key, &hash);
+	struct program_record *program = programs_lock_and_find(programs, key, ret_hash);
 	struct build_result *made = NULL;
 	struct doomed doomed = { 0 };
 	enum cmn_status status = CMN_OK;
 
 	if (!program) {
 		made = build_result_new(&programs->program_ops);
-		status = made ? program_map_insert(&programs->map, key, hash, true,
+		status = made ? program_map_insert(&programs->map, key, *ret_hash, true,
 						   made, &program) : CMN_ERR_NOMEM;
 	}
 	if (status == CMN_OK) {
@@ -110,13 +110,15 @@ static enum cmn_status enter(struct cc_programs *programs, struct cmn_view key,
  * thread that leaves is not always the one that brought about the state. Nor
  * is it always the one whose key the map borrows, so each leaves a copy.
  */
-static void leave(struct cc_programs *programs, struct cmn_view key, struct build_result *result)
+static void leave(struct cc_programs *programs, struct cmn_view key, unsigned int hash,
+		  struct build_result *result)
 {
-	unsigned int hash;
-	struct program_record *program = programs_lock_and_find(programs, key, &hash);
+	struct program_record *program;
 	struct doomed doomed = { 0 };
 	bool stays = false;
 
+	pthread_mutex_lock(&programs->lock);
+	program = program_map_find(&programs->map, key, hash);
 	result->users--;
 	if (program && program_record_result(program) == result) {
 		switch (build_result_state(result)) {
@@ -151,6 +153,7 @@ enum cmn_status cc_programs_get_or_build(struct cc_programs *programs, struct cm
 					       remember_errors };
 	struct build_result *result;
 	enum cmn_status status;
+	unsigned int hash;
 	void *value;
 	bool entered;
 
@@ -158,16 +161,16 @@ enum cmn_status cc_programs_get_or_build(struct cc_programs *programs, struct cm
 		*ret = (struct cc_build_taken){ .value = value, .way = CC_WAY_FOUND };
 		return CMN_OK;
 	}
-	status = enter(programs, key, &result, &entered);
+	status = enter(programs, key, &result, &entered, &hash);
 	if (status == CMN_ERR_NOMEM) {
 		programs_make_room(programs);
-		status = enter(programs, key, &result, &entered);
+		status = enter(programs, key, &result, &entered, &hash);
 	}
 	if (status != CMN_OK)
 		return build_without_cache(&request, ret);
 	status = build_result_obtain(result, &request, ret);
 	if (entered)
-		leave(programs, key, result);
+		leave(programs, key, hash, result);
 	build_result_unref(result);
 	return status;
 }
