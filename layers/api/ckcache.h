@@ -10,7 +10,8 @@
  *
  * A program need not link the library: where the OpenCL layer is active,
  * clGetExtensionFunctionAddressForPlatform gives every function here by its
- * name, but for those of Level Zero (ckcache_ext.h has their types).
+ * name, but for those of Level Zero; and the Level Zero plugin its own by
+ * zeDriverGetExtensionFunctionAddress (ckcache_ext.h has their types).
  *
  * **Threads.** Every function may be called from any thread at any time, also
  * with one description in several threads, unless it says otherwise; none may

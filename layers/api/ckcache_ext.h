@@ -9,7 +9,9 @@
  *
  * gives a ckcache_opencl_build_fn *, and "ckcache_functions" a
  * ckcache_functions_fn *; without the layer both give NULL. The platform may be
- * any. The functions of Level Zero are not there.
+ * any. The functions of Level Zero are not there; these, and those that are no
+ * API's own, zeDriverGetExtensionFunctionAddress gives in the same way where the
+ * Level Zero plugin is active.
  */
 #ifndef CKCACHE_EXT_H
 #define CKCACHE_EXT_H

@@ -14,11 +14,22 @@
 struct ocl_layer ocl_layer;	/* what the layer's own has, with the loader's functions */
 
 static struct {
-	pthread_mutex_t lock;
-	bool loaded;		/* guarded by lock: ocl_layer.next has what there is */
-	/* Likewise; found once, it is there for good. */
-	const struct ckcache_functions *layer;
-} opencl = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	pthread_once_t once;
+	pthread_mutex_t lock;	/* for writing ocl_layer.next; nothing else is called with it */
+	/* Each is set once, and for good: ocl_layer.next has what there is; the layer. */
+	atomic_bool loaded;
+	_Atomic(const struct ckcache_functions *) layer;
+} opencl = { .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void lock(void)
+{
+	(void)pthread_mutex_lock(&opencl.lock);	/* a default mutex cannot fail here */
+}
+
+static void unlock(void)
+{
+	(void)pthread_mutex_unlock(&opencl.lock);
+}
 
 /*
  * fork: in the order of locks (docs/ARCHITECTURE.md): these handlers are
@@ -26,21 +37,21 @@ static struct {
  */
 static void before_fork(void)
 {
-	(void)pthread_mutex_lock(&opencl.lock);	/* a default mutex cannot fail here */
+	lock();
 	ocl_objects_fork_prepare();
 }
 
 static void after_fork_parent(void)
 {
 	ocl_objects_fork_parent();
-	(void)pthread_mutex_unlock(&opencl.lock);
+	unlock();
 }
 
 static void after_fork_child(void)
 {
 	ocl_objects_fork_child();
 	ocl_objects_unlock();
-	(void)pthread_mutex_unlock(&opencl.lock);
+	unlock();
 }
 
 /* A handle for dlsym: the loader's, or of whatever else gave the process these functions. NULL: not there. */
@@ -75,27 +86,44 @@ static const struct {
 	FUNCTION(clGetExtensionFunctionAddressForPlatform),
 };
 
-/* With the lock. Whether the functions are there. */
-static bool load(bool bring)
+/* What the process has of them. false: not all that are needed. Without a lock: the dynamic linker has its own. */
+static bool find_functions(bool bring, cl_icd_dispatch *ret)
 {
-	void *loader;
+	void *loader = find_loader(bring);
 
-	if (opencl.loaded)
-		return true;
-	ocl_layer.cache = library_cache(CKCACHE_API_OPENCL);
-	loader = find_loader(bring);
-	if (!loader)
-		return false;
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+	for (size_t i = 0; loader && i < sizeof(calls) / sizeof(calls[0]); i++) {
 		void *function = dlsym(loader, calls[i].name);
 
 		if (!function && calls[i].needed)
 			return false;
-		memcpy((char *)&ocl_layer.next + calls[i].offset, &function, sizeof(function));
+		memcpy((char *)ret + calls[i].offset, &function, sizeof(function));
 	}
+	return loader != NULL;
+}
+
+static void open_cache(void)
+{
+	ocl_layer.cache = library_cache(CKCACHE_API_OPENCL);
 	/* Without memory for them a child must not use the library. */
 	(void)!pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-	opencl.loaded = true;
+}
+
+/* Whether the functions are there. */
+static bool load(bool bring)
+{
+	cl_icd_dispatch functions = { 0 };
+
+	/* Settings want the cache, whether there is OpenCL or not. */
+	(void)pthread_once(&opencl.once, open_cache);
+	if (atomic_load(&opencl.loaded))
+		return true;
+	if (!find_functions(bring, &functions))
+		return false;
+	lock();
+	if (!atomic_load(&opencl.loaded))
+		ocl_layer.next = functions;
+	atomic_store(&opencl.loaded, true);
+	unlock();
 	return true;
 }
 
@@ -129,20 +157,14 @@ static const struct ckcache_functions *find_layer(cl_device_id device)
 
 const struct ckcache_functions *library_opencl(struct _cl_device_id *device)
 {
-	const struct ckcache_functions *layer = NULL;
-	bool loaded;
+	bool loaded = load(device != NULL);
+	const struct ckcache_functions *layer = opencl.layer;
 
-	(void)pthread_mutex_lock(&opencl.lock);	/* a default mutex cannot fail here */
-	loaded = load(device != NULL);
-	layer = opencl.layer;
-	(void)pthread_mutex_unlock(&opencl.lock);
 	if (loaded && !layer) {
 		layer = find_layer(device);
 		if (layer) {
 			library_found(CKCACHE_API_OPENCL, layer);
-			(void)pthread_mutex_lock(&opencl.lock);
 			opencl.layer = layer;
-			(void)pthread_mutex_unlock(&opencl.lock);
 		}
 	}
 	if (layer)
