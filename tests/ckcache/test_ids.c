@@ -35,7 +35,7 @@ static void ids_are_equal_in_each_process_and_way(void)
 	EACH_WAY(way)
 		expect_same(id_in(WAY_LINKED), id_in(way));
 	/* Also where the cache is another one, or none. */
-	driver_setenv("CKCACHE_DIR", "/nonexistent/cache");
+	driver_setenv("CKCACHE_DIR", unit_dir());
 	expect_same(id_in(WAY_LAYERED), id_in(WAY_LINKED));
 	driver_setenv("CKCACHE_DISABLE", "1");
 	expect_same(id_in(WAY_LAYERED), id_in(WAY_LINKED));
