@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "cachecore/tree.h"
 #include "common/file.h"
 #include "tools/signature.h"
+#include "tools/terminal.h"
 #include "tools/tool.h"
 
 struct leaf {
@@ -32,6 +34,7 @@ struct exporting {
 	const char *file;	/* as given */
 	int fd;
 	enum cmn_file_trust trust;	/* in files of the cache */
+	bool json;
 	struct signature_digest *digest;
 	struct cc_bundle_writer writer;
 	unsigned long long damaged, foreign;	/* left out */
@@ -154,8 +157,11 @@ static enum cmn_status export_root(struct exporting *exporting, int root_fd)
 	if (exporting->count)
 		qsort(exporting->leaves, exporting->count, sizeof(*exporting->leaves),
 		      compare_leaves);
-	for (size_t i = 0; i < exporting->count && status == CMN_OK; i++)
+	for (size_t i = 0; i < exporting->count && status == CMN_OK; i++) {
+		terminal_progress("export", i, exporting->count);
 		status = export_leaf(exporting, root_fd, &exporting->leaves[i]);
+	}
+	terminal_progress_hide();
 	return status;
 }
 
@@ -261,15 +267,21 @@ static int report(const struct exporting *exporting)
 			      exporting->damaged, exporting->foreign);
 	if (exporting->fd == STDOUT_FILENO)
 		return TOOL_OK;
-	cmn_buffer_printf(&text, "%llu entries exported\n",
-			  (unsigned long long)exporting->writer.count);
+	if (exporting->json)
+		cmn_buffer_printf(&text, "{\"exported\": %" PRIu64 ", \"damaged\": %llu, "
+				  "\"foreign\": %llu}\n", exporting->writer.count,
+				  exporting->damaged, exporting->foreign);
+	else
+		cmn_buffer_printf(&text, "%" PRIu64 " entries exported\n", exporting->writer.count);
 	return tool_print(&text);
 }
 
 static int export_cache(const struct cc_store *store, const char *file,
-			const struct signature_key *key)
+			const struct signature_key *key, bool json)
 {
-	struct exporting exporting = { .file = file, .fd = -1, .trust = cc_store_trust(store) };
+	struct exporting exporting = {
+		.file = file, .fd = -1, .trust = cc_store_trust(store), .json = json
+	};
 	const char *root = cc_store_root(store);
 	char *temporary = NULL;
 	enum cmn_status status;
@@ -298,12 +310,14 @@ int verb_export(int argc, char **argv)
 {
 	static const struct option options[] = {
 		TOOL_DIR_OPTION,
+		{ "json", no_argument, NULL, 'j' },
 		{ "sign", required_argument, NULL, 's' },
 		{ 0 },
 	};
 	struct signature_key *key = NULL;
 	const char *key_file = NULL;
 	struct tool_cache cache;
+	bool json = false;
 	int option, code;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -311,11 +325,13 @@ int verb_export(int argc, char **argv)
 			return TOOL_USAGE;	/* getopt_long said it */
 		if (option == 's')
 			key_file = optarg;
+		else if (option == 'j')
+			json = true;
 		else if (!tool_set_path("CKCACHE_DIR", optarg))
 			return TOOL_USAGE;
 	}
 	if (optind + 1 != argc) {
-		tool_complain("export: one FILE is expected (try ckcache --help)");
+		tool_complain("export: one FILE is expected (try ckcache export --help)");
 		return TOOL_USAGE;
 	}
 	if (key_file) {
@@ -325,7 +341,7 @@ int verb_export(int argc, char **argv)
 	}
 	code = TOOL_FAILED;
 	if (tool_open(&cache)) {
-		code = export_cache(cache.store, argv[optind], key);
+		code = export_cache(cache.store, argv[optind], key, json);
 		tool_close(&cache);
 	}
 	signature_key_free(key);

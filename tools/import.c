@@ -14,6 +14,7 @@
 #include "cachecore/pair.h"
 #include "cachecore/root.h"
 #include "tools/import_source.h"
+#include "tools/terminal.h"
 #include "tools/tool.h"
 
 struct keys {
@@ -158,10 +159,12 @@ static bool import_entries(struct importing *importing)
 	enum cmn_status status, stored = CMN_OK;
 
 	do {
+		terminal_progress("import", importing->source.next, importing->source.count);
 		status = import_source_next(&importing->source, &src, &bin);
 		if (status == CMN_OK)
 			stored = import_entry(importing, cmn_buffer_view(&src), &bin);
 	} while (status == CMN_OK && stored == CMN_OK);
+	terminal_progress_hide();
 	cmn_buffer_release(&src);
 	cmn_buffer_release(&bin);
 	if (stored != CMN_OK)
@@ -183,21 +186,34 @@ static void append_reason(struct cmn_buffer *text, const char *reason, unsigned 
 	*separator = ", ";
 }
 
+static void append_plain(struct cmn_buffer *text, const struct importing *importing,
+			 unsigned long long refused)
+{
+	const char *separator = " (";
+
+	cmn_buffer_printf(text, "%llu entries imported, %llu there already, %llu refused",
+			  importing->stored, importing->there, refused);
+	append_reason(text, "damaged", importing->damaged, &separator);
+	append_reason(text, "of another version", importing->foreign, &separator);
+	append_reason(text, "over a size limit", importing->too_large, &separator);
+	cmn_buffer_append_text(text, refused ? ")\n" : "\n");
+}
+
 /* The exit code: an import that leaves out something has failed. */
-static int report(const struct importing *importing, bool complete)
+static int report(const struct importing *importing, bool complete, bool json)
 {
 	unsigned long long refused = importing->damaged + importing->foreign +
 				     importing->too_large;
 	struct cmn_buffer text = { 0 };
-	const char *separator = " (";
 	int code;
 
-	cmn_buffer_printf(&text, "%llu entries imported, %llu there already, %llu refused",
-			  importing->stored, importing->there, refused);
-	append_reason(&text, "damaged", importing->damaged, &separator);
-	append_reason(&text, "of another version", importing->foreign, &separator);
-	append_reason(&text, "over a size limit", importing->too_large, &separator);
-	cmn_buffer_append_text(&text, refused ? ")\n" : "\n");
+	if (json)
+		cmn_buffer_printf(&text, "{\"imported\": %llu, \"there\": %llu, \"damaged\": %llu, "
+				  "\"foreign\": %llu, \"too_large\": %llu}\n", importing->stored,
+				  importing->there, importing->damaged, importing->foreign,
+				  importing->too_large);
+	else
+		append_plain(&text, importing, refused);
 	code = tool_print(&text);
 	return complete && !refused ? code : TOOL_FAILED;
 }
@@ -226,7 +242,8 @@ static bool root_is_writable(const struct tool_cache *cache)
 	return false;
 }
 
-static int import_file(const struct tool_cache *cache, const char *file, const struct keys *keys)
+static int import_file(const struct tool_cache *cache, const char *file, const struct keys *keys,
+		       bool json)
 {
 	struct importing importing = { .cache = cache };
 	struct import_seal seal;
@@ -236,7 +253,7 @@ static int import_file(const struct tool_cache *cache, const char *file, const s
 		return TOOL_FAILED;
 	if (import_source_examine(&importing.source, &seal) && check_seal(file, &seal, keys) &&
 	    root_is_writable(cache))
-		code = report(&importing, import_entries(&importing));
+		code = report(&importing, import_entries(&importing), json);
 	import_source_close(&importing.source);
 	return code;
 }
@@ -258,10 +275,11 @@ static bool add_key(struct keys *keys, const char *path)
 }
 
 /* The exit code so far. */
-static int parse(int argc, char **argv, struct keys *keys)
+static int parse(int argc, char **argv, struct keys *keys, bool *ret_json)
 {
 	static const struct option options[] = {
 		TOOL_DIR_OPTION,
+		{ "json", no_argument, NULL, 'j' },
 		{ "verify", required_argument, NULL, 'v' },
 		{ 0 },
 	};
@@ -270,13 +288,15 @@ static int parse(int argc, char **argv, struct keys *keys)
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (option == '?')
 			return TOOL_USAGE;	/* getopt_long said it */
+		if (option == 'j')
+			*ret_json = true;
 		if (option == 'v' && !add_key(keys, optarg))
 			return TOOL_FAILED;
 		if (option == 'd' && !tool_set_path("CKCACHE_DIR", optarg))
 			return TOOL_USAGE;
 	}
 	if (optind + 1 != argc) {
-		tool_complain("import: one FILE is expected (try ckcache --help)");
+		tool_complain("import: one FILE is expected (try ckcache import --help)");
 		return TOOL_USAGE;
 	}
 	return TOOL_OK;
@@ -286,12 +306,13 @@ int verb_import(int argc, char **argv)
 {
 	struct keys keys = { 0 };
 	struct tool_cache cache;
-	int code = parse(argc, argv, &keys);
+	bool json = false;
+	int code = parse(argc, argv, &keys, &json);
 
 	if (code == TOOL_OK) {
 		code = TOOL_FAILED;
 		if (tool_open(&cache)) {
-			code = import_file(&cache, argv[optind], &keys);
+			code = import_file(&cache, argv[optind], &keys, json);
 			tool_close(&cache);
 		}
 	}

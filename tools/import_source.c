@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/file.h"
+#include "tools/terminal.h"
 #include "tools/tool.h"
 
 /* Of what comes by a pipe, so that it cannot fill a disk without end; a file may be larger. */
@@ -171,10 +172,12 @@ static enum cmn_status examine_entries(struct import_source *source, struct impo
 
 	status = cc_bundle_reader_begin(&source->reader, source->size, read_exactly, source);
 	while (status == CMN_OK) {
+		terminal_progress("import, reading", source->at, source->size);
 		status = cc_bundle_reader_next(&source->reader, &src, &bin);
 		if (status == CMN_OK)
 			status = keep_digest(source);
 	}
+	terminal_progress_hide();
 	cmn_buffer_release(&src);
 	cmn_buffer_release(&bin);
 	if (status != CMN_MISS)

@@ -4,16 +4,21 @@
  * into their keys; a key without them is shown with "-" in their place.
  */
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachecore/key.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "tools/terminal.h"
+#include "tools/text.h"
 #include "tools/tool.h"
 
-#define MAX_SHOWN 40	/* bytes of a text in a column */
+#define MAX_DEVICE 32	/* characters of a column */
+#define MAX_SHOWN 40
 
 struct row {
 	char *path;
@@ -25,6 +30,7 @@ struct row {
 struct listing {
 	struct row *rows;
 	size_t count, capacity;
+	size_t shown;	/* the first of them */
 	bool failed;	/* out of memory */
 };
 
@@ -200,13 +206,84 @@ failed:
 	return false;
 }
 
-static int compare_rows(const void *a, const void *b)
+/* The last used first. */
+static int compare_used(const void *a, const void *b)
 {
 	const struct row *one = a, *two = b;
 
 	if (one->access_ns != two->access_ns)
 		return one->access_ns < two->access_ns ? 1 : -1;
 	return strcmp(one->path, two->path);
+}
+
+static int compare_size(const void *a, const void *b)
+{
+	const struct row *one = a, *two = b;
+
+	if (one->bytes != two->bytes)
+		return one->bytes < two->bytes ? 1 : -1;
+	return strcmp(one->path, two->path);
+}
+
+static int compare_compile(const void *a, const void *b)
+{
+	const struct row *one = a, *two = b;
+
+	if (one->build_ns != two->build_ns)
+		return one->build_ns < two->build_ns ? 1 : -1;
+	return strcmp(one->path, two->path);
+}
+
+static int compare_path(const void *a, const void *b)
+{
+	const struct row *one = a, *two = b;
+
+	return strcmp(one->path, two->path);
+}
+
+typedef int (*compare_fn)(const void *a, const void *b);
+
+/* NULL: there is no such order, it was complained about. */
+static compare_fn find_order(const char *name)
+{
+	static const struct {
+		const char *name;
+		compare_fn compare;
+	} orders[] = {
+		{ "used", compare_used },
+		{ "size", compare_size },
+		{ "compile", compare_compile },
+		{ "path", compare_path },
+	};
+
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		if (strcmp(orders[i].name, name) == 0)
+			return orders[i].compare;
+	}
+	tool_complain("--sort: \"%s\" is not used, size, compile or path", name);
+	return NULL;
+}
+
+/* What of the rows is shown, and in which order. */
+struct selection {
+	bool json, reverse;
+	unsigned long limit;	/* 0: all */
+	compare_fn compare;
+};
+
+static void arrange(struct listing *listing, const struct selection *selection)
+{
+	size_t count = listing->count;
+
+	if (count)
+		qsort(listing->rows, count, sizeof(*listing->rows), selection->compare);
+	for (size_t i = 0; selection->reverse && i < count / 2; i++) {
+		struct row row = listing->rows[i];
+
+		listing->rows[i] = listing->rows[count - 1 - i];
+		listing->rows[count - 1 - i] = row;
+	}
+	listing->shown = selection->limit && selection->limit < count ? selection->limit : count;
 }
 
 /* Eight digits of each part's hash, and the number, of "hash/hash/hash/hash/n.src". */
@@ -245,25 +322,37 @@ static const char *shown(const char *text)
 	return text && *text ? text : "-";
 }
 
+static void append_row(const struct row *row, struct cmn_buffer *text)
+{
+	char size[TEXT_SIZE], time[TEXT_SIZE];
+	size_t start = text->len;
+
+	append_short_path(text, row->path);
+	while (!text->failed && text->len - start < 38)
+		cmn_buffer_append_u8(text, ' ');
+	cmn_buffer_printf(text, " %10s", text_bytes(row->bytes, size));
+	append_age(text, row->access_ns);
+	cmn_buffer_printf(text, " %12s ", text_time(row->build_ns, time));
+	text_append_cell(text, shown(row->device), MAX_DEVICE);
+	cmn_buffer_append_u8(text, ' ');
+	text_append_cell(text, shown(row->hint), MAX_SHOWN);
+	cmn_buffer_append_u8(text, ' ');
+	text_append_cell(text, shown(row->options), strlen(shown(row->options)));
+	while (!text->failed && text->data[text->len - 1] == ' ')
+		text->len--;
+	if (row->status != CMN_OK)
+		cmn_buffer_printf(text, " %s! %s%s", terminal_bad(STDOUT_FILENO),
+				  cmn_status_string(row->status), terminal_plain(STDOUT_FILENO));
+	cmn_buffer_append_u8(text, '\n');
+}
+
 static void format_plain(const struct listing *listing, struct cmn_buffer *text)
 {
-	cmn_buffer_printf(text, "%-38s %10s %6s %10s %-32s %-*s %s\n", "entry", "bytes", "used",
-			  "compile ms", "device", MAX_SHOWN, "source", "options");
-	for (size_t i = 0; i < listing->count; i++) {
-		const struct row *row = &listing->rows[i];
-		size_t start = text->len;
-
-		append_short_path(text, row->path);
-		while (!text->failed && text->len - start < 38)
-			cmn_buffer_append_u8(text, ' ');
-		cmn_buffer_printf(text, " %10llu", (unsigned long long)row->bytes);
-		append_age(text, row->access_ns);
-		cmn_buffer_printf(text, " %10.1f %-32.32s %-*.*s %s%s%s\n",
-				  (double)row->build_ns / 1e6, shown(row->device), MAX_SHOWN,
-				  MAX_SHOWN, shown(row->hint), shown(row->options),
-				  row->status == CMN_OK ? "" : " !",
-				  row->status == CMN_OK ? "" : cmn_status_string(row->status));
-	}
+	cmn_buffer_printf(text, "%s%-38s %10s %6s %12s %-*s %-*s %s%s\n",
+			  terminal_bold(STDOUT_FILENO), "entry", "size", "used", "compile",
+			  MAX_DEVICE, "device", MAX_SHOWN, "source", "options", terminal_plain(STDOUT_FILENO));
+	for (size_t i = 0; i < listing->shown; i++)
+		append_row(&listing->rows[i], text);
 }
 
 static void append_member(struct cmn_buffer *text, const char *name, const char *value)
@@ -278,7 +367,7 @@ static void append_member(struct cmn_buffer *text, const char *name, const char 
 static void format_json(const struct listing *listing, struct cmn_buffer *text)
 {
 	cmn_buffer_append_u8(text, '[');
-	for (size_t i = 0; i < listing->count; i++) {
+	for (size_t i = 0; i < listing->shown; i++) {
 		const struct row *row = &listing->rows[i];
 
 		cmn_buffer_append_text(text, i ? ",\n {\"entry\": " : "\n {\"entry\": ");
@@ -292,23 +381,54 @@ static void format_json(const struct listing *listing, struct cmn_buffer *text)
 		append_member(text, "status", cmn_status_string(row->status));
 		cmn_buffer_append_u8(text, '}');
 	}
-	cmn_buffer_append_text(text, listing->count ? "\n]\n" : "]\n");
+	cmn_buffer_append_text(text, listing->shown ? "\n]\n" : "]\n");
+}
+
+/* false: complained about. */
+static bool parse(int argc, char **argv, struct selection *ret)
+{
+	static const struct option options[] = {
+		TOOL_DIR_OPTION,
+		{ "json", no_argument, NULL, 'j' },
+		{ "limit", required_argument, NULL, 'l' },
+		{ "reverse", no_argument, NULL, 'r' },
+		{ "sort", required_argument, NULL, 's' },
+		{ 0 },
+	};
+	bool good = true;
+	int option;
+
+	while (good && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == 'd')
+			good = tool_set_path("CKCACHE_DIR", optarg);
+		else if (option == 'j')
+			ret->json = true;
+		else if (option == 'l')
+			good = tool_parse_number("limit", optarg, ULONG_MAX, &ret->limit);
+		else if (option == 'r')
+			ret->reverse = true;
+		else if (option == 's')
+			good = (ret->compare = find_order(optarg)) != NULL;
+		else
+			good = false;	/* getopt_long said it */
+	}
+	if (good && optind < argc) {
+		tool_complain_unexpected(argv);
+		good = false;
+	}
+	return good;
 }
 
 int verb_list(int argc, char **argv)
 {
-	int json = 0, code = TOOL_FAILED;
-	const struct option options[] = {
-		TOOL_DIR_OPTION,
-		{ "json", no_argument, &json, 1 },
-		{ 0 },
-	};
+	struct selection selection = { .compare = compare_used };
 	struct listing listing = { 0 };
 	struct cmn_buffer text = { 0 };
 	struct tool_cache cache;
 	enum cmn_status status;
+	int code = TOOL_FAILED;
 
-	if (!tool_parse_flags(argc, argv, options))
+	if (!parse(argc, argv, &selection))
 		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
@@ -316,9 +436,8 @@ int verb_list(int argc, char **argv)
 	if (listing.failed)
 		status = CMN_ERR_NOMEM;
 	if (status == CMN_OK || status == CMN_MISS) {
-		if (listing.count)
-			qsort(listing.rows, listing.count, sizeof(*listing.rows), compare_rows);
-		(json ? format_json : format_plain)(&listing, &text);
+		arrange(&listing, &selection);
+		(selection.json ? format_json : format_plain)(&listing, &text);
 		code = tool_print(&text);
 	} else {
 		tool_complain("%s: %s", cache.config.dir, cmn_status_string(status));

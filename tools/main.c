@@ -1,57 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* main: the ckcache command: finds the verb in one table and calls it. */
-#include <stdio.h>
+/* main: the ckcache command: finds the verb (verbs.c) and calls it. */
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/bytes.h"
 #include "tools/replay.h"
 #include "tools/tool.h"
+#include "tools/verbs.h"
 
-struct verb {
-	const char *name;
-	char *full_name;	/* argv[0] of the verb, for getopt's messages */
-	int (*run)(int argc, char **argv);
-	const char *usage;
-	const char *summary;
-};
-
-#define VERB(name, usage, summary) { #name, "ckcache " #name, verb_##name, usage, summary }
-static const struct verb verbs[] = {
-	VERB(run, "[--dir DIR] [--trace FILE] [--summary] [--] COMMAND [ARGUMENT...]",
-	     "run a command with the cache; its exit code is the command's,\n"
-	     "      127 or 126 if it cannot be run, 125 if the layer is missing.\n"
-	     "      --summary: afterwards, a line on stderr with hits and misses"),
-	VERB(stats, "[--dir DIR] [--json] [--zero]",
-	     "show what the cache did and holds; --zero: then forget the counts"),
-	VERB(list, "[--dir DIR] [--json]", "show the entries, the last used first"),
-	VERB(verify, "[--dir DIR] [--repair]",
-	     "read every entry and check it, and the account of their size; exit code 1\n"
-	     "      if one is damaged; --repair: remove those, and what dead writers left"),
-	VERB(replay, "[--dir DIR] [--jobs N] [--timeout SECONDS] [--stale] [--json]",
-	     "build, in the background of other work, what was left for later;\n"
-	     "      --stale: also what a driver's update has made useless"),
-	VERB(prune, "[--dir DIR]", "evict by age and size now"),
-	VERB(export, "[--dir DIR] [--sign KEY] FILE",
-	     "write all entries into one file (- is standard output), signed with an\n"
-	     "      Ed25519 private key in PEM; damaged ones are left out"),
-	VERB(import, "[--dir DIR] [--verify PUBKEY]... FILE",
-	     "store the entries of such a file (- is standard input); --verify: only\n"
-	     "      if it is signed with one of these keys. Entries are code that will run"),
-	VERB(clear, "[--dir DIR]", "remove every entry, and what was left for replay"),
-};
-
-static int print_help(void)
+/*
+ * Whoever closed a standard descriptor would have the next file that is
+ * opened in its place, and messages in that file. What takes it fails where
+ * the closed one would, and is closed in what is run from here.
+ */
+static bool hold_standard_descriptors(void)
 {
-	struct cmn_buffer text = { 0 };
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		int flags = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
 
-	cmn_buffer_append_text(&text, "ckcache: ccache for compute kernels\n\n");
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		cmn_buffer_printf(&text, "  %s %s\n      %s\n", verbs[i].full_name, verbs[i].usage,
-				  verbs[i].summary);
-	cmn_buffer_append_text(&text, "  ckcache --help, ckcache --version\n\n"
-			       "Exit codes: 0 done, 1 failed, 2 an unknown verb or option.\n"
-			       "DIR is the cache directory, as CKCACHE_DIR.\n");
-	return tool_print(&text);
+		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+			continue;
+		if (open("/dev/null", flags | O_CLOEXEC) != fd)
+			return false;
+	}
+	return true;
 }
 
 static int print_version(void)
@@ -62,31 +36,52 @@ static int print_version(void)
 	return tool_print(&text);
 }
 
+static int complain_unknown(const char *name)
+{
+	if (name[0] == '-')
+		tool_complain("unknown option \"%s\": a verb comes first (try ckcache --help)", name);
+	else
+		tool_complain("unknown verb \"%s\" (try ckcache --help)", name);
+	return TOOL_USAGE;
+}
+
+static int help(int argc, char **argv)
+{
+	const struct verb *verb = argc > 1 ? verb_find(argv[1]) : NULL;
+
+	if (argc > 2) {
+		tool_complain("unexpected argument \"%s\" (try ckcache --help)", argv[2]);
+		return TOOL_USAGE;
+	}
+	return argc > 1 && !verb ? complain_unknown(argv[1]) : verb_print_help(verb);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
+	const struct verb *verb;
 
+	if (!hold_standard_descriptors())
+		return TOOL_FAILED;
 	if (!name) {
 		tool_complain("no verb given (try ckcache --help)");
 		return TOOL_USAGE;
 	}
-	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
-		return print_help();
-	if (strcmp(name, "--version") == 0)
+	if (strcmp(name, "help") == 0)
+		return help(argc - 1, argv + 1);
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		return verb_print_help(NULL);
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
 		return print_version();
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-		if (strcmp(name, verbs[i].name) == 0) {
-			/* Only the verb's own: what follows "run COMMAND" is the command's. */
-			if (argc > 2 && strcmp(argv[2], "--help") == 0)
-				return print_help();
-			argv[1] = verbs[i].full_name;
-			return verbs[i].run(argc - 1, argv + 1);
-		}
+	verb = verb_find(name);
+	if (verb) {
+		if (verb_wants_help(verb, argc - 2, argv + 2))
+			return verb_print_help(verb);
+		argv[1] = verb->full_name;
+		return verb->run(argc - 1, argv + 1);
 	}
 	/* Run by replay. */
 	if (strcmp(name, "replay-worker") == 0)
 		return verb_replay_worker(argc - 1, argv + 1);
-	tool_complain("unknown %s \"%s\" (try ckcache --help)", name[0] == '-' ? "option" : "verb",
-		      name);
-	return TOOL_USAGE;
+	return complain_unknown(name);
 }

@@ -15,6 +15,7 @@
 
 #include "cachecore/root.h"
 #include "tools/replay.h"
+#include "tools/terminal.h"
 
 enum {
 	MAX_ATTEMPTS = 2,	/* that go wrong; then it is quarantined */
@@ -62,9 +63,7 @@ static void set_attempts(struct replay *replay, const char *name, unsigned int c
 
 static void show_progress(const struct replay *replay)
 {
-	if (isatty(STDERR_FILENO))
-		(void)fprintf(stderr, "\rckcache: %zu of %zu%s", replay->done, replay->total,
-			      replay->done == replay->total ? "\n" : "");	/* nobody else to tell */
+	terminal_progress("replay", replay->done, replay->total);
 }
 
 /* How a worker ended that left no entry, for people. */
@@ -231,6 +230,7 @@ static void build_all(struct replay *replay, const struct cc_recipes_names *name
 	size_t next = 0;
 
 	replay->total = names->count;
+	show_progress(replay);
 	while (!replay->signal && (replay->done < replay->total)) {
 		struct replay_job *job = next < names->count ? free_job(replay) : NULL;
 
@@ -239,6 +239,7 @@ static void build_all(struct replay *replay, const struct cc_recipes_names *name
 		else if (!wait_for_one(replay))
 			abandon(replay);
 	}
+	terminal_progress_hide();
 }
 
 static int print(const struct replay *replay, bool json)
@@ -362,22 +363,6 @@ out:
 	return code;
 }
 
-/* A whole number from 1 to max; false: complained about. */
-static bool parse_number(const char *name, const char *text, unsigned long max, unsigned long *ret)
-{
-	char *end;
-	unsigned long value;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (errno || *end || end == text || text[0] == '-' || value == 0 || value > max) {
-		tool_complain("--%s: \"%s\" is not a number from 1 to %lu", name, text, max);
-		return false;
-	}
-	*ret = value;
-	return true;
-}
-
 /* Half the processors: this is not what the machine is for. */
 static unsigned long usual_jobs(void)
 {
@@ -407,9 +392,9 @@ int verb_replay(int argc, char **argv)
 		if (option == 'd')
 			good = tool_set_path("CKCACHE_DIR", optarg);
 		else if (option == 'j')
-			good = parse_number("jobs", optarg, MAX_JOBS, &jobs);
+			good = tool_parse_number("jobs", optarg, MAX_JOBS, &jobs);
 		else if (option == 't')
-			good = parse_number("timeout", optarg, MAX_TIMEOUT_S, &timeout_s);
+			good = tool_parse_number("timeout", optarg, MAX_TIMEOUT_S, &timeout_s);
 		else if (option == 's')
 			stale = true;
 		else if (option == 'o')
@@ -418,7 +403,7 @@ int verb_replay(int argc, char **argv)
 			return TOOL_USAGE;	/* getopt_long said it */
 	}
 	if (good && optind < argc) {
-		tool_complain("unexpected argument \"%s\" (try ckcache --help)", argv[optind]);
+		tool_complain_unexpected(argv);
 		good = false;
 	}
 	if (!good)

@@ -2,11 +2,12 @@
 /* stats: counts from the root's file, entries and bytes from its entries. */
 #include "cachecore/stats.h"
 
+#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cachecore/recipes.h"
 #include "common/json.h"
+#include "tools/text.h"
 #include "tools/tool.h"
 
 /* What the file cannot say. */
@@ -29,49 +30,80 @@ static bool add_item(void *ctx, const struct cc_store_item *item)
 	return true;
 }
 
-static void append_row(struct cmn_buffer *text, const char *name, uint64_t value)
+static void append_count(struct cmn_buffer *text, const char *name, uint64_t value)
 {
-	cmn_buffer_printf(text, "%-24s %14llu\n", name, (unsigned long long)value);
+	cmn_buffer_printf(text, "%-26s %12" PRIu64 "\n", name, value);
 }
 
-static void append_ms_row(struct cmn_buffer *text, const char *name, uint64_t ns)
+/* With its share of all look-ups, where there are any. */
+static void append_lookups(struct cmn_buffer *text, const char *name, uint64_t value, uint64_t all)
 {
-	cmn_buffer_printf(text, "%-24s %18.3f\n", name, (double)ns / 1e6);
+	char share[TEXT_SIZE];
+
+	cmn_buffer_printf(text, "%-26s %12" PRIu64, name, value);
+	if (all)
+		cmn_buffer_printf(text, " %9s", text_share(value, all, share));
+	cmn_buffer_append_u8(text, '\n');
 }
 
-static void format_plain(const struct cc_stats *stats, const struct holdings *holdings,
-			 const char *root, struct cmn_buffer *text)
+static void append_time(struct cmn_buffer *text, const char *name, uint64_t ns)
 {
+	char time[TEXT_SIZE];
+
+	cmn_buffer_printf(text, "%-26s %12s\n", name, text_time(ns, time));
+}
+
+static void append_bytes(struct cmn_buffer *text, uint64_t bytes, uint64_t bound)
+{
+	char size[TEXT_SIZE], share[TEXT_SIZE], most[TEXT_SIZE];
+
+	cmn_buffer_printf(text, "%-26s %12s", "size", text_bytes(bytes, size));
+	if (bound)
+		cmn_buffer_printf(text, " %9s of %s", text_share(bytes, bound, share),
+				  text_bytes(bound, most));
+	cmn_buffer_append_u8(text, '\n');
+}
+
+static void append_counts(struct cmn_buffer *text, const struct cc_stats *stats)
+{
+	uint64_t memory = cc_stats_get(stats, CC_HITS_MEMORY);
+	uint64_t disk = cc_stats_get(stats, CC_HITS_DISK);
+	uint64_t misses = cc_stats_get(stats, CC_MISSES), all = memory + disk + misses, count;
 	const char *reason;
-	uint64_t count;
 
-	cmn_buffer_printf(text, "%-24s %s\n", "directory", root);
-	append_row(text, "hits in memory", cc_stats_get(stats, CC_HITS_MEMORY));
-	append_row(text, "hits on disk", cc_stats_get(stats, CC_HITS_DISK));
-	append_row(text, "misses", cc_stats_get(stats, CC_MISSES));
-	append_row(text, "deferred", cc_stats_get(stats, CC_DEFERRED));
-	append_row(text, "stores", cc_stats_get(stats, CC_STORES));
-	append_row(text, "errors", cc_stats_get(stats, CC_ERRORS));
+	append_lookups(text, "hits in memory", memory, all);
+	append_lookups(text, "hits on disk", disk, all);
+	append_lookups(text, "misses", misses, all);
+	append_count(text, "  left for replay", cc_stats_get(stats, CC_DEFERRED));
+	append_count(text, "stored", cc_stats_get(stats, CC_STORES));
+	append_count(text, "errors", cc_stats_get(stats, CC_ERRORS));
 	for (unsigned int i = 0; (reason = cc_stats_bypass_at(stats, i, &count)); i++) {
 		char name[80];
 
-		(void)snprintf(name, sizeof(name), "bypassed, %s", reason);
-		append_row(text, name, count);
+		(void)snprintf(name, sizeof(name), "not cached, %s", reason);	/* cut, if at all */
+		append_count(text, name, count);
 	}
-	append_ms_row(text, "compile ms spent", cc_stats_get(stats, CC_COMPILE_NS_SPENT));
-	append_ms_row(text, "compile ms saved", cc_stats_get(stats, CC_COMPILE_NS_SAVED));
-	append_row(text, "entries", holdings->entries);
+	append_time(text, "compile time spent", cc_stats_get(stats, CC_COMPILE_NS_SPENT));
+	append_time(text, "compile time saved", cc_stats_get(stats, CC_COMPILE_NS_SAVED));
+}
+
+static void format_plain(const struct cc_stats *stats, const struct holdings *holdings,
+			 const struct cc_config *config, struct cmn_buffer *text)
+{
+	cmn_buffer_printf(text, "%-26s %s\n", "directory", config->dir);
+	append_counts(text, stats);
+	append_count(text, "entries", holdings->entries);
 	if (holdings->damaged)
-		append_row(text, "damaged entries", holdings->damaged);
-	append_row(text, "bytes", holdings->bytes);
-	append_row(text, "to be replayed", holdings->recipes.recipes);
+		append_count(text, "damaged entries", holdings->damaged);
+	append_bytes(text, holdings->bytes, config->max_size);
+	append_count(text, "to be replayed", holdings->recipes.recipes);
 	if (holdings->recipes.quarantined)
-		append_row(text, "quarantined", holdings->recipes.quarantined);
+		append_count(text, "quarantined", holdings->recipes.quarantined);
 }
 
 static void append_member(struct cmn_buffer *text, const char *name, uint64_t value)
 {
-	cmn_buffer_printf(text, "  \"%s\": %llu,\n", name, (unsigned long long)value);
+	cmn_buffer_printf(text, "  \"%s\": %" PRIu64 ",\n", name, value);
 }
 
 static void append_bypasses(struct cmn_buffer *text, const struct cc_stats *stats)
@@ -90,13 +122,13 @@ static void append_bypasses(struct cmn_buffer *text, const struct cc_stats *stat
 }
 
 static void format_json(const struct cc_stats *stats, const struct holdings *holdings,
-			const char *root, struct cmn_buffer *text)
+			const struct cc_config *config, struct cmn_buffer *text)
 {
 	static const enum cc_counter counts[] = { CC_HITS_MEMORY, CC_HITS_DISK, CC_MISSES,
 						  CC_DEFERRED, CC_STORES, CC_ERRORS };
 
 	cmn_buffer_append_text(text, "{\n  \"directory\": ");
-	cmn_json_append_string(text, cmn_view_of(root));
+	cmn_json_append_string(text, cmn_view_of(config->dir));
 	cmn_buffer_append_text(text, ",\n");
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		append_member(text, cc_counter_name(counts[i]), cc_stats_get(stats, counts[i]));
@@ -104,6 +136,7 @@ static void format_json(const struct cc_stats *stats, const struct holdings *hol
 	append_member(text, "entries", holdings->entries);
 	append_member(text, "damaged_entries", holdings->damaged);
 	append_member(text, "bytes", holdings->bytes);
+	append_member(text, "max_bytes", config->max_size);
 	append_member(text, "recipes", holdings->recipes.recipes);
 	append_member(text, "recipes_quarantined", holdings->recipes.quarantined);
 	cmn_buffer_printf(text, "  \"compile_ms_spent\": %.3f,\n",
@@ -148,7 +181,7 @@ int verb_stats(int argc, char **argv)
 	stats = cc_stats_new();
 	status = stats ? collect(&cache, stats, &holdings) : CMN_ERR_NOMEM;
 	if (status == CMN_OK) {
-		(json ? format_json : format_plain)(stats, &holdings, cache.config.dir, &text);
+		(json ? format_json : format_plain)(stats, &holdings, &cache.config, &text);
 		code = tool_print(&text);
 	}
 	if (status == CMN_OK && zero)

@@ -9,16 +9,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/terminal.h"
+
+#define MAX_MESSAGE 1024	/* a longer one names something absurd */
 
 void tool_complain(const char *format, ...)
 {
+	char text[MAX_MESSAGE];
 	va_list args;
+	int len;
 
+	terminal_progress_hide();
 	va_start(args, format);
-	(void)fputs("ckcache: ", stderr);	/* there is nobody to tell that stderr is gone */
-	(void)vfprintf(stderr, format, args);
-	(void)fputc('\n', stderr);
+	len = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	/* In one write, since workers have the same stderr; there is nobody to tell that it is gone. */
+	(void)fprintf(stderr, "ckcache: %s%s\n", len < 0 ? format : text,
+		      len >= (int)sizeof(text) ? "..." : "");
 }
 
 char *tool_find_library(const char *name)
@@ -81,17 +88,48 @@ bool tool_parse_flags(int argc, char **argv, const struct option *options)
 			return false;
 	}
 	if (optind < argc) {
-		tool_complain("unexpected argument \"%s\" (try ckcache --help)", argv[optind]);
+		tool_complain_unexpected(argv);
 		return false;
 	}
 	return true;
+}
+
+void tool_complain_unexpected(char **argv)
+{
+	tool_complain("unexpected argument \"%s\" (try %s --help)", argv[optind], argv[0]);
+}
+
+bool tool_parse_number(const char *name, const char *text, unsigned long max, unsigned long *ret)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	/* strtoul takes blanks and signs. */
+	if (errno || *end || text[0] < '0' || text[0] > '9' || value == 0 || value > max) {
+		tool_complain("--%s: \"%s\" is not a number from 1 to %lu", name, text, max);
+		return false;
+	}
+	*ret = value;
+	return true;
+}
+
+/* What the cache has to say goes where the progress line may stand. */
+static void complain_of_cache(void *ctx, enum cmn_log_level level, const char *message)
+{
+	(void)ctx;
+	(void)level;
+	tool_complain("%s", message);
 }
 
 bool tool_open(struct tool_cache *ret)
 {
 	enum cmn_status status;
 
-	*ret = (struct tool_cache){ .log = { .level = CMN_LOG_WARNING } };
+	*ret = (struct tool_cache){
+		.log = { .level = CMN_LOG_WARNING, .sink = complain_of_cache }
+	};
 	status = cc_config_load(&ret->log, &ret->config);
 	if (status != CMN_OK) {
 		tool_complain("configuration: %s", cmn_status_string(status));
@@ -122,14 +160,20 @@ void tool_close(struct tool_cache *cache)
 int tool_print(struct cmn_buffer *text)
 {
 	enum cmn_status status = CMN_ERR_NOMEM;
+	int error = 0;
 
+	terminal_progress_hide();
 	/* Not as the cache writes: a reader that has left ends a command by SIGPIPE, as any other. */
-	if (!text->failed)
-		status = fwrite(text->data, 1, text->len, stdout) == text->len && !fflush(stdout) ?
-			 CMN_OK : cmn_status_from_errno(errno);
+	if (!text->failed && fwrite(text->data, 1, text->len, stdout) == text->len &&
+	    fflush(stdout) == 0)
+		status = CMN_OK;
+	else if (!text->failed)
+		error = errno;
 	cmn_buffer_release(text);
 	if (status == CMN_OK)
 		return TOOL_OK;
-	tool_complain("standard output: %s", cmn_status_string(status));
+	if (error != EPIPE)	/* where SIGPIPE is ignored: it has seen what it wanted */
+		tool_complain("standard output: %s", error ? strerror(error) :
+			      cmn_status_string(status));
 	return TOOL_FAILED;
 }

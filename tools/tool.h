@@ -38,6 +38,10 @@ void tool_complain(const char *format, ...) __attribute__((format(printf, 1, 2))
  * flag that getopt_long sets. false: something else stood there, it was complained about.
  */
 bool tool_parse_flags(int argc, char **argv, const struct option *options);
+/* Of argv[optind], which nobody asked for. */
+void tool_complain_unexpected(char **argv);
+/* The value of --name, a whole number from 1 to max; false: complained about. */
+bool tool_parse_number(const char *name, const char *text, unsigned long max, unsigned long *ret);
 #define TOOL_DIR_OPTION { "dir", required_argument, NULL, 'd' }
 
 /* The layer's library beside this executable, in the build tree or installed, on the heap; NULL: nowhere. */
@@ -58,7 +62,10 @@ struct tool_cache {
 bool tool_open(struct tool_cache *ret);
 void tool_close(struct tool_cache *cache);
 
-/* Writes text to stdout; the exit code that follows. Takes the buffer. */
+/*
+ * Writes text to stdout; the exit code that follows. Takes the buffer. Of a
+ * reader that has left nothing is said.
+ */
 int tool_print(struct cmn_buffer *text);
 
 #endif

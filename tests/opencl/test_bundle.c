@@ -452,7 +452,7 @@ static void arguments_that_make_no_sense_are_named(void)
 	SAYS(2, "one FILE is expected", "import");
 	SAYS(2, "unrecognized option", "import", "--sign", "key", "a");
 	SAYS(2, "requires an argument", "export", "a", "--sign");
-	SAYS(0, "ckcache import [--dir DIR] [--verify PUBKEY]... FILE", "--help");
+	SAYS(0, "ckcache import [--dir DIR] [--json] [--verify PUBKEY]... FILE", "import", "--help");
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * terminal: what a terminal gets beside the text: colours, and one line on
+ * stderr that says how far a long verb is. A file, a pipe and a dumb terminal
+ * (TERM unset or "dumb") get neither; NO_COLOR (no-color.org), if it is not
+ * empty, turns colours off.
+ */
+#ifndef TOOLS_TERMINAL_H
+#define TOOLS_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+bool terminal_is(int fd);
+/* A sequence for text on fd, or "". terminal_plain ends any. */
+const char *terminal_bold(int fd);
+const char *terminal_good(int fd);	/* green */
+const char *terminal_warning(int fd);	/* yellow */
+const char *terminal_bad(int fd);	/* red */
+const char *terminal_plain(int fd);
+
+/*
+ * The progress of one thing at a time, drawn ten times a second at most and
+ * gone at the end. total 0: not known, done is shown as a count; done may pass
+ * total, which may be an estimate.
+ */
+void terminal_progress(const char *what, uint64_t done, uint64_t total);
+/* Takes the line away: before anything else is written there, and at the end. */
+void terminal_progress_hide(void);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* text: each chooses a unit, and as many digits as say something. */
+#include "tools/text.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* None of the texts is longer than TEXT_SIZE, so that snprintf cuts nothing. */
+
+const char *text_bytes(uint64_t bytes, char ret[TEXT_SIZE])
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double value = (double)bytes / 1024;
+	size_t i = 0;
+
+	if (bytes < 1024) {
+		(void)snprintf(ret, TEXT_SIZE, "%" PRIu64 " B", bytes);
+		return ret;
+	}
+	/* What would be shown as 1024.0 is one of the next unit. */
+	while (value >= 1023.95 && i + 1 < sizeof(units) / sizeof(units[0])) {
+		value /= 1024;
+		i++;
+	}
+	(void)snprintf(ret, TEXT_SIZE, "%.1f %s", value, units[i]);
+	return ret;
+}
+
+const char *text_time(uint64_t ns, char ret[TEXT_SIZE])
+{
+	const uint64_t second = UINT64_C(1000000000), minute = 60, hour = 3600, day = 86400;
+	uint64_t seconds = ns / second + (ns % second >= second / 2);
+	double ms = (double)ns / 1e6;
+
+	if (ns < second)
+		(void)snprintf(ret, TEXT_SIZE, ms < 10 ? "%.2f ms" : "%.1f ms", ms);
+	else if (seconds < minute)
+		(void)snprintf(ret, TEXT_SIZE, "%.2f s", ms / 1000);
+	else if (seconds < hour)
+		(void)snprintf(ret, TEXT_SIZE, "%" PRIu64 " min %" PRIu64 " s", seconds / minute,
+			       seconds % minute);
+	else if (seconds < day)
+		(void)snprintf(ret, TEXT_SIZE, "%" PRIu64 " h %" PRIu64 " min", seconds / hour,
+			       seconds % hour / minute);
+	else
+		(void)snprintf(ret, TEXT_SIZE, "%" PRIu64 " d %" PRIu64 " h", seconds / day,
+			       seconds % day / hour);
+	return ret;
+}
+
+const char *text_share(uint64_t part, uint64_t whole, char ret[TEXT_SIZE])
+{
+	if (!whole)
+		(void)snprintf(ret, TEXT_SIZE, "-");
+	else
+		(void)snprintf(ret, TEXT_SIZE, "%.1f %%", 100 * (double)part / (double)whole);
+	return ret;
+}
+
+/* The length of the character at text; *ret_control: it is one of C0 or C1. */
+static size_t next_character(const char *text, bool *ret_control)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	size_t len = 1;
+
+	while ((at[len] & 0xc0) == 0x80)
+		len++;
+	*ret_control = at[0] < 0x20 || at[0] == 0x7f ||
+		       (len == 2 && at[0] == 0xc2 && at[1] < 0xa0);
+	return len;
+}
+
+void text_append_cell(struct cmn_buffer *buf, const char *text, size_t columns)
+{
+	size_t used = 0;
+
+	while (*text && used < columns) {
+		bool control;
+		size_t len = next_character(text, &control);
+
+		if (control)
+			cmn_buffer_append_u8(buf, ' ');
+		else
+			cmn_buffer_append(buf, text, len);
+		text += len;
+		used++;
+	}
+	cmn_buffer_printf(buf, "%*s", (int)(columns - used), "");
+}

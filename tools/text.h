@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text: sizes and times as people read them, in units that fit. What a script
+ * reads (--json) has the numbers as they are.
+ */
+#ifndef TOOLS_TEXT_H
+#define TOOLS_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/bytes.h"
+
+#define TEXT_SIZE 24	/* holds what any of these writes */
+
+/* Each returns ret. */
+const char *text_bytes(uint64_t bytes, char ret[TEXT_SIZE]);	/* "512 B", "1.5 KiB", "12.3 MiB" */
+const char *text_time(uint64_t ns, char ret[TEXT_SIZE]);	/* "0.12 ms", "3.40 s", "12 min 5 s", "3 h 2 min" */
+const char *text_share(uint64_t part, uint64_t whole, char ret[TEXT_SIZE]);	/* "12.5 %"; of nothing "-" */
+
+/*
+ * Appends UTF-8 as one cell of a table: that many characters, cut or padded
+ * with blanks. What a terminal would take for a command becomes a blank.
+ */
+void text_append_cell(struct cmn_buffer *buf, const char *text, size_t columns);
+
+#endif

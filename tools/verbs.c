@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* verbs: one row a verb, and one for each of its options. */
+#include "tools/verbs.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "tools/tool.h"
+
+#define DIR_OPTION { "dir", "DIR", "the cache directory, as the variable CKCACHE_DIR", false }
+#define JSON_OPTION { "json", NULL, "for scripts: ckcache(1) and docs/JSON.md have the schema", false }
+
+static const struct verb_option run_options[] = {
+	DIR_OPTION,
+	{ "trace", "FILE", "append one JSON object a line to FILE for each look-up,\n"
+			   "as the variable CKCACHE_TRACE", false },
+	{ "summary", NULL, "afterwards a line on stderr with hits, misses and times", false },
+	{ 0 },
+};
+
+static const struct verb_option stats_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	{ "zero", NULL, "afterwards forget the counts; entries stay", false },
+	{ 0 },
+};
+
+static const struct verb_option list_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	{ "sort", "ORDER", "used (the last used first, the default), size, compile\n"
+			   "(the slowest first) or path", false },
+	{ "reverse", NULL, "the other way round", false },
+	{ "limit", "N", "the first N alone", false },
+	{ 0 },
+};
+
+static const struct verb_option verify_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	{ "repair", NULL, "remove what is damaged, and what dead writers left", false },
+	{ 0 },
+};
+
+static const struct verb_option prune_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	{ 0 },
+};
+
+static const struct verb_option clear_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	{ 0 },
+};
+
+static const struct verb_option export_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	{ "sign", "KEY", "sign with the Ed25519 private key in the PEM file KEY", false },
+	{ 0 },
+};
+
+static const struct verb_option import_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	{ "verify", "PUBKEY", "only if it is signed with the public key in the PEM file\n"
+			      "PUBKEY, or with one of them if given several times", true },
+	{ 0 },
+};
+
+static const struct verb_option replay_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	{ "jobs", "N", "builds at a time, 1 to 256; else half the processors", false },
+	{ "timeout", "SECONDS", "for one build, at most 1000000; else 600", false },
+	{ "stale", NULL, "also what a driver's update has made useless", false },
+	{ 0 },
+};
+
+#define VERB(name) #name, "ckcache " #name, verb_##name, name##_options
+static const struct verb verbs[] = {
+	{ VERB(run), "COMMAND [ARGUMENT...]", true,
+	  "run a command with the cache",
+	  "Runs COMMAND with both layers on; nothing else is to be set. Its exit code is\n"
+	  "the command's; 127 or 126 if it cannot be run, 125 if the layers are missing.",
+	  "ckcache run -- your-program --its-arguments\n"
+	  "ckcache run --summary -- clinfo" },
+	{ VERB(stats), NULL, false,
+	  "show what the cache did and what it holds",
+	  "Shows hits, misses, what was not cached and why, the compile time spent and\n"
+	  "saved, and what is on disk.",
+	  "ckcache stats\n"
+	  "ckcache stats --json --zero" },
+	{ VERB(list), NULL, false,
+	  "show the entries",
+	  "One line an entry: where it is, its size on disk, when it was last used, how\n"
+	  "long it took to compile, its device, its first kernel or line, its options.",
+	  "ckcache list --limit 20\n"
+	  "ckcache list --sort size --json" },
+	{ VERB(verify), NULL, false,
+	  "read every entry and check it",
+	  "Reads every byte of every entry, and corrects the account of their size. The\n"
+	  "exit code is 1 if one is damaged and still there. Entries of another version\n"
+	  "of the format are no damage.",
+	  "ckcache verify\n"
+	  "ckcache verify --repair" },
+	{ VERB(prune), NULL, false,
+	  "evict by age and size now",
+	  "Does at once what the cache does by itself at its bound: entries go that were\n"
+	  "not used for CKCACHE_THRESHOLD days, and at CKCACHE_MAX_SIZE the least\n"
+	  "recently used ones until half of it is left.",
+	  "ckcache prune\n"
+	  "CKCACHE_THRESHOLD=7 ckcache prune" },
+	{ VERB(clear), NULL, false,
+	  "remove every entry",
+	  "Removes all entries, and what was left for replay. Counts stay: ckcache stats\n"
+	  "--zero.",
+	  "ckcache clear" },
+	{ VERB(export), "FILE", false,
+	  "write all entries into one file, for other machines",
+	  "Writes all sound entries into FILE (- is standard output); damaged ones, and\n"
+	  "those of another version, are left out and counted on stderr.",
+	  "ckcache export kernels.ckb\n"
+	  "ckcache export kernels.ckb --sign site.pem" },
+	{ VERB(import), "FILE", false,
+	  "store the entries of such a file",
+	  "Stores the entries of FILE (- is standard input), after all of it was read and\n"
+	  "found sound. Entries are code that will run: import what you trust, or what is\n"
+	  "signed. The exit code is 1 if an entry was refused.",
+	  "ckcache import kernels.ckb --verify site.pub" },
+	{ VERB(replay), NULL, false,
+	  "build what was left for later, at low priority",
+	  "Builds what applications left for later (with pocl, whose binaries take long to\n"
+	  "read), each program in a process of its own. The exit code is 1 if one failed.",
+	  "ckcache replay\n"
+	  "ckcache replay --stale --jobs 1" },
+};
+
+const struct verb *verb_at(unsigned int i)
+{
+	return i < sizeof(verbs) / sizeof(verbs[0]) ? &verbs[i] : NULL;
+}
+
+const struct verb *verb_find(const char *name)
+{
+	const struct verb *verb;
+
+	for (unsigned int i = 0; (verb = verb_at(i)); i++) {
+		if (strcmp(verb->name, name) == 0)
+			return verb;
+	}
+	return NULL;
+}

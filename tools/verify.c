@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* verify: reads every byte of every entry, and counts what the account should say. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cachecore/account.h"
+#include "cachecore/number_file.h"
+#include "cachecore/root.h"
+#include "common/json.h"
+#include "tools/terminal.h"
+#include "tools/tool.h"
+
+#define ACCOUNT_TRIES 5	/* others store all the time */
+#define TEXT_AT_ONCE 65536
+
+struct verification {
+	struct tool_cache *cache;
+	bool repair, json;
+	struct cmn_buffer text;
+	int printed;	/* exit code of what is printed so far */
+	uint64_t sound, foreign, damaged, removed;
+	uint64_t seen_bytes, total_bytes;	/* total: as the account says, 0 if it does not */
+	bool has_account;	/* what it says: */
+	uint64_t account, counted;
+};
+
+/* As it comes: there may be many. */
+static void print_some(struct verification *verification, size_t more_than)
+{
+	int printed;
+
+	if (verification->text.len <= more_than && !verification->text.failed)
+		return;
+	printed = tool_print(&verification->text);
+	if (verification->printed == TOOL_OK)
+		verification->printed = printed;
+}
+
+static void report_item(struct verification *verification, const char *path,
+			enum cmn_status status)
+{
+	struct cmn_buffer *text = &verification->text;
+	bool first = verification->damaged + verification->foreign == 0;
+
+	if (verification->json) {
+		cmn_buffer_append_text(text, first ? "\n  {\"entry\": " : ",\n  {\"entry\": ");
+		cmn_json_append_string(text, cmn_view_of(path));
+		cmn_buffer_append_text(text, ", \"status\": ");
+		cmn_json_append_string(text, cmn_view_of(cmn_status_string(status)));
+		cmn_buffer_append_u8(text, '}');
+	} else {
+		cmn_buffer_printf(text, "%s: %s\n", path, cmn_status_string(status));
+	}
+	print_some(verification, TEXT_AT_ONCE);
+}
+
+static void repair_item(struct verification *verification, const struct cc_store_item *item)
+{
+	enum cmn_status status = cc_store_repair(verification->cache->store, item->place);
+
+	if (status == CMN_OK || status == CMN_MISS)
+		verification->removed++;
+	else
+		tool_complain("%s: cannot be removed: %s", item->path, cmn_status_string(status));
+}
+
+static bool verify_item(void *ctx, const struct cc_store_item *item)
+{
+	struct verification *verification = ctx;
+	enum cmn_status status = item->status;
+
+	verification->seen_bytes += item->bytes;
+	terminal_progress("verify", verification->total_bytes ? verification->seen_bytes :
+							       verification->sound,
+			  verification->total_bytes);
+	/* While it was read it may have been replaced, or gone as a whole. */
+	if (status != CMN_OK && status != CMN_ERR_VERSION)
+		status = cc_store_judge(verification->cache->store, item->place);
+	if (status == CMN_MISS)
+		return true;
+	if (status == CMN_OK) {
+		verification->sound++;
+		return true;
+	}
+	report_item(verification, item->path, status);
+	if (status == CMN_ERR_VERSION) {
+		verification->foreign++;
+		return true;
+	}
+	verification->damaged++;
+	if (verification->repair)
+		repair_item(verification, item);
+	return true;
+}
+
+/*
+ * Compares cache_size.txt with what is there, and corrects it. Who stores
+ * meanwhile changes both: only a difference that is the same before and after
+ * is one.
+ */
+static enum cmn_status verify_account(struct verification *verification, int root_fd)
+{
+	uint64_t before = 0, total;
+	bool was_known;
+	enum cmn_status status;
+
+	for (int i = 0; i < ACCOUNT_TRIES; i++) {
+		was_known = cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &before) == CMN_OK;
+		status = cc_account_count(root_fd, &verification->counted);
+		if (status != CMN_OK)
+			return status;
+		verification->account = 0;
+		verification->has_account = cc_number_file_read(root_fd, CC_ACCOUNT_NAME,
+								&verification->account) == CMN_OK;
+		if (verification->account == verification->counted &&
+		    (verification->has_account || !verification->counted))
+			return CMN_OK;
+		if (verification->has_account == was_known && verification->account == before)
+			break;
+	}
+	if (verification->cache->config.read_only)
+		return CMN_OK;
+	return cc_account_correct(root_fd, verification->account, verification->counted, &total);
+}
+
+/* What follows the look at every entry. */
+static enum cmn_status verify_rest(struct verification *verification)
+{
+	struct tool_cache *cache = verification->cache;
+	enum cmn_status status;
+	int root_fd = -1;
+
+	status = cc_root_open(cache->config.dir, &root_fd);
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_OK : status;
+	status = verify_account(verification, root_fd);
+	(void)close(root_fd);	/* nothing was written through it */
+	if (status != CMN_OK || !verification->repair)
+		return status;
+	/* An eviction that evicts nothing: it clears what dead writers left. */
+	cache->config.eviction_disable = true;
+	status = cc_store_evict(cache->store);
+	return status == CMN_BUSY ? CMN_OK : status;	/* another one is clearing */
+}
+
+/* How much there is to read, for people who wait. */
+static void estimate(struct verification *verification)
+{
+	int fd = -1;
+
+	if (cc_root_open(verification->cache->config.dir, &fd) != CMN_OK)
+		return;
+	(void)!cc_number_file_read(fd, CC_ACCOUNT_NAME, &verification->total_bytes);	/* 0 else */
+	(void)close(fd);	/* read only */
+}
+
+static enum cmn_status verify_cache(struct verification *verification)
+{
+	enum cmn_status status;
+
+	if (verification->repair && verification->cache->config.read_only)
+		return CMN_ERR_ACCESS;
+	estimate(verification);
+	status = cc_store_walk(verification->cache->store, true, verify_item, verification);
+	return status == CMN_OK ? verify_rest(verification) : status;
+}
+
+static void append_plain(struct verification *verification)
+{
+	struct cmn_buffer *text = &verification->text;
+	char said[24] = "nothing";
+
+	if (verification->account != verification->counted) {
+		if (verification->has_account)
+			(void)snprintf(said, sizeof(said), "%" PRIu64, verification->account);
+		cmn_buffer_printf(text, "%s says %s, there are %" PRIu64 " bytes%s\n",
+				  CC_ACCOUNT_NAME, said, verification->counted,
+				  verification->cache->config.read_only ? "" : "; corrected");
+	}
+	cmn_buffer_printf(text, "%" PRIu64 " entries sound, %" PRIu64 " damaged",
+			  verification->sound, verification->damaged);
+	if (verification->foreign)
+		cmn_buffer_printf(text, ", %" PRIu64 " of another version", verification->foreign);
+	if (verification->repair)
+		cmn_buffer_printf(text, ", %" PRIu64 " removed", verification->removed);
+	cmn_buffer_append_u8(text, '\n');
+}
+
+static void append_json(struct verification *verification)
+{
+	struct cmn_buffer *text = &verification->text;
+
+	cmn_buffer_printf(text, "],\n \"sound\": %" PRIu64 ", \"damaged\": %" PRIu64
+			  ", \"foreign\": %" PRIu64 ", \"removed\": %" PRIu64
+			  ",\n \"bytes\": %" PRIu64 ", \"account_bytes\": ",
+			  verification->sound, verification->damaged, verification->foreign,
+			  verification->removed, verification->counted);
+	if (verification->has_account)
+		cmn_buffer_printf(text, "%" PRIu64 "}\n", verification->account);
+	else
+		cmn_buffer_append_text(text, "null}\n");
+}
+
+int verb_verify(int argc, char **argv)
+{
+	int repair = 0, json = 0, code = TOOL_OK;
+	const struct option options[] = {
+		TOOL_DIR_OPTION,
+		{ "json", no_argument, &json, 1 },
+		{ "repair", no_argument, &repair, 1 },
+		{ 0 },
+	};
+	struct verification verification = { 0 };
+	struct tool_cache cache;
+	enum cmn_status status;
+
+	if (!tool_parse_flags(argc, argv, options))
+		return TOOL_USAGE;
+	if (!tool_open(&cache))
+		return TOOL_FAILED;
+	verification.cache = &cache;
+	verification.repair = repair != 0;
+	verification.json = json != 0;
+	if (json)
+		cmn_buffer_append_text(&verification.text, "{\"findings\": [");
+	status = verify_cache(&verification);
+	terminal_progress_hide();
+	if (status != CMN_OK) {
+		tool_complain("%s: %s", cache.config.dir, cmn_status_string(status));
+		code = TOOL_FAILED;
+	}
+	(json ? append_json : append_plain)(&verification);
+	print_some(&verification, 0);
+	if (verification.printed != TOOL_OK || verification.damaged > verification.removed)
+		code = TOOL_FAILED;
+	tool_close(&cache);
+	return code;
+}
