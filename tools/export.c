@@ -35,6 +35,7 @@ struct exporting {
 	int fd;
 	enum cmn_file_trust trust;	/* in files of the cache */
 	bool json;
+	bool reader_left;	/* of standard output */
 	struct signature_digest *digest;
 	struct cc_bundle_writer writer;
 	unsigned long long damaged, foreign;	/* left out */
@@ -76,9 +77,24 @@ static enum cmn_status write_out(void *ctx, const void *data, size_t len)
 	struct exporting *exporting = ctx;
 	enum cmn_status status = signature_digest_update(exporting->digest, data, len);
 
-	if (status == CMN_OK)
-		status = cmn_file_write_all(exporting->fd, data, len);
-	return status;
+	if (status != CMN_OK || exporting->fd != STDOUT_FILENO)
+		return status == CMN_OK ? cmn_file_write_all(exporting->fd, data, len) : status;
+	/* As tool_print: a reader that has left ends the command by SIGPIPE. */
+	if (fwrite(data, 1, len, stdout) == len)
+		return CMN_OK;
+	exporting->reader_left = errno == EPIPE;
+	return cmn_status_from_errno(errno);
+}
+
+/* false: complained about, unless the reader has left. */
+static bool flush_output(struct exporting *exporting)
+{
+	if (exporting->fd != STDOUT_FILENO || fflush(stdout) == 0)
+		return true;
+	exporting->reader_left = errno == EPIPE;
+	if (!exporting->reader_left)
+		tool_complain("standard output: %s", strerror(errno));
+	return false;
 }
 
 /* Whether the two files are an entry, by decoding a copy of one. */
@@ -295,9 +311,9 @@ static int export_cache(const struct cc_store *store, const char *file,
 		goto out;
 	status = export_entries(&exporting, root, key ? CC_BUNDLE_ED25519 : CC_BUNDLE_UNSIGNED);
 	good = status == CMN_OK;
-	if (!good)
+	if (!good && !exporting.reader_left)
 		tool_complain("%s to %s: %s", root, file, cmn_status_string(status));
-	good = good && (!key || export_signature(&exporting, key));
+	good = good && (!key || export_signature(&exporting, key)) && flush_output(&exporting);
 	if (close_output(file, temporary, exporting.fd, good))
 		code = report(&exporting);
 out:

@@ -225,11 +225,8 @@ static bool root_is_writable(const struct tool_cache *cache)
 	enum cmn_status status;
 	int fd = -1;
 
-	if (cache->config.read_only) {
-		tool_complain("%s: the cache is read-only (CKCACHE_READ_ONLY, or read_only in a "
-			      "configuration file)", dir);
+	if (!tool_may_write(cache))
 		return false;
-	}
 	status = cc_root_open(dir, &fd);
 	if (status == CMN_OK) {
 		if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)

@@ -343,10 +343,8 @@ static int replay_cache(struct replay *replay, const struct tool_cache *cache, b
 			      " is not where this command's installation should have it");
 		goto out;
 	}
-	if (cache->config.read_only) {
-		tool_complain("%s: read_only is set", cache->config.dir);
+	if (!tool_may_write(cache))
 		goto out;
-	}
 	status = stale ? cc_recipes_make(cache->config.dir, &replay->fd) :
 			 cc_recipes_open(cache->config.dir, &replay->fd);
 	if (status == CMN_MISS) {

@@ -178,6 +178,8 @@ int verb_stats(int argc, char **argv)
 		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
+	if (zero && !tool_may_write(&cache))
+		goto out;
 	stats = cc_stats_new();
 	status = stats ? collect(&cache, stats, &holdings) : CMN_ERR_NOMEM;
 	if (status == CMN_OK) {
@@ -190,6 +192,7 @@ int verb_stats(int argc, char **argv)
 		tool_complain("%s: %s", cache.config.dir, cmn_status_string(status));
 		code = TOOL_FAILED;
 	}
+out:
 	cc_stats_free(stats);
 	tool_close(&cache);
 	return code;

@@ -118,12 +118,14 @@ int verb_prune(int argc, char **argv)
 	struct tool_cache cache;
 	enum cmn_status status;
 	uint64_t count = 0;
-	int json = 0, code;
+	int json = 0, code = TOOL_FAILED;
 
 	if (!parse(argc, argv, &json))
 		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
+	if (!tool_may_write(&cache))
+		goto out;
 	pace.ctx = &count;
 	status = count_root(cache.config.dir, &before);
 	if (status == CMN_OK)
@@ -138,6 +140,7 @@ int verb_prune(int argc, char **argv)
 		if (print_removed(&removed, &after, json) != TOOL_OK)
 			code = TOOL_FAILED;
 	}
+out:
 	tool_close(&cache);
 	return code;
 }
@@ -191,16 +194,15 @@ int verb_clear(int argc, char **argv)
 	struct amount removed = { 0 };
 	struct tool_cache cache;
 	enum cmn_status status;
-	int json = 0, code;
+	int json = 0, code = TOOL_FAILED;
 
 	if (!parse(argc, argv, &json))
 		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
-	if (cache.config.read_only)
-		status = CMN_ERR_ACCESS;
-	else
-		status = clear_root(cache.config.dir, &removed);
+	if (!tool_may_write(&cache))
+		goto out;
+	status = clear_root(cache.config.dir, &removed);
 	if (status == CMN_OK)
 		status = cc_recipes_clear(cache.config.dir);
 	if (status == CMN_OK)
@@ -208,6 +210,7 @@ int verb_clear(int argc, char **argv)
 	code = finish(&cache, status);
 	if (print_removed(&removed, NULL, json) != TOOL_OK)
 		code = TOOL_FAILED;
+out:
 	tool_close(&cache);
 	return code;
 }

@@ -2,6 +2,7 @@
 /* tool: messages, options and the cache, for every verb. */
 #include "tools/tool.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,6 +24,11 @@ void tool_complain(const char *format, ...)
 	va_start(args, format);
 	len = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	/* Names of files and values may have anything in them. */
+	for (char *at = text; len >= 0 && *at; at++) {
+		if (iscntrl((unsigned char)*at))
+			*at = '?';
+	}
 	/* In one write, since workers have the same stderr; there is nobody to tell that it is gone. */
 	(void)fprintf(stderr, "ckcache: %s%s\n", len < 0 ? format : text,
 		      len >= (int)sizeof(text) ? "..." : "");
@@ -149,6 +155,14 @@ bool tool_open(struct tool_cache *ret)
 		return false;
 	}
 	return true;
+}
+
+bool tool_may_write(const struct tool_cache *cache)
+{
+	if (cache->config.read_only)
+		tool_complain("%s: the cache is read-only (CKCACHE_READ_ONLY, or read_only in a "
+			      "configuration file)", cache->config.dir);
+	return !cache->config.read_only;
 }
 
 void tool_close(struct tool_cache *cache)

@@ -61,6 +61,8 @@ struct tool_cache {
 };
 bool tool_open(struct tool_cache *ret);
 void tool_close(struct tool_cache *cache);
+/* false: read_only is set, it was complained about. */
+bool tool_may_write(const struct tool_cache *cache);
 
 /*
  * Writes text to stdout; the exit code that follows. Takes the buffer. Of a

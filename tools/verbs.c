@@ -8,7 +8,7 @@
 #include "tools/tool.h"
 
 #define DIR_OPTION { "dir", "DIR", "the cache directory, as the variable CKCACHE_DIR", false }
-#define JSON_OPTION { "json", NULL, "for scripts: ckcache(1) and docs/JSON.md have the schema", false }
+#define JSON_OPTION { "json", NULL, "for scripts; docs/JSON.md has the schema", false }
 
 static const struct verb_option run_options[] = {
 	DIR_OPTION,

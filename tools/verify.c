@@ -159,8 +159,6 @@ static enum cmn_status verify_cache(struct verification *verification)
 {
 	enum cmn_status status;
 
-	if (verification->repair && verification->cache->config.read_only)
-		return CMN_ERR_ACCESS;
 	estimate(verification);
 	status = cc_store_walk(verification->cache->store, true, verify_item, verification);
 	return status == CMN_OK ? verify_rest(verification) : status;
@@ -219,6 +217,10 @@ int verb_verify(int argc, char **argv)
 		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
+	if (repair && !tool_may_write(&cache)) {
+		tool_close(&cache);
+		return TOOL_FAILED;
+	}
 	verification.cache = &cache;
 	verification.repair = repair != 0;
 	verification.json = json != 0;

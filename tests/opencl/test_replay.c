@@ -468,7 +468,7 @@ static void read_only_cache_is_not_replayed(void)
 	begin();
 	run_same("vector", "-DK=5");
 	driver_setenv("CKCACHE_READ_ONLY", "1");
-	expect_replay(1, "", "read_only is set");
+	expect_replay(1, "", "the cache is read-only");
 	CU_ASSERT_EQUAL(recipe_files(NULL, 0), 1);
 	run_same("vector", "-DK=6");
 	CU_ASSERT_EQUAL(recipe_files(NULL, 0), 1);

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Each rule of settings.py is broken once, and found."""
+import os
+import sys
+import tempfile
+
+import settings
+
+CODE = """settings[] = {
+	SETTING(dir, parse_path, "a path"),
+	SETTING(order, parse_order, "lru or cost"),
+	{ "days", offsetof(struct cc_config, threshold), parse_days, "days, 0 to 9" },
+};
+"""
+DOCUMENT = """| variable | default | meaning |
+|---|---|---|
+| `CKCACHE_DIR` | here, else there | a |
+| `CKCACHE_ORDER` | lru | b |
+| `CKCACHE_DAYS` | 90 | c |
+
+| `CKCACHE_OTHER` | of another table |
+"""
+PAGE = """.Sh SETTINGS
+.It Cm dir
+A path.
+.It Cm order
+.Cm lru
+or
+.Cm cost .
+.It Cm days
+The default is 90.
+.Sh FILES
+.It Cm other
+"""
+BROKEN = [
+    ("code", "};", '\tSETTING(more, parse_size, "a size"),\n};', 2, "more is missing"),
+    ("code", '\tSETTING(dir, parse_path, "a path"),\n', "", 2, "there is no setting dir"),
+    ("document", "| `CKCACHE_DAYS` | 90 | c |\n", "", 1, "days is missing"),
+    ("page", "is 90", "is 9", 1, "the default 90 is not there"),
+    ("page", ".Cm cost .", ".Cm none .", 1, "cost is not there"),
+    ("page", ".It Cm dir\nA path.\n", "", 1, "dir is missing"),
+    ("page", ".It Cm dir\nA path.\n.It Cm order\n.Cm lru\nor\n.Cm cost .\n",
+     ".It Cm order\n.Cm lru\nor\n.Cm cost .\n.It Cm dir\nA path.\n", 1, "in another order"),
+    ("code", "SETTING(", "ROW(", 2, "there is no setting"),
+]
+
+
+def breaches(texts):
+    with tempfile.TemporaryDirectory() as root:
+        for path, name in (("cachecore/config.c", "code"), ("docs/CONFIG.md", "document"),
+                           ("docs/man/ckcache.conf.5", "page")):
+            os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                file.write(texts[name])
+        return list(settings.breaches(root))
+
+
+def main():
+    good = {"code": CODE, "document": DOCUMENT, "page": PAGE}
+    failures = 0
+    if breaches(good):
+        print("nothing is wrong, and found was: %s" % breaches(good))
+        failures += 1
+    for name, old, new, count, wanted in BROKEN:
+        found = breaches({**good, name: good[name].replace(old, new)})
+        if len(found) < count or not any(wanted in line for line in found):
+            print("%r for %r: wanted %s, found %s" % (new, old, wanted, found))
+            failures += 1
+    print("%d failures" % failures)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: MIT
+"""What the command's help says is what else says it: the verbs' getopt tables,
+the completions, ckcache(1) and docs/JSON.md. And help fits a screen.
+
+    command_line.py CKCACHE SOURCE-DIRECTORY
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import schema
+
+CKCACHE, SOURCE = None, None
+LINES, COLUMNS = 24, 80
+# Values that are words of the command's own, by option.
+WORDS = {("list", "sort"): ["used", "size", "compile", "path"]}
+
+
+def read(*path):
+    with open(os.path.join(SOURCE, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def ckcache(*arguments):
+    ran = subprocess.run([CKCACHE, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                         timeout=60)
+    if ran.returncode != 0 or ran.stderr:
+        raise AssertionError("ckcache %s: %d, %r" % (" ".join(arguments), ran.returncode,
+                                                     ran.stderr))
+    return ran.stdout.decode("utf-8")
+
+
+def help_of(verb):
+    return ckcache(verb, "--help")
+
+
+def verbs():
+    """In the order of the help."""
+    return re.findall(r"^  ([a-z]+) +\S", ckcache("--help"), re.M)
+
+
+def options(text):
+    """{name: argument or None} of a verb's help, without --help."""
+    found = re.findall(r"^  --([a-z-]+)(?: ([A-Z]+))? ", text, re.M)
+    return {name: argument or None for name, argument in found if name != "help"}
+
+
+def sources_of():
+    """{verb: text of the file that defines it}"""
+    texts = {}
+    folder = os.path.join(SOURCE, "tools")
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".c"):
+            text = read("tools", name)
+            for verb in re.findall(r"^int verb_(\w+)\(", text, re.M):
+                texts[verb.replace("_", "-")] = text
+    return texts
+
+
+def parsed_options(text):
+    """{name: whether it takes a value} of a file's getopt tables."""
+    found = {name: kind == "required_argument" for name, kind in
+             re.findall(r'\{ "([a-z-]+)", (no_argument|required_argument)', text)}
+    if "TOOL_DIR_OPTION" in text:
+        found["dir"] = True
+    return found
+
+
+class Help(unittest.TestCase):
+    def test_the_list_of_verbs_fits_a_screen(self):
+        lines = ckcache("--help").splitlines()
+        self.assertLessEqual(len(lines), LINES)
+        self.assertLessEqual(max(map(len, lines)), COLUMNS)
+
+    def test_each_verb_has_one_line_there(self):
+        names = verbs()
+        self.assertEqual(len(names), len(set(names)))
+        self.assertGreaterEqual(len(names), 9)
+
+    def test_each_verb_has_its_own_help_with_examples(self):
+        for verb in verbs():
+            text = help_of(verb)
+            self.assertTrue(text.startswith("Usage: ckcache %s" % verb), text)
+            self.assertLessEqual(max(map(len, text.splitlines())), COLUMNS, verb)
+            self.assertLessEqual(len(text.splitlines()), LINES + 6, verb)
+            examples = text.partition("Examples:\n")[2].splitlines()
+            self.assertTrue(examples, verb)
+            for example in examples:
+                self.assertIn("ckcache %s" % verb, example)
+
+    def test_the_ways_to_ask_agree(self):
+        self.assertEqual(ckcache("help"), ckcache("--help"))
+        self.assertEqual(ckcache("-h"), ckcache("--help"))
+        self.assertEqual(ckcache("-V"), ckcache("--version"))
+        for verb in verbs():
+            self.assertEqual(ckcache("help", verb), help_of(verb))
+            self.assertEqual(ckcache(verb, "-h"), help_of(verb))
+
+    def test_usage_has_each_option_once(self):
+        for verb in verbs():
+            text = help_of(verb)
+            usage = " ".join(text.partition("\n\n")[0].split())
+            for name, argument in options(text).items():
+                word = "[--%s%s]" % (name, " " + argument if argument else "")
+                self.assertEqual(usage.count(word), 1, (verb, word))
+
+    def test_examples_have_no_option_that_is_not_there(self):
+        for verb in verbs():
+            text = help_of(verb)
+            examples = text.partition("Examples:\n")[2]
+            if verb == "run":
+                examples = re.sub(r" -- .*", "", examples)
+            for name in re.findall(r"--([a-z-]+)", examples):
+                self.assertIn(name, options(text), verb)
+
+
+class Options(unittest.TestCase):
+    def test_help_is_what_getopt_has(self):
+        texts = sources_of()
+        by_file = {}
+        for verb in verbs():
+            self.assertIn(verb, texts)
+            shown = {name: argument is not None
+                     for name, argument in options(help_of(verb)).items()}
+            by_file.setdefault(texts[verb], {}).update(shown)
+        for text, shown in by_file.items():
+            self.assertEqual(parsed_options(text), shown)
+
+
+class Completions(unittest.TestCase):
+    def complete(self, *words):
+        """What bash offers for the last of these words."""
+        script = ("source %s; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _ckcache; "
+                  "printf '%%s\\n' \"${COMPREPLY[@]}\"" %
+                  os.path.join(SOURCE, "tools", "completion", "ckcache.bash"))
+        ran = subprocess.run(["bash", "--norc", "-c", script, "bash", *words],
+                             capture_output=True, timeout=60, check=True)
+        self.assertEqual(ran.stderr, b"", words)
+        return ran.stdout.decode().split()
+
+    def test_bash_knows_the_verbs(self):
+        self.assertEqual(sorted(self.complete("ckcache", "")),
+                         sorted(verbs() + ["help", "--help", "--version"]))
+        self.assertEqual(self.complete("ckcache", "sta"), ["stats"])
+        self.assertEqual(sorted(self.complete("ckcache", "help", "")), sorted(verbs()))
+        self.assertEqual(self.complete("ckcache", "nothing", "--"), [])
+
+    def test_bash_knows_the_options(self):
+        for verb in verbs():
+            expected = ["--" + name for name in options(help_of(verb))] + ["--help"]
+            self.assertEqual(sorted(self.complete("ckcache", verb, "--")), sorted(expected), verb)
+
+    def test_bash_knows_words(self):
+        for (verb, option), words in WORDS.items():
+            self.assertEqual(self.complete("ckcache", verb, "--" + option, ""), words)
+            self.assertEqual(self.complete("ckcache", verb, "--" + option, "="), words)
+            self.assertEqual(self.complete("ckcache", verb, "--" + option, "=", words[0][:2]),
+                             [words[0]])
+            self.assertIn(" or ".join([", ".join(words[:-1]), words[-1]]),
+                          re.sub(r" *\([^)]*\)", "", " ".join(help_of(verb).split())))
+
+    def test_bash_leaves_numbers_to_people(self):
+        self.assertEqual(self.complete("ckcache", "replay", "--jobs", ""), [])
+
+    def test_bash_completes_directories(self):
+        found = self.complete("ckcache", "list", "--dir", SOURCE + "/to")
+        self.assertEqual(found, [SOURCE + "/tools"])
+
+    def test_bash_completes_the_command_of_run(self):
+        for words in (["--", "gre"], ["gre"], ["--dir", "x", "gre"], ["--summary", "--", "gre"],
+                      ["--dir", "=", "x", "gre"]):
+            self.assertIn("grep", self.complete("ckcache", "run", *words), words)
+        self.assertNotIn("--summary", self.complete("ckcache", "run", "grep", "--s"))
+        self.assertNotIn("--summary", self.complete("ckcache", "run", "--", "grep", "--s"))
+
+    def test_zsh_has_the_same(self):
+        text = read("tools", "completion", "_ckcache")
+        self.assertEqual(re.findall(r"^\t'([a-z]+):", text, re.M), verbs())
+        for verb in verbs():
+            summary = re.search(r"^  %s +(.*)$" % verb, ckcache("--help"), re.M).group(1)
+            self.assertIn("'%s:%s'" % (verb, summary), text)
+            row = re.search(r"^\t%s\) (.*?) ;;$" % verb, text, re.M | re.S).group(1)
+            found = {name: bool(value) for name, value in
+                     re.findall(r"'\*?--([a-z-]+)(=?)\[", row)}
+            for name in re.findall(r"\$(common|json)", row):
+                found["dir" if name == "common" else "json"] = name == "common"
+            self.assertEqual(found, {name: argument is not None for name, argument in
+                                     options(help_of(verb)).items()}, verb)
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh")
+    def test_zsh_reads_it(self):
+        subprocess.run(["zsh", "-n", os.path.join(SOURCE, "tools", "completion", "_ckcache")],
+                       check=True, timeout=60)
+
+
+class Manual(unittest.TestCase):
+    def sections(self):
+        """{verb: its part of ckcache(1)}"""
+        part = read("docs", "man", "ckcache.1").partition(".Sh VERBS\n")[2].partition("\n.Sh ")[0]
+        found = re.split(r"^\.Ss ", part, flags=re.M)[1:]
+        return {text.split("\n", 1)[0]: text for text in found}
+
+    def test_it_has_each_verb(self):
+        self.assertEqual(list(self.sections()), verbs())
+
+    def test_it_has_each_option(self):
+        for verb, text in self.sections().items():
+            found = {name: argument or None for name, argument in
+                     re.findall(r"^\.It Fl -([a-z-]+)(?: Ar (\S+))?$", text, re.M)}
+            self.assertEqual(found, options(help_of(verb)), verb)
+
+    def test_its_examples_are_commands(self):
+        part = read("docs", "man", "ckcache.1").partition(".Sh EXAMPLES\n")[2]
+        for verb, rest in re.findall(r"^ckcache ([a-z]+)(.*)$", part, re.M):
+            self.assertIn(verb, verbs())
+            if verb != "run":
+                for name in re.findall(r"--([a-z-]+)", rest):
+                    self.assertIn(name, options(help_of(verb)))
+
+    @unittest.skipUnless(shutil.which("mandoc"), "no mandoc")
+    def test_the_pages_are_clean(self):
+        folder = os.path.join(SOURCE, "docs", "man")
+        pages = sorted(os.listdir(folder))
+        self.assertEqual(pages, ["ckcache.1", "ckcache.7", "ckcache.conf.5"])
+        for page in pages:
+            ran = subprocess.run(["mandoc", "-T", "lint", page], cwd=folder, capture_output=True,
+                                 timeout=60)
+            self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, b"", b""), page)
+
+    @unittest.skipUnless(shutil.which("man") and shutil.which("groff"), "no man")
+    def test_groff_reads_them_without_a_warning(self):
+        for page in ("ckcache.1", "ckcache.7", "ckcache.conf.5"):
+            ran = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z",
+                                  os.path.join(SOURCE, "docs", "man", page)],
+                                 capture_output=True, timeout=60)
+            self.assertEqual((ran.returncode, ran.stderr), (0, b""), page)
+
+
+class Schema(unittest.TestCase):
+    def test_each_verb_with_json_has_a_section(self):
+        expected = [verb for verb in verbs() if "json" in options(help_of(verb))]
+        self.assertEqual(sorted(schema.read(os.path.join(SOURCE, "docs", "JSON.md"))),
+                         sorted(expected))
+
+
+if __name__ == "__main__":
+    CKCACHE, SOURCE = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])

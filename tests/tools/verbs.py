@@ -1,0 +1,589 @@
+# SPDX-License-Identifier: MIT
+"""Every verb with good and bad arguments on an empty, a healthy, a damaged
+and a foreign cache: exit codes, what goes to stdout and to stderr, JSON as
+docs/JSON.md has it, nothing changed that should not be, and no crash.
+
+    verbs.py CKCACHE SOURCE-DIRECTORY [TEST...]
+"""
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import caches
+import command_line
+import schema
+
+CKCACHE, SOURCE, SCHEMA = None, None, None
+ENTRIES = 3		# of the healthy cache
+
+# A row for each verb: its calls that work on a healthy cache. FILE is one that is not there,
+# BUNDLE is one that export made.
+GOOD = {
+    "run": [["true"], ["--", "true"], ["--summary", "true"], ["--trace", "FILE", "true"]],
+    "stats": [[], ["--json"], ["--zero"], ["--"]],
+    "list": [[], ["--json"], ["--sort", "size"], ["--sort=compile", "--reverse"], ["--sort=path"],
+             ["--limit", "1"], ["--limit=9999999999", "--json"]],
+    "verify": [[], ["--json"], ["--repair"], ["--json", "--repair"]],
+    "prune": [[], ["--json"]],
+    "clear": [[], ["--json"]],
+    "export": [["FILE"], ["FILE", "--json"], ["--json", "--", "FILE"], ["-"]],
+    "import": [["BUNDLE"], ["BUNDLE", "--json"], ["--json", "--", "BUNDLE"]],
+    "replay": [[], ["--json"], ["--jobs", "1", "--timeout=5"]],
+}
+# Those that look and touch nothing: not the cache, not the directory that they run in.
+LOOKS = ("stats", "list", "verify")
+# Wrong by themselves, beside those that every verb has to refuse.
+BAD = {
+    "run": [[], ["--"], ["--summary"]],
+    "list": [["--sort", "nothing"], ["--sort="], ["--limit", "0"], ["--limit", "-1"],
+             ["--limit", "1x"], ["--limit", " 1"], ["--limit", "9" * 50], ["--limit="]],
+    "export": [[], ["a", "b"]],
+    "import": [[], ["a", "b"]],
+    "replay": [["--jobs", "0"], ["--jobs", "257"], ["--jobs", "9" * 50], ["--timeout", "+1"],
+               ["--timeout", "0x5"], ["--timeout=1000001"], ["--jobs="]],
+}
+HUGE = "x/" * 30000
+
+
+class Ran:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def __repr__(self):
+        return "code %d\nstdout: %r\nstderr: %r" % (self.code, self.out[-2000:], self.err[-2000:])
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.work = tempfile.mkdtemp(prefix="ckcache-verbs-")
+        self.addCleanup(shutil.rmtree, self.work)
+        self.home = os.path.join(self.work, "home")
+        self.cwd = os.path.join(self.work, "cwd")
+        self.root = os.path.join(self.work, "root")
+        for folder in (self.home, self.cwd, os.path.join(self.work, "no drivers")):
+            os.mkdir(folder)
+
+    def environment(self, extra=None):
+        kept = {name: value for name, value in os.environ.items()
+                if name in ("PATH", "TMPDIR") or "SAN_OPTIONS" in name}
+        return {**kept, "HOME": self.home, "CKCACHE_DIR": self.root, "LC_ALL": "C.UTF-8",
+                "OCL_ICD_VENDORS": os.path.join(self.work, "no drivers"), **(extra or {})}
+
+    def run_tool(self, *arguments, **options):
+        extra = options.pop("extra", None)
+        if "input" not in options:
+            options.setdefault("stdin", subprocess.DEVNULL)
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        ran = subprocess.run([CKCACHE, *arguments], cwd=self.cwd, timeout=120,
+                             env=self.environment(extra), **options)
+        ran = Ran(ran.returncode, ran.stdout or b"", ran.stderr or b"")
+        self.assertNotIn(b"Sanitizer", ran.err, (arguments, ran))
+        self.assertNotIn(b"runtime error", ran.err, (arguments, ran))
+        return ran
+
+    def expect(self, codes, *arguments, **options):
+        """Runs it: one of those exit codes, and messages that are the command's own."""
+        ran = self.run_tool(*arguments, **options)
+        self.assertIn(ran.code, codes, (arguments, ran))
+        for line in ran.err.decode("utf-8", "strict").splitlines():
+            self.assertTrue(line.startswith("ckcache"), (arguments, ran))
+            self.assertLess(len(line), 1200, arguments)
+            self.assertIsNone(re.search("[\x00-\x08\x0b-\x1f\x7f]", line), (arguments, line))
+        if ran.code == 2:
+            self.assertEqual(ran.out, b"", (arguments, ran))
+        if ran.code in (1, 2) and arguments[:1] not in (("verify",), ("import",), ("replay",)):
+            self.assertNotEqual(ran.err, b"", (arguments, ran))
+        return ran
+
+    def check_json(self, verb, data):
+        try:
+            value = schema.parse(data)
+        except ValueError as problem:
+            self.fail("%s: %s: %r" % (verb, problem, data))
+        self.assertEqual(list(schema.check(value, SCHEMA[verb])), [], verb)
+        return value
+
+    def bundle(self):
+        path = os.path.join(self.work, "bundle")
+        if not os.path.exists(path):
+            healthy = caches.copy(SOURCE, os.path.join(self.work, "to be exported"))
+            self.expect([0], "export", path, "--dir", healthy)
+        return path
+
+    def fill_in(self, arguments):
+        places = {"FILE": os.path.join(self.work, "file"), "BUNDLE": None}
+        if os.path.exists(places["FILE"]):
+            os.unlink(places["FILE"])
+        if "BUNDLE" in arguments:
+            places["BUNDLE"] = self.bundle()
+        return [places.get(argument, argument) for argument in arguments]
+
+    def calls(self):
+        for verb, rows in GOOD.items():
+            for arguments in rows:
+                yield verb, self.fill_in(arguments)
+
+    def make(self, how=None):
+        """A fresh cache at self.root."""
+        if os.path.lexists(self.root):
+            shutil.rmtree(self.root)
+        caches.copy(SOURCE, self.root)
+        if how:
+            how(self.root)
+
+
+class Arguments(Case):
+    def test_each_verb_has_its_row(self):
+        self.assertEqual(sorted(GOOD), sorted(command_line.verbs()))
+
+    def refuse(self, *arguments, codes=(2,)):
+        """Nothing is done: the cache stays what it is, and so does everything beside it."""
+        before = caches.snapshot(self.work)
+        ran = self.expect(codes, *arguments)
+        self.assertEqual(caches.snapshot(self.work), before, arguments)
+        return ran
+
+    def test_without_a_verb(self):
+        self.make()
+        self.refuse()
+        for arguments in (["nothing"], ["--nothing"], ["-x"], [""], ["--json", "stats"],
+                          ["--dir", self.root, "clear"], ["Stats"], ["stat"], ["help", "nothing"],
+                          ["help", "stats", "more"], ["\x1b[31m\n"], [HUGE]):
+            self.refuse(*arguments)
+
+    def test_unknown_options(self):
+        self.make()
+        for verb in GOOD:
+            for option in ("--nothing", "--nothing=x", "-x", "-", "--json=1"):
+                if option == "-" and verb in ("run", "export", "import"):
+                    continue
+                ran = self.refuse(verb, option)
+                self.assertIn(b"ckcache", ran.err)
+
+    def test_an_option_before_a_good_one(self):
+        self.make()
+        for verb in GOOD:
+            self.refuse(verb, "--nothing", "--dir", self.root)
+            self.refuse(verb, "--dir", self.root, "--nothing")
+
+    def test_values_that_are_missing(self):
+        self.make()
+        for verb in GOOD:
+            for name, argument in command_line.options(command_line.help_of(verb)).items():
+                if argument:
+                    ran = self.refuse(verb, "--" + name)
+                    self.assertIn(b"requires an argument", ran.err)
+
+    def test_arguments_that_nobody_takes(self):
+        self.make()
+        for verb in GOOD:
+            if verb not in ("run", "export", "import"):
+                self.refuse(verb, "more")
+                self.refuse(verb, "--", "--json")
+                self.refuse(verb, "")
+
+    def test_bad_values(self):
+        self.make()
+        for verb, rows in BAD.items():
+            for arguments in rows:
+                self.refuse(verb, *arguments)
+
+    def test_directories_that_are_no_path(self):
+        self.make()
+        rest = {"run": ["true"], "export": ["FILE"], "import": [os.path.join(self.work, "none")]}
+        for verb in GOOD:
+            arguments = self.fill_in(rest.get(verb, []))
+            wrong = (125,) if verb == "run" else (2,)
+            self.refuse(verb, "--dir", "", *arguments, codes=wrong)
+            self.refuse(verb, "--dir=", *arguments, codes=wrong)
+            if verb != "run":	# whose layers say it, and let the command run
+                self.refuse(verb, "--dir", HUGE, *arguments, codes=(1,))
+
+    def test_the_last_of_an_option_counts(self):
+        self.make()
+        ran = self.expect([0], "stats", "--dir", "/nowhere", "--json", "--json", "--dir", self.root)
+        self.assertEqual(self.check_json("stats", ran.out)["entries"], ENTRIES)
+
+    def test_options_after_arguments(self):
+        self.make()
+        file = os.path.join(self.work, "file")
+        ran = self.expect([0], "export", file, "--json", "--dir", self.root)
+        self.assertEqual(self.check_json("export", ran.out)["exported"], ENTRIES)
+        self.expect([0], "export", "--", "--json")
+        self.assertTrue(os.path.exists(os.path.join(self.cwd, "--json")))
+
+    def test_options_in_short(self):
+        self.make()
+        self.check_json("stats", self.expect([0], "stats", "--js").out)
+        self.refuse("list", "--l=0")
+
+    def test_help_is_not_what_follows(self):
+        self.make()
+        self.assertEqual(self.expect([0], "run", "--", "printf", "%s", "--help").out, b"--help")
+        self.assertEqual(self.expect([0], "run", "printf", "%s", "--help").out, b"--help")
+        self.assertIn(b"Usage:", self.expect([0], "run", "--dir", "x", "--help").out)
+        self.assertIn(b"Usage:", self.expect([0], "list", "--limit", "1", "--help").out)
+        self.refuse("list", "--limit", "--help")
+        self.expect([0], "export", "--", "--help")
+        self.assertTrue(os.path.exists(os.path.join(self.cwd, "--help")))
+
+
+class Caches(Case):
+    def test_healthy(self):
+        for verb, arguments in self.calls():
+            self.make()
+            before = caches.snapshot(self.root)
+            ran = self.expect([0], verb, *arguments)
+            if "--json" in arguments and verb != "run":
+                self.check_json(verb, ran.out)
+            if verb in LOOKS + ("export", "run") and not {"--zero", "--repair"} & set(arguments):
+                self.assertEqual(caches.snapshot(self.root), before)
+            self.assertEqual(os.listdir(self.cwd), [])
+            self.assertEqual(os.listdir(self.home), [])
+
+    def test_one_that_is_not_there(self):
+        for verb, arguments in self.calls():
+            ran = self.expect([0], verb, *arguments)
+            if "--json" in arguments:
+                self.check_json(verb, ran.out)
+            if verb == "import":
+                shutil.rmtree(self.root)
+            self.assertFalse(os.path.lexists(self.root))
+            self.assertEqual(os.listdir(self.cwd), [])
+            self.assertEqual(os.listdir(self.home), [])
+
+    def test_one_that_is_empty(self):
+        for verb, arguments in self.calls():
+            if os.path.lexists(self.root):
+                shutil.rmtree(self.root)
+            os.mkdir(self.root, 0o700)
+            ran = self.expect([0], verb, *arguments)
+            if "--json" in arguments:
+                self.check_json(verb, ran.out)
+            if verb in LOOKS and not {"--zero", "--repair"} & set(arguments):
+                self.assertEqual(os.listdir(self.root), [])
+
+    def test_damaged(self):
+        for name, (how, damaged, foreign) in caches.DAMAGED.items():
+            for verb, arguments in self.calls():
+                self.make(how)
+                before = caches.snapshot(self.root)
+                fails = verb == "verify" and damaged and "--repair" not in arguments
+                ran = self.expect([1 if fails else 0], verb, *arguments)
+                if "--json" in arguments:
+                    value = self.check_json(verb, ran.out)
+                    if verb == "verify":
+                        self.assertEqual((value["damaged"], value["foreign"]), (damaged, foreign))
+                        self.assertEqual(len(value["findings"]), damaged + foreign)
+                        self.assertEqual(value["sound"], ENTRIES - damaged - foreign)
+                        self.assertEqual(value["removed"], damaged if "--repair" in arguments else 0)
+                if verb in ("stats", "list", "export", "run") and "--zero" not in arguments:
+                    self.assertEqual(caches.snapshot(self.root), before, name)
+
+    def test_a_repaired_one_is_sound(self):
+        for name, (how, _, foreign) in caches.DAMAGED.items():
+            self.make(how)
+            self.expect([0], "verify", "--repair")
+            value = self.check_json("verify", self.expect([0], "verify", "--json").out)
+            self.assertEqual((value["damaged"], value["foreign"]), (0, foreign), name)
+            self.assertEqual(value["bytes"], value["account_bytes"], name)
+
+    def test_what_is_not_the_caches_stays(self):
+        self.make(caches.add_strangers)
+        for verb, arguments in self.calls():
+            self.expect([0], verb, *arguments)
+        for name in ("mine/0.src", "README"):
+            with open(os.path.join(self.root, name), "rb") as file:
+                self.assertEqual(file.read(), b"mine")
+        self.assertEqual(os.readlink(os.path.join(self.root, "link")), "/etc/passwd")
+
+    def refused(self, reason):
+        """Each verb says why it does not use it, and leaves it as it is."""
+        before = caches.snapshot(self.root) if os.path.isdir(self.root) else None
+        for verb, arguments in self.calls():
+            if verb == "run":
+                continue	# it runs the command; the layer says it
+            ran = self.expect([1], verb, *arguments)
+            self.assertIn(self.root.encode(), ran.err)
+            self.assertIn(reason, ran.err, (verb, arguments, ran))
+            self.assertEqual(ran.out, b"", (verb, arguments))
+            if before:
+                self.assertEqual(caches.snapshot(self.root), before)
+            self.assertEqual(os.listdir(self.cwd), [])
+
+    def test_one_that_others_may_write_to(self):
+        self.make()
+        os.chmod(self.root, 0o777)
+        self.refused(b"others may write to it")
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_another_users(self):
+        self.make()
+        os.chown(self.root, caches.ANOTHER_USER, -1)
+        self.refused(b"belongs to another user")
+
+    def test_a_file_in_its_place(self):
+        caches.write(self.root, b"mine")
+        self.refused(b"not a directory")
+        with open(self.root, "rb") as file:
+            self.assertEqual(file.read(), b"mine")
+
+    def test_no_directory_at_all(self):
+        nobody = {"CKCACHE_DIR": "", "HOME": ""}
+        for verb, arguments in self.calls():
+            if verb != "run":
+                ran = self.expect([1], verb, *arguments, extra=nobody)
+                self.assertIn(b"there is no cache directory", ran.err)
+                self.assertEqual(ran.out, b"")
+
+    def test_a_read_only_one(self):
+        refusing = {"clear", "prune", "import", "replay"}
+        for verb, arguments in self.calls():
+            self.make()
+            before = caches.snapshot(self.root)
+            refuses = verb in refusing or "--repair" in arguments or "--zero" in arguments
+            ran = self.expect([1] if refuses else [0], verb, *arguments,
+                              extra={"CKCACHE_READ_ONLY": "1"})
+            self.assertEqual(caches.snapshot(self.root), before, (verb, arguments))
+            if refuses:
+                self.assertIn(b"read", ran.err, (verb, arguments))
+
+    def test_bad_settings_are_named_and_hinder_nobody(self):
+        self.make()
+        ran = self.expect([0], "stats", "--json", extra={"CKCACHE_MAX_SIZE": "much"})
+        self.assertIn(b"CKCACHE_MAX_SIZE", ran.err)
+        self.check_json("stats", ran.out)
+
+
+class Results(Case):
+    def listed(self, *arguments):
+        return self.check_json("list", self.expect([0], "list", "--json", *arguments).out)
+
+    def test_list_in_every_order(self):
+        self.make()
+        rows = self.listed()
+        self.assertEqual(len(rows), ENTRIES)
+        for order, key, falling in (("used", "last_use_ns", True), ("size", "bytes", True),
+                                    ("compile", "compile_ms", True), ("path", "entry", False)):
+            sorted_rows = self.listed("--sort", order)
+            values = [row[key] for row in sorted_rows]
+            self.assertEqual(values, sorted(values, reverse=falling))
+            self.assertEqual(self.listed("--sort", order, "--reverse"), sorted_rows[::-1])
+            self.assertEqual(self.listed("--sort", order, "--limit", "2"), sorted_rows[:2])
+            self.assertEqual(self.listed("--sort", order, "--limit", "9"), sorted_rows)
+
+    def test_list_has_a_line_for_each(self):
+        self.make()
+        lines = self.expect([0], "list").out.decode().splitlines()
+        self.assertEqual(len(lines), 1 + ENTRIES)
+        self.assertEqual(len(self.expect([0], "list", "--limit", "1").out.splitlines()), 2)
+        for line, row in zip(lines[1:], self.listed()):
+            self.assertEqual(line.split()[0], "/".join(part[:8] for part in
+                                                       row["entry"][:-len(".src")].split("/")))
+
+    def test_verbs_agree_about_what_is_there(self):
+        self.make()
+        rows = self.listed()
+        total = sum(row["bytes"] for row in rows)
+        stats = self.check_json("stats", self.expect([0], "stats", "--json").out)
+        verified = self.check_json("verify", self.expect([0], "verify", "--json").out)
+        self.assertEqual((stats["entries"], stats["bytes"]), (ENTRIES, total))
+        self.assertEqual((verified["sound"], verified["bytes"]), (ENTRIES, total))
+        pruned = self.check_json("prune", self.expect([0], "prune", "--json", extra={
+            "CKCACHE_THRESHOLD": "0"}).out)
+        self.assertEqual((pruned["removed_entries"], pruned["entries"], pruned["bytes"]),
+                         (0, ENTRIES, total))
+        cleared = self.check_json("clear", self.expect([0], "clear", "--json").out)
+        self.assertEqual((cleared["removed_entries"], cleared["removed_bytes"]), (ENTRIES, total))
+        self.assertEqual(self.listed(), [])
+
+    def test_prune_says_what_went(self):
+        self.make()		# long unused
+        value = self.check_json("prune", self.expect([0], "prune", "--json", extra={
+            "CKCACHE_THRESHOLD": "1"}).out)
+        self.assertEqual((value["removed_entries"], value["entries"], value["bytes"]),
+                         (ENTRIES, 0, 0))
+
+    def test_zero_forgets_counts_alone(self):
+        self.make()
+        shown = self.check_json("stats", self.expect([0], "stats", "--json", "--zero").out)
+        self.assertGreater(shown["misses"], 0)
+        after = self.check_json("stats", self.expect([0], "stats", "--json").out)
+        self.assertEqual((after["misses"], after["hits_disk"], after["bypasses"]), (0, 0, {}))
+        self.assertEqual(after["entries"], shown["entries"])
+
+    def test_what_is_exported_is_imported_once(self):
+        bundle = self.bundle()
+        value = self.check_json("import", self.expect([0], "import", bundle, "--json").out)
+        self.assertEqual((value["imported"], value["there"]), (ENTRIES, 0))
+        value = self.check_json("import", self.expect([0], "import", bundle, "--json").out)
+        self.assertEqual((value["imported"], value["there"]), (0, ENTRIES))
+
+    def test_export_says_what_it_left_out(self):
+        self.make(caches.damage_bin)
+        file = os.path.join(self.work, "file")
+        ran = self.expect([0], "export", file, "--json")
+        self.assertEqual(self.check_json("export", ran.out),
+                         {"exported": ENTRIES - 1, "damaged": 1, "foreign": 0})
+        self.assertIn(b"left out: 1 damaged", ran.err)
+
+    def test_a_bundle_to_standard_output_is_nothing_else(self):
+        self.make()
+        with open(self.bundle(), "rb") as file:
+            self.assertEqual(self.expect([0], "export", "-", "--json").out, file.read())
+
+    def test_what_is_no_bundle(self):
+        self.make()
+        before = caches.snapshot(self.root)
+        for content in (b"", b"rubbish", b"x" * 100000):
+            file = os.path.join(self.work, "file")
+            caches.write(file, content)
+            for arguments in ([file], [file, "--json"]):
+                ran = self.expect([1], "import", *arguments)
+                self.assertEqual(ran.out, b"")
+                self.assertIn(b"not a bundle", ran.err)
+        self.expect([1], "import", self.work)
+        self.expect([1], "import", os.path.join(self.work, "none"))
+        self.expect([1], "import", "-")
+        self.assertEqual(caches.snapshot(self.root), before)
+
+    def test_run_ends_as_its_command(self):
+        for code in (0, 1, 2, 77, 125, 255):
+            self.assertEqual(self.run_tool("run", "sh", "-c", "exit %d" % code).code, code)
+            self.assertEqual(self.run_tool("run", "--summary", "sh", "-c", "exit %d" % code).code,
+                             code)
+        self.assertEqual(self.run_tool("run", "sh", "-c", "kill -TERM $$").code, -15)
+        self.expect([127], "run", "no-such-command")
+        self.expect([126], "run", self.work)
+
+
+class Output(Case):
+    PRINTS = (["stats"], ["stats", "--json"], ["list"], ["list", "--json"], ["verify"],
+              ["verify", "--json"], ["prune"], ["clear"], ["--help"], ["list", "--help"],
+              ["--version"], ["replay", "--json"], ["export", "-"])
+
+    def test_a_full_disk_is_said(self):
+        for arguments in self.PRINTS:
+            self.make()
+            with open("/dev/full", "wb") as full:
+                ran = self.expect([1], *arguments, stdout=full)
+            self.assertIn(b"no space left", ran.err.lower(), arguments)
+
+    def closed_pipe(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        return writer
+
+    def test_a_reader_that_leaves_is_no_error(self):
+        for arguments in self.PRINTS:
+            self.make()
+            for ignored in (False, True):
+                pipe = self.closed_pipe()
+                ran = self.run_tool(*arguments, stdout=pipe, restore_signals=not ignored)
+                os.close(pipe)
+                self.assertIn(ran.code, (1,) if ignored else (-13,), (arguments, ran))
+                self.assertEqual(ran.err, b"", arguments)
+
+    def test_closed_descriptors_take_no_file_of_the_caches(self):
+        for arguments in self.PRINTS + (["stats", "--nothing"], ["import", "-"]):
+            for closed in ("<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"):
+                self.make()
+                before = caches.snapshot(self.root)
+                ran = subprocess.run(["sh", "-c", 'exec "$0" "$@" ' + closed, CKCACHE, *arguments],
+                                     cwd=self.cwd, env=self.environment(), stdin=subprocess.DEVNULL,
+                                     capture_output=True, timeout=120)
+                self.assertIn(ran.returncode, (0, 1, 2), (arguments, closed, ran))
+                if ">&-" in closed.split() and "--nothing" not in arguments:
+                    self.assertEqual(ran.returncode, 1, (arguments, closed, ran))
+                if arguments[0] not in ("clear", "prune", "replay"):
+                    self.assertEqual(caches.snapshot(self.root), before, (arguments, closed))
+
+    def test_a_command_gets_descriptors_as_they_are(self):
+        ran = subprocess.run(["sh", "-c", '"$0" run sh -c "ls -l /proc/self/fd >&2" <&- >&-', CKCACHE],
+                             env=self.environment(), capture_output=True, timeout=60)
+        self.assertNotIn(b"/dev/null", ran.stderr)
+
+    def on_terminal(self, *arguments, both=False, extra=None):
+        """What a terminal shows that is stderr, and with both stdout; and stdout's pipe."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([CKCACHE, *arguments], cwd=self.cwd, stdin=subprocess.DEVNULL,
+                                   stdout=theirs if both else subprocess.PIPE, stderr=theirs,
+                                   env=self.environment({"TERM": "xterm", **(extra or {})}))
+        os.close(theirs)
+        shown = b""
+        while True:
+            if not select.select([ours], [], [], 60)[0]:
+                process.kill()
+                self.fail("%s hangs" % (arguments,))
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:		# nobody has the other end any more
+                piece = b""
+            if not piece:
+                break
+            shown += piece
+        out = b"" if both else process.stdout.read()
+        if not both:
+            process.stdout.close()
+        os.close(ours)
+        self.assertEqual(process.wait(timeout=60), 0, (arguments, shown))
+        return shown, out
+
+    def test_progress_is_for_terminals(self):
+        bundle = self.bundle()
+        for arguments in (["verify"], ["export", os.path.join(self.work, "file")],
+                          ["import", bundle], ["replay"]):
+            self.make()
+            shown, out = self.on_terminal(*arguments)
+            self.assertRegex(shown, rb"\r\x1b\[Kckcache: [a-z, ]+ \[=* *\] +\d+ %", arguments)
+            self.assertTrue(shown.endswith(b"\r\x1b[K"), (arguments, shown))
+            self.assertNotIn(b"\x1b", out)
+            self.make()
+            shown, _ = self.on_terminal(*arguments, extra={"TERM": "dumb"})
+            self.assertNotIn(b"\x1b", shown)
+            self.assertNotIn(b"%", shown)
+            self.make()
+            self.assertNotIn(b"\x1b", self.expect([0], *arguments).err)
+
+    def test_messages_stand_alone_in_their_lines(self):
+        self.make(caches.damage_bin)
+        shown, _ = self.on_terminal("export", os.path.join(self.work, "file"))
+        self.assertRegex(shown, rb"\r\x1b\[Kckcache: left out: 1 damaged[^\x1b]*\n$")
+
+    def test_colours_are_for_terminals(self):
+        self.make(caches.damage_bin)
+        for arguments in (["list"], ["--help"], ["list", "--help"]):
+            self.assertIn(b"\x1b[", self.on_terminal(*arguments, both=True)[0])
+            for extra in ({"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": ""}):
+                self.assertNotIn(b"\x1b[", self.on_terminal(*arguments, both=True, extra=extra)[0])
+            self.assertIn(b"\x1b[", self.on_terminal(*arguments, both=True,
+                                                     extra={"NO_COLOR": ""})[0])
+            self.assertNotIn(b"\x1b", self.expect([0], *arguments).out)
+
+    def test_a_terminal_changes_no_word(self):
+        self.make()
+        for arguments in (["stats"], ["list"], ["--help"]):
+            shown, _ = self.on_terminal(*arguments, both=True)
+            plain = re.sub(rb"\x1b\[\d*m", b"", shown).replace(b"\r\n", b"\n")
+            self.assertEqual(plain, self.expect([0], *arguments).out)
+
+    def test_json_is_the_same_everywhere(self):
+        self.make()
+        for verb in ("stats", "list", "verify"):
+            _, out = self.on_terminal(verb, "--json")
+            self.assertEqual(json.loads(out), self.check_json(verb, self.expect([0], verb, "--json").out))
+
+
+if __name__ == "__main__":
+    CKCACHE, SOURCE = sys.argv[1:3]
+    command_line.CKCACHE, command_line.SOURCE = CKCACHE, SOURCE
+    SCHEMA = schema.read(os.path.join(SOURCE, "docs", "JSON.md"))
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
