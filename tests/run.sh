@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 packages_build='gcc g++ libc6-dev cmake ninja-build pkg-config binutils python3 libxxhash-dev
 	libdeflate-dev libssl-dev openssl libze-dev uthash-dev libcunit1-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1 doxygen'
 packages_drivers='pocl-opencl-icd intel-opencl-icd mesa-opencl-icd oclgrind clinfo
-	clblast-utils darktable piglit python3-pyopencl'
+	clblast-utils darktable piglit python3-pyopencl mandoc zsh'
 packages_clang='clang-14 libclang-rt-14-dev llvm-spirv-14'
 
 mode=${1:-full}

@@ -85,7 +85,7 @@ static const struct verb verbs[] = {
 	  "Runs COMMAND with both layers on; nothing else is to be set. Its exit code is\n"
 	  "the command's; 127 or 126 if it cannot be run, 125 if the layers are missing.",
 	  "ckcache run -- your-program --its-arguments\n"
-	  "ckcache run --summary -- clinfo" },
+	  "ckcache run --summary -- your-program" },
 	{ VERB(stats), NULL, false,
 	  "show what the cache did and what it holds",
 	  "Shows hits, misses, what was not cached and why, the compile time spent and\n"

@@ -506,6 +506,22 @@ class Output(Case):
                 if arguments[0] not in ("clear", "prune", "replay"):
                     self.assertEqual(caches.snapshot(self.root), before, (arguments, closed))
 
+    def test_a_file_is_not_taken_for_a_closed_output(self):
+        self.make()
+        file = os.path.join(self.work, "file")
+        for arguments, closed, code in ((["export", file], ">&-", 1), (["export", file], "2>&-", 0)):
+            ran = subprocess.run(["sh", "-c", 'exec "$0" "$@" ' + closed, CKCACHE, *arguments],
+                                 env=self.environment(), capture_output=True, timeout=60)
+            self.assertEqual(ran.returncode, code, (closed, ran))
+            with open(self.bundle(), "rb") as expected, open(file, "rb") as made:
+                self.assertEqual(made.read(), expected.read(), closed)
+
+    def test_no_message_goes_into_a_file_of_the_caches(self):
+        self.make(caches.damage_recipe)
+        subprocess.run(["sh", "-c", 'exec "$0" replay 2>&-', CKCACHE], env=self.environment(),
+                       stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
+        self.assertEqual(os.path.getsize(os.path.join(self.root, "recipes", "replay.lock")), 0)
+
     def test_a_command_gets_descriptors_as_they_are(self):
         ran = subprocess.run(["sh", "-c", '"$0" run sh -c "ls -l /proc/self/fd >&2" <&- >&-', CKCACHE],
                              env=self.environment(), capture_output=True, timeout=60)
@@ -557,6 +573,9 @@ class Output(Case):
         self.make(caches.damage_bin)
         shown, _ = self.on_terminal("export", os.path.join(self.work, "file"))
         self.assertRegex(shown, rb"\r\x1b\[Kckcache: left out: 1 damaged[^\x1b]*\n$")
+        self.make(caches.damage_recipe)
+        shown, _ = self.on_terminal("replay")
+        self.assertRegex(shown, rb"%\r\x1b\[Kckcache: \w+: the recipe is damaged\r\n")
 
     def test_colours_are_for_terminals(self):
         self.make(caches.damage_bin)
