@@ -13,9 +13,9 @@
 
 #define TEXT_SIZE 24	/* holds what any of these writes */
 
-/* Each returns ret. */
-const char *text_bytes(uint64_t bytes, char ret[TEXT_SIZE]);	/* "512 B", "1.5 KiB", "12.3 MiB" */
-const char *text_time(uint64_t ns, char ret[TEXT_SIZE]);	/* "0.12 ms", "3.40 s", "12 min 5 s", "3 h 2 min" */
+/* Each returns ret. "512 B", "1.5 KiB"; "0.12 ms", "3.40 s", "12 min 5 s", "3 h 2 min". */
+const char *text_bytes(uint64_t bytes, char ret[TEXT_SIZE]);
+const char *text_time(uint64_t ns, char ret[TEXT_SIZE]);
 const char *text_share(uint64_t part, uint64_t whole, char ret[TEXT_SIZE]);	/* "12.5 %"; of nothing "-" */
 
 /*

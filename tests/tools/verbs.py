@@ -598,7 +598,8 @@ class Output(Case):
         self.make()
         for verb in ("stats", "list", "verify"):
             _, out = self.on_terminal(verb, "--json")
-            self.assertEqual(json.loads(out), self.check_json(verb, self.expect([0], verb, "--json").out))
+            piped = self.expect([0], verb, "--json").out
+            self.assertEqual(json.loads(out), self.check_json(verb, piped))
 
 
 if __name__ == "__main__":
