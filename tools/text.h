@@ -11,7 +11,7 @@
 
 #include "common/bytes.h"
 
-#define TEXT_SIZE 24	/* holds what any of these writes */
+#define TEXT_SIZE 32	/* holds what any of these writes */
 
 /* Each returns ret. "512 B", "1.5 KiB"; "0.12 ms", "3.40 s", "12 min 5 s", "3 h 2 min". */
 const char *text_bytes(uint64_t bytes, char ret[TEXT_SIZE]);

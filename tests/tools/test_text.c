@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* text: units change where they should, and a cell is as wide as it says. */
+#include "tools/text.h"
+
+#include <stdlib.h>
+
+#include "tests/support/unit.h"
+
+static const uint64_t second = UINT64_C(1000000000);
+
+#define SAYS(function, value, expected)						\
+	do {									\
+		char said[TEXT_SIZE];						\
+										\
+		CU_ASSERT_STRING_EQUAL(function(value, said), expected);	\
+	} while (0)
+
+static void sizes_have_a_unit_that_fits(void)
+{
+	SAYS(text_bytes, 0, "0 B");
+	SAYS(text_bytes, 1023, "1023 B");
+	SAYS(text_bytes, 1024, "1.0 KiB");
+	SAYS(text_bytes, 1536, "1.5 KiB");
+	SAYS(text_bytes, (UINT64_C(1) << 20) - 1, "1.0 MiB");	/* not 1024.0 KiB */
+	SAYS(text_bytes, UINT64_C(8) << 30, "8.0 GiB");
+	SAYS(text_bytes, UINT64_MAX, "16.0 EiB");
+}
+
+static void times_have_units_that_fit(void)
+{
+	SAYS(text_time, 0, "0.00 ms");
+	SAYS(text_time, 120000, "0.12 ms");
+	SAYS(text_time, 12340000, "12.3 ms");
+	SAYS(text_time, second, "1.00 s");
+	SAYS(text_time, 59 * second, "59.00 s");
+	SAYS(text_time, 60 * second - 1, "1 min 0 s");	/* not 60.00 s */
+	SAYS(text_time, 725 * second, "12 min 5 s");
+	SAYS(text_time, 10920 * second, "3 h 2 min");
+	SAYS(text_time, 180000 * second, "2 d 2 h");
+	SAYS(text_time, UINT64_MAX, "213503 d 23 h");
+}
+
+static void a_share_of_nothing_is_none(void)
+{
+	char said[TEXT_SIZE];
+
+	CU_ASSERT_STRING_EQUAL(text_share(1, 8, said), "12.5 %");
+	CU_ASSERT_STRING_EQUAL(text_share(3, 3, said), "100.0 %");
+	CU_ASSERT_STRING_EQUAL(text_share(0, 0, said), "-");
+	CU_ASSERT_STRING_EQUAL(text_share(UINT64_MAX, 1, said), "1844674407370955161600.0 %");
+}
+
+static void expect_cell(const char *text, size_t columns, const char *expected)
+{
+	struct cmn_buffer buf = { 0 };
+	char *cell;
+
+	text_append_cell(&buf, text, columns);
+	cell = cmn_buffer_take_string(&buf);
+	CU_ASSERT_FATAL(cell != NULL);
+	CU_ASSERT_STRING_EQUAL(cell, expected);
+	free(cell);
+}
+
+static void cells_count_characters(void)
+{
+	expect_cell("abc", 5, "abc  ");
+	expect_cell("abcdef", 3, "abc");
+	expect_cell("", 2, "  ");
+	expect_cell("abc", 0, "");
+	expect_cell("\xc3\xa4\xc3\xb6\xc3\xbc", 2, "\xc3\xa4\xc3\xb6");	/* never half of one */
+	expect_cell("\xe2\x82\xac", 3, "\xe2\x82\xac  ");
+}
+
+static void cells_command_no_terminal(void)
+{
+	expect_cell("a\033[31mb", 7, "a [31mb");
+	expect_cell("\x7f\r\n\t", 4, "    ");
+	expect_cell("\xc2\x9b" "31m", 4, " 31m");	/* C1's CSI */
+	expect_cell("\xc2\xa0" "b", 2, "\xc2\xa0" "b");
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(sizes_have_a_unit_that_fits),
+		UNIT_TEST(times_have_units_that_fit),
+		UNIT_TEST(a_share_of_nothing_is_none),
+		UNIT_TEST(cells_count_characters),
+		UNIT_TEST(cells_command_no_terminal),
+	};
+
+	return UNIT_MAIN("text", tests);
+}
