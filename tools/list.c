@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cachecore/kernel_names.h"
 #include "cachecore/key.h"
 #include "common/clock.h"
 #include "common/json.h"
@@ -71,46 +72,6 @@ static char *copy_text(struct cmn_view view)
 	return text;
 }
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-/* The next identifier from *at on, which moves past it; empty: no more. */
-static struct cmn_view next_word(const char **at, const char *end)
-{
-	const char *start;
-
-	while (*at < end && !is_word(**at))
-		(*at)++;
-	start = *at;
-	while (*at < end && is_word(**at))
-		(*at)++;
-	return (struct cmn_view){ start, (size_t)(*at - start) };
-}
-
-static bool is_kernel_word(struct cmn_view word)
-{
-	return cmn_view_equal(word, cmn_view_of("kernel")) ||
-	       cmn_view_equal(word, cmn_view_of("__kernel"));
-}
-
-/* "kernel void NAME": a hint for people, so that a comment that says so does no harm. */
-static struct cmn_view first_kernel(struct cmn_view source)
-{
-	const char *at = source.data, *end = at + source.len;
-	struct cmn_view word = next_word(&at, end);
-
-	while (word.len) {
-		bool kernel = is_kernel_word(word);
-
-		word = next_word(&at, end);
-		if (kernel && cmn_view_equal(word, cmn_view_of("void")))
-			return next_word(&at, end);
-	}
-	return (struct cmn_view){ 0 };
-}
-
 static struct cmn_view first_line(struct cmn_view source)
 {
 	const char *at = source.data, *end = at + source.len, *start;
@@ -123,38 +84,12 @@ static struct cmn_view first_line(struct cmn_view source)
 	return (struct cmn_view){ start, (size_t)(at - start) };
 }
 
-/* The first OpEntryPoint's name (SPIR-V 3.52.5 and 2.3); empty: no SPIR-V of this byte order, or a library. */
-static struct cmn_view first_entry_point(struct cmn_view source)
-{
-	const uint32_t magic = 0x07230203, opcode_entry_point = 15, header_words = 5;
-	const uint8_t *words = source.data;
-	uint32_t first = 0, word;
-
-	if (source.len >= sizeof(first))
-		memcpy(&first, words, sizeof(first));
-	if (first != magic)
-		return (struct cmn_view){ 0 };
-	for (size_t at = header_words, count = 0; at < source.len / 4; at += count) {
-		memcpy(&word, words + at * 4, sizeof(word));
-		count = word >> 16;
-		if (!count || count > source.len / 4 - at)
-			break;
-		/* Behind the execution model and the function's id. */
-		if ((word & 0xffff) == opcode_entry_point && count > 3)
-			return (struct cmn_view){ words + (at + 3) * 4,
-						  strnlen((const char *)words + (at + 3) * 4,
-							  (count - 3) * 4) };
-	}
-	return (struct cmn_view){ 0 };
-}
-
 static char *make_hint(struct cmn_view source)
 {
-	struct cmn_view kernel = first_entry_point(source);
+	struct cc_kernel_names names = cc_kernel_names_of(source);
+	struct cmn_view kernel = cc_kernel_names_next(&names);
 	char *text;
 
-	if (!kernel.len && cmn_json_is_text(source))
-		kernel = first_kernel(source);
 	if (!kernel.len)
 		return copy_text(first_line(source));
 	if (asprintf(&text, "kernel %.*s", (int)(kernel.len < MAX_SHOWN ? kernel.len : MAX_SHOWN),
