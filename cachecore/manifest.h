@@ -17,6 +17,7 @@
 
 #include <stddef.h>
 
+#include "cachecore/file_memo.h"
 #include "common/bytes.h"
 #include "common/hash.h"
 #include "common/status.h"
@@ -59,41 +60,29 @@ void cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *r
 CMN_CHECKED enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest **ret);
 
 /*
- * Remembers contents' hashes by file identity (device, inode, size, mtime and
- * ctime in ns), so that a file that did not change is hashed once per process.
- * A file whose ctime is younger than two seconds when it is hashed is not
- * remembered: it could change again within the clock's grain. Thread-safe.
- */
-struct cc_file_memo;
-struct cc_file_memo *cc_file_memo_new(void);	/* NULL: out of memory */
-void cc_file_memo_free(struct cc_file_memo *memo);	/* NULL is fine */
-
-/* Largest header that is read; a larger one cannot be a dependency. */
-#define CC_MANIFEST_MAX_FILE (UINT64_C(1) << 28)
-
-/*
- * Size and hash of the regular file at path (links followed). CMN_MISS: nothing
- * there, or a directory. Other statuses: it is there and cannot be read; a
- * FIFO or a device is CMN_ERR_ACCESS and is never opened. memo may be NULL.
- */
-CMN_CHECKED enum cmn_status cc_file_memo_hash(struct cc_file_memo *memo, const char *path,
-					      uint64_t *ret_size, struct cmn_hash *ret_hash);
-/*
- * The same with the content: ret_hash is the hash of exactly these bytes, so
- * that what is examined and what is recorded cannot differ. The caller
- * releases *ret, which is untouched on failure.
- */
-CMN_CHECKED enum cmn_status cc_file_memo_read(struct cc_file_memo *memo, const char *path,
-					      struct cmn_buffer *ret, struct cmn_hash *ret_hash);
-
-/*
  * The working directory as compilers spell it (PWD where that is true), on
  * the heap; NULL: it has no name, or out of memory.
  */
 char *cc_manifest_working_directory(void);
 
+/* The first dependency that does not hold. */
+struct cc_manifest_change {
+	enum cc_manifest_how {
+		CC_MANIFEST_SAME,	/* all hold */
+		CC_MANIFEST_CHANGED,
+		CC_MANIFEST_VANISHED,	/* or cannot be read */
+		CC_MANIFEST_APPEARED,
+		CC_MANIFEST_DIRECTORY,	/* the working directory is another */
+	} how;
+	char path[256];		/* the end of it where it is longer */
+};
+
 /* CMN_OK: all is as it was. CMN_STALE: something differs or cannot be read. Both may be NULL. */
 CMN_CHECKED enum cmn_status cc_manifest_verify(const struct cc_manifest *manifest,
 					       struct cc_file_memo *memo);
+/* The same, which also says what differs; *ret is set in any case. */
+CMN_CHECKED enum cmn_status cc_manifest_compare(const struct cc_manifest *manifest,
+						struct cc_file_memo *memo,
+						struct cc_manifest_change *ret);
 
 #endif

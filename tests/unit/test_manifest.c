@@ -285,6 +285,43 @@ static void threads_share_a_memo(void)
 	cc_file_memo_free(args[1]);
 }
 
+static void what_changed_is_told(void)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	struct cc_manifest_change change = { CC_MANIFEST_VANISHED, "x" };
+	struct cmn_hash hash = cmn_hash_of("one", 3);
+	char far[600];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+	CU_ASSERT_EQUAL(cc_manifest_compare(NULL, NULL, &change), CMN_OK);
+	CU_ASSERT_EQUAL(change.how, CC_MANIFEST_SAME);
+	unit_write("a.h", "one");
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a.h", 3, &hash), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, "b.h"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_OK);
+	unit_write("b.h", "");
+	CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_STALE);
+	CU_ASSERT_EQUAL(change.how, CC_MANIFEST_APPEARED);
+	CU_ASSERT_STRING_EQUAL(change.path, "b.h");
+	unit_write("a.h", "two");
+	CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_STALE);
+	CU_ASSERT_EQUAL(change.how, CC_MANIFEST_CHANGED);
+	CU_ASSERT_STRING_EQUAL(change.path, "a.h");
+	CU_ASSERT_EQUAL(unlink("a.h"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_STALE);
+	CU_ASSERT_EQUAL(change.how, CC_MANIFEST_VANISHED);
+	cc_manifest_free(manifest);
+	manifest = cc_manifest_new();
+	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+	memset(far, 'd', sizeof(far));
+	memcpy(far + sizeof(far) - 5, "/end", 5);
+	CU_ASSERT_EQUAL(cc_manifest_add_directory(manifest, far), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_STALE);
+	CU_ASSERT_EQUAL(change.how, CC_MANIFEST_DIRECTORY);
+	CU_ASSERT_STRING_EQUAL(change.path, far + sizeof(far) - sizeof(change.path));
+	cc_manifest_free(manifest);
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
@@ -301,6 +338,7 @@ int main(void)
 		UNIT_TEST(read_gives_the_bytes_of_the_hash),
 		UNIT_TEST(huge_file_is_too_large_before_it_is_read),
 		UNIT_TEST(threads_share_a_memo),
+		UNIT_TEST(what_changed_is_told),
 	};
 
 	return UNIT_MAIN("manifest", tests);

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file_memo: contents of files, and hashes that are remembered. A file is
+ * always hashed from the bytes of one open descriptor.
+ */
+#include "cachecore/file_memo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+/* The memo starts anew beyond this: 64 bytes or so each, and no program has so many headers. */
+#define MEMO_MAX_FILES 16384
+/* Longer than the clock's grain of any file system that we know (FAT: 2 s). */
+#define MEMO_SETTLE_NS UINT64_C(2000000000)
+
+struct memo_file {
+	struct { uint64_t device, inode; } id;	/* the map's key: no padding */
+	uint64_t size, mtime_ns, ctime_ns;
+	struct cmn_hash hash;
+	UT_hash_handle hh;
+};
+
+struct cc_file_memo {
+	pthread_mutex_t lock;
+	struct memo_file *files;	/* guarded by lock */
+};
+
+struct cc_file_memo *cc_file_memo_new(void)
+{
+	struct cc_file_memo *memo = calloc(1, sizeof(*memo));
+
+	if (memo && pthread_mutex_init(&memo->lock, NULL) != 0) {
+		free(memo);
+		memo = NULL;
+	}
+	return memo;
+}
+
+static void memo_clear(struct cc_file_memo *memo)
+{
+	struct memo_file *file, *next;
+
+	HASH_ITER(hh, memo->files, file, next) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the analyzer does not follow uthash's links */
+		HASH_DEL(memo->files, file);
+		free(file);
+	}
+}
+
+void cc_file_memo_free(struct cc_file_memo *memo)
+{
+	if (!memo)
+		return;
+	memo_clear(memo);
+	(void)pthread_mutex_destroy(&memo->lock);	/* nobody is inside */
+	free(memo);
+}
+
+static uint64_t timespec_ns(struct timespec time)
+{
+	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
+
+static struct memo_file identity_of(const struct stat *info)
+{
+	return (struct memo_file){
+		.id = { info->st_dev, info->st_ino },
+		.size = (uint64_t)info->st_size,
+		.mtime_ns = timespec_ns(info->st_mtim),
+		.ctime_ns = timespec_ns(info->st_ctim),
+	};
+}
+
+static bool identity_equal(const struct memo_file *a, const struct memo_file *b)
+{
+	return a->id.device == b->id.device && a->id.inode == b->id.inode && a->size == b->size &&
+	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
+
+static bool memo_find(struct cc_file_memo *memo, const struct memo_file *identity,
+		      struct cmn_hash *ret)
+{
+	struct memo_file *file;
+	bool found = false;
+
+	if (!memo)
+		return false;
+	(void)pthread_mutex_lock(&memo->lock);	/* a default mutex cannot fail here */
+	HASH_FIND(hh, memo->files, &identity->id, sizeof(identity->id), file);
+	if (file && identity_equal(file, identity)) {
+		*ret = file->hash;
+		found = true;
+	}
+	(void)pthread_mutex_unlock(&memo->lock);
+	return found;
+}
+
+/* Best effort: what is not remembered is hashed again. */
+static void memo_remember(struct cc_file_memo *memo, const struct memo_file *identity,
+			  const struct cmn_hash *hash)
+{
+	struct memo_file *file, *old;
+
+	/* A change of the content within the clock's grain would leave the times as they are. */
+	if (!memo || identity->ctime_ns + MEMO_SETTLE_NS > cmn_clock_realtime() ||
+	    identity->mtime_ns + MEMO_SETTLE_NS > cmn_clock_realtime())
+		return;
+	file = malloc(sizeof(*file));
+	if (!file)
+		return;
+	*file = *identity;
+	file->hash = *hash;
+	(void)pthread_mutex_lock(&memo->lock);
+	HASH_FIND(hh, memo->files, &file->id, sizeof(file->id), old);
+	if (old) {
+		HASH_DEL(memo->files, old);
+		free(old);
+	}
+	if (HASH_COUNT(memo->files) >= MEMO_MAX_FILES)
+		memo_clear(memo);
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): old has left every link, as above */
+	HASH_ADD(hh, memo->files, id, sizeof(file->id), file);
+	if (!file->hh.tbl)
+		free(file);
+	(void)pthread_mutex_unlock(&memo->lock);
+}
+
+static enum cmn_status kind_status(const struct stat *info)
+{
+	if (S_ISDIR(info->st_mode))
+		return CMN_MISS;
+	if (!S_ISREG(info->st_mode))
+		return CMN_ERR_ACCESS;
+	return (uint64_t)info->st_size > CC_MANIFEST_MAX_FILE ? CMN_ERR_TOO_LARGE : CMN_OK;
+}
+
+static enum cmn_status read_whole(int fd, size_t len, struct cmn_buffer *ret)
+{
+	char beyond;
+
+	if (!cmn_buffer_reserve(ret, len ? len : 1))
+		return CMN_ERR_NOMEM;
+	while (ret->len < len) {
+		ssize_t got = read(fd, ret->data + ret->len, len - ret->len);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return CMN_ERR_IO;
+		if (got == 0)
+			return CMN_STALE;
+		ret->len += (size_t)got;
+	}
+	/* Files of special systems say 0 and have content; a growing one is seen here too. */
+	return read(fd, &beyond, 1) == 0 ? CMN_OK : CMN_STALE;
+}
+
+/* Content and hash from one descriptor; remembered if the file was the same before and after. */
+static enum cmn_status read_file(struct cc_file_memo *memo, const char *path,
+				 struct cmn_buffer *ret, struct cmn_hash *ret_hash)
+{
+	struct memo_file before, after;
+	enum cmn_status status;
+	struct stat info;
+	int fd;
+
+	do {
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	} while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	status = fstat(fd, &info) < 0 ? CMN_ERR_IO : kind_status(&info);
+	if (status != CMN_OK)
+		goto out;
+	before = identity_of(&info);
+	status = read_whole(fd, (size_t)info.st_size, ret);
+	if (status != CMN_OK)
+		goto out;
+	*ret_hash = cmn_hash_of(ret->data, ret->len);
+	if (fstat(fd, &info) < 0) {
+		status = CMN_ERR_IO;
+		goto out;
+	}
+	after = identity_of(&info);
+	if (identity_equal(&before, &after))
+		memo_remember(memo, &after, ret_hash);
+out:
+	(void)close(fd);	/* nothing was written through it */
+	return status;
+}
+
+/* stat first: opening a device or a FIFO can have effects. */
+static enum cmn_status stat_file(const char *path, struct stat *ret)
+{
+	if (stat(path, ret) < 0)
+		return cmn_status_from_errno(errno);
+	return kind_status(ret);
+}
+
+enum cmn_status cc_file_memo_read(struct cc_file_memo *memo, const char *path,
+				  struct cmn_buffer *ret, struct cmn_hash *ret_hash)
+{
+	struct cmn_buffer bytes = { 0 };
+	struct cmn_hash hash;
+	struct stat info;
+	enum cmn_status status = stat_file(path, &info);
+
+	if (status == CMN_OK)
+		status = read_file(memo, path, &bytes, &hash);
+	if (status != CMN_OK) {
+		cmn_buffer_release(&bytes);
+		return status;
+	}
+	*ret = bytes;
+	*ret_hash = hash;
+	return CMN_OK;
+}
+
+enum cmn_status cc_file_memo_hash(struct cc_file_memo *memo, const char *path, uint64_t *ret_size,
+				  struct cmn_hash *ret_hash)
+{
+	struct cmn_buffer bytes = { 0 };
+	struct memo_file identity;
+	struct cmn_hash hash;
+	struct stat info;
+	enum cmn_status status = stat_file(path, &info);
+
+	if (status != CMN_OK)
+		return status;
+	identity = identity_of(&info);
+	if (memo_find(memo, &identity, &hash)) {
+		*ret_size = identity.size;
+		*ret_hash = hash;
+		return CMN_OK;
+	}
+	status = read_file(memo, path, &bytes, &hash);
+	if (status == CMN_OK) {
+		*ret_size = bytes.len;
+		*ret_hash = hash;
+	}
+	cmn_buffer_release(&bytes);
+	return status;
+}
+
+bool cc_file_memo_holds(struct cc_file_memo *memo, const char *path, uint64_t size,
+			const struct cmn_hash *expected)
+{
+	struct cmn_buffer bytes = { 0 };
+	struct memo_file identity;
+	struct cmn_hash hash;
+	struct stat info;
+	bool same;
+
+	/* A file of another size need not be read. */
+	if (stat_file(path, &info) != CMN_OK || (uint64_t)info.st_size != size)
+		return false;
+	identity = identity_of(&info);
+	if (memo_find(memo, &identity, &hash))
+		return cmn_hash_equal(&hash, expected);
+	same = read_file(memo, path, &bytes, &hash) == CMN_OK && bytes.len == size &&
+	       cmn_hash_equal(&hash, expected);
+	cmn_buffer_release(&bytes);
+	return same;
+}
+
+enum cmn_status cc_file_memo_stat(const char *path)
+{
+	struct stat info;
+
+	return stat_file(path, &info);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file_memo: remembers contents' hashes by file identity (device, inode, size, mtime and
+ * ctime in ns), so that a file that did not change is hashed once per process.
+ * A file whose ctime is younger than two seconds when it is hashed is not
+ * remembered: it could change again within the clock's grain. Thread-safe.
+ */
+#ifndef CACHECORE_FILE_MEMO_H
+#define CACHECORE_FILE_MEMO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/bytes.h"
+#include "common/hash.h"
+#include "common/status.h"
+
+struct cc_file_memo;
+struct cc_file_memo *cc_file_memo_new(void);	/* NULL: out of memory */
+void cc_file_memo_free(struct cc_file_memo *memo);	/* NULL is fine */
+
+/* Largest header that is read; a larger one cannot be a dependency. */
+#define CC_MANIFEST_MAX_FILE (UINT64_C(1) << 28)
+
+/*
+ * Size and hash of the regular file at path (links followed). CMN_MISS: nothing
+ * there, or a directory. Other statuses: it is there and cannot be read; a
+ * FIFO or a device is CMN_ERR_ACCESS and is never opened. memo may be NULL.
+ */
+CMN_CHECKED enum cmn_status cc_file_memo_hash(struct cc_file_memo *memo, const char *path,
+					      uint64_t *ret_size, struct cmn_hash *ret_hash);
+/*
+ * The same with the content: ret_hash is the hash of exactly these bytes, so
+ * that what is examined and what is recorded cannot differ. The caller
+ * releases *ret, which is untouched on failure.
+ */
+CMN_CHECKED enum cmn_status cc_file_memo_read(struct cc_file_memo *memo, const char *path,
+					      struct cmn_buffer *ret, struct cmn_hash *ret_hash);
+/* Whether the regular file at path has that size and hash. memo may be NULL. */
+bool cc_file_memo_holds(struct cc_file_memo *memo, const char *path, uint64_t size,
+			const struct cmn_hash *expected);
+/* Whether there is a file at path that could be read as far as its kind and size go; statuses as above. */
+CMN_CHECKED enum cmn_status cc_file_memo_stat(const char *path);
+
+#endif
