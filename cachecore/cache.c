@@ -361,12 +361,14 @@ void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key,
 		     const struct cc_entry *entry)
 {
 	struct cc_trace_event event = { .what = "error", .reason = "driver-refused", .key = key };
+	const struct cc_history_note refused = { .kind = CC_HISTORY_REFUSED, .key = key };
 	struct cc_disk *disk = cc_disks_enter(cache->disks);
 
 	cc_stats_add(cache->stats, CC_ERRORS, 1);
 	cc_trace_write(cache->trace, &event);
 	if (cache->programs)
 		cc_programs_remove(cache->programs, cc_key_view(key), entry);
+	cc_disk_note(disk, &refused);
 	if (!cache->config.read_only && cc_disk_remove(disk, key) != CMN_OK)
 		cmn_log_write(&cache->log, CMN_LOG_WARNING,
 			      "an entry that the driver refused could not be removed");
@@ -425,15 +427,25 @@ static void count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_
 		.key = key,
 		.build_ns = build_ns,
 	};
+	const struct cc_history_note miss = {
+		.kind = CC_HISTORY_MISS, .key = key, .reason = reason, .build_ns = build_ns,
+	};
 
 	cc_stats_add(cache->stats, CC_MISSES, 1);
 	cc_stats_add(cache->stats, CC_COMPILE_NS_SPENT, build_ns);
 	cc_trace_write(cache->trace, &event);
+	cc_disks_note(cache->disks, &miss);
 }
 
 void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)
 {
-	count_miss(cache, key, build_ns, NULL);
+	const char *reason = NULL;
+
+	if (cache->config.recache)
+		reason = "recache";
+	else if (cache->config.read_only)
+		reason = "read-only";
+	count_miss(cache, key, build_ns, reason);
 }
 
 void cc_cache_count_deferred(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)
@@ -445,9 +457,13 @@ void cc_cache_count_deferred(struct cc_cache *cache, const struct cc_key *key, u
 void cc_cache_count_bypass(struct cc_cache *cache, const char *reason, const struct cc_key *key)
 {
 	struct cc_trace_event event = { .what = "bypass", .reason = reason, .key = key };
+	const struct cc_history_note bypass = {
+		.kind = CC_HISTORY_BYPASS, .key = key, .reason = reason,
+	};
 
 	cc_stats_bypass(cache->stats, reason);
 	cc_trace_write(cache->trace, &event);
+	cc_disks_note(cache->disks, &bypass);
 }
 
 void cc_cache_fork_prepare(struct cc_cache *cache)

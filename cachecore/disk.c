@@ -22,6 +22,7 @@ static enum cmn_status open_store(struct cc_disk *disk)
 	if (!disk->writer)
 		return CMN_ERR_NOMEM;
 	cc_writer_set_run(disk->writer, around->run);
+	cc_writer_set_start(disk->writer, around->start_ns);
 	if (disk->config.admit_all)
 		cc_writer_admit_all(disk->writer);
 	return CMN_OK;
@@ -68,6 +69,38 @@ bool cc_disk_flush(struct cc_disk *disk, uint64_t timeout_ns)
 	return !disk->writer || cc_writer_flush(disk->writer, timeout_ns);
 }
 
+void cc_disk_note(struct cc_disk *disk, const struct cc_history_note *note)
+{
+	struct cc_history_note own = *note;
+
+	if (!disk || !disk->writer)
+		return;
+	own.start_ns = disk->around->start_ns;
+	cc_writer_note(disk->writer, &own);
+}
+
+/* What kept a look-up from being a hit. */
+static void note_report(struct cc_disk *disk, const struct cc_key *key,
+			const struct cc_store_report *report)
+{
+	static const char *const reasons[] = {
+		[CC_MANIFEST_CHANGED] = "changed", [CC_MANIFEST_VANISHED] = "vanished",
+		[CC_MANIFEST_APPEARED] = "appeared", [CC_MANIFEST_DIRECTORY] = "directory",
+	};
+	struct cc_history_note note = { .key = key };
+
+	if (report->damaged) {
+		note.kind = CC_HISTORY_DAMAGED;
+		cc_disk_note(disk, &note);
+	}
+	if (report->change.how != CC_MANIFEST_SAME) {
+		note.kind = CC_HISTORY_CHANGED;
+		note.reason = reasons[report->change.how];
+		note.detail = report->change.path;
+		cc_disk_note(disk, &note);
+	}
+}
+
 enum cmn_status cc_disk_get(struct cc_disk *disk, const struct cc_key *key,
 			    struct cc_file_memo *memo, size_t kept_len, struct cc_entry **ret)
 {
@@ -79,6 +112,8 @@ enum cmn_status cc_disk_get(struct cc_disk *disk, const struct cc_key *key,
 	status = cc_store_get(disk->store, key, memo, kept_len, ret, &report);
 	if (report.damaged)
 		cc_stats_add(disk->around->stats, CC_ERRORS, report.damaged);
+	if (status != CMN_OK)
+		note_report(disk, key, &report);
 	if (status != CMN_OK || !disk->writer)
 		return status;
 	if (report.place.leaf[0])
@@ -91,10 +126,14 @@ enum cmn_status cc_disk_get(struct cc_disk *disk, const struct cc_key *key,
 void cc_disk_put(struct cc_disk *disk, const struct cc_key *key, struct cc_entry *entry,
 		 struct cc_flight *flight)
 {
-	if (disk && disk->writer && !cc_entry_in_memory_only(entry))
-		(void)cc_writer_put(disk->writer, key, entry, flight);	/* dropped: a later run stores it */
-	else
+	const struct cc_history_note note = {
+		.kind = CC_HISTORY_NOT_STORED, .key = key, .reason = "queue-full",
+	};
+
+	if (!disk || !disk->writer || cc_entry_in_memory_only(entry))
 		cc_flight_end(flight);
+	else if (!cc_writer_put(disk->writer, key, entry, flight))
+		cc_disk_note(disk, &note);	/* a later run stores it */
 }
 
 bool cc_disk_put_recipe(struct cc_disk *disk, const struct cc_recipe *recipe)

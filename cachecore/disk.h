@@ -19,6 +19,7 @@
 #include "cachecore/config.h"
 #include "cachecore/entry.h"
 #include "cachecore/flights.h"
+#include "cachecore/history.h"
 #include "cachecore/key.h"
 #include "cachecore/recipe.h"
 #include "cachecore/stats.h"
@@ -83,6 +84,13 @@ bool cc_disk_put_recipe(struct cc_disk *disk, const struct cc_recipe *recipe);
  */
 CMN_CHECKED enum cmn_status cc_disk_join_flight(struct cc_disk *disk, const struct cc_key *key,
 						struct cc_flight **ret_flight);
+/*
+ * For the root's history, which is told when the process began; copied.
+ * Nothing is noted of a level that is only read. The second one is for who has
+ * not entered a level: it goes to the one in use.
+ */
+void cc_disk_note(struct cc_disk *disk, const struct cc_history_note *note);
+void cc_disks_note(struct cc_disks *disks, const struct cc_history_note *note);
 /* As cc_store_remove. */
 CMN_CHECKED enum cmn_status cc_disk_remove(struct cc_disk *disk, const struct cc_key *key);
 

@@ -14,6 +14,7 @@ struct cc_disk_surroundings {
 	struct cc_stats *stats;
 	struct cc_flights *flights;	/* NULL: off */
 	uint64_t run;			/* random_token.h */
+	uint64_t start_ns;		/* since the epoch, of this process's use of the cache */
 };
 
 struct cc_disk {

@@ -104,7 +104,7 @@ enum cmn_status cc_disks_new(const struct cc_config *config, const struct cmn_lo
 		flights = cc_flights_new(NULL);
 	disks->around = (struct cc_disk_surroundings){
 		.config = config, .log = log, .stats = stats, .flights = flights,
-		.run = cc_random_token_run(),
+		.run = cc_random_token_run(), .start_ns = cmn_clock_realtime(),
 	};
 	disks->settings = (struct settings){ .on = config->persistent,
 					     .max_size = config->max_size };
@@ -181,6 +181,14 @@ void cc_disks_leave(struct cc_disks *disks, struct cc_disk *disk)
 {
 	if (disk)
 		leave_until(disks, disk, cmn_clock_monotonic() + TIMEOUT_NS);
+}
+
+void cc_disks_note(struct cc_disks *disks, const struct cc_history_note *note)
+{
+	struct cc_disk *disk = cc_disks_enter(disks);
+
+	cc_disk_note(disk, note);
+	cc_disks_leave(disks, disk);
 }
 
 bool cc_disks_flush(struct cc_disks *disks)
@@ -414,6 +422,7 @@ void cc_disks_fork_child(struct cc_disks *disks)
 {
 	struct cc_disk *disk;
 
+	disks->around.start_ns = cmn_clock_realtime();
 	/* First: what the others drop may hold flights. */
 	if (disks->around.flights)
 		cc_flights_fork_child(disks->around.flights);

@@ -9,6 +9,7 @@
 
 #include "cachecore/account.h"
 #include "cachecore/census.h"
+#include "cachecore/history.h"
 #include "cachecore/leaf.h"
 #include "cachecore/number_file.h"
 #include "cachecore/root.h"
@@ -25,6 +26,7 @@ struct eviction {
 	const struct cc_config *config;
 	const struct cc_evict_pace *pace;
 	struct cc_census census;
+	struct cc_history_evicted removed;
 	bool reducing;		/* the bound was passed: half of it is to be left */
 	uint64_t deadline;	/* monotonic, of removals; 0: none yet */
 };
@@ -84,7 +86,7 @@ static uint64_t excess_of(struct eviction *eviction, uint64_t total)
 static uint64_t remove_excess(struct eviction *eviction, uint64_t excess)
 {
 	const struct cc_census *census = &eviction->census;
-	uint64_t freed = 0;
+	uint64_t freed = 0, gone;
 
 	for (size_t i = 0; i < census->count; i++) {
 		const struct cc_candidate *one = &census->all[i];
@@ -94,7 +96,12 @@ static uint64_t remove_excess(struct eviction *eviction, uint64_t excess)
 			break;
 		if (!goes_on(eviction) && cmn_clock_monotonic() >= eviction->deadline)
 			break;
-		freed += remove_candidate(eviction->root_fd, one, census->now);
+		gone = remove_candidate(eviction->root_fd, one, census->now);
+		if (gone)
+			cc_history_add_removal(&eviction->removed,
+					       one->rank ? CC_HISTORY_BY_SIZE : CC_HISTORY_BY_AGE,
+					       one->path);
+		freed += gone;
 	}
 	return freed;
 }
@@ -161,6 +168,7 @@ static enum cmn_status evict_locked(struct eviction *eviction)
 		again = false;
 		status = evict_once(eviction, &again);
 	} while (again);
+	cc_history_write_removals(&eviction->removed, eviction->root_fd);
 	if (status == CMN_OK && eviction->deadline)
 		return CMN_STALE;
 	/* Where nothing was to go, nobody has looked at ages. */

@@ -219,7 +219,8 @@ static bool compare_texts(struct cmn_view old, struct cmn_view now, struct diffe
 	return i == old.len && j == now.len;
 }
 
-static bool differ_by_a_random_word(struct cmn_view old, struct cmn_view now)
+bool cc_random_token_differs(struct cmn_view old, struct cmn_view now, struct cmn_view *ret_old,
+			     struct cmn_view *ret_now)
 {
 	struct difference difference = { 0 };
 	struct cc_key_field one, other;
@@ -233,6 +234,8 @@ static bool differ_by_a_random_word(struct cmn_view old, struct cmn_view now)
 		if (is_text(&one) && !compare_texts(one.value, other.value, &difference))
 			return false;
 	}
+	*ret_old = difference.old;
+	*ret_now = difference.now;
 	return look_random(difference.old, difference.now);
 }
 
@@ -295,6 +298,7 @@ static bool is_evidence(int root_fd, const struct slot *slot, struct cmn_view ke
 {
 	char path[CC_LEAF_PATH_SIZE];
 	struct cmn_buffer file = { 0 };
+	struct cmn_view one, other;
 	struct cc_src src;
 	bool evidence = false;
 	int leaf_fd;
@@ -304,7 +308,7 @@ static bool is_evidence(int root_fd, const struct slot *slot, struct cmn_view ke
 		return false;
 	if (cc_leaf_access_ns(leaf_fd, 0, now_ns) <= slot->stored_ns + HIT_GRAIN_NS &&
 	    cc_pair_read_src(leaf_fd, 0, CMN_FILE_ANY, &file, &src) == CMN_OK)
-		evidence = differ_by_a_random_word(src.key, key);
+		evidence = cc_random_token_differs(src.key, key, &one, &other);
 	cmn_buffer_release(&file);
 	(void)close(leaf_fd);	/* read only */
 	return evidence;

@@ -42,6 +42,13 @@ uint64_t cc_random_token_run(void);
  * file; where that cannot be had, everything is to be stored. Thread-safe.
  */
 bool cc_random_token_admits(const char *root, struct cmn_view key, uint64_t run, uint64_t now_ns);
+/*
+ * Whether two keys (encodings) differ in their texts by one word alone, and
+ * that as if chance, a clock or an address had made it. *ret_old and *ret_now:
+ * the word, borrowed. Pure.
+ */
+bool cc_random_token_differs(struct cmn_view old, struct cmn_view now, struct cmn_view *ret_old,
+			     struct cmn_view *ret_now);
 /* Forgets everything. CMN_OK also where there is nothing; else as cc_root_open and unlink. */
 CMN_CHECKED enum cmn_status cc_random_token_clear(const char *root);
 

@@ -103,7 +103,8 @@ enum cmn_file_trust cc_store_trust(const struct cc_store *store)
 }
 
 enum cmn_status cc_store_check_manifest(const struct cc_src *src, struct cc_file_memo *memo,
-					struct cc_manifest **ret)
+					struct cc_manifest **ret,
+					struct cc_manifest_change *ret_change)
 {
 	enum cmn_status status;
 
@@ -114,14 +115,26 @@ enum cmn_status cc_store_check_manifest(const struct cc_src *src, struct cc_file
 	status = cc_manifest_decode(src->manifest, ret);
 	if (status != CMN_OK)
 		return status;
-	if (cc_manifest_verify(*ret, memo) == CMN_OK)
+	if (cc_manifest_compare(*ret, memo, ret_change) == CMN_OK)
 		return CMN_OK;
 	cc_manifest_free(*ret);
 	return CMN_MISS;
 }
 
+/* Of several entries the first one that is stale is remembered. */
+static enum cmn_status check_dependencies(struct lookup *lookup, const struct cc_src *src,
+					  struct cc_manifest **ret)
+{
+	struct cc_manifest_change *known = &lookup->report.change, change;
+	enum cmn_status status = cc_store_check_manifest(src, lookup->memo, ret, &change);
+
+	if (status == CMN_MISS && known->how == CC_MANIFEST_SAME)
+		*known = change;
+	return status;
+}
+
 /* Also CMN_STALE: .src and .bin do not belong together. */
-static enum cmn_status read_variant(const struct lookup *lookup, unsigned int n,
+static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 				    struct cc_entry **ret)
 {
 	struct cc_store *store = lookup->store;
@@ -133,7 +146,7 @@ static enum cmn_status read_variant(const struct lookup *lookup, unsigned int n,
 						     &file, &src);
 
 	if (status == CMN_OK)
-		status = cc_store_check_manifest(&src, lookup->memo, &manifest);
+		status = check_dependencies(lookup, &src, &manifest);
 	if (status == CMN_OK) {
 		status = cc_pair_read_bin(lookup->leaf_fd, n, trust, &src, &lookup->room, manifest,
 					  ret);

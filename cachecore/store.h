@@ -55,6 +55,7 @@ struct cc_store_place {
 struct cc_store_report {
 	unsigned int damaged;		/* entries */
 	struct cc_store_place place;	/* of what it found */
+	struct cc_manifest_change change;	/* why the first entry of that key was none, where it was its dependencies */
 };
 
 /*
@@ -106,6 +107,7 @@ struct cc_store_item {
 	const struct cc_store_place *place;
 	struct cmn_view key;		/* encoding; empty if the .src is damaged */
 	const struct cc_manifest *manifest;	/* NULL: none or damaged */
+	uint64_t stored_ns;		/* since the epoch, when the .src was written; 0: not known */
 	uint64_t bytes;			/* .src, .bin and access time on disk */
 	uint64_t payload_len;		/* decoded */
 	uint64_t build_ns;
@@ -135,6 +137,8 @@ CMN_CHECKED enum cmn_status cc_store_repair(struct cc_store *store,
 					    const struct cc_store_place *place);
 /* Whose files in the root a look-up reads: what else may be read of it goes by the same rule. */
 enum cmn_file_trust cc_store_trust(const struct cc_store *store);
+/* The setting that an entry's size is outside of, as "max_device_image_size"; NULL: of none that its image is held against. */
+const char *cc_store_bound_of(const struct cc_store *store, const struct cc_entry *entry);
 /* Root directory as configured, or NULL; borrowed. */
 const char *cc_store_root(const struct cc_store *store);
 

@@ -29,10 +29,12 @@ enum cc_root_kind cc_store_root_kind(const struct cc_store *store);
 
 /*
  * CMN_OK: the dependencies of src hold now; *ret is the caller's, NULL for
- * none. CMN_MISS: they do not. CMN_ERR_CORRUPT, CMN_ERR_VERSION, CMN_ERR_NOMEM.
+ * none. CMN_MISS: they do not, *ret_change says why. CMN_ERR_CORRUPT,
+ * CMN_ERR_VERSION, CMN_ERR_NOMEM.
  */
 CMN_CHECKED enum cmn_status cc_store_check_manifest(const struct cc_src *src,
 						    struct cc_file_memo *memo,
-						    struct cc_manifest **ret);
+						    struct cc_manifest **ret,
+						    struct cc_manifest_change *ret_change);
 
 #endif

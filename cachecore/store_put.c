@@ -75,16 +75,24 @@ struct parcel {
 	struct cmn_view payload;
 };
 
+const char *cc_store_bound_of(const struct cc_store *store, const struct cc_entry *entry)
+{
+	size_t image_size = cc_entry_image_size(entry);
+
+	if (image_size < store->config->min_device_image_size)
+		return "min_device_image_size";
+	return image_size > store->config->max_device_image_size ? "max_device_image_size" : NULL;
+}
+
 static enum cmn_status prepare_parcel(const struct cc_store *store, const struct cc_key *key,
 				      const struct cc_entry *entry, struct parcel *parcel)
 {
 	const struct cc_config *config = store->config;
-	size_t image_size = cc_entry_image_size(entry);
 	enum cmn_status status = cc_key_status(key);
 
 	if (status != CMN_OK)
 		return status;
-	if (image_size < config->min_device_image_size || image_size > config->max_device_image_size)
+	if (cc_store_bound_of(store, entry))
 		return CMN_ERR_TOO_LARGE;
 	parcel->trust = cc_store_trust(store);
 	parcel->key = cc_key_view(key);

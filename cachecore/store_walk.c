@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* store_walk: what concerns all entries of a root: listing and eviction. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cachecore/flights.h"
@@ -11,8 +13,9 @@
 #include "cachecore/tree.h"
 #include "common/clock.h"
 
+#define NS_PER_S UINT64_C(1000000000)
 /* After one that could not remove enough: each looks at every entry. */
-#define RETRY_NS (UINT64_C(30) * 1000000000)
+#define RETRY_NS (30 * NS_PER_S)
 
 struct listing {
 	const struct cc_store *store;
@@ -81,10 +84,14 @@ static bool list_entry(const struct listing *listing, const char *leaf, int leaf
 		.bytes = cc_leaf_bytes(leaf_fd, n),
 		.access_ns = cc_leaf_access_ns(leaf_fd, n, listing->now),
 	};
+	struct stat info;
 	struct cc_src src;
 	bool more;
 
 	cc_leaf_name(CC_LEAF_SRC, n, name);
+	if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
+		item.stored_ns = (uint64_t)info.st_mtim.tv_sec * NS_PER_S +
+				 (uint64_t)info.st_mtim.tv_nsec;
 	(void)snprintf(path, sizeof(path), "%s/%s", leaf, name);
 	memcpy(place.leaf, leaf, sizeof(place.leaf));
 	item.status = cc_pair_read_src(leaf_fd, n, cc_store_trust(listing->store), &file, &src);

@@ -103,6 +103,11 @@ void cc_writer_set_run(struct cc_writer *writer, uint64_t run)
 	writer->run = run;
 }
 
+void cc_writer_set_start(struct cc_writer *writer, uint64_t start_ns)
+{
+	writer->start_ns = start_ns;
+}
+
 /* The rest of these fail only on misuse. */
 static void lock(struct cc_writer *writer)
 {
@@ -310,10 +315,22 @@ void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *plac
 	unlock(writer);
 }
 
+void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note)
+{
+	struct cc_history_task *task = cc_history_task_new(note);
+
+	lock(writer);
+	cc_history_add(&writer->history, task);
+	/* As a touch. */
+	if (!writer->stop && note_event(writer))
+		(void)pthread_cond_signal(&writer->work);
+	unlock(writer);
+}
+
 /* With the lock. */
 static bool has_statistics(const struct cc_writer *writer)
 {
-	return cc_stats_pending(writer->own_stats) ||
+	return writer->history.tasks || cc_stats_pending(writer->own_stats) ||
 	       (writer->stats && cc_stats_pending(writer->stats));
 }
 
@@ -391,6 +408,7 @@ bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns)
 		(void)pthread_join(writer->thread, NULL);	/* it is past its last wait */
 	cc_tasks_free(&writer->stores);
 	cc_touches_release(&writer->touches);
+	cc_history_drop(&writer->history);
 	(void)pthread_cond_destroy(&writer->work);	/* nobody is left to use them */
 	(void)pthread_cond_destroy(&writer->idle);
 	(void)pthread_mutex_destroy(&writer->lock);
@@ -414,6 +432,7 @@ void cc_writer_fork_child(struct cc_writer *writer)
 	cc_tasks_free(&writer->stores);
 	writer->stored_bytes = 0;
 	writer->touches.count = 0;
+	cc_history_drop(&writer->history);
 	writer->evict_due = false;
 	writer->evict_end = 0;
 	/* The lock is the parent's as long as that has it. */

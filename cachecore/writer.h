@@ -16,6 +16,7 @@
 
 #include "cachecore/stats.h"
 #include "cachecore/flights.h"
+#include "cachecore/history.h"
 #include "cachecore/store.h"
 
 struct cc_writer;
@@ -30,6 +31,8 @@ struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
 void cc_writer_admit_all(struct cc_writer *writer);
 /* Likewise: what happens before and after in other writers belongs to the same run of the program. */
 void cc_writer_set_run(struct cc_writer *writer, uint64_t run);
+/* Likewise, when the process began to use the cache: for what the writer itself notes. */
+void cc_writer_set_start(struct cc_writer *writer, uint64_t start_ns);
 /*
  * Whose counts it writes from now on. NULL: nobody's; what those of before have
  * counted so far is still written to its root, with what it does itself.
@@ -50,6 +53,8 @@ bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc
 		   struct cc_flight *flight);
 /* The same for an encoded recipe (recipe.h), which it takes in any case. */
 bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded);
+/* What happened, for the root's history: copied, written with the statistics, lost where that fails. */
+void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note);
 /* The entry there was used. */
 void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place);
 /*

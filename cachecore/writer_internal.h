@@ -18,6 +18,7 @@ struct cc_writer {
 	const struct cmn_log *log;
 	atomic_flag failure_logged, token_logged;
 	uint64_t run;
+	uint64_t start_ns;
 	bool admits_all;
 	pthread_mutex_t lock;
 	pthread_cond_t work;		/* to the thread: something changed */
@@ -27,6 +28,7 @@ struct cc_writer {
 	struct cc_task *stores;
 	uint64_t stored_bytes;		/* of what waits in stores */
 	struct cc_touches touches;
+	struct cc_history history;
 	bool evict_due;
 	int evict_fd;		/* that has the evictor's lock; -1: none */
 	uint64_t evict_end;	/* monotonic, when an eviction is to end; 0: a flush has not asked */

@@ -6,6 +6,8 @@
  */
 #include "cachecore/writer_internal.h"
 
+#include <stdio.h>
+
 #include <utlist.h>
 
 #include "cachecore/random_token.h"
@@ -24,6 +26,40 @@ static void count(struct cc_writer *writer, enum cc_counter counter)
 	(void)pthread_mutex_lock(&writer->lock);
 	cc_stats_add(writer->stats ? writer->stats : writer->own_stats, counter, 1);
 	(void)pthread_mutex_unlock(&writer->lock);
+}
+
+/* For the history: why an entry is not there. */
+static void note_not_stored(struct cc_writer *writer, const struct cc_task *task,
+			    const char *reason)
+{
+	char size[24];
+	const struct cc_history_note note = {
+		.kind = CC_HISTORY_NOT_STORED, .key = &task->key, .reason = reason, .detail = size,
+		.start_ns = writer->start_ns,
+	};
+
+	if (!task->entry)
+		return;
+	(void)snprintf(size, sizeof(size), "%zu", cc_entry_image_size(task->entry));
+	cc_writer_note(writer, &note);
+}
+
+/* By what cc_store_add answered. */
+static const char *reason_of(struct cc_writer *writer, const struct cc_task *task,
+			     enum cmn_status status)
+{
+	const char *bound = cc_store_bound_of(writer->store, task->entry);
+
+	switch (status) {
+	case CMN_ERR_TOO_LARGE:
+		return bound ? bound : "max_size";
+	case CMN_ERR_ACCESS:
+		return "access";
+	case CMN_ERR_NOSPACE:
+		return "no-space";
+	default:
+		return "failed";
+	}
 }
 
 /* false: it would be one more of many that nobody ever asks for again. */
@@ -53,13 +89,17 @@ static void do_store(struct cc_writer *writer, const struct cc_task *task, bool 
 	enum cmn_status status;
 
 	*ret_evict = false;
-	if (!is_welcome(writer, task))
+	if (!is_welcome(writer, task)) {
+		note_not_stored(writer, task, "random-token");
 		return;
+	}
 	status = task->entry ?
 		cc_store_add(writer->store, &task->key, task->entry, ret_evict) :
 		cc_recipes_put(cc_store_root(writer->store), cmn_buffer_view(&task->recipe));
 	if (status == CMN_OK && !task->entry)
 		return;
+	if (status != CMN_OK && task->entry)
+		note_not_stored(writer, task, reason_of(writer, task, status));
 	if (status == CMN_OK) {
 		count(writer, CC_STORES);
 	} else if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
@@ -141,18 +181,22 @@ void cc_writer_do_evict(struct cc_writer *writer)
 
 void cc_writer_do_stats(struct cc_writer *writer)
 {
+	struct cc_history history;
 	enum cmn_status status;
 
 	writer->stats_time = 0;
 	writer->working = true;
 	if (writer->stats)
 		cc_stats_move(writer->stats, writer->own_stats);
+	history = cc_history_take(&writer->history);
 	(void)pthread_mutex_unlock(&writer->lock);
+	cc_history_write(&history, cc_store_root(writer->store));
 	status = cc_stats_flush(writer->own_stats, cc_store_root(writer->store));
 	/* A root that is not ours is the store's complaint; a busy one is tried again. */
 	if (status < 0 && status != CMN_ERR_ACCESS)
 		log_failure(writer, "statistics", status);
 	(void)pthread_mutex_lock(&writer->lock);
+	cc_history_learn(&writer->history, &history);
 	writer->working = false;
 	(void)pthread_cond_broadcast(&writer->idle);
 }
