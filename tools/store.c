@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cachecore/account.h"
+#include "cachecore/history.h"
 #include "cachecore/leaf.h"
 #include "cachecore/random_token.h"
 #include "cachecore/recipes.h"
@@ -207,6 +208,8 @@ int verb_clear(int argc, char **argv)
 		status = cc_recipes_clear(cache.config.dir);
 	if (status == CMN_OK)
 		status = cc_random_token_clear(cache.config.dir);
+	if (status == CMN_OK)
+		cc_history_note_cleared(cache.config.dir);
 	code = finish(&cache, status);
 	if (print_removed(&removed, NULL, json) != TOOL_OK)
 		code = TOOL_FAILED;

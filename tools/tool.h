@@ -20,12 +20,14 @@ enum {
 };
 
 int verb_clear(int argc, char **argv);
+int verb_explain(int argc, char **argv);
 int verb_export(int argc, char **argv);
 int verb_import(int argc, char **argv);
 int verb_list(int argc, char **argv);
 int verb_prune(int argc, char **argv);
 int verb_replay(int argc, char **argv);
 int verb_run(int argc, char **argv);
+int verb_show(int argc, char **argv);
 int verb_stats(int argc, char **argv);
 int verb_verify(int argc, char **argv);
 

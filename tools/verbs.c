@@ -35,6 +35,23 @@ static const struct verb_option list_options[] = {
 	{ 0 },
 };
 
+static const struct verb_option show_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	{ "source", NULL, "print the program's source alone", false },
+	{ 0 },
+};
+
+static const struct verb_option explain_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	{ "verbose", NULL, "field by field", false },
+	{ "last", "N", "the last N compiles; else those of the last run", false },
+	{ "all", NULL, "every compile that is remembered", false },
+	{ "trace", "FILE", "the compiles that a file of CKCACHE_TRACE tells of", false },
+	{ 0 },
+};
+
 static const struct verb_option verify_options[] = {
 	DIR_OPTION,
 	JSON_OPTION,
@@ -98,6 +115,20 @@ static const struct verb verbs[] = {
 	  "long it took to compile, its device, its first kernel or line, its options.",
 	  "ckcache list --limit 20\n"
 	  "ckcache list --sort size --json" },
+	{ VERB(show), "ENTRY", false,
+	  "show all of one entry",
+	  "Shows the key field by field, what the entry depends on, sizes and times. ENTRY\n"
+	  "is named as list does, or by the beginning of its name.",
+	  "ckcache show 3f2a\n"
+	  "ckcache show --source 3f2a" },
+	{ VERB(explain), "[ENTRY | -- COMMAND [ARGUMENT...]]", true,
+	  "say why something was compiled again",
+	  "One line for each compile of the last run: what it was, how long it took, and\n"
+	  "why the cache did not have it: what differs from the nearest key that is\n"
+	  "stored. With an ENTRY: why it was made. With a COMMAND: runs it first.",
+	  "ckcache explain\n"
+	  "ckcache explain --last 20 --verbose\n"
+	  "ckcache explain -- your-program" },
 	{ VERB(verify), NULL, false,
 	  "read every entry and check it",
 	  "Reads every byte of every entry, and corrects the account of their size. The\n"

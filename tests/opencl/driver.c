@@ -250,6 +250,11 @@ struct running driver_start(enum driver_layer layer, const char *const *argument
 	return start(layer, command);
 }
 
+const char *driver_client_path(void)
+{
+	return CLIENT_PROGRAM;
+}
+
 struct running driver_tool_start(const char *const *arguments)
 {
 	const char *command[MAX_ARGUMENTS + 2] = { CKCACHE_PROGRAM };

@@ -66,6 +66,8 @@ struct running {
 struct running driver_start(enum driver_layer layer, const char *const *arguments);
 struct outcome driver_wait(struct running running);
 
+/* The client's program, for a command line of the test's own. */
+const char *driver_client_path(void);
 /* The ckcache command, with the environment of the clients. */
 struct running driver_tool_start(const char *const *arguments);
 struct outcome driver_tool(const char *const *arguments);

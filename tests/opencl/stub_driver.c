@@ -137,7 +137,9 @@ static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_in
 	case CL_DEVICE_PLATFORM:
 		return stub_answer(&platform, sizeof(platform), size, ret, ret_size);
 	case CL_DEVICE_NAME:
-		return stub_answer_text("stub device", size, ret, ret_size);
+		if (!stub_setting("STUB_DEVICE_NAME", text, sizeof(text)))
+			(void)snprintf(text, sizeof(text), "stub device");
+		return stub_answer_text(text, size, ret, ret_size);
 	case CL_DEVICE_VENDOR:
 		return stub_answer_text("ckcache tests", size, ret, ret_size);
 	case CL_DEVICE_VERSION:

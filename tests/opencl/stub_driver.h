@@ -17,6 +17,7 @@
  * name them, stub_counts and stub_settings in the home directory serve, if they
  * are there. The environment is asked after the file:
  *   STUB_DEVICES=n            number of devices, 1 to 8
+ *   STUB_DEVICE_NAME=text     CL_DEVICE_NAME
  *   STUB_DRIVER_VERSION=text  CL_DRIVER_VERSION
  *   STUB_ASYNC=1              builds with a callback run in another thread
  *   STUB_DELAY_MS=n           length of a build from source

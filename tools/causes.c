@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+/* causes: device, driver, image, options, environment, constants: each in its own words. */
+#include "tools/causes.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachecore/random_token.h"
+#include "common/json.h"
+#include "tools/option_diff.h"
+
+/* Of a value within a sentence. */
+#define MAX_SHOWN 60
+/* Enough of a build-id to tell two apart. */
+#define BUILD_ID_DIGITS 8
+
+static const struct {
+	const char *word, *phrase;
+} kinds[CAUSE_KIND_COUNT] = {
+	[CAUSE_BYPASS] = { "bypass", "not cached" },
+	[CAUSE_NOT_STORED] = { "not-stored", "not stored" },
+	[CAUSE_RECACHE] = { "recache", "by CKCACHE_RECACHE" },
+	[CAUSE_READ_ONLY] = { "read-only", "read-only" },
+	[CAUSE_REFUSED] = { "refused", "refused by the driver" },
+	[CAUSE_DAMAGED] = { "damaged", "damaged" },
+	[CAUSE_HEADER] = { "header", "other headers" },
+	[CAUSE_EVICTED] = { "evicted", "evicted" },
+	[CAUSE_CLEARED] = { "cleared", "cleared" },
+	[CAUSE_DEFERRED] = { "deferred", "left to ckcache replay" },
+	[CAUSE_GONE] = { "gone", "gone" },
+	[CAUSE_DEVICE] = { "device", "another device" },
+	[CAUSE_DRIVER] = { "driver", "another driver" },
+	[CAUSE_SOURCE] = { "source", "another source" },
+	[CAUSE_OPTION] = { "option", "other options" },
+	[CAUSE_ENVIRONMENT] = { "environment", "another environment" },
+	[CAUSE_CONSTANT] = { "constant", "other constants" },
+	[CAUSE_OTHER] = { "other", "otherwise different" },
+	[CAUSE_FIRST_TIME] = { "first-time", "for the first time" },
+};
+
+const char *cause_word(enum cause_kind kind)
+{
+	return kinds[kind].word;
+}
+
+const char *cause_phrase(enum cause_kind kind)
+{
+	return kinds[kind].phrase;
+}
+
+void causes_add(struct causes *causes, enum cause_kind kind, const char *format, ...)
+{
+	size_t cap = causes->cap ? 2 * causes->cap : 4;
+	struct cause *all = causes->all;
+	char *text = NULL;
+	va_list args;
+
+	if (causes->count == causes->cap)
+		all = reallocarray(causes->all, cap, sizeof(*all));
+	if (!all) {
+		causes->failed = true;
+		return;
+	}
+	causes->cap = causes->count == causes->cap ? cap : causes->cap;
+	causes->all = all;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;	/* it is undefined then */
+	va_end(args);
+	if (text)
+		causes->all[causes->count++] = (struct cause){ kind, text };
+	else
+		causes->failed = true;
+}
+
+void causes_release(struct causes *causes)
+{
+	for (size_t i = 0; i < causes->count; i++)
+		free(causes->all[i].text);
+	free(causes->all);
+	*causes = (struct causes){ 0 };
+}
+
+/* What cc_key_add_u64 wrote, or a driver's answer; one of printable bytes reads as text. */
+static bool is_number(struct cmn_view value)
+{
+	return value.len == 1 || value.len == 2 || value.len == 4 || value.len == sizeof(uint64_t);
+}
+
+static uint64_t number_of(struct cmn_view value)
+{
+	const uint8_t *bytes = value.data;
+	uint64_t number = 0;
+
+	for (size_t i = value.len; i; i--)
+		number = number << 8 | bytes[i - 1];
+	return number;
+}
+
+/* Short texts of drivers have kept their terminator. */
+static struct cmn_view without_terminator(struct cmn_view value)
+{
+	if (value.len > 1 && ((const char *)value.data)[value.len - 1] == '\0')
+		value.len--;
+	return value;
+}
+
+static void append_text(struct cmn_buffer *text, struct cmn_view value, size_t max)
+{
+	size_t len = value.len < max ? value.len : max;
+	const char *from = value.data;
+
+	for (size_t i = 0; i < len; i++)
+		cmn_buffer_append_u8(text, iscntrl((unsigned char)from[i]) ? ' '
+									    : (uint8_t)from[i]);
+	if (len < value.len)
+		cmn_buffer_append_text(text, "...");
+}
+
+void cause_append_value(struct cmn_buffer *text, const struct cc_outline_field *field, size_t max)
+{
+	char hex[CMN_HASH_HEX_SIZE];
+	struct cmn_view value = { 0 };
+
+	if (field)
+		value = without_terminator(field->value);
+	if (!field) {
+		cmn_buffer_append_u8(text, '-');
+	} else if (field->whole && cmn_json_is_text(value)) {
+		append_text(text, value, max);
+	} else if (field->whole && is_number(field->value)) {
+		cmn_buffer_printf(text, "%" PRIu64, number_of(field->value));
+	} else {
+		cmn_hash_hex(&field->hash, hex);
+		cmn_buffer_printf(text, "%" PRIu64 " bytes, hash %.8s", field->len, hex);
+	}
+}
+
+/* The same as a string that is the caller's; never NULL, "" without memory. */
+static char *value_text(const struct cc_outline_field *field)
+{
+	struct cmn_buffer text = { 0 };
+
+	cause_append_value(&text, field, MAX_SHOWN);
+	return cmn_buffer_take_string(&text);
+}
+
+/* "A -> B", for what both have; NULL is shown as nothing. */
+static void add_change(struct causes *causes, enum cause_kind kind, const char *what,
+		       const struct key_difference *one)
+{
+	char *was = value_text(one->was), *is = value_text(one->is);
+
+	causes->failed |= !was || !is;
+	if (was && is && !one->was)
+		causes_add(causes, kind, "%s is new: %s", what, is);
+	else if (was && is && !one->is)
+		causes_add(causes, kind, "%s is gone (was %s)", what, was);
+	else if (was && is)
+		causes_add(causes, kind, "%s: %s -> %s", what, was, is);
+	free(was);
+	free(is);
+}
+
+static const struct cc_outline_field *field_of(const struct key_difference *one)
+{
+	return one->is ? one->is : one->was;
+}
+
+static const struct key_difference *find_difference(const struct key_diff *diff, const char *name)
+{
+	for (size_t i = 0; i < diff->count; i++) {
+		if (key_field_is(field_of(&diff->all[i]), name))
+			return &diff->all[i];
+	}
+	return NULL;
+}
+
+/* Another device has all its fields different: its name says it. true: it was said. */
+static bool add_device(struct causes *causes, const struct key_diff *diff)
+{
+	const struct key_difference *name = find_difference(diff, "device.name");
+	char *was, *is;
+
+	if (!name || !name->was || !name->is)
+		return false;
+	was = value_text(name->was);
+	is = value_text(name->is);
+	causes->failed |= !was || !is;
+	if (was && is)
+		causes_add(causes, CAUSE_DEVICE, "device is another: %s -> %s", was, is);
+	free(was);
+	free(is);
+	return true;
+}
+
+/* A driver's own library, whose file driver.path names, is the one that people know. */
+static bool is_drivers_own(const struct key_fields *fields, struct cmn_view library)
+{
+	const struct cc_outline_field *path = key_fields_find(fields, "driver.path");
+	size_t len = path && path->whole ? path->value.len : 0;
+
+	return len > library.len &&
+	       memcmp((const char *)path->value.data + len - library.len, library.data,
+		      library.len) == 0;
+}
+
+/* A build-id's beginning; what else a library is known by whole. */
+static char *library_text(const struct cc_outline_field *field)
+{
+	struct cmn_buffer text = { 0 };
+	const char *digits = field->value.data;
+	size_t hex = 0;
+
+	while (field->whole && hex < field->value.len && isxdigit((unsigned char)digits[hex]))
+		hex++;
+	if (field->whole && hex && hex == field->value.len) {
+		cmn_buffer_printf(&text, "build-id %.*s%s", (int)(hex < BUILD_ID_DIGITS ? hex : BUILD_ID_DIGITS),
+				  digits, hex > BUILD_ID_DIGITS ? "..." : "");
+	} else {
+		cause_append_value(&text, field, MAX_SHOWN);
+	}
+	return cmn_buffer_take_string(&text);
+}
+
+static void add_library(struct causes *causes, const struct key_difference *one, size_t others)
+{
+	struct cmn_view name = key_field_after(field_of(one), "library.");
+	char *was = one->was ? library_text(one->was) : NULL;
+	char *is = one->is ? library_text(one->is) : NULL, more[64] = "";
+
+	if (others)
+		(void)snprintf(more, sizeof(more), ", and %zu more of the driver", others);
+	if (was && is)
+		causes_add(causes, CAUSE_DRIVER, "driver %.*s changed: %s -> %s%s", (int)name.len,
+			   (const char *)name.data, was,
+			   strncmp(is, "build-id ", 9) == 0 && strncmp(was, "build-id ", 9) == 0
+				   ? is + 9 : is, more);
+	else
+		causes_add(causes, CAUSE_DRIVER, "driver library %.*s %s%s", (int)name.len,
+			   (const char *)name.data, one->is ? "is new" : "is gone", more);
+	free(was);
+	free(is);
+}
+
+/* One library, or else one field, speaks for all that an update changes. */
+static void add_driver(struct causes *causes, const struct key_diff *diff,
+		       const struct key_fields *is)
+{
+	const struct key_difference *library = NULL, *other = NULL;
+	struct cmn_view name;
+	size_t count = 0;
+	char *what;
+
+	for (size_t i = 0; i < diff->count; i++) {
+		const struct key_difference *one = &diff->all[i];
+
+		if (field_of(one)->part != CC_PART_DEVICE)
+			continue;
+		count++;
+		name = key_field_after(field_of(one), "library.");
+		if (name.len && (!library || is_drivers_own(is, name)))
+			library = one;
+		else if (!name.len && !other)
+			other = one;
+	}
+	if (library) {
+		add_library(causes, library, count - 1);
+	} else if (other) {
+		name = field_of(other)->name;
+		what = strndup(name.data, name.len);
+		causes->failed |= !what;
+		if (what)
+			add_change(causes, CAUSE_DRIVER, what, other);
+		free(what);
+	}
+}
+
+/* The word, if the keys differ by one that chance has made. */
+static bool find_token(const struct causes_keys *keys, struct cmn_view *ret_was,
+		       struct cmn_view *ret_is)
+{
+	return keys->was.len && keys->is.len &&
+	       cc_random_token_differs(keys->was, keys->is, ret_was, ret_is);
+}
+
+static struct cmn_view find_value(struct cmn_view key, const char *name)
+{
+	struct cc_key_field field;
+	struct cmn_reader reader;
+
+	if (!key.len || cc_key_read(key, &reader) != CMN_OK)
+		return (struct cmn_view){ 0 };
+	while (cc_key_next(&reader, &field) == CMN_OK) {
+		if (cmn_view_equal(field.name, cmn_view_of(name)))
+			return field.value;
+	}
+	return (struct cmn_view){ 0 };
+}
+
+/* " at line N", where that can be told; exactly, where both texts are at hand. */
+static void line_text(const struct key_difference *one, const struct causes_keys *keys,
+		      char *ret, size_t size)
+{
+	struct cc_outline_field was = *one->was, is = *one->is;
+	uint64_t line, more;
+
+	if (key_field_is(one->is, "source") && keys->was.len && keys->is.len) {
+		was.value = find_value(keys->was, "source");
+		is.value = find_value(keys->is, "source");
+		was.whole = is.whole = true;
+	}
+	if (!cc_outline_first_line(&was, &is, &line, &more))
+		(void)snprintf(ret, size, " (%" PRIu64 " -> %" PRIu64 " bytes)", was.len, is.len);
+	else if (more)
+		(void)snprintf(ret, size, " within lines %" PRIu64 " to %" PRIu64, line, line + more);
+	else
+		(void)snprintf(ret, size, " at line %" PRIu64, line);
+}
+
+static void add_source(struct causes *causes, const struct key_difference *one,
+		       const struct causes_keys *keys)
+{
+	struct cmn_view was = { 0 }, is = { 0 };
+	char where[80] = "";
+
+	if (one->was && one->is)
+		line_text(one, keys, where, sizeof(where));
+	if (find_token(keys, &was, &is))
+		causes_add(causes, CAUSE_SOURCE, "source differs%s: a random token? (%.*s -> %.*s)",
+			   where, (int)(was.len < MAX_SHOWN ? was.len : MAX_SHOWN),
+			   (const char *)was.data, (int)(is.len < MAX_SHOWN ? is.len : MAX_SHOWN),
+			   (const char *)is.data);
+	else
+		causes_add(causes, CAUSE_SOURCE, "source differs%s", where);
+}
+
+static void add_image(struct causes *causes, const struct key_difference *one,
+		      const struct causes_keys *keys)
+{
+	char *name = NULL;
+
+	if (key_field_is(field_of(one), "source")) {
+		add_source(causes, one, keys);
+	} else if (key_field_is(field_of(one), "header.text")) {
+		name = value_text(one->header);
+		causes_add(causes, CAUSE_HEADER, "header %s, handed over by the program, %s",
+			   name ? name : "", !one->was ? "is new" : one->is ? "changed" : "is gone");
+		free(name);
+	} else if (key_field_is(field_of(one), "input")) {
+		causes_add(causes, CAUSE_SOURCE, "an input of the link %s",
+			   !one->was ? "is new" : one->is ? "changed" : "is gone");
+	} else if (!key_field_is(field_of(one), "header.name")) {
+		name = strndup(field_of(one)->name.data, field_of(one)->name.len);
+		causes->failed |= !name;
+		if (name)
+			add_change(causes, CAUSE_OTHER, name, one);
+		free(name);
+	}
+}
+
+static void add_options(struct causes *causes, const struct key_difference *one)
+{
+	struct cmn_buffer text = { 0 };
+	char *sentence;
+
+	if (!one->was || !one->is || !one->was->whole || !one->is->whole) {
+		add_change(causes, CAUSE_OPTION, "options", one);
+		return;
+	}
+	option_diff_append(&text, one->was->value, one->is->value);
+	sentence = cmn_buffer_take_string(&text);
+	causes->failed |= !sentence;
+	if (sentence)
+		causes_add(causes, CAUSE_OPTION, "%s", sentence);
+	free(sentence);
+}
+
+static void add_variable(struct causes *causes, struct cmn_view name,
+			 const struct key_difference *one)
+{
+	char *was = value_text(one->was), *is = value_text(one->is);
+	const char *variable = name.data;
+	int len = (int)name.len;
+
+	causes->failed |= !was || !is;
+	if (was && is && !one->was)
+		causes_add(causes, CAUSE_ENVIRONMENT, "environment %.*s set to %s (was unset)", len,
+			   variable, is);
+	else if (was && is && !one->is)
+		causes_add(causes, CAUSE_ENVIRONMENT, "environment %.*s unset (was %s)", len,
+			   variable, was);
+	else if (was && is)
+		causes_add(causes, CAUSE_ENVIRONMENT, "environment %.*s: %s -> %s", len, variable,
+			   was, is);
+	free(was);
+	free(is);
+}
+
+/* As the layers encode it: a number (behind its module's), a size, eight bytes. */
+static bool read_constant(const struct cc_outline_field *field, uint32_t *ret_id,
+			  uint64_t *ret_value)
+{
+	struct cmn_reader reader;
+
+	if (!field || !field->whole || (field->len != 20 && field->len != 24))
+		return false;
+	reader = cmn_reader_of(field->value);
+	if (field->len == 24)
+		(void)cmn_reader_u32(&reader);
+	*ret_id = cmn_reader_u32(&reader);
+	(void)cmn_reader_u64(&reader);
+	*ret_value = cmn_reader_u64(&reader);
+	return !reader.failed;
+}
+
+static void add_constant(struct causes *causes, const struct key_difference *one)
+{
+	uint32_t id = 0;
+	uint64_t was, is;
+	bool had = read_constant(one->was, &id, &was), has = read_constant(one->is, &id, &is);
+
+	if (had && has)
+		causes_add(causes, CAUSE_CONSTANT,
+			   "specialization constant %" PRIu32 ": %" PRIu64 " -> %" PRIu64, id, was, is);
+	else if (has)
+		causes_add(causes, CAUSE_CONSTANT,
+			   "specialization constant %" PRIu32 " set to %" PRIu64 " (was not set)", id,
+			   is);
+	else if (had)
+		causes_add(causes, CAUSE_CONSTANT,
+			   "specialization constant %" PRIu32 " not set (was %" PRIu64 ")", id, was);
+	else
+		causes_add(causes, CAUSE_CONSTANT, "a specialization constant differs");
+}
+
+static void add_setting(struct causes *causes, const struct key_difference *one)
+{
+	const struct cc_outline_field *field = field_of(one);
+	struct cmn_view variable = key_field_after(field, "env.");
+	char *name;
+
+	if (variable.len) {
+		add_variable(causes, variable, one);
+	} else if (key_field_is(field, "options") || key_field_is(field, "input.options")) {
+		add_options(causes, one);
+	} else {
+		name = strndup(field->name.data, field->name.len);
+		causes->failed |= !name;
+		if (name)
+			add_change(causes, CAUSE_OTHER, name, one);
+		free(name);
+	}
+}
+
+void causes_of_diff(struct causes *causes, const struct key_diff *diff,
+		    const struct key_fields *is, const struct causes_keys *keys)
+{
+	if (!add_device(causes, diff))
+		add_driver(causes, diff, is);
+	for (unsigned int part = CC_PART_IMAGE; part < CC_PART_COUNT; part++) {
+		for (size_t i = 0; i < diff->count; i++) {
+			const struct key_difference *one = &diff->all[i];
+
+			if (field_of(one)->part != part)
+				continue;
+			if (part == CC_PART_IMAGE)
+				add_image(causes, one, keys);
+			else if (part == CC_PART_CONSTANTS)
+				add_constant(causes, one);
+			else
+				add_setting(causes, one);
+		}
+	}
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * past: a root's history (cachecore/history_file.h) in memory: events in the
+ * order in which they were written, parts of keys, evictions.
+ */
+#ifndef TOOLS_PAST_H
+#define TOOLS_PAST_H
+
+#include <stdbool.h>
+
+#include "cachecore/history_file.h"
+#include "cachecore/leaf.h"
+
+struct past_event {
+	enum cc_history_kind kind;
+	uint32_t pid;
+	uint64_t start_ns, time_ns, build_ns;
+	struct cmn_hash parts[CC_PART_COUNT];
+	char leaf[CC_LEAF_PATH_SIZE];	/* where its entry lies; "": it has no key */
+	char *program, *reason, *detail;
+	char *name;		/* of the first kernel */
+};
+
+struct past_part {
+	struct cmn_hash hash;
+	struct cmn_buffer outline;
+};
+
+struct past_eviction {
+	enum cc_history_cause cause;
+	uint64_t time_ns, leaf;
+};
+
+struct past {
+	struct past_event *events;
+	size_t event_count, event_cap;
+	struct past_part *parts;	/* sorted by hash once loaded */
+	size_t part_count, part_cap;
+	struct past_eviction *evictions;
+	size_t eviction_count, eviction_cap;
+	bool failed;		/* out of memory */
+};
+
+/* CMN_OK also where nothing is known; else as cc_history_read, CMN_ERR_NOMEM. To be released in any case. */
+CMN_CHECKED enum cmn_status past_load(const char *root, enum cmn_file_trust trust,
+				      struct past *ret);
+void past_release(struct past *past);
+
+/* Appends the outline of an event's key; false: a part of it is not known. */
+bool past_outline(const struct past *past, const struct past_event *event,
+		  struct cmn_buffer *buf);
+/* Whether two events are of one run of a program. */
+bool past_same_run(const struct past_event *a, const struct past_event *b);
+/* Something was compiled. */
+bool past_is_compile(const struct past_event *event);
+/* The last eviction of that leaf in the time up to before_ns; NULL: none. */
+const struct past_eviction *past_find_eviction(const struct past *past, const char *leaf,
+					       uint64_t before_ns);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* reasons: two tables. */
+#include "tools/reasons.h"
+
+#include <stddef.h>
+#include <string.h>
+
+struct reason {
+	const char *word, *sentence;
+};
+
+static const struct reason bypasses[] = {
+	{ "bad-arguments", "the driver has to refuse this call" },
+	{ "capture-deferred", "reading the binary here would take long, and ckcache replay cannot do it" },
+	{ "compiler-loaded-late", "the driver loaded its compiler during this build" },
+	{ "computed-include", "an #include is computed by a macro" },
+	{ "constants-unknown", "a specialization constant is not known" },
+	{ "date", "the source uses __DATE__" },
+	{ "descriptor", "the module's description is none that is known" },
+	{ "device-subset", "the program is built for other devices too" },
+	{ "device-unidentified", "the device or its driver cannot be identified" },
+	{ "devices-unknown", "the devices of the build are not known" },
+	{ "digit-separator", "the source has a ' within a number, which compilers read differently" },
+	{ "elifdef", "the source uses #elifdef, which compilers read differently" },
+	{ "embed", "the source uses #embed" },
+	{ "format", "the module is neither SPIR-V nor a native binary" },
+	{ "has-include", "the source asks by __has_include whether a header is there" },
+	{ "header-unknown", "a header that was handed over is no program from source" },
+	{ "header-unreadable", "a header cannot be read" },
+	{ "incbin", "the source uses .incbin" },
+	{ "include-changed", "a header changed while the driver was building" },
+	{ "include-macros", "the source uses #__include_macros" },
+	{ "include-next", "the source uses #include_next" },
+	{ "instrumented", "debugging or instrumentation of programs is switched on" },
+	{ "link-callback", "the link calls the application back" },
+	{ "link-input", "an input of the link is not known by its entry" },
+	{ "no-binary", "the driver gave no binary" },
+	{ "no-memory", "out of memory" },
+	{ "not-spirv", "the module is no SPIR-V" },
+	{ "odd-comment", "a comment within an #include line" },
+	{ "odd-name", "a header's name is one that compilers read differently" },
+	{ "option", "a build option is not known: it could read a file" },
+	{ "other", "the reason has no name" },
+	{ "pragma-dependency", "the source uses #pragma GCC dependency" },
+	{ "random-token", "its text is another each time, by a random word" },
+	{ "raw-string", "the source has a raw string" },
+	{ "scan-failed", "out of memory while headers were looked for" },
+	{ "time", "the source uses __TIME__" },
+	{ "timestamp", "the source uses __TIMESTAMP__" },
+	{ "token-paste", "the source makes a word by ## that could name a header" },
+	{ "too-complex", "the source's conditions are too many to follow" },
+	{ "too-many-includes", "the source includes too many files" },
+	{ "trigraph", "the source has a trigraph" },
+	{ "unknown-extension", "the module has an extension that is not known" },
+	{ "working-directory", "the working directory has no name" },
+};
+
+static const struct reason losses[] = {
+	{ "access", "the cache directory cannot be written to" },
+	{ "failed", "writing failed" },
+	{ "max_size", "with CKCACHE_MAX_SIZE it would be more than half of the store" },
+	{ "no-space", "the disk is full" },
+	{ "queue-full", "too much was waiting to be stored, or memory was short" },
+	{ "random-token", "its text is another each time, by a random word (CKCACHE_ADMIT_ALL=1 stores it)" },
+};
+
+static const char *find(const struct reason *table, size_t count, const char *word)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(table[i].word, word) == 0)
+			return table[i].sentence;
+	}
+	return NULL;
+}
+
+const char *reason_of_bypass(const char *word)
+{
+	return find(bypasses, sizeof(bypasses) / sizeof(bypasses[0]), word);
+}
+
+const char *reason_of_loss(const char *word)
+{
+	return find(losses, sizeof(losses) / sizeof(losses[0]), word);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* show: one entry, found by the beginning of its path, with all that is known of it. */
+#include "tools/show.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cachecore/leaf.h"
+#include "cachecore/pair.h"
+#include "cachecore/root.h"
+#include "tools/entry_name.h"
+#include "tools/tool.h"
+
+struct search {
+	const char *name;
+	struct shown_entry *found;
+	unsigned int count;
+};
+
+static bool visit(void *ctx, const struct cc_store_item *item)
+{
+	struct search *search = ctx;
+
+	if (!entry_name_matches(search->name, item->path))
+		return true;
+	search->count++;
+	if (search->count > 1)
+		return false;
+	(void)strncpy(search->found->path, item->path, sizeof(search->found->path) - 1);
+	search->found->place = *item->place;
+	search->found->bytes = item->bytes;
+	search->found->stored_ns = item->stored_ns;
+	search->found->access_ns = item->access_ns;
+	return true;
+}
+
+/* false: complained about. */
+static bool find(const struct tool_cache *cache, const char *name, struct shown_entry *ret)
+{
+	struct search search = { name, ret, 0 };
+	enum cmn_status status = cc_store_walk(cache->store, false, visit, &search);
+
+	if (status != CMN_OK)
+		tool_complain("%s: %s", cache->config.dir, cmn_status_string(status));
+	else if (!search.count)
+		tool_complain("there is no entry \"%s\" (see ckcache list)", name);
+	else if (search.count > 1)
+		tool_complain("\"%s\" begins several entries (see ckcache list)", name);
+	return status == CMN_OK && search.count == 1;
+}
+
+static enum cmn_status read_files(const struct tool_cache *cache, struct shown_entry *entry)
+{
+	enum cmn_file_trust trust = cc_store_trust(cache->store);
+	int root_fd, leaf_fd;
+	enum cmn_status status = cc_root_open(cache->config.dir, &root_fd);
+
+	if (status != CMN_OK)
+		return status;
+	status = cc_leaf_open(root_fd, entry->place.leaf, &leaf_fd);
+	(void)close(root_fd);	/* read only */
+	if (status != CMN_OK)
+		return status;
+	status = cc_pair_read_src(leaf_fd, entry->place.n, trust, &entry->file, &entry->src);
+	if (status == CMN_OK) {
+		entry->has_header = cc_pair_read_bin_header(leaf_fd, entry->place.n, &entry->src,
+							    &entry->header) == CMN_OK;
+		if (entry->src.manifest.len)
+			status = cc_manifest_decode(entry->src.manifest, &entry->manifest);
+	}
+	entry->status = cc_pair_judge(leaf_fd, entry->place.n, trust);
+	(void)close(leaf_fd);	/* read only */
+	return status;
+}
+
+/* All texts of the image, one after the other, as they are. */
+static void append_source(const struct shown_entry *entry, struct cmn_buffer *text)
+{
+	struct cc_key_field field;
+	struct cmn_reader reader;
+
+	if (cc_key_read(entry->src.key, &reader) != CMN_OK)
+		return;
+	while (cc_key_next(&reader, &field) == CMN_OK) {
+		if (cmn_view_equal(field.name, cmn_view_of("source")))
+			cmn_buffer_append(text, field.value.data, field.value.len);
+	}
+}
+
+static int show(const struct tool_cache *cache, const char *name, bool json, bool source)
+{
+	struct shown_entry entry = { .root = cache->config.dir };
+	struct cmn_buffer text = { 0 };
+	enum cmn_status status;
+	int code = TOOL_FAILED;
+
+	if (!find(cache, name, &entry))
+		return TOOL_FAILED;
+	status = read_files(cache, &entry);
+	if (status != CMN_OK) {
+		tool_complain("%s/%s: %s", entry.root, entry.path, cmn_status_string(status));
+	} else {
+		if (source)
+			append_source(&entry, &text);
+		else if (json)
+			show_print_json(&entry, &text);
+		else
+			show_print(&entry, &text);
+		code = tool_print(&text);
+	}
+	cc_manifest_free(entry.manifest);
+	cmn_buffer_release(&entry.file);
+	return code;
+}
+
+/* The one argument; NULL: complained about. */
+static const char *entry_argument(int argc, char **argv)
+{
+	if (optind == argc)
+		tool_complain("show: no entry given (see ckcache list)");
+	else if (optind + 1 < argc)
+		tool_complain("unexpected argument \"%s\" (try ckcache --help)", argv[optind + 1]);
+	else
+		return argv[optind];
+	return NULL;
+}
+
+int verb_show(int argc, char **argv)
+{
+	int json = 0, source = 0, option, code;
+	const struct option options[] = {
+		TOOL_DIR_OPTION,
+		{ "json", no_argument, &json, 1 },
+		{ "source", no_argument, &source, 1 },
+		{ 0 },
+	};
+	struct tool_cache cache;
+	const char *name;
+
+	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
+		if (option == '?' || (option == 'd' && !tool_set_path("CKCACHE_DIR", optarg)))
+			return TOOL_USAGE;
+	}
+	name = entry_argument(argc, argv);
+	if (!name)
+		return TOOL_USAGE;
+	if (json && source) {
+		tool_complain("show: --json and --source exclude each other");
+		return TOOL_USAGE;
+	}
+	if (!tool_open(&cache))
+		return TOOL_FAILED;
+	code = show(&cache, name, json != 0, source != 0);
+	tool_close(&cache);
+	return code;
+}
