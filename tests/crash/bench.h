@@ -22,6 +22,7 @@ enum {
 	BENCH_TOKENS = 2,
 	BENCH_RECIPES = 4,
 	BENCH_FLIGHTS = 8,
+	BENCH_HISTORY = 16,
 };
 
 struct bench {

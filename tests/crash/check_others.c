@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_others: statistics, tokens, recipes and flights after a crash. They
+ * check_others: statistics, tokens, history, recipes and flights after a crash. They
  * may lose what they knew; they never know what was not, and go on.
  */
 #include <fcntl.h>
@@ -63,6 +63,18 @@ static const char *check_stats(const struct bench *bench, const char *root)
 static const char *check_tokens(const char *root)
 {
 	return others_admit(root, 77) ? NULL : "a build is taken for a random one";
+}
+
+/* Some may be lost; none is that was not, and the next one comes behind them. */
+static const char *check_history(const char *root)
+{
+	int before = others_noted(root, 5), after;
+
+	others_note(root, 5);
+	after = others_noted(root, 6);
+	if (before < 0 || after < 0)
+		return "the history has what never happened";
+	return after == before + 1 ? NULL : "the history does not go on";
 }
 
 /* As replay does: what is damaged is removed. */
@@ -213,6 +225,8 @@ const char *bench_check_others(const struct bench *bench, const struct cc_config
 		failed = check_stats(bench, config->dir);
 	if (!failed && bench->others & BENCH_TOKENS)
 		failed = check_tokens(config->dir);
+	if (!failed && bench->others & BENCH_HISTORY)
+		failed = check_history(config->dir);
 	if (!failed && bench->others & BENCH_RECIPES)
 		failed = check_recipes(bench, config->dir);
 	if (!failed && bench->others & BENCH_FLIGHTS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* crash_others: statistics, tokens, recipes and flights, cut at every point. */
+/* crash_others: statistics, tokens, history, recipes and flights, cut at every point. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -55,6 +55,18 @@ static void tokens(void)
 		CU_ASSERT_TRUE(others_admit(bench.root, run));
 	CU_ASSERT_EQUAL(cc_random_token_clear(bench.root), CMN_OK);
 	CU_ASSERT_TRUE(others_admit(bench.root, 5));
+	bench_close(&bench, &effort);
+}
+
+/* Records at the end of one file. */
+static void history(void)
+{
+	bench_open(&bench, "history", BENCH_HISTORY);
+	for (unsigned int i = 0; i < 2; i++)
+		others_note(bench.root, i);
+	bench_sync(&bench);
+	for (unsigned int i = 2; i < 5; i++)
+		others_note(bench.root, i);
 	bench_close(&bench, &effort);
 }
 
@@ -156,6 +168,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(the_first_statistics),
 		UNIT_TEST(statistics_that_grow),
 		UNIT_TEST(tokens),
+		UNIT_TEST(history),
 		UNIT_TEST(the_first_recipes),
 		UNIT_TEST(recipes_that_are_tried),
 		UNIT_TEST(flights_and_a_store),

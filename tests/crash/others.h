@@ -11,4 +11,9 @@ bool others_count(const char *root, uint64_t misses);
 /* Whether a build with a word of chance in it, of a process of its own, is to be stored. */
 bool others_admit(const char *root, unsigned int run);
 
+/* Notes a compile of that number in the history. */
+void others_note(const char *root, unsigned int number);
+/* How many of them it has; -1: it has one that was never noted, of count. */
+int others_noted(const char *root, unsigned int count);
+
 #endif

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "cachecore/evict.h"
+#include "cachecore/history_file.h"
 #include "cachecore/number_file.h"
+#include "cachecore/outline.h"
 #include "cachecore/random_token.h"
 #include "cachecore/recipes.h"
 #include "cachecore/root.h"
@@ -160,6 +162,43 @@ static bool put_stats(const char *root)
 	return done;
 }
 
+static bool put_history(int root_fd)
+{
+	const uint64_t leaves[] = { 1, UINT64_C(0x0123456789abcdef) };
+	struct cc_history_event event = {
+		.kind = CC_HISTORY_MISS, .pid = 4711, .start_ns = GOLDEN_TIME_NS,
+		.time_ns = GOLDEN_TIME_NS + 1, .build_ns = GOLDEN_BUILD_NS,
+		.program = cmn_view_of("golden"), .reason = cmn_view_of("recache"),
+		.detail = cmn_view_of("of old"), .name = cmn_view_of("f"),
+	};
+	struct cmn_buffer records = { 0 }, outline = { 0 };
+	char text[3000];
+	uint64_t id;
+	int fd = -1;
+	bool done;
+
+	/* Fifty lines, which is more than is kept whole. */
+	memset(text, 'x', sizeof(text));
+	for (size_t i = 59; i < sizeof(text); i += 60)
+		text[i] = '\n';
+	memset(event.parts, 7, sizeof(event.parts));
+	cc_outline_append_value(&outline, CC_PART_DEVICE, cmn_view_of("device.name"),
+				cmn_view_of("golden device"));
+	cc_outline_append_value(&outline, CC_PART_IMAGE, cmn_view_of("source"),
+				(struct cmn_view){ text, sizeof(text) });
+	cc_history_add_part(&records, &event.parts[0], cmn_buffer_view(&outline));
+	cc_history_add_event(&records, &event);
+	cc_history_add_evicted(&records, CC_HISTORY_BY_AGE, GOLDEN_TIME_NS + 2, leaves, 2);
+	done = !records.failed && !outline.failed &&
+	       cc_history_open(root_fd, &fd, &id) == CMN_OK &&
+	       cc_history_append(fd, cmn_buffer_view(&records)) == CMN_OK;
+	if (fd >= 0)
+		cc_root_unlock(fd);
+	cmn_buffer_release(&records);
+	cmn_buffer_release(&outline);
+	return done;
+}
+
 int golden_make(const char *root)
 {
 	struct cc_config config = { .dir = (char *)(uintptr_t)root,
@@ -181,7 +220,7 @@ int golden_make(const char *root)
 	if (!failed && !cc_random_token_admits(root, cc_key_view(&token), GOLDEN_RUN, GOLDEN_TIME_NS))
 		failed = __LINE__;
 	cc_key_release(&token);
-	if (!failed && (!put_recipe(root) || !put_stats(root)))
+	if (!failed && (!put_recipe(root) || !put_stats(root) || !put_history(root_fd)))
 		failed = __LINE__;
 	if (!failed && cc_number_file_write(root_fd, CC_EVICT_STAMP_NAME, GOLDEN_TIME_NS) != CMN_OK)
 		failed = __LINE__;

@@ -17,6 +17,7 @@
 
 #include "cachecore/evict.h"
 #include "cachecore/flights.h"
+#include "cachecore/history.h"
 #include "cachecore/random_token.h"
 #include "cachecore/recipes.h"
 #include "cachecore/stats.h"
@@ -135,6 +136,9 @@ static void fill(const char *root, const struct cc_key *key, const char *image)
 	cc_stats_add(stats, CC_MISSES, 1);
 	CU_ASSERT_EQUAL_FATAL(cc_stats_flush(stats, root), CMN_OK);
 	cc_stats_free(stats);
+	cc_history_note_cleared(root);
+	(void)snprintf(path, sizeof(path), "%s/%s", root, CC_HISTORY_OLD_NAME);
+	unit_write(path, "");
 	CU_ASSERT_TRUE(cc_random_token_admits(root, cc_key_view(key), 1, cmn_clock_realtime()));
 	CU_ASSERT_EQUAL_FATAL(cc_recipe_encode(&recipe, &encoded), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(cc_recipes_put(root, cmn_buffer_view(&encoded)), CMN_OK);
@@ -340,6 +344,24 @@ static void use_recipes(struct hostile *hostile)
 	(void)close(fd);
 }
 
+static void see_event(void *ctx, const struct cc_history_event *event)
+{
+	(void)event;
+	++*(unsigned int *)ctx;
+}
+
+static void use_history(struct hostile *hostile)
+{
+	const struct cc_history_note note = { .kind = CC_HISTORY_MISS, .key = &hostile->key };
+	struct cc_history history = { 0 };
+	unsigned int count = 0;
+	const struct cc_history_reader reader = { .event = see_event, .ctx = &count };
+
+	cc_history_add(&history, cc_history_task_new(&note));
+	cc_history_write(&history, hostile->root);
+	(void)!cc_history_read(hostile->root, CMN_FILE_TRUSTED, &reader);
+}
+
 static void use_the_rest(struct hostile *hostile)
 {
 	struct cc_flights *flights = cc_flights_new(hostile->root);
@@ -356,6 +378,7 @@ static void use_the_rest(struct hostile *hostile)
 	(void)cc_flights_begin(flights, cc_key_view(&hostile->key), 50000000, &flight);
 	cc_flight_end(flight);
 	cc_flights_free(flights);
+	use_history(hostile);
 	use_recipes(hostile);
 }
 
@@ -402,6 +425,8 @@ void hostile_exercise(struct hostile *hostile, const char *what)
 	code = hostile_tool(hostile, "verify", NULL);
 	HOSTILE_ASSERT(what, code == 0 || code == 1);
 	code = hostile_tool(hostile, "list", NULL);
+	HOSTILE_ASSERT(what, code == 0 || code == 1);
+	code = hostile_tool(hostile, "explain", "--all");
 	HOSTILE_ASSERT(what, code == 0 || code == 1);
 	code = hostile_tool(hostile, "stats", NULL);
 	HOSTILE_ASSERT(what, code == 0 || code == 1);

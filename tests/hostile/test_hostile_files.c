@@ -350,6 +350,8 @@ FILE_TEST(cache_size, "cache_size.txt")
 FILE_TEST(last_cleanup, "last_cleanup.txt")
 FILE_TEST(stats, "stats.txt")
 FILE_TEST(tokens, "tokens.dat")
+FILE_TEST(history, "history.dat")
+FILE_TEST(old_history, "history.old")
 FILE_TEST(evict_lock, "evict.lock")
 FILE_TEST(flight, "%flight")
 FILE_TEST(recipe, "%recipe")
@@ -472,6 +474,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(last_cleanup),
 		UNIT_TEST(stats),
 		UNIT_TEST(tokens),
+		UNIT_TEST(history),
+		UNIT_TEST(old_history),
 		UNIT_TEST(evict_lock),
 		UNIT_TEST(flight),
 		UNIT_TEST(recipe),
