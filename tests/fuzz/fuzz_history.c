@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_history: a history file of any content, and outlines of any content.
+ * Everything that is told lies within the file and within its bounds.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "cachecore/history_file.h"
+#include "cachecore/outline.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_outline(struct cmn_view view)
+{
+	struct cmn_reader reader = cmn_reader_of(view);
+	struct cc_outline_field field, before = { 0 };
+	uint64_t line, more;
+
+	while (cc_outline_next(&reader, &field) == CMN_OK) {
+		double alike = cc_outline_alike(&before, &field);
+
+		if (!field.name.len || alike < 0 || alike > 1)
+			abort();
+		if (cc_outline_first_line(&before, &field, &line, &more) && !line)
+			abort();
+		before = field;
+	}
+}
+
+static void see_part(void *ctx, const struct cmn_hash *hash, struct cmn_view outline)
+{
+	(void)ctx;
+	(void)hash;
+	read_outline(outline);
+}
+
+static void see_event(void *ctx, const struct cc_history_event *event)
+{
+	const struct cmn_view *file = ctx;
+
+	if (event->kind < CC_HISTORY_MISS || event->kind >= CC_HISTORY_KIND_COUNT ||
+	    event->name.len > file->len || event->reason.len > file->len)
+		abort();
+}
+
+static void see_evicted(void *ctx, enum cc_history_cause cause, uint64_t time_ns, uint64_t leaf)
+{
+	(void)ctx;
+	(void)time_ns;
+	(void)leaf;
+	if (cause != CC_HISTORY_BY_SIZE && cause != CC_HISTORY_BY_AGE)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct cmn_view file = { data, size };
+	const struct cc_history_reader reader = { see_part, see_event, see_evicted, &file };
+	struct cmn_hash hash = { { 0 } };
+	struct cmn_buffer record = { 0 };
+
+	read_outline(file);
+	cc_history_parse(file, &reader);
+	/* The same as what a sound record holds. */
+	cc_history_add_part(&record, &hash, file);
+	if (!record.failed)
+		cc_history_parse(cmn_buffer_view(&record), &reader);
+	cmn_buffer_release(&record);
+	return 0;
+}
