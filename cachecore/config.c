@@ -20,7 +20,6 @@
 #include "common/env.h"
 #include "common/file.h"
 
-#define SYSTEM_FILE "/etc/ckcache.conf"
 #define READ_ONLY_DIRS "/usr/share/ckcache:/var/lib/ckcache"
 #define MAX_FILE_SIZE 65536	/* some twenty lines are expected */
 #define MAX_SECONDS 86400
@@ -352,6 +351,11 @@ static enum cmn_status xdg_path(const char *variable, const char *home_tail, con
 	return *ret ? CMN_OK : CMN_ERR_NOMEM;
 }
 
+enum cmn_status cc_config_user_file(char **ret)
+{
+	return xdg_path("XDG_CONFIG_HOME", ".config", "ckcache/ckcache.conf", ret);
+}
+
 static void complain(const struct cmn_log *log, const struct setting *setting,
 		     const struct origin *origin)
 {
@@ -434,7 +438,7 @@ enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *syste
 	if (status == CMN_OK)
 		status = scan_file(log, system_file, origins, &system_text);
 	if (status == CMN_OK)
-		status = xdg_path("XDG_CONFIG_HOME", ".config", "ckcache/ckcache.conf", &user_file);
+		status = cc_config_user_file(&user_file);
 	if (status == CMN_OK && user_file)
 		status = scan_file(log, user_file, origins, &user_text);
 	if (status != CMN_OK)
@@ -465,7 +469,19 @@ out:
 
 enum cmn_status cc_config_load(const struct cmn_log *log, struct cc_config *ret)
 {
-	return cc_config_load_from(log, SYSTEM_FILE, ret);
+	return cc_config_load_from(log, CC_CONFIG_SYSTEM_FILE, ret);
+}
+
+bool cc_config_knows(const char *variable)
+{
+	char name[64];
+
+	for (size_t i = 0; i < SETTING_COUNT; i++) {
+		variable_name(settings[i].name, name, sizeof(name));
+		if (strcmp(name, variable) == 0)
+			return true;
+	}
+	return false;
 }
 
 void cc_config_release(struct cc_config *config)

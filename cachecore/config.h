@@ -69,4 +69,10 @@ CMN_CHECKED enum cmn_status cc_config_load_from(const struct cmn_log *log, const
 						struct cc_config *ret);
 void cc_config_release(struct cc_config *config);	/* {0} is fine */
 
+#define CC_CONFIG_SYSTEM_FILE "/etc/ckcache.conf"
+/* Where the user's file would stand, the caller's to free; NULL in *ret: nowhere. */
+CMN_CHECKED enum cmn_status cc_config_user_file(char **ret);
+/* Whether an environment variable of that name is a setting. */
+bool cc_config_knows(const char *variable);
+
 #endif

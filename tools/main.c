@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/bytes.h"
+#include "tools/probe.h"
 #include "tools/replay.h"
 #include "tools/tool.h"
 #include "tools/verbs.h"
@@ -83,5 +84,8 @@ int main(int argc, char **argv)
 	/* Run by replay. */
 	if (strcmp(name, "replay-worker") == 0)
 		return verb_replay_worker(argc - 1, argv + 1);
+	/* Run by doctor. */
+	if (strcmp(name, "doctor-probe") == 0)
+		return verb_doctor_probe(argc - 1, argv + 1);
 	return complain_unknown(name);
 }

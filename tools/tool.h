@@ -21,6 +21,7 @@ enum {
 
 int verb_clear(int argc, char **argv);
 int verb_explain(int argc, char **argv);
+int verb_doctor(int argc, char **argv);
 int verb_export(int argc, char **argv);
 int verb_import(int argc, char **argv);
 int verb_list(int argc, char **argv);
@@ -51,6 +52,7 @@ char *tool_find_library(const char *name);
 #define TOOL_OPENCL_LIBRARY "libckcache_opencl.so"
 #define TOOL_LEVEL_ZERO_LIBRARY "libckcache_level_zero.so"
 #define TOOL_PRELOAD_LIBRARY "ckcache/libckcache_preload.so"
+#define TOOL_SLOT_LIBRARY "ckcache/libze_validation_layer.so.1"
 
 /* Makes a path absolute and puts it into a variable; false: complained about. */
 bool tool_set_path(const char *variable, const char *path);

@@ -18,6 +18,14 @@ static const struct verb_option run_options[] = {
 	{ 0 },
 };
 
+static const struct verb_option doctor_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	{ "quick", NULL, "compile nothing", false },
+	{ "timeout", "SECONDS", "for each answer of drivers, at most 3600; else 30", false },
+	{ 0 },
+};
+
 static const struct verb_option stats_options[] = {
 	DIR_OPTION,
 	JSON_OPTION,
@@ -103,6 +111,14 @@ static const struct verb verbs[] = {
 	  "the command's; 127 or 126 if it cannot be run, 125 if the layers are missing.",
 	  "ckcache run -- your-program --its-arguments\n"
 	  "ckcache run --summary -- your-program" },
+	{ VERB(doctor), "[PROGRAM]", false,
+	  "does it work on this machine, and if not, why",
+	  "Looks at settings, the directory, loaders, layers, drivers and devices, and\n"
+	  "builds a small program for each device twice, in a cache that goes again. With\n"
+	  "PROGRAM also whether layers can come into that. The last line is \"works\", or\n"
+	  "what to do is there; the exit code is 1 then.",
+	  "ckcache doctor\n"
+	  "ckcache doctor --quick darktable" },
 	{ VERB(stats), NULL, false,
 	  "show what the cache did and what it holds",
 	  "Shows hits, misses, what was not cached and why, the compile time spent and\n"

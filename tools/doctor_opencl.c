@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * doctor_opencl: the loader that programs get, whether the layer comes in
+ * through it, and the drivers behind it, as a process that is run like
+ * `ckcache run` finds them.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/file.h"
+#include "tools/doctor.h"
+#include "tools/probe.h"
+
+#define SECTION DOCTOR_OPENCL
+#define LAYER_FILES "/etc/OpenCL/layers"
+#define MAX_LAYER_FILE 4096	/* one path */
+#define MAX_LOADER (UINT64_C(64) << 20)	/* they have some 100 kB */
+
+/* What to do about a driver that has no device here. */
+static const struct {
+	const char *library;	/* how its file name starts */
+	const char *advice;
+} deviceless[] = {
+	{ "libRusticlOpenCL", "RUSTICL_ENABLE=<driver> turns Mesa's devices on (iris, radeonsi, llvmpipe)" },
+	{ "libigdrcl", "where there is an Intel GPU: is /dev/dri/renderD* there, and may this user (group render) open it?" },
+	{ "libnvidia-opencl", "where there is an NVIDIA GPU: are /dev/nvidia* there, and of the same driver version?" },
+	{ "libamdocl64", "where there is an AMD GPU: is /dev/kfd there, and may this user (groups render, video) open it?" },
+};
+
+/* What the probe's records add up to; texts lie in them. */
+struct answer {
+	const char *loader, *name, *version, *asked, *failure;
+	bool active, listed;
+	size_t layers, devices;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* *.lay files are for newer loaders: one that names a file that is not there is worth a word. */
+static void look_at_layer_file(struct doctor *doctor, const char *directory, const char *name)
+{
+	struct cmn_buffer content = { 0 };
+	char *path, *text = NULL;
+
+	if (asprintf(&path, "%s/%s", directory, name) < 0)
+		return;
+	if (cmn_file_read(AT_FDCWD, path, MAX_LAYER_FILE, true, &content) == CMN_OK)
+		text = cmn_buffer_take_string(&content);
+	if (text)
+		text[strcspn(text, "\r\n")] = '\0';
+	if (!text || (strchr(text, '/') && access(text, R_OK) < 0))
+		doctor_say(doctor, SECTION, DOCTOR_NOTE, "remove it, or install its package anew",
+			   "%s names %s, which cannot be read", path, text ? text : "nothing");
+	else
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
+			   "%s names %s, for loaders that know such files", path, text);
+	free(text);
+	free(path);
+}
+
+static int is_layer_file(const struct dirent *entry)
+{
+	size_t len = strlen(entry->d_name);
+
+	return len > 4 && strcmp(entry->d_name + len - 4, ".lay") == 0;
+}
+
+static void look_at_layer_files(struct doctor *doctor)
+{
+	const char *directory = getenv("OPENCL_LAYER_PATH");
+	struct dirent **entries;
+	int count;
+
+	if (!directory || !*directory)
+		directory = LAYER_FILES;
+	count = scandir(directory, &entries, is_layer_file, alphasort);
+	for (int i = 0; i < count; i++) {
+		look_at_layer_file(doctor, directory, entries[i]->d_name);
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+}
+
+static bool knows_layers(const char *loader)
+{
+	static const char variable[] = "OPENCL_LAYERS";
+	struct cmn_buffer content = { 0 };
+	bool knows;
+
+	if (cmn_file_read(AT_FDCWD, loader, MAX_LOADER, true, &content) != CMN_OK)
+		return true;	/* whether the layer comes in says it */
+	knows = memmem(content.data, content.len, variable, sizeof(variable)) != NULL;
+	cmn_buffer_release(&content);
+	return knows;
+}
+
+static void say_loader(struct doctor *doctor, const struct answer *answer)
+{
+	if (!answer->loader)
+		return;
+	if (answer->name)
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the loader is %s: %s %s",
+			   answer->loader, answer->name, answer->version);
+	else
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
+			   "the loader is %s", answer->loader);
+}
+
+/* false: the layer does not come in. */
+static bool say_layer(struct doctor *doctor, const struct answer *answer)
+{
+	if (answer->active) {
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the layer comes in and answers");
+		if (answer->layers > 1)
+			doctor_say(doctor, SECTION, DOCTOR_NOTE,
+				   "let OPENCL_LAYERS and the .lay files name the same file",
+				   "%zu copies of the layer are loaded", answer->layers);
+		return true;
+	}
+	if (!knows_layers(answer->loader))
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+			   "install ocl-icd 2.3.0 or later (ocl-icd-libopencl1), or Khronos' loader",
+			   "the loader is too old to know layers");
+	else if (answer->layers)
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+			   "install this command and the layer in the same version",
+			   "the layer is loaded, and does not answer");
+	else
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+			   "look at its libraries with ldd: one may be missing",
+			   "the loader does not load the layer");
+	return false;
+}
+
+static void say_platform(struct doctor *doctor, const struct probe_record *platform,
+			 size_t devices)
+{
+	const char *const *fields = platform->fields;
+
+	if (devices)
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s (%s) has %zu device%s", fields[1],
+			   *fields[3] ? fields[3] : "library unknown", devices,
+			   devices == 1 ? "" : "s");
+}
+
+static const char *deviceless_advice(const char *library)
+{
+	for (size_t i = 0; i < sizeof(deviceless) / sizeof(deviceless[0]); i++) {
+		if (strncmp(base_name(library), deviceless[i].library,
+			    strlen(deviceless[i].library)) == 0)
+			return deviceless[i].advice;
+	}
+	return NULL;
+}
+
+/* Whether a driver has a device, by its library's name. */
+static bool has_device(const struct doctor *doctor, const char *library)
+{
+	for (size_t i = 0; i < doctor->device_count; i++) {
+		if (strcmp(base_name(doctor->devices[i].library), base_name(library)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void say_icd(struct doctor *doctor, const struct doctor_icds *icds,
+		    const struct probe_record *record)
+{
+	const char *library = record->fields[0], *file = NULL;
+
+	for (size_t i = 0; i < icds->count; i++) {
+		if (strcmp(icds->items[i].library, library) == 0)
+			file = icds->items[i].file;
+	}
+	if (*record->fields[1])
+		doctor_say(doctor, SECTION, DOCTOR_NOTE,
+			   "install its package anew, or remove what names it",
+			   "the driver of %s cannot be loaded: %s", file ? file : "the environment",
+			   record->fields[1]);
+	else if (!has_device(doctor, library))
+		doctor_say(doctor, SECTION, DOCTOR_NOTE, deviceless_advice(library),
+			   "the driver %s has no device here", library);
+}
+
+/* Of a platform, with the records of its devices behind it. */
+static size_t add_devices(struct doctor *doctor, char **text, const struct probe_record *platform,
+			  struct probe_record *ret_next, bool *ret_more)
+{
+	size_t count = 0;
+
+	while ((*ret_more = probe_read(text, ret_next))) {
+		if (strcmp(ret_next->word, "device") == 0) {
+			doctor_add_device(doctor, false, platform->fields[1], platform->fields[3],
+					  ret_next->fields);
+			count++;
+		} else if (strcmp(ret_next->word, "asking") != 0 ||
+			   !strstr(ret_next->fields[0], "for its devices")) {
+			break;
+		}
+	}
+	return count;
+}
+
+static void note(struct answer *answer, const struct probe_record *record)
+{
+	if (strcmp(record->word, "asking") == 0)
+		answer->asked = record->fields[0];
+	else if (strcmp(record->word, "loader") == 0)
+		answer->loader = record->fields[0];
+	else if (strcmp(record->word, "failed") == 0)
+		answer->failure = record->fields[1];
+	else if (strcmp(record->word, "layer") == 0)
+		answer->layers++;
+	else if (strcmp(record->word, "active") == 0)
+		answer->active = true;
+	else if (strcmp(record->word, "named") == 0) {
+		answer->name = record->fields[0];
+		answer->version = record->fields[1];
+	}
+}
+
+/* Reads the records twice over: what is loaded, then what it has. */
+static void read_records(struct doctor *doctor, const struct doctor_icds *icds, char *text,
+			 struct answer *answer)
+{
+	struct probe_record record;
+	bool more = probe_read(&text, &record), introduced = false;
+
+	while (more) {
+		bool platform = strcmp(record.word, "platform") == 0;
+
+		if ((platform || strcmp(record.word, "icd") == 0) && !introduced) {
+			say_loader(doctor, answer);
+			answer->listed = say_layer(doctor, answer);
+			introduced = true;
+		}
+		if (platform) {
+			struct probe_record of = record;
+			size_t count = add_devices(doctor, &text, &of, &record, &more);
+
+			answer->devices += count;
+			say_platform(doctor, &of, count);
+			continue;
+		}
+		note(answer, &record);
+		if (strcmp(record.word, "icd") == 0)
+			say_icd(doctor, icds, &record);
+		more = probe_read(&text, &record);
+	}
+	if (!introduced && answer->loader) {
+		say_loader(doctor, answer);
+		if (answer->asked && strcmp(answer->asked, "the drivers to end") == 0)
+			answer->listed = say_layer(doctor, answer);
+	}
+}
+
+/* The same question without the layer: whose fault it is. */
+static bool ends_well_without(struct doctor *doctor)
+{
+	char *const arguments[] = { (char *)"ckcache", (char *)"doctor-probe", (char *)"opencl",
+				    NULL };
+	const struct child_variable variables[] = {
+		{ "OPENCL_LAYERS", NULL }, DOCTOR_HARMLESS(doctor), { 0 },
+	};
+	const struct child child = { arguments, variables, NULL, false, doctor->timeout_ns };
+	struct child_result result;
+	char text[128];
+	bool well;
+
+	if (!doctor_probe(doctor, &child, &result))
+		return false;
+	well = !doctor_end_text(doctor, &result, text);
+	child_result_release(&result);
+	return well;
+}
+
+static void say_end(struct doctor *doctor, const struct doctor_icds *icds,
+		    const struct answer *answer, const char *problem, const char *words)
+{
+	const char *asked = answer->asked ? answer->asked : "anything";
+
+	if (ends_well_without(doctor))
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+			   "report it to ckcache; until then CKCACHE_DISABLE=1 keeps the cache out",
+			   "a process with the layer %s when it asked %s, and without it does not%s",
+			   problem, asked, words);
+	else if (!doctor->signal && !doctor->failed && !doctor_icds_blame(doctor, icds))
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+			   "leave one of the drivers out (OCL_ICD_VENDORS) until clinfo shows the devices",
+			   "a process with all drivers %s when it asked %s, also without the cache%s",
+			   problem, asked, words);
+}
+
+static void look(struct doctor *doctor, const struct doctor_icds *icds, char *const *arguments)
+{
+	const struct child_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
+	const struct child child = { arguments, variables, NULL, true, doctor->timeout_ns };
+	struct answer answer = { 0 };
+	struct child_result result;
+	const char *problem;
+	char text[128], words[256];
+
+	if (!doctor_probe(doctor, &child, &result))
+		return;
+	read_records(doctor, icds, (char *)result.records.data, &answer);
+	problem = doctor_end_text(doctor, &result, text);
+	if (problem)
+		say_end(doctor, icds, &answer, problem, doctor_last_words(&result, words));
+	else if (answer.failure)
+		doctor_say(doctor, SECTION, DOCTOR_NOTE,
+			   "for OpenCL programs: install ocl-icd-libopencl1",
+			   "there is no OpenCL loader: %s", answer.failure);
+	else if (!answer.asked)
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "run it again, with more memory",
+			   "nothing could be asked%s", doctor_last_words(&result, words));
+	if (answer.listed && answer.devices)
+		doctor->ready = true;
+	child_result_release(&result);
+}
+
+void doctor_look_at_opencl(struct doctor *doctor)
+{
+	const char *layers = getenv("OPENCL_LAYERS");
+	char *path = tool_find_library(TOOL_OPENCL_LIBRARY);
+	struct doctor_icds icds;
+	char **arguments;
+
+	if (!path) {
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "install libckcache-opencl",
+			   "%s is not where this command's installation should have it",
+			   TOOL_OPENCL_LIBRARY);
+		return;
+	}
+	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the layer is %s", path);
+	free(path);
+	if (layers && *layers)
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "OPENCL_LAYERS is %s", layers);
+	look_at_layer_files(doctor);
+	doctor_icds_find(doctor, &icds);
+	arguments = calloc(icds.count + 4, sizeof(*arguments));
+	if (arguments) {
+		arguments[0] = (char *)"ckcache";
+		arguments[1] = (char *)"doctor-probe";
+		arguments[2] = (char *)"opencl";
+		for (size_t i = 0; i < icds.count; i++)
+			arguments[3 + i] = icds.items[i].library;
+		look(doctor, &icds, arguments);
+	} else {
+		doctor->failed = true;
+	}
+	free(arguments);
+	doctor_icds_release(&icds);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probe_opencl: asks the OpenCL loader that programs get for itself, its
+ * drivers and their devices, whether the layer is between, and builds one
+ * small program on one device. Runs in a process of its own and ends with it:
+ * nothing is given back.
+ */
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <CL/cl.h>
+
+#include "common/clock.h"
+#include "tools/probe.h"
+#include "tools/tool.h"
+
+enum { MAX_PLATFORMS = 64, MAX_DEVICES = 64, MAX_TEXT = 1024 };
+
+/* Of ckcache.h, by the name under which the layer hands it out. */
+#define LAYER_FUNCTION "ckcache_version"
+/* What both loaders tell of themselves (cl_loader_info of the headers after Debian 12's). */
+enum { LOADER_VERSION = 2, LOADER_NAME = 3, LOADER_VENDOR = 4 };
+
+typedef cl_int(CL_API_CALL *loader_info_fn)(cl_uint name, size_t size, void *value,
+					    size_t *ret_size);
+
+struct loader {
+	__typeof__(&clGetPlatformIDs) get_platforms;
+	__typeof__(&clGetPlatformInfo) get_platform_info;
+	__typeof__(&clGetDeviceIDs) get_devices;
+	__typeof__(&clGetDeviceInfo) get_device_info;
+	__typeof__(&clGetExtensionFunctionAddress) get_function;
+	__typeof__(&clGetExtensionFunctionAddressForPlatform) get_platform_function;	/* NULL: before 1.2 */
+	__typeof__(&clCreateContext) create_context;
+	__typeof__(&clCreateProgramWithSource) create_program;
+	__typeof__(&clBuildProgram) build;
+	__typeof__(&clCreateKernel) create_kernel;
+};
+
+static bool find_function(void *library, const char *name, void *ret)
+{
+	void *found = dlsym(library, name);
+
+	memcpy(ret, &found, sizeof(found));	/* ISO C knows no cast from it to a function */
+	return found;
+}
+
+/* false: said why. */
+static bool load(struct loader *ret)
+{
+	void *library;
+	Dl_info info;
+
+	probe_asking("the OpenCL loader");
+	library = dlopen("libOpenCL.so.1", RTLD_NOW);
+	if (!library) {
+		probe_say("failed", "loader", dlerror(), NULL);
+		return false;
+	}
+	(void)find_function(library, "clGetExtensionFunctionAddressForPlatform",
+			    &ret->get_platform_function);
+	if (!find_function(library, "clGetPlatformIDs", &ret->get_platforms) ||
+	    !find_function(library, "clGetPlatformInfo", &ret->get_platform_info) ||
+	    !find_function(library, "clGetDeviceIDs", &ret->get_devices) ||
+	    !find_function(library, "clGetDeviceInfo", &ret->get_device_info) ||
+	    !find_function(library, "clGetExtensionFunctionAddress", &ret->get_function) ||
+	    !find_function(library, "clCreateContext", &ret->create_context) ||
+	    !find_function(library, "clCreateProgramWithSource", &ret->create_program) ||
+	    !find_function(library, "clBuildProgram", &ret->build) ||
+	    !find_function(library, "clCreateKernel", &ret->create_kernel)) {
+		probe_say("failed", "loader", "it lacks functions of OpenCL 1.1", NULL);
+		return false;
+	}
+	if (dladdr((void *)ret->get_platforms, &info))
+		probe_say("loader", info.dli_fname, NULL);
+	return true;
+}
+
+static void say_loader_name(const struct loader *loader)
+{
+	loader_info_fn info =
+		(loader_info_fn)loader->get_function("clGetICDLoaderInfoOCLICD");
+	char name[MAX_TEXT] = "", version[MAX_TEXT] = "", vendor[MAX_TEXT] = "";
+
+	if (!info || info(LOADER_NAME, sizeof(name), name, NULL) != CL_SUCCESS ||
+	    info(LOADER_VERSION, sizeof(version), version, NULL) != CL_SUCCESS)
+		return;
+	/* ocl-icd's name is everybody's; its vendor is not. */
+	(void)info(LOADER_VENDOR, sizeof(vendor), vendor, NULL);	/* it stays empty */
+	probe_say("named", strstr(vendor, "OCL Icd") ? "ocl-icd" : name, version, NULL);
+}
+
+static cl_uint get_platforms(const struct loader *loader, cl_platform_id ret[MAX_PLATFORMS])
+{
+	cl_uint count = 0;
+
+	probe_asking("all OpenCL drivers for their platforms");
+	if (loader->get_platforms(MAX_PLATFORMS, ret, &count) != CL_SUCCESS)
+		return 0;
+	return count < MAX_PLATFORMS ? count : MAX_PLATFORMS;
+}
+
+static cl_uint get_devices(const struct loader *loader, cl_platform_id platform,
+			   cl_device_id ret[MAX_DEVICES])
+{
+	cl_uint count = 0;
+
+	if (loader->get_devices(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ret, &count) !=
+	    CL_SUCCESS)
+		return 0;
+	return count < MAX_DEVICES ? count : MAX_DEVICES;
+}
+
+/* Word 0 of a handle is the driver's dispatch table (cl_khr_icd). "": not to be told. */
+static const char *library_of(cl_platform_id platform)
+{
+	void **const *handle = (void **const *)platform;
+	Dl_info info;
+
+	if (!*handle || !**handle || !dladdr(**handle, &info) || !info.dli_fname ||
+	    strstr(info.dli_fname, "/libOpenCL.so"))
+		return "";
+	return info.dli_fname;
+}
+
+static void say_device(const struct loader *loader, const char *platform, cl_uint place,
+		       cl_device_id device)
+{
+	char number[16], name[MAX_TEXT] = "", version[MAX_TEXT] = "";
+
+	(void)snprintf(number, sizeof(number), "%u", place);	/* it fits */
+	/* What fails leaves its text empty. */
+	(void)loader->get_device_info(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
+	(void)loader->get_device_info(device, CL_DRIVER_VERSION, sizeof(version), version, NULL);
+	probe_say("device", platform, number, name, version, NULL);
+}
+
+static void say_platform(const struct loader *loader, cl_uint place, cl_platform_id platform)
+{
+	char number[16], name[MAX_TEXT] = "", version[MAX_TEXT] = "", what[MAX_TEXT + 64];
+	cl_device_id devices[MAX_DEVICES];
+	cl_uint count;
+
+	(void)snprintf(number, sizeof(number), "%u", place);	/* it fits */
+	(void)loader->get_platform_info(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
+	(void)loader->get_platform_info(platform, CL_PLATFORM_VERSION, sizeof(version), version,
+					NULL);
+	probe_say("platform", number, name, version, library_of(platform), NULL);
+	(void)snprintf(what, sizeof(what), "\"%s\" for its devices", name);
+	probe_asking(what);
+	count = get_devices(loader, platform, devices);
+	for (cl_uint i = 0; i < count; i++)
+		say_device(loader, number, i, devices[i]);
+}
+
+/* Whether the layer answers through the loader. */
+static void say_active(const struct loader *loader, const cl_platform_id *platforms, cl_uint count)
+{
+	void *function = NULL;
+
+	probe_asking("for the layer");
+	if (count && loader->get_platform_function)
+		function = loader->get_platform_function(platforms[0], LAYER_FUNCTION);
+	if (!function)
+		function = loader->get_function(LAYER_FUNCTION);
+	probe_say_layers();
+	if (function)
+		probe_say("active", NULL);
+}
+
+int probe_opencl(int argc, char **argv)
+{
+	cl_platform_id platforms[MAX_PLATFORMS];
+	struct loader loader = { 0 };
+	cl_uint count;
+
+	if (!load(&loader))
+		return TOOL_FAILED;
+	count = get_platforms(&loader, platforms);
+	say_loader_name(&loader);
+	say_active(&loader, platforms, count);
+	for (cl_uint i = 0; i < count; i++)
+		say_platform(&loader, i, platforms[i]);
+	for (int i = 1; i < argc; i++) {
+		char what[MAX_TEXT];
+
+		(void)snprintf(what, sizeof(what), "the driver %s to load", argv[i]);
+		probe_asking(what);
+		if (dlopen(argv[i], RTLD_LAZY | RTLD_LOCAL))
+			probe_say("icd", argv[i], NULL);
+		else
+			probe_say("icd", argv[i], dlerror(), NULL);
+	}
+	probe_asking("the drivers to end");
+	return TOOL_OK;
+}
+
+static int fail(const char *what, cl_int error)
+{
+	char number[32];
+
+	(void)snprintf(number, sizeof(number), "OpenCL error %d", error);	/* it fits */
+	probe_say("failed", what, number, NULL);
+	return TOOL_FAILED;
+}
+
+/* Long enough to be compiled, short enough not to wait for. */
+static const char source[] =
+	"kernel void ckcache_doctor(global float *out, int n)\n"
+	"{\n"
+	"\tfloat sum = 0;\n"
+	"\n"
+	"\tfor (int i = 0; i < n; i++)\n"
+	"\t\tsum += out[i] * sum + i;\n"
+	"\tout[get_global_id(0)] = sum;\n"
+	"}\n";
+
+static int build(const struct loader *loader, cl_platform_id platform, cl_device_id device)
+{
+	const cl_context_properties properties[] = {
+		CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0,
+	};
+	const char *text = source;
+	cl_int error = CL_SUCCESS;
+	cl_context context;
+	cl_program program;
+	char number[32];
+	uint64_t start;
+
+	context = loader->create_context(properties, 1, &device, NULL, NULL, &error);
+	if (!context)
+		return fail("clCreateContext", error);
+	program = loader->create_program(context, 1, &text, NULL, &error);
+	if (!program)
+		return fail("clCreateProgramWithSource", error);
+	start = cmn_clock_monotonic();
+	error = loader->build(program, 1, &device, "", NULL, NULL);
+	if (error != CL_SUCCESS)
+		return fail("clBuildProgram", error);
+	(void)snprintf(number, sizeof(number), "%" PRIu64, cmn_clock_monotonic() - start);
+	if (!loader->create_kernel(program, "ckcache_doctor", &error))
+		return fail("clCreateKernel", error);
+	probe_say("built", number, NULL);
+	probe_asking("the driver to end");
+	return TOOL_OK;
+}
+
+int probe_opencl_build(int argc, char **argv)
+{
+	unsigned long at = argc > 2 ? strtoul(argv[1], NULL, 10) : MAX_PLATFORMS;
+	unsigned long place = argc > 2 ? strtoul(argv[2], NULL, 10) : MAX_DEVICES;
+	cl_platform_id platforms[MAX_PLATFORMS];
+	cl_device_id devices[MAX_DEVICES];
+	struct loader loader = { 0 };
+
+	if (!load(&loader))
+		return TOOL_FAILED;
+	if (at >= get_platforms(&loader, platforms) ||
+	    place >= get_devices(&loader, platforms[at], devices)) {
+		probe_say("failed", "device", "it is not there any more", NULL);
+		return TOOL_FAILED;
+	}
+	probe_asking("the driver to build a small program");
+	return build(&loader, platforms[at], devices[place]);
+}
