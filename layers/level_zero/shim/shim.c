@@ -12,6 +12,10 @@
  * them (a shell copies its environment at once). Thus children see what the
  * user set, a program that never asks pays one comparison, and no order of
  * constructors matters.
+ *
+ * OpenCL's loader reads its list in the same way, and ocl-icd up to 2.3.1 cuts
+ * the text that it gets at its first colon: where that is the environment
+ * itself, what the program starts would see the first layer alone. It gets a copy.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -28,6 +32,7 @@
 #define PLUGINS_VARIABLE "ZE_ENABLE_LAYERS"
 /* Newer loaders look for their layers there and nowhere else: the slot would not be found. */
 #define LAYER_DIRECTORY_VARIABLE "ZEL_LIBRARY_PATH"
+#define OPENCL_VARIABLE "OPENCL_LAYERS"
 
 typedef char *(*getenv_fn)(const char *name);
 
@@ -78,11 +83,39 @@ static bool set(const char *name)
 	return value && *value;
 }
 
+/* Handed out, and never freed: who has it may keep it. They are chained, so that none is lost. */
+struct copy {
+	struct copy *next;
+	char text[];
+};
+
+/* A copy for this caller alone; the value itself where it has one part, or there is no memory. */
+static char *copy_list(char *value)
+{
+	static _Atomic(struct copy *) copies;
+	struct copy *copy;
+	size_t size;
+
+	if (!value || !strchr(value, ':'))
+		return value;
+	size = strlen(value) + 1;
+	copy = malloc(sizeof(*copy) + size);
+	if (!copy)
+		return value;
+	memcpy(copy->text, value, size);
+	copy->next = atomic_load(&copies);
+	while (!atomic_compare_exchange_weak(&copies, &copy->next, copy))
+		;
+	return copy->text;
+}
+
 EXPORT char *getenv(const char *name)
 {
 	static char yes[] = "1";
 	getenv_fn next = atomic_load_explicit(&next_getenv, memory_order_acquire);
 
+	if (strcmp(name, OPENCL_VARIABLE) == 0)
+		return copy_list(next ? next(name) : search_environment(name));
 	if (strcmp(name, VALIDATION_VARIABLE) == 0 && set(PLUGINS_VARIABLE) &&
 	    !set(LAYER_DIRECTORY_VARIABLE) && load_slot())
 		return yes;
