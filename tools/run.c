@@ -2,20 +2,21 @@
 /*
  * run: a command with the cache's layers on. Without --summary the command
  * takes this process's place, so that nothing stands between it and its
- * parent. With it, this process waits, passes signals on, and ends as the
- * command did.
+ * parent. With it, this process waits (run_wait.c), and ends as the command
+ * did after one line about what the cache did meanwhile.
  */
 #include <errno.h>
-#include <signal.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cachecore/stats.h"
+#include "tools/program.h"
 #include "tools/run_layers.h"
+#include "tools/run_wait.h"
+#include "tools/text.h"
 #include "tools/tool.h"
 
 /* As env, timeout and the shell have them. */
@@ -23,7 +24,6 @@ enum {
 	RUN_FAILED = 125,
 	RUN_CANNOT_EXECUTE = 126,
 	RUN_NOT_FOUND = 127,
-	RUN_SIGNAL = 128,
 };
 
 /* Returns only if the command could not be started. */
@@ -37,75 +37,6 @@ static int execute(char **command)
 	return error == ENOENT || error == ENOTDIR ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
 }
 
-static void passed_signals(sigset_t *ret)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
-
-	(void)sigemptyset(ret);	/* neither can fail for these */
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		(void)sigaddset(ret, signals[i]);
-}
-
-/* Waits for the child; what the terminal sends, the child gets from it too. */
-static int wait_for(pid_t child, const sigset_t *watched)
-{
-	siginfo_t info;
-	int state = 0;
-
-	for (;;) {
-		int number = sigwaitinfo(watched, &info);
-
-		if (number == SIGCHLD) {
-			if (waitpid(child, &state, WNOHANG) == child)
-				return state;
-		} else if (number > 0 && info.si_code != SI_KERNEL) {
-			(void)kill(child, number);	/* it is not waited for yet, so it exists */
-		}
-	}
-}
-
-/* Ends this process by the signal that ended the command, without a second core file. */
-static int end_by_signal(int number)
-{
-	const struct rlimit none = { 0, 0 };
-	sigset_t set;
-
-	(void)setrlimit(RLIMIT_CORE, &none);	/* lowering is always allowed */
-	(void)signal(number, SIG_DFL);		/* of SIGKILL: it has no other */
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, number);
-	(void)raise(number);
-	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
-	return RUN_SIGNAL + number;
-}
-
-/* *ret_state is the command's, as from waitpid; false: there is none, *ret_code says why. */
-static bool run_and_wait(char **command, int *ret_state, int *ret_code)
-{
-	struct sigaction old_child, def = { .sa_handler = SIG_DFL };
-	sigset_t watched, old_mask;
-	pid_t child;
-
-	passed_signals(&watched);
-	(void)sigaddset(&watched, SIGCHLD);
-	/* An inherited SIG_IGN would leave nothing to wait for. */
-	(void)sigaction(SIGCHLD, &def, &old_child);	/* arguments are right */
-	(void)sigprocmask(SIG_BLOCK, &watched, &old_mask);
-	child = fork();
-	if (child < 0) {
-		tool_complain("fork: %s", strerror(errno));
-		*ret_code = RUN_FAILED;
-		return false;
-	}
-	if (child == 0) {
-		(void)sigaction(SIGCHLD, &old_child, NULL);
-		(void)sigprocmask(SIG_SETMASK, &old_mask, NULL);
-		_exit(execute(command));
-	}
-	*ret_state = wait_for(child, &watched);
-	return true;
-}
-
 /* What the root's file says; zeros where it says nothing; NULL: out of memory. */
 static struct cc_stats *read_stats(const char *root)
 {
@@ -116,52 +47,90 @@ static struct cc_stats *read_stats(const char *root)
 	return stats;
 }
 
+static uint64_t bypasses(const struct cc_stats *stats)
+{
+	uint64_t all = 0, count;
+
+	for (unsigned int i = 0; cc_stats_bypass_at(stats, i, &count); i++)
+		all += count;
+	return all;
+}
+
+static uint64_t positive(uint64_t before, uint64_t after)
+{
+	return after > before ? after - before : 0;
+}
+
 static uint64_t difference(const struct cc_stats *before, const struct cc_stats *after,
 			   enum cc_counter counter)
 {
-	uint64_t old = cc_stats_get(before, counter), new = cc_stats_get(after, counter);
+	return positive(cc_stats_get(before, counter), cc_stats_get(after, counter));
+}
 
-	return new > old ? new - old : 0;
+/* Nothing was counted: the likeliest reason that is known from outside. */
+static const char *why_nothing(const struct cc_config *config, enum program_kind kind)
+{
+	const char *obstacle = program_obstacle(kind);
+
+	if (config->disable)
+		return ": the cache is switched off (CKCACHE_DISABLE)";
+	if (!config->dir)
+		return config->persistent ? ": there is no cache directory to count in" :
+					    ": nothing is counted without CKCACHE_PERSISTENT";
+	return obstacle ? obstacle : "";
 }
 
 /* Counts of this cache directory while the command ran: others may have used it too. */
-static void print_summary(const struct cc_stats *before, const struct cc_stats *after)
+static void print_summary(const struct cc_config *config, enum program_kind kind,
+			  const struct cc_stats *before, const struct cc_stats *after)
 {
-	if (!before || !after)
+	uint64_t memory = difference(before, after, CC_HITS_MEMORY);
+	uint64_t disk = difference(before, after, CC_HITS_DISK);
+	uint64_t misses = difference(before, after, CC_MISSES);
+	uint64_t others = positive(bypasses(before), bypasses(after));
+	const char *why = why_nothing(config, kind);
+	char spent[TEXT_SIZE], saved[TEXT_SIZE], not_cached[64] = "";
+
+	if (!memory && !disk && !misses && !others) {
+		tool_complain("no kernels were asked for%s%s", *why && *why != ':' ? ": " : "", why);
 		return;
-	tool_complain("%llu hits (%llu memory, %llu disk), %llu misses, %.3f s of compilation, %.3f s saved",
-		      (unsigned long long)difference(before, after, CC_HITS_MEMORY) +
-			      difference(before, after, CC_HITS_DISK),
-		      (unsigned long long)difference(before, after, CC_HITS_MEMORY),
-		      (unsigned long long)difference(before, after, CC_HITS_DISK),
-		      (unsigned long long)difference(before, after, CC_MISSES),
-		      (double)difference(before, after, CC_COMPILE_NS_SPENT) / 1e9,
-		      (double)difference(before, after, CC_COMPILE_NS_SAVED) / 1e9);
+	}
+	if (others)
+		(void)snprintf(not_cached, sizeof(not_cached), ", %" PRIu64 " not cached",
+			       others);	/* it fits */
+	tool_complain("%" PRIu64 " hits (%" PRIu64 " memory, %" PRIu64 " disk), %" PRIu64 " misses%s, "
+		      "%s of compilation, %s saved",
+		      memory + disk, memory, disk, misses, not_cached,
+		      text_time(difference(before, after, CC_COMPILE_NS_SPENT), spent),
+		      text_time(difference(before, after, CC_COMPILE_NS_SAVED), saved));
 }
 
 static int run_with_summary(char **command)
 {
 	const struct cmn_log log = { .level = CMN_LOG_NONE };	/* the layer will complain */
+	enum program_kind kind = program_look(command[0], NULL);
 	struct cc_stats *before = NULL, *after = NULL;
 	struct cc_config config = { 0 };
-	int state = 0, code = RUN_FAILED;
+	int state = 0;
 	bool ran;
 
+	if (kind == PROGRAM_ABSENT)
+		return execute(command);	/* says so */
 	if (cc_config_load(&log, &config) != CMN_OK) {
 		tool_complain("out of memory");
 		return RUN_FAILED;
 	}
 	before = read_stats(config.dir);
-	ran = run_and_wait(command, &state, &code);
+	ran = run_wait(command, execute, &state);
 	if (ran) {
 		after = read_stats(config.dir);
-		print_summary(before, after);
-		code = WIFEXITED(state) ? WEXITSTATUS(state) : RUN_SIGNAL + WTERMSIG(state);
+		if (before && after)
+			print_summary(&config, kind, before, after);
 	}
 	cc_stats_free(before);
 	cc_stats_free(after);
 	cc_config_release(&config);
-	return ran && WIFSIGNALED(state) ? end_by_signal(WTERMSIG(state)) : code;
+	return ran ? run_wait_end_as(state) : RUN_FAILED;
 }
 
 int verb_run(int argc, char **argv)
