@@ -76,7 +76,18 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
 	return 0;
 }
 
-/* Where the trials work. */
+/* Probes work elsewhere: what may be relative to this directory. */
+static void make_absolute(const char *variable)
+{
+	const char *value = getenv(variable);
+	char *path = value && *value ? realpath(value, NULL) : NULL;
+
+	if (path)
+		(void)setenv(variable, path, 1);	/* else it stays what it is */
+	free(path);
+}
+
+/* Where the probes work. */
 static void make_scratch(struct doctor *doctor)
 {
 	const char *parents[] = { getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
@@ -169,6 +180,9 @@ int verb_doctor(int argc, char **argv)
 
 	if (!parse(argc, argv, &doctor, &command))
 		return TOOL_USAGE;
+	make_absolute("OCL_ICD_VENDORS");
+	make_absolute("OPENCL_VENDOR_PATH");
+	make_absolute("OPENCL_LAYER_PATH");
 	child_begin();
 	make_scratch(&doctor);
 	look(&doctor, command);

@@ -88,7 +88,10 @@ void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platf
 	{ "CKCACHE_TRACE", NULL }, { "CKCACHE_LOG", "none" },                     \
 	DOCTOR_OWN_CACHES((doctor)->scratch)
 
-/* Runs a probe and notes an interruption. false: the doctor is to end. */
+/*
+ * A probe works in the scratch, since drivers without hardware write files
+ * where they are. Runs it and notes an interruption. false: the doctor is to end.
+ */
 bool doctor_probe(struct doctor *doctor, const struct child *child,
 		  struct child_result *ret_result);
 /* How it ended, as "crashed (SIGSEGV)"; text holds 128 bytes. NULL: well. */

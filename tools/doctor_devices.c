@@ -99,9 +99,6 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 		trial->device->places[0], trial->device->places[1], NULL,
 	};
 	char *own = make_below(trial->directory, caches);
-	const char *vendors = getenv("OCL_ICD_VENDORS");
-	/* It may be relative to this directory. */
-	char *absolute = vendors && *vendors ? realpath(vendors, NULL) : NULL;
 	char *root = NULL;
 	bool done = false;
 
@@ -116,7 +113,7 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 			{ "CKCACHE_MAX_DEVICE_IMAGE_SIZE", "" }, { "CKCACHE_SHARED", "none" },
 			{ "CKCACHE_TRACE", NULL }, { "CKCACHE_LOG", "error" },
 			DOCTOR_OWN_CACHES(own),
-			{ absolute ? "OCL_ICD_VENDORS" : NULL, absolute }, { 0 },
+			{ 0 },
 		};
 		/* In a directory that goes, since drivers without hardware write files. */
 		const struct child child = { arguments, variables, own, layers,
@@ -131,7 +128,6 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 	}
 	free(root);
 	free(own);
-	free(absolute);
 	return done;
 }
 

@@ -110,7 +110,7 @@ static bool ask(struct doctor *doctor, bool layers, struct child_result *ret_res
 	static char *const arguments[] = { (char *)"ckcache", (char *)"doctor-probe",
 					   (char *)"level-zero", NULL };
 	const struct child_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
-	const struct child child = { arguments, variables, NULL, layers, doctor->timeout_ns };
+	const struct child child = { arguments, variables, doctor->scratch, layers, doctor->timeout_ns };
 
 	if (!doctor_probe(doctor, &child, ret_result))
 		return false;

@@ -34,8 +34,8 @@ static const struct {
 /* What the probe's records add up to; texts lie in them. */
 struct answer {
 	const char *loader, *name, *version, *asked, *failure;
-	bool active, listed;
-	size_t layers, devices;
+	bool active;
+	size_t layers, platforms, devices;
 };
 
 static const char *base_name(const char *path)
@@ -116,8 +116,7 @@ static void say_loader(struct doctor *doctor, const struct answer *answer)
 			   "the loader is %s", answer->loader);
 }
 
-/* false: the layer does not come in. */
-static bool say_layer(struct doctor *doctor, const struct answer *answer)
+static void say_layer(struct doctor *doctor, const struct answer *answer)
 {
 	if (answer->active) {
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the layer comes in and answers");
@@ -125,21 +124,22 @@ static bool say_layer(struct doctor *doctor, const struct answer *answer)
 			doctor_say(doctor, SECTION, DOCTOR_NOTE,
 				   "let OPENCL_LAYERS and the .lay files name the same file",
 				   "%zu copies of the layer are loaded", answer->layers);
-		return true;
-	}
-	if (!knows_layers(answer->loader))
+	} else if (!knows_layers(answer->loader)) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
 			   "install ocl-icd 2.3.0 or later (ocl-icd-libopencl1), or Khronos' loader",
 			   "the loader is too old to know layers");
-	else if (answer->layers)
+	} else if (answer->layers) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
 			   "install this command and the layer in the same version",
 			   "the layer is loaded, and does not answer");
-	else
+	} else if (answer->platforms) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
 			   "look at its libraries with ldd: one may be missing",
 			   "the loader does not load the layer");
-	return false;
+	} else {
+		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
+			   "the loader found no driver, and does without layers then");
+	}
 }
 
 static void say_platform(struct doctor *doctor, const struct probe_record *platform,
@@ -147,7 +147,7 @@ static void say_platform(struct doctor *doctor, const struct probe_record *platf
 {
 	const char *const *fields = platform->fields;
 
-	if (devices)
+	if (devices)	/* else there is a word about its file */
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s (%s) has %zu device%s", fields[1],
 			   *fields[3] ? fields[3] : "library unknown", devices,
 			   devices == 1 ? "" : "s");
@@ -192,76 +192,55 @@ static void say_icd(struct doctor *doctor, const struct doctor_icds *icds,
 			   "the driver %s has no device here", library);
 }
 
-/* Of a platform, with the records of its devices behind it. */
-static size_t add_devices(struct doctor *doctor, char **text, const struct probe_record *platform,
-			  struct probe_record *ret_next, bool *ret_more)
-{
-	size_t count = 0;
-
-	while ((*ret_more = probe_read(text, ret_next))) {
-		if (strcmp(ret_next->word, "device") == 0) {
-			doctor_add_device(doctor, false, platform->fields[1], platform->fields[3],
-					  ret_next->fields);
-			count++;
-		} else if (strcmp(ret_next->word, "asking") != 0 ||
-			   !strstr(ret_next->fields[0], "for its devices")) {
-			break;
-		}
-	}
-	return count;
-}
-
-static void note(struct answer *answer, const struct probe_record *record)
-{
-	if (strcmp(record->word, "asking") == 0)
-		answer->asked = record->fields[0];
-	else if (strcmp(record->word, "loader") == 0)
-		answer->loader = record->fields[0];
-	else if (strcmp(record->word, "failed") == 0)
-		answer->failure = record->fields[1];
-	else if (strcmp(record->word, "layer") == 0)
-		answer->layers++;
-	else if (strcmp(record->word, "active") == 0)
-		answer->active = true;
-	else if (strcmp(record->word, "named") == 0) {
-		answer->name = record->fields[0];
-		answer->version = record->fields[1];
-	}
-}
-
-/* Reads the records twice over: what is loaded, then what it has. */
-static void read_records(struct doctor *doctor, const struct doctor_icds *icds, char *text,
-			 struct answer *answer)
+/* What is known before the devices are looked at. Cuts the text; what is noted lies in it. */
+static void gather(char *text, struct answer *ret)
 {
 	struct probe_record record;
-	bool more = probe_read(&text, &record), introduced = false;
 
-	while (more) {
-		bool platform = strcmp(record.word, "platform") == 0;
-
-		if ((platform || strcmp(record.word, "icd") == 0) && !introduced) {
-			say_loader(doctor, answer);
-			answer->listed = say_layer(doctor, answer);
-			introduced = true;
+	while (probe_read(&text, &record)) {
+		if (strcmp(record.word, "asking") == 0)
+			ret->asked = record.fields[0];
+		else if (strcmp(record.word, "loader") == 0)
+			ret->loader = record.fields[0];
+		else if (strcmp(record.word, "failed") == 0)
+			ret->failure = record.fields[1];
+		else if (strcmp(record.word, "layer") == 0)
+			ret->layers++;
+		else if (strcmp(record.word, "active") == 0)
+			ret->active = true;
+		else if (strcmp(record.word, "platform") == 0)
+			ret->platforms++;
+		else if (strcmp(record.word, "device") == 0)
+			ret->devices++;
+		else if (strcmp(record.word, "named") == 0) {
+			ret->name = record.fields[0];
+			ret->version = record.fields[1];
 		}
-		if (platform) {
-			struct probe_record of = record;
-			size_t count = add_devices(doctor, &text, &of, &record, &more);
+	}
+}
 
-			answer->devices += count;
-			say_platform(doctor, &of, count);
-			continue;
-		}
-		note(answer, &record);
-		if (strcmp(record.word, "icd") == 0)
+/* Then its platforms with their devices, and the drivers' files. Cuts the text. */
+static void read_drivers(struct doctor *doctor, const struct doctor_icds *icds, char *text)
+{
+	struct probe_record record, platform = { 0 };
+	size_t devices = 0;
+
+	while (probe_read(&text, &record)) {
+		if (strcmp(record.word, "platform") == 0) {
+			say_platform(doctor, &platform, devices);
+			platform = record;
+			devices = 0;
+		} else if (strcmp(record.word, "device") == 0) {
+			doctor_add_device(doctor, false, platform.fields[1], platform.fields[3],
+					  record.fields);
+			devices++;
+		} else if (strcmp(record.word, "icd") == 0) {
+			say_platform(doctor, &platform, devices);
+			devices = 0;
 			say_icd(doctor, icds, &record);
-		more = probe_read(&text, &record);
+		}
 	}
-	if (!introduced && answer->loader) {
-		say_loader(doctor, answer);
-		if (answer->asked && strcmp(answer->asked, "the drivers to end") == 0)
-			answer->listed = say_layer(doctor, answer);
-	}
+	say_platform(doctor, &platform, devices);
 }
 
 /* The same question without the layer: whose fault it is. */
@@ -272,7 +251,7 @@ static bool ends_well_without(struct doctor *doctor)
 	const struct child_variable variables[] = {
 		{ "OPENCL_LAYERS", NULL }, DOCTOR_HARMLESS(doctor), { 0 },
 	};
-	const struct child child = { arguments, variables, NULL, false, doctor->timeout_ns };
+	const struct child child = { arguments, variables, doctor->scratch, false, doctor->timeout_ns };
 	struct child_result result;
 	char text[128];
 	bool well;
@@ -304,16 +283,25 @@ static void say_end(struct doctor *doctor, const struct doctor_icds *icds,
 static void look(struct doctor *doctor, const struct doctor_icds *icds, char *const *arguments)
 {
 	const struct child_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
-	const struct child child = { arguments, variables, NULL, true, doctor->timeout_ns };
+	const struct child child = { arguments, variables, doctor->scratch, true, doctor->timeout_ns };
 	struct answer answer = { 0 };
 	struct child_result result;
 	const char *problem;
-	char text[128], words[256];
+	char text[128], words[256], *copy;
 
 	if (!doctor_probe(doctor, &child, &result))
 		return;
-	read_records(doctor, icds, (char *)result.records.data, &answer);
+	copy = strdup((char *)result.records.data);
+	if (!copy) {
+		doctor->failed = true;
+		goto out;
+	}
+	gather(copy, &answer);
 	problem = doctor_end_text(doctor, &result, text);
+	say_loader(doctor, &answer);
+	if (answer.loader && (answer.active || !problem))
+		say_layer(doctor, &answer);
+	read_drivers(doctor, icds, (char *)result.records.data);
 	if (problem)
 		say_end(doctor, icds, &answer, problem, doctor_last_words(&result, words));
 	else if (answer.failure)
@@ -323,8 +311,10 @@ static void look(struct doctor *doctor, const struct doctor_icds *icds, char *co
 	else if (!answer.asked)
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "run it again, with more memory",
 			   "nothing could be asked%s", doctor_last_words(&result, words));
-	if (answer.listed && answer.devices)
+	if (answer.active && answer.devices)
 		doctor->ready = true;
+out:
+	free(copy);
 	child_result_release(&result);
 }
 

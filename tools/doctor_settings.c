@@ -70,6 +70,7 @@ static void look_at_switches(struct doctor *doctor)
 void doctor_look_at_settings(struct doctor *doctor)
 {
 	const struct cmn_log log = { CMN_LOG_WARNING, complain, doctor };
+	const size_t before = doctor->finding_count;
 	char *user_file = NULL;
 
 	if (cc_config_load(&log, &doctor->config) != CMN_OK ||
@@ -83,7 +84,7 @@ void doctor_look_at_settings(struct doctor *doctor)
 		look_at_file(doctor, user_file);
 	look_at_variables(doctor);
 	look_at_switches(doctor);
-	if (!doctor->finding_count || doctor->printed != DOCTOR_SETTINGS)
+	if (doctor->finding_count == before)
 		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL, "all settings are the defaults");
 	free(user_file);
 }

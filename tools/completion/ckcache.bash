@@ -8,7 +8,7 @@ _ckcache()
 	local verb=${COMP_WORDS[1]} verbs options i IFS=$' \t\n'
 
 	COMPREPLY=()
-	verbs='run stats list verify prune clear export import replay'
+	verbs='run doctor stats list verify prune clear export import replay'
 	if [[ $COMP_CWORD -eq 1 ]]; then
 		COMPREPLY=($(compgen -W "$verbs help --help --version" -- "$cur"))
 		return
@@ -23,6 +23,7 @@ _ckcache()
 	case $verb in
 	help) COMPREPLY=($(compgen -W "$verbs" -- "$cur")); return ;;
 	run) options='--dir --trace --summary --help' ;;
+	doctor) options='--dir --json --quick --timeout --help' ;;
 	stats) options='--dir --json --zero --help' ;;
 	list) options='--dir --json --sort --reverse --limit --help' ;;
 	verify) options='--dir --json --repair --help' ;;
@@ -67,6 +68,7 @@ _ckcache()
 		COMPREPLY=($(compgen -W "$options" -- "$cur"))
 	else
 		case $verb in
+		doctor) COMPREPLY=($(compgen -c -- "$cur")) ;;
 		export | import) compopt -o default 2>/dev/null ;;
 		esac
 	fi

@@ -1,0 +1,441 @@
+# SPDX-License-Identifier: MIT
+"""ckcache doctor: on good and bad machines, which are made of drivers, loaders,
+directories and settings.
+
+    doctor.py CKCACHE SOURCE-DIRECTORY STUB-DRIVER RUDE-DRIVER
+"""
+import json
+import os
+import pty
+import resource
+import signal
+import subprocess
+import unittest
+
+import machine
+import schema
+
+NOBODY = 65534
+
+
+class Doctor(machine.Case):
+    def doctor(self, *arguments, code=0, leaves=(), **options):
+        """Its JSON, which fits the schema; and nothing was left anywhere."""
+        ran = self.tool("doctor", "--json", *arguments, **options)
+        self.assertEqual(ran.code, code, ran)
+        value = json.loads(ran.out)
+        wrong = schema.check(value, schema.read(os.path.join(machine.SOURCE, "docs", "JSON.md"))["doctor"])
+        self.assertEqual(list(wrong), [], ran)
+        self.assertEqual(value["works"], code == 0)
+        self.assertEqual(value["problems"], len(self.marked(value, "problem")))
+        self.assertEqual(ran.err, "", ran)
+        self.left_nothing(leaves)
+        return value
+
+    def left_nothing(self, but=()):
+        for folder in ("home", "cwd", "tmp"):
+            self.assertEqual(machine.tree(self.path(folder)), [])
+        if not but:
+            self.assertFalse(os.path.lexists(self.root))
+
+    def marked(self, value, mark):
+        return [finding["text"] for finding in value["findings"] if finding["mark"] == mark]
+
+    def level_zero(self, value):
+        return any("libze_loader" in finding["text"] for finding in value["findings"])
+
+    def says(self, value, mark, text):
+        """The one finding of that mark that has the text; it."""
+        found = [finding for finding in value["findings"]
+                 if finding["mark"] == mark and text in finding["text"]]
+        self.assertEqual(len(found), 1, (text, value["findings"]))
+        if mark == "problem":
+            self.assertTrue(found[0]["advice"])
+        return found[0]
+
+
+class Drivers(Doctor):
+    def test_the_stub(self):
+        self.drivers(machine.STUB)
+        value = self.doctor(extra={"STUB_DEVICES": "3"})
+        self.assertEqual([device["result"] for device in value["devices"]],
+                         ["hit", "as-another", "as-another"])
+        self.assertEqual(value["devices"][0]["library"], machine.STUB)
+        for member in ("compile_ms", "capture_ms", "hit_ms"):
+            self.assertGreaterEqual(value["devices"][0][member], 0)
+        self.assertEqual(self.counted("build-source"), 1)
+        self.assertEqual(self.counted("build-binary"), 1)
+        self.says(value, "ok", "the layer comes in")
+        self.assertEqual(len([text for text in self.marked(value, "ok")
+                              if "the loader is " in text]), 2 if self.level_zero(value) else 1)
+
+    def test_quick_compiles_nothing(self):
+        self.drivers(machine.STUB)
+        value = self.doctor("--quick")
+        self.assertEqual([device["result"] for device in value["devices"]], ["not-tried"])
+        self.assertEqual(self.counted("build-source"), 0)
+
+    def test_a_layer_that_is_on_already(self):
+        self.drivers(machine.STUB)
+        layer = os.path.join(os.path.dirname(machine.CKCACHE), "..", "lib", "libckcache_opencl.so")
+        for value in (layer, os.path.realpath(layer), "/nowhere/libckcache_opencl.so:/nowhere/x.so"):
+            found = self.doctor(extra={"OPENCL_LAYERS": value})
+            self.says(found, "ok", "OPENCL_LAYERS is " + value)
+            self.assertEqual(found["devices"][0]["result"], "hit")
+
+    def test_no_driver(self):
+        value = self.doctor(code=1)
+        self.assertIn("install a driver", self.says(value, "problem", "no device")["advice"])
+
+    def test_files_of_drivers_that_are_broken(self):
+        self.drivers(machine.STUB, "/nowhere/libnothing.so", "", self.path("cwd"),
+                     os.path.join(machine.SOURCE, "LICENSE"))
+        value = self.doctor()
+        self.says(value, "note", "/nowhere/libnothing.so: cannot open")
+        self.says(value, "note", "2.icd names no driver")
+        self.assertEqual(len([text for text in self.marked(value, "note")
+                              if "cannot be loaded" in text]), 3)
+
+    def test_one_that_crashes_is_named(self):
+        self.drivers(machine.STUB, machine.RUDE)
+        value = self.doctor(code=1)
+        found = self.says(value, "problem", machine.RUDE)
+        self.assertIn("crashed (SIGABRT)", found["text"])
+        self.assertIn("1.icd", found["advice"])
+        self.assertEqual(value["problems"], 1)
+
+    def test_one_that_hangs_is_named(self):
+        self.drivers(machine.STUB, machine.RUDE)
+        value = self.doctor("--timeout", "1", code=1, extra={"RUDE": "hang"})
+        self.assertIn("did not answer within 1 s", self.says(value, "problem", machine.RUDE)["text"])
+
+    def test_builds_that_crash_or_hang_are_the_drivers(self):
+        self.drivers(machine.STUB)
+        value = self.doctor(extra={"STUB_CRASH": "1"})
+        self.assertIn("SIGABRT", self.says(value, "note", "with or without the cache")["text"])
+        self.assertEqual(value["devices"][0]["result"], "driver-fails")
+        os.mkfifo(self.path("gate"))
+        value = self.doctor("--timeout", "1", extra={"STUB_GATE": self.path("gate")})
+        self.says(value, "note", "did not answer within 1 s")
+        self.assertEqual(value["devices"][0]["result"], "driver-fails")
+
+    def test_one_that_gives_no_binary(self):
+        self.drivers(machine.STUB)
+        value = self.doctor(code=1, extra={"STUB_NO_BINARY": "1"})
+        self.says(value, "problem", "not cached: no-binary")
+        self.assertEqual(value["devices"][0]["result"], "not-cached")
+
+    def test_one_that_refuses_its_binary(self):
+        self.drivers(machine.STUB)
+        value = self.doctor(code=1, extra={"STUB_REFUSE_BINARY": "1"})
+        self.says(value, "problem", "not found again")
+        self.assertEqual(value["devices"][0]["result"], "no-hit")
+        self.assertIsNone(value["devices"][0]["hit_ms"])
+
+    def test_real_ones(self):
+        tried = 0
+        for name, (_, variables) in machine.DRIVERS.items():
+            library = machine.driver_file(name)
+            if not library:
+                self.assertNotIn("CKCACHE_TEST_REQUIRE_DRIVERS", os.environ, name)
+                continue
+            tried += 1
+            self.drivers(library)
+            value = self.doctor("--timeout", "120", extra=variables)
+            of_it = [device for device in value["devices"] if device["api"] == "opencl"]
+            self.assertTrue(of_it, (name, value))
+            for device in value["devices"]:
+                self.assertEqual(device["result"], "hit", (name, value))
+                self.assertGreater(device["compile_ms"], 0)
+            if name == "neo" and "CKCACHE_TEST_REQUIRE_DRIVERS" in os.environ:
+                self.assertIn("level-zero", [device["api"] for device in value["devices"]])
+                self.says(value, "ok", "the plugin comes in")
+            taken = [text for text in self.marked(value, "ok") if "its binary is taken" in text]
+            self.assertIn("deferred" if name == "pocl" else "eager", taken[0])
+        if not tried:
+            self.skipTest("no real driver")
+
+    def test_one_without_a_device(self):
+        library = machine.driver_file("rusticl")
+        if not library:
+            self.skipTest("no rusticl")
+        self.drivers(machine.STUB, library)
+        value = self.doctor()
+        self.assertIn("RUSTICL_ENABLE", self.says(value, "note", "has no device here")["advice"])
+
+
+class Loaders(Doctor):
+    def fake(self, content):
+        os.mkdir(self.path("loader"))
+        self.write(self.path("loader", "libOpenCL.so.1"), content)
+        self.drivers(machine.STUB)
+        return {"LD_LIBRARY_PATH": self.path("loader")}
+
+    def test_none_that_can_be_loaded(self):
+        value = self.doctor(code=1, extra=self.fake("no library"))
+        self.assertIn("ocl-icd", self.says(value, "note", "no OpenCL loader")["advice"])
+        self.says(value, "problem", "no device")
+
+    def test_one_that_is_none(self):
+        with open(machine.RUDE.replace("rude_driver", "stub_driver"), "rb") as other:
+            value = self.doctor(code=1, extra=self.fake(other.read()))
+        self.says(value, "note", "it lacks functions")
+
+    def test_one_that_hangs(self):
+        with open(machine.RUDE, "rb") as other:
+            extra = {**self.fake(other.read()), "RUDE": "hang"}
+        value = self.doctor("--timeout", "1", code=1, extra=extra)
+        self.says(value, "problem", "did not answer within 1 s")
+
+    def test_a_command_without_its_layers(self):
+        os.mkdir(self.path("bin"))
+        alone = self.path("bin", "ckcache")
+        with open(machine.CKCACHE, "rb") as command:
+            self.write(alone, command.read(), 0o755)
+        ran = subprocess.run([alone, "doctor"], env=self.environment(), capture_output=True,
+                             cwd=self.path("cwd"), timeout=machine.PATIENCE, check=False)
+        self.assertEqual(ran.returncode, 1, ran)
+        self.assertIn(b"libckcache_opencl.so is not where", ran.stdout)
+        self.left_nothing()
+
+    def test_files_that_name_layers(self):
+        os.mkdir(self.path("layers"))
+        self.write(self.path("layers", "gone.lay"), "/nowhere/libckcache_opencl.so\n")
+        self.write(self.path("layers", "other.lay"), "libother.so\n")
+        self.drivers(machine.STUB)
+        value = self.doctor(extra={"OPENCL_LAYER_PATH": self.path("layers")})
+        self.says(value, "note", "gone.lay names /nowhere/libckcache_opencl.so, which cannot be read")
+        self.says(value, "ok", "other.lay names libother.so")
+
+
+class Directories(Doctor):
+    def setUp(self):
+        super().setUp()
+        self.drivers(machine.STUB)
+
+    def quick(self, code=0, **options):
+        return self.doctor("--quick", code=code, leaves=("root",), **options)
+
+    def test_a_good_one(self):
+        os.mkdir(self.root, 0o700)
+        value = self.quick()
+        self.says(value, "ok", "%s (by CKCACHE_DIR), of " % self.root)
+        self.says(value, "ok", "written and locked")
+        self.assertEqual(os.listdir(self.root), [])
+
+    def test_where_it_comes_from(self):
+        value = self.quick(extra={"CKCACHE_DIR": None})
+        self.says(value, "ok", "home/.cache/ckcache (by HOME)")
+        value = self.quick(extra={"CKCACHE_DIR": None, "XDG_CACHE_HOME": self.path("cwd")})
+        self.says(value, "ok", "cwd/ckcache (by XDG_CACHE_HOME)")
+        value = self.quick(code=1, extra={"CKCACHE_DIR": None, "HOME": None})
+        self.says(value, "problem", "there is no cache directory")
+        self.says(self.doctor("--quick", "--dir", "rel"), "ok", "cwd/rel (by CKCACHE_DIR)")
+
+    def test_by_a_file(self):
+        os.makedirs(self.path("config", "ckcache"))
+        self.write(self.path("config", "ckcache", "ckcache.conf"), "dir = %s\n" % self.root)
+        value = self.quick(extra={"CKCACHE_DIR": None, "XDG_CONFIG_HOME": self.path("config")})
+        self.says(value, "ok", "%s (by ckcache.conf)" % self.root)
+        self.says(value, "ok", "ckcache/ckcache.conf is read")
+
+    def test_one_that_others_may_write_to(self):
+        os.mkdir(self.root)
+        os.chmod(self.root, 0o777)
+        self.assertIn("chmod", self.says(self.quick(code=1), "problem", "others may write")["advice"])
+
+    @unittest.skipIf(os.geteuid(), "not root")
+    def test_another_users(self):
+        os.mkdir(self.root, 0o700)
+        os.chown(self.root, NOBODY, NOBODY)
+        self.says(self.quick(code=1), "problem", "belongs to another user")
+
+    def test_one_that_is_a_file(self):
+        self.write(self.root, "")
+        self.says(self.quick(code=1), "problem", "is not a directory")
+
+    def test_one_below_a_file(self):
+        self.write(self.path("file"), "")
+        self.says(self.quick(code=1, extra={"CKCACHE_DIR": self.path("file", "root")}),
+                  "problem", self.path("file"))
+
+    def as_nobody(self, code, extra=None):
+        """For whom permissions mean something."""
+        if os.geteuid():
+            return self.quick(code=code, extra=extra)
+        for folder, _, names in os.walk(self.work):
+            for path in [folder] + [os.path.join(folder, name) for name in names]:
+                os.lchown(path, NOBODY, NOBODY)
+        return self.quick(code=code, extra=extra, user=NOBODY, group=NOBODY, extra_groups=[])
+
+    def test_one_that_cannot_be_written(self):
+        os.mkdir(self.root, 0o500)
+        self.says(self.as_nobody(1), "problem", "no file can be made in " + self.root)
+        value = self.as_nobody(0, {"CKCACHE_READ_ONLY": "1"})
+        self.says(value, "note", "no file can be made in " + self.root)
+
+    def test_one_that_cannot_be_made(self):
+        os.mkdir(self.path("closed"), 0o500)
+        self.says(self.as_nobody(1, {"CKCACHE_DIR": self.path("closed", "a", "b")}),
+                  "problem", "no file can be made in " + self.path("closed"))
+
+    def test_a_limit_on_files(self):
+        os.mkdir(self.root, 0o700)
+        value = self.quick(code=1, preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY)))
+        self.says(value, "problem", "a file of 65536 bytes cannot be written")
+
+    @unittest.skipIf(os.geteuid(), "not root")
+    def test_a_full_and_small_file_system(self):
+        os.mkdir(self.root, 0o700)
+        mounted = subprocess.run(["unshare", "-m", "true"], check=False).returncode == 0
+        if not mounted:
+            self.skipTest("no mounts here")
+        script = ("mount -t tmpfs -o size=100k,mode=0700 none '%s' && "
+                  "head -c 200k /dev/zero >'%s/filler' 2>/dev/null; exec \"$0\" doctor --quick"
+                  % (self.root, self.root))
+        ran = subprocess.run(["unshare", "-m", "sh", "-c", script, machine.CKCACHE],
+                             env=self.environment(), cwd=self.path("cwd"), capture_output=True,
+                             timeout=machine.PATIENCE, check=False)
+        self.assertEqual(ran.returncode, 1, ran)
+        self.assertIn(b"on tmpfs", ran.stdout)
+        self.assertIn(b"hardly any room", ran.stdout)
+        self.assertIn(b"cannot be written", ran.stdout)
+
+    def test_tiers(self):
+        os.mkdir(self.path("tier"), 0o755)
+        os.mkdir(self.path("open"))
+        os.chmod(self.path("open"), 0o777)
+        value = self.quick(extra={"CKCACHE_READ_ONLY_DIRS": ":".join(
+            [self.path("tier"), self.path("open"), "/nowhere/tier"])})
+        self.says(value, "ok", self.path("tier") + " is looked in, too")
+        self.says(value, "note", self.path("open") + " (read only) is not used: others may write")
+        self.says(value, "note", "/nowhere/tier")
+
+    def test_history(self):
+        os.mkdir(self.root, 0o700)
+        self.write(os.path.join(self.root, "stats.txt"),
+                   "hits_memory 3\nhits_disk 4\nmisses 5\nerrors 2\nbypass.date 6\n", 0o600)
+        value = self.quick()
+        self.says(value, "ok", "7 hits, 5 misses")
+        self.says(value, "note", "2 errors")
+
+
+class Settings(Doctor):
+    def setUp(self):
+        super().setUp()
+        self.drivers(machine.STUB)
+
+    def test_what_switches_it_off(self):
+        for name, value in (("DISABLE", "1"), ("PERSISTENT", "0"), ("RECACHE", "1")):
+            found = self.doctor(code=1, extra={"CKCACHE_" + name: value})
+            self.assertIn("unset CKCACHE_" + name,
+                          self.says(found, "problem", "CKCACHE_" + name)["advice"])
+            # The layers are tried all the same.
+            self.assertEqual(found["devices"][0]["result"], "hit")
+
+    def test_bad_values_and_names(self):
+        value = self.doctor("--quick", extra={"CKCACHE_MAX_SIZE": "many", "CKCACHE_MAXSIZE": "1"})
+        self.says(value, "note", "CKCACHE_MAX_SIZE: bad value \"many\"")
+        self.says(value, "note", "CKCACHE_MAXSIZE is set, and is no setting")
+
+    def test_bad_files(self):
+        os.makedirs(self.path("config", "ckcache"))
+        self.write(self.path("config", "ckcache", "ckcache.conf"),
+                   "threshold = never\nnonsense\nother = 1\n")
+        value = self.doctor("--quick", extra={"XDG_CONFIG_HOME": self.path("config")})
+        for text in ("threshold: bad value", "not \"key = value\"", "unknown setting \"other\""):
+            self.says(value, "note", text)
+
+    def test_no_setting_bends_the_trial(self):
+        value = self.doctor(extra={"CKCACHE_MAX_DEVICE_IMAGE_SIZE": "1", "CKCACHE_CAPTURE": "deferred",
+                                   "CKCACHE_READ_ONLY": "1", "CKCACHE_MAX_SIZE": "1",
+                                   "CKCACHE_TRACE": self.path("trace")})
+        self.assertEqual(value["devices"][0]["result"], "hit")
+        self.assertFalse(os.path.exists(self.path("trace")))
+
+    def test_variables_that_make_keys_differ(self):
+        value = self.doctor("--quick", extra={"IGC_ShaderDumpEnable": "1", "LD_LIBRARY_PATH": "/nowhere",
+                                              "NEOReadDebugKeys": "1", "SomeKey": "2"})
+        for text in ("IGC_ShaderDumpEnable=1", "LD_LIBRARY_PATH=/nowhere", "SomeKey=2"):
+            self.says(value, "note", text)
+
+    def test_drivers_own_caches(self):
+        os.makedirs(self.path("xdg", "mesa_shader_cache"))
+        self.write(self.path("xdg", "mesa_shader_cache", "x"), b"x" * 10000)
+        extra = {"XDG_CACHE_HOME": self.path("xdg")}
+        self.says(self.doctor("--quick", extra=extra), "ok", "Mesa has a cache of its own")
+        extra["MESA_SHADER_CACHE_DISABLE"] = "true"
+        value = self.doctor("--quick", extra=extra)
+        self.assertEqual([text for text in self.marked(value, "ok") if "Mesa has" in text], [])
+
+
+class Programs(Doctor):
+    def setUp(self):
+        super().setUp()
+        self.drivers(machine.STUB)
+
+    def test_usual_ones(self):
+        self.says(self.doctor("--quick", "env"), "ok", "layers can come into")
+        script = self.write(self.path("script"), "#!/bin/sh\n", 0o755)
+        self.says(self.doctor("--quick", script), "ok", "is a script")
+
+    def test_one_that_is_not_there(self):
+        self.says(self.doctor("--quick", "no-such-program", code=1), "problem", "is not found")
+
+
+class Endings(Doctor):
+    def test_people_get_the_same(self):
+        self.drivers(machine.STUB)
+        ran = self.tool("doctor")
+        self.assertEqual(ran.code, 0, ran)
+        self.assertEqual(ran.out.splitlines()[-1], "works")
+        self.assertNotIn("\x1b", ran.out)
+        ran = self.tool("doctor", extra={"CKCACHE_DISABLE": "1"})
+        self.assertEqual(ran.code, 1, ran)
+        self.assertIn("1. unset CKCACHE_DISABLE", ran.out.splitlines()[-1])
+
+    def on_terminal(self, extra):
+        leader, follower = pty.openpty()
+        with self.start("doctor", "--quick", extra=extra, stdout=follower,
+                        stderr=follower) as process:
+            os.close(follower)
+            shown = b""
+            try:
+                while True:
+                    some = os.read(leader, 65536)
+                    if not some:
+                        break
+                    shown += some
+            except OSError:	# the other end was closed
+                pass
+            os.close(leader)
+            self.assertEqual(process.wait(machine.PATIENCE), 0)
+        return shown
+
+    def test_colours(self):
+        self.drivers(machine.STUB)
+        self.assertIn(b"\x1b[32m", self.on_terminal({"TERM": "xterm"}))
+        self.assertNotIn(b"\x1b", self.on_terminal({"TERM": "xterm", "NO_COLOR": "1"}))
+        self.assertNotIn(b"\x1b", self.on_terminal({"TERM": "dumb"}))
+
+    def test_a_signal_ends_it_with_all_it_started(self):
+        self.drivers(machine.RUDE)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            reader, writer = os.pipe()
+            with self.start("doctor", extra={"RUDE": "hang"}, stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL) as process:
+                os.close(writer)
+                # OpenCL's section begins before the driver is asked.
+                for line in process.stdout:
+                    if line.startswith(b"OpenCL"):
+                        break
+                process.send_signal(number)
+                rest = process.stdout.read()	# ends with the last who holds it
+                self.assertEqual(process.wait(machine.PATIENCE), -number, rest)
+            os.close(reader)
+            self.left_nothing()
+
+
+if __name__ == "__main__":
+    machine.main()

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of doctor and run share: a command with an environment made
+from nothing, in directories of the test's own, with the drivers that it names.
+"""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CKCACHE, SOURCE, STUB, RUDE = None, None, None, None
+PATIENCE = 240
+
+# Real drivers: the pattern of the file, and what it takes to have a device without hardware.
+DRIVERS = {
+    "neo": ("/usr/lib/*/intel-opencl/libigdrcl.so",
+            {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1",
+             "ProductFamilyOverride": "tgllp"}),
+    "rusticl": ("/usr/lib/*/libRusticlOpenCL.so.1", {"RUSTICL_ENABLE": "llvmpipe"}),
+    "pocl": ("/usr/lib/*/libpocl.so.2*", {}),
+    "oclgrind": ("/usr/lib/oclgrind/liboclgrind-rt-icd.so", {}),
+}
+
+
+def driver_file(name):
+    """The driver's file; None: it is not installed."""
+    found = sorted(glob.glob(DRIVERS[name][0]))
+    return found[0] if found else None
+
+
+def tree(folder):
+    """Every path below, from it."""
+    found = []
+    for at, folders, names in os.walk(folder):
+        found += [os.path.relpath(os.path.join(at, name), folder) for name in folders + names]
+    return sorted(found)
+
+
+class Ran:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out.decode("utf-8"), err.decode("utf-8", "replace")
+
+    def __repr__(self):
+        return "code %s\nstdout: %s\nstderr: %s" % (self.code, self.out[-6000:], self.err[-3000:])
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.work = tempfile.mkdtemp(prefix="ckcache-machine-")
+        self.addCleanup(shutil.rmtree, self.work)
+        for name in ("home", "cwd", "tmp", "vendors"):
+            os.mkdir(self.path(name))
+        self.root = self.path("root")
+
+    def path(self, *names):
+        return os.path.join(self.work, *names)
+
+    def write(self, path, text, mode=0o644):
+        with open(path, "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
+        os.chmod(path, mode)
+        return path
+
+    def drivers(self, *libraries):
+        for number, library in enumerate(libraries):
+            self.write(self.path("vendors", "%d.icd" % number), library + "\n")
+
+    def environment(self, extra=None):
+        kept = {name: value for name, value in os.environ.items()
+                if name == "PATH" or "SAN_OPTIONS" in name}
+        # Real drivers leave their compilers behind at exit.
+        kept["ASAN_OPTIONS"] = ":".join(filter(None, [kept.get("ASAN_OPTIONS"),
+                                                      "detect_leaks=0"]))
+        made = {**kept, "HOME": self.path("home"), "TMPDIR": self.path("tmp"),
+                "CKCACHE_DIR": self.root, "CKCACHE_READ_ONLY_DIRS": "", "LC_ALL": "C.UTF-8",
+                "OCL_ICD_VENDORS": self.path("vendors"),
+                "STUB_COUNTS": self.path("counts"), "STUB_SETTINGS": self.path("settings")}
+        made.update(extra or {})
+        return {name: value for name, value in made.items() if value is not None}
+
+    def start(self, *arguments, extra=None, **options):
+        options.setdefault("stdin", subprocess.DEVNULL)
+        options.setdefault("cwd", self.path("cwd"))
+        return subprocess.Popen([CKCACHE, *arguments], env=self.environment(extra), **options)
+
+    def tool(self, *arguments, extra=None, **options):
+        with self.start(*arguments, extra=extra, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                        **options) as process:
+            out, err = process.communicate(timeout=PATIENCE)
+        ran = Ran(process.returncode, out, err)
+        self.assertNotIn("Sanitizer", ran.err, ran)
+        self.assertNotIn("runtime error", ran.err, ran)
+        return ran
+
+    def counted(self, event):
+        """How often the stub driver did that."""
+        try:
+            with open(self.path("counts"), encoding="utf-8") as counts:
+                return sum(line.strip() == event for line in counts)
+        except FileNotFoundError:
+            return 0
+
+
+def main():
+    global CKCACHE, SOURCE, STUB, RUDE
+    CKCACHE, SOURCE, STUB, RUDE = map(os.path.abspath, sys.argv[1:5])
+    unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[5:]])
