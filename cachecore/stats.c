@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "cachecore/root.h"
+#include "cachecore/usage.h"
 #include "common/clock.h"
 #include "common/env.h"
 #include "common/file.h"
@@ -292,6 +293,8 @@ enum cmn_status cc_stats_zero(const char *root)
 	status = lock_root(fd);
 	if (status == CMN_OK && unlinkat(fd, FILE_NAME, 0) < 0 && errno != ENOENT)
 		status = cmn_status_from_errno(errno);
+	if (status == CMN_OK && unlinkat(fd, CC_USAGE_NAME, 0) < 0 && errno != ENOENT)
+		status = cmn_status_from_errno(errno);
 	cc_root_unlock(fd);
 	return status;
 }
@@ -361,6 +364,25 @@ static void encode(const struct cc_stats *stats, struct cmn_buffer *ret)
 				  (unsigned long long)amount);
 }
 
+/* What was taken, by day and program; the root is locked. */
+static void record_usage(const struct cc_stats *taken, int root_fd)
+{
+	struct cc_usage_counts counts = {
+		.hits_memory = atomic_load(&taken->counters[CC_HITS_MEMORY].pending),
+		.hits_disk = atomic_load(&taken->counters[CC_HITS_DISK].pending),
+		.misses = atomic_load(&taken->counters[CC_MISSES].pending),
+		.bypasses = atomic_load(&taken->other.pending),
+		.spent_ns = atomic_load(&taken->counters[CC_COMPILE_NS_SPENT].pending),
+		.saved_ns = atomic_load(&taken->counters[CC_COMPILE_NS_SAVED].pending),
+	};
+
+	for (unsigned int i = 0; i < MAX_REASONS; i++)
+		counts.bypasses += atomic_load(&taken->bypasses[i].counter.pending);
+	/* The sums are written: giving these back would count all of them twice. */
+	if (counts.hits_memory || counts.hits_disk || counts.misses || counts.bypasses)
+		(void)cc_usage_record(root_fd, &counts);
+}
+
 /* taken becomes the sum of itself and the file, which is replaced by it. */
 static enum cmn_status add_to_file(struct cc_stats *taken, const char *root)
 {
@@ -384,6 +406,8 @@ static enum cmn_status add_to_file(struct cc_stats *taken, const char *root)
 	encode(taken, &text);
 	view = cmn_buffer_view(&text);
 	status = text.failed ? CMN_ERR_NOMEM : cmn_file_publish(fd, FILE_NAME, &view, 1);
+	if (status == CMN_OK)
+		record_usage(taken, fd);
 out:
 	cmn_buffer_release(&text);
 	cc_root_unlock(fd);

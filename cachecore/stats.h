@@ -2,7 +2,7 @@
 /*
  * stats: what the cache did, counted in the process and added to
  * <root>/stats.txt ("name value" lines, replaced atomically under the lock of
- * <root>) by cc_stats_flush. A killed process loses its own counts only.
+ * <root>) by cc_stats_flush, by day and by program to usage.h's file. A killed process loses its own counts only.
  * Every function is thread-safe; counting takes no lock.
  */
 #ifndef CACHECORE_STATS_H
