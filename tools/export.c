@@ -5,12 +5,10 @@
  * before it goes in: a bundle is never worse than what a look-up would take.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cachecore/bundle.h"
@@ -19,6 +17,7 @@
 #include "cachecore/root.h"
 #include "cachecore/tree.h"
 #include "common/file.h"
+#include "tools/output.h"
 #include "tools/signature.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
@@ -218,61 +217,6 @@ static bool export_signature(struct exporting *exporting, const struct signature
 	return status == CMN_OK;
 }
 
-/* A temporary beside the file, or stdout for "-". false: complained about. */
-static bool open_output(const char *file, char **ret_temporary, int *ret_fd)
-{
-	const char *slash = strrchr(file, '/');
-	const char *problem = NULL;
-	struct stat info;
-
-	if (strcmp(file, "-") == 0) {
-		*ret_fd = STDOUT_FILENO;
-		if (isatty(STDOUT_FILENO))
-			problem = "a bundle is not for a terminal";
-	} else if (lstat(file, &info) == 0 && !S_ISREG(info.st_mode)) {
-		/* It would be replaced: a device, a link, a pipe. */
-		problem = "it is there and not a regular file (- is standard output)";
-	} else if (asprintf(ret_temporary, "%.*s.ckcache-export-XXXXXX",
-			    slash ? (int)(slash - file + 1) : 0, file) < 0) {
-		*ret_temporary = NULL;	/* asprintf leaves it undefined */
-		problem = "out of memory";
-	} else {
-		*ret_fd = mkostemp(*ret_temporary, O_CLOEXEC);
-		if (*ret_fd < 0) {
-			problem = strerror(errno);
-			free(*ret_temporary);
-			*ret_temporary = NULL;
-		}
-	}
-	if (problem)
-		tool_complain("%s: %s", file, problem);
-	return !problem;
-}
-
-/* Makes the file appear, or removes what there is of it. false: complained about, or not good before. */
-static bool close_output(const char *file, char *temporary, int fd, bool good)
-{
-	mode_t mask;
-
-	if (!temporary)
-		return good;
-	mask = umask(0);
-	(void)umask(mask);
-	/* What other programs would have made it with; without it only the owner reads it. */
-	if (good && fchmod(fd, 0666 & ~mask) == 0 && fsync(fd) == 0 && close(fd) == 0 &&
-	    rename(temporary, file) == 0) {
-		free(temporary);
-		return true;
-	}
-	if (good)
-		tool_complain("%s: %s", file, strerror(errno));
-	else
-		(void)close(fd);	/* what was written is removed */
-	(void)unlink(temporary);
-	free(temporary);
-	return false;
-}
-
 /* Says what is in the bundle and what is not; the exit code. */
 static int report(const struct exporting *exporting)
 {
@@ -299,7 +243,7 @@ static int export_cache(const struct cc_store *store, const char *file,
 		.file = file, .fd = -1, .trust = cc_store_trust(store), .json = json
 	};
 	const char *root = cc_store_root(store);
-	char *temporary = NULL;
+	struct output output;
 	enum cmn_status status;
 	int code = TOOL_FAILED;
 	bool good;
@@ -307,14 +251,15 @@ static int export_cache(const struct cc_store *store, const char *file,
 	exporting.digest = signature_digest_new();
 	if (!exporting.digest)
 		return TOOL_FAILED;
-	if (!open_output(file, &temporary, &exporting.fd))
+	if (!output_open(file, "a bundle", &output))
 		goto out;
+	exporting.fd = output.fd;
 	status = export_entries(&exporting, root, key ? CC_BUNDLE_ED25519 : CC_BUNDLE_UNSIGNED);
 	good = status == CMN_OK;
 	if (!good && !exporting.reader_left)
 		tool_complain("%s to %s: %s", root, file, cmn_status_string(status));
 	good = good && (!key || export_signature(&exporting, key)) && flush_output(&exporting);
-	if (close_output(file, temporary, exporting.fd, good))
+	if (output_close(&output, good))
 		code = report(&exporting);
 out:
 	free(exporting.leaves);

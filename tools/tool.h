@@ -27,6 +27,7 @@ int verb_import(int argc, char **argv);
 int verb_list(int argc, char **argv);
 int verb_prune(int argc, char **argv);
 int verb_replay(int argc, char **argv);
+int verb_report(int argc, char **argv);
 int verb_run(int argc, char **argv);
 int verb_show(int argc, char **argv);
 int verb_stats(int argc, char **argv);

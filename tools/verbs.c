@@ -103,6 +103,11 @@ static const struct verb_option replay_options[] = {
 	{ 0 },
 };
 
+static const struct verb_option report_options[] = {
+	DIR_OPTION,
+	{ 0 },
+};
+
 #define VERB(name) #name, "ckcache " #name, verb_##name, name##_options
 static const struct verb verbs[] = {
 	{ VERB(run), "COMMAND [ARGUMENT...]", true,
@@ -182,6 +187,12 @@ static const struct verb verbs[] = {
 	  "read), each program in a process of its own. The exit code is 1 if one failed.",
 	  "ckcache replay\n"
 	  "ckcache replay --stale --jobs 1" },
+	{ VERB(report), "FILE", false,
+	  "write a page with charts of what the cache did and holds",
+	  "Writes one HTML page into FILE (- is standard output), which needs no network:\n"
+	  "hits and misses over time, time saved per program, what fills the disk, the\n"
+	  "slowest compiles, why builds were not cached, the settings in force.",
+	  "ckcache report report.html" },
 };
 
 const struct verb *verb_at(unsigned int i)
