@@ -36,8 +36,8 @@ void tool_complain(const char *format, ...)
 
 char *tool_find_library(const char *name)
 {
-	static const char *const folders[] = { "lib", CKCACHE_LIBDIR, "lib/x86_64-linux-gnu",
-					       "lib64" };
+	/* As installed; as built. From the command's own place, wherever that was moved. */
+	static const char *const folders[] = { CKCACHE_LIBDIR, "../lib" };
 	char *self = realpath("/proc/self/exe", NULL);
 	char *slash = self ? strrchr(self, '/') : NULL;
 	char *found = NULL;
@@ -47,7 +47,7 @@ char *tool_find_library(const char *name)
 	for (size_t i = 0; slash && !found && i < sizeof(folders) / sizeof(folders[0]); i++) {
 		char *path;
 
-		if (asprintf(&path, "%s/../%s/%s", self, folders[i], name) < 0)
+		if (asprintf(&path, "%s/%s/%s", self, folders[i], name) < 0)
 			break;
 		found = realpath(path, NULL);
 		free(path);
