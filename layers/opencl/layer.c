@@ -7,6 +7,7 @@
 #include "layers/opencl/layer.h"
 
 #include <CL/cl_layer.h>
+#include <link.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 #define LAYER_NAME "ckcache"
+#define LAYER_LIBRARY "/libckcache_opencl.so"
 
 struct ocl_layer ocl_layer;
 
@@ -102,6 +104,46 @@ EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t param_
 	return CL_SUCCESS;
 }
 
+static bool is_own_object(const struct dl_phdr_info *info)
+{
+	uintptr_t own = (uintptr_t)&ocl_layer;
+
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && own >= start &&
+		    own - start < info->dlpi_phdr[i].p_memsz)
+			return true;
+	}
+	return false;
+}
+
+/* dl_iterate_phdr, in the order of loading: stops at the first copy; *data: it is another file's. */
+static int note_first_copy(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const char *name = strrchr(info->dlpi_name, '/');
+	bool own = is_own_object(info);
+
+	(void)size;
+	if (!own && (!name || strcmp(name, LAYER_LIBRARY) != 0))
+		return 0;
+	*(bool *)data = !own;
+	return 1;
+}
+
+/*
+ * Whether the process had another file's copy of this layer before: an
+ * installation lists one, and the user another. Of two active ones the inner
+ * would wait for the flight of the outer, which waits for it.
+ */
+static bool is_second_copy(void)
+{
+	bool second = false;
+
+	(void)dl_iterate_phdr(note_first_copy, &second);	/* 0: not found, so not before */
+	return second;
+}
+
 EXPORT cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
 				      cl_uint *num_entries_ret,
 				      const cl_icd_dispatch **layer_dispatch_ret)
@@ -115,7 +157,7 @@ EXPORT cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch
 	*num_entries_ret = own_entries;
 	*layer_dispatch_ret = &inert;
 	/* Listed twice: the second one would call itself. */
-	if (initialised)
+	if (initialised || is_second_copy())
 		return CL_SUCCESS;
 	initialised = true;
 	memcpy(&ocl_layer.next, target_dispatch,

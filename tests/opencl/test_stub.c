@@ -5,6 +5,7 @@
  * a new driver version, a forked client, and leaks of programs.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/opencl/driver.h"
@@ -112,6 +113,33 @@ static void one_of_several_devices(void)
 	outcome_release(&reference);
 }
 
+/* An installation and a build of it, by paths; which one works is the loader's order. */
+static void of_two_copies_one_works(void)
+{
+	const char *chosen = getenv("CKCACHE_TEST_LAYER");
+	const char *library = chosen ? chosen : LAYER_LIBRARY;
+	char command[9000], list[9000];
+
+	driver_begin();
+	(void)snprintf(command, sizeof(command), "mkdir '%s/copy' && cp '%s' '%s/copy/libckcache_opencl.so'",
+		       unit_dir(), library, unit_dir());
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	(void)snprintf(list, sizeof(list), "%s/copy/libckcache_opencl.so:%s", unit_dir(), library);
+	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_TEST_LAYER", list, 1), 0);
+	/* Two active ones would wait for each other. */
+	driver_setenv("CKCACHE_BUILD_WAIT", "3");
+	fill("vector");
+	CU_ASSERT_EQUAL(driver_counted("build-source"), 2);
+	CU_ASSERT_EQUAL(driver_stats().misses, 1);
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_counted("build-source"), 2);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	no_leaks();
+	outcome_release(&reference);
+	CU_ASSERT_EQUAL(chosen ? setenv("CKCACHE_TEST_LAYER", chosen, 1) :
+				 unsetenv("CKCACHE_TEST_LAYER"), 0);
+}
+
 static void new_driver_version_is_another_key(void)
 {
 	driver_begin();
@@ -159,6 +187,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(asynchronous_builds_call_back_once),
 		UNIT_TEST(all_devices_of_a_context),
 		UNIT_TEST(one_of_several_devices),
+		UNIT_TEST(of_two_copies_one_works),
 		UNIT_TEST(new_driver_version_is_another_key),
 		UNIT_TEST(forked_client),
 		UNIT_TEST(hits_read_no_binary),
