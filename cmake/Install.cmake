@@ -30,7 +30,7 @@ add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.
                     -ffile-prefix-map=${PROJECT_BINARY_DIR}=.)
 
 add_custom_target(uninstall
-  COMMAND ${CMAKE_COMMAND} -DMANIFESTS=${PROJECT_BINARY_DIR}
+  COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR}
           -P ${CMAKE_CURRENT_LIST_DIR}/Uninstall.cmake
   COMMENT "Removing what was installed from this build"
   VERBATIM)

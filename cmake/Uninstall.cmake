@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: MIT
-# Removes what the last installation from a build put down (its manifests name it), with DESTDIR
-# as it was then. Directories go when they are empty and either carry this project's name or lie
-# below a DESTDIR; others may have been there before.
-#   cmake -DMANIFESTS=BUILD -P Uninstall.cmake
+# Removes what the last installation from a build put down (its manifest names it), with DESTDIR as
+# it was then. Directories go when they are empty and either carry this project's name or lie below
+# a DESTDIR; others may have been there before.
+#   cmake -DBUILD=DIRECTORY -P Uninstall.cmake
 cmake_minimum_required(VERSION 3.20)
 
-file(GLOB manifests ${MANIFESTS}/install_manifest*.txt)
-if(NOT manifests)
-  message(FATAL_ERROR "Nothing was installed from ${MANIFESTS}: it has no install_manifest.txt")
+# Not the manifests of single components: packaging writes them too, and installs nothing.
+set(manifest ${BUILD}/install_manifest.txt)
+if(NOT EXISTS ${manifest})
+  message(FATAL_ERROR "Nothing was installed from ${BUILD}: it has no install_manifest.txt")
 endif()
-set(files)
-foreach(manifest IN LISTS manifests)
-  file(STRINGS ${manifest} names)
-  list(APPEND files ${names})
-endforeach()
-list(REMOVE_DUPLICATES files)
+file(STRINGS ${manifest} files)
 
 set(root $ENV{DESTDIR})
 set(directories)
@@ -42,4 +38,4 @@ foreach(directory IN LISTS directories)
     file(REMOVE_RECURSE ${root}${directory})
   endif()
 endforeach()
-file(REMOVE ${manifests})
+file(REMOVE ${manifest})

@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs a build below a directory, uses it there and after it was moved, and
+# removes it by the uninstall script: nothing is left.
+#   install.sh CMAKE SOURCE BUILD PREFIX CC
+set -eu
+cmake=$1 source=$2 build=$3 prefix=$4 cc=$5
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for name in $(env | sed -n 's/^\(CKCACHE_[A-Z_]*\|OPENCL_LAYERS\|ZE_ENABLE_LAYERS\|LD_PRELOAD\)=.*/\1/p'); do
+	unset "$name"
+done
+export HOME="$work/home"
+mkdir "$HOME"
+
+fail()
+{
+	echo "install.sh: $*" >&2
+	exit 1
+}
+
+DESTDIR=$work/root "$cmake" --install "$build" >/dev/null
+top=$work/root$prefix
+[ -x "$top/bin/ckcache" ] || fail "there is no command"
+
+# Nobody's directories are in what is installed, and no search path.
+if grep -rlF -e "$source" -e "$build" "$work/root"; then
+	fail "these name the directory of the build or of the source"
+fi
+for file in $(find "$work/root" -type f \( -path '*/bin/*' -o -name '*.so*' \)); do
+	if readelf -d "$file" | grep -E 'R(UN)?PATH'; then
+		fail "$file has a search path"
+	fi
+done
+
+# The command finds the layers where it lies itself, also where all was moved to.
+layers()
+{
+	# shellcheck disable=SC2016  # the command's shell
+	"$1/bin/ckcache" run -- sh -c 'echo "$OPENCL_LAYERS"'
+}
+case $(layers "$top") in
+"$work/root"/*/libckcache_opencl.so) ;;
+*) fail "the layer is not found where it was installed: $(layers "$top")" ;;
+esac
+mv "$work/root" "$work/moved"
+case $(layers "$work/moved$prefix") in
+"$work/moved"/*/libckcache_opencl.so) ;;
+*) fail "the layer is not found where it was moved to: $(layers "$work/moved$prefix")" ;;
+esac
+
+# A program that links the library, by pkg-config.
+PKG_CONFIG_PATH=$(dirname "$(find "$work/moved" -name ckcache.pc)")
+export PKG_CONFIG_PATH
+printf '#include <ckcache.h>\nint main(void) { return ckcache_version() < CKCACHE_VERSION; }\n' \
+	>"$work/main.c"
+# shellcheck disable=SC2046  # flags are words
+"$cc" "$work/main.c" -o "$work/main" $(pkg-config --cflags --libs ckcache)
+LD_LIBRARY_PATH=$(dirname "$(find "$work/moved" -name libckcache.so.1)") "$work/main" ||
+	fail "the library is not what its header says"
+mv "$work/moved" "$work/root"
+
+# For everybody: the files name the places where they will lie; here these are below the directory.
+etc=$(dirname "$(dirname "$(find "$work/root" -path '*/profile.d/ckcache.sh')")")
+generator=$(find "$work/root" -path '*/user-environment-generators/60-ckcache')
+for file in "$etc/profile.d/ckcache.sh" "$top/share/ckcache/layers.sh" "$generator"; do
+	sed "s,\"/,\"$work/root/,g; s,\"$work/root/usr/\\\$LIB,\"/usr/\$LIB," "$file" >"$work/text"
+	cat "$work/text" >"$file"
+done
+# everybody SETTING VARIABLE SHELL: the variable in a login shell and from the generator, by the switch.
+everybody()
+{
+	echo "CKCACHE_EVERYBODY=\"$1\"" >"$etc/default/ckcache"
+	"$3" -uc '. "$1"; eval "printf %s \"\${$2-}\""' sh "$etc/profile.d/ckcache.sh" "$2"
+	echo "|$(sh "$generator" | sed -n "s/^$2=//p")"
+}
+for shell in sh bash; do
+	command -v "$shell" >/dev/null || continue
+	[ "$(everybody '' OPENCL_LAYERS $shell)" = '|' ] || fail "OpenCL is on and should not be"
+	[ "$(everybody 'level-zero' OPENCL_LAYERS $shell)" = '|' ] || fail "OpenCL is on and should not be"
+	[ "$(everybody 'opencl' LD_PRELOAD $shell)" = '|' ] || fail "Level Zero is on and should not be"
+	value=$(everybody 'opencl level-zero' OPENCL_LAYERS $shell)
+	expr "$value" : '.*libckcache_opencl.so|.*libckcache_opencl.so$' >/dev/null ||
+		fail "OpenCL is not on: $value"
+	if [ -n "$(find "$work/root" -name libckcache_preload.so)" ]; then
+		value=$(everybody 'opencl level-zero' LD_PRELOAD $shell)
+		expr "$value" : '.*libckcache_preload.so|.*libckcache_preload.so$' >/dev/null ||
+			fail "Level Zero is not on: $value"
+		[ "$(everybody 'level-zero' ZE_ENABLE_LAYERS $shell)" = 'ckcache|ckcache' ] ||
+			fail "Level Zero's plugin is not named"
+	fi
+	value=$(OPENCL_LAYERS=/other.so everybody opencl OPENCL_LAYERS $shell)
+	expr "$value" : '.*libckcache_opencl.so:/other.so|.*libckcache_opencl.so:/other.so$' >/dev/null ||
+		fail "what the user has is not kept: $value"
+	value=$(OPENCL_LAYERS=/a/libckcache_opencl.so everybody opencl OPENCL_LAYERS $shell)
+	[ "$value" = '/a/libckcache_opencl.so|' ] || fail "the layer is there twice: $value"
+done
+sed -n 's/^CKCACHE_EVERYBODY=//p' "$source/tools/everybody/default" | grep -qx '""' ||
+	fail "it is on by default"
+
+DESTDIR=$work/root "$cmake" "-DBUILD=$build" -P "$source/cmake/Uninstall.cmake" >/dev/null
+if [ -e "$work/root" ] && find "$work/root" ! -path "$work/root" | grep .; then
+	fail "this was left by uninstall"
+fi
