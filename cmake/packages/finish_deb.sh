@@ -60,9 +60,9 @@ write_control()
 		mkdir "$work/source" "$work/source/debian"
 		printf 'Source: ckcache\n\nPackage: %s\nArchitecture: any\n' "$1" \
 			>"$work/source/debian/control"
-		tree=$PWD
-		(cd "$work/source" && dpkg-gensymbols -q -c4 "-p$1" "-v$version" "-P$tree" \
-			"-I$here/$1.symbols" "-O$tree/DEBIAN/symbols" "-e$tree/usr/lib/*/libckcache.so.*")
+		# By relative paths: it takes a blank in a pattern for its end.
+		(cd "$work/source" && dpkg-gensymbols -q -c4 "-p$1" "-v$version" -P../tree \
+			"-I$here/$1.symbols" -O../tree/DEBIAN/symbols '-e../tree/usr/lib/*/libckcache.so.*')
 	fi
 	case $1 in
 	ckcache) multiarch=foreign ;;
