@@ -14,6 +14,8 @@ packages_build='gcc g++ libc6-dev cmake ninja-build pkg-config binutils python3 
 	libdeflate-dev libssl-dev openssl libze-dev uthash-dev libcunit1-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1 doxygen'
 packages_drivers='pocl-opencl-icd intel-opencl-icd mesa-opencl-icd oclgrind clinfo
 	clblast-utils darktable piglit python3-pyopencl mandoc zsh'
+	clblast-utils darktable piglit python3-pyopencl'
+packages_packages='dpkg-dev file lintian'
 packages_clang='clang-14 libclang-rt-14-dev llvm-spirv-14'
 
 mode=${1:-full}
@@ -68,9 +70,10 @@ run_tests()
 	summary=$(grep -h '% tests passed' "$dir/ctest.log" || echo "no test ran in $dir")
 }
 
+# With the prefix of packages, which its tests make.
 run_gcc()
 {
-	build gcc -DCMAKE_C_COMPILER=gcc
+	build gcc -DCMAKE_C_COMPILER=gcc -DCMAKE_INSTALL_PREFIX=/usr
 	run_tests gcc "$1"
 }
 
@@ -192,7 +195,7 @@ fuzz_targets=$(cd tests/fuzz && ls fuzz_*.c | sed 's/^fuzz_//; s/\.c$//')
 
 case $mode in
 full)
-	install "$packages_build" "$packages_drivers" "$packages_clang"
+	install "$packages_build" "$packages_drivers" "$packages_packages" "$packages_clang"
 	# All drivers are installed now: a test that finds none has failed.
 	export CKCACHE_TEST_REQUIRE_DRIVERS=1
 	run_clang

@@ -14,6 +14,7 @@ kind=$1
 mkdir -p "$2"
 output=$(cd "$2" && pwd)
 cd "$(dirname "$0")/.."
+# shellcheck source=tools/packages.sh
 . tools/packages.sh
 
 install_packages gcc libc6-dev cmake ninja-build pkg-config binutils dpkg-dev file libxxhash-dev \
@@ -39,7 +40,7 @@ cmake -S . -B "$work/build" -G Ninja -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_BUILD_T
 	-DCMAKE_C_FLAGS="$CFLAGS $CPPFLAGS" -DCMAKE_SHARED_LINKER_FLAGS="$LDFLAGS" \
 	-DCMAKE_MODULE_LINKER_FLAGS="$LDFLAGS" -DCMAKE_EXE_LINKER_FLAGS="$LDFLAGS" $libdir
 cmake --build "$work/build"
-(cd "$work/build" && cpack -G "$(echo "$kind" | tr a-z A-Z)" -B "$work/packages")
+(cd "$work/build" && cpack -G "$(echo "$kind" | tr "[:lower:]" "[:upper:]")" -B "$work/packages")
 for package in "$work/packages"/*."$kind" "$work/packages"/*.ddeb; do
 	[ -e "$package" ] || continue
 	name=$(basename "$package")

@@ -8,6 +8,7 @@
 # DIRECTORY has the packages (tools/build_packages.sh); they are built without.
 set -eu
 cd "$(dirname "$0")/../.."
+# shellcheck source=tools/packages.sh
 . tools/packages.sh
 install_packages debootstrap
 
@@ -53,11 +54,11 @@ count()
 	as_user 'ckcache stats --json' | sed -n "s/^ *\"$1\": \([0-9]*\),*\$/\1/p"
 }
 
-# expect WHAT COUNTER OPERATOR NUMBER
+# expect WHAT COUNTER OPERATOR NUMBER: an operator of test's.
 expect()
 {
 	value=$(count "$2")
-	[ "$value" "$3" "$4" ] || fail "$1: $2 is $value, not $3 $4"
+	test "$value" "$3" "$4" || fail "$1: $2 is $value, not $3 $4"
 	echo "$1: $2 = $value"
 }
 
@@ -101,6 +102,7 @@ else
 fi
 
 say "a fresh Debian 12"
+# shellcheck disable=SC2016  # apt-get replaces these
 mirrors=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' \
 	'Origin: Debian' | awk '$2 ~ /^bookworm(-updates|-security)?$/' | sort -u)
 first=$(echo "$mirrors" | awk '$2 == "bookworm" { print $1; exit }')
@@ -134,7 +136,9 @@ install='apt-get -q -y --no-install-recommends install /tmp/packages/*.deb'
 inside sh -c "$install" >"$work/log" 2>&1 || { tail -20 "$work/log"; fail "$install"; }
 grep -E '^(Setting up|The following NEW|  [a-z])' "$work/log" || true
 inside dpkg --audit
-inside dpkg --verify ckcache libckcache-opencl libckcache-level-zero libckcache1 libckcache-dev
+names=$(for file in "$root/tmp/packages"/*; do dpkg-deb -f "$file" Package; done)
+# shellcheck disable=SC2086  # words
+inside dpkg --verify $names
 
 say "the command"
 as_user 'ckcache --version'
@@ -185,8 +189,8 @@ expect disabled hits_disk -eq 0
 expect disabled misses -eq 0
 
 say "removing the packages"
-inside apt-get -q -y remove ckcache libckcache1 libckcache-opencl libckcache-level-zero libckcache-dev \
-	>"$work/log" 2>&1 || { tail -20 "$work/log"; fail "apt-get remove"; }
+# shellcheck disable=SC2086  # words
+inside apt-get -q -y remove $names >"$work/log" 2>&1 || { tail -20 "$work/log"; fail "apt-get remove"; }
 inside apt-get -q -y autoremove >"$work/log" 2>&1
 # A removed package's settings are kept until it is purged; they do nothing then.
 left removal "^etc/(default/ckcache|profile\.d/ckcache\.sh|OpenCL/layers/(ckcache\.lay)?)( |\$)"

@@ -27,11 +27,10 @@ top=$work/root$prefix
 if grep -rlF -e "$source" -e "$build" "$work/root"; then
 	fail "these name the directory of the build or of the source"
 fi
-for file in $(find "$work/root" -type f \( -path '*/bin/*' -o -name '*.so*' \)); do
-	if readelf -d "$file" | grep -E 'R(UN)?PATH'; then
-		fail "$file has a search path"
-	fi
-done
+if find "$work/root" -type f \( -path '*/bin/*' -o -name '*.so*' \) -exec readelf -d {} + |
+	grep -E 'R(UN)?PATH'; then
+	fail "one of them has a search path"
+fi
 
 # The command finds the layers where it lies itself, also where all was moved to.
 layers()
@@ -71,6 +70,7 @@ done
 everybody()
 {
 	echo "CKCACHE_EVERYBODY=\"$1\"" >"$etc/default/ckcache"
+	# shellcheck disable=SC2016  # the shell's under test
 	"$3" -uc '. "$1"; eval "printf %s \"\${$2-}\""' sh "$etc/profile.d/ckcache.sh" "$2"
 	echo "|$(sh "$generator" | sed -n "s/^$2=//p")"
 }
