@@ -14,7 +14,6 @@ packages_build='gcc g++ libc6-dev cmake ninja-build pkg-config binutils python3 
 	libdeflate-dev libssl-dev openssl libze-dev uthash-dev libcunit1-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1 doxygen'
 packages_drivers='pocl-opencl-icd intel-opencl-icd mesa-opencl-icd oclgrind clinfo
 	clblast-utils darktable piglit python3-pyopencl mandoc zsh'
-	clblast-utils darktable piglit python3-pyopencl'
 packages_packages='dpkg-dev file lintian'
 packages_clang='clang-14 libclang-rt-14-dev llvm-spirv-14'
 
@@ -89,16 +88,11 @@ run_asan()
 	export ASAN_OPTIONS=detect_stack_use_after_return=1:abort_on_error=0
 	export UBSAN_OPTIONS=print_stacktrace=1
 	build asan -DCMAKE_C_COMPILER=gcc -DCKCACHE_SANITIZE=address,undefined
-	run_tests asan "^(unit\\.|tools\\.|golden|hostile\\.(lengths|users|verify)\$|opencl\\.(${1:-}transparent|damage|settings|stub|bundle|lives|ways|replay)\\.stub\$|level_zero\\.(modules|stub|library\\.stub)\$|stress\\.parallel\$)"
+	run_tests asan "^(unit\\.|tools\\.|golden|hostile\\.(lengths|users|verify)\$|opencl\\.(${1:-}transparent|damage|settings|stub|bundle|lives|ways|replay)\\.stub\$|api\\.[a-z]*\\.stub\$|level_zero\\.(modules|stub|library\\.stub)\$|stress\\.parallel\$)"
 }
 
 # All that has threads, but for docs/TESTING.md's exceptions.
-threaded='^(unit\..*|golden|hostile\.users|stress\.(programs|store_kill|store_many|parallel)|opencl\.(transparent|damage|settings|stub|bundle|lives|ways|replay)\.stub|level_zero\.(modules|stub|stub_drivers|library\.stub)|bench\.store_smoke)$'
-	run_tests asan "^(unit\\.|tools\\.|golden|hostile\\.(lengths|users|verify)\$|opencl\\.(${1:-}transparent|damage|settings|stub|bundle|lives|ways|replay)\\.stub\$|api\\.[a-z]*\\.stub\$|level_zero\\.(modules|stub)\$|stress\\.parallel\$)"
-}
-
-# All that has threads, but for docs/TESTING.md's exceptions.
-threaded='^(unit\..*|golden|hostile\.users|stress\.(programs|store_kill|store_many|parallel)|opencl\.(transparent|damage|settings|stub|bundle|lives|ways|replay)\.stub|api\.[a-z]*\.stub|level_zero\.(modules|stub|stub_drivers)|bench\.store_smoke)$'
+threaded='^(unit\..*|golden|hostile\.users|stress\.(programs|store_kill|store_many|parallel)|opencl\.(transparent|damage|settings|stub|bundle|lives|ways|replay)\.stub|api\.[a-z]*\.stub|level_zero\.(modules|stub|stub_drivers|library\.stub)|bench\.store_smoke)$'
 
 run_tsan()
 {
