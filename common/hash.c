@@ -16,8 +16,19 @@ static struct cmn_hash canonical(XXH128_hash_t value)
 	return hash;
 }
 
+/*
+ * The same function by the widest instructions that the processor has: of
+ * libxxhash where it was built with it (xxh_x86dispatch.h), not of the header.
+ */
+extern XXH128_hash_t XXH3_128bits_dispatch(const void *data, size_t len) __attribute__((weak));
+
+/* Shorter inputs gain nothing. */
+#define LONG_INPUT 1024
+
 struct cmn_hash cmn_hash_of(const void *data, size_t len)
 {
+	if (len >= LONG_INPUT && XXH3_128bits_dispatch)
+		return canonical(XXH3_128bits_dispatch(data, len));
 	return canonical(XXH3_128bits(data, len));
 }
 

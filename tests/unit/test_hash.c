@@ -50,6 +50,25 @@ static void streams_to_the_same_value(void)
 	cmn_hasher_free(NULL);
 }
 
+/* Whichever instructions are taken for it. */
+static void is_the_same_for_every_length(void)
+{
+	static uint8_t data[8192 + 7];
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * i >> 3);
+	for (size_t len = 0; len <= 8192; len += len < 2100 ? 1 : 137) {
+		struct cmn_hasher *hasher = cmn_hasher_new();
+		struct cmn_hash whole = cmn_hash_of(data + len % 8, len), pieces;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(hasher);
+		cmn_hasher_update(hasher, data + len % 8, len);
+		pieces = cmn_hasher_digest(hasher);
+		CU_ASSERT_TRUE(cmn_hash_equal(&whole, &pieces));
+		cmn_hasher_free(hasher);
+	}
+}
+
 static void digest_does_not_end_a_stream(void)
 {
 	struct cmn_hasher *hasher = cmn_hasher_new();
@@ -79,6 +98,7 @@ int main(void)
 		UNIT_TEST(gives_the_published_value_of_nothing),
 		UNIT_TEST(tells_any_flipped_bit),
 		UNIT_TEST(streams_to_the_same_value),
+		UNIT_TEST(is_the_same_for_every_length),
 		UNIT_TEST(digest_does_not_end_a_stream),
 		UNIT_TEST(number_follows_the_bytes),
 	};
