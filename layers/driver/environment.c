@@ -111,16 +111,24 @@ static void add_variables(struct cc_key *key)
 	free(variables);
 }
 
-/* A hash over every variable, whether it counts or not. */
+/*
+ * A hash over every variable, whether it counts or not, in its place. Where one
+ * alone differs its own hash would have to be the same: the factor is odd.
+ */
 static struct cmn_hash hash_environment(void)
 {
-	struct cmn_hash fold[2] = { { { 0 } } };
+	const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);	/* of the golden ratio: bits in no order */
+	uint64_t fold[2] = { 0 }, one[2];
+	struct cmn_hash hash;
 
 	for (size_t i = 0; environ && environ[i]; i++) {
-		fold[1] = cmn_hash_of(environ[i], strlen(environ[i]));
-		fold[0] = cmn_hash_of(fold, sizeof(fold));
+		hash = cmn_hash_of(environ[i], strlen(environ[i]));
+		memcpy(one, hash.bytes, sizeof(one));
+		fold[0] = fold[0] * factor + one[0];
+		fold[1] = fold[1] * factor + one[1];
 	}
-	return fold[0];
+	memcpy(hash.bytes, fold, sizeof(fold));
+	return hash;
 }
 
 /* false: the memo is in use, or out of date. */
@@ -193,14 +201,22 @@ static bool same_variables(const struct cc_key *a, const struct cc_key *b)
 	}
 }
 
-bool drv_environment_holds(struct drv_environment *memo, const struct cc_key *key)
+bool drv_environment_holds(struct drv_environment *memo, const struct cc_key *key,
+			   struct drv_environment_seen *seen)
 {
+	struct cmn_hash hash = hash_environment(), after;
 	struct cc_key now;
 	bool same;
 
+	if (seen && seen->known && cmn_hash_equal(&seen->hash, &hash))
+		return true;
 	cc_key_init(&now);
 	drv_environment_add(memo, &now);
 	same = cc_key_status(&now) == CMN_OK && same_variables(key, &now);
 	cc_key_release(&now);
+	after = hash_environment();
+	/* What another thread changed meanwhile was not looked at. */
+	if (same && seen && cmn_hash_equal(&hash, &after))
+		*seen = (struct drv_environment_seen){ true, hash };
 	return same;
 }

@@ -32,7 +32,18 @@ bool drv_environment_counts(const char *name, size_t len, bool debug_keys);
 
 /* Adds an "env.<NAME>" field for each variable that counts, sorted by name. Thread-safe. */
 void drv_environment_add(struct drv_environment *memo, struct cc_key *key);
-/* Whether it would add the same fields now as a key has. false also without memory. */
-bool drv_environment_holds(struct drv_environment *memo, const struct cc_key *key);
+/* The whole environment that was last seen to fit to a key; zeroed: none yet. */
+struct drv_environment_seen {
+	bool known;
+	struct cmn_hash hash;
+};
+
+/*
+ * Whether it would add the same fields now as a key has. false also without
+ * memory. seen: the caller's, of this key, so that they are compared only where
+ * anything changed since; NULL: none.
+ */
+bool drv_environment_holds(struct drv_environment *memo, const struct cc_key *key,
+			   struct drv_environment_seen *seen);
 
 #endif

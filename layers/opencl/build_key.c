@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/spare.h"
-#include "layers/driver/environment.h"
 
 /* Of the fields beside the source: names and build-ids of some 30 libraries, mostly. */
 #define USUAL_SIZE 8192
@@ -139,7 +138,7 @@ bool ocl_build_key_holds(const struct cc_key *key, const struct ocl_targets *tar
 	return holds;
 }
 
-bool ocl_build_key_environment_holds(const struct cc_key *key)
+bool ocl_build_key_environment_holds(const struct cc_key *key, struct drv_environment_seen *seen)
 {
-	return drv_environment_holds(&environment, key);
+	return drv_environment_holds(&environment, key, seen);
 }

@@ -15,6 +15,7 @@
 #ifndef OPENCL_BUILD_KEY_H
 #define OPENCL_BUILD_KEY_H
 
+#include "layers/driver/environment.h"
 #include "layers/opencl/identity.h"
 #include "layers/opencl/program.h"
 #include "layers/opencl/targets.h"
@@ -48,7 +49,7 @@ void ocl_build_key_release(struct cc_key *key);
 
 /* Whether the devices are still what they were when the key was made; their compiler may have come since. */
 bool ocl_build_key_holds(const struct cc_key *key, const struct ocl_targets *targets);
-/* Whether the variables of the environment that count are what they were. */
-bool ocl_build_key_environment_holds(const struct cc_key *key);
+/* Whether the variables of the environment that count are what they were (drv_environment_holds). */
+bool ocl_build_key_environment_holds(const struct cc_key *key, struct drv_environment_seen *seen);
 
 #endif

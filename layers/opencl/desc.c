@@ -248,20 +248,25 @@ bool ocl_desc_holds(struct ocl_desc *desc)
 {
 	const struct cc_key *key = &desc->base.items[0].key;
 	const struct drv_library_epoch now = drv_libraries_epoch();
+	struct drv_environment_seen seen, seen_before;
 	struct drv_library_epoch before;
+	bool came;
 
-	if (!api_desc_holds(&desc->base) || !ocl_build_key_environment_holds(key))
-		return false;
 	(void)pthread_mutex_lock(&desc->base.lock);	/* a default mutex cannot fail here */
 	before = desc->epoch;
+	seen = seen_before = desc->environment;
 	(void)pthread_mutex_unlock(&desc->base.lock);
-	if (!drv_libraries_came(&before))
-		return true;
-	if (!ocl_build_key_holds(key, &desc->targets))
+	if (!api_desc_holds(&desc->base) || !ocl_build_key_environment_holds(key, &seen))
 		return false;
-	/* What came before is known to change nothing. */
+	came = drv_libraries_came(&before);
+	if (came && !ocl_build_key_holds(key, &desc->targets))
+		return false;
+	if (!came && seen.known && cmn_hash_equal(&seen.hash, &seen_before.hash))
+		return true;
+	/* What was there by now is known to change nothing. */
 	(void)pthread_mutex_lock(&desc->base.lock);
 	desc->epoch = now;
+	desc->environment = seen;
 	(void)pthread_mutex_unlock(&desc->base.lock);
 	return true;
 }

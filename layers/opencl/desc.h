@@ -10,6 +10,7 @@
 
 #include "layers/api/desc.h"
 #include "layers/driver/drivers.h"
+#include "layers/driver/environment.h"
 #include "layers/driver/libraries.h"
 #include "layers/opencl/program.h"
 #include "layers/opencl/targets.h"
@@ -20,7 +21,9 @@ struct ocl_desc {
 	cl_device_id device;		/* NULL unless it is a sub-device, retained */
 	struct ocl_targets targets;	/* the device, among the context's */
 	const struct drv_driver *driver;	/* NULL: nothing is cached */
-	struct drv_library_epoch epoch;	/* when it was known to hold; guarded by base.lock */
+	/* When it was known to hold; guarded by base.lock. */
+	struct drv_library_epoch epoch;
+	struct drv_environment_seen environment;
 	struct ocl_desc_program *programs;	/* base.count */
 };
 

@@ -236,5 +236,5 @@ bool lz_module_key_holds(struct lz_next *next, ze_driver_handle_t driver,
 
 bool lz_module_key_environment_holds(const struct cc_key *key)
 {
-	return !is_instrumented() && drv_environment_holds(&environment, key);
+	return !is_instrumented() && drv_environment_holds(&environment, key, NULL);
 }
