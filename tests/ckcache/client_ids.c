@@ -221,6 +221,41 @@ void api_empty(struct client *client)
 	}
 }
 
+/*
+ * A variable that compilers read, changed behind a description's back, then
+ * back; and one that nobody reads.
+ */
+void api_environment(struct client *client)
+{
+	struct ckcache_desc *desc = api_desc(client, api_text, api_options), *other;
+	cl_program program = api_built(client, api_text, api_options), none = NULL, back = NULL;
+	struct bytes blob = api_blob(desc, &program);
+
+	for (int i = 0; i < 2; i++) {
+		size_t size = 0;
+
+		CHECK(setenv("SOMETHING_ELSE", i ? "1" : "2", 1) == 0);
+		WANT(CKCACHE_OK,
+		     api->opencl_create_from_blob(desc, blob.size, blob.data, &back));
+		CHECK(clReleaseProgram(back) == CL_SUCCESS);
+		CHECK(setenv("IGC_ForceOCLSIMDWidth", "8", 1) == 0);
+		WANT(CKCACHE_ERROR_CHANGED,
+		     api->opencl_create_from_blob(desc, blob.size, blob.data, &none));
+		WANT(CKCACHE_ERROR_CHANGED, api->opencl_get_blob(desc, &program, &size, NULL));
+		other = api_desc(client, api_text, api_options);
+		WANT(CKCACHE_ERROR_FOREIGN,
+		     api->opencl_create_from_blob(other, blob.size, blob.data, &none));
+		api->desc_free(other);
+		CHECK(!none);
+		CHECK(unsetenv("IGC_ForceOCLSIMDWidth") == 0);
+	}
+	WANT(CKCACHE_OK, api->opencl_create_from_blob(desc, blob.size, blob.data, &back));
+	CHECK(clReleaseProgram(back) == CL_SUCCESS);
+	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	bytes_release(&blob);
+	api->desc_free(desc);
+}
+
 /* A header that is edited behind a description's back. */
 void api_changed(struct client *client)
 {

@@ -113,7 +113,7 @@ static off_t file_size(void)
 /* How finely the file is gone through: a process each. */
 static off_t step(off_t size)
 {
-	return size / (driver_is("stub") ? 97 : 5) + 1;
+	return size / (driver_is("stub") ? 41 : 5) + 1;
 }
 
 static void a_truncated_file_is_filled_again(void)

@@ -133,6 +133,14 @@ static void a_changed_header_is_noticed(void)
 	}
 }
 
+static void a_changed_environment_is_noticed(void)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		GOOD(way, "environment");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
@@ -144,6 +152,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(ids_differ_by_variables_that_compilers_read),
 		UNIT_TEST(ids_are_empty_where_the_result_cannot_be_told),
 		UNIT_TEST(a_changed_header_is_noticed),
+		UNIT_TEST(a_changed_environment_is_noticed),
 	};
 
 	(void)driver_select(argc, argv);

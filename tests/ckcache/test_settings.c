@@ -59,6 +59,17 @@ static void settings_before_the_first_call_hold(void)
 	}
 }
 
+static void settings_need_no_opencl(void)
+{
+	struct outcome outcome;
+
+	way_begin(WAY_LINKED);
+	driver_program(API_ALONE);
+	outcome = driver_client(BARE, (const char *const[]){ NULL });
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+}
+
 static void nothing_is_written_while_it_is_off(void)
 {
 	EACH_WAY(way) {
@@ -154,6 +165,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(each_setting_is_what_was_set),
 		UNIT_TEST(new_entries_go_to_the_new_directory),
 		UNIT_TEST(settings_before_the_first_call_hold),
+		UNIT_TEST(settings_need_no_opencl),
 		UNIT_TEST(nothing_is_written_while_it_is_off),
 		UNIT_TEST(what_the_user_forbids_stays_forbidden),
 		UNIT_TEST(a_read_only_cache_is_only_read),

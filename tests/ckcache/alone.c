@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * alone: a program with libckcache and without OpenCL: settings are the cache's,
+ * in any thread from the first call on, and no API's loader comes for them.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "layers/api/ckcache.h"
+
+#define THREADS 8
+#define ROUNDS 20
+
+#define CHECK(condition) \
+	do { \
+		if (!(condition)) { \
+			(void)fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			_exit(1); \
+		} \
+	} while (0)
+
+static pthread_barrier_t start;
+
+static void *set_and_get(void *ctx)
+{
+	const char *dir = ctx;
+	char found[4096];
+
+	(void)pthread_barrier_wait(&start);	/* tells only who was last */
+	for (int i = 0; i < ROUNDS; i++) {
+		size_t size = sizeof(found);
+		uint64_t bytes;
+		int on;
+
+		CHECK(ckcache_set_dir(dir) == CKCACHE_OK);
+		CHECK(ckcache_set_capacity(1 << 20) == CKCACHE_OK);
+		CHECK(ckcache_set_persistent(CKCACHE_API_OPENCL, 1) == CKCACHE_OK);
+		CHECK(ckcache_get_dir(&size, found) == CKCACHE_OK);
+		CHECK(strstr(found, "alone-") != NULL);
+		CHECK(ckcache_get_capacity(&bytes) == CKCACHE_OK && bytes == 1 << 20);
+		CHECK(ckcache_get_persistent(CKCACHE_API_OPENCL, &on) == CKCACHE_OK && on == 1);
+		CHECK(ckcache_flush() == CKCACHE_OK);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	static char dirs[THREADS][16];
+	pthread_t threads[THREADS];
+
+	CHECK(pthread_barrier_init(&start, NULL, THREADS) == 0);
+	for (int i = 0; i < THREADS; i++) {
+		(void)snprintf(dirs[i], sizeof(dirs[i]), "alone-%d", i);
+		CHECK(pthread_create(&threads[i], NULL, set_and_get, dirs[i]) == 0);
+	}
+	for (int i = 0; i < THREADS; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+	/* Nothing was stored. */
+	CHECK(access("alone-0", F_OK) != 0);
+	CHECK(!dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_NOLOAD));
+	CHECK(!dlopen("libze_loader.so.1", RTLD_LAZY | RTLD_NOLOAD));
+	return 0;
+}
