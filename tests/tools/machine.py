@@ -5,6 +5,7 @@ from nothing, in directories of the test's own, with the drivers that it names.
 import glob
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -50,11 +51,18 @@ class Case(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
+        # Whatever is waited for: a test ends.
+        signal.signal(signal.SIGALRM, self.out_of_patience)
+        signal.alarm(PATIENCE)
+        self.addCleanup(signal.alarm, 0)
         self.work = tempfile.mkdtemp(prefix="ckcache-machine-")
         self.addCleanup(shutil.rmtree, self.work)
         for name in ("home", "cwd", "tmp", "vendors"):
             os.mkdir(self.path(name))
         self.root = self.path("root")
+
+    def out_of_patience(self, number, frame):
+        raise TimeoutError("nothing came for %d s" % PATIENCE)
 
     def path(self, *names):
         return os.path.join(self.work, *names)

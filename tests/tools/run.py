@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: MIT
+"""ckcache run: for the command, who started it and the terminal it is as if
+the command had been started without it.
+
+    run.py CKCACHE SOURCE-DIRECTORY STUB-DRIVER RUDE-DRIVER
+"""
+import fcntl
+import os
+import platform
+import pty
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import unittest
+
+import machine
+
+NOBODY = 65534
+WAYS = ([], ["--summary"])
+# Builds one small program on the first device, and needs nothing else.
+BUILD = ["doctor-probe", "opencl-build", "0", "0"]
+# clGetPlatformIDs, by which loaders read their variables; then a child's environment.
+ASK = """
+import ctypes
+loader = ctypes.CDLL("libOpenCL.so.1")
+loader.clGetPlatformIDs(0, None, ctypes.byref(ctypes.c_uint()))
+ctypes.CDLL(None).system(b"echo $OPENCL_LAYERS")
+"""
+
+
+# Nothing comes between a signal and this.
+WAIT = """
+import signal, sys
+signals = signal.valid_signals() - {signal.SIGCONT, signal.SIGTSTP, signal.SIGCHLD}
+signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+print("ready", flush=True)
+while True:
+    number = signal.sigwait(signals)
+    print(int(number), flush=True)
+    if number == signal.SIGUSR1:
+        sys.exit(42)
+"""
+
+
+def layer(name="libckcache_opencl.so"):
+    return os.path.realpath(os.path.join(os.path.dirname(machine.CKCACHE), "..", "lib", name))
+
+
+def static_program():
+    """An ELF file of one segment, whose code is exit(3)."""
+    code = bytes.fromhex("bf03000000b83c0000000f05")
+    at = 0x400000
+    header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 2, 62, 1, at + 120, 64, 0, 0,
+                         64, 56, 1, 0, 0, 0)
+    size = 120 + len(code)
+    return header + struct.pack("<IIQQQQQQ", 1, 5, 0, at, at, size, size, 4096) + code
+
+
+class Run(machine.Case):
+    def summary(self, ran):
+        """Its one line."""
+        self.assertTrue(ran.err.endswith("\n"), ran)
+        return ran.err.splitlines()[-1]
+
+
+class Environments(Run):
+    def variable(self, name, extra=None, command=None):
+        with self.start("run", "sh", "-c", 'printf %%s "$%s"' % name, extra=extra,
+                        stdout=subprocess.PIPE, executable=command) as process:
+            return process.stdout.read().decode()
+
+    def test_lists_are_kept(self):
+        self.assertEqual(self.variable("OPENCL_LAYERS"), layer())
+        self.assertEqual(self.variable("OPENCL_LAYERS", {"OPENCL_LAYERS": "/a.so:/b.so"}),
+                         layer() + ":/a.so:/b.so")
+        self.assertEqual(self.variable("OPENCL_LAYERS", {"OPENCL_LAYERS": ""}), layer())
+
+    def test_one_that_is_there_already_is_not_added(self):
+        for value in (layer(), "/a.so:" + layer(), layer() + ":/a.so"):
+            self.assertEqual(self.variable("OPENCL_LAYERS", {"OPENCL_LAYERS": value}), value)
+        os.mkdir(self.path("other"))
+        other = shutil.copy(layer(), self.path("other"))
+        self.assertEqual(self.variable("OPENCL_LAYERS", {"OPENCL_LAYERS": other}), other)
+        gone = self.path("gone", "libckcache_opencl.so")
+        self.assertEqual(self.variable("OPENCL_LAYERS", {"OPENCL_LAYERS": gone}),
+                         layer() + ":" + gone)
+
+    @unittest.skipUnless(os.path.exists("/usr/include/level_zero/ze_api.h"), "no Level Zero")
+    def test_level_zeros_too(self):
+        shim = layer("ckcache/libckcache_preload.so")
+        self.assertEqual(self.variable("LD_PRELOAD"), shim)
+        self.assertEqual(self.variable("ZE_ENABLE_LAYERS", {"ZE_ENABLE_LAYERS": "a"}), "a:ckcache")
+        self.assertEqual(self.variable("ZE_ENABLE_VALIDATION_LAYER"), "")
+
+    def installation(self, name):
+        """A copy of the command and its libraries in a directory of that name."""
+        os.makedirs(self.path(name, "bin"))
+        shutil.copytree(os.path.join(os.path.dirname(machine.CKCACHE), "..", "lib"),
+                        self.path(name, "lib"), ignore=shutil.ignore_patterns("*.a"))
+        return shutil.copy(machine.CKCACHE, self.path(name, "bin"))
+
+    def test_wherever_it_is_installed(self):
+        moved = self.installation("moved")
+        self.assertEqual(self.variable("OPENCL_LAYERS", command=moved),
+                         self.path("moved", "lib", "libckcache_opencl.so"))
+        os.symlink(moved, self.path("ckcache"))
+        self.assertEqual(self.variable("OPENCL_LAYERS", command=self.path("ckcache")),
+                         self.path("moved", "lib", "libckcache_opencl.so"))
+
+    def test_a_path_with_a_blank(self):
+        moved = self.installation("two words")
+        self.assertEqual(self.variable("OPENCL_LAYERS", command=moved),
+                         self.path("two words", "lib", "libckcache_opencl.so"))
+        self.assertEqual(self.variable("LD_PRELOAD", command=moved), "")
+        if os.path.exists(layer("ckcache/libze_validation_layer.so.1")):
+            self.assertEqual(self.variable("LD_LIBRARY_PATH", command=moved),
+                             self.path("two words", "lib", "ckcache"))
+            self.assertEqual(self.variable("ZE_ENABLE_VALIDATION_LAYER", command=moved), "1")
+            self.assertEqual(self.variable("ZE_ENABLE_LAYERS", command=moved), "ckcache")
+
+    def test_a_path_with_a_colon(self):
+        moved = self.installation("a:b")
+        ran = subprocess.run([moved, "run", "true"], env=self.environment(), capture_output=True,
+                             timeout=machine.PATIENCE, check=False)
+        self.assertEqual(ran.returncode, 125, ran)
+        self.assertIn(b"OPENCL_LAYERS cannot name", ran.stderr)
+
+    def test_without_the_layer(self):
+        os.mkdir(self.path("bin"))
+        alone = shutil.copy(machine.CKCACHE, self.path("bin"))
+        ran = subprocess.run([alone, "run", "true"], env=self.environment(), capture_output=True,
+                             timeout=machine.PATIENCE, check=False)
+        self.assertEqual(ran.returncode, 125, ran)
+
+    def test_grandchildren_see_the_whole_list(self):
+        if not os.path.exists(layer("ckcache/libckcache_preload.so")):
+            self.skipTest("no preloaded library")
+        self.drivers(machine.STUB)
+        other = "/nowhere/other.so:/nowhere/third.so"
+        for directory in (None, os.environ.get("CKCACHE_TEST_LOADER_DIR")):
+            ran = self.tool("run", "python3", "-c", ASK,
+                            extra={"OPENCL_LAYERS": other, "LD_LIBRARY_PATH": directory})
+            self.assertEqual(ran.out, layer() + ":" + other + "\n", ran)
+
+
+class Codes(Run):
+    def test_the_commands(self):
+        for way in WAYS:
+            for code in (0, 1, 3, 125, 255):
+                ran = self.tool("run", *way, "--", "sh", "-c", "exit %d" % code)
+                self.assertEqual(ran.code, code, (way, ran))
+
+    def test_commands_that_cannot_be_run(self):
+        plain = self.write(self.path("plain"), "text")
+        wrong = self.write(self.path("wrong"), "#!/nowhere/sh\n", 0o755)
+        for way in WAYS:
+            for command, code in ((plain, 126), (self.work, 126),
+                                  (self.path("none"), 127), ("no-such-command", 127), ("", 127),
+                                  (plain + "/below", 127), (wrong, 127)):
+                ran = self.tool("run", *way, "--", command)
+                self.assertEqual(ran.code, code, (way, command, ran))
+                self.assertIn("ckcache: %s: " % command, ran.err)
+
+    def test_scripts(self):
+        with_line = self.write(self.path("with"), "#!/bin/sh\nexit 4\n", 0o755)
+        without = self.write(self.path("without"), "exit 5\n", 0o755)
+        for way in WAYS:
+            self.assertEqual(self.tool("run", *way, with_line).code, 4)
+            self.assertEqual(self.tool("run", *way, without).code, 5)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "its code is for x86-64")
+    def test_static_programs(self):
+        program = self.write(self.path("static"), static_program(), 0o755)
+        for way in WAYS:
+            ran = self.tool("run", *way, program)
+            self.assertEqual(ran.code, 3, ran)
+        self.assertIn("linked statically", self.summary(ran))
+        ran = self.tool("doctor", "--quick", program)
+        self.assertIn("linked statically", ran.out)
+
+    @unittest.skipIf(os.geteuid(), "not root")
+    def test_programs_with_rights_of_their_own(self):
+        program = shutil.copy(shutil.which("true"), self.path("true"))
+        os.chown(program, NOBODY, NOBODY)
+        os.chmod(program, 0o4755)
+        ran = self.tool("run", "--summary", program)
+        self.assertEqual(ran.code, 0, ran)
+        self.assertIn("rights of its own", self.summary(ran))
+
+
+class Summaries(Run):
+    def setUp(self):
+        super().setUp()
+        self.drivers(machine.STUB)
+
+    def test_counts(self):
+        ran = self.tool("run", "--summary", "--", machine.CKCACHE, *BUILD)
+        self.assertIn("0 hits (0 memory, 0 disk), 1 misses", self.summary(ran))
+        ran = self.tool("run", "--summary", "--", machine.CKCACHE, *BUILD)
+        self.assertIn("1 hits (0 memory, 1 disk), 0 misses", self.summary(ran))
+        self.assertEqual(len(ran.err.splitlines()), 1, ran)
+        self.assertEqual(self.counted("build-source"), 1)
+
+    def test_without_one_nothing_is_said(self):
+        ran = self.tool("run", "--", machine.CKCACHE, *BUILD)
+        self.assertEqual((ran.code, ran.out, ran.err), (0, "", ""), ran)
+
+    def test_why_there_is_nothing(self):
+        for extra, text in (({}, "no kernels were asked for\n"),
+                            ({"CKCACHE_DISABLE": "1"}, "CKCACHE_DISABLE"),
+                            ({"CKCACHE_PERSISTENT": "0"}, "CKCACHE_PERSISTENT"),
+                            ({"CKCACHE_DIR": None, "HOME": None}, "no cache directory")):
+            ran = self.tool("run", "--summary", "true", extra=extra)
+            self.assertEqual(ran.code, 0, ran)
+            self.assertIn(text, ran.err)
+
+    def test_a_reader_that_leaves_changes_no_code(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        ran = self.start("run", "--summary", "sh", "-c", "exit 7", stderr=writer)
+        os.close(writer)
+        self.assertEqual(ran.wait(machine.PATIENCE), 7)
+
+
+class Processes(Run):
+    """With --summary; without it the command has the process."""
+
+    def begin(self, *command, way=("--summary",), **options):
+        """A command that says "ready" when it is."""
+        process = self.start("run", *way, "--", *command, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, **options)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process
+
+    def waiting(self, before="", **options):
+        """One that prints each signal that it gets, and ends with 42 after SIGUSR1."""
+        return self.begin(sys.executable, "-c", before + WAIT, **options)
+
+    def test_nothing_is_between_without_it(self):
+        process = self.begin("sh", "-c", "echo ready; echo $$", way=())
+        self.assertEqual(int(process.stdout.read()), process.pid)
+        self.assertEqual(process.wait(machine.PATIENCE), 0)
+
+    def test_signals_reach_it(self):
+        process = self.waiting()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2,
+                       signal.SIGALRM, signal.SIGWINCH, signal.SIGPIPE, signal.SIGRTMIN + 1):
+            process.send_signal(number)
+            self.assertEqual(process.stdout.readline(), b"%d\n" % number)
+        process.send_signal(signal.SIGUSR1)
+        self.assertEqual(process.wait(), 42)
+
+    def test_it_ends_as_the_command_did(self):
+        for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGUSR1, signal.SIGABRT):
+            process = self.begin("sh", "-c", "ulimit -c 0; echo ready; kill -%d $$" % number)
+            self.assertEqual(process.wait(machine.PATIENCE), -number)
+
+    def test_killed_it_takes_the_command_along(self):
+        process = self.waiting()
+        process.kill()
+        # Ends with the last who holds it, which the command does.
+        self.assertEqual(process.stdout.read(), b"")
+        self.assertEqual(process.wait(machine.PATIENCE), -signal.SIGKILL)
+
+    def state(self, pid):
+        with open("/proc/%d/stat" % pid, encoding="utf-8") as stat:
+            return stat.read().rpartition(") ")[2][0]
+
+    def child(self, pid):
+        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="utf-8") as children:
+            return int(children.read().split()[0])
+
+    def stop_and_go_on(self, process, stop):
+        child = self.child(process.pid)
+        stop(child)
+        # As a shell waits for it: it stops only after the command has.
+        _, state = os.waitpid(process.pid, os.WUNTRACED)
+        self.assertTrue(os.WIFSTOPPED(state))
+        self.assertEqual(self.state(child), "T")
+        process.send_signal(signal.SIGCONT)
+        _, state = os.waitpid(process.pid, os.WCONTINUED)
+        self.assertTrue(os.WIFCONTINUED(state))
+
+    def test_what_stops_the_command_stops_it(self):
+        process = self.waiting()
+        self.stop_and_go_on(process, lambda child: os.kill(child, signal.SIGSTOP))
+        self.stop_and_go_on(process, lambda child: os.kill(child, signal.SIGSTOP))
+        process.send_signal(signal.SIGUSR1)
+        self.assertEqual(process.wait(machine.PATIENCE), 42)
+
+    def test_a_stop_is_passed_on(self):
+        reader, writer = os.pipe()
+        with self.start("run", "--summary", "dd", "bs=1", stdin=reader, stdout=subprocess.PIPE,
+                        stderr=subprocess.DEVNULL, start_new_session=False,
+                        preexec_fn=os.setpgrp) as process:
+            os.close(reader)
+            os.write(writer, b"x")
+            self.assertEqual(process.stdout.read(1), b"x")
+            self.stop_and_go_on(process, lambda child: process.send_signal(signal.SIGTSTP))
+            os.write(writer, b"y")
+            self.assertEqual(process.stdout.read(1), b"y")
+            os.close(writer)
+            self.assertEqual(process.wait(machine.PATIENCE), 0)
+
+    def test_an_ignored_child_signal(self):
+        process = self.begin("sh", "-c", "echo ready; exit 6", preexec_fn=lambda: signal.signal(
+            signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(process.wait(machine.PATIENCE), 6)
+
+    def test_input_is_the_commands(self):
+        for way in WAYS:
+            ran = subprocess.run([machine.CKCACHE, "run", *way, "cat"], input=b"text",
+                                 env=self.environment(), capture_output=True,
+                                 timeout=machine.PATIENCE, check=True)
+            self.assertEqual(ran.stdout, b"text")
+
+    def test_what_the_command_closes_is_closed(self):
+        reader, writer = os.pipe()
+        self.waiting("import os; os.close(0)\n", stdin=reader)
+        os.close(reader)
+        with self.assertRaises(BrokenPipeError):
+            os.write(writer, b"x")
+        os.close(writer)
+
+    def test_other_descriptors_too(self):
+        reader, writer = os.pipe()
+        self.waiting("import os; os.close(%d)\n" % writer, pass_fds=[writer])
+        os.close(writer)
+        self.assertEqual(os.read(reader, 1), b"")
+        os.close(reader)
+
+    def on_terminal(self, way, *command):
+        """A process that leads a session on a terminal of its own, and the terminal's other end."""
+        leader, follower = pty.openpty()
+        self.addCleanup(os.close, leader)
+
+        def lead():
+            os.setsid()
+            fcntl.ioctl(follower, termios.TIOCSCTTY, 0)
+
+        process = self.begin(*command, way=way, stdin=follower, preexec_fn=lead)
+        os.close(follower)
+        return process, leader
+
+    def test_the_terminal_is_the_commands(self):
+        script = "echo ready; test -t 0 && read -r x && echo $x"
+        for way in WAYS:
+            process, leader = self.on_terminal(way, "sh", "-c", script)
+            os.write(leader, b"typed\n")
+            self.assertEqual(process.stdout.read(), b"typed\n")
+            self.assertEqual(process.wait(), 0)
+
+    def test_an_interrupt_of_the_terminal_comes_once(self):
+        for way in WAYS:
+            process, leader = self.on_terminal(way, sys.executable, "-c", WAIT)
+            os.write(leader, b"\x03")
+            self.assertEqual(process.stdout.readline(), b"%d\n" % signal.SIGINT)
+            process.send_signal(signal.SIGUSR1)
+            # What this process had passed on would be there before.
+            self.assertEqual(process.stdout.readline(), b"%d\n" % signal.SIGUSR1)
+            self.assertEqual(process.wait(), 42)
+
+
+if __name__ == "__main__":
+    machine.main()
