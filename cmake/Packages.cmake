@@ -87,7 +87,6 @@ if(TARGET ckcache_level_zero)
   set(CPACK_DEBIAN_LEVEL_ZERO_PACKAGE_ENHANCES "libze1")
   set(CPACK_DEBIAN_LEVEL_ZERO_PACKAGE_SUGGESTS "ckcache")
   set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "libckcache-level-zero ${same_version}")
-  set(CPACK_RPM_COMMAND_PACKAGE_SUGGESTS "ckcache-level-zero ${same_rpm}")
 endif()
 
 list(APPEND CPACK_COMPONENTS_ALL library library_dev)
@@ -109,6 +108,6 @@ if(TARGET cachecore_public)
 "This package has the cache as a static library and a header, for runtimes
  that keep handles of their own.")
   set(CPACK_DEBIAN_CACHECORE_PACKAGE_DEPENDS "libdeflate-dev, libxxhash-dev")
-  set(CPACK_RPM_CACHECORE_PACKAGE_REQUIRES "libdeflate-devel, xxhash-devel")
+  # An .rpm takes these from the file of pkg-config.
 endif()
 include(CPack)
