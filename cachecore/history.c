@@ -233,7 +233,7 @@ void cc_history_add_removal(struct cc_history_evicted *evicted, enum cc_history_
 	size_t row = cause == CC_HISTORY_BY_AGE;
 
 	if (!evicted->leaves)
-		evicted->leaves = calloc(2 * CC_HISTORY_EVICTED, sizeof(*evicted->leaves));
+		evicted->leaves = calloc(2, CC_HISTORY_EVICTED * sizeof(*evicted->leaves));
 	if (evicted->leaves)
 		evicted->leaves[row * CC_HISTORY_EVICTED +
 				evicted->counts[row]++ % CC_HISTORY_EVICTED] = cc_history_leaf(path);

@@ -64,9 +64,9 @@ static bool parse_hash(struct cmn_view hex, struct cmn_hash *ret)
 {
 	const char *text = hex.data;
 
-	if (hex.len != 2 * CMN_HASH_SIZE)
+	if (hex.len != CMN_HASH_HEX_SIZE - 1)
 		return false;
-	for (size_t i = 0; i < CMN_HASH_SIZE; i++) {
+	for (size_t i = 0; i < sizeof(ret->bytes); i++) {
 		char digits[3] = { text[2 * i], text[2 * i + 1], '\0' };
 		char *end;
 

@@ -75,13 +75,14 @@ static void append_word(struct cmn_buffer *text, struct cmn_view word, size_t *s
 
 void option_diff_append(struct cmn_buffer *text, struct cmn_view was_text, struct cmn_view is_text)
 {
-	struct words *was = calloc(2, sizeof(*was)), *is = was + 1;
+	struct words *was = calloc(2, sizeof(*was)), *is;
 	size_t shown = 0;
 
 	if (!was) {
 		text->failed = true;
 		return;
 	}
+	is = was + 1;
 	cut(was_text, was);
 	cut(is_text, is);
 	match_equal(was, is);

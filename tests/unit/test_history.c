@@ -62,7 +62,7 @@ static void see_eviction(void *ctx, enum cc_history_cause cause, uint64_t time_n
 
 static const char *root(void)
 {
-	static char path[4200];
+	static _Thread_local char path[4200];	/* threads write to it at once */
 
 	(void)snprintf(path, sizeof(path), "%s/cache", unit_dir());
 	return path;
