@@ -25,19 +25,18 @@ static uint64_t height_of(const struct report_columns *chart, size_t column)
 	return sum;
 }
 
-/* The end of the axis: 1, 2, 4 or 8 of a power of ten, so that its half is a round number too. */
+/* The end of the axis, at least 4: a number whose half is a round one too. */
 static uint64_t round_up(uint64_t value)
 {
-	uint64_t power = 1;
+	static const uint64_t factors[] = { 2, 3, 4, 6, 8, 10 };
 
-	while (true) {
-		for (uint64_t factor = 1; factor <= 8; factor *= 2) {
-			/* Half of 1 would be none. */
-			if (power > UINT64_MAX / 8 || (power * factor >= value && power * factor > 1))
-				return power > UINT64_MAX / 8 ? UINT64_MAX : power * factor;
+	for (uint64_t power = 1; power <= UINT64_MAX / 100; power *= 10) {
+		for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {
+			if (power * factors[i] >= value)
+				return power * factors[i];
 		}
-		power = power > UINT64_MAX / 10 ? UINT64_MAX : power * 10;
 	}
+	return UINT64_MAX;
 }
 
 static void append_legend(struct cmn_buffer *html, const struct report_columns *chart)
@@ -115,7 +114,7 @@ static void append_table(struct cmn_buffer *html, const struct report_columns *c
 	char label[REPORT_DATE_SIZE];
 
 	cmn_buffer_append_text(html, "<details><summary>The numbers</summary>"
-			       "<div class=scroll tabindex=0><table><thead><tr><th scope=col>time</th>");
+			       "<div class=scroll role=region aria-label=numbers tabindex=0><table><thead><tr><th scope=col>time</th>");
 	for (size_t i = 0; i < chart->series_count; i++)
 		cmn_buffer_printf(html, "<th scope=col class=n>%s</th>", chart->series[i]);
 	cmn_buffer_append_text(html, "</tr></thead><tbody>\n");
@@ -136,7 +135,7 @@ static void append_table(struct cmn_buffer *html, const struct report_columns *c
 
 void report_chart_columns(struct cmn_buffer *html, const struct report_columns *chart)
 {
-	uint64_t most = 0, top;
+	uint64_t most = chart->least, top;
 
 	for (size_t i = 0; i < chart->count; i++)
 		most = height_of(chart, i) > most ? height_of(chart, i) : most;

@@ -24,6 +24,7 @@ struct report_columns {
 	size_t count;
 	const uint64_t (*values)[REPORT_CHART_SERIES];
 	const char *(*label)(void *ctx, size_t i, char *ret, size_t size);	/* of a column */
+	uint64_t least;		/* that the axis goes to: 4 or more */
 	void (*number)(struct cmn_buffer *html, uint64_t value);	/* on the axis and in the table */
 	void *ctx;
 };

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "tools/reasons.h"
 #include "tools/report_chart.h"
 #include "tools/report_style.h"
 #include "tools/report_text.h"
 #include "tools/signature.h"
 
 #define DAY_NS (UINT64_C(86400) * 1000000000)
+#define MS_NS UINT64_C(1000000)
 #define YEAR 365
 /* Days of one column each; more are drawn by weeks. */
 #define MAX_DAILY 92
@@ -81,7 +81,8 @@ void report_html_table(struct cmn_buffer *html, const char *title, const char *c
 {
 	if (title)
 		cmn_buffer_printf(html, "<h3>%s</h3>\n", title);
-	cmn_buffer_append_text(html, "<div class=scroll tabindex=0><table><thead><tr>");
+	cmn_buffer_printf(html, "<div class=scroll role=region aria-label=\"%s\" tabindex=0>"
+			  "<table><thead><tr>", title ? title : columns[0]);
 	for (size_t i = 0; columns[i]; i++)
 		cmn_buffer_printf(html, "<th scope=col%s>%s</th>", i ? " class=n" : "", columns[i]);
 	cmn_buffer_append_text(html, "</tr></thead><tbody>\n");
@@ -115,7 +116,7 @@ static void append_notes(struct cmn_buffer *html, const struct report_data *data
 		append_note(html, "Nothing is stored in this cache. <code>ckcache run -- "
 			    "your-program</code> fills it; <code>ckcache doctor</code> says why "
 			    "it does not.");
-	if (!data->counted)
+	if (!data->counted && !data->usage->day_count)
 		append_note(html, "No program has counted anything in this cache yet.");
 	if (data->damaged) {
 		cmn_buffer_append_text(html, "<p class=note>Damaged entries: ");
@@ -252,12 +253,12 @@ static void append_timeline(struct cmn_buffer *html, const struct report_data *d
 		.series_count = 4,
 		.series = { "hits on disk", "hits in memory", "misses", "not cached" },
 		.classes = { "one", "two", "three", "four" },
-		.values = line.lookups, .label = label_column, .number = report_number, .ctx = &line,
+		.values = line.lookups, .least = 4, .label = label_column, .number = report_number, .ctx = &line,
 	};
 	struct report_columns times = {
 		.title = "Compile time saved over time",
 		.series_count = 1, .series = { "saved" }, .classes = { "one" },
-		.values = line.times, .label = label_column, .number = report_time, .ctx = &line,
+		.values = line.times, .least = MS_NS, .label = label_column, .number = report_time, .ctx = &line,
 	};
 
 	make_timeline(data, &line);
@@ -339,103 +340,6 @@ static void append_programs(struct cmn_buffer *html, const struct report_data *d
 	report_html_table_end(html);
 }
 
-/* ---- why ---- */
-
-static void append_reason(struct cmn_buffer *html, const char *what, const char *sentence,
-			  const char *word, uint64_t count, uint64_t most)
-{
-	cmn_buffer_append_text(html, "<tr><th scope=row>");
-	cmn_buffer_append_text(html, what);
-	if (*what && word && *word)
-		cmn_buffer_append_text(html, ": ");
-	if (sentence)
-		report_name(html, sentence, 200);
-	if (word && *word) {
-		cmn_buffer_append_text(html, sentence ? " <code>" : "<code>");
-		report_name(html, word, 60);
-		cmn_buffer_append_text(html, "</code>");
-	}
-	report_chart_bar(html, "three", count, most);
-	cmn_buffer_append_text(html, "</th><td class=n>");
-	report_number(html, count);
-}
-
-static void append_bypasses(struct cmn_buffer *html, const struct report_data *data)
-{
-	static const char *const columns[] = { "reason", "builds", NULL };
-	uint64_t count, most = 0;
-	const char *word;
-
-	for (unsigned int i = 0; (word = cc_stats_bypass_at(data->stats, i, &count)); i++)
-		most = count > most ? count : most;
-	if (!most) {
-		cmn_buffer_append_text(html, "<p>Every build could be cached.</p>\n");
-		return;
-	}
-	report_html_table(html, "Not cached: why the build went to the driver alone", columns);
-	for (unsigned int i = 0; (word = cc_stats_bypass_at(data->stats, i, &count)); i++) {
-		append_reason(html, "", reason_of_bypass(word), word, count, most);
-		cmn_buffer_append_text(html, "</td></tr>\n");
-	}
-	report_html_table_end(html);
-}
-
-static void append_past(struct cmn_buffer *html, const struct report_data *data)
-{
-	static const char *const columns[] = { "what happened", "times", "last", NULL };
-
-	if (!data->event_count)
-		return;
-	cmn_buffer_append_text(html, "<h3>Lately</h3>\n<p class=soft>What the history still has, since ");
-	report_moment(html, data->history_ns);
-	cmn_buffer_append_text(html, ". <code>ckcache explain</code> tells of each.</p>\n");
-	report_html_table(html, NULL, columns);
-	for (size_t i = 0; i < data->event_count && i < 2 * REPORT_TOP; i++) {
-		const struct report_event *event = &data->events[i];
-		const char *sentence = event->word ? reason_of_bypass(event->word) : NULL;
-
-		if (event->word && !sentence)
-			sentence = reason_of_loss(event->word);
-		append_reason(html, event->what, sentence, event->word, event->count,
-			      data->events[0].count);
-		cmn_buffer_append_text(html, "</td><td class=n>");
-		report_moment(html, event->last_ns);
-		cmn_buffer_append_text(html, "</td></tr>\n");
-	}
-	report_html_table_end(html);
-}
-
-static void append_eviction(struct cmn_buffer *html, const struct report_data *data)
-{
-	report_html_section(html, "Eviction");
-	if (data->config->eviction_disable) {
-		cmn_buffer_append_text(html, "<p>It is switched off: the cache grows without a bound.</p>\n");
-	} else {
-		cmn_buffer_append_text(html, "<p>");
-		if (data->config->max_size) {
-			cmn_buffer_append_text(html, "At ");
-			report_bytes(html, data->config->max_size);
-			cmn_buffer_append_text(html, " entries go until half of it is left. ");
-		}
-		if (data->config->threshold_days) {
-			cmn_buffer_append_text(html, "What was not used for ");
-			report_number(html, data->config->threshold_days);
-			cmn_buffer_append_text(html, " days goes.");
-		}
-		cmn_buffer_append_text(html, "</p>\n");
-	}
-	cmn_buffer_append_text(html, "<p>Last looked at: ");
-	if (data->last_eviction_ns)
-		report_moment(html, data->last_eviction_ns);
-	else
-		cmn_buffer_append_text(html, "never");
-	cmn_buffer_append_text(html, ". Evicted, as far as the history goes: ");
-	report_number(html, data->evicted_by_size);
-	cmn_buffer_append_text(html, " by size, ");
-	report_number(html, data->evicted_by_age);
-	cmn_buffer_append_text(html, " by age.</p>\n");
-}
-
 void report_html_write(struct cmn_buffer *html, const struct report_data *data)
 {
 	append_head(html, data->config->dir, data->now_ns);
@@ -448,10 +352,7 @@ void report_html_write(struct cmn_buffer *html, const struct report_data *data)
 	append_programs(html, data);
 	if (data->count)
 		report_html_disk(html, data);
-	report_html_section(html, "Misses, and what is not cached");
-	append_bypasses(html, data);
-	append_past(html, data);
-	append_eviction(html, data);
+	report_html_why(html, data);
 	report_html_section(html, "Settings in force");
 	report_html_settings(html, data->config);
 	append_foot(html);

@@ -14,8 +14,9 @@ void report_html_write(struct cmn_buffer *html, const struct report_data *data);
 /* One that only says why there is nothing to tell of a directory. */
 void report_html_write_problem(struct cmn_buffer *html, const char *dir, const char *problem);
 
-/* Parts of it: what the disk holds (report_disk.c), settings (report_config.c). */
+/* Parts of it, each in a file of its own: report_disk.c, report_why.c, report_config.c. */
 void report_html_disk(struct cmn_buffer *html, const struct report_data *data);
+void report_html_why(struct cmn_buffer *html, const struct report_data *data);
 void report_html_settings(struct cmn_buffer *html, const struct cc_config *config);
 
 /* The beginning of a section, and of a table whose first column has names; the others are numbers. */

@@ -105,24 +105,21 @@ void report_name(struct cmn_buffer *html, const char *text, size_t max)
 static void append_data(struct cmn_buffer *html, uint64_t value, const char *text)
 {
 	cmn_buffer_printf(html, "<data value=\"%" PRIu64 "\">", value);
-	/* No line ends between a number and its unit. */
-	for (; *text; text++) {
-		if (*text == ' ')
-			cmn_buffer_append_text(html, "&nbsp;");
-		else
-			cmn_buffer_append_u8(html, (uint8_t)*text);
-	}
+	cmn_buffer_append_text(html, text);
 	cmn_buffer_append_text(html, "</data>");
 }
 
 void report_number(struct cmn_buffer *html, uint64_t number)
 {
-	char digits[TEXT_SIZE], text[2 * TEXT_SIZE];
+	static const char gap[] = "\xe2\x80\xaf";	/* narrow, and no line ends there */
+	char digits[TEXT_SIZE], text[4 * TEXT_SIZE];
 	size_t count = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, number), used = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (i && (count - i) % 3 == 0)
-			text[used++] = ' ';
+		if (i && (count - i) % 3 == 0) {
+			memcpy(text + used, gap, sizeof(gap) - 1);
+			used += sizeof(gap) - 1;
+		}
 		text[used++] = digits[i];
 	}
 	text[used] = '\0';

@@ -38,6 +38,7 @@ GOOD = {
     "export": [["FILE"], ["FILE", "--json"], ["--json", "--", "FILE"], ["-"]],
     "import": [["BUNDLE"], ["BUNDLE", "--json"], ["--json", "--", "BUNDLE"]],
     "replay": [[], ["--json"], ["--jobs", "1", "--timeout=5"]],
+    "report": [["FILE"], ["--", "FILE"]],
 }
 # Those that look and touch nothing: not the cache, not the directory that they run in.
 LOOKS = ("stats", "list", "verify")
@@ -49,6 +50,7 @@ BAD = {
     "doctor": [["a", "b"], ["--timeout", "0"], ["--timeout", "3601"], ["--timeout="]],
     "export": [[], ["a", "b"]],
     "import": [[], ["a", "b"]],
+    "report": [[], ["a", "b"]],
     "replay": [["--jobs", "0"], ["--jobs", "257"], ["--jobs", "9" * 50], ["--timeout", "+1"],
                ["--timeout", "0x5"], ["--timeout=1000001"], ["--jobs="]],
 }
@@ -167,7 +169,7 @@ class Arguments(Case):
         self.make()
         for verb in GOOD:
             for option in ("--nothing", "--nothing=x", "-x", "-", "--json=1"):
-                if option == "-" and verb in ("run", "doctor", "export", "import"):
+                if option == "-" and verb in ("run", "doctor", "export", "import", "report"):
                     continue
                 ran = self.refuse(verb, option)
                 self.assertIn(b"ckcache", ran.err)
@@ -189,7 +191,7 @@ class Arguments(Case):
     def test_arguments_that_nobody_takes(self):
         self.make()
         for verb in GOOD:
-            if verb not in ("run", "doctor", "export", "import"):
+            if verb not in ("run", "doctor", "export", "import", "report"):
                 self.refuse(verb, "more")
                 self.refuse(verb, "--", "--json")
                 self.refuse(verb, "")
@@ -202,7 +204,7 @@ class Arguments(Case):
 
     def test_directories_that_are_no_path(self):
         self.make()
-        rest = {"run": ["true"], "export": ["FILE"], "import": [os.path.join(self.work, "none")]}
+        rest = {"run": ["true"], "export": ["FILE"], "report": ["FILE"], "import": [os.path.join(self.work, "none")]}
         for verb in GOOD:
             arguments = self.fill_in(rest.get(verb, []))
             wrong = (125,) if verb == "run" else (2,)
@@ -248,7 +250,7 @@ class Caches(Case):
             ran = self.expect([0], verb, *arguments)
             if "--json" in arguments and verb != "run":
                 self.check_json(verb, ran.out)
-            if verb in LOOKS + ("export", "run") and not {"--zero", "--repair"} & set(arguments):
+            if verb in LOOKS + ("export", "run", "report") and not {"--zero", "--repair"} & set(arguments):
                 self.assertEqual(caches.snapshot(self.root), before)
             self.assertEqual(os.listdir(self.cwd), [])
             self.assertEqual(os.listdir(self.home), [])
@@ -289,7 +291,7 @@ class Caches(Case):
                         self.assertEqual(len(value["findings"]), damaged + foreign)
                         self.assertEqual(value["sound"], ENTRIES - damaged - foreign)
                         self.assertEqual(value["removed"], damaged if "--repair" in arguments else 0)
-                if verb in ("stats", "list", "export", "run") and "--zero" not in arguments:
+                if verb in ("stats", "list", "export", "run", "report") and "--zero" not in arguments:
                     self.assertEqual(caches.snapshot(self.root), before, name)
 
     def test_a_repaired_one_is_sound(self):

@@ -8,7 +8,7 @@ _ckcache()
 	local verb=${COMP_WORDS[1]} verbs options i IFS=$' \t\n'
 
 	COMPREPLY=()
-	verbs='run doctor stats list verify prune clear export import replay'
+	verbs='run doctor stats list show explain verify prune clear export import replay report'
 	if [[ $COMP_CWORD -eq 1 ]]; then
 		COMPREPLY=($(compgen -W "$verbs help --help --version" -- "$cur"))
 		return
@@ -32,6 +32,7 @@ _ckcache()
 	export) options='--dir --json --sign --help' ;;
 	import) options='--dir --json --verify --help' ;;
 	replay) options='--dir --json --jobs --timeout --stale --help' ;;
+	report) options='--dir --help' ;;
 	*) return ;;
 	esac
 
@@ -69,7 +70,7 @@ _ckcache()
 	else
 		case $verb in
 		doctor) COMPREPLY=($(compgen -c -- "$cur")) ;;
-		export | import) compopt -o default 2>/dev/null ;;
+		export | import | report) compopt -o default 2>/dev/null ;;
 		esac
 	fi
 }
