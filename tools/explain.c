@@ -263,10 +263,11 @@ static bool parse(int argc, char **argv, struct choice *choice)
 		{ "trace", required_argument, NULL, 't' }, { "json", no_argument, NULL, 'j' },
 		{ "verbose", no_argument, NULL, 'v' }, { 0 },
 	};
-	int option;
-	bool ended;
+	int option, own = 1;	/* arguments before a command's */
 
-	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
+	while (own < argc && strcmp(argv[own], "--") != 0)
+		own++;
+	while ((option = getopt_long(own, argv, "", options, NULL)) != -1) {
 		choice->all |= option == 'a';
 		choice->json |= option == 'j';
 		choice->verbose |= option == 'v';
@@ -276,13 +277,12 @@ static bool parse(int argc, char **argv, struct choice *choice)
 		    (option == 'l' && !parse_last(optarg, &choice->last)))
 			return false;
 	}
-	ended = strcmp(argv[optind - 1], "--") == 0;
-	if (ended && optind < argc)
-		choice->command = argv + optind;
-	else if (optind < argc)
+	if (own + 1 < argc)
+		choice->command = argv + own + 1;
+	if (optind < own)
 		choice->entry = argv[optind++];
-	if (!choice->command && optind < argc) {
-		tool_complain("unexpected argument \"%s\" (try ckcache --help)", argv[optind]);
+	if (optind < own) {
+		tool_complain_unexpected(argv);
 		return false;
 	}
 	if (choice->all + (choice->last > 0) + !!choice->trace + !!choice->entry + !!choice->command > 1) {

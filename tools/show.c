@@ -118,9 +118,9 @@ static int show(const struct tool_cache *cache, const char *name, bool json, boo
 static const char *entry_argument(int argc, char **argv)
 {
 	if (optind == argc)
-		tool_complain("show: no entry given (see ckcache list)");
+		tool_complain("show: no entry given (try ckcache show --help)");
 	else if (optind + 1 < argc)
-		tool_complain("unexpected argument \"%s\" (try ckcache --help)", argv[optind + 1]);
+		tool_complain("unexpected argument \"%s\" (try %s --help)", argv[optind + 1], argv[0]);
 	else
 		return argv[optind];
 	return NULL;
@@ -138,7 +138,7 @@ int verb_show(int argc, char **argv)
 	struct tool_cache cache;
 	const char *name;
 
-	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (option == '?' || (option == 'd' && !tool_set_path("CKCACHE_DIR", optarg)))
 			return TOOL_USAGE;
 	}

@@ -208,7 +208,7 @@ int verb_clear(int argc, char **argv)
 		status = cc_recipes_clear(cache.config.dir);
 	if (status == CMN_OK)
 		status = cc_random_token_clear(cache.config.dir);
-	if (status == CMN_OK)
+	if (status == CMN_OK && removed.entries)
 		cc_history_note_cleared(cache.config.dir);
 	code = finish(&cache, status);
 	if (print_removed(&removed, NULL, json) != TOOL_OK)

@@ -138,11 +138,12 @@ static const struct verb verbs[] = {
 	  "ckcache list --sort size --json" },
 	{ VERB(show), "ENTRY", false,
 	  "show all of one entry",
-	  "Shows the key field by field, what the entry depends on, sizes and times. ENTRY\n"
-	  "is named as list does, or by the beginning of its name.",
-	  "ckcache show 3f2a\n"
-	  "ckcache show --source 3f2a" },
-	{ VERB(explain), "[ENTRY | -- COMMAND [ARGUMENT...]]", true,
+	  "Shows the key of ENTRY field by field, the files that it was made of, kernels,\n"
+	  "sizes and times. ENTRY is a path as ckcache list prints, or the beginning of\n"
+	  "one that no other has.",
+	  "ckcache show 9ba01f30/349ce1c0/4f2f8709/7ba0ccb1\n"
+	  "ckcache show --source 9ba01f30/349ce1c0/4f2f8709/7ba0ccb1" },
+	{ VERB(explain), "[ENTRY | -- COMMAND...]", false,
 	  "say why something was compiled again",
 	  "One line for each compile of the last run: what it was, how long it took, and\n"
 	  "why the cache did not have it: what differs from the nearest key that is\n"

@@ -25,6 +25,13 @@ def files(root, ending=""):
     return sorted(found)
 
 
+def short_path(source):
+    """Of the first entry, as list prints it."""
+    root = golden(source)
+    path = os.path.relpath(files(root, ".src")[0], root)
+    return "/".join(part[:8] for part in path[:-len(".src")].split("/"))
+
+
 def copy(source, root):
     """A healthy one, as its owner alone would have it."""
     shutil.copytree(golden(source), root)
@@ -60,7 +67,7 @@ def lose_bin(root):
 
 
 def damage_counts(root):
-    for name in ("cache_size.txt", "stats.txt", "last_cleanup.txt", "tokens.dat"):
+    for name in ("cache_size.txt", "stats.txt", "last_cleanup.txt", "tokens.dat", "history.dat"):
         write(os.path.join(root, name), b"\x00\xff rubbish\n" * 100)
 
 

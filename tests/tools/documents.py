@@ -25,6 +25,8 @@ import command_line
 CKCACHE, SOURCE = None, None
 
 SUITE = "the suite itself, or a part of it"
+SYSTEM = "changes the machine: tests/packages/debian12.sh does it in a fresh one"
+MACHINE = "its exit code is the machine's: tests/tools/doctor.py runs it"
 BUILD = "builds everything: it is how this test came to be"
 NOT_RUN = {
     "sh tools/quickstart.sh": "installs packages, builds, runs darktable for a minute",
@@ -34,6 +36,18 @@ NOT_RUN = {
     "ctest --test-dir build-gcc -R opencl.differential": SUITE,
     "ctest --test-dir build-gcc -R level_zero.differential": SUITE,
     "cmake -S . -B build && cmake --build build": BUILD,
+    "cmake -S . -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo": BUILD,
+    "cmake --build build": BUILD,
+    "sudo cmake --install build": SYSTEM + "; tests/packages/install.sh does it below a DESTDIR",
+    "sudo ldconfig": SYSTEM,
+    "sudo cmake --build build --target uninstall": SYSTEM,
+    "sh tools/build_packages.sh deb packages": BUILD,
+    "sudo apt-get install ./packages/ckcache_*.deb ./packages/libckcache-opencl_*.deb "
+    "./packages/libckcache-level-zero_*.deb": SYSTEM,
+    "sudo apt-get remove ckcache libckcache-opencl libckcache-level-zero": SYSTEM,
+    "sudo apt-get purge ckcache libckcache-opencl libckcache-level-zero": SYSTEM,
+    "ckcache doctor": MACHINE,
+    "ckcache doctor --quick darktable": MACHINE,
 }
 # A block is one of commands if its first line begins with one of these, or with NAME=value.
 COMMANDS = ("apt", "apt-get", "build/bin/ckcache", "cat", "ckcache", "cmake", "cpack", "ctest", "dpkg",

@@ -40,8 +40,10 @@ def read(path):
             title = re.match(r"## (\S+)", line)
             if title:
                 section = sections.setdefault(title.group(1), {})
-            row = re.match(r"\| (`.*?) \| (.*?) \| .* \|$", line)
-            if row and section is not None:
+            row = re.match(r"\| (`.*?) \| (.*?) \| .+ \|$", line)
+            if line.startswith("| `") and (section is None or not row):
+                raise ValueError("docs/JSON.md: no member, type and meaning: %s" % line)
+            if row:
                 for name in re.findall(r"`([^`]+)`", row.group(1)):
                     if name in section:
                         raise ValueError("docs/JSON.md: %s stands there twice" % name)

@@ -26,6 +26,8 @@ _ckcache()
 	doctor) options='--dir --json --quick --timeout --help' ;;
 	stats) options='--dir --json --zero --help' ;;
 	list) options='--dir --json --sort --reverse --limit --help' ;;
+	show) options='--dir --json --source --help' ;;
+	explain) options='--dir --json --last --all --trace --verbose --help' ;;
 	verify) options='--dir --json --repair --help' ;;
 	prune) options='--dir --json --help' ;;
 	clear) options='--dir --json --help' ;;
@@ -36,12 +38,13 @@ _ckcache()
 	*) return ;;
 	esac
 
-	# The command of run begins at the first word that is neither an option nor a value.
-	if [[ $verb == run ]]; then
+	# The command of run begins at the first word that is neither an option nor a value,
+	# that of explain after "--".
+	if [[ $verb == run || ($verb == explain && " ${COMP_WORDS[*]:2:COMP_CWORD-2} " == *' -- '*) ]]; then
 		for ((i = 2; i < COMP_CWORD; i++)); do
 			case ${COMP_WORDS[i]} in
 			--) ((i++)); break ;;
-			--dir | --trace) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((i++)); ((i++)) ;;
+			--dir | --trace | --last) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((i++)); ((i++)) ;;
 			--*) ;;
 			*) break ;;
 			esac
@@ -62,7 +65,7 @@ _ckcache()
 	case $prev in
 	--dir) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$cur")); return ;;
 	--sort) COMPREPLY=($(compgen -W 'used size compile path' -- "$cur")); return ;;
-	--limit | --jobs | --timeout) return ;;
+	--limit | --last | --jobs | --timeout) return ;;
 	--trace | --sign | --verify) compopt -o default 2>/dev/null; return ;;
 	esac
 	if [[ $cur == -* ]]; then
@@ -70,6 +73,9 @@ _ckcache()
 	else
 		case $verb in
 		doctor) COMPREPLY=($(compgen -c -- "$cur")) ;;
+		show | explain)
+			COMPREPLY=($(compgen -W "$(ckcache list 2>/dev/null | sed '1d; s/ .*//')" -- "$cur"))
+			;;
 		export | import | report) compopt -o default 2>/dev/null ;;
 		esac
 	fi
