@@ -31,6 +31,7 @@ struct child {
 
 enum child_end {
 	CHILD_EXITED,		/* code: its exit code */
+	CHILD_LEFT,		/* the same, in the middle of its work: for who knows that */
 	CHILD_SIGNALLED,	/* code: the signal */
 	CHILD_TIMED_OUT,	/* it was killed */
 	CHILD_STUCK,		/* it was killed and does not end */

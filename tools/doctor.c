@@ -20,6 +20,9 @@ bool doctor_probe(struct doctor *doctor, const struct child *child,
 	cmn_buffer_append_u8(&ret_result->said, '\0');
 	if (ret_result->records.failed || ret_result->said.failed)
 		doctor->failed = true;
+	else if (ret_result->end == CHILD_EXITED &&
+		 !strstr((char *)ret_result->records.data, "\ndone\n"))
+		ret_result->end = CHILD_LEFT;	/* a driver's exit() */
 	if (ret_result->end == CHILD_INTERRUPTED)
 		doctor->signal = ret_result->code;
 	if (!doctor->signal && !doctor->failed)
@@ -43,6 +46,9 @@ const char *doctor_end_text(const struct doctor *doctor, const struct child_resu
 		(void)snprintf(text, 128, "did not answer within %llu s%s",
 			       (unsigned long long)(doctor->timeout_ns / NS_PER_S),
 			       result->end == CHILD_STUCK ? ", and cannot be ended" : "");
+		break;
+	case CHILD_LEFT:
+		(void)snprintf(text, 128, "was ended by a driver, with exit code %d", result->code);
 		break;
 	case CHILD_FAILED:
 		(void)snprintf(text, 128, "could not be asked: %s", strerror(result->code));

@@ -94,7 +94,10 @@ void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platf
  */
 bool doctor_probe(struct doctor *doctor, const struct child *child,
 		  struct child_result *ret_result);
-/* How it ended, as "crashed (SIGSEGV)"; text holds 128 bytes. NULL: well. */
+/*
+ * How it ended, unless by itself and after its work, as
+ * "crashed (SIGSEGV)"; text holds 128 bytes. NULL: well.
+ */
 const char *doctor_end_text(const struct doctor *doctor, const struct child_result *result,
 			    char *text);
 

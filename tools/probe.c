@@ -94,8 +94,12 @@ int verb_doctor_probe(int argc, char **argv)
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(probes) / sizeof(probes[0]); i++) {
-		if (strcmp(argv[1], probes[i].name) == 0)
-			return probes[i].run(argc - 1, argv + 1);
+		if (strcmp(argv[1], probes[i].name) == 0) {
+			int code = probes[i].run(argc - 1, argv + 1);
+
+			probe_say("done", NULL);
+			return code;
+		}
 	}
 	return TOOL_USAGE;
 }

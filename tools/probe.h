@@ -16,6 +16,7 @@
  *   icd LIBRARY [WHY]                 WHY: it cannot be loaded
  *   library PATH                      a Level Zero driver that was loaded
  *   built NANOSECONDS                 a small program, or module
+ *   done                              the probe is at its end
  */
 #ifndef TOOLS_PROBE_H
 #define TOOLS_PROBE_H
