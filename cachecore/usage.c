@@ -201,7 +201,7 @@ static void parse_line(struct cc_usage *usage, char *line)
 
 void cc_usage_parse(struct cc_usage *usage, struct cmn_view text)
 {
-	const char *at = text.data, *end = at + text.len;
+	const char *at = text.data, *end = text.len ? at + text.len : at;
 	char line[MAX_WORD + 256];
 
 	while (at < end) {

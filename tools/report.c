@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cachecore/root.h"
@@ -17,11 +18,13 @@ static bool describe_foreign(struct cmn_buffer *html)
 	const struct cmn_log silent = { .level = CMN_LOG_NONE };
 	struct cc_config config;
 	const char *reason = NULL;
+	struct stat info;
 	bool foreign;
 
 	if (cc_config_load(&silent, &config) != CMN_OK)
 		return false;
-	foreign = config.dir && cc_root_check(config.dir, CC_ROOT_OWN, &reason) == CMN_ERR_ACCESS;
+	foreign = config.dir && stat(config.dir, &info) == 0 &&
+		  cc_root_check(config.dir, CC_ROOT_OWN, &reason) == CMN_ERR_ACCESS;
 	if (foreign)
 		report_html_write_problem(html, config.dir, reason);
 	cc_config_release(&config);

@@ -72,7 +72,7 @@ static struct cmn_view first_line(struct cmn_view source)
 static char *name_program(struct report_data *data, struct cmn_view source)
 {
 	struct cc_kernel_names names = cc_kernel_names_of(source);
-	struct cmn_view name = cc_kernel_names_next(&names);
+	struct cmn_view name = { 0 };
 	struct cmn_buffer text = { 0 };
 	char hex[CMN_HASH_HEX_SIZE];
 	struct cmn_hash hash;
@@ -80,6 +80,7 @@ static char *name_program(struct report_data *data, struct cmn_view source)
 
 	if (!source.len)
 		return NULL;
+	name = cc_kernel_names_next(&names);
 	for (unsigned int i = 0; name.len && i <= MAX_KERNELS; i++) {
 		cmn_buffer_append_text(&text, i ? ", " : "");
 		if (i == MAX_KERNELS)
