@@ -55,9 +55,13 @@ static void add_loss(struct causes *causes, const struct past_event *event, cons
 			   sentence ? sentence : event->reason);
 }
 
-/* The last event of that kind about the key in its own run, before or after it was compiled; NULL: none. */
+/*
+ * The last event of that kind about the key in its own run: what its look-up
+ * found, before it was compiled; what became of the result, at any time, since
+ * the writer may be through with it before the compile is counted. NULL: none.
+ */
 static const struct past_event *find_own(const struct past *past, const struct past_event *event,
-					 enum cc_history_kind kind, bool after)
+					 enum cc_history_kind kind)
 {
 	const struct past_event *found = NULL;
 
@@ -66,7 +70,7 @@ static const struct past_event *find_own(const struct past *past, const struct p
 
 		if (one->kind == kind && past_same_run(one, event) &&
 		    strcmp(one->leaf, event->leaf) == 0 &&
-		    (one->time_ns > event->time_ns) == after)
+		    (kind == CC_HISTORY_NOT_STORED || one->time_ns <= event->time_ns))
 			found = one;
 	}
 	return found;
@@ -126,11 +130,11 @@ static void add_findings(const struct explanation *explanation, struct question 
 	const struct past_event *event = &question->event, *found;
 	struct causes *causes = &question->causes;
 
-	if (find_own(past, event, CC_HISTORY_REFUSED, false))
+	if (find_own(past, event, CC_HISTORY_REFUSED))
 		causes_add(causes, CAUSE_REFUSED, "refused by the driver: the stored binary was removed");
-	if (find_own(past, event, CC_HISTORY_DAMAGED, false))
+	if (find_own(past, event, CC_HISTORY_DAMAGED))
 		causes_add(causes, CAUSE_DAMAGED, "entry was damaged, and removed");
-	found = find_own(past, event, CC_HISTORY_CHANGED, false);
+	found = find_own(past, event, CC_HISTORY_CHANGED);
 	if (found)
 		add_header_change(causes, found);
 }
@@ -146,7 +150,7 @@ static void add_fate(const struct explanation *explanation, struct question *que
 	struct causes *causes = &question->causes;
 	char date[32];
 
-	loss = former ? find_own(past, former, CC_HISTORY_NOT_STORED, true) : NULL;
+	loss = former ? find_own(past, former, CC_HISTORY_NOT_STORED) : NULL;
 	if (eviction && (!former || eviction->time_ns >= former->time_ns))
 		causes_add(causes, CAUSE_EVICTED, "evicted %s by %s",
 			   date_text(eviction->time_ns, date),
@@ -203,7 +207,7 @@ static void answer(struct explanation *explanation, struct question *question)
 		add_bypass(question);
 		return;
 	}
-	loss = find_own(&explanation->past, event, CC_HISTORY_NOT_STORED, true);
+	loss = find_own(&explanation->past, event, CC_HISTORY_NOT_STORED);
 	if (loss)
 		add_loss(causes, loss, "");
 	if (strcmp(event->reason, "recache") == 0) {
