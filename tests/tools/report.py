@@ -241,8 +241,8 @@ class Numbers(Case):
         self.assertIn("Nothing was counted by days yet", page.text)
 
     def test_what_the_history_has(self):
-        samples.lively(FILL_CACHE, self.root)
         for _ in range(2):
+            samples.lively(FILL_CACHE, self.root)
             self.run_tool("clear")
         page = self.report()
         self.check(page)
