@@ -222,7 +222,12 @@ void cc_history_note_cleared(const char *root)
 {
 	const struct cc_history_note note = { .kind = CC_HISTORY_CLEARED };
 	struct cc_history history = { 0 };
+	int fd = -1;
 
+	/* Writing would make it. */
+	if (cc_root_open(root, &fd) != CMN_OK)
+		return;
+	(void)close(fd);	/* read only */
 	cc_history_add(&history, cc_history_task_new(&note));
 	cc_history_write(&history, root);
 }

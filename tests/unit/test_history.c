@@ -442,7 +442,9 @@ static void of_no_directory_nothing_is_written(void)
 	const struct cc_history_reader reader = { NULL, NULL, NULL, NULL };
 
 	CU_ASSERT_EQUAL(cc_history_read(root(), CMN_FILE_TRUSTED, &reader), CMN_OK);
+	cc_history_note_cleared(root());
 	CU_ASSERT_EQUAL(access(root(), F_OK), -1);
+	CU_ASSERT_EQUAL_FATAL(mkdir(root(), 0700), 0);
 	cc_history_note_cleared(root());
 	CU_ASSERT_EQUAL(see().events, 1);
 	CU_ASSERT_EQUAL(see().last.kind, CC_HISTORY_CLEARED);
