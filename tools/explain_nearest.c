@@ -92,7 +92,14 @@ static void keep(struct explanation *explanation, struct question *question,
 	explanation->failed |= question->nearest_outline.failed || question->nearest_key.failed;
 }
 
-/* Of equal ones the newest. */
+/* Of two at one distance: the one that can be shown, then the newer one. */
+static bool is_better(const struct question *question, const struct candidate *candidate)
+{
+	if (!*candidate->path != !*question->nearest)
+		return *candidate->path != '\0';
+	return candidate->time_ns > question->nearest_ns;
+}
+
 static void try_candidate(struct explanation *explanation, struct question *question,
 			  const struct candidate *candidate)
 {
@@ -110,7 +117,7 @@ static void try_candidate(struct explanation *explanation, struct question *ques
 	/* 0: it is the very key. */
 	if (diff.count &&
 	    (!question->has_nearest || distance < question->distance ||
-	     (distance <= question->distance && candidate->time_ns > question->nearest_ns)))
+	     (distance <= question->distance && is_better(question, candidate))))
 		keep(explanation, question, candidate, distance);
 	key_diff_release(&diff);
 }
