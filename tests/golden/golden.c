@@ -222,6 +222,9 @@ int golden_make(const char *root)
 	cc_key_release(&token);
 	if (!failed && (!put_recipe(root) || !put_stats(root) || !put_history(root_fd)))
 		failed = __LINE__;
+	/* What statistics leave by the day is of today, and by this program's name. */
+	if (!failed && unlinkat(root_fd, "usage.txt", 0) < 0)
+		failed = __LINE__;
 	if (!failed && cc_number_file_write(root_fd, CC_EVICT_STAMP_NAME, GOLDEN_TIME_NS) != CMN_OK)
 		failed = __LINE__;
 	(void)close(root_fd);
