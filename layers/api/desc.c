@@ -57,6 +57,20 @@ bool api_desc_holds(const struct ckcache_desc *desc)
 	return true;
 }
 
+bool api_desc_is_current(const struct ckcache_desc *desc)
+{
+	struct cc_file_memo *memo = desc->cache ? cc_cache_file_memo(desc->cache) : NULL;
+
+	for (size_t i = 0; i < desc->count; i++) {
+		const struct api_item *item = &desc->items[i];
+
+		if (!cc_witness_holds(item->manifest, &item->witness) &&
+		    cc_manifest_verify(item->manifest, memo) != CMN_OK)
+			return false;
+	}
+	return true;
+}
+
 enum ckcache_status api_give(struct cmn_view bytes, size_t *size, void *place)
 {
 	size_t room = place ? *size : 0;

@@ -46,8 +46,14 @@ CMN_CHECKED enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t coun
 CMN_CHECKED enum cmn_status api_desc_identify(struct ckcache_desc *desc);
 void api_desc_release(struct ckcache_desc *desc);
 
-/* Whether the headers were touched since the description was made. */
+/*
+ * Nothing has touched the headers since the description was made, nor the
+ * directories that they are looked for in: what was built meanwhile was built
+ * from them.
+ */
 bool api_desc_holds(const struct ckcache_desc *desc);
+/* The headers are what they were, whatever happened meanwhile: enough where nothing was built. */
+bool api_desc_is_current(const struct ckcache_desc *desc);
 
 /* Bytes to the application (ckcache.h, "Sizes"). */
 enum ckcache_status api_give(struct cmn_view bytes, size_t *size, void *place);

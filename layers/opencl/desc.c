@@ -244,7 +244,7 @@ enum ckcache_status ocl_ckcache_desc_new(cl_context context, cl_device_id device
 }
 
 /* All keys have the same devices and environment. */
-bool ocl_desc_holds(struct ocl_desc *desc)
+static bool has_same_compiler(struct ocl_desc *desc)
 {
 	const struct cc_key *key = &desc->base.items[0].key;
 	const struct drv_library_epoch now = drv_libraries_epoch();
@@ -256,7 +256,7 @@ bool ocl_desc_holds(struct ocl_desc *desc)
 	before = desc->epoch;
 	seen = seen_before = desc->environment;
 	(void)pthread_mutex_unlock(&desc->base.lock);
-	if (!api_desc_holds(&desc->base) || !ocl_build_key_environment_holds(key, &seen))
+	if (!ocl_build_key_environment_holds(key, &seen))
 		return false;
 	came = drv_libraries_came(&before);
 	if (came && !ocl_build_key_holds(key, &desc->targets))
@@ -269,6 +269,16 @@ bool ocl_desc_holds(struct ocl_desc *desc)
 	desc->environment = seen;
 	(void)pthread_mutex_unlock(&desc->base.lock);
 	return true;
+}
+
+bool ocl_desc_holds(struct ocl_desc *desc)
+{
+	return api_desc_holds(&desc->base) && has_same_compiler(desc);
+}
+
+bool ocl_desc_is_current(struct ocl_desc *desc)
+{
+	return api_desc_is_current(&desc->base) && has_same_compiler(desc);
 }
 
 enum ckcache_status ocl_ckcache_device_desc_new(cl_device_id device,

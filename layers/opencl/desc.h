@@ -33,8 +33,10 @@ struct ocl_desc_program {
 	char *options;			/* NULL: none */
 };
 
-/* Whether headers, environment and compiler are what they were when it was made. */
+/* Whether headers, environment and compiler are what they were all the time since it was made. */
 bool ocl_desc_holds(struct ocl_desc *desc);
+/* Whether they are so now: enough where nothing was built since. */
+bool ocl_desc_is_current(struct ocl_desc *desc);
 /* desc if it is of OpenCL programs, else NULL. */
 struct ocl_desc *ocl_desc_of(struct ckcache_desc *desc);
 

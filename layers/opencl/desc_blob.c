@@ -283,7 +283,7 @@ enum ckcache_status ocl_ckcache_create_from_blob(struct ckcache_desc *base, size
 	status = api_blob_check(bytes, &base->id);
 	if (status != CMN_OK)
 		return api_status_of_blob(status);
-	if (!ocl_desc_holds(desc))
+	if (!ocl_desc_is_current(desc))
 		return CKCACHE_ERROR_CHANGED;
 	return ocl_desc_create(desc, bytes, ret_programs);
 }

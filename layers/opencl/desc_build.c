@@ -277,7 +277,7 @@ static enum ckcache_status load_blob(struct ocl_desc *desc, const struct ckcache
 	struct cmn_buffer blob = { 0 };
 	enum ckcache_status status;
 
-	if (!ocl_desc_holds(desc) || api_storage_load(storage, &desc->base.id, &blob) != CMN_OK)
+	if (!ocl_desc_is_current(desc) || api_storage_load(storage, &desc->base.id, &blob) != CMN_OK)
 		return CKCACHE_MISS;
 	status = ocl_desc_create(desc, cmn_buffer_view(&blob), programs);
 	if (status == CKCACHE_ERROR_REFUSED || status == CKCACHE_ERROR_DAMAGED)
@@ -294,7 +294,7 @@ static enum ckcache_status build(struct ocl_desc *desc, const struct ckcache_sto
 	if (desc->base.empty)
 		return construct(desc, false, programs, ret_origin);
 	if (!storage)
-		return construct(desc, desc->base.cache && ocl_desc_holds(desc), programs,
+		return construct(desc, desc->base.cache && ocl_desc_is_current(desc), programs,
 				 ret_origin);
 	if (load_blob(desc, storage, programs) == CKCACHE_OK) {
 		*ret_origin = CKCACHE_ORIGIN_STORAGE;

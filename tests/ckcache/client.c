@@ -20,6 +20,7 @@ static const struct {
 	{ "id-of", api_id_of, false },
 	{ "empty", api_empty, false },
 	{ "changed", api_changed, false },
+	{ "neighbours", api_neighbours, false },
 	{ "environment", api_environment, false },
 	{ "save", api_save, false },
 	{ "load", api_load, false },

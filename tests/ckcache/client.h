@@ -66,6 +66,7 @@ void api_ids(struct client *client);
 void api_id_of(struct client *client);
 void api_empty(struct client *client);
 void api_changed(struct client *client);
+void api_neighbours(struct client *client);
 void api_environment(struct client *client);
 void api_save(struct client *client);
 void api_load(struct client *client);

@@ -221,6 +221,38 @@ void api_empty(struct client *client)
 	}
 }
 
+/* Files that are no header of the program come and go beside its headers, which is no matter where nothing is built. */
+void api_neighbours(struct client *client)
+{
+	static const char text[] = "#include \"value.h\"\n"
+		"kernel void value(global int *out) { out[get_global_id(0)] = VALUE; }\n";
+	struct ckcache_desc *desc;
+	cl_program program, back = NULL;
+	enum ckcache_origin origin;
+	struct bytes blob;
+
+	api_write_text("value.h", "#define VALUE 7\n");
+	desc = api_desc(client, text, "-I .");
+	WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, NULL));
+	blob = api_blob(desc, &program);
+	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	api_write_text("neighbour", "written by the application\n");
+	WANT(CKCACHE_OK, api->opencl_create_from_blob(desc, blob.size, blob.data, &back));
+	if (client->executes)
+		CHECK(api_is(client, back, text, "-I .", API_VALUE));
+	CHECK(clReleaseProgram(back) == CL_SUCCESS);
+	WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, &origin));
+	CHECK(origin != CKCACHE_ORIGIN_BUILT);
+	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	CHECK(unlink("neighbour") == 0);
+	/* The same bytes once more are the same header. */
+	api_write_text("value.h", "#define VALUE 7\n");
+	WANT(CKCACHE_OK, api->opencl_create_from_blob(desc, blob.size, blob.data, &back));
+	CHECK(clReleaseProgram(back) == CL_SUCCESS);
+	bytes_release(&blob);
+	api->desc_free(desc);
+}
+
 /*
  * A variable that compilers read, changed behind a description's back, then
  * back; and one that nobody reads.

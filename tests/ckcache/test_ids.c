@@ -133,6 +133,14 @@ static void a_changed_header_is_noticed(void)
 	}
 }
 
+static void what_lies_beside_headers_is_no_matter(void)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		GOOD(way, "neighbours");
+	}
+}
+
 static void a_changed_environment_is_noticed(void)
 {
 	EACH_WAY(way) {
@@ -152,6 +160,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(ids_differ_by_variables_that_compilers_read),
 		UNIT_TEST(ids_are_empty_where_the_result_cannot_be_told),
 		UNIT_TEST(a_changed_header_is_noticed),
+		UNIT_TEST(what_lies_beside_headers_is_no_matter),
 		UNIT_TEST(a_changed_environment_is_noticed),
 	};
 
