@@ -19,7 +19,7 @@ bool doctor_probe(struct doctor *doctor, const struct child *child,
 	cmn_buffer_append_u8(&ret_result->records, '\0');	/* for who reads it as text */
 	cmn_buffer_append_u8(&ret_result->said, '\0');
 	if (ret_result->records.failed || ret_result->said.failed)
-		doctor->failed = true;
+		doctor_out_of_memory(doctor);
 	else if (ret_result->end == CHILD_EXITED &&
 		 !strstr((char *)ret_result->records.data, "\ndone\n"))
 		ret_result->end = CHILD_LEFT;	/* a driver's exit() */

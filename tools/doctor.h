@@ -66,6 +66,8 @@ struct doctor {
 void doctor_say(struct doctor *doctor, enum doctor_section section, enum doctor_mark mark,
 		const char *advice, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
+/* Complains, and nothing more is looked at. */
+void doctor_out_of_memory(struct doctor *doctor);
 /* The last words, or all of it as JSON. */
 void doctor_report_end(struct doctor *doctor);
 void doctor_release(struct doctor *doctor);

@@ -208,7 +208,7 @@ static void run(struct trial *trial)
 		return;
 	trial->before = read_counts(trial);
 	if (!trial->before) {
-		trial->doctor->failed = true;
+		doctor_out_of_memory(trial->doctor);
 		return;
 	}
 	if (!cold.built || (*cold.problem && !cc_stats_get(trial->before, CC_STORES))) {
@@ -223,7 +223,7 @@ static void run(struct trial *trial)
 		return;
 	trial->after = read_counts(trial);
 	if (!trial->after) {
-		trial->doctor->failed = true;
+		doctor_out_of_memory(trial->doctor);
 	} else if (!warm.built) {
 		blame(trial, &warm);
 	} else if (!cc_stats_get(trial->after, CC_HITS_DISK)) {

@@ -37,7 +37,7 @@ void doctor_look_at_history(struct doctor *doctor)
 	enum cmn_status status;
 
 	if (!stats) {
-		doctor->failed = true;
+		doctor_out_of_memory(doctor);
 		return;
 	}
 	status = dir ? cc_stats_load(stats, dir) : CMN_MISS;

@@ -28,8 +28,7 @@ static void add(struct doctor *doctor, struct doctor_icds *icds, const char *fil
 	if (grown)
 		icds->items = grown;
 	if (!grown || !icd.library || (file && !icd.file)) {
-		tool_complain("out of memory");
-		doctor->failed = true;
+		doctor_out_of_memory(doctor);
 		free(icd.file);
 		free(icd.library);
 		return;

@@ -147,7 +147,7 @@ static void say_platform(struct doctor *doctor, const struct probe_record *platf
 {
 	const char *const *fields = platform->fields;
 
-	if (devices)	/* else there is a word about its file */
+	if (platform->word && devices)	/* without any there is a word about its file */
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s (%s) has %zu device%s", fields[1],
 			   *fields[3] ? fields[3] : "library unknown", devices,
 			   devices == 1 ? "" : "s");
@@ -230,7 +230,7 @@ static void read_drivers(struct doctor *doctor, const struct doctor_icds *icds, 
 			say_platform(doctor, &platform, devices);
 			platform = record;
 			devices = 0;
-		} else if (strcmp(record.word, "device") == 0) {
+		} else if (strcmp(record.word, "device") == 0 && platform.word) {
 			doctor_add_device(doctor, false, platform.fields[1], platform.fields[3],
 					  record.fields);
 			devices++;
@@ -293,7 +293,7 @@ static void look(struct doctor *doctor, const struct doctor_icds *icds, char *co
 		return;
 	copy = strdup((char *)result.records.data);
 	if (!copy) {
-		doctor->failed = true;
+		doctor_out_of_memory(doctor);
 		goto out;
 	}
 	gather(copy, &answer);
@@ -346,7 +346,7 @@ void doctor_look_at_opencl(struct doctor *doctor)
 			arguments[3 + i] = icds.items[i].library;
 		look(doctor, &icds, arguments);
 	} else {
-		doctor->failed = true;
+		doctor_out_of_memory(doctor);
 	}
 	free(arguments);
 	doctor_icds_release(&icds);

@@ -65,6 +65,12 @@ static void print(struct doctor *doctor, const struct doctor_finding *finding)
 		doctor->failed = true;
 }
 
+void doctor_out_of_memory(struct doctor *doctor)
+{
+	tool_complain("out of memory");
+	doctor->failed = true;
+}
+
 void doctor_say(struct doctor *doctor, enum doctor_section section, enum doctor_mark mark,
 		const char *advice, const char *format, ...)
 {
@@ -98,7 +104,15 @@ void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platf
 {
 	struct doctor_device *grown =
 		reallocarray(doctor->devices, doctor->device_count + 1, sizeof(*grown));
-	struct doctor_device device = {
+	struct doctor_device *device;
+
+	if (!grown) {
+		doctor_out_of_memory(doctor);
+		return;
+	}
+	doctor->devices = grown;
+	device = &grown[doctor->device_count++];
+	*device = (struct doctor_device){
 		.level_zero = level_zero,
 		.platform = strdup(platform),
 		.library = strdup(library),
@@ -107,15 +121,9 @@ void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platf
 		.driver_version = strdup(fields[3]),
 		.result = "not-tried",
 	};
-
-	if (grown) {
-		doctor->devices = grown;
-		doctor->devices[doctor->device_count++] = device;
-	}
-	if (!grown || !device.platform || !device.library || !device.places[0] ||
-	    !device.places[1] || !device.name || !device.driver_version) {
-		tool_complain("out of memory");	/* the process ends with it */
-		doctor->failed = true;
+	if (!device->platform || !device->library || !device->places[0] || !device->places[1] ||
+	    !device->name || !device->driver_version) {
+		doctor_out_of_memory(doctor);
 	}
 }
 

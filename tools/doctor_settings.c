@@ -26,7 +26,7 @@ static void look_at_variables(struct doctor *doctor)
 		char *name = strndup(environ[i], strcspn(environ[i], "="));
 
 		if (!name) {
-			doctor->failed = true;
+			doctor_out_of_memory(doctor);
 			return;
 		}
 		if (strncmp(name, prefix, sizeof(prefix) - 1) == 0) {
@@ -75,8 +75,7 @@ void doctor_look_at_settings(struct doctor *doctor)
 
 	if (cc_config_load(&log, &doctor->config) != CMN_OK ||
 	    cc_config_user_file(&user_file) != CMN_OK) {
-		tool_complain("out of memory");
-		doctor->failed = true;
+		doctor_out_of_memory(doctor);
 		return;
 	}
 	look_at_file(doctor, CC_CONFIG_SYSTEM_FILE);

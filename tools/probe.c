@@ -3,7 +3,6 @@
 #include "tools/probe.h"
 
 #include <link.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "common/file.h"
@@ -16,19 +15,15 @@ static void append_field(struct cmn_buffer *line, const char *text)
 		cmn_buffer_append_u8(line, *text == '\t' || *text == '\n' ? ' ' : (uint8_t)*text);
 }
 
-void probe_say(const char *word, ...)
+void probe_say_texts(const char *const *texts)
 {
 	struct cmn_buffer line = { 0 };
-	const char *field;
-	va_list fields;
 
-	append_field(&line, word);
-	va_start(fields, word);
-	while ((field = va_arg(fields, const char *))) {
-		cmn_buffer_append_u8(&line, '\t');
-		append_field(&line, field);
+	for (size_t i = 0; texts[i]; i++) {
+		if (i)
+			cmn_buffer_append_u8(&line, '\t');
+		append_field(&line, texts[i]);
 	}
-	va_end(fields);
 	cmn_buffer_append_u8(&line, '\n');
 	/* Nobody who reads it, or no memory: what is missing is missed there. */
 	if (!line.failed)
@@ -38,7 +33,7 @@ void probe_say(const char *word, ...)
 
 void probe_asking(const char *what)
 {
-	probe_say("asking", what, NULL);
+	probe_say("asking", what);
 }
 
 static int say_layer(struct dl_phdr_info *info, size_t size, void *data)
@@ -50,7 +45,7 @@ static int say_layer(struct dl_phdr_info *info, size_t size, void *data)
 	(void)data;
 	for (size_t i = 0; slash && i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(slash + 1, names[i]) == 0)
-			probe_say("layer", info->dlpi_name, NULL);
+			probe_say("layer", info->dlpi_name);
 	}
 	return 0;
 }
@@ -97,7 +92,7 @@ int verb_doctor_probe(int argc, char **argv)
 		if (strcmp(argv[1], probes[i].name) == 0) {
 			int code = probes[i].run(argc - 1, argv + 1);
 
-			probe_say("done", NULL);
+			probe_say("done");
 			return code;
 		}
 	}

@@ -25,8 +25,9 @@
 
 #define PROBE_FIELDS 6
 
-/* For the probes: one record; fields end with NULL. What would break a line is a blank. */
-void probe_say(const char *word, ...) __attribute__((sentinel));
+/* For the probes: one record, a word and its fields. What would break a line becomes a blank. */
+#define probe_say(...) probe_say_texts((const char *const[]){ __VA_ARGS__, NULL })
+void probe_say_texts(const char *const *texts);
 /* probe_say("asking", …): what cannot be undone comes next. */
 void probe_asking(const char *what);
 /* Says which files of ours this process has. */

@@ -79,7 +79,7 @@ static bool load(struct loader *ret)
 	probe_asking("the Level Zero loader");
 	library = dlopen("libze_loader.so.1", RTLD_NOW);
 	if (!library) {
-		probe_say("failed", "loader", dlerror(), NULL);
+		probe_say("failed", "loader", dlerror());
 		return false;
 	}
 	(void)find_function(library, "zelLoaderGetVersions", &ret->get_versions);
@@ -90,11 +90,11 @@ static bool load(struct loader *ret)
 	    !find_function(library, "zeDeviceGetProperties", &ret->get_device_properties) ||
 	    !find_function(library, "zeContextCreate", &ret->create_context) ||
 	    !find_function(library, "zeModuleCreate", &ret->create_module)) {
-		probe_say("failed", "loader", "it lacks functions of Level Zero 1.0", NULL);
+		probe_say("failed", "loader", "it lacks functions of Level Zero 1.0");
 		return false;
 	}
 	if (dladdr((void *)ret->init, &info))
-		probe_say("loader", info.dli_fname, NULL);
+		probe_say("loader", info.dli_fname);
 	return true;
 }
 
@@ -116,7 +116,7 @@ static void say_loader_version(const struct loader *loader)
 			       versions[i].component_lib_version.major,
 			       versions[i].component_lib_version.minor,
 			       versions[i].component_lib_version.patch);	/* it fits */
-		probe_say("named", "Level Zero loader", text, NULL);
+		probe_say("named", "Level Zero loader", text);
 	}
 }
 
@@ -126,7 +126,7 @@ static int fail(const char *what, ze_result_t result)
 
 	(void)snprintf(number, sizeof(number), "Level Zero error 0x%x",
 		       (unsigned int)result);	/* it fits */
-	probe_say("failed", what, number, NULL);
+	probe_say("failed", what, number);
 	return TOOL_FAILED;
 }
 
@@ -177,7 +177,7 @@ static int say_library(struct dl_phdr_info *info, size_t size, void *data)
 		if (strncmp(slash + 1, parts[i], strlen(parts[i])) == 0)
 			return 0;
 	}
-	probe_say("library", info->dlpi_name, NULL);
+	probe_say("library", info->dlpi_name);
 	return 0;
 }
 
@@ -195,7 +195,7 @@ static void say_driver(const struct loader *loader, uint32_t place, ze_driver_ha
 			       (unsigned int)(properties.driverVersion >> 24),
 			       (unsigned int)(properties.driverVersion >> 16 & 0xff),
 			       (unsigned int)(properties.driverVersion & 0xffff));
-	probe_say("platform", number, "Level Zero", version, NULL);
+	probe_say("platform", number, "Level Zero", version);
 	count = get_devices(loader, driver, devices);
 	for (uint32_t i = 0; i < count; i++) {
 		ze_device_properties_t device = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
@@ -203,7 +203,7 @@ static void say_driver(const struct loader *loader, uint32_t place, ze_driver_ha
 
 		(void)snprintf(at, sizeof(at), "%" PRIu32, i);	/* it fits */
 		if (loader->get_device_properties(devices[i], &device) == ZE_RESULT_SUCCESS)
-			probe_say("device", number, at, device.name, version, NULL);
+			probe_say("device", number, at, device.name, version);
 	}
 }
 
@@ -255,7 +255,7 @@ static int build(const struct loader *loader, ze_driver_handle_t driver, ze_devi
 		return fail("zeModuleCreate", result);
 	(void)snprintf(number, sizeof(number), "%" PRIu64,
 		       cmn_clock_monotonic() - start);	/* it fits */
-	probe_say("built", number, NULL);
+	probe_say("built", number);
 	probe_asking("the driver to end");
 	return TOOL_OK;
 }
@@ -272,7 +272,7 @@ int probe_level_zero_build(int argc, char **argv)
 	if (!load(&loader) || !get_drivers(&loader, drivers, &count))
 		return TOOL_FAILED;
 	if (at >= count || place >= get_devices(&loader, drivers[at], devices)) {
-		probe_say("failed", "device", "it is not there any more", NULL);
+		probe_say("failed", "device", "it is not there any more");
 		return TOOL_FAILED;
 	}
 	probe_asking("the driver to build a small module");

@@ -59,7 +59,7 @@ static bool load(struct loader *ret)
 	probe_asking("the OpenCL loader");
 	library = dlopen("libOpenCL.so.1", RTLD_NOW);
 	if (!library) {
-		probe_say("failed", "loader", dlerror(), NULL);
+		probe_say("failed", "loader", dlerror());
 		return false;
 	}
 	(void)find_function(library, "clGetExtensionFunctionAddressForPlatform",
@@ -73,11 +73,11 @@ static bool load(struct loader *ret)
 	    !find_function(library, "clCreateProgramWithSource", &ret->create_program) ||
 	    !find_function(library, "clBuildProgram", &ret->build) ||
 	    !find_function(library, "clCreateKernel", &ret->create_kernel)) {
-		probe_say("failed", "loader", "it lacks functions of OpenCL 1.1", NULL);
+		probe_say("failed", "loader", "it lacks functions of OpenCL 1.1");
 		return false;
 	}
 	if (dladdr((void *)ret->get_platforms, &info))
-		probe_say("loader", info.dli_fname, NULL);
+		probe_say("loader", info.dli_fname);
 	return true;
 }
 
@@ -92,7 +92,7 @@ static void say_loader_name(const struct loader *loader)
 		return;
 	/* ocl-icd's name is everybody's; its vendor is not. */
 	(void)info(LOADER_VENDOR, sizeof(vendor), vendor, NULL);	/* it stays empty */
-	probe_say("named", strstr(vendor, "OCL Icd") ? "ocl-icd" : name, version, NULL);
+	probe_say("named", strstr(vendor, "OCL Icd") ? "ocl-icd" : name, version);
 }
 
 static cl_uint get_platforms(const struct loader *loader, cl_platform_id ret[MAX_PLATFORMS])
@@ -137,7 +137,7 @@ static void say_device(const struct loader *loader, const char *platform, cl_uin
 	/* What fails leaves its text empty. */
 	(void)loader->get_device_info(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
 	(void)loader->get_device_info(device, CL_DRIVER_VERSION, sizeof(version), version, NULL);
-	probe_say("device", platform, number, name, version, NULL);
+	probe_say("device", platform, number, name, version);
 }
 
 static void say_platform(const struct loader *loader, cl_uint place, cl_platform_id platform)
@@ -150,7 +150,7 @@ static void say_platform(const struct loader *loader, cl_uint place, cl_platform
 	(void)loader->get_platform_info(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
 	(void)loader->get_platform_info(platform, CL_PLATFORM_VERSION, sizeof(version), version,
 					NULL);
-	probe_say("platform", number, name, version, library_of(platform), NULL);
+	probe_say("platform", number, name, version, library_of(platform));
 	(void)snprintf(what, sizeof(what), "\"%s\" for its devices", name);
 	probe_asking(what);
 	count = get_devices(loader, platform, devices);
@@ -170,7 +170,7 @@ static void say_active(const struct loader *loader, const cl_platform_id *platfo
 		function = loader->get_function(LAYER_FUNCTION);
 	probe_say_layers();
 	if (function)
-		probe_say("active", NULL);
+		probe_say("active");
 }
 
 int probe_opencl(int argc, char **argv)
@@ -192,9 +192,9 @@ int probe_opencl(int argc, char **argv)
 		(void)snprintf(what, sizeof(what), "the driver %s to load", argv[i]);
 		probe_asking(what);
 		if (dlopen(argv[i], RTLD_LAZY | RTLD_LOCAL))
-			probe_say("icd", argv[i], NULL);
+			probe_say("icd", argv[i]);
 		else
-			probe_say("icd", argv[i], dlerror(), NULL);
+			probe_say("icd", argv[i], dlerror());
 	}
 	probe_asking("the drivers to end");
 	return TOOL_OK;
@@ -205,7 +205,7 @@ static int fail(const char *what, cl_int error)
 	char number[32];
 
 	(void)snprintf(number, sizeof(number), "OpenCL error %d", error);	/* it fits */
-	probe_say("failed", what, number, NULL);
+	probe_say("failed", what, number);
 	return TOOL_FAILED;
 }
 
@@ -245,7 +245,7 @@ static int build(const struct loader *loader, cl_platform_id platform, cl_device
 	(void)snprintf(number, sizeof(number), "%" PRIu64, cmn_clock_monotonic() - start);
 	if (!loader->create_kernel(program, "ckcache_doctor", &error))
 		return fail("clCreateKernel", error);
-	probe_say("built", number, NULL);
+	probe_say("built", number);
 	probe_asking("the driver to end");
 	return TOOL_OK;
 }
@@ -262,7 +262,7 @@ int probe_opencl_build(int argc, char **argv)
 		return TOOL_FAILED;
 	if (at >= get_platforms(&loader, platforms) ||
 	    place >= get_devices(&loader, platforms[at], devices)) {
-		probe_say("failed", "device", "it is not there any more", NULL);
+		probe_say("failed", "device", "it is not there any more");
 		return TOOL_FAILED;
 	}
 	probe_asking("the driver to build a small program");
