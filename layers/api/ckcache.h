@@ -60,11 +60,11 @@ struct _ze_module_handle_t;
 
 /** What functions return: 0, a positive value where that is no failure, a negative one where it is. */
 enum ckcache_status {
-	CKCACHE_OK = 0,
+	CKCACHE_OK = 0,				/**< done */
 	CKCACHE_MISS = 1,			/**< looked for, and not there */
-	CKCACHE_ERROR_OUT_OF_MEMORY = -1,
-	CKCACHE_ERROR_INVALID_ARGUMENT = -2,
-	CKCACHE_ERROR_BUFFER_TOO_SMALL = -3,
+	CKCACHE_ERROR_OUT_OF_MEMORY = -1,	/**< the host's, or the device's */
+	CKCACHE_ERROR_INVALID_ARGUMENT = -2,	/**< one makes no sense; nothing was done */
+	CKCACHE_ERROR_BUFFER_TOO_SMALL = -3,	/**< see "Sizes" */
 	CKCACHE_ERROR_DENIED = -4,		/**< the user's settings, or permissions, forbid it */
 	CKCACHE_ERROR_DAMAGED = -5,		/**< a blob: not the bytes that were given out */
 	CKCACHE_ERROR_STALE = -6,		/**< a blob: of another device, driver or compiler, or a later or earlier one */
@@ -97,8 +97,8 @@ CKCACHE_EXPORT int ckcache_version(void);
  */
 /** Whose programs. */
 enum ckcache_api {
-	CKCACHE_API_OPENCL = 1,
-	CKCACHE_API_LEVEL_ZERO = 2,
+	CKCACHE_API_OPENCL = 1,		/**< OpenCL's */
+	CKCACHE_API_LEVEL_ZERO = 2,	/**< Level Zero's */
 };
 
 /** Switches the level on disk on (1, as at first) or off (0) for programs of one API. */
