@@ -444,18 +444,14 @@ class Endings(Doctor):
     def test_a_signal_ends_it_with_all_it_started(self):
         self.drivers(machine.RUDE)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            reader, writer = os.pipe()
-            with self.start("doctor", extra={"RUDE": "hang"}, stdout=subprocess.PIPE,
-                            stderr=subprocess.DEVNULL) as process:
-                os.close(writer)
-                # OpenCL's section begins before the driver is asked.
-                for line in process.stdout:
-                    if line.startswith(b"OpenCL"):
-                        break
-                process.send_signal(number)
-                rest = process.stdout.read()	# ends with the last who holds it
-                self.assertEqual(process.wait(machine.PATIENCE), -number, rest)
-            os.close(reader)
+            process = self.begin("doctor", extra={"RUDE": "hang"})
+            # OpenCL's section begins before the driver is asked.
+            for line in process.stdout:
+                if line.startswith(b"OpenCL"):
+                    break
+            process.send_signal(number)
+            rest = process.stdout.read()	# ends with the last who holds it
+            self.assertEqual(process.wait(), -number, rest)
             self.left_nothing()
 
 

@@ -95,6 +95,15 @@ class Case(unittest.TestCase):
         options.setdefault("cwd", self.path("cwd"))
         return subprocess.Popen([CKCACHE, *arguments], env=self.environment(extra), **options)
 
+    def begin(self, *arguments, **options):
+        """One that ends with the test, whatever becomes of that."""
+        process = self.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                             **options)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        return process
+
     def tool(self, *arguments, extra=None, **options):
         with self.start(*arguments, extra=extra, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                         **options) as process:

@@ -228,24 +228,20 @@ class Summaries(Run):
 class Processes(Run):
     """With --summary; without it the command has the process."""
 
-    def begin(self, *command, way=("--summary",), **options):
+    def ready(self, *command, way=("--summary",), **options):
         """A command that says "ready" when it is."""
-        process = self.start("run", *way, "--", *command, stdout=subprocess.PIPE,
-                             stderr=subprocess.DEVNULL, **options)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.kill)
+        process = self.begin("run", *way, "--", *command, **options)
         self.assertEqual(process.stdout.readline(), b"ready\n")
         return process
 
     def waiting(self, before="", **options):
         """One that prints each signal that it gets, and ends with 42 after SIGUSR1."""
-        return self.begin(sys.executable, "-c", before + WAIT, **options)
+        return self.ready(sys.executable, "-c", before + WAIT, **options)
 
     def test_nothing_is_between_without_it(self):
-        process = self.begin("sh", "-c", "echo ready; echo $$", way=())
+        process = self.ready("sh", "-c", "echo ready; echo $$", way=())
         self.assertEqual(int(process.stdout.read()), process.pid)
-        self.assertEqual(process.wait(machine.PATIENCE), 0)
+        self.assertEqual(process.wait(), 0)
 
     def test_signals_reach_it(self):
         process = self.waiting()
@@ -258,15 +254,15 @@ class Processes(Run):
 
     def test_it_ends_as_the_command_did(self):
         for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGUSR1, signal.SIGABRT):
-            process = self.begin("sh", "-c", "ulimit -c 0; echo ready; kill -%d $$" % number)
-            self.assertEqual(process.wait(machine.PATIENCE), -number)
+            process = self.ready("sh", "-c", "ulimit -c 0; echo ready; kill -%d $$" % number)
+            self.assertEqual(process.wait(), -number)
 
     def test_killed_it_takes_the_command_along(self):
         process = self.waiting()
         process.kill()
         # Ends with the last who holds it, which the command does.
         self.assertEqual(process.stdout.read(), b"")
-        self.assertEqual(process.wait(machine.PATIENCE), -signal.SIGKILL)
+        self.assertEqual(process.wait(), -signal.SIGKILL)
 
     def state(self, pid):
         with open("/proc/%d/stat" % pid, encoding="utf-8") as stat:
@@ -299,22 +295,20 @@ class Processes(Run):
 
     def test_a_stop_is_passed_on(self):
         reader, writer = os.pipe()
-        with self.start("run", "--summary", "dd", "bs=1", stdin=reader, stdout=subprocess.PIPE,
-                        stderr=subprocess.DEVNULL, start_new_session=False,
-                        preexec_fn=os.setpgrp) as process:
-            os.close(reader)
-            os.write(writer, b"x")
-            self.assertEqual(process.stdout.read(1), b"x")
-            self.stop_and_go_on(process, lambda child: process.send_signal(signal.SIGTSTP))
-            os.write(writer, b"y")
-            self.assertEqual(process.stdout.read(1), b"y")
-            os.close(writer)
-            self.assertEqual(process.wait(machine.PATIENCE), 0)
+        process = self.begin("run", "--summary", "dd", "bs=1", stdin=reader, preexec_fn=os.setpgrp)
+        os.close(reader)
+        os.write(writer, b"x")
+        self.assertEqual(process.stdout.read(1), b"x")
+        self.stop_and_go_on(process, lambda child: process.send_signal(signal.SIGTSTP))
+        os.write(writer, b"y")
+        self.assertEqual(process.stdout.read(1), b"y")
+        os.close(writer)
+        self.assertEqual(process.wait(), 0)
 
     def test_an_ignored_child_signal(self):
-        process = self.begin("sh", "-c", "echo ready; exit 6", preexec_fn=lambda: signal.signal(
+        process = self.ready("sh", "-c", "echo ready; exit 6", preexec_fn=lambda: signal.signal(
             signal.SIGCHLD, signal.SIG_IGN))
-        self.assertEqual(process.wait(machine.PATIENCE), 6)
+        self.assertEqual(process.wait(), 6)
 
     def test_input_is_the_commands(self):
         for way in WAYS:
@@ -347,7 +341,7 @@ class Processes(Run):
             os.setsid()
             fcntl.ioctl(follower, termios.TIOCSCTTY, 0)
 
-        process = self.begin(*command, way=way, stdin=follower, preexec_fn=lead)
+        process = self.ready(*command, way=way, stdin=follower, preexec_fn=lead)
         os.close(follower)
         return process, leader
 
