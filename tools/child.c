@@ -52,7 +52,17 @@ void child_begin(void)
 	watched_signals(&watched);
 	/* An inherited SIG_IGN would leave nothing to wait for. */
 	(void)sigaction(SIGCHLD, &def, NULL);	/* arguments are right */
+	(void)sigaddset(&watched, SIGPIPE);
 	(void)sigprocmask(SIG_BLOCK, &watched, NULL);
+}
+
+void child_over(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);	/* as above */
+	(void)sigaddset(&set, SIGPIPE);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 void child_end_by(int number)
@@ -95,6 +105,7 @@ static _Noreturn void in_child(const struct child *child, pid_t parent, int reco
 
 	watched_signals(&watched);
 	(void)sigprocmask(SIG_UNBLOCK, &watched, NULL);	/* arguments are right */
+	child_over();
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);	/* if not, it ends by its own time */
 	(void)setrlimit(RLIMIT_CORE, &none);	/* lowering is always allowed */
 	if (getppid() != parent || setsid() < 0 || !place_descriptors(records, said) ||

@@ -46,8 +46,13 @@ struct child_result {
 	struct cmn_buffer said;		/* the first 16 KiB of its stdout and stderr */
 };
 
-/* Blocks the signals that child_run waits for: once, before the first one. */
+/*
+ * Blocks the signals that child_run waits for, once, before the first one; and
+ * SIGPIPE, so that a reader who leaves does not keep the caller from clearing
+ * up. child_over lets that one come.
+ */
 void child_begin(void);
+void child_over(void);
 /* Runs it to its end. *ret_result is the caller's to release. */
 void child_run(const struct child *child, struct child_result *ret_result);
 void child_result_release(struct child_result *result);

@@ -193,6 +193,7 @@ int verb_doctor(int argc, char **argv)
 	make_scratch(&doctor);
 	look(&doctor, command);
 	remove_scratch(&doctor);
+	child_over();
 	if (doctor.signal) {
 		child_end_by(doctor.signal);
 		doctor.failed = true;

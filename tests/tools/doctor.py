@@ -441,6 +441,17 @@ class Endings(Doctor):
         self.assertNotIn(b"\x1b", self.on_terminal({"TERM": "xterm", "NO_COLOR": "1"}))
         self.assertNotIn(b"\x1b", self.on_terminal({"TERM": "dumb"}))
 
+    def test_a_reader_that_leaves(self):
+        self.drivers(machine.STUB)
+        for ignored in (False, True):
+            reader, writer = os.pipe()
+            os.close(reader)
+            process = self.start("doctor", stdout=writer, stderr=subprocess.DEVNULL,
+                                 restore_signals=not ignored)
+            os.close(writer)
+            self.assertEqual(process.wait(), 1 if ignored else -signal.SIGPIPE)
+            self.left_nothing()
+
     def test_a_signal_ends_it_with_all_it_started(self):
         self.drivers(machine.RUDE)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
