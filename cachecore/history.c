@@ -11,6 +11,7 @@
 
 #include "cachecore/kernel_names.h"
 #include "cachecore/outline.h"
+#include "cachecore/path.h"
 #include "cachecore/root.h"
 #include "common/clock.h"
 
@@ -117,19 +118,6 @@ void cc_history_drop(struct cc_history *history)
 	history->count = history->bytes = 0;
 }
 
-/* The name of this program's file, in the buffer given; empty: it has none. */
-static struct cmn_view program_name(char path[PATH_MAX])
-{
-	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
-	const char *slash;
-
-	if (len < 0)
-		return (struct cmn_view){ 0 };
-	path[len] = '\0';
-	slash = strrchr(path, '/');
-	return cmn_view_of(slash ? slash + 1 : path);
-}
-
 /* The fields of a part, unless this process has put them there already. */
 static void add_part(struct cc_history *history, struct cmn_buffer *records, struct cmn_view key,
 		     enum cc_part part, const struct cmn_hash *hash)
@@ -181,7 +169,7 @@ static void add_task(struct cc_history *history, struct cmn_buffer *records,
 static void write_tasks(struct cc_history *history, int fd)
 {
 	char path[PATH_MAX];
-	struct cmn_view program = program_name(path);
+	struct cmn_view program = cmn_view_of(cc_path_program(path));
 	struct cmn_buffer records = { 0 };
 	enum cmn_status status = CMN_OK;
 	struct cc_history_task *task;

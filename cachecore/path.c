@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* path: the working directory before a relative path; nothing is resolved. */
+/* path: the working directory before a relative path, nothing is resolved; the program's own. */
 #include "cachecore/path.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/bytes.h"
@@ -28,4 +30,14 @@ enum cmn_status cc_path_absolute(const char *text, size_t len, bool relative, ch
 		return CMN_ERR_NOMEM;
 	*ret = absolute;
 	return CMN_OK;
+}
+
+const char *cc_path_program(char *room)
+{
+	ssize_t len = readlink("/proc/self/exe", room, PATH_MAX - 1);
+	const char *slash;
+
+	room[len < 0 ? 0 : len] = '\0';
+	slash = strrchr(room, '/');
+	return slash ? slash + 1 : room;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* path: what a user or a program calls a directory, made independent of the working directory. */
+/* path: what a user or a program calls a directory, made independent of the working directory; and what the program itself is called. Thread-safe. */
 #ifndef CACHECORE_PATH_H
 #define CACHECORE_PATH_H
 
@@ -15,5 +15,8 @@
  */
 CMN_CHECKED enum cmn_status cc_path_absolute(const char *text, size_t len, bool relative,
 					     char **ret);
+
+/* The name of the process's program, as its file has it, in the room of PATH_MAX bytes; "" where it cannot be told. */
+const char *cc_path_program(char *room);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cachecore/path.h"
 #include "common/clock.h"
 #include "common/env.h"
 #include "common/file.h"
@@ -258,17 +258,6 @@ static void encode(const struct cc_usage *usage, struct cmn_buffer *ret)
 	append_counts(ret, &usage->others);
 }
 
-/* The name of this program's file, in the buffer given; "": it has none. */
-static const char *program_name(char path[PATH_MAX])
-{
-	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
-	const char *slash;
-
-	path[len < 0 ? 0 : len] = '\0';
-	slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 enum cmn_status cc_usage_record(int root_fd, const struct cc_usage_counts *counts)
 {
 	struct cc_usage *usage = calloc(1, sizeof(*usage));
@@ -284,7 +273,7 @@ enum cmn_status cc_usage_record(int root_fd, const struct cc_usage_counts *count
 	if (status != CMN_OK && status != CMN_MISS && status != CMN_ERR_TOO_LARGE &&
 	    status != CMN_ERR_ACCESS)
 		goto out;
-	cc_usage_add(usage, (uint32_t)(cmn_clock_realtime() / DAY_NS), program_name(path), counts);
+	cc_usage_add(usage, (uint32_t)(cmn_clock_realtime() / DAY_NS), cc_path_program(path), counts);
 	encode(usage, &text);
 	view = cmn_buffer_view(&text);
 	status = text.failed ? CMN_ERR_NOMEM : cmn_file_publish(root_fd, CC_USAGE_NAME, &view, 1);

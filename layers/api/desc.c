@@ -71,6 +71,14 @@ bool api_desc_is_current(const struct ckcache_desc *desc)
 	return true;
 }
 
+enum ckcache_origin api_origin_of_both(enum ckcache_origin a, enum ckcache_origin b)
+{
+	if (a == CKCACHE_ORIGIN_BUILT || b == CKCACHE_ORIGIN_BUILT)
+		return CKCACHE_ORIGIN_BUILT;
+	return a == CKCACHE_ORIGIN_DISK || b == CKCACHE_ORIGIN_DISK ? CKCACHE_ORIGIN_DISK :
+								      CKCACHE_ORIGIN_MEMORY;
+}
+
 enum ckcache_status api_give(struct cmn_view bytes, size_t *size, void *place)
 {
 	size_t room = place ? *size : 0;

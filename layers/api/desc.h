@@ -55,6 +55,9 @@ bool api_desc_holds(const struct ckcache_desc *desc);
 /* The headers are what they were, whatever happened meanwhile: enough where nothing was built. */
 bool api_desc_is_current(const struct ckcache_desc *desc);
 
+/* Of two programs of one description: the farther one. Neither is from a storage. */
+enum ckcache_origin api_origin_of_both(enum ckcache_origin a, enum ckcache_origin b);
+
 /* Bytes to the application (ckcache.h, "Sizes"). */
 enum ckcache_status api_give(struct cmn_view bytes, size_t *size, void *place);
 

@@ -211,15 +211,6 @@ static enum ckcache_status status_of_build(const struct construction *one)
 	}
 }
 
-/* The least of what the application may hope for. */
-static enum ckcache_origin worse(enum ckcache_origin a, enum ckcache_origin b)
-{
-	if (a == CKCACHE_ORIGIN_BUILT || b == CKCACHE_ORIGIN_BUILT)
-		return CKCACHE_ORIGIN_BUILT;
-	return a == CKCACHE_ORIGIN_DISK || b == CKCACHE_ORIGIN_DISK ? CKCACHE_ORIGIN_DISK :
-								      CKCACHE_ORIGIN_MEMORY;
-}
-
 /* Every program, one after the other, through the machine's cache or by the driver alone. */
 static enum ckcache_status construct(struct ocl_desc *desc, bool cached, cl_program *programs,
 				     enum ckcache_origin *ret_origin)
@@ -245,7 +236,7 @@ static enum ckcache_status construct(struct ocl_desc *desc, bool cached, cl_prog
 			return status;
 		}
 		programs[i] = one.program;
-		origin = worse(origin, from);
+		origin = api_origin_of_both(origin, from);
 	}
 	*ret_origin = origin;
 	return CKCACHE_OK;

@@ -158,15 +158,6 @@ static enum ckcache_status status_of_build(ze_result_t result)
 	}
 }
 
-/* The least of what the application may hope for. */
-static enum ckcache_origin worse(enum ckcache_origin a, enum ckcache_origin b)
-{
-	if (a == CKCACHE_ORIGIN_BUILT || b == CKCACHE_ORIGIN_BUILT)
-		return CKCACHE_ORIGIN_BUILT;
-	return a == CKCACHE_ORIGIN_DISK || b == CKCACHE_ORIGIN_DISK ? CKCACHE_ORIGIN_DISK :
-								      CKCACHE_ORIGIN_MEMORY;
-}
-
 /* Every module, one after the other, through the machine's cache or by the driver alone. */
 static enum ckcache_status construct(struct lz_desc *desc, bool cached, ze_module_handle_t *modules,
 				     enum ckcache_origin *ret_origin)
@@ -188,7 +179,7 @@ static enum ckcache_status construct(struct lz_desc *desc, bool cached, ze_modul
 			return status;
 		}
 		modules[i] = one.module;
-		origin = worse(origin, from);
+		origin = api_origin_of_both(origin, from);
 	}
 	*ret_origin = origin;
 	return CKCACHE_OK;
