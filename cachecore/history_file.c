@@ -13,7 +13,7 @@
 #include "cachecore/root.h"
 #include "common/write.h"
 
-static const char magic[4] = "ckh\n";
+static const char magic[4] = { 'c', 'k', 'h', '\n' };
 
 enum { HEAD = 12, PREFIX = HEAD + CMN_HASH_SIZE };
 enum { PAYLOAD_PART = 1, PAYLOAD_EVENT = 2, PAYLOAD_EVICTED = 3 };

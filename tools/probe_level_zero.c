@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <link.h>
+#include <stdbool.h>	/* ze_loader.h 1.32 uses bool without it */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

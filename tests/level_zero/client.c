@@ -12,7 +12,7 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdbool.h>	/* which newer ze_loader.h wants */
+#include <stdbool.h>	/* ze_loader.h 1.32 uses bool without it */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
