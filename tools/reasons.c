@@ -34,6 +34,7 @@ static const struct reason bypasses[] = {
 	{ "instrumented", "debugging or instrumentation of programs is switched on" },
 	{ "link-callback", "the link calls the application back" },
 	{ "link-input", "an input of the link is not known by its entry" },
+	{ "link-refused", "the driver refused to link what was cached, and linked what it compiled again" },
 	{ "no-binary", "the driver gave no binary" },
 	{ "no-memory", "out of memory" },
 	{ "not-spirv", "the module is no SPIR-V" },

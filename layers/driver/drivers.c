@@ -41,12 +41,30 @@ static const struct drv_driver drivers[] = {
 	},
 	{
 		/*
+		 * rusticl 25.0 and 26.2: kernels are compiled with their program, and
+		 * creating one takes 0.02 ms. The answer to CL_KERNEL_ATTRIBUTES
+		 * is empty for a program that was loaded. 26.2 refuses to link some
+		 * objects that were loaded. Versions from 23 to 24 were not measured.
+		 */
+		.library = "libRusticlOpenCL.so",
+		.since = "23",
+		.capture = CC_CAPTURE_EAGER,
+		.binaries_lose_answers = true,
+		.load_rate = 50,
+		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
+	},
+	{
+		/*
 		 * pocl 3.1: asking for the binary compiles every kernel once
-		 * more, 80 ms to 30 s, and holds up the first enqueue.
+		 * more, 80 ms to 30 s, and holds up the first enqueue. Attributes are
+		 * lost; in 7.1 the preferred multiple of kernels with local
+		 * variables is 0 after a load. With its kernel cache off, two
+		 * threads that load one binary use the same temporary files.
 		 */
 		.library = "libpocl.so",
 		.capture = CC_CAPTURE_DEFERRED,
-		.binaries_lose_attributes = true,
+		.binaries_lose_answers = true,
+		.loads_race = true,
 		.load_rate = 11,	/* 11 to 26; 90 to 140 with its cache empty */
 		.linked_builds_abort = true,
 		.compilers = { "libpocl-devices-" },
@@ -56,9 +74,13 @@ static const struct drv_driver drivers[] = {
 	{
 		/*
 		 * NVIDIA 580: 0.01 ms. Its compilers are loaded by the first
-		 * build and carry the driver's version, which is in the key.
+		 * build and carry the driver's version, which is in the key. Asked
+		 * for the names of kernels, it ends the process where there are
+		 * none, and writes beyond a buffer of its own where one has 512
+		 * characters or more.
 		 */
 		.library = "libnvidia-opencl.so",
+		.unasked = DRV_KERNEL_NAMES,
 		.capture = CC_CAPTURE_EAGER,
 		.compiles_with_kernels = true,
 	},
@@ -93,4 +115,17 @@ const struct drv_driver *drv_driver_of(const char *library)
 	while (driver->library && strncmp(name, driver->library, strlen(driver->library)) != 0)
 		driver++;
 	return driver;
+}
+
+const struct drv_driver *drv_driver_at(const struct drv_driver *driver, const char *version)
+{
+	const struct drv_driver *found = driver;
+
+	/* A driver's rows stand together, the oldest version first. */
+	for (const struct drv_driver *row = driver + 1; version && driver->library && row->library &&
+	     strcmp(row->library, driver->library) == 0; row++) {
+		if (strverscmp(version, row->since) >= 0)
+			found = row;
+	}
+	return found;
 }

@@ -2,6 +2,16 @@
 /*
  * drivers: what is known of particular drivers, by measurement, in one table,
  * for both APIs. An unknown driver gets defaults that are safe for all.
+ *
+ * What a driver's binary loses is measured by `losses` (docs/TESTING.md): for
+ * each question whose answer differs between a build and its own binary, the
+ * row says so, and the answer is stored with the entry.
+ *
+ * The rule about questions: where a driver is known to crash on a question, or
+ * to answer it by writing where it should not, the layer never asks it by
+ * itself. When the application asks, the driver gets the question as it would
+ * without the layer. To add a driver, give its row the question's flag of enum
+ * drv_question, with the version that it was seen on.
  */
 #ifndef DRIVER_DRIVERS_H
 #define DRIVER_DRIVERS_H
@@ -12,10 +22,24 @@
 
 #define DRV_LISTS 6
 
+/* Questions that the layer would ask by itself, as flags. */
+enum drv_question {
+	DRV_KERNEL_NAMES = 1,	/* CL_PROGRAM_KERNEL_NAMES */
+};
+
 struct drv_driver {
 	const char *library;		/* how the driver library's file name starts; NULL: the default row */
+	const char *since;		/* the first version that this row is for; NULL: all before the next row's */
 	enum cc_capture capture;	/* what "auto" means for it */
-	bool binaries_lose_attributes;	/* CL_KERNEL_ATTRIBUTES is empty after a build from a binary */
+	/*
+	 * A kernel of a program that was loaded answers some questions otherwise than one of a build
+	 * (CL_KERNEL_ATTRIBUTES, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE). The answers are read
+	 * after a build, for which all its kernels are created.
+	 */
+	bool binaries_lose_answers;
+	unsigned int unasked;		/* enum drv_question */
+	/* Threads that load binaries at the same time may end the process. */
+	bool loads_race;
 	/* A program whose kernels live is compiled all the same, against the specification. */
 	bool compiles_with_kernels;
 	/* clCloneKernel is much faster than clCreateKernel. */
@@ -37,7 +61,9 @@ struct drv_driver {
 	const char *files[DRV_LISTS];
 };
 
-/* Never NULL. library: a path or file name. */
+/* The driver's first row. Never NULL. library: a path or file name. */
 const struct drv_driver *drv_driver_of(const char *library);
+/* Of the same driver, the row for a version as the driver reports it; NULL: the row itself. */
+const struct drv_driver *drv_driver_at(const struct drv_driver *driver, const char *version);
 
 #endif

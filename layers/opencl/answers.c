@@ -53,18 +53,20 @@ static void add_build_info(struct cc_entry *entry, cl_program program, cl_uint i
 			 OCL_NEXT.clGetProgramBuildInfo(program, device, name, size, data, NULL));
 }
 
-/* Of none NVIDIA's driver (580) must not be asked: it ends the process. An executable's E answers as P would. */
+/* Where there are none they are not asked for. An executable's E answers as P would. */
 static void add_kernel_names(struct cc_entry *entry, cl_program program,
-			     enum ocl_effective_kind kind)
+			     const struct ocl_capture_request *request)
 {
 	size_t count = 0, size = 0;
 	char *names;
 
+	if (request->driver->unasked & DRV_KERNEL_NAMES)
+		return;
 	if (!answers(entry, OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof(count),
 						      &count, NULL)))
 		return;
 	if (count == 0) {
-		if (kind == OCL_EFFECTIVE_OBJECT)
+		if (request->kind == OCL_EFFECTIVE_OBJECT)
 			cc_entry_add(entry, OCL_TAG_KERNEL_NAMES, 0, "", 1);
 		return;
 	}
@@ -92,7 +94,28 @@ static void add_kernel_info(struct cc_entry *entry, cl_kernel kernel, cl_uint i,
 			 OCL_NEXT.clGetKernelInfo(kernel, name, size, data, NULL));
 }
 
-static void add_attributes(struct cc_entry *entry, cl_program program)
+/* For each target; all or nothing. */
+static void add_multiples(struct cc_entry *entry, cl_kernel kernel, cl_uint i,
+			  const struct ocl_targets *targets)
+{
+	uint64_t *multiples = make_room(entry, targets->count * sizeof(*multiples));
+	cl_int error = CL_SUCCESS;
+
+	for (cl_uint j = 0; multiples && j < targets->count && error == CL_SUCCESS; j++) {
+		size_t multiple = 0;
+
+		error = OCL_NEXT.clGetKernelWorkGroupInfo(
+			kernel, targets->devices[j], CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
+			sizeof(multiple), &multiple, NULL);
+		multiples[j] = multiple;
+	}
+	if (multiples)
+		add_room(entry, OCL_TAG_KERNEL_MULTIPLE, i, multiples,
+			 targets->count * sizeof(*multiples), error);
+}
+
+static void add_kernel_answers(struct cc_entry *entry, cl_program program,
+			       const struct ocl_targets *targets)
 {
 	cl_kernel *kernels;
 	cl_uint count = 0;
@@ -108,6 +131,7 @@ static void add_attributes(struct cc_entry *entry, cl_program program)
 					OCL_TAG_KERNEL_NAME);
 			add_kernel_info(entry, kernels[i], i, CL_KERNEL_ATTRIBUTES,
 					OCL_TAG_KERNEL_ATTRIBUTES);
+			add_multiples(entry, kernels[i], i, targets);
 			(void)OCL_NEXT.clReleaseKernel(kernels[i]);	/* ours alone */
 		}
 	}
@@ -150,9 +174,9 @@ void ocl_answers_add_builds(struct cc_entry *entry, cl_program program,
 void ocl_answers_add_kernels(struct cc_entry *entry, cl_program program,
 			     const struct ocl_capture_request *request)
 {
-	add_kernel_names(entry, program, request->kind);
+	add_kernel_names(entry, program, request);
 	if (request->kind == OCL_EFFECTIVE_OBJECT)
 		add_num_kernels(entry, program);
-	else if (request->with_attributes)
-		add_attributes(entry, program);
+	else if (request->driver->binaries_lose_answers)
+		add_kernel_answers(entry, program, request->targets);
 }

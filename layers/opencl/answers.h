@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * answers: logs, options, names and attributes of a built program, as fields of
- * its entry. What the driver does not answer is left out, and asked of E on a
+ * answers: logs, options and names of a built program, and what its kernels
+ * answer, as fields of its entry. What the driver does not answer is left out, and asked of E on a
  * hit; where memory ran out, the driver's or the layer's, the entry fails.
  */
 #ifndef OPENCL_ANSWERS_H

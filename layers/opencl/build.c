@@ -303,6 +303,18 @@ static bool driver_refuses_rebuild(const struct ocl_build *build)
 	return refuses;
 }
 
+/* How P comes to be by this call, for a link that the driver refuses. */
+static void note_original(struct ocl_build *build)
+{
+	const struct ocl_original_request request = { build->list_count, build->list,
+						      build->options };
+	struct ocl_original *original = NULL;
+
+	if (build->compile && !has_bad_arguments(build))
+		original = ocl_original_of_program(build->program, build->compile, &request);
+	ocl_program_set_original(build->program, original);
+}
+
 /* Whether the driver alone is to decide: the layer could only get in its way. */
 static bool is_plain(const struct ocl_build *build)
 {
@@ -380,6 +392,7 @@ cl_int ocl_build_call(struct ocl_build *build)
 	build->epoch = drv_libraries_epoch();
 	ocl_program_begin(build->program);
 	build->claimed = true;
+	note_original(build);
 	do_build(build);
 	give_up_claim(build);
 	if (build->hit && build->notify)

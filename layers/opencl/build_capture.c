@@ -18,7 +18,7 @@ static struct ocl_capture_request capture_request(const struct ocl_build *build)
 	return (struct ocl_capture_request){
 		.kind = build->kind,
 		.targets = &build->targets,
-		.with_attributes = build->driver->binaries_lose_attributes,
+		.driver = build->driver,
 		.build_ns = build->build_ns,
 		/* An object is only created from its binary, not built: much quicker. */
 		.load_rate = build->compile ? 0 : build->driver->load_rate,

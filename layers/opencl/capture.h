@@ -18,7 +18,7 @@ struct ocl_capture;
 struct ocl_capture_request {
 	enum ocl_effective_kind kind;
 	const struct ocl_targets *targets;
-	bool with_attributes;	/* kernel attributes too, for drivers whose binaries lose them */
+	const struct drv_driver *driver;	/* what its binaries lose is read too */
 	uint64_t build_ns;
 	unsigned int load_rate;	/* as cc_entry_set_load_rate */
 	bool on_request;	/* of a later one: only from the answer to the application's own question */

@@ -29,39 +29,19 @@ static bool is_out_of_memory(cl_int error)
 	return error == CL_OUT_OF_HOST_MEMORY || error == CL_OUT_OF_RESOURCES;
 }
 
-static cl_program create(const struct ocl_desc *desc, const struct ocl_program *parts,
-			 cl_int *ret_error)
-{
-	const char *text = parts->source;
-	cl_program program;
-
-	if (parts->kind != OCL_PROGRAM_IL)
-		return OCL_NEXT.clCreateProgramWithSource(desc->context, 1, &text,
-							  &parts->source_len, ret_error);
-	*ret_error = CL_INVALID_OPERATION;
-	if (!OCL_NEXT.clCreateProgramWithIL ||
-	    (parts->constant_count && !OCL_NEXT.clSetProgramSpecializationConstant))
-		return NULL;
-	program = OCL_NEXT.clCreateProgramWithIL(desc->context, parts->source, parts->source_len,
-						 ret_error);
-	for (size_t i = 0; program && *ret_error == CL_SUCCESS && i < parts->constant_count; i++)
-		*ret_error = OCL_NEXT.clSetProgramSpecializationConstant(
-			program, parts->constants[i].id, parts->constants[i].size,
-			parts->constants[i].value);
-	return program;
-}
-
 /* The driver's own build, timed. */
 static void run(struct construction *one)
 {
 	const struct ocl_desc *desc = one->desc;
+	const struct ocl_program *parts = desc->programs[one->i].parts;
 	cl_device_id device = desc->targets.devices[0];
 	uint64_t start = cmn_clock_monotonic();
 
 	ocl_desc_release_programs(1, &one->program);
 	one->ran = true;
 	one->error = CL_SUCCESS;
-	one->program = create(desc, desc->programs[one->i].parts, &one->error);
+	one->program = ocl_program_create_again(desc->context, parts, parts->constants,
+						parts->constant_count, &one->error);
 	if (!one->program && one->error == CL_SUCCESS)
 		one->error = CL_OUT_OF_HOST_MEMORY;
 	if (one->error == CL_SUCCESS)
@@ -93,7 +73,7 @@ static enum cmn_status capture(struct construction *one, struct cc_entry **ret)
 	const struct ocl_capture_request request = {
 		.kind = OCL_EFFECTIVE_EXECUTABLE,
 		.targets = &desc->targets,
-		.with_attributes = desc->driver->binaries_lose_attributes,
+		.driver = desc->driver,
 		.build_ns = one->build_ns,
 		.load_rate = desc->driver->load_rate,
 	};

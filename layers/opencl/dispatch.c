@@ -33,7 +33,8 @@ static const struct hook hooks[] = {
 	HOOK(clCloneKernel),
 	HOOK(clRetainKernel),
 	HOOK(clReleaseKernel),
-	HOOK(clGetKernelInfo),			/* CL_KERNEL_PROGRAM: P */
+	HOOK(clGetKernelInfo),			/* CL_KERNEL_PROGRAM: P; what a binary loses: the entry */
+	HOOK(clGetKernelWorkGroupInfo),		/* likewise */
 	/* Extension functions that take a program bypass this table. */
 	HOOK(clGetExtensionFunctionAddress),
 	HOOK(clGetExtensionFunctionAddressForPlatform),

@@ -76,6 +76,11 @@ cl_int CL_API_CALL ocl_clGetKernelInfo(cl_kernel kernel, cl_kernel_info param_na
 				       size_t param_value_size, void *param_value,
 				       size_t *param_value_size_ret);
 
+cl_int CL_API_CALL ocl_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
+						cl_kernel_work_group_info param_name,
+						size_t param_value_size, void *param_value,
+						size_t *param_value_size_ret);
+
 /* extension.c */
 void *CL_API_CALL ocl_clGetExtensionFunctionAddress(const char *func_name);
 void *CL_API_CALL ocl_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,

@@ -2,9 +2,11 @@
 /* effective: a program from an entry's binaries, or what stands for one. */
 #include "layers/opencl/effective.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "layers/opencl/objects.h"
 #include "layers/opencl/prototype.h"
 
 static bool is_memory_error(cl_int error)
@@ -46,6 +48,34 @@ out:
 	return error;
 }
 
+/*
+ * One load at a time, of drivers that do not stand two. Nothing else is locked
+ * with it, and the driver calls nobody back from here.
+ */
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void ocl_effective_fork_child(void)
+{
+	/* Who held it is not here, and this is the only thread. */
+	(void)pthread_mutex_init(&load_lock, NULL);	/* a default mutex does not fail */
+}
+
+static cl_int load(const struct ocl_effective_request *request, struct ocl_effective *effective)
+{
+	bool alone = request->driver->loads_race;
+	cl_int error;
+
+	if (alone)
+		(void)pthread_mutex_lock(&load_lock);	/* a default mutex does not fail */
+	error = create_from_entry(request->context, effective);
+	if (error == CL_SUCCESS && effective->kind == OCL_EFFECTIVE_EXECUTABLE)
+		error = OCL_NEXT.clBuildProgram(effective->handle, effective->num_devices,
+						effective->devices, request->options, NULL, NULL);
+	if (alone)
+		(void)pthread_mutex_unlock(&load_lock);	/* as above */
+	return error;
+}
+
 enum cmn_status ocl_effective_new(const struct ocl_effective_request *request,
 				  struct ocl_effective **ret)
 {
@@ -69,10 +99,7 @@ enum cmn_status ocl_effective_new(const struct ocl_effective_request *request,
 			error = CL_OUT_OF_HOST_MEMORY;
 	}
 	if (error == CL_SUCCESS && effective->kind != OCL_EFFECTIVE_FAILURE)
-		error = create_from_entry(request->context, effective);
-	if (error == CL_SUCCESS && effective->kind == OCL_EFFECTIVE_EXECUTABLE)
-		error = OCL_NEXT.clBuildProgram(effective->handle, count, effective->devices,
-						request->options, NULL, NULL);
+		error = load(request, effective);
 	if (error != CL_SUCCESS) {
 		ocl_effective_unref(effective);
 		return is_memory_error(error) ? CMN_ERR_NOMEM : CMN_ERR_DRIVER;
@@ -98,11 +125,34 @@ void ocl_effective_unref(struct ocl_effective *effective)
 	    atomic_fetch_sub_explicit(&effective->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	ocl_prototypes_release(effective);
+	if (effective->stand_in)
+		(void)OCL_NEXT.clReleaseProgram(effective->stand_in);	/* nobody to tell */
 	if (effective->handle && !effective->own)
 		(void)OCL_NEXT.clReleaseProgram(effective->handle);	/* nobody to tell */
 	cc_entry_unref(effective->entry);
 	free(effective->options);
 	free(effective);
+}
+
+cl_program ocl_effective_stand_in(struct ocl_effective *effective,
+				  const struct ocl_original *original, cl_context context)
+{
+	cl_program stand_in, made;
+
+	ocl_objects_lock();
+	stand_in = effective->stand_in;
+	ocl_objects_unlock();
+	if (stand_in || !original)
+		return stand_in;
+	made = ocl_original_make(original, context);
+	ocl_objects_lock();
+	stand_in = effective->stand_in;
+	if (!stand_in)
+		stand_in = effective->stand_in = made;
+	ocl_objects_unlock();
+	if (made && made != stand_in)
+		(void)OCL_NEXT.clReleaseProgram(made);	/* another thread was faster */
+	return stand_in;
 }
 
 cl_program ocl_effective_target(const struct ocl_effective *effective, cl_program handle)

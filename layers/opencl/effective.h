@@ -12,6 +12,7 @@
 
 #include "layers/driver/drivers.h"
 #include "layers/opencl/layer.h"
+#include "layers/opencl/original.h"
 
 /*
  * Fields of an entry beside CC_TAG_IMAGE. index: the device's place, or a
@@ -20,7 +21,7 @@
 enum {
 	OCL_TAG_LOG = 2,		/* build log as the driver gave it, with its terminator */
 	OCL_TAG_OPTIONS = 3,		/* build options as the driver reports them */
-	OCL_TAG_KERNEL_NAME = 4,	/* of the kernel whose attributes have the same index */
+	OCL_TAG_KERNEL_NAME = 4,	/* of the kernel whose answers have the same index */
 	OCL_TAG_KERNEL_ATTRIBUTES = 5,
 	OCL_TAG_KERNEL_NAMES = 6,	/* CL_PROGRAM_KERNEL_NAMES, since rusticl's order changes with each load */
 	/* Of what is not an executable: E would answer as a program that was only loaded. */
@@ -29,6 +30,8 @@ enum {
 	OCL_TAG_NUM_KERNELS = 9,	/* cl_int error, then the value if there is none */
 	/* Of a program built for some of its devices: a binary that the driver has for another; index: its place. */
 	OCL_TAG_OTHER_IMAGE = 11,
+	/* CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: a u64 for each device. */
+	OCL_TAG_KERNEL_MULTIPLE = 12,
 	OCL_TAG_ERROR = 10,		/* of a failed build, in memory only: the cl_int that the call returned */
 };
 
@@ -46,6 +49,7 @@ struct ocl_effective {
 	cl_program handle;		/* NULL: a failure */
 	struct ocl_prototype *prototypes;	/* guarded by the layer's lock, as their number is */
 	cl_uint prototype_count;
+	cl_program stand_in;		/* made of the original for what E cannot answer; guarded by the layer's lock */
 	struct cc_entry *entry;		/* what E does not answer; with the images where it is an object */
 	char *options;			/* of the build, or NULL */
 	cl_uint num_devices;		/* that it was built for, of the program's */
@@ -69,11 +73,20 @@ struct ocl_effective_request {
  */
 CMN_CHECKED enum cmn_status ocl_effective_new(const struct ocl_effective_request *request,
 					      struct ocl_effective **ret);
+/* In a forked child: a thread of the parent may have been loading. */
+void ocl_effective_fork_child(void);
 struct ocl_effective *ocl_effective_ref(struct ocl_effective *effective);	/* NULL is fine */
 void ocl_effective_unref(struct ocl_effective *effective);	/* NULL is fine; may call the driver */
 
 /* The program to ask about executables in place of handle: E's, or handle itself; effective may be NULL. */
 cl_program ocl_effective_target(const struct ocl_effective *effective, cl_program handle);
+/*
+ * Of an object: a program that the driver compiled or linked, to be asked in E's
+ * place; made at the first call. NULL: there is no original, or the driver would
+ * not. Borrowed: it lives as long as effective. Calls the driver.
+ */
+cl_program ocl_effective_stand_in(struct ocl_effective *effective,
+				  const struct ocl_original *original, cl_context context);
 /* Whether kernels come from a program that is not the application's. */
 bool ocl_effective_has_kernels(const struct ocl_effective *effective);
 /* The place of a device among those it was built for, or num_devices. */

@@ -23,6 +23,9 @@
 #define DEVICE_COMPUTE_CAPABILITY_MINOR_NV 0x4001
 #define DEVICE_UUID_KHR 0x106A
 
+/* Which answers of kernels are stored with an entry (OCL_TAG_KERNEL_…); another text when that changes. */
+#define ANSWERS "attributes, multiple"
+
 struct known_device {
 	cl_device_id device;
 	struct ocl_identity identity;
@@ -181,6 +184,17 @@ static const void *driver_address(cl_device_id device)
 	return dispatch ? (const void *)dispatch->clGetDeviceInfo : NULL;
 }
 
+static const struct drv_driver *row_of_version(const struct drv_driver *driver, cl_device_id device)
+{
+	struct cmn_buffer version = ask_device(device, CL_DRIVER_VERSION);
+	const struct drv_driver *row;
+
+	cmn_buffer_append_u8(&version, 0);
+	row = drv_driver_at(driver, version.failed ? NULL : (const char *)version.data);
+	cmn_buffer_release(&version);
+	return row;
+}
+
 static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 {
 	const void *address = driver_address(device);
@@ -202,6 +216,10 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 					&ret->driver);
 	if (status != CMN_OK)
 		return status;
+	ret->driver = row_of_version(ret->driver, device);
+	/* An entry of an earlier layer has fewer answers. */
+	if (ret->driver->binaries_lose_answers)
+		cc_key_add(key, CC_PART_DEVICE, "layer.answers", ANSWERS, strlen(ANSWERS));
 	add_files(key, ret->driver);
 	if (type & CL_DEVICE_TYPE_CPU)
 		add_processor(key);

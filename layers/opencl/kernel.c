@@ -75,10 +75,23 @@ static bool remember_one_more(cl_kernel handle, struct ocl_program *program,
 	return false;
 }
 
-/* A library that a link's hit made: to some drivers a program of a binary that has kernels. */
-static bool is_library(const struct ocl_effective *effective)
+/*
+ * The program that kernels are asked of. What was loaded in place of a compiled
+ * object or a library may be a program with kernels to its driver, and P was
+ * never compiled: which error there is only the original knows. NULL: there is
+ * no original of a library.
+ */
+static cl_program find_target(struct ocl_program *program, struct ocl_effective *effective)
 {
-	return effective && effective->own && effective->kind == OCL_EFFECTIVE_OBJECT;
+	cl_program handle = program->object.handle, stand_in;
+	struct ocl_original *original;
+
+	if (!effective || effective->kind != OCL_EFFECTIVE_OBJECT)
+		return ocl_effective_target(effective, handle);
+	original = ocl_program_original(program);
+	stand_in = ocl_effective_stand_in(effective, original, program->context);
+	ocl_original_unref(original);
+	return stand_in || effective->own ? stand_in : handle;
 }
 
 /*
@@ -130,12 +143,14 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 	struct ocl_effective *effective;
 	struct ocl_program *program = ocl_program_find_for_kernel(handle, &effective);
 	bool of_effective;
+	cl_program target;
 	cl_kernel kernel;
 
 	if (!program)
 		return OCL_NEXT.clCreateKernel(handle, kernel_name, errcode_ret);
 	of_effective = ocl_effective_has_kernels(effective);
-	if (is_library(effective) && kernel_name) {
+	target = find_target(program, effective);
+	if (!target) {
 		kernel = NULL;
 		if (errcode_ret)
 			*errcode_ret = CL_INVALID_PROGRAM_EXECUTABLE;
@@ -143,8 +158,7 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 		   OCL_NEXT.clCloneKernel) {
 		kernel = ocl_prototype_create_kernel(effective, kernel_name, errcode_ret);
 	} else {
-		kernel = OCL_NEXT.clCreateKernel(ocl_effective_target(effective, handle),
-						 kernel_name, errcode_ret);
+		kernel = OCL_NEXT.clCreateKernel(target, kernel_name, errcode_ret);
 	}
 	if (!kernel) {
 		forget_kernel(program, effective, of_effective);
@@ -161,6 +175,23 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 	}
 	ocl_program_unref(program);
 	return kernel;
+}
+
+char *ocl_kernel_name(cl_kernel handle, char few[OCL_FEW_NAME])
+{
+	size_t size = 0;
+	char *name = few;
+
+	if (OCL_NEXT.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size) != CL_SUCCESS)
+		return NULL;
+	if (size > OCL_FEW_NAME)
+		name = malloc(size);
+	if (name && OCL_NEXT.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, name, NULL) ==
+	    CL_SUCCESS)
+		return name;
+	if (name != few)
+		free(name);
+	return NULL;
 }
 
 /* Where name stands in a list separated by semicolons; its number of names if it is not there. */
@@ -193,13 +224,11 @@ static void order_kernels(const struct ocl_effective *effective, cl_uint count, 
 	if (!ordered || !cc_entry_find(effective->entry, OCL_TAG_KERNEL_NAMES, 0, &names))
 		goto out;
 	for (cl_uint i = 0; i < count; i++) {
-		char name[1024];
-		cl_uint place;
+		char few[OCL_FEW_NAME], *name = ocl_kernel_name(kernels[i], few);
+		cl_uint place = name ? place_of(name, names) : count;
 
-		if (OCL_NEXT.clGetKernelInfo(kernels[i], CL_KERNEL_FUNCTION_NAME, sizeof(name),
-					     name, NULL) != CL_SUCCESS)
-			goto out;
-		place = place_of(name, names);
+		if (name != few)
+			free(name);
 		if (place >= count || ordered[place])
 			goto out;
 		ordered[place] = kernels[i];
@@ -233,6 +262,7 @@ cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_k
 {
 	struct ocl_program *program = ocl_program_find(handle);
 	struct ocl_effective *effective;
+	cl_program target;
 	cl_uint count = 0;
 	cl_int error;
 
@@ -240,9 +270,9 @@ cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_k
 		return OCL_NEXT.clCreateKernelsInProgram(handle, num_kernels, kernels,
 							 num_kernels_ret);
 	effective = ocl_program_effective(program);
-	error = is_library(effective) ? CL_INVALID_PROGRAM_EXECUTABLE :
-		OCL_NEXT.clCreateKernelsInProgram(ocl_effective_target(effective, handle),
-						  num_kernels, kernels, &count);
+	target = find_target(program, effective);
+	error = !target ? CL_INVALID_PROGRAM_EXECUTABLE :
+		OCL_NEXT.clCreateKernelsInProgram(target, num_kernels, kernels, &count);
 	if (error == CL_SUCCESS && num_kernels_ret)
 		*num_kernels_ret = count;
 	if (error == CL_SUCCESS && kernels && effective && count)

@@ -19,4 +19,8 @@ struct ocl_kernel {
 struct ocl_kernel *ocl_kernel_find(cl_kernel handle);
 void ocl_kernel_unref(struct ocl_kernel *kernel);	/* NULL is fine */
 
+enum { OCL_FEW_NAME = 256 };
+/* Its name: in few where it fits, else to be freed. NULL: out of memory, or the driver does not say. */
+char *ocl_kernel_name(cl_kernel handle, char few[OCL_FEW_NAME]);
+
 #endif

@@ -48,6 +48,7 @@ static void after_fork_child(void)
 	cc_cache_fork_child(ocl_layer.cache);
 	ocl_objects_fork_child();
 	ocl_programs_forked_locked();
+	ocl_effective_fork_child();
 	ocl_objects_unlock();
 }
 

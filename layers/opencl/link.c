@@ -28,9 +28,11 @@ struct link {
 	/* With E in the place of each P that has one; NULL: there was no memory. */
 	cl_program *targets;
 	struct ocl_effective **effectives;
+	struct ocl_original **originals;	/* of the application's; each may be NULL */
 	struct cmn_hash *contents;
 	cl_program few_targets[FEW_INPUTS];
 	struct ocl_effective *few_effectives[FEW_INPUTS];
+	struct ocl_original *few_originals[FEW_INPUTS];
 	struct cmn_hash few_contents[FEW_INPUTS];
 	enum ocl_effective_kind kind;
 	struct ocl_targets devices;
@@ -50,10 +52,12 @@ static void release_inputs(struct link *link)
 	if (link->effectives == link->few_effectives)
 		return;
 	free(link->effectives);
+	free(link->originals);
 	free(link->targets);
 	free(link->contents);
 	link->targets = NULL;
 	link->effectives = NULL;
+	link->originals = NULL;
 	link->contents = NULL;
 }
 
@@ -61,6 +65,8 @@ static void release(struct link *link)
 {
 	for (cl_uint i = 0; link->effectives && i < link->input_count; i++)
 		ocl_effective_unref(link->effectives[i]);
+	for (cl_uint i = 0; link->originals && i < link->input_count; i++)
+		ocl_original_unref(link->originals[i]);
 	release_inputs(link);
 	ocl_targets_release(&link->devices);
 	ocl_build_key_release(&link->key);
@@ -71,16 +77,30 @@ static bool make_room(struct link *link, cl_uint count)
 	if (count <= FEW_INPUTS) {
 		link->targets = link->few_targets;
 		link->effectives = link->few_effectives;
+		link->originals = link->few_originals;
 		link->contents = link->few_contents;
 		return true;
 	}
 	link->targets = calloc(count, sizeof(*link->targets));
 	link->effectives = calloc(count, sizeof(*link->effectives));
+	link->originals = calloc(count, sizeof(*link->originals));
 	link->contents = calloc(count, sizeof(*link->contents));
-	if (link->targets && link->effectives && link->contents)
+	if (link->targets && link->effectives && link->originals && link->contents)
 		return true;
 	release_inputs(link);
 	return false;
+}
+
+/* Of an executable that was a hit it is made from what E keeps. */
+static struct ocl_original *original_of(struct ocl_program *program,
+					const struct ocl_effective *effective)
+{
+	if (!effective || effective->own || effective->kind != OCL_EFFECTIVE_EXECUTABLE)
+		return ocl_program_original(program);
+	return ocl_original_of_program(
+		program, NULL, &(struct ocl_original_request){ effective->num_devices,
+							       effective->devices,
+							       effective->options });
 }
 
 /* A copy with E for P; false: out of memory. */
@@ -95,14 +115,21 @@ static bool find_inputs(struct link *link)
 
 		if (!program || !ocl_program_content(program, &link->contents[i]))
 			link->bypass = "link-input";
-		if (program)
+		if (program) {
 			link->effectives[i] = ocl_program_effective(program);
+			link->originals[i] = original_of(program, link->effectives[i]);
+		}
 		link->targets[i] = link->inputs[i];
 		if (link->effectives[i] && link->effectives[i]->handle)
 			link->targets[i] = link->effectives[i]->handle;
 		ocl_program_unref(program);
 	}
 	return true;
+}
+
+static bool is_library(const struct link *link)
+{
+	return link->options && strstr(link->options, "-create-library");
 }
 
 /* Fills key and policy; a reason not to cache goes to link->bypass. */
@@ -116,8 +143,7 @@ static void gather(struct link *link)
 		.inputs = link->contents,
 	};
 
-	link->kind = link->options && strstr(link->options, "-create-library") ?
-			     OCL_EFFECTIVE_OBJECT : OCL_EFFECTIVE_EXECUTABLE;
+	link->kind = is_library(link) ? OCL_EFFECTIVE_OBJECT : OCL_EFFECTIVE_EXECUTABLE;
 	if (ocl_targets_of_context(link->context, link->list_count, link->list,
 				   &link->devices) != CMN_OK) {
 		link->bypass = "devices-unknown";
@@ -135,18 +161,94 @@ static void gather(struct link *link)
 		link->capture = CC_CAPTURE_EAGER;
 }
 
+static void call_driver(struct link *link, const cl_program *inputs, ocl_notify_fn notify,
+			void *user_data)
+{
+	link->error = CL_SUCCESS;
+	link->result = OCL_NEXT.clLinkProgram(link->context, link->list_count, link->list,
+					      link->options, link->input_count, inputs, notify,
+					      user_data, &link->error);
+}
+
+/* Whether what a binary was loaded into is linked in place of what the application compiled. */
+static bool is_substituted(const struct link *link, cl_uint i)
+{
+	return link->effectives[i] && link->effectives[i]->handle;
+}
+
+/* For each input that is substituted the driver's own program, else NULL. false: one cannot be made, or none is. */
+static bool make_originals(const struct link *link, cl_program *ret)
+{
+	bool any = false, made = true;
+
+	for (cl_uint i = 0; i < link->input_count && made; i++) {
+		if (!is_substituted(link, i))
+			continue;
+		any = true;
+		if (link->originals[i])
+			ret[i] = ocl_original_make(link->originals[i], link->context);
+		made = ret[i] != NULL;
+	}
+	return any && made;
+}
+
+/*
+ * The driver did not link what was loaded from binaries (rusticl 26 refuses
+ * some): it gets what it compiled itself. The answer to the application is the
+ * one to that, also where the link fails as it would have without the layer.
+ */
+static void run_with_originals(struct link *link, ocl_notify_fn notify, void *user_data)
+{
+	cl_program *made = calloc(link->input_count, sizeof(*made));
+
+	if (made && make_originals(link, made)) {
+		cl_program failed = link->result;
+
+		for (cl_uint i = 0; i < link->input_count; i++) {
+			if (!made[i])
+				continue;
+			link->targets[i] = made[i];
+			/* A file may not be what it was when the object of the key was compiled. */
+			if (ocl_original_reads_files(link->originals[i]) && !link->bypass)
+				link->bypass = "link-refused";
+		}
+		call_driver(link, link->targets, notify, user_data);
+		if (failed)
+			(void)OCL_NEXT.clReleaseProgram(failed);	/* nobody else has it */
+	}
+	for (cl_uint i = 0; made && i < link->input_count; i++) {
+		if (made[i])
+			(void)OCL_NEXT.clReleaseProgram(made[i]);	/* ours alone */
+	}
+	free(made);
+}
+
+static void remember(const struct link *link)
+{
+	const struct ocl_original_request request = { link->list_count, link->list, link->options };
+	struct ocl_program *program;
+
+	ocl_program_remember(link->result, link->context, OCL_PROGRAM_LINKED, NULL, 0);
+	program = link->originals && link->error == CL_SUCCESS ? ocl_program_find(link->result) : NULL;
+	/* Only libraries are linked again. */
+	if (program && is_library(link))
+		ocl_program_set_original(program, ocl_original_of_link(link->input_count,
+								       link->originals, &request));
+	ocl_program_unref(program);
+}
+
 static void run(struct link *link, ocl_notify_fn notify, void *user_data)
 {
 	uint64_t start = cmn_clock_monotonic();
 
 	link->ran = true;
-	link->result = OCL_NEXT.clLinkProgram(link->context, link->list_count, link->list,
-					      link->options, link->input_count,
-					      link->targets ? link->targets : link->inputs, notify,
-					      user_data, &link->error);
+	call_driver(link, link->targets ? link->targets : link->inputs, notify, user_data);
+	/* Where there is a result, the callback may have it already. */
+	if (link->error != CL_SUCCESS && link->targets && (!notify || !link->result))
+		run_with_originals(link, notify, user_data);
 	link->link_ns = cmn_clock_monotonic() - start;
 	if (link->result && ocl_layer.cache)
-		ocl_program_remember(link->result, link->context, OCL_PROGRAM_LINKED, NULL, 0);
+		remember(link);
 }
 
 static void note_content(cl_program result, const struct cc_entry *entry)
@@ -172,7 +274,7 @@ static struct ocl_capture_request capture_request(const struct link *link)
 	return (struct ocl_capture_request){
 		.kind = link->kind,
 		.targets = &link->devices,
-		.with_attributes = link->driver->binaries_lose_attributes,
+		.driver = link->driver,
 	};
 }
 
@@ -184,6 +286,8 @@ static void run_and_defer(struct link *link)
 	struct ocl_capture *capture;
 
 	run(link, NULL, NULL);
+	if (link->bypass)
+		return;
 	link->bypass = "capture-deferred";
 	if (link->error != CL_SUCCESS || !link->result || compiler_came_late(link))
 		return;
@@ -207,7 +311,7 @@ static enum cmn_status link_and_capture(void *ctx, struct cc_entry **ret)
 	if (link->capture == CC_CAPTURE_DEFERRED)
 		return CMN_MISS;
 	run(link, NULL, NULL);
-	if (link->error != CL_SUCCESS || !link->result || compiler_came_late(link))
+	if (link->error != CL_SUCCESS || !link->result || link->bypass || compiler_came_late(link))
 		return CMN_MISS;
 	request.build_ns = link->link_ns;
 	status = ocl_capture_read(link->result, &request, NULL, ret);
@@ -238,16 +342,17 @@ static bool attach(struct link *link, struct cc_entry *entry, enum cc_origin ori
 		cc_cache_reject(ocl_layer.cache, &link->key, entry);
 	if (status != CMN_OK)
 		return false;
-	ocl_program_remember(effective->handle, link->context, OCL_PROGRAM_LINKED, NULL, 0);
+	link->result = effective->handle;
+	link->error = CL_SUCCESS;
+	remember(link);
 	program = ocl_program_find(effective->handle);
 	/* Unknown to the layer it would not answer as a link's result. */
 	if (!program) {
 		ocl_effective_unref(effective);
+		link->result = NULL;
 		return false;
 	}
 	effective->own = true;
-	link->result = effective->handle;
-	link->error = CL_SUCCESS;
 	link->hit = true;
 	ocl_program_set_effective(program, effective);
 	if (link->kind == OCL_EFFECTIVE_OBJECT)

@@ -15,6 +15,7 @@ static void destroy_program(struct ocl_object *object)
 
 	ocl_effective_unref(program->effective);
 	ocl_capture_free(program->capture);
+	ocl_original_unref(program->original);
 	free(program->constants);
 	free(program->built);
 	free(program->source);
@@ -208,7 +209,32 @@ void ocl_program_set_content(struct ocl_program *program, const struct cc_entry 
 	ocl_objects_lock();
 	program->has_content = entry != NULL;
 	program->content = content;
+	/* A library reads what its inputs did. */
+	if (entry && program->original && program->kind != OCL_PROGRAM_LINKED &&
+	    cc_manifest_count(cc_entry_manifest(entry)) == 0)
+		ocl_original_reads_no_files(program->original);
 	ocl_objects_unlock();
+}
+
+struct ocl_original *ocl_program_original(struct ocl_program *program)
+{
+	struct ocl_original *original;
+
+	ocl_objects_lock();
+	original = ocl_original_ref(program->original);
+	ocl_objects_unlock();
+	return original;
+}
+
+void ocl_program_set_original(struct ocl_program *program, struct ocl_original *original)
+{
+	struct ocl_original *old;
+
+	ocl_objects_lock();
+	old = program->original;
+	program->original = original;
+	ocl_objects_unlock();
+	ocl_original_unref(old);
 }
 
 bool ocl_program_content(struct ocl_program *program, struct cmn_hash *ret)
@@ -356,6 +382,32 @@ cl_program ocl_program_create_with_il(ocl_create_with_il_fn next, cl_context con
 
 	remember_il(handle, context, il, length);
 	return handle;
+}
+
+cl_program ocl_program_create_again(cl_context context, const struct ocl_program *program,
+				    const struct ocl_constant *constants, size_t constant_count,
+				    cl_int *ret_error)
+{
+	const char *text = program->source;
+	cl_program again;
+
+	if (program->kind == OCL_PROGRAM_SOURCE)
+		return OCL_NEXT.clCreateProgramWithSource(context, 1, &text, &program->source_len,
+							  ret_error);
+	*ret_error = CL_INVALID_OPERATION;
+	if (program->kind != OCL_PROGRAM_IL || !OCL_NEXT.clCreateProgramWithIL ||
+	    (constant_count && !OCL_NEXT.clSetProgramSpecializationConstant))
+		return NULL;
+	again = OCL_NEXT.clCreateProgramWithIL(context, program->source, program->source_len,
+					       ret_error);
+	for (size_t i = 0; again && *ret_error == CL_SUCCESS && i < constant_count; i++)
+		*ret_error = OCL_NEXT.clSetProgramSpecializationConstant(
+			again, constants[i].id, constants[i].size, constants[i].value);
+	if (again && *ret_error != CL_SUCCESS) {
+		(void)OCL_NEXT.clReleaseProgram(again);	/* ours alone */
+		again = NULL;
+	}
+	return again;
 }
 
 /* With the lock. The place of a constant in the list, or where it would be. */

@@ -14,6 +14,7 @@
 
 #include "layers/opencl/effective.h"
 #include "layers/opencl/objects.h"
+#include "layers/opencl/original.h"
 
 typedef void(CL_CALLBACK *ocl_notify_fn)(cl_program program, void *user_data);
 
@@ -60,6 +61,7 @@ struct ocl_program {
 	bool busy;			/* a thread is in clBuildProgram or clCompileProgram */
 	bool read_at_exit;		/* busy because of that: P must stay */
 	struct ocl_capture *capture;	/* NULL: none pending */
+	struct ocl_original *original;	/* of a compiled object or a library; NULL: unknown */
 };
 
 /* A new reference, or NULL: not one of ours. */
@@ -86,6 +88,17 @@ cl_program ocl_program_create_with_il(ocl_create_with_il_fn next, cl_context con
 				      const void *il, size_t length, cl_int *errcode_ret);
 cl_int ocl_program_set_constant(ocl_set_constant_fn next, cl_program program, cl_uint spec_id,
 				size_t spec_size, const void *spec_value);
+
+/* How P came to be, with a new reference, or NULL; and what to say of it from now on, whose reference is taken. */
+struct ocl_original *ocl_program_original(struct ocl_program *program);
+void ocl_program_set_original(struct ocl_program *program, struct ocl_original *original);
+/*
+ * Another program of the same text or IL, and with these constants, that the
+ * application does not know. NULL: the driver would not.
+ */
+cl_program ocl_program_create_again(cl_context context, const struct ocl_program *program,
+				    const struct ocl_constant *constants, size_t constant_count,
+				    cl_int *ret_error);
 
 /* Which entry P or E holds: what a link of it depends on. NULL: unknown. */
 void ocl_program_set_content(struct ocl_program *program, const struct cc_entry *entry);

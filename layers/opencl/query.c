@@ -3,6 +3,7 @@
  * query: questions about P and its kernels after a hit. What the binary
  * decides, E answers; what a binary loses, the entry answers; the rest is P's.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "layers/opencl/binaries.h"
@@ -52,12 +53,25 @@ static cl_int give_program_refs(struct ocl_program *program, struct ocl_effectiv
 	return give((struct cmn_view){ &refs, sizeof(refs) }, size, ret_value, ret_size);
 }
 
+static cl_int ask_stand_in(struct ocl_program *program, struct ocl_effective *effective,
+			   cl_program_info param_name, size_t size, void *ret_value,
+			   size_t *ret_size)
+{
+	struct ocl_original *original = ocl_program_original(program);
+	cl_program stand_in = ocl_effective_stand_in(effective, original, program->context);
+
+	ocl_original_unref(original);
+	if (!stand_in)
+		return CL_INVALID_PROGRAM_EXECUTABLE;
+	return OCL_NEXT.clGetProgramInfo(stand_in, param_name, size, ret_value, ret_size);
+}
+
 /*
  * What clGetProgramInfo said of the kernels of something that is not an
  * executable. Where that was an error, P, which has none either, knows which
  * error goes first.
  */
-static cl_int give_object_kernels(cl_program handle, const struct ocl_effective *effective,
+static cl_int give_object_kernels(struct ocl_program *program, struct ocl_effective *effective,
 				  cl_program_info param_name, size_t size, void *ret_value,
 				  size_t *ret_size)
 {
@@ -70,13 +84,14 @@ static cl_int give_object_kernels(cl_program handle, const struct ocl_effective 
 		answer.data = (const uint8_t *)count.data + sizeof(error);
 		answer.len = count.len - sizeof(error);
 	}
+	/* They were not asked for. */
 	if (error == CL_SUCCESS && param_name == CL_PROGRAM_KERNEL_NAMES &&
 	    !cc_entry_find(effective->entry, OCL_TAG_KERNEL_NAMES, 0, &answer))
-		error = CL_INVALID_PROGRAM_EXECUTABLE;
+		return ask_stand_in(program, effective, param_name, size, ret_value, ret_size);
 	if (error == CL_SUCCESS)
 		return give(answer, size, ret_value, ret_size);
 	if (!effective->own) {
-		cl_int of_program = OCL_NEXT.clGetProgramInfo(handle, param_name, size, ret_value,
+		cl_int of_program = OCL_NEXT.clGetProgramInfo(program->object.handle, param_name, size, ret_value,
 							      ret_size);
 
 		error = of_program == CL_SUCCESS ? error : of_program;
@@ -106,7 +121,7 @@ static cl_int get_effective_info(struct ocl_program *program, struct ocl_effecti
 		/* fall through */
 	case CL_PROGRAM_NUM_KERNELS:
 		if (effective->kind == OCL_EFFECTIVE_OBJECT)
-			return give_object_kernels(handle, effective, param_name, size, ret_value,
+			return give_object_kernels(program, effective, param_name, size, ret_value,
 						   ret_size);
 		handle = effective->handle;
 		break;
@@ -256,23 +271,68 @@ cl_int CL_API_CALL ocl_clGetProgramBuildInfo(cl_program handle, cl_device_id dev
 	return error;
 }
 
-/* The attributes stored for a kernel of that name; none are stored where the driver's binaries keep them. */
-static bool find_attributes(const struct ocl_kernel *kernel, struct cmn_view *ret)
+/* What is stored for a kernel of that name; nothing is where the driver's binaries keep it. */
+static bool find_answer(const struct ocl_kernel *kernel, uint32_t tag, struct cmn_view *ret)
 {
 	const struct cc_entry *entry = kernel->effective->entry;
-	char name[1024];
+	char few[OCL_FEW_NAME], *name;
 	struct cmn_view stored;
-	size_t size;
+	bool found = false;
 
-	if (!cc_entry_find(entry, OCL_TAG_KERNEL_NAME, 0, &stored) ||
-	    OCL_NEXT.clGetKernelInfo(kernel->object.handle, CL_KERNEL_FUNCTION_NAME, sizeof(name),
-				     name, &size) != CL_SUCCESS)
+	if (!cc_entry_find(entry, OCL_TAG_KERNEL_NAME, 0, &stored))
+		return false;
+	name = ocl_kernel_name(kernel->object.handle, few);
+	if (!name)
 		return false;
 	for (uint32_t i = 0; cc_entry_find(entry, OCL_TAG_KERNEL_NAME, i, &stored); i++) {
-		if (cmn_view_equal(stored, (struct cmn_view){ name, size }))
-			return cc_entry_find(entry, OCL_TAG_KERNEL_ATTRIBUTES, i, ret);
+		if (cmn_view_equal(stored, (struct cmn_view){ name, strlen(name) + 1 })) {
+			found = cc_entry_find(entry, tag, i, ret);
+			break;
+		}
 	}
-	return false;
+	if (name != few)
+		free(name);
+	return found;
+}
+
+/* A device that need not be named is the only one. */
+static bool find_multiple(const struct ocl_kernel *kernel, cl_device_id device, size_t *ret)
+{
+	const struct ocl_effective *effective = kernel->effective;
+	cl_uint place = device || effective->num_devices > 1 ?
+				ocl_effective_place(effective, device) : 0;
+	struct cmn_view stored;
+	uint64_t multiple;
+
+	if (place >= effective->num_devices ||
+	    !find_answer(kernel, OCL_TAG_KERNEL_MULTIPLE, &stored) ||
+	    stored.len != effective->num_devices * sizeof(multiple))
+		return false;
+	memcpy(&multiple, (const uint8_t *)stored.data + place * sizeof(multiple), sizeof(multiple));
+	*ret = (size_t)multiple;
+	return true;
+}
+
+cl_int CL_API_CALL ocl_clGetKernelWorkGroupInfo(cl_kernel handle, cl_device_id device,
+						cl_kernel_work_group_info param_name,
+						size_t param_value_size, void *param_value,
+						size_t *param_value_size_ret)
+{
+	struct ocl_kernel *kernel = NULL;
+	size_t multiple;
+	cl_int error;
+
+	if (param_name == CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE)
+		kernel = ocl_kernel_find(handle);
+	if (kernel && kernel->effective && find_multiple(kernel, device, &multiple))
+		error = give((struct cmn_view){ &multiple, sizeof(multiple) }, param_value_size,
+			     param_value, param_value_size_ret);
+	else
+		error = OCL_NEXT.clGetKernelWorkGroupInfo(handle, device, param_name,
+							  param_value_size, param_value,
+							  param_value_size_ret);
+	ocl_kernel_unref(kernel);
+	return error;
 }
 
 cl_int CL_API_CALL ocl_clGetKernelInfo(cl_kernel handle, cl_kernel_info param_name,
@@ -290,7 +350,7 @@ cl_int CL_API_CALL ocl_clGetKernelInfo(cl_kernel handle, cl_kernel_info param_na
 		answer = (struct cmn_view){ &kernel->program->object.handle, sizeof(cl_program) };
 		found = true;
 	} else if (kernel && kernel->effective) {
-		found = find_attributes(kernel, &answer);
+		found = find_answer(kernel, OCL_TAG_KERNEL_ATTRIBUTES, &answer);
 	}
 	if (found)
 		error = give(answer, param_value_size, param_value, param_value_size_ret);

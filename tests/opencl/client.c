@@ -56,6 +56,8 @@ static const struct {
 	{ "late-then-subset", client_late_then_subset },
 	{ "empty", client_empty },
 	{ "unknown-kernels", client_unknown_kernels },
+	{ "relink", client_relink },
+	{ "object-kernels", client_object_kernels },
 };
 
 static void open_session(struct client *client)

@@ -104,5 +104,7 @@ void client_rebuilt_at_exit(struct client *client);
 void client_late_then_subset(struct client *client);
 void client_empty(struct client *client);
 void client_unknown_kernels(struct client *client);
+void client_relink(struct client *client);
+void client_object_kernels(struct client *client);
 
 #endif

@@ -155,6 +155,12 @@ static void print_work_group(struct client *client, cl_kernel kernel)
 	error = clGetKernelWorkGroupInfo(kernel, client->devices[0], CL_KERNEL_LOCAL_MEM_SIZE,
 					 sizeof(local), &local, NULL);
 	print_number("local size", error, local);
+	for (cl_uint i = 0; i < client->device_count; i++) {
+		error = clGetKernelWorkGroupInfo(kernel, client->devices[i],
+						 CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
+						 sizeof(group), &group, NULL);
+		print_number("multiple", error, group);
+	}
 	printf("private size: %llu\n", (unsigned long long)client_private_size(client, kernel));
 }
 

@@ -38,6 +38,12 @@
  *                             or after a second where that does not come
  *   STUB_STATUS_ONLY=error    create-with-binary: status good, error -42
  *   STUB_STATUS_ONLY=status   create-with-binary: error CL_SUCCESS, status bad
+ *   STUB_REFUSE_LOADED_LINK=1  a link of a program from a binary is refused (rusticl 26)
+ *   STUB_STRICT_OBJECTS=1     what is no executable has no kernel by any name (pocl)
+ *   STUB_LOSE_ANSWERS=1       kernels of a program from a binary have neither attributes nor a
+ *                             preferred multiple (pocl 7.1)
+ *   STUB_NAMES_ABORT=1        asking for the names of kernels ends the process (NVIDIA)
+ *   STUB_LOADS_ABORT=1        two threads that load binaries at a time end the process (pocl)
  * A source with #error fails to build. Each successful build from source
  * leaves a warning in its log; one from a binary has neither log nor options.
  */
@@ -99,7 +105,8 @@ struct _cl_program {
 	atomic_uint references;		/* the application's and the kernels' */
 	atomic_uint kernels;
 	cl_context context;
-	char *source;			/* NULL: from binaries */
+	char *source;			/* NULL: from binaries, or linked */
+	bool loaded;			/* from binaries */
 	cl_uint device_count;
 	cl_device_id devices[STUB_MAX_DEVICES];
 	struct stub_build builds[STUB_MAX_DEVICES];

@@ -24,6 +24,12 @@ static cl_kernel kernel_new(cl_program program, const char *name, cl_uint argume
 	return kernel;
 }
 
+static bool has_kernels(const struct stub_build *build)
+{
+	return build && (build->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE ||
+			 !stub_is_set("STUB_STRICT_OBJECTS"));
+}
+
 cl_kernel CL_API_CALL stub_clCreateKernel(cl_program program, const char *name, cl_int *ret_error)
 {
 	struct stub_build *build = program ? stub_program_build(program, NULL) : NULL;
@@ -33,7 +39,7 @@ cl_kernel CL_API_CALL stub_clCreateKernel(cl_program program, const char *name, 
 	cl_uint arguments;
 	char found[128];
 
-	for (unsigned int i = 0; build && name && !kernel; i++) {
+	for (unsigned int i = 0; has_kernels(build) && name && !kernel; i++) {
 		if (!stub_image_kernel(build->image, i, found, sizeof(found), &arguments))
 			break;
 		if (strcmp(found, name))
@@ -57,7 +63,7 @@ cl_int CL_API_CALL stub_clCreateKernelsInProgram(cl_program program, cl_uint cou
 		return CL_INVALID_PROGRAM;
 	if (!build)
 		return CL_INVALID_PROGRAM_EXECUTABLE;
-	while (stub_image_kernel(build->image, all, name, sizeof(name), &arguments))
+	while (has_kernels(build) && stub_image_kernel(build->image, all, name, sizeof(name), &arguments))
 		all++;
 	if (ret_kernels && count < all)
 		return CL_INVALID_VALUE;
@@ -110,6 +116,11 @@ cl_int CL_API_CALL stub_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t s
 	return index < kernel->arguments ? CL_SUCCESS : CL_INVALID_ARG_INDEX;
 }
 
+static bool loses_answers(cl_kernel kernel)
+{
+	return kernel->program->loaded && stub_is_set("STUB_LOSE_ANSWERS");
+}
+
 cl_int CL_API_CALL stub_clGetKernelInfo(cl_kernel kernel, cl_kernel_info name, size_t size,
 					void *ret, size_t *ret_size)
 {
@@ -131,6 +142,8 @@ cl_int CL_API_CALL stub_clGetKernelInfo(cl_kernel kernel, cl_kernel_info name, s
 	case CL_KERNEL_PROGRAM:
 		return stub_answer(&kernel->program, sizeof(cl_program), size, ret, ret_size);
 	case CL_KERNEL_ATTRIBUTES:
+		if (loses_answers(kernel))
+			return stub_answer_text("", size, ret, ret_size);
 		(void)snprintf(attributes, sizeof(attributes), "digest(%u)",
 			       (unsigned int)kernel->digest);
 		return stub_answer_text(attributes, size, ret, ret_size);
@@ -164,12 +177,15 @@ cl_int CL_API_CALL stub_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id 
 	size_t group = 64, reqd[3] = { 0, 0, 0 };
 	cl_ulong local = 0;
 
-	(void)device;
 	if (!kernel)
 		return CL_INVALID_KERNEL;
+	if (!device)
+		device = kernel->program->devices[0];
 	switch (name) {
-	case CL_KERNEL_WORK_GROUP_SIZE:
 	case CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE:
+		group = loses_answers(kernel) ? 0 : 16 + device->index;
+		return stub_answer(&group, sizeof(group), size, ret, ret_size);
+	case CL_KERNEL_WORK_GROUP_SIZE:
 		return stub_answer(&group, sizeof(group), size, ret, ret_size);
 	case CL_KERNEL_COMPILE_WORK_GROUP_SIZE:
 		return stub_answer(reqd, sizeof(reqd), size, ret, ret_size);

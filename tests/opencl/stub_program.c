@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/opencl/stub_driver.h"
 
@@ -99,6 +100,19 @@ static cl_int check_binary(const unsigned char *binary, size_t len)
 		       CL_SUCCESS : CL_INVALID_BINARY;
 }
 
+/* STUB_LOADS_ABORT: a moment in which no other thread may load. */
+static void load_alone(void)
+{
+	static atomic_int loading;
+
+	if (!stub_is_set("STUB_LOADS_ABORT"))
+		return;
+	if (atomic_fetch_add(&loading, 1))
+		abort();
+	(void)usleep(3000);
+	atomic_fetch_sub(&loading, 1);
+}
+
 cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uint device_count,
 						      const cl_device_id *devices,
 						      const size_t *lengths,
@@ -111,6 +125,7 @@ cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uin
 	char mode[32];
 
 	(void)stub_setting("STUB_STATUS_ONLY", mode, sizeof(mode));
+	load_alone();
 	stub_count("create-binary");
 	if (!context || !device_count || device_count > STUB_MAX_DEVICES || !devices || !lengths || !binaries)
 		error = CL_INVALID_VALUE;
@@ -124,6 +139,8 @@ cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uin
 	}
 	if (!error && !(program = program_new(context, device_count, devices)))
 		error = CL_OUT_OF_HOST_MEMORY;
+	if (program)
+		program->loaded = true;
 	for (cl_uint i = 0; program && i < device_count; i++) {
 		program->builds[i].image = strndup((const char *)binaries[i] + magic,
 						   lengths[i] - magic);
@@ -187,6 +204,7 @@ static cl_int build_source(cl_program program, struct stub_build *build, const c
 
 static cl_int build_binary(struct stub_build *build)
 {
+	load_alone();
 	if (stub_is_set("STUB_REFUSE_BINARY_BUILD")) {
 		atomic_store(&build->status, CL_BUILD_ERROR);
 		return CL_BUILD_PROGRAM_FAILURE;
@@ -351,7 +369,7 @@ static const char *input_of_link(cl_program program, cl_device_id device)
 
 /* The inputs' images one after another; false: one of them is not compiled. */
 static bool link_images(cl_device_id device, cl_uint count, const cl_program *programs,
-			struct stub_build *ret)
+			const char *options, struct stub_build *ret)
 {
 	size_t len = 1;
 	char *image;
@@ -359,7 +377,7 @@ static bool link_images(cl_device_id device, cl_uint count, const cl_program *pr
 	for (cl_uint i = 0; i < count; i++) {
 		const char *input = input_of_link(programs[i], device);
 
-		if (!input)
+		if (!input || (programs[i]->loaded && stub_is_set("STUB_REFUSE_LOADED_LINK")))
 			return false;
 		len += strlen(input);
 	}
@@ -370,7 +388,8 @@ static bool link_images(cl_device_id device, cl_uint count, const cl_program *pr
 		strcat(image, input_of_link(programs[i], device));
 	ret->image = image;
 	ret->log = copy_text("stub: warning: linked\n");
-	ret->type = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
+	ret->type = options && strstr(options, "-create-library") ? CL_PROGRAM_BINARY_TYPE_LIBRARY :
+								     CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
 	atomic_store(&ret->status, CL_BUILD_SUCCESS);
 	return true;
 }
@@ -390,7 +409,8 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 		error = CL_OUT_OF_HOST_MEMORY;
 	for (cl_uint i = 0; program && !error && i < program->device_count; i++) {
 		program->builds[i].options = copy_text(options ? options : "");
-		if (!link_images(program->devices[i], count, programs, &program->builds[i]))
+		if (!link_images(program->devices[i], count, programs, options,
+				 &program->builds[i]))
 			error = CL_INVALID_OPERATION;
 	}
 	if (program && error) {

@@ -30,6 +30,7 @@ static const size_t needed[] = {
 	ENTRY(clCreateProgramWithSource), ENTRY(clBuildProgram), ENTRY(clCreateKernel),
 	ENTRY(clCreateKernelsInProgram), ENTRY(clRetainProgram), ENTRY(clReleaseProgram),
 	ENTRY(clRetainKernel), ENTRY(clReleaseKernel), ENTRY(clGetKernelInfo),
+	ENTRY(clGetKernelWorkGroupInfo),
 	ENTRY(clGetProgramInfo), ENTRY(clGetProgramBuildInfo), ENTRY(clCloneKernel),
 };
 /* These may be there as well: programs, kernels, and what hands out functions by name. */

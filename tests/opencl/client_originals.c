@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* client_originals: scenarios in which what was compiled matters, not only what it was compiled to. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/opencl/client.h"
+
+static cl_program compile(struct client *client, const char *source, const char *options)
+{
+	cl_program program = client_program(client, source);
+
+	printf("compile %d\n", clCompileProgram(program, 0, NULL, options, 0, NULL, NULL, NULL, NULL));
+	return program;
+}
+
+/*
+ * Three objects, one of them by way of a library whose object is released at
+ * once, linked with the options of the first argument; the second is in the
+ * library's source, so that the library is new where it is another.
+ */
+void client_relink(struct client *client)
+{
+	static const char user[] = "int add(int a);\n"
+				   "kernel void value(global int *out) { out[0] = add(30) + K; }\n";
+	static const char other[] = "kernel void other(global int *out) { out[0] = K; }\n";
+	const char *options = client->arguments[0];
+	cl_program object, parts[3], linked;
+	char function[256];
+	cl_kernel kernel;
+	cl_int error;
+
+	(void)snprintf(function, sizeof(function), "int add(int a) { return a + %s; }\n",
+		       client->arguments[1]);
+	object = compile(client, function, NULL);
+	parts[0] = compile(client, user, "-DK=3");
+	parts[1] = compile(client, other, "-DK=4");
+	parts[2] = clLinkProgram(client->context, 0, NULL, "-create-library", 1, &object, NULL, NULL,
+				 &error);
+	printf("library %d\n", error);
+	printf("release %d\n", clReleaseProgram(object));
+	if (error)
+		return;
+	linked = clLinkProgram(client->context, 0, NULL, options, 3, parts, NULL, NULL, &error);
+	printf("link %d\n", error);
+	if (linked)
+		client_print_build(client, linked);
+	if (!error) {
+		kernel = client_kernel(linked, "value");
+		printf("value %lld\n", (long long)client_value(client, kernel));
+		printf("release kernel %d\n", clReleaseKernel(kernel));
+	}
+	if (linked)
+		printf("release linked %d\n", clReleaseProgram(linked));
+	for (int i = 0; i < 3; i++) {
+		printf("references %u\n", client_references(parts[i]));
+		printf("release %d\n", clReleaseProgram(parts[i]));
+	}
+}
+
+static void print_kernels(cl_program program, const char *what)
+{
+	static const char *const names[] = { "value", "no_such_kernel", "", NULL };
+	cl_kernel kernels[4];
+	cl_uint count = 0;
+	cl_int error;
+
+	for (int i = 0; i < 4; i++) {
+		cl_kernel kernel = clCreateKernel(program, names[i], &error);
+
+		printf("%s: kernel %s: %d\n", what, names[i] ? names[i] : "NULL", error);
+		if (kernel)
+			printf("release %d\n", clReleaseKernel(kernel));
+	}
+	error = clCreateKernelsInProgram(program, 4, kernels, &count);
+	printf("%s: kernels %d\n", what, error);
+	for (cl_uint i = 0; error == CL_SUCCESS && i < count; i++)
+		printf("release %d\n", clReleaseKernel(kernels[i]));
+}
+
+/* Kernels asked of what is no executable: which error there is differs among drivers. */
+void client_object_kernels(struct client *client)
+{
+	static const char source[] = "kernel void value(global int *out) { out[0] = 5; }\n";
+	cl_program object = client_program(client, source), library;
+	cl_int error;
+
+	print_kernels(object, "unbuilt");
+	printf("compile %d\n", clCompileProgram(object, 0, NULL, "-DO=1", 0, NULL, NULL, NULL, NULL));
+	print_kernels(object, "object");
+	library = clLinkProgram(client->context, 0, NULL, "-create-library", 1, &object, NULL, NULL,
+				&error);
+	printf("library %d\n", error);
+	if (library && !error)
+		print_kernels(library, "library");
+	if (library)
+		printf("release %d\n", clReleaseProgram(library));
+	printf("references %u\n", client_references(object));
+	printf("build %d\n", client_build(object, "-DO=1"));
+	print_kernels(object, "executable");
+	printf("release %d\n", clReleaseProgram(object));
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_originals: what a driver makes of a binary is less than what it
+ * compiled: it may refuse to link it, answer otherwise, or crash on questions
+ * that no application asked. The stub driver does each of these on demand, under
+ * the file name of the driver that was seen to, since layers/driver/drivers.c
+ * goes by that; on real drivers the same scenarios run as they are.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+
+#define SAME(...) run_same(__LINE__, (const char *const[]){ __VA_ARGS__, NULL })
+
+static bool is_stub(void)
+{
+	return driver_is("stub");
+}
+
+/* With the layer as without it. */
+static void run_same(int line, const char *const *arguments)
+{
+	struct outcome bare = driver_client(BARE, arguments);
+	struct outcome layered = driver_client(LAYERED, arguments);
+
+	if (!outcome_good(&bare) || !outcome_same(&bare, &layered)) {
+		printf("line %d: %s\n", line, arguments[0]);
+		CU_FAIL("the answers differ");
+	}
+	outcome_release(&bare);
+	outcome_release(&layered);
+}
+
+/* The stub driver as a library of that name, with a setting and, where it is given, a version. */
+static void begin_as(const char *name, const char *setting, const char *version)
+{
+	char link[4096], real[4096], settings[256];
+	FILE *file;
+
+	driver_begin();
+	(void)snprintf(link, sizeof(link), "%s/vendors/driver.icd", unit_dir());
+	file = fopen(link, "r");
+	CU_ASSERT_FATAL(file && fgets(real, sizeof(real), file));
+	(void)fclose(file);	/* only read */
+	(void)snprintf(link, sizeof(link), "%s/%s", unit_dir(), name);
+	(void)unlink(link);	/* of an earlier version */
+	CU_ASSERT_EQUAL_FATAL(symlink(real, link), 0);
+	unit_write("vendors/driver.icd", link);
+	driver_setenv("CKCACHE_CAPTURE", "eager");
+	(void)snprintf(settings, sizeof(settings), "%s=1\n%s%s\n", setting,
+		       version ? "STUB_DRIVER_VERSION=" : "", version ? version : "");
+	unit_write("settings", settings);
+}
+
+static void new_links_of_hits_are_linked(void)
+{
+	driver_begin();
+	if (is_stub())
+		driver_stub_setting("STUB_REFUSE_LOADED_LINK", "1");
+	SAME("relink", "", "7");
+	SAME("relink", "", "7");
+	SAME("relink", "-cl-denorms-are-zero", "7");	/* objects and library are hits, the link is new */
+	SAME("relink", "-cl-denorms-are-zero", "8");	/* one object is new */
+	if (is_stub())
+		CU_ASSERT_EQUAL(driver_bypasses("link-refused"), 0);
+}
+
+static void a_refused_link_is_stored(void)
+{
+	struct outcome outcome;
+	unsigned int compiled;
+
+	driver_begin();
+	driver_stub_setting("STUB_REFUSE_LOADED_LINK", "1");
+	outcome = CLIENT(LAYERED, "relink", "", "7");
+	outcome_release(&outcome);
+	outcome = CLIENT(LAYERED, "relink", "-DNEW", "7");
+	outcome_release(&outcome);
+	compiled = driver_counted("compile");
+	outcome = CLIENT(LAYERED, "relink", "-DNEW", "7");
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+	CU_ASSERT_EQUAL(driver_counted("compile"), compiled);
+	/* Every program that the layer made is gone. */
+	CU_ASSERT_EQUAL(driver_counted("free-source"), driver_counted("create-source"));
+}
+
+/* What an object was compiled from may have changed: such a link is right, and not stored. */
+static void a_refused_link_of_files_is_not_stored(void)
+{
+	char function[64];
+	struct outcome outcome;
+
+	driver_begin();
+	driver_stub_setting("STUB_REFUSE_LOADED_LINK", "1");
+	unit_write("work/value.h", "int seven;\n");
+	(void)snprintf(function, sizeof(function), "7;}\n#include \"value.h\"\nint x() {return 0");
+	SAME("relink", "", function);
+	SAME("relink", "-DNEW", function);
+	CU_ASSERT_EQUAL(driver_bypasses("link-refused"), 1);
+	unit_write("work/value.h", "int eight;\n");
+	SAME("relink", "-DNEW", function);
+	outcome = CLIENT(LAYERED, "relink", "-DNEW", function);
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+}
+
+static void kernels_of_objects_have_the_drivers_error(void)
+{
+	for (int strict = 0; strict < 2; strict++) {
+		driver_begin();
+		if (is_stub())
+			driver_stub_setting("STUB_STRICT_OBJECTS", strict ? "1" : "");
+		for (int i = 0; i < 3; i++)
+			SAME("object-kernels");
+		if (!is_stub())
+			break;
+	}
+}
+
+static void what_binaries_lose_is_answered(void)
+{
+	if (is_stub())
+		begin_as("libpocl.so.2", "STUB_LOSE_ANSWERS", NULL);
+	else
+		driver_begin();
+	SAME("queries");
+	SAME("queries");
+	CU_ASSERT(driver_stats().hits_disk >= 1);
+}
+
+static void each_device_has_its_answer(void)
+{
+	begin_as("libpocl.so.2", "STUB_LOSE_ANSWERS", "7.1\nSTUB_DEVICES=3");
+	SAME("queries");
+	SAME("queries");
+	SAME("second-device");
+	SAME("second-device");
+}
+
+/* The same driver's older version creates kernels slowly, and loses nothing. */
+static void a_version_decides(void)
+{
+	unsigned int asked;
+
+	begin_as("libRusticlOpenCL.so.1", "STUB_LOSE_ANSWERS", "26.2.6-1");
+	SAME("queries");
+	SAME("queries");
+	begin_as("libRusticlOpenCL.so.1", "STUB_COUNT_QUERIES", "22.3.6");
+	SAME("vector");
+	asked = driver_counted("free-kernel");
+	begin_as("libRusticlOpenCL.so.1", "STUB_COUNT_QUERIES", "26.2.6-1");
+	SAME("vector");
+	CU_ASSERT(driver_counted("free-kernel") > asked);
+}
+
+static void names_are_not_asked_of_a_driver_that_crashes(void)
+{
+	begin_as("libnvidia-opencl.so.1", "STUB_NAMES_ABORT", NULL);
+	for (int i = 0; i < 2; i++) {
+		SAME("vector");
+		SAME("link");
+		SAME("object-kernels");
+		SAME("no-kernels");
+	}
+	CU_ASSERT(driver_stats().hits_disk >= 2);
+}
+
+static void loads_are_one_at_a_time(void)
+{
+	struct outcome outcome;
+
+	begin_as("libpocl.so.2", "STUB_LOADS_ABORT", NULL);
+	for (int i = 0; i < 4; i++) {
+		outcome = CLIENT(LAYERED, "threads", "8", "8");
+		CU_ASSERT(outcome_good(&outcome));
+		outcome_release(&outcome);
+	}
+	CU_ASSERT(driver_stats().hits_disk >= 8);
+}
+
+/* Without its cache pocl's temporary files have the binary's name. */
+static void threads_load_at_a_time(void)
+{
+	driver_begin();
+	driver_setenv("POCL_KERNEL_CACHE", "0");
+	SAME("threads", "1", "2");
+	SAME("threads", "4", "2");
+	CU_ASSERT(driver_stats().hits_disk >= 2);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test real[] = {
+		UNIT_TEST(new_links_of_hits_are_linked),
+		UNIT_TEST(kernels_of_objects_have_the_drivers_error),
+		UNIT_TEST(what_binaries_lose_is_answered),
+	};
+	static const struct unit_test pocl[] = {
+		UNIT_TEST(new_links_of_hits_are_linked),
+		UNIT_TEST(kernels_of_objects_have_the_drivers_error),
+		UNIT_TEST(what_binaries_lose_is_answered),
+		UNIT_TEST(threads_load_at_a_time),
+	};
+	static const struct unit_test stub[] = {
+		UNIT_TEST(new_links_of_hits_are_linked),
+		UNIT_TEST(kernels_of_objects_have_the_drivers_error),
+		UNIT_TEST(a_refused_link_is_stored),
+		UNIT_TEST(a_refused_link_of_files_is_not_stored),
+		UNIT_TEST(what_binaries_lose_is_answered),
+		UNIT_TEST(each_device_has_its_answer),
+		UNIT_TEST(a_version_decides),
+		UNIT_TEST(names_are_not_asked_of_a_driver_that_crashes),
+		UNIT_TEST(loads_are_one_at_a_time),
+	};
+
+	(void)driver_select(argc, argv);
+	if (is_stub())
+		return UNIT_MAIN("opencl.originals", stub);
+	return driver_is("pocl") ? UNIT_MAIN("opencl.originals", pocl) :
+				   UNIT_MAIN("opencl.originals", real);
+}
