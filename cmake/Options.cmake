@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Build options and the flags that every target shares.
 option(CKCACHE_TESTS "Build the test suite" OFF)
-option(CKCACHE_TESTS_THOROUGH "In the suite, show on every driver what others have shown" OFF)
 option(CKCACHE_WERROR "Treat warnings as errors" OFF)
 set(CKCACHE_SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread")
 

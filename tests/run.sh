@@ -1,33 +1,126 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs what is missing, builds, and runs the suite. Without an argument:
-# everything that a change must pass. With one: a single part of it.
-#   sh tests/run.sh [quick | asan | tsan | valgrind | tidy | cppcheck | fuzz [SECONDS]]
-# Builds lie in ./build-gcc, ./build-clang, …, or $BUILD_DIR-gcc, ….
-# Exit code: 0 if everything passed. The last line is ctest's summary of the
-# main run (full and quick).
+# Installs what is missing, builds, and runs the suite, or the parts that are named:
+#   sh tests/run.sh [MODE...]
+# default   gcc: unit and rule tests, both layers on stub drivers and on each real one; some minutes
+# full      everything that a change must pass: also clang, sanitizers, fuzzing, the long tests
+# quick     gcc, unit and rule tests; no drivers needed
+# today     the layers on the stub drivers, and what is worth a run on newer drivers
+# asan tsan valgrind tidy cppcheck thorough
+# fuzz [SECONDS]
+# Builds lie in ./build-gcc, ./build-clang, …, or $BUILD_DIR-gcc, …; the tests' own files in
+# $TMPDIR, or in memory. Whatever is interrupted goes on where it was the next time.
+# Exit code: 0 if everything passed. The last line is ctest's summary of the main run.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/packages.sh
 
 packages_build='gcc g++ libc6-dev cmake ninja-build pkg-config binutils python3 libxxhash-dev
-	libdeflate-dev libssl-dev openssl libze-dev uthash-dev libcunit1-dev opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1 doxygen'
-packages_drivers='pocl-opencl-icd intel-opencl-icd mesa-opencl-icd oclgrind clinfo
-	clblast-utils darktable piglit python3-pyopencl mandoc zsh'
-packages_packages='dpkg-dev file lintian'
-packages_clang='clang-14 libclang-rt-14-dev llvm-spirv-14'
+	libdeflate-dev libssl-dev openssl libze-dev uthash-dev libcunit1-dev opencl-headers
+	ocl-icd-opencl-dev ocl-icd-libopencl1'
+packages_drivers='clinfo intel-opencl-icd libze-intel-gpu1|intel-opencl-icd mesa-opencl-icd
+	pocl-opencl-icd oclgrind mandoc zsh clblast-utils'
+packages_more='doxygen darktable piglit python3-pyopencl dpkg-dev file lintian'
+most_mb=1450	# of packages, in the run without arguments
 
-mode=${1:-full}
 base=${BUILD_DIR:-build}
 jobs=$(nproc)
-failed=
-summary=
+began=$(date +%s)
+step=0 steps=0
+failed='' summary='' left_out='' tested=''
 
-# install WORDS...
+# elapsed: minutes and seconds since the beginning.
+elapsed()
+{
+	seconds=$(($(date +%s) - began))
+	printf '%d:%02d' $((seconds / 60)) $((seconds % 60))
+}
+
+# begin TEXT: the next step.
+begin()
+{
+	step=$((step + 1))
+	echo "[$step/$steps, $(elapsed)] $*"
+}
+
+# give_up SENTENCE
+give_up()
+{
+	echo "$*" >&2
+	exit 1
+}
+
+# install FUNCTION WORDS...: of tools/packages.sh
 install()
 {
+	function=$1
+	shift
 	# shellcheck disable=SC2048,SC2086  # lists of names
-	install_packages $*
+	"$function" $*
+}
+
+# Which drivers there are: each NAME is a label of tests. A driver whose own devices
+# cannot be listed here, as some cannot without /sys, is none.
+find_drivers()
+{
+	drivers='' left_out=''
+	for driver in neo rusticl pocl oclgrind; do
+		case $driver in
+		neo) library=$(ls /usr/lib/*/intel-opencl/libigdrcl.so 2>/dev/null) ;;
+		rusticl) library=$(ls /usr/lib/*/libRusticlOpenCL.so.1 2>/dev/null) ;;
+		pocl) library=$(ls /usr/lib/*/libpocl.so.2 2>/dev/null) ;;
+		oclgrind) library=$(ls /usr/lib/oclgrind/liboclgrind-rt-icd.so 2>/dev/null) ;;
+		esac || true
+		if [ -z "$library" ]; then
+			echo "No $driver on this system: its tests are left out"
+		elif ! runs_bare "$driver" "$library"; then
+			echo "$driver does not work here without ckcache (clinfo: $why): its tests are left out"
+		else
+			drivers="$drivers $driver"
+			continue
+		fi
+		left_out="$left_out${left_out:+|}$driver"
+	done
+	# One that is here must not be skipped.
+	export CKCACHE_TEST_REQUIRE_DRIVERS="${drivers# }"
+}
+
+# runs_bare DRIVER LIBRARY: sets $why if not.
+runs_bare()
+{
+	command -v clinfo >/dev/null || return 0
+	mkdir -p "$work/vendors" "$work/home"
+	echo "$2" >"$work/vendors/driver.icd"
+	status=0
+	why=$(env -u OPENCL_LAYERS OCL_ICD_VENDORS="$work/vendors" HOME="$work/home" RUSTICL_ENABLE=llvmpipe \
+		timeout 120 clinfo --list 2>&1 </dev/null) || status=$?
+	# NEO has no device without its keys, which is no failure.
+	why=$(echo "$why" | tail -n 1)
+	[ "$status" -lt 124 ]
+}
+
+# space MB: there is so much where builds go.
+space()
+{
+	directory=$(dirname "$base-x")
+	mkdir -p "$directory" 2>/dev/null && [ -w "$directory" ] ||
+		give_up "$PWD/$directory cannot be written: set BUILD_DIR to a directory that can, as in BUILD_DIR=/tmp/build sh tests/run.sh"
+	free=$(df -Pk "$directory" | awk 'NR == 2 { print int($4 / 1024) }')
+	[ "$free" -ge "$1" ] ||
+		give_up "The builds need $1 MB in $directory, and $free are free there: set BUILD_DIR to another place or make room"
+}
+
+# quietly COMMAND...: its output is seen on a terminal, and elsewhere only if it fails.
+quietly()
+{
+	if [ -t 1 ]; then
+		"$@"
+	else
+		"$@" >"$work/log" 2>&1 || {
+			grep -v '^\[[0-9]*/[0-9]*\] ' "$work/log" | tail -n 60
+			return 1
+		}
+	fi
 }
 
 # build NAME [CMAKE-ARGUMENTS...] [-- TARGETS...]: into $base-NAME; a failure ends the script.
@@ -42,86 +135,175 @@ build()
 		shift
 	done
 	[ $# -eq 0 ] || shift
-	echo "== building $dir"
+	begin "Building $dir"
 	# shellcheck disable=SC2086  # arguments hold no spaces
-	cmake -S . -B "$dir" -G Ninja -DCKCACHE_TESTS=ON -DCKCACHE_WERROR=ON $arguments >/dev/null || {
-		echo "configuring $name failed" >&2
-		exit 1
+	cmake -S . -B "$dir" -G Ninja -DCKCACHE_TESTS=ON -DCKCACHE_WERROR=ON $arguments \
+		>"$work/log" 2>&1 || {
+		tail -n 30 "$work/log"
+		give_up "Configuring $dir failed"
 	}
-	cmake --build "$dir" ${1:+--target "$@"} || {
-		echo "building $name failed" >&2
-		exit 1
-	}
+	quietly cmake --build "$dir" ${1:+--target "$@"} || give_up "Building $dir failed"
 }
 
-# run_tests NAME PATTERN [COMMAND-PREFIX...]: ctest in $base-NAME; notes a failure and goes on.
-run_tests()
+# test_build NAME CTEST-ARGUMENTS...: notes a failure and goes on. PREFIX: words before ctest.
+test_build()
 {
-	dir=$base-$1
 	name=$1
-	pattern=$2
-	shift 2
-	echo "== testing $dir"
-	if ! "$@" ctest --test-dir "$dir" --output-on-failure --no-tests=error -j "$jobs" \
-		-R "$pattern" --output-log "$dir/ctest.log" </dev/null; then
-		failed="$failed $name"
+	shift
+	begin "Testing $base-$name"
+	rm -f "$work/status"
+	{
+		# shellcheck disable=SC2086  # words
+		${PREFIX:-} ctest --test-dir "$base-$name" --output-on-failure --no-tests=error -j "$jobs" \
+			"$@" --output-log "$work/ctest.log" </dev/null || echo "$?" >"$work/status"
+	} | grep -v -e '^ *Start  *[0-9]' -e '^Internal ctest'
+	[ ! -e "$work/status" ] || failed="$failed $name"
+	summary=$(grep '% tests passed' "$work/ctest.log" || echo "no test ran in $base-$name")
+	tested="$tested$name: $summary
+"
+}
+
+# test_gcc INCLUDE|- EXCLUDE: labels of tests; those of drivers that are not here are left out.
+test_gcc()
+{
+	exclude="^($2${left_out:+|$left_out})\$"
+	if [ "$1" = - ]; then
+		test_build gcc -LE "$exclude"
+	else
+		test_build gcc -L "^($1)\$" -LE "$exclude"
 	fi
-	summary=$(grep -h '% tests passed' "$dir/ctest.log" || echo "no test ran in $dir")
 }
 
 # With the prefix of packages, which its tests make.
-run_gcc()
+build_gcc()
 {
+	space "$1"
 	build gcc -DCMAKE_C_COMPILER=gcc -DCMAKE_INSTALL_PREFIX=/usr
-	run_tests gcc "$1"
+}
+
+# The newest clang that can make fuzz targets, with its package's runtime; $clang.
+install_clang()
+{
+	install install_available clang
+	version=$(readlink -f "$(command -v clang)" | sed -n 's,.*/llvm-\([0-9]*\)/.*,\1,p')
+	[ -z "$version" ] || install install_available "libclang-rt-$version-dev"
+	echo 'int LLVMFuzzerTestOneInput(const char *data, unsigned long size); int LLVMFuzzerTestOneInput(const char *data, unsigned long size) { return size && !data; }' >"$work/target.c"
+	clang=
+	for candidate in $(sh tests/support/newest.sh clang) clang; do
+		if "$candidate" -fsanitize=fuzzer "$work/target.c" -o "$work/target" >"$work/log" 2>&1; then
+			clang=$candidate
+			return 0
+		fi
+	done
+	tail -n 3 "$work/log"
+	give_up "This needs a clang with its runtime for fuzzing: install clang and libclang-rt-NN-dev"
+}
+
+run_default()
+{
+	begin "Installing what is missing"
+	install install_packages "$packages_build"
+	install install_within "$most_mb" "$packages_drivers"
+	find_drivers
+	build_gcc 500
+	test_gcc - 'long|thorough'
+	default_drivers=$drivers
+}
+
+run_full()
+{
+	begin "Installing what is missing"
+	install install_packages "$packages_build"
+	install install_available "$packages_drivers" "$packages_more"
+	find_drivers
+	install_clang
+	space 1500
+	run_clang
+	run_asan '^asan$'
+	run_tsan
+	run_fuzz 20 entry key config bundle blob history
+	build_gcc 500
+	if [ "${default_drivers-none}" = "$drivers" ]; then
+		test_gcc long thorough
+	else
+		test_gcc - thorough
+	fi
+}
+
+run_quick()
+{
+	begin "Installing what is missing"
+	install install_packages "$packages_build"
+	build_gcc 500
+	test_gcc 'unit|rules' long
+}
+
+run_today()
+{
+	begin "Installing what is missing"
+	install install_packages "$packages_build"
+	install install_available "$packages_drivers" darktable
+	find_drivers
+	build_gcc 500
+	test_gcc 'stub|today' 'long|thorough'
+}
+
+run_thorough()
+{
+	begin "Installing what is missing"
+	install install_packages "$packages_build"
+	install install_available "$packages_drivers"
+	find_drivers
+	build_gcc 500
+	test_gcc thorough none
 }
 
 run_clang()
 {
-	build clang -DCMAKE_C_COMPILER=clang-14
-	run_tests clang '^unit\.'
+	build clang -DCMAKE_C_COMPILER="$clang"
+	test_build clang -L '^unit$'
 }
 
-# asan TOOLS [NAME|]: the tools' tests of that pattern; with further programs on the OpenCL stub driver.
+# run_asan LABELS
 run_asan()
 {
 	export ASAN_OPTIONS=detect_stack_use_after_return=1:abort_on_error=0
 	export UBSAN_OPTIONS=print_stacktrace=1
 	build asan -DCMAKE_C_COMPILER=gcc -DCKCACHE_SANITIZE=address,undefined
-	run_tests asan "^(unit\\.|tools\\.$1\$|golden|hostile\\.(lengths|users|verify)\$|opencl\\.(${2:-}transparent|damage|settings|stub|bundle|lives|ways|replay)\\.stub\$|api\\.[a-z]*\\.stub\$|level_zero\\.(modules|stub|library\\.stub)\$|stress\\.parallel\$)"
+	test_build asan -L "$1"
+	unset ASAN_OPTIONS UBSAN_OPTIONS
 }
-
-# All that has threads, but for docs/TESTING.md's exceptions.
-threaded='^(unit\..*|golden|hostile\.users|stress\.(programs|store_kill|store_many|parallel)|opencl\.(transparent|damage|settings|stub|bundle|lives|ways|replay)\.stub|api\.[a-z]*\.stub|level_zero\.(modules|stub|stub_drivers|library\.stub)|bench\.store_smoke)$'
 
 run_tsan()
 {
 	# A process of any user may report, also one whose end nobody looks at.
-	reports=$(mktemp -d)
+	reports=$work/reports
+	mkdir -p "$reports"
 	chmod 1777 "$reports"
 	# The tests fork and exit while threads run, and the children start threads too.
 	export TSAN_OPTIONS="die_after_fork=0:atexit_sleep_ms=0:suppressions=$PWD/tests/tsan.supp:log_path=$reports/report"
 	build tsan -DCMAKE_C_COMPILER=gcc -DCKCACHE_SANITIZE=thread
 	# gcc 12's runtime wants the address space that kernels had before 2024.
-	if setarch "$(uname -m)" -R true 2>/dev/null; then
-		run_tests tsan "$threaded" \
-			setarch "$(uname -m)" -R
-	else
-		run_tests tsan "$threaded"
-	fi
+	PREFIX=
+	! setarch "$(uname -m)" -R true 2>/dev/null || PREFIX="setarch $(uname -m) -R"
+	test_build tsan -L '^tsan$'
+	PREFIX=
 	if [ -n "$(ls "$reports")" ]; then
 		cat "$reports"/*
 		failed="$failed tsan:reports"
 	fi
-	rm -rf "$reports"
+	unset TSAN_OPTIONS
 }
 
 run_valgrind()
 {
-	build gcc -DCMAKE_C_COMPILER=gcc
+	begin "Installing what is missing"
+	install install_packages "$packages_build" valgrind
+	build_gcc 500
+	begin "valgrind"
 	for source in tests/unit/test_*.c; do
 		test=$(basename "$source" .c)
-		echo "== valgrind $test"
+		echo "$test"
 		valgrind --quiet --error-exitcode=9 --leak-check=full \
 			--errors-for-leak-kinds=definite --suppressions=tests/valgrind.supp \
 			"$base-gcc/bin/$test" </dev/null ||
@@ -136,13 +318,19 @@ product_sources()
 
 run_tidy()
 {
-	build gcc -DCMAKE_C_COMPILER=gcc
-	product_sources | xargs -P "$jobs" -n 4 clang-tidy-14 --quiet -p "$base-gcc" ||
-		failed="$failed tidy"
+	begin "Installing what is missing"
+	install install_packages "$packages_build" clang-tidy
+	build_gcc 500
+	begin "clang-tidy"
+	product_sources | xargs -P "$jobs" -n 4 "$(sh tests/support/newest.sh clang-tidy)" --quiet \
+		-p "$base-gcc" || failed="$failed tidy"
 }
 
 run_cppcheck()
 {
+	begin "Installing what is missing"
+	install install_packages cppcheck uthash-dev
+	begin "cppcheck"
 	# shellcheck disable=SC2046  # no name has a space
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem --suppress="*:/usr/include/*" \
@@ -157,12 +345,12 @@ run_fuzz()
 {
 	seconds=$1
 	shift
-	build fuzz -DCMAKE_C_COMPILER=clang-14 \
+	build fuzz -DCMAKE_C_COMPILER="$clang" \
 		-DCKCACHE_SANITIZE=fuzzer-no-link,address,undefined -- cachecore include_scan layer_api level_zero_scan
 	for name in "$@"; do
 		target=$base-fuzz/fuzz_$name
 		# shellcheck disable=SC2046  # flags are words
-		clang-14 -std=c11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror \
+		"$clang" -std=c11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror \
 			-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I . \
 			"tests/fuzz/fuzz_$name.c" -o "$target" \
 			"$base-fuzz/lib/libinclude_scan.a" "$base-fuzz/lib/liblevel_zero_scan.a" \
@@ -171,7 +359,7 @@ run_fuzz()
 			$(pkg-config --libs libxxhash libdeflate) -lpthread
 		mkdir -p "$target.corpus"
 	done
-	echo "== fuzzing $*, $seconds seconds each"
+	begin "Fuzzing $*, $seconds seconds each"
 	# shellcheck disable=SC2016  # for the inner shell
 	printf '%s\n' "$@" | xargs -P "$jobs" -I NAME sh -c '
 		target=$1/fuzz_$2
@@ -184,56 +372,67 @@ run_fuzz()
 		' sh "$base-fuzz" NAME "$seconds" || failed="$failed fuzz"
 }
 
-# Every tests/fuzz/fuzz_*.c.
-fuzz_targets=$(cd tests/fuzz && ls fuzz_*.c | sed 's/^fuzz_//; s/\.c$//')
+modes=
+while [ $# -gt 0 ]; do
+	case $1 in
+	default | quick | today | thorough) steps=$((steps + 3)) ;;
+	full) steps=$((steps + 11)) ;;
+	asan | tsan | valgrind | tidy | fuzz) steps=$((steps + 3)) ;;
+	cppcheck) steps=$((steps + 2)) ;;
+	*)
+		sed -n 's/^# //p' "$0" | sed -n 2,16p >&2
+		exit 2
+		;;
+	esac
+	modes="$modes $1"
+	if [ "$1" = fuzz ] && [ "${2-x}" -gt 0 ] 2>/dev/null; then
+		fuzz_seconds=$2
+		shift
+	fi
+	shift
+done
+[ -n "$modes" ] || {
+	modes=default
+	steps=3
+}
 
-case $mode in
-full)
-	install "$packages_build" "$packages_drivers" "$packages_packages" "$packages_clang"
-	# All drivers are installed now: a test that finds none has failed.
-	export CKCACHE_TEST_REQUIRE_DRIVERS=1
-	run_clang
-	# The rest of the tools' tests under it take two minutes: the command's.
-	run_asan '(import_source|text|verbs)'
-	run_tsan
-	run_fuzz 20 entry key config bundle blob history
-	run_gcc .
-	;;
-quick)
-	install "$packages_build"
-	run_gcc '^(unit|rules)\.'
-	;;
-asan)
-	install "$packages_build"
-	run_asan '.*' 'extremes|'
-	;;
-tsan)
-	install "$packages_build"
-	run_tsan
-	;;
-valgrind)
-	install "$packages_build" valgrind
-	run_valgrind
-	;;
-tidy)
-	install "$packages_build" clang-tidy
-	run_tidy
-	;;
-cppcheck)
-	install cppcheck uthash-dev
-	run_cppcheck
-	;;
-fuzz)
-	install "$packages_build" "$packages_clang"
-	# shellcheck disable=SC2086  # a list of names
-	run_fuzz "${2:-60}" $fuzz_targets
-	;;
-*)
-	sed -n 's/^# //p' "$0" | sed -n 2,7p >&2
-	exit 2
-	;;
-esac
+# What the tests leave in a temporary directory waits for no disk in memory, and goes with it.
+shared=/dev/shm
+[ -d $shared ] && [ -w $shared ] && [ "$(df -Pk $shared | awk 'NR == 2 { print int($4 / 1024) }')" -ge 1000 ] ||
+	shared=/tmp
+work=$(mktemp -d "${TMPDIR:-$shared}/ckcache-tests.XXXXXX") ||
+	give_up "The tests need a directory for temporary files: set TMPDIR"
+trap 'chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+# Tests run programs as other users in it.
+chmod 755 "$work"
+mkdir "$work/tmp"
+chmod 1777 "$work/tmp"
+export TMPDIR="$work/tmp"
 
+for mode in $modes; do
+	case $mode in
+	asan | tsan)
+		begin "Installing what is missing"
+		install install_packages "$packages_build"
+		space 1000
+		"run_$mode" '^asan'
+		;;
+	fuzz)
+		begin "Installing what is missing"
+		install install_packages "$packages_build"
+		install_clang
+		space 500
+		# shellcheck disable=SC2046  # a list of names: every tests/fuzz/fuzz_*.c
+		run_fuzz "${fuzz_seconds:-60}" $(cd tests/fuzz && ls fuzz_*.c | sed 's/^fuzz_//; s/\.c$//')
+		;;
+	*) "run_$mode" ;;
+	esac
+done
+
+echo "[$step/$steps, $(elapsed)] Done: $packages_mb MB of packages installed," \
+	"$(du -smc "$base"-* 2>/dev/null | awk 'END { print $1 }') MB of builds"
+printf '%s' "$tested"
 [ -z "$failed" ] || echo "FAILED:$failed"
 [ -z "$summary" ] || echo "$summary"
 [ -z "$failed" ]

@@ -11,6 +11,7 @@ import argparse
 import glob
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -82,9 +83,11 @@ class LevelZero(Bench):
 
 def make_module(bench, size):
     """SPIR-V of so many kernels; None: no compiler for it."""
-    clang, translator = shutil.which("clang-14"), shutil.which("llvm-spirv-14")
-    if not clang or not translator:
+    newest = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "newest.sh")
+    found = subprocess.run(["sh", newest, "clang", "llvm-spirv"], capture_output=True, text=True, check=False)
+    if found.returncode:
         return None
+    clang, translator = map(shutil.which, found.stdout.split())
     source, bitcode, path = (os.path.join(bench.work, size + end) for end in (".cl", ".bc", ".spv"))
     with open(source, "w", encoding="utf-8") as file:
         for n in range(SIZES[size]):
@@ -188,7 +191,7 @@ def measure_all(bench, report, sizes, runs):
         return 77
     paths = {size: make_module(bench, size) for size in sizes}
     if None in paths.values():
-        print("clang-14 and llvm-spirv-14 are needed for the modules")
+        print("clang and llvm-spirv of one version are needed for the modules")
         return 77
     for size in sizes:
         measure_module(bench, report, size, paths[size], runs)

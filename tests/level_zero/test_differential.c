@@ -162,6 +162,7 @@ static void a_miss_and_a_hit_answer_as_the_driver_does(void)
 /* Without a driver nothing is tested: skipped, unless all are said to be there. */
 static int has_driver(void)
 {
+	const char *required = getenv("CKCACHE_TEST_REQUIRE_DRIVERS");
 	char command[4096];
 	int status;
 
@@ -171,7 +172,7 @@ static int has_driver(void)
 		       "grep -q '^context-ex.create: 0 '; status=$?; cd .. && rm -rf $d; "
 		       "exit $status", product);
 	status = system(command);
-	return status == 0 || getenv("CKCACHE_TEST_REQUIRE_DRIVERS");
+	return status == 0 || (required && strstr(required, "neo"));
 }
 
 int main(int argc, char **argv)

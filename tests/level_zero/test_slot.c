@@ -279,8 +279,9 @@ static int has_driver(void)
 			    "cd $d && NEOReadDebugKeys=1 SetCommandStreamReceiver=1 "
 			    "ProductFamilyOverride=tgllp timeout 60 '" CLIENT_LINKED "' versions "
 			    ">/dev/null; status=$?; cd .. && rm -rf $d; exit $status");
+	const char *required = getenv("CKCACHE_TEST_REQUIRE_DRIVERS");
 
-	return status == 0 || getenv("CKCACHE_TEST_REQUIRE_DRIVERS");
+	return status == 0 || (required && strstr(required, "neo"));
 }
 
 int main(int argc, char **argv)

@@ -7,7 +7,7 @@
  *
  * A test program takes the driver's name as its argument. One that is not
  * installed is skipped with exit code 77, or is a failure where
- * CKCACHE_TEST_REQUIRE_DRIVERS is set, as in CI.
+ * CKCACHE_TEST_REQUIRE_DRIVERS names it, as tests/run.sh has it.
  */
 #ifndef TESTS_OPENCL_DRIVER_H
 #define TESTS_OPENCL_DRIVER_H

@@ -15,7 +15,7 @@ strict_cxx='-std=c++17 -pedantic -Wall -Wextra -Wold-style-cast -Werror -fsyntax
 count=0
 failed=0
 compilers=
-for compiler in gcc clang-14; do
+for compiler in gcc $(sh tests/support/newest.sh clang || true); do
 	if command -v "$compiler" >/dev/null; then
 		compilers="$compilers $compiler"
 	fi

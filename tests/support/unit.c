@@ -3,6 +3,7 @@
 #include "tests/support/unit.h"
 
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,9 +89,13 @@ const char *unit_tsan_options(void)
 
 int unit_main(const char *suite, const struct unit_test *tests, size_t count)
 {
+	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
 	unsigned int failures;
 	CU_pSuite handle;
 
+	/* As in a terminal, wherever this was started from: in the background some are ignored. */
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		(void)signal(signals[i], SIG_DFL);
 	if (CU_initialize_registry() != CUE_SUCCESS)
 		return 2;
 	handle = CU_add_suite_with_setup_and_teardown(suite, NULL, NULL, set_up, tear_down);

@@ -60,6 +60,7 @@ class Case(unittest.TestCase):
         for name in ("home", "cwd", "tmp", "vendors"):
             os.mkdir(self.path(name))
         self.root = self.path("root")
+        self.command = CKCACHE
 
     def out_of_patience(self, number, frame):
         raise TimeoutError("nothing came for %d s" % PATIENCE)
@@ -95,7 +96,7 @@ class Case(unittest.TestCase):
     def start(self, *arguments, extra=None, **options):
         options.setdefault("stdin", subprocess.DEVNULL)
         options.setdefault("cwd", self.path("cwd"))
-        return subprocess.Popen([CKCACHE, *arguments], env=self.environment(extra), **options)
+        return subprocess.Popen([self.command, *arguments], env=self.environment(extra), **options)
 
     def begin(self, *arguments, **options):
         """One that ends with the test, whatever becomes of that."""
@@ -126,5 +127,8 @@ class Case(unittest.TestCase):
 
 def main():
     global CKCACHE, SOURCE, STUB, RUDE
+    # As in a terminal, wherever this was started from: in the background some are ignored.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     CKCACHE, SOURCE, STUB, RUDE = map(os.path.abspath, sys.argv[1:5])
     unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[5:]])

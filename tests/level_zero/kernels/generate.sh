@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Writes kernels_il.h: the SPIR-V of every source beside this file, as words.
-# Wants clang-14, llvm-spirv-14 and spirv-as (spirv-tools).
+# Wants clang, llvm-spirv (of the same version) and spirv-as (spirv-tools).
 set -e
 cd "$(dirname "$0")"
+tools=$(sh ../../support/newest.sh clang llvm-spirv)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -24,9 +25,9 @@ words() {
 HEAD
 	for source in *.cl; do
 		name=${source%.cl}
-		clang-14 -cl-std=CL2.0 -target spir64 -emit-llvm -c -Xclang \
+		"${tools% *}" -cl-std=CL2.0 -target spir64 -emit-llvm -c -Xclang \
 			-finclude-default-header "$source" -o "$work/$name.bc"
-		llvm-spirv-14 "$work/$name.bc" -o "$work/$name.spv"
+		"${tools#* }" "$work/$name.bc" -o "$work/$name.spv"
 		words "$name"
 	done
 	for source in *.spvasm; do

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+# How a test is added, and its labels, by which tests/run.sh chooses.
+#
+# ckcache_test(<name> [DRIVER <driver>] [LABELS <label>...] [TIMEOUT <seconds>] COMMAND <word>...)
+#
+# Labels of each test: its kind, which is its name up to the first dot, and its driver: stub, or
+# one of those in tests/run.sh. Further ones:
+#   long         not in the run without arguments: it takes long, or other tests show nearly as much
+#   thorough     only where it is asked for: shows on one more driver what others have shown
+#   asan, tsan   also run under AddressSanitizer and UBSan, ThreadSanitizer; all unit tests and
+#                what is on a stub driver have both but where UNSANITIZED is given
+#   asan_alone   under AddressSanitizer only by `run.sh asan`
+#   today        worth a run with drivers newer than those of the distribution this is developed on
+# Exit code 77 is "skipped".
+function(ckcache_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 test "UNSANITIZED" "DRIVER;TIMEOUT" "LABELS;COMMAND")
+  string(REGEX REPLACE "\\..*" "" kind ${name})
+  set(labels ${kind} ${test_DRIVER} ${test_LABELS})
+  if((kind STREQUAL "unit" OR test_DRIVER STREQUAL "stub") AND NOT test_UNSANITIZED)
+    list(APPEND labels asan tsan)
+  endif()
+  if(NOT test_TIMEOUT)
+    set(test_TIMEOUT 600)
+  endif()
+  add_test(NAME ${name} COMMAND ${test_COMMAND})
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT}
+    SKIP_RETURN_CODE 77)
+endfunction()
+
+# ckcache_driver_test(<name> <program> [<driver>...] [LONG <driver>...] [THOROUGH <driver>...]
+#                     [TODAY <driver>...])
+# <name>.<driver> runs <program> <driver>, for each; those after such a word have its label.
+function(ckcache_driver_test name program)
+  cmake_parse_arguments(PARSE_ARGV 2 set "" "" "LONG;THOROUGH;TODAY")
+  set(drivers ${set_UNPARSED_ARGUMENTS} ${set_LONG} ${set_THOROUGH} ${set_TODAY})
+  list(REMOVE_DUPLICATES drivers)
+  foreach(driver ${drivers})
+    set(labels)
+    foreach(label LONG THOROUGH TODAY)
+      if(driver IN_LIST set_${label})
+        string(TOLOWER ${label} label)
+        list(APPEND labels ${label})
+      endif()
+    endforeach()
+    ckcache_test(${name}.${driver} DRIVER ${driver} LABELS ${labels} COMMAND ${program} ${driver})
+  endforeach()
+endfunction()

@@ -1,0 +1,204 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Runs the README's two commands on a fresh machine: a bare Debian in a temporary directory, with
+# the current commit in the home directory and nothing else installed.
+#   sh tests/fresh.sh bookworm|trixie|sid [OPTION...] [-- COMMAND]
+# --user     as an ordinary user with sudo, which asks for no password; else as root
+# --no-sys   without /sys
+# --short    `sh tests/run.sh today` instead of them
+# --full     `sh tests/run.sh full` after them
+# --keep     leaves the system where it is
+# COMMAND: a line for the shell, instead of all these.
+# Root alone can do this. Packages come from the mirror that this machine's apt uses, or from
+# $CKCACHE_FRESH_MIRROR, and are kept below $CKCACHE_FRESH_DEBS where that is set. The system lies
+# in $TMPDIR, else in /var/tmp, and takes up to 8 GB.
+# Exit code: 0 if all commands end with 0; 75 where the mirror cannot be reached.
+set -eu
+cd "$(dirname "$0")/.."
+
+usage()
+{
+	sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2
+	exit 2
+}
+
+# give_up CODE SENTENCE
+give_up()
+{
+	code=$1
+	shift
+	echo "fresh.sh: $*" >&2
+	exit "$code"
+}
+
+release='' user=root sys=yes keep='' commands='sh tools/quickstart.sh
+sh tests/run.sh'
+while [ $# -gt 0 ]; do
+	case $1 in
+	--user) user=user ;;
+	--no-sys) sys= ;;
+	--short) commands='sh tests/run.sh today' ;;
+	--full) commands="$commands
+sh tests/run.sh full" ;;
+	--keep) keep=yes ;;
+	--)
+		shift
+		commands=$*
+		break
+		;;
+	bookworm | trixie | sid) release=$1 ;;
+	*) usage ;;
+	esac
+	shift
+done
+[ -n "$release" ] || usage
+[ "$(id -u)" -eq 0 ] || give_up 1 "only root can do this: sudo sh tests/fresh.sh $release"
+for tool in debootstrap git unshare; do
+	command -v $tool >/dev/null || give_up 1 "this needs $tool: apt-get install debootstrap git util-linux"
+done
+
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/ckcache-fresh.XXXXXX") || give_up 1 "set TMPDIR to a directory with 8 GB of room"
+chmod 755 "$work"
+root=$work/root
+child=
+# Nothing is mounted outside of the commands' own namespaces, which end with them.
+# shellcheck disable=SC2317  # by the trap
+clean_up()
+{
+	if [ -n "$child" ]; then
+		kill -KILL "$child" 2>/dev/null || true
+		wait "$child" 2>/dev/null || true
+	fi
+	if [ -n "$keep" ]; then
+		echo "The system is left in $root"
+	else
+		rm -rf --one-file-system "$work"
+	fi
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+# run COMMAND...: as any other, but a signal to this script ends it at once.
+run()
+{
+	"$@" &
+	child=$!
+	status=0
+	wait "$child" || status=$?
+	child=
+	return $status
+}
+
+# inside COMMAND...: as root of the new system, with processes and mounts of its own.
+inside()
+{
+	# shellcheck disable=SC2016  # for the inner shell
+	run unshare --mount --propagation private --pid --fork --kill-child sh -eu -c '
+		root=$1 sys=$2 debs=$3
+		shift 3
+		mount -t proc proc "$root/proc"
+		[ -z "$sys" ] || mount -t sysfs -o ro sysfs "$root/sys"
+		mount -t tmpfs -o mode=755 tmpfs "$root/dev"
+		for name in null zero full random urandom tty; do
+			: >"$root/dev/$name"
+			mount --bind "/dev/$name" "$root/dev/$name"
+		done
+		mkdir "$root/dev/pts" "$root/dev/shm"
+		mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts "$root/dev/pts"
+		mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+		ln -s pts/ptmx "$root/dev/ptmx"
+		ln -s /proc/self/fd "$root/dev/fd"
+		ln -s fd/0 "$root/dev/stdin"
+		ln -s fd/1 "$root/dev/stdout"
+		ln -s fd/2 "$root/dev/stderr"
+		[ -z "$debs" ] || mount --bind "$debs" "$root/var/cache/apt/archives"
+		exec chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+			HOME=/root TERM="${TERM:-dumb}" "$@"
+		' sh "$root" "$sys" "$debs" "$@" </dev/null
+}
+
+# quietly COMMAND...: its output is shown if it fails.
+quietly()
+{
+	"$@" >"$work/log" 2>&1 || {
+		tail -n 20 "$work/log" >&2
+		give_up 1 "$1 failed on $release"
+	}
+}
+
+# installed: MB of packages in the new system.
+installed()
+{
+	dpkg-query --admindir="$root/var/lib/dpkg" -W -f '${Installed-Size}\n' | awk '{ kb += $1 } END { print int(kb * 1024 / 1000000) }'
+}
+
+# minutes SECONDS
+minutes()
+{
+	printf '%d:%02d' $(($1 / 60)) $(($1 % 60))
+}
+
+# This machine's sources, as they are called for that release.
+# shellcheck disable=SC2016  # apt-get replaces these
+sources=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 'Origin: Debian' \
+	'Component: main' 2>/dev/null | sort -u | awk -v release="$release" '
+	{ suite = $2; sub(/^[a-z]+/, "", suite) }
+	suite == "" || (release != "sid" && suite ~ /^-(updates|security)$/) {
+		print "deb " $1 " " release suite " main" }')
+mirror=${CKCACHE_FRESH_MIRROR:-$(echo "$sources" | awk -v release="$release" '$3 == release { print $2; exit }')}
+[ -z "${CKCACHE_FRESH_MIRROR-}" ] && [ -n "$mirror" ] || sources="deb ${mirror:=http://deb.debian.org/debian} $release main"
+apt_helper=/usr/lib/apt/apt-helper
+if [ -x $apt_helper ] && ! $apt_helper download-file "$mirror/dists/$release/InRelease" "$work/InRelease" >/dev/null 2>&1; then
+	give_up 75 "the mirror $mirror does not give $release"
+fi
+debs=
+if [ -n "${CKCACHE_FRESH_DEBS-}" ]; then
+	debs=$CKCACHE_FRESH_DEBS/$release
+	mkdir -p "$debs/partial"
+fi
+
+echo "A fresh $release, ${user}${sys:+, with /sys}, commit $(git -c safe.directory='*' log -1 --format='%h %s')"
+start=$(date +%s)
+quietly run debootstrap --variant=minbase ${debs:+"--cache-dir=$debs"} "$release" "$root" "$mirror"
+echo "$sources" >"$root/etc/apt/sources.list"
+# Proxies, and whether dates are believed.
+apt-config dump | grep -E '^Acquire::(Check-|Retries|ForceIPv|(https?|ftp)::)' >"$root/etc/apt/apt.conf.d/90outside" || true
+# Docker's and others' settings are not here: downloaded packages stay, as on a real machine.
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
+home=/root
+chmod 700 "$root/root"
+if [ "$user" != root ]; then
+	home=/home/$user
+	quietly inside sh -c "apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q -y install sudo &&
+		useradd -m -s /bin/bash $user && echo '$user ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/$user"
+fi
+quietly env GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*' \
+	git clone --no-local "$PWD" "$root$home/ckcache"
+[ "$user" = root ] || quietly inside chown -R "$user:" "$home/ckcache"
+before=$(installed)
+echo "made in $(minutes $(($(date +%s) - start))), $before MB"
+
+result=0 report=
+while read -r command; do
+	echo
+	echo "== $command"
+	start=$(date +%s)
+	# Output, exit code and the shell's account of what its children used.
+	inside su -l "$user" -c "cd ckcache && rm -f /tmp/fresh.* && { { $command; }; echo \$? >/tmp/fresh.status
+		times >/tmp/fresh.times; } 2>&1 | tee /tmp/fresh.output" || true
+	status=$(cat "$root/tmp/fresh.status" 2>/dev/null || echo none)
+	[ "$status" = 0 ] || result=1
+	processor=$(awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }' "$root/tmp/fresh.times" || echo '?')
+	now=$(installed)
+	report="$report$command: exit code $status, $(minutes $(($(date +%s) - start))), $processor s of processor time, $((now - before)) MB of packages, tree $(du -sm "$root$home/ckcache" | cut -f1) MB
+  $(tail -n 1 "$root/tmp/fresh.output")
+"
+	before=$now
+done <<END
+$commands
+END
+echo
+echo "A fresh $release, $user${sys:+, with /sys}:"
+printf '%s' "$report"
+exit $result
