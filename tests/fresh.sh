@@ -142,7 +142,7 @@ minutes()
 # shellcheck disable=SC2016  # apt-get replaces these
 sources=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 'Origin: Debian' \
 	'Component: main' 2>/dev/null | sort -u | awk -v release="$release" '
-	{ suite = $2; sub(/^[a-z]+/, "", suite) }
+	{ sub(/\/+$/, "", $1); suite = $2; sub(/^[a-z]+/, "", suite) }
 	suite == "" || (release != "sid" && suite ~ /^-(updates|security)$/) {
 		print "deb " $1 " " release suite " main" }')
 mirror=${CKCACHE_FRESH_MIRROR:-$(echo "$sources" | awk -v release="$release" '$3 == release { print $2; exit }')}

@@ -245,7 +245,7 @@ run_today()
 	install install_available "$packages_drivers" darktable
 	find_drivers
 	build_gcc 500
-	test_gcc 'stub|today' 'long|thorough'
+	test_gcc 'stub|today' thorough
 }
 
 run_thorough()
