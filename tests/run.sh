@@ -59,10 +59,12 @@ install()
 	"$function" $*
 }
 
-# Which drivers there are: each NAME is a label of tests. A driver whose own devices
-# cannot be listed here, as some cannot without /sys, is none.
+# Which drivers there are: each NAME is a label of tests. One whose own devices cannot be
+# listed here is none.
 find_drivers()
 {
+	# Without it pocl, which asks hwloc, aborts.
+	[ -d /sys/devices/system/cpu ] || export HWLOC_SYNTHETIC="node:1(memory=4GB) core:$jobs pu:1"
 	drivers='' left_out=''
 	for driver in neo rusticl pocl oclgrind; do
 		case $driver in

@@ -138,6 +138,8 @@ install_within()
 		# shellcheck disable=SC2086
 		if ! name=$(packages_choose "$names"); then
 			absent="$absent $names"
+		elif expr " $taken " : ".* $name " >/dev/null; then
+			:	# two names' alternative
 		elif [ "$most" -gt 0 ] && [ $((packages_mb + $(packages_size $taken "$name"))) -gt "$most" ]; then
 			echo "Done without $name: with it these packages would take more than $most MB"
 		else

@@ -129,6 +129,8 @@ void driver_begin(void)
 	set_below("STUB_COUNTS", "counts");
 	set_below("STUB_SETTINGS", "settings");
 	set_below("POCL_CACHE_DIR", "pocl");
+	/* pocl's view of the machine where there is no /sys (tests/run.sh). */
+	driver_setenv("HWLOC_SYNTHETIC", getenv("HWLOC_SYNTHETIC"));
 	driver_setenv("CKCACHE_CAPTURE", selected->capture);
 	for (size_t i = 0; i < 4 && selected->environment[i]; i++) {
 		char name[64];

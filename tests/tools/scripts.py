@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""What the scripts say on machines that lack something: one sentence, and the
+exit code tells. Machines are a directory of programs, most of them made up.
+    scripts.py SOURCE-DIRECTORY
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = None
+REAL = ("sh", "env", "tr", "sed", "awk", "grep", "xargs", "sort", "tail", "expr", "cat", "nproc", "date",
+        "dirname", "mkdir", "df", "mktemp", "rm", "chmod", "cut", "test", "true")
+# Two of the archive's packages are there, "new" can be had, "old" cannot.
+MACHINE = {
+    "dpkg-query": 'for name; do :; done; case $name in there|other) printf installed;; esac',
+    "dpkg": "",
+    "apt-cache": 'case $1 in policy) case $2 in new|large|there) echo "  Candidate: 1";; *) '
+                 'echo "  Candidate: (none)";; esac;; show) shift 2; for name; do case $name in '
+                 'large) echo "Installed-Size: 2000000";; *) echo "Installed-Size: 1000";; esac; done;; esac',
+    "apt-get": 'echo "$*" >>"$LOG"; case "$*" in -s*) shift 3; for name; do echo "Inst $name (1)"; done;; esac',
+    "id": 'case $1 in -u) echo 0;; *) echo user;; esac',
+}
+USER = {"id": 'case $1 in -u) echo 1000;; *) echo user;; esac'}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.work = tempfile.mkdtemp(prefix="ckcache-scripts-")
+        self.addCleanup(shutil.rmtree, self.work)
+        self.log = os.path.join(self.work, "log")
+
+    def run_line(self, line, without=(), **programs):
+        """On a machine with these programs, and some taken away: exit code, all that it said."""
+        bin_ = tempfile.mkdtemp(dir=self.work)
+        for name in REAL:
+            if name not in programs:
+                os.symlink(shutil.which(name), os.path.join(bin_, name))
+        for name, text in {**MACHINE, **{name.replace("_", "-"): text for name, text in programs.items()}}.items():
+            if name not in without:
+                path = os.path.join(bin_, name)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("#!%s\n%s\n" % (shutil.which("sh"), text))
+                os.chmod(path, 0o755)
+        done = subprocess.run(["sh", "-euc", line], cwd=SOURCE, capture_output=True, text=True, timeout=60,
+                              env={"PATH": bin_, "LOG": self.log, "TMPDIR": self.work}, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def packages(self, call, **options):
+        return self.run_line(". tools/packages.sh; %s; echo $packages_mb MB" % call, **options)
+
+    def installed(self):
+        """What apt-get was told to install."""
+        if not os.path.exists(self.log):
+            return None
+        with open(self.log, encoding="utf-8") as log:
+            return [line.split(" install ")[1].split() for line in log
+                    if " install " in line and not line.startswith("-s")]
+
+
+class Packages(Case):
+    def test_all_are_there(self):
+        self.assertEqual(self.packages("install_packages there other"), (0, "0 MB\n"))
+        self.assertEqual(self.packages("install_available 'old|there'"), (0, "0 MB\n"))
+        self.assertIsNone(self.installed())
+
+    def test_one_is_missing(self):
+        code, said = self.packages("install_packages there new")
+        self.assertEqual((code, self.installed()), (0, [["new"]]), said)
+        self.assertIn("Installing 1 MB of packages: new\n1 MB", said)
+
+    def test_alternatives(self):
+        self.assertEqual(self.packages("install_packages 'old|new'")[0], 0)
+        self.assertEqual(self.installed(), [["new"]])
+
+    def test_what_the_archive_has_not(self):
+        code, said = self.packages("install_available old new older")
+        self.assertEqual((code, self.installed()), (0, [["new"]]), said)
+        self.assertIn("Done without what this system's archive does not have: old older", said)
+
+    def test_a_bound(self):
+        code, said = self.packages("install_within 1500 new large")
+        self.assertEqual((code, self.installed()), (0, [["new"]]), said)
+        self.assertIn("Done without large: with it", said)
+        self.assertEqual(self.packages("install_within 2500 large")[1].splitlines()[-1], "2048 MB")
+
+    def refuses(self, words, **options):
+        code, said = self.packages("install_packages there new", **options)
+        self.assertEqual(code, 1, said)
+        self.assertIn("These packages are needed, and " + words, said)
+        self.assertTrue(said.endswith(": new\n"), said)
+        code, said = self.packages("install_available new", **options)
+        self.assertEqual(code, 0, said)
+        self.assertIn("one without", said)
+
+    def test_no_apt(self):
+        self.refuses("there is no apt-get here", without=("apt-get",))
+        self.assertIsNone(self.installed())
+
+    def test_neither_root_nor_sudo(self):
+        self.refuses("user is not root and there is no sudo", **USER)
+        self.assertIsNone(self.installed())
+
+    def test_sudo_refuses(self):
+        self.refuses("sudo does not let user install packages", sudo="exit 1", **USER)
+
+    def test_by_sudo(self):
+        code, said = self.packages("install_packages new", sudo='echo sudo >>"$LOG"; exec "$@"', **USER)
+        self.assertEqual((code, self.installed()), (0, [["new"]]), said)
+
+    def test_no_network(self):
+        self.refuses("apt-get could not install them",
+                     apt_get='echo "E: Unable to fetch some archives"; exit 100')
+
+    def test_no_debian(self):
+        code, said = self.packages("install_packages there new", without=("dpkg-query", "apt-get"))
+        self.assertEqual(code, 0)
+        self.assertIn("This is no Debian", said)
+
+    def test_what_was_interrupted(self):
+        self.packages("install_packages new", dpkg='case $1 in --audit) echo half;; *) echo "$*" >>"$LOG";; esac')
+        with open(self.log, encoding="utf-8") as log:
+            self.assertIn("--configure -a\n", log.readlines())
+
+
+class Scripts(Case):
+    def says(self, code, words, line, **options):
+        ended, said = self.run_line(line, **options)
+        self.assertEqual(ended, code, said)
+        self.assertIn(words, said)
+
+    def test_no_such_mode(self):
+        self.says(2, "sh tests/run.sh [MODE...]", "sh tests/run.sh everything")
+
+    def test_a_place_that_cannot_be_written(self):
+        self.says(1, "set BUILD_DIR", "BUILD_DIR=/proc/none/build sh tests/run.sh quick",
+                  dpkg_query="printf installed")
+
+    def test_a_disk_without_room(self):
+        df = "echo x; case $2 in /dev/shm) echo x x x 9999999;; *) echo x x x 1000;; esac"
+        self.says(1, "need 500 MB", "BUILD_DIR=%s/build sh tests/run.sh quick" % self.work,
+                  without=(), dpkg_query="printf installed", **{"df": df})
+
+    def test_fresh_as_a_user(self):
+        self.says(1, "only root can do this", "sh tests/fresh.sh sid", **USER)
+
+    def test_fresh_without_its_tools(self):
+        self.says(1, "this needs debootstrap", "sh tests/fresh.sh sid")
+
+    def test_fresh_of_nothing(self):
+        self.says(2, "bookworm|trixie|sid", "sh tests/fresh.sh")
+
+
+if __name__ == "__main__":
+    SOURCE = os.path.abspath(sys.argv[1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
