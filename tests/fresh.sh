@@ -12,7 +12,8 @@
 # Root alone can do this. Packages come from the mirror that this machine's apt uses, or from
 # $CKCACHE_FRESH_MIRROR, and are kept below $CKCACHE_FRESH_DEBS where that is set. The system lies
 # in $TMPDIR, else in /var/tmp, and takes up to 8 GB.
-# Exit code: 0 if all commands end with 0; 75 where the mirror cannot be reached.
+# Exit code: 0 if all commands end with 0; 75 where no system can be made, for want of a mirror
+# or of the right to mount.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -52,10 +53,11 @@ sh tests/run.sh full" ;;
 	shift
 done
 [ -n "$release" ] || usage
-[ "$(id -u)" -eq 0 ] || give_up 1 "only root can do this: sudo sh tests/fresh.sh $release"
+[ "$(id -u)" -eq 0 ] || give_up 75 "only root can do this: sudo sh tests/fresh.sh $release"
 for tool in debootstrap git unshare; do
 	command -v $tool >/dev/null || give_up 1 "this needs $tool: apt-get install debootstrap git util-linux"
 done
+unshare --mount --pid --fork true 2>/dev/null || give_up 75 "this machine lets nobody mount anything"
 
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/ckcache-fresh.XXXXXX") || give_up 1 "set TMPDIR to a directory with 8 GB of room"
 chmod 755 "$work"
@@ -192,7 +194,7 @@ while read -r command; do
 	processor=$(awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }' "$root/tmp/fresh.times" || echo '?')
 	now=$(installed)
 	report="$report$command: exit code $status, $(minutes $(($(date +%s) - start))), $processor s of processor time, $((now - before)) MB of packages, tree $(du -sm "$root$home/ckcache" | cut -f1) MB
-  $(tail -n 1 "$root/tmp/fresh.output")
+$(tail -n 1 "$root/tmp/fresh.output")
 "
 	before=$now
 done <<END

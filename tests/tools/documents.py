@@ -32,6 +32,7 @@ NOT_RUN = {
     "sh tools/quickstart.sh": "installs packages, builds, runs darktable for a minute",
     "sh tests/run.sh": SUITE,
     "sh tests/run.sh quick": SUITE,
+    "sh tests/run.sh full": SUITE,
     "ctest --test-dir build-gcc -R unit.store": SUITE,
     "ctest --test-dir build-gcc -R opencl.differential": SUITE,
     "ctest --test-dir build-gcc -R level_zero.differential": SUITE,
