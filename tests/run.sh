@@ -158,7 +158,7 @@ test_build()
 		# shellcheck disable=SC2086  # words
 		${PREFIX:-} ctest --test-dir "$base-$name" --output-on-failure --no-tests=error -j "$jobs" \
 			"$@" --output-log "$work/ctest.log" </dev/null || echo "$?" >"$work/status"
-	} | grep -v -e '^ *Start  *[0-9]' -e '^Internal ctest'
+	} | grep --line-buffered -v -e '^ *Start  *[0-9]' -e '^Internal ctest'
 	[ ! -e "$work/status" ] || failed="$failed $name"
 	summary=$(grep '% tests passed' "$work/ctest.log" || echo "no test ran in $base-$name")
 	tested="$tested$name: $summary
