@@ -10,7 +10,7 @@
  *   failed WHAT WHY                   a call of the loader's or a driver's
  *   loader PATH; named NAME VERSION
  *   platform I NAME VERSION LIBRARY
- *   device I J NAME DRIVER-VERSION    I: its platform or driver
+ *   device I J NAME DRIVER-VERSION [TYPE]   I: its platform or driver; TYPE of OpenCL's: gpu, other
  *   layer PATH                        each file of ours that was loaded
  *   active                            the OpenCL layer answers
  *   icd LIBRARY [WHY]                 WHY: it cannot be loaded

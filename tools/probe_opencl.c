@@ -132,12 +132,15 @@ static void say_device(const struct loader *loader, const char *platform, cl_uin
 		       cl_device_id device)
 {
 	char number[16], name[MAX_TEXT] = "", version[MAX_TEXT] = "";
+	cl_device_type type = 0;
 
 	(void)snprintf(number, sizeof(number), "%u", place);	/* it fits */
 	/* What fails leaves its text empty. */
 	(void)loader->get_device_info(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
 	(void)loader->get_device_info(device, CL_DRIVER_VERSION, sizeof(version), version, NULL);
-	probe_say("device", platform, number, name, version);
+	(void)loader->get_device_info(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+	probe_say("device", platform, number, name, version,
+		  type & CL_DEVICE_TYPE_GPU ? "gpu" : "other");
 }
 
 static void say_platform(const struct loader *loader, cl_uint place, cl_platform_id platform)
