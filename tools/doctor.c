@@ -82,8 +82,7 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
 	return 0;
 }
 
-/* Probes work elsewhere: what may be relative to this directory. */
-static void make_absolute(const char *variable)
+void doctor_make_absolute(const char *variable)
 {
 	const char *value = getenv(variable);
 	char *path = value && *value ? realpath(value, NULL) : NULL;
@@ -186,9 +185,8 @@ int verb_doctor(int argc, char **argv)
 
 	if (!parse(argc, argv, &doctor, &command))
 		return TOOL_USAGE;
-	make_absolute("OCL_ICD_VENDORS");
-	make_absolute("OPENCL_VENDOR_PATH");
-	make_absolute("OPENCL_LAYER_PATH");
+	doctor_icds_settle();
+	doctor_make_absolute("OPENCL_LAYER_PATH");
 	child_begin();
 	make_scratch(&doctor);
 	look(&doctor, command);

@@ -68,6 +68,8 @@ void doctor_say(struct doctor *doctor, enum doctor_section section, enum doctor_
 	__attribute__((format(printf, 5, 6)));
 /* Complains, and nothing more is looked at. */
 void doctor_out_of_memory(struct doctor *doctor);
+/* For a variable that holds a path, as probes work elsewhere; one that is not there stays. */
+void doctor_make_absolute(const char *variable);
 /* The last words, or all of it as JSON. */
 void doctor_report_end(struct doctor *doctor);
 void doctor_release(struct doctor *doctor);
@@ -117,15 +119,23 @@ void doctor_look_at_environment(struct doctor *doctor);
 void doctor_look_at_history(struct doctor *doctor);
 
 /* Part of the section of OpenCL: the drivers' files (doctor_icds.c). */
+enum { DOCTOR_OCL_ICD = 1, DOCTOR_KHRONOS = 2 };	/* loaders */
 struct doctor_icd {
+	unsigned readers;	/* the loaders that load it */
 	char *file;		/* that names it; NULL: a variable does */
-	char *library;
+	char *library;		/* NULL: there is a problem */
+	char *problem;
 };
 struct doctor_icds {
 	struct doctor_icd *items;
 	size_t count;
+	unsigned loader;	/* that programs get; both until it is known */
 };
+/* Makes absolute what the loaders' variables have relative to this directory. */
+void doctor_icds_settle(void);
 void doctor_icds_find(struct doctor *doctor, struct doctor_icds *ret);
+/* Says which files are broken, and which variables do nothing; loader: its name, or NULL. */
+void doctor_icds_say(struct doctor *doctor, struct doctor_icds *icds, const char *loader);
 void doctor_icds_release(struct doctor_icds *icds);
 /* Asks each alone, without the layer; how many did not answer. */
 size_t doctor_icds_blame(struct doctor *doctor, const struct doctor_icds *icds);

@@ -177,11 +177,19 @@ static void say_icd(struct doctor *doctor, const struct doctor_icds *icds,
 		    const struct probe_record *record)
 {
 	const char *library = record->fields[0], *file = NULL;
+	bool loaded = false;
 
 	for (size_t i = 0; i < icds->count; i++) {
-		if (strcmp(icds->items[i].library, library) == 0)
-			file = icds->items[i].file;
+		const struct doctor_icd *icd = &icds->items[i];
+
+		if (icd->library && strcmp(icd->library, library) == 0 &&
+		    (icd->readers & icds->loader)) {
+			loaded = true;
+			file = icd->file;
+		}
 	}
+	if (!loaded)
+		return;	/* another loader would */
 	if (*record->fields[1])
 		doctor_say(doctor, SECTION, DOCTOR_NOTE,
 			   "install its package anew, or remove what names it",
@@ -280,7 +288,7 @@ static void say_end(struct doctor *doctor, const struct doctor_icds *icds,
 			   problem, asked, words);
 }
 
-static void look(struct doctor *doctor, const struct doctor_icds *icds, char *const *arguments)
+static void look(struct doctor *doctor, struct doctor_icds *icds, char *const *arguments)
 {
 	const struct child_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
 	const struct child child = { arguments, variables, doctor->scratch, true, doctor->timeout_ns };
@@ -301,6 +309,7 @@ static void look(struct doctor *doctor, const struct doctor_icds *icds, char *co
 	say_loader(doctor, &answer);
 	if (answer.loader && (answer.active || !problem))
 		say_layer(doctor, &answer);
+	doctor_icds_say(doctor, icds, answer.name);
 	read_drivers(doctor, icds, (char *)result.records.data);
 	if (problem)
 		say_end(doctor, icds, &answer, problem, doctor_last_words(&result, words));
@@ -324,6 +333,7 @@ void doctor_look_at_opencl(struct doctor *doctor)
 	char *path = tool_find_library(TOOL_OPENCL_LIBRARY);
 	struct doctor_icds icds;
 	char **arguments;
+	size_t count = 3;
 
 	if (!path) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "install libckcache-opencl",
@@ -342,8 +352,10 @@ void doctor_look_at_opencl(struct doctor *doctor)
 		arguments[0] = (char *)"ckcache";
 		arguments[1] = (char *)"doctor-probe";
 		arguments[2] = (char *)"opencl";
-		for (size_t i = 0; i < icds.count; i++)
-			arguments[3 + i] = icds.items[i].library;
+		for (size_t i = 0; i < icds.count; i++) {
+			if (icds.items[i].library)
+				arguments[count++] = icds.items[i].library;
+		}
 		look(doctor, &icds, arguments);
 	} else {
 		doctor_out_of_memory(doctor);

@@ -136,7 +136,7 @@ settle()
 	for name in $(env | sed -n 's/^\(CKCACHE_[A-Z_]*\|OPENCL_LAYERS\|NEO_CACHE_[A-Z_]*\|MESA_SHADER_CACHE_[A-Z_]*\|POCL_CACHE_DIR\|POCL_KERNEL_CACHE\|CUDA_CACHE_[A-Z_]*\)=.*/\1/p'); do
 		unset "$name"
 	done
-	own=$work/own
+	own=$work/drivers
 	mkdir "$own" "$own/neo" "$own/mesa" "$own/pocl" "$own/cuda" "$own/comgr"
 	export CKCACHE_DIR="$work/cache" NEO_CACHE_DIR="$own/neo" MESA_SHADER_CACHE_DIR="$own/mesa" \
 		POCL_CACHE_DIR="$own/pocl" CUDA_CACHE_PATH="$own/cuda" AMD_COMGR_CACHE_DIR="$own/comgr"
@@ -163,7 +163,7 @@ program()
 run()
 {
 	run=$1
-	mkdir "$run" "$run/config" "$run/kernels"
+	mkdir "$run" "$run/config" "$run/kernels" || fail "no room in $work for another run"
 	start=$(cut -d ' ' -f 1 /proc/uptime)
 	code=0
 	(cd "$run" && program "$@") >"$run.txt" 2>&1 </dev/null || code=$?

@@ -112,6 +112,49 @@ class Drivers(Doctor):
         self.assertEqual(len([text for text in self.marked(value, "note")
                               if "cannot be loaded" in text]), 3)
 
+    def one_driver(self, vendors, path=None, **options):
+        """The stub is the one driver that is found, and no other is spoken of."""
+        value = self.doctor("--quick", extra={"OCL_ICD_VENDORS": vendors, "OPENCL_VENDOR_PATH": path}, **options)
+        self.assertEqual([device["library"] for device in value["devices"]], [machine.STUB])
+        self.assertEqual([finding for finding in value["findings"]
+                          if finding["section"] == "opencl" and finding["mark"] != "ok"], [])
+
+    def test_what_ocl_icd_takes_for_a_driver(self):
+        self.drivers(machine.STUB)
+        self.one_driver(self.path("vendors"))
+        self.one_driver("vendors", cwd=self.work)
+        self.one_driver("", self.path("vendors"))
+        self.one_driver(None, self.path("vendors"))
+        self.one_driver(None, "vendors", cwd=self.work)
+        self.one_driver(self.path("vendors", "0.icd"))
+        self.one_driver("vendors/0.icd", cwd=self.work)
+        # A name alone is looked for in the vendors' directory, then here.
+        self.one_driver("0.icd", self.path("vendors"))
+        self.one_driver("0.icd", "/nowhere", cwd=self.path("vendors"))
+        os.mkdir(self.path("elsewhere"))
+        self.write(self.path("elsewhere", "0.icd"), "/nowhere/libnothing.so\n")
+        self.one_driver("0.icd", self.path("vendors"), cwd=self.path("elsewhere"))
+        self.one_driver(machine.STUB)
+
+    def test_a_library_by_its_name_is_the_linkers(self):
+        self.drivers(machine.STUB)
+        name = os.path.basename(machine.STUB)
+        os.symlink(machine.STUB, self.path("vendors", name))
+        value = self.doctor("--quick", code=1, cwd=self.path("vendors"), extra={"OCL_ICD_VENDORS": name})
+        self.says(value, "note", "%s: cannot open" % name)
+        found = self.doctor("--quick", extra={"OCL_ICD_VENDORS": name, "LD_LIBRARY_PATH": self.path("vendors")})
+        self.assertEqual(len(found["devices"]), 1)
+
+    def test_what_ocl_icd_does_not_read(self):
+        self.drivers(machine.STUB)
+        value = self.doctor("--quick", extra={"OCL_ICD_FILENAMES": "/nowhere/libnothing.so"})
+        self.assertIn("OCL_ICD_VENDORS", self.says(value, "note", "OCL_ICD_FILENAMES is /nowhere")["advice"])
+        self.assertEqual([text for text in self.marked(value, "note") if "cannot" in text], [])
+        # Only a directory may stand there.
+        value = self.doctor("--quick", code=1, extra={"OCL_ICD_VENDORS": None,
+                                                      "OPENCL_VENDOR_PATH": self.path("vendors", "0.icd")})
+        self.assertEqual(value["devices"], [])
+
     def test_one_that_crashes_is_named(self):
         self.drivers(machine.STUB, machine.RUDE)
         value = self.doctor(code=1)
