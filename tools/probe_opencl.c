@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include <CL/cl.h>
+#include <CL/cl_icd.h>
 
 #include "common/clock.h"
 #include "tools/probe.h"
@@ -116,13 +117,17 @@ static cl_uint get_devices(const struct loader *loader, cl_platform_id platform,
 	return count < MAX_DEVICES ? count : MAX_DEVICES;
 }
 
-/* Word 0 of a handle is the driver's dispatch table (cl_khr_icd). "": not to be told. */
+/*
+ * Word 0 of a handle is the driver's dispatch table (cl_khr_icd), whose first
+ * entry is a number since cl_khr_icd 2.0. "": not to be told.
+ */
 static const char *library_of(cl_platform_id platform)
 {
-	void **const *handle = (void **const *)platform;
+	const cl_icd_dispatch *dispatch = *(const cl_icd_dispatch *const *)platform;
 	Dl_info info;
 
-	if (!*handle || !**handle || !dladdr(**handle, &info) || !info.dli_fname ||
+	if (!dispatch || !dispatch->clGetPlatformInfo ||
+	    !dladdr((void *)dispatch->clGetPlatformInfo, &info) || !info.dli_fname ||
 	    strstr(info.dli_fname, "/libOpenCL.so"))
 		return "";
 	return info.dli_fname;

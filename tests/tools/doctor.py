@@ -210,6 +210,8 @@ class Drivers(Doctor):
             value = self.doctor("--timeout", "120", extra=variables)
             of_it = [device for device in value["devices"] if device["api"] == "opencl"]
             self.assertTrue(of_it, (name, value))
+            for device in of_it:
+                self.assertEqual(os.path.realpath(device["library"]), os.path.realpath(library))
             for device in value["devices"]:
                 self.assertEqual(device["result"], "hit", (name, value))
                 self.assertGreater(device["compile_ms"], 0)
