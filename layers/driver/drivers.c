@@ -20,9 +20,10 @@ static const struct drv_driver drivers[] = {
 				    "libigc.so.1" },
 	},
 	{
-		/* The same for Level Zero: from SPIR-V it needs no frontend. */
+		/* The same for Level Zero, 22.43 and 26.27: from SPIR-V it needs no frontend. */
 		.library = "libze_intel_gpu.so",
 		.capture = CC_CAPTURE_EAGER,
+		.stands_absent_names = true,
 		.compilers = { "libigc.so" },
 		.late_compilers = { "libigc.so.2", "libigc.so.1" },
 	},

@@ -51,6 +51,11 @@ struct drv_driver {
 	 * byte, its own caches warm (docs/COMPRESSION.md); 0: unknown.
 	 */
 	unsigned int load_rate;
+	/*
+	 * Level Zero: a module may be asked for a function's or a variable's pointer by a name
+	 * that it does not have, though the application did not ask: it answers with an error.
+	 */
+	bool stands_absent_names;
 	/* In build options without ' and \, a pair of " keeps blanks together and goes, wherever it stands. */
 	bool quotes_group;
 	/* File names (prefixes) of compilers that it loads itself, beside what it is linked with. */

@@ -115,7 +115,7 @@ struct late {
 struct identification {
 	const struct drv_libraries_query *query;
 	struct cc_key *key;
-	const struct drv_driver *driver;	/* the first one's row; NULL: none was found */
+	const struct drv_driver *driver;	/* the first known one's row, else the default; NULL: none was found */
 	const struct drv_driver *rows[MAX_DRIVERS];
 	char *paths[MAX_DRIVERS];		/* of the drivers */
 	size_t driver_count;
@@ -137,7 +137,7 @@ static void note_driver(struct identification *wanted, const struct drv_loaded *
 	const struct drv_driver *row = drv_driver_of(object->name);
 	char *path;
 
-	if (!wanted->driver)
+	if (!wanted->driver || !wanted->driver->library)
 		wanted->driver = row;
 	if (wanted->driver_count == MAX_DRIVERS)
 		return;

@@ -152,6 +152,8 @@ static bool load(bool bring)
 	LOAD(module_create, zeModuleCreate);
 	LOAD(module_destroy, zeModuleDestroy);
 	LOAD(module_get_native, zeModuleGetNativeBinary);
+	LOAD(module_get_function, zeModuleGetFunctionPointer);
+	LOAD(module_get_global, zeModuleGetGlobalPointer);
 	LOAD(log_get_string, zeModuleBuildLogGetString);
 	LOAD(log_destroy, zeModuleBuildLogDestroy);
 	LOAD(device_get_sub_devices, zeDeviceGetSubDevices);
@@ -161,6 +163,9 @@ static bool load(bool bring)
 	LOAD(driver_get_api_version, zeDriverGetApiVersion);
 	LOAD(driver_get_extensions, zeDriverGetExtensionProperties);
 	LOAD(driver_get_function, zeDriverGetExtensionFunctionAddress);
+	/* Older headers do not declare it. */
+	atomic_store(&lz_nexts[0].driver_get_last_error,
+		     (lz_get_last_error_fn)dlsym(loader, "zeDriverGetLastErrorDescription"));
 	level_zero.loaded = lz_nexts[0].module_create != NULL;
 	return level_zero.loaded;
 }

@@ -10,6 +10,7 @@
 #include "layers/level_zero/plugin/contexts.h"
 #include "layers/level_zero/plugin/extension.h"
 #include "layers/level_zero/plugin/module.h"
+#include "layers/level_zero/plugin/names.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -24,6 +25,20 @@
 		ze_module_build_log_handle_t *log)                                           \
 	{                                                                                    \
 		return lz_module_create(&lz_nexts[n], context, device, desc, module, log);   \
+	}                                                                                    \
+	static ze_result_t ZE_APICALL module_destroy_##n(ze_module_handle_t module)          \
+	{                                                                                    \
+		return lz_names_destroy_module(&lz_nexts[n], module);                        \
+	}                                                                                    \
+	static ze_result_t ZE_APICALL module_get_function_##n(                               \
+		ze_module_handle_t module, const char *name, void **ret)                     \
+	{                                                                                    \
+		return lz_names_get_function(&lz_nexts[n], module, name, ret);               \
+	}                                                                                    \
+	static ze_result_t ZE_APICALL module_get_global_##n(                                 \
+		ze_module_handle_t module, const char *name, size_t *ret_size, void **ret)   \
+	{                                                                                    \
+		return lz_names_get_global(&lz_nexts[n], module, name, ret_size, ret);       \
 	}                                                                                    \
 	static ze_result_t ZE_APICALL log_get_string_##n(ze_module_build_log_handle_t log,   \
 							 size_t *size, char *text)           \
@@ -55,6 +70,11 @@
 							      const char *name, void **ret)  \
 	{                                                                                    \
 		return lz_extension_get_function(&lz_nexts[n], driver, name, ret);           \
+	}                                                                                    \
+	static ze_result_t ZE_APICALL driver_get_last_error_##n(ze_driver_handle_t driver,   \
+								const char **ret)    \
+	{                                                                                    \
+		return lz_names_get_last_error(&lz_nexts[n], driver, ret);                   \
 	}
 
 #define EACH(name) { name##_0, name##_1, name##_2, name##_3 }
@@ -65,6 +85,10 @@ HOOKS(2)
 HOOKS(3)
 
 static const ze_pfnModuleCreate_t module_create[LZ_NEXTS] = EACH(module_create);
+static const ze_pfnModuleDestroy_t module_destroy[LZ_NEXTS] = EACH(module_destroy);
+static const ze_pfnModuleGetFunctionPointer_t module_get_function[LZ_NEXTS] =
+	EACH(module_get_function);
+static const ze_pfnModuleGetGlobalPointer_t module_get_global[LZ_NEXTS] = EACH(module_get_global);
 static const ze_pfnModuleBuildLogGetString_t log_get_string[LZ_NEXTS] = EACH(log_get_string);
 static const ze_pfnModuleBuildLogDestroy_t log_destroy[LZ_NEXTS] = EACH(log_destroy);
 static const ze_pfnContextCreate_t context_create[LZ_NEXTS] = EACH(context_create);
@@ -72,6 +96,18 @@ static const ze_pfnContextCreateEx_t context_create_ex[LZ_NEXTS] = EACH(context_
 static const ze_pfnContextDestroy_t context_destroy[LZ_NEXTS] = EACH(context_destroy);
 static const ze_pfnDriverGetExtensionFunctionAddress_t driver_get_function[LZ_NEXTS] =
 	EACH(driver_get_function);
+static const lz_get_last_error_fn driver_get_last_error[LZ_NEXTS] = EACH(driver_get_last_error);
+
+/* Driver tables from 1.6 on; older headers end before their last entry. */
+struct driver_table {
+	ze_pfnDriverGet_t before[6];
+	lz_get_last_error_fn pfnGetLastErrorDescription;
+};
+_Static_assert(offsetof(struct driver_table, pfnGetLastErrorDescription) ==
+		       offsetof(ze_driver_dditable_t, pfnGetExtensionFunctionAddress) +
+			       sizeof(ze_pfnDriverGetExtensionFunctionAddress_t),
+	       "what 1.6 appended");
+#define API_VERSION_1_6 ZE_MAKE_VERSION(1, 6)
 
 /* Notes what is only called and not intercepted. */
 #define SAVE(entry, member)                                                              \
@@ -102,9 +138,11 @@ EXPORT ze_result_t ZE_APICALL zeGetModuleProcAddrTable(ze_api_version_t version,
 {
 	if (!wanted(version, table))
 		return ZE_RESULT_SUCCESS;
-	SAVE(table->pfnDestroy, module_destroy);
 	SAVE(table->pfnGetNativeBinary, module_get_native);
 	HOOK(table->pfnCreate, module_create, module_create);
+	HOOK(table->pfnDestroy, module_destroy, module_destroy);
+	HOOK(table->pfnGetGlobalPointer, module_get_global, module_get_global);
+	HOOK(table->pfnGetFunctionPointer, module_get_function, module_get_function);
 	lz_extension_announce();
 	return ZE_RESULT_SUCCESS;
 }
@@ -154,5 +192,8 @@ EXPORT ze_result_t ZE_APICALL zeGetDriverProcAddrTable(ze_api_version_t version,
 	if (version >= ZE_API_VERSION_1_1)
 		HOOK(table->pfnGetExtensionFunctionAddress, driver_get_function,
 		     driver_get_function);
+	if (version >= API_VERSION_1_6)
+		HOOK(((struct driver_table *)table)->pfnGetLastErrorDescription,
+		     driver_get_last_error, driver_get_last_error);
 	return ZE_RESULT_SUCCESS;
 }

@@ -49,7 +49,8 @@ static enum cmn_status capture(struct construction *one, ze_module_build_log_han
 		one->bypass = "compiler-loaded-late";
 		return CMN_MISS;
 	}
-	status = lz_native_capture(one->desc->next, one->module, log, one->build_ns, ret);
+	status = lz_native_capture(one->desc->next, one->desc->driver, one->desc->device,
+				   one->module, log, one->build_ns, ret);
 	if (status == CMN_MISS)
 		one->bypass = "no-binary";
 	return status == CMN_OK ? CMN_OK : CMN_MISS;

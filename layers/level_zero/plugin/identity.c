@@ -21,6 +21,7 @@ struct known_device {
 	ze_driver_handle_t driver;
 	ze_device_handle_t device;
 	struct cc_key fields;
+	const struct drv_driver *row;
 	struct known_device *older;
 };
 
@@ -176,10 +177,10 @@ static bool is_driver(const char *path)
 }
 
 static enum cmn_status gather(struct lz_next *next, ze_driver_handle_t driver,
-			      ze_device_handle_t device, struct cc_key *key)
+			      ze_device_handle_t device, struct cc_key *key,
+			      const struct drv_driver **ret_row)
 {
 	const struct drv_libraries_query query = { .is_driver = is_driver };
-	const struct drv_driver *row;
 	enum cmn_status status;
 
 	cc_key_init(key);
@@ -188,7 +189,7 @@ static enum cmn_status gather(struct lz_next *next, ze_driver_handle_t driver,
 	if (!add_device(key, next, driver, device))
 		return CMN_MISS;
 	add_module_properties(key, next, device);
-	status = drv_libraries_identify(&query, key, &row);
+	status = drv_libraries_identify(&query, key, ret_row);
 	return status == CMN_OK ? cc_key_status(key) : status;
 }
 
@@ -201,7 +202,7 @@ enum cmn_status lz_identity_renew(struct lz_next *next, ze_driver_handle_t drive
 	if (!found)
 		return CMN_ERR_NOMEM;
 	*found = (struct known_device){ .next = next, .driver = driver, .device = device };
-	status = gather(next, driver, device, &found->fields);
+	status = gather(next, driver, device, &found->fields, &found->row);
 	if (status != CMN_OK) {
 		cc_key_release(&found->fields);
 		free(found);
@@ -216,8 +217,8 @@ enum cmn_status lz_identity_renew(struct lz_next *next, ze_driver_handle_t drive
 	return CMN_OK;
 }
 
-enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handle_t driver,
-			       ze_device_handle_t device, const struct cc_key **ret)
+static struct known_device *find(struct lz_next *next, ze_driver_handle_t driver,
+				 ze_device_handle_t device)
 {
 	struct known_device *found;
 
@@ -227,9 +228,25 @@ enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handle_t driver,
 			 found->next != next))
 		found = found->older;
 	lz_plugin_unlock();
+	return found;
+}
+
+enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handle_t driver,
+			       ze_device_handle_t device, const struct cc_key **ret)
+{
+	struct known_device *found = find(next, driver, device);
+
 	/* Two threads may learn at once: the results are equal, and one is a few bytes too many. */
 	if (!found)
 		return lz_identity_renew(next, driver, device, ret);
 	*ret = &found->fields;
 	return CMN_OK;
+}
+
+bool lz_identity_stands_absent_names(struct lz_next *next, ze_driver_handle_t driver,
+				     ze_device_handle_t device)
+{
+	const struct known_device *found = find(next, driver, device);
+
+	return found && found->row->stands_absent_names;
 }

@@ -27,5 +27,8 @@ CMN_CHECKED enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handl
 /* Gathers again: a compiler was loaded since. What _of gave before stays valid. */
 CMN_CHECKED enum cmn_status lz_identity_renew(struct lz_next *next, ze_driver_handle_t driver,
 					      ze_device_handle_t device, const struct cc_key **ret);
+/* Of a device that _of has identified: whether its driver is known to stand it (drivers.h). */
+bool lz_identity_stands_absent_names(struct lz_next *next, ze_driver_handle_t driver,
+				     ze_device_handle_t device);
 
 #endif

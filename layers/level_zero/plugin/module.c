@@ -11,6 +11,7 @@
 #include "layers/level_zero/plugin/build_logs.h"
 #include "layers/level_zero/plugin/contexts.h"
 #include "layers/level_zero/plugin/module_key.h"
+#include "layers/level_zero/plugin/names.h"
 #include "layers/level_zero/plugin/native.h"
 
 /* One call of zeModuleCreate while it lasts. */
@@ -61,7 +62,8 @@ static enum cmn_status capture(struct creation *creation, ze_module_build_log_ha
 		creation->bypass = "compiler-loaded-late";
 		return CMN_MISS;
 	}
-	status = lz_native_capture(creation->next, *creation->module, log, creation->build_ns, ret);
+	status = lz_native_capture(creation->next, creation->driver, creation->device,
+				   *creation->module, log, creation->build_ns, ret);
 	if (status == CMN_MISS)
 		creation->bypass = "no-binary";
 	return status == CMN_OK ? CMN_OK : CMN_MISS;
@@ -119,6 +121,7 @@ static bool attach(struct creation *creation, struct cc_entry *entry, enum cc_or
 	} else {
 		lz_log_discard(creation->next, log);
 	}
+	lz_names_replay(*creation->module, creation->driver, entry);
 	creation->result = ZE_RESULT_SUCCESS;
 	cc_cache_count_hit(lz_plugin_cache(), &creation->key, origin, entry,
 			   cmn_clock_monotonic() - creation->start_ns);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layers/level_zero/plugin/names.h"
+
 bool lz_is_out_of_memory(ze_result_t result)
 {
 	return result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ||
@@ -77,7 +79,8 @@ static enum cmn_status add_native(struct lz_next *next, ze_module_handle_t modul
 	return lz_native_read(next, module, size, room) ? CMN_OK : CMN_MISS;
 }
 
-enum cmn_status lz_native_capture(struct lz_next *next, ze_module_handle_t module,
+enum cmn_status lz_native_capture(struct lz_next *next, ze_driver_handle_t driver,
+				  ze_device_handle_t device, ze_module_handle_t module,
 				  ze_module_build_log_handle_t log, uint64_t build_ns,
 				  struct cc_entry **ret)
 {
@@ -93,6 +96,7 @@ enum cmn_status lz_native_capture(struct lz_next *next, ze_module_handle_t modul
 		if (text.len)
 			cc_entry_add(entry, LZ_TAG_LOG, 0, text.data, text.len);
 		cmn_buffer_release(&text);
+		lz_names_learn(next, driver, device, module, entry);
 		status = cc_entry_finish(entry, NULL);
 	}
 	if (status == CMN_OK)

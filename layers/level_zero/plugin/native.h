@@ -15,6 +15,8 @@
 /* Fields of an entry beside CC_TAG_IMAGE; index 0. */
 enum {
 	LZ_TAG_LOG = 2,		/* as the driver gave it, with its terminator; absent: it gave none */
+	LZ_TAG_NO_FUNCTION = 3,	/* see names.h */
+	LZ_TAG_NO_GLOBAL = 4,
 };
 
 bool lz_is_out_of_memory(ze_result_t result);
@@ -30,8 +32,9 @@ size_t lz_native_size(struct lz_next *next, ze_module_handle_t module);
 /* Fills room of that size. false: the driver does not give it. */
 bool lz_native_read(struct lz_next *next, ze_module_handle_t module, size_t size, uint8_t *room);
 
-/* The module just built, as an entry. log may be NULL. CMN_MISS: it has no native binary; CMN_ERR_NOMEM, CMN_ERR_TOO_LARGE. */
-CMN_CHECKED enum cmn_status lz_native_capture(struct lz_next *next, ze_module_handle_t module,
+/* The module just built, of an identified device, as an entry. driver and log may be NULL. CMN_MISS: it has no native binary; CMN_ERR_NOMEM, CMN_ERR_TOO_LARGE. */
+CMN_CHECKED enum cmn_status lz_native_capture(struct lz_next *next, ze_driver_handle_t driver,
+					      ze_device_handle_t device, ze_module_handle_t module,
 					      ze_module_build_log_handle_t log, uint64_t build_ns,
 					      struct cc_entry **ret);
 

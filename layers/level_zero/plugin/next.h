@@ -12,11 +12,16 @@
 
 #include "layers/level_zero/plugin/plugin.h"
 
+/* zeDriverGetLastErrorDescription, of 1.6; older headers lack it. */
+typedef ze_result_t(ZE_APICALL *lz_get_last_error_fn)(ze_driver_handle_t driver, const char **text);
+
 /* Each function that the plugin calls: its member's name, and its type in ze_ddi.h. */
 #define LZ_NEXT_FUNCTIONS(_)                                       \
 	_(module_create, ze_pfnModuleCreate_t)                     \
 	_(module_destroy, ze_pfnModuleDestroy_t)                   \
 	_(module_get_native, ze_pfnModuleGetNativeBinary_t)        \
+	_(module_get_function, ze_pfnModuleGetFunctionPointer_t)   \
+	_(module_get_global, ze_pfnModuleGetGlobalPointer_t)       \
 	_(log_get_string, ze_pfnModuleBuildLogGetString_t)         \
 	_(log_destroy, ze_pfnModuleBuildLogDestroy_t)              \
 	_(context_create, ze_pfnContextCreate_t)                   \
@@ -29,7 +34,8 @@
 	_(driver_get_properties, ze_pfnDriverGetProperties_t)      \
 	_(driver_get_api_version, ze_pfnDriverGetApiVersion_t)                 \
 	_(driver_get_extensions, ze_pfnDriverGetExtensionProperties_t)         \
-	_(driver_get_function, ze_pfnDriverGetExtensionFunctionAddress_t)
+	_(driver_get_function, ze_pfnDriverGetExtensionFunctionAddress_t)      \
+	_(driver_get_last_error, lz_get_last_error_fn)
 
 struct lz_next {
 	_Atomic(const void *) owner;	/* base address of the object that its functions are in; NULL: free */

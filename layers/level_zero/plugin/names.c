@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* names: two questions when a module is built, and a map of handles, guarded by the plugin's lock. */
+#include "layers/level_zero/plugin/names.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "layers/level_zero/plugin/identity.h"
+#include "layers/level_zero/plugin/native.h"
+
+#undef uthash_nonfatal_oom
+#define uthash_nonfatal_oom(element) (out_of_memory = true)
+
+/* A space is in no identifier. */
+#define NO_NAME "no such name"
+/* Longer descriptions are cut: NEO's have some 80 characters. */
+#define MAX_TEXT 256
+
+struct answer {
+	ze_result_t result;
+	char text[MAX_TEXT];
+};
+
+struct questions {
+	struct lz_next *next;
+	ze_driver_handle_t driver;	/* NULL: not known */
+	ze_module_handle_t module;
+	struct answer function, global;
+};
+
+/* The description of this thread's last error, as the driver has it; "": none. */
+static void read_text(struct lz_next *next, ze_driver_handle_t driver, char ret[MAX_TEXT])
+{
+	lz_get_last_error_fn get = LZ_NEXT_FIND(next, driver_get_last_error);
+	const char *text = NULL;
+
+	ret[0] = '\0';
+	if (driver && get && get(driver, &text) == ZE_RESULT_SUCCESS && text)
+		(void)strncat(ret, text, MAX_TEXT - 1);
+}
+
+static void *ask(void *data)
+{
+	struct questions *ask = data;
+	void *pointer = NULL;
+
+	ask->function.result = LZ_NEXT_FIND(ask->next, module_get_function)(ask->module, NO_NAME,
+									    &pointer);
+	read_text(ask->next, ask->driver, ask->function.text);
+	ask->global.result = LZ_NEXT_FIND(ask->next, module_get_global)(ask->module, NO_NAME, NULL,
+									&pointer);
+	read_text(ask->next, ask->driver, ask->global.text);
+	return NULL;
+}
+
+static void add(struct cc_entry *entry, uint32_t tag, const struct answer *answer,
+		ze_result_t of_natives)
+{
+	uint8_t field[4 + MAX_TEXT];
+	size_t len = strlen(answer->text) + 1;
+
+	if (answer->result == of_natives || answer->result == ZE_RESULT_SUCCESS)
+		return;
+	for (unsigned int i = 0; i < 4; i++)
+		field[i] = (uint8_t)((uint32_t)answer->result >> (8 * i));
+	memcpy(field + 4, answer->text, len);
+	cc_entry_add(entry, tag, 0, field, 4 + len);
+}
+
+/* In a thread that takes none of the application's signals. false: nobody answered. */
+static bool ask_apart(struct questions *questions)
+{
+	sigset_t all, old;
+	pthread_t thread;
+	bool asked;
+
+	(void)sigfillset(&all);		/* cannot fail */
+	if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0)
+		return false;
+	asked = pthread_create(&thread, NULL, ask, questions) == 0;
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);	/* arguments are right */
+	return asked && pthread_join(thread, NULL) == 0;
+}
+
+void lz_names_learn(struct lz_next *next, ze_driver_handle_t driver, ze_device_handle_t device,
+		    ze_module_handle_t module, struct cc_entry *entry)
+{
+	struct questions questions = { .next = next, .driver = driver, .module = module };
+
+	if (!lz_identity_stands_absent_names(next, driver, device) ||
+	    !LZ_NEXT_FIND(next, module_get_function) || !LZ_NEXT_FIND(next, module_get_global) ||
+	    !ask_apart(&questions))
+		return;
+	add(entry, LZ_TAG_NO_FUNCTION, &questions.function, ZE_RESULT_ERROR_INVALID_FUNCTION_NAME);
+	add(entry, LZ_TAG_NO_GLOBAL, &questions.global, ZE_RESULT_ERROR_INVALID_GLOBAL_NAME);
+}
+
+/* false: the entry has none, or none that can be read. */
+static bool read_answer(const struct cc_entry *entry, uint32_t tag, struct answer *ret)
+{
+	const uint8_t *bytes;
+	struct cmn_view field;
+	uint32_t result = 0;
+
+	if (!cc_entry_find(entry, tag, 0, &field) || field.len < 5 || field.len > 4 + MAX_TEXT)
+		return false;
+	bytes = field.data;
+	for (unsigned int i = 0; i < 4; i++)
+		result |= (uint32_t)bytes[i] << (8 * i);
+	ret->result = (ze_result_t)result;
+	memcpy(ret->text, bytes + 4, field.len - 4);
+	return bytes[field.len - 1] == '\0';
+}
+
+struct known_module {
+	ze_module_handle_t handle;
+	ze_driver_handle_t driver;	/* NULL: not known */
+	struct cc_entry *entry;		/* holds a reference */
+	UT_hash_handle hh;
+};
+
+static struct known_module *modules;	/* guarded by the plugin's lock */
+
+static void module_free(struct known_module *module)
+{
+	if (module)
+		cc_entry_unref(module->entry);
+	free(module);
+}
+
+static struct known_module *take_out(ze_module_handle_t handle)
+{
+	struct known_module *module;
+
+	lz_plugin_lock();
+	HASH_FIND_PTR(modules, &handle, module);
+	if (module)
+		HASH_DEL(modules, module);
+	lz_plugin_unlock();
+	return module;
+}
+
+static bool put_in(struct known_module *module)
+{
+	bool out_of_memory = false;
+
+	lz_plugin_lock();
+	HASH_ADD_PTR(modules, handle, module);
+	lz_plugin_unlock();
+	return !out_of_memory;
+}
+
+void lz_names_replay(ze_module_handle_t handle, ze_driver_handle_t driver, struct cc_entry *entry)
+{
+	struct known_module *module;
+	struct answer answer;
+
+	/* A handle that was another module's before, whose destruction passed the plugin by. */
+	module_free(take_out(handle));
+	if (!read_answer(entry, LZ_TAG_NO_FUNCTION, &answer) &&
+	    !read_answer(entry, LZ_TAG_NO_GLOBAL, &answer))
+		return;
+	module = calloc(1, sizeof(*module));
+	if (!module)
+		return;
+	module->handle = handle;
+	module->driver = driver;
+	module->entry = cc_entry_without_images(entry);
+	if (!put_in(module))
+		module_free(module);
+}
+
+/* The thread's last answer from an entry, and the driver's description then: if that is still the same, the entry's is told. */
+static _Thread_local struct {
+	bool to_be_told;
+	char text[MAX_TEXT], drivers[MAX_TEXT];
+} last;
+
+/* What the module's entry says instead of the driver's result; that itself where it says nothing. */
+static ze_result_t answer_of(struct lz_next *next, ze_module_handle_t handle, uint32_t tag,
+			     ze_result_t result)
+{
+	struct known_module *module;
+	ze_driver_handle_t driver = NULL;
+	struct answer answer;
+	bool found = false;
+
+	lz_plugin_lock();
+	HASH_FIND_PTR(modules, &handle, module);
+	if (module) {
+		driver = module->driver;
+		found = read_answer(module->entry, tag, &answer);
+	}
+	lz_plugin_unlock();
+	if (!found)
+		return result;
+	read_text(next, driver, last.drivers);
+	(void)strcpy(last.text, answer.text);	/* of the same size */
+	last.to_be_told = true;
+	return answer.result;
+}
+
+ze_result_t lz_names_get_function(struct lz_next *next, ze_module_handle_t module,
+				  const char *name, void **ret)
+{
+	ze_result_t result = LZ_NEXT_FIND(next, module_get_function)(module, name, ret);
+
+	if (result == ZE_RESULT_ERROR_INVALID_FUNCTION_NAME)
+		return answer_of(next, module, LZ_TAG_NO_FUNCTION, result);
+	return result;
+}
+
+ze_result_t lz_names_get_global(struct lz_next *next, ze_module_handle_t module, const char *name,
+				size_t *ret_size, void **ret)
+{
+	ze_result_t result = LZ_NEXT_FIND(next, module_get_global)(module, name, ret_size, ret);
+
+	if (result == ZE_RESULT_ERROR_INVALID_GLOBAL_NAME)
+		return answer_of(next, module, LZ_TAG_NO_GLOBAL, result);
+	return result;
+}
+
+/* Before the driver may give the handle to somebody else. */
+ze_result_t lz_names_destroy_module(struct lz_next *next, ze_module_handle_t handle)
+{
+	struct known_module *module = take_out(handle);
+	ze_result_t result = LZ_NEXT_FIND(next, module_destroy)(handle);
+
+	/* Refused: it lives on, and goes on answering. */
+	if (result == ZE_RESULT_SUCCESS || !module || !put_in(module))
+		module_free(module);
+	return result;
+}
+
+ze_result_t lz_names_get_last_error(struct lz_next *next, ze_driver_handle_t driver,
+				    const char **ret)
+{
+	ze_result_t result = LZ_NEXT_FIND(next, driver_get_last_error)(driver, ret);
+
+	if (!last.to_be_told || result != ZE_RESULT_SUCCESS || !ret || !*ret)
+		return result;
+	last.to_be_told = false;
+	if (strncmp(*ret, last.drivers, MAX_TEXT - 1) == 0)
+		*ret = last.text;
+	return result;
+}

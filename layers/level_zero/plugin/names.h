@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * names: what a module from the cache answers when it is asked for a name that it
+ * does not have. A module of a native answers otherwise than one of SPIR-V: NEO
+ * 26.27 says of the latter that it does not support such pointers without a build
+ * flag, and why. So a module that was built is asked, for a name that no module
+ * has, and the entry keeps the answer (LZ_TAG_NO_FUNCTION, LZ_TAG_NO_GLOBAL): the
+ * result in 4 bytes, little-endian, and the driver's description with its
+ * terminator. The field is absent where the result is what modules of natives
+ * answer: INVALID_FUNCTION_NAME, INVALID_GLOBAL_NAME.
+ */
+#ifndef LEVEL_ZERO_NAMES_H
+#define LEVEL_ZERO_NAMES_H
+
+#include "layers/level_zero/plugin/next.h"
+
+/*
+ * Asks the module just built, and adds the answers to its entry. Only where the
+ * driver is known to stand it; from a thread of its own, since drivers keep a
+ * description for each thread and the application's is not to change.
+ */
+void lz_names_learn(struct lz_next *next, ze_driver_handle_t driver, ze_device_handle_t device,
+		    ze_module_handle_t module, struct cc_entry *entry);
+
+/* Lets a module made of the entry's native answer as the entry says. Without memory it answers as the driver does. */
+void lz_names_replay(ze_module_handle_t module, ze_driver_handle_t driver, struct cc_entry *entry);
+
+/* The hooks: zeModuleGetFunctionPointer, zeModuleGetGlobalPointer, zeModuleDestroy (Level Zero core, Module). */
+ze_result_t lz_names_get_function(struct lz_next *next, ze_module_handle_t module,
+				  const char *name, void **ret);
+ze_result_t lz_names_get_global(struct lz_next *next, ze_module_handle_t module, const char *name,
+				size_t *ret_size, void **ret);
+ze_result_t lz_names_destroy_module(struct lz_next *next, ze_module_handle_t module);
+
+/*
+ * zeDriverGetLastErrorDescription (Level Zero core, Driver): after one of the above
+ * answered from the entry, the entry's description, once, unless the driver has had
+ * another since.
+ */
+ze_result_t lz_names_get_last_error(struct lz_next *next, ze_driver_handle_t driver,
+				    const char **ret);
+
+#endif
