@@ -129,7 +129,7 @@ static void create_with(struct diff *diff, const ze_module_constants_t *constant
 	ze_module_handle_t module = NULL;
 
 	desc.pConstants = constants;
-	printf(" %#x", zeModuleCreate(diff->context, diff->device, &desc, &module, NULL));
+	printf(" %#x", diff_create(diff->context, diff->device, &desc, &module, NULL));
 }
 
 static void null_ids(struct diff *diff)
@@ -265,7 +265,7 @@ static void create_of(struct diff *diff, const struct inputs *inputs)
 	ze_module_handle_t module = NULL;
 	uint32_t count = 0;
 
-	printf(" %#x", zeModuleCreate(diff->context, diff->device, &desc, &module, NULL));
+	printf(" %#x", diff_create(diff->context, diff->device, &desc, &module, NULL));
 	if (module) {
 		printf(" %#x", zeModuleGetKernelNames(module, &count, NULL));
 		printf(" count %u", count);
@@ -341,7 +341,7 @@ static void input_beside(struct diff *diff)
 	desc = desc_of(&inputs);
 	desc.inputSize = diff_il("plain")->size;
 	desc.pInputModule = diff_il("plain")->words;
-	printf(" %#x", zeModuleCreate(diff->context, diff->device, &desc, &module, NULL));
+	printf(" %#x", diff_create(diff->context, diff->device, &desc, &module, NULL));
 	if (module) {
 		printf(" %#x", zeModuleGetKernelNames(module, &count, NULL));
 		printf(" count %u", count);

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff_explained: the table. Narrow patterns: a product, lines, and both answers;
- * the rows are the document's. As yet it is empty.
+ * diff_explained: the table. Narrow patterns: a product and the driver's version
+ * ("tgllp 1.3.24595"), lines, and both answers; the rows are the document's.
  */
 #include "tests/support/diff_compare.h"
 
 #include <stddef.h>
 
+/* NEO's builds from 30000 on: 26.27 is 1.3.39122, and 22.43, which differs in nothing else, 1.3.24595. */
+#define NEWER_NEO "* 1.3.[3-9]????"
+#define NO_POINTERS "0x78000003 [[]Global Pointers Not Supported*"
+
 const struct diff_explained diff_explained[] = {
+	{ "*", "image-arguments.packed-sint", "0 0x7800000e*", "0 0", 'I' },
+	{ NEWER_NEO, "*.function", "* 0x78000012 [[]Global Pointers Not Supported*] none",
+	  "* 0x78000012 [[]] none", 'J' },
+	{ NEWER_NEO, "*linked*.global", "t*ice 0x78000010 *", "t*ice " NO_POINTERS, 'K' },
 	{ NULL, NULL, NULL, NULL, 0 },
 };

@@ -74,7 +74,7 @@ static struct diff_made make_quietly(struct diff *diff)
 	const ze_module_desc_t desc = diff_desc("spilling", NULL);
 	struct diff_made made = { 0 };
 
-	made.status = zeModuleCreate(diff->context, diff->device, &desc, &made.module, &made.log);
+	made.status = diff_create(diff->context, diff->device, &desc, &made.module, &made.log);
 	printf(" %#x", made.status);
 	return made;
 }

@@ -13,14 +13,14 @@ static void create(struct diff *diff, const ze_module_desc_t *desc)
 	char text[2048] = "";
 	size_t size = sizeof(text);
 	uint32_t count = 0;
-	ze_result_t status = zeModuleCreate(diff->context, diff->device, desc, &module, &log);
+	ze_result_t status = diff_create(diff->context, diff->device, desc, &module, &log);
 
 	printf(" %#x", status);
 	if (log) {
 		printf(" log %#x", zeModuleBuildLogGetString(log, &size, text));
 		printf(" size %zu ", size);
 		diff_print_text(text, size < sizeof(text) ? size : sizeof(text));
-		printf(" %#x", zeModuleBuildLogDestroy(log));
+		diff_print_status(diff, zeModuleBuildLogDestroy(log));
 	}
 	if (!status) {
 		printf(" names %#x", zeModuleGetKernelNames(module, &count, NULL));
@@ -54,7 +54,7 @@ static void null_module(struct diff *diff)
 {
 	const ze_module_desc_t desc = diff_desc("one", NULL);
 
-	printf(" %#x", zeModuleCreate(diff->context, diff->device, &desc, NULL, NULL));
+	diff_print_status(diff, diff_create(diff->context, diff->device, &desc, NULL, NULL));
 }
 
 static void null_log(struct diff *diff)
@@ -62,7 +62,7 @@ static void null_log(struct diff *diff)
 	const ze_module_desc_t desc = diff_desc("fp64", NULL);
 	ze_module_handle_t module = NULL;
 
-	printf(" %#x", zeModuleCreate(diff->context, diff->device, &desc, &module, NULL));
+	diff_print_status(diff, diff_create(diff->context, diff->device, &desc, &module, NULL));
 }
 
 static void null_input(struct diff *diff)
@@ -314,7 +314,8 @@ static void create_kernel(struct diff *diff, const char *name, ze_kernel_flags_t
 	ze_module_handle_t module = diff_module(diff, "one", NULL);
 	ze_result_t status = zeKernelCreate(module, &desc, &kernel);
 
-	printf(" %#x %s", status, kernel ? "some" : "none");
+	diff_print_status(diff, status);
+	printf(" %s", kernel ? "some" : "none");
 }
 
 static void kernel_known(struct diff *diff)
@@ -351,61 +352,61 @@ static void kernel_of_null(struct diff *diff)
 	ze_kernel_handle_t kernel = NULL;
 
 	(void)diff;
-	printf(" %#x", zeKernelCreate(NULL, &desc, &kernel));
+	diff_print_status(diff, zeKernelCreate(NULL, &desc, &kernel));
 }
 
 static void kernel_null_desc(struct diff *diff)
 {
 	ze_kernel_handle_t kernel = NULL;
 
-	printf(" %#x", zeKernelCreate(diff_module(diff, "one", NULL), NULL, &kernel));
+	diff_print_status(diff, zeKernelCreate(diff_module(diff, "one", NULL), NULL, &kernel));
 }
 
 static void null_properties(struct diff *diff)
 {
-	printf(" %#x", zeModuleGetProperties(diff_module(diff, "one", NULL), NULL));
+	diff_print_status(diff, zeModuleGetProperties(diff_module(diff, "one", NULL), NULL));
 }
 
 static void null_count(struct diff *diff)
 {
-	printf(" %#x", zeModuleGetKernelNames(diff_module(diff, "one", NULL), NULL, NULL));
+	diff_print_status(diff, zeModuleGetKernelNames(diff_module(diff, "one", NULL), NULL, NULL));
 }
 
 static void null_native_size(struct diff *diff)
 {
-	printf(" %#x", zeModuleGetNativeBinary(diff_module(diff, "one", NULL), NULL, NULL));
+	diff_print_status(diff, zeModuleGetNativeBinary(diff_module(diff, "one", NULL), NULL, NULL));
 }
 
 static void null_global_name(struct diff *diff)
 {
 	void *pointer = NULL;
 
-	printf(" %#x", zeModuleGetGlobalPointer(diff_module(diff, "one", NULL), NULL, NULL,
-						&pointer));
+	diff_print_status(diff, zeModuleGetGlobalPointer(diff_module(diff, "one", NULL), NULL, NULL,
+							 &pointer));
 }
 
 static void null_function(struct diff *diff)
 {
-	printf(" %#x", zeModuleGetFunctionPointer(diff_module(diff, "one", NULL), "one", NULL));
+	diff_print_status(diff, zeModuleGetFunctionPointer(diff_module(diff, "one", NULL), "one", NULL));
 }
 
 static void null_function_name(struct diff *diff)
 {
 	void *pointer = NULL;
 
-	printf(" %#x", zeModuleGetFunctionPointer(diff_module(diff, "one", NULL), NULL, &pointer));
+	diff_print_status(diff, zeModuleGetFunctionPointer(diff_module(diff, "one", NULL), NULL, &pointer));
 }
 
 static void destroy_null(struct diff *diff)
 {
 	(void)diff;
-	printf(" %#x", zeModuleDestroy(NULL));
+	diff_print_status(diff, zeModuleDestroy(NULL));
 }
 
 static void destroy_null_context(struct diff *diff)
 {
 	(void)diff;
-	printf(" %#x", zeContextDestroy(NULL));
+	diff_print_status(diff, zeContextDestroy(NULL));
 }
 
 static void questions(struct diff *diff)

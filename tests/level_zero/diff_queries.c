@@ -8,15 +8,6 @@
 
 enum { UNTOUCHED = 77 };	/* what is in an answer's place before the call */
 
-static const char *const globals[] = {
-	"counter", "table", "weights", "doubled", "scale", "nothing",
-};
-static const char *const functions[] = { "twice", "thrice", "scale", "one", "needs", "nothing" };
-enum {
-	GLOBALS = sizeof(globals) / sizeof(globals[0]),
-	FUNCTIONS = sizeof(functions) / sizeof(functions[0]),
-};
-
 static void ask_properties(const struct diff *diff, const char *prefix, ze_module_handle_t module)
 {
 	ze_module_properties_t properties = {
@@ -95,38 +86,95 @@ static void ask_native(const struct diff *diff, const char *prefix, ze_module_ha
 	free(native);
 }
 
+static void ask_global(const struct diff *diff, const char *prefix, ze_module_handle_t module,
+		       const char *name)
+{
+	size_t size = UNTOUCHED;
+	void *pointer = NULL;
+
+	diff_open(diff, diff_name(1, prefix, "global"));
+	printf(" %.16s", name);
+	diff_print_status(diff, zeModuleGetGlobalPointer(module, name, &size, &pointer));
+	printf(" %zu %s size", size, pointer ? "some" : "none");
+	size = UNTOUCHED;
+	diff_print_status(diff, zeModuleGetGlobalPointer(module, name, &size, NULL));
+	printf(" %zu pointer", size);
+	pointer = NULL;
+	diff_print_status(diff, zeModuleGetGlobalPointer(module, name, NULL, &pointer));
+	printf(" %s neither", pointer ? "some" : "none");
+	diff_print_status(diff, zeModuleGetGlobalPointer(module, name, NULL, NULL));
+	diff_close();
+}
+
+static void ask_function(const struct diff *diff, const char *prefix, ze_module_handle_t module,
+			 const char *name)
+{
+	void *pointer = NULL;
+
+	diff_open(diff, diff_name(1, prefix, "function"));
+	printf(" %.16s", name);
+	diff_print_status(diff, zeModuleGetFunctionPointer(module, name, &pointer));
+	printf(" %s", pointer ? "some" : "none");
+	diff_close();
+}
+
+static void ask_no_kernel(const struct diff *diff, const char *prefix, ze_module_handle_t module,
+			  const char *name)
+{
+	const ze_kernel_desc_t desc = {
+		.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC,
+		.pKernelName = name,
+	};
+	ze_kernel_handle_t kernel = NULL;
+
+	diff_open(diff, diff_name(1, prefix, "no-kernel"));
+	printf(" %.16s", name);
+	diff_print_status(diff, zeKernelCreate(module, &desc, &kernel));
+	printf(" %s", kernel ? "some" : "none");
+	diff_close();
+}
+
+/* Names of one kind and another, some of them there, and some that no module has. */
 static void ask_pointers(const struct diff *diff, const char *prefix, ze_module_handle_t module)
 {
-	diff_open(diff, diff_name(1, prefix, "globals"));
-	for (size_t i = 0; i < GLOBALS; i++) {
-		size_t size = UNTOUCHED;
-		void *pointer = NULL;
-		ze_result_t status = zeModuleGetGlobalPointer(module, globals[i], &size, &pointer);
+	static char too_long[5000];
+	static const char *const names[] = {
+		"counter", "table", "weights", "doubled", "scale", "twice", "thrice", "one",
+		"needs", "nothing", "Counter", "counter ", "", too_long,
+	};
+	static const char *const absent[] = { "nothing", "Scale", "scal", "counter", "", too_long };
 
-		printf(" %s %#x %zu %s", globals[i], status, size, pointer ? "some" : "none");
+	memset(too_long, 'n', sizeof(too_long) - 1);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		ask_global(diff, prefix, module, names[i]);
+		ask_function(diff, prefix, module, names[i]);
 	}
-	diff_close();
-	diff_open(diff, diff_name(1, prefix, "globals-partly"));
-	for (size_t i = 0; i < GLOBALS; i++) {
-		size_t size = UNTOUCHED;
-		void *pointer = NULL;
+	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
+		ask_no_kernel(diff, prefix, module, absent[i]);
+}
 
-		printf(" %s %#x", globals[i],
-		       zeModuleGetGlobalPointer(module, globals[i], &size, NULL));
-		printf(" %zu %#x %s", size,
-		       zeModuleGetGlobalPointer(module, globals[i], NULL, &pointer),
-		       pointer ? "some" : "none");
-	}
-	diff_close();
-	diff_open(diff, diff_name(1, prefix, "functions"));
-	for (size_t i = 0; i < FUNCTIONS; i++) {
-		void *pointer = NULL;
+/* Alone: diff_links has several. */
+static void ask_linkage(const struct diff *diff, const char *prefix, ze_module_handle_t module)
+{
+	for (ze_linkage_inspection_ext_flags_t flags = 0; flags < 8; flags++) {
+		ze_linkage_inspection_ext_desc_t desc = {
+			.stype = ZE_STRUCTURE_TYPE_LINKAGE_INSPECTION_EXT_DESC,
+			.flags = flags,
+		};
+		ze_module_build_log_handle_t log = NULL;
+		char text[2048] = "";
+		size_t size = sizeof(text);
 
-		printf(" %s %#x", functions[i],
-		       zeModuleGetFunctionPointer(module, functions[i], &pointer));
-		printf(" %s", pointer ? "some" : "none");
+		diff_open(diff, diff_name(1, prefix, "linkage"));
+		printf(" %u", flags);
+		diff_print_status(diff, zeModuleInspectLinkageExt(&desc, 1, &module, &log));
+		if (log) {
+			diff_print_status(diff, zeModuleBuildLogGetString(log, &size, text));
+			diff_print_text(text, size < sizeof(text) ? size : sizeof(text));
+			diff_print_status(diff, zeModuleBuildLogDestroy(log));
+		}
+		diff_close();
 	}
-	diff_close();
 }
 
 void diff_ask_surface(const struct diff *diff, const char *prefix, ze_module_handle_t module)
@@ -135,6 +183,7 @@ void diff_ask_surface(const struct diff *diff, const char *prefix, ze_module_han
 	(void)ask_names(diff, prefix, module);	/* the count is for those who ask kernels */
 	ask_native(diff, prefix, module);
 	ask_pointers(diff, prefix, module);
+	ask_linkage(diff, prefix, module);
 }
 
 void diff_ask_module(const struct diff *diff, const char *prefix, ze_module_handle_t module)
@@ -249,8 +298,8 @@ static void ask_groups(const struct diff *diff, const char *prefix, ze_kernel_ha
 	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
 		uint32_t count = UNTOUCHED;
 
-		printf(" %#x", zeKernelSetGroupSize(kernel, sets[i][0], sets[i][1], sets[i][2]));
-		printf(" %#x", zeKernelSuggestMaxCooperativeGroupCount(kernel, &count));
+		diff_print_status(diff, zeKernelSetGroupSize(kernel, sets[i][0], sets[i][1], sets[i][2]));
+		diff_print_status(diff, zeKernelSuggestMaxCooperativeGroupCount(kernel, &count));
 		printf(" %u", count);
 	}
 	diff_close();
@@ -262,7 +311,7 @@ static void ask_arguments(const struct diff *diff, const char *prefix, ze_kernel
 	const unsigned char zeros[64] = { 0 };
 
 	/* The driver takes what it is given for an image's or a sampler's handle, and crashes. */
-	if (strstr(prefix, "-image"))
+	if (strstr(prefix, ".image"))
 		return;
 	for (uint32_t i = 0; i < 5; i++) {
 		char number[16];
@@ -270,9 +319,9 @@ static void ask_arguments(const struct diff *diff, const char *prefix, ze_kernel
 		(void)snprintf(number, sizeof(number), "argument-%u", i);
 		diff_open(diff, diff_name(1, prefix, number));
 		for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
-			printf(" %#x", zeKernelSetArgumentValue(kernel, i, sizes[k], NULL));
+			diff_print_status(diff, zeKernelSetArgumentValue(kernel, i, sizes[k], NULL));
 			/* As a pointer not one of the driver's, as a number 0. */
-			printf(" %#x", zeKernelSetArgumentValue(kernel, i, sizes[k], zeros));
+			diff_print_status(diff, zeKernelSetArgumentValue(kernel, i, sizes[k], zeros));
 		}
 		diff_close();
 	}
@@ -289,15 +338,15 @@ static void ask_settings(const struct diff *diff, const char *prefix, ze_kernel_
 
 	diff_open(diff, diff_name(1, prefix, "access"));
 	printf(" %#x %#x", status, access);
-	printf(" %#x", zeKernelSetIndirectAccess(kernel, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST));
-	printf(" %#x", zeKernelGetIndirectAccess(kernel, &access));
+	diff_print_status(diff, zeKernelSetIndirectAccess(kernel, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST));
+	diff_print_status(diff, zeKernelGetIndirectAccess(kernel, &access));
 	printf(" %#x %#x", access, zeKernelSetIndirectAccess(kernel, 0x80));
 	diff_close();
 	diff_open(diff, diff_name(1, prefix, "settings"));
-	printf(" %#x", zeKernelSetCacheConfig(kernel, ZE_CACHE_CONFIG_FLAG_LARGE_SLM));
-	printf(" %#x", zeKernelSetCacheConfig(kernel, ZE_CACHE_CONFIG_FLAG_LARGE_DATA));
-	printf(" %#x", zeKernelSetGlobalOffsetExp(kernel, 1, 2, 3));
-	printf(" %#x", zeKernelSchedulingHintExp(kernel, &hint));
+	diff_print_status(diff, zeKernelSetCacheConfig(kernel, ZE_CACHE_CONFIG_FLAG_LARGE_SLM));
+	diff_print_status(diff, zeKernelSetCacheConfig(kernel, ZE_CACHE_CONFIG_FLAG_LARGE_DATA));
+	diff_print_status(diff, zeKernelSetGlobalOffsetExp(kernel, 1, 2, 3));
+	diff_print_status(diff, zeKernelSchedulingHintExp(kernel, &hint));
 	diff_close();
 }
 
@@ -308,6 +357,7 @@ void diff_ask_kernel(const struct diff *diff, const char *prefix, ze_kernel_hand
 	ask_settings(diff, prefix, kernel);
 	ask_arguments(diff, prefix, kernel);
 	ask_groups(diff, prefix, kernel);
+	diff_ask_kernel_extensions(diff, prefix, kernel);
 }
 
 void diff_ask_log(const struct diff *diff, const char *prefix, ze_module_build_log_handle_t log)

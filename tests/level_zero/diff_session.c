@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_session: what the subjects share: the session, inputs, and modules made of them. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #define IL(name) { #name, name##_il, sizeof(name##_il) }
 
 static const struct diff_il ils[] = {
-	IL(plain), IL(one), IL(other), IL(imports), IL(twice), IL(thrice),
+	IL(plain), IL(image), IL(one), IL(other), IL(imports), IL(twice), IL(thrice),
 	IL(spilling), IL(fp64), IL(constants), IL(precise),
 };
 
@@ -47,6 +48,60 @@ void diff_end_session(struct diff *diff)
 	diff_say(diff, "end-context", "%#x", zeContextDestroy(diff->context));
 }
 
+/* Of loaders 1.9 and later. */
+typedef ze_result_t(ZE_APICALL *get_last_error_fn)(ze_driver_handle_t driver, const char **text);
+
+void diff_print_status(const struct diff *diff, ze_result_t status)
+{
+	get_last_error_fn get = (get_last_error_fn)dlsym(RTLD_DEFAULT,
+							 "zeDriverGetLastErrorDescription");
+	const char *text = NULL;
+
+	printf(" %#x", status);
+	if (status && get && !get(diff->driver, &text) && text) {
+		printf(" ");
+		diff_print_text(text, strlen(text));
+	}
+}
+
+bool diff_natives;
+
+/* The module and its log give way to those of its native, if it has one. */
+static ze_result_t make_native(ze_context_handle_t context, ze_device_handle_t device,
+			       const ze_module_desc_t *desc, ze_module_handle_t *module,
+			       ze_module_build_log_handle_t *log)
+{
+	ze_module_desc_t of_native = {
+		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+		.format = ZE_MODULE_FORMAT_NATIVE,
+		.pBuildFlags = desc->pBuildFlags,
+	};
+	uint8_t *native = diff_native(*module, &of_native.inputSize);
+	ze_result_t status;
+
+	if (!native)
+		return ZE_RESULT_SUCCESS;
+	of_native.pInputModule = native;
+	/* What they answer is the second ones' affair. */
+	if (log && *log)
+		(void)zeModuleBuildLogDestroy(*log);
+	(void)zeModuleDestroy(*module);
+	status = zeModuleCreate(context, device, &of_native, module, log);
+	free(native);
+	return status;
+}
+
+ze_result_t diff_create(ze_context_handle_t context, ze_device_handle_t device,
+			const ze_module_desc_t *desc, ze_module_handle_t *module,
+			ze_module_build_log_handle_t *log)
+{
+	ze_result_t status = zeModuleCreate(context, device, desc, module, log);
+
+	if (!diff_natives || status || desc->format != ZE_MODULE_FORMAT_IL_SPIRV)
+		return status;
+	return make_native(context, device, desc, module, log);
+}
+
 ze_module_desc_t diff_desc(const char *il, const char *flags)
 {
 	return (ze_module_desc_t){
@@ -81,7 +136,7 @@ struct diff_made diff_make(const struct diff *diff, const char *name, const ze_m
 {
 	struct diff_made made = { 0 };
 
-	made.status = zeModuleCreate(diff->context, diff->device, desc, &made.module, &made.log);
+	made.status = diff_create(diff->context, diff->device, desc, &made.module, &made.log);
 	diff_open(diff, name);
 	printf(" %#x", made.status);
 	print_log(made.log);
@@ -97,7 +152,7 @@ ze_module_handle_t diff_module(const struct diff *diff, const char *il, const ch
 	const ze_module_desc_t desc = diff_desc(il, flags);
 	ze_module_handle_t module = NULL;
 
-	if (zeModuleCreate(diff->context, diff->device, &desc, &module, NULL))
+	if (diff_create(diff->context, diff->device, &desc, &module, NULL))
 		return NULL;
 	return module;
 }

@@ -4,10 +4,11 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct diff_subject *const groups[] = {
-	diff_flags, diff_logs, diff_constants, diff_links, diff_lives, diff_misuses,
+	diff_flags, diff_logs, diff_constants, diff_links, diff_lives, diff_misuses, diff_images,
 };
 enum { GROUPS = sizeof(groups) / sizeof(groups[0]) };
 
@@ -34,7 +35,7 @@ const char *diff_name(int place, const char *a, const char *b)
 {
 	static char names[4][128];
 
-	(void)snprintf(names[place], sizeof(names[place]), "%s-%s", a, b);
+	(void)snprintf(names[place], sizeof(names[place]), "%s.%s", a, b);
 	return names[place];
 }
 
@@ -59,14 +60,30 @@ void diff_survive_each(struct diff *diff, const struct diff_case *cases)
 		diff_survive(diff, cases->name, act_with_session, (void *)cases);
 }
 
+/* As "1.3.24595": what the driver's own makers count up. */
+static void print_version(struct diff *diff)
+{
+	ze_driver_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES };
+
+	diff_start_session(diff);
+	if (zeDriverGetProperties(diff->driver, &properties))
+		exit(2);
+	printf("%u.%u.%u\n", properties.driverVersion >> 24, properties.driverVersion >> 16 & 0xff,
+	       properties.driverVersion & 0xffff);
+	diff_end_process();
+}
+
 int main(int argc, char **argv)
 {
-	struct diff diff = { .running.patience_s = DIFF_PATIENCE_S };
-	bool list = argc > 1 && !strcmp(argv[1], "-l");
+	struct diff diff = { .running = { .subject = "version", .patience_s = DIFF_PATIENCE_S } };
+	char option = argc > 1 && argv[1][0] == '-' ? argv[1][1] : '\0';
 
+	diff_natives = option == 'n';
 	if (!diff_print_by_lines())
 		return 2;
+	if (option == 'v')
+		print_version(&diff);
 	for (size_t i = 0; i < GROUPS; i++)
-		diff_run_subjects(&diff, groups[i], list, argv + 1 + list);
+		diff_run_subjects(&diff, groups[i], option == 'l', argv + 1 + (option != '\0'));
 	return fflush(stdout) ? 2 : 0;
 }

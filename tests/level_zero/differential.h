@@ -5,9 +5,10 @@
  * addresses, sizes of binaries or times: so that its output without the plugin
  * can be compared with its output under it, line by line.
  *
- *   differential [-l] [SUBJECT...]
+ *   differential [-l | -n | -v] [SUBJECT...]
  *
- * -l: only list the subjects. A subject is one way to come by a module, and what
+ * -l: only list the subjects. -v: only the driver's version. -n: each module of SPIR-V is made again of its own
+ * native, as a cache that keeps nothing else would do it. A subject is one way to come by a module, and what
  * is asked of it; each runs in a process of its own, forked before zeInit, so that
  * a driver's crash is an answer too ("subject.exit: signal 11").
  */
@@ -33,11 +34,16 @@ struct diff {
 };
 
 extern const struct diff_subject diff_flags[], diff_logs[], diff_constants[], diff_links[],
-	diff_lives[], diff_misuses[];	/* each ends with a NULL name */
+	diff_lives[], diff_misuses[], diff_images[];	/* each ends with a NULL name */
+
+extern bool diff_natives;	/* -n */
 
 void diff_print_text(const char *text, size_t size);	/* escaped, addresses masked */
-/* "a-b", in a buffer that the next call with the same place (0 to 3) overwrites. */
+/* "a.b", in a buffer that the next call with the same place (0 to 3) overwrites. */
 const char *diff_name(int place, const char *a, const char *b);
+
+/* " STATUS", and of a failure what zeDriverGetLastErrorDescription says, if the driver has it. */
+void diff_print_status(const struct diff *diff, ze_result_t status);
 
 /* Ends the subject: it cannot be set up with this driver. */
 void diff_give_up(const struct diff *diff, const char *what, ze_result_t status)
@@ -64,6 +70,11 @@ const struct diff_il *diff_il(const char *name);	/* a name that is there */
 /* A descriptor of it; the caller may change it before it is used. */
 ze_module_desc_t diff_desc(const char *il, const char *flags);
 
+/* zeModuleCreate, and with -n what that says. */
+ze_result_t diff_create(ze_context_handle_t context, ze_device_handle_t device,
+			const ze_module_desc_t *desc, ze_module_handle_t *module,
+			ze_module_build_log_handle_t *log);
+
 struct diff_made {
 	ze_result_t status;
 	ze_module_handle_t module;		/* NULL unless status is success */
@@ -81,6 +92,9 @@ void diff_ask_module(const struct diff *diff, const char *prefix, ze_module_hand
 /* Properties, names and pointers, not the kernels. */
 void diff_ask_surface(const struct diff *diff, const char *prefix, ze_module_handle_t module);
 void diff_ask_kernel(const struct diff *diff, const char *prefix, ze_kernel_handle_t kernel);
+/* Of those what extensions answer: diff_extensions.c. */
+void diff_ask_kernel_extensions(const struct diff *diff, const char *prefix,
+				ze_kernel_handle_t kernel);
 void diff_ask_log(const struct diff *diff, const char *prefix, ze_module_build_log_handle_t log);
 
 /*

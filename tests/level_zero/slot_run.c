@@ -9,13 +9,32 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/level_zero/intel.h"
 #include "tests/support/unit.h"
 
-static const char *driver_product = "tgllp";
+/* The one that every version knows. */
+#define FIRST_PRODUCT "tgllp"
+
+static const char *driver_product = FIRST_PRODUCT;
 
 void slot_run_product(const char *product)
 {
 	driver_product = product;
+}
+
+bool slot_run_has_driver(const char *command)
+{
+	char script[8192];
+	int len = snprintf(script, sizeof(script),
+			   "cd \"${TMPDIR:-/tmp}\" && d=$(mktemp -d ckcache-test-XXXXXX) && cd $d && "
+			   "env -i PATH=\"$PATH\" " INTEL_WITHOUT_HARDWARE "%s timeout 60 %s "
+			   ">/dev/null 2>&1; status=$?; cd .. && rm -rf $d; exit $status",
+			   driver_product, command);
+
+	if (len <= 0 || (size_t)len >= sizeof(script))
+		return false;
+	return system(script) == 0 ||
+	       (unit_driver_required("neo") && !strcmp(driver_product, FIRST_PRODUCT));
 }
 
 static void read_all(const char *name, char text[SLOT_RUN_MAX])
@@ -48,8 +67,7 @@ void slot_run(struct slot_run *run, const char *client, const char *mode, const 
 {
 	char command[16384];
 	int len = snprintf(command, sizeof(command),
-			   "env -i PATH=\"$PATH\" NEOReadDebugKeys=1 SetCommandStreamReceiver=1"
-			   " OverrideMaxWorkgroupSize=1024 ProductFamilyOverride=%s"
+			   "env -i PATH=\"$PATH\" " INTEL_WITHOUT_HARDWARE "%s"
 			   " TEST_PLUGIN_LOG='%s/calls' %s timeout -k 5 120 '%s' %s"
 			   " >output 2>errors </dev/null",
 			   driver_product, unit_dir(), variables, client, mode);

@@ -6,6 +6,8 @@
 #ifndef TESTS_LEVEL_ZERO_SLOT_RUN_H
 #define TESTS_LEVEL_ZERO_SLOT_RUN_H
 
+#include <stdbool.h>
+
 #define SLOT_RUN_MAX (256 * 1024)
 
 struct slot_run {
@@ -17,6 +19,12 @@ struct slot_run {
 
 /* What the driver pretends to be in all further runs: a name that the driver knows. */
 void slot_run_product(const char *product);
+/*
+ * Whether the command ends well with the driver as that product, outside of any test.
+ * Else nothing is tested: skipped, unless all drivers are said to be there. Older
+ * drivers do not know newer products.
+ */
+bool slot_run_has_driver(const char *command);
 
 /*
  * Runs a program in unit_dir with no other variables than the driver's, PATH

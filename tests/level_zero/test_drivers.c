@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/level_zero/intel.h"
 #include "tests/level_zero/module_run.h"
 #include "tests/support/unit.h"
 
@@ -194,8 +195,7 @@ static void run_enables_both_layers(void)
 {
 	module_run_plain(&plain, "driver=0 il=one log create", "");
 	for (int i = 0; i < 2; i++)
-		slot_run_shell("env -i PATH=\"$PATH\" HOME='%s' NEOReadDebugKeys=1 "
-			       "SetCommandStreamReceiver=1 ProductFamilyOverride=tgllp "
+		slot_run_shell("env -i PATH=\"$PATH\" HOME='%s' " INTEL_WITHOUT_HARDWARE "tgllp "
 			       "CKCACHE_DIR='%s/cache' CKCACHE_READ_ONLY_DIRS= '" CKCACHE
 			       "' run -- '" MODULE_CLIENT "' driver=0 il=one log create >output",
 			       unit_dir(), unit_dir());
@@ -204,14 +204,6 @@ static void run_enables_both_layers(void)
 	slot_run_shell("env -i PATH=\"$PATH\" HOME='%s' ZE_ENABLE_LAYERS=other '" CKCACHE
 		       "' run -- sh -c 'test \"$ZE_ENABLE_LAYERS\" = other:ckcache && "
 		       "test -z \"$ZE_ENABLE_VALIDATION_LAYER\"'", unit_dir());
-}
-
-static int has_driver(void)
-{
-	int status = system("ls /usr/lib/*/libze_intel_gpu.so.1 >/dev/null 2>&1");
-	const char *required = getenv("CKCACHE_TEST_REQUIRE_DRIVERS");
-
-	return status == 0 || (required && strstr(required, "neo"));
 }
 
 int main(int argc, char **argv)
@@ -230,7 +222,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		slot_run_product(argv[1]);
-	if (!has_driver()) {
+	if (!slot_run_has_driver("'" MODULE_CLIENT "' driver=0")) {
 		puts("no Level Zero driver");
 		return SKIPPED;
 	}

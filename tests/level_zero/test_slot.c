@@ -272,18 +272,6 @@ static void the_shims_getenv_is_libcs(void)
 	CU_ASSERT_EQUAL_FATAL(unsetenv("ZE_ENABLE_LAYERS"), 0);
 }
 
-/* Without a driver nothing is tested: skipped, unless all are said to be there. */
-static int has_driver(void)
-{
-	int status = system("cd \"${TMPDIR:-/tmp}\" && d=$(mktemp -d ckcache-test-XXXXXX) && "
-			    "cd $d && NEOReadDebugKeys=1 SetCommandStreamReceiver=1 "
-			    "ProductFamilyOverride=tgllp timeout 60 '" CLIENT_LINKED "' versions "
-			    ">/dev/null; status=$?; cd .. && rm -rf $d; exit $status");
-	const char *required = getenv("CKCACHE_TEST_REQUIRE_DRIVERS");
-
-	return status == 0 || (required && strstr(required, "neo"));
-}
-
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
@@ -306,7 +294,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		slot_run_product(argv[1]);
-	if (!has_driver()) {
+	if (!slot_run_has_driver("'" CLIENT_LINKED "' versions")) {
 		puts("no Level Zero driver");
 		return SKIPPED;
 	}

@@ -54,11 +54,9 @@ const struct driver *driver_select(int argc, char **argv)
 		exit(2);
 	}
 	if (glob(selected->library, 0, NULL, &found)) {
-		const char *required = getenv("CKCACHE_TEST_REQUIRE_DRIVERS");
-
 		(void)fprintf(stderr, "SKIPPED: the driver %s (%s) is not installed\n", name,
 			      selected->library);
-		exit(required && strstr(required, name) ? 1 : DRIVER_SKIPPED);
+		exit(unit_driver_required(name) ? 1 : DRIVER_SKIPPED);
 	}
 	(void)snprintf(library, sizeof(library), "%s", found.gl_pathv[0]);
 	globfree(&found);

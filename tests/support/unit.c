@@ -111,3 +111,15 @@ int unit_main(const char *suite, const struct unit_test *tests, size_t count)
 	CU_cleanup_registry();
 	return failures ? 1 : 0;
 }
+
+bool unit_driver_required(const char *name)
+{
+	const char *list = getenv("CKCACHE_TEST_REQUIRE_DRIVERS");
+	size_t len = strlen(name);
+
+	for (const char *at = list; at && (at = strstr(at, name)) != NULL; at += len) {
+		if ((at == list || at[-1] == ' ') && (!at[len] || at[len] == ' '))
+			return true;
+	}
+	return false;
+}

@@ -6,6 +6,8 @@
 #ifndef TESTS_SUPPORT_UNIT_H
 #define TESTS_SUPPORT_UNIT_H
 
+#include <stdbool.h>
+
 #include <CUnit/CUnit.h>
 
 struct unit_test {
@@ -27,6 +29,9 @@ const char *unit_dir(void);
 /* Writes text to a file below unit_dir (directories are made); fails the test if it cannot. */
 void unit_write(const char *path, const char *text);
 void unit_write_bytes(const char *path, const void *data, size_t len);
+
+/* Whether CKCACHE_TEST_REQUIRE_DRIVERS, a list of words, names it: a test that does not find it has failed. */
+bool unit_driver_required(const char *name);
 
 /* TSAN_OPTIONS for a program with an environment of its own: the caller's, or what suits all. */
 const char *unit_tsan_options(void);

@@ -35,13 +35,6 @@ void grouped(global uint *out, uchar small, ulong large, float4 vector)
 	out[get_global_id(0)] = small + (uint)large + (uint)vector.x;
 }
 
-kernel void image(read_only image2d_t in, write_only image2d_t out, sampler_t how)
-{
-	int2 at = (int2)(get_global_id(0), get_global_id(1));
-
-	write_imagef(out, at, read_imagef(in, how, (float2)(at.x, at.y)));
-}
-
 kernel void room(global int *out, int n)
 {
 	int own[256];
