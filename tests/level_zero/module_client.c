@@ -15,6 +15,7 @@
  *   log, nolog        whether a build log is asked for
  *   inputs=NAME,NAME  several inputs (ze_module_program_exp_desc_t), the flags for each; "inputs": one
  *   next              an unknown structure in pNext; "nonext"
+ *   absent            what is created is also asked for names that it does not have
  *   create            a module: prints status, build log, kernels, and a hash of its native binary
  *   quiet             the same, printing the status alone
  *   threads=N         N threads create it at once, each prints as create does
@@ -63,7 +64,7 @@ static struct {
 	uint64_t values[MAX_CONSTANTS];
 	const void *value_pointers[MAX_CONSTANTS];
 	uint32_t constant_count;
-	bool log, keep, unknown_next;
+	bool log, keep, unknown_next, absent;
 	const uint8_t *inputs[MAX_INPUTS];
 	size_t input_sizes[MAX_INPUTS];
 	const char *input_flags[MAX_INPUTS];
@@ -243,6 +244,32 @@ static void print_module(ze_module_handle_t module)
 	free(native);
 }
 
+/* And what the driver says of it, once more after a failure of another kind. */
+static void print_absent(ze_module_handle_t module)
+{
+	typedef ze_result_t(ZE_APICALL * get_fn)(ze_driver_handle_t, const char **);
+	/* Of loaders 1.9 and later. */
+	get_fn get = (get_fn)dlsym(loader, "zeDriverGetLastErrorDescription");
+	const ze_kernel_desc_t desc = {
+		.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC,
+		.pKernelName = "absent",
+	};
+	ze_kernel_handle_t kernel;
+	const char *text;
+	void *pointer = NULL;
+
+	for (int i = 0; i < 4; i++) {
+		printf(" absent %#x",
+		       i == 0 ? CALL(zeModuleGetFunctionPointer)(module, "absent", &pointer) :
+		       i == 1 ? CALL(zeModuleGetGlobalPointer)(module, "absent", NULL, &pointer) :
+		       i == 2 ? CALL(zeKernelCreate)(module, &desc, &kernel) :
+				CALL(zeModuleGetFunctionPointer)(module, "one", &pointer));
+		text = "";
+		if (get && !get(now.driver, &text))
+			printf(" [%s]", text);
+	}
+}
+
 static ze_result_t create_module(ze_module_handle_t *module, ze_module_build_log_handle_t *log)
 {
 	const ze_context_desc_t unknown = { .stype = (ze_structure_type_t)0x7fff0001 };
@@ -288,6 +315,8 @@ static void create(bool quiet)
 			print_log(log);
 		if (!status)
 			print_module(module);
+		if (!status && now.absent)
+			print_absent(module);
 	}
 	printf("\n");
 	(void)fflush(stdout);
@@ -360,6 +389,8 @@ static bool follow_word(const char *word)
 		now.log = word[0] == 'l';
 	else if (!strcmp(word, "next") || !strcmp(word, "nonext"))
 		now.unknown_next = word[1] == 'e';
+	else if (!strcmp(word, "absent"))
+		now.absent = true;
 	else if (!strcmp(word, "keep"))
 		now.keep = true;
 	else if (!strcmp(word, "create") || !strcmp(word, "quiet"))

@@ -465,6 +465,47 @@ static void a_compiler_that_is_loaded_late_is_in_the_key_before(void)
 	module_run_drivers(STUB_DRIVER);
 }
 
+/* The stub under the name of a driver that is known to stand questions for absent names. */
+static void use_known_driver(void)
+{
+	char driver[512];
+
+	slot_run_shell("mkdir -p known && cp '" STUB_DRIVER "' known/libze_intel_gpu.so.1 && "
+		       "cp '" STUB_COMPILER "' known/libstub_compiler.so.1");
+	(void)snprintf(driver, sizeof(driver), "%s/known/libze_intel_gpu.so.1", unit_dir());
+	module_run_drivers(driver);
+}
+
+/* Modules of natives have other answers than those of SPIR-V, and the description of the error, too. */
+static void absent_names_are_answered_as_by_a_module_of_spirv(void)
+{
+	static const char absent[] = "driver=0 il=one log absent create create threads=4 fork";
+	static const char *const settings[] = { "STUB_POINTERS_WANT_FLAGS=1", "" };
+
+	use_known_driver();
+	for (size_t i = 0; i < 2; i++) {
+		expect_hit(absent, settings[i], 8);
+		CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, i ? "absent 0x78000012" :
+								    "absent 0x78000003"));
+		/* By the application alone: two for each module. */
+		CU_ASSERT_EQUAL(module_run_count(&run, "no-name"), 16);
+	}
+	module_run_drivers(STUB_DRIVER);
+}
+
+/* Only what is known to stand it is asked what the application did not ask. */
+static void unknown_drivers_are_not_asked_for_absent_names(void)
+{
+	module_run(&run, ONE, "STUB_POINTERS_WANT_FLAGS=1");
+	module_run_expect(&run, 1, 0);
+	CU_ASSERT_EQUAL(module_run_count(&run, "no-name"), 0);
+	use_known_driver();
+	slot_run_shell("rm -rf cache");
+	module_run(&run, ONE, "STUB_POINTERS_WANT_FLAGS=1");
+	CU_ASSERT_EQUAL(module_run_count(&run, "no-name"), 2);
+	module_run_drivers(STUB_DRIVER);
+}
+
 /* A driver that nobody knows, with a compiler that nobody could have foreseen. */
 static void a_compiler_that_was_not_foreseen_is_not_cached_for(void)
 {
@@ -500,6 +541,8 @@ int main(void)
 		UNIT_TEST(switched_off_it_does_nothing),
 		UNIT_TEST(recaching_never_hits_but_stores),
 		UNIT_TEST(no_damage_reaches_the_driver),
+		UNIT_TEST(absent_names_are_answered_as_by_a_module_of_spirv),
+		UNIT_TEST(unknown_drivers_are_not_asked_for_absent_names),
 		UNIT_TEST(a_compiler_that_is_loaded_late_is_in_the_key_before),
 		UNIT_TEST(a_compiler_that_was_not_foreseen_is_not_cached_for),
 	};

@@ -58,13 +58,20 @@ static void *ask(void *data)
 	return NULL;
 }
 
-static void add(struct cc_entry *entry, uint32_t tag, const struct answer *answer,
-		ze_result_t of_natives)
+/* It says only that the name is not there, as modules of natives do, too (NEO; the last: 22.43). */
+static bool is_plain(ze_result_t result)
+{
+	return result == ZE_RESULT_ERROR_INVALID_FUNCTION_NAME ||
+	       result == ZE_RESULT_ERROR_INVALID_GLOBAL_NAME ||
+	       result == ZE_RESULT_ERROR_INVALID_ARGUMENT;
+}
+
+static void add(struct cc_entry *entry, uint32_t tag, const struct answer *answer)
 {
 	uint8_t field[4 + MAX_TEXT];
 	size_t len = strlen(answer->text) + 1;
 
-	if (answer->result == of_natives || answer->result == ZE_RESULT_SUCCESS)
+	if (is_plain(answer->result) || answer->result == ZE_RESULT_SUCCESS)
 		return;
 	for (unsigned int i = 0; i < 4; i++)
 		field[i] = (uint8_t)((uint32_t)answer->result >> (8 * i));
@@ -96,8 +103,8 @@ void lz_names_learn(struct lz_next *next, ze_driver_handle_t driver, ze_device_h
 	    !LZ_NEXT_FIND(next, module_get_function) || !LZ_NEXT_FIND(next, module_get_global) ||
 	    !ask_apart(&questions))
 		return;
-	add(entry, LZ_TAG_NO_FUNCTION, &questions.function, ZE_RESULT_ERROR_INVALID_FUNCTION_NAME);
-	add(entry, LZ_TAG_NO_GLOBAL, &questions.global, ZE_RESULT_ERROR_INVALID_GLOBAL_NAME);
+	add(entry, LZ_TAG_NO_FUNCTION, &questions.function);
+	add(entry, LZ_TAG_NO_GLOBAL, &questions.global);
 }
 
 /* false: the entry has none, or none that can be read. */

@@ -6,8 +6,8 @@
  * flag, and why. So a module that was built is asked, for a name that no module
  * has, and the entry keeps the answer (LZ_TAG_NO_FUNCTION, LZ_TAG_NO_GLOBAL): the
  * result in 4 bytes, little-endian, and the driver's description with its
- * terminator. The field is absent where the result is what modules of natives
- * answer: INVALID_FUNCTION_NAME, INVALID_GLOBAL_NAME.
+ * terminator. The field is absent where the result says no more than that the name
+ * is not there, as it does of natives.
  */
 #ifndef LEVEL_ZERO_NAMES_H
 #define LEVEL_ZERO_NAMES_H

@@ -36,6 +36,7 @@ ze_result_t ZE_APICALL stub_zeModuleCreate(ze_context_handle_t context, ze_devic
 	if (status)
 		return status;
 	module = stub_object_new(STUB_MODULE, sizeof(*module));
+	module->built = desc->format == ZE_MODULE_FORMAT_IL_SPIRV;
 	module->image = image;
 	module->native = native;
 	atomic_init(&module->linked, stub_image_count(&image, STUB_IMPORT) == 0);
@@ -115,6 +116,19 @@ ze_result_t ZE_APICALL stub_zeModuleGetProperties(ze_module_handle_t handle,
 	return ZE_RESULT_SUCCESS;
 }
 
+/*
+ * To a name that is not there. As NEO answered it in 2022, or with
+ * STUB_POINTERS_WANT_FLAGS as in 2026, where modules of natives are not asked for flags.
+ */
+static ze_result_t no_name(const struct stub_module *module, ze_result_t result, const char *text)
+{
+	bool wants_flags = stub_is_set("STUB_POINTERS_WANT_FLAGS") && module->built;
+
+	stub_event("no-name");
+	stub_describe(wants_flags ? text : "");
+	return wants_flags ? ZE_RESULT_ERROR_UNSUPPORTED_FEATURE : result;
+}
+
 ze_result_t ZE_APICALL stub_zeModuleGetGlobalPointer(ze_module_handle_t handle, const char *name,
 						     size_t *ret_size, void **ret)
 {
@@ -126,8 +140,10 @@ ze_result_t ZE_APICALL stub_zeModuleGetGlobalPointer(ze_module_handle_t handle, 
 	if (!name)
 		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
 	symbol = stub_image_find(&module->image, STUB_GLOBAL, name);
-	if (!symbol)	/* as the real driver answers */
-		return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+	if (!symbol)
+		return no_name(module, stub_is_set("STUB_POINTERS_WANT_FLAGS") ?
+					       ZE_RESULT_ERROR_INVALID_GLOBAL_NAME :
+					       ZE_RESULT_ERROR_INVALID_ARGUMENT, "no globals");
 	if (ret_size)
 		*ret_size = sizeof(symbol->storage);
 	if (ret)
@@ -149,7 +165,7 @@ ze_result_t ZE_APICALL stub_zeModuleGetFunctionPointer(ze_module_handle_t handle
 	if (!symbol)
 		symbol = stub_image_find(&module->image, STUB_EXPORT, name);
 	if (!symbol)
-		return ZE_RESULT_ERROR_INVALID_FUNCTION_NAME;
+		return no_name(module, ZE_RESULT_ERROR_INVALID_FUNCTION_NAME, "no functions");
 	*ret = symbol->name;	/* an address of this module alone */
 	return ZE_RESULT_SUCCESS;
 }

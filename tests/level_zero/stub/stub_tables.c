@@ -19,14 +19,20 @@ static void fill_global(ze_global_dditable_t *table, uint32_t version)
 #endif
 }
 
-static void fill_driver(ze_driver_dditable_t *table)
+static void fill_driver(ze_driver_dditable_t *table, uint32_t version)
 {
+	/* Appended by 1.6: older headers end before it. */
+	__typeof__(&stub_zeDriverGetLastErrorDescription) *appended =
+		(void *)(&table->pfnGetExtensionFunctionAddress + 1);
+
 	table->pfnGet = stub_zeDriverGet;
 	table->pfnGetApiVersion = stub_zeDriverGetApiVersion;
 	table->pfnGetProperties = stub_zeDriverGetProperties;
 	table->pfnGetIpcProperties = stub_zeDriverGetIpcProperties;
 	table->pfnGetExtensionProperties = stub_zeDriverGetExtensionProperties;
 	table->pfnGetExtensionFunctionAddress = stub_zeDriverGetExtensionFunctionAddress;
+	if (version >= ZE_MAKE_VERSION(1, 6))
+		*appended = stub_zeDriverGetLastErrorDescription;
 }
 
 static void fill_device(ze_device_dditable_t *table)
@@ -83,7 +89,7 @@ void stub_tables_fill(const char *getter, uint32_t version, void *table)
 	if (!strcmp(getter, "zeGetGlobalProcAddrTable"))
 		fill_global(table, version);
 	else if (!strcmp(getter, "zeGetDriverProcAddrTable"))
-		fill_driver(table);
+		fill_driver(table, version);
 	else if (!strcmp(getter, "zeGetDeviceProcAddrTable"))
 		fill_device(table);
 	else if (!strcmp(getter, "zeGetContextProcAddrTable"))
