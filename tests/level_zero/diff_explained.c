@@ -13,8 +13,8 @@
 
 const struct diff_explained diff_explained[] = {
 	{ "*", "image-arguments.packed-sint", "0 0x7800000e*", "0 0", 'I' },
-	{ NEWER_NEO, "*.function", "* 0x78000012 [[]Global Pointers Not Supported*] none",
-	  "* 0x78000012 [[]] none", 'J' },
+	{ NEWER_NEO, "*.function", "*0x78000012 [[]Global Pointers Not Supported*] none",
+	  "*0x78000012 [[]] none", 'J' },
 	{ NEWER_NEO, "*linked*.global", "t*ice 0x78000010 *", "t*ice " NO_POINTERS, 'K' },
 	{ NULL, NULL, NULL, NULL, 0 },
 };

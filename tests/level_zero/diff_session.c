@@ -137,8 +137,8 @@ struct diff_made diff_make(const struct diff *diff, const char *name, const ze_m
 	struct diff_made made = { 0 };
 
 	made.status = diff_create(diff->context, diff->device, desc, &made.module, &made.log);
-	diff_open(diff, name);
-	printf(" %#x", made.status);
+	diff_open(diff, diff_name(3, name, "build"));
+	diff_print_status(diff, made.status);
 	print_log(made.log);
 	diff_close();
 	/* Which of a failure's handles are written differs, and none may be used. */

@@ -80,7 +80,7 @@ struct diff_made {
 	ze_module_handle_t module;		/* NULL unless status is success */
 	ze_module_build_log_handle_t log;	/* NULL unless there is one */
 };
-/* Creates it with a log, and says the status and the log's text under the name. */
+/* Creates it with a log, and says the status and the log's text as NAME.build. */
 struct diff_made diff_make(const struct diff *diff, const char *name, const ze_module_desc_t *desc);
 /* The same without a word and without a log; NULL if it fails. */
 ze_module_handle_t diff_module(const struct diff *diff, const char *il, const char *flags);
