@@ -32,12 +32,15 @@ class Driver:
     def vendor_cache(self, home, enabled):
         """The variables that switch the driver's own cache; its files lie in home.
 
-        NEO has no variable for it: a directory cl_cache in the working
-        directory, which is home, switches it on. pocl always has one: off
-        means that the caller gives a home that is empty.
+        NEO until 2023 has no variable for it: a directory cl_cache in the
+        working directory, which is home, switches it on. pocl always has one:
+        off means that the caller gives a home that is empty.
         """
-        if self.name == "NEO" and enabled:
+        if self.name == "NEO":
+            if not enabled:
+                return {"NEO_CACHE_PERSISTENT": "0"}
             os.makedirs(os.path.join(home, "cl_cache"), exist_ok=True)
+            return {"NEO_CACHE_DIR": home}
         if self.name == "rusticl":
             return {"MESA_SHADER_CACHE_DIR": home} if enabled else {
                 "MESA_SHADER_CACHE_DISABLE": "true"}
@@ -48,7 +51,8 @@ class Driver:
 
 DRIVERS = [
     Driver("NEO", "intel.icd", {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1",
-                                "ProductFamilyOverride": "tgllp"}),
+                                "ProductFamilyOverride": "tgllp",
+                                "HardwareInfoOverride": "1x6x16", "UseAubStream": "0"}),
     Driver("rusticl", "rusticl.icd", {"RUSTICL_ENABLE": "llvmpipe"}),
     Driver("pocl", "pocl.icd", {}, capture="eager"),
 ]

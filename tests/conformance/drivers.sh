@@ -22,6 +22,8 @@ use_driver()
 	export POCL_CACHE_DIR="$work/pocl" POCL_KERNEL_CACHE=0
 	export MESA_SHADER_CACHE_DISABLE=true RUSTICL_ENABLE=llvmpipe
 	export NEOReadDebugKeys=1 SetCommandStreamReceiver=1 ProductFamilyOverride=tgllp
+	# Since 2023 the driver wants these too, and has a cache of its own.
+	export HardwareInfoOverride=1x6x16 UseAubStream=0 NEO_CACHE_PERSISTENT=0
 	export CKCACHE_DIR="$work/cache" CKCACHE_CAPTURE=eager CKCACHE_READ_ONLY_DIRS=
 	cd "$work"
 }

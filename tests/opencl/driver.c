@@ -19,9 +19,10 @@ enum { MAX_VARIABLES = 32, MAX_ARGUMENTS = 16, PATIENCE_S = 120, NOBODY = 65534 
 
 static const struct driver drivers[] = {
 	{ "stub", STUB_LIBRARY, { NULL }, NULL, false },
+	/* A device without hardware; drivers since 2023 want the second line, and have a cache of their own. */
 	{ "neo", "/usr/lib/*/intel-opencl/libigdrcl.so",
-	  { "NEOReadDebugKeys=1", "SetCommandStreamReceiver=1", "ProductFamilyOverride=tgllp" },
-	  NULL, false },
+	  { "NEOReadDebugKeys=1", "SetCommandStreamReceiver=1", "ProductFamilyOverride=tgllp",
+	    "HardwareInfoOverride=1x6x16", "UseAubStream=0", "NEO_CACHE_PERSISTENT=0" }, NULL, false },
 	{ "rusticl", "/usr/lib/*/libRusticlOpenCL.so.1",
 	  { "RUSTICL_ENABLE=llvmpipe", "MESA_SHADER_CACHE_DISABLE=1" }, NULL, true },
 	{ "pocl", "/usr/lib/*/libpocl.so.2*", { NULL }, "eager", true },
@@ -130,7 +131,7 @@ void driver_begin(void)
 	/* pocl's view of the machine where there is no /sys (tests/run.sh). */
 	driver_setenv("HWLOC_SYNTHETIC", getenv("HWLOC_SYNTHETIC"));
 	driver_setenv("CKCACHE_CAPTURE", selected->capture);
-	for (size_t i = 0; i < 4 && selected->environment[i]; i++) {
+	for (size_t i = 0; i < sizeof(selected->environment) / sizeof(selected->environment[0]) && selected->environment[i]; i++) {
 		char name[64];
 		const char *equal = strchr(selected->environment[i], '=');
 

@@ -21,7 +21,7 @@ enum { DRIVER_SKIPPED = 77 };
 struct driver {
 	const char *name;
 	const char *library;		/* pattern of the ICD's path */
-	const char *environment[4];	/* NAME=value */
+	const char *environment[6];	/* NAME=value */
 	const char *capture;		/* CKCACHE_CAPTURE with which it stores */
 	bool executes;
 };

@@ -18,7 +18,8 @@ PATIENCE = 240
 DRIVERS = {
     "neo": ("/usr/lib/*/intel-opencl/libigdrcl.so",
             {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1",
-             "ProductFamilyOverride": "tgllp"}),
+             "ProductFamilyOverride": "tgllp", "HardwareInfoOverride": "1x6x16",
+             "UseAubStream": "0", "NEO_CACHE_PERSISTENT": "0"}),
     "rusticl": ("/usr/lib/*/libRusticlOpenCL.so.1", {"RUSTICL_ENABLE": "llvmpipe"}),
     "pocl": ("/usr/lib/*/libpocl.so.2*", {}),
     "oclgrind": ("/usr/lib/oclgrind/liboclgrind-rt-icd.so", {}),
