@@ -217,22 +217,6 @@ static void many(struct diff *diff, cl_program program, const char *name, cl_uin
 	}
 }
 
-static void act_none_at_all(struct diff *diff, void *data)
-{
-	(void)diff;
-	printf(" %d", clCreateKernelsInProgram(data, 0, NULL, NULL));
-}
-
-static void act_array_of_none(struct diff *diff, void *data)
-{
-	cl_kernel kernels[ROOM] = { NULL };
-	cl_uint count = 77;
-	cl_int error = clCreateKernelsInProgram(data, 0, kernels, &count);
-
-	(void)diff;
-	printf(" %d %u", error, count);
-}
-
 static void together(struct diff *diff)
 {
 	cl_program program = diff_built(diff, diff_source, "-DK=3");
@@ -241,48 +225,14 @@ static void together(struct diff *diff)
 	many(diff, program, "exactly", KERNELS, true);
 	many(diff, program, "more", ROOM, true);
 	many(diff, program, "fewer", KERNELS - 1, true);
-	diff_survive(diff, "none-at-all", act_none_at_all, program);
-	diff_survive(diff, "array-of-none", act_array_of_none, program);
 	many(diff, program, "again", KERNELS, true);
 	diff_say(diff, "release", "%d", clReleaseProgram(program));
 }
 
-struct creation {
-	cl_program program;
-	const char *name;
-	bool error_too;
-};
-
-static void act_create(struct diff *diff, void *data)
-{
-	const struct creation *creation = data;
-	cl_int error = 77;
-	cl_kernel kernel = clCreateKernel(creation->program, creation->name,
-					  creation->error_too ? &error : NULL);
-
-	(void)diff;
-	printf(" %s %d", kernel ? "K" : "none", error);
-}
-
+/* What is asked of a program in any state, by names, and its end. */
 static void create_in(struct diff *diff, const char *state, cl_program program)
 {
-	static const char *const tried[] = { "scale", "no_such_kernel", "", NULL };
-	static const char *const said[] = { "known", "unknown", "empty", "null" };
-	char name[64];
-
-	for (int i = 0; i < 4; i++) {
-		struct creation creation = { program, tried[i], true };
-
-		(void)snprintf(name, sizeof(name), "%s-%s", state, said[i]);
-		diff_survive(diff, name, act_create, &creation);
-		creation.error_too = false;
-		(void)snprintf(name, sizeof(name), "%s-%s-quietly", state, said[i]);
-		diff_survive(diff, name, act_create, &creation);
-	}
-	(void)snprintf(name, sizeof(name), "%s-none-at-all", state);
-	diff_survive(diff, name, act_none_at_all, program);
-	(void)snprintf(name, sizeof(name), "%s-array-of-none", state);
-	diff_survive(diff, name, act_array_of_none, program);
+	diff_ask_names(diff, state, program, "scale");
 	diff_say(diff, "refs", "%u", diff_program_refs(program));
 	diff_say(diff, "release", "%d", clReleaseProgram(program));
 }
@@ -290,23 +240,27 @@ static void create_in(struct diff *diff, const char *state, cl_program program)
 static void creations(struct diff *diff)
 {
 	cl_program failing = diff_program(diff, diff_source), changed;
-	cl_program library = NULL, object;
+	cl_program library = NULL, linked = NULL, object;
 	cl_int error = 1;
 
-	create_in(diff, "unbuilt", diff_program(diff, diff_source));
-	create_in(diff, "built", diff_built(diff, diff_source, "-DK=3"));
+	create_in(diff, "unbuilt-", diff_program(diff, diff_source));
+	create_in(diff, "built-", diff_built(diff, diff_source, "-DK=3"));
 	diff_say(diff, "build", "%d", diff_build(failing, "-DK=3 -DFAIL"));
-	create_in(diff, "failed", failing);
+	create_in(diff, "failed-", failing);
 	changed = diff_built(diff, diff_source, "-DK=3");
 	diff_say(diff, "build", "%d", diff_build(changed, "-DK=3 -DFAIL"));
-	create_in(diff, "failed-later", changed);
+	create_in(diff, "failed-later-", changed);
 	object = diff_compiled(diff, diff_source, "-DK=3");
 	library = clLinkProgram(diff->context, 0, NULL, "-create-library", 1, &object, NULL, NULL,
 				&error);
-	create_in(diff, "compiled", object);
 	diff_say(diff, "library", "%d", error);
+	linked = clLinkProgram(diff->context, 0, NULL, NULL, 1, &object, NULL, NULL, &error);
+	diff_say(diff, "link", "%d", error);
+	create_in(diff, "compiled-", object);
 	if (library)
-		create_in(diff, "library", library);
+		create_in(diff, "library-", library);
+	if (linked)
+		create_in(diff, "linked-", linked);
 }
 
 const struct diff_subject diff_kernels[] = {

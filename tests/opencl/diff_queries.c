@@ -370,11 +370,64 @@ void diff_ask_groups(struct diff *diff, const char *prefix, cl_kernel kernel, cl
 		  sizeof(size_t) },
 		{ "private-size", CL_KERNEL_PRIVATE_MEM_SIZE, NUMBER, 8 },
 		{ "global-group", CL_KERNEL_GLOBAL_WORK_SIZE, SIZES, sizeof(size_t) },
+		{ "spilled-size", 0x4109 /* CL_KERNEL_SPILL_MEM_SIZE_INTEL */, NUMBER, 4 },
 		{ "group-unknown", 0x1, NUMBER, 4 },
 	};
 	const struct object object = { .kernel = kernel, .device = device };
 
 	ASK(diff, prefix, get_group, &object, queries);
+}
+
+/* What a kernel's sub-groups are asked for, with sizes of a work-group or a count of sub-groups before it. */
+struct sub_group_query {
+	const char *name;
+	cl_uint param;
+	size_t input[3];
+	unsigned int inputs, outputs;
+};
+
+static void ask_sub_group(const struct diff *diff, const char *prefix, cl_kernel kernel,
+			  cl_device_id device, const struct sub_group_query *query)
+{
+	size_t value[3] = { UNTOUCHED_SIZE, UNTOUCHED_SIZE, UNTOUCHED_SIZE }, size = UNTOUCHED_SIZE;
+	char name[128];
+	cl_int error = clGetKernelSubGroupInfo(kernel, device, query->param,
+					       query->inputs * sizeof(size_t),
+					       query->inputs ? query->input : NULL,
+					       query->outputs * sizeof(size_t), value, &size);
+
+	(void)snprintf(name, sizeof(name), "%s%s", prefix, query->name);
+	diff_open(diff, name);
+	printf(" value %d", error);
+	for (unsigned int i = 0; i < query->outputs && !error; i++)
+		printf(" %zu", value[i]);
+	size = UNTOUCHED_SIZE;
+	error = clGetKernelSubGroupInfo(kernel, device, query->param, query->inputs * sizeof(size_t),
+					query->inputs ? query->input : NULL, 0, NULL, &size);
+	printf(" size");
+	print_size(error, error ? UNTOUCHED_SIZE : size);
+	diff_close();
+}
+
+void diff_ask_sub_groups(struct diff *diff, const char *prefix, cl_kernel kernel,
+			 cl_device_id device)
+{
+	static const struct sub_group_query queries[] = {
+		{ "sub-group-size", CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, { 64 }, 1, 1 },
+		{ "sub-group-size-2", CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, { 8, 4 }, 2, 1 },
+		{ "sub-group-size-3", CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, { 4, 2, 2 }, 3, 1 },
+		{ "sub-group-count", CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, { 64 }, 1, 1 },
+		{ "sub-group-count-3", CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, { 8, 4, 2 }, 3, 1 },
+		{ "group-for-sub-groups", CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, { 2 }, 1, 1 },
+		{ "group-for-sub-groups-3", CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, { 1 }, 1, 3 },
+		{ "most-sub-groups", CL_KERNEL_MAX_NUM_SUB_GROUPS, { 0 }, 0, 1 },
+		{ "compiled-sub-groups", CL_KERNEL_COMPILE_NUM_SUB_GROUPS, { 0 }, 0, 1 },
+		{ "compiled-sub-group-size", 0x410a /* CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL */,
+		  { 0 }, 0, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++)
+		ask_sub_group(diff, prefix, kernel, device, &queries[i]);
 }
 
 void diff_ask_all(struct diff *diff, const char *prefix, cl_program program)

@@ -9,13 +9,16 @@
 static const struct {
 	const char *name;
 	const struct diff_subject *subjects;
+	const struct diff_subject *(*made)(void);	/* where they are not constant */
 } groups[] = {
-	{ "states", diff_states },
-	{ "kernels", diff_kernels },
-	{ "misuses", diff_misuses },
-	{ "links", diff_links },
-	{ "lives", diff_lives },
-	{ "ils", diff_ils },
+	{ "states", .subjects = diff_states },
+	{ "kernels", .subjects = diff_kernels },
+	{ "misuses", .subjects = diff_misuses },
+	{ "links", .subjects = diff_links },
+	{ "relinks", .subjects = diff_relinks },
+	{ "corpus", .made = diff_corpus },
+	{ "lives", .subjects = diff_lives },
+	{ "ils", .subjects = diff_ils },
 };
 enum { GROUPS = sizeof(groups) / sizeof(groups[0]) };
 
@@ -106,6 +109,22 @@ void diff_survive_each(struct diff *diff, const struct diff_case *cases)
 		diff_survive(diff, cases->name, act_with_session, (void *)cases);
 }
 
+void diff_prepared(struct diff *diff)
+{
+	if (diff->only_prepares)
+		diff_end_process();
+}
+
+static void print_version(struct diff *diff)
+{
+	char text[128] = "";
+
+	diff_start_session(diff);
+	(void)clGetDeviceInfo(diff->devices[0], CL_DRIVER_VERSION, sizeof(text), text, NULL);
+	printf("%s\n", text + strcspn(text, "0123456789"));
+	diff_end_process();
+}
+
 int main(int argc, char **argv)
 {
 	struct diff diff = { .running.patience_s = DIFF_PATIENCE_S, .executes = true };
@@ -115,9 +134,13 @@ int main(int argc, char **argv)
 
 	if (!diff_print_by_lines())
 		return 2;
-	while ((option = getopt(argc, argv, "nlg:")) != -1) {
+	while ((option = getopt(argc, argv, "nplvg:")) != -1) {
 		if (option == 'n')
 			diff.executes = false;
+		else if (option == 'p')
+			diff.only_prepares = true;
+		else if (option == 'v')
+			print_version(&diff);
 		else if (option == 'l')
 			list = true;
 		else if (option == 'g')
@@ -129,7 +152,8 @@ int main(int argc, char **argv)
 		if (group && strcmp(group, groups[i].name) != 0)
 			continue;
 		any = true;
-		diff_run_subjects(&diff, groups[i].subjects, list, argv + optind);
+		diff_run_subjects(&diff, groups[i].made ? groups[i].made() : groups[i].subjects, list,
+				  argv + optind);
 	}
 	return fflush(stdout) || !any ? 2 : 0;
 }

@@ -5,11 +5,12 @@
  * addresses, sizes of binaries or times: so that its output without a layer
  * can be compared with its output under one, line by line.
  *
- *   differential [-n] [-l] [-g GROUP] [SUBJECT...]
+ *   differential [-n] [-p] [-l] [-v] [-g GROUP] [SUBJECT...]
  *
- * -n: the driver does not execute kernels; -l: only list the subjects; -g:
- * those of one group (states, kernels, misuses, links, lives, ils). A
- * subject is one way to come by a program, and what is asked of it; each runs
+ * -n: the driver does not execute kernels; -p: subjects end where they call
+ * diff_prepared; -l: only list the subjects; -v: only the driver's version; -g:
+ * those of one group (states, kernels, misuses, links, relinks, corpus, lives,
+ * ils). A subject is one way to come by a program, and what is asked of it; each runs
  * in a process of its own, forked before the first OpenCL call, so that a
  * driver's crash is a result too ("subject.exit: signal 11").
  */
@@ -36,11 +37,16 @@ struct diff {
 	cl_context context;
 	cl_command_queue queue;		/* of the first device; NULL: kernels do not run */
 	bool executes;
+	bool only_prepares;
 	int version;			/* of the first device: 12 for OpenCL 1.2 */
 };
 
 extern const struct diff_subject diff_states[], diff_kernels[], diff_misuses[], diff_links[],
-	diff_lives[], diff_ils[];	/* each ends with a NULL name */
+	diff_relinks[], diff_lives[], diff_ils[];	/* each ends with a NULL name */
+const struct diff_subject *diff_corpus(void);	/* likewise */
+
+/* What a subject does before is also done by itself, in a process of its own, to be in a cache. */
+void diff_prepared(struct diff *diff);
 
 /* Kernels scale(in, out, factor), shift(data), fixed(data, room), each with -DK=n; -DFAIL: no program. */
 extern const char diff_source[];
@@ -92,6 +98,13 @@ void diff_ask_kernel(struct diff *diff, const char *prefix, cl_kernel kernel, cl
 void diff_ask_arguments(struct diff *diff, const char *prefix, cl_kernel kernel);
 void diff_ask_groups(struct diff *diff, const char *prefix, cl_kernel kernel,
 		     cl_device_id device);
+void diff_ask_sub_groups(struct diff *diff, const char *prefix, cl_kernel kernel,
+			 cl_device_id device);
+/*
+ * Kernels of names that it has not, and all or none at once, asked of a program
+ * in any state; known: one that it has.
+ */
+void diff_ask_names(struct diff *diff, const char *prefix, cl_program program, const char *known);
 /* Asks for the binaries into no buffers, and into too small an array of them. */
 void diff_ask_binaries_badly(struct diff *diff, const char *prefix, cl_program program);
 /* Program and build of each device. */

@@ -8,8 +8,12 @@
 #ifndef TESTS_SUPPORT_DIFF_COMPARE_H
 #define TESTS_SUPPORT_DIFF_COMPARE_H
 
+/*
+ * where is a pattern (fnmatch) of the driver's or the product's name, and the versions that
+ * the row was seen on: "rusticl 22" for 22.x, "neo 22.43-26", "pocl 6-", "pocl -3"; all without.
+ */
 struct diff_explained {
-	const char *where;	/* pattern (fnmatch) of the driver's or the product's name */
+	const char *where;
 	const char *line;	/* pattern of "subject.case" */
 	const char *bare;	/* pattern of what follows the colon without the layer */
 	const char *layered;	/* and with it */
@@ -22,9 +26,23 @@ extern const struct diff_explained diff_explained[];
 struct diff_counts {
 	unsigned int lines, subjects;	/* of the first, where it has more */
 	unsigned int differences, unexplained;
+	unsigned int wavering;		/* not compared */
 };
 
-/* Prints each difference, with its row or as not explained. Both texts are cut apart. */
+/*
+ * Prints each difference, with its row or as not explained. Both texts are cut apart.
+ * where: the driver's or the product's name, a blank, and its version where one is known.
+ */
 struct diff_counts diff_compare(const char *where, char *bare, char *layered);
+
+/*
+ * One output of two without the layer: the lines in which they differ, or that only one has,
+ * answer differently from run to run, and are not compared. Both texts are cut apart; the
+ * result is the caller's.
+ */
+char *diff_steady(char *bare, char *again);
+
+/* Prints the rows for this driver and version that explained nothing in this process. */
+void diff_print_unused(const char *where);
 
 #endif
