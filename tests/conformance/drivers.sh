@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # drivers.sh: sourced. use_driver NAME: an environment with that OpenCL driver
-# alone and no vendor cache, below the directory $work. The layer's library
+# alone and no vendor cache of programs, below the directory $work. The layer's library
 # comes from $LAYER, an absolute path.
 
 use_driver()
@@ -20,7 +20,8 @@ use_driver()
 	export OCL_ICD_VENDORS="$work/vendors" HOME="$work/home"
 	export XDG_CACHE_HOME="$work/home/cache" XDG_CONFIG_HOME="$work/home/config"
 	export POCL_CACHE_DIR="$work/pocl" POCL_KERNEL_CACHE=0
-	export MESA_SHADER_CACHE_DISABLE=true RUSTICL_ENABLE=llvmpipe
+	# Mesa's cache has no programs, and without it rusticl 26 takes seconds to read its built-ins.
+	export MESA_SHADER_CACHE_DIR="$work/mesa" RUSTICL_ENABLE=llvmpipe
 	export NEOReadDebugKeys=1 SetCommandStreamReceiver=1 ProductFamilyOverride=tgllp
 	# Since 2023 the driver wants these too, and has a cache of its own.
 	export HardwareInfoOverride=1x6x16 UseAubStream=0 NEO_CACHE_PERSISTENT=0

@@ -23,8 +23,7 @@ static const struct driver drivers[] = {
 	{ "neo", "/usr/lib/*/intel-opencl/libigdrcl.so",
 	  { "NEOReadDebugKeys=1", "SetCommandStreamReceiver=1", "ProductFamilyOverride=tgllp",
 	    "HardwareInfoOverride=1x6x16", "UseAubStream=0", "NEO_CACHE_PERSISTENT=0" }, NULL, false },
-	{ "rusticl", "/usr/lib/*/libRusticlOpenCL.so.1",
-	  { "RUSTICL_ENABLE=llvmpipe", "MESA_SHADER_CACHE_DISABLE=1" }, NULL, true },
+	{ "rusticl", "/usr/lib/*/libRusticlOpenCL.so.1", { "RUSTICL_ENABLE=llvmpipe" }, NULL, true },
 	{ "pocl", "/usr/lib/*/libpocl.so.2*", { NULL }, "eager", true },
 	{ "oclgrind", "/usr/lib/oclgrind/liboclgrind-rt-icd.so", { NULL }, NULL, true },
 };
@@ -107,6 +106,31 @@ static void set_sanitizers(void)
 	driver_setenv("ASAN_OPTIONS", "detect_leaks=0");
 }
 
+static char shaders[] = "/tmp/ckcache-mesa-XXXXXX";
+
+static void remove_shaders(void)
+{
+	unit_remove(shaders);
+}
+
+/*
+ * For all tests of the process, since rusticl 26 takes seconds to read its
+ * built-ins where Mesa's cache, which has no programs, does not have them.
+ */
+static const char *shader_cache(void)
+{
+	static bool made;
+
+	if (!made) {
+		made = true;
+		CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(shaders));
+		CU_ASSERT_EQUAL_FATAL(atexit(remove_shaders), 0);
+		/* Clients of the user nobody write there, too. */
+		CU_ASSERT_EQUAL_FATAL(chmod(shaders, 0777), 0);
+	}
+	return shaders;
+}
+
 void driver_begin(void)
 {
 	variable_count = 0;
@@ -130,6 +154,8 @@ void driver_begin(void)
 	set_below("POCL_CACHE_DIR", "pocl");
 	/* pocl's view of the machine where there is no /sys (tests/run.sh). */
 	driver_setenv("HWLOC_SYNTHETIC", getenv("HWLOC_SYNTHETIC"));
+	if (driver_is("rusticl"))
+		driver_setenv("MESA_SHADER_CACHE_DIR", shader_cache());
 	driver_setenv("CKCACHE_CAPTURE", selected->capture);
 	for (size_t i = 0; i < sizeof(selected->environment) / sizeof(selected->environment[0]) && selected->environment[i]; i++) {
 		char name[64];

@@ -83,8 +83,6 @@ static void begin(void)
 {
 	driver_begin();
 	driver_shell("shift; exec '" DIFFERENTIAL_PROGRAM "' \"$@\"");
-	/* Else each of hundreds of kernels costs rusticl a tenth of a second. */
-	driver_setenv("MESA_SHADER_CACHE_DISABLE", NULL);
 }
 
 /* All of what a cold run could store is a hit in the warm one, which therefore misses so much less. */

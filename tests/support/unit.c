@@ -31,6 +31,13 @@ static int remove_depth(const char *path, const struct stat *info, int kind, str
 	return remove(path);
 }
 
+void unit_remove(const char *path)
+{
+	/* Tests take permissions away; first give them back, then remove. */
+	(void)nftw(path, remove_one, 16, FTW_PHYS);
+	(void)nftw(path, remove_depth, 16, FTW_PHYS | FTW_DEPTH);
+}
+
 static void set_up(void)
 {
 	const char *base = getenv("TMPDIR");
@@ -46,9 +53,7 @@ static void tear_down(void)
 {
 	if (chdir("/") < 0)
 		perror("unit: chdir");
-	/* Tests take permissions away; first give them back, then remove. */
-	(void)nftw(directory, remove_one, 16, FTW_PHYS);
-	(void)nftw(directory, remove_depth, 16, FTW_PHYS | FTW_DEPTH);
+	unit_remove(directory);
 }
 
 const char *unit_dir(void)

@@ -33,6 +33,9 @@ void unit_write_bytes(const char *path, const void *data, size_t len);
 /* Whether CKCACHE_TEST_REQUIRE_DRIVERS, a list of words, names it: a test that does not find it has failed. */
 bool unit_driver_required(const char *name);
 
+/* The file, or the directory with all that is below. */
+void unit_remove(const char *path);
+
 /* TSAN_OPTIONS for a program with an environment of its own: the caller's, or what suits all. */
 const char *unit_tsan_options(void);
 
