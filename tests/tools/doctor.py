@@ -212,6 +212,7 @@ class Drivers(Doctor):
             self.assertTrue(of_it, (name, value))
             for device in of_it:
                 self.assertEqual(os.path.realpath(device["library"]), os.path.realpath(library))
+            self.assertFalse([text for text in self.marked(value, "ok") if "unknown" in text], name)
             for device in value["devices"]:
                 self.assertEqual(device["result"], "hit", (name, value))
                 self.assertGreater(device["compile_ms"], 0)
