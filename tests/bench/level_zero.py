@@ -20,6 +20,7 @@ from bench import Report, runs_of, seconds, show_ways, take_turns
 from harness import Bench, Failure, median, quartiles
 
 DRIVER = {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1",
+          "HardwareInfoOverride": "1x6x16", "UseAubStream": "0",
           "ProductFamilyOverride": "tgllp", "NEO_CACHE_PERSISTENT": "0"}
 KERNEL = """
 kernel void k%(n)d(global float *out, global const float *in, int n)

@@ -39,12 +39,12 @@ library_path=${LOADER:+$(cd "$LOADER" && pwd)}
 library_path=$library_path${LD_LIBRARY_PATH:+${library_path:+:}$LD_LIBRARY_PATH}
 . "$here/drivers.sh"
 use_driver neo
-# What other drivers than Debian's keep by themselves, in the user's home.
+# What drivers keep by themselves since 24.13, in the user's home.
 export NEO_CACHE_PERSISTENT=0
+# As tests/level_zero/intel.h says.
+export HardwareInfoOverride=1x6x16 UseAubStream=0 UseBindlessMode=0
+export UseExternalAllocatorForSshAndDsh=0 OverrideMaxWorkgroupSize=1024
 export ProductFamilyOverride="${PRODUCT:-tgllp}"
-case $ProductFamilyOverride in
-dg2 | pvc) export OverrideMaxWorkgroupSize=1024 ;; # which they need without hardware
-esac
 
 # bare COMMAND...: with the loader that was asked for.
 bare()

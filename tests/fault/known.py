@@ -13,7 +13,8 @@ import sys
 HARMLESS = [
     r"_ITM_.*|__gmon_start__|__cxa_.*|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__tls_get_addr",
     # pure functions, text, memory that is there
-    r"mem(chr|cmp|cpy|mem|move|set)|(?!strn?dup)str.*|v?snprintf|fprintf|stderr|qsort|bsearch|__ctype_.*|toupper|tolower",
+    r"mem(chr|cmp|cpy|mem|move|set)|(?!strn?dup)str.*|__isoc23_strto.*|v?snprintf|fprintf|stderr|qsort"
+    r"|bsearch|__ctype_.*|toupper|tolower",
     r"__errno_location|__assert_fail|abort",
     # what the process is and has
     r"environ|__environ|(secure_)?getenv|getauxval|get(e?[ug]id|pid|tid|ppid)|getgroups|umask"
