@@ -207,7 +207,7 @@ static ze_result_t answer_of(struct lz_next *next, ze_module_handle_t handle, ui
 	if (!found)
 		return result;
 	read_text(next, driver, last.drivers);
-	(void)strcpy(last.text, answer.text);	/* of the same size */
+	memcpy(last.text, answer.text, sizeof(last.text));
 	last.to_be_told = true;
 	return answer.result;
 }
