@@ -298,7 +298,7 @@ static void *CL_API_CALL stub_clGetExtensionFunctionAddressForPlatform(cl_platfo
 #define ICD_2_TAG 0x4f50454e434c3331
 
 const cl_icd_dispatch stub_dispatch = {
-	.clGetPlatformIDs = (cl_api_clGetPlatformIDs)(intptr_t)ICD_2_TAG,
+	.clGetPlatformIDs = (__typeof__(&clGetPlatformIDs))(intptr_t)ICD_2_TAG,
 	.clGetPlatformInfo = stub_clGetPlatformInfo,
 	.clGetDeviceIDs = stub_clGetDeviceIDs,
 	.clGetDeviceInfo = stub_clGetDeviceInfo,
