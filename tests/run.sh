@@ -156,7 +156,7 @@ test_build()
 	rm -f "$work/status"
 	{
 		# shellcheck disable=SC2086  # words
-		${PREFIX:-} ctest --test-dir "$base-$name" --output-on-failure --no-tests=error -j "$jobs" \
+		${PREFIX:-} ctest --test-dir "$base-$name" --output-on-failure --no-label-summary --no-tests=error -j "$jobs" \
 			"$@" --output-log "$work/ctest.log" </dev/null || echo "$?" >"$work/status"
 	} | grep --line-buffered -v -e '^ *Start  *[0-9]' -e '^Internal ctest'
 	[ ! -e "$work/status" ] || failed="$failed $name"

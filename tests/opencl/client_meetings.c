@@ -323,11 +323,15 @@ static void *pass(void *data)
 	return NULL;
 }
 
-/* libraries PATH COUNT: builds so many programs while another thread loads and unloads a library. */
+/*
+ * libraries PATH COUNT: builds so many programs while another thread loads and unloads a library;
+ * fewer where the cache waits long for its disk.
+ */
 void client_libraries(struct client *client)
 {
 	struct passage passage = { .path = client->arguments[0] };
-	unsigned int count = (unsigned int)atoi(client->arguments[1]), wrong = 0;
+	unsigned int count = (unsigned int)atoi(client->arguments[1]), wrong = 0, built = 0;
+	time_t end = time(NULL) + STRESS_PATIENCE_S / 3;
 	pthread_t thread;
 
 	(void)alarm(STRESS_PATIENCE_S);	/* cannot fail */
@@ -335,12 +339,12 @@ void client_libraries(struct client *client)
 		client_fail("pthread_create", 0);
 	while (!atomic_load(&passage.rounds))
 		;	/* it has begun */
-	for (unsigned int i = 0; i < count; i++) {
+	for (; built < count && time(NULL) < end; built++) {
 		cl_program program = client_program(client, client_source);
 		char options[32];
 		cl_kernel kernel;
 
-		(void)snprintf(options, sizeof(options), "-DK=%u", i);
+		(void)snprintf(options, sizeof(options), "-DK=%u", built);
 		wrong += client_build(program, options) != CL_SUCCESS;
 		kernel = client_kernel(program, "scale");
 		wrong += client_private_size(client, kernel) !=
@@ -351,4 +355,5 @@ void client_libraries(struct client *client)
 	if (pthread_join(thread, NULL))
 		client_fail("pthread_join", 0);
 	printf("wrong %u failures %u\n", wrong, atomic_load(&passage.failures));
+	(void)fprintf(stderr, "built %u\n", built);
 }

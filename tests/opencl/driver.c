@@ -15,7 +15,7 @@
 
 #include "tests/support/unit.h"
 
-enum { MAX_VARIABLES = 32, MAX_ARGUMENTS = 16, PATIENCE_S = 120, NOBODY = 65534 };
+enum { MAX_VARIABLES = 32, MAX_ARGUMENTS = 16, PATIENCE_S = 120, NOBODY = 65534, PATH = 4160 };
 
 static const struct driver drivers[] = {
 	{ "stub", STUB_LIBRARY, { NULL }, NULL, false },
@@ -29,7 +29,7 @@ static const struct driver drivers[] = {
 };
 
 static const struct driver *selected;
-static char library[4096];
+static char library[PATH];
 static struct variable {
 	char name[64];
 	char value[4096];
@@ -38,7 +38,7 @@ static unsigned int variable_count, run_count;
 static const char *shell, *program;
 static bool as_nobody;
 /* What other users run: copies, since the build may lie where only its owner gets. */
-static char copied_client[4160], copied_layer[4160];
+static char copied_client[PATH], copied_layer[PATH];
 
 const struct driver *driver_select(int argc, char **argv)
 {
@@ -106,7 +106,7 @@ static void set_sanitizers(void)
 	driver_setenv("ASAN_OPTIONS", "detect_leaks=0");
 }
 
-static char shaders[] = "/tmp/ckcache-mesa-XXXXXX";
+static char shaders[PATH];
 
 static void remove_shaders(void)
 {
@@ -123,12 +123,29 @@ static const char *shader_cache(void)
 
 	if (!made) {
 		made = true;
+		(void)snprintf(shaders, sizeof(shaders), "%s/ckcache-mesa-XXXXXX",
+			       getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 		CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(shaders));
 		CU_ASSERT_EQUAL_FATAL(atexit(remove_shaders), 0);
 		/* Clients of the user nobody write there, too. */
 		CU_ASSERT_EQUAL_FATAL(chmod(shaders, 0777), 0);
 	}
 	return shaders;
+}
+
+/* In the test's directory, where other users may come to. */
+static char *set_path(char *ret_path, const char *name)
+{
+	(void)snprintf(ret_path, PATH, "%s/%s", unit_dir(), name);
+	return ret_path;
+}
+
+static void copy(const char *path, const char *to)
+{
+	char command[16384];
+
+	(void)snprintf(command, sizeof(command), "cp '%s' '%s' && chmod 755 '%s'", path, to, to);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
 }
 
 void driver_begin(void)
@@ -139,6 +156,9 @@ void driver_begin(void)
 	as_nobody = false;
 	copied_client[0] = '\0';
 	copied_layer[0] = '\0';
+	/* Keys have its path, so that it is the same for all users. */
+	if (geteuid() == 0 && !strcmp(selected->library, STUB_LIBRARY))
+		copy(STUB_LIBRARY, set_path(library, "libstub_driver.so"));
 	unit_write("vendors/driver.icd", library);
 	unit_write("home/empty", "");
 	unit_write("work/empty", "");
@@ -194,30 +214,16 @@ static int give_away(const char *path, const struct stat *info, int kind, struct
 	return lchown(path, NOBODY, NOBODY);
 }
 
-/* Into <unit_dir>/copies; a driver of the system's is not copied. */
-static void copy_build(void)
-{
-	const char *layer = getenv("CKCACHE_TEST_LAYER");
-	char command[32768];
-	bool ours = !strcmp(selected->library, STUB_LIBRARY);
-
-	(void)snprintf(copied_client, sizeof(copied_client), "%s/copies/client", unit_dir());
-	(void)snprintf(copied_layer, sizeof(copied_layer), "%s/copies/libckcache_opencl.so", unit_dir());
-	(void)snprintf(command, sizeof(command),
-		       "cd '%s' && umask 022 && mkdir -p copies && cp '%s' copies/client && cp '%s' '%s' && "
-		       "{ %s || { cp '%s' copies/driver.so && echo \"$PWD/copies/driver.so\" >vendors/driver.icd; }; }",
-		       unit_dir(), program, layer ? layer : LAYER_LIBRARY, copied_layer,
-		       ours ? "false" : "true", library);
-	CU_ASSERT_EQUAL_FATAL(system(command), 0);
-	program = copied_client;
-}
-
 bool driver_as_nobody(void)
 {
+	const char *layer = getenv("CKCACHE_TEST_LAYER");
+
 	if (geteuid() != 0)
 		return false;
 	as_nobody = true;
-	copy_build();
+	copy(program, set_path(copied_client, "client"));
+	program = copied_client;
+	copy(layer ? layer : LAYER_LIBRARY, set_path(copied_layer, "libckcache_opencl.so"));
 	CU_ASSERT_EQUAL(nftw(unit_dir(), give_away, 16, FTW_PHYS), 0);
 	return true;
 }
