@@ -399,11 +399,18 @@ done
 }
 
 # What the tests leave in a temporary directory waits for no disk in memory, and goes with it.
-shared=/dev/shm
-[ -d $shared ] && [ -w $shared ] && [ "$(df -Pk $shared | awk 'NR == 2 { print int($4 / 1024) }')" -ge 1000 ] ||
-	shared=/tmp
-work=$(mktemp -d "${TMPDIR:-$shared}/ckcache-tests.XXXXXX") ||
-	give_up "The tests need a directory for temporary files: set TMPDIR"
+work=
+for place in ${TMPDIR:-/dev/shm /tmp}; do
+	[ "$(df -Pk "$place" 2>/dev/null | awk 'NR == 2 { print int($4 / 1024) }')" -ge 1000 ] 2>/dev/null || continue
+	work=$(mktemp -d "$place/ckcache-tests.XXXXXX" 2>/dev/null) || continue
+	# Programs must be able to run there.
+	echo '#!/bin/sh' >"$work/program"
+	chmod 755 "$work/program"
+	! "$work/program" 2>/dev/null || break
+	rm -rf "$work"
+	work=
+done
+[ -n "$work" ] || give_up "The tests need a directory for temporary files with 1000 MB of room: set TMPDIR"
 trap 'chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
 # Tests run programs as other users in it.

@@ -137,7 +137,7 @@ install_within()
 	for names in "$@"; do
 		# shellcheck disable=SC2086
 		if ! name=$(packages_choose "$names"); then
-			absent="$absent $names"
+			absent="$absent ${names%%|*}"
 		elif expr " $taken " : ".* $name " >/dev/null; then
 			:	# two names' alternative
 		elif [ "$most" -gt 0 ] && [ $((packages_mb + $(packages_size $taken "$name"))) -gt "$most" ]; then
