@@ -607,7 +607,7 @@ static void fast_kernels_are_compared_in_full(void)
 	/* How "c" with the name "k" is encoded, as a name without constants. */
 	const struct cachecore_bytes forged = { "\1\0\0\0\0\0\0\0ck", 10 };
 	struct handle *kernel = handle_new();
-	int device, other;
+	int device = 0, other = 0;	/* their addresses count */
 
 	put(programs, &key);
 	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &key, text("c"), &device, text("k"),

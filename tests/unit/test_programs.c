@@ -881,7 +881,7 @@ static void kernel_in_progress_goes_with_its_program(void)
 static void fast_kernels_are_found_by_constants_device_and_name(void)
 {
 	struct cc_programs *programs = programs_new(0);
-	int device;
+	int device = 0;	/* its address counts */
 	void *first, *got;
 
 	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
