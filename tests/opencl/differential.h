@@ -27,7 +27,7 @@
 
 #include "tests/support/diff_subjects.h"
 
-enum { DIFF_MAX_DEVICES = 8, DIFF_ITEMS = 8, DIFF_PATIENCE_S = 20 };
+enum { DIFF_MAX_DEVICES = 8, DIFF_ITEMS = 8, DIFF_PATIENCE_S = 60 };
 
 struct diff {
 	struct diff_running running;

@@ -54,7 +54,7 @@ struct outcome {
 };
 void outcome_release(struct outcome *outcome);
 
-/* Runs one scenario to its end (killed after two minutes); -n is added where it is due. */
+/* Runs one scenario to its end (killed after five minutes); -n is added where it is due. */
 struct outcome driver_client(enum driver_layer layer, const char *const *arguments);
 #define CLIENT(layer, ...) \
 	driver_client(layer, (const char *const[]){ __VA_ARGS__, NULL })
