@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tests/opencl/client.h"
+#include "tests/opencl/references.h"
 
 static void print_text(const char *what, cl_int error, const char *text, size_t size)
 {
@@ -29,8 +30,7 @@ static void print_number(const char *what, cl_int error, unsigned long long valu
 cl_uint client_references(cl_program program)
 {
 	cl_uint references = 0;
-	cl_int error = clGetProgramInfo(program, CL_PROGRAM_REFERENCE_COUNT, sizeof(references),
-					&references, NULL);
+	cl_int error = references_of(program, &references);
 
 	if (error)
 		client_fail("CL_PROGRAM_REFERENCE_COUNT", error);

@@ -299,6 +299,7 @@ void diff_ask_program(struct diff *diff, const char *prefix, cl_program program)
 	};
 	const struct object object = { .program = program };
 
+	(void)diff_program_refs(program);	/* only waits until it stays */
 	ASK(diff, prefix, get_program, &object, queries);
 	ask_binaries(diff, prefix, program);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tests/opencl/differential.h"
+#include "tests/opencl/references.h"
 
 const char diff_source[] =
 	"#ifdef FAIL\n"
@@ -84,8 +85,7 @@ cl_uint diff_program_refs(cl_program program)
 {
 	cl_uint refs = UNKNOWN;
 
-	return clGetProgramInfo(program, CL_PROGRAM_REFERENCE_COUNT, sizeof(refs), &refs, NULL) ?
-		UNKNOWN : refs;
+	return references_of(program, &refs) ? UNKNOWN : refs;
 }
 
 void diff_say_release(const struct diff *diff, const char *name, cl_program program)
