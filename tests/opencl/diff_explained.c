@@ -8,10 +8,6 @@
 #include <stddef.h>
 
 #define CONTEXT_REFS(driver) { driver, "counts.*-context-refs", "3", "4", 'D' }
-/* Kernels asked of what is only compiled, or a library. */
-#define NO_EXECUTABLE(driver, name, bare, layered) \
-	{ driver, "*compiled-" name, bare, layered, 'C' }, \
-	{ driver, "*library-" name, bare, layered, 'C' }
 
 const struct diff_explained diff_explained[] = {
 	{ "neo 22.43-26", "*-that-fail.program-1-build-log", "* [[]2:2:2: *", "* [[]1:2:2: *", 'A' },
@@ -41,19 +37,6 @@ const struct diff_explained diff_explained[] = {
 	{ "rusticl 22", "kernel-creations.failed-later-*", "none -46", "none -45", 'B' },
 	{ "pocl 3-7", "bad-then-built.after-1-binary-type", "* 4 larger *", "* 0 larger *", 'B' },
 
-	{ "neo 22.43-26", "*library-none-at-all", "0", "-45", 'C' },
-	{ "neo 22.43-26", "*library-array-of-none", "0 0", "-45 77", 'C' },
-	NO_EXECUTABLE("rusticl 22", "none-at-all", "0", "-45"),
-	NO_EXECUTABLE("rusticl 22", "array-of-none", "0 0", "-45 77"),
-	NO_EXECUTABLE("pocl 3-7", "*", "none -46", "none -45"),
-	NO_EXECUTABLE("pocl 3-7", "none-at-all", "0", "-45"),
-	NO_EXECUTABLE("pocl 3-7", "array-of-none", "-30 77", "-45 77"),
-	{ "pocl 3-7", "*kernel-names", "size 0/1 * [[]\\a5[]] *", "size 0/1 * [[]\\00[]] *", 'C' },
-	NO_EXECUTABLE("oclgrind 21", "known", "K 0", "none -4[56]"),
-	NO_EXECUTABLE("oclgrind 21", "known-quietly", "K 77", "none 77"),
-	NO_EXECUTABLE("oclgrind 21", "none-at-all", "0", "-45"),
-	NO_EXECUTABLE("oclgrind 21", "array-of-none", "-30 77", "-45 77"),
-	NO_EXECUTABLE("oclgrind 21", "*", "none -46", "none -45"),
 
 	CONTEXT_REFS("rusticl 22-26"),
 	CONTEXT_REFS("pocl 3-7"),
