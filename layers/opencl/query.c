@@ -127,7 +127,8 @@ static cl_int get_effective_info(struct ocl_program *program, struct ocl_effecti
 		break;
 	case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:
 	case CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT:
-		handle = ocl_effective_target(effective, handle);
+		/* Of an object too: a driver may want P to be compiled (rusticl 25). */
+		handle = effective->handle;
 		break;
 	default:
 		break;

@@ -59,6 +59,7 @@ void client_relink(struct client *client)
 
 static void print_kernels(cl_program program, const char *what)
 {
+	cl_bool constructors = 77;
 	static const char *const names[] = { "value", "no_such_kernel", "", NULL };
 	cl_kernel kernels[4];
 	cl_uint count = 0;
@@ -71,6 +72,9 @@ static void print_kernels(cl_program program, const char *what)
 		if (kernel)
 			printf("release %d\n", clReleaseKernel(kernel));
 	}
+	error = clGetProgramInfo(program, CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT, sizeof(constructors),
+				 &constructors, NULL);
+	printf("%s: constructors %d %u\n", what, error, constructors);
 	error = clCreateKernelsInProgram(program, 4, kernels, &count);
 	printf("%s: kernels %d\n", what, error);
 	for (cl_uint i = 0; error == CL_SUCCESS && i < count; i++)

@@ -73,6 +73,7 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 	size_t sizes[STUB_MAX_DEVICES], count;
 	char names[8192];
 	cl_uint references;
+	cl_bool none = CL_FALSE;
 
 	if (!program)
 		return CL_INVALID_PROGRAM;
@@ -115,6 +116,11 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 		if (stub_is_set("STUB_NAMES_ABORT") || list_kernels(build, names, sizeof(names)) == 0)
 			abort();
 		return stub_answer_text(names, size, ret, ret_size);
+	case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:
+		/* As rusticl 25 does. */
+		if (!build && !program->loaded)
+			return CL_INVALID_PROGRAM_EXECUTABLE;
+		return stub_answer(&none, sizeof(none), size, ret, ret_size);
 	default:
 		return CL_INVALID_VALUE;
 	}
