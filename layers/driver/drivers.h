@@ -38,6 +38,11 @@ struct drv_driver {
 	 */
 	bool binaries_lose_answers;
 	unsigned int unasked;		/* enum drv_question */
+	/*
+	 * Asked for kernels, a compiled object or a library gives the error of a program that was
+	 * never built (CL_INVALID_PROGRAM_EXECUTABLE): nothing is compiled to know it.
+	 */
+	bool objects_as_unbuilt;
 	/* Threads that load binaries at the same time may end the process. */
 	bool loads_race;
 	/* A program whose kernels live is compiled all the same, against the specification. */

@@ -78,8 +78,9 @@ static bool remember_one_more(cl_kernel handle, struct ocl_program *program,
 /*
  * The program that kernels are asked of. What was loaded in place of a compiled
  * object or a library may be a program with kernels to its driver, and P was
- * never compiled: which error there is only the original knows. NULL: there is
- * no original of a library.
+ * never compiled: which error there is only the original knows, or the driver is
+ * known to give that of a program that was never built. NULL: that is the
+ * answer, and there is nothing to ask.
  */
 static cl_program find_target(struct ocl_program *program, struct ocl_effective *effective)
 {
@@ -88,6 +89,8 @@ static cl_program find_target(struct ocl_program *program, struct ocl_effective 
 
 	if (!effective || effective->kind != OCL_EFFECTIVE_OBJECT)
 		return ocl_effective_target(effective, handle);
+	if (effective->driver->objects_as_unbuilt)
+		return effective->own ? NULL : handle;
 	original = ocl_program_original(program);
 	stand_in = ocl_effective_stand_in(effective, original, program->context);
 	ocl_original_unref(original);

@@ -38,6 +38,8 @@ const struct diff_explained diff_explained[] = {
 	{ "pocl 3-7", "bad-then-built.after-1-binary-type", "* 4 larger *", "* 0 larger *", 'B' },
 
 
+	{ "pocl 3-7", "*kernel-names", "size 0/1 * [[]\\a5[]] *", "size 0/1 * [[]\\00[]] *", 'C' },
+
 	CONTEXT_REFS("rusticl 22-26"),
 	CONTEXT_REFS("pocl 3-7"),
 	CONTEXT_REFS("oclgrind 21"),
