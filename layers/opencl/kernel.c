@@ -153,6 +153,9 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 		return OCL_NEXT.clCreateKernel(handle, kernel_name, errcode_ret);
 	of_effective = ocl_effective_has_kernels(effective);
 	target = find_target(program, effective);
+	/* That there is no name is for the driver to say. */
+	if (!target && !kernel_name)
+		target = handle;
 	if (!target) {
 		kernel = NULL;
 		if (errcode_ret)
