@@ -105,6 +105,7 @@ static cl_int get_effective_info(struct ocl_program *program, struct ocl_effecti
 {
 	cl_program handle = program->object.handle;
 	struct cmn_view names;
+	cl_int error;
 
 	switch (param_name) {
 	case CL_PROGRAM_BINARY_SIZES:
@@ -127,9 +128,14 @@ static cl_int get_effective_info(struct ocl_program *program, struct ocl_effecti
 		break;
 	case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:
 	case CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT:
-		/* Of an object too: a driver may want P to be compiled (rusticl 25). */
-		handle = effective->handle;
-		break;
+		/* Of an object, too. Where it has no answer (rusticl 26), what was compiled has. */
+		error = OCL_NEXT.clGetProgramInfo(effective->handle, param_name, size, ret_value,
+						  ret_size);
+		if (error == CL_INVALID_PROGRAM_EXECUTABLE &&
+		    effective->kind == OCL_EFFECTIVE_OBJECT)
+			error = ask_stand_in(program, effective, param_name, size, ret_value,
+					     ret_size);
+		return error;
 	default:
 		break;
 	}

@@ -117,8 +117,8 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 			abort();
 		return stub_answer_text(names, size, ret, ret_size);
 	case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:
-		/* As rusticl 25 does. */
-		if (!build && !program->loaded)
+		/* As rusticl 26 does. */
+		if (!build)
 			return CL_INVALID_PROGRAM_EXECUTABLE;
 		return stub_answer(&none, sizeof(none), size, ret, ret_size);
 	default:
