@@ -172,8 +172,6 @@ void driver_begin(void)
 	set_below("STUB_COUNTS", "counts");
 	set_below("STUB_SETTINGS", "settings");
 	set_below("POCL_CACHE_DIR", "pocl");
-	/* pocl's view of the machine where there is no /sys (tests/run.sh). */
-	driver_setenv("HWLOC_SYNTHETIC", getenv("HWLOC_SYNTHETIC"));
 	if (driver_is("rusticl"))
 		driver_setenv("MESA_SHADER_CACHE_DIR", shader_cache());
 	driver_setenv("CKCACHE_CAPTURE", selected->capture);
