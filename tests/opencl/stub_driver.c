@@ -294,11 +294,8 @@ static void *CL_API_CALL stub_clGetExtensionFunctionAddressForPlatform(cl_platfo
 	return stub_clGetExtensionFunctionAddress(name);
 }
 
-/* What the first entry is with cl_khr_icd 2.0, as pocl 7 and rusticl 26 have it: no function. */
-#define ICD_2_TAG 0x4f50454e434c3331
-
 const cl_icd_dispatch stub_dispatch = {
-	.clGetPlatformIDs = (__typeof__(&clGetPlatformIDs))(intptr_t)ICD_2_TAG,
+	.clGetPlatformIDs = stub_clGetPlatformIDs,
 	.clGetPlatformInfo = stub_clGetPlatformInfo,
 	.clGetDeviceIDs = stub_clGetDeviceIDs,
 	.clGetDeviceInfo = stub_clGetDeviceInfo,
