@@ -148,9 +148,9 @@ sources=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Pa
 	suite == "" || (release != "sid" && suite ~ /^-(updates|security)$/) {
 		print "deb " $1 " " release suite " main" }')
 mirror=${CKCACHE_FRESH_MIRROR:-$(echo "$sources" | awk -v release="$release" '$3 == release { print $2; exit }')}
-[ -z "${CKCACHE_FRESH_MIRROR-}" ] && [ -n "$mirror" ] || sources="deb ${mirror:=http://deb.debian.org/debian} $release main"
+[ -z "${CKCACHE_FRESH_MIRROR-}" ] || sources="deb $mirror $release main"
 apt_helper=/usr/lib/apt/apt-helper
-if [ -x $apt_helper ] && ! $apt_helper download-file "$mirror/dists/$release/InRelease" "$work/InRelease" >/dev/null 2>&1; then
+if [ -x $apt_helper ] && [ -n "$mirror" ] && ! $apt_helper download-file "$mirror/dists/$release/InRelease" "$work/InRelease" >/dev/null 2>&1; then
 	give_up 75 "the mirror $mirror does not give $release"
 fi
 debs=
@@ -161,8 +161,9 @@ fi
 
 echo "A fresh $release, ${user}${sys:+, with /sys}, commit $(git -c safe.directory='*' log -1 --format='%h %s')"
 start=$(date +%s)
-quietly run debootstrap --variant=minbase ${debs:+"--cache-dir=$debs"} "$release" "$root" "$mirror"
-echo "$sources" >"$root/etc/apt/sources.list"
+quietly run debootstrap --variant=minbase ${debs:+"--cache-dir=$debs"} "$release" "$root" ${mirror:+"$mirror"}
+# Without a mirror of its own this machine leaves that to debootstrap.
+[ -z "$sources" ] || echo "$sources" >"$root/etc/apt/sources.list"
 # Proxies, and whether dates are believed.
 apt-config dump | grep -E '^Acquire::(Check-|Retries|ForceIPv|(https?|ftp)::)' >"$root/etc/apt/apt.conf.d/90outside" || true
 # Docker's and others' settings are not here: downloaded packages stay, as on a real machine.
