@@ -12,6 +12,7 @@
 # $TMPDIR, or in memory. Whatever is interrupted goes on where it was the next time.
 # Exit code: 0 if everything passed. The last line is ctest's summary of the main run.
 set -eu
+umask 022	# some systems' users have another one, and what others may write is not trusted
 cd "$(dirname "$0")/.."
 . tools/packages.sh
 

@@ -101,6 +101,7 @@ int unit_main(const char *suite, const struct unit_test *tests, size_t count)
 	/* As in a terminal, wherever this was started from: in the background some are ignored. */
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		(void)signal(signals[i], SIG_DFL);
+	(void)umask(022);	/* what others may write is not trusted */
 	if (CU_initialize_registry() != CUE_SUCCESS)
 		return 2;
 	handle = CU_add_suite_with_setup_and_teardown(suite, NULL, NULL, set_up, tear_down);

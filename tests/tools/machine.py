@@ -56,6 +56,7 @@ class Case(unittest.TestCase):
         signal.signal(signal.SIGALRM, self.out_of_patience)
         signal.alarm(PATIENCE)
         self.addCleanup(signal.alarm, 0)
+        os.umask(0o022)  # what others may write is not trusted
         self.work = tempfile.mkdtemp(prefix="ckcache-machine-")
         self.addCleanup(shutil.rmtree, self.work)
         for name in ("home", "cwd", "tmp", "vendors"):
