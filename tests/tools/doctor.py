@@ -197,13 +197,17 @@ class Drivers(Doctor):
         self.assertIsNone(value["devices"][0]["hit_ms"])
 
     def test_real_ones(self):
-        tried, required = 0, os.environ.get("CKCACHE_TEST_REQUIRE_DRIVERS", "").split()
+        required = os.environ.get("CKCACHE_TEST_REQUIRE_DRIVERS")
+        # Who made the list left out what does not work here without ckcache, either.
+        listed, required, tried = required is not None, (required or "").split(), 0
         for name, (_, variables) in machine.DRIVERS.items():
             library = machine.driver_file(name)
             if library and name == "neo" and sanitized():
                 continue	# it is opened in a way (RTLD_DEEPBIND) that the runtime refuses
             if not library:
                 self.assertNotIn(name, required)
+                continue
+            if listed and name not in required:
                 continue
             tried += 1
             self.drivers(library)
