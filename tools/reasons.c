@@ -14,7 +14,7 @@ static const struct reason bypasses[] = {
 	{ "capture-deferred", "reading the binary here would take long, and ckcache replay cannot do it" },
 	{ "compiler-loaded-late", "the driver loaded its compiler during this build" },
 	{ "computed-include", "an #include is computed by a macro" },
-	{ "constants-unknown", "a specialization constant is not known" },
+	{ "constants-unknown", "a specialization constant is not known, or this driver's binaries lose it" },
 	{ "date", "the source uses __DATE__" },
 	{ "descriptor", "the module's description is none that is known" },
 	{ "device-subset", "the program is built for other devices too" },

@@ -14,6 +14,7 @@ static const struct drv_driver drivers[] = {
 		 */
 		.library = "libigdrcl.so",
 		.capture = CC_CAPTURE_EAGER,
+		.binaries_keep_constants = true,
 		.quotes_group = true,
 		.compilers = { "libigc.so", "libigdfcl.so", "libopencl-clang.so" },
 		.late_compilers = { "libigdfcl.so.2", "libigdfcl.so.1", "libigc.so.2",
@@ -44,14 +45,27 @@ static const struct drv_driver drivers[] = {
 		/*
 		 * rusticl 25.0 and 26.2: kernels are compiled with their program, and
 		 * creating one takes 0.02 ms. The answer to CL_KERNEL_ATTRIBUTES
-		 * is empty for a program that was loaded. 26.2 refuses to link some
-		 * objects that were loaded, and hangs where a forked child compiles.
-		 * Versions from 23 to 24 were not measured.
+		 * is empty for a program that was loaded. 25.0's binary is the SPIR-V
+		 * before specialization. Versions from 23 to 24 were not measured.
 		 */
 		.library = "libRusticlOpenCL.so",
 		.since = "23",
 		.capture = CC_CAPTURE_EAGER,
 		.binaries_lose_answers = true,
+		.objects_as_unbuilt = true,
+		.load_rate = 50,
+		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
+	},
+	{
+		/*
+		 * rusticl 26.2: its binary is specialized. It refuses to link some
+		 * objects that were loaded, and hangs where a forked child compiles.
+		 */
+		.library = "libRusticlOpenCL.so",
+		.since = "26.2",
+		.capture = CC_CAPTURE_EAGER,
+		.binaries_lose_answers = true,
+		.binaries_keep_constants = true,
 		.objects_as_unbuilt = true,
 		.load_rate = 50,
 		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
@@ -68,6 +82,7 @@ static const struct drv_driver drivers[] = {
 		.capture = CC_CAPTURE_DEFERRED,
 		.binaries_lose_answers = true,
 		.loads_race = true,
+		.binaries_keep_constants = true,
 		.load_rate = 11,	/* 11 to 26; 90 to 140 with its cache empty */
 		.linked_builds_abort = true,
 		.compilers = { "libpocl-devices-" },

@@ -39,6 +39,11 @@ struct drv_driver {
 	bool binaries_lose_answers;
 	unsigned int unasked;		/* enum drv_question */
 	/*
+	 * A program made from a binary has the specialization constants of its build, seen by running
+	 * it. Elsewhere it may have their defaults again (rusticl 25.0): nothing with constants is cached.
+	 */
+	bool binaries_keep_constants;
+	/*
 	 * Asked for kernels, a compiled object or a library gives the error of a program that was
 	 * never built (CL_INVALID_PROGRAM_EXECUTABLE): nothing is compiled to know it.
 	 */

@@ -47,6 +47,7 @@ static void gather(struct ocl_build *build)
 		.program = build->program,
 		.options = build->options,
 	};
+	enum cmn_status status;
 
 	cc_key_init(&build->key);
 	if (ocl_targets_of_program(build->program->object.handle, build->list_count, build->list,
@@ -75,8 +76,10 @@ static void gather(struct ocl_build *build)
 		return;
 	}
 	cc_key_release(&build->key);
-	if (ocl_build_key(&request, &build->key, &build->driver) != CMN_OK) {
-		build->bypass = "device-unidentified";
+	status = ocl_build_key(&request, &build->key, &build->driver);
+	if (status != CMN_OK) {
+		build->bypass = status == CMN_MISS && build->driver ? "constants-unknown"
+								   : "device-unidentified";
 		return;
 	}
 	build->capture = config->capture == CC_CAPTURE_AUTO ? build->driver->capture

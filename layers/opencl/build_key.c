@@ -33,13 +33,15 @@ static enum cmn_status add_devices(struct cc_key *key, const struct ocl_targets 
 	return CMN_OK;
 }
 
-/* Only IL has them; false: one of them is not known. */
-static bool add_constants(struct cc_key *key, const struct ocl_program *program)
+/* Only IL has them; false: one of them is not known, or a binary may not have it. */
+static bool add_constants(struct cc_key *key, const struct ocl_program *program,
+			  const struct drv_driver *driver)
 {
 	bool known;
 
 	ocl_objects_lock();
-	known = !program->constants_unknown;
+	known = !program->constants_unknown &&
+		(program->constant_count == 0 || driver->binaries_keep_constants);
 	for (size_t i = 0; i < program->constant_count; i++) {
 		const struct ocl_constant *constant = &program->constants[i];
 		uint8_t field[4 + 8 + sizeof(constant->value)];
@@ -109,7 +111,7 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 		add_header(ret, &request->headers[i]);
 	for (cl_uint i = 0; i < request->num_inputs; i++)
 		cc_key_add(ret, CC_PART_IMAGE, "input", request->inputs[i].bytes, CMN_HASH_SIZE);
-	if (program && !add_constants(ret, program))
+	if (program && !add_constants(ret, program, *ret_driver))
 		return CMN_MISS;
 	cc_key_add_text(ret, CC_PART_OPTIONS, "options", request->options ? request->options : "");
 	cc_key_add_u64(ret, CC_PART_OPTIONS, "devices", request->targets->program_count);

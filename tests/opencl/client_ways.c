@@ -223,7 +223,10 @@ void client_il(struct client *client)
 		return;
 	for (char **at = client->arguments + 1; *at; at++) {
 		constant = atoi(*at);
-		printf("constant %d\n", set ? set(program, 7, sizeof(constant), &constant) : 0);
+		if (set)
+			printf("constant %d\n", set(program, 7, sizeof(constant), &constant));
+		else
+			printf("no such function\n");
 	}
 	printf("build %d\n", client_build(program, NULL));
 	client_print_build(client, program);
