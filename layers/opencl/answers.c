@@ -152,6 +152,19 @@ static void add_num_kernels(struct cc_entry *entry, cl_program program)
 	cc_entry_add(entry, OCL_TAG_NUM_KERNELS, 0, bytes, sizeof(bytes));
 }
 
+/* What a build for some of the program's devices leaves of the others. */
+static void add_other_statuses(struct cc_entry *entry, cl_program program,
+			       const struct ocl_targets *targets)
+{
+	for (cl_uint i = 0, next = 0; i < targets->program_count; i++) {
+		if (next < targets->count && targets->places[next] == i)
+			next++;
+		else
+			add_build_info(entry, program, i, targets->all[i], CL_PROGRAM_BUILD_STATUS,
+				       OCL_TAG_OTHER_STATUS);
+	}
+}
+
 void ocl_answers_add_builds(struct cc_entry *entry, cl_program program,
 			    const struct ocl_capture_request *request)
 {
@@ -169,6 +182,8 @@ void ocl_answers_add_builds(struct cc_entry *entry, cl_program program,
 		add_build_info(entry, program, i, device, CL_PROGRAM_BINARY_TYPE,
 			       OCL_TAG_BINARY_TYPE);
 	}
+	if (targets->count < targets->program_count)
+		add_other_statuses(entry, program, targets);
 }
 
 void ocl_answers_add_kernels(struct cc_entry *entry, cl_program program,

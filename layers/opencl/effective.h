@@ -32,6 +32,8 @@ enum {
 	OCL_TAG_OTHER_IMAGE = 11,
 	/* CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: a u64 for each device. */
 	OCL_TAG_KERNEL_MULTIPLE = 12,
+	/* CL_PROGRAM_BUILD_STATUS for another of the program's devices (pocl 6: built, too); index: its place. */
+	OCL_TAG_OTHER_STATUS = 13,
 	OCL_TAG_ERROR = 10,		/* of a failed build, in memory only: the cl_int that the call returned */
 };
 

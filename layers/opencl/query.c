@@ -241,6 +241,23 @@ static bool find_build_info(const struct ocl_effective *effective, cl_uint place
 	}
 }
 
+/* The status that the build left of a device that it was not for. */
+static bool find_other_status(cl_program handle, const struct ocl_effective *effective,
+			      cl_device_id device, struct cmn_view *ret)
+{
+	cl_device_id devices[64];
+	size_t size = 0;
+
+	if (OCL_NEXT.clGetProgramInfo(handle, CL_PROGRAM_DEVICES, sizeof(devices), devices,
+				      &size) != CL_SUCCESS)
+		return false;
+	for (uint32_t i = 0; i < size / sizeof(devices[0]); i++) {
+		if (devices[i] == device)
+			return cc_entry_find(effective->entry, OCL_TAG_OTHER_STATUS, i, ret);
+	}
+	return false;
+}
+
 cl_int CL_API_CALL ocl_clGetProgramBuildInfo(cl_program handle, cl_device_id device,
 					     cl_program_build_info param_name,
 					     size_t param_value_size, void *param_value,
@@ -260,6 +277,8 @@ cl_int CL_API_CALL ocl_clGetProgramBuildInfo(cl_program handle, cl_device_id dev
 		if (place < effective->num_devices) {
 			found = find_build_info(effective, place, param_name, &stored);
 			target = ocl_effective_target(effective, handle);
+		} else if (param_name == CL_PROGRAM_BUILD_STATUS) {
+			found = find_other_status(handle, effective, device, &stored);
 		}
 	}
 	if (found)
