@@ -16,6 +16,7 @@
 #define MAX_KEPT_KEY ((size_t)1 << 20)
 /* With less in common it is another program. */
 #define LEAST_ALIKE 0.5
+#define TICK_NS UINT64_C(10000000)	/* of the slowest clock, 100 Hz */
 
 /* A key that may be the nearest. */
 struct candidate {
@@ -100,13 +101,32 @@ static bool is_better(const struct question *question, const struct candidate *c
 	return candidate->time_ns > question->nearest_ns;
 }
 
+/*
+ * Stored by the run itself, or later. File systems stamp files with a time
+ * that is up to a tick old, so that history decides of what is so near.
+ */
+static bool is_later(const struct explanation *explanation, const struct question *question,
+		     const struct candidate *candidate)
+{
+	uint64_t start = question->event.start_ns;
+
+	for (size_t i = 0; i < explanation->past.event_count && candidate->time_ns < start &&
+			   candidate->time_ns + TICK_NS >= start; i++) {
+		const struct past_event *event = &explanation->past.events[i];
+
+		if (event->time_ns >= start && strcmp(event->leaf, candidate->leaf) == 0)
+			return true;
+	}
+	return candidate->time_ns >= start;
+}
+
 static void try_candidate(struct explanation *explanation, struct question *question,
 			  const struct candidate *candidate)
 {
 	struct key_diff diff;
 	double distance;
 
-	if (!question->has_outline || candidate->time_ns >= question->event.start_ns ||
+	if (!question->has_outline || is_later(explanation, question, candidate) ||
 	    strcmp(candidate->leaf, question->event.leaf) == 0 || !is_alike(question, candidate))
 		return;
 	if (!key_diff_make(&candidate->fields, &question->fields, &diff)) {
