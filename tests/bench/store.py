@@ -83,7 +83,19 @@ def fill(bench, report, count):
     took = bench.measure("fill", root, count, PROCESSES)["ns"] / 1e9
     report.line("filled: %d entries" % count, seconds(took), "%.0f entries/s by %d processes, %.2f GB" % (
         count / took, PROCESSES, size_of(root) / 1e9))
+    age(root)
     return root
+
+
+def age(root):
+    """As if filled an hour ago: uses are noted once a second, and a filling in memory takes less."""
+    for folder, _, names in os.walk(root):
+        for name in names:
+            if name.endswith("_access_time.txt"):
+                with open(os.path.join(folder, name), "r+", encoding="ascii") as file:
+                    used = int(file.read()) - 3600 * 10**9
+                    file.seek(0)
+                    file.write("%d\n" % used)
 
 
 def drop_caches(what):
