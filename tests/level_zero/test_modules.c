@@ -468,7 +468,7 @@ static void a_compiler_that_is_loaded_late_is_in_the_key_before(void)
 /* The stub under the name of a driver that is known to stand questions for absent names. */
 static void use_known_driver(void)
 {
-	char driver[512];
+	static char driver[512];	/* it is borrowed */
 
 	slot_run_shell("mkdir -p known && cp '" STUB_DRIVER "' known/libze_intel_gpu.so.1 && "
 		       "cp '" STUB_COMPILER "' known/libstub_compiler.so.1");
