@@ -186,6 +186,16 @@ void driver_begin(void)
 	set_sanitizers();
 }
 
+void driver_stub_as(const char *name)
+{
+	char path[PATH];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), name);
+	(void)unlink(path);	/* of an earlier time in the same test */
+	CU_ASSERT_EQUAL_FATAL(symlink(library, path), 0);
+	unit_write("vendors/driver.icd", path);
+}
+
 void driver_stub_setting(const char *name, const char *value)
 {
 	char line[256];

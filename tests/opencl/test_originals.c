@@ -38,18 +38,10 @@ static void run_same(int line, const char *const *arguments)
 /* The stub driver as a library of that name, with a setting and, where it is given, a version. */
 static void begin_as(const char *name, const char *setting, const char *version)
 {
-	char link[4096], real[4096], settings[256];
-	FILE *file;
+	char settings[256];
 
 	driver_begin();
-	(void)snprintf(link, sizeof(link), "%s/vendors/driver.icd", unit_dir());
-	file = fopen(link, "r");
-	CU_ASSERT_FATAL(file && fgets(real, sizeof(real), file));
-	(void)fclose(file);	/* only read */
-	(void)snprintf(link, sizeof(link), "%s/%s", unit_dir(), name);
-	(void)unlink(link);	/* of an earlier version */
-	CU_ASSERT_EQUAL_FATAL(symlink(real, link), 0);
-	unit_write("vendors/driver.icd", link);
+	driver_stub_as(name);
 	driver_setenv("CKCACHE_CAPTURE", "eager");
 	(void)snprintf(settings, sizeof(settings), "%s=1\n%s%s\n", setting,
 		       version ? "STUB_DRIVER_VERSION=" : "", version ? version : "");
