@@ -83,6 +83,7 @@ static const struct {
 	FUNCTION(clRetainProgram), FUNCTION(clReleaseProgram), FUNCTION(clBuildProgram),
 	FUNCTION(clGetProgramInfo), FUNCTION(clGetProgramBuildInfo), FUNCTION(clCreateKernel),
 	FUNCTION(clCreateKernelsInProgram), FUNCTION(clReleaseKernel), FUNCTION(clGetKernelInfo),
+	FUNCTION(clGetKernelWorkGroupInfo),
 	FUNCTION(clGetExtensionFunctionAddressForPlatform),
 };
 

@@ -130,7 +130,9 @@ void api_ids(struct client *client)
 	add_source(&ids, client, api_text, "-DVALUE=7 ");
 	add_source(&ids, client, "kernel void other(global int *out) { }\n", NULL);
 	add_source(&ids, client, "kernel void other(global int *out) { }\n ", NULL);
-	add_constants(&ids, client);
+	/* Where a binary may lose them, a program with constants has no id. */
+	if (client->arguments[0])
+		add_constants(&ids, client);
 	add_groups(&ids, client);
 	add_headers(&ids, client);
 	for (cl_uint i = 1; i < client->device_count; i++) {
