@@ -67,5 +67,10 @@ const struct diff_explained diff_explained[] = {
 	{ "rusticl 22", "library.binaries-smaller", "signal 6", "sizes 0 -30 none", 'H' },
 	{ "rusticl 25-26", "library.binaries-into-none", "sizes 0 -30", "sizes 0 0/8", 'H' },
 	{ "rusticl 25-26", "library.binaries-smaller", "sizes 0 0/8 none", "sizes 0 -30 none", 'H' },
+
+	{ "pocl 3-7", "relink*.argument-0-*", "size -19/- nothing -19", "size *", 'I' },
+
+	{ "pocl 3-7", "corpus-name-*.exit", "exit 0", "signal *", 'J' },
+	{ "pocl 3-7", "corpus-name-*", "*", "", 'J' },
 	{ NULL, NULL, NULL, NULL, 0 },
 };
