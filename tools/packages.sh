@@ -23,12 +23,14 @@ package_available()
 	LC_ALL=C apt-cache policy "$1" 2>/dev/null | grep -q '^  Candidate: [^(]'
 }
 
-# packages_missing NAME...: prints those of which no alternative is installed.
+# packages_missing NAME...: prints those whose first alternative that the archive has, or the
+# machine, is not installed.
 packages_missing()
 {
 	for names in "$@"; do
 		for name in $(echo "$names" | tr '|' ' '); do
 			! package_installed "$name" || continue 2
+			! package_available "$name" || break
 		done
 		echo "$names"
 	done

@@ -34,7 +34,7 @@ bool slot_run_has_driver(const char *command)
 	if (len <= 0 || (size_t)len >= sizeof(script))
 		return false;
 	return system(script) == 0 ||
-	       (unit_driver_required("neo") && !strcmp(driver_product, FIRST_PRODUCT));
+	       (unit_driver_required("ze_intel") && !strcmp(driver_product, FIRST_PRODUCT));
 }
 
 static void read_all(const char *name, char text[SLOT_RUN_MAX])

@@ -197,7 +197,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		product = argv[1];
-	if ((!read_version() && !unit_driver_required("neo")) || !knows_product()) {
+	if ((!read_version() && !unit_driver_required("ze_intel")) || !knows_product()) {
 		puts("no Level Zero driver for it");
 		return SKIPPED;
 	}

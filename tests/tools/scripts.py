@@ -75,6 +75,10 @@ class Packages(Case):
         self.assertEqual(self.packages("install_packages 'old|new'")[0], 0)
         self.assertEqual(self.installed(), [["new"]])
 
+    def test_a_better_alternative_than_what_is_there(self):
+        self.assertEqual(self.packages("install_available 'new|there'")[0], 0)
+        self.assertEqual(self.installed(), [["new"]])
+
     def test_what_the_archive_has_not(self):
         code, said = self.packages("install_available old new older")
         self.assertEqual((code, self.installed()), (0, [["new"]]), said)
