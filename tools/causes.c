@@ -421,7 +421,7 @@ static bool read_constant(const struct cc_outline_field *field, uint32_t *ret_id
 static void add_constant(struct causes *causes, const struct key_difference *one)
 {
 	uint32_t id = 0;
-	uint64_t was, is;
+	uint64_t was = 0, is = 0;
 	bool had = read_constant(one->was, &id, &was), has = read_constant(one->is, &id, &is);
 
 	if (had && has)

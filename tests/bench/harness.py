@@ -128,6 +128,7 @@ class Bench:
         env = inherited()
         env.update({"CKCACHE_DIR": cache, "HOME": self.work})
         counted = json.loads(self.run([self.command, "stats", "--json"], env, self.work))
+        counted["reasons"] = counted["bypasses"]
         counted["bypasses"] = sum(counted["bypasses"].values())
         return counted
 
@@ -138,8 +139,8 @@ class Bench:
                   for name in ("hits_memory", "hits_disk", "misses", "bypasses", "errors")}
         if (gained["hits_memory"] + gained["hits_disk"] < hits or gained["misses"] or
                 gained["bypasses"] or gained["errors"]):
-            raise Failure("%s: expected %d hits and nothing else, counted %s" %
-                          (what, hits, gained))
+            raise Failure("%s: expected %d hits and nothing else, counted %s, %s" %
+                          (what, hits, gained, after["reasons"]))
 
 
 def inherited():
