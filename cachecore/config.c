@@ -213,6 +213,7 @@ static const struct setting settings[] = {
 	SETTING(capture, parse_capture, "auto, eager, late or deferred"),
 	SETTING(recache, parse_bool, "0 or 1"),
 	SETTING(admit_all, parse_bool, "0 or 1"),
+	SETTING(observe, parse_bool, "0 or 1"),
 	SETTING(build_wait, parse_seconds, "seconds, 0 to 86400"),
 	{ "log", offsetof(struct cc_config, log_level), parse_log_level,
 	  "none, error, warning, info or debug" },
@@ -423,6 +424,7 @@ enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *syste
 	struct cc_config config = {
 		.persistent = true,
 		.in_mem = true,
+		.observe = true,
 		.in_mem_eviction_threshold = UINT64_C(256) << 20,
 		.max_size = UINT64_C(8) << 30,
 		.threshold_days = 90,

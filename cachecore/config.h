@@ -56,6 +56,7 @@ struct cc_config {
 	enum cc_capture capture;
 	bool recache;
 	bool admit_all;
+	bool observe;			/* what a driver reads is watched while it builds */
 	uint64_t build_wait;		/* seconds for which another process's build is waited for; 0: never */
 	enum cmn_log_level log_level;
 	char *trace;			/* file, or NULL */

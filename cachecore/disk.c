@@ -86,6 +86,7 @@ static void note_report(struct cc_disk *disk, const struct cc_key *key,
 	static const char *const reasons[] = {
 		[CC_MANIFEST_CHANGED] = "changed", [CC_MANIFEST_VANISHED] = "vanished",
 		[CC_MANIFEST_APPEARED] = "appeared", [CC_MANIFEST_DIRECTORY] = "directory",
+		[CC_MANIFEST_ANOTHER] = "changed",
 	};
 	struct cc_history_note note = { .key = key };
 

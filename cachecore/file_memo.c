@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -24,7 +26,7 @@
 
 struct memo_file {
 	struct { uint64_t device, inode; } id;	/* the map's key: no padding */
-	uint64_t size, mtime_ns, ctime_ns;
+	struct cc_file_identity identity;
 	struct cmn_hash hash;
 	UT_hash_handle hh;
 };
@@ -70,33 +72,34 @@ static uint64_t timespec_ns(struct timespec time)
 	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-static struct memo_file identity_of(const struct stat *info)
+struct cc_file_identity cc_file_identity_of(const struct stat *info)
 {
-	return (struct memo_file){
-		.id = { info->st_dev, info->st_ino },
+	return (struct cc_file_identity){
+		.device = info->st_dev,
+		.inode = info->st_ino,
 		.size = (uint64_t)info->st_size,
 		.mtime_ns = timespec_ns(info->st_mtim),
 		.ctime_ns = timespec_ns(info->st_ctim),
 	};
 }
 
-static bool identity_equal(const struct memo_file *a, const struct memo_file *b)
+bool cc_file_identity_equal(const struct cc_file_identity *a, const struct cc_file_identity *b)
 {
-	return a->id.device == b->id.device && a->id.inode == b->id.inode && a->size == b->size &&
+	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
 	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
-static bool memo_find(struct cc_file_memo *memo, const struct memo_file *identity,
+static bool memo_find(struct cc_file_memo *memo, const struct cc_file_identity *identity,
 		      struct cmn_hash *ret)
 {
-	struct memo_file *file;
+	struct memo_file key = { .id = { identity->device, identity->inode } }, *file;
 	bool found = false;
 
 	if (!memo)
 		return false;
 	(void)pthread_mutex_lock(&memo->lock);	/* a default mutex cannot fail here */
-	HASH_FIND(hh, memo->files, &identity->id, sizeof(identity->id), file);
-	if (file && identity_equal(file, identity)) {
+	HASH_FIND(hh, memo->files, &key.id, sizeof(key.id), file);
+	if (file && cc_file_identity_equal(&file->identity, identity)) {
 		*ret = file->hash;
 		found = true;
 	}
@@ -104,8 +107,27 @@ static bool memo_find(struct cc_file_memo *memo, const struct memo_file *identit
 	return found;
 }
 
+/*
+ * Whether this process could change the file by a mapping while its times stay
+ * as they are: in memory file systems always; elsewhere a page that was
+ * written to can be again until the kernel has stored it, which takes some 30 s
+ * and with unusual settings minutes. Such a file is hashed each time.
+ */
+static bool may_change_unseen(int fd, const struct stat *info)
+{
+	const uint64_t stored_ns = UINT64_C(3600) * 1000000000;
+	uid_t user = geteuid();
+	struct statfs system;
+
+	if (user != 0 && info->st_uid != user && !(info->st_mode & (S_IWGRP | S_IWOTH)))
+		return false;
+	return fstatfs(fd, &system) != 0 || system.f_type == TMPFS_MAGIC ||
+	       system.f_type == RAMFS_MAGIC || system.f_type == HUGETLBFS_MAGIC ||
+	       timespec_ns(info->st_ctim) + stored_ns > cmn_clock_realtime();
+}
+
 /* Best effort: what is not remembered is hashed again. */
-static void memo_remember(struct cc_file_memo *memo, const struct memo_file *identity,
+static void memo_remember(struct cc_file_memo *memo, const struct cc_file_identity *identity,
 			  const struct cmn_hash *hash)
 {
 	struct memo_file *file, *old;
@@ -114,10 +136,12 @@ static void memo_remember(struct cc_file_memo *memo, const struct memo_file *ide
 	if (!memo || identity->ctime_ns + MEMO_SETTLE_NS > cmn_clock_realtime() ||
 	    identity->mtime_ns + MEMO_SETTLE_NS > cmn_clock_realtime())
 		return;
-	file = malloc(sizeof(*file));
+	file = calloc(1, sizeof(*file));
 	if (!file)
 		return;
-	*file = *identity;
+	file->id.device = identity->device;
+	file->id.inode = identity->inode;
+	file->identity = *identity;
 	file->hash = *hash;
 	(void)pthread_mutex_lock(&memo->lock);
 	HASH_FIND(hh, memo->files, &file->id, sizeof(file->id), old);
@@ -166,9 +190,10 @@ static enum cmn_status read_whole(int fd, size_t len, struct cmn_buffer *ret)
 
 /* Content and hash from one descriptor; remembered if the file was the same before and after. */
 static enum cmn_status read_file(struct cc_file_memo *memo, const char *path,
-				 struct cmn_buffer *ret, struct cmn_hash *ret_hash)
+				 struct cmn_buffer *ret, struct cmn_hash *ret_hash,
+				 struct cc_file_identity *ret_identity)
 {
-	struct memo_file before, after;
+	struct cc_file_identity before, after;
 	enum cmn_status status;
 	struct stat info;
 	int fd;
@@ -181,7 +206,7 @@ static enum cmn_status read_file(struct cc_file_memo *memo, const char *path,
 	status = fstat(fd, &info) < 0 ? CMN_ERR_IO : kind_status(&info);
 	if (status != CMN_OK)
 		goto out;
-	before = identity_of(&info);
+	before = cc_file_identity_of(&info);
 	status = read_whole(fd, (size_t)info.st_size, ret);
 	if (status != CMN_OK)
 		goto out;
@@ -190,8 +215,11 @@ static enum cmn_status read_file(struct cc_file_memo *memo, const char *path,
 		status = CMN_ERR_IO;
 		goto out;
 	}
-	after = identity_of(&info);
-	if (identity_equal(&before, &after))
+	after = cc_file_identity_of(&info);
+	*ret_identity = after;
+	if (!cc_file_identity_equal(&before, &after))
+		*ret_identity = (struct cc_file_identity){ 0 };
+	else if (!may_change_unseen(fd, &info))
 		memo_remember(memo, &after, ret_hash);
 out:
 	(void)close(fd);	/* nothing was written through it */
@@ -209,13 +237,14 @@ static enum cmn_status stat_file(const char *path, struct stat *ret)
 enum cmn_status cc_file_memo_read(struct cc_file_memo *memo, const char *path,
 				  struct cmn_buffer *ret, struct cmn_hash *ret_hash)
 {
+	struct cc_file_identity identity;
 	struct cmn_buffer bytes = { 0 };
 	struct cmn_hash hash;
 	struct stat info;
 	enum cmn_status status = stat_file(path, &info);
 
 	if (status == CMN_OK)
-		status = read_file(memo, path, &bytes, &hash);
+		status = read_file(memo, path, &bytes, &hash, &identity);
 	if (status != CMN_OK) {
 		cmn_buffer_release(&bytes);
 		return status;
@@ -229,20 +258,20 @@ enum cmn_status cc_file_memo_hash(struct cc_file_memo *memo, const char *path, u
 				  struct cmn_hash *ret_hash)
 {
 	struct cmn_buffer bytes = { 0 };
-	struct memo_file identity;
+	struct cc_file_identity identity;
 	struct cmn_hash hash;
 	struct stat info;
 	enum cmn_status status = stat_file(path, &info);
 
 	if (status != CMN_OK)
 		return status;
-	identity = identity_of(&info);
+	identity = cc_file_identity_of(&info);
 	if (memo_find(memo, &identity, &hash)) {
 		*ret_size = identity.size;
 		*ret_hash = hash;
 		return CMN_OK;
 	}
-	status = read_file(memo, path, &bytes, &hash);
+	status = read_file(memo, path, &bytes, &hash, &identity);
 	if (status == CMN_OK) {
 		*ret_size = bytes.len;
 		*ret_hash = hash;
@@ -251,22 +280,44 @@ enum cmn_status cc_file_memo_hash(struct cc_file_memo *memo, const char *path, u
 	return status;
 }
 
+enum cmn_status cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
+				       const struct cc_file_identity *expected,
+				       struct cmn_hash *ret_hash)
+{
+	struct cc_file_identity identity;
+	struct cmn_buffer bytes = { 0 };
+	struct stat info;
+	enum cmn_status status = stat_file(path, &info);
+
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_STALE : status;
+	identity = cc_file_identity_of(&info);
+	if (!cc_file_identity_equal(&identity, expected))
+		return CMN_STALE;
+	if (memo_find(memo, &identity, ret_hash))
+		return CMN_OK;
+	status = read_file(memo, path, &bytes, ret_hash, &identity);
+	if (status == CMN_OK && !cc_file_identity_equal(&identity, expected))
+		status = CMN_STALE;
+	cmn_buffer_release(&bytes);
+	return status;
+}
+
 bool cc_file_memo_holds(struct cc_file_memo *memo, const char *path, uint64_t size,
-			const struct cmn_hash *expected)
+			const struct cmn_hash *expected, struct stat *ret)
 {
 	struct cmn_buffer bytes = { 0 };
-	struct memo_file identity;
+	struct cc_file_identity identity;
 	struct cmn_hash hash;
-	struct stat info;
 	bool same;
 
 	/* A file of another size need not be read. */
-	if (stat_file(path, &info) != CMN_OK || (uint64_t)info.st_size != size)
+	if (stat_file(path, ret) != CMN_OK || (uint64_t)ret->st_size != size)
 		return false;
-	identity = identity_of(&info);
+	identity = cc_file_identity_of(ret);
 	if (memo_find(memo, &identity, &hash))
 		return cmn_hash_equal(&hash, expected);
-	same = read_file(memo, path, &bytes, &hash) == CMN_OK && bytes.len == size &&
+	same = read_file(memo, path, &bytes, &hash, &identity) == CMN_OK && bytes.len == size &&
 	       cmn_hash_equal(&hash, expected);
 	cmn_buffer_release(&bytes);
 	return same;

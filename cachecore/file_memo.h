@@ -3,7 +3,9 @@
  * file_memo: remembers contents' hashes by file identity (device, inode, size, mtime and
  * ctime in ns), so that a file that did not change is hashed once per process.
  * A file whose ctime is younger than two seconds when it is hashed is not
- * remembered: it could change again within the clock's grain. Thread-safe.
+ * remembered: it could change again within the clock's grain; nor one that this
+ * process may write to and that is younger than an hour or in memory, since it
+ * could be changed by a mapping, unseen. Thread-safe.
  */
 #ifndef CACHECORE_FILE_MEMO_H
 #define CACHECORE_FILE_MEMO_H
@@ -14,6 +16,15 @@
 #include "common/bytes.h"
 #include "common/hash.h"
 #include "common/status.h"
+
+struct stat;
+
+/* What tells a file from any other, and from itself after a change. */
+struct cc_file_identity {
+	uint64_t device, inode, size, mtime_ns, ctime_ns;
+};
+struct cc_file_identity cc_file_identity_of(const struct stat *info);
+bool cc_file_identity_equal(const struct cc_file_identity *a, const struct cc_file_identity *b);
 
 struct cc_file_memo;
 struct cc_file_memo *cc_file_memo_new(void);	/* NULL: out of memory */
@@ -36,9 +47,16 @@ CMN_CHECKED enum cmn_status cc_file_memo_hash(struct cc_file_memo *memo, const c
  */
 CMN_CHECKED enum cmn_status cc_file_memo_read(struct cc_file_memo *memo, const char *path,
 					      struct cmn_buffer *ret, struct cmn_hash *ret_hash);
-/* Whether the regular file at path has that size and hash. memo may be NULL. */
+/*
+ * The hash of the regular file at path, if that is and stays the one of that identity. CMN_STALE: it
+ * is another, or has changed. memo may be NULL.
+ */
+CMN_CHECKED enum cmn_status cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
+						   const struct cc_file_identity *expected,
+						   struct cmn_hash *ret_hash);
+/* Whether the regular file at path, which *ret is of, has that size and hash. memo may be NULL. */
 bool cc_file_memo_holds(struct cc_file_memo *memo, const char *path, uint64_t size,
-			const struct cmn_hash *expected);
+			const struct cmn_hash *expected, struct stat *ret);
 /* Whether there is a file at path that could be read as far as its kind and size go; statuses as above. */
 CMN_CHECKED enum cmn_status cc_file_memo_stat(const char *path);
 

@@ -5,8 +5,10 @@
  */
 #include "cachecore/manifest.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HASH_NONFATAL_OOM 1
@@ -19,6 +21,8 @@ struct dependency {
 	enum cc_dependency kind;
 	uint64_t size;
 	struct cmn_hash hash;
+	uint32_t same;			/* place of the first that is the same */
+	uint64_t device, inode;		/* while a manifest is made; 0: unknown */
 	UT_hash_handle hh;
 	char path[];
 };
@@ -27,6 +31,7 @@ struct cc_manifest {
 	struct dependency **items;
 	size_t count, cap;
 	struct dependency *index;	/* by path; the same objects */
+	bool identified;		/* same is known of each */
 };
 
 struct cc_manifest *cc_manifest_new(void)
@@ -80,6 +85,7 @@ static enum cmn_status add(struct cc_manifest *manifest, enum cc_dependency kind
 	item->kind = kind;
 	item->size = size;
 	item->hash = *hash;
+	item->same = (uint32_t)manifest->count;
 	memcpy(item->path, path, path_len);
 	HASH_ADD_KEYPTR(hh, manifest->index, item->path, path_len, item);
 	if (!item->hh.tbl) {
@@ -94,6 +100,56 @@ enum cmn_status cc_manifest_add_file(struct cc_manifest *manifest, const char *p
 				     const struct cmn_hash *hash)
 {
 	return add(manifest, CC_DEPENDENCY_FILE, path, strlen(path), size, hash);
+}
+
+static struct cmn_hash time_of(uint64_t mtime_ns)
+{
+	struct cmn_hash hash = { { 0 } };
+
+	for (unsigned int i = 0; i < 8; i++)
+		hash.bytes[i] = (uint8_t)(mtime_ns >> (8 * i));
+	return hash;
+}
+
+enum cmn_status cc_manifest_add_seen(struct cc_manifest *manifest, const char *path,
+				     const struct cc_file_identity *identity)
+{
+	const struct cmn_hash hash = time_of(identity->mtime_ns);
+
+	return add(manifest, CC_DEPENDENCY_SEEN, path, strlen(path), identity->size, &hash);
+}
+
+static bool seen_holds(const struct dependency *item, struct stat *ret)
+{
+	struct cc_file_identity now;
+	struct cmn_hash time;
+
+	if (stat(item->path, ret) != 0 || !S_ISREG(ret->st_mode))
+		return false;
+	now = cc_file_identity_of(ret);
+	time = time_of(now.mtime_ns);
+	return now.size == item->size && cmn_hash_equal(&time, &item->hash);
+}
+
+enum cmn_status cc_manifest_add_place(struct cc_manifest *manifest, const char *path)
+{
+	return add(manifest, CC_DEPENDENCY_PLACE, path, strlen(path), 0, &(struct cmn_hash){ 0 });
+}
+
+void cc_manifest_identify(struct cc_manifest *manifest, const struct cc_file_identity *identity)
+{
+	struct dependency *item = manifest->items[manifest->count - 1];
+
+	manifest->identified = true;
+	item->device = identity->device;
+	item->inode = identity->inode;
+	for (size_t i = 0; i + 1 < manifest->count; i++) {
+		if (manifest->items[i]->inode == item->inode &&
+		    manifest->items[i]->device == item->device) {
+			item->same = manifest->items[i]->same;
+			return;
+		}
+	}
 }
 
 enum cmn_status cc_manifest_add_absent(struct cc_manifest *manifest, const char *path)
@@ -111,24 +167,63 @@ struct cc_manifest_item cc_manifest_get(const struct cc_manifest *manifest, size
 {
 	const struct dependency *item = manifest->items[i];
 
-	return (struct cc_manifest_item){ item->kind, item->path, item->size, item->hash };
+	return (struct cc_manifest_item){ item->kind, item->path, item->size, item->hash,
+					  item->same };
+}
+
+static void encode_one(struct cmn_buffer *ret, enum cc_dependency kind, const char *path,
+		       uint64_t size, const struct cmn_hash *hash)
+{
+	cmn_buffer_append_u8(ret, (uint8_t)kind);
+	cmn_buffer_append_sized(ret, path, strlen(path));
+	cmn_buffer_append_u64(ret, size);
+	cmn_buffer_append(ret, hash->bytes, CMN_HASH_SIZE);
 }
 
 void cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *ret)
 {
+	size_t count = manifest->count + manifest->identified;
+
+	for (size_t i = 0; i < manifest->count; i++)
+		count += manifest->items[i]->same != i;
 	cmn_buffer_append_u32(ret, CC_MANIFEST_VERSION);
-	cmn_buffer_append_u32(ret, (uint32_t)manifest->count);
+	cmn_buffer_append_u32(ret, (uint32_t)count);
 	for (size_t i = 0; i < manifest->count; i++) {
 		const struct dependency *item = manifest->items[i];
 
-		cmn_buffer_append_u8(ret, (uint8_t)item->kind);
-		cmn_buffer_append_sized(ret, item->path, strlen(item->path));
-		cmn_buffer_append_u64(ret, item->size);
-		cmn_buffer_append(ret, item->hash.bytes, CMN_HASH_SIZE);
+		encode_one(ret, item->kind, item->path, item->size, &item->hash);
+	}
+	if (manifest->identified)
+		encode_one(ret, CC_DEPENDENCY_SAME, manifest->items[0]->path, UINT64_MAX,
+			   &(struct cmn_hash){ 0 });
+	for (size_t i = 0; i < manifest->count; i++) {
+		const struct dependency *item = manifest->items[i];
+
+		if (item->same != i)
+			encode_one(ret, CC_DEPENDENCY_SAME, item->path, item->same,
+				   &(struct cmn_hash){ 0 });
 	}
 }
 
-static enum cmn_status decode_dependency(struct cmn_reader *reader, struct cc_manifest *manifest)
+/* The path is another name of what an earlier one leads to, which is the first of its names. */
+static enum cmn_status decode_same(struct cc_manifest *manifest, struct cmn_view path, uint64_t first)
+{
+	struct dependency *item;
+
+	HASH_FIND(hh, manifest->index, path.data, path.len, item);
+	if (item && first == UINT64_MAX) {
+		manifest->identified = true;
+		return CMN_OK;
+	}
+	if (!item || first >= item->same || manifest->items[first]->same != first)
+		return CMN_ERR_CORRUPT;
+	item->same = (uint32_t)first;
+	return CMN_OK;
+}
+
+/* ret_count: of those that stand for themselves. */
+static enum cmn_status decode_dependency(struct cmn_reader *reader, struct cc_manifest *manifest,
+					 uint32_t *ret_count)
 {
 	uint8_t kind = cmn_reader_u8(reader);
 	struct cmn_view path = cmn_reader_sized(reader);
@@ -137,11 +232,14 @@ static enum cmn_status decode_dependency(struct cmn_reader *reader, struct cc_ma
 	struct cmn_hash hash;
 	enum cmn_status status;
 
-	if (reader->failed || kind < CC_DEPENDENCY_FILE || kind > CC_DEPENDENCY_DIRECTORY)
+	if (reader->failed || kind < CC_DEPENDENCY_FILE || kind > CC_DEPENDENCY_SEEN)
 		return CMN_ERR_CORRUPT;
 	/* A path with a NUL would be checked as a shorter one. */
 	if (path.len == 0 || memchr(path.data, '\0', path.len))
 		return CMN_ERR_CORRUPT;
+	if (kind == CC_DEPENDENCY_SAME)
+		return decode_same(manifest, path, size);
+	++*ret_count;
 	memcpy(hash.bytes, bytes.data, CMN_HASH_SIZE);
 	status = add(manifest, (enum cc_dependency)kind, path.data, path.len, size, &hash);
 	return status == CMN_STALE ? CMN_ERR_CORRUPT : status;
@@ -154,6 +252,7 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 	uint32_t count = cmn_reader_u32(&reader);
 	struct cc_manifest *manifest;
 	enum cmn_status status = CMN_OK;
+	uint32_t own_count = 0;
 
 	if (reader.failed)
 		return CMN_ERR_CORRUPT;
@@ -165,8 +264,8 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 	if (!manifest)
 		return CMN_ERR_NOMEM;
 	for (uint32_t i = 0; i < count && status == CMN_OK; i++)
-		status = decode_dependency(&reader, manifest);
-	if (status == CMN_OK && (reader.left || manifest->count != count))
+		status = decode_dependency(&reader, manifest, &own_count);
+	if (status == CMN_OK && (reader.left || manifest->count != own_count))
 		status = CMN_ERR_CORRUPT;
 	if (status != CMN_OK) {
 		cc_manifest_free(manifest);
@@ -181,16 +280,6 @@ char *cc_manifest_working_directory(void)
 	return get_current_dir_name();
 }
 
-static bool file_holds(const struct dependency *item, struct cc_file_memo *memo)
-{
-	return cc_file_memo_holds(memo, item->path, item->size, &item->hash);
-}
-
-static bool absent_holds(const struct dependency *item)
-{
-	return cc_file_memo_stat(item->path) == CMN_MISS;
-}
-
 static bool directory_holds(const struct dependency *item)
 {
 	char *current = cc_manifest_working_directory();
@@ -200,52 +289,104 @@ static bool directory_holds(const struct dependency *item)
 	return same;
 }
 
-static bool holds(const struct dependency *item, struct cc_file_memo *memo)
+/* The first dependency that does not hold. */
+struct change {
+	const struct dependency *item;	/* NULL: all hold */
+	bool another;			/* it is the same as another now, or not any more */
+};
+
+struct seen {
+	struct { uint64_t device, inode; } id;
+	uint32_t place;
+	UT_hash_handle hh;
+};
+
+/* Whether what is at this place is the same as before it, as far as it was then. */
+static bool sameness_holds(struct seen **all, struct seen *one, const struct dependency *item,
+			   uint32_t place, const struct stat *info)
+{
+	struct seen *found;
+
+	one->id.device = info->st_dev;
+	one->id.inode = info->st_ino;
+	one->place = place;
+	HASH_FIND(hh, *all, &one->id, sizeof(one->id), found);
+	if (found)
+		return item->same == found->place;
+	HASH_ADD(hh, *all, id, sizeof(one->id), one);
+	return item->same == place && one->hh.tbl;
+}
+
+static bool holds(const struct dependency *item, struct cc_file_memo *memo, struct stat *ret)
 {
 	switch (item->kind) {
 	case CC_DEPENDENCY_FILE:
-		return file_holds(item, memo);
+		return cc_file_memo_holds(memo, item->path, item->size, &item->hash, ret);
 	case CC_DEPENDENCY_ABSENT:
-		return absent_holds(item);
+		return stat(item->path, ret) != 0 && (errno == ENOENT || errno == ENOTDIR);
 	case CC_DEPENDENCY_DIRECTORY:
 		return directory_holds(item);
+	case CC_DEPENDENCY_SAME:
+		break;
+	case CC_DEPENDENCY_SEEN:
+		return seen_holds(item, ret);
+	case CC_DEPENDENCY_PLACE:
+		if (stat(item->path, ret) == 0)
+			return S_ISDIR(ret->st_mode);
+		ret->st_ino = 0;
+		return errno == ENOENT || errno == ENOTDIR;
 	}
 	return false;
 }
 
-/* The first one that does not hold, or NULL. */
-static const struct dependency *find_change(const struct cc_manifest *manifest,
-					    struct cc_file_memo *memo)
+/* Without memory nothing holds. */
+static struct change find_change(const struct cc_manifest *manifest, struct cc_file_memo *memo)
 {
-	for (size_t i = 0; i < cc_manifest_count(manifest); i++) {
-		if (!holds(manifest->items[i], memo))
-			return manifest->items[i];
+	size_t count = cc_manifest_count(manifest);
+	struct seen *seen = calloc(count + 1, sizeof(*seen)), *all = NULL;
+	struct change change = { 0 };
+
+	for (size_t i = 0; i < count && !change.item; i++) {
+		const struct dependency *item = manifest->items[i];
+		struct stat info;
+
+		if (!seen || !holds(item, memo, &info))
+			change.item = item;
+		else if ((item->kind == CC_DEPENDENCY_FILE || item->kind == CC_DEPENDENCY_PLACE ||
+			  item->kind == CC_DEPENDENCY_SEEN) &&
+			 manifest->identified && info.st_ino && !sameness_holds(&all, &seen[i], item, (uint32_t)i, &info))
+			change = (struct change){ item, true };
 	}
-	return NULL;
+	HASH_CLEAR(hh, all);
+	free(seen);
+	return change;
 }
 
 enum cmn_status cc_manifest_verify(const struct cc_manifest *manifest, struct cc_file_memo *memo)
 {
-	return find_change(manifest, memo) ? CMN_STALE : CMN_OK;
+	return find_change(manifest, memo).item ? CMN_STALE : CMN_OK;
 }
 
 enum cmn_status cc_manifest_compare(const struct cc_manifest *manifest, struct cc_file_memo *memo,
 				    struct cc_manifest_change *ret)
 {
-	const struct dependency *item = find_change(manifest, memo);
+	struct change change = find_change(manifest, memo);
+	const struct dependency *item = change.item;
 	size_t len, size = sizeof(ret->path);
 
 	ret->how = CC_MANIFEST_SAME;
 	ret->path[0] = '\0';
 	if (!item)
 		return CMN_OK;
-	if (item->kind == CC_DEPENDENCY_ABSENT)
+	if (change.another)
+		ret->how = CC_MANIFEST_ANOTHER;
+	else if (item->kind == CC_DEPENDENCY_ABSENT)
 		ret->how = CC_MANIFEST_APPEARED;
 	else if (item->kind == CC_DEPENDENCY_DIRECTORY)
 		ret->how = CC_MANIFEST_DIRECTORY;
 	else
-		ret->how = cc_file_memo_stat(item->path) == CMN_OK ? CC_MANIFEST_CHANGED
-								   : CC_MANIFEST_VANISHED;
+		ret->how = access(item->path, F_OK) == 0 ? CC_MANIFEST_CHANGED :
+							   CC_MANIFEST_VANISHED;
 	len = strlen(item->path);
 	memcpy(ret->path, item->path + (len < size ? 0 : len + 1 - size),
 	       (len < size ? len : size - 1) + 1);

@@ -2,8 +2,10 @@
 /*
  * manifest: what a result depends on beside its key, checked again at every
  * look-up, so that a hit runs no front end (ccache's "direct mode"): each
- * header's content, each place where a header was looked for and was absent,
- * and the working directory where the result depends on it.
+ * file's content, each place where something was looked for and was absent, each
+ * directory that was there, and the working directory where the result depends on it.
+ * Compilers take two names of one file or directory as one (`#pragma once`,
+ * directories that are searched once): which names are the same one counts as well.
  *
  *   manifest   = version:u32 count:u32 dependency*
  *   dependency = kind:u8 path_len:u64 path size:u64 hash[16]
@@ -26,8 +28,13 @@
 
 enum cc_dependency {
 	CC_DEPENDENCY_FILE = 1,		/* a regular file with this size and hash */
-	CC_DEPENDENCY_ABSENT = 2,	/* no regular file there (nothing, or a directory) */
+	CC_DEPENDENCY_ABSENT = 2,	/* nothing there */
 	CC_DEPENDENCY_DIRECTORY = 3,	/* path is cc_manifest_working_directory */
+	CC_DEPENDENCY_PLACE = 4,	/* a directory, or nothing any more: what was found in it tells */
+	CC_DEPENDENCY_SEEN = 6,		/* a regular file of this size and, as a hash, this mtime; nobody read it */
+	CC_DEPENDENCY_SAME = 5,		/* encoded only: path, which stands before, is the same file or
+					   directory as dependency number size, the first that is it;
+					   UINT64_MAX: it is itself known, and who has none such is like no other */
 };
 
 struct cc_manifest;
@@ -42,9 +49,18 @@ size_t cc_manifest_count(const struct cc_manifest *manifest);	/* NULL counts 0 *
  */
 CMN_CHECKED enum cmn_status cc_manifest_add_file(struct cc_manifest *manifest, const char *path,
 						 uint64_t size, const struct cmn_hash *hash);
+CMN_CHECKED enum cmn_status cc_manifest_add_seen(struct cc_manifest *manifest, const char *path,
+						 const struct cc_file_identity *identity);
+CMN_CHECKED enum cmn_status cc_manifest_add_place(struct cc_manifest *manifest, const char *path);
 CMN_CHECKED enum cmn_status cc_manifest_add_absent(struct cc_manifest *manifest, const char *path);
 CMN_CHECKED enum cmn_status cc_manifest_add_directory(struct cc_manifest *manifest,
 						      const char *path);
+
+/*
+ * Which file or directory the path last added leads to, so that another name of
+ * it is known as such.
+ */
+void cc_manifest_identify(struct cc_manifest *manifest, const struct cc_file_identity *identity);
 
 /* Walks the dependencies; i < count. Borrowed. */
 struct cc_manifest_item {
@@ -52,6 +68,7 @@ struct cc_manifest_item {
 	const char *path;
 	uint64_t size;
 	struct cmn_hash hash;
+	size_t same;
 };
 struct cc_manifest_item cc_manifest_get(const struct cc_manifest *manifest, size_t i);
 
@@ -72,6 +89,7 @@ struct cc_manifest_change {
 		CC_MANIFEST_CHANGED,
 		CC_MANIFEST_VANISHED,	/* or cannot be read */
 		CC_MANIFEST_APPEARED,
+		CC_MANIFEST_ANOTHER,	/* two names were one file or directory, or are one now */
 		CC_MANIFEST_DIRECTORY,	/* the working directory is another */
 	} how;
 	char path[256];		/* the end of it where it is longer */

@@ -32,7 +32,7 @@ static enum cc_part part_of(struct cmn_view name)
 		enum cc_part part;
 	} rows[] = {
 		{ "device.", CC_PART_DEVICE }, { "platform.", CC_PART_DEVICE },
-		{ "driver.", CC_PART_DEVICE }, { "library.", CC_PART_DEVICE },
+		{ "driver.", CC_PART_DEVICE }, { "library.", CC_PART_DEVICE }, { "layer.", CC_PART_DEVICE },
 		{ "processor.", CC_PART_DEVICE }, { "api", CC_PART_DEVICE },
 		{ "kind", CC_PART_IMAGE }, { "source", CC_PART_IMAGE },
 		{ "header.", CC_PART_IMAGE }, { "constant", CC_PART_CONSTANTS },

@@ -105,6 +105,7 @@ void report_html_settings(struct cmn_buffer *html, const struct cc_config *confi
 	append_setting(html, "capture", captures[config->capture]);
 	append_switch(html, "recache", config->recache);
 	append_switch(html, "admit_all", config->admit_all);
+	append_switch(html, "observe", config->observe);
 	append_number(html, "build_wait (seconds)", config->build_wait, "never");
 	append_setting(html, "log", levels[config->log_level]);
 	append_setting(html, "trace", config->trace);

@@ -131,7 +131,11 @@ static const char *kind_word(enum cc_dependency kind)
 {
 	if (kind == CC_DEPENDENCY_FILE)
 		return "file";
-	return kind == CC_DEPENDENCY_ABSENT ? "absent" : "directory";
+	if (kind == CC_DEPENDENCY_ABSENT)
+		return "absent";
+	if (kind == CC_DEPENDENCY_SEEN)
+		return "file not read";
+	return kind == CC_DEPENDENCY_PLACE ? "directory" : "working directory";
 }
 
 static void append_manifest(struct cmn_buffer *text, const struct cc_manifest *manifest)

@@ -83,6 +83,7 @@ static void has_the_documented_defaults(void)
 	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_AUTO);
 	CU_ASSERT_FALSE(config.recache);
 	CU_ASSERT_FALSE(config.admit_all);
+	CU_ASSERT_TRUE(config.observe);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_ERROR);
 	CU_ASSERT_PTR_NULL(config.trace);
 	CU_ASSERT_PTR_NULL(config.remote);
@@ -110,6 +111,7 @@ static void reads_every_variable(void)
 	set("CKCACHE_CAPTURE", "late");
 	set("CKCACHE_RECACHE", "true");
 	set("CKCACHE_ADMIT_ALL", "1");
+	set("CKCACHE_OBSERVE", "0");
 	set("CKCACHE_LOG", "debug");
 	set("CKCACHE_TRACE", "/tmp/trace");
 	set("CKCACHE_REMOTE", "redis://host");
@@ -132,6 +134,7 @@ static void reads_every_variable(void)
 	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_LATE);
 	CU_ASSERT_TRUE(config.recache);
 	CU_ASSERT_TRUE(config.admit_all);
+	CU_ASSERT_FALSE(config.observe);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_DEBUG);
 	CU_ASSERT_STRING_EQUAL(config.trace, "/tmp/trace");
 	CU_ASSERT_STRING_EQUAL(config.remote, "redis://host");

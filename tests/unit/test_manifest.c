@@ -89,13 +89,15 @@ static void longer_removed_or_replaced_file_is_stale(void)
 	cc_manifest_free(manifest);
 }
 
-static void appearing_file_is_stale_but_a_directory_is_absent(void)
+static void what_appears_is_stale_be_it_a_directory(void)
 {
 	struct cc_manifest *manifest = manifest_of(NULL, "a.h");
 
-	CU_ASSERT_EQUAL_FATAL(mkdir("a.h", 0700), 0);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(mkdir("a.h", 0700), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
 	CU_ASSERT_EQUAL_FATAL(rmdir("a.h"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
 	unit_write("a.h", "");
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
 	cc_manifest_free(manifest);
@@ -328,7 +330,7 @@ int main(void)
 		UNIT_TEST(untouched_files_verify),
 		UNIT_TEST(changed_content_of_the_same_size_and_time_is_stale),
 		UNIT_TEST(longer_removed_or_replaced_file_is_stale),
-		UNIT_TEST(appearing_file_is_stale_but_a_directory_is_absent),
+		UNIT_TEST(what_appears_is_stale_be_it_a_directory),
 		UNIT_TEST(retargeted_symbolic_link_is_stale),
 		UNIT_TEST(working_directory_is_compared),
 		UNIT_TEST(relative_paths_are_the_lookers),
