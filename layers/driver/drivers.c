@@ -16,6 +16,7 @@ static const struct drv_driver drivers[] = {
 		.capture = CC_CAPTURE_EAGER,
 		.binaries_keep_constants = true,
 		.quotes_group = true,
+		.cached = { "*.cl_cache" },
 		.compilers = { "libigc.so", "libigdfcl.so", "libopencl-clang.so" },
 		.late_compilers = { "libigdfcl.so.2", "libigdfcl.so.1", "libigc.so.2",
 				    "libigc.so.1" },
@@ -39,6 +40,7 @@ static const struct drv_driver drivers[] = {
 		.capture = CC_CAPTURE_EAGER,
 		.clones_kernels = true,
 		.load_rate = 50,	/* SPIR-V, parsed again each time: 52 to 150 from 250 kB on */
+		.cached = { "*/mesa_shader_cache*/[0-9a-f][0-9a-f]/*" },
 		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
 	},
 	{
@@ -54,6 +56,7 @@ static const struct drv_driver drivers[] = {
 		.binaries_lose_answers = true,
 		.objects_as_unbuilt = true,
 		.load_rate = 50,
+		.cached = { "*/mesa_shader_cache*/[0-9a-f][0-9a-f]/*" },
 		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
 	},
 	{
@@ -68,6 +71,7 @@ static const struct drv_driver drivers[] = {
 		.binaries_keep_constants = true,
 		.objects_as_unbuilt = true,
 		.load_rate = 50,
+		.cached = { "*/mesa_shader_cache*/[0-9a-f][0-9a-f]/*" },
 		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
 	},
 	{

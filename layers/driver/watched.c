@@ -1,0 +1,743 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watched: stand-ins for the functions of libc by which a program looks for
+ * files. Each makes the same call, and notes the answer where a build is being
+ * observed. They never fail, block or answer otherwise than the function itself; but a file
+ * that was changed in this very moment is looked at up to 20 ms later.
+ */
+#include "layers/driver/observer_notes.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/status.h"
+
+/* What a call has answered; keeps errno. */
+static void note_fd(int directory, const char *path, int flags, int fd)
+{
+	int error = fd < 0 ? errno : 0, saved = errno;
+	struct stat info;
+
+	if ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC))) {
+		drv_note_write(directory, path, error);
+	} else if (fd < 0) {
+		drv_note_look(directory, path, error, NULL, -1);
+	} else if (fstat(fd, &info) == 0) {
+		drv_note_look(directory, path, 0, &info, fd);
+	} else {
+		drv_note_unsure("header-unreadable");
+	}
+	errno = saved;
+}
+
+/* After a function that only tells whether, or something of what, is there. */
+static void note_name(int directory, const char *path, bool failed, bool link)
+{
+	int error = failed ? errno : 0, saved = errno;
+	struct stat info = { .st_mode = 0 };
+
+	if (!path)
+		return;
+	/* access may fail for want of rights to what is there. */
+	if (!error && fstatat(directory, path, &info, link ? AT_SYMLINK_NOFOLLOW : 0) != 0)
+		error = errno;
+	/* What a link itself says is told by what it leads to, unless that is asked for. */
+	if (!error && S_ISLNK(info.st_mode) && fstatat(directory, path, &info, 0) != 0)
+		error = errno;
+	drv_note_look(directory, path, error, error ? NULL : &info, -1);
+	errno = saved;
+}
+
+#define OPEN_MODE(flags, mode)                                                  \
+	mode_t mode = 0;                                                        \
+	if ((flags) & (O_CREAT | O_TMPFILE)) {                                  \
+		va_list arguments;                                              \
+		va_start(arguments, flags);                                     \
+		mode = (mode_t)va_arg(arguments, unsigned int);                 \
+		va_end(arguments);                                              \
+	}
+
+static int watched_openat(int directory, const char *path, int flags, ...)
+{
+	OPEN_MODE(flags, mode)
+	int fd = openat(directory, path, flags, mode);
+
+	if (DRV_NOTES_WANTED())
+		note_fd(directory, path, flags, fd);
+	return fd;
+}
+
+static int watched_open(const char *path, int flags, ...)
+{
+	OPEN_MODE(flags, mode)
+	int fd = open(path, flags, mode);
+
+	if (DRV_NOTES_WANTED())
+		note_fd(AT_FDCWD, path, flags, fd);
+	return fd;
+}
+
+/* Those that checked builds (_FORTIFY_SOURCE) call where no mode is given. */
+static int watched_open_2(const char *path, int flags)
+{
+	return watched_open(path, flags);
+}
+
+static int watched_openat_2(int directory, const char *path, int flags)
+{
+	return watched_openat(directory, path, flags);
+}
+
+static int watched_creat(const char *path, mode_t mode)
+{
+	return watched_open(path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+static void note_stream(const char *path, const char *mode, FILE *stream)
+{
+	bool reads = mode && mode[0] == 'r' && !strchr(mode, '+');
+
+	note_fd(AT_FDCWD, path, reads ? O_RDONLY : O_RDWR | O_CREAT, stream ? fileno(stream) : -1);
+}
+
+static FILE *watched_fopen(const char *path, const char *mode)
+{
+	FILE *stream = fopen(path, mode);
+
+	if (DRV_NOTES_WANTED())
+		note_stream(path, mode, stream);
+	return stream;
+}
+
+static FILE *watched_freopen(const char *path, const char *mode, FILE *old)
+{
+	FILE *stream = freopen(path, mode, old);
+
+	if (DRV_NOTES_WANTED() && path)
+		note_stream(path, mode, stream);
+	return stream;
+}
+
+static int watched_stat(const char *path, struct stat *ret)
+{
+	int result = stat(path, ret);
+
+	if (DRV_NOTES_WANTED())
+		note_name(AT_FDCWD, path, result != 0, false);
+	return result;
+}
+
+static int watched_lstat(const char *path, struct stat *ret)
+{
+	int result = lstat(path, ret);
+
+	if (DRV_NOTES_WANTED())
+		note_name(AT_FDCWD, path, result != 0, true);
+	return result;
+}
+
+static int watched_fstatat(int directory, const char *path, struct stat *ret, int flags)
+{
+	int result = fstatat(directory, path, ret, flags);
+
+	if (DRV_NOTES_WANTED() && path && path[0])
+		note_name(directory, path, result != 0, flags & AT_SYMLINK_NOFOLLOW);
+	return result;
+}
+
+/* As programs that were linked with glibc before 2.33 have them. */
+static int watched_xstat(int version, const char *path, struct stat *ret)
+{
+	(void)version;	/* one, on 64-bit machines */
+	return watched_stat(path, ret);
+}
+
+static int watched_lxstat(int version, const char *path, struct stat *ret)
+{
+	(void)version;
+	return watched_lstat(path, ret);
+}
+
+static int watched_fxstatat(int version, int directory, const char *path, struct stat *ret, int flags)
+{
+	(void)version;
+	return watched_fstatat(directory, path, ret, flags);
+}
+
+static int watched_statx(int directory, const char *path, int flags, unsigned int mask,
+			 struct statx *ret)
+{
+	int result = statx(directory, path, flags, mask, ret);
+
+	if (DRV_NOTES_WANTED() && path && path[0])
+		note_name(directory, path, result != 0, flags & AT_SYMLINK_NOFOLLOW);
+	return result;
+}
+
+static int watched_access(const char *path, int mode)
+{
+	int result = access(path, mode);
+
+	if (DRV_NOTES_WANTED())
+		note_name(AT_FDCWD, path, result != 0, false);
+	return result;
+}
+
+static int watched_euidaccess(const char *path, int mode)
+{
+	int result = euidaccess(path, mode);
+
+	if (DRV_NOTES_WANTED())
+		note_name(AT_FDCWD, path, result != 0, false);
+	return result;
+}
+
+static int watched_faccessat(int directory, const char *path, int mode, int flags)
+{
+	int result = faccessat(directory, path, mode, flags);
+
+	if (DRV_NOTES_WANTED())
+		note_name(directory, path, result != 0, flags & AT_SYMLINK_NOFOLLOW);
+	return result;
+}
+
+/* Where a descriptor leads says nothing that its opening did not. */
+static bool is_own_descriptor(const char *path)
+{
+	return path && strncmp(path, "/proc/self/", 11) == 0;
+}
+
+static void note_link(int directory, const char *path, bool failed)
+{
+	struct stat info;
+	int saved = errno;
+
+	if (is_own_descriptor(path))
+		return;
+	if (failed && saved == EINVAL)	/* there, and no link */
+		note_name(directory, path, false, true);
+	else if (failed)
+		drv_note_look(directory, path, saved, NULL, -1);
+	else if (path && fstatat(directory, path, &info, AT_SYMLINK_NOFOLLOW) == 0)
+		drv_note_unsure("header-unreadable");
+	errno = saved;
+}
+
+static ssize_t watched_readlink(const char *path, char *ret, size_t size)
+{
+	ssize_t result = readlink(path, ret, size);
+
+	if (DRV_NOTES_WANTED())
+		note_link(AT_FDCWD, path, result < 0);
+	return result;
+}
+
+static ssize_t watched_readlink_checked(const char *path, char *ret, size_t size, size_t room)
+{
+	if (size > room)
+		abort();	/* as glibc's own */
+	return watched_readlink(path, ret, size);
+}
+
+static ssize_t watched_readlinkat(int directory, const char *path, char *ret, size_t size)
+{
+	ssize_t result = readlinkat(directory, path, ret, size);
+
+	if (DRV_NOTES_WANTED())
+		note_link(directory, path, result < 0);
+	return result;
+}
+
+/* A relative one tells the working directory's name too. */
+static void note_real(const char *path, bool failed)
+{
+	if (is_own_descriptor(path))
+		return;
+	if (path && path[0] != '/')
+		drv_note_working_directory();
+	note_name(AT_FDCWD, path, failed, false);
+}
+
+static char *watched_realpath(const char *path, char *ret)
+{
+	char *result = realpath(path, ret);
+
+	if (DRV_NOTES_WANTED())
+		note_real(path, !result);
+	return result;
+}
+
+static char *watched_realpath_checked(const char *path, char *ret, size_t room)
+{
+	if (room < PATH_MAX)
+		abort();	/* as glibc's own */
+	return watched_realpath(path, ret);
+}
+
+static char *watched_canonicalize(const char *path)
+{
+	return watched_realpath(path, NULL);
+}
+
+static char *watched_getcwd(char *ret, size_t size)
+{
+	if (DRV_NOTES_WANTED())
+		drv_note_working_directory();
+	return getcwd(ret, size);
+}
+
+static char *watched_getcwd_checked(char *ret, size_t size, size_t room)
+{
+	if (size > room)
+		abort();	/* as glibc's own */
+	return watched_getcwd(ret, size);
+}
+
+static char *watched_get_current_dir_name(void)
+{
+	if (DRV_NOTES_WANTED())
+		drv_note_working_directory();
+	return get_current_dir_name();
+}
+
+static int watched_chdir(const char *path)
+{
+	if (DRV_NOTES_WANTED())
+		drv_note_unsure("directory-changed");
+	return chdir(path);
+}
+
+static int watched_fchdir(int fd)
+{
+	if (DRV_NOTES_WANTED())
+		drv_note_unsure("directory-changed");
+	return fchdir(fd);
+}
+
+static DIR *watched_opendir(const char *path)
+{
+	DIR *result = opendir(path);
+	int saved = errno;
+
+	if (DRV_NOTES_WANTED()) {
+		note_name(AT_FDCWD, path, !result, false);
+		if (result)
+			drv_note_listing(path);
+	}
+	errno = saved;
+	return result;
+}
+
+static DIR *watched_fdopendir(int fd)
+{
+	char link[64], path[PATH_MAX];
+	ssize_t len;
+
+	if (DRV_NOTES_WANTED()) {
+		(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		len = readlink(link, path, sizeof(path) - 1);
+		if (len > 0) {
+			path[len] = '\0';
+			drv_note_listing(path);
+		} else {
+			drv_note_unsure("directory-listed");
+		}
+	}
+	return fdopendir(fd);
+}
+
+static int watched_scandir(const char *path, struct dirent ***ret,
+			   int (*filter)(const struct dirent *),
+			   int (*compare)(const struct dirent **, const struct dirent **))
+{
+	int result = scandir(path, ret, filter, compare);
+	int saved = errno;
+
+	if (DRV_NOTES_WANTED()) {
+		note_name(AT_FDCWD, path, result < 0, false);
+		if (result >= 0)
+			drv_note_listing(path);
+	}
+	errno = saved;
+	return result;
+}
+
+/* What is made, moved or removed. */
+
+static int watched_rename(const char *from, const char *to)
+{
+	int result = rename(from, to);
+
+	if (DRV_NOTES_WANTED())
+		drv_note_write(AT_FDCWD, to, result ? errno : 0);
+	return result;
+}
+
+static int watched_renameat(int from_directory, const char *from, int to_directory, const char *to)
+{
+	int result = renameat(from_directory, from, to_directory, to);
+
+	if (DRV_NOTES_WANTED())
+		drv_note_write(to_directory, to, result ? errno : 0);
+	return result;
+}
+
+static int watched_link(const char *from, const char *to)
+{
+	int result = link(from, to);
+
+	/* The file itself may be somebody else's, and is looked at by its own name. */
+	if (DRV_NOTES_WANTED() && result == 0)
+		drv_note_unsure("file-made");
+	return result;
+}
+
+static int watched_symlink(const char *target, const char *path)
+{
+	int result = symlink(target, path);
+
+	if (DRV_NOTES_WANTED() && result == 0)
+		drv_note_unsure("file-made");
+	return result;
+}
+
+static int watched_mkdir(const char *path, mode_t mode)
+{
+	int result = mkdir(path, mode);
+
+	/* Whether it was there makes no difference to whoever wants it to be there. */
+	if (DRV_NOTES_WANTED() && result == 0)
+		drv_note_write(AT_FDCWD, path, 0);
+	return result;
+}
+
+static int watched_mkstemp(char *template)
+{
+	int result = mkstemp(template);
+
+	if (DRV_NOTES_WANTED() && result >= 0)
+		drv_note_created(template);
+	return result;
+}
+
+static int watched_mkostemp(char *template, int flags)
+{
+	int result = mkostemp(template, flags);
+
+	if (DRV_NOTES_WANTED() && result >= 0)
+		drv_note_created(template);
+	return result;
+}
+
+static int watched_mkstemps(char *template, int suffix)
+{
+	int result = mkstemps(template, suffix);
+
+	if (DRV_NOTES_WANTED() && result >= 0)
+		drv_note_created(template);
+	return result;
+}
+
+static int watched_mkostemps(char *template, int suffix, int flags)
+{
+	int result = mkostemps(template, suffix, flags);
+
+	if (DRV_NOTES_WANTED() && result >= 0)
+		drv_note_created(template);
+	return result;
+}
+
+static char *watched_mkdtemp(char *template)
+{
+	char *result = mkdtemp(template);
+
+	if (DRV_NOTES_WANTED() && result)
+		drv_note_created(template);
+	return result;
+}
+
+/* Other processes, which nobody sees; and the time of day. */
+
+static int watched_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,
+			 const posix_spawnattr_t *attributes, char *const arguments[],
+			 char *const environment[])
+{
+	if (DRV_NOTES_WANTED())
+		drv_note_unsure("other-process");
+	return posix_spawn(ret, path, actions, attributes, arguments, environment);
+}
+
+static int watched_spawnp(pid_t *ret, const char *file, const posix_spawn_file_actions_t *actions,
+			  const posix_spawnattr_t *attributes, char *const arguments[],
+			  char *const environment[])
+{
+	if (DRV_NOTES_WANTED())
+		drv_note_unsure("other-process");
+	return posix_spawnp(ret, file, actions, attributes, arguments, environment);
+}
+
+static pid_t watched_fork(void)
+{
+	if (DRV_NOTES_WANTED())
+		drv_note_unsure("other-process");
+	return fork();
+}
+
+static int watched_system(const char *command)
+{
+	if (DRV_NOTES_WANTED())
+		drv_note_unsure("other-process");
+	return system(command);
+}
+
+static FILE *watched_popen(const char *command, const char *mode)
+{
+	if (DRV_NOTES_WANTED())
+		drv_note_unsure("other-process");
+	return popen(command, mode);
+}
+
+static struct tm *watched_localtime(const time_t *time)
+{
+	if (DRV_NOTES_WANTED())
+		drv_note_unsure("date");
+	return localtime(time);	/* NOLINT(concurrency-mt-unsafe): the driver's own call */
+}
+
+static struct tm *watched_localtime_r(const time_t *time, struct tm *ret)
+{
+	if (DRV_NOTES_WANTED())
+		drv_note_unsure("date");
+	return localtime_r(time, ret);
+}
+
+static struct tm *watched_gmtime(const time_t *time)
+{
+	if (DRV_NOTES_WANTED())
+		drv_note_unsure("date");
+	return gmtime(time);	/* NOLINT(concurrency-mt-unsafe): likewise */
+}
+
+static struct tm *watched_gmtime_r(const time_t *time, struct tm *ret)
+{
+	if (DRV_NOTES_WANTED())
+		drv_note_unsure("date");
+	return gmtime_r(time, ret);
+}
+
+/* System calls past libc: those that look at files. */
+static long watched_syscall(long number, ...)
+{
+	long a[6];
+	va_list arguments;
+
+	va_start(arguments, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(arguments, long);
+	va_end(arguments);
+	if (DRV_NOTES_WANTED()) {
+		switch (number) {
+#ifdef SYS_open
+		case SYS_open:
+		case SYS_stat:
+		case SYS_lstat:
+		case SYS_access:
+		case SYS_readlink:
+		case SYS_creat:
+		case SYS_fork:
+		case SYS_vfork:
+#endif
+		case SYS_openat:
+#ifdef SYS_openat2
+		case SYS_openat2:
+#endif
+#ifdef SYS_newfstatat
+		case SYS_newfstatat:
+#endif
+		case SYS_statx:
+		case SYS_faccessat:
+#ifdef SYS_faccessat2
+		case SYS_faccessat2:
+#endif
+		case SYS_readlinkat:
+#ifdef SYS_io_uring_enter
+		case SYS_io_uring_enter:
+#endif
+		case SYS_execve:
+			drv_note_unsure("system-call");
+			break;
+		default:
+			break;
+		}
+	}
+	return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/*
+ * dlsym looks at its caller (RTLD_NEXT, the namespace): the stand-in looks for new objects, and
+ * goes on to dlsym with everything as it came, the return address too.
+ */
+__attribute__((visibility("hidden"), used)) void *drv_watched_dlsym_next = (void *)dlsym;
+__attribute__((visibility("hidden"), used)) void *drv_watched_dlvsym_next = (void *)dlvsym;
+__attribute__((visibility("hidden"), used)) void drv_watched_loading(void);
+
+void drv_watched_loading(void)
+{
+	drv_note_loading();
+}
+
+#if defined(__x86_64__)
+#define STAND_IN(name, next)                                                    \
+	__asm__(".pushsection .text\n"                                          \
+		".globl " name "\n.hidden " name "\n.type " name ", @function\n"   \
+		name ":\n"                                                      \
+		".cfi_startproc\n"                                              \
+		"endbr64\n"                                                     \
+		"pushq %rdi\n.cfi_adjust_cfa_offset 8\n"                        \
+		"pushq %rsi\n.cfi_adjust_cfa_offset 8\n"                        \
+		"pushq %rdx\n.cfi_adjust_cfa_offset 8\n"                        \
+		"call drv_watched_loading\n"                                    \
+		"popq %rdx\n.cfi_adjust_cfa_offset -8\n"                        \
+		"popq %rsi\n.cfi_adjust_cfa_offset -8\n"                        \
+		"popq %rdi\n.cfi_adjust_cfa_offset -8\n"                        \
+		"jmp *" next "(%rip)\n"                                         \
+		".cfi_endproc\n"                                                \
+		".size " name ", . - " name "\n"                                \
+		".popsection\n")
+#elif defined(__aarch64__)
+#define STAND_IN(name, next)                                                    \
+	__asm__(".pushsection .text\n"                                          \
+		".globl " name "\n.hidden " name "\n.type " name ", %function\n"   \
+		name ":\n"                                                      \
+		".cfi_startproc\n"                                              \
+		"hint #34\n"	/* bti c */                                     \
+		"stp x29, x30, [sp, #-48]!\n"                                   \
+		".cfi_def_cfa_offset 48\n.cfi_offset 29, -48\n.cfi_offset 30, -40\n"   \
+		"stp x0, x1, [sp, #16]\n"                                       \
+		"str x2, [sp, #32]\n"                                           \
+		"bl drv_watched_loading\n"                                      \
+		"ldr x2, [sp, #32]\n"                                           \
+		"ldp x0, x1, [sp, #16]\n"                                       \
+		"ldp x29, x30, [sp], #48\n"                                     \
+		".cfi_def_cfa_offset 0\n.cfi_restore 29\n.cfi_restore 30\n"      \
+		"adrp x16, " next "\n"                                          \
+		"ldr x16, [x16, :lo12:" next "]\n"                              \
+		"br x16\n"                                                      \
+		".cfi_endproc\n"                                                \
+		".size " name ", . - " name "\n"                                \
+		".popsection\n")
+#endif
+
+#ifdef STAND_IN
+STAND_IN("drv_watched_dlsym", "drv_watched_dlsym_next");
+STAND_IN("drv_watched_dlvsym", "drv_watched_dlvsym_next");
+__attribute__((visibility("hidden"))) void drv_watched_dlsym(void);
+__attribute__((visibility("hidden"))) void drv_watched_dlvsym(void);
+#define LOADING                                                                 \
+	{ "dlsym", (void *)drv_watched_dlsym, (void *)dlsym },                  \
+	{ "dlvsym", (void *)drv_watched_dlvsym, (void *)dlvsym },
+#else
+#define LOADING
+#endif
+
+/* What checked builds call. */
+int __open_2(const char *path, int flags);
+int __openat_2(int directory, const char *path, int flags);
+ssize_t __readlink_chk(const char *path, char *ret, size_t size, size_t room);
+char *__realpath_chk(const char *path, char *ret, size_t room);
+char *__getcwd_chk(char *ret, size_t size, size_t room);
+
+#define SAME(name, stand_in) { #name, (void *)(stand_in), (void *)(name) }
+
+static const struct drv_slot_function functions[] = {
+	LOADING
+	SAME(open, watched_open),
+	SAME(open64, watched_open),
+	SAME(openat, watched_openat),
+	SAME(openat64, watched_openat),
+	SAME(__open_2, watched_open_2),
+	{ "__open64_2", (void *)watched_open_2, (void *)__open_2 },
+	SAME(__openat_2, watched_openat_2),
+	{ "__openat64_2", (void *)watched_openat_2, (void *)__openat_2 },
+	SAME(creat, watched_creat),
+	SAME(creat64, watched_creat),
+	SAME(fopen, watched_fopen),
+	SAME(fopen64, watched_fopen),
+	SAME(freopen, watched_freopen),
+	SAME(freopen64, watched_freopen),
+	SAME(stat, watched_stat),
+	SAME(stat64, watched_stat),
+	SAME(lstat, watched_lstat),
+	SAME(lstat64, watched_lstat),
+	SAME(fstatat, watched_fstatat),
+	SAME(fstatat64, watched_fstatat),
+	/* Of glibc before 2.33: nothing new can be linked with them. */
+	{ "__xstat", (void *)watched_xstat, NULL },
+	{ "__xstat64", (void *)watched_xstat, NULL },
+	{ "__lxstat", (void *)watched_lxstat, NULL },
+	{ "__lxstat64", (void *)watched_lxstat, NULL },
+	{ "__fxstatat", (void *)watched_fxstatat, NULL },
+	{ "__fxstatat64", (void *)watched_fxstatat, NULL },
+	SAME(statx, watched_statx),
+	SAME(access, watched_access),
+	SAME(euidaccess, watched_euidaccess),
+	SAME(eaccess, watched_euidaccess),
+	SAME(faccessat, watched_faccessat),
+	SAME(readlink, watched_readlink),
+	SAME(__readlink_chk, watched_readlink_checked),
+	SAME(readlinkat, watched_readlinkat),
+	SAME(realpath, watched_realpath),
+	SAME(__realpath_chk, watched_realpath_checked),
+	SAME(canonicalize_file_name, watched_canonicalize),
+	SAME(getcwd, watched_getcwd),
+	SAME(__getcwd_chk, watched_getcwd_checked),
+	SAME(get_current_dir_name, watched_get_current_dir_name),
+	SAME(chdir, watched_chdir),
+	SAME(fchdir, watched_fchdir),
+	SAME(opendir, watched_opendir),
+	SAME(fdopendir, watched_fdopendir),
+	SAME(scandir, watched_scandir),
+	SAME(scandir64, watched_scandir),
+	SAME(rename, watched_rename),
+	SAME(renameat, watched_renameat),
+	SAME(link, watched_link),
+	SAME(symlink, watched_symlink),
+	SAME(mkdir, watched_mkdir),
+	SAME(mkstemp, watched_mkstemp),
+	SAME(mkstemp64, watched_mkstemp),
+	SAME(mkostemp, watched_mkostemp),
+	SAME(mkostemp64, watched_mkostemp),
+	SAME(mkstemps, watched_mkstemps),
+	SAME(mkstemps64, watched_mkstemps),
+	SAME(mkostemps, watched_mkostemps),
+	SAME(mkostemps64, watched_mkostemps),
+	SAME(mkdtemp, watched_mkdtemp),
+	SAME(posix_spawn, watched_spawn),
+	SAME(posix_spawnp, watched_spawnp),
+	SAME(fork, watched_fork),
+	SAME(system, watched_system),
+	SAME(popen, watched_popen),
+	SAME(localtime, watched_localtime),
+	SAME(localtime_r, watched_localtime_r),
+	SAME(gmtime, watched_gmtime),
+	SAME(gmtime_r, watched_gmtime_r),
+	SAME(syscall, watched_syscall),
+};
+
+const struct drv_slot_function *drv_watched_functions(size_t *ret_count)
+{
+	*ret_count = sizeof(functions) / sizeof(functions[0]);
+	return functions;
+}

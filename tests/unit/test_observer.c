@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_observer: what a library looks for is seen, in each way and however it
+ * was linked; what it makes is its own; what cannot be seen is known as such.
+ */
+#include "layers/driver/observer.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/unit.h"
+
+typedef void (*observed_fn)(const char *how, const char *path);
+
+static observed_fn observed;	/* of the library that the tests are run with */
+static const char *library_path;
+static struct cc_manifest *manifest;
+static const char *reason;
+
+static struct drv_observation *begin(bool goes_on)
+{
+	return drv_observer_begin(&(struct drv_observer_request){
+		.driver = drv_driver_of("libother.so"),
+		.address = (const void *)observed,
+		.goes_on = goes_on,
+	});
+}
+
+static enum cmn_status end_with(struct drv_observation *observation, const char *options, bool reads)
+{
+	const struct drv_observer_text text = { .reads = reads, .options = options };
+
+	cc_manifest_free(manifest);
+	manifest = NULL;
+	reason = "";
+	return drv_observer_end(observation, &text, NULL, &manifest, &reason);
+}
+
+static enum cmn_status watch(const char *how, const char *path)
+{
+	struct drv_observation *observation = begin(false);
+
+	CU_ASSERT_FATAL(observation != NULL);
+	observed(how, path);
+	return end_with(observation, NULL, false);
+}
+
+static bool depends_on(enum cc_dependency kind, const char *path)
+{
+	for (size_t i = 0; i < cc_manifest_count(manifest); i++) {
+		struct cc_manifest_item item = cc_manifest_get(manifest, i);
+
+		if (item.kind == kind && strcmp(item.path, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const struct {
+	const char *how;
+	bool opens;
+} ways[] = {
+	{ "open", true }, { "openat", true }, { "fopen", true }, { "temporary", true },
+	{ "stat", false }, { "lstat", false }, { "fstatat", false }, { "statx", false },
+	{ "access", false }, { "faccessat", false }, { "realpath", false },
+};
+
+static void each_way_of_looking_is_seen(void)
+{
+	unit_write("there.h", "text");
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		CU_ASSERT_EQUAL(watch(ways[i].how, "there.h"), CMN_OK);
+		CU_ASSERT(depends_on(ways[i].opens ? CC_DEPENDENCY_FILE : CC_DEPENDENCY_SEEN,
+				     "there.h"));
+		CU_ASSERT_EQUAL(watch(ways[i].how, "absent.h"), CMN_OK);
+		CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "absent.h"));
+		CU_ASSERT_EQUAL(watch(ways[i].how, "."), CMN_OK);
+		CU_ASSERT(depends_on(CC_DEPENDENCY_PLACE, "."));
+	}
+}
+
+static void nothing_looked_for_is_no_dependency(void)
+{
+	struct drv_observation *observation = begin(false);
+
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_PTR_NULL(manifest);
+	/* A source that includes something must have been looked at. */
+	CU_ASSERT_EQUAL(end_with(begin(false), NULL, true), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
+}
+
+static void a_path_below_a_descriptor_has_its_whole_name(void)
+{
+	char path[4096];
+
+	unit_write("sub/there.h", "text");
+	CU_ASSERT_EQUAL(watch("openat-directory", "there.h"), CMN_OK);
+	(void)snprintf(path, sizeof(path), "%s/sub/there.h", unit_dir());
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, path));
+}
+
+static void what_is_made_meanwhile_is_no_dependency(void)
+{
+	CU_ASSERT_EQUAL(watch("write", "own"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	CU_ASSERT_EQUAL(watch("cache", "cached"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	/* What was there before it was written is. */
+	unit_write("old", "text");
+	CU_ASSERT_EQUAL(watch("temporary", "old"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 1);
+}
+
+static void what_cannot_be_told_is_said(void)
+{
+	static const struct {
+		const char *how, *path, *reason;
+	} rows[] = {
+		{ "list", ".", "directory-listed" }, { "time", "", "date" },
+		{ "syscall", "there.h", "system-call" }, { "process", "", "other-process" },
+		{ "chdir", ".", "directory-changed" }, { "readlink", "link", "header-unreadable" },
+		{ "open", "/proc/self/stat", "header-unreadable" },
+	};
+
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL(symlink("there.h", "link"), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		CU_ASSERT_EQUAL(watch(rows[i].how, rows[i].path), CMN_MISS);
+		CU_ASSERT_STRING_EQUAL(reason, rows[i].reason);
+	}
+}
+
+static void devices_and_system_directories_are_no_files(void)
+{
+	CU_ASSERT_EQUAL(watch("open", "/dev/null"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	CU_ASSERT_EQUAL(watch("access", "/proc/self/fd"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	CU_ASSERT_EQUAL(mkfifo("fifo", 0600), 0);
+	CU_ASSERT_EQUAL(watch("stat", "fifo"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "header-unreadable");
+}
+
+static void a_file_that_changes_meanwhile_is_noticed(void)
+{
+	struct drv_observation *observation;
+
+	unit_write("there.h", "one");
+	observation = begin(false);
+	observed("open", "there.h");
+	unit_write("there.h", "two");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	/* Back again, with the same text: another time all the same. */
+	unit_write("there.h", "one");
+	observation = begin(false);
+	observed("open", "there.h");
+	unit_write("there.h", "two");
+	unit_write("there.h", "one");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	/* What appears after the look. */
+	observation = begin(false);
+	observed("open", "absent.h");
+	unit_write("absent.h", "");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+}
+
+static void names_of_one_file_are_told(void)
+{
+	struct drv_observation *observation;
+
+	unit_write("one/a.h", "text");
+	CU_ASSERT_EQUAL(symlink("one", "two"), 0);
+	observation = begin(false);
+	observed("open", "one/a.h");
+	observed("open", "two/a.h");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	/* Two files of equal text: `#pragma once` takes them as two. */
+	CU_ASSERT_EQUAL(unlink("two"), 0);
+	unit_write("two/a.h", "text");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+}
+
+static void what_is_loaded_meanwhile_is_seen(void)
+{
+	char command[8192];
+
+	/* A library of another name is another one for the dynamic linker. */
+	(void)snprintf(command, sizeof(command), "cp '%s' late.so", library_path);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	unit_write("there.h", "text");
+	for (int i = 0; i < 2; i++) {
+		CU_ASSERT_EQUAL(watch("load", "there.h"), CMN_OK);
+		CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+	}
+}
+
+struct looker {
+	const char *path;
+	atomic_bool ready;
+};
+
+static void *look_in_thread(void *data)
+{
+	struct looker *looker = data;
+
+	observed("open", looker->path);
+	return NULL;
+}
+
+static void threads_that_build_nothing_count(void)
+{
+	struct looker looker = { .path = "there.h" };
+	struct drv_observation *observation;
+	pthread_t thread;
+
+	unit_write("there.h", "text");
+	for (int goes_on = 0; goes_on < 2; goes_on++) {
+		observation = begin(goes_on);
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, look_in_thread, &looker), 0);
+		(void)pthread_join(thread, NULL);
+		CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+		CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+	}
+}
+
+static void *build_in_thread(void *data)
+{
+	struct looker *looker = data;
+
+	for (int i = 0; i < 50; i++) {
+		struct drv_observation *observation = begin(false);
+		const struct drv_observer_text text = { .reads = false };
+		struct cc_manifest *own = NULL;
+		const char *why;
+
+		observed("open", looker->path);
+		if (drv_observer_end(observation, &text, NULL, &own, &why) != CMN_OK ||
+		    cc_manifest_count(own) != 1 ||
+		    strcmp(cc_manifest_get(own, 0).path, looker->path) != 0)
+			atomic_store(&looker->ready, false);
+		cc_manifest_free(own);
+	}
+	return NULL;
+}
+
+static void builds_of_threads_are_apart(void)
+{
+	struct looker lookers[4] = { { "a.h", true }, { "b.h", true }, { "c.h", true }, { "d.h", true } };
+	pthread_t threads[4];
+
+	for (size_t i = 0; i < 4; i++) {
+		unit_write(lookers[i].path, "text");
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, build_in_thread, &lookers[i]), 0);
+	}
+	for (size_t i = 0; i < 4; i++) {
+		(void)pthread_join(threads[i], NULL);
+		CU_ASSERT_TRUE(lookers[i].ready);
+	}
+}
+
+static void a_child_observes_for_itself(void)
+{
+	struct drv_observation *observation;
+	int status;
+	pid_t child;
+
+	unit_write("there.h", "text");
+	observation = begin(false);
+	child = fork();
+	if (child == 0) {
+		bool good = watch("open", "there.h") == CMN_OK &&
+			    depends_on(CC_DEPENDENCY_FILE, "there.h");
+
+		drv_observer_drop(observation);
+		_exit(good ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_PTR_NULL(manifest);
+}
+
+static void settings_count_for_later_builds(void)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/deep/settings", unit_dir());
+	CU_ASSERT_EQUAL(watch("access", path), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, path));
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, path));
+	unit_write("deep/settings", "");
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	CU_ASSERT_EQUAL(unlink("deep/settings"), 0);
+	/* What the application names is none of the driver's. */
+	(void)snprintf(path, sizeof(path), "%s/named/x.h", unit_dir());
+	{
+		struct drv_observation *observation = begin(false);
+
+		observed("open", path);
+		path[strlen(path) - 4] = '\0';
+		CU_ASSERT_EQUAL(end_with(observation, path, false), CMN_OK);
+	}
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	strcat(path, "/x.h");
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_ABSENT, path));
+}
+
+int main(int argc, char **argv)
+{
+	const struct unit_test tests[] = {
+		UNIT_TEST(each_way_of_looking_is_seen),
+		UNIT_TEST(nothing_looked_for_is_no_dependency),
+		UNIT_TEST(a_path_below_a_descriptor_has_its_whole_name),
+		UNIT_TEST(what_is_made_meanwhile_is_no_dependency),
+		UNIT_TEST(what_cannot_be_told_is_said),
+		UNIT_TEST(devices_and_system_directories_are_no_files),
+		UNIT_TEST(a_file_that_changes_meanwhile_is_noticed),
+		UNIT_TEST(names_of_one_file_are_told),
+		UNIT_TEST(what_is_loaded_meanwhile_is_seen),
+		UNIT_TEST(threads_that_build_nothing_count),
+		UNIT_TEST(builds_of_threads_are_apart),
+		UNIT_TEST(a_child_observes_for_itself),
+		UNIT_TEST(settings_count_for_later_builds),
+	};
+	void *library;
+
+	if (argc != 2)
+		return 2;
+	library_path = argv[1];
+	library = dlopen(library_path, RTLD_LAZY | RTLD_LOCAL);
+	if (library)
+		observed = (observed_fn)dlsym(library, "observed_do");
+	if (!observed) {
+		(void)fprintf(stderr, "%s\n", dlerror());
+		return 2;
+	}
+	return UNIT_MAIN("observer", tests);
+}
