@@ -12,10 +12,12 @@
 
 #include "common/clock.h"
 #include "layers/opencl/dispatch.h"
+#include "layers/opencl/options.h"
 
 void ocl_build_release(struct ocl_build *build)
 {
 	ocl_build_key_release(&build->key);
+	drv_observer_drop(build->observation);
 	cc_manifest_free(build->manifest);
 	ocl_targets_release(&build->targets);
 	free(build->own_options);
@@ -89,29 +91,77 @@ static void gather(struct ocl_build *build)
 		build->capture = CC_CAPTURE_EAGER;
 }
 
-bool ocl_build_scan(struct ocl_build *build)
+bool ocl_build_may_be_cached(struct ocl_build *build)
+{
+	if (!ocl_options_are_harmless(build->options))
+		build->bypass = "option";
+	return !build->bypass;
+}
+
+void ocl_build_watch(struct ocl_build *build)
+{
+	const struct ocl_identity *identity;
+
+	if (build->bypass || build->observation || ocl_identity_of(build->targets.all[0], &identity) != CMN_OK)
+		return;
+	build->observation = drv_observer_begin(&(struct drv_observer_request){
+		.driver = build->driver,
+		.address = identity->address,
+		.switched_off = !cc_cache_config(ocl_layer.cache)->observe,
+		.goes_on = build->notify != NULL,
+	});
+}
+
+/* Whether the compiler must have looked for something, if it can be seen at all. */
+static bool reads_files(const struct ocl_build *build)
 {
 	const struct ocl_program *program = build->program;
-	struct ocl_include_request request = {
-		.source = { program->source, program->source_len },
-		.options = build->options,
-		.quotes_group = build->driver->quotes_group,
-	};
+
+	if (ocl_options_read_files(build->options))
+		return true;
+	if (program->kind == OCL_PROGRAM_SOURCE && ocl_text_reads_files(program->source, program->source_len))
+		return true;
+	for (cl_uint i = 0; build->compile && build->compile->headers && i < build->compile->count; i++) {
+		const struct ocl_program *header = build->compile->headers[i].program;
+
+		if (ocl_text_reads_files(header->source, header->source_len))
+			return true;
+	}
+	return false;
+}
+
+static enum cmn_status add_working_directory(struct cc_manifest **manifest)
+{
+	char *directory = cc_manifest_working_directory();
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	if (!*manifest)
+		*manifest = cc_manifest_new();
+	if (*manifest && directory)
+		status = cc_manifest_add_directory(*manifest, directory);
+	free(directory);
+	return status;
+}
+
+bool ocl_build_see(struct ocl_build *build)
+{
+	struct drv_observation *observation = build->observation;
+	struct drv_observer_text text = { .options = build->options };
 	enum cmn_status status;
 
-	/* IL includes nothing; its options may still read files. */
-	if (program->kind != OCL_PROGRAM_SOURCE)
-		request.source = (struct cmn_view){ NULL, 0 };
+	if (build->program->kind == OCL_PROGRAM_SOURCE)
+		text.source = (struct cmn_view){ build->program->source, build->program->source_len };
+
+	build->observation = NULL;
 	cc_manifest_free(build->manifest);
 	build->manifest = NULL;
-	status = ocl_compile_scan(build->compile, &request, &build->manifest, &build->bypass);
-	if (status == CMN_OK)
-		status = cc_witness_take(build->manifest, cc_cache_file_memo(ocl_layer.cache),
-					 &build->witness);
-	if (status == CMN_STALE)
-		build->bypass = "include-changed";
+	text.reads = reads_files(build);
+	status = drv_observer_end(observation, &text, cc_cache_file_memo(ocl_layer.cache),
+				  &build->manifest, &build->bypass);
+	if (status == CMN_OK && ocl_options_ask_for_debugging(build->options))
+		status = add_working_directory(&build->manifest);
 	if (status != CMN_OK && !build->bypass)
-		build->bypass = "scan-failed";
+		build->bypass = "no-memory";
 	return status == CMN_OK;
 }
 
@@ -170,12 +220,15 @@ static enum cmn_status build_and_capture(void *ctx, struct cc_entry **ret)
 	struct ocl_build *build = ctx;
 
 	/* Found out before building, so that waiters need not wait for nothing. */
-	if (!ocl_build_scan(build) || build->capture == CC_CAPTURE_DEFERRED)
+	if (!ocl_build_may_be_cached(build) || build->capture == CC_CAPTURE_DEFERRED)
 		return CMN_MISS;
+	ocl_build_watch(build);
 	ocl_build_run(build, NULL, NULL);
 	if ((build->error == CL_OUT_OF_HOST_MEMORY || build->error == CL_OUT_OF_RESOURCES) &&
 	    !build->retried) {
 		build->retried = true;
+		drv_observer_drop(build->observation);
+		build->observation = NULL;
 		return CMN_ERR_NOMEM;
 	}
 	if (build->error != CL_SUCCESS)
@@ -242,8 +295,10 @@ static void build_without_entry(struct ocl_build *build)
 	bool deferred = build->capture == CC_CAPTURE_DEFERRED && !build->bypass;
 	struct cc_entry *entry;
 
-	if (!build->ran)
+	if (!build->ran) {
+		ocl_build_watch(build);
 		ocl_build_run(build, NULL, NULL);
+	}
 	if (deferred && build->error == CL_SUCCESS) {
 		(void)!ocl_build_capture(build, &entry);	/* never an entry of this policy */
 	} else if (deferred && ocl_build_capture_failure(build, &entry) == CMN_OK) {

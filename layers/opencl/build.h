@@ -13,7 +13,7 @@
 #include "cachecore/witness.h"
 #include "layers/opencl/build_key.h"
 #include "layers/opencl/capture.h"
-#include "layers/opencl/include_scan.h"
+#include "layers/driver/observer.h"
 #include "layers/driver/libraries.h"
 
 /* What clCompileProgram is given beyond clBuildProgram. */
@@ -38,8 +38,8 @@ struct ocl_build {
 	struct cc_key key;
 	enum cc_capture capture;
 	const struct drv_driver *driver;
-	struct cc_manifest *manifest;	/* of this source now; NULL: reads no files */
-	struct cmn_hash witness;	/* of the manifest's files before the build */
+	struct drv_observation *observation;	/* of the driver's build; NULL: not begun, or ended */
+	struct cc_manifest *manifest;	/* what the driver read; NULL: nothing */
 	struct drv_library_epoch epoch;
 	uint64_t start_ns, build_ns;
 	cl_int error;			/* of the driver */
@@ -59,12 +59,6 @@ struct ocl_build {
 /* Carries out the call, from the cache or by the driver, calls back where the cache did, and releases. The driver's answer. */
 cl_int ocl_build_call(struct ocl_build *build);
 
-/* compile.c: which files are read, embedded headers included; compile may be NULL. As ocl_include_scan. */
-CMN_CHECKED enum cmn_status ocl_compile_scan(const struct ocl_compile *compile,
-					     struct ocl_include_request *request,
-					     struct cc_manifest **ret_manifest,
-					     const char **ret_reason);
-
 /* Header arguments that a driver has to refuse (OpenCL 3.0, clCompileProgram, Errors). */
 bool ocl_compile_has_bad_headers(const struct ocl_compile *compile);
 
@@ -78,8 +72,12 @@ void ocl_build_release(struct ocl_build *build);
  */
 void ocl_build_run(struct ocl_build *build, ocl_notify_fn notify, void *user_data);
 
-/* What the source includes now, into manifest. false: not to be cached, bypass says why. */
-bool ocl_build_scan(struct ocl_build *build);
+/* Whether the build may be cached as far as can be told before it; else bypass says why not. */
+bool ocl_build_may_be_cached(struct ocl_build *build);
+/* Before the driver builds: what it reads from now on is seen. */
+void ocl_build_watch(struct ocl_build *build);
+/* After it: what was seen is the manifest. false: bypass says why it is not known. */
+bool ocl_build_see(struct ocl_build *build);
 
 /* Puts E in P's place and counts the hit. false: the driver would not have it; the entry is gone. */
 bool ocl_build_attach(struct ocl_build *build, struct cc_entry *entry, enum cc_origin origin);

@@ -119,13 +119,14 @@ static void build_later(struct ocl_build *build)
 		ocl_build_run(build, build->notify, build->user_data);
 		return;
 	}
+	ocl_build_watch(build);
 	*record = *build;
 	atomic_init(&record->refs, 2);
 	record->own_options = options;
 	record->options = options;
 	record->compile = NULL;
 	build->targets = (struct ocl_targets){ 0 };
-	build->manifest = NULL;
+	build->observation = NULL;
 	build->key = (struct cc_key){ 0 };
 	ocl_object_ref(&program->object);
 	ocl_objects_lock();
@@ -163,7 +164,7 @@ void ocl_build_with_callback(struct ocl_build *build)
 		if (build->hit)
 			return;
 	}
-	if (ocl_build_scan(build)) {
+	if (ocl_build_may_be_cached(build)) {
 		build_later(build);
 		return;
 	}

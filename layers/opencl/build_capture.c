@@ -49,10 +49,8 @@ static bool is_as_gathered(struct ocl_build *build)
 {
 	if (compiler_came_late(build))
 		build->bypass = "compiler-loaded-late";
-	else if (!cc_witness_holds(build->manifest, &build->witness))
-		build->bypass = "include-changed";
 	else
-		return true;
+		return ocl_build_see(build);
 	return false;
 }
 
@@ -60,12 +58,13 @@ static bool is_as_gathered(struct ocl_build *build)
 enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret)
 {
 	struct ocl_capture_request request = capture_request(build);
-	struct cc_manifest *manifest = build->manifest;
+	struct cc_manifest *manifest;
 	struct ocl_capture *later;
 	enum cmn_status status;
 
 	if (!is_as_gathered(build))
 		return CMN_MISS;
+	manifest = build->manifest;
 	if (build->capture == CC_CAPTURE_DEFERRED) {
 		defer_capture(build);
 		return CMN_MISS;
@@ -89,11 +88,12 @@ enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret
 enum cmn_status ocl_build_capture_failure(struct ocl_build *build, struct cc_entry **ret)
 {
 	struct ocl_capture_request request = capture_request(build);
-	struct cc_manifest *manifest = build->manifest;
+	struct cc_manifest *manifest;
 
 	if ((build->error != CL_BUILD_PROGRAM_FAILURE &&
 	     build->error != CL_COMPILE_PROGRAM_FAILURE) || !is_as_gathered(build))
 		return CMN_MISS;
+	manifest = build->manifest;
 	build->manifest = NULL;
 	request.kind = OCL_EFFECTIVE_FAILURE;
 	return ocl_capture_failure(build->program->object.handle, &request, build->error, manifest,

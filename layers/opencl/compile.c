@@ -33,31 +33,6 @@ static void find_headers(struct ocl_compile *compile)
 	}
 }
 
-enum cmn_status ocl_compile_scan(const struct ocl_compile *compile,
-				 struct ocl_include_request *request,
-				 struct cc_manifest **ret_manifest, const char **ret_reason)
-{
-	struct cc_file_memo *memo = cc_cache_file_memo(ocl_layer.cache);
-	struct cmn_view *texts = NULL;
-	enum cmn_status status;
-
-	if (compile && compile->headers) {
-		texts = calloc(compile->count, sizeof(*texts));
-		if (!texts)
-			return CMN_ERR_NOMEM;
-		for (cl_uint i = 0; i < compile->count; i++) {
-			const struct ocl_program *header = compile->headers[i].program;
-
-			texts[i] = (struct cmn_view){ header->source, header->source_len };
-		}
-		request->embedded = texts;
-		request->embedded_count = compile->count;
-	}
-	status = ocl_include_scan(request, memo, ret_manifest, ret_reason);
-	free(texts);
-	return status;
-}
-
 bool ocl_compile_has_bad_headers(const struct ocl_compile *compile)
 {
 	return (compile->count == 0) != (compile->programs == NULL) ||

@@ -207,6 +207,7 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 						 &platform, NULL) != CL_SUCCESS)
 		return CMN_MISS;
 	(void)OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+	ret->address = address;
 	cc_key_init(key);
 	add_platform_fields(key, platform);
 	for (size_t i = 0; i < sizeof(device_queries) / sizeof(device_queries[0]); i++)
@@ -217,7 +218,9 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	if (status != CMN_OK)
 		return status;
 	ret->driver = row_of_version(ret->driver, device);
-	/* An entry of an earlier layer has fewer answers. */
+	/* An entry of an earlier layer may depend on more files than it says. */
+	cc_key_add_text(key, CC_PART_DEVICE, "layer.files", "as seen");
+	/* Likewise it has fewer answers. */
 	if (ret->driver->binaries_lose_answers)
 		cc_key_add(key, CC_PART_DEVICE, "layer.answers", ANSWERS, strlen(ANSWERS));
 	add_files(key, ret->driver);

@@ -13,6 +13,7 @@
 struct ocl_identity {
 	struct cc_key fields;		/* of CC_PART_DEVICE only */
 	const struct drv_driver *driver;
+	const void *address;		/* a function of the driver's library */
 };
 
 /*

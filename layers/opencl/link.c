@@ -14,6 +14,8 @@
 #include "layers/opencl/capture.h"
 #include "layers/opencl/dispatch.h"
 #include "layers/driver/libraries.h"
+#include "layers/driver/observer.h"
+#include "layers/opencl/options.h"
 
 /* So many inputs need no memory to be found. */
 enum { FEW_INPUTS = 8 };
@@ -37,6 +39,7 @@ struct link {
 	enum ocl_effective_kind kind;
 	struct ocl_targets devices;
 	struct cc_key key;
+	struct drv_observation *observation;
 	const struct drv_driver *driver;
 	enum cc_capture capture;
 	struct drv_library_epoch epoch;
@@ -68,6 +71,7 @@ static void release(struct link *link)
 	for (cl_uint i = 0; link->originals && i < link->input_count; i++)
 		ocl_original_unref(link->originals[i]);
 	release_inputs(link);
+	drv_observer_drop(link->observation);
 	ocl_targets_release(&link->devices);
 	ocl_build_key_release(&link->key);
 }
@@ -143,6 +147,10 @@ static void gather(struct link *link)
 		.inputs = link->contents,
 	};
 
+	if (!ocl_options_are_harmless(link->options)) {
+		link->bypass = "option";
+		return;
+	}
 	link->kind = is_library(link) ? OCL_EFFECTIVE_OBJECT : OCL_EFFECTIVE_EXECUTABLE;
 	if (ocl_targets_of_context(link->context, link->list_count, link->list,
 				   &link->devices) != CMN_OK) {
@@ -209,7 +217,8 @@ static void run_with_originals(struct link *link, ocl_notify_fn notify, void *us
 				continue;
 			link->targets[i] = made[i];
 			/* A file may not be what it was when the object of the key was compiled. */
-			if (ocl_original_reads_files(link->originals[i]) && !link->bypass)
+			if (!ocl_original_holds(link->originals[i], cc_cache_file_memo(ocl_layer.cache)) &&
+			    !link->bypass)
 				link->bypass = "link-refused";
 		}
 		call_driver(link, link->targets, notify, user_data);
@@ -237,11 +246,41 @@ static void remember(const struct link *link)
 	ocl_program_unref(program);
 }
 
+/* What the driver reads while it links is seen, where the result may be kept. */
+static void watch(struct link *link)
+{
+	const struct ocl_identity *identity;
+
+	if (!link->bypass && ocl_identity_of(link->devices.all[0], &identity) == CMN_OK)
+		link->observation = drv_observer_begin(&(struct drv_observer_request){
+			.driver = link->driver,
+			.address = identity->address,
+			.switched_off = !cc_cache_config(ocl_layer.cache)->observe,
+		});
+}
+
+/* false: bypass says why it is not known. */
+static bool see(struct link *link, struct cc_manifest **ret)
+{
+	struct drv_observation *observation = link->observation;
+	const struct drv_observer_text text = { .options = link->options };
+
+	link->observation = NULL;
+	*ret = NULL;
+	if (drv_observer_end(observation, &text, cc_cache_file_memo(ocl_layer.cache), ret,
+			     &link->bypass) == CMN_OK)
+		return true;
+	if (!link->bypass)
+		link->bypass = "no-memory";
+	return false;
+}
+
 static void run(struct link *link, ocl_notify_fn notify, void *user_data)
 {
 	uint64_t start = cmn_clock_monotonic();
 
 	link->ran = true;
+	watch(link);
 	call_driver(link, link->targets ? link->targets : link->inputs, notify, user_data);
 	/* Where there is a result, the callback may have it already. */
 	if (link->error != CL_SUCCESS && link->targets && (!notify || !link->result))
@@ -251,7 +290,7 @@ static void run(struct link *link, ocl_notify_fn notify, void *user_data)
 		remember(link);
 }
 
-static void note_content(cl_program result, const struct cc_entry *entry)
+static void note_content(cl_program result, struct cc_entry *entry)
 {
 	struct ocl_program *program = ocl_program_find(result);
 
@@ -282,19 +321,26 @@ static struct ocl_capture_request capture_request(const struct link *link)
 static void run_and_defer(struct link *link)
 {
 	struct ocl_capture_request request = capture_request(link);
+	struct cc_manifest *manifest;
 	struct ocl_program *program;
 	struct ocl_capture *capture;
 
 	run(link, NULL, NULL);
 	if (link->bypass)
 		return;
-	link->bypass = "capture-deferred";
-	if (link->error != CL_SUCCESS || !link->result || compiler_came_late(link))
+	if (link->error != CL_SUCCESS || !link->result || compiler_came_late(link) ||
+	    !see(link, &manifest)) {
+		if (!link->bypass)
+			link->bypass = "capture-deferred";
 		return;
+	}
+	link->bypass = "capture-deferred";
 	request.on_request = true;
 	request.build_ns = link->link_ns;
 	program = ocl_program_find(link->result);
-	capture = program ? ocl_capture_new(&link->key, &request, NULL) : NULL;
+	capture = program ? ocl_capture_new(&link->key, &request, manifest) : NULL;
+	if (!program)
+		cc_manifest_free(manifest);
 	if (capture)
 		ocl_capture_attach(capture, program);
 	ocl_program_unref(program);
@@ -305,16 +351,18 @@ static enum cmn_status link_and_capture(void *ctx, struct cc_entry **ret)
 {
 	struct link *link = ctx;
 	struct ocl_capture_request request = capture_request(link);
+	struct cc_manifest *manifest;
 	enum cmn_status status;
 
 	/* Waiters need not wait for nothing. */
 	if (link->capture == CC_CAPTURE_DEFERRED)
 		return CMN_MISS;
 	run(link, NULL, NULL);
-	if (link->error != CL_SUCCESS || !link->result || link->bypass || compiler_came_late(link))
+	if (link->error != CL_SUCCESS || !link->result || link->bypass || compiler_came_late(link) ||
+	    !see(link, &manifest))
 		return CMN_MISS;
 	request.build_ns = link->link_ns;
-	status = ocl_capture_read(link->result, &request, NULL, ret);
+	status = ocl_capture_read(link->result, &request, manifest, ret);
 	if (status == CMN_MISS)
 		link->bypass = "no-binary";
 	if (status == CMN_OK && link->kind == OCL_EFFECTIVE_OBJECT)

@@ -18,7 +18,7 @@ struct header {
 
 struct ocl_original {
 	atomic_uint refs;
-	atomic_bool reads_no_files;
+	_Atomic(struct cc_entry *) entry;	/* of an object */
 	enum how how;			/* the rest is immutable */
 	char *options;
 	cl_uint list_count;
@@ -53,6 +53,7 @@ void ocl_original_unref(struct ocl_original *original)
 	for (cl_uint i = 0; i < original->input_count; i++)
 		ocl_original_unref(original->inputs[i]);
 	ocl_program_unref(original->program);
+	cc_entry_unref(atomic_load(&original->entry));
 	free(original->headers);
 	free(original->inputs);
 	free(original->constants);
@@ -150,7 +151,7 @@ struct ocl_original *ocl_original_of_link(cl_uint count, struct ocl_original *co
 					  const struct ocl_original_request *request)
 {
 	struct ocl_original *original = new_original(LINKED, request);
-	bool files = false, known = true;
+	bool known = true;
 
 	if (!original)
 		return NULL;
@@ -159,24 +160,34 @@ struct ocl_original *ocl_original_of_link(cl_uint count, struct ocl_original *co
 		original->inputs[i] = ocl_original_ref(inputs[i]);
 		original->input_count++;
 		known = known && inputs[i];
-		files = files || !inputs[i] || ocl_original_reads_files(inputs[i]);
 	}
 	if (!original->inputs || !known) {
 		ocl_original_unref(original);
 		return NULL;
 	}
-	atomic_store(&original->reads_no_files, !files);
 	return original;
 }
 
-void ocl_original_reads_no_files(struct ocl_original *original)
+void ocl_original_set_entry(struct ocl_original *original, struct cc_entry *entry)
 {
-	atomic_store(&original->reads_no_files, true);
+	struct cc_entry *none = NULL;
+
+	cc_entry_ref(entry);
+	if (!atomic_compare_exchange_strong(&original->entry, &none, entry))
+		cc_entry_unref(entry);
 }
 
-bool ocl_original_reads_files(const struct ocl_original *original)
+bool ocl_original_holds(struct ocl_original *original, struct cc_file_memo *memo)
 {
-	return !atomic_load(&original->reads_no_files);
+	const struct cc_entry *entry = atomic_load(&original->entry);
+
+	for (cl_uint i = 0; i < original->input_count; i++) {
+		if (!ocl_original_holds(original->inputs[i], memo))
+			return false;
+	}
+	if (original->how == LINKED)
+		return true;
+	return entry && cc_manifest_verify(cc_entry_manifest(entry), memo) == CMN_OK;
 }
 
 static void release_programs(cl_uint count, cl_program *programs)

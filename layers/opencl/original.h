@@ -39,9 +39,10 @@ struct ocl_original *ocl_original_of_link(cl_uint count, struct ocl_original *co
 struct ocl_original *ocl_original_ref(struct ocl_original *original);	/* NULL is fine */
 void ocl_original_unref(struct ocl_original *original);	/* NULL is fine; without a lock */
 
-/* Its manifest names no file. Until then it may have read some. */
-void ocl_original_reads_no_files(struct ocl_original *original);
-bool ocl_original_reads_files(const struct ocl_original *original);
+/* What it made is this entry (retained; once), whose manifest says what it read. */
+void ocl_original_set_entry(struct ocl_original *original, struct cc_entry *entry);
+/* Whether what it reads is as it was for that entry; false also where there is none. */
+bool ocl_original_holds(struct ocl_original *original, struct cc_file_memo *memo);
 
 /* The driver's program, made now; the caller releases it. NULL: the driver would not. Calls the driver. */
 cl_program ocl_original_make(const struct ocl_original *original, cl_context context);

@@ -201,7 +201,7 @@ void ocl_program_drop_kernel(struct ocl_program *program, bool of_effective)
 	ocl_object_unlock(&program->object);
 }
 
-void ocl_program_set_content(struct ocl_program *program, const struct cc_entry *entry)
+void ocl_program_set_content(struct ocl_program *program, struct cc_entry *entry)
 {
 	struct cmn_view payload = entry ? cc_entry_payload(entry) : (struct cmn_view){ 0 };
 	struct cmn_hash content = cmn_hash_of(payload.data, payload.len);
@@ -209,10 +209,8 @@ void ocl_program_set_content(struct ocl_program *program, const struct cc_entry 
 	ocl_objects_lock();
 	program->has_content = entry != NULL;
 	program->content = content;
-	/* A library reads what its inputs did. */
-	if (entry && program->original && program->kind != OCL_PROGRAM_LINKED &&
-	    cc_manifest_count(cc_entry_manifest(entry)) == 0)
-		ocl_original_reads_no_files(program->original);
+	if (entry && program->original)
+		ocl_original_set_entry(program->original, entry);
 	ocl_objects_unlock();
 }
 

@@ -101,7 +101,7 @@ cl_program ocl_program_create_again(cl_context context, const struct ocl_program
 				    cl_int *ret_error);
 
 /* Which entry P or E holds: what a link of it depends on. NULL: unknown. */
-void ocl_program_set_content(struct ocl_program *program, const struct cc_entry *entry);
+void ocl_program_set_content(struct ocl_program *program, struct cc_entry *entry);
 /* false: unknown. */
 bool ocl_program_content(struct ocl_program *program, struct cmn_hash *ret);
 /* P or E is built for these devices, too. */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "tests/fault/interposer.h"
@@ -103,6 +104,15 @@ void *aligned_alloc(size_t alignment, size_t size)
 		return NULL;
 	}
 	return interposer_note_block(REAL(aligned_alloc)(alignment, size), CALLER);
+}
+
+int mprotect(void *start, size_t len, int protection)
+{
+	if (NEXT(mprotect, 0)) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return REAL(mprotect)(start, len, protection);
 }
 
 char *strdup(const char *text)

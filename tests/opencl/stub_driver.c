@@ -26,7 +26,7 @@ const char *stub_file_path(enum stub_file file, char room[STUB_PATH_SIZE])
 	if (path || !home)
 		return path;
 	(void)snprintf(room, STUB_PATH_SIZE, "%s/%s", home, counts ? "stub_counts" : "stub_settings");
-	return access(room, F_OK) == 0 ? room : NULL;
+	return stub_unseen_access(room, F_OK) == 0 ? room : NULL;
 }
 
 void stub_count(const char *event)

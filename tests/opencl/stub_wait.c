@@ -27,7 +27,7 @@ void stub_wait_gate(const char *setting)
 
 	if (!stub_setting(setting, path, sizeof(path)))
 		return;
-	fd = open(path, O_RDONLY | O_CLOEXEC);	/* lets the test go on that opens it for writing */
+	fd = stub_unseen_open(path, O_RDONLY | O_CLOEXEC, 0);	/* lets the test go on that opens it for writing */
 	if (fd < 0 && errno == ENOENT)
 		return;
 	if (fd < 0 || read(fd, &byte, 1) != 0)	/* until the test closes it */

@@ -619,8 +619,8 @@ static void file_name_again_and_again(void)
 }
 
 /*
- * A layered build on the stub that has scanned its headers, and whose driver
- * waits with reading them until the gate is closed.
+ * A layered build on the stub, whose driver waits with reading its headers until
+ * the gate is closed.
  */
 struct held {
 	struct running running;
@@ -677,7 +677,7 @@ static void shadow_value(void)
 	write_value("work/value.h", 2);
 }
 
-static void headers_that_change_while_a_build_runs(void)
+static void headers_that_change_before_the_driver_reads_them(void)
 {
 	static void (*const changes[])(void) = { change_value, replace_value, replace_directory,
 						 remove_value, shadow_value };
@@ -695,8 +695,9 @@ static void headers_that_change_while_a_build_runs(void)
 		layered = let_go(held);
 		after = driver_client(BARE, with_inc);
 		CU_ASSERT(outcome_same(&after, &layered));
-		CU_ASSERT_EQUAL(driver_stats().stores, 0);
-		(void)run_layered(&after, with_inc, changes[i] == remove_value ? NEITHER : MISS);
+		/* What the driver read counts, not what was there when the build began. */
+		CU_ASSERT_EQUAL(driver_stats().stores, changes[i] == remove_value ? 0 : 1);
+		(void)run_layered(&after, with_inc, changes[i] == remove_value ? NEITHER : HIT);
 		(void)run_layered(&after, with_inc, changes[i] == remove_value ? NEITHER : HIT);
 		(void)unlink("work/value.h");	/* if it is there */
 		write_value("work/inc/value.h", 1);
@@ -869,7 +870,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(macro_of_many_bodies),
 		UNIT_TEST(name_computed_again_and_again),
 		UNIT_TEST(file_name_again_and_again),
-		UNIT_TEST(headers_that_change_while_a_build_runs),
+		UNIT_TEST(headers_that_change_before_the_driver_reads_them),
 		UNIT_TEST(headers_that_change_and_change_back),
 		UNIT_TEST(invalid_handles_and_arguments),
 	};

@@ -277,19 +277,22 @@ static void retargeted_directory_link(void)
 	expect("-I inc", 2, MISS);
 }
 
-static void bypass_of_has_include(void)
+static void question_for_a_header(void)
 {
 	begin("#if __has_include(\"value.h\")\n#include \"value.h\"\n#else\n#define VALUE 9\n#endif\n");
-	expect("-I inc", 9, BYPASS);
+	expect("-I inc", 9, MISS);
+	expect("-I inc", 9, HIT);
 	write_value("inc/value.h", 1);
-	expect("-I inc", 1, BYPASS);
-	CU_ASSERT_EQUAL(driver_bypasses("has-include"), 2);
-	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	expect("-I inc", 1, MISS);
+	expect("-I inc", 1, HIT);
 }
 
 static void bypass_of_the_date(void)
 {
 	begin("#define VALUE (sizeof(__DATE__) > 1)\n");
+	/* From Mesa's own cache it comes without being compiled. */
+	driver_setenv("MESA_SHADER_CACHE_DISABLE", "1");
+	driver_setenv("MESA_GLSL_CACHE_DISABLE", "1");
 	expect("", 1, BYPASS);
 	expect("", 1, BYPASS);
 	CU_ASSERT_EQUAL(driver_bypasses("date"), 2);
@@ -314,7 +317,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(nested_beside_the_includer),
 		UNIT_TEST(retargeted_symbolic_link),
 		UNIT_TEST(retargeted_directory_link),
-		UNIT_TEST(bypass_of_has_include),
+		UNIT_TEST(question_for_a_header),
 		UNIT_TEST(bypass_of_the_date),
 	};
 	/* A second opinion from slower drivers. */
@@ -322,7 +325,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(changed_header),
 		UNIT_TEST(shadowing_in_the_working_directory),
 		UNIT_TEST(nested_beside_the_includer),
-		UNIT_TEST(bypass_of_has_include),
+		UNIT_TEST(question_for_a_header),
 	};
 
 	(void)driver_select(argc, argv);

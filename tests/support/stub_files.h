@@ -13,6 +13,14 @@
 enum stub_file { STUB_FILE_SETTINGS, STUB_FILE_COUNTS };
 enum { STUB_PATH_SIZE = 4096 };
 
+/*
+ * open, fopen and access, which a layer that watches the stub's calls does not
+ * see: what a test tells it is no file that it compiles.
+ */
+int stub_unseen_open(const char *path, int flags, unsigned int mode);
+void *stub_unseen_fopen(const char *path, const char *mode);
+int stub_unseen_access(const char *path, int mode);
+
 /* Each stub's own: where the file is, perhaps in room; NULL: there is none. */
 const char *stub_file_path(enum stub_file file, char room[STUB_PATH_SIZE]);
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options: whether build options are among those that make nothing but the
+ * program. Others may write files, which a hit would not; what they read is
+ * seen. And whether a compiler would have to read files, so that one in whose
+ * work nothing is seen is known as such. Thread-safe.
+ */
+#ifndef OPENCL_OPTIONS_H
+#define OPENCL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* options may be NULL. Drivers differ in what quotes and backslashes mean: each reading counts. */
+bool ocl_options_are_harmless(const char *options);
+
+/* Whether the program is to have debug information, and with it the working directory's name. */
+bool ocl_options_ask_for_debugging(const char *options);
+
+/*
+ * Whether a source has a word by which it reads files ("include", "embed",
+ * "incbin"), wherever it stands, over lines that are joined as well.
+ */
+bool ocl_text_reads_files(const char *text, size_t len);
+/* Whether an option names a file that a compiler reads for every source. */
+bool ocl_options_read_files(const char *options);
+
+#endif
