@@ -117,7 +117,7 @@ static void judge(struct replay *replay, const struct replay_job *job,
 {
 	int code = WIFEXITED(state) && !job->timed_out ? WEXITSTATUS(state) : -1;
 
-	if (replay_entries_has(replay->settings.root, recipe->key, recipe->manifest)) {
+	if (replay_entries_has(replay->settings.root, recipe)) {
 		replay->built++;
 		drop(replay, job->name);
 	} else if (code == WORKER_ABSENT) {
@@ -190,7 +190,7 @@ static void start(struct replay *replay, struct replay_job *job, char *name)
 		complain_about(name, cmn_status_string(status));
 		replay->failed = true;
 	} else if (status == CMN_OK &&
-		   replay_entries_has(replay->settings.root, recipe.key, recipe.manifest)) {
+		   replay_entries_has(replay->settings.root, &recipe)) {
 		replay->there++;
 		drop(replay, name);
 	} else if (status == CMN_OK) {

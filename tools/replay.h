@@ -61,8 +61,11 @@ void replay_process_begin(void);
 struct replay_job *replay_process_wait(struct replay_job *jobs, size_t count, int *ret_state,
 				       int *ret_signal);
 
-/* Whether the root has a whole entry of exactly this key and manifest. */
-bool replay_entries_has(const char *root, struct cmn_view key, struct cmn_view manifest);
+/*
+ * Whether the root has a whole entry of the recipe's key that is for the files as they are, or as they
+ * were for the recipe. Changes into the recipe's directory meanwhile.
+ */
+bool replay_entries_has(const char *root, const struct cc_recipe *recipe);
 /*
  * Of the entries of the same program and options for another device or
  * driver, the one last used: the first field in which it differs, as text

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* replay_entries: what the store has of a recipe's program. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachecore/key.h"
 #include "cachecore/leaf.h"
+#include "cachecore/manifest.h"
 #include "cachecore/pair.h"
 #include "cachecore/root.h"
 #include "cachecore/tree.h"
@@ -28,7 +31,28 @@ bool replay_key_field(struct cmn_view key, const char *name, unsigned int i, str
 	return false;
 }
 
-static bool has_entry(int leaf_fd, unsigned int n, struct cmn_view key, struct cmn_view manifest)
+/* What an entry depends on, by names that may be relative to a directory. */
+static bool holds_in(struct cmn_view directory, struct cmn_view encoded)
+{
+	char *path = strndup(directory.data, directory.len);
+	int back = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct cc_manifest *manifest;
+	bool holds = false;
+
+	if (path && back >= 0 && chdir(path) == 0) {
+		if (cc_manifest_decode(encoded, &manifest) == CMN_OK) {
+			holds = cc_manifest_verify(manifest, NULL) == CMN_OK;
+			cc_manifest_free(manifest);
+		}
+		holds = fchdir(back) == 0 && holds;
+	}
+	if (back >= 0)
+		(void)close(back);	/* only a name */
+	free(path);
+	return holds;
+}
+
+static bool has_entry(int leaf_fd, unsigned int n, const struct cc_recipe *recipe)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_entry_header header;
@@ -36,13 +60,15 @@ static bool has_entry(int leaf_fd, unsigned int n, struct cmn_view key, struct c
 	bool has;
 
 	has = cc_pair_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
-	      cmn_view_equal(src.key, key) && cmn_view_equal(src.manifest, manifest) &&
+	      cmn_view_equal(src.key, recipe->key) &&
+	      (cmn_view_equal(src.manifest, recipe->manifest) ||
+	       holds_in(recipe->directory, src.manifest)) &&
 	      cc_pair_read_bin_header(leaf_fd, n, &src, &header) == CMN_OK;
 	cmn_buffer_release(&file);
 	return has;
 }
 
-bool replay_entries_has(const char *root, struct cmn_view key, struct cmn_view manifest)
+bool replay_entries_has(const char *root, const struct cc_recipe *recipe)
 {
 	char path[CC_LEAF_PATH_SIZE];
 	struct cc_leaf_scan scan;
@@ -51,13 +77,13 @@ bool replay_entries_has(const char *root, struct cmn_view key, struct cmn_view m
 
 	if (cc_root_open(root, &root_fd) != CMN_OK)
 		return false;
-	cc_leaf_path(key, path);
+	cc_leaf_path(recipe->key, path);
 	if (cc_leaf_open(root_fd, path, &leaf_fd) == CMN_OK) {
 		if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
 			scan = (struct cc_leaf_scan){ 0 };
 		for (unsigned int n = 0; n < CC_LEAF_VARIANTS && !has; n++)
 			has = scan.present[CC_LEAF_SRC] >> n & 1 &&
-			      has_entry(leaf_fd, n, key, manifest);
+			      has_entry(leaf_fd, n, recipe);
 		cc_root_unlock(leaf_fd);	/* not locked: closes it */
 	}
 	cc_root_unlock(root_fd);

@@ -195,7 +195,7 @@ static enum cmn_status put_recipe(struct recording *recording, const struct cc_k
 		cc_manifest_encode(manifest, &encoded_manifest);
 	recipe.manifest = cmn_buffer_view(&encoded_manifest);
 	status = encoded_manifest.failed ? CMN_ERR_NOMEM : CMN_OK;
-	if (status == CMN_OK && !replay_entries_has(recording->root, recipe.key, recipe.manifest)) {
+	if (status == CMN_OK && !replay_entries_has(recording->root, &recipe)) {
 		status = cc_recipe_encode(&recipe, &encoded);
 		if (status == CMN_OK)
 			status = cc_recipes_put(recording->root, cmn_buffer_view(&encoded));
