@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_client: builds what it is told, once a line of standard input, until its end:
+ *   <directory> TAB <source file> TAB <options> TAB <build|link|embed> TAB <run|binary>
+ * It changes into the directory, and prints one line: the build's error, a hash
+ * of its log, and what the kernel "value" gives, or a hash of the binary.
+ */
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { VALUES = 4 };
+
+static cl_context context;
+static cl_device_id device;
+static cl_command_queue queue;
+
+static uint64_t hash(const char *data, size_t len)
+{
+	uint64_t value = UINT64_C(14695981039346656037);	/* FNV-1a */
+
+	for (size_t i = 0; i < len; i++)
+		value = (value ^ (unsigned char)data[i]) * UINT64_C(1099511628211);
+	return value;
+}
+
+static char *read_source(const char *path, size_t *ret_len)
+{
+	FILE *file = fopen(path, "rb");
+	char *text = malloc(1 << 20);
+
+	if (!file || !text)
+		exit(2);
+	*ret_len = fread(text, 1, (1 << 20) - 1, file);
+	(void)fclose(file);	/* only read */
+	text[*ret_len] = '\0';
+	return text;
+}
+
+/* Temporary files of drivers have random names. */
+static void strip_names(char *log)
+{
+	static const char *const names[] = { "tempfile", "/tmp/" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		for (char *at = strstr(log, names[i]); at; at = strstr(at + 1, names[i])) {
+			for (char *c = at; *c && !isspace((unsigned char)*c) && *c != ':'; c++)
+				*c = '_';
+		}
+	}
+}
+
+static uint64_t hash_log(cl_program program)
+{
+	static char log[1 << 18];
+	size_t size = 0;
+
+	if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof(log) - 1, log,
+				  &size) != CL_SUCCESS)
+		return 0;
+	log[size] = '\0';
+	strip_names(log);
+	return hash(log, strlen(log));
+}
+
+static void print_values(cl_program program)
+{
+	cl_int values[VALUES] = { 0 }, error;
+	cl_kernel kernel = clCreateKernel(program, "value", &error);
+	cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(values), values, NULL);
+	size_t one = 1;
+
+	if (!kernel || clSetKernelArg(kernel, 0, sizeof(buffer), &buffer) != CL_SUCCESS ||
+	    clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL) != CL_SUCCESS ||
+	    clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(values), values, 0, NULL, NULL) !=
+		    CL_SUCCESS)
+		printf(" no kernel %d", error);
+	else
+		printf(" %d %d %d %d", values[0], values[1], values[2], values[3]);
+	if (kernel)
+		clReleaseKernel(kernel);
+	clReleaseMemObject(buffer);
+}
+
+static void print_binary(cl_program program)
+{
+	size_t size = 0;
+	unsigned char *binary;
+
+	if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) !=
+		    CL_SUCCESS || !(binary = malloc(size + 1)))
+		return;
+	if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL) ==
+	    CL_SUCCESS)
+		printf(" %zu %" PRIx64, size, hash((char *)binary, size));
+	free(binary);
+}
+
+static cl_program build(const char *source, size_t len, const char *options, const char *how,
+			cl_int *ret_error)
+{
+	const char *name = "embedded.h", *header_text = "#define EMBEDDED 1\n";
+	cl_program program = clCreateProgramWithSource(context, 1, &source, &len, NULL);
+	cl_program header = NULL, linked;
+	cl_int error;
+
+	if (!strcmp(how, "build")) {
+		*ret_error = clBuildProgram(program, 1, &device, options, NULL, NULL);
+		return program;
+	}
+	if (!strcmp(how, "embed"))
+		header = clCreateProgramWithSource(context, 1, &header_text, NULL, NULL);
+	*ret_error = clCompileProgram(program, 1, &device, options, header ? 1 : 0,
+				      header ? &header : NULL, header ? &name : NULL, NULL, NULL);
+	if (header)
+		clReleaseProgram(header);
+	if (*ret_error != CL_SUCCESS)
+		return program;
+	linked = clLinkProgram(context, 1, &device, "", 1, &program, NULL, NULL, &error);
+	*ret_error = error;
+	if (!linked)
+		return program;
+	clReleaseProgram(program);
+	return linked;
+}
+
+static void answer(char *line)
+{
+	const char *directory = strsep(&line, "\t"), *path = strsep(&line, "\t");
+	const char *options = strsep(&line, "\t"), *how = strsep(&line, "\t");
+	const char *what = strsep(&line, "\t");
+	cl_program program;
+	cl_int error;
+	size_t len;
+	char *source;
+
+	if (!what || chdir(directory) != 0)
+		exit(2);
+	source = read_source(path, &len);
+	program = build(source, len, options, how, &error);
+	printf("%d", error);
+	/* NEO numbers the messages of a log by the builds before it. */
+	if (!strcmp(what, "run"))
+		printf(" %" PRIx64, hash_log(program));
+	if (error == CL_SUCCESS && !strcmp(what, "run"))
+		print_values(program);
+	else if (error == CL_SUCCESS)
+		print_binary(program);
+	printf("\n");
+	(void)fflush(stdout);	/* the reader notices */
+	clReleaseProgram(program);
+	free(source);
+}
+
+int main(void)
+{
+	cl_platform_id platform;
+	char line[16384];
+
+	if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
+	    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
+		return 77;
+	context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+	queue = clCreateCommandQueueWithProperties(context, device, NULL, NULL);
+	while (fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = '\0';
+		answer(line);
+	}
+	return 0;
+}
