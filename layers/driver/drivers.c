@@ -13,6 +13,7 @@ static const struct drv_driver drivers[] = {
 		 * do it when they first compile.
 		 */
 		.library = "libigdrcl.so",
+		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
 		.binaries_keep_constants = true,
 		.quotes_group = true,
@@ -37,6 +38,7 @@ static const struct drv_driver drivers[] = {
 		 * (NEO: 0.7 us created, 0.8 cloned. pocl: 0.1 us both.)
 		 */
 		.library = "libRusticlOpenCL.so",
+		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
 		.clones_kernels = true,
 		.load_rate = 50,	/* SPIR-V, parsed again each time: 52 to 150 from 250 kB on */
@@ -48,7 +50,8 @@ static const struct drv_driver drivers[] = {
 		 * rusticl 25.0 and 26.2: kernels are compiled with their program, and
 		 * creating one takes 0.02 ms. The answer to CL_KERNEL_ATTRIBUTES
 		 * is empty for a program that was loaded. 25.0's binary is the SPIR-V
-		 * before specialization. Versions from 23 to 24 were not measured.
+		 * before specialization. It compiles in a thread of its own. Versions from 23 to 24
+		 * were not measured.
 		 */
 		.library = "libRusticlOpenCL.so",
 		.since = "23",
@@ -84,6 +87,7 @@ static const struct drv_driver drivers[] = {
 		 * when it is asked for a binary with specialization constants.
 		 */
 		.library = "libpocl.so",
+		.compiles_in_call = true,
 		.capture = CC_CAPTURE_DEFERRED,
 		.binaries_lose_answers = true,
 		.loads_race = true,
@@ -102,6 +106,7 @@ static const struct drv_driver drivers[] = {
 		 * characters or more.
 		 */
 		.library = "libnvidia-opencl.so",
+		.compiles_in_call = true,
 		.unasked = DRV_KERNEL_NAMES,
 		.capture = CC_CAPTURE_EAGER,
 		.compiles_with_kernels = true,
@@ -109,6 +114,7 @@ static const struct drv_driver drivers[] = {
 	{
 		/* oclgrind 21.10: its binary is LLVM bitcode. */
 		.library = "liboclgrind-rt-icd.so",
+		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
 		.compiles_with_kernels = true,
 		.compilers = { "liboclgrind" },

@@ -48,6 +48,11 @@ struct drv_driver {
 	 * never built (CL_INVALID_PROGRAM_EXECUTABLE): nothing is compiled to know it.
 	 */
 	bool objects_as_unbuilt;
+	/*
+	 * It compiles sources in the thread that asks for it, and looks for some file for each.
+	 * What its other threads look for, which finish kernels, is no matter of a build's then.
+	 */
+	bool compiles_in_call;
 	/* Threads that load binaries at the same time may end the process. */
 	bool loads_race;
 	/* A program whose kernels live is compiled all the same, against the specification. */

@@ -66,6 +66,7 @@ struct drv_observation {
 	struct drv_observation *next;	/* of those that are going on */
 	struct drv_observation *outer;	/* of the same thread */
 	const struct drv_driver *driver;
+	bool in_call;			/* only what the thread does that began it counts */
 	struct place *places;		/* by path, in the order of the first looks; guarded by lock, as all below */
 	struct own_file *own;		/* what the build made, by its inode */
 	const char *unsure;		/* the first reason, or NULL */
@@ -312,11 +313,21 @@ static void each(void (*note)(struct drv_observation *observation, void *ctx), v
 		note(mine, ctx);
 		return;
 	}
+	for (struct drv_observation *one = observations; one; one = one->next) {
+		if (!one->in_call)
+			note(one, ctx);
+	}
+}
+
+/* The same for every one that is going on: whatever this process makes is no dependency of it. */
+static void each_of_all(void (*note)(struct drv_observation *observation, void *ctx), void *ctx)
+{
 	for (struct drv_observation *one = observations; one; one = one->next)
 		note(one, ctx);
 }
 
-static void run(void (*note)(struct drv_observation *observation, void *ctx), void *ctx)
+static void run(void (*of)(void (*)(struct drv_observation *, void *), void *),
+		void (*note)(struct drv_observation *observation, void *ctx), void *ctx)
 {
 	int error = errno;
 
@@ -328,7 +339,7 @@ static void run(void (*note)(struct drv_observation *observation, void *ctx), vo
 	}
 	busy = true;
 	(void)pthread_mutex_lock(&lock);
-	each(note, ctx);
+	of(note, ctx);
 	(void)pthread_mutex_unlock(&lock);
 	busy = false;
 	errno = error;
@@ -526,7 +537,7 @@ void drv_note_look(int directory, const char *path, int error, struct stat *info
 	else if (fd >= 0 && !error && S_ISREG(info->st_mode) && !settle(info, fd))
 		drv_note_unsure("include-changed");
 	else
-		run(note_look, &look);
+		run(each, note_look, &look);
 	errno = saved;
 }
 
@@ -558,7 +569,7 @@ void drv_note_write(int directory, const char *path, int error)
 	if (spell(directory, path, spelled)) {
 		if (lstat(spelled, &info) != 0)
 			look.info = NULL;
-		run(note_own, &look);
+		run(each_of_all, note_own, &look);
 	} else {
 		drv_note_unsure("header-unreadable");
 	}
@@ -582,7 +593,7 @@ static void note_listing(struct drv_observation *observation, void *ctx)
 void drv_note_listing(const char *path)
 {
 	if (path)
-		run(note_listing, (void *)path);
+		run(each, note_listing, (void *)path);
 }
 
 static void note_directory(struct drv_observation *observation, void *ctx)
@@ -593,7 +604,7 @@ static void note_directory(struct drv_observation *observation, void *ctx)
 
 void drv_note_working_directory(void)
 {
-	run(note_directory, NULL);
+	run(each, note_directory, NULL);
 }
 
 static void note_unsure(struct drv_observation *observation, void *ctx)
@@ -603,7 +614,7 @@ static void note_unsure(struct drv_observation *observation, void *ctx)
 
 void drv_note_unsure(const char *reason)
 {
-	run(note_unsure, (void *)reason);
+	run(each, note_unsure, (void *)reason);
 }
 
 /* One build. */
@@ -630,6 +641,7 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 	if (led.incomplete)
 		observation->unsure = "observer-blind";
 	observation->driver = request->driver;
+	observation->in_call = request->driver->compiles_in_call && !request->goes_on;
 	observation->directory = cc_manifest_working_directory();
 	(void)pthread_mutex_lock(&lock);
 	observation->next = observations;
@@ -836,8 +848,8 @@ static const char *add_dependency(struct gathering *gathering, const struct plac
 	bool there;
 
 	if (place->finding == FOUND_OWN ||
-	    ((gathering->compiled || place->written) && place->finding != FOUND_LISTED &&
-	     is_kept_by_driver(observation, place->path)))
+	    ((gathering->compiled || place->written || place->finding == FOUND_NOTHING) &&
+	     place->finding != FOUND_LISTED && is_kept_by_driver(observation, place->path)))
 		return NULL;
 	if (place->finding == FOUND_LISTED)
 		return has_own_below(observation, place->path) ? NULL : "directory-listed";
@@ -968,7 +980,12 @@ enum cmn_status drv_observer_end(struct drv_observation *observation,
 				 const struct drv_observer_text *text, struct cc_file_memo *memo,
 				 struct cc_manifest **ret, const char **ret_reason)
 {
-	struct gathering gathering = { .observation = observation, .memo = memo, .text = text };
+	struct gathering gathering = {
+		.observation = observation,
+		.memo = memo,
+		.text = text,
+		.compiled = !text->source.len,	/* no text, no compiler that reads any */
+	};
 	enum cmn_status status;
 	const char *reason;
 

@@ -21,9 +21,10 @@
  * around libc as far as they can be noticed make the observation unsure.
  *
  * Thread-safe. Builds may overlap. What a thread looks for counts for the build
- * that it began; what a thread looks for that began none (rusticl 26 compiles in
- * others) counts for all that are going on, but not by way of libraries that the program
- * itself is linked with, which its own threads use.
+ * that it began. What a thread looks for that began none counts for all that are
+ * going on (rusticl 26 compiles in others), but not where the driver is known
+ * to compile in the call, nor by way of libraries that the program itself is linked
+ * with, which its own threads use.
  */
 #ifndef DRIVER_OBSERVER_H
 #define DRIVER_OBSERVER_H

@@ -117,7 +117,8 @@ static bool reads_files(const struct ocl_build *build)
 {
 	const struct ocl_program *program = build->program;
 
-	if (ocl_options_read_files(build->options))
+	if (ocl_options_read_files(build->options) ||
+	    (program->kind == OCL_PROGRAM_SOURCE && build->driver->compiles_in_call))
 		return true;
 	if (program->kind == OCL_PROGRAM_SOURCE && ocl_text_reads_files(program->source, program->source_len))
 		return true;
