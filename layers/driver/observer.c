@@ -32,7 +32,6 @@
 enum {
 	MAX_WAITS = 3,
 	MAX_PATHS = 65536,	/* of one build */
-	MAX_OBJECTS = 512,
 	MAJOR_MEMORY = 1,	/* /dev/null, /dev/urandom: no file's content */
 	MAJOR_DRM = 226,
 	MAJOR_NVIDIA = 195,
@@ -89,9 +88,10 @@ static struct {
 	struct drv_library_epoch epoch;
 	ElfW(Addr) *before;		/* where objects lie that were loaded before the first build */
 	size_t before_count;
-	const void *addresses[8];	/* of the drivers */
+	const void *addresses[8];	/* of the drivers; more than any machine has */
 	size_t address_count;
 } led;
+#define MAX_ADDRESSES (sizeof(led.addresses) / sizeof(led.addresses[0]))
 
 /* Where the libraries lie that the program itself is linked with; a new one takes the place of the old, which stays. */
 struct ranges {
@@ -250,24 +250,26 @@ static bool same_epoch(const struct drv_library_epoch *a, const struct drv_libra
 	return a->loaded == b->loaded && a->unloaded == b->unloaded;
 }
 
-/* Leads what is not led yet. driver: NULL for what was just loaded. */
-static void lead_all(const struct drv_driver *driver, const void *address)
+/* Leads what is not led yet; false: not all of it could be. address: NULL for what was just loaded. */
+static bool lead_all(const struct drv_driver *driver, const void *address)
 {
 	struct drv_library_epoch epoch = drv_libraries_epoch();
-	bool known = !address;
+	bool known = !address, room = true, complete;
 
 	(void)pthread_mutex_lock(&leading);
 	for (size_t i = 0; i < led.address_count && !known; i++)
 		known = led.addresses[i] == address;
-	if (!known && led.address_count < sizeof(led.addresses) / sizeof(led.addresses[0]))
+	if (!known)
+		room = led.address_count < MAX_ADDRESSES;
+	if (!known && room)
 		led.addresses[led.address_count++] = address;
-	else if (!known)
-		led.incomplete = true;
 	if (!known || led.incomplete || !same_epoch(&epoch, &led.epoch)) {
 		led.incomplete = !drv_loaded_visit(lead_objects, (void *)driver) || led.incomplete;
 		led.epoch = epoch;
 	}
+	complete = !led.incomplete && room;
 	(void)pthread_mutex_unlock(&leading);
+	return complete;
 }
 
 void drv_note_loading(void)
@@ -276,7 +278,7 @@ void drv_note_loading(void)
 
 	if (atomic_load(&going_on) && !busy) {
 		busy = true;
-		lead_all(NULL, NULL);
+		(void)lead_all(NULL, NULL);	/* the next build asks again */
 		busy = false;
 	}
 	errno = error;
@@ -637,8 +639,7 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 		observation->unsure = "observer-off";
 		return observation;
 	}
-	lead_all(request->driver, request->address);
-	if (led.incomplete)
+	if (!lead_all(request->driver, request->address))
 		observation->unsure = "observer-blind";
 	observation->driver = request->driver;
 	observation->in_call = request->driver->compiles_in_call && !request->goes_on;
@@ -708,9 +709,12 @@ void drv_observer_drop(struct drv_observation *observation)
 static bool parent_of(const char *path, char ret[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
-	size_t len = slash == path ? 1 : (size_t)(slash - path);
+	size_t len;
 
-	if (!slash || len >= PATH_MAX)
+	if (!slash)
+		return false;
+	len = slash == path ? 1 : (size_t)(slash - path);
+	if (len >= PATH_MAX)
 		return false;
 	memcpy(ret, path, len);
 	ret[len] = '\0';
@@ -853,7 +857,7 @@ static const char *add_dependency(struct gathering *gathering, const struct plac
 		return NULL;
 	if (place->finding == FOUND_LISTED)
 		return has_own_below(observation, place->path) ? NULL : "directory-listed";
-	if (is_of_the_system(place->path))
+	if (is_of_the_system(place->path) && place->finding != FOUND_NOTHING)
 		return place->finding == FOUND_FILE ? "header-unreadable" : NULL;
 	there = stat(place->path, &info) == 0;
 	if (place->finding == FOUND_NOTHING) {
@@ -937,13 +941,19 @@ static int compare_places(const struct place *a, const struct place *b)
 	return strcmp(a->path, b->path);
 }
 
-/* Whether what was looked for has the working directory's name in front, by the driver's own doing. */
+/*
+ * Whether the driver asked for the working directory's name, or looked whether $PWD is it, and
+ * then looked for something by a path that begins so, though the application did not.
+ */
 static bool uses_directory_name(const struct gathering *gathering)
 {
 	const struct drv_observation *observation = gathering->observation;
+	const struct place *by_name = find_place(observation, observation->directory);
 	size_t len = strlen(observation->directory);
 
-	if (is_named(gathering->text, observation->directory))
+	if (!(observation->asked_directory ||
+	      (by_name && by_name->finding == FOUND_DIRECTORY)) ||
+	    is_named(gathering->text, observation->directory))
 		return false;
 	for (const struct place *place = observation->places; place; place = place->hh.next) {
 		if ((place->finding == FOUND_NOTHING || place->finding == FOUND_FILE) &&
@@ -967,8 +977,7 @@ static const char *gather(struct gathering *gathering)
 	     place && !reason && gathering->status == CMN_OK; place = place->hh.next) {
 		reason = add_dependency(gathering, place);
 	}
-	if (!reason && gathering->status == CMN_OK && observation->asked_directory &&
-	    uses_directory_name(gathering))
+	if (!reason && gathering->status == CMN_OK && uses_directory_name(gathering))
 		gathering->status = cc_manifest_add_directory(gathering->manifest, directory);
 	if (!reason && gathering->text->reads && !gathering->seen)
 		reason = "files-unseen";
