@@ -10,7 +10,6 @@
 
 #include <stdatomic.h>
 
-#include "cachecore/witness.h"
 #include "layers/opencl/build_key.h"
 #include "layers/opencl/capture.h"
 #include "layers/driver/observer.h"
