@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_client: builds what it is told, once a line of standard input, until its end:
- *   <directory> TAB <source file> TAB <options> TAB <build|link|embed> TAB <run|binary>
+ *   <directory> TAB <source file> TAB <options> TAB <build|link|embed> TAB <run|binary|nothing>
  * It changes into the directory, and prints one line: the build's error, a hash
  * of its log, and what the kernel "value" gives, or a hash of the binary.
  */
@@ -151,7 +151,7 @@ static void answer(char *line)
 		printf(" %" PRIx64, hash_log(program));
 	if (error == CL_SUCCESS && !strcmp(what, "run"))
 		print_values(program);
-	else if (error == CL_SUCCESS)
+	else if (error == CL_SUCCESS && !strcmp(what, "binary"))
 		print_binary(program);
 	printf("\n");
 	(void)fflush(stdout);	/* the reader notices */
