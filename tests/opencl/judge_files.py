@@ -119,8 +119,11 @@ def main():
     arguments = parser.parse_args()
     build = os.path.abspath(arguments.build)
     library = arguments.library or driver_file(arguments.driver)
-    if not library or not shutil.which("strace"):
-        print("no %s here" % ("strace" if library else arguments.driver))
+    if not library:
+        print("no %s here" % arguments.driver)
+        return 77
+    if not shutil.which("strace") or subprocess.run(["strace", "-o", "/dev/null", "true"], check=False).returncode:
+        print("no strace here, or it may not look at other programs")
         return 77
     work = tempfile.mkdtemp(prefix="ckcache-judge-")
     os.makedirs(work + "/vendors")
