@@ -958,7 +958,7 @@ static bool uses_directory_name(const struct gathering *gathering)
 	for (const struct place *place = observation->places; place; place = place->hh.next) {
 		if ((place->finding == FOUND_NOTHING || place->finding == FOUND_FILE) &&
 		    strncmp(place->path, observation->directory, len) == 0 &&
-		    place->path[len] == '/')
+		    place->path[len] == '/' && !is_kept_by_driver(observation, place->path))
 			return true;
 	}
 	return false;

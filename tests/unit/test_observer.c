@@ -320,6 +320,30 @@ static void settings_count_for_later_builds(void)
 	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_ABSENT, path));
 }
 
+/* As LLVM looks whether $PWD is the working directory. */
+static void the_working_directory_counts_where_its_name_is_used(void)
+{
+	struct drv_observation *observation;
+	char path[4096];
+
+	CU_ASSERT_EQUAL(watch("stat", unit_dir()), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	unit_write("there.h", "text");
+	(void)snprintf(path, sizeof(path), "%s/there.h", unit_dir());
+	observation = begin(false);
+	observed("stat", unit_dir());
+	observed("open", path);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
+	/* Not where the application has it from itself. */
+	observation = begin(false);
+	observed("stat", unit_dir());
+	observed("open", path);
+	CU_ASSERT_EQUAL(end_with(observation, path, false), CMN_OK);
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_PLACE, unit_dir()));
+}
+
 int main(int argc, char **argv)
 {
 	const struct unit_test tests[] = {
@@ -335,6 +359,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(threads_that_build_nothing_count),
 		UNIT_TEST(builds_of_threads_are_apart),
 		UNIT_TEST(a_child_observes_for_itself),
+		UNIT_TEST(the_working_directory_counts_where_its_name_is_used),
 		UNIT_TEST(settings_count_for_later_builds),
 	};
 	void *library;
