@@ -47,7 +47,7 @@ static char *read_source(const char *path, size_t *ret_len)
 /* Temporary files of drivers have random names. */
 static void strip_names(char *log)
 {
-	static const char *const names[] = { "tempfile", "/tmp/" };
+	static const char *const names[] = { "/pocl-", "tempfile", "/tmp/" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		for (char *at = strstr(log, names[i]); at; at = strstr(at + 1, names[i])) {

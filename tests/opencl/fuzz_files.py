@@ -40,14 +40,14 @@ class NoDevice(Exception):
 class Server:
     """A process that builds."""
 
-    def __init__(self, work, build, driver, layered):
-        self.work, self.build, self.driver, self.layered = work, build, driver, layered
+    def __init__(self, work, build, driver, layered, pocl="pocl"):
+        self.work, self.build, self.driver, self.layered, self.pocl = work, build, driver, layered, pocl
         self.process = None
 
     def environment(self):
         env = {"PATH": os.environ["PATH"], "HOME": self.work, "TMPDIR": self.work + "/tmp",
                "OCL_ICD_VENDORS": self.work + "/vendors", "POCL_KERNEL_CACHE": "0",
-               "POCL_CACHE_DIR": self.work + "/pocl", "MESA_SHADER_CACHE_DISABLE": "1",
+               "POCL_CACHE_DIR": self.work + "/" + self.pocl, "MESA_SHADER_CACHE_DISABLE": "1",
                "MESA_GLSL_CACHE_DISABLE": "1", "CUDA_CACHE_DISABLE": "1"}
         env.update(DRIVERS[self.driver][1] if self.driver in DRIVERS else {})
         for name in ("LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS"):
@@ -335,11 +335,12 @@ def main():
         print("no %s here" % arguments.driver)
         return 77
     work = tempfile.mkdtemp(prefix="ckcache-fuzz-")
-    for name in ("vendors", "tmp", "pocl", "cache"):
+    # With its kernel cache off pocl removes what another process is about to load.
+    for name in ("vendors", "tmp", "pocl-cold", "pocl-warm", "pocl-bare", "cache"):
         os.makedirs(os.path.join(work, name), mode=0o700)
     with open(os.path.join(work, "vendors", "driver.icd"), "w", encoding="utf-8") as file:
         file.write(library + "\n")
-    servers = {name: Server(work, build, arguments.driver, name != "bare") for name in ("cold", "warm", "bare")}
+    servers = {name: Server(work, build, arguments.driver, name != "bare", "pocl-" + name) for name in ("cold", "warm", "bare")}
     what = "binary" if arguments.driver == "neo" else "run"
     first = arguments.seed if arguments.seed is not None else int(time.time() * 1000) % 10 ** 9
     rounds = arguments.rounds or (1 if arguments.seed is not None else 10 ** 9)
