@@ -102,19 +102,22 @@ enum cmn_status cc_manifest_add_file(struct cc_manifest *manifest, const char *p
 	return add(manifest, CC_DEPENDENCY_FILE, path, strlen(path), size, hash);
 }
 
-static struct cmn_hash time_of(uint64_t mtime_ns)
+static struct cmn_hash times_of(uint64_t mtime_ns, uint64_t ctime_ns)
 {
-	struct cmn_hash hash = { { 0 } };
+	struct cmn_hash hash;
 
-	for (unsigned int i = 0; i < 8; i++)
+	for (unsigned int i = 0; i < 8; i++) {
 		hash.bytes[i] = (uint8_t)(mtime_ns >> (8 * i));
+		hash.bytes[8 + i] = (uint8_t)(ctime_ns >> (8 * i));
+	}
 	return hash;
 }
 
 enum cmn_status cc_manifest_add_seen(struct cc_manifest *manifest, const char *path,
-				     const struct cc_file_identity *identity)
+				     const struct cc_file_identity *identity, bool with_ctime)
 {
-	const struct cmn_hash hash = time_of(identity->mtime_ns);
+	const struct cmn_hash hash = times_of(identity->mtime_ns,
+					      with_ctime ? identity->ctime_ns : 0);
 
 	return add(manifest, CC_DEPENDENCY_SEEN, path, strlen(path), identity->size, &hash);
 }
@@ -122,13 +125,15 @@ enum cmn_status cc_manifest_add_seen(struct cc_manifest *manifest, const char *p
 static bool seen_holds(const struct dependency *item, struct stat *ret)
 {
 	struct cc_file_identity now;
-	struct cmn_hash time;
+	struct cmn_hash with, without;
 
 	if (stat(item->path, ret) != 0 || !S_ISREG(ret->st_mode))
 		return false;
 	now = cc_file_identity_of(ret);
-	time = time_of(now.mtime_ns);
-	return now.size == item->size && cmn_hash_equal(&time, &item->hash);
+	with = times_of(now.mtime_ns, now.ctime_ns);
+	without = times_of(now.mtime_ns, 0);
+	return now.size == item->size &&
+	       (cmn_hash_equal(&with, &item->hash) || cmn_hash_equal(&without, &item->hash));
 }
 
 enum cmn_status cc_manifest_add_place(struct cc_manifest *manifest, const char *path)

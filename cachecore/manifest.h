@@ -17,6 +17,7 @@
 #ifndef CACHECORE_MANIFEST_H
 #define CACHECORE_MANIFEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cachecore/file_memo.h"
@@ -31,7 +32,11 @@ enum cc_dependency {
 	CC_DEPENDENCY_ABSENT = 2,	/* nothing there */
 	CC_DEPENDENCY_DIRECTORY = 3,	/* path is cc_manifest_working_directory */
 	CC_DEPENDENCY_PLACE = 4,	/* a directory, or nothing any more: what was found in it tells */
-	CC_DEPENDENCY_SEEN = 6,		/* a regular file of this size and, as a hash, this mtime; nobody read it */
+	/*
+	 * A regular file of this size and, in the hash's halves, this mtime and (0: whatever it is)
+	 * ctime in ns: one that nobody read, or that is too large to be read at each look-up.
+	 */
+	CC_DEPENDENCY_SEEN = 6,
 	CC_DEPENDENCY_SAME = 5,		/* encoded only: path, which stands before, is the same file or
 					   directory as dependency number size, the first that is it;
 					   UINT64_MAX: it is itself known, and who has none such is like no other */
@@ -50,7 +55,8 @@ size_t cc_manifest_count(const struct cc_manifest *manifest);	/* NULL counts 0 *
 CMN_CHECKED enum cmn_status cc_manifest_add_file(struct cc_manifest *manifest, const char *path,
 						 uint64_t size, const struct cmn_hash *hash);
 CMN_CHECKED enum cmn_status cc_manifest_add_seen(struct cc_manifest *manifest, const char *path,
-						 const struct cc_file_identity *identity);
+						 const struct cc_file_identity *identity,
+						 bool with_ctime);
 CMN_CHECKED enum cmn_status cc_manifest_add_place(struct cc_manifest *manifest, const char *path);
 CMN_CHECKED enum cmn_status cc_manifest_add_absent(struct cc_manifest *manifest, const char *path);
 CMN_CHECKED enum cmn_status cc_manifest_add_directory(struct cc_manifest *manifest,

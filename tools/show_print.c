@@ -134,7 +134,7 @@ static const char *kind_word(enum cc_dependency kind)
 	if (kind == CC_DEPENDENCY_ABSENT)
 		return "absent";
 	if (kind == CC_DEPENDENCY_SEEN)
-		return "file not read";
+		return "file by time";
 	return kind == CC_DEPENDENCY_PLACE ? "directory" : "working directory";
 }
 

@@ -792,15 +792,28 @@ struct gathering {
 	bool compiled;		/* and something else than what the driver keeps */
 };
 
+/* pocl's headers and libraries are 15 MB, which nobody reads for each hit; they are in the key, too. */
+static bool is_file_of_driver(const struct drv_driver *driver, const char *path)
+{
+	char *real = driver && driver->files[0] ? realpath(path, NULL) : NULL;
+	bool found = false;
+
+	for (size_t i = 0; real && i < DRV_LISTS && driver->files[i] && !found; i++)
+		found = fnmatch(driver->files[i], real, FNM_PATHNAME) == 0;
+	free(real);
+	return found;
+}
+
 static const char *add_file(struct gathering *gathering, const struct place *place)
 {
+	bool own = is_file_of_driver(gathering->observation->driver, place->path);
 	struct cmn_hash hash;
 	enum cmn_status status;
 
 	/* What was not opened, but for a cache that looks first, told that it is there, its size and time. */
-	if (!place->opened && !is_kept_by_driver(gathering->observation, place->path)) {
+	if ((!place->opened && !is_kept_by_driver(gathering->observation, place->path)) || own) {
 		gathering->status = cc_manifest_add_seen(gathering->manifest, place->path,
-							 &place->identity);
+							 &place->identity, own);
 		if (gathering->status == CMN_OK)
 			cc_manifest_identify(gathering->manifest, &place->identity);
 		return NULL;

@@ -102,7 +102,7 @@ def dependencies(build, cache):
         shown = subprocess.run([build + "/bin/ckcache", "show", entry], capture_output=True, text=True, check=False,
                                env={"PATH": os.environ["PATH"], "CKCACHE_DIR": cache, "HOME": cache}).stdout
         for line in shown.partition("depends on\n")[2].splitlines():
-            for kind in ("file not read ", "working directory ", "file ", "absent ", "directory "):
+            for kind in ("file by time ", "working directory ", "file ", "absent ", "directory "):
                 if line.startswith("  " + kind):
                     names.add(re.sub(r" \(\d+ bytes, hash \w+\)$", "", line[2 + len(kind):]))
                     break
