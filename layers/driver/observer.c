@@ -51,6 +51,7 @@ struct place {
 	bool written;			/* by the build, after it was found */
 	bool opened;			/* else only looked at */
 	bool by_descriptor;		/* of its directory: the path's beginning was not asked for */
+	bool kept;			/* by the driver, as far as can be told: see judge_keeping */
 	struct cc_file_identity identity;	/* of a file or a directory */
 	UT_hash_handle hh;
 	char path[];
@@ -656,17 +657,15 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 	return observation;
 }
 
-/* From now on nothing is noted in it. false: it is one from before a fork. */
-static bool leave(struct drv_observation *observation)
+/* From now on nothing is noted in it. One from before a fork is in no list. */
+static void leave(struct drv_observation *observation)
 {
 	struct drv_observation **link = &observations;
-	bool found;
 
 	(void)pthread_mutex_lock(&lock);
 	while (*link && *link != observation)
 		link = &(*link)->next;
-	found = *link;
-	if (found) {
+	if (*link) {
 		*link = observation->next;
 		atomic_fetch_sub(&going_on, 1);
 	}
@@ -677,7 +676,6 @@ static bool leave(struct drv_observation *observation)
 			break;
 		}
 	}
-	return found;
 }
 
 static void release(struct drv_observation *observation)
@@ -701,7 +699,7 @@ void drv_observer_drop(struct drv_observation *observation)
 {
 	if (!observation)
 		return;
-	(void)leave(observation);
+	leave(observation);
 	release(observation);
 }
 
@@ -775,6 +773,13 @@ static bool is_kept_by_driver(const struct drv_observation *observation, const c
 	return false;
 }
 
+/* Once for each, and without a lock: it asks the file system. */
+static void judge_keeping(struct drv_observation *observation)
+{
+	for (struct place *place = observation->places; place; place = place->hh.next)
+		place->kept = is_kept_by_driver(observation, place->path);
+}
+
 /* What /proc and /sys tell is the machine's. */
 static bool is_of_the_system(const char *path)
 {
@@ -811,7 +816,7 @@ static const char *add_file(struct gathering *gathering, const struct place *pla
 	enum cmn_status status;
 
 	/* What was not opened, but for a cache that looks first, told that it is there, its size and time. */
-	if ((!place->opened && !is_kept_by_driver(gathering->observation, place->path)) || own) {
+	if ((!place->opened && !place->kept) || own) {
 		gathering->status = cc_manifest_add_seen(gathering->manifest, place->path,
 							 &place->identity, own);
 		if (gathering->status == CMN_OK)
@@ -865,8 +870,8 @@ static const char *add_dependency(struct gathering *gathering, const struct plac
 	bool there;
 
 	if (place->finding == FOUND_OWN ||
-	    ((gathering->compiled || place->written || place->finding == FOUND_NOTHING) &&
-	     place->finding != FOUND_LISTED && is_kept_by_driver(observation, place->path)))
+	    (place->kept && place->finding != FOUND_LISTED &&
+	     (gathering->compiled || place->written || place->finding == FOUND_NOTHING)))
 		return NULL;
 	if (place->finding == FOUND_LISTED)
 		return has_own_below(observation, place->path) ? NULL : "directory-listed";
@@ -903,9 +908,8 @@ static bool is_setting(const struct drv_observation *observation, const struct p
 	size_t len = strlen(place->path);
 
 	if ((place->finding != FOUND_NOTHING && place->finding != FOUND_FILE) || place->written ||
-	    place->by_descriptor ||
-	    is_kept_by_driver(observation, place->path) || place->path[0] != '/' || is_of_the_system(place->path) || len >= sizeof(path) ||
-	    is_named(text, place->path))
+	    place->kept || place->by_descriptor || place->path[0] != '/' ||
+	    is_of_the_system(place->path) || len >= sizeof(path) || is_named(text, place->path))
 		return false;
 	memcpy(path, place->path, len + 1);
 	for (char *slash = strrchr(path, '/'); slash && slash != path; slash = strrchr(path, '/')) {
@@ -929,8 +933,11 @@ static void learn_settings(const struct drv_observation *observation,
 		HASH_FIND_STR(settings, place->path, known);
 		if (!known)
 			known = add_to(&settings, place->path, place->finding);
-		if (known)
-			known->identity = place->identity;
+		if (!known)
+			continue;
+		known->finding = place->finding;	/* the latest answer is what the driver goes by */
+		known->identity = place->identity;
+		known->opened |= place->opened;
 	}
 	(void)pthread_mutex_unlock(&lock);
 }
@@ -943,8 +950,10 @@ static void take_settings(struct drv_observation *observation)
 		struct place *copy = find_place(observation, place->path) ? NULL :
 				     add_place(observation, place->path, place->finding);
 
-		if (copy)
+		if (copy) {
 			copy->identity = place->identity;
+			copy->opened = place->opened;
+		}
 	}
 	(void)pthread_mutex_unlock(&lock);
 }
@@ -971,7 +980,7 @@ static bool uses_directory_name(const struct gathering *gathering)
 	for (const struct place *place = observation->places; place; place = place->hh.next) {
 		if ((place->finding == FOUND_NOTHING || place->finding == FOUND_FILE) &&
 		    strncmp(place->path, observation->directory, len) == 0 &&
-		    place->path[len] == '/' && !is_kept_by_driver(observation, place->path))
+		    place->path[len] == '/' && !place->kept)
 			return true;
 	}
 	return false;
@@ -1015,12 +1024,13 @@ enum cmn_status drv_observer_end(struct drv_observation *observation,
 		*ret_reason = "no-memory";
 		return CMN_MISS;
 	}
-	(void)leave(observation);
+	leave(observation);
+	judge_keeping(observation);
 	learn_settings(observation, text);
 	for (const struct place *place = observation->places; place; place = place->hh.next) {
 		gathering.seen = gathering.seen || place->finding != FOUND_OWN;
 		if ((place->finding == FOUND_NOTHING || place->finding == FOUND_FILE) &&
-		    !is_kept_by_driver(observation, place->path))
+		    !place->kept)
 			gathering.compiled = true;
 	}
 	take_settings(observation);

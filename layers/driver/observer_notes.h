@@ -22,8 +22,7 @@ bool drv_notes_wanted(const void *caller);
  * opened, else -1; then the note may sleep for 20 ms until a change of the file would be seen.
  */
 void drv_note_look(int directory, const char *path, int error, struct stat *info, int fd);
-/* The driver makes or writes what path names, as far as it succeeds: before it does. */
-void drv_note_before_write(int directory, const char *path);
+/* The driver made or wrote what path names, if error is 0. */
 void drv_note_write(int directory, const char *path, int error);
 /* What is created by a template: path is the result. */
 void drv_note_created(const char *path);
