@@ -21,6 +21,7 @@ GIVEN = (
 # Functions that return the word, and tables that have it.
 RETURNING = {
     "layers/driver/observer.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
+    "layers/driver/dependencies.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
     "layers/driver/watched.c": re.compile(r"unsure\(\"(%s)\"\)" % WORD),
     "layers/opencl/directives.c": re.compile(r"return \"(%s)\";" % WORD),
     "layers/opencl/words.c": re.compile(r"\{ \"__\w+\", \"(%s)\" \}" % WORD),

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* led: chooses objects, as libraries.c does for keys, and leads their slots. */
+#include "layers/driver/led.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layers/driver/libraries.h"
+#include "layers/driver/observer_notes.h"
+
+/* The objects that are led; guarded by leading. */
+static pthread_mutex_t leading = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+	bool incomplete;
+	struct drv_library_epoch epoch;
+	ElfW(Addr) *before;		/* where objects lie that were loaded before the first build */
+	size_t before_count;
+	const void *addresses[8];	/* of the drivers; more than any machine has */
+	size_t address_count;
+} led;
+#define MAX_ADDRESSES (sizeof(led.addresses) / sizeof(led.addresses[0]))
+
+/* Where the libraries lie that the program itself is linked with; a new one takes the place of the old, which stays. */
+struct ranges {
+	size_t count;
+	struct { uintptr_t start, size; } items[];
+};
+static _Atomic(const struct ranges *) of_program;
+
+static bool is_c_library(const struct drv_loaded *object)
+{
+	return strncmp(object->name, "libc.so", 7) == 0;
+}
+
+/* libc calls itself otherwise, and ld.so is not to be touched. */
+static bool is_left_alone(const struct drv_loaded *object)
+{
+	return is_c_library(object) || strncmp(object->name, "ld-", 3) == 0 ||
+	       !object->dynamic || drv_loaded_contains(object, (const void *)drv_led_update);
+}
+
+static void remember_objects(const struct drv_loaded_list *objects)
+{
+	led.before = calloc(objects->count + 1, sizeof(*led.before));
+	for (size_t i = 0; led.before && i < objects->count; i++)
+		led.before[led.before_count++] = objects->items[i].base;
+}
+
+static bool was_there(const struct drv_loaded *object)
+{
+	for (size_t i = 0; i < led.before_count; i++) {
+		if (led.before[i] == object->base)
+			return true;
+	}
+	return false;
+}
+
+static void choose(const struct drv_driver *driver, struct drv_loaded_list *objects)
+{
+	for (size_t i = 0; i < objects->count; i++) {
+		struct drv_loaded *object = &objects->items[i];
+
+		for (size_t j = 0; j < led.address_count; j++)
+			object->chosen |= drv_loaded_contains(object, led.addresses[j]);
+		for (size_t j = 0; driver && j < DRV_LISTS && driver->compilers[j]; j++)
+			object->chosen |= strncmp(object->name, driver->compilers[j],
+						  strlen(driver->compilers[j])) == 0;
+		/* What came since the first build may be a compiler. */
+		object->chosen |= !was_there(object);
+	}
+	drv_loaded_choose_needed(objects);
+}
+
+/* The program itself is the first object, and has no name. */
+static int find_program(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)size;
+	*(struct drv_loaded *)ctx = (struct drv_loaded){
+		.base = info->dlpi_addr, .headers = info->dlpi_phdr, .header_count = info->dlpi_phnum,
+	};
+	return 1;
+}
+
+static void choose_needed_by_program(struct drv_loaded_list *objects)
+{
+	struct drv_loaded program = { 0 };
+	const char *strings = NULL;
+
+	(void)dl_iterate_phdr(find_program, &program);
+	for (unsigned int i = 0; i < program.header_count; i++) {
+		if (program.headers[i].p_type == PT_DYNAMIC)
+			program.dynamic = (const void *)(program.base + program.headers[i].p_vaddr);
+	}
+	for (const ElfW(Dyn) *entry = program.dynamic; entry && entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_STRTAB)
+			strings = (const char *)(entry->d_un.d_ptr < program.base ?
+						 entry->d_un.d_ptr + program.base : entry->d_un.d_ptr);
+	}
+	for (const ElfW(Dyn) *entry = program.dynamic; strings && entry->d_tag != DT_NULL; entry++) {
+		struct drv_loaded *needed = entry->d_tag == DT_NEEDED ?
+					    drv_loaded_find(objects, strings + entry->d_un.d_val) : NULL;
+
+		if (needed)
+			needed->chosen = true;
+	}
+	drv_loaded_choose_needed(objects);
+}
+
+static void note_program(struct drv_loaded_list *objects)
+{
+	struct ranges *ranges = calloc(1, sizeof(*ranges) + objects->count * sizeof(ranges->items[0]));
+
+	if (!ranges)
+		return;
+	choose_needed_by_program(objects);
+	for (size_t i = 0; i < objects->count; i++) {
+		struct drv_loaded *object = &objects->items[i];
+		uintptr_t end = 0;
+
+		for (unsigned int j = 0; object->chosen && j < object->header_count; j++) {
+			const ElfW(Phdr) *header = &object->headers[j];
+
+			if (header->p_type == PT_LOAD && header->p_vaddr + header->p_memsz > end)
+				end = header->p_vaddr + header->p_memsz;
+		}
+		if (end) {
+			ranges->items[ranges->count].start = object->base;
+			ranges->items[ranges->count++].size = end;
+		}
+		object->chosen = false;
+	}
+	atomic_store_explicit(&of_program, ranges, memory_order_release);
+}
+
+static void lead_objects(void *ctx, struct drv_loaded_list *objects)
+{
+	const struct drv_slot_function *functions;
+	const struct drv_loaded *c_library = NULL;
+	size_t count;
+
+	functions = drv_watched_functions(&count);
+	if (!led.before) {
+		remember_objects(objects);
+		note_program(objects);
+	}
+	led.incomplete = !led.before;
+	for (size_t i = 0; i < objects->count; i++) {
+		if (is_c_library(&objects->items[i]))
+			c_library = &objects->items[i];
+	}
+	choose(ctx, objects);
+	for (size_t i = 0; i < objects->count; i++) {
+		const struct drv_loaded *object = &objects->items[i];
+
+		if (object->chosen && !is_left_alone(object) &&
+		    drv_slots_lead(object, c_library, functions, count) != CMN_OK)
+			led.incomplete = true;
+	}
+}
+
+static bool same_epoch(const struct drv_library_epoch *a, const struct drv_library_epoch *b)
+{
+	return a->loaded == b->loaded && a->unloaded == b->unloaded;
+}
+
+bool drv_led_update(const struct drv_driver *driver, const void *address)
+{
+	struct drv_library_epoch epoch = drv_libraries_epoch();
+	bool known = !address, room = true, complete;
+
+	(void)pthread_mutex_lock(&leading);
+	for (size_t i = 0; i < led.address_count && !known; i++)
+		known = led.addresses[i] == address;
+	if (!known)
+		room = led.address_count < MAX_ADDRESSES;
+	if (!known && room)
+		led.addresses[led.address_count++] = address;
+	if (!known || led.incomplete || !same_epoch(&epoch, &led.epoch)) {
+		led.incomplete = !drv_loaded_visit(lead_objects, (void *)driver) || led.incomplete;
+		led.epoch = epoch;
+	}
+	complete = !led.incomplete && room;
+	(void)pthread_mutex_unlock(&leading);
+	return complete;
+}
+
+bool drv_led_is_of_program(const void *caller)
+{
+	const struct ranges *shared = atomic_load_explicit(&of_program, memory_order_acquire);
+
+	for (size_t i = 0; shared && i < shared->count; i++) {
+		if ((uintptr_t)caller - shared->items[i].start < shared->items[i].size)
+			return true;
+	}
+	return false;
+}
+
+void drv_led_after_fork(void)
+{
+	(void)pthread_mutex_init(&leading, NULL);	/* whoever held it is not there */
+}

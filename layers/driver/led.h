@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * led: which loaded objects' calls of libc are led to the stand-ins (watched.c): the drivers whose
+ * builds were observed, their compilers, what these are linked with, and what
+ * was loaded since the first such build. Thread-safe.
+ */
+#ifndef DRIVER_LED_H
+#define DRIVER_LED_H
+
+#include <stdbool.h>
+
+#include "layers/driver/drivers.h"
+
+/*
+ * Leads what is not led yet. address: any function of the driver's library; both NULL: what was
+ * just loaded. false: not all of it could be. Some 5 ms the first time, nothing to
+ * speak of while no object comes or goes.
+ */
+bool drv_led_update(const struct drv_driver *driver, const void *address);
+/* Whether the code at that address is of a library that the program itself is linked with. */
+bool drv_led_is_of_program(const void *caller);
+/* In a forked child. */
+void drv_led_after_fork(void);
+
+#endif
