@@ -5,6 +5,13 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Digits as in the names of files in caches, for fnmatch. */
+#define HEX2 "[0-9a-f][0-9a-f]"
+#define HEX16 HEX2 HEX2 HEX2 HEX2 HEX2 HEX2 HEX2 HEX2
+
+/* Mesa's: it makes a directory when it has a file to write there, which may be after the build. */
+#define MESA_CACHED "/*/mesa_shader_cache/" HEX2, "/*/mesa_shader_cache*/" HEX2 "/" HEX16 HEX16 "*"
+
 static const struct drv_driver drivers[] = {
 	{
 		/*
@@ -17,7 +24,7 @@ static const struct drv_driver drivers[] = {
 		.capture = CC_CAPTURE_EAGER,
 		.binaries_keep_constants = true,
 		.quotes_group = true,
-		.cached = { "*.cl_cache" },
+		.cached = { "*/" HEX16 ".cl_cache" },
 		.compilers = { "libigc.so", "libigdfcl.so", "libopencl-clang.so" },
 		.late_compilers = { "libigdfcl.so.2", "libigdfcl.so.1", "libigc.so.2",
 				    "libigc.so.1" },
@@ -42,7 +49,7 @@ static const struct drv_driver drivers[] = {
 		.capture = CC_CAPTURE_EAGER,
 		.clones_kernels = true,
 		.load_rate = 50,	/* SPIR-V, parsed again each time: 52 to 150 from 250 kB on */
-		.cached = { "*/mesa_shader_cache*/[0-9a-f][0-9a-f]/*" },
+		.cached = { MESA_CACHED },
 		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
 	},
 	{
@@ -59,7 +66,7 @@ static const struct drv_driver drivers[] = {
 		.binaries_lose_answers = true,
 		.objects_as_unbuilt = true,
 		.load_rate = 50,
-		.cached = { "*/mesa_shader_cache*/[0-9a-f][0-9a-f]/*" },
+		.cached = { MESA_CACHED },
 		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
 	},
 	{
@@ -74,7 +81,7 @@ static const struct drv_driver drivers[] = {
 		.binaries_keep_constants = true,
 		.objects_as_unbuilt = true,
 		.load_rate = 50,
-		.cached = { "*/mesa_shader_cache*/[0-9a-f][0-9a-f]/*" },
+		.cached = { MESA_CACHED },
 		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
 	},
 	{

@@ -78,8 +78,9 @@ struct drv_driver {
 	/* Those that some versions load only when they first compile, as they ask for them. */
 	const char *late_compilers[DRV_LISTS];
 	/*
-	 * Patterns (fnmatch) of files in its own cache, whose names tell what they hold: whether one is
-	 * there makes no difference to a build in which the compiler ran.
+	 * Patterns (fnmatch) of files and directories in its own cache, whose names tell what they
+	 * hold, and which no header has: whether one is there makes no difference to a build in which
+	 * the compiler ran.
 	 */
 	const char *cached[DRV_LISTS];
 	/* Patterns (glob) of files that it compiles into programs or runs. */

@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -119,6 +120,36 @@ static void what_is_made_meanwhile_is_no_dependency(void)
 	unit_write("old", "text");
 	CU_ASSERT_EQUAL(watch("temporary", "old"), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 1);
+}
+
+/* Whether the row has a pattern for the path. */
+static bool is_cached(const char *library, const char *path)
+{
+	const struct drv_driver *driver = drv_driver_of(library);
+
+	for (size_t i = 0; i < DRV_LISTS && driver->cached[i]; i++) {
+		if (fnmatch(driver->cached[i], path, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void names_in_caches_are_no_headers(void)
+{
+	static const char mesa[] = "libRusticlOpenCL.so.1", neo[] = "libigdrcl.so";
+	static const char sum[] = "0d050400b5460f4092d0391f76b9a6cad99e07a9ede385b62327fc7a604e60";
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "/home/me/.cache/mesa_shader_cache/af/%s.tmp", sum);
+	CU_ASSERT(is_cached(mesa, path));
+	path[strlen(path) - 4] = '\0';
+	CU_ASSERT(is_cached(mesa, path));
+	CU_ASSERT(is_cached(mesa, "/home/me/.cache/mesa_shader_cache/af"));
+	CU_ASSERT_FALSE(is_cached(mesa, "/home/me/.cache/mesa_shader_cache/af/face.h"));
+	CU_ASSERT_FALSE(is_cached(mesa, "/home/me/.cache/mesa_shader_cache"));
+	CU_ASSERT_FALSE(is_cached(mesa, "mesa_shader_cache/af"));
+	CU_ASSERT(is_cached(neo, "cl_cache/0123456789abcdef.cl_cache"));
+	CU_ASSERT_FALSE(is_cached(neo, "./my.cl_cache"));
 }
 
 static void what_cannot_be_told_is_said(void)
@@ -351,6 +382,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(nothing_looked_for_is_no_dependency),
 		UNIT_TEST(a_path_below_a_descriptor_has_its_whole_name),
 		UNIT_TEST(what_is_made_meanwhile_is_no_dependency),
+		UNIT_TEST(names_in_caches_are_no_headers),
 		UNIT_TEST(what_cannot_be_told_is_said),
 		UNIT_TEST(devices_and_system_directories_are_no_files),
 		UNIT_TEST(a_file_that_changes_meanwhile_is_noticed),
