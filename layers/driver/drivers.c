@@ -89,8 +89,8 @@ static const struct drv_driver drivers[] = {
 		 * pocl 3.1: asking for the binary compiles every kernel once
 		 * more, 80 ms to 30 s, and holds up the first enqueue. Attributes are
 		 * lost; in 7.1 the preferred multiple of kernels with local
-		 * variables is 0 after a load. With its kernel cache off, two
-		 * threads that load one binary use the same temporary files. 6.0 aborts
+		 * variables is 0 after a load. With its kernel cache off, all
+		 * that load one binary use the same temporary files. 6.0 aborts
 		 * when it is asked for a binary with specialization constants.
 		 */
 		.library = "libpocl.so",
@@ -98,6 +98,7 @@ static const struct drv_driver drivers[] = {
 		.capture = CC_CAPTURE_DEFERRED,
 		.binaries_lose_answers = true,
 		.loads_race = true,
+		.private_directory = "_UNCACHED_",
 		.load_rate = 11,	/* 11 to 26; 90 to 140 with its cache empty */
 		.linked_builds_abort = true,
 		.compilers = { "libpocl-devices-" },

@@ -55,6 +55,11 @@ struct drv_driver {
 	bool compiles_in_call;
 	/* Threads that load binaries at the same time may end the process. */
 	bool loads_race;
+	/*
+	 * How the name of a directory begins that stands in binaries, six letters of mkdtemp's behind it:
+	 * each load unpacks there, and whoever releases its program first removes it. NULL: none.
+	 */
+	const char *private_directory;
 	/* A program whose kernels live is compiled all the same, against the specification. */
 	bool compiles_with_kernels;
 	/* clCloneKernel is much faster than clCreateKernel. */

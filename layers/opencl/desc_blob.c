@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layers/opencl/apart.h"
 #include "layers/opencl/desc.h"
 #include "layers/opencl/dispatch.h"
 
@@ -222,13 +223,15 @@ void ocl_desc_release_programs(size_t count, cl_program *programs)
 enum cmn_status ocl_desc_load(const struct ocl_desc *desc, size_t i, struct cmn_view image,
 			      cl_program *ret)
 {
-	const unsigned char *bytes = image.data;
+	unsigned char *copy;
+	const unsigned char *bytes = ocl_image_apart(desc->driver, image, &copy).data;
 	cl_int error = CL_SUCCESS, binary = CL_SUCCESS;
 	cl_device_id device = desc->targets.devices[0];
 	cl_program program = OCL_NEXT.clCreateProgramWithBinary(desc->context, 1, &device,
 								&image.len, &bytes, &binary,
 								&error);
 
+	free(copy);
 	/* NEO may say one of the two only. */
 	if (error == CL_SUCCESS)
 		error = binary;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layers/opencl/apart.h"
 #include "layers/opencl/objects.h"
 #include "layers/opencl/prototype.h"
 
@@ -21,9 +22,10 @@ static cl_int create_from_entry(cl_context context, struct ocl_effective *effect
 	const unsigned char **images = calloc(count + 1, sizeof(*images));
 	size_t *lens = calloc(count + 1, sizeof(*lens));
 	cl_int *statuses = calloc(count + 1, sizeof(*statuses));
+	unsigned char **copies = calloc(count + 1, sizeof(*copies));
 	cl_int error = CL_OUT_OF_HOST_MEMORY;
 
-	if (!images || !lens || !statuses)
+	if (!images || !lens || !statuses || !copies)
 		goto out;
 	for (cl_uint i = 0; i < count; i++) {
 		struct cmn_view image;
@@ -31,6 +33,7 @@ static cl_int create_from_entry(cl_context context, struct ocl_effective *effect
 		error = CL_INVALID_BINARY;
 		if (!cc_entry_find(effective->entry, CC_TAG_IMAGE, i, &image) || !image.len)
 			goto out;
+		image = ocl_image_apart(effective->driver, image, &copies[i]);
 		images[i] = image.data;
 		lens[i] = image.len;
 	}
@@ -42,6 +45,9 @@ static cl_int create_from_entry(cl_context context, struct ocl_effective *effect
 	if (!effective->handle && error == CL_SUCCESS)
 		error = CL_INVALID_BINARY;
 out:
+	for (cl_uint i = 0; copies && i < count; i++)
+		free(copies[i]);
+	free(copies);
 	free(images);
 	free(lens);
 	free(statuses);

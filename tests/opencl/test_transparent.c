@@ -156,6 +156,31 @@ static void threads_share_one_queue_of_work(void)
 	CU_ASSERT_EQUAL(stats.hits_memory, 30);
 }
 
+/* pocl with its kernel cache off unpacks a binary where the binary says. */
+static void processes_load_the_same_at_once(void)
+{
+	enum { PROCESSES = 4 };
+	const char *const arguments[] = { "threads", "4", "8", NULL };
+	struct running running[PROCESSES];
+	struct outcome first, outcome;
+
+	driver_begin();
+	if (driver_is("oclgrind"))
+		return (void)printf("oclgrind runs one kernel at a time; ");
+	driver_setenv("POCL_KERNEL_CACHE", "0");
+	first = driver_client(LAYERED, arguments);
+	CU_ASSERT(outcome_good(&first));
+	for (int i = 0; i < PROCESSES; i++)
+		running[i] = driver_start(LAYERED, arguments);
+	for (int i = 0; i < PROCESSES; i++) {
+		outcome = driver_wait(running[i]);
+		CU_ASSERT(outcome_same(&first, &outcome));
+		outcome_release(&outcome);
+	}
+	outcome_release(&first);
+	CU_ASSERT_EQUAL(driver_stats().misses, 8);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
@@ -175,6 +200,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(build_with_live_kernels),
 		UNIT_TEST(failing_source_stores_nothing),
 		UNIT_TEST(threads_share_one_queue_of_work),
+		UNIT_TEST(processes_load_the_same_at_once),
 	};
 
 	(void)driver_select(argc, argv);
