@@ -300,26 +300,33 @@ struct change {
 	bool another;			/* it is the same as another now, or not any more */
 };
 
+/* What the dependencies before lead to: a table by device and inode, without removals. */
 struct seen {
-	struct { uint64_t device, inode; } id;
+	uint64_t device, inode;
 	uint32_t place;
-	UT_hash_handle hh;
+	bool used;
+};
+
+struct table {
+	struct seen *seen;
+	size_t mask;	/* of a size that is twice their number or more */
 };
 
 /* Whether what is at this place is the same as before it, as far as it was then. */
-static bool sameness_holds(struct seen **all, struct seen *one, const struct dependency *item,
-			   uint32_t place, const struct stat *info)
+static bool sameness_holds(const struct table *table, const struct dependency *item, uint32_t place,
+			   const struct stat *info)
 {
-	struct seen *found;
+	uint64_t spread = ((uint64_t)info->st_ino + (uint64_t)info->st_dev) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t at = (size_t)(spread >> 32) & table->mask;
+	struct seen *seen;
 
-	one->id.device = info->st_dev;
-	one->id.inode = info->st_ino;
-	one->place = place;
-	HASH_FIND(hh, *all, &one->id, sizeof(one->id), found);
-	if (found)
-		return item->same == found->place;
-	HASH_ADD(hh, *all, id, sizeof(one->id), one);
-	return item->same == place && one->hh.tbl;
+	for (; table->seen[at].used; at = (at + 1) & table->mask) {
+		seen = &table->seen[at];
+		if (seen->device == info->st_dev && seen->inode == info->st_ino)
+			return item->same == seen->place;
+	}
+	table->seen[at] = (struct seen){ info->st_dev, info->st_ino, place, true };
+	return item->same == place;
 }
 
 static bool holds(const struct dependency *item, struct cc_file_memo *memo, struct stat *ret)
@@ -347,23 +354,32 @@ static bool holds(const struct dependency *item, struct cc_file_memo *memo, stru
 /* Without memory nothing holds. */
 static struct change find_change(const struct cc_manifest *manifest, struct cc_file_memo *memo)
 {
-	size_t count = cc_manifest_count(manifest);
-	struct seen *seen = calloc(count + 1, sizeof(*seen)), *all = NULL;
+	enum { FEW = 32 };
+	size_t count = cc_manifest_count(manifest), room = FEW;
+	struct seen few[FEW];
+	struct table table = { few, 0 };
 	struct change change = { 0 };
 
+	while (room < 2 * count)
+		room *= 2;
+	table.mask = room - 1;
+	if (room > FEW)
+		table.seen = calloc(room, sizeof(*table.seen));
+	else
+		memset(few, 0, sizeof(few));
 	for (size_t i = 0; i < count && !change.item; i++) {
 		const struct dependency *item = manifest->items[i];
 		struct stat info;
 
-		if (!seen || !holds(item, memo, &info))
+		if (!table.seen || !holds(item, memo, &info))
 			change.item = item;
 		else if ((item->kind == CC_DEPENDENCY_FILE || item->kind == CC_DEPENDENCY_PLACE ||
 			  item->kind == CC_DEPENDENCY_SEEN) &&
-			 manifest->identified && info.st_ino && !sameness_holds(&all, &seen[i], item, (uint32_t)i, &info))
+			 manifest->identified && info.st_ino && !sameness_holds(&table, item, (uint32_t)i, &info))
 			change = (struct change){ item, true };
 	}
-	HASH_CLEAR(hh, all);
-	free(seen);
+	if (table.seen != few)
+		free(table.seen);
 	return change;
 }
 

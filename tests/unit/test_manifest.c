@@ -324,6 +324,44 @@ static void what_changed_is_told(void)
 	cc_manifest_free(manifest);
 }
 
+/* More than fit on a stack; the last two are one file by another name each. */
+static void names_of_one_file_among_many(void)
+{
+	enum { FILES = 100 };
+	struct cc_manifest *manifest = cc_manifest_new();
+	struct cmn_hash hash = cmn_hash_of("text", 4);
+	char path[64];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+	for (int i = 0; i < FILES + 2; i++) {
+		struct cc_file_identity identity;
+		struct stat info;
+
+		(void)snprintf(path, sizeof(path), "many/%d", i);
+		if (i < FILES)
+			unit_write(path, "text");
+		else
+			CU_ASSERT_EQUAL(link(i == FILES ? "many/7" : "many/55", path), 0);
+		CU_ASSERT_EQUAL(stat(path, &info), 0);
+		identity = cc_file_identity_of(&info);
+		CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, path, 4, &hash), CMN_OK);
+		cc_manifest_identify(manifest, &identity);
+	}
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	/* Another file with the same text. */
+	CU_ASSERT_EQUAL(unlink("many/101"), 0);
+	unit_write("many/101", "text");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	/* The other one's. */
+	CU_ASSERT_EQUAL(unlink("many/101"), 0);
+	CU_ASSERT_EQUAL(link("many/7", "many/101"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(unlink("many/101"), 0);
+	CU_ASSERT_EQUAL(link("many/55", "many/101"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	cc_manifest_free(manifest);
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
@@ -341,6 +379,7 @@ int main(void)
 		UNIT_TEST(huge_file_is_too_large_before_it_is_read),
 		UNIT_TEST(threads_share_a_memo),
 		UNIT_TEST(what_changed_is_told),
+		UNIT_TEST(names_of_one_file_among_many),
 	};
 
 	return UNIT_MAIN("manifest", tests);
