@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Changes one thing in the file system after a build, and compares the next one with the bare driver's.
 
-  python3 tests/opencl/fuzz_files.py BUILD DRIVER [--rounds N] [--seconds S] [--seed N] [--keep]
+  python3 tests/opencl/fuzz_files.py BUILD DRIVER [--rounds N] [--seconds S] [--seed N] [--keep] [--corpus DIR]
 
 Each round writes a tree of headers and a source that includes them in ways
 that are as odd as C allows, builds it cold in a process with the layer and
 warm in another one, changes one thing (a header's text, place, name or kind, a
 directory, a link, the working directory), and builds again in both, and in a
-third process without the layer. What the kernel computes (on NEO, which
+third process without the layer. With --corpus the tree is one that somebody else
+wrote, such as LLVM's preprocessor tests. What the kernel computes (on NEO, which
 executes nothing here: the binary), the error and the log have to be the bare
 driver's. Processes live for many rounds, so that both what is remembered in
 memory and what lies on the disk is asked for. Prints each difference with the
@@ -19,6 +20,7 @@ import json
 import mmap
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -319,6 +321,51 @@ class Round:
         return ("new " if new else "text of ") + path
 
 
+class CorpusRound(Round):
+    """A file of a tree that somebody else wrote, as it is or with a kernel before it, beside all its headers."""
+
+    def __init__(self, seed, root, corpus):
+        super().__init__(seed, root)
+        self.corpus, self.named = corpus, []
+
+    def make(self):
+        large = lambda at, names: [n for n in names if os.path.isfile(os.path.join(at, n))  # noqa: E731
+                                   and os.path.getsize(os.path.join(at, n)) > 60000]
+        shutil.copytree(self.corpus, self.root, dirs_exist_ok=True, ignore=large)
+        found = [path for path in self.files() if path.endswith((".c", ".cl", ".h", ".cpp", ".hpp"))]
+        path = self.random.choice(found)
+        with open(path, "rb") as file:
+            text = file.read().replace(b"\0", b" ")
+        words = {os.path.basename(word) for word in re.findall(r"[\w./-]+", text.decode("latin1"))}
+        self.named = [name for name in self.files() if os.path.basename(name) in words]
+        if self.random.random() < 0.5:
+            text = b'#include "%s"\n' % path.encode()
+            self.named.append(path)
+        kernel = b"\nkernel void value(global int *out) { out[0] = __COUNTER__; }\n"
+        with open("main.cl", "wb") as file:
+            file.write(kernel + text if self.random.random() < 0.2 else text + kernel)
+        folders = sorted({os.path.dirname(name) or "." for name in self.files()})
+        self.words = ["-I" + folder for folder in
+                      {"."} | {os.path.dirname(name) or "." for name in self.named} |
+                      set(self.random.sample(folders, min(len(folders), self.random.randrange(3))))]
+        self.words += self.random.choice([[], ["-w"], ["-cl-std=CL1.2"]])
+
+    def header_text(self, name, depth=0):
+        return self.random.choice(["constant int changed%d = __COUNTER__;\n" % self.number(), "#error changed\n"])
+
+    def path(self):
+        return self.random.choice(self.files())
+
+    def change(self):
+        files = self.files
+        if self.named and self.random.random() < 0.8:
+            self.files = lambda: sorted(self.named)
+        try:
+            return super().change()
+        finally:
+            self.files = files
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build")
@@ -327,9 +374,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--keep", action="store_true", help="leave the directory of a difference")
+    parser.add_argument("--corpus", help="a tree of sources and headers to take instead of made ones")
     parser.add_argument("--library", help="the driver's file, where it is not a known one")
     arguments = parser.parse_args()
     build = os.path.abspath(arguments.build)
+    arguments.corpus = arguments.corpus and os.path.abspath(arguments.corpus)
     library = arguments.library or driver_file(arguments.driver)
     if not library:
         print("no %s here" % arguments.driver)
@@ -352,7 +401,7 @@ def main():
                 break
             # The name is of one length, so that logs are; another one each time would hide nothing.
             root = os.path.join(work, "round")
-            one = Round(seed, root)
+            one = CorpusRound(seed, root, arguments.corpus) if arguments.corpus else Round(seed, root)
             one.make()
             options = " ".join(one.words)
             how = one.random.choice(["build", "build", "build", "link", "embed"])
