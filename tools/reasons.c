@@ -36,6 +36,7 @@ static const struct reason bypasses[] = {
 	{ "include-macros", "the source uses #__include_macros" },
 	{ "include-next", "the source uses #include_next" },
 	{ "instrumented", "debugging or instrumentation of programs is switched on" },
+	{ "layer-below", "another layer between the cache and the driver may change what is built (ckcache doctor)" },
 	{ "link-callback", "the link calls the application back" },
 	{ "link-input", "an input of the link is not known by its entry" },
 	{ "link-refused", "the driver refused to link what was cached, and linked what it compiled again" },

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "layers/driver/library_files.h"
-#include "layers/driver/loaded.h"
 
 #define MAX_DRIVERS 8	/* of one process: more are not identified any better */
 #define MAX_LATE 64	/* what a compiler needs: some 20 libraries */
@@ -65,9 +64,7 @@ static void choose_compilers(struct drv_loaded_list *objects, const struct drv_d
 	}
 }
 
-/* A "library.<name>" field: what tells this file from any other of its name. */
-static void add_library(struct cc_key *key, const char *name, const char *path,
-			struct cmn_view build_id)
+void drv_libraries_add(struct cc_key *key, const struct drv_loaded *object)
 {
 	static const char digits[] = "0123456789abcdef";
 	struct cmn_buffer text = { 0 };
@@ -75,16 +72,16 @@ static void add_library(struct cc_key *key, const char *name, const char *path,
 	struct stat info;
 	char *field;
 
-	cmn_buffer_printf(&field_name, "library.%.200s", name);
-	for (size_t i = 0; i < build_id.len; i++) {
-		uint8_t byte = ((const uint8_t *)build_id.data)[i];
+	cmn_buffer_printf(&field_name, "library.%.200s", object->name);
+	for (size_t i = 0; i < object->build_id.len; i++) {
+		uint8_t byte = ((const uint8_t *)object->build_id.data)[i];
 
 		cmn_buffer_append_u8(&text, (uint8_t)digits[byte >> 4]);
 		cmn_buffer_append_u8(&text, (uint8_t)digits[byte & 15]);
 	}
-	if (!build_id.len) {
-		cmn_buffer_append_text(&text, path);
-		if (stat(path, &info) == 0)
+	if (!object->build_id.len) {
+		cmn_buffer_append_text(&text, object->path);
+		if (stat(object->path, &info) == 0)
 			cmn_buffer_printf(&text, " %lld %lld.%09ld", (long long)info.st_size,
 					  (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
 	}
@@ -272,10 +269,8 @@ static void identify(void *ctx, struct drv_loaded_list *objects)
 	drv_loaded_choose_needed(objects);
 	qsort(objects->items, objects->count, sizeof(objects->items[0]), compare_names);
 	for (size_t i = 0; i < objects->count; i++) {
-		const struct drv_loaded *object = &objects->items[i];
-
-		if (object->chosen)
-			add_library(wanted->key, object->name, object->path, object->build_id);
+		if (objects->items[i].chosen)
+			drv_libraries_add(wanted->key, &objects->items[i]);
 	}
 }
 

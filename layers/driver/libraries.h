@@ -13,6 +13,7 @@
 
 #include "cachecore/key.h"
 #include "layers/driver/drivers.h"
+#include "layers/driver/loaded.h"
 
 /* Which loaded objects are drivers: the one that holds an address, or those that a predicate chooses. */
 struct drv_libraries_query {
@@ -31,6 +32,9 @@ struct drv_libraries_query {
 CMN_CHECKED enum cmn_status drv_libraries_identify(const struct drv_libraries_query *query,
 						   struct cc_key *key,
 						   const struct drv_driver **ret_driver);
+
+/* Adds one object's "library.<file name>" field: its build-id, or else path, size and mtime. */
+void drv_libraries_add(struct cc_key *key, const struct drv_loaded *object);
 
 /* How many objects the process ever loaded and unloaded. */
 struct drv_library_epoch {

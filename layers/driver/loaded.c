@@ -86,18 +86,27 @@ static int collect(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 0;
 }
 
-bool drv_loaded_contains(const struct drv_loaded *object, const void *address)
+static bool in_segments(ElfW(Addr) base, const ElfW(Phdr) *headers, size_t count, const void *address)
 {
 	ElfW(Addr) at = (ElfW(Addr))address;
 
-	for (unsigned int i = 0; i < object->header_count; i++) {
-		const ElfW(Phdr) *header = &object->headers[i];
+	for (size_t i = 0; i < count; i++) {
+		ElfW(Addr) start = base + headers[i].p_vaddr;
 
-		if (header->p_type == PT_LOAD && at >= object->base + header->p_vaddr &&
-		    at < object->base + header->p_vaddr + header->p_memsz)
+		if (headers[i].p_type == PT_LOAD && at >= start && at - start < headers[i].p_memsz)
 			return true;
 	}
 	return false;
+}
+
+bool drv_loaded_contains(const struct drv_loaded *object, const void *address)
+{
+	return in_segments(object->base, object->headers, object->header_count, address);
+}
+
+bool drv_loaded_holds(const struct dl_phdr_info *info, const void *address)
+{
+	return in_segments(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, address);
 }
 
 struct drv_loaded *drv_loaded_find(struct drv_loaded_list *objects, const char *name)

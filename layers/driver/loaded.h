@@ -41,6 +41,8 @@ struct drv_loaded_list {
 bool drv_loaded_visit(void (*visit)(void *ctx, struct drv_loaded_list *objects), void *ctx);
 
 bool drv_loaded_contains(const struct drv_loaded *object, const void *address);
+/* The same of what dl_iterate_phdr shows, the program itself among it. */
+bool drv_loaded_holds(const struct dl_phdr_info *info, const void *address);
 /* The object that a DT_NEEDED entry of that name means, by its soname or else by its file's name; NULL: none. */
 struct drv_loaded *drv_loaded_find(struct drv_loaded_list *objects, const char *name);
 /* Chooses what the chosen ones need, transitively. */

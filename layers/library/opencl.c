@@ -8,18 +8,19 @@
 
 #include "layers/library/library.h"
 #include "layers/opencl/desc.h"
+#include "layers/opencl/layers_below.h"
 
 #define LOADER "libOpenCL.so.1"
 
 struct ocl_layer ocl_layer;	/* what the layer's own has, with the loader's functions */
 
 static struct {
-	pthread_once_t once;
+	pthread_once_t once, looked;
 	pthread_mutex_t lock;	/* for writing ocl_layer.next; nothing else is called with it */
 	/* Each is set once, and for good: ocl_layer.next has what there is; the layer. */
 	atomic_bool loaded;
 	_Atomic(const struct ckcache_functions *) layer;
-} opencl = { .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER };
+} opencl = { .once = PTHREAD_ONCE_INIT, .looked = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void lock(void)
 {
@@ -156,6 +157,12 @@ static const struct ckcache_functions *find_layer(cl_device_id device)
 	return get ? get() : NULL;
 }
 
+/* By the time that there are devices the loader has its layers, and all are below. */
+static void look_for_layers(void)
+{
+	ocl_layers_below_find(NULL, NULL);
+}
+
 const struct ckcache_functions *library_opencl(struct _cl_device_id *device)
 {
 	bool loaded = load(device != NULL);
@@ -173,5 +180,7 @@ const struct ckcache_functions *library_opencl(struct _cl_device_id *device)
 	/* Settings are the cache's, whether there is OpenCL or not. */
 	if (!loaded && device)
 		return NULL;
+	if (device)
+		(void)pthread_once(&opencl.looked, look_for_layers);
 	return ocl_ckcache_functions();
 }

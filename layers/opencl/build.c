@@ -81,7 +81,7 @@ static void gather(struct ocl_build *build)
 	status = ocl_build_key(&request, &build->key, &build->driver);
 	if (status != CMN_OK) {
 		build->bypass = status == CMN_MISS && build->driver ? "constants-unknown"
-								   : "device-unidentified";
+								   : ocl_identity_lack();
 		return;
 	}
 	build->capture = config->capture == CC_CAPTURE_AUTO ? build->driver->capture

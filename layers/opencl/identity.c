@@ -14,6 +14,7 @@
 
 #include "common/file.h"
 #include "layers/driver/libraries.h"
+#include "layers/opencl/layers_below.h"
 #include "layers/opencl/objects.h"
 
 /* From the extensions' specifications; older headers lack some of them. */
@@ -209,6 +210,8 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	(void)OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
 	ret->address = address;
 	cc_key_init(key);
+	if (!ocl_layers_below_add(key))
+		return CMN_MISS;
 	add_platform_fields(key, platform);
 	for (size_t i = 0; i < sizeof(device_queries) / sizeof(device_queries[0]); i++)
 		add_device_field(key, device, device_queries[i].field, device_queries[i].param);
@@ -291,6 +294,11 @@ static enum cmn_status find_root(cl_device_id device, struct known_device **ret_
 	*ret_found = find_known(root);
 	/* Two threads may learn at once: the results are equal, and one is a few bytes too many. */
 	return *ret_found ? CMN_OK : learn(root, ret_found);
+}
+
+const char *ocl_identity_lack(void)
+{
+	return ocl_layers_below_are_known() ? "device-unidentified" : "layer-below";
 }
 
 enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity **ret)

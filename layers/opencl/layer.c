@@ -7,11 +7,12 @@
 #include "layers/opencl/layer.h"
 
 #include <CL/cl_layer.h>
-#include <link.h>
 #include <pthread.h>
 #include <string.h>
 
+#include "layers/driver/loaded.h"
 #include "layers/opencl/dispatch.h"
+#include "layers/opencl/layers_below.h"
 #include "layers/opencl/program.h"
 
 /* The version script decides what is exported; these must not be hidden before it. */
@@ -105,25 +106,11 @@ EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t param_
 	return CL_SUCCESS;
 }
 
-static bool is_own_object(const struct dl_phdr_info *info)
-{
-	uintptr_t own = (uintptr_t)&ocl_layer;
-
-	for (size_t i = 0; i < info->dlpi_phnum; i++) {
-		uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-
-		if (info->dlpi_phdr[i].p_type == PT_LOAD && own >= start &&
-		    own - start < info->dlpi_phdr[i].p_memsz)
-			return true;
-	}
-	return false;
-}
-
 /* dl_iterate_phdr, in the order of loading: stops at the first copy; *data: it is another file's. */
 static int note_first_copy(struct dl_phdr_info *info, size_t size, void *data)
 {
 	const char *name = strrchr(info->dlpi_name, '/');
-	bool own = is_own_object(info);
+	bool own = drv_loaded_holds(info, &ocl_layer);
 
 	(void)size;
 	if (!own && (!name || strcmp(name, LAYER_LIBRARY) != 0))
@@ -145,9 +132,10 @@ static bool is_second_copy(void)
 	return second;
 }
 
-EXPORT cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
-				      cl_uint *num_entries_ret,
-				      const cl_icd_dispatch **layer_dispatch_ret)
+/* caller: an address in the loader's code. */
+static cl_int initialise(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
+			 cl_uint *num_entries_ret, const cl_icd_dispatch **layer_dispatch_ret,
+			 const void *caller)
 {
 	static const cl_icd_dispatch inert;
 	static bool initialised;	/* loaders initialise layers one after another */
@@ -164,10 +152,20 @@ EXPORT cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch
 	memcpy(&ocl_layer.next, target_dispatch,
 	       (num_entries < own_entries ? num_entries : own_entries) * sizeof(void *));
 	open_cache();
-	if (ocl_layer.cache)
+	if (ocl_layer.cache) {
+		ocl_layers_below_find(&ocl_layer.next, caller);
 		ocl_dispatch_fill(&ocl_layer.next, &ocl_layer.table);
+	}
 	*layer_dispatch_ret = &ocl_layer.table;
 	return CL_SUCCESS;
+}
+
+EXPORT cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
+				      cl_uint *num_entries_ret,
+				      const cl_icd_dispatch **layer_dispatch_ret)
+{
+	return initialise(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret,
+			  __builtin_return_address(0));
 }
 
 cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries,
@@ -178,7 +176,8 @@ cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries,
 {
 	/* None is defined that changes what this layer does. */
 	(void)properties;
-	return clInitLayer(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret);
+	return initialise(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret,
+			  __builtin_return_address(0));
 }
 
 cl_int CL_API_CALL clDeinitLayer(void)

@@ -159,7 +159,7 @@ static void gather(struct link *link)
 	}
 	request.targets = &link->devices;
 	if (ocl_build_key(&request, &link->key, &link->driver) != CMN_OK) {
-		link->bypass = "device-unidentified";
+		link->bypass = ocl_identity_lack();
 		return;
 	}
 	link->capture = config->capture == CC_CAPTURE_AUTO ? link->driver->capture

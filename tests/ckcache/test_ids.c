@@ -97,6 +97,23 @@ static void ids_differ_by_the_build_of_the_driver(void)
 	expect_other(before, id_in(WAY_LINKED));
 }
 
+/* Each layer of the process is below the library. */
+static void ids_know_other_layers(void)
+{
+	char *none;
+
+	if (!driver_is("stub"))
+		return;
+	way_begin(WAY_LINKED);
+	none = id_in(WAY_LINKED);
+	driver_setenv("OPENCL_LAYERS", OTHER_LAYER_THAT_LOOKS_ON);
+	expect_other(none, id_in(WAY_LINKED));
+	driver_setenv("OPENCL_LAYERS", OTHER_LAYER_THAT_CHANGES);
+	none = id_in(WAY_LINKED);
+	CU_ASSERT_STRING_EQUAL(none, "\n");
+	free(none);
+}
+
 static void ids_differ_by_variables_that_compilers_read(void)
 {
 	static const char *const variables[][2] = {
@@ -161,6 +178,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(ids_differ_by_the_number_of_devices_in_the_context),
 		UNIT_TEST(ids_differ_by_the_driver_version),
 		UNIT_TEST(ids_differ_by_the_build_of_the_driver),
+		UNIT_TEST(ids_know_other_layers),
 		UNIT_TEST(ids_differ_by_variables_that_compilers_read),
 		UNIT_TEST(ids_are_empty_where_the_result_cannot_be_told),
 		UNIT_TEST(a_changed_header_is_noticed),

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* test_layers_below: another layer between the cache and the driver. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+
+#define CKCACHE LAYER_LIBRARY
+
+/* The run is good; how often the driver compiled in it. */
+static unsigned int run(const char *layers)
+{
+	unsigned int built = driver_counted("build-source");
+	struct outcome outcome;
+
+	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_TEST_LAYER", layers, 1), 0);
+	outcome = CLIENT(LAYERED, "vector");
+	CU_ASSERT_EQUAL(unsetenv("CKCACHE_TEST_LAYER"), 0);
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+	return driver_counted("build-source") - built;
+}
+
+/* Each setting of such a layer is another program, and none of them is the program without it. */
+static void one_that_changes_builds_is_never_cached(void)
+{
+	driver_begin();
+	driver_setenv("X", "1");
+	CU_ASSERT_EQUAL(run(CHANGES ":" CKCACHE), 1);
+	CU_ASSERT_EQUAL(run(CHANGES ":" CKCACHE), 1);
+	driver_setenv("X", "2");
+	CU_ASSERT_EQUAL(run(CHANGES ":" CKCACHE), 1);
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	CU_ASSERT_EQUAL(driver_bypasses("layer-below"), 3);
+	CU_ASSERT_EQUAL(run(CKCACHE), 1);
+	CU_ASSERT_EQUAL(run(CKCACHE), 0);
+	CU_ASSERT_EQUAL(run(CHANGES ":" CKCACHE), 1);
+}
+
+static void links_are_not_cached_either(void)
+{
+	struct outcome outcome;
+
+	driver_begin();
+	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_TEST_LAYER", CHANGES ":" CKCACHE, 1), 0);
+	outcome = CLIENT(LAYERED, "link");
+	CU_ASSERT_EQUAL(unsetenv("CKCACHE_TEST_LAYER"), 0);
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	CU_ASSERT_EQUAL(driver_stats().bypasses, driver_bypasses("layer-below") + driver_bypasses("link-input"));
+}
+
+/* What it appends is seen above the driver. */
+static void above_the_cache_it_is_in_the_key(void)
+{
+	driver_begin();
+	driver_setenv("X", "1");
+	CU_ASSERT_EQUAL(run(CKCACHE ":" CHANGES), 1);
+	CU_ASSERT_EQUAL(run(CKCACHE ":" CHANGES), 0);
+	driver_setenv("X", "2");
+	CU_ASSERT_EQUAL(run(CKCACHE ":" CHANGES), 1);
+	CU_ASSERT_EQUAL(driver_stats().bypasses, 0);
+}
+
+static void one_that_looks_on_is_in_the_key(void)
+{
+	driver_begin();
+	CU_ASSERT_EQUAL(run(LOOKS_ON ":" CKCACHE), 1);
+	CU_ASSERT_EQUAL(run(LOOKS_ON ":" CKCACHE), 0);
+	CU_ASSERT_EQUAL(run(CKCACHE), 1);
+	CU_ASSERT_EQUAL(run(CKCACHE), 0);
+	/* Another file of that name. */
+	CU_ASSERT_EQUAL(run(LOOKS_ON_TOO ":" CKCACHE), 1);
+	CU_ASSERT_EQUAL(run(LOOKS_ON_TOO ":" CKCACHE), 0);
+	CU_ASSERT_EQUAL(driver_stats().bypasses, 0);
+	CU_ASSERT_EQUAL(driver_stats().entries, 3);
+}
+
+/* Its calls are those of the one above it. */
+static void behind_one_that_looks_on_it_is_seen(void)
+{
+	driver_begin();
+	CU_ASSERT_EQUAL(run(CHANGES ":" LOOKS_ON ":" CKCACHE), 1);
+	CU_ASSERT_EQUAL(run(CHANGES ":" LOOKS_ON ":" CKCACHE), 1);
+	CU_ASSERT_EQUAL(driver_bypasses("layer-below"), 2);
+	CU_ASSERT_EQUAL(run(LOOKS_ON ":" CKCACHE ":" CHANGES), 1);
+	CU_ASSERT_EQUAL(run(LOOKS_ON ":" CKCACHE ":" CHANGES), 0);
+}
+
+static void one_that_has_no_part_in_builds_does_not_matter(void)
+{
+	driver_begin();
+	CU_ASSERT_EQUAL(run(CKCACHE), 1);
+	CU_ASSERT_EQUAL(run(ELSEWHERE ":" CKCACHE), 0);
+}
+
+static void code_of_no_file_is_not_cached(void)
+{
+#ifdef __x86_64__
+	driver_begin();
+	CU_ASSERT_EQUAL(run(CODE_OF_NO_FILE ":" CKCACHE), 1);
+	CU_ASSERT_EQUAL(run(CODE_OF_NO_FILE ":" CKCACHE), 1);
+	CU_ASSERT_EQUAL(driver_bypasses("layer-below"), 2);
+#endif
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(one_that_changes_builds_is_never_cached),
+		UNIT_TEST(links_are_not_cached_either),
+		UNIT_TEST(above_the_cache_it_is_in_the_key),
+		UNIT_TEST(one_that_looks_on_is_in_the_key),
+		UNIT_TEST(behind_one_that_looks_on_it_is_seen),
+		UNIT_TEST(one_that_has_no_part_in_builds_does_not_matter),
+		UNIT_TEST(code_of_no_file_is_not_cached),
+	};
+
+	(void)driver_select(argc, argv);
+	return UNIT_MAIN("opencl.layers_below", tests);
+}
