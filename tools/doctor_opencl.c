@@ -34,7 +34,7 @@ static const struct {
 /* What the probe's records add up to; texts lie in them. */
 struct answer {
 	const char *loader, *name, *version, *asked, *failure;
-	bool active;
+	bool active, below;
 	size_t layers, platforms, devices;
 };
 
@@ -124,6 +124,10 @@ static void say_layer(struct doctor *doctor, const struct answer *answer)
 			doctor_say(doctor, SECTION, DOCTOR_NOTE,
 				   "let OPENCL_LAYERS and the .lay files name the same file",
 				   "%zu copies of the layer are loaded", answer->layers);
+		if (answer->below)
+			doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+				   "name " TOOL_OPENCL_LIBRARY " before the others in OPENCL_LAYERS; of .lay files the first by name counts",
+				   "nothing is cached: another layer between the cache and the drivers may change what is built");
 	} else if (!knows_layers(answer->loader)) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
 			   "install ocl-icd 2.3.0 or later (ocl-icd-libopencl1), or Khronos' loader",
@@ -216,6 +220,8 @@ static void gather(char *text, struct answer *ret)
 			ret->layers++;
 		else if (strcmp(record.word, "active") == 0)
 			ret->active = true;
+		else if (strcmp(record.word, "below") == 0)
+			ret->below = true;
 		else if (strcmp(record.word, "platform") == 0)
 			ret->platforms++;
 		else if (strcmp(record.word, "device") == 0)
@@ -320,7 +326,7 @@ static void look(struct doctor *doctor, struct doctor_icds *icds, char *const *a
 	else if (!answer.asked)
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "run it again, with more memory",
 			   "nothing could be asked%s", doctor_last_words(&result, words));
-	if (answer.active && answer.devices)
+	if (answer.active && answer.devices && !answer.below)
 		doctor->ready = true;
 out:
 	free(copy);

@@ -24,6 +24,8 @@ enum { MAX_PLATFORMS = 64, MAX_DEVICES = 64, MAX_TEXT = 1024 };
 
 /* Of ckcache.h, by the name under which the layer hands it out. */
 #define LAYER_FUNCTION "ckcache_version"
+/* Likewise: whether no other layer may change what is built (layers/opencl/layers_below.h). */
+#define BELOW_FUNCTION "ckcache_layers_below_are_known"
 /* What both loaders tell of themselves (cl_loader_info of the headers after Debian 12's). */
 enum { LOADER_VERSION = 2, LOADER_NAME = 3, LOADER_VENDOR = 4 };
 
@@ -166,19 +168,29 @@ static void say_platform(const struct loader *loader, cl_uint place, cl_platform
 		say_device(loader, number, i, devices[i]);
 }
 
-/* Whether the layer answers through the loader. */
-static void say_active(const struct loader *loader, const cl_platform_id *platforms, cl_uint count)
+static void *layer_function(const struct loader *loader, const cl_platform_id *platforms, cl_uint count,
+			    const char *name)
 {
 	void *function = NULL;
 
-	probe_asking("for the layer");
 	if (count && loader->get_platform_function)
-		function = loader->get_platform_function(platforms[0], LAYER_FUNCTION);
-	if (!function)
-		function = loader->get_function(LAYER_FUNCTION);
+		function = loader->get_platform_function(platforms[0], name);
+	return function ? function : loader->get_function(name);
+}
+
+/* Whether the layer answers through the loader, and what it says of others. */
+static void say_active(const struct loader *loader, const cl_platform_id *platforms, cl_uint count)
+{
+	bool (*below_are_known)(void);
+
+	probe_asking("for the layer");
 	probe_say_layers();
-	if (function)
-		probe_say("active");
+	if (!layer_function(loader, platforms, count, LAYER_FUNCTION))
+		return;
+	probe_say("active");
+	below_are_known = (bool (*)(void))layer_function(loader, platforms, count, BELOW_FUNCTION);
+	if (below_are_known && !below_are_known())
+		probe_say("below");
 }
 
 int probe_opencl(int argc, char **argv)

@@ -8,6 +8,7 @@
 #include "layers/api/device.h"
 #include "layers/api/settings.h"
 #include "layers/opencl/desc.h"
+#include "layers/opencl/layers_below.h"
 
 static enum ckcache_status set_persistent(enum ckcache_api api, int enable)
 {
@@ -94,6 +95,9 @@ void *ocl_ckcache_function(const char *name)
 {
 	if (strcmp(name, "ckcache_functions") == 0)
 		return (void *)ocl_ckcache_functions;
+	/* For ckcache doctor. */
+	if (strcmp(name, "ckcache_layers_below_are_known") == 0)
+		return (void *)ocl_layers_below_are_known;
 	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
 		void *function;
 

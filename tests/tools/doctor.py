@@ -99,6 +99,19 @@ class Drivers(Doctor):
             self.says(found, "ok", "OPENCL_LAYERS is " + value)
             self.assertEqual(found["devices"][0]["result"], "hit")
 
+    def test_another_layer_between_the_cache_and_the_driver(self):
+        self.drivers(machine.STUB)
+        own = os.path.join(os.path.dirname(machine.CKCACHE), "..", "lib", "libckcache_opencl.so")
+        other = os.path.join(os.path.dirname(machine.STUB), "..", "tests", "opencl", "other_layer_changes",
+                             "libother_layer.so")
+        for quick in ([], ["--quick"]):
+            found = self.doctor(*quick, code=1, extra={"OPENCL_LAYERS": other + ":" + own})
+            self.assertIn("before the others", self.says(found, "problem", "another layer")["advice"])
+            self.assertEqual(self.marked(found, "problem"), self.marked(found, "problem")[:1])
+        for value in (other, own + ":" + other):  # ckcache run puts its own where it belongs
+            found = self.doctor(extra={"OPENCL_LAYERS": value})
+            self.assertEqual(found["devices"][0]["result"], "hit")
+
     def test_no_driver(self):
         value = self.doctor(code=1)
         self.assertIn("install a driver", self.says(value, "problem", "no device")["advice"])
