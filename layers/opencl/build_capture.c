@@ -79,6 +79,8 @@ enum cmn_status ocl_build_capture(struct ocl_build *build, struct cc_entry **ret
 	status = ocl_capture_read(build->program->object.handle, &request, manifest, ret);
 	if (status == CMN_MISS)
 		build->bypass = "no-binary";
+	else if (status == CMN_STALE)
+		build->bypass = "random-token";
 	if (status == CMN_OK && build->kind == OCL_EFFECTIVE_OBJECT)
 		ocl_program_set_content(build->program, *ret);
 	return status == CMN_OK ? CMN_OK : CMN_MISS;

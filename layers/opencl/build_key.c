@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/spare.h"
+#include "layers/opencl/pyopencl_token.h"
 
 /* Of the fields beside the source: names and build-ids of some 30 libraries, mostly. */
 #define USUAL_SIZE 8192
@@ -57,31 +58,21 @@ static bool add_constants(struct cc_key *key, const struct ocl_program *program,
 	return known;
 }
 
-/*
- * PyOpenCL ends each source that it compiles for its own cache with a constant
- * of a random name, so that no other cache gives it anything
- * (pyopencl/cache.py). Nothing refers to it: in the key it has a fixed name.
- */
-static void add_source(struct cc_key *key, const struct ocl_program *program)
+/* PyOpenCL's random token has a fixed value where it makes no difference. */
+static void add_source(struct cc_key *key, const struct ocl_key_request *request)
 {
-	static const char before[] = "\n\n__constant int pyopencl_defeat_cache_", after[] = " = 0;";
-	const size_t before_len = sizeof(before) - 1, after_len = sizeof(after) - 1, digits = 32;
-	const char *token;
+	const struct ocl_program *program = request->program;
+	struct cmn_view source = { program->source, program->source_len }, token;
 
-	cc_key_add(key, CC_PART_IMAGE, "source", program->source, program->source_len);
-	if (program->kind != OCL_PROGRAM_SOURCE ||
-	    program->source_len < before_len + digits + after_len || cc_key_status(key) != CMN_OK)
+	cc_key_add(key, CC_PART_IMAGE, "source", source.data, source.len);
+	/* Only what PyOpenCL itself does: a build of one source. */
+	if (strcmp(request->kind, "source") != 0 || cc_key_status(key) != CMN_OK ||
+	    !ocl_pyopencl_token_find(source, request->options, &token))
 		return;
-	token = program->source + program->source_len - after_len - digits;
-	if (memcmp(token - before_len, before, before_len) != 0 ||
-	    memcmp(token + digits, after, after_len) != 0)
-		return;
-	for (size_t i = 0; i < digits; i++) {
-		if (!token[i] || !strchr("0123456789abcdef", token[i]))
-			return;
-	}
 	/* The field's value is the last thing in the key so far. */
-	memset(key->encoded.data + key->encoded.len - after_len - digits, '0', digits);
+	memset(key->encoded.data + key->encoded.len - source.len +
+		       ((const char *)token.data - program->source),
+	       '0', token.len);
 }
 
 static void add_header(struct cc_key *key, const struct ocl_header *header)
@@ -106,7 +97,7 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 		return status;
 	cc_key_add_text(ret, CC_PART_IMAGE, "kind", request->kind);
 	if (program)
-		add_source(ret, program);
+		add_source(ret, request);
 	for (cl_uint i = 0; i < request->num_headers; i++)
 		add_header(ret, &request->headers[i]);
 	for (cl_uint i = 0; i < request->num_inputs; i++)

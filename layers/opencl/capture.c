@@ -9,6 +9,7 @@
 
 #include "layers/opencl/answers.h"
 #include "layers/opencl/program.h"
+#include "layers/opencl/pyopencl_token.h"
 
 struct ocl_capture {
 	struct cc_key key;
@@ -103,6 +104,18 @@ struct ocl_offer {
 	size_t lens[];
 };
 
+/* PyOpenCL's token is not in the key, and the logs name it. */
+static bool is_of_one_token(const struct cc_entry *entry, const struct ocl_targets *targets)
+{
+	struct cmn_view log;
+
+	for (cl_uint i = 0; i < targets->count; i++) {
+		if (cc_entry_find(entry, OCL_TAG_LOG, i, &log) && ocl_pyopencl_token_is_in_log(log))
+			return true;
+	}
+	return false;
+}
+
 /* With an offer, images are its binaries; without, they are read from the driver. */
 static enum cmn_status read_program(cl_program program, const struct ocl_capture_request *request,
 				    const struct ocl_offer *offer, unsigned char *const *images,
@@ -123,6 +136,8 @@ static enum cmn_status read_program(cl_program program, const struct ocl_capture
 	ocl_answers_add_kernels(entry, program, request);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
+	if (status == CMN_OK && is_of_one_token(entry, request->targets))
+		status = CMN_STALE;
 out:
 	cc_manifest_free(manifest);
 	if (status == CMN_OK)
@@ -174,7 +189,8 @@ enum cmn_status ocl_capture_failure(cl_program program, const struct ocl_capture
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
 	if (status == CMN_OK &&
-	    !(cc_entry_find(entry, OCL_TAG_LOG, 0, &log) && is_deterministic(log)))
+	    (!(cc_entry_find(entry, OCL_TAG_LOG, 0, &log) && is_deterministic(log)) ||
+	     is_of_one_token(entry, request->targets)))
 		status = CMN_MISS;
 out:
 	cc_manifest_free(manifest);

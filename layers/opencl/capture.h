@@ -27,7 +27,8 @@ struct ocl_capture_request {
 /*
  * The entry of a program just built, compiled or linked. Takes the manifest
  * (may be NULL) on success and failure alike; the caller knows that it held
- * while the driver built. CMN_OK: *ret is a new reference. CMN_MISS: the
+ * while the driver built. CMN_OK: *ret is a new reference. CMN_STALE: it is of
+ * one random token alone (pyopencl_token.h). CMN_MISS: the
  * driver has no binary to give.
  */
 CMN_CHECKED enum cmn_status ocl_capture_read(cl_program program,

@@ -139,6 +139,15 @@ static bool stands_at(const char *text, size_t len, size_t at, const char *word)
 	return true;
 }
 
+bool ocl_text_has(const char *text, size_t len, const char *word)
+{
+	for (size_t at = 0; at < len; at++) {
+		if (text[at] == *word && stands_at(text, len, at, word))
+			return true;
+	}
+	return false;
+}
+
 bool ocl_text_reads_files(const char *text, size_t len)
 {
 	for (size_t at = 0; at < len; at++) {

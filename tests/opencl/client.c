@@ -44,6 +44,7 @@ static const struct {
 	{ "devices-in-turn", client_devices_in_turn },
 	{ "second-device", client_second_device },
 	{ "token", client_token },
+	{ "tokens-failing", client_tokens_failing },
 	{ "il", client_il },
 	{ "extreme", client_extreme },
 	{ "extreme-vanish", client_extreme_vanish },

@@ -141,18 +141,40 @@ void client_second_device(struct client *client)
 /* What PyOpenCL appends to a source; the argument is its token. */
 void client_token(struct client *client)
 {
+	const char *before = client->arguments[1] ? client->arguments[1] : "";
+	const char *options = client->arguments[1] && client->arguments[2] ? client->arguments[2] : "";
 	char source[4096];
 	cl_program program;
 	cl_kernel kernel;
+	size_t kernels = 0;
 
-	(void)snprintf(source, sizeof(source),
+	(void)snprintf(source, sizeof(source), "%s\n"
 		       "kernel void value(global int *out) { out[0] = 5; }\n"
-		       "\n\n__constant int pyopencl_defeat_cache_%s = 0;", client->arguments[0]);
+		       "\n\n__constant int pyopencl_defeat_cache_%s = 0;", before, client->arguments[0]);
 	program = client_program(client, source);
-	printf("build %d\n", client_build(program, ""));
+	printf("build %d\n", client_build(program, options));
+	printf("kernels %d", clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof(kernels), &kernels, NULL));
+	printf(" %zu\n", kernels);
 	kernel = client_kernel(program, "value");
 	printf("value %lld\n", (long long)client_value(client, kernel));
 	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+}
+
+/* Complaints that may show the last line. */
+void client_tokens_failing(struct client *client)
+{
+	static const char *const sources[] = {
+		"#error not today\n\n__constant int pyopencl_defeat_cache_00112233445566778899aabbccddeeff = 0;",
+		"#error not today\n\n__constant int pyopencl_defeat_cache_0f0e0d0c0b0a09080706050403020100 = 0;",
+	};
+
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		cl_program program = client_program(client, sources[i]);
+
+		printf("build %d\n", client_build(program, ""));
+		client_print_build(client, program);
+		printf("release %d\n", clReleaseProgram(program));
+	}
 }
 
 /* A source without a character. */

@@ -134,7 +134,11 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 		text_add(&image, localtime_r(&now, &date) ? "\n" : "", 1);
 	}
 	if (good && strstr(image.data, "#error")) {
-		text_add(&log, "stub: error: the source says so\n", 32);
+		const char *last = strrchr(image.data, '\n') + 1;
+
+		text_add(&log, "stub: error: the source says so: ", 33);
+		text_add(&log, last, strlen(last));
+		text_add(&log, "\n", 1);
 		good = false;
 	}
 	if (!good) {

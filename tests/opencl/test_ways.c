@@ -237,6 +237,54 @@ static void random_token_of_pyopencl(void)
 	}
 }
 
+/* Two tokens under text that makes another program of the second one. */
+static void token_that_the_source_refers_to(void)
+{
+	static const char first[] = "00112233445566778899aabbccddeeff";
+	static const char second[] = "0f0e0d0c0b0a09080706050403020100";
+	static const char *const texts[] = {
+		"#define pyopencl_defeat_cache_0f0e0d0c0b0a09080706050403020100 "
+		"a = 0; kernel void more(global int *out) { out[0] = 1; } __constant int b",
+		"#define NAME(a, b) a##b\n"
+		"kernel void NAME(more_0f0e0d0c, 0b0a09080706050403020100)(global int *out) { out[0] = 1; }",
+	};
+
+	driver_begin();
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		const char *const arguments[][4] = { { "token", first, texts[i] }, { "token", second, texts[i] } };
+
+		for (size_t j = 0; j < 4; j++) {
+			struct outcome reference = driver_client(BARE, arguments[j % 2]);
+
+			CU_ASSERT(outcome_good(&reference));
+			run_layered(&reference, arguments[j % 2]);
+			outcome_release(&reference);
+			CU_ASSERT_EQUAL(driver_stats().misses, 2 * i + (j > 0) + 1);
+		}
+	}
+}
+
+static void token_that_the_log_names(void)
+{
+	const char *const failing[] = { "tokens-failing", NULL };
+	/* The stub's log has the options. */
+	const char *const building[] = { "token", "00112233445566778899aabbccddeeff", "",
+					 "-Dpyopencl_defeat_cache_0=1", NULL };
+	struct outcome reference;
+
+	if (!driver_is("stub"))
+		return;
+	driver_begin();
+	run_unlike(building);
+	run_unlike(building);
+	CU_ASSERT_EQUAL(driver_bypasses("random-token"), 2);
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	reference = driver_client(BARE, failing);
+	CU_ASSERT(answers(&reference, "pyopencl_defeat_cache_0f0e"));
+	run_layered(&reference, failing);
+	outcome_release(&reference);
+}
+
 static void program_without_kernels(void)
 {
 	struct outcome bare;
@@ -268,6 +316,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(one_device_of_two),
 		UNIT_TEST(devices_in_turn),
 		UNIT_TEST(random_token_of_pyopencl),
+		UNIT_TEST(token_that_the_source_refers_to),
+		UNIT_TEST(token_that_the_log_names),
 	};
 
 	(void)driver_select(argc, argv);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* pyopencl_token: the line that PyOpenCL writes, and what could refer to it. */
+#include "layers/opencl/pyopencl_token.h"
+
+#include <string.h>
+
+#include "layers/opencl/options.h"
+
+#define NAME "pyopencl_defeat_cache_"
+#define DIGITS 32
+
+/* What makes a name of parts: ## in each spelling; strings, which may be joined, as symbols. */
+static const char *const makers[] = { "##", "%:", "?\?=", "asm", "alias", "weakref", "ifunc" };
+
+static bool text_may_refer(const char *text, size_t len, const char *digits)
+{
+	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++) {
+		if (ocl_text_has(text, len, makers[i]))
+			return true;
+	}
+	return ocl_text_has(text, len, digits) || ocl_text_reads_files(text, len);
+}
+
+/* With the digits in pieces, too, by quotes that some drivers take away. */
+static bool options_may_refer(const char *options, const char *digits)
+{
+	size_t len = strlen(options);
+
+	/* A macro that pastes, trigraphs and digraphs of its ##, joined lines. */
+	if (strpbrk(options, "#%?\\\n\r") || ocl_options_read_files(options) ||
+	    ocl_options_ask_for_debugging(options))
+		return true;
+	for (size_t start = 0; start < len; start++) {
+		size_t same = 0;
+
+		for (size_t at = start; at < len && same < DIGITS; at++) {
+			if (options[at] == '"' || options[at] == '\'')
+				continue;
+			if (options[at] != digits[same])
+				break;
+			same++;
+		}
+		if (same == DIGITS)
+			return true;
+	}
+	return false;
+}
+
+bool ocl_pyopencl_token_find(struct cmn_view source, const char *options, struct cmn_view *ret)
+{
+	static const char before[] = "\n\n__constant int " NAME, after[] = " = 0;";
+	const size_t before_len = sizeof(before) - 1, after_len = sizeof(after) - 1;
+	const char *text = source.data, *token;
+	char digits[DIGITS + 1];
+	size_t len;
+
+	if (source.len < before_len + DIGITS + after_len)
+		return false;
+	len = source.len - before_len - DIGITS - after_len;
+	token = text + len + before_len;
+	if (memcmp(text + len, before, before_len) != 0 ||
+	    memcmp(token + DIGITS, after, after_len) != 0)
+		return false;
+	memcpy(digits, token, DIGITS);
+	digits[DIGITS] = '\0';
+	if (strspn(digits, "0123456789abcdef") != DIGITS)
+		return false;
+	if (text_may_refer(text, len, digits) || options_may_refer(options ? options : "", digits))
+		return false;
+	*ret = (struct cmn_view){ token, DIGITS };
+	return true;
+}
+
+bool ocl_pyopencl_token_is_in_log(struct cmn_view log)
+{
+	return log.len && memmem(log.data, log.len, NAME, strlen(NAME)) != NULL;
+}
