@@ -108,22 +108,29 @@ static bool memo_find(struct cc_file_memo *memo, const struct cc_file_identity *
 }
 
 /*
- * Whether this process could change the file by a mapping while its times stay
- * as they are: in memory file systems always; elsewhere a page that was
- * written to can be again until the kernel has stored it, which takes some 30 s
- * and with unusual settings minutes. Such a file is hashed each time.
+ * Whether the file could change through somebody's mapping while its times stay
+ * as they are. These file systems date the first write to a page, and the next
+ * one only once the kernel has stored it, which takes some 30 s and with unusual
+ * settings minutes. Others date later, or never (in memory, or on what is).
+ * Such a file is hashed each time.
  */
 static bool may_change_unseen(int fd, const struct stat *info)
 {
 	const uint64_t stored_ns = UINT64_C(3600) * 1000000000;
-	uid_t user = geteuid();
 	struct statfs system;
 
-	if (user != 0 && info->st_uid != user && !(info->st_mode & (S_IWGRP | S_IWOTH)))
-		return false;
-	return fstatfs(fd, &system) != 0 || system.f_type == TMPFS_MAGIC ||
-	       system.f_type == RAMFS_MAGIC || system.f_type == HUGETLBFS_MAGIC ||
-	       timespec_ns(info->st_ctim) + stored_ns > cmn_clock_realtime();
+	if (fstatfs(fd, &system) != 0)
+		return true;
+	switch ((uint32_t)system.f_type) {
+	case EXT4_SUPER_MAGIC:		/* ext2's and ext3's too */
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case F2FS_SUPER_MAGIC:
+	case SQUASHFS_MAGIC:
+		return timespec_ns(info->st_ctim) + stored_ns > cmn_clock_realtime();
+	default:
+		return true;
+	}
 }
 
 /* Best effort: what is not remembered is hashed again. */

@@ -2,10 +2,9 @@
 /*
  * file_memo: remembers contents' hashes by file identity (device, inode, size, mtime and
  * ctime in ns), so that a file that did not change is hashed once per process.
- * A file whose ctime is younger than two seconds when it is hashed is not
- * remembered: it could change again within the clock's grain; nor one that this
- * process may write to and that is younger than an hour or in memory, since it
- * could be changed by a mapping, unseen. Thread-safe.
+ * A file is remembered only on file systems of disks that are known to date what
+ * is written through mappings, and only if its ctime is an hour ago: any other
+ * could change again with the same times, by whoever has it mapped. Thread-safe.
  */
 #ifndef CACHECORE_FILE_MEMO_H
 #define CACHECORE_FILE_MEMO_H

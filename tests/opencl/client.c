@@ -45,6 +45,7 @@ static const struct {
 	{ "second-device", client_second_device },
 	{ "token", client_token },
 	{ "tokens-failing", client_tokens_failing },
+	{ "mapped", client_mapped },
 	{ "il", client_il },
 	{ "extreme", client_extreme },
 	{ "extreme-vanish", client_extreme_vanish },

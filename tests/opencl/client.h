@@ -93,6 +93,7 @@ void client_devices_in_turn(struct client *client);
 void client_second_device(struct client *client);
 void client_token(struct client *client);
 void client_tokens_failing(struct client *client);
+void client_mapped(struct client *client);
 void client_il(struct client *client);
 void client_extreme(struct client *client);
 void client_extreme_vanish(struct client *client);

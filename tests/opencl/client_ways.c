@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* client_ways: scenarios of the less usual ways to a program: embedded headers, libraries, IL, devices in turn. */
+#include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/opencl/client.h"
 #include "tests/opencl/value_il.h"
@@ -175,6 +180,33 @@ void client_tokens_failing(struct client *client)
 		client_print_build(client, program);
 		printf("release %d\n", clReleaseProgram(program));
 	}
+}
+
+/* A header that changes between builds through a mapping, and whose mtime is long ago. */
+void client_mapped(struct client *client)
+{
+	static const char text[] = "#define VALUE 1\n";
+	const struct timespec old[2] = { { 1000, 0 }, { 1000, 0 } };
+	int fd = open("mapped.h", O_RDWR | O_CREAT | O_TRUNC, 0644);
+	char *mapped = MAP_FAILED;
+
+	if (fd >= 0 && write(fd, text, sizeof(text) - 1) == sizeof(text) - 1)
+		mapped = mmap(NULL, sizeof(text) - 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mapped == MAP_FAILED)
+		client_fail("mapped.h", errno);
+	printf("old %d\n", futimens(fd, old));
+	for (int i = 0; i < 3; i++) {
+		cl_program program = client_program(client, "#include \"mapped.h\"\n"
+			"kernel void value(global int *out) { out[0] = VALUE; }\n");
+		cl_kernel kernel;
+
+		mapped[14] = (char)('1' + i);
+		printf("build %d\n", client_build(program, "-I."));
+		kernel = client_kernel(program, "value");
+		printf("value %lld\n", (long long)client_value(client, kernel));
+		printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+	}
+	printf("end %d %d\n", munmap(mapped, sizeof(text) - 1), close(fd));
 }
 
 /* A source without a character. */

@@ -285,6 +285,20 @@ static void token_that_the_log_names(void)
 	outcome_release(&reference);
 }
 
+static void a_header_that_changes_through_a_mapping(void)
+{
+	const char *const arguments[] = { "mapped", NULL };
+	struct outcome reference;
+
+	driver_begin();
+	reference = driver_client(BARE, arguments);
+	CU_ASSERT(outcome_good(&reference));
+	run_layered(&reference, arguments);
+	CU_ASSERT_EQUAL(driver_stats().misses + driver_stats().deferred, 3);
+	run_layered(&reference, arguments);
+	outcome_release(&reference);
+}
+
 static void program_without_kernels(void)
 {
 	struct outcome bare;
@@ -318,6 +332,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(random_token_of_pyopencl),
 		UNIT_TEST(token_that_the_source_refers_to),
 		UNIT_TEST(token_that_the_log_names),
+		UNIT_TEST(a_header_that_changes_through_a_mapping),
 	};
 
 	(void)driver_select(argc, argv);
