@@ -68,6 +68,16 @@ void cc_key_add_text(struct cc_key *key, enum cc_part part, const char *name, co
 	cc_key_add(key, part, name, text, text ? strlen(text) : 0);
 }
 
+bool cc_key_is_number(struct cmn_view value, uint64_t *ret)
+{
+	struct cmn_reader reader = cmn_reader_of(value);
+
+	if (value.len != sizeof(*ret) || ((const uint8_t *)value.data)[value.len - 1])
+		return false;
+	*ret = cmn_reader_u64(&reader);
+	return true;
+}
+
 void cc_key_add_u64(struct cc_key *key, enum cc_part part, const char *name, uint64_t value)
 {
 	uint8_t bytes[8];

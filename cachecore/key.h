@@ -50,6 +50,8 @@ void cc_key_add_text(struct cc_key *key, enum cc_part part, const char *name, co
 /* All fields of another key, in their order, after those that are here. */
 void cc_key_add_fields(struct cc_key *key, const struct cc_key *from);
 void cc_key_add_u64(struct cc_key *key, enum cc_part part, const char *name, uint64_t value);
+/* Whether a value is a number, as _add_u64 writes those below 2^56: no text ends with a zero byte. */
+bool cc_key_is_number(struct cmn_view value, uint64_t *ret);
 /* CMN_OK, or what went wrong since init (memory, a bad name). */
 CMN_CHECKED enum cmn_status cc_key_status(const struct cc_key *key);
 

@@ -77,17 +77,14 @@ static void append_number(struct cmn_buffer *line, const char *name, uint64_t va
 
 static void append_value(struct cmn_buffer *line, struct cmn_view value)
 {
-	bool text = cmn_json_is_text(value);
 	char hex[CMN_HASH_HEX_SIZE];
 	struct cmn_hash hash;
+	uint64_t number;
 
-	if (text && value.len <= MAX_SHOWN_VALUE) {
+	if (cc_key_is_number(value, &number)) {
+		cmn_buffer_printf(line, "%llu", (unsigned long long)number);
+	} else if (value.len <= MAX_SHOWN_VALUE && cmn_json_is_text(value)) {
 		cmn_json_append_string(line, value);
-	} else if (!text && value.len == sizeof(uint64_t)) {
-		/* What cc_key_add_u64 wrote; a number of eight printable bytes reads as text. */
-		struct cmn_reader reader = cmn_reader_of(value);
-
-		cmn_buffer_printf(line, "%llu", (unsigned long long)cmn_reader_u64(&reader));
 	} else {
 		hash = cmn_hash_of(value.data, value.len);
 		cmn_hash_hex(&hash, hex);

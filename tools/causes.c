@@ -85,30 +85,6 @@ void causes_release(struct causes *causes)
 	*causes = (struct causes){ 0 };
 }
 
-/* What cc_key_add_u64 wrote, or a driver's answer; one of printable bytes reads as text. */
-static bool is_number(struct cmn_view value)
-{
-	return value.len == 1 || value.len == 2 || value.len == 4 || value.len == sizeof(uint64_t);
-}
-
-static uint64_t number_of(struct cmn_view value)
-{
-	const uint8_t *bytes = value.data;
-	uint64_t number = 0;
-
-	for (size_t i = value.len; i; i--)
-		number = number << 8 | bytes[i - 1];
-	return number;
-}
-
-/* Short texts of drivers have kept their terminator. */
-static struct cmn_view without_terminator(struct cmn_view value)
-{
-	if (value.len > 1 && ((const char *)value.data)[value.len - 1] == '\0')
-		value.len--;
-	return value;
-}
-
 static void append_text(struct cmn_buffer *text, struct cmn_view value, size_t max)
 {
 	size_t len = value.len < max ? value.len : max;
@@ -124,16 +100,14 @@ static void append_text(struct cmn_buffer *text, struct cmn_view value, size_t m
 void cause_append_value(struct cmn_buffer *text, const struct cc_outline_field *field, size_t max)
 {
 	char hex[CMN_HASH_HEX_SIZE];
-	struct cmn_view value = { 0 };
+	uint64_t number;
 
-	if (field)
-		value = without_terminator(field->value);
 	if (!field) {
 		cmn_buffer_append_u8(text, '-');
-	} else if (field->whole && cmn_json_is_text(value)) {
-		append_text(text, value, max);
-	} else if (field->whole && is_number(field->value)) {
-		cmn_buffer_printf(text, "%" PRIu64, number_of(field->value));
+	} else if (field->whole && cc_key_is_number(field->value, &number)) {
+		cmn_buffer_printf(text, "%" PRIu64, number);
+	} else if (field->whole && cmn_json_is_text(field->value)) {
+		append_text(text, field->value, max);
 	} else {
 		cmn_hash_hex(&field->hash, hex);
 		cmn_buffer_printf(text, "%" PRIu64 " bytes, hash %.8s", field->len, hex);

@@ -35,28 +35,31 @@ struct known_device {
 
 static struct known_device *known_devices;	/* guarded by the objects' lock; never shrinks */
 
+enum kind { TEXT, NUMBER, BYTES };
+
 struct query {
 	const char *field;
 	cl_uint param;
+	enum kind kind;
 };
 
 static const struct query device_queries[] = {
-	{ "device.name", CL_DEVICE_NAME },
-	{ "device.vendor", CL_DEVICE_VENDOR },
-	{ "device.version", CL_DEVICE_VERSION },
-	{ "device.driver_version", CL_DRIVER_VERSION },
-	{ "device.c_version", CL_DEVICE_OPENCL_C_VERSION },
-	{ "device.vendor_id", CL_DEVICE_VENDOR_ID },
-	{ "device.type", CL_DEVICE_TYPE },
-	{ "device.address_bits", CL_DEVICE_ADDRESS_BITS },
-	{ "device.max_work_group_size", CL_DEVICE_MAX_WORK_GROUP_SIZE },
-	{ "device.local_mem_size", CL_DEVICE_LOCAL_MEM_SIZE },
-	{ "device.extensions", CL_DEVICE_EXTENSIONS },
+	{ "device.name", CL_DEVICE_NAME, TEXT },
+	{ "device.vendor", CL_DEVICE_VENDOR, TEXT },
+	{ "device.version", CL_DEVICE_VERSION, TEXT },
+	{ "device.driver_version", CL_DRIVER_VERSION, TEXT },
+	{ "device.c_version", CL_DEVICE_OPENCL_C_VERSION, TEXT },
+	{ "device.vendor_id", CL_DEVICE_VENDOR_ID, NUMBER },
+	{ "device.type", CL_DEVICE_TYPE, NUMBER },
+	{ "device.address_bits", CL_DEVICE_ADDRESS_BITS, NUMBER },
+	{ "device.max_work_group_size", CL_DEVICE_MAX_WORK_GROUP_SIZE, NUMBER },
+	{ "device.local_mem_size", CL_DEVICE_LOCAL_MEM_SIZE, NUMBER },
+	{ "device.extensions", CL_DEVICE_EXTENSIONS, TEXT },
 };
 
 static const struct query platform_queries[] = {
-	{ "platform.name", CL_PLATFORM_NAME },
-	{ "platform.version", CL_PLATFORM_VERSION },
+	{ "platform.name", CL_PLATFORM_NAME, TEXT },
+	{ "platform.version", CL_PLATFORM_VERSION, TEXT },
 };
 
 /* The answer's bytes; an empty buffer where the driver gives none. */
@@ -73,22 +76,22 @@ static struct cmn_buffer ask_device(cl_device_id device, cl_device_info param)
 	return answer;
 }
 
-/* Texts lose their terminator, so that tools can show them as they are. */
-static size_t text_length(const struct cmn_buffer *answer)
-{
-	size_t len = answer->len;
-
-	while (len && answer->data[len - 1] == '\0' && len > sizeof(cl_ulong))
-		len--;
-	return len;
-}
-
+/* So that tools can tell what it is: texts lose their terminator, numbers of any size become one of 64 bits. */
 static void add_device_field(struct cc_key *key, cl_device_id device, const char *field,
-			     cl_device_info param)
+			     cl_device_info param, enum kind kind)
 {
 	struct cmn_buffer answer = ask_device(device, param);
+	uint64_t number = 0;
 
-	cc_key_add(key, CC_PART_DEVICE, field, answer.data, text_length(&answer));
+	while (kind == TEXT && answer.len && answer.data[answer.len - 1] == '\0')
+		answer.len--;
+	if (kind == NUMBER && answer.len && answer.len <= sizeof(number)) {
+		for (size_t i = answer.len; i; i--)
+			number = number << 8 | answer.data[i - 1];
+		cc_key_add_u64(key, CC_PART_DEVICE, field, number);
+	} else {
+		cc_key_add(key, CC_PART_DEVICE, field, answer.data, answer.len);
+	}
 	cmn_buffer_release(&answer);
 }
 
@@ -121,15 +124,15 @@ static void add_hardware_fields(struct cc_key *key, cl_device_id device)
 	}
 	extensions = (const char *)answer.data;
 	if (strstr(extensions, "cl_intel_device_attribute_query")) {
-		add_device_field(key, device, "device.ip_version", DEVICE_IP_VERSION_INTEL);
-		add_device_field(key, device, "device.id", DEVICE_ID_INTEL);
+		add_device_field(key, device, "device.ip_version", DEVICE_IP_VERSION_INTEL, NUMBER);
+		add_device_field(key, device, "device.id", DEVICE_ID_INTEL, NUMBER);
 	} else if (strstr(extensions, "cl_nv_device_attribute_query")) {
 		add_device_field(key, device, "device.cc_major",
-				 DEVICE_COMPUTE_CAPABILITY_MAJOR_NV);
+				 DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, NUMBER);
 		add_device_field(key, device, "device.cc_minor",
-				 DEVICE_COMPUTE_CAPABILITY_MINOR_NV);
+				 DEVICE_COMPUTE_CAPABILITY_MINOR_NV, NUMBER);
 	} else if (strstr(extensions, "cl_khr_device_uuid")) {
-		add_device_field(key, device, "device.uuid", DEVICE_UUID_KHR);
+		add_device_field(key, device, "device.uuid", DEVICE_UUID_KHR, BYTES);
 	}
 	cmn_buffer_release(&answer);
 }
@@ -204,23 +207,24 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	cl_device_type type = 0;
 	enum cmn_status status;
 
-	if (!address || OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform),
-						 &platform, NULL) != CL_SUCCESS)
+	if (!address || !ocl_layers_below_are_known() ||
+	    OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform,
+				     NULL) != CL_SUCCESS)
 		return CMN_MISS;
 	(void)OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
 	ret->address = address;
 	cc_key_init(key);
-	if (!ocl_layers_below_add(key))
-		return CMN_MISS;
 	add_platform_fields(key, platform);
 	for (size_t i = 0; i < sizeof(device_queries) / sizeof(device_queries[0]); i++)
-		add_device_field(key, device, device_queries[i].field, device_queries[i].param);
+		add_device_field(key, device, device_queries[i].field, device_queries[i].param,
+				 device_queries[i].kind);
 	add_hardware_fields(key, device);
 	status = drv_libraries_identify(&(struct drv_libraries_query){ .address = address }, key,
 					&ret->driver);
 	if (status != CMN_OK)
 		return status;
 	ret->driver = row_of_version(ret->driver, device);
+	ocl_layers_below_add(key);
 	/* An entry of an earlier layer may depend on more files than it says. */
 	cc_key_add_text(key, CC_PART_DEVICE, "layer.files", "as seen");
 	/* Likewise it has fewer answers. */
@@ -324,8 +328,8 @@ enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key,
 	cc_key_add_fields(key, &found->identity.fields);
 	/* Its share of the root may decide what a compiler makes for it. */
 	if (!is_root) {
-		add_device_field(key, device, "device.partition", CL_DEVICE_PARTITION_TYPE);
-		add_device_field(key, device, "device.units", CL_DEVICE_MAX_COMPUTE_UNITS);
+		add_device_field(key, device, "device.partition", CL_DEVICE_PARTITION_TYPE, BYTES);
+		add_device_field(key, device, "device.units", CL_DEVICE_MAX_COMPUTE_UNITS, NUMBER);
 	}
 	*ret = &found->identity;
 	return CMN_OK;

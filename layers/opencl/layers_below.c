@@ -178,9 +178,8 @@ bool ocl_layers_below_are_known(void)
 	return !below.unknown;
 }
 
-bool ocl_layers_below_add(struct cc_key *key)
+void ocl_layers_below_add(struct cc_key *key)
 {
 	if (below.fields.encoded.len)
 		cc_key_add_fields(key, &below.fields);
-	return !below.unknown;
 }

@@ -23,7 +23,7 @@ void ocl_layers_below_find(const cl_icd_dispatch *next, const void *caller);
 
 /* false: one of them may change builds. Thread-safe. */
 bool ocl_layers_below_are_known(void);
-/* Adds those that only look on to a key's device part. The same answer; thread-safe. */
-bool ocl_layers_below_add(struct cc_key *key);
+/* Adds those that only look on to a key's device part. Thread-safe. */
+void ocl_layers_below_add(struct cc_key *key);
 
 #endif

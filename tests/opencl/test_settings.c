@@ -144,6 +144,31 @@ static void trace_says_miss_then_hit(void)
 	outcome_release(&reference);
 }
 
+/* Whatever their lengths: with its terminator the name has that of a number. */
+static void trace_tells_numbers_from_texts(void)
+{
+	char path[4096], line[65536] = "";
+	FILE *file;
+
+	if (!driver_is("stub"))
+		return;
+	driver_begin();
+	driver_stub_setting("STUB_DEVICE_NAME", "7 bytes");
+	(void)snprintf(path, sizeof(path), "%s/trace", unit_dir());
+	driver_setenv("CKCACHE_TRACE", path);
+	reference = CLIENT(LAYERED, "vector");
+	CU_ASSERT(outcome_good(&reference));
+	file = fopen(path, "r");
+	CU_ASSERT_FATAL(file != NULL);
+	CU_ASSERT_PTR_NOT_NULL(fgets(line, sizeof(line), file));
+	CU_ASSERT_EQUAL(fclose(file), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(line, "\"device.name\":\"7 bytes\","));
+	CU_ASSERT_PTR_NOT_NULL(strstr(line, "\"device.driver_version\":\"1.0\","));
+	CU_ASSERT_PTR_NOT_NULL(strstr(line, "\"device.vendor_id\":22357,"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(line, "\"device.type\":4,"));
+	outcome_release(&reference);
+}
+
 static void unrelated_variables_and_directories_share(void)
 {
 	begin("vector");
@@ -223,6 +248,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(image_too_small_to_store),
 		UNIT_TEST(read_only_tier),
 		UNIT_TEST(trace_says_miss_then_hit),
+		UNIT_TEST(trace_tells_numbers_from_texts),
 		UNIT_TEST(unrelated_variables_and_directories_share),
 		UNIT_TEST(random_option_is_noticed),
 		UNIT_TEST(late_capture_stores_at_the_last_release),

@@ -80,6 +80,9 @@ static void shows_key_fields_by_name(void)
 	cc_key_add_u64(&key, CC_PART_DEVICE, "number", 513);
 	cc_key_add(&key, CC_PART_IMAGE, "source", source, sizeof(source));
 	cc_key_add(&key, CC_PART_IMAGE, "bytes", "\xff\x00", 2);
+	cc_key_add_u64(&key, CC_PART_IMAGE, "seven letters", UINT64_C(0x0067666564636261));
+	cc_key_add_text(&key, CC_PART_IMAGE, "eight letters", "abcdefgh");
+	cc_key_add_text(&key, CC_PART_IMAGE, "eight bytes", "\xe9" "bcdefgh");
 	cc_key_add_text(&key, CC_PART_OPTIONS, "options", "-DX=\"1\"");
 	cc_key_add_text(&key, CC_PART_OPTIONS, "number", "again");
 	CU_ASSERT_EQUAL_FATAL(cc_key_status(&key), CMN_OK);
@@ -91,6 +94,8 @@ static void shows_key_fields_by_name(void)
 	check_has(text, "\"key\":{\"device.name\":\"A\\tGPU\",\"number\":513,");
 	check_has(text, "\"source\":{\"size\":2000,\"hash\":\"");
 	check_has(text, "\"bytes\":{\"size\":2,\"hash\":\"");
+	check_has(text, "\"seven letters\":29104508263162465,\"eight letters\":\"abcdefgh\",");
+	check_has(text, "\"eight bytes\":{\"size\":8,\"hash\":\"");
 	check_has(text, "\"options\":\"-DX=\\\"1\\\"\",\"number#2\":\"again\"}}\n");
 	free(text);
 }
