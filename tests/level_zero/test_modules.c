@@ -66,6 +66,22 @@ static void the_build_log_is_replayed(void)
 	expect_same_output(plain.client.output);
 }
 
+/* What is listed later is nearer to the driver, and what it does is not in the key. */
+static void above_another_layer_nothing_is_cached(void)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		module_run(&run, ONE, "ZE_ENABLE_LAYERS='ckcache:" INNER_PLUGIN "'");
+		module_run_expect(&run, 1, 0);
+	}
+	CU_ASSERT_EQUAL(module_run_stat("bypass.layer-below"), 2);
+	module_run(&run, ONE, "ZE_ENABLE_LAYERS='" INNER_PLUGIN ":ckcache'");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, ONE, "ZE_ENABLE_LAYERS='" INNER_PLUGIN ":ckcache'");
+	module_run_expect(&run, 0, 1);
+	module_run(&run, ONE, "ZE_ENABLE_LAYERS='ckcache:" INNER_PLUGIN "'");
+	module_run_expect(&run, 1, 0);
+}
+
 static void other_inputs_are_other_modules(void)
 {
 	static const char *const others[] = {
@@ -521,6 +537,7 @@ int main(void)
 		UNIT_TEST(a_second_process_compiles_nothing),
 		UNIT_TEST(a_second_module_comes_from_memory),
 		UNIT_TEST(the_build_log_is_replayed),
+		UNIT_TEST(above_another_layer_nothing_is_cached),
 		UNIT_TEST(other_inputs_are_other_modules),
 		UNIT_TEST(constants_count_by_value_and_true_width),
 		UNIT_TEST(threads_share_one_compilation),

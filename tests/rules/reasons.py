@@ -24,6 +24,7 @@ RETURNING = {
     "layers/driver/dependencies.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
     "layers/driver/watched.c": re.compile(r"unsure\(\"(%s)\"\)" % WORD),
     "layers/opencl/identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
+    "layers/level_zero/plugin/identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
     "layers/opencl/directives.c": re.compile(r"return \"(%s)\";" % WORD),
     "layers/opencl/words.c": re.compile(r"\{ \"__\w+\", \"(%s)\" \}" % WORD),
 }

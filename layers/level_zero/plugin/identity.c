@@ -2,6 +2,8 @@
 /* identity: properties of device and driver, and the libraries that make up the driver. */
 #include "layers/level_zero/plugin/identity.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,14 +134,14 @@ static void add_module_properties(struct cc_key *key, struct lz_next *next,
 		   sizeof(properties.nativeKernelSupported.id));
 }
 
-/* Whether the text lists this path or file name between commas, as ZE_ENABLE_ALT_DRIVERS does. */
-static bool lists(const char *list, const char *path)
+/* Whether the text lists this path or file name, as ZE_ENABLE_ALT_DRIVERS does with commas. */
+static bool lists(const char *list, char separator, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 
 	while (list && *list) {
-		size_t len = strcspn(list, ",");
+		size_t len = strcspn(list, (const char[]){ separator, '\0' });
 		const char *base = list;
 
 		for (size_t i = 0; i < len; i++) {
@@ -173,7 +175,41 @@ static bool is_driver(const char *path)
 			return false;
 	}
 	return strncmp(name, "libze_", strlen("libze_")) == 0 ||
-	       lists(getenv("ZE_ENABLE_ALT_DRIVERS"), path);
+	       lists(getenv("ZE_ENABLE_ALT_DRIVERS"), ',', path);
+}
+
+/* Whether an object is the loader, a driver, or a program that is linked with the loader's code. */
+static bool is_below_all_layers(const void *owner)
+{
+	const struct link_map *map = NULL;
+	const char *name;
+	Dl_info info;
+
+	if (!dladdr1(owner, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+		return false;
+	if (!map->l_name[0])
+		return true;
+	name = strrchr(map->l_name, '/');
+	name = name ? name + 1 : map->l_name;
+	return strncmp(name, "libze_loader.so", strlen("libze_loader.so")) == 0 ||
+	       (is_driver(map->l_name) && !lists(getenv("ZE_ENABLE_LAYERS"), ':', map->l_name));
+}
+
+/* Another layer may change what is built without a trace in the key. */
+static bool is_above_a_layer(void)
+{
+	for (size_t i = 0; i < LZ_NEXTS; i++) {
+		const void *owner = atomic_load(&lz_nexts[i].owner);
+
+		if (owner && !is_below_all_layers(owner))
+			return true;
+	}
+	return false;
+}
+
+const char *lz_identity_lack(void)
+{
+	return is_above_a_layer() ? "layer-below" : "device-unidentified";
 }
 
 static enum cmn_status gather(struct lz_next *next, ze_driver_handle_t driver,
@@ -184,6 +220,8 @@ static enum cmn_status gather(struct lz_next *next, ze_driver_handle_t driver,
 	enum cmn_status status;
 
 	cc_key_init(key);
+	if (is_above_a_layer())
+		return CMN_MISS;
 	cc_key_add_text(key, CC_PART_DEVICE, "api", "Level Zero");
 	add_driver(key, next, driver);
 	if (!add_device(key, next, driver, device))

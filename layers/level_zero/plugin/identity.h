@@ -20,10 +20,13 @@
 /*
  * Borrowed for the process's life; from a table where the device is known.
  * driver may be NULL: not known. Thread-safe. CMN_MISS: the device or its
- * driver's library cannot be identified: do not cache for it. CMN_ERR_NOMEM.
+ * driver's library cannot be identified, or another layer is below: do not cache
+ * for it. CMN_ERR_NOMEM.
  */
 CMN_CHECKED enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handle_t driver,
 					   ze_device_handle_t device, const struct cc_key **ret);
+/* Why not: the word for a bypass. */
+const char *lz_identity_lack(void);
 /* Gathers again: a compiler was loaded since. What _of gave before stays valid. */
 CMN_CHECKED enum cmn_status lz_identity_renew(struct lz_next *next, ze_driver_handle_t driver,
 					      ze_device_handle_t device, const struct cc_key **ret);

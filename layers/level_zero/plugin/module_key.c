@@ -199,9 +199,10 @@ enum cmn_status lz_module_key(struct lz_next *next, ze_driver_handle_t driver,
 		return CMN_MISS;
 	/* Room for all at once; without it the key only grows in steps. */
 	(void)cmn_buffer_reserve(&ret->encoded, total_size(inputs) + USUAL_SIZE);
-	*ret_reason = "device-unidentified";
-	if (lz_identity_of(next, driver, device, &identity) != CMN_OK)
+	if (lz_identity_of(next, driver, device, &identity) != CMN_OK) {
+		*ret_reason = lz_identity_lack();
 		return CMN_MISS;
+	}
 	cc_key_add_fields(ret, identity);
 	cc_key_add_text(ret, CC_PART_IMAGE, "kind", inputs->program ? "program" : "module");
 	for (uint32_t i = 0; i < inputs->count; i++)
