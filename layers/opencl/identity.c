@@ -219,6 +219,12 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 		add_device_field(key, device, device_queries[i].field, device_queries[i].param,
 				 device_queries[i].kind);
 	add_hardware_fields(key, device);
+	/*
+	 * A mask may have chosen a part of a card (ZE_AFFINITY_MASK=0.1), which tells by this alone.
+	 * Code for a processor is the same for any number of its cores.
+	 */
+	if (!(type & CL_DEVICE_TYPE_CPU))
+		add_device_field(key, device, "device.units", CL_DEVICE_MAX_COMPUTE_UNITS, NUMBER);
 	status = drv_libraries_identify(&(struct drv_libraries_query){ .address = address }, key,
 					&ret->driver);
 	if (status != CMN_OK)
