@@ -128,6 +128,16 @@ static bool has_foreign(const char *list, const char *separators, const char *ow
 	return false;
 }
 
+/* Of any driver that is known. */
+static bool counts(const char *variable, size_t len, bool debug_keys)
+{
+	for (size_t i = 0; i < DRV_DRIVERS && drv_drivers[i].library; i++) {
+		if (drv_environment_counts(&drv_drivers[i], variable, len, debug_keys))
+			return true;
+	}
+	return false;
+}
+
 static void look_at_key(struct doctor *doctor)
 {
 	const char *debug = getenv("NEOReadDebugKeys");
@@ -136,7 +146,7 @@ static void look_at_key(struct doctor *doctor)
 	for (size_t i = 0; environ && environ[i]; i++) {
 		size_t len = strcspn(environ[i], "=");
 
-		if (drv_environment_counts(environ[i], len, debug_keys))
+		if (counts(environ[i], len, debug_keys))
 			doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
 				   "%s: drivers compile by it; runs with another value do not share",
 				   environ[i]);

@@ -12,7 +12,33 @@
 /* Mesa's: it makes a directory when it has a file to write there, which may be after the build. */
 #define MESA_CACHED "/*/mesa_shader_cache/" HEX2, "/*/mesa_shader_cache*/" HEX2 "/" HEX16 HEX16 "*"
 
-static const struct drv_driver drivers[] = {
+/* clang's and LLVM's own. Of the paths NEO 22.43, rusticl 22.3 and pocl 3.1 read none. */
+#define CLANG_VARIABLES \
+	"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OPENCL_INCLUDE_PATH", "LLVM_", "LIBCLC_", \
+	"SOURCE_DATE_EPOCH"
+#define INTEL_VARIABLES "IGC_", "NEO", "ONEAPI_", "VC_", "CM_FE_"
+#define MESA_VARIABLES \
+	"MESA_", "NIR_", "GALLIUM_", "GALLIVM_", "LP_", "DRAW_", "RUSTICL_", "CLOVER_", "CLC_", "AMD_", \
+	"AMDGPU_", "RADEON", "RADV_", "R600_", "INTEL_", "IRIS_", "AGX_", "ASAHI_", "FD_", "IR3_", "NV50_", \
+	"PAN_", "V3D_", "VC4_", "ZINK_"
+#define AMD_VARIABLES "AMD_", "AMDGPU_", "GPU_", "HSA_", "HIP_", "ROC_", "ROCM_"
+
+static const char *const intel[] = { INTEL_VARIABLES, CLANG_VARIABLES, NULL };
+static const char *const mesa[] = { MESA_VARIABLES, CLANG_VARIABLES, NULL };
+/* Some of its devices are other drivers. */
+static const char *const pocl[] = { "POCL_", "CUDA_", "HSA_", "IGC_", "NEO", CLANG_VARIABLES, NULL };
+static const char *const nvidia[] = { "CUDA_", "NVVM_", NULL };
+static const char *const oclgrind[] = { "OCLGRIND_", CLANG_VARIABLES, NULL };
+static const char *const amd[] = { AMD_VARIABLES, CLANG_VARIABLES, NULL };
+static const char *const all[] = {
+	INTEL_VARIABLES, MESA_VARIABLES, AMD_VARIABLES, CLANG_VARIABLES, "POCL_", "OCLGRIND_", "CUDA_",
+	"NVIDIA_", "NVVM_", "CL_CONFIG_", "OCL_", "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY", NULL,
+};
+
+/* Intel's, by strace: the first two when the driver is loaded, in the working directory; IGC's at its first build. */
+#define INTEL_SETTINGS { "igdrcl.config", "neo.config", "/tmp/IntelIGC/debugFlags/Options.txt" }
+
+const struct drv_driver drv_drivers[] = {
 	{
 		/*
 		 * Intel NEO 22.43: reading a binary takes 0.01 to 7 ms. IGC is
@@ -28,6 +54,9 @@ static const struct drv_driver drivers[] = {
 		.compilers = { "libigc.so", "libigdfcl.so", "libopencl-clang.so" },
 		.late_compilers = { "libigdfcl.so.2", "libigdfcl.so.1", "libigc.so.2",
 				    "libigc.so.1" },
+		.variables = intel,
+		.debug_keys = true,
+		.settings = INTEL_SETTINGS,
 	},
 	{
 		/* The same for Level Zero, 22.43 and 26.27: from SPIR-V it needs no frontend. */
@@ -36,6 +65,9 @@ static const struct drv_driver drivers[] = {
 		.stands_absent_names = true,
 		.compilers = { "libigc.so" },
 		.late_compilers = { "libigc.so.2", "libigc.so.1" },
+		.variables = intel,
+		.debug_keys = true,
+		.settings = INTEL_SETTINGS,
 	},
 	{
 		/*
@@ -51,6 +83,7 @@ static const struct drv_driver drivers[] = {
 		.load_rate = 50,	/* SPIR-V, parsed again each time: 52 to 150 from 250 kB on */
 		.cached = { MESA_CACHED },
 		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
+		.variables = mesa,
 	},
 	{
 		/*
@@ -68,6 +101,7 @@ static const struct drv_driver drivers[] = {
 		.load_rate = 50,
 		.cached = { MESA_CACHED },
 		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
+		.variables = mesa,
 	},
 	{
 		/*
@@ -83,6 +117,7 @@ static const struct drv_driver drivers[] = {
 		.load_rate = 50,
 		.cached = { MESA_CACHED },
 		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
+		.variables = mesa,
 	},
 	{
 		/*
@@ -104,6 +139,7 @@ static const struct drv_driver drivers[] = {
 		.compilers = { "libpocl-devices-" },
 		.files = { "/usr/share/pocl/*.bc", "/usr/share/pocl/include/*.h",
 			   "/usr/local/share/pocl/*.bc", "/usr/local/share/pocl/include/*.h" },
+		.variables = pocl,
 	},
 	{
 		/*
@@ -118,6 +154,7 @@ static const struct drv_driver drivers[] = {
 		.unasked = DRV_KERNEL_NAMES,
 		.capture = CC_CAPTURE_EAGER,
 		.compiles_with_kernels = true,
+		.variables = nvidia,
 	},
 	{
 		/* oclgrind 21.10: its binary is LLVM bitcode. */
@@ -126,6 +163,7 @@ static const struct drv_driver drivers[] = {
 		.capture = CC_CAPTURE_EAGER,
 		.compiles_with_kernels = true,
 		.compilers = { "liboclgrind" },
+		.variables = oclgrind,
 	},
 	{
 		/* AMD, by its sources (clr): opens its compiler when it first builds. */
@@ -133,12 +171,15 @@ static const struct drv_driver drivers[] = {
 		.capture = CC_CAPTURE_EAGER,
 		.compilers = { "libamd_comgr" },
 		.late_compilers = { "libamd_comgr.so.3", "libamd_comgr.so.2" },
+		.variables = amd,
 	},
 	{
 		/* Any other: Intel's CPU runtime is known to open these. */
 		.library = NULL,
 		.capture = CC_CAPTURE_EAGER,
 		.compilers = { "libamd_comgr", "libcommon_clang", "libOclCpuBackEnd", "libigc.so" },
+		.variables = all,
+		.debug_keys = true,
 	},
 };
 
@@ -146,7 +187,7 @@ const struct drv_driver *drv_driver_of(const char *library)
 {
 	const char *slash = strrchr(library, '/');
 	const char *name = slash ? slash + 1 : library;
-	const struct drv_driver *driver = drivers;
+	const struct drv_driver *driver = drv_drivers;
 
 	while (driver->library && strncmp(name, driver->library, strlen(driver->library)) != 0)
 		driver++;

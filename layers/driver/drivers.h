@@ -21,6 +21,7 @@
 #include "cachecore/config.h"
 
 #define DRV_LISTS 6
+#define DRV_DRIVERS 10
 
 /* Questions that the layer would ask by itself, as flags. */
 enum drv_question {
@@ -90,7 +91,19 @@ struct drv_driver {
 	const char *cached[DRV_LISTS];
 	/* Patterns (glob) of files that it compiles into programs or runs. */
 	const char *files[DRV_LISTS];
+	/*
+	 * How the names of the variables begin that it and its compilers read; ends with NULL. Which device
+	 * a program gets is no matter: the device's own properties are in the key. The default row has all.
+	 */
+	const char *const *variables;
+	/* With NEOReadDebugKeys set it reads some 480 more, all in CamelCase. */
+	bool debug_keys;
+	/* Files that it reads once, like variables: when it is loaded, or (of absolute path) at its first build. */
+	const char *settings[DRV_LISTS];
 };
+
+/* The rows; the last one is the default. */
+extern const struct drv_driver drv_drivers[DRV_DRIVERS];
 
 /* The driver's first row. Never NULL. library: a path or file name. */
 const struct drv_driver *drv_driver_of(const char *library);

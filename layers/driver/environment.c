@@ -1,34 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* environment: which variables count, by table. */
+/* environment: the variables at the beginning and now, and what each driver makes of them. */
 #include "layers/driver/environment.h"
 
 #include <ctype.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-
-/* Prefixes of names that change code: Intel, pocl, Mesa, NVIDIA, AMD, LLVM, clang's include paths; or what a device is. */
-static const char *const counted[] = {
-	"IGC_",	   "NEO",     "ONEAPI_", "POCL_", "RUSTICL_", "CLOVER_", "LP_",	    "GALLIVM_",
-	"GALLIUM_", "MESA_",  "NIR_",	 "CUDA_", "NVIDIA_",  "AMD_",	 "AMDGPU_", "RADV_",
-	"ROC_",	   "ROCM_",   "HSA_",	 "HIP_",  "GPU_",     "OCLGRIND_", "CL_CONFIG_", "LLVM_",
-	"LIBCLC_", "CPATH",   "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OPENCL_INCLUDE_PATH", "OCL_", "VC4_", "V3D_", "IRIS_", "INTEL_",
-	"RADEON",  "AGX_",    "PAN_",	 "FD_",	  "ASAHI_",   "ZINK_", "ZE_AFFINITY_MASK",
-	"ZE_FLAT_DEVICE_HIERARCHY",
-};
-
-/* Exceptions: where caches and dumps go, what is logged, how the loader finds drivers. */
+/* Of no driver's matter though it may read them: where caches and dumps go, what is logged, how a loader finds drivers. */
 static const char *const ignored[] = {
 	"POCL_CACHE_DIR",     "POCL_DEBUG",	  "POCL_KERNEL_CACHE", "POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES",
 	"POCL_TRACING",	      "MESA_SHADER_CACHE", "MESA_DISK_CACHE",  "MESA_GLSL_CACHE",
 	"MESA_LOG",	      "CUDA_CACHE_",	  "NEO_CACHE_",	       "OCL_ICD_",
-	"NEOReadDebugKeys",
+	"NEOReadDebugKeys",   NULL,
 };
 
-static bool has_prefix(const char *name, size_t len, const char *const *list, size_t count)
+/* Which devices a known driver shows, and others' names that begin like a driver's. */
+static const char *const selecting[] = {
+	"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPU_DEVICE_ORDINAL", "HIP_VISIBLE_DEVICES",
+	"ONEAPI_DEVICE_SELECTOR", "INTEL_LICENSE_FILE", NULL,
+};
+
+static bool has_prefix(const char *name, size_t len, const char *const *list)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; list[i]; i++) {
 		const char *prefix = list[i];
 		size_t at = 0;
 
@@ -50,13 +47,34 @@ static bool is_camel_case(const char *name, size_t len)
 	return lower && len && isupper((unsigned char)name[0]);
 }
 
-bool drv_environment_counts(const char *name, size_t len, bool debug_keys)
+/*
+ * What a driver makes of the environment. Looking at every variable takes some
+ * 10 us, hashing them all takes one: the fields are compared only where
+ * anything changed. The lock is only ever tried: after a fork, whatever state it
+ * was left in, the child merely does without what was known.
+ */
+struct view {
+	_Atomic(const char *) lost;	/* why nothing is cached any more, or NULL */
+	pthread_mutex_t lock;
+	bool known;
+	struct cmn_hash hash;		/* of an environment with these fields; all guarded by lock */
+	struct cc_key fields;
+};
+
+static struct {
+	pthread_once_t once;
+	char **variables;		/* NULL: out of memory */
+	struct cmn_hash hash;
+	struct view views[DRV_DRIVERS];	/* in the order of the rows */
+} state = { .once = PTHREAD_ONCE_INIT };
+
+bool drv_environment_counts(const struct drv_driver *driver, const char *name, size_t len,
+			    bool debug_keys)
 {
-	if (has_prefix(name, len, ignored, sizeof(ignored) / sizeof(ignored[0])))
+	if (has_prefix(name, len, ignored) || (driver->library && has_prefix(name, len, selecting)))
 		return false;
-	if (has_prefix(name, len, counted, sizeof(counted) / sizeof(counted[0])))
-		return true;
-	return debug_keys && is_camel_case(name, len);
+	return has_prefix(name, len, driver->variables) ||
+	       (debug_keys && driver->debug_keys && is_camel_case(name, len));
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -81,48 +99,77 @@ static void add_variable(struct cc_key *key, const char *variable)
 	free(field);
 }
 
-/* Adds the fields by looking at every variable. */
-static void add_variables(struct cc_key *key)
+/* As getenv, in a list. */
+static const char *find(char *const *variables, const char *name)
 {
-	const char *debug = getenv("NEOReadDebugKeys");
-	bool debug_keys = debug && strcmp(debug, "0") != 0;
+	size_t len = strlen(name);
+
+	for (size_t i = 0; variables && variables[i]; i++) {
+		if (strncmp(variables[i], name, len) == 0 && variables[i][len] == '=')
+			return variables[i] + len + 1;
+	}
+	return NULL;
+}
+
+/* Sorted variables of one name stand together. false: two of them differ, and readers as to which one counts. */
+static bool add_sorted(struct cc_key *key, const char *const *variables, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t len = strcspn(variables[i], "=") + 1;
+
+		if (i && strcmp(variables[i], variables[i - 1]) == 0)
+			continue;
+		if (i && strncmp(variables[i], variables[i - 1], len) == 0)
+			return false;
+		add_variable(key, variables[i]);
+	}
+	return true;
+}
+
+/* The fields that a driver's keys have in an environment. NULL, or a reason why there are none. */
+static const char *gather(const struct drv_driver *driver, char *const *environment,
+			  struct cc_key *ret)
+{
+	const char *debug = find(environment, "NEOReadDebugKeys"), *reason = NULL;
+	bool debug_keys = driver->debug_keys && debug && strcmp(debug, "0") != 0;
 	const char **variables;
 	size_t total = 0, count = 0;
 
-	while (environ && environ[total])
+	while (environment && environment[total])
 		total++;
 	variables = calloc(total + 1, sizeof(*variables));
-	if (!variables) {
-		key->encoded.failed = true;
-		return;
-	}
-	for (size_t i = 0; i < total && environ[i]; i++) {
-		const char *equals = strchr(environ[i], '=');
+	for (size_t i = 0; variables && i < total && environment[i]; i++) {
+		const char *equals = strchr(environment[i], '=');
 
-		if (equals && drv_environment_counts(environ[i], (size_t)(equals - environ[i]),
-						     debug_keys))
-			variables[count++] = environ[i];
+		if (equals && drv_environment_counts(driver, environment[i],
+						     (size_t)(equals - environment[i]), debug_keys))
+			variables[count++] = environment[i];
 	}
-	qsort(variables, count, sizeof(*variables), compare_texts);
 	if (debug_keys)
-		cc_key_add_text(key, CC_PART_OPTIONS, "env.NEOReadDebugKeys", debug);
-	for (size_t i = 0; i < count; i++)
-		add_variable(key, variables[i]);
+		cc_key_add_text(ret, CC_PART_OPTIONS, "env.NEOReadDebugKeys", debug);
+	if (variables) {
+		qsort(variables, count, sizeof(*variables), compare_texts);
+		if (!add_sorted(ret, variables, count))
+			reason = "environment-changed";
+	}
+	if (!variables || cc_key_status(ret) != CMN_OK)
+		reason = "no-memory";
 	free(variables);
+	return reason;
 }
 
 /*
  * A hash over every variable, whether it counts or not, in its place. Where one
  * alone differs its own hash would have to be the same: the factor is odd.
  */
-static struct cmn_hash hash_environment(void)
+static struct cmn_hash hash_of(char *const *variables)
 {
 	const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);	/* of the golden ratio: bits in no order */
 	uint64_t fold[2] = { 0 }, one[2];
 	struct cmn_hash hash;
 
-	for (size_t i = 0; environ && environ[i]; i++) {
-		hash = cmn_hash_of(environ[i], strlen(environ[i]));
+	for (size_t i = 0; variables && variables[i]; i++) {
+		hash = cmn_hash_of(variables[i], strlen(variables[i]));
 		memcpy(one, hash.bytes, sizeof(one));
 		fold[0] = fold[0] * factor + one[0];
 		fold[1] = fold[1] * factor + one[1];
@@ -131,92 +178,154 @@ static struct cmn_hash hash_environment(void)
 	return hash;
 }
 
-/* false: the memo is in use, or out of date. */
-static bool add_known(struct drv_environment *memo, const struct cmn_hash *hash,
-		      struct cc_key *key)
+/* Pointers and texts in one allocation, which stays. NULL: out of memory. */
+static char **copy_environment(void)
+{
+	size_t count = 0, size = 0;
+	char **copy, *text;
+
+	while (environ && environ[count])
+		size += strlen(environ[count++]) + 1;
+	copy = malloc((count + 1) * sizeof(*copy) + size);
+	if (!copy)
+		return NULL;
+	copy[0] = NULL;
+	text = (char *)(copy + count + 1);
+	/* Another thread may be changing it. */
+	for (size_t i = 0; i < count && environ && environ[i]; i++) {
+		size_t len = strlen(environ[i]) + 1;
+
+		if (len > size)
+			break;
+		copy[i] = memcpy(text, environ[i], len);
+		copy[i + 1] = NULL;
+		text += len;
+		size -= len;
+	}
+	return copy;
+}
+
+static bool has_settings(const struct drv_driver *driver, bool at_load)
+{
+	for (size_t i = 0; i < DRV_LISTS && driver->settings[i]; i++) {
+		if ((at_load || driver->settings[i][0] == '/') && access(driver->settings[i], F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void begin(void)
+{
+	state.variables = copy_environment();
+	state.hash = hash_of(state.variables);
+	for (size_t i = 0; i < DRV_DRIVERS; i++) {
+		(void)pthread_mutex_init(&state.views[i].lock, NULL);	/* cannot fail for a default one */
+		if (has_settings(&drv_drivers[i], true))
+			state.views[i].lost = "settings-file";
+	}
+}
+
+void drv_environment_begin(void)
+{
+	(void)pthread_once(&state.once, begin);
+}
+
+const char *drv_environment_at_begin(const char *name)
+{
+	drv_environment_begin();
+	return find(state.variables, name);
+}
+
+/* false: it is in use, or out of date. ret may be NULL. */
+static bool add_known(struct view *view, const struct cmn_hash *hash, struct cc_key *ret)
 {
 	bool known;
 
-	if (pthread_mutex_trylock(&memo->lock) != 0)
+	if (pthread_mutex_trylock(&view->lock) != 0)
 		return false;
-	known = memo->known && cmn_hash_equal(&memo->hash, hash);
-	if (known)
-		cc_key_add_fields(key, &memo->fields);
-	(void)pthread_mutex_unlock(&memo->lock);
+	known = view->known && cmn_hash_equal(&view->hash, hash);
+	if (known && ret)
+		cc_key_add_fields(ret, &view->fields);
+	(void)pthread_mutex_unlock(&view->lock);
 	return known;
 }
 
-void drv_environment_add(struct drv_environment *memo, struct cc_key *key)
+/* Takes the fields in exchange, if it can. */
+static void remember(struct view *view, const struct cmn_hash *hash, struct cc_key *fields)
 {
-	struct cmn_hash hash = hash_environment();
-	struct cc_key fields;
+	struct cc_key old;
 
-	if (add_known(memo, &hash, key))
+	if (pthread_mutex_trylock(&view->lock) != 0)
 		return;
-	cc_key_init(&fields);
-	add_variables(&fields);
-	cc_key_add_fields(key, &fields);
-	if (cc_key_status(&fields) != CMN_OK || pthread_mutex_trylock(&memo->lock) != 0) {
-		cc_key_release(&fields);
-		return;
-	}
-	cc_key_release(&memo->fields);
-	memo->fields = fields;
-	memo->hash = hash;
-	memo->known = true;
-	(void)pthread_mutex_unlock(&memo->lock);
+	old = view->fields;
+	view->fields = *fields;
+	*fields = old;
+	view->hash = *hash;
+	view->known = true;
+	(void)pthread_mutex_unlock(&view->lock);
 }
 
-/* The next field of a key that is a variable. CMN_MISS: there are no more. */
-static enum cmn_status next_variable(struct cmn_reader *reader, struct cc_key_field *ret)
+/* NULL, and the fields are added; or a reason why nothing may be cached. */
+static const char *look(const struct drv_driver *driver, struct cc_key *ret)
 {
-	static const char prefix[] = "env.";
-	enum cmn_status status;
+	struct view *view = &state.views[driver - drv_drivers];
+	struct cmn_hash hash, after;
+	struct cc_key then, now;
+	const char *reason;
 
-	do {
-		status = cc_key_next(reader, ret);
-	} while (status == CMN_OK &&
-		 (ret->part != CC_PART_OPTIONS || ret->name.len < sizeof(prefix) - 1 ||
-		  memcmp(ret->name.data, prefix, sizeof(prefix) - 1) != 0));
-	return status;
+	drv_environment_begin();
+	reason = atomic_load(&view->lost);
+	hash = hash_of(environ);
+	if (reason || add_known(view, &hash, ret))
+		return reason;
+	cc_key_init(&then);
+	cc_key_init(&now);
+	reason = state.variables ? gather(driver, state.variables, &then) : "no-memory";
+	if (!reason)
+		reason = gather(driver, environ, &now);
+	if (!reason && !cmn_view_equal(cc_key_view(&then), cc_key_view(&now)))
+		reason = "environment-changed";
+	if (!reason && ret)
+		cc_key_add_fields(ret, &then);
+	after = hash_of(environ);
+	/* What another thread changed meanwhile was not looked at. */
+	if (!reason && cmn_hash_equal(&hash, &after))
+		remember(view, &hash, &then);
+	cc_key_release(&then);
+	cc_key_release(&now);
+	return reason;
 }
 
-static bool same_variables(const struct cc_key *a, const struct cc_key *b)
+bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,
+			 const char **ret_reason)
 {
-	struct cmn_reader readers[2];
+	const char *reason = look(driver, key);
 
-	if (cc_key_read(cc_key_view(a), &readers[0]) != CMN_OK ||
-	    cc_key_read(cc_key_view(b), &readers[1]) != CMN_OK)
-		return false;
-	for (;;) {
-		struct cc_key_field fields[2];
-		enum cmn_status left = next_variable(&readers[0], &fields[0]);
-		enum cmn_status right = next_variable(&readers[1], &fields[1]);
-
-		if (left != CMN_OK || right != CMN_OK)
-			return left == CMN_MISS && right == CMN_MISS;
-		if (!cmn_view_equal(fields[0].name, fields[1].name) ||
-		    !cmn_view_equal(fields[0].value, fields[1].value))
-			return false;
-	}
+	if (reason)
+		*ret_reason = reason;
+	return !reason;
 }
 
-bool drv_environment_holds(struct drv_environment *memo, const struct cc_key *key,
-			   struct drv_environment_seen *seen)
+bool drv_environment_holds(const struct drv_driver *driver)
 {
-	struct cmn_hash hash = hash_environment(), after;
-	struct cc_key now;
+	return !look(driver, NULL);
+}
+
+void drv_environment_note_build(void)
+{
+	struct cmn_hash hash;
 	bool same;
 
-	if (seen && seen->known && cmn_hash_equal(&seen->hash, &hash))
-		return true;
-	cc_key_init(&now);
-	drv_environment_add(memo, &now);
-	same = cc_key_status(&now) == CMN_OK && same_variables(key, &now);
-	cc_key_release(&now);
-	after = hash_environment();
-	/* What another thread changed meanwhile was not looked at. */
-	if (same && seen && cmn_hash_equal(&hash, &after))
-		*seen = (struct drv_environment_seen){ true, hash };
-	return same;
+	drv_environment_begin();
+	hash = hash_of(environ);
+	same = state.variables && cmn_hash_equal(&hash, &state.hash);
+	for (size_t i = 0; i < DRV_DRIVERS; i++) {
+		const char *reason = same ? NULL : look(&drv_drivers[i], NULL);
+
+		if (!reason && has_settings(&drv_drivers[i], false))
+			reason = "settings-file";
+		/* What cannot be told for want of memory may be so. */
+		if (reason)
+			atomic_store(&state.views[i].lost, reason);
+	}
 }

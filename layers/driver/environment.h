@@ -1,49 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * environment: the variables that change what a driver compiles. Those of
- * known compilers count always; with NEOReadDebugKeys set, Intel's driver
- * reads some 480 more, all in CamelCase, so that every such name counts then.
- * Names that only say where a cache lies or what is logged never count.
+ * environment: the variables, and the settings files, that change what a driver
+ * compiles. Which ones count is a fact of each driver (drivers.h); names that
+ * only say where a cache lies or what is logged never count, nor do those that only select devices.
+ *
+ * Drivers and compilers read them once in a process, at different times: NEO when it is loaded,
+ * IGC at its first build. So the key has their values of the time when the layer, and the driver
+ * with it, was loaded; and a build is not cached while one of them has another value, nor
+ * ever again once the driver built anything meanwhile. Nor is anything where a settings file is.
+ *
+ * State of the process; thread-safe, as far as environ is.
  */
 #ifndef DRIVER_ENVIRONMENT_H
 #define DRIVER_ENVIRONMENT_H
 
-#include <pthread.h>
 #include <stdbool.h>
 
 #include "cachecore/key.h"
+#include "layers/driver/drivers.h"
+
+/* The drivers are being loaded: copies the environment, the first time that it is called. */
+void drv_environment_begin(void);
+/* The variable's value then, or NULL. */
+const char *drv_environment_at_begin(const char *name);
+
+/* Whether the variable belongs to the keys of a driver; debug_keys: NEOReadDebugKeys is set. */
+bool drv_environment_counts(const struct drv_driver *driver, const char *name, size_t len,
+			    bool debug_keys);
 
 /*
- * Looking at every variable takes some 10 µs, hashing them all takes one: the
- * fields are made again only when anything changed. Zeroed but for the lock
- * (DRV_ENVIRONMENT_INIT). The lock is only ever tried: after a fork, whatever
- * state it was left in, the child merely does without what was known.
+ * Adds an "env.<NAME>" field for each variable that counts, sorted by name, with the value that
+ * it had at the beginning. false: nothing may be cached now, and *ret_reason says why:
+ * "environment-changed" (or there twice, with two values), "settings-file" or "no-memory".
  */
-struct drv_environment {
-	pthread_mutex_t lock;
-	bool known;
-	struct cmn_hash hash;
-	struct cc_key fields;
-};
-#define DRV_ENVIRONMENT_INIT { .lock = PTHREAD_MUTEX_INITIALIZER }
-
-/* Whether the variable belongs to the key. */
-bool drv_environment_counts(const char *name, size_t len, bool debug_keys);
-
-/* Adds an "env.<NAME>" field for each variable that counts, sorted by name. Thread-safe. */
-void drv_environment_add(struct drv_environment *memo, struct cc_key *key);
-/* The whole environment that was last seen to fit to a key; zeroed: none yet. */
-struct drv_environment_seen {
-	bool known;
-	struct cmn_hash hash;
-};
+CMN_CHECKED bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,
+				     const char **ret_reason);
+/* Whether _add would add anything, and thus the same as ever. */
+bool drv_environment_holds(const struct drv_driver *driver);
 
 /*
- * Whether it would add the same fields now as a key has. false also without
- * memory. seen: the caller's, of this key, so that they are compared only where
- * anything changed since; NULL: none.
+ * Some driver builds, or has just built: drivers for which a variable is not
+ * what it was, or has a settings file now, may have read that for good. Called around each build of theirs.
  */
-bool drv_environment_holds(struct drv_environment *memo, const struct cc_key *key,
-			   struct drv_environment_seen *seen);
+void drv_environment_note_build(void);
 
 #endif

@@ -112,7 +112,7 @@ struct late {
 struct identification {
 	const struct drv_libraries_query *query;
 	struct cc_key *key;
-	const struct drv_driver *driver;	/* the first known one's row, else the default; NULL: none was found */
+	const struct drv_driver *driver;	/* the row that all have, else the default; NULL: none was found */
 	const struct drv_driver *rows[MAX_DRIVERS];
 	char *paths[MAX_DRIVERS];		/* of the drivers */
 	size_t driver_count;
@@ -134,8 +134,7 @@ static void note_driver(struct identification *wanted, const struct drv_loaded *
 	const struct drv_driver *row = drv_driver_of(object->name);
 	char *path;
 
-	if (!wanted->driver || !wanted->driver->library)
-		wanted->driver = row;
+	wanted->driver = !wanted->driver || wanted->driver == row ? row : drv_driver_of("");
 	if (wanted->driver_count == MAX_DRIVERS)
 		return;
 	path = strdup(object->path);

@@ -25,8 +25,8 @@ struct drv_libraries_query {
  * Adds a "driver.path" field for each driver and a "library.<file name>" field
  * for each object, sorted by name. A compiler that is loaded late is read from
  * the file that will be loaded, so that the fields are the same before and
- * after. CMN_MISS: no driver was found. *ret_driver: the row of the first
- * one that is known, else the default.
+ * after. CMN_MISS: no driver was found. *ret_driver: the row that all of them
+ * have, else the default.
  * Takes about 20 µs, and as much again for each file.
  */
 CMN_CHECKED enum cmn_status drv_libraries_identify(const struct drv_libraries_query *query,

@@ -9,6 +9,7 @@
 #include "layers/api/desc.h"
 #include "layers/api/device.h"
 #include "layers/api/settings.h"
+#include "layers/driver/environment.h"
 
 #define APIS 2
 
@@ -100,6 +101,12 @@ struct cc_cache *library_cache(enum ckcache_api api)
 {
 	(void)pthread_once(&library.once, open_caches);
 	return library.caches[place_of(api)];
+}
+
+/* When the program's drivers are loaded is not known; they are not before this library. */
+__attribute__((constructor)) static void note_environment(void)
+{
+	drv_environment_begin();
 }
 
 /* After the program's exit handlers: files are written, no driver is called, nothing is freed. */

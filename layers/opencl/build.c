@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "layers/driver/environment.h"
 #include "layers/opencl/dispatch.h"
 #include "layers/opencl/options.h"
 
@@ -49,7 +50,7 @@ static void gather(struct ocl_build *build)
 		.program = build->program,
 		.options = build->options,
 	};
-	enum cmn_status status;
+	const char *reason;
 
 	cc_key_init(&build->key);
 	if (ocl_targets_of_program(build->program->object.handle, build->list_count, build->list,
@@ -78,10 +79,8 @@ static void gather(struct ocl_build *build)
 		return;
 	}
 	cc_key_release(&build->key);
-	status = ocl_build_key(&request, &build->key, &build->driver);
-	if (status != CMN_OK) {
-		build->bypass = status == CMN_MISS && build->driver ? "constants-unknown"
-								   : ocl_identity_lack();
+	if (ocl_build_key(&request, &build->key, &build->driver, &reason) != CMN_OK) {
+		build->bypass = reason;
 		return;
 	}
 	build->capture = config->capture == CC_CAPTURE_AUTO ? build->driver->capture
@@ -208,6 +207,7 @@ void ocl_build_run(struct ocl_build *build, ocl_notify_fn notify, void *user_dat
 	if (notify)
 		give_up_claim(build);
 	build->ran = true;
+	drv_environment_note_build();
 	build->error = call_driver(build, notify, user_data);
 	build->build_ns = cmn_clock_monotonic() - start;
 	if (build->error == CL_SUCCESS)
@@ -475,9 +475,11 @@ cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint num_devices,
 	};
 	cl_int error;
 
-	if (!build.program)
+	if (!build.program) {
+		drv_environment_note_build();
 		return OCL_NEXT.clBuildProgram(program, num_devices, device_list, options,
 					       pfn_notify, user_data);
+	}
 	error = ocl_build_call(&build);
 	ocl_program_unref(build.program);
 	return error;

@@ -3,6 +3,7 @@
  * build_capture: from a build that the driver has just done to its entry, to a
  * later look at it, or to a recipe; and whether there may be one.
  */
+#include "layers/driver/environment.h"
 #include "layers/opencl/build.h"
 #include "layers/opencl/recipe.h"
 
@@ -47,8 +48,11 @@ static void defer_capture(struct ocl_build *build)
 /* Whether the key and the manifest say what the driver had when it built. */
 static bool is_as_gathered(struct ocl_build *build)
 {
+	drv_environment_note_build();
 	if (compiler_came_late(build))
 		build->bypass = "compiler-loaded-late";
+	else if (!drv_environment_holds(build->driver))
+		build->bypass = "environment-changed";
 	else
 		return ocl_build_see(build);
 	return false;

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "common/spare.h"
+#include "layers/driver/environment.h"
 #include "layers/opencl/pyopencl_token.h"
 
 /* Of the fields beside the source: names and build-ids of some 30 libraries, mostly. */
 #define USUAL_SIZE 8192
 
 static struct cmn_spare spare;
-static struct drv_environment environment = DRV_ENVIRONMENT_INIT;
 
 void ocl_build_key_release(struct cc_key *key)
 {
@@ -83,11 +83,12 @@ static void add_header(struct cc_key *key, const struct ocl_header *header)
 }
 
 enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_key *ret,
-			      const struct drv_driver **ret_driver)
+			      const struct drv_driver **ret_driver, const char **ret_reason)
 {
 	const struct ocl_program *program = request->program;
 	enum cmn_status status;
 
+	*ret_reason = ocl_identity_lack();
 	cc_key_init_in(ret, cmn_spare_take(&spare));
 	/* Room for all at once; without it the key only grows in steps. */
 	(void)cmn_buffer_reserve(&ret->encoded,
@@ -102,6 +103,7 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 		add_header(ret, &request->headers[i]);
 	for (cl_uint i = 0; i < request->num_inputs; i++)
 		cc_key_add(ret, CC_PART_IMAGE, "input", request->inputs[i].bytes, CMN_HASH_SIZE);
+	*ret_reason = "constants-unknown";
 	if (program && !add_constants(ret, program, *ret_driver))
 		return CMN_MISS;
 	cc_key_add_text(ret, CC_PART_OPTIONS, "options", request->options ? request->options : "");
@@ -109,7 +111,9 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	for (cl_uint i = 0; request->targets->count < request->targets->program_count &&
 			    i < request->targets->count; i++)
 		cc_key_add_u64(ret, CC_PART_OPTIONS, "subset", request->targets->places[i]);
-	drv_environment_add(&environment, ret);
+	if (!drv_environment_add(*ret_driver, ret, ret_reason))
+		return CMN_MISS;
+	*ret_reason = "no-memory";
 	return cc_key_status(ret);
 }
 
@@ -129,9 +133,4 @@ bool ocl_build_key_holds(const struct cc_key *key, const struct ocl_targets *tar
 	holds = holds && part.len <= whole.len && memcmp(part.data, whole.data, part.len) == 0;
 	cc_key_release(&now);
 	return holds;
-}
-
-bool ocl_build_key_environment_holds(const struct cc_key *key, struct drv_environment_seen *seen)
-{
-	return drv_environment_holds(&environment, key, seen);
 }

@@ -15,7 +15,6 @@
 #ifndef OPENCL_BUILD_KEY_H
 #define OPENCL_BUILD_KEY_H
 
-#include "layers/driver/environment.h"
 #include "layers/opencl/identity.h"
 #include "layers/opencl/program.h"
 #include "layers/opencl/targets.h"
@@ -39,17 +38,16 @@ struct ocl_key_request {
 
 /*
  * Initialises *ret in every case; the caller releases it, best by
- * ocl_build_key_release. CMN_MISS: a device cannot be identified, or a
- * specialization constant is not known. *ret_driver: the first device's.
+ * ocl_build_key_release. CMN_MISS: *ret_reason says why there is none to be
+ * had. *ret_driver: the first device's.
  */
 CMN_CHECKED enum cmn_status ocl_build_key(const struct ocl_key_request *request,
-					  struct cc_key *ret, const struct drv_driver **ret_driver);
+					  struct cc_key *ret, const struct drv_driver **ret_driver,
+					  const char **ret_reason);
 /* Leaves the key's room for the next one. */
 void ocl_build_key_release(struct cc_key *key);
 
 /* Whether the devices are still what they were when the key was made; their compiler may have come since. */
 bool ocl_build_key_holds(const struct cc_key *key, const struct ocl_targets *targets);
-/* Whether the variables of the environment that count are what they were (drv_environment_holds). */
-bool ocl_build_key_environment_holds(const struct cc_key *key, struct drv_environment_seen *seen);
 
 #endif

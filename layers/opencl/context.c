@@ -20,10 +20,11 @@ static void rehearse_lookup(cl_device_id device)
 	};
 	const struct drv_driver *driver;
 	struct cc_entry *entry;
+	const char *reason;
 	enum cc_origin origin;
 	struct cc_key key;
 
-	if (ocl_build_key(&request, &key, &driver) == CMN_OK &&
+	if (ocl_build_key(&request, &key, &driver, &reason) == CMN_OK &&
 	    cc_cache_get(ocl_layer.cache, &key, &entry, &origin) == CMN_OK)
 		cc_entry_unref(entry);
 	ocl_build_key_release(&key);

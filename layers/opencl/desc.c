@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "layers/api/device.h"
+#include "layers/driver/environment.h"
 #include "layers/opencl/build_key.h"
 #include "layers/opencl/include_scan.h"
 
@@ -156,8 +157,9 @@ static enum cmn_status gather(struct ocl_desc *desc, size_t i)
 		.targets = &desc->targets,
 	};
 	enum cmn_status status;
+	const char *reason;
 
-	status = ocl_build_key(&request, &desc->base.items[i].key, &desc->driver);
+	status = ocl_build_key(&request, &desc->base.items[i].key, &desc->driver, &reason);
 	if (status == CMN_OK)
 		status = scan(desc, i);
 	return status == CMN_OK || status == CMN_ERR_NOMEM ? status : CMN_MISS;
@@ -248,25 +250,20 @@ static bool has_same_compiler(struct ocl_desc *desc)
 {
 	const struct cc_key *key = &desc->base.items[0].key;
 	const struct drv_library_epoch now = drv_libraries_epoch();
-	struct drv_environment_seen seen, seen_before;
 	struct drv_library_epoch before;
-	bool came;
 
+	if (!desc->driver || !drv_environment_holds(desc->driver))
+		return false;
 	(void)pthread_mutex_lock(&desc->base.lock);	/* a default mutex cannot fail here */
 	before = desc->epoch;
-	seen = seen_before = desc->environment;
 	(void)pthread_mutex_unlock(&desc->base.lock);
-	if (!ocl_build_key_environment_holds(key, &seen))
-		return false;
-	came = drv_libraries_came(&before);
-	if (came && !ocl_build_key_holds(key, &desc->targets))
-		return false;
-	if (!came && seen.known && cmn_hash_equal(&seen.hash, &seen_before.hash))
+	if (!drv_libraries_came(&before))
 		return true;
-	/* What was there by now is known to change nothing. */
+	if (!ocl_build_key_holds(key, &desc->targets))
+		return false;
+	/* What came before is known to change nothing. */
 	(void)pthread_mutex_lock(&desc->base.lock);
 	desc->epoch = now;
-	desc->environment = seen;
 	(void)pthread_mutex_unlock(&desc->base.lock);
 	return true;
 }

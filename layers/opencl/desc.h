@@ -10,7 +10,6 @@
 
 #include "layers/api/desc.h"
 #include "layers/driver/drivers.h"
-#include "layers/driver/environment.h"
 #include "layers/driver/libraries.h"
 #include "layers/opencl/program.h"
 #include "layers/opencl/targets.h"
@@ -23,7 +22,6 @@ struct ocl_desc {
 	const struct drv_driver *driver;	/* NULL: nothing is cached */
 	/* When it was known to hold; guarded by base.lock. */
 	struct drv_library_epoch epoch;
-	struct drv_environment_seen environment;
 	struct ocl_desc_program *programs;	/* base.count */
 };
 

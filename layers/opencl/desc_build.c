@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "layers/api/storage.h"
+#include "layers/driver/environment.h"
 #include "layers/opencl/capture.h"
 #include "layers/opencl/desc.h"
 
@@ -38,6 +39,7 @@ static void run(struct construction *one)
 	uint64_t start = cmn_clock_monotonic();
 
 	ocl_desc_release_programs(1, &one->program);
+	drv_environment_note_build();
 	one->ran = true;
 	one->error = CL_SUCCESS;
 	one->program = ocl_program_create_again(desc->context, parts, parts->constants,
@@ -80,11 +82,14 @@ static enum cmn_status capture(struct construction *one, struct cc_entry **ret)
 	struct cc_manifest *manifest;
 	bool failed;
 
+	drv_environment_note_build();
 	/* The user's own word: where auto would say so, the application asks for it all the same. */
 	if (cc_cache_config(desc->base.cache)->capture == CC_CAPTURE_DEFERRED)
 		one->bypass = "capture-deferred";
 	else if (!api_desc_holds(&desc->base))
 		one->bypass = "include-changed";
+	else if (!drv_environment_holds(desc->driver))
+		one->bypass = "environment-changed";
 	else if (!ocl_desc_holds(desc))
 		one->bypass = "compiler-loaded-late";
 	if (one->bypass)

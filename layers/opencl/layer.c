@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "layers/driver/environment.h"
 #include "layers/driver/loaded.h"
 #include "layers/opencl/dispatch.h"
 #include "layers/opencl/layers_below.h"
@@ -149,6 +150,7 @@ static cl_int initialise(cl_uint num_entries, const cl_icd_dispatch *target_disp
 	if (initialised || is_second_copy())
 		return CL_SUCCESS;
 	initialised = true;
+	drv_environment_begin();	/* the loader has just loaded the drivers */
 	memcpy(&ocl_layer.next, target_dispatch,
 	       (num_entries < own_entries ? num_entries : own_entries) * sizeof(void *));
 	open_cache();

@@ -13,6 +13,7 @@
 #include "layers/opencl/build_key.h"
 #include "layers/opencl/capture.h"
 #include "layers/opencl/dispatch.h"
+#include "layers/driver/environment.h"
 #include "layers/driver/libraries.h"
 #include "layers/driver/observer.h"
 #include "layers/opencl/options.h"
@@ -146,6 +147,7 @@ static void gather(struct link *link)
 		.num_inputs = link->input_count,
 		.inputs = link->contents,
 	};
+	const char *reason;
 
 	if (!ocl_options_are_harmless(link->options)) {
 		link->bypass = "option";
@@ -158,8 +160,8 @@ static void gather(struct link *link)
 		return;
 	}
 	request.targets = &link->devices;
-	if (ocl_build_key(&request, &link->key, &link->driver) != CMN_OK) {
-		link->bypass = ocl_identity_lack();
+	if (ocl_build_key(&request, &link->key, &link->driver, &reason) != CMN_OK) {
+		link->bypass = reason;
 		return;
 	}
 	link->capture = config->capture == CC_CAPTURE_AUTO ? link->driver->capture
@@ -280,6 +282,7 @@ static void run(struct link *link, ocl_notify_fn notify, void *user_data)
 	uint64_t start = cmn_clock_monotonic();
 
 	link->ran = true;
+	drv_environment_note_build();
 	watch(link);
 	call_driver(link, link->targets ? link->targets : link->inputs, notify, user_data);
 	/* Where there is a result, the callback may have it already. */
@@ -299,13 +302,15 @@ static void note_content(cl_program result, struct cc_entry *entry)
 	ocl_program_unref(program);
 }
 
-static bool compiler_came_late(struct link *link)
+/* Whether compiler or environment became others with the link. */
+static bool compiler_changed(struct link *link)
 {
-	if (!drv_libraries_came(&link->epoch) ||
-	    ocl_build_key_holds(&link->key, &link->devices))
-		return false;
-	link->bypass = "compiler-loaded-late";
-	return true;
+	drv_environment_note_build();
+	if (drv_libraries_came(&link->epoch) && !ocl_build_key_holds(&link->key, &link->devices))
+		link->bypass = "compiler-loaded-late";
+	else if (!drv_environment_holds(link->driver))
+		link->bypass = "environment-changed";
+	return link->bypass;
 }
 
 static struct ocl_capture_request capture_request(const struct link *link)
@@ -328,7 +333,7 @@ static void run_and_defer(struct link *link)
 	run(link, NULL, NULL);
 	if (link->bypass)
 		return;
-	if (link->error != CL_SUCCESS || !link->result || compiler_came_late(link) ||
+	if (link->error != CL_SUCCESS || !link->result || compiler_changed(link) ||
 	    !see(link, &manifest)) {
 		if (!link->bypass)
 			link->bypass = "capture-deferred";
@@ -358,7 +363,7 @@ static enum cmn_status link_and_capture(void *ctx, struct cc_entry **ret)
 	if (link->capture == CC_CAPTURE_DEFERRED)
 		return CMN_MISS;
 	run(link, NULL, NULL);
-	if (link->error != CL_SUCCESS || !link->result || link->bypass || compiler_came_late(link) ||
+	if (link->error != CL_SUCCESS || !link->result || link->bypass || compiler_changed(link) ||
 	    !see(link, &manifest))
 		return CMN_MISS;
 	request.build_ns = link->link_ns;

@@ -276,8 +276,12 @@ void api_environment(struct client *client)
 		WANT(CKCACHE_ERROR_CHANGED,
 		     api->opencl_create_from_blob(desc, blob.size, blob.data, &none));
 		WANT(CKCACHE_ERROR_CHANGED, api->opencl_get_blob(desc, &program, &size, NULL));
+		/* What the compiler has of it by now is not known: there is nothing to be cached. */
 		other = api_desc(client, api_text, api_options);
-		WANT(CKCACHE_ERROR_FOREIGN,
+		size = 1;
+		WANT(CKCACHE_OK, api->desc_get_id(other, &size, NULL));
+		CHECK(size == 0);
+		WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
 		     api->opencl_create_from_blob(other, blob.size, blob.data, &none));
 		api->desc_free(other);
 		CHECK(!none);

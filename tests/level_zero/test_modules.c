@@ -342,6 +342,10 @@ static void instrumented_modules_are_not_cached(void)
 	CU_ASSERT_EQUAL(module_run_stat("bypass.instrumented"), 2);
 	module_run(&run, ONE, "ZET_ENABLE_PROGRAM_DEBUGGING=0");
 	module_run_expect(&run, 0, 1);
+	/* Drivers look at it when they are loaded. */
+	module_run(&run, "driver=0 il=one setenv=ZET_ENABLE_PROGRAM_DEBUGGING=0 create",
+		   "ZET_ENABLE_PROGRAM_DEBUGGING=1");
+	module_run_expect(&run, 1, 0);
 }
 
 static void the_compilers_variables_are_in_the_key(void)
@@ -351,9 +355,30 @@ static void the_compilers_variables_are_in_the_key(void)
 	module_run_expect(&run, 1, 0);
 	module_run(&run, ONE, "NEO_FP64_EMULATION=1");
 	module_run_expect(&run, 1, 0);
-	module_run(&run, "driver=0 il=one setenv=IGC_EnableDPEmulation=1 create", "");
-	module_run_expect(&run, 0, 1);
 	module_run(&run, ONE, "UNRELATED=1");
+	module_run_expect(&run, 0, 1);
+	module_run(&run, ONE, "ZE_AFFINITY_MASK=0 CUDA_VISIBLE_DEVICES=0");
+	module_run_expect(&run, 1, 0);	/* of a driver that is not known everything counts */
+}
+
+/* IGC reads them at its first build, for good: whether it has the old value or the new one is not known. */
+static void variables_that_change_after_loading_are_not_cached_for(void)
+{
+	module_run(&run, ONE, "");
+	module_run(&run, "driver=0 il=one setenv=IGC_EnableDPEmulation=1 create create", "");
+	module_run_expect(&run, 2, 0);
+	CU_ASSERT_EQUAL(module_run_stat("bypass.environment-changed"), 2);
+	module_run(&run, ONE, "IGC_EnableDPEmulation=1");
+	module_run_expect(&run, 1, 0);
+	/* Back before anything was built. */
+	module_run(&run, "driver=0 il=one setenv=IGC_EnableDPEmulation=0 setenv=IGC_EnableDPEmulation=1 create",
+		   "IGC_EnableDPEmulation=1");
+	module_run_expect(&run, 0, 1);
+	/* Back afterwards. */
+	module_run(&run, "driver=0 il=one setenv=IGC_EnableDPEmulation=0 create setenv=IGC_EnableDPEmulation=1 create",
+		   "IGC_EnableDPEmulation=1");
+	module_run_expect(&run, 2, 0);
+	module_run(&run, "driver=0 il=one setenv=UNRELATED=1 create", "IGC_EnableDPEmulation=1");
 	module_run_expect(&run, 0, 1);
 }
 
@@ -493,6 +518,49 @@ static void use_known_driver(void)
 }
 
 /* Modules of natives have other answers than those of SPIR-V, and the description of the error, too. */
+/* Where all drivers are known ones (here by name), what selects devices does not count, nor what others read. */
+static void a_known_drivers_variables_are_its_own(void)
+{
+	static const char *const others[] = {
+		"CUDA_VISIBLE_DEVICES=0", "INTEL_LICENSE_FILE=/x", "NVIDIA_REQUIRE_CUDA=1", "GPU_DEVICE_ORDINAL=0",
+		"ZE_AFFINITY_MASK=0", "ZE_AFFINITY_MASK=0.0", "ZE_AFFINITY_MASK=", "ZE_FLAT_DEVICE_HIERARCHY=FLAT",
+		"POCL_X=1",
+	};
+	static char both[1024];		/* it is borrowed */
+
+	use_known_driver();
+	module_run(&run, ONE, "");
+	module_run_expect(&run, 1, 0);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		module_run(&run, ONE, others[i]);
+		module_run_expect(&run, 0, 1);
+	}
+	module_run(&run, ONE, "IGC_EnableDPEmulation=1");
+	module_run_expect(&run, 1, 0);
+	/* Which of two drivers a handle is of is not known: what either reads counts. */
+	(void)snprintf(both, sizeof(both), "%s/known/libze_intel_gpu.so.1," STUB2_DRIVER, unit_dir());
+	module_run_drivers(both);
+	module_run(&run, ONE, "");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, ONE, "CUDA_VISIBLE_DEVICES=0");
+	module_run_expect(&run, 1, 0);
+	module_run_drivers(STUB_DRIVER);
+}
+
+static void a_settings_file_keeps_a_known_driver_from_the_cache(void)
+{
+	use_known_driver();
+	module_run(&run, ONE, "");
+	unit_write("igdrcl.config", "");
+	module_run(&run, ONE, "");
+	module_run_expect(&run, 1, 0);
+	CU_ASSERT_EQUAL(module_run_stat("bypass.settings-file"), 1);
+	CU_ASSERT_EQUAL(unlink("igdrcl.config"), 0);
+	module_run(&run, ONE, "");
+	module_run_expect(&run, 0, 1);
+	module_run_drivers(STUB_DRIVER);
+}
+
 static void absent_names_are_answered_as_by_a_module_of_spirv(void)
 {
 	static const char absent[] = "driver=0 il=one log absent create create threads=4 fork";
@@ -555,6 +623,9 @@ int main(void)
 		UNIT_TEST(forked_children_use_the_cache_too),
 		UNIT_TEST(instrumented_modules_are_not_cached),
 		UNIT_TEST(the_compilers_variables_are_in_the_key),
+		UNIT_TEST(variables_that_change_after_loading_are_not_cached_for),
+		UNIT_TEST(a_known_drivers_variables_are_its_own),
+		UNIT_TEST(a_settings_file_keeps_a_known_driver_from_the_cache),
 		UNIT_TEST(switched_off_it_does_nothing),
 		UNIT_TEST(recaching_never_hits_but_stores),
 		UNIT_TEST(no_damage_reaches_the_driver),

@@ -1,40 +1,111 @@
 /* SPDX-License-Identifier: MIT */
-/* environment: which variables make a build another build. */
-#include <stdio.h>
+/* environment: which variables make a build another build, and when none may be cached. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "layers/driver/environment.h"
 #include "tests/support/unit.h"
 
-static bool counts(const char *name, bool debug_keys)
+#define NEO "libigdrcl.so"
+#define RUSTICL "libRusticlOpenCL.so.1"
+#define UNKNOWN "libother.so"
+
+static bool counts(const char *driver, const char *name, bool debug_keys)
 {
-	return drv_environment_counts(name, strlen(name), debug_keys);
+	return drv_environment_counts(drv_driver_of(driver), name, strlen(name), debug_keys);
 }
 
-static bool keys_equal(void)
+/* The state is the process's: what begins runs in a child of its own. */
+static bool in_child(bool (*run)(void))
 {
-	static struct drv_environment memo = DRV_ENVIRONMENT_INIT;
-	static struct cc_key last;
-	struct cc_key key;
+	pid_t child = fork();
+	int status;
+
+	if (child == 0)
+		_exit(run() ? 0 : 1);
+	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == 0;
+}
+
+/* NULL: the fields were added, to *key where it is not NULL; or the reason. */
+static const char *look(const char *driver, struct cc_key *key)
+{
+	const char *reason = NULL;
+	struct cc_key own;
+
+	cc_key_init(&own);
+	if (drv_environment_add(drv_driver_of(driver), key ? key : &own, &reason))
+		reason = NULL;
+	else if (!reason)
+		reason = "none was given";
+	cc_key_release(&own);
+	return reason;
+}
+
+static bool is_reason(const char *driver, const char *wanted)
+{
+	const char *reason = look(driver, NULL);
+
+	return reason && strcmp(reason, wanted) == 0 && !drv_environment_holds(drv_driver_of(driver));
+}
+
+static bool is_cached(const char *driver)
+{
+	return !look(driver, NULL) && drv_environment_holds(drv_driver_of(driver));
+}
+
+/* Whether NEO's keys have exactly the fields IGC_A=1 and IGC_B=2 of such an environment. */
+static bool has_both_fields(char **variables)
+{
+	struct cc_key key, wanted;
 	bool equal;
 
+	environ = variables;
 	cc_key_init(&key);
-	drv_environment_add(&memo, &key);
-	CU_ASSERT_EQUAL(cc_key_status(&key), CMN_OK);
-	equal = cmn_view_equal(cc_key_view(&key), cc_key_view(&last));
-	cc_key_release(&last);
-	last = key;
+	cc_key_init(&wanted);
+	cc_key_add_text(&wanted, CC_PART_OPTIONS, "env.IGC_A", "1");
+	cc_key_add_text(&wanted, CC_PART_OPTIONS, "env.IGC_B", "2");
+	equal = !look(NEO, &key) && cmn_view_equal(cc_key_view(&key), cc_key_view(&wanted));
+	cc_key_release(&key);
+	cc_key_release(&wanted);
 	return equal;
 }
 
-static void compilers_variables_count(void)
+static void each_drivers_own_variables_count(void)
 {
-	static const char *const names[] = { "IGC_EnableOption", "POCL_AFFINITY", "LP_NATIVE_VECTOR_WIDTH",
-					     "CUDA_VISIBLE_DEVICES", "NEO_FP64_EMULATION", "CPATH" };
+	static const char *const names[][2] = {
+		{ NEO, "IGC_EnableOption" }, { NEO, "NEO_FP64_EMULATION" }, { NEO, "SOURCE_DATE_EPOCH" },
+		{ "libze_intel_gpu.so.1", "IGC_EnableOption" }, { "libpocl.so.2", "POCL_AFFINITY" },
+		{ RUSTICL, "LP_NATIVE_VECTOR_WIDTH" }, { RUSTICL, "CPATH" }, { RUSTICL, "INTEL_DEBUG" },
+		{ "libnvidia-opencl.so.1", "CUDA_FORCE_PTX_JIT" }, { "libamdocl64.so", "AMD_OCL_BUILD_OPTIONS" },
+		{ "liboclgrind-rt-icd.so", "OCLGRIND_BUILD_OPTIONS" },
+	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		CU_ASSERT(counts(names[i], false));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		CU_ASSERT(counts(names[i][0], names[i][1], false));
+		CU_ASSERT(counts(UNKNOWN, names[i][1], false));
+	}
+	CU_ASSERT(!counts(NEO, "LP_NATIVE_VECTOR_WIDTH", false));
+	CU_ASSERT(!counts(RUSTICL, "IGC_EnableOption", false));
+}
+
+/* What selects devices matters by the devices, for drivers whose devices are known to say what they are. */
+static void what_selects_devices_does_not_count(void)
+{
+	static const char *const names[] = {
+		"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPU_DEVICE_ORDINAL", "HIP_VISIBLE_DEVICES",
+		"ROCR_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_REQUIRE_CUDA", "INTEL_LICENSE_FILE",
+		"ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		for (size_t j = 0; j < DRV_DRIVERS - 1; j++)
+			CU_ASSERT(!drv_environment_counts(&drv_drivers[j], names[i], strlen(names[i]), true));
+	}
+	CU_ASSERT(counts(UNKNOWN, "CUDA_VISIBLE_DEVICES", false));
+	CU_ASSERT(counts(UNKNOWN, "ZE_AFFINITY_MASK", false));
 }
 
 static void places_and_loaders_do_not_count(void)
@@ -44,54 +115,142 @@ static void places_and_loaders_do_not_count(void)
 					     "PWD", "TMPDIR", "LANG", "DISPLAY", "LD_LIBRARY_PATH" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		CU_ASSERT(!counts(names[i], false));
-		CU_ASSERT(!counts(names[i], true));
+		for (size_t j = 0; j < DRV_DRIVERS; j++)
+			CU_ASSERT(!drv_environment_counts(&drv_drivers[j], names[i], strlen(names[i]), true));
 	}
 }
 
 static void debug_keys_count_only_where_the_driver_reads_them(void)
 {
-	CU_ASSERT(!counts("ProductFamilyOverride", false));
-	CU_ASSERT(counts("ProductFamilyOverride", true));
-	CU_ASSERT(counts("SetCommandStreamReceiver", true));
+	CU_ASSERT(!counts(NEO, "ProductFamilyOverride", false));
+	CU_ASSERT(counts(NEO, "ProductFamilyOverride", true));
+	CU_ASSERT(counts(UNKNOWN, "SetCommandStreamReceiver", true));
+	CU_ASSERT(!counts(RUSTICL, "SetCommandStreamReceiver", true));
 }
 
-static void value_and_presence_change_the_key(void)
+static bool values_and_order(void)
 {
-	unsetenv("IGC_TestOption");
-	(void)keys_equal();
-	CU_ASSERT(keys_equal());
-	setenv("IGC_TestOption", "1", 1);
-	CU_ASSERT(!keys_equal());
-	CU_ASSERT(keys_equal());
-	setenv("IGC_TestOption", "2", 1);
-	CU_ASSERT(!keys_equal());
-	setenv("UNRELATED_TO_COMPILERS", "2", 1);
-	CU_ASSERT(keys_equal());
-	unsetenv("IGC_TestOption");
-	CU_ASSERT(!keys_equal());
+	static char *first[] = { "IGC_B=2", "UNRELATED=1", "IGC_A=1", NULL };
+	static char *second[] = { "IGC_A=1", "IGC_B=2", "UNRELATED=2", NULL };
+	static char *other[] = { "IGC_A=1", "IGC_B=3", "UNRELATED=2", NULL };
+
+	if (!has_both_fields(first) || !has_both_fields(second))
+		return false;
+	environ = other;
+	return is_reason(NEO, "environment-changed");
 }
 
-static void order_of_variables_does_not_matter(void)
+static void the_values_of_the_beginning_are_in_the_key(void)
 {
-	setenv("IGC_A", "1", 1);
-	setenv("IGC_B", "2", 1);
-	(void)keys_equal();
-	unsetenv("IGC_A");
-	setenv("IGC_A", "1", 1);
-	CU_ASSERT(keys_equal());
-	unsetenv("IGC_A");
-	unsetenv("IGC_B");
+	CU_ASSERT(in_child(values_and_order));
+}
+
+static bool changes(void)
+{
+	(void)unsetenv("IGC_TestOption");
+	drv_environment_begin();
+	if (!is_cached(NEO) || setenv("IGC_TestOption", "1", 1) || !is_reason(NEO, "environment-changed") ||
+	    !is_reason(UNKNOWN, "environment-changed") || !is_cached(RUSTICL))
+		return false;
+	if (setenv("UNRELATED_TO_COMPILERS", "1", 1) || unsetenv("IGC_TestOption") || !is_cached(NEO))
+		return false;
+	/* Debug keys count for who reads them; that they are read at all is one of them. */
+	if (setenv("ProductFamilyOverride", "x", 1) || !is_cached(NEO) ||
+	    setenv("NEOReadDebugKeys", "1", 1) || !is_reason(NEO, "environment-changed") ||
+	    !is_cached(RUSTICL))
+		return false;
+	return setenv("NEOReadDebugKeys", "0", 1) == 0 && is_cached(NEO);
+}
+
+static void what_changed_since_is_not_cached_until_it_is_back(void)
+{
+	CU_ASSERT(in_child(changes));
+}
+
+static bool builds_meanwhile(void)
+{
+	(void)unsetenv("IGC_TestOption");
+	drv_environment_begin();
+	drv_environment_note_build();
+	if (!is_cached(NEO) || setenv("IGC_TestOption", "1", 1))
+		return false;
+	drv_environment_note_build();
+	return unsetenv("IGC_TestOption") == 0 && is_reason(NEO, "environment-changed") &&
+	       is_cached(RUSTICL);
+}
+
+static void a_build_meanwhile_may_have_read_it_for_good(void)
+{
+	CU_ASSERT(in_child(builds_meanwhile));
+}
+
+static bool equal_twice(void)
+{
+	static char *twice[] = { "IGC_A=1", "IGC_B=2", "IGC_A=1", NULL };
+
+	return has_both_fields(twice);
+}
+
+static bool different_twice(void)
+{
+	static char *twice[] = { "IGC_A=1", "IGC_B=2", "IGC_A=2", NULL };
+
+	environ = twice;
+	return is_reason(NEO, "environment-changed") && is_cached(RUSTICL);
+}
+
+static void a_variable_that_is_there_twice_counts_once_or_nothing_is_cached(void)
+{
+	CU_ASSERT(in_child(equal_twice));
+	CU_ASSERT(in_child(different_twice));
+}
+
+static bool settings_before(void)
+{
+	unit_write("neo.config", "");
+	return is_reason(NEO, "settings-file") && is_reason("libze_intel_gpu.so.1", "settings-file") &&
+	       is_cached(RUSTICL) && unlink("neo.config") == 0 && is_reason(NEO, "settings-file");
+}
+
+/* In the working directory it is looked for once only. */
+static bool settings_afterwards(void)
+{
+	drv_environment_begin();
+	unit_write("igdrcl.config", "");
+	drv_environment_note_build();
+	return is_cached(NEO);
+}
+
+static void a_settings_file_counts_when_the_driver_is_loaded(void)
+{
+	CU_ASSERT(in_child(settings_before));
+	CU_ASSERT(in_child(settings_afterwards));
+}
+
+static bool no_environment(void)
+{
+	return clearenv() == 0 && is_cached(NEO) && setenv("IGC_A", "1", 1) == 0 &&
+	       is_reason(NEO, "environment-changed");
+}
+
+static void an_empty_environment_is_one(void)
+{
+	CU_ASSERT(in_child(no_environment));
 }
 
 int main(void)
 {
 	static const struct unit_test tests[] = {
-		UNIT_TEST(compilers_variables_count),
+		UNIT_TEST(each_drivers_own_variables_count),
+		UNIT_TEST(what_selects_devices_does_not_count),
 		UNIT_TEST(places_and_loaders_do_not_count),
 		UNIT_TEST(debug_keys_count_only_where_the_driver_reads_them),
-		UNIT_TEST(value_and_presence_change_the_key),
-		UNIT_TEST(order_of_variables_does_not_matter),
+		UNIT_TEST(the_values_of_the_beginning_are_in_the_key),
+		UNIT_TEST(what_changed_since_is_not_cached_until_it_is_back),
+		UNIT_TEST(a_build_meanwhile_may_have_read_it_for_good),
+		UNIT_TEST(a_variable_that_is_there_twice_counts_once_or_nothing_is_cached),
+		UNIT_TEST(a_settings_file_counts_when_the_driver_is_loaded),
+		UNIT_TEST(an_empty_environment_is_one),
 	};
 
 	return UNIT_MAIN("environment", tests);

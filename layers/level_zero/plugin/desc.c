@@ -244,7 +244,7 @@ bool lz_desc_holds(struct lz_desc *desc)
 	const struct drv_library_epoch now = drv_libraries_epoch();
 	struct drv_library_epoch before;
 
-	if (!lz_module_key_environment_holds(key))
+	if (!lz_module_key_environment_holds(desc->next, desc->driver, desc->device))
 		return false;
 	(void)pthread_mutex_lock(&desc->base.lock);	/* a default mutex cannot fail here */
 	before = desc->epoch;

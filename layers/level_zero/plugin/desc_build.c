@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "layers/api/storage.h"
+#include "layers/driver/environment.h"
 #include "layers/level_zero/plugin/desc.h"
 #include "layers/level_zero/plugin/native.h"
 
@@ -31,6 +32,7 @@ static void run(struct construction *one, ze_module_build_log_handle_t *log)
 	const ze_module_desc_t module = lz_desc_module(desc, one->i);
 	uint64_t start = cmn_clock_monotonic();
 
+	drv_environment_note_build();
 	one->ran = true;
 	one->result = LZ_NEXT_FIND(desc->next, module_create)(desc->context, desc->device, &module,
 							      &one->module, log);
@@ -45,10 +47,15 @@ static enum cmn_status capture(struct construction *one, ze_module_build_log_han
 {
 	enum cmn_status status;
 
-	if (!lz_desc_holds(one->desc)) {
+	const struct lz_desc *desc = one->desc;
+
+	drv_environment_note_build();
+	if (!lz_module_key_environment_holds(desc->next, desc->driver, desc->device))
+		one->bypass = "environment-changed";
+	else if (!lz_desc_holds(one->desc))
 		one->bypass = "compiler-loaded-late";
+	if (one->bypass)
 		return CMN_MISS;
-	}
 	status = lz_native_capture(one->desc->next, one->desc->driver, one->desc->device,
 				   one->module, log, one->build_ns, ret);
 	if (status == CMN_MISS)

@@ -281,10 +281,10 @@ enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handle_t driver,
 	return CMN_OK;
 }
 
-bool lz_identity_stands_absent_names(struct lz_next *next, ze_driver_handle_t driver,
-				     ze_device_handle_t device)
+const struct drv_driver *lz_identity_driver(struct lz_next *next, ze_driver_handle_t driver,
+					    ze_device_handle_t device)
 {
 	const struct known_device *found = find(next, driver, device);
 
-	return found && found->row->stands_absent_names;
+	return found ? found->row : drv_driver_of("");
 }

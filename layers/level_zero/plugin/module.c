@@ -7,6 +7,7 @@
 #include "layers/level_zero/plugin/module.h"
 
 #include "common/clock.h"
+#include "layers/driver/environment.h"
 #include "layers/driver/libraries.h"
 #include "layers/level_zero/plugin/build_logs.h"
 #include "layers/level_zero/plugin/contexts.h"
@@ -38,6 +39,7 @@ static void run(struct creation *creation, ze_module_build_log_handle_t *log)
 {
 	uint64_t start = cmn_clock_monotonic();
 
+	drv_environment_note_build();
 	creation->ran = true;
 	creation->result = LZ_NEXT_FIND(creation->next, module_create)(
 		creation->context, creation->device, creation->desc, creation->module, log);
@@ -58,10 +60,13 @@ static enum cmn_status capture(struct creation *creation, ze_module_build_log_ha
 {
 	enum cmn_status status;
 
-	if (compiler_came_late(creation)) {
+	drv_environment_note_build();
+	if (compiler_came_late(creation))
 		creation->bypass = "compiler-loaded-late";
+	else if (!lz_module_key_environment_holds(creation->next, creation->driver, creation->device))
+		creation->bypass = "environment-changed";
+	if (creation->bypass)
 		return CMN_MISS;
-	}
 	status = lz_native_capture(creation->next, creation->driver, creation->device,
 				   *creation->module, log, creation->build_ns, ret);
 	if (status == CMN_MISS)

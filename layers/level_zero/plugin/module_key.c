@@ -16,7 +16,6 @@
 #define MAX_INPUTS 4096
 
 static struct cmn_spare spare;
-static struct drv_environment environment = DRV_ENVIRONMENT_INIT;
 
 void lz_module_key_release(struct cc_key *key)
 {
@@ -163,6 +162,11 @@ static bool add_constants(struct cc_key *key, uint32_t place, const struct lz_mo
 	return known;
 }
 
+static bool is_on(const char *value)
+{
+	return value && strcmp(value, "0") != 0;
+}
+
 /* Modules that tools instrument or debug are other modules, and depend on the tool. */
 static bool is_instrumented(void)
 {
@@ -170,9 +174,7 @@ static bool is_instrumented(void)
 						 "ZET_ENABLE_PROGRAM_INSTRUMENTATION" };
 
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-		const char *value = getenv(variables[i]);
-
-		if (value && strcmp(value, "0") != 0)
+		if (is_on(getenv(variables[i])) || is_on(drv_environment_at_begin(variables[i])))
 			return true;
 	}
 	return false;
@@ -217,7 +219,8 @@ enum cmn_status lz_module_key(struct lz_next *next, ze_driver_handle_t driver,
 	for (uint32_t i = 0; inputs->program && i < inputs->count; i++)
 		cc_key_add_text(ret, CC_PART_OPTIONS, "input.options",
 				inputs->items[i].flags ? inputs->items[i].flags : "");
-	drv_environment_add(&environment, ret);
+	if (!drv_environment_add(lz_identity_driver(next, driver, device), ret, ret_reason))
+		return CMN_MISS;
 	*ret_reason = "no-memory";
 	return cc_key_status(ret) == CMN_OK ? CMN_OK : CMN_MISS;
 }
@@ -235,7 +238,8 @@ bool lz_module_key_holds(struct lz_next *next, ze_driver_handle_t driver,
 	return part.len <= whole.len && memcmp(part.data, whole.data, part.len) == 0;
 }
 
-bool lz_module_key_environment_holds(const struct cc_key *key)
+bool lz_module_key_environment_holds(struct lz_next *next, ze_driver_handle_t driver,
+				     ze_device_handle_t device)
 {
-	return !is_instrumented() && drv_environment_holds(&environment, key, NULL);
+	return !is_instrumented() && drv_environment_holds(lz_identity_driver(next, driver, device));
 }

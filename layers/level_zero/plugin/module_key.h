@@ -55,7 +55,8 @@ void lz_module_key_release(struct cc_key *key);
 /* Whether the device is still what it was when the key was made; its compiler may have come since. */
 bool lz_module_key_holds(struct lz_next *next, ze_driver_handle_t driver,
 			 ze_device_handle_t device, const struct cc_key *key);
-/* Whether the variables that compilers read, and those of tools, are what they were when the key was made. */
-bool lz_module_key_environment_holds(const struct cc_key *key);
+/* Whether the variables that compilers read, and those of tools, are what they were when a key was made. */
+bool lz_module_key_environment_holds(struct lz_next *next, ze_driver_handle_t driver,
+				     ze_device_handle_t device);
 
 #endif

@@ -99,7 +99,7 @@ void lz_names_learn(struct lz_next *next, ze_driver_handle_t driver, ze_device_h
 {
 	struct questions questions = { .next = next, .driver = driver, .module = module };
 
-	if (!lz_identity_stands_absent_names(next, driver, device) ||
+	if (!lz_identity_driver(next, driver, device)->stands_absent_names ||
 	    !LZ_NEXT_FIND(next, module_get_function) || !LZ_NEXT_FIND(next, module_get_global) ||
 	    !ask_apart(&questions))
 		return;

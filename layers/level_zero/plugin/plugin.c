@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#include "layers/driver/environment.h"
+
 static struct {
 	pthread_mutex_t lock;
 	pthread_once_t once;
@@ -43,6 +45,7 @@ static void open_cache(void)
 {
 	struct cc_cache *cache;
 
+	drv_environment_begin();	/* the loader has just loaded the drivers */
 	/* Switched off, or without memory for a cache, the plugin stays inert. */
 	if (cc_cache_open(&cache) != CMN_OK)
 		return;
