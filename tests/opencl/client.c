@@ -60,6 +60,7 @@ static const struct {
 	{ "unknown-kernels", client_unknown_kernels },
 	{ "relink", client_relink },
 	{ "object-kernels", client_object_kernels },
+	{ "variables", client_variables },
 };
 
 static void open_session(struct client *client)

@@ -65,6 +65,7 @@ void client_unbuilt(struct client *client);
 void client_rebuild(struct client *client);
 void client_live_kernels(struct client *client);
 void client_two_options(struct client *client);
+void client_variables(struct client *client);
 void client_binary(struct client *client);
 void client_link(struct client *client);
 void client_callback(struct client *client);

@@ -141,6 +141,35 @@ void client_two_options(struct client *client)
 	}
 }
 
+static void build_once(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+
+	printf("build %d\n", client_build(program, "-DK=5"));
+	client_print_build(client, program);
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+/* Each argument in turn: NAME=VALUE sets a variable, -NAME unsets it, another word builds in some way. */
+void client_variables(struct client *client)
+{
+	for (char **argument = client->arguments; *argument; argument++) {
+		char *value = strchr(*argument, '=');
+
+		if (value)
+			*value++ = '\0';
+		if (value ? setenv(*argument, value, 1) :
+			    **argument == '-' && unsetenv(*argument + 1))
+			client_fail(*argument, 0);
+		if (strcmp(*argument, "build") == 0)
+			build_once(client);
+		else if (strcmp(*argument, "link") == 0)
+			client_link(client);
+		else if (strcmp(*argument, "callback") == 0)
+			client_callback(client);
+	}
+}
+
 /* As an application with a cache of its own does: binary out, program from the binary. */
 void client_binary(struct client *client)
 {

@@ -119,7 +119,7 @@ static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_in
 {
 	cl_device_type type = CL_DEVICE_TYPE_GPU;
 	cl_platform_id platform = &stub_platform;
-	cl_uint vendor = 0x5755;
+	cl_uint vendor = 0x5755, units;
 	cl_bool yes = CL_TRUE;
 	char text[64];
 
@@ -140,6 +140,9 @@ static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_in
 		if (!stub_setting("STUB_DEVICE_NAME", text, sizeof(text)))
 			(void)snprintf(text, sizeof(text), "stub device");
 		return stub_answer_text(text, size, ret, ret_size);
+	case CL_DEVICE_MAX_COMPUTE_UNITS:
+		units = stub_setting("STUB_UNITS", text, sizeof(text)) ? (cl_uint)atoi(text) : 1;
+		return stub_answer(&units, sizeof(units), size, ret, ret_size);
 	case CL_DEVICE_VENDOR:
 		return stub_answer_text("ckcache tests", size, ret, ret_size);
 	case CL_DEVICE_VERSION:

@@ -18,6 +18,7 @@
  * are there. The environment is asked after the file:
  *   STUB_DEVICES=n            number of devices, 1 to 8
  *   STUB_DEVICE_NAME=text     CL_DEVICE_NAME
+ *   STUB_UNITS=n              CL_DEVICE_MAX_COMPUTE_UNITS
  *   STUB_DRIVER_VERSION=text  CL_DRIVER_VERSION
  *   STUB_ASYNC=1              builds with a callback run in another thread
  *   STUB_DELAY_MS=n           length of a build from source
@@ -42,6 +43,8 @@
  *   STUB_STRICT_OBJECTS=1     what is no executable has no kernel by any name (pocl)
  *   STUB_LOSE_ANSWERS=1       kernels of a program from a binary have neither attributes nor a
  *                             preferred multiple (pocl 7.1)
+ *   STUB_SETENV=NAME=VALUE    what a build from source does meanwhile, as any thread might
+ *   STUB_LINK_SETENV=NAME=VALUE  the same of a link
  *   STUB_NAMES_ABORT=1        asking for the names of kernels ends the process (NVIDIA)
  *   STUB_LOADS_ABORT=1        two threads that load binaries at a time end the process (pocl)
  * A source with #error fails to build. Each successful build from source

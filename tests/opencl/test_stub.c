@@ -176,6 +176,126 @@ static void hits_read_no_binary(void)
 	outcome_release(&reference);
 }
 
+/* Of one layered run of such words: how often the driver compiled. */
+static unsigned int compiled_by(const char *first, const char *second, const char *third,
+				const char *fourth, const char *fifth)
+{
+	unsigned int before;
+	const char *const words[] = { "variables", first, second, third, fourth, fifth, NULL };
+	struct outcome bare = driver_client(BARE, words), layered;
+
+	before = driver_counted("build-source") + driver_counted("compile");
+	layered = driver_client(LAYERED, words);
+	CU_ASSERT(outcome_good(&layered));
+	CU_ASSERT(outcome_same(&bare, &layered));
+	outcome_release(&bare);
+	outcome_release(&layered);
+	return driver_counted("build-source") + driver_counted("compile") - before;
+}
+
+static void begin_as(const char *driver)
+{
+	driver_begin();
+	driver_stub_as(driver);
+	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
+	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 0);
+}
+
+/* IGC reads variables at its first build, for good: which value it has is not known after a change. */
+static void variables_that_change_after_loading_are_not_cached_for(void)
+{
+	begin_as("libigdrcl.so");
+	CU_ASSERT_EQUAL(compiled_by("IGC_X=1", "build", "build", NULL, NULL), 2);
+	CU_ASSERT_EQUAL(driver_bypasses("environment-changed"), 2);
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+	/* Back before anything was built, and afterwards. */
+	CU_ASSERT_EQUAL(compiled_by("IGC_X=1", "-IGC_X", "build", NULL, NULL), 0);
+	CU_ASSERT_EQUAL(compiled_by("IGC_X=1", "build", "-IGC_X", "build", NULL), 2);
+	CU_ASSERT_EQUAL(compiled_by("IGC_X=1", "callback", "-IGC_X", "build", NULL), 3);
+	CU_ASSERT_EQUAL(compiled_by("IGC_X=1", "link", "-IGC_X", "build", NULL), 3);
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+	/* What the driver does not read, changes nothing. */
+	CU_ASSERT_EQUAL(compiled_by("UNRELATED=1", "POCL_X=1", "CUDA_VISIBLE_DEVICES=0", "build", NULL), 0);
+	/* From the start it is another program's. */
+	driver_setenv("IGC_X", "1");
+	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
+	CU_ASSERT_EQUAL(compiled_by("-IGC_X", "build", NULL, NULL, NULL), 1);
+	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 0);
+}
+
+/* Another thread's change, which is seen when the driver is done. */
+static void variables_that_change_during_a_build_are_not_cached_for(void)
+{
+	static const struct {
+		const char *way, *setting;
+		unsigned int compiled, stored, again;
+	} builds[] = {
+		{ "build", "STUB_SETENV", 1, 0, 1 },
+		{ "callback", "STUB_SETENV", 2, 0, 2 },
+		{ "link", "STUB_SETENV", 2, 0, 2 },
+		{ "link", "STUB_LINK_SETENV", 2, 2, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(builds) / sizeof(builds[0]); i++) {
+		driver_begin();
+		unit_remove(driver_cache());
+		driver_stub_as("libigdrcl.so");
+		driver_stub_setting(builds[i].setting, "IGC_X=1");
+		CU_ASSERT_EQUAL(compiled_by(builds[i].way, NULL, NULL, NULL, NULL), builds[i].compiled);
+		CU_ASSERT_EQUAL(driver_stats().entries, builds[i].stored);
+		CU_ASSERT(driver_bypasses("environment-changed") > 0);
+		driver_stub_setting(NULL, NULL);
+		CU_ASSERT_EQUAL(compiled_by(builds[i].way, NULL, NULL, NULL, NULL), builds[i].again);
+		CU_ASSERT_EQUAL(driver_stats().entries, builds[i].compiled + !strcmp(builds[i].way, "link"));
+		CU_ASSERT_EQUAL(compiled_by(builds[i].way, NULL, NULL, NULL, NULL), 0);
+	}
+}
+
+/* Each driver has its own; of one that is not known all count. */
+static void only_what_the_driver_reads_splits_the_cache(void)
+{
+	static const char *const others[][2] = {
+		{ "CUDA_VISIBLE_DEVICES", "0" }, { "INTEL_LICENSE_FILE", "/x" }, { "NVIDIA_REQUIRE_CUDA", "1" },
+		{ "GPU_DEVICE_ORDINAL", "0" }, { "ZE_AFFINITY_MASK", "0.0" }, { "LP_NATIVE_VECTOR_WIDTH", "128" },
+	};
+
+	begin_as("libigdrcl.so");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		driver_setenv(others[i][0], others[i][1]);
+		CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 0);
+	}
+	driver_setenv("NEO_X", "1");
+	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
+	driver_setenv("NEO_X", NULL);
+	driver_stub_as("libother.so");
+	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
+	driver_setenv("CUDA_VISIBLE_DEVICES", NULL);
+	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
+}
+
+/* What a mask leaves of a card tells by its units, of a processor nothing. */
+static void the_units_of_a_card_count(void)
+{
+	begin_as("libother.so");
+	driver_stub_setting("STUB_UNITS", "2");
+	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
+	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 0);
+}
+
+static void a_settings_file_keeps_from_the_cache(void)
+{
+	begin_as("libigdrcl.so");
+	unit_write("work/neo.config", "X = 1\n");
+	CU_ASSERT_EQUAL(compiled_by("build", "build", NULL, NULL, NULL), 2);
+	CU_ASSERT_EQUAL(driver_bypasses("settings-file"), 2);
+	unit_remove("work/neo.config");
+	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 0);
+	/* Other drivers have nothing to do with it. */
+	begin_as("libother.so");
+	unit_write("work/neo.config", "X = 1\n");
+	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
@@ -188,6 +308,11 @@ int main(int argc, char **argv)
 		UNIT_TEST(all_devices_of_a_context),
 		UNIT_TEST(one_of_several_devices),
 		UNIT_TEST(of_two_copies_one_works),
+		UNIT_TEST(variables_that_change_after_loading_are_not_cached_for),
+		UNIT_TEST(variables_that_change_during_a_build_are_not_cached_for),
+		UNIT_TEST(only_what_the_driver_reads_splits_the_cache),
+		UNIT_TEST(the_units_of_a_card_count),
+		UNIT_TEST(a_settings_file_keeps_from_the_cache),
 		UNIT_TEST(new_driver_version_is_another_key),
 		UNIT_TEST(forked_client),
 		UNIT_TEST(hits_read_no_binary),
