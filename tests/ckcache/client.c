@@ -22,6 +22,7 @@ static const struct {
 	{ "changed", api_changed, false },
 	{ "neighbours", api_neighbours, false },
 	{ "environment", api_environment, false },
+	{ "environment-early", api_environment_early, false },
 	{ "save", api_save, false },
 	{ "load", api_load, false },
 	{ "flips", api_flips, false },

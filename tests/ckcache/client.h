@@ -68,6 +68,7 @@ void api_empty(struct client *client);
 void api_changed(struct client *client);
 void api_neighbours(struct client *client);
 void api_environment(struct client *client);
+void api_environment_early(struct client *client);
 void api_save(struct client *client);
 void api_load(struct client *client);
 void api_flips(struct client *client);

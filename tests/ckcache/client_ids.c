@@ -294,6 +294,19 @@ void api_environment(struct client *client)
 	api->desc_free(desc);
 }
 
+/* Changed before the first call of ckcache.h, and after the driver was loaded. */
+void api_environment_early(struct client *client)
+{
+	struct ckcache_desc *desc;
+	size_t size = 1;
+
+	CHECK(setenv("IGC_ForceOCLSIMDWidth", "8", 1) == 0);
+	desc = api_desc(client, api_text, api_options);
+	WANT(CKCACHE_OK, api->desc_get_id(desc, &size, NULL));
+	CHECK(size == 0);
+	api->desc_free(desc);
+}
+
 /* A header that is edited behind a description's back. */
 void api_changed(struct client *client)
 {

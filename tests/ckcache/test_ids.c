@@ -167,6 +167,7 @@ static void a_changed_environment_is_noticed(void)
 	EACH_WAY(way) {
 		way_begin(way);
 		GOOD(way, "environment");
+		GOOD(way, "environment-early");
 	}
 }
 

@@ -380,6 +380,12 @@ static void variables_that_change_after_loading_are_not_cached_for(void)
 	module_run_expect(&run, 2, 0);
 	module_run(&run, "driver=0 il=one setenv=UNRELATED=1 create", "IGC_EnableDPEmulation=1");
 	module_run_expect(&run, 0, 1);
+	/* During a build. */
+	module_run(&run, ONE, "IGC_X=1 STUB_SETENV=IGC_X=2");
+	module_run_expect(&run, 1, 0);
+	CU_ASSERT_EQUAL(module_run_stat("bypass.environment-changed"), 5);
+	module_run(&run, ONE, "IGC_X=1");
+	module_run_expect(&run, 1, 0);
 }
 
 static void switched_off_it_does_nothing(void)

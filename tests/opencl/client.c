@@ -65,10 +65,13 @@ static const struct {
 
 static void open_session(struct client *client)
 {
+	char *early = getenv("CLIENT_SETENV");	/* NAME=VALUE: set when the drivers are there and nothing else is */
 	cl_int error = clGetPlatformIDs(1, &client->platform, NULL);
 
 	if (error)
 		client_fail("clGetPlatformIDs", error);
+	if (early && putenv(early))
+		client_fail("putenv", 0);
 	error = clGetDeviceIDs(client->platform, CL_DEVICE_TYPE_ALL, CLIENT_MAX_DEVICES,
 			       client->devices, &client->device_count);
 	if (error)

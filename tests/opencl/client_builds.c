@@ -150,6 +150,24 @@ static void build_once(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
+/* One object, at the first call, and a link of it at the second. */
+static void compile_then_link(struct client *client)
+{
+	static cl_program object;
+	cl_int error = CL_SUCCESS;
+	cl_program linked;
+
+	if (!object) {
+		object = client_program(client, client_source);
+		printf("compile %d\n", clCompileProgram(object, 0, NULL, "-DK=5", 0, NULL, NULL, NULL, NULL));
+		return;
+	}
+	linked = clLinkProgram(client->context, 0, NULL, "", 1, &object, NULL, NULL, &error);
+	printf("link %d\n", error);
+	if (linked)
+		printf("release %d\n", clReleaseProgram(linked));
+}
+
 /* Each argument in turn: NAME=VALUE sets a variable, -NAME unsets it, another word builds in some way. */
 void client_variables(struct client *client)
 {
@@ -165,6 +183,8 @@ void client_variables(struct client *client)
 			build_once(client);
 		else if (strcmp(*argument, "link") == 0)
 			client_link(client);
+		else if (strcmp(*argument, "object") == 0)
+			compile_then_link(client);
 		else if (strcmp(*argument, "callback") == 0)
 			client_callback(client);
 	}

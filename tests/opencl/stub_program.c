@@ -236,20 +236,6 @@ static bool runs_out_of_memory(void)
 	       atomic_fetch_add(&builds, 1) < atoi(text);
 }
 
-static void set_variable(const char *setting)
-{
-	char text[256], *value;
-
-	if (!stub_setting(setting, text, sizeof(text)))
-		return;
-	value = strchr(text, '=');
-	if (!value)
-		abort();
-	*value = '\0';
-	if (setenv(text, value + 1, 1) != 0)
-		abort();
-}
-
 static cl_int work_build(struct work *work)
 {
 	cl_program program = work->program;
@@ -261,7 +247,7 @@ static cl_int work_build(struct work *work)
 		return CL_OUT_OF_HOST_MEMORY;
 	if (program->source) {
 		stub_wait_gate("STUB_GATE");
-		set_variable("STUB_SETENV");
+		stub_set_variable("STUB_SETENV");
 	}
 	for (cl_uint i = 0; i < program->device_count; i++) {
 		if (!in_list(program->devices[i], work->count, work->devices))
@@ -420,7 +406,7 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 	cl_int error = !context ? CL_INVALID_CONTEXT : !count || !programs ? CL_INVALID_VALUE
 									   : CL_SUCCESS;
 
-	set_variable("STUB_LINK_SETENV");
+	stub_set_variable("STUB_LINK_SETENV");
 	if (!error && !(program = program_new(context, device_count ? device_count : context->device_count,
 					      device_count ? devices : context->devices)))
 		error = CL_OUT_OF_HOST_MEMORY;

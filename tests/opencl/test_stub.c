@@ -214,6 +214,12 @@ static void variables_that_change_after_loading_are_not_cached_for(void)
 	CU_ASSERT_EQUAL(compiled_by("IGC_X=1", "callback", "-IGC_X", "build", NULL), 3);
 	CU_ASSERT_EQUAL(compiled_by("IGC_X=1", "link", "-IGC_X", "build", NULL), 3);
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+	CU_ASSERT_EQUAL(compiled_by("object", "IGC_X=1", "object", "-IGC_X", "build"), 2);
+	CU_ASSERT_EQUAL(compiled_by("object", "build", NULL, NULL, NULL), 0);
+	/* Before the layer is asked for anything but its being there. */
+	driver_setenv("CLIENT_SETENV", "IGC_X=1");
+	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
+	driver_setenv("CLIENT_SETENV", NULL);
 	/* What the driver does not read, changes nothing. */
 	CU_ASSERT_EQUAL(compiled_by("UNRELATED=1", "POCL_X=1", "CUDA_VISIBLE_DEVICES=0", "build", NULL), 0);
 	/* From the start it is another program's. */
@@ -246,8 +252,16 @@ static void variables_that_change_during_a_build_are_not_cached_for(void)
 		CU_ASSERT(driver_bypasses("environment-changed") > 0);
 		driver_stub_setting(NULL, NULL);
 		CU_ASSERT_EQUAL(compiled_by(builds[i].way, NULL, NULL, NULL, NULL), builds[i].again);
-		CU_ASSERT_EQUAL(driver_stats().entries, builds[i].compiled + !strcmp(builds[i].way, "link"));
+		CU_ASSERT_EQUAL(driver_stats().entries, builds[i].compiled + (builds[i].way[0] == 'l'));
 		CU_ASSERT_EQUAL(compiled_by(builds[i].way, NULL, NULL, NULL, NULL), 0);
+		/* The driver may have read it for good. */
+		driver_setenv("IGC_Y", "1");
+		driver_stub_setting(builds[i].setting, "IGC_X=1");
+		CU_ASSERT_EQUAL(compiled_by(builds[i].way, "-IGC_X", "build", "build", NULL),
+				builds[i].compiled + 2);
+		CU_ASSERT_EQUAL(driver_stats().entries, builds[i].compiled +
+				(builds[i].way[0] == 'l') + builds[i].stored);
+		driver_setenv("IGC_Y", NULL);
 	}
 }
 

@@ -64,6 +64,22 @@ bool stub_is_set(const char *name)
 	return stub_setting(name, text, sizeof(text));
 }
 
+void stub_set_variable(const char *name)
+{
+	static bool done;	/* by a test of one thread */
+	char text[256], *value;
+
+	if (done || !stub_setting(name, text, sizeof(text)))
+		return;
+	done = true;
+	value = strchr(text, '=');
+	if (!value)
+		abort();
+	*value = '\0';
+	if (setenv(text, value + 1, 1) != 0)
+		abort();
+}
+
 void stub_count_line(const char *line, size_t len)
 {
 	char room[STUB_PATH_SIZE];

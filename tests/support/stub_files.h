@@ -30,6 +30,8 @@ const char *stub_file_path(enum stub_file file, char room[STUB_PATH_SIZE]);
  */
 bool stub_setting(const char *name, char *text, size_t size);
 bool stub_is_set(const char *name);
+/* Where the setting is NAME=VALUE, sets that variable of the process, the first time. */
+void stub_set_variable(const char *name);
 
 /* Appends the line to the counts, in one write, if there is such a file or it can be made. */
 void stub_count_line(const char *line, size_t len);

@@ -213,6 +213,7 @@ static ze_result_t translate_spirv(const ze_module_desc_t *desc, struct stub_ima
 		};
 	}
 	stub_event("compile");
+	stub_set_variable("STUB_SETENV");
 	delay();
 	status = compile_inputs(&inputs, &image, &body, log);
 	if (!status) {
