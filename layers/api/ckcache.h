@@ -194,7 +194,9 @@ CKCACHE_EXPORT void ckcache_desc_free(struct ckcache_desc *desc);
  * is there when the description is made.
  *
  * Empty: there is nothing to be cached, since what the result depends on cannot
- * be told beforehand (a source with `__DATE__`, a computed include).
+ * be told beforehand (a source with `__DATE__`, a computed include), or the
+ * program changed a variable that compilers read after the driver, or this
+ * library, was loaded: they read them once.
  *
  * Limitation: where a driver does not tell a device's stepping, as OpenCL
  * drivers need not, devices that differ in that alone have one id.

@@ -8,7 +8,7 @@
  *              its entry); header.name and header.text of each embedded header
  *   constants  constant: id, size and value of each specialization constant
  *   options    options as given, devices (their number), subset (which of them,
- *              where it is not for all), env.*
+ *              where it is not for all), env.* (environment.h)
  *
  * Headers in files are not in the key but in the entry's manifest.
  */

@@ -173,6 +173,17 @@ static void another_environment(void)
 	expect("environment IGC_X: 1 -> 2");
 }
 
+static void a_variable_changed_by_the_program(void)
+{
+	struct outcome outcome;
+
+	driver_begin();
+	outcome = CLIENT(LAYERED, "variables", "IGC_X=1", "build");
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+	expect("a variable that the driver reads has another value than when it was loaded");
+}
+
 static void another_device(void)
 {
 	driver_begin();
@@ -501,6 +512,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(another_build_id),
 		UNIT_TEST(another_driver_version),
 		UNIT_TEST(another_environment),
+		UNIT_TEST(a_variable_changed_by_the_program),
 		UNIT_TEST(another_device),
 		UNIT_TEST(too_large),
 		UNIT_TEST(too_small),
