@@ -272,7 +272,7 @@ void api_environment(struct client *client)
 		WANT(CKCACHE_OK,
 		     api->opencl_create_from_blob(desc, blob.size, blob.data, &back));
 		CHECK(clReleaseProgram(back) == CL_SUCCESS);
-		CHECK(setenv("IGC_ForceOCLSIMDWidth", "8", 1) == 0);
+		CHECK(setenv("CPATH", "/nonexistent", 1) == 0);
 		WANT(CKCACHE_ERROR_CHANGED,
 		     api->opencl_create_from_blob(desc, blob.size, blob.data, &none));
 		WANT(CKCACHE_ERROR_CHANGED, api->opencl_get_blob(desc, &program, &size, NULL));
@@ -285,7 +285,7 @@ void api_environment(struct client *client)
 		     api->opencl_create_from_blob(other, blob.size, blob.data, &none));
 		api->desc_free(other);
 		CHECK(!none);
-		CHECK(unsetenv("IGC_ForceOCLSIMDWidth") == 0);
+		CHECK(unsetenv("CPATH") == 0);
 	}
 	WANT(CKCACHE_OK, api->opencl_create_from_blob(desc, blob.size, blob.data, &back));
 	CHECK(clReleaseProgram(back) == CL_SUCCESS);
@@ -300,7 +300,7 @@ void api_environment_early(struct client *client)
 	struct ckcache_desc *desc;
 	size_t size = 1;
 
-	CHECK(setenv("IGC_ForceOCLSIMDWidth", "8", 1) == 0);
+	CHECK(setenv("CPATH", "/nonexistent", 1) == 0);
 	desc = api_desc(client, api_text, api_options);
 	WANT(CKCACHE_OK, api->desc_get_id(desc, &size, NULL));
 	CHECK(size == 0);

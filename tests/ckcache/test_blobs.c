@@ -136,7 +136,7 @@ static void a_blob_of_another_environment_is_refused(void)
 	EACH_WAY(way) {
 		way_begin(way);
 		GOOD(way, "save", "blob");
-		driver_setenv("IGC_ForceOCLSIMDWidth", "8");
+		driver_setenv("CPATH", "/nonexistent");
 		GOOD(way, "load", "blob", FOREIGN);
 	}
 }
