@@ -99,70 +99,20 @@ bool ocl_build_may_be_cached(struct ocl_build *build)
 
 void ocl_build_watch(struct ocl_build *build)
 {
-	const struct ocl_identity *identity;
-
-	if (build->bypass || build->observation || ocl_identity_of(build->targets.all[0], &identity) != CMN_OK)
-		return;
-	build->observation = drv_observer_begin(&(struct drv_observer_request){
-		.driver = build->driver,
-		.address = identity->address,
-		.switched_off = !cc_cache_config(ocl_layer.cache)->observe,
-		.goes_on = build->notify != NULL,
-	});
-}
-
-/* Whether the compiler must have looked for something, if it can be seen at all. */
-static bool reads_files(const struct ocl_build *build)
-{
-	const struct ocl_program *program = build->program;
-
-	if (ocl_options_read_files(build->options) ||
-	    (program->kind == OCL_PROGRAM_SOURCE && build->driver->compiles_in_call))
-		return true;
-	if (program->kind == OCL_PROGRAM_SOURCE && ocl_text_reads_files(program->source, program->source_len))
-		return true;
-	for (cl_uint i = 0; build->compile && build->compile->headers && i < build->compile->count; i++) {
-		const struct ocl_program *header = build->compile->headers[i].program;
-
-		if (ocl_text_reads_files(header->source, header->source_len))
-			return true;
-	}
-	return false;
-}
-
-static enum cmn_status add_working_directory(struct cc_manifest **manifest)
-{
-	char *directory = cc_manifest_working_directory();
-	enum cmn_status status = CMN_ERR_NOMEM;
-
-	if (!*manifest)
-		*manifest = cc_manifest_new();
-	if (*manifest && directory)
-		status = cc_manifest_add_directory(*manifest, directory);
-	free(directory);
-	return status;
+	if (!build->bypass && !build->observation)
+		build->observation = ocl_watch_begin(&build->targets, build->notify != NULL);
 }
 
 bool ocl_build_see(struct ocl_build *build)
 {
+	const struct ocl_watched watched = { build->driver, build->program, build->compile,
+					     build->options };
 	struct drv_observation *observation = build->observation;
-	struct drv_observer_text text = { .options = build->options };
-	enum cmn_status status;
-
-	if (build->program->kind == OCL_PROGRAM_SOURCE)
-		text.source = (struct cmn_view){ build->program->source, build->program->source_len };
 
 	build->observation = NULL;
 	cc_manifest_free(build->manifest);
 	build->manifest = NULL;
-	text.reads = reads_files(build);
-	status = drv_observer_end(observation, &text, cc_cache_file_memo(ocl_layer.cache),
-				  &build->manifest, &build->bypass);
-	if (status == CMN_OK && ocl_options_ask_for_debugging(build->options))
-		status = add_working_directory(&build->manifest);
-	if (status != CMN_OK && !build->bypass)
-		build->bypass = "no-memory";
-	return status == CMN_OK;
+	return ocl_watch_end(observation, &watched, &build->manifest, &build->bypass);
 }
 
 static void give_up_claim(struct ocl_build *build)

@@ -12,8 +12,8 @@
 
 #include "layers/opencl/build_key.h"
 #include "layers/opencl/capture.h"
-#include "layers/driver/observer.h"
 #include "layers/driver/libraries.h"
+#include "layers/opencl/watch.h"
 
 /* What clCompileProgram is given beyond clBuildProgram. */
 struct ocl_compile {

@@ -15,8 +15,8 @@
 #include "layers/opencl/dispatch.h"
 #include "layers/driver/environment.h"
 #include "layers/driver/libraries.h"
-#include "layers/driver/observer.h"
 #include "layers/opencl/options.h"
+#include "layers/opencl/watch.h"
 
 /* So many inputs need no memory to be found. */
 enum { FEW_INPUTS = 8 };
@@ -248,33 +248,15 @@ static void remember(const struct link *link)
 	ocl_program_unref(program);
 }
 
-/* What the driver reads while it links is seen, where the result may be kept. */
-static void watch(struct link *link)
-{
-	const struct ocl_identity *identity;
-
-	if (!link->bypass && ocl_identity_of(link->devices.all[0], &identity) == CMN_OK)
-		link->observation = drv_observer_begin(&(struct drv_observer_request){
-			.driver = link->driver,
-			.address = identity->address,
-			.switched_off = !cc_cache_config(ocl_layer.cache)->observe,
-		});
-}
-
-/* false: bypass says why it is not known. */
+/* false: bypass says why it is not known what the driver read. */
 static bool see(struct link *link, struct cc_manifest **ret)
 {
+	const struct ocl_watched watched = { .driver = link->driver, .options = link->options };
 	struct drv_observation *observation = link->observation;
-	const struct drv_observer_text text = { .options = link->options };
 
 	link->observation = NULL;
 	*ret = NULL;
-	if (drv_observer_end(observation, &text, cc_cache_file_memo(ocl_layer.cache), ret,
-			     &link->bypass) == CMN_OK)
-		return true;
-	if (!link->bypass)
-		link->bypass = "no-memory";
-	return false;
+	return ocl_watch_end(observation, &watched, ret, &link->bypass);
 }
 
 static void run(struct link *link, ocl_notify_fn notify, void *user_data)
@@ -283,7 +265,8 @@ static void run(struct link *link, ocl_notify_fn notify, void *user_data)
 
 	link->ran = true;
 	drv_environment_note_build();
-	watch(link);
+	if (!link->bypass)
+		link->observation = ocl_watch_begin(&link->devices, false);
 	call_driver(link, link->targets ? link->targets : link->inputs, notify, user_data);
 	/* Where there is a result, the callback may have it already. */
 	if (link->error != CL_SUCCESS && link->targets && (!notify || !link->result))
