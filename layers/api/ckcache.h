@@ -229,9 +229,13 @@ CKCACHE_EXPORT enum ckcache_status ckcache_opencl_desc_new(struct _cl_context *c
 /**
  * The blob of the programs, which are built as the description says, in its
  * order. Empty: the id is, or the driver has no binary to give. On pocl this
- * takes as long as a build. CKCACHE_ERROR_INVALID_ARGUMENT: a program is not
- * built, or of another source. CKCACHE_ERROR_CHANGED: make a new description
+ * takes as long as a build. CKCACHE_ERROR_CHANGED: make a new description
  * and build again.
+ *
+ * CKCACHE_ERROR_INVALID_ARGUMENT: a program is not built, not by clBuildProgram, or
+ * of another source, with other options or constants. The OpenCL layer has seen that; where there is
+ * none, the driver is asked for source and options. A program of which it tells no source
+ * (from a binary or IL) must be one that was built or loaded by this description.
  */
 CKCACHE_EXPORT enum ckcache_status ckcache_opencl_get_blob(struct ckcache_desc *desc,
 							struct _cl_program *const *programs,

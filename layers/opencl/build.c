@@ -395,6 +395,17 @@ static void do_build(struct ocl_build *build)
 		build_now(build);
 }
 
+void ocl_build_note_options(struct ocl_build *build)
+{
+	const char *options = build->options ? build->options : "";
+
+	/* For others it may be built by others. */
+	if (build->compile || !build->targets.count ||
+	    ocl_program_built_beyond(build->program, build->targets.count, build->targets.devices))
+		options = NULL;
+	ocl_program_set_options(build->program, options);
+}
+
 cl_int ocl_build_call(struct ocl_build *build)
 {
 	build->start_ns = cmn_clock_monotonic();
@@ -402,7 +413,12 @@ cl_int ocl_build_call(struct ocl_build *build)
 	ocl_program_begin(build->program);
 	build->claimed = true;
 	note_original(build);
+	/* It may be over at any time from now on. */
+	if (build->notify)
+		ocl_program_set_options(build->program, NULL);
 	do_build(build);
+	if (build->error == CL_SUCCESS && (build->hit || !build->notify))
+		ocl_build_note_options(build);
 	give_up_claim(build);
 	if (build->hit && build->notify)
 		build->notify(build->program->object.handle, build->user_data);

@@ -78,6 +78,9 @@ void ocl_build_watch(struct ocl_build *build);
 /* After it: what was seen is the manifest. false: bypass says why it is not known. */
 bool ocl_build_see(struct ocl_build *build);
 
+/* After a build that succeeded: by which options. */
+void ocl_build_note_options(struct ocl_build *build);
+
 /* Puts E in P's place and counts the hit. false: the driver would not have it; the entry is gone. */
 bool ocl_build_attach(struct ocl_build *build, struct cc_entry *entry, enum cc_origin origin);
 

@@ -88,6 +88,8 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 	}
 	/* Who builds it now may be in the driver until this callback returns, and is not waited for. */
 	claimed = status == CL_BUILD_SUCCESS && ocl_program_try_begin(program);
+	if (claimed && is_current(build))
+		ocl_build_note_options(build);
 	if (claimed)
 		keep(build);
 	ocl_build_count(build);

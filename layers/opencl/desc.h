@@ -29,6 +29,7 @@ struct ocl_desc {
 struct ocl_desc_program {
 	struct ocl_program *parts;
 	char *options;			/* NULL: none */
+	struct cmn_hash image;		/* that was made or loaded last; guarded by the description's lock */
 };
 
 /* Whether headers, environment and compiler are what they were all the time since it was made. */
@@ -38,14 +39,23 @@ bool ocl_desc_is_current(struct ocl_desc *desc);
 /* desc if it is of OpenCL programs, else NULL. */
 struct ocl_desc *ocl_desc_of(struct ckcache_desc *desc);
 
-/* A new program of the driver's, for one binary, built. CMN_ERR_DRIVER: it refused; CMN_ERR_NOMEM. */
-CMN_CHECKED enum cmn_status ocl_desc_load(const struct ocl_desc *desc, size_t i,
+/*
+ * A new program of the driver's, for one binary, built; the image is known from then on.
+ * CMN_ERR_DRIVER: it refused; CMN_ERR_NOMEM.
+ */
+CMN_CHECKED enum cmn_status ocl_desc_load(struct ocl_desc *desc, size_t i,
 					  struct cmn_view image, cl_program *ret);
-/* The binary of a built program, as a field of a blob. CMN_MISS: the driver has none; CMN_ERR_NOMEM. */
+/* Of a program of the description's own: by it others are known, too. */
+void ocl_desc_note_image(struct ocl_desc *desc, size_t i, struct cmn_view image);
+/*
+ * The binary of a built program, as a field of a blob; *ret_image is borrowed from it, until the
+ * next field. CMN_MISS: the driver has none; CMN_ERR_NOMEM.
+ */
 CMN_CHECKED enum cmn_status ocl_desc_add_image(const struct ocl_desc *desc, size_t i,
-					       cl_program program, struct cmn_buffer *blob);
+					       cl_program program, struct cmn_buffer *blob,
+					       struct cmn_view *ret_image);
 /* All programs of a blob that was checked, or none. */
-enum ckcache_status ocl_desc_create(const struct ocl_desc *desc, struct cmn_view blob,
+enum ckcache_status ocl_desc_create(struct ocl_desc *desc, struct cmn_view blob,
 				    cl_program *ret_programs);
 /* Releases programs and leaves NULLs. */
 void ocl_desc_release_programs(size_t count, cl_program *programs);

@@ -23,18 +23,19 @@ static struct cmn_buffer ask_program(cl_program program, cl_program_info param)
 	return answer;
 }
 
-/* As far as the driver tells: programs from binaries have no source. */
-static bool has_source(cl_program program, const struct ocl_program *parts)
+/* As far as the driver tells; *ret_none: it does not. */
+static bool has_source(cl_program program, const struct ocl_program *parts, bool *ret_none)
 {
-	bool il = parts->kind == OCL_PROGRAM_IL, same = true;
-	struct cmn_buffer answer = ask_program(program, il ? CL_PROGRAM_IL : CL_PROGRAM_SOURCE);
+	struct cmn_buffer answer = ask_program(program, CL_PROGRAM_SOURCE);
 	size_t len = answer.len;
+	bool same;
 
-	/* A text's terminator is no part of it. */
-	if (!il && len && answer.data[len - 1] == '\0')
+	/* The terminator is no part of it. */
+	if (len && answer.data[len - 1] == '\0')
 		len--;
-	if (len)
-		same = len == parts->source_len && memcmp(answer.data, parts->source, len) == 0;
+	*ret_none = len == 0;
+	same = parts->kind == OCL_PROGRAM_SOURCE && len == parts->source_len &&
+	       memcmp(answer.data, parts->source, len) == 0;
 	cmn_buffer_release(&answer);
 	return same;
 }
@@ -50,7 +51,7 @@ static struct cmn_view next_word(const char **text)
 	return (struct cmn_view){ start, len };
 }
 
-/* Whether two texts of options have the same words in the same order. */
+/* Whether both have the same words in the same order. */
 static bool same_options(const char *a, const char *b)
 {
 	struct cmn_view left, right;
@@ -64,20 +65,19 @@ static bool same_options(const char *a, const char *b)
 	return true;
 }
 
-/* Drivers of which nothing is known may report what they like. */
+/* As the driver tells. */
 static bool has_options(const struct ocl_desc *desc, cl_program program, const char *options)
 {
+	cl_device_id device = desc->targets.devices[0];
+	char *reported = NULL;
+	bool same = false;
 	size_t size = 0;
-	char *reported;
-	bool same = true;
 
-	if (!desc->driver->library ||
-	    ocl_clGetProgramBuildInfo(program, desc->targets.devices[0], CL_PROGRAM_BUILD_OPTIONS, 0, NULL,
-				      &size) != CL_SUCCESS || size <= 1)
-		return true;
-	reported = malloc(size);
-	if (reported && ocl_clGetProgramBuildInfo(program, desc->targets.devices[0], CL_PROGRAM_BUILD_OPTIONS,
-						  size, reported, NULL) == CL_SUCCESS)
+	if (ocl_clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, 0, NULL,
+				      &size) == CL_SUCCESS)
+		reported = calloc(1, size + 1);
+	if (reported && ocl_clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, size,
+						  reported, NULL) == CL_SUCCESS)
 		same = same_options(reported, options ? options : "");
 	free(reported);
 	return same;
@@ -96,11 +96,48 @@ static bool is_built(cl_program program, cl_device_id device)
 	       type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
 }
 
-static bool is_as_described(const struct ocl_desc *desc, size_t i, cl_program program)
+/*
+ * The layer saw how its programs were built; of others, and where there is no layer, the driver is
+ * asked. *ret_by_image: it cannot tell (programs from binaries, IL, whose constants nobody tells),
+ * so that the image must be one that this description made or loaded.
+ */
+static bool is_as_described(const struct ocl_desc *desc, size_t i, cl_program handle,
+			    bool *ret_by_image)
 {
-	return program && is_built(program, desc->targets.devices[0]) &&
-	       has_source(program, desc->programs[i].parts) &&
-	       has_options(desc, program, desc->programs[i].options);
+	const struct ocl_desc_program *described = &desc->programs[i];
+	struct ocl_program *program;
+	bool same;
+
+	*ret_by_image = false;
+	if (!handle || !is_built(handle, desc->targets.devices[0]))
+		return false;
+	program = ocl_program_find(handle);
+	if (!program)
+		return has_source(handle, described->parts, ret_by_image) ?
+			       has_options(desc, handle, described->options) : *ret_by_image;
+	same = ocl_program_is_build_of(program, described->parts, described->options);
+	ocl_program_unref(program);
+	return same;
+}
+
+void ocl_desc_note_image(struct ocl_desc *desc, size_t i, struct cmn_view image)
+{
+	struct cmn_hash hash = cmn_hash_of(image.data, image.len);
+
+	(void)pthread_mutex_lock(&desc->base.lock);	/* a default mutex cannot fail here */
+	desc->programs[i].image = hash;
+	(void)pthread_mutex_unlock(&desc->base.lock);
+}
+
+static bool is_noted(struct ocl_desc *desc, size_t i, struct cmn_view image)
+{
+	struct cmn_hash hash = cmn_hash_of(image.data, image.len);
+	bool same;
+
+	(void)pthread_mutex_lock(&desc->base.lock);
+	same = cmn_hash_equal(&desc->programs[i].image, &hash);
+	(void)pthread_mutex_unlock(&desc->base.lock);
+	return same;
 }
 
 /* Where the device stands among the program's, or the number of these. */
@@ -149,7 +186,7 @@ static enum cmn_status read_image(cl_program program, size_t count, const size_t
 }
 
 enum cmn_status ocl_desc_add_image(const struct ocl_desc *desc, size_t i, cl_program program,
-				   struct cmn_buffer *blob)
+				   struct cmn_buffer *blob, struct cmn_view *ret_image)
 {
 	struct cmn_buffer devices = ask_program(program, CL_PROGRAM_DEVICES);
 	struct cmn_buffer sizes = ask_program(program, CL_PROGRAM_BINARY_SIZES);
@@ -162,6 +199,7 @@ enum cmn_status ocl_desc_add_image(const struct ocl_desc *desc, size_t i, cl_pro
 	if (ours < count && sizes.len == count * sizeof(*lens) && lens[ours]) {
 		room = api_blob_add_room(blob, API_FIELD_IMAGE, (uint32_t)i, lens[ours]);
 		status = room ? read_image(program, count, lens, ours, room) : CMN_ERR_NOMEM;
+		*ret_image = (struct cmn_view){ room, lens[ours] };
 	}
 	cmn_buffer_release(&devices);
 	cmn_buffer_release(&sizes);
@@ -179,15 +217,22 @@ static enum ckcache_status make_blob(void *ctx, struct cmn_buffer *ret)
 	struct ocl_desc *desc = making->desc;
 	enum cmn_status status = CMN_OK;
 
-	for (size_t i = 0; i < desc->base.count; i++) {
-		if (!is_as_described(desc, i, making->programs[i]))
-			return CKCACHE_ERROR_INVALID_ARGUMENT;
-	}
 	if (!ocl_desc_holds(desc))
 		return CKCACHE_ERROR_CHANGED;
 	api_blob_begin(ret, &desc->base.id);
-	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++)
-		status = ocl_desc_add_image(desc, i, making->programs[i], ret);
+	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++) {
+		cl_program program = making->programs[i];
+		struct cmn_view image;
+		bool by_image;
+
+		if (!is_as_described(desc, i, program, &by_image)) {
+			status = CMN_ERR_INVALID;
+			break;
+		}
+		status = ocl_desc_add_image(desc, i, program, ret, &image);
+		if (status == CMN_OK && by_image && !is_noted(desc, i, image))
+			status = CMN_ERR_INVALID;
+	}
 	if (status == CMN_OK)
 		status = api_blob_end(ret);
 	if (status == CMN_OK)
@@ -220,7 +265,7 @@ void ocl_desc_release_programs(size_t count, cl_program *programs)
 	}
 }
 
-enum cmn_status ocl_desc_load(const struct ocl_desc *desc, size_t i, struct cmn_view image,
+enum cmn_status ocl_desc_load(struct ocl_desc *desc, size_t i, struct cmn_view image,
 			      cl_program *ret)
 {
 	unsigned char *copy;
@@ -241,6 +286,7 @@ enum cmn_status ocl_desc_load(const struct ocl_desc *desc, size_t i, struct cmn_
 		error = OCL_NEXT.clBuildProgram(program, 1, &device, desc->programs[i].options,
 						NULL, NULL);
 	if (error == CL_SUCCESS) {
+		ocl_desc_note_image(desc, i, image);
 		*ret = program;
 		return CMN_OK;
 	}
@@ -250,7 +296,7 @@ enum cmn_status ocl_desc_load(const struct ocl_desc *desc, size_t i, struct cmn_
 										CMN_ERR_DRIVER;
 }
 
-enum ckcache_status ocl_desc_create(const struct ocl_desc *desc, struct cmn_view blob,
+enum ckcache_status ocl_desc_create(struct ocl_desc *desc, struct cmn_view blob,
 				    cl_program *ret_programs)
 {
 	size_t count = desc->base.count;

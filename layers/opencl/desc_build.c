@@ -80,6 +80,7 @@ static enum cmn_status capture(struct construction *one, struct cc_entry **ret)
 		.load_rate = desc->driver->load_rate,
 	};
 	struct cc_manifest *manifest;
+	struct cmn_view image;
 	bool failed;
 
 	drv_environment_note_build();
@@ -97,6 +98,8 @@ static enum cmn_status capture(struct construction *one, struct cc_entry **ret)
 	manifest = copy_manifest(desc->base.items[one->i].manifest, &failed);
 	if (failed || ocl_capture_read(one->program, &request, manifest, ret) != CMN_OK)
 		return CMN_MISS;
+	if (cc_entry_find(*ret, CC_TAG_IMAGE, 0, &image))
+		ocl_desc_note_image(desc, one->i, image);
 	return CMN_OK;
 }
 
@@ -237,8 +240,13 @@ static void store_blob(struct ocl_desc *desc, const struct ckcache_storage *stor
 	if (!storage->store || !ocl_desc_holds(desc))
 		return;
 	api_blob_begin(&blob, &desc->base.id);
-	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++)
-		status = ocl_desc_add_image(desc, i, programs[i], &blob);
+	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++) {
+		struct cmn_view image;
+
+		status = ocl_desc_add_image(desc, i, programs[i], &blob, &image);
+		if (status == CMN_OK)
+			ocl_desc_note_image(desc, i, image);
+	}
 	if (status == CMN_OK)
 		status = api_blob_end(&blob);
 	if (status == CMN_OK)

@@ -18,6 +18,7 @@ static void destroy_program(struct ocl_object *object)
 	ocl_original_unref(program->original);
 	free(program->constants);
 	free(program->built);
+	free(program->options);
 	free(program->source);
 	free(program);
 }
@@ -275,6 +276,43 @@ void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
 	ocl_objects_unlock();
 }
 
+void ocl_program_set_options(struct ocl_program *program, const char *options)
+{
+	char *copy = options ? strdup(options) : NULL, *old;
+
+	ocl_objects_lock();
+	old = program->options;
+	program->options = copy;
+	ocl_objects_unlock();
+	free(old);
+}
+
+static bool same_constants(const struct ocl_program *a, const struct ocl_program *b)
+{
+	bool same = a->constant_count == b->constant_count && !a->constants_unknown;
+
+	for (size_t i = 0; same && i < a->constant_count; i++) {
+		const struct ocl_constant *left = &a->constants[i], *right = &b->constants[i];
+
+		same = left->id == right->id && left->size == right->size &&
+		       memcmp(left->value, right->value, left->size) == 0;
+	}
+	return same;
+}
+
+bool ocl_program_is_build_of(struct ocl_program *program, const struct ocl_program *parts,
+			     const char *options)
+{
+	bool same = program->kind == parts->kind && program->source_len == parts->source_len &&
+		    memcmp(program->source, parts->source, parts->source_len) == 0;
+
+	ocl_objects_lock();
+	same = same && program->options && strcmp(program->options, options ? options : "") == 0 &&
+	       same_constants(program, parts);
+	ocl_objects_unlock();
+	return same;
+}
+
 bool ocl_program_built_beyond(struct ocl_program *program, cl_uint num_devices,
 			      const cl_device_id *devices)
 {
@@ -451,6 +489,7 @@ cl_int ocl_program_set_constant(ocl_set_constant_fn next, cl_program handle, cl_
 	if (!keep_constant(program, spec_id, spec_size, spec_value))
 		program->constants_unknown = true;
 	ocl_objects_unlock();
+	ocl_program_set_options(program, NULL);	/* it is built with others */
 	ocl_program_unref(program);
 	return error;
 }

@@ -54,6 +54,7 @@ struct ocl_program {
 	cl_device_id *built;		/* devices that P or E was built or compiled for */
 	cl_uint built_count;
 	bool built_unknown;		/* there was no memory to put one down */
+	char *options;			/* of the build that all these are of, "" for none; NULL: unknown */
 	bool has_content;		/* content says what P or E holds as the input of a link */
 	struct cmn_hash content;
 	uint64_t build_serial;		/* counts what the driver was told to do to P */
@@ -107,6 +108,11 @@ bool ocl_program_content(struct ocl_program *program, struct cmn_hash *ret);
 /* P or E is built for these devices, too. */
 void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
 			   const cl_device_id *devices);
+/* By which options P or E is built now for all of its devices; NULL: by none that are known. */
+void ocl_program_set_options(struct ocl_program *program, const char *options);
+/* Whether P or E is a build of that text or IL, with these constants and options. options may be NULL. */
+bool ocl_program_is_build_of(struct ocl_program *program, const struct ocl_program *parts,
+			     const char *options);
 /* Whether P or E is built for a device that is not among these. */
 bool ocl_program_built_beyond(struct ocl_program *program, cl_uint num_devices,
 			      const cl_device_id *devices);

@@ -30,6 +30,7 @@ static const struct {
 	{ "several", api_several, false },
 	{ "again", api_again, false },
 	{ "undescribed", api_undescribed, false },
+	{ "constants", api_constants, false },
 	{ "plain", api_plain, false },
 	{ "build", api_build, false },
 	{ "build-any", api_build_any, false },

@@ -76,6 +76,7 @@ void api_refused(struct client *client);
 void api_several(struct client *client);
 void api_again(struct client *client);
 void api_undescribed(struct client *client);
+void api_constants(struct client *client);
 void api_plain(struct client *client);
 void api_build(struct client *client);
 void api_build_any(struct client *client);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* client_blobs: from programs to blobs and back, and blobs that are not what they should be. */
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/ckcache/client.h"
+#include "tests/opencl/value_il.h"
 
 /* The blob's grammar (layers/api/blob.h). */
 #define VERSION_AT 8
@@ -190,13 +192,101 @@ static void expect_no_blob(struct ckcache_desc *desc, cl_program program)
 		release(program);
 }
 
-/*
- * Programs that are not what the description says. Argument: "options" where
- * the driver tells with which ones a program was built.
- */
+/* A program that took another way than clBuildProgram: compiled, linked, and one from its binary. */
+static void expect_no_blob_of_others(struct client *client, struct ckcache_desc *desc)
+{
+	cl_int error = CL_SUCCESS;
+	cl_program other, program = client_program(client, api_text);
+	unsigned char *image;
+	size_t size = 0;
+
+	CHECK(clCompileProgram(program, 1, client->devices, api_options, 0, NULL, NULL, NULL,
+			       NULL) == CL_SUCCESS);
+	other = clLinkProgram(client->context, 1, client->devices, "", 1, &program, NULL, NULL,
+			      &error);
+	if (CHECK(other && error == CL_SUCCESS))
+		expect_no_blob(desc, other);
+	expect_no_blob(desc, program);
+	if (client->device_count != 1)
+		return;
+	program = api_built(client, api_text, "-DVALUE=8");
+	CHECK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) ==
+	      CL_SUCCESS);
+	image = malloc(size + 1);
+	CHECK(image && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(image), &image,
+					NULL) == CL_SUCCESS);
+	other = clCreateProgramWithBinary(client->context, 1, client->devices, &size,
+					  (const unsigned char **)&image, NULL, &error);
+	CHECK(error == CL_SUCCESS &&
+	      clBuildProgram(other, 1, client->devices, api_options, NULL, NULL) == CL_SUCCESS);
+	expect_no_blob(desc, other);
+	release(program);
+	free(image);
+}
+
+static void expect_blob(struct ckcache_desc *desc, cl_program program)
+{
+	struct bytes blob = api_blob(desc, &program);
+
+	CHECK(blob.size > 0);
+	bytes_release(&blob);
+}
+
+/* What the last build that the driver took says, also where it called back or refused another one. */
+static void expect_the_last_build(struct client *client, struct ckcache_desc *desc)
+{
+	cl_program program = api_built(client, api_text, "-DVALUE=8");
+	cl_kernel kernel;
+
+	CHECK(clBuildProgram(program, 1, client->devices, api_options, NULL, NULL) == CL_SUCCESS);
+	expect_blob(desc, program);
+	kernel = client_kernel(program, "value");
+	if (clBuildProgram(program, 1, client->devices, "-DVALUE=8", NULL, NULL) ==
+	    CL_INVALID_OPERATION)
+		expect_blob(desc, program);
+	CHECK(clReleaseKernel(kernel) == CL_SUCCESS);
+	CHECK(clBuildProgram(program, 1, client->devices, "-DVALUE=8", NULL, NULL) == CL_SUCCESS);
+	expect_no_blob(desc, program);
+}
+
+static void CL_CALLBACK called_back(cl_program program, void *user_data)
+{
+	(void)program;
+	CHECK(sem_post(user_data) == 0);
+}
+
+static cl_program build_and_wait(struct client *client, cl_program program, const char *options)
+{
+	sem_t done;
+
+	CHECK(sem_init(&done, 0, 0) == 0);
+	CHECK(clBuildProgram(program, 1, client->devices, options, called_back, &done) ==
+	      CL_SUCCESS);
+	while (sem_wait(&done) != 0)
+		continue;
+	(void)sem_destroy(&done);	/* nobody waits */
+	return program;
+}
+
+/* For two devices by two sets of options: the first one's are not the last ones. */
+static void expect_each_devices_options(struct client *client, struct ckcache_desc *desc)
+{
+	cl_program program = client_program(client, api_text);
+
+	CHECK(clBuildProgram(program, 1, client->devices, "-DVALUE=8", NULL, NULL) == CL_SUCCESS);
+	CHECK(clBuildProgram(program, 1, client->devices + 1, api_options, NULL, NULL) ==
+	      CL_SUCCESS);
+	expect_no_blob(desc, program);
+}
+
+/* Programs that are not what the description says. Argument: "stub" where any option will do. */
 void api_undescribed(struct client *client)
 {
-	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
+	static const char other_text[] =
+		"kernel void value(global int *out) { out[get_global_id(1)] = VALUE; }\n";
+	static const char either[] = "#ifndef VALUE\n#define VALUE 8\n#endif\n"
+		"kernel void value(global int *out) { out[get_global_id(0)] = VALUE; }\n";
+	struct ckcache_desc *desc = api_desc(client, api_text, api_options), *other;
 	cl_program program = client_program(client, api_text);
 
 	expect_no_blob(desc, NULL);
@@ -205,12 +295,76 @@ void api_undescribed(struct client *client)
 	CHECK(clBuildProgram(program, 1, client->devices, "", NULL, NULL) != CL_SUCCESS);
 	expect_no_blob(desc, program);
 	expect_no_blob(desc, api_built(client, client_source, "-DK=1"));
-	program = client_program(client, api_text);
-	CHECK(clCompileProgram(program, 1, client->devices, api_options, 0, NULL, NULL, NULL,
-			       NULL) == CL_SUCCESS);
-	expect_no_blob(desc, program);
+	expect_no_blob(desc, api_built(client, other_text, api_options));
+	expect_no_blob(desc, api_built(client, api_text, "-DVALUE=8"));
+	expect_no_blob(desc, build_and_wait(client, client_program(client, api_text), "-DVALUE=8"));
+	program = build_and_wait(client, client_program(client, api_text), api_options);
+	expect_blob(desc, program);
+	/* Past the cache, since that knows no such option. */
 	if (client->arguments[0])
-		expect_no_blob(desc, api_built(client, api_text, "-DVALUE=8"));
+		(void)build_and_wait(client, program, "-DVALUE=8 -unknown");	/* the same */
+	if (client->arguments[0])
+		expect_no_blob(desc, program);
+	else
+		release(program);
+	expect_no_blob_of_others(client, desc);
+	expect_the_last_build(client, desc);
+	if (client->device_count > 1)
+		expect_each_devices_options(client, desc);
+	api->desc_free(desc);
+	/* Built without any. */
+	other = api_desc(client, either, api_options);
+	expect_no_blob(other, api_built(client, either, NULL));
+	expect_no_blob(other, api_built(client, either, ""));
+	api->desc_free(other);
+	other = api_desc(client, either, NULL);
+	expect_no_blob(other, api_built(client, either, api_options));
+	program = api_built(client, either, "");
+	expect_blob(other, program);
+	release(program);
+	api->desc_free(other);
+}
+
+/*
+ * IL, whose constants no driver tells: of what the description built itself there is a blob, and
+ * with the argument "layer" of what the layer saw; constants that came after the build are not in it.
+ */
+void api_constants(struct client *client)
+{
+	const uint32_t value = API_VALUE, other = API_VALUE + 1;
+	const struct ckcache_constant constant = { 7, 4, &value };
+	const struct ckcache_program parts = {
+		.struct_size = sizeof(parts),
+		.language = CKCACHE_LANGUAGE_SPIRV,
+		.source = value_il,
+		.source_size = sizeof(value_il),
+		.constant_count = 1,
+		.constants = &constant,
+	};
+	struct ckcache_desc *desc = api_desc_of(client, 1, &parts);
+	cl_int error = CL_SUCCESS;
+	cl_program program = clCreateProgramWithIL(client->context, value_il, sizeof(value_il),
+						   &error);
+	size_t size = 0;
+
+	CHECK(error == CL_SUCCESS);
+	CHECK(clSetProgramSpecializationConstant(program, 7, sizeof(other), &other) == CL_SUCCESS);
+	CHECK(clBuildProgram(program, 1, client->devices, NULL, NULL, NULL) == CL_SUCCESS);
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->opencl_get_blob(desc, &program, &size, NULL));
+	CHECK(clSetProgramSpecializationConstant(program, 7, sizeof(value), &value) == CL_SUCCESS);
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->opencl_get_blob(desc, &program, &size, NULL));
+	CHECK(clBuildProgram(program, 1, client->devices, NULL, NULL, NULL) == CL_SUCCESS);
+	if (client->arguments[0])
+		expect_blob(desc, program);
+	else
+		WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
+		     api->opencl_get_blob(desc, &program, &size, NULL));
+	release(program);
+	for (int i = 0; i < 2; i++) {
+		WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, NULL));
+		expect_blob(desc, program);
+		release(program);
+	}
 	api->desc_free(desc);
 }
 

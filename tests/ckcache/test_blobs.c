@@ -169,12 +169,24 @@ static void what_the_driver_refuses_is_said(void)
 
 static void programs_that_were_not_described_give_no_blob(void)
 {
-	/* Drivers that are known say with which options a program was built. */
-	bool options = !driver_is("stub");
-
 	EACH_WAY(way) {
 		way_begin(way);
-		GOOD(way, "undescribed", options ? "options" : NULL);
+		GOOD(way, "undescribed", driver_is("stub") ? "stub" : NULL);
+		if (!driver_is("stub"))
+			continue;
+		way_begin(way);
+		driver_setenv("STUB_DEVICES", "2");
+		GOOD(way, "undescribed", "stub");
+	}
+}
+
+static void constants_count_as_they_were_at_the_build(void)
+{
+	if (!driver_is("neo"))
+		return;		/* of the others none keeps them in binaries */
+	EACH_WAY(way) {
+		way_begin(way);
+		GOOD(way, "constants", way == WAY_LINKED ? NULL : "layer");
 	}
 }
 
@@ -204,6 +216,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_blob_of_another_environment_is_refused),
 		UNIT_TEST(what_the_driver_refuses_is_said),
 		UNIT_TEST(programs_that_were_not_described_give_no_blob),
+		UNIT_TEST(constants_count_as_they_were_at_the_build),
 		UNIT_TEST(a_driver_without_binaries_gives_empty_blobs),
 	};
 
