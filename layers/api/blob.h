@@ -23,6 +23,7 @@
 enum {
 	API_FIELD_IMAGE = 1,	/* a device binary; index: the program's place */
 	API_FIELD_DATA = 2,	/* a library's own; index 0 */
+	API_FIELD_MANIFEST = 3,	/* what the build of an image read (cachecore/manifest.h); index: its place */
 };
 
 /* Begins a blob in an empty buffer. */

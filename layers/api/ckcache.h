@@ -67,12 +67,12 @@ enum ckcache_status {
 	CKCACHE_ERROR_BUFFER_TOO_SMALL = -3,	/**< see "Sizes" */
 	CKCACHE_ERROR_DENIED = -4,		/**< the user's settings, or permissions, forbid it */
 	CKCACHE_ERROR_DAMAGED = -5,		/**< a blob: not the bytes that were given out */
-	CKCACHE_ERROR_STALE = -6,		/**< a blob: of another device, driver or compiler, or a later or earlier one */
+	CKCACHE_ERROR_STALE = -6,		/**< a blob: of another device, driver or compiler, a later or earlier one, or of files that are others now */
 	CKCACHE_ERROR_FOREIGN = -7,		/**< a blob: of another program, or what another library stored */
 	CKCACHE_ERROR_VERSION = -8,		/**< a blob: of another version of this library */
 	CKCACHE_ERROR_REFUSED = -9,		/**< the driver refused the binary in a sound blob */
 	CKCACHE_ERROR_BUILD = -10,		/**< the driver could not build the program */
-	CKCACHE_ERROR_CHANGED = -11,		/**< headers, the environment or the compiler are not what they were when the description was made */
+	CKCACHE_ERROR_CHANGED = -11,		/**< the environment or the compiler is not what it was when the description was made */
 	CKCACHE_ERROR_UNAVAILABLE = -12,	/**< no OpenCL or Level Zero here, or no driver's own handle */
 	CKCACHE_ERROR_IO = -13,			/**< the cache's files, or the application's storage */
 	CKCACHE_ERROR_DRIVER = -14,		/**< another failure of the driver */
@@ -186,17 +186,23 @@ struct ckcache_desc;
 CKCACHE_EXPORT void ckcache_desc_free(struct ckcache_desc *desc);
 
 /**
- * The id of what the description describes: different wherever the result
- * could be: another device, driver, compiler, source, header that the source
- * includes, option, constant or variable of the environment that compilers
- * read. Its bytes mean nothing else, but are the same for every process and
- * user of a machine, and can name a file (88 bytes now). It is made from what
- * is there when the description is made.
+ * The id of what the description describes, different wherever what it is made
+ * from differs: device, driver, compiler, source, options, constants, variables
+ * of the environment that compilers read. Its bytes mean nothing else, but are
+ * the same for every process and user of a machine, and can name a file (88
+ * bytes now). It is made from what is there when the description is made.
  *
- * Empty: there is nothing to be cached, since what the result depends on cannot
- * be told beforehand (a source with `__DATE__`, a computed include), or the
- * program changed a variable that compilers read after the driver, or this
- * library, was loaded: they read them once.
+ * Empty: source and options may ask for more than that: a file (`#include`,
+ * `-include`, `asm`), the date, the file's name, debug information. Words are
+ * looked for wherever they stand, so that one in a comment counts as well. There
+ * is no blob then, and a storage is not asked; the machine's cache keeps such a
+ * program with all files that its build was seen to look for. Also empty: the program
+ * changed a variable that compilers read after the driver, or this library, was
+ * loaded: they read them once.
+ *
+ * What a driver reads for every program (its settings, a header of its own that it
+ * looks for in the working directory) is in no id. ckcache_opencl_build() puts it
+ * into the blob, by which the blob is refused once that has changed.
  *
  * Limitation: where a driver does not tell a device's stepping, as OpenCL
  * drivers need not, devices that differ in that alone have one id.
@@ -213,13 +219,12 @@ CKCACHE_EXPORT enum ckcache_status ckcache_desc_evict(struct ckcache_desc *desc,
 
 /**
  * @name OpenCL programs
- * Made before the programs are built, so that headers that change meanwhile are noticed.
+ * Made before the programs are built, so that a compiler that comes or an environment that changes meanwhile is noticed.
  * @{
  */
 /**
  * Describes programs to be built for one device of the context, each by
- * clBuildProgram with this device alone and the options given here. Reads the
- * headers that sources include, from the working directory of now.
+ * clBuildProgram with this device alone and the options given here. Reads no files.
  * CKCACHE_ERROR_INVALID_ARGUMENT: also a device that is not the context's.
  */
 CKCACHE_EXPORT enum ckcache_status ckcache_opencl_desc_new(struct _cl_context *context,
@@ -236,6 +241,9 @@ CKCACHE_EXPORT enum ckcache_status ckcache_opencl_desc_new(struct _cl_context *c
  * of another source, with other options or constants. The OpenCL layer has seen that; where there is
  * none, the driver is asked for source and options. A program of which it tells no source
  * (from a binary or IL) must be one that was built or loaded by this description.
+ *
+ * Not in such a blob is what the driver read by itself when the application had it build the
+ * programs (see ckcache_desc_get_id()): where users change a driver's settings, build with a storage.
  */
 CKCACHE_EXPORT enum ckcache_status ckcache_opencl_get_blob(struct ckcache_desc *desc,
 							struct _cl_program *const *programs,
@@ -246,8 +254,8 @@ CKCACHE_EXPORT enum ckcache_status ckcache_opencl_get_blob(struct ckcache_desc *
  * description has, and the caller releases them. They are the driver's own,
  * made by clCreateProgramWithBinary: they have no source and no build log.
  *
- * A blob that is not the description's is never handed to the driver:
- * CKCACHE_ERROR_DAMAGED, _STALE, _FOREIGN, _VERSION; an empty one, or one for an
+ * A blob that is not the description's, or whose build read files that are others now, is never
+ * handed to the driver: CKCACHE_ERROR_DAMAGED, _STALE, _FOREIGN, _VERSION; an empty one, or one for an
  * empty id, is CKCACHE_ERROR_INVALID_ARGUMENT. The blob is not changed, and not needed afterwards.
  */
 CKCACHE_EXPORT enum ckcache_status ckcache_opencl_create_from_blob(struct ckcache_desc *desc,
@@ -255,7 +263,8 @@ CKCACHE_EXPORT enum ckcache_status ckcache_opencl_create_from_blob(struct ckcach
 								struct _cl_program **ret_programs);
 /**
  * The described programs from the storage (NULL: the machine's cache), or
- * built by the driver and stored; ret_origin may be NULL. What is stored but
+ * built by the driver and stored; ret_origin may be NULL. Not stored is a build of which it could not
+ * be seen what it read (docs/CONFIG.md, reasons of a bypass). What is stored but
  * damaged, stale or refused is evicted and built anew: only the driver's own
  * failures are returned. CKCACHE_ERROR_BUILD: ret_programs[0] is the program that the driver
  * could not build, to be asked for its log and released; the others are NULL.

@@ -21,54 +21,33 @@ enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count)
 
 void api_desc_release(struct ckcache_desc *desc)
 {
-	for (size_t i = 0; i < desc->count; i++) {
+	for (size_t i = 0; i < desc->count; i++)
 		cc_key_release(&desc->items[i].key);
-		cc_manifest_free(desc->items[i].manifest);
-	}
 	free(desc->items);
 	cmn_buffer_release(&desc->blob);
 	(void)pthread_mutex_destroy(&desc->lock);	/* nobody holds it */
 }
 
+bool api_desc_has_id(const struct ckcache_desc *desc)
+{
+	return !desc->empty && !desc->nameless;
+}
+
 enum cmn_status api_desc_identify(struct ckcache_desc *desc)
 {
-	struct api_id_source *sources;
+	const struct cc_key **keys;
 	enum cmn_status status;
 
-	if (desc->empty)
+	if (!api_desc_has_id(desc))
 		return CMN_OK;
-	sources = calloc(desc->count, sizeof(*sources));
-	if (!sources)
+	keys = calloc(desc->count, sizeof(*keys));
+	if (!keys)
 		return CMN_ERR_NOMEM;
 	for (size_t i = 0; i < desc->count; i++)
-		sources[i] = (struct api_id_source){ &desc->items[i].key,
-						     desc->items[i].manifest };
-	status = api_id_make(desc->count, sources, &desc->id);
-	free(sources);
+		keys[i] = &desc->items[i].key;
+	status = api_id_make(desc->count, keys, &desc->id);
+	free(keys);
 	return status;
-}
-
-bool api_desc_holds(const struct ckcache_desc *desc)
-{
-	for (size_t i = 0; i < desc->count; i++) {
-		if (!cc_witness_holds(desc->items[i].manifest, &desc->items[i].witness))
-			return false;
-	}
-	return true;
-}
-
-bool api_desc_is_current(const struct ckcache_desc *desc)
-{
-	struct cc_file_memo *memo = desc->cache ? cc_cache_file_memo(desc->cache) : NULL;
-
-	for (size_t i = 0; i < desc->count; i++) {
-		const struct api_item *item = &desc->items[i];
-
-		if (!cc_witness_holds(item->manifest, &item->witness) &&
-		    cc_manifest_verify(item->manifest, memo) != CMN_OK)
-			return false;
-	}
-	return true;
 }
 
 enum ckcache_origin api_origin_of_both(enum ckcache_origin a, enum ckcache_origin b)
@@ -151,7 +130,7 @@ enum ckcache_status api_desc_get_id(const struct ckcache_desc *desc, size_t *siz
 
 	if (!desc || !size)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	if (!desc->empty)
+	if (api_desc_has_id(desc))
 		bytes = (struct cmn_view){ desc->id.bytes, API_ID_SIZE };
 	return api_give(bytes, size, id);
 }
@@ -162,7 +141,7 @@ enum ckcache_status api_desc_evict(struct ckcache_desc *desc, const struct ckcac
 
 	if (!desc || !api_storage_is_valid(storage))
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	if (desc->empty)
+	if (desc->empty || (storage && !api_desc_has_id(desc)))
 		return CKCACHE_OK;
 	if (storage)
 		return storage->evict ? api_status_of(api_storage_evict(storage, &desc->id)) :

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * desc: what all descriptions have (struct ckcache_desc): who made it, so that
- * a program may hand it to whichever copy of these functions it has; keys,
- * manifests and the id made from them. Knows no API's types. Immutable once
+ * a program may hand it to whichever copy of these functions it has; keys
+ * and the id made from them. Knows no API's types. Immutable once
  * made, but for what is guarded by a lock.
  */
 #ifndef API_DESC_H
@@ -12,7 +12,6 @@
 #include <stdbool.h>
 
 #include "cachecore/cache.h"
-#include "cachecore/witness.h"
 #include "layers/api/blob.h"
 #include "layers/api/ckcache_ext.h"
 #include "layers/api/status.h"
@@ -20,8 +19,6 @@
 /* One program, or a library and a device. */
 struct api_item {
 	struct cc_key key;
-	struct cc_manifest *manifest;	/* NULL: none */
-	struct cmn_hash witness;	/* of its files when it was made */
 };
 
 struct ckcache_desc {
@@ -31,7 +28,8 @@ struct ckcache_desc {
 	void (*destroy)(struct ckcache_desc *desc);	/* frees what is around this, and this */
 	bool device;			/* a library's and a device's */
 	bool empty;			/* nothing is to be cached */
-	struct api_id id;		/* unless empty */
+	bool nameless;			/* only by the machine's cache, whose entries say what they read */
+	struct api_id id;		/* unless either */
 	size_t count;
 	struct api_item *items;
 	pthread_mutex_t lock;
@@ -42,18 +40,10 @@ struct ckcache_desc {
 
 /* Initialises *desc, zeroed but for functions, cache and destroy, with room for count items, zeroed. CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count);
-/* Makes the id of the items, unless the description is empty. CMN_ERR_NOMEM. */
+/* Makes the id of the items, if the description has one. CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status api_desc_identify(struct ckcache_desc *desc);
 void api_desc_release(struct ckcache_desc *desc);
-
-/*
- * Nothing has touched the headers since the description was made, nor the
- * directories that they are looked for in: what was built meanwhile was built
- * from them.
- */
-bool api_desc_holds(const struct ckcache_desc *desc);
-/* The headers are what they were, whatever happened meanwhile: enough where nothing was built. */
-bool api_desc_is_current(const struct ckcache_desc *desc);
+bool api_desc_has_id(const struct ckcache_desc *desc);
 
 /* Of two programs of one description: the farther one. Neither is from a storage. */
 enum ckcache_origin api_origin_of_both(enum ckcache_origin a, enum ckcache_origin b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* id: digests of keys and manifests. */
+/* id: digests of keys. */
 #include "layers/api/id.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static void put_u32(uint8_t *place, uint32_t value)
 }
 
 /* Part by part: one hash for each key, and a hash of these. */
-static bool add_parts(size_t count, const struct api_id_source *sources, struct api_id *id)
+static bool add_parts(size_t count, const struct cc_key *const *keys, struct api_id *id)
 {
 	struct cmn_buffer hashes[CC_PART_COUNT] = { { 0 } };
 	bool failed = false;
@@ -27,7 +27,7 @@ static bool add_parts(size_t count, const struct api_id_source *sources, struct 
 	for (size_t i = 0; i < count; i++) {
 		struct cmn_hash parts[CC_PART_COUNT];
 
-		cc_key_part_hashes(cc_key_view(sources[i].key), parts);
+		cc_key_part_hashes(cc_key_view(keys[i]), parts);
 		for (size_t part = 0; part < CC_PART_COUNT; part++)
 			cmn_buffer_append(&hashes[part], parts[part].bytes, CMN_HASH_SIZE);
 	}
@@ -51,45 +51,36 @@ static void update_sized(struct cmn_hasher *hasher, struct cmn_view bytes)
 	cmn_hasher_update(hasher, bytes.data, bytes.len);
 }
 
-static bool add_whole(size_t count, const struct api_id_source *sources, struct api_id *id)
+static bool add_whole(size_t count, const struct cc_key *const *keys, struct api_id *id)
 {
 	struct cmn_hasher *hasher = cmn_hasher_new();
 	struct cmn_hash hash;
-	bool failed = false;
 
 	if (!hasher)
 		return false;
 	/* Of the version and the parts too: the two digests of a byte are independent of each other. */
 	cmn_hasher_update(hasher, id->bytes, AT_WHOLE);
-	for (size_t i = 0; i < count; i++) {
-		struct cmn_buffer encoded = { 0 };
-
-		update_sized(hasher, cc_key_view(sources[i].key));
-		if (sources[i].manifest)
-			cc_manifest_encode(sources[i].manifest, &encoded);
-		failed = failed || encoded.failed;
-		update_sized(hasher, cmn_buffer_view(&encoded));
-		cmn_buffer_release(&encoded);
-	}
+	for (size_t i = 0; i < count; i++)
+		update_sized(hasher, cc_key_view(keys[i]));
 	hash = cmn_hasher_digest(hasher);
 	memcpy(id->bytes + AT_WHOLE, hash.bytes, CMN_HASH_SIZE);
 	cmn_hasher_free(hasher);
-	return !failed;
+	return true;
 }
 
-enum cmn_status api_id_make(size_t count, const struct api_id_source *sources, struct api_id *ret)
+enum cmn_status api_id_make(size_t count, const struct cc_key *const *keys, struct api_id *ret)
 {
 	struct api_id id = { { 0 } };
 
 	for (size_t i = 0; i < count; i++) {
-		enum cmn_status status = cc_key_status(sources[i].key);
+		enum cmn_status status = cc_key_status(keys[i]);
 
 		if (status != CMN_OK)
 			return status;
 	}
 	memcpy(id.bytes, magic, sizeof(magic));
 	put_u32(id.bytes + AT_VERSION, API_ID_VERSION);
-	if (!add_parts(count, sources, &id) || !add_whole(count, sources, &id))
+	if (!add_parts(count, keys, &id) || !add_whole(count, keys, &id))
 		return CMN_ERR_NOMEM;
 	*ret = id;
 	return CMN_OK;

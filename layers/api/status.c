@@ -65,7 +65,7 @@ const char *ckcache_status_string(enum ckcache_status status)
 	case CKCACHE_ERROR_DAMAGED:
 		return "the blob is damaged";
 	case CKCACHE_ERROR_STALE:
-		return "the blob is of another device, driver or compiler";
+		return "the blob is of another device, driver or compiler, or of other files";
 	case CKCACHE_ERROR_FOREIGN:
 		return "the blob is of another program";
 	case CKCACHE_ERROR_VERSION:
@@ -75,7 +75,7 @@ const char *ckcache_status_string(enum ckcache_status status)
 	case CKCACHE_ERROR_BUILD:
 		return "the program could not be built";
 	case CKCACHE_ERROR_CHANGED:
-		return "headers or the compiler changed meanwhile";
+		return "the environment or the compiler changed meanwhile";
 	case CKCACHE_ERROR_UNAVAILABLE:
 		return "not available here";
 	case CKCACHE_ERROR_IO:

@@ -8,7 +8,7 @@
 #include "layers/api/device.h"
 #include "layers/driver/environment.h"
 #include "layers/opencl/build_key.h"
-#include "layers/opencl/include_scan.h"
+#include "layers/opencl/options.h"
 
 /* More than anybody links into one object. */
 #define MAX_PROGRAMS 65536
@@ -121,31 +121,19 @@ static enum cmn_status copy_program(struct ocl_desc_program *ret,
 	return copy_constants(parts, program);
 }
 
-/* The files that a source includes. CMN_MISS: not to be cached. */
-static enum cmn_status scan(struct ocl_desc *desc, size_t i)
+/* Whether an id says all that a build depends on. */
+static bool has_name(const struct ocl_desc_program *program)
 {
-	const struct ocl_program *parts = desc->programs[i].parts;
-	struct api_item *item = &desc->base.items[i];
-	struct cc_file_memo *memo =
-		desc->base.cache ? cc_cache_file_memo(desc->base.cache) : NULL;
-	struct ocl_include_request request = {
-		.source = { parts->source, parts->source_len },
-		.options = desc->programs[i].options,
-		.quotes_group = desc->driver->quotes_group,
-	};
-	const char *reason;
-	enum cmn_status status;
+	const struct ocl_program *parts = program->parts;
+	struct cmn_view text = { parts->source, parts->source_len };
 
-	/* IL includes nothing; its options may still read files. */
+	/* IL reads nothing; its options may. */
 	if (parts->kind != OCL_PROGRAM_SOURCE)
-		request.source = (struct cmn_view){ NULL, 0 };
-	status = ocl_include_scan(&request, memo, &item->manifest, &reason);
-	if (status == CMN_OK)
-		status = cc_witness_take(item->manifest, memo, &item->witness);
-	return status == CMN_OK || status == CMN_ERR_NOMEM ? status : CMN_MISS;
+		text = (struct cmn_view){ NULL, 0 };
+	return ocl_source_tells_all(text, program->options);
 }
 
-/* The key and what it depends on, of one program. CMN_MISS: not to be cached. */
+/* The key of one program. CMN_MISS: not to be cached. */
 static enum cmn_status gather(struct ocl_desc *desc, size_t i)
 {
 	const struct ocl_desc_program *program = &desc->programs[i];
@@ -159,9 +147,10 @@ static enum cmn_status gather(struct ocl_desc *desc, size_t i)
 	enum cmn_status status;
 	const char *reason;
 
+	if (!ocl_options_are_harmless(program->options))
+		return CMN_MISS;
+	desc->base.nameless |= !has_name(program);
 	status = ocl_build_key(&request, &desc->base.items[i].key, &desc->driver, &reason);
-	if (status == CMN_OK)
-		status = scan(desc, i);
 	return status == CMN_OK || status == CMN_ERR_NOMEM ? status : CMN_MISS;
 }
 
@@ -246,7 +235,7 @@ enum ckcache_status ocl_ckcache_desc_new(cl_context context, cl_device_id device
 }
 
 /* All keys have the same devices and environment. */
-static bool has_same_compiler(struct ocl_desc *desc)
+bool ocl_desc_holds(struct ocl_desc *desc)
 {
 	const struct cc_key *key = &desc->base.items[0].key;
 	const struct drv_library_epoch now = drv_libraries_epoch();
@@ -266,16 +255,6 @@ static bool has_same_compiler(struct ocl_desc *desc)
 	desc->epoch = now;
 	(void)pthread_mutex_unlock(&desc->base.lock);
 	return true;
-}
-
-bool ocl_desc_holds(struct ocl_desc *desc)
-{
-	return api_desc_holds(&desc->base) && has_same_compiler(desc);
-}
-
-bool ocl_desc_is_current(struct ocl_desc *desc)
-{
-	return api_desc_is_current(&desc->base) && has_same_compiler(desc);
 }
 
 enum ckcache_status ocl_ckcache_device_desc_new(cl_device_id device,

@@ -32,10 +32,8 @@ struct ocl_desc_program {
 	struct cmn_hash image;		/* that was made or loaded last; guarded by the description's lock */
 };
 
-/* Whether headers, environment and compiler are what they were all the time since it was made. */
+/* Whether environment and compiler are what they were when it was made. */
 bool ocl_desc_holds(struct ocl_desc *desc);
-/* Whether they are so now: enough where nothing was built since. */
-bool ocl_desc_is_current(struct ocl_desc *desc);
 /* desc if it is of OpenCL programs, else NULL. */
 struct ocl_desc *ocl_desc_of(struct ckcache_desc *desc);
 
@@ -54,7 +52,7 @@ void ocl_desc_note_image(struct ocl_desc *desc, size_t i, struct cmn_view image)
 CMN_CHECKED enum cmn_status ocl_desc_add_image(const struct ocl_desc *desc, size_t i,
 					       cl_program program, struct cmn_buffer *blob,
 					       struct cmn_view *ret_image);
-/* All programs of a blob that was checked, or none. */
+/* All programs of a blob that was checked, or none. CKCACHE_ERROR_STALE: its files are others now. */
 enum ckcache_status ocl_desc_create(struct ocl_desc *desc, struct cmn_view blob,
 				    cl_program *ret_programs);
 /* Releases programs and leaves NULLs. */

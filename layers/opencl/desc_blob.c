@@ -51,7 +51,7 @@ static struct cmn_view next_word(const char **text)
 	return (struct cmn_view){ start, len };
 }
 
-/* Whether both have the same words in the same order. */
+/* Whether both have the same words in the same order: where there is an id, none has blanks in it. */
 static bool same_options(const char *a, const char *b)
 {
 	struct cmn_view left, right;
@@ -250,7 +250,7 @@ enum ckcache_status ocl_ckcache_get_blob(struct ckcache_desc *base,
 
 	if (!making.desc || !programs || !size)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	if (base->empty)
+	if (!api_desc_has_id(base))
 		return api_give((struct cmn_view){ NULL, 0 }, size, blob);
 	of = cmn_hash_of(programs, base->count * sizeof(programs[0]));
 	return api_desc_give_blob(base, &of, make_blob, &making, size, blob);
@@ -296,6 +296,24 @@ enum cmn_status ocl_desc_load(struct ocl_desc *desc, size_t i, struct cmn_view i
 										CMN_ERR_DRIVER;
 }
 
+/* Whether the files that a build read are what they were. A blob need not have any. */
+static enum cmn_status check_files(const struct ocl_desc *desc, size_t i, struct cmn_view blob)
+{
+	struct cc_cache *cache = desc->base.cache;
+	struct cc_manifest *manifest;
+	struct cmn_view encoded;
+	enum cmn_status status;
+
+	if (api_blob_find(blob, API_FIELD_MANIFEST, (uint32_t)i, &encoded) != CMN_OK)
+		return CMN_OK;
+	status = cc_manifest_decode(encoded, &manifest);
+	if (status != CMN_OK)
+		return status;
+	status = cc_manifest_verify(manifest, cache ? cc_cache_file_memo(cache) : NULL);
+	cc_manifest_free(manifest);
+	return status;
+}
+
 enum ckcache_status ocl_desc_create(struct ocl_desc *desc, struct cmn_view blob,
 				    cl_program *ret_programs)
 {
@@ -303,6 +321,8 @@ enum ckcache_status ocl_desc_create(struct ocl_desc *desc, struct cmn_view blob,
 	cl_program *programs = calloc(count, sizeof(*programs));
 	enum cmn_status status = programs ? CMN_OK : CMN_ERR_NOMEM;
 
+	for (size_t i = 0; i < count && status == CMN_OK; i++)
+		status = check_files(desc, i, blob);
 	for (size_t i = 0; i < count && status == CMN_OK; i++) {
 		struct cmn_view image;
 
@@ -327,12 +347,12 @@ enum ckcache_status ocl_ckcache_create_from_blob(struct ckcache_desc *base, size
 	struct cmn_view bytes = { blob, size };
 	enum cmn_status status;
 
-	if (!desc || base->empty || !blob || !size || !ret_programs)
+	if (!desc || !api_desc_has_id(base) || !blob || !size || !ret_programs)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
 	status = api_blob_check(bytes, &base->id);
 	if (status != CMN_OK)
 		return api_status_of_blob(status);
-	if (!ocl_desc_is_current(desc))
+	if (!ocl_desc_holds(desc))
 		return CKCACHE_ERROR_CHANGED;
 	return ocl_desc_create(desc, bytes, ret_programs);
 }

@@ -12,6 +12,7 @@
 #include "layers/driver/environment.h"
 #include "layers/opencl/capture.h"
 #include "layers/opencl/desc.h"
+#include "layers/opencl/watch.h"
 
 /* One program on its way. */
 struct construction {
@@ -21,6 +22,8 @@ struct construction {
 	cl_int error;
 	bool ran;		/* the driver was asked */
 	bool retried;		/* after running out of memory */
+	bool kept;		/* what is built is to be kept */
+	struct drv_observation *observation;	/* of a build that is; NULL: not begun, or ended */
 	const char *bypass;	/* why nothing is kept, or NULL */
 	uint64_t start_ns, build_ns;
 };
@@ -40,6 +43,8 @@ static void run(struct construction *one)
 
 	ocl_desc_release_programs(1, &one->program);
 	drv_environment_note_build();
+	drv_observer_drop(one->observation);
+	one->observation = one->kept ? ocl_watch_begin(&desc->targets, false) : NULL;
 	one->ran = true;
 	one->error = CL_SUCCESS;
 	one->program = ocl_program_create_again(desc->context, parts, parts->constants,
@@ -52,20 +57,20 @@ static void run(struct construction *one)
 	one->build_ns = cmn_clock_monotonic() - start;
 }
 
-/* NULL with *ret_failed: out of memory. */
-static struct cc_manifest *copy_manifest(const struct cc_manifest *manifest, bool *ret_failed)
+/* After it: what the driver read. false: bypass says why it is not known. */
+static bool see(struct construction *one, struct cc_manifest **ret)
 {
-	struct cmn_buffer encoded = { 0 };
-	struct cc_manifest *copy = NULL;
+	const struct ocl_desc_program *program = &one->desc->programs[one->i];
+	const struct ocl_watched watched = { one->desc->driver, program->parts, NULL,
+					     program->options };
+	struct drv_observation *observation = one->observation;
 
-	*ret_failed = false;
-	if (!manifest)
-		return NULL;
-	cc_manifest_encode(manifest, &encoded);
-	*ret_failed = encoded.failed ||
-		      cc_manifest_decode(cmn_buffer_view(&encoded), &copy) != CMN_OK;
-	cmn_buffer_release(&encoded);
-	return copy;
+	one->observation = NULL;
+	if (ocl_desc_holds(one->desc))
+		return ocl_watch_end(observation, &watched, ret, &one->bypass);
+	drv_observer_drop(observation);
+	one->bypass = "compiler-loaded-late";
+	return false;
 }
 
 /* The same entry as a build of the application's own would leave. CMN_MISS: there is none to be had. */
@@ -81,22 +86,15 @@ static enum cmn_status capture(struct construction *one, struct cc_entry **ret)
 	};
 	struct cc_manifest *manifest;
 	struct cmn_view image;
-	bool failed;
 
 	drv_environment_note_build();
 	/* The user's own word: where auto would say so, the application asks for it all the same. */
 	if (cc_cache_config(desc->base.cache)->capture == CC_CAPTURE_DEFERRED)
 		one->bypass = "capture-deferred";
-	else if (!api_desc_holds(&desc->base))
-		one->bypass = "include-changed";
 	else if (!drv_environment_holds(desc->driver))
 		one->bypass = "environment-changed";
-	else if (!ocl_desc_holds(desc))
-		one->bypass = "compiler-loaded-late";
-	if (one->bypass)
-		return CMN_MISS;
-	manifest = copy_manifest(desc->base.items[one->i].manifest, &failed);
-	if (failed || ocl_capture_read(one->program, &request, manifest, ret) != CMN_OK)
+	if (one->bypass || !see(one, &manifest) ||
+	    ocl_capture_read(one->program, &request, manifest, ret) != CMN_OK)
 		return CMN_MISS;
 	if (cc_entry_find(*ret, CC_TAG_IMAGE, 0, &image))
 		ocl_desc_note_image(desc, one->i, image);
@@ -199,22 +197,60 @@ static enum ckcache_status status_of_build(const struct construction *one)
 	}
 }
 
-/* Every program, one after the other, through the machine's cache or by the driver alone. */
-static enum ckcache_status construct(struct ocl_desc *desc, bool cached, cl_program *programs,
-				     enum ckcache_origin *ret_origin)
+/* What a build read goes with its image, to be looked at when that is loaded. false: no blob. */
+static bool add_to_blob(struct construction *one, struct cmn_buffer *blob)
+{
+	struct cc_cache *cache = one->desc->base.cache;
+	struct cmn_buffer encoded = { 0 };
+	struct cc_manifest *manifest;
+	struct cmn_view image;
+	bool added;
+
+	if (!see(one, &manifest)) {
+		if (cache)
+			cc_cache_count_bypass(cache, one->bypass,
+					      &one->desc->base.items[one->i].key);
+		return false;
+	}
+	if (manifest)
+		cc_manifest_encode(manifest, &encoded);
+	added = !encoded.failed &&
+		ocl_desc_add_image(one->desc, one->i, one->program, blob, &image) == CMN_OK;
+	if (added)
+		ocl_desc_note_image(one->desc, one->i, image);
+	if (added && manifest)
+		api_blob_add(blob, API_FIELD_MANIFEST, (uint32_t)one->i, cmn_buffer_view(&encoded));
+	cmn_buffer_release(&encoded);
+	cc_manifest_free(manifest);
+	return added;
+}
+
+/* How described programs come to be. */
+struct order {
+	bool cached;			/* through the machine's cache, else by the driver alone */
+	struct cmn_buffer *blob;	/* begun; NULL: none is wanted, or there can be none */
+};
+
+/* Every program, one after the other. */
+static enum ckcache_status construct(struct ocl_desc *desc, struct order *order,
+				     cl_program *programs, enum ckcache_origin *ret_origin)
 {
 	enum ckcache_origin origin = CKCACHE_ORIGIN_MEMORY;
 
 	for (size_t i = 0; i < desc->base.count; i++) {
-		struct construction one = { .desc = desc, .i = i };
+		struct construction one = { .desc = desc, .i = i,
+					    .kept = order->cached || order->blob };
 		enum ckcache_origin from = CKCACHE_ORIGIN_BUILT;
 		enum ckcache_status status;
 
-		if (cached)
+		if (order->cached)
 			from = obtain(&one);
 		else
 			run(&one);
 		status = status_of_build(&one);
+		if (status == CKCACHE_OK && order->blob && !add_to_blob(&one, order->blob))
+			order->blob = NULL;
+		drv_observer_drop(one.observation);
 		if (status != CKCACHE_OK) {
 			ocl_desc_release_programs(i, programs);
 			if (status == CKCACHE_ERROR_BUILD)
@@ -231,27 +267,20 @@ static enum ckcache_status construct(struct ocl_desc *desc, bool cached, cl_prog
 }
 
 /* A storage that fails, or a driver without binaries, only means that it is built again. */
-static void store_blob(struct ocl_desc *desc, const struct ckcache_storage *storage,
-		       cl_program *programs)
+static enum ckcache_status build_and_store(struct ocl_desc *desc,
+					   const struct ckcache_storage *storage,
+					   cl_program *programs, enum ckcache_origin *ret_origin)
 {
 	struct cmn_buffer blob = { 0 };
-	enum cmn_status status = CMN_OK;
+	struct order order = { .blob = storage->store ? &blob : NULL };
+	enum ckcache_status status;
 
-	if (!storage->store || !ocl_desc_holds(desc))
-		return;
 	api_blob_begin(&blob, &desc->base.id);
-	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++) {
-		struct cmn_view image;
-
-		status = ocl_desc_add_image(desc, i, programs[i], &blob, &image);
-		if (status == CMN_OK)
-			ocl_desc_note_image(desc, i, image);
-	}
-	if (status == CMN_OK)
-		status = api_blob_end(&blob);
-	if (status == CMN_OK)
+	status = construct(desc, &order, programs, ret_origin);
+	if (status == CKCACHE_OK && order.blob && api_blob_end(&blob) == CMN_OK)
 		(void)!api_storage_store(storage, &desc->base.id, cmn_buffer_view(&blob));
 	cmn_buffer_release(&blob);
+	return status;
 }
 
 /* CKCACHE_OK: from the storage; else they are to be built. */
@@ -261,10 +290,11 @@ static enum ckcache_status load_blob(struct ocl_desc *desc, const struct ckcache
 	struct cmn_buffer blob = { 0 };
 	enum ckcache_status status;
 
-	if (!ocl_desc_is_current(desc) || api_storage_load(storage, &desc->base.id, &blob) != CMN_OK)
+	if (!ocl_desc_holds(desc) || api_storage_load(storage, &desc->base.id, &blob) != CMN_OK)
 		return CKCACHE_MISS;
 	status = ocl_desc_create(desc, cmn_buffer_view(&blob), programs);
-	if (status == CKCACHE_ERROR_REFUSED || status == CKCACHE_ERROR_DAMAGED)
+	if (status == CKCACHE_ERROR_REFUSED || status == CKCACHE_ERROR_DAMAGED ||
+	    status == CKCACHE_ERROR_STALE)
 		(void)!api_storage_evict(storage, &desc->base.id);	/* another takes its place */
 	cmn_buffer_release(&blob);
 	return status;
@@ -273,21 +303,16 @@ static enum ckcache_status load_blob(struct ocl_desc *desc, const struct ckcache
 static enum ckcache_status build(struct ocl_desc *desc, const struct ckcache_storage *storage,
 				 cl_program *programs, enum ckcache_origin *ret_origin)
 {
-	enum ckcache_status status;
+	struct order order = { .cached = false };
 
-	if (desc->base.empty)
-		return construct(desc, false, programs, ret_origin);
-	if (!storage)
-		return construct(desc, desc->base.cache && ocl_desc_is_current(desc), programs,
-				 ret_origin);
-	if (load_blob(desc, storage, programs) == CKCACHE_OK) {
+	if (storage && api_desc_has_id(&desc->base)) {
+		if (load_blob(desc, storage, programs) != CKCACHE_OK)
+			return build_and_store(desc, storage, programs, ret_origin);
 		*ret_origin = CKCACHE_ORIGIN_STORAGE;
 		return CKCACHE_OK;
 	}
-	status = construct(desc, false, programs, ret_origin);
-	if (status == CKCACHE_OK)
-		store_blob(desc, storage, programs);
-	return status;
+	order.cached = !storage && !desc->base.empty && desc->base.cache && ocl_desc_holds(desc);
+	return construct(desc, &order, programs, ret_origin);
 }
 
 enum ckcache_status ocl_ckcache_build(struct ckcache_desc *base,

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/ckcache/client.h"
@@ -93,29 +92,6 @@ static void add_groups(struct ids *ids, struct client *client)
 	}
 }
 
-static void add_headers(struct ids *ids, struct client *client)
-{
-	static const char text[] = "#include \"value.h\"\n";
-
-	(void)unlink("value.h");	/* of an earlier run */
-	(void)mkdir("one", 0700);	/* writing into them shows it */
-	(void)mkdir("two", 0700);
-	api_write_text("one/value.h", "#define VALUE 1\n");
-	api_write_text("two/value.h", "#define VALUE 1\n");
-	add_source(ids, client, text, "-I one");
-	add_source(ids, client, text, "-I two");
-	api_write_text("one/value.h", "#define VALUE 2\n");
-	add_source(ids, client, text, "-I one");
-	api_write_text("one/value.h", "#include \"deeper.h\"\n");
-	api_write_text("one/deeper.h", "#define VALUE 1\n");
-	add_source(ids, client, text, "-I one");
-	api_write_text("one/deeper.h", "#define VALUE 3\n");
-	add_source(ids, client, text, "-I one");
-	/* In the place of another one, it is found first. */
-	api_write_text("value.h", "#define VALUE 1\n");
-	add_source(ids, client, text, "-I one");
-}
-
 /* In one process: same where all is the same, different wherever anything is not. */
 void api_ids(struct client *client)
 {
@@ -134,7 +110,6 @@ void api_ids(struct client *client)
 	if (client->arguments[0])
 		add_constants(&ids, client);
 	add_groups(&ids, client);
-	add_headers(&ids, client);
 	for (cl_uint i = 1; i < client->device_count; i++) {
 		struct client other = *client;
 
@@ -170,88 +145,109 @@ void api_id_of(struct client *client)
 	CHECK(clReleaseProgram(program) == CL_SUCCESS);
 }
 
-/* An include that only the driver's own macros could tell. */
-static void expect_empty_for_computed(struct client *client)
+static const char with_header[] = "#include \"value.h\"\n"
+	"kernel void value(global int *out) { out[get_global_id(0)] = VALUE; }\n";
+
+static void expect_no_id(struct client *client, const char *text, const char *options)
 {
-	struct ckcache_desc *desc = api_desc(client, "#include __OPENCL_HEADER__\n", "");
+	struct ckcache_desc *desc = api_desc(client, text, options);
+	cl_program program = api_built(client, api_text, api_options), none = NULL;
 	struct bytes id = api_id(desc);
-	cl_program program = api_built(client, api_text, api_options);
+	const uint8_t byte = 0;
 	size_t size = 77;
 
-	CHECK(id.size == 0);
+	if (!CHECK(id.size == 0))
+		(void)fprintf(stderr, "%s: %s\n", text, options);
 	WANT(CKCACHE_OK, api->opencl_get_blob(desc, &program, &size, NULL));
 	CHECK(size == 0);
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
+	     api->opencl_create_from_blob(desc, 1, &byte, &none));
+	CHECK(!none);
 	bytes_release(&id);
 	CHECK(clReleaseProgram(program) == CL_SUCCESS);
 	api->desc_free(desc);
 }
 
-/* What cannot be told beforehand: empty ids and blobs, and builds all the same. */
+/* The description has no id, and what it describes is built, from wherever. */
+static enum ckcache_origin build_nameless(struct client *client, struct ckcache_desc *desc,
+					  const char *text, const char *options, int value)
+{
+	enum ckcache_origin origin = CKCACHE_ORIGIN_STORAGE;
+	struct bytes id = api_id(desc);
+	cl_program program = NULL;
+
+	CHECK(id.size == 0);
+	bytes_release(&id);
+	if (!WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, &origin)))
+		return origin;
+	if (client->executes)
+		CHECK(api_is(client, program, text, options, value));
+	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	return origin;
+}
+
+/* What source and options do not tell: empty ids and blobs, and builds all the same. */
 void api_empty(struct client *client)
 {
 	static const char *const texts[] = {
 		"constant char date[] = __DATE__;\n"
 		"kernel void value(global int *out) { out[get_global_id(0)] = 7 + 0 * date[0]; }\n",
-		"constant char time[] = __TIME__;\n"
+		"#define CAT(a, b) a##b\nconstant char time[] = CAT(__TI, ME__);\n"
 		"kernel void value(global int *out) { out[get_global_id(0)] = 7 + 0 * time[0]; }\n",
 	};
 
-	expect_empty_for_computed(client);
+	expect_no_id(client, "#include __OPENCL_HEADER__\n", "");
+	expect_no_id(client, with_header, "");
+	expect_no_id(client, api_text, "-DVALUE=7 -include value.h");
+	expect_no_id(client, api_text, "-DVALUE=__LINE__ -DFILE=__FILE__");
+	expect_no_id(client, api_text, "-DVALUE=7 -g");
+	expect_no_id(client, api_text, "-DVALUE=7 -frandomize-layout-seed-file=x");
 	for (size_t i = 0; i < 2; i++) {
 		struct ckcache_desc *desc = api_desc(client, texts[i], "");
-		struct bytes id = api_id(desc), blob;
-		cl_program program = NULL, none = NULL;
-		enum ckcache_origin origin = CKCACHE_ORIGIN_STORAGE;
-		const uint8_t byte = 0;
 
-		CHECK(id.size == 0);
-		bytes_release(&id);
-		if (!WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, &origin)))
-			continue;
-		CHECK(origin == CKCACHE_ORIGIN_BUILT);
-		blob = api_blob(desc, &program);
-		CHECK(blob.size == 0);
-		bytes_release(&blob);
-		WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
-		     api->opencl_create_from_blob(desc, 1, &byte, &none));
-		CHECK(!none);
+		(void)build_nameless(client, desc, texts[i], "", 7);
 		WANT(CKCACHE_OK, api->desc_evict(desc, NULL));
-		if (client->executes)
-			CHECK(api_is(client, program, texts[i], "", 7));
-		CHECK(clReleaseProgram(program) == CL_SUCCESS);
+		(void)build_nameless(client, desc, texts[i], "", 7);
 		api->desc_free(desc);
 	}
 }
 
-/* Files that are no header of the program come and go beside its headers, which is no matter where nothing is built. */
-void api_neighbours(struct client *client)
+/* The date, in any case: never from a cache. */
+void api_dated(struct client *client)
 {
-	static const char text[] = "#include \"value.h\"\n"
-		"kernel void value(global int *out) { out[get_global_id(0)] = VALUE; }\n";
-	struct ckcache_desc *desc;
-	cl_program program, back = NULL;
-	enum ckcache_origin origin;
-	struct bytes blob;
+	static const char text[] = "constant char date[] = __DATE__;\n"
+		"kernel void value(global int *out) { out[get_global_id(0)] = 7 + 0 * date[0]; }\n";
+	struct ckcache_desc *desc = api_desc(client, text, "");
+
+	for (int i = 0; i < 2; i++)
+		CHECK(build_nameless(client, desc, text, "", 7) == CKCACHE_ORIGIN_BUILT);
+	api->desc_free(desc);
+}
+
+/* A header that is edited, and one beside it that is none of the program's. */
+void api_changed(struct client *client)
+{
+	struct ckcache_desc *desc, *again;
 
 	api_write_text("value.h", "#define VALUE 7\n");
-	desc = api_desc(client, text, "-I .");
-	WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, NULL));
-	blob = api_blob(desc, &program);
-	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	desc = api_desc(client, with_header, "-I .");
+	again = api_desc(client, with_header, "-I .");
+	CHECK(build_nameless(client, desc, with_header, "-I .", 7) == CKCACHE_ORIGIN_BUILT);
+	CHECK(build_nameless(client, desc, with_header, "-I .", 7) == CKCACHE_ORIGIN_MEMORY);
+	CHECK(build_nameless(client, again, with_header, "-I .", 7) == CKCACHE_ORIGIN_MEMORY);
 	api_write_text("neighbour", "written by the application\n");
-	WANT(CKCACHE_OK, api->opencl_create_from_blob(desc, blob.size, blob.data, &back));
-	if (client->executes)
-		CHECK(api_is(client, back, text, "-I .", API_VALUE));
-	CHECK(clReleaseProgram(back) == CL_SUCCESS);
-	WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, &origin));
-	CHECK(origin != CKCACHE_ORIGIN_BUILT);
-	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	CHECK(build_nameless(client, desc, with_header, "-I .", 7) == CKCACHE_ORIGIN_MEMORY);
 	CHECK(unlink("neighbour") == 0);
 	/* The same bytes once more are the same header. */
 	api_write_text("value.h", "#define VALUE 7\n");
-	WANT(CKCACHE_OK, api->opencl_create_from_blob(desc, blob.size, blob.data, &back));
-	CHECK(clReleaseProgram(back) == CL_SUCCESS);
-	bytes_release(&blob);
+	CHECK(build_nameless(client, desc, with_header, "-I .", 7) == CKCACHE_ORIGIN_MEMORY);
+	api_write_text("value.h", "#define VALUE 8\n");
+	CHECK(build_nameless(client, desc, with_header, "-I .", 8) == CKCACHE_ORIGIN_BUILT);
+	CHECK(build_nameless(client, again, with_header, "-I .", 8) == CKCACHE_ORIGIN_MEMORY);
+	/* Evicted without an id. */
+	WANT(CKCACHE_OK, api->desc_evict(desc, NULL));
+	CHECK(build_nameless(client, again, with_header, "-I .", 8) == CKCACHE_ORIGIN_BUILT);
+	api->desc_free(again);
 	api->desc_free(desc);
 }
 
@@ -305,53 +301,4 @@ void api_environment_early(struct client *client)
 	WANT(CKCACHE_OK, api->desc_get_id(desc, &size, NULL));
 	CHECK(size == 0);
 	api->desc_free(desc);
-}
-
-/* A header that is edited behind a description's back. */
-void api_changed(struct client *client)
-{
-	static const char text[] = "#include \"value.h\"\n"
-		"kernel void value(global int *out) { out[get_global_id(0)] = VALUE; }\n";
-	struct ckcache_desc *before, *after;
-	cl_program program, none = NULL;
-	struct bytes blob;
-	size_t size = 5;
-	uint8_t room[8] = "12345";
-
-	api_write_text("value.h", "#define VALUE 7\n");
-	before = api_desc(client, text, "-I .");
-	program = api_built(client, text, "-I .");
-	blob = api_blob(before, &program);
-	CHECK(blob.size > 0);
-	api_write_text("value.h", "#define VALUE 8 /* longer */\n");
-	after = api_desc(client, text, "-I .");
-	WANT(CKCACHE_ERROR_CHANGED, api->opencl_get_blob(before, &program, &size, room));
-	CHECK(size == 5 && !memcmp(room, "12345", 5));
-	WANT(CKCACHE_ERROR_CHANGED, api->opencl_get_blob(before, &program, &size, NULL));
-	WANT(CKCACHE_ERROR_CHANGED,
-	     api->opencl_create_from_blob(before, blob.size, blob.data, &none));
-	WANT(CKCACHE_ERROR_STALE,
-	     api->opencl_create_from_blob(after, blob.size, blob.data, &none));
-	CHECK(!none);
-	CHECK(clReleaseProgram(program) == CL_SUCCESS);
-	/* A build of the old description is the driver's, and nobody is given it later. */
-	WANT(CKCACHE_OK, api->opencl_build(before, NULL, &program, NULL));
-	if (client->executes)
-		CHECK(api_is(client, program, text, "-I .", 8));
-	CHECK(clReleaseProgram(program) == CL_SUCCESS);
-	WANT(CKCACHE_OK, api->opencl_build(after, NULL, &program, NULL));
-	if (client->executes)
-		CHECK(api_is(client, program, text, "-I .", 8));
-	bytes_release(&blob);
-	blob = api_blob(after, &program);
-	CHECK(clReleaseProgram(program) == CL_SUCCESS);
-	/* As it was: the old blob's time has come again, the new one's is over. */
-	api_write_text("value.h", "#define VALUE 7\n");
-	api->desc_free(before);
-	before = api_desc(client, text, "-I .");
-	WANT(CKCACHE_ERROR_STALE,
-	     api->opencl_create_from_blob(before, blob.size, blob.data, &none));
-	bytes_release(&blob);
-	api->desc_free(before);
-	api->desc_free(after);
 }

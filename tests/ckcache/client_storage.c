@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/ckcache/client.h"
 
@@ -310,4 +311,62 @@ void api_storage_refused(struct client *client)
 		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_STORAGE);
 		clear(&fifo);
 	}
+}
+
+/*
+ * A header that the driver looks for with every program, and that no id names: what was stored
+ * without it is not loaded with it, nor the other way round. Argument: its path.
+ */
+void api_storage_files(struct client *client)
+{
+	static const char with_header[] = "#include \"value.h\"\nkernel void value(global int *out) { }\n";
+	struct fifo fifo = { .next = 0 };
+	const struct ckcache_storage storage = storage_of(&fifo);
+	const char *path = client->arguments[0];
+	struct ckcache_desc *desc;
+	cl_program program;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		if (i % 2)
+			api_write_text(path, "/* of the user's */\n");
+		else
+			(void)unlink(path);	/* there may be none */
+		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+		CHECK(fifo.stores == i + 1 && fifo.evictions == i);
+		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_STORAGE);
+	}
+	/* By hand it is the same. */
+	desc = api_desc(client, api_text, api_options);
+	CHECK(unlink(path) == 0);
+	for (size_t i = 0; i < SLOTS; i++) {
+		const struct bytes *blob = &fifo.slots[i].blob;
+
+		program = NULL;
+		if (blob->size)
+			WANT(CKCACHE_ERROR_STALE,
+			     api->opencl_create_from_blob(desc, blob->size, blob->data, &program));
+		CHECK(!program);
+	}
+	api->desc_free(desc);
+	clear(&fifo);
+	/* Without an id nothing is asked for or stored. */
+	api_write_text("value.h", "\n");
+	desc = api_desc(client, with_header, "");
+	WANT(CKCACHE_OK, api->opencl_build(desc, &storage, &program, NULL));
+	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	WANT(CKCACHE_OK, api->desc_evict(desc, &storage));
+	CHECK(fifo.loads == 0 && fifo.stores == 0 && fifo.evictions == 0);
+	api->desc_free(desc);
+}
+
+/* What a build reads cannot be seen: it is right, and is not stored. */
+void api_storage_unseen(struct client *client)
+{
+	struct fifo fifo = { .next = 0 };
+	const struct ckcache_storage storage = storage_of(&fifo);
+
+	for (int i = 0; i < 2; i++)
+		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+	CHECK(fifo.stores == 0);
+	clear(&fifo);
 }

@@ -245,6 +245,28 @@ static void a_refused_blob_is_evicted_and_replaced(void)
 	}
 }
 
+static void what_a_driver_reads_for_every_program_counts_in_a_storage(void)
+{
+	if (!driver_is("stub"))
+		return;
+	EACH_WAY(way) {
+		way_begin(way);
+		GOOD(way, "storage-files", "stub_builtins.h");
+	}
+}
+
+static void what_cannot_be_seen_is_not_stored(void)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		driver_setenv("CKCACHE_OBSERVE", "0");
+		GOOD(way, "storage-unseen");
+		GOOD(way, "build", BUILT, BUILT);
+		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).entries, 0);
+		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).bypasses, 4);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
@@ -263,6 +285,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_storage_that_lies_is_not_believed),
 		UNIT_TEST(a_storage_that_fails_does_no_harm),
 		UNIT_TEST(a_refused_blob_is_evicted_and_replaced),
+		UNIT_TEST(what_a_driver_reads_for_every_program_counts_in_a_storage),
+		UNIT_TEST(what_cannot_be_seen_is_not_stored),
 	};
 
 	(void)driver_select(argc, argv);

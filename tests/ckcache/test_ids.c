@@ -153,19 +153,28 @@ static void ids_are_empty_where_the_result_cannot_be_told(void)
 	}
 }
 
-static void a_changed_header_is_noticed(void)
+static void what_has_the_date_is_never_cached(void)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		/* From Mesa's own cache it comes without being compiled. */
+		driver_setenv("MESA_SHADER_CACHE_DISABLE", "1");
+		driver_setenv("MESA_GLSL_CACHE_DISABLE", "1");
+		GOOD(way, "dated");
+		if (driver_is("stub"))
+			CU_ASSERT_EQUAL(driver_counted("build-source"), 2);
+		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).entries, 0);
+		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).bypasses, 2);
+	}
+}
+
+static void programs_without_an_id_are_cached_by_what_they_read(void)
 {
 	EACH_WAY(way) {
 		way_begin(way);
 		GOOD(way, "changed");
-	}
-}
-
-static void what_lies_beside_headers_is_no_matter(void)
-{
-	EACH_WAY(way) {
-		way_begin(way);
-		GOOD(way, "neighbours");
+		if (driver_is("stub"))
+			CU_ASSERT_EQUAL(driver_counted("build-source"), 3);
 	}
 }
 
@@ -189,8 +198,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(ids_know_other_layers),
 		UNIT_TEST(ids_differ_by_variables_that_compilers_read),
 		UNIT_TEST(ids_are_empty_where_the_result_cannot_be_told),
-		UNIT_TEST(a_changed_header_is_noticed),
-		UNIT_TEST(what_lies_beside_headers_is_no_matter),
+		UNIT_TEST(what_has_the_date_is_never_cached),
+		UNIT_TEST(programs_without_an_id_are_cached_by_what_they_read),
 		UNIT_TEST(a_changed_environment_is_noticed),
 	};
 
