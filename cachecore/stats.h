@@ -33,7 +33,7 @@ void cc_stats_free(struct cc_stats *stats);	/* NULL is fine */
 void cc_stats_add(struct cc_stats *stats, enum cc_counter counter, uint64_t amount);
 /*
  * reason: a short fixed word of letters, digits, "-", "_" and ".", as
- * "has-include". What is no such word, and every reason after the 64th,
+ * "files-unseen". What is no such word, and every reason after the 64th,
  * counts as "other".
  */
 void cc_stats_bypass(struct cc_stats *stats, const char *reason);

@@ -348,14 +348,14 @@ run_fuzz()
 	seconds=$1
 	shift
 	build fuzz -DCMAKE_C_COMPILER="$clang" \
-		-DCKCACHE_SANITIZE=fuzzer-no-link,address,undefined -- cachecore include_scan layer_api level_zero_scan
+		-DCKCACHE_SANITIZE=fuzzer-no-link,address,undefined -- cachecore layer_api level_zero_scan
 	for name in "$@"; do
 		target=$base-fuzz/fuzz_$name
 		# shellcheck disable=SC2046  # flags are words
 		"$clang" -std=c11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror \
 			-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I . \
 			"tests/fuzz/fuzz_$name.c" -o "$target" \
-			"$base-fuzz/lib/libinclude_scan.a" "$base-fuzz/lib/liblevel_zero_scan.a" \
+			"$base-fuzz/lib/liblevel_zero_scan.a" \
 			"$base-fuzz/lib/liblayer_api.a" "$base-fuzz/lib/liblayer_driver.a" \
 			"$base-fuzz/lib/libcachecore.a" "$base-fuzz/lib/libcommon.a" \
 			$(pkg-config --libs libxxhash libdeflate) -lpthread

@@ -49,7 +49,6 @@ const struct drv_driver drv_drivers[] = {
 		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
 		.binaries_keep_constants = true,
-		.quotes_group = true,
 		.cached = { "*/" HEX16 ".cl_cache" },
 		.compilers = { "libigc.so", "libigdfcl.so", "libopencl-clang.so" },
 		.late_compilers = { "libigdfcl.so.2", "libigdfcl.so.1", "libigc.so.2",

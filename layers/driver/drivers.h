@@ -77,8 +77,6 @@ struct drv_driver {
 	 * that it does not have, though the application did not ask: it answers with an error.
 	 */
 	bool stands_absent_names;
-	/* In build options without ' and \, a pair of " keeps blanks together and goes, wherever it stands. */
-	bool quotes_group;
 	/* File names (prefixes) of compilers that it loads itself, beside what it is linked with. */
 	const char *compilers[DRV_LISTS];
 	/* Those that some versions load only when they first compile, as they ask for them. */

@@ -579,7 +579,7 @@ static void lines_of_10_mb(void)
 	}
 }
 
-/* Small texts that make a careless scan take hours. */
+/* Small texts that make a careless reader take hours. */
 static void branches_that_open_each_other(void)
 {
 	const char *const arguments[] = { "extreme", "main.cl", "plain", "@options", NULL };
@@ -750,8 +750,8 @@ static void wait_until_opened(const char *path, struct held *held)
 }
 
 /*
- * The driver reads another header than the scan before it and the check after
- * it: it is busy with last.h while value.h becomes again what it was.
+ * The driver reads another header than the check after it: it is busy with
+ * last.h while value.h becomes again what it was.
  */
 static void headers_that_change_and_change_back(void)
 {

@@ -16,7 +16,6 @@ GIVEN = (
     re.compile(r"(?:\b|_)reason = \"(%s)\"" % WORD),
     re.compile(r"\brefuse\([^\"();]*\"(%s)\"\)" % WORD),
     re.compile(r"\bcc_stats_bypass\([^;]*\"(%s)\"\)" % WORD),
-    re.compile(r"EVENT_REFUSE, \"(%s)\"" % WORD),
 )
 # Functions that return the word, and tables that have it.
 RETURNING = {
@@ -25,8 +24,6 @@ RETURNING = {
     "layers/driver/watched.c": re.compile(r"unsure\(\"(%s)\"\)" % WORD),
     "layers/opencl/identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
     "layers/level_zero/plugin/identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
-    "layers/opencl/directives.c": re.compile(r"return \"(%s)\";" % WORD),
-    "layers/opencl/words.c": re.compile(r"\{ \"__\w+\", \"(%s)\" \}" % WORD),
 }
 LOST = (
     re.compile(r"\bnote_not_stored\([^;]*\"(%s)\"\)" % WORD),
