@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "common/bytes.h"
 #include "common/clock.h"
 
 #define HASH_NONFATAL_OOM 1
@@ -241,26 +242,6 @@ static enum cmn_status stat_file(const char *path, struct stat *ret)
 	return kind_status(ret);
 }
 
-enum cmn_status cc_file_memo_read(struct cc_file_memo *memo, const char *path,
-				  struct cmn_buffer *ret, struct cmn_hash *ret_hash)
-{
-	struct cc_file_identity identity;
-	struct cmn_buffer bytes = { 0 };
-	struct cmn_hash hash;
-	struct stat info;
-	enum cmn_status status = stat_file(path, &info);
-
-	if (status == CMN_OK)
-		status = read_file(memo, path, &bytes, &hash, &identity);
-	if (status != CMN_OK) {
-		cmn_buffer_release(&bytes);
-		return status;
-	}
-	*ret = bytes;
-	*ret_hash = hash;
-	return CMN_OK;
-}
-
 enum cmn_status cc_file_memo_hash(struct cc_file_memo *memo, const char *path, uint64_t *ret_size,
 				  struct cmn_hash *ret_hash)
 {
@@ -328,11 +309,4 @@ bool cc_file_memo_holds(struct cc_file_memo *memo, const char *path, uint64_t si
 	       cmn_hash_equal(&hash, expected);
 	cmn_buffer_release(&bytes);
 	return same;
-}
-
-enum cmn_status cc_file_memo_stat(const char *path)
-{
-	struct stat info;
-
-	return stat_file(path, &info);
 }

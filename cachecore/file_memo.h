@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/bytes.h"
 #include "common/hash.h"
 #include "common/status.h"
 
@@ -40,13 +39,6 @@ void cc_file_memo_free(struct cc_file_memo *memo);	/* NULL is fine */
 CMN_CHECKED enum cmn_status cc_file_memo_hash(struct cc_file_memo *memo, const char *path,
 					      uint64_t *ret_size, struct cmn_hash *ret_hash);
 /*
- * The same with the content: ret_hash is the hash of exactly these bytes, so
- * that what is examined and what is recorded cannot differ. The caller
- * releases *ret, which is untouched on failure.
- */
-CMN_CHECKED enum cmn_status cc_file_memo_read(struct cc_file_memo *memo, const char *path,
-					      struct cmn_buffer *ret, struct cmn_hash *ret_hash);
-/*
  * The hash of the regular file at path, if that is and stays the one of that identity. CMN_STALE: it
  * is another, or has changed. memo may be NULL.
  */
@@ -56,7 +48,5 @@ CMN_CHECKED enum cmn_status cc_file_memo_hash_same(struct cc_file_memo *memo, co
 /* Whether the regular file at path, which *ret is of, has that size and hash. memo may be NULL. */
 bool cc_file_memo_holds(struct cc_file_memo *memo, const char *path, uint64_t size,
 			const struct cmn_hash *expected, struct stat *ret);
-/* Whether there is a file at path that could be read as far as its kind and size go; statuses as above. */
-CMN_CHECKED enum cmn_status cc_file_memo_stat(const char *path);
 
 #endif
