@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/driver/libraries.h"
 #include "layers/driver/observer_notes.h"
 
 /* The objects that are led; guarded by leading. */
@@ -18,10 +17,10 @@ static struct {
 	struct drv_library_epoch epoch;
 	ElfW(Addr) *before;		/* where objects lie that were loaded before the first build */
 	size_t before_count;
-	const void *addresses[8];	/* of the drivers; more than any machine has */
-	size_t address_count;
+	struct drv_libraries_query queries[8];	/* for the drivers; more than any machine has */
+	size_t query_count;
 } led;
-#define MAX_ADDRESSES (sizeof(led.addresses) / sizeof(led.addresses[0]))
+#define MAX_QUERIES (sizeof(led.queries) / sizeof(led.queries[0]))
 
 /* Where the libraries lie that the program itself is linked with; a new one takes the place of the old, which stays. */
 struct ranges {
@@ -58,18 +57,37 @@ static bool was_there(const struct drv_loaded *object)
 	return false;
 }
 
-static void choose(const struct drv_driver *driver, struct drv_loaded_list *objects)
+static bool is_led_driver(const struct drv_loaded *object)
+{
+	for (size_t i = 0; i < led.query_count; i++) {
+		if (drv_libraries_is_driver(&led.queries[i], object))
+			return true;
+	}
+	return false;
+}
+
+static void choose_compilers(struct drv_loaded_list *objects, const struct drv_driver *driver)
 {
 	for (size_t i = 0; i < objects->count; i++) {
 		struct drv_loaded *object = &objects->items[i];
 
-		for (size_t j = 0; j < led.address_count; j++)
-			object->chosen |= drv_loaded_contains(object, led.addresses[j]);
-		for (size_t j = 0; driver && j < DRV_LISTS && driver->compilers[j]; j++)
+		for (size_t j = 0; j < DRV_LISTS && driver->compilers[j]; j++)
 			object->chosen |= strncmp(object->name, driver->compilers[j],
 						  strlen(driver->compilers[j])) == 0;
+	}
+}
+
+static void choose(struct drv_loaded_list *objects)
+{
+	for (size_t i = 0; i < objects->count; i++) {
+		struct drv_loaded *object = &objects->items[i];
+
 		/* What came since the first build may be a compiler. */
 		object->chosen |= !was_there(object);
+		if (!is_led_driver(object))
+			continue;
+		object->chosen = true;
+		choose_compilers(objects, drv_driver_of(object->name));
 	}
 	drv_loaded_choose_needed(objects);
 }
@@ -141,6 +159,7 @@ static void lead_objects(void *ctx, struct drv_loaded_list *objects)
 	const struct drv_loaded *c_library = NULL;
 	size_t count;
 
+	(void)ctx;
 	functions = drv_watched_functions(&count);
 	if (!led.before) {
 		remember_objects(objects);
@@ -151,7 +170,7 @@ static void lead_objects(void *ctx, struct drv_loaded_list *objects)
 		if (is_c_library(&objects->items[i]))
 			c_library = &objects->items[i];
 	}
-	choose(ctx, objects);
+	choose(objects);
 	for (size_t i = 0; i < objects->count; i++) {
 		const struct drv_loaded *object = &objects->items[i];
 
@@ -166,20 +185,21 @@ static bool same_epoch(const struct drv_library_epoch *a, const struct drv_libra
 	return a->loaded == b->loaded && a->unloaded == b->unloaded;
 }
 
-bool drv_led_update(const struct drv_driver *driver, const void *address)
+bool drv_led_update(const struct drv_libraries_query *query)
 {
 	struct drv_library_epoch epoch = drv_libraries_epoch();
-	bool known = !address, room = true, complete;
+	bool known = !query, room = true, complete;
 
 	(void)pthread_mutex_lock(&leading);
-	for (size_t i = 0; i < led.address_count && !known; i++)
-		known = led.addresses[i] == address;
+	for (size_t i = 0; i < led.query_count && !known; i++)
+		known = led.queries[i].address == query->address &&
+			led.queries[i].is_driver == query->is_driver;
 	if (!known)
-		room = led.address_count < MAX_ADDRESSES;
+		room = led.query_count < MAX_QUERIES;
 	if (!known && room)
-		led.addresses[led.address_count++] = address;
+		led.queries[led.query_count++] = *query;
 	if (!known || led.incomplete || !same_epoch(&epoch, &led.epoch)) {
-		led.incomplete = !drv_loaded_visit(lead_objects, (void *)driver) || led.incomplete;
+		led.incomplete = !drv_loaded_visit(lead_objects, NULL) || led.incomplete;
 		led.epoch = epoch;
 	}
 	complete = !led.incomplete && room;

@@ -9,14 +9,13 @@
 
 #include <stdbool.h>
 
-#include "layers/driver/drivers.h"
+#include "layers/driver/libraries.h"
 
 /*
- * Leads what is not led yet. address: any function of the driver's library; both NULL: what was
- * just loaded. false: not all of it could be. Some 5 ms the first time, nothing to
+ * Leads what is not led yet. query: the driver's libraries; NULL: what was just loaded. false: not all of it could be. Some 5 ms the first time, nothing to
  * speak of while no object comes or goes.
  */
-bool drv_led_update(const struct drv_driver *driver, const void *address);
+bool drv_led_update(const struct drv_libraries_query *query);
 /* Whether the code at that address is of a library that the program itself is linked with. */
 bool drv_led_is_of_program(const void *caller);
 /* In a forked child. */

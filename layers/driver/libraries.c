@@ -122,7 +122,8 @@ struct identification {
 	bool no_memory;
 };
 
-static bool is_driver(const struct drv_libraries_query *query, const struct drv_loaded *object)
+bool drv_libraries_is_driver(const struct drv_libraries_query *query,
+			     const struct drv_loaded *object)
 {
 	if (query->address && drv_loaded_contains(object, query->address))
 		return true;
@@ -157,7 +158,7 @@ static void find_drivers(void *ctx, struct drv_loaded_list *objects)
 		if (object->soname)
 			cmn_buffer_append(&wanted->loaded, object->soname,
 					  strlen(object->soname) + 1);
-		if (is_driver(wanted->query, object))
+		if (drv_libraries_is_driver(wanted->query, object))
 			note_driver(wanted, object);
 	}
 	wanted->no_memory |= wanted->loaded.failed;
@@ -259,7 +260,8 @@ static void identify(void *ctx, struct drv_loaded_list *objects)
 	struct identification *wanted = ctx;
 
 	for (size_t i = 0; i < objects->count; i++)
-		objects->items[i].chosen = is_driver(wanted->query, &objects->items[i]);
+		objects->items[i].chosen = drv_libraries_is_driver(wanted->query,
+								   &objects->items[i]);
 	add_files(objects, wanted);
 	for (size_t i = 0; i < wanted->driver_count; i++) {
 		cc_key_add_text(wanted->key, CC_PART_DEVICE, "driver.path", wanted->paths[i]);

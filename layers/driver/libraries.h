@@ -21,6 +21,10 @@ struct drv_libraries_query {
 	bool (*is_driver)(const char *path);	/* may be NULL */
 };
 
+/* Whether the query chooses the object. */
+bool drv_libraries_is_driver(const struct drv_libraries_query *query,
+			     const struct drv_loaded *object);
+
 /*
  * Adds a "driver.path" field for each driver and a "library.<file name>" field
  * for each object, sorted by name. A compiler that is loaded late is read from

@@ -60,7 +60,7 @@ void drv_note_loading(void)
 
 	if (atomic_load(&going_on) && !busy) {
 		busy = true;
-		(void)drv_led_update(NULL, NULL);	/* the next build asks again */
+		(void)drv_led_update(NULL);	/* the next build asks again */
 		busy = false;
 	}
 	errno = error;
@@ -393,7 +393,7 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 		observation->unsure = "observer-off";
 		return observation;
 	}
-	if (!drv_led_update(request->driver, request->address))
+	if (!drv_led_update(&request->libraries))
 		observation->unsure = "observer-blind";
 	observation->driver = request->driver;
 	observation->in_call = request->driver->compiles_in_call && !request->goes_on;

@@ -33,13 +33,13 @@
 
 #include "cachecore/manifest.h"
 #include "common/status.h"
-#include "layers/driver/drivers.h"
+#include "layers/driver/libraries.h"
 
 struct drv_observation;
 
 struct drv_observer_request {
 	const struct drv_driver *driver;
-	const void *address;	/* any function of the driver's library */
+	struct drv_libraries_query libraries;	/* the driver's */
 	bool switched_off;	/* by the user: nothing is touched */
 	bool goes_on;		/* after the call: then the calling thread does other things, too */
 };
@@ -51,7 +51,7 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 struct drv_observer_text {
 	bool reads;		/* it has words by which files are read: something must have been seen */
 	const char *options;	/* may be NULL */
-	struct cmn_view source;	/* empty where it is no text */
+	struct cmn_view source;	/* text, or a module that may come from the driver's own cache */
 };
 
 /*

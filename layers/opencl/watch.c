@@ -17,7 +17,7 @@ struct drv_observation *ocl_watch_begin(const struct ocl_targets *targets, bool 
 		return NULL;
 	return drv_observer_begin(&(struct drv_observer_request){
 		.driver = identity->driver,
-		.address = identity->address,
+		.libraries = { .address = identity->address },
 		.switched_off = !ocl_layer.cache || !cc_cache_config(ocl_layer.cache)->observe,
 		.goes_on = goes_on,
 	});

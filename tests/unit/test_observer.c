@@ -31,7 +31,7 @@ static struct drv_observation *begin(bool goes_on)
 {
 	return drv_observer_begin(&(struct drv_observer_request){
 		.driver = drv_driver_of("libother.so"),
-		.address = (const void *)observed,
+		.libraries = { .address = (const void *)observed },
 		.goes_on = goes_on,
 	});
 }
