@@ -58,10 +58,16 @@ const struct drv_driver drv_drivers[] = {
 		.settings = INTEL_SETTINGS,
 	},
 	{
-		/* The same for Level Zero, 22.43 and 26.27: from SPIR-V it needs no frontend. */
+		/*
+		 * The same for Level Zero, 22.43 and 26.27: from SPIR-V it needs no frontend. With strace:
+		 * one thread; 22.43 looks for IGC's Options.txt at a process's first module, 26.27 for
+		 * nothing; both for their own cache, where it is on.
+		 */
 		.library = "libze_intel_gpu.so",
+		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
 		.stands_absent_names = true,
+		.cached = { "*.l0_cache" },
 		.compilers = { "libigc.so" },
 		.late_compilers = { "libigc.so.2", "libigc.so.1" },
 		.variables = intel,

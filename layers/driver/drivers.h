@@ -50,7 +50,7 @@ struct drv_driver {
 	 */
 	bool objects_as_unbuilt;
 	/*
-	 * It compiles sources in the thread that asks for it, and looks for some file for each.
+	 * It compiles in the thread that asks for it, and looks for some file for each source.
 	 * What its other threads look for, which finish kernels, is no matter of a build's then.
 	 */
 	bool compiles_in_call;

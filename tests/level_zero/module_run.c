@@ -69,6 +69,16 @@ void module_run_processes(struct module_run *run, unsigned int count, const char
 	CU_ASSERT_EQUAL(run->client.status, 0);
 }
 
+void module_run_script(struct module_run *run, const char *script, const char *variables)
+{
+	char argument[4096];
+	int len = snprintf(argument, sizeof(argument), "-c '%s' '" MODULE_CLIENT "'", script);
+
+	CU_ASSERT_FATAL(len > 0 && (size_t)len < sizeof(argument));
+	run_program(run, PLUGIN, "/bin/sh", argument, variables);
+	CU_ASSERT_EQUAL(run->client.status, 0);
+}
+
 void module_run_any(struct module_run *run, const char *arguments, const char *variables)
 {
 	run_client(run, PLUGIN, arguments, variables);

@@ -27,6 +27,8 @@ void module_run_plain(struct module_run *run, const char *arguments, const char 
 /* So many processes at once; they share the output. */
 void module_run_processes(struct module_run *run, unsigned int count, const char *arguments,
 			  const char *variables);
+/* A shell's script, without ', in which $0 is the client. */
+void module_run_script(struct module_run *run, const char *script, const char *variables);
 /* Under the plugin, however it ends. */
 void module_run_any(struct module_run *run, const char *arguments, const char *variables);
 

@@ -206,6 +206,72 @@ static void run_enables_both_layers(void)
 		       "test -z \"$ZE_ENABLE_VALIDATION_LAYER\"'", unit_dir());
 }
 
+/* With the compiler's own settings, in a place of this process's alone. */
+static void run_with_settings(const char *settings)
+{
+	char script[1024];
+
+	(void)snprintf(script, sizeof(script),
+		       "mount -t tmpfs none /tmp/IntelIGC && mkdir /tmp/IntelIGC/debugFlags || exit; %s "
+		       "exec \"$0\" driver=0 il=one log create", settings);
+	unit_write("script", script);
+	module_run_script(&run, "exec unshare -rm sh -c \"$(cat script)\" \"$0\"", "");
+}
+
+#define OPTIONS "/tmp/IntelIGC/debugFlags/Options.txt"
+
+/* IGC 1 reads it at the first module, IGC 2 does not. */
+static void settings_of_the_compiler_count(void)
+{
+	static const char *const rows[][2] = {
+		{ "", "0" }, { "echo ShaderDumpEnable=0 >" OPTIONS ";", "1" },
+		{ "echo EnableDivergentBarrierCheck=0 >" OPTIONS ";", "1" }, { "", "0" },
+	};
+	bool reads;
+
+	if (system("unshare -rm true 2>errors") != 0)
+		return;		/* nobody else's compilations are to see the file */
+	slot_run_shell("mkdir -p /tmp/IntelIGC");
+	reads = system("ls /usr/lib/*/libigc.so.1 >list 2>errors") == 0;
+	run_with_settings("");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		unsigned long misses = module_run_stat("misses");
+
+		run_with_settings(rows[i][0]);
+		CU_ASSERT_EQUAL(module_run_stat("misses") - misses, reads && rows[i][1][0] == '1');
+		/* And the next one hits, though the file is another one. */
+		misses = module_run_stat("misses");
+		run_with_settings(rows[i][0]);
+		CU_ASSERT_EQUAL(module_run_stat("misses"), misses);
+	}
+	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), reads ? 6 : 8);
+	(void)rmdir("/tmp/IntelIGC");	/* others may be here, too */
+}
+
+/* What came from there without the compiler is good for as long as it is there. */
+static void the_drivers_own_cache_counts_where_a_module_comes_from_it(void)
+{
+	static const char module[] = "driver=0 il=one log create";
+
+	slot_run_shell("mkdir l0_cache");
+	module_run_plain(&plain, module, "");
+	if (system("test -n \"$(ls l0_cache)\"") != 0)
+		return;		/* later versions have it elsewhere */
+	module_run(&run, module, "");
+	module_run(&run, module, "");
+	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);
+	slot_run_shell("rm l0_cache/*");
+	module_run(&run, module, "");
+	CU_ASSERT_EQUAL(module_run_stat("misses"), 2);
+	/* What was compiled does not depend on it. */
+	slot_run_shell("rm -r l0_cache");
+	module_run(&run, module, "");
+	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 2);
+	slot_run_shell("mkdir l0_cache");
+	module_run(&run, module, "");
+	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 3);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
@@ -213,6 +279,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(the_loaders_other_layers_do_no_harm),
 		UNIT_TEST(errors_of_the_validation_layer_come_through),
 		UNIT_TEST(beside_another_driver_it_is_cached_too),
+		UNIT_TEST(settings_of_the_compiler_count),
+		UNIT_TEST(the_drivers_own_cache_counts_where_a_module_comes_from_it),
 		UNIT_TEST(threads_share_one_compilation),
 		UNIT_TEST(initialising_twice_or_never_is_fine),
 		UNIT_TEST(no_damage_reaches_the_driver),

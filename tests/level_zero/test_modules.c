@@ -605,6 +605,93 @@ static void a_compiler_that_was_not_foreseen_is_not_cached_for(void)
 	module_run_expect_clean(&run);
 }
 
+/* What the compiler looks for beside its input, with a driver that is known and one that is not. */
+static void files_of_the_compiler_count(void)
+{
+	for (int known = 0; known < 2; known++) {
+		if (known)
+			use_known_driver();
+		slot_run_shell("rm -rf cache stub.options");
+		module_run(&run, ONE, "");
+		module_run(&run, ONE, "");
+		module_run_expect(&run, 0, 1);
+		unit_write("stub.options", "one\n");
+		module_run(&run, ONE, "");
+		module_run_expect(&run, 1, 0);
+		unit_write("stub.options", "two\n");
+		module_run(&run, ONE, "");
+		module_run_expect(&run, 1, 0);
+		module_run_plain(&plain, ONE, "");
+		module_run(&run, ONE, "");
+		module_run_expect(&run, 0, 1);
+		expect_same_output(plain.client.output);
+		slot_run_shell("rm stub.options");
+		module_run_plain(&plain, ONE, "");
+		module_run(&run, ONE, "");
+		expect_same_output(plain.client.output);
+	}
+	module_run_drivers(STUB_DRIVER);
+}
+
+/* Both of them: the loader's functions stand between, which tell nothing of whose a device is. */
+static void files_of_both_compilers_count(void)
+{
+	static const char both[] = "driver=0 il=one log create driver=1 create";
+
+	module_run_drivers(BOTH);
+	module_run(&run, both, "");
+	unit_write("stub.options", "one\n");
+	module_run(&run, both, "");
+	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 1);
+	CU_ASSERT_EQUAL(module_run_count(&run, "stub2 compile"), 1);
+	module_run(&run, both, "");
+	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 0);
+	CU_ASSERT_EQUAL(module_run_count(&run, "stub2 compile"), 0);
+	module_run_drivers(STUB_DRIVER);
+}
+
+static void what_cannot_be_seen_is_not_kept(void)
+{
+	static const struct {
+		const char *variables, *statistic;
+	} rows[] = {
+		{ "STUB_FORKS=1", "bypass.other-process" },
+		{ "CKCACHE_OBSERVE=0", "bypass.observer-off" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (unsigned long j = 1; j <= 2; j++) {
+			module_run(&run, ONE, rows[i].variables);
+			module_run_expect(&run, 1, 0);
+			CU_ASSERT_EQUAL(module_run_stat(rows[i].statistic), j);
+		}
+	}
+	CU_ASSERT_EQUAL(module_run_stat("stores"), 0);
+}
+
+/* Also one that comes with a module that is not cached for. */
+static void a_compiler_that_came_with_another_module_is_in_the_key(void)
+{
+	static const char after[] = "driver=0 file=garbage quiet il=one create";
+	static char driver[512];	/* it is borrowed */
+	char variables[1024];
+
+	slot_run_shell("mkdir other && cp '" STUB_DRIVER "' other/libze_other.so && "
+		       "cp '" STUB_COMPILER "' other/libstub_compiler.so.1");
+	(void)snprintf(driver, sizeof(driver), "%s/other/libze_other.so", unit_dir());
+	(void)snprintf(variables, sizeof(variables),
+		       "STUB_LAZY_COMPILER=1 LD_LIBRARY_PATH='%s/other'", unit_dir());
+	module_run_drivers(driver);
+	unit_write("garbage", "this is no SPIR-V");
+	module_run(&run, after, variables);
+	module_run(&run, after, variables);
+	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);
+	slot_run_shell("cp '" STUB_COMPILER2 "' other/libstub_compiler.so.1");
+	module_run(&run, after, variables);
+	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);
+	module_run_drivers(STUB_DRIVER);
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
@@ -639,6 +726,10 @@ int main(void)
 		UNIT_TEST(unknown_drivers_are_not_asked_for_absent_names),
 		UNIT_TEST(a_compiler_that_is_loaded_late_is_in_the_key_before),
 		UNIT_TEST(a_compiler_that_was_not_foreseen_is_not_cached_for),
+		UNIT_TEST(a_compiler_that_came_with_another_module_is_in_the_key),
+		UNIT_TEST(files_of_the_compiler_count),
+		UNIT_TEST(files_of_both_compilers_count),
+		UNIT_TEST(what_cannot_be_seen_is_not_kept),
 	};
 
 	return UNIT_MAIN("level_zero.modules", tests);

@@ -11,6 +11,7 @@
 #include "layers/api/storage.h"
 #include "layers/driver/environment.h"
 #include "layers/level_zero/plugin/desc.h"
+#include "layers/level_zero/plugin/identity.h"
 #include "layers/level_zero/plugin/native.h"
 
 /* One module on its way. */
@@ -22,6 +23,7 @@ struct construction {
 	bool ran;			/* the driver was asked */
 	bool retried;			/* after running out of memory */
 	const char *bypass;		/* why what was built is not kept, or NULL */
+	struct cc_manifest *manifest;	/* what was built depends on, where bypass is NULL */
 	uint64_t start_ns, build_ns;
 };
 
@@ -45,32 +47,47 @@ static void run(struct construction *one, ze_module_build_log_handle_t *log)
 static enum cmn_status capture(struct construction *one, ze_module_build_log_handle_t log,
 			       struct cc_entry **ret)
 {
-	enum cmn_status status;
-
-	const struct lz_desc *desc = one->desc;
+	const struct lz_native_built built = {
+		.next = one->desc->next,
+		.driver = one->desc->driver,
+		.device = one->desc->device,
+		.module = one->module,
+		.log = log,
+		.manifest = one->manifest,
+		.build_ns = one->build_ns,
+	};
 
 	drv_environment_note_build();
-	if (!lz_module_key_environment_holds(desc->next, desc->driver, desc->device))
+	one->manifest = NULL;
+	if (!lz_module_key_environment_holds(one->desc->next, one->desc->driver, one->desc->device))
 		one->bypass = "environment-changed";
 	else if (!lz_desc_holds(one->desc))
 		one->bypass = "compiler-loaded-late";
-	if (one->bypass)
+	if (one->bypass) {
+		cc_manifest_free(built.manifest);
 		return CMN_MISS;
-	status = lz_native_capture(one->desc->next, one->desc->driver, one->desc->device,
-				   one->module, log, one->build_ns, ret);
-	if (status == CMN_MISS)
-		one->bypass = "no-binary";
-	return status == CMN_OK ? CMN_OK : CMN_MISS;
+	}
+	return lz_native_capture(&built, ret, &one->bypass) == CMN_OK ? CMN_OK : CMN_MISS;
 }
 
 /* The build callback of the cache. The entry gets the log, for who asks zeModuleCreate for it. */
 static enum cmn_status build_and_capture(void *ctx, struct cc_entry **ret)
 {
 	struct construction *one = ctx;
+	const struct lz_desc *desc = one->desc;
+	const struct lz_desc_program *program = &desc->programs[one->i];
+	const struct cmn_view il = { program->source, program->source_size };
+	struct drv_observation *observation = lz_identity_watch(desc->next, desc->driver,
+								desc->device);
 	ze_module_build_log_handle_t log = NULL;
 	enum cmn_status status;
 
 	run(one, &log);
+	if (one->result == ZE_RESULT_SUCCESS)
+		(void)!lz_native_see(observation, il, program->options, &one->manifest,
+				     &one->bypass);	/* which tells */
+	else
+		drv_observer_drop(observation);
 	if (lz_is_out_of_memory(one->result) && !one->retried) {
 		one->retried = true;
 		return CMN_ERR_NOMEM;

@@ -212,11 +212,12 @@ const char *lz_identity_lack(void)
 	return is_above_a_layer() ? "layer-below" : "device-unidentified";
 }
 
+static const struct drv_libraries_query libraries = { .is_driver = is_driver };
+
 static enum cmn_status gather(struct lz_next *next, ze_driver_handle_t driver,
 			      ze_device_handle_t device, struct cc_key *key,
 			      const struct drv_driver **ret_row)
 {
-	const struct drv_libraries_query query = { .is_driver = is_driver };
 	enum cmn_status status;
 
 	cc_key_init(key);
@@ -227,7 +228,9 @@ static enum cmn_status gather(struct lz_next *next, ze_driver_handle_t driver,
 	if (!add_device(key, next, driver, device))
 		return CMN_MISS;
 	add_module_properties(key, next, device);
-	status = drv_libraries_identify(&query, key, ret_row);
+	status = drv_libraries_identify(&libraries, key, ret_row);
+	/* An entry of an earlier plugin says of no file that it depends on it. */
+	cc_key_add_text(key, CC_PART_DEVICE, "layer.files", "as seen");
 	return status == CMN_OK ? cc_key_status(key) : status;
 }
 
@@ -279,6 +282,21 @@ enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handle_t driver,
 		return lz_identity_renew(next, driver, device, ret);
 	*ret = &found->fields;
 	return CMN_OK;
+}
+
+struct drv_observation *lz_identity_watch(struct lz_next *next, ze_driver_handle_t driver,
+					  ze_device_handle_t device)
+{
+	const struct known_device *found = find(next, driver, device);
+	const struct cc_config *config = cc_cache_config(lz_plugin_cache());
+
+	if (!found)
+		return NULL;
+	return drv_observer_begin(&(struct drv_observer_request){
+		.driver = found->row,
+		.libraries = libraries,
+		.switched_off = !config->observe,
+	});
 }
 
 const struct drv_driver *lz_identity_driver(struct lz_next *next, ze_driver_handle_t driver,

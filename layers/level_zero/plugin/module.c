@@ -11,6 +11,7 @@
 #include "layers/driver/libraries.h"
 #include "layers/level_zero/plugin/build_logs.h"
 #include "layers/level_zero/plugin/contexts.h"
+#include "layers/level_zero/plugin/identity.h"
 #include "layers/level_zero/plugin/module_key.h"
 #include "layers/level_zero/plugin/names.h"
 #include "layers/level_zero/plugin/native.h"
@@ -26,17 +27,34 @@ struct creation {
 	ze_module_build_log_handle_t *log;	/* NULL: the application wants none */
 	struct lz_module_inputs inputs;
 	struct cc_key key;
-	struct drv_library_epoch epoch;
+	struct drv_observation *observation;	/* of the driver's build; NULL: not begun, or ended */
+	struct cc_manifest *manifest;	/* what was built depends on, where bypass is NULL */
 	uint64_t start_ns, build_ns;
 	ze_result_t result;		/* of the driver */
 	bool ran;			/* the driver was called for the application */
 	bool retried;			/* after running out of memory */
+	bool captured;			/* what the driver builds is to be kept */
+	bool late;			/* a compiler came with the build: what it made cannot be kept under the key */
 	const char *bypass;		/* why nothing is cached, or NULL */
 };
 
-/* The driver's own call, as the application made it, timed. */
+static void see(struct creation *creation)
+{
+	struct drv_observation *observation = creation->observation;
+
+	creation->observation = NULL;
+	if (creation->result != ZE_RESULT_SUCCESS)
+		drv_observer_drop(observation);
+	else if (creation->captured)
+		(void)!lz_native_see(observation, creation->inputs.items[0].il,
+				     creation->inputs.flags, &creation->manifest,
+				     &creation->bypass);	/* which tells */
+}
+
+/* The driver's own call, as the application made it, timed. What it loads counts for all further keys. */
 static void run(struct creation *creation, ze_module_build_log_handle_t *log)
 {
+	struct drv_library_epoch epoch = drv_libraries_epoch();
 	uint64_t start = cmn_clock_monotonic();
 
 	drv_environment_note_build();
@@ -44,34 +62,38 @@ static void run(struct creation *creation, ze_module_build_log_handle_t *log)
 	creation->result = LZ_NEXT_FIND(creation->next, module_create)(
 		creation->context, creation->device, creation->desc, creation->module, log);
 	creation->build_ns = cmn_clock_monotonic() - start;
-}
-
-/* A compiler that came only with the build was not in the key: what it made cannot be kept under it. */
-static bool compiler_came_late(const struct creation *creation)
-{
-	return drv_libraries_came(&creation->epoch) &&
-	       !lz_module_key_holds(creation->next, creation->driver, creation->device,
-				    &creation->key);
+	see(creation);
+	if (drv_libraries_came(&epoch) && creation->device &&
+	    !lz_module_key_holds(creation->next, creation->driver, creation->device,
+				 &creation->key))
+		creation->late = true;
 }
 
 /* The module just built, as an entry. CMN_MISS: there is none to be had. */
 static enum cmn_status capture(struct creation *creation, ze_module_build_log_handle_t log,
 			       struct cc_entry **ret)
 {
-	enum cmn_status status;
+	const struct lz_native_built built = {
+		.next = creation->next,
+		.driver = creation->driver,
+		.device = creation->device,
+		.module = *creation->module,
+		.log = log,
+		.manifest = creation->manifest,
+		.build_ns = creation->build_ns,
+	};
 
 	drv_environment_note_build();
-	if (compiler_came_late(creation))
+	creation->manifest = NULL;
+	if (creation->late)
 		creation->bypass = "compiler-loaded-late";
 	else if (!lz_module_key_environment_holds(creation->next, creation->driver, creation->device))
 		creation->bypass = "environment-changed";
-	if (creation->bypass)
+	if (creation->bypass) {
+		cc_manifest_free(built.manifest);
 		return CMN_MISS;
-	status = lz_native_capture(creation->next, creation->driver, creation->device,
-				   *creation->module, log, creation->build_ns, ret);
-	if (status == CMN_MISS)
-		creation->bypass = "no-binary";
-	return status == CMN_OK ? CMN_OK : CMN_MISS;
+	}
+	return lz_native_capture(&built, ret, &creation->bypass) == CMN_OK ? CMN_OK : CMN_MISS;
 }
 
 /*
@@ -84,6 +106,9 @@ static enum cmn_status build_and_capture(void *ctx, struct cc_entry **ret)
 	ze_module_build_log_handle_t own = NULL;
 	enum cmn_status status;
 
+	creation->captured = true;
+	creation->observation = lz_identity_watch(creation->next, creation->driver,
+						  creation->device);
 	run(creation, creation->log ? creation->log : &own);
 	if (lz_is_out_of_memory(creation->result) && !creation->retried) {
 		creation->retried = true;
@@ -181,7 +206,6 @@ static void create_now(struct creation *creation)
 /* Fills the key; false: a reason not to cache goes to bypass. */
 static bool gather(struct creation *creation)
 {
-	creation->driver = lz_context_driver(creation->context);
 	return lz_module_key(creation->next, creation->driver, creation->device,
 			     &creation->inputs, &creation->key, &creation->bypass) == CMN_OK;
 }
@@ -189,7 +213,6 @@ static bool gather(struct creation *creation)
 static void create_through_cache(struct creation *creation)
 {
 	creation->start_ns = cmn_clock_monotonic();
-	creation->epoch = drv_libraries_epoch();
 	if (gather(creation)) {
 		creation->bypass = NULL;
 		create_now(creation);
@@ -206,6 +229,7 @@ ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 {
 	struct creation creation = {
 		.next = next, .context = context, .device = device,
+		.driver = context ? lz_context_driver(context) : NULL,
 		.desc = desc, .module = module, .log = log,
 	};
 

@@ -79,26 +79,50 @@ static enum cmn_status add_native(struct lz_next *next, ze_module_handle_t modul
 	return lz_native_read(next, module, size, room) ? CMN_OK : CMN_MISS;
 }
 
-enum cmn_status lz_native_capture(struct lz_next *next, ze_driver_handle_t driver,
-				  ze_device_handle_t device, ze_module_handle_t module,
-				  ze_module_build_log_handle_t log, uint64_t build_ns,
-				  struct cc_entry **ret)
+static enum cmn_status fill(const struct lz_native_built *built, struct cc_entry *entry,
+			    const char **ret_reason)
 {
-	struct cc_entry *entry = cc_entry_new(build_ns);
-	enum cmn_status status;
+	enum cmn_status status = add_native(built->next, built->module, entry);
 	struct cmn_buffer text;
 
-	if (!entry)
-		return CMN_ERR_NOMEM;
-	status = add_native(next, module, entry);
-	if (status == CMN_OK) {
-		text = read_log(next, log);
-		if (text.len)
-			cc_entry_add(entry, LZ_TAG_LOG, 0, text.data, text.len);
-		cmn_buffer_release(&text);
-		lz_names_learn(next, driver, device, module, entry);
-		status = cc_entry_finish(entry, NULL);
-	}
+	if (status == CMN_MISS)
+		*ret_reason = "no-binary";
+	if (status != CMN_OK)
+		return status;
+	text = read_log(built->next, built->log);
+	if (text.len)
+		cc_entry_add(entry, LZ_TAG_LOG, 0, text.data, text.len);
+	cmn_buffer_release(&text);
+	lz_names_learn(built->next, built->driver, built->device, built->module, entry);
+	return CMN_OK;
+}
+
+enum cmn_status lz_native_see(struct drv_observation *observation, struct cmn_view il,
+			      const char *flags, struct cc_manifest **ret, const char **ret_reason)
+{
+	/* What is compiled includes nothing: nobody need have looked for a file. */
+	const struct drv_observer_text text = { .options = flags, .source = il };
+	enum cmn_status status;
+
+	*ret_reason = "no-memory";
+	*ret = NULL;
+	status = drv_observer_end(observation, &text, cc_cache_file_memo(lz_plugin_cache()), ret,
+				  ret_reason);
+	if (status == CMN_OK)
+		*ret_reason = NULL;
+	return status;
+}
+
+enum cmn_status lz_native_capture(const struct lz_native_built *built, struct cc_entry **ret,
+				  const char **ret_reason)
+{
+	struct cc_entry *entry = cc_entry_new(built->build_ns);
+	enum cmn_status status = entry ? fill(built, entry, ret_reason) : CMN_ERR_NOMEM;
+
+	if (status == CMN_OK)
+		status = cc_entry_finish(entry, built->manifest);
+	else
+		cc_manifest_free(built->manifest);
 	if (status == CMN_OK)
 		*ret = entry;
 	else

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "layers/driver/observer.h"
 #include "layers/level_zero/plugin/next.h"
 
 /* Fields of an entry beside CC_TAG_IMAGE; index 0. */
@@ -32,11 +33,27 @@ size_t lz_native_size(struct lz_next *next, ze_module_handle_t module);
 /* Fills room of that size. false: the driver does not give it. */
 bool lz_native_read(struct lz_next *next, ze_module_handle_t module, size_t size, uint8_t *room);
 
-/* The module just built, of an identified device, as an entry. driver and log may be NULL. CMN_MISS: it has no native binary; CMN_ERR_NOMEM, CMN_ERR_TOO_LARGE. */
-CMN_CHECKED enum cmn_status lz_native_capture(struct lz_next *next, ze_driver_handle_t driver,
-					      ze_device_handle_t device, ze_module_handle_t module,
-					      ze_module_build_log_handle_t log, uint64_t build_ns,
-					      struct cc_entry **ret);
+/* A module that was just built, of an identified device. */
+struct lz_native_built {
+	struct lz_next *next;
+	ze_driver_handle_t driver;	/* may be NULL */
+	ze_device_handle_t device;
+	ze_module_handle_t module;
+	ze_module_build_log_handle_t log;	/* may be NULL */
+	struct cc_manifest *manifest;	/* of lz_native_see; is taken */
+	uint64_t build_ns;
+};
+
+/*
+ * Ends the observation (NULL is fine) of a build as soon as it is over: flags may be NULL; il is
+ * what it was made of, or the first of several. CMN_OK: *ret is the caller's, or NULL. Else *ret_reason says why it is not to be kept.
+ */
+CMN_CHECKED enum cmn_status lz_native_see(struct drv_observation *observation,
+					  struct cmn_view il, const char *flags,
+					  struct cc_manifest **ret, const char **ret_reason);
+/* As an entry. CMN_MISS: *ret_reason says why there is none to be had; CMN_ERR_NOMEM, CMN_ERR_TOO_LARGE. */
+CMN_CHECKED enum cmn_status lz_native_capture(const struct lz_native_built *built,
+					      struct cc_entry **ret, const char **ret_reason);
 
 /*
  * A new module from a native binary. flags: those that it was built with; NULL:

@@ -2,12 +2,15 @@
 /*
  * stub_translate: from a module's description to symbols, a native and a log.
  * Of SPIR-V the native holds, after its symbols and in this order: the
- * compiler's revision, and of each input its flags, its length and hash, and
+ * compiler's revision, the first line of stub.options in the working directory, as
+ * compilers read settings of their own, and of each input its flags, its length and hash, and
  * each constant that is set and declared, by id, as wide as it is declared.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -172,6 +175,29 @@ static bool may_compile(struct stub_text *log, ze_result_t *ret_status)
 	return true;
 }
 
+static void print_options(struct stub_text *body)
+{
+	FILE *file = fopen("stub.options", "re");
+	char line[256] = "";
+
+	if (!file)
+		return;
+	if (fgets(line, sizeof(line), file))
+		stub_text_print(body, "options %s\n", line);
+	(void)fclose(file);	/* only read */
+}
+
+/* As a compiler does that runs another program. */
+static void run_child(void)
+{
+	pid_t child = stub_is_set("STUB_FORKS") ? fork() : -1;
+
+	if (child == 0)
+		_exit(0);
+	if (child > 0)
+		(void)waitpid(child, NULL, 0);
+}
+
 static ze_result_t compile_inputs(const struct inputs *inputs, struct stub_image *image,
 				  struct stub_text *body, struct stub_text *log)
 {
@@ -183,6 +209,8 @@ static ze_result_t compile_inputs(const struct inputs *inputs, struct stub_image
 		return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
 	if (!may_compile(log, &status))
 		return status;
+	run_child();
+	print_options(body);
 	stub_text_print(body, "compiler %s\nflags %zu %s\n", revision, strlen(flags), flags);
 	if (strstr(flags, "-Wstub"))
 		stub_text_print(log, "warning: stub\n");
