@@ -19,5 +19,8 @@
  */
 CMN_CHECKED enum cmn_status drv_build_id_find(struct cmn_view notes, uint64_t alignment,
 					      struct cmn_view *ret_id);
+/* The same of any note, by its name and type. */
+CMN_CHECKED enum cmn_status drv_note_find(struct cmn_view notes, uint64_t alignment,
+					  const char *owner, uint32_t type, struct cmn_view *ret);
 
 #endif

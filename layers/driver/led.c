@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "layers/driver/observer_notes.h"
+#include "layers/driver/observer_owner.h"
 
 /* The objects that are led; guarded by leading. */
 static pthread_mutex_t leading = PTHREAD_MUTEX_INITIALIZER;
@@ -38,7 +39,7 @@ static bool is_c_library(const struct drv_loaded *object)
 static bool is_left_alone(const struct drv_loaded *object)
 {
 	return is_c_library(object) || strncmp(object->name, "ld-", 3) == 0 ||
-	       !object->dynamic || drv_loaded_contains(object, (const void *)drv_led_update);
+	       !object->dynamic || drv_observer_is_in(object);
 }
 
 static void remember_objects(const struct drv_loaded_list *objects)

@@ -37,21 +37,21 @@ static void read_dynamic(struct drv_loaded *object)
 		object->soname = object->strings + soname;
 }
 
-/* The first one counts, even an empty one, as in elf_file; empty where the linker left none. */
-static struct cmn_view build_id_of(const struct drv_loaded *object)
+/* The first one counts, even an empty one, as in elf_file; empty where there is none. */
+struct cmn_view drv_loaded_note(const struct drv_loaded *object, const char *owner, uint32_t type)
 {
-	struct cmn_view id = { 0 };
+	struct cmn_view value = { 0 };
 
 	for (unsigned int i = 0; i < object->header_count; i++) {
 		const ElfW(Phdr) *header = &object->headers[i];
 		const void *notes = (const void *)(object->base + header->p_vaddr);
 
 		if (header->p_type == PT_NOTE &&
-		    drv_build_id_find((struct cmn_view){ notes, header->p_memsz },
-				      header->p_align, &id) == CMN_OK)
+		    drv_note_find((struct cmn_view){ notes, header->p_memsz }, header->p_align,
+				  owner, type, &value) == CMN_OK)
 			break;
 	}
-	return id;
+	return value;
 }
 
 static int collect(struct dl_phdr_info *info, size_t size, void *ctx)
@@ -81,7 +81,7 @@ static int collect(struct dl_phdr_info *info, size_t size, void *ctx)
 	if (info->dlpi_addr == getauxval(AT_SYSINFO_EHDR))
 		return 0;
 	read_dynamic(object);
-	object->build_id = build_id_of(object);
+	object->build_id = drv_loaded_note(object, "GNU", NT_GNU_BUILD_ID);
 	objects->count++;
 	return 0;
 }

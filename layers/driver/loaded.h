@@ -40,6 +40,8 @@ struct drv_loaded_list {
  */
 bool drv_loaded_visit(void (*visit)(void *ctx, struct drv_loaded_list *objects), void *ctx);
 
+/* The value of its note by that name and type; empty: it has none. */
+struct cmn_view drv_loaded_note(const struct drv_loaded *object, const char *owner, uint32_t type);
 bool drv_loaded_contains(const struct drv_loaded *object, const void *address);
 /* The same of what dl_iterate_phdr shows, the program itself among it. */
 bool drv_loaded_holds(const struct dl_phdr_info *info, const void *address);

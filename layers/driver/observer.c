@@ -22,6 +22,7 @@
 #include "layers/driver/led.h"
 #include "layers/driver/observation.h"
 #include "layers/driver/observer_notes.h"
+#include "layers/driver/observer_owner.h"
 
 /* Linux stamps files with the time of its last tick, which is at most 10 ms old. */
 #define TICK_NS UINT64_C(20000000)
@@ -381,7 +382,7 @@ static void start(void)
 			 pthread_atfork(NULL, NULL, after_fork_child) != 0;
 }
 
-struct drv_observation *drv_observer_begin(const struct drv_observer_request *request)
+static struct drv_observation *begin(const struct drv_observer_request *request)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct drv_observation *observation = calloc(1, sizeof(*observation));
@@ -448,10 +449,8 @@ static void release(struct drv_observation *observation)
 	free(observation);
 }
 
-void drv_observer_drop(struct drv_observation *observation)
+static void drop(struct drv_observation *observation)
 {
-	if (!observation)
-		return;
 	leave(observation);
 	release(observation);
 }
@@ -522,17 +521,13 @@ static int compare_places(const struct place *a, const struct place *b)
 	return strcmp(a->path, b->path);
 }
 
-enum cmn_status drv_observer_end(struct drv_observation *observation,
-				 const struct drv_observer_text *text, struct cc_file_memo *memo,
-				 struct cc_manifest **ret, const char **ret_reason)
+static enum cmn_status end(struct drv_observation *observation,
+			   const struct drv_observer_text *text, struct cc_file_memo *memo,
+			   struct cc_manifest **ret, const char **ret_reason)
 {
 	bool seen = false, compiled = !text->source.len;	/* no text, no compiler that reads any */
 	enum cmn_status status;
 
-	if (!observation) {
-		*ret_reason = "no-memory";
-		return CMN_MISS;
-	}
 	leave(observation);
 	drv_dependencies_judge(observation);
 	learn_settings(observation, text);
@@ -547,4 +542,27 @@ enum cmn_status drv_observer_end(struct drv_observation *observation,
 	status = drv_dependencies_gather(observation, text, seen, compiled, memo, ret, ret_reason);
 	release(observation);
 	return status;
+}
+
+const struct drv_observer_functions drv_observer_own = { begin, end, drop };
+
+struct drv_observation *drv_observer_begin(const struct drv_observer_request *request)
+{
+	return drv_observer_of_process()->begin(request);
+}
+
+enum cmn_status drv_observer_end(struct drv_observation *observation,
+				 const struct drv_observer_text *text, struct cc_file_memo *memo,
+				 struct cc_manifest **ret, const char **ret_reason)
+{
+	if (observation)
+		return drv_observer_of_process()->end(observation, text, memo, ret, ret_reason);
+	*ret_reason = "no-memory";
+	return CMN_MISS;
+}
+
+void drv_observer_drop(struct drv_observation *observation)
+{
+	if (observation)
+		drv_observer_of_process()->drop(observation);
 }

@@ -22,6 +22,7 @@
  *   fork              the same in a child and then in this process
  *   keep              go on without destroying what is created
  *   setenv=NAME=VALUE
+ *   opencl            builds an OpenCL program, on the first device that its loader has
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -32,6 +33,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
 #include <level_zero/ze_api.h>
 
 #include "tests/level_zero/kernels/kernels_il.h"
@@ -374,6 +377,25 @@ static void set_variable(char *text)
 	(void)setenv(text, equals + 1, 1);
 }
 
+static void build_opencl(void)
+{
+	static const char *const source = "kernel void k(global int *a) { a[0] = 1; }";
+	void *opencl = dlopen("libOpenCL.so.1", RTLD_NOW);
+	cl_platform_id platform;
+	cl_program program;
+	cl_context context;
+	cl_device_id device;
+	cl_int error = -1;
+
+#define OPENCL(name) ((__typeof__(&name))dlsym(opencl, #name))
+	if (!opencl || OPENCL(clGetPlatformIDs)(1, &platform, NULL) != CL_SUCCESS ||
+	    OPENCL(clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
+		give_up("opencl", 0);
+	context = OPENCL(clCreateContext)(NULL, 1, &device, NULL, NULL, &error);
+	program = OPENCL(clCreateProgramWithSource)(context, 1, (const char **)&source, NULL, &error);
+	printf("opencl %d\n", OPENCL(clBuildProgram)(program, 1, &device, "", NULL, NULL));
+}
+
 /* A setting without a value. */
 static bool follow_word(const char *word)
 {
@@ -397,6 +419,8 @@ static bool follow_word(const char *word)
 		create(word[0] == 'q');
 	else if (!strcmp(word, "fork"))
 		create_in_child();
+	else if (!strcmp(word, "opencl"))
+		build_opencl();
 	else
 		return false;
 	return true;

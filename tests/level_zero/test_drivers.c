@@ -272,6 +272,29 @@ static void the_drivers_own_cache_counts_where_a_module_comes_from_it(void)
 	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 3);
 }
 
+/* Both layers watch one compiler, which has each of its slots once. */
+static void both_layers_see_what_their_builds_read(void)
+{
+	static const char *const orders[] = {
+		"opencl driver=0 il=one log create", "driver=0 il=one log create opencl",
+	};
+	char variables[1024];
+
+	if (system("ls /usr/lib/*/intel-opencl/libigdrcl.so >driver.icd 2>errors") != 0)
+		return;
+	slot_run_shell("mkdir icds && mv driver.icd icds");
+	(void)snprintf(variables, sizeof(variables),
+		       "OCL_ICD_VENDORS='%s/icds' OPENCL_LAYERS='" OPENCL_LAYER "'", unit_dir());
+	for (size_t i = 0; i < 2; i++) {
+		slot_run_shell("rm -rf cache");
+		module_run(&run, orders[i], variables);
+		CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, "opencl 0\n"));
+		CU_ASSERT_EQUAL(module_run_stat("stores"), 2);
+		module_run(&run, orders[i], variables);
+		CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 2);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
@@ -281,6 +304,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(beside_another_driver_it_is_cached_too),
 		UNIT_TEST(settings_of_the_compiler_count),
 		UNIT_TEST(the_drivers_own_cache_counts_where_a_module_comes_from_it),
+		UNIT_TEST(both_layers_see_what_their_builds_read),
 		UNIT_TEST(threads_share_one_compilation),
 		UNIT_TEST(initialising_twice_or_never_is_fine),
 		UNIT_TEST(no_damage_reaches_the_driver),
