@@ -11,16 +11,25 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
+#include <ftw.h>
+#include <glob.h>
 #include <limits.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #include "common/status.h"
 
@@ -213,6 +222,34 @@ static int watched_faccessat(int directory, const char *path, int mode, int flag
 	return result;
 }
 
+/* What tells of a file's place is told by its being there. */
+static int watched_statfs(const char *path, struct statfs *ret)
+{
+	int result = statfs(path, ret);
+
+	if (DRV_NOTES_WANTED())
+		note_name(AT_FDCWD, path, result != 0, false);
+	return result;
+}
+
+static int watched_statvfs(const char *path, struct statvfs *ret)
+{
+	int result = statvfs(path, ret);
+
+	if (DRV_NOTES_WANTED())
+		note_name(AT_FDCWD, path, result != 0, false);
+	return result;
+}
+
+static int watched_inotify_add_watch(int fd, const char *path, uint32_t events)
+{
+	int result = inotify_add_watch(fd, path, events);
+
+	if (DRV_NOTES_WANTED())
+		note_name(AT_FDCWD, path, result < 0, false);
+	return result;
+}
+
 /* Where a descriptor leads says nothing that its opening did not. */
 static bool is_own_descriptor(const char *path)
 {
@@ -258,6 +295,14 @@ static ssize_t watched_readlinkat(int directory, const char *path, char *ret, si
 	if (DRV_NOTES_WANTED())
 		note_link(directory, path, result < 0);
 	return result;
+}
+
+static ssize_t watched_readlinkat_checked(int directory, const char *path, char *ret, size_t size,
+					  size_t room)
+{
+	if (size > room)
+		abort();	/* as glibc's own */
+	return watched_readlinkat(directory, path, ret, size);
 }
 
 /* A relative one tells the working directory's name too. */
@@ -340,32 +385,55 @@ static DIR *watched_opendir(const char *path)
 	return result;
 }
 
-static DIR *watched_fdopendir(int fd)
+static void note_listing_of(int fd)
 {
 	char link[64], path[PATH_MAX];
 	ssize_t len;
 
-	if (DRV_NOTES_WANTED()) {
-		(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-		len = readlink(link, path, sizeof(path) - 1);
-		if (len > 0) {
-			path[len] = '\0';
-			drv_note_listing(path);
-		} else {
-			drv_note_unsure("directory-listed");
-		}
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len > 0) {
+		path[len] = '\0';
+		drv_note_listing(path);
+	} else {
+		drv_note_unsure("directory-listed");
 	}
+}
+
+static DIR *watched_fdopendir(int fd)
+{
+	if (DRV_NOTES_WANTED())
+		note_listing_of(fd);
 	return fdopendir(fd);
+}
+
+static ssize_t watched_getdents64(int fd, void *ret, size_t size)
+{
+	if (DRV_NOTES_WANTED())
+		note_listing_of(fd);
+	return getdents64(fd, ret, size);
+}
+
+static ssize_t watched_getdirentries(int fd, char *ret, size_t size, off_t *base)
+{
+	if (DRV_NOTES_WANTED())
+		note_listing_of(fd);
+	return getdirentries(fd, ret, size, base);
 }
 
 static int watched_scandir(const char *path, struct dirent ***ret,
 			   int (*filter)(const struct dirent *),
 			   int (*compare)(const struct dirent **, const struct dirent **))
 {
-	int result = scandir(path, ret, filter, compare);
-	int saved = errno;
+	bool wanted = DRV_NOTES_WANTED();
+	int result, saved;
 
-	if (DRV_NOTES_WANTED()) {
+	/* The filter may never come back. */
+	if (wanted && filter && path && access(path, F_OK) == 0)
+		drv_note_listing(path);
+	result = scandir(path, ret, filter, compare);
+	saved = errno;
+	if (wanted) {
 		note_name(AT_FDCWD, path, result < 0, false);
 		if (result >= 0)
 			drv_note_listing(path);
@@ -382,6 +450,19 @@ static int watched_rename(const char *from, const char *to)
 
 	if (DRV_NOTES_WANTED())
 		drv_note_write(AT_FDCWD, to, result ? errno : 0);
+	return result;
+}
+
+static int watched_renameat2(int from_directory, const char *from, int to_directory, const char *to,
+			     unsigned int flags)
+{
+	int result = renameat2(from_directory, from, to_directory, to, flags);
+
+	if (DRV_NOTES_WANTED() && result == 0) {
+		drv_note_write(to_directory, to, 0);
+		if (flags & RENAME_EXCHANGE)
+			drv_note_unsure("file-made");
+	}
 	return result;
 }
 
@@ -413,13 +494,27 @@ static int watched_symlink(const char *target, const char *path)
 	return result;
 }
 
+/* Whether it was there makes no difference to whoever wants it to be there. */
+static int watched_mkdirat(int directory, const char *path, mode_t mode)
+{
+	int result = mkdirat(directory, path, mode);
+
+	if (DRV_NOTES_WANTED() && result == 0)
+		drv_note_write(directory, path, 0);
+	return result;
+}
+
 static int watched_mkdir(const char *path, mode_t mode)
 {
-	int result = mkdir(path, mode);
+	return watched_mkdirat(AT_FDCWD, path, mode);
+}
 
-	/* Whether it was there makes no difference to whoever wants it to be there. */
-	if (DRV_NOTES_WANTED() && result == 0)
-		drv_note_write(AT_FDCWD, path, 0);
+static int watched_truncate(const char *path, off_t size)
+{
+	int result = truncate(path, size);
+
+	if (DRV_NOTES_WANTED())
+		drv_note_write(AT_FDCWD, path, result ? errno : 0);
 	return result;
 }
 
@@ -468,73 +563,89 @@ static char *watched_mkdtemp(char *template)
 	return result;
 }
 
-/* Other processes, which nobody sees; and the time of day. */
+/*
+ * What cannot be followed: other processes, the time of day, trees of directories, what a file is
+ * beside its name and content. None of the frames here has anything to undo: callbacks may throw
+ * or jump past them.
+ */
+#define UNSURE(type, name, reason, parameters, arguments)                       \
+	static type watched_##name parameters                                   \
+	{                                                                       \
+		if (DRV_NOTES_WANTED())                                         \
+			drv_note_unsure(reason);                                \
+		return name arguments;                                          \
+	}
 
-static int watched_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,
-			 const posix_spawnattr_t *attributes, char *const arguments[],
-			 char *const environment[])
+typedef int visit_fn(const char *path, const struct stat *info, int type);
+typedef int visit_more_fn(const char *path, const struct stat *info, int type, struct FTW *place);
+typedef int glob_error_fn(const char *path, int error);
+typedef int compare_fn(const FTSENT **a, const FTSENT **b);
+typedef int filter_fn(const struct dirent *entry);
+typedef int order_fn(const struct dirent **a, const struct dirent **b);
+
+UNSURE(int, posix_spawn, "other-process",
+       (pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,
+	const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[]),
+       (ret, path, actions, attributes, arguments, environment))
+UNSURE(int, posix_spawnp, "other-process",
+       (pid_t *ret, const char *file, const posix_spawn_file_actions_t *actions,
+	const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[]),
+       (ret, file, actions, attributes, arguments, environment))
+UNSURE(pid_t, fork, "other-process", (void), ())
+#if __GLIBC_PREREQ(2, 34)
+UNSURE(pid_t, _Fork, "other-process", (void), ())
+#endif
+UNSURE(int, system, "other-process", (const char *command), (command))
+UNSURE(FILE *, popen, "other-process", (const char *command, const char *mode), (command, mode))
+UNSURE(int, wordexp, "other-process", (const char *words, wordexp_t *ret, int flags),
+       (words, ret, flags))
+/* NOLINTBEGIN(concurrency-mt-unsafe): the driver's own calls */
+UNSURE(struct tm *, localtime, "date", (const time_t *time), (time))
+UNSURE(struct tm *, gmtime, "date", (const time_t *time), (time))
+UNSURE(char *, ctime, "date", (const time_t *time), (time))
+/* NOLINTEND(concurrency-mt-unsafe) */
+UNSURE(struct tm *, localtime_r, "date", (const time_t *time, struct tm *ret), (time, ret))
+UNSURE(struct tm *, gmtime_r, "date", (const time_t *time, struct tm *ret), (time, ret))
+UNSURE(char *, ctime_r, "date", (const time_t *time, char *ret), (time, ret))
+UNSURE(int, ftw, "directory-listed", (const char *path, visit_fn *visit, int fds),
+       (path, visit, fds))
+UNSURE(int, nftw, "directory-listed", (const char *path, visit_more_fn *visit, int fds, int flags),
+       (path, visit, fds, flags))
+UNSURE(FTS *, fts_open, "directory-listed",
+       (char *const *paths, int options, compare_fn *compare), (paths, options, compare))
+UNSURE(int, glob, "directory-listed",
+       (const char *pattern, int flags, glob_error_fn *error, glob_t *ret),
+       (pattern, flags, error, ret))
+UNSURE(int, scandirat, "directory-listed",
+       (int directory, const char *path, struct dirent ***ret, filter_fn *filter, order_fn *order),
+       (directory, path, ret, filter, order))
+UNSURE(ssize_t, getxattr, "header-unreadable",
+       (const char *path, const char *name, void *ret, size_t size), (path, name, ret, size))
+UNSURE(ssize_t, lgetxattr, "header-unreadable",
+       (const char *path, const char *name, void *ret, size_t size), (path, name, ret, size))
+UNSURE(int, name_to_handle_at, "header-unreadable",
+       (int directory, const char *path, struct file_handle *ret, int *ret_mount, int flags),
+       (directory, path, ret, ret_mount, flags))
+UNSURE(int, open_by_handle_at, "header-unreadable",
+       (int mount, struct file_handle *handle, int flags), (mount, handle, flags))
+UNSURE(int, linkat, "file-made",
+       (int from_directory, const char *from, int to_directory, const char *to, int flags),
+       (from_directory, from, to_directory, to, flags))
+UNSURE(int, symlinkat, "file-made", (const char *target, int directory, const char *path),
+       (target, directory, path))
+
+static int watched_clone(int (*run)(void *), void *stack, int flags, void *argument, ...)
 {
-	if (DRV_NOTES_WANTED())
+	void *more[3];
+	va_list arguments;
+
+	va_start(arguments, argument);
+	for (int i = 0; i < 3; i++)
+		more[i] = va_arg(arguments, void *);
+	va_end(arguments);
+	if (DRV_NOTES_WANTED() && !(flags & CLONE_THREAD))
 		drv_note_unsure("other-process");
-	return posix_spawn(ret, path, actions, attributes, arguments, environment);
-}
-
-static int watched_spawnp(pid_t *ret, const char *file, const posix_spawn_file_actions_t *actions,
-			  const posix_spawnattr_t *attributes, char *const arguments[],
-			  char *const environment[])
-{
-	if (DRV_NOTES_WANTED())
-		drv_note_unsure("other-process");
-	return posix_spawnp(ret, file, actions, attributes, arguments, environment);
-}
-
-static pid_t watched_fork(void)
-{
-	if (DRV_NOTES_WANTED())
-		drv_note_unsure("other-process");
-	return fork();
-}
-
-static int watched_system(const char *command)
-{
-	if (DRV_NOTES_WANTED())
-		drv_note_unsure("other-process");
-	return system(command);
-}
-
-static FILE *watched_popen(const char *command, const char *mode)
-{
-	if (DRV_NOTES_WANTED())
-		drv_note_unsure("other-process");
-	return popen(command, mode);
-}
-
-static struct tm *watched_localtime(const time_t *time)
-{
-	if (DRV_NOTES_WANTED())
-		drv_note_unsure("date");
-	return localtime(time);	/* NOLINT(concurrency-mt-unsafe): the driver's own call */
-}
-
-static struct tm *watched_localtime_r(const time_t *time, struct tm *ret)
-{
-	if (DRV_NOTES_WANTED())
-		drv_note_unsure("date");
-	return localtime_r(time, ret);
-}
-
-static struct tm *watched_gmtime(const time_t *time)
-{
-	if (DRV_NOTES_WANTED())
-		drv_note_unsure("date");
-	return gmtime(time);	/* NOLINT(concurrency-mt-unsafe): likewise */
-}
-
-static struct tm *watched_gmtime_r(const time_t *time, struct tm *ret)
-{
-	if (DRV_NOTES_WANTED())
-		drv_note_unsure("date");
-	return gmtime_r(time, ret);
+	return clone(run, stack, flags, argument, more[0], more[1], more[2]);
 }
 
 /* System calls past libc: those that look at files. */
@@ -558,7 +669,16 @@ static long watched_syscall(long number, ...)
 		case SYS_creat:
 		case SYS_fork:
 		case SYS_vfork:
+		case SYS_getdents:
 #endif
+		case SYS_getdents64:
+		case SYS_statfs:
+		case SYS_chdir:
+		case SYS_fchdir:
+		case SYS_name_to_handle_at:
+		case SYS_open_by_handle_at:
+		case SYS_getxattr:
+		case SYS_lgetxattr:
 		case SYS_openat:
 #ifdef SYS_openat2
 		case SYS_openat2:
@@ -587,19 +707,29 @@ static long watched_syscall(long number, ...)
 
 /*
  * dlsym looks at its caller (RTLD_NEXT, the namespace): the stand-in looks for new objects, and
- * goes on to dlsym with everything as it came, the return address too.
+ * goes on to dlsym with everything as it came, the return address too. vfork returns twice, and
+ * after the first time nothing may stand on the stack that was not there before.
  */
 __attribute__((visibility("hidden"), used)) void *drv_watched_dlsym_next = (void *)dlsym;
 __attribute__((visibility("hidden"), used)) void *drv_watched_dlvsym_next = (void *)dlvsym;
-__attribute__((visibility("hidden"), used)) void drv_watched_loading(void);
+__attribute__((visibility("hidden"), used)) void *drv_watched_vfork_next = (void *)vfork;
+__attribute__((visibility("hidden"), used)) void drv_watched_loading(const void *caller);
+__attribute__((visibility("hidden"), used)) void drv_watched_child(const void *caller);
 
-void drv_watched_loading(void)
+void drv_watched_loading(const void *caller)
 {
+	(void)caller;
 	drv_note_loading();
 }
 
+void drv_watched_child(const void *caller)
+{
+	if (drv_notes_wanted(caller))
+		drv_note_unsure("other-process");
+}
+
 #if defined(__x86_64__)
-#define STAND_IN(name, next)                                                    \
+#define STAND_IN(name, note, next)                                                 \
 	__asm__(".pushsection .text\n"                                          \
 		".globl " name "\n.hidden " name "\n.type " name ", @function\n"   \
 		name ":\n"                                                      \
@@ -608,7 +738,8 @@ void drv_watched_loading(void)
 		"pushq %rdi\n.cfi_adjust_cfa_offset 8\n"                        \
 		"pushq %rsi\n.cfi_adjust_cfa_offset 8\n"                        \
 		"pushq %rdx\n.cfi_adjust_cfa_offset 8\n"                        \
-		"call drv_watched_loading\n"                                    \
+		"movq 24(%rsp), %rdi\n"                                         \
+		"call " note "\n"                                               \
 		"popq %rdx\n.cfi_adjust_cfa_offset -8\n"                        \
 		"popq %rsi\n.cfi_adjust_cfa_offset -8\n"                        \
 		"popq %rdi\n.cfi_adjust_cfa_offset -8\n"                        \
@@ -617,7 +748,7 @@ void drv_watched_loading(void)
 		".size " name ", . - " name "\n"                                \
 		".popsection\n")
 #elif defined(__aarch64__)
-#define STAND_IN(name, next)                                                    \
+#define STAND_IN(name, note, next)                                                 \
 	__asm__(".pushsection .text\n"                                          \
 		".globl " name "\n.hidden " name "\n.type " name ", %function\n"   \
 		name ":\n"                                                      \
@@ -627,7 +758,8 @@ void drv_watched_loading(void)
 		".cfi_def_cfa_offset 48\n.cfi_offset 29, -48\n.cfi_offset 30, -40\n"   \
 		"stp x0, x1, [sp, #16]\n"                                       \
 		"str x2, [sp, #32]\n"                                           \
-		"bl drv_watched_loading\n"                                      \
+		"mov x0, x30\n"                                                 \
+		"bl " note "\n"                                                 \
 		"ldr x2, [sp, #32]\n"                                           \
 		"ldp x0, x1, [sp, #16]\n"                                       \
 		"ldp x29, x30, [sp], #48\n"                                     \
@@ -641,13 +773,17 @@ void drv_watched_loading(void)
 #endif
 
 #ifdef STAND_IN
-STAND_IN("drv_watched_dlsym", "drv_watched_dlsym_next");
-STAND_IN("drv_watched_dlvsym", "drv_watched_dlvsym_next");
+STAND_IN("drv_watched_dlsym", "drv_watched_loading", "drv_watched_dlsym_next");
+STAND_IN("drv_watched_dlvsym", "drv_watched_loading", "drv_watched_dlvsym_next");
+STAND_IN("drv_watched_vfork", "drv_watched_child", "drv_watched_vfork_next");
 __attribute__((visibility("hidden"))) void drv_watched_dlsym(void);
 __attribute__((visibility("hidden"))) void drv_watched_dlvsym(void);
+__attribute__((visibility("hidden"))) void drv_watched_vfork(void);
 #define LOADING                                                                 \
 	{ "dlsym", (void *)drv_watched_dlsym, (void *)dlsym },                  \
-	{ "dlvsym", (void *)drv_watched_dlvsym, (void *)dlvsym },
+	{ "dlvsym", (void *)drv_watched_dlvsym, (void *)dlvsym },               \
+	{ "vfork", (void *)drv_watched_vfork, (void *)vfork },                  \
+	{ "__vfork", (void *)drv_watched_vfork, (void *)vfork },
 #else
 #define LOADING
 #endif
@@ -655,6 +791,7 @@ __attribute__((visibility("hidden"))) void drv_watched_dlvsym(void);
 /* What checked builds call. */
 int __open_2(const char *path, int flags);
 int __openat_2(int directory, const char *path, int flags);
+ssize_t __readlinkat_chk(int directory, const char *path, char *ret, size_t size, size_t room);
 ssize_t __readlink_chk(const char *path, char *ret, size_t size, size_t room);
 char *__realpath_chk(const char *path, char *ret, size_t room);
 char *__getcwd_chk(char *ret, size_t size, size_t room);
@@ -665,6 +802,8 @@ static const struct drv_slot_function functions[] = {
 	LOADING
 	SAME(open, watched_open),
 	SAME(open64, watched_open),
+	{ "__open", (void *)watched_open, (void *)open },
+	{ "__open64", (void *)watched_open, (void *)open },
 	SAME(openat, watched_openat),
 	SAME(openat64, watched_openat),
 	SAME(__open_2, watched_open_2),
@@ -675,6 +814,7 @@ static const struct drv_slot_function functions[] = {
 	SAME(creat64, watched_creat),
 	SAME(fopen, watched_fopen),
 	SAME(fopen64, watched_fopen),
+	{ "_IO_fopen", (void *)watched_fopen, (void *)fopen },
 	SAME(freopen, watched_freopen),
 	SAME(freopen64, watched_freopen),
 	SAME(stat, watched_stat),
@@ -698,6 +838,7 @@ static const struct drv_slot_function functions[] = {
 	SAME(readlink, watched_readlink),
 	SAME(__readlink_chk, watched_readlink_checked),
 	SAME(readlinkat, watched_readlinkat),
+	SAME(__readlinkat_chk, watched_readlinkat_checked),
 	SAME(realpath, watched_realpath),
 	SAME(__realpath_chk, watched_realpath_checked),
 	SAME(canonicalize_file_name, watched_canonicalize),
@@ -710,11 +851,39 @@ static const struct drv_slot_function functions[] = {
 	SAME(fdopendir, watched_fdopendir),
 	SAME(scandir, watched_scandir),
 	SAME(scandir64, watched_scandir),
+	SAME(scandirat, watched_scandirat),
+	SAME(scandirat64, watched_scandirat),
+	SAME(getdents64, watched_getdents64),
+	SAME(getdirentries, watched_getdirentries),
+	SAME(getdirentries64, watched_getdirentries),
+	SAME(ftw, watched_ftw),
+	SAME(ftw64, watched_ftw),
+	SAME(nftw, watched_nftw),
+	SAME(nftw64, watched_nftw),
+	SAME(fts_open, watched_fts_open),
+	SAME(fts64_open, watched_fts_open),
+	SAME(glob, watched_glob),
+	SAME(glob64, watched_glob),
+	SAME(statfs, watched_statfs),
+	SAME(statfs64, watched_statfs),
+	SAME(statvfs, watched_statvfs),
+	SAME(statvfs64, watched_statvfs),
+	SAME(inotify_add_watch, watched_inotify_add_watch),
+	SAME(getxattr, watched_getxattr),
+	SAME(lgetxattr, watched_lgetxattr),
+	SAME(name_to_handle_at, watched_name_to_handle_at),
+	SAME(open_by_handle_at, watched_open_by_handle_at),
 	SAME(rename, watched_rename),
 	SAME(renameat, watched_renameat),
+	SAME(renameat2, watched_renameat2),
 	SAME(link, watched_link),
+	SAME(linkat, watched_linkat),
 	SAME(symlink, watched_symlink),
+	SAME(symlinkat, watched_symlinkat),
 	SAME(mkdir, watched_mkdir),
+	SAME(mkdirat, watched_mkdirat),
+	SAME(truncate, watched_truncate),
+	SAME(truncate64, watched_truncate),
 	SAME(mkstemp, watched_mkstemp),
 	SAME(mkstemp64, watched_mkstemp),
 	SAME(mkostemp, watched_mkostemp),
@@ -724,15 +893,24 @@ static const struct drv_slot_function functions[] = {
 	SAME(mkostemps, watched_mkostemps),
 	SAME(mkostemps64, watched_mkostemps),
 	SAME(mkdtemp, watched_mkdtemp),
-	SAME(posix_spawn, watched_spawn),
-	SAME(posix_spawnp, watched_spawnp),
+	SAME(posix_spawn, watched_posix_spawn),
+	SAME(posix_spawnp, watched_posix_spawnp),
 	SAME(fork, watched_fork),
+	{ "__fork", (void *)watched_fork, (void *)fork },
+#if __GLIBC_PREREQ(2, 34)
+	SAME(_Fork, watched__Fork),
+#endif
+	SAME(clone, watched_clone),
+	{ "__clone", (void *)watched_clone, (void *)clone },
+	SAME(wordexp, watched_wordexp),
 	SAME(system, watched_system),
 	SAME(popen, watched_popen),
 	SAME(localtime, watched_localtime),
 	SAME(localtime_r, watched_localtime_r),
 	SAME(gmtime, watched_gmtime),
 	SAME(gmtime_r, watched_gmtime_r),
+	SAME(ctime, watched_ctime),
+	SAME(ctime_r, watched_ctime_r),
 	SAME(syscall, watched_syscall),
 };
 

@@ -3,14 +3,26 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <fts.h>
+#include <ftw.h>
+#include <glob.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 __attribute__((visibility("default"))) void observed_do(const char *how, const char *path);
 
@@ -149,6 +161,201 @@ static void do_process(const char *path)
 	(void)waitpid(child, NULL, 0);
 }
 
+static void wait_for(pid_t child)
+{
+	if (child > 0)
+		(void)waitpid(child, NULL, 0);
+}
+
+static void do_vfork(const char *path)
+{
+	pid_t child = vfork();
+
+	(void)path;
+	if (child == 0)
+		_exit(0);
+	wait_for(child);
+}
+
+static void do_spawn(const char *path)
+{
+	char *const arguments[] = { "true", NULL };
+	pid_t child;
+
+	(void)path;
+	if (posix_spawnp(&child, "true", NULL, NULL, arguments, environ) == 0)
+		wait_for(child);
+}
+
+static void do_system(const char *path)
+{
+	(void)path;
+	(void)!system("true");
+}
+
+static void do_popen(const char *path)
+{
+	FILE *stream = popen("true", "r");
+
+	(void)path;
+	if (stream)
+		(void)pclose(stream);
+}
+
+static int leave(void *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+static void do_clone(const char *path)
+{
+	static _Alignas(16) char stack[65536];
+
+	(void)path;
+	wait_for(clone(leave, stack + sizeof(stack), SIGCHLD, NULL));
+}
+
+static void do_words(const char *path)
+{
+	wordexp_t words;
+
+	if (wordexp(path, &words, 0) == 0)
+		wordfree(&words);
+}
+
+static void do_glob(const char *path)
+{
+	glob_t found;
+
+	if (glob(path, 0, NULL, &found) == 0)
+		globfree(&found);
+}
+
+static int visit(const char *path, const struct stat *info, int type)
+{
+	(void)path, (void)info, (void)type;
+	return 1;
+}
+
+static int visit_more(const char *path, const struct stat *info, int type, struct FTW *place)
+{
+	(void)place;
+	return visit(path, info, type);
+}
+
+static void do_ftw(const char *path) { (void)!ftw(path, visit, 4); }
+static void do_nftw(const char *path) { (void)!nftw(path, visit_more, 4, 0); }
+
+static void do_fts(const char *path)
+{
+	char *paths[] = { (char *)path, NULL };
+	FTS *tree = fts_open(paths, FTS_PHYSICAL, NULL);
+
+	if (tree)
+		(void)fts_close(tree);
+}
+
+static jmp_buf before;
+
+static int jump(const struct dirent *entry)
+{
+	(void)entry;
+	longjmp(before, 1);
+}
+
+/* Past the frames of the function that was called, as exceptions do. */
+static void do_jump(const char *path)
+{
+	struct dirent **entries = NULL;
+
+	if (setjmp(before) == 0)
+		(void)!scandir(".", &entries, jump, NULL);
+	do_open(path);
+}
+
+static void do_scandirat(const char *path)
+{
+	struct dirent **entries = NULL;
+	int count = scandirat(AT_FDCWD, path, &entries, NULL, NULL);
+
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
+	free(entries);
+}
+
+static void do_getdents(const char *path)
+{
+	int directory = open(path, O_RDONLY | O_DIRECTORY);
+	char entries[4096];
+
+	(void)!getdents64(directory, entries, sizeof(entries));
+	close_if(directory);
+}
+
+static void do_statfs(const char *path)
+{
+	struct statfs info;
+
+	(void)!statfs(path, &info);
+}
+
+static void do_statvfs(const char *path)
+{
+	struct statvfs info;
+
+	(void)!statvfs(path, &info);
+}
+
+static void do_inotify(const char *path)
+{
+	int fd = inotify_init1(IN_CLOEXEC);
+
+	(void)inotify_add_watch(fd, path, IN_MODIFY);
+	close_if(fd);
+}
+
+static void do_xattr(const char *path) { (void)!getxattr(path, "user.any", NULL, 0); }
+
+static void do_handle(const char *path)
+{
+	struct file_handle handle = { .handle_bytes = 0 };
+	int mount;
+
+	(void)!name_to_handle_at(AT_FDCWD, path, &handle, &mount, 0);
+}
+
+static void do_linkat(const char *path)
+{
+	(void)!linkat(AT_FDCWD, path, AT_FDCWD, "linked", 0);
+	(void)unlink("linked");
+}
+
+static void do_symlinkat(const char *path)
+{
+	(void)!symlinkat(path, AT_FDCWD, "linked");
+	(void)unlink("linked");
+}
+
+static void do_ctime(const char *path)
+{
+	time_t now = time(NULL);
+	char text[32];
+
+	(void)path;
+	(void)ctime_r(&now, text);
+}
+
+/* As do_cache, by the functions that take directories. */
+static void do_exchange(const char *path)
+{
+	(void)mkdirat(AT_FDCWD, "made", 0700);
+	close_if(open("made/new", O_WRONLY | O_CREAT | O_EXCL, 0600));
+	(void)renameat2(AT_FDCWD, "made/new", AT_FDCWD, path, 0);
+	do_open(path);
+	do_stat("made");
+}
+
 static void do_chdir(const char *path) { (void)!chdir(path); }
 
 /* NEO 22.43 loads its compiler so; sanitizers' runtimes refuse it. */
@@ -190,7 +397,14 @@ void observed_do(const char *how, const char *path)
 		{ "readlink", do_readlink }, { "write", do_write }, { "temporary", do_temporary },
 		{ "cache", do_cache }, { "list", do_list }, { "time", do_time },
 		{ "syscall", do_syscall }, { "process", do_process }, { "chdir", do_chdir },
-		{ "load", do_load },
+		{ "load", do_load }, { "vfork", do_vfork }, { "spawn", do_spawn },
+		{ "system", do_system }, { "popen", do_popen }, { "clone", do_clone },
+		{ "words", do_words }, { "glob", do_glob }, { "ftw", do_ftw }, { "nftw", do_nftw },
+		{ "fts", do_fts }, { "scandirat", do_scandirat }, { "getdents", do_getdents },
+		{ "statfs", do_statfs }, { "statvfs", do_statvfs }, { "inotify", do_inotify },
+		{ "xattr", do_xattr }, { "handle", do_handle }, { "linkat", do_linkat },
+		{ "symlinkat", do_symlinkat }, { "ctime", do_ctime }, { "exchange", do_exchange },
+		{ "jump", do_jump },
 	};
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {

@@ -73,6 +73,7 @@ static const struct {
 	{ "open", true }, { "openat", true }, { "fopen", true }, { "temporary", true },
 	{ "stat", false }, { "lstat", false }, { "fstatat", false }, { "statx", false },
 	{ "access", false }, { "faccessat", false }, { "realpath", false },
+	{ "statfs", false }, { "statvfs", false }, { "inotify", false },
 };
 
 static void each_way_of_looking_is_seen(void)
@@ -115,6 +116,8 @@ static void what_is_made_meanwhile_is_no_dependency(void)
 	CU_ASSERT_EQUAL(watch("write", "own"), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
 	CU_ASSERT_EQUAL(watch("cache", "cached"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	CU_ASSERT_EQUAL(watch("exchange", "exchanged"), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
 	/* What was there before it was written is. */
 	unit_write("old", "text");
@@ -161,6 +164,17 @@ static void what_cannot_be_told_is_said(void)
 		{ "syscall", "there.h", "system-call" }, { "process", "", "other-process" },
 		{ "chdir", ".", "directory-changed" }, { "readlink", "link", "header-unreadable" },
 		{ "open", "/proc/self/stat", "header-unreadable" },
+		{ "vfork", "", "other-process" }, { "spawn", "", "other-process" },
+		{ "system", "", "other-process" }, { "popen", "", "other-process" },
+		{ "clone", "", "other-process" }, { "words", "*.h", "other-process" },
+		{ "glob", "*.h", "directory-listed" }, { "ftw", ".", "directory-listed" },
+		{ "nftw", ".", "directory-listed" }, { "fts", ".", "directory-listed" },
+		{ "scandirat", ".", "directory-listed" }, { "getdents", ".", "directory-listed" },
+		{ "jump", "there.h", "directory-listed" },
+		{ "xattr", "there.h", "header-unreadable" },
+		{ "handle", "there.h", "header-unreadable" },
+		{ "linkat", "there.h", "file-made" }, { "symlinkat", "there.h", "file-made" },
+		{ "ctime", "", "date" },
 	};
 
 	unit_write("there.h", "text");
@@ -168,6 +182,8 @@ static void what_cannot_be_told_is_said(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		CU_ASSERT_EQUAL(watch(rows[i].how, rows[i].path), CMN_MISS);
 		CU_ASSERT_STRING_EQUAL(reason, rows[i].reason);
+		if (strcmp(reason, rows[i].reason) != 0)
+			(void)fprintf(stderr, "%s: %s\n", rows[i].how, reason);
 	}
 }
 
