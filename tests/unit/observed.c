@@ -6,8 +6,8 @@
 #include <fts.h>
 #include <ftw.h>
 #include <glob.h>
+#include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -252,26 +252,33 @@ static void do_fts(const char *path)
 	char *paths[] = { (char *)path, NULL };
 	FTS *tree = fts_open(paths, FTS_PHYSICAL, NULL);
 
+	while (tree && fts_read(tree))
+		continue;
 	if (tree)
 		(void)fts_close(tree);
 }
 
-static jmp_buf before;
-
-static int jump(const struct dirent *entry)
+static int end_thread(const struct dirent *entry)
 {
 	(void)entry;
-	longjmp(before, 1);
+	pthread_exit(NULL);
 }
 
-/* Past the frames of the function that was called, as exceptions do. */
-static void do_jump(const char *path)
+static void *list_in_thread(void *path)
 {
 	struct dirent **entries = NULL;
 
-	if (setjmp(before) == 0)
-		(void)!scandir(".", &entries, jump, NULL);
-	do_open(path);
+	(void)!scandir(path, &entries, end_thread, NULL);
+	return NULL;
+}
+
+/* Past the frames of the function that was called, as exceptions go. */
+static void do_unwind(const char *path)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, list_in_thread, (void *)path) == 0)
+		(void)pthread_join(thread, NULL);
 }
 
 static void do_scandirat(const char *path)
@@ -404,7 +411,7 @@ void observed_do(const char *how, const char *path)
 		{ "statfs", do_statfs }, { "statvfs", do_statvfs }, { "inotify", do_inotify },
 		{ "xattr", do_xattr }, { "handle", do_handle }, { "linkat", do_linkat },
 		{ "symlinkat", do_symlinkat }, { "ctime", do_ctime }, { "exchange", do_exchange },
-		{ "jump", do_jump },
+		{ "unwind", do_unwind },
 	};
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
