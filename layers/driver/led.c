@@ -8,15 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "layers/driver/observer_notes.h"
 #include "layers/driver/observer_owner.h"
+
+/* Another may come to lie where one is gone, which only its path tells. */
+struct known_object {
+	ElfW(Addr) base;
+	struct cmn_hash path;
+};
 
 /* The objects that are led; guarded by leading. */
 static pthread_mutex_t leading = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	bool incomplete;
 	struct drv_library_epoch epoch;
-	ElfW(Addr) *before;		/* where objects lie that were loaded before the first build */
+	struct known_object *before;	/* that were loaded before the first build */
 	size_t before_count;
 	struct drv_libraries_query queries[8];	/* for the drivers; more than any machine has */
 	size_t query_count;
@@ -42,18 +49,27 @@ static bool is_left_alone(const struct drv_loaded *object)
 	       !object->dynamic || drv_observer_is_in(object);
 }
 
+static struct known_object known_object(const struct drv_loaded *object)
+{
+	return (struct known_object){ object->base, cmn_hash_of(object->path, strlen(object->path)) };
+}
+
 static void remember_objects(const struct drv_loaded_list *objects)
 {
 	led.before = calloc(objects->count + 1, sizeof(*led.before));
 	for (size_t i = 0; led.before && i < objects->count; i++)
-		led.before[led.before_count++] = objects->items[i].base;
+		led.before[led.before_count++] = known_object(&objects->items[i]);
 }
 
 static bool was_there(const struct drv_loaded *object)
 {
 	for (size_t i = 0; i < led.before_count; i++) {
-		if (led.before[i] == object->base)
-			return true;
+		struct known_object now;
+
+		if (led.before[i].base != object->base)
+			continue;
+		now = known_object(object);
+		return cmn_hash_equal(&led.before[i].path, &now.path);
 	}
 	return false;
 }

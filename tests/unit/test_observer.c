@@ -9,12 +9,14 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +26,7 @@ typedef void (*observed_fn)(const char *how, const char *path);
 
 static observed_fn observed;	/* of the library that the tests are run with */
 static const char *library_path;
+static void *early;		/* a copy of it, loaded before the first build */
 static struct cc_manifest *manifest;
 static const char *reason;
 
@@ -254,6 +257,25 @@ static void what_is_loaded_meanwhile_is_seen(void)
 	}
 }
 
+/*
+ * One that was loaded before the first build, and is no compiler, is gone; another, which is one,
+ * lies at its address, as far as the dynamic linker likes that.
+ */
+static void what_lies_where_another_did_is_seen(void)
+{
+	char command[8192];
+
+	(void)snprintf(command, sizeof(command), "cp '%s' late.so", library_path);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+	if (early)
+		CU_ASSERT_EQUAL(dlclose(early), 0);
+	early = NULL;
+	CU_ASSERT_EQUAL(watch("load", "there.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+}
+
 struct looker {
 	const char *path;
 	atomic_bool ready;
@@ -281,6 +303,61 @@ static void threads_that_build_nothing_count(void)
 		CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
 		CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
 	}
+}
+
+static void *begin_in_thread(void *data)
+{
+	struct drv_observation **ret = data;
+
+	*ret = begin(false);
+	observed("open", "there.h");
+	return NULL;
+}
+
+static void a_thread_that_ends_leaves_its_build(void)
+{
+	struct drv_observation *observation = NULL;
+	pthread_t thread;
+
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, begin_in_thread, &observation), 0);
+	(void)pthread_join(thread, NULL);
+	CU_ASSERT_EQUAL(watch("open", "absent.h"), CMN_OK);
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+}
+
+static void look_at_signal(int number)
+{
+	(void)number;
+	observed("access", "handled.h");
+}
+
+/* A handler's look counts, or the build is not kept; whatever it interrupts. */
+static void a_signals_handler_may_look(void)
+{
+	const struct sigaction action = { .sa_handler = look_at_signal, .sa_flags = SA_RESTART };
+	const struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { { 0, 0 }, { 0, 0 } };
+
+	unit_write("handled.h", "text");
+	CU_ASSERT_EQUAL_FATAL(sigaction(SIGALRM, &action, NULL), 0);
+	for (int i = 0; i < 50; i++) {
+		struct drv_observation *observation = begin(false);
+		enum cmn_status status;
+
+		/* Memory is asked for by whoever notes, which the signal must not interrupt elsewhere. */
+		observed("access", "handled.h");
+		observed("access", "absent.h");
+		CU_ASSERT_EQUAL(setitimer(ITIMER_REAL, &often, NULL), 0);
+		for (int j = 0; j < 100; j++)
+			observed("access", j % 2 ? "handled.h" : "absent.h");
+		CU_ASSERT_EQUAL(setitimer(ITIMER_REAL, &never, NULL), 0);
+		status = end_with(observation, NULL, false);
+		CU_ASSERT(status == CMN_OK ? depends_on(CC_DEPENDENCY_SEEN, "handled.h") :
+					     strcmp(reason, "signal") == 0);
+	}
+	(void)signal(SIGALRM, SIG_IGN);	/* one may be on its way */
 }
 
 static void *build_in_thread(void *data)
@@ -340,6 +417,31 @@ static void a_child_observes_for_itself(void)
 	CU_ASSERT_PTR_NULL(manifest);
 }
 
+static void children_observe_while_threads_build(void)
+{
+	struct looker lookers[2] = { { "a.h", true }, { "b.h", true } };
+	pthread_t threads[2];
+	int status;
+
+	for (size_t i = 0; i < 2; i++) {
+		unit_write(lookers[i].path, "text");
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, build_in_thread, &lookers[i]), 0);
+	}
+	for (int i = 0; i < 20; i++) {
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(watch("open", "a.h") == CMN_OK &&
+			      depends_on(CC_DEPENDENCY_FILE, "a.h") ? 0 : 1);
+		CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+		CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		(void)pthread_join(threads[i], NULL);
+		CU_ASSERT_TRUE(lookers[i].ready);
+	}
+}
+
 static void settings_count_for_later_builds(void)
 {
 	char path[4096];
@@ -391,6 +493,21 @@ static void the_working_directory_counts_where_its_name_is_used(void)
 	CU_ASSERT(depends_on(CC_DEPENDENCY_PLACE, unit_dir()));
 }
 
+/* A library of another name is another one for the dynamic linker. */
+static void load_early(void)
+{
+	char path[] = "/tmp/ckcache-early-XXXXXX", command[8192];
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return;
+	(void)close(fd);
+	(void)snprintf(command, sizeof(command), "cp '%s' '%s'", library_path, path);
+	if (system(command) == 0)
+		early = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	(void)unlink(path);
+}
+
 int main(int argc, char **argv)
 {
 	const struct unit_test tests[] = {
@@ -403,10 +520,14 @@ int main(int argc, char **argv)
 		UNIT_TEST(devices_and_system_directories_are_no_files),
 		UNIT_TEST(a_file_that_changes_meanwhile_is_noticed),
 		UNIT_TEST(names_of_one_file_are_told),
+		UNIT_TEST(what_lies_where_another_did_is_seen),
 		UNIT_TEST(what_is_loaded_meanwhile_is_seen),
 		UNIT_TEST(threads_that_build_nothing_count),
 		UNIT_TEST(builds_of_threads_are_apart),
 		UNIT_TEST(a_child_observes_for_itself),
+		UNIT_TEST(a_thread_that_ends_leaves_its_build),
+		UNIT_TEST(a_signals_handler_may_look),
+		UNIT_TEST(children_observe_while_threads_build),
 		UNIT_TEST(the_working_directory_counts_where_its_name_is_used),
 		UNIT_TEST(settings_count_for_later_builds),
 	};
@@ -422,5 +543,6 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "%s\n", dlerror());
 		return 2;
 	}
+	load_early();
 	return UNIT_MAIN("observer", tests);
 }
