@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/hash.h"
+#include "layers/driver/observation.h"
 #include "layers/driver/observer_notes.h"
 #include "layers/driver/observer_owner.h"
 
@@ -235,7 +236,16 @@ bool drv_led_is_of_program(const void *caller)
 	return false;
 }
 
-void drv_led_after_fork(void)
+static _Thread_local bool leading_taken;	/* by this thread, for a fork */
+
+void drv_led_before_fork(void)
 {
-	(void)pthread_mutex_init(&leading, NULL);	/* whoever held it is not there */
+	leading_taken = drv_observer_lock_for_fork(&leading);
+}
+
+void drv_led_after_fork(bool child)
+{
+	if (child && !leading_taken)
+		led.incomplete = true;	/* some slots may still be as they were */
+	drv_observer_unlock_after_fork(&leading, leading_taken, child);
 }

@@ -7,6 +7,7 @@
 #define DRIVER_OBSERVATION_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -85,6 +86,10 @@ static inline bool is_named(const struct drv_observer_text *text, const char *pa
 	return (text->options && strstr(text->options, path)) ||
 	       (text->source.len && memmem(text->source.data, text->source.len, path, strlen(path)));
 }
+
+/* Around fork: false where another has the mutex for long; then it is made anew in the child. */
+bool drv_observer_lock_for_fork(pthread_mutex_t *mutex);
+void drv_observer_unlock_after_fork(pthread_mutex_t *mutex, bool taken, bool child);
 
 /* Which places the driver keeps for itself. It asks the file system: without a lock. */
 void drv_dependencies_judge(struct drv_observation *observation);

@@ -26,6 +26,7 @@
 
 /* Linux stamps files with the time of its last tick, which is at most 10 ms old. */
 #define TICK_NS UINT64_C(20000000)
+#define FORK_WAIT_NS 100000000	/* leading objects takes some 5 ms */
 enum {
 	MAX_WAITS = 3,
 	MAX_PATHS = 65536,	/* of one build */
@@ -42,12 +43,49 @@ static atomic_uint going_on;
 static bool impossible;			/* on this machine; set once */
 static _Thread_local struct drv_observation *mine;	/* the innermost of this thread */
 static _Thread_local bool busy;			/* this thread is in here */
+static _Thread_local bool lock_taken;		/* by this thread, for a fork */
 
-/* A child's builds are its own, and whoever held a lock is not there. */
+/*
+ * fork: with the locks, so that the child finds nothing half changed; but without one that is not to
+ * be had for a while, since a signal's handler may fork while its own thread has it.
+ */
+bool drv_observer_lock_for_fork(pthread_mutex_t *mutex)
+{
+	struct timespec until;
+
+	if (clock_gettime(CLOCK_REALTIME, &until) != 0)
+		return false;
+	until.tv_nsec += FORK_WAIT_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return pthread_mutex_timedlock(mutex, &until) == 0;
+}
+
+void drv_observer_unlock_after_fork(pthread_mutex_t *mutex, bool taken, bool child)
+{
+	if (taken)
+		(void)pthread_mutex_unlock(mutex);
+	else if (child)
+		(void)pthread_mutex_init(mutex, NULL);	/* whoever has it is not there */
+}
+
+static void before_fork(void)
+{
+	drv_led_before_fork();
+	lock_taken = drv_observer_lock_for_fork(&lock);
+}
+
+static void after_fork_parent(void)
+{
+	drv_observer_unlock_after_fork(&lock, lock_taken, false);
+	drv_led_after_fork(false);
+}
+
+/* A child's builds are its own. */
 static void after_fork_child(void)
 {
-	(void)pthread_mutex_init(&lock, NULL);
-	drv_led_after_fork();
+	drv_observer_unlock_after_fork(&lock, lock_taken, true);
+	drv_led_after_fork(true);
 	observations = NULL;
 	settings = NULL;	/* the parent's may be half made */
 	atomic_store(&going_on, 0);
@@ -379,7 +417,7 @@ void drv_note_unsure(const char *reason)
 static void start(void)
 {
 	impossible = !drv_slots_known() ||
-			 pthread_atfork(NULL, NULL, after_fork_child) != 0;
+			 pthread_atfork(before_fork, after_fork_parent, after_fork_child) != 0;
 }
 
 static struct drv_observation *begin(const struct drv_observer_request *request)
