@@ -55,7 +55,8 @@ struct drv_observer_text {
 };
 
 /*
- * Ends and frees the observation, in any thread; NULL is fine and unsure.
+ * Ends and frees the observation, in the thread that began it, or any where that has ended or the
+ * build goes on; NULL is fine and unsure.
  * CMN_OK: *ret is the caller's, or NULL where nothing was asked for. CMN_MISS: what the build
  * depends on is not known; *ret_reason is a static word, one of "files-unseen",
  * "include-changed", … (docs/TRANSPARENCY.md). CMN_ERR_NOMEM.
