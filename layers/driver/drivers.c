@@ -21,21 +21,23 @@
 	"MESA_", "NIR_", "GALLIUM_", "GALLIVM_", "LP_", "DRAW_", "RUSTICL_", "CLOVER_", "CLC_", "AMD_", \
 	"AMDGPU_", "RADEON", "RADV_", "R600_", "INTEL_", "IRIS_", "AGX_", "ASAHI_", "FD_", "IR3_", "NV50_", \
 	"PAN_", "V3D_", "VC4_", "ZINK_"
+/* By the texts in 580's libraries, in which no name begins with NVIDIA_. */
+#define NVIDIA_VARIABLES "CUDA_", "NV_OPENCL_", "NV_PIECEMEAL_", "NVVM_", "LLVM_"
 #define AMD_VARIABLES "AMD_", "AMDGPU_", "GPU_", "HSA_", "HIP_", "ROC_", "ROCM_"
 
 static const char *const intel[] = { INTEL_VARIABLES, CLANG_VARIABLES, NULL };
 static const char *const mesa[] = { MESA_VARIABLES, CLANG_VARIABLES, NULL };
 /* Some of its devices are other drivers. */
 static const char *const pocl[] = { "POCL_", "CUDA_", "HSA_", "IGC_", "NEO", CLANG_VARIABLES, NULL };
-static const char *const nvidia[] = { "CUDA_", "NVVM_", NULL };
+static const char *const nvidia[] = { NVIDIA_VARIABLES, NULL };
 static const char *const oclgrind[] = { "OCLGRIND_", CLANG_VARIABLES, NULL };
 static const char *const amd[] = { AMD_VARIABLES, CLANG_VARIABLES, NULL };
 static const char *const all[] = {
-	INTEL_VARIABLES, MESA_VARIABLES, AMD_VARIABLES, CLANG_VARIABLES, "POCL_", "OCLGRIND_", "CUDA_",
-	"NVIDIA_", "NVVM_", "CL_CONFIG_", "OCL_", "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY", NULL,
+	INTEL_VARIABLES, MESA_VARIABLES, AMD_VARIABLES, NVIDIA_VARIABLES, CLANG_VARIABLES, "POCL_",
+	"OCLGRIND_", "NVIDIA_", "CL_CONFIG_", "OCL_", "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY", NULL,
 };
 
-/* Intel's, by strace: the first two when the driver is loaded, in the working directory; IGC's at its first build. */
+/* By strace of 22.43: NEO's when it is loaded, in the working directory; IGC's at its first build. */
 #define INTEL_SETTINGS { "igdrcl.config", "neo.config", "/tmp/IntelIGC/debugFlags/Options.txt" }
 
 const struct drv_driver drv_drivers[] = {

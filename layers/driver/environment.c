@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of no driver's matter though it may read them: where caches and dumps go, what is logged, how a loader finds drivers. */
+/* Whatever a driver does with them: where caches and dumps go, what is logged, how a loader finds drivers. */
 static const char *const ignored[] = {
 	"POCL_CACHE_DIR",     "POCL_DEBUG",	  "POCL_KERNEL_CACHE", "POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES",
 	"POCL_TRACING",	      "MESA_SHADER_CACHE", "MESA_DISK_CACHE",  "MESA_GLSL_CACHE",
@@ -17,10 +17,10 @@ static const char *const ignored[] = {
 	"NEOReadDebugKeys",   NULL,
 };
 
-/* Which devices a known driver shows, and others' names that begin like a driver's. */
+/* Which devices a known driver shows; and names of others' that begin as a driver's do. */
 static const char *const selecting[] = {
 	"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPU_DEVICE_ORDINAL", "HIP_VISIBLE_DEVICES",
-	"ONEAPI_DEVICE_SELECTOR", "INTEL_LICENSE_FILE", NULL,
+	"ONEAPI_DEVICE_SELECTOR", "INTEL_LICENSE_FILE", "CUDA_HOME", "CUDA_PATH", "CUDA_VERSION", NULL,
 };
 
 static bool has_prefix(const char *name, size_t len, const char *const *list)
@@ -111,7 +111,7 @@ static const char *find(char *const *variables, const char *name)
 	return NULL;
 }
 
-/* Sorted variables of one name stand together. false: two of them differ, and readers as to which one counts. */
+/* Sorted variables of one name stand together. false: two of them differ, of which readers may take either. */
 static bool add_sorted(struct cc_key *key, const char *const *variables, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -79,7 +79,8 @@ static void each_drivers_own_variables_count(void)
 		{ NEO, "IGC_EnableOption" }, { NEO, "NEO_FP64_EMULATION" }, { NEO, "SOURCE_DATE_EPOCH" },
 		{ "libze_intel_gpu.so.1", "IGC_EnableOption" }, { "libpocl.so.2", "POCL_AFFINITY" },
 		{ RUSTICL, "LP_NATIVE_VECTOR_WIDTH" }, { RUSTICL, "CPATH" }, { RUSTICL, "INTEL_DEBUG" },
-		{ "libnvidia-opencl.so.1", "CUDA_FORCE_PTX_JIT" }, { "libamdocl64.so", "AMD_OCL_BUILD_OPTIONS" },
+		{ "libnvidia-opencl.so.1", "CUDA_FORCE_PTX_JIT" },
+		{ "libnvidia-opencl.so.1", "NV_OPENCL_DISABLE_UVM" }, { "libamdocl64.so", "AMD_OCL_BUILD_OPTIONS" },
 		{ "liboclgrind-rt-icd.so", "OCLGRIND_BUILD_OPTIONS" },
 	};
 
@@ -97,6 +98,7 @@ static void what_selects_devices_does_not_count(void)
 	static const char *const names[] = {
 		"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPU_DEVICE_ORDINAL", "HIP_VISIBLE_DEVICES",
 		"ROCR_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_REQUIRE_CUDA", "INTEL_LICENSE_FILE",
+		"CUDA_VERSION", "CUDA_HOME",
 		"ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY",
 	};
 
