@@ -6,7 +6,7 @@
 Each round writes a tree of headers and a source that includes them in ways
 that are as odd as C allows, builds it cold in a process with the layer and
 warm in another one, changes one thing (a header's text, place, name or kind, a
-directory, a link, the working directory), and builds again in both, and in a
+directory, a link, a variable of the environment), and builds again in both, and in a
 third process without the layer. With --corpus the tree is one that somebody else
 wrote, such as LLVM's preprocessor tests. What the kernel computes (on NEO, which
 executes nothing here: the binary), the error and the log have to be the bare
@@ -33,6 +33,10 @@ from machine import DRIVERS, driver_file  # noqa: E402
 NAMES = ["a.h", "b.h", "c d.h", "e.inc", "f", "sub/g.h", "sub/h.h", "\u00e4.h", "opencl-c-base.h", "cl_kernel.h"]
 FOLDERS = [".", "one", "two", "one/in", "three", "include", "link", "sp ace"]
 ROUNDS_PER_PROCESS = 200
+VARIABLES = [("CPATH", "%s/two"), ("C_INCLUDE_PATH", "%s/one"), ("OPENCL_INCLUDE_PATH", "%s"), ("TMPDIR", "%s"), ("PWD", "/"),
+             ("LC_ALL", "C.utf8"), ("HOME", "%s"), ("SOURCE_DATE_EPOCH", "1"), ("IGC_ForceOCLSIMDWidth", "8"),
+             ("DisableStatelessToStatefulOptimization", "1"), ("LP_NATIVE_VECTOR_WIDTH", "128"),
+             ("POCL_WORK_GROUP_METHOD", "loops"), ("CUDA_VISIBLE_DEVICES", "0"), ("ZE_AFFINITY_MASK", "0")]
 
 
 class NoDevice(Exception):
@@ -45,6 +49,7 @@ class Server:
     def __init__(self, work, build, driver, layered, pocl="pocl"):
         self.work, self.build, self.driver, self.layered, self.pocl = work, build, driver, layered, pocl
         self.process = None
+        self.changed = {}
 
     def environment(self):
         env = {"PATH": os.environ["PATH"], "HOME": self.work, "TMPDIR": self.work + "/tmp",
@@ -59,7 +64,13 @@ class Server:
             env["OPENCL_LAYERS"] = self.build + "/lib/libckcache_opencl.so"
             env["CKCACHE_DIR"] = self.work + "/cache"
             env["CKCACHE_CAPTURE"] = "eager"
+        env.update(self.changed)
         return env
+
+    def change(self, variables):
+        """Another process, in another environment."""
+        self.stop()
+        self.changed = variables
 
     def start(self):
         self.process = subprocess.Popen([self.build + "/bin/fuzz_client"], env=self.environment(),
@@ -414,9 +425,21 @@ def main():
                 why = "before the change"
             else:
                 before = bare
-                why = one.change()
-                answers = {"disk": servers["warm"].ask(line), "memory": servers["cold"].ask(line)}
+                variable = one.random.choice(VARIABLES) if one.random.random() < 0.06 else None
+                if variable:
+                    variable = {variable[0]: variable[1].replace("%s", root)}
+                    why = "environment %s" % variable
+                    for name in ("warm", "bare"):
+                        servers[name].change(variable)
+                else:
+                    why = one.change()
+                answers = {"disk": servers["warm"].ask(line)}
+                if not variable:
+                    answers["memory"] = servers["cold"].ask(line)
                 bare = servers["bare"].ask(line)
+                for name in ("warm", "bare"):
+                    if variable:
+                        servers[name].change({})
                 changed += bare != before
                 failed += not bare.startswith("0 ")
             if set(answers.values()) != {bare}:

@@ -21,7 +21,7 @@ GIVEN = (
 RETURNING = {
     "layers/driver/observer.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
     "layers/driver/dependencies.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
-    "layers/driver/watched.c": re.compile(r"unsure\(\"(%s)\"\)" % WORD),
+    "layers/driver/watched.c": re.compile(r"(?:unsure\(|UNSURE\([^\"\n]*)\"(%s)\"" % WORD),
     "layers/opencl/identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
     "layers/level_zero/plugin/identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
 }
