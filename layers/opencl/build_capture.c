@@ -49,13 +49,14 @@ static void defer_capture(struct ocl_build *build)
 static bool is_as_gathered(struct ocl_build *build)
 {
 	drv_environment_note_build();
+	/* First, since a driver may read files to answer what the key is made of. */
+	if (!ocl_build_see(build))
+		return false;
 	if (compiler_came_late(build))
 		build->bypass = "compiler-loaded-late";
 	else if (!drv_environment_holds(build->driver))
 		build->bypass = "environment-changed";
-	else
-		return ocl_build_see(build);
-	return false;
+	return !build->bypass;
 }
 
 /* Reads the built program, now or at its last release. CMN_OK: *ret is the entry. */

@@ -66,9 +66,13 @@ static bool see(struct construction *one, struct cc_manifest **ret)
 	struct drv_observation *observation = one->observation;
 
 	one->observation = NULL;
+	*ret = NULL;
+	if (!ocl_watch_end(observation, &watched, ret, &one->bypass))
+		return false;
 	if (ocl_desc_holds(one->desc))
-		return ocl_watch_end(observation, &watched, ret, &one->bypass);
-	drv_observer_drop(observation);
+		return true;
+	cc_manifest_free(*ret);
+	*ret = NULL;
 	one->bypass = "compiler-loaded-late";
 	return false;
 }

@@ -248,7 +248,18 @@ static void remember(const struct link *link)
 	ocl_program_unref(program);
 }
 
-/* false: bypass says why it is not known what the driver read. */
+/* Whether compiler or environment became others with the link. */
+static bool compiler_changed(struct link *link)
+{
+	drv_environment_note_build();
+	if (drv_libraries_came(&link->epoch) && !ocl_build_key_holds(&link->key, &link->devices))
+		link->bypass = "compiler-loaded-late";
+	else if (!drv_environment_holds(link->driver))
+		link->bypass = "environment-changed";
+	return link->bypass;
+}
+
+/* false: bypass says why it is not known what the driver had and read. */
 static bool see(struct link *link, struct cc_manifest **ret)
 {
 	const struct ocl_watched watched = { .driver = link->driver, .options = link->options };
@@ -256,7 +267,13 @@ static bool see(struct link *link, struct cc_manifest **ret)
 
 	link->observation = NULL;
 	*ret = NULL;
-	return ocl_watch_end(observation, &watched, ret, &link->bypass);
+	if (!ocl_watch_end(observation, &watched, ret, &link->bypass))
+		return false;
+	if (!compiler_changed(link))
+		return true;
+	cc_manifest_free(*ret);
+	*ret = NULL;
+	return false;
 }
 
 static void run(struct link *link, ocl_notify_fn notify, void *user_data)
@@ -285,17 +302,6 @@ static void note_content(cl_program result, struct cc_entry *entry)
 	ocl_program_unref(program);
 }
 
-/* Whether compiler or environment became others with the link. */
-static bool compiler_changed(struct link *link)
-{
-	drv_environment_note_build();
-	if (drv_libraries_came(&link->epoch) && !ocl_build_key_holds(&link->key, &link->devices))
-		link->bypass = "compiler-loaded-late";
-	else if (!drv_environment_holds(link->driver))
-		link->bypass = "environment-changed";
-	return link->bypass;
-}
-
 static struct ocl_capture_request capture_request(const struct link *link)
 {
 	return (struct ocl_capture_request){
@@ -316,8 +322,7 @@ static void run_and_defer(struct link *link)
 	run(link, NULL, NULL);
 	if (link->bypass)
 		return;
-	if (link->error != CL_SUCCESS || !link->result || compiler_changed(link) ||
-	    !see(link, &manifest)) {
+	if (link->error != CL_SUCCESS || !link->result || !see(link, &manifest)) {
 		if (!link->bypass)
 			link->bypass = "capture-deferred";
 		return;
@@ -346,8 +351,7 @@ static enum cmn_status link_and_capture(void *ctx, struct cc_entry **ret)
 	if (link->capture == CC_CAPTURE_DEFERRED)
 		return CMN_MISS;
 	run(link, NULL, NULL);
-	if (link->error != CL_SUCCESS || !link->result || link->bypass || compiler_changed(link) ||
-	    !see(link, &manifest))
+	if (link->error != CL_SUCCESS || !link->result || link->bypass || !see(link, &manifest))
 		return CMN_MISS;
 	request.build_ns = link->link_ns;
 	status = ocl_capture_read(link->result, &request, manifest, ret);
