@@ -13,7 +13,8 @@
  *   flags=TEXT        build flags; "flags": NULL
  *   constant=ID:BYTES:VALUE   one more specialization constant; "constants": none
  *   log, nolog        whether a build log is asked for
- *   inputs=NAME,NAME  several inputs (ze_module_program_exp_desc_t), the flags for each; "inputs": one
+ *   inputs=NAME,NAME  several inputs (ze_module_program_exp_desc_t), the flags for each, "NAME:TEXT":
+ *                     flags of its own, "NAME*": the constants so far; "inputs": one
  *   next              an unknown structure in pNext; "nonext"
  *   absent            what is created is also asked for names that it does not have
  *   create            a module: prints status, build log, kernels, and a hash of its native binary
@@ -188,17 +189,23 @@ static void add_constant(const char *text)
 	now.constant_count++;
 }
 
-static void use_inputs(const char *names)
+static void use_inputs(char *names)
 {
-	now.input_count = 0;
-	while (*names) {
-		size_t len = strcspn(names, ",");
+	static ze_module_constants_t constants;
 
-		now.inputs[now.input_count] = il_of(names, len,
-						    &now.input_sizes[now.input_count]);
-		now.input_flags[now.input_count++] = now.flags;
-		names += len;
-		names += *names == ',';
+	constants = (ze_module_constants_t){ now.constant_count, now.ids, now.value_pointers };
+	now.input_count = 0;
+	for (char *name = strtok(names, ","); name; name = strtok(NULL, ",")) {
+		uint32_t i = now.input_count++;
+		char *flags = strchr(name, ':');
+		bool has_constants;
+
+		if (flags)
+			*flags++ = '\0';
+		has_constants = name[strlen(name) - 1] == '*';
+		now.inputs[i] = il_of(name, strlen(name) - has_constants, &now.input_sizes[i]);
+		now.input_flags[i] = flags ? flags : now.flags;
+		now.input_constants[i] = has_constants ? &constants : NULL;
 	}
 }
 
@@ -285,6 +292,7 @@ static ze_result_t create_module(ze_module_handle_t *module, ze_module_build_log
 		.inputSizes = now.input_sizes,
 		.pInputModules = now.inputs,
 		.pBuildFlags = now.input_flags,
+		.pConstants = now.input_constants,
 	};
 	ze_module_desc_t desc = {
 		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,

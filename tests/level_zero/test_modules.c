@@ -92,6 +92,12 @@ static void other_inputs_are_other_modules(void)
 		"driver=0 inputs=one,twice log create",
 		"driver=0 inputs=twice,one log create",
 		"driver=0 flags=-O inputs=one,twice log create",
+		"driver=0 inputs=one:-O,twice log create",
+		"driver=0 inputs=one,twice:-O log create",
+		"driver=0 inputs=one,twice:-O2 log create",
+		"driver=0 inputs=constants,one log create",
+		"driver=0 constant=32:4:7 inputs=constants*,one log create",
+		"driver=0 constant=32:4:8 inputs=constants*,one log create",
 		"driver=0 il=constants log create",
 		"driver=0 device=0.0 il=one log create",
 		"driver=0 device=0.1 il=one log create",
@@ -299,6 +305,51 @@ static void another_driver_version_is_another_module(void)
 	module_run_expect(&run, 1, 0);
 	module_run(&run, ONE, "STUB_EPOCH=a");
 	module_run_expect(&run, 0, 1);
+}
+
+/* Whatever a driver tells of its device may be what it compiles for. */
+static void each_property_of_the_device_is_in_the_key(void)
+{
+	static const char *const properties[] = {
+		"api", "type", "vendor_id", "id", "flags", "threads", "simd_width", "eus", "subslices",
+		"slices", "name", "uuid", "sub_devices", "spirv", "module_flags", "fp16", "fp32", "fp64",
+		"max_arguments", "printf_buffer", "native",
+	};
+	char variables[64];
+
+	module_run(&run, ONE, "");
+	for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++) {
+		(void)snprintf(variables, sizeof(variables), "STUB_CHANGED=%s", properties[i]);
+		module_run(&run, ONE, variables);
+		module_run_expect(&run, 1, 0);
+	}
+	module_run(&run, ONE, "");
+	module_run_expect(&run, 0, 1);
+}
+
+/* It says more than a uuid, which tells boards of one kind apart. */
+static void a_stepping_takes_the_place_of_the_uuid(void)
+{
+	static const char sub[] = "driver=0 device=0.0 il=one log create";
+
+	module_run(&run, ONE, "");
+	module_run(&run, ONE, "STUB_STEPPING=4");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, ONE, "STUB_STEPPING=5");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, ONE, "STUB_STEPPING=4 STUB_CHANGED=uuid");
+	module_run_expect(&run, 0, 1);
+	/* Two halves of a device are two. */
+	module_run(&run, sub, "STUB_STEPPING=4");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, "driver=0 device=0.1 il=one log create", "STUB_STEPPING=4");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, sub, "STUB_STEPPING=4");
+	module_run_expect(&run, 0, 1);
+	/* In one process, too. */
+	slot_run_shell("rm -rf cache");
+	module_run(&run, "driver=0 il=one create device=0.0 create device=0.1 create", "STUB_STEPPING=4");
+	module_run_expect(&run, 3, 0);
 }
 
 /* Two drivers, two products: each with its own modules, and the loader with handles of its own. */
@@ -711,6 +762,8 @@ int main(void)
 		UNIT_TEST(a_recompiled_native_is_built_again_and_replaced),
 		UNIT_TEST(a_silently_recompiled_native_is_noticed_too),
 		UNIT_TEST(another_driver_version_is_another_module),
+		UNIT_TEST(each_property_of_the_device_is_in_the_key),
+		UNIT_TEST(a_stepping_takes_the_place_of_the_uuid),
 		UNIT_TEST(two_drivers_keep_apart),
 		UNIT_TEST(contexts_of_both_kinds_are_known),
 		UNIT_TEST(forked_children_use_the_cache_too),

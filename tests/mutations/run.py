@@ -181,6 +181,10 @@ class Results:
         known = self.known.get(change.full_name())
         return known if known and known["caught"] and known["digest"] == self.digest(change) else None
 
+    def tried(self, change):
+        known = self.known.get(change.full_name())
+        return known and not known["broken"] and known["digest"] == self.digest(change)
+
     def add(self, change, caught, broken, seconds):
         with self.lock:
             self.known[change.full_name()] = {
@@ -217,7 +221,8 @@ def prepare(folder, number):
 def try_all(arguments, chosen, results):
     todo = queue.Queue()
     for change in chosen:
-        if not change.equivalent and not results.find(change):
+        if not change.equivalent and not results.find(change) and not (
+                arguments.untried and results.tried(change)):
             todo.put(change)
     if todo.empty():
         return
@@ -270,6 +275,8 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the names")
     parser.add_argument("--trust", action="store_true",
                         help="do not try first that all passes without a change")
+    parser.add_argument("--untried", action="store_true",
+                        help="leave out what survived, too: tests were not added since")
     parser.add_argument("build", metavar="BUILD", help="a directory for copies, builds and results")
     arguments = parser.parse_args()
     arguments.build = os.path.abspath(arguments.build)

@@ -6,6 +6,7 @@
  */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +21,14 @@ struct driver {
 
 struct device {
 	uint32_t number;	/* of a sub-device, from 1; 0: the device */
+};
+
+/* Of ZE_extension_device_ip_version 1.0; older headers lack it. */
+#define IP_VERSION "ZE_extension_device_ip_version"
+struct ip_version {
+	ze_structure_type_t stype;	/* 0x1000f */
+	struct ip_version *next;
+	uint32_t value;
 };
 
 /* Written once, by the first zeInit, and then only read. */
@@ -40,6 +49,23 @@ static void make_all(void)
 		all.devices[i]->number = i;
 	}
 	all.driver = driver;
+}
+
+/* Whether STUB_CHANGED names this property: then it is another than usual. */
+static unsigned int changed(const char *property)
+{
+	char name[64];
+
+	return stub_setting("STUB_CHANGED", name, sizeof(name)) && strcmp(name, property) == 0;
+}
+
+/* STUB_STEPPING: the driver tells the device's version by the extension. 0: it does not have that. */
+static uint32_t stepping(void)
+{
+	char number[16];
+
+	return stub_setting("STUB_STEPPING", number, sizeof(number)) ?
+	       (uint32_t)strtoul(number, NULL, 10) : 0;
 }
 
 static bool driver_is_good(ze_driver_handle_t handle, const char *call)
@@ -100,7 +126,7 @@ ze_result_t ZE_APICALL stub_zeDriverGetApiVersion(ze_driver_handle_t handle, ze_
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 	if (!ret)
 		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-	*ret = ZE_API_VERSION_1_3;
+	*ret = changed("api") ? ZE_API_VERSION_1_2 : ZE_API_VERSION_1_3;
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -141,10 +167,14 @@ stub_zeDriverGetExtensionProperties(ze_driver_handle_t handle, uint32_t *count,
 	if (!count)
 		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
 	room = *count;
-	*count = 1;
+	*count = stepping() ? 2 : 1;
 	if (room && ret) {
 		(void)snprintf(ret->name, sizeof(ret->name), "%s", ZE_MODULE_PROGRAM_EXP_NAME);
 		ret->version = ZE_MODULE_PROGRAM_EXP_VERSION_CURRENT;
+	}
+	if (room > 1 && ret && stepping()) {
+		(void)snprintf(ret[1].name, sizeof(ret[1].name), "%s", IP_VERSION);
+		ret[1].version = ZE_MAKE_VERSION(1, 0);
 	}
 	return ZE_RESULT_SUCCESS;
 }
@@ -196,7 +226,8 @@ ze_result_t ZE_APICALL stub_zeDeviceGetSubDevices(ze_device_handle_t handle, uin
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 	for (uint32_t i = 0; i < SUB_DEVICES; i++)
 		list[i] = all.devices[1 + i];
-	return answer(count, handles, list, ((struct device *)handle)->number ? 0 : SUB_DEVICES);
+	return answer(count, handles, list, ((struct device *)handle)->number ? 0 :
+		      SUB_DEVICES - changed("sub_devices"));
 }
 
 ze_result_t ZE_APICALL stub_zeDeviceGetProperties(ze_device_handle_t handle,
@@ -208,29 +239,33 @@ ze_result_t ZE_APICALL stub_zeDeviceGetProperties(ze_device_handle_t handle,
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 	if (!ret)
 		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+	if (ret->pNext && stepping())	/* of the one structure that anybody puts there */
+		((struct ip_version *)ret->pNext)->value = stepping();
 	*ret = (ze_device_properties_t){
 		.stype = ret->stype,
 		.pNext = ret->pNext,
-		.type = ZE_DEVICE_TYPE_GPU,
-		.vendorId = 0x5755,
-		.deviceId = 0x5700 + STUB_INDEX,
-		.flags = device->number ? ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE : 0,
+		.type = changed("type") ? ZE_DEVICE_TYPE_FPGA : ZE_DEVICE_TYPE_GPU,
+		.vendorId = 0x5755 + changed("vendor_id"),
+		.deviceId = 0x5700 + STUB_INDEX + changed("id"),
+		.flags = (device->number ? ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE : 0) |
+			 (changed("flags") ? ZE_DEVICE_PROPERTY_FLAG_ECC : 0),
 		.subdeviceId = device->number ? device->number - 1 : 0,
 		.coreClockRate = 1000,
 		.maxMemAllocSize = 1u << 30,
 		.maxHardwareContexts = 64,
-		.numThreadsPerEU = 8,
-		.physicalEUSimdWidth = 8,
-		.numEUsPerSubslice = 8 * STUB_INDEX,
-		.numSubslicesPerSlice = 4,
-		.numSlices = device->number ? 1 : SUB_DEVICES,
+		.numThreadsPerEU = 8 + changed("threads"),
+		.physicalEUSimdWidth = 8 + changed("simd_width"),
+		.numEUsPerSubslice = 8 * STUB_INDEX + changed("eus"),
+		.numSubslicesPerSlice = 4 + changed("subslices"),
+		.numSlices = (device->number ? 1 : SUB_DEVICES) + changed("slices"),
 		.timerResolution = 80,
 		.timestampValidBits = 36,
 		.kernelTimestampValidBits = 32,
 	};
-	(void)snprintf((char *)ret->uuid.id, sizeof(ret->uuid.id), "%s device %u", STUB_PRODUCT,
-		       device->number);
-	(void)snprintf(ret->name, sizeof(ret->name), "Stub GPU %d", STUB_INDEX);
+	(void)snprintf((char *)ret->uuid.id, sizeof(ret->uuid.id), "%u %s device", device->number +
+		       10 * changed("uuid"), STUB_PRODUCT);
+	(void)snprintf(ret->name, sizeof(ret->name), "Stub GPU %d%s", STUB_INDEX,
+		       changed("name") ? " other" : "");
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -268,14 +303,18 @@ ze_result_t ZE_APICALL stub_zeDeviceGetModuleProperties(ze_device_handle_t handl
 	*ret = (ze_device_module_properties_t){
 		.stype = ret->stype,
 		.pNext = ret->pNext,
-		.spirvVersionSupported = ZE_MAKE_VERSION(1, 2),
-		.flags = ZE_DEVICE_MODULE_FLAG_FP16 | ZE_DEVICE_MODULE_FLAG_FP64,
-		.fp32flags = ZE_DEVICE_FP_FLAG_ROUND_TO_NEAREST | ZE_DEVICE_FP_FLAG_FMA,
-		.maxArgumentsSize = 2048,
-		.printfBufferSize = 1u << 20,
+		.spirvVersionSupported = ZE_MAKE_VERSION(1, changed("spirv") ? 3 : 2),
+		.flags = ZE_DEVICE_MODULE_FLAG_FP16 |
+			 (changed("module_flags") ? 0 : ZE_DEVICE_MODULE_FLAG_FP64),
+		.fp16flags = changed("fp16") ? ZE_DEVICE_FP_FLAG_FMA : 0,
+		.fp32flags = ZE_DEVICE_FP_FLAG_ROUND_TO_NEAREST |
+			     (changed("fp32") ? 0 : ZE_DEVICE_FP_FLAG_FMA),
+		.fp64flags = changed("fp64") ? ZE_DEVICE_FP_FLAG_FMA : 0,
+		.maxArgumentsSize = 2048 + changed("max_arguments"),
+		.printfBufferSize = (1u << 20) + changed("printf_buffer"),
 	};
 	(void)snprintf((char *)ret->nativeKernelSupported.id, sizeof(ret->nativeKernelSupported.id),
-		       "%s native", STUB_PRODUCT);
+		       "%s%s", changed("native") ? "other" : "native", STUB_PRODUCT);
 	return ZE_RESULT_SUCCESS;
 }
 
