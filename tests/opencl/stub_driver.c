@@ -15,6 +15,8 @@ static struct _cl_device_id devices[STUB_MAX_DEVICES] = {
 	{ &stub_dispatch, 0 }, { &stub_dispatch, 1 }, { &stub_dispatch, 2 }, { &stub_dispatch, 3 },
 	{ &stub_dispatch, 4 }, { &stub_dispatch, 5 }, { &stub_dispatch, 6 }, { &stub_dispatch, 7 },
 };
+/* Whose parts they are with STUB_PARENT. */
+static struct _cl_device_id whole_device = { &stub_dispatch, STUB_MAX_DEVICES };
 
 /* At home, too, if it is there: replayed builds get no such variables. */
 const char *stub_file_path(enum stub_file file, char room[STUB_PATH_SIZE])
@@ -61,6 +63,19 @@ static cl_uint device_count(void)
 	return count < 1 || count > STUB_MAX_DEVICES ? 1 : (cl_uint)count;
 }
 
+/* Whether STUB_CHANGED names this property. */
+static cl_uint changed(const char *property)
+{
+	char name[64];
+
+	return stub_setting("STUB_CHANGED", name, sizeof(name)) && strcmp(name, property) == 0;
+}
+
+static const char *text_of(const char *property, const char *usual)
+{
+	return changed(property) ? "another" : usual;
+}
+
 static cl_int CL_API_CALL stub_clGetPlatformIDs(cl_uint count, cl_platform_id *ret,
 						cl_uint *ret_count)
 {
@@ -82,9 +97,10 @@ static cl_int CL_API_CALL stub_clGetPlatformInfo(cl_platform_id platform, cl_pla
 	case CL_PLATFORM_PROFILE:
 		return stub_answer_text("FULL_PROFILE", size, ret, ret_size);
 	case CL_PLATFORM_VERSION:
-		return stub_answer_text("OpenCL 3.0 stub", size, ret, ret_size);
+		return stub_answer_text(changed("platform_version") ? "OpenCL 3.0 other" :
+				       "OpenCL 3.0 stub", size, ret, ret_size);
 	case CL_PLATFORM_NAME:
-		return stub_answer_text("stub", size, ret, ret_size);
+		return stub_answer_text(text_of("platform_name", "stub"), size, ret, ret_size);
 	case CL_PLATFORM_VENDOR:
 		return stub_answer_text("ckcache tests", size, ret, ret_size);
 	case CL_PLATFORM_EXTENSIONS:
@@ -114,22 +130,61 @@ static cl_int CL_API_CALL stub_clGetDeviceIDs(cl_platform_id platform, cl_device
 	return CL_SUCCESS;
 }
 
+/* Numbers that tell devices apart; those of extensions whether they are there or not. */
+static bool number_of(cl_device_info name, cl_ulong *ret, size_t *ret_size)
+{
+	static const struct {
+		cl_device_info name;
+		const char *property;
+		size_t size;
+		cl_ulong usual;
+	} numbers[] = {
+		{ CL_DEVICE_VENDOR_ID, "vendor_id", sizeof(cl_uint), 0x5755 },
+		{ CL_DEVICE_ADDRESS_BITS, "address_bits", sizeof(cl_uint), 64 },
+		{ CL_DEVICE_MAX_WORK_GROUP_SIZE, "max_work_group_size", sizeof(size_t), 256 },
+		{ CL_DEVICE_LOCAL_MEM_SIZE, "local_mem_size", sizeof(cl_ulong), 65536 },
+		{ CL_DEVICE_MAX_COMPUTE_UNITS, "units", sizeof(cl_uint), 4 },
+		{ CL_DEVICE_PARTITION_TYPE, "partition", sizeof(cl_device_partition_property),
+		  CL_DEVICE_PARTITION_EQUALLY },
+		{ 0x4250 /* CL_DEVICE_IP_VERSION_INTEL */, "ip_version", sizeof(cl_uint), 12 },
+		{ 0x4251 /* CL_DEVICE_ID_INTEL */, "id", sizeof(cl_uint), 0x5700 },
+		{ 0x4000 /* CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV */, "cc_major", sizeof(cl_uint), 9 },
+		{ 0x4001 /* CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV */, "cc_minor", sizeof(cl_uint), 0 },
+		{ 0x106a /* CL_DEVICE_UUID_KHR, of half its size */, "uuid", sizeof(cl_ulong), 77 },
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (numbers[i].name == name) {
+			*ret = numbers[i].usual + changed(numbers[i].property);
+			*ret_size = numbers[i].size;
+			return true;
+		}
+	}
+	return false;
+}
+
 static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_info name,
 					       size_t size, void *ret, size_t *ret_size)
 {
-	cl_device_type type = CL_DEVICE_TYPE_GPU;
+	cl_device_type type = changed("type") ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
 	cl_platform_id platform = &stub_platform;
-	cl_uint vendor = 0x5755, units;
+	cl_device_id parent = NULL;
 	cl_bool yes = CL_TRUE;
-	char text[64];
+	cl_ulong number;
+	size_t number_size;
+	char text[256];
 
 	if (!device)
 		return CL_INVALID_DEVICE;
+	if (number_of(name, &number, &number_size))	/* the first bytes of a larger number, as everywhere here */
+		return stub_answer(&number, number_size, size, ret, ret_size);
 	switch (name) {
+	case CL_DEVICE_PARENT_DEVICE:
+		if (stub_is_set("STUB_PARENT") && device != &whole_device)
+			parent = &whole_device;
+		return stub_answer(&parent, sizeof(parent), size, ret, ret_size);
 	case CL_DEVICE_TYPE:
 		return stub_answer(&type, sizeof(type), size, ret, ret_size);
-	case CL_DEVICE_VENDOR_ID:
-		return stub_answer(&vendor, sizeof(vendor), size, ret, ret_size);
 	case CL_DEVICE_AVAILABLE:
 	case CL_DEVICE_COMPILER_AVAILABLE:
 	case CL_DEVICE_LINKER_AVAILABLE:
@@ -140,15 +195,14 @@ static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_in
 		if (!stub_setting("STUB_DEVICE_NAME", text, sizeof(text)))
 			(void)snprintf(text, sizeof(text), "stub device");
 		return stub_answer_text(text, size, ret, ret_size);
-	case CL_DEVICE_MAX_COMPUTE_UNITS:
-		units = stub_setting("STUB_UNITS", text, sizeof(text)) ? (cl_uint)atoi(text) : 1;
-		return stub_answer(&units, sizeof(units), size, ret, ret_size);
 	case CL_DEVICE_VENDOR:
-		return stub_answer_text("ckcache tests", size, ret, ret_size);
+		return stub_answer_text(text_of("vendor", "ckcache tests"), size, ret, ret_size);
 	case CL_DEVICE_VERSION:
-		return stub_answer_text("OpenCL 3.0 stub", size, ret, ret_size);
+		return stub_answer_text(changed("version") ? "OpenCL 3.0 other" : "OpenCL 3.0 stub",
+					size, ret, ret_size);
 	case CL_DEVICE_OPENCL_C_VERSION:
-		return stub_answer_text("OpenCL C 1.2 stub", size, ret, ret_size);
+		return stub_answer_text(changed("c_version") ? "OpenCL C 1.2 other" :
+				       "OpenCL C 1.2 stub", size, ret, ret_size);
 	case CL_DRIVER_VERSION:
 		if (!stub_setting("STUB_DRIVER_VERSION", text, sizeof(text)))
 			(void)snprintf(text, sizeof(text), "1.0");
@@ -156,7 +210,8 @@ static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_in
 	case CL_DEVICE_PROFILE:
 		return stub_answer_text("FULL_PROFILE", size, ret, ret_size);
 	case CL_DEVICE_EXTENSIONS:
-		return stub_answer_text("", size, ret, ret_size);
+		(void)stub_setting("STUB_EXTENSIONS", text, sizeof(text));	/* empty: none */
+		return stub_answer_text(text, size, ret, ret_size);
 	default:
 		return CL_INVALID_VALUE;
 	}

@@ -18,8 +18,11 @@
  * are there. The environment is asked after the file:
  *   STUB_DEVICES=n            number of devices, 1 to 8
  *   STUB_DEVICE_NAME=text     CL_DEVICE_NAME
- *   STUB_UNITS=n              CL_DEVICE_MAX_COMPUTE_UNITS
  *   STUB_DRIVER_VERSION=text  CL_DRIVER_VERSION
+ *   STUB_EXTENSIONS=text      CL_DEVICE_EXTENSIONS
+ *   STUB_CHANGED=property     that property of the device or platform is another than usual:
+ *                             "vendor", "version", … (stub_driver.c)
+ *   STUB_PARENT=1             the devices are sub-devices of another one
  *   STUB_ASYNC=1              builds with a callback run in another thread
  *   STUB_DELAY_MS=n           length of a build from source
  *   STUB_REFUSE_BINARY=1      create-with-binary fails

@@ -4,9 +4,11 @@
  * refused binaries, missing binaries, asynchronous builds, several devices,
  * a new driver version, a forked client, and leaks of programs.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
@@ -156,6 +158,124 @@ static void new_driver_version_is_another_key(void)
 	outcome_release(&reference);
 }
 
+/* Programs that were built from source in one more run of the scenario. */
+static unsigned int built_by(const char *scenario)
+{
+	unsigned int before = driver_counted("build-source");
+	struct outcome outcome = CLIENT(LAYERED, scenario);
+
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+	return driver_counted("build-source") - before;
+}
+
+/* Whatever a driver tells of device and platform may be what it compiles for; then it is as it was. */
+static void each_changes_the_key(const char *settings, const char *const *properties, size_t count)
+{
+	char text[512];
+
+	driver_begin();
+	unit_write("settings", settings);
+	CU_ASSERT_EQUAL(built_by("two-options"), 2);
+	for (size_t i = 0; i < count; i++) {
+		unsigned int built;
+
+		(void)snprintf(text, sizeof(text), "%sSTUB_CHANGED=%s\n", settings, properties[i]);
+		unit_write("settings", text);
+		built = built_by("two-options");
+		CU_ASSERT_EQUAL(built, 2);
+		if (built != 2)
+			printf("%s is not in the key\n", properties[i]);
+	}
+	unit_write("settings", settings);
+	CU_ASSERT_EQUAL(built_by("two-options"), 0);
+}
+#define EACH_CHANGES_THE_KEY(settings, ...)                                     \
+	each_changes_the_key(settings, (const char *const[]){ __VA_ARGS__ },    \
+			     sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
+
+static void each_property_of_the_device_is_in_the_key(void)
+{
+	EACH_CHANGES_THE_KEY("", "vendor", "version", "c_version", "vendor_id", "type", "address_bits",
+			     "max_work_group_size", "local_mem_size", "platform_name",
+			     "platform_version", "units");
+	driver_stub_setting("STUB_DEVICE_NAME", "another");
+	CU_ASSERT_EQUAL(built_by("two-options"), 2);
+	driver_stub_setting("STUB_EXTENSIONS", "cl_khr_fp16");
+	CU_ASSERT_EQUAL(built_by("two-options"), 2);
+}
+
+static void the_hardware_is_named_as_well_as_it_can_be(void)
+{
+	EACH_CHANGES_THE_KEY("STUB_EXTENSIONS=cl_x cl_intel_device_attribute_query\n", "ip_version", "id");
+	EACH_CHANGES_THE_KEY("STUB_EXTENSIONS=cl_nv_device_attribute_query\n", "cc_major", "cc_minor");
+	EACH_CHANGES_THE_KEY("STUB_EXTENSIONS=cl_khr_device_uuid\n", "uuid");
+	/* Boards of one kind share code. */
+	unit_write("settings", "STUB_EXTENSIONS=cl_khr_device_uuid cl_nv_device_attribute_query\n");
+	CU_ASSERT_EQUAL(built_by("two-options"), 2);
+	unit_write("settings", "STUB_EXTENSIONS=cl_khr_device_uuid cl_nv_device_attribute_query\n"
+			       "STUB_CHANGED=uuid\n");
+	CU_ASSERT_EQUAL(built_by("two-options"), 0);
+}
+
+static void the_part_that_a_sub_device_is_counts(void)
+{
+	EACH_CHANGES_THE_KEY("STUB_PARENT=1\n", "partition", "units", "vendor");
+	/* And a part is not the whole. */
+	unit_write("settings", "");
+	CU_ASSERT_EQUAL(built_by("two-options"), 2);
+	/* Of which its way of partition says nothing. */
+	driver_stub_setting("STUB_CHANGED", "partition");
+	CU_ASSERT_EQUAL(built_by("two-options"), 0);
+}
+
+/* A device that compiles for the machine's own processor. */
+static void the_processor_is_in_the_key(void)
+{
+	char paths[1][4096], command[4200];
+
+	driver_begin();
+	driver_stub_setting("STUB_CHANGED", "type");
+	CU_ASSERT_EQUAL(built_by("vector"), 1);
+	CU_ASSERT_EQUAL_FATAL(driver_cache_files(".src", paths, 1), 1);
+	(void)snprintf(command, sizeof(command), "grep -q processor.features '%s'", paths[0]);
+	CU_ASSERT_EQUAL(system(command), 0);
+}
+
+static void write_old(const char *path, const char *text, long ns)
+{
+	const struct timespec times[2] = { { 1000, ns }, { 1000, ns } };
+
+	unit_write(path, text);
+	CU_ASSERT_EQUAL_FATAL(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* What pocl compiles into programs. */
+static void files_of_the_driver_are_in_the_key(void)
+{
+	char directory[4096];
+
+	driver_begin();
+	driver_stub_as("libpocl.so.2");
+	driver_setenv("CKCACHE_CAPTURE", "eager");
+	(void)snprintf(directory, sizeof(directory), "%s/files", unit_dir());
+	driver_setenv("CLIENT_DRIVER_FILES", directory);
+	write_old("files/a.bc", "one", 1);
+	write_old("files/b.bc", "one", 1);
+	CU_ASSERT_EQUAL(built_by("vector"), 1);
+	CU_ASSERT_EQUAL(built_by("vector"), 0);
+	write_old("files/a.bc", "longer", 1);
+	CU_ASSERT_EQUAL(built_by("vector"), 1);
+	write_old("files/b.bc", "longer", 1);
+	CU_ASSERT_EQUAL(built_by("vector"), 1);
+	write_old("files/b.bc", "longer", 2);
+	CU_ASSERT_EQUAL(built_by("vector"), 1);
+	write_old("files/include/c.h", "one", 1);
+	CU_ASSERT_EQUAL(built_by("vector"), 1);
+	write_old("files/c.other", "one", 1);
+	CU_ASSERT_EQUAL(built_by("vector"), 0);
+}
+
 static void forked_client(void)
 {
 	driver_begin();
@@ -287,15 +407,6 @@ static void only_what_the_driver_reads_splits_the_cache(void)
 	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
 }
 
-/* What a mask leaves of a card tells by its units, of a processor nothing. */
-static void the_units_of_a_card_count(void)
-{
-	begin_as("libother.so");
-	driver_stub_setting("STUB_UNITS", "2");
-	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
-	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 0);
-}
-
 static void a_settings_file_keeps_from_the_cache(void)
 {
 	begin_as("libigdrcl.so");
@@ -325,9 +436,13 @@ int main(int argc, char **argv)
 		UNIT_TEST(variables_that_change_after_loading_are_not_cached_for),
 		UNIT_TEST(variables_that_change_during_a_build_are_not_cached_for),
 		UNIT_TEST(only_what_the_driver_reads_splits_the_cache),
-		UNIT_TEST(the_units_of_a_card_count),
 		UNIT_TEST(a_settings_file_keeps_from_the_cache),
 		UNIT_TEST(new_driver_version_is_another_key),
+		UNIT_TEST(each_property_of_the_device_is_in_the_key),
+		UNIT_TEST(the_hardware_is_named_as_well_as_it_can_be),
+		UNIT_TEST(the_part_that_a_sub_device_is_counts),
+		UNIT_TEST(the_processor_is_in_the_key),
+		UNIT_TEST(files_of_the_driver_are_in_the_key),
 		UNIT_TEST(forked_client),
 		UNIT_TEST(hits_read_no_binary),
 	};
