@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * handles: build logs and contexts by their handles, over functions that do what the test
+ * says: handles that are used again, calls that are refused, room that is too small.
+ */
+#include <string.h>
+
+#include "layers/level_zero/plugin/build_logs.h"
+#include "layers/level_zero/plugin/contexts.h"
+#include "layers/level_zero/plugin/native.h"
+#include "tests/support/unit.h"
+
+static struct lz_next next;
+static ze_result_t answer;		/* of calls that create or destroy */
+static ze_context_handle_t created;
+static uint32_t most_devices_asked_for;
+static char objects[8];
+
+#define LOG ((ze_module_build_log_handle_t)&objects[0])
+#define CONTEXT ((ze_context_handle_t)&objects[1])
+#define OTHER_CONTEXT ((ze_context_handle_t)&objects[2])
+#define DRIVER ((ze_driver_handle_t)&objects[3])
+#define OTHER_DRIVER ((ze_driver_handle_t)&objects[4])
+
+static ze_result_t ZE_APICALL get_string(ze_module_build_log_handle_t log, size_t *size, char *text)
+{
+	(void)log;
+	if (text)
+		*text = '\0';
+	*size = 1;
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t ZE_APICALL destroy_log(ze_module_build_log_handle_t log)
+{
+	(void)log;
+	return answer;
+}
+
+static ze_result_t ZE_APICALL create_context(ze_driver_handle_t driver, const ze_context_desc_t *desc,
+					     ze_context_handle_t *ret)
+{
+	(void)driver;
+	(void)desc;
+	*ret = created;
+	return answer;
+}
+
+static ze_result_t ZE_APICALL destroy_context(ze_context_handle_t context)
+{
+	(void)context;
+	return answer;
+}
+
+/* One device, which cannot be identified. */
+static ze_result_t ZE_APICALL get_devices(ze_driver_handle_t driver, uint32_t *count,
+					  ze_device_handle_t *ret)
+{
+	(void)driver;
+	if (ret && *count > most_devices_asked_for)
+		most_devices_asked_for = *count;
+	if (ret && *count)
+		ret[0] = NULL;
+	*count = 1;
+	return ZE_RESULT_SUCCESS;
+}
+
+static void begin(void)
+{
+	next.log_get_string = get_string;
+	next.log_destroy = destroy_log;
+	next.context_create = create_context;
+	next.context_destroy = destroy_context;
+	next.device_get = get_devices;
+	answer = ZE_RESULT_SUCCESS;
+}
+
+static bool replay(const char *text)
+{
+	struct cc_entry *entry = cc_entry_new(0);
+	bool done;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+	if (text)
+		cc_entry_add(entry, LZ_TAG_LOG, 0, text, strlen(text) + 1);
+	CU_ASSERT_EQUAL(cc_entry_finish(entry, NULL), CMN_OK);
+	done = lz_build_log_replay(LOG, entry);
+	cc_entry_unref(entry);
+	return done;
+}
+
+static bool says(const char *text)
+{
+	char room[64];
+	size_t size = 0, want = strlen(text) + 1;
+
+	CU_ASSERT_EQUAL(lz_build_log_get_string(&next, LOG, &size, NULL), ZE_RESULT_SUCCESS);
+	if (size != want)
+		return false;
+	CU_ASSERT_EQUAL(lz_build_log_get_string(&next, LOG, &size, room), ZE_RESULT_SUCCESS);
+	return size == want && strcmp(room, text) == 0;
+}
+
+static void a_log_answers_until_it_is_destroyed(void)
+{
+	begin();
+	CU_ASSERT(replay("warning"));
+	CU_ASSERT(says("warning"));
+	/* The driver does not let it go. */
+	answer = ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE;
+	CU_ASSERT_EQUAL(lz_build_log_destroy(&next, LOG), ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
+	CU_ASSERT(says("warning"));
+	answer = ZE_RESULT_SUCCESS;
+	CU_ASSERT_EQUAL(lz_build_log_destroy(&next, LOG), ZE_RESULT_SUCCESS);
+	CU_ASSERT(says(""));
+}
+
+/* Its destruction passed the plugin by: another log has the handle now. */
+static void a_handle_that_is_used_again_has_the_later_log(void)
+{
+	begin();
+	CU_ASSERT(replay("first"));
+	CU_ASSERT(replay("second"));
+	CU_ASSERT(says("second"));
+	CU_ASSERT(replay(NULL));
+	CU_ASSERT(says(""));
+}
+
+static void nothing_is_written_to_too_little_room(void)
+{
+	char room[] = "untouched";
+	size_t size = 4;
+
+	begin();
+	CU_ASSERT(replay("warning"));
+	CU_ASSERT_EQUAL(lz_build_log_get_string(&next, LOG, &size, room), ZE_RESULT_ERROR_INVALID_SIZE);
+	CU_ASSERT_EQUAL(size, 4);
+	CU_ASSERT_STRING_EQUAL(room, "untouched");
+	size = 8;
+	CU_ASSERT_EQUAL(lz_build_log_get_string(&next, LOG, &size, room), ZE_RESULT_SUCCESS);
+	CU_ASSERT_STRING_EQUAL(room, "warning");
+	CU_ASSERT_EQUAL(lz_build_log_destroy(&next, LOG), ZE_RESULT_SUCCESS);
+}
+
+static void create(ze_driver_handle_t driver, ze_context_handle_t handle)
+{
+	ze_context_handle_t context;
+
+	created = handle;
+	CU_ASSERT_EQUAL(lz_context_create(&next, driver, NULL, &context), answer);
+	CU_ASSERT_PTR_EQUAL(context, handle);
+}
+
+static void each_context_has_its_driver(void)
+{
+	begin();
+	CU_ASSERT_PTR_NULL(lz_context_driver(CONTEXT));
+	create(DRIVER, CONTEXT);
+	create(OTHER_DRIVER, OTHER_CONTEXT);
+	CU_ASSERT_PTR_EQUAL(lz_context_driver(CONTEXT), DRIVER);
+	CU_ASSERT_PTR_EQUAL(lz_context_driver(OTHER_CONTEXT), OTHER_DRIVER);
+	/* Used again, after a destruction that passed the plugin by. */
+	create(OTHER_DRIVER, CONTEXT);
+	CU_ASSERT_PTR_EQUAL(lz_context_driver(CONTEXT), OTHER_DRIVER);
+	answer = ZE_RESULT_ERROR_UNKNOWN;
+	CU_ASSERT_EQUAL(lz_context_destroy(&next, CONTEXT), ZE_RESULT_ERROR_UNKNOWN);
+	CU_ASSERT_PTR_EQUAL(lz_context_driver(CONTEXT), OTHER_DRIVER);
+	answer = ZE_RESULT_SUCCESS;
+	CU_ASSERT_EQUAL(lz_context_destroy(&next, CONTEXT), ZE_RESULT_SUCCESS);
+	CU_ASSERT_PTR_NULL(lz_context_driver(CONTEXT));
+	CU_ASSERT_PTR_EQUAL(lz_context_driver(OTHER_CONTEXT), OTHER_DRIVER);
+	CU_ASSERT_EQUAL(lz_context_destroy(&next, OTHER_CONTEXT), ZE_RESULT_SUCCESS);
+}
+
+static void what_was_not_created_is_no_context(void)
+{
+	begin();
+	answer = ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+	create(DRIVER, CONTEXT);
+	CU_ASSERT_PTR_NULL(lz_context_driver(CONTEXT));
+}
+
+/* NEO reads behind its list otherwise. */
+static void no_more_devices_are_asked_for_than_there_are(void)
+{
+	begin();
+	create(DRIVER, CONTEXT);
+	CU_ASSERT_EQUAL(most_devices_asked_for, 1);
+	CU_ASSERT_EQUAL(lz_context_destroy(&next, CONTEXT), ZE_RESULT_SUCCESS);
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(a_log_answers_until_it_is_destroyed),
+		UNIT_TEST(a_handle_that_is_used_again_has_the_later_log),
+		UNIT_TEST(nothing_is_written_to_too_little_room),
+		UNIT_TEST(each_context_has_its_driver),
+		UNIT_TEST(what_was_not_created_is_no_context),
+		UNIT_TEST(no_more_devices_are_asked_for_than_there_are),
+	};
+
+	return UNIT_MAIN("level_zero.handles", tests);
+}
