@@ -136,15 +136,16 @@ class Copy:
                 return name
         return None
 
-    def try_change(self, change):
-        """The name of the test that noticed it, or None."""
+    def try_change(self, change, near):
+        """The name of the test that noticed it, or None. near: of those that the list names."""
         path = os.path.join(self.tree, change.path)
         original = read(path).decode()
         try:
             write(path, change.apply(original))
             name = self.nearest(change.tests)
-            if not name:
-                self.make()
+            if name or near:
+                return name
+            self.make()
             later = next(tests for folder, tests in LATER if change.path.startswith(folder))
             for chosen in later:
                 name = name or self.failing(*chosen, but=change.tests)
@@ -196,7 +197,7 @@ class Results:
                                      caught or (broken and "DOES NOT BUILD") or "SURVIVED"), flush=True)
 
 
-def work(copy, todo, results):
+def work(copy, todo, results, near):
     while True:
         try:
             change = todo.get_nowait()
@@ -204,7 +205,7 @@ def work(copy, todo, results):
             return
         start, caught, broken = time.monotonic(), None, None
         try:
-            caught = copy.try_change(change)
+            caught = copy.try_change(change, near)
         except (Broken, lists.Bad) as error:
             broken = str(error)
         results.add(change, caught, broken, time.monotonic() - start)
@@ -234,7 +235,7 @@ def try_all(arguments, chosen, results):
             name = copies[0].failing(*tests)
             if name:
                 sys.exit("%s fails without any change" % name)
-    threads = [threading.Thread(target=work, args=(copy, todo, results)) for copy in copies]
+    threads = [threading.Thread(target=work, args=(copy, todo, results, arguments.near)) for copy in copies]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -275,6 +276,8 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the names")
     parser.add_argument("--trust", action="store_true",
                         help="do not try first that all passes without a change")
+    parser.add_argument("--near", action="store_true",
+                        help="only the tests that the lists name: quick, and what survives may be caught by others")
     parser.add_argument("--untried", action="store_true",
                         help="leave out what survived, too: tests were not added since")
     parser.add_argument("build", metavar="BUILD", help="a directory for copies, builds and results")

@@ -126,6 +126,7 @@ static void changed_header_is_never_a_hit(void)
 	unit_write("x.h", "#define V 2\n");
 	builder.image = "two";
 	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "two"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "two"), CC_ORIGIN_MEMORY);
 	cc_cache_close(cache);
 	/* Both states are on disk; which one holds is read from the header. */
 	cache = open_cache();
@@ -133,6 +134,62 @@ static void changed_header_is_never_a_hit(void)
 	unit_write("x.h", "#define V 1\n");
 	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "one"), CC_ORIGIN_DISK);
 	CU_ASSERT_EQUAL(builder.calls, 2);
+	cc_cache_close(cache);
+}
+
+/* What cc_cache_get gives, if that has this image. */
+static enum cc_origin get(struct cc_cache *cache, const char *source, const char *image)
+{
+	enum cc_origin origin = CC_ORIGIN_BUILT;
+	struct cmn_view found = { 0 };
+	struct cc_entry *entry;
+	struct cc_key key;
+
+	make_key(&key, source);
+	if (cc_cache_get(cache, &key, &entry, &origin) == CMN_OK) {
+		CU_ASSERT(cc_entry_find(entry, CC_TAG_IMAGE, 0, &found));
+		CU_ASSERT(cmn_view_equal(found, cmn_view_of(image)));
+		cc_entry_unref(entry);
+	}
+	cc_key_release(&key);
+	return origin;
+}
+
+static void a_changed_header_is_none_for_get_either(void)
+{
+	struct builder builder = { .image = "one", .header = "x.h" };
+	struct cc_cache *cache = open_cache();
+
+	unit_write("x.h", "#define V 1\n");
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "one"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(get(cache, "a", "one"), CC_ORIGIN_MEMORY);
+	unit_write("x.h", "#define V 2\n");
+	CU_ASSERT_EQUAL(get(cache, "a", ""), CC_ORIGIN_BUILT);
+	unit_write("x.h", "#define V 1\n");
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(get(cache, "a", "one"), CC_ORIGIN_DISK);
+	cc_cache_close(cache);
+}
+
+static void what_is_put_is_there_at_once_and_what_is_removed_is_gone(void)
+{
+	struct cc_cache *cache = open_cache();
+	struct builder builder = { .image = "one" };
+	struct cc_entry *entry = NULL;
+	struct cc_key key;
+
+	CU_ASSERT_EQUAL_FATAL(build(&builder, &entry), CMN_OK);
+	make_key(&key, "a");
+	cc_cache_put(cache, &key, entry);
+	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(get(cache, "a", "one"), CC_ORIGIN_MEMORY);
+	/* What is still to be written, too. */
+	CU_ASSERT_EQUAL(cc_cache_remove(cache, &key), CMN_OK);
+	CU_ASSERT_EQUAL(get(cache, "a", ""), CC_ORIGIN_BUILT);
+	cc_key_release(&key);
+	cc_cache_close(cache);
+	cache = open_cache();
+	CU_ASSERT_EQUAL(get(cache, "a", ""), CC_ORIGIN_BUILT);
 	cc_cache_close(cache);
 }
 
@@ -205,7 +262,10 @@ static void recache_never_hits_but_stores(void)
 	setenv("CKCACHE_RECACHE", "1", 1);
 	cache = open_cache();
 	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(get(cache, "a", ""), CC_ORIGIN_BUILT);
 	cc_cache_close(cache);
 	unsetenv("CKCACHE_RECACHE");
 	cache = open_cache();
@@ -406,6 +466,9 @@ static void forked_child_can_look_up_and_store(void)
 
 		parents_memo = cc_cache_file_memo(cache);
 		cc_cache_fork_child(cache);
+		/* A thread of the parent may have been inside that one. */
+		if (cc_cache_file_memo(cache) == parents_memo)
+			_exit(2);
 		(void)expect(cache, "b", &own, "child");
 		cc_cache_flush(cache);
 		_exit(own.calls == 1 ? 0 : 1);
@@ -433,6 +496,8 @@ int main(void)
 		UNIT_TEST(builds_once_then_hits_memory_then_disk),
 		UNIT_TEST(failed_build_is_not_remembered),
 		UNIT_TEST(changed_header_is_never_a_hit),
+		UNIT_TEST(a_changed_header_is_none_for_get_either),
+		UNIT_TEST(what_is_put_is_there_at_once_and_what_is_removed_is_gone),
 		UNIT_TEST(out_of_memory_flushes_and_tries_once_more),
 		UNIT_TEST(rejected_entry_is_gone_from_every_level),
 		UNIT_TEST(what_a_tier_had_is_promoted_where_asked_for),

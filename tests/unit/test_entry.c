@@ -271,10 +271,10 @@ static void check_sealed(int level)
 	struct cmn_buffer file;
 
 	encode(entry, level, &key_hash, &file);
-	/* Codec, payload_len, stored_len; then payload_hash. */
-	for (size_t bit = 12 * 8; bit < 72 * 8; bit++) {
-		if (bit / 8 >= 32 && bit / 8 < 56)
-			continue;	/* build_ns and key_hash may be anything */
+	/* The mark; codec, payload_len, stored_len; then payload_hash. */
+	for (size_t bit = 0; bit < 72 * 8; bit++) {
+		if ((bit / 8 >= 8 && bit / 8 < 12) || (bit / 8 >= 32 && bit / 8 < 56))
+			continue;	/* the version has its own answer; build_ns and key_hash may be anything */
 		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		seal(&file);
 		CU_ASSERT_EQUAL(decode(file.data, file.len, &key_hash, &again), CMN_ERR_CORRUPT);
@@ -320,6 +320,16 @@ static void refuses_more_than_a_file_may_hold(void)
 
 	CU_ASSERT_PTR_NULL(cc_entry_add_room(entry, CC_TAG_IMAGE, 0, SIZE_MAX));
 	CU_ASSERT_EQUAL(cc_entry_finish(entry, cc_manifest_new()), CMN_ERR_TOO_LARGE);
+	cc_entry_unref(entry);
+}
+
+static void what_failed_on_the_way_is_no_entry(void)
+{
+	struct cc_entry *entry = make_entry();
+
+	cc_entry_fail(entry);
+	cc_entry_add(entry, CC_TAG_IMAGE, 1, "more", 4);
+	CU_ASSERT_EQUAL(cc_entry_finish(entry, NULL), CMN_ERR_NOMEM);
 	cc_entry_unref(entry);
 }
 
@@ -434,6 +444,7 @@ int main(void)
 		UNIT_TEST(bounds_sizes_even_under_sound_checksums),
 		UNIT_TEST(refuses_fields_that_leave_the_payload),
 		UNIT_TEST(refuses_more_than_a_file_may_hold),
+		UNIT_TEST(what_failed_on_the_way_is_no_entry),
 		UNIT_TEST(keeps_its_manifest_and_lives_until_the_last_reference),
 		UNIT_TEST(goes_on_without_its_large_images),
 		UNIT_TEST(what_was_read_goes_on_without_its_large_images),
