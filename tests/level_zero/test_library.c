@@ -360,6 +360,11 @@ static void a_refused_entry_is_built_again_and_replaced(void)
 		expect_part("build 0 from 2 one\n");
 		module_run_expect(&run, 0, 1);
 	}
+	/* Also where nothing takes its place. */
+	module_run_plain(&run, ONE "desc build", "STUB_REFUSE_NATIVE=1 STUB_FAIL=1");
+	module_run_plain(&run, ONE "desc build", "");
+	expect_part("build 0 from 0 one\n");
+	module_run_expect(&run, 1, 0);
 }
 
 static void failures_are_the_drivers(void)
@@ -392,6 +397,11 @@ static void a_storage_of_the_applications_own_is_asked(void)
 		expect_output("desc 0\nbuild 0 from 3 load 1 store 0 evict 0 one other\n"
 			      "evict 0 load 0 store 0 evict 1\n"
 			      "build 0 from 0 load 0 store 1 evict 0 one other\n");
+		/* What is built in another environment is not what was described. */
+		slot_run_shell("rm -rf shelf");
+		run_either(plugin, ONE "add il=other add desc setenv=IGC_EnableDPEmulation=1 built=shelf",
+			   NO_WAITING);
+		CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, "store 0"));
 		/* The machine's cache has nothing to do with it. */
 		CU_ASSERT_EQUAL(module_run_stat("stores"), 0);
 	}

@@ -18,6 +18,7 @@ by line ends; it stands in the source file exactly once, and need not be whole l
 Those with + are what replaces it; none: nothing does. A change that no test can see
 says so, with the reason.
 
+Lists are for the code as it is: whoever rewrites a function rewrites its changes.
 changes.py ROOT prints each change that does not apply.
 """
 import os

@@ -155,6 +155,19 @@ static enum cc_origin get(struct cc_cache *cache, const char *source, const char
 	return origin;
 }
 
+static void put(struct cc_cache *cache, const char *source, const char *image)
+{
+	struct builder builder = { .image = image };
+	struct cc_entry *entry = NULL;
+	struct cc_key key;
+
+	CU_ASSERT_EQUAL_FATAL(build(&builder, &entry), CMN_OK);
+	make_key(&key, source);
+	cc_cache_put(cache, &key, entry);
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+}
+
 static void a_changed_header_is_none_for_get_either(void)
 {
 	struct builder builder = { .image = "one", .header = "x.h" };
@@ -174,15 +187,11 @@ static void a_changed_header_is_none_for_get_either(void)
 static void what_is_put_is_there_at_once_and_what_is_removed_is_gone(void)
 {
 	struct cc_cache *cache = open_cache();
-	struct builder builder = { .image = "one" };
-	struct cc_entry *entry = NULL;
 	struct cc_key key;
 
-	CU_ASSERT_EQUAL_FATAL(build(&builder, &entry), CMN_OK);
-	make_key(&key, "a");
-	cc_cache_put(cache, &key, entry);
-	cc_entry_unref(entry);
+	put(cache, "a", "one");
 	CU_ASSERT_EQUAL(get(cache, "a", "one"), CC_ORIGIN_MEMORY);
+	make_key(&key, "a");
 	/* What is still to be written, too. */
 	CU_ASSERT_EQUAL(cc_cache_remove(cache, &key), CMN_OK);
 	CU_ASSERT_EQUAL(get(cache, "a", ""), CC_ORIGIN_BUILT);
@@ -266,6 +275,8 @@ static void recache_never_hits_but_stores(void)
 	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
 	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(get(cache, "a", ""), CC_ORIGIN_BUILT);
+	put(cache, "b", "put");
+	CU_ASSERT_EQUAL(get(cache, "b", ""), CC_ORIGIN_BUILT);
 	cc_cache_close(cache);
 	unsetenv("CKCACHE_RECACHE");
 	cache = open_cache();
