@@ -22,8 +22,6 @@
 
 /* The memo starts anew beyond this: 64 bytes or so each, and no program has so many headers. */
 #define MEMO_MAX_FILES 16384
-/* Longer than the clock's grain of any file system that we know (FAT: 2 s). */
-#define MEMO_SETTLE_NS UINT64_C(2000000000)
 
 struct memo_file {
 	struct { uint64_t device, inode; } id;	/* the map's key: no padding */
@@ -140,9 +138,7 @@ static void memo_remember(struct cc_file_memo *memo, const struct cc_file_identi
 {
 	struct memo_file *file, *old;
 
-	/* A change of the content within the clock's grain would leave the times as they are. */
-	if (!memo || identity->ctime_ns + MEMO_SETTLE_NS > cmn_clock_realtime() ||
-	    identity->mtime_ns + MEMO_SETTLE_NS > cmn_clock_realtime())
+	if (!memo)
 		return;
 	file = calloc(1, sizeof(*file));
 	if (!file)

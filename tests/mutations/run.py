@@ -12,6 +12,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -27,14 +28,26 @@ LATER = (
     ("", (("-L", "^unit$"), ("-L", "^stub$"))),
 )
 NEVER = ("-LE", "^(long|thorough|bench)$")
-FAILED = re.compile(r"Test +#\d+: (\S+) [. ]*\*\*\*(?!Skipped)(\w+)")
+FAILED = re.compile(r"Test +#\d+: (\S+) [. ]*\*\*\*(?!Skipped)")
 MEMORY = 16 << 30
-LIMITS = ("--timeout", "60")
+# Seconds for one test that a list names, and for all others: what takes longer hangs.
+PATIENCE, MORE_PATIENCE = 60, 400
+STARTED = re.compile(r"Start +\d+: (\S+)")
 
 
 def limit():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.nice(5)
+
+
+def end_session(session):
+    """Ends what a command began and left behind, as a test that was broken off does."""
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and os.getsid(int(name)) == session:
+                os.kill(int(name), 9)
+        except OSError:
+            pass	# it has ended
 
 
 class Broken(Exception):
@@ -71,17 +84,19 @@ class Copy:
                 os.utime(target)
 
     def call(self, *command, seconds=600):
-        """(exit code, output); the code is None if it took longer."""
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   stdin=subprocess.DEVNULL, env=self.environment, preexec_fn=limit,
-                                   start_new_session=True)
-        try:
-            output = process.communicate(timeout=seconds)[0]
-            return process.returncode, output.decode(errors="replace")
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            process.communicate()
-            return None, "took longer than %d s" % seconds
+        """(exit code, output); the code is None if it took longer. Nothing of it is left running."""
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT,
+                                       stdin=subprocess.DEVNULL, env=self.environment, preexec_fn=limit,
+                                       start_new_session=True)
+            try:
+                code = process.wait(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                code = None
+            end_session(process.pid)
+            process.wait()
+            output.seek(0)
+            return code, output.read().decode(errors="replace")
 
     def make(self, *targets):
         code, output = self.call("ninja", "-C", self.build, "-j", "2", *targets, seconds=1800)
@@ -98,24 +113,27 @@ class Copy:
         self.make()
 
     def failing(self, *chosen, but=(), twice=True):
-        """The first test of these that fails (where twice is set: again, or hangs); None: all pass."""
+        """The first test of these that fails or hangs (where twice is set: fails again); None: all pass."""
         os.makedirs(self.temporary, exist_ok=True)
         os.chmod(self.temporary, 0o1777)
         try:
             for _ in range(3):
                 code, output = self.call("ctest", "--test-dir", self.build, "--stop-on-failure",
-                                         "--no-tests=error", *NEVER, *LIMITS, *chosen,
-                                         *(("-E", "^(%s)" % "|".join(but)) if but else ()))
-                found = FAILED.search(output)
+                                         "--no-tests=error", *NEVER, *chosen,
+                                         *(("-E", "^(%s)" % "|".join(but)) if but else ()),
+                                         seconds=MORE_PATIENCE if twice else PATIENCE)
+                if code is None and STARTED.search(output):
+                    return STARTED.findall(output)[-1] + " (hangs)"
                 if "No tests were found" in output and but:
                     return None
+                found = FAILED.search(output)
                 if code is None or (code != 0 and not found):
                     raise Broken(output[-2000:])
                 if not found:
                     return None
                 name = found.group(1)
-                if not twice or found.group(2) == "Timeout" or self.call("ctest", "--test-dir", self.build, *LIMITS, "-R",
-                             "^%s$" % re.escape(name))[0] != 0:
+                if not twice or self.call("ctest", "--test-dir", self.build, "-R",
+                                          "^%s$" % re.escape(name), seconds=PATIENCE)[0] != 0:
                     return name
             return None
         finally:

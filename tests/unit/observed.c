@@ -2,10 +2,12 @@
 /* observed: a library that looks for files in every way, as a compiler might; it does what its argument says. */
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
 #include <ftw.h>
 #include <glob.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -97,6 +100,183 @@ static void do_readlink(const char *path)
 	char target[256];
 
 	(void)!readlink(path, target, sizeof(target));
+}
+
+/* What checked builds (_FORTIFY_SOURCE) call. */
+int __open_2(const char *path, int flags);
+int __openat_2(int directory, const char *path, int flags);
+
+static void do_open_2(const char *path) { close_if(__open_2(path, O_RDONLY)); }
+static void do_openat_2(const char *path) { close_if(__openat_2(AT_FDCWD, path, O_RDONLY)); }
+static void do_euidaccess(const char *path) { (void)!euidaccess(path, R_OK); }
+static void do_eaccess(const char *path) { (void)!eaccess(path, R_OK); }
+
+static void do_freopen(const char *path)
+{
+	/* Of any other stream it would keep the memory where it fails. */
+	(void)!freopen(path, "r", stdin);
+}
+
+static void do_fstatat_link(const char *path)
+{
+	struct stat info;
+
+	(void)!fstatat(AT_FDCWD, path, &info, AT_SYMLINK_NOFOLLOW);
+}
+
+static void do_readlinkat(const char *path)
+{
+	char target[256];
+
+	(void)!readlinkat(AT_FDCWD, path, target, sizeof(target));
+}
+
+static void do_canonicalize(const char *path)
+{
+	char *real = canonicalize_file_name(path);
+
+	free(real);
+}
+
+/* By a descriptor of the working directory. */
+static void do_openat_here(const char *path)
+{
+	int directory = open(".", O_RDONLY | O_DIRECTORY);
+
+	close_if(openat(directory, path, O_RDONLY));
+	close_if(directory);
+}
+
+/* The working directory's name, from whom this can be had, and a file by that. */
+static void open_below(char *directory, const char *name)
+{
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", directory ? directory : "", name);
+	free(directory);
+	do_open(path);
+}
+
+static void do_getcwd(const char *path) { open_below(getcwd(NULL, 0), path); }
+static void do_current_directory(const char *path) { open_below(get_current_dir_name(), path); }
+static void do_realpath_here(const char *path) { open_below(realpath(".", NULL), path); }
+
+/* Nothing of it shows to the caller. */
+static void do_errno(const char *path)
+{
+	errno = 0;
+	if (open(path, O_RDONLY) >= 0 || errno != ENOENT)
+		abort();
+	errno = 0;
+	if (access(path, F_OK) == 0 || errno != ENOENT)
+		abort();
+}
+
+/* All six arguments arrive. */
+static void do_syscall_six(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	const char *second = (const char *)syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE, fd,
+						   (long)4096);
+
+	if (second == MAP_FAILED || *second != '2')
+		abort();
+	(void)munmap((void *)second, 4096);
+	close_if(fd);
+}
+
+static void do_syscall_statx(const char *path)
+{
+	struct statx info;
+
+	(void)syscall(SYS_statx, AT_FDCWD, path, 0, STATX_SIZE, &info);
+}
+
+static void do_fopen_update(const char *path)
+{
+	FILE *file = fopen(path, "r+");
+
+	if (file)
+		(void)fclose(file);
+}
+
+static void do_open_update(const char *path) { close_if(open(path, O_RDWR)); }
+
+static void do_write_nowhere(const char *path)
+{
+	close_if(open(path, O_WRONLY | O_CREAT, 0600));
+	do_open(path);
+}
+
+static void do_rename_nothing(const char *path)
+{
+	(void)!rename("no-such-file", path);
+	do_open(path);
+}
+
+static void do_mkdir(const char *path)
+{
+	(void)!mkdir(path, 0700);
+	do_stat(path);
+}
+
+static void do_mkdtemp(const char *path)
+{
+	char template[] = "temporary-XXXXXX";
+
+	(void)path;
+	if (mkdtemp(template))
+		do_stat(template);
+}
+
+static void do_link(const char *path) { (void)!link(path, "another-name"); }
+static void do_symlink(const char *path) { (void)!symlink(path, "another-link"); }
+
+static void do_fdopendir(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+
+	if (directory)
+		(void)closedir(directory);
+}
+
+static void do_scandir(const char *path)
+{
+	struct dirent **entries;
+	int count = scandir(path, &entries, NULL, NULL);
+
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
+	if (count >= 0)
+		free(entries);
+}
+
+static void do_fchdir(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY);
+
+	(void)!fchdir(fd);
+	close_if(fd);
+}
+
+static void do_gmtime(const char *path)
+{
+	time_t now = time(NULL);
+	struct tm date;
+
+	(void)path;
+	(void)gmtime_r(&now, &date);
+}
+
+static void do_spawn_path(const char *path)
+{
+	char *const arguments[] = { (char *)"true", NULL }, *const none[] = { NULL };
+	pid_t child;
+
+	(void)path;
+	if (posix_spawn(&child, "/bin/true", NULL, NULL, arguments, none) == 0)
+		(void)waitpid(child, NULL, 0);
 }
 
 static void do_write(const char *path)
@@ -412,6 +592,18 @@ void observed_do(const char *how, const char *path)
 		{ "xattr", do_xattr }, { "handle", do_handle }, { "linkat", do_linkat },
 		{ "symlinkat", do_symlinkat }, { "ctime", do_ctime }, { "exchange", do_exchange },
 		{ "unwind", do_unwind },
+		{ "open_2", do_open_2 }, { "openat_2", do_openat_2 },
+		{ "euidaccess", do_euidaccess }, { "eaccess", do_eaccess }, { "freopen", do_freopen },
+		{ "fstatat-link", do_fstatat_link }, { "readlinkat", do_readlinkat },
+		{ "canonicalize", do_canonicalize }, { "openat-here", do_openat_here },
+		{ "getcwd", do_getcwd }, { "get_current_dir_name", do_current_directory },
+		{ "realpath-here", do_realpath_here }, { "errno", do_errno },
+		{ "syscall-six", do_syscall_six }, { "syscall-statx", do_syscall_statx },
+		{ "fopen-update", do_fopen_update }, { "open-update", do_open_update },
+		{ "write-nowhere", do_write_nowhere }, { "rename-nothing", do_rename_nothing },
+		{ "mkdir", do_mkdir }, { "mkdtemp", do_mkdtemp }, { "link", do_link },
+		{ "symlink", do_symlink }, { "fdopendir", do_fdopendir }, { "scandir", do_scandir },
+		{ "fchdir", do_fchdir }, { "gmtime", do_gmtime }, { "spawn-path", do_spawn_path },
 	};
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {

@@ -77,6 +77,9 @@ static const struct {
 	{ "stat", false }, { "lstat", false }, { "fstatat", false }, { "statx", false },
 	{ "access", false }, { "faccessat", false }, { "realpath", false },
 	{ "statfs", false }, { "statvfs", false }, { "inotify", false },
+	{ "open_2", true }, { "openat_2", true }, { "freopen", true }, { "euidaccess", false },
+	{ "eaccess", false }, { "fstatat-link", false }, { "readlink", false },
+	{ "readlinkat", false }, { "canonicalize", false },
 };
 
 static void each_way_of_looking_is_seen(void)
@@ -122,10 +125,58 @@ static void what_is_made_meanwhile_is_no_dependency(void)
 	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
 	CU_ASSERT_EQUAL(watch("exchange", "exchanged"), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	CU_ASSERT_EQUAL(watch("mkdir", "made-too"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	CU_ASSERT_EQUAL(watch("mkdtemp", ""), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
 	/* What was there before it was written is. */
 	unit_write("old", "text");
 	CU_ASSERT_EQUAL(watch("temporary", "old"), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 1);
+	CU_ASSERT_EQUAL(watch("open-update", "old"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	CU_ASSERT_EQUAL(watch("fopen-update", "old"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+}
+
+/* What could not be written or moved was only looked for. */
+static void what_could_not_be_made_is_not_its_own(void)
+{
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL(watch("rename-nothing", "there.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+	CU_ASSERT_EQUAL(watch("write-nowhere", "absent/x.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "absent/x.h"));
+}
+
+static void calls_are_as_they_were(void)
+{
+	static char text[8192];
+
+	memset(text, '1', 4096);
+	memset(text + 4096, '2', 4096);
+	unit_write_bytes("two-pages", text, sizeof(text));
+	CU_ASSERT_EQUAL(watch("errno", "absent.h"), CMN_OK);
+	CU_ASSERT_EQUAL(watch("syscall-six", "two-pages"), CMN_OK);
+}
+
+/* Longer than any path: it cannot be found again. */
+static void a_path_that_is_too_long_is_told(void)
+{
+	char name[251], here[8192];
+
+	memset(name, 'd', 200);
+	name[200] = '\0';
+	while (getcwd(here, sizeof(here)) && strlen(here) < 3890) {
+		CU_ASSERT_EQUAL_FATAL(mkdir(name, 0700), 0);
+		CU_ASSERT_EQUAL_FATAL(chdir(name), 0);
+	}
+	memset(name, 'n', 250);
+	name[250] = '\0';
+	strcat(here, "/");
+	CU_ASSERT(strlen(here) + strlen(name) >= 4096);
+	CU_ASSERT_EQUAL(watch("openat-here", name), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "header-unreadable");
 }
 
 /* Whether the row has a pattern for the path. */
@@ -178,10 +229,17 @@ static void what_cannot_be_told_is_said(void)
 		{ "handle", "there.h", "header-unreadable" },
 		{ "linkat", "there.h", "file-made" }, { "symlinkat", "there.h", "file-made" },
 		{ "ctime", "", "date" },
+		{ "open", "loop", "header-unreadable" }, { "stat", "loop", "header-unreadable" },
+		{ "readlinkat", "link", "header-unreadable" }, { "scandir", ".", "directory-listed" },
+		{ "fdopendir", ".", "directory-listed" }, { "gmtime", "", "date" },
+		{ "syscall-statx", "there.h", "system-call" }, { "spawn-path", "", "other-process" },
+		{ "fchdir", ".", "directory-changed" }, { "link", "there.h", "file-made" },
+		{ "symlink", "there.h", "file-made" }, { "stat", "/dev/ptmx", "header-unreadable" },
 	};
 
 	unit_write("there.h", "text");
 	CU_ASSERT_EQUAL(symlink("there.h", "link"), 0);
+	CU_ASSERT_EQUAL(symlink("loop", "loop"), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		CU_ASSERT_EQUAL(watch(rows[i].how, rows[i].path), CMN_MISS);
 		CU_ASSERT_STRING_EQUAL(reason, rows[i].reason);
@@ -516,6 +574,9 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_path_below_a_descriptor_has_its_whole_name),
 		UNIT_TEST(what_is_made_meanwhile_is_no_dependency),
 		UNIT_TEST(names_in_caches_are_no_headers),
+		UNIT_TEST(what_could_not_be_made_is_not_its_own),
+		UNIT_TEST(calls_are_as_they_were),
+		UNIT_TEST(a_path_that_is_too_long_is_told),
 		UNIT_TEST(what_cannot_be_told_is_said),
 		UNIT_TEST(devices_and_system_directories_are_no_files),
 		UNIT_TEST(a_file_that_changes_meanwhile_is_noticed),
