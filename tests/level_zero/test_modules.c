@@ -199,6 +199,7 @@ static void failures_are_the_drivers_and_are_not_kept(void)
 	module_run_plain(&plain, ONE, "STUB_FAIL_OOM=1");
 	module_run(&run, ONE, "STUB_FAIL_OOM=1");
 	expect_same_output(plain.client.output);
+	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 2);
 	module_run(&run, ONE, "");
 	module_run_expect(&run, 1, 0);
 }
@@ -265,6 +266,10 @@ static void a_refused_native_is_built_again_and_replaced(void)
 	module_run(&run, ONE, "");
 	expect_same_output(plain.client.output);
 	module_run_expect(&run, 0, 1);
+	/* Or it is gone, where nothing takes its place. */
+	module_run(&run, "driver=0 il=one quiet", "STUB_REFUSE_NATIVE=1 STUB_FAIL=1");
+	module_run(&run, ONE, "");
+	module_run_expect(&run, 1, 0);
 }
 
 static void a_recompiled_native_is_built_again_and_replaced(void)
@@ -654,6 +659,48 @@ static void a_compiler_that_was_not_foreseen_is_not_cached_for(void)
 	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 2);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.compiler-loaded-late"), 1);
 	module_run_expect_clean(&run);
+	/* The second one was stored under a key that has it, which nobody has before it came. */
+	module_run(&run, ONE, "STUB_LAZY_COMPILER=1");
+	module_run_expect(&run, 1, 0);
+}
+
+/* Drivers that loaders know by a list alone, without build-ids: path, size and time tell them apart. */
+static void listed_drivers_are_in_the_key(void)
+{
+	static const char *const names[] = { "first", "second" };
+	static char drivers[1100];	/* it is borrowed */
+
+	slot_run_shell("mkdir odd && objcopy -R .note.gnu.build-id '" STUB_DRIVER "' odd/first.so && "
+		       "objcopy -R .note.gnu.build-id '" STUB2_DRIVER "' odd/second.so && "
+		       "cp '" STUB_COMPILER "' odd/libstub_compiler.so.1");
+	(void)snprintf(drivers, sizeof(drivers), "%s/odd/first.so,%s/odd/second.so", unit_dir(),
+		       unit_dir());
+	module_run_drivers(drivers);
+	expect_hit(ONE, "", 1);
+	for (size_t i = 0; i < 2; i++) {
+		slot_run_shell("touch -d '2001-02-03 04:05:06.%zu' odd/%s.so", i + 1, names[i]);
+		module_run(&run, ONE, "");
+		module_run_expect(&run, 1, 0);
+		slot_run_shell("touch -d '2001-02-03 04:05:06.%zu' odd/%s.so", i + 3, names[i]);
+		module_run(&run, ONE, "");
+		module_run_expect(&run, 1, 0);
+		slot_run_shell("printf x >>odd/%s.so && touch -d '2001-02-03 04:05:06.%zu' odd/%s.so",
+			       names[i], i + 3, names[i]);
+		module_run(&run, ONE, "");
+		module_run_expect(&run, 1, 0);
+		module_run(&run, ONE, "");
+		module_run_expect(&run, 0, 1);
+	}
+	module_run_drivers(STUB_DRIVER);
+}
+
+static void a_device_that_tells_nothing_is_not_cached_for(void)
+{
+	for (int i = 0; i < 2; i++) {
+		module_run(&run, ONE, "STUB_SILENT=1");
+		module_run_expect(&run, 1, 0);
+	}
+	CU_ASSERT_EQUAL(module_run_stat("bypass.device-unidentified"), 2);
 }
 
 /* What the compiler looks for beside its input, with a driver that is known and one that is not. */
@@ -783,6 +830,8 @@ int main(void)
 		UNIT_TEST(files_of_the_compiler_count),
 		UNIT_TEST(files_of_both_compilers_count),
 		UNIT_TEST(what_cannot_be_seen_is_not_kept),
+		UNIT_TEST(listed_drivers_are_in_the_key),
+		UNIT_TEST(a_device_that_tells_nothing_is_not_cached_for),
 	};
 
 	return UNIT_MAIN("level_zero.modules", tests);

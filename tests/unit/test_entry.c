@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cachecore/config.h"
+#include "cachecore/codec.h"
 #include "cachecore/entry.h"
 #include "tests/support/unit.h"
 
@@ -293,6 +294,38 @@ static void bounds_sizes_even_under_sound_checksums(void)
 	check_sealed(9);
 }
 
+/* Before memory is asked for, and by who reads the header alone. */
+static void a_header_is_bounded(void)
+{
+	static const struct {
+		size_t at;
+		uint64_t value;
+		enum cmn_status status;
+	} rows[] = {
+		{ 12, CC_CODEC_ZLIB, CMN_OK }, { 12, CC_CODEC_ZLIB + 1, CMN_ERR_CORRUPT },
+		{ 16, CC_ENTRY_MAX_PAYLOAD, CMN_OK }, { 16, CC_ENTRY_MAX_PAYLOAD + 1, CMN_ERR_CORRUPT },
+		{ 16, 1, CMN_ERR_CORRUPT }, { 8, CC_ENTRY_VERSION + 1, CMN_ERR_VERSION },
+		{ 8, CC_ENTRY_VERSION - 1, CMN_ERR_VERSION },
+	};
+	struct cmn_hash key_hash = cmn_hash_of("k", 1);
+	struct cc_entry *entry = make_entry();
+	struct cc_entry_header header;
+	struct cmn_buffer file;
+
+	encode(entry, 9, &key_hash, &file);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t changed[CC_ENTRY_HEADER_SIZE];
+
+		memcpy(changed, file.data, sizeof(changed));
+		for (unsigned int j = 0; j < (rows[i].at < 16 ? 4 : 8); j++)
+			changed[rows[i].at + j] = (uint8_t)(rows[i].value >> (8 * j));
+		CU_ASSERT_EQUAL(cc_entry_read_header((struct cmn_view){ changed, sizeof(changed) },
+						     &header), rows[i].status);
+	}
+	cc_entry_unref(entry);
+	cmn_buffer_release(&file);
+}
+
 static void refuses_fields_that_leave_the_payload(void)
 {
 	struct cmn_hash key_hash = cmn_hash_of("k", 1), hash;
@@ -442,6 +475,7 @@ int main(void)
 		UNIT_TEST(notices_every_flip_and_truncation_of_raw_files),
 		UNIT_TEST(notices_every_flip_and_truncation_of_compressed_files),
 		UNIT_TEST(bounds_sizes_even_under_sound_checksums),
+		UNIT_TEST(a_header_is_bounded),
 		UNIT_TEST(refuses_fields_that_leave_the_payload),
 		UNIT_TEST(refuses_more_than_a_file_may_hold),
 		UNIT_TEST(what_failed_on_the_way_is_no_entry),

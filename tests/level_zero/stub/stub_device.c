@@ -239,6 +239,8 @@ ze_result_t ZE_APICALL stub_zeDeviceGetProperties(ze_device_handle_t handle,
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 	if (!ret)
 		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+	if (stub_is_set("STUB_SILENT"))
+		return ZE_RESULT_ERROR_UNINITIALIZED;
 	if (ret->pNext && stepping())	/* of the one structure that anybody puts there */
 		((struct ip_version *)ret->pNext)->value = stepping();
 	*ret = (ze_device_properties_t){
