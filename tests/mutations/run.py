@@ -145,7 +145,7 @@ class Copy:
             kind, _, module = test.partition(".")
             if kind == "unit":
                 self.make("test_%s" % module.partition(".")[0])
-                if module.startswith("observer"):
+                if module.startswith(("observer", "dependencies")):
                     self.make("observed_lazy", "observed_now", "observed_no_plt")
             else:
                 self.make()

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_key: encoding, part hashes and the bounded reader of keys. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cachecore/key.h"
@@ -127,6 +128,56 @@ static void refuses_bad_names(void)
 	cc_key_release(&key);
 }
 
+/* Nothing that went wrong on the way is forgotten: a key without one of its fields is another's. */
+static void what_went_wrong_stays_wrong(void)
+{
+	struct cc_key bad, good, copy;
+
+	cc_key_init(&good);
+	cc_key_init(&bad);
+	cc_key_add_text(&bad, CC_PART_DEVICE, "", "x");
+	cc_key_add_fields(&good, &bad);
+	CU_ASSERT_EQUAL(cc_key_status(&good), CMN_ERR_INVALID);
+	cc_key_release(&good);
+	cc_key_release(&bad);
+	cc_key_init(&good);
+	cc_key_add_text(&good, CC_PART_COUNT, "beyond", "x");
+	CU_ASSERT_EQUAL(cc_key_status(&good), CMN_ERR_INVALID);
+	cc_key_release(&good);
+	/* As if there had been no memory. */
+	make_sample(&bad);
+	bad.encoded.failed = true;
+	CU_ASSERT_EQUAL(cc_key_status(&bad), CMN_ERR_NOMEM);
+	cc_key_init_copy(&copy, &bad);
+	CU_ASSERT_EQUAL(cc_key_status(&copy), CMN_ERR_NOMEM);
+	cc_key_init(&good);
+	cc_key_add_fields(&good, &bad);
+	CU_ASSERT_EQUAL(cc_key_status(&good), CMN_ERR_NOMEM);
+	cc_key_release(&good);
+	cc_key_release(&copy);
+	cc_key_release(&bad);
+}
+
+static void every_byte_of_a_long_value_counts(void)
+{
+	const size_t len = (size_t)3 << 20;
+	char *value = calloc(1, len);
+	struct cmn_hash hashes[2][CC_PART_COUNT];
+	struct cc_key key;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(value);
+	for (int i = 0; i < 2; i++) {
+		value[len - 1] = (char)i;
+		cc_key_init(&key);
+		cc_key_add(&key, CC_PART_IMAGE, "source", value, len);
+		CU_ASSERT(cc_key_view(&key).len > len);
+		hash_parts(&key, hashes[i]);
+		cc_key_release(&key);
+	}
+	CU_ASSERT_FALSE(cmn_hash_equal(&hashes[0][CC_PART_IMAGE], &hashes[1][CC_PART_IMAGE]));
+	free(value);
+}
+
 static void a_copy_goes_on_by_itself(void)
 {
 	struct cc_key key, copy;
@@ -227,6 +278,8 @@ int main(void)
 		UNIT_TEST(part_hashes_do_not_see_how_parts_interleave),
 		UNIT_TEST(order_names_and_borders_of_fields_count),
 		UNIT_TEST(refuses_bad_names),
+		UNIT_TEST(what_went_wrong_stays_wrong),
+		UNIT_TEST(every_byte_of_a_long_value_counts),
 		UNIT_TEST(a_copy_goes_on_by_itself),
 		UNIT_TEST(takes_the_room_of_a_buffer),
 		UNIT_TEST(truncations_are_noticed),

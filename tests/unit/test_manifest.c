@@ -2,6 +2,7 @@
 /* Tests of cachecore/manifest.h: what makes a manifest stale, its encoding, the memo of hashes. */
 #include "cachecore/manifest.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -159,9 +160,13 @@ static void contradiction_is_noticed(void)
 	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 1, &one), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 1, &one), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 1, &two), CMN_STALE);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 2, &one), CMN_STALE);
 	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, "a"), CMN_STALE);
+	/* Of equal numbers: another kind all the same. */
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, "b"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_place(manifest, "b"), CMN_STALE);
 	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, ""), CMN_ERR_INVALID);
-	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 1);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 2);
 	CU_ASSERT_EQUAL(cc_manifest_count(NULL), 0);
 	cc_manifest_free(manifest);
 	cc_manifest_free(NULL);
@@ -204,6 +209,301 @@ static void encoding_round_trips_and_every_truncation_is_corrupt(void)
 	CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_ERR_VERSION);
 	cmn_buffer_release(&encoded);
 	cc_manifest_free(manifest);
+}
+
+/* What stat says of this file, for the calls of the manifest and of its memo, too. */
+static const char *faked;	/* NULL: all is as it is */
+static void (*fake)(struct stat *info);	/* NULL: that it may not be looked at */
+
+int __real_stat(const char *path, struct stat *ret);
+int __wrap_stat(const char *path, struct stat *ret);
+
+int __wrap_stat(const char *path, struct stat *ret)
+{
+	int result = __real_stat(path, ret);
+
+	if (!faked || strcmp(path, faked) != 0)
+		return result;
+	if (fake && result == 0)
+		fake(ret);
+	if (!fake)
+		errno = EACCES;
+	return fake ? result : -1;
+}
+
+static struct cc_file_identity identity_of(const char *path)
+{
+	struct stat info;
+
+	CU_ASSERT_EQUAL_FATAL(stat(path, &info), 0);
+	return cc_file_identity_of(&info);
+}
+
+static void with_other_size(struct stat *info) { info->st_size++; }
+static void with_other_mtime(struct stat *info) { info->st_mtim.tv_nsec ^= 1; }
+static void with_other_ctime(struct stat *info) { info->st_ctim.tv_nsec ^= 1; }
+static void as_directory(struct stat *info) { info->st_mode = S_IFDIR | 0700; }
+static void on_other_device(struct stat *info) { info->st_dev++; }
+
+static enum cmn_status verify_with(const struct cc_manifest *manifest, const char *path,
+				   void (*how)(struct stat *info))
+{
+	enum cmn_status status;
+
+	faked = path;
+	fake = how;
+	status = cc_manifest_verify(manifest, NULL);
+	faked = NULL;
+	return status;
+}
+
+/* What nobody read: by its size and times. */
+static void what_was_seen_is_compared(void)
+{
+	for (int with_ctime = 0; with_ctime < 2; with_ctime++) {
+		struct cc_manifest *manifest = cc_manifest_new(), *decoded = NULL;
+		struct cmn_buffer encoded = { 0 };
+		struct cc_file_identity identity;
+
+		unit_write("a.h", "text");
+		identity = identity_of("a.h");
+		CU_ASSERT_EQUAL(cc_manifest_add_seen(manifest, "a.h", &identity, with_ctime), CMN_OK);
+		cc_manifest_encode(manifest, &encoded);
+		CU_ASSERT_EQUAL_FATAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_OK);
+		CU_ASSERT_EQUAL(cc_manifest_get(decoded, 0).kind, CC_DEPENDENCY_SEEN);
+		CU_ASSERT_EQUAL(cc_manifest_verify(decoded, NULL), CMN_OK);
+		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", with_other_size), CMN_STALE);
+		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", with_other_mtime), CMN_STALE);
+		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", as_directory), CMN_STALE);
+		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", with_other_ctime),
+				with_ctime ? CMN_STALE : CMN_OK);
+		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", NULL), CMN_STALE);
+		/* By whichever name it is reached. */
+		CU_ASSERT_EQUAL(rename("a.h", "b.h"), 0);
+		CU_ASSERT_EQUAL(cc_manifest_verify(decoded, NULL), CMN_STALE);
+		CU_ASSERT_EQUAL(symlink("b.h", "a.h"), 0);
+		CU_ASSERT_EQUAL(cc_manifest_verify(decoded, NULL), with_ctime ? CMN_STALE : CMN_OK);
+		CU_ASSERT_EQUAL(unlink("a.h"), 0);
+		cmn_buffer_release(&encoded);
+		cc_manifest_free(decoded);
+		cc_manifest_free(manifest);
+	}
+}
+
+static void a_directory_may_vanish_and_be_nothing_else(void)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+
+	CU_ASSERT_EQUAL(mkdir("d", 0700), 0);
+	CU_ASSERT_EQUAL(cc_manifest_add_place(manifest, "d"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(verify_with(manifest, "d", NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(rmdir("d"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	unit_write("d", "");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	cc_manifest_free(manifest);
+}
+
+static void an_absence_is_known_or_it_is_none(void)
+{
+	struct cc_manifest *manifest = manifest_of(NULL, "a.h");
+
+	CU_ASSERT_EQUAL(verify_with(manifest, "a.h", NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(symlink("nothing", "a.h"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(unlink("a.h"), 0);
+	CU_ASSERT_EQUAL(symlink("a.h", "a.h"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	cc_manifest_free(manifest);
+}
+
+static void unit_link(const char *from, const char *to)
+{
+	CU_ASSERT_EQUAL_FATAL(link(from, to), 0);
+}
+
+static void add_identified(struct cc_manifest *manifest, const char *path, enum cc_dependency kind)
+{
+	struct cc_file_identity identity = identity_of(path);
+	const struct cmn_hash hash = cmn_hash_of("text", 4);
+	enum cmn_status status;
+
+	if (kind == CC_DEPENDENCY_FILE)
+		status = cc_manifest_add_file(manifest, path, 4, &hash);
+	else if (kind == CC_DEPENDENCY_SEEN)
+		status = cc_manifest_add_seen(manifest, path, &identity, false);
+	else
+		status = cc_manifest_add_place(manifest, path);
+	CU_ASSERT_EQUAL(status, CMN_OK);
+	cc_manifest_identify(manifest, &identity);
+}
+
+/* Three names of which two are one: in the manifest, encoded and read again. */
+static struct cc_manifest *two_names_and_one(enum cc_dependency kind)
+{
+	static const char *const names[] = { "a", "b", "c" };
+	struct cc_manifest *manifest = cc_manifest_new(), *decoded = NULL;
+	struct cmn_buffer encoded = { 0 };
+
+	for (size_t i = 0; i < 3; i++)
+		add_identified(manifest, names[i], kind);
+	CU_ASSERT_EQUAL(cc_manifest_get(manifest, 2).same, 0);
+	cc_manifest_encode(manifest, &encoded);
+	CU_ASSERT_EQUAL_FATAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_get(decoded, 1).same, 1);
+	CU_ASSERT_EQUAL(cc_manifest_get(decoded, 2).same, 0);
+	cmn_buffer_release(&encoded);
+	cc_manifest_free(manifest);
+	return decoded;
+}
+
+static void which_names_are_one_is_compared(void)
+{
+	static const enum cc_dependency kinds[] = { CC_DEPENDENCY_FILE, CC_DEPENDENCY_SEEN };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct cc_manifest *manifest;
+		struct cc_manifest_change change;
+
+		unit_write("a", "text");
+		unit_write("b", "text");
+		CU_ASSERT_EQUAL(system("touch -r a b"), 0);
+		unit_link("a", "c");
+		manifest = two_names_and_one(kinds[i]);
+		CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+		/* Numbers of inodes say nothing without their device. */
+		CU_ASSERT_EQUAL(verify_with(manifest, "c", on_other_device), CMN_STALE);
+		/* Two that are one now. */
+		CU_ASSERT_EQUAL(unlink("b"), 0);
+		unit_link("a", "b");
+		CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_STALE);
+		CU_ASSERT_EQUAL(change.how, CC_MANIFEST_ANOTHER);
+		CU_ASSERT_STRING_EQUAL(change.path, "b");
+		/* One that is two now. */
+		CU_ASSERT_EQUAL(system("cp -p a d && mv d b && cp -p a d && mv d c"), 0);
+		CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_STALE);
+		CU_ASSERT_EQUAL(change.how, CC_MANIFEST_ANOTHER);
+		CU_ASSERT_STRING_EQUAL(change.path, "c");
+		CU_ASSERT_EQUAL(system("rm a b c"), 0);
+		cc_manifest_free(manifest);
+	}
+}
+
+static void which_directories_are_one_is_compared(void)
+{
+	struct cc_manifest *manifest;
+
+	CU_ASSERT_EQUAL(system("mkdir a b && ln -s a c"), 0);
+	manifest = two_names_and_one(CC_DEPENDENCY_PLACE);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(system("rm c && ln -s b c"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(system("rm c"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(system("mkdir c"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	cc_manifest_free(manifest);
+}
+
+/* Of two devices one number of an inode is two files. */
+static void inodes_are_of_a_device(void)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	const struct cmn_hash hash = cmn_hash_of("text", 4);
+	struct cc_file_identity identity;
+
+	unit_write("a", "text");
+	unit_link("a", "b");
+	identity = identity_of("a");
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 4, &hash), CMN_OK);
+	cc_manifest_identify(manifest, &identity);
+	identity.device++;
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "b", 4, &hash), CMN_OK);
+	cc_manifest_identify(manifest, &identity);
+	CU_ASSERT_EQUAL(cc_manifest_get(manifest, 1).same, 1);
+	CU_ASSERT_EQUAL(verify_with(manifest, "b", on_other_device), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	cc_manifest_free(manifest);
+}
+
+static void append(struct cmn_buffer *encoded, enum cc_dependency kind, const char *path, uint64_t size)
+{
+	static const struct cmn_hash none;
+
+	cmn_buffer_append_u8(encoded, (uint8_t)kind);
+	cmn_buffer_append_sized(encoded, path, strlen(path));
+	cmn_buffer_append_u64(encoded, size);
+	cmn_buffer_append(encoded, none.bytes, CMN_HASH_SIZE);
+}
+
+/* Sound checksums do not make a manifest true. */
+static void what_no_manifest_says_is_corrupt(void)
+{
+	static const struct {
+		uint32_t count;
+		struct { enum cc_dependency kind; const char *path; uint64_t size; } items[3];
+		enum cmn_status status;
+	} rows[] = {
+		{ 2, { { 2, "a", 0 }, { 2, "b", 0 } }, CMN_OK },
+		{ 1, { { 2, "a", 0 }, { 2, "b", 0 } }, CMN_ERR_CORRUPT },	/* bytes follow */
+		{ 3, { { 2, "a", 0 }, { 2, "b", 0 } }, CMN_ERR_CORRUPT },
+		{ UINT32_MAX, { { 2, "a", 0 }, { 2, "b", 0 } }, CMN_ERR_CORRUPT },
+		{ 2, { { 2, "a", 0 }, { 2, "a", 0 } }, CMN_ERR_CORRUPT },	/* twice */
+		{ 2, { { 2, "a", 0 }, { 4, "a", 0 } }, CMN_ERR_CORRUPT },	/* and otherwise */
+		{ 2, { { 0, "a", 0 }, { 2, "b", 0 } }, CMN_ERR_CORRUPT },
+		{ 2, { { 2, "a", 0 }, { 7, "b", 0 } }, CMN_ERR_CORRUPT },
+		{ 2, { { 2, "", 0 }, { 2, "b", 0 } }, CMN_ERR_CORRUPT },
+		{ 3, { { 4, "a", 0 }, { 4, "b", 0 }, { 5, "b", 0 } }, CMN_OK },
+		{ 3, { { 4, "a", 0 }, { 4, "b", 0 }, { 5, "a", 1 } }, CMN_ERR_CORRUPT },	/* a later one */
+		{ 3, { { 4, "a", 0 }, { 4, "b", 0 }, { 5, "a", 9 } }, CMN_ERR_CORRUPT },
+		{ 3, { { 4, "a", 0 }, { 4, "b", 0 }, { 5, "c", 0 } }, CMN_ERR_CORRUPT },	/* no such path */
+		{ 3, { { 4, "a", 0 }, { 4, "b", 0 }, { 5, "a", UINT64_MAX } }, CMN_OK },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct cmn_buffer encoded = { 0 };
+		struct cc_manifest *decoded = NULL;
+
+		cmn_buffer_append_u32(&encoded, CC_MANIFEST_VERSION);
+		cmn_buffer_append_u32(&encoded, rows[i].count);
+		for (size_t j = 0; j < 3 && rows[i].items[j].path; j++)
+			append(&encoded, rows[i].items[j].kind, rows[i].items[j].path,
+			       rows[i].items[j].size);
+		CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded),
+				rows[i].status);
+		if (rows[i].status == CMN_OK)
+			cc_manifest_free(decoded);
+		cmn_buffer_release(&encoded);
+	}
+}
+
+/* Of three names the third says that it is the second, which is itself the first. */
+static void what_is_the_same_is_the_first_of_its_names(void)
+{
+	struct cmn_buffer encoded = { 0 };
+	struct cc_manifest *decoded = NULL;
+
+	cmn_buffer_append_u32(&encoded, CC_MANIFEST_VERSION);
+	cmn_buffer_append_u32(&encoded, 5);
+	append(&encoded, CC_DEPENDENCY_PLACE, "a", 0);
+	append(&encoded, CC_DEPENDENCY_PLACE, "b", 0);
+	append(&encoded, CC_DEPENDENCY_PLACE, "c", 0);
+	append(&encoded, CC_DEPENDENCY_SAME, "b", 0);
+	append(&encoded, CC_DEPENDENCY_SAME, "c", 1);
+	CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_ERR_CORRUPT);
+	cmn_buffer_release(&encoded);
+}
+
+static void each_version_is_its_own(void)
+{
+	struct cmn_buffer encoded = { 0 };
+	struct cc_manifest *decoded;
+
+	cmn_buffer_append_u32(&encoded, CC_MANIFEST_VERSION - 1);
+	cmn_buffer_append_u32(&encoded, 0);
+	CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_ERR_VERSION);
+	cmn_buffer_release(&encoded);
 }
 
 static void path_with_a_nul_is_corrupt(void)
@@ -372,6 +672,15 @@ int main(void)
 		UNIT_TEST(relative_paths_are_the_lookers),
 		UNIT_TEST(contradiction_is_noticed),
 		UNIT_TEST(encoding_round_trips_and_every_truncation_is_corrupt),
+		UNIT_TEST(what_was_seen_is_compared),
+		UNIT_TEST(a_directory_may_vanish_and_be_nothing_else),
+		UNIT_TEST(an_absence_is_known_or_it_is_none),
+		UNIT_TEST(which_names_are_one_is_compared),
+		UNIT_TEST(which_directories_are_one_is_compared),
+		UNIT_TEST(inodes_are_of_a_device),
+		UNIT_TEST(what_no_manifest_says_is_corrupt),
+		UNIT_TEST(what_is_the_same_is_the_first_of_its_names),
+		UNIT_TEST(each_version_is_its_own),
 		UNIT_TEST(path_with_a_nul_is_corrupt),
 		UNIT_TEST(a_hash_is_of_a_regular_files_bytes),
 		UNIT_TEST(huge_file_is_too_large_before_it_is_read),

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* observing: one observed build of a library that looks for files (observed.c), and what it depends on. One thread. */
+#ifndef TESTS_UNIT_OBSERVING_H
+#define TESTS_UNIT_OBSERVING_H
+
+#include "layers/driver/observer.h"
+
+typedef void (*observed_fn)(const char *how, const char *path);
+
+extern observed_fn observed;		/* of the library that the tests are run with */
+extern const char *library_path;
+extern struct cc_manifest *manifest;	/* of the last build */
+extern const char *reason;		/* "": it is known what it depends on */
+
+/* Loads the library; false, and says why. */
+bool observing_load(const char *path);
+
+struct drv_observation *begin_as(const struct drv_driver *driver, bool goes_on);
+/* Of a driver that nobody knows. */
+struct drv_observation *begin(bool goes_on);
+enum cmn_status end_with(struct drv_observation *observation, const char *options, bool reads);
+/* Of a source of text. */
+enum cmn_status end_text(struct drv_observation *observation, const char *source);
+/* A build that does only this. */
+enum cmn_status watch(const char *how, const char *path);
+bool depends_on(enum cc_dependency kind, const char *path);
+
+#endif
