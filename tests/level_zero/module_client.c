@@ -5,16 +5,18 @@
  * they are set again:
  *
  *   driver=N          use driver N (of those that the loader has); makes a context
- *   device=N          use its device N; "device=N.M": sub-device M of that
+ *   device=N          use its device N; "device=N.M": sub-device M of that; "device=": NULL
  *   ex                make another context, by zeContextCreateEx
  *   il=NAME           the input: one of kernels/
  *   file=PATH         the input: a file's content
+ *   format=N          the input is of this format (ze_module_format_t)
  *   cut=N             only the first N bytes of it
  *   flags=TEXT        build flags; "flags": NULL
  *   constant=ID:BYTES:VALUE   one more specialization constant; "constants": none
  *   log, nolog        whether a build log is asked for
  *   inputs=NAME,NAME  several inputs (ze_module_program_exp_desc_t), the flags for each, "NAME:TEXT":
- *                     flags of its own, "NAME*": the constants so far; "inputs": one
+ *                     flags of its own, "NAME*": the constants so far, "NAME@" (before *): of
+ *                     precise, with id 64 in place of 65; "inputs": one
  *   next              an unknown structure in pNext; "nonext"
  *   absent            what is created is also asked for names that it does not have
  *   create            a module: prints status, build log, kernels, and a hash of its native binary
@@ -68,6 +70,7 @@ static struct {
 	uint64_t values[MAX_CONSTANTS];
 	const void *value_pointers[MAX_CONSTANTS];
 	uint32_t constant_count;
+	ze_module_format_t format;	/* 0: SPIR-V */
 	bool log, keep, unknown_next, absent;
 	const uint8_t *inputs[MAX_INPUTS];
 	size_t input_sizes[MAX_INPUTS];
@@ -135,6 +138,10 @@ static void use_device(const char *places)
 	uint32_t count = 0;
 	ze_result_t status = CALL(zeDeviceGet)(now.driver, &count, NULL);
 
+	if (!*places) {
+		now.device = NULL;
+		return;
+	}
 	/* Never asked for more than there are: NEO reads behind its list. */
 	if (status || place >= count || count > 16)
 		give_up("device", status);
@@ -189,6 +196,21 @@ static void add_constant(const char *text)
 	now.constant_count++;
 }
 
+/* A copy of precise whose constant has the id of one of constants. */
+static const void *renumbered(const void *il, size_t size)
+{
+	static uint32_t words[4096];
+
+	if (size > sizeof(words))
+		give_up("renumbered", 0);
+	memcpy(words, il, size);
+	for (size_t i = 5; i + 3 < size / 4; i++) {
+		if (words[i] == (4 << 16 | 71) && words[i + 2] == 1 && words[i + 3] == 65)
+			words[i + 3] = 64;	/* OpDecorate … SpecId 65 */
+	}
+	return words;
+}
+
 static void use_inputs(char *names)
 {
 	static ze_module_constants_t constants;
@@ -198,12 +220,19 @@ static void use_inputs(char *names)
 	for (char *name = strtok(names, ","); name; name = strtok(NULL, ",")) {
 		uint32_t i = now.input_count++;
 		char *flags = strchr(name, ':');
-		bool has_constants;
+		size_t len;
+		bool has_constants, is_renumbered;
 
 		if (flags)
 			*flags++ = '\0';
-		has_constants = name[strlen(name) - 1] == '*';
-		now.inputs[i] = il_of(name, strlen(name) - has_constants, &now.input_sizes[i]);
+		len = strlen(name);
+		has_constants = name[len - 1] == '*';
+		len -= has_constants;
+		is_renumbered = name[len - 1] == '@';
+		len -= is_renumbered;
+		now.inputs[i] = il_of(name, len, &now.input_sizes[i]);
+		if (is_renumbered)
+			now.inputs[i] = renumbered(now.inputs[i], now.input_sizes[i]);
 		now.input_flags[i] = flags ? flags : now.flags;
 		now.input_constants[i] = has_constants ? &constants : NULL;
 	}
@@ -297,15 +326,17 @@ static ze_result_t create_module(ze_module_handle_t *module, ze_module_build_log
 	ze_module_desc_t desc = {
 		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
 		.pNext = now.unknown_next ? &unknown : NULL,
-		.format = ZE_MODULE_FORMAT_IL_SPIRV,
+		.format = now.format,
 		.inputSize = now.size,
 		.pInputModule = now.il,
 		.pBuildFlags = now.flags,
 		.pConstants = now.constant_count ? &constants : NULL,
 	};
 
-	if (now.input_count)
+	if (now.input_count) {
+		program.pNext = desc.pNext;
 		desc.pNext = &program;
+	}
 	return CALL(zeModuleCreate)(now.context, now.device, &desc, module, log);
 }
 
@@ -450,6 +481,8 @@ static void follow(char *argument)
 		use_device(value);
 	else if (!strcmp(argument, "il"))
 		now.il = il_of(value, strlen(value), &now.size);
+	else if (!strcmp(argument, "format"))
+		now.format = (ze_module_format_t)strtoul(value, NULL, 10);
 	else if (!strcmp(argument, "file"))
 		use_file(value);
 	else if (!strcmp(argument, "cut"))

@@ -98,6 +98,8 @@ static void other_inputs_are_other_modules(void)
 		"driver=0 inputs=constants,one log create",
 		"driver=0 constant=32:4:7 inputs=constants*,one log create",
 		"driver=0 constant=32:4:8 inputs=constants*,one log create",
+		"driver=0 constant=64:8:9 inputs=constants*,precise@ log create",
+		"driver=0 constant=64:8:9 inputs=constants,precise@* log create",
 		"driver=0 il=constants log create",
 		"driver=0 device=0.0 il=one log create",
 		"driver=0 device=0.1 il=one log create",
@@ -123,6 +125,10 @@ static void other_inputs_are_other_modules(void)
 static void constants_count_by_value_and_true_width(void)
 {
 	module_run(&run, "driver=0 il=constants constant=32:4:7 constant=64:8:9 create", "");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, "driver=0 il=constants constant=16:2:7 create", "");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, "driver=0 il=constants constant=17:2:7 create", "");
 	module_run_expect(&run, 1, 0);
 	/* The order of ids says nothing. */
 	module_run(&run, "driver=0 il=constants constant=64:8:9 constant=32:4:7 create", "");
@@ -238,6 +244,37 @@ static void unknown_extensions_are_the_drivers_affair(void)
 	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 0);
 	CU_ASSERT_EQUAL(strncmp(run.client.output, plain.client.output,
 				strlen(plain.client.output)), 0);
+}
+
+/* Also beside one that is known; and other formats, NULL handles. */
+static void what_is_not_understood_is_the_drivers_affair(void)
+{
+	static const char *const calls[] = {
+		"driver=0 inputs=one,twice next quiet", "driver=0 il=one format=7 quiet",
+		"driver=0 il=one format=1 quiet", "driver=0 il=one device= quiet",
+	};
+
+	module_run(&run, "driver=0 il=one create inputs=one,twice create", "");
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		module_run_plain(&plain, calls[i], "");
+		module_run(&run, calls[i], "");
+		expect_same_output(plain.client.output);
+		CU_ASSERT_STRING_EQUAL(strstr(run.events, "bad-handle") ? strstr(run.events, "bad-handle") : "",
+				       strstr(plain.events, "bad-handle") ? strstr(plain.events, "bad-handle") : "");
+		CU_ASSERT_EQUAL(module_run_count(&run, "load-native"),
+				module_run_count(&plain, "load-native"));
+	}
+	CU_ASSERT_EQUAL(module_run_stat("bypass.unknown-extension"), 1);
+	CU_ASSERT_EQUAL(module_run_stat("bypass.format"), 1);
+}
+
+/* They say more than what to compile. */
+static void natives_are_loaded_with_the_flags(void)
+{
+	module_run(&run, "driver=0 il=one flags=-Xlinked create", "");
+	module_run(&run, "driver=0 il=one flags=-Xlinked create", "");
+	module_run_expect(&run, 0, 1);
+	CU_ASSERT_EQUAL(module_run_count(&run, "load-flags -Xlinked"), 1);
 }
 
 static void without_a_native_binary_nothing_is_kept(void)
@@ -804,6 +841,8 @@ int main(void)
 		UNIT_TEST(failures_are_the_drivers_and_are_not_kept),
 		UNIT_TEST(what_is_no_spirv_is_the_drivers_affair),
 		UNIT_TEST(unknown_extensions_are_the_drivers_affair),
+		UNIT_TEST(what_is_not_understood_is_the_drivers_affair),
+		UNIT_TEST(natives_are_loaded_with_the_flags),
 		UNIT_TEST(without_a_native_binary_nothing_is_kept),
 		UNIT_TEST(a_refused_native_is_built_again_and_replaced),
 		UNIT_TEST(a_recompiled_native_is_built_again_and_replaced),

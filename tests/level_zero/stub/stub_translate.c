@@ -275,6 +275,8 @@ static ze_result_t translate_native(const ze_module_desc_t *desc, struct stub_im
 	stub_event("load-native");
 	if (find_program(desc))		/* as the real driver answers */
 		return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+	if (desc->pBuildFlags && *desc->pBuildFlags)
+		stub_event("load-flags %.200s", desc->pBuildFlags);
 	if (desc->pConstants)
 		stub_event("native-constants");
 	if (stub_is_set("STUB_REFUSE_NATIVE")) {
