@@ -28,7 +28,7 @@ LATER = (
     ("", (("-L", "^unit$"), ("-L", "^stub$"))),
 )
 NEVER = ("-LE", "^(long|thorough|bench)$")
-FAILED = re.compile(r"Test +#\d+: (\S+) [. ]*\*\*\*(?!Skipped)")
+FAILED = re.compile(r"Test +#\d+: (\S+) [. ]*[A-Za-z ]*\*\*\*(?!Skipped)")
 MEMORY = 16 << 30
 # Seconds for one test that a list names, and for all others: what takes longer hangs.
 PATIENCE, MORE_PATIENCE = 60, 400

@@ -136,7 +136,37 @@ static void working_directory_is_compared(void)
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
 	CU_ASSERT_EQUAL_FATAL(chdir(current), 0);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(mkdir("sub", 0700), 0);
+	CU_ASSERT_EQUAL_FATAL(chdir("sub"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	/* One without a name. */
+	CU_ASSERT_EQUAL_FATAL(rmdir("../sub"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL_FATAL(chdir(current), 0);
 	free(current);
+	cc_manifest_free(manifest);
+}
+
+/* Once: there is no memory. */
+static bool calloc_fails;
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	bool fails = calloc_fails;
+
+	calloc_fails = false;
+	return fails ? NULL : __real_calloc(count, size);
+}
+
+static void without_memory_nothing_holds(void)
+{
+	struct cc_manifest *manifest = manifest_of(NULL, "a.h");
+
+	calloc_fails = true;
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
 	cc_manifest_free(manifest);
 }
 
@@ -669,6 +699,7 @@ int main(void)
 		UNIT_TEST(what_appears_is_stale_be_it_a_directory),
 		UNIT_TEST(retargeted_symbolic_link_is_stale),
 		UNIT_TEST(working_directory_is_compared),
+		UNIT_TEST(without_memory_nothing_holds),
 		UNIT_TEST(relative_paths_are_the_lookers),
 		UNIT_TEST(contradiction_is_noticed),
 		UNIT_TEST(encoding_round_trips_and_every_truncation_is_corrupt),

@@ -572,6 +572,12 @@ static void remembered_failure_makes_place_for_a_put(void)
 	free(taken.error_message);
 	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value_new(), 2), CMN_OK);
 	CU_ASSERT_TRUE(is_there(programs, "key"));
+	/* The failure does not come back when that is gone. */
+	CU_ASSERT_EQUAL(usage_of(programs).programs, 1);
+	cc_programs_remove(programs, key_of("key"), NULL);
+	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
+	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &taken), CMN_OK);
+	value_release(taken.value);
 	programs_end(programs);
 }
 
@@ -629,6 +635,25 @@ static void put_during_a_build_is_what_stays(void)
 	CU_ASSERT_PTR_EQUAL(got, value);
 	CU_ASSERT_EQUAL(usage_of(programs).bytes, 10);
 	value_release(got);
+	programs_end(programs);
+}
+
+/* What the build came to is its own affair. */
+static void put_during_a_build_that_fails_stays(void)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .closed = true, .failure = CMN_ERR_DRIVER, .failures = 1,
+				 .message = "no" };
+	struct caller caller = { .programs = programs, .key = "key", .script = &script };
+
+	caller_start(&caller);
+	wait_for(&script.started, true);
+	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value_new(), 10), CMN_OK);
+	atomic_store(&script.closed, false);
+	caller_join(&caller);
+	CU_ASSERT_EQUAL(caller.status, CMN_ERR_DRIVER);
+	free(caller.taken.error_message);
+	CU_ASSERT_TRUE(is_there(programs, "key"));
 	programs_end(programs);
 }
 
@@ -1125,6 +1150,7 @@ int main(void)
 		UNIT_TEST(success_without_a_value_is_a_failure),
 		UNIT_TEST(put_is_found_and_does_not_replace),
 		UNIT_TEST(put_during_a_build_is_what_stays),
+		UNIT_TEST(put_during_a_build_that_fails_stays),
 		UNIT_TEST(remove_takes_only_the_value_that_is_meant),
 		UNIT_TEST(flush_takes_everything_and_a_taken_value_stays_valid),
 		UNIT_TEST(build_in_progress_during_a_flush_is_given_but_not_kept),

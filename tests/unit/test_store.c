@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_store: look-up, publication, repair and refusal of entries on disk. */
+#include "cachecore/src_file.h"
 #include "cachecore/store.h"
 
 #include <dirent.h>
@@ -759,6 +760,73 @@ static struct seen walk(struct bench *bench, bool deep)
 	return seen;
 }
 
+/* Corrects the hash of a .src after a change, as a hostile writer would. */
+static void seal_src(struct cmn_buffer *file)
+{
+	const size_t hash_at = CC_SRC_HEADER_SIZE - CMN_HASH_SIZE;
+	struct cmn_hash fold[2] = {
+		cmn_hash_of(file->data, hash_at),
+		cmn_hash_of(file->data + CC_SRC_HEADER_SIZE, file->len - CC_SRC_HEADER_SIZE),
+	};
+	struct cmn_hash hash = cmn_hash_of(fold, sizeof(fold));
+
+	memcpy(file->data + hash_at, hash.bytes, CMN_HASH_SIZE);
+}
+
+static enum cmn_status judge(struct bench *bench)
+{
+	struct cc_store_place place = { .n = 0 };
+
+	cc_leaf_path(cc_key_view(&bench->key), place.leaf);
+	return cc_store_judge(bench->store, &place);
+}
+
+static void half_an_entry_is_damaged(void)
+{
+	struct cmn_buffer src, bin, other;
+	struct cc_entry *entry;
+	struct bench bench;
+	char path[8192];
+	struct cc_key key;
+
+	open_bench(&bench);
+	entry = make_entry("image", absent("/nowhere/absent.h"));
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
+	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(judge(&bench), CMN_OK);
+	src = slurp(bench.leaf, "0.src");
+	bin = slurp(bench.leaf, "0.bin");
+	/* Another entry's half. */
+	make_key(&key, "-O1");
+	CU_ASSERT_EQUAL(put(&bench, &key, "other"), CMN_OK);
+	cc_leaf_path(cc_key_view(&key), path);
+	(void)snprintf(path + strlen(path), sizeof(path) - strlen(path), "/0.bin");
+	other = slurp(bench.root, path);
+	spill(bench.leaf, "0.bin", other.data, other.len);
+	CU_ASSERT_EQUAL(judge(&bench), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_STALE);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	/* None. */
+	spill(bench.leaf, "0.bin", bin.data, bin.len);
+	CU_ASSERT_EQUAL(judge(&bench), CMN_OK);
+	(void)snprintf(path, sizeof(path), "%s/0.bin", bench.leaf);
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	CU_ASSERT_EQUAL(judge(&bench), CMN_ERR_CORRUPT);
+	/* A manifest that is none, under sound checksums: its first kind is not known. */
+	spill(bench.leaf, "0.bin", bin.data, bin.len);
+	CU_ASSERT_EQUAL(judge(&bench), CMN_OK);
+	src.data[CC_SRC_HEADER_SIZE + cc_key_view(&bench.key).len + 8] = 99;
+	seal_src(&src);
+	spill(bench.leaf, "0.src", src.data, src.len);
+	CU_ASSERT_EQUAL(judge(&bench), CMN_ERR_CORRUPT);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	cmn_buffer_release(&src);
+	cmn_buffer_release(&bin);
+	cmn_buffer_release(&other);
+	cc_key_release(&key);
+	close_bench(&bench);
+}
+
 static void a_walk_lists_and_judges_entries(void)
 {
 	struct cmn_buffer file;
@@ -811,6 +879,34 @@ static void make_long_key(struct cc_key *key, char end)
 }
 
 /* Such a key's file is never read whole, unless something about it is odd. */
+/* Whoever they are of: what is in them may be anybody's. */
+static void files_that_others_may_write_are_no_entries(void)
+{
+	static const char *const names[] = { "0.src", "0.bin" };
+	struct bench bench;
+	unsigned int damaged;
+	struct cc_key keys[2];
+	char path[8192];
+
+	open_bench(&bench);
+	make_long_key(&keys[0], '1');
+	make_key(&keys[1], "-O1");
+	for (size_t i = 0; i < 4; i++) {
+		const struct cc_key *key = &keys[i / 2];
+
+		cc_leaf_path(cc_key_view(key), bench.leaf + strlen(bench.root) + 1);
+		(void)snprintf(path, sizeof(path), "%s/%s", bench.leaf, names[i % 2]);
+		CU_ASSERT_EQUAL(put(&bench, key, "image"), CMN_OK);
+		CU_ASSERT_STRING_EQUAL(get(&bench, key, &damaged), "image");
+		CU_ASSERT_EQUAL(chmod(path, 0622), 0);
+		CU_ASSERT_STRING_EQUAL(get(&bench, key, &damaged), "miss");
+		CU_ASSERT_EQUAL(damaged, 1);
+	}
+	cc_key_release(&keys[0]);
+	cc_key_release(&keys[1]);
+	close_bench(&bench);
+}
+
 static void long_keys_are_compared_in_full_and_their_damage_is_noticed(void)
 {
 	struct cmn_buffer file, other_file;
@@ -865,6 +961,7 @@ int main(void)
 	static const struct unit_test tests[] = {
 		UNIT_TEST(what_was_put_is_found_by_another_store),
 		UNIT_TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed),
+		UNIT_TEST(files_that_others_may_write_are_no_entries),
 		UNIT_TEST(files_are_private_named_as_documented_and_accounted),
 		UNIT_TEST(a_second_put_replaces),
 		UNIT_TEST(colliding_keys_are_told_apart),
@@ -888,6 +985,7 @@ int main(void)
 		UNIT_TEST(a_removed_root_is_made_again),
 		UNIT_TEST(puts_sweep_dead_writers_files),
 		UNIT_TEST(touching_writes_the_time_once_a_second),
+		UNIT_TEST(half_an_entry_is_damaged),
 		UNIT_TEST(a_walk_lists_and_judges_entries),
 	};
 
