@@ -268,6 +268,23 @@ static void what_is_not_understood_is_the_drivers_affair(void)
 	CU_ASSERT_EQUAL(module_run_stat("bypass.format"), 1);
 }
 
+/* It says nothing of the entry. */
+static void a_want_of_memory_is_no_refusal(void)
+{
+	static const char *const settings[] = {
+		"STUB_REFUSE_NATIVE=host-memory", "STUB_REFUSE_NATIVE=device-memory",
+		"STUB_REFUSE_NATIVE=device-lost", "STUB_REFUSE_NATIVE=1",
+	};
+
+	module_run(&run, ONE, "");
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		CU_ASSERT_EQUAL(module_run_stat("errors"), 0);
+		module_run(&run, ONE, settings[i]);
+		module_run_expect(&run, 1, 1);
+	}
+	CU_ASSERT_EQUAL(module_run_stat("errors"), 1);
+}
+
 /* They say more than what to compile. */
 static void natives_are_loaded_with_the_flags(void)
 {
@@ -842,6 +859,7 @@ int main(void)
 		UNIT_TEST(what_is_no_spirv_is_the_drivers_affair),
 		UNIT_TEST(unknown_extensions_are_the_drivers_affair),
 		UNIT_TEST(what_is_not_understood_is_the_drivers_affair),
+		UNIT_TEST(a_want_of_memory_is_no_refusal),
 		UNIT_TEST(natives_are_loaded_with_the_flags),
 		UNIT_TEST(without_a_native_binary_nothing_is_kept),
 		UNIT_TEST(a_refused_native_is_built_again_and_replaced),

@@ -92,6 +92,8 @@ static void what_lies_where_the_driver_keeps_its_files_is_its_own(void)
 	/* Not below it, nor by another name of the directory than its own. */
 	CU_ASSERT_EQUAL(look_beside("write", own, deep), CMN_OK);
 	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, deep));
+	CU_ASSERT_EQUAL(look_beside("write", path_of(3, "cache/deep/own"), other), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, other));
 	CU_ASSERT_EQUAL(look_beside("write", "cache/own", "cache/other"), CMN_OK);
 	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "cache/other"));
 	/* Nor where what it made is gone again, or is a directory. */
@@ -263,6 +265,37 @@ static void a_header_that_is_too_large_is_told(void)
 	CU_ASSERT_EQUAL_FATAL(truncate("large.h", (off_t)CC_MANIFEST_MAX_FILE + 1), 0);
 	CU_ASSERT_EQUAL(watch("open", "large.h"), CMN_MISS);
 	CU_ASSERT_STRING_EQUAL(reason, "header-unreadable");
+}
+
+static enum cmn_status hash_status;	/* what hashing answers, once; CMN_OK: the truth */
+
+enum cmn_status __real_cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
+					      const struct cc_file_identity *expected,
+					      struct cmn_hash *ret_hash);
+enum cmn_status __wrap_cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
+					      const struct cc_file_identity *expected,
+					      struct cmn_hash *ret_hash);
+
+enum cmn_status __wrap_cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
+					      const struct cc_file_identity *expected,
+					      struct cmn_hash *ret_hash)
+{
+	enum cmn_status status = hash_status;
+
+	hash_status = CMN_OK;
+	return status != CMN_OK ? status :
+				  __real_cc_file_memo_hash_same(memo, path, expected, ret_hash);
+}
+
+static void a_header_that_cannot_be_hashed_is_told(void)
+{
+	unit_write("there.h", "text");
+	hash_status = CMN_STALE;
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	hash_status = CMN_ERR_NOMEM;
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_ERR_NOMEM);
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
 }
 
 static void what_the_machine_does_not_have_is_an_absence(void)
@@ -537,6 +570,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(names_of_one_thing_are_told_whatever_it_is),
 		UNIT_TEST(names_of_one_directory_are_told),
 		UNIT_TEST(a_header_that_is_too_large_is_told),
+		UNIT_TEST(a_header_that_cannot_be_hashed_is_told),
 		UNIT_TEST(what_the_machine_does_not_have_is_an_absence),
 		UNIT_TEST(absences_that_end_are_noticed),
 		UNIT_TEST(presences_that_end_are_noticed),

@@ -5,6 +5,7 @@
  */
 #include "tests/unit/observing.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <pthread.h>
@@ -523,6 +524,122 @@ static void load_early(void)
 	(void)unlink(path);
 }
 
+static uint64_t clock_behind;	/* ns */
+static const char *looked_for_meanwhile;
+
+uint64_t __real_cmn_clock_realtime(void);
+uint64_t __wrap_cmn_clock_realtime(void);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+uint64_t __wrap_cmn_clock_realtime(void)
+{
+	return __real_cmn_clock_realtime() - clock_behind;
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	const char *path = looked_for_meanwhile;
+
+	looked_for_meanwhile = NULL;
+	if (path)
+		observed("stat", path);
+	return __real_calloc(count, size);
+}
+
+/* Nobody can say whether it changes again. */
+static void a_file_of_the_future_is_told(void)
+{
+	unit_write("there.h", "text");
+	clock_behind = UINT64_C(3600000000000);
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	clock_behind = 0;
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+}
+
+/* As a signal's handler would that interrupts a note: what it looks for cannot be noted. */
+static void a_look_within_a_note_is_told(void)
+{
+	struct drv_observation *observation = begin(false);
+
+	looked_for_meanwhile = "unnoted.h";
+	observed("open", "absent.h");
+	CU_ASSERT_PTR_NULL(looked_for_meanwhile);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "signal");
+}
+
+static atomic_bool looking;
+
+static void *look_all_the_time(void *data)
+{
+	(void)data;
+	while (atomic_load(&looking))
+		observed("access", "absent.h");
+	return NULL;
+}
+
+/* Which holds the lock then, and is not in the child. */
+static void a_child_waits_for_no_thread_of_its_parent(void)
+{
+	struct drv_observation *observation = begin(false);
+	pthread_t thread;
+	int status = 0;
+
+	atomic_store(&looking, true);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, look_all_the_time, NULL), 0);
+	for (int i = 0; i < 60 && status == 0; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			(void)alarm(20);
+			drv_observer_drop(observation);
+			_exit(watch("open", "absent.h") == CMN_OK ? 0 : 1);
+		}
+		CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+	}
+	CU_ASSERT_EQUAL(status, 0);
+	atomic_store(&looking, false);
+	(void)pthread_join(thread, NULL);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define DEEPBIND 0	/* refused by their runtimes */
+#else
+#define DEEPBIND RTLD_DEEPBIND
+#endif
+
+/* It stays as it is, and nothing is believed from then on: in a child. */
+static int build_with_another_library(void)
+{
+	void *library = dlopen(OBSERVED_BLIND, RTLD_NOW | RTLD_LOCAL | DEEPBIND);
+	const int *calls = library ? dlsym(library, "blinding_calls") : NULL;
+
+	if (!calls)
+		return 1;
+	observed = (observed_fn)dlsym(library, "observed_do");
+	observed("eaccess", "absent.h");
+	if (watch("eaccess", "absent.h") != CMN_MISS || strcmp(reason, "observer-blind") != 0)
+		return 2;
+	return *calls == 2 ? 0 : 3;
+}
+
+static void functions_of_other_libraries_are_left_alone(void)
+{
+	int status;
+	pid_t child;
+
+	if (!DEEPBIND)
+		return;
+	child = fork();
+	if (child == 0)
+		_exit(build_with_another_library());
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct unit_test tests[] = {
@@ -542,6 +659,10 @@ int main(int argc, char **argv)
 		UNIT_TEST(what_is_loaded_meanwhile_is_seen),
 		UNIT_TEST(threads_that_build_nothing_count),
 		UNIT_TEST(builds_of_threads_are_apart),
+		UNIT_TEST(a_file_of_the_future_is_told),
+		UNIT_TEST(a_look_within_a_note_is_told),
+		UNIT_TEST(a_child_waits_for_no_thread_of_its_parent),
+		UNIT_TEST(functions_of_other_libraries_are_left_alone),
 		UNIT_TEST(a_child_observes_for_itself),
 		UNIT_TEST(a_thread_that_ends_leaves_its_build),
 		UNIT_TEST(a_signals_handler_may_look),

@@ -280,8 +280,14 @@ static ze_result_t translate_native(const ze_module_desc_t *desc, struct stub_im
 	if (desc->pConstants)
 		stub_event("native-constants");
 	if (stub_is_set("STUB_REFUSE_NATIVE")) {
+		char how[32];
+
 		stub_event("refuse-native");
-		return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+		(void)stub_setting("STUB_REFUSE_NATIVE", how, sizeof(how));
+		return strcmp(how, "host-memory") == 0 ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY :
+		       strcmp(how, "device-memory") == 0 ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY :
+		       strcmp(how, "device-lost") == 0 ? ZE_RESULT_ERROR_DEVICE_LOST :
+							 ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 	}
 	switch (stub_native_read(desc->pInputModule, desc->inputSize, recompiles, &native)) {
 	case STUB_NATIVE_FOREIGN:
