@@ -91,6 +91,7 @@ static void other_inputs_are_other_modules(void)
 		"driver=0 inputs=one log create",
 		"driver=0 inputs=one,twice log create",
 		"driver=0 inputs=twice,one log create",
+		"driver=0 inputs=one,other log create",
 		"driver=0 flags=-O inputs=one,twice log create",
 		"driver=0 inputs=one:-O,twice log create",
 		"driver=0 inputs=one,twice:-O log create",
@@ -298,6 +299,11 @@ static void without_a_native_binary_nothing_is_kept(void)
 {
 	static const char *const settings[] = { "STUB_NO_NATIVE=1", "STUB_NATIVE_FAILS=1" };
 
+	/* Its size is told, and it is not given. */
+	module_run(&run, "driver=0 il=one quiet", "STUB_NATIVE_UNREAD=1");
+	CU_ASSERT_EQUAL(module_run_stat("bypass.no-binary"), 1);
+	module_run(&run, ONE, "");
+	module_run_expect(&run, 1, 0);
 	for (size_t i = 0; i < 2; i++) {
 		slot_run_shell("rm -rf cache");
 		module_run_plain(&plain, ONE, settings[i]);

@@ -383,6 +383,24 @@ static void another_working_directory_is_noticed(void)
 	CU_ASSERT_EQUAL(chdir(".."), 0);
 }
 
+/* Made by another name than the one that it was looked for by. */
+static void what_it_made_is_known_by_any_name(void)
+{
+	struct drv_observation *observation = begin(false);
+
+	observed("open", "made");
+	observed("write", path_of(0, "made"));
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(count(), 0);
+}
+
+static void who_looks_by_the_directorys_name_depends_on_it(void)
+{
+	CU_ASSERT_EQUAL(watch("getcwd", "absent.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, path_of(0, "absent.h")));
+}
+
 static void who_asks_for_the_directorys_name_depends_on_it(void)
 {
 	static const char *const ways[] = { "getcwd", "get_current_dir_name", "realpath-here" };
@@ -576,6 +594,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(presences_that_end_are_noticed),
 		UNIT_TEST(what_is_read_and_then_written_has_changed),
 		UNIT_TEST(another_working_directory_is_noticed),
+		UNIT_TEST(what_it_made_is_known_by_any_name),
+		UNIT_TEST(who_looks_by_the_directorys_name_depends_on_it),
 		UNIT_TEST(who_asks_for_the_directorys_name_depends_on_it),
 		UNIT_TEST(settings_are_as_the_driver_saw_them_last),
 		UNIT_TEST(what_is_no_setting_is_of_one_build),

@@ -76,6 +76,8 @@ ze_result_t ZE_APICALL stub_zeModuleGetNativeBinary(ze_module_handle_t handle, s
 		stub_event("short-buffer zeModuleGetNativeBinary");
 		return ZE_RESULT_ERROR_INVALID_SIZE;
 	}
+	if (ret && stub_is_set("STUB_NATIVE_UNREAD"))
+		return ZE_RESULT_ERROR_UNKNOWN;
 	if (ret && len) {
 		memcpy(ret, module->native.data, len);
 		stub_event("get-native");
