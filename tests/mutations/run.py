@@ -146,7 +146,7 @@ class Copy:
             if kind == "unit":
                 self.make("test_%s" % module.partition(".")[0])
                 if module.startswith(("observer", "dependencies")):
-                    self.make("observed_lazy", "observed_now", "observed_no_plt", "observed_blind")
+                    self.make("observed_lazy", "observed_now", "observed_no_plt")
             else:
                 self.make()
             name = self.failing("-R", "^%s" % test, twice=False)

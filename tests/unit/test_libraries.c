@@ -5,9 +5,11 @@
  * process has, told apart by their file names.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "layers/driver/libraries.h"
 #include "tests/support/unit.h"
@@ -72,11 +74,124 @@ static void what_came_in_any_build_counts_for_unknown_drivers(void)
 	CU_ASSERT(!names(known, "library.libsome_compiler.so"));
 }
 
+/* The field's value as text, in room; false: there is none of that name. */
+static bool value_of(const struct cc_key *key, const char *name, char room[PATH_MAX])
+{
+	struct cmn_reader reader;
+	struct cc_key_field field;
+
+	CU_ASSERT_EQUAL_FATAL(cc_key_read(cc_key_view(key), &reader), CMN_OK);
+	while (cc_key_next(&reader, &field) == CMN_OK) {
+		if (!cmn_view_equal(field.name, cmn_view_of(name)) || field.value.len >= PATH_MAX)
+			continue;
+		memcpy(room, field.value.data, field.value.len);
+		room[field.value.len] = '\0';
+		return true;
+	}
+	return false;
+}
+
+static const char *both[2];
+
+static bool is_one_of_both(const char *path)
+{
+	return strcmp(path, both[0]) == 0 || strcmp(path, both[1]) == 0;
+}
+
+/* As readelf tells it. */
+static void read_build_id(const char *path, char ret[128])
+{
+	char command[PATH_MAX + 64];
+	FILE *pipe;
+
+	(void)snprintf(command, sizeof(command), "readelf -n '%s' | sed -n 's/.*Build ID: //p'", path);
+	pipe = popen(command, "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
+	ret[0] = '\0';
+	(void)!fgets(ret, 128, pipe);
+	ret[strcspn(ret, "\n")] = '\0';
+	(void)pclose(pipe);
+}
+
+/* By its build-id, and where it has none by path, size and time; with what it is linked with. */
+static void a_library_is_told_apart_from_any_other(void)
+{
+	static char first[PATH_MAX], second[PATH_MAX], stripped[PATH_MAX];
+	const struct timespec times[2] = { { 1000, 7 }, { 1000, 7 } };
+	const struct drv_libraries_query query = { .is_driver = is_one_of_both };
+	char text[PATH_MAX], want[PATH_MAX + 128], command[3 * PATH_MAX];
+	const struct drv_driver *row;
+	struct cc_key key;
+	struct stat info;
+
+	load("libdriver_without_row.so", first);
+	(void)snprintf(stripped, sizeof(stripped), "%.*s/libRusticlOpenCL.so.9", PATH_MAX / 2, unit_dir());
+	(void)snprintf(command, sizeof(command), "objcopy -R .note.gnu.build-id '%s' '%s'", first,
+		       stripped);
+	CU_ASSERT_FATAL(system(command) == 0);
+	CU_ASSERT_FATAL(utimensat(AT_FDCWD, stripped, times, 0) == 0);
+	CU_ASSERT_FATAL(stat(stripped, &info) == 0);
+	CU_ASSERT_FATAL(dlopen(stripped, RTLD_NOW | RTLD_LOCAL) != NULL);
+	(void)snprintf(second, sizeof(second), "%s", stripped);
+	both[0] = first;
+	both[1] = second;
+	cc_key_init(&key);
+	CU_ASSERT_EQUAL(drv_libraries_identify(&query, &key, &row), CMN_OK);
+	/* Of several the one that is known says what is known. */
+	CU_ASSERT_STRING_EQUAL(row->library, "libRusticlOpenCL.so");
+	read_build_id(first, want);
+	CU_ASSERT(strlen(want) >= 32);
+	CU_ASSERT(value_of(&key, "library.libdriver_without_row.so", text));
+	CU_ASSERT_STRING_EQUAL(text, want);
+	(void)snprintf(want, sizeof(want), "%s %lld 1000.000000007", stripped, (long long)info.st_size);
+	CU_ASSERT(value_of(&key, "library.libRusticlOpenCL.so.9", text));
+	CU_ASSERT_STRING_EQUAL(text, want);
+	CU_ASSERT(value_of(&key, "driver.path", text));
+	CU_ASSERT_STRING_EQUAL(text, first);
+	CU_ASSERT(memmem(cc_key_view(&key).data, cc_key_view(&key).len, second, strlen(second)) != NULL);
+	CU_ASSERT(value_of(&key, "library.libc.so.6", text));
+	cc_key_release(&key);
+}
+
+static void all_that_came_in_a_build_is_known(void)
+{
+	static char unknown[PATH_MAX], one[PATH_MAX], two[PATH_MAX];
+	struct drv_library_epoch before;
+
+	load("libunknown_driver_2.so", unknown);
+	before = drv_libraries_epoch();
+	load("libcompiler_a.so", one);
+	load("libcompiler_b.so", two);
+	CU_ASSERT(drv_libraries_came(&before));
+	CU_ASSERT(names(unknown, "library.libcompiler_a.so"));
+	CU_ASSERT(names(unknown, "library.libcompiler_b.so"));
+}
+
+static bool is_nobody(const char *path)
+{
+	(void)path;
+	return false;
+}
+
+static void without_a_driver_nothing_is_identified(void)
+{
+	const struct drv_libraries_query query = { .is_driver = is_nobody };
+	const struct drv_driver *row;
+	struct cc_key key;
+
+	cc_key_init(&key);
+	CU_ASSERT_EQUAL(drv_libraries_identify(&query, &key, &row), CMN_MISS);
+	cc_key_release(&key);
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
 		UNIT_TEST(nothing_came_where_nothing_was_loaded),
 		UNIT_TEST(what_came_in_any_build_counts_for_unknown_drivers),
+		UNIT_TEST(a_library_is_told_apart_from_any_other),
+		UNIT_TEST(all_that_came_in_a_build_is_known),
+		UNIT_TEST(without_a_driver_nothing_is_identified),
 	};
 
 	return UNIT_MAIN("libraries", tests);

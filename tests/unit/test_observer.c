@@ -640,6 +640,88 @@ static void functions_of_other_libraries_are_left_alone(void)
 	CU_ASSERT_EQUAL(status, 0);
 }
 
+void observed_do(const char *how, const char *path);	/* of a library that this program is linked with */
+static observed_fn observed_through, observed_driver, observed_compiler;	/* of others that are there from the start */
+
+static observed_fn load(const char *path, const char *name)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	return library ? (observed_fn)dlsym(library, name) : NULL;
+}
+
+static struct drv_observation *begin_at(const struct drv_driver *driver, const void *address)
+{
+	return drv_observer_begin(&(struct drv_observer_request){ .driver = driver, .libraries = { .address = address } });
+}
+
+static void what_a_driver_is_linked_with_is_seen(void)
+{
+	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
+						       (const void *)observed_through);
+
+	unit_write("there.h", "text");
+	observed_through("open", "there.h");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+}
+
+static void a_compiler_that_was_there_is_seen(void)
+{
+	struct drv_observation *observation = begin_at(drv_driver_of("libamdocl64.so"),
+						       (const void *)observed_driver);
+
+	unit_write("there.h", "text");
+	observed_compiler("open", "there.h");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+}
+
+static void *look_in_thread_by_the_programs_library(void *path)
+{
+	observed_do("open", path);
+	return NULL;
+}
+
+/* What other threads look for by its libraries is its own affair, though a driver is linked with them. */
+static void what_the_program_looks_for_does_not_count(void)
+{
+	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
+						       (const void *)observed_through);
+	pthread_t thread;
+
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, look_in_thread_by_the_programs_library,
+					     "there.h"), 0);
+	(void)pthread_join(thread, NULL);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+}
+
+/* In a child, since nobody forgets them. */
+static int build_with_many_drivers(void)
+{
+	for (int i = 0; i < 20; i++) {
+		struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
+							       (const char *)observed + i);
+
+		if (end_with(observation, NULL, false) != CMN_OK)
+			return strcmp(reason, "observer-blind") == 0 && i >= 4 ? 0 : 1;
+	}
+	return 2;
+}
+
+static void more_drivers_than_any_machine_has_are_told(void)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(build_with_many_drivers());
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct unit_test tests[] = {
@@ -659,6 +741,10 @@ int main(int argc, char **argv)
 		UNIT_TEST(what_is_loaded_meanwhile_is_seen),
 		UNIT_TEST(threads_that_build_nothing_count),
 		UNIT_TEST(builds_of_threads_are_apart),
+		UNIT_TEST(what_a_driver_is_linked_with_is_seen),
+		UNIT_TEST(a_compiler_that_was_there_is_seen),
+		UNIT_TEST(what_the_program_looks_for_does_not_count),
+		UNIT_TEST(more_drivers_than_any_machine_has_are_told),
 		UNIT_TEST(a_file_of_the_future_is_told),
 		UNIT_TEST(a_look_within_a_note_is_told),
 		UNIT_TEST(a_child_waits_for_no_thread_of_its_parent),
@@ -671,7 +757,10 @@ int main(int argc, char **argv)
 		UNIT_TEST(settings_count_for_later_builds),
 	};
 
-	if (argc != 2 || !observing_load(argv[1]))
+	observed_through = load(OBSERVED_THROUGH, "observed_through");
+	observed_driver = load(OBSERVED_DRIVER, "observed_do");
+	observed_compiler = load(OBSERVED_COMPILER, "observed_do");
+	if (argc != 2 || !observing_load(argv[1]) || !observed_through || !observed_compiler)
 		return 2;
 	load_early();
 	return UNIT_MAIN("observer", tests);
