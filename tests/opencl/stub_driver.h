@@ -22,6 +22,8 @@
  *   STUB_EXTENSIONS=text      CL_DEVICE_EXTENSIONS
  *   STUB_CHANGED=property     that property of the device or platform is another than usual:
  *                             "vendor", "version", … (stub_driver.c)
+ *   STUB_PER_DEVICE=1         each device has an image and a log of its own, and refuses another's
+ *   STUB_NO_ANSWER=name       a build's "log", "options", "status" or "type" cannot be told for want of memory
  *   STUB_PARENT=1             the devices are sub-devices of another one
  *   STUB_ASYNC=1              builds with a callback run in another thread
  *   STUB_DELAY_MS=n           length of a build from source

@@ -92,12 +92,34 @@ cl_program CL_API_CALL stub_clCreateProgramWithSource(cl_context context, cl_uin
 	return program;
 }
 
-static cl_int check_binary(const unsigned char *binary, size_t len)
+/* STUB_PER_DEVICE: what the image and the log of a device end with; its length. */
+static size_t mark_of(cl_device_id device, char ret[32])
 {
-	size_t magic = strlen(STUB_BINARY_MAGIC);
+	ret[0] = '\0';
+	return stub_is_set("STUB_PER_DEVICE") ?
+	       (size_t)snprintf(ret, 32, "for device %u\n", device->index) : 0;
+}
 
-	return binary && len > magic && !memcmp(binary, STUB_BINARY_MAGIC, magic) ?
-		       CL_SUCCESS : CL_INVALID_BINARY;
+static void add_mark(char **text, cl_device_id device)
+{
+	char mark[32], *marked;
+
+	if (!*text || !mark_of(device, mark))
+		return;
+	if (asprintf(&marked, "%s%s", *text, mark) < 0)
+		abort();	/* a test driver has nothing better to do */
+	free(*text);
+	*text = marked;
+}
+
+static cl_int check_binary(cl_device_id device, const unsigned char *binary, size_t len)
+{
+	size_t magic = strlen(STUB_BINARY_MAGIC), mark_len;
+	char mark[32];
+
+	mark_len = mark_of(device, mark);
+	return binary && len > magic + mark_len && !memcmp(binary, STUB_BINARY_MAGIC, magic) &&
+	       !memcmp(binary + len - mark_len, mark, mark_len) ? CL_SUCCESS : CL_INVALID_BINARY;
 }
 
 /* STUB_LOADS_ABORT: a moment in which no other thread may load. */
@@ -131,7 +153,7 @@ cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uin
 		error = CL_INVALID_VALUE;
 	for (cl_uint i = 0; !error && i < device_count; i++) {
 		one = stub_is_set("STUB_REFUSE_BINARY") ? CL_INVALID_BINARY :
-							  check_binary(binaries[i], lengths[i]);
+							  check_binary(devices[i], binaries[i], lengths[i]);
 		if (status)
 			status[i] = !strcmp(mode, "status") ? CL_INVALID_BINARY : one;
 		if (one || !strcmp(mode, "error"))
@@ -186,11 +208,14 @@ static bool in_list(cl_device_id device, cl_uint count, const cl_device_id *devi
 	return !count;
 }
 
-static cl_int build_source(cl_program program, struct stub_build *build, const char *options,
+static cl_int build_source(cl_program program, cl_uint i, const char *options,
 			   cl_program_binary_type type)
 {
+	struct stub_build *build = &program->builds[i];
 	char *log = NULL, *image = stub_compile(program->source, options, &log);
 
+	add_mark(&image, program->devices[i]);
+	add_mark(&log, program->devices[i]);
 	stub_program_lock();
 	build_clear(build);
 	build->options = copy_text(options);
@@ -252,8 +277,7 @@ static cl_int work_build(struct work *work)
 	for (cl_uint i = 0; i < program->device_count; i++) {
 		if (!in_list(program->devices[i], work->count, work->devices))
 			continue;
-		one = program->source ? build_source(program, &program->builds[i], work->options,
-						     work->type) :
+		one = program->source ? build_source(program, i, work->options, work->type) :
 					build_binary(&program->builds[i]);
 		error = one ? one : error;
 	}

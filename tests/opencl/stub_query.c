@@ -126,12 +126,35 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 	}
 }
 
+/* STUB_NO_ANSWER names it. */
+static bool has_no_answer(cl_program_build_info name)
+{
+	static const struct {
+		const char *text;
+		cl_program_build_info name;
+	} names[] = {
+		{ "log", CL_PROGRAM_BUILD_LOG }, { "options", CL_PROGRAM_BUILD_OPTIONS },
+		{ "status", CL_PROGRAM_BUILD_STATUS }, { "type", CL_PROGRAM_BINARY_TYPE },
+	};
+	char text[32];
+
+	if (!stub_setting("STUB_NO_ANSWER", text, sizeof(text)))
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (names[i].name == name && strcmp(names[i].text, text) == 0)
+			return true;
+	}
+	return false;
+}
+
 static cl_int answer_about_build(const struct stub_build *build, cl_program_build_info name,
 				 size_t size, void *ret, size_t *ret_size)
 {
 	cl_build_status status;
 	size_t variables = 0;
 
+	if (has_no_answer(name))
+		return CL_OUT_OF_HOST_MEMORY;
 	switch (name) {
 	case CL_PROGRAM_BUILD_STATUS:
 		status = atomic_load(&build->status);

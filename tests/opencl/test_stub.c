@@ -115,6 +115,46 @@ static void one_of_several_devices(void)
 	outcome_release(&reference);
 }
 
+/* Images and logs of each device are its own, whatever is built for which. */
+static void each_device_has_its_own(void)
+{
+	static const char *const scenarios[] = { "queries", "one-device", "second-device", "devices-in-turn",
+						 "binary", "link", "library", "rebuild" };
+
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+		unsigned int loaded;
+
+		driver_begin();
+		unit_write("settings", "STUB_DEVICES=3\nSTUB_PER_DEVICE=1\n");
+		fill(scenarios[i]);
+		loaded = driver_stats().errors;
+		run_same(scenarios[i]);
+		run_same(scenarios[i]);
+		CU_ASSERT_EQUAL(driver_stats().errors, loaded);
+		outcome_release(&reference);
+	}
+}
+
+/* What cannot be told for want of memory would be missing for ever. */
+static void an_entry_has_all_answers_or_is_none(void)
+{
+	static const char *const names[] = { "log", "options" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct outcome outcome;
+
+		driver_begin();
+		driver_stub_setting("STUB_NO_ANSWER", names[i]);
+		outcome = CLIENT(LAYERED, "vector");
+		outcome_release(&outcome);
+		CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	}
+	driver_stub_setting(NULL, NULL);
+	fill("vector");
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+	outcome_release(&reference);
+}
+
 /* An installation and a build of it, by paths; which one works is the loader's order. */
 static void of_two_copies_one_works(void)
 {
@@ -432,6 +472,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(asynchronous_builds_call_back_once),
 		UNIT_TEST(all_devices_of_a_context),
 		UNIT_TEST(one_of_several_devices),
+		UNIT_TEST(each_device_has_its_own),
+		UNIT_TEST(an_entry_has_all_answers_or_is_none),
 		UNIT_TEST(of_two_copies_one_works),
 		UNIT_TEST(variables_that_change_after_loading_are_not_cached_for),
 		UNIT_TEST(variables_that_change_during_a_build_are_not_cached_for),
