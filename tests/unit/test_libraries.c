@@ -167,6 +167,36 @@ static void all_that_came_in_a_build_is_known(void)
 	CU_ASSERT(names(unknown, "library.libcompiler_b.so"));
 }
 
+static bool no_memory;
+char *__real_cmn_buffer_take_string(struct cmn_buffer *buffer);
+char *__wrap_cmn_buffer_take_string(struct cmn_buffer *buffer);
+
+char *__wrap_cmn_buffer_take_string(struct cmn_buffer *buffer)
+{
+	if (!no_memory)
+		return __real_cmn_buffer_take_string(buffer);
+	cmn_buffer_release(buffer);
+	return NULL;
+}
+
+/* A key without one of its libraries is another's. */
+static void without_memory_there_is_no_key(void)
+{
+	static char path[PATH_MAX];
+	const struct drv_libraries_query query = { .is_driver = is_driver };
+	const struct drv_driver *row;
+	struct cc_key key;
+
+	load("libpocl.so.7", path);
+	(void)snprintf(driver_path, sizeof(driver_path), "%s", path);
+	cc_key_init(&key);
+	no_memory = true;
+	CU_ASSERT_EQUAL(drv_libraries_identify(&query, &key, &row), CMN_OK);
+	no_memory = false;
+	CU_ASSERT_EQUAL(cc_key_status(&key), CMN_ERR_NOMEM);
+	cc_key_release(&key);
+}
+
 static bool is_nobody(const char *path)
 {
 	(void)path;
@@ -191,6 +221,7 @@ int main(void)
 		UNIT_TEST(what_came_in_any_build_counts_for_unknown_drivers),
 		UNIT_TEST(a_library_is_told_apart_from_any_other),
 		UNIT_TEST(all_that_came_in_a_build_is_known),
+		UNIT_TEST(without_memory_there_is_no_key),
 		UNIT_TEST(without_a_driver_nothing_is_identified),
 	};
 
