@@ -43,6 +43,7 @@ static const struct {
 	{ "failing-again", client_failing_again },
 	{ "devices-in-turn", client_devices_in_turn },
 	{ "second-device", client_second_device },
+	{ "some-binaries", client_some_binaries },
 	{ "token", client_token },
 	{ "tokens-failing", client_tokens_failing },
 	{ "mapped", client_mapped },

@@ -143,6 +143,38 @@ void client_second_device(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
+/* What there is of each device, for some of which a program was built, and in lists that are too short. */
+void client_some_binaries(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+	const cl_device_id list[] = { client->devices[client->device_count - 1], client->devices[1] };
+	unsigned char *images[CLIENT_MAX_DEVICES] = { 0 };
+	size_t sizes[CLIENT_MAX_DEVICES] = { 0 }, size = 0;
+	cl_int error = clBuildProgram(program, 2, list, "-DK=3", NULL, NULL);
+
+	printf("build %d\n", error);
+	printf("short %d", clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes[0]), sizes, NULL));
+	printf(" %d\n", clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(images[0]), images, NULL));
+	error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, &size);
+	for (size_t i = 0; i < size / sizeof(sizes[0]); i++) {
+		images[i] = calloc(1, sizes[i] + 1);
+		if (!images[i])
+			client_fail("calloc", 0);
+	}
+	printf("sizes %d, %zu", error, size / sizeof(sizes[0]));
+	error = clGetProgramInfo(program, CL_PROGRAM_BINARIES, size, images, NULL);
+	printf(", binaries %d\n", error);
+	for (size_t i = 0; i < size / sizeof(sizes[0]); i++) {
+		unsigned int sum = 0;
+
+		for (size_t j = 0; j < sizes[i]; j++)
+			sum = 31 * sum + images[i][j];
+		printf("binary of %zu bytes: %08x\n", sizes[i], sum);
+		free(images[i]);
+	}
+	printf("release %d\n", clReleaseProgram(program));
+}
+
 /* What PyOpenCL appends to a source; the argument is its token. */
 void client_token(struct client *client)
 {

@@ -22,6 +22,9 @@
  *   STUB_EXTENSIONS=text      CL_DEVICE_EXTENSIONS
  *   STUB_CHANGED=property     that property of the device or platform is another than usual:
  *                             "vendor", "version", … (stub_driver.c)
+ *   STUB_OBJECTS_UNBUILT=1    asked for kernels, what is no executable answers as what was never built
+ *   STUB_OTHERS_HAVE_BINARY=1  after a build the devices that it is not for have a binary all the same
+ *   STUB_OTHERS_FAIL=1        a build leaves devices that it is not for with an error
  *   STUB_PER_DEVICE=1         each device has an image and a log of its own, and refuses another's
  *   STUB_NO_ANSWER=name       a build's "log", "options", "status" or "type" cannot be told for want of memory
  *   STUB_PARENT=1             the devices are sub-devices of another one

@@ -97,7 +97,8 @@ static size_t mark_of(cl_device_id device, char ret[32])
 {
 	ret[0] = '\0';
 	return stub_is_set("STUB_PER_DEVICE") ?
-	       (size_t)snprintf(ret, 32, "for device %u\n", device->index) : 0;
+	       (size_t)snprintf(ret, 32, "for device %u%.*s\n", device->index,
+				(int)device->index, "........") : 0;
 }
 
 static void add_mark(char **text, cl_device_id device)
@@ -261,6 +262,17 @@ static bool runs_out_of_memory(void)
 	       atomic_fetch_add(&builds, 1) < atoi(text);
 }
 
+/* As drivers do that have one before they compile. */
+static void leave_binary(cl_program program, cl_uint i)
+{
+	stub_program_lock();
+	if (!program->builds[i].image) {
+		program->builds[i].image = strdup("intermediate ");
+		add_mark(&program->builds[i].image, program->devices[i]);
+	}
+	stub_program_unlock();
+}
+
 static cl_int work_build(struct work *work)
 {
 	cl_program program = work->program;
@@ -275,8 +287,13 @@ static cl_int work_build(struct work *work)
 		stub_set_variable("STUB_SETENV");
 	}
 	for (cl_uint i = 0; i < program->device_count; i++) {
-		if (!in_list(program->devices[i], work->count, work->devices))
+		if (!in_list(program->devices[i], work->count, work->devices)) {
+			if (stub_is_set("STUB_OTHERS_FAIL") && !program->builds[i].image)
+				atomic_store(&program->builds[i].status, CL_BUILD_ERROR);
+			if (stub_is_set("STUB_OTHERS_HAVE_BINARY"))
+				leave_binary(program, i);
 			continue;
+		}
 		one = program->source ? build_source(program, i, work->options, work->type) :
 					build_binary(&program->builds[i]);
 		error = one ? one : error;

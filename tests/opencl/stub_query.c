@@ -66,6 +66,12 @@ static size_t list_kernels(const struct stub_build *build, char *names, size_t s
 	return count;
 }
 
+/* As rusticl 26 has it. */
+static bool has_no_kernels(const struct stub_build *build)
+{
+	return stub_is_set("STUB_OBJECTS_UNBUILT") && build->type != CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
+}
+
 cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info name, size_t size,
 					 void *ret, size_t *ret_size)
 {
@@ -105,12 +111,12 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 	case CL_PROGRAM_BINARIES:
 		return answer_binaries(program, size, ret, ret_size);
 	case CL_PROGRAM_NUM_KERNELS:
-		if (!build)
+		if (!build || has_no_kernels(build))
 			return CL_INVALID_PROGRAM_EXECUTABLE;
 		count = list_kernels(build, NULL, 0);
 		return stub_answer(&count, sizeof(count), size, ret, ret_size);
 	case CL_PROGRAM_KERNEL_NAMES:
-		if (!build)
+		if (!build || has_no_kernels(build))
 			return CL_INVALID_PROGRAM_EXECUTABLE;
 		/* As NVIDIA's driver does. */
 		if (stub_is_set("STUB_NAMES_ABORT") || list_kernels(build, names, sizeof(names)) == 0)

@@ -105,10 +105,12 @@ static void a_refused_link_of_files_depends_on_them(void)
 
 static void kernels_of_objects_have_the_drivers_error(void)
 {
-	for (int strict = 0; strict < 2; strict++) {
+	static const char *const settings[] = { "", "STUB_STRICT_OBJECTS", "STUB_OBJECTS_UNBUILT" };
+
+	for (size_t j = 0; j < sizeof(settings) / sizeof(settings[0]); j++) {
 		driver_begin();
 		if (is_stub())
-			driver_stub_setting("STUB_STRICT_OBJECTS", strict ? "1" : "");
+			driver_stub_setting(settings[j], "1");
 		for (int i = 0; i < 3; i++)
 			SAME("object-kernels");
 		if (!is_stub())

@@ -119,7 +119,7 @@ static void one_of_several_devices(void)
 static void each_device_has_its_own(void)
 {
 	static const char *const scenarios[] = { "queries", "one-device", "second-device", "devices-in-turn",
-						 "binary", "link", "library", "rebuild" };
+						 "binary", "link", "library", "rebuild", "some-binaries" };
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		unsigned int loaded;
@@ -133,6 +133,23 @@ static void each_device_has_its_own(void)
 		CU_ASSERT_EQUAL(driver_stats().errors, loaded);
 		outcome_release(&reference);
 	}
+}
+
+/* What a build leaves of devices that it is not for, a hit leaves. */
+static void other_devices_are_as_the_build_left_them(void)
+{
+	driver_begin();
+	unit_write("settings", "STUB_DEVICES=4\nSTUB_PER_DEVICE=1\nSTUB_OTHERS_HAVE_BINARY=1\n");
+	fill("some-binaries");
+	run_same("some-binaries");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	outcome_release(&reference);
+	driver_begin();
+	unit_write("settings", "STUB_DEVICES=3\nSTUB_OTHERS_FAIL=1\n");
+	fill("one-device");
+	run_same("one-device");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+	outcome_release(&reference);
 }
 
 /* What cannot be told for want of memory would be missing for ever. */
@@ -473,6 +490,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(all_devices_of_a_context),
 		UNIT_TEST(one_of_several_devices),
 		UNIT_TEST(each_device_has_its_own),
+		UNIT_TEST(other_devices_are_as_the_build_left_them),
 		UNIT_TEST(an_entry_has_all_answers_or_is_none),
 		UNIT_TEST(of_two_copies_one_works),
 		UNIT_TEST(variables_that_change_after_loading_are_not_cached_for),

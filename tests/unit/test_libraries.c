@@ -91,6 +91,20 @@ static bool value_of(const struct cc_key *key, const char *name, char room[PATH_
 	return false;
 }
 
+static bool has_field(const struct cc_key *key, const char *name, const char *value)
+{
+	struct cmn_reader reader;
+	struct cc_key_field field;
+
+	CU_ASSERT_EQUAL_FATAL(cc_key_read(cc_key_view(key), &reader), CMN_OK);
+	while (cc_key_next(&reader, &field) == CMN_OK) {
+		if (cmn_view_equal(field.name, cmn_view_of(name)) &&
+		    cmn_view_equal(field.value, cmn_view_of(value)))
+			return true;
+	}
+	return false;
+}
+
 static const char *both[2];
 
 static bool is_one_of_both(const char *path)
@@ -124,7 +138,7 @@ static void a_library_is_told_apart_from_any_other(void)
 	struct cc_key key;
 	struct stat info;
 
-	load("libdriver_without_row.so", first);
+	load("libsource_of_another.so", first);
 	(void)snprintf(stripped, sizeof(stripped), "%.*s/libRusticlOpenCL.so.9", PATH_MAX / 2, unit_dir());
 	(void)snprintf(command, sizeof(command), "objcopy -R .note.gnu.build-id '%s' '%s'", first,
 		       stripped);
@@ -133,6 +147,7 @@ static void a_library_is_told_apart_from_any_other(void)
 	CU_ASSERT_FATAL(stat(stripped, &info) == 0);
 	CU_ASSERT_FATAL(dlopen(stripped, RTLD_NOW | RTLD_LOCAL) != NULL);
 	(void)snprintf(second, sizeof(second), "%s", stripped);
+	load("libdriver_without_row.so", first);
 	both[0] = first;
 	both[1] = second;
 	cc_key_init(&key);
@@ -146,9 +161,8 @@ static void a_library_is_told_apart_from_any_other(void)
 	(void)snprintf(want, sizeof(want), "%s %lld 1000.000000007", stripped, (long long)info.st_size);
 	CU_ASSERT(value_of(&key, "library.libRusticlOpenCL.so.9", text));
 	CU_ASSERT_STRING_EQUAL(text, want);
-	CU_ASSERT(value_of(&key, "driver.path", text));
-	CU_ASSERT_STRING_EQUAL(text, first);
-	CU_ASSERT(memmem(cc_key_view(&key).data, cc_key_view(&key).len, second, strlen(second)) != NULL);
+	CU_ASSERT(has_field(&key, "driver.path", first));
+	CU_ASSERT(has_field(&key, "driver.path", second));
 	CU_ASSERT(value_of(&key, "library.libc.so.6", text));
 	cc_key_release(&key);
 }
@@ -179,6 +193,18 @@ char *__wrap_cmn_buffer_take_string(struct cmn_buffer *buffer)
 	return NULL;
 }
 
+static bool no_copy;	/* once */
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+
+char *__wrap_strdup(const char *text)
+{
+	bool fails = no_copy;
+
+	no_copy = false;
+	return fails ? NULL : __real_strdup(text);
+}
+
 /* A key without one of its libraries is another's. */
 static void without_memory_there_is_no_key(void)
 {
@@ -194,6 +220,11 @@ static void without_memory_there_is_no_key(void)
 	CU_ASSERT_EQUAL(drv_libraries_identify(&query, &key, &row), CMN_OK);
 	no_memory = false;
 	CU_ASSERT_EQUAL(cc_key_status(&key), CMN_ERR_NOMEM);
+	cc_key_release(&key);
+	cc_key_init(&key);
+	no_copy = true;
+	CU_ASSERT_EQUAL(drv_libraries_identify(&query, &key, &row), CMN_ERR_NOMEM);
+	CU_ASSERT_FALSE(no_copy);
 	cc_key_release(&key);
 }
 
