@@ -282,7 +282,8 @@ void client_unknown_kernels(struct client *client)
 
 /*
  * A module of SPIR-V, made by the call of OpenCL 2.1 or ("address") by the
- * extension's; then its constant is set to each further argument in turn.
+ * extension's; then its constant is set to each further argument in turn, or
+ * ("ID:SIZE:VALUE") another one.
  */
 void client_il(struct client *client)
 {
@@ -308,6 +309,15 @@ void client_il(struct client *client)
 	if (error)
 		return;
 	for (char **at = client->arguments + 1; *at; at++) {
+		unsigned int id, len;
+		unsigned long long number;
+		unsigned char wide[64] = { 0 };
+
+		if (set && sscanf(*at, "%u:%u:%llx", &id, &len, &number) == 3 && len <= sizeof(wide)) {
+			memcpy(wide, &number, sizeof(number));
+			printf("constant %d\n", set(program, id, len, wide));
+			continue;
+		}
 		constant = atoi(*at);
 		if (set)
 			printf("constant %d\n", set(program, 7, sizeof(constant), &constant));

@@ -73,6 +73,7 @@
 #include "tests/support/stub_files.h"
 
 #define STUB_MAX_DEVICES 8
+#define STUB_MAX_CONSTANTS 8
 #define STUB_BINARY_MAGIC "stub binary 1\n"
 
 /* Word 0 of every handle is the dispatch table: the ICD contract. */
@@ -117,6 +118,8 @@ struct _cl_program {
 	atomic_uint kernels;
 	cl_context context;
 	char *source;			/* NULL: from binaries, or linked */
+	char *il;			/* a text for what it was made of; then source has its constants too */
+	char *constants[STUB_MAX_CONSTANTS];	/* a line for each, by its id in the order of the first calls */
 	bool loaded;			/* from binaries */
 	cl_uint device_count;
 	cl_device_id devices[STUB_MAX_DEVICES];
@@ -175,6 +178,11 @@ cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uin
 						      const size_t *lengths,
 						      const unsigned char **binaries,
 						      cl_int *status, cl_int *ret_error);
+/* Any bytes will do. What it makes of them tells them, and their constants, apart. */
+cl_program CL_API_CALL stub_clCreateProgramWithIL(cl_context context, const void *il, size_t len,
+						  cl_int *ret_error);
+cl_int CL_API_CALL stub_clSetProgramSpecializationConstant(cl_program program, cl_uint id,
+							   size_t size, const void *value);
 cl_int CL_API_CALL stub_clRetainProgram(cl_program program);
 cl_int CL_API_CALL stub_clReleaseProgram(cl_program program);
 cl_int CL_API_CALL stub_clBuildProgram(cl_program program, cl_uint device_count,

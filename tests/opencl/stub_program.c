@@ -92,6 +92,70 @@ cl_program CL_API_CALL stub_clCreateProgramWithSource(cl_context context, cl_uin
 	return program;
 }
 
+/* The text that is compiled for IL: a kernel, and a comment for each thing that it is made of. */
+static void write_source(cl_program program)
+{
+	size_t size = strlen(program->il) + 1;
+
+	for (int i = 0; i < STUB_MAX_CONSTANTS && program->constants[i]; i++)
+		size += strlen(program->constants[i]);
+	free(program->source);
+	program->source = malloc(size);
+	if (!program->source)
+		abort();
+	(void)strcpy(program->source, program->il);
+	for (int i = 0; i < STUB_MAX_CONSTANTS && program->constants[i]; i++)
+		(void)strcat(program->source, program->constants[i]);
+}
+
+cl_program CL_API_CALL stub_clCreateProgramWithIL(cl_context context, const void *il, size_t len,
+						  cl_int *ret_error)
+{
+	cl_program program = context && il && len ?
+		program_new(context, context->device_count, context->devices) : NULL;
+	unsigned int sum = 0;
+
+	for (size_t i = 0; program && i < len; i++)
+		sum = 31 * sum + ((const unsigned char *)il)[i];
+	if (program) {
+		if (asprintf(&program->il, "kernel void value(global int *out) {}\n// %zu %08x\n", len,
+			     sum) < 0)
+			abort();
+		write_source(program);
+		stub_count("create-source");
+	}
+	if (ret_error)
+		*ret_error = program ? CL_SUCCESS : CL_INVALID_VALUE;
+	return program;
+}
+
+cl_int CL_API_CALL stub_clSetProgramSpecializationConstant(cl_program program, cl_uint id,
+							   size_t size, const void *value)
+{
+	char start[32], line[256];
+	int i = 0, len;
+
+	if (!program || !program->il)
+		return CL_INVALID_PROGRAM;
+	if (!value || size > 64)
+		return CL_INVALID_VALUE;
+	len = snprintf(line, sizeof(line), "// constant %u %zu ", id, size);
+	(void)snprintf(start, sizeof(start), "// constant %u ", id);
+	for (size_t at = 0; at < size; at++)
+		len += snprintf(line + len, sizeof(line) - (size_t)len, "%02x",
+				((const unsigned char *)value)[at]);
+	(void)snprintf(line + len, sizeof(line) - (size_t)len, "\n");
+	while (i < STUB_MAX_CONSTANTS && program->constants[i] &&
+	       strncmp(program->constants[i], start, strlen(start)) != 0)
+		i++;
+	if (i == STUB_MAX_CONSTANTS)
+		return CL_OUT_OF_RESOURCES;
+	free(program->constants[i]);
+	program->constants[i] = copy_text(line);
+	write_source(program);
+	return CL_SUCCESS;
+}
+
 /* STUB_PER_DEVICE: what the image and the log of a device end with; its length. */
 static size_t mark_of(cl_device_id device, char ret[32])
 {
@@ -195,6 +259,9 @@ cl_int CL_API_CALL stub_clReleaseProgram(cl_program program)
 	for (cl_uint i = 0; i < program->device_count; i++)
 		build_clear(&program->builds[i]);
 	(void)stub_dispatch.clReleaseContext(program->context);	/* it was retained */
+	for (int i = 0; i < STUB_MAX_CONSTANTS; i++)
+		free(program->constants[i]);
+	free(program->il);
 	free(program->source);
 	free(program);
 	return CL_SUCCESS;

@@ -286,6 +286,49 @@ static void the_part_that_a_sub_device_is_counts(void)
 	CU_ASSERT_EQUAL(built_by("two-options"), 0);
 }
 
+/* Constants of IL, "ID:SIZE:VALUE" in hexadecimal; how often it was built. */
+static unsigned int il_built(const char *one, const char *two)
+{
+	unsigned int before = driver_counted("build-source");
+	struct outcome outcome = CLIENT(LAYERED, "il", "core", one, two);
+	struct outcome bare = CLIENT(BARE, "il", "core", one, two);
+
+	CU_ASSERT(outcome_same(&bare, &outcome));
+	outcome_release(&outcome);
+	outcome_release(&bare);
+	return driver_counted("build-source") - before - 1;	/* the bare run's */
+}
+
+static void constants_are_in_the_key(void)
+{
+	static const char *const constants[][2] = {
+		{ NULL, NULL }, { "7:4:5", NULL }, { "7:4:6", NULL }, { "8:4:5", NULL }, { "7:8:5", NULL },
+		{ "7:1:5", NULL }, { "7:8:100000005", NULL }, { "107:4:5", NULL }, { "7:4:5", "8:4:5" },
+		{ "7:4:5", "8:4:6" },
+	};
+
+	driver_begin();
+	driver_stub_as("libigdrcl.so");		/* whose binaries have them */
+	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
+		CU_ASSERT_EQUAL(il_built(constants[i][0], constants[i][1]), 1);
+	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
+		CU_ASSERT_EQUAL(il_built(constants[i][0], constants[i][1]), 0);
+	/* The last value counts. */
+	CU_ASSERT_EQUAL(il_built("7:4:6", "7:4:5"), 0);
+	/* Wider than any that is known. */
+	for (int i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL(il_built("7:40:5", NULL), 1);
+	CU_ASSERT_EQUAL(driver_bypasses("constants-unknown"), 2);
+	/* Binaries of others may have their defaults again. */
+	driver_stub_as("libRusticlOpenCL.so");
+	driver_stub_setting("STUB_DRIVER_VERSION", "25.0");
+	for (int i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL(il_built("7:4:5", NULL), 1);
+	CU_ASSERT_EQUAL(driver_bypasses("constants-unknown"), 4);
+	CU_ASSERT_EQUAL(il_built(NULL, NULL), 1);
+	CU_ASSERT_EQUAL(il_built(NULL, NULL), 0);
+}
+
 /* A device that compiles for the machine's own processor. */
 static void the_processor_is_in_the_key(void)
 {
@@ -501,6 +544,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(each_property_of_the_device_is_in_the_key),
 		UNIT_TEST(the_hardware_is_named_as_well_as_it_can_be),
 		UNIT_TEST(the_part_that_a_sub_device_is_counts),
+		UNIT_TEST(constants_are_in_the_key),
 		UNIT_TEST(the_processor_is_in_the_key),
 		UNIT_TEST(files_of_the_driver_are_in_the_key),
 		UNIT_TEST(forked_client),
