@@ -144,7 +144,7 @@ class Copy:
         for test in tests:
             kind, _, module = test.partition(".")
             if kind == "unit":
-                self.make("test_%s" % module.partition(".")[0])
+                self.make("test_%s" % module.partition(".")[0])	# and the libraries that it opens
                 if module.startswith(("observer", "dependencies")):
                     self.make("observed_lazy", "observed_now", "observed_no_plt")
             else:

@@ -48,6 +48,7 @@ static const struct {
 	{ "tokens-failing", client_tokens_failing },
 	{ "mapped", client_mapped },
 	{ "il", client_il },
+	{ "text-or-il", client_text_or_il },
 	{ "extreme", client_extreme },
 	{ "extreme-vanish", client_extreme_vanish },
 	{ "extreme-compile", client_extreme_compile },

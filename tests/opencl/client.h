@@ -97,6 +97,7 @@ void client_token(struct client *client);
 void client_tokens_failing(struct client *client);
 void client_mapped(struct client *client);
 void client_il(struct client *client);
+void client_text_or_il(struct client *client);
 void client_extreme(struct client *client);
 void client_extreme_vanish(struct client *client);
 void client_extreme_compile(struct client *client);

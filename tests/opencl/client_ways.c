@@ -330,3 +330,21 @@ void client_il(struct client *client)
 	print_value(client, program, "value");
 	printf("release %d\n", clReleaseProgram(program));
 }
+
+/* The same bytes as a text and ("il") as an intermediate language, built or ("compile") compiled. */
+void client_text_or_il(struct client *client)
+{
+	const char *text = "kernel void value(global int *out) { out[0] = 5; }\n";
+	bool il = !strcmp(client->arguments[0], "il");
+	bool compiles = client->arguments[1] && !strcmp(client->arguments[1], "compile");
+	cl_int error = CL_SUCCESS;
+	cl_program program = il ? clCreateProgramWithIL(client->context, text, strlen(text), &error) :
+				  client_program(client, text);
+
+	printf("create %d\n", error);
+	printf("build %d\n", compiles ? clCompileProgram(program, 0, NULL, "-DO=1", 0, NULL, NULL, NULL, NULL) :
+					 client_build(program, "-DO=1"));
+	client_print_build(client, program);
+	client_print_program(client, program);
+	printf("release %d\n", clReleaseProgram(program));
+}

@@ -329,6 +329,25 @@ static void constants_are_in_the_key(void)
 	CU_ASSERT_EQUAL(il_built(NULL, NULL), 0);
 }
 
+/* The same bytes in four ways are four. */
+static void the_kind_of_a_build_is_in_the_key(void)
+{
+	static const char *const ways[][2] = {
+		{ "text", "build" }, { "il", "build" }, { "text", "compile" }, { "il", "compile" },
+	};
+
+	driver_begin();
+	for (size_t i = 0; i < 8; i++) {
+		struct outcome bare = CLIENT(BARE, "text-or-il", ways[i % 4][0], ways[i % 4][1]);
+		struct outcome layered = CLIENT(LAYERED, "text-or-il", ways[i % 4][0], ways[i % 4][1]);
+
+		CU_ASSERT(outcome_good(&bare) && outcome_same(&bare, &layered));
+		CU_ASSERT_EQUAL(driver_stats().misses, i < 4 ? i + 1 : 4);
+		outcome_release(&bare);
+		outcome_release(&layered);
+	}
+}
+
 /* A device that compiles for the machine's own processor. */
 static void the_processor_is_in_the_key(void)
 {
@@ -545,6 +564,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(the_hardware_is_named_as_well_as_it_can_be),
 		UNIT_TEST(the_part_that_a_sub_device_is_counts),
 		UNIT_TEST(constants_are_in_the_key),
+		UNIT_TEST(the_kind_of_a_build_is_in_the_key),
 		UNIT_TEST(the_processor_is_in_the_key),
 		UNIT_TEST(files_of_the_driver_are_in_the_key),
 		UNIT_TEST(forked_client),

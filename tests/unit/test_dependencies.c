@@ -392,6 +392,11 @@ static void what_it_made_is_known_by_any_name(void)
 	observed("write", path_of(0, "made"));
 	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
 	CU_ASSERT_EQUAL(count(), 0);
+	observation = begin(false);
+	observed("write", "made.too");
+	observed("open", path_of(0, "made.too"));
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(count(), 0);
 }
 
 static void who_looks_by_the_directorys_name_depends_on_it(void)

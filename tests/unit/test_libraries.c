@@ -181,6 +181,21 @@ static void all_that_came_in_a_build_is_known(void)
 	CU_ASSERT(names(unknown, "library.libcompiler_b.so"));
 }
 
+/* Of a library that was there before, and under another name than it is asked for by. */
+static void what_is_needed_is_found_wherever_it_came_from(void)
+{
+	char command[3 * PATH_MAX], path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%.*s/renamed.so", PATH_MAX / 2, unit_dir());
+	(void)snprintf(command, sizeof(command), "cp '%s' '%s'", DEEPEST, path);
+	CU_ASSERT_FATAL(system(command) == 0);
+	CU_ASSERT_FATAL(dlopen(path, RTLD_NOW | RTLD_LOCAL) != NULL);
+	CU_ASSERT_FATAL(dlopen(INNER, RTLD_NOW | RTLD_LOCAL) != NULL);
+	CU_ASSERT_FATAL(dlopen(THROUGH, RTLD_NOW | RTLD_LOCAL) != NULL);
+	CU_ASSERT(names(THROUGH, "library.libobserved_inner.so"));
+	CU_ASSERT(names(THROUGH, "library.renamed.so"));
+}
+
 static bool no_memory;
 char *__real_cmn_buffer_take_string(struct cmn_buffer *buffer);
 char *__wrap_cmn_buffer_take_string(struct cmn_buffer *buffer);
@@ -252,6 +267,7 @@ int main(void)
 		UNIT_TEST(what_came_in_any_build_counts_for_unknown_drivers),
 		UNIT_TEST(a_library_is_told_apart_from_any_other),
 		UNIT_TEST(all_that_came_in_a_build_is_known),
+		UNIT_TEST(what_is_needed_is_found_wherever_it_came_from),
 		UNIT_TEST(without_memory_there_is_no_key),
 		UNIT_TEST(without_a_driver_nothing_is_identified),
 	};
