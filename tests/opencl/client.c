@@ -44,6 +44,7 @@ static const struct {
 	{ "devices-in-turn", client_devices_in_turn },
 	{ "second-device", client_second_device },
 	{ "some-binaries", client_some_binaries },
+	{ "compile-in-turn", client_compile_in_turn },
 	{ "token", client_token },
 	{ "tokens-failing", client_tokens_failing },
 	{ "mapped", client_mapped },

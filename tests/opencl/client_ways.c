@@ -175,6 +175,28 @@ void client_some_binaries(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
+/* Compiled for one device after the other, and for all of them. */
+void client_compile_in_turn(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+
+	for (cl_uint i = 0; i < 3; i++) {
+		cl_uint count = i < 2 ? 1 : client->device_count;
+		const cl_device_id *list = i < 2 ? &client->devices[i] : client->devices;
+		size_t sizes[CLIENT_MAX_DEVICES] = { 0 }, size = 0;
+
+		printf("compile %d\n", clCompileProgram(program, count, list, "-DK=6", 0, NULL, NULL, NULL,
+							NULL));
+		client_print_build(client, program);
+		printf("sizes %d", clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes),
+						    sizes, &size));
+		for (size_t j = 0; j < size / sizeof(sizes[0]); j++)
+			printf(" %zu", sizes[j]);
+		printf("\n");
+	}
+	printf("release %d\n", clReleaseProgram(program));
+}
+
 /* What PyOpenCL appends to a source; the argument is its token. */
 void client_token(struct client *client)
 {

@@ -166,7 +166,8 @@ static bool number_of(cl_device_info name, cl_ulong *ret, size_t *ret_size)
 static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_info name,
 					       size_t size, void *ret, size_t *ret_size)
 {
-	cl_device_type type = changed("type") ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
+	cl_device_type type = changed("type") ? CL_DEVICE_TYPE_CPU :
+			      changed("accelerator") ? CL_DEVICE_TYPE_ACCELERATOR : CL_DEVICE_TYPE_GPU;
 	cl_platform_id platform = &stub_platform;
 	cl_device_id parent = NULL;
 	cl_bool yes = CL_TRUE;

@@ -31,7 +31,9 @@
  *   STUB_ASYNC=1              builds with a callback run in another thread
  *   STUB_DELAY_MS=n           length of a build from source
  *   STUB_REFUSE_BINARY=1      create-with-binary fails
+ *   STUB_REFUSE_BINARY=memory  the same for want of memory
  *   STUB_REFUSE_BINARY_BUILD=1  a program from a binary does not build
+ *   STUB_BINARY_WANTS_OPTIONS=1  nor does it with other options than it was built with
  *   STUB_NO_BINARY=1          every program's binary is empty
  *   STUB_NO_BINARY=error      its size is told, and asking for it is an error
  *   STUB_NO_MEMORY=n          the first n builds of a process run out of memory

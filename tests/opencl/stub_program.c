@@ -187,6 +187,14 @@ static cl_int check_binary(cl_device_id device, const unsigned char *binary, siz
 	       !memcmp(binary + len - mark_len, mark, mark_len) ? CL_SUCCESS : CL_INVALID_BINARY;
 }
 
+static cl_int refusal(void)
+{
+	char how[32];
+
+	(void)stub_setting("STUB_REFUSE_BINARY", how, sizeof(how));
+	return strcmp(how, "memory") == 0 ? CL_OUT_OF_HOST_MEMORY : CL_INVALID_BINARY;
+}
+
 /* STUB_LOADS_ABORT: a moment in which no other thread may load. */
 static void load_alone(void)
 {
@@ -217,12 +225,11 @@ cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uin
 	if (!context || !device_count || device_count > STUB_MAX_DEVICES || !devices || !lengths || !binaries)
 		error = CL_INVALID_VALUE;
 	for (cl_uint i = 0; !error && i < device_count; i++) {
-		one = stub_is_set("STUB_REFUSE_BINARY") ? CL_INVALID_BINARY :
-							  check_binary(devices[i], binaries[i], lengths[i]);
+		one = stub_is_set("STUB_REFUSE_BINARY") ? refusal() : check_binary(devices[i], binaries[i], lengths[i]);
 		if (status)
 			status[i] = !strcmp(mode, "status") ? CL_INVALID_BINARY : one;
 		if (one || !strcmp(mode, "error"))
-			error = CL_INVALID_BINARY;
+			error = one ? one : CL_INVALID_BINARY;
 	}
 	if (!error && !(program = program_new(context, device_count, devices)))
 		error = CL_OUT_OF_HOST_MEMORY;
@@ -295,10 +302,14 @@ static cl_int build_source(cl_program program, cl_uint i, const char *options,
 	return image ? CL_SUCCESS : CL_BUILD_PROGRAM_FAILURE;
 }
 
-static cl_int build_binary(struct stub_build *build)
+static cl_int build_binary(struct stub_build *build, const char *options)
 {
+	size_t len = build->image ? strcspn(build->image, "\n") : 0;
+
 	load_alone();
-	if (stub_is_set("STUB_REFUSE_BINARY_BUILD")) {
+	if (stub_is_set("STUB_REFUSE_BINARY_BUILD") ||
+	    (stub_is_set("STUB_BINARY_WANTS_OPTIONS") &&
+	     (strlen(options) != len || strncmp(options, build->image, len) != 0))) {
 		atomic_store(&build->status, CL_BUILD_ERROR);
 		return CL_BUILD_PROGRAM_FAILURE;
 	}
@@ -362,7 +373,7 @@ static cl_int work_build(struct work *work)
 			continue;
 		}
 		one = program->source ? build_source(program, i, work->options, work->type) :
-					build_binary(&program->builds[i]);
+					build_binary(&program->builds[i], work->options);
 		error = one ? one : error;
 	}
 	stub_wait_note_build(program);

@@ -63,6 +63,32 @@ static void refusal(const char *setting, const char *value, bool created)
 	outcome_release(&reference);
 }
 
+/* It says nothing of the binary, which stays. */
+static void a_want_of_memory_is_no_refusal(void)
+{
+	driver_begin();
+	fill("vector");
+	driver_stub_setting("STUB_REFUSE_BINARY", "memory");
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().errors, 0);
+	driver_stub_setting(NULL, NULL);
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	outcome_release(&reference);
+}
+
+/* Which may say more than the binary has. */
+static void binaries_are_built_with_the_options(void)
+{
+	driver_begin();
+	driver_stub_setting("STUB_BINARY_WANTS_OPTIONS", "1");
+	fill("two-options");
+	run_same("two-options");
+	CU_ASSERT_EQUAL(driver_stats().errors, 0);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+	outcome_release(&reference);
+}
+
 static void binary_refused_at_creation(void) { refusal("STUB_REFUSE_BINARY", "1", false); }
 static void binary_refused_at_build(void) { refusal("STUB_REFUSE_BINARY_BUILD", "1", true); }
 static void bad_status_with_a_good_error(void) { refusal("STUB_STATUS_ONLY", "status", true); }
@@ -119,7 +145,8 @@ static void one_of_several_devices(void)
 static void each_device_has_its_own(void)
 {
 	static const char *const scenarios[] = { "queries", "one-device", "second-device", "devices-in-turn",
-						 "binary", "link", "library", "rebuild", "some-binaries" };
+						 "binary", "link", "library", "rebuild", "some-binaries",
+						 "compile-in-turn" };
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		unsigned int loaded;
@@ -253,7 +280,7 @@ static void each_changes_the_key(const char *settings, const char *const *proper
 
 static void each_property_of_the_device_is_in_the_key(void)
 {
-	EACH_CHANGES_THE_KEY("", "vendor", "version", "c_version", "vendor_id", "type", "address_bits",
+	EACH_CHANGES_THE_KEY("", "vendor", "version", "c_version", "vendor_id", "type", "accelerator", "address_bits",
 			     "max_work_group_size", "local_mem_size", "platform_name",
 			     "platform_version", "units");
 	driver_stub_setting("STUB_DEVICE_NAME", "another");
@@ -547,6 +574,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(binary_refused_at_build),
 		UNIT_TEST(bad_status_with_a_good_error),
 		UNIT_TEST(good_status_with_a_bad_error),
+		UNIT_TEST(a_want_of_memory_is_no_refusal),
+		UNIT_TEST(binaries_are_built_with_the_options),
 		UNIT_TEST(driver_without_binaries_stores_nothing),
 		UNIT_TEST(asynchronous_builds_call_back_once),
 		UNIT_TEST(all_devices_of_a_context),

@@ -543,6 +543,30 @@ static void builds_within_builds_are_apart(void)
 	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "absent.h"));
 }
 
+/* Two that go on after the calls that began them: what this thread looks for may be either's. */
+static void builds_that_go_on_have_no_thread(void)
+{
+	struct drv_observation *one = begin(true), *two = begin(true);
+
+	unit_write("there.h", "text");
+	observed("open", "there.h");
+	CU_ASSERT_EQUAL(end_with(one, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+	CU_ASSERT_EQUAL(end_with(two, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+}
+
+static void a_link_that_is_looked_at_is_what_it_leads_to(void)
+{
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL(symlink("there.h", "link.h"), 0);
+	CU_ASSERT_EQUAL(symlink("absent.h", "dangling.h"), 0);
+	CU_ASSERT_EQUAL(watch("lstat", "link.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_SEEN, "link.h"));
+	CU_ASSERT_EQUAL(watch("lstat", "dangling.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "dangling.h"));
+}
+
 static void *look(void *path)
 {
 	observed("open", path);
@@ -608,6 +632,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(what_was_not_observed_is_not_known),
 		UNIT_TEST(more_files_than_any_build_has_are_told),
 		UNIT_TEST(builds_within_builds_are_apart),
+		UNIT_TEST(builds_that_go_on_have_no_thread),
+		UNIT_TEST(a_link_that_is_looked_at_is_what_it_leads_to),
 		UNIT_TEST(other_threads_count_where_the_driver_uses_them),
 	};
 

@@ -33,7 +33,7 @@ static const struct {
 	{ "access", false }, { "faccessat", false }, { "realpath", false },
 	{ "statfs", false }, { "statvfs", false }, { "inotify", false },
 	{ "open_2", true }, { "openat_2", true }, { "freopen", true }, { "euidaccess", false },
-	{ "eaccess", false }, { "fstatat-link", false }, { "readlink", false },
+	{ "eaccess", false }, { "xstat", false }, { "fstatat-link", false }, { "readlink", false },
 	{ "readlinkat", false }, { "canonicalize", false },
 };
 
@@ -49,6 +49,31 @@ static void each_way_of_looking_is_seen(void)
 		CU_ASSERT_EQUAL(watch(ways[i].how, "."), CMN_OK);
 		CU_ASSERT(depends_on(CC_DEPENDENCY_PLACE, "."));
 	}
+}
+
+static char mapped[2][8192];	/* how the library's pages are mapped: at the start, and now */
+
+static void read_mappings(char ret[8192])
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4500];
+
+	ret[0] = '\0';
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (strstr(line, library_path) && strlen(ret) + strlen(line) < 8192)
+			strcat(ret, line);
+	}
+	if (maps)
+		(void)fclose(maps);	/* only read */
+}
+
+/* What is read-only once it is relocated is so again. */
+static void pages_are_mapped_as_they_were(void)
+{
+	CU_ASSERT_EQUAL(watch("stat", "there.h"), CMN_OK);
+	read_mappings(mapped[1]);
+	CU_ASSERT_STRING_EQUAL(mapped[0], mapped[1]);
+	CU_ASSERT(strlen(mapped[0]) > 0);
 }
 
 static void nothing_looked_for_is_no_dependency(void)
@@ -725,6 +750,7 @@ static void more_drivers_than_any_machine_has_are_told(void)
 int main(int argc, char **argv)
 {
 	const struct unit_test tests[] = {
+		UNIT_TEST(pages_are_mapped_as_they_were),
 		UNIT_TEST(each_way_of_looking_is_seen),
 		UNIT_TEST(nothing_looked_for_is_no_dependency),
 		UNIT_TEST(a_path_below_a_descriptor_has_its_whole_name),
@@ -762,6 +788,7 @@ int main(int argc, char **argv)
 	observed_compiler = load(OBSERVED_COMPILER, "observed_do");
 	if (argc != 2 || !observing_load(argv[1]) || !observed_through || !observed_compiler)
 		return 2;
+	read_mappings(mapped[0]);
 	load_early();
 	return UNIT_MAIN("observer", tests);
 }
