@@ -197,6 +197,63 @@ void client_compile_in_turn(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
+/* Two objects that are compiled with each an option, linked with another. */
+void client_link_two(struct client *client)
+{
+	static const char *const sources[] = {
+		"kernel void one(global int *out) { out[0] = ONE; }\n",
+		"kernel void two(global int *out) { out[0] = TWO; }\n",
+	};
+	cl_program objects[2], linked;
+	cl_int error;
+
+	for (int i = 0; i < 2; i++) {
+		objects[i] = client_program(client, sources[i]);
+		printf("compile %d\n", clCompileProgram(objects[i], 0, NULL, client->arguments[i], 0, NULL, NULL,
+						       NULL, NULL));
+	}
+	linked = clLinkProgram(client->context, 0, NULL, client->arguments[2], 2, objects, NULL, NULL, &error);
+	printf("link %d\n", error);
+	if (linked) {
+		client_print_build(client, linked);
+		client_print_program(client, linked);
+		printf("release %d\n", clReleaseProgram(linked));
+	}
+	for (int i = 0; i < 2; i++)
+		printf("release %d\n", clReleaseProgram(objects[i]));
+}
+
+/* An object that the application has from elsewhere: its binary, linked. */
+void client_link_binary(struct client *client)
+{
+	cl_program object = client_program(client, client_source), loaded, linked;
+	unsigned char *images[CLIENT_MAX_DEVICES] = { 0 };
+	size_t sizes[CLIENT_MAX_DEVICES] = { 0 };
+	cl_int error;
+
+	printf("compile %d\n", clCompileProgram(object, 0, NULL, client->arguments[0], 0, NULL, NULL, NULL,
+					       NULL));
+	(void)clGetProgramInfo(object, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, NULL);
+	for (cl_uint i = 0; i < client->device_count; i++) {
+		images[i] = malloc(sizes[i] + 1);
+		if (!images[i])
+			client_fail("malloc", 0);
+	}
+	(void)clGetProgramInfo(object, CL_PROGRAM_BINARIES, sizeof(images), images, NULL);
+	loaded = clCreateProgramWithBinary(client->context, client->device_count, client->devices, sizes,
+					   (const unsigned char **)images, NULL, &error);
+	printf("create %d\n", error);
+	linked = clLinkProgram(client->context, 0, NULL, "", 1, &loaded, NULL, NULL, &error);
+	printf("link %d\n", error);
+	if (linked) {
+		client_print_program(client, linked);
+		printf("release %d\n", clReleaseProgram(linked));
+	}
+	for (cl_uint i = 0; i < client->device_count; i++)
+		free(images[i]);
+	printf("release %d %d\n", clReleaseProgram(object), clReleaseProgram(loaded));
+}
+
 /* What PyOpenCL appends to a source; the argument is its token. */
 void client_token(struct client *client)
 {

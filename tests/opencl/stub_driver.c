@@ -191,6 +191,8 @@ static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_in
 	case CL_DEVICE_LINKER_AVAILABLE:
 		return stub_answer(&yes, sizeof(yes), size, ret, ret_size);
 	case CL_DEVICE_PLATFORM:
+		if (stub_is_set("STUB_NO_PLATFORM"))
+			return CL_OUT_OF_RESOURCES;
 		return stub_answer(&platform, sizeof(platform), size, ret, ret_size);
 	case CL_DEVICE_NAME:
 		if (!stub_setting("STUB_DEVICE_NAME", text, sizeof(text)))

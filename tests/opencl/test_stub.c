@@ -375,6 +375,70 @@ static void the_kind_of_a_build_is_in_the_key(void)
 	}
 }
 
+static void run_as_bare(const char *scenario, const char *one, const char *two, const char *three)
+{
+	struct outcome bare = CLIENT(BARE, scenario, one, two, three);
+	struct outcome layered = CLIENT(LAYERED, scenario, one, two, three);
+
+	CU_ASSERT(outcome_good(&bare) && outcome_same(&bare, &layered));
+	outcome_release(&bare);
+	outcome_release(&layered);
+}
+
+/* A link is known by each of its inputs, in their order, and by its options. */
+static void inputs_of_links_are_in_the_key(void)
+{
+	static const char *const rows[][3] = {
+		{ "-DONE=1", "-DTWO=1", "" }, { "-DONE=2", "-DTWO=1", "" }, { "-DONE=1", "-DTWO=2", "" },
+		{ "-DONE=1", "-DTWO=1", "-cl-denorms-are-zero" }, { "-DONE=1", "-DTWO=1", "-create-library" },
+	};
+	struct driver_stats stats;
+
+	driver_begin();
+	for (size_t i = 0; i < 5; i++)
+		run_as_bare("link-two", rows[i][0], rows[i][1], rows[i][2]);
+	stats = driver_stats();
+	/* Four objects, five links. */
+	CU_ASSERT_EQUAL(stats.misses, 4 + 5);
+	for (size_t i = 0; i < 5; i++)
+		run_as_bare("link-two", rows[i][0], rows[i][1], rows[i][2]);
+	CU_ASSERT_EQUAL(driver_stats().misses, stats.misses);
+	/* What the application brought is not known. */
+	run_as_bare("link-binary", "-DK=1", NULL, NULL);
+	run_as_bare("link-binary", "-DK=2", NULL, NULL);
+	CU_ASSERT_EQUAL(driver_bypasses("link-input"), 2);
+}
+
+static void unknown_options_are_not_cached_for(void)
+{
+	driver_begin();
+	for (int i = 0; i < 2; i++) {
+		run_as_bare("vector", "-fplugin=x", NULL, NULL);
+		run_as_bare("link-two", "-DONE=1", "-DTWO=1", "-fplugin=x");
+	}
+	CU_ASSERT_EQUAL(driver_bypasses("option"), 4);
+}
+
+static void a_device_without_a_platform_is_not_cached_for(void)
+{
+	driver_begin();
+	driver_stub_setting("STUB_NO_PLATFORM", "1");
+	CU_ASSERT_EQUAL(built_by("vector"), 1);
+	CU_ASSERT_EQUAL(built_by("vector"), 1);
+	CU_ASSERT_EQUAL(driver_bypasses("device-unidentified"), 2);
+}
+
+/* They are as finished as they will be, and quickly read. */
+static void objects_are_stored_at_once(void)
+{
+	driver_begin();
+	driver_setenv("CKCACHE_CAPTURE", "deferred");
+	run_as_bare("text-or-il", "text", "compile", NULL);
+	CU_ASSERT_EQUAL(driver_stats().stores, 1);
+	run_as_bare("text-or-il", "text", "compile", NULL);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+}
+
 /* A device that compiles for the machine's own processor. */
 static void the_processor_is_in_the_key(void)
 {
@@ -594,6 +658,10 @@ int main(int argc, char **argv)
 		UNIT_TEST(the_part_that_a_sub_device_is_counts),
 		UNIT_TEST(constants_are_in_the_key),
 		UNIT_TEST(the_kind_of_a_build_is_in_the_key),
+		UNIT_TEST(inputs_of_links_are_in_the_key),
+		UNIT_TEST(unknown_options_are_not_cached_for),
+		UNIT_TEST(a_device_without_a_platform_is_not_cached_for),
+		UNIT_TEST(objects_are_stored_at_once),
 		UNIT_TEST(the_processor_is_in_the_key),
 		UNIT_TEST(files_of_the_driver_are_in_the_key),
 		UNIT_TEST(forked_client),

@@ -978,6 +978,34 @@ static void many_fast_kernels_are_all_found(void)
 }
 
 /* "If the application runs out-of-memory, ... we will evict all the items from program and kernel caches" */
+/* Once: there is no memory. */
+static bool calloc_fails;
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	bool fails = calloc_fails;
+
+	calloc_fails = false;
+	return fails ? NULL : __real_calloc(count, size);
+}
+
+/* Room is made, and what is built is kept all the same. */
+static void without_memory_for_a_program_room_is_made(void)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .size = 3 };
+	struct cc_build_taken taken;
+
+	calloc_fails = true;
+	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &taken), CMN_OK);
+	CU_ASSERT_FALSE(calloc_fails);
+	value_release(taken.value);
+	CU_ASSERT_TRUE(is_there(programs, "key"));
+	programs_end(programs);
+}
+
 static void out_of_memory_flushes_everything_and_tries_once_more(void)
 {
 	struct script script = { .failure = CMN_ERR_NOMEM, .failures = 1, .message = "full",
@@ -1170,6 +1198,7 @@ int main(void)
 		UNIT_TEST(fast_kernel_put_again_leads_to_the_new_kernel),
 		UNIT_TEST(fast_kernel_needs_its_kernel_in_the_map),
 		UNIT_TEST(many_fast_kernels_are_all_found),
+		UNIT_TEST(without_memory_for_a_program_room_is_made),
 		UNIT_TEST(out_of_memory_flushes_everything_and_tries_once_more),
 		UNIT_TEST(out_of_memory_twice_is_a_failure),
 		UNIT_TEST(out_of_memory_in_a_kernel_flushes_its_program_too),

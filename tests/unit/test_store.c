@@ -773,6 +773,49 @@ static void seal_src(struct cmn_buffer *file)
 	memcpy(file->data + hash_at, hash.bytes, CMN_HASH_SIZE);
 }
 
+/* The same for a .bin, which belongs to the .src with that hash from now on. */
+static void seal_bin(struct cmn_buffer *file, const uint8_t *src_hash)
+{
+	const size_t hash_at = CC_ENTRY_HEADER_SIZE - CMN_HASH_SIZE;
+	struct cmn_hash fold[2], hash;
+
+	memcpy(file->data + hash_at - 2 * CMN_HASH_SIZE, src_hash, CMN_HASH_SIZE);
+	fold[0] = cmn_hash_of(file->data, hash_at);
+	fold[1] = cmn_hash_of(file->data + CC_ENTRY_HEADER_SIZE, file->len - CC_ENTRY_HEADER_SIZE);
+	hash = cmn_hash_of(fold, sizeof(fold));
+	memcpy(file->data + hash_at, hash.bytes, CMN_HASH_SIZE);
+}
+
+static bool encoding_fails;
+void __real_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *ret);
+void __wrap_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *ret);
+
+void __wrap_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *ret)
+{
+	if (encoding_fails)
+		ret->failed = true;
+	else
+		__real_cc_manifest_encode(manifest, ret);
+}
+
+/* Without its dependencies an entry would be good for ever. */
+static void without_memory_for_its_manifest_nothing_is_stored(void)
+{
+	struct cc_entry *entry;
+	struct bench bench;
+
+	open_bench(&bench);
+	entry = make_entry("image", absent("/nowhere/absent.h"));
+	encoding_fails = true;
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_ERR_NOMEM);
+	encoding_fails = false;
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	cc_entry_unref(entry);
+	close_bench(&bench);
+}
+
 static enum cmn_status judge(struct bench *bench)
 {
 	struct cc_store_place place = { .n = 0 };
@@ -817,7 +860,9 @@ static void half_an_entry_is_damaged(void)
 	CU_ASSERT_EQUAL(judge(&bench), CMN_OK);
 	src.data[CC_SRC_HEADER_SIZE + cc_key_view(&bench.key).len + 8] = 99;
 	seal_src(&src);
+	seal_bin(&bin, src.data + CC_SRC_HEADER_SIZE - CMN_HASH_SIZE);
 	spill(bench.leaf, "0.src", src.data, src.len);
+	spill(bench.leaf, "0.bin", bin.data, bin.len);
 	CU_ASSERT_EQUAL(judge(&bench), CMN_ERR_CORRUPT);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	cmn_buffer_release(&src);
@@ -986,6 +1031,7 @@ int main(void)
 		UNIT_TEST(puts_sweep_dead_writers_files),
 		UNIT_TEST(touching_writes_the_time_once_a_second),
 		UNIT_TEST(half_an_entry_is_damaged),
+		UNIT_TEST(without_memory_for_its_manifest_nothing_is_stored),
 		UNIT_TEST(a_walk_lists_and_judges_entries),
 	};
 
