@@ -428,6 +428,25 @@ static void a_device_without_a_platform_is_not_cached_for(void)
 	CU_ASSERT_EQUAL(driver_bypasses("device-unidentified"), 2);
 }
 
+/* A driver that nobody sees, where it must have read something: by the source, an option, or what is known of it. */
+static void what_must_have_been_read_and_was_not_seen(void)
+{
+	driver_begin();
+	driver_stub_setting("STUB_UNSEEN", "1");
+	unit_write("work/value.h", "kernel void value(global int *out) {}\n");
+	unit_write("work/main.cl", "#include \"value.h\"\n");
+	run_as_bare("vector", "-DK=1", NULL, NULL);
+	CU_ASSERT_EQUAL(driver_bypasses("files-unseen"), 0);
+	run_as_bare("header", "main.cl", "-I .", NULL);
+	CU_ASSERT_EQUAL(driver_bypasses("files-unseen"), 1);
+	run_as_bare("vector", "-include value.h", NULL, NULL);
+	CU_ASSERT_EQUAL(driver_bypasses("files-unseen"), 2);
+	/* Which is known to look for a file in each build. */
+	driver_stub_as("libigdrcl.so");
+	run_as_bare("vector", "-DK=2", NULL, NULL);
+	CU_ASSERT_EQUAL(driver_bypasses("files-unseen"), 3);
+}
+
 /* They are as finished as they will be, and quickly read. */
 static void objects_are_stored_at_once(void)
 {
@@ -661,6 +680,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(inputs_of_links_are_in_the_key),
 		UNIT_TEST(unknown_options_are_not_cached_for),
 		UNIT_TEST(a_device_without_a_platform_is_not_cached_for),
+		UNIT_TEST(what_must_have_been_read_and_was_not_seen),
 		UNIT_TEST(objects_are_stored_at_once),
 		UNIT_TEST(the_processor_is_in_the_key),
 		UNIT_TEST(files_of_the_driver_are_in_the_key),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_store: look-up, publication, repair and refusal of entries on disk. */
+#include "cachecore/pair.h"
 #include "cachecore/src_file.h"
 #include "cachecore/store.h"
 
@@ -872,6 +873,89 @@ static void half_an_entry_is_damaged(void)
 	close_bench(&bench);
 }
 
+static void headers_of_src_files_are_bounded(void)
+{
+	struct cmn_buffer file = { 0 };
+	struct cc_src_header header;
+	struct bench bench;
+	struct cmn_hash hash;
+	struct cc_src src;
+	uint64_t key_len;
+
+	open_bench(&bench);
+	CU_ASSERT_EQUAL_FATAL(cc_src_file_encode(cc_key_view(&bench.key), NULL, &file, &hash), CMN_OK);
+	key_len = cc_key_view(&bench.key).len;
+	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len, &header), CMN_OK);
+	CU_ASSERT_EQUAL(header.key_len, key_len);
+	/* Of a file that is longer, or shorter, than it says. */
+	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len + 1, &header),
+			CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len - 1, &header),
+			CMN_ERR_CORRUPT);
+	/* Of which the sum is right, by wrapping around. */
+	for (int i = 0; i < 8; i++) {
+		file.data[16 + i] = (uint8_t)((key_len + 1) >> (8 * i));
+		file.data[24 + i] = 0xff;
+	}
+	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len, &header),
+			CMN_ERR_CORRUPT);
+	for (int i = 0; i < 8; i++) {
+		file.data[16 + i] = (uint8_t)(key_len >> (8 * i));
+		file.data[24 + i] = 0;
+	}
+	/* And its mark, under a sound checksum. */
+	CU_ASSERT_EQUAL(cc_src_file_decode(cmn_buffer_view(&file), &src), CMN_OK);
+	file.data[0] ^= 1;
+	seal_src(&file);
+	CU_ASSERT_EQUAL(cc_src_file_decode(cmn_buffer_view(&file), &src), CMN_ERR_CORRUPT);
+	cmn_buffer_release(&file);
+	close_bench(&bench);
+}
+
+static bool bin_is_another;	/* once */
+enum cmn_status __real_cc_pair_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+					const struct cc_src *src, const struct cmn_room *room,
+					struct cc_manifest *manifest, struct cc_entry **ret);
+enum cmn_status __wrap_cc_pair_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+					const struct cc_src *src, const struct cmn_room *room,
+					struct cc_manifest *manifest, struct cc_entry **ret);
+
+enum cmn_status __wrap_cc_pair_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+					const struct cc_src *src, const struct cmn_room *room,
+					struct cc_manifest *manifest, struct cc_entry **ret)
+{
+	bool another = bin_is_another;
+
+	bin_is_another = false;
+	return another ? CMN_STALE : __real_cc_pair_read_bin(dir_fd, n, trust, src, room, manifest, ret);
+}
+
+/* Replaced between the looks at its two files. */
+static void an_entry_that_is_replaced_is_read_again(void)
+{
+	struct bench bench;
+
+	open_bench(&bench);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	bin_is_another = true;
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	CU_ASSERT_FALSE(bin_is_another);
+	close_bench(&bench);
+}
+
+static void a_key_that_went_wrong_is_not_looked_for(void)
+{
+	struct cc_entry *entry = NULL;
+	struct bench bench;
+
+	open_bench(&bench);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	bench.key.encoded.failed = true;
+	CU_ASSERT_EQUAL(cc_store_get(bench.store, &bench.key, NULL, SIZE_MAX, &entry, NULL), CMN_ERR_NOMEM);
+	CU_ASSERT_PTR_NULL(entry);
+	close_bench(&bench);
+}
+
 static void a_walk_lists_and_judges_entries(void)
 {
 	struct cmn_buffer file;
@@ -924,6 +1008,46 @@ static void make_long_key(struct cc_key *key, char end)
 }
 
 /* Such a key's file is never read whole, unless something about it is odd. */
+static void dependencies_of_long_keys_count(void)
+{
+	struct cc_store_report report;
+	struct cc_entry *entry;
+	struct bench bench;
+	struct cc_key key;
+
+	open_bench(&bench);
+	make_long_key(&key, '1');
+	entry = make_entry("image", absent("absent.h"));
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &key, entry), CMN_OK);
+	cc_entry_unref(entry);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &key, NULL), "image");
+	unit_write("absent.h", "");
+	CU_ASSERT_EQUAL(cc_store_get(bench.store, &key, NULL, SIZE_MAX, &entry, &report), CMN_MISS);
+	/* What has changed is told. */
+	CU_ASSERT_EQUAL(report.change.how, CC_MANIFEST_APPEARED);
+	CU_ASSERT_STRING_EQUAL(report.change.path, "absent.h");
+	cc_key_release(&key);
+	close_bench(&bench);
+}
+
+/* Of a tier's root the group need not be the one that shares the own one. */
+static void a_tier_is_no_groups_root(void)
+{
+	char *tiers[2] = { NULL, NULL };
+	struct bench bench;
+
+	open_bench(&bench);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	cc_store_close(bench.store);
+	tiers[0] = bench.root;
+	bench.config.dir = NULL;
+	bench.config.sharing = CC_SHARING_GROUP;
+	bench.config.read_only_dirs = tiers;
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench.config, &bench.log, &bench.store), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	close_bench(&bench);
+}
+
 /* Whoever they are of: what is in them may be anybody's. */
 static void files_that_others_may_write_are_no_entries(void)
 {
@@ -1030,6 +1154,11 @@ int main(void)
 		UNIT_TEST(a_removed_root_is_made_again),
 		UNIT_TEST(puts_sweep_dead_writers_files),
 		UNIT_TEST(touching_writes_the_time_once_a_second),
+		UNIT_TEST(headers_of_src_files_are_bounded),
+		UNIT_TEST(dependencies_of_long_keys_count),
+		UNIT_TEST(a_tier_is_no_groups_root),
+		UNIT_TEST(an_entry_that_is_replaced_is_read_again),
+		UNIT_TEST(a_key_that_went_wrong_is_not_looked_for),
 		UNIT_TEST(half_an_entry_is_damaged),
 		UNIT_TEST(without_memory_for_its_manifest_nothing_is_stored),
 		UNIT_TEST(a_walk_lists_and_judges_entries),
