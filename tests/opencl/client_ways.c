@@ -254,6 +254,24 @@ void client_link_binary(struct client *client)
 	printf("release %d %d\n", clReleaseProgram(object), clReleaseProgram(loaded));
 }
 
+/* Fails for want of a file, twice, and then that is there. */
+void client_failing_until(struct client *client)
+{
+	static const char source[] = "#include \"late.h\"\nkernel void value(global int *out) { out[0] = 5; }\n";
+
+	for (int i = 0; i < 3; i++) {
+		cl_program program = client_program(client, source);
+		FILE *file = i == 2 ? fopen("late.h", "w") : NULL;
+
+		if (file)
+			(void)fclose(file);	/* empty */
+		printf("build %d\n", client_build(program, "-I ."));
+		client_print_build(client, program);
+		printf("release %d\n", clReleaseProgram(program));
+	}
+	(void)remove("late.h");
+}
+
 /* What PyOpenCL appends to a source; the argument is its token. */
 void client_token(struct client *client)
 {

@@ -4,6 +4,7 @@
  * line, and finds kernels by the words "kernel void". It evaluates nothing.
  */
 #include <ctype.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,12 +116,14 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 {
 	struct text image = { 0 }, log = { 0 };
 	bool good;
-	char delay[32];
+	char delay[32], late[4096];
 
 	if (stub_setting("STUB_DELAY_MS", delay, sizeof(delay)))
 		(void)usleep((useconds_t)atoi(delay) * 1000);
 	if (stub_is_set("STUB_CRASH"))
 		abort();
+	if (stub_setting("STUB_LATE_LIBRARY", late, sizeof(late)) && !dlopen(late, RTLD_NOW | RTLD_LOCAL))
+		abort();	/* a test driver has nothing better to do */
 	/* As real ones do: a header that no source names. */
 	if (!stub_is_set("STUB_UNSEEN"))
 		(void)!access("./stub_builtins.h", R_OK);

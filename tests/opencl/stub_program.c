@@ -539,6 +539,7 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 		(void)stub_clReleaseProgram(program);	/* ours alone */
 		program = NULL;
 	}
+	(void)!access("./stub_linker.h", R_OK);	/* as those of real ones look for libraries */
 	stub_count("link");
 	if (program && notify)
 		notify(program, data);

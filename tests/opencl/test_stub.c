@@ -403,6 +403,13 @@ static void inputs_of_links_are_in_the_key(void)
 	for (size_t i = 0; i < 5; i++)
 		run_as_bare("link-two", rows[i][0], rows[i][1], rows[i][2]);
 	CU_ASSERT_EQUAL(driver_stats().misses, stats.misses);
+	/* What a link looks for itself. */
+	unit_write("work/stub_linker.h", "");
+	run_as_bare("link-two", rows[0][0], rows[0][1], rows[0][2]);
+	CU_ASSERT_EQUAL(driver_stats().misses, stats.misses + 1);
+	unit_remove("work/stub_linker.h");
+	run_as_bare("link-two", rows[0][0], rows[0][1], rows[0][2]);
+	CU_ASSERT_EQUAL(driver_stats().misses, stats.misses + 1);
 	/* What the application brought is not known. */
 	run_as_bare("link-binary", "-DK=1", NULL, NULL);
 	run_as_bare("link-binary", "-DK=2", NULL, NULL);
@@ -445,6 +452,67 @@ static void what_must_have_been_read_and_was_not_seen(void)
 	driver_stub_as("libigdrcl.so");
 	run_as_bare("vector", "-DK=2", NULL, NULL);
 	CU_ASSERT_EQUAL(driver_bypasses("files-unseen"), 3);
+}
+
+/* Whenever the binary is read: what the build looked for is what it depends on. */
+static void dependencies_count_however_it_is_captured(void)
+{
+	static const struct {
+		const char *capture, *scenario;
+	} rows[] = {
+		{ "eager", "vector" }, { "late", "vector" }, { "deferred", "binary" }, { "eager", "callback" },
+		{ "late", "callback" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		unsigned int cold, warm;
+
+		driver_begin();
+		driver_setenv("CKCACHE_CAPTURE", rows[i].capture);
+		cold = built_by(rows[i].scenario);
+		warm = built_by(rows[i].scenario);
+		CU_ASSERT(warm < cold);
+		/* A header that every build of the stub looks for. */
+		unit_write("work/stub_builtins.h", "");
+		CU_ASSERT_EQUAL(built_by(rows[i].scenario), cold);
+		CU_ASSERT_EQUAL(built_by(rows[i].scenario), warm);
+		unit_write("work/stub_builtins.h", "\n");
+		CU_ASSERT_EQUAL(built_by(rows[i].scenario), cold);
+		unit_remove("work/stub_builtins.h");
+		CU_ASSERT_EQUAL(built_by(rows[i].scenario), warm);
+		unit_remove("cache");
+	}
+}
+
+/* The third build of the process finds what the first two did not. */
+static void a_remembered_failure_ends_with_its_cause(void)
+{
+	unsigned int before;
+
+	driver_begin();
+	reference = CLIENT(BARE, "failing-until");
+	CU_ASSERT(outcome_good(&reference));
+	before = driver_counted("build-source");
+	run_same("failing-until");
+	CU_ASSERT_EQUAL(driver_counted("build-source"), before + 2);
+	outcome_release(&reference);
+}
+
+/* What comes with a build may be its compiler: then the key did not have it. */
+static void a_compiler_that_comes_with_a_build_is_noticed(void)
+{
+	driver_begin();
+	driver_stub_setting("STUB_LATE_LIBRARY", PASSING_LIBRARY);
+	CU_ASSERT_EQUAL(built_by("vector"), 1);
+	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 1);
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
+	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 2);	/* of its first object alone */
+	/* Nobody takes it for one of a driver that is known to load others. */
+	driver_stub_as("libnvidia-opencl.so.1");
+	CU_ASSERT_EQUAL(built_by("vector"), 1);
+	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 2);
+	CU_ASSERT_EQUAL(built_by("vector"), 0);
 }
 
 /* They are as finished as they will be, and quickly read. */
@@ -681,6 +749,9 @@ int main(int argc, char **argv)
 		UNIT_TEST(unknown_options_are_not_cached_for),
 		UNIT_TEST(a_device_without_a_platform_is_not_cached_for),
 		UNIT_TEST(what_must_have_been_read_and_was_not_seen),
+		UNIT_TEST(a_compiler_that_comes_with_a_build_is_noticed),
+		UNIT_TEST(dependencies_count_however_it_is_captured),
+		UNIT_TEST(a_remembered_failure_ends_with_its_cause),
 		UNIT_TEST(objects_are_stored_at_once),
 		UNIT_TEST(the_processor_is_in_the_key),
 		UNIT_TEST(files_of_the_driver_are_in_the_key),
