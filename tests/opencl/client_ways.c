@@ -26,7 +26,7 @@ void client_embedded(struct client *client)
 {
 	static const char source[] = "#include \"embedded/value.h\"\n"
 				     "kernel void value(global int *out) { out[0] = VALUE; }\n";
-	const char *name = "embedded/value.h";
+	const char *name = client->arguments[1] ? client->arguments[1] : "embedded/value.h";
 	cl_program header = client_program(client, client->arguments[0]);
 	cl_program program = client_program(client, source), linked;
 	cl_int error = clCompileProgram(program, 0, NULL, "", 1, &header, &name, NULL, NULL);

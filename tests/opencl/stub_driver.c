@@ -199,7 +199,8 @@ static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_in
 			(void)snprintf(text, sizeof(text), "stub device");
 		return stub_answer_text(text, size, ret, ret_size);
 	case CL_DEVICE_VENDOR:
-		return stub_answer_text(text_of("vendor", "ckcache tests"), size, ret, ret_size);
+		return stub_answer_text(text_of(device->index == 1 ? "second_vendor" : "vendor",
+						"ckcache tests"), size, ret, ret_size);
 	case CL_DEVICE_VERSION:
 		return stub_answer_text(changed("version") ? "OpenCL 3.0 other" : "OpenCL 3.0 stub",
 					size, ret, ret_size);

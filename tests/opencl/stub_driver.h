@@ -29,6 +29,8 @@
  *   STUB_NO_ANSWER=name       a build's "log", "options", "status" or "type" cannot be told for want of memory
  *   STUB_UNSEEN=1             nobody who watches its calls sees what it reads
  *   STUB_LATE_LIBRARY=path    a build from source loads it, once
+ *   STUB_LATE_LINKER=path     a link does
+ *   STUB_LINK_DATE=1          and asks for the date
  *   STUB_NO_PLATFORM=1        devices do not say which platform they are of
  *   STUB_PARENT=1             the devices are sub-devices of another one
  *   STUB_ASYNC=1              builds with a callback run in another thread

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* stub_program: the stub driver's programs: creation, builds, links. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/opencl/stub_driver.h"
@@ -521,6 +523,7 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 					  void (CL_CALLBACK *notify)(cl_program, void *), void *data,
 					  cl_int *ret_error)
 {
+	char late[4096];
 	cl_program program = NULL;
 	cl_int error = !context ? CL_INVALID_CONTEXT : !count || !programs ? CL_INVALID_VALUE
 									   : CL_SUCCESS;
@@ -540,6 +543,14 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 		program = NULL;
 	}
 	(void)!access("./stub_linker.h", R_OK);	/* as those of real ones look for libraries */
+	if (stub_is_set("STUB_LINK_DATE")) {
+		time_t now = time(NULL);
+		struct tm date;
+
+		(void)localtime_r(&now, &date);
+	}
+	if (stub_setting("STUB_LATE_LINKER", late, sizeof(late)) && !dlopen(late, RTLD_NOW | RTLD_LOCAL))
+		abort();
 	stub_count("link");
 	if (program && notify)
 		notify(program, data);

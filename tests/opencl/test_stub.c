@@ -393,6 +393,7 @@ static void inputs_of_links_are_in_the_key(void)
 		{ "-DONE=1", "-DTWO=1", "-cl-denorms-are-zero" }, { "-DONE=1", "-DTWO=1", "-create-library" },
 	};
 	struct driver_stats stats;
+	unsigned int compiled;
 
 	driver_begin();
 	for (size_t i = 0; i < 5; i++)
@@ -410,10 +411,107 @@ static void inputs_of_links_are_in_the_key(void)
 	unit_remove("work/stub_linker.h");
 	run_as_bare("link-two", rows[0][0], rows[0][1], rows[0][2]);
 	CU_ASSERT_EQUAL(driver_stats().misses, stats.misses + 1);
+	/* Objects that are hits are linked as they are. */
+	compiled = driver_counted("compile");
+	run_as_bare("link-two", rows[0][0], rows[0][1], "-cl-fast-relaxed-math");
+	CU_ASSERT_EQUAL(driver_counted("compile"), compiled + 2);	/* the bare run's */
 	/* What the application brought is not known. */
 	run_as_bare("link-binary", "-DK=1", NULL, NULL);
 	run_as_bare("link-binary", "-DK=2", NULL, NULL);
 	CU_ASSERT_EQUAL(driver_bypasses("link-input"), 2);
+}
+
+static void links_that_cannot_be_told_are_not_kept(void)
+{
+	driver_begin();
+	driver_stub_setting("STUB_LINK_DATE", "1");
+	for (int i = 0; i < 2; i++)
+		run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
+	CU_ASSERT_EQUAL(driver_bypasses("date"), 2);
+	driver_stub_setting("STUB_LATE_LINKER", PASSING_LIBRARY);
+	run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
+	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 1);
+}
+
+static void write_main(const char *before, const char *token, const char *after)
+{
+	char text[8192];
+
+	(void)snprintf(text, sizeof(text), "kernel void value(global int *out) { out[0] = 5; }\n%s%s%s", before,
+		       token, after);
+	unit_write("work/main.cl", text);
+}
+
+/* But for a token of PyOpenCL's, word for word. */
+static void every_byte_of_a_source_is_in_the_key(void)
+{
+	static const char *const tokens[] = { "0123456789abcdef0123456789abcdef",
+					      "0123456789abcdef0123456789abcde0",
+					      "0123456789ABCDEF0123456789ABCDEF" };
+	static const char before[] = "\n\n__constant int pyopencl_defeat_cache_";
+	static const struct {
+		const char *before, *after;
+		bool is_token;
+	} rows[] = {
+		{ before, " = 0;", true }, { before, " = 1;", false }, { before, " = 0; ", false },
+		{ "\n\n__constant int pyopencl_defeat_cachE_", " = 0;", false },
+		{ "\n \n_constant int pyopencl_defeat_cache_", " = 0;", false },
+	};
+	char blanks[6000];
+
+	driver_begin();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (size_t j = 0; j < 3; j++) {
+			uint64_t misses = driver_stats().misses;
+
+			write_main(rows[i].before, tokens[j], rows[i].after);
+			if (rows[i].is_token) {		/* the stub's answers tell it */
+				struct outcome layered = CLIENT(LAYERED, "header", "main.cl", "");
+
+				CU_ASSERT(outcome_good(&layered));
+				outcome_release(&layered);
+			} else {
+				run_as_bare("header", "main.cl", "", NULL);
+			}
+			CU_ASSERT_EQUAL(driver_stats().misses - misses, !rows[i].is_token || j != 1);
+		}
+	}
+	memset(blanks, ' ', sizeof(blanks));
+	blanks[sizeof(blanks) - 1] = '\0';
+	for (int i = 0; i < 2; i++) {
+		uint64_t misses = driver_stats().misses;
+
+		write_main(blanks, "\n", i ? "// one\n" : "// two\n");
+		run_as_bare("header", "main.cl", "", NULL);
+		CU_ASSERT_EQUAL(driver_stats().misses - misses, 1);
+	}
+}
+
+/* The application's own headers by their names, too; and all devices of a program. */
+static void names_of_headers_and_all_devices_are_in_the_key(void)
+{
+	static const char *const names[] = { "embedded/value.h", "other/value.h" };
+	struct driver_stats before, after;
+
+	driver_begin();
+	for (size_t i = 0; i < 2; i++) {
+		struct outcome bare = CLIENT(BARE, "embedded", "#define VALUE 4\n", names[i]);
+		struct outcome layered;
+
+		before = driver_stats();
+		layered = CLIENT(LAYERED, "embedded", "#define VALUE 4\n", names[i]);
+		after = driver_stats();
+		CU_ASSERT(outcome_same(&bare, &layered));
+		CU_ASSERT(after.misses > before.misses);
+		CU_ASSERT_EQUAL(after.hits_disk, before.hits_disk);
+		outcome_release(&bare);
+		outcome_release(&layered);
+	}
+	unit_write("settings", "STUB_DEVICES=2\n");
+	CU_ASSERT_EQUAL(built_by("queries"), 1);
+	unit_write("settings", "STUB_DEVICES=2\nSTUB_CHANGED=second_vendor\n");
+	CU_ASSERT_EQUAL(built_by("queries"), 1);
+	CU_ASSERT_EQUAL(built_by("queries"), 0);
 }
 
 static void unknown_options_are_not_cached_for(void)
@@ -746,6 +844,9 @@ int main(int argc, char **argv)
 		UNIT_TEST(constants_are_in_the_key),
 		UNIT_TEST(the_kind_of_a_build_is_in_the_key),
 		UNIT_TEST(inputs_of_links_are_in_the_key),
+		UNIT_TEST(links_that_cannot_be_told_are_not_kept),
+		UNIT_TEST(every_byte_of_a_source_is_in_the_key),
+		UNIT_TEST(names_of_headers_and_all_devices_are_in_the_key),
 		UNIT_TEST(unknown_options_are_not_cached_for),
 		UNIT_TEST(a_device_without_a_platform_is_not_cached_for),
 		UNIT_TEST(what_must_have_been_read_and_was_not_seen),
