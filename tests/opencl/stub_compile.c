@@ -69,13 +69,36 @@ static char *read_from_option(const char *options, unsigned int i, const char *n
 	return NULL;
 }
 
+/* The application's own headers, for builds of this thread. */
+static _Thread_local struct {
+	unsigned int count;
+	const char *const *names;
+	const cl_program *programs;
+} embedded;
+
+void stub_compile_headers(unsigned int count, const char *const *names, const cl_program *programs)
+{
+	embedded.count = count;
+	embedded.names = names;
+	embedded.programs = programs;
+}
+
+static char *find_embedded(const char *name)
+{
+	for (unsigned int i = 0; i < embedded.count; i++) {
+		if (strcmp(embedded.names[i], name) == 0 && embedded.programs[i]->source)
+			return strdup(embedded.programs[i]->source);
+	}
+	return NULL;
+}
+
 static char *find_include(const char *directory, const char *options, const char *name, bool quoted)
 {
-	char path[4096], *content = NULL;
+	char path[4096], *content = find_embedded(name);
 	bool more = true;
 
 	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
-	if (quoted)
+	if (quoted && !content)
 		content = read_file(path);
 	for (unsigned int i = 0; !content && more; i++)
 		content = read_from_option(options, i, name, &more);
@@ -124,6 +147,11 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 		abort();
 	if (stub_setting("STUB_LATE_LIBRARY", late, sizeof(late)) && !dlopen(late, RTLD_NOW | RTLD_LOCAL))
 		abort();	/* a test driver has nothing better to do */
+	if (stub_setting("STUB_FAIL_LOG", late, sizeof(late))) {
+		*ret_log = strdup(late);
+		free(image.data);
+		return NULL;
+	}
 	/* As real ones do: a header that no source names. */
 	if (!stub_is_set("STUB_UNSEEN"))
 		(void)!access("./stub_builtins.h", R_OK);

@@ -31,6 +31,7 @@
  *   STUB_LATE_LIBRARY=path    a build from source loads it, once
  *   STUB_LATE_LINKER=path     a link does
  *   STUB_LINK_DATE=1          and asks for the date
+ *   STUB_FAIL_LOG=text        a build from source fails with that log
  *   STUB_NO_PLATFORM=1        devices do not say which platform they are of
  *   STUB_PARENT=1             the devices are sub-devices of another one
  *   STUB_ASYNC=1              builds with a callback run in another thread
@@ -166,6 +167,9 @@ void stub_wait_read(cl_program program);
  * or carries a warning.
  */
 char *stub_compile(const char *source, const char *options, char **ret_log);
+
+/* Headers that the application gives for the builds of this thread from now on; 0: none. Borrowed. */
+void stub_compile_headers(unsigned int count, const char *const *names, const cl_program *programs);
 
 /* The i-th kernel of an image: its name into name, its argument count; false: no more. */
 bool stub_image_kernel(const char *image, unsigned int i, char *name, size_t size,

@@ -471,10 +471,15 @@ cl_int CL_API_CALL stub_clCompileProgram(cl_program program, cl_uint device_coun
 {
 	cl_int error;
 
-	if (header_count || headers || names || (program && !program->source))
-		return CL_INVALID_OPERATION;	/* no test needs them */
+	if ((header_count == 0) != (headers == NULL) || (header_count == 0) != (names == NULL))
+		return CL_INVALID_VALUE;
+	if (program && !program->source)
+		return CL_INVALID_OPERATION;
+	/* Of a compilation in another thread no test needs them. */
+	stub_compile_headers(header_count, names, headers);
 	error = work_start(program, device_count, devices, options,
 			   CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, notify, data);
+	stub_compile_headers(0, NULL, NULL);
 	return error == CL_BUILD_PROGRAM_FAILURE ? CL_COMPILE_PROGRAM_FAILURE : error;
 }
 

@@ -487,19 +487,22 @@ static void every_byte_of_a_source_is_in_the_key(void)
 	}
 }
 
-/* The application's own headers by their names, too; and all devices of a program. */
+/* The application's own headers by their names and texts; and all devices of a program. */
 static void names_of_headers_and_all_devices_are_in_the_key(void)
 {
-	static const char *const names[] = { "embedded/value.h", "other/value.h" };
+	static const char *const headers[][2] = {
+		{ "#define VALUE 4\n", "embedded/value.h" }, { "#define VALUE 4\n", "other/value.h" },
+		{ "#define VALUE 5\n", "embedded/value.h" },
+	};
 	struct driver_stats before, after;
 
 	driver_begin();
-	for (size_t i = 0; i < 2; i++) {
-		struct outcome bare = CLIENT(BARE, "embedded", "#define VALUE 4\n", names[i]);
+	for (size_t i = 0; i < 3; i++) {
+		struct outcome bare = CLIENT(BARE, "embedded", headers[i][0], headers[i][1]);
 		struct outcome layered;
 
 		before = driver_stats();
-		layered = CLIENT(LAYERED, "embedded", "#define VALUE 4\n", names[i]);
+		layered = CLIENT(LAYERED, "embedded", headers[i][0], headers[i][1]);
 		after = driver_stats();
 		CU_ASSERT(outcome_same(&bare, &layered));
 		CU_ASSERT(after.misses > before.misses);
@@ -594,6 +597,26 @@ static void a_remembered_failure_ends_with_its_cause(void)
 	run_same("failing-until");
 	CU_ASSERT_EQUAL(driver_counted("build-source"), before + 2);
 	outcome_release(&reference);
+}
+
+/* What passes by itself is tried again: by what the compiler says. */
+static void only_failures_of_the_source_are_remembered(void)
+{
+	static const struct {
+		const char *log;
+		unsigned int built;	/* of two builds */
+	} rows[] = {
+		{ "x.cl:1: error: use of undeclared identifier", 1 }, { "something is wrong", 2 },
+		{ "error: out of memory", 2 }, { "error: No space left on device", 2 },
+		{ "error: cannot open the file", 2 }, { "error: Permission denied", 2 },
+		{ "error: killed by a signal", 2 }, { "Internal error", 2 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		driver_begin();
+		driver_stub_setting("STUB_FAIL_LOG", rows[i].log);
+		CU_ASSERT_EQUAL(built_by("failing-again"), rows[i].built);
+	}
 }
 
 /* What comes with a build may be its compiler: then the key did not have it. */
@@ -853,6 +876,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_compiler_that_comes_with_a_build_is_noticed),
 		UNIT_TEST(dependencies_count_however_it_is_captured),
 		UNIT_TEST(a_remembered_failure_ends_with_its_cause),
+		UNIT_TEST(only_failures_of_the_source_are_remembered),
 		UNIT_TEST(objects_are_stored_at_once),
 		UNIT_TEST(the_processor_is_in_the_key),
 		UNIT_TEST(files_of_the_driver_are_in_the_key),
