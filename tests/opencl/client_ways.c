@@ -272,6 +272,57 @@ void client_failing_until(struct client *client)
 	(void)remove("late.h");
 }
 
+/* A list that names a device twice. */
+void client_odd_list(struct client *client)
+{
+	const cl_device_id list[] = { client->devices[1], client->devices[0], client->devices[1] };
+	cl_program program = client_program(client, client_source);
+
+	printf("build %d\n", clBuildProgram(program, 3, list, "-DK=3", NULL, NULL));
+	client_print_build(client, program);
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+static void write_value(const char *text)
+{
+	FILE *file = fopen("value.h", "w");
+
+	if (!file || fputs(text, file) < 0 || fclose(file))
+		client_fail("value.h", 0);
+}
+
+/*
+ * An object of a file, or ("library") a library of it, is linked: link-changed OPTIONS change|same
+ * [library]. The file changes between the two, and back at the end.
+ */
+void client_link_changed(struct client *client)
+{
+	static const char source[] = "#include \"value.h\"\nkernel void value(global int *out) { out[0] = 5; }\n";
+	cl_program object = client_program(client, source), library = NULL, linked;
+	cl_int error;
+
+	write_value("int first;\n");
+	printf("compile %d\n", clCompileProgram(object, 0, NULL, "-I .", 0, NULL, NULL, NULL, NULL));
+	if (client->arguments[2]) {
+		library = clLinkProgram(client->context, 0, NULL, "-create-library", 1, &object, NULL, NULL,
+					&error);
+		printf("library %d\n", error);
+	}
+	if (!strcmp(client->arguments[1], "change"))
+		write_value("int second;\n");
+	linked = clLinkProgram(client->context, 0, NULL, client->arguments[0], 1,
+			       library ? &library : &object, NULL, NULL, &error);
+	printf("link %d\n", error);
+	write_value("int first;\n");
+	if (linked) {
+		client_print_program(client, linked);
+		printf("release %d\n", clReleaseProgram(linked));
+	}
+	if (library)
+		printf("release %d\n", clReleaseProgram(library));
+	printf("release %d\n", clReleaseProgram(object));
+}
+
 /* What PyOpenCL appends to a source; the argument is its token. */
 void client_token(struct client *client)
 {

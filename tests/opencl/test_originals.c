@@ -103,6 +103,27 @@ static void a_refused_link_of_files_depends_on_them(void)
 	outcome_release(&outcome);
 }
 
+/* A file that is another when the objects are compiled again: the link is not what its key says. */
+static void a_refused_link_of_changed_files_is_not_kept(void)
+{
+	static const char *const ways[] = { NULL, "library" };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct outcome outcome;
+
+		driver_begin();
+		driver_stub_setting("STUB_REFUSE_LOADED_LINK", "1");
+		SAME("link-changed", "", "same", ways[i]);
+		outcome = CLIENT(LAYERED, "link-changed", "-DNEW", "change", ways[i]);
+		CU_ASSERT(outcome_good(&outcome));
+		CU_ASSERT_EQUAL(driver_bypasses("link-refused"), i + 1);
+		outcome_release(&outcome);
+		SAME("link-changed", "-DNEW", "same", ways[i]);
+		SAME("link-changed", "-DNEW", "same", ways[i]);
+		CU_ASSERT_EQUAL(driver_bypasses("link-refused"), i + 1);
+	}
+}
+
 static void kernels_of_objects_have_the_drivers_error(void)
 {
 	static const char *const settings[] = { "", "STUB_STRICT_OBJECTS", "STUB_OBJECTS_UNBUILT" };
@@ -207,6 +228,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(kernels_of_objects_have_the_drivers_error),
 		UNIT_TEST(a_refused_link_is_stored),
 		UNIT_TEST(a_refused_link_of_files_depends_on_them),
+		UNIT_TEST(a_refused_link_of_changed_files_is_not_kept),
 		UNIT_TEST(what_binaries_lose_is_answered),
 		UNIT_TEST(each_device_has_its_answer),
 		UNIT_TEST(a_version_decides),

@@ -599,6 +599,23 @@ static void a_remembered_failure_ends_with_its_cause(void)
 	outcome_release(&reference);
 }
 
+/* Nothing is kept of what is not known: neither on disk nor in memory. */
+static void what_cannot_be_told_is_not_kept(void)
+{
+	driver_begin();
+	unit_write("work/main.cl", "kernel void value(global int *out) { out[0] = 5; } // __DATE__\n");
+	for (int i = 0; i < 2; i++)
+		run_as_bare("header", "main.cl", "", NULL);
+	CU_ASSERT_EQUAL(driver_bypasses("date"), 2);
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	/* What drivers make of a device that is listed twice is their affair. */
+	driver_stub_setting("STUB_DEVICES", "3");
+	for (int i = 0; i < 2; i++)
+		run_as_bare("odd-list", NULL, NULL, NULL);
+	CU_ASSERT_EQUAL(driver_bypasses("devices-unknown"), 2);
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+}
+
 /* What passes by itself is tried again: by what the compiler says. */
 static void only_failures_of_the_source_are_remembered(void)
 {
@@ -876,6 +893,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_compiler_that_comes_with_a_build_is_noticed),
 		UNIT_TEST(dependencies_count_however_it_is_captured),
 		UNIT_TEST(a_remembered_failure_ends_with_its_cause),
+		UNIT_TEST(what_cannot_be_told_is_not_kept),
 		UNIT_TEST(only_failures_of_the_source_are_remembered),
 		UNIT_TEST(objects_are_stored_at_once),
 		UNIT_TEST(the_processor_is_in_the_key),
