@@ -26,10 +26,14 @@ void client_embedded(struct client *client)
 {
 	static const char source[] = "#include \"embedded/value.h\"\n"
 				     "kernel void value(global int *out) { out[0] = VALUE; }\n";
-	const char *name = client->arguments[1] ? client->arguments[1] : "embedded/value.h";
-	cl_program header = client_program(client, client->arguments[0]);
-	cl_program program = client_program(client, source), linked;
-	cl_int error = clCompileProgram(program, 0, NULL, "", 1, &header, &name, NULL, NULL);
+	static const char both[] = "#include \"embedded/value.h\"\n#include \"second.h\"\n"
+				   "kernel void value(global int *out) { out[0] = VALUE; }\n";
+	const char *second = client->arguments[0] && client->arguments[1] ? client->arguments[2] : NULL;
+	const char *names[] = { client->arguments[1] ? client->arguments[1] : "embedded/value.h", "second.h" };
+	cl_program headers[] = { client_program(client, client->arguments[0]),
+				 client_program(client, second ? second : "") };
+	cl_program header = headers[0], program = client_program(client, second ? both : source), linked;
+	cl_int error = clCompileProgram(program, 0, NULL, "", second ? 2 : 1, headers, names, NULL, NULL);
 
 	printf("compile %d\n", error);
 	client_print_build(client, program);
@@ -42,7 +46,8 @@ void client_embedded(struct client *client)
 		print_value(client, linked, "value");
 		printf("release linked %d\n", clReleaseProgram(linked));
 	}
-	printf("release %d %d\n", clReleaseProgram(program), clReleaseProgram(header));
+	printf("release %d %d %d\n", clReleaseProgram(program), clReleaseProgram(header),
+	       clReleaseProgram(headers[1]));
 }
 
 /* A library of one object, linked into another; the program outlives its parts, a kernel outlives it. */
@@ -122,13 +127,14 @@ void client_devices_in_turn(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
-/* The second device alone, with its binary read. */
+/* The second device alone, or ("all") all of them, with its binary read. */
 void client_second_device(struct client *client)
 {
 	cl_program program = client_program(client, client_source);
 	size_t sizes[CLIENT_MAX_DEVICES] = { 0 };
 	unsigned char *images[CLIENT_MAX_DEVICES] = { 0 };
-	cl_int error = clBuildProgram(program, 1, &client->devices[1], "-DK=3", NULL, NULL);
+	cl_int error = client->arguments[0] ? client_build(program, "-DK=3") :
+		       clBuildProgram(program, 1, &client->devices[1], "-DK=3", NULL, NULL);
 
 	printf("build %d\n", error);
 	error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, NULL);

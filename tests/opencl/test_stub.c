@@ -490,19 +490,21 @@ static void every_byte_of_a_source_is_in_the_key(void)
 /* The application's own headers by their names and texts; and all devices of a program. */
 static void names_of_headers_and_all_devices_are_in_the_key(void)
 {
-	static const char *const headers[][2] = {
+	static const char *const headers[][3] = {
 		{ "#define VALUE 4\n", "embedded/value.h" }, { "#define VALUE 4\n", "other/value.h" },
 		{ "#define VALUE 5\n", "embedded/value.h" },
+		{ "#define VALUE 4\n", "embedded/value.h", "int one;\n" },
+		{ "#define VALUE 4\n", "embedded/value.h", "int two;\n" },
 	};
 	struct driver_stats before, after;
 
 	driver_begin();
-	for (size_t i = 0; i < 3; i++) {
-		struct outcome bare = CLIENT(BARE, "embedded", headers[i][0], headers[i][1]);
+	for (size_t i = 0; i < 5; i++) {
+		struct outcome bare = CLIENT(BARE, "embedded", headers[i][0], headers[i][1], headers[i][2]);
 		struct outcome layered;
 
 		before = driver_stats();
-		layered = CLIENT(LAYERED, "embedded", headers[i][0], headers[i][1]);
+		layered = CLIENT(LAYERED, "embedded", headers[i][0], headers[i][1], headers[i][2]);
 		after = driver_stats();
 		CU_ASSERT(outcome_same(&bare, &layered));
 		CU_ASSERT(after.misses > before.misses);
@@ -614,6 +616,18 @@ static void what_cannot_be_told_is_not_kept(void)
 		run_as_bare("odd-list", NULL, NULL, NULL);
 	CU_ASSERT_EQUAL(driver_bypasses("devices-unknown"), 2);
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+}
+
+/* An application that takes some of the binaries does not give all that an entry has. */
+static void binaries_that_are_taken_in_part_are_no_entry(void)
+{
+	driver_begin();
+	driver_setenv("CKCACHE_CAPTURE", "deferred");
+	driver_stub_setting("STUB_DEVICES", "2");
+	run_as_bare("second-device", "all", NULL, NULL);
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	run_as_bare("second-device", NULL, NULL, NULL);
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
 }
 
 /* What passes by itself is tried again: by what the compiler says. */
@@ -894,6 +908,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(dependencies_count_however_it_is_captured),
 		UNIT_TEST(a_remembered_failure_ends_with_its_cause),
 		UNIT_TEST(what_cannot_be_told_is_not_kept),
+		UNIT_TEST(binaries_that_are_taken_in_part_are_no_entry),
 		UNIT_TEST(only_failures_of_the_source_are_remembered),
 		UNIT_TEST(objects_are_stored_at_once),
 		UNIT_TEST(the_processor_is_in_the_key),
