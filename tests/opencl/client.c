@@ -44,6 +44,7 @@ static const struct {
 	{ "devices-in-turn", client_devices_in_turn },
 	{ "second-device", client_second_device },
 	{ "some-binaries", client_some_binaries },
+	{ "link-odd", client_link_odd },
 	{ "link-changed", client_link_changed },
 	{ "odd-list", client_odd_list },
 	{ "failing-until", client_failing_until },

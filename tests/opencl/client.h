@@ -93,6 +93,7 @@ void client_failing_again(struct client *client);
 void client_devices_in_turn(struct client *client);
 void client_second_device(struct client *client);
 void client_some_binaries(struct client *client);
+void client_link_odd(struct client *client);
 void client_link_changed(struct client *client);
 void client_odd_list(struct client *client);
 void client_failing_until(struct client *client);

@@ -289,6 +289,31 @@ void client_odd_list(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
+static void CL_CALLBACK note_link(cl_program program, void *data)
+{
+	(void)program;
+	++*(int *)data;
+}
+
+/* The same link plainly, with a callback, and with arguments that a driver has to refuse. */
+void client_link_odd(struct client *client)
+{
+	static const char source[] = "kernel void value(global int *out) { out[0] = 5; }\n";
+	cl_program object = client_program(client, source), linked;
+	cl_int error;
+	int called = 0;
+
+	printf("compile %d\n", clCompileProgram(object, 0, NULL, "-DO=1", 0, NULL, NULL, NULL, NULL));
+	for (int i = 0; i < 4; i++) {
+		linked = clLinkProgram(client->context, i == 2, NULL, "", 1, &object, i == 1 ? note_link : NULL,
+				       i == 1 || i == 3 ? &called : NULL, &error);
+		printf("link %d called %d\n", error, called);
+		if (linked)
+			printf("release %d\n", clReleaseProgram(linked));
+	}
+	printf("release %d\n", clReleaseProgram(object));
+}
+
 static void write_value(const char *text)
 {
 	FILE *file = fopen("value.h", "w");

@@ -530,8 +530,9 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 {
 	char late[4096];
 	cl_program program = NULL;
-	cl_int error = !context ? CL_INVALID_CONTEXT : !count || !programs ? CL_INVALID_VALUE
-									   : CL_SUCCESS;
+	cl_int error = !context ? CL_INVALID_CONTEXT :
+		       !count || !programs || (device_count == 0) != (devices == NULL) ||
+		       (!notify && data) ? CL_INVALID_VALUE : CL_SUCCESS;
 
 	stub_set_variable("STUB_LINK_SETENV");
 	if (!error && !(program = program_new(context, device_count ? device_count : context->device_count,

@@ -421,6 +421,21 @@ static void inputs_of_links_are_in_the_key(void)
 	CU_ASSERT_EQUAL(driver_bypasses("link-input"), 2);
 }
 
+static void odd_links_are_the_drivers_affair(void)
+{
+	driver_begin();
+	for (int i = 0; i < 3; i++)
+		run_as_bare("link-odd", NULL, NULL, NULL);
+	CU_ASSERT_EQUAL(driver_bypasses("link-callback"), 3);
+	CU_ASSERT_EQUAL(driver_bypasses("bad-arguments"), 6);
+	/* Two objects and a link that the driver refuses are gone, each. */
+	run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
+	CU_ASSERT_EQUAL(driver_stats().errors, 0);
+	driver_stub_setting("STUB_REFUSE_BINARY", "1");
+	run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
+	CU_ASSERT_EQUAL(driver_stats().errors, 3);
+}
+
 static void links_that_cannot_be_told_are_not_kept(void)
 {
 	driver_begin();
@@ -898,6 +913,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(constants_are_in_the_key),
 		UNIT_TEST(the_kind_of_a_build_is_in_the_key),
 		UNIT_TEST(inputs_of_links_are_in_the_key),
+		UNIT_TEST(odd_links_are_the_drivers_affair),
 		UNIT_TEST(links_that_cannot_be_told_are_not_kept),
 		UNIT_TEST(every_byte_of_a_source_is_in_the_key),
 		UNIT_TEST(names_of_headers_and_all_devices_are_in_the_key),
