@@ -163,7 +163,13 @@ void *__wrap_calloc(size_t count, size_t size)
 static void without_memory_nothing_holds(void)
 {
 	struct cc_manifest *manifest = manifest_of(NULL, "a.h");
+	char path[32];
 
+	/* More than need none. */
+	for (int i = 0; i < 40; i++) {
+		(void)snprintf(path, sizeof(path), "absent-%d", i);
+		CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, path), CMN_OK);
+	}
 	calloc_fails = true;
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
