@@ -47,7 +47,7 @@ const struct drv_driver drv_drivers[] = {
 		 * opened with dlopen when the platform is made; later versions
 		 * do it when they first compile.
 		 */
-		.library = "libigdrcl.so",
+		.library = "libigdrcl",	/* beside the newest, "_legacy1" for older devices */
 		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
 		.binaries_keep_constants = true,
@@ -65,7 +65,7 @@ const struct drv_driver drv_drivers[] = {
 		 * one thread; 22.43 looks for IGC's Options.txt at a process's first module, 26.27 for
 		 * nothing; both for their own cache, where it is on.
 		 */
-		.library = "libze_intel_gpu.so",
+		.library = "libze_intel_gpu",
 		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
 		.stands_absent_names = true,

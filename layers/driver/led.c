@@ -57,9 +57,12 @@ static struct known_object known_object(const struct drv_loaded *object)
 
 static void remember_objects(const struct drv_loaded_list *objects)
 {
-	led.before = calloc(objects->count + 1, sizeof(*led.before));
-	for (size_t i = 0; led.before && i < objects->count; i++)
-		led.before[led.before_count++] = known_object(&objects->items[i]);
+	struct known_object *before = calloc(objects->count + 1, sizeof(*before));
+
+	for (size_t i = 0; before && i < objects->count; i++)
+		before[i] = known_object(&objects->items[i]);
+	led.before_count = before ? objects->count : 0;
+	led.before = before;
 }
 
 static bool was_there(const struct drv_loaded *object)
@@ -73,6 +76,22 @@ static bool was_there(const struct drv_loaded *object)
 		return cmn_hash_equal(&led.before[i].path, &now.path);
 	}
 	return false;
+}
+
+/* What comes to lie where it was may be a compiler. */
+static void forget_what_is_gone(const struct drv_loaded_list *objects)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < led.before_count; i++) {
+		bool there = false;
+
+		for (size_t j = 0; j < objects->count && !there; j++)
+			there = objects->items[j].base == led.before[i].base;
+		if (there)
+			led.before[count++] = led.before[i];
+	}
+	led.before_count = count;
 }
 
 static bool is_led_driver(const struct drv_loaded *object)
@@ -183,6 +202,7 @@ static void lead_objects(void *ctx, struct drv_loaded_list *objects)
 		remember_objects(objects);
 		note_program(objects);
 	}
+	forget_what_is_gone(objects);
 	led.incomplete = !led.before;
 	for (size_t i = 0; i < objects->count; i++) {
 		if (is_c_library(&objects->items[i]))
@@ -236,16 +256,8 @@ bool drv_led_is_of_program(const void *caller)
 	return false;
 }
 
-static _Thread_local bool leading_taken;	/* by this thread, for a fork */
-
-void drv_led_before_fork(void)
+void drv_led_after_fork(void)
 {
-	leading_taken = drv_observer_lock_for_fork(&leading);
-}
-
-void drv_led_after_fork(bool child)
-{
-	if (child && !leading_taken)
+	if (!drv_observer_free_in_child(&leading))
 		led.incomplete = true;	/* some slots may still be as they were */
-	drv_observer_unlock_after_fork(&leading, leading_taken, child);
 }

@@ -18,8 +18,7 @@
 bool drv_led_update(const struct drv_libraries_query *query);
 /* Whether the code at that address is of a library that the program itself is linked with. */
 bool drv_led_is_of_program(const void *caller);
-/* Around fork. */
-void drv_led_before_fork(void);
-void drv_led_after_fork(bool child);
+/* In the child. */
+void drv_led_after_fork(void);
 
 #endif

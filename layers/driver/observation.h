@@ -46,6 +46,7 @@ struct drv_observation {
 	struct drv_observation *next;	/* of those that are going on */
 	struct drv_observation *outer;	/* of the same thread */
 	const struct drv_driver *driver;
+	bool listed;			/* it was begun, by this process */
 	bool in_call;			/* only what the thread does that began it counts */
 	struct place *places;		/* by path, in the order of the first looks; guarded by the observer's lock while it goes on, as all below */
 	struct own_file *own;		/* what the build made, by its inode */
@@ -87,9 +88,8 @@ static inline bool is_named(const struct drv_observer_text *text, const char *pa
 	       (text->source.len && memmem(text->source.data, text->source.len, path, strlen(path)));
 }
 
-/* Around fork: false where another has the mutex for long; then it is made anew in the child. */
-bool drv_observer_lock_for_fork(pthread_mutex_t *mutex);
-void drv_observer_unlock_after_fork(pthread_mutex_t *mutex, bool taken, bool child);
+/* In a child: whether nobody had it at the fork. It is free then in any case. */
+bool drv_observer_free_in_child(pthread_mutex_t *mutex);
 
 /* Which places the driver keeps for itself. It asks the file system: without a lock. */
 void drv_dependencies_judge(struct drv_observation *observation);

@@ -26,7 +26,6 @@
 
 /* Linux stamps files with the time of its last tick, which is at most 10 ms old. */
 #define TICK_NS UINT64_C(20000000)
-#define FORK_WAIT_NS 100000000	/* leading objects takes some 5 ms */
 enum {
 	MAX_WAITS = 3,
 	MAX_PATHS = 65536,	/* of one build */
@@ -37,57 +36,42 @@ enum {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct drv_observation *observations;	/* those that are going on; guarded by lock */
-/* What drivers looked for by paths of their own, in any build; guarded by lock; only grows. */
-static struct place *settings;
+/*
+ * What drivers looked for by paths of their own, in any build, the latest answers first. It only
+ * grows, at its beginning and guarded by lock, so that a child has it whole.
+ */
+struct setting {
+	struct setting *next;
+	enum finding finding;
+	struct cc_file_identity identity;
+	bool opened;
+	char path[];
+};
+static _Atomic(struct setting *) settings;
 static atomic_uint going_on;
 static bool impossible;			/* on this machine; set once */
 static _Thread_local struct drv_observation *mine;	/* the innermost of this thread */
 static _Thread_local bool busy;			/* this thread is in here */
-static _Thread_local bool lock_taken;		/* by this thread, for a fork */
+
+bool drv_observer_free_in_child(pthread_mutex_t *mutex)
+{
+	if (pthread_mutex_trylock(mutex) == 0) {
+		(void)pthread_mutex_unlock(mutex);
+		return true;
+	}
+	(void)pthread_mutex_init(mutex, NULL);	/* a default mutex does not fail */
+	return false;
+}
 
 /*
- * fork: with the locks, so that the child finds nothing half changed; but without one that is not to
- * be had for a while, since a signal's handler may fork while its own thread has it.
+ * A child's builds are its own. Nothing is locked before a fork: handlers that run then may be a
+ * driver's, which waits for what another thread of it has.
  */
-bool drv_observer_lock_for_fork(pthread_mutex_t *mutex)
-{
-	struct timespec until;
-
-	if (clock_gettime(CLOCK_REALTIME, &until) != 0)
-		return false;
-	until.tv_nsec += FORK_WAIT_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	return pthread_mutex_timedlock(mutex, &until) == 0;
-}
-
-void drv_observer_unlock_after_fork(pthread_mutex_t *mutex, bool taken, bool child)
-{
-	if (taken)
-		(void)pthread_mutex_unlock(mutex);
-	else if (child)
-		(void)pthread_mutex_init(mutex, NULL);	/* whoever has it is not there */
-}
-
-static void before_fork(void)
-{
-	drv_led_before_fork();
-	lock_taken = drv_observer_lock_for_fork(&lock);
-}
-
-static void after_fork_parent(void)
-{
-	drv_observer_unlock_after_fork(&lock, lock_taken, false);
-	drv_led_after_fork(false);
-}
-
-/* A child's builds are its own. */
 static void after_fork_child(void)
 {
-	drv_observer_unlock_after_fork(&lock, lock_taken, true);
-	drv_led_after_fork(true);
+	(void)drv_observer_free_in_child(&lock);
+	drv_led_after_fork();
 	observations = NULL;
-	settings = NULL;	/* the parent's may be half made */
 	atomic_store(&going_on, 0);
 	mine = NULL;
 	busy = false;
@@ -99,7 +83,7 @@ void drv_note_loading(void)
 
 	if (atomic_load(&going_on) && !busy) {
 		busy = true;
-		(void)drv_led_update(NULL);	/* the next build asks again */
+		(void)drv_led_update(NULL);	/* the build's end asks again */
 		busy = false;
 	}
 	errno = error;
@@ -162,31 +146,23 @@ static void run(void (*of)(void (*)(struct drv_observation *, void *), void *),
 }
 
 /* NULL: there are too many, or no memory. */
-static struct place *add_to(struct place **places, const char *path, enum finding finding)
-{
-	size_t len = strlen(path);
-	struct place *place = HASH_COUNT(*places) < MAX_PATHS ? calloc(1, sizeof(*place) + len + 1) :
-								NULL;
-
-	if (!place)
-		return NULL;
-	place->finding = finding;
-	memcpy(place->path, path, len + 1);
-	HASH_ADD_STR(*places, path, place);
-	if (place->hh.tbl)
-		return place;
-	free(place);
-	return NULL;
-}
-
 static struct place *add_place(struct drv_observation *observation, const char *path,
 			       enum finding finding)
 {
-	struct place *place = add_to(&observation->places, path, finding);
+	size_t len = strlen(path);
+	struct place *place = HASH_COUNT(observation->places) < MAX_PATHS ?
+			      calloc(1, sizeof(*place) + len + 1) : NULL;
 
-	if (!place)
-		be_unsure(observation, "too-many-files");
-	return place;
+	if (place) {
+		place->finding = finding;
+		memcpy(place->path, path, len + 1);
+		HASH_ADD_STR(observation->places, path, place);
+		if (place->hh.tbl)
+			return place;
+		free(place);
+	}
+	be_unsure(observation, "too-many-files");
+	return NULL;
 }
 
 static void add_own(struct drv_observation *observation, const struct stat *info)
@@ -417,7 +393,7 @@ void drv_note_unsure(const char *reason)
 static void start(void)
 {
 	impossible = !drv_slots_known() ||
-			 pthread_atfork(before_fork, after_fork_parent, after_fork_child) != 0;
+			 pthread_atfork(NULL, NULL, after_fork_child) != 0;
 }
 
 static struct drv_observation *begin(const struct drv_observer_request *request)
@@ -437,6 +413,7 @@ static struct drv_observation *begin(const struct drv_observer_request *request)
 	observation->driver = request->driver;
 	observation->in_call = request->driver->compiles_in_call && !request->goes_on;
 	observation->directory = cc_manifest_working_directory();
+	observation->listed = true;
 	(void)pthread_mutex_lock(&lock);
 	observation->next = observations;
 	observations = observation;
@@ -449,15 +426,17 @@ static struct drv_observation *begin(const struct drv_observer_request *request)
 	return observation;
 }
 
-/* From now on nothing is noted in it. One from before a fork is in no list. */
-static void leave(struct drv_observation *observation)
+/* From now on nothing is noted in it. false: it is from before a fork, and may be half changed. */
+static bool leave(struct drv_observation *observation)
 {
 	struct drv_observation **link = &observations;
+	bool found;
 
 	(void)pthread_mutex_lock(&lock);
 	while (*link && *link != observation)
 		link = &(*link)->next;
-	if (*link) {
+	found = *link != NULL;
+	if (found) {
 		*link = observation->next;
 		atomic_fetch_sub(&going_on, 1);
 	}
@@ -468,6 +447,7 @@ static void leave(struct drv_observation *observation)
 			break;
 		}
 	}
+	return found || !observation->listed;
 }
 
 static void release(struct drv_observation *observation)
@@ -489,8 +469,8 @@ static void release(struct drv_observation *observation)
 
 static void drop(struct drv_observation *observation)
 {
-	leave(observation);
-	release(observation);
+	if (leave(observation))
+		release(observation);
 }
 
 /*
@@ -517,41 +497,66 @@ static bool is_setting(const struct drv_observation *observation, const struct p
 	return true;
 }
 
-static void learn_settings(const struct drv_observation *observation,
+static const struct setting *find_setting(const char *path)
+{
+	const struct setting *setting = atomic_load_explicit(&settings, memory_order_acquire);
+
+	while (setting && strcmp(setting->path, path) != 0)
+		setting = setting->next;
+	return setting;
+}
+
+/* false: no memory. */
+static bool learn_setting(const struct place *place)
+{
+	const struct setting *known = find_setting(place->path);
+	bool opened = place->opened || (known && known->opened);
+	size_t len = strlen(place->path);
+	struct setting *setting;
+
+	if (known && known->finding == place->finding && known->opened == opened &&
+	    cc_file_identity_equal(&known->identity, &place->identity))
+		return true;
+	setting = calloc(1, sizeof(*setting) + len + 1);
+	if (!setting)
+		return false;
+	setting->finding = place->finding;	/* the latest answer is what the driver goes by */
+	setting->identity = place->identity;
+	setting->opened = opened;
+	memcpy(setting->path, place->path, len);
+	setting->next = atomic_load_explicit(&settings, memory_order_relaxed);
+	atomic_store_explicit(&settings, setting, memory_order_release);
+	return true;
+}
+
+static void learn_settings(struct drv_observation *observation,
 			   const struct drv_observer_text *text)
 {
+	bool learned = true;
+
 	(void)pthread_mutex_lock(&lock);
 	for (const struct place *place = observation->places; place; place = place->hh.next) {
-		struct place *known;
-
-		if (!is_setting(observation, place, text))
-			continue;
-		HASH_FIND_STR(settings, place->path, known);
-		if (!known)
-			known = add_to(&settings, place->path, place->finding);
-		if (!known)
-			continue;
-		known->finding = place->finding;	/* the latest answer is what the driver goes by */
-		known->identity = place->identity;
-		known->opened |= place->opened;
+		if (is_setting(observation, place, text))
+			learned = learn_setting(place) && learned;
 	}
 	(void)pthread_mutex_unlock(&lock);
+	if (!learned)
+		be_unsure(observation, "no-memory");
 }
 
 /* Those that other builds of this process looked for count as if this one had, with the answers of then. */
 static void take_settings(struct drv_observation *observation)
 {
-	(void)pthread_mutex_lock(&lock);
-	for (const struct place *place = settings; place; place = place->hh.next) {
-		struct place *copy = find_place(observation, place->path) ? NULL :
-				     add_place(observation, place->path, place->finding);
+	for (const struct setting *setting = atomic_load_explicit(&settings, memory_order_acquire);
+	     setting; setting = setting->next) {
+		struct place *copy = find_place(observation, setting->path) ? NULL :
+				     add_place(observation, setting->path, setting->finding);
 
 		if (copy) {
-			copy->identity = place->identity;
-			copy->opened = place->opened;
+			copy->identity = setting->identity;
+			copy->opened = setting->opened;
 		}
 	}
-	(void)pthread_mutex_unlock(&lock);
 }
 
 static int compare_places(const struct place *a, const struct place *b)
@@ -566,7 +571,13 @@ static enum cmn_status end(struct drv_observation *observation,
 	bool seen = false, compiled = !text->source.len;	/* no text, no compiler that reads any */
 	enum cmn_status status;
 
-	leave(observation);
+	if (!leave(observation)) {
+		*ret_reason = "other-process";
+		return CMN_MISS;
+	}
+	/* What came with this build, and could not be led then. */
+	if (observation->listed && !drv_led_update(NULL))
+		be_unsure(observation, "observer-blind");
 	drv_dependencies_judge(observation);
 	learn_settings(observation, text);
 	for (const struct place *place = observation->places; place; place = place->hh.next) {
@@ -582,7 +593,7 @@ static enum cmn_status end(struct drv_observation *observation,
 	return status;
 }
 
-const struct drv_observer_functions drv_observer_own = { begin, end, drop };
+__attribute__((used)) const struct drv_observer_functions drv_observer_own = { begin, end, drop };
 
 struct drv_observation *drv_observer_begin(const struct drv_observer_request *request)
 {

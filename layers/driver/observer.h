@@ -59,7 +59,7 @@ struct drv_observer_text {
  * build goes on; NULL is fine and unsure.
  * CMN_OK: *ret is the caller's, or NULL where nothing was asked for. CMN_MISS: what the build
  * depends on is not known; *ret_reason is a static word, one of "files-unseen",
- * "include-changed", … (docs/TRANSPARENCY.md). CMN_ERR_NOMEM.
+ * "include-changed", … (docs/CONFIG.md). CMN_ERR_NOMEM.
  */
 CMN_CHECKED enum cmn_status drv_observer_end(struct drv_observation *observation,
 					     const struct drv_observer_text *text,

@@ -111,7 +111,11 @@ static int watched_openat_2(int directory, const char *path, int flags)
 
 static int watched_creat(const char *path, mode_t mode)
 {
-	return watched_open(path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+	int fd = creat(path, mode);
+
+	if (DRV_NOTES_WANTED())
+		note_fd(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, fd);
+	return fd;
 }
 
 static void note_stream(const char *path, const char *mode, FILE *stream)
@@ -506,7 +510,11 @@ static int watched_mkdirat(int directory, const char *path, mode_t mode)
 
 static int watched_mkdir(const char *path, mode_t mode)
 {
-	return watched_mkdirat(AT_FDCWD, path, mode);
+	int result = mkdir(path, mode);
+
+	if (DRV_NOTES_WANTED() && result == 0)
+		drv_note_write(AT_FDCWD, path, 0);
+	return result;
 }
 
 static int watched_truncate(const char *path, off_t size)

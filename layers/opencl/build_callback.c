@@ -88,7 +88,7 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 	}
 	/* Who builds it now may be in the driver until this callback returns, and is not waited for. */
 	claimed = status == CL_BUILD_SUCCESS && ocl_program_try_begin(program);
-	if (claimed && is_current(build))
+	if (claimed && is_current(build) && build->kind == OCL_EFFECTIVE_EXECUTABLE)
 		ocl_build_note_options(build);
 	if (claimed)
 		keep(build);

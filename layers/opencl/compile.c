@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "layers/driver/environment.h"
 #include "layers/opencl/build.h"
 #include "layers/opencl/dispatch.h"
 
@@ -60,10 +61,12 @@ cl_int CL_API_CALL ocl_clCompileProgram(cl_program handle, cl_uint num_devices,
 	};
 	cl_int error;
 
-	if (!build.program)
+	if (!build.program) {
+		drv_environment_note_build();
 		return OCL_NEXT.clCompileProgram(handle, num_devices, device_list, options,
 						 num_input_headers, input_headers,
 						 header_include_names, pfn_notify, user_data);
+	}
 	find_headers(&compile);
 	error = ocl_build_call(&build);
 	release_headers(&compile);

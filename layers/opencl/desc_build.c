@@ -89,6 +89,7 @@ static enum cmn_status capture(struct construction *one, struct cc_entry **ret)
 		.load_rate = desc->driver->load_rate,
 	};
 	struct cc_manifest *manifest;
+	enum cmn_status status;
 	struct cmn_view image;
 
 	drv_environment_note_build();
@@ -97,8 +98,14 @@ static enum cmn_status capture(struct construction *one, struct cc_entry **ret)
 		one->bypass = "capture-deferred";
 	else if (!drv_environment_holds(desc->driver))
 		one->bypass = "environment-changed";
-	if (one->bypass || !see(one, &manifest) ||
-	    ocl_capture_read(one->program, &request, manifest, ret) != CMN_OK)
+	if (one->bypass || !see(one, &manifest))
+		return CMN_MISS;
+	status = ocl_capture_read(one->program, &request, manifest, ret);
+	if (status == CMN_MISS)
+		one->bypass = "no-binary";
+	else if (status == CMN_STALE)
+		one->bypass = "random-token";
+	if (status != CMN_OK)
 		return CMN_MISS;
 	if (cc_entry_find(*ret, CC_TAG_IMAGE, 0, &image))
 		ocl_desc_note_image(desc, one->i, image);

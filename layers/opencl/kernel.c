@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layers/driver/environment.h"
 #include "layers/opencl/dispatch.h"
 #include "layers/opencl/prototype.h"
 
@@ -112,6 +113,7 @@ static bool fall_back(struct ocl_program *program)
 	if (!ocl_program_try_begin(program))
 		return false;
 	effective = ocl_program_supersede(program);
+	drv_environment_note_build();
 	if (effective)
 		error = OCL_NEXT.clBuildProgram(program->object.handle, effective->num_devices,
 						effective->devices, effective->options, NULL, NULL);

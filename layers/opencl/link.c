@@ -357,6 +357,8 @@ static enum cmn_status link_and_capture(void *ctx, struct cc_entry **ret)
 	status = ocl_capture_read(link->result, &request, manifest, ret);
 	if (status == CMN_MISS)
 		link->bypass = "no-binary";
+	else if (status == CMN_STALE)
+		link->bypass = "random-token";
 	if (status == CMN_OK && link->kind == OCL_EFFECTIVE_OBJECT)
 		note_content(link->result, *ret);
 	return status == CMN_OK ? CMN_OK : CMN_MISS;

@@ -216,6 +216,18 @@ static int share_of(const char *text, size_t len, size_t at, const char *whole)
 	return !ends ? 0 : *whole ? 1 : 2;
 }
 
+bool ocl_text_has_word(const char *text, size_t len, const char *word)
+{
+	bool in_word = false;
+
+	for (size_t at = skip_joints(text, len, 0); at < len; at = skip_joints(text, len, at + 1)) {
+		if (!in_word && share_of(text, len, at, word) == 2)
+			return true;
+		in_word = is_identifier_byte(text[at]);
+	}
+	return false;
+}
+
 static void look_at_word(const char *text, size_t len, size_t at, struct findings *findings)
 {
 	const size_t last = sizeof(pasted) / sizeof(pasted[0]) - 1;

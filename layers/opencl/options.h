@@ -26,6 +26,8 @@ bool ocl_options_ask_for_debugging(const char *options);
 bool ocl_text_reads_files(const char *text, size_t len);
 /* Whether a text has a word, over lines that are joined as well. */
 bool ocl_text_has(const char *text, size_t len, const char *word);
+/* The same as a whole word of C. */
+bool ocl_text_has_word(const char *text, size_t len, const char *word);
 /* Whether an option names a file that a compiler reads for every source. */
 bool ocl_options_read_files(const char *options);
 

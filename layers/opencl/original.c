@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layers/driver/environment.h"
 #include "layers/opencl/build.h"
 #include "layers/opencl/program.h"
 
@@ -231,6 +232,7 @@ static cl_program make_of_program(const struct ocl_original *original, cl_contex
 						      original->constant_count, &error);
 	if (!program)
 		return NULL;
+	drv_environment_note_build();
 	error = original->how == COMPILED ? compile(original, context, program) :
 		OCL_NEXT.clBuildProgram(program, original->list_count, original->list,
 					original->options, NULL, NULL);

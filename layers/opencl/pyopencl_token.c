@@ -9,13 +9,22 @@
 #define NAME "pyopencl_defeat_cache_"
 #define DIGITS 32
 
-/* What makes a name of parts: ## in each spelling; strings, which may be joined, as symbols. */
-static const char *const makers[] = { "##", "%:", "?\?=", "asm", "alias", "weakref", "ifunc" };
+/* What makes a name of parts: ## in each spelling. */
+static const char *const makers[] = { "##", "%:", "?\?=" };
+/* Strings, which may be joined, as symbols. */
+static const char *const symbols[] = {
+	"asm", "_asm", "__asm", "__asm__", "alias", "__alias__", "weakref", "__weakref__", "ifunc",
+	"__ifunc__",
+};
 
 static bool text_may_refer(const char *text, size_t len, const char *digits)
 {
 	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++) {
 		if (ocl_text_has(text, len, makers[i]))
+			return true;
+	}
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		if (ocl_text_has_word(text, len, symbols[i]))
 			return true;
 	}
 	return ocl_text_has(text, len, digits) || ocl_text_reads_files(text, len);

@@ -141,8 +141,9 @@ def main():
     parser.add_argument("build")
     parser.add_argument("driver")
     parser.add_argument("case", nargs="*")
+    parser.add_argument("--library", help="the driver's file, where it is not a known one")
     arguments = parser.parse_args()
-    library = driver_file(arguments.driver)
+    library = arguments.library or driver_file(arguments.driver)
     if not library:
         print("no %s here" % arguments.driver)
         return 77

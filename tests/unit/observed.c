@@ -32,6 +32,14 @@ __attribute__((visibility("default"))) void observed_do(const char *how, const c
 /* A pointer in the data, beside the slots of calls; the compiler does not know that it stays. */
 static int (*volatile look)(const char *path, int mode) = access;
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+
 /* As programs of before glibc 2.33 call it: nothing new is linked with it, but it is there. */
 extern int __xstat(int version, const char *path, struct stat *ret) __attribute__((weak));
 
@@ -71,9 +79,11 @@ static void do_xstat(const char *path)
 {
 	struct stat info;
 
+#ifndef SANITIZED	/* whose runtime has a function of its own for it */
 	if (__xstat)
 		(void)!__xstat(1, path, &info);
 	else
+#endif
 		(void)!stat(path, &info);
 }
 
@@ -559,14 +569,9 @@ static void do_exchange(const char *path)
 static void do_chdir(const char *path) { (void)!chdir(path); }
 
 /* NEO 22.43 loads its compiler so; sanitizers' runtimes refuse it. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SANITIZED
 #define DEEPBIND 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define DEEPBIND 0
-#endif
-#endif
-#ifndef DEEPBIND
+#else
 #define DEEPBIND RTLD_DEEPBIND
 #endif
 
