@@ -281,6 +281,13 @@ static void with_other_ctime(struct stat *info) { info->st_ctim.tv_nsec ^= 1; }
 static void as_directory(struct stat *info) { info->st_mode = S_IFDIR | 0700; }
 static void on_other_device(struct stat *info) { info->st_dev++; }
 
+static struct { uint64_t device, inode; } distance;
+static void elsewhere(struct stat *info)
+{
+	info->st_dev += distance.device;
+	info->st_ino += distance.inode;
+}
+
 static enum cmn_status verify_with(const struct cc_manifest *manifest, const char *path,
 				   void (*how)(struct stat *info))
 {
@@ -451,15 +458,46 @@ static void inodes_are_of_a_device(void)
 
 	unit_write("a", "text");
 	unit_link("a", "b");
+	unit_link("a", "c");
 	identity = identity_of("a");
 	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 4, &hash), CMN_OK);
 	cc_manifest_identify(manifest, &identity);
 	identity.device++;
 	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "b", 4, &hash), CMN_OK);
 	cc_manifest_identify(manifest, &identity);
+	identity.device--;
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "c", 4, &hash), CMN_OK);
+	cc_manifest_identify(manifest, &identity);
 	CU_ASSERT_EQUAL(cc_manifest_get(manifest, 1).same, 1);
+	CU_ASSERT_EQUAL(cc_manifest_get(manifest, 2).same, 0);
 	CU_ASSERT_EQUAL(verify_with(manifest, "b", on_other_device), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	/* Also where the table has a place for one of them where it has one for the other. */
+	for (uint64_t i = 1; i < 300; i++) {
+		distance.device = i;
+		distance.inode = 0;
+		CU_ASSERT_EQUAL(verify_with(manifest, "b", elsewhere), CMN_OK);
+		distance.device = 0;
+		distance.inode = i << 8;
+		CU_ASSERT_EQUAL(verify_with(manifest, "b", elsewhere), CMN_OK);
+		distance.inode = i << 32;
+		CU_ASSERT_EQUAL(verify_with(manifest, "b", elsewhere), CMN_OK);
+	}
+	cc_manifest_free(manifest);
+}
+
+/* As entries of earlier versions have it. */
+static void where_no_names_were_compared_none_are(void)
+{
+	struct cc_manifest *manifest;
+	struct cmn_hash hash;
+
+	unit_write("a", "text");
+	manifest = manifest_of("a", NULL);
+	unit_link("a", "b");
+	hash = cmn_hash_of("text", 4);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "b", 4, &hash), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
 	cc_manifest_free(manifest);
 }
 
@@ -658,40 +696,43 @@ static void what_changed_is_told(void)
 	cc_manifest_free(manifest);
 }
 
-/* More than fit on a stack; the last two are one file by another name each. */
+/* More than fit on a stack, and so many that some share a place in a table; each by two names. */
 static void names_of_one_file_among_many(void)
 {
-	enum { FILES = 100 };
+	enum { FILES = 200 };
 	struct cc_manifest *manifest = cc_manifest_new();
 	struct cmn_hash hash = cmn_hash_of("text", 4);
-	char path[64];
+	char first[64], path[64];
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
-	for (int i = 0; i < FILES + 2; i++) {
+	for (int i = 0; i < 2 * FILES; i++) {
 		struct cc_file_identity identity;
-		struct stat info;
 
 		(void)snprintf(path, sizeof(path), "many/%d", i);
+		(void)snprintf(first, sizeof(first), "many/%d", i - FILES);
 		if (i < FILES)
 			unit_write(path, "text");
 		else
-			CU_ASSERT_EQUAL(link(i == FILES ? "many/7" : "many/55", path), 0);
-		CU_ASSERT_EQUAL(stat(path, &info), 0);
-		identity = cc_file_identity_of(&info);
+			CU_ASSERT_EQUAL(link(first, path), 0);
+		identity = identity_of(path);
 		CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, path, 4, &hash), CMN_OK);
 		cc_manifest_identify(manifest, &identity);
 	}
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
-	/* Another file with the same text. */
-	CU_ASSERT_EQUAL(unlink("many/101"), 0);
-	unit_write("many/101", "text");
-	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
-	/* The other one's. */
-	CU_ASSERT_EQUAL(unlink("many/101"), 0);
-	CU_ASSERT_EQUAL(link("many/7", "many/101"), 0);
-	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
-	CU_ASSERT_EQUAL(unlink("many/101"), 0);
-	CU_ASSERT_EQUAL(link("many/55", "many/101"), 0);
+	for (int i = FILES; i < 2 * FILES; i += 7) {
+		(void)snprintf(path, sizeof(path), "many/%d", i);
+		(void)snprintf(first, sizeof(first), "many/%d", i - FILES);
+		/* Another file with the same text. */
+		CU_ASSERT_EQUAL(unlink(path), 0);
+		unit_write(path, "text");
+		CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+		/* Another one's. */
+		CU_ASSERT_EQUAL(unlink(path), 0);
+		CU_ASSERT_EQUAL(link(i == FILES ? "many/1" : "many/0", path), 0);
+		CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+		CU_ASSERT_EQUAL(unlink(path), 0);
+		CU_ASSERT_EQUAL(link(first, path), 0);
+	}
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
 	cc_manifest_free(manifest);
 }
@@ -715,6 +756,7 @@ int main(void)
 		UNIT_TEST(which_names_are_one_is_compared),
 		UNIT_TEST(which_directories_are_one_is_compared),
 		UNIT_TEST(inodes_are_of_a_device),
+		UNIT_TEST(where_no_names_were_compared_none_are),
 		UNIT_TEST(what_no_manifest_says_is_corrupt),
 		UNIT_TEST(what_is_the_same_is_the_first_of_its_names),
 		UNIT_TEST(each_version_is_its_own),
