@@ -10,7 +10,21 @@
 
 #define NEO "libigdrcl.so"
 #define RUSTICL "libRusticlOpenCL.so.1"
+#define ZE_INTEL "libze_intel_gpu.so.1"
 #define UNKNOWN "libother.so"
+#define OPTIONS_FILE "/tmp/IntelIGC/debugFlags/Options.txt"
+
+/* The linker leads access here: one file of the system's is there where a test wants it. */
+static const char *there;
+int __real_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode);
+
+int __wrap_access(const char *path, int mode)
+{
+	if (path[0] == '/')
+		return there && strcmp(path, there) == 0 ? 0 : -1;
+	return __real_access(path, mode);
+}
 
 static bool counts(const char *driver, const char *name, bool debug_keys)
 {
@@ -56,8 +70,8 @@ static bool is_cached(const char *driver)
 	return !look(driver, NULL) && drv_environment_holds(drv_driver_of(driver));
 }
 
-/* Whether NEO's keys have exactly the fields IGC_A=1 and IGC_B=2 of such an environment. */
-static bool has_both_fields(char **variables)
+/* Whether NEO's keys have exactly these two fields of such an environment. */
+static bool has_fields(char **variables, const char *const fields[2][2])
 {
 	struct cc_key key, wanted;
 	bool equal;
@@ -65,12 +79,19 @@ static bool has_both_fields(char **variables)
 	environ = variables;
 	cc_key_init(&key);
 	cc_key_init(&wanted);
-	cc_key_add_text(&wanted, CC_PART_OPTIONS, "env.IGC_A", "1");
-	cc_key_add_text(&wanted, CC_PART_OPTIONS, "env.IGC_B", "2");
+	for (size_t i = 0; i < 2; i++)
+		cc_key_add_text(&wanted, CC_PART_OPTIONS, fields[i][0], fields[i][1]);
 	equal = !look(NEO, &key) && cmn_view_equal(cc_key_view(&key), cc_key_view(&wanted));
 	cc_key_release(&key);
 	cc_key_release(&wanted);
 	return equal;
+}
+
+static bool has_both_fields(char **variables)
+{
+	static const char *const fields[2][2] = { { "env.IGC_A", "1" }, { "env.IGC_B", "2" } };
+
+	return has_fields(variables, fields);
 }
 
 static void each_drivers_own_variables_count(void)
@@ -81,7 +102,9 @@ static void each_drivers_own_variables_count(void)
 		{ RUSTICL, "LP_NATIVE_VECTOR_WIDTH" }, { RUSTICL, "CPATH" }, { RUSTICL, "INTEL_DEBUG" },
 		{ "libnvidia-opencl.so.1", "CUDA_FORCE_PTX_JIT" },
 		{ "libnvidia-opencl.so.1", "NV_OPENCL_DISABLE_UVM" }, { "libamdocl64.so", "AMD_OCL_BUILD_OPTIONS" },
-		{ "liboclgrind-rt-icd.so", "OCLGRIND_BUILD_OPTIONS" },
+		{ "liboclgrind-rt-icd.so", "OCLGRIND_BUILD_OPTIONS" }, { NEO, "VC_X" }, { ZE_INTEL, "CM_FE_X" },
+		{ RUSTICL, "NIR_DEBUG" }, { "libpocl.so.2", "CUDA_X" }, { "libpocl.so.2", "IGC_X" },
+		{ "libnvidia-opencl.so.1", "LLVM_X" }, { "libamdocl64.so", "CPATH" },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -126,6 +149,7 @@ static void debug_keys_count_only_where_the_driver_reads_them(void)
 {
 	CU_ASSERT(!counts(NEO, "ProductFamilyOverride", false));
 	CU_ASSERT(counts(NEO, "ProductFamilyOverride", true));
+	CU_ASSERT(counts(ZE_INTEL, "ProductFamilyOverride", true));
 	CU_ASSERT(counts(UNKNOWN, "SetCommandStreamReceiver", true));
 	CU_ASSERT(!counts(RUSTICL, "SetCommandStreamReceiver", true));
 }
@@ -142,9 +166,19 @@ static bool values_and_order(void)
 	return is_reason(NEO, "environment-changed");
 }
 
+/* One of which begins as the other does, and sorts before it. */
+static bool long_names(void)
+{
+	static const char *const fields[2][2] = { { "env.IGC_Option1", "1" }, { "env.IGC_Option", "2" } };
+	static char *variables[] = { "IGC_Option=2", "IGC_Option1=1", NULL };
+
+	return has_fields(variables, fields);
+}
+
 static void the_values_of_the_beginning_are_in_the_key(void)
 {
 	CU_ASSERT(in_child(values_and_order));
+	CU_ASSERT(in_child(long_names));
 }
 
 static bool changes(void)
@@ -157,7 +191,8 @@ static bool changes(void)
 	if (setenv("UNRELATED_TO_COMPILERS", "1", 1) || unsetenv("IGC_TestOption") || !is_cached(NEO))
 		return false;
 	/* Debug keys count for who reads them; that they are read at all is one of them. */
-	if (setenv("ProductFamilyOverride", "x", 1) || !is_cached(NEO) ||
+	if (setenv("NEOReadDebugKeys", "1", 1) || !is_reason(NEO, "environment-changed") ||
+	    unsetenv("NEOReadDebugKeys") || !is_cached(NEO) || setenv("ProductFamilyOverride", "x", 1) || !is_cached(NEO) ||
 	    setenv("NEOReadDebugKeys", "1", 1) || !is_reason(NEO, "environment-changed") ||
 	    !is_cached(RUSTICL))
 		return false;
@@ -207,11 +242,13 @@ static void a_variable_that_is_there_twice_counts_once_or_nothing_is_cached(void
 	CU_ASSERT(in_child(different_twice));
 }
 
+static const char *settings;
+
 static bool settings_before(void)
 {
-	unit_write("neo.config", "");
-	return is_reason(NEO, "settings-file") && is_reason("libze_intel_gpu.so.1", "settings-file") &&
-	       is_cached(RUSTICL) && unlink("neo.config") == 0 && is_reason(NEO, "settings-file");
+	unit_write(settings, "");
+	return is_reason(NEO, "settings-file") && is_reason(ZE_INTEL, "settings-file") &&
+	       is_cached(RUSTICL) && unlink(settings) == 0 && is_reason(NEO, "settings-file");
 }
 
 /* In the working directory it is looked for once only. */
@@ -220,13 +257,31 @@ static bool settings_afterwards(void)
 	drv_environment_begin();
 	unit_write("igdrcl.config", "");
 	drv_environment_note_build();
-	return is_cached(NEO);
+	return is_cached(NEO) && unlink("igdrcl.config") == 0;
+}
+
+/* The compiler's own, at its first build, which may be this one. */
+static bool settings_at_a_build(void)
+{
+	drv_environment_begin();
+	drv_environment_note_build();
+	if (!is_cached(NEO) || !is_cached(ZE_INTEL))
+		return false;
+	there = OPTIONS_FILE;
+	drv_environment_note_build();
+	there = NULL;
+	return is_reason(NEO, "settings-file") && is_reason(ZE_INTEL, "settings-file") &&
+	       is_cached(RUSTICL);
 }
 
 static void a_settings_file_counts_when_the_driver_is_loaded(void)
 {
+	settings = "neo.config";
+	CU_ASSERT(in_child(settings_before));
+	settings = "igdrcl.config";
 	CU_ASSERT(in_child(settings_before));
 	CU_ASSERT(in_child(settings_afterwards));
+	CU_ASSERT(in_child(settings_at_a_build));
 }
 
 static bool no_environment(void)

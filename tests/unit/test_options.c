@@ -38,7 +38,7 @@ static void programs_without_files_tell_all(void)
 		"", "kernel void f(global int *a) { a[0] = 1 % 2 / 3; }\n",
 		"/* This notice shall be included in all copies, an important one, embedded. */\n",
 		"#define CAT(a, b) a##b\nkernel void CAT(f, _1)(global int *__a) { }\n",
-		"#pragma unroll\n_Pragma(\"unroll\")\n", "int __DATE, __TIMES, includes, asma;\n",
+		"#pragma unroll\n_Pragma(\"unroll\")\n", "int __DATE, __TIMES, includes, asma, my_asm, reinclude;\n",
 		"x \\ y\n", "char *s = \"a\\n\";\n", "#define Q ? 1 : 2\n", "?\?/",
 	};
 	static const char *const options[] = {
@@ -117,7 +117,7 @@ static void options_that_may_read_files_are_seen(void)
 		"-include a.h", "-includea.h", "-imacros a.h", "-DX=__DATE__", "-D X=__TIME__",
 		"-DX=__DA\"TE__\"", "-DX=__'DATE'__", "-DX=_\\_DATE__", "-D \"X=1\n#include <a.h>\"",
 		"-g", "-gline-tables-only", "a.h", "-cl-mad-enable a.h", "-DX=1 a.h", "@a", "\"a.h\"",
-		"-D'X=asm(1)'", "-DA=\"b c\"",
+		"-D'X=asm(1)'", "-DA=\"b c\"", "-imacrosa.h", "-w a.h", "-DA=\\\"b\\\"__DATE__",
 	};
 	static const char *const variables[] = { "POCL_EXTRA_BUILD_FLAGS", "AMD_OCL_BUILD_OPTIONS" };
 
