@@ -3,11 +3,13 @@
  * other_layer: a layer of another maker. OTHER_LAYER says what it does:
  * CHANGES appends -DX=$X to the options of each build; LOOKS_ON only hands
  * builds on, by a number that tells two such files apart; ELSEWHERE has a call
- * that no build needs; CODE_OF_NO_FILE hands builds on by code that it made.
+ * that no build needs; CODE_OF_NO_FILE hands builds, or the call that stands in the
+ * table where CALL says, on by code that it made.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_icd.h>
 #include <CL/cl_layer.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,18 +49,22 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
 	return next.clFinish(queue);
 }
 
-/* A jump to build(), on a page of its own. */
+/* A jump to build(), or to the next one's, on a page of its own. */
 static cl_int write_code(void)
 {
 	unsigned char code[] = { 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0 };
+	const char *call = getenv("CALL");
+	size_t place = call ? strtoul(call, NULL, 10) : offsetof(cl_icd_dispatch, clBuildProgram);
 	void *target = (void *)build;
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (page == MAP_FAILED)
 		return CL_OUT_OF_HOST_MEMORY;
+	if (call)
+		memcpy(&target, (const char *)&next + place, sizeof(target));
 	memcpy(code + 2, &target, sizeof(target));
 	memcpy(page, code, sizeof(code));
-	memcpy(&table.clBuildProgram, &page, sizeof(page));
+	memcpy((char *)&table + place, &page, sizeof(page));
 	return mprotect(page, 4096, PROT_READ | PROT_EXEC) ? CL_OUT_OF_HOST_MEMORY : CL_SUCCESS;
 }
 
@@ -83,7 +89,7 @@ EXPORT cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_dispatch *targ
 	memcpy(&next, target, (count < entries ? count : entries) * sizeof(void *));
 	if (OTHER_LAYER == ELSEWHERE)
 		table.clFinish = finish;
-	else
+	else if (OTHER_LAYER != CODE_OF_NO_FILE)
 		table.clBuildProgram = build;
 	*ret_count = entries;
 	*ret_table = &table;

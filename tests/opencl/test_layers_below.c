@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layers_below: another layer between the cache and the driver. */
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl_icd.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
@@ -107,6 +111,61 @@ static void code_of_no_file_is_not_cached(void)
 #endif
 }
 
+/* Whoever is asked in the driver's place decides what is built, what is kept, or what the key says. */
+static void each_call_that_has_a_part_in_builds_counts(void)
+{
+#ifdef __x86_64__
+#define CALL(name) { #name, offsetof(cl_icd_dispatch, name) }
+	static const struct {
+		const char *name;
+		size_t place;
+	} calls[] = {
+		CALL(clGetPlatformInfo), CALL(clGetDeviceInfo), CALL(clCreateSubDevices), CALL(clCreateContext),
+		CALL(clCreateContextFromType), CALL(clGetContextInfo), CALL(clCreateProgramWithSource),
+		CALL(clCreateProgramWithBinary), CALL(clCreateProgramWithIL),
+		CALL(clSetProgramSpecializationConstant), CALL(clRetainProgram), CALL(clReleaseProgram),
+		CALL(clBuildProgram), CALL(clCompileProgram), CALL(clLinkProgram), CALL(clGetProgramInfo),
+		CALL(clGetProgramBuildInfo), CALL(clCreateKernel), CALL(clCreateKernelsInProgram),
+		CALL(clCloneKernel), CALL(clRetainKernel), CALL(clReleaseKernel), CALL(clGetKernelInfo),
+		CALL(clGetKernelArgInfo), CALL(clGetKernelWorkGroupInfo), CALL(clGetKernelSubGroupInfo),
+		CALL(clGetExtensionFunctionAddress), CALL(clGetExtensionFunctionAddressForPlatform),
+	};
+#undef CALL
+	char place[32];
+
+	driver_begin();
+	CU_ASSERT_EQUAL(run(CKCACHE), 1);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		unsigned int built;
+
+		(void)snprintf(place, sizeof(place), "%zu", calls[i].place);
+		driver_setenv("CALL", place);
+		built = run(CODE_OF_NO_FILE ":" CKCACHE);
+		if (built != 1)
+			printf("\n    %s    ", calls[i].name);
+		CU_ASSERT_EQUAL(built, 1);
+	}
+	CU_ASSERT_EQUAL(driver_bypasses("layer-below"), sizeof(calls) / sizeof(calls[0]));
+	(void)snprintf(place, sizeof(place), "%zu", offsetof(cl_icd_dispatch, clFlush));
+	driver_setenv("CALL", place);
+	CU_ASSERT_EQUAL(run(CODE_OF_NO_FILE ":" CKCACHE), 0);
+#endif
+}
+
+/* As the loader takes them: by any name. */
+static void a_name_that_only_begins_so_is_another(void)
+{
+	char path[4096];
+
+	driver_begin();
+	(void)snprintf(path, sizeof(path), "%s/libCLObjectLifetimeLayer.so_changed", unit_dir());
+	CU_ASSERT_EQUAL(symlink(LOOKS_ON, path), 0);
+	strcat(path, ":" CKCACHE);
+	CU_ASSERT_EQUAL(run(path), 1);
+	CU_ASSERT_EQUAL(run(path), 1);
+	CU_ASSERT_EQUAL(driver_bypasses("layer-below"), 2);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
@@ -117,6 +176,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(behind_one_that_looks_on_it_is_seen),
 		UNIT_TEST(one_that_has_no_part_in_builds_does_not_matter),
 		UNIT_TEST(code_of_no_file_is_not_cached),
+		UNIT_TEST(each_call_that_has_a_part_in_builds_counts),
+		UNIT_TEST(a_name_that_only_begins_so_is_another),
 	};
 
 	(void)driver_select(argc, argv);
