@@ -287,6 +287,43 @@ static void builds_are_shared_with_programs_that_know_nothing_of_it(void)
 	module_run_expect(&run, 1, 2);
 }
 
+/* What the compiler looks for beside its input. */
+static void files_of_the_compiler_count(void)
+{
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		slot_run_shell("rm -rf cache stub.options");
+		run_either(plugin, ONE "desc build", NO_WAITING);
+		run_either(plugin, ONE "desc build", NO_WAITING);
+		module_run_expect(&run, 0, 1);
+		unit_write("stub.options", "one\n");
+		run_either(plugin, ONE "desc build", NO_WAITING);
+		module_run_expect(&run, 1, 0);
+		run_either(plugin, ONE "desc build", NO_WAITING);
+		module_run_expect(&run, 0, 1);
+	}
+	slot_run_shell("rm stub.options");
+}
+
+static void what_the_driver_may_have_read_otherwise_is_not_kept(void)
+{
+	static const struct {
+		const char *variables, *statistic;
+	} rows[] = {
+		{ NO_WAITING " STUB_FORKS=1", "bypass.other-process" },
+		{ NO_WAITING " CKCACHE_OBSERVE=0", "bypass.observer-off" },
+		{ NO_WAITING " IGC_X=1 STUB_SETENV=IGC_X=2", "bypass.environment-changed" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		module_run_plain(&run, ONE "desc build", rows[i].variables);
+		module_run_expect(&run, 1, 0);
+		CU_ASSERT_EQUAL(module_run_stat(rows[i].statistic), 1);
+	}
+	CU_ASSERT_EQUAL(module_run_stat("stores"), 0);
+	module_run_plain(&run, ONE "desc build", NO_WAITING " IGC_X=1");
+	module_run_expect(&run, 1, 0);
+}
+
 static void an_entry_has_the_log(void)
 {
 	module_run_plain(&run, "driver=0 il=one flags=-Wstub desc build", "");
@@ -618,6 +655,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_compiler_that_comes_late_is_noticed),
 		UNIT_TEST(a_build_is_kept_for_the_process_and_the_machine),
 		UNIT_TEST(builds_are_shared_with_programs_that_know_nothing_of_it),
+		UNIT_TEST(files_of_the_compiler_count),
+		UNIT_TEST(what_the_driver_may_have_read_otherwise_is_not_kept),
 		UNIT_TEST(an_entry_has_the_log),
 		UNIT_TEST(a_plugin_of_another_name_is_found_too),
 		UNIT_TEST(a_plugin_that_nobody_uses_is_left_alone),

@@ -726,6 +726,20 @@ static void what_the_program_looks_for_does_not_count(void)
 	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
 }
 
+void another_layer_looks(const char *path);	/* of a library that has an observer of another version */
+
+/* It is neither asked to observe, nor are its own calls a driver's. */
+static void a_layer_of_another_version_is_left_alone(void)
+{
+	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
+						       (const void *)another_layer_looks);
+
+	unit_write("there.h", "text");
+	another_layer_looks("there.h");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+}
+
 /* In a child, since nobody forgets them. */
 static int build_with_many_drivers(void)
 {
@@ -835,6 +849,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(what_a_driver_is_linked_with_is_seen),
 		UNIT_TEST(a_compiler_that_was_there_is_seen),
 		UNIT_TEST(what_the_program_looks_for_does_not_count),
+		UNIT_TEST(a_layer_of_another_version_is_left_alone),
 		UNIT_TEST(more_drivers_than_any_machine_has_are_told),
 		UNIT_TEST(a_file_of_the_future_is_told),
 		UNIT_TEST(a_look_within_a_note_is_told),
