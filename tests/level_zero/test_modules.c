@@ -69,6 +69,8 @@ static void the_build_log_is_replayed(void)
 /* What is listed later is nearer to the driver, and what it does is not in the key. */
 static void above_another_layer_nothing_is_cached(void)
 {
+	char variables[1024];
+
 	for (unsigned int i = 0; i < 2; i++) {
 		module_run(&run, ONE, "ZE_ENABLE_LAYERS='ckcache:" INNER_PLUGIN "'");
 		module_run_expect(&run, 1, 0);
@@ -80,6 +82,15 @@ static void above_another_layer_nothing_is_cached(void)
 	module_run_expect(&run, 0, 1);
 	module_run(&run, ONE, "ZE_ENABLE_LAYERS='ckcache:" INNER_PLUGIN "'");
 	module_run_expect(&run, 1, 0);
+	/* One that has a driver's name. */
+	slot_run_shell("cp '" INNER_PLUGIN "' libze_inner.so");
+	(void)snprintf(variables, sizeof(variables), "ZE_ENABLE_LAYERS='ckcache:%s/libze_inner.so'",
+		       unit_dir());
+	for (unsigned int i = 0; i < 2; i++) {
+		module_run(&run, ONE, variables);
+		module_run_expect(&run, 1, 0);
+	}
+	CU_ASSERT_EQUAL(module_run_stat("bypass.layer-below"), 5);
 }
 
 static void other_inputs_are_other_modules(void)
