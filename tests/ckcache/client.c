@@ -30,6 +30,8 @@ static const struct {
 	{ "several", api_several, false },
 	{ "again", api_again, false },
 	{ "undescribed", api_undescribed, false },
+	{ "apart", api_apart, false },
+	{ "second-of-two", api_second_of_two, false },
 	{ "constants", api_constants, false },
 	{ "plain", api_plain, false },
 	{ "build", api_build, false },

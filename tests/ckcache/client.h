@@ -76,6 +76,8 @@ void api_refused(struct client *client);
 void api_several(struct client *client);
 void api_again(struct client *client);
 void api_undescribed(struct client *client);
+void api_apart(struct client *client);
+void api_second_of_two(struct client *client);
 void api_constants(struct client *client);
 void api_plain(struct client *client);
 void api_build(struct client *client);

@@ -180,6 +180,65 @@ void api_again(struct client *client)
 	}
 }
 
+/* A program's binary for its one device. */
+static struct bytes image_of(cl_program program)
+{
+	struct bytes image = { 0 };
+
+	CHECK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(image.size), &image.size,
+			       NULL) == CL_SUCCESS);
+	image.data = calloc(1, image.size + 1);
+	CHECK(image.data && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(image.data),
+					     &image.data, NULL) == CL_SUCCESS);
+	return image;
+}
+
+/* pocl unpacks a binary where a name in it says: two loads of a blob have two. */
+void api_apart(struct client *client)
+{
+	static const char text[] = "/* _UNCACHED_abcdef */ kernel void value(global int *out) { }\n";
+	struct ckcache_desc *desc = api_desc(client, text, "");
+	cl_program program = api_built(client, text, ""), loaded[2] = { NULL };
+	struct bytes blob = api_blob(desc, &program), images[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		WANT(CKCACHE_OK, api->opencl_create_from_blob(desc, blob.size, blob.data, &loaded[i]));
+		images[i] = image_of(loaded[i]);
+		CHECK(strstr((char *)images[i].data, "_UNCACHED_") != NULL);
+	}
+	CHECK(!bytes_equal(&images[0], &images[1]));
+	for (size_t i = 0; i < 2; i++) {
+		bytes_release(&images[i]);
+		release(loaded[i]);
+	}
+	bytes_release(&blob);
+	release(program);
+	api->desc_free(desc);
+}
+
+/* Of a program for two devices, of which the description has the second one. */
+void api_second_of_two(struct client *client)
+{
+	cl_device_id second = client->devices[1], first = client->devices[0];
+	struct ckcache_desc *desc;
+	struct bytes blob, image;
+	cl_program program = client_program(client, api_text), loaded = NULL;
+
+	CHECK(clBuildProgram(program, 2, client->devices, api_options, NULL, NULL) == CL_SUCCESS);
+	client->devices[0] = second;
+	desc = api_desc(client, api_text, api_options);
+	client->devices[0] = first;
+	blob = api_blob(desc, &program);
+	WANT(CKCACHE_OK, api->opencl_create_from_blob(desc, blob.size, blob.data, &loaded));
+	image = image_of(loaded);
+	CHECK(strstr((char *)image.data, "for device 1") != NULL);
+	bytes_release(&image);
+	bytes_release(&blob);
+	release(loaded);
+	release(program);
+	api->desc_free(desc);
+}
+
 static void expect_no_blob(struct ckcache_desc *desc, cl_program program)
 {
 	uint8_t room[4] = "abc";
@@ -297,6 +356,7 @@ void api_undescribed(struct client *client)
 	expect_no_blob(desc, api_built(client, client_source, "-DK=1"));
 	expect_no_blob(desc, api_built(client, other_text, api_options));
 	expect_no_blob(desc, api_built(client, api_text, "-DVALUE=8"));
+	expect_no_blob(desc, api_built(client, api_text, "-DVALUE=7 -DOTHER"));
 	expect_no_blob(desc, build_and_wait(client, client_program(client, api_text), "-DVALUE=8"));
 	program = build_and_wait(client, client_program(client, api_text), api_options);
 	expect_blob(desc, program);

@@ -286,6 +286,12 @@ void api_environment(struct client *client)
 	WANT(CKCACHE_OK, api->opencl_create_from_blob(desc, blob.size, blob.data, &back));
 	CHECK(clReleaseProgram(back) == CL_SUCCESS);
 	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	/* Once something was built so, the driver may have it for good. */
+	CHECK(setenv("CPATH", "/nonexistent", 1) == 0);
+	WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, NULL));
+	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	CHECK(unsetenv("CPATH") == 0);
+	WANT(CKCACHE_ERROR_CHANGED, api->opencl_create_from_blob(desc, blob.size, blob.data, &none));
 	bytes_release(&blob);
 	api->desc_free(desc);
 }

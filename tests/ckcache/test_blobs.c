@@ -180,6 +180,29 @@ static void programs_that_were_not_described_give_no_blob(void)
 	}
 }
 
+static void loads_of_a_blob_share_no_directory(void)
+{
+	if (!driver_is("stub"))
+		return;
+	EACH_WAY(way) {
+		way_begin(way);
+		driver_stub_as("libpocl.so.2");
+		GOOD(way, "apart");
+	}
+}
+
+static void a_blob_has_the_described_devices_binary(void)
+{
+	if (!driver_is("stub"))
+		return;
+	EACH_WAY(way) {
+		way_begin(way);
+		driver_setenv("STUB_DEVICES", "2");
+		driver_stub_setting("STUB_PER_DEVICE", "1");
+		GOOD(way, "second-of-two");
+	}
+}
+
 static void constants_count_as_they_were_at_the_build(void)
 {
 	if (!driver_is("neo"))
@@ -216,6 +239,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_blob_of_another_environment_is_refused),
 		UNIT_TEST(what_the_driver_refuses_is_said),
 		UNIT_TEST(programs_that_were_not_described_give_no_blob),
+		UNIT_TEST(loads_of_a_blob_share_no_directory),
+		UNIT_TEST(a_blob_has_the_described_devices_binary),
 		UNIT_TEST(constants_count_as_they_were_at_the_build),
 		UNIT_TEST(a_driver_without_binaries_gives_empty_blobs),
 	};

@@ -74,6 +74,7 @@ static void a_failure_gives_the_program_with_its_log(void)
 	EACH_WAY(way) {
 		way_begin(way);
 		GOOD(way, "build-failure");
+		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).errors, 0);
 	}
 }
 
@@ -267,6 +268,28 @@ static void what_cannot_be_seen_is_not_stored(void)
 	}
 }
 
+/* A compiler that comes with the build, and another thread's change. */
+static void what_the_driver_may_have_had_otherwise_is_not_stored(void)
+{
+	static const char *const settings[][2] = {
+		{ "STUB_LATE_LIBRARY", PASSING_LIBRARY }, { "STUB_SETENV", "CPATH=/nonexistent" },
+	};
+	static const char *const reasons[] = { "compiler-loaded-late", "environment-changed" };
+
+	if (!driver_is("stub"))
+		return;
+	EACH_WAY(way) {
+		for (size_t i = 0; i < 2; i++) {
+			way_begin(way);
+			driver_setenv("CKCACHE_DIR", driver_cache());
+			driver_stub_setting(settings[i][0], settings[i][1]);
+			GOOD(way, "build", BUILT);
+			CU_ASSERT_EQUAL(driver_stats().entries, 0);
+			CU_ASSERT_EQUAL(driver_bypasses(reasons[i]), (uint64_t)way + 1);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
@@ -287,6 +310,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_refused_blob_is_evicted_and_replaced),
 		UNIT_TEST(what_a_driver_reads_for_every_program_counts_in_a_storage),
 		UNIT_TEST(what_cannot_be_seen_is_not_stored),
+		UNIT_TEST(what_the_driver_may_have_had_otherwise_is_not_stored),
 	};
 
 	(void)driver_select(argc, argv);

@@ -304,7 +304,7 @@ static void the_hardware_is_named_as_well_as_it_can_be(void)
 
 static void the_part_that_a_sub_device_is_counts(void)
 {
-	EACH_CHANGES_THE_KEY("STUB_PARENT=1\n", "partition", "units", "vendor");
+	EACH_CHANGES_THE_KEY("STUB_PARENT=1\n", "partition", "units", "part_units", "vendor");
 	/* And a part is not the whole. */
 	unit_write("settings", "");
 	CU_ASSERT_EQUAL(built_by("two-options"), 2);
