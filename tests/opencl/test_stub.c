@@ -443,6 +443,11 @@ static void links_that_cannot_be_told_are_not_kept(void)
 	for (int i = 0; i < 2; i++)
 		run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
 	CU_ASSERT_EQUAL(driver_bypasses("date"), 2);
+	/* Nor when the application asks for the binary. */
+	driver_setenv("CKCACHE_CAPTURE", "deferred");
+	run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
+	CU_ASSERT_EQUAL(driver_bypasses("date"), 3);
+	driver_setenv("CKCACHE_CAPTURE", NULL);
 	driver_stub_setting("STUB_LATE_LINKER", PASSING_LIBRARY);
 	run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
 	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 1);
