@@ -168,6 +168,28 @@ static void compile_then_link(struct client *client)
 		printf("release %d\n", clReleaseProgram(linked));
 }
 
+/* A binary, at the first call, and a program of it at the second. One device. */
+static void read_then_load(struct client *client)
+{
+	static unsigned char *image;
+	static size_t size;
+	cl_program program;
+	cl_int error = CL_SUCCESS, status = CL_SUCCESS;
+
+	if (image) {
+		program = clCreateProgramWithBinary(client->context, 1, client->devices, &size,
+						    (const unsigned char **)&image, &status, &error);
+		printf("load %d %d %d\n", error, status, client_build(program, "-DK=5"));
+	} else {
+		program = client_program(client, client_source);
+		printf("build %d\n", client_build(program, "-DK=5"));
+		(void)clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL);
+		image = malloc(size);
+		printf("read %d\n", clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(image), &image, NULL));
+	}
+	printf("release %d\n", clReleaseProgram(program));
+}
+
 /* Each argument in turn: NAME=VALUE sets a variable, -NAME unsets it, another word builds in some way. */
 void client_variables(struct client *client)
 {
@@ -187,6 +209,8 @@ void client_variables(struct client *client)
 			compile_then_link(client);
 		else if (strcmp(*argument, "callback") == 0)
 			client_callback(client);
+		else if (strcmp(*argument, "image") == 0)
+			read_then_load(client);
 	}
 }
 
