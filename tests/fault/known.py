@@ -33,8 +33,6 @@ HARMLESS = [
     r"|_Fork|vfork|clone|wordexp|__readlinkat_chk|ctime(_r)?|n?ftw(64)?|fts(64)?_open|glob(64)?|scandirat(64)?|getdents64"
     r"|getdirentries(64)?|l?getxattr|inotify_add_watch|name_to_handle_at|open_by_handle_at|linkat|symlinkat|mkdirat"
     r"|renameat2|truncate(64)?|stat(v?fs)(64)?|mknod(at)?|_IO_fopen",
-    # a lock before a fork: without it the child makes a new one
-    r"pthread_mutex_timedlock",
     # of libraries whose own calls are points
     r"libdeflate_.*|(de|in)flate.*|compressBound|adler32|crc32|XXH.*",
     # a sanitizer's

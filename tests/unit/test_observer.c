@@ -633,47 +633,6 @@ static void a_child_waits_for_no_thread_of_its_parent(void)
 	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
 }
 
-/* The linker leads the calls here: as long as a test wants it, another has every lock for long. */
-static bool locks_are_taken;
-static pthread_mutex_t *taken[4];
-static size_t taken_count;
-int __real_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until);
-int __wrap_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until);
-
-int __wrap_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
-{
-	if (!locks_are_taken)
-		return __real_pthread_mutex_timedlock(mutex, until);
-	CU_ASSERT_FATAL(taken_count < 4);
-	(void)pthread_mutex_lock(mutex);
-	taken[taken_count++] = mutex;
-	return ETIMEDOUT;
-}
-
-/* As where a signal's handler forks while its own thread has them. */
-static void a_child_needs_no_lock_that_another_has(void)
-{
-	int status = 0;
-	pid_t child;
-
-	unit_write("there.h", "text");
-	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
-	locks_are_taken = true;
-	child = fork();
-	locks_are_taken = false;
-	if (child == 0) {
-		(void)alarm(20);
-		_exit(watch("open", "there.h") == CMN_OK &&
-		      depends_on(CC_DEPENDENCY_FILE, "there.h") ? 0 : 1);
-	}
-	CU_ASSERT_EQUAL(taken_count, 2);
-	while (taken_count)
-		(void)pthread_mutex_unlock(taken[--taken_count]);
-	CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
-	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
-}
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define DEEPBIND 0	/* refused by their runtimes */
 #else
@@ -895,7 +854,6 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_file_of_the_future_is_told),
 		UNIT_TEST(a_look_within_a_note_is_told),
 		UNIT_TEST(a_child_waits_for_no_thread_of_its_parent),
-		UNIT_TEST(a_child_needs_no_lock_that_another_has),
 		UNIT_TEST(functions_of_other_libraries_are_left_alone),
 		UNIT_TEST(a_child_observes_for_itself),
 		UNIT_TEST(a_thread_that_ends_leaves_its_build),
