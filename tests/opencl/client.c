@@ -27,6 +27,7 @@ static const struct {
 	{ "one-device", client_one_device },
 	{ "fork", client_fork },
 	{ "header", client_header },
+	{ "named", client_named },
 	{ "threads", client_threads },
 	{ "compile-built", client_compile_built },
 	{ "superseded", client_superseded },

@@ -76,6 +76,7 @@ void client_exit_live(struct client *client);
 void client_one_device(struct client *client);
 void client_fork(struct client *client);
 void client_header(struct client *client);
+void client_named(struct client *client);
 void client_threads(struct client *client);
 void client_compile_built(struct client *client);
 void client_superseded(struct client *client);

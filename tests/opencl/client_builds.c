@@ -329,3 +329,18 @@ void client_no_kernels(struct client *client)
 	printf("kernel %d %d\n", kernel != NULL, error);
 	printf("release %d\n", clReleaseProgram(program));
 }
+
+/* A program that names a file, and one that does not. Argument: the path. */
+void client_named(struct client *client)
+{
+	char text[8192];
+	cl_program programs[2];
+
+	(void)snprintf(text, sizeof(text), "#include \"%s\"\n%s", client->arguments[0], client_source);
+	programs[0] = client_program(client, text);
+	printf("build %d\n", client_build(programs[0], "-DK=1"));
+	programs[1] = client_program(client, client_source);
+	printf("build %d\n", client_build(programs[1], "-DK=2"));
+	for (int i = 0; i < 2; i++)
+		printf("release %d\n", clReleaseProgram(programs[i]));
+}

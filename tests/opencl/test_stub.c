@@ -581,10 +581,12 @@ static void what_must_have_been_read_and_was_not_seen(void)
 static void dependencies_count_however_it_is_captured(void)
 {
 	static const struct {
-		const char *capture, *scenario;
+		const char *capture, *scenario, *driver;
 	} rows[] = {
-		{ "eager", "vector" }, { "late", "vector" }, { "deferred", "binary" }, { "eager", "callback" },
-		{ "late", "callback" },
+		{ "eager", "vector", NULL }, { "late", "vector", NULL }, { "deferred", "binary", NULL },
+		{ "eager", "callback", NULL }, { "late", "callback", NULL },
+		/* One that compiles in the call, but after it where it is to call back. */
+		{ "eager", "callback", "libigdrcl.so" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -592,6 +594,10 @@ static void dependencies_count_however_it_is_captured(void)
 
 		driver_begin();
 		driver_setenv("CKCACHE_CAPTURE", rows[i].capture);
+		if (rows[i].driver) {
+			driver_stub_as(rows[i].driver);
+			driver_stub_setting("STUB_ASYNC", "1");
+		}
 		cold = built_by(rows[i].scenario);
 		warm = built_by(rows[i].scenario);
 		CU_ASSERT(warm < cold);
@@ -604,6 +610,25 @@ static void dependencies_count_however_it_is_captured(void)
 		unit_remove("work/stub_builtins.h");
 		CU_ASSERT_EQUAL(built_by(rows[i].scenario), warm);
 		unit_remove("cache");
+	}
+}
+
+/* Of what a source names, no other program depends. */
+static void what_one_program_names_is_no_setting_of_the_driver(void)
+{
+	struct outcome outcome;
+	char path[4096];
+
+	driver_begin();
+	(void)snprintf(path, sizeof(path), "%s/named/value.h", unit_dir());
+	for (unsigned int built = 2; built > 0; built--) {
+		unsigned int before = driver_counted("build-source");
+
+		unit_write("named/value.h", built == 2 ? "#define X 1\n" : "#define X 2\n");
+		outcome = CLIENT(LAYERED, "named", path);
+		CU_ASSERT(outcome_good(&outcome));
+		outcome_release(&outcome);
+		CU_ASSERT_EQUAL(driver_counted("build-source") - before, built);
 	}
 }
 
@@ -929,6 +954,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(what_must_have_been_read_and_was_not_seen),
 		UNIT_TEST(a_compiler_that_comes_with_a_build_is_noticed),
 		UNIT_TEST(dependencies_count_however_it_is_captured),
+		UNIT_TEST(what_one_program_names_is_no_setting_of_the_driver),
 		UNIT_TEST(a_remembered_failure_ends_with_its_cause),
 		UNIT_TEST(what_cannot_be_told_is_not_kept),
 		UNIT_TEST(binaries_that_are_taken_in_part_are_no_entry),
