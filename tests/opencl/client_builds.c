@@ -330,15 +330,16 @@ void client_no_kernels(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
-/* A program that names a file, and one that does not. Argument: the path. */
+/* A program that includes value.h, and one that does not. Argument: the directory. */
 void client_named(struct client *client)
 {
-	char text[8192];
+	char text[8192], options[8192];
 	cl_program programs[2];
 
-	(void)snprintf(text, sizeof(text), "#include \"%s\"\n%s", client->arguments[0], client_source);
+	(void)snprintf(text, sizeof(text), "#include \"value.h\"\n%s", client_source);
+	(void)snprintf(options, sizeof(options), "-DK=1 -I %s", client->arguments[0]);
 	programs[0] = client_program(client, text);
-	printf("build %d\n", client_build(programs[0], "-DK=1"));
+	printf("build %d\n", client_build(programs[0], options));
 	programs[1] = client_program(client, client_source);
 	printf("build %d\n", client_build(programs[1], "-DK=2"));
 	for (int i = 0; i < 2; i++)

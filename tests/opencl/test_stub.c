@@ -613,20 +613,20 @@ static void dependencies_count_however_it_is_captured(void)
 	}
 }
 
-/* Of what a source names, no other program depends. */
+/* On what an application names, no other program of it depends. */
 static void what_one_program_names_is_no_setting_of_the_driver(void)
 {
 	struct outcome outcome;
 	char path[4096];
 
 	driver_begin();
-	(void)snprintf(path, sizeof(path), "%s/named/value.h", unit_dir());
+	(void)snprintf(path, sizeof(path), "%s/named", unit_dir());
 	for (unsigned int built = 2; built > 0; built--) {
 		unsigned int before = driver_counted("build-source");
 
 		unit_write("named/value.h", built == 2 ? "#define X 1\n" : "#define X 2\n");
 		outcome = CLIENT(LAYERED, "named", path);
-		CU_ASSERT(outcome_good(&outcome));
+		CU_ASSERT(strstr(outcome.output, "build 0\nbuild 0\n") != NULL);
 		outcome_release(&outcome);
 		CU_ASSERT_EQUAL(driver_counted("build-source") - before, built);
 	}
