@@ -167,6 +167,28 @@ static void a_library_is_told_apart_from_any_other(void)
 	cc_key_release(&key);
 }
 
+/* Whichever of them was loaded last. */
+static void of_several_drivers_none_is_known(void)
+{
+	static char unknown[PATH_MAX], known[PATH_MAX], other[PATH_MAX];
+	const struct drv_libraries_query query = { .is_driver = is_one_of_both };
+	const char *const pairs[][2] = { { known, known }, { unknown, known }, { known, other } };
+	const struct drv_driver *row;
+	struct cc_key key;
+
+	load("libunknown_of_two.so", unknown);
+	load("libpocl.so.9", known);
+	load("libigdrcl.so.9", other);
+	for (size_t i = 0; i < 3; i++) {
+		both[0] = pairs[i][0];
+		both[1] = pairs[i][1];
+		cc_key_init(&key);
+		CU_ASSERT_EQUAL(drv_libraries_identify(&query, &key, &row), CMN_OK);
+		CU_ASSERT_PTR_EQUAL(row, drv_driver_of(i ? "" : known));
+		cc_key_release(&key);
+	}
+}
+
 static void all_that_came_in_a_build_is_known(void)
 {
 	static char unknown[PATH_MAX], one[PATH_MAX], two[PATH_MAX];
@@ -266,6 +288,7 @@ int main(void)
 		UNIT_TEST(nothing_came_where_nothing_was_loaded),
 		UNIT_TEST(what_came_in_any_build_counts_for_unknown_drivers),
 		UNIT_TEST(a_library_is_told_apart_from_any_other),
+		UNIT_TEST(of_several_drivers_none_is_known),
 		UNIT_TEST(all_that_came_in_a_build_is_known),
 		UNIT_TEST(what_is_needed_is_found_wherever_it_came_from),
 		UNIT_TEST(without_memory_there_is_no_key),
