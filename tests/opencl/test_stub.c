@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
@@ -613,6 +614,28 @@ static void dependencies_count_however_it_is_captured(void)
 	}
 }
 
+/* What is debugged has the working directory's name in it. */
+static void debugging_depends_on_the_working_directory(void)
+{
+	unsigned int built;
+	char from[4096], to[4096];
+
+	driver_begin();
+	run_as_bare("vector", "-DK=1", NULL, NULL);
+	run_as_bare("vector", "-DK=1 -g", NULL, NULL);
+	built = driver_counted("build-source");
+	(void)snprintf(from, sizeof(from), "%s/work", unit_dir());
+	(void)snprintf(to, sizeof(to), "%s/moved", unit_dir());
+	CU_ASSERT_FATAL(rename(from, to) == 0 && symlink(to, from) == 0);
+	run_as_bare("vector", "-DK=1", NULL, NULL);
+	CU_ASSERT_EQUAL(driver_counted("build-source"), built + 1);	/* the bare one's */
+	run_as_bare("vector", "-DK=1 -g", NULL, NULL);
+	CU_ASSERT_EQUAL(driver_counted("build-source"), built + 3);
+	run_as_bare("vector", "-DK=1 -g", NULL, NULL);
+	CU_ASSERT_EQUAL(driver_counted("build-source"), built + 4);
+	CU_ASSERT_FATAL(unlink(from) == 0 && rename(to, from) == 0);
+}
+
 /* On what an application names, no other program of it depends. */
 static void what_one_program_names_is_no_setting_of_the_driver(void)
 {
@@ -954,6 +977,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(what_must_have_been_read_and_was_not_seen),
 		UNIT_TEST(a_compiler_that_comes_with_a_build_is_noticed),
 		UNIT_TEST(dependencies_count_however_it_is_captured),
+		UNIT_TEST(debugging_depends_on_the_working_directory),
 		UNIT_TEST(what_one_program_names_is_no_setting_of_the_driver),
 		UNIT_TEST(a_remembered_failure_ends_with_its_cause),
 		UNIT_TEST(what_cannot_be_told_is_not_kept),
