@@ -185,7 +185,8 @@ static void read_then_load(struct client *client)
 		printf("build %d\n", client_build(program, "-DK=5"));
 		(void)clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL);
 		image = malloc(size);
-		printf("read %d\n", clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(image), &image, NULL));
+		printf("read %d\n", clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(image),
+						    &image, NULL));
 	}
 	printf("release %d\n", clReleaseProgram(program));
 }

@@ -177,8 +177,10 @@ static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_in
 
 	if (!device)
 		return CL_INVALID_DEVICE;
-	if (number_of(name, &number, &number_size)) {	/* the first bytes of a larger number, as everywhere here */
-		number += name == CL_DEVICE_MAX_COMPUTE_UNITS && device != &whole_device && changed("part_units");
+	if (number_of(name, &number, &number_size)) {
+		if (name == CL_DEVICE_MAX_COMPUTE_UNITS && device != &whole_device)
+			number += changed("part_units");
+		/* The first bytes of a larger number, as everywhere here. */
 		return stub_answer(&number, number_size, size, ret, ret_size);
 	}
 	switch (name) {

@@ -192,7 +192,9 @@ static bool changes(void)
 		return false;
 	/* Debug keys count for who reads them; that they are read at all is one of them. */
 	if (setenv("NEOReadDebugKeys", "1", 1) || !is_reason(NEO, "environment-changed") ||
-	    unsetenv("NEOReadDebugKeys") || !is_cached(NEO) || setenv("ProductFamilyOverride", "x", 1) || !is_cached(NEO) ||
+	    unsetenv("NEOReadDebugKeys") || !is_cached(NEO))
+		return false;
+	if (setenv("ProductFamilyOverride", "x", 1) || !is_cached(NEO) ||
 	    setenv("NEOReadDebugKeys", "1", 1) || !is_reason(NEO, "environment-changed") ||
 	    !is_cached(RUSTICL))
 		return false;

@@ -38,7 +38,8 @@ static void programs_without_files_tell_all(void)
 		"", "kernel void f(global int *a) { a[0] = 1 % 2 / 3; }\n",
 		"/* This notice shall be included in all copies, an important one, embedded. */\n",
 		"#define CAT(a, b) a##b\nkernel void CAT(f, _1)(global int *__a) { }\n",
-		"#pragma unroll\n_Pragma(\"unroll\")\n", "int __DATE, __TIMES, includes, asma, my_asm, reinclude;\n",
+		"#pragma unroll\n_Pragma(\"unroll\")\n", "int __DATE, __TIMES, includes, asma;\n",
+		"int my_asm, reinclude;\n",
 		"x \\ y\n", "char *s = \"a\\n\";\n", "#define Q ? 1 : 2\n", "?\?/",
 	};
 	static const char *const options[] = {
