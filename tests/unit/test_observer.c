@@ -550,7 +550,7 @@ static void load_early(void)
 }
 
 static uint64_t clock_behind;	/* ns */
-static const char *looked_for_meanwhile;
+static _Atomic(const char *) looked_for_meanwhile;
 
 uint64_t __real_cmn_clock_realtime(void);
 uint64_t __wrap_cmn_clock_realtime(void);
@@ -564,9 +564,8 @@ uint64_t __wrap_cmn_clock_realtime(void)
 
 void *__wrap_calloc(size_t count, size_t size)
 {
-	const char *path = looked_for_meanwhile;
+	const char *path = atomic_exchange(&looked_for_meanwhile, NULL);
 
-	looked_for_meanwhile = NULL;
 	if (path)
 		observed("stat", path);
 	return __real_calloc(count, size);
