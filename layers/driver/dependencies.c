@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -146,9 +147,17 @@ static bool is_working_directory(const struct gathering *gathering, const char *
 
 static const char *add_directory(struct gathering *gathering, const struct place *place)
 {
-	if (is_working_directory(gathering, place->path))
+	char other[PATH_MAX + 2];
+	const char *path = place->path;
+
+	if (is_working_directory(gathering, path))
 		return NULL;
-	gathering->status = cc_manifest_add_place(gathering->manifest, place->path);
+	/* Its own name is to say that it is the working directory. */
+	if (gathering->text->directory && strcmp(path, gathering->observation->directory) == 0) {
+		(void)snprintf(other, sizeof(other), "%s/.", path);
+		path = other;
+	}
+	gathering->status = cc_manifest_add_place(gathering->manifest, path);
 	if (gathering->status == CMN_OK)
 		cc_manifest_identify(gathering->manifest, &place->identity);
 	return NULL;
@@ -226,7 +235,8 @@ static const char *gather(struct gathering *gathering)
 	     place && !reason && gathering->status == CMN_OK; place = place->hh.next) {
 		reason = add_dependency(gathering, place);
 	}
-	if (!reason && gathering->status == CMN_OK && uses_directory_name(gathering))
+	if (!reason && gathering->status == CMN_OK &&
+	    (gathering->text->directory || uses_directory_name(gathering)))
 		gathering->status = cc_manifest_add_directory(gathering->manifest, directory);
 	if (!reason && gathering->text->reads && !gathering->seen)
 		reason = "files-unseen";

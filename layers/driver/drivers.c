@@ -38,7 +38,9 @@ static const char *const all[] = {
 };
 
 /* By strace of 22.43: NEO's when it is loaded, in the working directory; IGC's at its first build. */
-#define INTEL_SETTINGS { "igdrcl.config", "neo.config", "/tmp/IntelIGC/debugFlags/Options.txt" }
+static const char *const intel_settings[] = {
+	"igdrcl.config", "neo.config", "/tmp/IntelIGC/debugFlags/Options.txt", NULL,
+};
 
 const struct drv_driver drv_drivers[] = {
 	{
@@ -57,7 +59,7 @@ const struct drv_driver drv_drivers[] = {
 				    "libigc.so.1" },
 		.variables = intel,
 		.debug_keys = true,
-		.settings = INTEL_SETTINGS,
+		.settings = intel_settings,
 	},
 	{
 		/*
@@ -74,7 +76,7 @@ const struct drv_driver drv_drivers[] = {
 		.late_compilers = { "libigc.so.2", "libigc.so.1" },
 		.variables = intel,
 		.debug_keys = true,
-		.settings = INTEL_SETTINGS,
+		.settings = intel_settings,
 	},
 	{
 		/*

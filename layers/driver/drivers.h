@@ -96,8 +96,8 @@ struct drv_driver {
 	const char *const *variables;
 	/* With NEOReadDebugKeys set it reads some 480 more, all in CamelCase. */
 	bool debug_keys;
-	/* Files that it reads once, like variables: when it is loaded, or (of absolute path) at its first build. */
-	const char *settings[DRV_LISTS];
+	/* Files, up to NULL, that it reads once: when it is loaded, or (of absolute path) at its first build. */
+	const char *const *settings;
 };
 
 /* The rows; the last one is the default. */

@@ -207,7 +207,7 @@ static char **copy_environment(void)
 
 static bool has_settings(const struct drv_driver *driver, bool at_load)
 {
-	for (size_t i = 0; i < DRV_LISTS && driver->settings[i]; i++) {
+	for (size_t i = 0; driver->settings && driver->settings[i]; i++) {
 		if ((at_load || driver->settings[i][0] == '/') && access(driver->settings[i], F_OK) == 0)
 			return true;
 	}
@@ -216,11 +216,17 @@ static bool has_settings(const struct drv_driver *driver, bool at_load)
 
 static void begin(void)
 {
+	const char *const *settings = NULL;	/* that were looked for last: rows of one compiler stand together */
+	bool found = false;
+
 	state.variables = copy_environment();
 	state.hash = hash_of(state.variables);
 	for (size_t i = 0; i < DRV_DRIVERS; i++) {
 		(void)pthread_mutex_init(&state.views[i].lock, NULL);	/* cannot fail for a default one */
-		if (has_settings(&drv_drivers[i], true))
+		if (drv_drivers[i].settings != settings)
+			found = has_settings(&drv_drivers[i], true);
+		settings = drv_drivers[i].settings;
+		if (found)
 			state.views[i].lost = "settings-file";
 	}
 }

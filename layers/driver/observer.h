@@ -50,6 +50,7 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 /* What the application gave to be compiled. Borrowed. */
 struct drv_observer_text {
 	bool reads;		/* it has words by which files are read: something must have been seen */
+	bool directory;		/* the result has the working directory's name */
 	const char *options;	/* may be NULL */
 	struct cmn_view source;	/* text, or a module that may come from the driver's own cache */
 };

@@ -105,8 +105,7 @@ void ocl_build_watch(struct ocl_build *build)
 
 bool ocl_build_see(struct ocl_build *build)
 {
-	const struct ocl_watched watched = { build->driver, build->program, build->compile,
-					     build->options };
+	const struct ocl_watched watched = { build->driver, build->program, build->options };
 	struct drv_observation *observation = build->observation;
 
 	build->observation = NULL;

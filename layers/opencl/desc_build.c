@@ -61,8 +61,7 @@ static void run(struct construction *one)
 static bool see(struct construction *one, struct cc_manifest **ret)
 {
 	const struct ocl_desc_program *program = &one->desc->programs[one->i];
-	const struct ocl_watched watched = { one->desc->driver, program->parts, NULL,
-					     program->options };
+	const struct ocl_watched watched = { one->desc->driver, program->parts, program->options };
 	struct drv_observation *observation = one->observation;
 
 	one->observation = NULL;

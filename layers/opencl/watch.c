@@ -2,8 +2,6 @@
 /* watch: what the call says about files, and the working directory. */
 #include "layers/opencl/watch.h"
 
-#include <stdlib.h>
-
 #include "layers/opencl/build.h"
 #include "layers/opencl/identity.h"
 #include "layers/opencl/options.h"
@@ -27,34 +25,12 @@ struct drv_observation *ocl_watch_begin(const struct ocl_targets *targets, bool 
 static bool reads_files(const struct ocl_watched *watched)
 {
 	const struct ocl_program *program = watched->program;
-	const struct ocl_compile *compile = watched->compile;
 
-	if (ocl_options_read_files(watched->options))
-		return true;
-	if (program->kind == OCL_PROGRAM_SOURCE &&
-	    (watched->driver->compiles_in_call ||
-	     ocl_text_reads_files(program->source, program->source_len)))
-		return true;
-	for (cl_uint i = 0; compile && compile->headers && i < compile->count; i++) {
-		const struct ocl_program *header = compile->headers[i].program;
-
-		if (ocl_text_reads_files(header->source, header->source_len))
-			return true;
-	}
-	return false;
-}
-
-static enum cmn_status add_working_directory(struct cc_manifest **manifest)
-{
-	char *directory = cc_manifest_working_directory();
-	enum cmn_status status = CMN_ERR_NOMEM;
-
-	if (!*manifest)
-		*manifest = cc_manifest_new();
-	if (*manifest && directory)
-		status = cc_manifest_add_directory(*manifest, directory);
-	free(directory);
-	return status;
+	/* Who takes a header of the application's names it in one of the two. */
+	return ocl_options_read_files(watched->options) ||
+	       (program->kind == OCL_PROGRAM_SOURCE &&
+		(watched->driver->compiles_in_call ||
+		 ocl_text_reads_files(program->source, program->source_len)));
 }
 
 bool ocl_watch_end(struct drv_observation *observation, const struct ocl_watched *watched,
@@ -63,22 +39,16 @@ bool ocl_watch_end(struct drv_observation *observation, const struct ocl_watched
 	const struct ocl_program *program = watched->program;
 	struct cc_file_memo *memo = ocl_layer.cache ? cc_cache_file_memo(ocl_layer.cache) : NULL;
 	struct drv_observer_text text = { .options = watched->options };
-	struct cc_manifest *manifest = NULL;
-	const char *reason = NULL;
-	enum cmn_status status;
+	const char *reason = "no-memory";
 
-	if (program)
+	if (program) {
 		text.reads = reads_files(watched);
+		text.directory = ocl_options_ask_for_debugging(watched->options);
+	}
 	if (program && program->kind == OCL_PROGRAM_SOURCE)
 		text.source = (struct cmn_view){ program->source, program->source_len };
-	status = drv_observer_end(observation, &text, memo, &manifest, &reason);
-	if (status == CMN_OK && program && ocl_options_ask_for_debugging(watched->options))
-		status = add_working_directory(&manifest);
-	if (status == CMN_OK) {
-		*ret = manifest;
+	if (drv_observer_end(observation, &text, memo, ret, &reason) == CMN_OK)
 		return true;
-	}
-	cc_manifest_free(manifest);
-	*ret_bypass = reason ? reason : "no-memory";
+	*ret_bypass = reason;
 	return false;
 }

@@ -10,7 +10,6 @@
 #include "layers/driver/observer.h"
 #include "layers/opencl/targets.h"
 
-struct ocl_compile;
 struct ocl_program;
 
 /*
@@ -23,7 +22,6 @@ struct drv_observation *ocl_watch_begin(const struct ocl_targets *targets, bool 
 struct ocl_watched {
 	const struct drv_driver *driver;
 	const struct ocl_program *program;	/* NULL: a link */
-	const struct ocl_compile *compile;	/* may be NULL */
 	const char *options;			/* may be NULL */
 };
 

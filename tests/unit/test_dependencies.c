@@ -493,6 +493,26 @@ static void the_same_looks_are_the_same_bytes(void)
 	cmn_buffer_release(&bytes[1]);
 }
 
+/* As debug information has it, where an option names the directory as well. */
+static void the_working_directory_counts_by_its_name_and_as_a_place(void)
+{
+	struct drv_observation *observation = begin(false);
+	const struct drv_observer_text text = { .directory = true, .options = unit_dir() };
+	char place[4096];
+
+	observed("stat", unit_dir());
+	cc_manifest_free(manifest);
+	manifest = NULL;
+	CU_ASSERT_EQUAL(drv_observer_end(observation, &text, NULL, &manifest, &reason), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
+	(void)snprintf(place, sizeof(place), "%s/.", unit_dir());
+	CU_ASSERT(depends_on(CC_DEPENDENCY_PLACE, place));
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(chdir("/"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(chdir(unit_dir()), 0);
+}
+
 static void what_was_not_observed_is_not_known(void)
 {
 	struct drv_observation *observation = drv_observer_begin(&(struct drv_observer_request){
@@ -629,6 +649,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(settings_are_as_the_driver_saw_them_last),
 		UNIT_TEST(what_is_no_setting_is_of_one_build),
 		UNIT_TEST(the_same_looks_are_the_same_bytes),
+		UNIT_TEST(the_working_directory_counts_by_its_name_and_as_a_place),
 		UNIT_TEST(what_was_not_observed_is_not_known),
 		UNIT_TEST(more_files_than_any_build_has_are_told),
 		UNIT_TEST(builds_within_builds_are_apart),
