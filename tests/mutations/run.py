@@ -59,6 +59,7 @@ class Copy:
     """A copy of the tree with a build of its own."""
 
     def __init__(self, folder, number):
+        self.ready = False
         self.tree = os.path.join(folder, "tree-%d" % number)
         self.build = os.path.join(folder, "build-%d" % number)
         self.temporary = os.path.join(
@@ -99,19 +100,22 @@ class Copy:
             output.seek(0)
             return code, output.read().decode(errors="replace")
 
-    def make(self, *targets):
-        code, output = self.call("ninja", "-C", self.build, "-j", "2", *targets, seconds=1800)
+    def make(self, *targets, at_once=2):
+        code, output = self.call("ninja", "-C", self.build, "-j", str(at_once), *targets, seconds=1800)
         if code != 0:
             raise Broken(output[-2000:])
 
-    def configure(self):
+    def prepare(self, at_once=2):
+        """Builds it; everything passes there as it is."""
+        self.update()
         launcher = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
         code, output = self.call("cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja",
                                  "-DCKCACHE_TESTS=ON", "-DCKCACHE_WERROR=OFF",
                                  "-DCMAKE_C_FLAGS=-w -O1", "-DCMAKE_BUILD_TYPE=", *launcher)
         if code != 0:
             raise Broken(output[-2000:])
-        self.make()
+        self.make(at_once=at_once)
+        self.ready = True
 
     def failing(self, *chosen, but=(), twice=True):
         """The first test of these that fails or hangs (where twice is set: fails again); None: all pass."""
@@ -219,6 +223,8 @@ class Results:
 
 
 def work(copy, todo, results, near):
+    if not copy.ready:
+        copy.prepare()
     while True:
         try:
             change = todo.get_nowait()
@@ -232,14 +238,6 @@ def work(copy, todo, results, near):
         results.add(change, caught, broken, time.monotonic() - start)
 
 
-def prepare(folder, number):
-    """A copy in which everything passes as it is."""
-    copy = Copy(folder, number)
-    copy.update()
-    copy.configure()
-    return copy
-
-
 def try_all(arguments, chosen, results):
     todo = queue.Queue()
     for change in chosen:
@@ -248,9 +246,8 @@ def try_all(arguments, chosen, results):
             todo.put(change)
     if todo.empty():
         return
-    copies = []
-    for number in range(min(arguments.jobs, todo.qsize())):
-        copies.append(prepare(arguments.build, number))
+    copies = [Copy(arguments.build, number) for number in range(min(arguments.jobs, todo.qsize()))]
+    copies[0].prepare(os.cpu_count())	# the others find most in a compiler's cache
     if not arguments.trust:
         for tests in LATER[-1][1]:
             name = copies[0].failing(*tests)
