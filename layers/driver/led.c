@@ -11,7 +11,7 @@
 #include "common/hash.h"
 #include "layers/driver/observation.h"
 #include "layers/driver/observer_notes.h"
-#include "layers/driver/observer_owner.h"
+#include "layers/driver/owner.h"
 
 /* Another may come to lie where one is gone, which only its path tells. */
 struct known_object {
@@ -47,7 +47,7 @@ static bool is_c_library(const struct drv_loaded *object)
 static bool is_left_alone(const struct drv_loaded *object)
 {
 	return is_c_library(object) || strncmp(object->name, "ld-", 3) == 0 ||
-	       !object->dynamic || drv_observer_is_in(object);
+	       !object->dynamic || drv_loaded_note(object, DRV_OWNER_NAME, DRV_OWNER_OBSERVER).len;
 }
 
 static struct known_object known_object(const struct drv_loaded *object)

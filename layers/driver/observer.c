@@ -22,7 +22,7 @@
 #include "layers/driver/led.h"
 #include "layers/driver/observation.h"
 #include "layers/driver/observer_notes.h"
-#include "layers/driver/observer_owner.h"
+#include "layers/driver/owner.h"
 
 /* Linux stamps files with the time of its last tick, which is at most 10 ms old. */
 #define TICK_NS UINT64_C(20000000)
@@ -593,11 +593,36 @@ static enum cmn_status end(struct drv_observation *observation,
 	return status;
 }
 
-__attribute__((used)) const struct drv_observer_functions drv_observer_own = { begin, end, drop };
+/*
+ * As observer.h has them. Structures go from one copy to another: to be raised with every change of
+ * one that they reach. Copies of different versions do not use each other, and where both would
+ * lead the same slots, the second one is blind.
+ */
+#define VERSION 1
+
+const struct functions {
+	struct drv_observation *(*begin)(const struct drv_observer_request *request);
+	enum cmn_status (*end)(struct drv_observation *observation,
+			       const struct drv_observer_text *text, struct cc_file_memo *memo,
+			       struct cc_manifest **ret, const char **ret_reason);
+	void (*drop)(struct drv_observation *observation);
+} drv_observer_own __attribute__((used)) = { begin, end, drop };
+DRV_OWNER_NOTE(DRV_OWNER_OBSERVER, VERSION, drv_observer_own);
+static const struct functions *functions;	/* the owner's; set by the first _begin */
+
+static void find_owner(void)
+{
+	functions = drv_owner_of(DRV_OWNER_OBSERVER, VERSION);
+	if (!functions)
+		functions = &drv_observer_own;
+}
 
 struct drv_observation *drv_observer_begin(const struct drv_observer_request *request)
 {
-	return drv_observer_of_process()->begin(request);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, find_owner);
+	return functions->begin(request);
 }
 
 enum cmn_status drv_observer_end(struct drv_observation *observation,
@@ -605,7 +630,7 @@ enum cmn_status drv_observer_end(struct drv_observation *observation,
 				 struct cc_manifest **ret, const char **ret_reason)
 {
 	if (observation)
-		return drv_observer_of_process()->end(observation, text, memo, ret, ret_reason);
+		return functions->end(observation, text, memo, ret, ret_reason);
 	*ret_reason = "no-memory";
 	return CMN_MISS;
 }
@@ -613,5 +638,5 @@ enum cmn_status drv_observer_end(struct drv_observation *observation,
 void drv_observer_drop(struct drv_observation *observation)
 {
 	if (observation)
-		drv_observer_of_process()->drop(observation);
+		functions->drop(observation);
 }
