@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "layers/driver/owner.h"
+
 /* Whatever a driver does with them: where caches and dumps go, what is logged, how a loader finds drivers. */
 static const char *const ignored[] = {
 	"POCL_CACHE_DIR",     "POCL_DEBUG",	  "POCL_KERNEL_CACHE", "POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES",
@@ -61,12 +63,20 @@ struct view {
 	struct cc_key fields;
 };
 
-static struct {
+/*
+ * What copies share. Every release has note first; within one all of this is the same, and so are the
+ * rows of drivers.c.
+ */
+struct state {
+	_Atomic(bool (*)(bool)) note;	/* note_here, for other releases; NULL until it has begun */
 	pthread_once_t once;
 	char **variables;		/* NULL: out of memory */
 	struct cmn_hash hash;
+	atomic_bool disturbed;		/* it was not always as at the beginning, when noted */
 	struct view views[DRV_DRIVERS];	/* in the order of the rows */
-} state = { .once = PTHREAD_ONCE_INIT };
+} drv_environment_own __attribute__((used)) = { .once = PTHREAD_ONCE_INIT };
+DRV_OWNER_NOTE(DRV_OWNER_ENVIRONMENT, CKCACHE_RELEASE, drv_environment_own);
+static struct state *state;		/* the owner's; set once */
 
 bool drv_environment_counts(const struct drv_driver *driver, const char *name, size_t len,
 			    bool debug_keys)
@@ -214,34 +224,6 @@ static bool has_settings(const struct drv_driver *driver, bool at_load)
 	return false;
 }
 
-static void begin(void)
-{
-	const char *const *settings = NULL;	/* that were looked for last: rows of one compiler stand together */
-	bool found = false;
-
-	state.variables = copy_environment();
-	state.hash = hash_of(state.variables);
-	for (size_t i = 0; i < DRV_DRIVERS; i++) {
-		(void)pthread_mutex_init(&state.views[i].lock, NULL);	/* cannot fail for a default one */
-		if (drv_drivers[i].settings != settings)
-			found = has_settings(&drv_drivers[i], true);
-		settings = drv_drivers[i].settings;
-		if (found)
-			state.views[i].lost = "settings-file";
-	}
-}
-
-void drv_environment_begin(void)
-{
-	(void)pthread_once(&state.once, begin);
-}
-
-const char *drv_environment_at_begin(const char *name)
-{
-	drv_environment_begin();
-	return find(state.variables, name);
-}
-
 /* false: it is in use, or out of date. ret may be NULL. */
 static bool add_known(struct view *view, const struct cmn_hash *hash, struct cc_key *ret)
 {
@@ -274,19 +256,17 @@ static void remember(struct view *view, const struct cmn_hash *hash, struct cc_k
 /* NULL, and the fields are added; or a reason why nothing may be cached. */
 static const char *look(const struct drv_driver *driver, struct cc_key *ret)
 {
-	struct view *view = &state.views[driver - drv_drivers];
+	struct view *view = &state->views[driver - drv_drivers];
 	struct cmn_hash hash, after;
 	struct cc_key then, now;
-	const char *reason;
+	const char *reason = atomic_load(&view->lost);
 
-	drv_environment_begin();
-	reason = atomic_load(&view->lost);
 	hash = hash_of(environ);
 	if (reason || add_known(view, &hash, ret))
 		return reason;
 	cc_key_init(&then);
 	cc_key_init(&now);
-	reason = state.variables ? gather(driver, state.variables, &then) : "no-memory";
+	reason = state->variables ? gather(driver, state->variables, &then) : "no-memory";
 	if (!reason)
 		reason = gather(driver, environ, &now);
 	if (!reason && !cmn_view_equal(cc_key_view(&then), cc_key_view(&now)))
@@ -302,11 +282,88 @@ static const char *look(const struct drv_driver *driver, struct cc_key *ret)
 	return reason;
 }
 
+/* Drivers are being loaded, or build. false: now or earlier they did so in another environment. */
+static bool note_here(bool loading)
+{
+	struct cmn_hash hash = hash_of(environ);
+	bool same = state->variables && cmn_hash_equal(&hash, &state->hash), found = false;
+	const char *const *settings = NULL;	/* looked for last: rows of one compiler stand together */
+
+	if (!same)
+		atomic_store(&state->disturbed, true);
+	for (size_t i = 0; i < DRV_DRIVERS; i++) {
+		const char *reason = same ? NULL : look(&drv_drivers[i], NULL);
+
+		if (drv_drivers[i].settings != settings)
+			found = has_settings(&drv_drivers[i], loading);
+		settings = drv_drivers[i].settings;
+		if (!reason && found)
+			reason = "settings-file";
+		/* What cannot be told for want of memory may be so. */
+		if (reason) {
+			atomic_store(&state->views[i].lost, reason);
+			atomic_store(&state->disturbed, true);
+		}
+	}
+	return !atomic_load(&state->disturbed);
+}
+
+/* As note_here; by the rows of each. false: what another one noted may matter for rows of this one. */
+static bool note_in_all_releases(bool loading)
+{
+	bool (*note)(bool), agreed = true;
+	struct state *copy;	/* no more than its beginning, of another release */
+	uint64_t release;
+
+	(void)note_here(loading);
+	for (size_t i = 0; (copy = drv_owner_copy(DRV_OWNER_ENVIRONMENT, i, &release)); i++) {
+		note = release == CKCACHE_RELEASE ? NULL : atomic_load(&copy->note);
+		agreed = (!note || note(loading)) && agreed;
+	}
+	return agreed;
+}
+
+static void begin(void)
+{
+	state->variables = copy_environment();
+	state->hash = hash_of(state->variables);
+	for (size_t i = 0; i < DRV_DRIVERS; i++)
+		(void)pthread_mutex_init(&state->views[i].lock, NULL);	/* cannot fail for a default one */
+	atomic_store(&state->note, note_here);
+}
+
+static void find_owner(void)
+{
+	struct state *found = drv_owner_of(DRV_OWNER_ENVIRONMENT, CKCACHE_RELEASE);
+
+	state = found ? found : &drv_environment_own;
+	(void)pthread_once(&state->once, begin);
+	if (note_in_all_releases(true) && found)
+		return;
+	for (size_t i = 0; i < DRV_DRIVERS; i++)
+		atomic_store(&state->views[i].lost, "environment-changed");
+}
+
+void drv_environment_begin(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, find_owner);
+}
+
+const char *drv_environment_at_begin(const char *name)
+{
+	drv_environment_begin();
+	return find(state->variables, name);
+}
+
 bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,
 			 const char **ret_reason)
 {
-	const char *reason = look(driver, key);
+	const char *reason;
 
+	drv_environment_begin();
+	reason = look(driver, key);
 	if (reason)
 		*ret_reason = reason;
 	return !reason;
@@ -314,24 +371,12 @@ bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,
 
 bool drv_environment_holds(const struct drv_driver *driver)
 {
+	drv_environment_begin();
 	return !look(driver, NULL);
 }
 
 void drv_environment_note_build(void)
 {
-	struct cmn_hash hash;
-	bool same;
-
 	drv_environment_begin();
-	hash = hash_of(environ);
-	same = state.variables && cmn_hash_equal(&hash, &state.hash);
-	for (size_t i = 0; i < DRV_DRIVERS; i++) {
-		const char *reason = same ? NULL : look(&drv_drivers[i], NULL);
-
-		if (!reason && has_settings(&drv_drivers[i], false))
-			reason = "settings-file";
-		/* What cannot be told for want of memory may be so. */
-		if (reason)
-			atomic_store(&state.views[i].lost, reason);
-	}
+	(void)note_in_all_releases(false);
 }

@@ -9,7 +9,8 @@
  * with it, was loaded; and a build is not cached while one of them has another value, nor
  * ever again once the driver built anything meanwhile. Nor is anything where a settings file is.
  *
- * State of the process; thread-safe, as far as environ is.
+ * State of the process, whichever copies of this module it has (owner.h): compilers are shared by the
+ * layers. Thread-safe, as far as environ is.
  */
 #ifndef DRIVER_ENVIRONMENT_H
 #define DRIVER_ENVIRONMENT_H
@@ -19,7 +20,10 @@
 #include "cachecore/key.h"
 #include "layers/driver/drivers.h"
 
-/* The drivers are being loaded: copies the environment, the first time that it is called. */
+/*
+ * The drivers are being loaded: copies the environment, the first time that any copy calls it. A
+ * later copy's first call counts as a build does, in the environment of that time.
+ */
 void drv_environment_begin(void);
 /* The variable's value then, or NULL. */
 const char *drv_environment_at_begin(const char *name);

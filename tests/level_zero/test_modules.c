@@ -524,6 +524,37 @@ static void variables_that_change_after_loading_are_not_cached_for(void)
 	module_run_expect(&run, 2, 0);
 }
 
+/* The drivers of both APIs have one compiler: what changed since the first layer came changed for both. */
+static void both_layers_have_the_environment_of_the_first(void)
+{
+	static const struct {
+		const char *does, *variables;
+		unsigned int bypassed, stores;
+	} rows[] = {
+		{ "opencl setenv=IGC_X=1 " ONE, "", 1, 1 },
+		{ ONE " setenv=IGC_X=1 opencl", "", 1, 1 },
+		{ "opencl setenv=OTHER=1 " ONE, "", 0, 2 },
+		/* Back again, after the second layer's drivers were loaded, or one of the first's had built. */
+		{ "opencl setenv=IGC_X=2 driver=0 il=one setenv=IGC_X=1 create", "IGC_X=1", 1, 1 },
+		{ ONE " opencl setenv=IGC_X=2 opencl setenv=IGC_X=1 il=constants create", "IGC_X=1", 2, 2 },
+		{ "opencl " ONE " setenv=IGC_X=2 create setenv=IGC_X=1 opencl", "IGC_X=1", 2, 2 },
+	};
+
+	slot_run_shell("mkdir -p icds && echo '" OPENCL_STUB "' >icds/stub.icd");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char variables[2048];
+
+		(void)snprintf(variables, sizeof(variables),
+			       "OCL_ICD_VENDORS='%s/icds' OPENCL_LAYERS='" OPENCL_LAYER "' %s",
+			       unit_dir(), rows[i].variables);
+		slot_run_shell("rm -rf cache");
+		module_run(&run, rows[i].does, variables);
+		CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, "opencl 0\n"));
+		CU_ASSERT_EQUAL(module_run_stat("bypass.environment-changed"), rows[i].bypassed);
+		CU_ASSERT_EQUAL(module_run_stat("stores"), rows[i].stores);
+	}
+}
+
 static void switched_off_it_does_nothing(void)
 {
 	module_run_plain(&plain, ONE, "");
@@ -900,6 +931,7 @@ int main(void)
 		UNIT_TEST(instrumented_modules_are_not_cached),
 		UNIT_TEST(the_compilers_variables_are_in_the_key),
 		UNIT_TEST(variables_that_change_after_loading_are_not_cached_for),
+		UNIT_TEST(both_layers_have_the_environment_of_the_first),
 		UNIT_TEST(a_known_drivers_variables_are_its_own),
 		UNIT_TEST(a_settings_file_keeps_a_known_driver_from_the_cache),
 		UNIT_TEST(switched_off_it_does_nothing),
