@@ -116,6 +116,7 @@ static cl_int finish_program(struct ocl_program *program)
 	program->held = false;
 	ocl_objects_remove_and_unlock(OCL_PROGRAMS, &program->object);
 	ocl_effective_unref(effective);
+	ocl_program_set_original(program, NULL);	/* which holds the program */
 	error = OCL_NEXT.clReleaseProgram(handle);
 	ocl_object_unref(&program->object);
 	return error;

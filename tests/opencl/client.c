@@ -70,6 +70,7 @@ static const struct {
 	{ "unknown-kernels", client_unknown_kernels },
 	{ "relink", client_relink },
 	{ "object-kernels", client_object_kernels },
+	{ "released", client_released },
 	{ "variables", client_variables },
 };
 

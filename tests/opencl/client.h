@@ -119,5 +119,6 @@ void client_empty(struct client *client);
 void client_unknown_kernels(struct client *client);
 void client_relink(struct client *client);
 void client_object_kernels(struct client *client);
+void client_released(struct client *client);
 
 #endif

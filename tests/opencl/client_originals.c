@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* client_originals: scenarios in which what was compiled matters, not only what it was compiled to. */
+#include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/opencl/client.h"
@@ -102,4 +104,27 @@ void client_object_kernels(struct client *client)
 	printf("build %d\n", client_build(object, "-DO=1"));
 	print_kernels(object, "executable");
 	printf("release %d\n", clReleaseProgram(object));
+}
+
+/* released COUNT: so many programs of a long text, compiled or built; whether they are left behind. */
+void client_released(struct client *client)
+{
+	static const char kernel[] = "kernel void value(global int *out) { out[0] = 5; }\n";
+	static char source[32768];
+	int count = atoi(client->arguments[0]), good = 0;
+	size_t used = 0;
+
+	memset(source, ' ', sizeof(source) - 1);
+	memcpy(source, kernel, sizeof(kernel) - 1);
+	for (int i = -2; i < count; i++) {
+		cl_program program = client_program(client, source);
+
+		if (i == 0)
+			used = mallinfo2().uordblks;
+		good += !(i % 2 ? client_build(program, "-DO=1") :
+				  clCompileProgram(program, 0, NULL, "-DO=1", 0, NULL, NULL, NULL, NULL));
+		good += !clReleaseProgram(program);
+	}
+	printf("good %d kept %d\n", good,
+	       mallinfo2().uordblks > used + (size_t)count * sizeof(source) / 4);
 }

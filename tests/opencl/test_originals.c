@@ -200,6 +200,12 @@ static void loads_are_one_at_a_time(void)
 	CU_ASSERT(driver_stats().hits_disk >= 8);
 }
 
+static void released_programs_leave_nothing(void)
+{
+	driver_begin();
+	SAME("released", "100");
+}
+
 /* Without its cache pocl's temporary files have the binary's name. */
 static void threads_load_at_a_time(void)
 {
@@ -226,6 +232,7 @@ int main(int argc, char **argv)
 	static const struct unit_test stub[] = {
 		UNIT_TEST(new_links_of_hits_are_linked),
 		UNIT_TEST(kernels_of_objects_have_the_drivers_error),
+		UNIT_TEST(released_programs_leave_nothing),
 		UNIT_TEST(a_refused_link_is_stored),
 		UNIT_TEST(a_refused_link_of_files_depends_on_them),
 		UNIT_TEST(a_refused_link_of_changed_files_is_not_kept),
