@@ -159,8 +159,10 @@ void ocl_build_run(struct ocl_build *build, ocl_notify_fn notify, void *user_dat
 	drv_environment_note_build();
 	build->error = call_driver(build, notify, user_data);
 	build->build_ns = cmn_clock_monotonic() - start;
-	if (build->error == CL_SUCCESS)
+	if (build->error == CL_SUCCESS) {
 		note_devices(build);
+		ocl_program_set_original(build->program, ocl_original_ref(build->original));
+	}
 	ocl_program_superseded(build->program, old, build->error);
 }
 
@@ -229,6 +231,7 @@ bool ocl_build_attach(struct ocl_build *build, struct cc_entry *entry, enum cc_o
 	if (status != CMN_OK)
 		return false;
 	ocl_program_set_effective(build->program, effective);
+	ocl_program_set_original(build->program, ocl_original_ref(build->original));
 	/* Executables are no inputs of links, and hashing a large one takes time. */
 	ocl_program_set_content(build->program,
 				request.kind == OCL_EFFECTIVE_OBJECT ? entry : NULL);
@@ -309,18 +312,6 @@ static bool driver_refuses_rebuild(const struct ocl_build *build)
 					  build->options, NULL, NULL) == CL_INVALID_OPERATION;
 	ocl_effective_unref(effective);
 	return refuses;
-}
-
-/* How P comes to be by this call, for a link that the driver refuses. */
-static void note_original(struct ocl_build *build)
-{
-	const struct ocl_original_request request = { build->list_count, build->list,
-						      build->options };
-	struct ocl_original *original = NULL;
-
-	if (build->compile && !has_bad_arguments(build))
-		original = ocl_original_of_program(build->program, build->compile, &request);
-	ocl_program_set_original(build->program, original);
 }
 
 /* Whether the driver alone is to decide: the layer could only get in its way. */
@@ -407,11 +398,14 @@ void ocl_build_note_options(struct ocl_build *build)
 
 cl_int ocl_build_call(struct ocl_build *build)
 {
+	const struct ocl_original_request request = { build->list_count, build->list,
+						      build->options };
+
 	build->start_ns = cmn_clock_monotonic();
 	build->epoch = drv_libraries_epoch();
 	ocl_program_begin(build->program);
 	build->claimed = true;
-	note_original(build);
+	build->original = ocl_original_of_program(build->program, build->compile, &request);
 	/* It may be over at any time from now on. */
 	if (build->notify)
 		ocl_program_set_options(build->program, NULL);
@@ -421,6 +415,7 @@ cl_int ocl_build_call(struct ocl_build *build)
 	give_up_claim(build);
 	if (build->hit && build->notify)
 		build->notify(build->program->object.handle, build->user_data);
+	ocl_original_unref(build->original);
 	ocl_build_release(build);
 	return build->error;
 }

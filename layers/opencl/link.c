@@ -96,18 +96,6 @@ static bool make_room(struct link *link, cl_uint count)
 	return false;
 }
 
-/* Of an executable that was a hit it is made from what E keeps. */
-static struct ocl_original *original_of(struct ocl_program *program,
-					const struct ocl_effective *effective)
-{
-	if (!effective || effective->own || effective->kind != OCL_EFFECTIVE_EXECUTABLE)
-		return ocl_program_original(program);
-	return ocl_original_of_program(
-		program, NULL, &(struct ocl_original_request){ effective->num_devices,
-							       effective->devices,
-							       effective->options });
-}
-
 /* A copy with E for P; false: out of memory. */
 static bool find_inputs(struct link *link)
 {
@@ -122,7 +110,7 @@ static bool find_inputs(struct link *link)
 			link->bypass = "link-input";
 		if (program) {
 			link->effectives[i] = ocl_program_effective(program);
-			link->originals[i] = original_of(program, link->effectives[i]);
+			link->originals[i] = ocl_program_original(program);
 		}
 		link->targets[i] = link->inputs[i];
 		if (link->effectives[i] && link->effectives[i]->handle)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * original: how a compiled object or a library came to be, kept so that the
- * driver can make it once more. After a hit a program that was loaded from a
+ * original: how an object, an executable or a library came to be, kept so that
+ * the driver can make it once more. After a hit a program that was loaded from a
  * binary stands for such an object. Where the driver refuses to link it
  * (rusticl 26), or answers a question otherwise than for an object that it
  * compiled (which error clCreateKernel gives), the original is compiled after

@@ -71,6 +71,7 @@ static const struct {
 	{ "relink", client_relink },
 	{ "object-kernels", client_object_kernels },
 	{ "released", client_released },
+	{ "link-il", client_link_il },
 	{ "variables", client_variables },
 };
 

@@ -120,5 +120,6 @@ void client_unknown_kernels(struct client *client);
 void client_relink(struct client *client);
 void client_object_kernels(struct client *client);
 void client_released(struct client *client);
+void client_link_il(struct client *client);
 
 #endif

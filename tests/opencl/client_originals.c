@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/opencl/client.h"
+#include "tests/opencl/value_il.h"
 
 static cl_program compile(struct client *client, const char *source, const char *options)
 {
@@ -57,6 +58,38 @@ void client_relink(struct client *client)
 		printf("references %u\n", client_references(parts[i]));
 		printf("release %d\n", clReleaseProgram(parts[i]));
 	}
+}
+
+/*
+ * link-il compile|build OPTIONS CONSTANT: compiled or built from an intermediate language with
+ * that constant, which then is another for builds to come, and linked with the options.
+ */
+void client_link_il(struct client *client)
+{
+	cl_int constant = atoi(client->arguments[2]), error;
+	cl_program program = clCreateProgramWithIL(client->context, value_il, sizeof(value_il), &error);
+	cl_program linked;
+	cl_kernel kernel;
+
+	printf("create %d\n", error);
+	printf("constant %d\n", clSetProgramSpecializationConstant(program, 7, sizeof(constant), &constant));
+	if (!strcmp(client->arguments[0], "build"))
+		printf("build %d\n", client_build(program, "-DO=1"));
+	else
+		printf("compile %d\n", clCompileProgram(program, 0, NULL, "-DO=1", 0, NULL, NULL, NULL, NULL));
+	constant++;
+	printf("constant %d\n", clSetProgramSpecializationConstant(program, 7, sizeof(constant), &constant));
+	/* What a driver refuses leaves the program as it was. */
+	printf("refused %d\n", clCompileProgram(program, 1, NULL, "-DO=2", 0, NULL, NULL, NULL, NULL));
+	linked = clLinkProgram(client->context, 0, NULL, client->arguments[1], 1, &program, NULL, NULL, &error);
+	printf("link %d\n", error);
+	if (linked) {
+		client_print_build(client, linked);
+		kernel = client_kernel(linked, "value");
+		printf("value %lld\n", (long long)client_value(client, kernel));
+		printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(linked));
+	}
+	printf("release %d\n", clReleaseProgram(program));
 }
 
 static void print_kernels(cl_program program, const char *what)

@@ -488,6 +488,9 @@ static const char *input_of_link(cl_program program, cl_device_id device)
 {
 	struct stub_build *build = stub_program_build(program, device);
 
+	if (build && build->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE &&
+	    stub_is_set("STUB_REFUSE_EXECUTABLES"))
+		return NULL;
 	for (cl_uint i = 0; !build && !program->source && i < program->device_count; i++) {
 		if (program->devices[i] == device)
 			build = &program->builds[i];

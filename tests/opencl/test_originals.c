@@ -200,6 +200,21 @@ static void loads_are_one_at_a_time(void)
 	CU_ASSERT(driver_stats().hits_disk >= 8);
 }
 
+/* What is linked is made again with the constants that it was made with; executables as such. */
+static void a_refused_link_has_its_constants(void)
+{
+	static const char *const ways[] = { "compile", "build" };
+	static const char *const versions[] = { "26.2.6-1", "26.2.6-1\nSTUB_REFUSE_EXECUTABLES=1" };
+	static const char *const constants[] = { "5", "7" };
+
+	for (size_t i = 0; i < 4; i++) {
+		begin_as("libRusticlOpenCL.so.1", "STUB_REFUSE_LOADED_LINK", versions[i / 2]);
+		SAME("link-il", ways[i % 2], "", constants[i / 2]);
+		SAME("link-il", ways[i % 2], "-DNEW", constants[i / 2]);
+		CU_ASSERT_EQUAL(driver_stats().hits_disk, i + 1);
+	}
+}
+
 static void released_programs_leave_nothing(void)
 {
 	driver_begin();
@@ -233,6 +248,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(new_links_of_hits_are_linked),
 		UNIT_TEST(kernels_of_objects_have_the_drivers_error),
 		UNIT_TEST(released_programs_leave_nothing),
+		UNIT_TEST(a_refused_link_has_its_constants),
 		UNIT_TEST(a_refused_link_is_stored),
 		UNIT_TEST(a_refused_link_of_files_depends_on_them),
 		UNIT_TEST(a_refused_link_of_changed_files_is_not_kept),
