@@ -323,8 +323,8 @@ static void write_value(const char *text)
 }
 
 /*
- * An object of a file, or ("library") a library of it, is linked: link-changed OPTIONS change|same
- * [library]. The file changes between the two, and back at the end.
+ * An object of a file, or ("library") a library of it, is linked: link-changed OPTIONS
+ * change|same|unresolved [library]. The file changes between the two, and back at the end.
  */
 void client_link_changed(struct client *client)
 {
@@ -339,8 +339,8 @@ void client_link_changed(struct client *client)
 					&error);
 		printf("library %d\n", error);
 	}
-	if (!strcmp(client->arguments[1], "change"))
-		write_value("int second;\n");
+	if (strcmp(client->arguments[1], "same") != 0)
+		write_value(!strcmp(client->arguments[1], "change") ? "int second;\n" : "int unresolved;\n");
 	linked = clLinkProgram(client->context, 0, NULL, client->arguments[0], 1,
 			       library ? &library : &object, NULL, NULL, &error);
 	printf("link %d\n", error);

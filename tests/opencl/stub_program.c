@@ -518,6 +518,10 @@ static bool link_images(cl_device_id device, cl_uint count, const cl_program *pr
 	for (cl_uint i = 0; i < count; i++)
 		strcat(image, input_of_link(programs[i], device));
 	ret->image = image;
+	if (strstr(image, "unresolved")) {
+		atomic_store(&ret->status, CL_BUILD_ERROR);
+		return true;
+	}
 	ret->log = copy_text("stub: warning: linked\n");
 	ret->type = options && strstr(options, "-create-library") ? CL_PROGRAM_BINARY_TYPE_LIBRARY :
 								     CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
@@ -551,6 +555,9 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 		(void)stub_clReleaseProgram(program);	/* ours alone */
 		program = NULL;
 	}
+	/* OpenCL 3.0, clLinkProgram: there is a program also where the link fails. */
+	if (program && atomic_load(&program->builds[0].status) == CL_BUILD_ERROR)
+		error = CL_LINK_PROGRAM_FAILURE;
 	(void)!access("./stub_linker.h", R_OK);	/* as those of real ones look for libraries */
 	if (stub_is_set("STUB_LINK_DATE")) {
 		time_t now = time(NULL);

@@ -124,6 +124,23 @@ static void a_refused_link_of_changed_files_is_not_kept(void)
 	}
 }
 
+/* A library of a changed file that cannot be made again is no part of a link. */
+static void a_library_that_fails_is_not_linked(void)
+{
+	struct outcome outcome;
+	unsigned int links;
+
+	driver_begin();
+	driver_stub_setting("STUB_REFUSE_LOADED_LINK", "1");
+	SAME("link-changed", "", "same", "library");
+	links = driver_counted("link");
+	outcome = CLIENT(LAYERED, "link-changed", "-DNEW", "unresolved", "library");
+	CU_ASSERT(outcome_good(&outcome));
+	/* What was loaded, and the library's own. */
+	CU_ASSERT_EQUAL(driver_counted("link"), links + 2);
+	outcome_release(&outcome);
+}
+
 static void kernels_of_objects_have_the_drivers_error(void)
 {
 	static const char *const settings[] = { "", "STUB_STRICT_OBJECTS", "STUB_OBJECTS_UNBUILT" };
@@ -252,6 +269,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_refused_link_is_stored),
 		UNIT_TEST(a_refused_link_of_files_depends_on_them),
 		UNIT_TEST(a_refused_link_of_changed_files_is_not_kept),
+		UNIT_TEST(a_library_that_fails_is_not_linked),
 		UNIT_TEST(what_binaries_lose_is_answered),
 		UNIT_TEST(each_device_has_its_answer),
 		UNIT_TEST(a_version_decides),
