@@ -41,10 +41,12 @@ static const char *kind_of(const struct ocl_build *build)
 	return il ? "il" : "source";
 }
 
-/* Fills key and policy; a reason not to cache goes to build->bypass. */
+/* Fills key, policy and original; a reason not to cache goes to build->bypass. */
 static void gather(struct ocl_build *build)
 {
 	const struct cc_config *config = cc_cache_config(ocl_layer.cache);
+	const struct ocl_original_request original = { build->list_count, build->list,
+						       build->options };
 	struct ocl_key_request request = {
 		.kind = kind_of(build),
 		.program = build->program,
@@ -88,6 +90,7 @@ static void gather(struct ocl_build *build)
 	/* An object is as finished as it will be, quickly read, and a link is to know what it holds. */
 	if (build->kind == OCL_EFFECTIVE_OBJECT)
 		build->capture = CC_CAPTURE_EAGER;
+	build->original = ocl_original_of_program(build->program, build->compile, &original);
 }
 
 bool ocl_build_may_be_cached(struct ocl_build *build)
@@ -398,14 +401,10 @@ void ocl_build_note_options(struct ocl_build *build)
 
 cl_int ocl_build_call(struct ocl_build *build)
 {
-	const struct ocl_original_request request = { build->list_count, build->list,
-						      build->options };
-
 	build->start_ns = cmn_clock_monotonic();
 	build->epoch = drv_libraries_epoch();
 	ocl_program_begin(build->program);
 	build->claimed = true;
-	build->original = ocl_original_of_program(build->program, build->compile, &request);
 	/* It may be over at any time from now on. */
 	if (build->notify)
 		ocl_program_set_options(build->program, NULL);

@@ -41,7 +41,7 @@ struct ocl_build {
 	struct cc_manifest *manifest;	/* what the driver read; NULL: nothing */
 	struct drv_library_epoch epoch;
 	uint64_t start_ns, build_ns;
-	struct ocl_original *original;	/* this call, the program's once it succeeded; for the call only */
+	struct ocl_original *original;	/* this call, once there is a key; for the call only */
 	cl_int error;			/* of the driver */
 	bool ran;			/* the driver was called */
 	bool retried;			/* after running out of memory */

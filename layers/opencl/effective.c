@@ -148,7 +148,7 @@ cl_program ocl_effective_stand_in(struct ocl_effective *effective,
 	ocl_objects_lock();
 	stand_in = effective->stand_in;
 	ocl_objects_unlock();
-	if (stand_in || !original)
+	if (stand_in)
 		return stand_in;
 	made = ocl_original_make(original, context);
 	ocl_objects_lock();

@@ -183,8 +183,7 @@ static bool make_originals(const struct link *link, cl_program *ret)
 		if (!is_substituted(link, i))
 			continue;
 		any = true;
-		if (link->originals[i])
-			ret[i] = ocl_original_make(link->originals[i], link->context);
+		ret[i] = ocl_original_make(link->originals[i], link->context);
 		made = ret[i] != NULL;
 	}
 	return any && made;

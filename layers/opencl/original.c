@@ -89,30 +89,26 @@ static struct ocl_original *new_original(enum how how, const struct ocl_original
 
 static bool copy_constants(struct ocl_original *original, const struct ocl_program *program)
 {
-	size_t count;
-	bool known;
+	size_t size;
+	bool copied;
 
 	ocl_objects_lock();
-	known = !program->constants_unknown;
-	count = program->constant_count;
-	if (known && count) {
-		original->constants = malloc(count * sizeof(*original->constants));
-		known = original->constants != NULL;
-	}
-	if (known && count) {
-		memcpy(original->constants, program->constants, count * sizeof(*original->constants));
-		original->constant_count = count;
+	size = program->constant_count * sizeof(*program->constants);
+	if (size)
+		original->constants = malloc(size);
+	copied = !size || original->constants;
+	if (size && copied) {
+		memcpy(original->constants, program->constants, size);
+		original->constant_count = program->constant_count;
 	}
 	ocl_objects_unlock();
-	return known;
+	return copied;
 }
 
 static bool copy_headers(struct ocl_original *original, const struct ocl_compile *compile)
 {
 	if (!compile || !compile->count)
 		return true;
-	if (!compile->headers)
-		return false;
 	original->headers = calloc(compile->count, sizeof(*original->headers));
 	if (!original->headers)
 		return false;
@@ -133,11 +129,7 @@ struct ocl_original *ocl_original_of_program(struct ocl_program *program,
 					     const struct ocl_compile *compile,
 					     const struct ocl_original_request *request)
 {
-	struct ocl_original *original;
-
-	if (program->kind == OCL_PROGRAM_LINKED)
-		return NULL;
-	original = new_original(compile ? COMPILED : BUILT, request);
+	struct ocl_original *original = new_original(compile ? COMPILED : BUILT, request);
 	if (!original)
 		return NULL;
 	ocl_object_ref(&program->object);
@@ -152,20 +144,17 @@ struct ocl_original *ocl_original_of_link(cl_uint count, struct ocl_original *co
 					  const struct ocl_original_request *request)
 {
 	struct ocl_original *original = new_original(LINKED, request);
-	bool known = true;
 
 	if (!original)
 		return NULL;
 	original->inputs = calloc(count, sizeof(struct ocl_original *));
-	for (cl_uint i = 0; original->inputs && i < count; i++) {
-		original->inputs[i] = ocl_original_ref(inputs[i]);
-		original->input_count++;
-		known = known && inputs[i];
-	}
-	if (!original->inputs || !known) {
+	if (!original->inputs) {
 		ocl_original_unref(original);
 		return NULL;
 	}
+	for (cl_uint i = 0; i < count; i++)
+		original->inputs[i] = ocl_original_ref(inputs[i]);
+	original->input_count = count;
 	return original;
 }
 
@@ -268,6 +257,8 @@ out:
 
 cl_program ocl_original_make(const struct ocl_original *original, cl_context context)
 {
+	if (!original)
+		return NULL;
 	return original->how == LINKED ? make_of_link(original, context) :
 					 make_of_program(original, context);
 }

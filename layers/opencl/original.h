@@ -26,14 +26,14 @@ struct ocl_original_request {
 };
 
 /*
- * clCompileProgram's, or with compile NULL clBuildProgram's. It keeps the
- * program's text and its constants as they are now, not the driver's program.
- * NULL: out of memory, or an argument is not known.
+ * clCompileProgram's, or with compile NULL clBuildProgram's, of arguments that a
+ * key could be made of. It keeps the program's text and its constants as they are
+ * now, not the driver's program. NULL: out of memory.
  */
 struct ocl_original *ocl_original_of_program(struct ocl_program *program,
 					     const struct ocl_compile *compile,
 					     const struct ocl_original_request *request);
-/* clLinkProgram's. Takes no references. NULL: out of memory, or an input is NULL. */
+/* clLinkProgram's; inputs may be NULL. Takes no references. NULL: out of memory. */
 struct ocl_original *ocl_original_of_link(cl_uint count, struct ocl_original *const *inputs,
 					  const struct ocl_original_request *request);
 struct ocl_original *ocl_original_ref(struct ocl_original *original);	/* NULL is fine */
@@ -41,10 +41,10 @@ void ocl_original_unref(struct ocl_original *original);	/* NULL is fine; without
 
 /* What it made is this entry (retained; once), whose manifest says what it read. */
 void ocl_original_set_entry(struct ocl_original *original, struct cc_entry *entry);
-/* Whether what it reads is as it was for that entry; false also where there is none. */
+/* Whether what it, which was made, reads is as it was for that entry; false also where there is none. */
 bool ocl_original_holds(struct ocl_original *original, struct cc_file_memo *memo);
 
-/* The driver's program, made now; the caller releases it. NULL: the driver would not. Calls the driver. */
+/* The driver's program, made now; the caller releases it. NULL: original is, or the driver would not. Calls the driver. */
 cl_program ocl_original_make(const struct ocl_original *original, cl_context context);
 
 #endif

@@ -62,7 +62,7 @@ struct ocl_program {
 	bool busy;			/* a thread is in clBuildProgram or clCompileProgram */
 	bool read_at_exit;		/* busy because of that: P must stay */
 	struct ocl_capture *capture;	/* NULL: none pending */
-	struct ocl_original *original;	/* the call that P or E is of; NULL: unknown */
+	struct ocl_original *original;	/* the call that P or E is of; NULL: not known, or not cached */
 };
 
 /* A new reference, or NULL: not one of ours. */
