@@ -10,7 +10,7 @@ static size_t binary_size(const struct stub_build *build)
 	char mode[16];
 
 	(void)stub_setting("STUB_NO_BINARY", mode, sizeof(mode));
-	if (!strcmp(mode, "1") || atomic_load(&build->status) != CL_BUILD_SUCCESS)
+	if (!strcmp(mode, "1") || atomic_load(&build->status) == CL_BUILD_IN_PROGRESS || !build->image)
 		return 0;
 	return strlen(STUB_BINARY_MAGIC) + strlen(build->image);
 }
