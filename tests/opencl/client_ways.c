@@ -299,11 +299,13 @@ static void CL_CALLBACK note_link(cl_program program, void *data)
 void client_link_odd(struct client *client)
 {
 	static const char source[] = "kernel void value(global int *out) { out[0] = 5; }\n";
-	cl_program object = client_program(client, source), linked;
+	cl_program object = client_program(client, source), other = client_program(client, source), linked;
 	cl_int error;
 	int called = 0;
 
 	printf("compile %d\n", clCompileProgram(object, 0, NULL, "-DO=1", 0, NULL, NULL, NULL, NULL));
+	printf("headers of no number %d\n",
+	       clCompileProgram(other, 0, NULL, "-DO=1", 0, &object, NULL, NULL, NULL));
 	for (int i = 0; i < 4; i++) {
 		linked = clLinkProgram(client->context, i == 2, NULL, "", 1, &object, i == 1 ? note_link : NULL,
 				       i == 1 || i == 3 ? &called : NULL, &error);
@@ -311,7 +313,7 @@ void client_link_odd(struct client *client)
 		if (linked)
 			printf("release %d\n", clReleaseProgram(linked));
 	}
-	printf("release %d\n", clReleaseProgram(object));
+	printf("release %d %d\n", clReleaseProgram(object), clReleaseProgram(other));
 }
 
 static void write_value(const char *text)
@@ -510,7 +512,7 @@ void client_il(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
-/* The same bytes as a text and ("il") as an intermediate language, built or ("compile") compiled. */
+/* The same bytes as a text and ("il") as an intermediate language, built, ("compile") compiled or included ("header"). */
 void client_text_or_il(struct client *client)
 {
 	const char *text = "kernel void value(global int *out) { out[0] = 5; }\n";
@@ -521,6 +523,17 @@ void client_text_or_il(struct client *client)
 				  client_program(client, text);
 
 	printf("create %d\n", error);
+	if (client->arguments[1] && !strcmp(client->arguments[1], "header")) {
+		const char *name = "value.h";
+		cl_program header = program;
+
+		program = client_program(client, "#include \"value.h\"\n");
+		printf("compile %d\n", clCompileProgram(program, 0, NULL, "-DO=1", 1, &header, &name, NULL,
+						       NULL));
+		client_print_program(client, program);
+		printf("release %d %d\n", clReleaseProgram(header), clReleaseProgram(program));
+		return;
+	}
 	printf("build %d\n", compiles ? clCompileProgram(program, 0, NULL, "-DO=1", 0, NULL, NULL, NULL, NULL) :
 					 client_build(program, "-DO=1"));
 	client_print_build(client, program);

@@ -386,6 +386,19 @@ static void run_as_bare(const char *scenario, const char *one, const char *two, 
 	outcome_release(&layered);
 }
 
+/* A header's text is in the key; what a driver makes of another one's bytes nobody knows. */
+static void headers_are_texts(void)
+{
+	driver_begin();
+	for (int i = 0; i < 2; i++) {
+		run_as_bare("text-or-il", "text", "header", NULL);
+		run_as_bare("text-or-il", "il", "header", NULL);
+	}
+	CU_ASSERT_EQUAL(driver_bypasses("header-unknown"), 2);
+	CU_ASSERT_EQUAL(driver_stats().misses, 1);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+}
+
 /* A link is known by each of its inputs, in their order, and by its options. */
 static void inputs_of_links_are_in_the_key(void)
 {
@@ -967,6 +980,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(the_part_that_a_sub_device_is_counts),
 		UNIT_TEST(constants_are_in_the_key),
 		UNIT_TEST(the_kind_of_a_build_is_in_the_key),
+		UNIT_TEST(headers_are_texts),
 		UNIT_TEST(inputs_of_links_are_in_the_key),
 		UNIT_TEST(odd_links_are_the_drivers_affair),
 		UNIT_TEST(links_that_cannot_be_told_are_not_kept),
