@@ -144,8 +144,8 @@ cl_int CL_API_CALL stub_clGetKernelInfo(cl_kernel kernel, cl_kernel_info name, s
 	case CL_KERNEL_ATTRIBUTES:
 		if (loses_answers(kernel))
 			return stub_answer_text("", size, ret, ret_size);
-		(void)snprintf(attributes, sizeof(attributes), "digest(%u)",
-			       (unsigned int)kernel->digest);
+		(void)snprintf(attributes, sizeof(attributes), "digest(%u) %s",
+			       (unsigned int)kernel->digest, kernel->name);
 		return stub_answer_text(attributes, size, ret, ret_size);
 	default:
 		return CL_INVALID_VALUE;
