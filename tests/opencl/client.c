@@ -65,6 +65,7 @@ static const struct {
 	{ "pthread-exit", client_pthread_exit },
 	{ "asked-and-rebuilt", client_asked_and_rebuilt },
 	{ "rebuilt-at-exit", client_rebuilt_at_exit },
+	{ "loading-at-exit", client_loading_at_exit },
 	{ "late-then-subset", client_late_then_subset },
 	{ "empty", client_empty },
 	{ "unknown-kernels", client_unknown_kernels },

@@ -114,6 +114,7 @@ void client_invalid(struct client *client);
 void client_pthread_exit(struct client *client);
 void client_asked_and_rebuilt(struct client *client);
 void client_rebuilt_at_exit(struct client *client);
+void client_loading_at_exit(struct client *client);
 void client_late_then_subset(struct client *client);
 void client_empty(struct client *client);
 void client_unknown_kernels(struct client *client);

@@ -291,6 +291,20 @@ void client_rebuilt_at_exit(struct client *client)
 	exit(fflush(stdout) ? 2 : 0);
 }
 
+/* loading-at-exit GATE: the same while the driver loads what it is built anew from. */
+void client_loading_at_exit(struct client *client)
+{
+	cl_program program = client_program(client, client_source);
+	pthread_t thread;
+
+	(void)alarm(PATIENCE_S);	/* cannot fail */
+	printf("build %d\n", client_build(program, "-DK=1"));
+	if (pthread_create(&thread, NULL, build_second, program) || pthread_detach(thread))
+		client_fail("thread", 0);
+	(void)reach_gate(client->arguments[0]);	/* stays closed */
+	exit(fflush(stdout) ? 2 : 0);
+}
+
 /* A program is built, built again with other options, then for its first device alone. */
 void client_late_then_subset(struct client *client)
 {

@@ -371,6 +371,18 @@ static void build_during_the_end_is_not_stored_as_the_one_before(void)
 	RUNS_ALIKE(1, "vector", "-DK=2");
 }
 
+static void what_is_being_built_is_left_alone_at_the_end(void)
+{
+	char gate[4096];
+
+	driver_begin();
+	driver_setenv("CKCACHE_CAPTURE", "late");
+	RUNS_ALIKE(1, "vector", "-DK=2");
+	make_gate("STUB_LOAD_GATE", gate);
+	PRINTS("build 0\n", "loading-at-exit", gate);
+	CU_ASSERT_EQUAL(driver_counted("read-binary"), 1);
+}
+
 static void late_capture_is_read_before_others_are_brought_back(void)
 {
 	driver_begin();
@@ -405,6 +417,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(process_ends_with_the_last_thread_of_the_application),
 		UNIT_TEST(answer_about_an_earlier_build_is_not_stored),
 		UNIT_TEST(build_during_the_end_is_not_stored_as_the_one_before),
+		UNIT_TEST(what_is_being_built_is_left_alone_at_the_end),
 		UNIT_TEST(late_capture_is_read_before_others_are_brought_back),
 		UNIT_TEST(empty_binary_is_a_bypass),
 		UNIT_TEST(refused_binary_is_a_bypass),
