@@ -356,6 +356,18 @@ static void answer_about_an_earlier_build_is_not_stored(void)
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 0);
 }
 
+static void an_error_is_no_answer(void)
+{
+	driver_begin();
+	driver_setenv("CKCACHE_CAPTURE", "deferred");
+	driver_stub_setting("STUB_NO_BINARY", "error\nSTUB_DEVICES=3");
+	RUNS_ALIKE(1, "some-binaries");
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	driver_stub_setting("STUB_DEVICES", "3");
+	RUNS_ALIKE(2, "some-binaries");
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+}
+
 static void build_during_the_end_is_not_stored_as_the_one_before(void)
 {
 	char gate[4096];
@@ -417,6 +429,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(process_ends_with_the_last_thread_of_the_application),
 		UNIT_TEST(answer_about_an_earlier_build_is_not_stored),
 		UNIT_TEST(build_during_the_end_is_not_stored_as_the_one_before),
+		UNIT_TEST(an_error_is_no_answer),
 		UNIT_TEST(what_is_being_built_is_left_alone_at_the_end),
 		UNIT_TEST(late_capture_is_read_before_others_are_brought_back),
 		UNIT_TEST(empty_binary_is_a_bypass),
