@@ -203,7 +203,7 @@ void client_compile_in_turn(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
-/* Two objects that are compiled with each an option, linked with another. */
+/* Two objects that are compiled with each an option, linked with another, for all devices or ("second") one. */
 void client_link_two(struct client *client)
 {
 	static const char *const sources[] = {
@@ -218,7 +218,9 @@ void client_link_two(struct client *client)
 		printf("compile %d\n", clCompileProgram(objects[i], 0, NULL, client->arguments[i], 0, NULL, NULL,
 						       NULL, NULL));
 	}
-	linked = clLinkProgram(client->context, 0, NULL, client->arguments[2], 2, objects, NULL, NULL, &error);
+	linked = clLinkProgram(client->context, client->arguments[3] ? 1 : 0,
+			       client->arguments[3] ? &client->devices[1] : NULL, client->arguments[2], 2,
+			       objects, NULL, NULL, &error);
 	printf("link %d\n", error);
 	if (linked) {
 		client_print_build(client, linked);
@@ -278,12 +280,17 @@ void client_failing_until(struct client *client)
 	(void)remove("late.h");
 }
 
-/* A list that names a device twice. */
+/* Lists that name a stranger beside a device that it is built for, and a device twice. */
 void client_odd_list(struct client *client)
 {
 	const cl_device_id list[] = { client->devices[1], client->devices[0], client->devices[1] };
+	const cl_device_id strangers[] = { client->devices[0], NULL };
 	cl_program program = client_program(client, client_source);
 
+	for (cl_uint i = 1; i <= 2; i++)
+		printf("build %d\n", clBuildProgram(program, i, strangers, "-DK=3", NULL, NULL));
+	printf("release %d\n", clReleaseProgram(program));
+	program = client_program(client, client_source);
 	printf("build %d\n", clBuildProgram(program, 3, list, "-DK=3", NULL, NULL));
 	client_print_build(client, program);
 	printf("release %d\n", clReleaseProgram(program));

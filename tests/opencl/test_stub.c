@@ -435,6 +435,23 @@ static void inputs_of_links_are_in_the_key(void)
 	CU_ASSERT_EQUAL(driver_bypasses("link-input"), 2);
 }
 
+static void a_link_for_a_device_is_its_own(void)
+{
+	static const char *const ways[] = { NULL, "second", "second" };
+
+	driver_begin();
+	driver_stub_setting("STUB_DEVICES", "2");
+	for (size_t i = 0; i < 3; i++) {
+		struct outcome bare = CLIENT(BARE, "link-two", "-DONE=1", "-DTWO=1", "", ways[i]);
+		struct outcome layered = CLIENT(LAYERED, "link-two", "-DONE=1", "-DTWO=1", "", ways[i]);
+
+		CU_ASSERT(outcome_good(&bare) && outcome_same(&bare, &layered));
+		CU_ASSERT_EQUAL(driver_stats().misses, i ? 4 : 3);
+		outcome_release(&bare);
+		outcome_release(&layered);
+	}
+}
+
 static void odd_links_are_the_drivers_affair(void)
 {
 	driver_begin();
@@ -691,12 +708,12 @@ static void what_cannot_be_told_is_not_kept(void)
 		run_as_bare("header", "main.cl", "", NULL);
 	CU_ASSERT_EQUAL(driver_bypasses("date"), 2);
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
-	/* What drivers make of a device that is listed twice is their affair. */
+	/* What drivers make of a stranger, or of a device that is listed twice, is their affair. */
 	driver_stub_setting("STUB_DEVICES", "3");
 	for (int i = 0; i < 2; i++)
 		run_as_bare("odd-list", NULL, NULL, NULL);
-	CU_ASSERT_EQUAL(driver_bypasses("devices-unknown"), 2);
-	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	CU_ASSERT_EQUAL(driver_bypasses("devices-unknown"), 4);
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
 }
 
 /* An application that takes some of the binaries does not give all that an entry has. */
@@ -982,6 +999,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(the_kind_of_a_build_is_in_the_key),
 		UNIT_TEST(headers_are_texts),
 		UNIT_TEST(inputs_of_links_are_in_the_key),
+		UNIT_TEST(a_link_for_a_device_is_its_own),
 		UNIT_TEST(odd_links_are_the_drivers_affair),
 		UNIT_TEST(links_that_cannot_be_told_are_not_kept),
 		UNIT_TEST(every_byte_of_a_source_is_in_the_key),
