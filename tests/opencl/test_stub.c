@@ -142,6 +142,21 @@ static void one_of_several_devices(void)
 	outcome_release(&reference);
 }
 
+/* What could not be built for one device may be kept for another. */
+static void a_build_that_failed_is_for_no_device(void)
+{
+	struct outcome outcome;
+
+	driver_begin();
+	/* Of the first device's, which is tried twice. */
+	driver_stub_setting("STUB_NO_MEMORY", "2\nSTUB_DEVICES=2");
+	outcome = CLIENT(LAYERED, "devices-in-turn");
+	CU_ASSERT(outcome_good(&outcome));
+	CU_ASSERT_EQUAL(driver_bypasses("device-subset"), 0);
+	CU_ASSERT_EQUAL(driver_stats().entries, 2);
+	outcome_release(&outcome);
+}
+
 /* Images and logs of each device are its own, whatever is built for which. */
 static void each_device_has_its_own(void)
 {
@@ -983,6 +998,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(asynchronous_builds_call_back_once),
 		UNIT_TEST(all_devices_of_a_context),
 		UNIT_TEST(one_of_several_devices),
+		UNIT_TEST(a_build_that_failed_is_for_no_device),
 		UNIT_TEST(each_device_has_its_own),
 		UNIT_TEST(other_devices_are_as_the_build_left_them),
 		UNIT_TEST(an_entry_has_all_answers_or_is_none),
