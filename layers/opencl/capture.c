@@ -377,12 +377,9 @@ static void register_exit(void)
 void ocl_capture_attach(struct ocl_capture *capture, struct ocl_program *program)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct ocl_capture *old;
 
 	(void)pthread_once(&once, register_exit);
 	ocl_objects_lock();
-	old = program->capture;
-	program->capture = capture;
+	program->capture = capture;	/* its build took the one of the build before */
 	ocl_objects_unlock();
-	ocl_capture_free(old);
 }

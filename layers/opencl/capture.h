@@ -69,7 +69,7 @@ struct ocl_offer *ocl_offer_new(struct ocl_program *program, size_t count);
 void ocl_offer_take(struct ocl_offer *offer, struct ocl_program *program,
 		    unsigned char *const *images);
 void ocl_offer_free(struct ocl_offer *offer);
-/* Hands the capture to the program, to be run at its last release or at process exit; frees an older one. */
+/* Hands the capture of its last build to a program that has none, to be run at its last release or at process exit. */
 void ocl_capture_attach(struct ocl_capture *capture, struct ocl_program *program);
 /*
  * Runs what would wait for a last release: the process ends. Programs that the
