@@ -204,6 +204,23 @@ static void names_are_not_asked_of_a_driver_that_crashes(void)
 	CU_ASSERT(driver_stats().hits_disk >= 2);
 }
 
+/* pocl's name for temporary files in a binary is another one in each load: here it shows in the answers. */
+static void temporary_names_are_new_in_each_load(void)
+{
+	struct outcome outcomes[3];
+
+	begin_as("libpocl.so.2", "STUB_LOSE_ANSWERS", NULL);
+	for (int i = 0; i < 3; i++) {
+		outcomes[i] = CLIENT(LAYERED, "vector", "-D_UNCACHED_abcdef");
+		CU_ASSERT(outcome_good(&outcomes[i]));
+		for (int j = 0; j < i; j++)
+			CU_ASSERT_STRING_NOT_EQUAL(outcomes[i].output, outcomes[j].output);
+	}
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+	for (int i = 0; i < 3; i++)
+		outcome_release(&outcomes[i]);
+}
+
 static void loads_are_one_at_a_time(void)
 {
 	struct outcome outcome;
@@ -274,6 +291,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(each_device_has_its_answer),
 		UNIT_TEST(a_version_decides),
 		UNIT_TEST(names_are_not_asked_of_a_driver_that_crashes),
+		UNIT_TEST(temporary_names_are_new_in_each_load),
 		UNIT_TEST(loads_are_one_at_a_time),
 	};
 
