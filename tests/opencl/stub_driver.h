@@ -28,6 +28,7 @@
  *   STUB_PER_DEVICE=1         each device has an image and a log of its own, and refuses another's
  *   STUB_NO_ANSWER=name       a build's "log", "options", "status" or "type" cannot be told for want of memory
  *   STUB_UNSEEN=1             nobody who watches its calls sees what it reads
+ *   STUB_CACHED=path          a build from source takes that one if the file is there, and reads no other
  *   STUB_LATE_LIBRARY=path    a build from source loads it, once
  *   STUB_LATE_LINKER=path     a link does
  *   STUB_LINK_DATE=1          and asks for the date

@@ -681,6 +681,23 @@ static void debugging_depends_on_the_working_directory(void)
 	CU_ASSERT_FATAL(unlink(from) == 0 && rename(to, from) == 0);
 }
 
+/* What a driver has in its own cache may be of headers that were others. */
+static void without_a_compiler_the_drivers_cache_counts(void)
+{
+	char path[4096];
+
+	driver_begin();
+	driver_stub_as("libigdrcl.so");
+	(void)snprintf(path, sizeof(path), "%s/work/0123456789abcdef.cl_cache", unit_dir());
+	driver_stub_setting("STUB_CACHED", path);
+	for (int i = 0; i < 2; i++) {
+		unit_write("work/0123456789abcdef.cl_cache", i ? "kernel void scale(int three, int two, int one);\n" :
+			   "kernel void scale(int one, int two, int three);\n");
+		CU_ASSERT_EQUAL(built_by("vector"), 1);
+		CU_ASSERT_EQUAL(built_by("vector"), 0);
+	}
+}
+
 /* On what an application names, no other program of it depends. */
 static void what_one_program_names_is_no_setting_of_the_driver(void)
 {
@@ -1026,6 +1043,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_compiler_that_comes_with_a_build_is_noticed),
 		UNIT_TEST(dependencies_count_however_it_is_captured),
 		UNIT_TEST(debugging_depends_on_the_working_directory),
+		UNIT_TEST(without_a_compiler_the_drivers_cache_counts),
 		UNIT_TEST(what_one_program_names_is_no_setting_of_the_driver),
 		UNIT_TEST(a_remembered_failure_ends_with_its_cause),
 		UNIT_TEST(what_cannot_be_told_is_not_kept),
