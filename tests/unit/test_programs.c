@@ -500,6 +500,24 @@ static void waiter_retries_after_a_failure_without_error(void)
 	programs_end(programs);
 }
 
+/* The same where the builder leaves before the waiter has woken up. */
+static void who_will_retry_keeps_the_result_in_the_map(void)
+{
+	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .closed = true };
+	struct cc_programs *programs = programs_new(0);
+	struct caller builder = { .programs = programs, .key = "key", .script = &failing };
+	unsigned int hash;
+
+	caller_start(&builder);
+	wait_for(&failing.started, true);
+	program_record_result(programs_lock_and_find(programs, key_of("key"), &hash))->users++;
+	pthread_mutex_unlock(&programs->lock);
+	atomic_store(&failing.closed, false);
+	caller_join(&builder);
+	CU_ASSERT_EQUAL(users_of(programs, "key", NULL), 1);
+	programs_end(programs);
+}
+
 /* Every thread's failure is its own where none carries an error: as many builds as threads, and an end. */
 static void spurious_failures_of_all_threads_end(void)
 {
@@ -1171,6 +1189,7 @@ int main(void)
 		UNIT_TEST(one_of_eight_threads_builds),
 		UNIT_TEST(waiter_gets_the_builders_error_code_and_message),
 		UNIT_TEST(waiter_retries_after_a_failure_without_error),
+		UNIT_TEST(who_will_retry_keeps_the_result_in_the_map),
 		UNIT_TEST(spurious_failures_of_all_threads_end),
 		UNIT_TEST(failure_is_dropped_unless_remembered),
 		UNIT_TEST(remembered_failure_stays_until_removed),
