@@ -203,7 +203,7 @@ void client_compile_in_turn(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
-/* Two objects that are compiled with each an option, linked with another, for all devices or ("second") one. */
+/* Two objects that are compiled with each an option, linked with another, for all devices or ("second") one; then built, which some drivers do. */
 void client_link_two(struct client *client)
 {
 	static const char *const sources[] = {
@@ -225,6 +225,8 @@ void client_link_two(struct client *client)
 	if (linked) {
 		client_print_build(client, linked);
 		client_print_program(client, linked);
+		printf("build %d\n", client_build(linked, "-DO=1"));
+		print_value(client, linked, "one");
 		printf("release %d\n", clReleaseProgram(linked));
 	}
 	for (int i = 0; i < 2; i++)
