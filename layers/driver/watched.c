@@ -109,14 +109,31 @@ static int watched_openat_2(int directory, const char *path, int flags)
 	return watched_openat(directory, path, flags);
 }
 
-static int watched_creat(const char *path, mode_t mode)
-{
-	int fd = creat(path, mode);
+/* A call by its name, whose answer is noted. */
+#define NOTED(type, name, parameters, arguments, note)                          \
+	static type watched_##name parameters                                   \
+	{                                                                       \
+		type result = name arguments;                                   \
+										\
+		if (DRV_NOTES_WANTED()) {                                       \
+			note;                                                   \
+		}                                                               \
+		return result;                                                  \
+	}
 
-	if (DRV_NOTES_WANTED())
-		note_fd(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, fd);
-	return fd;
-}
+/* The same, noted before; its frame has nothing to undo: callbacks may throw or jump past it. */
+#define NOTED_BEFORE(type, name, parameters, arguments, note)                   \
+	static type watched_##name parameters                                   \
+	{                                                                       \
+		if (DRV_NOTES_WANTED())                                         \
+			note;                                                   \
+		return name arguments;                                          \
+	}
+#define UNSURE(type, name, reason, parameters, arguments)                       \
+	NOTED_BEFORE(type, name, parameters, arguments, drv_note_unsure(reason))
+
+NOTED(int, creat, (const char *path, mode_t mode), (path, mode),
+      note_fd(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, result))
 
 static void note_stream(const char *path, const char *mode, FILE *stream)
 {
@@ -125,50 +142,17 @@ static void note_stream(const char *path, const char *mode, FILE *stream)
 	note_fd(AT_FDCWD, path, reads ? O_RDONLY : O_RDWR | O_CREAT, stream ? fileno(stream) : -1);
 }
 
-static FILE *watched_fopen(const char *path, const char *mode)
-{
-	FILE *stream = fopen(path, mode);
-
-	if (DRV_NOTES_WANTED())
-		note_stream(path, mode, stream);
-	return stream;
-}
-
-static FILE *watched_freopen(const char *path, const char *mode, FILE *old)
-{
-	FILE *stream = freopen(path, mode, old);
-
-	if (DRV_NOTES_WANTED() && path)
-		note_stream(path, mode, stream);
-	return stream;
-}
-
-static int watched_stat(const char *path, struct stat *ret)
-{
-	int result = stat(path, ret);
-
-	if (DRV_NOTES_WANTED())
-		note_name(AT_FDCWD, path, result != 0, false);
-	return result;
-}
-
-static int watched_lstat(const char *path, struct stat *ret)
-{
-	int result = lstat(path, ret);
-
-	if (DRV_NOTES_WANTED())
-		note_name(AT_FDCWD, path, result != 0, true);
-	return result;
-}
-
-static int watched_fstatat(int directory, const char *path, struct stat *ret, int flags)
-{
-	int result = fstatat(directory, path, ret, flags);
-
-	if (DRV_NOTES_WANTED() && path && path[0])
-		note_name(directory, path, result != 0, flags & AT_SYMLINK_NOFOLLOW);
-	return result;
-}
+NOTED(FILE *, fopen, (const char *path, const char *mode), (path, mode),
+      note_stream(path, mode, result))
+NOTED(FILE *, freopen, (const char *path, const char *mode, FILE *old), (path, mode, old),
+      if (path) note_stream(path, mode, result))
+NOTED(int, stat, (const char *path, struct stat *ret), (path, ret),
+      note_name(AT_FDCWD, path, result != 0, false))
+NOTED(int, lstat, (const char *path, struct stat *ret), (path, ret),
+      note_name(AT_FDCWD, path, result != 0, true))
+NOTED(int, fstatat, (int directory, const char *path, struct stat *ret, int flags),
+      (directory, path, ret, flags),
+      if (path && path[0]) note_name(directory, path, result != 0, flags & AT_SYMLINK_NOFOLLOW))
 
 /* As programs that were linked with glibc before 2.33 have them. */
 static int watched_xstat(int version, const char *path, struct stat *ret)
@@ -189,70 +173,24 @@ static int watched_fxstatat(int version, int directory, const char *path, struct
 	return watched_fstatat(directory, path, ret, flags);
 }
 
-static int watched_statx(int directory, const char *path, int flags, unsigned int mask,
-			 struct statx *ret)
-{
-	int result = statx(directory, path, flags, mask, ret);
-
-	if (DRV_NOTES_WANTED() && path && path[0])
-		note_name(directory, path, result != 0, flags & AT_SYMLINK_NOFOLLOW);
-	return result;
-}
-
-static int watched_access(const char *path, int mode)
-{
-	int result = access(path, mode);
-
-	if (DRV_NOTES_WANTED())
-		note_name(AT_FDCWD, path, result != 0, false);
-	return result;
-}
-
-static int watched_euidaccess(const char *path, int mode)
-{
-	int result = euidaccess(path, mode);
-
-	if (DRV_NOTES_WANTED())
-		note_name(AT_FDCWD, path, result != 0, false);
-	return result;
-}
-
-static int watched_faccessat(int directory, const char *path, int mode, int flags)
-{
-	int result = faccessat(directory, path, mode, flags);
-
-	if (DRV_NOTES_WANTED())
-		note_name(directory, path, result != 0, flags & AT_SYMLINK_NOFOLLOW);
-	return result;
-}
-
+NOTED(int, statx,
+      (int directory, const char *path, int flags, unsigned int mask, struct statx *ret),
+      (directory, path, flags, mask, ret),
+      if (path && path[0]) note_name(directory, path, result != 0, flags & AT_SYMLINK_NOFOLLOW))
+NOTED(int, access, (const char *path, int mode), (path, mode),
+      note_name(AT_FDCWD, path, result != 0, false))
+NOTED(int, euidaccess, (const char *path, int mode), (path, mode),
+      note_name(AT_FDCWD, path, result != 0, false))
+NOTED(int, faccessat, (int directory, const char *path, int mode, int flags),
+      (directory, path, mode, flags),
+      note_name(directory, path, result != 0, flags & AT_SYMLINK_NOFOLLOW))
 /* What tells of a file's place is told by its being there. */
-static int watched_statfs(const char *path, struct statfs *ret)
-{
-	int result = statfs(path, ret);
-
-	if (DRV_NOTES_WANTED())
-		note_name(AT_FDCWD, path, result != 0, false);
-	return result;
-}
-
-static int watched_statvfs(const char *path, struct statvfs *ret)
-{
-	int result = statvfs(path, ret);
-
-	if (DRV_NOTES_WANTED())
-		note_name(AT_FDCWD, path, result != 0, false);
-	return result;
-}
-
-static int watched_inotify_add_watch(int fd, const char *path, uint32_t events)
-{
-	int result = inotify_add_watch(fd, path, events);
-
-	if (DRV_NOTES_WANTED())
-		note_name(AT_FDCWD, path, result < 0, false);
-	return result;
-}
+NOTED(int, statfs, (const char *path, struct statfs *ret), (path, ret),
+      note_name(AT_FDCWD, path, result != 0, false))
+NOTED(int, statvfs, (const char *path, struct statvfs *ret), (path, ret),
+      note_name(AT_FDCWD, path, result != 0, false))
+NOTED(int, inotify_add_watch, (int fd, const char *path, uint32_t events), (fd, path, events),
+      note_name(AT_FDCWD, path, result < 0, false))
 
 /* Where a descriptor leads says nothing that its opening did not. */
 static bool is_own_descriptor(const char *path)
@@ -276,29 +214,16 @@ static void note_link(int directory, const char *path, bool failed)
 	errno = saved;
 }
 
-static ssize_t watched_readlink(const char *path, char *ret, size_t size)
-{
-	ssize_t result = readlink(path, ret, size);
-
-	if (DRV_NOTES_WANTED())
-		note_link(AT_FDCWD, path, result < 0);
-	return result;
-}
+NOTED(ssize_t, readlink, (const char *path, char *ret, size_t size), (path, ret, size),
+      note_link(AT_FDCWD, path, result < 0))
+NOTED(ssize_t, readlinkat, (int directory, const char *path, char *ret, size_t size),
+      (directory, path, ret, size), note_link(directory, path, result < 0))
 
 static ssize_t watched_readlink_checked(const char *path, char *ret, size_t size, size_t room)
 {
 	if (size > room)
 		abort();	/* as glibc's own */
 	return watched_readlink(path, ret, size);
-}
-
-static ssize_t watched_readlinkat(int directory, const char *path, char *ret, size_t size)
-{
-	ssize_t result = readlinkat(directory, path, ret, size);
-
-	if (DRV_NOTES_WANTED())
-		note_link(directory, path, result < 0);
-	return result;
 }
 
 static ssize_t watched_readlinkat_checked(int directory, const char *path, char *ret, size_t size,
@@ -319,14 +244,7 @@ static void note_real(const char *path, bool failed)
 	note_name(AT_FDCWD, path, failed, false);
 }
 
-static char *watched_realpath(const char *path, char *ret)
-{
-	char *result = realpath(path, ret);
-
-	if (DRV_NOTES_WANTED())
-		note_real(path, !result);
-	return result;
-}
+NOTED(char *, realpath, (const char *path, char *ret), (path, ret), note_real(path, !result))
 
 static char *watched_realpath_checked(const char *path, char *ret, size_t room)
 {
@@ -340,12 +258,7 @@ static char *watched_canonicalize(const char *path)
 	return watched_realpath(path, NULL);
 }
 
-static char *watched_getcwd(char *ret, size_t size)
-{
-	if (DRV_NOTES_WANTED())
-		drv_note_working_directory();
-	return getcwd(ret, size);
-}
+NOTED_BEFORE(char *, getcwd, (char *ret, size_t size), (ret, size), drv_note_working_directory())
 
 static char *watched_getcwd_checked(char *ret, size_t size, size_t room)
 {
@@ -354,26 +267,9 @@ static char *watched_getcwd_checked(char *ret, size_t size, size_t room)
 	return watched_getcwd(ret, size);
 }
 
-static char *watched_get_current_dir_name(void)
-{
-	if (DRV_NOTES_WANTED())
-		drv_note_working_directory();
-	return get_current_dir_name();
-}
-
-static int watched_chdir(const char *path)
-{
-	if (DRV_NOTES_WANTED())
-		drv_note_unsure("directory-changed");
-	return chdir(path);
-}
-
-static int watched_fchdir(int fd)
-{
-	if (DRV_NOTES_WANTED())
-		drv_note_unsure("directory-changed");
-	return fchdir(fd);
-}
+NOTED_BEFORE(char *, get_current_dir_name, (void), (), drv_note_working_directory())
+UNSURE(int, chdir, "directory-changed", (const char *path), (path))
+UNSURE(int, fchdir, "directory-changed", (int fd), (fd))
 
 static DIR *watched_opendir(const char *path)
 {
@@ -404,26 +300,11 @@ static void note_listing_of(int fd)
 	}
 }
 
-static DIR *watched_fdopendir(int fd)
-{
-	if (DRV_NOTES_WANTED())
-		note_listing_of(fd);
-	return fdopendir(fd);
-}
-
-static ssize_t watched_getdents64(int fd, void *ret, size_t size)
-{
-	if (DRV_NOTES_WANTED())
-		note_listing_of(fd);
-	return getdents64(fd, ret, size);
-}
-
-static ssize_t watched_getdirentries(int fd, char *ret, size_t size, off_t *base)
-{
-	if (DRV_NOTES_WANTED())
-		note_listing_of(fd);
-	return getdirentries(fd, ret, size, base);
-}
+NOTED_BEFORE(DIR *, fdopendir, (int fd), (fd), note_listing_of(fd))
+NOTED_BEFORE(ssize_t, getdents64, (int fd, void *ret, size_t size), (fd, ret, size),
+	     note_listing_of(fd))
+NOTED_BEFORE(ssize_t, getdirentries, (int fd, char *ret, size_t size, off_t *base),
+	     (fd, ret, size, base), note_listing_of(fd))
 
 static int watched_scandir(const char *path, struct dirent ***ret,
 			   int (*filter)(const struct dirent *),
@@ -448,14 +329,12 @@ static int watched_scandir(const char *path, struct dirent ***ret,
 
 /* What is made, moved or removed. */
 
-static int watched_rename(const char *from, const char *to)
-{
-	int result = rename(from, to);
-
-	if (DRV_NOTES_WANTED())
-		drv_note_write(AT_FDCWD, to, result ? errno : 0);
-	return result;
-}
+NOTED(int, rename, (const char *from, const char *to), (from, to),
+      drv_note_write(AT_FDCWD, to, result ? errno : 0))
+NOTED(int, renameat,
+      (int from_directory, const char *from, int to_directory, const char *to),
+      (from_directory, from, to_directory, to),
+      drv_note_write(to_directory, to, result ? errno : 0))
 
 static int watched_renameat2(int from_directory, const char *from, int to_directory, const char *to,
 			     unsigned int flags)
@@ -470,119 +349,31 @@ static int watched_renameat2(int from_directory, const char *from, int to_direct
 	return result;
 }
 
-static int watched_renameat(int from_directory, const char *from, int to_directory, const char *to)
-{
-	int result = renameat(from_directory, from, to_directory, to);
-
-	if (DRV_NOTES_WANTED())
-		drv_note_write(to_directory, to, result ? errno : 0);
-	return result;
-}
-
-static int watched_link(const char *from, const char *to)
-{
-	int result = link(from, to);
-
-	/* The file itself may be somebody else's, and is looked at by its own name. */
-	if (DRV_NOTES_WANTED() && result == 0)
-		drv_note_unsure("file-made");
-	return result;
-}
-
-static int watched_symlink(const char *target, const char *path)
-{
-	int result = symlink(target, path);
-
-	if (DRV_NOTES_WANTED() && result == 0)
-		drv_note_unsure("file-made");
-	return result;
-}
-
+/* The file itself may be somebody else's, and is looked at by its own name. */
+NOTED(int, link, (const char *from, const char *to), (from, to),
+      if (result == 0) drv_note_unsure("file-made"))
+NOTED(int, symlink, (const char *target, const char *path), (target, path),
+      if (result == 0) drv_note_unsure("file-made"))
 /* Whether it was there makes no difference to whoever wants it to be there. */
-static int watched_mkdirat(int directory, const char *path, mode_t mode)
-{
-	int result = mkdirat(directory, path, mode);
-
-	if (DRV_NOTES_WANTED() && result == 0)
-		drv_note_write(directory, path, 0);
-	return result;
-}
-
-static int watched_mkdir(const char *path, mode_t mode)
-{
-	int result = mkdir(path, mode);
-
-	if (DRV_NOTES_WANTED() && result == 0)
-		drv_note_write(AT_FDCWD, path, 0);
-	return result;
-}
-
-static int watched_truncate(const char *path, off_t size)
-{
-	int result = truncate(path, size);
-
-	if (DRV_NOTES_WANTED())
-		drv_note_write(AT_FDCWD, path, result ? errno : 0);
-	return result;
-}
-
-static int watched_mkstemp(char *template)
-{
-	int result = mkstemp(template);
-
-	if (DRV_NOTES_WANTED() && result >= 0)
-		drv_note_created(template);
-	return result;
-}
-
-static int watched_mkostemp(char *template, int flags)
-{
-	int result = mkostemp(template, flags);
-
-	if (DRV_NOTES_WANTED() && result >= 0)
-		drv_note_created(template);
-	return result;
-}
-
-static int watched_mkstemps(char *template, int suffix)
-{
-	int result = mkstemps(template, suffix);
-
-	if (DRV_NOTES_WANTED() && result >= 0)
-		drv_note_created(template);
-	return result;
-}
-
-static int watched_mkostemps(char *template, int suffix, int flags)
-{
-	int result = mkostemps(template, suffix, flags);
-
-	if (DRV_NOTES_WANTED() && result >= 0)
-		drv_note_created(template);
-	return result;
-}
-
-static char *watched_mkdtemp(char *template)
-{
-	char *result = mkdtemp(template);
-
-	if (DRV_NOTES_WANTED() && result)
-		drv_note_created(template);
-	return result;
-}
+NOTED(int, mkdirat, (int directory, const char *path, mode_t mode), (directory, path, mode),
+      if (result == 0) drv_note_write(directory, path, 0))
+NOTED(int, mkdir, (const char *path, mode_t mode), (path, mode),
+      if (result == 0) drv_note_write(AT_FDCWD, path, 0))
+NOTED(int, truncate, (const char *path, off_t size), (path, size),
+      drv_note_write(AT_FDCWD, path, result ? errno : 0))
+NOTED(int, mkstemp, (char *template), (template), if (result >= 0) drv_note_created(template))
+NOTED(int, mkostemp, (char *template, int flags), (template, flags),
+      if (result >= 0) drv_note_created(template))
+NOTED(int, mkstemps, (char *template, int suffix), (template, suffix),
+      if (result >= 0) drv_note_created(template))
+NOTED(int, mkostemps, (char *template, int suffix, int flags), (template, suffix, flags),
+      if (result >= 0) drv_note_created(template))
+NOTED(char *, mkdtemp, (char *template), (template), if (result) drv_note_created(template))
 
 /*
  * What cannot be followed: other processes, the time of day, trees of directories, what a file is
- * beside its name and content. None of the frames here has anything to undo: callbacks may throw
- * or jump past them.
+ * beside its name and content.
  */
-#define UNSURE(type, name, reason, parameters, arguments)                       \
-	static type watched_##name parameters                                   \
-	{                                                                       \
-		if (DRV_NOTES_WANTED())                                         \
-			drv_note_unsure(reason);                                \
-		return name arguments;                                          \
-	}
 
 typedef int visit_fn(const char *path, const struct stat *info, int type);
 typedef int visit_more_fn(const char *path, const struct stat *info, int type, struct FTW *place);
