@@ -134,62 +134,24 @@ static void look(struct doctor *doctor, const char *command)
 	}
 }
 
-/* false: complained about. */
-static bool parse(int argc, char **argv, struct doctor *doctor, const char **ret_command)
-{
-	static const struct option options[] = {
-		TOOL_DIR_OPTION,
-		{ "json", no_argument, NULL, 'j' },
-		{ "quick", no_argument, NULL, 'q' },
-		{ "timeout", required_argument, NULL, 't' },
-		{ 0 },
-	};
-	unsigned long seconds;
-	int option;
-
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (option) {
-		case 'd':
-			if (!tool_set_path("CKCACHE_DIR", optarg))
-				return false;
-			break;
-		case 'j':
-			doctor->json = true;
-			break;
-		case 'q':
-			doctor->quick = true;
-			break;
-		case 't':
-			if (!tool_parse_number("timeout", optarg, MAX_TIMEOUT_S, &seconds))
-				return false;
-			doctor->timeout_ns = seconds * NS_PER_S;
-			break;
-		default:
-			return false;	/* getopt_long said it */
-		}
-	}
-	if (optind < argc)
-		*ret_command = argv[optind++];
-	if (optind < argc) {
-		tool_complain_unexpected(argv);
-		return false;
-	}
-	return true;
-}
-
 int verb_doctor(int argc, char **argv)
 {
-	struct doctor doctor = { .timeout_ns = TIMEOUT_S * NS_PER_S };
-	const char *command = NULL;
+	unsigned long seconds = TIMEOUT_S;
+	struct doctor doctor = { 0 };
+	const struct tool_option options[] = {
+		TOOL_FLAG("json", &doctor.json), TOOL_FLAG("quick", &doctor.quick),
+		TOOL_NUMBER("timeout", MAX_TIMEOUT_S, &seconds), { 0 },
+	};
 	int code;
 
-	if (!parse(argc, argv, &doctor, &command))
+	if (!tool_parse(argc, argv, options, 1))
 		return TOOL_USAGE;
+	doctor.timeout_ns = seconds * NS_PER_S;
 	doctor_icds_settle();
 	doctor_make_absolute("OPENCL_LAYER_PATH");
 	child_begin();
 	make_scratch(&doctor);
-	look(&doctor, command);
+	look(&doctor, optind < argc ? argv[optind] : NULL);
 	remove_scratch(&doctor);
 	child_over();
 	if (doctor.signal) {

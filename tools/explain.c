@@ -240,9 +240,9 @@ static int explain_command(const struct choice *choice)
 	return code ? code : explained;
 }
 
-/* false: complained about. */
-static bool parse_last(const char *text, size_t *ret)
+static bool take_last(void *ctx, const char *text)
 {
+	size_t *ret = ctx;
 	char *end;
 
 	errno = 0;
@@ -257,34 +257,21 @@ static bool parse_last(const char *text, size_t *ret)
 /* false: complained about. */
 static bool parse(int argc, char **argv, struct choice *choice)
 {
-	static const struct option options[] = {
-		TOOL_DIR_OPTION,
-		{ "last", required_argument, NULL, 'l' }, { "all", no_argument, NULL, 'a' },
-		{ "trace", required_argument, NULL, 't' }, { "json", no_argument, NULL, 'j' },
-		{ "verbose", no_argument, NULL, 'v' }, { 0 },
+	const struct tool_option options[] = {
+		TOOL_TAKEN("last", take_last, &choice->last), TOOL_FLAG("all", &choice->all),
+		TOOL_TEXT("trace", &choice->trace), TOOL_FLAG("json", &choice->json),
+		TOOL_FLAG("verbose", &choice->verbose), { 0 },
 	};
-	int option, own = 1;	/* arguments before a command's */
+	int own = 1;	/* arguments before a command's */
 
 	while (own < argc && strcmp(argv[own], "--") != 0)
 		own++;
-	while ((option = getopt_long(own, argv, "", options, NULL)) != -1) {
-		choice->all |= option == 'a';
-		choice->json |= option == 'j';
-		choice->verbose |= option == 'v';
-		if (option == 't')
-			choice->trace = optarg;
-		if (option == '?' || (option == 'd' && !tool_set_path("CKCACHE_DIR", optarg)) ||
-		    (option == 'l' && !parse_last(optarg, &choice->last)))
-			return false;
-	}
+	if (!tool_parse(own, argv, options, 1))
+		return false;
 	if (own + 1 < argc)
 		choice->command = argv + own + 1;
 	if (optind < own)
-		choice->entry = argv[optind++];
-	if (optind < own) {
-		tool_complain_unexpected(argv);
-		return false;
-	}
+		choice->entry = argv[optind];
 	if (choice->all + (choice->last > 0) + !!choice->trace + !!choice->entry + !!choice->command > 1) {
 		tool_complain("explain: --last, --all, --trace, an entry and a command exclude each other");
 		return false;

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -269,32 +270,17 @@ out:
 
 int verb_export(int argc, char **argv)
 {
-	static const struct option options[] = {
-		TOOL_DIR_OPTION,
-		{ "json", no_argument, NULL, 'j' },
-		{ "sign", required_argument, NULL, 's' },
-		{ 0 },
-	};
 	struct signature_key *key = NULL;
 	const char *key_file = NULL;
 	struct tool_cache cache;
 	bool json = false;
-	int option, code;
+	const struct tool_option options[] = {
+		TOOL_FLAG("json", &json), TOOL_TEXT("sign", &key_file), { 0 },
+	};
+	int code;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == '?')
-			return TOOL_USAGE;	/* getopt_long said it */
-		if (option == 's')
-			key_file = optarg;
-		else if (option == 'j')
-			json = true;
-		else if (!tool_set_path("CKCACHE_DIR", optarg))
-			return TOOL_USAGE;
-	}
-	if (optind + 1 != argc) {
-		tool_complain("export: one FILE is expected (try ckcache export --help)");
+	if (!tool_parse(argc, argv, options, INT_MAX) || !tool_has_file(argc, argv))
 		return TOOL_USAGE;
-	}
 	if (key_file) {
 		key = signature_key_read_private(key_file);
 		if (!key)

@@ -6,6 +6,7 @@
  * key alone says where.
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 struct keys {
 	struct signature_key **list;
 	size_t count;
+	bool failed;	/* one cannot be had */
 };
 
 struct importing {
@@ -255,10 +257,12 @@ static int import_file(const struct tool_cache *cache, const char *file, const s
 	return code;
 }
 
-static bool add_key(struct keys *keys, const char *path)
+static bool add_key(void *ctx, const char *path)
 {
+	struct keys *keys = ctx;
 	struct signature_key **list = reallocarray(keys->list, keys->count + 1, sizeof(*list));
 
+	keys->failed = true;
 	if (!list) {
 		tool_complain("out of memory");
 		return false;
@@ -268,35 +272,8 @@ static bool add_key(struct keys *keys, const char *path)
 	if (!list[keys->count])
 		return false;
 	keys->count++;
+	keys->failed = false;
 	return true;
-}
-
-/* The exit code so far. */
-static int parse(int argc, char **argv, struct keys *keys, bool *ret_json)
-{
-	static const struct option options[] = {
-		TOOL_DIR_OPTION,
-		{ "json", no_argument, NULL, 'j' },
-		{ "verify", required_argument, NULL, 'v' },
-		{ 0 },
-	};
-	int option;
-
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == '?')
-			return TOOL_USAGE;	/* getopt_long said it */
-		if (option == 'j')
-			*ret_json = true;
-		if (option == 'v' && !add_key(keys, optarg))
-			return TOOL_FAILED;
-		if (option == 'd' && !tool_set_path("CKCACHE_DIR", optarg))
-			return TOOL_USAGE;
-	}
-	if (optind + 1 != argc) {
-		tool_complain("import: one FILE is expected (try ckcache import --help)");
-		return TOOL_USAGE;
-	}
-	return TOOL_OK;
 }
 
 int verb_import(int argc, char **argv)
@@ -304,14 +281,16 @@ int verb_import(int argc, char **argv)
 	struct keys keys = { 0 };
 	struct tool_cache cache;
 	bool json = false;
-	int code = parse(argc, argv, &keys, &json);
+	const struct tool_option options[] = {
+		TOOL_FLAG("json", &json), TOOL_TAKEN("verify", add_key, &keys), { 0 },
+	};
+	int code = TOOL_FAILED;
 
-	if (code == TOOL_OK) {
-		code = TOOL_FAILED;
-		if (tool_open(&cache)) {
-			code = import_file(&cache, argv[optind], &keys, json);
-			tool_close(&cache);
-		}
+	if (!tool_parse(argc, argv, options, INT_MAX) || !tool_has_file(argc, argv)) {
+		code = keys.failed ? TOOL_FAILED : TOOL_USAGE;
+	} else if (tool_open(&cache)) {
+		code = import_file(&cache, argv[optind], &keys, json);
+		tool_close(&cache);
 	}
 	for (size_t i = 0; i < keys.count; i++)
 		signature_key_free(keys.list[i]);

@@ -178,8 +178,7 @@ static int compare_path(const void *a, const void *b)
 
 typedef int (*compare_fn)(const void *a, const void *b);
 
-/* NULL: there is no such order, it was complained about. */
-static compare_fn find_order(const char *name)
+static bool take_order(void *ctx, const char *name)
 {
 	static const struct {
 		const char *name;
@@ -190,13 +189,16 @@ static compare_fn find_order(const char *name)
 		{ "compile", compare_compile },
 		{ "path", compare_path },
 	};
+	compare_fn *ret = ctx;
 
 	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
-		if (strcmp(orders[i].name, name) == 0)
-			return orders[i].compare;
+		if (strcmp(orders[i].name, name) == 0) {
+			*ret = orders[i].compare;
+			return true;
+		}
 	}
 	tool_complain("--sort: \"%s\" is not used, size, compile or path", name);
-	return NULL;
+	return false;
 }
 
 /* What of the rows is shown, and in which order. */
@@ -319,51 +321,21 @@ static void format_json(const struct listing *listing, struct cmn_buffer *text)
 	cmn_buffer_append_text(text, listing->shown ? "\n]\n" : "]\n");
 }
 
-/* false: complained about. */
-static bool parse(int argc, char **argv, struct selection *ret)
-{
-	static const struct option options[] = {
-		TOOL_DIR_OPTION,
-		{ "json", no_argument, NULL, 'j' },
-		{ "limit", required_argument, NULL, 'l' },
-		{ "reverse", no_argument, NULL, 'r' },
-		{ "sort", required_argument, NULL, 's' },
-		{ 0 },
-	};
-	bool good = true;
-	int option;
-
-	while (good && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 'd')
-			good = tool_set_path("CKCACHE_DIR", optarg);
-		else if (option == 'j')
-			ret->json = true;
-		else if (option == 'l')
-			good = tool_parse_number("limit", optarg, ULONG_MAX, &ret->limit);
-		else if (option == 'r')
-			ret->reverse = true;
-		else if (option == 's')
-			good = (ret->compare = find_order(optarg)) != NULL;
-		else
-			good = false;	/* getopt_long said it */
-	}
-	if (good && optind < argc) {
-		tool_complain_unexpected(argv);
-		good = false;
-	}
-	return good;
-}
-
 int verb_list(int argc, char **argv)
 {
 	struct selection selection = { .compare = compare_used };
+	const struct tool_option options[] = {
+		TOOL_FLAG("json", &selection.json), TOOL_FLAG("reverse", &selection.reverse),
+		TOOL_NUMBER("limit", ULONG_MAX, &selection.limit),
+		TOOL_TAKEN("sort", take_order, &selection.compare), { 0 },
+	};
 	struct listing listing = { 0 };
 	struct cmn_buffer text = { 0 };
 	struct tool_cache cache;
 	enum cmn_status status;
 	int code = TOOL_FAILED;
 
-	if (!parse(argc, argv, &selection))
+	if (!tool_parse(argc, argv, options, 0))
 		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;

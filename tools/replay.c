@@ -372,39 +372,17 @@ static unsigned long usual_jobs(void)
 
 int verb_replay(int argc, char **argv)
 {
-	static const struct option options[] = {
-		TOOL_DIR_OPTION,
-		{ "jobs", required_argument, NULL, 'j' },
-		{ "timeout", required_argument, NULL, 't' },
-		{ "stale", no_argument, NULL, 's' },
-		{ "json", no_argument, NULL, 'o' },
-		{ 0 },
-	};
 	unsigned long jobs = usual_jobs(), timeout_s = TIMEOUT_S;
-	bool stale = false, json = false, good = true;
 	struct replay replay = { .fd = -1 };
+	bool stale = false, json = false;
+	const struct tool_option options[] = {
+		TOOL_NUMBER("jobs", MAX_JOBS, &jobs), TOOL_NUMBER("timeout", MAX_TIMEOUT_S, &timeout_s),
+		TOOL_FLAG("stale", &stale), TOOL_FLAG("json", &json), { 0 },
+	};
 	struct tool_cache cache;
-	int option, code;
+	int code;
 
-	while (good && (option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
-		if (option == 'd')
-			good = tool_set_path("CKCACHE_DIR", optarg);
-		else if (option == 'j')
-			good = tool_parse_number("jobs", optarg, MAX_JOBS, &jobs);
-		else if (option == 't')
-			good = tool_parse_number("timeout", optarg, MAX_TIMEOUT_S, &timeout_s);
-		else if (option == 's')
-			stale = true;
-		else if (option == 'o')
-			json = true;
-		else
-			return TOOL_USAGE;	/* getopt_long said it */
-	}
-	if (good && optind < argc) {
-		tool_complain_unexpected(argv);
-		good = false;
-	}
-	if (!good)
+	if (!tool_parse(argc, argv, options, 0))
 		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;

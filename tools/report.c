@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report: the cache as one page (report_data.h gathers, report_html.h writes). */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -69,20 +70,14 @@ static int write_page(const char *file, struct cmn_buffer *html)
 
 int verb_report(int argc, char **argv)
 {
-	static const struct option options[] = { TOOL_DIR_OPTION, { 0 } };
+	static const struct tool_option none = { 0 };
 	struct cmn_buffer html = { 0 };
 	struct tool_cache cache;
 	bool usable, described;
-	int option, code;
+	int code;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == '?' || !tool_set_path("CKCACHE_DIR", optarg))
-			return TOOL_USAGE;	/* it was said */
-	}
-	if (optind + 1 != argc) {
-		tool_complain("report: one FILE is expected (try ckcache report --help)");
+	if (!tool_parse(argc, argv, &none, INT_MAX) || !tool_has_file(argc, argv))
 		return TOOL_USAGE;
-	}
 	usable = tool_open(&cache);
 	described = usable ? describe(&cache, &html) : describe_foreign(&html);
 	if (usable)

@@ -6,6 +6,7 @@
  * did after one line about what the cache did meanwhile.
  */
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +137,7 @@ static int run_with_summary(char **command)
 int verb_run(int argc, char **argv)
 {
 	static const struct option options[] = {
-		TOOL_DIR_OPTION,
+		{ "dir", required_argument, NULL, 'd' },
 		{ "trace", required_argument, NULL, 't' },
 		{ "summary", no_argument, NULL, 's' },
 		{ 0 },

@@ -114,44 +114,28 @@ static int show(const struct tool_cache *cache, const char *name, bool json, boo
 	return code;
 }
 
-/* The one argument; NULL: complained about. */
-static const char *entry_argument(int argc, char **argv)
-{
-	if (optind == argc)
-		tool_complain("show: no entry given (try ckcache show --help)");
-	else if (optind + 1 < argc)
-		tool_complain("unexpected argument \"%s\" (try %s --help)", argv[optind + 1], argv[0]);
-	else
-		return argv[optind];
-	return NULL;
-}
-
 int verb_show(int argc, char **argv)
 {
-	int json = 0, source = 0, option, code;
-	const struct option options[] = {
-		TOOL_DIR_OPTION,
-		{ "json", no_argument, &json, 1 },
-		{ "source", no_argument, &source, 1 },
-		{ 0 },
+	bool json = false, source = false;
+	const struct tool_option options[] = {
+		TOOL_FLAG("json", &json), TOOL_FLAG("source", &source), { 0 },
 	};
 	struct tool_cache cache;
-	const char *name;
+	int code;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == '?' || (option == 'd' && !tool_set_path("CKCACHE_DIR", optarg)))
-			return TOOL_USAGE;
-	}
-	name = entry_argument(argc, argv);
-	if (!name)
+	if (!tool_parse(argc, argv, options, 1))
 		return TOOL_USAGE;
+	if (optind == argc) {
+		tool_complain("show: no entry given (try ckcache show --help)");
+		return TOOL_USAGE;
+	}
 	if (json && source) {
 		tool_complain("show: --json and --source exclude each other");
 		return TOOL_USAGE;
 	}
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
-	code = show(&cache, name, json != 0, source != 0);
+	code = show(&cache, argv[optind], json, source);
 	tool_close(&cache);
 	return code;
 }

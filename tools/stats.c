@@ -161,20 +161,18 @@ static enum cmn_status collect(const struct tool_cache *cache, struct cc_stats *
 
 int verb_stats(int argc, char **argv)
 {
-	int json = 0, zero = 0, code = TOOL_FAILED;
-	const struct option options[] = {
-		TOOL_DIR_OPTION,
-		{ "json", no_argument, &json, 1 },
-		{ "zero", no_argument, &zero, 1 },
-		{ 0 },
+	bool json = false, zero = false;
+	const struct tool_option options[] = {
+		TOOL_FLAG("json", &json), TOOL_FLAG("zero", &zero), { 0 },
 	};
 	struct holdings holdings = { 0 };
 	struct cmn_buffer text = { 0 };
 	struct cc_stats *stats = NULL;
 	struct tool_cache cache;
 	enum cmn_status status;
+	int code = TOOL_FAILED;
 
-	if (!tool_parse_flags(argc, argv, options))
+	if (!tool_parse(argc, argv, options, 0))
 		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;

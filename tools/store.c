@@ -33,15 +33,11 @@ static int finish(const struct tool_cache *cache, enum cmn_status status)
 }
 
 /* Of a verb without other options; false: complained about. */
-static bool parse(int argc, char **argv, int *ret_json)
+static bool parse(int argc, char **argv, bool *ret_json)
 {
-	const struct option options[] = {
-		TOOL_DIR_OPTION,
-		{ "json", no_argument, ret_json, 1 },
-		{ 0 },
-	};
+	const struct tool_option options[] = { TOOL_FLAG("json", ret_json), { 0 } };
 
-	return tool_parse_flags(argc, argv, options);
+	return tool_parse(argc, argv, options, 0);
 }
 
 static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
@@ -119,7 +115,8 @@ int verb_prune(int argc, char **argv)
 	struct tool_cache cache;
 	enum cmn_status status;
 	uint64_t count = 0;
-	int json = 0, code = TOOL_FAILED;
+	int code = TOOL_FAILED;
+	bool json = false;
 
 	if (!parse(argc, argv, &json))
 		return TOOL_USAGE;
@@ -195,7 +192,8 @@ int verb_clear(int argc, char **argv)
 	struct amount removed = { 0 };
 	struct tool_cache cache;
 	enum cmn_status status;
-	int json = 0, code = TOOL_FAILED;
+	int code = TOOL_FAILED;
+	bool json = false;
 
 	if (!parse(argc, argv, &json))
 		return TOOL_USAGE;

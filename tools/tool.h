@@ -7,7 +7,6 @@
 #ifndef TOOLS_TOOL_H
 #define TOOLS_TOOL_H
 
-#include <getopt.h>
 #include <stdbool.h>
 
 #include "cachecore/config.h"
@@ -36,17 +35,29 @@ int verb_verify(int argc, char **argv);
 /* "ckcache: …" and a line end, on stderr. */
 void tool_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* An option but --dir, which all verbs have; it has one of the places. */
+struct tool_option {
+	const char *name;
+	bool *flag;		/* it takes no value */
+	const char **text;
+	unsigned long *number, max;	/* as tool_parse_number */
+	bool (*take)(void *ctx, const char *value);	/* false: complained about */
+	void *ctx;
+};
+#define TOOL_FLAG(name, place) { name, .flag = (place) }
+#define TOOL_TEXT(name, place) { name, .text = (place) }
+#define TOOL_NUMBER(name, most, place) { name, .number = (place), .max = (most) }
+#define TOOL_TAKEN(name, function, its_ctx) { name, .take = (function), .ctx = (its_ctx) }
+
 /*
- * Parses the options of a verb that takes no arguments. Each option of
- * options (ended by a zero one) but "dir", which sets CKCACHE_DIR, must have a
- * flag that getopt_long sets. false: something else stood there, it was complained about.
+ * Parses a verb's options (at most seven, ended by a zero one); arguments, at most that many, are
+ * left from argv[optind] on. --dir sets CKCACHE_DIR. false: it was complained about.
  */
-bool tool_parse_flags(int argc, char **argv, const struct option *options);
-/* Of argv[optind], which nobody asked for. */
-void tool_complain_unexpected(char **argv);
+bool tool_parse(int argc, char **argv, const struct tool_option *options, int most_arguments);
+/* Whether there is one argument, which is to be a file; false: complained about. */
+bool tool_has_file(int argc, char **argv);
 /* The value of --name, a whole number from 1 to max; false: complained about. */
 bool tool_parse_number(const char *name, const char *text, unsigned long max, unsigned long *ret);
-#define TOOL_DIR_OPTION { "dir", required_argument, NULL, 'd' }
 
 /* The layer's library beside this executable, in the build tree or installed, on the heap; NULL: nowhere. */
 char *tool_find_library(const char *name);

@@ -2,7 +2,7 @@
 /*
  * verbs: the one table of what the command understands. Help is made from it;
  * the completions, ckcache(1) and docs/JSON.md are checked against what help
- * says (tests/rules/command_line.py), and each verb's getopt table against its row.
+ * says (tests/rules/command_line.py), and each verb's option table against its row.
  */
 #ifndef TOOLS_VERBS_H
 #define TOOLS_VERBS_H

@@ -202,29 +202,24 @@ static void append_json(struct verification *verification)
 
 int verb_verify(int argc, char **argv)
 {
-	int repair = 0, json = 0, code = TOOL_OK;
-	const struct option options[] = {
-		TOOL_DIR_OPTION,
-		{ "json", no_argument, &json, 1 },
-		{ "repair", no_argument, &repair, 1 },
-		{ 0 },
-	};
 	struct verification verification = { 0 };
+	const struct tool_option options[] = {
+		TOOL_FLAG("json", &verification.json), TOOL_FLAG("repair", &verification.repair), { 0 },
+	};
 	struct tool_cache cache;
 	enum cmn_status status;
+	int code = TOOL_OK;
 
-	if (!tool_parse_flags(argc, argv, options))
+	if (!tool_parse(argc, argv, options, 0))
 		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
-	if (repair && !tool_may_write(&cache)) {
+	if (verification.repair && !tool_may_write(&cache)) {
 		tool_close(&cache);
 		return TOOL_FAILED;
 	}
 	verification.cache = &cache;
-	verification.repair = repair != 0;
-	verification.json = json != 0;
-	if (json)
+	if (verification.json)
 		cmn_buffer_append_text(&verification.text, "{\"findings\": [");
 	status = verify_cache(&verification);
 	terminal_progress_hide();
@@ -232,7 +227,7 @@ int verb_verify(int argc, char **argv)
 		tool_complain("%s: %s", cache.config.dir, cmn_status_string(status));
 		code = TOOL_FAILED;
 	}
-	(json ? append_json : append_plain)(&verification);
+	(verification.json ? append_json : append_plain)(&verification);
 	print_some(&verification, 0);
 	if (verification.printed != TOOL_OK || verification.damaged > verification.removed)
 		code = TOOL_FAILED;

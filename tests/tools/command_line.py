@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the command's help says is what else says it: the verbs' getopt tables,
+"""What the command's help says is what else says it: the verbs' option tables,
 the completions, ckcache(1) and docs/JSON.md. And help fits a screen.
 
     command_line.py CKCACHE SOURCE-DIRECTORY
@@ -61,10 +61,12 @@ def sources_of():
 
 
 def parsed_options(text):
-    """{name: whether it takes a value} of a file's getopt tables."""
+    """{name: whether it takes a value} of a file's option tables."""
     found = {name: kind == "required_argument" for name, kind in
              re.findall(r'\{ "([a-z-]+)", (no_argument|required_argument)', text)}
-    if "TOOL_DIR_OPTION" in text:
+    found.update((name, kind != "FLAG") for kind, name in
+                 re.findall(r'TOOL_(FLAG|TEXT|NUMBER|TAKEN)\("([a-z-]+)"', text))
+    if "tool_parse(" in text:
         found["dir"] = True
     return found
 
@@ -118,7 +120,7 @@ class Help(unittest.TestCase):
 
 
 class Options(unittest.TestCase):
-    def test_help_is_what_getopt_has(self):
+    def test_help_is_what_is_parsed(self):
         texts = sources_of()
         by_file = {}
         for verb in verbs():
