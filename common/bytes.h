@@ -24,6 +24,12 @@ struct cmn_view cmn_view_of(const char *text);	/* without the terminator; NULL i
 bool cmn_view_equal(struct cmn_view a, struct cmn_view b);
 
 /*
+ * Room for one more in an array of count elements, each of which was added by this: the array, moved
+ * perhaps. NULL: out of memory, and it is as it was.
+ */
+void *cmn_array_grow(void *array, size_t count, size_t size);
+
+/*
  * A growing buffer. An allocation failure sets `failed` and later appends do
  * nothing, so that an encoder checks once, at its end. {0} is a valid empty buffer.
  */

@@ -54,18 +54,14 @@ const char *cause_phrase(enum cause_kind kind)
 
 void causes_add(struct causes *causes, enum cause_kind kind, const char *format, ...)
 {
-	size_t cap = causes->cap ? 2 * causes->cap : 4;
-	struct cause *all = causes->all;
+	struct cause *all = cmn_array_grow(causes->all, causes->count, sizeof(*all));
 	char *text = NULL;
 	va_list args;
 
-	if (causes->count == causes->cap)
-		all = reallocarray(causes->all, cap, sizeof(*all));
 	if (!all) {
 		causes->failed = true;
 		return;
 	}
-	causes->cap = causes->count == causes->cap ? cap : causes->cap;
 	causes->all = all;
 	va_start(args, format);
 	if (vasprintf(&text, format, args) < 0)

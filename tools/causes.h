@@ -40,7 +40,7 @@ struct cause {
 };
 struct causes {
 	struct cause *all;
-	size_t count, cap;
+	size_t count;
 	bool failed;		/* out of memory */
 };
 void causes_add(struct causes *causes, enum cause_kind kind, const char *format, ...)

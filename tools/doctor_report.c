@@ -83,7 +83,7 @@ void doctor_say(struct doctor *doctor, enum doctor_section section, enum doctor_
 		finding.text = NULL;	/* vasprintf leaves it undefined */
 	va_end(args);
 	finding.advice = advice ? strdup(advice) : NULL;
-	grown = reallocarray(doctor->findings, doctor->finding_count + 1, sizeof(*grown));
+	grown = cmn_array_grow(doctor->findings, doctor->finding_count, sizeof(*grown));
 	if (grown)
 		doctor->findings = grown;
 	if (!grown || !finding.text || (advice && !finding.advice)) {
@@ -103,7 +103,7 @@ void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platf
 		       const char *library, const char *const fields[4])
 {
 	struct doctor_device *grown =
-		reallocarray(doctor->devices, doctor->device_count + 1, sizeof(*grown));
+		cmn_array_grow(doctor->devices, doctor->device_count, sizeof(*grown));
 	struct doctor_device *device;
 
 	if (!grown) {

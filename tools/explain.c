@@ -29,16 +29,12 @@ struct choice {
 
 struct question *explain_add(struct explanation *explanation, const struct past_event *event)
 {
-	if (explanation->count == explanation->cap) {
-		size_t cap = explanation->cap ? 2 * explanation->cap : 64;
-		struct question *all = reallocarray(explanation->questions, cap, sizeof(*all));
+	struct question *all = cmn_array_grow(explanation->questions, explanation->count, sizeof(*all));
 
-		explanation->failed |= !all;
-		if (!all)
-			return NULL;
-		explanation->questions = all;
-		explanation->cap = cap;
-	}
+	explanation->failed |= !all;
+	if (!all)
+		return NULL;
+	explanation->questions = all;
 	explanation->questions[explanation->count] = (struct question){ .event = *event };
 	return &explanation->questions[explanation->count++];
 }

@@ -39,7 +39,7 @@ struct explanation {
 	struct tool_cache cache;
 	struct past past;
 	struct question *questions;
-	size_t count, cap;
+	size_t count;
 	bool failed;			/* out of memory */
 };
 

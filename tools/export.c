@@ -30,7 +30,7 @@ struct leaf {
 
 struct exporting {
 	struct leaf *leaves;
-	size_t count, cap;
+	size_t count;
 	const char *file;	/* as given */
 	int fd;
 	enum cmn_file_trust trust;	/* in files of the cache */
@@ -45,20 +45,15 @@ static enum cmn_status add_leaf(void *ctx, int root_fd, const char *path, int le
 {
 	struct exporting *exporting = ctx;
 	struct cc_leaf_scan scan;
-	struct leaf *leaf;
+	struct leaf *leaves, *leaf;
 
 	(void)root_fd;
 	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK || !scan.present[CC_LEAF_SRC])
 		return CMN_OK;	/* removed meanwhile, or empty */
-	if (exporting->count == exporting->cap) {
-		size_t cap = exporting->cap ? 2 * exporting->cap : 64;
-		struct leaf *leaves = reallocarray(exporting->leaves, cap, sizeof(*leaves));
-
-		if (!leaves)
-			return CMN_ERR_NOMEM;
-		exporting->leaves = leaves;
-		exporting->cap = cap;
-	}
+	leaves = cmn_array_grow(exporting->leaves, exporting->count, sizeof(*leaves));
+	if (!leaves)
+		return CMN_ERR_NOMEM;
+	exporting->leaves = leaves;
 	leaf = &exporting->leaves[exporting->count++];
 	leaf->present = scan.present[CC_LEAF_SRC];
 	(void)snprintf(leaf->path, sizeof(leaf->path), "%s", path);

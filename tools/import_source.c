@@ -153,15 +153,11 @@ static enum cmn_status read_exactly(void *ctx, void *data, size_t len)
 
 static enum cmn_status keep_digest(struct import_source *source)
 {
-	if (source->count == source->cap) {
-		size_t cap = source->cap ? 2 * source->cap : 256;
-		void *digests = reallocarray(source->digests, cap, sizeof(*source->digests));
+	void *digests = cmn_array_grow(source->digests, source->count, sizeof(*source->digests));
 
-		if (!digests)
-			return CMN_ERR_NOMEM;
-		source->digests = digests;
-		source->cap = cap;
-	}
+	if (!digests)
+		return CMN_ERR_NOMEM;
+	source->digests = digests;
 	return signature_digest_get(source->digest, source->digests[source->count++]);
 }
 

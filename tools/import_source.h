@@ -23,7 +23,7 @@ struct import_source {
 	uint64_t size, at;
 	struct signature_digest *digest;	/* of what was read in this pass */
 	uint8_t (*digests)[SIGNATURE_DIGEST_SIZE];	/* after each entry, from the first pass */
-	size_t count, cap, next;
+	size_t count, next;
 	struct cc_bundle_reader reader;
 };
 

@@ -17,21 +17,16 @@ bool key_fields_read(struct cmn_view outline, struct key_fields *ret)
 {
 	struct cmn_reader reader = cmn_reader_of(outline);
 	struct cc_outline_field field;
-	size_t cap = 0;
 
 	*ret = (struct key_fields){ 0 };
 	while (cc_outline_next(&reader, &field) == CMN_OK) {
-		if (ret->count == cap) {
-			size_t more = cap ? 2 * cap : 64;
-			struct cc_outline_field *all = reallocarray(ret->all, more, sizeof(*all));
+		struct cc_outline_field *all = cmn_array_grow(ret->all, ret->count, sizeof(*all));
 
-			if (!all) {
-				key_fields_release(ret);
-				return false;
-			}
-			ret->all = all;
-			cap = more;
+		if (!all) {
+			key_fields_release(ret);
+			return false;
 		}
+		ret->all = all;
 		ret->all[ret->count++] = field;
 	}
 	return true;

@@ -30,7 +30,7 @@ struct row {
 
 struct listing {
 	struct row *rows;
-	size_t count, capacity;
+	size_t count;
 	size_t shown;	/* the first of them */
 	bool failed;	/* out of memory */
 };
@@ -115,18 +115,13 @@ static bool describe(struct row *row, struct cmn_view key)
 static bool add_row(void *ctx, const struct cc_store_item *item)
 {
 	struct listing *listing = ctx;
-	struct row *row;
+	struct row *rows = cmn_array_grow(listing->rows, listing->count, sizeof(*rows)), *row;
 
-	if (listing->count == listing->capacity) {
-		size_t capacity = listing->capacity ? 2 * listing->capacity : 64;
-		struct row *rows = reallocarray(listing->rows, capacity, sizeof(*rows));
-
-		if (!rows)
-			goto failed;
-		listing->rows = rows;
-		listing->capacity = capacity;
-	}
-	row = &listing->rows[listing->count++];
+	listing->failed |= !rows;
+	if (!rows)
+		return false;
+	listing->rows = rows;
+	row = &rows[listing->count++];
 	*row = (struct row){
 		.path = strdup(item->path),
 		.bytes = item->bytes,
@@ -134,11 +129,8 @@ static bool add_row(void *ctx, const struct cc_store_item *item)
 		.access_ns = item->access_ns,
 		.status = item->status,
 	};
-	if (row->path && describe(row, item->key))
-		return true;
-failed:
-	listing->failed = true;
-	return false;
+	listing->failed |= !row->path || !describe(row, item->key);
+	return !listing->failed;
 }
 
 /* The last used first. */

@@ -5,35 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more; NULL: out of memory. */
-static void *grow(struct past *past, void **array, size_t count, size_t *cap, size_t size)
-{
-	size_t new_cap = *cap ? 2 * *cap : 64;
-	void *more;
-
-	if (count < *cap)
-		return (char *)*array + count * size;
-	more = reallocarray(*array, new_cap, size);
-	past->failed |= !more;
-	if (!more)
-		return NULL;
-	*array = more;
-	*cap = new_cap;
-	return (char *)more + count * size;
-}
-
 static void note_part(void *ctx, const struct cmn_hash *hash, struct cmn_view outline)
 {
 	struct past *past = ctx;
-	struct past_part *part = grow(past, (void **)&past->parts, past->part_count,
-				      &past->part_cap, sizeof(*part));
+	struct past_part *parts = cmn_array_grow(past->parts, past->part_count, sizeof(*parts)), *part;
 
-	if (!part)
+	past->failed |= !parts;
+	if (!parts)
 		return;
+	past->parts = parts;
+	part = &parts[past->part_count++];
 	*part = (struct past_part){ .hash = *hash };
 	cmn_buffer_append(&part->outline, outline.data, outline.len);
 	past->failed |= part->outline.failed;
-	past->part_count++;
 }
 
 static char *copy_view(struct past *past, struct cmn_view view)
@@ -60,11 +44,14 @@ static void leaf_of(const struct cmn_hash parts[CC_PART_COUNT], char ret[CC_LEAF
 static void note_event(void *ctx, const struct cc_history_event *event)
 {
 	struct past *past = ctx;
-	struct past_event *copy = grow(past, (void **)&past->events, past->event_count,
-				       &past->event_cap, sizeof(*copy));
+	struct past_event *events = cmn_array_grow(past->events, past->event_count, sizeof(*events));
+	struct past_event *copy;
 
-	if (!copy)
+	past->failed |= !events;
+	if (!events)
 		return;
+	past->events = events;
+	copy = &events[past->event_count++];
 	*copy = (struct past_event){
 		.kind = event->kind, .pid = event->pid, .start_ns = event->start_ns,
 		.time_ns = event->time_ns, .build_ns = event->build_ns,
@@ -74,20 +61,19 @@ static void note_event(void *ctx, const struct cc_history_event *event)
 	};
 	memcpy(copy->parts, event->parts, sizeof(copy->parts));
 	leaf_of(copy->parts, copy->leaf);
-	past->event_count++;
 }
 
 static void note_eviction(void *ctx, enum cc_history_cause cause, uint64_t time_ns, uint64_t leaf)
 {
 	struct past *past = ctx;
-	struct past_eviction *eviction = grow(past, (void **)&past->evictions,
-					      past->eviction_count, &past->eviction_cap,
-					      sizeof(*eviction));
+	struct past_eviction *evictions = cmn_array_grow(past->evictions, past->eviction_count,
+							 sizeof(*evictions));
 
-	if (!eviction)
+	past->failed |= !evictions;
+	if (!evictions)
 		return;
-	*eviction = (struct past_eviction){ cause, time_ns, leaf };
-	past->eviction_count++;
+	past->evictions = evictions;
+	evictions[past->eviction_count++] = (struct past_eviction){ cause, time_ns, leaf };
 }
 
 static int compare_parts(const void *a, const void *b)

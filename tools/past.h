@@ -33,11 +33,11 @@ struct past_eviction {
 
 struct past {
 	struct past_event *events;
-	size_t event_count, event_cap;
+	size_t event_count;
 	struct past_part *parts;	/* sorted by hash once loaded */
-	size_t part_count, part_cap;
+	size_t part_count;
 	struct past_eviction *evictions;
-	size_t eviction_count, eviction_cap;
+	size_t eviction_count;
 	bool failed;		/* out of memory */
 };
 

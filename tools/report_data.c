@@ -130,30 +130,16 @@ static char *name_device(struct report_data *data, struct cmn_view key)
 	return string;
 }
 
-static struct report_entry *new_entry(struct report_data *data)
-{
-	if (data->count == data->cap) {
-		size_t cap = data->cap ? 2 * data->cap : 64;
-		struct report_entry *entries = reallocarray(data->entries, cap, sizeof(*entries));
-
-		if (!entries)
-			return NULL;
-		data->entries = entries;
-		data->cap = cap;
-	}
-	return &data->entries[data->count++];
-}
-
 static bool add_entry(void *ctx, const struct cc_store_item *item)
 {
 	struct report_data *data = ctx;
-	struct report_entry *entry = new_entry(data);
+	struct report_entry *entries = cmn_array_grow(data->entries, data->count, sizeof(*entries));
 
-	if (!entry) {
-		data->failed = true;
+	data->failed |= !entries;
+	if (!entries)
 		return false;
-	}
-	*entry = (struct report_entry){
+	data->entries = entries;
+	entries[data->count++] = (struct report_entry){
 		.path = copy_text(data, cmn_view_of(item->path)),
 		.bytes = item->bytes,
 		.build_ns = item->build_ns,

@@ -52,7 +52,7 @@ struct report_data {
 	uint64_t last_eviction_ns;	/* 0: not known */
 
 	struct report_entry *entries;
-	size_t count, cap;
+	size_t count;
 	uint64_t sound, damaged, foreign;	/* foreign: of another version */
 	uint64_t bytes, build_ns;	/* of all, of the sound ones */
 	struct report_group *devices, *programs;	/* the largest first */
