@@ -160,3 +160,17 @@ enum cmn_status cc_key_next(struct cmn_reader *reader, struct cc_key_field *ret)
 	*ret = field;
 	return CMN_OK;
 }
+
+struct cmn_view cc_key_find(struct cmn_view encoded, const char *name, unsigned int i)
+{
+	struct cc_key_field field;
+	struct cmn_reader reader;
+
+	if (cc_key_read(encoded, &reader) != CMN_OK)
+		return (struct cmn_view){ 0 };
+	while (cc_key_next(&reader, &field) == CMN_OK) {
+		if (cmn_view_equal(field.name, cmn_view_of(name)) && i-- == 0)
+			return field.value;
+	}
+	return (struct cmn_view){ 0 };
+}

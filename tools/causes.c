@@ -258,20 +258,6 @@ static bool find_token(const struct causes_keys *keys, struct cmn_view *ret_was,
 	       cc_random_token_differs(keys->was, keys->is, ret_was, ret_is);
 }
 
-static struct cmn_view find_value(struct cmn_view key, const char *name)
-{
-	struct cc_key_field field;
-	struct cmn_reader reader;
-
-	if (!key.len || cc_key_read(key, &reader) != CMN_OK)
-		return (struct cmn_view){ 0 };
-	while (cc_key_next(&reader, &field) == CMN_OK) {
-		if (cmn_view_equal(field.name, cmn_view_of(name)))
-			return field.value;
-	}
-	return (struct cmn_view){ 0 };
-}
-
 /* " at line N", where that can be told; exactly, where both texts are at hand. */
 static void line_text(const struct key_difference *one, const struct causes_keys *keys,
 		      char *ret, size_t size)
@@ -280,8 +266,8 @@ static void line_text(const struct key_difference *one, const struct causes_keys
 	uint64_t line, more;
 
 	if (key_field_is(one->is, "source") && keys->was.len && keys->is.len) {
-		was.value = find_value(keys->was, "source");
-		is.value = find_value(keys->is, "source");
+		was.value = cc_key_find(keys->was, "source", 0);
+		is.value = cc_key_find(keys->is, "source", 0);
 		was.whole = is.whole = true;
 	}
 	if (!cc_outline_first_line(&was, &is, &line, &more))

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/json.h"
 #include "tools/doctor.h"
 #include "tools/terminal.h"
+#include "tools/text.h"
 
 static const char *const marks[] = { "ok", "note", "problem" };
 
@@ -127,15 +127,6 @@ void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platf
 	}
 }
 
-static void append_string(struct cmn_buffer *text, const char *name, const char *value)
-{
-	cmn_buffer_printf(text, "\"%s\": ", name);
-	if (value)
-		cmn_json_append_string(text, cmn_view_of(value));
-	else
-		cmn_buffer_append_text(text, "null");
-}
-
 static void append_time(struct cmn_buffer *text, const char *name, bool known, uint64_t ns)
 {
 	if (known)
@@ -146,17 +137,12 @@ static void append_time(struct cmn_buffer *text, const char *name, bool known, u
 
 static void append_device(struct cmn_buffer *text, const struct doctor_device *device)
 {
-	append_string(text, "api", device->level_zero ? "level-zero" : "opencl");
-	cmn_buffer_append_text(text, ", ");
-	append_string(text, "platform", device->platform);
-	cmn_buffer_append_text(text, ", ");
-	append_string(text, "name", device->name);
-	cmn_buffer_append_text(text, ", ");
-	append_string(text, "driver_version", device->driver_version);
-	cmn_buffer_append_text(text, ", ");
-	append_string(text, "library", *device->library ? device->library : NULL);
-	cmn_buffer_append_text(text, ", ");
-	append_string(text, "result", device->result);
+	text_append_member(text, "api", device->level_zero ? "level-zero" : "opencl");
+	text_append_member(text, "platform", device->platform);
+	text_append_member(text, "name", device->name);
+	text_append_member(text, "driver_version", device->driver_version);
+	text_append_member(text, "library", *device->library ? device->library : NULL);
+	text_append_member(text, "result", device->result);
 	append_time(text, "compile_ms", device->measured, device->compile_ns);
 	append_time(text, "capture_ms", device->measured, device->capture_ns);
 	append_time(text, "hit_ms", device->measured, device->hit_ns);
@@ -171,13 +157,10 @@ static void format_json(const struct doctor *doctor, struct cmn_buffer *text)
 		const struct doctor_finding *finding = &doctor->findings[i];
 
 		cmn_buffer_append_text(text, i ? ",\n    {" : "\n    {");
-		append_string(text, "section", sections[finding->section].name);
-		cmn_buffer_append_text(text, ", ");
-		append_string(text, "mark", marks[finding->mark]);
-		cmn_buffer_append_text(text, ", ");
-		append_string(text, "text", finding->text);
-		cmn_buffer_append_text(text, ", ");
-		append_string(text, "advice", finding->advice);
+		text_append_member(text, "section", sections[finding->section].name);
+			text_append_member(text, "mark", marks[finding->mark]);
+			text_append_member(text, "text", finding->text);
+			text_append_member(text, "advice", finding->advice);
 		cmn_buffer_append_u8(text, '}');
 	}
 	cmn_buffer_append_text(text, "\n  ],\n  \"devices\": [");

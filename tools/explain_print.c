@@ -6,6 +6,7 @@
 
 #include "common/json.h"
 #include "tools/explain.h"
+#include "tools/text.h"
 
 /* In one line; --verbose shows all. */
 #define MAX_CAUSES 3
@@ -131,11 +132,7 @@ void explain_print(const struct explanation *explanation, bool verbose, struct c
 
 static void append_string(struct cmn_buffer *text, const char *name, const char *value)
 {
-	cmn_buffer_printf(text, ", \"%s\": ", name);
-	if (value && *value)
-		cmn_json_append_string(text, cmn_view_of(value));
-	else
-		cmn_buffer_append_text(text, "null");
+	text_append_member(text, name, value && *value ? value : NULL);
 }
 
 static void append_json_value(struct cmn_buffer *text, const char *name,

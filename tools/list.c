@@ -43,20 +43,6 @@ static void row_release(struct row *row)
 	free(row->hint);
 }
 
-static struct cmn_view find_field(struct cmn_view key, const char *name)
-{
-	struct cc_key_field field;
-	struct cmn_reader reader;
-
-	if (cc_key_read(key, &reader) != CMN_OK)
-		return (struct cmn_view){ 0 };
-	while (cc_key_next(&reader, &field) == CMN_OK) {
-		if (cmn_view_equal(field.name, cmn_view_of(name)))
-			return field.value;
-	}
-	return (struct cmn_view){ 0 };
-}
-
 /* A copy fit for one column: control characters become blanks, and bytes that are no text dots. */
 static char *copy_text(struct cmn_view view)
 {
@@ -72,18 +58,6 @@ static char *copy_text(struct cmn_view view)
 	return text;
 }
 
-static struct cmn_view first_line(struct cmn_view source)
-{
-	const char *at = source.data, *end = at + source.len, *start;
-
-	while (at < end && isspace((unsigned char)*at))
-		at++;
-	start = at;
-	while (at < end && *at != '\n')
-		at++;
-	return (struct cmn_view){ start, (size_t)(at - start) };
-}
-
 static char *make_hint(struct cmn_view source)
 {
 	struct cc_kernel_names names = cc_kernel_names_of(source);
@@ -91,7 +65,7 @@ static char *make_hint(struct cmn_view source)
 	char *text;
 
 	if (!kernel.len)
-		return copy_text(first_line(source));
+		return copy_text(text_first_line(source));
 	if (asprintf(&text, "kernel %.*s", (int)(kernel.len < MAX_SHOWN ? kernel.len : MAX_SHOWN),
 		     (const char *)kernel.data) < 0)
 		return NULL;
@@ -101,9 +75,9 @@ static char *make_hint(struct cmn_view source)
 /* false: out of memory. */
 static bool describe(struct row *row, struct cmn_view key)
 {
-	struct cmn_view device = find_field(key, "device.name");
-	struct cmn_view options = find_field(key, "options");
-	struct cmn_view source = find_field(key, "source");
+	struct cmn_view device = cc_key_find(key, "device.name", 0);
+	struct cmn_view options = cc_key_find(key, "options", 0);
+	struct cmn_view source = cc_key_find(key, "source", 0);
 
 	if (device.len && !(row->device = copy_text(device)))
 		return false;
@@ -284,30 +258,21 @@ static void format_plain(const struct listing *listing, struct cmn_buffer *text)
 		append_row(&listing->rows[i], text);
 }
 
-static void append_member(struct cmn_buffer *text, const char *name, const char *value)
-{
-	cmn_buffer_printf(text, ", \"%s\": ", name);
-	if (value)
-		cmn_json_append_string(text, cmn_view_of(value));
-	else
-		cmn_buffer_append_text(text, "null");
-}
-
 static void format_json(const struct listing *listing, struct cmn_buffer *text)
 {
 	cmn_buffer_append_u8(text, '[');
 	for (size_t i = 0; i < listing->shown; i++) {
 		const struct row *row = &listing->rows[i];
 
-		cmn_buffer_append_text(text, i ? ",\n {\"entry\": " : "\n {\"entry\": ");
-		cmn_json_append_string(text, cmn_view_of(row->path));
+		cmn_buffer_append_text(text, i ? ",\n {" : "\n {");
+		text_append_member(text, "entry", row->path);
 		cmn_buffer_printf(text, ", \"bytes\": %llu, \"last_use_ns\": %llu, \"compile_ms\": %.3f",
 				  (unsigned long long)row->bytes,
 				  (unsigned long long)row->access_ns, (double)row->build_ns / 1e6);
-		append_member(text, "device", row->device);
-		append_member(text, "source", row->hint);
-		append_member(text, "options", row->options);
-		append_member(text, "status", cmn_status_string(row->status));
+		text_append_member(text, "device", row->device);
+		text_append_member(text, "source", row->hint);
+		text_append_member(text, "options", row->options);
+		text_append_member(text, "status", cmn_status_string(row->status));
 		cmn_buffer_append_u8(text, '}');
 	}
 	cmn_buffer_append_text(text, listing->shown ? "\n]\n" : "]\n");

@@ -17,18 +17,11 @@
 
 bool replay_key_field(struct cmn_view key, const char *name, unsigned int i, struct cmn_view *ret)
 {
-	struct cc_key_field field;
-	struct cmn_reader reader;
+	struct cmn_view found = cc_key_find(key, name, i);
 
-	if (cc_key_read(key, &reader) != CMN_OK)
-		return false;
-	while (cc_key_next(&reader, &field) == CMN_OK) {
-		if (cmn_view_equal(field.name, cmn_view_of(name)) && i-- == 0) {
-			*ret = field.value;
-			return true;
-		}
-	}
-	return false;
+	if (found.data)
+		*ret = found;
+	return found.data != NULL;
 }
 
 /* What an entry depends on, by names that may be relative to a directory. */

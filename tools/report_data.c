@@ -2,7 +2,6 @@
 /* report_data: one walk over the entries, then sorting by what is asked of them. */
 #include "tools/report_data.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "common/clock.h"
 #include "common/hash.h"
 #include "common/json.h"
+#include "tools/text.h"
 
 #define DAY_NS (UINT64_C(86400) * 1000000000)
 /* Of a text that is kept: more is shown nowhere. */
@@ -24,20 +24,6 @@
 #define MAX_KERNELS 3
 
 /* ---- what an entry is called ---- */
-
-static struct cmn_view find_field(struct cmn_view key, const char *name)
-{
-	struct cc_key_field field;
-	struct cmn_reader reader;
-
-	if (cc_key_read(key, &reader) != CMN_OK)
-		return (struct cmn_view){ 0 };
-	while (cc_key_next(&reader, &field) == CMN_OK) {
-		if (cmn_view_equal(field.name, cmn_view_of(name)))
-			return field.value;
-	}
-	return (struct cmn_view){ 0 };
-}
 
 static struct cmn_view cut(struct cmn_view text)
 {
@@ -55,17 +41,6 @@ static char *copy_text(struct report_data *data, struct cmn_view text)
 
 	data->failed |= shown.len && !copy;
 	return copy;
-}
-
-static struct cmn_view first_line(struct cmn_view source)
-{
-	const char *at = source.data, *end = at + source.len, *start;
-
-	while (at < end && isspace((unsigned char)*at))
-		at++;
-	for (start = at; at < end && *at != '\n'; at++)
-		;
-	return (struct cmn_view){ start, (size_t)(at - start) };
 }
 
 /* "axpy, dot, scale, …"; what has no kernel is called by its first line, what is no text by its hash. */
@@ -90,7 +65,7 @@ static char *name_program(struct report_data *data, struct cmn_view source)
 		name = cc_kernel_names_next(&names);
 	}
 	if (!text.len && cmn_json_is_text(source)) {
-		struct cmn_view line = cut(first_line(source));
+		struct cmn_view line = cut(text_first_line(source));
 
 		cmn_buffer_append(&text, line.data, line.len);
 	}
@@ -107,9 +82,9 @@ static char *name_program(struct report_data *data, struct cmn_view source)
 /* "NAME, driver VERSION", as far as the key tells: OpenCL's is a text, Level Zero's a number. */
 static char *name_device(struct report_data *data, struct cmn_view key)
 {
-	struct cmn_view name = cut(find_field(key, "device.name"));
-	struct cmn_view text = cut(find_field(key, "device.driver_version"));
-	struct cmn_view number = find_field(key, "driver.version");
+	struct cmn_view name = cut(cc_key_find(key, "device.name", 0));
+	struct cmn_view text = cut(cc_key_find(key, "device.driver_version", 0));
+	struct cmn_view number = cc_key_find(key, "driver.version", 0);
 	struct cmn_buffer label = { 0 };
 	char *string;
 
@@ -146,8 +121,8 @@ static bool add_entry(void *ctx, const struct cc_store_item *item)
 		.access_ns = item->access_ns,
 		.status = item->status,
 		.device = name_device(data, item->key),
-		.program = name_program(data, find_field(item->key, "source")),
-		.options = copy_text(data, find_field(item->key, "options")),
+		.program = name_program(data, cc_key_find(item->key, "source", 0)),
+		.options = copy_text(data, cc_key_find(item->key, "options", 0)),
 	};
 	data->bytes += item->bytes;
 	data->sound += item->status == CMN_OK;

@@ -11,6 +11,7 @@
 #include "common/json.h"
 #include "tools/causes.h"
 #include "tools/show.h"
+#include "tools/text.h"
 
 /* Of a long text these are shown. */
 #define FIRST_LINES 5
@@ -229,12 +230,10 @@ static void append_json_manifest(struct cmn_buffer *text, const struct cc_manife
 
 void show_print_json(const struct shown_entry *entry, struct cmn_buffer *text)
 {
-	cmn_buffer_append_text(text, "{\"entry\": ");
-	cmn_json_append_string(text, cmn_view_of(entry->path));
-	cmn_buffer_append_text(text, ", \"root\": ");
-	cmn_json_append_string(text, cmn_view_of(entry->root));
-	cmn_buffer_append_text(text, ", \"status\": ");
-	cmn_json_append_string(text, cmn_view_of(cmn_status_string(entry->status)));
+	cmn_buffer_append_u8(text, '{');
+	text_append_member(text, "entry", entry->path);
+	text_append_member(text, "root", entry->root);
+	text_append_member(text, "status", cmn_status_string(entry->status));
 	cmn_buffer_printf(text, ", \"bytes\": %" PRIu64, entry->bytes);
 	if (entry->has_header)
 		cmn_buffer_printf(text, ", \"result_bytes\": %" PRIu64 ", \"stored_bytes\": %" PRIu64

@@ -2,9 +2,12 @@
 /* text: each chooses a unit, and as many digits as say something. */
 #include "tools/text.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+
+#include "common/json.h"
 
 /* None of the texts is longer than TEXT_SIZE, so that snprintf cuts nothing. */
 
@@ -56,6 +59,28 @@ const char *text_share(uint64_t part, uint64_t whole, char ret[TEXT_SIZE])
 	else
 		(void)snprintf(ret, TEXT_SIZE, "%.1f %%", 100 * (double)part / (double)whole);
 	return ret;
+}
+
+struct cmn_view text_first_line(struct cmn_view text)
+{
+	const char *at = text.data, *end = at + text.len, *start;
+
+	while (at < end && isspace((unsigned char)*at))
+		at++;
+	for (start = at; at < end && *at != '\n'; at++)
+		;
+	return (struct cmn_view){ start, (size_t)(at - start) };
+}
+
+void text_append_member(struct cmn_buffer *buf, const char *name, const char *value)
+{
+	bool first = buf->len && buf->data[buf->len - 1] == '{';
+
+	cmn_buffer_printf(buf, first ? "\"%s\": " : ", \"%s\": ", name);
+	if (value)
+		cmn_json_append_string(buf, cmn_view_of(value));
+	else
+		cmn_buffer_append_text(buf, "null");
 }
 
 /* The length of the character at text; *ret_control: it is one of C0 or C1. */

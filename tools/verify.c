@@ -7,8 +7,8 @@
 #include "cachecore/account.h"
 #include "cachecore/number_file.h"
 #include "cachecore/root.h"
-#include "common/json.h"
 #include "tools/terminal.h"
+#include "tools/text.h"
 #include "tools/tool.h"
 
 #define ACCOUNT_TRIES 5	/* others store all the time */
@@ -44,10 +44,9 @@ static void report_item(struct verification *verification, const char *path,
 	bool first = verification->damaged + verification->foreign == 0;
 
 	if (verification->json) {
-		cmn_buffer_append_text(text, first ? "\n  {\"entry\": " : ",\n  {\"entry\": ");
-		cmn_json_append_string(text, cmn_view_of(path));
-		cmn_buffer_append_text(text, ", \"status\": ");
-		cmn_json_append_string(text, cmn_view_of(cmn_status_string(status)));
+		cmn_buffer_append_text(text, first ? "\n  {" : ",\n  {");
+		text_append_member(text, "entry", path);
+		text_append_member(text, "status", cmn_status_string(status));
 		cmn_buffer_append_u8(text, '}');
 	} else {
 		cmn_buffer_printf(text, "%s: %s\n", path, cmn_status_string(status));
