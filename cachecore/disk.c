@@ -154,7 +154,7 @@ enum cmn_status cc_disk_join_flight(struct cc_disk *disk, const struct cc_key *k
 	*ret_flight = NULL;
 	if (!disk || !disk->writer || !disk->around->flights)
 		return CMN_MISS;
-	turn = cc_flights_begin_in(disk->around->flights, disk->config.dir, cc_key_view(key),
+	turn = cc_flights_begin(disk->around->flights, disk->config.dir, cc_key_view(key),
 				   disk->config.build_wait * NS_PER_S, ret_flight);
 	/* Since the first look another one's may have begun and ended. */
 	if (turn == CC_FLIGHT_ALONE ||

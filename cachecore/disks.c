@@ -101,7 +101,7 @@ enum cmn_status cc_disks_new(const struct cc_config *config, const struct cmn_lo
 	}
 	/* Without, every process builds for itself. */
 	if (config->persistent && config->build_wait)
-		flights = cc_flights_new(NULL);
+		flights = cc_flights_new();
 	disks->around = (struct cc_disk_surroundings){
 		.config = config, .log = log, .stats = stats, .flights = flights,
 		.run = cc_random_token_run(), .start_ns = cmn_clock_realtime(),

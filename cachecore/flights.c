@@ -40,19 +40,17 @@ struct cc_flight {
 };
 
 struct cc_flights {
-	const char *root;
 	pthread_mutex_t lock;
 	struct cc_flight *own;		/* guarded by lock */
 	struct cc_flight *inherited;	/* likewise: of the parent, when this process was forked */
 };
 
-struct cc_flights *cc_flights_new(const char *root)
+struct cc_flights *cc_flights_new(void)
 {
 	struct cc_flights *flights = calloc(1, sizeof(*flights));
 
 	if (!flights)
 		return NULL;
-	flights->root = root;
 	if (pthread_mutex_init(&flights->lock, NULL) == 0)
 		return flights;
 	free(flights);
@@ -162,15 +160,9 @@ static bool is_inherited(struct cc_flights *flights, const char *name)
 	return found;
 }
 
-enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, struct cmn_view key,
-				     uint64_t timeout_ns, struct cc_flight **ret_flight)
-{
-	return cc_flights_begin_in(flights, flights->root, key, timeout_ns, ret_flight);
-}
-
-enum cc_flight_turn cc_flights_begin_in(struct cc_flights *flights, const char *root,
-					struct cmn_view key, uint64_t timeout_ns,
-					struct cc_flight **ret_flight)
+enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, const char *root,
+				     struct cmn_view key, uint64_t timeout_ns,
+				     struct cc_flight **ret_flight)
 {
 	uint64_t deadline = cmn_clock_monotonic() + timeout_ns;
 	struct cmn_hash hash = cmn_hash_of(key.data, key.len);

@@ -19,8 +19,7 @@
 struct cc_flights;
 struct cc_flight;
 
-/* Borrows the root's path; NULL where only cc_flights_begin_in is to be called. NULL: out of memory. */
-struct cc_flights *cc_flights_new(const char *root);
+struct cc_flights *cc_flights_new(void);	/* NULL: out of memory */
 void cc_flights_free(struct cc_flights *flights);	/* when all have ended; NULL is fine */
 
 enum cc_flight_turn {
@@ -29,13 +28,13 @@ enum cc_flight_turn {
 	CC_FLIGHT_ALONE,	/* nobody can be waited for, or the wait was long enough: the caller builds */
 };
 
-/* Waits for at most timeout_ns. *ret_flight is set for CC_FLIGHT_OWN alone. */
-enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, struct cmn_view key,
-				     uint64_t timeout_ns, struct cc_flight **ret_flight);
-/* The same in another root, whose path must outlive the flight. */
-enum cc_flight_turn cc_flights_begin_in(struct cc_flights *flights, const char *root,
-					struct cmn_view key, uint64_t timeout_ns,
-					struct cc_flight **ret_flight);
+/*
+ * Waits for at most timeout_ns; the root's path must outlive the flight. *ret_flight is set for
+ * CC_FLIGHT_OWN alone.
+ */
+enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, const char *root,
+				     struct cmn_view key, uint64_t timeout_ns,
+				     struct cc_flight **ret_flight);
 void cc_flight_end(struct cc_flight *flight);	/* from any thread; NULL is fine */
 
 /* Removes what builders that died an hour ago and more have left, as far as it can. */

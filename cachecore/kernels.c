@@ -72,10 +72,9 @@ static void leave(struct cc_programs *programs, struct cmn_view program_key, str
 	programs_unlock_and_drop(programs, &doomed);
 }
 
-enum cmn_status cc_kernels_get_or_build_named(struct cc_programs *programs,
-					      struct cmn_view program_key, struct cmn_view name,
-					      cc_build_fn build, void *ctx,
-					      struct cc_build_taken *ret)
+enum cmn_status cc_kernels_get_or_build(struct cc_programs *programs, struct cmn_view program_key,
+					struct cmn_view name, cc_build_fn build, void *ctx,
+					struct cc_build_taken *ret)
 {
 	const struct build_request request = { build, ctx, programs_make_room, programs,
 					       false };
@@ -100,14 +99,6 @@ enum cmn_status cc_kernels_get_or_build_named(struct cc_programs *programs,
 		leave(programs, program_key, name, result);
 	build_result_unref(result);
 	return status;
-}
-
-enum cmn_status cc_kernels_get_or_build(struct cc_programs *programs, struct cmn_view program_key,
-					const char *name, cc_build_fn build, void *ctx,
-					struct cc_build_taken *ret)
-{
-	return cc_kernels_get_or_build_named(programs, program_key, cmn_view_of(name), build, ctx,
-					     ret);
 }
 
 enum cmn_status cc_kernels_get(struct cc_programs *programs, struct cmn_view program_key,
@@ -179,18 +170,8 @@ void cc_kernels_remove(struct cc_programs *programs, struct cmn_view program_key
 	programs_unlock_and_drop(programs, &doomed);
 }
 
-enum cmn_status cc_fast_kernel_get(struct cc_programs *programs, uint64_t constants_hash,
-				   const void *device, struct cmn_view name, void **ret_kernel)
-{
-	const struct fast_key key = {
-		.constants_hash = constants_hash, .device = device, .name = name,
-	};
-
-	return fast_kernels_get(&programs->map.fast, &key, ret_kernel);
-}
-
-enum cmn_status cc_fast_kernel_connect(struct cc_programs *programs, struct cmn_view program_key,
-				       void *kernel, const struct fast_key *key)
+enum cmn_status cc_fast_kernel_put(struct cc_programs *programs, struct cmn_view program_key,
+				   void *kernel, const struct fast_key *key)
 {
 	struct program_record *program = lock_and_find_built(programs, program_key);
 	struct kernel_record *record = program ? program_find_kernel(program, key->name) : NULL;
@@ -206,15 +187,4 @@ enum cmn_status cc_fast_kernel_connect(struct cc_programs *programs, struct cmn_
 	}
 	programs_unlock_and_drop(programs, &doomed);
 	return status;
-}
-
-enum cmn_status cc_fast_kernel_put(struct cc_programs *programs, struct cmn_view program_key,
-				   uint64_t constants_hash, const void *device,
-				   struct cmn_view name, void *kernel)
-{
-	const struct fast_key key = {
-		.constants_hash = constants_hash, .device = device, .name = name,
-	};
-
-	return cc_fast_kernel_connect(programs, program_key, kernel, &key);
 }

@@ -104,15 +104,9 @@ void cc_programs_flush(struct cc_programs *programs);
  * map, else the kernel is built and not kept. Failures are not remembered.
  */
 CMN_CHECKED enum cmn_status cc_kernels_get_or_build(struct cc_programs *programs,
-						    struct cmn_view program_key, const char *name,
-						    cc_build_fn build, void *ctx,
-						    struct cc_build_taken *ret);
-
-/* The same, with a name that may have any bytes. */
-CMN_CHECKED enum cmn_status cc_kernels_get_or_build_named(struct cc_programs *programs,
-							  struct cmn_view program_key,
-							  struct cmn_view name, cc_build_fn build,
-							  void *ctx, struct cc_build_taken *ret);
+						    struct cmn_view program_key,
+						    struct cmn_view name, cc_build_fn build,
+						    void *ctx, struct cc_build_taken *ret);
 /* As cc_programs_get, cc_programs_put and cc_programs_remove, of a kernel. CMN_MISS of put: no such program that is built. */
 CMN_CHECKED enum cmn_status cc_kernels_get(struct cc_programs *programs,
 					   struct cmn_view program_key, struct cmn_view name,
@@ -124,26 +118,15 @@ void cc_kernels_remove(struct cc_programs *programs, struct cmn_view program_key
 		       struct cmn_view name, const void *value);
 
 /*
- * The fast kernel cache: (specialization constants, device, kernel name) to a
- * kernel of the kernels map, for launches in a loop. constants_hash and
- * device are the caller's. get gives a new reference or CMN_MISS; put
- * connects a kernel of a program that is in the map (instead of what the same
- * three led to), and goes with it; CMN_MISS: the kernels map does not have
- * this kernel under this program and name. kernel stays the caller's.
+ * The fast kernel cache (fast_kernels.h, which has get): specialization constants, device and kernel
+ * name to a kernel of the kernels map, for launches in a loop. Connects a kernel of a program that is
+ * in the map (instead of what the same three led to), and goes with it; CMN_MISS: the kernels map
+ * does not have this kernel under this program and name. kernel stays the caller's.
  */
-CMN_CHECKED enum cmn_status cc_fast_kernel_get(struct cc_programs *programs,
-					       uint64_t constants_hash, const void *device,
-					       struct cmn_view name, void **ret_kernel);
-CMN_CHECKED enum cmn_status cc_fast_kernel_put(struct cc_programs *programs,
-					       struct cmn_view program_key,
-					       uint64_t constants_hash, const void *device,
-					       struct cmn_view name, void *kernel);
-
-/* The same put, with all that a key of fast_kernels.h may have. */
 struct fast_key;
-CMN_CHECKED enum cmn_status cc_fast_kernel_connect(struct cc_programs *programs,
-						   struct cmn_view program_key, void *kernel,
-						   const struct fast_key *key);
+CMN_CHECKED enum cmn_status cc_fast_kernel_put(struct cc_programs *programs,
+					       struct cmn_view program_key, void *kernel,
+					       const struct fast_key *key);
 
 struct cc_programs_usage {
 	size_t programs, kernels, fast_kernels;

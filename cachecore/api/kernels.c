@@ -31,8 +31,8 @@ cachecore_kernels_get_or_build(struct cachecore_programs *programs,
 		api_key_release(&encoded);
 		return api_build_alone(programs, &call, ret);
 	}
-	status = cc_kernels_get_or_build_named(api_maps(programs), encoded.view, api_view(name),
-					       api_build, &call, &taken);
+	status = cc_kernels_get_or_build(api_maps(programs), encoded.view, api_view(name), api_build,
+					 &call, &taken);
 	api_key_release(&encoded);
 	return api_taken(status, &taken, ret);
 }
@@ -133,7 +133,7 @@ enum cachecore_status cachecore_fast_kernel_put(struct cachecore_programs *progr
 		return api_status(status);
 	status = CMN_MISS;
 	if (programs)
-		status = cc_fast_kernel_connect(api_maps(programs), encoded.view, kernel, &key);
+		status = cc_fast_kernel_put(api_maps(programs), encoded.view, kernel, &key);
 	api_key_release(&encoded);
 	return api_status(status);
 }

@@ -5,6 +5,7 @@
  */
 #include "cachecore/programs.h"
 #include "tests/bench/memory_items.h"
+#include "tests/support/fast_kernel.h"
 
 static void retain(void *value)
 {
@@ -41,10 +42,10 @@ static enum cmn_status add(struct cc_programs *programs, struct memory_item *ite
 	key = (struct cmn_view){ room.data, room.len };
 	status = cc_programs_get_or_build(programs, key, give, &item->program, false, &taken);
 	if (status == CMN_OK)
-		status = cc_kernels_get_or_build(programs, key, item->name, give, &item->kernel,
+		status = cc_kernels_get_or_build(programs, key, cmn_view_of(item->name), give, &item->kernel,
 						 &taken);
 	if (status == CMN_OK)
-		status = cc_fast_kernel_put(programs, key, item->constants_hash,
+		status = fast_kernel_put(programs, key, item->constants_hash,
 					    item->devices[0],
 					    (struct cmn_view){ item->name, item->name_len },
 					    &item->kernel);
@@ -84,7 +85,8 @@ static struct memory_value *hit_kernel(void *maps, struct memory_item *item)
 	struct memory_key key;
 
 	memory_key_make(item, &key);
-	if (cc_kernels_get_or_build(maps, (struct cmn_view){ key.data, key.len }, item->name,
+	if (cc_kernels_get_or_build(maps, (struct cmn_view){ key.data, key.len },
+				    cmn_view_of(item->name),
 				    do_not_build, NULL, &taken) != CMN_OK)
 		return NULL;
 	return taken.value;
@@ -94,7 +96,7 @@ static struct memory_value *hit_fast_kernel(void *maps, struct memory_item *item
 {
 	void *value;
 
-	if (cc_fast_kernel_get(maps, item->constants_hash, item->devices[0],
+	if (fast_kernel_get(maps, item->constants_hash, item->devices[0],
 			       (struct cmn_view){ item->name, item->name_len }, &value) != CMN_OK)
 		return NULL;
 	return value;

@@ -200,7 +200,7 @@ static const char *check_recipes(const struct bench *bench, const char *root)
 /* Whose file lies there is dead: at the second try at the latest the flight is one's own. */
 static const char *check_flights(const char *root)
 {
-	struct cc_flights *flights = cc_flights_new(root);
+	struct cc_flights *flights = cc_flights_new();
 	enum cc_flight_turn turn = CC_FLIGHT_LANDED;
 	struct cc_flight *flight = NULL;
 	struct cc_key key;
@@ -209,7 +209,7 @@ static const char *check_flights(const char *root)
 		return "memory";
 	bench_key(&key, 0);
 	for (int i = 0; i < 2 && turn == CC_FLIGHT_LANDED; i++)
-		turn = cc_flights_begin(flights, cc_key_view(&key), 0, &flight);
+		turn = cc_flights_begin(flights, root, cc_key_view(&key), 0, &flight);
 	if (turn == CC_FLIGHT_OWN)
 		cc_flight_end(flight);
 	cc_flights_free(flights);

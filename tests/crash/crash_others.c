@@ -133,13 +133,13 @@ static void flights_and_a_store(void)
 	struct cc_key key;
 
 	bench_open(&bench, "flights", BENCH_FLIGHTS);
-	flights = cc_flights_new(bench.root);
+	flights = cc_flights_new();
 	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
 	bench_key(&key, 0);
-	CU_ASSERT_EQUAL(cc_flights_begin(flights, cc_key_view(&key), 0, &first), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(cc_flights_begin(flights, bench.root, cc_key_view(&key), 0, &first), CC_FLIGHT_OWN);
 	bench_put(&bench, 0, 0);
 	cc_flight_end(first);
-	CU_ASSERT_EQUAL(cc_flights_begin(flights, cc_key_view(&key), 0, &second), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(cc_flights_begin(flights, bench.root, cc_key_view(&key), 0, &second), CC_FLIGHT_OWN);
 	cc_key_release(&key);
 	bench_close(&bench, &effort);
 	cc_flight_end(second);

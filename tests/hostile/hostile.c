@@ -364,7 +364,7 @@ static void use_history(struct hostile *hostile)
 
 static void use_the_rest(struct hostile *hostile)
 {
-	struct cc_flights *flights = cc_flights_new(hostile->root);
+	struct cc_flights *flights = cc_flights_new();
 	struct cc_stats *stats = cc_stats_new();
 	struct cc_flight *flight = NULL;
 
@@ -375,7 +375,7 @@ static void use_the_rest(struct hostile *hostile)
 	(void)cc_random_token_admits(hostile->root, cc_key_view(&hostile->key), 2,
 				     cmn_clock_realtime());
 	/* Nobody builds: nobody is waited for, whatever lies in the lock's place. */
-	(void)cc_flights_begin(flights, cc_key_view(&hostile->key), 50000000, &flight);
+	(void)cc_flights_begin(flights, hostile->root, cc_key_view(&hostile->key), 50000000, &flight);
 	cc_flight_end(flight);
 	cc_flights_free(flights);
 	use_history(hostile);

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "cachecore/programs.h"
+#include "tests/support/fast_kernel.h"
 
 #define THREADS 8
 #define KEYS 24
@@ -200,14 +201,14 @@ static void use_kernel(struct worker *worker, uint32_t number, struct cmn_view k
 	char name[32];
 
 	(void)snprintf(name, sizeof(name), "kernel_%u", (unsigned int)kernel);
-	status = cc_kernels_get_or_build(worker->programs, key, name, build, &job, &taken);
+	status = cc_kernels_get_or_build(worker->programs, key, cmn_view_of(name), build, &job, &taken);
 	if (status == CMN_OK) {
-		enum cmn_status put = cc_fast_kernel_put(worker->programs, key, number,
+		enum cmn_status put = fast_kernel_put(worker->programs, key, number,
 							 worker->programs, cmn_view_of(name),
 							 taken.value);
 
 		if (put != CMN_OK && put != CMN_MISS)
-			mistake("cc_fast_kernel_put failed");
+			mistake("fast_kernel_put failed");
 	}
 	check_taken(&job, status, &taken);
 }
@@ -219,7 +220,7 @@ static void use_fast_kernel(struct worker *worker, uint32_t number)
 	void *value;
 
 	(void)snprintf(name, sizeof(name), "kernel_%u", (unsigned int)kernel);
-	if (cc_fast_kernel_get(worker->programs, number, worker->programs, cmn_view_of(name),
+	if (fast_kernel_get(worker->programs, number, worker->programs, cmn_view_of(name),
 			       &value) == CMN_OK) {
 		check_and_release(value, number + KEYS * (kernel + 1), "another kernel");
 		atomic_fetch_add(&fast_hits, 1);

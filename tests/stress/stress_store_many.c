@@ -105,8 +105,8 @@ static void build(struct cc_store *store, struct cc_flights *flights, unsigned i
 	if (get(store, id))
 		return;
 	stress_make_key(&key, id);
-	if (cc_flights_begin(flights, cc_key_view(&key), FLIGHT_WAIT_NS, &flight) ==
-	    CC_FLIGHT_OWN) {
+	if (cc_flights_begin(flights, cc_store_root(store), cc_key_view(&key), FLIGHT_WAIT_NS,
+			     &flight) == CC_FLIGHT_OWN) {
 		put(store, id, random);
 		(void)atomic_fetch_add(&shared->flights, 1);
 	} else {
@@ -195,7 +195,7 @@ static void work(unsigned int number, unsigned int operations, uint64_t seed)
 {
 	struct cc_config config;
 	struct cc_store *store = open_store(&config);
-	struct cc_flights *flights = cc_flights_new(root);
+	struct cc_flights *flights = cc_flights_new();
 	unsigned int at = atomic_load(&shared->done[number]);
 	uint64_t random = stress_state_of(seed, (uint64_t)number << 32 | at);
 

@@ -34,7 +34,7 @@ static const char *root(void)
 
 static struct cc_flights *open_flights(void)
 {
-	struct cc_flights *flights = cc_flights_new(root());
+	struct cc_flights *flights = cc_flights_new();
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
 	return flights;
@@ -44,7 +44,7 @@ static enum cc_flight_turn begin(struct cc_flights *flights, const char *key, ui
 				 struct cc_flight **ret)
 {
 	*ret = NULL;
-	return cc_flights_begin(flights, key_of(key), timeout_ns, ret);
+	return cc_flights_begin(flights, root(), key_of(key), timeout_ns, ret);
 }
 
 static int count_files(void)
@@ -128,10 +128,10 @@ static pid_t start_owner(bool with_child, pid_t *ret_child)
 	pid = fork();
 	CU_ASSERT_FATAL(pid >= 0);
 	if (pid == 0) {
-		struct cc_flights *flights = cc_flights_new(root());
+		struct cc_flights *flights = cc_flights_new();
 		struct cc_flight *flight;
 
-		if (!flights || cc_flights_begin(flights, key_of("key"), 0, &flight) != CC_FLIGHT_OWN)
+		if (!flights || cc_flights_begin(flights, root(), key_of("key"), 0, &flight) != CC_FLIGHT_OWN)
 			_exit(1);
 		if (with_child) {
 			cc_flights_fork_prepare(flights);
@@ -140,7 +140,7 @@ static pid_t start_owner(bool with_child, pid_t *ret_child)
 
 				cc_flights_fork_child(flights);
 				/* Its parent may wait for it. */
-				if (cc_flights_begin(flights, key_of("key"), LONG_NS, &again) !=
+				if (cc_flights_begin(flights, root(), key_of("key"), LONG_NS, &again) !=
 				    CC_FLIGHT_ALONE)
 					_exit(1);
 				cc_flight_end(flight);	/* it is the parent's: nothing happens */
@@ -185,7 +185,7 @@ static void a_dead_builder_frees_the_others(void)
 
 static void without_a_lock_everybody_builds(void)
 {
-	struct cc_flights *flights = open_flights(), *nowhere;
+	struct cc_flights *flights = open_flights();
 	struct cc_flight *flight, *other;
 
 	/* A directory where the file should be. */
@@ -211,13 +211,11 @@ static void without_a_lock_everybody_builds(void)
 	CU_ASSERT_EQUAL(count_files(), 1);
 	cc_flight_end(other);
 	CU_ASSERT_EQUAL(count_files(), 0);
-	nowhere = cc_flights_new("/proc/nowhere");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(nowhere);
-	CU_ASSERT_EQUAL(begin(nowhere, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
+	CU_ASSERT_EQUAL(cc_flights_begin(flights, "/proc/nowhere", key_of("key"), LONG_NS, &flight),
+			CC_FLIGHT_ALONE);
 	/* A root that others may write to. */
 	CU_ASSERT_EQUAL(system("chmod 777 root"), 0);
 	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
-	cc_flights_free(nowhere);
 	cc_flights_free(flights);
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cachecore/programs_internal.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/unit.h"
 
 #define THREADS 8
@@ -145,7 +146,7 @@ static enum cc_way use_kernel(struct cc_programs *programs, const char *key, con
 	struct script script = { 0 };
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL_FATAL(cc_kernels_get_or_build(programs, key_of(key), name, build_script,
+	CU_ASSERT_EQUAL_FATAL(cc_kernels_get_or_build(programs, key_of(key), cmn_view_of(name), build_script,
 						      &script, &taken), CMN_OK);
 	value_release(taken.value);
 	return taken.way;
@@ -168,9 +169,9 @@ static void *add_fast_kernel(struct cc_programs *programs, const char *key, cons
 	struct script script = { 0 };
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL_FATAL(cc_kernels_get_or_build(programs, key_of(key), name, build_script,
+	CU_ASSERT_EQUAL_FATAL(cc_kernels_get_or_build(programs, key_of(key), cmn_view_of(name), build_script,
 						      &script, &taken), CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(cc_fast_kernel_put(programs, key_of(key), constants, programs,
+	CU_ASSERT_EQUAL_FATAL(fast_kernel_put(programs, key_of(key), constants, programs,
 						 cmn_view_of(name), taken.value), CMN_OK);
 	value_release(taken.value);
 	return taken.value;
@@ -180,7 +181,7 @@ static void *get_fast_kernel(struct cc_programs *programs, const char *name, uin
 {
 	void *kernel;
 
-	if (cc_fast_kernel_get(programs, constants, programs, cmn_view_of(name), &kernel) != CMN_OK)
+	if (fast_kernel_get(programs, constants, programs, cmn_view_of(name), &kernel) != CMN_OK)
 		return NULL;
 	value_release(kernel);
 	return kernel;
@@ -203,7 +204,7 @@ static void *call(void *arg)
 
 	if (caller->kernel)
 		caller->status = cc_kernels_get_or_build(caller->programs, key_of(caller->key),
-							 caller->kernel, build_script,
+							 cmn_view_of(caller->kernel), build_script,
 							 caller->script, &caller->taken);
 	else
 		caller->status = get_or_build(caller->programs, caller->key, caller->script,
@@ -935,7 +936,7 @@ static void fast_kernels_are_found_by_constants_device_and_name(void)
 	CU_ASSERT_PTR_NOT_EQUAL(get_fast_kernel(programs, "k", 2), first);
 	CU_ASSERT_PTR_NULL(get_fast_kernel(programs, "k", 3));
 	CU_ASSERT_PTR_NULL(get_fast_kernel(programs, "K", 1));
-	CU_ASSERT_EQUAL(cc_fast_kernel_get(programs, 1, &device, cmn_view_of("k"), &got), CMN_MISS);
+	CU_ASSERT_EQUAL(fast_kernel_get(programs, 1, &device, cmn_view_of("k"), &got), CMN_MISS);
 	programs_end(programs);
 }
 
@@ -963,13 +964,13 @@ static void fast_kernel_needs_its_kernel_in_the_map(void)
 	struct cc_programs *programs = programs_new(0);
 	struct value *stranger = value_new();
 
-	CU_ASSERT_EQUAL(cc_fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
+	CU_ASSERT_EQUAL(fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
 					   stranger), CMN_MISS);
 	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(cc_fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
+	CU_ASSERT_EQUAL(fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
 					   stranger), CMN_MISS);
 	CU_ASSERT_EQUAL(use_kernel(programs, "a", "k"), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(cc_fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
+	CU_ASSERT_EQUAL(fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
 					   stranger), CMN_MISS);
 	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 0);
 	value_release(stranger);
@@ -1067,7 +1068,7 @@ static void out_of_memory_in_a_kernel_flushes_its_program_too(void)
 	struct cc_build_taken taken;
 
 	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(cc_kernels_get_or_build(programs, key_of("a"), "k", build_script, &script,
+	CU_ASSERT_EQUAL(cc_kernels_get_or_build(programs, key_of("a"), cmn_view_of("k"), build_script, &script,
 						&taken), CMN_OK);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 	value_release(taken.value);

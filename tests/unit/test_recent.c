@@ -86,7 +86,7 @@ static enum cc_way use_view(struct cc_programs *programs, struct cmn_view key, c
 	enum cmn_status status;
 
 	if (kernel)
-		status = cc_kernels_get_or_build(programs, key, kernel, build, NULL, &taken);
+		status = cc_kernels_get_or_build(programs, key, cmn_view_of(kernel), build, NULL, &taken);
 	else
 		status = cc_programs_get_or_build(programs, key, build, NULL, false, &taken);
 	CU_ASSERT_EQUAL_FATAL(status, CMN_OK);

@@ -15,6 +15,7 @@
 
 #include "cachecore/cache.h"
 #include "cachecore/programs_internal.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/unit.h"
 
 #define THREADS 8
@@ -192,7 +193,7 @@ static enum cmn_status obtain(struct cc_programs *programs, const char *key, con
 {
 	script->kind = kernel ? KERNEL : PROGRAM;
 	if (kernel)
-		return cc_kernels_get_or_build(programs, cmn_view_of(key), kernel, run_script,
+		return cc_kernels_get_or_build(programs, cmn_view_of(key), cmn_view_of(kernel), run_script,
 					       script, taken);
 	return cc_programs_get_or_build(programs, cmn_view_of(key), run_script, script, false,
 					taken);
@@ -430,12 +431,12 @@ static void no_callback_is_called_with_a_lock_held(void)
 	CU_ASSERT_EQUAL(use(programs, "a", NULL, 8), CC_WAY_FOUND);
 	CU_ASSERT_EQUAL(use(programs, "a", NULL, 8), CC_WAY_FOUND);
 	CU_ASSERT_EQUAL(obtain(programs, "a", "k", &(struct script){ 0 }, &taken), CMN_OK);
-	CU_ASSERT_EQUAL(cc_fast_kernel_put(programs, cmn_view_of("a"), 0, NULL, cmn_view_of("k"),
+	CU_ASSERT_EQUAL(fast_kernel_put(programs, cmn_view_of("a"), 0, NULL, cmn_view_of("k"),
 					   taken.value), CMN_OK);
 	value_unref(taken.value);
 	CU_ASSERT_EQUAL(use(programs, "a", "k", 0), CC_WAY_FOUND);
 	CU_ASSERT_EQUAL(use(programs, "a", "k", 0), CC_WAY_FOUND);
-	CU_ASSERT_EQUAL_FATAL(cc_fast_kernel_get(programs, 0, NULL, cmn_view_of("k"), &kernel),
+	CU_ASSERT_EQUAL_FATAL(fast_kernel_get(programs, 0, NULL, cmn_view_of("k"), &kernel),
 			      CMN_OK);
 	value_unref(kernel);
 	CU_ASSERT_EQUAL(obtain(programs, "bad", NULL, &fails, &taken), CMN_ERR_DRIVER);
@@ -523,12 +524,12 @@ static void a_fast_kernel_is_taken_without_the_lock_of_the_maps(void)
 
 	CU_ASSERT_EQUAL(use(programs, "key", NULL, 1), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL_FATAL(obtain(programs, "key", "k", &(struct script){ 0 }, &taken), CMN_OK);
-	CU_ASSERT_EQUAL(cc_fast_kernel_put(programs, cmn_view_of("key"), 7, programs,
+	CU_ASSERT_EQUAL(fast_kernel_put(programs, cmn_view_of("key"), 7, programs,
 					   cmn_view_of("k"), taken.value), CMN_OK);
 	pthread_mutex_lock(&programs->lock);
-	CU_ASSERT_EQUAL(cc_fast_kernel_get(programs, 7, programs, cmn_view_of("k"), &kernel),
+	CU_ASSERT_EQUAL(fast_kernel_get(programs, 7, programs, cmn_view_of("k"), &kernel),
 			CMN_OK);
-	CU_ASSERT_EQUAL(cc_fast_kernel_get(programs, 8, programs, cmn_view_of("k"), &kernel),
+	CU_ASSERT_EQUAL(fast_kernel_get(programs, 8, programs, cmn_view_of("k"), &kernel),
 			CMN_MISS);
 	pthread_mutex_unlock(&programs->lock);
 	CU_ASSERT_PTR_EQUAL_FATAL(kernel, taken.value);
@@ -910,11 +911,11 @@ static void a_fast_kernel_hit_does_not_move_its_program(void)
 
 	CU_ASSERT_EQUAL(use(programs, "a", NULL, 10), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL_FATAL(obtain(programs, "a", "k", &(struct script){ 0 }, &taken), CMN_OK);
-	CU_ASSERT_EQUAL(cc_fast_kernel_put(programs, cmn_view_of("a"), 0, NULL, cmn_view_of("k"),
+	CU_ASSERT_EQUAL(fast_kernel_put(programs, cmn_view_of("a"), 0, NULL, cmn_view_of("k"),
 					   taken.value), CMN_OK);
 	value_unref(taken.value);
 	CU_ASSERT_EQUAL(use(programs, "b", NULL, 10), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL_FATAL(cc_fast_kernel_get(programs, 0, NULL, cmn_view_of("k"), &kernel),
+	CU_ASSERT_EQUAL_FATAL(fast_kernel_get(programs, 0, NULL, cmn_view_of("k"), &kernel),
 			      CMN_OK);
 	value_unref(kernel);
 	CU_ASSERT_EQUAL(use(programs, "c", NULL, 10), CC_WAY_BUILT);

@@ -23,11 +23,22 @@
 
 #define VIEW(words) ((struct cmn_view){ words, sizeof(words) })
 
+static enum cmn_status constant_size(struct cmn_view module, uint32_t id, size_t *ret_size)
+{
+	struct lz_spirv_constants constants = { 0 };
+	enum cmn_status status = lz_spirv_constants_gather(module, &constants);
+
+	if (status == CMN_OK)
+		status = lz_spirv_constants_size(&constants, id, ret_size);
+	lz_spirv_constants_release(&constants);
+	return status;
+}
+
 static void expect(struct cmn_view module, uint32_t id, enum cmn_status status, size_t size)
 {
 	size_t found = 0;
 
-	CU_ASSERT_EQUAL(lz_spirv_constant_size(module, id, &found), status);
+	CU_ASSERT_EQUAL(constant_size(module, id, &found), status);
 	CU_ASSERT_EQUAL(found, size);
 }
 
@@ -183,7 +194,7 @@ static enum cmn_status ask_copy(const void *data, size_t len, size_t *ret_size)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
 	memcpy(copy, data, len);
-	status = lz_spirv_constant_size((struct cmn_view){ copy, len }, 7, ret_size);
+	status = constant_size((struct cmn_view){ copy, len }, 7, ret_size);
 	free(copy);
 	return status;
 }

@@ -281,14 +281,3 @@ enum cmn_status lz_spirv_constants_size(const struct lz_spirv_constants *constan
 	*ret_size = size;
 	return CMN_OK;
 }
-
-enum cmn_status lz_spirv_constant_size(struct cmn_view module, uint32_t spec_id, size_t *ret_size)
-{
-	struct lz_spirv_constants constants = { 0 };
-	enum cmn_status status = lz_spirv_constants_gather(module, &constants);
-
-	if (status == CMN_OK)
-		status = lz_spirv_constants_size(&constants, spec_id, ret_size);
-	lz_spirv_constants_release(&constants);
-	return status;
-}

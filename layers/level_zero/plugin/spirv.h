@@ -41,8 +41,4 @@ void lz_spirv_constants_release(struct lz_spirv_constants *constants);	/* leaves
 CMN_CHECKED enum cmn_status lz_spirv_constants_size(const struct lz_spirv_constants *constants,
 						    uint32_t spec_id, size_t *ret_size);
 
-/* The three in one, where only one constant is asked for. */
-CMN_CHECKED enum cmn_status lz_spirv_constant_size(struct cmn_view module, uint32_t spec_id,
-						   size_t *ret_size);
-
 #endif
