@@ -119,19 +119,31 @@ static char *value_text(const struct cc_outline_field *field)
 	return cmn_buffer_take_string(&text);
 }
 
-/* "A -> B", for what both have; NULL is shown as nothing. */
-static void add_change(struct causes *causes, enum cause_kind kind, const char *what,
-		       const struct key_difference *one)
+/* What a change is called, behind the name of what changed: "NAME: A -> B", and where one has none of it. */
+struct change_words {
+	const char *before, *is_new, *new_end, *is_gone;
+};
+static const struct change_words usual = { "", " is new: ", "", " is gone (was " };
+static const struct change_words of_variable = { "environment ", " set to ", " (was unset)",
+						 " unset (was " };
+
+static void add_change(struct causes *causes, enum cause_kind kind, struct cmn_view what,
+		       const struct key_difference *one, const struct change_words *words)
 {
 	char *was = value_text(one->was), *is = value_text(one->is);
+	const char *name = what.data;
+	int len = (int)what.len;
 
 	causes->failed |= !was || !is;
 	if (was && is && !one->was)
-		causes_add(causes, kind, "%s is new: %s", what, is);
+		causes_add(causes, kind, "%s%.*s%s%s%s", words->before, len, name,
+			   words->is_new, is, words->new_end);
 	else if (was && is && !one->is)
-		causes_add(causes, kind, "%s is gone (was %s)", what, was);
+		causes_add(causes, kind, "%s%.*s%s%s)", words->before, len, name,
+			   words->is_gone, was);
 	else if (was && is)
-		causes_add(causes, kind, "%s: %s -> %s", what, was, is);
+		causes_add(causes, kind, "%s%.*s: %s -> %s", words->before, len, name, was,
+			   is);
 	free(was);
 	free(is);
 }
@@ -154,17 +166,10 @@ static const struct key_difference *find_difference(const struct key_diff *diff,
 static bool add_device(struct causes *causes, const struct key_diff *diff)
 {
 	const struct key_difference *name = find_difference(diff, "device.name");
-	char *was, *is;
 
 	if (!name || !name->was || !name->is)
 		return false;
-	was = value_text(name->was);
-	is = value_text(name->is);
-	causes->failed |= !was || !is;
-	if (was && is)
-		causes_add(causes, CAUSE_DEVICE, "device is another: %s -> %s", was, is);
-	free(was);
-	free(is);
+	add_change(causes, CAUSE_DEVICE, cmn_view_of("device is another"), name, &usual);
 	return true;
 }
 
@@ -224,7 +229,6 @@ static void add_driver(struct causes *causes, const struct key_diff *diff,
 	const struct key_difference *library = NULL, *other = NULL;
 	struct cmn_view name;
 	size_t count = 0;
-	char *what;
 
 	for (size_t i = 0; i < diff->count; i++) {
 		const struct key_difference *one = &diff->all[i];
@@ -238,16 +242,10 @@ static void add_driver(struct causes *causes, const struct key_diff *diff,
 		else if (!name.len && !other)
 			other = one;
 	}
-	if (library) {
+	if (library)
 		add_library(causes, library, count - 1);
-	} else if (other) {
-		name = field_of(other)->name;
-		what = strndup(name.data, name.len);
-		causes->failed |= !what;
-		if (what)
-			add_change(causes, CAUSE_DRIVER, what, other);
-		free(what);
-	}
+	else if (other)
+		add_change(causes, CAUSE_DRIVER, field_of(other)->name, other, &usual);
 }
 
 /* The word, if the keys differ by one that chance has made. */
@@ -311,11 +309,7 @@ static void add_image(struct causes *causes, const struct key_difference *one,
 		causes_add(causes, CAUSE_SOURCE, "an input of the link %s",
 			   !one->was ? "is new" : one->is ? "changed" : "is gone");
 	} else if (!key_field_is(field_of(one), "header.name")) {
-		name = strndup(field_of(one)->name.data, field_of(one)->name.len);
-		causes->failed |= !name;
-		if (name)
-			add_change(causes, CAUSE_OTHER, name, one);
-		free(name);
+		add_change(causes, CAUSE_OTHER, field_of(one)->name, one, &usual);
 	}
 }
 
@@ -325,7 +319,7 @@ static void add_options(struct causes *causes, const struct key_difference *one)
 	char *sentence;
 
 	if (!one->was || !one->is || !one->was->whole || !one->is->whole) {
-		add_change(causes, CAUSE_OPTION, "options", one);
+		add_change(causes, CAUSE_OPTION, cmn_view_of("options"), one, &usual);
 		return;
 	}
 	option_diff_append(&text, one->was->value, one->is->value);
@@ -334,27 +328,6 @@ static void add_options(struct causes *causes, const struct key_difference *one)
 	if (sentence)
 		causes_add(causes, CAUSE_OPTION, "%s", sentence);
 	free(sentence);
-}
-
-static void add_variable(struct causes *causes, struct cmn_view name,
-			 const struct key_difference *one)
-{
-	char *was = value_text(one->was), *is = value_text(one->is);
-	const char *variable = name.data;
-	int len = (int)name.len;
-
-	causes->failed |= !was || !is;
-	if (was && is && !one->was)
-		causes_add(causes, CAUSE_ENVIRONMENT, "environment %.*s set to %s (was unset)", len,
-			   variable, is);
-	else if (was && is && !one->is)
-		causes_add(causes, CAUSE_ENVIRONMENT, "environment %.*s unset (was %s)", len,
-			   variable, was);
-	else if (was && is)
-		causes_add(causes, CAUSE_ENVIRONMENT, "environment %.*s: %s -> %s", len, variable,
-			   was, is);
-	free(was);
-	free(is);
 }
 
 /* As the layers encode it: a number (behind its module's), a size, eight bytes. */
@@ -398,18 +371,13 @@ static void add_setting(struct causes *causes, const struct key_difference *one)
 {
 	const struct cc_outline_field *field = field_of(one);
 	struct cmn_view variable = key_field_after(field, "env.");
-	char *name;
 
 	if (variable.len) {
-		add_variable(causes, variable, one);
+		add_change(causes, CAUSE_ENVIRONMENT, variable, one, &of_variable);
 	} else if (key_field_is(field, "options") || key_field_is(field, "input.options")) {
 		add_options(causes, one);
 	} else {
-		name = strndup(field->name.data, field->name.len);
-		causes->failed |= !name;
-		if (name)
-			add_change(causes, CAUSE_OTHER, name, one);
-		free(name);
+		add_change(causes, CAUSE_OTHER, field->name, one, &usual);
 	}
 }
 

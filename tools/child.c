@@ -69,7 +69,7 @@ void child_end_by(int number)
 {
 	sigset_t set;
 
-	(void)signal(number, SIG_DFL);	/* it was caught, so it can be */
+	(void)signal(number, SIG_DFL);	/* of SIGKILL: it has no other */
 	(void)raise(number);
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, number);

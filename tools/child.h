@@ -56,7 +56,7 @@ void child_over(void);
 /* Runs it to its end. *ret_result is the caller's to release. */
 void child_run(const struct child *child, struct child_result *ret_result);
 void child_result_release(struct child_result *result);
-/* Ends this process by a signal that child_run was interrupted by. */
+/* Ends this process by a signal that it waited for, or that its child ended by. Returns if that does not end it. */
 void child_end_by(int number);
 
 #endif

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "tools/reasons.h"
+#include "tools/text.h"
 
 /* "2026-11-20 17:05", of this place. */
 static const char *date_text(uint64_t time_ns, char ret[32])
@@ -24,32 +25,19 @@ static const char *date_text(uint64_t time_ns, char ret[32])
 	return ret;
 }
 
-/* A whole number of bytes with one decimal in the largest unit of 1024. */
-static const char *size_text(const char *bytes, char ret[32])
-{
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-	double size = strtod(bytes, NULL);
-	size_t unit = 0;
-
-	for (; size >= 1024 && unit < 4; unit++)
-		size /= 1024;
-	(void)snprintf(ret, 32, unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
-	return ret;
-}
-
 static void add_loss(struct causes *causes, const struct past_event *event, const char *when)
 {
 	const char *sentence = reason_of_loss(event->reason);
-	char size[32];
+	char size[TEXT_SIZE];
 
 	if (strcmp(event->reason, "max_device_image_size") == 0)
 		causes_add(causes, CAUSE_NOT_STORED,
 			   "not stored%s: image of %s is over CKCACHE_MAX_DEVICE_IMAGE_SIZE", when,
-			   size_text(event->detail, size));
+			   text_bytes(strtoull(event->detail, NULL, 10), size));
 	else if (strcmp(event->reason, "min_device_image_size") == 0)
 		causes_add(causes, CAUSE_NOT_STORED,
 			   "not stored%s: image of %s is under CKCACHE_MIN_DEVICE_IMAGE_SIZE", when,
-			   size_text(event->detail, size));
+			   text_bytes(strtoull(event->detail, NULL, 10), size));
 	else
 		causes_add(causes, CAUSE_NOT_STORED, "not stored%s: %s", when,
 			   sentence ? sentence : event->reason);

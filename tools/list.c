@@ -107,40 +107,25 @@ static bool add_row(void *ctx, const struct cc_store_item *item)
 	return !listing->failed;
 }
 
-/* The last used first. */
-static int compare_used(const void *a, const void *b)
-{
-	const struct row *one = a, *two = b;
-
-	if (one->access_ns != two->access_ns)
-		return one->access_ns < two->access_ns ? 1 : -1;
-	return strcmp(one->path, two->path);
-}
-
-static int compare_size(const void *a, const void *b)
-{
-	const struct row *one = a, *two = b;
-
-	if (one->bytes != two->bytes)
-		return one->bytes < two->bytes ? 1 : -1;
-	return strcmp(one->path, two->path);
-}
-
-static int compare_compile(const void *a, const void *b)
-{
-	const struct row *one = a, *two = b;
-
-	if (one->build_ns != two->build_ns)
-		return one->build_ns < two->build_ns ? 1 : -1;
-	return strcmp(one->path, two->path);
-}
-
 static int compare_path(const void *a, const void *b)
 {
 	const struct row *one = a, *two = b;
 
 	return strcmp(one->path, two->path);
 }
+
+/* The last used first, or the largest, or the slowest. */
+#define COMPARE_BY(name, member)                                                 \
+	static int compare_##name(const void *a, const void *b)                  \
+	{                                                                        \
+		const struct row *one = a, *two = b;                             \
+										 \
+		return one->member == two->member ? compare_path(a, b) :         \
+		       one->member < two->member ? 1 : -1;                       \
+	}
+COMPARE_BY(used, access_ns)
+COMPARE_BY(size, bytes)
+COMPARE_BY(compile, build_ns)
 
 typedef int (*compare_fn)(const void *a, const void *b);
 

@@ -6,7 +6,6 @@
  * machine down is not tried for ever.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "cachecore/root.h"
+#include "tools/child.h"
 #include "tools/replay.h"
 #include "tools/terminal.h"
 
@@ -297,18 +297,6 @@ static void run(struct replay *replay, struct cc_store *store, bool stale)
 	cc_recipes_names_release(&names);
 }
 
-static int end_by_signal(int number)
-{
-	sigset_t set;
-
-	(void)signal(number, SIG_DFL);	/* arguments are right */
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, number);
-	(void)raise(number);
-	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
-	return 128 + number;
-}
-
 static int run_locked(struct replay *replay, struct cc_store *store, bool stale, bool json)
 {
 	enum cmn_status status;
@@ -323,8 +311,10 @@ static int run_locked(struct replay *replay, struct cc_store *store, bool stale,
 	run(replay, store, stale);
 	cc_root_unlock(lock);
 	code = print(replay, json);
-	if (replay->signal)
-		return end_by_signal(replay->signal);
+	if (replay->signal) {
+		child_end_by(replay->signal);
+		return 128 + replay->signal;
+	}
 	return replay->failed || replay->wrong ? TOOL_FAILED : code;
 }
 

@@ -21,22 +21,13 @@ static void append_switch(struct cmn_buffer *html, const char *name, bool on)
 	append_setting(html, name, on ? "1" : "0");
 }
 
-static void append_number(struct cmn_buffer *html, const char *name, uint64_t value, const char *none)
-{
-	cmn_buffer_printf(html, "<tr><th scope=row><code>%s</code></th><td>", name);
-	if (value || !none)
-		report_number(html, value);
-	else
-		cmn_buffer_append_text(html, none);
-	cmn_buffer_append_text(html, "</td></tr>\n");
-}
-
 /* none: what 0 means; NULL: nothing in particular. */
-static void append_size(struct cmn_buffer *html, const char *name, uint64_t value, const char *none)
+static void append_amount(struct cmn_buffer *html, const char *name, uint64_t value, const char *none,
+			  void (*append)(struct cmn_buffer *html, uint64_t value))
 {
 	cmn_buffer_printf(html, "<tr><th scope=row><code>%s</code></th><td>", name);
 	if (value || !none)
-		report_bytes(html, value);
+		append(html, value);
 	else
 		cmn_buffer_append_text(html, none);
 	cmn_buffer_append_text(html, "</td></tr>\n");
@@ -89,14 +80,15 @@ void report_html_settings(struct cmn_buffer *html, const struct cc_config *confi
 	append_switch(html, "disable", config->disable);
 	append_switch(html, "persistent", config->persistent);
 	append_switch(html, "in_mem", config->in_mem);
-	append_size(html, "in_mem_eviction_threshold", config->in_mem_eviction_threshold, "no bound");
+	append_amount(html, "in_mem_eviction_threshold", config->in_mem_eviction_threshold, "no bound",
+		      report_bytes);
 	append_switch(html, "eviction_disable", config->eviction_disable);
-	append_size(html, "max_size", config->max_size, "no bound");
-	append_number(html, "threshold (days)", config->threshold_days, "never");
+	append_amount(html, "max_size", config->max_size, "no bound", report_bytes);
+	append_amount(html, "threshold (days)", config->threshold_days, "never", report_number);
 	append_setting(html, "eviction_order",
 		       config->eviction_order == CC_EVICTION_COST ? "cost" : "lru");
-	append_size(html, "min_device_image_size", config->min_device_image_size, NULL);
-	append_size(html, "max_device_image_size", config->max_device_image_size, NULL);
+	append_amount(html, "min_device_image_size", config->min_device_image_size, NULL, report_bytes);
+	append_amount(html, "max_device_image_size", config->max_device_image_size, NULL, report_bytes);
 	append_compression(html, config->compression);
 	append_switch(html, "read_only", config->read_only);
 	append_tiers(html, config->read_only_dirs);
@@ -106,7 +98,7 @@ void report_html_settings(struct cmn_buffer *html, const struct cc_config *confi
 	append_switch(html, "recache", config->recache);
 	append_switch(html, "admit_all", config->admit_all);
 	append_switch(html, "observe", config->observe);
-	append_number(html, "build_wait (seconds)", config->build_wait, "never");
+	append_amount(html, "build_wait (seconds)", config->build_wait, "never", report_number);
 	append_setting(html, "log", levels[config->log_level]);
 	append_setting(html, "trace", config->trace);
 	append_remote(html, config->remote);

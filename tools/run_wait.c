@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/child.h"
 #include "tools/tool.h"
 
 enum { RUN_SIGNAL = 128 };	/* as the shell has it */
@@ -117,16 +118,11 @@ int run_wait_end_as(int state)
 {
 	const struct rlimit none = { 0, 0 };
 	int number;
-	sigset_t set;
 
 	if (WIFEXITED(state))
 		return WEXITSTATUS(state);
 	number = WTERMSIG(state);
 	(void)setrlimit(RLIMIT_CORE, &none);	/* one core file is enough; lowering is always allowed */
-	(void)signal(number, SIG_DFL);		/* of SIGKILL: it has no other */
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, number);
-	(void)raise(number);
-	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+	child_end_by(number);
 	return RUN_SIGNAL + number;
 }
