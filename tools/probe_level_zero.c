@@ -52,24 +52,21 @@ static const uint32_t module_il[] = {
 	0x00000002, 0x00000004, 0x000100fd, 0x00010038,
 };
 
+/* What the probe calls; the last one is NULL in an old loader. */
+#define FUNCTIONS(FUNCTION)                                    \
+	FUNCTION(init, zeInit)                                 \
+	FUNCTION(get_drivers, zeDriverGet)                     \
+	FUNCTION(get_driver_properties, zeDriverGetProperties) \
+	FUNCTION(get_devices, zeDeviceGet)                     \
+	FUNCTION(get_device_properties, zeDeviceGetProperties) \
+	FUNCTION(create_context, zeContextCreate)              \
+	FUNCTION(create_module, zeModuleCreate)                \
+	FUNCTION(get_versions, zelLoaderGetVersions)
+
+#define MEMBER(member, function) __typeof__(&(function)) member;
 struct loader {
-	__typeof__(&zeInit) init;
-	__typeof__(&zeDriverGet) get_drivers;
-	__typeof__(&zeDriverGetProperties) get_driver_properties;
-	__typeof__(&zeDeviceGet) get_devices;
-	__typeof__(&zeDeviceGetProperties) get_device_properties;
-	__typeof__(&zeContextCreate) create_context;
-	__typeof__(&zeModuleCreate) create_module;
-	__typeof__(&zelLoaderGetVersions) get_versions;	/* NULL: an old loader */
+	FUNCTIONS(MEMBER)
 };
-
-static bool find_function(void *library, const char *name, void *ret)
-{
-	void *found = dlsym(library, name);
-
-	memcpy(ret, &found, sizeof(found));	/* ISO C knows no cast from it to a function */
-	return found;
-}
 
 /* false: said why. */
 static bool load(struct loader *ret)
@@ -83,14 +80,10 @@ static bool load(struct loader *ret)
 		probe_say("failed", "loader", dlerror());
 		return false;
 	}
-	(void)find_function(library, "zelLoaderGetVersions", &ret->get_versions);
-	if (!find_function(library, "zeInit", &ret->init) ||
-	    !find_function(library, "zeDriverGet", &ret->get_drivers) ||
-	    !find_function(library, "zeDriverGetProperties", &ret->get_driver_properties) ||
-	    !find_function(library, "zeDeviceGet", &ret->get_devices) ||
-	    !find_function(library, "zeDeviceGetProperties", &ret->get_device_properties) ||
-	    !find_function(library, "zeContextCreate", &ret->create_context) ||
-	    !find_function(library, "zeModuleCreate", &ret->create_module)) {
+#define FIND(member, function) ret->member = (__typeof__(&(function)))dlsym(library, #function);
+	FUNCTIONS(FIND)
+	if (!ret->init || !ret->get_drivers || !ret->get_driver_properties || !ret->get_devices ||
+	    !ret->get_device_properties || !ret->create_context || !ret->create_module) {
 		probe_say("failed", "loader", "it lacks functions of Level Zero 1.0");
 		return false;
 	}

@@ -5,22 +5,21 @@
  * small program on one device. Runs in a process of its own and ends with it:
  * nothing is given back.
  */
-#define CL_TARGET_OPENCL_VERSION 300
-#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#include "tools/opencl_loader.h"
+
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <CL/cl.h>
 #include <CL/cl_icd.h>
 
 #include "common/clock.h"
 #include "tools/probe.h"
 #include "tools/tool.h"
 
-enum { MAX_PLATFORMS = 64, MAX_DEVICES = 64, MAX_TEXT = 1024 };
+#define MAX_TEXT 1024
 
 /* Of ckcache.h, by the name under which the layer hands it out. */
 #define LAYER_FUNCTION "ckcache_version"
@@ -32,51 +31,16 @@ enum { LOADER_VERSION = 2, LOADER_NAME = 3, LOADER_VENDOR = 4 };
 typedef cl_int(CL_API_CALL *loader_info_fn)(cl_uint name, size_t size, void *value,
 					    size_t *ret_size);
 
-struct loader {
-	__typeof__(&clGetPlatformIDs) get_platforms;
-	__typeof__(&clGetPlatformInfo) get_platform_info;
-	__typeof__(&clGetDeviceIDs) get_devices;
-	__typeof__(&clGetDeviceInfo) get_device_info;
-	__typeof__(&clGetExtensionFunctionAddress) get_function;
-	__typeof__(&clGetExtensionFunctionAddressForPlatform) get_platform_function;	/* NULL: before 1.2 */
-	__typeof__(&clCreateContext) create_context;
-	__typeof__(&clCreateProgramWithSource) create_program;
-	__typeof__(&clBuildProgram) build;
-	__typeof__(&clCreateKernel) create_kernel;
-};
-
-static bool find_function(void *library, const char *name, void *ret)
-{
-	void *found = dlsym(library, name);
-
-	memcpy(ret, &found, sizeof(found));	/* ISO C knows no cast from it to a function */
-	return found;
-}
-
 /* false: said why. */
 static bool load(struct loader *ret)
 {
-	void *library;
+	const char *problem;
 	Dl_info info;
 
 	probe_asking("the OpenCL loader");
-	library = dlopen("libOpenCL.so.1", RTLD_NOW);
-	if (!library) {
-		probe_say("failed", "loader", dlerror());
-		return false;
-	}
-	(void)find_function(library, "clGetExtensionFunctionAddressForPlatform",
-			    &ret->get_platform_function);
-	if (!find_function(library, "clGetPlatformIDs", &ret->get_platforms) ||
-	    !find_function(library, "clGetPlatformInfo", &ret->get_platform_info) ||
-	    !find_function(library, "clGetDeviceIDs", &ret->get_devices) ||
-	    !find_function(library, "clGetDeviceInfo", &ret->get_device_info) ||
-	    !find_function(library, "clGetExtensionFunctionAddress", &ret->get_function) ||
-	    !find_function(library, "clCreateContext", &ret->create_context) ||
-	    !find_function(library, "clCreateProgramWithSource", &ret->create_program) ||
-	    !find_function(library, "clBuildProgram", &ret->build) ||
-	    !find_function(library, "clCreateKernel", &ret->create_kernel)) {
-		probe_say("failed", "loader", "it lacks functions of OpenCL 1.1");
+	problem = loader_load(ret);
+	if (problem) {
+		probe_say("failed", "loader", problem);
 		return false;
 	}
 	if (dladdr((void *)ret->get_platforms, &info))
@@ -100,23 +64,8 @@ static void say_loader_name(const struct loader *loader)
 
 static cl_uint get_platforms(const struct loader *loader, cl_platform_id ret[MAX_PLATFORMS])
 {
-	cl_uint count = 0;
-
 	probe_asking("all OpenCL drivers for their platforms");
-	if (loader->get_platforms(MAX_PLATFORMS, ret, &count) != CL_SUCCESS)
-		return 0;
-	return count < MAX_PLATFORMS ? count : MAX_PLATFORMS;
-}
-
-static cl_uint get_devices(const struct loader *loader, cl_platform_id platform,
-			   cl_device_id ret[MAX_DEVICES])
-{
-	cl_uint count = 0;
-
-	if (loader->get_devices(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ret, &count) !=
-	    CL_SUCCESS)
-		return 0;
-	return count < MAX_DEVICES ? count : MAX_DEVICES;
+	return loader_platforms(loader, ret);
 }
 
 /*
@@ -163,7 +112,7 @@ static void say_platform(const struct loader *loader, cl_uint place, cl_platform
 	probe_say("platform", number, name, version, library_of(platform));
 	(void)snprintf(what, sizeof(what), "\"%s\" for its devices", name);
 	probe_asking(what);
-	count = get_devices(loader, platform, devices);
+	count = loader_devices(loader, platform, devices);
 	for (cl_uint i = 0; i < count; i++)
 		say_device(loader, number, i, devices[i]);
 }
@@ -255,7 +204,7 @@ static int build(const struct loader *loader, cl_platform_id platform, cl_device
 	context = loader->create_context(properties, 1, &device, NULL, NULL, &error);
 	if (!context)
 		return fail("clCreateContext", error);
-	program = loader->create_program(context, 1, &text, NULL, &error);
+	program = loader->create_with_source(context, 1, &text, NULL, &error);
 	if (!program)
 		return fail("clCreateProgramWithSource", error);
 	start = cmn_clock_monotonic();
@@ -281,7 +230,7 @@ int probe_opencl_build(int argc, char **argv)
 	if (!load(&loader))
 		return TOOL_FAILED;
 	if (at >= get_platforms(&loader, platforms) ||
-	    place >= get_devices(&loader, platforms[at], devices)) {
+	    place >= loader_devices(&loader, platforms[at], devices)) {
 		probe_say("failed", "device", "it is not there any more");
 		return TOOL_FAILED;
 	}

@@ -6,82 +6,14 @@
  * what devices and drivers there are. Runs in a process of its own, with the
  * environment that is due, and may be killed at any time.
  */
-#define CL_TARGET_OPENCL_VERSION 300
-#include <dlfcn.h>
+#include "tools/opencl_loader.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <CL/cl.h>
-
 #include "cachecore/manifest.h"
 #include "tools/replay.h"
-
-enum { MAX_PLATFORMS = 64, MAX_DEVICES = 64 };
-
-/* Of the loader's library; the last two came with OpenCL 2.1 and 2.2. */
-struct loader {
-	__typeof__(&clGetPlatformIDs) get_platforms;
-	__typeof__(&clGetPlatformInfo) get_platform_info;
-	__typeof__(&clGetDeviceIDs) get_devices;
-	__typeof__(&clGetDeviceInfo) get_device_info;
-	__typeof__(&clCreateContext) create_context;
-	__typeof__(&clReleaseContext) release_context;
-	__typeof__(&clCreateProgramWithSource) create_with_source;
-	__typeof__(&clBuildProgram) build;
-	__typeof__(&clGetProgramInfo) get_program_info;
-	__typeof__(&clReleaseProgram) release_program;
-	__typeof__(&clCreateProgramWithIL) create_with_il;
-	__typeof__(&clSetProgramSpecializationConstant) set_constant;
-};
-
-static bool find_function(void *library, const char *name, void *ret)
-{
-	void *found = dlsym(library, name);
-
-	memcpy(ret, &found, sizeof(found));	/* ISO C knows no cast from it to a function */
-	return found != NULL;
-}
-
-static bool load(struct loader *ret)
-{
-	void *library = dlopen("libOpenCL.so.1", RTLD_NOW);
-
-	if (!library)
-		return false;
-	(void)find_function(library, "clCreateProgramWithIL", &ret->create_with_il);
-	(void)find_function(library, "clSetProgramSpecializationConstant", &ret->set_constant);
-	return find_function(library, "clGetPlatformIDs", &ret->get_platforms) &&
-	       find_function(library, "clGetPlatformInfo", &ret->get_platform_info) &&
-	       find_function(library, "clGetDeviceIDs", &ret->get_devices) &&
-	       find_function(library, "clGetDeviceInfo", &ret->get_device_info) &&
-	       find_function(library, "clCreateContext", &ret->create_context) &&
-	       find_function(library, "clReleaseContext", &ret->release_context) &&
-	       find_function(library, "clCreateProgramWithSource", &ret->create_with_source) &&
-	       find_function(library, "clBuildProgram", &ret->build) &&
-	       find_function(library, "clGetProgramInfo", &ret->get_program_info) &&
-	       find_function(library, "clReleaseProgram", &ret->release_program);
-}
-
-static cl_uint get_platforms(const struct loader *loader, cl_platform_id ret[MAX_PLATFORMS])
-{
-	cl_uint count = 0;
-
-	if (loader->get_platforms(MAX_PLATFORMS, ret, &count) != CL_SUCCESS)
-		return 0;
-	return count < MAX_PLATFORMS ? count : MAX_PLATFORMS;
-}
-
-static cl_uint get_devices(const struct loader *loader, cl_platform_id platform,
-			   cl_device_id ret[MAX_DEVICES])
-{
-	cl_uint count = 0;
-
-	if (loader->get_devices(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ret, &count) !=
-	    CL_SUCCESS)
-		return 0;
-	return count < MAX_DEVICES ? count : MAX_DEVICES;
-}
 
 static bool platform_is(const struct loader *loader, cl_platform_id platform, struct cmn_view name)
 {
@@ -142,7 +74,7 @@ static bool choose_devices(const struct loader *loader, const struct cc_recipe *
 			   cl_platform_id platform, struct target *ret)
 {
 	cl_device_id devices[MAX_DEVICES];
-	cl_uint count = get_devices(loader, platform, devices);
+	cl_uint count = loader_devices(loader, platform, devices);
 	struct cmn_view name;
 
 	*ret = (struct target){ .platform = platform };
@@ -158,7 +90,7 @@ static bool choose_target(const struct loader *loader, const struct cc_recipe *r
 			  struct target *ret)
 {
 	cl_platform_id platforms[MAX_PLATFORMS];
-	cl_uint count = get_platforms(loader, platforms);
+	cl_uint count = loader_platforms(loader, platforms);
 	struct cmn_view name, part;
 
 	if (!replay_key_field(recipe->key, "platform.name", 0, &name) ||
@@ -330,7 +262,7 @@ static int work(const char *root, const char *name)
 	if (cc_recipes_read(fd, name, &file, &recipe) == CMN_OK) {
 		if (!enter(recipe.directory) || !is_current(&recipe))
 			code = WORKER_STALE;
-		else if (load(&loader))
+		else if (!loader_load(&loader))
 			code = build_recipe(&loader, &recipe);
 	}
 	cmn_buffer_release(&file);
@@ -365,12 +297,12 @@ static int probe(void)
 	struct loader loader = { 0 };
 	cl_uint count;
 
-	if (!load(&loader))
+	if (loader_load(&loader))
 		return WORKER_UNABLE;
-	count = get_platforms(&loader, platforms);
+	count = loader_platforms(&loader, platforms);
 	for (cl_uint i = 0; i < count; i++) {
 		cl_device_id devices[MAX_DEVICES];
-		cl_uint device_count = get_devices(&loader, platforms[i], devices);
+		cl_uint device_count = loader_devices(&loader, platforms[i], devices);
 
 		for (cl_uint j = 0; j < device_count; j++)
 			probe_device(&loader, platforms[i], devices[j]);
