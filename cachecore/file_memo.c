@@ -238,32 +238,6 @@ static enum cmn_status stat_file(const char *path, struct stat *ret)
 	return kind_status(ret);
 }
 
-enum cmn_status cc_file_memo_hash(struct cc_file_memo *memo, const char *path, uint64_t *ret_size,
-				  struct cmn_hash *ret_hash)
-{
-	struct cmn_buffer bytes = { 0 };
-	struct cc_file_identity identity;
-	struct cmn_hash hash;
-	struct stat info;
-	enum cmn_status status = stat_file(path, &info);
-
-	if (status != CMN_OK)
-		return status;
-	identity = cc_file_identity_of(&info);
-	if (memo_find(memo, &identity, &hash)) {
-		*ret_size = identity.size;
-		*ret_hash = hash;
-		return CMN_OK;
-	}
-	status = read_file(memo, path, &bytes, &hash, &identity);
-	if (status == CMN_OK) {
-		*ret_size = bytes.len;
-		*ret_hash = hash;
-	}
-	cmn_buffer_release(&bytes);
-	return status;
-}
-
 enum cmn_status cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
 				       const struct cc_file_identity *expected,
 				       struct cmn_hash *ret_hash)

@@ -32,15 +32,9 @@ void cc_file_memo_free(struct cc_file_memo *memo);	/* NULL is fine */
 #define CC_MANIFEST_MAX_FILE (UINT64_C(1) << 28)
 
 /*
- * Size and hash of the regular file at path (links followed). CMN_MISS: nothing
- * there, or a directory. Other statuses: it is there and cannot be read; a
+ * The hash of the regular file at path (links followed), if that is and stays the one of that
+ * identity. CMN_STALE: it is another, is gone, or has changed. Other statuses: it cannot be read; a
  * FIFO or a device is CMN_ERR_ACCESS and is never opened. memo may be NULL.
- */
-CMN_CHECKED enum cmn_status cc_file_memo_hash(struct cc_file_memo *memo, const char *path,
-					      uint64_t *ret_size, struct cmn_hash *ret_hash);
-/*
- * The hash of the regular file at path, if that is and stays the one of that identity. CMN_STALE: it
- * is another, or has changed. memo may be NULL.
  */
 CMN_CHECKED enum cmn_status cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
 						   const struct cc_file_identity *expected,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cachecore/cache.h"
+#include "tests/support/file_hash.h"
 #include "tests/support/unit.h"
 
 struct builder {
@@ -33,7 +34,7 @@ static enum cmn_status build(void *ctx, struct cc_entry **ret)
 	if (builder->header) {
 		manifest = cc_manifest_new();
 		CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
-		CU_ASSERT_EQUAL_FATAL(cc_file_memo_hash(NULL, builder->header, &size, &hash),
+		CU_ASSERT_EQUAL_FATAL(file_hash(NULL, builder->header, &size, &hash),
 				      CMN_OK);
 		CU_ASSERT_EQUAL_FATAL(cc_manifest_add_file(manifest, builder->header, size, &hash),
 				      CMN_OK);

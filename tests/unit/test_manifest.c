@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/file_hash.h"
 #include "tests/support/unit.h"
 
 static struct cc_manifest *manifest_of(const char *present, const char *absent)
@@ -22,7 +23,7 @@ static struct cc_manifest *manifest_of(const char *present, const char *absent)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
 	if (present) {
-		CU_ASSERT_EQUAL_FATAL(cc_file_memo_hash(NULL, present, &size, &hash), CMN_OK);
+		CU_ASSERT_EQUAL_FATAL(file_hash(NULL, present, &size, &hash), CMN_OK);
 		CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, present, size, &hash), CMN_OK);
 	}
 	if (absent)
@@ -602,14 +603,14 @@ static void a_hash_is_of_a_regular_files_bytes(void)
 
 	unit_write("a.h", "text");
 	unit_write("empty.h", "");
-	CU_ASSERT_EQUAL_FATAL(cc_file_memo_hash(NULL, "a.h", &size, &hash), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(file_hash(NULL, "a.h", &size, &hash), CMN_OK);
 	CU_ASSERT_EQUAL(size, 4);
 	CU_ASSERT_TRUE(cmn_hash_equal(&hash, &want));
-	CU_ASSERT_EQUAL_FATAL(cc_file_memo_hash(NULL, "empty.h", &size, &hash), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(file_hash(NULL, "empty.h", &size, &hash), CMN_OK);
 	CU_ASSERT_EQUAL(size, 0);
-	CU_ASSERT_EQUAL(cc_file_memo_hash(NULL, "none.h", &size, &hash), CMN_MISS);
-	CU_ASSERT_EQUAL(cc_file_memo_hash(NULL, ".", &size, &hash), CMN_MISS);
-	CU_ASSERT_EQUAL(cc_file_memo_hash(NULL, "/dev/null", &size, &hash), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(file_hash(NULL, "none.h", &size, &hash), CMN_MISS);
+	CU_ASSERT_EQUAL(file_hash(NULL, ".", &size, &hash), CMN_STALE);
+	CU_ASSERT_EQUAL(file_hash(NULL, "/dev/null", &size, &hash), CMN_ERR_ACCESS);
 }
 
 static void huge_file_is_too_large_before_it_is_read(void)
@@ -619,7 +620,7 @@ static void huge_file_is_too_large_before_it_is_read(void)
 
 	unit_write("a.h", "");
 	CU_ASSERT_EQUAL_FATAL(truncate("a.h", (off_t)CC_MANIFEST_MAX_FILE + 1), 0);
-	CU_ASSERT_EQUAL(cc_file_memo_hash(NULL, "a.h", &size, &hash), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(file_hash(NULL, "a.h", &size, &hash), CMN_ERR_TOO_LARGE);
 }
 
 static void *verify_many_times(void *ctx)
@@ -644,7 +645,7 @@ static void threads_share_a_memo(void)
 
 	unit_write("a.h", "text");
 	for (size_t i = 0; i < 3; i++) {
-		CU_ASSERT_EQUAL_FATAL(cc_file_memo_hash(args[1], paths[i], &size, &hash), CMN_OK);
+		CU_ASSERT_EQUAL_FATAL(file_hash(args[1], paths[i], &size, &hash), CMN_OK);
 		CU_ASSERT_EQUAL(cc_manifest_add_file(args[0], paths[i], size, &hash), CMN_OK);
 	}
 	for (size_t i = 0; i < 4; i++)

@@ -16,6 +16,7 @@
 
 #include "cachecore/file_memo.h"
 #include "common/clock.h"
+#include "tests/support/file_hash.h"
 #include "tests/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -75,7 +76,7 @@ static struct cmn_hash hash_of(struct mapped *mapped)
 	struct cmn_hash hash = { { 0 } };
 	uint64_t size;
 
-	CU_ASSERT_EQUAL(cc_file_memo_hash(mapped->memo, mapped->path, &size, &hash), CMN_OK);
+	CU_ASSERT_EQUAL(file_hash(mapped->memo, mapped->path, &size, &hash), CMN_OK);
 	return hash;
 }
 
