@@ -131,6 +131,14 @@ static int watched_openat_2(int directory, const char *path, int flags)
 	}
 #define UNSURE(type, name, reason, parameters, arguments)                       \
 	NOTED_BEFORE(type, name, parameters, arguments, drv_note_unsure(reason))
+/* Another name of a function that has a stand-in, for libc's own checks of the room that it gets. */
+#define CHECKED(type, name, parameters, too_small, call)                        \
+	static type watched_##name parameters                                   \
+	{                                                                       \
+		if (too_small)                                                  \
+			abort();	/* as glibc's own */                    \
+		return call;                                                    \
+	}
 
 NOTED(int, creat, (const char *path, mode_t mode), (path, mode),
       note_fd(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, result))
@@ -219,20 +227,11 @@ NOTED(ssize_t, readlink, (const char *path, char *ret, size_t size), (path, ret,
 NOTED(ssize_t, readlinkat, (int directory, const char *path, char *ret, size_t size),
       (directory, path, ret, size), note_link(directory, path, result < 0))
 
-static ssize_t watched_readlink_checked(const char *path, char *ret, size_t size, size_t room)
-{
-	if (size > room)
-		abort();	/* as glibc's own */
-	return watched_readlink(path, ret, size);
-}
-
-static ssize_t watched_readlinkat_checked(int directory, const char *path, char *ret, size_t size,
-					  size_t room)
-{
-	if (size > room)
-		abort();	/* as glibc's own */
-	return watched_readlinkat(directory, path, ret, size);
-}
+CHECKED(ssize_t, readlink_checked, (const char *path, char *ret, size_t size, size_t room),
+	size > room, watched_readlink(path, ret, size))
+CHECKED(ssize_t, readlinkat_checked,
+	(int directory, const char *path, char *ret, size_t size, size_t room), size > room,
+	watched_readlinkat(directory, path, ret, size))
 
 /* A relative one tells the working directory's name too. */
 static void note_real(const char *path, bool failed)
@@ -246,12 +245,8 @@ static void note_real(const char *path, bool failed)
 
 NOTED(char *, realpath, (const char *path, char *ret), (path, ret), note_real(path, !result))
 
-static char *watched_realpath_checked(const char *path, char *ret, size_t room)
-{
-	if (room < PATH_MAX)
-		abort();	/* as glibc's own */
-	return watched_realpath(path, ret);
-}
+CHECKED(char *, realpath_checked, (const char *path, char *ret, size_t room), room < PATH_MAX,
+	watched_realpath(path, ret))
 
 static char *watched_canonicalize(const char *path)
 {
@@ -260,13 +255,8 @@ static char *watched_canonicalize(const char *path)
 
 NOTED_BEFORE(char *, getcwd, (char *ret, size_t size), (ret, size), drv_note_working_directory())
 
-static char *watched_getcwd_checked(char *ret, size_t size, size_t room)
-{
-	if (size > room)
-		abort();	/* as glibc's own */
-	return watched_getcwd(ret, size);
-}
-
+CHECKED(char *, getcwd_checked, (char *ret, size_t size, size_t room), size > room,
+	watched_getcwd(ret, size))
 NOTED_BEFORE(char *, get_current_dir_name, (void), (), drv_note_working_directory())
 UNSURE(int, chdir, "directory-changed", (const char *path), (path))
 UNSURE(int, fchdir, "directory-changed", (int fd), (fd))
@@ -596,32 +586,26 @@ char *__realpath_chk(const char *path, char *ret, size_t room);
 char *__getcwd_chk(char *ret, size_t size, size_t room);
 
 #define SAME(name, stand_in) { #name, (void *)(stand_in), (void *)(name) }
+/* With the name that is for files of any size, which is the same on 64-bit machines. */
+#define BOTH(name) SAME(name, watched_##name), SAME(name##64, watched_##name)
 
 static const struct drv_slot_function functions[] = {
 	LOADING
-	SAME(open, watched_open),
-	SAME(open64, watched_open),
+	BOTH(open),
 	{ "__open", (void *)watched_open, (void *)open },
 	{ "__open64", (void *)watched_open, (void *)open },
-	SAME(openat, watched_openat),
-	SAME(openat64, watched_openat),
+	BOTH(openat),
 	SAME(__open_2, watched_open_2),
 	{ "__open64_2", (void *)watched_open_2, (void *)__open_2 },
 	SAME(__openat_2, watched_openat_2),
 	{ "__openat64_2", (void *)watched_openat_2, (void *)__openat_2 },
-	SAME(creat, watched_creat),
-	SAME(creat64, watched_creat),
-	SAME(fopen, watched_fopen),
-	SAME(fopen64, watched_fopen),
+	BOTH(creat),
+	BOTH(fopen),
 	{ "_IO_fopen", (void *)watched_fopen, (void *)fopen },
-	SAME(freopen, watched_freopen),
-	SAME(freopen64, watched_freopen),
-	SAME(stat, watched_stat),
-	SAME(stat64, watched_stat),
-	SAME(lstat, watched_lstat),
-	SAME(lstat64, watched_lstat),
-	SAME(fstatat, watched_fstatat),
-	SAME(fstatat64, watched_fstatat),
+	BOTH(freopen),
+	BOTH(stat),
+	BOTH(lstat),
+	BOTH(fstatat),
 	/* Of glibc before 2.33: nothing new can be linked with them. */
 	{ "__xstat", (void *)watched_xstat, NULL },
 	{ "__xstat64", (void *)watched_xstat, NULL },
@@ -648,25 +632,17 @@ static const struct drv_slot_function functions[] = {
 	SAME(fchdir, watched_fchdir),
 	SAME(opendir, watched_opendir),
 	SAME(fdopendir, watched_fdopendir),
-	SAME(scandir, watched_scandir),
-	SAME(scandir64, watched_scandir),
-	SAME(scandirat, watched_scandirat),
-	SAME(scandirat64, watched_scandirat),
+	BOTH(scandir),
+	BOTH(scandirat),
 	SAME(getdents64, watched_getdents64),
-	SAME(getdirentries, watched_getdirentries),
-	SAME(getdirentries64, watched_getdirentries),
-	SAME(ftw, watched_ftw),
-	SAME(ftw64, watched_ftw),
-	SAME(nftw, watched_nftw),
-	SAME(nftw64, watched_nftw),
+	BOTH(getdirentries),
+	BOTH(ftw),
+	BOTH(nftw),
 	SAME(fts_open, watched_fts_open),
 	SAME(fts64_open, watched_fts_open),
-	SAME(glob, watched_glob),
-	SAME(glob64, watched_glob),
-	SAME(statfs, watched_statfs),
-	SAME(statfs64, watched_statfs),
-	SAME(statvfs, watched_statvfs),
-	SAME(statvfs64, watched_statvfs),
+	BOTH(glob),
+	BOTH(statfs),
+	BOTH(statvfs),
 	SAME(inotify_add_watch, watched_inotify_add_watch),
 	SAME(getxattr, watched_getxattr),
 	SAME(lgetxattr, watched_lgetxattr),
@@ -681,16 +657,11 @@ static const struct drv_slot_function functions[] = {
 	SAME(symlinkat, watched_symlinkat),
 	SAME(mkdir, watched_mkdir),
 	SAME(mkdirat, watched_mkdirat),
-	SAME(truncate, watched_truncate),
-	SAME(truncate64, watched_truncate),
-	SAME(mkstemp, watched_mkstemp),
-	SAME(mkstemp64, watched_mkstemp),
-	SAME(mkostemp, watched_mkostemp),
-	SAME(mkostemp64, watched_mkostemp),
-	SAME(mkstemps, watched_mkstemps),
-	SAME(mkstemps64, watched_mkstemps),
-	SAME(mkostemps, watched_mkostemps),
-	SAME(mkostemps64, watched_mkostemps),
+	BOTH(truncate),
+	BOTH(mkstemp),
+	BOTH(mkostemp),
+	BOTH(mkstemps),
+	BOTH(mkostemps),
 	SAME(mkdtemp, watched_mkdtemp),
 	SAME(posix_spawn, watched_posix_spawn),
 	SAME(posix_spawnp, watched_posix_spawnp),
