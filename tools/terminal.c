@@ -31,36 +31,11 @@ bool terminal_is(int fd)
 	return term && *term && strcmp(term, "dumb") != 0 && isatty(fd);
 }
 
-static const char *colour(int fd, const char *sequence)
+const char *terminal_sequence(int fd, const char *sequence)
 {
 	const char *no = getenv("NO_COLOR");
 
 	return (no && *no) || !terminal_is(fd) ? "" : sequence;
-}
-
-const char *terminal_bold(int fd)
-{
-	return colour(fd, "\033[1m");
-}
-
-const char *terminal_good(int fd)
-{
-	return colour(fd, "\033[32m");
-}
-
-const char *terminal_warning(int fd)
-{
-	return colour(fd, "\033[33m");
-}
-
-const char *terminal_bad(int fd)
-{
-	return colour(fd, "\033[31m");
-}
-
-const char *terminal_plain(int fd)
-{
-	return colour(fd, "\033[0m");
 }
 
 static int columns(void)

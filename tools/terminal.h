@@ -13,11 +13,12 @@
 
 bool terminal_is(int fd);
 /* A sequence for text on fd, or "". terminal_plain ends any. */
-const char *terminal_bold(int fd);
-const char *terminal_good(int fd);	/* green */
-const char *terminal_warning(int fd);	/* yellow */
-const char *terminal_bad(int fd);	/* red */
-const char *terminal_plain(int fd);
+const char *terminal_sequence(int fd, const char *sequence);
+#define terminal_bold(fd) terminal_sequence(fd, "\033[1m")
+#define terminal_good(fd) terminal_sequence(fd, "\033[32m")	/* green */
+#define terminal_warning(fd) terminal_sequence(fd, "\033[33m")	/* yellow */
+#define terminal_bad(fd) terminal_sequence(fd, "\033[31m")	/* red */
+#define terminal_plain(fd) terminal_sequence(fd, "\033[0m")
 
 /*
  * The progress of one thing at a time, drawn ten times a second at most and

@@ -6,6 +6,12 @@
 #include "layers/api/desc.h"
 #include "layers/library/library.h"
 
+/* Done by who made the description, if that is of this kind. */
+#define BY_MAKER(desc, function, ...)                                      \
+	((desc) && (desc)->functions->function ?                           \
+		 (desc)->functions->function(desc, __VA_ARGS__) :          \
+		 CKCACHE_ERROR_INVALID_ARGUMENT)
+
 CKCACHE_EXPORT void ckcache_desc_free(struct ckcache_desc *desc)
 {
 	if (desc)
@@ -15,14 +21,13 @@ CKCACHE_EXPORT void ckcache_desc_free(struct ckcache_desc *desc)
 CKCACHE_EXPORT enum ckcache_status ckcache_desc_get_id(const struct ckcache_desc *desc,
 						       size_t *size, uint8_t *id)
 {
-	return desc ? desc->functions->desc_get_id(desc, size, id) :
-		      CKCACHE_ERROR_INVALID_ARGUMENT;
+	return BY_MAKER(desc, desc_get_id, size, id);
 }
 
 CKCACHE_EXPORT enum ckcache_status ckcache_desc_evict(struct ckcache_desc *desc,
 						      const struct ckcache_storage *storage)
 {
-	return desc ? desc->functions->desc_evict(desc, storage) : CKCACHE_ERROR_INVALID_ARGUMENT;
+	return BY_MAKER(desc, desc_evict, storage);
 }
 
 CKCACHE_EXPORT enum ckcache_status ckcache_opencl_desc_new(struct _cl_context *context,
@@ -44,18 +49,14 @@ CKCACHE_EXPORT enum ckcache_status ckcache_opencl_get_blob(struct ckcache_desc *
 							   struct _cl_program *const *programs,
 							   size_t *size, uint8_t *blob)
 {
-	if (!desc || !desc->functions->opencl_get_blob)
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	return desc->functions->opencl_get_blob(desc, programs, size, blob);
+	return BY_MAKER(desc, opencl_get_blob, programs, size, blob);
 }
 
 CKCACHE_EXPORT enum ckcache_status
 ckcache_opencl_create_from_blob(struct ckcache_desc *desc, size_t size, const uint8_t *blob,
 				struct _cl_program **ret_programs)
 {
-	if (!desc || !desc->functions->opencl_create_from_blob)
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	return desc->functions->opencl_create_from_blob(desc, size, blob, ret_programs);
+	return BY_MAKER(desc, opencl_create_from_blob, size, blob, ret_programs);
 }
 
 CKCACHE_EXPORT enum ckcache_status ckcache_opencl_build(struct ckcache_desc *desc,
@@ -63,9 +64,7 @@ CKCACHE_EXPORT enum ckcache_status ckcache_opencl_build(struct ckcache_desc *des
 							struct _cl_program **ret_programs,
 							enum ckcache_origin *ret_origin)
 {
-	if (!desc || !desc->functions->opencl_build)
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	return desc->functions->opencl_build(desc, storage, ret_programs, ret_origin);
+	return BY_MAKER(desc, opencl_build, storage, ret_programs, ret_origin);
 }
 
 CKCACHE_EXPORT enum ckcache_status
@@ -87,18 +86,14 @@ CKCACHE_EXPORT enum ckcache_status
 ckcache_level_zero_get_blob(struct ckcache_desc *desc, struct _ze_module_handle_t *const *modules,
 			    size_t *size, uint8_t *blob)
 {
-	if (!desc || !desc->functions->level_zero_get_blob)
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	return desc->functions->level_zero_get_blob(desc, modules, size, blob);
+	return BY_MAKER(desc, level_zero_get_blob, modules, size, blob);
 }
 
 CKCACHE_EXPORT enum ckcache_status
 ckcache_level_zero_create_from_blob(struct ckcache_desc *desc, size_t size, const uint8_t *blob,
 				    struct _ze_module_handle_t **ret_modules)
 {
-	if (!desc || !desc->functions->level_zero_create_from_blob)
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	return desc->functions->level_zero_create_from_blob(desc, size, blob, ret_modules);
+	return BY_MAKER(desc, level_zero_create_from_blob, size, blob, ret_modules);
 }
 
 CKCACHE_EXPORT enum ckcache_status ckcache_level_zero_build(struct ckcache_desc *desc,
@@ -106,9 +101,7 @@ CKCACHE_EXPORT enum ckcache_status ckcache_level_zero_build(struct ckcache_desc 
 							    struct _ze_module_handle_t **ret_modules,
 							    enum ckcache_origin *ret_origin)
 {
-	if (!desc || !desc->functions->level_zero_build)
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	return desc->functions->level_zero_build(desc, storage, ret_modules, ret_origin);
+	return BY_MAKER(desc, level_zero_build, storage, ret_modules, ret_origin);
 }
 
 CKCACHE_EXPORT enum ckcache_status
@@ -144,30 +137,26 @@ CKCACHE_EXPORT enum ckcache_status ckcache_device_get_blob(struct ckcache_desc *
 							   size_t data_size, const void *data,
 							   size_t *size, uint8_t *blob)
 {
-	return desc ? desc->functions->device_get_blob(desc, data_size, data, size, blob) :
-		      CKCACHE_ERROR_INVALID_ARGUMENT;
+	return BY_MAKER(desc, device_get_blob, data_size, data, size, blob);
 }
 
 CKCACHE_EXPORT enum ckcache_status ckcache_device_get_data(struct ckcache_desc *desc,
 							   size_t blob_size, const uint8_t *blob,
 							   size_t *size, void *data)
 {
-	return desc ? desc->functions->device_get_data(desc, blob_size, blob, size, data) :
-		      CKCACHE_ERROR_INVALID_ARGUMENT;
+	return BY_MAKER(desc, device_get_data, blob_size, blob, size, data);
 }
 
 CKCACHE_EXPORT enum ckcache_status ckcache_device_store(struct ckcache_desc *desc,
 							const struct ckcache_storage *storage,
 							size_t size, const void *data)
 {
-	return desc ? desc->functions->device_store(desc, storage, size, data) :
-		      CKCACHE_ERROR_INVALID_ARGUMENT;
+	return BY_MAKER(desc, device_store, storage, size, data);
 }
 
 CKCACHE_EXPORT enum ckcache_status ckcache_device_load(struct ckcache_desc *desc,
 						       const struct ckcache_storage *storage,
 						       size_t *size, void *data)
 {
-	return desc ? desc->functions->device_load(desc, storage, size, data) :
-		      CKCACHE_ERROR_INVALID_ARGUMENT;
+	return BY_MAKER(desc, device_load, storage, size, data);
 }
