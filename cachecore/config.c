@@ -32,8 +32,8 @@ struct origin {
 	unsigned int line;
 };
 
-/* field: in struct cc_config. relative: whether a path may be relative to the working directory. */
-typedef enum cmn_status (*parse_fn)(const char *text, bool relative, void *field);
+/* field: in struct cc_config. A path in the environment may be relative to the working directory. */
+typedef enum cmn_status (*parse_fn)(const struct origin *origin, void *field);
 
 struct setting {
 	const char *name;
@@ -42,53 +42,47 @@ struct setting {
 	const char *expected;	/* for the complaint about a bad value */
 };
 
-static enum cmn_status parse_bool(const char *text, bool relative, void *field)
+static enum cmn_status parse_bool(const struct origin *origin, void *field)
 {
-	(void)relative;
-	return cmn_env_parse_bool(text, field);
+	return cmn_env_parse_bool(origin->text, field);
 }
 
 /* Set by whatever value, as the SYCL runtime's variable is. */
-static enum cmn_status parse_set(const char *text, bool relative, void *field)
+static enum cmn_status parse_set(const struct origin *origin, void *field)
 {
 	bool *set = field;
 
-	(void)text;
-	(void)relative;
+	(void)origin;
 	*set = true;
 	return CMN_OK;
 }
 
-static enum cmn_status parse_size(const char *text, bool relative, void *field)
+static enum cmn_status parse_size(const struct origin *origin, void *field)
 {
-	(void)relative;
-	return cmn_env_parse_size(text, field);
+	return cmn_env_parse_size(origin->text, field);
 }
 
-static enum cmn_status parse_days(const char *text, bool relative, void *field)
+static enum cmn_status parse_days(const struct origin *origin, void *field)
 {
-	(void)relative;
-	return cmn_env_parse_number(text, 0, MAX_DAYS, field);
+	return cmn_env_parse_number(origin->text, 0, MAX_DAYS, field);
 }
 
-static enum cmn_status parse_seconds(const char *text, bool relative, void *field)
+static enum cmn_status parse_seconds(const struct origin *origin, void *field)
 {
-	(void)relative;
-	return cmn_env_parse_number(text, 0, MAX_SECONDS, field);
+	return cmn_env_parse_number(origin->text, 0, MAX_SECONDS, field);
 }
 
-static enum cmn_status parse_compression(const char *text, bool relative, void *field)
+static enum cmn_status parse_compression(const struct origin *origin, void *field)
 {
 	int *compression = field;
 	uint64_t level;
 
-	(void)relative;
-	if (strcasecmp(text, "auto") == 0) {
+	if (strcasecmp(origin->text, "auto") == 0) {
 		*compression = CC_COMPRESSION_AUTO;
-	} else if (strcasecmp(text, "none") == 0) {
+	} else if (strcasecmp(origin->text, "none") == 0) {
 		*compression = CC_COMPRESSION_NONE;
 	} else {
-		if (cmn_env_parse_number(text, 1, 9, &level) != CMN_OK)
+		if (cmn_env_parse_number(origin->text, 1, 9, &level) != CMN_OK)
 			return CMN_ERR_INVALID;
 		*compression = (int)level;
 	}
@@ -109,14 +103,13 @@ static enum cmn_status parse_word(const char *const *words, const char *text, in
 
 /* A parser of an enum whose words are in its order. */
 #define PARSE_WORD(name, type, ...)							\
-static enum cmn_status parse_##name(const char *text, bool relative, void *field)	\
+static enum cmn_status parse_##name(const struct origin *origin, void *field)		\
 {											\
 	static const char *const words[] = { __VA_ARGS__, NULL };			\
 	type *value = field;								\
 	int i;										\
 											\
-	(void)relative;									\
-	if (parse_word(words, text, &i) != CMN_OK)					\
+	if (parse_word(words, origin->text, &i) != CMN_OK)					\
 		return CMN_ERR_INVALID;							\
 	*value = (type)i;								\
 	return CMN_OK;									\
@@ -126,12 +119,11 @@ PARSE_WORD(log_level, enum cmn_log_level, "none", "error", "warning", "info", "d
 PARSE_WORD(sharing, enum cc_sharing, "none", "group", "readers")
 PARSE_WORD(eviction_order, enum cc_eviction_order, "lru", "cost")
 
-static enum cmn_status parse_text(const char *text, bool relative, void *field)
+static enum cmn_status parse_text(const struct origin *origin, void *field)
 {
 	char **ret = field;
-	char *copy = strdup(text);
+	char *copy = strdup(origin->text);
 
-	(void)relative;
 	if (!copy)
 		return CMN_ERR_NOMEM;
 	free(*ret);
@@ -140,11 +132,12 @@ static enum cmn_status parse_text(const char *text, bool relative, void *field)
 }
 
 /* Absolute from now on, since the application may change its working directory. */
-static enum cmn_status parse_path(const char *text, bool relative, void *field)
+static enum cmn_status parse_path(const struct origin *origin, void *field)
 {
 	char **ret = field;
 	char *path = NULL;
-	enum cmn_status status = cc_path_absolute(text, strlen(text), relative, &path);
+	enum cmn_status status = cc_path_absolute(origin->text, strlen(origin->text), !origin->file,
+						   &path);
 
 	if (status != CMN_OK)
 		return status;
@@ -161,11 +154,12 @@ static void free_list(char **list)
 }
 
 /* Colon-separated; empty parts are skipped, so that an empty list is none. */
-static enum cmn_status parse_path_list(const char *text, bool relative, void *field)
+static enum cmn_status parse_path_list(const struct origin *origin, void *field)
 {
 	char ***ret = field;
 	enum cmn_status status = CMN_OK;
 	size_t count = 0, capacity = 2;
+	const char *text = origin->text;
 	char **list;
 
 	for (const char *at = text; *at; at++)
@@ -177,7 +171,7 @@ static enum cmn_status parse_path_list(const char *text, bool relative, void *fi
 		size_t len = strcspn(text, ":");
 
 		if (len) {
-			status = cc_path_absolute(text, len, relative, &list[count]);
+			status = cc_path_absolute(text, len, !origin->file, &list[count]);
 			count++;
 		}
 		text += len + (text[len] == ':');
@@ -386,8 +380,7 @@ static enum cmn_status apply(const struct cmn_log *log, const struct origin *ori
 		/* An empty value asks for the default, but an empty list is a list. */
 		if (!origin->text || (!*origin->text && setting->parse != parse_path_list))
 			continue;
-		status = setting->parse(origin->text, !origin->file,
-					(char *)config + setting->offset);
+		status = setting->parse(origin, (char *)config + setting->offset);
 		if (status == CMN_ERR_NOMEM)
 			return status;
 		if (status != CMN_OK)
@@ -419,6 +412,7 @@ static enum cmn_status settle_dir(struct cc_config *config)
 enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *system_file,
 				    struct cc_config *ret)
 {
+	static const struct origin usual_dirs = { READ_ONLY_DIRS, "", 0 };
 	struct origin origins[SETTING_COUNT] = { { 0 } };
 	char *user_file = NULL, *system_text = NULL, *user_text = NULL;
 	struct cc_config config = {
@@ -436,7 +430,7 @@ enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *syste
 	};
 	enum cmn_status status;
 
-	status = parse_path_list(READ_ONLY_DIRS, false, &config.read_only_dirs);
+	status = parse_path_list(&usual_dirs, &config.read_only_dirs);
 	if (status == CMN_OK)
 		status = scan_file(log, system_file, origins, &system_text);
 	if (status == CMN_OK)
