@@ -30,7 +30,7 @@ enum { MAX_PLATFORMS = 64, MAX_DEVICES = 64 };
 	OPTIONAL(create_with_il, clCreateProgramWithIL)                             \
 	OPTIONAL(set_constant, clSetProgramSpecializationConstant)
 
-#define LOADER_MEMBER(member, function) __typeof__(&(function)) member;
+#define LOADER_MEMBER(member, function) __typeof__(&(function))(member);
 struct loader {
 	LOADER_FUNCTIONS(LOADER_MEMBER, LOADER_MEMBER)
 };

@@ -63,7 +63,7 @@ static const uint32_t module_il[] = {
 	FUNCTION(create_module, zeModuleCreate)                \
 	FUNCTION(get_versions, zelLoaderGetVersions)
 
-#define MEMBER(member, function) __typeof__(&(function)) member;
+#define MEMBER(member, function) __typeof__(&(function))(member);
 struct loader {
 	FUNCTIONS(MEMBER)
 };

@@ -125,8 +125,9 @@ static int watched_openat_2(int directory, const char *path, int flags)
 #define NOTED_BEFORE(type, name, parameters, arguments, note)                   \
 	static type watched_##name parameters                                   \
 	{                                                                       \
-		if (DRV_NOTES_WANTED())                                         \
+		if (DRV_NOTES_WANTED()) {                                       \
 			note;                                                   \
+		}                                                               \
 		return name arguments;                                          \
 	}
 #define UNSURE(type, name, reason, parameters, arguments)                       \
