@@ -152,10 +152,15 @@ enum cmn_status cc_recipe_decode(struct cmn_view file, struct cc_recipe *ret)
 bool cc_recipe_carries(const char *variable)
 {
 	static const char *const starts[] = {
-		"OCL_ICD_",	      "POCL_CACHE_DIR=",  "POCL_KERNEL_CACHE=",
-		"MESA_SHADER_CACHE",  "MESA_DISK_CACHE",  "MESA_GLSL_CACHE",
-		"NEO_CACHE_",	      "CUDA_CACHE_",	  "LD_LIBRARY_PATH=",
-		"LIBGL_DRIVERS_PATH=",
+		"OCL_ICD_",		"OPENCL_VENDOR_PATH=",	"LD_LIBRARY_PATH=",
+		"LIBGL_DRIVERS_PATH=",	"VK_DRIVER_FILES=",	"VK_ICD_FILENAMES=",
+		/* What machine pocl sees, and which devices drivers show. */
+		"HWLOC_",		"CUDA_VISIBLE_DEVICES=", "CUDA_DEVICE_ORDER=",
+		"GPU_DEVICE_ORDINAL=",	"HIP_VISIBLE_DEVICES=",	"ROCR_VISIBLE_DEVICES=",
+		"ONEAPI_DEVICE_SELECTOR=", "ZE_AFFINITY_MASK=",	"ZE_FLAT_DEVICE_HIERARCHY=",
+		"POCL_CACHE_DIR=",	"POCL_KERNEL_CACHE=",	"MESA_SHADER_CACHE",
+		"MESA_DISK_CACHE",	"MESA_GLSL_CACHE",	"NEO_CACHE_",
+		"CUDA_CACHE_",
 	};
 
 	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {

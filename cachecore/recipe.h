@@ -52,7 +52,7 @@ void cc_recipe_name(struct cmn_view key, char ret[CC_RECIPE_NAME_SIZE]);
 
 /*
  * Whether a recipe carries this NAME=value: how loaders find drivers, and
- * drivers their libraries and caches (a driver's own cache holds what it
+ * drivers their libraries, devices and caches (a driver's own cache holds what it
  * compiled for the application's launches). What changes code is in the key;
  * any other variable is nobody's business, and may be a secret.
  */

@@ -116,12 +116,14 @@ static cl_int CL_API_CALL stub_clGetDeviceIDs(cl_platform_id platform, cl_device
 					      cl_uint count, cl_device_id *ret, cl_uint *ret_count)
 {
 	cl_uint all = device_count();
+	char wanted[64];
 
 	if (platform && platform != &stub_platform)
 		return CL_INVALID_PLATFORM;
 	if ((ret && !count) || (!ret && !ret_count))
 		return CL_INVALID_VALUE;
-	if (!(type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT)))
+	if (!(type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT)) ||
+	    (stub_setting("STUB_DEVICES_WANT", wanted, sizeof(wanted)) && !getenv(wanted)))
 		return CL_DEVICE_NOT_FOUND;
 	for (cl_uint i = 0; ret && i < all && i < count; i++)
 		ret[i] = &devices[i];

@@ -17,6 +17,7 @@
  * name them, stub_counts and stub_settings in the home directory serve, if they
  * are there. The environment is asked after the file:
  *   STUB_DEVICES=n            number of devices, 1 to 8
+ *   STUB_DEVICES_WANT=name    there are none without this variable of the environment
  *   STUB_DEVICE_NAME=text     CL_DEVICE_NAME
  *   STUB_DRIVER_VERSION=text  CL_DRIVER_VERSION
  *   STUB_EXTENSIONS=text      CL_DEVICE_EXTENSIONS

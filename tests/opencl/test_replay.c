@@ -194,6 +194,36 @@ static void environment_of_the_key_is_restored(void)
 	expect_hit("-DK=5");
 }
 
+/* Of a driver of that name, which shows no device without the variable, and none of whose keys has it. */
+static void found_by(const char *driver, const char *variable)
+{
+	begin();
+	driver_stub_as(driver);
+	driver_stub_setting("STUB_DEVICES_WANT", variable);
+	driver_setenv(variable, "0");
+	run_same("vector", "-DK=5");
+	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	driver_setenv(variable, NULL);
+	expect_replay(0, "built                                 1", NULL);
+	driver_setenv(variable, "0");
+	expect_hit("-DK=5");
+}
+
+static void pocl_finds_the_machine_of_the_application(void)
+{
+	found_by("libpocl.so.2", "HWLOC_SYNTHETIC");
+}
+
+static void nvidia_shows_the_devices_of_the_application(void)
+{
+	found_by("libnvidia-opencl.so.1", "CUDA_VISIBLE_DEVICES");
+}
+
+static void intel_shows_the_devices_of_the_application(void)
+{
+	found_by("libigdrcl.so", "ZE_AFFINITY_MASK");
+}
+
 static void crashing_recipe_is_quarantined(void)
 {
 	begin();
@@ -520,6 +550,9 @@ int main(int argc, char **argv)
 		UNIT_TEST(headers_are_found_from_the_working_directory),
 		UNIT_TEST(changed_header_makes_a_recipe_useless),
 		UNIT_TEST(environment_of_the_key_is_restored),
+		UNIT_TEST(pocl_finds_the_machine_of_the_application),
+		UNIT_TEST(nvidia_shows_the_devices_of_the_application),
+		UNIT_TEST(intel_shows_the_devices_of_the_application),
 		UNIT_TEST(crashing_recipe_is_quarantined),
 		UNIT_TEST(one_crash_is_forgiven),
 		UNIT_TEST(failing_recipe_is_quarantined),

@@ -140,6 +140,8 @@ static void only_named_variables_are_carried(void)
 {
 	CU_ASSERT(cc_recipe_carries("OCL_ICD_VENDORS=/x"));
 	CU_ASSERT(cc_recipe_carries("LD_LIBRARY_PATH="));
+	CU_ASSERT(cc_recipe_carries("HWLOC_SYNTHETIC=core:2 1"));
+	CU_ASSERT(cc_recipe_carries("ZE_AFFINITY_MASK=0.1"));
 	CU_ASSERT(!cc_recipe_carries("LD_LIBRARY_PATHS=/x"));
 	CU_ASSERT(!cc_recipe_carries("AWS_SECRET_ACCESS_KEY=x"));
 	CU_ASSERT(!cc_recipe_carries("OCL_ICD_"));
