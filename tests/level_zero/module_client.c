@@ -19,6 +19,8 @@
  *                     precise, with id 64 in place of 65; "inputs": one
  *   next              an unknown structure in pNext; "nonext"
  *   absent            what is created is also asked for names that it does not have
+ *   runtime           the default driver, not the driver, is asked for its description of that
+ *   default           the default driver's context
  *   create            a module: prints status, build log, kernels, and a hash of its native binary
  *   quiet             the same, printing the status alone
  *   threads=N         N threads create it at once, each prints as create does
@@ -59,6 +61,13 @@ static const struct {
 	IL(spilling), IL(fp64), IL(constants), IL(precise),
 };
 
+/* Of zer_ddi.h; older headers lack it. */
+struct runtime_table {
+	ze_result_t(ZE_APICALL *get_last_error)(const char **ret);
+	void *others[2];
+	ze_context_handle_t(ZE_APICALL *get_default_context)(void);
+};
+
 static struct {
 	ze_driver_handle_t driver;
 	ze_device_handle_t device;
@@ -72,6 +81,7 @@ static struct {
 	uint32_t constant_count;
 	ze_module_format_t format;	/* 0: SPIR-V */
 	bool log, keep, unknown_next, absent;
+	struct runtime_table runtime;	/* where get_last_error is NULL, the driver is asked */
 	const uint8_t *inputs[MAX_INPUTS];
 	size_t input_sizes[MAX_INPUTS];
 	const char *input_flags[MAX_INPUTS];
@@ -283,6 +293,43 @@ static void print_module(ze_module_handle_t module)
 	free(native);
 }
 
+typedef ze_result_t(ZE_APICALL *getter_fn)(ze_api_version_t, void *);
+
+/* As loaders from 1.14 on fill a table: the first driver's, handed to what stands in the validation layer's place. */
+static void fill(const char *getter, void *table)
+{
+	const char *drivers = getenv("ZE_ENABLE_ALT_DRIVERS");
+	char *driver = strndup(drivers ? drivers : "", strcspn(drivers ? drivers : "", ","));
+	const char *const libraries[] = { driver ? driver : "", "libze_validation_layer.so.1" };
+
+	for (int i = 0; i < 2; i++) {
+		void *library = dlopen(libraries[i], RTLD_NOW | RTLD_NOLOAD);
+		getter_fn get = library ? (getter_fn)dlsym(library, getter) : NULL;
+
+		if (get && get(ZE_MAKE_VERSION(1, 14), table))
+			give_up(getter, (unsigned int)i);
+	}
+	free(driver);
+}
+
+/* The runtime's functions. Older loaders have none, nor zeDriverGetLastErrorDescription, of the drivers' table. */
+static struct runtime_table find_runtime(void)
+{
+	struct runtime_table table = {
+		.get_last_error = dlsym(loader, "zerGetLastErrorDescription"),
+		.get_default_context = dlsym(loader, "zerGetDefaultContext"),
+	};
+	void *driver_table[64] = { NULL };
+
+	if (!table.get_last_error) {
+		fill("zeGetDriverProcAddrTable", driver_table);
+		fill("zerGetGlobalProcAddrTable", &table);
+	}
+	if (!table.get_last_error || !table.get_default_context)
+		give_up("runtime", 0);
+	return table;
+}
+
 /* And what the driver says of it, once more after a failure of another kind. */
 static void print_absent(ze_module_handle_t module)
 {
@@ -304,7 +351,8 @@ static void print_absent(ze_module_handle_t module)
 		       i == 2 ? CALL(zeKernelCreate)(module, &desc, &kernel) :
 				CALL(zeModuleGetFunctionPointer)(module, "one", &pointer));
 		text = "";
-		if (get && !get(now.driver, &text))
+		if (now.runtime.get_last_error ? !now.runtime.get_last_error(&text) :
+						 get && !get(now.driver, &text))
 			printf(" [%s]", text);
 	}
 }
@@ -452,6 +500,10 @@ static bool follow_word(const char *word)
 		now.unknown_next = word[1] == 'e';
 	else if (!strcmp(word, "absent"))
 		now.absent = true;
+	else if (!strcmp(word, "runtime"))
+		now.runtime = find_runtime();
+	else if (!strcmp(word, "default"))
+		now.context = find_runtime().get_default_context();
 	else if (!strcmp(word, "keep"))
 		now.keep = true;
 	else if (!strcmp(word, "create") || !strcmp(word, "quiet"))

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handles: build logs and contexts by their handles, over functions that do what the test
- * says: handles that are used again, calls that are refused, room that is too small.
+ * handles: build logs, contexts and modules by their handles, over functions that do what the
+ * test says: handles that are used again, calls that are refused, room that is too small.
  */
 #include <string.h>
 
 #include "layers/level_zero/plugin/build_logs.h"
 #include "layers/level_zero/plugin/contexts.h"
+#include "layers/level_zero/plugin/names.h"
 #include "layers/level_zero/plugin/native.h"
 #include "tests/support/unit.h"
 
@@ -21,6 +22,7 @@ static char objects[8];
 #define OTHER_CONTEXT ((ze_context_handle_t)&objects[2])
 #define DRIVER ((ze_driver_handle_t)&objects[3])
 #define OTHER_DRIVER ((ze_driver_handle_t)&objects[4])
+#define MODULE ((ze_module_handle_t)&objects[5])
 
 static ze_result_t ZE_APICALL get_string(ze_module_build_log_handle_t log, size_t *size, char *text)
 {
@@ -189,6 +191,94 @@ static void no_more_devices_are_asked_for_than_there_are(void)
 	CU_ASSERT_EQUAL(lz_context_destroy(&next, CONTEXT), ZE_RESULT_SUCCESS);
 }
 
+/* Both drivers describe the last error alike, each at a place of its own; DRIVER is the default one. */
+static char described[2][16];
+
+static ze_result_t ZE_APICALL get_last_error(ze_driver_handle_t driver, const char **ret)
+{
+	*ret = described[driver == OTHER_DRIVER];
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t ZE_APICALL get_default_error(const char **ret)
+{
+	*ret = described[0];
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t ZE_APICALL no_function(ze_module_handle_t module, const char *name, void **ret)
+{
+	(void)module;
+	(void)name;
+	(void)ret;
+	return ZE_RESULT_ERROR_INVALID_FUNCTION_NAME;
+}
+
+/* The driver's module is asked for a name, and answers as the entry says: "want flags". */
+static void ask_for_absent_name(ze_driver_handle_t driver)
+{
+	static const char field[] = "\3\0\0\x78" "want flags";	/* ZE_RESULT_ERROR_UNSUPPORTED_FEATURE */
+	struct cc_entry *entry = cc_entry_new(0);
+	void *function;
+
+	next.driver_get_last_error = get_last_error;
+	next.default_get_last_error = get_default_error;
+	next.module_get_function = no_function;
+	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+	cc_entry_add(entry, LZ_TAG_NO_FUNCTION, 0, field, sizeof(field));
+	CU_ASSERT_EQUAL(cc_entry_finish(entry, NULL), CMN_OK);
+	lz_names_replay(MODULE, driver, entry);
+	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(lz_names_get_function(&next, MODULE, "absent", &function),
+			ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+}
+
+static const char *said_by(ze_driver_handle_t driver)
+{
+	const char *text = NULL;
+
+	CU_ASSERT_EQUAL(lz_names_get_last_error(&next, driver, &text), ZE_RESULT_SUCCESS);
+	return text;
+}
+
+static const char *said_by_default(void)
+{
+	const char *text = NULL;
+
+	CU_ASSERT_EQUAL(lz_names_get_default_error(&next, &text), ZE_RESULT_SUCCESS);
+	return text;
+}
+
+static void an_error_is_described_once_by_its_driver(void)
+{
+	begin();
+	ask_for_absent_name(DRIVER);
+	CU_ASSERT_STRING_EQUAL(said_by(OTHER_DRIVER), "");
+	CU_ASSERT_STRING_EQUAL(said_by(DRIVER), "want flags");
+	CU_ASSERT_STRING_EQUAL(said_by(DRIVER), "");
+	CU_ASSERT_STRING_EQUAL(said_by_default(), "");
+	ask_for_absent_name(DRIVER);
+	CU_ASSERT_STRING_EQUAL(said_by_default(), "want flags");
+	CU_ASSERT_STRING_EQUAL(said_by(DRIVER), "");
+	/* Of another driver's modules the default one knows nothing. */
+	ask_for_absent_name(OTHER_DRIVER);
+	CU_ASSERT_STRING_EQUAL(said_by_default(), "");
+	CU_ASSERT_STRING_EQUAL(said_by(OTHER_DRIVER), "want flags");
+	/* In a context that nobody was seen to create (zerGetDefaultContext). */
+	ask_for_absent_name(NULL);
+	CU_ASSERT_STRING_EQUAL(said_by_default(), "want flags");
+}
+
+static void a_later_error_of_the_driver_is_described(void)
+{
+	begin();
+	ask_for_absent_name(DRIVER);
+	(void)strcpy(described[0], "later");
+	CU_ASSERT_STRING_EQUAL(said_by_default(), "later");
+	described[0][0] = '\0';
+	CU_ASSERT_STRING_EQUAL(said_by_default(), "");
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
@@ -198,6 +288,8 @@ int main(void)
 		UNIT_TEST(each_context_has_its_driver),
 		UNIT_TEST(what_was_not_created_is_no_context),
 		UNIT_TEST(no_more_devices_are_asked_for_than_there_are),
+		UNIT_TEST(an_error_is_described_once_by_its_driver),
+		UNIT_TEST(a_later_error_of_the_driver_is_described),
 	};
 
 	return UNIT_MAIN("level_zero.handles", tests);

@@ -750,6 +750,22 @@ static void absent_names_are_answered_as_by_a_module_of_spirv(void)
 	module_run_drivers(STUB_DRIVER);
 }
 
+/* By the functions that need no driver's handle (zer…), in the default driver's context too. */
+static void absent_names_are_described_by_the_default_driver(void)
+{
+	static const char *const runs[] = {
+		"driver=0 il=one log absent runtime create create threads=4 fork",
+		"driver=0 default il=one log absent runtime create create threads=4 fork",
+	};
+
+	use_known_driver();
+	for (size_t i = 0; i < 2; i++) {
+		expect_hit(runs[i], "STUB_POINTERS_WANT_FLAGS=1", 8);
+		CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, "absent 0x78000003 [no functions]"));
+	}
+	module_run_drivers(STUB_DRIVER);
+}
+
 /* Only what is known to stand it is asked what the application did not ask. */
 static void unknown_drivers_are_not_asked_for_absent_names(void)
 {
@@ -938,6 +954,7 @@ int main(void)
 		UNIT_TEST(recaching_never_hits_but_stores),
 		UNIT_TEST(no_damage_reaches_the_driver),
 		UNIT_TEST(absent_names_are_answered_as_by_a_module_of_spirv),
+		UNIT_TEST(absent_names_are_described_by_the_default_driver),
 		UNIT_TEST(unknown_drivers_are_not_asked_for_absent_names),
 		UNIT_TEST(a_compiler_that_is_loaded_late_is_in_the_key_before),
 		UNIT_TEST(a_compiler_that_was_not_foreseen_is_not_cached_for),

@@ -75,6 +75,10 @@
 								const char **ret)    \
 	{                                                                                    \
 		return lz_names_get_last_error(&lz_nexts[n], driver, ret);                   \
+	}                                                                                    \
+	static ze_result_t ZE_APICALL default_get_last_error_##n(const char **ret)           \
+	{                                                                                    \
+		return lz_names_get_default_error(&lz_nexts[n], ret);                        \
 	}
 
 #define EACH(name) { name##_0, name##_1, name##_2, name##_3 }
@@ -97,6 +101,7 @@ static const ze_pfnContextDestroy_t context_destroy[LZ_NEXTS] = EACH(context_des
 static const ze_pfnDriverGetExtensionFunctionAddress_t driver_get_function[LZ_NEXTS] =
 	EACH(driver_get_function);
 static const lz_get_last_error_fn driver_get_last_error[LZ_NEXTS] = EACH(driver_get_last_error);
+static const lz_get_default_error_fn default_get_last_error[LZ_NEXTS] = EACH(default_get_last_error);
 
 /* Driver tables from 1.6 on; older headers end before their last entry. */
 struct driver_table {
@@ -108,6 +113,13 @@ _Static_assert(offsetof(struct driver_table, pfnGetLastErrorDescription) ==
 			       sizeof(ze_pfnDriverGetExtensionFunctionAddress_t),
 	       "what 1.6 appended");
 #define API_VERSION_1_6 ZE_MAKE_VERSION(1, 6)
+
+/* How tables of the runtime's functions begin; older headers have none. */
+struct runtime_table {
+	lz_get_default_error_fn pfnGetLastErrorDescription;
+};
+#define API_VERSION_1_14 ZE_MAKE_VERSION(1, 14)
+EXPORT ze_result_t ZE_APICALL zerGetGlobalProcAddrTable(ze_api_version_t version, void *table);
 
 /* Notes what is only called and not intercepted. */
 #define SAVE(entry, member)                                                              \
@@ -195,5 +207,13 @@ EXPORT ze_result_t ZE_APICALL zeGetDriverProcAddrTable(ze_api_version_t version,
 	if (version >= API_VERSION_1_6)
 		HOOK(((struct driver_table *)table)->pfnGetLastErrorDescription,
 		     driver_get_last_error, driver_get_last_error);
+	return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL zerGetGlobalProcAddrTable(ze_api_version_t version, void *table)
+{
+	if (wanted(version, table) && version >= API_VERSION_1_14)
+		HOOK(((struct runtime_table *)table)->pfnGetLastErrorDescription,
+		     default_get_last_error, default_get_last_error);
 	return ZE_RESULT_SUCCESS;
 }

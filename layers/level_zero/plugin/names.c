@@ -33,14 +33,29 @@ struct questions {
 	struct answer function, global;
 };
 
-/* The description of this thread's last error, as the driver has it; "": none. */
-static void read_text(struct lz_next *next, ze_driver_handle_t driver, char ret[MAX_TEXT])
+/* The driver's description of this thread's last error; NULL: it does not say. */
+static const char *text_of(struct lz_next *next, ze_driver_handle_t driver)
 {
 	lz_get_last_error_fn get = LZ_NEXT_FIND(next, driver_get_last_error);
+	lz_get_default_error_fn get_default = LZ_NEXT_FIND(next, default_get_last_error);
 	const char *text = NULL;
+	ze_result_t result = ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+
+	/* Of contexts that nobody created (zerGetDefaultContext) it is the default one. */
+	if (!driver && get_default)
+		result = get_default(&text);
+	else if (driver && get)
+		result = get(driver, &text);
+	return result == ZE_RESULT_SUCCESS ? text : NULL;
+}
+
+/* "": none. */
+static void read_text(struct lz_next *next, ze_driver_handle_t driver, char ret[MAX_TEXT])
+{
+	const char *text = text_of(next, driver);
 
 	ret[0] = '\0';
-	if (driver && get && get(driver, &text) == ZE_RESULT_SUCCESS && text)
+	if (text)
 		(void)strncat(ret, text, MAX_TEXT - 1);
 }
 
@@ -185,6 +200,8 @@ void lz_names_replay(ze_module_handle_t handle, ze_driver_handle_t driver, struc
 /* The thread's last answer from an entry, and the driver's description then: if that is still the same, the entry's is told. */
 static _Thread_local struct {
 	bool to_be_told;
+	struct lz_next *next;
+	ze_driver_handle_t driver;	/* NULL: not known */
 	char text[MAX_TEXT], drivers[MAX_TEXT];
 } last;
 
@@ -206,6 +223,8 @@ static ze_result_t answer_of(struct lz_next *next, ze_module_handle_t handle, ui
 	lz_plugin_unlock();
 	if (!found)
 		return result;
+	last.next = next;
+	last.driver = driver;
 	read_text(next, driver, last.drivers);
 	memcpy(last.text, answer.text, sizeof(last.text));
 	last.to_be_told = true;
@@ -244,15 +263,32 @@ ze_result_t lz_names_destroy_module(struct lz_next *next, ze_module_handle_t han
 	return result;
 }
 
+/* Once, and only if the driver has described nothing since. */
+static void tell(const char **ret)
+{
+	last.to_be_told = false;
+	if (strncmp(*ret, last.drivers, MAX_TEXT - 1) == 0)
+		*ret = last.text;
+}
+
 ze_result_t lz_names_get_last_error(struct lz_next *next, ze_driver_handle_t driver,
 				    const char **ret)
 {
 	ze_result_t result = LZ_NEXT_FIND(next, driver_get_last_error)(driver, ret);
 
-	if (!last.to_be_told || result != ZE_RESULT_SUCCESS || !ret || !*ret)
-		return result;
-	last.to_be_told = false;
-	if (strncmp(*ret, last.drivers, MAX_TEXT - 1) == 0)
-		*ret = last.text;
+	if (last.to_be_told && result == ZE_RESULT_SUCCESS && ret && *ret &&
+	    (!last.driver || last.driver == driver))
+		tell(ret);
+	return result;
+}
+
+ze_result_t lz_names_get_default_error(struct lz_next *next, const char **ret)
+{
+	ze_result_t result = LZ_NEXT_FIND(next, default_get_last_error)(ret);
+
+	/* Which driver is the default one nobody says; but each has its text at one place. */
+	if (last.to_be_told && result == ZE_RESULT_SUCCESS && ret && *ret &&
+	    (!last.driver || text_of(last.next, last.driver) == *ret))
+		tell(ret);
 	return result;
 }

@@ -39,5 +39,7 @@ ze_result_t lz_names_destroy_module(struct lz_next *next, ze_module_handle_t mod
  */
 ze_result_t lz_names_get_last_error(struct lz_next *next, ze_driver_handle_t driver,
 				    const char **ret);
+/* zerGetLastErrorDescription (Level Zero runtime): the same, of the default driver. */
+ze_result_t lz_names_get_default_error(struct lz_next *next, const char **ret);
 
 #endif

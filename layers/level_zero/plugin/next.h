@@ -12,8 +12,9 @@
 
 #include "layers/level_zero/plugin/plugin.h"
 
-/* zeDriverGetLastErrorDescription, of 1.6; older headers lack it. */
+/* zeDriverGetLastErrorDescription, of 1.6, and zerGetLastErrorDescription, of 1.14; older headers lack them. */
 typedef ze_result_t(ZE_APICALL *lz_get_last_error_fn)(ze_driver_handle_t driver, const char **text);
+typedef ze_result_t(ZE_APICALL *lz_get_default_error_fn)(const char **text);
 
 /* Each function that the plugin calls: its member's name, and its type in ze_ddi.h. */
 #define LZ_NEXT_FUNCTIONS(_)                                       \
@@ -35,7 +36,8 @@ typedef ze_result_t(ZE_APICALL *lz_get_last_error_fn)(ze_driver_handle_t driver,
 	_(driver_get_api_version, ze_pfnDriverGetApiVersion_t)                 \
 	_(driver_get_extensions, ze_pfnDriverGetExtensionProperties_t)         \
 	_(driver_get_function, ze_pfnDriverGetExtensionFunctionAddress_t)      \
-	_(driver_get_last_error, lz_get_last_error_fn)
+	_(driver_get_last_error, lz_get_last_error_fn)                         \
+	_(default_get_last_error, lz_get_default_error_fn)
 
 struct lz_next {
 	_Atomic(const void *) owner;	/* base address of the object that its functions are in; NULL: free */

@@ -177,6 +177,9 @@ STUB_ENTRY_POINT(zeKernelGetName);
 /* Of 1.6; older headers lack it. */
 ze_result_t ZE_APICALL stub_zeDriverGetLastErrorDescription(ze_driver_handle_t handle,
 							    const char **ret);
+/* Of 1.14. */
+ze_result_t ZE_APICALL stub_zerGetLastErrorDescription(const char **ret);
+ze_context_handle_t ZE_APICALL stub_zerGetDefaultContext(void);
 #if defined(ZE_API_VERSION_CURRENT_M) && ZE_API_VERSION_CURRENT_M >= ZE_MAKE_VERSION(1, 10)
 #define STUB_HAS_INIT_DRIVERS
 STUB_ENTRY_POINT(zeInitDrivers);

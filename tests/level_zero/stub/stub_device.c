@@ -207,6 +207,24 @@ ze_result_t ZE_APICALL stub_zeDriverGetLastErrorDescription(ze_driver_handle_t h
 	return ZE_RESULT_SUCCESS;
 }
 
+ze_result_t ZE_APICALL stub_zerGetLastErrorDescription(const char **ret)
+{
+	if (!ret)
+		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+	*ret = description;
+	return ZE_RESULT_SUCCESS;
+}
+
+/* Another one for each call. */
+ze_context_handle_t ZE_APICALL stub_zerGetDefaultContext(void)
+{
+	const ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+	ze_context_handle_t context = NULL;
+
+	(void)stub_zeContextCreate((ze_driver_handle_t)all.driver, &desc, &context);	/* NULL: it failed */
+	return context;
+}
+
 ze_result_t ZE_APICALL stub_zeDeviceGet(ze_driver_handle_t handle, uint32_t *count,
 					ze_device_handle_t *handles)
 {

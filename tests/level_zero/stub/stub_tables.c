@@ -35,6 +35,21 @@ static void fill_driver(ze_driver_dditable_t *table, uint32_t version)
 		*appended = stub_zeDriverGetLastErrorDescription;
 }
 
+/* Older headers have no such table. */
+struct runtime_table {
+	__typeof__(&stub_zerGetLastErrorDescription) pfnGetLastErrorDescription;
+	void *others[2];
+	__typeof__(&stub_zerGetDefaultContext) pfnGetDefaultContext;
+};
+
+static void fill_runtime(struct runtime_table *table, uint32_t version)
+{
+	if (version < ZE_MAKE_VERSION(1, 14))
+		return;
+	table->pfnGetLastErrorDescription = stub_zerGetLastErrorDescription;
+	table->pfnGetDefaultContext = stub_zerGetDefaultContext;
+}
+
 static void fill_device(ze_device_dditable_t *table)
 {
 	table->pfnGet = stub_zeDeviceGet;
@@ -90,6 +105,8 @@ void stub_tables_fill(const char *getter, uint32_t version, void *table)
 		fill_global(table, version);
 	else if (!strcmp(getter, "zeGetDriverProcAddrTable"))
 		fill_driver(table, version);
+	else if (!strcmp(getter, "zerGetGlobalProcAddrTable"))
+		fill_runtime(table, version);
 	else if (!strcmp(getter, "zeGetDeviceProcAddrTable"))
 		fill_device(table);
 	else if (!strcmp(getter, "zeGetContextProcAddrTable"))
