@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* client_lives: scenarios about lifetimes, callbacks, processes and threads. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,13 +155,18 @@ static void *last_thread(void *data)
 	return NULL;
 }
 
-/* The main thread ends before another; when that has ended, too, the process has. */
+/*
+ * The main thread ends before another; when that has ended, too, the process has.
+ * glibc opens libgcc_s for that: while the other thread's program is built, it would
+ * be a compiler that nobody foresaw, and the program would not be stored.
+ */
 void client_pthread_exit(struct client *client)
 {
 	static struct client kept;	/* the main thread's stack may go */
 	cl_program program = client_program(client, client_source);
 	pthread_t thread;
 
+	(void)dlopen("libgcc_s.so.1", RTLD_NOW);	/* without it, pthread_exit has none either */
 	printf("build %d\n", client_build(program, "-DK=14"));
 	kept = *client;
 	if (pthread_create(&thread, NULL, last_thread, &kept))
