@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Builds everything, tests too, without a warning: by each gcc from 12 and each clang from 14 that
-# is on this machine, or by those that are named; then by the default compiler without the Level Zero
+# is in PATH, whatever its name says, or by those that are named; then by the default compiler without the Level Zero
 # headers, without doxygen, and without tests.
 #   sh tests/compilers.sh [COMPILER...]
 # Each into $BUILD_DIR-NAME (./build-NAME), which is removed where it went well. Installs nothing.
@@ -11,15 +11,27 @@ cd "$(dirname "$0")/.."
 base=${BUILD_DIR:-build}
 failed=
 
-# found: the names of the compilers that are there, once for each program.
+# versions TOOL LEAST: the names of its versions that are there, one for each; the plain name last.
+versions()
+{
+	(
+		IFS=:
+		for directory in $PATH; do
+			for file in "$directory/$1"-[0-9] "$directory/$1"-[0-9][0-9] "$directory/$1"; do
+				[ ! -x "$file" ] || echo "${file##*/}"
+			done
+		done
+	) | sort -ru | while read -r name; do
+		version=$("$name" -dumpversion 2>/dev/null) || continue
+		! [ "${version%%.*}" -ge "$2" ] 2>/dev/null || echo "${version%%.*} $name"
+	done | sort -n -s -u -k 1,1 | cut -d ' ' -f 2
+}
+
+# found: the names of the compilers that are there.
 found()
 {
-	for number in $(seq 12 40); do
-		! command -v "gcc-$number" >/dev/null || echo "gcc-$number"
-	done
-	for number in $(seq 14 60); do
-		! command -v "clang-$number" >/dev/null || echo "clang-$number"
-	done
+	versions gcc 12
+	versions clang 14
 }
 
 # try NAME CMAKE-ARGUMENTS...

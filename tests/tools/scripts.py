@@ -12,7 +12,7 @@ import unittest
 
 SOURCE = None
 REAL = ("sh", "env", "tr", "sed", "awk", "grep", "xargs", "sort", "tail", "expr", "cat", "nproc", "date",
-        "dirname", "unshare", "mkdir", "df", "mktemp", "rm", "chmod", "cut", "test", "true")
+        "dirname", "basename", "unshare", "mkdir", "df", "mktemp", "rm", "chmod", "cut", "test", "true")
 # Two of the archive's packages are there, "new" can be had, "old" cannot.
 MACHINE = {
     "dpkg-query": 'for name; do :; done; case $name in there|other) printf installed;; esac',
@@ -155,6 +155,19 @@ class Scripts(Case):
 
     def test_fresh_of_nothing(self):
         self.says(2, "bookworm|trixie|sid", "sh tests/fresh.sh")
+
+
+class Compilers(Case):
+    def test_each_version_is_tried_once_whatever_its_name(self):
+        code, text = self.run_line("BUILD_DIR=$TMPDIR/build sh tests/compilers.sh", gcc="echo 16", gcc_16="echo 16",
+                                   gcc_15="echo 15.2.0", gcc_11="echo 11", gcc_13="false", clang="echo 22.1.3",
+                                   clang_14="echo 14.0.6", clang_9="echo 9.0.1", cmake="")
+        self.assertEqual((code, text.split()[1::2]), (0, ["gcc-15", "gcc-16", "clang-14", "clang", "no-level-zero",
+                                                          "no-doxygen", "no-tests"]), text)
+
+    def test_without_any_the_default_is_tried(self):
+        code, text = self.run_line("BUILD_DIR=$TMPDIR/build sh tests/compilers.sh", cmake="", cc="")
+        self.assertEqual((code, text.split()[1]), (0, "cc"), text)
 
 
 if __name__ == "__main__":
