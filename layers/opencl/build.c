@@ -227,8 +227,12 @@ bool ocl_build_attach(struct ocl_build *build, struct cc_entry *entry, enum cc_o
 		.entry = entry,
 	};
 	struct ocl_effective *effective;
-	enum cmn_status status = ocl_effective_new(&request, &effective);
+	enum cmn_status status;
 
+	/* It was made with another one. */
+	if (ocl_build_token_may_matter(build, cc_entry_manifest(entry)))
+		return false;
+	status = ocl_effective_new(&request, &effective);
 	if (status == CMN_ERR_DRIVER)
 		cc_cache_reject(ocl_layer.cache, &build->key, entry);
 	if (status != CMN_OK)

@@ -79,6 +79,9 @@ void ocl_build_watch(struct ocl_build *build);
 /* After it: what was seen is the manifest. false: bypass says why it is not known. */
 bool ocl_build_see(struct ocl_build *build);
 
+/* Whether PyOpenCL's token, which is not in the key, could make a difference by these files; NULL: by none. */
+bool ocl_build_token_may_matter(const struct ocl_build *build, const struct cc_manifest *manifest);
+
 /* After a build that succeeded: by which options. */
 void ocl_build_note_options(struct ocl_build *build);
 

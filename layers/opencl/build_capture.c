@@ -5,6 +5,7 @@
  */
 #include "layers/driver/environment.h"
 #include "layers/opencl/build.h"
+#include "layers/opencl/pyopencl_token.h"
 #include "layers/opencl/recipe.h"
 
 /* A compiler that came only with the build was not in the key: what it made cannot be kept under it. */
@@ -45,6 +46,16 @@ static void defer_capture(struct ocl_build *build)
 		ocl_capture_attach(capture, build->program);
 }
 
+bool ocl_build_token_may_matter(const struct ocl_build *build, const struct cc_manifest *manifest)
+{
+	const struct ocl_program *program = build->program;
+	struct cmn_view source = { program->source, program->source_len }, token;
+
+	return !build->compile && program->kind == OCL_PROGRAM_SOURCE && cc_manifest_count(manifest) &&
+	       ocl_pyopencl_token_find(source, build->options, &token) &&
+	       ocl_pyopencl_token_is_in_files(token, manifest);
+}
+
 /* Whether the key and the manifest say what the driver had when it built. */
 static bool is_as_gathered(struct ocl_build *build)
 {
@@ -56,6 +67,8 @@ static bool is_as_gathered(struct ocl_build *build)
 		build->bypass = "compiler-loaded-late";
 	else if (!drv_environment_holds(build->driver))
 		build->bypass = "environment-changed";
+	else if (ocl_build_token_may_matter(build, build->manifest))
+		build->bypass = "random-token";
 	return !build->bypass;
 }
 

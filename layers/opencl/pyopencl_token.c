@@ -2,12 +2,16 @@
 /* pyopencl_token: the line that PyOpenCL writes, and what could refer to it. */
 #include "layers/opencl/pyopencl_token.h"
 
+#include <fcntl.h>
 #include <string.h>
 
+#include "cachecore/file_memo.h"
+#include "common/file.h"
 #include "layers/opencl/options.h"
 
 #define NAME "pyopencl_defeat_cache_"
 #define DIGITS 32
+#define PIECE 6	/* a text has as many of them in a row by chance once in a million times */
 
 /* What makes a name of parts: ## in each spelling. */
 static const char *const makers[] = { "##", "%:", "?\?=" };
@@ -16,6 +20,19 @@ static const char *const symbols[] = {
 	"asm", "_asm", "__asm", "__asm__", "alias", "__alias__", "weakref", "__weakref__", "ifunc",
 	"__ifunc__",
 };
+
+/* Of which ## in another place could make the name. */
+static bool has_piece(const char *text, size_t len, const char *digits)
+{
+	for (size_t at = 0, run = 0; at < len; at++) {
+		bool digit = (text[at] >= '0' && text[at] <= '9') || (text[at] >= 'a' && text[at] <= 'f');
+
+		run = digit ? run + 1 : 0;
+		if (run >= PIECE && memmem(digits, DIGITS, text + at + 1 - PIECE, PIECE))
+			return true;
+	}
+	return false;
+}
 
 static bool text_may_refer(const char *text, size_t len, const char *digits)
 {
@@ -27,7 +44,7 @@ static bool text_may_refer(const char *text, size_t len, const char *digits)
 		if (ocl_text_has_word(text, len, symbols[i]))
 			return true;
 	}
-	return ocl_text_has(text, len, digits) || ocl_text_reads_files(text, len);
+	return ocl_text_has(text, len, digits);
 }
 
 /* With the digits in pieces, too, by quotes that some drivers take away. */
@@ -74,10 +91,33 @@ bool ocl_pyopencl_token_find(struct cmn_view source, const char *options, struct
 	digits[DIGITS] = '\0';
 	if (strspn(digits, "0123456789abcdef") != DIGITS)
 		return false;
-	if (text_may_refer(text, len, digits) || options_may_refer(options ? options : "", digits))
+	if (!options)
+		options = "";
+	if (text_may_refer(text, len, digits) || options_may_refer(options, digits))
+		return false;
+	/* What a file may do with it is not known yet. */
+	if (ocl_text_reads_files(text, len) &&
+	    (has_piece(text, len, digits) || has_piece(options, strlen(options), digits)))
 		return false;
 	*ret = (struct cmn_view){ token, DIGITS };
 	return true;
+}
+
+bool ocl_pyopencl_token_is_in_files(struct cmn_view token, const struct cc_manifest *manifest)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < cc_manifest_count(manifest) && !found; i++) {
+		const struct cc_manifest_item item = cc_manifest_get(manifest, i);
+		struct cmn_buffer text;
+
+		if (item.kind != CC_DEPENDENCY_FILE)
+			continue;
+		found = cmn_file_read(AT_FDCWD, item.path, CC_MANIFEST_MAX_FILE, true, &text) != CMN_OK ||
+			has_piece((const char *)text.data, text.len, token.data);
+		cmn_buffer_release(&text);
+	}
+	return found;
 }
 
 bool ocl_pyopencl_token_is_in_log(struct cmn_view log)

@@ -264,6 +264,34 @@ static void token_that_the_source_refers_to(void)
 	}
 }
 
+/* A header's macro by the name of the third; the others' entry is no answer for it. */
+static void token_that_a_header_refers_to(void)
+{
+	static const char *const tokens[] = {
+		"00112233445566778899aabbccddeeff", "0f0e0d0c0b0a09080706050403020100",
+		"fedcba9876543210fedcba9876543210", "00112233445566778899aabbccddeeff",
+	};
+	static const unsigned int built[] = { 1, 1, 2, 2 };
+
+	if (driver_is("stub"))		/* includes nothing */
+		return;
+	driver_begin();
+	unit_write("work/token.h", "#define pyopencl_defeat_cache_fedcba9876543210fedcba9876543210 "
+		   "a = 0; kernel void more(global int *out) { out[0] = 1; } __constant int b\n");
+	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
+		const char *const arguments[] = { "token", tokens[i], "#include \"token.h\"", "-I.", NULL };
+		struct outcome reference = driver_client(BARE, arguments);
+		struct driver_stats stats;
+
+		CU_ASSERT(outcome_good(&reference));
+		run_layered(&reference, arguments);
+		stats = driver_stats();
+		CU_ASSERT_EQUAL(stats.misses + driver_bypasses("random-token"), built[i]);
+		CU_ASSERT_EQUAL(driver_bypasses("random-token"), i >= 2);
+		outcome_release(&reference);
+	}
+}
+
 static void token_that_the_log_names(void)
 {
 	const char *const failing[] = { "tokens-failing", NULL };
@@ -331,6 +359,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(devices_in_turn),
 		UNIT_TEST(random_token_of_pyopencl),
 		UNIT_TEST(token_that_the_source_refers_to),
+		UNIT_TEST(token_that_a_header_refers_to),
 		UNIT_TEST(token_that_the_log_names),
 		UNIT_TEST(a_header_that_changes_through_a_mapping),
 	};

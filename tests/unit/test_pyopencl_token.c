@@ -36,6 +36,7 @@ static void what_pyopencl_writes_does_not_matter(void)
 		/* Another token's name. */
 		"#define pyopencl_defeat_cache_" OTHERS " x\n" KERNEL,
 		"#define NAME \"#\" #x\n" KERNEL,
+		"#include <pyopencl-complex.h>\n// 12233, 12234, adeeff\n" KERNEL,
 	};
 	static const char *const options[] = {
 		NULL, "", "-I /usr/lib/python3/dist-packages/pyopencl/cl", "-I \"/a directory/cl\" -DX=1",
@@ -69,9 +70,10 @@ static void what_the_source_could_refer_to_matters(void)
 		"extern __constant int x __attribute__((alias(\"pyopencl_\" \"defeat_cache_0011\")));\n",
 		"static int x(void) __attribute__((weakref(\"pyopencl_\" \"defeat_cache_0011\")));\n",
 		"int x(void) __attribute__((ifunc(\"pyopencl_\" \"defeat_cache_0011\")));\n",
-		"#include \"h.h\"\n",
-		"#inc\\\nlude <h.h>\n",
-		"#import \"h.h\"\n",
+		/* With a ## of the file. */
+		"#include \"h.h\"\nint JOIN(pyopencl_defeat_cache_0011, 2233445566778899aabbccddeeff);\n",
+		"#inc\\\nlude <h.h>\n// 112233\n",
+		"#import \"h.h\"\n// ddeeff\n",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -97,6 +99,45 @@ static void what_options_could_refer_to_matters(void)
 		if (found(KERNEL, options[i]))
 			printf("\n    %s    ", options[i]);
 	}
+}
+
+static void parts_of_it_beside_files_matter(void)
+{
+	CU_ASSERT(found("#include <h.h>\n", "-DX=12233 -I/usr/include"));
+	CU_ASSERT(!found("#include <h.h>\n", "-DX=112233 -I/usr/include"));
+	CU_ASSERT(found(KERNEL, "-DX=112233"));
+}
+
+static void what_files_could_do_with_it_matters(void)
+{
+	static const struct {
+		const char *text;
+		bool matters;
+	} files[] = {
+		{ "", false }, { "#define JOIN(a, b) a##b\n", false }, { "12233 22334 aabbcd 001122", true },
+		{ "12233 adeeff aabbcd 0112234", true }, { "12233 adeeff aabbcd ffeedd", false },
+		{ "#define pyopencl_defeat_cache_" OTHERS " x\n", false },
+		{ "#define pyopencl_defeat_cache_" DIGITS " x\n", true }, { "ddeeff", true }, { "ddeef", false },
+	};
+	const struct cmn_view token = { DIGITS, strlen(DIGITS) };
+	const struct cmn_hash hash = { 0 };
+	struct cc_manifest *manifest = cc_manifest_new();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+	CU_ASSERT(!ocl_pyopencl_token_is_in_files(token, NULL));
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, "absent-001122"), CMN_OK);
+	CU_ASSERT(!ocl_pyopencl_token_is_in_files(token, manifest));
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "first.h", 0, &hash), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "second.h", 0, &hash), CMN_OK);
+	unit_write("first.h", "12233");
+	CU_ASSERT(ocl_pyopencl_token_is_in_files(token, manifest));	/* there is no second one */
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		unit_write("second.h", files[i].text);
+		CU_ASSERT_EQUAL(ocl_pyopencl_token_is_in_files(token, manifest), files[i].matters);
+	}
+	unit_write("first.h", DIGITS);
+	CU_ASSERT(ocl_pyopencl_token_is_in_files(token, manifest));	/* not in the second one */
+	cc_manifest_free(manifest);
 }
 
 static void other_ends_are_no_tokens(void)
@@ -133,6 +174,8 @@ int main(void)
 		UNIT_TEST(what_pyopencl_writes_does_not_matter),
 		UNIT_TEST(what_the_source_could_refer_to_matters),
 		UNIT_TEST(what_options_could_refer_to_matters),
+		UNIT_TEST(parts_of_it_beside_files_matter),
+		UNIT_TEST(what_files_could_do_with_it_matters),
 		UNIT_TEST(other_ends_are_no_tokens),
 		UNIT_TEST(a_log_that_names_it_is_known),
 	};
