@@ -117,8 +117,8 @@ class Copy:
         self.make(at_once=at_once)
         self.ready = True
 
-    def failing(self, *chosen, but=(), twice=True):
-        """The first test of these that fails or hangs (where twice is set: fails again); None: all pass."""
+    def failing(self, *chosen, but=(), patience=MORE_PATIENCE):
+        """The first test of these that fails, alone too, or hangs; None: all pass."""
         os.makedirs(self.temporary, exist_ok=True)
         os.chmod(self.temporary, 0o1777)
         try:
@@ -126,7 +126,7 @@ class Copy:
                 code, output = self.call("ctest", "--test-dir", self.build, "--stop-on-failure",
                                          "--no-tests=error", *NEVER, *chosen,
                                          "-E", "^(%s)" % "|".join((SLOW, *but)),
-                                         seconds=MORE_PATIENCE if twice else PATIENCE)
+                                         seconds=patience)
                 if code is None and STARTED.search(output):
                     return STARTED.findall(output)[-1] + " (hangs)"
                 if "No tests were found" in output and but:
@@ -137,8 +137,8 @@ class Copy:
                 if not found:
                     return None
                 name = found.group(1)
-                if not twice or self.call("ctest", "--test-dir", self.build, "-R",
-                                          "^%s$" % re.escape(name), seconds=PATIENCE)[0] != 0:
+                if self.call("ctest", "--test-dir", self.build, "-R", "^%s$" % re.escape(name),
+                             seconds=PATIENCE)[0] != 0:
                     return name
             return None
         finally:
@@ -156,7 +156,7 @@ class Copy:
                 self.make("test_opencl_%s" % module.partition(".")[0], "ckcache_opencl", "ckcache")
             else:
                 self.make()
-            name = self.failing("-R", "^%s" % test, twice=False)
+            name = self.failing("-R", "^%s" % test, patience=PATIENCE)
             if name:
                 return name
         return None

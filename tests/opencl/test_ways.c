@@ -273,8 +273,6 @@ static void token_that_a_header_refers_to(void)
 	};
 	static const unsigned int built[] = { 1, 1, 2, 2 };
 
-	if (driver_is("stub"))		/* includes nothing */
-		return;
 	driver_begin();
 	unit_write("work/token.h", "#define pyopencl_defeat_cache_fedcba9876543210fedcba9876543210 "
 		   "a = 0; kernel void more(global int *out) { out[0] = 1; } __constant int b\n");
@@ -284,7 +282,10 @@ static void token_that_a_header_refers_to(void)
 		struct driver_stats stats;
 
 		CU_ASSERT(outcome_good(&reference));
-		run_layered(&reference, arguments);
+		if (driver_is("stub"))		/* as above */
+			run_unlike(arguments);
+		else
+			run_layered(&reference, arguments);
 		stats = driver_stats();
 		CU_ASSERT_EQUAL(stats.misses + driver_bypasses("random-token"), built[i]);
 		CU_ASSERT_EQUAL(driver_bypasses("random-token"), i >= 2);

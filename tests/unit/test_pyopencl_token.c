@@ -67,6 +67,7 @@ static void what_the_source_could_refer_to_matters(void)
 		"%:define JOIN(a, b) a %:%: b\n",
 		"#define JOIN(a, b) a ?\?=?\?= b\n",
 		"int x(void) __asm__(\"pyopencl_defeat_cache_\" \"0011\" \"2233445566778899aabbccddeeff\");\n",
+		"int x(void) asm(\"pyopencl_defeat_\" \"cache_0011\");\n",
 		"extern __constant int x __attribute__((alias(\"pyopencl_\" \"defeat_cache_0011\")));\n",
 		"static int x(void) __attribute__((weakref(\"pyopencl_\" \"defeat_cache_0011\")));\n",
 		"int x(void) __attribute__((ifunc(\"pyopencl_\" \"defeat_cache_0011\")));\n",
