@@ -20,7 +20,7 @@ bool cmn_view_equal(struct cmn_view a, struct cmn_view b)
 void *cmn_array_grow(void *array, size_t count, size_t size)
 {
 	/* It is full where count is 0 or a power of two, and becomes twice as large. */
-	return count & (count - 1) ? array : reallocarray(array, count ? 2 * count : 1, size);
+	return count & (count - 1) ? array : realloc(array, (count ? 2 * count : 1) * size);
 }
 
 void cmn_buffer_release(struct cmn_buffer *buf)
