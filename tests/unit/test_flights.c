@@ -26,7 +26,7 @@ static struct cmn_view key_of(const char *text)
 
 static const char *root(void)
 {
-	static char path[4200];
+	static _Thread_local char path[4200];
 
 	(void)snprintf(path, sizeof(path), "%s/root", unit_dir());
 	return path;
