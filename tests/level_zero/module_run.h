@@ -31,6 +31,8 @@ void module_run_processes(struct module_run *run, unsigned int count, const char
 void module_run_script(struct module_run *run, const char *script, const char *variables);
 /* Under the plugin, however it ends. */
 void module_run_any(struct module_run *run, const char *arguments, const char *variables);
+/* Without the plugin, whatever comes of it. */
+void module_run_plain_any(struct module_run *run, const char *arguments, const char *variables);
 
 /* How often the stub wrote this very event. */
 unsigned int module_run_count(const struct module_run *run, const char *event);

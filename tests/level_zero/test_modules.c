@@ -823,6 +823,10 @@ static void listed_drivers_are_in_the_key(void)
 
 static void a_device_that_tells_nothing_is_not_cached_for(void)
 {
+	/* Loaders since 1.20 or so ask it themselves, and leave its driver out. */
+	module_run_plain_any(&plain, ONE, "STUB_SILENT=1");
+	if (plain.client.status)
+		return (void)printf("the loader leaves it out; ");
 	for (int i = 0; i < 2; i++) {
 		module_run(&run, ONE, "STUB_SILENT=1");
 		module_run_expect(&run, 1, 0);
