@@ -127,6 +127,7 @@ static void build_later(struct ocl_build *build)
 	record->own_options = options;
 	record->options = options;
 	record->compile = NULL;
+	record->original = NULL;	/* the call's */
 	build->targets = (struct ocl_targets){ 0 };
 	build->observation = NULL;
 	build->key = (struct cc_key){ 0 };

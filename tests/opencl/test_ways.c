@@ -212,6 +212,19 @@ static void devices_in_turn(void)
 	outcome_release(&reference);
 }
 
+/* As without the layer, but for the stub, whose values come from the text. */
+static void run_with_token(const char *const *arguments)
+{
+	struct outcome reference = driver_client(BARE, arguments);
+
+	CU_ASSERT(outcome_good(&reference));
+	if (driver_is("stub"))
+		run_unlike(arguments);
+	else
+		run_layered(&reference, arguments);
+	outcome_release(&reference);
+}
+
 static void random_token_of_pyopencl(void)
 {
 	static const char *const tokens[] = {
@@ -224,16 +237,9 @@ static void random_token_of_pyopencl(void)
 	driver_begin();
 	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
 		const char *const arguments[] = { "token", tokens[i], NULL };
-		struct outcome reference = driver_client(BARE, arguments);
 
-		CU_ASSERT(outcome_good(&reference));
-		/* The stub's values come from the text. */
-		if (driver_is("stub"))
-			run_unlike(arguments);
-		else
-			run_layered(&reference, arguments);
+		run_with_token(arguments);
 		CU_ASSERT_EQUAL(driver_stats().misses, misses[i]);
-		outcome_release(&reference);
 	}
 }
 
@@ -278,18 +284,10 @@ static void token_that_a_header_refers_to(void)
 		   "a = 0; kernel void more(global int *out) { out[0] = 1; } __constant int b\n");
 	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
 		const char *const arguments[] = { "token", tokens[i], "#include \"token.h\"", "-I.", NULL };
-		struct outcome reference = driver_client(BARE, arguments);
-		struct driver_stats stats;
 
-		CU_ASSERT(outcome_good(&reference));
-		if (driver_is("stub"))		/* as above */
-			run_unlike(arguments);
-		else
-			run_layered(&reference, arguments);
-		stats = driver_stats();
-		CU_ASSERT_EQUAL(stats.misses + driver_bypasses("random-token"), built[i]);
+		run_with_token(arguments);
+		CU_ASSERT_EQUAL(driver_stats().misses + driver_bypasses("random-token"), built[i]);
 		CU_ASSERT_EQUAL(driver_bypasses("random-token"), i >= 2);
-		outcome_release(&reference);
 	}
 }
 
