@@ -235,11 +235,29 @@ static void remember(const struct link *link)
 	ocl_program_unref(program);
 }
 
-/* Whether compiler or environment became others with the link. */
-static bool compiler_changed(struct link *link)
+/* Whether another thread compiled one of them meanwhile: nobody knows which of the two was linked. */
+static bool inputs_changed(const struct link *link)
+{
+	bool changed = false;
+
+	for (cl_uint i = 0; i < link->input_count && !changed; i++) {
+		struct ocl_program *program = ocl_program_find(link->inputs[i]);
+		struct cmn_hash content;
+
+		changed = !program || !ocl_program_content(program, &content) ||
+			  !cmn_hash_equal(&content, &link->contents[i]);
+		ocl_program_unref(program);
+	}
+	return changed;
+}
+
+/* Whether compiler, environment or inputs became others with the link. */
+static bool anything_changed(struct link *link)
 {
 	drv_environment_note_build();
-	if (drv_libraries_came(&link->epoch) && !ocl_build_key_holds(&link->key, &link->devices))
+	if (inputs_changed(link))
+		link->bypass = "link-input";
+	else if (drv_libraries_came(&link->epoch) && !ocl_build_key_holds(&link->key, &link->devices))
 		link->bypass = "compiler-loaded-late";
 	else if (!drv_environment_holds(link->driver))
 		link->bypass = "environment-changed";
@@ -256,7 +274,7 @@ static bool see(struct link *link, struct cc_manifest **ret)
 	*ret = NULL;
 	if (!ocl_watch_end(observation, &watched, ret, &link->bypass))
 		return false;
-	if (!compiler_changed(link))
+	if (!anything_changed(link))
 		return true;
 	cc_manifest_free(*ret);
 	*ret = NULL;

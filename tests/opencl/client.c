@@ -31,6 +31,7 @@ static const struct {
 	{ "threads", client_threads },
 	{ "compile-built", client_compile_built },
 	{ "superseded", client_superseded },
+	{ "compiled-while-linked", client_compiled_while_linked },
 	{ "nested", client_nested },
 	{ "exit-forked", client_exit_forked },
 	{ "fork-building", client_fork_building },

@@ -84,6 +84,48 @@ void client_superseded(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
+struct linker {
+	struct client *client;
+	cl_program input, result;
+	cl_int error;
+};
+
+static void *link_in_thread(void *data)
+{
+	struct linker *linker = data;
+
+	linker->result = clLinkProgram(linker->client->context, 0, NULL, "", 1, &linker->input, NULL,
+				       NULL, &linker->error);
+	return NULL;
+}
+
+/* compiled-while-linked [GATE]: the driver's link stops at the gate, while its input is compiled anew. */
+void client_compiled_while_linked(struct client *client)
+{
+	struct linker linker = { .client = client, .input = client_program(client, client_source) };
+	const char *gate = client->arguments[0];
+	pthread_t thread;
+	int fd = -1;
+
+	(void)alarm(PATIENCE_S);	/* cannot fail */
+	printf("compile %d\n",
+	       clCompileProgram(linker.input, 0, NULL, "-DK=5", 0, NULL, NULL, NULL, NULL));
+	if (pthread_create(&thread, NULL, link_in_thread, &linker) != 0)
+		client_fail("pthread_create", 0);
+	if (gate && (fd = open(gate, O_WRONLY | O_CLOEXEC)) < 0)
+		client_fail(gate, 0);
+	if (gate)
+		printf("compile again %d\n",
+		       clCompileProgram(linker.input, 0, NULL, "-DK=6", 0, NULL, NULL, NULL, NULL));
+	if (gate && close(fd) != 0)
+		client_fail(gate, 0);
+	if (pthread_join(thread, NULL) != 0)
+		client_fail("pthread_join", 0);
+	printf("link %d\n", linker.error);
+	print_value(client, linker.result);
+	printf("release %d %d\n", clReleaseProgram(linker.result), clReleaseProgram(linker.input));
+}
+
 static void CL_CALLBACK build_last(cl_program program, void *data)
 {
 	struct notice *notice = data;

@@ -49,6 +49,7 @@
  *   STUB_CRASH=1              a build from source ends the process by SIGABRT
  *   STUB_GATE=path            a build from source opens this FIFO and reads it to its end
  *   STUB_LOAD_GATE=path       create-with-binary does, while it is there
+ *   STUB_LINK_GATE=path       a link does, before it reads its inputs
  *   STUB_SIZES_GATE=path      the same before the sizes of binaries are told, while it is there
  *   STUB_BINARIES_GATE=path   the same after binaries were given, while it is there
  *   STUB_SUPERSEDED=callback  a build with a callback is done at once, and called back for

@@ -542,6 +542,7 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 		       !count || !programs || (device_count == 0) != (devices == NULL) ||
 		       (!notify && data) ? CL_INVALID_VALUE : CL_SUCCESS;
 
+	stub_wait_gate("STUB_LINK_GATE");
 	stub_set_variable("STUB_LINK_SETENV");
 	if (!error && !(program = program_new(context, device_count ? device_count : context->device_count,
 					      device_count ? devices : context->devices)))

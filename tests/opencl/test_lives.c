@@ -356,6 +356,24 @@ static void answer_about_an_earlier_build_is_not_stored(void)
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 0);
 }
 
+static void link_is_not_stored_whose_input_was_compiled_meanwhile(void)
+{
+	char gate[4096];
+
+	driver_begin();
+	make_gate("STUB_LINK_GATE", gate);
+	{
+		struct outcome outcome = CLIENT(LAYERED, "compiled-while-linked", gate);
+
+		CU_ASSERT(outcome_good(&outcome));
+		outcome_release(&outcome);
+	}
+	CU_ASSERT_EQUAL(driver_stats().entries, 2);	/* the objects */
+	driver_stub_setting(NULL, NULL);
+	RUNS_ALIKE(2, "compiled-while-linked");
+	CU_ASSERT_EQUAL(driver_counted("link"), 1 + 1 + 1);	/* above, bare, and the first of the two */
+}
+
 static void an_error_is_no_answer(void)
 {
 	driver_begin();
@@ -428,6 +446,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(libraries_may_come_and_go),
 		UNIT_TEST(process_ends_with_the_last_thread_of_the_application),
 		UNIT_TEST(answer_about_an_earlier_build_is_not_stored),
+		UNIT_TEST(link_is_not_stored_whose_input_was_compiled_meanwhile),
 		UNIT_TEST(build_during_the_end_is_not_stored_as_the_one_before),
 		UNIT_TEST(an_error_is_no_answer),
 		UNIT_TEST(what_is_being_built_is_left_alone_at_the_end),
