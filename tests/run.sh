@@ -148,6 +148,7 @@ build()
 }
 
 # test_build NAME CTEST-ARGUMENTS...: notes a failure and goes on. PREFIX: words before ctest.
+# Tests wait now and then: one more at a time than there are processors.
 test_build()
 {
 	name=$1
@@ -156,7 +157,7 @@ test_build()
 	rm -f "$work/status"
 	{
 		# shellcheck disable=SC2086  # words
-		${PREFIX:-} ctest --test-dir "$base-$name" --output-on-failure --no-label-summary --no-tests=error -j "$jobs" \
+		${PREFIX:-} ctest --test-dir "$base-$name" --output-on-failure --no-label-summary --no-tests=error -j $((jobs + 1)) \
 			"$@" --output-log "$work/ctest.log" </dev/null || echo "$?" >"$work/status"
 	} | grep --line-buffered -v -e '^ *Start  *[0-9]' -e '^Internal ctest'
 	[ ! -e "$work/status" ] || failed="$failed $name"
