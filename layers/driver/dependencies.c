@@ -171,6 +171,9 @@ static const char *add_dependency(struct gathering *gathering, const struct plac
 	struct stat info;
 	bool there;
 
+	/* Processes that share the driver's cache find what others left there meanwhile. */
+	if (place->changed && !(place->kept && (gathering->compiled || place->written)))
+		return "include-changed";
 	if (place->finding == FOUND_OWN ||
 	    (place->kept && place->finding != FOUND_LISTED &&
 	     (gathering->compiled || place->written || place->finding == FOUND_NOTHING)))

@@ -32,6 +32,7 @@ struct place {
 	bool opened;			/* else only looked at */
 	bool by_descriptor;		/* of its directory: the path's beginning was not asked for */
 	bool kept;			/* by the driver, as far as can be told */
+	bool changed;			/* another answer at a later look */
 	struct cc_file_identity identity;	/* of a file or a directory */
 	UT_hash_handle hh;
 	char path[];

@@ -226,7 +226,7 @@ static void note_absence(struct drv_observation *observation, const char *path)
 		(void)add_place(observation, path, FOUND_NOTHING);
 	else if (!place->written &&
 		 (place->finding == FOUND_FILE || place->finding == FOUND_DIRECTORY))
-		be_unsure(observation, "include-changed");
+		place->changed = true;
 }
 
 static void note_presence(struct drv_observation *observation, const char *path,
@@ -249,7 +249,7 @@ static void note_presence(struct drv_observation *observation, const char *path,
 	if (place->finding != finding || identity.device != place->identity.device ||
 	    identity.inode != place->identity.inode ||
 	    (finding == FOUND_FILE && !cc_file_identity_equal(&identity, &place->identity)))
-		be_unsure(observation, "include-changed");
+		place->changed = true;
 }
 
 static void note_look(struct drv_observation *observation, void *ctx)

@@ -88,6 +88,7 @@ struct driver_stats {
 struct driver_stats driver_stats(void);
 struct driver_stats driver_stats_in(const char *cache);	/* of another directory than driver_cache() */
 uint64_t driver_bypasses(const char *reason);
+void driver_print_stats(void);
 /* How often the stub driver did that, in all runs of this test. */
 unsigned int driver_counted(const char *event);
 

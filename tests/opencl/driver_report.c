@@ -173,6 +173,14 @@ uint64_t driver_bypasses(const char *reason)
 	return count;
 }
 
+void driver_print_stats(void)
+{
+	char *text = read_stats(driver_cache());
+
+	(void)printf("\n%s", text);
+	free(text);
+}
+
 unsigned int driver_counted(const char *event)
 {
 	char path[4096], line[64];

@@ -162,6 +162,38 @@ static void a_program_from_the_drivers_cache_depends_on_it(void)
 	CU_ASSERT_EQUAL(count(), 0);
 }
 
+/* Processes that share a driver's cache find what others leave there during their builds. */
+static void what_others_leave_in_the_drivers_cache_is_no_change(void)
+{
+	struct drv_observation *observation;
+
+	unit_write("there.h", "text");
+	observation = begin_as(known_driver(), false);
+	observed("open", "there.h");
+	observed("open", "x.cl_cache");
+	unit_write("x.cl_cache", "text");
+	observed("open", "x.cl_cache");
+	CU_ASSERT_EQUAL(unlink("x.cl_cache"), 0);
+	observed("open", "x.cl_cache");
+	CU_ASSERT_EQUAL(end_text(observation, "source"), CMN_OK);
+	CU_ASSERT_EQUAL(count(), 1);
+	/* Where nothing says that it compiled, the program may be from there. */
+	observation = begin_as(known_driver(), false);
+	observed("open", "x.cl_cache");
+	unit_write("x.cl_cache", "text");
+	observed("open", "x.cl_cache");
+	CU_ASSERT_EQUAL(end_text(observation, "source"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	/* What was another's when it was read is no less so for being written afterwards. */
+	observation = begin(false);
+	observed("open", "new.h");
+	unit_write("new.h", "text");
+	observed("open", "new.h");
+	observed("write", "new.h");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+}
+
 /* They are in the key, and too large to be read each time. */
 static void the_drivers_own_files_count_by_their_times(void)
 {
@@ -631,6 +663,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(what_lies_where_the_driver_keeps_its_files_is_its_own),
 		UNIT_TEST(what_was_made_and_removed_keeps_nothing),
 		UNIT_TEST(a_program_from_the_drivers_cache_depends_on_it),
+		UNIT_TEST(what_others_leave_in_the_drivers_cache_is_no_change),
 		UNIT_TEST(the_drivers_own_files_count_by_their_times),
 		UNIT_TEST(what_was_looked_at_counts_by_size_and_time),
 		UNIT_TEST(what_was_opened_once_counts_by_its_content),
