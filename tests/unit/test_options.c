@@ -150,13 +150,41 @@ static void joined_lines_of_all_kinds_hide_no_include(void)
 	}
 }
 
+/* By the words alone, whatever stands around them. */
+static void every_word_that_reads_files_is_seen(void)
+{
+	static const char *const words[] = { "include", "import", "embed", "incbin" };
+
+	for (size_t i = 0; i < COUNT(words); i++) {
+		char text[64];
+
+		(void)snprintf(text, sizeof(text), "#  %s <a>\n", words[i]);
+		CU_ASSERT(ocl_text_reads_files(text, strlen(text)));
+		CU_ASSERT_FALSE(ocl_text_reads_files(text, strlen(text) - sizeof("e <a>")));
+	}
+	CU_ASSERT_FALSE(ocl_text_reads_files("int i, e, in;\n", 14));
+}
+
 static void options_are_harmless_by_name(void)
 {
+	static const char *const harmful[] = {
+		"-frandomize-layout-seed-file=a", "-Wp,-MD,a", "-Wa,a", "-Wl,a", "-mllvm -w",
+		"-gsplit-dwarf", "-fdiagnostics-format=sarif-file", "-g/tmp/a.cl", "-opt-bisect-limit=1",
+		"-fdiagnostics-add-output=a", "-fdiagnostics-set-output=a", "-dump-opt-llvm=a",
+		"\"-fplugin=a.so\"", "-W\"p,-MD,a\"", "-m'llvm' -w", "-gsplit\\-dwarf",
+	};
+
 	CU_ASSERT(ocl_options_are_harmless(NULL));
-	CU_ASSERT(ocl_options_are_harmless("-DA=1 -I dir -cl-fast-relaxed-math -g"));
-	CU_ASSERT(!ocl_options_are_harmless("-DA=1 -frandomize-layout-seed-file=a"));
-	CU_ASSERT(!ocl_options_are_harmless("-Wp,-MD,a"));
-	CU_ASSERT(!ocl_options_are_harmless("\"-fplugin=a.so\""));
+	CU_ASSERT(ocl_options_are_harmless("-DA=1 -cl-fast-relaxed-math -g -Wall -m64"));
+	for (size_t i = 0; i < COUNT(harmful); i++) {
+		char options[128];
+
+		(void)snprintf(options, sizeof(options), "-DA=1 %s", harmful[i]);
+		if (ocl_options_are_harmless(options))
+			printf("\n%s", options);
+		CU_ASSERT_FALSE(ocl_options_are_harmless(options));
+		CU_ASSERT_FALSE(ocl_options_are_harmless(harmful[i]));
+	}
 }
 
 int main(void)
@@ -168,6 +196,7 @@ int main(void)
 		UNIT_TEST(pasted_words_are_seen),
 		UNIT_TEST(options_that_may_read_files_are_seen),
 		UNIT_TEST(joined_lines_of_all_kinds_hide_no_include),
+		UNIT_TEST(every_word_that_reads_files_is_seen),
 		UNIT_TEST(options_are_harmless_by_name),
 	};
 
