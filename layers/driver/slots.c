@@ -108,12 +108,38 @@ static bool read_tables(const struct drv_loaded *object, struct tables *ret)
 	       (ret->symbol_count || (!ret->call_count && !ret->relocation_count));
 }
 
-static const struct drv_slot_function *find(const struct drv_slot_function *functions, size_t count,
-					    const char *name)
+struct functions {
+	const struct drv_slot_function *items;
+	size_t count;
+	bool begin_so[1024];	/* most names, above all those of C++, begin like none of them */
+};
+
+/* Of the first four bytes: an index of begin_so. */
+static size_t beginning_of(const char *name)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(functions[i].name, name) == 0)
-			return &functions[i];
+	size_t mixed = 0;
+
+	for (int i = 0; i < 4 && name[i]; i++)
+		mixed = mixed * 37 + (uint8_t)name[i];
+	return mixed % 1024;
+}
+
+static struct functions functions_of(const struct drv_slot_function *items, size_t count)
+{
+	struct functions functions = { .items = items, .count = count };
+
+	for (size_t i = 0; i < count; i++)
+		functions.begin_so[beginning_of(items[i].name)] = true;
+	return functions;
+}
+
+static const struct drv_slot_function *find(const struct functions *functions, const char *name)
+{
+	if (!functions->begin_so[beginning_of(name)])
+		return NULL;
+	for (size_t i = 0; i < functions->count; i++) {
+		if (strcmp(functions->items[i].name, name) == 0)
+			return &functions->items[i];
 	}
 	return NULL;
 }
@@ -195,8 +221,9 @@ static void lead(struct leading *leading, const ElfW(Rela) *relocation)
 }
 
 enum cmn_status drv_slots_lead(const struct drv_loaded *object, const struct drv_loaded *c_library,
-			       const struct drv_slot_function *functions, size_t count)
+			       const struct drv_slot_function *items, size_t count)
 {
+	const struct functions functions = functions_of(items, count);
 	struct leading leading = { .object = object, .c_library = c_library };
 	struct tables tables;
 	bool any = false;
@@ -212,7 +239,7 @@ enum cmn_status drv_slots_lead(const struct drv_loaded *object, const struct drv
 
 		if (symbol->st_shndx != SHN_UNDEF)
 			continue;
-		leading.of_symbol[i] = find(functions, count, tables.strings + symbol->st_name);
+		leading.of_symbol[i] = find(&functions, tables.strings + symbol->st_name);
 		any = any || leading.of_symbol[i];
 	}
 	for (size_t i = 0; any && i < tables.call_count; i++)
