@@ -163,8 +163,7 @@ cl_program ocl_effective_stand_in(struct ocl_effective *effective,
 
 cl_program ocl_effective_target(const struct ocl_effective *effective, cl_program handle)
 {
-	return effective && effective->kind == OCL_EFFECTIVE_EXECUTABLE ? effective->handle
-									 : handle;
+	return effective && effective->handle ? effective->handle : handle;
 }
 
 bool ocl_effective_has_kernels(const struct ocl_effective *effective)

@@ -80,7 +80,7 @@ void ocl_effective_fork_child(void);
 struct ocl_effective *ocl_effective_ref(struct ocl_effective *effective);	/* NULL is fine */
 void ocl_effective_unref(struct ocl_effective *effective);	/* NULL is fine; may call the driver */
 
-/* The program to ask about executables in place of handle: E's, or handle itself; effective may be NULL. */
+/* The program to ask in place of handle: E's, or handle itself where there is none; effective may be NULL. */
 cl_program ocl_effective_target(const struct ocl_effective *effective, cl_program handle);
 /*
  * Of an object: a program that the driver compiled or linked, to be asked in E's

@@ -92,14 +92,21 @@ void client_link_il(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
-static void print_kernels(cl_program program, const char *what)
+static void print_kernels(struct client *client, cl_program program, const char *what)
 {
 	cl_bool constructors = 77;
 	static const char *const names[] = { "value", "no_such_kernel", "", NULL };
 	cl_kernel kernels[4];
 	cl_uint count = 0;
+	size_t known = 77, variables = 77;
 	cl_int error;
 
+	error = clGetProgramBuildInfo(program, client->devices[0],
+				      CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE, sizeof(variables),
+				      &variables, NULL);
+	printf("%s: variables %d %zu\n", what, error, variables);
+	error = clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof(known), &known, NULL);
+	printf("%s: number of kernels %d %zu\n", what, error, known);
 	for (int i = 0; i < 4; i++) {
 		cl_kernel kernel = clCreateKernel(program, names[i], &error);
 
@@ -116,26 +123,27 @@ static void print_kernels(cl_program program, const char *what)
 		printf("release %d\n", clReleaseKernel(kernels[i]));
 }
 
-/* Kernels asked of what is no executable: which error there is differs among drivers. */
+/* Kernels and variables asked of what is no executable: the answers differ among drivers. */
 void client_object_kernels(struct client *client)
 {
-	static const char source[] = "kernel void value(global int *out) { out[0] = 5; }\n";
+	static const char source[] = "constant int table[2] = { 5, 6 };\n"
+				     "kernel void value(global int *out) { out[0] = table[out[0] & 1]; }\n";
 	cl_program object = client_program(client, source), library;
 	cl_int error;
 
-	print_kernels(object, "unbuilt");
+	print_kernels(client, object, "unbuilt");
 	printf("compile %d\n", clCompileProgram(object, 0, NULL, "-DO=1", 0, NULL, NULL, NULL, NULL));
-	print_kernels(object, "object");
+	print_kernels(client, object, "object");
 	library = clLinkProgram(client->context, 0, NULL, "-create-library", 1, &object, NULL, NULL,
 				&error);
 	printf("library %d\n", error);
 	if (library && !error)
-		print_kernels(library, "library");
+		print_kernels(client, library, "library");
 	if (library)
 		printf("release %d\n", clReleaseProgram(library));
 	printf("references %u\n", client_references(object));
 	printf("build %d\n", client_build(object, "-DO=1"));
-	print_kernels(object, "executable");
+	print_kernels(client, object, "executable");
 	printf("release %d\n", clReleaseProgram(object));
 }
 

@@ -157,7 +157,7 @@ static cl_int answer_about_build(const struct stub_build *build, cl_program_buil
 				 size_t size, void *ret, size_t *ret_size)
 {
 	cl_build_status status;
-	size_t variables = 0;
+	size_t variables = build->image ? strlen(build->image) : 0;
 
 	if (has_no_answer(name))
 		return CL_OUT_OF_HOST_MEMORY;
