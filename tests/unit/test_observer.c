@@ -446,8 +446,9 @@ static void a_child_observes_for_itself(void)
 		bool good = watch("open", "there.h") == CMN_OK &&
 			    depends_on(CC_DEPENDENCY_FILE, "there.h");
 
-		drv_observer_drop(observation);
-		_exit(good ? 0 : 1);
+		/* Its parent's is not known to it. */
+		good = good && end_with(observation, NULL, false) == CMN_MISS;
+		_exit(good && strcmp(reason, "other-process") == 0 ? 0 : 1);
 	}
 	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
 	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -653,28 +654,59 @@ static int build_with_another_library(void)
 	return *calls == 2 ? 0 : 3;
 }
 
+/* The same where it comes with the build. */
+static int build_while_another_library_comes(void)
+{
+	struct drv_observation *observation = begin(false);
+	void *library = dlopen(OBSERVED_BLIND, RTLD_NOW | RTLD_LOCAL | DEEPBIND);
+
+	observed = library ? (observed_fn)dlsym(library, "observed_do") : NULL;
+	if (!observed)
+		return 1;
+	observed("eaccess", "absent.h");
+	return end_with(observation, NULL, false) == CMN_MISS &&
+	       strcmp(reason, "observer-blind") == 0 ? 0 : 2;
+}
+
 static void functions_of_other_libraries_are_left_alone(void)
 {
-	int status;
-	pid_t child;
+	static int (*const builds[])(void) = {
+		build_with_another_library, build_while_another_library_comes,
+	};
 
-	if (!DEEPBIND)
-		return;
-	child = fork();
-	if (child == 0)
-		_exit(build_with_another_library());
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
+	for (size_t i = 0; DEEPBIND && i < sizeof(builds) / sizeof(builds[0]); i++) {
+		int status;
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(builds[i]());
+		CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+		CU_ASSERT_EQUAL(status, 0);
+	}
 }
 
 void observed_do(const char *how, const char *path);	/* of a library that this program is linked with */
 static observed_fn observed_through, observed_driver, observed_compiler;	/* of others that are there from the start */
+
+static __typeof__(drv_observer_begin) *copy_begin;	/* of a library that has an observer, too */
+static __typeof__(drv_observer_end) *copy_end;
 
 static observed_fn load(const char *path, const char *name)
 {
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
 	return library ? (observed_fn)dlsym(library, name) : NULL;
+}
+
+static bool load_copy(void)
+{
+	void *library = dlopen(OBSERVER_COPY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return false;
+	copy_begin = (__typeof__(copy_begin))dlsym(library, "observer_copy_begin");
+	copy_end = (__typeof__(copy_end))dlsym(library, "observer_copy_end");
+	return copy_begin && copy_end;
 }
 
 static struct drv_observation *begin_at(const struct drv_driver *driver, const void *address)
@@ -737,6 +769,25 @@ static void a_layer_of_another_version_is_left_alone(void)
 	another_layer_looks("there.h");
 	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+}
+
+/* Each slot leads to one of them: all use that. */
+static void copies_share_the_first_ones_observer(void)
+{
+	const struct drv_observer_text text = { .reads = true };
+	struct drv_observation *observation;
+
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+	cc_manifest_free(manifest);
+	manifest = NULL;
+	observation = copy_begin(&(struct drv_observer_request){
+		.driver = drv_driver_of("libother.so"),
+		.libraries = { .address = (const void *)observed },
+	});
+	observed("open", "there.h");
+	CU_ASSERT_EQUAL(copy_end(observation, &text, NULL, &manifest, &reason), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
 }
 
 /* In a child, since nobody forgets them. */
@@ -849,6 +900,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_compiler_that_was_there_is_seen),
 		UNIT_TEST(what_the_program_looks_for_does_not_count),
 		UNIT_TEST(a_layer_of_another_version_is_left_alone),
+		UNIT_TEST(copies_share_the_first_ones_observer),
 		UNIT_TEST(more_drivers_than_any_machine_has_are_told),
 		UNIT_TEST(a_file_of_the_future_is_told),
 		UNIT_TEST(a_look_within_a_note_is_told),
@@ -866,7 +918,8 @@ int main(int argc, char **argv)
 	observed_through = load(OBSERVED_THROUGH, "observed_through");
 	observed_driver = load(OBSERVED_DRIVER, "observed_do");
 	observed_compiler = load(OBSERVED_COMPILER, "observed_do");
-	if (argc != 2 || !observing_load(argv[1]) || !observed_through || !observed_compiler)
+	if (argc != 2 || !observing_load(argv[1]) || !load_copy() || !observed_through ||
+	    !observed_compiler)
 		return 2;
 	read_mappings(mapped[0]);
 	load_early();
