@@ -862,6 +862,29 @@ static void files_of_the_compiler_count(void)
 	module_run_drivers(STUB_DRIVER);
 }
 
+/* What came from there without the compiler is good for as long as it is there. */
+static void the_drivers_own_cache_counts_where_a_module_comes_from_it(void)
+{
+	static const char cached[] = "STUB_CACHED=one.l0_cache";
+
+	use_known_driver();
+	module_run_plain(&plain, ONE, cached);
+	module_run(&run, ONE, cached);
+	module_run_expect(&run, 0, 0);
+	CU_ASSERT_EQUAL(module_run_count(&run, "cached"), 1);
+	module_run(&run, ONE, cached);
+	module_run_expect(&run, 0, 1);
+	expect_same_output(plain.client.output);
+	slot_run_shell("rm one.l0_cache");
+	module_run(&run, ONE, cached);
+	module_run_expect(&run, 1, 0);
+	/* What was compiled does not depend on it. */
+	slot_run_shell("rm one.l0_cache");
+	module_run(&run, ONE, cached);
+	module_run_expect(&run, 0, 1);
+	module_run_drivers(STUB_DRIVER);
+}
+
 /* Both of them: the loader's functions stand between, which tell nothing of whose a device is. */
 static void files_of_both_compilers_count(void)
 {
@@ -964,6 +987,7 @@ int main(void)
 		UNIT_TEST(a_compiler_that_was_not_foreseen_is_not_cached_for),
 		UNIT_TEST(a_compiler_that_came_with_another_module_is_in_the_key),
 		UNIT_TEST(files_of_the_compiler_count),
+		UNIT_TEST(the_drivers_own_cache_counts_where_a_module_comes_from_it),
 		UNIT_TEST(files_of_both_compilers_count),
 		UNIT_TEST(what_cannot_be_seen_is_not_kept),
 		UNIT_TEST(listed_drivers_are_in_the_key),

@@ -221,6 +221,34 @@ static ze_result_t compile_inputs(const struct inputs *inputs, struct stub_image
 	return status;
 }
 
+/* STUB_CACHED: what an earlier process left of the module; no compiler is asked. */
+static bool read_cached(struct stub_image *ret_image, struct stub_text *ret_native)
+{
+	struct stub_native native;
+	char path[256], text[65536];
+	FILE *file = stub_setting("STUB_CACHED", path, sizeof(path)) ? fopen(path, "re") : NULL;
+	size_t len = file ? fread(text, 1, sizeof(text), file) : 0;
+
+	if (file)
+		(void)fclose(file);	/* only read */
+	if (stub_native_read((const uint8_t *)text, len, false, &native) != STUB_NATIVE_GOOD)
+		return false;
+	stub_event("cached");
+	stub_text_add(ret_native, text, len);
+	free(native.body.data);
+	*ret_image = native.image;
+	return true;
+}
+
+static void write_cached(const struct stub_text *native)
+{
+	char path[256];
+	FILE *file = stub_setting("STUB_CACHED", path, sizeof(path)) ? fopen(path, "we") : NULL;
+
+	if (file && (fwrite(native->data, 1, native->len, file) != native->len || fclose(file)))
+		abort();	/* a test driver has nothing better to do */
+}
+
 static ze_result_t translate_spirv(const ze_module_desc_t *desc, struct stub_image *ret_image,
 				   struct stub_text *ret_native, struct stub_text *log)
 {
@@ -240,12 +268,15 @@ static ze_result_t translate_spirv(const ze_module_desc_t *desc, struct stub_ima
 			program->pBuildFlags, program->pConstants, desc->pBuildFlags,
 		};
 	}
+	if (read_cached(ret_image, ret_native))
+		return ZE_RESULT_SUCCESS;
 	stub_event("compile");
 	stub_set_variable("STUB_SETENV");
 	delay();
 	status = compile_inputs(&inputs, &image, &body, log);
 	if (!status) {
 		stub_native_write(body.data, &image, ret_native);
+		write_cached(ret_native);
 		*ret_image = image;
 	} else {
 		stub_image_release(&image);
