@@ -32,6 +32,7 @@ static const struct {
 	{ "compile-built", client_compile_built },
 	{ "superseded", client_superseded },
 	{ "compiled-while-linked", client_compiled_while_linked },
+	{ "linked-again", client_linked_again },
 	{ "nested", client_nested },
 	{ "exit-forked", client_exit_forked },
 	{ "fork-building", client_fork_building },

@@ -81,6 +81,7 @@ void client_threads(struct client *client);
 void client_compile_built(struct client *client);
 void client_superseded(struct client *client);
 void client_compiled_while_linked(struct client *client);
+void client_linked_again(struct client *client);
 void client_nested(struct client *client);
 void client_exit_forked(struct client *client);
 void client_fork_building(struct client *client);

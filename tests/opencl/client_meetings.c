@@ -126,6 +126,24 @@ void client_compiled_while_linked(struct client *client)
 	printf("release %d %d\n", clReleaseProgram(linker.result), clReleaseProgram(linker.input));
 }
 
+/* linked-again OPTIONS: an object is linked, compiled anew with these, and linked again. */
+void client_linked_again(struct client *client)
+{
+	const char *const options[] = { "-DK=5", client->arguments[0] };
+	cl_program object = client_program(client, client_source), linked;
+	cl_int error;
+
+	for (int i = 0; i < 2; i++) {
+		printf("compile %d\n",
+		       clCompileProgram(object, 0, NULL, options[i], 0, NULL, NULL, NULL, NULL));
+		linked = clLinkProgram(client->context, 0, NULL, "", 1, &object, NULL, NULL, &error);
+		printf("link %d\n", error);
+		print_value(client, linked);
+		printf("release %d\n", clReleaseProgram(linked));
+	}
+	printf("release %d\n", clReleaseProgram(object));
+}
+
 static void CL_CALLBACK build_last(cl_program program, void *data)
 {
 	struct notice *notice = data;

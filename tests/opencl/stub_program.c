@@ -286,6 +286,14 @@ static bool in_list(cl_device_id device, cl_uint count, const cl_device_id *devi
 	return !count;
 }
 
+static cl_int failure(void)
+{
+	char text[32];
+
+	return stub_setting("STUB_FAIL_ERROR", text, sizeof(text)) ? atoi(text) :
+								     CL_BUILD_PROGRAM_FAILURE;
+}
+
 static cl_int build_source(cl_program program, cl_uint i, const char *options,
 			   cl_program_binary_type type)
 {
@@ -302,7 +310,7 @@ static cl_int build_source(cl_program program, cl_uint i, const char *options,
 	build->type = image ? type : CL_PROGRAM_BINARY_TYPE_NONE;
 	atomic_store(&build->status, image ? CL_BUILD_SUCCESS : CL_BUILD_ERROR);
 	stub_program_unlock();
-	return image ? CL_SUCCESS : CL_BUILD_PROGRAM_FAILURE;
+	return image ? CL_SUCCESS : failure();
 }
 
 static cl_int build_binary(struct stub_build *build, const char *options)

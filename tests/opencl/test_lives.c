@@ -374,6 +374,14 @@ static void link_is_not_stored_whose_input_was_compiled_meanwhile(void)
 	CU_ASSERT_EQUAL(driver_counted("link"), 1 + 1 + 1);	/* above, bare, and the first of the two */
 }
 
+/* What the object was before is still known, and is no longer what is linked. */
+static void link_of_what_was_compiled_uncached_is_not_looked_up(void)
+{
+	driver_begin();
+	RUNS_ALIKE(2, "linked-again", "-DK=6 -fplugin=x");
+	CU_ASSERT_EQUAL(driver_bypasses("link-input"), 2);
+}
+
 static void an_error_is_no_answer(void)
 {
 	driver_begin();
@@ -447,6 +455,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(process_ends_with_the_last_thread_of_the_application),
 		UNIT_TEST(answer_about_an_earlier_build_is_not_stored),
 		UNIT_TEST(link_is_not_stored_whose_input_was_compiled_meanwhile),
+		UNIT_TEST(link_of_what_was_compiled_uncached_is_not_looked_up),
 		UNIT_TEST(build_during_the_end_is_not_stored_as_the_one_before),
 		UNIT_TEST(an_error_is_no_answer),
 		UNIT_TEST(what_is_being_built_is_left_alone_at_the_end),

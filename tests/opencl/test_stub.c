@@ -771,6 +771,8 @@ static void only_failures_of_the_source_are_remembered(void)
 		{ "error: out of memory", 2 }, { "error: No space left on device", 2 },
 		{ "error: cannot open the file", 2 }, { "error: Permission denied", 2 },
 		{ "error: killed by a signal", 2 }, { "Internal error", 2 },
+		/* A want of resources, at which each build is tried twice. */
+		{ "x.cl:1: error: use of undeclared identifier\nSTUB_FAIL_ERROR=-5", 4 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
