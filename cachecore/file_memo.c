@@ -171,31 +171,39 @@ static enum cmn_status kind_status(const struct stat *info)
 	return (uint64_t)info->st_size > CC_MANIFEST_MAX_FILE ? CMN_ERR_TOO_LARGE : CMN_OK;
 }
 
-static enum cmn_status read_whole(int fd, size_t len, struct cmn_buffer *ret)
+/* CMN_STALE: its size is another now. */
+static enum cmn_status hash_content(int fd, uint64_t len, struct cmn_hash *ret)
 {
-	char beyond;
+	struct cmn_hasher *hasher = cmn_hasher_new();
+	enum cmn_status status = CMN_OK;
+	char block[16384];
+	uint64_t sum = 0;
+	ssize_t got = 1;
 
-	if (!cmn_buffer_reserve(ret, len ? len : 1))
+	if (!hasher)
 		return CMN_ERR_NOMEM;
-	while (ret->len < len) {
-		ssize_t got = read(fd, ret->data + ret->len, len - ret->len);
-
-		if (got < 0 && errno == EINTR)
+	while (status == CMN_OK && got != 0) {
+		got = read(fd, block, sizeof(block));
+		if (got < 0 && errno != EINTR)
+			status = CMN_ERR_IO;
+		if (got <= 0)
 			continue;
-		if (got < 0)
-			return CMN_ERR_IO;
-		if (got == 0)
-			return CMN_STALE;
-		ret->len += (size_t)got;
+		sum += (uint64_t)got;
+		/* Files of special systems say 0 and have content; a growing one is seen here too. */
+		if (sum > len)
+			status = CMN_STALE;
+		cmn_hasher_update(hasher, block, (size_t)got);
 	}
-	/* Files of special systems say 0 and have content; a growing one is seen here too. */
-	return read(fd, &beyond, 1) == 0 ? CMN_OK : CMN_STALE;
+	if (status == CMN_OK && sum != len)
+		status = CMN_STALE;
+	*ret = cmn_hasher_digest(hasher);
+	cmn_hasher_free(hasher);
+	return status;
 }
 
-/* Content and hash from one descriptor; remembered if the file was the same before and after. */
+/* From one descriptor; remembered if the file was the same before and after. */
 static enum cmn_status read_file(struct cc_file_memo *memo, const char *path,
-				 struct cmn_buffer *ret, struct cmn_hash *ret_hash,
-				 struct cc_file_identity *ret_identity)
+				 struct cmn_hash *ret_hash, struct cc_file_identity *ret_identity)
 {
 	struct cc_file_identity before, after;
 	enum cmn_status status;
@@ -211,10 +219,9 @@ static enum cmn_status read_file(struct cc_file_memo *memo, const char *path,
 	if (status != CMN_OK)
 		goto out;
 	before = cc_file_identity_of(&info);
-	status = read_whole(fd, (size_t)info.st_size, ret);
+	status = hash_content(fd, (uint64_t)info.st_size, ret_hash);
 	if (status != CMN_OK)
 		goto out;
-	*ret_hash = cmn_hash_of(ret->data, ret->len);
 	if (fstat(fd, &info) < 0) {
 		status = CMN_ERR_IO;
 		goto out;
@@ -243,7 +250,6 @@ enum cmn_status cc_file_memo_hash_same(struct cc_file_memo *memo, const char *pa
 				       struct cmn_hash *ret_hash)
 {
 	struct cc_file_identity identity;
-	struct cmn_buffer bytes = { 0 };
 	struct stat info;
 	enum cmn_status status = stat_file(path, &info);
 
@@ -254,20 +260,15 @@ enum cmn_status cc_file_memo_hash_same(struct cc_file_memo *memo, const char *pa
 		return CMN_STALE;
 	if (memo_find(memo, &identity, ret_hash))
 		return CMN_OK;
-	status = read_file(memo, path, &bytes, ret_hash, &identity);
-	if (status == CMN_OK && !cc_file_identity_equal(&identity, expected))
-		status = CMN_STALE;
-	cmn_buffer_release(&bytes);
-	return status;
+	status = read_file(memo, path, ret_hash, &identity);
+	return status == CMN_OK && !cc_file_identity_equal(&identity, expected) ? CMN_STALE : status;
 }
 
 bool cc_file_memo_holds(struct cc_file_memo *memo, const char *path, uint64_t size,
 			const struct cmn_hash *expected, struct stat *ret)
 {
-	struct cmn_buffer bytes = { 0 };
 	struct cc_file_identity identity;
 	struct cmn_hash hash;
-	bool same;
 
 	/* A file of another size need not be read. */
 	if (stat_file(path, ret) != CMN_OK || (uint64_t)ret->st_size != size)
@@ -275,8 +276,6 @@ bool cc_file_memo_holds(struct cc_file_memo *memo, const char *path, uint64_t si
 	identity = cc_file_identity_of(ret);
 	if (memo_find(memo, &identity, &hash))
 		return cmn_hash_equal(&hash, expected);
-	same = read_file(memo, path, &bytes, &hash, &identity) == CMN_OK && bytes.len == size &&
-	       cmn_hash_equal(&hash, expected);
-	cmn_buffer_release(&bytes);
-	return same;
+	/* The hash is of the length, too. */
+	return read_file(memo, path, &hash, &identity) == CMN_OK && cmn_hash_equal(&hash, expected);
 }
