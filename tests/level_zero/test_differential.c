@@ -38,7 +38,7 @@ static FILE *start(const char *name, const char *variables)
 	int len;
 
 	len = snprintf(command, sizeof(command),
-		       "mkdir %s && cd %s && " DRIVER " %s timeout -k 5 300 '%s'"
+		       "mkdir %s && cd %s && " DRIVER " %s timeout -k 5 700 '%s'"
 		       " >output 2>errors </dev/null",
 		       name, name, product, variables, DIFFERENTIAL_PROGRAM);
 	CU_ASSERT_FATAL(len > 0 && (size_t)len < sizeof(command));
