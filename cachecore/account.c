@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "cachecore/leaf.h"
 #include "cachecore/number_file.h"
@@ -12,16 +13,19 @@
 #include "common/file.h"
 
 /* A descriptor of its own, so that a lock on it also excludes this process's other threads. */
-static enum cmn_status lock_root(int root_fd, int *ret_fd)
+static enum cmn_status lock_root(int root_fd, uint64_t until, int *ret_fd)
 {
 	int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	enum cmn_status status;
 
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
-	status = cmn_file_lock(fd, true);
+	status = cmn_file_lock(fd, until);
 	/* Without locks the number may drift, which the next eviction mends. */
-	(void)status;
+	if (status == CMN_BUSY) {
+		(void)close(fd);	/* a directory: nothing to be lost */
+		return status;
+	}
 	*ret_fd = fd;
 	return CMN_OK;
 }
@@ -52,12 +56,12 @@ enum cmn_status cc_account_count(int root_fd, uint64_t *ret_total)
 	return status;
 }
 
-enum cmn_status cc_account_set(int root_fd, uint64_t total)
+enum cmn_status cc_account_set(int root_fd, uint64_t total, uint64_t until)
 {
 	enum cmn_status status;
 	int fd = -1;
 
-	status = lock_root(root_fd, &fd);
+	status = lock_root(root_fd, until, &fd);
 	if (status != CMN_OK)
 		return status;
 	status = cc_number_file_write(fd, CC_ACCOUNT_NAME, total);
@@ -66,13 +70,13 @@ enum cmn_status cc_account_set(int root_fd, uint64_t total)
 }
 
 enum cmn_status cc_account_correct(int root_fd, uint64_t before, uint64_t counted,
-				   uint64_t *ret_total)
+				   uint64_t until, uint64_t *ret_total)
 {
 	uint64_t total = 0, now;
 	enum cmn_status status;
 	int fd = -1;
 
-	status = lock_root(root_fd, &fd);
+	status = lock_root(root_fd, until, &fd);
 	if (status != CMN_OK)
 		return status;
 	if (!before || cc_number_file_read(fd, CC_ACCOUNT_NAME, &now) != CMN_OK)
@@ -88,13 +92,13 @@ enum cmn_status cc_account_correct(int root_fd, uint64_t before, uint64_t counte
 	return status;
 }
 
-enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t *ret_total)
+enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t until, uint64_t *ret_total)
 {
 	uint64_t total, less = bytes < 0 ? (uint64_t)-bytes : 0;
 	enum cmn_status status;
 	int fd = -1;
 
-	status = lock_root(root_fd, &fd);
+	status = lock_root(root_fd, until, &fd);
 	if (status != CMN_OK)
 		return status;
 	status = cc_number_file_read(fd, CC_ACCOUNT_NAME, &total);

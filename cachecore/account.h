@@ -15,17 +15,22 @@
 
 #define CC_ACCOUNT_NAME "cache_size.txt"
 
+/*
+ * All that write wait for the lock until that time, as cmn_file_lock has it;
+ * CMN_BUSY: nothing was written.
+ */
 /* For files that are there already. *ret_total (may be NULL): the new number. */
-CMN_CHECKED enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t *ret_total);
+CMN_CHECKED enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t until,
+					   uint64_t *ret_total);
 /*
  * The tree was counted, and the number read before that: both, and what others
  * added or removed since, make the new number. before: 0 where it was missing.
  * What was added meanwhile may be in twice, until the next correction.
  */
 CMN_CHECKED enum cmn_status cc_account_correct(int root_fd, uint64_t before, uint64_t counted,
-					       uint64_t *ret_total);
+					       uint64_t until, uint64_t *ret_total);
 /* Writes a number that was counted. */
-CMN_CHECKED enum cmn_status cc_account_set(int root_fd, uint64_t total);
+CMN_CHECKED enum cmn_status cc_account_set(int root_fd, uint64_t total, uint64_t until);
 /* Counts the tree. */
 CMN_CHECKED enum cmn_status cc_account_count(int root_fd, uint64_t *ret_total);
 

@@ -19,6 +19,7 @@
  * fresh memory to keep it in costs more than reading it again. So, beyond a
  * budget, only short ones are kept when they are read for the first time.
  */
+#define FLUSH_NS (5 * UINT64_C(1000000000))
 #define KEPT_BUDGET ((size_t)512 << 10)
 #define KEPT_LEN ((size_t)16 << 10)
 #define SEEN_KEYS 1024
@@ -106,8 +107,13 @@ void cc_cache_close(struct cc_cache *cache)
 
 void cc_cache_flush(struct cc_cache *cache)
 {
-	if (cache && !cc_disks_flush(cache->disks))
-		cmn_log_write(&cache->log, CMN_LOG_INFO, "not everything was stored before exit");
+	cc_cache_flush_within(cache, FLUSH_NS);
+}
+
+void cc_cache_flush_within(struct cc_cache *cache, uint64_t timeout_ns)
+{
+	if (cache && !cc_disks_flush(cache->disks, timeout_ns))
+		cmn_log_write(&cache->log, CMN_LOG_INFO, "not everything was stored in time");
 }
 
 enum cmn_status cc_cache_set_persistent(struct cc_cache *cache, bool on)
@@ -380,8 +386,6 @@ enum cmn_status cc_cache_remove(struct cc_cache *cache, const struct cc_key *key
 	struct cc_disk *disk;
 	enum cmn_status status;
 
-	/* Else it would be written after it was removed. */
-	cc_cache_flush(cache);
 	if (cache->programs)
 		cc_programs_remove(cache->programs, cc_key_view(key), NULL);
 	disk = cc_disks_enter(cache->disks);

@@ -34,8 +34,10 @@ CMN_CHECKED enum cmn_status cc_cache_open(struct cc_cache **ret);
 CMN_CHECKED enum cmn_status cc_cache_open_with(struct cc_config *config, struct cc_cache **ret);
 /* Writes what is pending within a bound, then frees. NULL is fine. No thread may be inside. */
 void cc_cache_close(struct cc_cache *cache);
-/* Writes what is pending within a bound; for process exit, when threads may still be inside. */
+/* Writes what is pending, within five seconds; threads may be inside. NULL is fine. */
 void cc_cache_flush(struct cc_cache *cache);
+/* The same within another time: a process that ends has less. */
+void cc_cache_flush_within(struct cc_cache *cache, uint64_t timeout_ns);
 
 /* As it was loaded: what the program has set since is known to the getters below alone. */
 const struct cc_config *cc_cache_config(const struct cc_cache *cache);
@@ -94,9 +96,10 @@ CMN_CHECKED enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc
 /* Keeps and stores a result that was built outside of get_or_build (late capture, asynchronous builds). Borrows entry. */
 void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry);
 /*
- * What is stored under the key goes from both levels: it is not wanted any
- * more. What is still to be written is waited for, within the bound of
- * cc_cache_flush. CMN_OK also where there was nothing; CMN_ERR_ACCESS: read-only.
+ * What is stored under the key goes from both levels, with what is still to be
+ * written: it is not wanted any more. CMN_OK also where there was nothing;
+ * CMN_ERR_ACCESS: read-only; CMN_BUSY: another process held the entry for more
+ * than some ms, and it is still on disk.
  */
 CMN_CHECKED enum cmn_status cc_cache_remove(struct cc_cache *cache, const struct cc_key *key);
 /* The driver refused this entry: it is removed from every level and counted as an error. */

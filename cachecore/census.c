@@ -26,7 +26,7 @@ static bool leaf_has_leftovers(const struct cc_leaf_scan *scan)
 static void clear_leaf(int root_fd, const char *path, int leaf_fd, struct cc_leaf_scan *scan)
 {
 	uint64_t orphans;
-	enum cmn_status status = cc_leaf_lock(leaf_fd, false);
+	enum cmn_status status = cc_leaf_lock(leaf_fd, 0);
 
 	/* Somebody publishes here; what a writer that lives makes is no leftover. */
 	if (status == CMN_BUSY || status == CMN_MISS)

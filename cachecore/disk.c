@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define NS_PER_S UINT64_C(1000000000)
+/* An application's thread waits that long for an entry that is just being stored. */
+#define FORGET_NS (NS_PER_S / 50)
 
 static enum cmn_status open_store(struct cc_disk *disk)
 {
@@ -165,5 +167,10 @@ enum cmn_status cc_disk_join_flight(struct cc_disk *disk, const struct cc_key *k
 
 enum cmn_status cc_disk_remove(struct cc_disk *disk, const struct cc_key *key)
 {
-	return disk ? cc_store_remove(disk->store, key) : CMN_OK;
+	if (!disk)
+		return CMN_OK;
+	/* Else it would be stored after it was removed. */
+	if (disk->writer && !cc_writer_forget(disk->writer, key, FORGET_NS))
+		return CMN_BUSY;
+	return cc_store_remove(disk->store, key);
 }

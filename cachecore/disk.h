@@ -41,8 +41,8 @@ CMN_CHECKED enum cmn_status cc_disks_new(const struct cc_config *config, const s
  * that was borrowed may be freed.
  */
 bool cc_disks_free(struct cc_disks *disks);
-/* Writes what is pending, in levels that were replaced too, within five seconds; false: not all of it. */
-bool cc_disks_flush(struct cc_disks *disks);
+/* Writes what is pending, in levels that were replaced too, within that time; false: not all of it. */
+bool cc_disks_flush(struct cc_disks *disks, uint64_t timeout_ns);
 
 /*
  * As cc_cache_set_* and its getters (cache.h) have them. What was queued in a
@@ -91,7 +91,7 @@ CMN_CHECKED enum cmn_status cc_disk_join_flight(struct cc_disk *disk, const stru
  */
 void cc_disk_note(struct cc_disk *disk, const struct cc_history_note *note);
 void cc_disks_note(struct cc_disks *disks, const struct cc_history_note *note);
-/* As cc_store_remove. */
+/* As cc_store_remove, of what is queued too. */
 CMN_CHECKED enum cmn_status cc_disk_remove(struct cc_disk *disk, const struct cc_key *key);
 
 #endif

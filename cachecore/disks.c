@@ -19,7 +19,7 @@
 #include "cachecore/random_token.h"
 #include "common/clock.h"
 
-/* Nobody waits longer for a process to end, or for a level. */
+/* Nobody waits longer for a level. */
 #define TIMEOUT_NS (UINT64_C(5) * 1000000000)
 
 /* What a program may change. */
@@ -118,15 +118,23 @@ enum cmn_status cc_disks_new(const struct cc_config *config, const struct cmn_lo
 	return CMN_OK;
 }
 
+static uint64_t time_left(uint64_t deadline)
+{
+	uint64_t now = cmn_clock_monotonic();
+
+	return now < deadline ? deadline - now : 0;
+}
+
 bool cc_disks_free(struct cc_disks *disks)
 {
+	uint64_t deadline = cmn_clock_monotonic() + TIMEOUT_NS;
 	struct cc_disk *disk, *next;
 
 	if (!disks)
 		return true;
 	/* In a forked child threads of the parent never left. */
 	DL_FOREACH_SAFE(disks->all, disk, next)
-		disks->hangs |= !cc_disk_free(disk, TIMEOUT_NS);
+		disks->hangs |= !cc_disk_free(disk, time_left(deadline));
 	if (disks->hangs)
 		return false;
 	cc_flights_free(disks->around.flights);
@@ -150,9 +158,7 @@ struct cc_disk *cc_disks_enter(struct cc_disks *disks)
 
 static bool flush_until(struct cc_disk *disk, uint64_t deadline)
 {
-	uint64_t now = cmn_clock_monotonic();
-
-	return cc_disk_flush(disk, now < deadline ? deadline - now : 0);
+	return cc_disk_flush(disk, time_left(deadline));
 }
 
 static void leave_until(struct cc_disks *disks, struct cc_disk *disk, uint64_t deadline)
@@ -191,9 +197,9 @@ void cc_disks_note(struct cc_disks *disks, const struct cc_history_note *note)
 	cc_disks_leave(disks, disk);
 }
 
-bool cc_disks_flush(struct cc_disks *disks)
+bool cc_disks_flush(struct cc_disks *disks, uint64_t timeout_ns)
 {
-	uint64_t deadline = cmn_clock_monotonic() + TIMEOUT_NS;
+	uint64_t deadline = cmn_clock_monotonic() + timeout_ns;
 	struct cc_disk *disk, *next;
 	bool done = true;
 

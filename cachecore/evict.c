@@ -19,7 +19,8 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_DAY (86400 * NS_PER_S)
 /* What an eviction that is to end gets for removing a part of what it has seen: some thousand entries. */
-#define LAST_REMOVALS_NS (NS_PER_S / 4)
+#define LAST_REMOVALS_NS (NS_PER_S / 10)
+#define LOCK_WAIT_NS (NS_PER_S / 2)
 
 struct eviction {
 	int root_fd;
@@ -40,6 +41,16 @@ static bool goes_on(struct eviction *eviction)
 	return !eviction->deadline;
 }
 
+/* Who may have to end soon has not long to wait. */
+static uint64_t lock_until(struct eviction *eviction)
+{
+	const struct cc_evict_pace *pace = eviction->pace;
+	uint64_t until = pace && pace->lock_until ? pace->lock_until(pace->ctx)
+						  : cmn_clock_monotonic() + LOCK_WAIT_NS;
+
+	return eviction->deadline && eviction->deadline < until ? eviction->deadline : until;
+}
+
 static bool census_goes_on(void *ctx)
 {
 	return goes_on(ctx);
@@ -55,7 +66,7 @@ static uint64_t remove_candidate(int root_fd, const struct cc_candidate *one, ui
 
 	if (cc_leaf_open(root_fd, one->path, &fd) != CMN_OK)
 		return 0;
-	status = cc_leaf_lock(fd, false);
+	status = cc_leaf_lock(fd, 0);
 	if (status == CMN_OK || status == CMN_ERR_IO) {
 		if (cc_leaf_access_ns(fd, one->n, now) <= one->access_ns)
 			freed = cc_leaf_remove(fd, one->n);
@@ -106,14 +117,14 @@ static uint64_t remove_excess(struct eviction *eviction, uint64_t excess)
 	return freed;
 }
 
-/* Temporaries of cache_size.txt and its like, under the lock that their writers hold. */
+/* Temporaries of cache_size.txt and its like, under the lock that their writers hold; else those that are old. */
 static void sweep_root(int root_fd)
 {
 	int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;	/* the next eviction sweeps */
-	cc_leaf_sweep(fd, cmn_file_lock(fd, true) == CMN_OK);
+	cc_leaf_sweep(fd, cmn_file_lock(fd, 0) == CMN_OK);
 	cc_root_unlock(fd);
 }
 
@@ -139,7 +150,7 @@ static enum cmn_status evict_once(struct eviction *eviction, bool *ret_again)
 	status = cc_census_take(census, eviction->root_fd);
 	if (status == CMN_OK && !census->partial)
 		status = cc_account_correct(eviction->root_fd, known ? before : 0, census->bytes,
-					    &total);
+					    lock_until(eviction), &total);
 	else if (status == CMN_OK)
 		total = before > census->bytes ? before : census->bytes;
 	if (status != CMN_OK || config->eviction_disable)
@@ -147,7 +158,8 @@ static enum cmn_status evict_once(struct eviction *eviction, bool *ret_again)
 	excess = excess_of(eviction, total);
 	freed = remove_excess(eviction, excess);
 	if (freed)
-		status = cc_account_add(eviction->root_fd, -(int64_t)freed, &total);
+		status = cc_account_add(eviction->root_fd, -(int64_t)freed, lock_until(eviction),
+					&total);
 	/* What others have stored meanwhile is the next eviction's, or this one might never end. */
 	if (status == CMN_OK && freed < excess) {
 		*ret_again = freed && !census->partial && !eviction->deadline;
@@ -195,7 +207,7 @@ enum cmn_status cc_evict_run(int root_fd, const struct cc_config *config,
 	if (status != CMN_OK)
 		return status;
 	/* Where the file system has no locks, two evictors only do the same work twice. */
-	status = cmn_file_lock(fd, false);
+	status = cmn_file_lock(fd, 0);
 	if (status != CMN_BUSY) {
 		tell_locked(pace, fd);
 		status = evict_locked(&eviction);

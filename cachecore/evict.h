@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "cachecore/config.h"
 #include "common/status.h"
@@ -27,7 +28,7 @@
 
 /*
  * Is called between entries, with no lock held but evict.lock: it may do other
- * work, as storing. false: end soon, which is within some 0.25 s.
+ * work, as storing. false: end soon, which is within some 0.1 s.
  */
 struct cc_evict_pace {
 	bool (*go_on)(void *ctx);	/* NULL: to the end */
@@ -36,13 +37,16 @@ struct cc_evict_pace {
 	 * who may fork, whose child should close it. May be NULL.
 	 */
 	void (*locked)(void *ctx, int fd);
+	/* Until when the root's lock may be waited for (as cmn_file_lock has it). NULL: half a second. */
+	uint64_t (*lock_until)(void *ctx);
 	void *ctx;
 	size_t max_candidates;	/* remembered at a time; 0: CC_CENSUS_MAX */
 };
 
 /*
  * Evicts by age and by size now; with eviction_disable only clears and
- * counts. pace may be NULL. CMN_BUSY: another process or thread is at it.
+ * counts. pace may be NULL. CMN_BUSY: another process or thread is at it, or
+ * holds the root.
  * CMN_STALE: it ended early, or what is left is still too much.
  */
 CMN_CHECKED enum cmn_status cc_evict_run(int root_fd, const struct cc_config *config,

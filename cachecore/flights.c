@@ -10,9 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <utlist.h>
@@ -25,9 +23,6 @@
 #define DIRECTORY "flights"
 #define SUFFIX ".lock"
 #define NAME_SIZE (CMN_HASH_HEX_SIZE - 1 + sizeof(SUFFIX))
-/* flock has no time limit: who waits looks again, soon at first, then this often. */
-#define FIRST_PAUSE_NS UINT64_C(500000)
-#define LAST_PAUSE_NS UINT64_C(10000000)
 /* Who is between making a file and locking it must not lose it to a sweep. */
 #define SWEPT_AGE_NS (UINT64_C(3600) * 1000000000)
 
@@ -99,26 +94,11 @@ static bool is_in_place(int dir_fd, const char *name, int fd)
 	       file.st_dev == place.st_dev && file.st_ino == place.st_ino;
 }
 
-static void pause_for(uint64_t ns)
-{
-	const struct timespec time = { 0, (long)ns };
-
-	(void)nanosleep(&time, NULL);	/* a signal only makes it shorter */
-}
-
 /* The lock, waited for until the deadline. CC_FLIGHT_OWN: it is held. */
 static enum cc_flight_turn take_lock(int dir_fd, const char *name, uint64_t deadline, int fd)
 {
-	uint64_t pause = FIRST_PAUSE_NS;
-
-	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		if (errno == EINTR)
-			continue;
-		if (errno != EWOULDBLOCK || cmn_clock_monotonic() >= deadline)
-			return CC_FLIGHT_ALONE;
-		pause_for(pause);
-		pause = 2 * pause < LAST_PAUSE_NS ? 2 * pause : LAST_PAUSE_NS;
-	}
+	if (cmn_file_lock(fd, deadline) != CMN_OK)
+		return CC_FLIGHT_ALONE;
 	/* Who ends a flight removes the file first: this one's result is there, or there is none. */
 	return is_in_place(dir_fd, name, fd) ? CC_FLIGHT_OWN : CC_FLIGHT_LANDED;
 }
@@ -143,7 +123,7 @@ static struct cc_flight *add_flight(struct cc_flights *flights, const char *root
 /* Gives the lock back by itself: a child that the application forked meanwhile may share it. */
 static void close_lock(int fd)
 {
-	(void)flock(fd, LOCK_UN);	/* fails only where locking did */
+	cmn_file_unlock(fd);
 	(void)close(fd);	/* nothing was written through it */
 }
 
@@ -233,7 +213,7 @@ static void sweep_one(int dir_fd, const char *name)
 
 	if (fd < 0)
 		return;
-	if (cmn_file_lock(fd, false) == CMN_OK && is_in_place(dir_fd, name, fd))
+	if (cmn_file_lock(fd, 0) == CMN_OK && is_in_place(dir_fd, name, fd))
 		(void)unlinkat(dir_fd, name, 0);	/* the next sweep tries again */
 	close_lock(fd);
 }

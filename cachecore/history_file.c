@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cachecore/root.h"
+#include "common/clock.h"
+#include "common/file.h"
 #include "common/write.h"
 
 static const char magic[4] = { 'c', 'k', 'h', '\n' };
@@ -19,8 +20,7 @@ enum { HEAD = 12, PREFIX = HEAD + CMN_HASH_SIZE };
 enum { PAYLOAD_PART = 1, PAYLOAD_EVENT = 2, PAYLOAD_EVICTED = 3 };
 
 /* Who has the lock writes some kB: this is a hundred times as long, and nobody's exit is held up. */
-#define LOCK_ATTEMPTS 25
-#define LOCK_PAUSE_NS 2000000
+#define LOCK_WAIT_NS UINT64_C(20000000)
 /* Another one may make the file full, or old, between two looks. */
 #define OPEN_ATTEMPTS 4
 /* What was ever written, whoever wrote beside it. */
@@ -112,19 +112,6 @@ void cc_history_add_evicted(struct cmn_buffer *records, enum cc_history_cause ca
 	}
 }
 
-/* CMN_ERR_IO: the file system has no locks. */
-static enum cmn_status lock_file(int fd)
-{
-	const struct timespec pause = { 0, LOCK_PAUSE_NS };
-	enum cmn_status status = cmn_file_lock(fd, false);
-
-	for (int i = 1; i < LOCK_ATTEMPTS && status == CMN_BUSY; i++) {
-		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
-		status = cmn_file_lock(fd, false);
-	}
-	return status;
-}
-
 /* Whether the name still means this file. */
 static bool is_named(int root_fd, const struct stat *info)
 {
@@ -137,7 +124,7 @@ static bool is_named(int root_fd, const struct stat *info)
 /* CMN_STALE: another file has to be opened. */
 static enum cmn_status prepare(int root_fd, int fd, uint64_t *ret_id)
 {
-	enum cmn_status status = lock_file(fd);
+	enum cmn_status status = cmn_file_lock(fd, cmn_clock_monotonic() + LOCK_WAIT_NS);
 	struct stat info;
 
 	/* Without locks two may write at one place: what is damaged by that is skipped. */

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -182,9 +181,9 @@ enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode, int *re
 	return CMN_OK;
 }
 
-enum cmn_status cc_leaf_lock(int leaf_fd, bool wait)
+enum cmn_status cc_leaf_lock(int leaf_fd, uint64_t until)
 {
-	enum cmn_status status = cmn_file_lock(leaf_fd, wait);
+	enum cmn_status status = cmn_file_lock(leaf_fd, until);
 	struct stat info;
 
 	if (status == CMN_BUSY)
@@ -197,7 +196,7 @@ enum cmn_status cc_leaf_lock(int leaf_fd, bool wait)
 
 void cc_leaf_unlock(int leaf_fd)
 {
-	(void)flock(leaf_fd, LOCK_UN);	/* fails only where locking did */
+	cmn_file_unlock(leaf_fd);
 }
 
 /* A stream over the directory, from its start, that leaves dir_fd and its lock alone. */

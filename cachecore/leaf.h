@@ -49,10 +49,10 @@ CMN_CHECKED enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret
 CMN_CHECKED enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode,
 					 int *ret_fd);
 /*
- * CMN_OK: locked and still part of the tree; CMN_BUSY; CMN_MISS: it was
- * removed meanwhile. CMN_ERR_IO: the file system has no locks.
+ * As cmn_file_lock. CMN_OK: locked and still part of the tree; CMN_BUSY;
+ * CMN_MISS: it was removed meanwhile. CMN_ERR_IO: the file system has no locks.
  */
-CMN_CHECKED enum cmn_status cc_leaf_lock(int leaf_fd, bool wait);
+CMN_CHECKED enum cmn_status cc_leaf_lock(int leaf_fd, uint64_t until);
 void cc_leaf_unlock(int leaf_fd);	/* for a descriptor that stays open; see cc_root_unlock */
 CMN_CHECKED enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret);
 bool cc_leaf_empty(const struct cc_leaf_scan *scan);	/* nothing of the cache's is in it */

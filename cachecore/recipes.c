@@ -455,7 +455,7 @@ enum cmn_status cc_recipes_lock(int fd, int *ret_fd)
 	status = cmn_file_open_own(fd, LOCK_NAME, &lock);
 	if (status != CMN_OK)
 		return status;
-	status = cmn_file_lock(lock, false);
+	status = cmn_file_lock(lock, 0);
 	if (status == CMN_OK)
 		*ret_fd = lock;
 	else

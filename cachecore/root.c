@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -144,6 +143,6 @@ enum cmn_status cc_root_make(const char *path, int *ret_fd)
 
 void cc_root_unlock(int fd)
 {
-	(void)flock(fd, LOCK_UN);	/* fails only where locking did */
+	cmn_file_unlock(fd);
 	(void)close(fd);	/* a directory: nothing to be lost */
 }

@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cachecore/root.h"
@@ -35,11 +34,7 @@
 #define MAX_REASONS 64
 #define MAX_REASON_LEN 48	/* "a short word" */
 #define MAX_FILE_SIZE 65536	/* some 70 lines of 80 bytes at most */
-/* In all; a flush may run at exit. */
-#define LOCK_TIMEOUT_NS 500000000
-/* Who holds the lock writes one file: many processes that end at once should not sleep past their turns. */
-#define FIRST_LOCK_PAUSE_NS 200000
-#define LAST_LOCK_PAUSE_NS 5000000
+#define LOCK_WAIT_NS UINT64_C(500000000)
 
 struct counter {
 	_Atomic uint64_t total;
@@ -249,25 +244,6 @@ static enum cmn_status load_from(struct cc_stats *stats, int root_fd)
 	return CMN_OK;
 }
 
-/*
- * Locks the root. A lock that stays taken (a stopped process) must not hold
- * up an application's exit.
- */
-static enum cmn_status lock_root(int root_fd)
-{
-	uint64_t deadline = cmn_clock_monotonic() + LOCK_TIMEOUT_NS;
-	struct timespec pause = { 0, FIRST_LOCK_PAUSE_NS };
-	enum cmn_status status = cmn_file_lock(root_fd, false);
-
-	while (status == CMN_BUSY && cmn_clock_monotonic() < deadline) {
-		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
-		if (pause.tv_nsec < LAST_LOCK_PAUSE_NS)
-			pause.tv_nsec += pause.tv_nsec / 2;
-		status = cmn_file_lock(root_fd, false);
-	}
-	return status;
-}
-
 enum cmn_status cc_stats_load(struct cc_stats *stats, const char *root)
 {
 	enum cmn_status status;
@@ -290,7 +266,7 @@ enum cmn_status cc_stats_zero(const char *root)
 		return CMN_OK;
 	if (status != CMN_OK)
 		return status;
-	status = lock_root(fd);
+	status = cmn_file_lock(fd, cmn_clock_monotonic() + LOCK_WAIT_NS);
 	if (status == CMN_OK && unlinkat(fd, FILE_NAME, 0) < 0 && errno != ENOENT)
 		status = cmn_status_from_errno(errno);
 	if (status == CMN_OK && unlinkat(fd, CC_USAGE_NAME, 0) < 0 && errno != ENOENT)
@@ -384,7 +360,7 @@ static void record_usage(const struct cc_stats *taken, int root_fd)
 }
 
 /* taken becomes the sum of itself and the file, which is replaced by it. */
-static enum cmn_status add_to_file(struct cc_stats *taken, const char *root)
+static enum cmn_status add_to_file(struct cc_stats *taken, const char *root, uint64_t until)
 {
 	struct cmn_buffer text = { 0 };
 	struct cmn_view view;
@@ -394,7 +370,7 @@ static enum cmn_status add_to_file(struct cc_stats *taken, const char *root)
 	status = cc_root_make(root, &fd);
 	if (status != CMN_OK)
 		return status;
-	status = lock_root(fd);
+	status = cmn_file_lock(fd, until);
 	if (status != CMN_OK)
 		goto out;
 	status = load_from(taken, fd);
@@ -416,13 +392,18 @@ out:
 
 enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root)
 {
+	return cc_stats_flush_until(stats, root, cmn_clock_monotonic() + LOCK_WAIT_NS);
+}
+
+enum cmn_status cc_stats_flush_until(struct cc_stats *stats, const char *root, uint64_t until)
+{
 	struct cc_stats *taken = cc_stats_new();
 	enum cmn_status status = CMN_OK;
 
 	if (!taken)
 		return CMN_ERR_NOMEM;
 	if (take_pending(stats, taken)) {
-		status = add_to_file(taken, root);
+		status = add_to_file(taken, root, until);
 		if (status != CMN_OK)
 			give_back(stats, taken);
 	}

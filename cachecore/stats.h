@@ -45,6 +45,9 @@ void cc_stats_bypass(struct cc_stats *stats, const char *reason);
  * failure nothing is lost: the next flush tries again.
  */
 CMN_CHECKED enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root);
+/* The same, with the lock waited for until that time, as cmn_file_lock has it. */
+CMN_CHECKED enum cmn_status cc_stats_flush_until(struct cc_stats *stats, const char *root,
+						 uint64_t until);
 /* Whether something was counted since the last flush. */
 bool cc_stats_pending(const struct cc_stats *stats);
 /* Adds the root's file to what cc_stats_get shows, not to what is flushed; CMN_MISS: there is none. A damaged line is skipped. */

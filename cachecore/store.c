@@ -16,6 +16,7 @@
 #include "cachecore/leaf.h"
 #include "cachecore/pair.h"
 #include "cachecore/store_internal.h"
+#include "common/clock.h"
 
 /*
  * With a leaf's path. Much less than PATH_MAX, since it lies on the stack of
@@ -24,6 +25,8 @@
  */
 #define PATH_SIZE 1024
 #define MAX_ROOT (PATH_SIZE - CC_LEAF_PATH_SIZE - 1)
+
+#define PATIENCE_NS UINT64_C(1000000000)
 
 /* One look-up in one root. */
 struct lookup {
@@ -34,6 +37,7 @@ struct lookup {
 	struct cc_store_report report;
 	const char *root;
 	int leaf_fd;
+	uint64_t lock_until;		/* of removals; 0: none yet */
 };
 
 enum cmn_status cc_store_open(const struct cc_config *config, const struct cmn_log *log,
@@ -62,6 +66,7 @@ enum cmn_status cc_store_open(const struct cc_config *config, const struct cmn_l
 		return CMN_ERR_ACCESS;
 	}
 	store->log = log;
+	store->patience = PATIENCE_NS;
 	store->slabs = cmn_slabs_new();	/* without them malloc serves */
 	atomic_flag_clear(&store->damage_logged);
 	atomic_flag_clear(&store->access_logged);
@@ -82,6 +87,26 @@ void cc_store_close(struct cc_store *store)
 const char *cc_store_root(const struct cc_store *store)
 {
 	return store->config->dir;
+}
+
+void cc_store_set_patience(struct cc_store *store, uint64_t ns)
+{
+	atomic_store(&store->patience, ns);
+}
+
+void cc_store_hurry(struct cc_store *store, uint64_t time)
+{
+	atomic_store(&store->hurry, time);
+}
+
+uint64_t cc_store_lock_until(const struct cc_store *store)
+{
+	uint64_t until = cmn_clock_monotonic() + atomic_load(&store->patience);
+	uint64_t hurry = atomic_load(&store->hurry);
+
+	if (atomic_load(&store->stuck))
+		return 0;
+	return hurry && hurry < until ? hurry : until;
 }
 
 enum cc_root_kind cc_store_root_kind(const struct cc_store *store)
@@ -159,7 +184,7 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 
 /* Removes entry n if it is damaged; CMN_OK: it is gone. */
 static enum cmn_status remove_damaged(const struct cc_store *store, const char *leaf,
-				      unsigned int n, bool wait)
+				      unsigned int n, uint64_t leaf_until, uint64_t root_until)
 {
 	int root_fd = -1, leaf_fd = -1;
 	enum cmn_status status = cc_store_open_root(store, &root_fd);
@@ -170,7 +195,7 @@ static enum cmn_status remove_damaged(const struct cc_store *store, const char *
 	status = cc_leaf_open(root_fd, leaf, &leaf_fd);
 	if (status != CMN_OK)
 		goto out;
-	status = cc_leaf_lock(leaf_fd, wait);
+	status = cc_leaf_lock(leaf_fd, leaf_until);
 	if (status == CMN_OK || status == CMN_ERR_IO) {
 		status = cc_pair_judge(leaf_fd, n, cc_store_trust(store));
 		if (cc_pair_status_damaged(status)) {
@@ -184,7 +209,7 @@ static enum cmn_status remove_damaged(const struct cc_store *store, const char *
 	}
 	cc_root_unlock(leaf_fd);
 	/* Failing leaves the account a little high; the next eviction counts. */
-	if (freed && cc_account_add(root_fd, -(int64_t)freed, NULL) != CMN_OK)
+	if (freed && cc_account_add(root_fd, -(int64_t)freed, root_until, NULL) != CMN_OK)
 		goto out;
 out:
 	(void)close(root_fd);	/* a directory: nothing to be lost */
@@ -193,9 +218,11 @@ out:
 
 enum cmn_status cc_store_repair(struct cc_store *store, const struct cc_store_place *place)
 {
+	uint64_t until = cc_store_lock_until(store);
+
 	if (store->config->read_only)
 		return CMN_ERR_ACCESS;
-	return remove_damaged(store, place->leaf, place->n, true);
+	return remove_damaged(store, place->leaf, place->n, until, until);
 }
 
 enum cmn_status cc_store_judge(struct cc_store *store, const struct cc_store_place *place)
@@ -230,10 +257,14 @@ static void note_damage(struct lookup *lookup, unsigned int n, enum cmn_status s
 		     own && !store->config->read_only ? "; removed" : "");
 	/*
 	 * Without waiting: whoever holds the lock is about to write here, and may
-	 * repair it. What stays is found again.
+	 * repair it. What stays is found again. The account is waited for, but not
+	 * by a thread of the application's for long; too much in it does no harm.
 	 */
-	if (own && !store->config->read_only)
-		(void)remove_damaged(store, leaf, n, false);
+	if (own && !store->config->read_only) {
+		if (!lookup->lock_until)
+			lookup->lock_until = cmn_clock_monotonic() + CC_STORE_LOOKUP_PATIENCE_NS;
+		(void)remove_damaged(store, leaf, n, 0, lookup->lock_until);
+	}
 }
 
 static enum cmn_status try_variant(struct lookup *lookup, unsigned int n, struct cc_entry **ret)

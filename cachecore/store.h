@@ -60,8 +60,8 @@ struct cc_store_report {
 
 /*
  * The entry of that key whose dependencies hold now; a new reference.
- * CMN_MISS: none. A damaged entry is removed, logged once, counted in
- * *report, and the search goes on. memo and report may be NULL. Files longer
+ * CMN_MISS: none. A damaged entry is removed (unless somebody holds its
+ * directory's lock), logged once, counted in *report, and the search goes on. memo and report may be NULL. Files longer
  * than kept_len will not be kept: if they are large, their memory is lent by
  * the store, which is best given back soon.
  */
@@ -73,10 +73,22 @@ CMN_CHECKED enum cmn_status cc_store_get(struct cc_store *store, const struct cc
 bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key);
 
 /*
+ * How long what writes waits for a lock that another process holds, which may
+ * be stopped: a second, or what is set here. Once it was in vain it is not
+ * waited again before a lock was to be had, so that many entries together wait
+ * once.
+ */
+void cc_store_set_patience(struct cc_store *store, uint64_t ns);
+/* No lock is waited for after that time of cmn_clock_monotonic; 0: no such time. */
+void cc_store_hurry(struct cc_store *store, uint64_t time);
+/* Until when a lock may be waited for now, by who writes other files in the root too. */
+uint64_t cc_store_lock_until(const struct cc_store *store);
+
+/*
  * Writes an entry, replacing one of the same key and manifest; updates
  * cache_size.txt. *ret_evict: the bound was passed, or the last eviction is
- * long ago: cc_store_evict is due. Blocks on disk I/O and the directory's
- * lock. CMN_ERR_TOO_LARGE: outside the image-size limits or
+ * long ago: cc_store_evict is due. Blocks on disk I/O. CMN_BUSY: a lock was
+ * not to be had, and nothing is stored. CMN_ERR_TOO_LARGE: outside the image-size limits or
  * larger than the whole store may be; nothing was written. CMN_ERR_ACCESS:
  * read-only.
  */
@@ -86,7 +98,11 @@ CMN_CHECKED enum cmn_status cc_store_add(struct cc_store *store, const struct cc
 CMN_CHECKED enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
 					 const struct cc_entry *entry);
 
-/* Removes every entry of that key (a driver refused it). CMN_OK also where there was none. */
+/*
+ * Removes every entry of that key (a driver refused it). CMN_OK also where
+ * there was none. Locks are waited for 20 ms in all, since an application's
+ * thread waits: CMN_BUSY: the entries are still there.
+ */
 CMN_CHECKED enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key);
 
 /* Marks the entry at a place as used now, for eviction; best effort. */
@@ -94,7 +110,7 @@ void cc_store_touch(struct cc_store *store, const struct cc_store_place *place);
 
 /*
  * Evicts by age and by size now, to half of max_size if it is passed.
- * CMN_BUSY: another process is at it; CMN_STALE: it could not remove enough,
+ * CMN_BUSY: another process is at it, or holds the root; CMN_STALE: it could not remove enough,
  * or was ended early.
  */
 CMN_CHECKED enum cmn_status cc_store_evict(struct cc_store *store);
@@ -129,9 +145,9 @@ CMN_CHECKED enum cmn_status cc_store_walk(struct cc_store *store, bool deep,
 CMN_CHECKED enum cmn_status cc_store_judge(struct cc_store *store,
 					   const struct cc_store_place *place);
 /*
- * Removes an entry if it is damaged, under its directory's lock, which is
- * waited for. CMN_OK: it was, and is gone; CMN_MISS: it is not damaged, or gone
- * already; CMN_ERR_ACCESS: read-only, or something that cannot be removed.
+ * Removes an entry if it is damaged, under its directory's lock. CMN_OK: it was,
+ * and is gone; CMN_MISS: it is not damaged, or gone already; CMN_BUSY;
+ * CMN_ERR_ACCESS: read-only, or something that cannot be removed.
  */
 CMN_CHECKED enum cmn_status cc_store_repair(struct cc_store *store,
 					    const struct cc_store_place *place);

@@ -4,12 +4,16 @@
 #define CACHECORE_STORE_INTERNAL_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "cachecore/root.h"
 #include "cachecore/src_file.h"
 #include "cachecore/store.h"
 #include "common/file.h"
 #include "common/spare.h"
+
+/* For locks in all, in a look-up or a removal: an application's thread waits. */
+#define CC_STORE_LOOKUP_PATIENCE_NS UINT64_C(20000000)
 
 struct cc_store {
 	const struct cc_config *config;
@@ -19,6 +23,9 @@ struct cc_store {
 	atomic_flag damage_logged;
 	atomic_flag access_logged;
 	atomic_flag tier_logged;
+	atomic_uint_least64_t patience;	/* nanoseconds, for a lock */
+	atomic_uint_least64_t hurry;	/* monotonic, when no lock is waited for any more; 0: no such time */
+	atomic_bool stuck;		/* a lock was waited for in vain, and none was had since */
 	atomic_uint_least64_t evict_time;	/* monotonic, before which eviction would be in vain; 0: none */
 };
 

@@ -52,7 +52,7 @@ static enum cmn_status lock_leaf(const struct cc_store *store, int root_fd, cons
 		status = cc_leaf_make(root_fd, leaf, mode, &fd);
 		if (status != CMN_OK)
 			continue;
-		status = cc_leaf_lock(fd, true);
+		status = cc_leaf_lock(fd, cc_store_lock_until(store));
 		/* Without locks files still appear whole: rename is atomic. */
 		if (status == CMN_OK || status == CMN_ERR_IO) {
 			*ret_locked = status == CMN_OK;
@@ -191,7 +191,8 @@ static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, u
  * written again, so a failure leaves the old pair as it was. Returns by
  * *ret_change how many bytes the leaf grew, also on failure.
  */
-static enum cmn_status publish_parcel(int leaf_fd, const struct parcel *parcel, int64_t *ret_change)
+static enum cmn_status publish_parcel(int leaf_fd, const struct parcel *parcel, unsigned int *ret_n,
+				      int64_t *ret_change)
 {
 	struct cmn_view bin[2] = { { parcel->bin_header, CC_ENTRY_HEADER_SIZE }, parcel->payload };
 	struct cmn_view src = cmn_buffer_view(&parcel->src);
@@ -222,19 +223,39 @@ static enum cmn_status publish_parcel(int leaf_fd, const struct parcel *parcel, 
 	} else if (!same) {
 		(void)cc_leaf_remove(leaf_fd, n);
 	}
+	*ret_n = n;
 	*ret_change = (int64_t)cc_leaf_bytes(leaf_fd, n) - (int64_t)before;
 	return status;
 }
 
+/* The leaf with its lock: what cannot be counted does not stay, or the bound would not be one. */
+static enum cmn_status put_counted(const struct cc_store *store, int root_fd, int leaf_fd,
+				   const struct parcel *parcel, uint64_t *ret_total)
+{
+	enum cmn_status status, counted;
+	unsigned int n = 0;
+	int64_t change;
+
+	status = publish_parcel(leaf_fd, parcel, &n, &change);
+	if (status != CMN_OK && !change)
+		return status;
+	counted = cc_account_add(root_fd, change, cc_store_lock_until(store), ret_total);
+	if (counted == CMN_BUSY && change > 0) {
+		(void)cc_leaf_remove(leaf_fd, n);
+		return counted;
+	}
+	/* The entry is good even where the account cannot be written: the next eviction counts. */
+	return status;
+}
+
 static enum cmn_status put_in_leaf(const struct cc_store *store, int root_fd,
-				   const struct parcel *parcel, int64_t *ret_change)
+				   const struct parcel *parcel, uint64_t *ret_total)
 {
 	char leaf[CC_LEAF_PATH_SIZE];
 	enum cmn_status status;
 	bool locked = false;
 	int leaf_fd = -1;
 
-	*ret_change = 0;
 	cc_leaf_path(parcel->key, leaf);
 	status = lock_leaf(store, root_fd, leaf, &locked, &leaf_fd);
 	if (status != CMN_OK) {
@@ -242,7 +263,7 @@ static enum cmn_status put_in_leaf(const struct cc_store *store, int root_fd,
 		return status == CMN_MISS ? CMN_ERR_IO : status;
 	}
 	cc_leaf_sweep(leaf_fd, locked);
-	status = publish_parcel(leaf_fd, parcel, ret_change);
+	status = put_counted(store, root_fd, leaf_fd, parcel, ret_total);
 	if (status != CMN_OK)
 		cc_leaf_prune(root_fd, leaf);
 	cc_root_unlock(leaf_fd);
@@ -269,7 +290,6 @@ enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
 	enum cmn_status status;
 	uint64_t total = 0;
 	int root_fd = -1;
-	int64_t change;
 
 	*ret_evict = false;
 	if (store->config->read_only || !store->config->dir)
@@ -279,9 +299,9 @@ enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
 		status = make_root(store, &root_fd);
 	if (status != CMN_OK)
 		goto out;
-	status = put_in_leaf(store, root_fd, &parcel, &change);
-	/* The entry is good even where the account cannot be written: the next eviction counts. */
-	if ((status == CMN_OK || change) && cc_account_add(root_fd, change, &total) == CMN_OK)
+	status = put_in_leaf(store, root_fd, &parcel, &total);
+	atomic_store(&store->stuck, status == CMN_BUSY);
+	if (total)
 		*ret_evict = evict_due(store, root_fd, total);
 out:
 	if (root_fd >= 0)
@@ -329,10 +349,10 @@ static uint64_t remove_key(int leaf_fd, struct cmn_view key)
 
 enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key)
 {
+	uint64_t freed = 0, until = cmn_clock_monotonic() + CC_STORE_LOOKUP_PATIENCE_NS;
 	enum cmn_status status = cc_key_status(key);
 	char leaf[CC_LEAF_PATH_SIZE];
 	int root_fd = -1, leaf_fd;
-	uint64_t freed = 0;
 
 	if (status == CMN_OK && store->config->read_only)
 		status = CMN_ERR_ACCESS;
@@ -344,7 +364,7 @@ enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key
 	status = cc_leaf_open(root_fd, leaf, &leaf_fd);
 	if (status != CMN_OK)
 		goto out;
-	status = cc_leaf_lock(leaf_fd, true);
+	status = cc_leaf_lock(leaf_fd, until);
 	if (status == CMN_OK || status == CMN_ERR_IO) {
 		freed = remove_key(leaf_fd, cc_key_view(key));
 		cc_leaf_prune(root_fd, leaf);
@@ -352,7 +372,10 @@ enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key
 	}
 	cc_root_unlock(leaf_fd);
 	if (freed)
-		status = cc_account_add(root_fd, -(int64_t)freed, NULL);
+		status = cc_account_add(root_fd, -(int64_t)freed, until, NULL);
+	/* Too much in the account does no harm: the next eviction counts. */
+	if (freed && status == CMN_BUSY)
+		status = CMN_OK;
 out:
 	(void)close(root_fd);	/* a directory: nothing to be lost */
 	return status == CMN_MISS ? CMN_OK : status;

@@ -25,9 +25,17 @@ struct listing {
 	uint64_t now;
 };
 
+/* cc_evict_pace */
+static uint64_t lock_until(void *ctx)
+{
+	return cc_store_lock_until(ctx);
+}
+
 enum cmn_status cc_store_evict(struct cc_store *store)
 {
-	return cc_store_evict_paced(store, NULL);
+	const struct cc_evict_pace pace = { .lock_until = lock_until, .ctx = store };
+
+	return cc_store_evict_paced(store, &pace);
 }
 
 enum cmn_status cc_store_evict_paced(struct cc_store *store, const struct cc_evict_pace *pace)

@@ -37,9 +37,10 @@
  */
 #define IDLE_NS (NS_PER_S / 2)
 /*
- * How long an eviction goes on looking when a flush asks, as a process ends;
- * it removes for as long again. Some thousand entries, so that a store which
- * only short processes use is evicted from too.
+ * How long an eviction goes on looking when a flush asks, as a process ends,
+ * but for a third of the flush's time at most; then it still removes for a
+ * while (evict.h). Some thousand entries, so that a store which only short
+ * processes use is evicted from too.
  */
 #define EVICT_GRACE_NS (NS_PER_S / 4)
 /* What a thread that is told to stop gets for the file operation that it is in. */
@@ -306,6 +307,33 @@ bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded)
 	return task && enqueue(writer, task);
 }
 
+static bool is_of_key(const struct cc_task *task, const struct cc_key *key)
+{
+	return task && task->entry && cmn_view_equal(cc_key_view(&task->key), cc_key_view(key));
+}
+
+bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns)
+{
+	uint64_t deadline = deadline_of(timeout_ns);
+	struct cc_task *task, *next, *gone = NULL;
+	bool done;
+
+	lock(writer);
+	DL_FOREACH_SAFE(writer->stores, task, next) {
+		if (!is_of_key(task, key))
+			continue;
+		DL_DELETE(writer->stores, task);
+		writer->stored_bytes -= task->size;
+		DL_APPEND(gone, task);
+	}
+	while (is_of_key(writer->current, key) && wait_until(writer, &writer->idle, deadline))
+		continue;
+	done = !is_of_key(writer->current, key);
+	unlock(writer);
+	cc_tasks_free(&gone);
+	return done;
+}
+
 void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place)
 {
 	lock(writer);
@@ -337,22 +365,27 @@ static bool has_statistics(const struct cc_writer *writer)
 /* With the lock; as cc_writer_flush. */
 static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 {
-	uint64_t wanted;
+	uint64_t wanted, now, third;
 
 	/* Nothing to wait for: a process may end now. */
 	if (!writer->stores && !writer->touches.count && !writer->evict_due && !writer->working &&
 	    !has_statistics(writer))
 		return true;
-	writer->evict_end = cmn_clock_monotonic() + EVICT_GRACE_NS;
+	now = cmn_clock_monotonic();
+	third = now < deadline ? (deadline - now) / 3 : 0;
+	writer->evict_end = now + (third < EVICT_GRACE_NS ? third : EVICT_GRACE_NS);
 	if (!writer->started) {
 		/* What another thread has taken is lost if this one ends the process now. */
 		while (writer->working && wait_until(writer, &writer->idle, deadline))
 			continue;
+		/* Time is left for what needs no lock, or has it at once. */
+		cc_store_hurry(writer->store, now + third);
 		while (cmn_clock_monotonic() < deadline && cc_writer_do_task(writer))
 			continue;
-		if (writer->evict_due)
+		if (writer->evict_due && cmn_clock_monotonic() < writer->evict_end)
 			cc_writer_do_evict(writer);
 		cc_writer_do_stats(writer);
+		cc_store_hurry(writer->store, 0);
 		writer->evict_end = 0;
 		return !writer->stores && !writer->touches.count;
 	}
@@ -440,6 +473,7 @@ void cc_writer_fork_child(struct cc_writer *writer)
 		(void)close(writer->evict_fd);
 	writer->evict_fd = -1;
 	writer->working = false;
+	writer->current = NULL;
 	writer->started = false;
 	writer->stopped = false;
 	writer->flush_done = writer->flush_wanted;

@@ -53,6 +53,11 @@ bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc
 		   struct cc_flight *flight);
 /* The same for an encoded recipe (recipe.h), which it takes in any case. */
 bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded);
+/*
+ * Of that key nothing that was queued before will be stored after the call.
+ * false: it is being stored, and that took longer than timeout_ns.
+ */
+bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns);
 /* What happened, for the root's history: copied, written with the statistics, lost where that fails. */
 void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note);
 /* The entry there was used. */
@@ -60,7 +65,7 @@ void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *plac
 /*
  * Waits until what was queued before the call is done and statistics are
  * written, as far as they can be; false: timeout. Without a thread the work
- * is done by the caller.
+ * is done by the caller, who waits for locks for a third of the time.
  */
 bool cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns);
 /*

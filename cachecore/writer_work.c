@@ -55,6 +55,8 @@ static const char *reason_of(struct cc_writer *writer, const struct cc_task *tas
 		return bound ? bound : "max_size";
 	case CMN_ERR_ACCESS:
 		return "access";
+	case CMN_BUSY:
+		return "busy";
 	case CMN_ERR_NOSPACE:
 		return "no-space";
 	default:
@@ -118,8 +120,13 @@ bool cc_writer_do_task(struct cc_writer *writer)
 		DL_DELETE(writer->stores, task);
 		writer->stored_bytes -= task->size;
 		writer->working = true;
+		writer->current = task;
 		(void)pthread_mutex_unlock(&writer->lock);
 		do_store(writer, task, &evict);
+		(void)pthread_mutex_lock(&writer->lock);
+		writer->current = NULL;
+		(void)pthread_cond_broadcast(&writer->idle);
+		(void)pthread_mutex_unlock(&writer->lock);
 		cc_task_free(task);
 	} else if (cc_touches_take(&writer->touches, &place)) {
 		writer->working = true;
@@ -153,6 +160,13 @@ static bool pace_eviction(void *ctx)
 	return more;
 }
 
+static uint64_t evict_lock_until(void *ctx)
+{
+	const struct cc_writer *writer = ctx;
+
+	return cc_store_lock_until(writer->store);
+}
+
 static void note_evict_lock(void *ctx, int fd)
 {
 	struct cc_writer *writer = ctx;
@@ -165,7 +179,8 @@ static void note_evict_lock(void *ctx, int fd)
 void cc_writer_do_evict(struct cc_writer *writer)
 {
 	const struct cc_evict_pace pace = {
-		.go_on = pace_eviction, .locked = note_evict_lock, .ctx = writer,
+		.go_on = pace_eviction, .locked = note_evict_lock,
+		.lock_until = evict_lock_until, .ctx = writer,
 	};
 	enum cmn_status status;
 
@@ -191,7 +206,8 @@ void cc_writer_do_stats(struct cc_writer *writer)
 	history = cc_history_take(&writer->history);
 	(void)pthread_mutex_unlock(&writer->lock);
 	cc_history_write(&history, cc_store_root(writer->store));
-	status = cc_stats_flush(writer->own_stats, cc_store_root(writer->store));
+	status = cc_stats_flush_until(writer->own_stats, cc_store_root(writer->store),
+				      cc_store_lock_until(writer->store));
 	/* A root that is not ours is the store's complaint; a busy one is tried again. */
 	if (status < 0 && status != CMN_ERR_ACCESS)
 		log_failure(writer, "statistics", status);

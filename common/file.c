@@ -19,8 +19,8 @@
 
 #define OPEN_ATTEMPTS 16	/* of opening and making a file in turns */
 /* A lock of another machine's is asked for this often, and so long. */
-#define REMOTE_PAUSE_NS 10000000
-#define REMOTE_WAIT_NS UINT64_C(2000000000)
+#define FIRST_LOCK_PAUSE_NS 100000
+#define LAST_LOCK_PAUSE_NS 5000000
 
 /* Room for a whole file; what buf held is dropped, since growing would copy it. */
 static bool reserve_for_file(struct cmn_buffer *buf, size_t len, const struct cmn_room *room)
@@ -269,32 +269,26 @@ bool cmn_file_is_remote(int fd)
 	return false;
 }
 
-/* As flock, where it must not block: CMN_BUSY when it was held for too long. */
-static enum cmn_status lock_remote(int fd)
+enum cmn_status cmn_file_lock(int fd, uint64_t until)
 {
-	const struct timespec pause = { 0, REMOTE_PAUSE_NS };
-	uint64_t deadline = cmn_clock_monotonic() + REMOTE_WAIT_NS;
+	struct timespec pause = { 0, FIRST_LOCK_PAUSE_NS };
 
+	/* Without blocking: that has no time limit, and on remote file systems need not end at all. */
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EINTR)
 			continue;
 		if (errno != EWOULDBLOCK)
 			return CMN_ERR_IO;
-		if (cmn_clock_monotonic() >= deadline)
+		if (!until || cmn_clock_monotonic() >= until)
 			return CMN_BUSY;
 		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
+		if (pause.tv_nsec < LAST_LOCK_PAUSE_NS)
+			pause.tv_nsec += pause.tv_nsec / 2;
 	}
 	return CMN_OK;
 }
 
-enum cmn_status cmn_file_lock(int fd, bool wait)
+void cmn_file_unlock(int fd)
 {
-	if (wait && cmn_file_is_remote(fd))
-		return lock_remote(fd);
-	while (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0) {
-		if (errno == EINTR)
-			continue;
-		return errno == EWOULDBLOCK ? CMN_BUSY : CMN_ERR_IO;
-	}
-	return CMN_OK;
+	(void)flock(fd, LOCK_UN);	/* fails only where locking did */
 }

@@ -73,11 +73,17 @@ CMN_CHECKED enum cmn_status cmn_file_make_dirs(const char *path, mode_t mode);
 /*
  * An advisory exclusive lock (flock) on an open file or directory; released
  * by closing the descriptor or by the death of the process, so that none can
- * outlive its owner. With wait false, CMN_BUSY if somebody holds it; with
- * wait true also, where the file system is remote and it was held for two
- * seconds. A file system without locks gives CMN_ERR_IO.
+ * outlive its owner, who may be stopped for ever, though. So it is waited for
+ * until a time of cmn_clock_monotonic, here and nowhere else: CMN_BUSY if
+ * somebody holds it then. until 0: no wait. A file system without locks gives
+ * CMN_ERR_IO.
  */
-CMN_CHECKED enum cmn_status cmn_file_lock(int fd, bool wait);
+CMN_CHECKED enum cmn_status cmn_file_lock(int fd, uint64_t until);
+/*
+ * Gives it back. Closing alone would leave it to a child that was forked
+ * meanwhile and shares the open file.
+ */
+void cmn_file_unlock(int fd);
 /*
  * Whether the file system is another machine's, or may be: its locks may block
  * for ever, and a mapping's pages fail where a read would.

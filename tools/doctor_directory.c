@@ -149,8 +149,8 @@ static void look_at_locks(struct doctor *doctor, int fd)
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);	/* it fits */
 	other = open(path, O_RDWR | O_CLOEXEC);
-	works = cmn_file_lock(fd, false) == CMN_OK &&
-		(other < 0 || cmn_file_lock(other, false) == CMN_BUSY);
+	works = cmn_file_lock(fd, 0) == CMN_OK &&
+		(other < 0 || cmn_file_lock(other, 0) == CMN_BUSY);
 	if (other >= 0)
 		(void)close(other);	/* nothing was written through it */
 	if (works)

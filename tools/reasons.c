@@ -51,6 +51,7 @@ static const struct reason bypasses[] = {
 
 static const struct reason losses[] = {
 	{ "access", "the cache directory cannot be written to" },
+	{ "busy", "another process held a lock for too long" },
 	{ "failed", "writing failed" },
 	{ "max_size", "with CKCACHE_MAX_SIZE it would be more than half of the store" },
 	{ "no-space", "the disk is full" },

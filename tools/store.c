@@ -26,7 +26,7 @@ static int finish(const struct tool_cache *cache, enum cmn_status status)
 	if (status == CMN_OK)
 		return TOOL_OK;
 	tool_complain("%s: %s", cache->config.dir,
-		      status == CMN_BUSY ? "another process is evicting" :
+		      status == CMN_BUSY ? "another process is evicting, or holds a lock" :
 		      status == CMN_STALE ? "not enough could be removed" :
 					    cmn_status_string(status));
 	return TOOL_FAILED;
@@ -146,7 +146,7 @@ out:
 /* A writer that is at a leaf is waited for: its entry goes too. */
 static enum cmn_status clear_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
 {
-	enum cmn_status status = cc_leaf_lock(leaf_fd, true);
+	enum cmn_status status = cc_leaf_lock(leaf_fd, tool_lock_until());
 	struct amount *removed = ctx;
 	struct cc_leaf_scan scan;
 
@@ -182,7 +182,7 @@ static enum cmn_status clear_root(const char *root, struct amount *removed)
 	if (status == CMN_OK)
 		status = cc_account_count(fd, &left);
 	if (status == CMN_OK)
-		status = cc_account_set(fd, left);
+		status = cc_account_set(fd, left, tool_lock_until());
 	cc_root_unlock(fd);
 	return status;
 }

@@ -11,8 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "tools/terminal.h"
 
+/* For each lock that somebody else has. */
+#define PATIENCE_NS UINT64_C(3000000000)
 #define MAX_MESSAGE 1024	/* a longer one names something absurd */
 
 void tool_complain(const char *format, ...)
@@ -156,6 +159,11 @@ static void complain_of_cache(void *ctx, enum cmn_log_level level, const char *m
 	tool_complain("%s", message);
 }
 
+uint64_t tool_lock_until(void)
+{
+	return cmn_clock_monotonic() + PATIENCE_NS;
+}
+
 bool tool_open(struct tool_cache *ret)
 {
 	enum cmn_status status;
@@ -181,6 +189,7 @@ bool tool_open(struct tool_cache *ret)
 		cc_config_release(&ret->config);
 		return false;
 	}
+	cc_store_set_patience(ret->store, PATIENCE_NS);
 	return true;
 }
 

@@ -8,6 +8,7 @@
 #define TOOLS_TOOL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "cachecore/config.h"
 #include "cachecore/store.h"
@@ -65,6 +66,9 @@ char *tool_find_library(const char *name);
 #define TOOL_LEVEL_ZERO_LIBRARY "libckcache_level_zero.so"
 #define TOOL_PRELOAD_LIBRARY "ckcache/libckcache_preload.so"
 #define TOOL_SLOT_LIBRARY "ckcache/libze_validation_layer.so.1"
+
+/* As cmn_file_lock has it: who typed a command waits some seconds for a lock, and is told then. */
+uint64_t tool_lock_until(void);
 
 /* Makes a path absolute and puts it into a variable; false: complained about. */
 bool tool_set_path(const char *variable, const char *path);

@@ -120,7 +120,8 @@ static enum cmn_status verify_account(struct verification *verification, int roo
 	}
 	if (verification->cache->config.read_only)
 		return CMN_OK;
-	return cc_account_correct(root_fd, verification->account, verification->counted, &total);
+	return cc_account_correct(root_fd, verification->account, verification->counted,
+				  cc_store_lock_until(verification->cache->store), &total);
 }
 
 /* What follows the look at every entry. */

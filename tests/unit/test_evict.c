@@ -270,7 +270,7 @@ static void one_evictor_at_a_time(void)
 
 	open_bench(&bench, 2);
 	fd = openat(bench.root_fd, CC_EVICT_LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	CU_ASSERT_EQUAL(cmn_file_lock(fd, false), CMN_OK);
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_BUSY);
 	/* Who stores does not wait for it. */
 	bench.config.max_size = bench.each * 2;
@@ -292,7 +292,7 @@ static void leaves_a_leaf_that_somebody_writes_to(void)
 	set_access(&bench, 0, 5);
 	set_access(&bench, 1, 5);
 	fd = open_leaf(&bench, 0);
-	CU_ASSERT_EQUAL(cc_leaf_lock(fd, true), CMN_OK);
+	CU_ASSERT_EQUAL(cc_leaf_lock(fd, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	(void)close(fd);
 	CU_ASSERT_TRUE(has(&bench, 0));
@@ -386,8 +386,8 @@ static void note_lock(void *ctx, int fd)
 	} else {
 		/* It is the one that has the lock. */
 		other = openat(bench->root_fd, CC_EVICT_LOCK_NAME, O_RDWR | O_CLOEXEC);
-		CU_ASSERT_EQUAL(cmn_file_lock(other, false), CMN_BUSY);
-		CU_ASSERT_EQUAL(cmn_file_lock(fd, false), CMN_OK);
+		CU_ASSERT_EQUAL(cmn_file_lock(other, 0), CMN_BUSY);
+		CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
 		(void)close(other);
 	}
 	bench->locked = fd;
@@ -512,7 +512,7 @@ static void by_cost_what_saves_least_goes_first(void)
 	}
 	CU_ASSERT_EQUAL(cc_account_count(bench.root_fd, &bench.each), CMN_OK);
 	bench.config.max_size = bench.each - 1;
-	CU_ASSERT_EQUAL(cc_account_set(bench.root_fd, bench.each), CMN_OK);
+	CU_ASSERT_EQUAL(cc_account_set(bench.root_fd, bench.each, 0), CMN_OK);
 	bench.config.eviction_order = CC_EVICTION_COST;
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	for (unsigned int i = 4; i < 8; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* file: bounded reads, whole writes, atomic publication, locks. */
+#include "common/clock.h"
 #include "common/file.h"
 
 #include <dirent.h>
@@ -249,16 +250,17 @@ static void a_lock_excludes_and_ends_with_its_process(void)
 	if (child == 0) {
 		int own = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-		if (cmn_file_lock(own, true) != CMN_OK || write(go[1], "x", 1) != 1)
+		if (cmn_file_lock(own, 0) != CMN_OK || write(go[1], "x", 1) != 1)
 			_exit(1);
 		(void)pause();	/* until it is killed */
 		_exit(1);
 	}
 	CU_ASSERT_EQUAL_FATAL(read(go[0], &byte, 1), 1);
-	CU_ASSERT_EQUAL(cmn_file_lock(fd, false), CMN_BUSY);
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_BUSY);
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, cmn_clock_monotonic() + 10000000), CMN_BUSY);
 	CU_ASSERT_EQUAL_FATAL(kill(child, SIGKILL), 0);
 	CU_ASSERT_EQUAL_FATAL(waitpid(child, &state, 0), child);
-	CU_ASSERT_EQUAL(cmn_file_lock(fd, false), CMN_OK);
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
 	(void)close(fd);
 	(void)close(go[0]);
 	(void)close(go[1]);

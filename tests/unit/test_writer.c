@@ -38,6 +38,8 @@ static void bench_open(struct bench *bench)
 	bench->config.max_device_image_size = UINT64_C(1) << 30;
 	CU_ASSERT_TRUE_FATAL(asprintf(&bench->config.dir, "%s/cache", unit_dir()) > 0);
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench->config, NULL, &bench->store), CMN_OK);
+	/* Locks that a test holds are waited for. */
+	cc_store_set_patience(bench->store, LONG_ENOUGH);
 	bench->stats = cc_stats_new();
 	CU_ASSERT_PTR_NOT_NULL_FATAL(bench->stats);
 	bench->writer = cc_writer_new(bench->store, bench->stats, NULL);
@@ -140,7 +142,7 @@ static int hold_leaf(struct bench *bench, int number)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	free(path);
 	CU_ASSERT_TRUE_FATAL(fd >= 0);
-	CU_ASSERT_EQUAL_FATAL(cmn_file_lock(fd, false), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_lock(fd, 0), CMN_OK);
 	return fd;
 }
 

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""No file lock is waited for without a bound: one function locks, and it never blocks.
+
+flock, lockf and fcntl's locks block as long as another process pleases, which may
+be stopped. So common/file.c alone calls flock, and only with LOCK_NB; everything else
+has cmn_file_lock. Prints each breach.
+
+    locks.py SOURCE-DIRECTORY
+"""
+import os
+import re
+import sys
+
+from includes import strip_comments
+
+FOLDERS = ("common", "cachecore", "layers", "tools")
+PLACE = "common/file.c"
+CALL = re.compile(r"\bflock\s*\(([^;]*?)\)\s*(?:<|==|!=|;)")
+# By name, also without a call: a pointer to it would do the same.
+LOCKS = re.compile(r"\bflock\b(?!\.)|\blockf\b|\bF_(?:OFD_)?SETLKW?\b|\bSYS_flock\b")
+
+
+def breaches(path, text):
+    """What one file has that it may not have."""
+    text = re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', strip_comments(text))
+    if path != PLACE:
+        return ["%s: %s: use cmn_file_lock" % (path, word) for word in LOCKS.findall(text)]
+    calls = CALL.findall(text)
+    found = ["%s: flock(%s) may block" % (path, call) for call in calls
+             if not re.search(r"\bLOCK_(?:NB|UN)\b", call)]
+    if len(calls) != len(LOCKS.findall(text)):
+        found.append("%s: a lock that this rule does not understand" % path)
+    return found
+
+
+def main():
+    root, found, files = sys.argv[1], [], 0
+    for folder in FOLDERS:
+        for where, _, names in os.walk(os.path.join(root, folder)):
+            for name in sorted(names):
+                if not name.endswith((".c", ".h")):
+                    continue
+                path = os.path.join(where, name)
+                with open(path, encoding="utf-8") as source:
+                    found += breaches(os.path.relpath(path, root), source.read())
+                files += 1
+    print("\n".join(found) or "%d files" % files)
+    return bool(found) or not files
+
+
+if __name__ == "__main__":
+    sys.exit(main())
