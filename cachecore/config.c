@@ -23,6 +23,7 @@
 #define READ_ONLY_DIRS "/usr/share/ckcache:/var/lib/ckcache"
 #define MAX_FILE_SIZE 65536	/* some twenty lines are expected */
 #define MAX_SECONDS 86400
+#define MAX_MILLISECONDS 60000
 #define MAX_DAYS 36500		/* a century, and far from overflow in nanoseconds */
 
 /* Where a setting's text stands. */
@@ -70,6 +71,11 @@ static enum cmn_status parse_days(const struct origin *origin, void *field)
 static enum cmn_status parse_seconds(const struct origin *origin, void *field)
 {
 	return cmn_env_parse_number(origin->text, 0, MAX_SECONDS, field);
+}
+
+static enum cmn_status parse_milliseconds(const struct origin *origin, void *field)
+{
+	return cmn_env_parse_number(origin->text, 0, MAX_MILLISECONDS, field);
 }
 
 static enum cmn_status parse_compression(const struct origin *origin, void *field)
@@ -209,6 +215,7 @@ static const struct setting settings[] = {
 	SETTING(admit_all, parse_bool, "0 or 1"),
 	SETTING(observe, parse_bool, "0 or 1"),
 	SETTING(build_wait, parse_seconds, "seconds, 0 to 86400"),
+	SETTING(exit_wait, parse_milliseconds, "milliseconds, 0 to 60000"),
 	{ "log", offsetof(struct cc_config, log_level), parse_log_level,
 	  "none, error, warning, info or debug" },
 	SETTING(trace, parse_path, "an absolute path"),
@@ -423,6 +430,7 @@ enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *syste
 		.max_size = UINT64_C(8) << 30,
 		.threshold_days = 90,
 		.build_wait = 300,
+		.exit_wait = 300,
 		.max_device_image_size = UINT64_C(1) << 30,
 		.compression = CC_COMPRESSION_AUTO,
 		.capture = CC_CAPTURE_AUTO,

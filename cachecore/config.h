@@ -58,6 +58,7 @@ struct cc_config {
 	bool admit_all;
 	bool observe;			/* what a driver reads is watched while it builds */
 	uint64_t build_wait;		/* seconds for which another process's build is waited for; 0: never */
+	uint64_t exit_wait;		/* milliseconds that a process's end may take longer, in all */
 	enum cmn_log_level log_level;
 	char *trace;			/* file, or NULL */
 	char *remote;			/* as given, or NULL */

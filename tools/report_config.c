@@ -99,6 +99,7 @@ void report_html_settings(struct cmn_buffer *html, const struct cc_config *confi
 	append_switch(html, "admit_all", config->admit_all);
 	append_switch(html, "observe", config->observe);
 	append_amount(html, "build_wait (seconds)", config->build_wait, "never", report_number);
+	append_amount(html, "exit_wait (milliseconds)", config->exit_wait, "0", report_number);
 	append_setting(html, "log", levels[config->log_level]);
 	append_setting(html, "trace", config->trace);
 	append_remote(html, config->remote);

@@ -10,6 +10,7 @@
 #include "layers/api/device.h"
 #include "layers/api/settings.h"
 #include "layers/driver/environment.h"
+#include "layers/driver/exit_time.h"
 
 #define APIS 2
 
@@ -113,7 +114,7 @@ __attribute__((constructor)) static void note_environment(void)
 __attribute__((destructor)) static void write_at_exit(void)
 {
 	for (size_t i = 0; i < APIS; i++)
-		cc_cache_flush(library.caches[i]);
+		drv_exit_time_flush(library.caches[i]);
 }
 
 void library_found(enum ckcache_api api, const struct ckcache_functions *layer)

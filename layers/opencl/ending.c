@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "layers/driver/exit_time.h"
 #include "layers/opencl/capture.h"
 #include "layers/opencl/layer.h"
 
@@ -22,7 +23,7 @@ static void end(void *unused)
 {
 	(void)unused;
 	ocl_capture_pending();
-	cc_cache_flush(ocl_layer.cache);
+	drv_exit_time_flush(ocl_layer.cache);
 }
 
 void ocl_ending_watch(void)

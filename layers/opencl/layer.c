@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "layers/driver/environment.h"
+#include "layers/driver/exit_time.h"
 #include "layers/driver/loaded.h"
 #include "layers/opencl/dispatch.h"
 #include "layers/opencl/layers_below.h"
@@ -75,7 +76,7 @@ static void open_cache(void)
  */
 __attribute__((destructor)) static void write_at_exit(void)
 {
-	cc_cache_flush(ocl_layer.cache);
+	drv_exit_time_flush(ocl_layer.cache);
 }
 
 EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t param_value_size,
@@ -184,6 +185,6 @@ cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries,
 
 cl_int CL_API_CALL clDeinitLayer(void)
 {
-	cc_cache_flush(ocl_layer.cache);
+	drv_exit_time_flush(ocl_layer.cache);
 	return CL_SUCCESS;
 }

@@ -168,6 +168,7 @@ void driver_begin(void)
 	set_below("HOME", "home");
 	set_below("OCL_ICD_VENDORS", "vendors");
 	set_below("CKCACHE_DIR", "cache");
+	driver_setenv("CKCACHE_EXIT_WAIT", getenv("CKCACHE_EXIT_WAIT"));
 	set_below("CKCACHE_READ_ONLY_DIRS", "no-such-tier");
 	set_below("STUB_COUNTS", "counts");
 	set_below("STUB_SETTINGS", "settings");

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "layers/driver/environment.h"
+#include "layers/driver/exit_time.h"
 
 static struct {
 	pthread_mutex_t lock;
@@ -67,5 +68,5 @@ struct cc_cache *lz_plugin_cache(void)
  */
 __attribute__((destructor)) static void write_at_exit(void)
 {
-	cc_cache_flush(plugin.cache);
+	drv_exit_time_flush(plugin.cache);
 }
