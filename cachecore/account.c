@@ -30,6 +30,17 @@ static enum cmn_status lock_root(int root_fd, uint64_t until, int *ret_fd)
 	return CMN_OK;
 }
 
+enum cmn_status cc_account_wait(int root_fd, uint64_t until)
+{
+	enum cmn_status status;
+	int fd = -1;
+
+	status = lock_root(root_fd, until, &fd);
+	if (status == CMN_OK)
+		cc_root_unlock(fd);
+	return status;
+}
+
 static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
 {
 	struct cc_leaf_scan scan;

@@ -236,6 +236,9 @@ static enum cmn_status put_counted(const struct cc_store *store, int root_fd, in
 	unsigned int n = 0;
 	int64_t change;
 
+	/* First: this process may end while it waits. */
+	if (cc_account_wait(root_fd, cc_store_lock_until(store)) == CMN_BUSY)
+		return CMN_BUSY;
 	status = publish_parcel(leaf_fd, parcel, &n, &change);
 	if (status != CMN_OK && !change)
 		return status;

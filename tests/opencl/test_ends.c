@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_ends: whole programs that look up, store and end while a process that is
+ * stopped has a lock of the cache. Their answers are the driver's, and they take
+ * little longer than without the layer.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* Where a process should take 0.3 s longer: the machine may be loaded. */
+#define LONGER (4 * NS_PER_S)
+
+/* A process that has the lock of a file or directory of the cache, and is stopped. */
+static pid_t hold(const char *name)
+{
+	char path[4300];
+	pid_t pid = fork();
+	int state, fd;
+
+	CU_ASSERT_FATAL(pid >= 0);
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)snprintf(path, sizeof(path), "%s/cache/%s", unit_dir(), name);
+		fd = open(path, O_RDONLY);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			(void)raise(SIGSTOP);
+		_exit(1);
+	}
+	CU_ASSERT_EQUAL_FATAL(waitpid(pid, &state, WUNTRACED), pid);
+	CU_ASSERT_FATAL(WIFSTOPPED(state));
+	return pid;
+}
+
+static uint64_t run(enum driver_layer layer, const char *option)
+{
+	uint64_t start = cmn_clock_monotonic();
+	struct outcome outcome = CLIENT(layer, "vector", option);
+
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+	return cmn_clock_monotonic() - start;
+}
+
+static void a_program_ends_while_a_lock_is_held(void)
+{
+	static const char *const names[] = { "", "history.dat" };
+
+	driver_begin();
+	driver_setenv("CKCACHE_EXIT_WAIT", NULL);
+	(void)run(LAYERED, "-DK=1");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		uint64_t bare = run(BARE, "-DK=2"), took;
+		pid_t holder = hold(names[i]);
+
+		took = run(LAYERED, "-DK=1");
+		CU_ASSERT(took < bare + LONGER);
+		took = run(LAYERED, i ? "-DK=3" : "-DK=2");
+		CU_ASSERT(took < bare + LONGER);
+		CU_ASSERT_EQUAL(kill(holder, SIGKILL), 0);
+		CU_ASSERT_EQUAL(waitpid(holder, NULL, 0), holder);
+	}
+	/* Not stored where it could not be counted. */
+	driver_setenv("CKCACHE_EXIT_WAIT", "20000");
+	CU_ASSERT_EQUAL(driver_stats().stores, 2);
+	(void)run(LAYERED, "-DK=2");
+	CU_ASSERT_EQUAL(driver_stats().stores, 3);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(a_program_ends_while_a_lock_is_held),
+	};
+
+	(void)driver_select(argc, argv);
+	return UNIT_MAIN("ends", tests);
+}
