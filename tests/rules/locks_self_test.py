@@ -11,6 +11,7 @@ GOOD = [
 ]
 BAD = [
     ("common/file.c", "while (flock(fd, LOCK_EX) < 0)\n\t;\n", "may block"),
+    ("common/file.c", "while (flock(fd, LOCK_EX | (until ? 0 : LOCK_NB)) < 0)\n\t;\n", "may block"),
     ("common/file.c", "int (*lock)(int, int) = flock;\n", "does not understand"),
     ("common/file.c", "(void)fcntl(fd, F_SETLKW, &lock);\n", "does not understand"),
     ("cachecore/leaf.c", "(void)flock(fd, LOCK_UN);\n", "cmn_file_lock"),

@@ -23,6 +23,7 @@
 #include "cachecore/leaf.h"
 #include "cachecore/number_file.h"
 #include "cachecore/store.h"
+#include "cachecore/writer.h"
 #include "common/clock.h"
 #include "tests/support/unit.h"
 
@@ -294,6 +295,61 @@ static void an_end_without_a_thread_waits_no_longer(void)
 	no_threads = false;
 }
 
+/* However patient the store is else. */
+static void an_end_without_a_thread_does_not_wait_as_a_thread_does(void)
+{
+	static char *no_dirs[] = { NULL };
+	struct cc_config config = { .persistent = true, .read_only_dirs = no_dirs,
+				    .dir = (char *)(uintptr_t)below(""),
+				    .max_device_image_size = 1 << 20 };
+	struct cc_entry *entry = make_entry();
+	struct cc_store *store = NULL;
+	struct cc_writer *writer;
+	struct cc_key key;
+	uint64_t time;
+	pid_t holder;
+
+	make_root(SOUND);
+	holder = hold(ROOT);
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&config, NULL, &store), CMN_OK);
+	cc_store_set_patience(store, 60 * AT_ONCE);
+	writer = cc_writer_new(store, NULL, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
+	no_threads = true;
+	make_key(&key, 3);
+	CU_ASSERT_TRUE(cc_writer_put(writer, &key, entry, NULL));
+	time = cmn_clock_monotonic();
+	(void)cc_writer_flush(writer, EXIT_WAIT);
+	(void)in_time(time, 10 * AT_ONCE, SOUND, ROOT, "a flush");
+	no_threads = false;
+	let_go(holder);
+	CU_ASSERT_TRUE(cc_writer_free(writer, 60 * AT_ONCE));
+	cc_store_close(store);
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+}
+
+/* While the thread waits for the lock, an entry that is still queued is removed for good. */
+static void what_is_removed_is_not_stored_afterwards(void)
+{
+	struct cc_cache *cache;
+	struct cc_key key;
+	pid_t holder;
+
+	make_root(SOUND);
+	holder = hold(ROOT);
+	cache = open_cache(false);
+	for (unsigned int i = 7; i < 10; i++)
+		put(cache, i);
+	make_key(&key, 9);
+	CU_ASSERT_EQUAL(cc_cache_remove(cache, &key), CMN_OK);
+	cc_key_release(&key);
+	let_go(holder);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(get(cache, 9), CMN_MISS);
+	cc_cache_close(cache);
+}
+
 /* The account would be less than what is there, and the bound would not hold. */
 static void what_cannot_be_counted_is_not_kept(void)
 {
@@ -345,6 +401,8 @@ int main(void)
 	static const struct unit_test tests[] = {
 		UNIT_TEST(nothing_waits_for_a_lock_that_is_held),
 		UNIT_TEST(an_end_without_a_thread_waits_no_longer),
+		UNIT_TEST(an_end_without_a_thread_does_not_wait_as_a_thread_does),
+		UNIT_TEST(what_is_removed_is_not_stored_afterwards),
 		UNIT_TEST(what_cannot_be_counted_is_not_kept),
 		UNIT_TEST(many_entries_wait_once),
 	};
