@@ -170,7 +170,7 @@ enum cmn_status cc_disk_remove(struct cc_disk *disk, const struct cc_key *key)
 	if (!disk)
 		return CMN_OK;
 	/* Else it would be stored after it was removed. */
-	if (disk->writer && !cc_writer_forget(disk->writer, key, FORGET_NS))
-		return CMN_BUSY;
+	if (disk->writer)
+		cc_writer_forget(disk->writer, key, FORGET_NS);
 	return cc_store_remove(disk->store, key);
 }

@@ -6,6 +6,7 @@
 #ifndef CACHECORE_TASK_H
 #define CACHECORE_TASK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cachecore/entry.h"
@@ -18,6 +19,7 @@ struct cc_task {
 	struct cmn_buffer recipe;
 	struct cc_flight *flight;	/* ended when the task is done or dropped; may be NULL */
 	uint64_t size;			/* of what it holds */
+	bool unwanted;			/* to be removed when it is stored */
 	struct cc_task *prev, *next;	/* of a utlist */
 };
 

@@ -37,7 +37,7 @@ struct cc_writer {
 	bool stop;			/* as soon as the work at hand is done */
 	bool stopped;
 	bool working;			/* at something that it took from the lists */
-	const struct cc_task *current;	/* what is being stored; NULL: nothing */
+	struct cc_task *current;	/* what is being stored; NULL: nothing */
 	uint64_t flush_wanted, flush_done;	/* serial numbers */
 	uint64_t stats_time;	/* monotonic, when statistics are to be written; 0: nothing happened */
 	uint64_t idle_time;	/* monotonic, when the thread ends unless it gets work */

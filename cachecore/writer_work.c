@@ -127,6 +127,9 @@ bool cc_writer_do_task(struct cc_writer *writer)
 		writer->current = NULL;
 		(void)pthread_cond_broadcast(&writer->idle);
 		(void)pthread_mutex_unlock(&writer->lock);
+		/* Where even that fails it is as if it had been stored afterwards. */
+		if (task->unwanted)
+			(void)!cc_store_remove(writer->store, &task->key);
 		cc_task_free(task);
 	} else if (cc_touches_take(&writer->touches, &place)) {
 		writer->working = true;

@@ -180,6 +180,9 @@ static enum cmn_status store_entry(struct ckcache_desc *desc, struct cmn_view da
 	if (status == CMN_OK) {
 		/* In memory what is there would stay. */
 		status = cc_cache_remove(desc->cache, &desc->items[0].key);
+		/* What could not be locked is replaced when this is stored. */
+		if (status == CMN_BUSY)
+			status = CMN_OK;
 		cc_cache_put(desc->cache, &desc->items[0].key, entry);
 	}
 	cc_entry_unref(entry);
