@@ -383,6 +383,31 @@ static void gives_up_on_a_thread_that_is_stuck(void)
 	(void)close(fd);
 }
 
+/* Not waited for any longer, it goes as soon as it is stored. */
+static void what_is_being_stored_can_be_forgotten(void)
+{
+	struct bench bench;
+	struct cc_key key;
+	int fd;
+
+	bench_open(&bench);
+	bench.config.compression = CC_COMPRESSION_NONE;
+	fd = hold_leaf(&bench, 1);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
+	/* As above: the thread has taken entry 1. */
+	while (!put(bench.writer, 2, (size_t)65 << 20))
+		(void)sched_yield();
+	make_key(&key, 1);
+	cc_writer_forget(bench.writer, &key, 0);
+	cc_key_release(&key);
+	(void)flock(fd, LOCK_UN);
+	(void)close(fd);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_FALSE(is_stored(bench.store, 1));
+	CU_ASSERT_TRUE(is_stored(bench.store, 2));
+	bench_close(&bench);
+}
+
 /* Whether one of this process's threads is of that policy. */
 static bool has_thread_of(int policy)
 {
@@ -549,6 +574,7 @@ int main(void)
 		UNIT_TEST(a_child_can_store_for_itself),
 		UNIT_TEST(serves_many_threads),
 		UNIT_TEST(gives_up_on_a_thread_that_is_stuck),
+		UNIT_TEST(what_is_being_stored_can_be_forgotten),
 	};
 
 	return UNIT_MAIN("writer", tests);
