@@ -117,7 +117,7 @@ static uint64_t remove_excess(struct eviction *eviction, uint64_t excess)
 	return freed;
 }
 
-/* Temporaries of cache_size.txt and its like, under the lock that their writers hold; else those that are old. */
+/* Temporaries of cache_size.txt and its like, under the lock that their writers hold; else old ones. */
 static void sweep_root(int root_fd)
 {
 	int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -61,9 +61,10 @@ struct cc_store_report {
 /*
  * The entry of that key whose dependencies hold now; a new reference.
  * CMN_MISS: none. A damaged entry is removed (unless somebody holds its
- * directory's lock), logged once, counted in *report, and the search goes on. memo and report may be NULL. Files longer
- * than kept_len will not be kept: if they are large, their memory is lent by
- * the store, which is best given back soon.
+ * directory's lock), logged once, counted in *report, and the search goes on.
+ * memo and report may be NULL. Files longer than kept_len will not be kept: if
+ * they are large, their memory is lent by the store, which is best given back
+ * soon.
  */
 CMN_CHECKED enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 					 struct cc_file_memo *memo, size_t kept_len,

@@ -273,7 +273,7 @@ enum cmn_status cmn_file_lock(int fd, uint64_t until)
 {
 	struct timespec pause = { 0, FIRST_LOCK_PAUSE_NS };
 
-	/* Without blocking: that has no time limit, and on remote file systems need not end at all. */
+	/* Never blocking: that has no time limit, and need not end at all on remote file systems. */
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EINTR)
 			continue;

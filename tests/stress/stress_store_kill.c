@@ -68,7 +68,10 @@ static void operate(struct cc_store *store, uint64_t *random)
 	enum cmn_status status;
 
 	if (what < 9) {
-		/* An evictor can win thrice in a row, or others have a lock: not stored is a fair outcome, wrong is not. */
+		/*
+		 * An evictor can win thrice in a row, or others have a lock: not stored
+		 * is a fair outcome, wrong is not.
+		 */
 		status = stress_put(store, id, STRESS_MAX_IMAGE, random);
 		if (status != CMN_OK && status != CMN_ERR_IO && status != CMN_BUSY)
 			stress_fail("put %u: %s", id, cmn_status_string(status));

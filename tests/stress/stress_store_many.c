@@ -81,7 +81,7 @@ static void put(struct cc_store *store, unsigned int id, uint64_t *random)
 {
 	enum cmn_status status = stress_put(store, id, MAX_IMAGE, random);
 
-	/* Who deletes directories can win thrice in a row, or others have a lock: not stored is a fair outcome. */
+	/* Others can win thrice in a row, or have a lock: not stored is a fair outcome. */
 	if (status != CMN_OK && status != CMN_ERR_IO && status != CMN_BUSY)
 		stress_fail("put %u: %s", id, cmn_status_string(status));
 }

@@ -231,7 +231,7 @@ static void use(enum state state, int lock)
 	CU_ASSERT_EQUAL(get(cache, 2), CMN_MISS);
 	cc_cache_flush_within(cache, EXIT_WAIT);
 	time = in_time(time, EXIT_WAIT + AT_ONCE, state, lock, "the end");
-	/* Not that of a process: the thread may be waiting for a lock as long as it does at most. */
+	/* Not that of a process: the thread may be waiting for a lock, as long as it does at most. */
 	cc_cache_close(cache);
 	(void)in_time(time, 10 * AT_ONCE, state, lock, "closing");
 }
@@ -329,7 +329,7 @@ static void an_end_without_a_thread_does_not_wait_as_a_thread_does(void)
 	cc_entry_unref(entry);
 }
 
-/* While the thread waits for the lock: of the entry that it waits with, and of one that is still queued. */
+/* While the thread waits for the lock, with one of them or none. */
 static void what_is_removed_is_not_stored_afterwards(void)
 {
 	struct cc_cache *cache;
