@@ -201,19 +201,19 @@ enum cmn_status cc_evict_run(int root_fd, const struct cc_config *config,
 {
 	struct eviction eviction = { .root_fd = root_fd, .config = config, .pace = pace };
 	enum cmn_status status;
-	int fd;
+	int fd = -1;
 
-	status = cmn_file_open_own(root_fd, CC_EVICT_LOCK_NAME, &fd);
-	if (status != CMN_OK)
-		return status;
-	/* Where the file system has no locks, two evictors only do the same work twice. */
-	status = cmn_file_lock(fd, 0);
+	/* Without the file, as where the file system has no locks, two evictors only do the same work twice. */
+	status = cmn_file_open_healed(root_fd, CC_EVICT_LOCK_NAME, &fd);
+	if (status == CMN_OK)
+		status = cmn_file_lock(fd, 0);
 	if (status != CMN_BUSY) {
 		tell_locked(pace, fd);
 		status = evict_locked(&eviction);
 		tell_locked(pace, -1);
 	}
-	cc_root_unlock(fd);
+	if (fd >= 0)
+		cc_root_unlock(fd);
 	return status;
 }
 

@@ -10,33 +10,15 @@
 
 #include "common/file.h"
 
-/* Supplementary groups beyond this many are not looked through: such a user takes the root for foreign. */
-#define MAX_GROUPS 1024
-
 static bool owner_trusted(const struct stat *info, enum cc_root_kind kind)
 {
-	return info->st_uid == geteuid() || (kind == CC_ROOT_TIER && info->st_uid == 0);
-}
-
-static bool is_member(gid_t group)
-{
-	gid_t groups[MAX_GROUPS];
-	int count;
-
-	if (group == getegid())
-		return true;
-	count = getgroups(MAX_GROUPS, groups);
-	for (int i = 0; i < count; i++) {
-		if (groups[i] == group)
-			return true;
-	}
-	return false;
+	return cmn_file_is_own(info->st_uid) || (kind == CC_ROOT_TIER && info->st_uid == 0);
 }
 
 static bool is_groups(const struct stat *info)
 {
 	return (info->st_mode & S_IWGRP) && (info->st_mode & S_ISGID) &&
-	       !(info->st_mode & S_IWOTH) && is_member(info->st_gid);
+	       !(info->st_mode & S_IWOTH) && cmn_file_is_of_own_group(info->st_gid);
 }
 
 static enum cmn_status check_info(const struct stat *info, enum cc_root_kind kind,
@@ -47,7 +29,9 @@ static enum cmn_status check_info(const struct stat *info, enum cc_root_kind kin
 	if (!S_ISDIR(info->st_mode))
 		*ret_reason = "it is not a directory";
 	else if (!groups && !owner_trusted(info, kind))
-		*ret_reason = "it belongs to another user";
+		*ret_reason = info->st_uid != geteuid()
+			? "it belongs to another user"
+			: "its owner is the id that stands for every user without a mapping here";
 	else if (!groups && (info->st_mode & (S_IWGRP | S_IWOTH)))
 		*ret_reason = "others may write to it";
 	else

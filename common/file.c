@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,9 @@
 #include "common/clock.h"
 #include "common/write.h"
 
+#define DEFAULT_OVERFLOW_ID 65534
+/* Supplementary groups beyond this many are not looked through: such a user takes a root for foreign. */
+#define MAX_GROUPS 1024
 #define OPEN_ATTEMPTS 16	/* of opening and making a file in turns */
 /* A lock of another machine's is asked for this often, and so long. */
 #define FIRST_LOCK_PAUSE_NS 100000
@@ -34,11 +38,76 @@ static bool reserve_for_file(struct cmn_buffer *buf, size_t len, const struct cm
 	return cmn_buffer_reserve(buf, len);
 }
 
+/* Of /proc, where that can be read; it changes as good as never, and is asked for by each look-up. */
+static unsigned int overflow_id(const char *path, atomic_int *known)
+{
+	int id = atomic_load(known);
+	char text[16];
+	ssize_t got;
+	int fd;
+
+	if (id > 0)
+		return (unsigned int)id;
+	id = DEFAULT_OVERFLOW_ID;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd >= 0) {
+		got = read(fd, text, sizeof(text) - 1);
+		text[got > 0 ? got : 0] = '\0';
+		if (text[0] >= '1' && text[0] <= '9')
+			id = atoi(text);
+		(void)close(fd);	/* read only */
+	}
+	atomic_store(known, id);
+	return (unsigned int)id;
+}
+
+uid_t cmn_file_overflow_user(void)
+{
+	static atomic_int known;
+
+	return overflow_id("/proc/sys/kernel/overflowuid", &known);
+}
+
+gid_t cmn_file_overflow_group(void)
+{
+	static atomic_int known;
+
+	return overflow_id("/proc/sys/kernel/overflowgid", &known);
+}
+
+/* The kernel takes 16 bits for an overflow id, and the superuser's is none. */
+static bool may_be_overflow(unsigned int id)
+{
+	return id != 0 && id <= UINT16_MAX;
+}
+
+bool cmn_file_is_own(uid_t owner)
+{
+	return owner == geteuid() && !(may_be_overflow(owner) && owner == cmn_file_overflow_user());
+}
+
+bool cmn_file_is_of_own_group(gid_t group)
+{
+	gid_t groups[MAX_GROUPS];
+	int count;
+
+	if (may_be_overflow(group) && group == cmn_file_overflow_group())
+		return false;
+	if (group == getegid())
+		return true;
+	count = getgroups(MAX_GROUPS, groups);
+	for (int i = 0; i < count; i++) {
+		if (groups[i] == group)
+			return true;
+	}
+	return false;
+}
+
 bool cmn_file_trusted(const struct stat *info, enum cmn_file_trust trust)
 {
 	if (!S_ISREG(info->st_mode))
 		return false;
-	return trust != CMN_FILE_TRUSTED || ((info->st_uid == geteuid() || info->st_uid == 0) &&
+	return trust != CMN_FILE_TRUSTED || ((cmn_file_is_own(info->st_uid) || info->st_uid == 0) &&
 					     !(info->st_mode & (S_IWGRP | S_IWOTH)));
 }
 
@@ -169,6 +238,38 @@ enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd)
 	}
 	*ret_fd = fd;
 	return CMN_OK;
+}
+
+enum cmn_status cmn_file_make_way(int dir_fd, const char *name)
+{
+	char aside[NAME_MAX + 1];
+	struct stat info;
+	int len;
+
+	if (fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return cmn_status_from_errno(errno);
+	if (!S_ISDIR(info.st_mode))
+		return CMN_MISS;
+	if (unlinkat(dir_fd, name, AT_REMOVEDIR) == 0)
+		return CMN_OK;
+	/* Somebody's, who will find it beside. */
+	len = snprintf(aside, sizeof(aside), "%s.aside-%llx", name,
+		       (unsigned long long)cmn_clock_realtime());
+	if (len < 0 || (size_t)len >= sizeof(aside))
+		return CMN_ERR_INVALID;
+	return renameat(dir_fd, name, dir_fd, aside) < 0 ? cmn_status_from_errno(errno) : CMN_OK;
+}
+
+enum cmn_status cmn_file_open_healed(int dir_fd, const char *name, int *ret_fd)
+{
+	enum cmn_status status = cmn_file_open_own(dir_fd, name, ret_fd);
+
+	if (status == CMN_OK || status == CMN_ERR_NOSPACE)
+		return status;
+	status = cmn_file_make_way(dir_fd, name);
+	if (status == CMN_OK || status == CMN_MISS)
+		status = cmn_file_publish(dir_fd, name, NULL, 0);
+	return status == CMN_OK ? cmn_file_open_own(dir_fd, name, ret_fd) : status;
 }
 
 enum cmn_status cmn_file_publish(int dir_fd, const char *name, const struct cmn_view *views,

@@ -40,6 +40,17 @@ CMN_CHECKED enum cmn_status cmn_file_read_into(int dir_fd, const char *path, siz
 					       struct cmn_buffer *buf);
 /* Whether an open file may be read under that trust: a regular one. */
 bool cmn_file_trusted(const struct stat *info, enum cmn_file_trust trust);
+/*
+ * Whether that is the effective user's own id. Never the overflow id, which is
+ * what a user namespace shows of everybody whom it does not map: two users who
+ * both have it need not be the same one.
+ */
+bool cmn_file_is_own(uid_t owner);
+/* The same of the effective group or a supplementary one. */
+bool cmn_file_is_of_own_group(gid_t group);
+/* What the kernel shows of a user, or a group, that a namespace does not map. */
+uid_t cmn_file_overflow_user(void);
+gid_t cmn_file_overflow_group(void);
 
 /* Writes all of it or fails; EINTR and short writes are handled. */
 CMN_CHECKED enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len);
@@ -50,6 +61,20 @@ CMN_CHECKED enum cmn_status cmn_file_write_all(int fd, const void *data, size_t 
  * bytes may be somebody's who does not expect them to change).
  */
 CMN_CHECKED enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd);
+
+/*
+ * Takes a directory out of the way of a file of ours: an empty one is removed,
+ * any other is renamed to "<name>.aside-<time>" and left alone. Whatever else
+ * has the name stays: publishing replaces it. CMN_OK: there was one, and it is
+ * gone; CMN_MISS: there was none.
+ */
+CMN_CHECKED enum cmn_status cmn_file_make_way(int dir_fd, const char *name);
+
+/*
+ * As cmn_file_open_own; what it refuses there is replaced by an empty file, by
+ * rename, so that a second name of it keeps its bytes.
+ */
+CMN_CHECKED enum cmn_status cmn_file_open_healed(int dir_fd, const char *name, int *ret_fd);
 
 /*
  * Creates or replaces dir_fd/name with the bytes of the views, in order:

@@ -95,7 +95,7 @@ static void slurp(const char *path, char *ret)
 	cmn_buffer_release(&file);
 }
 
-enum { READ_ONLY_SYSTEM = 1 };
+enum { READ_ONLY_SYSTEM = 1, UNMAPPED = 2 };
 
 /* In a name space of its own every file system that was writable is not. */
 static void become_read_only(void)
@@ -136,6 +136,9 @@ static int run_program(uid_t user, int flags, const char *program, const char *c
 		(void)alarm(60);
 		if (user && (setgroups(0, NULL) < 0 || setgid(user) < 0 || setuid(user) < 0))
 			_exit(126);
+		/* Everybody is the overflow id there, this user too. */
+		if ((flags & UNMAPPED) && unshare(CLONE_NEWUSER) < 0)
+			_exit(SKIPPED);
 		(void)execve(program, argv, envp);
 		_exit(127);
 	}
@@ -152,12 +155,17 @@ static int run_program(uid_t user, int flags, const char *program, const char *c
 #define BUILT "built right\nbuilt right\nbuilt right\n"
 #define HIT "disk right\ndisk right\ndisk right\n"
 
+static int use_with(uid_t user, int flags, const char *root)
+{
+	return run_program(user, flags, at("client"),
+			   LIST(format("CKCACHE_DIR=%s", root), "CKCACHE_READ_ONLY_DIRS="),
+			   LIST("use"));
+}
+
 /* The client with that root: it always works; what it prints is in output and errors. */
 static void use(uid_t user, const char *root)
 {
-	CU_ASSERT_EQUAL(run_program(user, 0, at("client"),
-				    LIST(format("CKCACHE_DIR=%s", root), "CKCACHE_READ_ONLY_DIRS="),
-				    LIST("use")), 0);
+	CU_ASSERT_EQUAL(use_with(user, 0, root), 0);
 }
 
 /* Nothing is taken from there nor written; one line says why. */
@@ -198,6 +206,37 @@ static void a_root_of_another_user_is_refused(void)
 	expect_refused(bob, at("home/cache"), "it belongs to another user");
 	expect_refused(0, at("home/cache"), "it belongs to another user");
 	use(alice, at("home/cache"));
+	CU_ASSERT_STRING_EQUAL(output, HIT);
+}
+
+/* In a user namespace without a mapping all owners are the overflow id, and so is the user. */
+static void nobodys_root_is_anybodys_and_refused(void)
+{
+	const char *roots[2];
+
+	begin();
+	make("home", alice, 0755);
+	make("project", bob, 0755);
+	roots[0] = at("home/cache");
+	roots[1] = at("project/cache");
+	expect_used(alice, roots[0]);
+	expect_used(bob, roots[1]);
+	shell("chmod -R a+rX project");
+	for (int i = 0; i < 2; i++) {
+		if (use_with(alice, UNMAPPED, roots[i]) == SKIPPED) {
+			(void)fprintf(stderr, "  not tried: no user name space to be had\n");
+			return;
+		}
+		CU_ASSERT_STRING_EQUAL(output, BUILT);
+		CU_ASSERT_STRING_EQUAL(errors, format("ckcache: no disk cache: cannot use %s: its owner is "
+						      "the id that stands for every user without a "
+						      "mapping here\n", roots[i]));
+		CU_ASSERT_EQUAL(run_program(alice, UNMAPPED, at("client"),
+					    LIST(format("CKCACHE_READ_ONLY_DIRS=%s", roots[i])),
+					    LIST("use")), 0);
+		CU_ASSERT_STRING_EQUAL(output, BUILT);
+	}
+	use(alice, roots[0]);
 	CU_ASSERT_STRING_EQUAL(output, HIT);
 }
 
@@ -489,6 +528,7 @@ int main(void)
 {
 	static const struct unit_test tests[] = {
 		UNIT_TEST(a_root_of_another_user_is_refused),
+		UNIT_TEST(nobodys_root_is_anybodys_and_refused),
 		UNIT_TEST(a_root_that_others_may_write_to_is_refused),
 		UNIT_TEST(a_root_below_anothers_directory_is_only_ever_ones_own),
 		UNIT_TEST(traps_in_a_directory_for_everybody_are_refused),

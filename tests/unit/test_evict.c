@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -282,6 +283,75 @@ static void one_evictor_at_a_time(void)
 	close_bench(&bench);
 }
 
+/* Entries go, and what was in the lock's place is not written to. */
+static void a_lock_that_is_no_plain_file_does_not_stop_it(void)
+{
+	struct bench bench;
+	struct stat info;
+
+	for (int i = 0; i < 6; i++) {
+		open_bench(&bench, 2);
+		set_access(&bench, 0, 5);
+		bench.config.threshold_days = 1;
+		unit_write("backup", "theirs");
+		switch (i) {
+		case 0:
+			CU_ASSERT_EQUAL(link("backup", "root/evict.lock"), 0);
+			break;
+		case 1:
+			CU_ASSERT_EQUAL(mkdir("root/evict.lock", 0700), 0);
+			break;
+		case 2:
+			unit_write("root/evict.lock/inner", "theirs");
+			break;
+		case 3:
+			CU_ASSERT_EQUAL(symlink("../backup", "root/evict.lock"), 0);
+			break;
+		case 4:
+			CU_ASSERT_EQUAL(mkfifo("root/evict.lock", 0600), 0);
+			break;
+		default:
+			CU_ASSERT_EQUAL(link("backup", "root/evict.lock"), 0);
+			CU_ASSERT_EQUAL(unlink("backup"), 0);
+			CU_ASSERT_EQUAL(chmod("root/evict.lock", 0), 0);
+		}
+		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+		CU_ASSERT_FALSE(has(&bench, 0));
+		CU_ASSERT_TRUE(has(&bench, 1));
+		CU_ASSERT_EQUAL(lstat("root/evict.lock", &info), 0);
+		CU_ASSERT_TRUE(S_ISREG(info.st_mode) && info.st_nlink == 1);
+		if (i < 5) {
+			CU_ASSERT_EQUAL(lstat("backup", &info), 0);
+			CU_ASSERT_TRUE(S_ISREG(info.st_mode) && info.st_nlink == 1 &&
+				       info.st_size == 6);
+		}
+		CU_ASSERT_EQUAL(system(i == 2 ? "grep -qx theirs root/evict.lock.aside-*/inner"
+					      : "! ls root | grep -q aside"), 0);
+		close_bench(&bench);
+		CU_ASSERT_EQUAL(system("rm -r root"), 0);
+	}
+}
+
+/* The number is counted again, and bounds the store again. */
+static void an_account_that_is_a_directory_makes_way(void)
+{
+	struct bench bench;
+
+	for (int i = 0; i < 2; i++) {
+		open_bench(&bench, 6);
+		CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
+		CU_ASSERT_EQUAL(mkdir("root/" CC_ACCOUNT_NAME, 0700), 0);
+		if (i)
+			unit_write("root/" CC_ACCOUNT_NAME "/inner", "theirs");
+		bench.config.max_size = bench.each * 3;
+		CU_ASSERT_EQUAL(put(&bench, 100), CMN_OK);
+		CU_ASSERT_TRUE(has(&bench, 100));
+		CU_ASSERT_FALSE(has(&bench, 0) && has(&bench, 1) && has(&bench, 2));
+		close_bench(&bench);
+		CU_ASSERT_EQUAL(system("rm -r root"), 0);
+	}
+}
+
 static void leaves_a_leaf_that_somebody_writes_to(void)
 {
 	struct bench bench;
@@ -541,6 +611,8 @@ int main(void)
 		UNIT_TEST(a_missing_or_wrong_access_time_counts_as_written_then),
 		UNIT_TEST(disabled_it_clears_and_counts_only),
 		UNIT_TEST(one_evictor_at_a_time),
+		UNIT_TEST(a_lock_that_is_no_plain_file_does_not_stop_it),
+		UNIT_TEST(an_account_that_is_a_directory_makes_way),
 		UNIT_TEST(leaves_a_leaf_that_somebody_writes_to),
 		UNIT_TEST(clears_leftovers_and_nothing_else),
 		UNIT_TEST(a_reader_keeps_what_it_opened),

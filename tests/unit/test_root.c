@@ -77,6 +77,52 @@ static void a_groups_root_has_the_group_bits_and_this_member(void)
 	CU_ASSERT_EQUAL(check("group-s", CC_ROOT_GROUP), CMN_ERR_ACCESS);
 }
 
+/*
+ * In a child, as the user and the group that a user namespace without a mapping
+ * shows, of which the directory is as well: nobody can tell whose it is.
+ */
+static int check_unmapped(uid_t user, gid_t group, enum cc_root_kind kind)
+{
+	const char *reason = "";
+	int status = 0;
+	pid_t pid = fork();
+
+	CU_ASSERT_TRUE_FATAL(pid >= 0);
+	if (pid == 0) {
+		if (setgroups(0, NULL) < 0 || setgid(group) < 0 || setuid(user) < 0)
+			_exit(100);
+		if (cc_root_check("unmapped", kind, &reason) == CMN_OK)
+			_exit(1);
+		_exit(strstr(reason, "without a mapping") ? 2 : 3);
+	}
+	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status);
+}
+
+static void nobody_owns_what_is_not_mapped(void)
+{
+	const uid_t user = cmn_file_overflow_user();
+	const gid_t group = cmn_file_overflow_group();
+
+	CU_ASSERT_NOT_EQUAL(user, 0);
+	CU_ASSERT_FALSE(geteuid() != user && cmn_file_is_own(user));
+	if (geteuid() != 0)
+		return;
+	CU_ASSERT_EQUAL_FATAL(chmod(".", 0755), 0);
+	make("unmapped", 0700);
+	CU_ASSERT_EQUAL(chown("unmapped", user, group), 0);
+	CU_ASSERT_EQUAL(check_unmapped(user, group, CC_ROOT_OWN), 2);
+	CU_ASSERT_EQUAL(check_unmapped(user, group, CC_ROOT_TIER), 2);
+	CU_ASSERT_EQUAL(chmod("unmapped", 02770), 0);
+	CU_ASSERT_NOT_EQUAL(check_unmapped(OTHER_USER, group, CC_ROOT_GROUP), 1);
+	/* The same for ids that are somebody's. */
+	CU_ASSERT_EQUAL(chown("unmapped", OTHER_USER, OTHER_GROUP), 0);
+	CU_ASSERT_EQUAL(chmod("unmapped", 0700), 0);
+	CU_ASSERT_EQUAL(check_unmapped(OTHER_USER, OTHER_GROUP, CC_ROOT_OWN), 1);
+	CU_ASSERT_EQUAL(chmod("unmapped", 02770), 0);
+	CU_ASSERT_EQUAL(check_unmapped(user, OTHER_GROUP, CC_ROOT_GROUP), 1);
+}
+
 static enum cmn_status put(struct cc_config *config, const char *source)
 {
 	struct cc_entry *entry = cc_entry_new(1);
@@ -283,6 +329,7 @@ int main(void)
 	static const struct unit_test tests[] = {
 		UNIT_TEST(only_its_owner_may_write_to_a_root),
 		UNIT_TEST(a_groups_root_has_the_group_bits_and_this_member),
+		UNIT_TEST(nobody_owns_what_is_not_mapped),
 		UNIT_TEST(what_is_made_has_the_modes_of_its_root_whatever_the_umask),
 		UNIT_TEST(a_groups_root_is_used_where_the_setting_says_so_alone),
 		UNIT_TEST(files_of_others_are_not_trusted),
