@@ -15,7 +15,7 @@
 
 #include "tests/support/unit.h"
 
-enum { MAX_VARIABLES = 32, MAX_ARGUMENTS = 16, PATIENCE_S = 300, NOBODY = 65534, PATH = 4160 };
+enum { MAX_VARIABLES = 32, MAX_ARGUMENTS = 16, PATIENCE_S = 300, NOBODY = 54321, PATH = 4160 };
 
 static const struct driver drivers[] = {
 	{ "stub", STUB_LIBRARY, { NULL }, NULL, false },

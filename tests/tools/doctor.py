@@ -16,7 +16,7 @@ import unittest
 import machine
 import schema
 
-NOBODY = 65534
+NOBODY = 54321	# whom no account has
 
 
 def sanitized():
