@@ -17,9 +17,9 @@
 
 /*
  * All that write wait for the lock until that time, as cmn_file_lock has it;
- * CMN_BUSY: nothing was written.
+ * CMN_BUSY: nothing was written. This one only waits: before files are made
+ * that would be counted nowhere if the lock were held for long.
  */
-/* Only waits: before files are made that would be counted nowhere if it were held for long. */
 CMN_CHECKED enum cmn_status cc_account_wait(int root_fd, uint64_t until);
 /* For files that are there already. *ret_total (may be NULL): the new number. */
 CMN_CHECKED enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t until,

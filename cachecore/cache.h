@@ -99,7 +99,8 @@ void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_en
  * What is stored under the key goes from both levels, with what is still to be
  * written: it is not wanted any more. CMN_OK also where there was nothing;
  * CMN_ERR_ACCESS: read-only; CMN_BUSY: another process held the entry for more
- * than some ms, and it is still on disk.
+ * than some ms, and it is still on disk. What this process is just storing goes
+ * as soon as it is stored.
  */
 CMN_CHECKED enum cmn_status cc_cache_remove(struct cc_cache *cache, const struct cc_key *key);
 /* The driver refused this entry: it is removed from every level and counted as an error. */

@@ -167,10 +167,13 @@ enum cmn_status cc_disk_join_flight(struct cc_disk *disk, const struct cc_key *k
 
 enum cmn_status cc_disk_remove(struct cc_disk *disk, const struct cc_key *key)
 {
+	enum cmn_status status;
+	bool removes_later;
+
 	if (!disk)
 		return CMN_OK;
 	/* Else it would be stored after it was removed. */
-	if (disk->writer)
-		cc_writer_forget(disk->writer, key, FORGET_NS);
-	return cc_store_remove(disk->store, key);
+	removes_later = disk->writer && cc_writer_forget(disk->writer, key, FORGET_NS);
+	status = cc_store_remove(disk->store, key);
+	return removes_later && status == CMN_BUSY ? CMN_OK : status;
 }

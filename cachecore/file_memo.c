@@ -176,7 +176,7 @@ static enum cmn_status hash_content(int fd, uint64_t len, struct cmn_hash *ret)
 {
 	struct cmn_hasher *hasher = cmn_hasher_new();
 	enum cmn_status status = CMN_OK;
-	char block[16384];
+	char block[8192];
 	uint64_t sum = 0;
 	ssize_t got = 1;
 

@@ -390,12 +390,7 @@ out:
 	return status;
 }
 
-enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root)
-{
-	return cc_stats_flush_until(stats, root, cmn_clock_monotonic() + LOCK_WAIT_NS);
-}
-
-enum cmn_status cc_stats_flush_until(struct cc_stats *stats, const char *root, uint64_t until)
+enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root, uint64_t until)
 {
 	struct cc_stats *taken = cc_stats_new();
 	enum cmn_status status = CMN_OK;

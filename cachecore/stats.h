@@ -41,13 +41,11 @@ void cc_stats_bypass(struct cc_stats *stats, const char *reason);
 /*
  * Adds what was counted since the last flush to the root's file; makes the
  * root (0700) if there is something to write. CMN_ERR_ACCESS: the root is not
- * ours alone (root.h). CMN_BUSY: the root stayed locked for half a second. On
- * failure nothing is lost: the next flush tries again.
+ * ours alone (root.h). CMN_BUSY: the root stayed locked until that time, as
+ * cmn_file_lock has it. On failure nothing is lost: the next flush tries again.
  */
-CMN_CHECKED enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root);
-/* The same, with the lock waited for until that time, as cmn_file_lock has it. */
-CMN_CHECKED enum cmn_status cc_stats_flush_until(struct cc_stats *stats, const char *root,
-						 uint64_t until);
+CMN_CHECKED enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root,
+					   uint64_t until);
 /* Whether something was counted since the last flush. */
 bool cc_stats_pending(const struct cc_stats *stats);
 /* Adds the root's file to what cc_stats_get shows, not to what is flushed; CMN_MISS: there is none. A damaged line is skipped. */

@@ -312,10 +312,11 @@ static bool is_of_key(const struct cc_task *task, const struct cc_key *key)
 	return task && task->entry && cmn_view_equal(cc_key_view(&task->key), cc_key_view(key));
 }
 
-void cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns)
+bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns)
 {
 	uint64_t deadline = deadline_of(timeout_ns);
 	struct cc_task *task, *next, *gone = NULL;
+	bool is_stored;
 
 	lock(writer);
 	DL_FOREACH_SAFE(writer->stores, task, next) {
@@ -327,10 +328,12 @@ void cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64
 	}
 	while (is_of_key(writer->current, key) && wait_until(writer, &writer->idle, deadline))
 		continue;
-	if (is_of_key(writer->current, key))
+	is_stored = is_of_key(writer->current, key);
+	if (is_stored)
 		writer->current->unwanted = true;
 	unlock(writer);
 	cc_tasks_free(&gone);
+	return is_stored;
 }
 
 void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place)

@@ -55,10 +55,10 @@ bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc
 bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded);
 /*
  * Of that key nothing that was queued before will be stored after the call. What
- * is just being stored is waited for until timeout_ns have passed; then it is
- * removed as soon as it is there.
+ * is just being stored is waited for until timeout_ns have passed. true: it still
+ * is, and what is stored under the key will be removed right afterwards.
  */
-void cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns);
+bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns);
 /* What happened, for the root's history: copied, written with the statistics, lost where that fails. */
 void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note);
 /* The entry there was used. */

@@ -125,7 +125,6 @@ bool cc_writer_do_task(struct cc_writer *writer)
 		do_store(writer, task, &evict);
 		(void)pthread_mutex_lock(&writer->lock);
 		writer->current = NULL;
-		(void)pthread_cond_broadcast(&writer->idle);
 		(void)pthread_mutex_unlock(&writer->lock);
 		/* Where even that fails it is as if it had been stored afterwards. */
 		if (task->unwanted)
@@ -209,8 +208,8 @@ void cc_writer_do_stats(struct cc_writer *writer)
 	history = cc_history_take(&writer->history);
 	(void)pthread_mutex_unlock(&writer->lock);
 	cc_history_write(&history, cc_store_root(writer->store));
-	status = cc_stats_flush_until(writer->own_stats, cc_store_root(writer->store),
-				      cc_store_lock_until(writer->store));
+	status = cc_stats_flush(writer->own_stats, cc_store_root(writer->store),
+				cc_store_lock_until(writer->store));
 	/* A root that is not ours is the store's complaint; a busy one is tried again. */
 	if (status < 0 && status != CMN_ERR_ACCESS)
 		log_failure(writer, "statistics", status);

@@ -22,7 +22,7 @@
 /* Supplementary groups beyond this many are not looked through: such a user takes a root for foreign. */
 #define MAX_GROUPS 1024
 #define OPEN_ATTEMPTS 16	/* of opening and making a file in turns */
-/* A lock of another machine's is asked for this often, and so long. */
+/* Between two tries for a lock: short at first, since most are held for microseconds. */
 #define FIRST_LOCK_PAUSE_NS 100000
 #define LAST_LOCK_PAUSE_NS 5000000
 

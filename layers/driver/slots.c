@@ -108,8 +108,8 @@ static bool read_tables(const struct drv_loaded *object, struct tables *ret)
 	       (ret->symbol_count || (!ret->call_count && !ret->relocation_count));
 }
 
-struct functions {
-	const struct drv_slot_function *items;
+struct wanted {
+	const struct drv_slot_function *functions;
 	size_t count;
 	bool begin_so[1024];	/* most names, above all those of C++, begin like none of them */
 };
@@ -124,22 +124,22 @@ static size_t beginning_of(const char *name)
 	return mixed % 1024;
 }
 
-static struct functions functions_of(const struct drv_slot_function *items, size_t count)
+static struct wanted want(const struct drv_slot_function *functions, size_t count)
 {
-	struct functions functions = { .items = items, .count = count };
+	struct wanted wanted = { .functions = functions, .count = count };
 
 	for (size_t i = 0; i < count; i++)
-		functions.begin_so[beginning_of(items[i].name)] = true;
-	return functions;
+		wanted.begin_so[beginning_of(functions[i].name)] = true;
+	return wanted;
 }
 
-static const struct drv_slot_function *find(const struct functions *functions, const char *name)
+static const struct drv_slot_function *find(const struct wanted *wanted, const char *name)
 {
-	if (!functions->begin_so[beginning_of(name)])
+	if (!wanted->begin_so[beginning_of(name)])
 		return NULL;
-	for (size_t i = 0; i < functions->count; i++) {
-		if (strcmp(functions->items[i].name, name) == 0)
-			return &functions->items[i];
+	for (size_t i = 0; i < wanted->count; i++) {
+		if (strcmp(wanted->functions[i].name, name) == 0)
+			return &wanted->functions[i];
 	}
 	return NULL;
 }
@@ -221,9 +221,9 @@ static void lead(struct leading *leading, const ElfW(Rela) *relocation)
 }
 
 enum cmn_status drv_slots_lead(const struct drv_loaded *object, const struct drv_loaded *c_library,
-			       const struct drv_slot_function *items, size_t count)
+			       const struct drv_slot_function *functions, size_t count)
 {
-	const struct functions functions = functions_of(items, count);
+	const struct wanted wanted = want(functions, count);
 	struct leading leading = { .object = object, .c_library = c_library };
 	struct tables tables;
 	bool any = false;
@@ -239,7 +239,7 @@ enum cmn_status drv_slots_lead(const struct drv_loaded *object, const struct drv
 
 		if (symbol->st_shndx != SHN_UNDEF)
 			continue;
-		leading.of_symbol[i] = find(&functions, tables.strings + symbol->st_name);
+		leading.of_symbol[i] = find(&wanted, tables.strings + symbol->st_name);
 		any = any || leading.of_symbol[i];
 	}
 	for (size_t i = 0; any && i < tables.call_count; i++)

@@ -41,7 +41,7 @@ bool drv_slots_known(void);
  */
 CMN_CHECKED enum cmn_status drv_slots_lead(const struct drv_loaded *object,
 					   const struct drv_loaded *c_library,
-					   const struct drv_slot_function *items,
+					   const struct drv_slot_function *functions,
 					   size_t count);
 
 #endif

@@ -134,7 +134,7 @@ static void fill(const char *root, const struct cc_key *key, const char *image)
 	CU_ASSERT_EQUAL_FATAL(cc_store_evict(store), CMN_OK);
 	cc_store_close(store);
 	cc_stats_add(stats, CC_MISSES, 1);
-	CU_ASSERT_EQUAL_FATAL(cc_stats_flush(stats, root), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_stats_flush(stats, root, UINT64_MAX), CMN_OK);
 	cc_stats_free(stats);
 	cc_history_note_cleared(root);
 	(void)snprintf(path, sizeof(path), "%s/%s", root, CC_HISTORY_OLD_NAME);
@@ -369,7 +369,7 @@ static void use_the_rest(struct hostile *hostile)
 	struct cc_flight *flight = NULL;
 
 	cc_stats_add(stats, CC_MISSES, 1);
-	(void)!cc_stats_flush(stats, hostile->root);
+	(void)!cc_stats_flush(stats, hostile->root, UINT64_MAX);
 	(void)!cc_stats_load(stats, hostile->root);
 	cc_stats_free(stats);
 	(void)cc_random_token_admits(hostile->root, cc_key_view(&hostile->key), 2,

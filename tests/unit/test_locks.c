@@ -102,6 +102,12 @@ static void put(struct cc_cache *cache, unsigned int number)
 	cc_entry_unref(entry);
 }
 
+static void put_many(struct cc_cache *cache)
+{
+	for (unsigned int i = 0; i < MANY; i++)
+		put(cache, 100 + i);
+}
+
 static enum cmn_status get(struct cc_cache *cache, unsigned int number)
 {
 	enum cmn_status status;
@@ -215,8 +221,7 @@ static void use(enum state state, int lock)
 	time = in_time(time, AT_ONCE, state, lock, "a look-up");
 	CU_ASSERT_EQUAL(status, state == SOUND || state == FULL ? CMN_OK : CMN_MISS);
 	put(cache, 1);
-	for (unsigned int i = 0; i < MANY; i++)
-		put(cache, 100 + i);
+	put_many(cache);
 	time = in_time(time, AT_ONCE, state, lock, "stores");
 	make_key(&key, 1);
 	cc_cache_reject(cache, &key, NULL);
@@ -283,8 +288,7 @@ static void an_end_without_a_thread_waits_no_longer(void)
 		make_root(FULL);
 		holder = hold(lock);
 		cache = open_cache(true);
-		for (unsigned int i = 0; i < MANY; i++)
-			put(cache, 100 + i);
+		put_many(cache);
 		put(cache, 1);
 		time = cmn_clock_monotonic();
 		cc_cache_flush_within(cache, EXIT_WAIT);
@@ -329,6 +333,14 @@ static void an_end_without_a_thread_does_not_wait_as_a_thread_does(void)
 	cc_entry_unref(entry);
 }
 
+/* Until the thread stores it, and waits for the lock with the leaf's in its hands. */
+static void wait_for_leaf(unsigned int number)
+{
+	for (int i = 0; i < 20000 && access(below(leaf_of(number)), F_OK) < 0; i++)
+		(void)usleep(1000);
+	CU_ASSERT_EQUAL(access(below(leaf_of(number)), F_OK), 0);
+}
+
 /* While the thread waits for the lock, with one of them or none. */
 static void what_is_removed_is_not_stored_afterwards(void)
 {
@@ -341,6 +353,7 @@ static void what_is_removed_is_not_stored_afterwards(void)
 	cache = open_cache(false);
 	for (unsigned int i = 7; i < 10; i++)
 		put(cache, i);
+	wait_for_leaf(7);
 	for (unsigned int i = 7; i < 10; i += 2) {
 		make_key(&key, i);
 		CU_ASSERT_EQUAL(cc_cache_remove(cache, &key), CMN_OK);
@@ -390,8 +403,7 @@ static void many_entries_wait_once(void)
 	make_root(SOUND);
 	holder = hold(ROOT);
 	cache = open_cache(false);
-	for (unsigned int i = 0; i < MANY; i++)
-		put(cache, 100 + i);
+	put_many(cache);
 	time = cmn_clock_monotonic();
 	cc_cache_flush_within(cache, MANY * AT_ONCE);
 	(void)in_time(time, 10 * AT_ONCE, SOUND, ROOT, "a flush");
