@@ -22,7 +22,8 @@ void cc_key_init_in(struct cc_key *key, struct cmn_buffer room)
 
 void cc_key_init_copy(struct cc_key *key, const struct cc_key *from)
 {
-	*key = (struct cc_key){ .bad_name = from->bad_name };
+	*key = *from;
+	key->encoded = (struct cmn_buffer){ 0 };
 	cmn_buffer_append(&key->encoded, from->encoded.data, from->encoded.len);
 	if (from->encoded.failed)
 		key->encoded.failed = true;
@@ -60,6 +61,10 @@ void cc_key_add_fields(struct cc_key *key, const struct cc_key *from)
 		return;
 	}
 	key->bad_name = key->bad_name || from->bad_name;
+	if (key->encoded.len == head) {
+		memcpy(key->folded, from->folded, sizeof(key->folded));
+		key->folded_len = from->folded_len;
+	}
 	cmn_buffer_append(&key->encoded, from->encoded.data + head, from->encoded.len - head);
 }
 
@@ -105,25 +110,54 @@ struct cmn_view cc_key_view(const struct cc_key *key)
  * its part: state = hash(state hash(field)). The field's bytes include its
  * lengths, so that no two lists of fields fold alike.
  */
+static void fold(struct cmn_reader *reader, struct cmn_hash parts[CC_PART_COUNT])
+{
+	struct cc_key_field field;
+
+	for (;;) {
+		const uint8_t *start = reader->data;
+		struct cmn_hash both[2];
+
+		if (cc_key_next(reader, &field) != CMN_OK)
+			return;
+		both[0] = parts[field.part];
+		both[1] = cmn_hash_of(start, (size_t)(reader->data - start));
+		parts[field.part] = cmn_hash_of(both, sizeof(both));
+	}
+}
+
 void cc_key_part_hashes(struct cmn_view encoded, struct cmn_hash ret[CC_PART_COUNT])
 {
 	struct cmn_reader reader;
-	struct cc_key_field field;
 
 	for (int i = 0; i < CC_PART_COUNT; i++)
 		ret[i] = cmn_hash_of(NULL, 0);
-	if (cc_key_read(encoded, &reader) != CMN_OK)
-		return;
-	for (;;) {
-		const uint8_t *start = reader.data;
-		struct cmn_hash fold[2];
+	if (cc_key_read(encoded, &reader) == CMN_OK)
+		fold(&reader, ret);
+}
 
-		if (cc_key_next(&reader, &field) != CMN_OK)
-			return;
-		fold[0] = ret[field.part];
-		fold[1] = cmn_hash_of(start, (size_t)(reader.data - start));
-		ret[field.part] = cmn_hash_of(fold, sizeof(fold));
+void cc_key_fold(struct cc_key *key)
+{
+	if (cc_key_status(key) != CMN_OK)
+		return;
+	cc_key_part_hashes(cc_key_view(key), key->folded);
+	key->folded_len = key->encoded.len;
+}
+
+void cc_key_hashes(const struct cc_key *key, struct cmn_hash ret[CC_PART_COUNT])
+{
+	struct cmn_view rest = cc_key_view(key);
+	struct cmn_reader reader;
+
+	if (!key->folded_len || key->folded_len > rest.len) {
+		cc_key_part_hashes(rest, ret);
+		return;
 	}
+	memcpy(ret, key->folded, sizeof(key->folded));
+	rest.data = (const uint8_t *)rest.data + key->folded_len;
+	rest.len -= key->folded_len;
+	reader = cmn_reader_of(rest);
+	fold(&reader, ret);
 }
 
 enum cmn_status cc_key_read(struct cmn_view encoded, struct cmn_reader *ret_reader)

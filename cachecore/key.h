@@ -33,6 +33,8 @@ enum cc_part {
 
 struct cc_key {
 	struct cmn_buffer encoded;
+	struct cmn_hash folded[CC_PART_COUNT];	/* of the fields in its first folded_len bytes */
+	size_t folded_len;			/* 0: not known */
 	bool bad_name;
 };
 
@@ -49,6 +51,8 @@ void cc_key_add(struct cc_key *key, enum cc_part part, const char *name, const v
 void cc_key_add_text(struct cc_key *key, enum cc_part part, const char *name, const char *text);
 /* All fields of another key, in their order, after those that are here. */
 void cc_key_add_fields(struct cc_key *key, const struct cc_key *from);
+/* For a key whose fields begin many others: those need not hash them again. */
+void cc_key_fold(struct cc_key *key);
 void cc_key_add_u64(struct cc_key *key, enum cc_part part, const char *name, uint64_t value);
 /* Whether a value is a number, as _add_u64 writes those below 2^56: no text ends with a zero byte. */
 bool cc_key_is_number(struct cmn_view value, uint64_t *ret);
@@ -61,6 +65,8 @@ struct cmn_view cc_key_view(const struct cc_key *key);	/* the encoding, borrowed
  * A pure function of the encoding; of a damaged one, of what can be read.
  */
 void cc_key_part_hashes(struct cmn_view encoded, struct cmn_hash ret[CC_PART_COUNT]);
+/* The same of a key. */
+void cc_key_hashes(const struct cc_key *key, struct cmn_hash ret[CC_PART_COUNT]);
 
 /* Walks an encoding, also one from disk: bounds are checked. */
 struct cc_key_field {

@@ -25,15 +25,28 @@ static const char *const suffixes[CC_LEAF_FILE_COUNT] = {
 	[CC_LEAF_ACCESS] = "_access_time.txt",
 };
 
+static void path_of(const struct cmn_hash hashes[CC_PART_COUNT], char ret[CC_LEAF_PATH_SIZE])
+{
+	for (size_t i = 0; i < CC_PART_COUNT; i++) {
+		cmn_hash_hex(&hashes[i], ret + i * CMN_HASH_HEX_SIZE);
+		ret[(i + 1) * CMN_HASH_HEX_SIZE - 1] = i + 1 < CC_PART_COUNT ? '/' : '\0';
+	}
+}
+
 void cc_leaf_path(struct cmn_view key, char ret[CC_LEAF_PATH_SIZE])
 {
 	struct cmn_hash hashes[CC_PART_COUNT];
 
 	cc_key_part_hashes(key, hashes);
-	for (size_t i = 0; i < CC_PART_COUNT; i++) {
-		cmn_hash_hex(&hashes[i], ret + i * CMN_HASH_HEX_SIZE);
-		ret[(i + 1) * CMN_HASH_HEX_SIZE - 1] = i + 1 < CC_PART_COUNT ? '/' : '\0';
-	}
+	path_of(hashes, ret);
+}
+
+void cc_leaf_path_of(const struct cc_key *key, char ret[CC_LEAF_PATH_SIZE])
+{
+	struct cmn_hash hashes[CC_PART_COUNT];
+
+	cc_key_hashes(key, hashes);
+	path_of(hashes, ret);
 }
 
 void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_SIZE])

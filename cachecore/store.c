@@ -343,7 +343,7 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 		return status;
 	lookup.key = cc_key_view(key);
 	leaf = lookup.report.place.leaf;
-	cc_leaf_path(lookup.key, leaf);
+	cc_leaf_path_of(key, leaf);
 	status = store->config->dir ? get_from(&lookup, store->config->dir, ret) : CMN_MISS;
 	if (status == CMN_MISS && tier && *tier) {
 		for (; *tier && status == CMN_MISS; tier++)
@@ -364,6 +364,6 @@ bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key)
 		return false;
 	memcpy(path, store->config->dir, len);
 	path[len] = '/';
-	cc_leaf_path(cc_key_view(key), path + len + 1);
+	cc_leaf_path_of(key, path + len + 1);
 	return access(path, F_OK) == 0;
 }

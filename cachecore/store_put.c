@@ -363,7 +363,7 @@ enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key
 		status = cc_store_open_root(store, &root_fd);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
-	cc_leaf_path(cc_key_view(key), leaf);
+	cc_leaf_path_of(key, leaf);
 	status = cc_leaf_open(root_fd, leaf, &leaf_fd);
 	if (status != CMN_OK)
 		goto out;

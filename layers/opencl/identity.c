@@ -269,6 +269,7 @@ static enum cmn_status learn(cl_device_id device, struct known_device **ret)
 		free(found);
 		return status;
 	}
+	cc_key_fold(&found->identity.fields);
 	ocl_objects_lock();
 	found->next = known_devices;
 	known_devices = found;

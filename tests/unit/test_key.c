@@ -8,8 +8,12 @@
 
 static void hash_parts(const struct cc_key *key, struct cmn_hash ret[CC_PART_COUNT])
 {
+	struct cmn_hash own[CC_PART_COUNT];
+
 	CU_ASSERT_EQUAL(cc_key_status(key), CMN_OK);
 	cc_key_part_hashes(cc_key_view(key), ret);
+	cc_key_hashes(key, own);
+	CU_ASSERT_EQUAL(memcmp(own, ret, sizeof(own)), 0);
 }
 
 static void make_sample(struct cc_key *key)
@@ -191,6 +195,43 @@ static void a_copy_goes_on_by_itself(void)
 	cc_key_release(&key);
 }
 
+/* Each check is hash_parts's own: with what was hashed before, and without. */
+static void folding_changes_no_hash(void)
+{
+	struct cmn_hash hashes[CC_PART_COUNT];
+	struct cc_key first, key, copy;
+
+	make_sample(&first);
+	cc_key_fold(&first);
+	hash_parts(&first, hashes);
+	cc_key_add_text(&first, CC_PART_DEVICE, "device", "e");
+	hash_parts(&first, hashes);
+	cc_key_init(&key);
+	cc_key_add_fields(&key, &first);
+	CU_ASSERT_NOT_EQUAL(key.folded_len, 0);
+	hash_parts(&key, hashes);
+	cc_key_add_fields(&key, &first);
+	hash_parts(&key, hashes);
+	cc_key_init_copy(&copy, &key);
+	cc_key_add_text(&copy, CC_PART_IMAGE, "x", "y");
+	hash_parts(&copy, hashes);
+	cc_key_release(&copy);
+	cc_key_release(&key);
+	/* Not the first ones there. */
+	cc_key_init(&key);
+	cc_key_add_text(&key, CC_PART_DEVICE, "device", "c");
+	cc_key_add_fields(&key, &first);
+	hash_parts(&key, hashes);
+	cc_key_release(&key);
+	cc_key_release(&first);
+	/* What could not be had is not known. */
+	cc_key_init(&key);
+	cc_key_add_text(&key, CC_PART_DEVICE, "", "");
+	cc_key_fold(&key);
+	CU_ASSERT_EQUAL(key.folded_len, 0);
+	cc_key_release(&key);
+}
+
 static void takes_the_room_of_a_buffer(void)
 {
 	struct cmn_buffer room = { 0 };
@@ -281,6 +322,7 @@ int main(void)
 		UNIT_TEST(what_went_wrong_stays_wrong),
 		UNIT_TEST(every_byte_of_a_long_value_counts),
 		UNIT_TEST(a_copy_goes_on_by_itself),
+		UNIT_TEST(folding_changes_no_hash),
 		UNIT_TEST(takes_the_room_of_a_buffer),
 		UNIT_TEST(truncations_are_noticed),
 		UNIT_TEST(flipped_bits_stay_within_bounds),

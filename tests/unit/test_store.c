@@ -747,7 +747,9 @@ static bool see(void *ctx, const struct cc_store_item *item)
 
 	seen->count++;
 	seen->bytes += item->bytes;
-	seen->status = item->status;
+	/* In whatever order the file system lists them. */
+	if (seen->count == 1 || item->status != CMN_OK)
+		seen->status = item->status;
 	seen->key = item->key.len > 0;
 	seen->payload_len = item->payload_len;
 	return seen->count < 2;

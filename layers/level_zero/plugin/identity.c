@@ -249,6 +249,7 @@ enum cmn_status lz_identity_renew(struct lz_next *next, ze_driver_handle_t drive
 		free(found);
 		return status;
 	}
+	cc_key_fold(&found->fields);
 	/* Newer knowledge stands before older, which somebody may still be using. */
 	lz_plugin_lock();
 	found->older = known_devices;
