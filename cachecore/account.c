@@ -10,12 +10,13 @@
 #include "cachecore/number_file.h"
 #include "cachecore/root.h"
 #include "cachecore/tree.h"
+#include "common/descriptor.h"
 #include "common/file.h"
 
 /* A descriptor of its own, so that a lock on it also excludes this process's other threads. */
 static enum cmn_status lock_root(int root_fd, uint64_t until, int *ret_fd)
 {
-	int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = cmn_descriptor_open(root_fd, ".", O_RDONLY | O_DIRECTORY);
 	enum cmn_status status;
 
 	if (fd < 0)

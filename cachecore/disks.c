@@ -18,6 +18,7 @@
 #include "cachecore/path.h"
 #include "cachecore/random_token.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 
 /* Nobody waits longer for a level. */
 #define TIMEOUT_NS (UINT64_C(5) * 1000000000)
@@ -409,12 +410,14 @@ void cc_disks_fork_prepare(struct cc_disks *disks)
 	}
 	if (disks->around.flights)
 		cc_flights_fork_prepare(disks->around.flights);
+	cmn_descriptors_fork_prepare();
 }
 
 void cc_disks_fork_parent(struct cc_disks *disks)
 {
 	struct cc_disk *disk;
 
+	cmn_descriptors_fork_parent();
 	if (disks->around.flights)
 		cc_flights_fork_parent(disks->around.flights);
 	DL_FOREACH(disks->all, disk) {
@@ -432,6 +435,7 @@ void cc_disks_fork_child(struct cc_disks *disks)
 	/* First: what the others drop may hold flights. */
 	if (disks->around.flights)
 		cc_flights_fork_child(disks->around.flights);
+	cmn_descriptors_fork_child();
 	DL_FOREACH(disks->all, disk) {
 		if (disk->writer)
 			cc_writer_fork_child(disk->writer);

@@ -14,6 +14,7 @@
 #include "cachecore/number_file.h"
 #include "cachecore/root.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/file.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -120,7 +121,7 @@ static uint64_t remove_excess(struct eviction *eviction, uint64_t excess)
 /* Temporaries of cache_size.txt and its like, under the lock that their writers hold; else old ones. */
 static void sweep_root(int root_fd)
 {
-	int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = cmn_descriptor_open(root_fd, ".", O_RDONLY | O_DIRECTORY);
 
 	if (fd < 0)
 		return;	/* the next eviction sweeps */

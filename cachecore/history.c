@@ -14,6 +14,7 @@
 #include "cachecore/path.h"
 #include "cachecore/root.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 
 /* Waiting for a second at most, as a rule: more than this is a flood. */
 #define MAX_TASKS 1024
@@ -202,7 +203,7 @@ void cc_history_write(struct cc_history *history, const char *root)
 		cc_root_unlock(fd);
 	}
 	if (root_fd >= 0)
-		(void)close(root_fd);	/* a directory: nothing to be lost */
+		(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
 	cc_history_drop(history);
 }
 
@@ -215,7 +216,7 @@ void cc_history_note_cleared(const char *root)
 	/* Writing would make it. */
 	if (cc_root_open(root, &fd) != CMN_OK)
 		return;
-	(void)close(fd);	/* read only */
+	(void)cmn_descriptor_close(fd);	/* read only */
 	cc_history_add(&history, cc_history_task_new(&note));
 	cc_history_write(&history, root);
 }

@@ -11,6 +11,7 @@
 
 #include "cachecore/root.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/write.h"
 
@@ -175,7 +176,7 @@ enum cmn_status cc_history_append(int fd, struct cmn_view records)
 
 	if (!records.len)
 		return CMN_OK;
-	if (fstat(fd, &info) < 0)
+	if (!cmn_descriptor_is_ours(fd) || fstat(fd, &info) < 0)
 		return CMN_ERR_IO;
 	do {
 		put = cmn_write_at(fd, records.data, records.len, info.st_size);
@@ -304,6 +305,6 @@ enum cmn_status cc_history_read(const char *root, enum cmn_file_trust trust,
 			cc_history_parse(cmn_buffer_view(&file), reader);
 		cmn_buffer_release(&file);
 	}
-	(void)close(fd);	/* read only */
+	(void)cmn_descriptor_close(fd);	/* read only */
 	return CMN_OK;
 }

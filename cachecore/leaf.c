@@ -13,6 +13,7 @@
 
 #include "cachecore/number_file.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/file.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -87,7 +88,9 @@ static void cut_path(const char *path, size_t levels, char ret[CC_LEAF_PATH_SIZE
 /* Opens a directory; what is a link to one is none. */
 static int open_level(int dir_fd, const char *name, int access)
 {
-	int fd = openat(dir_fd, name, access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int flags = access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = access == O_PATH ? openat(dir_fd, name, flags)
+				  : cmn_descriptor_open(dir_fd, name, flags);
 
 	if (fd < 0 && errno == ELOOP)
 		errno = ENOTDIR;
@@ -124,8 +127,15 @@ static int open_levels(int root_fd, const char *path, int access)
 		.flags = (uint64_t)(access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
 	};
-	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	unsigned int forks;
+	int fd;
 
+	do {
+		forks = access == O_PATH ? 0 : cmn_descriptor_forks();
+		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+		if (access != O_PATH)
+			fd = cmn_descriptor_keep(fd, forks);
+	} while (fd < 0 && errno == EINTR);
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		return open_level_by_level(root_fd, path, access);
 	if (fd < 0 && errno == ELOOP)
@@ -185,7 +195,7 @@ enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode, int *re
 		cut_path(path, i, part);
 		status = make_level(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, mode, &next);
 		if (fd != root_fd)
-			(void)close(fd);	/* nothing was written through it */
+			(void)cmn_descriptor_close(fd);	/* nothing was written through it */
 		if (status != CMN_OK)
 			return status;
 		fd = next;
@@ -215,14 +225,14 @@ void cc_leaf_unlock(int leaf_fd)
 /* A stream over the directory, from its start, that leaves dir_fd and its lock alone. */
 static DIR *open_stream(int dir_fd)
 {
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = cmn_descriptor_open(dir_fd, ".", O_RDONLY | O_DIRECTORY);
 	DIR *dir;
 
 	if (fd < 0)
 		return NULL;
 	dir = fdopendir(fd);
 	if (!dir)
-		(void)close(fd);	/* nothing was written through it */
+		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
 	return dir;
 }
 
@@ -247,7 +257,7 @@ enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret)
 		else if (is_temporary(item->d_name))
 			scan.temporaries = true;
 	}
-	(void)closedir(dir);	/* read only */
+	cmn_descriptor_close_stream(dir);
 	*ret = scan;
 	return CMN_OK;
 }
@@ -327,7 +337,7 @@ void cc_leaf_sweep(int dir_fd, bool locked)
 		if (locked || modified_ns(&info) + TEMPORARY_MAX_AGE < now)
 			(void)unlinkat(dir_fd, item->d_name, 0);	/* the next writer tries again */
 	}
-	(void)closedir(dir);	/* read only */
+	cmn_descriptor_close_stream(dir);
 }
 
 void cc_leaf_prune(int root_fd, const char *path)
@@ -339,14 +349,14 @@ void cc_leaf_prune(int root_fd, const char *path)
 
 		if (i > 1) {
 			cut_path(path, i - 1, part);
-			fd = open_levels(root_fd, part, O_PATH);
+			fd = open_levels(root_fd, part, O_RDONLY);
 			if (fd < 0)
 				return;	/* somebody else is at it */
 		}
 		cut_path(path, i, part);
 		failed = unlinkat(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, AT_REMOVEDIR);
 		if (fd != root_fd)
-			(void)close(fd);	/* read only */
+			(void)cmn_descriptor_close(fd);	/* read only */
 		if (failed)
 			return;	/* not empty, as a rule */
 	}

@@ -13,6 +13,7 @@
 #include "cachecore/pair.h"
 #include "cachecore/root.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/hash.h"
 #include "common/write.h"
@@ -280,7 +281,7 @@ static void write_slot(int fd, uint64_t number, const struct slot *slot)
 		hash = cmn_hash_of(bytes.data, bytes.len);
 		cmn_buffer_append(&bytes, hash.bytes, CMN_HASH_SIZE);
 	}
-	if (!bytes.failed)
+	if (!bytes.failed && cmn_descriptor_is_ours(fd))
 		(void)!cmn_write_at(fd, bytes.data, bytes.len, (off_t)(number * SLOT_SIZE));
 	cmn_buffer_release(&bytes);
 }
@@ -310,7 +311,7 @@ static bool is_evidence(int root_fd, const struct slot *slot, struct cmn_view ke
 	    cc_pair_read_src(leaf_fd, 0, CMN_FILE_ANY, &file, &src) == CMN_OK)
 		evidence = cc_random_token_differs(src.key, key, &one, &other);
 	cmn_buffer_release(&file);
-	(void)close(leaf_fd);	/* read only */
+	(void)cmn_descriptor_close(leaf_fd);	/* read only */
 	return evidence;
 }
 
@@ -360,9 +361,9 @@ bool cc_random_token_admits(const char *root, struct cmn_view key, uint64_t run,
 		(void)unlinkat(root_fd, FILE_NAME, 0);	/* no file of ours: the next build makes one */
 	if (status == CMN_OK) {
 		result = admits(root_fd, fd, key, &shape, run, now_ns);
-		(void)close(fd);	/* as write_slot */
+		(void)cmn_descriptor_close(fd);	/* as write_slot */
 	}
-	(void)close(root_fd);	/* nothing was written through it */
+	(void)cmn_descriptor_close(root_fd);	/* nothing was written through it */
 	return result;
 }
 
@@ -378,6 +379,6 @@ enum cmn_status cc_random_token_clear(const char *root)
 		return status;
 	if (unlinkat(root_fd, FILE_NAME, 0) < 0 && errno != ENOENT)
 		status = cmn_status_from_errno(errno);
-	(void)close(root_fd);	/* nothing was written through it */
+	(void)cmn_descriptor_close(root_fd);	/* nothing was written through it */
 	return status;
 }

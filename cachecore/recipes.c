@@ -14,6 +14,7 @@
 #include "cachecore/leaf.h"
 #include "cachecore/number_file.h"
 #include "cachecore/root.h"
+#include "common/descriptor.h"
 #include "common/file.h"
 
 #define DIRECTORY "recipes"
@@ -37,7 +38,7 @@ static void attempts_name(const char *name, char ret[CC_RECIPE_NAME_SIZE])
 
 static enum cmn_status open_at(int dir_fd, const char *name, int *ret_fd)
 {
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = cmn_descriptor_open(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
@@ -66,7 +67,7 @@ enum cmn_status cc_recipes_open(const char *root, int *ret_fd)
 	if (status != CMN_OK)
 		return status;
 	status = open_at(root_fd, DIRECTORY, ret_fd);
-	(void)close(root_fd);	/* read only */
+	(void)cmn_descriptor_close(root_fd);	/* read only */
 	return status;
 }
 
@@ -79,7 +80,7 @@ enum cmn_status cc_recipes_make(const char *root, int *ret_fd)
 	if (status != CMN_OK)
 		return status;
 	status = make_at(root_fd, DIRECTORY, ret_fd);
-	(void)close(root_fd);	/* nothing was written through it */
+	(void)cmn_descriptor_close(root_fd);	/* nothing was written through it */
 	return status;
 }
 
@@ -98,13 +99,13 @@ static enum cmn_status each(int fd, const char *suffix,
 	enum cmn_status status = CMN_OK;
 	struct dirent *item;
 	DIR *dir;
-	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int own = cmn_descriptor_open(fd, ".", O_RDONLY | O_DIRECTORY);
 
 	dir = own < 0 ? NULL : fdopendir(own);
 	if (!dir) {
 		status = cmn_status_from_errno(errno);
 		if (own >= 0)
-			(void)close(own);	/* read only */
+			(void)cmn_descriptor_close(own);	/* read only */
 		return status == CMN_MISS ? CMN_ERR_IO : status;
 	}
 	while (status == CMN_OK && (item = readdir(dir))) {
@@ -112,7 +113,7 @@ static enum cmn_status each(int fd, const char *suffix,
 		    (item->d_type == DT_REG || !is_directory(fd, item->d_name)))
 			status = visit(ctx, fd, item->d_name);
 	}
-	(void)closedir(dir);	/* read only */
+	cmn_descriptor_close_stream(dir);
 	return status;
 }
 
@@ -214,13 +215,13 @@ static bool is_there(int fd, const char *name, const struct cmn_hash *identity)
 	const struct cmn_view view = { header, sizeof(header) };
 	struct cc_recipe recipe;
 	struct cmn_hash found;
-	int file = openat(fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int file = cmn_descriptor_open(fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	ssize_t got;
 
 	if (file < 0)
 		return false;
 	got = read(file, header, sizeof(header));
-	(void)close(file);	/* read only */
+	(void)cmn_descriptor_close(file);	/* read only */
 	if (got != (ssize_t)sizeof(header))
 		return false;
 	/* One of another version is for its own programs to replay. */
@@ -266,7 +267,7 @@ enum cmn_status cc_recipes_put(const char *root, struct cmn_view encoded)
 		if (status == CMN_OK)
 			status = cmn_file_publish(fd, name, &encoded, 1);
 	}
-	(void)close(fd);	/* nothing was written through it */
+	(void)cmn_descriptor_close(fd);	/* nothing was written through it */
 	return status;
 }
 
@@ -384,7 +385,7 @@ enum cmn_status cc_recipes_quarantine(int fd, const char *name)
 		status = make_room(to, CC_RECIPES_MAX_QUARANTINED, (size_t)info.st_size);
 	if (status == CMN_OK && renameat(fd, name, to, name) < 0 && errno != ENOENT)
 		status = cmn_status_from_errno(errno);
-	(void)close(to);	/* nothing was written through it */
+	(void)cmn_descriptor_close(to);	/* nothing was written through it */
 	return status == CMN_OK ? cc_recipes_set_attempts(fd, name, 0) : status;
 }
 
@@ -403,9 +404,9 @@ enum cmn_status cc_recipes_count(const char *root, struct cc_recipes_count *ret)
 			census = (struct census){ 0 };
 			status = each(inner, RECIPE_SUFFIX, count_one, &census);
 			found.quarantined = census.count;
-			(void)close(inner);	/* read only */
+			(void)cmn_descriptor_close(inner);	/* read only */
 		}
-		(void)close(fd);	/* read only */
+		(void)cmn_descriptor_close(fd);	/* read only */
 	}
 	if (status == CMN_OK || status == CMN_MISS)
 		*ret = found;
@@ -441,9 +442,9 @@ enum cmn_status cc_recipes_clear(const char *root)
 	status = clear_directory(fd);
 	if (status == CMN_OK && open_at(fd, CC_RECIPES_QUARANTINE, &inner) == CMN_OK) {
 		status = clear_directory(inner);
-		(void)close(inner);	/* nothing was written through it */
+		(void)cmn_descriptor_close(inner);	/* nothing was written through it */
 	}
-	(void)close(fd);	/* likewise */
+	(void)cmn_descriptor_close(fd);	/* likewise */
 	return status;
 }
 
@@ -459,6 +460,6 @@ enum cmn_status cc_recipes_lock(int fd, int *ret_fd)
 	if (status == CMN_OK)
 		*ret_fd = lock;
 	else
-		(void)close(lock);	/* nothing was written through it */
+		(void)cmn_descriptor_close(lock);	/* nothing was written through it */
 	return status;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "common/file.h"
 
 static bool owner_trusted(const struct stat *info, enum cc_root_kind kind)
@@ -67,27 +68,33 @@ enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const ch
 	return check_info(&info, kind, ret_reason);
 }
 
+/* Look-ups close theirs at once, on the application's own threads. */
+static int open_as(const char *path, int flags)
+{
+	return flags & O_PATH ? open(path, flags) : cmn_descriptor_open(AT_FDCWD, path, flags);
+}
+
 static enum cmn_status open_root(const char *path, enum cc_root_kind kind, int access, int *ret_fd,
 				 const char **ret_reason)
 {
 	const int flags = access | O_DIRECTORY | O_CLOEXEC;
 	enum cmn_status status;
 	struct stat info;
-	int fd = open(path, flags | O_NOFOLLOW);
+	int fd = open_as(path, flags | O_NOFOLLOW);
 
 	/* A link, perhaps, which may be one's own. */
 	if (fd < 0) {
 		status = cc_root_check(path, kind, ret_reason);
 		if (status != CMN_OK)
 			return status;
-		fd = open(path, flags);
+		fd = open_as(path, flags);
 	}
 	*ret_reason = "it cannot be opened";
 	if (fd < 0)
 		return errno == ENOENT ? CMN_MISS : CMN_ERR_ACCESS;
 	status = fstat(fd, &info) < 0 ? CMN_ERR_ACCESS : check_info(&info, kind, ret_reason);
 	if (status != CMN_OK) {
-		(void)close(fd);	/* nothing was written through it */
+		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
 		return status;
 	}
 	*ret_fd = fd;
@@ -128,5 +135,5 @@ enum cmn_status cc_root_make(const char *path, int *ret_fd)
 void cc_root_unlock(int fd)
 {
 	cmn_file_unlock(fd);
-	(void)close(fd);	/* a directory: nothing to be lost */
+	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
 }

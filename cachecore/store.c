@@ -17,6 +17,7 @@
 #include "cachecore/pair.h"
 #include "cachecore/store_internal.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 
 /*
  * With a leaf's path. Much less than PATH_MAX, since it lies on the stack of
@@ -212,7 +213,7 @@ static enum cmn_status remove_damaged(const struct cc_store *store, const char *
 	if (freed && cc_account_add(root_fd, -(int64_t)freed, root_until, NULL) != CMN_OK)
 		goto out;
 out:
-	(void)close(root_fd);	/* a directory: nothing to be lost */
+	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
 	return status;
 }
 
@@ -235,9 +236,9 @@ enum cmn_status cc_store_judge(struct cc_store *store, const struct cc_store_pla
 	status = cc_leaf_open(root_fd, place->leaf, &leaf_fd);
 	if (status == CMN_OK) {
 		status = cc_pair_judge(leaf_fd, place->n, cc_store_trust(store));
-		(void)close(leaf_fd);	/* read only */
+		(void)cmn_descriptor_close(leaf_fd);	/* read only */
 	}
-	(void)close(root_fd);	/* likewise */
+	(void)cmn_descriptor_close(root_fd);	/* likewise */
 	return status;
 }
 

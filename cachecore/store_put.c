@@ -16,6 +16,7 @@
 #include "cachecore/pair.h"
 #include "cachecore/store_internal.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/write.h"
 
@@ -34,7 +35,7 @@ static enum cmn_status make_root(const struct cc_store *store, int *ret_fd)
 	if (status == CMN_OK && store->config->sharing == CC_SHARING_READERS &&
 	    fchmod(*ret_fd, 0755) < 0) {
 		status = cmn_status_from_errno(errno);
-		(void)close(*ret_fd);	/* nothing was written through it */
+		(void)cmn_descriptor_close(*ret_fd);	/* nothing was written through it */
 	}
 	return status;
 }
@@ -308,7 +309,7 @@ enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
 		*ret_evict = evict_due(store, root_fd, total);
 out:
 	if (root_fd >= 0)
-		(void)close(root_fd);	/* a directory: nothing to be lost */
+		(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
 	release_parcel(&parcel);
 	return status;
 }
@@ -380,7 +381,7 @@ enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key
 	if (freed && status == CMN_BUSY)
 		status = CMN_OK;
 out:
-	(void)close(root_fd);	/* a directory: nothing to be lost */
+	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
 	return status == CMN_MISS ? CMN_OK : status;
 }
 
@@ -408,9 +409,10 @@ static void touch_file(int leaf_fd, unsigned int n)
 		return;
 	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
 	/* Cut after writing: never empty, which would look unused to an evictor. Best effort. */
-	if (cmn_write_at(fd, text, (size_t)len, 0) != len || ftruncate(fd, len) < 0)
+	if (cmn_descriptor_is_ours(fd) && (cmn_write_at(fd, text, (size_t)len, 0) != len ||
+					   !cmn_descriptor_is_ours(fd) || ftruncate(fd, len) < 0))
 		(void)unlinkat(leaf_fd, name, 0);
-	(void)close(fd);	/* best effort */
+	(void)cmn_descriptor_close(fd);	/* best effort */
 }
 
 void cc_store_touch(struct cc_store *store, const struct cc_store_place *place)
@@ -422,7 +424,7 @@ void cc_store_touch(struct cc_store *store, const struct cc_store_place *place)
 		return;
 	if (cc_leaf_open(root_fd, place->leaf, &leaf_fd) == CMN_OK) {
 		touch_file(leaf_fd, place->n);
-		(void)close(leaf_fd);	/* read only */
+		(void)cmn_descriptor_close(leaf_fd);	/* read only */
 	}
-	(void)close(root_fd);	/* read only */
+	(void)cmn_descriptor_close(root_fd);	/* read only */
 }

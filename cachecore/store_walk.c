@@ -12,6 +12,7 @@
 #include "cachecore/store_internal.h"
 #include "cachecore/tree.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /* After one that could not remove enough: each looks at every entry. */
@@ -56,7 +57,7 @@ enum cmn_status cc_store_evict_paced(struct cc_store *store, const struct cc_evi
 	if (status < 0)
 		cmn_log_write(store->log, CMN_LOG_WARNING, "eviction in %s: %s", store->config->dir,
 			      cmn_status_string(status));
-	(void)close(root_fd);	/* a directory: nothing to be lost */
+	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
 	return status;
 }
 
@@ -148,6 +149,6 @@ enum cmn_status cc_store_walk(struct cc_store *store, bool deep,
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
 	status = cc_tree_walk(root_fd, false, list_leaf, &listing);
-	(void)close(root_fd);	/* read only */
+	(void)cmn_descriptor_close(root_fd);	/* read only */
 	return status == CMN_STALE ? CMN_OK : status;
 }

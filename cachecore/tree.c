@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cachecore/leaf.h"
+#include "common/descriptor.h"
 
 struct walk {
 	int root_fd;
@@ -51,7 +52,7 @@ static enum cmn_status walk_child(struct walk *walk, int dir_fd, size_t level, c
 	enum cmn_status status;
 	struct stat info;
 	/* What cannot be opened was removed meanwhile, or is no directory, or not ours. */
-	int fd = openat(dir_fd, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = cmn_descriptor_open(dir_fd, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 
 	walk->emptied = false;
 	if (fd < 0)
@@ -63,7 +64,7 @@ static enum cmn_status walk_child(struct walk *walk, int dir_fd, size_t level, c
 		status = walk->visit(walk->ctx, walk->root_fd, walk->path, fd);
 		/* The visitor may have removed it. */
 		walk->emptied = walk->prune && fstat(fd, &info) == 0 && info.st_nlink == 0;
-		(void)close(fd);	/* read only */
+		(void)cmn_descriptor_close(fd);	/* read only */
 		return status;
 	}
 	status = walk_level(walk, fd, level + 1);
@@ -89,7 +90,7 @@ static enum cmn_status walk_level(struct walk *walk, int dir_fd, size_t level)
 	walk->emptied = false;
 	if (!dir) {
 		status = cmn_status_from_errno(errno);
-		(void)close(dir_fd);	/* read only */
+		(void)cmn_descriptor_close(dir_fd);	/* read only */
 		return status;
 	}
 	for (int pass = 0; pass < 2 && status == CMN_OK; pass++) {
@@ -106,7 +107,7 @@ static enum cmn_status walk_level(struct walk *walk, int dir_fd, size_t level)
 			}
 		}
 	}
-	(void)closedir(dir);	/* read only */
+	cmn_descriptor_close_stream(dir);
 	walk->emptied = empty && status == CMN_OK;
 	return status;
 }
@@ -122,7 +123,7 @@ enum cmn_status cc_tree_walk_from(int root_fd, unsigned int first, bool prune,
 	struct walk walk = {
 		.root_fd = root_fd, .first = first, .prune = prune, .visit = visit, .ctx = ctx,
 	};
-	int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = cmn_descriptor_open(root_fd, ".", O_RDONLY | O_DIRECTORY);
 
 	if (fd < 0)
 		return CMN_ERR_IO;

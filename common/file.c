@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/write.h"
 
 #define DEFAULT_OVERFLOW_ID 65534
@@ -222,18 +223,21 @@ enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd)
 	bool made = false;
 	int fd = -1;
 
-	/* Others may make and remove it at any time. */
+	/* Others may make and remove it at any time; and the process may be forked. */
 	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0; i++) {
-		made = i % 2;
-		fd = openat(dir_fd, name, made ? flags | O_CREAT | O_EXCL : flags, 0600);
+		unsigned int forks = cmn_descriptor_forks();
+
+		fd = openat(dir_fd, name, i % 2 ? flags | O_CREAT | O_EXCL : flags, 0600);
 		if (fd < 0 && errno != ENOENT && errno != EEXIST && errno != EINTR)
 			break;
+		made |= fd >= 0 && i % 2;
+		fd = cmn_descriptor_keep(fd, forks);
 	}
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
 	status = made ? share_as_directory(fd, dir_fd) : check_own(fd);
 	if (status != CMN_OK) {
-		(void)close(fd);	/* nothing was written through it */
+		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
 		return status;
 	}
 	*ret_fd = fd;
@@ -272,6 +276,31 @@ enum cmn_status cmn_file_open_healed(int dir_fd, const char *name, int *ret_fd)
 	return status == CMN_OK ? cmn_file_open_own(dir_fd, name, ret_fd) : status;
 }
 
+bool cmn_file_is_named(int dir_fd, const char *name, int fd)
+{
+	struct stat file, place;
+
+	return fstat(fd, &file) == 0 && fstatat(dir_fd, name, &place, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       file.st_dev == place.st_dev && file.st_ino == place.st_ino;
+}
+
+/* A file of that name that was not there. */
+static int make_new(int dir_fd, const char *name)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+	int fd = -1;
+
+	for (int i = 0; i < OPEN_ATTEMPTS; i++) {
+		unsigned int forks = cmn_descriptor_forks();
+
+		fd = cmn_descriptor_keep(openat(dir_fd, name, flags, 0600), forks);
+		if (fd >= 0 || errno != EINTR)
+			break;
+		(void)unlinkat(dir_fd, name, 0);	/* if it stays, the next attempt fails */
+	}
+	return fd;
+}
+
 enum cmn_status cmn_file_publish(int dir_fd, const char *name, const struct cmn_view *views,
 				 size_t count)
 {
@@ -287,14 +316,19 @@ enum cmn_status cmn_file_publish(int dir_fd, const char *name, const struct cmn_
 	(void)snprintf(temporary, sizeof(temporary), CMN_FILE_TEMPORARY_PREFIX "%ld-%u-%llx",
 		       (long)getpid(), atomic_fetch_add(&serial, 1),
 		       (unsigned long long)cmn_clock_realtime());
-	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (!cmn_descriptor_is_ours(dir_fd))
+		return CMN_ERR_IO;
+	fd = make_new(dir_fd, temporary);
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
-	status = share_as_directory(fd, dir_fd);
+	/* Else the application has closed it, and given the number to a file of its own. */
+	status = cmn_file_is_named(dir_fd, temporary, fd) ? share_as_directory(fd, dir_fd)
+							  : CMN_ERR_IO;
 	for (size_t i = 0; i < count && status == CMN_OK; i++)
-		status = cmn_file_write_all(fd, views[i].data, views[i].len);
+		status = cmn_descriptor_is_ours(fd) ?
+			cmn_file_write_all(fd, views[i].data, views[i].len) : CMN_ERR_IO;
 	/* close reports what the file system could not write (NFS, quotas). */
-	if (close(fd) < 0 && status == CMN_OK)
+	if (cmn_descriptor_close(fd) < 0 && status == CMN_OK)
 		status = cmn_status_from_errno(errno);
 	if (status == CMN_OK && renameat(dir_fd, temporary, dir_fd, name) < 0)
 		status = cmn_status_from_errno(errno);
@@ -374,6 +408,8 @@ enum cmn_status cmn_file_lock(int fd, uint64_t until)
 {
 	struct timespec pause = { 0, FIRST_LOCK_PAUSE_NS };
 
+	if (!cmn_descriptor_is_ours(fd))
+		return CMN_BUSY;	/* without locks others go on; here nothing is to be done */
 	/* Never blocking: that has no time limit, and need not end at all on remote file systems. */
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EINTR)
@@ -391,5 +427,6 @@ enum cmn_status cmn_file_lock(int fd, uint64_t until)
 
 void cmn_file_unlock(int fd)
 {
-	(void)flock(fd, LOCK_UN);	/* fails only where locking did */
+	if (cmn_descriptor_is_ours(fd))
+		(void)flock(fd, LOCK_UN);	/* fails only where locking did */
 }

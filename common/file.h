@@ -55,10 +55,14 @@ gid_t cmn_file_overflow_group(void);
 /* Writes all of it or fails; EINTR and short writes are handled. */
 CMN_CHECKED enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len);
 
+/* Whether the name in the directory means the open file. */
+bool cmn_file_is_named(int dir_fd, const char *name, int fd);
+
 /*
  * Opens dir_fd/name for reading and writing in place, made if it is not
  * there. CMN_ERR_ACCESS: it is not a regular file, or has a second name (its
- * bytes may be somebody's who does not expect them to change).
+ * bytes may be somebody's who does not expect them to change). To be closed by
+ * cmn_descriptor_close (descriptor.h).
  */
 CMN_CHECKED enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd);
 
@@ -100,8 +104,8 @@ CMN_CHECKED enum cmn_status cmn_file_make_dirs(const char *path, mode_t mode);
  * by closing the descriptor or by the death of the process, so that none can
  * outlive its owner, who may be stopped for ever, though. So it is waited for
  * until a time of cmn_clock_monotonic, here and nowhere else: CMN_BUSY if
- * somebody holds it then. until 0: no wait. A file system without locks gives
- * CMN_ERR_IO.
+ * somebody holds it then, or where the number is not the cache's any more
+ * (descriptor.h). until 0: no wait. A file system without locks gives CMN_ERR_IO.
  */
 CMN_CHECKED enum cmn_status cmn_file_lock(int fd, uint64_t until);
 /*

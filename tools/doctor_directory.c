@@ -18,6 +18,7 @@
 #include "cachecore/account.h"
 #include "cachecore/number_file.h"
 #include "cachecore/root.h"
+#include "common/descriptor.h"
 #include "common/file.h"
 #include "tools/doctor.h"
 #include "tools/text.h"
@@ -298,7 +299,7 @@ void doctor_look_at_directory(struct doctor *doctor)
 			status = cc_root_open_as(config->dir, kind, &fd);
 		if (status == CMN_OK) {
 			look_at_root(doctor, config->dir, fd);
-			(void)close(fd);	/* nothing was written through it */
+			(void)cmn_descriptor_close(fd);	/* nothing was written through it */
 		} else if (status == CMN_MISS) {
 			look_at_absent(doctor, config->dir);
 		} else {

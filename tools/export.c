@@ -17,6 +17,7 @@
 #include "cachecore/pair.h"
 #include "cachecore/root.h"
 #include "cachecore/tree.h"
+#include "common/descriptor.h"
 #include "common/file.h"
 #include "tools/output.h"
 #include "tools/signature.h"
@@ -189,7 +190,7 @@ static enum cmn_status export_entries(struct exporting *exporting, const char *r
 	status = cc_root_open(root, &root_fd);
 	if (status == CMN_OK) {
 		status = export_root(exporting, root_fd);
-		(void)close(root_fd);	/* read only */
+		(void)cmn_descriptor_close(root_fd);	/* read only */
 	} else if (status == CMN_MISS) {
 		status = CMN_OK;	/* a cache that nothing was stored in yet */
 	}

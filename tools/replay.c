@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cachecore/root.h"
+#include "common/descriptor.h"
 #include "tools/child.h"
 #include "tools/replay.h"
 #include "tools/terminal.h"
@@ -343,7 +344,7 @@ static int replay_cache(struct replay *replay, const struct tool_cache *cache, b
 		tool_complain("%s: %s", cache->config.dir, cmn_status_string(status));
 	} else {
 		code = run_locked(replay, cache->store, stale, json);
-		(void)close(replay->fd);	/* nothing was written through it */
+		(void)cmn_descriptor_close(replay->fd);	/* nothing was written through it */
 	}
 out:
 	free(replay->jobs);

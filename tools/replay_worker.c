@@ -6,6 +6,7 @@
  * what devices and drivers there are. Runs in a process of its own, with the
  * environment that is due, and may be killed at any time.
  */
+#include "common/descriptor.h"
 #include "tools/opencl_loader.h"
 
 #include <stdlib.h>
@@ -266,7 +267,7 @@ static int work(const char *root, const char *name)
 			code = build_recipe(&loader, &recipe);
 	}
 	cmn_buffer_release(&file);
-	(void)close(fd);	/* read only */
+	(void)cmn_descriptor_close(fd);	/* read only */
 	return code;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* show: one entry, found by the beginning of its path, with all that is known of it. */
+#include "common/descriptor.h"
 #include "tools/show.h"
 
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static enum cmn_status read_files(const struct tool_cache *cache, struct shown_e
 	if (status != CMN_OK)
 		return status;
 	status = cc_leaf_open(root_fd, entry->place.leaf, &leaf_fd);
-	(void)close(root_fd);	/* read only */
+	(void)cmn_descriptor_close(root_fd);	/* read only */
 	if (status != CMN_OK)
 		return status;
 	status = cc_pair_read_src(leaf_fd, entry->place.n, trust, &entry->file, &entry->src);
@@ -70,7 +71,7 @@ static enum cmn_status read_files(const struct tool_cache *cache, struct shown_e
 			status = cc_manifest_decode(entry->src.manifest, &entry->manifest);
 	}
 	entry->status = cc_pair_judge(leaf_fd, entry->place.n, trust);
-	(void)close(leaf_fd);	/* read only */
+	(void)cmn_descriptor_close(leaf_fd);	/* read only */
 	return status;
 }
 

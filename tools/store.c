@@ -11,6 +11,7 @@
 #include "cachecore/recipes.h"
 #include "cachecore/root.h"
 #include "cachecore/tree.h"
+#include "common/descriptor.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -68,7 +69,7 @@ static enum cmn_status count_root(const char *root, struct amount *ret)
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
 	status = cc_tree_walk(fd, false, count_leaf, ret);
-	(void)close(fd);	/* read only */
+	(void)cmn_descriptor_close(fd);	/* read only */
 	return status;
 }
 

@@ -7,6 +7,7 @@
 #include "cachecore/account.h"
 #include "cachecore/number_file.h"
 #include "cachecore/root.h"
+#include "common/descriptor.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -135,7 +136,7 @@ static enum cmn_status verify_rest(struct verification *verification)
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
 	status = verify_account(verification, root_fd);
-	(void)close(root_fd);	/* nothing was written through it */
+	(void)cmn_descriptor_close(root_fd);	/* nothing was written through it */
 	if (status != CMN_OK || !verification->repair)
 		return status;
 	/* An eviction that evicts nothing: it clears what dead writers left. */
@@ -152,7 +153,7 @@ static void estimate(struct verification *verification)
 	if (cc_root_open(verification->cache->config.dir, &fd) != CMN_OK)
 		return;
 	(void)!cc_number_file_read(fd, CC_ACCOUNT_NAME, &verification->total_bytes);	/* 0 else */
-	(void)close(fd);	/* read only */
+	(void)cmn_descriptor_close(fd);	/* read only */
 }
 
 static enum cmn_status verify_cache(struct verification *verification)

@@ -319,6 +319,28 @@ long __wrap_syscall(long number, ...)
 	return fd;
 }
 
+int __real_fcntl(int fd, int command, ...);
+int __wrap_fcntl(int fd, int command, ...);
+
+/* Of what it can do with a descriptor: another number. */
+int __wrap_fcntl(int fd, int command, ...)
+{
+	va_list arguments;
+	int from, copy;
+
+	if (command != F_DUPFD_CLOEXEC)
+		give_up("a command that it does not know", "fcntl");
+	va_start(arguments, command);
+	from = va_arg(arguments, int);
+	va_end(arguments);
+	copy = __real_fcntl(fd, command, from);
+	if (copy >= MAX_FD)
+		give_up("too many descriptors", "fcntl");
+	if (copy >= 0)
+		recorder.inode_of[copy] = recorder.inode_of[fd];
+	return copy;
+}
+
 WRAPPED(int, close, (int fd))
 {
 	if (recorder.tape && fd >= 0 && fd < MAX_FD)
@@ -392,7 +414,7 @@ WRAPPED(int, renameat, (int old_fd, const char *old_path, int new_fd, const char
 /* Where write will put it: never at the end of a file that others grow, nobody else writes. */
 static off_t position_of(int fd)
 {
-	int flags = fcntl(fd, F_GETFL);
+	int flags = __real_fcntl(fd, F_GETFL);
 
 	return lseek(fd, 0, flags >= 0 && flags & O_APPEND ? SEEK_END : SEEK_CUR);
 }

@@ -22,6 +22,7 @@ static const struct {
 	{ FAULT_write, 0, { ENOSPC, EINTR, FAULT_SHORT, EIO, EDQUOT, EFBIG } },
 	{ FAULT_pwrite, 0, { ENOSPC, EINTR, FAULT_SHORT, EIO, EDQUOT, EFBIG } },
 	{ FAULT_ftruncate, 0, { EIO, EINTR } },
+	{ FAULT_fcntl, 0, { EMFILE, EINVAL } },
 	{ FAULT_fstat, 0, { EIO } },
 	{ FAULT_stat, 0, { EACCES, EIO, ENOENT } },
 	{ FAULT_lstat, 0, { EACCES, EIO, ENOENT } },

@@ -102,6 +102,24 @@ long syscall(long number, ...)
 	return number == SYS_openat2 ? interposer_note_file((int)result, CALLER) : result;
 }
 
+/* Another number for a file, which is what the product asks it for. */
+int fcntl(int fd, int command, ...)
+{
+	int kind = command == F_DUPFD_CLOEXEC ? NEXT(fcntl, 0) : 0, result;
+	va_list more;
+	void *word;
+
+	va_start(more, command);
+	word = va_arg(more, void *);
+	va_end(more);
+	if (kind > 0) {
+		errno = kind;
+		return -1;
+	}
+	result = REAL(fcntl)(fd, command, word);
+	return command == F_DUPFD_CLOEXEC ? interposer_note_file(result, CALLER) : result;
+}
+
 /* A close that fails has closed all the same, as on Linux. */
 int close(int fd)
 {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* disk: the disk level changes while the process runs, through the facade, with two roots and a third. */
+#include <fcntl.h>
 #include <ftw.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -713,6 +716,93 @@ static void a_child_forked_in_between_has_levels_of_its_own(void)
 	CU_ASSERT_EQUAL(leftovers_in("one") + leftovers_in("two") + leftovers_in("three"), 0);
 }
 
+/* A process that is forked when it has taken a lock, and ends at once, with the lock. */
+static struct {
+	struct cc_cache *cache;
+	atomic_uint locks;
+	unsigned int at;
+	int ready[2];		/* the child's number comes through it */
+} forking;
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+
+int __wrap_flock(int fd, int operation)
+{
+	int result = __real_flock(fd, operation);
+	pid_t pid;
+
+	if (!forking.cache || result < 0 || !(operation & LOCK_EX) ||
+	    atomic_fetch_add(&forking.locks, 1) + 1 != forking.at)
+		return result;
+	cc_cache_fork_prepare(forking.cache);
+	if (fork() > 0)
+		_exit(0);
+	cc_cache_fork_child(forking.cache);
+	pid = getpid();
+	if (write(forking.ready[1], &pid, sizeof(pid)) == (ssize_t)sizeof(pid))
+		(void)pause();
+	_exit(1);
+}
+
+static int check_free(const char *path, const struct stat *info, int type, struct FTW *place)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	(void)info;
+	(void)type;
+	(void)place;
+	CU_ASSERT_TRUE(fd >= 0);
+	CU_ASSERT_EQUAL(__real_flock(fd, LOCK_EX | LOCK_NB), 0);
+	(void)close(fd);
+	return 0;
+}
+
+/* Returns the child's number; 0: it did not take so many locks. */
+static pid_t store_and_fork(unsigned int at)
+{
+	pid_t owner, child = 0;
+	int status;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(forking.ready), 0);
+	owner = fork();
+	CU_ASSERT_FATAL(owner >= 0);
+	if (owner == 0) {
+		struct cc_cache *cache = open_cache(false);
+
+		(void)close(forking.ready[0]);
+		forking.at = at;
+		forking.cache = cache;
+		(void)look_up(cache, "forking");
+		cc_cache_flush(cache);
+		_exit(0);
+	}
+	(void)close(forking.ready[1]);
+	CU_ASSERT_EQUAL(waitpid(owner, &status, 0), owner);
+	CU_ASSERT_EQUAL(status, 0);
+	if (read(forking.ready[0], &child, sizeof(child)) != (ssize_t)sizeof(child))
+		child = 0;
+	(void)close(forking.ready[0]);
+	return child;
+}
+
+static void a_child_keeps_no_lock_of_a_dead_parent(void)
+{
+	unsigned int at = 1;
+	pid_t child;
+
+	if (!CHILD_HAS_THREADS)
+		return;
+	while ((child = store_and_fork(at)) > 0) {
+		CU_ASSERT_EQUAL(nftw(below("one"), check_free, 16, FTW_PHYS), 0);
+		CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
+		CU_ASSERT_EQUAL_FATAL(system("rm -rf one"), 0);
+		at++;
+	}
+	/* Of a flight, the leaf, the root, the eviction and what it is about, statistics and history. */
+	CU_ASSERT_TRUE(at > 7);
+}
+
 struct crowd {
 	struct cc_cache *cache;
 	atomic_bool end;
@@ -874,6 +964,7 @@ int main(void)
 		UNIT_TEST(a_flight_ends_where_it_began),
 		UNIT_TEST(a_change_does_not_wait_for_who_is_inside),
 		UNIT_TEST(a_child_forked_in_between_has_levels_of_its_own),
+		UNIT_TEST(a_child_keeps_no_lock_of_a_dead_parent),
 		UNIT_TEST(what_two_threads_set_is_set),
 		UNIT_TEST(nothing_is_lost_while_directories_change),
 		UNIT_TEST(threads_that_share_memory_lose_nothing_either),

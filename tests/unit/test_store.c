@@ -10,7 +10,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdarg.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -1127,6 +1129,109 @@ static void long_keys_are_compared_in_full_and_their_damage_is_noticed(void)
 	close_bench(&bench);
 }
 
+/*
+ * The application, at a moment: closes every descriptor that there is from first on, and gives the
+ * numbers to a file of its own.
+ */
+static struct {
+	unsigned int at, calls;	/* at: before which call, or after which write; 0: never */
+	int own;
+	bool replaced[128];
+} application;
+
+static void let_application_close(void)
+{
+	if (!application.at || ++application.calls != application.at)
+		return;
+	for (int fd = application.own + 1; fd < 128; fd++) {
+		application.replaced[fd] = fcntl(fd, F_GETFD) >= 0;
+		if (application.replaced[fd])
+			CU_ASSERT_EQUAL(dup2(application.own, fd), fd);
+	}
+}
+
+#define BEFORE(name, parameters, arguments)		\
+	int __real_##name parameters;			\
+	int __wrap_##name parameters;			\
+	int __wrap_##name parameters			\
+	{						\
+		let_application_close();		\
+		return __real_##name arguments;		\
+	}
+
+BEFORE(openat, (int dir, const char *path, int flags, mode_t mode), (dir, path, flags, mode))
+BEFORE(fstatat, (int dir, const char *path, struct stat *info, int flags), (dir, path, info, flags))
+BEFORE(unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
+BEFORE(mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode))
+
+#define AFTER(name, parameters, arguments)		\
+	ssize_t __real_##name parameters;		\
+	ssize_t __wrap_##name parameters;		\
+	ssize_t __wrap_##name parameters		\
+	{						\
+		ssize_t put = __real_##name arguments;	\
+		let_application_close();		\
+		return put;				\
+	}
+
+AFTER(write, (int fd, const void *data, size_t len), (fd, data, len))
+AFTER(pwrite, (int fd, const void *data, size_t len, off_t at), (fd, data, len, at))
+
+/* Whether its file was left alone, and it is still open by each number. */
+static void check_application(void)
+{
+	int other = open("own", O_RDWR | O_CLOEXEC);
+	struct stat info;
+
+	CU_ASSERT_EQUAL(fstat(application.own, &info), 0);
+	CU_ASSERT_EQUAL(info.st_size, 0);
+	CU_ASSERT_EQUAL(info.st_mode & 0777, 0600);
+	CU_ASSERT_EQUAL(flock(other, LOCK_EX | LOCK_NB), 0);
+	(void)close(other);
+	for (int fd = 0; fd < 128; fd++) {
+		if (!application.replaced[fd])
+			continue;
+		CU_ASSERT_TRUE(fcntl(fd, F_GETFD) >= 0);
+		(void)close(fd);
+		application.replaced[fd] = false;
+	}
+}
+
+static void a_program_may_close_everything_at_any_time(void)
+{
+	const struct cc_store_place place = { .n = 0 };
+	struct bench bench;
+	unsigned int calls;
+	bool more = true;
+
+	open_bench(&bench);
+	application.own = open("own", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CU_ASSERT_FATAL(application.own >= 0);
+	for (unsigned int at = 1; more && at < 1000; at++) {
+		struct cc_store_place used = place;
+
+		cc_leaf_path(cc_key_view(&bench.key), used.leaf);
+		CU_ASSERT_EQUAL(system("rm -rf a"), 0);
+		application.at = at;
+		application.calls = 0;
+		(void)put(&bench, &bench.key, "image");
+		/* One of before the last second. */
+		(void)!system("rm -f $(find a -name '*_access_time.txt')");
+		cc_store_touch(bench.store, &used);
+		(void)!cc_store_evict(bench.store);
+		(void)!cc_store_remove(bench.store, &bench.key);
+		calls = application.calls;
+		application.at = 0;
+		more = calls >= at;
+		check_application();
+		CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+		CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	}
+	CU_ASSERT_TRUE(calls > 50);
+	(void)close(application.own);
+	close_bench(&bench);
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
@@ -1164,6 +1269,7 @@ int main(void)
 		UNIT_TEST(half_an_entry_is_damaged),
 		UNIT_TEST(without_memory_for_its_manifest_nothing_is_stored),
 		UNIT_TEST(a_walk_lists_and_judges_entries),
+		UNIT_TEST(a_program_may_close_everything_at_any_time),
 	};
 
 	return UNIT_MAIN("store", tests);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * descriptor: a table of what is open. A fork between opening and noting would
+ * give the child one that it knows nothing of, and that is locked later: forks
+ * are counted, and what was opened during one is opened again.
+ */
+#include "common/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+#define COUNT 128
+/*
+ * A program that closes everything gives the lowest numbers to what it opens
+ * next. The kernel's first table has 64, so that these cost no larger one.
+ */
+#define FIRST_NUMBER 48
+/* A fork takes long where memory is large; who opens a file meanwhile waits so long. */
+#define FORK_WAIT_NS UINT64_C(50000000)
+#define FORK_PAUSE_NS 100000
+/* A program that forks all the time: then one of its children may have it. */
+#define OPEN_ATTEMPTS 16
+
+enum { FREE = 0, BUSY = -1 };
+
+struct slot {
+	atomic_int number;	/* and one; FREE; BUSY: a thread changes it */
+	dev_t device;		/* of who has the number to read and to change */
+	ino_t inode;
+};
+
+static struct {
+	atomic_uint begun, ended;	/* forks */
+	struct slot slots[COUNT];
+} table;
+
+unsigned int cmn_descriptor_forks(void)
+{
+	const struct timespec pause = { 0, FORK_PAUSE_NS };
+	unsigned int begun = atomic_load(&table.begun);
+	uint64_t deadline = 0;
+
+	while (atomic_load(&table.ended) != begun) {
+		if (!deadline)
+			deadline = cmn_clock_monotonic() + FORK_WAIT_NS;
+		else if (cmn_clock_monotonic() >= deadline)
+			break;
+		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
+		begun = atomic_load(&table.begun);
+	}
+	return begun;
+}
+
+/* What cannot be asked (a server that is gone) is open all the same. */
+static bool is_file(const struct slot *slot, int fd)
+{
+	struct stat info;
+
+	if (fstat(fd, &info) < 0)
+		return errno != EBADF;
+	return info.st_dev == slot->device && info.st_ino == slot->inode;
+}
+
+static struct slot *find(int number)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		if (atomic_load(&table.slots[i].number) == number)
+			return &table.slots[i];
+	}
+	return NULL;
+}
+
+/* What cannot be noted is a descriptor like others. */
+static void note(int fd)
+{
+	struct slot *slot;
+	struct stat info;
+	int was;
+
+	do {
+		/* One of that number that was closed behind our back is in nobody's hands. */
+		slot = find(fd + 1);
+		was = slot ? fd + 1 : FREE;
+		if (!slot)
+			slot = find(FREE);
+	} while (slot && !atomic_compare_exchange_strong(&slot->number, &was, BUSY));
+	if (!slot)
+		return;
+	if (fstat(fd, &info) == 0) {
+		slot->device = info.st_dev;
+		slot->inode = info.st_ino;
+		atomic_store(&slot->number, fd + 1);
+	} else {
+		atomic_store(&slot->number, FREE);
+	}
+}
+
+/* Where no number is free there the old one serves. */
+static int move_up(int fd)
+{
+	int high = fd < FIRST_NUMBER ? fcntl(fd, F_DUPFD_CLOEXEC, FIRST_NUMBER) : -1;
+
+	if (high < 0)
+		return fd;
+	(void)close(fd);	/* the file stays open */
+	return high;
+}
+
+int cmn_descriptor_keep(int fd, unsigned int forks)
+{
+	if (fd < 0)
+		return fd;
+	fd = move_up(fd);
+	note(fd);
+	if (atomic_load(&table.begun) == forks)
+		return fd;
+	(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+	errno = EINTR;
+	return -1;
+}
+
+int cmn_descriptor_open(int dir_fd, const char *path, int flags)
+{
+	unsigned int forks;
+	int fd;
+
+	for (int i = 1;; i++) {
+		forks = cmn_descriptor_forks();
+		fd = openat(dir_fd, path, flags | O_CLOEXEC);
+		if (fd < 0 || i == OPEN_ATTEMPTS)
+			forks = atomic_load(&table.begun);
+		fd = cmn_descriptor_keep(fd, forks);
+		if (fd >= 0 || errno != EINTR || i >= OPEN_ATTEMPTS)
+			return fd;
+	}
+}
+
+bool cmn_descriptor_is_ours(int fd)
+{
+	const struct slot *slot = find(fd + 1);
+
+	return !slot || is_file(slot, fd);
+}
+
+/* Whether it is to be closed. */
+static bool forget(int fd)
+{
+	struct slot *slot = find(fd + 1);
+	bool ours = !slot || is_file(slot, fd);
+
+	/* Before it is closed: afterwards the number may be any thread's. */
+	if (slot)
+		atomic_store(&slot->number, FREE);
+	return ours;
+}
+
+int cmn_descriptor_close(int fd)
+{
+	if (forget(fd))
+		return close(fd);
+	errno = EBADF;
+	return -1;
+}
+
+void cmn_descriptor_close_stream(DIR *dir)
+{
+	/* There is no way to free it and leave the number alone: it is lost. */
+	if (forget(dirfd(dir)))
+		(void)closedir(dir);	/* read only */
+}
+
+void cmn_descriptors_fork_prepare(void)
+{
+	(void)atomic_fetch_add(&table.begun, 1);
+}
+
+void cmn_descriptors_fork_parent(void)
+{
+	(void)atomic_fetch_add(&table.ended, 1);
+}
+
+void cmn_descriptors_fork_child(void)
+{
+	atomic_store(&table.ended, atomic_load(&table.begun));
+	for (size_t i = 0; i < COUNT; i++) {
+		struct slot *slot = &table.slots[i];
+		int number = atomic_load(&slot->number);
+
+		if (number == FREE)
+			continue;
+		if (number != BUSY && is_file(slot, number - 1))
+			(void)close(number - 1);	/* the parent's to write */
+		atomic_store(&slot->number, FREE);
+	}
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* descriptor: what a forked child, and a program that closes everything, do to the cache's files. */
+#include "common/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/file.h"
+#include "tests/support/unit.h"
+
+/* Gives the number to a file of the application's. */
+static void replace(int fd, const char *path)
+{
+	int own = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	CU_ASSERT_FATAL(own >= 0 && own != fd);
+	CU_ASSERT_EQUAL(dup2(own, fd), fd);
+	(void)close(own);	/* the other one is open */
+}
+
+static void another_files_number_is_left_alone(void)
+{
+	int fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_TRUE(cmn_descriptor_is_ours(fd));
+	CU_ASSERT_EQUAL(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	replace(fd, "application");
+	CU_ASSERT_FALSE(cmn_descriptor_is_ours(fd));
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), -1);
+	CU_ASSERT_EQUAL(errno, EBADF);
+	CU_ASSERT_TRUE(fcntl(fd, F_GETFD) >= 0);
+	(void)close(fd);
+	/* Closed by the application, and nobody's now. */
+	fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
+	CU_ASSERT_EQUAL(close(fd), 0);
+	CU_ASSERT_FALSE(cmn_descriptor_is_ours(fd));
+	/* Kept again, the number means the new file. */
+	CU_ASSERT_EQUAL(cmn_descriptor_open(AT_FDCWD, "application", O_RDONLY), fd);
+	CU_ASSERT_TRUE(cmn_descriptor_is_ours(fd));
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_TRUE(fcntl(fd, F_GETFD) < 0);
+	CU_ASSERT_EQUAL(cmn_descriptor_open(AT_FDCWD, "nowhere", O_RDONLY), -1);
+	CU_ASSERT_EQUAL(errno, ENOENT);
+}
+
+static void a_stream_of_another_file_is_left_alone(void)
+{
+	int fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
+	DIR *dir = fdopendir(fd);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+	cmn_descriptor_close_stream(dir);
+	CU_ASSERT_TRUE(fcntl(fd, F_GETFD) < 0);
+}
+
+/* Whether the path's lock can be had, by a description of its own. */
+static bool is_free(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool got = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+
+	(void)close(fd);
+	return got;
+}
+
+static pid_t fork_with_handlers(void)
+{
+	pid_t pid;
+
+	cmn_descriptors_fork_prepare();
+	pid = fork();
+	CU_ASSERT_FATAL(pid >= 0);
+	if (pid == 0)
+		cmn_descriptors_fork_child();
+	else
+		cmn_descriptors_fork_parent();
+	return pid;
+}
+
+/* A child, past its handler, that lives until the pipe's other end is closed. */
+static pid_t start_child(int *ret_fd)
+{
+	int ends[2], ready[2];
+	char byte = 0;
+	pid_t pid;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+	CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
+	pid = fork_with_handlers();
+	if (pid == 0) {
+		(void)close(ends[1]);
+		(void)!write(ready[1], &byte, 1);
+		(void)!read(ends[0], &byte, 1);
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
+	(void)close(ready[0]);
+	(void)close(ready[1]);
+	(void)close(ends[0]);
+	*ret_fd = ends[1];
+	return pid;
+}
+
+static void end_child(pid_t pid, int fd)
+{
+	int status;
+
+	(void)close(fd);
+	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+	CU_ASSERT_EQUAL(status, 0);
+}
+
+static void a_forked_child_has_no_lock(void)
+{
+	int own, other, end;
+	pid_t pid;
+
+	unit_write("lock", "");
+	CU_ASSERT_EQUAL_FATAL(cmn_file_open_own(AT_FDCWD, "lock", &own), CMN_OK);
+	other = cmn_descriptor_open(AT_FDCWD, "lock", O_RDONLY);
+	CU_ASSERT_EQUAL(cmn_file_lock(own, false), CMN_OK);
+	replace(other, "application");
+	pid = start_child(&end);
+	CU_ASSERT_FALSE(is_free("lock"));
+	/* As at its owner's death: nothing is unlocked, only closed. */
+	CU_ASSERT_EQUAL(close(own), 0);
+	CU_ASSERT_TRUE(is_free("lock"));
+	end_child(pid, end);
+	/* In a child the application's files are open. */
+	pid = fork_with_handlers();
+	if (pid == 0)
+		_exit(fcntl(other, F_GETFD) < 0);
+	end_child(pid, other);
+	(void)cmn_descriptor_close(own);
+}
+
+static void what_was_opened_during_a_fork_is_opened_again(void)
+{
+	unsigned int forks = cmn_descriptor_forks();
+	int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	cmn_descriptors_fork_prepare();
+	cmn_descriptors_fork_parent();
+	errno = 0;
+	CU_ASSERT_EQUAL(cmn_descriptor_keep(fd, forks), -1);
+	CU_ASSERT_EQUAL(errno, EINTR);
+	CU_ASSERT_TRUE(fcntl(fd, F_GETFD) < 0);
+	/* A fork that takes for ever holds nobody up. */
+	cmn_descriptors_fork_prepare();
+	fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
+	CU_ASSERT_TRUE(fd >= 0);
+	cmn_descriptors_fork_parent();
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+}
+
+static void more_than_it_can_know_are_open_all_the_same(void)
+{
+	int fds[200];
+
+	for (int i = 0; i < 200; i++) {
+		fds[i] = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
+		CU_ASSERT_TRUE(fds[i] >= 0);
+		CU_ASSERT_TRUE(cmn_descriptor_is_ours(fds[i]));
+	}
+	for (int i = 0; i < 200; i++)
+		CU_ASSERT_EQUAL(cmn_descriptor_close(fds[i]), 0);
+}
+
+struct opener {
+	atomic_bool stop;
+	atomic_uint opened;
+};
+
+/* As a writer that dies each time: it closes, and unlocks nothing. */
+static void *open_and_lock(void *arg)
+{
+	struct opener *opener = arg;
+
+	while (!atomic_load(&opener->stop)) {
+		int fd = cmn_descriptor_open(AT_FDCWD, "lock", O_RDONLY);
+
+		/* A child that was just forked may have it for a moment; for longer, the alarm ends the test. */
+		if (fd < 0 || cmn_file_lock(fd, true) != CMN_OK)
+			return opener;
+		(void)cmn_descriptor_close(fd);
+		atomic_fetch_add(&opener->opened, 1);
+	}
+	return NULL;
+}
+
+static void no_child_has_what_was_opened_while_it_was_forked(void)
+{
+	enum { CHILDREN = 100, PATIENCE_S = 60 };
+	struct opener opener = { 0 };
+	pid_t pids[CHILDREN];
+	int ends[CHILDREN];
+	pthread_t thread;
+	void *failed;
+
+	unit_write("lock", "");
+	(void)alarm(PATIENCE_S);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, open_and_lock, &opener), 0);
+	for (unsigned int i = 0; i < CHILDREN; i++) {
+		while (atomic_load(&opener.opened) < 3 * i)
+			(void)sched_yield();
+		pids[i] = start_child(&ends[i]);
+	}
+	atomic_store(&opener.stop, true);
+	CU_ASSERT_EQUAL(pthread_join(thread, &failed), 0);
+	CU_ASSERT_PTR_NULL(failed);
+	(void)alarm(0);
+	/* The later ones have the earlier ones' ends, too. */
+	for (int i = CHILDREN - 1; i >= 0; i--)
+		end_child(pids[i], ends[i]);
+}
+
+/* As in a program that closes all and opens its own, between any two of a writer's calls. */
+static void cache_bytes_stay_out_of_the_applications_file(void)
+{
+	struct cmn_buffer got;
+	int fd;
+
+	CU_ASSERT_EQUAL_FATAL(cmn_file_open_own(AT_FDCWD, "own", &fd), CMN_OK);
+	replace(fd, "application");
+	CU_ASSERT_FALSE(cmn_descriptor_is_ours(fd));
+	CU_ASSERT_NOT_EQUAL(cmn_file_publish(fd, "new", NULL, 0), CMN_OK);
+	(void)close(fd);
+	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "application", 100, false, &got), CMN_OK);
+	CU_ASSERT_EQUAL(got.len, 0);
+	cmn_buffer_release(&got);
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(another_files_number_is_left_alone),
+		UNIT_TEST(a_stream_of_another_file_is_left_alone),
+		UNIT_TEST(a_forked_child_has_no_lock),
+		UNIT_TEST(what_was_opened_during_a_fork_is_opened_again),
+		UNIT_TEST(more_than_it_can_know_are_open_all_the_same),
+		UNIT_TEST(no_child_has_what_was_opened_while_it_was_forked),
+		UNIT_TEST(cache_bytes_stay_out_of_the_applications_file),
+	};
+
+	return UNIT_MAIN("descriptor", tests);
+}
