@@ -5,7 +5,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,28 +17,39 @@
 
 #include <utlist.h>
 
+#include "cachecore/holder.h"
 #include "cachecore/root.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/hash.h"
 
 #define DIRECTORY "flights"
 #define SUFFIX ".lock"
 #define NAME_SIZE (CMN_HASH_HEX_SIZE - 1 + sizeof(SUFFIX))
+/* A lock has no owner that can be asked: after so long it is looked at, and who is found twice is. */
+#define LOOK_NS UINT64_C(200000000)
+/* Of a lock that its dead owner's child has, and of files that others remove. */
+#define ATTEMPTS 4
 /* Who is between making a file and locking it must not lose it to a sweep. */
 #define SWEPT_AGE_NS (UINT64_C(3600) * 1000000000)
+/* Names that a build's thread looks at, once in a process: there are as many as builds at a time. */
+#define SWEPT_AT_ONCE 256
 
 struct cc_flight {
 	struct cc_flights *flights;
 	const char *root;
-	int fd;				/* -1: the parent's, in a forked child */
+	int fd;				/* -1: none yet */
+	bool inherited;			/* the parent's, in a forked child */
 	char name[NAME_SIZE];
 	struct cc_flight *prev, *next;
 };
 
 struct cc_flights {
+	struct cc_holder self;
+	atomic_flag swept;
 	pthread_mutex_t lock;
-	struct cc_flight *own;		/* guarded by lock */
+	struct cc_flight *own;		/* guarded by lock; also those that are waited for */
 	struct cc_flight *inherited;	/* likewise: of the parent, when this process was forked */
 };
 
@@ -46,6 +59,8 @@ struct cc_flights *cc_flights_new(void)
 
 	if (!flights)
 		return NULL;
+	flights->self = cc_holder_self();
+	atomic_flag_clear(&flights->swept);
 	if (pthread_mutex_init(&flights->lock, NULL) == 0)
 		return flights;
 	free(flights);
@@ -67,64 +82,105 @@ void cc_flights_free(struct cc_flights *flights)
 /* false: there is none to be used. */
 static bool open_directory(const char *root, int *ret_fd)
 {
-	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 	int root_fd, fd;
 
 	if (cc_root_make(root, &root_fd) != CMN_OK)
 		return false;
-	fd = openat(root_fd, DIRECTORY, flags);
+	fd = cmn_descriptor_open(root_fd, DIRECTORY, flags);
 	if (fd < 0 && errno == ENOENT &&
 	    cmn_file_make_dir(root_fd, DIRECTORY, cc_root_dir_mode(root_fd)) == CMN_OK)
-		fd = openat(root_fd, DIRECTORY, flags);
-	(void)close(root_fd);	/* a directory: nothing to be lost */
+		fd = cmn_descriptor_open(root_fd, DIRECTORY, flags);
+	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
 	if (fd >= 0 && cmn_file_is_remote(fd)) {
-		(void)close(fd);	/* likewise */
+		(void)cmn_descriptor_close(fd);	/* likewise */
 		return false;
 	}
 	*ret_fd = fd;
 	return fd >= 0;
 }
 
-/* Whether the file that the lock is on is still the one of that name. */
-static bool is_in_place(int dir_fd, const char *name, int fd)
-{
-	struct stat file, place;
+/* What is known of who has the lock that is waited for. */
+struct watch {
+	uint64_t next;			/* monotonic, when to look again */
+	enum cc_holder_state state;
+	struct cc_holder holder;
+};
 
-	return fstat(fd, &file) == 0 && fstatat(dir_fd, name, &place, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       file.st_dev == place.st_dev && file.st_ino == place.st_ino;
+/* UNKNOWN until it was found in that state twice: a lock is taken before it is signed. */
+static enum cc_holder_state look(struct watch *watch, const struct cc_flight *flight, uint64_t now)
+{
+	enum cc_holder_state state;
+	struct cc_holder holder;
+	bool again;
+
+	if (now < watch->next)
+		return CC_HOLDER_UNKNOWN;
+	state = cc_holder_look(flight->fd, &flight->flights->self, &holder);
+	again = state == watch->state && memcmp(&holder, &watch->holder, sizeof(holder)) == 0;
+	*watch = (struct watch){ now + LOOK_NS, state, holder };
+	return again ? state : CC_HOLDER_UNKNOWN;
 }
 
-/* The lock, waited for until the deadline. CC_FLIGHT_OWN: it is held. */
-static enum cc_flight_turn take_lock(int dir_fd, const char *name, uint64_t deadline, int fd)
+/*
+ * The lock, waited for until the deadline. CC_FLIGHT_OWN: it is held.
+ * *ret_gone, with CC_FLIGHT_ALONE: its owner is dead, and a process that
+ * inherited the lock has it.
+ */
+static enum cc_flight_turn take_lock(int dir_fd, const struct cc_flight *flight, uint64_t deadline,
+				     bool *ret_gone)
 {
-	if (cmn_file_lock(fd, deadline) != CMN_OK)
-		return CC_FLIGHT_ALONE;
+	struct watch watch = { .next = cmn_clock_monotonic() + LOOK_NS };
+	enum cc_holder_state state;
+	enum cmn_status status;
+	uint64_t now;
+
+	while ((status = cmn_file_lock(flight->fd, watch.next < deadline ? watch.next : deadline)) != CMN_OK) {
+		now = cmn_clock_monotonic();
+		/* The application may close it meanwhile, and lock a file of its own. */
+		if (status != CMN_BUSY || now >= deadline || !cmn_descriptor_is_ours(flight->fd))
+			return CC_FLIGHT_ALONE;
+		state = look(&watch, flight, now);
+		*ret_gone = state == CC_HOLDER_GONE;
+		if (state != CC_HOLDER_UNKNOWN)
+			return CC_FLIGHT_ALONE;
+	}
 	/* Who ends a flight removes the file first: this one's result is there, or there is none. */
-	return is_in_place(dir_fd, name, fd) ? CC_FLIGHT_OWN : CC_FLIGHT_LANDED;
+	return cmn_file_is_named(dir_fd, flight->name, flight->fd) ? CC_FLIGHT_OWN : CC_FLIGHT_LANDED;
 }
 
-static struct cc_flight *add_flight(struct cc_flights *flights, const char *root, const char *name,
-				    int fd)
+/* In the list before it has any lock: a child that is forked meanwhile knows of it. */
+static struct cc_flight *add_flight(struct cc_flights *flights, const char *root,
+				    struct cmn_view key)
 {
 	struct cc_flight *flight = calloc(1, sizeof(*flight));
+	struct cmn_hash hash = cmn_hash_of(key.data, key.len);
+	char hex[CMN_HASH_HEX_SIZE];
 
 	if (!flight)
 		return NULL;
 	flight->flights = flights;
 	flight->root = root;
-	flight->fd = fd;
-	(void)snprintf(flight->name, sizeof(flight->name), "%s", name);	/* it is of this size */
+	flight->fd = -1;
+	cmn_hash_hex(&hash, hex);
+	(void)snprintf(flight->name, sizeof(flight->name), "%s" SUFFIX, hex);	/* it fits */
 	(void)pthread_mutex_lock(&flights->lock);	/* a default mutex cannot fail here */
 	DL_APPEND(flights->own, flight);
 	(void)pthread_mutex_unlock(&flights->lock);
 	return flight;
 }
 
-/* Gives the lock back by itself: a child that the application forked meanwhile may share it. */
-static void close_lock(int fd)
+static void drop_flight(struct cc_flight *flight)
 {
-	cmn_file_unlock(fd);
-	(void)close(fd);	/* nothing was written through it */
+	struct cc_flights *flights = flight->flights;
+
+	(void)pthread_mutex_lock(&flights->lock);	/* a default mutex cannot fail here */
+	if (flight->inherited)
+		DL_DELETE(flights->inherited, flight);
+	else
+		DL_DELETE(flights->own, flight);
+	(void)pthread_mutex_unlock(&flights->lock);
+	free(flight);
 }
 
 /* The parent may wait for this process: that would be for ever. */
@@ -140,58 +196,27 @@ static bool is_inherited(struct cc_flights *flights, const char *name)
 	return found;
 }
 
-enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, const char *root,
-				     struct cmn_view key, uint64_t timeout_ns,
-				     struct cc_flight **ret_flight)
+static enum cc_flight_turn join(struct cc_flight *flight, int dir_fd, uint64_t deadline)
 {
-	uint64_t deadline = cmn_clock_monotonic() + timeout_ns;
-	struct cmn_hash hash = cmn_hash_of(key.data, key.len);
 	enum cc_flight_turn turn = CC_FLIGHT_ALONE;
-	char hex[CMN_HASH_HEX_SIZE], name[NAME_SIZE];
-	int dir_fd, fd = -1;
+	bool gone = true;
 
-	cmn_hash_hex(&hash, hex);
-	(void)snprintf(name, sizeof(name), "%s" SUFFIX, hex);	/* it fits */
-	if (is_inherited(flights, name) || !open_directory(root, &dir_fd))
-		return CC_FLIGHT_ALONE;
-	if (cmn_file_open_own(dir_fd, name, &fd) == CMN_OK)
-		turn = take_lock(dir_fd, name, deadline, fd);
-	if (turn == CC_FLIGHT_OWN) {
-		*ret_flight = add_flight(flights, root, name, fd);
-		/* Without memory for it the others find the file, and nobody who holds it. */
-		if (!*ret_flight)
-			turn = CC_FLIGHT_ALONE;
-	}
-	if (fd >= 0 && turn != CC_FLIGHT_OWN)
-		close_lock(fd);
-	(void)close(dir_fd);	/* a directory: nothing to be lost */
-	return turn;
-}
-
-void cc_flight_end(struct cc_flight *flight)
-{
-	struct cc_flights *flights;
-	int dir_fd;
-
-	if (!flight)
-		return;
-	flights = flight->flights;
-	(void)pthread_mutex_lock(&flights->lock);	/* a default mutex cannot fail here */
-	if (flight->fd >= 0)
-		DL_DELETE(flights->own, flight);
-	else
-		DL_DELETE(flights->inherited, flight);
-	(void)pthread_mutex_unlock(&flights->lock);
-	if (flight->fd >= 0) {
-		/* While it is locked: nobody else's of that name can be met. */
-		if (open_directory(flight->root, &dir_fd)) {
-			if (is_in_place(dir_fd, flight->name, flight->fd))
-				(void)unlinkat(dir_fd, flight->name, 0);	/* else the next one finds it free */
-			(void)close(dir_fd);	/* a directory: nothing to be lost */
+	for (int i = 0; i < ATTEMPTS && gone; i++) {
+		gone = false;
+		if (cmn_file_open_own(dir_fd, flight->name, &flight->fd) != CMN_OK)
+			return CC_FLIGHT_ALONE;
+		turn = take_lock(dir_fd, flight, deadline, &gone);
+		if (turn == CC_FLIGHT_OWN) {
+			cc_holder_note(flight->fd, &flight->flights->self);
+			return turn;
 		}
-		close_lock(flight->fd);
+		/* At worst it is another one's by now, and two build. */
+		if (gone && cmn_file_is_named(dir_fd, flight->name, flight->fd))
+			(void)unlinkat(dir_fd, flight->name, 0);	/* if it stays, this one builds alone */
+		cc_root_unlock(flight->fd);
+		flight->fd = -1;
 	}
-	free(flight);
+	return turn;
 }
 
 static bool is_old_lock(int dir_fd, const char *name)
@@ -209,37 +234,86 @@ static bool is_old_lock(int dir_fd, const char *name)
 /* Only under its lock: a build may take long. */
 static void sweep_one(int dir_fd, const char *name)
 {
-	int fd = openat(dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd = cmn_descriptor_open(dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0)
 		return;
-	if (cmn_file_lock(fd, 0) == CMN_OK && is_in_place(dir_fd, name, fd))
+	if (cmn_file_lock(fd, 0) == CMN_OK && cmn_file_is_named(dir_fd, name, fd))
 		(void)unlinkat(dir_fd, name, 0);	/* the next sweep tries again */
-	close_lock(fd);
+	cc_root_unlock(fd);
+}
+
+static void sweep(int dir_fd, unsigned int max)
+{
+	int fd = cmn_descriptor_open(dir_fd, ".", O_RDONLY | O_DIRECTORY);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *item;
+
+	if (!dir) {
+		if (fd >= 0)
+			(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+		return;
+	}
+	for (unsigned int i = 0; i < max && (item = readdir(dir)); i++) {
+		if (is_old_lock(dir_fd, item->d_name))
+			sweep_one(dir_fd, item->d_name);
+	}
+	cmn_descriptor_close_stream(dir);
 }
 
 void cc_flights_sweep(int root_fd)
 {
-	struct dirent *item;
-	DIR *dir;
-	int fd = openat(root_fd, DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = cmn_descriptor_open(root_fd, DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 
+	if (fd < 0)
+		return;
 	/* On a network file system there are none, and a lock could block. */
-	if (fd < 0 || cmn_file_is_remote(fd)) {
-		if (fd >= 0)
-			(void)close(fd);	/* a directory: nothing to be lost */
+	if (!cmn_file_is_remote(fd))
+		sweep(fd, UINT_MAX);
+	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+}
+
+enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, const char *root,
+				     struct cmn_view key, uint64_t timeout_ns,
+				     struct cc_flight **ret_flight)
+{
+	uint64_t deadline = cmn_clock_monotonic() + timeout_ns;
+	struct cc_flight *flight = add_flight(flights, root, key);
+	enum cc_flight_turn turn = CC_FLIGHT_ALONE;
+	int dir_fd;
+
+	if (!flight)
+		return CC_FLIGHT_ALONE;
+	if (!is_inherited(flights, flight->name) && open_directory(root, &dir_fd)) {
+		turn = join(flight, dir_fd, deadline);
+		if (turn == CC_FLIGHT_OWN && !atomic_flag_test_and_set(&flights->swept))
+			sweep(dir_fd, SWEPT_AT_ONCE);
+		(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+	}
+	if (turn == CC_FLIGHT_OWN)
+		*ret_flight = flight;
+	else
+		drop_flight(flight);
+	return turn;
+}
+
+void cc_flight_end(struct cc_flight *flight)
+{
+	int dir_fd;
+
+	if (!flight)
 		return;
+	if (!flight->inherited) {
+		/* While it is locked: nobody else's of that name can be met. */
+		if (open_directory(flight->root, &dir_fd)) {
+			if (cmn_descriptor_is_ours(flight->fd) &&
+			    cmn_file_is_named(dir_fd, flight->name, flight->fd))
+				(void)unlinkat(dir_fd, flight->name, 0);	/* else the next one finds it free */
+			(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+		}
+		cc_root_unlock(flight->fd);
 	}
-	dir = fdopendir(fd);
-	if (!dir) {
-		(void)close(fd);	/* likewise */
-		return;
-	}
-	while ((item = readdir(dir))) {
-		if (is_old_lock(fd, item->d_name))
-			sweep_one(fd, item->d_name);
-	}
-	(void)closedir(dir);	/* read only */
+	drop_flight(flight);
 }
 
 void cc_flights_fork_prepare(struct cc_flights *flights)
@@ -256,10 +330,13 @@ void cc_flights_fork_child(struct cc_flights *flights)
 {
 	struct cc_flight *flight;
 
+	/* The locks are the parent's as long as that has them. */
 	DL_FOREACH(flights->own, flight) {
-		(void)close(flight->fd);	/* the lock is the parent's as long as that has it */
-		flight->fd = -1;
+		if (flight->fd >= 0)
+			(void)cmn_descriptor_close(flight->fd);	/* nothing was written through it */
+		flight->inherited = true;
 	}
+	flights->self = cc_holder_self();
 	DL_CONCAT(flights->inherited, flights->own);
 	flights->own = NULL;
 	(void)pthread_mutex_unlock(&flights->lock);	/* taken before the fork, by this thread */

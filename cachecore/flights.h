@@ -4,7 +4,8 @@
  * starts first holds a lock on <root>/flights/<hash>.lock until its result can
  * be found in the store; the others wait for that, within a bound, and look
  * again. The lock is flock's and dies with its process, so that a dead builder
- * frees its waiters at once. Where there is no lock to be had (a network file
+ * frees its waiters at once; where a child has inherited the lock, and where
+ * the builder is stopped, within half a second. Where there is no lock to be had (a network file
  * system, whose locks may block for ever; a directory that cannot be written)
  * everybody builds. Thread-safe.
  */
@@ -37,11 +38,14 @@ enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, const char *roo
 				     struct cc_flight **ret_flight);
 void cc_flight_end(struct cc_flight *flight);	/* from any thread; NULL is fine */
 
-/* Removes what builders that died an hour ago and more have left, as far as it can. */
+/*
+ * Removes what builders that died an hour ago and more have left, as far as it
+ * can. A process's first flight does so, too, with some hundred files at most.
+ */
 void cc_flights_sweep(int root_fd);
 
 /*
- * For pthread_atfork: in the child the flights are the parent's. It keeps none
+ * For pthread_atfork, with descriptor.h's: in the child the flights are the parent's. It keeps none
  * of their locks, also when the parent dies, and does not wait for them, since
  * the parent may wait for it. The child's pointers to them may still be given
  * to cc_flight_end.

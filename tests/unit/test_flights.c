@@ -9,11 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cachecore/flights.h"
+#include "common/clock.h"
+#include "common/descriptor.h"
 #include "tests/support/unit.h"
 
 #define LONG_NS (UINT64_C(60) * 1000000000)
@@ -245,6 +248,216 @@ static void what_the_dead_left_is_swept_when_it_is_old(void)
 	cc_flights_free(flights);
 }
 
+static pid_t fork_with_handlers(struct cc_flights *flights)
+{
+	pid_t pid;
+
+	cc_flights_fork_prepare(flights);
+	cmn_descriptors_fork_prepare();
+	pid = fork();
+	if (pid == 0) {
+		cc_flights_fork_child(flights);
+		cmn_descriptors_fork_child();
+	} else {
+		cmn_descriptors_fork_parent();
+		cc_flights_fork_parent(flights);
+	}
+	return pid;
+}
+
+/* The process is forked, with handlers, at the moment when it has the lock. */
+static struct cc_flights *forks_when_locked;
+static int forked_pipe[2];
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+
+int __wrap_flock(int fd, int operation)
+{
+	int result = __real_flock(fd, operation);
+	struct cc_flights *flights = forks_when_locked;
+	pid_t pid;
+
+	if (flights && result == 0 && (operation & LOCK_EX)) {
+		forks_when_locked = NULL;
+		pid = fork_with_handlers(flights);
+		if (pid == 0) {
+			pid = getpid();
+			if (write(forked_pipe[1], &pid, sizeof(pid)) != (ssize_t)sizeof(pid))
+				_exit(1);
+			(void)pause();
+		}
+	}
+	return result;
+}
+
+enum child { FORKED_AT_THE_LOCK, WITHOUT_HANDLERS };
+
+/* An owner of "key" with a child, which lives when it is dead. Returns the child. */
+static pid_t leave_child(enum child how)
+{
+	pid_t owner, child = -1;
+	struct cc_flight *flight;
+	int status;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(forked_pipe), 0);
+	owner = fork();
+	CU_ASSERT_FATAL(owner >= 0);
+	if (owner == 0) {
+		struct cc_flights *flights = cc_flights_new();
+
+		if (how == FORKED_AT_THE_LOCK)
+			forks_when_locked = flights;
+		if (!flights || cc_flights_begin(flights, root(), key_of("key"), 0, &flight) !=
+				CC_FLIGHT_OWN)
+			_exit(1);
+		if (how == WITHOUT_HANDLERS && fork() == 0) {
+			child = getpid();
+			if (write(forked_pipe[1], &child, sizeof(child)) != (ssize_t)sizeof(child))
+				_exit(1);
+			(void)pause();
+		}
+		_exit(0);	/* and nothing is ended */
+	}
+	CU_ASSERT_EQUAL(read(forked_pipe[0], &child, sizeof(child)), (ssize_t)sizeof(child));
+	CU_ASSERT_EQUAL(waitpid(owner, &status, 0), owner);
+	CU_ASSERT_EQUAL(status, 0);
+	(void)close(forked_pipe[0]);
+	(void)close(forked_pipe[1]);
+	return child;
+}
+
+static void no_fork_comes_between_lock_and_list(void)
+{
+	struct cc_flights *flights = open_flights();
+	pid_t child = leave_child(FORKED_AT_THE_LOCK);
+
+	/* The lock itself, without what else would free it. */
+	CU_ASSERT_EQUAL(system("flock --nonblock root/flights/*.lock true"), 0);
+	CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
+	cc_flights_free(flights);
+}
+
+static void a_lock_that_outlives_its_builder_is_passed_by(void)
+{
+	struct cc_flights *flights = open_flights(), *others = open_flights();
+	pid_t child = leave_child(WITHOUT_HANDLERS);
+	struct cc_flight *flight, *other;
+
+	CU_ASSERT_NOT_EQUAL(system("flock --nonblock root/flights/*.lock true"), 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	/* It is a flight like others. */
+	CU_ASSERT_EQUAL(begin(others, "key", SHORT_NS, &other), CC_FLIGHT_ALONE);
+	cc_flight_end(flight);
+	CU_ASSERT_EQUAL(count_files(), 0);
+	CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
+	cc_flights_free(flights);
+	cc_flights_free(others);
+}
+
+static void a_stopped_builder_is_not_waited_for(void)
+{
+	struct cc_flights *flights = open_flights();
+	pid_t child, owner = start_owner(false, &child);
+	struct cc_flight *flight;
+	uint64_t start;
+	int status;
+
+	CU_ASSERT_EQUAL(kill(owner, SIGSTOP), 0);
+	CU_ASSERT_EQUAL(waitpid(owner, &status, WUNTRACED), owner);
+	start = cmn_clock_monotonic();
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
+	CU_ASSERT_TRUE(cmn_clock_monotonic() - start < LONG_NS / 2);
+	/* Its lock stays: it goes on some time. */
+	CU_ASSERT_EQUAL(count_files(), 1);
+	CU_ASSERT_EQUAL(kill(owner, SIGKILL), 0);
+	CU_ASSERT_EQUAL(waitpid(owner, NULL, 0), owner);
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	cc_flight_end(flight);
+	cc_flights_free(flights);
+}
+
+/* Who is at work, and whom nobody can judge. */
+static void a_builder_that_works_is_waited_for(void)
+{
+	static const char *const lines[] = { "", "1 2", "1 2 3\n", "999999999 1 2\n", "x y z\n" };
+	const uint64_t long_enough = UINT64_C(700000000);
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight, *other;
+	FILE *file;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(system("cp root/flights/*.lock line"), 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", long_enough, &other), CC_FLIGHT_ALONE);
+	CU_ASSERT_EQUAL(count_files(), 1);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		file = popen("cat >line && cp line root/flights/*.lock", "w");
+		CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+		CU_ASSERT(fputs(lines[i], file) >= 0);
+		CU_ASSERT_EQUAL(pclose(file), 0);
+		CU_ASSERT_EQUAL(begin(flights, "key", long_enough, &other), CC_FLIGHT_ALONE);
+		CU_ASSERT_EQUAL(count_files(), 1);
+	}
+	cc_flight_end(flight);
+	cc_flights_free(flights);
+}
+
+static int count_descriptors(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 100; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void a_programs_own_file_is_neither_locked_nor_closed(void)
+{
+	struct cc_flights *flights = open_flights();
+	int count, own = open("own", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct cc_flight *flight;
+
+	CU_ASSERT_FATAL(own >= 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	count = count_descriptors();
+	/* As a program that closes all, and opens its own. */
+	for (int fd = own + 1; fd < 100; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			CU_ASSERT_EQUAL(dup2(own, fd), fd);
+	}
+	CU_ASSERT_EQUAL(flock(own, LOCK_EX), 0);
+	cc_flight_end(flight);
+	CU_ASSERT_NOT_EQUAL(system("flock --nonblock own true"), 0);
+	CU_ASSERT_EQUAL(count_descriptors(), count);
+	/* The flight's own lock went when it was closed: nobody waits for it. */
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	cc_flight_end(flight);
+	cc_flights_free(flights);
+	for (int fd = own; fd < 100; fd++)
+		(void)close(fd);
+}
+
+static void a_first_flight_sweeps(void)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	cc_flight_end(flight);
+	CU_ASSERT_EQUAL(system("touch -d '2 hours ago' root/flights/0123456789abcdef0123456789abcdef.lock"),
+			0);
+	/* A process's later ones look at nothing. */
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	cc_flight_end(flight);
+	CU_ASSERT_EQUAL(count_files(), 1);
+	cc_flights_free(flights);
+	flights = open_flights();
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	cc_flight_end(flight);
+	CU_ASSERT_EQUAL(count_files(), 0);
+	cc_flights_free(flights);
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
@@ -253,6 +466,12 @@ int main(void)
 		UNIT_TEST(a_dead_builder_frees_the_others),
 		UNIT_TEST(without_a_lock_everybody_builds),
 		UNIT_TEST(what_the_dead_left_is_swept_when_it_is_old),
+		UNIT_TEST(no_fork_comes_between_lock_and_list),
+		UNIT_TEST(a_lock_that_outlives_its_builder_is_passed_by),
+		UNIT_TEST(a_stopped_builder_is_not_waited_for),
+		UNIT_TEST(a_builder_that_works_is_waited_for),
+		UNIT_TEST(a_programs_own_file_is_neither_locked_nor_closed),
+		UNIT_TEST(a_first_flight_sweeps),
 	};
 
 	return UNIT_MAIN("flights", tests);
