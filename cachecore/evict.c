@@ -191,12 +191,6 @@ static enum cmn_status evict_locked(struct eviction *eviction)
 	return status;
 }
 
-static void tell_locked(const struct cc_evict_pace *pace, int fd)
-{
-	if (pace && pace->locked)
-		pace->locked(pace->ctx, fd);
-}
-
 enum cmn_status cc_evict_run(int root_fd, const struct cc_config *config,
 			     const struct cc_evict_pace *pace)
 {
@@ -208,11 +202,8 @@ enum cmn_status cc_evict_run(int root_fd, const struct cc_config *config,
 	status = cmn_file_open_healed(root_fd, CC_EVICT_LOCK_NAME, &fd);
 	if (status == CMN_OK)
 		status = cmn_file_lock(fd, 0);
-	if (status != CMN_BUSY) {
-		tell_locked(pace, fd);
+	if (status != CMN_BUSY)
 		status = evict_locked(&eviction);
-		tell_locked(pace, -1);
-	}
 	if (fd >= 0)
 		cc_root_unlock(fd);
 	return status;

@@ -32,11 +32,6 @@
  */
 struct cc_evict_pace {
 	bool (*go_on)(void *ctx);	/* NULL: to the end */
-	/*
-	 * The descriptor that has evict.lock, then -1 before it is given back; for
-	 * who may fork, whose child should close it. May be NULL.
-	 */
-	void (*locked)(void *ctx, int fd);
 	/* Until when the root's lock may be waited for (as cmn_file_lock has it). NULL: half a second. */
 	uint64_t (*lock_until)(void *ctx);
 	void *ctx;

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <utlist.h>
 
@@ -76,7 +75,6 @@ struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
 	writer->store = store;
 	writer->stats = stats;
 	writer->log = log;
-	writer->evict_fd = -1;
 	atomic_flag_clear(&writer->failure_logged);
 	atomic_flag_clear(&writer->token_logged);
 	writer->run = cc_random_token_run();
@@ -470,10 +468,6 @@ void cc_writer_fork_child(struct cc_writer *writer)
 	cc_history_drop(&writer->history);
 	writer->evict_due = false;
 	writer->evict_end = 0;
-	/* The lock is the parent's as long as that has it. */
-	if (writer->evict_fd >= 0)
-		(void)close(writer->evict_fd);
-	writer->evict_fd = -1;
 	writer->working = false;
 	writer->current = NULL;
 	writer->started = false;

@@ -30,7 +30,6 @@ struct cc_writer {
 	struct cc_touches touches;
 	struct cc_history history;
 	bool evict_due;
-	int evict_fd;		/* that has the evictor's lock; -1: none */
 	uint64_t evict_end;	/* monotonic, when an eviction is to end; 0: a flush has not asked */
 	bool started;
 	pthread_t thread;

@@ -169,20 +169,10 @@ static uint64_t evict_lock_until(void *ctx)
 	return cc_store_lock_until(writer->store);
 }
 
-static void note_evict_lock(void *ctx, int fd)
-{
-	struct cc_writer *writer = ctx;
-
-	(void)pthread_mutex_lock(&writer->lock);
-	writer->evict_fd = fd;
-	(void)pthread_mutex_unlock(&writer->lock);
-}
-
 void cc_writer_do_evict(struct cc_writer *writer)
 {
 	const struct cc_evict_pace pace = {
-		.go_on = pace_eviction, .locked = note_evict_lock,
-		.lock_until = evict_lock_until, .ctx = writer,
+		.go_on = pace_eviction, .lock_until = evict_lock_until, .ctx = writer,
 	};
 	enum cmn_status status;
 

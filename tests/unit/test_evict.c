@@ -30,7 +30,6 @@ struct bench {
 	uint64_t each;		/* bytes of one entry */
 	uint64_t build_ns;	/* of entries that are put */
 	unsigned int calls, stop_at;	/* of pace; 0: never */
-	int locked;		/* the descriptor that pace was told last */
 };
 
 static void make_key(struct cc_key *key, unsigned int i)
@@ -446,38 +445,19 @@ static bool count_and_stop(void *ctx)
 	return !bench->stop_at || bench->calls < bench->stop_at;
 }
 
-static void note_lock(void *ctx, int fd)
-{
-	struct bench *bench = ctx;
-	int other;
-
-	if (fd < 0) {
-		CU_ASSERT_TRUE(bench->locked >= 0);
-	} else {
-		/* It is the one that has the lock. */
-		other = openat(bench->root_fd, CC_EVICT_LOCK_NAME, O_RDWR | O_CLOEXEC);
-		CU_ASSERT_EQUAL(cmn_file_lock(other, 0), CMN_BUSY);
-		CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
-		(void)close(other);
-	}
-	bench->locked = fd;
-}
-
 static void more_than_a_census_holds_goes_in_rounds(void)
 {
-	struct cc_evict_pace pace = { .locked = note_lock, .max_candidates = 3 };
+	const struct cc_evict_pace pace = { .max_candidates = 3 };
 	uint64_t now = cmn_clock_realtime();
 	struct bench bench;
 
 	open_bench(&bench, 20);
-	pace.ctx = &bench;
 	for (unsigned int i = 0; i < 20; i++)
 		set_access(&bench, i, now - (i * 7 % 20 + 1) * 1000000);
 	bench.config.max_size = bench.each * 20 - 1;
 	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
 	for (unsigned int i = 0; i < 20; i++)
 		CU_ASSERT_EQUAL(has(&bench, i), i * 7 % 20 < 9);
-	CU_ASSERT_EQUAL(bench.locked, -1);
 	close_bench(&bench);
 }
 
