@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,17 +25,31 @@
 
 struct cc_trace {
 	int fd;
+	dev_t device;		/* of the file: the application may close the number, and use it again */
+	ino_t inode;
 	const struct cmn_log *log;
 	atomic_bool broken;	/* after the first failed write: silent */
 };
 
-static enum cmn_status check_kind(int fd)
+static enum cmn_status check_kind(int fd, struct cc_trace *trace)
 {
 	struct stat info;
 
 	if (fstat(fd, &info) < 0)
 		return cmn_status_from_errno(errno);
+	trace->device = info.st_dev;
+	trace->inode = info.st_ino;
 	return S_ISREG(info.st_mode) || S_ISCHR(info.st_mode) ? CMN_OK : CMN_ERR_ACCESS;
+}
+
+static bool is_open(const struct cc_trace *trace)
+{
+	struct stat info;
+
+	/* What cannot be asked (a server that is gone) is open all the same. */
+	if (fstat(trace->fd, &info) < 0)
+		return errno != EBADF;
+	return info.st_dev == trace->device && info.st_ino == trace->inode;
 }
 
 struct cc_trace *cc_trace_open(const char *path, const struct cmn_log *log)
@@ -47,7 +62,7 @@ struct cc_trace *cc_trace_open(const char *path, const struct cmn_log *log)
 		goto failed;
 	/* Not blocking, for the time until a FIFO is seen to be one. */
 	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
-	status = fd < 0 ? cmn_status_from_errno(errno) : check_kind(fd);
+	status = fd < 0 ? cmn_status_from_errno(errno) : check_kind(fd, trace);
 	if (status != CMN_OK)
 		goto failed;
 	trace->fd = fd;
@@ -66,7 +81,8 @@ void cc_trace_close(struct cc_trace *trace)
 {
 	if (!trace)
 		return;
-	(void)close(trace->fd);	/* each line's write was checked */
+	if (is_open(trace))
+		(void)close(trace->fd);	/* each line's write was checked */
 	free(trace);
 }
 
@@ -162,14 +178,16 @@ static void encode(struct cmn_buffer *line, const struct cc_trace_event *event)
 }
 
 /* One write: the rest after a short one would not be the same line. */
-static enum cmn_status write_line(int fd, const struct cmn_buffer *line)
+static enum cmn_status write_line(const struct cc_trace *trace, const struct cmn_buffer *line)
 {
 	ssize_t put;
 
 	if (line->failed)
 		return CMN_ERR_NOMEM;
+	if (!is_open(trace))
+		return CMN_ERR_IO;
 	do {
-		put = cmn_write(fd, line->data, line->len);
+		put = cmn_write(trace->fd, line->data, line->len);
 	} while (put < 0 && errno == EINTR);
 	if (put < 0)
 		return cmn_status_from_errno(errno);
@@ -184,7 +202,7 @@ void cc_trace_write(struct cc_trace *trace, const struct cc_trace_event *event)
 	if (!trace || atomic_load_explicit(&trace->broken, memory_order_relaxed))
 		return;
 	encode(&line, event);
-	status = write_line(trace->fd, &line);
+	status = write_line(trace, &line);
 	cmn_buffer_release(&line);
 	if (status != CMN_OK && !atomic_exchange(&trace->broken, true))
 		cmn_log_write(trace->log, CMN_LOG_ERROR, "trace: %s; no more is written",

@@ -3,7 +3,8 @@
  * trace: one JSON object per line and event, appended to the file that
  * CKCACHE_TRACE names, for people and scripts that ask why. Each line is one
  * O_APPEND write, so that processes may share the file. Thread-safe. A trace
- * that cannot be written says so once and stays silent.
+ * that cannot be written, or was closed by the application, says so once and
+ * stays silent.
  */
 #ifndef CACHECORE_TRACE_H
 #define CACHECORE_TRACE_H

@@ -159,6 +159,31 @@ static void complains_once_when_it_cannot_write(void)
 	cc_trace_close(trace);
 }
 
+/* As a daemon that closes every descriptor, and opens its own. */
+static void a_file_that_has_its_number_gets_no_line(void)
+{
+	struct cc_trace_event event = { .what = "miss" };
+	unsigned int complaints = 0;
+	struct cmn_log log = { CMN_LOG_ERROR, count_message, &complaints };
+	int own = open("own", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct cc_trace *trace = cc_trace_open("trace", &log);
+	struct stat info;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
+	CU_ASSERT_FATAL(own >= 0);
+	/* The lowest that was free is the trace's. */
+	CU_ASSERT_TRUE(fcntl(own + 1, F_GETFD) >= 0);
+	CU_ASSERT_EQUAL(dup2(own, own + 1), own + 1);
+	cc_trace_write(trace, &event);
+	cc_trace_write(trace, &event);
+	CU_ASSERT_EQUAL(complaints, 1);
+	cc_trace_close(trace);
+	CU_ASSERT_EQUAL(fstat(own + 1, &info), 0);
+	CU_ASSERT_EQUAL(info.st_size, 0);
+	(void)close(own + 1);
+	(void)close(own);
+}
+
 static void *write_some(void *ctx)
 {
 	struct cc_trace_event event = { .what = "miss", .reason = "because" };
@@ -200,6 +225,7 @@ int main(void)
 		UNIT_TEST(makes_a_file_for_its_owner_alone),
 		UNIT_TEST(refuses_pipes_and_missing_folders),
 		UNIT_TEST(complains_once_when_it_cannot_write),
+		UNIT_TEST(a_file_that_has_its_number_gets_no_line),
 		UNIT_TEST(lines_of_threads_do_not_mix),
 	};
 
