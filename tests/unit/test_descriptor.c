@@ -127,7 +127,7 @@ static void a_forked_child_has_no_lock(void)
 	unit_write("lock", "");
 	CU_ASSERT_EQUAL_FATAL(cmn_file_open_own(AT_FDCWD, "lock", &own), CMN_OK);
 	other = cmn_descriptor_open(AT_FDCWD, "lock", O_RDONLY);
-	CU_ASSERT_EQUAL(cmn_file_lock(own, false), CMN_OK);
+	CU_ASSERT_EQUAL(cmn_file_lock(own, 0), CMN_OK);
 	replace(other, "application");
 	pid = start_child(&end);
 	CU_ASSERT_FALSE(is_free("lock"));
@@ -189,7 +189,7 @@ static void *open_and_lock(void *arg)
 		int fd = cmn_descriptor_open(AT_FDCWD, "lock", O_RDONLY);
 
 		/* A child that was just forked may have it for a moment; for longer, the alarm ends the test. */
-		if (fd < 0 || cmn_file_lock(fd, true) != CMN_OK)
+		if (fd < 0 || cmn_file_lock(fd, UINT64_MAX) != CMN_OK)
 			return opener;
 		(void)cmn_descriptor_close(fd);
 		atomic_fetch_add(&opener->opened, 1);
