@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "cachecore/leaf.h"
 #include "cachecore/number_file.h"
@@ -24,7 +23,7 @@ static enum cmn_status lock_root(int root_fd, uint64_t until, int *ret_fd)
 	status = cmn_file_lock(fd, until);
 	/* Without locks the number may drift, which the next eviction mends. */
 	if (status == CMN_BUSY) {
-		(void)close(fd);	/* a directory: nothing to be lost */
+		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
 		return status;
 	}
 	*ret_fd = fd;
