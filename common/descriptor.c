@@ -31,7 +31,7 @@
 enum { FREE = 0, BUSY = -1 };
 
 struct slot {
-	atomic_int number;	/* and one; FREE; BUSY: a thread changes it */
+	atomic_int number;	/* and one; leaving(it); FREE; BUSY: a thread changes it */
 	dev_t device;		/* of who has the number to read and to change */
 	ino_t inode;
 };
@@ -149,31 +149,48 @@ bool cmn_descriptor_is_ours(int fd)
 	return !slot || is_file(slot, fd);
 }
 
-/* Whether it is to be closed. */
-static bool forget(int fd)
+/* One that is about to be closed: nobody's in this process, but a child that is forked before closes it, too. */
+static int leaving(int fd)
+{
+	return -fd - 2;
+}
+
+/* Whether it is to be closed. *ret_slot is free then; may be NULL. */
+static bool forget(int fd, struct slot **ret_slot)
 {
 	struct slot *slot = find(fd + 1);
 	bool ours = !slot || is_file(slot, fd);
 
 	/* Before it is closed: afterwards the number may be any thread's. */
 	if (slot)
-		atomic_store(&slot->number, FREE);
+		atomic_store(&slot->number, leaving(fd));
+	*ret_slot = slot;
 	return ours;
 }
 
 int cmn_descriptor_close(int fd)
 {
-	if (forget(fd))
-		return close(fd);
-	errno = EBADF;
-	return -1;
+	struct slot *slot;
+	int result = -1;
+
+	if (forget(fd, &slot))
+		result = close(fd);
+	else
+		errno = EBADF;
+	if (slot)
+		atomic_store(&slot->number, FREE);
+	return result;
 }
 
 void cmn_descriptor_close_stream(DIR *dir)
 {
+	struct slot *slot;
+
 	/* There is no way to free it and leave the number alone: it is lost. */
-	if (forget(dirfd(dir)))
+	if (forget(dirfd(dir), &slot))
 		(void)closedir(dir);	/* read only */
+	if (slot)
+		atomic_store(&slot->number, FREE);
 }
 
 void cmn_descriptors_fork_prepare(void)
@@ -193,10 +210,10 @@ void cmn_descriptors_fork_child(void)
 		struct slot *slot = &table.slots[i];
 		int number = atomic_load(&slot->number);
 
-		if (number == FREE)
-			continue;
-		if (number != BUSY && is_file(slot, number - 1))
-			(void)close(number - 1);	/* the parent's to write */
+		int fd = number > FREE ? number - 1 : leaving(number);
+
+		if (number != FREE && number != BUSY && is_file(slot, fd))
+			(void)close(fd);	/* the parent's to write */
 		atomic_store(&slot->number, FREE);
 	}
 }

@@ -13,8 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/file.h"
 #include "tests/support/unit.h"
+
+#define FORK_WAIT_NS UINT64_C(50000000)	/* descriptor.c's */
+#define LOCK_WAIT_NS UINT64_C(10000000000)
 
 /* Gives the number to a file of the application's. */
 static void replace(int fd, const char *path)
@@ -176,7 +180,7 @@ static void more_than_it_can_know_are_open_all_the_same(void)
 }
 
 struct opener {
-	atomic_bool stop;
+	atomic_bool stop, failed;
 	atomic_uint opened;
 };
 
@@ -188,10 +192,12 @@ static void *open_and_lock(void *arg)
 	while (!atomic_load(&opener->stop)) {
 		int fd = cmn_descriptor_open(AT_FDCWD, "lock", O_RDONLY);
 
-		/* A child that was just forked may have it for a moment; for longer, the alarm ends the test. */
-		if (fd < 0 || cmn_file_lock(fd, UINT64_MAX) != CMN_OK)
-			return opener;
+		/* A child that was just forked may have it for a moment. */
+		if (fd < 0 || cmn_file_lock(fd, cmn_clock_monotonic() + LOCK_WAIT_NS) != CMN_OK)
+			atomic_store(&opener->failed, true);
 		(void)cmn_descriptor_close(fd);
+		if (atomic_load(&opener->failed))
+			break;
 		atomic_fetch_add(&opener->opened, 1);
 	}
 	return NULL;
@@ -200,27 +206,36 @@ static void *open_and_lock(void *arg)
 static void no_child_has_what_was_opened_while_it_was_forked(void)
 {
 	enum { CHILDREN = 100, PATIENCE_S = 60 };
+	uint64_t longest = 0;
 	struct opener opener = { 0 };
+	unsigned int count = 0;
 	pid_t pids[CHILDREN];
 	int ends[CHILDREN];
 	pthread_t thread;
-	void *failed;
 
 	unit_write("lock", "");
 	(void)alarm(PATIENCE_S);
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, open_and_lock, &opener), 0);
-	for (unsigned int i = 0; i < CHILDREN; i++) {
-		while (atomic_load(&opener.opened) < 3 * i)
+	while (count < CHILDREN && !atomic_load(&opener.failed)) {
+		uint64_t start = cmn_clock_monotonic(), took;
+
+		if (atomic_load(&opener.opened) < 3 * count) {
 			(void)sched_yield();
-		pids[i] = start_child(&ends[i]);
+			continue;
+		}
+		pids[count] = start_child(&ends[count]);
+		took = cmn_clock_monotonic() - start;
+		longest = took > longest ? took : longest;
+		count++;
 	}
 	atomic_store(&opener.stop, true);
-	CU_ASSERT_EQUAL(pthread_join(thread, &failed), 0);
-	CU_ASSERT_PTR_NULL(failed);
+	CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
 	(void)alarm(0);
+	/* A fork that takes longer, on a busy machine or under a sanitizer, is not waited for. */
+	CU_ASSERT_TRUE(!atomic_load(&opener.failed) || longest >= FORK_WAIT_NS);
 	/* The later ones have the earlier ones' ends, too. */
-	for (int i = CHILDREN - 1; i >= 0; i--)
-		end_child(pids[i], ends[i]);
+	while (count-- > 0)
+		end_child(pids[count], ends[count]);
 }
 
 /* As in a program that closes all and opens its own, between any two of a writer's calls. */
