@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 
+#include "cachecore/evict.h"
 #include "cachecore/leaf.h"
 #include "cachecore/number_file.h"
 #include "cachecore/root.h"
@@ -28,17 +30,6 @@ static enum cmn_status lock_root(int root_fd, uint64_t until, int *ret_fd)
 	}
 	*ret_fd = fd;
 	return CMN_OK;
-}
-
-enum cmn_status cc_account_wait(int root_fd, uint64_t until)
-{
-	enum cmn_status status;
-	int fd = -1;
-
-	status = lock_root(root_fd, until, &fd);
-	if (status == CMN_OK)
-		cc_root_unlock(fd);
-	return status;
 }
 
 static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
@@ -83,19 +74,17 @@ enum cmn_status cc_account_set(int root_fd, uint64_t total, uint64_t until)
 enum cmn_status cc_account_correct(int root_fd, uint64_t before, uint64_t counted,
 				   uint64_t until, uint64_t *ret_total)
 {
-	uint64_t total = 0, now;
+	uint64_t total = counted, now;
 	enum cmn_status status;
 	int fd = -1;
 
 	status = lock_root(root_fd, until, &fd);
 	if (status != CMN_OK)
 		return status;
-	if (!before || cc_number_file_read(fd, CC_ACCOUNT_NAME, &now) != CMN_OK)
+	if (cc_number_file_read(fd, CC_ACCOUNT_NAME, &now) != CMN_OK)
 		now = before;
-	if (now >= before)
+	if (now > before)
 		total = counted > UINT64_MAX - (now - before) ? UINT64_MAX : counted + (now - before);
-	else if (counted > before - now)
-		total = counted - (before - now);
 	status = cc_number_file_write(fd, CC_ACCOUNT_NAME, total);
 	cc_root_unlock(fd);
 	if (status == CMN_OK)
@@ -103,30 +92,47 @@ enum cmn_status cc_account_correct(int root_fd, uint64_t before, uint64_t counte
 	return status;
 }
 
-enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t until, uint64_t *ret_total)
+/*
+ * Adds bytes where the sum stays within limit. A number that is lost begins
+ * anew by what is added, and an eviction is due, which counts the tree without
+ * the root's lock and corrects the number by what it was before and after.
+ */
+static enum cmn_status change(int root_fd, int64_t bytes, uint64_t limit, uint64_t until,
+			      uint64_t *ret_total)
 {
-	uint64_t total, less = bytes < 0 ? (uint64_t)-bytes : 0;
+	uint64_t total = 0, less = bytes < 0 ? (uint64_t)-bytes : 0;
 	enum cmn_status status;
 	int fd = -1;
 
 	status = lock_root(root_fd, until, &fd);
 	if (status != CMN_OK)
 		return status;
-	status = cc_number_file_read(fd, CC_ACCOUNT_NAME, &total);
-	if (status == CMN_OK) {
-		if (bytes >= 0)
-			total = total > UINT64_MAX - (uint64_t)bytes ? UINT64_MAX
-								      : total + (uint64_t)bytes;
-		else
-			total = total > less ? total - less : 0;
-	} else {
-		/* Rare and once: others wait rather than count too. The files are there, so bytes is in. */
-		status = cc_account_count(root_fd, &total);
+	if (cc_number_file_read(fd, CC_ACCOUNT_NAME, &total) != CMN_OK) {
+		total = 0;
+		(void)unlinkat(fd, CC_EVICT_STAMP_NAME, 0);	/* if it stays, that is a day later */
 	}
-	if (status == CMN_OK)
+	if (less)
+		total = total > less ? total - less : 0;
+	else
+		total = total > UINT64_MAX - (uint64_t)bytes ? UINT64_MAX : total + (uint64_t)bytes;
+	if (total > limit)
+		status = CMN_STALE;
+	else
 		status = cc_number_file_write(fd, CC_ACCOUNT_NAME, total);
 	cc_root_unlock(fd);
 	if (status == CMN_OK && ret_total)
 		*ret_total = total;
 	return status;
+}
+
+enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t until, uint64_t *ret_total)
+{
+	return change(root_fd, bytes, UINT64_MAX, until, ret_total);
+}
+
+enum cmn_status cc_account_reserve(int root_fd, uint64_t bytes, uint64_t limit, uint64_t until,
+				   uint64_t *ret_total)
+{
+	return change(root_fd, bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX, limit, until,
+		      ret_total);
 }

@@ -12,6 +12,7 @@
 #include "cachecore/history.h"
 #include "cachecore/leaf.h"
 #include "cachecore/number_file.h"
+#include "cachecore/overhead.h"
 #include "cachecore/root.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
@@ -23,13 +24,18 @@
 #define LAST_REMOVALS_NS (NS_PER_S / 10)
 #define LOCK_WAIT_NS (NS_PER_S / 2)
 
+/* What an eviction that removes little adds to the history itself. */
+#define OWN_BYTES 8192
+/* So many candidates are looked at between two changes of the account. */
+#define GIVE_BACK_EVERY 64
+
 struct eviction {
 	int root_fd;
 	const struct cc_config *config;
 	const struct cc_evict_pace *pace;
 	struct cc_census census;
 	struct cc_history_evicted removed;
-	bool reducing;		/* the bound was passed: half of it is to be left */
+	bool reducing;		/* the root is full: half of it is to be left */
 	uint64_t deadline;	/* monotonic, of removals; 0: none yet */
 };
 
@@ -78,29 +84,50 @@ static uint64_t remove_candidate(int root_fd, const struct cc_candidate *one, ui
 	return freed;
 }
 
-/* The bytes that are to go, of those that the census saw; total: of the whole root. */
+/* The bytes that are to go, of those that the census saw; total: of all entries. */
 static uint64_t excess_of(struct eviction *eviction, uint64_t total)
 {
 	const struct cc_census *census = &eviction->census;
-	uint64_t max_size = eviction->config->max_size, excess;
+	uint64_t max_size = eviction->config->max_size, overhead, left = 0, excess;
+	uint64_t room = eviction->pace ? eviction->pace->room : 0;
 
-	eviction->reducing |= max_size && total > max_size;
-	if (!eviction->reducing || total <= max_size / 2)
+	if (!max_size)
 		return 0;
-	excess = total - max_size / 2;
+	if (room)
+		room += OWN_BYTES;
+	overhead = cc_overhead_bytes(eviction->root_fd);
+	if (max_size > overhead)
+		left = max_size - overhead;
+	eviction->reducing |= total > left || room > left - total;
+	left = left / 2 + room <= left ? left / 2 : left > room ? left - room : 0;
+	if (!eviction->reducing || total <= left)
+		return 0;
+	excess = total - left;
 	/* By floating point: a share of a share, where a byte more or less is nothing. */
 	return census->partial
 		? (uint64_t)((double)excess * ((double)census->bytes / (double)total))
 		: excess;
 }
 
-/* Removes in order until so many bytes are freed and nothing is too old; returns the bytes freed. */
-static uint64_t remove_excess(struct eviction *eviction, uint64_t excess)
+/* What is gone is gone for all: who waits for room need not wait for the rest. */
+static enum cmn_status give_back(struct eviction *eviction, uint64_t *freed)
+{
+	int64_t bytes = (int64_t)*freed;
+
+	*freed = 0;
+	return bytes ? cc_account_add(eviction->root_fd, -bytes, lock_until(eviction), NULL)
+		     : CMN_OK;
+}
+
+/* Removes in order until so many bytes are freed and nothing is too old. *ret_freed: the bytes. */
+static enum cmn_status remove_excess(struct eviction *eviction, uint64_t excess,
+				     uint64_t *ret_freed)
 {
 	const struct cc_census *census = &eviction->census;
-	uint64_t freed = 0, gone;
+	enum cmn_status status = CMN_OK;
+	uint64_t freed = 0, owed = 0, gone;
 
-	for (size_t i = 0; i < census->count; i++) {
+	for (size_t i = 0; i < census->count && status == CMN_OK; i++) {
 		const struct cc_candidate *one = &census->all[i];
 
 		/* In order: the first that may stay ends it. Rank 0 is too old. */
@@ -114,8 +141,12 @@ static uint64_t remove_excess(struct eviction *eviction, uint64_t excess)
 					       one->rank ? CC_HISTORY_BY_SIZE : CC_HISTORY_BY_AGE,
 					       one->path);
 		freed += gone;
+		owed += gone;
+		if (i % GIVE_BACK_EVERY == GIVE_BACK_EVERY - 1)
+			status = give_back(eviction, &owed);
 	}
-	return freed;
+	*ret_freed = freed;
+	return status == CMN_OK ? give_back(eviction, &owed) : status;
 }
 
 /* Temporaries of cache_size.txt and its like, under the lock that their writers hold; else old ones. */
@@ -149,7 +180,7 @@ static enum cmn_status evict_once(struct eviction *eviction, bool *ret_again)
 		.go_on = census_goes_on, .ctx = eviction,
 	};
 	status = cc_census_take(census, eviction->root_fd);
-	if (status == CMN_OK && !census->partial)
+	if (status == CMN_OK && (!census->partial || census->bytes > before))
 		status = cc_account_correct(eviction->root_fd, known ? before : 0, census->bytes,
 					    lock_until(eviction), &total);
 	else if (status == CMN_OK)
@@ -157,10 +188,7 @@ static enum cmn_status evict_once(struct eviction *eviction, bool *ret_again)
 	if (status != CMN_OK || config->eviction_disable)
 		goto out;
 	excess = excess_of(eviction, total);
-	freed = remove_excess(eviction, excess);
-	if (freed)
-		status = cc_account_add(eviction->root_fd, -(int64_t)freed, lock_until(eviction),
-					&total);
+	status = remove_excess(eviction, excess, &freed);
 	/* What others have stored meanwhile is the next eviction's, or this one might never end. */
 	if (status == CMN_OK && freed < excess) {
 		*ret_again = freed && !census->partial && !eviction->deadline;
@@ -174,9 +202,12 @@ out:
 static enum cmn_status evict_locked(struct eviction *eviction)
 {
 	enum cmn_status status;
+	uint64_t stamp;
 	bool again;
 
 	sweep_root(eviction->root_fd);
+	if (!eviction->config->eviction_disable)
+		cc_overhead_trim(eviction->root_fd, eviction->config->max_size);
 	do {
 		again = false;
 		status = evict_once(eviction, &again);
@@ -184,10 +215,14 @@ static enum cmn_status evict_locked(struct eviction *eviction)
 	cc_history_write_removals(&eviction->removed, eviction->root_fd);
 	if (status == CMN_OK && eviction->deadline)
 		return CMN_STALE;
-	/* Where nothing was to go, nobody has looked at ages. */
-	if (status == CMN_OK && !eviction->config->eviction_disable)
+	if (status != CMN_OK)
+		return status;
+	/* One that only counts leaves the next look at ages due as it was. */
+	if (!eviction->config->eviction_disable)
 		status = cc_number_file_write(eviction->root_fd, CC_EVICT_STAMP_NAME,
 					      cmn_clock_realtime());
+	else if (cc_number_file_read(eviction->root_fd, CC_EVICT_STAMP_NAME, &stamp) != CMN_OK)
+		status = cc_number_file_write(eviction->root_fd, CC_EVICT_STAMP_NAME, 0);
 	return status;
 }
 
@@ -213,10 +248,10 @@ bool cc_evict_due(int root_fd, const struct cc_config *config)
 {
 	uint64_t last, now = cmn_clock_realtime();
 
-	if (config->eviction_disable || !config->threshold_days)
-		return false;
 	if (cc_number_file_read(root_fd, CC_EVICT_STAMP_NAME, &last) != CMN_OK)
 		return true;
+	if (config->eviction_disable || !config->threshold_days)
+		return false;
 	/* A stamp from the future was made before the clock was set back. */
 	return last > now || now - last >= NS_PER_DAY;
 }

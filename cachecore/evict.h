@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * evict: which entries of a root go, and their removal. When the store is over
- * max_size, those that have been of use longest ago (or, by eviction_order,
- * those that save least time a byte) go until half of it is left; and
- * what was not used for threshold_days. On the way it clears what dead
+ * evict: which entries of a root go, and their removal. When the root takes more
+ * than max_size on disk, or would with what is to be stored, those that have
+ * been of use longest ago (or, by eviction_order, those that save least time a
+ * byte) go until they take half of what the root's other files leave
+ * (overhead.h); and what was not used for threshold_days. On the way it clears what dead
  * writers left and corrects cache_size.txt by what it counted. One evictor
  * works on a root at a time, under the lock of <root>/evict.lock; each leaf's
  * lock is taken, never waited for, while names in it are removed. Memory is
@@ -36,6 +37,7 @@ struct cc_evict_pace {
 	uint64_t (*lock_until)(void *ctx);
 	void *ctx;
 	size_t max_candidates;	/* remembered at a time; 0: CC_CENSUS_MAX */
+	uint64_t room;		/* bytes that are to fit afterwards; 0: the root need not be full */
 };
 
 /*
@@ -46,7 +48,10 @@ struct cc_evict_pace {
  */
 CMN_CHECKED enum cmn_status cc_evict_run(int root_fd, const struct cc_config *config,
 					 const struct cc_evict_pace *pace);
-/* Whether the last eviction is a day ago, so that age is looked at even where size never is. */
+/*
+ * Whether none has ended yet, or since the account was lost, or the last one a
+ * day ago, so that age is looked at even where size never is.
+ */
 bool cc_evict_due(int root_fd, const struct cc_config *config);
 
 #endif

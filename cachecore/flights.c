@@ -24,7 +24,6 @@
 #include "common/file.h"
 #include "common/hash.h"
 
-#define DIRECTORY "flights"
 #define SUFFIX ".lock"
 #define NAME_SIZE (CMN_HASH_HEX_SIZE - 1 + sizeof(SUFFIX))
 /* A lock has no owner that can be asked: after so long it is looked at, and who is found twice is. */
@@ -87,10 +86,10 @@ static bool open_directory(const char *root, int *ret_fd)
 
 	if (cc_root_make(root, &root_fd) != CMN_OK)
 		return false;
-	fd = cmn_descriptor_open(root_fd, DIRECTORY, flags);
+	fd = cmn_descriptor_open(root_fd, CC_FLIGHTS_DIRECTORY, flags);
 	if (fd < 0 && errno == ENOENT &&
-	    cmn_file_make_dir(root_fd, DIRECTORY, cc_root_dir_mode(root_fd)) == CMN_OK)
-		fd = cmn_descriptor_open(root_fd, DIRECTORY, flags);
+	    cmn_file_make_dir(root_fd, CC_FLIGHTS_DIRECTORY, cc_root_dir_mode(root_fd)) == CMN_OK)
+		fd = cmn_descriptor_open(root_fd, CC_FLIGHTS_DIRECTORY, flags);
 	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
 	if (fd >= 0 && cmn_file_is_remote(fd)) {
 		(void)cmn_descriptor_close(fd);	/* likewise */
@@ -263,7 +262,8 @@ static void sweep(int dir_fd, unsigned int max)
 
 void cc_flights_sweep(int root_fd)
 {
-	int fd = cmn_descriptor_open(root_fd, DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	int fd = cmn_descriptor_open(root_fd, CC_FLIGHTS_DIRECTORY,
+				     O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 
 	if (fd < 0)
 		return;

@@ -17,6 +17,8 @@
 #include "common/bytes.h"
 #include "common/status.h"
 
+#define CC_FLIGHTS_DIRECTORY "flights"
+
 struct cc_flights;
 struct cc_flight;
 

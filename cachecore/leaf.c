@@ -20,6 +20,9 @@
 /* No writer takes an hour for one file: older temporaries are dead even where locks do not work. */
 #define TEMPORARY_MAX_AGE (3600 * NS_PER_S)
 
+/* What an almost empty directory takes where it takes blocks at all. */
+#define DIRECTORY_BYTES 4096
+
 static const char *const suffixes[CC_LEAF_FILE_COUNT] = {
 	[CC_LEAF_SRC] = ".src",
 	[CC_LEAF_BIN] = ".bin",
@@ -268,18 +271,33 @@ bool cc_leaf_empty(const struct cc_leaf_scan *scan)
 		 scan->present[CC_LEAF_ACCESS]) && !scan->temporaries;
 }
 
+uint64_t cc_leaf_directories(int dir_fd)
+{
+	struct stat info;
+	uint64_t blocks;
+
+	if (fstat(dir_fd, &info) < 0)
+		return 0;
+	/* The least that one has: what many names need more is little for each. */
+	blocks = cmn_file_blocks(&info);
+	return CC_PART_COUNT * (blocks < DIRECTORY_BYTES ? blocks : DIRECTORY_BYTES);
+}
+
 uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n)
 {
 	char name[CC_LEAF_NAME_SIZE];
 	struct stat info;
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, blocks, size;
 
 	for (int i = 0; i < CC_LEAF_FILE_COUNT; i++) {
 		cc_leaf_name((enum cc_leaf_file)i, n, name);
-		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_size > 0)
-			bytes += (uint64_t)info.st_size;
+		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		blocks = cmn_file_blocks(&info);
+		size = info.st_size > 0 && S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
+		bytes += blocks > size ? blocks : size;
 	}
-	return bytes;
+	return bytes ? bytes + cc_leaf_directories(leaf_fd) : 0;
 }
 
 static uint64_t modified_ns(const struct stat *info)

@@ -58,8 +58,14 @@ void cc_leaf_unlock(int leaf_fd);	/* for a descriptor that stays open; see cc_ro
 CMN_CHECKED enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret);
 bool cc_leaf_empty(const struct cc_leaf_scan *scan);	/* nothing of the cache's is in it */
 
-/* Bytes of entry n's files on disk; missing ones count 0. */
+/*
+ * What entry n takes on disk: the blocks of its files, or their sizes where
+ * these are more (a file system may find the blocks later, or compress), and as
+ * much as the directories that lead to it have if it is alone there. 0: there is none.
+ */
 uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n);
+/* The directories' part of that, by any directory of the root. */
+uint64_t cc_leaf_directories(int dir_fd);
 /* When entry n was last used, at most now; without a sound record when it was written, else 0. */
 uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n, uint64_t now);
 /* The next three need the lock. */

@@ -40,10 +40,6 @@ enum cmn_status cc_number_file_write(int dir_fd, const char *name, uint64_t valu
 	char text[MAX_TEXT + 1];
 	int len = snprintf(text, sizeof(text), "%" PRIu64 "\n", value);
 	struct cmn_view view = { text, (size_t)len };
-	enum cmn_status status = cmn_file_publish(dir_fd, name, &view, 1);
 
-	/* A directory in its place cannot be replaced by rename. */
-	if (status == CMN_OK || cmn_file_make_way(dir_fd, name) != CMN_OK)
-		return status;
-	return cmn_file_publish(dir_fd, name, &view, 1);
+	return cmn_file_replace(dir_fd, name, &view, 1);
 }

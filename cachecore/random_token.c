@@ -18,7 +18,6 @@
 #include "common/hash.h"
 #include "common/write.h"
 
-#define FILE_NAME "tokens.dat"
 
 enum {
 	SLOTS = 4096,
@@ -356,9 +355,9 @@ bool cc_random_token_admits(const char *root, struct cmn_view key, uint64_t run,
 
 	if (key.len > MAX_KEY || !shape_of(key, &shape) || cc_root_make(root, &root_fd) != CMN_OK)
 		return true;
-	status = cmn_file_open_own(root_fd, FILE_NAME, &fd);
+	status = cmn_file_open_own(root_fd, CC_RANDOM_TOKEN_NAME, &fd);
 	if (status == CMN_ERR_ACCESS)
-		(void)unlinkat(root_fd, FILE_NAME, 0);	/* no file of ours: the next build makes one */
+		(void)unlinkat(root_fd, CC_RANDOM_TOKEN_NAME, 0);	/* no file of ours: the next build makes one */
 	if (status == CMN_OK) {
 		result = admits(root_fd, fd, key, &shape, run, now_ns);
 		(void)cmn_descriptor_close(fd);	/* as write_slot */
@@ -377,7 +376,7 @@ enum cmn_status cc_random_token_clear(const char *root)
 		return CMN_OK;
 	if (status != CMN_OK)
 		return status;
-	if (unlinkat(root_fd, FILE_NAME, 0) < 0 && errno != ENOENT)
+	if (unlinkat(root_fd, CC_RANDOM_TOKEN_NAME, 0) < 0 && errno != ENOENT)
 		status = cmn_status_from_errno(errno);
 	(void)cmn_descriptor_close(root_fd);	/* nothing was written through it */
 	return status;

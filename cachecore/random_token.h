@@ -31,6 +31,7 @@
 #include "common/bytes.h"
 #include "common/status.h"
 
+#define CC_RANDOM_TOKEN_NAME "tokens.dat"
 #define CC_RANDOM_TOKEN_RUNS 8
 #define CC_RANDOM_TOKEN_PAUSE_NS (UINT64_C(7) * 86400 * 1000000000)
 

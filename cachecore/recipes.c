@@ -17,7 +17,6 @@
 #include "common/descriptor.h"
 #include "common/file.h"
 
-#define DIRECTORY "recipes"
 #define LOCK_NAME "replay.lock"
 #define RECIPE_SUFFIX ".recipe"
 #define ATTEMPTS_SUFFIX ".attempts"
@@ -66,7 +65,7 @@ enum cmn_status cc_recipes_open(const char *root, int *ret_fd)
 	status = cc_root_open(root, &root_fd);
 	if (status != CMN_OK)
 		return status;
-	status = open_at(root_fd, DIRECTORY, ret_fd);
+	status = open_at(root_fd, CC_RECIPES_DIRECTORY, ret_fd);
 	(void)cmn_descriptor_close(root_fd);	/* read only */
 	return status;
 }
@@ -79,7 +78,7 @@ enum cmn_status cc_recipes_make(const char *root, int *ret_fd)
 	status = cc_root_make(root, &root_fd);
 	if (status != CMN_OK)
 		return status;
-	status = make_at(root_fd, DIRECTORY, ret_fd);
+	status = make_at(root_fd, CC_RECIPES_DIRECTORY, ret_fd);
 	(void)cmn_descriptor_close(root_fd);	/* nothing was written through it */
 	return status;
 }
@@ -206,6 +205,23 @@ static enum cmn_status make_room(int fd, unsigned long long max_count, size_t le
 	}
 	free(selection.all);
 	return status;
+}
+
+void cc_recipes_limit(int root_fd, uint64_t bytes)
+{
+	/* Each takes a block of some KiB, and another one for its attempts. */
+	uint64_t count = bytes / (2 * 4096);
+	size_t len = bytes < CC_RECIPES_MAX_BYTES ? (size_t)(CC_RECIPES_MAX_BYTES - bytes) : 0;
+	int fd = -1, quarantine = -1;
+
+	if (open_at(root_fd, CC_RECIPES_DIRECTORY, &fd) != CMN_OK)
+		return;
+	if (open_at(fd, CC_RECIPES_QUARANTINE, &quarantine) == CMN_OK) {
+		(void)!make_room(quarantine, 1, len);	/* the next eviction tries again */
+		(void)cmn_descriptor_close(quarantine);	/* read only */
+	}
+	(void)!make_room(fd, count < CC_RECIPES_MAX_COUNT ? count + 1 : CC_RECIPES_MAX_COUNT, len);
+	(void)cmn_descriptor_close(fd);	/* read only */
 }
 
 /* Whether the file has a recipe of this identity, as far as its header says, or one that must stay. */

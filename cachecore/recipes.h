@@ -18,6 +18,8 @@
 #include "cachecore/recipe.h"
 #include "common/status.h"
 
+#define CC_RECIPES_DIRECTORY "recipes"
+
 /* More programs than anybody builds between two replays. */
 #define CC_RECIPES_MAX_COUNT 4096
 #define CC_RECIPES_MAX_BYTES (UINT64_C(256) << 20)
@@ -65,6 +67,8 @@ struct cc_recipes_count {
 CMN_CHECKED enum cmn_status cc_recipes_count(const char *root, struct cc_recipes_count *ret);
 /* Removes everything of the directory but the lock's file; CMN_OK also where there is none. */
 CMN_CHECKED enum cmn_status cc_recipes_clear(const char *root);
+/* Removes the oldest, in quarantine or not, until some bytes of disk hold what is left; best effort. */
+void cc_recipes_limit(int root_fd, uint64_t bytes);
 /* One replays at a time. CMN_BUSY: another process does. The lock ends with cc_root_unlock(*ret_fd). */
 CMN_CHECKED enum cmn_status cc_recipes_lock(int fd, int *ret_fd);
 

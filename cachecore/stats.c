@@ -28,7 +28,6 @@
 #include "common/env.h"
 #include "common/file.h"
 
-#define FILE_NAME "stats.txt"
 #define BYPASS_PREFIX "bypass."
 #define OTHER "other"
 #define MAX_REASONS 64
@@ -223,7 +222,7 @@ static enum cmn_status load_from(struct cc_stats *stats, int root_fd)
 	enum cmn_status status;
 	char *text, *line;
 
-	status = cmn_file_read(root_fd, FILE_NAME, MAX_FILE_SIZE, false, &content);
+	status = cmn_file_read(root_fd, CC_STATS_NAME, MAX_FILE_SIZE, false, &content);
 	if (status != CMN_OK)
 		return status;
 	text = cmn_buffer_take_string(&content);
@@ -267,7 +266,7 @@ enum cmn_status cc_stats_zero(const char *root)
 	if (status != CMN_OK)
 		return status;
 	status = cmn_file_lock(fd, cmn_clock_monotonic() + LOCK_WAIT_NS);
-	if (status == CMN_OK && unlinkat(fd, FILE_NAME, 0) < 0 && errno != ENOENT)
+	if (status == CMN_OK && unlinkat(fd, CC_STATS_NAME, 0) < 0 && errno != ENOENT)
 		status = cmn_status_from_errno(errno);
 	if (status == CMN_OK && unlinkat(fd, CC_USAGE_NAME, 0) < 0 && errno != ENOENT)
 		status = cmn_status_from_errno(errno);
@@ -381,7 +380,7 @@ static enum cmn_status add_to_file(struct cc_stats *taken, const char *root, uin
 		goto out;
 	encode(taken, &text);
 	view = cmn_buffer_view(&text);
-	status = text.failed ? CMN_ERR_NOMEM : cmn_file_publish(fd, FILE_NAME, &view, 1);
+	status = text.failed ? CMN_ERR_NOMEM : cmn_file_replace(fd, CC_STATS_NAME, &view, 1);
 	if (status == CMN_OK)
 		record_usage(taken, fd);
 out:

@@ -13,6 +13,8 @@
 
 #include "common/status.h"
 
+#define CC_STATS_NAME "stats.txt"
+
 enum cc_counter {
 	CC_HITS_MEMORY,
 	CC_HITS_DISK,

@@ -87,17 +87,21 @@ uint64_t cc_store_lock_until(const struct cc_store *store);
 
 /*
  * Writes an entry, replacing one of the same key and manifest; updates
- * cache_size.txt. *ret_evict: the bound was passed, or the last eviction is
- * long ago: cc_store_evict is due. Blocks on disk I/O. CMN_BUSY: a lock was
- * not to be had, and nothing is stored. CMN_ERR_TOO_LARGE: outside the image-size limits or
- * larger than the whole store may be; nothing was written. CMN_ERR_ACCESS:
- * read-only.
+ * cache_size.txt. *ret_evict: it did not fit, or the last eviction is long ago:
+ * cc_store_evict is due. Blocks on disk I/O. CMN_BUSY: a lock was not to be had,
+ * and nothing is stored. CMN_ERR_TOO_LARGE: outside the image-size limits, larger
+ * than the whole store may be, or the root would take more than max_size on disk
+ * with it, and may have room after an eviction; nothing was written.
+ * CMN_ERR_ACCESS: read-only.
  */
 CMN_CHECKED enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
 					 const struct cc_entry *entry, bool *ret_evict);
-/* The same, and evicts at once where that is due. */
+/* The same, and evicts at once where that is due, then tries again what did not fit. */
 CMN_CHECKED enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
 					 const struct cc_entry *entry);
+
+/* Whether a file of len bytes beside the entries would not fit into the bound. */
+bool cc_store_is_full(struct cc_store *store, size_t len);
 
 /*
  * Removes every entry of that key (a driver refused it). CMN_OK also where
@@ -111,8 +115,8 @@ void cc_store_touch(struct cc_store *store, const struct cc_store_place *place);
 
 /*
  * Evicts by age and by size now, to half of max_size if it is passed.
- * CMN_BUSY: another process is at it, or holds the root; CMN_STALE: it could not remove enough,
- * or was ended early.
+ * CMN_BUSY: another process is at it, or holds the root; CMN_STALE: it could not
+ * remove enough, or was ended early.
  */
 CMN_CHECKED enum cmn_status cc_store_evict(struct cc_store *store);
 CMN_CHECKED enum cmn_status cc_store_evict_paced(struct cc_store *store,

@@ -13,6 +13,7 @@
 #include "cachecore/account.h"
 #include "cachecore/leaf.h"
 #include "cachecore/number_file.h"
+#include "cachecore/overhead.h"
 #include "cachecore/pair.h"
 #include "cachecore/store_internal.h"
 #include "common/clock.h"
@@ -21,6 +22,10 @@
 #include "common/write.h"
 
 #define NS_PER_S UINT64_C(1000000000)
+/* When so large a share is left, an eviction begins: what is stored meanwhile should fit. */
+#define SPARE_SHARE 8
+/* Of file systems, as a rule; where it is another one the account is corrected afterwards. */
+#define BLOCK UINT64_C(4096)
 /* An evictor may remove a leaf under a writer's hands; thrice in a row it does not. */
 #define MAKE_ATTEMPTS 3
 
@@ -192,8 +197,7 @@ static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, u
  * written again, so a failure leaves the old pair as it was. Returns by
  * *ret_change how many bytes the leaf grew, also on failure.
  */
-static enum cmn_status publish_parcel(int leaf_fd, const struct parcel *parcel, unsigned int *ret_n,
-				      int64_t *ret_change)
+static enum cmn_status publish_parcel(int leaf_fd, const struct parcel *parcel, int64_t *ret_change)
 {
 	struct cmn_view bin[2] = { { parcel->bin_header, CC_ENTRY_HEADER_SIZE }, parcel->payload };
 	struct cmn_view src = cmn_buffer_view(&parcel->src);
@@ -224,42 +228,87 @@ static enum cmn_status publish_parcel(int leaf_fd, const struct parcel *parcel, 
 	} else if (!same) {
 		(void)cc_leaf_remove(leaf_fd, n);
 	}
-	*ret_n = n;
 	*ret_change = (int64_t)cc_leaf_bytes(leaf_fd, n) - (int64_t)before;
 	return status;
 }
 
-/* The leaf with its lock: what cannot be counted does not stay, or the bound would not be one. */
-static enum cmn_status put_counted(const struct cc_store *store, int root_fd, int leaf_fd,
-				   const struct parcel *parcel, uint64_t *ret_total)
+/* What the parcel will take on disk, as nearly as that is known before. */
+static uint64_t parcel_bytes(const struct parcel *parcel, int root_fd)
 {
-	enum cmn_status status, counted;
-	unsigned int n = 0;
-	int64_t change;
+	uint64_t blocks = 1;	/* of the access time */
 
-	/* First: this process may end while it waits. */
-	if (cc_account_wait(root_fd, cc_store_lock_until(store)) == CMN_BUSY)
-		return CMN_BUSY;
-	status = publish_parcel(leaf_fd, parcel, &n, &change);
-	if (status != CMN_OK && !change)
-		return status;
-	counted = cc_account_add(root_fd, change, cc_store_lock_until(store), ret_total);
-	if (counted == CMN_BUSY && change > 0) {
-		(void)cc_leaf_remove(leaf_fd, n);
-		return counted;
+	blocks += (parcel->src.len + BLOCK - 1) / BLOCK;
+	blocks += (CC_ENTRY_HEADER_SIZE + parcel->payload.len + BLOCK - 1) / BLOCK;
+	return blocks * BLOCK + cc_leaf_directories(root_fd);
+}
+
+/* What an eviction would have to make room for. */
+static void want_room(struct cc_store *store, uint64_t bytes)
+{
+	uint64_t known = atomic_load(&store->wanted_room);
+
+	while (known < bytes && !atomic_compare_exchange_weak(&store->wanted_room, &known, bytes))
+		continue;
+}
+
+/*
+ * Adds the bytes to the account before anything is written: several that store
+ * at once stay within the bound together, and what cannot be counted does not
+ * appear. CMN_ERR_TOO_LARGE: they would not; CMN_BUSY: the root's lock is held.
+ * *ret_evict: so, or soon, when others would have to wait for an eviction.
+ */
+static enum cmn_status reserve(struct cc_store *store, int root_fd, uint64_t bytes, bool *ret_evict)
+{
+	const struct cc_config *config = store->config;
+	enum cmn_status status = CMN_STALE;
+	uint64_t bound = config->eviction_disable ? 0 : config->max_size, overhead, total = 0;
+	uint64_t until = cc_store_lock_until(store);
+
+	if (!bound)
+		return cc_account_reserve(root_fd, bytes, UINT64_MAX, until, &total);
+	/* Measuring lists the recipes: not where it cannot matter. */
+	if (bound > CC_OVERHEAD_USUAL_MAX)
+		status = cc_account_reserve(root_fd, bytes, bound - CC_OVERHEAD_USUAL_MAX, until,
+					    &total);
+	if (status == CMN_STALE) {
+		overhead = cc_overhead_bytes(root_fd);
+		bound = bound > overhead ? bound - overhead : 0;
+		status = cc_account_reserve(root_fd, bytes, bound, until, &total);
 	}
-	/* The entry is good even where the account cannot be written: the next eviction counts. */
-	return status;
+	*ret_evict = status == CMN_STALE || total > bound - bound / SPARE_SHARE;
+	if (*ret_evict)
+		want_room(store, status == CMN_STALE ? bytes : bound / SPARE_SHARE);
+	return status == CMN_STALE ? CMN_ERR_TOO_LARGE : status;
+}
+
+bool cc_store_is_full(struct cc_store *store, size_t len)
+{
+	const struct cc_config *config = store->config;
+	uint64_t total = 0, more = (len + BLOCK - 1) / BLOCK * BLOCK;
+	int root_fd = -1;
+	bool full;
+
+	if (!config->max_size || config->eviction_disable ||
+	    cc_store_open_root(store, &root_fd) != CMN_OK)
+		return false;
+	(void)!cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &total);	/* 0 else: it is being counted */
+	more = total > UINT64_MAX - more ? UINT64_MAX : total + more;
+	full = more > config->max_size ||
+	       (config->max_size - more < CC_OVERHEAD_USUAL_MAX &&
+		cc_overhead_bytes(root_fd) > config->max_size - more);
+	(void)cmn_descriptor_close(root_fd);	/* read only */
+	return full;
 }
 
 static enum cmn_status put_in_leaf(const struct cc_store *store, int root_fd,
-				   const struct parcel *parcel, uint64_t *ret_total)
+				   const struct parcel *parcel, int64_t *ret_change)
 {
 	char leaf[CC_LEAF_PATH_SIZE];
 	enum cmn_status status;
 	bool locked = false;
 	int leaf_fd = -1;
 
+	*ret_change = 0;
 	cc_leaf_path(parcel->key, leaf);
 	status = lock_leaf(store, root_fd, leaf, &locked, &leaf_fd);
 	if (status != CMN_OK) {
@@ -267,7 +316,7 @@ static enum cmn_status put_in_leaf(const struct cc_store *store, int root_fd,
 		return status == CMN_MISS ? CMN_ERR_IO : status;
 	}
 	cc_leaf_sweep(leaf_fd, locked);
-	status = put_counted(store, root_fd, leaf_fd, parcel, ret_total);
+	status = publish_parcel(leaf_fd, parcel, ret_change);
 	if (status != CMN_OK)
 		cc_leaf_prune(root_fd, leaf);
 	cc_root_unlock(leaf_fd);
@@ -275,15 +324,12 @@ static enum cmn_status put_in_leaf(const struct cc_store *store, int root_fd,
 }
 
 /*
- * After a put: the bound, and once a day the age. One that could not remove
- * enough is not tried again at once: it looks at everything each time.
+ * Once a day the age; and where something did not fit. One that could not
+ * remove enough is not tried again at once: it looks at everything each time.
  */
-static bool evict_due(const struct cc_store *store, int root_fd, uint64_t total)
+static bool evict_due(const struct cc_store *store, int root_fd, bool full)
 {
-	const struct cc_config *config = store->config;
-	bool over = config->max_size && total > config->max_size && !config->eviction_disable;
-
-	return (over || cc_evict_due(root_fd, config)) &&
+	return (full || cc_evict_due(root_fd, store->config)) &&
 	       cmn_clock_monotonic() >= atomic_load(&store->evict_time);
 }
 
@@ -292,8 +338,10 @@ enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
 {
 	struct parcel parcel = { 0 };
 	enum cmn_status status;
-	uint64_t total = 0;
+	bool full = false;
+	uint64_t reserved;
 	int root_fd = -1;
+	int64_t change;
 
 	*ret_evict = false;
 	if (store->config->read_only || !store->config->dir)
@@ -303,10 +351,18 @@ enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
 		status = make_root(store, &root_fd);
 	if (status != CMN_OK)
 		goto out;
-	status = put_in_leaf(store, root_fd, &parcel, &total);
+	reserved = parcel_bytes(&parcel, root_fd);
+	status = reserve(store, root_fd, reserved, &full);
+	if (status == CMN_OK) {
+		status = put_in_leaf(store, root_fd, &parcel, &change);
+		change -= (int64_t)reserved;
+		/* Failing leaves the account a little high; the next eviction counts. */
+		if (change)
+			(void)!cc_account_add(root_fd, change, cc_store_lock_until(store), NULL);
+	}
 	atomic_store(&store->stuck, status == CMN_BUSY);
-	if (total)
-		*ret_evict = evict_due(store, root_fd, total);
+	if (status != CMN_BUSY)
+		*ret_evict = evict_due(store, root_fd, full);
 out:
 	if (root_fd >= 0)
 		(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
@@ -323,6 +379,8 @@ enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
 	if (due)
 		evicted = cc_store_evict(store);
 	(void)evicted;	/* failing keeps what is, and is logged; a later put tries again */
+	if (due && status == CMN_ERR_TOO_LARGE)
+		status = cc_store_add(store, key, entry, &due);
 	return status;
 }
 
@@ -386,33 +444,65 @@ out:
 }
 
 /*
+ * A new access time, for an entry whose own is missing or no file of ours: it
+ * counts, or it does not stay. Under the leaf's lock, so that it is not an
+ * evicted entry's.
+ */
+static void make_access_time(struct cc_store *store, int root_fd, int leaf_fd, unsigned int n)
+{
+	enum cmn_status status = cc_leaf_lock(leaf_fd, 0);
+	char name[CC_LEAF_NAME_SIZE];
+	uint64_t before, after;
+
+	if (status != CMN_OK && status != CMN_ERR_IO)
+		return;	/* a later touch makes it */
+	before = cc_leaf_bytes(leaf_fd, n);
+	cc_leaf_name(CC_LEAF_SRC, n, name);
+	if (faccessat(leaf_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		cc_leaf_name(CC_LEAF_ACCESS, n, name);
+		(void)!cc_number_file_write(leaf_fd, name, cmn_clock_realtime());	/* likewise */
+	}
+	after = cc_leaf_bytes(leaf_fd, n);
+	if (after != before) {
+		status = cc_account_add(root_fd, (int64_t)after - (int64_t)before,
+					cc_store_lock_until(store), NULL);
+		atomic_store(&store->stuck, status == CMN_BUSY);
+		if (status == CMN_BUSY && after > before)
+			(void)unlinkat(leaf_fd, name, 0);	/* what stays the next eviction counts */
+	}
+	cc_leaf_unlock(leaf_fd);
+}
+
+/*
  * In place, not by a new file: it needs no lock and no free block, and a
  * number torn by a crash only means "used when it was written". Not more than
  * once a second: eviction looks at days, and a program that builds the same
- * source in a loop should not write in a loop.
+ * source in a loop should not write in a loop. false: it cannot be written to.
  */
-static void touch_file(int leaf_fd, unsigned int n)
+static bool touch_file(int leaf_fd, unsigned int n)
 {
 	uint64_t last, now = cmn_clock_realtime();
 	char name[CC_LEAF_NAME_SIZE], text[24];
-	enum cmn_status status;
+	struct stat info;
+	bool done;
 	int fd, len;
 
 	cc_leaf_name(CC_LEAF_ACCESS, n, name);
 	if (cc_number_file_read(leaf_fd, name, &last) == CMN_OK && last <= now &&
 	    now - last < NS_PER_S)
-		return;
-	status = cmn_file_open_own(leaf_fd, name, &fd);
-	if (status == CMN_ERR_ACCESS)
-		(void)unlinkat(leaf_fd, name, 0);	/* no file of ours: the next touch makes one */
-	if (status != CMN_OK)
-		return;
+		return true;
+	fd = cmn_descriptor_open(leaf_fd, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return false;
+	/* What has a second name is a backup's, too. */
+	done = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink <= 1;
 	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
-	/* Cut after writing: never empty, which would look unused to an evictor. Best effort. */
-	if (cmn_descriptor_is_ours(fd) && (cmn_write_at(fd, text, (size_t)len, 0) != len ||
-					   !cmn_descriptor_is_ours(fd) || ftruncate(fd, len) < 0))
-		(void)unlinkat(leaf_fd, name, 0);
+	/* Cut after writing: never empty, which would look unused to an evictor. */
+	done = done && cmn_descriptor_is_ours(fd) &&
+	       cmn_write_at(fd, text, (size_t)len, 0) == len &&
+	       cmn_descriptor_is_ours(fd) && ftruncate(fd, len) == 0;
 	(void)cmn_descriptor_close(fd);	/* best effort */
+	return done;
 }
 
 void cc_store_touch(struct cc_store *store, const struct cc_store_place *place)
@@ -423,7 +513,8 @@ void cc_store_touch(struct cc_store *store, const struct cc_store_place *place)
 	    cc_store_open_root(store, &root_fd) != CMN_OK)
 		return;
 	if (cc_leaf_open(root_fd, place->leaf, &leaf_fd) == CMN_OK) {
-		touch_file(leaf_fd, place->n);
+		if (!touch_file(leaf_fd, place->n))
+			make_access_time(store, root_fd, leaf_fd, place->n);
 		(void)cmn_descriptor_close(leaf_fd);	/* read only */
 	}
 	(void)cmn_descriptor_close(root_fd);	/* read only */

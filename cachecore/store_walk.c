@@ -15,8 +15,12 @@
 #include "common/descriptor.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-/* After one that could not remove enough: each looks at every entry. */
-#define RETRY_NS (30 * NS_PER_S)
+/*
+ * After one that could not remove enough: each looks at every entry, which may
+ * take a tenth of the time. Until then nothing is stored that does not fit.
+ */
+#define RETRY_TIMES 10
+#define RETRY_MAX_NS (30 * NS_PER_S)
 
 struct listing {
 	const struct cc_store *store;
@@ -41,6 +45,8 @@ enum cmn_status cc_store_evict(struct cc_store *store)
 
 enum cmn_status cc_store_evict_paced(struct cc_store *store, const struct cc_evict_pace *pace)
 {
+	struct cc_evict_pace own = *pace;
+	uint64_t began = cmn_clock_monotonic(), now, pause;
 	enum cmn_status status;
 	int root_fd;
 
@@ -49,11 +55,16 @@ enum cmn_status cc_store_evict_paced(struct cc_store *store, const struct cc_evi
 	status = cc_store_open_root(store, &root_fd);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
-	status = cc_evict_run(root_fd, store->config, pace);
+	own.room = atomic_exchange(&store->wanted_room, 0);
+	status = cc_evict_run(root_fd, store->config, &own);
 	if (status != CMN_BUSY)
 		cc_flights_sweep(root_fd);
-	if (status != CMN_OK && status != CMN_BUSY)
-		atomic_store(&store->evict_time, cmn_clock_monotonic() + RETRY_NS);
+	if (status != CMN_OK && status != CMN_BUSY) {
+		now = cmn_clock_monotonic();
+		pause = (now - began) * RETRY_TIMES;
+		pause = pause < RETRY_MAX_NS ? pause : RETRY_MAX_NS;
+		atomic_store(&store->evict_time, now + pause);
+	}
 	if (status < 0)
 		cmn_log_write(store->log, CMN_LOG_WARNING, "eviction in %s: %s", store->config->dir,
 			      cmn_status_string(status));

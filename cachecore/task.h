@@ -20,6 +20,7 @@ struct cc_task {
 	struct cc_flight *flight;	/* ended when the task is done or dropped; may be NULL */
 	uint64_t size;			/* of what it holds */
 	bool unwanted;			/* to be removed when it is stored */
+	bool waits;			/* it did not fit: it is tried once more after an eviction */
 	struct cc_task *prev, *next;	/* of a utlist */
 };
 

@@ -276,7 +276,7 @@ enum cmn_status cc_usage_record(int root_fd, const struct cc_usage_counts *count
 	cc_usage_add(usage, (uint32_t)(cmn_clock_realtime() / DAY_NS), cc_path_program(path), counts);
 	encode(usage, &text);
 	view = cmn_buffer_view(&text);
-	status = text.failed ? CMN_ERR_NOMEM : cmn_file_publish(root_fd, CC_USAGE_NAME, &view, 1);
+	status = text.failed ? CMN_ERR_NOMEM : cmn_file_replace(root_fd, CC_USAGE_NAME, &view, 1);
 	cmn_buffer_release(&text);
 out:
 	free(usage);

@@ -384,6 +384,9 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 			continue;
 		if (writer->evict_due && cmn_clock_monotonic() < writer->evict_end)
 			cc_writer_do_evict(writer);
+		/* What did not fit before. */
+		while (cmn_clock_monotonic() < deadline && cc_writer_do_task(writer))
+			continue;
 		cc_writer_do_stats(writer);
 		cc_store_hurry(writer->store, 0);
 		writer->evict_end = 0;

@@ -30,6 +30,7 @@ struct cc_writer {
 	struct cc_touches touches;
 	struct cc_history history;
 	bool evict_due;
+	unsigned int evict_steps;	/* of the eviction that goes on */
 	uint64_t evict_end;	/* monotonic, when an eviction is to end; 0: a flush has not asked */
 	bool started;
 	pthread_t thread;

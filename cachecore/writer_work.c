@@ -14,6 +14,9 @@
 #include "cachecore/recipes.h"
 #include "common/clock.h"
 
+/* Leaves that an eviction looks at even if its time is over: some ms of work, where a machine is busy. */
+#define LEAST_STEPS 64
+
 static void log_failure(struct cc_writer *writer, const char *what, enum cmn_status status)
 {
 	cmn_log_once(writer->log, &writer->failure_logged, CMN_LOG_ERROR, "cannot write %s: %s",
@@ -85,21 +88,27 @@ static bool is_welcome(struct cc_writer *writer, const struct cc_task *task)
 	return false;
 }
 
-/* Without the lock. */
-static void do_store(struct cc_writer *writer, const struct cc_task *task, bool *ret_evict)
+/* Without the lock. true: it did not fit, and may after an eviction. */
+static bool do_store(struct cc_writer *writer, const struct cc_task *task, bool *ret_evict)
 {
 	enum cmn_status status;
 
 	*ret_evict = false;
-	if (!is_welcome(writer, task)) {
+	if (!task->waits && !is_welcome(writer, task)) {
 		note_not_stored(writer, task, "random-token");
-		return;
+		return false;
 	}
-	status = task->entry ?
-		cc_store_add(writer->store, &task->key, task->entry, ret_evict) :
-		cc_recipes_put(cc_store_root(writer->store), cmn_buffer_view(&task->recipe));
+	if (task->entry)
+		status = cc_store_add(writer->store, &task->key, task->entry, ret_evict);
+	else if (cc_store_is_full(writer->store, task->recipe.len))
+		return false;	/* a recipe only saves time */
+	else
+		status = cc_recipes_put(cc_store_root(writer->store), cmn_buffer_view(&task->recipe));
 	if (status == CMN_OK && !task->entry)
-		return;
+		return false;
+	if (status == CMN_ERR_TOO_LARGE && *ret_evict && !task->waits)
+		return true;
+	*ret_evict &= status == CMN_OK;	/* else there was one, in vain */
 	if (status != CMN_OK && task->entry)
 		note_not_stored(writer, task, reason_of(writer, task, status));
 	if (status == CMN_OK) {
@@ -108,28 +117,41 @@ static void do_store(struct cc_writer *writer, const struct cc_task *task, bool 
 		count(writer, CC_ERRORS);
 		log_failure(writer, task->entry ? "an entry" : "a recipe", status);
 	}
+	return false;
 }
 
 bool cc_writer_do_task(struct cc_writer *writer)
 {
 	struct cc_task *task = writer->stores;
 	struct cc_store_place place;
-	bool evict = false;
+	bool evict = false, again = false;
 
-	if (task) {
+	if (task && !(task->waits && writer->evict_due)) {
 		DL_DELETE(writer->stores, task);
 		writer->stored_bytes -= task->size;
 		writer->working = true;
 		writer->current = task;
 		(void)pthread_mutex_unlock(&writer->lock);
-		do_store(writer, task, &evict);
+		again = do_store(writer, task, &evict);
+		if (again) {
+			cc_flight_end(task->flight);	/* who waits for it does not wait for an eviction */
+			task->flight = NULL;
+		}
 		(void)pthread_mutex_lock(&writer->lock);
 		writer->current = NULL;
+		again = again && !task->unwanted;
+		if (again) {
+			task->waits = true;
+			DL_PREPEND(writer->stores, task);
+			writer->stored_bytes += task->size;
+		}
 		(void)pthread_mutex_unlock(&writer->lock);
-		/* Where even that fails it is as if it had been stored afterwards. */
-		if (task->unwanted)
-			(void)!cc_store_remove(writer->store, &task->key);
-		cc_task_free(task);
+		if (!again) {
+			/* Where even that fails it is as if it had been stored afterwards. */
+			if (task->unwanted)
+				(void)!cc_store_remove(writer->store, &task->key);
+			cc_task_free(task);
+		}
 	} else if (cc_touches_take(&writer->touches, &place)) {
 		writer->working = true;
 		(void)pthread_mutex_unlock(&writer->lock);
@@ -157,7 +179,8 @@ static bool pace_eviction(void *ctx)
 	while (cc_writer_do_task(writer))
 		continue;
 	writer->working = true;	/* still at the eviction */
-	more = !writer->stop && (!writer->evict_end || cmn_clock_monotonic() < writer->evict_end);
+	more = !writer->stop && (!writer->evict_end || writer->evict_steps++ < LEAST_STEPS ||
+				 cmn_clock_monotonic() < writer->evict_end);
 	(void)pthread_mutex_unlock(&writer->lock);
 	return more;
 }
@@ -177,6 +200,7 @@ void cc_writer_do_evict(struct cc_writer *writer)
 	enum cmn_status status;
 
 	writer->working = true;
+	writer->evict_steps = 0;
 	(void)pthread_mutex_unlock(&writer->lock);
 	status = cc_store_evict_paced(writer->store, &pace);
 	(void)status;	/* it was logged; a later put tries again */

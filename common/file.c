@@ -104,6 +104,11 @@ bool cmn_file_is_of_own_group(gid_t group)
 	return false;
 }
 
+uint64_t cmn_file_blocks(const struct stat *info)
+{
+	return info->st_blocks > 0 ? (uint64_t)info->st_blocks * 512 : 0;
+}
+
 bool cmn_file_trusted(const struct stat *info, enum cmn_file_trust trust)
 {
 	if (!S_ISREG(info->st_mode))
@@ -270,9 +275,7 @@ enum cmn_status cmn_file_open_healed(int dir_fd, const char *name, int *ret_fd)
 
 	if (status == CMN_OK || status == CMN_ERR_NOSPACE)
 		return status;
-	status = cmn_file_make_way(dir_fd, name);
-	if (status == CMN_OK || status == CMN_MISS)
-		status = cmn_file_publish(dir_fd, name, NULL, 0);
+	status = cmn_file_replace(dir_fd, name, NULL, 0);
 	return status == CMN_OK ? cmn_file_open_own(dir_fd, name, ret_fd) : status;
 }
 
@@ -335,6 +338,16 @@ enum cmn_status cmn_file_publish(int dir_fd, const char *name, const struct cmn_
 	if (status != CMN_OK)
 		(void)unlinkat(dir_fd, temporary, 0);
 	return status;
+}
+
+enum cmn_status cmn_file_replace(int dir_fd, const char *name, const struct cmn_view *views,
+				 size_t count)
+{
+	enum cmn_status status = cmn_file_publish(dir_fd, name, views, count);
+
+	if (status == CMN_OK || cmn_file_make_way(dir_fd, name) != CMN_OK)
+		return status;
+	return cmn_file_publish(dir_fd, name, views, count);
 }
 
 enum cmn_status cmn_file_make_dir(int dir_fd, const char *path, mode_t mode)

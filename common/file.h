@@ -52,6 +52,9 @@ bool cmn_file_is_of_own_group(gid_t group);
 uid_t cmn_file_overflow_user(void);
 gid_t cmn_file_overflow_group(void);
 
+/* Bytes of the blocks that it takes on disk. */
+uint64_t cmn_file_blocks(const struct stat *info);
+
 /* Writes all of it or fails; EINTR and short writes are handled. */
 CMN_CHECKED enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len);
 
@@ -89,6 +92,9 @@ CMN_CHECKED enum cmn_status cmn_file_open_healed(int dir_fd, const char *name, i
 CMN_CHECKED enum cmn_status cmn_file_publish(int dir_fd, const char *name,
 					     const struct cmn_view *views, size_t count);
 #define CMN_FILE_TEMPORARY_PREFIX ".tmp-"
+/* The same, and a directory in its place makes way. */
+CMN_CHECKED enum cmn_status cmn_file_replace(int dir_fd, const char *name,
+					     const struct cmn_view *views, size_t count);
 
 /*
  * Makes a directory of exactly that mode; one that exists is left alone. What

@@ -153,7 +153,7 @@ static void capacity_bounds_what_is_stored(void)
 		way_begin(way);
 		GOOD(way, "capacity", "0", "1", "40");
 		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).entries, 40);
-		GOOD(way, "capacity", "20000", "41", "41");
+		GOOD(way, "capacity", "200000", "41", "41");
 		CU_ASSERT(driver_stats_in(way_cache(way)).entries > 0);
 		CU_ASSERT(driver_stats_in(way_cache(way)).entries < 16);
 	}

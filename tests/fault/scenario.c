@@ -332,7 +332,7 @@ EXPORTED const struct scenario scenarios[] = {
 	{ .name = "cold", .settings = { "CKCACHE_TRACE=trace" }, .header = "one", .run = build_some },
 	{ .name = "warm", .prepare = build_some, .header = "one", .run = build_some },
 	{ .name = "stale", .prepare = build_some, .header = "two", .run = read_twice },
-	{ .name = "evicting", .settings = { "CKCACHE_MAX_SIZE=5000" },
+	{ .name = "evicting", .settings = { "CKCACHE_MAX_SIZE=90000" },
 	  .prepare = build_many, .run = build_one },
 	{ .name = "damaged", .prepare = build_one, .run = build_one,
 	  .shell = "for f in cache/*/*/*/*/0.bin; do printf x | "

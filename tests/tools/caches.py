@@ -39,7 +39,16 @@ def copy(source, root):
         os.chmod(folder, 0o700)
         for name in names:
             os.chmod(os.path.join(folder, name), 0o600)
+    write(os.path.join(root, "cache_size.txt"), b"%d\n" % sum(
+        on_disk(path[:-len(".src")]) for path in files(root, ".src")))
     return root
+
+
+def on_disk(stem):
+    """What an entry takes there, by the path of its files without their endings."""
+    infos = [os.stat(stem + ending) for ending in (".src", ".bin", "_access_time.txt")]
+    directories = 4 * min(os.stat(os.path.dirname(stem)).st_blocks * 512, 4096)
+    return directories + sum(max(info.st_blocks * 512, info.st_size) for info in infos)
 
 
 def change(path, at, data):

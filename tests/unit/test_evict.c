@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,13 @@
 #include <unistd.h>
 
 #include "cachecore/account.h"
+#include "cachecore/history.h"
 #include "cachecore/leaf.h"
 #include "cachecore/number_file.h"
+#include "cachecore/overhead.h"
+#include "cachecore/random_token.h"
+#include "cachecore/recipes.h"
+#include "cachecore/stats.h"
 #include "cachecore/store.h"
 #include "common/clock.h"
 #include "common/file.h"
@@ -143,7 +149,7 @@ static void keeps_all_within_the_bound(void)
 	struct bench bench;
 
 	open_bench(&bench, 4);
-	bench.config.max_size = bench.each * 4;
+	bench.config.max_size = bench.each * 4 + cc_overhead_bytes(bench.root_fd);
 	bench.config.threshold_days = 1;
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
 	bench.config.max_size = 0;
@@ -195,6 +201,8 @@ static void looks_at_age_once_a_day(void)
 	open_bench(&bench, 1);
 	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
 	bench.config.threshold_days = 30;
+	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
+	CU_ASSERT_EQUAL(unlink("root/" CC_EVICT_STAMP_NAME), 0);
 	CU_ASSERT_TRUE(cc_evict_due(bench.root_fd, &bench.config));
 	set_access(&bench, 0, now - 31 * NS_PER_DAY);
 	CU_ASSERT_EQUAL(put(&bench, 1), CMN_OK);
@@ -272,12 +280,13 @@ static void one_evictor_at_a_time(void)
 	fd = openat(bench.root_fd, CC_EVICT_LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_BUSY);
-	/* Who stores does not wait for it. */
-	bench.config.max_size = bench.each * 2;
-	CU_ASSERT_EQUAL(put(&bench, 2), CMN_OK);
+	/* Who stores does not wait for it, and does not store what does not fit. */
+	bench.config.max_size = bench.each * 2 + cc_overhead_bytes(bench.root_fd);
+	CU_ASSERT_EQUAL(put(&bench, 2), CMN_ERR_TOO_LARGE);
 	CU_ASSERT_TRUE(has(&bench, 0));
 	(void)close(fd);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(put(&bench, 2), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 2));
 	CU_ASSERT_FALSE(has(&bench, 0));
 	close_bench(&bench);
 }
@@ -293,6 +302,7 @@ static void a_lock_that_is_no_plain_file_does_not_stop_it(void)
 		set_access(&bench, 0, 5);
 		bench.config.threshold_days = 1;
 		unit_write("backup", "theirs");
+		CU_ASSERT_EQUAL(unlink("root/evict.lock"), 0);
 		switch (i) {
 		case 0:
 			CU_ASSERT_EQUAL(link("backup", "root/evict.lock"), 0);
@@ -349,6 +359,182 @@ static void an_account_that_is_a_directory_makes_way(void)
 		close_bench(&bench);
 		CU_ASSERT_EQUAL(system("rm -r root"), 0);
 	}
+}
+
+static uint64_t on_disk;
+
+static int add_blocks(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+	(void)path;
+	(void)kind;
+	(void)where;
+	on_disk += (uint64_t)info->st_blocks * 512;
+	return 0;
+}
+
+/* All that the root takes, as du counts it. */
+static uint64_t disk_use(void)
+{
+	on_disk = 0;
+	CU_ASSERT_EQUAL(nftw("root", add_blocks, 16, FTW_PHYS), 0);
+	return on_disk;
+}
+
+/* Whatever a root has, also what later versions add to it. */
+static void everything_counts(void)
+{
+	const struct cc_history_note note = { .kind = CC_HISTORY_CLEARED };
+	struct cc_history history = { 0 };
+	struct cc_stats *stats = cc_stats_new();
+	struct cc_recipe recipe = { .directory = cmn_view_of("/") };
+	struct cmn_buffer encoded;
+	struct bench bench;
+	struct cc_key key;
+	uint64_t total = 0;
+
+	open_bench(&bench, 1);
+	make_key(&key, 3);
+	recipe.key = cc_key_view(&key);
+	CU_ASSERT_EQUAL_FATAL(cc_recipe_encode(&recipe, &encoded), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_put(bench.root, cmn_buffer_view(&encoded)), CMN_OK);
+	cmn_buffer_release(&encoded);
+	cc_stats_add(stats, CC_MISSES, 1);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, bench.root, UINT64_MAX), CMN_OK);
+	cc_stats_free(stats);
+	cc_history_add(&history, cc_history_task_new(&note));
+	cc_history_write(&history, bench.root);
+	unit_write("root/" CC_HISTORY_OLD_NAME, "old");
+	CU_ASSERT_TRUE(cc_random_token_admits(bench.root, cc_key_view(&key), 1, 1));
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &total), CMN_OK);
+	total += cc_overhead_bytes(bench.root_fd);
+	CU_ASSERT_TRUE(disk_use() <= total);
+	/* Files that are smaller than their file system would have them: an empty block each. */
+	CU_ASSERT_TRUE(total <= disk_use() + UINT64_C(16) * 4096);
+	cc_key_release(&key);
+	close_bench(&bench);
+}
+
+static bool check_bound(void *ctx)
+{
+	const struct bench *bench = ctx;
+
+	CU_ASSERT_TRUE(disk_use() <= bench->config.max_size);
+	return true;
+}
+
+/* At each moment, and the last one that was stored is there. */
+static void the_bound_holds_all_the_time(void)
+{
+	struct cc_evict_pace pace = { .go_on = check_bound };
+	unsigned int left = 0;
+	struct bench bench;
+
+	open_bench(&bench, 2);
+	pace.ctx = &bench;
+	bench.config.max_size = bench.each * 12 + cc_overhead_bytes(bench.root_fd);
+	for (unsigned int i = 2; i < 100; i++) {
+		CU_ASSERT_EQUAL(put(&bench, i), CMN_OK);
+		CU_ASSERT_TRUE(has(&bench, i));
+		(void)check_bound(&bench);
+		set_access(&bench, i, cmn_clock_realtime());
+	}
+	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
+	for (unsigned int i = 0; i < 100; i++)
+		left += has(&bench, i);
+	CU_ASSERT_TRUE(left >= 2 && left <= 12);
+	close_bench(&bench);
+}
+
+/* So that what is stored while it runs still fits. */
+static void it_begins_before_the_root_is_full(void)
+{
+	struct cc_entry *entry;
+	struct bench bench;
+	struct cc_key key;
+	bool due = false;
+	unsigned int i;
+
+	open_bench(&bench, 2);
+	bench.config.max_size = bench.each * 32 + cc_overhead_bytes(bench.root_fd);
+	for (i = 2; i < 40 && !due; i++) {
+		entry = cc_entry_new(1);
+		make_key(&key, i);
+		cc_entry_add(entry, CC_TAG_IMAGE, 0, "image", 5);
+		CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+		CU_ASSERT_EQUAL(cc_store_add(bench.store, &key, entry, &due), CMN_OK);
+		cc_entry_unref(entry);
+		cc_key_release(&key);
+	}
+	/* Seven of eight parts of 32. */
+	CU_ASSERT_TRUE(due && i >= 27 && i <= 30);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_TRUE(has(&bench, i - 1));
+	close_bench(&bench);
+}
+
+/* The root's other files do not push the entries out for good. */
+static void large_files_of_its_own_go_where_the_bound_is_small(void)
+{
+	struct bench bench;
+	static char text[1 << 20];
+
+	open_bench(&bench, 2);
+	memset(text, 'h', sizeof(text));
+	unit_write_bytes("root/" CC_HISTORY_OLD_NAME, text, sizeof(text));
+	bench.config.max_size = 400000;
+	CU_ASSERT_EQUAL(put(&bench, 2), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 2));
+	CU_ASSERT_EQUAL(access("root/" CC_HISTORY_OLD_NAME, F_OK), -1);
+	(void)check_bound(&bench);
+	close_bench(&bench);
+}
+
+/* Nobody waits while the tree is counted: what is added meanwhile counts too. */
+static void a_lost_account_is_counted_by_the_next_eviction(void)
+{
+	uint64_t written = 0;
+	struct bench bench;
+	bool due;
+
+	open_bench(&bench, 5);
+	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
+	CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
+	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, 1000, 0, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &written), CMN_OK);
+	CU_ASSERT_EQUAL(written, 1000);
+	due = cc_evict_due(bench.root_fd, &bench.config);
+	CU_ASSERT_TRUE(due);
+	CU_ASSERT_EQUAL(put(&bench, 5), CMN_OK);
+	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
+	close_bench(&bench);
+}
+
+/* It is not an evicted entry's, and it counts. */
+static void a_missing_access_time_is_made_and_counted(void)
+{
+	struct cc_store_place place = { .n = 0 };
+	struct bench bench;
+	struct cc_key key;
+	int fd;
+
+	open_bench(&bench, 2);
+	make_key(&key, 1);
+	cc_leaf_path(cc_key_view(&key), place.leaf);
+	cc_key_release(&key);
+	fd = open_leaf(&bench, 1);
+	CU_ASSERT_EQUAL(unlinkat(fd, "0_access_time.txt", 0), 0);
+	bench.config.eviction_disable = true;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	cc_store_touch(bench.store, &place);
+	CU_ASSERT_EQUAL(faccessat(fd, "0_access_time.txt", F_OK, 0), 0);
+	(void)close(fd);
+	place.n = 7;
+	cc_store_touch(bench.store, &place);
+	fd = open_leaf(&bench, 1);
+	CU_ASSERT_EQUAL(faccessat(fd, "7_access_time.txt", F_OK, 0), -1);
+	(void)close(fd);
+	close_bench(&bench);
 }
 
 static void leaves_a_leaf_that_somebody_writes_to(void)
@@ -468,6 +654,7 @@ static void ended_early_it_removes_its_share(void)
 	unsigned int left;
 
 	open_bench(&bench, 40);
+	CU_ASSERT_EQUAL(unlink("root/" CC_EVICT_STAMP_NAME), 0);
 	pace.ctx = &bench;
 	bench.stop_at = 21;
 	bench.config.max_size = bench.each * 40 - 1;
@@ -488,12 +675,22 @@ static void ended_early_it_removes_its_share(void)
 	close_bench(&bench);
 }
 
+/* As who has a larger bound does: within this one it would wait for the eviction. */
+static void put_beyond_the_bound(struct bench *bench, unsigned int i)
+{
+	const uint64_t max_size = bench->config.max_size;
+
+	bench->config.max_size = 0;
+	CU_ASSERT_EQUAL(put(bench, i), CMN_OK);
+	bench->config.max_size = max_size;
+}
+
 static bool put_one_more(void *ctx)
 {
 	struct bench *bench = ctx;
 
 	if (bench->calls++ == 5)
-		CU_ASSERT_EQUAL(put(bench, 1000), CMN_OK);
+		put_beyond_the_bound(bench, 1000);
 	return true;
 }
 
@@ -527,7 +724,7 @@ static bool put_always(void *ctx)
 	bench->calls++;
 	/* An end, for an evictor that would never find one. */
 	if (bench->calls < 1000 && bench->calls % 3 == 0)
-		CU_ASSERT_EQUAL(put(bench, 1000 + bench->calls), CMN_OK);
+		put_beyond_the_bound(bench, 1000 + bench->calls);
 	return true;
 }
 
@@ -593,6 +790,12 @@ int main(void)
 		UNIT_TEST(one_evictor_at_a_time),
 		UNIT_TEST(a_lock_that_is_no_plain_file_does_not_stop_it),
 		UNIT_TEST(an_account_that_is_a_directory_makes_way),
+		UNIT_TEST(everything_counts),
+		UNIT_TEST(the_bound_holds_all_the_time),
+		UNIT_TEST(it_begins_before_the_root_is_full),
+		UNIT_TEST(large_files_of_its_own_go_where_the_bound_is_small),
+		UNIT_TEST(a_lost_account_is_counted_by_the_next_eviction),
+		UNIT_TEST(a_missing_access_time_is_made_and_counted),
 		UNIT_TEST(leaves_a_leaf_that_somebody_writes_to),
 		UNIT_TEST(clears_leftovers_and_nothing_else),
 		UNIT_TEST(a_reader_keeps_what_it_opened),

@@ -158,6 +158,8 @@ static unsigned int walked_files, walked_loose;
 static int walk_file(const char *path, const struct stat *info, int kind, struct FTW *where)
 {
 	const char *name = path + where->base;
+	char directory[4400];
+	struct stat leaf;
 
 	if (kind == FTW_D && (info->st_mode & 07777) != 0700)
 		walked_loose++;
@@ -166,8 +168,18 @@ static int walk_file(const char *path, const struct stat *info, int kind, struct
 	walked_files++;
 	if ((info->st_mode & 07777) != 0600)
 		walked_loose++;
-	if (strstr(name, ".src") || strstr(name, ".bin") || strstr(name, "_access_time.txt"))
+	if (!strstr(name, ".src") && !strstr(name, ".bin") && !strstr(name, "_access_time.txt"))
+		return 0;
+	/* What it takes on disk. Of each entry, its directories too. */
+	if (info->st_blocks * 512 > info->st_size)
+		walked_bytes += (unsigned long)info->st_blocks * 512;
+	else
 		walked_bytes += (unsigned long)info->st_size;
+	if (!strstr(name, ".src"))
+		return 0;
+	(void)snprintf(directory, sizeof(directory), "%.*s", where->base, path);
+	if (stat(directory, &leaf) == 0)
+		walked_bytes += leaf.st_blocks ? 4 * 4096 : 0;
 	return 0;
 }
 

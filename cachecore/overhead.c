@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* overhead: a look at names that are known; whatever else lies there is not the cache's. */
+#include "cachecore/overhead.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/account.h"
+#include "cachecore/evict.h"
+#include "cachecore/flights.h"
+#include "cachecore/history_file.h"
+#include "cachecore/random_token.h"
+#include "cachecore/recipes.h"
+#include "cachecore/stats.h"
+#include "cachecore/usage.h"
+#include "common/descriptor.h"
+#include "common/file.h"
+
+/* Smaller files stay: removing them would gain little. */
+#define TRIM_FROM (64 << 10)
+
+static uint64_t blocks_of(int dir_fd, const char *name)
+{
+	struct stat info;
+
+	if (fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return cmn_file_blocks(&info);
+}
+
+/* Of a directory and what is in it, but for other directories' content. */
+static uint64_t directory_bytes(int root_fd, const char *path)
+{
+	int fd = cmn_descriptor_open(root_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *item;
+	uint64_t bytes = 0;
+
+	if (!dir) {
+		if (fd >= 0)
+			(void)cmn_descriptor_close(fd);	/* read only */
+		return 0;
+	}
+	/* Itself, as ".". */
+	while ((item = readdir(dir))) {
+		if (item->d_name[0] != '.' || item->d_name[1] != '.')
+			bytes += blocks_of(fd, item->d_name);
+	}
+	cmn_descriptor_close_stream(dir);
+	return bytes;
+}
+
+uint64_t cc_overhead_bytes(int root_fd)
+{
+	static const char *const names[] = {
+		".", CC_ACCOUNT_NAME, CC_EVICT_LOCK_NAME, CC_EVICT_STAMP_NAME, CC_STATS_NAME,
+		CC_USAGE_NAME, CC_RANDOM_TOKEN_NAME, CC_HISTORY_NAME, CC_HISTORY_OLD_NAME,
+	};
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		bytes += blocks_of(root_fd, names[i]);
+	return bytes + directory_bytes(root_fd, CC_FLIGHTS_DIRECTORY) +
+	       directory_bytes(root_fd, CC_RECIPES_DIRECTORY) +
+	       directory_bytes(root_fd, CC_RECIPES_DIRECTORY "/" CC_RECIPES_QUARANTINE);
+}
+
+void cc_overhead_trim(int root_fd, uint64_t max_size)
+{
+	static const char *const names[] = {
+		CC_HISTORY_OLD_NAME, CC_RANDOM_TOKEN_NAME, CC_HISTORY_NAME,
+	};
+	uint64_t most = max_size / 4;
+
+	if (!max_size || cc_overhead_bytes(root_fd) <= most)
+		return;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (blocks_of(root_fd, names[i]) > TRIM_FROM && cc_overhead_bytes(root_fd) > most)
+			(void)unlinkat(root_fd, names[i], 0);	/* what stays is counted */
+	}
+	if (cc_overhead_bytes(root_fd) > most)
+		cc_recipes_limit(root_fd, most / 2);
+}
