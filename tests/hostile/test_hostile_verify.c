@@ -71,6 +71,23 @@ static void a_wrong_account_is_corrected_and_is_no_damage(void)
 	hostile_close(&hostile);
 }
 
+/* "Corrected" is true. */
+static void a_directory_in_the_accounts_place_makes_way(void)
+{
+	struct hostile hostile;
+
+	for (int i = 0; i < 2; i++) {
+		hostile_open(&hostile, "directory");
+		set_account(&hostile, NULL);
+		CU_ASSERT_EQUAL(mkdir(hostile_path(&hostile, CC_ACCOUNT_NAME), 0700), 0);
+		if (i)
+			unit_write(hostile_path(&hostile, CC_ACCOUNT_NAME "/inner"), "theirs");
+		CU_ASSERT_EQUAL(hostile_tool(&hostile, "verify", "--repair"), 0);
+		CU_ASSERT_EQUAL(account_error(&hostile), 0);
+		hostile_close(&hostile);
+	}
+}
+
 static void damage(struct hostile *hostile, const char *name)
 {
 	const char *path = hostile_path(hostile, in_leaf(hostile, name));
@@ -153,6 +170,7 @@ int main(void)
 {
 	static const struct unit_test tests[] = {
 		UNIT_TEST(a_wrong_account_is_corrected_and_is_no_damage),
+		UNIT_TEST(a_directory_in_the_accounts_place_makes_way),
 		UNIT_TEST(damage_is_found_and_removed_if_asked),
 		UNIT_TEST(what_cannot_be_removed_stays_damage),
 		UNIT_TEST(repair_clears_what_dead_writers_left_and_evicts_nothing),
