@@ -150,14 +150,7 @@ enum cmn_status cc_history_open(int root_fd, int *ret_fd, uint64_t *ret_id)
 	int fd;
 
 	for (int i = 0; i < OPEN_ATTEMPTS && status == CMN_STALE; i++) {
-		status = cmn_file_open_own(root_fd, CC_HISTORY_NAME, &fd);
-		if (status == CMN_ERR_ACCESS) {
-			/* No file of ours; the next attempt makes one. */
-			if (unlinkat(root_fd, CC_HISTORY_NAME, 0) < 0)
-				return status;
-			status = CMN_STALE;
-			continue;
-		}
+		status = cmn_file_open_healed(root_fd, CC_HISTORY_NAME, &fd);
 		if (status != CMN_OK)
 			return status;
 		status = prepare(root_fd, fd, ret_id);

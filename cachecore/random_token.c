@@ -355,9 +355,7 @@ bool cc_random_token_admits(const char *root, struct cmn_view key, uint64_t run,
 
 	if (key.len > MAX_KEY || !shape_of(key, &shape) || cc_root_make(root, &root_fd) != CMN_OK)
 		return true;
-	status = cmn_file_open_own(root_fd, CC_RANDOM_TOKEN_NAME, &fd);
-	if (status == CMN_ERR_ACCESS)
-		(void)unlinkat(root_fd, CC_RANDOM_TOKEN_NAME, 0);	/* no file of ours: the next build makes one */
+	status = cmn_file_open_healed(root_fd, CC_RANDOM_TOKEN_NAME, &fd);
 	if (status == CMN_OK) {
 		result = admits(root_fd, fd, key, &shape, run, now_ns);
 		(void)cmn_descriptor_close(fd);	/* as write_slot */

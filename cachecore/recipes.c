@@ -469,7 +469,7 @@ enum cmn_status cc_recipes_lock(int fd, int *ret_fd)
 	enum cmn_status status;
 	int lock;
 
-	status = cmn_file_open_own(fd, LOCK_NAME, &lock);
+	status = cmn_file_open_healed(fd, LOCK_NAME, &lock);
 	if (status != CMN_OK)
 		return status;
 	status = cmn_file_lock(lock, 0);

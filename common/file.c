@@ -273,9 +273,10 @@ enum cmn_status cmn_file_open_healed(int dir_fd, const char *name, int *ret_fd)
 {
 	enum cmn_status status = cmn_file_open_own(dir_fd, name, ret_fd);
 
-	if (status == CMN_OK || status == CMN_ERR_NOSPACE)
+	/* A failure that may pass is no reason to drop what is there. */
+	if (status != CMN_ERR_ACCESS && (status == CMN_OK || cmn_file_make_way(dir_fd, name) != CMN_OK))
 		return status;
-	status = cmn_file_replace(dir_fd, name, NULL, 0);
+	status = cmn_file_publish(dir_fd, name, NULL, 0);
 	return status == CMN_OK ? cmn_file_open_own(dir_fd, name, ret_fd) : status;
 }
 

@@ -78,8 +78,8 @@ CMN_CHECKED enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int 
 CMN_CHECKED enum cmn_status cmn_file_make_way(int dir_fd, const char *name);
 
 /*
- * As cmn_file_open_own; what it refuses there is replaced by an empty file, by
- * rename, so that a second name of it keeps its bytes.
+ * As cmn_file_open_own; what it refuses there, or a directory, is replaced by an
+ * empty file, by rename, so that a second name of it keeps its bytes.
  */
 CMN_CHECKED enum cmn_status cmn_file_open_healed(int dir_fd, const char *name, int *ret_fd);
 

@@ -336,6 +336,11 @@ static void one_process_replays_at_a_time(void)
 	cc_root_unlock(first);
 	CU_ASSERT_EQUAL(cc_recipes_lock(fd, &second), CMN_OK);
 	cc_root_unlock(second);
+	/* Nor does a backup by hard links (cp -al) end it for good. */
+	CU_ASSERT_EQUAL(link("root/recipes/replay.lock", "backup"), 0);
+	CU_ASSERT_EQUAL(cc_recipes_lock(fd, &second), CMN_OK);
+	cc_root_unlock(second);
+	CU_ASSERT_EQUAL(unlink("backup"), 0);
 	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
