@@ -366,13 +366,22 @@ static void what_is_removed_is_not_stored_afterwards(void)
 	cc_cache_close(cache);
 }
 
+static void account_is_right(void)
+{
+	uint64_t counted = 1, written = 0;
+	int fd = open(below(""), O_RDONLY | O_DIRECTORY);
+
+	CU_ASSERT_EQUAL(cc_account_count(fd, &counted), CMN_OK);
+	CU_ASSERT_EQUAL(cc_number_file_read(fd, CC_ACCOUNT_NAME, &written), CMN_OK);
+	CU_ASSERT_EQUAL(counted, written);
+	CU_ASSERT_EQUAL(close(fd), 0);
+}
+
 /* The account would be less than what is there, and the bound would not hold. */
 static void what_cannot_be_counted_is_not_kept(void)
 {
-	uint64_t counted = 1, written = 0;
 	struct cc_cache *cache;
 	pid_t holder;
-	int fd;
 
 	make_root(SOUND);
 	holder = hold(ROOT);
@@ -386,11 +395,45 @@ static void what_cannot_be_counted_is_not_kept(void)
 	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(get(cache, 7), CMN_OK);
 	cc_cache_close(cache);
-	fd = open(below(""), O_RDONLY | O_DIRECTORY);
-	CU_ASSERT_EQUAL(cc_account_count(fd, &counted), CMN_OK);
-	CU_ASSERT_EQUAL(cc_number_file_read(fd, CC_ACCOUNT_NAME, &written), CMN_OK);
-	CU_ASSERT_EQUAL(counted, written);
-	(void)close(fd);
+	account_is_right();
+}
+
+/* As that of an entry whose own was lost. */
+static void an_access_time_that_cannot_be_counted_is_not_kept(void)
+{
+	struct cc_cache *cache;
+	char path[4400];
+	pid_t holder;
+
+	make_root(SOUND);
+	(void)snprintf(path, sizeof(path), "%s/0_access_time.txt", below(leaf_of(1)));
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	cache = open_cache(false);
+	holder = hold(ROOT);
+	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(access(path, F_OK), -1);
+	let_go(holder);
+	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(access(path, F_OK), 0);
+	cc_cache_close(cache);
+}
+
+/* It was counted before its directory's lock was waited for. */
+static void what_is_not_stored_counts_no_longer(void)
+{
+	struct cc_cache *cache;
+	pid_t holder;
+
+	make_root(SOUND);
+	holder = hold(LEAF);
+	cache = open_cache(false);
+	put(cache, 1);
+	cc_cache_flush(cache);
+	account_is_right();
+	let_go(holder);
+	cc_cache_close(cache);
 }
 
 /* Locks that stay taken are waited for once, not for each entry. */
@@ -419,6 +462,8 @@ int main(void)
 		UNIT_TEST(an_end_without_a_thread_does_not_wait_as_a_thread_does),
 		UNIT_TEST(what_is_removed_is_not_stored_afterwards),
 		UNIT_TEST(what_cannot_be_counted_is_not_kept),
+		UNIT_TEST(an_access_time_that_cannot_be_counted_is_not_kept),
+		UNIT_TEST(what_is_not_stored_counts_no_longer),
 		UNIT_TEST(many_entries_wait_once),
 	};
 
