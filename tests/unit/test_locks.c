@@ -86,7 +86,7 @@ static struct cc_cache *open_cache(bool full)
 	CU_ASSERT_EQUAL(setenv("CKCACHE_DIR", below(""), 1), 0);
 	CU_ASSERT_EQUAL(setenv("CKCACHE_READ_ONLY_DIRS", "", 1), 0);
 	CU_ASSERT_EQUAL(setenv("CKCACHE_IN_MEM", "0", 1), 0);
-	CU_ASSERT_EQUAL(setenv("CKCACHE_MAX_SIZE", full ? "16Ki" : "1Gi", 1), 0);
+	CU_ASSERT_EQUAL(setenv("CKCACHE_MAX_SIZE", full ? "200Ki" : "1Gi", 1), 0);
 	CU_ASSERT_EQUAL_FATAL(cc_cache_open(&cache), CMN_OK);
 	return cache;
 }
