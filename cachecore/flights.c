@@ -2,7 +2,6 @@
 /* flights: lock files, and waiting for them. */
 #include "cachecore/flights.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,6 +22,7 @@
 #include "common/descriptor.h"
 #include "common/file.h"
 #include "common/hash.h"
+#include "common/listing.h"
 
 #define SUFFIX ".lock"
 #define NAME_SIZE (CMN_HASH_HEX_SIZE - 1 + sizeof(SUFFIX))
@@ -244,20 +244,16 @@ static void sweep_one(int dir_fd, const char *name)
 
 static void sweep(int dir_fd, unsigned int max)
 {
-	int fd = cmn_descriptor_open(dir_fd, ".", O_RDONLY | O_DIRECTORY);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *item;
+	const struct dirent64 *item;
+	struct cmn_listing listing;
 
-	if (!dir) {
-		if (fd >= 0)
-			(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+	if (!cmn_listing_open(&listing, dir_fd, "."))
 		return;
-	}
-	for (unsigned int i = 0; i < max && (item = readdir(dir)); i++) {
+	for (unsigned int i = 0; i < max && (item = cmn_listing_next(&listing)); i++) {
 		if (is_old_lock(dir_fd, item->d_name))
 			sweep_one(dir_fd, item->d_name);
 	}
-	cmn_descriptor_close_stream(dir);
+	cmn_listing_close(&listing);
 }
 
 void cc_flights_sweep(int root_fd)

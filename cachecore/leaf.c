@@ -2,7 +2,6 @@
 /* leaf: names, scanning, locking and removal in an entry directory. */
 #include "cachecore/leaf.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -15,6 +14,7 @@
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "common/file.h"
+#include "common/listing.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /* No writer takes an hour for one file: older temporaries are dead even where locks do not work. */
@@ -225,20 +225,6 @@ void cc_leaf_unlock(int leaf_fd)
 	cmn_file_unlock(leaf_fd);
 }
 
-/* A stream over the directory, from its start, that leaves dir_fd and its lock alone. */
-static DIR *open_stream(int dir_fd)
-{
-	int fd = cmn_descriptor_open(dir_fd, ".", O_RDONLY | O_DIRECTORY);
-	DIR *dir;
-
-	if (fd < 0)
-		return NULL;
-	dir = fdopendir(fd);
-	if (!dir)
-		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
-	return dir;
-}
-
 static bool is_temporary(const char *name)
 {
 	return strncmp(name, CMN_FILE_TEMPORARY_PREFIX, strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0;
@@ -247,20 +233,20 @@ static bool is_temporary(const char *name)
 enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret)
 {
 	struct cc_leaf_scan scan = { 0 };
-	struct dirent *item;
+	const struct dirent64 *item;
+	struct cmn_listing listing;
 	enum cc_leaf_file file;
 	unsigned int n;
-	DIR *dir = open_stream(leaf_fd);
 
-	if (!dir)
+	if (!cmn_listing_open(&listing, leaf_fd, "."))
 		return cmn_status_from_errno(errno);
-	while ((item = readdir(dir))) {
+	while ((item = cmn_listing_next(&listing))) {
 		if (cc_leaf_parse(item->d_name, &file, &n))
 			scan.present[file] |= UINT64_C(1) << n;
 		else if (is_temporary(item->d_name))
 			scan.temporaries = true;
 	}
-	cmn_descriptor_close_stream(dir);
+	cmn_listing_close(&listing);
 	*ret = scan;
 	return CMN_OK;
 }
@@ -341,13 +327,13 @@ uint64_t cc_leaf_remove(int leaf_fd, unsigned int n)
 void cc_leaf_sweep(int dir_fd, bool locked)
 {
 	uint64_t now = cmn_clock_realtime();
-	struct dirent *item;
+	const struct dirent64 *item;
+	struct cmn_listing listing;
 	struct stat info;
-	DIR *dir = open_stream(dir_fd);
 
-	if (!dir)
+	if (!cmn_listing_open(&listing, dir_fd, "."))
 		return;	/* the next writer sweeps */
-	while ((item = readdir(dir))) {
+	while ((item = cmn_listing_next(&listing))) {
 		if (!is_temporary(item->d_name) ||
 		    fstatat(dir_fd, item->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    S_ISDIR(info.st_mode))
@@ -355,7 +341,7 @@ void cc_leaf_sweep(int dir_fd, bool locked)
 		if (locked || modified_ns(&info) + TEMPORARY_MAX_AGE < now)
 			(void)unlinkat(dir_fd, item->d_name, 0);	/* the next writer tries again */
 	}
-	cmn_descriptor_close_stream(dir);
+	cmn_listing_close(&listing);
 }
 
 void cc_leaf_prune(int root_fd, const char *path)

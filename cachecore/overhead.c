@@ -2,7 +2,6 @@
 /* overhead: a look at names that are known; whatever else lies there is not the cache's. */
 #include "cachecore/overhead.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/stat.h>
@@ -18,6 +17,7 @@
 #include "cachecore/usage.h"
 #include "common/descriptor.h"
 #include "common/file.h"
+#include "common/listing.h"
 
 /* Smaller files stay: removing them would gain little. */
 #define TRIM_FROM (64 << 10)
@@ -34,22 +34,16 @@ static uint64_t blocks_of(int dir_fd, const char *name)
 /* Of a directory and what is in it, but for other directories' content. */
 static uint64_t directory_bytes(int root_fd, const char *path)
 {
-	int fd = cmn_descriptor_open(root_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *item;
-	uint64_t bytes = 0;
+	const struct dirent64 *item;
+	struct cmn_listing listing;
+	uint64_t bytes;
 
-	if (!dir) {
-		if (fd >= 0)
-			(void)cmn_descriptor_close(fd);	/* read only */
+	if (!cmn_listing_open(&listing, root_fd, path))
 		return 0;
-	}
-	/* Itself, as ".". */
-	while ((item = readdir(dir))) {
-		if (item->d_name[0] != '.' || item->d_name[1] != '.')
-			bytes += blocks_of(fd, item->d_name);
-	}
-	cmn_descriptor_close_stream(dir);
+	bytes = blocks_of(listing.fd, ".");
+	while ((item = cmn_listing_next(&listing)))
+		bytes += blocks_of(listing.fd, item->d_name);
+	cmn_listing_close(&listing);
 	return bytes;
 }
 

@@ -2,7 +2,6 @@
 /* recipes: the directory of recipes. */
 #include "cachecore/recipes.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include "cachecore/root.h"
 #include "common/descriptor.h"
 #include "common/file.h"
+#include "common/listing.h"
 
 #define LOCK_NAME "replay.lock"
 #define RECIPE_SUFFIX ".recipe"
@@ -96,23 +96,19 @@ static enum cmn_status each(int fd, const char *suffix,
 			    enum cmn_status (*visit)(void *ctx, int fd, const char *name), void *ctx)
 {
 	enum cmn_status status = CMN_OK;
-	struct dirent *item;
-	DIR *dir;
-	int own = cmn_descriptor_open(fd, ".", O_RDONLY | O_DIRECTORY);
+	const struct dirent64 *item;
+	struct cmn_listing listing;
 
-	dir = own < 0 ? NULL : fdopendir(own);
-	if (!dir) {
+	if (!cmn_listing_open(&listing, fd, ".")) {
 		status = cmn_status_from_errno(errno);
-		if (own >= 0)
-			(void)cmn_descriptor_close(own);	/* read only */
 		return status == CMN_MISS ? CMN_ERR_IO : status;
 	}
-	while (status == CMN_OK && (item = readdir(dir))) {
+	while (status == CMN_OK && (item = cmn_listing_next(&listing))) {
 		if (has_name(item->d_name, suffix) &&
 		    (item->d_type == DT_REG || !is_directory(fd, item->d_name)))
 			status = visit(ctx, fd, item->d_name);
 	}
-	cmn_descriptor_close_stream(dir);
+	cmn_listing_close(&listing);
 	return status;
 }
 

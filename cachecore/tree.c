@@ -2,7 +2,6 @@
 /* tree: a bounded depth-first walk. */
 #include "cachecore/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "cachecore/leaf.h"
 #include "common/descriptor.h"
+#include "common/listing.h"
 
 struct walk {
 	int root_fd;
@@ -44,70 +44,68 @@ static bool is_of_pass(const struct walk *walk, size_t level, const char *name, 
 	return late == second;
 }
 
-static enum cmn_status walk_level(struct walk *walk, int dir_fd, size_t level);
-
-static enum cmn_status walk_child(struct walk *walk, int dir_fd, size_t level, const char *child)
+static enum cmn_status visit_leaf(struct walk *walk, int dir_fd, const char *child)
 {
-	char *name = walk->path + level * CMN_HASH_HEX_SIZE;
 	enum cmn_status status;
 	struct stat info;
 	/* What cannot be opened was removed meanwhile, or is no directory, or not ours. */
 	int fd = cmn_descriptor_open(dir_fd, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 
-	walk->emptied = false;
 	if (fd < 0)
 		return CMN_OK;
+	status = walk->visit(walk->ctx, walk->root_fd, walk->path, fd);
+	/* The visitor may have removed it. */
+	walk->emptied = walk->prune && fstat(fd, &info) == 0 && info.st_nlink == 0;
+	(void)cmn_descriptor_close(fd);	/* read only */
+	return status;
+}
+
+static enum cmn_status walk_level(struct walk *walk, struct cmn_listing *listing, size_t level);
+
+/* Leaves walk->emptied as false, or says whether nothing is left of it. */
+static enum cmn_status walk_child(struct walk *walk, int dir_fd, size_t level, const char *child)
+{
+	char *name = walk->path + level * CMN_HASH_HEX_SIZE;
+	struct cmn_listing listing;
+	enum cmn_status status;
+
 	if (level > 0)
 		name[-1] = '/';
 	memcpy(name, child, CMN_HASH_HEX_SIZE);
-	if (level + 1 == CC_PART_COUNT) {
-		status = walk->visit(walk->ctx, walk->root_fd, walk->path, fd);
-		/* The visitor may have removed it. */
-		walk->emptied = walk->prune && fstat(fd, &info) == 0 && info.st_nlink == 0;
-		(void)cmn_descriptor_close(fd);	/* read only */
-		return status;
-	}
-	status = walk_level(walk, fd, level + 1);
+	if (level + 1 == CC_PART_COUNT)
+		return visit_leaf(walk, dir_fd, child);
+	/* As for leaves. */
+	if (!cmn_listing_open(&listing, dir_fd, child))
+		return CMN_OK;
+	status = walk_level(walk, &listing, level + 1);
 	/* Not tried in vain: it would take the directory's lock, which a look-up may need. */
 	if (walk->prune && walk->emptied)
 		walk->emptied = unlinkat(dir_fd, child, AT_REMOVEDIR) == 0 || errno == ENOENT;
 	return status;
 }
 
-static bool is_self_or_parent(const char *name)
-{
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-/* Takes dir_fd. level: how many names of walk->path lead to it. */
-static enum cmn_status walk_level(struct walk *walk, int dir_fd, size_t level)
+/* Takes the listing. level: how many names of walk->path lead to it. */
+static enum cmn_status walk_level(struct walk *walk, struct cmn_listing *listing, size_t level)
 {
 	enum cmn_status status = CMN_OK;
+	const struct dirent64 *item;
 	bool empty = true;
-	struct dirent *item;
-	DIR *dir = fdopendir(dir_fd);
 
-	walk->emptied = false;
-	if (!dir) {
-		status = cmn_status_from_errno(errno);
-		(void)cmn_descriptor_close(dir_fd);	/* read only */
-		return status;
-	}
 	for (int pass = 0; pass < 2 && status == CMN_OK; pass++) {
 		/* A second pass is seldom needed, and listing again may be much. */
 		if (pass && (level != CC_PART_IMAGE || !walk->first))
 			break;
-		rewinddir(dir);
-		while (status == CMN_OK && (item = readdir(dir))) {
-			if (!is_hash(item->d_name)) {
-				empty &= is_self_or_parent(item->d_name);
-			} else if (is_of_pass(walk, level, item->d_name, pass)) {
-				status = walk_child(walk, dirfd(dir), level, item->d_name);
-				empty &= walk->emptied;
-			}
+		cmn_listing_rewind(listing);
+		while (status == CMN_OK && (item = cmn_listing_next(listing))) {
+			walk->emptied = false;
+			if (is_hash(item->d_name) && !is_of_pass(walk, level, item->d_name, pass))
+				continue;
+			if (is_hash(item->d_name))
+				status = walk_child(walk, listing->fd, level, item->d_name);
+			empty &= walk->emptied;
 		}
 	}
-	cmn_descriptor_close_stream(dir);
+	cmn_listing_close(listing);
 	walk->emptied = empty && status == CMN_OK;
 	return status;
 }
@@ -123,9 +121,9 @@ enum cmn_status cc_tree_walk_from(int root_fd, unsigned int first, bool prune,
 	struct walk walk = {
 		.root_fd = root_fd, .first = first, .prune = prune, .visit = visit, .ctx = ctx,
 	};
-	int fd = cmn_descriptor_open(root_fd, ".", O_RDONLY | O_DIRECTORY);
+	struct cmn_listing listing;
 
-	if (fd < 0)
+	if (!cmn_listing_open(&listing, root_fd, "."))
 		return CMN_ERR_IO;
-	return walk_level(&walk, fd, 0);
+	return walk_level(&walk, &listing, 0);
 }

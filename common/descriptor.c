@@ -155,42 +155,27 @@ static int leaving(int fd)
 	return -fd - 2;
 }
 
-/* Whether it is to be closed. *ret_slot is free then; may be NULL. */
-static bool forget(int fd, struct slot **ret_slot)
+int cmn_descriptor_close(int fd)
 {
 	struct slot *slot = find(fd + 1);
 	bool ours = !slot || is_file(slot, fd);
+	int result = -1, error;
 
 	/* Before it is closed: afterwards the number may be any thread's. */
 	if (slot)
 		atomic_store(&slot->number, leaving(fd));
-	*ret_slot = slot;
-	return ours;
-}
-
-int cmn_descriptor_close(int fd)
-{
-	struct slot *slot;
-	int result = -1;
-
-	if (forget(fd, &slot))
+	if (ours)
 		result = close(fd);
 	else
 		errno = EBADF;
-	if (slot)
-		atomic_store(&slot->number, FREE);
+	if (!slot)
+		return result;
+	/* Linux copies open files before memory: a child that has it open is to find it here. */
+	error = errno;
+	(void)cmn_descriptor_forks();
+	errno = error;
+	atomic_store(&slot->number, FREE);
 	return result;
-}
-
-void cmn_descriptor_close_stream(DIR *dir)
-{
-	struct slot *slot;
-
-	/* There is no way to free it and leave the number alone: it is lost. */
-	if (forget(dirfd(dir), &slot))
-		(void)closedir(dir);	/* read only */
-	if (slot)
-		atomic_store(&slot->number, FREE);
 }
 
 void cmn_descriptors_fork_prepare(void)
@@ -209,7 +194,6 @@ void cmn_descriptors_fork_child(void)
 	for (size_t i = 0; i < COUNT; i++) {
 		struct slot *slot = &table.slots[i];
 		int number = atomic_load(&slot->number);
-
 		int fd = number > FREE ? number - 1 : leaving(number);
 
 		if (number != FREE && number != BUSY && is_file(slot, fd))

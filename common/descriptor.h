@@ -12,7 +12,6 @@
 #ifndef COMMON_DESCRIPTOR_H
 #define COMMON_DESCRIPTOR_H
 
-#include <dirent.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -34,7 +33,6 @@ int cmn_descriptor_keep(int fd, unsigned int forks);
 bool cmn_descriptor_is_ours(int fd);
 /* As close, of one that was kept or not; EBADF: it is not ours. Unlocks nothing that a child may share. */
 int cmn_descriptor_close(int fd);
-void cmn_descriptor_close_stream(DIR *dir);	/* the same for a stream over one */
 
 /* For pthread_atfork, any number of times a fork. In the child all that were kept are closed. */
 void cmn_descriptors_fork_prepare(void);

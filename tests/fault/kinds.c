@@ -40,6 +40,7 @@ static const struct {
 	{ FAULT_flock, 0, { ENOLCK, EINTR } },
 	{ FAULT_fdopendir, 0, { ENOMEM } },
 	{ FAULT_readdir, 0, { EIO } },
+	{ FAULT_getdents64, 0, { EIO, ENOENT } },
 	{ FAULT_closedir, 0, { EIO } },
 	{ FAULT_readlink, 0, { EACCES, EIO } },
 	{ FAULT_realpath, 0, { ENOMEM, EACCES } },

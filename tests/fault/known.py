@@ -24,7 +24,7 @@ HARMLESS = [
     r"|pthread_(join|detach|once|self|sigmask|setschedparam|attr_.*|condattr_.*)"
     r"|sched_(yield|getcpu)|nanosleep|sig[a-z]+",
     # places in what is open, libraries that are there
-    r"dirfd|sysconf|rewinddir|dl_iterate_phdr|dlclose|dladdr1?|dlsym|dlerror|_dl_find_object|globfree",
+    r"dirfd|sysconf|lseek|dl_iterate_phdr|dlclose|dladdr1?|dlsym|dlerror|_dl_find_object|globfree",
     # what drivers' compilers call, passed on to them as it answers (layers/driver/watched.c)
     r"__(getcwd|readlink|realpath)_chk|__open(at)?_2|canonicalize_file_name|f?chdir|creat(64)?|dlvsym|e(uid)?access"
     r"|fileno|f(re)?open(64)?|fork|fstatat64|(gm|local)time(_r)?|link|symlink|[ls]?l?stat64|mkd?o?(s?temps?|temp)(64)?"

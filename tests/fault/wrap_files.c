@@ -179,6 +179,17 @@ TRANSFER(pwrite, (int fd, const void *data, size_t len, off_t at), (fd, data, le
 POINTER(DIR *, fdopendir, (int fd), (fd))
 POINTER(struct dirent *, readdir, (DIR *dir), (dir))
 
+ssize_t getdents64(int fd, void *block, size_t len)
+{
+	int kind = NEXT(getdents64, 0);
+
+	if (kind > 0) {
+		errno = kind;
+		return -1;
+	}
+	return REAL(getdents64)(fd, block, len);
+}
+
 int closedir(DIR *dir)
 {
 	int kind = NEXT(closedir, 0), result = REAL(closedir)(dir);

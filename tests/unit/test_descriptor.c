@@ -56,16 +56,6 @@ static void another_files_number_is_left_alone(void)
 	CU_ASSERT_EQUAL(errno, ENOENT);
 }
 
-static void a_stream_of_another_file_is_left_alone(void)
-{
-	int fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
-	DIR *dir = fdopendir(fd);
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
-	cmn_descriptor_close_stream(dir);
-	CU_ASSERT_TRUE(fcntl(fd, F_GETFD) < 0);
-}
-
 /* Whether the path's lock can be had, by a description of its own. */
 static bool is_free(const char *path)
 {
@@ -258,7 +248,6 @@ int main(void)
 {
 	static const struct unit_test tests[] = {
 		UNIT_TEST(another_files_number_is_left_alone),
-		UNIT_TEST(a_stream_of_another_file_is_left_alone),
 		UNIT_TEST(a_forked_child_has_no_lock),
 		UNIT_TEST(what_was_opened_during_a_fork_is_opened_again),
 		UNIT_TEST(more_than_it_can_know_are_open_all_the_same),

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * listing: the names in a directory. Not a stream: closedir closes whatever
+ * file the application has given the number to meanwhile (descriptor.h). One
+ * thread at a time.
+ */
+#ifndef COMMON_LISTING_H
+#define COMMON_LISTING_H
+
+#include <dirent.h>
+#include <stdalign.h>
+#include <stdbool.h>
+
+/* To be zero but for what cmn_listing_open sets; about 2 kB. */
+struct cmn_listing {
+	int fd;
+	long at, len;
+	alignas(struct dirent64) char block[2048];
+};
+
+/* Of the directory path in dir_fd; no link is followed. false: errno says why. Ended by cmn_listing_close. */
+bool cmn_listing_open(struct cmn_listing *listing, int dir_fd, const char *path);
+/* The next one but "." and "..", valid until the next call; NULL: no more, or no more can be read. */
+const struct dirent64 *cmn_listing_next(struct cmn_listing *listing);
+/* Begins again. */
+void cmn_listing_rewind(struct cmn_listing *listing);
+void cmn_listing_close(struct cmn_listing *listing);
+
+#endif
