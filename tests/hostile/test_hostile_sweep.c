@@ -236,8 +236,8 @@ static void each_file_may_be_anything(void)
 				continue;
 			if (try(paths[i], &replacements[j]) || try(paths[i], &replacements[j]))
 				continue;
-			(void)snprintf(what, sizeof(what), "%s in the place of %s",
-				       replacements[j].name, paths[i]);
+			(void)snprintf(what, sizeof(what), "%s in the place of %.*s",
+				       replacements[j].name, (int)sizeof(paths[i]) - 1, paths[i]);
 			expect(false, what, "it takes over a second");
 		}
 	}
