@@ -37,6 +37,8 @@ static const struct {
 	{ "exit-forked", client_exit_forked },
 	{ "fork-building", client_fork_building },
 	{ "fork-called-back", client_fork_called_back },
+	{ "leave-children", client_leave_children },
+	{ "close-all", client_close_all },
 	{ "older-kernels", client_older_kernels },
 	{ "refused", client_refused },
 	{ "no-kernels", client_no_kernels },

@@ -86,6 +86,8 @@ void client_nested(struct client *client);
 void client_exit_forked(struct client *client);
 void client_fork_building(struct client *client);
 void client_fork_called_back(struct client *client);
+void client_leave_children(struct client *client);
+void client_close_all(struct client *client);
 void client_older_kernels(struct client *client);
 void client_refused(struct client *client);
 void client_no_kernels(struct client *client);

@@ -8,11 +8,14 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -227,4 +230,86 @@ void client_fork_called_back(struct client *client)
 		;	/* a signal */
 	printf("right %d\n", is_right(client, program, "-DK=1"));
 	printf("release %d\n", clReleaseProgram(program));
+}
+
+static char *const sleeper[] = { (char *)"sleep", (char *)"60", NULL };
+
+/* A child that lives on, made in one of the ways that there are. */
+static pid_t make_child(const char *way)
+{
+	pid_t child = -1;
+
+	if (!strcmp(way, "fork")) {
+		child = fork();
+	} else if (!strcmp(way, "clone")) {
+		child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);	/* no handlers run */
+	} else if (!strcmp(way, "vfork")) {
+		child = vfork();	/* NOLINT(clang-analyzer-security.insecureAPI.vfork): it is the subject */
+		if (child == 0) {
+			(void)execvp(sleeper[0], sleeper);
+			_exit(127);
+		}
+	} else if (posix_spawnp(&child, sleeper[0], NULL, NULL, sleeper, environ)) {
+		client_fail("posix_spawn", 0);
+	}
+	if (child < 0)
+		client_fail(way, child);
+	while (child == 0)
+		(void)pause();
+	return child;
+}
+
+/* leave-children WAY: as a daemon does, it ends without an end, and its children live. */
+void client_leave_children(struct client *client)
+{
+	FILE *pids = fopen("children", "w");
+
+	if (!pids)
+		client_fail("children", 0);
+	for (int i = 0; i < 12; i++) {
+		cl_program program = client_program(client, client_source);
+		char options[32];
+
+		(void)snprintf(options, sizeof(options), "-DK=%d", 100 + i);
+		if (client_build(program, options))
+			client_fail(options, 0);
+		/* While the writer is at it, each time a little further. */
+		(void)usleep((useconds_t)(40 * i));
+		(void)fprintf(pids, "%d\n", (int)make_child(client->arguments[0]));
+	}
+	if (fclose(pids))
+		client_fail("children", 0);
+	_exit(0);
+}
+
+/* close-all: closes everything while the cache writes, and has files of its own by the same numbers. */
+void client_close_all(struct client *client)
+{
+	enum { FILES = 64 };
+	static const char text[] = "the application's";
+	char name[32], got[sizeof(text) + 1];
+	unsigned int damaged = 0;
+	int fds[FILES];
+
+	for (int i = 0; i < 12; i++) {
+		cl_program program = client_program(client, client_source);
+
+		(void)snprintf(name, sizeof(name), "-DK=%d", 200 + i);
+		if (client_build(program, name))
+			client_fail(name, 0);
+		(void)usleep((useconds_t)(40 * i));
+		if (close_range(3, ~0U, 0))
+			client_fail("close_range", 0);
+		for (int j = 0; j < FILES; j++) {
+			(void)snprintf(name, sizeof(name), "own-%d-%d", i, j);
+			fds[j] = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+			if (fds[j] < 0 || pwrite(fds[j], text, sizeof(text), 0) != sizeof(text))
+				client_fail(name, 0);
+		}
+		(void)usleep(5000);
+		for (int j = 0; j < FILES; j++)
+			damaged += pread(fds[j], got, sizeof(got), 0) != sizeof(text) ||
+				   memcmp(got, text, sizeof(text)) != 0;
+	}
+	printf("damaged %u\n", damaged);
 }

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -78,10 +79,67 @@ static void a_program_ends_while_a_lock_is_held(void)
 	CU_ASSERT_EQUAL(driver_stats().stores, 3);
 }
 
+static void kill_children(void)
+{
+	char path[4300];
+	FILE *pids;
+	int pid;
+
+	(void)snprintf(path, sizeof(path), "%s/work/children", unit_dir());
+	pids = fopen(path, "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(pids);
+	while (fscanf(pids, "%d", &pid) == 1)
+		CU_ASSERT_EQUAL(kill(pid, SIGKILL), 0);
+	(void)fclose(pids);	/* only read */
+}
+
+/* What the dead parent held, or was just storing, is nobody's. */
+static void children_that_live_on_hold_nobody_up(void)
+{
+	static const char *const ways[] = { "fork", "vfork", "spawn", "clone" };
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct outcome outcome;
+		uint64_t bare, took;
+
+		driver_begin();
+		bare = run(BARE, "-DK=2");
+		outcome = CLIENT(LAYERED, "leave-children", ways[i]);
+		CU_ASSERT(outcome_good(&outcome));
+		outcome_release(&outcome);
+		driver_setenv("CKCACHE_EXIT_WAIT", NULL);
+		took = run(LAYERED, "-DK=2");
+		CU_ASSERT(took < bare + LONGER);
+		took = cmn_clock_monotonic();
+		outcome = TOOL("clear");
+		CU_ASSERT(cmn_clock_monotonic() - took < LONGER);
+		/* Only who runs no handlers may take a lock with it, which is said. */
+		CU_ASSERT(outcome.code == 0 || !strcmp(ways[i], "clone"));
+		outcome_release(&outcome);
+		kill_children();
+	}
+}
+
+static void a_program_that_closes_everything_keeps_its_files(void)
+{
+	struct outcome outcome;
+
+	driver_begin();
+	outcome = CLIENT(LAYERED, "close-all");
+	CU_ASSERT(outcome_good(&outcome));
+	CU_ASSERT_PTR_NOT_NULL(strstr(outcome.output, "damaged 0\n"));
+	outcome_release(&outcome);
+	outcome = TOOL("verify");
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
 		UNIT_TEST(a_program_ends_while_a_lock_is_held),
+		UNIT_TEST(children_that_live_on_hold_nobody_up),
+		UNIT_TEST(a_program_that_closes_everything_keeps_its_files),
 	};
 
 	(void)driver_select(argc, argv);
