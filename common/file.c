@@ -305,8 +305,9 @@ static int make_new(int dir_fd, const char *name)
 	return fd;
 }
 
-enum cmn_status cmn_file_publish(int dir_fd, const char *name, const struct cmn_view *views,
-				 size_t count)
+/* As cmn_file_publish. *ret_kept: all is well but that what has the name may not be replaced. */
+static enum cmn_status publish(int dir_fd, const char *name, const struct cmn_view *views,
+			       size_t count, bool *ret_kept)
 {
 	static atomic_uint serial;	/* makes names unique within the process; order is irrelevant */
 	char temporary[64];
@@ -334,18 +335,54 @@ enum cmn_status cmn_file_publish(int dir_fd, const char *name, const struct cmn_
 	/* close reports what the file system could not write (NFS, quotas). */
 	if (cmn_descriptor_close(fd) < 0 && status == CMN_OK)
 		status = cmn_status_from_errno(errno);
-	if (status == CMN_OK && renameat(dir_fd, temporary, dir_fd, name) < 0)
+	if (status == CMN_OK && renameat(dir_fd, temporary, dir_fd, name) < 0) {
+		*ret_kept = errno == EPERM || errno == EACCES;
 		status = cmn_status_from_errno(errno);
+	}
 	if (status != CMN_OK)
 		(void)unlinkat(dir_fd, temporary, 0);
+	return status;
+}
+
+enum cmn_status cmn_file_publish(int dir_fd, const char *name, const struct cmn_view *views,
+				 size_t count)
+{
+	bool kept;
+
+	return publish(dir_fd, name, views, count, &kept);
+}
+
+/* Over what it holds, and cut after that: never empty. */
+static enum cmn_status write_in_place(int dir_fd, const char *name, const struct cmn_view *views,
+				      size_t count)
+{
+	enum cmn_status status;
+	size_t len = 0;
+	int fd;
+
+	status = cmn_file_open_own(dir_fd, name, &fd);
+	if (status != CMN_OK)
+		return status;
+	for (size_t i = 0; i < count && status == CMN_OK; i++) {
+		status = cmn_descriptor_is_ours(fd) ?
+			cmn_file_write_all(fd, views[i].data, views[i].len) : CMN_ERR_IO;
+		len += views[i].len;
+	}
+	if (status == CMN_OK && (!cmn_descriptor_is_ours(fd) || ftruncate(fd, (off_t)len) < 0))
+		status = CMN_ERR_IO;
+	if (cmn_descriptor_close(fd) < 0 && status == CMN_OK)
+		status = cmn_status_from_errno(errno);
 	return status;
 }
 
 enum cmn_status cmn_file_replace(int dir_fd, const char *name, const struct cmn_view *views,
 				 size_t count)
 {
-	enum cmn_status status = cmn_file_publish(dir_fd, name, views, count);
+	bool kept = false;
+	enum cmn_status status = publish(dir_fd, name, views, count, &kept);
 
+	if (kept)
+		return write_in_place(dir_fd, name, views, count);
 	if (status == CMN_OK || cmn_file_make_way(dir_fd, name) != CMN_OK)
 		return status;
 	return cmn_file_publish(dir_fd, name, views, count);

@@ -92,7 +92,12 @@ CMN_CHECKED enum cmn_status cmn_file_open_healed(int dir_fd, const char *name, i
 CMN_CHECKED enum cmn_status cmn_file_publish(int dir_fd, const char *name,
 					     const struct cmn_view *views, size_t count);
 #define CMN_FILE_TEMPORARY_PREFIX ".tmp-"
-/* The same, and a directory in its place makes way. */
+/*
+ * The same, and a directory in its place makes way. A file that is another
+ * user's, in a directory with the sticky bit, cannot be replaced: it is written
+ * in place, where that is permitted. So the caller holds a lock that other
+ * writers take, and who reads can tell half a content.
+ */
 CMN_CHECKED enum cmn_status cmn_file_replace(int dir_fd, const char *name,
 					     const struct cmn_view *views, size_t count);
 

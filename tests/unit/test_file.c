@@ -177,6 +177,52 @@ static void publishes_whole_files_and_replaces_them(void)
 	CU_ASSERT_EQUAL(info.st_mode & 077, 0);
 }
 
+static enum cmn_status replace_as(uid_t user, int dir_fd, const char *text)
+{
+	const struct cmn_view view = cmn_view_of(text);
+	enum cmn_status status;
+
+	CU_ASSERT_EQUAL_FATAL(seteuid(user), 0);
+	status = cmn_file_replace(dir_fd, "file", &view, 1);
+	CU_ASSERT_EQUAL_FATAL(seteuid(0), 0);
+	return status;
+}
+
+/* As a group's cache with the sticky bit has them: nobody may rename over another one's. */
+static void replaces_anothers_file_in_place_where_it_may_not_be_renamed_over(void)
+{
+	const uid_t other = 61001;
+	struct stat before, after;
+	int dir_fd;
+
+	if (geteuid() != 0) {
+		(void)fprintf(stderr, "  not tried: only the superuser can be two users\n");
+		return;
+	}
+	CU_ASSERT_EQUAL_FATAL(mkdir("sticky", 0700), 0);
+	CU_ASSERT_EQUAL_FATAL(chmod("sticky", 01777), 0);
+	dir_fd = open("sticky", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_TRUE_FATAL(dir_fd >= 0);
+	CU_ASSERT_EQUAL(replace_as(0, dir_fd, "a long text\n"), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(stat("sticky/file", &before), 0);
+	CU_ASSERT_EQUAL_FATAL(chmod("sticky/file", 0666), 0);
+	CU_ASSERT_EQUAL(replace_as(other, dir_fd, "short\n"), CMN_OK);
+	check_content("sticky/file", "short\n");
+	CU_ASSERT_EQUAL_FATAL(stat("sticky/file", &after), 0);
+	CU_ASSERT_EQUAL(after.st_ino, before.st_ino);
+	/* Neither where it may not be written, nor a second name of something else. */
+	CU_ASSERT_EQUAL_FATAL(chmod("sticky/file", 0644), 0);
+	CU_ASSERT_EQUAL(replace_as(other, dir_fd, "no\n"), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL_FATAL(chmod("sticky/file", 0666), 0);
+	CU_ASSERT_EQUAL_FATAL(link("sticky/file", "second"), 0);
+	CU_ASSERT_EQUAL(replace_as(other, dir_fd, "no\n"), CMN_ERR_ACCESS);
+	check_content("second", "short\n");
+	CU_ASSERT_EQUAL(chdir("sticky"), 0);
+	CU_ASSERT_EQUAL(count_files(), 1);
+	CU_ASSERT_EQUAL(chdir(".."), 0);
+	(void)close(dir_fd);
+}
+
 static void leaves_nothing_when_publishing_fails(void)
 {
 	const struct cmn_view view = cmn_view_of("text");
@@ -278,6 +324,7 @@ int main(void)
 		UNIT_TEST(a_file_larger_than_the_buffer_gets_more_room),
 		UNIT_TEST(reads_into_the_given_room_from_its_length_on),
 		UNIT_TEST(publishes_whole_files_and_replaces_them),
+		UNIT_TEST(replaces_anothers_file_in_place_where_it_may_not_be_renamed_over),
 		UNIT_TEST(leaves_nothing_when_publishing_fails),
 		UNIT_TEST(notices_a_short_write),
 		UNIT_TEST(tells_a_full_disk),
