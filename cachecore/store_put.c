@@ -304,22 +304,28 @@ static enum cmn_status put_in_leaf(const struct cc_store *store, int root_fd,
 				   const struct parcel *parcel, int64_t *ret_change)
 {
 	char leaf[CC_LEAF_PATH_SIZE];
-	enum cmn_status status;
+	enum cmn_status status = CMN_MISS;
 	bool locked = false;
 	int leaf_fd = -1;
 
 	*ret_change = 0;
 	cc_leaf_path(parcel->key, leaf);
-	status = lock_leaf(store, root_fd, leaf, &locked, &leaf_fd);
-	if (status != CMN_OK) {
-		cc_leaf_prune(root_fd, leaf);
-		return status == CMN_MISS ? CMN_ERR_IO : status;
+	/*
+	 * One in several layers of overlayfs never tells that it was removed,
+	 * but then nothing can be made in it.
+	 */
+	for (int i = 0; i < MAKE_ATTEMPTS && status == CMN_MISS; i++) {
+		status = lock_leaf(store, root_fd, leaf, &locked, &leaf_fd);
+		if (status != CMN_OK) {
+			cc_leaf_prune(root_fd, leaf);
+			break;
+		}
+		cc_leaf_sweep(leaf_fd, locked);
+		status = publish_parcel(leaf_fd, parcel, ret_change);
+		if (status != CMN_OK)
+			cc_leaf_prune(root_fd, leaf);
+		cc_root_unlock(leaf_fd);
 	}
-	cc_leaf_sweep(leaf_fd, locked);
-	status = publish_parcel(leaf_fd, parcel, ret_change);
-	if (status != CMN_OK)
-		cc_leaf_prune(root_fd, leaf);
-	cc_root_unlock(leaf_fd);
 	return status == CMN_MISS ? CMN_ERR_IO : status;
 }
 
