@@ -159,10 +159,12 @@ enum cmn_status cc_disk_join_flight(struct cc_disk *disk, const struct cc_key *k
 	turn = cc_flights_begin(disk->around->flights, disk->config.dir, cc_key_view(key),
 				   disk->config.build_wait * NS_PER_S, ret_flight);
 	/* Since the first look another one's may have begun and ended. */
-	if (turn == CC_FLIGHT_ALONE ||
-	    (turn == CC_FLIGHT_OWN && !cc_store_may_have(disk->store, key)))
-		return CMN_MISS;
-	return CMN_OK;
+	if (turn == CC_FLIGHT_LANDED ||
+	    (turn == CC_FLIGHT_OWN && cc_store_may_have(disk->store, key)))
+		return CMN_OK;
+	if (turn == CC_FLIGHT_OWN)
+		cc_writer_beat(disk->writer, disk->around->flights);
+	return CMN_MISS;
 }
 
 enum cmn_status cc_disk_remove(struct cc_disk *disk, const struct cc_key *key)

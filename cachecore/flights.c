@@ -28,6 +28,13 @@
 #define NAME_SIZE (CMN_HASH_HEX_SIZE - 1 + sizeof(SUFFIX))
 /* A lock has no owner that can be asked: after so long it is looked at, and who is found twice is. */
 #define LOOK_NS UINT64_C(200000000)
+/*
+ * From an unseen owner's last new beat until it counts as stopped: with looks as above within a
+ * second of that, and seven beats that a busy machine may lose.
+ */
+#define QUIET_NS UINT64_C(750000000)
+/* A process that builds more at once lets the rest be without beats. */
+#define BEATS_AT_ONCE 64
 /* Of a lock that its dead owner's child has, and of files that others remove. */
 #define ATTEMPTS 4
 /* Who is between making a file and locking it must not lose it to a sweep. */
@@ -40,14 +47,16 @@ struct cc_flight {
 	const char *root;
 	int fd;				/* -1: none yet */
 	bool inherited;			/* the parent's, in a forked child */
+	uint64_t beats_until;		/* monotonic; 0: not locked; guarded by the flights' lock */
 	char name[NAME_SIZE];
 	struct cc_flight *prev, *next;
 };
 
 struct cc_flights {
-	struct cc_holder self;
+	struct cc_holder self;		/* without a beat */
 	atomic_flag swept;
 	pthread_mutex_t lock;
+	uint64_t beats;			/* guarded by lock */
 	struct cc_flight *own;		/* guarded by lock; also those that are waited for */
 	struct cc_flight *inherited;	/* likewise: of the parent, when this process was forked */
 };
@@ -104,9 +113,13 @@ struct watch {
 	uint64_t next;			/* monotonic, when to look again */
 	enum cc_holder_state state;
 	struct cc_holder holder;
+	uint64_t changed;		/* monotonic: when the holder was first seen as it is */
 };
 
-/* UNKNOWN until it was found in that state twice: a lock is taken before it is signed. */
+/*
+ * UNKNOWN until it was found in that state twice: a lock is taken before it is
+ * signed. An unseen one is stopped when it has not changed its beat for long.
+ */
 static enum cc_holder_state look(struct watch *watch, const struct cc_flight *flight, uint64_t now)
 {
 	enum cc_holder_state state;
@@ -117,7 +130,10 @@ static enum cc_holder_state look(struct watch *watch, const struct cc_flight *fl
 		return CC_HOLDER_UNKNOWN;
 	state = cc_holder_look(flight->fd, &flight->flights->self, &holder);
 	again = state == watch->state && memcmp(&holder, &watch->holder, sizeof(holder)) == 0;
-	*watch = (struct watch){ now + LOOK_NS, state, holder };
+	*watch = (struct watch){ now + LOOK_NS, state, holder, again ? watch->changed : now };
+	if (state == CC_HOLDER_UNSEEN)
+		return holder.beat && now - watch->changed >= QUIET_NS ? CC_HOLDER_STOPPED
+								       : CC_HOLDER_UNKNOWN;
 	return again ? state : CC_HOLDER_UNKNOWN;
 }
 
@@ -269,6 +285,15 @@ void cc_flights_sweep(int root_fd)
 	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
 }
 
+static void set_beats(struct cc_flight *flight, uint64_t until)
+{
+	struct cc_flights *flights = flight->flights;
+
+	(void)pthread_mutex_lock(&flights->lock);	/* a default mutex cannot fail here */
+	flight->beats_until = until;
+	(void)pthread_mutex_unlock(&flights->lock);
+}
+
 enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, const char *root,
 				     struct cmn_view key, uint64_t timeout_ns,
 				     struct cc_flight **ret_flight)
@@ -286,10 +311,12 @@ enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, const char *roo
 			sweep(dir_fd, SWEPT_AT_ONCE);
 		(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 	}
-	if (turn == CC_FLIGHT_OWN)
+	if (turn == CC_FLIGHT_OWN) {
+		set_beats(flight, cmn_clock_monotonic() + timeout_ns);
 		*ret_flight = flight;
-	else
+	} else {
 		drop_flight(flight);
+	}
 	return turn;
 }
 
@@ -300,6 +327,7 @@ void cc_flight_end(struct cc_flight *flight)
 	if (!flight)
 		return;
 	if (!flight->inherited) {
+		set_beats(flight, 0);
 		/* While it is locked: nobody else's of that name can be met. */
 		if (open_directory(flight->root, &dir_fd)) {
 			if (cmn_descriptor_is_ours(flight->fd) &&
@@ -310,6 +338,37 @@ void cc_flight_end(struct cc_flight *flight)
 		cc_root_unlock(flight->fd);
 	}
 	drop_flight(flight);
+}
+
+bool cc_flights_beat(struct cc_flights *flights)
+{
+	uint64_t now = cmn_clock_monotonic();
+	int fds[BEATS_AT_ONCE], fd, count = 0;
+	unsigned int forks = cmn_descriptor_forks();
+	struct cc_flight *flight;
+	struct cc_holder self = flights->self;
+	bool any = false;
+
+	(void)pthread_mutex_lock(&flights->lock);	/* a default mutex cannot fail here */
+	self.beat = ++flights->beats;
+	DL_FOREACH(flights->own, flight) {
+		if (now >= flight->beats_until)
+			continue;
+		any = true;
+		if (count == BEATS_AT_ONCE || !cmn_descriptor_is_ours(flight->fd))
+			continue;
+		/* To be written to without the lock, while the flight may end. */
+		fd = fcntl(flight->fd, F_DUPFD_CLOEXEC, 0);
+		fds[count++] = cmn_descriptor_keep(fd, forks);
+	}
+	(void)pthread_mutex_unlock(&flights->lock);
+	for (int i = 0; i < count; i++) {
+		if (fds[i] < 0)
+			continue;	/* the next beat tries again */
+		cc_holder_note(fds[i], &self);
+		(void)cmn_descriptor_close(fds[i]);	/* best effort */
+	}
+	return any;
 }
 
 void cc_flights_fork_prepare(struct cc_flights *flights)

@@ -5,13 +5,15 @@
  * be found in the store; the others wait for that, within a bound, and look
  * again. The lock is flock's and dies with its process, so that a dead builder
  * frees its waiters at once; where a child has inherited the lock, and where
- * the builder is stopped, within half a second. Where there is no lock to be had (a network file
+ * the builder is stopped, within half a second, or within a second where it can
+ * only be told by its beat. Where there is no lock to be had (a network file
  * system, whose locks may block for ever; a directory that cannot be written)
  * everybody builds. Thread-safe.
  */
 #ifndef CACHECORE_FLIGHTS_H
 #define CACHECORE_FLIGHTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/bytes.h"
@@ -39,6 +41,14 @@ enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, const char *roo
 				     struct cmn_view key, uint64_t timeout_ns,
 				     struct cc_flight **ret_flight);
 void cc_flight_end(struct cc_flight *flight);	/* from any thread; NULL is fine */
+
+/*
+ * Tells who waits in other namespaces that this process still builds; so often,
+ * by a thread that does nothing else for long. Without it they wait as long as
+ * they may. false: there is nothing to tell.
+ */
+bool cc_flights_beat(struct cc_flights *flights);
+#define CC_FLIGHTS_BEAT_NS UINT64_C(100000000)
 
 /*
  * Removes what builders that died an hour ago and more have left, as far as it

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* holder: one line of three numbers, and /proc. */
+/* holder: one line of four numbers, and /proc. */
 #include "cachecore/holder.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "common/descriptor.h"
 #include "common/write.h"
 
-#define MAX_LINE 64		/* three numbers of twenty digits */
+#define MAX_LINE 84		/* four numbers of twenty digits */
 #define MAX_STAT 1024		/* 52 numbers and a name of 64 bytes at most */
 
 /* Of /proc/<pid>/stat. */
@@ -97,8 +97,8 @@ struct cc_holder cc_holder_self(void)
 void cc_holder_note(int fd, const struct cc_holder *self)
 {
 	char line[MAX_LINE + 1];
-	int len = snprintf(line, sizeof(line), "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", self->pid,
-			   self->start, self->space);
+	int len = snprintf(line, sizeof(line), "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+			   self->pid, self->start, self->space, self->beat);
 
 	/* A number that the application gave to a file of its own is that file. */
 	if (cmn_descriptor_is_ours(fd))
@@ -107,7 +107,7 @@ void cc_holder_note(int fd, const struct cc_holder *self)
 
 static bool read_line(int fd, struct cc_holder *ret)
 {
-	uint64_t *const numbers[] = { &ret->pid, &ret->start, &ret->space };
+	uint64_t *const numbers[] = { &ret->pid, &ret->start, &ret->space, &ret->beat };
 	char line[MAX_LINE + 1], *at = line;
 	ssize_t got = pread(fd, line, MAX_LINE, 0);
 
@@ -116,7 +116,7 @@ static bool read_line(int fd, struct cc_holder *ret)
 	line[got] = '\0';
 	if (!strchr(line, '\n'))
 		return false;
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		char *end;
 
 		*numbers[i] = strtoull(at, &end, 10);
@@ -138,8 +138,12 @@ enum cc_holder_state cc_holder_look(int fd, const struct cc_holder *self, struct
 	struct process process;
 
 	*ret = (struct cc_holder){ 0 };
-	if (!self->pid || !read_line(fd, ret) || !ret->pid || ret->space != self->space)
+	if (!read_line(fd, ret)) {
+		*ret = (struct cc_holder){ 0 };
 		return CC_HOLDER_UNKNOWN;
+	}
+	if (!self->pid || !ret->pid || ret->space != self->space)
+		return CC_HOLDER_UNSEEN;
 	if (!read_stat(ret->pid, &process))
 		return is_gone(ret->pid) ? CC_HOLDER_GONE : CC_HOLDER_UNKNOWN;
 	if (process.start != ret->start)

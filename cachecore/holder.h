@@ -3,7 +3,8 @@
  * holder: which process holds a lock, noted in the file that the lock is on.
  * A lock can outlive its process, in a child that was made without fork's
  * handlers, and a process can be stopped: who waits wants to know. Processes
- * are known by number and start, within one PID and one time namespace.
+ * are known by number and start, within one PID and one time namespace;
+ * elsewhere by their beat alone, a number that changes while they work.
  * Thread-safe.
  */
 #ifndef CACHECORE_HOLDER_H
@@ -13,13 +14,14 @@
 
 enum cc_holder_state {
 	CC_HOLDER_UNKNOWN,	/* it works, or nobody can tell */
+	CC_HOLDER_UNSEEN,	/* in another namespace, or there is no /proc */
 	CC_HOLDER_STOPPED,	/* by a signal or a debugger */
 	CC_HOLDER_GONE,
 };
 
-/* All zero: not known. */
+/* All zero: not known. beat 0: it has none. */
 struct cc_holder {
-	uint64_t pid, start, space;
+	uint64_t pid, start, space, beat;
 };
 
 /* Of this process. */

@@ -158,7 +158,9 @@ static bool work_or_wait(struct cc_writer *writer)
 	uint64_t wanted = writer->flush_wanted, now = cmn_clock_monotonic();
 	uint64_t until = writer->idle_time;
 
-	if (writer->stats_time && now >= writer->stats_time) {
+	if (writer->beat_time && now >= writer->beat_time) {
+		cc_writer_do_beat(writer);
+	} else if (writer->stats_time && now >= writer->stats_time) {
 		cc_writer_do_stats(writer);
 	} else if (cc_writer_do_task(writer)) {
 		writer->idle_time = cmn_clock_monotonic() + IDLE_NS;
@@ -169,7 +171,9 @@ static bool work_or_wait(struct cc_writer *writer)
 		writer->flush_done = wanted;
 		writer->evict_end = 0;
 		(void)pthread_cond_broadcast(&writer->idle);
-	} else if (now < until) {
+	} else if (now < until || writer->beat_time) {
+		if (writer->beat_time && (now >= until || writer->beat_time < until))
+			until = writer->beat_time;
 		if (writer->stats_time && writer->stats_time < until)
 			until = writer->stats_time;
 		(void)wait_until(writer, &writer->work, until);
@@ -334,6 +338,18 @@ bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64
 	return is_stored;
 }
 
+void cc_writer_beat(struct cc_writer *writer, struct cc_flights *flights)
+{
+	lock(writer);
+	writer->flights = flights;
+	start(writer);
+	if (writer->started && !writer->beat_time) {
+		writer->beat_time = cmn_clock_monotonic();
+		(void)pthread_cond_signal(&writer->work);
+	}
+	unlock(writer);
+}
+
 void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place)
 {
 	lock(writer);
@@ -477,6 +493,7 @@ void cc_writer_fork_child(struct cc_writer *writer)
 	writer->stopped = false;
 	writer->flush_done = writer->flush_wanted;
 	writer->stats_time = 0;
+	writer->beat_time = 0;
 	cc_stats_forget(writer->own_stats);
 	if (writer->stats)
 		cc_stats_forget(writer->stats);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * writer: what need not run in the application's thread: storing entries and
- * recipes, access times, statistics. One thread, started by a store; half a
- * second after its last work it ends, so that it keeps no process alive whose
- * other threads have ended, and the next store starts another. A queue
- * bounded in bytes: what does not fit is dropped, since a later run can make
- * it again. Access times alone start no thread: they wait for a store or for
- * flush, and past a fixed number of entries they are dropped. Thread-safe.
+ * recipes, access times, statistics, beats of flights. One thread, started by
+ * a store or a flight; half a second after its last work it ends, so that it
+ * keeps no process alive whose other threads have ended, and the next store
+ * starts another. A queue bounded in bytes: what does not fit is dropped, since
+ * a later run can make it again. Access times alone start no thread: they wait
+ * for a store or for flush, and past a fixed number of entries they are
+ * dropped. Thread-safe.
  */
 #ifndef CACHECORE_WRITER_H
 #define CACHECORE_WRITER_H
@@ -59,6 +60,8 @@ bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded);
  * is, and what is stored under the key will be removed right afterwards.
  */
 bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns);
+/* From now on its thread beats for these, as long as there is a flight; they must outlive it. */
+void cc_writer_beat(struct cc_writer *writer, struct cc_flights *flights);
 /* What happened, for the root's history: copied, written with the statistics, lost where that fails. */
 void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note);
 /* The entry there was used. */

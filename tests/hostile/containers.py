@@ -107,6 +107,8 @@ def together(first, second, number, until="told"):
         alone = b"building" in waiter.said
         if until == "killed":
             builder.kill()
+        elif until == "working":
+            waiter.wait_for("building")
         elif until == "stopped":
             builder.kill(signal.SIGSTOP)
         else:
@@ -326,6 +328,7 @@ def waiting(until, first, second):
 
 WAITING = [
     ("ends, in another PID namespace", ("told", [pids()], [pids()])),
+    ("goes on, in another PID namespace", ("working", [pids()], [pids()])),
     ("is killed, in the same PID namespace", ("killed", [], [])),
     ("is killed, in another PID namespace", ("killed", [pids()], [pids()])),
     ("is stopped, in the same PID namespace", ("stopped", [], [])),

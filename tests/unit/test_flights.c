@@ -83,7 +83,8 @@ static void one_at_a_time_and_no_file_stays(void)
 
 struct waiter {
 	struct cc_flights *flights;
-	atomic_bool waiting;
+	uint64_t timeout_ns;
+	atomic_bool waiting, done;
 	enum cc_flight_turn turn;
 	struct cc_flight *flight;
 };
@@ -93,7 +94,8 @@ static void *wait_for_it(void *arg)
 	struct waiter *waiter = arg;
 
 	atomic_store(&waiter->waiting, true);
-	waiter->turn = begin(waiter->flights, "key", LONG_NS, &waiter->flight);
+	waiter->turn = begin(waiter->flights, "key", waiter->timeout_ns, &waiter->flight);
+	atomic_store(&waiter->done, true);
 	return NULL;
 }
 
@@ -107,6 +109,7 @@ static void waiters_go_on_when_it_has_landed(void)
 	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
 	for (int i = 0; i < 4; i++) {
 		waiters[i].flights = flights;
+		waiters[i].timeout_ns = LONG_NS;
 		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, wait_for_it, &waiters[i]), 0);
 		while (!atomic_load(&waiters[i].waiting))
 			(void)sched_yield();
@@ -380,7 +383,7 @@ static void a_stopped_builder_is_not_waited_for(void)
 /* Who is at work, and whom nobody can judge. */
 static void a_builder_that_works_is_waited_for(void)
 {
-	static const char *const lines[] = { "", "1 2", "1 2 3\n", "999999999 1 2\n", "x y z\n" };
+	static const char *const lines[] = { "", "1 2", "1 2 3\n", "999999999 1 2 0\n", "x y z 0\n" };
 	const uint64_t long_enough = UINT64_C(700000000);
 	struct cc_flights *flights = open_flights();
 	struct cc_flight *flight, *other;
@@ -399,6 +402,74 @@ static void a_builder_that_works_is_waited_for(void)
 		CU_ASSERT_EQUAL(count_files(), 1);
 	}
 	cc_flight_end(flight);
+	cc_flights_free(flights);
+}
+
+/* In the place of what the builder has written there. */
+static void sign(const char *line)
+{
+	FILE *file = popen("cat >line && cp line root/flights/*.lock", "w");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	CU_ASSERT(fputs(line, file) >= 0);
+	CU_ASSERT_EQUAL(pclose(file), 0);
+}
+
+static void an_unseen_builder_is_waited_for_while_it_beats(void)
+{
+	struct waiter waiter = { .timeout_ns = UINT64_C(1500000000) };
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight, *other;
+	char line[32];
+	pthread_t thread;
+	uint64_t start;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	sign("1 1 1 7\n");
+	start = cmn_clock_monotonic();
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &other), CC_FLIGHT_ALONE);
+	CU_ASSERT_TRUE(cmn_clock_monotonic() - start < LONG_NS / 2);
+	/* One that could have no thread, or is of a process without /proc. */
+	sign("0 0 0 0\n");
+	start = cmn_clock_monotonic();
+	CU_ASSERT_EQUAL(begin(flights, "key", waiter.timeout_ns, &other), CC_FLIGHT_ALONE);
+	CU_ASSERT_TRUE(cmn_clock_monotonic() - start >= waiter.timeout_ns);
+	waiter.flights = flights;
+	start = cmn_clock_monotonic();
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, wait_for_it, &waiter), 0);
+	for (unsigned int beat = 8; !atomic_load(&waiter.done); beat++) {
+		(void)snprintf(line, sizeof(line), "1 1 1 %u\n", beat);
+		sign(line);
+	}
+	CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+	CU_ASSERT_EQUAL(waiter.turn, CC_FLIGHT_ALONE);
+	CU_ASSERT_TRUE(cmn_clock_monotonic() - start >= waiter.timeout_ns);
+	cc_flight_end(flight);
+	cc_flights_free(flights);
+}
+
+static void each_flight_has_the_beat(void)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *first, *second, *third;
+
+	CU_ASSERT_FALSE(cc_flights_beat(flights));
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &first), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(begin(flights, "another key", LONG_NS, &second), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(system("grep -l ' 0$' root/flights/*.lock | wc -l | grep -qx 2"), 0);
+	for (int beat = 2; beat < 4; beat++) {
+		CU_ASSERT_TRUE(cc_flights_beat(flights));
+		(void)setenv("BEAT", beat == 2 ? "2" : "3", 1);
+		CU_ASSERT_EQUAL(system("grep -l \" $BEAT$\" root/flights/*.lock | wc -l | grep -qx 2"), 0);
+	}
+	/* It is the flight's, and closes nothing of it. */
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &third), CC_FLIGHT_ALONE);
+	cc_flight_end(first);
+	CU_ASSERT_TRUE(cc_flights_beat(flights));
+	CU_ASSERT_EQUAL(count_files(), 1);
+	cc_flight_end(second);
+	CU_ASSERT_FALSE(cc_flights_beat(flights));
+	CU_ASSERT_EQUAL(count_files(), 0);
 	cc_flights_free(flights);
 }
 
@@ -470,6 +541,8 @@ int main(void)
 		UNIT_TEST(a_lock_that_outlives_its_builder_is_passed_by),
 		UNIT_TEST(a_stopped_builder_is_not_waited_for),
 		UNIT_TEST(a_builder_that_works_is_waited_for),
+		UNIT_TEST(an_unseen_builder_is_waited_for_while_it_beats),
+		UNIT_TEST(each_flight_has_the_beat),
 		UNIT_TEST(a_programs_own_file_is_neither_locked_nor_closed),
 		UNIT_TEST(a_first_flight_sweeps),
 	};

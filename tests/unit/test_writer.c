@@ -240,6 +240,40 @@ static void wait_for_threads(unsigned int count)
 	CU_ASSERT_EQUAL(count_threads(), count);
 }
 
+static bool has_eighth_beat(const char *dir)
+{
+	char command[4300];
+
+	(void)snprintf(command, sizeof(command), "grep -Eqs ' ([89]|[0-9]{2,})$' '%s'/flights/*.lock",
+		       dir);
+	return system(command) == 0;
+}
+
+static void thread_beats_while_there_is_a_flight(void)
+{
+	struct cc_flights *flights = cc_flights_new();
+	uint64_t deadline = cmn_clock_monotonic() + LONG_ENOUGH;
+	unsigned int before = count_threads();
+	struct cc_flight *flight = NULL;
+	struct bench bench;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
+	bench_open(&bench);
+	CU_ASSERT_EQUAL(cc_flights_begin(flights, bench.config.dir, cmn_view_of("key"), LONG_ENOUGH,
+					 &flight), CC_FLIGHT_OWN);
+	cc_writer_beat(bench.writer, flights);
+	CU_ASSERT_EQUAL(count_threads(), before + 1);
+	/* Longer than a thread without work lives. */
+	while (!has_eighth_beat(bench.config.dir) && cmn_clock_monotonic() < deadline)
+		continue;
+	CU_ASSERT_TRUE(cmn_clock_monotonic() < deadline);
+	CU_ASSERT_EQUAL(count_threads(), before + 1);
+	cc_flight_end(flight);
+	wait_for_threads(before);
+	bench_close(&bench);
+	cc_flights_free(flights);
+}
+
 static void thread_ends_when_idle_and_a_store_starts_another(void)
 {
 	unsigned int before = count_threads();
@@ -562,6 +596,7 @@ int main(void)
 		UNIT_TEST(drains_when_freed),
 		UNIT_TEST(does_not_count_what_is_too_large_as_an_error),
 		UNIT_TEST(has_no_thread_before_the_first_store),
+		UNIT_TEST(thread_beats_while_there_is_a_flight),
 		UNIT_TEST(thread_ends_when_idle_and_a_store_starts_another),
 		UNIT_TEST(random_words_are_refused),
 		UNIT_TEST(random_words_are_admitted_where_asked_for),
