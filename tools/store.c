@@ -158,9 +158,11 @@ static enum cmn_status clear_leaf(void *ctx, int root_fd, const char *path, int 
 	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
 		scan = (struct cc_leaf_scan){ 0 };
 	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-		/* The tree is counted afterwards. Half an entry is none. */
-		removed->entries += scan.present[CC_LEAF_SRC] >> n & 1;
-		removed->bytes += cc_leaf_remove(leaf_fd, n);
+		uint64_t freed = cc_leaf_remove(leaf_fd, n);
+
+		/* The tree is counted afterwards. Neither half an entry counts nor one that stays. */
+		removed->entries += (scan.present[CC_LEAF_SRC] >> n & 1) && freed;
+		removed->bytes += freed;
 	}
 	cc_leaf_sweep(leaf_fd, status == CMN_OK);
 	cc_leaf_prune(root_fd, path);

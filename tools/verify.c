@@ -24,6 +24,7 @@ struct verification {
 	uint64_t seen_bytes, total_bytes;	/* total: as the account says, 0 if it does not */
 	bool has_account;	/* what it says: */
 	uint64_t account, counted;
+	bool corrected;
 };
 
 /* As it comes: there may be many. */
@@ -121,8 +122,10 @@ static enum cmn_status verify_account(struct verification *verification, int roo
 	}
 	if (verification->cache->config.read_only)
 		return CMN_OK;
-	return cc_account_correct(root_fd, verification->account, verification->counted,
-				  cc_store_lock_until(verification->cache->store), &total);
+	status = cc_account_correct(root_fd, verification->account, verification->counted,
+				    cc_store_lock_until(verification->cache->store), &total);
+	verification->corrected = status == CMN_OK;
+	return status;
 }
 
 /* What follows the look at every entry. */
@@ -175,7 +178,7 @@ static void append_plain(struct verification *verification)
 			(void)snprintf(said, sizeof(said), "%" PRIu64, verification->account);
 		cmn_buffer_printf(text, "%s says %s, there are %" PRIu64 " bytes%s\n",
 				  CC_ACCOUNT_NAME, said, verification->counted,
-				  verification->cache->config.read_only ? "" : "; corrected");
+				  verification->corrected ? "; corrected" : "");
 	}
 	cmn_buffer_printf(text, "%" PRIu64 " entries sound, %" PRIu64 " damaged",
 			  verification->sound, verification->damaged);

@@ -249,6 +249,16 @@ def sticky_group():
             for name, user in (("first", ALICE), ("second", BOB))]
 
 
+def others_entries_stay(first, second):
+    """Nobody removes what another one has stored, nor says so."""
+    process = second.start("clear", program=WORK + "/ckcache")
+    code, out, _ = process.end()
+    expect(code == 1 and out.startswith("3 entries removed"), code, out)
+    expect(first.one_way() == ("disk", "first"))
+    expect(first.one_way(10) == ("built", "first"))
+    first.verify()
+
+
 def group_members_mapped():
     root = root_made(ALICE, group=GROUP, mode=0o2770)
     return [Member("first", root, pids(), users((0, ALICE, 1), (5, GROUP, 1)), become(0, 0, [5]),
@@ -302,7 +312,7 @@ PROCESSES = [
     ("root, and the user nobody (65534)", user_nobody),
     ("the user nobody, twice", own_nobody),
     ("two members of a group, `CKCACHE_SHARED=group`", group_members),
-    ("the same, with the sticky bit", sticky_group),
+    ("the same, with the sticky bit", sticky_group, others_entries_stay),
     ("the same, each in a user namespace that maps the group", group_members_mapped),
     ("the same, the second where the group is not mapped", group_unmapped),
     ("root, and a user for whom it is a read-only tier", tier_of_the_machine),
@@ -416,6 +426,22 @@ def removed_meanwhile():
     return "is made anew", one.message()
 
 
+def directory_in_the_way():
+    """One of the image's cannot be renamed (EXDEV): nothing can be counted or stored."""
+    below = image_with_cache()
+    os.unlink(below + "/image/cache/cache_size.txt")
+    os.makedirs(below + "/image/cache/cache_size.txt/somebody's")
+    root = spaces.overlay(WORK, below + "/image", spaces.tmpfs(WORK)) + "/cache"
+    one = Member("first", root, pids())
+    expect(one.one_way() == ("disk", "image"))
+    for _ in range(2):
+        expect(one.one_way(10) == ("built", "first"))
+    message = one.message()
+    code, out, _ = one.start("verify", program=WORK + "/ckcache").end()
+    expect(code == 1 and "says nothing" in out and "corrected" not in out, code, out)
+    return "read", message
+
+
 def read_only_image():
     below = image_with_cache()
     root = spaces.overlay(WORK, below + "/image", spaces.tmpfs(WORK), read_only=True) + "/cache"
@@ -526,6 +552,7 @@ PLACES = [
     ("the same on ext4, with the image", lambda: image_layer(image_of("ext4", 64))),
     ("overlayfs where an entry's directory, which the image has, too, is removed by another process",
      removed_meanwhile),
+    ("overlayfs over an image with a directory in place of `cache_size.txt`", directory_in_the_way),
     ("an image that holds a cache, without an upper layer", read_only_image),
     ("a full tmpfs", without_room(tmpfs("size=8m,mode=0755"))),
     ("a full ext4", without_room(image_of("ext4", 10))),
@@ -546,21 +573,23 @@ TABLES = [
 
 def cells():
     """(table, name, function that makes the other columns)"""
-    for name, make in PROCESSES:
-        yield 0, name, lambda make=make: on_both(make)
+    for name, *how in PROCESSES:
+        yield 0, name, lambda how=how: on_both(*how)
     for name, make in PLACES:
         yield 1, name, make
     for name, arguments in WAITING:
         yield 2, name, lambda arguments=arguments: (waiting(*arguments),)
 
 
-def on_both(make):
+def on_both(make, then=None):
     """On tmpfs and on overlayfs, which must not differ."""
     global FOLDER
     outcomes = []
     for FOLDER in (WORK, spaces.overlay(WORK, spaces.tmpfs(WORK), spaces.tmpfs(WORK))):
         members = make()
         outcomes.append((share(*members), members[1].message()))
+        if then:
+            then(*members)
     FOLDER = WORK
     expect(outcomes[0] == outcomes[1], outcomes)
     return outcomes[0]
