@@ -237,16 +237,14 @@ def own_nobody():
     return both([[become(65534)], [become(65534)]], 65534)
 
 
-def group_members():
-    root = root_made(ALICE, group=GROUP, mode=0o2770)
+def group_members(mode=0o2770):
+    root = root_made(ALICE, group=GROUP, mode=mode)
     return [Member(name, root, become(user, groups=[GROUP]), CKCACHE_SHARED="group")
             for name, user in (("first", ALICE), ("second", BOB))]
 
 
 def sticky_group():
-    root = root_made(ALICE, group=GROUP, mode=0o3770)
-    return [Member(name, root, become(user, groups=[GROUP]), CKCACHE_SHARED="group")
-            for name, user in (("first", ALICE), ("second", BOB))]
+    return group_members(0o3770)
 
 
 def others_entries_stay(first, second):
@@ -408,12 +406,10 @@ def removed_meanwhile():
         for name in os.listdir(folder):
             os.unlink(os.path.join(folder, name))
         fcntl.flock(lock, fcntl.LOCK_EX)
-    # As they are called elsewhere: the mount has no name here.
-    names = [os.path.relpath(folder, root) for folder in leaves]
     os.unlink(root + "/cache_size.txt")
     process = one.start("use", "first", 0, 1)
     # What is stored is counted before; what looks it up opens the directory, too.
-    while not (os.path.exists(root + "/cache_size.txt") and any(map(process.has_opened, names))):
+    while not (os.path.exists(root + "/cache_size.txt") and any(map(process.has_opened, leaves))):
         expect(not process.has_ended(), "nobody waited for the lock")
     for folder, lock in leaves.items():
         os.rmdir(folder)
@@ -631,6 +627,8 @@ def run(prints, rows):
             traceback.print_exc()
             wrong += 1
             continue
+        finally:
+            spaces.end_all()
         tried[table].add(row)
         if prints:
             print(row, flush=True)

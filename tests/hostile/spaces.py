@@ -122,8 +122,18 @@ def become(user, group=None, groups=()):
     return step
 
 
+living = set()
+
+
+def end_all():
+    """What a test that failed has left."""
+    for process in list(living):
+        process.kill()
+        process.end_anyhow()
+
+
 class Process:
-    """A program that was started in a place; ended, at the latest, by end()."""
+    """A program that was started in a place; ended, at the latest, by end_all()."""
 
     def __init__(self, steps, arguments, environment):
         self.said = b""
@@ -135,7 +145,8 @@ class Process:
         if self.pid == 0:
             self.become_program(steps, arguments, environment, in_end, out_end)
         os.close(in_end), os.close(out_end)
-        self.stdout, self.code, self.inner = out, None, None
+        self.stdout, self.code = out, None
+        living.add(self)
 
     def become_program(self, steps, arguments, environment, in_end, out_end):
         try:
@@ -205,14 +216,18 @@ class Process:
         except ProcessLookupError:
             pass
 
+    def end_anyhow(self):
+        _, status = os.waitpid(self.pid, 0)
+        self.code = os.waitstatus_to_exitcode(status)
+        os.close(self.stdout), os.close(self.stdin)
+        living.discard(self)
+
     def end(self):
         """(exit code, stdout, stderr)"""
         if self.code is None:
             while self.read():
                 pass
-            _, status = os.waitpid(self.pid, 0)
-            self.code = os.waitstatus_to_exitcode(status)
-            os.close(self.stdout), os.close(self.stdin)
+            self.end_anyhow()
             self.errors.seek(0)
             self.said_wrong = self.errors.read().decode()
             self.errors.close()
