@@ -6,9 +6,10 @@
  * again. The lock is flock's and dies with its process, so that a dead builder
  * frees its waiters at once; where a child has inherited the lock, and where
  * the builder is stopped, within half a second, or within a second where it can
- * only be told by its beat. Where there is no lock to be had (a network file
- * system, whose locks may block for ever; a directory that cannot be written)
- * everybody builds. Thread-safe.
+ * only be told by its beat. Nor is one waited for longer who could not be noted,
+ * as on a full disk, where its result would not be found either. Where there is
+ * no lock to be had (a network file system, whose locks may block for ever; a
+ * directory that cannot be written) everybody builds. Thread-safe.
  */
 #ifndef CACHECORE_FLIGHTS_H
 #define CACHECORE_FLIGHTS_H

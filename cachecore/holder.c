@@ -127,6 +127,13 @@ static bool read_line(int fd, struct cc_holder *ret)
 	return *at == '\n';
 }
 
+static bool is_empty(int fd)
+{
+	struct stat info;
+
+	return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0;
+}
+
 static bool is_gone(uint64_t pid)
 {
 	/* It may be hidden: /proc can be told to show a user's own only. */
@@ -138,6 +145,8 @@ enum cc_holder_state cc_holder_look(int fd, const struct cc_holder *self, struct
 	struct process process;
 
 	*ret = (struct cc_holder){ 0 };
+	if (is_empty(fd))
+		return CC_HOLDER_UNSIGNED;
 	if (!read_line(fd, ret)) {
 		*ret = (struct cc_holder){ 0 };
 		return CC_HOLDER_UNKNOWN;

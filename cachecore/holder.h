@@ -17,6 +17,7 @@ enum cc_holder_state {
 	CC_HOLDER_UNSEEN,	/* in another namespace, or there is no /proc */
 	CC_HOLDER_STOPPED,	/* by a signal or a debugger */
 	CC_HOLDER_GONE,
+	CC_HOLDER_UNSIGNED,	/* the file is empty: stopped before it signed, or the disk is full */
 };
 
 /* All zero: not known. beat 0: it has none. */

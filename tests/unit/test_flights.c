@@ -383,7 +383,7 @@ static void a_stopped_builder_is_not_waited_for(void)
 /* Who is at work, and whom nobody can judge. */
 static void a_builder_that_works_is_waited_for(void)
 {
-	static const char *const lines[] = { "", "1 2", "1 2 3\n", "999999999 1 2 0\n", "x y z 0\n" };
+	static const char *const lines[] = { "1 2", "1 2 3\n", "999999999 1 2 0\n", "x y z 0\n" };
 	const uint64_t long_enough = UINT64_C(700000000);
 	struct cc_flights *flights = open_flights();
 	struct cc_flight *flight, *other;
@@ -444,6 +444,23 @@ static void an_unseen_builder_is_waited_for_while_it_beats(void)
 	CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
 	CU_ASSERT_EQUAL(waiter.turn, CC_FLIGHT_ALONE);
 	CU_ASSERT_TRUE(cmn_clock_monotonic() - start >= waiter.timeout_ns);
+	cc_flight_end(flight);
+	cc_flights_free(flights);
+}
+
+/* It was stopped before it signed, or the disk is full, and then there is nothing to wait for. */
+static void a_builder_that_has_not_signed_is_not_waited_for(void)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight, *other;
+	uint64_t start;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(system("for lock in root/flights/*.lock; do : >$lock; done"), 0);
+	start = cmn_clock_monotonic();
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &other), CC_FLIGHT_ALONE);
+	CU_ASSERT_TRUE(cmn_clock_monotonic() - start < LONG_NS / 2);
+	CU_ASSERT_EQUAL(count_files(), 1);
 	cc_flight_end(flight);
 	cc_flights_free(flights);
 }
@@ -543,6 +560,7 @@ int main(void)
 		UNIT_TEST(a_builder_that_works_is_waited_for),
 		UNIT_TEST(an_unseen_builder_is_waited_for_while_it_beats),
 		UNIT_TEST(each_flight_has_the_beat),
+		UNIT_TEST(a_builder_that_has_not_signed_is_not_waited_for),
 		UNIT_TEST(a_programs_own_file_is_neither_locked_nor_closed),
 		UNIT_TEST(a_first_flight_sweeps),
 	};
