@@ -19,8 +19,9 @@
 #include "common/file.h"
 #include "common/listing.h"
 
-/* Smaller files stay: removing them would gain little. */
-#define TRIM_FROM (64 << 10)
+/* Smaller files stay, or a smaller share of the bound: removing them would gain little. */
+#define TRIM_FROM (UINT64_C(64) << 10)
+#define TRIM_SHARE 16
 
 static uint64_t blocks_of(int dir_fd, const char *name)
 {
@@ -67,12 +68,14 @@ void cc_overhead_trim(int root_fd, uint64_t max_size)
 	static const char *const names[] = {
 		CC_HISTORY_OLD_NAME, CC_RANDOM_TOKEN_NAME, CC_HISTORY_NAME,
 	};
-	uint64_t most = max_size / 4;
+	uint64_t most = max_size / 4, from = max_size / TRIM_SHARE;
 
 	if (!max_size || cc_overhead_bytes(root_fd) <= most)
 		return;
+	if (from > TRIM_FROM)
+		from = TRIM_FROM;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (blocks_of(root_fd, names[i]) > TRIM_FROM && cc_overhead_bytes(root_fd) > most)
+		if (blocks_of(root_fd, names[i]) > from && cc_overhead_bytes(root_fd) > most)
 			(void)unlinkat(root_fd, names[i], 0);	/* what stays is counted */
 	}
 	if (cc_overhead_bytes(root_fd) > most)

@@ -476,17 +476,20 @@ static void it_begins_before_the_root_is_full(void)
 /* The root's other files do not push the entries out for good. */
 static void large_files_of_its_own_go_where_the_bound_is_small(void)
 {
-	struct bench bench;
+	static const size_t sizes[] = { 1 << 20, 60000 }, bounds[] = { 400000, 100000 };
 	static char text[1 << 20];
+	struct bench bench;
 
-	open_bench(&bench, 2);
 	memset(text, 'h', sizeof(text));
-	unit_write_bytes("root/" CC_HISTORY_OLD_NAME, text, sizeof(text));
-	bench.config.max_size = 400000;
-	CU_ASSERT_EQUAL(put(&bench, 2), CMN_OK);
-	CU_ASSERT_TRUE(has(&bench, 2));
-	CU_ASSERT_EQUAL(access("root/" CC_HISTORY_OLD_NAME, F_OK), -1);
-	(void)check_bound(&bench);
+	open_bench(&bench, 2);
+	for (unsigned int i = 0; i < 2; i++) {
+		unit_write_bytes("root/" CC_HISTORY_OLD_NAME, text, sizes[i]);
+		bench.config.max_size = bounds[i];
+		CU_ASSERT_EQUAL(put(&bench, 2 + i), CMN_OK);
+		CU_ASSERT_TRUE(has(&bench, 2 + i));
+		CU_ASSERT_EQUAL(access("root/" CC_HISTORY_OLD_NAME, F_OK), -1);
+		(void)check_bound(&bench);
+	}
 	close_bench(&bench);
 }
 
