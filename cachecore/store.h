@@ -96,7 +96,10 @@ uint64_t cc_store_lock_until(const struct cc_store *store);
  */
 CMN_CHECKED enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
 					 const struct cc_entry *entry, bool *ret_evict);
-/* The same, and evicts at once where that is due, then tries again what did not fit. */
+/* The same, and waits for 20 ms at most, for who keeps others waiting: CMN_BUSY: try cc_store_add. */
+CMN_CHECKED enum cmn_status cc_store_add_soon(struct cc_store *store, const struct cc_key *key,
+					      const struct cc_entry *entry, bool *ret_evict);
+/* As cc_store_add, and evicts at once where that is due, then tries again what did not fit. */
 CMN_CHECKED enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
 					 const struct cc_entry *entry);
 

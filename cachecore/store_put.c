@@ -47,7 +47,7 @@ static enum cmn_status make_root(const struct cc_store *store, int *ret_fd)
 
 /* Makes and locks the key's leaf. CMN_MISS: it was removed each time. */
 static enum cmn_status lock_leaf(const struct cc_store *store, int root_fd, const char *leaf,
-				 bool *ret_locked, int *ret_fd)
+				 uint64_t until, bool *ret_locked, int *ret_fd)
 {
 	mode_t mode = store->config->sharing == CC_SHARING_READERS ? 0755
 								   : cc_root_dir_mode(root_fd);
@@ -58,7 +58,7 @@ static enum cmn_status lock_leaf(const struct cc_store *store, int root_fd, cons
 		status = cc_leaf_make(root_fd, leaf, mode, &fd);
 		if (status != CMN_OK)
 			continue;
-		status = cc_leaf_lock(fd, cc_store_lock_until(store));
+		status = cc_leaf_lock(fd, until);
 		/* Without locks files still appear whole: rename is atomic. */
 		if (status == CMN_OK || status == CMN_ERR_IO) {
 			*ret_locked = status == CMN_OK;
@@ -257,12 +257,12 @@ static void want_room(struct cc_store *store, uint64_t bytes)
  * appear. CMN_ERR_TOO_LARGE: they would not; CMN_BUSY: the root's lock is held.
  * *ret_evict: so, or soon, when others would have to wait for an eviction.
  */
-static enum cmn_status reserve(struct cc_store *store, int root_fd, uint64_t bytes, bool *ret_evict)
+static enum cmn_status reserve(struct cc_store *store, int root_fd, uint64_t bytes, uint64_t until,
+			       bool *ret_evict)
 {
 	const struct cc_config *config = store->config;
 	enum cmn_status status = CMN_STALE;
 	uint64_t bound = config->eviction_disable ? 0 : config->max_size, overhead, total = 0;
-	uint64_t until = cc_store_lock_until(store);
 
 	if (!bound)
 		return cc_account_reserve(root_fd, bytes, UINT64_MAX, until, &total);
@@ -301,7 +301,7 @@ bool cc_store_is_full(struct cc_store *store, size_t len)
 }
 
 static enum cmn_status put_in_leaf(const struct cc_store *store, int root_fd,
-				   const struct parcel *parcel, int64_t *ret_change)
+				   const struct parcel *parcel, uint64_t until, int64_t *ret_change)
 {
 	char leaf[CC_LEAF_PATH_SIZE];
 	enum cmn_status status = CMN_MISS;
@@ -315,7 +315,7 @@ static enum cmn_status put_in_leaf(const struct cc_store *store, int root_fd,
 	 * but then nothing can be made in it.
 	 */
 	for (int i = 0; i < MAKE_ATTEMPTS && status == CMN_MISS; i++) {
-		status = lock_leaf(store, root_fd, leaf, &locked, &leaf_fd);
+		status = lock_leaf(store, root_fd, leaf, until, &locked, &leaf_fd);
 		if (status != CMN_OK) {
 			cc_leaf_prune(root_fd, leaf);
 			break;
@@ -339,9 +339,11 @@ static bool evict_due(const struct cc_store *store, int root_fd, bool full)
 	       cmn_clock_monotonic() >= atomic_load(&store->evict_time);
 }
 
-enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
-			     const struct cc_entry *entry, bool *ret_evict)
+/* soon: the locks that it needs before it writes are waited for 20 ms in all, and that tells nothing. */
+static enum cmn_status add(struct cc_store *store, const struct cc_key *key,
+			   const struct cc_entry *entry, bool soon, bool *ret_evict)
 {
+	uint64_t until, near;
 	struct parcel parcel = { 0 };
 	enum cmn_status status;
 	bool full = false;
@@ -358,15 +360,19 @@ enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
 	if (status != CMN_OK)
 		goto out;
 	reserved = parcel_bytes(&parcel, root_fd);
-	status = reserve(store, root_fd, reserved, &full);
+	near = cmn_clock_monotonic() + CC_STORE_LOOKUP_PATIENCE_NS;
+	until = cc_store_lock_until(store);
+	until = soon && near < until ? near : until;
+	status = reserve(store, root_fd, reserved, until, &full);
 	if (status == CMN_OK) {
-		status = put_in_leaf(store, root_fd, &parcel, &change);
+		status = put_in_leaf(store, root_fd, &parcel, until, &change);
 		change -= (int64_t)reserved;
 		/* Failing leaves the account a little high; the next eviction counts. */
 		if (change)
 			(void)!cc_account_add(root_fd, change, cc_store_lock_until(store), NULL);
 	}
-	atomic_store(&store->stuck, status == CMN_BUSY);
+	if (status != CMN_BUSY || !soon)
+		atomic_store(&store->stuck, status == CMN_BUSY);
 	if (status != CMN_BUSY)
 		*ret_evict = evict_due(store, root_fd, full);
 out:
@@ -374,6 +380,18 @@ out:
 		(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
 	release_parcel(&parcel);
 	return status;
+}
+
+enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
+			     const struct cc_entry *entry, bool *ret_evict)
+{
+	return add(store, key, entry, false, ret_evict);
+}
+
+enum cmn_status cc_store_add_soon(struct cc_store *store, const struct cc_key *key,
+				  const struct cc_entry *entry, bool *ret_evict)
+{
+	return add(store, key, entry, true, ret_evict);
 }
 
 enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,

@@ -277,7 +277,7 @@ static bool enqueue(struct cc_writer *writer, struct cc_task *task)
 		start(writer);
 		(void)pthread_cond_signal(&writer->work);
 		/* Without a thread it is stored when the process ends: too late for who waits. */
-		if (!writer->started) {
+		if (!writer->started || writer->held_up) {
 			early = task->flight;
 			task->flight = NULL;
 		}
@@ -489,6 +489,7 @@ void cc_writer_fork_child(struct cc_writer *writer)
 	writer->evict_end = 0;
 	writer->working = false;
 	writer->current = NULL;
+	writer->held_up = false;
 	writer->started = false;
 	writer->stopped = false;
 	writer->flush_done = writer->flush_wanted;

@@ -36,6 +36,7 @@ struct cc_writer {
 	pthread_t thread;
 	bool stop;			/* as soon as the work at hand is done */
 	bool stopped;
+	bool held_up;			/* it may wait long for a lock: nobody is to wait for it meanwhile */
 	bool working;			/* at something that it took from the lists */
 	struct cc_task *current;	/* what is being stored; NULL: nothing */
 	uint64_t flush_wanted, flush_done;	/* serial numbers */

@@ -16,6 +16,7 @@
 
 /* Leaves that an eviction looks at even if its time is over: some ms of work, where a machine is busy. */
 #define LEAST_STEPS 64
+#define STATS_PATIENCE_NS UINT64_C(20000000)
 
 static void log_failure(struct cc_writer *writer, const char *what, enum cmn_status status)
 {
@@ -88,8 +89,50 @@ static bool is_welcome(struct cc_writer *writer, const struct cc_task *task)
 	return false;
 }
 
+/* With the lock, which it releases meanwhile: who waits for what is queued builds it instead. */
+static void end_flights(struct cc_writer *writer)
+{
+	struct cc_flight *flight;
+	struct cc_task *task;
+
+	do {
+		flight = NULL;
+		DL_FOREACH(writer->stores, task) {
+			flight = task->flight;
+			task->flight = NULL;
+			if (flight)
+				break;
+		}
+		(void)pthread_mutex_unlock(&writer->lock);
+		cc_flight_end(flight);
+		(void)pthread_mutex_lock(&writer->lock);
+	} while (flight);
+}
+
+/* Who has the lock that is wanted may be stopped: others wait for 20 ms of that, not for a second. */
+static enum cmn_status add_entry(struct cc_writer *writer, struct cc_task *task, bool *ret_evict)
+{
+	enum cmn_status status = CMN_BUSY;
+
+	if (task->flight)
+		status = cc_store_add_soon(writer->store, &task->key, task->entry, ret_evict);
+	if (status != CMN_BUSY)
+		return status;
+	cc_flight_end(task->flight);
+	task->flight = NULL;
+	(void)pthread_mutex_lock(&writer->lock);
+	writer->held_up = true;
+	end_flights(writer);
+	(void)pthread_mutex_unlock(&writer->lock);
+	status = cc_store_add(writer->store, &task->key, task->entry, ret_evict);
+	(void)pthread_mutex_lock(&writer->lock);
+	writer->held_up = false;
+	(void)pthread_mutex_unlock(&writer->lock);
+	return status;
+}
+
 /* Without the lock. true: it did not fit, and may after an eviction. */
-static bool do_store(struct cc_writer *writer, const struct cc_task *task, bool *ret_evict)
+static bool do_store(struct cc_writer *writer, struct cc_task *task, bool *ret_evict)
 {
 	enum cmn_status status;
 
@@ -99,7 +142,7 @@ static bool do_store(struct cc_writer *writer, const struct cc_task *task, bool 
 		return false;
 	}
 	if (task->entry)
-		status = cc_store_add(writer->store, &task->key, task->entry, ret_evict);
+		status = add_entry(writer, task, ret_evict);
 	else if (cc_store_is_full(writer->store, task->recipe.len))
 		return false;	/* a recipe only saves time */
 	else
@@ -214,9 +257,14 @@ void cc_writer_do_evict(struct cc_writer *writer)
 
 void cc_writer_do_stats(struct cc_writer *writer)
 {
+	uint64_t until = cc_store_lock_until(writer->store);
+	uint64_t near = cmn_clock_monotonic() + STATS_PATIENCE_NS;
 	struct cc_history history;
 	enum cmn_status status;
 
+	/* Others may wait for what is queued behind it, and it is tried again. */
+	if (writer->flush_wanted == writer->flush_done && writer->started && near < until)
+		until = near;
 	writer->stats_time = 0;
 	writer->working = true;
 	if (writer->stats)
@@ -224,8 +272,7 @@ void cc_writer_do_stats(struct cc_writer *writer)
 	history = cc_history_take(&writer->history);
 	(void)pthread_mutex_unlock(&writer->lock);
 	cc_history_write(&history, cc_store_root(writer->store));
-	status = cc_stats_flush(writer->own_stats, cc_store_root(writer->store),
-				cc_store_lock_until(writer->store));
+	status = cc_stats_flush(writer->own_stats, cc_store_root(writer->store), until);
 	/* A root that is not ours is the store's complaint; a busy one is tried again. */
 	if (status < 0 && status != CMN_ERR_ACCESS)
 		log_failure(writer, "statistics", status);

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cachecore/flights.h"
 #include "cachecore/leaf.h"
 #include "common/clock.h"
 #include "common/file.h"
@@ -417,6 +418,55 @@ static void gives_up_on_a_thread_that_is_stuck(void)
 	(void)close(fd);
 }
 
+static void put_in_flight(struct bench *bench, struct cc_flights *flights, int number)
+{
+	struct cc_entry *entry = make_entry(20);
+	struct cc_flight *flight;
+	struct cc_key key;
+
+	make_key(&key, number);
+	CU_ASSERT_EQUAL(cc_flights_begin(flights, bench->config.dir, cc_key_view(&key), 0, &flight),
+			CC_FLIGHT_OWN);
+	CU_ASSERT_TRUE(cc_writer_put(bench->writer, &key, entry, flight));
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+}
+
+/* Who waits for what cannot be stored now waits for no lock, which somebody stopped may have. */
+static void flights_end_while_a_lock_is_held(void)
+{
+	struct cc_flights *flights = cc_flights_new(), *others = cc_flights_new();
+	struct cc_flight *flight = NULL;
+	struct bench bench;
+	struct cc_key key;
+	int fd;
+
+	CU_ASSERT_TRUE_FATAL(flights && others);
+	bench_open(&bench);
+	fd = hold_leaf(&bench, 1);
+	/* What is being stored, what is queued behind it, and what comes then. */
+	put_in_flight(&bench, flights, 1);
+	put_in_flight(&bench, flights, 2);
+	for (int i = 1; i <= 3; i++) {
+		make_key(&key, i);
+		CU_ASSERT_NOT_EQUAL(cc_flights_begin(others, bench.config.dir, cc_key_view(&key),
+						     LONG_ENOUGH / 6, &flight), CC_FLIGHT_ALONE);
+		cc_flight_end(flight);
+		flight = NULL;
+		cc_key_release(&key);
+		if (i == 2)
+			put_in_flight(&bench, flights, 3);
+	}
+	(void)flock(fd, LOCK_UN);
+	(void)close(fd);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	for (int i = 1; i <= 3; i++)
+		CU_ASSERT_TRUE(is_stored(bench.store, i));
+	bench_close(&bench);
+	cc_flights_free(flights);
+	cc_flights_free(others);
+}
+
 /* Not waited for any longer, it goes as soon as it is stored. */
 static void what_is_being_stored_can_be_forgotten(void)
 {
@@ -609,6 +659,7 @@ int main(void)
 		UNIT_TEST(a_child_can_store_for_itself),
 		UNIT_TEST(serves_many_threads),
 		UNIT_TEST(gives_up_on_a_thread_that_is_stuck),
+		UNIT_TEST(flights_end_while_a_lock_is_held),
 		UNIT_TEST(what_is_being_stored_can_be_forgotten),
 	};
 
