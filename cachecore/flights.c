@@ -234,16 +234,18 @@ static enum cc_flight_turn join(struct cc_flight *flight, int dir_fd, uint64_t d
 	return turn;
 }
 
+/* Or of the future: the clock was set back since. */
 static bool is_old_lock(int dir_fd, const char *name)
 {
-	uint64_t now = cmn_clock_realtime();
+	uint64_t now = cmn_clock_realtime(), made;
 	size_t len = strlen(name);
 	struct stat info;
 
-	return len == NAME_SIZE - 1 && strcmp(name + len - strlen(SUFFIX), SUFFIX) == 0 &&
-	       fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
-	       info.st_mtim.tv_sec >= 0 &&
-	       (uint64_t)info.st_mtim.tv_sec * UINT64_C(1000000000) + SWEPT_AGE_NS < now;
+	if (len != NAME_SIZE - 1 || strcmp(name + len - strlen(SUFFIX), SUFFIX) != 0 ||
+	    fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(info.st_mode))
+		return false;
+	made = info.st_mtim.tv_sec > 0 ? (uint64_t)info.st_mtim.tv_sec * UINT64_C(1000000000) : 0;
+	return made + SWEPT_AGE_NS < now || made > now + SWEPT_AGE_NS;
 }
 
 /* Only under its lock: a build may take long. */
