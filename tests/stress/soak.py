@@ -59,13 +59,17 @@ def children():
         return {int(word) for word in file.read().split()}
 
 
+def read_proc(pid, name):
+    try:
+        with open("/proc/%d/%s" % (pid, name), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
 def state_of(pid):
     """Its letter of proc(5); "X": it is gone."""
-    try:
-        with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(") ")[2][:1]
-    except OSError:
-        return "X"
+    return read_proc(pid, "stat").rpartition(") ")[2][:1] or "X"
 
 
 def is_stopped(pid):
@@ -115,7 +119,7 @@ class Process:
 
     def disturb(self, rng):
         """At most two things."""
-        for kind in rng.sample(("kill", "stop", "stop at lock", "kill at lock", "clock", "threads",
+        for kind in rng.sample(("kill", "stop", "stop at lock", "kill at lock", "clock", "threads", "slow", "slow",
                                 "NOFILE", "FSIZE", "NPROC", "nothing", "nothing", "nothing"), 2):
             moment = rng.random() ** 2 * 0.2
             if kind == "kill":
@@ -133,6 +137,8 @@ class Process:
                 self.environment["SOAK_CLOCK"] = "%d:%d:%d" % (first, rng.randrange(1, 40), second)
             elif kind == "threads" and not self.is_verb:
                 self.environment["SOAK_NO_THREADS"] = "1"
+            elif kind == "slow":
+                self.environment["SOAK_SLOW"] = str(rng.choice((5, 30, 100)))
             elif kind == "NOFILE":
                 self.limits[resource.RLIMIT_NOFILE] = rng.randrange(16, 64)
             elif kind == "FSIZE" and not self.is_verb:
@@ -203,8 +209,11 @@ class Round:
     def answers_without_layer(self):
         """{program: the line that the bare driver gives}."""
         steps = ["build=%d" % number for number in range(self.programs)]
+        start = now()
         ran = subprocess.run([self.soak.built("bin/soak_client"), *steps], env=self.environment,
                              cwd=self.work, stdout=subprocess.PIPE, text=True, check=True)
+        # Several at a time take longer; the stub takes as long as it is told, too.
+        self.compiles = (now() - start) / self.programs * 2 * self.soak.jobs + max(DELAYS) / 1000
         lines = [line.split(": ") for line in ran.stdout.splitlines()]
         assert len(lines) == self.programs and len({line[1] for line in lines}) == self.programs
         return {line[0]: line[1] for line in lines}
@@ -257,7 +266,8 @@ class Round:
             while process.actions and process.actions[0][0] <= now():
                 self.signal(pid, process.actions.pop(0)[1])
             if now() > process.start + HANGS:
-                self.fail("did not end in %d s: %s" % (HANGS, process))
+                self.fail("did not end in %d s, %s in %s: %s" % (
+                    HANGS, state_of(pid), read_proc(pid, "wchan"), process))
                 self.signal(pid, signal.SIGKILL)
         for moment, pid, what in list(self.held):
             # One that says so is not stopped yet.
@@ -334,7 +344,7 @@ class Round:
         left = children() - {self.watcher.child}
         if left and now() > self.last_end + HANGS:
             self.fail("left by their parents, and not gone after %d s: %s" % (
-                HANGS, ", ".join("%d (%s)" % (pid, state_of(pid)) for pid in left)))
+                HANGS, ", ".join("%d (%s in %s)" % (pid, state_of(pid), read_proc(pid, "wchan")) for pid in left)))
             kill_all(left)
         return not left
 
@@ -371,7 +381,7 @@ class Round:
             self.fail("said %s: %s" % (errors.strip()[-300:], process))
 
     def about(self, pid):
-        return self.by_pid.get(pid, "a child, %d" % pid)
+        return self.by_pid.get(pid) or "a child, %d" % pid
 
     def saw_call(self, pid, asked):
         self.longest["wait"] = max(self.longest["wait"], asked / 1e9)
@@ -395,8 +405,8 @@ class Round:
         """What became of the owner is known when all have ended."""
         if self.signalled.get(pid):
             return      # it was stopped itself
-        compiles, done = (3 if self.neo else max(DELAYS) / 1000) + LATE, self.signalled.get(owner, [])
-        if end - start > compiles + (MOST_FLIGHT if done else 0):
+        done = self.signalled.get(owner, [])
+        if end - start > self.compiles + LATE + (MOST_FLIGHT if done else 0):
             self.fail("waited %.3f s for a flight of %s: %s" % (end - start, self.about(owner), self.about(pid)))
         for i, (moment, what) in enumerate(done):
             until = done[i + 1][0] if what == signal.SIGSTOP and i + 1 < len(done) else float("inf")

@@ -24,7 +24,7 @@
 #define NS_PER_S INT64_C(1000000000)
 /* Shorter ones are not worth a line. */
 #define LEAST_NS (NS_PER_S / 1000)
-#define REAL(name) ((__typeof__(&(name)))real(#name))
+#define REAL(name) (look_up_all(), real.name##_)
 
 /* Of a thread. A flight that is waited for ends with another owner, another lock, or the call. */
 static _Thread_local struct {
@@ -40,15 +40,37 @@ static _Thread_local struct {
 static const char *record;
 static long first_shift, second_shift, readings;
 static atomic_long stop_at, kill_at;
+static long slow_ms;
 static bool no_threads;
 
-static void *real(const char *name)
+static struct {
+	__typeof__(&flock) flock_;
+	__typeof__(&nanosleep) nanosleep_;
+	__typeof__(&pthread_cond_timedwait) pthread_cond_timedwait_;
+	__typeof__(&pthread_create) pthread_create_;
+	__typeof__(&clock_gettime) clock_gettime_;
+} real;
+
+static void *look_up(const char *name)
 {
 	void *found = dlsym(RTLD_NEXT, name);
 
 	if (!found)
 		abort();
 	return found;
+}
+
+/* Once, and before there are threads: a forked child may find the linker's lock held for ever. */
+static void look_up_all(void)
+{
+	if (real.flock_)
+		return;
+	real.nanosleep_ = (__typeof__(real.nanosleep_))look_up("nanosleep");
+	real.pthread_cond_timedwait_ =
+		(__typeof__(real.pthread_cond_timedwait_))look_up("pthread_cond_timedwait");
+	real.pthread_create_ = (__typeof__(real.pthread_create_))look_up("pthread_create");
+	real.clock_gettime_ = (__typeof__(real.clock_gettime_))look_up("clock_gettime");
+	real.flock_ = (__typeof__(real.flock_))look_up("flock");
 }
 
 static int64_t monotonic(void)
@@ -70,7 +92,9 @@ __attribute__((constructor)) static void begin(void)
 {
 	const char *jump = getenv("SOAK_CLOCK");
 
+	look_up_all();
 	record = getenv("SOAK_RECORD");
+	slow_ms = number_of("SOAK_SLOW");
 	atomic_store(&stop_at, number_of("SOAK_STOP_AT"));
 	atomic_store(&kill_at, number_of("SOAK_KILL_AT"));
 	no_threads = number_of("SOAK_NO_THREADS") != 0;
@@ -187,6 +211,11 @@ EXPORTED int flock(int fd, int operation)
 		thread.asked += monotonic() - start;
 	if (product && result == 0 && operation & LOCK_EX)
 		note_taken(fd);
+	if (slow_ms && thread.is_own && result == 0) {
+		const struct timespec pause = { slow_ms / 1000, slow_ms % 1000 * 1000000 };
+
+		(void)REAL(nanosleep)(&pause, NULL);	/* a signal only makes it shorter */
+	}
 	if (watched && operation & LOCK_EX) {
 		if (result != 0)
 			note_busy(fd);

@@ -13,7 +13,8 @@
  *   exit PID ASKED WALL         waits in exit(), and how long that took
  *   held PID PATH               the process stops or kills itself: it has that lock
  * Others say what the process does: SOAK_STOP_AT=n, SOAK_KILL_AT=n at its n-th
- * lock; SOAK_NO_THREADS: the layer gets no thread; SOAK_CLOCK=FIRST:N:SECOND,
+ * lock; SOAK_NO_THREADS: the layer gets no thread; SOAK_SLOW=MS: the layer's own
+ * thread takes so long after each lock and unlock, as on a slow disk; SOAK_CLOCK=FIRST:N:SECOND,
  * seconds that are added to the wall clock for N readings, and afterwards.
  */
 #ifndef TESTS_STRESS_SOAK_WATCH_H
