@@ -102,12 +102,21 @@ static void note(int fd)
 	}
 }
 
-/* Where no number is free there the old one serves. */
+/*
+ * Where no number is free there the old one serves. Not to one that is in the
+ * table: a program closed it, and who has it must not take this file for his.
+ */
 static int move_up(int fd)
 {
-	int high = fd < FIRST_NUMBER ? fcntl(fd, F_DUPFD_CLOEXEC, FIRST_NUMBER) : -1;
+	int high = fd, next;
 
-	if (high < 0)
+	while (high >= 0 && (high < FIRST_NUMBER || find(high + 1))) {
+		next = fcntl(fd, F_DUPFD_CLOEXEC, high < FIRST_NUMBER ? FIRST_NUMBER : high + 1);
+		if (high != fd)
+			(void)close(high);	/* the file stays open */
+		high = next;
+	}
+	if (high < 0 || high == fd)
 		return fd;
 	(void)close(fd);	/* the file stays open */
 	return high;

@@ -5,7 +5,9 @@
  * without knowing of these. A kept descriptor
  *  - is closed in a forked child, so that no lock outlives its owner in one;
  *  - is known by device and inode, so that a number which the application has
- *    closed and given to a file of its own is neither written to nor closed.
+ *    closed and given to a file of its own is neither written to nor closed;
+ *  - gets no number that another one had which the application has closed and
+ *    whose owner does not know yet.
  * The table is the process's, as its descriptors are: 128 are known at once,
  * and any more are descriptors like others. Thread-safe, without a lock.
  */

@@ -32,7 +32,7 @@ static void replace(int fd, const char *path)
 
 static void another_files_number_is_left_alone(void)
 {
-	int fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
+	int next, fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
 
 	CU_ASSERT_FATAL(fd >= 0);
 	CU_ASSERT_TRUE(cmn_descriptor_is_ours(fd));
@@ -47,7 +47,14 @@ static void another_files_number_is_left_alone(void)
 	fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
 	CU_ASSERT_EQUAL(close(fd), 0);
 	CU_ASSERT_FALSE(cmn_descriptor_is_ours(fd));
-	/* Kept again, the number means the new file. */
+	/* Another thread of the cache may still have it: it does not come to mean the new file. */
+	next = cmn_descriptor_open(AT_FDCWD, "application", O_RDONLY);
+	CU_ASSERT_TRUE(next >= 0 && next != fd);
+	CU_ASSERT_TRUE(cmn_descriptor_is_ours(next));
+	CU_ASSERT_FALSE(cmn_descriptor_is_ours(fd));
+	CU_ASSERT_EQUAL(cmn_descriptor_close(next), 0);
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), -1);
+	/* Nobody has it. */
 	CU_ASSERT_EQUAL(cmn_descriptor_open(AT_FDCWD, "application", O_RDONLY), fd);
 	CU_ASSERT_TRUE(cmn_descriptor_is_ours(fd));
 	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
