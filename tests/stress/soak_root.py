@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A cache directory as soak.py looks at it from outside: what it takes on disk, all the time; what
 its entries take; what should not be left in it; and what damages it."""
+import fcntl
 import os
 import shutil
 import stat
@@ -127,6 +128,22 @@ def leftovers(root):
             (stem(path) and stem(path) + ".src" not in found and stem(path) not in blocked)]
 
 
+def lock_one(root, random):
+    """The descriptor of something in the root, locked; None: there is nothing, or somebody has it."""
+    names = ["", "", "evict.lock", "history.dat"]
+    names += [os.path.dirname(path) for _, path in walk(root) if path.endswith(".src")]
+    try:
+        fd = os.open(os.path.join(root, random.choice(sorted(names))), os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        return None
+    return fd
+
+
 def flip(path, random):
     with open(path, "r+b") as file:
         at = random.randrange(max(1, os.path.getsize(path)))
@@ -182,7 +199,11 @@ def damage(root, random, spares_account):
         files = [path for path in files if os.path.basename(path) != "cache_size.txt"]
     if not files:
         return None
+    # What could be taken for sound is what matters most.
+    bins = [path for path in files if path.endswith(".bin")]
     path, kind = random.choice(files), random.choice(sorted(DAMAGES))
+    if bins and random.random() < 0.4:
+        path, kind = random.choice(bins), "flip"
     try:
         DAMAGES[kind](path, random)
     except OSError:
