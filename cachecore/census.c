@@ -155,6 +155,8 @@ static enum cmn_status visit_leaf(void *ctx, int root_fd, const char *path, int 
 		census->partial = true;
 		return CMN_STALE;
 	}
+	census->busy |= cc_leaf_lock(leaf_fd, 0) == CMN_BUSY;
+	cc_leaf_unlock(leaf_fd);
 	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
 		return CMN_OK;	/* removed meanwhile */
 	if (leaf_has_leftovers(&scan))

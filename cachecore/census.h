@@ -37,6 +37,7 @@ struct cc_census {
 	size_t count, cap;
 	uint64_t entries, bytes;	/* of all that were seen */
 	bool partial;			/* go_on ended it */
+	bool busy;			/* somebody writes: what is in the account need not be there yet */
 };
 
 /*

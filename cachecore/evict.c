@@ -180,7 +180,8 @@ static enum cmn_status evict_once(struct eviction *eviction, bool *ret_again)
 		.go_on = census_goes_on, .ctx = eviction,
 	};
 	status = cc_census_take(census, eviction->root_fd);
-	if (status == CMN_OK && (!census->partial || census->bytes > before))
+	/* Who stores has added to it what is not there yet: it is lowered when nobody does. */
+	if (status == CMN_OK && ((!census->partial && !(census->busy && known)) || census->bytes > before))
 		status = cc_account_correct(eviction->root_fd, known ? before : 0, census->bytes,
 					    lock_until(eviction), &total);
 	else if (status == CMN_OK)

@@ -558,6 +558,26 @@ static void leaves_a_leaf_that_somebody_writes_to(void)
 	close_bench(&bench);
 }
 
+/* It would be stored without being counted. */
+static void what_somebody_is_to_write_stays_in_the_account(void)
+{
+	uint64_t before = 0, after = 1;
+	struct bench bench;
+	int fd;
+
+	open_bench(&bench, 3);
+	fd = open_leaf(&bench, 0);
+	CU_ASSERT_EQUAL(cc_leaf_lock(fd, 0), CMN_OK);
+	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, (int64_t)bench.each, 0, &before), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &after), CMN_OK);
+	CU_ASSERT_EQUAL(before, after);
+	/* Killed instead: nobody is at it, and it is corrected. */
+	(void)close(fd);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	close_bench(&bench);
+}
+
 static bool there(const char *path)
 {
 	struct stat info;
@@ -800,6 +820,7 @@ int main(void)
 		UNIT_TEST(a_lost_account_is_counted_by_the_next_eviction),
 		UNIT_TEST(a_missing_access_time_is_made_and_counted),
 		UNIT_TEST(leaves_a_leaf_that_somebody_writes_to),
+		UNIT_TEST(what_somebody_is_to_write_stays_in_the_account),
 		UNIT_TEST(clears_leftovers_and_nothing_else),
 		UNIT_TEST(a_reader_keeps_what_it_opened),
 		UNIT_TEST(more_than_a_census_holds_goes_in_rounds),
