@@ -82,7 +82,7 @@ class Watcher:
 
     def run(self, pipe):
         parent, before = os.getppid(), {}
-        most, temporaries, largest, walks, what = 0, 0, 0, 0, ""
+        most, most_entries, temporaries, largest, walks, what = 0, 0, 0, 0, 0, ""
         stop = os.path.join(os.path.dirname(self.root), "stop-watching")
         while os.getppid() == parent and not os.path.exists(stop):
             now = walk(self.root)
@@ -93,20 +93,23 @@ class Watcher:
                 most = total
                 what = ", ".join("%s %d" % (os.path.relpath(path, self.root)[-40:], blocks)
                                  for path, blocks in both if blocks and not stem(path))
+            most_entries = max(most_entries, sum(blocks for path, blocks in both if stem(path)))
             temporaries = max(temporaries, sum(blocks for path, blocks in both if is_temporary(path)))
             largest = max([largest, *entries(now).values()])
             before, walks = now, walks + 1
             time.sleep(0.002)
-        os.write(pipe, ("%d %d %d %d %s" % (most, temporaries, largest, walks, what)).encode()[:4000])
+        os.write(pipe, ("%d %d %d %d %d %s" % (
+            most, most_entries, temporaries, largest, walks, what)).encode()[:4000])
 
     def end(self):
-        """The most bytes that were taken; of them in temporaries; of one entry; walks; what else there was."""
+        """The most bytes that were taken: in all but temporaries, in entries, in temporaries, of one
+        entry; how often it was looked; what there was beside entries."""
         with open(os.path.join(os.path.dirname(self.root), "stop-watching"), "w", encoding="ascii"):
             pass
         with os.fdopen(self.result) as pipe:
             text = pipe.read()
-        numbers = text.split(" ", 4)
-        return [int(number) for number in numbers[:4]] + numbers[4:]
+        numbers = text.split(" ", 5)
+        return [int(number) for number in numbers[:5]] + numbers[5:]
 
 
 def account(root):
