@@ -124,6 +124,10 @@ static void a_program_that_closes_everything_keeps_its_files(void)
 {
 	struct outcome outcome;
 
+#ifdef __SANITIZE_THREAD__	/* to which closing what another thread uses is a race, rightly */
+	(void)fprintf(stderr, "  not tried: the thread sanitizer reports the program\n");
+	return;
+#endif
 	driver_begin();
 	outcome = CLIENT(LAYERED, "close-all");
 	CU_ASSERT(outcome_good(&outcome));
