@@ -20,6 +20,8 @@
 /* No writer takes an hour for one file: older temporaries are dead even where locks do not work. */
 #define TEMPORARY_MAX_AGE (3600 * NS_PER_S)
 
+/* In a program that forks all the time, of which each fork may have the file. */
+#define OPEN_ATTEMPTS 16
 /* What an almost empty directory takes where it takes blocks at all. */
 #define DIRECTORY_BYTES 4096
 
@@ -131,14 +133,15 @@ static int open_levels(int root_fd, const char *path, int access)
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
 	};
 	unsigned int forks;
-	int fd;
+	int fd = -1;
 
-	do {
+	errno = EINTR;
+	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0 && errno == EINTR; i++) {
 		forks = access == O_PATH ? 0 : cmn_descriptor_forks();
 		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 		if (access != O_PATH)
 			fd = cmn_descriptor_keep(fd, forks);
-	} while (fd < 0 && errno == EINTR);
+	}
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		return open_level_by_level(root_fd, path, access);
 	if (fd < 0 && errno == ELOOP)

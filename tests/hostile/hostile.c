@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -450,4 +451,18 @@ void hostile_expect_healed(struct hostile *hostile, const char *what)
 	got = hostile_get(hostile);
 	HOSTILE_ASSERT(what, strcmp(got, HOSTILE_IMAGE) == 0);
 	hostile_expect_outside_untouched(hostile, what);
+}
+
+void hostile_shell(const char *pattern, ...)
+{
+	char command[8192];
+	va_list args;
+
+	va_start(args, pattern);
+	(void)vsnprintf(command, sizeof(command), pattern, args);
+	va_end(args);
+	if (system(command) != 0) {
+		(void)fprintf(stderr, "  failed: %s\n", command);
+		CU_FAIL("shell");
+	}
 }

@@ -54,6 +54,8 @@ void hostile_expect_outside_untouched(struct hostile *hostile, const char *what)
 
 /* Prints what is tried and ends the program if it takes longer; 0: no limit any more. */
 void hostile_time_limit(unsigned int seconds, const char *what);
+/* Fails the test where the command does not end with 0. */
+void hostile_shell(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
 /* CU_ASSERT with the case's name in the output. */
 #define HOSTILE_ASSERT(what, condition) \
 	do { \

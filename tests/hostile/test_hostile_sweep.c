@@ -11,7 +11,6 @@
 #include <ftw.h>
 #include <grp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 
 #include "common/clock.h"
 #include "common/file.h"
+#include "tests/hostile/hostile.h"
 #include "tests/support/unit.h"
 
 /* Ids that are nobody's. */
@@ -32,21 +32,6 @@
 
 #define BUILT "built right\nbuilt right\nbuilt right\n"
 #define HIT "disk right\ndisk right\ndisk right\n"
-
-static void shell(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
-static void shell(const char *pattern, ...)
-{
-	char command[8192];
-	va_list args;
-
-	va_start(args, pattern);
-	(void)vsnprintf(command, sizeof(command), pattern, args);
-	va_end(args);
-	if (system(command) != 0) {
-		(void)fprintf(stderr, "  failed: %s\n", command);
-		CU_FAIL("shell");
-	}
-}
 
 static char output[4096];	/* of the last program, both streams */
 
@@ -156,14 +141,15 @@ static void make_root(void)
 	uint64_t ns;
 
 	CU_ASSERT_EQUAL_FATAL(chmod(".", 0777), 0);
-	shell("umask 022; cp '" CLIENT_PROGRAM "' client; cp '" CKCACHE_PROGRAM "' ckcache; "
-	      "mkdir outside; chmod 777 outside");
+	hostile_shell("umask 022; cp '" CLIENT_PROGRAM "' client; cp '" CKCACHE_PROGRAM "' "
+		      "ckcache; "
+		      "mkdir outside; chmod 777 outside");
 	CU_ASSERT_EQUAL(use(&ns), 0);
 	CU_ASSERT_STRING_EQUAL(output, BUILT);
 	CU_ASSERT_EQUAL(run(NULL, &ns, (char *[]){ "./ckcache", "prune", NULL }), 0);
 	CU_ASSERT_EQUAL(use(&ns), 0);
 	CU_ASSERT_STRING_EQUAL(output, HIT);
-	shell("cp -a root pristine");
+	hostile_shell("cp -a root pristine");
 	CU_ASSERT_EQUAL(nftw("root", note_file, 16, FTW_PHYS), 0);
 }
 
@@ -189,12 +175,12 @@ static bool try(const char *path, const struct replacement *replacement)
 	int code;
 
 	(void)snprintf(what, sizeof(what), "%s in the place of %s", replacement->name, path);
-	shell("rm -rf root outside/*; cp -a pristine root; echo outside >outside/file; "
-	      "f='%s'; %s", path, replacement->command);
+	hostile_shell("rm -rf root outside/*; cp -a pristine root; echo outside >outside/file; "
+		      "f='%s'; %s", path, replacement->command);
 	if (geteuid() == 0)
-		shell("chown -h %d:%d outside/file '%s' 2>/dev/null || test ! -e '%s'",
-		      replacement->superuser ? OTHER_USER : USER,
-		      replacement->superuser ? OTHER_USER : USER, path, path);
+		hostile_shell("chown -h %d:%d outside/file '%s' 2>/dev/null || test ! -e '%s'",
+			      replacement->superuser ? OTHER_USER : USER,
+			      replacement->superuser ? OTHER_USER : USER, path, path);
 	for (int i = 0; i < 3; i++) {
 		code = use(&ns);
 		longest = ns > longest ? ns : longest;

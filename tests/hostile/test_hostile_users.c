@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/file.h"
+#include "tests/hostile/hostile.h"
 #include "tests/support/unit.h"
 
 #define SKIPPED 77
@@ -51,26 +52,11 @@ static char *at(const char *name)
 	return format("%s/%s", unit_dir(), name);
 }
 
-static void shell(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
-static void shell(const char *pattern, ...)
-{
-	char command[8192];
-	va_list args;
-
-	va_start(args, pattern);
-	(void)vsnprintf(command, sizeof(command), pattern, args);
-	va_end(args);
-	if (system(command) != 0) {
-		(void)fprintf(stderr, "  failed: %s\n", command);
-		CU_FAIL("shell");
-	}
-}
-
 /* Everything below is readable by the other users, as a home directory's parents are. */
 static void begin(void)
 {
 	CU_ASSERT_EQUAL_FATAL(chmod(unit_dir(), 0755), 0);
-	shell("cp '" CLIENT_PROGRAM "' client && chmod 755 client");
+	hostile_shell("cp '" CLIENT_PROGRAM "' client && chmod 755 client");
 }
 
 static void make(const char *path, uid_t owner, mode_t mode)
@@ -173,9 +159,10 @@ static void expect_refused(uid_t user, const char *root, const char *why)
 {
 	const char *line_end;
 
-	shell("find '%s' -printf '%%p %%m %%U %%s %%T@ %%l\\n' | sort >before", root);
+	hostile_shell("find '%s' -printf '%%p %%m %%U %%s %%T@ %%l\\n' | sort >before", root);
 	use(user, root);
-	shell("find '%s' -printf '%%p %%m %%U %%s %%T@ %%l\\n' | sort | cmp before -", root);
+	hostile_shell("find '%s' -printf '%%p %%m %%U %%s %%T@ %%l\\n' | sort | cmp before "
+		      "-", root);
 	CU_ASSERT_STRING_EQUAL(output, BUILT);
 	line_end = strchr(errors, '\n');
 	CU_ASSERT_PTR_NOT_NULL(strstr(errors, why));
@@ -221,7 +208,7 @@ static void nobodys_root_is_anybodys_and_refused(void)
 	roots[1] = at("project/cache");
 	expect_used(alice, roots[0]);
 	expect_used(bob, roots[1]);
-	shell("chmod -R a+rX project");
+	hostile_shell("chmod -R a+rX project");
 	for (int i = 0; i < 2; i++) {
 		if (use_with(alice, UNMAPPED, roots[i]) == SKIPPED) {
 			(void)fprintf(stderr, "  not tried: no user name space to be had\n");
@@ -266,16 +253,16 @@ static void a_root_below_anothers_directory_is_only_ever_ones_own(void)
 				    LIST(format("CKCACHE_DIR=%s", at("project/trap")),
 					 "CKCACHE_READ_ONLY_DIRS="),
 				    LIST("use", "poison")), 0);
-	shell("mv project/alice project/away && mv project/trap project/alice");
+	hostile_shell("mv project/alice project/away && mv project/trap project/alice");
 	expect_refused(alice, at("project/alice"), "it belongs to another user");
-	shell("mv project/alice project/trap && ln -s trap project/alice && "
-	      "chown -h %u project/alice", (unsigned int)bob);
+	hostile_shell("mv project/alice project/trap && ln -s trap project/alice && "
+		      "chown -h %u project/alice", (unsigned int)bob);
 	expect_refused(alice, at("project/alice"), "it is another user's symbolic link");
 	/* A link to what is one's own leads somewhere that one did not choose. */
-	shell("rm project/alice && ln -s away project/alice && chown -h %u project/alice",
-	      (unsigned int)bob);
+	hostile_shell("rm project/alice && ln -s away project/alice && chown -h %u project/alice",
+		      (unsigned int)bob);
 	expect_refused(alice, at("project/alice"), "it is another user's symbolic link");
-	shell("rm project/alice && mv project/away project/alice");
+	hostile_shell("rm project/alice && mv project/away project/alice");
 	use(alice, at("project/alice"));
 	CU_ASSERT_STRING_EQUAL(output, HIT);
 }
@@ -286,8 +273,9 @@ static void traps_in_a_directory_for_everybody_are_refused(void)
 	make("tmp", 0, 01777);
 	make("home", alice, 0755);
 	make("tmp/directory", bob, 0755);
-	shell("ln -s ../home/new tmp/dangling && ln -s directory tmp/link && ln -s loop tmp/loop && "
-	      "ln -s ../home tmp/home && chown -h %u tmp/*", (unsigned int)bob);
+	hostile_shell("ln -s ../home/new tmp/dangling && ln -s directory tmp/link && ln -s loop "
+		      "tmp/loop && "
+		      "ln -s ../home tmp/home && chown -h %u tmp/*", (unsigned int)bob);
 	expect_refused(alice, at("tmp/directory"), "it belongs to another user");
 	expect_refused(alice, at("tmp/link"), "it is another user's symbolic link");
 	expect_refused(alice, at("tmp/dangling"), "it is another user's symbolic link");
@@ -296,7 +284,7 @@ static void traps_in_a_directory_for_everybody_are_refused(void)
 	CU_ASSERT_NOT_EQUAL(access("home/new", F_OK), 0);
 	/* One's own is fine there, and so is one's own link to it. */
 	expect_used(alice, at("tmp/own"));
-	shell("ln -s own tmp/mine && chown -h %u tmp/mine", (unsigned int)alice);
+	hostile_shell("ln -s own tmp/mine && chown -h %u tmp/mine", (unsigned int)alice);
 	use(alice, at("tmp/mine"));
 	CU_ASSERT_STRING_EQUAL(output, HIT);
 }
@@ -310,9 +298,9 @@ static void use_tier(uid_t user, const char *tier)
 /* As the user, without HOME: what the tier has, and not a word. */
 static void expect_tier(const char *tier, const char *expected)
 {
-	shell("find '%s' -printf '%%p %%m %%U %%s %%T@\\n' | sort >before", tier);
+	hostile_shell("find '%s' -printf '%%p %%m %%U %%s %%T@\\n' | sort >before", tier);
 	use_tier(alice, tier);
-	shell("find '%s' -printf '%%p %%m %%U %%s %%T@\\n' | sort | cmp before -", tier);
+	hostile_shell("find '%s' -printf '%%p %%m %%U %%s %%T@\\n' | sort | cmp before -", tier);
 	CU_ASSERT_STRING_EQUAL(output, expected);
 	CU_ASSERT_STRING_EQUAL(errors, "");
 }
@@ -321,11 +309,11 @@ static void tiers_are_the_superusers_or_ones_own(void)
 {
 	begin();
 	expect_used(0, at("tier"));
-	shell("chmod -R a+rX tier && test $(find tier -name 0.bin | wc -l) = 3");
+	hostile_shell("chmod -R a+rX tier && test $(find tier -name 0.bin | wc -l) = 3");
 	expect_tier(at("tier"), HIT);
-	shell("chown -R %u tier", (unsigned int)alice);
+	hostile_shell("chown -R %u tier", (unsigned int)alice);
 	expect_tier(at("tier"), HIT);
-	shell("chown -R %u tier", (unsigned int)bob);
+	hostile_shell("chown -R %u tier", (unsigned int)bob);
 	expect_tier(at("tier"), BUILT);
 	/* Who asks hears why, once. */
 	CU_ASSERT_EQUAL(run_program(alice, 0, at("client"),
@@ -334,7 +322,7 @@ static void tiers_are_the_superusers_or_ones_own(void)
 					 "CKCACHE_READ_ONLY=1"), LIST("use")), 0);
 	CU_ASSERT_STRING_EQUAL(errors, format("ckcache: %s is not looked in: "
 					      "it belongs to another user\n", at("tier")));
-	shell("chown -R 0 tier");
+	hostile_shell("chown -R 0 tier");
 	expect_tier(at("tier"), HIT);
 	for (mode_t writable = S_IWOTH; writable <= S_IWGRP; writable <<= 3) {
 		CU_ASSERT_EQUAL(chmod("tier", 0755 | writable), 0);
@@ -342,17 +330,18 @@ static void tiers_are_the_superusers_or_ones_own(void)
 	}
 	CU_ASSERT_EQUAL(chmod("tier", 0755), 0);
 	/* What another user put into it, or may still write to. */
-	shell("chown %u $(find tier -name 0.bin)", (unsigned int)bob);
+	hostile_shell("chown %u $(find tier -name 0.bin)", (unsigned int)bob);
 	expect_tier(at("tier"), BUILT);
-	shell("chown 0 $(find tier -name 0.bin) && chown %u $(find tier -name 0.src)", (unsigned int)bob);
+	hostile_shell("chown 0 $(find tier -name 0.bin) && chown %u $(find tier -name "
+		      "0.src)", (unsigned int)bob);
 	expect_tier(at("tier"), BUILT);
-	shell("chown 0 $(find tier -name 0.src) && chmod 0666 $(find tier -name 0.bin)");
+	hostile_shell("chown 0 $(find tier -name 0.src) && chmod 0666 $(find tier -name 0.bin)");
 	expect_tier(at("tier"), BUILT);
-	shell("chmod 0644 $(find tier -name 0.bin)");
+	hostile_shell("chmod 0644 $(find tier -name 0.bin)");
 	expect_tier(at("tier"), HIT);
-	shell("mv tier real && ln -s real tier");
+	hostile_shell("mv tier real && ln -s real tier");
 	expect_tier(at("tier"), HIT);
-	shell("chown -h %u tier", (unsigned int)bob);
+	hostile_shell("chown -h %u tier", (unsigned int)bob);
 	use_tier(alice, at("tier"));
 	CU_ASSERT_STRING_EQUAL(output, BUILT);
 }
@@ -366,8 +355,8 @@ static void a_seeded_image_is_hit_and_nothing_else(void)
 
 	begin();
 	expect_used(0, at("seed"));
-	shell("mkdir -p usr/share && cp -r seed usr/share/ckcache && rm -r seed && "
-	      "chmod -R u=rwX,go=rX usr");
+	hostile_shell("mkdir -p usr/share && cp -r seed usr/share/ckcache && rm -r seed && "
+		      "chmod -R u=rwX,go=rX usr");
 	make("home", 0, 0755);
 	make("own-home", alice, 0755);
 	for (int i = 0; i < 6 && code != SKIPPED; i++) {
@@ -390,7 +379,7 @@ static void a_seeded_image_is_hit_and_nothing_else(void)
 		CU_ASSERT_STRING_EQUAL(output, HIT);
 		CU_ASSERT_STRING_EQUAL(errors, "");
 	}
-	shell("test -z \"$(find home own-home -mindepth 1)\"");
+	hostile_shell("test -z \"$(find home own-home -mindepth 1)\"");
 }
 
 /* su and sudo that keep HOME. */
@@ -406,7 +395,7 @@ static void the_superuser_leaves_a_users_home_alone(void)
 				    LIST("use")), 0);
 	CU_ASSERT_STRING_EQUAL(output, BUILT);
 	CU_ASSERT_STRING_EQUAL(errors, "");
-	shell("test -z \"$(find home -mindepth 1)\"");
+	hostile_shell("test -z \"$(find home -mindepth 1)\"");
 	for (int i = 0; i < 2; i++) {
 		home = format("HOME=%s", at("home"));
 		CU_ASSERT_EQUAL(run_program(alice, 0, at("client"),
@@ -417,7 +406,7 @@ static void the_superuser_leaves_a_users_home_alone(void)
 	CU_ASSERT_EQUAL(run_program(0, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="),
 				    LIST("use")), 0);
 	CU_ASSERT_STRING_EQUAL(output, BUILT);
-	shell("test -z \"$(find home ! -uid %u)\"", (unsigned int)alice);
+	hostile_shell("test -z \"$(find home ! -uid %u)\"", (unsigned int)alice);
 	/* And the other way: the superuser's home, open or closed. */
 	make("root-home", 0, 0755);
 	home = format("HOME=%s", at("root-home"));
@@ -445,8 +434,8 @@ static void a_set_user_id_program_has_no_cache_but_the_systems(void)
 	begin();
 	make("home", alice, 0700);
 	make("hers", alice, 0700);
-	shell("cp client privileged && chown %u privileged && chmod 4755 privileged",
-	      (unsigned int)alice);
+	hostile_shell("cp client privileged && chown %u privileged && chmod 4755 privileged",
+		      (unsigned int)alice);
 	if (run_program(bob, 0, at("privileged"), LIST("A="), LIST("secure")) != 0) {
 		(void)fprintf(stderr, "  not tried: set-user-ID programs do not work here\n");
 		return;
@@ -456,7 +445,7 @@ static void a_set_user_id_program_has_no_cache_but_the_systems(void)
 	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret), LIST("use")), 0);
 	CU_ASSERT_STRING_EQUAL(output, BUILT);
 	CU_ASSERT_STRING_EQUAL(errors, "");
-	shell("test -z \"$(find home hers -mindepth 1)\"");
+	hostile_shell("test -z \"$(find home hers -mindepth 1)\"");
 	/* What the program itself says counts, unless it leaves the choice to its caller. */
 	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret),
 				    LIST("dir", "relative")), 0);
@@ -471,12 +460,13 @@ static void a_set_user_id_program_has_no_cache_but_the_systems(void)
 		CU_ASSERT_STRING_EQUAL(output, format("%s\n%s", cmn_status_string(CMN_OK),
 						      i ? HIT : BUILT));
 	}
-	shell("test -z \"$(find home his -mindepth 1)\" && "
-	      "test -z \"$(find hers/chosen ! -uid %u)\"", (unsigned int)alice);
-	shell("rm -r hers/chosen");
+	hostile_shell("test -z \"$(find home his -mindepth 1)\" && "
+		      "test -z \"$(find hers/chosen ! -uid %u)\"", (unsigned int)alice);
+	hostile_shell("rm -r hers/chosen");
 	/* Nor does the user's file count. */
-	shell("mkdir -p home/.config/ckcache && echo dir=%s >home/.config/ckcache/ckcache.conf && "
-	      "chown -R %u home", at("hers/cache"), (unsigned int)alice);
+	hostile_shell("mkdir -p home/.config/ckcache && echo dir=%s "
+		      ">home/.config/ckcache/ckcache.conf && "
+		      "chown -R %u home", at("hers/cache"), (unsigned int)alice);
 	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret),
 				    LIST("config", "/nonexistent")), 0);
 	CU_ASSERT_EQUAL(strncmp(output, "- ", 2), 0);
@@ -500,19 +490,19 @@ static void files_of_others_in_ones_own_root_are_not_trusted(void)
 	make("home", alice, 0755);
 	expect_used(alice, at("home/cache"));
 	for (int i = 0; i < 2; i++) {
-		shell("chown %u $(find home/cache -name %s)", (unsigned int)bob, names[i]);
+		hostile_shell("chown %u $(find home/cache -name %s)", (unsigned int)bob, names[i]);
 		use(alice, at("home/cache"));
 		CU_ASSERT_STRING_EQUAL(output, BUILT);
 		use(alice, at("home/cache"));
 		CU_ASSERT_STRING_EQUAL(output, HIT);
-		shell("test -z \"$(find home/cache -uid %u)\"", (unsigned int)bob);
+		hostile_shell("test -z \"$(find home/cache -uid %u)\"", (unsigned int)bob);
 	}
 	/* All but the root itself: what can be used again is, what cannot is not. */
-	shell("chown -R %u home/cache/*", (unsigned int)bob);
+	hostile_shell("chown -R %u home/cache/*", (unsigned int)bob);
 	use(alice, at("home/cache"));
 	CU_ASSERT_STRING_EQUAL(output, BUILT);
 	CU_ASSERT_EQUAL(unlink("home/cache/stats.txt"), 0);
-	shell("rm -r home/cache");
+	hostile_shell("rm -r home/cache");
 	expect_used(alice, at("home/cache"));
 }
 
