@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cache: the facade that a layer uses: memory, then disk, then miss. It owns
- * configuration, disk level (disk.h), statistics and trace. It never calls a
+ * configuration, disk level (level.h), statistics and trace. It never calls a
  * driver: the layer's callbacks do. Thread-safe; a status other than CMN_OK
  * always means "do as if there were no cache".
  */
@@ -11,9 +11,9 @@
 #include "cachecore/config.h"
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
-#include "cachecore/recipe.h"
-#include "cachecore/stats.h"
-#include "cachecore/trace.h"
+#include "cachecore/disk/recipe.h"
+#include "cachecore/record/stats.h"
+#include "cachecore/record/trace.h"
 #include "common/log.h"
 #include "common/status.h"
 

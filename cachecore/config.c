@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/path.h"
+#include "cachecore/disk/path.h"
 #include "common/env.h"
 #include "common/file.h"
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/codec.h"
-#include "cachecore/packing.h"
+#include "cachecore/disk/codec.h"
+#include "cachecore/disk/compression.h"
 
 /* The last byte is a control character, so that a text-mode transfer shows as damage. */
 static const uint8_t magic[8] = { 'c', 'k', 'c', 'b', 'i', 'n', '\r', '\n' };
@@ -245,7 +245,7 @@ enum cmn_status cc_entry_encode(const struct cc_entry *entry, int level,
 	struct cmn_buffer stored = { 0 }, header = { 0 };
 	enum cmn_status status = CMN_OK;
 
-	if (cc_packing_compress(payload, level, entry->load_rate, &stored))
+	if (cc_compression_compress(payload, level, entry->load_rate, &stored))
 		stored_hash = cmn_hash_of(stored.data, stored.len);
 	cmn_buffer_append(&header, magic, sizeof(magic));
 	cmn_buffer_append_u32(&header, CC_ENTRY_VERSION);

@@ -85,7 +85,7 @@ size_t cc_entry_image_size(const struct cc_entry *entry);	/* sum of CC_TAG_IMAGE
 
 /*
  * The header and the stored payload as they go to disk. level as
- * cc_config.compression; packing.h says when the payload is stored raw. ret_header: CC_ENTRY_HEADER_SIZE bytes. ret_stored is empty when
+ * cc_config.compression; compression.h says when the payload is stored raw. ret_header: CC_ENTRY_HEADER_SIZE bytes. ret_stored is empty when
  * the payload itself is to be written.
  */
 CMN_CHECKED enum cmn_status cc_entry_encode(const struct cc_entry *entry, int level,

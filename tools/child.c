@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "tools/run_layers.h"
+#include "tools/run/run_layers.h"
 
 enum { MAX_RECORDS = 256 << 10, MAX_SAID = 16 << 10, UNABLE = 125 };
 #define NS_PER_MS UINT64_C(1000000)

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "common/bytes.h"
-#include "tools/probe.h"
-#include "tools/replay.h"
+#include "tools/doctor/probe.h"
+#include "tools/replay/replay.h"
 #include "tools/tool.h"
 #include "tools/verbs.h"
 

@@ -4,8 +4,8 @@
 #define TOOLS_SHOW_H
 
 #include "cachecore/entry.h"
-#include "cachecore/src_file.h"
-#include "cachecore/store.h"
+#include "cachecore/disk/src_file.h"
+#include "cachecore/disk/store.h"
 #include "common/bytes.h"
 
 struct shown_entry {

@@ -9,7 +9,7 @@
 
 #include "cachecore/kernel_names.h"
 #include "common/json.h"
-#include "tools/causes.h"
+#include "tools/explain/rebuild_cause.h"
 #include "tools/show.h"
 #include "tools/text.h"
 
@@ -92,9 +92,9 @@ static void append_first_lines(struct cmn_buffer *text, struct cmn_view value)
 	}
 }
 
-static struct cc_outline_field outline_of(const struct cc_key_field *field)
+static struct cc_key_summary_field outline_of(const struct cc_key_field *field)
 {
-	return (struct cc_outline_field){
+	return (struct cc_key_summary_field){
 		.part = field->part, .name = field->name, .value = field->value,
 		.len = field->value.len, .whole = field->value.len <= MAX_VALUE,
 		.hash = cmn_hash_of(field->value.data, field->value.len),
@@ -111,7 +111,7 @@ static void append_key(struct cmn_buffer *text, struct cmn_view key)
 		if (cc_key_read(key, &reader) != CMN_OK)
 			return;
 		while (cc_key_next(&reader, &field) == CMN_OK) {
-			struct cc_outline_field outline = outline_of(&field);
+			struct cc_key_summary_field outline = outline_of(&field);
 
 			if (field.part != part)
 				continue;
@@ -198,7 +198,7 @@ static void append_json_key(struct cmn_buffer *text, struct cmn_view key)
 	if (cc_key_read(key, &reader) != CMN_OK)
 		return;
 	while (cc_key_next(&reader, &field) == CMN_OK) {
-		struct cc_outline_field outline = outline_of(&field);
+		struct cc_key_summary_field outline = outline_of(&field);
 		struct cmn_buffer value = { 0 };
 
 		cmn_buffer_printf(text, "%s{\"part\": \"%s\", \"field\": ", between,

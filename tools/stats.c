@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* stats: counts from the root's file, entries and bytes from its entries. */
-#include "cachecore/stats.h"
+#include "cachecore/record/stats.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cachecore/recipes.h"
+#include "cachecore/disk/recipes.h"
 #include "common/json.h"
 #include "tools/text.h"
 #include "tools/tool.h"

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cachecore/account.h"
-#include "cachecore/history.h"
-#include "cachecore/leaf.h"
-#include "cachecore/random_token.h"
-#include "cachecore/recipes.h"
-#include "cachecore/root.h"
-#include "cachecore/tree.h"
+#include "cachecore/disk/account.h"
+#include "cachecore/record/history.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/disk/leaf_walk.h"
 #include "common/descriptor.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
@@ -68,7 +68,7 @@ static enum cmn_status count_root(const char *root, struct amount *ret)
 	status = cc_root_open(root, &fd);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
-	status = cc_tree_walk(fd, false, count_leaf, ret);
+	status = cc_leaf_walk(fd, false, count_leaf, ret);
 	(void)cmn_descriptor_close(fd);	/* read only */
 	return status;
 }
@@ -181,7 +181,7 @@ static enum cmn_status clear_root(const char *root, struct amount *removed)
 		return CMN_OK;
 	if (status != CMN_OK)
 		return status;
-	status = cc_tree_walk(fd, true, clear_leaf, removed);
+	status = cc_leaf_walk(fd, true, clear_leaf, removed);
 	if (status == CMN_OK)
 		status = cc_account_count(fd, &left);
 	if (status == CMN_OK)
@@ -208,7 +208,7 @@ int verb_clear(int argc, char **argv)
 	if (status == CMN_OK)
 		status = cc_recipes_clear(cache.config.dir);
 	if (status == CMN_OK)
-		status = cc_random_token_clear(cache.config.dir);
+		status = cc_nonce_clear(cache.config.dir);
 	if (status == CMN_OK && removed.entries)
 		cc_history_note_cleared(cache.config.dir);
 	code = finish(&cache, status);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "cachecore/config.h"
-#include "cachecore/store.h"
+#include "cachecore/disk/store.h"
 
 enum {
 	TOOL_OK = 0,

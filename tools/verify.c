@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cachecore/account.h"
-#include "cachecore/number_file.h"
-#include "cachecore/root.h"
+#include "cachecore/disk/account.h"
+#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/root.h"
 #include "common/descriptor.h"
 #include "tools/terminal.h"
 #include "tools/text.h"

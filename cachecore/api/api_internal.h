@@ -7,7 +7,7 @@
 #define CACHECORE_API_INTERNAL_H
 
 #include "cachecore/api/cachecore.h"
-#include "cachecore/programs.h"
+#include "cachecore/memory/programs.h"
 
 /* status.c asserts that the values are the same. */
 static inline enum cachecore_status api_status(enum cmn_status status)

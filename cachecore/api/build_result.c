@@ -3,12 +3,12 @@
  * build_result: BuildResult as an object of a runtime's own. It has a copy of
  * the callbacks, which the result inside borrows, and the reference count.
  */
-#include "cachecore/build_result.h"
+#include "cachecore/memory/build_result.h"
 
 #include <stdlib.h>
 
 #include "cachecore/api/api_internal.h"
-#include "cachecore/programs_internal.h"
+#include "cachecore/memory/programs_internal.h"
 
 struct cachecore_build_result {
 	struct cc_value_ops ops;
@@ -28,7 +28,7 @@ enum cachecore_status cachecore_build_result_new(const struct cachecore_value_op
 		return CACHECORE_ERR_NOMEM;
 	made->ops = api_value_ops(ops);
 	atomic_init(&made->refs, 1);
-	made->result = build_result_new(&made->ops);
+	made->result = cc_build_result_new(&made->ops);
 	if (!made->result) {
 		free(made);
 		return CACHECORE_ERR_NOMEM;
@@ -50,14 +50,14 @@ void cachecore_build_result_unref(struct cachecore_build_result *result)
 	if (!result ||
 	    atomic_fetch_sub_explicit(&result->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	build_result_unref(result->result);
+	cc_build_result_unref(result->result);
 	free(result);
 }
 
 enum cachecore_build_state
 cachecore_build_result_state(const struct cachecore_build_result *result)
 {
-	return (enum cachecore_build_state)build_result_state(result->result);
+	return (enum cachecore_build_state)cc_build_result_state(result->result);
 }
 
 enum cachecore_status cachecore_build_result_take(struct cachecore_build_result *result,
@@ -65,9 +65,9 @@ enum cachecore_status cachecore_build_result_take(struct cachecore_build_result 
 {
 	if (!ret_value)
 		return CACHECORE_ERR_INVALID;
-	if (build_result_state(result->result) != BUILD_SUCCEEDED)
+	if (cc_build_result_state(result->result) != BUILD_SUCCEEDED)
 		return CACHECORE_MISS;
-	*ret_value = build_result_take(result->result);
+	*ret_value = cc_build_result_take(result->result);
 	return CACHECORE_OK;
 }
 
@@ -91,6 +91,6 @@ enum cachecore_status cachecore_build_result_obtain(struct cachecore_build_resul
 	*ret = (struct cachecore_taken){ 0 };
 	if (!build)
 		return CACHECORE_ERR_INVALID;
-	status = build_result_obtain(result->result, &request, &taken);
+	status = cc_build_result_obtain(result->result, &request, &taken);
 	return api_taken(status, &taken, ret);
 }

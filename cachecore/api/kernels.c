@@ -5,8 +5,8 @@
  */
 #include "cachecore/api/api_internal.h"
 #include "cachecore/api/program_key.h"
-#include "cachecore/fast_kernels.h"
-#include "cachecore/programs_internal.h"
+#include "cachecore/memory/fast_kernels.h"
+#include "cachecore/memory/programs_internal.h"
 
 enum cachecore_status
 cachecore_kernels_get_or_build(struct cachecore_programs *programs,

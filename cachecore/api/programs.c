@@ -6,7 +6,7 @@
  */
 #include "cachecore/api/api_internal.h"
 #include "cachecore/api/program_key.h"
-#include "cachecore/programs_internal.h"
+#include "cachecore/memory/programs_internal.h"
 
 enum cachecore_status cachecore_programs_new(const struct cachecore_programs_options *options,
 					     struct cachecore_programs **ret)

@@ -5,7 +5,7 @@
  */
 #include "cachecore/api/api_internal.h"
 
-#include "cachecore/build_result.h"
+#include "cachecore/memory/build_result.h"
 
 #define SAME(public, internal) \
 	_Static_assert((int)(public) == (int)(internal), #public " is " #internal)

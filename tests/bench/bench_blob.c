@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/api/ckcache.h"
+#include "layers/shared/api/ckcache.h"
 #include "tests/bench/bench_run.h"
 
 struct client {

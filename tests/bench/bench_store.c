@@ -28,8 +28,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/store.h"
-#include "cachecore/writer.h"
+#include "cachecore/disk/store.h"
+#include "cachecore/disk/writer.h"
 #include "tests/bench/bench_entries.h"
 #include "tests/bench/bench_run.h"
 #include "tests/bench/bench_samples.h"

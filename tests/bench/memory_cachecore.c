@@ -3,7 +3,7 @@
  * memory_cachecore: cachecore as a runtime uses it: it puts the key together
  * at every look-up, and asks for what it wants to have built.
  */
-#include "cachecore/programs.h"
+#include "cachecore/memory/programs.h"
 #include "tests/bench/memory_items.h"
 #include "tests/support/fast_kernel.h"
 

@@ -65,7 +65,7 @@ struct memory_contender {
 	void (*release)(void *maps);
 };
 
-extern const struct memory_contender memory_cachecore;		/* cachecore/programs.h */
+extern const struct memory_contender memory_cachecore;		/* cachecore/memory/programs.h */
 extern const struct memory_contender memory_public;		/* cachecore.h */
 extern const struct memory_contender memory_unordered;		/* std::unordered_map, one mutex */
 extern const struct memory_contender memory_three_maps;	/* the SYCL document's design */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "layers/api/ckcache.h"
+#include "layers/shared/api/ckcache.h"
 
 #define THREADS 8
 #define ROUNDS 20

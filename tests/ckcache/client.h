@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "layers/api/ckcache_ext.h"
+#include "layers/shared/api/ckcache_ext.h"
 #include "tests/opencl/client.h"
 
 /* The functions, from wherever the program has them. */

@@ -8,7 +8,7 @@
 #include "tests/ckcache/client.h"
 #include "tests/opencl/value_il.h"
 
-/* The blob's grammar (layers/api/blob.h). */
+/* The blob's grammar (layers/shared/api/blob.h). */
 #define VERSION_AT 8
 #define ID_AT 16
 #define HEADER_SIZE 128

@@ -4,7 +4,7 @@
  * system with 64-bit pointers. An assertion that fails is a break of the binary
  * interface: it wants another version, not another number here.
  */
-#include "layers/api/ckcache_ext.h"
+#include "layers/shared/api/ckcache_ext.h"
 
 #if UINTPTR_MAX == UINT64_MAX
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/api/ckcache_ext.h"
+#include "layers/shared/api/ckcache_ext.h"
 #include "tests/ckcache/ways.h"
 #include "tests/support/unit.h"
 

@@ -9,7 +9,7 @@
 #ifndef TESTS_CRASH_BENCH_H
 #define TESTS_CRASH_BENCH_H
 
-#include "cachecore/store.h"
+#include "cachecore/disk/store.h"
 #include "tests/crash/explore.h"
 
 #define BENCH_KEYS 32		/* the last one is stored after a crash only */

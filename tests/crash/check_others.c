@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/flights.h"
-#include "cachecore/random_token.h"
-#include "cachecore/recipes.h"
-#include "cachecore/stats.h"
+#include "cachecore/disk/flights.h"
+#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/recipes.h"
+#include "cachecore/record/stats.h"
 #include "common/file.h"
 #include "tests/crash/bench.h"
 #include "tests/crash/others.h"

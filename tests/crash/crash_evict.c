@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/account.h"
-#include "cachecore/evict.h"
-#include "cachecore/number_file.h"
+#include "cachecore/disk/account.h"
+#include "cachecore/disk/evict.h"
+#include "cachecore/disk/number_file.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "tests/crash/bench.h"

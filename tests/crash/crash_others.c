@@ -3,10 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "cachecore/flights.h"
-#include "cachecore/random_token.h"
-#include "cachecore/recipes.h"
-#include "cachecore/stats.h"
+#include "cachecore/disk/flights.h"
+#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/recipes.h"
+#include "cachecore/record/stats.h"
 #include "tests/crash/bench.h"
 #include "tests/crash/effort.h"
 #include "tests/crash/others.h"
@@ -53,7 +53,7 @@ static void tokens(void)
 	bench_sync(&bench);
 	for (unsigned int run = 2; run < 5; run++)
 		CU_ASSERT_TRUE(others_admit(bench.root, run));
-	CU_ASSERT_EQUAL(cc_random_token_clear(bench.root), CMN_OK);
+	CU_ASSERT_EQUAL(cc_nonce_clear(bench.root), CMN_OK);
 	CU_ASSERT_TRUE(others_admit(bench.root, 5));
 	bench_close(&bench, &effort);
 }

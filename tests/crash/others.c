@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
-#include "cachecore/history.h"
+#include "cachecore/record/history.h"
 #include "cachecore/key.h"
-#include "cachecore/random_token.h"
-#include "cachecore/stats.h"
+#include "cachecore/disk/nonce.h"
+#include "cachecore/record/stats.h"
 #include "common/clock.h"
 
 bool others_count(const char *root, uint64_t misses)
@@ -33,7 +33,7 @@ bool others_admit(const char *root, unsigned int run)
 	(void)snprintf(source, sizeof(source), "kernel void f_%08xa1() {}", run * 2654435761u);
 	cc_key_init(&key);
 	cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
-	admitted = cc_random_token_admits(root, cc_key_view(&key), run + 1, cmn_clock_realtime());
+	admitted = cc_nonce_admits(root, cc_key_view(&key), run + 1, cmn_clock_realtime());
 	cc_key_release(&key);
 	return admitted;
 }

@@ -25,7 +25,7 @@ HARMLESS = [
     r"|sched_(yield|getcpu)|nanosleep|sig[a-z]+",
     # places in what is open, libraries that are there
     r"dirfd|sysconf|lseek|dl_iterate_phdr|dlclose|dladdr1?|dlsym|dlerror|_dl_find_object|globfree",
-    # what drivers' compilers call, passed on to them as it answers (layers/driver/watched.c)
+    # what drivers' compilers call, passed on to them as it answers (layers/shared/observer/libc_hooks.c)
     r"__(getcwd|readlink|realpath)_chk|__open(at)?_2|canonicalize_file_name|f?chdir|creat(64)?|dlvsym|e(uid)?access"
     r"|fileno|f(re)?open(64)?|fork|fstatat64|(gm|local)time(_r)?|link|symlink|[ls]?l?stat64|mkd?o?(s?temps?|temp)(64)?"
     r"|posix_spawnp?|popen|system|syscall|realpath|get_current_dir_name|getcwd|scandir(64)?|statx|renameat|access|faccessat"

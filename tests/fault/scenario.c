@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "cachecore/cache.h"
-#include "cachecore/recipes.h"
-#include "cachecore/root.h"
-#include "cachecore/store.h"
+#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/disk/store.h"
 #include "tests/support/file_hash.h"
 
 #define EXPORTED __attribute__((visibility("default")))

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/api/blob.h"
+#include "layers/shared/api/blob.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

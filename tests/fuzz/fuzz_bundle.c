@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/bundle.h"
-#include "cachecore/src_file.h"
+#include "cachecore/disk/bundle.h"
+#include "cachecore/disk/src_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

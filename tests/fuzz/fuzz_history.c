@@ -6,23 +6,23 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cachecore/history_file.h"
-#include "cachecore/outline.h"
+#include "cachecore/record/history_file.h"
+#include "cachecore/record/key_summary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_outline(struct cmn_view view)
 {
 	struct cmn_reader reader = cmn_reader_of(view);
-	struct cc_outline_field field, before = { 0 };
+	struct cc_key_summary_field field, before = { 0 };
 	uint64_t line, more;
 
-	while (cc_outline_next(&reader, &field) == CMN_OK) {
-		double alike = cc_outline_alike(&before, &field);
+	while (cc_key_summary_next(&reader, &field) == CMN_OK) {
+		double alike = cc_key_summary_alike(&before, &field);
 
 		if (!field.name.len || alike < 0 || alike > 1)
 			abort();
-		if (cc_outline_first_line(&before, &field, &line, &more) && !line)
+		if (cc_key_summary_first_line(&before, &field, &line, &more) && !line)
 			abort();
 		before = field;
 	}

@@ -7,15 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/evict.h"
-#include "cachecore/history_file.h"
-#include "cachecore/number_file.h"
-#include "cachecore/outline.h"
-#include "cachecore/random_token.h"
-#include "cachecore/recipes.h"
-#include "cachecore/root.h"
-#include "cachecore/stats.h"
-#include "cachecore/store.h"
+#include "cachecore/disk/evict.h"
+#include "cachecore/record/history_file.h"
+#include "cachecore/disk/number_file.h"
+#include "cachecore/record/key_summary.h"
+#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/record/stats.h"
+#include "cachecore/disk/store.h"
 
 #define IMAGE_SIZE 8192
 
@@ -182,9 +182,9 @@ static bool put_history(int root_fd)
 	for (size_t i = 59; i < sizeof(text); i += 60)
 		text[i] = '\n';
 	memset(event.parts, 7, sizeof(event.parts));
-	cc_outline_append_value(&outline, CC_PART_DEVICE, cmn_view_of("device.name"),
+	cc_key_summary_append_value(&outline, CC_PART_DEVICE, cmn_view_of("device.name"),
 				cmn_view_of("golden device"));
-	cc_outline_append_value(&outline, CC_PART_IMAGE, cmn_view_of("source"),
+	cc_key_summary_append_value(&outline, CC_PART_IMAGE, cmn_view_of("source"),
 				(struct cmn_view){ text, sizeof(text) });
 	cc_history_add_part(&records, &event.parts[0], cmn_buffer_view(&outline));
 	cc_history_add_event(&records, &event);
@@ -217,7 +217,7 @@ int golden_make(const char *root)
 	}
 	cc_store_close(store);
 	golden_token_key(&token);
-	if (!failed && !cc_random_token_admits(root, cc_key_view(&token), GOLDEN_RUN, GOLDEN_TIME_NS))
+	if (!failed && !cc_nonce_admits(root, cc_key_view(&token), GOLDEN_RUN, GOLDEN_TIME_NS))
 		failed = __LINE__;
 	cc_key_release(&token);
 	if (!failed && (!put_recipe(root) || !put_stats(root) || !put_history(root_fd)))

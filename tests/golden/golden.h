@@ -11,8 +11,8 @@
 
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
-#include "cachecore/leaf.h"
-#include "cachecore/recipe.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/recipe.h"
 
 enum golden_entry {
 	GOLDEN_RAW,		/* needs golden.h, of GOLDEN_HEADER, in the working directory, and no absent.h */

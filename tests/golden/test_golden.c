@@ -12,13 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/codec.h"
-#include "cachecore/history_file.h"
-#include "cachecore/outline.h"
-#include "cachecore/recipes.h"
-#include "cachecore/src_file.h"
-#include "cachecore/stats.h"
-#include "cachecore/store.h"
+#include "cachecore/disk/codec.h"
+#include "cachecore/record/history_file.h"
+#include "cachecore/record/key_summary.h"
+#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/src_file.h"
+#include "cachecore/record/stats.h"
+#include "cachecore/disk/store.h"
 #include "common/file.h"
 #include "tests/golden/golden.h"
 #include "tests/support/unit.h"
@@ -208,7 +208,7 @@ static void the_history_is_read(void)
 {
 	struct golden_history history = { 0 };
 	const struct cc_history_reader reader = { see_part, see_event, see_evicted, &history };
-	struct cc_outline_field field = { 0 };
+	struct cc_key_summary_field field = { 0 };
 	struct cmn_reader outline;
 
 	CU_ASSERT_EQUAL(cc_history_read(copy_golden(), CMN_FILE_TRUSTED, &reader), CMN_OK);
@@ -216,13 +216,13 @@ static void the_history_is_read(void)
 	CU_ASSERT_EQUAL(history.events, 1);
 	CU_ASSERT_EQUAL(history.evictions, 2);
 	outline = cmn_reader_of(cmn_buffer_view(&history.outline));
-	CU_ASSERT_EQUAL(cc_outline_next(&outline, &field), CMN_OK);
+	CU_ASSERT_EQUAL(cc_key_summary_next(&outline, &field), CMN_OK);
 	CU_ASSERT_TRUE(cmn_view_equal(field.value, cmn_view_of("golden device")));
-	CU_ASSERT_EQUAL(cc_outline_next(&outline, &field), CMN_OK);
+	CU_ASSERT_EQUAL(cc_key_summary_next(&outline, &field), CMN_OK);
 	CU_ASSERT_FALSE(field.whole);
 	CU_ASSERT_EQUAL(field.len, 3000);
 	CU_ASSERT_EQUAL(field.count, 50);
-	CU_ASSERT_EQUAL(cc_outline_next(&outline, &field), CMN_MISS);
+	CU_ASSERT_EQUAL(cc_key_summary_next(&outline, &field), CMN_MISS);
 	cmn_buffer_release(&history.outline);
 }
 

@@ -16,12 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/evict.h"
-#include "cachecore/flights.h"
-#include "cachecore/history.h"
-#include "cachecore/random_token.h"
-#include "cachecore/recipes.h"
-#include "cachecore/stats.h"
+#include "cachecore/disk/evict.h"
+#include "cachecore/disk/flights.h"
+#include "cachecore/record/history.h"
+#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/recipes.h"
+#include "cachecore/record/stats.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "tests/support/unit.h"
@@ -140,7 +140,7 @@ static void fill(const char *root, const struct cc_key *key, const char *image)
 	cc_history_note_cleared(root);
 	(void)snprintf(path, sizeof(path), "%s/%s", root, CC_HISTORY_OLD_NAME);
 	unit_write(path, "");
-	CU_ASSERT_TRUE(cc_random_token_admits(root, cc_key_view(key), 1, cmn_clock_realtime()));
+	CU_ASSERT_TRUE(cc_nonce_admits(root, cc_key_view(key), 1, cmn_clock_realtime()));
 	CU_ASSERT_EQUAL_FATAL(cc_recipe_encode(&recipe, &encoded), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(cc_recipes_put(root, cmn_buffer_view(&encoded)), CMN_OK);
 	cc_recipe_name(recipe.key, name);
@@ -373,7 +373,7 @@ static void use_the_rest(struct hostile *hostile)
 	(void)!cc_stats_flush(stats, hostile->root, UINT64_MAX);
 	(void)!cc_stats_load(stats, hostile->root);
 	cc_stats_free(stats);
-	(void)cc_random_token_admits(hostile->root, cc_key_view(&hostile->key), 2,
+	(void)cc_nonce_admits(hostile->root, cc_key_view(&hostile->key), 2,
 				     cmn_clock_realtime());
 	/* Nobody builds: nobody is waited for, whatever lies in the lock's place. */
 	(void)cc_flights_begin(flights, hostile->root, cc_key_view(&hostile->key), 50000000, &flight);

@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-#include "cachecore/leaf.h"
-#include "cachecore/store.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/store.h"
 
 struct hostile {
 	char outside[4200];	/* holds file, dir/, fifo, and the twin: store/ */

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/codec.h"
-#include "cachecore/recipe.h"
-#include "cachecore/recipes.h"
-#include "cachecore/src_file.h"
+#include "cachecore/disk/codec.h"
+#include "cachecore/disk/recipe.h"
+#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/src_file.h"
 #include "common/file.h"
 #include "tests/hostile/hostile.h"
 #include "tests/support/unit.h"

@@ -42,7 +42,7 @@
 
 #include <level_zero/ze_api.h>
 
-#include "layers/api/ckcache_ext.h"
+#include "layers/shared/api/ckcache_ext.h"
 
 #define CLIENT_MAX_PROGRAMS 4
 #define CLIENT_MAX_CONSTANTS 8

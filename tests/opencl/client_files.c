@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INSTALLED "/usr/local/share/pocl/"	/* layers/driver/drivers.c */
+#define INSTALLED "/usr/local/share/pocl/"	/* layers/shared/driver/drivers.c */
 
 __attribute__((visibility("default"))) int glob(const char *pattern, int flags,
 						int (*error)(const char *path, int number),

@@ -36,7 +36,7 @@ bool driver_is(const char *name);
 void driver_begin(void);
 /* For the runs that follow; NULL: not set. Names: at most 32 in a test. */
 void driver_setenv(const char *name, const char *value);
-/* After driver_begin: the stub driver under another file name, since layers/driver/drivers.c goes by that. */
+/* After driver_begin: the stub driver under another file name, since layers/shared/driver/drivers.c goes by that. */
 void driver_stub_as(const char *name);
 /* A setting of the stub driver (stub_driver.h), by its file; all others are cleared. NULL: none. */
 void driver_stub_setting(const char *name, const char *value);

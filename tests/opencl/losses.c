@@ -5,7 +5,7 @@
  * executable), every question that OpenCL knows about programs and kernels is
  * asked of the program as the driver built it, and of one that is made from its
  * binary. Prints, per driver and version, a table of the questions whose
- * answers differ. No layer is involved: layers/driver/drivers.c follows from
+ * answers differ. No layer is involved: layers/shared/driver/drivers.c follows from
  * this table.
  *
  *   losses [-v]             all of it; -v: each difference

@@ -3,7 +3,7 @@
  * test_originals: what a driver makes of a binary is less than what it
  * compiled: it may refuse to link it, answer otherwise, or crash on questions
  * that no application asked. The stub driver does each of these on demand, under
- * the file name of the driver that was seen to, since layers/driver/drivers.c
+ * the file name of the driver that was seen to, since layers/shared/driver/drivers.c
  * goes by that; on real drivers the same scenarios run as they are.
  */
 #include <stdio.h>

@@ -9,7 +9,7 @@ errors=$(mktemp)
 trap 'rm -f "$errors"' EXIT
 flags='-std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=300 -Wall -Wextra -Werror
 	-Wstrict-prototypes -fsyntax-only -I. -x c -'
-public='cachecore/api/cachecore.h layers/api/ckcache.h layers/api/ckcache_ext.h'
+public='cachecore/api/cachecore.h layers/shared/api/ckcache.h layers/shared/api/ckcache_ext.h'
 strict_c='-std=c11 -pedantic -Wall -Wextra -Werror -Wstrict-prototypes -fsyntax-only -I. -x c -'
 strict_cxx='-std=c++17 -pedantic -Wall -Wextra -Wold-style-cast -Werror -fsyntax-only -I. -x c++ -'
 count=0

@@ -2,8 +2,8 @@
 """Rules of the source tree that need no build.
 
 Includes run one way: layers, tools -> cachecore -> common -> libc; the layers
-never include each other; what is public of cachecore is included by layers/api alone; libdeflate.h (or zlib.h) is included by cachecore/codec.c alone, and
-OpenSSL by tools/signature.c; no OpenCL or Level Zero type below the layers; each source has an SPDX line. Prints each breach as file:line.
+never include each other; what is public of cachecore is included by layers/shared/api alone; libdeflate.h (or zlib.h) is included by cachecore/disk/codec.c alone, and
+OpenSSL by tools/bundle/signature.c; no OpenCL or Level Zero type below the layers; each source has an SPDX line. Prints each breach as file:line.
 """
 import os
 import re
@@ -14,18 +14,18 @@ ALLOWED = {
     "common": (),
     "cachecore/api": ("common", "cachecore"),
     "cachecore": ("common",),
-    "layers/driver": ("common", "cachecore"),
-    "layers/api": ("common", "cachecore", "cachecore/api", "layers/driver"),
-    "layers/opencl": ("common", "cachecore", "layers/driver", "layers/api"),
-    "layers/level_zero": ("common", "cachecore", "layers/driver", "layers/api"),
+    "layers/shared/api": ("common", "cachecore", "cachecore/api", "layers/shared"),
+    "layers/shared": ("common", "cachecore"),
+    "layers/opencl": ("common", "cachecore", "layers/shared", "layers/shared/api"),
+    "layers/level_zero": ("common", "cachecore", "layers/shared", "layers/shared/api"),
     # The one place that joins the two.
-    "layers/library": ("common", "cachecore", "layers/driver", "layers/api", "layers/opencl",
-                       "layers/level_zero"),
+    "layers/libckcache": ("common", "cachecore", "layers/shared", "layers/shared/api",
+                          "layers/opencl", "layers/level_zero"),
     # Of the drivers alone: what is known of them, in one place.
-    "tools": ("common", "cachecore", "layers/driver"),
+    "tools": ("common", "cachecore", "layers/shared"),
 }
 # What knows of no API.
-BELOW = ("common", "cachecore", "cachecore/api", "layers/driver", "layers/api")
+BELOW = ("common", "cachecore", "cachecore/api", "layers/shared", "layers/shared/api")
 OWN = ("common/", "cachecore/", "layers/", "tools/", "tests/")
 DRIVER_WORD = re.compile(r"\b(cl_[a-z]\w*|ze_[a-z]\w*|zes_\w+|cl[A-Z]\w+|ze[A-Z]\w+|CL_[A-Z]\w+|ZE_[A-Z]\w+)\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -72,10 +72,10 @@ def own_path(root, path, name):
 def check_include(root, path, kind, name):
     """What is wrong with this include, or None."""
     folder = folder_of(path)
-    if name in ("libdeflate.h", "zlib.h", "zconf.h") and folder and path != "cachecore/codec.c":
-        return "%s may be included by cachecore/codec.c only" % name
-    if name.startswith("openssl/") and folder and path != "tools/signature.c":
-        return "%s may be included by tools/signature.c only" % name
+    if name in ("libdeflate.h", "zlib.h", "zconf.h") and folder and path != "cachecore/disk/codec.c":
+        return "%s may be included by cachecore/disk/codec.c only" % name
+    if name.startswith("openssl/") and folder and path != "tools/bundle/signature.c":
+        return "%s may be included by tools/bundle/signature.c only" % name
     if re.match(r"(CL/|level_zero/|ze_|OpenCL/)", name) and folder in BELOW:
         return "%s below the layers" % name
     target = own_path(root, path, name) if kind == '"' else None

@@ -10,14 +10,14 @@ SPDX = "/* SPDX-License-Identifier: MIT */\n"
 GOOD = {
     "common/a.h": SPDX,
     "common/a.c": SPDX + '#include "common/a.h"\n/* cl_mem, clBuildProgram */\n',
-    "cachecore/codec.c": SPDX + '#include <libdeflate.h>\n#include "common/a.h"\n',
+    "cachecore/disk/codec.c": SPDX + '#include <libdeflate.h>\n#include "common/a.h"\n',
     "cachecore/b.h": SPDX,
     "cachecore/api/c.h": SPDX,
     "cachecore/api/c.c": SPDX + '#include "cachecore/api/c.h"\n#include "cachecore/b.h"\n',
-    "layers/api/d.c": SPDX + '#include "cachecore/api/c.h"\n',
+    "layers/shared/api/d.c": SPDX + '#include "cachecore/api/c.h"\n',
     "layers/opencl/l.h": SPDX + '#include "cachecore/b.h"\n#include <CL/cl.h>\ncl_mem x;\n',
     "layers/level_zero/z.h": SPDX,
-    "tools/signature.c": SPDX + "#include <openssl/evp.h>\n",
+    "tools/bundle/signature.c": SPDX + "#include <openssl/evp.h>\n",
     "tools/t.c": SPDX + '#include "cachecore/b.h"\n',
 }
 BAD = {

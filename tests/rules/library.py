@@ -5,7 +5,7 @@
 
 ckcache.h declares them, ckcache_ext.h has a type and a place in the table for
 each, the version script exports them, and so does the library, under the
-version node that layers/library/libckcache.symbols has for each. That list only
+version node that layers/libckcache/libckcache.symbols has for each. That list only
 grows: programs were linked with what it has.
 """
 import os
@@ -84,8 +84,8 @@ def check_library(library, symbols):
 def main():
     root, library = sys.argv[1:]
     texts = []
-    for path in ("api/ckcache.h", "api/ckcache_ext.h", "library/libckcache.map",
-                 "library/libckcache.symbols"):
+    for path in ("shared/api/ckcache.h", "shared/api/ckcache_ext.h", "libckcache/libckcache.map",
+                 "libckcache/libckcache.symbols"):
         with open(os.path.join(root, "layers", path), encoding="utf-8") as file:
             texts.append(file.read())
     found = check_texts(*texts) + check_library(library, texts[-1])

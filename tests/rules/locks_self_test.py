@@ -6,17 +6,17 @@ import locks
 
 GOOD = [
     ("common/file.c", "while (flock(fd, LOCK_EX | LOCK_NB) < 0)\n\t;\n(void)flock(fd, LOCK_UN);\n"),
-    ("cachecore/leaf.c", "/* flock(fd, LOCK_EX) would block */\nputs(\"flock(fd)\");\n"),
-    ("layers/driver/watched.c", "return cmn_file_lock(fd, 0);\n"),
+    ("cachecore/disk/leaf.c", "/* flock(fd, LOCK_EX) would block */\nputs(\"flock(fd)\");\n"),
+    ("layers/shared/observer/libc_hooks.c", "return cmn_file_lock(fd, 0);\n"),
 ]
 BAD = [
     ("common/file.c", "while (flock(fd, LOCK_EX) < 0)\n\t;\n", "may block"),
     ("common/file.c", "while (flock(fd, LOCK_EX | (until ? 0 : LOCK_NB)) < 0)\n\t;\n", "may block"),
     ("common/file.c", "int (*lock)(int, int) = flock;\n", "does not understand"),
     ("common/file.c", "(void)fcntl(fd, F_SETLKW, &lock);\n", "does not understand"),
-    ("cachecore/leaf.c", "(void)flock(fd, LOCK_UN);\n", "cmn_file_lock"),
-    ("tools/replay.c", "if (flock(fd, LOCK_EX | LOCK_NB) == 0)\n\treturn;\n", "cmn_file_lock"),
-    ("tools/replay.c", "(void)lockf(fd, F_LOCK, 0);\n", "cmn_file_lock"),
+    ("cachecore/disk/leaf.c", "(void)flock(fd, LOCK_UN);\n", "cmn_file_lock"),
+    ("tools/replay/replay.c", "if (flock(fd, LOCK_EX | LOCK_NB) == 0)\n\treturn;\n", "cmn_file_lock"),
+    ("tools/replay/replay.c", "(void)lockf(fd, F_LOCK, 0);\n", "cmn_file_lock"),
     ("layers/a.c", "(void)fcntl(fd, F_OFD_SETLKW, &lock);\n", "cmn_file_lock"),
 ]
 

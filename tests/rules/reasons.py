@@ -3,7 +3,7 @@
 
 The words are found where the code gives them: what is assigned to a bypass or
 a reason, passed to refuse() and its like, named in the tables of words that are
-looked for. Sentences stand in tools/reasons.c; in docs/CONFIG.md at least each
+looked for. Sentences stand in tools/explain/reasons.c; in docs/CONFIG.md at least each
 word of the layers' own policies is named. Prints each breach.
 """
 import os
@@ -19,17 +19,17 @@ GIVEN = (
 )
 # Functions that return the word, and tables that have it.
 RETURNING = {
-    "layers/driver/observer.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
-    "layers/driver/dependencies.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
-    "layers/driver/watched.c": re.compile(r"(?:unsure\(|UNSURE\([^\"\n]*)\"(%s)\"" % WORD),
-    "layers/opencl/identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
+    "layers/shared/observer/observer.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
+    "layers/shared/observer/dependencies.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
+    "layers/shared/observer/libc_hooks.c": re.compile(r"(?:unsure\(|UNSURE\([^\"\n]*)\"(%s)\"" % WORD),
+    "layers/opencl/key/identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
     "layers/level_zero/plugin/identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
 }
 LOST = (
     re.compile(r"\bnote_not_stored\([^;]*\"(%s)\"\)" % WORD),
     re.compile(r"NOT_STORED, [^;]*\.reason = \"(%s)\"" % WORD),
 )
-LOSSES_OF = ("cachecore/writer_work.c", re.compile(
+LOSSES_OF = ("cachecore/disk/writer_work.c", re.compile(
     r"static const char \*reason_of\(.*?\n}\n", re.S), re.compile(r"\"(%s)\"" % WORD))
 TABLE = re.compile(r"static const struct reason (\w+)\[\] = \{\n(.*?)\n\};", re.S)
 ROW = re.compile(r"^\t\{ \"([^\"]+)\", \"[^\"]+\" \},$", re.M)
@@ -64,7 +64,7 @@ def given(root):
 
 
 def tables(root):
-    with open(os.path.join(root, "tools/reasons.c"), encoding="utf-8") as source:
+    with open(os.path.join(root, "tools/explain/reasons.c"), encoding="utf-8") as source:
         return {name: ROW.findall(body) for name, body in TABLE.findall(source.read())}
 
 
@@ -76,15 +76,15 @@ def main():
     for words, table in ((bypasses, "bypasses"), (losses, "losses")):
         for word in sorted(words):
             if word not in known.get(table, ()):
-                print("%s: no sentence for \"%s\" in tools/reasons.c (%s)" % (words[word], word, table))
+                print("%s: no sentence for \"%s\" in tools/explain/reasons.c (%s)" % (words[word], word, table))
                 breaches += 1
     for word in known.get("bypasses", ()):
         if word not in bypasses and word != "other":
-            print("tools/reasons.c: nothing gives \"%s\"" % word)
+            print("tools/explain/reasons.c: nothing gives \"%s\"" % word)
             breaches += 1
     for table, words in known.items():
         if words != sorted(words):
-            print("tools/reasons.c: %s is not sorted" % table)
+            print("tools/explain/reasons.c: %s is not sorted" % table)
             breaches += 1
     print("%d words, %d breaches" % (len(bypasses) + len(losses), breaches))
     return 1 if breaches or len(bypasses) < 30 or len(losses) < 4 else 0

@@ -79,7 +79,7 @@ def check_needed(libraries):
 def declared(root):
     """Functions that headers declare without a body, with their header."""
     names = {}
-    for header in sorted(glob.glob(root + "/common/*.h") + glob.glob(root + "/cachecore/*.h")):
+    for header in sorted(glob.glob(root + "/common/*.h") + glob.glob(root + "/cachecore/**/*.h", recursive=True)):
         with open(header, encoding="utf-8") as source:
             text = strip_comments(source.read())
         text = re.sub(r"^\s*#.*(?:\\\n.*)*$", "", text, flags=re.M)

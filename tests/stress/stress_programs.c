@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/programs.h"
+#include "cachecore/memory/programs.h"
 #include "tests/support/fast_kernel.h"
 
 #define THREADS 8

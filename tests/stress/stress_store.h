@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cachecore/store.h"
+#include "cachecore/disk/store.h"
 
 #define STRESS_MAX_IMAGE 200000
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_FAST_KERNEL_H
 #define TESTS_SUPPORT_FAST_KERNEL_H
 
-#include "cachecore/programs_internal.h"
+#include "cachecore/memory/programs_internal.h"
 
 static inline enum cmn_status fast_kernel_get(struct cc_programs *programs, uint64_t constants,
 					      const void *device, struct cmn_view name, void **ret)

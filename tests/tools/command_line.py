@@ -51,10 +51,9 @@ def options(text):
 def sources_of():
     """{verb: text of the file that defines it}"""
     texts = {}
-    folder = os.path.join(SOURCE, "tools")
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".c"):
-            text = read("tools", name)
+    for folder, _, names in os.walk(os.path.join(SOURCE, "tools")):
+        for name in (name for name in names if name.endswith(".c")):
+            text = read(folder, name)
             for verb in re.findall(r"^int verb_(\w+)\(", text, re.M):
                 texts[verb.replace("_", "-")] = text
     return texts

@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/leaf.h"
-#include "cachecore/number_file.h"
-#include "cachecore/root.h"
-#include "cachecore/store.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/disk/store.h"
 
 #define MAX_LINE 1048576
 #define MAX_SIZE 1048576

@@ -3,7 +3,7 @@
  * test_import_source: a bundle that changes between its two readings, in ways
  * that its own checksums cannot show; and bundles that come through a pipe.
  */
-#include "tools/import_source.h"
+#include "tools/bundle/import_source.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/src_file.h"
+#include "cachecore/disk/src_file.h"
 #include "common/file.h"
 #include "tests/support/unit.h"
 

@@ -2,7 +2,7 @@
 /* another_release: a library with an environment as an unknown release has it. */
 #include <stdbool.h>
 
-#include "layers/driver/owner.h"
+#include "layers/shared/driver/owner.h"
 
 typedef bool note_fn(bool loading);
 

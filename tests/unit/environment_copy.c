@@ -2,7 +2,7 @@
 /* environment_copy: a library with a copy of the module of its own, as each layer has one. */
 #include "tests/unit/environment_copy.h"
 
-#include "layers/driver/environment.h"
+#include "layers/shared/driver/environment.h"
 
 static bool is_cached(const char *driver)
 {

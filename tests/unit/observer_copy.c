@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* observer_copy: a library with an observer of its own, as each layer has one. */
-#include "layers/driver/observer.h"
+#include "layers/shared/observer/observer.h"
 
 extern __typeof__(drv_observer_begin) observer_copy_begin __attribute__((visibility("default")));
 extern __typeof__(drv_observer_end) observer_copy_end __attribute__((visibility("default")));

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_OBSERVING_H
 #define TESTS_UNIT_OBSERVING_H
 
-#include "layers/driver/observer.h"
+#include "layers/shared/observer/observer.h"
 
 typedef void (*observed_fn)(const char *how, const char *path);
 

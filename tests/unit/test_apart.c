@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/opencl/apart.h"
+#include "layers/opencl/program/private_copy.h"
 #include "tests/support/unit.h"
 
 #define NAME "_UNCACHED_"
@@ -20,7 +20,7 @@ static char *load(const char *bytes, size_t len, bool *ret_changed)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(image);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(loaded);
 	memcpy(image, bytes, len);
-	apart = ocl_image_apart(drv_driver_of("libpocl.so.2"), (struct cmn_view){ image, len }, &copy);
+	apart = ocl_private_copy(drv_driver_of("libpocl.so.2"), (struct cmn_view){ image, len }, &copy);
 	CU_ASSERT_EQUAL_FATAL(apart.len, len);
 	CU_ASSERT_PTR_EQUAL(apart.data, copy ? (const void *)copy : image);
 	CU_ASSERT_EQUAL(memcmp(image, bytes, len), 0);	/* the cache has it, too */
@@ -87,7 +87,7 @@ static void other_drivers_get_it_as_it_is(void)
 	for (size_t i = 0; i < DRV_DRIVERS; i++) {
 		if (drv_drivers[i].library && strncmp(drv_drivers[i].library, "libpocl", 7) == 0)
 			continue;
-		CU_ASSERT_PTR_EQUAL(ocl_image_apart(&drv_drivers[i], VIEW(image), &copy).data, image);
+		CU_ASSERT_PTR_EQUAL(ocl_private_copy(&drv_drivers[i], VIEW(image), &copy).data, image);
 		CU_ASSERT_PTR_NULL(copy);
 	}
 }

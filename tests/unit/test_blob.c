@@ -2,7 +2,7 @@
 /* test_blob: what an application keeps: its grammar byte by byte, and what is refused. */
 #include <string.h>
 
-#include "layers/api/blob.h"
+#include "layers/shared/api/blob.h"
 #include "tests/support/unit.h"
 
 static const struct api_id one = { { 'C', 'K', 'I', 'D', 1 } };

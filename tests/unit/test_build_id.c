@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/driver/build_id.h"
+#include "layers/shared/driver/build_id.h"
 #include "tests/support/unit.h"
 
 static const uint8_t id[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_bundle: what was written is read; anything else is noticed before its end. */
-#include "cachecore/bundle.h"
+#include "cachecore/disk/bundle.h"
 
 #include <string.h>
 
-#include "cachecore/src_file.h"
+#include "cachecore/disk/src_file.h"
 #include "tests/support/unit.h"
 
 #define RECORD_AT 16	/* behind the header */

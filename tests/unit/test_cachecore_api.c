@@ -787,7 +787,7 @@ static struct cachecore_build_result *result_new(void)
 	return result;
 }
 
-static void build_result_goes_through_its_states(void)
+static void cc_build_result_goes_through_its_states(void)
 {
 	struct cachecore_build_result *result = result_new();
 	struct script script = { .failure = CACHECORE_ERR_IO, .failures = 1 };
@@ -820,7 +820,7 @@ static void build_result_goes_through_its_states(void)
 	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
 }
 
-static void build_result_keeps_an_error(void)
+static void cc_build_result_keeps_an_error(void)
 {
 	struct cachecore_build_result *result = result_new();
 	struct script script = { .failure = CACHECORE_ERR_BUILD, .failures = 1, .message = "bad" };
@@ -840,7 +840,7 @@ static void build_result_keeps_an_error(void)
 	cachecore_build_result_unref(result);
 }
 
-static void build_result_makes_room_in_the_maps(void)
+static void cc_build_result_makes_room_in_the_maps(void)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_build_result *result = result_new(), *alone = result_new();
@@ -863,7 +863,7 @@ static void build_result_makes_room_in_the_maps(void)
 	programs_end(programs);
 }
 
-static void build_result_refuses_bad_arguments(void)
+static void cc_build_result_refuses_bad_arguments(void)
 {
 	struct cachecore_build_result *result = NULL;
 	struct cachecore_taken taken;
@@ -894,7 +894,7 @@ static void *obtain_result(void *arg)
 	return NULL;
 }
 
-static void build_result_is_built_by_one_of_eight_threads(void)
+static void cc_build_result_is_built_by_one_of_eight_threads(void)
 {
 	struct crowd crowd = { .result = result_new() };
 
@@ -930,11 +930,11 @@ int main(void)
 		UNIT_TEST(maps_serve_a_forked_child),
 		UNIT_TEST(one_of_eight_threads_builds),
 		UNIT_TEST(threads_may_do_everything_at_once),
-		UNIT_TEST(build_result_goes_through_its_states),
-		UNIT_TEST(build_result_keeps_an_error),
-		UNIT_TEST(build_result_makes_room_in_the_maps),
-		UNIT_TEST(build_result_refuses_bad_arguments),
-		UNIT_TEST(build_result_is_built_by_one_of_eight_threads),
+		UNIT_TEST(cc_build_result_goes_through_its_states),
+		UNIT_TEST(cc_build_result_keeps_an_error),
+		UNIT_TEST(cc_build_result_makes_room_in_the_maps),
+		UNIT_TEST(cc_build_result_refuses_bad_arguments),
+		UNIT_TEST(cc_build_result_is_built_by_one_of_eight_threads),
 	};
 
 	return UNIT_MAIN("cachecore_api", tests);

@@ -2,7 +2,7 @@
 /* test_codec: compression there and back, and hostile streams. */
 #include <string.h>
 
-#include "cachecore/codec.h"
+#include "cachecore/disk/codec.h"
 #include "tests/support/unit.h"
 
 #define LEN 5000

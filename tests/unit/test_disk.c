@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cachecore/cache.h"
-#include "cachecore/store.h"
+#include "cachecore/disk/store.h"
 #include "tests/support/unit.h"
 
 #define OTHER_USER 54321	/* nobody's */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_drivers: which row of the table a library and its version have. */
-#include "layers/driver/drivers.h"
+#include "layers/shared/driver/drivers.h"
 
 #include <string.h>
 

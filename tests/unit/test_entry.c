@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cachecore/config.h"
-#include "cachecore/codec.h"
+#include "cachecore/disk/codec.h"
 #include "cachecore/entry.h"
 #include "tests/support/unit.h"
 

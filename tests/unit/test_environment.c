@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "layers/driver/environment.h"
-#include "layers/driver/owner.h"
+#include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/owner.h"
 #include "tests/support/unit.h"
 #include "tests/unit/environment_copy.h"
 

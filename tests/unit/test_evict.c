@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_evict: what goes first, what stays, and what is cleared on the way. */
-#include "cachecore/evict.h"
+#include "cachecore/disk/evict.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,15 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cachecore/account.h"
-#include "cachecore/history.h"
-#include "cachecore/leaf.h"
-#include "cachecore/number_file.h"
-#include "cachecore/overhead.h"
-#include "cachecore/random_token.h"
-#include "cachecore/recipes.h"
-#include "cachecore/stats.h"
-#include "cachecore/store.h"
+#include "cachecore/disk/account.h"
+#include "cachecore/record/history.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/overhead.h"
+#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/recipes.h"
+#include "cachecore/record/stats.h"
+#include "cachecore/disk/store.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "tests/support/unit.h"
@@ -404,7 +404,7 @@ static void everything_counts(void)
 	cc_history_add(&history, cc_history_task_new(&note));
 	cc_history_write(&history, bench.root);
 	unit_write("root/" CC_HISTORY_OLD_NAME, "old");
-	CU_ASSERT_TRUE(cc_random_token_admits(bench.root, cc_key_view(&key), 1, 1));
+	CU_ASSERT_TRUE(cc_nonce_admits(bench.root, cc_key_view(&key), 1, 1));
 	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &total), CMN_OK);
 	total += cc_overhead_bytes(bench.root_fd);
 	CU_ASSERT_TRUE(disk_use() <= total);

@@ -3,7 +3,7 @@
  * exit_time: several caches and several copies of the module end together, while
  * a lock of the root is held: the process spends its time once.
  */
-#include "layers/driver/exit_time.h"
+#include "layers/shared/driver/exit_time.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/flights.h"
+#include "cachecore/disk/flights.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "tests/support/unit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_harmless: which options may be cached for, and what reads files. */
-#include "layers/opencl/options.h"
+#include "layers/opencl/key/options.h"
 
 #include <stdio.h>
 #include <string.h>

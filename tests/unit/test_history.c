@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* history: its bounds, damage, many writers, fork, and what happens where it cannot be written. */
-#include "cachecore/history.h"
+#include "cachecore/record/history.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "layers/driver/libraries.h"
+#include "layers/shared/driver/libraries.h"
 #include "tests/support/unit.h"
 
 static char driver_path[PATH_MAX];

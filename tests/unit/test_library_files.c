@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "layers/driver/elf_file.h"
-#include "layers/driver/library_files.h"
-#include "layers/driver/linker_cache.h"
+#include "layers/shared/driver/elf_file.h"
+#include "layers/shared/driver/library_files.h"
+#include "layers/shared/driver/linker_cache.h"
 #include "tests/support/unit.h"
 
 #define MAX_SEEN 256

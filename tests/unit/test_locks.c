@@ -18,12 +18,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/account.h"
+#include "cachecore/disk/account.h"
 #include "cachecore/cache.h"
-#include "cachecore/leaf.h"
-#include "cachecore/number_file.h"
-#include "cachecore/store.h"
-#include "cachecore/writer.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/store.h"
+#include "cachecore/disk/writer.h"
 #include "common/clock.h"
 #include "tests/support/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of layers/opencl/options.h: what a source and options say about files, by every spelling. */
-#include "layers/opencl/options.h"
+/* Tests of layers/opencl/key/options.h: what a source and options say about files, by every spelling. */
+#include "layers/opencl/key/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

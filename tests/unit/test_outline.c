@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* outline: short and long values, where texts differ, and what is not to be believed. */
-#include "cachecore/outline.h"
+#include "cachecore/record/key_summary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,22 +10,22 @@
 #include "tests/support/unit.h"
 
 /* The only field of a key with that value. */
-static struct cc_outline_field field_of(struct cmn_buffer *buf, enum cc_part part,
+static struct cc_key_summary_field field_of(struct cmn_buffer *buf, enum cc_part part,
 					const char *text)
 {
-	struct cc_outline_field field = { 0 };
+	struct cc_key_summary_field field = { 0 };
 	struct cmn_reader reader;
 	struct cc_key key;
 
 	cc_key_init(&key);
 	cc_key_add_text(&key, part, "source", text);
 	buf->len = 0;
-	cc_outline_append(buf, cc_key_view(&key));
+	cc_key_summary_append(buf, cc_key_view(&key));
 	cc_key_release(&key);
 	CU_ASSERT_FALSE_FATAL(buf->failed);
 	reader = cmn_reader_of(cmn_buffer_view(buf));
-	CU_ASSERT_EQUAL_FATAL(cc_outline_next(&reader, &field), CMN_OK);
-	CU_ASSERT_EQUAL(cc_outline_next(&reader, &(struct cc_outline_field){ 0 }), CMN_MISS);
+	CU_ASSERT_EQUAL_FATAL(cc_key_summary_next(&reader, &field), CMN_OK);
+	CU_ASSERT_EQUAL(cc_key_summary_next(&reader, &(struct cc_key_summary_field){ 0 }), CMN_MISS);
 	return field;
 }
 
@@ -44,7 +44,7 @@ static char *text_of(size_t count, size_t other)
 static void short_values_are_kept_whole(void)
 {
 	struct cmn_buffer buf = { 0 };
-	struct cc_outline_field field = field_of(&buf, CC_PART_DEVICE, "a device");
+	struct cc_key_summary_field field = field_of(&buf, CC_PART_DEVICE, "a device");
 
 	CU_ASSERT_TRUE(field.whole);
 	CU_ASSERT_TRUE(cmn_view_equal(field.value, cmn_view_of("a device")));
@@ -57,18 +57,18 @@ static void long_values_are_told_by_their_lines(void)
 {
 	struct cmn_buffer a = { 0 }, b = { 0 };
 	char *was = text_of(200, 0), *is = text_of(200, 77);
-	struct cc_outline_field one = field_of(&a, CC_PART_IMAGE, was);
-	struct cc_outline_field other = field_of(&b, CC_PART_IMAGE, is);
+	struct cc_key_summary_field one = field_of(&a, CC_PART_IMAGE, was);
+	struct cc_key_summary_field other = field_of(&b, CC_PART_IMAGE, is);
 	uint64_t line = 0, more = 9;
 
 	CU_ASSERT_FALSE(one.whole);
 	CU_ASSERT_EQUAL(one.len, strlen(was));
-	CU_ASSERT_FALSE(cc_outline_equal(&one, &other));
-	CU_ASSERT_TRUE(cc_outline_equal(&one, &one));
-	CU_ASSERT_TRUE(cc_outline_first_line(&one, &other, &line, &more));
+	CU_ASSERT_FALSE(cc_key_summary_equal(&one, &other));
+	CU_ASSERT_TRUE(cc_key_summary_equal(&one, &one));
+	CU_ASSERT_TRUE(cc_key_summary_first_line(&one, &other, &line, &more));
 	CU_ASSERT_EQUAL(line, 77);
 	CU_ASSERT_EQUAL(more, 0);
-	CU_ASSERT_DOUBLE_EQUAL(cc_outline_alike(&one, &other), 199.0 / 200, 0.001);
+	CU_ASSERT_DOUBLE_EQUAL(cc_key_summary_alike(&one, &other), 199.0 / 200, 0.001);
 	cmn_buffer_release(&a);
 	cmn_buffer_release(&b);
 	free(was);
@@ -79,13 +79,13 @@ static void many_lines_are_told_by_blocks(void)
 {
 	struct cmn_buffer a = { 0 }, b = { 0 };
 	char *was = text_of(5000, 0), *is = text_of(5000, 3000);
-	struct cc_outline_field one = field_of(&a, CC_PART_IMAGE, was);
-	struct cc_outline_field other = field_of(&b, CC_PART_IMAGE, is);
+	struct cc_key_summary_field one = field_of(&a, CC_PART_IMAGE, was);
+	struct cc_key_summary_field other = field_of(&b, CC_PART_IMAGE, is);
 	uint64_t line = 0, more = 0;
 
 	CU_ASSERT_TRUE(a.len < 2000);
 	CU_ASSERT_EQUAL(one.per, 32);
-	CU_ASSERT_TRUE(cc_outline_first_line(&one, &other, &line, &more));
+	CU_ASSERT_TRUE(cc_key_summary_first_line(&one, &other, &line, &more));
 	CU_ASSERT_TRUE(line <= 3000 && line + more >= 3000);
 	CU_ASSERT_EQUAL(more, 31);
 	cmn_buffer_release(&a);
@@ -98,7 +98,7 @@ static void many_lines_are_told_by_blocks(void)
 static void damage_is_noticed_or_harmless(void)
 {
 	struct cmn_buffer buf = { 0 };
-	struct cc_outline_field field;
+	struct cc_key_summary_field field;
 	char *text = text_of(40, 0);
 
 	(void)field_of(&buf, CC_PART_IMAGE, text);
@@ -109,7 +109,7 @@ static void damage_is_noticed_or_harmless(void)
 		CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
 		memcpy(copy, buf.data, len);
 		reader = cmn_reader_of((struct cmn_view){ copy, len });
-		CU_ASSERT_NOT_EQUAL(cc_outline_next(&reader, &field), CMN_OK);
+		CU_ASSERT_NOT_EQUAL(cc_key_summary_next(&reader, &field), CMN_OK);
 		free(copy);
 	}
 	for (size_t i = 0; i < buf.len; i++) {
@@ -117,9 +117,9 @@ static void damage_is_noticed_or_harmless(void)
 		uint64_t line, more;
 
 		buf.data[i] ^= 0xff;
-		while (cc_outline_next(&reader, &field) == CMN_OK) {
-			(void)cc_outline_first_line(&field, &field, &line, &more);
-			(void)cc_outline_alike(&field, &field);
+		while (cc_key_summary_next(&reader, &field) == CMN_OK) {
+			(void)cc_key_summary_first_line(&field, &field, &line, &more);
+			(void)cc_key_summary_alike(&field, &field);
 		}
 		buf.data[i] ^= 0xff;
 	}

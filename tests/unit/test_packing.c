@@ -2,9 +2,9 @@
 /* test_packing: what CKCACHE_COMPRESSION=auto stores raw and what it compresses. */
 #include <string.h>
 
-#include "cachecore/codec.h"
+#include "cachecore/disk/codec.h"
 #include "cachecore/config.h"
-#include "cachecore/packing.h"
+#include "cachecore/disk/compression.h"
 #include "tests/support/unit.h"
 
 #define MB ((size_t)1 << 20)
@@ -29,7 +29,7 @@ static struct cmn_buffer make_payload(size_t len, size_t noise_len, size_t perio
 static size_t pack(const struct cmn_buffer *payload, int level, unsigned int load_rate)
 {
 	struct cmn_buffer stored = { 0 }, plain = { 0 };
-	bool packed = cc_packing_compress(cmn_buffer_view(payload), level, load_rate, &stored);
+	bool packed = cc_compression_compress(cmn_buffer_view(payload), level, load_rate, &stored);
 	size_t len = stored.len;
 
 	CU_ASSERT_EQUAL(packed, len > 0);

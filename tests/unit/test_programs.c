@@ -4,7 +4,7 @@
  * KernelProgramCache document: "In-memory cache", "Thread-safety", "Core of
  * caching mechanism" and "In-memory cache eviction".
  */
-#include "cachecore/programs.h"
+#include "cachecore/memory/programs.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/programs_internal.h"
+#include "cachecore/memory/programs_internal.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/unit.h"
 

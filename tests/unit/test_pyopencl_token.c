@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "layers/opencl/pyopencl_token.h"
+#include "layers/opencl/key/pyopencl_nonce.h"
 #include "tests/support/unit.h"
 
 #define DIGITS "00112233445566778899aabbccddeeff"
@@ -20,7 +20,7 @@ static bool found(const char *text, const char *options)
 	int len = snprintf(source, sizeof(source), "%s%s", text, LINE);
 
 	CU_ASSERT_FATAL(len > 0 && (size_t)len < sizeof(source));
-	if (!ocl_pyopencl_token_find((struct cmn_view){ source, (size_t)len }, options, &token))
+	if (!ocl_pyopencl_nonce_find((struct cmn_view){ source, (size_t)len }, options, &token))
 		return false;
 	CU_ASSERT_EQUAL(token.len, strlen(DIGITS));
 	CU_ASSERT_PTR_EQUAL(token.data, source + strlen(source) - strlen(DIGITS " = 0;"));
@@ -125,19 +125,19 @@ static void what_files_could_do_with_it_matters(void)
 	struct cc_manifest *manifest = cc_manifest_new();
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
-	CU_ASSERT(!ocl_pyopencl_token_is_in_files(token, NULL));
+	CU_ASSERT(!ocl_pyopencl_nonce_is_in_files(token, NULL));
 	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, "absent-001122"), CMN_OK);
-	CU_ASSERT(!ocl_pyopencl_token_is_in_files(token, manifest));
+	CU_ASSERT(!ocl_pyopencl_nonce_is_in_files(token, manifest));
 	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "first.h", 0, &hash), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "second.h", 0, &hash), CMN_OK);
 	unit_write("first.h", "12233");
-	CU_ASSERT(ocl_pyopencl_token_is_in_files(token, manifest));	/* there is no second one */
+	CU_ASSERT(ocl_pyopencl_nonce_is_in_files(token, manifest));	/* there is no second one */
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		unit_write("second.h", files[i].text);
-		CU_ASSERT_EQUAL(ocl_pyopencl_token_is_in_files(token, manifest), files[i].matters);
+		CU_ASSERT_EQUAL(ocl_pyopencl_nonce_is_in_files(token, manifest), files[i].matters);
 	}
 	unit_write("first.h", DIGITS);
-	CU_ASSERT(ocl_pyopencl_token_is_in_files(token, manifest));	/* not in the second one */
+	CU_ASSERT(ocl_pyopencl_nonce_is_in_files(token, manifest));	/* not in the second one */
 	cc_manifest_free(manifest);
 }
 
@@ -155,18 +155,18 @@ static void other_ends_are_no_tokens(void)
 	struct cmn_view token;
 
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
-		CU_ASSERT(!ocl_pyopencl_token_find((struct cmn_view){ sources[i], strlen(sources[i]) }, "",
+		CU_ASSERT(!ocl_pyopencl_nonce_find((struct cmn_view){ sources[i], strlen(sources[i]) }, "",
 						   &token));
-	CU_ASSERT(!ocl_pyopencl_token_find(EMPTY, "", &token));
+	CU_ASSERT(!ocl_pyopencl_nonce_find(EMPTY, "", &token));
 }
 
 static void a_log_that_names_it_is_known(void)
 {
 	static const char log[] = "<source>:3:16: warning: unused pyopencl_defeat_cache_" DIGITS;
 
-	CU_ASSERT(ocl_pyopencl_token_is_in_log((struct cmn_view){ log, sizeof(log) - 1 }));
-	CU_ASSERT(!ocl_pyopencl_token_is_in_log((struct cmn_view){ log, 20 }));
-	CU_ASSERT(!ocl_pyopencl_token_is_in_log(EMPTY));
+	CU_ASSERT(ocl_pyopencl_nonce_is_in_log((struct cmn_view){ log, sizeof(log) - 1 }));
+	CU_ASSERT(!ocl_pyopencl_nonce_is_in_log((struct cmn_view){ log, 20 }));
+	CU_ASSERT(!ocl_pyopencl_nonce_is_in_log(EMPTY));
 }
 
 int main(void)

@@ -4,11 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/leaf.h"
-#include "cachecore/number_file.h"
-#include "cachecore/random_token.h"
-#include "cachecore/root.h"
-#include "cachecore/store.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/disk/store.h"
 #include "common/clock.h"
 #include "tests/support/unit.h"
 
@@ -47,7 +47,7 @@ static bool run_with(const char *options, uint64_t run, uint64_t now_ns, const c
 	cc_key_add_text(&key, CC_PART_DEVICE, "device.name", "device 12345678");
 	cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
 	cc_key_add_text(&key, CC_PART_OPTIONS, "options", options);
-	admitted = cc_random_token_admits(root, cc_key_view(&key), run, now_ns);
+	admitted = cc_nonce_admits(root, cc_key_view(&key), run, now_ns);
 	if (!admitted)
 		return false;
 	entry = cc_entry_new(1);
@@ -77,7 +77,7 @@ static bool run_token(uint64_t run, unsigned long long token)
 
 static void gather_evidence(void)
 {
-	for (uint64_t i = 1; i <= CC_RANDOM_TOKEN_RUNS; i++)
+	for (uint64_t i = 1; i <= CC_NONCE_RUNS; i++)
 		CU_ASSERT(run_token(i, i * chance));
 }
 
@@ -97,11 +97,11 @@ static void random_option_is_noticed(void)
 	char options[64];
 
 	begin();
-	for (uint64_t i = 1; i <= CC_RANDOM_TOKEN_RUNS + 1; i++) {
+	for (uint64_t i = 1; i <= CC_NONCE_RUNS + 1; i++) {
 		(void)snprintf(options, sizeof(options), "-DSEED=%llu",
 			       (unsigned long long)(i * 104729 + 1700000000));
 		CU_ASSERT_EQUAL(run_with(options, i, cmn_clock_realtime(), "kernel void f() {}"),
-				i <= CC_RANDOM_TOKEN_RUNS);
+				i <= CC_NONCE_RUNS);
 	}
 	end();
 }
@@ -134,7 +134,7 @@ static bool family_is_stored(const char *format, uint64_t first, uint64_t step)
 	bool all = true;
 
 	begin();
-	for (uint64_t i = 1; i <= 3 * CC_RANDOM_TOKEN_RUNS; i++) {
+	for (uint64_t i = 1; i <= 3 * CC_NONCE_RUNS; i++) {
 		int at = snprintf(source, sizeof(source), "%s", "kernel void ");
 
 		(void)snprintf(source + at, sizeof(source) - (size_t)at, format,
@@ -221,8 +221,8 @@ static void after_a_week_there_is_another_chance(void)
 	CU_ASSERT(!run_token(100, 100 * chance));
 	(void)snprintf(source, sizeof(source),
 		       "kernel void f_%016x(global int *o) { *o = 5; } /* f_%016x */", 17, 17);
-	CU_ASSERT(!run_with("-DA=1", 101, now + CC_RANDOM_TOKEN_PAUSE_NS - NS_PER_S, source));
-	CU_ASSERT(run_with("-DA=1", 102, now + CC_RANDOM_TOKEN_PAUSE_NS + 100 * NS_PER_S, source));
+	CU_ASSERT(!run_with("-DA=1", 101, now + CC_NONCE_PAUSE_NS - NS_PER_S, source));
+	CU_ASSERT(run_with("-DA=1", 102, now + CC_NONCE_PAUSE_NS + 100 * NS_PER_S, source));
 	end();
 }
 
@@ -251,10 +251,10 @@ static void damaged_or_foreign_file_admits(void)
 static void nothing_is_left_when_cleared(void)
 {
 	begin();
-	CU_ASSERT_EQUAL(cc_random_token_clear(root), CMN_OK);
+	CU_ASSERT_EQUAL(cc_nonce_clear(root), CMN_OK);
 	gather_evidence();
 	CU_ASSERT(!run_token(100, 100 * chance));
-	CU_ASSERT_EQUAL(cc_random_token_clear(root), CMN_OK);
+	CU_ASSERT_EQUAL(cc_nonce_clear(root), CMN_OK);
 	CU_ASSERT(access("root/tokens.dat", F_OK) < 0);
 	CU_ASSERT(run_token(101, 101 * chance));
 	end();

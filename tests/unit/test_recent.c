@@ -4,7 +4,7 @@
  * are alike or many, never after what they lead to has gone, and they count
  * for the eviction list, in order, on whatever processor they come.
  */
-#include "cachecore/recent.h"
+#include "cachecore/memory/recent.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/programs_internal.h"
+#include "cachecore/memory/programs_internal.h"
 #include "tests/support/unit.h"
 
 #define ALARM_S 240	/* who waits for a lock that is held would wait for ever */
@@ -212,8 +212,8 @@ static void keys_of_one_sample_take_no_lock_of_the_maps(void)
 	struct cc_programs *programs = programs_new(0);
 
 	keys[1][LONG_KEY / 2 + 17] = 1;
-	CU_ASSERT_EQUAL_FATAL(recent_key_sample((struct cmn_view){ keys[0], LONG_KEY }),
-			      recent_key_sample((struct cmn_view){ keys[1], LONG_KEY }));
+	CU_ASSERT_EQUAL_FATAL(cc_recent_key_sample((struct cmn_view){ keys[0], LONG_KEY }),
+			      cc_recent_key_sample((struct cmn_view){ keys[1], LONG_KEY }));
 	(void)move_to_processor(0);
 	for (size_t i = 0; i < 4; i++)
 		(void)use_view(programs, (struct cmn_view){ keys[i % 2], LONG_KEY }, NULL, NULL);
@@ -245,7 +245,7 @@ static void find_collision(unsigned int ret[2])
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(all);
 	for (; i < count; i++)
-		all[i] = (struct hashed){ recent_key_hash((struct cmn_view){ &i, sizeof(i) }), i };
+		all[i] = (struct hashed){ cc_recent_key_hash((struct cmn_view){ &i, sizeof(i) }), i };
 	qsort(all, count, sizeof(*all), compare_hashed);
 	for (i = 1; i < count && all[i].hash != all[i - 1].hash; i++)
 		;
@@ -438,8 +438,8 @@ static void a_key_that_is_borrowed_is_not_kept(void)
 	CU_ASSERT_EQUAL(borrowed.looks, 1);
 	/* A key of its own now, which the sample does not tell from the first one. */
 	builders[VERY_LONG_KEY / 2 + 17] = 1;
-	CU_ASSERT_EQUAL(recent_key_sample((struct cmn_view){ builders, VERY_LONG_KEY }),
-			recent_key_sample((struct cmn_view){ borrowed.key, VERY_LONG_KEY }));
+	CU_ASSERT_EQUAL(cc_recent_key_sample((struct cmn_view){ builders, VERY_LONG_KEY }),
+			cc_recent_key_sample((struct cmn_view){ borrowed.key, VERY_LONG_KEY }));
 	CU_ASSERT_EQUAL(use_view(programs, (struct cmn_view){ builders, VERY_LONG_KEY }, NULL,
 				 NULL), CC_WAY_BUILT);
 	for (int i = 0; i < 3; i++)

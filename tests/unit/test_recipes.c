@@ -9,8 +9,8 @@
 
 #include "cachecore/key.h"
 #include "cachecore/manifest.h"
-#include "cachecore/recipes.h"
-#include "cachecore/root.h"
+#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/root.h"
 #include "tests/support/unit.h"
 
 static struct cc_key key;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_root: which directories are trusted, and who may read what is made in them. */
-#include "cachecore/root.h"
+#include "cachecore/disk/root.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/number_file.h"
-#include "cachecore/store.h"
+#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/store.h"
 #include "common/file.h"
 #include "tests/support/unit.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cachecore/cache.h"
-#include "cachecore/programs_internal.h"
+#include "cachecore/memory/programs_internal.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/unit.h"
 
@@ -337,7 +337,7 @@ static void threads_build_the_kernels_of_one_program_at_once(void)
 
 static void expect_stub(struct script *script)
 {
-	CU_ASSERT_EQUAL(build_result_state(script->result), BUILD_IN_PROGRESS);
+	CU_ASSERT_EQUAL(cc_build_result_state(script->result), BUILD_IN_PROGRESS);
 	CU_ASSERT_PTR_NULL(atomic_load(&script->result->value));
 }
 
@@ -349,8 +349,8 @@ static void make_no_room(void *room)
 /* "pointer to built resource, build error ... and current build status" */
 static void a_build_result_is_value_error_and_state(void)
 {
-	struct build_result *good = build_result_new(&program_ops);
-	struct build_result *bad = build_result_new(&program_ops);
+	struct build_result *good = cc_build_result_new(&program_ops);
+	struct build_result *bad = cc_build_result_new(&program_ops);
 	struct script makes = { .look = expect_stub, .result = good, .size = 9 };
 	struct script fails = { .look = expect_stub, .result = bad, .failures = 1,
 				.failure = CMN_ERR_DRIVER, .error_code = -11, .message = "no" };
@@ -359,21 +359,21 @@ static void a_build_result_is_value_error_and_state(void)
 	struct cc_build_taken taken;
 
 	CU_ASSERT_TRUE_FATAL(good && bad);
-	CU_ASSERT_EQUAL(build_result_state(good), BUILD_UNCLAIMED);
-	CU_ASSERT_EQUAL_FATAL(build_result_obtain(good, &make, &taken), CMN_OK);
-	CU_ASSERT_EQUAL(build_result_state(good), BUILD_SUCCEEDED);
+	CU_ASSERT_EQUAL(cc_build_result_state(good), BUILD_UNCLAIMED);
+	CU_ASSERT_EQUAL_FATAL(cc_build_result_obtain(good, &make, &taken), CMN_OK);
+	CU_ASSERT_EQUAL(cc_build_result_state(good), BUILD_SUCCEEDED);
 	CU_ASSERT_PTR_EQUAL(atomic_load(&good->value), taken.value);
 	CU_ASSERT_EQUAL(good->size, 9);
 	value_unref(taken.value);
-	CU_ASSERT_EQUAL(build_result_obtain(bad, &fail, &taken), CMN_ERR_DRIVER);
-	CU_ASSERT_EQUAL(build_result_state(bad), BUILD_FAILED);
+	CU_ASSERT_EQUAL(cc_build_result_obtain(bad, &fail, &taken), CMN_ERR_DRIVER);
+	CU_ASSERT_EQUAL(cc_build_result_state(bad), BUILD_FAILED);
 	CU_ASSERT_PTR_NULL(atomic_load(&bad->value));
 	CU_ASSERT_EQUAL(bad->status, CMN_ERR_DRIVER);
 	CU_ASSERT_EQUAL(bad->error_code, -11);
 	CU_ASSERT_STRING_EQUAL(bad->error_message, "no");
 	free(taken.error_message);
-	build_result_unref(good);
-	build_result_unref(bad);
+	cc_build_result_unref(good);
+	cc_build_result_unref(bad);
 	CU_ASSERT_EQUAL(atomic_load(&alive[PROGRAM]), 0);
 }
 
@@ -384,7 +384,7 @@ static void expect_stub_in_map(struct script *script)
 	struct build_result *result = result_of(script->programs, "key", kernel, &users);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(result);
-	CU_ASSERT_EQUAL(build_result_state(result), BUILD_IN_PROGRESS);
+	CU_ASSERT_EQUAL(cc_build_result_state(result), BUILD_IN_PROGRESS);
 	CU_ASSERT_PTR_NULL(atomic_load(&result->value));
 	CU_ASSERT_EQUAL(users, 1);
 	if (script->kind == PROGRAM)
@@ -407,7 +407,7 @@ static void a_stub_is_in_the_map_while_it_is_built(void)
 		CU_ASSERT_EQUAL_FATAL(obtain(programs, "key", kernel, &script, &taken), CMN_OK);
 		result = result_of(programs, "key", kernel, &users);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(result);
-		CU_ASSERT_EQUAL(build_result_state(result), BUILD_SUCCEEDED);
+		CU_ASSERT_EQUAL(cc_build_result_state(result), BUILD_SUCCEEDED);
 		CU_ASSERT_PTR_EQUAL(atomic_load(&result->value), taken.value);
 		CU_ASSERT_EQUAL(users, 0);
 		value_unref(taken.value);
@@ -575,7 +575,7 @@ static void *run_races(void *arg)
 			if (spins % 1000 == 0)	/* the other one may need this processor */
 				(void)sched_yield();	/* cannot fail */
 		}
-		if (build_result_obtain(race->result, &request, &taken) != CMN_OK) {
+		if (cc_build_result_obtain(race->result, &request, &taken) != CMN_OK) {
 			racer->failed++;
 			continue;
 		}
@@ -594,7 +594,7 @@ static void threads_that_compete_for_one_result_build_it_once(void)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(races);
 	for (int i = 0; i < RACES; i++) {
-		races[i].result = build_result_new(&program_ops);
+		races[i].result = cc_build_result_new(&program_ops);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(races[i].result);
 	}
 	for (int i = 0; i < 2; i++)
@@ -604,7 +604,7 @@ static void threads_that_compete_for_one_result_build_it_once(void)
 		CU_ASSERT_EQUAL_FATAL(pthread_join(racers[i].thread, NULL), 0);
 	for (int i = 0; i < RACES; i++) {
 		twice += atomic_load(&races[i].builds) != 1;
-		build_result_unref(races[i].result);
+		cc_build_result_unref(races[i].result);
 	}
 	CU_ASSERT_EQUAL(twice, 0);
 	CU_ASSERT_EQUAL(racers[0].built + racers[1].built, RACES);
@@ -654,7 +654,7 @@ static void *observe(void *arg)
 	struct observer *observer = arg;
 
 	do {
-		observer->last = build_result_state(observer->result);
+		observer->last = cc_build_result_state(observer->result);
 	} while (observer->last < BUILD_SUCCEEDED && sched_yield() == 0);
 	observer->value = atomic_load(&observer->result->value);
 	observer->size = observer->result->size;
@@ -666,7 +666,7 @@ static void *observe(void *arg)
 static void what_a_state_publishes_is_read_without_a_lock(void)
 {
 	for (int failures = 0; failures < 2; failures++) {
-		struct build_result *result = build_result_new(&program_ops);
+		struct build_result *result = cc_build_result_new(&program_ops);
 		struct script script = { .failures = failures, .failure = CMN_ERR_DRIVER,
 					 .error_code = 3, .message = "no", .size = 5 };
 		const struct build_request request = { run_script, &script, make_no_room, NULL,
@@ -678,7 +678,7 @@ static void what_a_state_publishes_is_read_without_a_lock(void)
 		CU_ASSERT_PTR_NOT_NULL_FATAL(result);
 		CU_ASSERT_EQUAL_FATAL(pthread_create(&observer.thread, NULL, observe, &observer),
 				      0);
-		status = build_result_obtain(result, &request, &taken);
+		status = cc_build_result_obtain(result, &request, &taken);
 		CU_ASSERT_EQUAL_FATAL(pthread_join(observer.thread, NULL), 0);
 		CU_ASSERT_EQUAL(status, failures ? CMN_ERR_DRIVER : CMN_OK);
 		CU_ASSERT_EQUAL(observer.last, failures ? BUILD_FAILED : BUILD_SUCCEEDED);
@@ -689,7 +689,7 @@ static void what_a_state_publishes_is_read_without_a_lock(void)
 			value_unref(taken.value);
 		}
 		free(taken.error_message);
-		build_result_unref(result);
+		cc_build_result_unref(result);
 	}
 	CU_ASSERT_EQUAL(atomic_load(&alive[PROGRAM]), 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* spare: which buffer is kept, which is given back, and two threads at one. */
-#include "common/spare.h"
+#include "common/kept_buffer.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -20,89 +20,89 @@ static struct cmn_buffer make(size_t cap)
 
 static void gives_nothing_before_it_has_something(void)
 {
-	struct cmn_spare spare = { 0 };
-	struct cmn_buffer buf = cmn_spare_take(&spare);
+	struct cmn_kept_buffer spare = { 0 };
+	struct cmn_buffer buf = cmn_kept_buffer_take(&spare);
 
 	CU_ASSERT_PTR_NULL(buf.data);
 	CU_ASSERT_EQUAL(buf.cap, 0);
-	cmn_spare_give(&spare, &buf);
-	cmn_spare_release(&spare);
+	cmn_kept_buffer_give(&spare, &buf);
+	cmn_kept_buffer_release(&spare);
 }
 
 static void gives_back_emptied_what_it_was_given(void)
 {
-	struct cmn_spare spare = { 0 };
+	struct cmn_kept_buffer spare = { 0 };
 	struct cmn_buffer buf = make(1000), again, none;
 	const uint8_t *data = buf.data;
 
 	cmn_buffer_append_text(&buf, "text");
-	cmn_spare_give(&spare, &buf);
+	cmn_kept_buffer_give(&spare, &buf);
 	CU_ASSERT_PTR_NULL(buf.data);
 	CU_ASSERT_EQUAL(buf.cap, 0);
-	again = cmn_spare_take(&spare);
+	again = cmn_kept_buffer_take(&spare);
 	CU_ASSERT_PTR_EQUAL(again.data, data);
 	CU_ASSERT_EQUAL(again.cap, 1000);
 	CU_ASSERT_EQUAL(again.len, 0);
 	/* It is the taker's alone. */
-	none = cmn_spare_take(&spare);
+	none = cmn_kept_buffer_take(&spare);
 	CU_ASSERT_PTR_NULL(none.data);
-	cmn_spare_give(&spare, &again);
-	cmn_spare_release(&spare);
+	cmn_kept_buffer_give(&spare, &again);
+	cmn_kept_buffer_release(&spare);
 }
 
 static void keeps_the_larger_of_two(void)
 {
-	struct cmn_spare spare = { 0 };
+	struct cmn_kept_buffer spare = { 0 };
 
 	for (int large_first = 0; large_first < 2; large_first++) {
 		struct cmn_buffer first = make(large_first ? 5000 : 1000);
 		struct cmn_buffer second = make(large_first ? 1000 : 5000), kept;
 
-		cmn_spare_give(&spare, &first);
-		cmn_spare_give(&spare, &second);
+		cmn_kept_buffer_give(&spare, &first);
+		cmn_kept_buffer_give(&spare, &second);
 		CU_ASSERT_PTR_NULL(second.data);
-		kept = cmn_spare_take(&spare);
+		kept = cmn_kept_buffer_take(&spare);
 		CU_ASSERT_EQUAL(kept.cap, 5000);
 		cmn_buffer_release(&kept);
 	}
-	cmn_spare_release(&spare);
+	cmn_kept_buffer_release(&spare);
 }
 
 static void does_not_keep_what_is_huge(void)
 {
-	struct cmn_spare spare = { 0 };
+	struct cmn_kept_buffer spare = { 0 };
 	struct cmn_buffer small = make(1000), buf = make(MIB + 1);
 
-	cmn_spare_give(&spare, &small);
-	cmn_spare_give(&spare, &buf);
+	cmn_kept_buffer_give(&spare, &small);
+	cmn_kept_buffer_give(&spare, &buf);
 	CU_ASSERT_PTR_NULL(buf.data);
-	buf = cmn_spare_take(&spare);
+	buf = cmn_kept_buffer_take(&spare);
 	CU_ASSERT_EQUAL(buf.cap, 1000);
 	cmn_buffer_release(&buf);
 	buf = make(MIB);
-	cmn_spare_give(&spare, &buf);
-	buf = cmn_spare_take(&spare);
+	cmn_kept_buffer_give(&spare, &buf);
+	buf = cmn_kept_buffer_take(&spare);
 	CU_ASSERT_EQUAL(buf.cap, MIB);
 	cmn_buffer_release(&buf);
-	cmn_spare_release(&spare);
+	cmn_kept_buffer_release(&spare);
 }
 
 static void does_not_keep_what_failed(void)
 {
-	struct cmn_spare spare = { 0 };
+	struct cmn_kept_buffer spare = { 0 };
 	struct cmn_buffer buf = make(1000);
 
 	CU_ASSERT_FALSE(cmn_buffer_reserve(&buf, SIZE_MAX));
-	cmn_spare_give(&spare, &buf);
+	cmn_kept_buffer_give(&spare, &buf);
 	CU_ASSERT_FALSE(buf.failed);
-	buf = cmn_spare_take(&spare);
+	buf = cmn_kept_buffer_take(&spare);
 	CU_ASSERT_PTR_NULL(buf.data);
 	CU_ASSERT_FALSE(buf.failed);
-	cmn_spare_release(&spare);
+	cmn_kept_buffer_release(&spare);
 }
 
 struct user {
-	struct cmn_spare *spare;
+	struct cmn_kept_buffer *spare;
 	pthread_barrier_t *barrier;
 	uint8_t byte;
 	unsigned int wrong;
@@ -116,20 +116,20 @@ static void *take_fill_and_give(void *ctx)
 	memset(bytes, user->byte, sizeof(bytes));
 	(void)pthread_barrier_wait(user->barrier);
 	for (unsigned int i = 0; i < 20000; i++) {
-		struct cmn_buffer buf = cmn_spare_take(user->spare);
+		struct cmn_buffer buf = cmn_kept_buffer_take(user->spare);
 
 		user->wrong += buf.len != 0;
 		cmn_buffer_append(&buf, bytes, sizeof(bytes));
 		cmn_buffer_append(&buf, bytes, sizeof(bytes) - i % 100);
 		user->wrong += buf.failed || memcmp(buf.data, bytes, sizeof(bytes)) != 0;
-		cmn_spare_give(user->spare, &buf);
+		cmn_kept_buffer_give(user->spare, &buf);
 	}
 	return NULL;
 }
 
 static void two_threads_never_have_the_same(void)
 {
-	struct cmn_spare spare = { 0 };
+	struct cmn_kept_buffer spare = { 0 };
 	pthread_barrier_t barrier;
 	struct user users[2] = { { &spare, &barrier, 1, 0 }, { &spare, &barrier, 2, 0 } };
 	pthread_t threads[2];
@@ -145,11 +145,11 @@ static void two_threads_never_have_the_same(void)
 	}
 	/* Nobody was left inside. */
 	buf = make(5000);
-	cmn_spare_give(&spare, &buf);
-	buf = cmn_spare_take(&spare);
+	cmn_kept_buffer_give(&spare, &buf);
+	buf = cmn_kept_buffer_take(&spare);
 	CU_ASSERT_EQUAL(buf.cap, 5000);
 	cmn_buffer_release(&buf);
-	cmn_spare_release(&spare);
+	cmn_kept_buffer_release(&spare);
 	(void)pthread_barrier_destroy(&barrier);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stats: counting, the root's file, damage, several threads and processes. */
-#include "cachecore/stats.h"
+#include "cachecore/record/stats.h"
 
 #include <errno.h>
 #include <fcntl.h>

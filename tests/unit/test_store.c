@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_store: look-up, publication, repair and refusal of entries on disk. */
-#include "cachecore/pair.h"
-#include "cachecore/src_file.h"
-#include "cachecore/store.h"
+#include "cachecore/disk/entry_files.h"
+#include "cachecore/disk/src_file.h"
+#include "cachecore/disk/store.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/leaf.h"
+#include "cachecore/disk/leaf.h"
 #include "common/file.h"
 #include "tests/support/unit.h"
 
@@ -929,21 +929,21 @@ static void headers_of_src_files_are_bounded(void)
 }
 
 static bool bin_is_another;	/* once */
-enum cmn_status __real_cc_pair_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+enum cmn_status __real_cc_entry_files_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
 					const struct cc_src *src, const struct cmn_room *room,
 					struct cc_manifest *manifest, struct cc_entry **ret);
-enum cmn_status __wrap_cc_pair_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+enum cmn_status __wrap_cc_entry_files_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
 					const struct cc_src *src, const struct cmn_room *room,
 					struct cc_manifest *manifest, struct cc_entry **ret);
 
-enum cmn_status __wrap_cc_pair_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+enum cmn_status __wrap_cc_entry_files_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
 					const struct cc_src *src, const struct cmn_room *room,
 					struct cc_manifest *manifest, struct cc_entry **ret)
 {
 	bool another = bin_is_another;
 
 	bin_is_another = false;
-	return another ? CMN_STALE : __real_cc_pair_read_bin(dir_fd, n, trust, src, room, manifest, ret);
+	return another ? CMN_STALE : __real_cc_entry_files_read_bin(dir_fd, n, trust, src, room, manifest, ret);
 }
 
 /* Replaced between the looks at its two files. */

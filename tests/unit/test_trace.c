@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* trace: the shape of a line, and where no line may go. */
-#include "cachecore/trace.h"
+#include "cachecore/record/trace.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* usage: sums by day and program, their bounds, and a file that anybody may have written. */
-#include "cachecore/usage.h"
+#include "cachecore/record/usage.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/stats.h"
+#include "cachecore/record/stats.h"
 #include "tests/support/unit.h"
 
 #define TODAY 20000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* writer: the queue in front of a real store, its bounds, its thread, fork. */
-#include "cachecore/writer.h"
+#include "cachecore/disk/writer.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/flights.h"
-#include "cachecore/leaf.h"
+#include "cachecore/disk/flights.h"
+#include "cachecore/disk/leaf.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "tests/support/unit.h"

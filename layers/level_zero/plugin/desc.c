@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/api/device.h"
+#include "layers/shared/api/device.h"
 #include "layers/level_zero/plugin/contexts.h"
 #include "layers/level_zero/plugin/identity.h"
 #include "layers/level_zero/plugin/spirv.h"

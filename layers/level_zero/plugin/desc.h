@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * desc: descriptions of modules (layers/api/ckcache.h), their blobs, and
+ * desc: descriptions of modules (layers/shared/api/ckcache.h), their blobs, and
  * modules made from blobs. Calls go to the functions below the plugin in the
  * plugin's process, to the loader's own in a program that links the library.
  */
 #ifndef LEVEL_ZERO_DESC_H
 #define LEVEL_ZERO_DESC_H
 
-#include "layers/api/desc.h"
-#include "layers/driver/libraries.h"
+#include "layers/shared/api/desc.h"
+#include "layers/shared/driver/libraries.h"
 #include "layers/level_zero/plugin/module_key.h"
 
 /* What one module is made from, in memory of its own. */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "layers/api/storage.h"
-#include "layers/driver/environment.h"
+#include "layers/shared/api/storage.h"
+#include "layers/shared/driver/environment.h"
 #include "layers/level_zero/plugin/desc.h"
 #include "layers/level_zero/plugin/identity.h"
 #include "layers/level_zero/plugin/native.h"

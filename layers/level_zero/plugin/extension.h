@@ -7,7 +7,7 @@
 #ifndef LEVEL_ZERO_EXTENSION_H
 #define LEVEL_ZERO_EXTENSION_H
 
-#include "layers/api/ckcache_ext.h"
+#include "layers/shared/api/ckcache_ext.h"
 #include "layers/level_zero/plugin/next.h"
 
 /* The hook: as zeDriverGetExtensionFunctionAddress (Level Zero core, Driver), also for names of ckcache_ext.h. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/driver/libraries.h"
+#include "layers/shared/driver/libraries.h"
 
 /* Of ZE_extension_device_ip_version 1.0; older headers lack it. */
 #define IP_VERSION_EXTENSION "ZE_extension_device_ip_version"

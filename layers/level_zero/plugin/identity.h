@@ -15,7 +15,7 @@
 #define LEVEL_ZERO_IDENTITY_H
 
 #include "cachecore/key.h"
-#include "layers/driver/observer.h"
+#include "layers/shared/observer/observer.h"
 #include "layers/level_zero/plugin/next.h"
 
 /*

@@ -3,7 +3,7 @@
  * interface: the functions of ckcache.h as the plugin has them, for the library
  * and for programs that ask for them by name. Those of OpenCL are not its own.
  */
-#include "layers/api/functions.h"
+#include "layers/shared/api/functions.h"
 #include "layers/level_zero/plugin/desc.h"
 
 API_DEFINE_SETTINGS(CKCACHE_API_LEVEL_ZERO, lz_plugin_cache())

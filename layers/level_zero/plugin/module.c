@@ -7,8 +7,8 @@
 #include "layers/level_zero/plugin/module.h"
 
 #include "common/clock.h"
-#include "layers/driver/environment.h"
-#include "layers/driver/libraries.h"
+#include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/libraries.h"
 #include "layers/level_zero/plugin/build_logs.h"
 #include "layers/level_zero/plugin/contexts.h"
 #include "layers/level_zero/plugin/identity.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/spare.h"
-#include "layers/driver/environment.h"
+#include "common/kept_buffer.h"
+#include "layers/shared/driver/environment.h"
 #include "layers/level_zero/plugin/identity.h"
 #include "layers/level_zero/plugin/spirv.h"
 
@@ -15,11 +15,11 @@
 /* More inputs than anybody links at once; what is beyond is not looked at. */
 #define MAX_INPUTS 4096
 
-static struct cmn_spare spare;
+static struct cmn_kept_buffer spare;
 
 void lz_module_key_release(struct cc_key *key)
 {
-	cmn_spare_give(&spare, &key->encoded);
+	cmn_kept_buffer_give(&spare, &key->encoded);
 }
 
 static bool several_inputs_of(const ze_module_program_exp_desc_t *program,
@@ -195,7 +195,7 @@ enum cmn_status lz_module_key(struct lz_next *next, ze_driver_handle_t driver,
 {
 	const struct cc_key *identity;
 
-	cc_key_init_in(ret, cmn_spare_take(&spare));
+	cc_key_init_in(ret, cmn_kept_buffer_take(&spare));
 	*ret_reason = "instrumented";
 	if (is_instrumented())
 		return CMN_MISS;

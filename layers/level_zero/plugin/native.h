@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "layers/driver/observer.h"
+#include "layers/shared/observer/observer.h"
 #include "layers/level_zero/plugin/next.h"
 
 /* Fields of an entry beside CC_TAG_IMAGE; index 0. */

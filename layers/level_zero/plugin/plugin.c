@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "layers/driver/environment.h"
-#include "layers/driver/exit_time.h"
+#include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/exit_time.h"
 
 static struct {
 	pthread_mutex_t lock;

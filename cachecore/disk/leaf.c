@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/* leaf: names, scanning, locking and removal in an entry directory. */
+#include "cachecore/disk/leaf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cachecore/disk/number_file.h"
+#include "common/clock.h"
+#include "common/descriptor.h"
+#include "common/file.h"
+#include "common/listing.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* No writer takes an hour for one file: older temporaries are dead even where locks do not work. */
+#define TEMPORARY_MAX_AGE (3600 * NS_PER_S)
+
+/* In a program that forks all the time, of which each fork may have the file. */
+#define OPEN_ATTEMPTS 16
+/* What an almost empty directory takes where it takes blocks at all. */
+#define DIRECTORY_BYTES 4096
+
+static const char *const suffixes[CC_LEAF_FILE_COUNT] = {
+	[CC_LEAF_SRC] = ".src",
+	[CC_LEAF_BIN] = ".bin",
+	[CC_LEAF_ACCESS] = "_access_time.txt",
+};
+
+static void path_of(const struct cmn_hash hashes[CC_PART_COUNT], char ret[CC_LEAF_PATH_SIZE])
+{
+	for (size_t i = 0; i < CC_PART_COUNT; i++) {
+		cmn_hash_hex(&hashes[i], ret + i * CMN_HASH_HEX_SIZE);
+		ret[(i + 1) * CMN_HASH_HEX_SIZE - 1] = i + 1 < CC_PART_COUNT ? '/' : '\0';
+	}
+}
+
+void cc_leaf_path(struct cmn_view key, char ret[CC_LEAF_PATH_SIZE])
+{
+	struct cmn_hash hashes[CC_PART_COUNT];
+
+	cc_key_part_hashes(key, hashes);
+	path_of(hashes, ret);
+}
+
+void cc_leaf_path_of(const struct cc_key *key, char ret[CC_LEAF_PATH_SIZE])
+{
+	struct cmn_hash hashes[CC_PART_COUNT];
+
+	cc_key_hashes(key, hashes);
+	path_of(hashes, ret);
+}
+
+void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_SIZE])
+{
+	/* At most two digits; printf would be the look-up's only use of it. */
+	if (n >= 10)
+		*ret++ = (char)('0' + n / 10);
+	*ret++ = (char)('0' + n % 10);
+	memcpy(ret, suffixes[file], strlen(suffixes[file]) + 1);
+}
+
+bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *ret_n)
+{
+	unsigned int n = 0, digits = 0;
+
+	for (; name[digits] >= '0' && name[digits] <= '9' && digits < 3; digits++)
+		n = n * 10 + (unsigned int)(name[digits] - '0');
+	/* One spelling a number. */
+	if (digits == 0 || n >= CC_LEAF_VARIANTS || (name[0] == '0' && digits > 1))
+		return false;
+	for (int i = 0; i < CC_LEAF_FILE_COUNT; i++) {
+		if (strcmp(name + digits, suffixes[i]) == 0) {
+			*ret_file = (enum cc_leaf_file)i;
+			*ret_n = n;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The first levels of a path. */
+static void cut_path(const char *path, size_t levels, char ret[CC_LEAF_PATH_SIZE])
+{
+	memcpy(ret, path, levels * CMN_HASH_HEX_SIZE);
+	ret[levels * CMN_HASH_HEX_SIZE - 1] = '\0';
+}
+
+/* Opens a directory; what is a link to one is none. */
+static int open_level(int dir_fd, const char *name, int access)
+{
+	int flags = access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = access == O_PATH ? openat(dir_fd, name, flags)
+				  : cmn_descriptor_open(dir_fd, name, flags);
+
+	if (fd < 0 && errno == ELOOP)
+		errno = ENOTDIR;
+	return fd;
+}
+
+/* As openat2 below, for kernels before 5.6 and sandboxes that do not know it. */
+static int open_level_by_level(int root_fd, const char *path, int access)
+{
+	size_t levels = (strlen(path) + 1) / CMN_HASH_HEX_SIZE;
+	char part[CC_LEAF_PATH_SIZE];
+	int fd = root_fd;
+
+	for (size_t i = 1; i <= levels; i++) {
+		int next, error;
+
+		cut_path(path, i, part);
+		next = open_level(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, i == levels ? access : O_PATH);
+		error = errno;
+		if (fd != root_fd)
+			(void)close(fd);	/* read only */
+		errno = error;
+		if (next < 0)
+			return -1;
+		fd = next;
+	}
+	return fd;
+}
+
+/* Opens some levels of a leaf's path, none of them through a link. Sets errno. */
+static int open_levels(int root_fd, const char *path, int access)
+{
+	const struct open_how how = {
+		.flags = (uint64_t)(access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+	unsigned int forks;
+	int fd = -1;
+
+	errno = EINTR;
+	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0 && errno == EINTR; i++) {
+		forks = access == O_PATH ? 0 : cmn_descriptor_forks();
+		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+		if (access != O_PATH)
+			fd = cmn_descriptor_keep(fd, forks);
+	}
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		return open_level_by_level(root_fd, path, access);
+	if (fd < 0 && errno == ELOOP)
+		errno = ENOTDIR;
+	return fd;
+}
+
+static enum cmn_status open_leaf(int root_fd, const char *path, int access, int *ret_fd)
+{
+	int fd = open_levels(root_fd, path, access);
+
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
+enum cmn_status cc_leaf_find(int root_fd, const char *path, int *ret_fd)
+{
+	return open_leaf(root_fd, path, O_PATH, ret_fd);
+}
+
+enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd)
+{
+	return open_leaf(root_fd, path, O_RDONLY, ret_fd);
+}
+
+/* Opens the directory, made if it is not there. What else has its name makes room. */
+static enum cmn_status make_level(int dir_fd, const char *name, mode_t mode, int *ret_fd)
+{
+	enum cmn_status status;
+	int fd = open_level(dir_fd, name, O_RDONLY);
+
+	if (fd < 0 && errno == ENOTDIR)
+		(void)unlinkat(dir_fd, name, 0);	/* if it stays, the next step fails */
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+		status = cmn_file_make_dir(dir_fd, name, mode);
+		if (status != CMN_OK)
+			return status;
+		fd = open_level(dir_fd, name, O_RDONLY);
+	}
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
+enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode, int *ret_fd)
+{
+	enum cmn_status status = cc_leaf_open(root_fd, path, ret_fd);
+	char part[CC_LEAF_PATH_SIZE];
+	int fd = root_fd, next = -1;
+
+	if (status != CMN_MISS)
+		return status;
+	for (size_t i = 1; i <= CC_PART_COUNT; i++) {
+		cut_path(path, i, part);
+		status = make_level(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, mode, &next);
+		if (fd != root_fd)
+			(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+		if (status != CMN_OK)
+			return status;
+		fd = next;
+	}
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
+enum cmn_status cc_leaf_lock(int leaf_fd, uint64_t until)
+{
+	enum cmn_status status = cmn_file_lock(leaf_fd, until);
+	struct stat info;
+
+	if (status == CMN_BUSY)
+		return status;
+	/* Who held it before us may have removed it. */
+	if (fstat(leaf_fd, &info) < 0)
+		return cmn_status_from_errno(errno);
+	return info.st_nlink == 0 ? CMN_MISS : status;
+}
+
+void cc_leaf_unlock(int leaf_fd)
+{
+	cmn_file_unlock(leaf_fd);
+}
+
+static bool is_temporary(const char *name)
+{
+	return strncmp(name, CMN_FILE_TEMPORARY_PREFIX, strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0;
+}
+
+enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret)
+{
+	struct cc_leaf_scan scan = { 0 };
+	const struct dirent64 *item;
+	struct cmn_listing listing;
+	enum cc_leaf_file file;
+	unsigned int n;
+
+	if (!cmn_listing_open(&listing, leaf_fd, "."))
+		return cmn_status_from_errno(errno);
+	while ((item = cmn_listing_next(&listing))) {
+		if (cc_leaf_parse(item->d_name, &file, &n))
+			scan.present[file] |= UINT64_C(1) << n;
+		else if (is_temporary(item->d_name))
+			scan.temporaries = true;
+	}
+	cmn_listing_close(&listing);
+	*ret = scan;
+	return CMN_OK;
+}
+
+bool cc_leaf_empty(const struct cc_leaf_scan *scan)
+{
+	return !(scan->present[CC_LEAF_SRC] | scan->present[CC_LEAF_BIN] |
+		 scan->present[CC_LEAF_ACCESS]) && !scan->temporaries;
+}
+
+uint64_t cc_leaf_directories(int dir_fd)
+{
+	struct stat info;
+	uint64_t blocks;
+
+	if (fstat(dir_fd, &info) < 0)
+		return 0;
+	/* The least that one has: what many names need more is little for each. */
+	blocks = cmn_file_blocks(&info);
+	return CC_PART_COUNT * (blocks < DIRECTORY_BYTES ? blocks : DIRECTORY_BYTES);
+}
+
+uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n)
+{
+	char name[CC_LEAF_NAME_SIZE];
+	struct stat info;
+	uint64_t bytes = 0, blocks, size;
+
+	for (int i = 0; i < CC_LEAF_FILE_COUNT; i++) {
+		cc_leaf_name((enum cc_leaf_file)i, n, name);
+		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		blocks = cmn_file_blocks(&info);
+		size = info.st_size > 0 && S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
+		bytes += blocks > size ? blocks : size;
+	}
+	return bytes ? bytes + cc_leaf_directories(leaf_fd) : 0;
+}
+
+static uint64_t modified_ns(const struct stat *info)
+{
+	if (info->st_mtim.tv_sec < 0)
+		return 0;
+	return (uint64_t)info->st_mtim.tv_sec * NS_PER_S + (uint64_t)info->st_mtim.tv_nsec;
+}
+
+uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n, uint64_t now)
+{
+	char name[CC_LEAF_NAME_SIZE];
+	struct stat info;
+	uint64_t ns = 0;
+
+	cc_leaf_name(CC_LEAF_ACCESS, n, name);
+	if (cc_number_file_read(leaf_fd, name, &ns) != CMN_OK) {
+		cc_leaf_name(CC_LEAF_SRC, n, name);
+		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
+			ns = modified_ns(&info);
+	}
+	/* The clock was set back since: "in the future" would keep it for ever. */
+	return ns < now ? ns : now;
+}
+
+uint64_t cc_leaf_remove(int leaf_fd, unsigned int n)
+{
+	uint64_t before = cc_leaf_bytes(leaf_fd, n), after;
+	char name[CC_LEAF_NAME_SIZE];
+
+	for (int i = 0; i < CC_LEAF_FILE_COUNT; i++) {
+		cc_leaf_name((enum cc_leaf_file)i, n, name);
+		/* While .src stays, so must .bin. What stays is counted as not freed. */
+		if (unlinkat(leaf_fd, name, 0) < 0 && errno != ENOENT)
+			break;
+	}
+	after = cc_leaf_bytes(leaf_fd, n);
+	return before > after ? before - after : 0;
+}
+
+void cc_leaf_sweep(int dir_fd, bool locked)
+{
+	uint64_t now = cmn_clock_realtime();
+	const struct dirent64 *item;
+	struct cmn_listing listing;
+	struct stat info;
+
+	if (!cmn_listing_open(&listing, dir_fd, "."))
+		return;	/* the next writer sweeps */
+	while ((item = cmn_listing_next(&listing))) {
+		if (!is_temporary(item->d_name) ||
+		    fstatat(dir_fd, item->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    S_ISDIR(info.st_mode))
+			continue;
+		if (locked || modified_ns(&info) + TEMPORARY_MAX_AGE < now)
+			(void)unlinkat(dir_fd, item->d_name, 0);	/* the next writer tries again */
+	}
+	cmn_listing_close(&listing);
+}
+
+void cc_leaf_prune(int root_fd, const char *path)
+{
+	char part[CC_LEAF_PATH_SIZE];
+
+	for (size_t i = CC_PART_COUNT; i > 0; i--) {
+		int fd = root_fd, failed;
+
+		if (i > 1) {
+			cut_path(path, i - 1, part);
+			fd = open_levels(root_fd, part, O_RDONLY);
+			if (fd < 0)
+				return;	/* somebody else is at it */
+		}
+		cut_path(path, i, part);
+		failed = unlinkat(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, AT_REMOVEDIR);
+		if (fd != root_fd)
+			(void)cmn_descriptor_close(fd);	/* read only */
+		if (failed)
+			return;	/* not empty, as a rule */
+	}
+}

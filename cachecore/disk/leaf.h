@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaf: the directory of all entries whose keys have the same four hashes,
+ * and the names in it. Numbers run from 0 to CC_LEAF_VARIANTS - 1; any other
+ * name is left alone. Whoever adds or removes a name in a leaf holds its lock
+ * (cc_leaf_lock); readers do not. Functions are thread-safe.
+ */
+#ifndef CACHECORE_DISK_LEAF_H
+#define CACHECORE_DISK_LEAF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cachecore/key.h"
+#include "common/status.h"
+
+/*
+ * More states of one key's dependencies than anybody keeps at a time; and the
+ * names fit into one word.
+ */
+#define CC_LEAF_VARIANTS 64
+#define CC_LEAF_PATH_SIZE (CC_PART_COUNT * CMN_HASH_HEX_SIZE)	/* four names, slashes, terminator */
+#define CC_LEAF_NAME_SIZE 32
+
+enum cc_leaf_file {
+	CC_LEAF_SRC,
+	CC_LEAF_BIN,
+	CC_LEAF_ACCESS,
+	CC_LEAF_FILE_COUNT,
+};
+
+/* Of the numbers that are there, one bit each. */
+struct cc_leaf_scan {
+	uint64_t present[CC_LEAF_FILE_COUNT];
+	bool temporaries;	/* a writer's, or what a dead one left */
+};
+
+/* The leaf's path below the root: "<hash>/<hash>/<hash>/<hash>". */
+void cc_leaf_path(struct cmn_view key, char ret[CC_LEAF_PATH_SIZE]);
+void cc_leaf_path_of(const struct cc_key *key, char ret[CC_LEAF_PATH_SIZE]);
+void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_SIZE]);
+/* false: not a name of a leaf. */
+bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *ret_n);
+
+/* Links are not followed, on no level. CMN_MISS: not there, or something else is. */
+CMN_CHECKED enum cmn_status cc_leaf_find(int root_fd, const char *path, int *ret_fd);	/* O_PATH: to open files, to scan */
+CMN_CHECKED enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd);
+/* Makes the levels first, with that mode whatever the umask. CMN_MISS: somebody removed one meanwhile; try again. */
+CMN_CHECKED enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode,
+					 int *ret_fd);
+/*
+ * As cmn_file_lock. CMN_OK: locked and still part of the tree; CMN_BUSY;
+ * CMN_MISS: it was removed meanwhile. CMN_ERR_IO: the file system has no locks.
+ */
+CMN_CHECKED enum cmn_status cc_leaf_lock(int leaf_fd, uint64_t until);
+void cc_leaf_unlock(int leaf_fd);	/* for a descriptor that stays open; see cc_root_unlock */
+CMN_CHECKED enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret);
+bool cc_leaf_empty(const struct cc_leaf_scan *scan);	/* nothing of the cache's is in it */
+
+/*
+ * What entry n takes on disk: the blocks of its files, or their sizes where
+ * these are more (a file system may find the blocks later, or compress), and as
+ * much as the directories that lead to it have if it is alone there. 0: there is none.
+ */
+uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n);
+/* The directories' part of that, by any directory of the root. */
+uint64_t cc_leaf_directories(int dir_fd);
+/* When entry n was last used, at most now; without a sound record when it was written, else 0. */
+uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n, uint64_t now);
+/* The next three need the lock. */
+/* Removes entry n, .src first, so that no reader sees half of it; returns the bytes freed. */
+uint64_t cc_leaf_remove(int leaf_fd, unsigned int n);
+/* Removes dead writers' temporaries; without a working lock (locked false) only old ones. */
+void cc_leaf_sweep(int dir_fd, bool locked);
+/* Removes the leaf and the levels above it as far as they are empty. */
+void cc_leaf_prune(int root_fd, const char *path);
+
+#endif

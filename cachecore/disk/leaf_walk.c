@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* leaf_walk: a bounded depth-first walk. */
+#include "cachecore/disk/leaf_walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/disk/leaf.h"
+#include "common/descriptor.h"
+#include "common/listing.h"
+
+struct walk {
+	int root_fd;
+	unsigned int first;
+	bool prune;
+	cc_leaf_visit_fn visit;
+	void *ctx;
+	bool emptied;	/* by the level that was left last: nothing is in it */
+	char path[CC_LEAF_PATH_SIZE];
+};
+
+static bool is_hash(const char *name)
+{
+	return strspn(name, "0123456789abcdef") == CMN_HASH_HEX_SIZE - 1 &&
+	       name[CMN_HASH_HEX_SIZE - 1] == '\0';
+}
+
+static unsigned int digit_of(char c)
+{
+	return (unsigned int)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+/* Whether a name of that level is this pass's: with a first byte, images are listed twice. */
+static bool is_of_pass(const struct walk *walk, size_t level, const char *name, bool second)
+{
+	bool late;
+
+	if (level != CC_PART_IMAGE || !walk->first)
+		return !second;
+	late = digit_of(name[0]) * 16 + digit_of(name[1]) < walk->first;
+	return late == second;
+}
+
+static enum cmn_status visit_leaf(struct walk *walk, int dir_fd, const char *child)
+{
+	enum cmn_status status;
+	struct stat info;
+	/* What cannot be opened was removed meanwhile, or is no directory, or not ours. */
+	int fd = cmn_descriptor_open(dir_fd, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+
+	if (fd < 0)
+		return CMN_OK;
+	status = walk->visit(walk->ctx, walk->root_fd, walk->path, fd);
+	/* The visitor may have removed it. */
+	walk->emptied = walk->prune && fstat(fd, &info) == 0 && info.st_nlink == 0;
+	(void)cmn_descriptor_close(fd);	/* read only */
+	return status;
+}
+
+static enum cmn_status walk_level(struct walk *walk, struct cmn_listing *listing, size_t level);
+
+/* Leaves walk->emptied as false, or says whether nothing is left of it. */
+static enum cmn_status walk_child(struct walk *walk, int dir_fd, size_t level, const char *child)
+{
+	char *name = walk->path + level * CMN_HASH_HEX_SIZE;
+	struct cmn_listing listing;
+	enum cmn_status status;
+
+	if (level > 0)
+		name[-1] = '/';
+	memcpy(name, child, CMN_HASH_HEX_SIZE);
+	if (level + 1 == CC_PART_COUNT)
+		return visit_leaf(walk, dir_fd, child);
+	/* As for leaves. */
+	if (!cmn_listing_open(&listing, dir_fd, child))
+		return CMN_OK;
+	status = walk_level(walk, &listing, level + 1);
+	/* Not tried in vain: it would take the directory's lock, which a look-up may need. */
+	if (walk->prune && walk->emptied)
+		walk->emptied = unlinkat(dir_fd, child, AT_REMOVEDIR) == 0 || errno == ENOENT;
+	return status;
+}
+
+/* Takes the listing. level: how many names of walk->path lead to it. */
+static enum cmn_status walk_level(struct walk *walk, struct cmn_listing *listing, size_t level)
+{
+	enum cmn_status status = CMN_OK;
+	const struct dirent64 *item;
+	bool empty = true;
+
+	for (int pass = 0; pass < 2 && status == CMN_OK; pass++) {
+		/* A second pass is seldom needed, and listing again may be much. */
+		if (pass && (level != CC_PART_IMAGE || !walk->first))
+			break;
+		cmn_listing_rewind(listing);
+		while (status == CMN_OK && (item = cmn_listing_next(listing))) {
+			walk->emptied = false;
+			if (is_hash(item->d_name) && !is_of_pass(walk, level, item->d_name, pass))
+				continue;
+			if (is_hash(item->d_name))
+				status = walk_child(walk, listing->fd, level, item->d_name);
+			empty &= walk->emptied;
+		}
+	}
+	cmn_listing_close(listing);
+	walk->emptied = empty && status == CMN_OK;
+	return status;
+}
+
+enum cmn_status cc_leaf_walk(int root_fd, bool prune, cc_leaf_visit_fn visit, void *ctx)
+{
+	return cc_leaf_walk_from(root_fd, 0, prune, visit, ctx);
+}
+
+enum cmn_status cc_leaf_walk_from(int root_fd, unsigned int first, bool prune,
+				  cc_leaf_visit_fn visit, void *ctx)
+{
+	struct walk walk = {
+		.root_fd = root_fd, .first = first, .prune = prune, .visit = visit, .ctx = ctx,
+	};
+	struct cmn_listing listing;
+
+	if (!cmn_listing_open(&listing, root_fd, "."))
+		return CMN_ERR_IO;
+	return walk_level(&walk, &listing, 0);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaf_walk: visits the leaves below a root. Only directories named by a hash are
+ * entered, at exactly their depth; links are not followed; whatever else lies
+ * there is not looked at. Takes no lock. Thread-safe.
+ */
+#ifndef CACHECORE_DISK_LEAF_WALK_H
+#define CACHECORE_DISK_LEAF_WALK_H
+
+#include <stdbool.h>
+
+#include "common/status.h"
+
+/* path: as from cc_leaf_path, in a buffer of CC_LEAF_PATH_SIZE. Anything but CMN_OK ends the walk. */
+typedef enum cmn_status (*cc_leaf_visit_fn)(void *ctx, int root_fd, const char *path, int leaf_fd);
+
+/*
+ * The visitor may remove the leaf. With prune, levels above the leaves that
+ * are empty are removed; whoever makes one must be ready for that.
+ * CMN_OK, CMN_ERR_IO for a root that cannot be listed, or what visit returned.
+ */
+CMN_CHECKED enum cmn_status cc_leaf_walk(int root_fd, bool prune, cc_leaf_visit_fn visit,
+					 void *ctx);
+/*
+ * The same, where under each device the images whose hashes begin with a byte
+ * of at least first come before the others: who may have to end a walk early
+ * sees other parts of the tree each time.
+ */
+CMN_CHECKED enum cmn_status cc_leaf_walk_from(int root_fd, unsigned int first, bool prune,
+					      cc_leaf_visit_fn visit, void *ctx);
+
+#endif

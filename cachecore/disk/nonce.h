@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nonce: notices programs whose text is another each time, by a number
+ * or a name made of a time, an address or chance: what they build would fill
+ * the disk and never be a hit.
+ *
+ * Evidence: in run after run something was stored that differs from what the
+ * run before stored in one word alone (however often it occurs), the word has
+ * a part of enough digits to be no counter, date or size, and nothing of it was
+ * ever a hit. After eight runs of this, builds of that shape are no longer
+ * stored, for a week; then they get another chance. Such a part is one of at
+ * least eight digits and nothing else between underscores or the word's ends,
+ * hexadecimal by a letter behind a digit, or by 0x, in either of the two words;
+ * or ten decimal digits one after another. What both words begin or end with
+ * is no such part.
+ *
+ * <root>/tokens.dat holds a slot for each shape (the key with every word that
+ * has a digit taken for the same), found by its hash; two shapes that share a
+ * slot displace each other, which only loses evidence:
+ *
+ *   slot = count:u32 zero:u32 shape[16] run:u64 stored_ns:u64 since_ns:u64
+ *          leaf[64] hash[16]
+ *   leaf = the four hashes of the last run's key; hash = hash(all before it)
+ */
+#ifndef CACHECORE_DISK_NONCE_H
+#define CACHECORE_DISK_NONCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/bytes.h"
+#include "common/status.h"
+
+#define CC_NONCE_NAME "tokens.dat"
+#define CC_NONCE_RUNS 8
+#define CC_NONCE_PAUSE_NS (UINT64_C(7) * 86400 * 1000000000)
+
+/* A number of this process's own, as far as chance goes. */
+uint64_t cc_nonce_run(void);
+/*
+ * Whether a build of this key (its encoding) is to be stored. run: the
+ * process's; now_ns: since the epoch. Reads and writes the root's
+ * file; where that cannot be had, everything is to be stored. Thread-safe.
+ */
+bool cc_nonce_admits(const char *root, struct cmn_view key, uint64_t run, uint64_t now_ns);
+/*
+ * Whether two keys (encodings) differ in their texts by one word alone, and
+ * that as if chance, a clock or an address had made it. *ret_old and *ret_now:
+ * the word, borrowed. Pure.
+ */
+bool cc_nonce_differs(struct cmn_view old, struct cmn_view now, struct cmn_view *ret_old,
+			     struct cmn_view *ret_now);
+/* Forgets everything. CMN_OK also where there is nothing; else as cc_root_open and unlink. */
+CMN_CHECKED enum cmn_status cc_nonce_clear(const char *root);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * root: which directories may be trusted as the root of a store. An entry is
+ * code that will run, so a root must belong to the effective user (a
+ * read-only tier: or to the superuser) and be writable by its owner alone,
+ * unless the user says that it is a group's.
+ * No descriptor is kept between operations: a root may be removed and made
+ * again while the process runs, and an application may close what it does not
+ * know. Thread-safe.
+ */
+#ifndef CACHECORE_DISK_ROOT_H
+#define CACHECORE_DISK_ROOT_H
+
+#include <sys/types.h>
+
+#include "common/log.h"
+#include "common/status.h"
+
+enum cc_root_kind {
+	CC_ROOT_OWN,		/* read and written */
+	CC_ROOT_TIER,		/* a read-only tier */
+	/*
+	 * Read and written, and a group's by its permissions: the group may write
+	 * to it, has the process as a member, and owns what is made in it (the
+	 * set-group-ID bit). Its owner and all of the group are trusted.
+	 */
+	CC_ROOT_GROUP,
+};
+
+/* CMN_OK; CMN_MISS: not there; CMN_ERR_ACCESS: not to be used, *ret_reason (static) says why. */
+CMN_CHECKED enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind,
+					  const char **ret_reason);
+/*
+ * The same, and a descriptor (O_PATH) to open what is in it: the directory
+ * that was checked, whatever has its name by then.
+ */
+CMN_CHECKED enum cmn_status cc_root_find(const char *path, enum cc_root_kind kind, int *ret_fd,
+					 const char **ret_reason);
+/* A descriptor for everything else too. */
+CMN_CHECKED enum cmn_status cc_root_open_as(const char *path, enum cc_root_kind kind, int *ret_fd);
+/*
+ * The mode of directories in a root: the owner's alone, or the group's too
+ * (with its set-group-ID and sticky bits) where the root is the group's.
+ */
+mode_t cc_root_dir_mode(int root_fd);
+/*
+ * Opens the own root, or a group's. Whether
+ * a group's is wanted is the store's to check. Statuses as above.
+ */
+CMN_CHECKED enum cmn_status cc_root_open(const char *path, int *ret_fd);
+/* The same, made with mode 0700 if it is not there. */
+CMN_CHECKED enum cmn_status cc_root_make(const char *path, int *ret_fd);
+/*
+ * Gives back a lock taken by cmn_file_lock and closes. Closing alone would
+ * not do: a child that the application forked meanwhile shares the lock.
+ */
+void cc_root_unlock(int fd);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store: opening and look-up. The look-up opens root and leaf, whose owner and
+ * way it checks, and two files, nothing else: a fresh process's small hit is a
+ * matter of system calls.
+ * Writing is in store_put.c, listing and eviction in store_walk.c.
+ */
+#include "cachecore/disk/store.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cachecore/disk/account.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/entry_files.h"
+#include "cachecore/disk/store_internal.h"
+#include "common/clock.h"
+#include "common/descriptor.h"
+
+/*
+ * With a leaf's path. Much less than PATH_MAX, since it lies on the stack of
+ * look-ups, and in a fresh process every page of it is a fault that costs as
+ * much as a system call.
+ */
+#define PATH_SIZE 1024
+#define MAX_ROOT (PATH_SIZE - CC_LEAF_PATH_SIZE - 1)
+
+#define PATIENCE_NS UINT64_C(1000000000)
+
+/* One look-up in one root. */
+struct lookup {
+	struct cc_store *store;
+	struct cmn_view key;
+	struct cc_file_memo *memo;
+	struct cmn_room room;		/* for a .bin */
+	struct cc_store_report report;
+	const char *root;
+	int leaf_fd;
+	uint64_t lock_until;		/* of removals; 0: none yet */
+};
+
+enum cmn_status cc_store_open(const struct cc_config *config, const struct cmn_log *log,
+			      struct cc_store **ret)
+{
+	bool has_tier = config->read_only_dirs && config->read_only_dirs[0];
+	struct cc_store *store;
+	const char *reason;
+
+	if (!config->dir && !has_tier)
+		return CMN_ERR_INVALID;
+	if (config->dir && strlen(config->dir) > MAX_ROOT) {
+		cmn_log_write(log, CMN_LOG_ERROR, "no disk cache: the path %.64s... is too long",
+			      config->dir);
+		return CMN_ERR_INVALID;
+	}
+	store = calloc(1, sizeof(*store));
+	if (!store)
+		return CMN_ERR_NOMEM;
+	store->config = config;
+	if (config->dir &&
+	    cc_root_check(config->dir, cc_store_root_kind(store), &reason) == CMN_ERR_ACCESS) {
+		cmn_log_write(log, CMN_LOG_ERROR, "no disk cache: cannot use %s: %s", config->dir,
+			      reason);
+		free(store);
+		return CMN_ERR_ACCESS;
+	}
+	store->log = log;
+	store->patience = PATIENCE_NS;
+	store->slabs = cmn_slabs_new();	/* without them malloc serves */
+	atomic_flag_clear(&store->damage_logged);
+	atomic_flag_clear(&store->access_logged);
+	atomic_flag_clear(&store->tier_logged);
+	*ret = store;
+	return CMN_OK;
+}
+
+void cc_store_close(struct cc_store *store)
+{
+	if (!store)
+		return;
+	cmn_slabs_free(store->slabs);
+	cmn_kept_buffer_release(&store->spare);
+	free(store);
+}
+
+const char *cc_store_root(const struct cc_store *store)
+{
+	return store->config->dir;
+}
+
+void cc_store_set_patience(struct cc_store *store, uint64_t ns)
+{
+	atomic_store(&store->patience, ns);
+}
+
+void cc_store_hurry(struct cc_store *store, uint64_t time)
+{
+	atomic_store(&store->hurry, time);
+}
+
+uint64_t cc_store_lock_until(const struct cc_store *store)
+{
+	uint64_t until = cmn_clock_monotonic() + atomic_load(&store->patience);
+	uint64_t hurry = atomic_load(&store->hurry);
+
+	if (atomic_load(&store->stuck))
+		return 0;
+	return hurry && hurry < until ? hurry : until;
+}
+
+enum cc_root_kind cc_store_root_kind(const struct cc_store *store)
+{
+	return store->config->sharing == CC_SHARING_GROUP ? CC_ROOT_GROUP : CC_ROOT_OWN;
+}
+
+enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd)
+{
+	if (!store->config->dir)
+		return CMN_MISS;
+	return cc_root_open_as(store->config->dir, cc_store_root_kind(store), ret_fd);
+}
+
+/* In a group's root others' files are as good as one's own; elsewhere there should be none. */
+enum cmn_file_trust cc_store_trust(const struct cc_store *store)
+{
+	return store->config->sharing == CC_SHARING_GROUP ? CMN_FILE_ANY : CMN_FILE_TRUSTED;
+}
+
+enum cmn_status cc_store_check_manifest(const struct cc_src *src, struct cc_file_memo *memo,
+					struct cc_manifest **ret,
+					struct cc_manifest_change *ret_change)
+{
+	enum cmn_status status;
+
+	if (src->manifest.len == 0) {
+		*ret = NULL;
+		return CMN_OK;
+	}
+	status = cc_manifest_decode(src->manifest, ret);
+	if (status != CMN_OK)
+		return status;
+	if (cc_manifest_compare(*ret, memo, ret_change) == CMN_OK)
+		return CMN_OK;
+	cc_manifest_free(*ret);
+	return CMN_MISS;
+}
+
+/* Of several entries the first one that is stale is remembered. */
+static enum cmn_status check_dependencies(struct lookup *lookup, const struct cc_src *src,
+					  struct cc_manifest **ret)
+{
+	struct cc_manifest_change *known = &lookup->report.change, change;
+	enum cmn_status status = cc_store_check_manifest(src, lookup->memo, ret, &change);
+
+	if (status == CMN_MISS && known->how == CC_MANIFEST_SAME)
+		*known = change;
+	return status;
+}
+
+/* Also CMN_STALE: .src and .bin do not belong together. */
+static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
+				    struct cc_entry **ret)
+{
+	struct cc_store *store = lookup->store;
+	struct cc_manifest *manifest = NULL;
+	struct cmn_buffer file = cmn_kept_buffer_take(&store->spare);
+	enum cmn_file_trust trust = cc_store_trust(store);
+	struct cc_src src;
+	enum cmn_status status = cc_entry_files_read_src_of(lookup->leaf_fd, n, trust, lookup->key,
+						     &file, &src);
+
+	if (status == CMN_OK)
+		status = check_dependencies(lookup, &src, &manifest);
+	if (status == CMN_OK) {
+		status = cc_entry_files_read_bin(lookup->leaf_fd, n, trust, &src, &lookup->room, manifest,
+					  ret);
+		if (status != CMN_OK)
+			cc_manifest_free(manifest);
+	}
+	cmn_kept_buffer_give(&store->spare, &file);
+	return status;
+}
+
+/* Removes entry n if it is damaged; CMN_OK: it is gone. */
+static enum cmn_status remove_damaged(const struct cc_store *store, const char *leaf,
+				      unsigned int n, uint64_t leaf_until, uint64_t root_until)
+{
+	int root_fd = -1, leaf_fd = -1;
+	enum cmn_status status = cc_store_open_root(store, &root_fd);
+	uint64_t freed = 0;
+
+	if (status != CMN_OK)
+		return status;
+	status = cc_leaf_open(root_fd, leaf, &leaf_fd);
+	if (status != CMN_OK)
+		goto out;
+	status = cc_leaf_lock(leaf_fd, leaf_until);
+	if (status == CMN_OK || status == CMN_ERR_IO) {
+		status = cc_entry_files_judge(leaf_fd, n, cc_store_trust(store));
+		if (cc_entry_files_status_damaged(status)) {
+			freed = cc_leaf_remove(leaf_fd, n);
+			status = cc_entry_files_judge(leaf_fd, n, cc_store_trust(store)) == CMN_MISS
+					 ? CMN_OK : CMN_ERR_ACCESS;
+			cc_leaf_prune(root_fd, leaf);
+		} else if (status == CMN_OK) {
+			status = CMN_MISS;
+		}
+	}
+	cc_root_unlock(leaf_fd);
+	/* Failing leaves the account a little high; the next eviction counts. */
+	if (freed && cc_account_add(root_fd, -(int64_t)freed, root_until, NULL) != CMN_OK)
+		goto out;
+out:
+	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
+	return status;
+}
+
+enum cmn_status cc_store_repair(struct cc_store *store, const struct cc_store_place *place)
+{
+	uint64_t until = cc_store_lock_until(store);
+
+	if (store->config->read_only)
+		return CMN_ERR_ACCESS;
+	return remove_damaged(store, place->leaf, place->n, until, until);
+}
+
+enum cmn_status cc_store_judge(struct cc_store *store, const struct cc_store_place *place)
+{
+	int root_fd, leaf_fd;
+	enum cmn_status status = cc_store_open_root(store, &root_fd);
+
+	if (status != CMN_OK)
+		return status;
+	status = cc_leaf_open(root_fd, place->leaf, &leaf_fd);
+	if (status == CMN_OK) {
+		status = cc_entry_files_judge(leaf_fd, place->n, cc_store_trust(store));
+		(void)cmn_descriptor_close(leaf_fd);	/* read only */
+	}
+	(void)cmn_descriptor_close(root_fd);	/* likewise */
+	return status;
+}
+
+static void note_damage(struct lookup *lookup, unsigned int n, enum cmn_status status)
+{
+	struct cc_store *store = lookup->store;
+	const char *leaf = lookup->report.place.leaf;
+	bool own = lookup->root == store->config->dir;
+
+	/* A tier that others wrote may hold what this user may not read. */
+	if (!own && status == CMN_ERR_ACCESS)
+		return;
+	lookup->report.damaged++;
+	cmn_log_once(store->log, &store->damage_logged, CMN_LOG_WARNING,
+		     "damaged cache entry %s/%s/%u.src: %s%s", lookup->root, leaf, n,
+		     cmn_status_string(status),
+		     own && !store->config->read_only ? "; removed" : "");
+	/*
+	 * Without waiting: whoever holds the lock is about to write here, and may
+	 * repair it. What stays is found again. The account is waited for, but not
+	 * by a thread of the application's for long; too much in it does no harm.
+	 */
+	if (own && !store->config->read_only) {
+		if (!lookup->lock_until)
+			lookup->lock_until = cmn_clock_monotonic() + CC_STORE_LOOKUP_PATIENCE_NS;
+		(void)remove_damaged(store, leaf, n, 0, lookup->lock_until);
+	}
+}
+
+static enum cmn_status try_variant(struct lookup *lookup, unsigned int n, struct cc_entry **ret)
+{
+	enum cmn_status status = read_variant(lookup, n, ret);
+
+	/* Replaced between the two reads: the second look sees both new. */
+	if (status == CMN_STALE)
+		status = read_variant(lookup, n, ret);
+	if (cc_entry_files_status_damaged(status))
+		note_damage(lookup, n, status);
+	lookup->report.place.n = n;
+	return status == CMN_OK || status == CMN_ERR_NOMEM ? status : CMN_MISS;
+}
+
+/* The rest of the leaf, after entry 0 was none. */
+static enum cmn_status try_others(struct lookup *lookup, struct cc_entry **ret)
+{
+	enum cmn_status status = CMN_MISS;
+	struct cc_leaf_scan scan;
+
+	if (cc_leaf_scan(lookup->leaf_fd, &scan) != CMN_OK)
+		return CMN_MISS;
+	for (unsigned int n = 1; n < CC_LEAF_VARIANTS && status == CMN_MISS; n++) {
+		if (scan.present[CC_LEAF_SRC] >> n & 1)
+			status = try_variant(lookup, n, ret);
+	}
+	return status;
+}
+
+static enum cmn_status get_from(struct lookup *lookup, const char *root, struct cc_entry **ret)
+{
+	bool own = root == lookup->store->config->dir;
+	const char *reason;
+	int root_fd;
+	enum cmn_status status = cc_root_find(root, own ? cc_store_root_kind(lookup->store)
+							: CC_ROOT_TIER,
+					      &root_fd, &reason);
+
+	if (status == CMN_ERR_ACCESS && own)
+		cmn_log_once(lookup->store->log, &lookup->store->access_logged, CMN_LOG_ERROR,
+			     "no disk cache: cannot use %s: %s", root, reason);
+	if (status == CMN_ERR_ACCESS && !own)
+		cmn_log_once(lookup->store->log, &lookup->store->tier_logged, CMN_LOG_WARNING,
+			     "%s is not looked in: %s", root, reason);
+	if (status != CMN_OK)
+		return CMN_MISS;
+	lookup->root = root;
+	status = cc_leaf_find(root_fd, lookup->report.place.leaf, &lookup->leaf_fd);
+	(void)close(root_fd);	/* read only */
+	if (status != CMN_OK)
+		return CMN_MISS;
+	status = try_variant(lookup, 0, ret);
+	if (status == CMN_MISS)
+		status = try_others(lookup, ret);
+	(void)close(lookup->leaf_fd);	/* read only */
+	return status;
+}
+
+enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
+			     struct cc_file_memo *memo, size_t kept_len, struct cc_entry **ret,
+			     struct cc_store_report *report)
+{
+	struct lookup lookup = {
+		.store = store,
+		.memo = memo,
+		.room = { kept_len < SIZE_MAX ? store->slabs : NULL, kept_len + 1 },
+	};
+	char **tier = store->config->read_only_dirs;
+	enum cmn_status status = cc_key_status(key);
+	char *leaf;
+
+	if (report)
+		*report = (struct cc_store_report){ 0 };
+	if (status != CMN_OK)
+		return status;
+	lookup.key = cc_key_view(key);
+	leaf = lookup.report.place.leaf;
+	cc_leaf_path_of(key, leaf);
+	status = store->config->dir ? get_from(&lookup, store->config->dir, ret) : CMN_MISS;
+	if (status == CMN_MISS && tier && *tier) {
+		for (; *tier && status == CMN_MISS; tier++)
+			status = get_from(&lookup, *tier, ret);
+		leaf[0] = '\0';
+	}
+	if (report)
+		*report = lookup.report;
+	return status;
+}
+
+bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key)
+{
+	char path[PATH_SIZE];
+	size_t len = store->config->dir ? strlen(store->config->dir) : SIZE_MAX;
+
+	if (len > MAX_ROOT)
+		return false;
+	memcpy(path, store->config->dir, len);
+	path[len] = '/';
+	cc_leaf_path_of(key, path + len + 1);
+	return access(path, F_OK) == 0;
+}

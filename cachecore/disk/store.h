@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store: entries on disk.
+ *
+ *   <root>/<device_hash>/<device_image_hash>/<spec_constants_hash>/<build_options_hash>/
+ *       <n>.src               magic[8] version:u32 zero:u32 key_len:u64 manifest_len:u64
+ *                             hash[16] key manifest (see src_file.h)
+ *       <n>.bin               see entry.h
+ *       <n>_access_time.txt   nanoseconds since the epoch, decimal
+ *   <root>/cache_size.txt     bytes of all entries, decimal
+ *
+ * n counts keys of equal hashes and, of one key, states of its dependencies.
+ * A reader takes no lock: it opens <n>.src, compares the whole key, verifies
+ * the manifest, and takes <n>.bin only if it carries the hash of that .src.
+ * A writer holds the entry directory's lock, publishes .bin, then .src; what
+ * has no .src is invisible and is overwritten or swept. All file names come
+ * from hashes and numbers, never from content.
+ *
+ * Every function is thread-safe; several processes may share a root.
+ */
+#ifndef CACHECORE_DISK_STORE_H
+#define CACHECORE_DISK_STORE_H
+
+#include "cachecore/config.h"
+#include "cachecore/entry.h"
+#include "cachecore/disk/evict.h"
+#include "cachecore/key.h"
+#include "cachecore/disk/leaf.h"
+#include "common/log.h"
+#include "common/status.h"
+
+#define CC_STORE_SRC_VERSION 1
+
+struct cc_store;
+
+/*
+ * Opens the root of config (made with mode 0700 when first written, not
+ * here) and its read-only tiers, or these alone where there is no root: a
+ * read-only store. config and log must outlive the store.
+ * CMN_ERR_INVALID: config has neither, or a root of some 800 bytes and more.
+ * CMN_ERR_ACCESS: the root is not ours (other owner, writable by others) or
+ * cannot be used; the reason goes to log once.
+ */
+CMN_CHECKED enum cmn_status cc_store_open(const struct cc_config *config,
+					  const struct cmn_log *log, struct cc_store **ret);
+void cc_store_close(struct cc_store *store);	/* NULL is fine */
+
+/* Where in the root an entry lies. */
+struct cc_store_place {
+	char leaf[CC_LEAF_PATH_SIZE];	/* "": not in the root, but in a tier */
+	unsigned int n;
+};
+
+/* What a look-up came across. */
+struct cc_store_report {
+	unsigned int damaged;		/* entries */
+	struct cc_store_place place;	/* of what it found */
+	struct cc_manifest_change change;	/* why the first entry of that key was none, where it was its dependencies */
+};
+
+/*
+ * The entry of that key whose dependencies hold now; a new reference.
+ * CMN_MISS: none. A damaged entry is removed (unless somebody holds its
+ * directory's lock), logged once, counted in *report, and the search goes on.
+ * memo and report may be NULL. Files longer than kept_len will not be kept: if
+ * they are large, their memory is lent by the store, which is best given back
+ * soon.
+ */
+CMN_CHECKED enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
+					 struct cc_file_memo *memo, size_t kept_len,
+					 struct cc_entry **ret, struct cc_store_report *report);
+
+/* Whether the root may have an entry of that key, by one system call: false is certain at that moment. */
+bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key);
+
+/*
+ * How long what writes waits for a lock that another process holds, which may
+ * be stopped: a second, or what is set here. Once it was in vain it is not
+ * waited again before a lock was to be had, so that many entries together wait
+ * once.
+ */
+void cc_store_set_patience(struct cc_store *store, uint64_t ns);
+/* No lock is waited for after that time of cmn_clock_monotonic; 0: no such time. */
+void cc_store_hurry(struct cc_store *store, uint64_t time);
+/* Until when a lock may be waited for now, by who writes other files in the root too. */
+uint64_t cc_store_lock_until(const struct cc_store *store);
+
+/*
+ * Writes an entry, replacing one of the same key and manifest; updates
+ * cache_size.txt. *ret_evict: it did not fit, or the last eviction is long ago:
+ * cc_store_evict is due. Blocks on disk I/O. CMN_BUSY: a lock was not to be had,
+ * and nothing is stored. CMN_ERR_TOO_LARGE: outside the image-size limits, larger
+ * than the whole store may be, or the root would take more than max_size on disk
+ * with it, and may have room after an eviction; nothing was written.
+ * CMN_ERR_ACCESS: read-only.
+ */
+CMN_CHECKED enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
+					 const struct cc_entry *entry, bool *ret_evict);
+/* The same, and waits for 20 ms at most, for who keeps others waiting: CMN_BUSY: try cc_store_add. */
+CMN_CHECKED enum cmn_status cc_store_add_soon(struct cc_store *store, const struct cc_key *key,
+					      const struct cc_entry *entry, bool *ret_evict);
+/* As cc_store_add, and evicts at once where that is due, then tries again what did not fit. */
+CMN_CHECKED enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
+					 const struct cc_entry *entry);
+
+/* Whether a file of len bytes beside the entries would not fit into the bound. */
+bool cc_store_is_full(struct cc_store *store, size_t len);
+
+/*
+ * Removes every entry of that key (a driver refused it). CMN_OK also where
+ * there was none. Locks are waited for 20 ms in all, since an application's
+ * thread waits: CMN_BUSY: the entries are still there.
+ */
+CMN_CHECKED enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key);
+
+/* Marks the entry at a place as used now, for eviction; best effort. */
+void cc_store_touch(struct cc_store *store, const struct cc_store_place *place);
+
+/*
+ * Evicts by age and by size now, to half of max_size if it is passed.
+ * CMN_BUSY: another process is at it, or holds the root; CMN_STALE: it could not
+ * remove enough, or was ended early.
+ */
+CMN_CHECKED enum cmn_status cc_store_evict(struct cc_store *store);
+CMN_CHECKED enum cmn_status cc_store_evict_paced(struct cc_store *store,
+						 const struct cc_evict_pace *pace);
+
+/* What a listing shows of an entry; all borrowed for the call only. */
+struct cc_store_item {
+	const char *path;		/* of the .src, relative to the root */
+	const struct cc_store_place *place;
+	struct cmn_view key;		/* encoding; empty if the .src is damaged */
+	const struct cc_manifest *manifest;	/* NULL: none or damaged */
+	uint64_t stored_ns;		/* since the epoch, when the .src was written; 0: not known */
+	uint64_t bytes;			/* .src, .bin and access time on disk */
+	uint64_t payload_len;		/* decoded */
+	uint64_t build_ns;
+	uint64_t access_ns;		/* since the epoch */
+	enum cmn_status status;		/* CMN_OK, CMN_ERR_CORRUPT, CMN_ERR_VERSION, … of the pair */
+};
+/*
+ * Calls visit for each entry of the root until it returns false. With deep,
+ * .bin files are read and their checksums verified; else only headers are.
+ */
+CMN_CHECKED enum cmn_status cc_store_walk(struct cc_store *store, bool deep,
+					  bool (*visit)(void *ctx, const struct cc_store_item *item),
+					  void *ctx);
+/*
+ * Looks at one entry again, every byte of it. CMN_OK: it is sound; CMN_MISS: it
+ * is gone; CMN_ERR_CORRUPT, CMN_ERR_ACCESS: damaged; CMN_ERR_VERSION; others:
+ * it cannot be said now.
+ */
+CMN_CHECKED enum cmn_status cc_store_judge(struct cc_store *store,
+					   const struct cc_store_place *place);
+/*
+ * Removes an entry if it is damaged, under its directory's lock. CMN_OK: it was,
+ * and is gone; CMN_MISS: it is not damaged, or gone already; CMN_BUSY;
+ * CMN_ERR_ACCESS: read-only, or something that cannot be removed.
+ */
+CMN_CHECKED enum cmn_status cc_store_repair(struct cc_store *store,
+					    const struct cc_store_place *place);
+/* Whose files in the root a look-up reads: what else may be read of it goes by the same rule. */
+enum cmn_file_trust cc_store_trust(const struct cc_store *store);
+/* The setting that an entry's size is outside of, as "max_device_image_size"; NULL: of none that its image is held against. */
+const char *cc_store_bound_of(const struct cc_store *store, const struct cc_entry *entry);
+/* Root directory as configured, or NULL; borrowed. */
+const char *cc_store_root(const struct cc_store *store);
+
+#endif

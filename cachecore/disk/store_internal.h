@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* store_internal: what the store's own files share. */
+#ifndef CACHECORE_DISK_STORE_INTERNAL_H
+#define CACHECORE_DISK_STORE_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "cachecore/disk/root.h"
+#include "cachecore/disk/src_file.h"
+#include "cachecore/disk/store.h"
+#include "common/file.h"
+#include "common/kept_buffer.h"
+
+/* For locks in all, in a look-up or a removal: an application's thread waits. */
+#define CC_STORE_LOOKUP_PATIENCE_NS UINT64_C(20000000)
+
+struct cc_store {
+	const struct cc_config *config;
+	const struct cmn_log *log;
+	struct cmn_slabs *slabs;	/* of entries read; NULL: none could be had */
+	struct cmn_kept_buffer spare;		/* for .src files */
+	atomic_flag damage_logged;
+	atomic_flag access_logged;
+	atomic_flag tier_logged;
+	atomic_uint_least64_t patience;	/* nanoseconds, for a lock */
+	atomic_uint_least64_t hurry;	/* monotonic, when no lock is waited for any more; 0: no such time */
+	atomic_bool stuck;		/* a lock was waited for in vain, and none was had since */
+	atomic_uint_least64_t wanted_room;	/* of the largest that did not fit since the last eviction */
+	atomic_uint_least64_t evict_time;	/* monotonic, before which eviction would be in vain; 0: none */
+};
+
+/* The root, opened, where it is what the configuration allows. Statuses as cc_root_check's. */
+CMN_CHECKED enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd);
+/* The kind of root that the configuration allows. */
+enum cc_root_kind cc_store_root_kind(const struct cc_store *store);
+
+/*
+ * CMN_OK: the dependencies of src hold now; *ret is the caller's, NULL for
+ * none. CMN_MISS: they do not, *ret_change says why. CMN_ERR_CORRUPT,
+ * CMN_ERR_VERSION, CMN_ERR_NOMEM.
+ */
+CMN_CHECKED enum cmn_status cc_store_check_manifest(const struct cc_src *src,
+						    struct cc_file_memo *memo,
+						    struct cc_manifest **ret,
+						    struct cc_manifest_change *ret_change);
+
+#endif

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_put: publication, removal and access times of entries. Encoding is
+ * done before a lock is taken; names in a leaf change under its lock only.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/disk/account.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/overhead.h"
+#include "cachecore/disk/entry_files.h"
+#include "cachecore/disk/store_internal.h"
+#include "common/clock.h"
+#include "common/descriptor.h"
+#include "common/file.h"
+#include "common/write.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* When so large a share is left, an eviction begins: what is stored meanwhile should fit. */
+#define SPARE_SHARE 8
+/* Of file systems, as a rule; where it is another one the account is corrected afterwards. */
+#define BLOCK UINT64_C(4096)
+/* An evictor may remove a leaf under a writer's hands; thrice in a row it does not. */
+#define MAKE_ATTEMPTS 3
+
+/* As cc_store_open_root, and makes it. */
+static enum cmn_status make_root(const struct cc_store *store, int *ret_fd)
+{
+	enum cmn_status status = cc_store_open_root(store, ret_fd);
+
+	if (status != CMN_MISS)
+		return status;
+	status = cc_root_make(store->config->dir, ret_fd);
+	if (status == CMN_OK && store->config->sharing == CC_SHARING_READERS &&
+	    fchmod(*ret_fd, 0755) < 0) {
+		status = cmn_status_from_errno(errno);
+		(void)cmn_descriptor_close(*ret_fd);	/* nothing was written through it */
+	}
+	return status;
+}
+
+/* Makes and locks the key's leaf. CMN_MISS: it was removed each time. */
+static enum cmn_status lock_leaf(const struct cc_store *store, int root_fd, const char *leaf,
+				 uint64_t until, bool *ret_locked, int *ret_fd)
+{
+	mode_t mode = store->config->sharing == CC_SHARING_READERS ? 0755
+								   : cc_root_dir_mode(root_fd);
+	enum cmn_status status = CMN_MISS;
+	int fd = -1;
+
+	for (int i = 0; i < MAKE_ATTEMPTS && status == CMN_MISS; i++) {
+		status = cc_leaf_make(root_fd, leaf, mode, &fd);
+		if (status != CMN_OK)
+			continue;
+		status = cc_leaf_lock(fd, until);
+		/* Without locks files still appear whole: rename is atomic. */
+		if (status == CMN_OK || status == CMN_ERR_IO) {
+			*ret_locked = status == CMN_OK;
+			*ret_fd = fd;
+			return CMN_OK;
+		}
+		cc_root_unlock(fd);
+	}
+	return status;
+}
+
+/* What is to be written, encoded before any lock is taken. */
+struct parcel {
+	enum cmn_file_trust trust;	/* of files that are there already */
+	struct cmn_view key;
+	struct cmn_buffer src;
+	struct cmn_hash src_hash;
+	uint8_t bin_header[CC_ENTRY_HEADER_SIZE];
+	struct cmn_buffer stored;	/* empty: payload is written as it is */
+	struct cmn_view payload;
+};
+
+const char *cc_store_bound_of(const struct cc_store *store, const struct cc_entry *entry)
+{
+	size_t image_size = cc_entry_image_size(entry);
+
+	if (image_size < store->config->min_device_image_size)
+		return "min_device_image_size";
+	return image_size > store->config->max_device_image_size ? "max_device_image_size" : NULL;
+}
+
+static enum cmn_status prepare_parcel(const struct cc_store *store, const struct cc_key *key,
+				      const struct cc_entry *entry, struct parcel *parcel)
+{
+	const struct cc_config *config = store->config;
+	enum cmn_status status = cc_key_status(key);
+
+	if (status != CMN_OK)
+		return status;
+	if (cc_store_bound_of(store, entry))
+		return CMN_ERR_TOO_LARGE;
+	parcel->trust = cc_store_trust(store);
+	parcel->key = cc_key_view(key);
+	status = cc_src_file_encode(parcel->key, cc_entry_manifest(entry), &parcel->src,
+				    &parcel->src_hash);
+	if (status == CMN_OK)
+		status = cc_entry_encode(entry, config->compression, &parcel->src_hash,
+					 parcel->bin_header, &parcel->stored);
+	if (status != CMN_OK)
+		return status;
+	parcel->payload = parcel->stored.len ? cmn_buffer_view(&parcel->stored)
+					     : cc_entry_payload(entry);
+	/* One that alone is over what an eviction leaves would go at once, with all others. */
+	if (config->max_size &&
+	    parcel->src.len + parcel->payload.len + CC_ENTRY_HEADER_SIZE > config->max_size / 2)
+		return CMN_ERR_TOO_LARGE;
+	return CMN_OK;
+}
+
+static void release_parcel(struct parcel *parcel)
+{
+	cmn_buffer_release(&parcel->src);
+	cmn_buffer_release(&parcel->stored);
+}
+
+/* Whether somebody's directory has the name of one of the two files: it cannot be replaced. */
+static bool is_blocked(int leaf_fd, unsigned int n)
+{
+	static const enum cc_leaf_file files[] = { CC_LEAF_SRC, CC_LEAF_BIN };
+	char name[CC_LEAF_NAME_SIZE];
+	struct stat info;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		cc_leaf_name(files[i], n, name);
+		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISDIR(info.st_mode))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the .bin is one that another version of the cache wrote, and may still want. */
+static bool is_of_another_version(int leaf_fd, unsigned int n)
+{
+	struct cc_entry_header header;
+
+	return cc_entry_files_read_bin_header(leaf_fd, n, NULL, &header) == CMN_ERR_VERSION;
+}
+
+/* The number under which the parcel goes; *ret_same: its .src is there already, byte by byte. */
+static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, unsigned int *ret_n,
+				     bool *ret_same)
+{
+	uint64_t now = cmn_clock_realtime(), oldest = UINT64_MAX;
+	unsigned int free_n = CC_LEAF_VARIANTS, old_n = 0;
+	struct cc_leaf_scan scan;
+	enum cmn_status status = cc_leaf_scan(leaf_fd, &scan);
+
+	if (status != CMN_OK)
+		return status;
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+		struct cmn_buffer file = { 0 };
+		struct cc_src src;
+		uint64_t access_ns;
+		bool same;
+
+		if (((scan.present[CC_LEAF_SRC] | scan.present[CC_LEAF_BIN]) >> n & 1) &&
+		    is_blocked(leaf_fd, n))
+			continue;
+		if (!(scan.present[CC_LEAF_SRC] >> n & 1)) {
+			free_n = n < free_n ? n : free_n;
+			continue;
+		}
+		access_ns = cc_leaf_access_ns(leaf_fd, n, now);
+		if (access_ns < oldest) {
+			oldest = access_ns;
+			old_n = n;
+		}
+		same = cc_entry_files_read_src(leaf_fd, n, parcel->trust, &file, &src) == CMN_OK &&
+		       cmn_view_equal(cmn_buffer_view(&file), cmn_buffer_view(&parcel->src)) &&
+		       !is_of_another_version(leaf_fd, n);
+		cmn_buffer_release(&file);
+		if (same) {
+			*ret_n = n;
+			*ret_same = true;
+			return CMN_OK;
+		}
+	}
+	*ret_n = free_n < CC_LEAF_VARIANTS ? free_n : old_n;
+	*ret_same = false;
+	return CMN_OK;
+}
+
+/*
+ * .bin before .src: what has no .src is invisible. The same .src is not
+ * written again, so a failure leaves the old pair as it was. Returns by
+ * *ret_change how many bytes the leaf grew, also on failure.
+ */
+static enum cmn_status publish_parcel(int leaf_fd, const struct parcel *parcel, int64_t *ret_change)
+{
+	struct cmn_view bin[2] = { { parcel->bin_header, CC_ENTRY_HEADER_SIZE }, parcel->payload };
+	struct cmn_view src = cmn_buffer_view(&parcel->src);
+	char name[CC_LEAF_NAME_SIZE];
+	enum cmn_status status;
+	uint64_t before;
+	unsigned int n;
+	bool same;
+
+	*ret_change = 0;
+	status = choose_number(leaf_fd, parcel, &n, &same);
+	if (status != CMN_OK)
+		return status;
+	before = cc_leaf_bytes(leaf_fd, n);
+	if (!same)
+		(void)cc_leaf_remove(leaf_fd, n);	/* what stays is replaced by rename */
+	cc_leaf_name(CC_LEAF_BIN, n, name);
+	status = cmn_file_publish(leaf_fd, name, bin, 2);
+	if (status == CMN_OK && !same) {
+		cc_leaf_name(CC_LEAF_SRC, n, name);
+		status = cmn_file_publish(leaf_fd, name, &src, 1);
+	}
+	if (status == CMN_OK) {
+		/* Without it the entry counts as used when it was written: nothing is lost. */
+		cc_leaf_name(CC_LEAF_ACCESS, n, name);
+		if (cc_number_file_write(leaf_fd, name, cmn_clock_realtime()) != CMN_OK)
+			(void)unlinkat(leaf_fd, name, 0);
+	} else if (!same) {
+		(void)cc_leaf_remove(leaf_fd, n);
+	}
+	*ret_change = (int64_t)cc_leaf_bytes(leaf_fd, n) - (int64_t)before;
+	return status;
+}
+
+/* What the parcel will take on disk, as nearly as that is known before. */
+static uint64_t parcel_bytes(const struct parcel *parcel, int root_fd)
+{
+	uint64_t blocks = 1;	/* of the access time */
+
+	blocks += (parcel->src.len + BLOCK - 1) / BLOCK;
+	blocks += (CC_ENTRY_HEADER_SIZE + parcel->payload.len + BLOCK - 1) / BLOCK;
+	return blocks * BLOCK + cc_leaf_directories(root_fd);
+}
+
+/* What an eviction would have to make room for. */
+static void want_room(struct cc_store *store, uint64_t bytes)
+{
+	uint64_t known = atomic_load(&store->wanted_room);
+
+	while (known < bytes && !atomic_compare_exchange_weak(&store->wanted_room, &known, bytes))
+		continue;
+}
+
+/*
+ * Adds the bytes to the account before anything is written: several that store
+ * at once stay within the bound together, and what cannot be counted does not
+ * appear. CMN_ERR_TOO_LARGE: they would not; CMN_BUSY: the root's lock is held.
+ * *ret_evict: so, or soon, when others would have to wait for an eviction.
+ */
+static enum cmn_status reserve(struct cc_store *store, int root_fd, uint64_t bytes, uint64_t until,
+			       bool *ret_evict)
+{
+	const struct cc_config *config = store->config;
+	enum cmn_status status = CMN_STALE;
+	uint64_t bound = config->eviction_disable ? 0 : config->max_size, overhead, total = 0;
+
+	if (!bound)
+		return cc_account_reserve(root_fd, bytes, UINT64_MAX, until, &total);
+	/* Measuring lists the recipes: not where it cannot matter. */
+	if (bound > CC_OVERHEAD_USUAL_MAX)
+		status = cc_account_reserve(root_fd, bytes, bound - CC_OVERHEAD_USUAL_MAX, until,
+					    &total);
+	if (status == CMN_STALE) {
+		overhead = cc_overhead_bytes(root_fd);
+		bound = bound > overhead ? bound - overhead : 0;
+		status = cc_account_reserve(root_fd, bytes, bound, until, &total);
+	}
+	*ret_evict = status == CMN_STALE || total > bound - bound / SPARE_SHARE;
+	if (*ret_evict)
+		want_room(store, status == CMN_STALE ? bytes : bound / SPARE_SHARE);
+	return status == CMN_STALE ? CMN_ERR_TOO_LARGE : status;
+}
+
+bool cc_store_is_full(struct cc_store *store, size_t len)
+{
+	const struct cc_config *config = store->config;
+	uint64_t total = 0, more = (len + BLOCK - 1) / BLOCK * BLOCK;
+	int root_fd = -1;
+	bool full;
+
+	if (!config->max_size || config->eviction_disable ||
+	    cc_store_open_root(store, &root_fd) != CMN_OK)
+		return false;
+	(void)!cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &total);	/* 0 else: it is being counted */
+	more = total > UINT64_MAX - more ? UINT64_MAX : total + more;
+	full = more > config->max_size ||
+	       (config->max_size - more < CC_OVERHEAD_USUAL_MAX &&
+		cc_overhead_bytes(root_fd) > config->max_size - more);
+	(void)cmn_descriptor_close(root_fd);	/* read only */
+	return full;
+}
+
+static enum cmn_status put_in_leaf(const struct cc_store *store, int root_fd,
+				   const struct parcel *parcel, uint64_t until, int64_t *ret_change)
+{
+	char leaf[CC_LEAF_PATH_SIZE];
+	enum cmn_status status = CMN_MISS;
+	bool locked = false;
+	int leaf_fd = -1;
+
+	*ret_change = 0;
+	cc_leaf_path(parcel->key, leaf);
+	/*
+	 * One in several layers of overlayfs never tells that it was removed,
+	 * but then nothing can be made in it.
+	 */
+	for (int i = 0; i < MAKE_ATTEMPTS && status == CMN_MISS; i++) {
+		status = lock_leaf(store, root_fd, leaf, until, &locked, &leaf_fd);
+		if (status != CMN_OK) {
+			cc_leaf_prune(root_fd, leaf);
+			break;
+		}
+		cc_leaf_sweep(leaf_fd, locked);
+		status = publish_parcel(leaf_fd, parcel, ret_change);
+		if (status != CMN_OK)
+			cc_leaf_prune(root_fd, leaf);
+		cc_root_unlock(leaf_fd);
+	}
+	return status == CMN_MISS ? CMN_ERR_IO : status;
+}
+
+/*
+ * Once a day the age; and where something did not fit. One that could not
+ * remove enough is not tried again at once: it looks at everything each time.
+ */
+static bool evict_due(const struct cc_store *store, int root_fd, bool full)
+{
+	return (full || cc_evict_due(root_fd, store->config)) &&
+	       cmn_clock_monotonic() >= atomic_load(&store->evict_time);
+}
+
+/* soon: the locks that it needs before it writes are waited for 20 ms in all, and that tells nothing. */
+static enum cmn_status add(struct cc_store *store, const struct cc_key *key,
+			   const struct cc_entry *entry, bool soon, bool *ret_evict)
+{
+	uint64_t until, near;
+	struct parcel parcel = { 0 };
+	enum cmn_status status;
+	bool full = false;
+	uint64_t reserved;
+	int root_fd = -1;
+	int64_t change;
+
+	*ret_evict = false;
+	if (store->config->read_only || !store->config->dir)
+		return CMN_ERR_ACCESS;
+	status = prepare_parcel(store, key, entry, &parcel);
+	if (status == CMN_OK)
+		status = make_root(store, &root_fd);
+	if (status != CMN_OK)
+		goto out;
+	reserved = parcel_bytes(&parcel, root_fd);
+	near = cmn_clock_monotonic() + CC_STORE_LOOKUP_PATIENCE_NS;
+	until = cc_store_lock_until(store);
+	until = soon && near < until ? near : until;
+	status = reserve(store, root_fd, reserved, until, &full);
+	if (status == CMN_OK) {
+		status = put_in_leaf(store, root_fd, &parcel, until, &change);
+		change -= (int64_t)reserved;
+		/* Failing leaves the account a little high; the next eviction counts. */
+		if (change)
+			(void)!cc_account_add(root_fd, change, cc_store_lock_until(store), NULL);
+	}
+	if (status != CMN_BUSY || !soon)
+		atomic_store(&store->stuck, status == CMN_BUSY);
+	if (status != CMN_BUSY)
+		*ret_evict = evict_due(store, root_fd, full);
+out:
+	if (root_fd >= 0)
+		(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
+	release_parcel(&parcel);
+	return status;
+}
+
+enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
+			     const struct cc_entry *entry, bool *ret_evict)
+{
+	return add(store, key, entry, false, ret_evict);
+}
+
+enum cmn_status cc_store_add_soon(struct cc_store *store, const struct cc_key *key,
+				  const struct cc_entry *entry, bool *ret_evict)
+{
+	return add(store, key, entry, true, ret_evict);
+}
+
+enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
+			     const struct cc_entry *entry)
+{
+	bool due;
+	enum cmn_status status = cc_store_add(store, key, entry, &due), evicted = CMN_OK;
+
+	if (due)
+		evicted = cc_store_evict(store);
+	(void)evicted;	/* failing keeps what is, and is logged; a later put tries again */
+	if (due && status == CMN_ERR_TOO_LARGE)
+		status = cc_store_add(store, key, entry, &due);
+	return status;
+}
+
+static bool src_has_key(int leaf_fd, unsigned int n, struct cmn_view key)
+{
+	struct cmn_buffer file = { 0 };
+	struct cc_src src;
+	bool same = cc_entry_files_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
+		    cmn_view_equal(src.key, key);
+
+	cmn_buffer_release(&file);
+	return same;
+}
+
+static uint64_t remove_key(int leaf_fd, struct cmn_view key)
+{
+	struct cc_leaf_scan scan;
+	uint64_t freed = 0;
+
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+		return 0;
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+		if ((scan.present[CC_LEAF_SRC] >> n & 1) && src_has_key(leaf_fd, n, key))
+			freed += cc_leaf_remove(leaf_fd, n);
+	}
+	return freed;
+}
+
+enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key)
+{
+	uint64_t freed = 0, until = cmn_clock_monotonic() + CC_STORE_LOOKUP_PATIENCE_NS;
+	enum cmn_status status = cc_key_status(key);
+	char leaf[CC_LEAF_PATH_SIZE];
+	int root_fd = -1, leaf_fd;
+
+	if (status == CMN_OK && store->config->read_only)
+		status = CMN_ERR_ACCESS;
+	if (status == CMN_OK)
+		status = cc_store_open_root(store, &root_fd);
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_OK : status;
+	cc_leaf_path_of(key, leaf);
+	status = cc_leaf_open(root_fd, leaf, &leaf_fd);
+	if (status != CMN_OK)
+		goto out;
+	status = cc_leaf_lock(leaf_fd, until);
+	if (status == CMN_OK || status == CMN_ERR_IO) {
+		freed = remove_key(leaf_fd, cc_key_view(key));
+		cc_leaf_prune(root_fd, leaf);
+		status = CMN_OK;
+	}
+	cc_root_unlock(leaf_fd);
+	if (freed)
+		status = cc_account_add(root_fd, -(int64_t)freed, until, NULL);
+	/* Too much in the account does no harm: the next eviction counts. */
+	if (freed && status == CMN_BUSY)
+		status = CMN_OK;
+out:
+	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
+	return status == CMN_MISS ? CMN_OK : status;
+}
+
+/*
+ * A new access time, for an entry whose own is missing or no file of ours: it
+ * counts, or it does not stay. Under the leaf's lock, so that it is not an
+ * evicted entry's.
+ */
+static void make_access_time(struct cc_store *store, int root_fd, int leaf_fd, unsigned int n)
+{
+	enum cmn_status status = cc_leaf_lock(leaf_fd, 0);
+	char name[CC_LEAF_NAME_SIZE];
+	uint64_t before, after;
+
+	if (status != CMN_OK && status != CMN_ERR_IO)
+		return;	/* a later touch makes it */
+	before = cc_leaf_bytes(leaf_fd, n);
+	cc_leaf_name(CC_LEAF_SRC, n, name);
+	if (faccessat(leaf_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		cc_leaf_name(CC_LEAF_ACCESS, n, name);
+		(void)!cc_number_file_write(leaf_fd, name, cmn_clock_realtime());	/* likewise */
+	}
+	after = cc_leaf_bytes(leaf_fd, n);
+	if (after != before) {
+		status = cc_account_add(root_fd, (int64_t)after - (int64_t)before,
+					cc_store_lock_until(store), NULL);
+		atomic_store(&store->stuck, status == CMN_BUSY);
+		if (status == CMN_BUSY && after > before)
+			(void)unlinkat(leaf_fd, name, 0);	/* what stays the next eviction counts */
+	}
+	cc_leaf_unlock(leaf_fd);
+}
+
+/*
+ * In place, not by a new file: it needs no lock and no free block, and a
+ * number torn by a crash only means "used when it was written". Not more than
+ * once a second: eviction looks at days, and a program that builds the same
+ * source in a loop should not write in a loop. false: it cannot be written to.
+ */
+static bool touch_file(int leaf_fd, unsigned int n)
+{
+	uint64_t last, now = cmn_clock_realtime();
+	char name[CC_LEAF_NAME_SIZE], text[24];
+	struct stat info;
+	bool done;
+	int fd, len;
+
+	cc_leaf_name(CC_LEAF_ACCESS, n, name);
+	if (cc_number_file_read(leaf_fd, name, &last) == CMN_OK && last <= now &&
+	    now - last < NS_PER_S)
+		return true;
+	fd = cmn_descriptor_open(leaf_fd, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return false;
+	/* What has a second name is a backup's, too. */
+	done = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink <= 1;
+	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
+	/* Cut after writing: never empty, which would look unused to an evictor. */
+	done = done && cmn_descriptor_is_ours(fd) &&
+	       cmn_write_at(fd, text, (size_t)len, 0) == len &&
+	       cmn_descriptor_is_ours(fd) && ftruncate(fd, len) == 0;
+	(void)cmn_descriptor_close(fd);	/* best effort */
+	return done;
+}
+
+void cc_store_touch(struct cc_store *store, const struct cc_store_place *place)
+{
+	int root_fd, leaf_fd;
+
+	if (store->config->read_only || !place->leaf[0] ||
+	    cc_store_open_root(store, &root_fd) != CMN_OK)
+		return;
+	if (cc_leaf_open(root_fd, place->leaf, &leaf_fd) == CMN_OK) {
+		if (!touch_file(leaf_fd, place->n))
+			make_access_time(store, root_fd, leaf_fd, place->n);
+		(void)cmn_descriptor_close(leaf_fd);	/* read only */
+	}
+	(void)cmn_descriptor_close(root_fd);	/* read only */
+}

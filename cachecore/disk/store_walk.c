@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* store_walk: what concerns all entries of a root: listing and eviction. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/disk/flights.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/entry_files.h"
+#include "cachecore/disk/store_internal.h"
+#include "cachecore/disk/leaf_walk.h"
+#include "common/clock.h"
+#include "common/descriptor.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/*
+ * After one that could not remove enough: each looks at every entry, which may
+ * take a tenth of the time. Until then nothing is stored that does not fit.
+ */
+#define RETRY_TIMES 10
+#define RETRY_MAX_NS (30 * NS_PER_S)
+
+struct listing {
+	const struct cc_store *store;
+	bool deep;
+	bool (*visit)(void *ctx, const struct cc_store_item *item);
+	void *ctx;
+	uint64_t now;
+};
+
+/* cc_evict_pace */
+static uint64_t lock_until(void *ctx)
+{
+	return cc_store_lock_until(ctx);
+}
+
+enum cmn_status cc_store_evict(struct cc_store *store)
+{
+	const struct cc_evict_pace pace = { .lock_until = lock_until, .ctx = store };
+
+	return cc_store_evict_paced(store, &pace);
+}
+
+enum cmn_status cc_store_evict_paced(struct cc_store *store, const struct cc_evict_pace *pace)
+{
+	struct cc_evict_pace own = *pace;
+	uint64_t began = cmn_clock_monotonic(), now, pause;
+	enum cmn_status status;
+	int root_fd;
+
+	if (store->config->read_only)
+		return CMN_ERR_ACCESS;
+	status = cc_store_open_root(store, &root_fd);
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_OK : status;
+	own.room = atomic_exchange(&store->wanted_room, 0);
+	status = cc_evict_run(root_fd, store->config, &own);
+	if (status != CMN_BUSY)
+		cc_flights_sweep(root_fd);
+	if (status != CMN_OK && status != CMN_BUSY) {
+		now = cmn_clock_monotonic();
+		pause = (now - began) * RETRY_TIMES;
+		pause = pause < RETRY_MAX_NS ? pause : RETRY_MAX_NS;
+		atomic_store(&store->evict_time, now + pause);
+	}
+	if (status < 0)
+		cmn_log_write(store->log, CMN_LOG_WARNING, "eviction in %s: %s", store->config->dir,
+			      cmn_status_string(status));
+	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
+	return status;
+}
+
+/* The .bin's part of an item. */
+static enum cmn_status list_bin(const struct listing *listing, int leaf_fd, unsigned int n,
+				const struct cc_src *src, struct cc_store_item *item)
+{
+	struct cc_entry_header header;
+	struct cc_entry *entry;
+	enum cmn_status status = cc_entry_files_read_bin_header(leaf_fd, n, src, &header);
+
+	if (status != CMN_OK)
+		return status;
+	item->payload_len = header.payload_len;
+	item->build_ns = header.build_ns;
+	if (!listing->deep)
+		return CMN_OK;
+	status = cc_entry_files_read_bin(leaf_fd, n, cc_store_trust(listing->store), src, NULL, NULL, &entry);
+	if (status == CMN_OK)
+		cc_entry_unref(entry);
+	return status;
+}
+
+static bool list_entry(const struct listing *listing, const char *leaf, int leaf_fd, unsigned int n)
+{
+	char name[CC_LEAF_NAME_SIZE], path[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE];
+	struct cc_manifest *manifest = NULL;
+	struct cmn_buffer file = { 0 };
+	struct cc_store_place place = { .n = n };
+	struct cc_store_item item = {
+		.path = path,
+		.place = &place,
+		.bytes = cc_leaf_bytes(leaf_fd, n),
+		.access_ns = cc_leaf_access_ns(leaf_fd, n, listing->now),
+	};
+	struct stat info;
+	struct cc_src src;
+	bool more;
+
+	cc_leaf_name(CC_LEAF_SRC, n, name);
+	if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
+		item.stored_ns = (uint64_t)info.st_mtim.tv_sec * NS_PER_S +
+				 (uint64_t)info.st_mtim.tv_nsec;
+	(void)snprintf(path, sizeof(path), "%s/%s", leaf, name);
+	memcpy(place.leaf, leaf, sizeof(place.leaf));
+	item.status = cc_entry_files_read_src(leaf_fd, n, cc_store_trust(listing->store), &file, &src);
+	if (item.status == CMN_OK) {
+		item.key = src.key;
+		item.status = list_bin(listing, leaf_fd, n, &src, &item);
+		if (src.manifest.len) {
+			enum cmn_status status = cc_manifest_decode(src.manifest, &manifest);
+
+			/* Of another version, the rest is not ours to judge. */
+			if (item.status == CMN_OK || status == CMN_ERR_VERSION)
+				item.status = status;
+			item.manifest = manifest;
+		}
+	}
+	more = listing->visit(listing->ctx, &item);
+	cc_manifest_free(manifest);
+	cmn_buffer_release(&file);
+	return more;
+}
+
+/* CMN_STALE ends the walk on the visitor's wish. */
+static enum cmn_status list_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+{
+	const struct listing *listing = ctx;
+	struct cc_leaf_scan scan;
+
+	(void)root_fd;
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+		return CMN_OK;	/* removed meanwhile */
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+		if ((scan.present[CC_LEAF_SRC] >> n & 1) && !list_entry(listing, path, leaf_fd, n))
+			return CMN_STALE;
+	}
+	return CMN_OK;
+}
+
+enum cmn_status cc_store_walk(struct cc_store *store, bool deep,
+			      bool (*visit)(void *ctx, const struct cc_store_item *item), void *ctx)
+{
+	struct listing listing = { store, deep, visit, ctx, cmn_clock_realtime() };
+	enum cmn_status status;
+	int root_fd;
+
+	status = cc_store_open_root(store, &root_fd);
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_OK : status;
+	status = cc_leaf_walk(root_fd, false, list_leaf, &listing);
+	(void)cmn_descriptor_close(root_fd);	/* read only */
+	return status == CMN_STALE ? CMN_OK : status;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build_result: the BuildResult of the SYCL KernelProgramCache document
+ * ("Thread-safety", "Core of caching mechanism"): what the maps hold instead
+ * of a bare value. It knows the state of the build, lets one thread build and
+ * the others wait, and is shared by reference counts, so that one that was
+ * evicted stays valid for whoever waits for it. Internal to cachecore.
+ *
+ * States: UNCLAIMED -> IN_PROGRESS -> SUCCEEDED | FAILED | UNCLAIMED. The
+ * first step is a compare-and-swap; the thread that wins it builds. SUCCEEDED
+ * and FAILED are final: what they publish never changes again and is read
+ * without the mutex. A failure that carries no error goes back to UNCLAIMED.
+ */
+#ifndef CACHECORE_MEMORY_BUILD_RESULT_H
+#define CACHECORE_MEMORY_BUILD_RESULT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "cachecore/memory/programs.h"
+
+enum build_state {
+	BUILD_UNCLAIMED,
+	BUILD_IN_PROGRESS,
+	BUILD_SUCCEEDED,
+	BUILD_FAILED,
+};
+
+struct build_result {
+	const struct cc_value_ops *ops;
+	atomic_uint refs;
+	_Atomic(enum build_state) state;
+	_Atomic(void *) value;		/* constant once SUCCEEDED; one reference is this result's */
+	size_t size;			/* constant once SUCCEEDED or FAILED; an error's is its message's */
+	bool transient;			/* not to stay in the map; constant once SUCCEEDED */
+	enum cmn_status status;		/* these four are constant once FAILED */
+	int error_code;
+	char *error_message;
+	bool remember_error;		/* its builder asked to */
+	pthread_mutex_t lock;		/* for built alone */
+	pthread_cond_t built;
+	unsigned int users;		/* threads between enter and leave; guarded by the cache's lock */
+};
+
+/* One build that a caller asks for. make_room is called when it runs out of memory, before the second try. */
+struct build_request {
+	cc_build_fn build;
+	void *ctx;
+	void (*make_room)(void *room);
+	void *room;
+	bool remember_errors;
+};
+
+/* UNCLAIMED, with one reference. ops is borrowed and outlives the result. NULL: out of memory. */
+struct build_result *cc_build_result_new(const struct cc_value_ops *ops);
+/* SUCCEEDED, with a value that it takes. NULL: out of memory, and the value is still the caller's. */
+struct build_result *cc_build_result_new_with(const struct cc_value_ops *ops, void *value,
+					   size_t size);
+struct build_result *cc_build_result_ref(struct build_result *result);
+/* The last one releases the value: never call it with a lock held. NULL is fine. */
+void cc_build_result_unref(struct build_result *result);
+
+enum build_state cc_build_result_state(const struct build_result *result);
+/* A new reference to the value of a SUCCEEDED result that the caller holds; no lock is taken. */
+void *cc_build_result_take(struct build_result *result);
+
+/*
+ * Ways A, B and C: builds, waits for another thread's build, or takes what is
+ * there. A waiter gets the builder's status, error code and message; where
+ * the failure carries none, it tries to build itself. The caller holds a
+ * reference and no lock.
+ */
+CMN_CHECKED enum cmn_status cc_build_result_obtain(struct build_result *result,
+						const struct build_request *request,
+						struct cc_build_taken *ret);
+/* The same where nothing can be kept: builds, and the caller gets the only reference. */
+CMN_CHECKED enum cmn_status build_without_cache(const struct build_request *request,
+						struct cc_build_taken *ret);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * programs: the programs map's side of the in-memory level. Each call looks
+ * at the maps under the lock, gives the lock back, and then builds, waits or
+ * takes; what it holds meanwhile is a reference to a BuildResult, never a
+ * record, so that eviction and flush may come at any time.
+ */
+#include "cachecore/memory/programs_internal.h"
+
+#include <stdlib.h>
+
+struct cc_programs *cc_programs_new(uint64_t threshold, const struct cc_value_ops *program_ops,
+				    const struct cc_value_ops *kernel_ops)
+{
+	/* The shards of the fast kernel cache are aligned to cache lines. */
+	struct cc_programs *programs = aligned_alloc(_Alignof(struct cc_programs),
+						     sizeof(*programs));
+
+	if (!programs)
+		return NULL;
+	if (cc_program_map_init(&programs->map, threshold) != CMN_OK)
+		goto free_programs;
+	if (pthread_mutex_init(&programs->lock, NULL) != 0)
+		goto release_map;
+	programs->program_ops = program_ops ? *program_ops : (struct cc_value_ops){ 0 };
+	programs->kernel_ops = kernel_ops ? *kernel_ops : (struct cc_value_ops){ 0 };
+	return programs;
+
+release_map:
+	cc_program_map_release(&programs->map);
+free_programs:
+	free(programs);
+	return NULL;
+}
+
+void cc_programs_free(struct cc_programs *programs)
+{
+	if (!programs)
+		return;
+	cc_programs_flush(programs);
+	cc_program_map_release(&programs->map);
+	(void)pthread_mutex_destroy(&programs->lock);	/* no thread is inside */
+	free(programs);
+}
+
+struct program_record *programs_lock_and_find(struct cc_programs *programs, struct cmn_view key,
+					      unsigned int *ret_hash)
+{
+	/* Hashing a long key takes longer than all the rest: not under the lock. */
+	*ret_hash = cc_recent_key_hash(key);
+	pthread_mutex_lock(&programs->lock);
+	return cc_program_map_find(&programs->map, key, *ret_hash);
+}
+
+void programs_unlock_and_drop(struct cc_programs *programs, struct doomed *doomed)
+{
+	pthread_mutex_unlock(&programs->lock);
+	doomed_drop(doomed);
+}
+
+void programs_make_room(void *room)
+{
+	struct cc_programs *programs = room;
+	struct doomed doomed = { 0 };
+
+	pthread_mutex_lock(&programs->lock);
+	cc_program_map_clear(&programs->map, true, &doomed);
+	programs_unlock_and_drop(programs, &doomed);
+}
+
+/*
+ * The program's BuildResult, made if there is none, with a reference for the
+ * caller. *ret_entered: it is not SUCCEEDED yet, so the caller counts among
+ * its users and must leave. *ret_hash is the key's, in any case.
+ */
+static enum cmn_status enter(struct cc_programs *programs, struct cmn_view key,
+			     struct build_result **ret, bool *ret_entered,
+			     unsigned int *ret_hash)
+{
+	struct program_record *program = programs_lock_and_find(programs, key, ret_hash);
+	struct build_result *made = NULL;
+	struct doomed doomed = { 0 };
+	enum cmn_status status = CMN_OK;
+
+	if (!program) {
+		made = cc_build_result_new(&programs->program_ops);
+		status = made ? cc_program_map_insert(&programs->map, key, *ret_hash, true,
+						   made, &program) : CMN_ERR_NOMEM;
+	}
+	if (status == CMN_OK) {
+		struct build_result *result = program_record_result(program);
+
+		*ret_entered = cc_build_result_state(result) != BUILD_SUCCEEDED;
+		if (*ret_entered) {
+			cc_program_map_touch(&programs->map, program);
+			result->users++;
+		} else {
+			cc_program_map_fetch(&programs->map, program, &doomed);
+		}
+		*ret = cc_build_result_ref(result);
+	}
+	programs_unlock_and_drop(programs, &doomed);
+	cc_build_result_unref(made);
+	return status;
+}
+
+/*
+ * What the state means for the map, if the result is still there. Whoever
+ * comes first acts, builder or waiter: after a failure without an error the
+ * thread that leaves is not always the one that brought about the state. Nor
+ * is it always the one whose key the map borrows, so each leaves a copy.
+ */
+static void leave(struct cc_programs *programs, struct cmn_view key, unsigned int hash,
+		  struct build_result *result)
+{
+	struct program_record *program;
+	struct doomed doomed = { 0 };
+	bool stays = false;
+
+	pthread_mutex_lock(&programs->lock);
+	program = cc_program_map_find(&programs->map, key, hash);
+	result->users--;
+	if (program && program_record_result(program) == result) {
+		switch (cc_build_result_state(result)) {
+		case BUILD_SUCCEEDED:
+			stays = !result->transient;
+			break;
+		case BUILD_FAILED:
+			/* The waiters have their references; who comes from now on tries anew. */
+			stays = result->remember_error;
+			break;
+		case BUILD_UNCLAIMED:
+			stays = result->users != 0;
+			break;
+		case BUILD_IN_PROGRESS:	/* another one tries */
+			stays = true;
+			break;
+		}
+		if (!stays || !cc_program_map_own_key(&programs->map, program))
+			cc_program_map_remove(&programs->map, program, &doomed);
+		else if (cc_build_result_state(result) == BUILD_SUCCEEDED ||
+			 cc_build_result_state(result) == BUILD_FAILED)
+			cc_program_map_account(&programs->map, program, &doomed);
+	}
+	programs_unlock_and_drop(programs, &doomed);
+}
+
+enum cmn_status cc_programs_get_or_build(struct cc_programs *programs, struct cmn_view key,
+					 cc_build_fn build, void *ctx, bool remember_errors,
+					 struct cc_build_taken *ret)
+{
+	const struct build_request request = { build, ctx, programs_make_room, programs,
+					       remember_errors };
+	struct build_result *result;
+	enum cmn_status status;
+	unsigned int hash;
+	void *value;
+	bool entered;
+
+	if (cc_recent_take_program(&programs->map.recent, key, &value)) {
+		*ret = (struct cc_build_taken){ .value = value, .way = CC_WAY_FOUND };
+		return CMN_OK;
+	}
+	status = enter(programs, key, &result, &entered, &hash);
+	if (status == CMN_ERR_NOMEM) {
+		programs_make_room(programs);
+		status = enter(programs, key, &result, &entered, &hash);
+	}
+	if (status != CMN_OK)
+		return build_without_cache(&request, ret);
+	status = cc_build_result_obtain(result, &request, ret);
+	if (entered)
+		leave(programs, key, hash, result);
+	cc_build_result_unref(result);
+	return status;
+}
+
+enum cmn_status cc_programs_get(struct cc_programs *programs, struct cmn_view key,
+				void **ret_value)
+{
+	unsigned int hash;
+	struct program_record *program;
+	struct build_result *result = NULL;
+	struct doomed doomed = { 0 };
+
+	if (cc_recent_take_program(&programs->map.recent, key, ret_value))
+		return CMN_OK;
+	program = programs_lock_and_find(programs, key, &hash);
+	if (program && cc_build_result_state(program_record_result(program)) == BUILD_SUCCEEDED) {
+		result = cc_build_result_ref(program_record_result(program));
+		cc_program_map_fetch(&programs->map, program, &doomed);
+	}
+	programs_unlock_and_drop(programs, &doomed);
+	if (!result)
+		return CMN_MISS;
+	*ret_value = cc_build_result_take(result);
+	cc_build_result_unref(result);
+	return CMN_OK;
+}
+
+enum cmn_status cc_programs_put(struct cc_programs *programs, struct cmn_view key, void *value,
+				size_t size)
+{
+	struct build_result *result = cc_build_result_new_with(&programs->program_ops, value, size);
+	struct program_record *program;
+	struct doomed doomed = { 0 };
+	enum cmn_status status = CMN_OK;
+	unsigned int hash;
+
+	if (!result) {
+		if (programs->program_ops.release)
+			programs->program_ops.release(value);
+		return CMN_ERR_NOMEM;
+	}
+	program = programs_lock_and_find(programs, key, &hash);
+	if (program && cc_build_result_state(program_record_result(program)) == BUILD_SUCCEEDED) {
+		cc_program_map_touch(&programs->map, program);
+	} else {
+		/* An error, or a build that others wait for: they keep theirs, who comes gets this. */
+		if (program)
+			cc_program_map_remove(&programs->map, program, &doomed);
+		status = cc_program_map_insert(&programs->map, key, hash, false, result,
+					    &program);
+		if (status == CMN_OK)
+			cc_program_map_account(&programs->map, program, &doomed);
+	}
+	programs_unlock_and_drop(programs, &doomed);
+	cc_build_result_unref(result);
+	return status;
+}
+
+void cc_programs_remove(struct cc_programs *programs, struct cmn_view key, const void *value)
+{
+	unsigned int hash;
+	struct program_record *program = programs_lock_and_find(programs, key, &hash);
+	struct doomed doomed = { 0 };
+
+	if (program) {
+		const struct build_result *result = program_record_result(program);
+
+		if (!value || atomic_load(&result->value) == value)
+			cc_program_map_remove(&programs->map, program, &doomed);
+	}
+	programs_unlock_and_drop(programs, &doomed);
+}
+
+void cc_programs_flush(struct cc_programs *programs)
+{
+	struct doomed doomed = { 0 };
+
+	pthread_mutex_lock(&programs->lock);
+	cc_program_map_clear(&programs->map, false, &doomed);
+	programs_unlock_and_drop(programs, &doomed);
+}
+
+void cc_programs_usage(struct cc_programs *programs, struct cc_programs_usage *ret)
+{
+	pthread_mutex_lock(&programs->lock);
+	*ret = (struct cc_programs_usage){
+		.programs = cc_program_map_count(&programs->map),
+		.kernels = programs->map.kernels,
+		.fast_kernels = programs->map.fast.count,
+		.bytes = programs->map.bytes,
+	};
+	pthread_mutex_unlock(&programs->lock);
+}
+
+void cc_programs_fork_prepare(struct cc_programs *programs)
+{
+	pthread_mutex_lock(&programs->lock);
+	cc_recent_lock_all(&programs->map.recent);
+	fast_kernels_lock_all(&programs->map.fast);
+}
+
+void cc_programs_fork_parent(struct cc_programs *programs)
+{
+	fast_kernels_unlock_all(&programs->map.fast);
+	cc_recent_unlock_all(&programs->map.recent);
+	pthread_mutex_unlock(&programs->lock);
+}
+
+void cc_programs_fork_child(struct cc_programs *programs)
+{
+	struct doomed doomed = { 0 };
+
+	fast_kernels_unlock_all(&programs->map.fast);
+	cc_recent_unlock_all(&programs->map.recent);
+	/* Who builds is not in this process: nobody must wait for it. */
+	cc_program_map_drop_unfinished(&programs->map, &doomed);
+	programs_unlock_and_drop(programs, &doomed);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * programs: the in-memory level (the SYCL KernelProgramCache document,
+ * "In-memory cache"): the programs map, the kernels map, the fast kernel
+ * cache, and the eviction list that bounds them. Values are opaque, with
+ * retain and release callbacks; keys are bytes, compared in full.
+ *
+ * One lock guards the maps and is held for map access only: builds, waits and
+ * value callbacks run outside of it. A hit of what was fetched before on this
+ * processor, and a look into the fast kernel cache, take a lock of the
+ * processor's instead.
+ */
+#ifndef CACHECORE_MEMORY_PROGRAMS_H
+#define CACHECORE_MEMORY_PROGRAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/bytes.h"
+#include "common/status.h"
+
+/* What the cache does with a value. Each may be NULL; called without any lock held, from any thread. */
+struct cc_value_ops {
+	void (*retain)(void *value);
+	void (*release)(void *value);
+};
+
+/* What a build gives back. The cache keeps the value and retains another reference for each taker. */
+struct cc_build_output {
+	void *value;		/* owned by the cache on CMN_OK; never NULL then */
+	size_t size;		/* bytes that the value counts for eviction */
+	bool transient;		/* for this thread and those that wait for it: not kept */
+	int error_code;		/* of a failure; with error_message NULL the failure carries no error */
+	char *error_message;	/* malloc'd, taken by the cache; NULL: the failure may be spurious */
+};
+
+/*
+ * Builds a value; runs in the calling thread without locks. CMN_OK fills
+ * value and size. CMN_ERR_NOMEM: the cache drops everything it holds and
+ * calls once more. Any other status is a failure, also CMN_OK without a
+ * value. A build may use the cache, but not ask for its own key.
+ */
+typedef enum cmn_status (*cc_build_fn)(void *ctx, struct cc_build_output *ret);
+
+enum cc_way {
+	CC_WAY_BUILT,		/* A: this thread built it */
+	CC_WAY_WAITED,		/* B: another thread was building it */
+	CC_WAY_FOUND,		/* C: it was there */
+};
+
+/* What getOrBuild gives to a taker. */
+struct cc_build_taken {
+	void *value;		/* a new reference, on CMN_OK */
+	enum cc_way way;
+	int error_code;		/* of a failed build, also of another thread's */
+	char *error_message;	/* malloc'd copy for the caller to free, or NULL */
+};
+
+struct cc_programs;
+
+/*
+ * threshold: bytes; when a program that is added makes the total exceed it,
+ * the least recently used programs go until it is no longer exceeded (the new
+ * one too, where it is larger alone), but none in progress; 0: no bound. A
+ * program is used when it or a kernel is fetched with its key; the fast kernel
+ * cache does not count. ops NULL: nothing to call. NULL: out of memory.
+ */
+struct cc_programs *cc_programs_new(uint64_t threshold, const struct cc_value_ops *program_ops,
+				    const struct cc_value_ops *kernel_ops);
+void cc_programs_free(struct cc_programs *programs);	/* no thread may be inside; NULL is fine */
+
+/*
+ * getOrBuild of the programs map. A thread that finds another building waits
+ * for it and sees its error; after a failure without an error it tries
+ * itself. A failure with an error stays in the map until cc_programs_remove
+ * or eviction where its builder set remember_errors, and counts the bytes of
+ * its message; else it is dropped, and only its waiters see it. Where there is
+ * no memory for the maps, it builds and keeps nothing. The status is the
+ * build's.
+ */
+CMN_CHECKED enum cmn_status cc_programs_get_or_build(struct cc_programs *programs,
+						     struct cmn_view key, cc_build_fn build,
+						     void *ctx, bool remember_errors,
+						     struct cc_build_taken *ret);
+/* The program if it is there and built, without waiting; CMN_MISS else. */
+CMN_CHECKED enum cmn_status cc_programs_get(struct cc_programs *programs, struct cmn_view key,
+					    void **ret_value);
+/*
+ * Adds a built value; takes it, whatever the status. A value already there
+ * stays and the new one is released; an error or a build in progress makes
+ * place (its waiters still get what they wait for). CMN_ERR_NOMEM,
+ * CMN_ERR_TOO_LARGE (the key): not kept.
+ */
+CMN_CHECKED enum cmn_status cc_programs_put(struct cc_programs *programs, struct cmn_view key,
+					    void *value, size_t size);
+/* Removes the program if its value is this one (NULL: whichever), with its kernels. */
+void cc_programs_remove(struct cc_programs *programs, struct cmn_view key, const void *value);
+/* Everything goes; builds in progress finish and are not kept. */
+void cc_programs_flush(struct cc_programs *programs);
+
+/*
+ * getOrBuild of the kernels map: program_key must be of a built program in the
+ * map, else the kernel is built and not kept. Failures are not remembered.
+ */
+CMN_CHECKED enum cmn_status cc_kernels_get_or_build(struct cc_programs *programs,
+						    struct cmn_view program_key,
+						    struct cmn_view name, cc_build_fn build,
+						    void *ctx, struct cc_build_taken *ret);
+/* As cc_programs_get, cc_programs_put and cc_programs_remove, of a kernel. CMN_MISS of put: no such program that is built. */
+CMN_CHECKED enum cmn_status cc_kernels_get(struct cc_programs *programs,
+					   struct cmn_view program_key, struct cmn_view name,
+					   void **ret_value);
+CMN_CHECKED enum cmn_status cc_kernels_put(struct cc_programs *programs,
+					   struct cmn_view program_key, struct cmn_view name,
+					   void *value);
+void cc_kernels_remove(struct cc_programs *programs, struct cmn_view program_key,
+		       struct cmn_view name, const void *value);
+
+/*
+ * The fast kernel cache (fast_kernels.h, which has get): specialization constants, device and kernel
+ * name to a kernel of the kernels map, for launches in a loop. Connects a kernel of a program that is
+ * in the map (instead of what the same three led to), and goes with it; CMN_MISS: the kernels map
+ * does not have this kernel under this program and name. kernel stays the caller's.
+ */
+struct fast_key;
+CMN_CHECKED enum cmn_status cc_fast_kernel_put(struct cc_programs *programs,
+					       struct cmn_view program_key, void *kernel,
+					       const struct fast_key *key);
+
+struct cc_programs_usage {
+	size_t programs, kernels, fast_kernels;
+	uint64_t bytes;
+};
+void cc_programs_usage(struct cc_programs *programs, struct cc_programs_usage *ret);
+
+/*
+ * For pthread_atfork: no other thread is inside the maps while the process is
+ * copied; in the child, builds in progress are forgotten, as who does them is
+ * not there. Values are not retained for the child.
+ */
+void cc_programs_fork_prepare(struct cc_programs *programs);
+void cc_programs_fork_parent(struct cc_programs *programs);
+void cc_programs_fork_child(struct cc_programs *programs);
+
+#endif

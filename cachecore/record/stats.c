@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stats: counters in the process, and their sum over all processes in the
+ * root's file.
+ *
+ * Each counter is kept twice: the total that cc_stats_get shows, and what is
+ * still to be flushed. A flush takes the latter with an exchange and gives it
+ * back on failure, so that concurrent flushes count nothing twice. Bypass
+ * reasons sit in slots that are filled in order and never emptied; an empty
+ * slot is claimed by compare-and-swap, hence no lock, and nothing that fork
+ * could leave locked.
+ */
+#include "cachecore/record/stats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cachecore/disk/root.h"
+#include "cachecore/record/usage.h"
+#include "common/clock.h"
+#include "common/env.h"
+#include "common/file.h"
+
+#define BYPASS_PREFIX "bypass."
+#define OTHER "other"
+#define MAX_REASONS 64
+#define MAX_REASON_LEN 48	/* "a short word" */
+#define MAX_FILE_SIZE 65536	/* some 70 lines of 80 bytes at most */
+#define LOCK_WAIT_NS UINT64_C(500000000)
+
+struct counter {
+	_Atomic uint64_t total;
+	_Atomic uint64_t pending;
+};
+
+struct bypass {
+	_Atomic(char *) reason;
+	struct counter counter;
+};
+
+struct cc_stats {
+	struct counter counters[CC_COUNTER_COUNT];
+	struct bypass bypasses[MAX_REASONS];
+	struct counter other;
+};
+
+const char *cc_counter_name(enum cc_counter counter)
+{
+	static const char *const names[CC_COUNTER_COUNT] = {
+		[CC_HITS_MEMORY] = "hits_memory",
+		[CC_HITS_DISK] = "hits_disk",
+		[CC_MISSES] = "misses",
+		[CC_STORES] = "stores",
+		[CC_DEFERRED] = "deferred",
+		[CC_ERRORS] = "errors",
+		[CC_COMPILE_NS_SPENT] = "compile_ns_spent",
+		[CC_COMPILE_NS_SAVED] = "compile_ns_saved",
+	};
+
+	return names[counter];
+}
+
+struct cc_stats *cc_stats_new(void)
+{
+	return calloc(1, sizeof(struct cc_stats));
+}
+
+void cc_stats_free(struct cc_stats *stats)
+{
+	if (!stats)
+		return;
+	for (unsigned int i = 0; i < MAX_REASONS; i++)
+		free(atomic_load(&stats->bypasses[i].reason));
+	free(stats);
+}
+
+/* Sums stop at the largest number: a damaged file may hold any. */
+static void add_to(_Atomic uint64_t *sum, uint64_t amount)
+{
+	uint64_t old = atomic_load_explicit(sum, memory_order_relaxed), new;
+
+	do {
+		new = amount > UINT64_MAX - old ? UINT64_MAX : old + amount;
+	} while (!atomic_compare_exchange_weak_explicit(sum, &old, new, memory_order_relaxed,
+							memory_order_relaxed));
+}
+
+static void count(struct counter *counter, uint64_t amount)
+{
+	add_to(&counter->total, amount);
+	add_to(&counter->pending, amount);
+}
+
+void cc_stats_add(struct cc_stats *stats, enum cc_counter counter, uint64_t amount)
+{
+	count(&stats->counters[counter], amount);
+}
+
+static bool is_reason(const char *text)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+	size_t len = strlen(text);
+
+	return len && len <= MAX_REASON_LEN && strspn(text, letters) == len;
+}
+
+/* The reason's counter; that of "other" if it can have none of its own. */
+static struct counter *find_bypass(struct cc_stats *stats, const char *reason)
+{
+	char *copy = NULL;
+	unsigned int i;
+
+	if (!is_reason(reason) || strcmp(reason, OTHER) == 0)
+		return &stats->other;
+	for (i = 0; i < MAX_REASONS; i++) {
+		char *there = atomic_load(&stats->bypasses[i].reason);
+
+		if (!there) {
+			if (!copy)
+				copy = strdup(reason);
+			if (!copy)
+				return &stats->other;
+			if (atomic_compare_exchange_strong(&stats->bypasses[i].reason, &there,
+							   copy))
+				return &stats->bypasses[i].counter;
+		}
+		if (strcmp(there, reason) == 0)
+			break;
+	}
+	free(copy);
+	return i < MAX_REASONS ? &stats->bypasses[i].counter : &stats->other;
+}
+
+void cc_stats_bypass(struct cc_stats *stats, const char *reason)
+{
+	count(find_bypass(stats, reason), 1);
+}
+
+uint64_t cc_stats_get(const struct cc_stats *stats, enum cc_counter counter)
+{
+	return atomic_load_explicit(&stats->counters[counter].total, memory_order_relaxed);
+}
+
+const char *cc_stats_bypass_at(const struct cc_stats *stats, unsigned int i, uint64_t *ret_count)
+{
+	const struct counter *counter = &stats->other;
+	const char *reason = OTHER;
+	unsigned int used = 0;
+
+	while (used < MAX_REASONS && atomic_load(&stats->bypasses[used].reason))
+		used++;
+	if (i < used) {
+		reason = atomic_load(&stats->bypasses[i].reason);
+		counter = &stats->bypasses[i].counter;
+	} else if (i > used || atomic_load(&counter->total) == 0) {
+		return NULL;
+	}
+	*ret_count = atomic_load_explicit(&counter->total, memory_order_relaxed);
+	return reason;
+}
+
+/* The i-th of all counters, also of reasons that are not there yet; NULL: no more. */
+static struct counter *counter_at(struct cc_stats *stats, unsigned int i)
+{
+	if (i < CC_COUNTER_COUNT)
+		return &stats->counters[i];
+	i -= CC_COUNTER_COUNT;
+	if (i < MAX_REASONS)
+		return &stats->bypasses[i].counter;
+	return i == MAX_REASONS ? &stats->other : NULL;
+}
+
+void cc_stats_forget(struct cc_stats *stats)
+{
+	struct counter *counter;
+
+	for (unsigned int i = 0; (counter = counter_at(stats, i)); i++)
+		atomic_store(&counter->pending, 0);
+}
+
+/* The counter that a line of the file names, or NULL. */
+static struct counter *find_counter(struct cc_stats *stats, const char *name)
+{
+	if (strncmp(name, BYPASS_PREFIX, strlen(BYPASS_PREFIX)) == 0) {
+		name += strlen(BYPASS_PREFIX);
+		return is_reason(name) ? find_bypass(stats, name) : NULL;
+	}
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++) {
+		if (strcmp(cc_counter_name((enum cc_counter)i), name) == 0)
+			return &stats->counters[i];
+	}
+	return NULL;
+}
+
+static void load_line(struct cc_stats *stats, char *line)
+{
+	char *space = strchr(line, ' ');
+	struct counter *counter;
+	uint64_t value;
+
+	if (!space)
+		return;
+	*space = '\0';
+	if (cmn_env_parse_number(space + 1, 0, UINT64_MAX, &value) != CMN_OK)
+		return;
+	counter = find_counter(stats, line);
+	if (counter)
+		add_to(&counter->total, value);
+}
+
+static enum cmn_status load_from(struct cc_stats *stats, int root_fd)
+{
+	struct cmn_buffer content;
+	enum cmn_status status;
+	char *text, *line;
+
+	status = cmn_file_read(root_fd, CC_STATS_NAME, MAX_FILE_SIZE, false, &content);
+	if (status != CMN_OK)
+		return status;
+	text = cmn_buffer_take_string(&content);
+	if (!text)
+		return CMN_ERR_NOMEM;
+	line = text;
+	while (line) {
+		char *next = strchr(line, '\n');
+
+		/* The last line has an end too, or it was cut. */
+		if (next) {
+			*next++ = '\0';
+			load_line(stats, line);
+		}
+		line = next;
+	}
+	free(text);
+	return CMN_OK;
+}
+
+enum cmn_status cc_stats_load(struct cc_stats *stats, const char *root)
+{
+	enum cmn_status status;
+	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	status = load_from(stats, fd);
+	(void)close(fd);	/* nothing was written through it */
+	return status;
+}
+
+enum cmn_status cc_stats_zero(const char *root)
+{
+	enum cmn_status status;
+	int fd = -1;
+
+	status = cc_root_open(root, &fd);
+	if (status == CMN_MISS)
+		return CMN_OK;
+	if (status != CMN_OK)
+		return status;
+	status = cmn_file_lock(fd, cmn_clock_monotonic() + LOCK_WAIT_NS);
+	if (status == CMN_OK && unlinkat(fd, CC_STATS_NAME, 0) < 0 && errno != ENOENT)
+		status = cmn_status_from_errno(errno);
+	if (status == CMN_OK && unlinkat(fd, CC_USAGE_NAME, 0) < 0 && errno != ENOENT)
+		status = cmn_status_from_errno(errno);
+	cc_root_unlock(fd);
+	return status;
+}
+
+bool cc_stats_pending(const struct cc_stats *stats)
+{
+	bool any = atomic_load(&stats->other.pending) != 0;
+
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+		any |= atomic_load(&stats->counters[i].pending) != 0;
+	for (unsigned int i = 0; i < MAX_REASONS; i++)
+		any |= atomic_load(&stats->bypasses[i].counter.pending) != 0;
+	return any;
+}
+
+/* Moves what is pending to `taken`, whose totals it becomes; false: there is nothing. */
+static bool take_pending(struct cc_stats *stats, struct cc_stats *taken)
+{
+	struct counter *counter;
+	bool any = false;
+
+	for (unsigned int i = 0; (counter = counter_at(stats, i)); i++) {
+		uint64_t amount = atomic_exchange(&counter->pending, 0);
+		struct counter *to = counter_at(taken, i);
+
+		if (!amount)
+			continue;
+		if (i >= CC_COUNTER_COUNT && i < CC_COUNTER_COUNT + MAX_REASONS)
+			to = find_bypass(taken,
+					 atomic_load(&stats->bypasses[i - CC_COUNTER_COUNT].reason));
+		add_to(&to->total, amount);
+		add_to(&to->pending, amount);
+		any = true;
+	}
+	return any;
+}
+
+void cc_stats_move(struct cc_stats *from, struct cc_stats *to)
+{
+	(void)take_pending(from, to);	/* nothing is as good as something */
+}
+
+static void give_back(struct cc_stats *stats, struct cc_stats *taken)
+{
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+		add_to(&stats->counters[i].pending, atomic_load(&taken->counters[i].pending));
+	for (unsigned int i = 0; i < MAX_REASONS; i++) {
+		const char *reason = atomic_load(&taken->bypasses[i].reason);
+
+		if (reason)
+			add_to(&find_bypass(stats, reason)->pending,
+			       atomic_load(&taken->bypasses[i].counter.pending));
+	}
+	add_to(&stats->other.pending, atomic_load(&taken->other.pending));
+}
+
+static void encode(const struct cc_stats *stats, struct cmn_buffer *ret)
+{
+	const char *reason;
+	uint64_t amount;
+
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+		cmn_buffer_printf(ret, "%s %llu\n", cc_counter_name((enum cc_counter)i),
+				  (unsigned long long)cc_stats_get(stats, (enum cc_counter)i));
+	for (unsigned int i = 0; (reason = cc_stats_bypass_at(stats, i, &amount)); i++)
+		cmn_buffer_printf(ret, BYPASS_PREFIX "%s %llu\n", reason,
+				  (unsigned long long)amount);
+}
+
+/* What was taken, by day and program; the root is locked. */
+static void record_usage(const struct cc_stats *taken, int root_fd)
+{
+	struct cc_usage_counts counts = {
+		.hits_memory = atomic_load(&taken->counters[CC_HITS_MEMORY].pending),
+		.hits_disk = atomic_load(&taken->counters[CC_HITS_DISK].pending),
+		.misses = atomic_load(&taken->counters[CC_MISSES].pending),
+		.bypasses = atomic_load(&taken->other.pending),
+		.spent_ns = atomic_load(&taken->counters[CC_COMPILE_NS_SPENT].pending),
+		.saved_ns = atomic_load(&taken->counters[CC_COMPILE_NS_SAVED].pending),
+	};
+
+	for (unsigned int i = 0; i < MAX_REASONS; i++)
+		counts.bypasses += atomic_load(&taken->bypasses[i].counter.pending);
+	/* The sums are written: giving these back would count all of them twice. */
+	if (counts.hits_memory || counts.hits_disk || counts.misses || counts.bypasses)
+		(void)cc_usage_record(root_fd, &counts);
+}
+
+/* taken becomes the sum of itself and the file, which is replaced by it. */
+static enum cmn_status add_to_file(struct cc_stats *taken, const char *root, uint64_t until)
+{
+	struct cmn_buffer text = { 0 };
+	struct cmn_view view;
+	enum cmn_status status;
+	int fd = -1;
+
+	status = cc_root_make(root, &fd);
+	if (status != CMN_OK)
+		return status;
+	status = cmn_file_lock(fd, until);
+	if (status != CMN_OK)
+		goto out;
+	status = load_from(taken, fd);
+	/* What is no file of counts is replaced by one; what merely failed to be read is not. */
+	if (status == CMN_MISS || status == CMN_ERR_TOO_LARGE || status == CMN_ERR_ACCESS)
+		status = CMN_OK;
+	if (status != CMN_OK)
+		goto out;
+	encode(taken, &text);
+	view = cmn_buffer_view(&text);
+	status = text.failed ? CMN_ERR_NOMEM : cmn_file_replace(fd, CC_STATS_NAME, &view, 1);
+	if (status == CMN_OK)
+		record_usage(taken, fd);
+out:
+	cmn_buffer_release(&text);
+	cc_root_unlock(fd);
+	return status;
+}
+
+enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root, uint64_t until)
+{
+	struct cc_stats *taken = cc_stats_new();
+	enum cmn_status status = CMN_OK;
+
+	if (!taken)
+		return CMN_ERR_NOMEM;
+	if (take_pending(stats, taken)) {
+		status = add_to_file(taken, root, until);
+		if (status != CMN_OK)
+			give_back(stats, taken);
+	}
+	cc_stats_free(taken);
+	return status;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stats: what the cache did, counted in the process and added to
+ * <root>/stats.txt ("name value" lines, replaced atomically under the lock of
+ * <root>) by cc_stats_flush, by day and by program to usage.h's file. A killed process loses its own counts only.
+ * Every function is thread-safe; counting takes no lock.
+ */
+#ifndef CACHECORE_RECORD_STATS_H
+#define CACHECORE_RECORD_STATS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/status.h"
+
+#define CC_STATS_NAME "stats.txt"
+
+enum cc_counter {
+	CC_HITS_MEMORY,
+	CC_HITS_DISK,
+	CC_MISSES,
+	CC_STORES,
+	CC_DEFERRED,		/* of the misses: left to ckcache replay */
+	CC_ERRORS,		/* damaged entries, refused binaries, failed writes */
+	CC_COMPILE_NS_SPENT,	/* in the driver, on misses */
+	CC_COMPILE_NS_SAVED,	/* build time of what was hit, less what the hit took */
+	CC_COUNTER_COUNT,
+};
+
+const char *cc_counter_name(enum cc_counter counter);	/* as in stats.txt: "hits_memory", … */
+
+struct cc_stats;
+struct cc_stats *cc_stats_new(void);	/* NULL: out of memory */
+void cc_stats_free(struct cc_stats *stats);	/* NULL is fine */
+void cc_stats_add(struct cc_stats *stats, enum cc_counter counter, uint64_t amount);
+/*
+ * reason: a short fixed word of letters, digits, "-", "_" and ".", as
+ * "files-unseen". What is no such word, and every reason after the 64th,
+ * counts as "other".
+ */
+void cc_stats_bypass(struct cc_stats *stats, const char *reason);
+
+/*
+ * Adds what was counted since the last flush to the root's file; makes the
+ * root (0700) if there is something to write. CMN_ERR_ACCESS: the root is not
+ * ours alone (root.h). CMN_BUSY: the root stayed locked until that time, as
+ * cmn_file_lock has it. On failure nothing is lost: the next flush tries again.
+ */
+CMN_CHECKED enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root,
+					   uint64_t until);
+/* Whether something was counted since the last flush. */
+bool cc_stats_pending(const struct cc_stats *stats);
+/* Adds the root's file to what cc_stats_get shows, not to what is flushed; CMN_MISS: there is none. A damaged line is skipped. */
+CMN_CHECKED enum cmn_status cc_stats_load(struct cc_stats *stats, const char *root);
+/* Removes the root's counts; CMN_OK also where there are none. Fails as cc_stats_flush does. */
+CMN_CHECKED enum cmn_status cc_stats_zero(const char *root);
+/* What is not flushed yet never will be: in a forked child it is the parent's to flush. */
+void cc_stats_forget(struct cc_stats *stats);
+/* What is not flushed yet becomes another's to flush; each count goes to one of them, also while others count. */
+void cc_stats_move(struct cc_stats *from, struct cc_stats *to);
+
+uint64_t cc_stats_get(const struct cc_stats *stats, enum cc_counter counter);
+/* The i-th bypass reason and its count; NULL: no more. Borrowed. */
+const char *cc_stats_bypass_at(const struct cc_stats *stats, unsigned int i, uint64_t *ret_count);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace: encodes an event as one line of JSON and appends it in one write.
+ * Only regular files and character devices are written to: a pipe could block
+ * the application, or kill it once its reader is gone.
+ */
+#include "cachecore/record/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/hash.h"
+#include "common/json.h"
+#include "common/write.h"
+
+/* Options and names are shorter; sources and binaries are not. */
+#define MAX_SHOWN_VALUE 512
+
+struct cc_trace {
+	int fd;
+	dev_t device;		/* of the file: the application may close the number, and use it again */
+	ino_t inode;
+	const struct cmn_log *log;
+	atomic_bool broken;	/* after the first failed write: silent */
+};
+
+static enum cmn_status check_kind(int fd, struct cc_trace *trace)
+{
+	struct stat info;
+
+	if (fstat(fd, &info) < 0)
+		return cmn_status_from_errno(errno);
+	trace->device = info.st_dev;
+	trace->inode = info.st_ino;
+	return S_ISREG(info.st_mode) || S_ISCHR(info.st_mode) ? CMN_OK : CMN_ERR_ACCESS;
+}
+
+static bool is_open(const struct cc_trace *trace)
+{
+	struct stat info;
+
+	/* What cannot be asked (a server that is gone) is open all the same. */
+	if (fstat(trace->fd, &info) < 0)
+		return errno != EBADF;
+	return info.st_dev == trace->device && info.st_ino == trace->inode;
+}
+
+struct cc_trace *cc_trace_open(const char *path, const struct cmn_log *log)
+{
+	enum cmn_status status = CMN_ERR_NOMEM;
+	struct cc_trace *trace = malloc(sizeof(*trace));
+	int fd = -1;
+
+	if (!trace)
+		goto failed;
+	/* Not blocking, for the time until a FIFO is seen to be one. */
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+	status = fd < 0 ? cmn_status_from_errno(errno) : check_kind(fd, trace);
+	if (status != CMN_OK)
+		goto failed;
+	trace->fd = fd;
+	trace->log = log;
+	atomic_init(&trace->broken, false);
+	return trace;
+failed:
+	cmn_log_write(log, CMN_LOG_ERROR, "trace file %s: %s", path, cmn_status_string(status));
+	if (fd >= 0)
+		(void)close(fd);	/* nothing was written through it */
+	free(trace);
+	return NULL;
+}
+
+void cc_trace_close(struct cc_trace *trace)
+{
+	if (!trace)
+		return;
+	if (is_open(trace))
+		(void)close(trace->fd);	/* each line's write was checked */
+	free(trace);
+}
+
+static void append_number(struct cmn_buffer *line, const char *name, uint64_t value)
+{
+	cmn_buffer_printf(line, ",\"%s\":%llu", name, (unsigned long long)value);
+}
+
+static void append_value(struct cmn_buffer *line, struct cmn_view value)
+{
+	char hex[CMN_HASH_HEX_SIZE];
+	struct cmn_hash hash;
+	uint64_t number;
+
+	if (cc_key_is_number(value, &number)) {
+		cmn_buffer_printf(line, "%llu", (unsigned long long)number);
+	} else if (value.len <= MAX_SHOWN_VALUE && cmn_json_is_text(value)) {
+		cmn_json_append_string(line, value);
+	} else {
+		hash = cmn_hash_of(value.data, value.len);
+		cmn_hash_hex(&hash, hex);
+		cmn_buffer_printf(line, "{\"size\":%zu,\"hash\":\"%s\"}", value.len, hex);
+	}
+}
+
+/* How many fields before the index-th bear its name: JSON names are to be unique in an object. */
+static unsigned int count_earlier(struct cmn_view encoded, unsigned int index,
+				  struct cmn_view name)
+{
+	struct cc_key_field field;
+	struct cmn_reader reader;
+	unsigned int count = 0;
+
+	if (cc_key_read(encoded, &reader) != CMN_OK)
+		return 0;
+	for (unsigned int i = 0; i < index && cc_key_next(&reader, &field) == CMN_OK; i++)
+		count += cmn_view_equal(field.name, name);
+	return count;
+}
+
+/* A repeated name gets "#2", "#3", … */
+static void append_name(struct cmn_buffer *line, struct cmn_view encoded, unsigned int index,
+			struct cmn_view name)
+{
+	unsigned int earlier = count_earlier(encoded, index, name);
+	struct cmn_buffer unique = { 0 };
+
+	if (!earlier) {
+		cmn_json_append_string(line, name);
+		return;
+	}
+	cmn_buffer_append(&unique, name.data, name.len);
+	cmn_buffer_printf(&unique, "#%u", earlier + 1);
+	line->failed |= unique.failed;
+	cmn_json_append_string(line, cmn_buffer_view(&unique));
+	cmn_buffer_release(&unique);
+}
+
+static void append_key(struct cmn_buffer *line, const struct cc_key *key)
+{
+	struct cmn_view encoded = cc_key_view(key);
+	struct cc_key_field field;
+	struct cmn_reader reader;
+
+	if (cc_key_read(encoded, &reader) != CMN_OK)
+		return;
+	cmn_buffer_append_text(line, ",\"key\":{");
+	for (unsigned int i = 0; cc_key_next(&reader, &field) == CMN_OK; i++) {
+		if (i)
+			cmn_buffer_append_u8(line, ',');
+		append_name(line, encoded, i, field.name);
+		cmn_buffer_append_u8(line, ':');
+		append_value(line, field.value);
+	}
+	cmn_buffer_append_u8(line, '}');
+}
+
+static void encode(struct cmn_buffer *line, const struct cc_trace_event *event)
+{
+	cmn_buffer_printf(line, "{\"time_ns\":%llu,\"pid\":%ld,\"event\":",
+			  (unsigned long long)cmn_clock_realtime(), (long)getpid());
+	cmn_json_append_string(line, cmn_view_of(event->what));
+	if (event->reason) {
+		cmn_buffer_append_text(line, ",\"reason\":");
+		cmn_json_append_string(line, cmn_view_of(event->reason));
+	}
+	append_number(line, "lookup_ns", event->lookup_ns);
+	append_number(line, "build_ns", event->build_ns);
+	append_number(line, "bytes", event->bytes);
+	if (event->key)
+		append_key(line, event->key);
+	cmn_buffer_append_text(line, "}\n");
+}
+
+/* One write: the rest after a short one would not be the same line. */
+static enum cmn_status write_line(const struct cc_trace *trace, const struct cmn_buffer *line)
+{
+	ssize_t put;
+
+	if (line->failed)
+		return CMN_ERR_NOMEM;
+	if (!is_open(trace))
+		return CMN_ERR_IO;
+	do {
+		put = cmn_write(trace->fd, line->data, line->len);
+	} while (put < 0 && errno == EINTR);
+	if (put < 0)
+		return cmn_status_from_errno(errno);
+	return (size_t)put == line->len ? CMN_OK : CMN_ERR_NOSPACE;
+}
+
+void cc_trace_write(struct cc_trace *trace, const struct cc_trace_event *event)
+{
+	struct cmn_buffer line = { 0 };
+	enum cmn_status status;
+
+	if (!trace || atomic_load_explicit(&trace->broken, memory_order_relaxed))
+		return;
+	encode(&line, event);
+	status = write_line(trace, &line);
+	cmn_buffer_release(&line);
+	if (status != CMN_OK && !atomic_exchange(&trace->broken, true))
+		cmn_log_write(trace->log, CMN_LOG_ERROR, "trace: %s; no more is written",
+			      cmn_status_string(status));
+}

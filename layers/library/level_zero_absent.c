@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* level_zero_absent: what stands for level_zero.c where its headers are not there. */
-#include "layers/library/library.h"
-
-const struct ckcache_functions *library_level_zero(struct _ze_driver_handle_t *driver)
-{
-	(void)driver;
-	return NULL;
-}

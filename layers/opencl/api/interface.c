@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interface: the functions of ckcache.h as the layer has them, for programs
+ * that ask for them by name. Those of Level Zero are not its own.
+ */
+#include <string.h>
+
+#include "layers/shared/api/functions.h"
+#include "layers/opencl/api/desc.h"
+#include "layers/opencl/key/layers_below.h"
+
+API_DEFINE_SETTINGS(CKCACHE_API_OPENCL, ocl_layer.cache)
+
+static const struct ckcache_functions functions = {
+	API_COMMON_FUNCTIONS,
+	.opencl_desc_new = ocl_ckcache_desc_new,
+	.opencl_get_blob = ocl_ckcache_get_blob,
+	.opencl_create_from_blob = ocl_ckcache_create_from_blob,
+	.opencl_build = ocl_ckcache_build,
+	.opencl_device_desc_new = ocl_ckcache_device_desc_new,
+};
+
+const struct ckcache_functions *ocl_ckcache_functions(void)
+{
+	return &functions;
+}
+
+void *ocl_ckcache_function(const char *name)
+{
+	if (strcmp(name, "ckcache_functions") == 0)
+		return (void *)ocl_ckcache_functions;
+	/* For ckcache doctor. */
+	if (strcmp(name, "ckcache_layers_below_are_known") == 0)
+		return (void *)ocl_layers_below_are_known;
+	return api_function_named(&functions, name);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compile: clCompileProgram. It runs the course of a build; here is what it
+ * has beyond: the application's own headers, which are in the key, and which
+ * may include files.
+ */
+#include <stdlib.h>
+
+#include "layers/shared/driver/environment.h"
+#include "layers/opencl/hooks/build.h"
+#include "layers/opencl/hooks/dispatch.h"
+
+static void release_headers(struct ocl_compile *compile)
+{
+	for (cl_uint i = 0; compile->headers && i < compile->count; i++)
+		ocl_program_unref(compile->headers[i].program);
+	free(compile->headers);
+	compile->headers = NULL;
+}
+
+/* Leaves headers NULL where one of them is not made from source, or bad. */
+static void find_headers(struct ocl_compile *compile)
+{
+	if (!compile->count || !compile->programs || !compile->names)
+		return;
+	compile->headers = calloc(compile->count, sizeof(*compile->headers));
+	for (cl_uint i = 0; compile->headers && i < compile->count; i++) {
+		struct ocl_program *program = compile->names[i] ?
+			ocl_program_find(compile->programs[i]) : NULL;
+
+		compile->headers[i] = (struct ocl_header){ compile->names[i], program };
+		if (!program || program->kind != OCL_PROGRAM_SOURCE)
+			release_headers(compile);
+	}
+}
+
+bool ocl_compile_has_bad_headers(const struct ocl_compile *compile)
+{
+	return (compile->count == 0) != (compile->programs == NULL) ||
+	       (compile->count == 0) != (compile->names == NULL);
+}
+
+cl_int CL_API_CALL ocl_clCompileProgram(cl_program handle, cl_uint num_devices,
+					const cl_device_id *device_list, const char *options,
+					cl_uint num_input_headers, const cl_program *input_headers,
+					const char **header_include_names,
+					ocl_notify_fn pfn_notify, void *user_data)
+{
+	struct ocl_compile compile = { num_input_headers, input_headers, header_include_names,
+				       NULL };
+	struct ocl_build build = {
+		.program = ocl_program_find(handle),
+		.compile = &compile,
+		.kind = OCL_EFFECTIVE_OBJECT,
+		.options = options,
+		.list_count = num_devices,
+		.list = device_list,
+		.notify = pfn_notify,
+		.user_data = user_data,
+		.error = CL_SUCCESS,
+	};
+	cl_int error;
+
+	if (!build.program) {
+		drv_environment_note_build();
+		return OCL_NEXT.clCompileProgram(handle, num_devices, device_list, options,
+						 num_input_headers, input_headers,
+						 header_include_names, pfn_notify, user_data);
+	}
+	find_headers(&compile);
+	error = ocl_build_call(&build);
+	release_headers(&compile);
+	ocl_program_unref(build.program);
+	return error;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel: creation from P or E, and reference counts. */
+#include "layers/opencl/hooks/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "layers/shared/driver/environment.h"
+#include "layers/opencl/hooks/dispatch.h"
+#include "layers/opencl/program/kernel_clone.h"
+
+/* E goes before P. */
+static void forget_kernel(struct ocl_program *program, struct ocl_loaded_program *effective,
+			  bool of_effective)
+{
+	ocl_loaded_program_unref(effective);
+	ocl_program_drop_kernel(program, of_effective);
+	ocl_program_unref(program);
+}
+
+static void destroy_kernel(struct ocl_object *object)
+{
+	struct ocl_kernel *kernel = (struct ocl_kernel *)object;
+	struct ocl_program *program = kernel->program;
+	struct ocl_loaded_program *effective = kernel->effective;
+
+	free(kernel);
+	forget_kernel(program, effective, ocl_loaded_program_has_kernels(effective));
+}
+
+struct ocl_kernel *ocl_kernel_find(cl_kernel handle)
+{
+	if (!ocl_layer.cache)
+		return NULL;
+	return (struct ocl_kernel *)ocl_objects_find(OCL_KERNELS, handle);
+}
+
+void ocl_kernel_unref(struct ocl_kernel *kernel)
+{
+	if (kernel)
+		ocl_object_unref(&kernel->object);
+}
+
+/*
+ * Takes the references to program and effective, and the kernel's place among
+ * the program's live ones. false: out of memory; the kernel is unknown to the
+ * layer, and what would have been taken is still the caller's.
+ */
+static bool remember_kernel(cl_kernel handle, struct ocl_program *program,
+			    struct ocl_loaded_program *effective)
+{
+	struct ocl_kernel *kernel = malloc(sizeof(*kernel));
+
+	if (!kernel)
+		return false;
+	ocl_object_init(&kernel->object, handle, destroy_kernel);
+	kernel->program = program;
+	kernel->effective = effective;
+	if (ocl_objects_add(OCL_KERNELS, &kernel->object))
+		return true;
+	free(kernel);
+	return false;
+}
+
+/* The same with references of the kernel's own. */
+static bool remember_one_more(cl_kernel handle, struct ocl_program *program,
+			      struct ocl_loaded_program *effective)
+{
+	bool of_effective = ocl_loaded_program_has_kernels(effective);
+
+	ocl_object_ref(&program->object);
+	ocl_program_add_kernel(program, of_effective);
+	if (remember_kernel(handle, program, ocl_loaded_program_ref(effective)))
+		return true;
+	forget_kernel(program, effective, of_effective);
+	return false;
+}
+
+/*
+ * The program that kernels are asked of. What was loaded in place of a compiled
+ * object or a library may be a program with kernels to its driver, and P was
+ * never compiled: which error there is only the original knows, or the driver is
+ * known to give that of a program that was never built. NULL: that is the
+ * answer, and there is nothing to ask.
+ */
+static cl_program find_target(struct ocl_program *program, struct ocl_loaded_program *effective)
+{
+	cl_program handle = program->object.handle, stand_in;
+	struct ocl_original *original;
+
+	if (!effective || effective->kind != OCL_EFFECTIVE_OBJECT)
+		return ocl_loaded_program_target(effective, handle);
+	if (effective->driver->objects_as_unbuilt)
+		return effective->own ? NULL : handle;
+	original = ocl_program_original(program);
+	stand_in = ocl_loaded_program_stand_in(effective, original, program->context);
+	ocl_original_unref(original);
+	return stand_in || effective->own ? stand_in : handle;
+}
+
+/*
+ * A kernel of E without a record would show E to the application, and failing
+ * for want of the layer's memory is worse: P is built as it would have been
+ * without a layer, and its kernels need no record. false: the driver would not,
+ * or another thread is at it.
+ */
+static bool fall_back(struct ocl_program *program)
+{
+	struct ocl_loaded_program *effective;
+	cl_int error = CL_SUCCESS;
+
+	/* Not waited for: who builds may wait in the driver for the callback that calls here. */
+	if (!ocl_program_try_begin(program))
+		return false;
+	effective = ocl_program_supersede(program);
+	drv_environment_note_build();
+	if (effective)
+		error = OCL_NEXT.clBuildProgram(program->object.handle, effective->num_devices,
+						effective->devices, effective->options, NULL, NULL);
+	if (error == CL_SUCCESS)
+		ocl_program_superseded(program, effective, error);
+	else
+		ocl_program_set_effective(program, effective);
+	ocl_program_end(program);
+	return error == CL_SUCCESS;
+}
+
+/* In place of one of E that could not be remembered; takes the reference to program. */
+static cl_kernel create_from_program(struct ocl_program *program, const char *kernel_name,
+				     cl_int *errcode_ret)
+{
+	cl_kernel kernel = NULL;
+
+	if (fall_back(program)) {
+		kernel = OCL_NEXT.clCreateKernel(program->object.handle, kernel_name, errcode_ret);
+		if (kernel)
+			(void)remember_one_more(kernel, program, NULL);	/* it does without */
+	} else if (errcode_ret) {
+		*errcode_ret = CL_OUT_OF_HOST_MEMORY;
+	}
+	ocl_program_unref(program);
+	return kernel;
+}
+
+cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_name,
+					 cl_int *errcode_ret)
+{
+	struct ocl_loaded_program *effective;
+	struct ocl_program *program = ocl_program_find_for_kernel(handle, &effective);
+	bool of_effective;
+	cl_program target;
+	cl_kernel kernel;
+
+	if (!program)
+		return OCL_NEXT.clCreateKernel(handle, kernel_name, errcode_ret);
+	of_effective = ocl_loaded_program_has_kernels(effective);
+	target = find_target(program, effective);
+	/* That there is no name is for the driver to say. */
+	if (!target && !kernel_name)
+		target = handle;
+	if (!target) {
+		kernel = NULL;
+		if (errcode_ret)
+			*errcode_ret = CL_INVALID_PROGRAM_EXECUTABLE;
+	} else if (of_effective && effective->driver->clones_kernels && kernel_name &&
+		   OCL_NEXT.clCloneKernel) {
+		kernel = ocl_kernel_clone_create_kernel(effective, kernel_name, errcode_ret);
+	} else {
+		kernel = OCL_NEXT.clCreateKernel(target, kernel_name, errcode_ret);
+	}
+	if (!kernel) {
+		forget_kernel(program, effective, of_effective);
+		return NULL;
+	}
+	if (remember_kernel(kernel, program, effective))
+		return kernel;
+	/* P must have no kernel that lives when it is built. */
+	ocl_object_ref(&program->object);
+	forget_kernel(program, effective, of_effective);
+	if (of_effective) {
+		(void)OCL_NEXT.clReleaseKernel(kernel);
+		return create_from_program(program, kernel_name, errcode_ret);
+	}
+	ocl_program_unref(program);
+	return kernel;
+}
+
+char *ocl_kernel_name(cl_kernel handle, char few[OCL_FEW_NAME])
+{
+	size_t size = 0;
+	char *name = few;
+
+	if (OCL_NEXT.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size) != CL_SUCCESS)
+		return NULL;
+	if (size > OCL_FEW_NAME)
+		name = malloc(size);
+	if (name && OCL_NEXT.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, name, NULL) ==
+	    CL_SUCCESS)
+		return name;
+	if (name != few)
+		free(name);
+	return NULL;
+}
+
+/* Where name stands in a list separated by semicolons; its number of names if it is not there. */
+static cl_uint place_of(const char *name, struct cmn_view names)
+{
+	const char *list = names.data;
+	size_t len = strlen(name), at = 0;
+	cl_uint place = 0;
+
+	while (at < names.len && list[at]) {
+		size_t end = at;
+
+		while (end < names.len && list[end] && list[end] != ';')
+			end++;
+		if (end - at == len && memcmp(list + at, name, len) == 0)
+			return place;
+		place++;
+		at = end < names.len && list[end] == ';' ? end + 1 : end;
+	}
+	return place;
+}
+
+/* Puts E's kernels in the order that P would have given; leaves them where that cannot be told. */
+static void order_kernels(const struct ocl_loaded_program *effective, cl_uint count, cl_kernel *kernels)
+{
+	cl_kernel *ordered = calloc(count, sizeof(*ordered));
+	struct cmn_view names;
+	cl_uint placed = 0;
+
+	if (!ordered || !cc_entry_find(effective->entry, OCL_TAG_KERNEL_NAMES, 0, &names))
+		goto out;
+	for (cl_uint i = 0; i < count; i++) {
+		char few[OCL_FEW_NAME], *name = ocl_kernel_name(kernels[i], few);
+		cl_uint place = name ? place_of(name, names) : count;
+
+		if (name != few)
+			free(name);
+		if (place >= count || ordered[place])
+			goto out;
+		ordered[place] = kernels[i];
+		placed++;
+	}
+	if (placed == count)
+		memcpy(kernels, ordered, count * sizeof(*ordered));
+out:
+	free(ordered);
+}
+
+/* false: out of memory, and none of E's is left. */
+static bool remember_all(struct ocl_program *program, struct ocl_loaded_program *effective,
+			 cl_uint count, const cl_kernel *kernels)
+{
+	for (cl_uint i = 0; i < count; i++) {
+		if (remember_one_more(kernels[i], program, effective) ||
+		    !ocl_loaded_program_has_kernels(effective))
+			continue;
+		for (cl_uint j = 0; j < i; j++)
+			(void)ocl_clReleaseKernel(kernels[j]);
+		for (cl_uint j = i; j < count; j++)
+			(void)OCL_NEXT.clReleaseKernel(kernels[j]);
+		return false;
+	}
+	return true;
+}
+
+cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_kernels,
+						cl_kernel *kernels, cl_uint *num_kernels_ret)
+{
+	struct ocl_program *program = ocl_program_find(handle);
+	struct ocl_loaded_program *effective;
+	cl_program target;
+	cl_uint count = 0;
+	cl_int error;
+
+	if (!program)
+		return OCL_NEXT.clCreateKernelsInProgram(handle, num_kernels, kernels,
+							 num_kernels_ret);
+	effective = ocl_program_effective(program);
+	target = find_target(program, effective);
+	error = !target ? CL_INVALID_PROGRAM_EXECUTABLE :
+		OCL_NEXT.clCreateKernelsInProgram(target, num_kernels, kernels, &count);
+	if (error == CL_SUCCESS && num_kernels_ret)
+		*num_kernels_ret = count;
+	if (error == CL_SUCCESS && kernels && effective && count)
+		order_kernels(effective, count, kernels);
+	if (error == CL_SUCCESS && kernels && !remember_all(program, effective, count, kernels))
+		error = fall_back(program) ?
+			OCL_NEXT.clCreateKernelsInProgram(handle, num_kernels, kernels, NULL) :
+			CL_OUT_OF_HOST_MEMORY;
+	ocl_loaded_program_unref(effective);
+	ocl_program_unref(program);
+	return error;
+}
+
+cl_kernel CL_API_CALL ocl_clCloneKernel(cl_kernel source_kernel, cl_int *errcode_ret)
+{
+	struct ocl_kernel *source = ocl_kernel_find(source_kernel);
+	cl_kernel clone = OCL_NEXT.clCloneKernel(source_kernel, errcode_ret);
+
+	if (clone && source && !remember_one_more(clone, source->program, source->effective) &&
+	    ocl_loaded_program_has_kernels(source->effective)) {
+		(void)OCL_NEXT.clReleaseKernel(clone);
+		clone = NULL;
+		if (errcode_ret)
+			*errcode_ret = CL_OUT_OF_HOST_MEMORY;
+	}
+	ocl_kernel_unref(source);
+	return clone;
+}
+
+cl_int CL_API_CALL ocl_clRetainKernel(cl_kernel handle)
+{
+	struct ocl_object *kernel;
+	cl_int error = OCL_NEXT.clRetainKernel(handle);
+
+	if (error != CL_SUCCESS || !ocl_layer.cache)
+		return error;
+	kernel = ocl_objects_find_and_lock(OCL_KERNELS, handle);
+	if (kernel) {
+		kernel->app_refs++;
+		ocl_object_unlock(kernel);
+	}
+	return error;
+}
+
+cl_int CL_API_CALL ocl_clReleaseKernel(cl_kernel handle)
+{
+	struct ocl_object *kernel = NULL;
+	cl_int error;
+
+	if (ocl_layer.cache)
+		kernel = ocl_objects_find_and_lock(OCL_KERNELS, handle);
+	if (kernel && --kernel->app_refs == 0) {
+		ocl_objects_remove_and_unlock(OCL_KERNELS, kernel);
+	} else if (kernel) {
+		ocl_object_unlock(kernel);
+		kernel = NULL;
+	}
+	error = OCL_NEXT.clReleaseKernel(handle);
+	ocl_object_unref(kernel);	/* the map's reference */
+	return error;
+}

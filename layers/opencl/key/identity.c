@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/* identity: device, platform, driver libraries, the files that they compile in, the processor. */
+#include "layers/opencl/key/identity.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#if defined(__x86_64__) && defined(__GLIBC__)
+#include <sys/platform/x86.h>
+#endif
+
+#include "common/file.h"
+#include "layers/shared/driver/libraries.h"
+#include "layers/opencl/key/layers_below.h"
+#include "layers/opencl/program/objects.h"
+
+/* From the extensions' specifications; older headers lack some of them. */
+#define DEVICE_IP_VERSION_INTEL 0x4250
+#define DEVICE_ID_INTEL 0x4251
+#define DEVICE_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
+#define DEVICE_COMPUTE_CAPABILITY_MINOR_NV 0x4001
+#define DEVICE_UUID_KHR 0x106A
+
+/* Which answers of kernels are stored with an entry (OCL_TAG_KERNEL_…); another text when that changes. */
+#define ANSWERS "attributes, multiple"
+
+struct known_device {
+	cl_device_id device;
+	struct ocl_identity identity;
+	struct known_device *next;
+};
+
+static struct known_device *known_devices;	/* guarded by the objects' lock; never shrinks */
+
+enum kind { TEXT, NUMBER, BYTES };
+
+struct query {
+	const char *field;
+	cl_uint param;
+	enum kind kind;
+};
+
+static const struct query device_queries[] = {
+	{ "device.name", CL_DEVICE_NAME, TEXT },
+	{ "device.vendor", CL_DEVICE_VENDOR, TEXT },
+	{ "device.version", CL_DEVICE_VERSION, TEXT },
+	{ "device.driver_version", CL_DRIVER_VERSION, TEXT },
+	{ "device.c_version", CL_DEVICE_OPENCL_C_VERSION, TEXT },
+	{ "device.vendor_id", CL_DEVICE_VENDOR_ID, NUMBER },
+	{ "device.type", CL_DEVICE_TYPE, NUMBER },
+	{ "device.address_bits", CL_DEVICE_ADDRESS_BITS, NUMBER },
+	{ "device.max_work_group_size", CL_DEVICE_MAX_WORK_GROUP_SIZE, NUMBER },
+	{ "device.local_mem_size", CL_DEVICE_LOCAL_MEM_SIZE, NUMBER },
+	{ "device.extensions", CL_DEVICE_EXTENSIONS, TEXT },
+};
+
+static const struct query platform_queries[] = {
+	{ "platform.name", CL_PLATFORM_NAME, TEXT },
+	{ "platform.version", CL_PLATFORM_VERSION, TEXT },
+};
+
+/* The answer's bytes; an empty buffer where the driver gives none. */
+static struct cmn_buffer ask_device(cl_device_id device, cl_device_info param)
+{
+	struct cmn_buffer answer = { 0 };
+	size_t size = 0;
+
+	if (OCL_NEXT.clGetDeviceInfo(device, param, 0, NULL, &size) != CL_SUCCESS ||
+	    !cmn_buffer_reserve(&answer, size))
+		return answer;
+	if (OCL_NEXT.clGetDeviceInfo(device, param, size, answer.data, NULL) == CL_SUCCESS)
+		answer.len = size;
+	return answer;
+}
+
+/* So that tools can tell what it is: texts lose their terminator, numbers of any size become one of 64 bits. */
+static void add_device_field(struct cc_key *key, cl_device_id device, const char *field,
+			     cl_device_info param, enum kind kind)
+{
+	struct cmn_buffer answer = ask_device(device, param);
+	uint64_t number = 0;
+
+	while (kind == TEXT && answer.len && answer.data[answer.len - 1] == '\0')
+		answer.len--;
+	if (kind == NUMBER && answer.len && answer.len <= sizeof(number)) {
+		for (size_t i = answer.len; i; i--)
+			number = number << 8 | answer.data[i - 1];
+		cc_key_add_u64(key, CC_PART_DEVICE, field, number);
+	} else {
+		cc_key_add(key, CC_PART_DEVICE, field, answer.data, answer.len);
+	}
+	cmn_buffer_release(&answer);
+}
+
+static void add_platform_fields(struct cc_key *key, cl_platform_id platform)
+{
+	for (size_t i = 0; i < sizeof(platform_queries) / sizeof(platform_queries[0]); i++) {
+		char text[1024] = "";
+
+		if (OCL_NEXT.clGetPlatformInfo(platform, platform_queries[i].param, sizeof(text),
+					       text, NULL) != CL_SUCCESS)
+			text[0] = '\0';
+		cc_key_add_text(key, CC_PART_DEVICE, platform_queries[i].field, text);
+	}
+}
+
+/*
+ * What names the hardware exactly. A uuid would tell apart two boards of one
+ * kind, which share code; it is asked for only where nothing better is known.
+ */
+static void add_hardware_fields(struct cc_key *key, cl_device_id device)
+{
+	struct cmn_buffer answer = ask_device(device, CL_DEVICE_EXTENSIONS);
+	const char *extensions;
+
+	cmn_buffer_append_u8(&answer, 0);
+	if (answer.failed) {
+		key->encoded.failed = true;
+		cmn_buffer_release(&answer);
+		return;
+	}
+	extensions = (const char *)answer.data;
+	if (strstr(extensions, "cl_intel_device_attribute_query")) {
+		add_device_field(key, device, "device.ip_version", DEVICE_IP_VERSION_INTEL, NUMBER);
+		add_device_field(key, device, "device.id", DEVICE_ID_INTEL, NUMBER);
+	} else if (strstr(extensions, "cl_nv_device_attribute_query")) {
+		add_device_field(key, device, "device.cc_major",
+				 DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, NUMBER);
+		add_device_field(key, device, "device.cc_minor",
+				 DEVICE_COMPUTE_CAPABILITY_MINOR_NV, NUMBER);
+	} else if (strstr(extensions, "cl_khr_device_uuid")) {
+		add_device_field(key, device, "device.uuid", DEVICE_UUID_KHR, BYTES);
+	}
+	cmn_buffer_release(&answer);
+}
+
+static void add_files(struct cc_key *key, const struct drv_driver *driver)
+{
+	for (size_t i = 0; i < DRV_LISTS && driver->files[i]; i++) {
+		glob_t found;
+
+		if (glob(driver->files[i], 0, NULL, &found) != 0)
+			continue;
+		for (size_t j = 0; j < found.gl_pathc; j++) {
+			struct cmn_buffer text = { 0 };
+			struct stat info;
+
+			if (stat(found.gl_pathv[j], &info) < 0)
+				continue;
+			cmn_buffer_printf(&text, "%s %lld %lld.%09ld", found.gl_pathv[j],
+					  (long long)info.st_size, (long long)info.st_mtim.tv_sec,
+					  info.st_mtim.tv_nsec);
+			cc_key_add(key, CC_PART_DEVICE, "driver.file", text.data, text.len);
+			cmn_buffer_release(&text);
+		}
+		globfree(&found);
+	}
+}
+
+/* Features of the processor that a CPU device compiles for; glibc read them at start-up. */
+static void add_processor(struct cc_key *key)
+{
+#if defined(__x86_64__) && defined(__GLIBC__)
+	/* The active half only: the raw one holds the number of the core that asked. */
+	for (unsigned int i = 0; i <= CPUID_INDEX_14_ECX_0; i++) {
+		const struct cpuid_feature *leaf = __x86_get_cpuid_feature_leaf(i);
+
+		cc_key_add(key, CC_PART_DEVICE, "processor.features", leaf->active_array,
+			   sizeof(leaf->active_array));
+	}
+#else
+	struct cmn_buffer text = { 0 };
+
+	if (cmn_file_read(AT_FDCWD, "/proc/cpuinfo", 1 << 20, true, &text) == CMN_OK)
+		cc_key_add(key, CC_PART_DEVICE, "processor.features", text.data, text.len);
+	cmn_buffer_release(&text);
+#endif
+}
+
+/* Any function of the driver, through the dispatch table that every ICD's handles begin with (cl_khr_icd). */
+static const void *driver_address(cl_device_id device)
+{
+	const cl_icd_dispatch *dispatch = *(const cl_icd_dispatch *const *)device;
+
+	return dispatch ? (const void *)dispatch->clGetDeviceInfo : NULL;
+}
+
+static const struct drv_driver *row_of_version(const struct drv_driver *driver, cl_device_id device)
+{
+	struct cmn_buffer version = ask_device(device, CL_DRIVER_VERSION);
+	const struct drv_driver *row;
+
+	cmn_buffer_append_u8(&version, 0);
+	row = drv_driver_at(driver, version.failed ? NULL : (const char *)version.data);
+	cmn_buffer_release(&version);
+	return row;
+}
+
+static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
+{
+	const void *address = driver_address(device);
+	struct cc_key *key = &ret->fields;
+	cl_platform_id platform;
+	cl_device_type type = 0;
+	enum cmn_status status;
+
+	if (!address || !ocl_layers_below_are_known() ||
+	    OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform,
+				     NULL) != CL_SUCCESS)
+		return CMN_MISS;
+	(void)OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+	ret->address = address;
+	cc_key_init(key);
+	add_platform_fields(key, platform);
+	for (size_t i = 0; i < sizeof(device_queries) / sizeof(device_queries[0]); i++)
+		add_device_field(key, device, device_queries[i].field, device_queries[i].param,
+				 device_queries[i].kind);
+	add_hardware_fields(key, device);
+	/*
+	 * A mask may have chosen a part of a card (ZE_AFFINITY_MASK=0.1), which tells by this alone.
+	 * Code for a processor is the same for any number of its cores.
+	 */
+	if (!(type & CL_DEVICE_TYPE_CPU))
+		add_device_field(key, device, "device.units", CL_DEVICE_MAX_COMPUTE_UNITS, NUMBER);
+	status = drv_libraries_identify(&(struct drv_libraries_query){ .address = address }, key,
+					&ret->driver);
+	if (status != CMN_OK)
+		return status;
+	ret->driver = row_of_version(ret->driver, device);
+	ocl_layers_below_add(key);
+	/* An entry of an earlier layer may depend on more files than it says. */
+	cc_key_add_text(key, CC_PART_DEVICE, "layer.files", "as seen");
+	/* Likewise it has fewer answers. */
+	if (ret->driver->binaries_lose_answers)
+		cc_key_add(key, CC_PART_DEVICE, "layer.answers", ANSWERS, strlen(ANSWERS));
+	add_files(key, ret->driver);
+	if (type & CL_DEVICE_TYPE_CPU)
+		add_processor(key);
+	return cc_key_status(key);
+}
+
+static struct known_device *find_known(cl_device_id device)
+{
+	struct known_device *found;
+
+	ocl_objects_lock();
+	found = known_devices;
+	while (found && found->device != device)
+		found = found->next;
+	ocl_objects_unlock();
+	return found;
+}
+
+/* Newer knowledge stands before older, which somebody may still be using. */
+static enum cmn_status learn(cl_device_id device, struct known_device **ret)
+{
+	struct known_device *found = calloc(1, sizeof(*found));
+	enum cmn_status status;
+
+	if (!found)
+		return CMN_ERR_NOMEM;
+	found->device = device;
+	status = gather(device, &found->identity);
+	if (status != CMN_OK) {
+		cc_key_release(&found->identity.fields);
+		free(found);
+		return status;
+	}
+	cc_key_fold(&found->identity.fields);
+	ocl_objects_lock();
+	found->next = known_devices;
+	known_devices = found;
+	ocl_objects_unlock();
+	*ret = found;
+	return CMN_OK;
+}
+
+static cl_device_id parent_of(cl_device_id device)
+{
+	cl_device_id parent = NULL;
+
+	if (OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent,
+				     NULL) != CL_SUCCESS)
+		return NULL;
+	return parent;
+}
+
+/* Root devices live as long as the process; handles of sub-devices come and go, so that none is remembered. */
+static enum cmn_status find_root(cl_device_id device, struct known_device **ret_found,
+				 bool *ret_is_root)
+{
+	cl_device_id root = device, parent;
+
+	*ret_found = find_known(device);
+	*ret_is_root = true;
+	if (*ret_found)
+		return CMN_OK;
+	while ((parent = parent_of(root)) != NULL) {
+		root = parent;
+		*ret_is_root = false;
+	}
+	*ret_found = find_known(root);
+	/* Two threads may learn at once: the results are equal, and one is a few bytes too many. */
+	return *ret_found ? CMN_OK : learn(root, ret_found);
+}
+
+const char *ocl_identity_lack(void)
+{
+	return ocl_layers_below_are_known() ? "device-unidentified" : "layer-below";
+}
+
+enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity **ret)
+{
+	struct known_device *found;
+	bool is_root;
+	enum cmn_status status = find_root(device, &found, &is_root);
+
+	if (status == CMN_OK)
+		*ret = &found->identity;
+	return status;
+}
+
+enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key,
+				 const struct ocl_identity **ret)
+{
+	struct known_device *found;
+	bool is_root;
+	enum cmn_status status = find_root(device, &found, &is_root);
+
+	if (status != CMN_OK)
+		return status;
+	cc_key_add_fields(key, &found->identity.fields);
+	/* Its share of the root may decide what a compiler makes for it. */
+	if (!is_root) {
+		add_device_field(key, device, "device.partition", CL_DEVICE_PARTITION_TYPE, BYTES);
+		add_device_field(key, device, "device.units", CL_DEVICE_MAX_COMPUTE_UNITS, NUMBER);
+	}
+	*ret = &found->identity;
+	return CMN_OK;
+}
+
+enum cmn_status ocl_identity_renew(cl_uint num_devices, const cl_device_id *devices)
+{
+	enum cmn_status status = CMN_OK;
+
+	for (cl_uint i = 0; i < num_devices && status == CMN_OK; i++) {
+		struct known_device *found;
+		cl_device_id root = devices[i], parent;
+
+		while ((parent = parent_of(root)) != NULL)
+			root = parent;
+		status = learn(root, &found);
+	}
+	return status;
+}

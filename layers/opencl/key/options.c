@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* options: words by name; one that nobody here knows is not harmless. */
+#include "layers/opencl/key/options.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_blank(char byte)
+{
+	return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* Quotes and backslashes mean nothing in some reading. */
+static bool is_mark(char byte)
+{
+	return byte == '"' || byte == '\'' || byte == '\\';
+}
+
+static const char *const harmless[] = {
+	/* OpenCL's and its extensions' */
+	"-D", "-I", "-U", "-cl-", "-w", "-create-library", "-enable-link-options", "-spir-std=",
+	"-x", "-kernel-arg-info", "-nv-", "-ze-", "-q", "-igc_opts", "-Xfinalizer", "-vc-", "-opt-",
+	"-abi-ver", "-doubleGRF",
+	/* clang's */
+	"-W", "-O", "-g", "-m", "-std=", "-pedantic", "-isystem", "-iquote", "-idirafter",
+	"-include", "-imacros", "-fno-", "-ffast-math", "-ffp-", "-ffinite-math", "-fapprox-func",
+	"-fassociative-math", "-freciprocal-math", "-fsigned-", "-funsigned-", "-fmath-errno",
+	"-fdenormal-fp-math", "-ftrapping-math", "-frounding-math", "-fstrict-", "-fwrapv",
+	"-funroll-loops", "-finline", "-fvectorize", "-fslp-vectorize", "-fblocks",
+	"-fdeclspec", "-fgnu", "-fcolor-diagnostics", "-fdiagnostics-", "-fcaret-diagnostics",
+	"-fshow-", "-fmacro-backtrace-limit", "-ferror-limit", "-fcommon", "-fpack-struct",
+	"-fshort-enums", "-fshort-wchar", "-fvisibility", "-fms-extensions",
+};
+
+/* Of these, those that write, or hand words on to what does. */
+static const char *const harmful[] = {
+	"-Wp,", "-Wa,", "-Wl,", "-mllvm", "-gsplit-dwarf", "-fdiagnostics-format", "-g/",
+	"-fdiagnostics-add-output", "-fdiagnostics-set-output", "-opt-bisect",
+};
+
+static bool is_listed(const char *word, size_t len, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t size = strlen(list[i]);
+
+		if (len >= size && memcmp(word, list[i], size) == 0)
+			return true;
+	}
+	return false;
+}
+#define IS_LISTED(word, len, list) is_listed(word, len, list, sizeof(list) / sizeof((list)[0]))
+
+/* The longest entry that has to be told apart. */
+enum { WORD = 64 };
+
+/*
+ * Calls judge for the beginning of each word, without marks; value: it may be the
+ * value of the option before it. false: it said so.
+ */
+static bool each_word(const char *options,
+		      bool (*judge)(const char *word, size_t len, bool value))
+{
+	const char *at = options ? options : "";
+	char word[WORD];
+	size_t len = 0;
+
+	while (*at) {
+		bool value = len == 2 && word[0] == '-' && strchr("DIUx", word[1]);
+
+		len = 0;
+
+		while (is_blank(*at) || is_mark(*at))
+			at++;
+		for (; *at && !is_blank(*at); at++) {
+			if (!is_mark(*at) && len < WORD)
+				word[len++] = *at;
+		}
+		if (len && !judge(word, len, value))
+			return false;
+	}
+	return true;
+}
+
+static bool judge_harm(const char *word, size_t len, bool value)
+{
+	(void)value;
+	return word[0] != '-' ||
+	       (IS_LISTED(word, len, harmless) && !IS_LISTED(word, len, harmful));
+}
+
+bool ocl_options_are_harmless(const char *options)
+{
+	return each_word(options, judge_harm);
+}
+
+static bool judge_reading(const char *word, size_t len, bool value)
+{
+	static const char *const reading[] = { "-include", "-imacros" };
+
+	(void)value;
+	return !IS_LISTED(word, len, reading);
+}
+
+static bool judge_debugging(const char *word, size_t len, bool value)
+{
+	static const char *const debugging[] = { "-g" };
+
+	(void)value;
+	return !IS_LISTED(word, len, debugging);
+}
+
+bool ocl_options_ask_for_debugging(const char *options)
+{
+	return !each_word(options, judge_debugging);
+}
+
+bool ocl_options_read_files(const char *options)
+{
+	return !each_word(options, judge_reading);
+}
+
+static bool is_line_end(char byte)
+{
+	return byte == '\n' || byte == '\r';
+}
+
+/* Where the next byte is that is no backslash (or its trigraph) with the line's end, as clang has it. */
+static size_t skip_joints(const char *text, size_t len, size_t at)
+{
+	for (;;) {
+		size_t mark = at;
+
+		if (len - at >= 3 && text[at] == '?' && text[at + 1] == '?' && text[at + 2] == '/')
+			mark = at + 3;
+		else if (at < len && text[at] == '\\')
+			mark = at + 1;
+		if (mark == at)
+			return at;
+		while (mark < len && !is_line_end(text[mark]) && is_blank(text[mark]))
+			mark++;
+		if (mark == len || !is_line_end(text[mark]))
+			return at;
+		at = mark + 1;
+		if (at < len && is_line_end(text[at]) && text[at] != text[mark])
+			at++;
+	}
+}
+
+static bool stands_at(const char *text, size_t len, size_t at, const char *word)
+{
+	for (; *word; word++) {
+		at = skip_joints(text, len, at);
+		if (at >= len || text[at] != *word)
+			return false;
+		at++;
+	}
+	return true;
+}
+
+bool ocl_text_has(const char *text, size_t len, const char *word)
+{
+	for (size_t at = 0; at < len; at++) {
+		if (text[at] == *word && stands_at(text, len, at, word))
+			return true;
+	}
+	return false;
+}
+
+bool ocl_text_reads_files(const char *text, size_t len)
+{
+	for (size_t at = 0; at < len; at++) {
+		if ((text[at] == 'i' && (stands_at(text, len, at, "include") ||
+					 stands_at(text, len, at, "incbin") ||
+					 stands_at(text, len, at, "import"))) ||
+		    (text[at] == 'e' && stands_at(text, len, at, "embed")))
+			return true;
+	}
+	return false;
+}
+
+/* Words by which a text reads files, or says when and where it is compiled. */
+static const char *const telling[] = {
+	"include", "include_next", "__include_macros", "import", "embed", "dependency", "module",
+	"asm", "_asm", "__asm", "__asm__", "__pragma", "__has_include_next", "__builtin_FILE",
+	"__builtin_FILE_NAME", "__builtin_source_location",
+};
+
+/* Those that can also be pasted together; the last one of them takes such a word. */
+static const char *const pasted[] = {
+	"__DATE__", "__TIME__", "__TIMESTAMP__", "__FILE__", "__FILE_NAME__", "__BASE_FILE__",
+	"__has_include", "__has_embed", "_Pragma",
+};
+
+/* What was found in all texts that make up a program. */
+struct findings {
+	bool tells;	/* a telling word */
+	bool pastes;	/* the operator ## */
+	bool piece;	/* a beginning of one that can be pasted */
+};
+
+static bool is_identifier_byte(char byte)
+{
+	return byte == '_' || (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+	       (byte >= 'a' && byte <= 'z');
+}
+
+/* How much of whole the word there is: 2 all, 1 a beginning, 0 it is another. */
+static int share_of(const char *text, size_t len, size_t at, const char *whole)
+{
+	bool ends;
+
+	for (; *whole && at < len && text[at] == *whole; whole++)
+		at = skip_joints(text, len, at + 1);
+	ends = at >= len || !is_identifier_byte(text[at]);
+	return !ends ? 0 : *whole ? 1 : 2;
+}
+
+bool ocl_text_has_word(const char *text, size_t len, const char *word)
+{
+	bool in_word = false;
+
+	for (size_t at = skip_joints(text, len, 0); at < len; at = skip_joints(text, len, at + 1)) {
+		if (!in_word && share_of(text, len, at, word) == 2)
+			return true;
+		in_word = is_identifier_byte(text[at]);
+	}
+	return false;
+}
+
+static void look_at_word(const char *text, size_t len, size_t at, struct findings *findings)
+{
+	const size_t last = sizeof(pasted) / sizeof(pasted[0]) - 1;
+
+	for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++)
+		findings->tells |= share_of(text, len, at, telling[i]) == 2;
+	for (size_t i = 0; text[at] == '_' && i <= last; i++) {
+		int share = share_of(text, len, at, pasted[i]);
+
+		findings->tells |= share == 2 && i < last;
+		findings->piece |= share == 1 || (share == 2 && i == last);
+	}
+}
+
+static void look(const char *text, size_t len, struct findings *findings)
+{
+	bool in_word = false;
+
+	for (size_t at = skip_joints(text, len, 0); at < len; at = skip_joints(text, len, at + 1)) {
+		/* An assembler's word, which stands in a string; letters by their numbers. */
+		findings->tells |= stands_at(text, len, at, "incbin") ||
+				   stands_at(text, len, at, "\\u") ||
+				   stands_at(text, len, at, "\\U");
+		findings->pastes |= stands_at(text, len, at, "##") ||
+				    stands_at(text, len, at, "%:%:") ||
+				    stands_at(text, len, at, "?\?=");
+		if (!in_word && is_identifier_byte(text[at]))
+			look_at_word(text, len, at, findings);
+		in_word = is_identifier_byte(text[at]);
+	}
+}
+
+/* As they stand, and without the marks that some drivers take away. */
+static bool look_at_options(const char *options, struct findings *findings)
+{
+	size_t len = strlen(options), count = 0;
+	char *bare = malloc(len + 1);
+
+	if (!bare)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (!is_mark(options[i]))
+			bare[count++] = options[i];
+	}
+	look(options, len, findings);
+	look(bare, count, findings);
+	free(bare);
+	return true;
+}
+
+/* A word that is neither an option nor the value of one may be a file. */
+static bool judge_place(const char *word, size_t len, bool value)
+{
+	(void)len;
+	return word[0] == '-' || value;
+}
+
+bool ocl_source_tells_all(struct cmn_view source, const char *options)
+{
+	/* pocl, AMD and Mesa's clover append these; whether this driver does is not known here. */
+	static const char *const variables[] = {
+		"POCL_EXTRA_BUILD_FLAGS", "AMD_OCL_BUILD_OPTIONS", "AMD_OCL_BUILD_OPTIONS_APPEND",
+		"CLOVER_EXTRA_BUILD_OPTIONS", "CLOVER_EXTRA_COMPILE_OPTIONS",
+	};
+	struct findings findings = { .tells = false };
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *text = getenv(variables[i]);
+
+		if (text && *text)
+			return false;
+	}
+	if (options && (ocl_options_ask_for_debugging(options) || ocl_options_read_files(options) ||
+			!each_word(options, judge_place) || !look_at_options(options, &findings)))
+		return false;
+	if (source.len)
+		look(source.data, source.len, &findings);
+	return !findings.tells && !(findings.pastes && findings.piece);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* targets: from the application's list to the program's devices. */
+#include "layers/opencl/key/targets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_listed(cl_device_id device, cl_uint count, const cl_device_id *list)
+{
+	for (cl_uint i = 0; i < count; i++) {
+		if (list[i] == device)
+			return true;
+	}
+	return false;
+}
+
+static bool reserve(struct ocl_targets *targets)
+{
+	cl_uint count = targets->program_count;
+
+	targets->devices = calloc(count, sizeof(*targets->devices));
+	targets->places = calloc(count, sizeof(*targets->places));
+	targets->all = calloc(count, sizeof(*targets->all));
+	return targets->devices && targets->places && targets->all;
+}
+
+enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all, cl_uint list_count,
+				   const cl_device_id *list, struct ocl_targets *ret)
+{
+	struct ocl_targets targets = { .program_count = all_count };
+
+	if (all_count == 0)
+		return CMN_MISS;
+	for (cl_uint i = 0; list && i < list_count; i++) {
+		/* Drivers differ in what they make of one that is listed twice. */
+		if (!is_listed(list[i], all_count, all) || is_listed(list[i], i, list))
+			return CMN_MISS;
+	}
+	if (!reserve(&targets)) {
+		ocl_targets_release(&targets);
+		return CMN_ERR_NOMEM;
+	}
+	for (cl_uint i = 0; i < all_count; i++) {
+		targets.all[i] = all[i];
+		if (list && !is_listed(all[i], list_count, list))
+			continue;
+		targets.devices[targets.count] = all[i];
+		targets.places[targets.count++] = i;
+	}
+	if (targets.count == 0) {
+		ocl_targets_release(&targets);
+		return CMN_MISS;
+	}
+	*ret = targets;
+	return CMN_OK;
+}
+
+enum cmn_status ocl_targets_of_program(cl_program program, cl_uint list_count,
+				       const cl_device_id *list, struct ocl_targets *ret)
+{
+	cl_device_id few[8], *all = few;
+	cl_uint count = 0;
+	enum cmn_status status = CMN_ERR_DRIVER;
+
+	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(count), &count,
+				      NULL) != CL_SUCCESS)
+		return CMN_ERR_DRIVER;
+	if (count > sizeof(few) / sizeof(few[0])) {
+		all = calloc(count, sizeof(*all));
+		if (!all)
+			return CMN_ERR_NOMEM;
+	}
+	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_DEVICES, count * sizeof(*all), all,
+				      NULL) == CL_SUCCESS)
+		status = ocl_targets_choose(count, all, list_count, list, ret);
+	if (all != few)
+		free(all);
+	return status;
+}
+
+static enum cmn_status choose_in_context(cl_context context, cl_uint list_count,
+					 const cl_device_id *list, struct ocl_targets *ret)
+{
+	enum cmn_status status = CMN_ERR_DRIVER;
+	cl_device_id *all;
+	size_t size = 0;
+
+	if (OCL_NEXT.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &size) != CL_SUCCESS ||
+	    size == 0)
+		return CMN_ERR_DRIVER;
+	all = malloc(size);
+	if (!all)
+		return CMN_ERR_NOMEM;
+	if (OCL_NEXT.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, all, NULL) == CL_SUCCESS)
+		status = ocl_targets_choose((cl_uint)(size / sizeof(*all)), all, list_count, list,
+					    ret);
+	free(all);
+	return status;
+}
+
+enum cmn_status ocl_targets_of_context(cl_context context, cl_uint list_count,
+				       const cl_device_id *list, struct ocl_targets *ret)
+{
+	/* A program that is linked for a list of devices has no others. */
+	if (list)
+		return ocl_targets_choose(list_count, list, list_count, list, ret);
+	return choose_in_context(context, 0, NULL, ret);
+}
+
+enum cmn_status ocl_targets_of_device(cl_context context, cl_device_id device,
+				      struct ocl_targets *ret)
+{
+	return choose_in_context(context, 1, &device, ret);
+}
+
+enum cmn_status ocl_targets_copy(const struct ocl_targets *from, struct ocl_targets *ret)
+{
+	struct ocl_targets copy = { .count = from->count, .program_count = from->program_count };
+
+	if (!reserve(&copy)) {
+		ocl_targets_release(&copy);
+		return CMN_ERR_NOMEM;
+	}
+	memcpy(copy.devices, from->devices, from->count * sizeof(*copy.devices));
+	memcpy(copy.places, from->places, from->count * sizeof(*copy.places));
+	memcpy(copy.all, from->all, from->program_count * sizeof(*copy.all));
+	*ret = copy;
+	return CMN_OK;
+}
+
+void ocl_targets_release(struct ocl_targets *targets)
+{
+	free(targets->devices);
+	free(targets->places);
+	free(targets->all);
+	*targets = (struct ocl_targets){ 0 };
+}

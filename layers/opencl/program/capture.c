@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/* capture: binaries, logs, options and attributes of a built program. */
+#include "layers/opencl/program/capture.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "layers/opencl/program/program_info.h"
+#include "layers/opencl/hooks/program.h"
+#include "layers/opencl/key/pyopencl_nonce.h"
+
+struct ocl_capture {
+	struct cc_key key;
+	struct cc_manifest *manifest;
+	struct ocl_targets targets;
+	struct ocl_capture_request request;	/* whose targets are these */
+};
+
+/* The program's binaries, read into *images, which the caller frees with free_images. */
+static enum cmn_status read_images(cl_program program, const struct ocl_targets *targets,
+				   const size_t *lens, unsigned char **images)
+{
+	/* Drivers that write all binaries, asked for or not, get a place for each. */
+	for (cl_uint i = 0; i < targets->program_count; i++) {
+		images[i] = lens[i] ? calloc(1, lens[i]) : NULL;
+		if (lens[i] && !images[i])
+			return CMN_ERR_NOMEM;
+	}
+	return OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_BINARIES,
+					 targets->program_count * sizeof(*images), images,
+					 NULL) == CL_SUCCESS ? CMN_OK : CMN_MISS;
+}
+
+static void free_images(cl_uint count, unsigned char **images)
+{
+	for (cl_uint i = 0; images && i < count; i++)
+		free(images[i]);
+	free(images);
+}
+
+/* The lengths of the binaries of a program for so many devices; false: the driver does not say. */
+static bool get_lens(cl_program program, cl_uint count, size_t *ret)
+{
+	size_t size = 0;
+
+	return OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(*ret),
+					 ret, &size) == CL_SUCCESS && size == count * sizeof(*ret);
+}
+
+/* lens and images are of each of the program's devices. */
+static enum cmn_status add_given(struct cc_entry *entry, const struct ocl_targets *targets,
+				 const size_t *lens, unsigned char *const *images)
+{
+	for (cl_uint i = 0; i < targets->count; i++) {
+		if (lens[targets->places[i]] == 0)
+			return CMN_MISS;
+	}
+	for (cl_uint i = 0, next = 0; i < targets->program_count; i++) {
+		bool target = next < targets->count && targets->places[next] == i;
+
+		/* The application may have left some out. */
+		if (lens[i] && !images[i])
+			return CMN_MISS;
+		if (target)
+			cc_entry_add(entry, CC_TAG_IMAGE, next++, images[i], lens[i]);
+		else if (lens[i])
+			cc_entry_add(entry, OCL_TAG_OTHER_IMAGE, i, images[i], lens[i]);
+	}
+	return CMN_OK;
+}
+
+/* The binaries as the driver gives them. */
+static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
+				  const struct ocl_targets *targets)
+{
+	cl_uint count = targets->program_count;
+	size_t *lens = calloc(count, sizeof(*lens));
+	unsigned char **images = calloc(count, sizeof(*images));
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	if (!lens || !images)
+		goto out;
+	status = get_lens(program, count, lens) ? CMN_OK : CMN_MISS;
+	/* A driver that has none for a target must not be asked for it. */
+	for (cl_uint i = 0; i < targets->count; i++) {
+		if (lens[targets->places[i]] == 0)
+			status = CMN_MISS;
+	}
+	if (status == CMN_OK)
+		status = read_images(program, targets, lens, images);
+	if (status == CMN_OK)
+		status = add_given(entry, targets, lens, images);
+out:
+	free_images(count, images);
+	free(lens);
+	return status;
+}
+
+/* Of binaries that the application was given. */
+struct ocl_offer {
+	uint64_t serial;	/* of the build that they are of */
+	size_t lens[];
+};
+
+/* PyOpenCL's token is not in the key, and the logs name it. */
+static bool is_of_one_token(const struct cc_entry *entry, const struct ocl_targets *targets)
+{
+	struct cmn_view log;
+
+	for (cl_uint i = 0; i < targets->count; i++) {
+		if (cc_entry_find(entry, OCL_TAG_LOG, i, &log) && ocl_pyopencl_nonce_is_in_log(log))
+			return true;
+	}
+	return false;
+}
+
+/* With an offer, images are its binaries; without, they are read from the driver. */
+static enum cmn_status read_program(cl_program program, const struct ocl_capture_request *request,
+				    const struct ocl_offer *offer, unsigned char *const *images,
+				    struct cc_manifest *manifest, struct cc_entry **ret)
+{
+	struct cc_entry *entry = NULL;
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	entry = cc_entry_new(request->build_ns);
+	if (!entry)
+		goto out;
+	status = offer ? add_given(entry, request->targets, offer->lens, images) :
+			 add_images(entry, program, request->targets);
+	if (status != CMN_OK)
+		goto out;
+	cc_entry_set_load_rate(entry, request->load_rate);
+	ocl_program_info_add_builds(entry, program, request);
+	ocl_program_info_add_kernels(entry, program, request);
+	status = cc_entry_finish(entry, manifest);
+	manifest = NULL;
+	if (status == CMN_OK && is_of_one_token(entry, request->targets))
+		status = CMN_STALE;
+out:
+	cc_manifest_free(manifest);
+	if (status == CMN_OK)
+		*ret = entry;
+	else
+		cc_entry_unref(entry);
+	return status;
+}
+
+enum cmn_status ocl_capture_read(cl_program program, const struct ocl_capture_request *request,
+				 struct cc_manifest *manifest, struct cc_entry **ret)
+{
+	return read_program(program, request, NULL, NULL, manifest, ret);
+}
+
+/*
+ * A compiler's complaint about the source names an error; what passes by
+ * itself names a want. In doubt the build is tried again.
+ */
+static bool is_deterministic(struct cmn_view log)
+{
+	static const char *const passing[] = {
+		"memory", "emory exhausted", "bad_alloc", "o space", "isk", "annot open", "o such file",
+		"ermission", "esource", "imeout", "imed out", "signal", "killed", "ssertion", "nternal",
+	};
+
+	if (!log.len || !memmem(log.data, log.len, "error", 5))
+		return false;
+	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
+		if (memmem(log.data, log.len, passing[i], strlen(passing[i])))
+			return false;
+	}
+	return true;
+}
+
+enum cmn_status ocl_capture_failure(cl_program program, const struct ocl_capture_request *request,
+				    cl_int error, struct cc_manifest *manifest,
+				    struct cc_entry **ret)
+{
+	struct cc_entry *entry = cc_entry_new(request->build_ns);
+	enum cmn_status status = CMN_ERR_NOMEM;
+	struct cmn_view log;
+
+	if (!entry)
+		goto out;
+	cc_entry_keep_in_memory(entry);
+	cc_entry_add(entry, OCL_TAG_ERROR, 0, &error, sizeof(error));
+	ocl_program_info_add_builds(entry, program, request);
+	status = cc_entry_finish(entry, manifest);
+	manifest = NULL;
+	if (status == CMN_OK &&
+	    (!(cc_entry_find(entry, OCL_TAG_LOG, 0, &log) && is_deterministic(log)) ||
+	     is_of_one_token(entry, request->targets)))
+		status = CMN_MISS;
+out:
+	cc_manifest_free(manifest);
+	if (status == CMN_OK)
+		*ret = entry;
+	else
+		cc_entry_unref(entry);
+	return status;
+}
+
+struct ocl_capture *ocl_capture_new(const struct cc_key *key,
+				    const struct ocl_capture_request *request,
+				    struct cc_manifest *manifest)
+{
+	struct ocl_capture *capture = calloc(1, sizeof(*capture));
+
+	if (!capture) {
+		cc_manifest_free(manifest);
+		return NULL;
+	}
+	cc_key_init_copy(&capture->key, key);
+	capture->manifest = manifest;
+	capture->request = *request;
+	capture->request.targets = &capture->targets;
+	if (cc_key_status(&capture->key) == CMN_OK &&
+	    ocl_targets_copy(request->targets, &capture->targets) == CMN_OK)
+		return capture;
+	ocl_capture_free(capture);
+	return NULL;
+}
+
+void ocl_capture_free(struct ocl_capture *capture)
+{
+	if (!capture)
+		return;
+	cc_key_release(&capture->key);
+	cc_manifest_free(capture->manifest);
+	ocl_targets_release(&capture->targets);
+	free(capture);
+}
+
+static bool is_at(struct ocl_program *program, uint64_t serial)
+{
+	bool same;
+
+	ocl_objects_lock();
+	same = program->build_serial == serial;
+	ocl_objects_unlock();
+	return same;
+}
+
+/* Unless the program is no longer what the capture is of when it has been read. */
+static void store(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial,
+		  const struct ocl_offer *offer, unsigned char *const *images)
+{
+	struct cc_entry *entry;
+
+	if (read_program(program->object.handle, &capture->request, offer, images,
+			 capture->manifest, &entry) == CMN_OK) {
+		if (is_at(program, serial))
+			cc_cache_put(ocl_layer.cache, &capture->key, entry);
+		cc_entry_unref(entry);
+	}
+	capture->manifest = NULL;
+}
+
+void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial)
+{
+	if (capture && !capture->request.on_request)
+		store(capture, program, serial, NULL, NULL);
+	ocl_capture_free(capture);
+}
+
+struct ocl_offer *ocl_offer_new(struct ocl_program *program, size_t count)
+{
+	const struct ocl_capture *capture;
+	struct ocl_offer *offer;
+	cl_uint needed = 0;
+	uint64_t serial;
+
+	ocl_objects_lock();
+	capture = program->capture;
+	if (capture && capture->request.on_request)
+		needed = capture->targets.program_count;
+	serial = program->build_serial;
+	ocl_objects_unlock();
+	if (!needed || count < needed)
+		return NULL;
+	offer = calloc(1, sizeof(*offer) + needed * sizeof(offer->lens[0]));
+	if (!offer)
+		return NULL;
+	offer->serial = serial;
+	if (get_lens(program->object.handle, needed, offer->lens))
+		return offer;
+	free(offer);
+	return NULL;
+}
+
+void ocl_offer_take(struct ocl_offer *offer, struct ocl_program *program,
+		    unsigned char *const *images)
+{
+	struct ocl_capture *capture = NULL;
+
+	if (!offer)
+		return;
+	ocl_objects_lock();
+	/* Of one serial there is one capture, for the same devices. */
+	if (program->build_serial == offer->serial) {
+		capture = program->capture;
+		program->capture = NULL;
+	}
+	ocl_objects_unlock();
+	if (capture)
+		store(capture, program, offer->serial, offer, images);
+	ocl_capture_free(capture);
+}
+
+void ocl_offer_free(struct ocl_offer *offer)
+{
+	free(offer);
+}
+
+/* One round; exit takes as many as it needs. */
+struct pending {
+	struct {
+		struct ocl_program *program;
+		struct ocl_capture *capture;
+		uint64_t serial;
+	} items[64];
+	size_t count;
+};
+
+/* Takes the program's capture, and claims the program: nobody builds or releases it while it is read. */
+static void collect_pending(struct ocl_object *object, void *ctx)
+{
+	struct ocl_program *program = (struct ocl_program *)object;
+	struct pending *pending = ctx;
+
+	if (!program->capture || program->capture->request.on_request ||
+	    pending->count == sizeof(pending->items) / sizeof(pending->items[0]))
+		return;
+	/* Whoever builds it may never end, and what it was is about to be gone. */
+	if (program->busy || program->async_builds)
+		return;
+	ocl_object_ref(object);
+	pending->items[pending->count].program = program;
+	pending->items[pending->count].capture = program->capture;
+	pending->items[pending->count++].serial = program->build_serial;
+	program->capture = NULL;
+	program->busy = true;
+	program->read_at_exit = true;
+}
+
+static pid_t exit_process;	/* set once, before the handler can run */
+
+void ocl_capture_pending(void)
+{
+	struct pending pending;
+
+	if (getpid() != exit_process)
+		return;
+	do {
+		pending.count = 0;
+		ocl_objects_lock();
+		ocl_objects_each(OCL_PROGRAMS, collect_pending, &pending);
+		ocl_objects_unlock();
+		for (size_t i = 0; i < pending.count; i++) {
+			struct ocl_program *program = pending.items[i].program;
+
+			ocl_capture_run(pending.items[i].capture, program, pending.items[i].serial);
+			ocl_program_end(program);
+			ocl_program_unref(program);
+		}
+	} while (pending.count);
+}
+
+/* Registered after the driver built something, so that it runs before the driver's own exit handlers. */
+static void register_exit(void)
+{
+	exit_process = getpid();
+	(void)atexit(ocl_capture_pending);	/* without it, unreleased programs are compiled again */
+}
+
+void ocl_capture_attach(struct ocl_capture *capture, struct ocl_program *program)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, register_exit);
+	ocl_objects_lock();
+	program->capture = capture;	/* its build took the one of the build before */
+	ocl_objects_unlock();
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * capture: reading what the driver built from P, as an entry: at once; at the
+ * program's last release, for drivers that compile late; or, for drivers that
+ * take long to give a binary, when the application itself has asked for it.
+ */
+#ifndef OPENCL_PROGRAM_CAPTURE_H
+#define OPENCL_PROGRAM_CAPTURE_H
+
+#include "layers/opencl/program/loaded_program.h"
+#include "layers/opencl/key/targets.h"
+
+struct ocl_program;
+
+struct ocl_capture;
+
+/* What was built. Borrowed. */
+struct ocl_capture_request {
+	enum ocl_loaded_program_kind kind;
+	const struct ocl_targets *targets;
+	const struct drv_driver *driver;	/* what its binaries lose is read too */
+	uint64_t build_ns;
+	unsigned int load_rate;	/* as cc_entry_set_load_rate */
+	bool on_request;	/* of a later one: only from the answer to the application's own question */
+};
+
+/*
+ * The entry of a program just built, compiled or linked. Takes the manifest
+ * (may be NULL) on success and failure alike; the caller knows that it held
+ * while the driver built. CMN_OK: *ret is a new reference. CMN_STALE: it is of
+ * one random token alone (pyopencl_nonce.h). CMN_MISS: the
+ * driver has no binary to give.
+ */
+CMN_CHECKED enum cmn_status ocl_capture_read(cl_program program,
+					     const struct ocl_capture_request *request,
+					     struct cc_manifest *manifest, struct cc_entry **ret);
+
+/*
+ * The entry of a build that failed with error, for memory alone. Takes the
+ * manifest. CMN_MISS: it may have failed for a reason that passes (memory,
+ * disk, a file), or the driver says nothing about it.
+ */
+CMN_CHECKED enum cmn_status ocl_capture_failure(cl_program program,
+						const struct ocl_capture_request *request,
+						cl_int error, struct cc_manifest *manifest,
+						struct cc_entry **ret);
+
+/* ocl_capture_read for later: takes the manifest, copies the rest. NULL: out of memory. */
+struct ocl_capture *ocl_capture_new(const struct cc_key *key,
+				    const struct ocl_capture_request *request,
+				    struct cc_manifest *manifest);
+/*
+ * Reads and stores, then frees the capture; capture may be NULL. serial: the
+ * program's build_serial, from under the lock under which the capture was taken
+ * from it; what is read is not stored if the program is built again meanwhile.
+ */
+void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial);
+void ocl_capture_free(struct ocl_capture *capture);	/* NULL is fine */
+/*
+ * The application asks for the program's binaries: the answer may be what a
+ * capture on request waits for. _new is called before the driver is asked and
+ * notes what the answer will be of; count: how many images the application has
+ * room for; NULL: nothing waits for it. _take is called with the images of
+ * clGetProgramInfo(CL_PROGRAM_BINARIES) and stores them, unless the program was
+ * built again meanwhile. Both in one thread; offer may be NULL.
+ */
+struct ocl_offer;
+struct ocl_offer *ocl_offer_new(struct ocl_program *program, size_t count);
+void ocl_offer_take(struct ocl_offer *offer, struct ocl_program *program,
+		    unsigned char *const *images);
+void ocl_offer_free(struct ocl_offer *offer);
+/* Hands the capture of its last build to a program that has none, to be run at its last release or at process exit. */
+void ocl_capture_attach(struct ocl_capture *capture, struct ocl_program *program);
+/*
+ * Runs what would wait for a last release: the process ends. Programs that the
+ * application never releases are read before the driver goes away, but for
+ * those that another thread is building. A forked child leaves them to its
+ * parent: it made no such call.
+ */
+void ocl_capture_pending(void);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* loaded_program: a program from an entry's binaries, or what stands for one. */
+#include "layers/opencl/program/loaded_program.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layers/opencl/program/private_copy.h"
+#include "layers/opencl/program/objects.h"
+#include "layers/opencl/program/kernel_clone.h"
+
+static bool is_memory_error(cl_int error)
+{
+	return error == CL_OUT_OF_HOST_MEMORY || error == CL_OUT_OF_RESOURCES;
+}
+
+/* clCreateProgramWithBinary, believing the driver only if error and every status agree. */
+static cl_int create_from_entry(cl_context context, struct ocl_loaded_program *effective)
+{
+	cl_uint count = effective->num_devices;
+	const unsigned char **images = calloc(count + 1, sizeof(*images));
+	size_t *lens = calloc(count + 1, sizeof(*lens));
+	cl_int *statuses = calloc(count + 1, sizeof(*statuses));
+	unsigned char **copies = calloc(count + 1, sizeof(*copies));
+	cl_int error = CL_OUT_OF_HOST_MEMORY;
+
+	if (!images || !lens || !statuses || !copies)
+		goto out;
+	for (cl_uint i = 0; i < count; i++) {
+		struct cmn_view image;
+
+		error = CL_INVALID_BINARY;
+		if (!cc_entry_find(effective->entry, CC_TAG_IMAGE, i, &image) || !image.len)
+			goto out;
+		image = ocl_private_copy(effective->driver, image, &copies[i]);
+		images[i] = image.data;
+		lens[i] = image.len;
+	}
+	error = CL_SUCCESS;
+	effective->handle = OCL_NEXT.clCreateProgramWithBinary(context, count, effective->devices,
+							       lens, images, statuses, &error);
+	for (cl_uint i = 0; i < count && error == CL_SUCCESS; i++)
+		error = statuses[i];
+	if (!effective->handle && error == CL_SUCCESS)
+		error = CL_INVALID_BINARY;
+out:
+	for (cl_uint i = 0; copies && i < count; i++)
+		free(copies[i]);
+	free(copies);
+	free(images);
+	free(lens);
+	free(statuses);
+	return error;
+}
+
+/*
+ * One load at a time, of drivers that do not stand two. Nothing else is locked
+ * with it, and the driver calls nobody back from here.
+ */
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void ocl_loaded_program_fork_child(void)
+{
+	/* Who held it is not here, and this is the only thread. */
+	(void)pthread_mutex_init(&load_lock, NULL);	/* a default mutex does not fail */
+}
+
+static cl_int load(const struct ocl_loaded_program_request *request, struct ocl_loaded_program *effective)
+{
+	bool alone = request->driver->loads_race;
+	cl_int error;
+
+	if (alone)
+		(void)pthread_mutex_lock(&load_lock);	/* a default mutex does not fail */
+	error = create_from_entry(request->context, effective);
+	if (error == CL_SUCCESS && effective->kind == OCL_EFFECTIVE_EXECUTABLE)
+		error = OCL_NEXT.clBuildProgram(effective->handle, effective->num_devices,
+						effective->devices, request->options, NULL, NULL);
+	if (alone)
+		(void)pthread_mutex_unlock(&load_lock);	/* as above */
+	return error;
+}
+
+enum cmn_status ocl_loaded_program_new(const struct ocl_loaded_program_request *request,
+				  struct ocl_loaded_program **ret)
+{
+	cl_uint count = request->num_devices;
+	struct ocl_loaded_program *effective;
+	cl_int error = CL_SUCCESS;
+
+	effective = calloc(1, sizeof(*effective) + count * sizeof(request->devices[0]));
+	if (!effective)
+		return CMN_ERR_NOMEM;
+	atomic_init(&effective->refs, 1);
+	effective->kind = request->kind;
+	effective->entry = cc_entry_ref(request->entry);
+	effective->num_devices = count;
+	effective->driver = request->driver;
+	for (cl_uint i = 0; i < count; i++)
+		effective->devices[i] = request->devices[i];
+	if (request->options) {
+		effective->options = strdup(request->options);
+		if (!effective->options)
+			error = CL_OUT_OF_HOST_MEMORY;
+	}
+	if (error == CL_SUCCESS && effective->kind != OCL_EFFECTIVE_FAILURE)
+		error = load(request, effective);
+	if (error != CL_SUCCESS) {
+		ocl_loaded_program_unref(effective);
+		return is_memory_error(error) ? CMN_ERR_NOMEM : CMN_ERR_DRIVER;
+	}
+	if (effective->kind == OCL_EFFECTIVE_EXECUTABLE) {
+		effective->entry = cc_entry_without_images(request->entry);
+		cc_entry_unref(request->entry);
+	}
+	*ret = effective;
+	return CMN_OK;
+}
+
+struct ocl_loaded_program *ocl_loaded_program_ref(struct ocl_loaded_program *effective)
+{
+	if (effective)
+		atomic_fetch_add_explicit(&effective->refs, 1, memory_order_relaxed);
+	return effective;
+}
+
+void ocl_loaded_program_unref(struct ocl_loaded_program *effective)
+{
+	if (!effective ||
+	    atomic_fetch_sub_explicit(&effective->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	ocl_kernel_clones_release(effective);
+	if (effective->stand_in)
+		(void)OCL_NEXT.clReleaseProgram(effective->stand_in);	/* nobody to tell */
+	if (effective->handle && !effective->own)
+		(void)OCL_NEXT.clReleaseProgram(effective->handle);	/* nobody to tell */
+	cc_entry_unref(effective->entry);
+	free(effective->options);
+	free(effective);
+}
+
+cl_program ocl_loaded_program_stand_in(struct ocl_loaded_program *effective,
+				  const struct ocl_original *original, cl_context context)
+{
+	cl_program stand_in, made;
+
+	ocl_objects_lock();
+	stand_in = effective->stand_in;
+	ocl_objects_unlock();
+	if (stand_in)
+		return stand_in;
+	made = ocl_original_make(original, context);
+	ocl_objects_lock();
+	stand_in = effective->stand_in;
+	if (!stand_in)
+		stand_in = effective->stand_in = made;
+	ocl_objects_unlock();
+	if (made && made != stand_in)
+		(void)OCL_NEXT.clReleaseProgram(made);	/* another thread was faster */
+	return stand_in;
+}
+
+cl_program ocl_loaded_program_target(const struct ocl_loaded_program *effective, cl_program handle)
+{
+	return effective && effective->handle ? effective->handle : handle;
+}
+
+bool ocl_loaded_program_has_kernels(const struct ocl_loaded_program *effective)
+{
+	return effective && effective->kind == OCL_EFFECTIVE_EXECUTABLE && !effective->own;
+}
+
+cl_uint ocl_loaded_program_place(const struct ocl_loaded_program *effective, cl_device_id device)
+{
+	cl_uint i = 0;
+
+	while (i < effective->num_devices && effective->devices[i] != device)
+		i++;
+	return i;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* objects: shards of uthash tables, each behind a spinning lock. */
+#include "layers/opencl/program/objects.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+
+/*
+ * Adding to a table of objects must not end the application for want of
+ * memory: uthash is told to report it, and the object's `handle` tells.
+ */
+#undef uthash_nonfatal_oom
+#define uthash_nonfatal_oom(element) (out_of_memory = true)
+
+#define SHARD_COUNT 32	/* many times the threads that launch kernels at once */
+#define SPINS 100	/* before the processor goes to who may be holding the lock */
+
+struct shard {
+	_Alignas(64) atomic_bool busy;
+	struct ocl_object *maps[OCL_OBJECT_KINDS];	/* guarded by busy */
+	/*
+	 * In each map that was ever used, so that it is never empty: uthash
+	 * gives an empty table back and makes the next one, which takes longer
+	 * than all the rest.
+	 */
+	struct ocl_object anchors[OCL_OBJECT_KINDS];
+};
+
+static struct shard shards[SHARD_COUNT];
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+} layer = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+void ocl_objects_lock(void)
+{
+	(void)pthread_mutex_lock(&layer.lock);	/* a default mutex cannot fail here */
+}
+
+void ocl_objects_unlock(void)
+{
+	(void)pthread_mutex_unlock(&layer.lock);
+}
+
+void ocl_objects_wait(void)
+{
+	(void)pthread_cond_wait(&layer.changed, &layer.lock);
+}
+
+void ocl_objects_changed(void)
+{
+	(void)pthread_cond_broadcast(&layer.changed);
+}
+
+/* Handles are aligned addresses: their low bits say nothing. */
+static unsigned int hash_of(const void *handle)
+{
+	return (unsigned int)(((uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+}
+
+static struct shard *shard_of(unsigned int hash)
+{
+	/* uthash takes the low bits for its buckets. */
+	return &shards[(hash >> 24) % SHARD_COUNT];
+}
+
+static void lock_shard(struct shard *shard)
+{
+	unsigned int spins = 0;
+
+	while (atomic_exchange_explicit(&shard->busy, true, memory_order_acquire)) {
+		while (atomic_load_explicit(&shard->busy, memory_order_relaxed)) {
+			if (++spins % SPINS == 0)
+				(void)sched_yield();	/* it may also do nothing */
+		}
+	}
+}
+
+static void unlock_shard(struct shard *shard)
+{
+	atomic_store_explicit(&shard->busy, false, memory_order_release);
+}
+
+void ocl_objects_fork_prepare(void)
+{
+	ocl_objects_lock();
+	for (unsigned int i = 0; i < SHARD_COUNT; i++)
+		lock_shard(&shards[i]);
+}
+
+static void unlock_shards(void)
+{
+	for (unsigned int i = 0; i < SHARD_COUNT; i++)
+		unlock_shard(&shards[i]);
+}
+
+void ocl_objects_fork_parent(void)
+{
+	unlock_shards();
+	ocl_objects_unlock();
+}
+
+void ocl_objects_fork_child(void)
+{
+	unlock_shards();
+	/* Its waiters were threads of the parent; a broadcast would wait for them. */
+	(void)pthread_cond_init(&layer.changed, NULL);	/* as it was initialised at first */
+}
+
+void ocl_object_lock(const struct ocl_object *object)
+{
+	lock_shard(shard_of(hash_of(object->handle)));
+}
+
+void ocl_object_unlock(const struct ocl_object *object)
+{
+	unlock_shard(shard_of(hash_of(object->handle)));
+}
+
+static struct ocl_object *find_in(const struct shard *shard, enum ocl_object_kind kind,
+				  void *handle, unsigned int hash)
+{
+	struct ocl_object *object;
+
+	HASH_FIND_BYHASHVALUE(hh, shard->maps[kind], &handle, sizeof(handle), hash, object);
+	return object;
+}
+
+static bool add_to(struct shard *shard, enum ocl_object_kind kind, struct ocl_object *object,
+		   unsigned int hash)
+{
+	bool out_of_memory = false;
+
+	HASH_ADD_BYHASHVALUE(hh, shard->maps[kind], handle, sizeof(object->handle), hash, object);
+	return !out_of_memory;
+}
+
+bool ocl_objects_add(enum ocl_object_kind kind, struct ocl_object *object)
+{
+	unsigned int hash = hash_of(object->handle);
+	struct shard *shard = shard_of(hash);
+	struct ocl_object *old;
+	bool added;
+
+	lock_shard(shard);
+	/* No driver's handle is NULL. Without memory for the anchor there is none for the object. */
+	if (!shard->maps[kind])
+		(void)add_to(shard, kind, &shard->anchors[kind], hash_of(NULL));
+	/* A handle that is already known was released behind our back; the new object is the true one. */
+	old = find_in(shard, kind, object->handle, hash);
+	if (old)
+		HASH_DEL(shard->maps[kind], old);
+	added = add_to(shard, kind, object, hash);
+	unlock_shard(shard);
+	ocl_object_unref(old);
+	return added;
+}
+
+struct ocl_object *ocl_objects_find_and_lock(enum ocl_object_kind kind, void *handle)
+{
+	unsigned int hash = hash_of(handle);
+	struct shard *shard = shard_of(hash);
+	struct ocl_object *object;
+
+	lock_shard(shard);
+	object = handle ? find_in(shard, kind, handle, hash) : NULL;
+	if (!object)
+		unlock_shard(shard);
+	return object;
+}
+
+struct ocl_object *ocl_objects_find(enum ocl_object_kind kind, void *handle)
+{
+	struct ocl_object *object = ocl_objects_find_and_lock(kind, handle);
+
+	if (object) {
+		ocl_object_ref(object);
+		ocl_object_unlock(object);
+	}
+	return object;
+}
+
+void ocl_objects_remove_and_unlock(enum ocl_object_kind kind, struct ocl_object *object)
+{
+	struct shard *shard = shard_of(hash_of(object->handle));
+
+	HASH_DEL(shard->maps[kind], object);
+	unlock_shard(shard);
+}
+
+void ocl_objects_each(enum ocl_object_kind kind,
+		      void (*visit)(struct ocl_object *object, void *ctx), void *ctx)
+{
+	for (unsigned int i = 0; i < SHARD_COUNT; i++) {
+		struct ocl_object *object, *next;
+
+		lock_shard(&shards[i]);
+		HASH_ITER(hh, shards[i].maps[kind], object, next) {
+			if (object != &shards[i].anchors[kind])
+				visit(object, ctx);
+		}
+		unlock_shard(&shards[i]);
+	}
+}
+
+void ocl_object_init(struct ocl_object *object, void *handle,
+		     void (*destroy)(struct ocl_object *object))
+{
+	object->handle = handle;
+	object->destroy = destroy;
+	object->app_refs = 1;
+	atomic_init(&object->refs, 1);
+}
+
+void ocl_object_ref(struct ocl_object *object)
+{
+	atomic_fetch_add_explicit(&object->refs, 1, memory_order_relaxed);
+}
+
+void ocl_object_unref(struct ocl_object *object)
+{
+	if (object && atomic_fetch_sub_explicit(&object->refs, 1, memory_order_acq_rel) == 1)
+		object->destroy(object);
+}

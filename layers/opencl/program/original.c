@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* original: what a call was given, and the same call again. */
+#include "layers/opencl/program/original.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layers/shared/driver/environment.h"
+#include "layers/opencl/hooks/build.h"
+#include "layers/opencl/hooks/program.h"
+
+enum how { BUILT, COMPILED, LINKED };
+
+struct header {
+	char *name;
+	struct ocl_program *program;	/* for its text */
+};
+
+struct ocl_original {
+	atomic_uint refs;
+	_Atomic(struct cc_entry *) entry;	/* of an object */
+	enum how how;			/* the rest is immutable */
+	char *options;
+	cl_uint list_count;
+	cl_device_id *list;
+	/* BUILT and COMPILED */
+	struct ocl_program *program;	/* for its text */
+	struct ocl_constant *constants;
+	size_t constant_count;
+	cl_uint header_count;
+	struct header *headers;
+	/* LINKED */
+	cl_uint input_count;
+	struct ocl_original **inputs;
+};
+
+struct ocl_original *ocl_original_ref(struct ocl_original *original)
+{
+	if (original)
+		atomic_fetch_add_explicit(&original->refs, 1, memory_order_relaxed);
+	return original;
+}
+
+void ocl_original_unref(struct ocl_original *original)
+{
+	if (!original ||
+	    atomic_fetch_sub_explicit(&original->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	for (cl_uint i = 0; i < original->header_count; i++) {
+		free(original->headers[i].name);
+		ocl_program_unref(original->headers[i].program);
+	}
+	for (cl_uint i = 0; i < original->input_count; i++)
+		ocl_original_unref(original->inputs[i]);
+	ocl_program_unref(original->program);
+	cc_entry_unref(atomic_load(&original->entry));
+	free(original->headers);
+	free(original->inputs);
+	free(original->constants);
+	free(original->list);
+	free(original->options);
+	free(original);
+}
+
+static struct ocl_original *new_original(enum how how, const struct ocl_original_request *request)
+{
+	struct ocl_original *original = calloc(1, sizeof(*original));
+	bool listed = request->list && request->list_count;
+
+	if (!original)
+		return NULL;
+	atomic_init(&original->refs, 1);
+	original->how = how;
+	if (request->options)
+		original->options = strdup(request->options);
+	if (listed)
+		original->list = malloc(request->list_count * sizeof(*original->list));
+	if ((request->options && !original->options) || (listed && !original->list)) {
+		ocl_original_unref(original);
+		return NULL;
+	}
+	if (listed) {
+		original->list_count = request->list_count;
+		memcpy(original->list, request->list, request->list_count * sizeof(*original->list));
+	}
+	return original;
+}
+
+static bool copy_constants(struct ocl_original *original, const struct ocl_program *program)
+{
+	size_t size;
+	bool copied;
+
+	ocl_objects_lock();
+	size = program->constant_count * sizeof(*program->constants);
+	if (size)
+		original->constants = malloc(size);
+	copied = !size || original->constants;
+	if (size && copied) {
+		memcpy(original->constants, program->constants, size);
+		original->constant_count = program->constant_count;
+	}
+	ocl_objects_unlock();
+	return copied;
+}
+
+static bool copy_headers(struct ocl_original *original, const struct ocl_compile *compile)
+{
+	if (!compile || !compile->count)
+		return true;
+	original->headers = calloc(compile->count, sizeof(*original->headers));
+	if (!original->headers)
+		return false;
+	original->header_count = compile->count;
+	for (cl_uint i = 0; i < compile->count; i++) {
+		const struct ocl_header *header = &compile->headers[i];
+
+		original->headers[i].name = strdup(header->name);
+		if (!original->headers[i].name)
+			return false;
+		ocl_object_ref(&header->program->object);
+		original->headers[i].program = header->program;
+	}
+	return true;
+}
+
+struct ocl_original *ocl_original_of_program(struct ocl_program *program,
+					     const struct ocl_compile *compile,
+					     const struct ocl_original_request *request)
+{
+	struct ocl_original *original = new_original(compile ? COMPILED : BUILT, request);
+	if (!original)
+		return NULL;
+	ocl_object_ref(&program->object);
+	original->program = program;
+	if (copy_constants(original, program) && copy_headers(original, compile))
+		return original;
+	ocl_original_unref(original);
+	return NULL;
+}
+
+struct ocl_original *ocl_original_of_link(cl_uint count, struct ocl_original *const *inputs,
+					  const struct ocl_original_request *request)
+{
+	struct ocl_original *original = new_original(LINKED, request);
+
+	if (!original)
+		return NULL;
+	original->inputs = calloc(count, sizeof(struct ocl_original *));
+	if (!original->inputs) {
+		ocl_original_unref(original);
+		return NULL;
+	}
+	for (cl_uint i = 0; i < count; i++)
+		original->inputs[i] = ocl_original_ref(inputs[i]);
+	original->input_count = count;
+	return original;
+}
+
+void ocl_original_set_entry(struct ocl_original *original, struct cc_entry *entry)
+{
+	struct cc_entry *none = NULL;
+
+	cc_entry_ref(entry);
+	if (!atomic_compare_exchange_strong(&original->entry, &none, entry))
+		cc_entry_unref(entry);
+}
+
+bool ocl_original_holds(struct ocl_original *original, struct cc_file_memo *memo)
+{
+	const struct cc_entry *entry = atomic_load(&original->entry);
+
+	for (cl_uint i = 0; i < original->input_count; i++) {
+		if (!ocl_original_holds(original->inputs[i], memo))
+			return false;
+	}
+	if (original->how == LINKED)
+		return true;
+	return entry && cc_manifest_verify(cc_entry_manifest(entry), memo) == CMN_OK;
+}
+
+static void release_programs(cl_uint count, cl_program *programs)
+{
+	for (cl_uint i = 0; programs && i < count; i++) {
+		if (programs[i])
+			(void)OCL_NEXT.clReleaseProgram(programs[i]);	/* ours alone */
+	}
+	free(programs);
+}
+
+static cl_int compile(const struct ocl_original *original, cl_context context, cl_program program)
+{
+	cl_uint count = original->header_count;
+	cl_program *headers = count ? calloc(count, sizeof(*headers)) : NULL;
+	const char **names = count ? calloc(count, sizeof(*names)) : NULL;
+	cl_int error = CL_OUT_OF_HOST_MEMORY;
+
+	if (count && (!headers || !names))
+		goto out;
+	for (cl_uint i = 0; i < count; i++) {
+		names[i] = original->headers[i].name;
+		headers[i] = ocl_program_create_again(context, original->headers[i].program, NULL, 0,
+						      &error);
+		if (!headers[i])
+			goto out;
+	}
+	error = OCL_NEXT.clCompileProgram(program, original->list_count, original->list,
+					  original->options, count, headers, names, NULL, NULL);
+out:
+	release_programs(count, headers);
+	free(names);
+	return error;
+}
+
+static cl_program make_of_program(const struct ocl_original *original, cl_context context)
+{
+	cl_int error;
+	cl_program program = ocl_program_create_again(context, original->program,
+						      original->constants,
+						      original->constant_count, &error);
+	if (!program)
+		return NULL;
+	drv_environment_note_build();
+	error = original->how == COMPILED ? compile(original, context, program) :
+		OCL_NEXT.clBuildProgram(program, original->list_count, original->list,
+					original->options, NULL, NULL);
+	if (error == CL_SUCCESS)
+		return program;
+	(void)OCL_NEXT.clReleaseProgram(program);	/* ours alone */
+	return NULL;
+}
+
+static cl_program make_of_link(const struct ocl_original *original, cl_context context)
+{
+	cl_program *inputs = calloc(original->input_count, sizeof(*inputs)), program = NULL;
+	cl_int error = CL_OUT_OF_HOST_MEMORY;
+
+	if (!inputs)
+		return NULL;
+	for (cl_uint i = 0; i < original->input_count; i++) {
+		inputs[i] = ocl_original_make(original->inputs[i], context);
+		if (!inputs[i])
+			goto out;
+	}
+	program = OCL_NEXT.clLinkProgram(context, original->list_count, original->list,
+					 original->options, original->input_count, inputs, NULL,
+					 NULL, &error);
+	if (program && error != CL_SUCCESS) {
+		(void)OCL_NEXT.clReleaseProgram(program);	/* ours alone */
+		program = NULL;
+	}
+out:
+	release_programs(original->input_count, inputs);
+	return program;
+}
+
+cl_program ocl_original_make(const struct ocl_original *original, cl_context context)
+{
+	if (!original)
+		return NULL;
+	return original->how == LINKED ? make_of_link(original, context) :
+					 make_of_program(original, context);
+}

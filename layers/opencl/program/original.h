@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * original: how an object, an executable or a library came to be, kept so that
+ * the driver can make it once more. After a hit a program that was loaded from a
+ * binary stands for such an object. Where the driver refuses to link it
+ * (rusticl 26), or answers a question otherwise than for an object that it
+ * compiled (which error clCreateKernel gives), the original is compiled after
+ * all and takes its place. The application's own programs are not touched.
+ */
+#ifndef OPENCL_PROGRAM_ORIGINAL_H
+#define OPENCL_PROGRAM_ORIGINAL_H
+
+#include <stdbool.h>
+
+#include "layers/opencl/hooks/layer.h"
+
+struct ocl_compile;
+struct ocl_original;
+struct ocl_program;
+
+/* The devices and options of a call, as the application gave them. Borrowed. */
+struct ocl_original_request {
+	cl_uint list_count;
+	const cl_device_id *list;
+	const char *options;	/* may be NULL */
+};
+
+/*
+ * clCompileProgram's, or with compile NULL clBuildProgram's, of arguments that a
+ * key could be made of. It keeps the program's text and its constants as they are
+ * now, not the driver's program. NULL: out of memory.
+ */
+struct ocl_original *ocl_original_of_program(struct ocl_program *program,
+					     const struct ocl_compile *compile,
+					     const struct ocl_original_request *request);
+/* clLinkProgram's; inputs may be NULL. Takes no references. NULL: out of memory. */
+struct ocl_original *ocl_original_of_link(cl_uint count, struct ocl_original *const *inputs,
+					  const struct ocl_original_request *request);
+struct ocl_original *ocl_original_ref(struct ocl_original *original);	/* NULL is fine */
+void ocl_original_unref(struct ocl_original *original);	/* NULL is fine; without a lock */
+
+/* What it made is this entry (retained; once), whose manifest says what it read. */
+void ocl_original_set_entry(struct ocl_original *original, struct cc_entry *entry);
+/* Whether what it, which was made, reads is as it was for that entry; false also where there is none. */
+bool ocl_original_holds(struct ocl_original *original, struct cc_file_memo *memo);
+
+/* The driver's program, made now; the caller releases it. NULL: original is, or the driver would not. Calls the driver. */
+cl_program ocl_original_make(const struct ocl_original *original, cl_context context);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recipe: what `ckcache replay` needs to repeat a build of the application's,
+ * where taking the binary from the driver would hold the application up: key,
+ * manifest, platform, devices, working directory, and the variables beside the
+ * key's that choose the driver.
+ */
+#ifndef OPENCL_PROGRAM_RECIPE_H
+#define OPENCL_PROGRAM_RECIPE_H
+
+#include <stdbool.h>
+
+#include "layers/opencl/hooks/build.h"
+
+/* Hands the recipe of a build that went well to the writer. false: it could not be had, as for sub-devices. */
+bool ocl_recipe_record(const struct ocl_build *build);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* blob: writing and checking. */
+#include "layers/shared/api/blob.h"
+
+#include <string.h>
+
+static const uint8_t magic[8] = { 'C', 'K', 'C', 'B', 'L', 'O', 'B', '\n' };
+
+enum {
+	AT_VERSION = sizeof(magic),
+	AT_ID = AT_VERSION + 4 + 4,
+	AT_LEN = AT_ID + API_ID_SIZE,
+	AT_HASH = AT_LEN + 8,
+	FIELD_HEADER_SIZE = 4 + 4 + 8,
+};
+_Static_assert(AT_HASH + CMN_HASH_SIZE == API_BLOB_HEADER_SIZE, "the header is as its grammar says");
+
+static struct cmn_hash hash_of_blob(const uint8_t *blob, size_t len)
+{
+	uint8_t both[2 * CMN_HASH_SIZE];
+	struct cmn_hash header = cmn_hash_of(blob, AT_HASH);
+	struct cmn_hash fields = cmn_hash_of(blob + API_BLOB_HEADER_SIZE,
+					     len - API_BLOB_HEADER_SIZE);
+
+	memcpy(both, header.bytes, CMN_HASH_SIZE);
+	memcpy(both + CMN_HASH_SIZE, fields.bytes, CMN_HASH_SIZE);
+	return cmn_hash_of(both, sizeof(both));
+}
+
+void api_blob_begin(struct cmn_buffer *blob, const struct api_id *id)
+{
+	static const uint8_t later[8 + CMN_HASH_SIZE];
+
+	cmn_buffer_append(blob, magic, sizeof(magic));
+	cmn_buffer_append_u32(blob, API_BLOB_VERSION);
+	cmn_buffer_append_u32(blob, 0);
+	cmn_buffer_append(blob, id->bytes, API_ID_SIZE);
+	cmn_buffer_append(blob, later, sizeof(later));
+}
+
+void api_blob_add(struct cmn_buffer *blob, uint32_t tag, uint32_t index, struct cmn_view bytes)
+{
+	cmn_buffer_append_u32(blob, tag);
+	cmn_buffer_append_u32(blob, index);
+	cmn_buffer_append_sized(blob, bytes.data, bytes.len);
+}
+
+void *api_blob_add_room(struct cmn_buffer *blob, uint32_t tag, uint32_t index, size_t len)
+{
+	uint8_t *room;
+
+	cmn_buffer_append_u32(blob, tag);
+	cmn_buffer_append_u32(blob, index);
+	cmn_buffer_append_u64(blob, len);
+	if (!cmn_buffer_reserve(blob, len) || blob->failed)
+		return NULL;
+	room = blob->data + blob->len;
+	memset(room, 0, len);
+	blob->len += len;
+	return room;
+}
+
+enum cmn_status api_blob_end(struct cmn_buffer *blob)
+{
+	uint64_t len = blob->len - API_BLOB_HEADER_SIZE;
+	struct cmn_hash hash;
+
+	if (blob->failed)
+		return CMN_ERR_NOMEM;
+	for (unsigned int i = 0; i < 8; i++)
+		blob->data[AT_LEN + i] = (uint8_t)(len >> (8 * i));
+	hash = hash_of_blob(blob->data, blob->len);
+	memcpy(blob->data + AT_HASH, hash.bytes, CMN_HASH_SIZE);
+	return CMN_OK;
+}
+
+enum cmn_status api_blob_check(struct cmn_view blob, const struct api_id *id)
+{
+	const uint8_t *bytes = blob.data;
+	struct cmn_reader reader = cmn_reader_of(blob);
+	struct cmn_hash hash;
+	struct api_id found;
+
+	if (blob.len < API_BLOB_HEADER_SIZE || memcmp(bytes, magic, sizeof(magic)) != 0)
+		return CMN_ERR_CORRUPT;
+	(void)cmn_reader_bytes(&reader, sizeof(magic));	/* compared above */
+	/* What follows is only what this version says. */
+	if (cmn_reader_u32(&reader) != API_BLOB_VERSION)
+		return CMN_ERR_VERSION;
+	if (cmn_reader_u32(&reader) != 0)
+		return CMN_ERR_CORRUPT;
+	memcpy(found.bytes, cmn_reader_bytes(&reader, API_ID_SIZE).data, API_ID_SIZE);
+	if (cmn_reader_u64(&reader) != blob.len - API_BLOB_HEADER_SIZE)
+		return CMN_ERR_CORRUPT;
+	hash = hash_of_blob(bytes, blob.len);
+	if (memcmp(bytes + AT_HASH, hash.bytes, CMN_HASH_SIZE) != 0)
+		return CMN_ERR_CORRUPT;
+	return api_id_compare(id, &found);
+}
+
+enum cmn_status api_blob_find(struct cmn_view blob, uint32_t tag, uint32_t index,
+			      struct cmn_view *ret)
+{
+	struct cmn_reader reader = cmn_reader_of(blob);
+
+	(void)cmn_reader_bytes(&reader, API_BLOB_HEADER_SIZE);	/* checked before */
+	while (!reader.failed && reader.left >= FIELD_HEADER_SIZE) {
+		uint32_t found_tag = cmn_reader_u32(&reader), found_index = cmn_reader_u32(&reader);
+		struct cmn_view bytes = cmn_reader_sized(&reader);
+
+		if (reader.failed)
+			return CMN_MISS;
+		if (found_tag == tag && found_index == index) {
+			*ret = bytes;
+			return CMN_OK;
+		}
+	}
+	return CMN_MISS;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blob: what an application keeps in a place of its own: fields, with the id
+ * of what they are of, and a checksum over all of it. Never compressed: where
+ * it is kept is the application's to choose.
+ *
+ *   blob    = header field*
+ *   header  = magic[8] version:u32 zero:u32 id[88] fields_len:u64 hash[16]
+ *   field   = tag:u32 index:u32 len:u64 bytes[len]
+ *
+ * hash = hash(hash(header before it) hash(fields)), so that every bit counts.
+ * All integers are little-endian. Version 1 is the first. Pure functions,
+ * thread-safe; nothing in the bytes is trusted.
+ */
+#ifndef SHARED_API_BLOB_H
+#define SHARED_API_BLOB_H
+
+#include "layers/shared/api/id.h"
+
+#define API_BLOB_VERSION 1
+#define API_BLOB_HEADER_SIZE 128
+
+enum {
+	API_FIELD_IMAGE = 1,	/* a device binary; index: the program's place */
+	API_FIELD_DATA = 2,	/* a library's own; index 0 */
+	API_FIELD_MANIFEST = 3,	/* what the build of an image read (cachecore/manifest.h); index: its place */
+};
+
+/* Begins a blob in an empty buffer. */
+void api_blob_begin(struct cmn_buffer *blob, const struct api_id *id);
+void api_blob_add(struct cmn_buffer *blob, uint32_t tag, uint32_t index, struct cmn_view bytes);
+/* Room of len bytes for the caller to fill before the next call; NULL: out of memory (shows at the end too). */
+void *api_blob_add_room(struct cmn_buffer *blob, uint32_t tag, uint32_t index, size_t len);
+/* CMN_ERR_NOMEM. */
+CMN_CHECKED enum cmn_status api_blob_end(struct cmn_buffer *blob);
+
+/*
+ * Checks every byte. CMN_OK: sound, and of that id. CMN_ERR_CORRUPT: damaged,
+ * or no blob; CMN_ERR_VERSION; CMN_STALE, CMN_MISS: sound, but of another id
+ * (api_id_compare).
+ */
+CMN_CHECKED enum cmn_status api_blob_check(struct cmn_view blob, const struct api_id *id);
+/* A field of a blob that was checked; the view lives as long as the blob. CMN_MISS: there is none. */
+CMN_CHECKED enum cmn_status api_blob_find(struct cmn_view blob, uint32_t tag, uint32_t index,
+					  struct cmn_view *ret);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * device: what a library learns of a device (ckcache.h), kept as a blob of its
+ * own or as an entry (cachecore/entry.h) with one field. Knows no API's types:
+ * the device is told by its identity's fields.
+ */
+#ifndef SHARED_API_DEVICE_H
+#define SHARED_API_DEVICE_H
+
+#include "layers/shared/api/desc.h"
+
+/*
+ * identity: fields of CC_PART_DEVICE, copied. functions and cache as in
+ * struct ckcache_desc.
+ */
+enum ckcache_status api_device_desc_new(const struct ckcache_functions *functions,
+					struct cc_cache *cache, const struct cc_key *identity,
+					const struct ckcache_library *library,
+					struct ckcache_desc **ret_desc);
+
+ckcache_device_get_blob_fn api_device_get_blob;
+ckcache_device_get_data_fn api_device_get_data;
+ckcache_device_store_fn api_device_store;
+ckcache_device_load_fn api_device_load;
+
+#endif

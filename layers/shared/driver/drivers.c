@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* drivers: the table. Each row says where its facts were measured. */
+#include "layers/shared/driver/drivers.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Digits as in the names of files in caches, for fnmatch. */
+#define HEX2 "[0-9a-f][0-9a-f]"
+#define HEX16 HEX2 HEX2 HEX2 HEX2 HEX2 HEX2 HEX2 HEX2
+
+/* Mesa's: it makes a directory when it has a file to write there, which may be after the build. */
+#define MESA_CACHED "/*/mesa_shader_cache/" HEX2, "/*/mesa_shader_cache*/" HEX2 "/" HEX16 HEX16 "*"
+
+/* clang's and LLVM's own. Of the paths NEO 22.43, rusticl 22.3 and pocl 3.1 read none. */
+#define CLANG_VARIABLES \
+	"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OPENCL_INCLUDE_PATH", "LLVM_", "LIBCLC_", \
+	"SOURCE_DATE_EPOCH"
+#define INTEL_VARIABLES "IGC_", "NEO", "ONEAPI_", "VC_", "CM_FE_"
+#define MESA_VARIABLES \
+	"MESA_", "NIR_", "GALLIUM_", "GALLIVM_", "LP_", "DRAW_", "RUSTICL_", "CLOVER_", "CLC_", "AMD_", \
+	"AMDGPU_", "RADEON", "RADV_", "R600_", "INTEL_", "IRIS_", "AGX_", "ASAHI_", "FD_", "IR3_", "NV50_", \
+	"PAN_", "V3D_", "VC4_", "ZINK_"
+/* By the texts in 580's libraries, in which no name begins with NVIDIA_. */
+#define NVIDIA_VARIABLES "CUDA_", "NV_OPENCL_", "NV_PIECEMEAL_", "NVVM_", "LLVM_"
+#define AMD_VARIABLES "AMD_", "AMDGPU_", "GPU_", "HSA_", "HIP_", "ROC_", "ROCM_"
+
+static const char *const intel[] = { INTEL_VARIABLES, CLANG_VARIABLES, NULL };
+static const char *const mesa[] = { MESA_VARIABLES, CLANG_VARIABLES, NULL };
+/* Some of its devices are other drivers. */
+static const char *const pocl[] = { "POCL_", "CUDA_", "HSA_", "IGC_", "NEO", CLANG_VARIABLES, NULL };
+static const char *const nvidia[] = { NVIDIA_VARIABLES, NULL };
+static const char *const oclgrind[] = { "OCLGRIND_", CLANG_VARIABLES, NULL };
+static const char *const amd[] = { AMD_VARIABLES, CLANG_VARIABLES, NULL };
+static const char *const all[] = {
+	INTEL_VARIABLES, MESA_VARIABLES, AMD_VARIABLES, NVIDIA_VARIABLES, CLANG_VARIABLES, "POCL_",
+	"OCLGRIND_", "NVIDIA_", "CL_CONFIG_", "OCL_", "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY", NULL,
+};
+
+/* By strace of 22.43: NEO's when it is loaded, in the working directory; IGC's at its first build. */
+static const char *const intel_settings[] = {
+	"igdrcl.config", "neo.config", "/tmp/IntelIGC/debugFlags/Options.txt", NULL,
+};
+
+const struct drv_driver drv_drivers[] = {
+	{
+		/*
+		 * Intel NEO 22.43: reading a binary takes 0.01 to 7 ms. IGC is
+		 * opened with dlopen when the platform is made; later versions
+		 * do it when they first compile.
+		 */
+		.library = "libigdrcl",	/* beside the newest, "_legacy1" for older devices */
+		.compiles_in_call = true,
+		.capture = CC_CAPTURE_EAGER,
+		.binaries_keep_constants = true,
+		.cached = { "*/" HEX16 ".cl_cache" },
+		.compilers = { "libigc.so", "libigdfcl.so", "libopencl-clang.so" },
+		.late_compilers = { "libigdfcl.so.2", "libigdfcl.so.1", "libigc.so.2",
+				    "libigc.so.1" },
+		.variables = intel,
+		.debug_keys = true,
+		.settings = intel_settings,
+	},
+	{
+		/*
+		 * The same for Level Zero, 22.43 and 26.27: from SPIR-V it needs no frontend. With strace:
+		 * one thread; 22.43 looks for IGC's Options.txt at a process's first module, 26.27 for
+		 * nothing; both for their own cache, where it is on.
+		 */
+		.library = "libze_intel_gpu",
+		.compiles_in_call = true,
+		.capture = CC_CAPTURE_EAGER,
+		.stands_absent_names = true,
+		.cached = { "*.l0_cache" },
+		.compilers = { "libigc.so" },
+		.late_compilers = { "libigc.so.2", "libigc.so.1" },
+		.variables = intel,
+		.debug_keys = true,
+		.settings = intel_settings,
+	},
+	{
+		/*
+		 * rusticl 22.3: its binary is SPIR-V, read in 0.01 ms; libclc
+		 * comes from files. A kernel is compiled when it is created:
+		 * 61 ms, or 0.15 ms from Mesa's own cache; a clone takes 0.04.
+		 * (NEO: 0.7 us created, 0.8 cloned. pocl: 0.1 us both.)
+		 */
+		.library = "libRusticlOpenCL.so",
+		.compiles_in_call = true,
+		.capture = CC_CAPTURE_EAGER,
+		.clones_kernels = true,
+		.load_rate = 50,	/* SPIR-V, parsed again each time: 52 to 150 from 250 kB on */
+		.cached = { MESA_CACHED },
+		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
+		.variables = mesa,
+	},
+	{
+		/*
+		 * rusticl 25.0 and 26.2: kernels are compiled with their program, and
+		 * creating one takes 0.02 ms. The answer to CL_KERNEL_ATTRIBUTES
+		 * is empty for a program that was loaded. 25.0's binary is the SPIR-V
+		 * before specialization. It compiles in a thread of its own. Versions from 23 to 24
+		 * were not measured.
+		 */
+		.library = "libRusticlOpenCL.so",
+		.since = "23",
+		.capture = CC_CAPTURE_EAGER,
+		.binaries_lose_answers = true,
+		.objects_as_unbuilt = true,
+		.load_rate = 50,
+		.cached = { MESA_CACHED },
+		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
+		.variables = mesa,
+	},
+	{
+		/*
+		 * rusticl 26.2: its binary is specialized. It refuses to link some
+		 * objects that were loaded, and hangs where a forked child compiles.
+		 */
+		.library = "libRusticlOpenCL.so",
+		.since = "26.2",
+		.capture = CC_CAPTURE_EAGER,
+		.binaries_lose_answers = true,
+		.binaries_keep_constants = true,
+		.objects_as_unbuilt = true,
+		.load_rate = 50,
+		.cached = { MESA_CACHED },
+		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
+		.variables = mesa,
+	},
+	{
+		/*
+		 * pocl 3.1: asking for the binary compiles every kernel once
+		 * more, 80 ms to 30 s, and holds up the first enqueue. Attributes are
+		 * lost; in 7.1 the preferred multiple of kernels with local
+		 * variables is 0 after a load. With its kernel cache off, all
+		 * that load one binary use the same temporary files. 6.0 aborts
+		 * when it is asked for a binary with specialization constants.
+		 */
+		.library = "libpocl.so",
+		.compiles_in_call = true,
+		.capture = CC_CAPTURE_DEFERRED,
+		.binaries_lose_answers = true,
+		.loads_race = true,
+		.private_directory = "_UNCACHED_",
+		.load_rate = 11,	/* 11 to 26; 90 to 140 with its cache empty */
+		.linked_builds_abort = true,
+		.compilers = { "libpocl-devices-" },
+		.files = { "/usr/share/pocl/*.bc", "/usr/share/pocl/include/*.h",
+			   "/usr/local/share/pocl/*.bc", "/usr/local/share/pocl/include/*.h" },
+		.variables = pocl,
+	},
+	{
+		/*
+		 * NVIDIA 580: 0.01 ms. Its compilers are loaded by the first
+		 * build and carry the driver's version, which is in the key. Asked
+		 * for the names of kernels, it ends the process where there are
+		 * none, and writes beyond a buffer of its own where one has 512
+		 * characters or more.
+		 */
+		.library = "libnvidia-opencl.so",
+		.compiles_in_call = true,
+		.unasked = DRV_KERNEL_NAMES,
+		.capture = CC_CAPTURE_EAGER,
+		.compiles_with_kernels = true,
+		.variables = nvidia,
+	},
+	{
+		/* oclgrind 21.10: its binary is LLVM bitcode. */
+		.library = "liboclgrind-rt-icd.so",
+		.compiles_in_call = true,
+		.capture = CC_CAPTURE_EAGER,
+		.compiles_with_kernels = true,
+		.compilers = { "liboclgrind" },
+		.variables = oclgrind,
+	},
+	{
+		/* AMD, by its sources (clr): opens its compiler when it first builds. */
+		.library = "libamdocl64.so",
+		.capture = CC_CAPTURE_EAGER,
+		.compilers = { "libamd_comgr" },
+		.late_compilers = { "libamd_comgr.so.3", "libamd_comgr.so.2" },
+		.variables = amd,
+	},
+	{
+		/* Any other: Intel's CPU runtime is known to open these. */
+		.library = NULL,
+		.capture = CC_CAPTURE_EAGER,
+		.compilers = { "libamd_comgr", "libcommon_clang", "libOclCpuBackEnd", "libigc.so" },
+		.variables = all,
+		.debug_keys = true,
+	},
+};
+
+const struct drv_driver *drv_driver_of(const char *library)
+{
+	const char *slash = strrchr(library, '/');
+	const char *name = slash ? slash + 1 : library;
+	const struct drv_driver *driver = drv_drivers;
+
+	while (driver->library && strncmp(name, driver->library, strlen(driver->library)) != 0)
+		driver++;
+	return driver;
+}
+
+const struct drv_driver *drv_driver_at(const struct drv_driver *driver, const char *version)
+{
+	const struct drv_driver *found = driver;
+
+	/* A driver's rows stand together, the oldest version first. */
+	for (const struct drv_driver *row = driver + 1; version && driver->library && row->library &&
+	     strcmp(row->library, driver->library) == 0; row++) {
+		if (strverscmp(version, row->since) >= 0)
+			found = row;
+	}
+	return found;
+}

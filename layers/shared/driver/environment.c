@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+/* environment: the variables at the beginning and now, and what each driver makes of them. */
+#include "layers/shared/driver/environment.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "layers/shared/driver/owner.h"
+
+/* Whatever a driver does with them: where caches and dumps go, what is logged, how a loader finds drivers. */
+static const char *const ignored[] = {
+	"POCL_CACHE_DIR",     "POCL_DEBUG",	  "POCL_KERNEL_CACHE", "POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES",
+	"POCL_TRACING",	      "MESA_SHADER_CACHE", "MESA_DISK_CACHE",  "MESA_GLSL_CACHE",
+	"MESA_LOG",	      "CUDA_CACHE_",	  "NEO_CACHE_",	       "OCL_ICD_",
+	"NEOReadDebugKeys",   NULL,
+};
+
+/* Which devices a known driver shows; and names of others' that begin as a driver's do. */
+static const char *const selecting[] = {
+	"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPU_DEVICE_ORDINAL", "HIP_VISIBLE_DEVICES",
+	"ONEAPI_DEVICE_SELECTOR", "INTEL_LICENSE_FILE", "CUDA_HOME", "CUDA_PATH", "CUDA_VERSION", NULL,
+};
+
+static bool has_prefix(const char *name, size_t len, const char *const *list)
+{
+	for (size_t i = 0; list[i]; i++) {
+		const char *prefix = list[i];
+		size_t at = 0;
+
+		while (at < len && prefix[at] && name[at] == prefix[at])
+			at++;
+		if (!prefix[at])
+			return true;
+	}
+	return false;
+}
+
+/* As Intel's debug variables are written: letters of both cases, beginning with a capital. */
+static bool is_camel_case(const char *name, size_t len)
+{
+	bool lower = false;
+
+	for (size_t i = 0; i < len; i++)
+		lower = lower || islower((unsigned char)name[i]);
+	return lower && len && isupper((unsigned char)name[0]);
+}
+
+/*
+ * What a driver makes of the environment. Looking at every variable takes some
+ * 10 us, hashing them all takes one: the fields are compared only where
+ * anything changed. The lock is only ever tried: after a fork, whatever state it
+ * was left in, the child merely does without what was known.
+ */
+struct view {
+	_Atomic(const char *) lost;	/* why nothing is cached any more, or NULL */
+	pthread_mutex_t lock;
+	bool known;
+	struct cmn_hash hash;		/* of an environment with these fields; all guarded by lock */
+	struct cc_key fields;
+};
+
+/*
+ * What copies share. Every release has note first; within one all of this is the same, and so are the
+ * rows of drivers.c.
+ */
+struct state {
+	_Atomic(bool (*)(bool)) note;	/* note_here, for other releases; NULL until it has begun */
+	pthread_once_t once;
+	char **variables;		/* NULL: out of memory */
+	struct cmn_hash hash;
+	atomic_bool disturbed;		/* it was not always as at the beginning, when noted */
+	struct view views[DRV_DRIVERS];	/* in the order of the rows */
+} drv_environment_own __attribute__((used)) = { .once = PTHREAD_ONCE_INIT };
+DRV_OWNER_NOTE(DRV_OWNER_ENVIRONMENT, CKCACHE_RELEASE, drv_environment_own);
+static struct state *state;		/* the owner's; set once */
+
+bool drv_environment_counts(const struct drv_driver *driver, const char *name, size_t len,
+			    bool debug_keys)
+{
+	if (has_prefix(name, len, ignored) || (driver->library && has_prefix(name, len, selecting)))
+		return false;
+	return has_prefix(name, len, driver->variables) ||
+	       (debug_keys && driver->debug_keys && is_camel_case(name, len));
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void add_variable(struct cc_key *key, const char *variable)
+{
+	const char *equals = strchr(variable, '=');
+	struct cmn_buffer name = { 0 };
+	char *field;
+
+	/* A name longer than a field's can be is no compiler's. */
+	cmn_buffer_printf(&name, "env.%.*s", (int)(equals - variable < 200 ? equals - variable : 200),
+			  variable);
+	field = cmn_buffer_take_string(&name);
+	if (field)
+		cc_key_add_text(key, CC_PART_OPTIONS, field, equals + 1);
+	else
+		key->encoded.failed = true;
+	free(field);
+}
+
+/* As getenv, in a list. */
+static const char *find(char *const *variables, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; variables && variables[i]; i++) {
+		if (strncmp(variables[i], name, len) == 0 && variables[i][len] == '=')
+			return variables[i] + len + 1;
+	}
+	return NULL;
+}
+
+/* Sorted variables of one name stand together. false: two of them differ, of which readers may take either. */
+static bool add_sorted(struct cc_key *key, const char *const *variables, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t len = strcspn(variables[i], "=") + 1;
+
+		if (i && strcmp(variables[i], variables[i - 1]) == 0)
+			continue;
+		if (i && strncmp(variables[i], variables[i - 1], len) == 0)
+			return false;
+		add_variable(key, variables[i]);
+	}
+	return true;
+}
+
+/* The fields that a driver's keys have in an environment. NULL, or a reason why there are none. */
+static const char *gather(const struct drv_driver *driver, char *const *environment,
+			  struct cc_key *ret)
+{
+	const char *debug = find(environment, "NEOReadDebugKeys"), *reason = NULL;
+	bool debug_keys = driver->debug_keys && debug && strcmp(debug, "0") != 0;
+	const char **variables;
+	size_t total = 0, count = 0;
+
+	while (environment && environment[total])
+		total++;
+	variables = calloc(total + 1, sizeof(*variables));
+	for (size_t i = 0; variables && i < total && environment[i]; i++) {
+		const char *equals = strchr(environment[i], '=');
+
+		if (equals && drv_environment_counts(driver, environment[i],
+						     (size_t)(equals - environment[i]), debug_keys))
+			variables[count++] = environment[i];
+	}
+	if (debug_keys)
+		cc_key_add_text(ret, CC_PART_OPTIONS, "env.NEOReadDebugKeys", debug);
+	if (variables) {
+		qsort(variables, count, sizeof(*variables), compare_texts);
+		if (!add_sorted(ret, variables, count))
+			reason = "environment-changed";
+	}
+	if (!variables || cc_key_status(ret) != CMN_OK)
+		reason = "no-memory";
+	free(variables);
+	return reason;
+}
+
+/*
+ * A hash over every variable, whether it counts or not, in its place. Where one
+ * alone differs its own hash would have to be the same: the factor is odd.
+ */
+static struct cmn_hash hash_of(char *const *variables)
+{
+	const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);	/* of the golden ratio: bits in no order */
+	uint64_t fold[2] = { 0 }, one[2];
+	struct cmn_hash hash;
+
+	for (size_t i = 0; variables && variables[i]; i++) {
+		hash = cmn_hash_of(variables[i], strlen(variables[i]));
+		memcpy(one, hash.bytes, sizeof(one));
+		fold[0] = fold[0] * factor + one[0];
+		fold[1] = fold[1] * factor + one[1];
+	}
+	memcpy(hash.bytes, fold, sizeof(fold));
+	return hash;
+}
+
+/* Pointers and texts in one allocation, which stays. NULL: out of memory. */
+static char **copy_environment(void)
+{
+	size_t count = 0, size = 0;
+	char **copy, *text;
+
+	while (environ && environ[count])
+		size += strlen(environ[count++]) + 1;
+	copy = malloc((count + 1) * sizeof(*copy) + size);
+	if (!copy)
+		return NULL;
+	copy[0] = NULL;
+	text = (char *)(copy + count + 1);
+	/* Another thread may be changing it. */
+	for (size_t i = 0; i < count && environ && environ[i]; i++) {
+		size_t len = strlen(environ[i]) + 1;
+
+		if (len > size)
+			break;
+		copy[i] = memcpy(text, environ[i], len);
+		copy[i + 1] = NULL;
+		text += len;
+		size -= len;
+	}
+	return copy;
+}
+
+static bool has_settings(const struct drv_driver *driver, bool at_load)
+{
+	for (size_t i = 0; driver->settings && driver->settings[i]; i++) {
+		if ((at_load || driver->settings[i][0] == '/') && access(driver->settings[i], F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* false: it is in use, or out of date. ret may be NULL. */
+static bool add_known(struct view *view, const struct cmn_hash *hash, struct cc_key *ret)
+{
+	bool known;
+
+	if (pthread_mutex_trylock(&view->lock) != 0)
+		return false;
+	known = view->known && cmn_hash_equal(&view->hash, hash);
+	if (known && ret)
+		cc_key_add_fields(ret, &view->fields);
+	(void)pthread_mutex_unlock(&view->lock);
+	return known;
+}
+
+/* Takes the fields in exchange, if it can. */
+static void remember(struct view *view, const struct cmn_hash *hash, struct cc_key *fields)
+{
+	struct cc_key old;
+
+	if (pthread_mutex_trylock(&view->lock) != 0)
+		return;
+	old = view->fields;
+	view->fields = *fields;
+	*fields = old;
+	view->hash = *hash;
+	view->known = true;
+	(void)pthread_mutex_unlock(&view->lock);
+}
+
+/* NULL, and the fields are added; or a reason why nothing may be cached. */
+static const char *look(const struct drv_driver *driver, struct cc_key *ret)
+{
+	struct view *view = &state->views[driver - drv_drivers];
+	struct cmn_hash hash, after;
+	struct cc_key then, now;
+	const char *reason = atomic_load(&view->lost);
+
+	hash = hash_of(environ);
+	if (reason || add_known(view, &hash, ret))
+		return reason;
+	cc_key_init(&then);
+	cc_key_init(&now);
+	reason = state->variables ? gather(driver, state->variables, &then) : "no-memory";
+	if (!reason)
+		reason = gather(driver, environ, &now);
+	if (!reason && !cmn_view_equal(cc_key_view(&then), cc_key_view(&now)))
+		reason = "environment-changed";
+	if (!reason && ret)
+		cc_key_add_fields(ret, &then);
+	after = hash_of(environ);
+	/* What another thread changed meanwhile was not looked at. */
+	if (!reason && cmn_hash_equal(&hash, &after))
+		remember(view, &hash, &then);
+	cc_key_release(&then);
+	cc_key_release(&now);
+	return reason;
+}
+
+/* Drivers are being loaded, or build. false: now or earlier they did so in another environment. */
+static bool note_here(bool loading)
+{
+	struct cmn_hash hash = hash_of(environ);
+	bool same = state->variables && cmn_hash_equal(&hash, &state->hash), found = false;
+	const char *const *settings = NULL;	/* looked for last: rows of one compiler stand together */
+
+	if (!same)
+		atomic_store(&state->disturbed, true);
+	for (size_t i = 0; i < DRV_DRIVERS; i++) {
+		const char *reason = same ? NULL : look(&drv_drivers[i], NULL);
+
+		if (drv_drivers[i].settings != settings)
+			found = has_settings(&drv_drivers[i], loading);
+		settings = drv_drivers[i].settings;
+		if (!reason && found)
+			reason = "settings-file";
+		/* What cannot be told for want of memory may be so. */
+		if (reason) {
+			atomic_store(&state->views[i].lost, reason);
+			atomic_store(&state->disturbed, true);
+		}
+	}
+	return !atomic_load(&state->disturbed);
+}
+
+/* As note_here; by the rows of each. false: what another one noted may matter for rows of this one. */
+static bool note_in_all_releases(bool loading)
+{
+	bool (*note)(bool), agreed = true;
+	struct state *copy;	/* no more than its beginning, of another release */
+	uint64_t release;
+
+	(void)note_here(loading);
+	for (size_t i = 0; (copy = drv_owner_copy(DRV_OWNER_ENVIRONMENT, i, &release)); i++) {
+		note = release == CKCACHE_RELEASE ? NULL : atomic_load(&copy->note);
+		agreed = (!note || note(loading)) && agreed;
+	}
+	return agreed;
+}
+
+static void begin(void)
+{
+	state->variables = copy_environment();
+	state->hash = hash_of(state->variables);
+	for (size_t i = 0; i < DRV_DRIVERS; i++)
+		(void)pthread_mutex_init(&state->views[i].lock, NULL);	/* cannot fail for a default one */
+	atomic_store(&state->note, note_here);
+}
+
+static void find_owner(void)
+{
+	struct state *found = drv_owner_of(DRV_OWNER_ENVIRONMENT, CKCACHE_RELEASE);
+
+	state = found ? found : &drv_environment_own;
+	(void)pthread_once(&state->once, begin);
+	if (note_in_all_releases(true) && found)
+		return;
+	for (size_t i = 0; i < DRV_DRIVERS; i++)
+		atomic_store(&state->views[i].lost, "environment-changed");
+}
+
+void drv_environment_begin(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, find_owner);
+}
+
+const char *drv_environment_at_begin(const char *name)
+{
+	drv_environment_begin();
+	return find(state->variables, name);
+}
+
+bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,
+			 const char **ret_reason)
+{
+	const char *reason;
+
+	drv_environment_begin();
+	reason = look(driver, key);
+	if (reason)
+		*ret_reason = reason;
+	return !reason;
+}
+
+bool drv_environment_holds(const struct drv_driver *driver)
+{
+	drv_environment_begin();
+	return !look(driver, NULL);
+}
+
+void drv_environment_note_build(void)
+{
+	drv_environment_begin();
+	(void)note_in_all_releases(false);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* loaded: dl_iterate_phdr, DT_NEEDED, notes. */
+#include "layers/shared/driver/loaded.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "layers/shared/driver/build_id.h"
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Some architectures leave DT_STRTAB unrelocated in memory. */
+static void read_dynamic(struct drv_loaded *object)
+{
+	ElfW(Addr) strings = 0;
+	ElfW(Xword) soname = 0;
+	bool has_soname = false;
+
+	for (const ElfW(Dyn) *entry = object->dynamic; entry && entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_STRTAB)
+			strings = entry->d_un.d_ptr;
+		if (entry->d_tag == DT_SONAME) {
+			soname = entry->d_un.d_val;
+			has_soname = true;
+		}
+	}
+	if (strings && strings < object->base)
+		strings += object->base;
+	object->strings = (const char *)strings;
+	if (strings && has_soname)
+		object->soname = object->strings + soname;
+}
+
+/* The first one counts, even an empty one, as in elf_file; empty where there is none. */
+struct cmn_view drv_loaded_note(const struct drv_loaded *object, const char *owner, uint32_t type)
+{
+	struct cmn_view value = { 0 };
+
+	for (unsigned int i = 0; i < object->header_count; i++) {
+		const ElfW(Phdr) *header = &object->headers[i];
+		const void *notes = (const void *)(object->base + header->p_vaddr);
+
+		if (header->p_type == PT_NOTE &&
+		    drv_note_find((struct cmn_view){ notes, header->p_memsz }, header->p_align,
+				  owner, type, &value) == CMN_OK)
+			break;
+	}
+	return value;
+}
+
+static int collect(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct drv_loaded_list *objects = ctx;
+	struct drv_loaded *object = &objects->items[objects->count];
+
+	(void)size;
+	if (objects->count == DRV_LOADED_MAX)
+		return 1;
+	/* The program itself has no name, and is no part of a driver. */
+	if (!info->dlpi_name || !info->dlpi_name[0])
+		return 0;
+	*object = (struct drv_loaded){
+		.path = info->dlpi_name,
+		.name = last_part(info->dlpi_name),
+		.base = info->dlpi_addr,
+		.headers = info->dlpi_phdr,
+		.header_count = info->dlpi_phnum,
+	};
+	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			object->dynamic = (const void *)(info->dlpi_addr +
+							 info->dlpi_phdr[i].p_vaddr);
+	}
+	/* The kernel's own object is no file, and is relocated in its own way. */
+	if (info->dlpi_addr == getauxval(AT_SYSINFO_EHDR))
+		return 0;
+	read_dynamic(object);
+	object->build_id = drv_loaded_note(object, "GNU", NT_GNU_BUILD_ID);
+	objects->count++;
+	return 0;
+}
+
+static bool in_segments(ElfW(Addr) base, const ElfW(Phdr) *headers, size_t count, const void *address)
+{
+	ElfW(Addr) at = (ElfW(Addr))address;
+
+	for (size_t i = 0; i < count; i++) {
+		ElfW(Addr) start = base + headers[i].p_vaddr;
+
+		if (headers[i].p_type == PT_LOAD && at >= start && at - start < headers[i].p_memsz)
+			return true;
+	}
+	return false;
+}
+
+bool drv_loaded_contains(const struct drv_loaded *object, const void *address)
+{
+	return in_segments(object->base, object->headers, object->header_count, address);
+}
+
+bool drv_loaded_holds(const struct dl_phdr_info *info, const void *address)
+{
+	return in_segments(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, address);
+}
+
+struct drv_loaded *drv_loaded_find(struct drv_loaded_list *objects, const char *name)
+{
+	struct drv_loaded *by_file_name = NULL;
+
+	for (size_t i = 0; i < objects->count; i++) {
+		struct drv_loaded *object = &objects->items[i];
+
+		if (object->soname && strcmp(object->soname, name) == 0)
+			return object;
+		if (!by_file_name && strcmp(object->name, name) == 0)
+			by_file_name = object;
+	}
+	return by_file_name;
+}
+
+/* Chooses what the chosen ones need, until nothing is added. */
+void drv_loaded_choose_needed(struct drv_loaded_list *objects)
+{
+	bool added;
+
+	do {
+		added = false;
+		for (size_t i = 0; i < objects->count; i++) {
+			const struct drv_loaded *object = &objects->items[i];
+
+			if (!object->chosen || !object->strings)
+				continue;
+			for (const ElfW(Dyn) *entry = object->dynamic; entry->d_tag != DT_NULL;
+			     entry++) {
+				struct drv_loaded *needed;
+
+				if (entry->d_tag != DT_NEEDED)
+					continue;
+				needed = drv_loaded_find(objects, object->strings + entry->d_un.d_val);
+				if (needed && !needed->chosen) {
+					needed->chosen = true;
+					added = true;
+				}
+			}
+		}
+	} while (added);
+}
+
+struct visit {
+	void (*visit)(void *ctx, struct drv_loaded_list *objects);
+	void *ctx;
+	bool no_memory;
+};
+
+/*
+ * Inside the loader's lock, which glibc lets one thread take again: another
+ * thread cannot unload what is being looked at.
+ */
+static int visit_all(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct drv_loaded_list objects = { calloc(DRV_LOADED_MAX, sizeof(*objects.items)), 0 };
+	struct visit *visit = ctx;
+
+	(void)info;
+	(void)size;
+	visit->no_memory = !objects.items;
+	if (!objects.items)
+		return 1;
+	(void)dl_iterate_phdr(collect, &objects);	/* gives what collect gave */
+	visit->visit(visit->ctx, &objects);
+	free(objects.items);
+	return 1;
+}
+
+bool drv_loaded_visit(void (*visit)(void *ctx, struct drv_loaded_list *objects), void *ctx)
+{
+	struct visit all = { .visit = visit, .ctx = ctx };
+
+	(void)dl_iterate_phdr(visit_all, &all);		/* stops at the first object */
+	return !all.no_memory;
+}

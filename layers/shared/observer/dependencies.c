@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* dependencies: from what a build looked for to what its result depends on. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "layers/shared/observer/observation.h"
+
+/* The path without its last part; false: it has one part only. */
+static bool parent_of(const char *path, char ret[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	size_t len;
+
+	if (!slash)
+		return false;
+	len = slash == path ? 1 : (size_t)(slash - path);
+	if (len >= PATH_MAX)
+		return false;
+	memcpy(ret, path, len);
+	ret[len] = '\0';
+	return true;
+}
+
+static bool is_below_absence(const struct drv_observation *observation, const char *path)
+{
+	char parent[PATH_MAX];
+	const struct place *place;
+
+	if (!parent_of(path, parent))
+		return false;
+	place = find_place(observation, parent);
+	return place && place->finding == FOUND_NOTHING;
+}
+
+/* Whether the build made anything in the directory that it listed: then it is its own. */
+static bool has_own_below(const struct drv_observation *observation, const char *directory)
+{
+	size_t len = strlen(directory);
+
+	for (const struct place *place = observation->places; place; place = place->hh.next) {
+		if (place->finding == FOUND_OWN && strncmp(place->path, directory, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether the driver keeps files of its own where this one lies, as a cache
+ * does: it left one there, or is known to. A program that came from there without the compiler
+ * depends on it all the same: see gather. Not where everybody may write, nor by names that
+ * are relative to the application's directory.
+ */
+static bool is_kept_by_driver(const struct drv_observation *observation, const char *path)
+{
+	const struct drv_driver *driver = observation->driver;
+	char parent[PATH_MAX];
+	struct stat info;
+	size_t len;
+
+	for (size_t i = 0; driver && i < DRV_LISTS && driver->cached[i]; i++) {
+		if (fnmatch(driver->cached[i], path, 0) == 0)
+			return true;
+	}
+	if (path[0] != '/' || !parent_of(path, parent) || stat(parent, &info) != 0 ||
+	    (info.st_mode & S_IWOTH))
+		return false;
+	len = strlen(parent);
+	for (const struct place *place = observation->places; place; place = place->hh.next) {
+		if ((place->finding == FOUND_OWN || place->written) &&
+		    strncmp(place->path, parent, len) == 0 &&
+		    place->path[len] == '/' && !strchr(place->path + len + 1, '/') &&
+		    lstat(place->path, &info) == 0 && S_ISREG(info.st_mode))
+			return true;
+	}
+	return false;
+}
+
+void drv_dependencies_judge(struct drv_observation *observation)
+{
+	for (struct place *place = observation->places; place; place = place->hh.next)
+		place->kept = is_kept_by_driver(observation, place->path);
+}
+
+/* What is to be gathered, and what becomes of it. */
+struct gathering {
+	const struct drv_observation *observation;
+	struct cc_manifest *manifest;
+	struct cc_file_memo *memo;
+	const struct drv_observer_text *text;
+	enum cmn_status status;
+	bool seen;		/* anything was looked for */
+	bool compiled;		/* and something else than what the driver keeps */
+};
+
+/* pocl's headers and libraries are 15 MB, which nobody reads for each hit; they are in the key, too. */
+static bool is_file_of_driver(const struct drv_driver *driver, const char *path)
+{
+	char *real = driver && driver->files[0] ? realpath(path, NULL) : NULL;
+	bool found = false;
+
+	for (size_t i = 0; real && i < DRV_LISTS && driver->files[i] && !found; i++)
+		found = fnmatch(driver->files[i], real, FNM_PATHNAME) == 0;
+	free(real);
+	return found;
+}
+
+static const char *add_file(struct gathering *gathering, const struct place *place)
+{
+	bool own = is_file_of_driver(gathering->observation->driver, place->path);
+	struct cmn_hash hash;
+	enum cmn_status status;
+
+	/* What was not opened, but for a cache that looks first, told that it is there, its size and time. */
+	if ((!place->opened && !place->kept) || own) {
+		gathering->status = cc_manifest_add_seen(gathering->manifest, place->path,
+							 &place->identity, own);
+		if (gathering->status == CMN_OK)
+			cc_manifest_identify(gathering->manifest, &place->identity);
+		return NULL;
+	}
+	status = cc_file_memo_hash_same(gathering->memo, place->path, &place->identity, &hash);
+	if (status == CMN_ERR_TOO_LARGE)
+		return "header-unreadable";
+	if (status != CMN_OK && status != CMN_ERR_NOMEM)
+		return "include-changed";
+	if (status == CMN_OK)
+		status = cc_manifest_add_file(gathering->manifest, place->path, place->identity.size,
+					      &hash);
+	if (status == CMN_OK)
+		cc_manifest_identify(gathering->manifest, &place->identity);
+	gathering->status = status;
+	return NULL;
+}
+
+/* The working directory by its name: only where the application spells it so as well, it is one of its directories. */
+static bool is_working_directory(const struct gathering *gathering, const char *path)
+{
+	const char *directory = gathering->observation->directory;
+
+	return strcmp(path, directory) == 0 && !is_named(gathering->text, directory);
+}
+
+static const char *add_directory(struct gathering *gathering, const struct place *place)
+{
+	char other[PATH_MAX + 2];
+	const char *path = place->path;
+
+	if (is_working_directory(gathering, path))
+		return NULL;
+	/* Its own name is to say that it is the working directory. */
+	if (gathering->text->directory && strcmp(path, gathering->observation->directory) == 0) {
+		(void)snprintf(other, sizeof(other), "%s/.", path);
+		path = other;
+	}
+	gathering->status = cc_manifest_add_place(gathering->manifest, path);
+	if (gathering->status == CMN_OK)
+		cc_manifest_identify(gathering->manifest, &place->identity);
+	return NULL;
+}
+
+/* A reason not to keep the build, or NULL. */
+static const char *add_dependency(struct gathering *gathering, const struct place *place)
+{
+	const struct drv_observation *observation = gathering->observation;
+	struct cc_file_identity now;
+	struct stat info;
+	bool there;
+
+	/* Processes that share the driver's cache find what others left there meanwhile. */
+	if (place->changed && !(place->kept && (gathering->compiled || place->written)))
+		return "include-changed";
+	if (place->finding == FOUND_OWN ||
+	    (place->kept && place->finding != FOUND_LISTED &&
+	     (gathering->compiled || place->written || place->finding == FOUND_NOTHING)))
+		return NULL;
+	if (place->finding == FOUND_LISTED)
+		return has_own_below(observation, place->path) ? NULL : "directory-listed";
+	if (is_of_the_system(place->path) && place->finding != FOUND_NOTHING)
+		return place->finding == FOUND_FILE ? "header-unreadable" : NULL;
+	there = stat(place->path, &info) == 0;
+	if (place->finding == FOUND_NOTHING) {
+		if (there)
+			return is_own(observation, info.st_dev, info.st_ino) ? NULL : "include-changed";
+		if (!is_absence(errno))
+			return "include-changed";
+		if (!is_below_absence(observation, place->path))
+			gathering->status = cc_manifest_add_absent(gathering->manifest, place->path);
+		return NULL;
+	}
+	if (!there || info.st_dev != place->identity.device || info.st_ino != place->identity.inode)
+		return "include-changed";
+	if (place->finding == FOUND_DIRECTORY)
+		return add_directory(gathering, place);
+	now = cc_file_identity_of(&info);
+	if (!cc_file_identity_equal(&now, &place->identity))
+		return "include-changed";
+	return add_file(gathering, place);
+}
+
+/*
+ * Whether the driver asked for the working directory's name, or looked whether $PWD is it, and
+ * then looked for something by a path that begins so, though the application did not.
+ */
+static bool uses_directory_name(const struct gathering *gathering)
+{
+	const struct drv_observation *observation = gathering->observation;
+	const struct place *by_name = find_place(observation, observation->directory);
+	size_t len = strlen(observation->directory);
+
+	if (!(observation->asked_directory ||
+	      (by_name && by_name->finding == FOUND_DIRECTORY)) ||
+	    is_named(gathering->text, observation->directory))
+		return false;
+	for (const struct place *place = observation->places; place; place = place->hh.next) {
+		if ((place->finding == FOUND_NOTHING || place->finding == FOUND_FILE) &&
+		    strncmp(place->path, observation->directory, len) == 0 &&
+		    place->path[len] == '/' && !place->kept)
+			return true;
+	}
+	return false;
+}
+
+static const char *gather(struct gathering *gathering)
+{
+	const struct drv_observation *observation = gathering->observation;
+	char *directory = cc_manifest_working_directory();
+	const char *reason = observation->unsure;
+
+	if (!reason && (!directory || !observation->directory ||
+			strcmp(directory, observation->directory) != 0))
+		reason = "directory-changed";
+	for (const struct place *place = observation->places;
+	     place && !reason && gathering->status == CMN_OK; place = place->hh.next) {
+		reason = add_dependency(gathering, place);
+	}
+	if (!reason && gathering->status == CMN_OK &&
+	    (gathering->text->directory || uses_directory_name(gathering)))
+		gathering->status = cc_manifest_add_directory(gathering->manifest, directory);
+	if (!reason && gathering->text->reads && !gathering->seen)
+		reason = "files-unseen";
+	free(directory);
+	return reason;
+}
+
+enum cmn_status drv_dependencies_gather(const struct drv_observation *observation,
+					const struct drv_observer_text *text, bool seen,
+					bool compiled, struct cc_file_memo *memo,
+					struct cc_manifest **ret, const char **ret_reason)
+{
+	struct gathering gathering = {
+		.observation = observation,
+		.manifest = cc_manifest_new(),
+		.memo = memo,
+		.text = text,
+		.seen = seen,
+		.compiled = compiled,
+	};
+	const char *reason;
+
+	if (!gathering.manifest)
+		return CMN_ERR_NOMEM;
+	reason = gather(&gathering);
+	if (reason) {
+		*ret_reason = reason;
+		gathering.status = CMN_MISS;
+	} else if (gathering.status == CMN_OK && cc_manifest_count(gathering.manifest)) {
+		*ret = gathering.manifest;
+		return CMN_OK;
+	} else if (gathering.status == CMN_OK) {
+		*ret = NULL;
+	}
+	cc_manifest_free(gathering.manifest);
+	return gathering.status;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* hooked_objects: chooses objects, as libraries.c does for keys, and leads their slots. */
+#include "layers/shared/observer/hooked_objects.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/hash.h"
+#include "layers/shared/observer/observation.h"
+#include "layers/shared/observer/observer_notes.h"
+#include "layers/shared/driver/owner.h"
+
+/* Another may come to lie where one is gone, which only its path tells. */
+struct known_object {
+	ElfW(Addr) base;
+	struct cmn_hash path;
+};
+
+/* The objects that are led; guarded by leading. */
+static pthread_mutex_t leading = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+	bool incomplete;
+	struct drv_library_epoch epoch;
+	struct known_object *before;	/* that were loaded before the first build */
+	size_t before_count;
+	struct drv_libraries_query queries[8];	/* for the drivers; more than any machine has */
+	size_t query_count;
+} led;
+#define MAX_QUERIES (sizeof(led.queries) / sizeof(led.queries[0]))
+
+/* Where the libraries lie that the program itself is linked with; a new one takes the place of the old, which stays. */
+struct ranges {
+	size_t count;
+	struct { uintptr_t start, size; } items[];
+};
+static _Atomic(const struct ranges *) of_program;
+
+static bool is_c_library(const struct drv_loaded *object)
+{
+	return strncmp(object->name, "libc.so", 7) == 0;
+}
+
+/* libc calls itself otherwise, and ld.so is not to be touched. */
+static bool is_left_alone(const struct drv_loaded *object)
+{
+	return is_c_library(object) || strncmp(object->name, "ld-", 3) == 0 ||
+	       !object->dynamic || drv_loaded_note(object, DRV_OWNER_NAME, DRV_OWNER_OBSERVER).len;
+}
+
+static struct known_object known_object(const struct drv_loaded *object)
+{
+	return (struct known_object){ object->base, cmn_hash_of(object->path, strlen(object->path)) };
+}
+
+static void remember_objects(const struct drv_loaded_list *objects)
+{
+	struct known_object *before = calloc(objects->count + 1, sizeof(*before));
+
+	for (size_t i = 0; before && i < objects->count; i++)
+		before[i] = known_object(&objects->items[i]);
+	led.before_count = before ? objects->count : 0;
+	led.before = before;
+}
+
+static bool was_there(const struct drv_loaded *object)
+{
+	for (size_t i = 0; i < led.before_count; i++) {
+		struct known_object now;
+
+		if (led.before[i].base != object->base)
+			continue;
+		now = known_object(object);
+		return cmn_hash_equal(&led.before[i].path, &now.path);
+	}
+	return false;
+}
+
+/* What comes to lie where it was may be a compiler. */
+static void forget_what_is_gone(const struct drv_loaded_list *objects)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < led.before_count; i++) {
+		bool there = false;
+
+		for (size_t j = 0; j < objects->count && !there; j++)
+			there = objects->items[j].base == led.before[i].base;
+		if (there)
+			led.before[count++] = led.before[i];
+	}
+	led.before_count = count;
+}
+
+static bool is_led_driver(const struct drv_loaded *object)
+{
+	for (size_t i = 0; i < led.query_count; i++) {
+		if (drv_libraries_is_driver(&led.queries[i], object))
+			return true;
+	}
+	return false;
+}
+
+static void choose_compilers(struct drv_loaded_list *objects, const struct drv_driver *driver)
+{
+	for (size_t i = 0; i < objects->count; i++) {
+		struct drv_loaded *object = &objects->items[i];
+
+		for (size_t j = 0; j < DRV_LISTS && driver->compilers[j]; j++)
+			object->chosen |= strncmp(object->name, driver->compilers[j],
+						  strlen(driver->compilers[j])) == 0;
+	}
+}
+
+static void choose(struct drv_loaded_list *objects)
+{
+	for (size_t i = 0; i < objects->count; i++) {
+		struct drv_loaded *object = &objects->items[i];
+
+		/* What came since the first build may be a compiler. */
+		object->chosen |= !was_there(object);
+		if (!is_led_driver(object))
+			continue;
+		object->chosen = true;
+		choose_compilers(objects, drv_driver_of(object->name));
+	}
+	drv_loaded_choose_needed(objects);
+}
+
+/* The program itself is the first object, and has no name. */
+static int find_program(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)size;
+	*(struct drv_loaded *)ctx = (struct drv_loaded){
+		.base = info->dlpi_addr, .headers = info->dlpi_phdr, .header_count = info->dlpi_phnum,
+	};
+	return 1;
+}
+
+static void choose_needed_by_program(struct drv_loaded_list *objects)
+{
+	struct drv_loaded program = { 0 };
+	const char *strings = NULL;
+
+	(void)dl_iterate_phdr(find_program, &program);
+	for (unsigned int i = 0; i < program.header_count; i++) {
+		if (program.headers[i].p_type == PT_DYNAMIC)
+			program.dynamic = (const void *)(program.base + program.headers[i].p_vaddr);
+	}
+	for (const ElfW(Dyn) *entry = program.dynamic; entry && entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_STRTAB)
+			strings = (const char *)(entry->d_un.d_ptr < program.base ?
+						 entry->d_un.d_ptr + program.base : entry->d_un.d_ptr);
+	}
+	for (const ElfW(Dyn) *entry = program.dynamic; strings && entry->d_tag != DT_NULL; entry++) {
+		struct drv_loaded *needed = entry->d_tag == DT_NEEDED ?
+					    drv_loaded_find(objects, strings + entry->d_un.d_val) : NULL;
+
+		if (needed)
+			needed->chosen = true;
+	}
+	drv_loaded_choose_needed(objects);
+}
+
+static void note_program(struct drv_loaded_list *objects)
+{
+	struct ranges *ranges = calloc(1, sizeof(*ranges) + objects->count * sizeof(ranges->items[0]));
+
+	if (!ranges)
+		return;
+	choose_needed_by_program(objects);
+	for (size_t i = 0; i < objects->count; i++) {
+		struct drv_loaded *object = &objects->items[i];
+		uintptr_t end = 0;
+
+		for (unsigned int j = 0; object->chosen && j < object->header_count; j++) {
+			const ElfW(Phdr) *header = &object->headers[j];
+
+			if (header->p_type == PT_LOAD && header->p_vaddr + header->p_memsz > end)
+				end = header->p_vaddr + header->p_memsz;
+		}
+		if (end) {
+			ranges->items[ranges->count].start = object->base;
+			ranges->items[ranges->count++].size = end;
+		}
+		object->chosen = false;
+	}
+	atomic_store_explicit(&of_program, ranges, memory_order_release);
+}
+
+static void lead_objects(void *ctx, struct drv_loaded_list *objects)
+{
+	const struct drv_slot_function *functions;
+	const struct drv_loaded *c_library = NULL;
+	size_t count;
+
+	(void)ctx;
+	functions = drv_watched_functions(&count);
+	if (!led.before) {
+		remember_objects(objects);
+		note_program(objects);
+	}
+	forget_what_is_gone(objects);
+	led.incomplete = !led.before;
+	for (size_t i = 0; i < objects->count; i++) {
+		if (is_c_library(&objects->items[i]))
+			c_library = &objects->items[i];
+	}
+	choose(objects);
+	for (size_t i = 0; i < objects->count; i++) {
+		const struct drv_loaded *object = &objects->items[i];
+
+		if (object->chosen && !is_left_alone(object) &&
+		    drv_slots_lead(object, c_library, functions, count) != CMN_OK)
+			led.incomplete = true;
+	}
+}
+
+static bool same_epoch(const struct drv_library_epoch *a, const struct drv_library_epoch *b)
+{
+	return a->loaded == b->loaded && a->unloaded == b->unloaded;
+}
+
+bool drv_hooked_objects_update(const struct drv_libraries_query *query)
+{
+	struct drv_library_epoch epoch = drv_libraries_epoch();
+	bool known = !query, room = true, complete;
+
+	(void)pthread_mutex_lock(&leading);
+	for (size_t i = 0; i < led.query_count && !known; i++)
+		known = led.queries[i].address == query->address &&
+			led.queries[i].is_driver == query->is_driver;
+	if (!known)
+		room = led.query_count < MAX_QUERIES;
+	if (!known && room)
+		led.queries[led.query_count++] = *query;
+	if (!known || led.incomplete || !same_epoch(&epoch, &led.epoch)) {
+		led.incomplete = !drv_loaded_visit(lead_objects, NULL) || led.incomplete;
+		led.epoch = epoch;
+	}
+	complete = !led.incomplete && room;
+	(void)pthread_mutex_unlock(&leading);
+	return complete;
+}
+
+bool drv_hooked_objects_is_of_program(const void *caller)
+{
+	const struct ranges *shared = atomic_load_explicit(&of_program, memory_order_acquire);
+
+	for (size_t i = 0; shared && i < shared->count; i++) {
+		if ((uintptr_t)caller - shared->items[i].start < shared->items[i].size)
+			return true;
+	}
+	return false;
+}
+
+void drv_hooked_objects_after_fork(void)
+{
+	if (!drv_observer_free_in_child(&leading))
+		led.incomplete = true;	/* some slots may still be as they were */
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * observer_notes: what the stand-ins (libc_hooks.c) tell the observer, and what it
+ * needs of them. All leave errno alone. Thread-safe; not for signal handlers,
+ * where a note is lost and makes the observation unsure.
+ */
+#ifndef SHARED_OBSERVER_OBSERVER_NOTES_H
+#define SHARED_OBSERVER_OBSERVER_NOTES_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "layers/shared/observer/got_slots.h"
+
+/* Whether what this thread does now, called from there, is being observed. */
+bool drv_notes_wanted(const void *caller);
+#define DRV_NOTES_WANTED() drv_notes_wanted(__builtin_return_address(0))
+
+/*
+ * The answer to a look at path, by the name that was given, relative to directory (a
+ * descriptor, or AT_FDCWD). error: 0 or an errno value; info: of what is there. fd: it was
+ * opened, else -1; then the note may sleep for 20 ms until a change of the file would be seen.
+ */
+void drv_note_look(int directory, const char *path, int error, struct stat *info, int fd);
+/* The driver made or wrote what path names, if error is 0. */
+void drv_note_write(int directory, const char *path, int error);
+/* What is created by a template: path is the result. */
+void drv_note_created(const char *path);
+/* What lies in a directory was listed. */
+void drv_note_listing(const char *path);
+/* The name of the working directory was asked for. */
+void drv_note_working_directory(void);
+/* The observation cannot be relied on; reason is static. */
+void drv_note_unsure(const char *reason);
+/* Objects may have been loaded. */
+void drv_note_loading(void);
+
+/* libc_hooks.c: the functions, by name. */
+const struct drv_slot_function *drv_watched_functions(size_t *ret_count);
+
+#endif

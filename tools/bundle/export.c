@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * export: all sound entries of the root as a bundle, in the order of their
+ * paths, so that the same cache gives the same bytes. Each entry is decoded
+ * before it goes in: a bundle is never worse than what a look-up would take.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cachecore/disk/bundle.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/entry_files.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/disk/leaf_walk.h"
+#include "common/descriptor.h"
+#include "common/file.h"
+#include "tools/output.h"
+#include "tools/bundle/signature.h"
+#include "tools/terminal.h"
+#include "tools/tool.h"
+
+struct leaf {
+	char path[CC_LEAF_PATH_SIZE];
+	uint64_t present;	/* numbers, one bit each */
+};
+
+struct exporting {
+	struct leaf *leaves;
+	size_t count;
+	const char *file;	/* as given */
+	int fd;
+	enum cmn_file_trust trust;	/* in files of the cache */
+	bool json;
+	bool reader_left;	/* of standard output */
+	struct signature_digest *digest;
+	struct cc_bundle_writer writer;
+	unsigned long long damaged, foreign;	/* left out */
+};
+
+static enum cmn_status add_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+{
+	struct exporting *exporting = ctx;
+	struct cc_leaf_scan scan;
+	struct leaf *leaves, *leaf;
+
+	(void)root_fd;
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK || !scan.present[CC_LEAF_SRC])
+		return CMN_OK;	/* removed meanwhile, or empty */
+	leaves = cmn_array_grow(exporting->leaves, exporting->count, sizeof(*leaves));
+	if (!leaves)
+		return CMN_ERR_NOMEM;
+	exporting->leaves = leaves;
+	leaf = &exporting->leaves[exporting->count++];
+	leaf->present = scan.present[CC_LEAF_SRC];
+	(void)snprintf(leaf->path, sizeof(leaf->path), "%s", path);
+	return CMN_OK;
+}
+
+static int compare_leaves(const void *a, const void *b)
+{
+	const struct leaf *one = a, *two = b;
+
+	return strcmp(one->path, two->path);
+}
+
+static enum cmn_status write_out(void *ctx, const void *data, size_t len)
+{
+	struct exporting *exporting = ctx;
+	enum cmn_status status = signature_digest_update(exporting->digest, data, len);
+
+	if (status != CMN_OK || exporting->fd != STDOUT_FILENO)
+		return status == CMN_OK ? cmn_file_write_all(exporting->fd, data, len) : status;
+	/* As tool_print: a reader that has left ends the command by SIGPIPE. */
+	if (fwrite(data, 1, len, stdout) == len)
+		return CMN_OK;
+	exporting->reader_left = errno == EPIPE;
+	return cmn_status_from_errno(errno);
+}
+
+/* false: complained about, unless the reader has left. */
+static bool flush_output(struct exporting *exporting)
+{
+	if (exporting->fd != STDOUT_FILENO || fflush(stdout) == 0)
+		return true;
+	exporting->reader_left = errno == EPIPE;
+	if (!exporting->reader_left)
+		tool_complain("standard output: %s", strerror(errno));
+	return false;
+}
+
+/* Whether the two files are an entry, by decoding a copy of one. */
+static enum cmn_status check_entry(const struct cmn_buffer *src, const struct cmn_buffer *bin)
+{
+	struct cmn_buffer copy = { 0 };
+	struct cc_entry *entry;
+	struct cc_key key;
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	cmn_buffer_append(&copy, bin->data, bin->len);
+	if (!copy.failed)
+		status = cc_bundle_decode(cmn_buffer_view(src), &copy, &key, &entry);
+	cmn_buffer_release(&copy);
+	if (status == CMN_OK) {
+		cc_entry_unref(entry);
+		cc_key_release(&key);
+	}
+	return status;
+}
+
+/* CMN_OK: the two files are a sound entry's. */
+static enum cmn_status read_entry(const struct exporting *exporting, int leaf_fd, unsigned int n,
+				  struct cmn_buffer *src, struct cmn_buffer *bin)
+{
+	enum cmn_status status;
+
+	status = cc_entry_files_read_file(leaf_fd, CC_LEAF_SRC, n, exporting->trust, NULL, src);
+	if (status != CMN_OK)
+		return status;
+	status = cc_entry_files_read_file(leaf_fd, CC_LEAF_BIN, n, exporting->trust, NULL, bin);
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_ERR_CORRUPT : status;	/* half of one */
+	return check_entry(src, bin);
+}
+
+static enum cmn_status export_entry(struct exporting *exporting, int leaf_fd, unsigned int n)
+{
+	struct cmn_buffer src = { 0 }, bin = { 0 };
+	enum cmn_status status = read_entry(exporting, leaf_fd, n, &src, &bin);
+
+	if (status == CMN_OK) {
+		status = cc_bundle_writer_add(&exporting->writer, cmn_buffer_view(&src),
+					      cmn_buffer_view(&bin));
+	} else if (status != CMN_ERR_NOMEM) {
+		exporting->foreign += status == CMN_ERR_VERSION;
+		/* One that was evicted meanwhile is none. */
+		exporting->damaged += status != CMN_ERR_VERSION && status != CMN_MISS;
+		status = CMN_OK;
+	}
+	cmn_buffer_release(&src);
+	cmn_buffer_release(&bin);
+	return status;
+}
+
+static enum cmn_status export_leaf(struct exporting *exporting, int root_fd,
+				   const struct leaf *leaf)
+{
+	enum cmn_status status = CMN_OK;
+	int fd;
+
+	if (cc_leaf_find(root_fd, leaf->path, &fd) != CMN_OK)
+		return CMN_OK;	/* removed meanwhile */
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS && status == CMN_OK; n++) {
+		if (leaf->present >> n & 1)
+			status = export_entry(exporting, fd, n);
+	}
+	(void)close(fd);	/* read only */
+	return status;
+}
+
+static enum cmn_status export_root(struct exporting *exporting, int root_fd)
+{
+	enum cmn_status status = cc_leaf_walk(root_fd, false, add_leaf, exporting);
+
+	if (exporting->count)
+		qsort(exporting->leaves, exporting->count, sizeof(*exporting->leaves),
+		      compare_leaves);
+	for (size_t i = 0; i < exporting->count && status == CMN_OK; i++) {
+		terminal_progress("export", i, exporting->count);
+		status = export_leaf(exporting, root_fd, &exporting->leaves[i]);
+	}
+	terminal_progress_hide();
+	return status;
+}
+
+/* Everything up to the end record. */
+static enum cmn_status export_entries(struct exporting *exporting, const char *root,
+				      enum cc_bundle_seal seal)
+{
+	enum cmn_status status;
+	int root_fd = -1;
+
+	status = cc_bundle_writer_begin(&exporting->writer, seal, write_out, exporting);
+	if (status != CMN_OK)
+		return status;
+	status = cc_root_open(root, &root_fd);
+	if (status == CMN_OK) {
+		status = export_root(exporting, root_fd);
+		(void)cmn_descriptor_close(root_fd);	/* read only */
+	} else if (status == CMN_MISS) {
+		status = CMN_OK;	/* a cache that nothing was stored in yet */
+	}
+	return status == CMN_OK ? cc_bundle_writer_end(&exporting->writer) : status;
+}
+
+/* false: complained about. */
+static bool export_signature(struct exporting *exporting, const struct signature_key *key)
+{
+	uint8_t digest[SIGNATURE_DIGEST_SIZE];
+	struct cc_bundle_signature signature;
+	enum cmn_status status = signature_digest_get(exporting->digest, digest);
+
+	if (status == CMN_OK) {
+		if (!signature_make(key, digest, &signature))
+			return false;
+		status = cc_bundle_writer_sign(&exporting->writer, &signature);
+	}
+	if (status != CMN_OK)
+		tool_complain("%s: %s", exporting->file, cmn_status_string(status));
+	return status == CMN_OK;
+}
+
+/* Says what is in the bundle and what is not; the exit code. */
+static int report(const struct exporting *exporting)
+{
+	struct cmn_buffer text = { 0 };
+
+	if (exporting->damaged || exporting->foreign)
+		tool_complain("left out: %llu damaged entries, %llu of another version",
+			      exporting->damaged, exporting->foreign);
+	if (exporting->fd == STDOUT_FILENO)
+		return TOOL_OK;
+	if (exporting->json)
+		cmn_buffer_printf(&text, "{\"exported\": %" PRIu64 ", \"damaged\": %llu, "
+				  "\"foreign\": %llu}\n", exporting->writer.count,
+				  exporting->damaged, exporting->foreign);
+	else
+		cmn_buffer_printf(&text, "%" PRIu64 " entries exported\n", exporting->writer.count);
+	return tool_print(&text);
+}
+
+static int export_cache(const struct cc_store *store, const char *file,
+			const struct signature_key *key, bool json)
+{
+	struct exporting exporting = {
+		.file = file, .fd = -1, .trust = cc_store_trust(store), .json = json
+	};
+	const char *root = cc_store_root(store);
+	struct output output;
+	enum cmn_status status;
+	int code = TOOL_FAILED;
+	bool good;
+
+	exporting.digest = signature_digest_new();
+	if (!exporting.digest)
+		return TOOL_FAILED;
+	if (!output_open(file, "a bundle", &output))
+		goto out;
+	exporting.fd = output.fd;
+	status = export_entries(&exporting, root, key ? CC_BUNDLE_ED25519 : CC_BUNDLE_UNSIGNED);
+	good = status == CMN_OK;
+	if (!good && !exporting.reader_left)
+		tool_complain("%s to %s: %s", root, file, cmn_status_string(status));
+	good = good && (!key || export_signature(&exporting, key)) && flush_output(&exporting);
+	if (output_close(&output, good))
+		code = report(&exporting);
+out:
+	free(exporting.leaves);
+	signature_digest_free(exporting.digest);
+	return code;
+}
+
+int verb_export(int argc, char **argv)
+{
+	struct signature_key *key = NULL;
+	const char *key_file = NULL;
+	struct tool_cache cache;
+	bool json = false;
+	const struct tool_option options[] = {
+		TOOL_FLAG("json", &json), TOOL_TEXT("sign", &key_file), { 0 },
+	};
+	int code;
+
+	if (!tool_parse(argc, argv, options, INT_MAX) || !tool_has_file(argc, argv))
+		return TOOL_USAGE;
+	if (key_file) {
+		key = signature_key_read_private(key_file);
+		if (!key)
+			return TOOL_FAILED;
+	}
+	code = TOOL_FAILED;
+	if (tool_open(&cache)) {
+		code = export_cache(cache.store, argv[optind], key, json);
+		tool_close(&cache);
+	}
+	signature_key_free(key);
+	return code;
+}

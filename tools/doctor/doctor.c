@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* doctor: the verb, the order of its sections, and what they share. */
+#include "tools/doctor/doctor.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+#define TIMEOUT_S 30		/* a driver that starts and compiles a few lines takes a second or two */
+#define MAX_TIMEOUT_S 3600
+
+bool doctor_probe(struct doctor *doctor, const struct child *child,
+		  struct child_result *ret_result)
+{
+	child_run(child, ret_result);
+	cmn_buffer_append_u8(&ret_result->records, '\0');	/* for who reads it as text */
+	cmn_buffer_append_u8(&ret_result->said, '\0');
+	if (ret_result->records.failed || ret_result->said.failed)
+		doctor_out_of_memory(doctor);
+	else if (ret_result->end == CHILD_EXITED &&
+		 !strstr((char *)ret_result->records.data, "\ndone\n"))
+		ret_result->end = CHILD_LEFT;	/* a driver's exit() */
+	if (ret_result->end == CHILD_INTERRUPTED)
+		doctor->signal = ret_result->code;
+	if (!doctor->signal && !doctor->failed)
+		return true;
+	child_result_release(ret_result);
+	return false;
+}
+
+const char *doctor_end_text(const struct doctor *doctor, const struct child_result *result,
+			    char *text)
+{
+	const char *name;
+
+	switch (result->end) {
+	case CHILD_SIGNALLED:
+		name = sigabbrev_np(result->code);
+		(void)snprintf(text, 128, "crashed (SIG%s)", name ? name : "?");
+		break;
+	case CHILD_TIMED_OUT:
+	case CHILD_STUCK:
+		(void)snprintf(text, 128, "did not answer within %llu s%s",
+			       (unsigned long long)(doctor->timeout_ns / NS_PER_S),
+			       result->end == CHILD_STUCK ? ", and cannot be ended" : "");
+		break;
+	case CHILD_LEFT:
+		(void)snprintf(text, 128, "was ended by a driver, with exit code %d", result->code);
+		break;
+	case CHILD_FAILED:
+		(void)snprintf(text, 128, "could not be asked: %s", strerror(result->code));
+		break;
+	default:
+		return NULL;
+	}
+	return text;
+}
+
+const char *doctor_last_words(const struct child_result *result, char *text)
+{
+	const char *said = (const char *)result->said.data;
+	size_t end = strlen(said), start;
+
+	while (end && (said[end - 1] == '\n' || said[end - 1] == ' '))
+		end--;
+	for (start = end; start && said[start - 1] != '\n'; start--)
+		;
+	(void)snprintf(text, 256, "%s%.*s", start < end ? ": " : "", (int)(end - start),
+		       said + start);	/* cut, if it is longer */
+	return text;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place)
+{
+	(void)info;
+	(void)type;
+	(void)place;
+	(void)remove(path);	/* what is left is in the directory for temporary files */
+	return 0;
+}
+
+void doctor_make_absolute(const char *variable)
+{
+	const char *value = getenv(variable);
+	char *path = value && *value ? realpath(value, NULL) : NULL;
+
+	if (path)
+		(void)setenv(variable, path, 1);	/* else it stays what it is */
+	free(path);
+}
+
+/* Where the probes work. */
+static void make_scratch(struct doctor *doctor)
+{
+	const char *parents[] = { getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
+
+	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
+		char *path = NULL;
+
+		if (!parents[i] || parents[i][0] != '/')
+			continue;
+		if (asprintf(&path, "%s/ckcache-doctor-XXXXXX", parents[i]) < 0)
+			return;
+		if (mkdtemp(path)) {
+			doctor->scratch = path;
+			return;
+		}
+		free(path);
+	}
+}
+
+static void remove_scratch(struct doctor *doctor)
+{
+	if (doctor->scratch)
+		(void)nftw(doctor->scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);	/* see remove_one */
+}
+
+static void look(struct doctor *doctor, const char *command)
+{
+	static void (*const sections[])(struct doctor *doctor) = {
+		doctor_look_at_settings, doctor_look_at_directory, doctor_look_at_opencl,
+		doctor_look_at_level_zero, doctor_look_at_devices, doctor_look_at_environment,
+		doctor_look_at_history,
+	};
+
+	if (command)
+		doctor_look_at_program(doctor, command);
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+		if (!doctor->signal && !doctor->failed)
+			sections[i](doctor);
+	}
+}
+
+int verb_doctor(int argc, char **argv)
+{
+	unsigned long seconds = TIMEOUT_S;
+	struct doctor doctor = { 0 };
+	const struct tool_option options[] = {
+		TOOL_FLAG("json", &doctor.json), TOOL_FLAG("quick", &doctor.quick),
+		TOOL_NUMBER("timeout", MAX_TIMEOUT_S, &seconds), { 0 },
+	};
+	int code;
+
+	if (!tool_parse(argc, argv, options, 1))
+		return TOOL_USAGE;
+	doctor.timeout_ns = seconds * NS_PER_S;
+	doctor_icds_settle();
+	doctor_make_absolute("OPENCL_LAYER_PATH");
+	child_begin();
+	make_scratch(&doctor);
+	look(&doctor, optind < argc ? argv[optind] : NULL);
+	remove_scratch(&doctor);
+	child_over();
+	if (doctor.signal) {
+		child_end_by(doctor.signal);
+		doctor.failed = true;
+	}
+	if (!doctor.failed)
+		doctor_report_end(&doctor);
+	code = doctor.failed || doctor.problem_count ? TOOL_FAILED : TOOL_OK;
+	doctor_release(&doctor);
+	return code;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * doctor: what the files of `ckcache doctor` share: the findings, and what one
+ * section learns for those after it. doctor.c has the verb and the order;
+ * doctor_report.c the findings and how they are printed; each other file one
+ * section. A section says what it finds and never fails: what cannot be found
+ * out is a finding too.
+ */
+#ifndef TOOLS_DOCTOR_DOCTOR_H
+#define TOOLS_DOCTOR_DOCTOR_H
+
+#include "tools/child.h"
+#include "tools/tool.h"
+
+enum doctor_mark {
+	DOCTOR_OK,
+	DOCTOR_NOTE,	/* to know; the cache works all the same */
+	DOCTOR_PROBLEM,	/* it does not, or not for all that it could serve */
+};
+
+enum doctor_section {
+	DOCTOR_PROGRAM,
+	DOCTOR_SETTINGS,
+	DOCTOR_DIRECTORY,
+	DOCTOR_OPENCL,
+	DOCTOR_LEVEL_ZERO,
+	DOCTOR_DEVICES,
+	DOCTOR_ENVIRONMENT,
+	DOCTOR_HISTORY,
+};
+
+struct doctor_finding {
+	enum doctor_section section;
+	enum doctor_mark mark;
+	char *text;
+	char *advice;	/* NULL: none */
+};
+
+/* What became of a device's trial; doctor_devices.c. All text is owned, and may be "". */
+struct doctor_device {
+	bool level_zero;	/* else OpenCL */
+	char *platform, *name, *driver_version, *library;
+	char *places[2];	/* of its platform or driver, and its own there, as the probes count */
+	const char *result;	/* a word of docs/JSON.md */
+	bool measured;
+	uint64_t compile_ns, capture_ns, hit_ns;
+};
+
+struct doctor {
+	bool quick, json;
+	uint64_t timeout_ns;	/* for each answer of drivers */
+	struct cc_config config;
+	char *scratch;		/* a directory that goes at the end; NULL: none could be made */
+	int signal;		/* that asked this process to end; 0: none */
+	bool ready;		/* some API has its layer and a device */
+	struct doctor_finding *findings;
+	size_t finding_count, problem_count;
+	struct doctor_device *devices;
+	size_t device_count;
+	bool failed;		/* out of memory, or nobody reads */
+	bool begun;		/* a section's title was printed: that of */
+	enum doctor_section printed;
+};
+
+/* Adds a finding, and prints it unless it is for JSON. advice: what to do, a whole sentence, or NULL. */
+void doctor_say(struct doctor *doctor, enum doctor_section section, enum doctor_mark mark,
+		const char *advice, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+/* Complains, and nothing more is looked at. */
+void doctor_out_of_memory(struct doctor *doctor);
+/* For a variable that holds a path, as probes work elsewhere; one that is not there stays. */
+void doctor_make_absolute(const char *variable);
+/* The last words, or all of it as JSON. */
+void doctor_report_end(struct doctor *doctor);
+void doctor_release(struct doctor *doctor);
+
+/* A device that a probe named; its trial comes later. */
+void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platform,
+		       const char *library, const char *const fields[4]);
+
+/*
+ * Variables for probes: drivers' own caches in a directory that goes. No key
+ * has these names (layers/shared/driver/environment.c).
+ */
+#define DOCTOR_OWN_CACHES(directory)                                              \
+	{ "XDG_CACHE_HOME", directory }, { "NEO_CACHE_DIR", directory },          \
+	{ "MESA_SHADER_CACHE_DIR", directory }, { "POCL_CACHE_DIR", directory },  \
+	{ "CUDA_CACHE_PATH", directory }
+/* The same for probes that compile nothing; this cache is on, makes nothing and counts nothing. */
+#define DOCTOR_HARMLESS(doctor)                                                   \
+	{ "CKCACHE_DISABLE", "0" }, { "CKCACHE_PERSISTENT", "0" },                \
+	{ "CKCACHE_TRACE", NULL }, { "CKCACHE_LOG", "none" },                     \
+	DOCTOR_OWN_CACHES((doctor)->scratch)
+
+/*
+ * A probe works in the scratch, since drivers without hardware write files
+ * where they are. Runs it and notes an interruption. false: the doctor is to end.
+ */
+bool doctor_probe(struct doctor *doctor, const struct child *child,
+		  struct child_result *ret_result);
+/*
+ * How it ended, unless by itself and after its work, as
+ * "crashed (SIGSEGV)"; text holds 128 bytes. NULL: well.
+ */
+const char *doctor_end_text(const struct doctor *doctor, const struct child_result *result,
+			    char *text);
+
+/* The last line that the child said, behind ": ", or "", in text of 256 bytes. */
+const char *doctor_last_words(const struct child_result *result, char *text);
+
+void doctor_look_at_program(struct doctor *doctor, const char *command);
+/* Loads the configuration. */
+void doctor_look_at_settings(struct doctor *doctor);
+void doctor_look_at_directory(struct doctor *doctor);
+void doctor_look_at_opencl(struct doctor *doctor);
+void doctor_look_at_level_zero(struct doctor *doctor);
+void doctor_look_at_devices(struct doctor *doctor);
+void doctor_look_at_environment(struct doctor *doctor);
+void doctor_look_at_history(struct doctor *doctor);
+
+/* Part of the section of OpenCL: the drivers' files (doctor_icds.c). */
+enum { DOCTOR_OCL_ICD = 1, DOCTOR_KHRONOS = 2 };	/* loaders */
+struct doctor_icd {
+	unsigned readers;	/* the loaders that load it */
+	char *file;		/* that names it; NULL: a variable does */
+	char *library;		/* NULL: there is a problem */
+	char *problem;
+};
+struct doctor_icds {
+	struct doctor_icd *items;
+	size_t count;
+	unsigned loader;	/* that programs get; both until it is known */
+};
+/* Makes absolute what the loaders' variables have relative to this directory. */
+void doctor_icds_settle(void);
+void doctor_icds_find(struct doctor *doctor, struct doctor_icds *ret);
+/* Says which files are broken, and which variables do nothing; loader: its name, or NULL. */
+void doctor_icds_say(struct doctor *doctor, struct doctor_icds *icds, const char *loader);
+void doctor_icds_release(struct doctor_icds *icds);
+/* Asks each alone, without the layer; how many did not answer. */
+size_t doctor_icds_blame(struct doctor *doctor, const struct doctor_icds *icds);
+
+#endif

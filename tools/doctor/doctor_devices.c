@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * doctor_devices: for each device, whether its driver's binaries can be taken
+ * and loaded again, and what that costs: a small program is built twice, in
+ * two processes, with the layer and a fresh cache, the drivers' own caches
+ * pointed at fresh directories each time. Whether it was a hit the layer's
+ * counts say, never the time.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/record/stats.h"
+#include "layers/shared/driver/drivers.h"
+#include "tools/doctor/doctor.h"
+#include "tools/doctor/probe.h"
+#include "tools/text.h"
+
+#define SECTION DOCTOR_DEVICES
+
+/* One build of a device's trial. */
+struct attempt {
+	bool built;
+	uint64_t ns;
+	char problem[512];	/* "": none */
+};
+
+struct trial {
+	struct doctor *doctor;
+	struct doctor_device *device;
+	char *directory;	/* its own, in the scratch */
+	char label[256];
+	struct cc_stats *before, *after;
+};
+
+static const char *capture_word(const struct doctor_device *device)
+{
+	switch (drv_driver_of(device->library)->capture) {
+	case CC_CAPTURE_DEFERRED:
+		return "deferred: ckcache replay stores it";
+	case CC_CAPTURE_LATE:
+		return "late";
+	default:
+		return "eager";
+	}
+}
+
+/* <directory>/<name>, made; NULL: it could not be. */
+static char *make_below(const char *directory, const char *name)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/%s", directory, name) < 0)
+		return NULL;
+	if (mkdir(path, 0700) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+static void read_attempt(const struct trial *trial, struct child_result *result,
+			 struct attempt *ret)
+{
+	char *text = (char *)result->records.data, ended[128];
+	const char *asked = "anything", *problem;
+	char words[256];
+	struct probe_record record;
+
+	while (probe_read(&text, &record)) {
+		if (strcmp(record.word, "asking") == 0)
+			asked = record.fields[0];
+		if (strcmp(record.word, "failed") == 0)
+			(void)snprintf(ret->problem, sizeof(ret->problem), "%s: %s",
+				       record.fields[0], record.fields[1]);	/* cut, if at all */
+		if (strcmp(record.word, "built") == 0) {
+			ret->built = true;
+			ret->ns = strtoull(record.fields[0], NULL, 10);
+		}
+	}
+	problem = doctor_end_text(trial->doctor, result, ended);
+	if (problem)
+		(void)snprintf(ret->problem, sizeof(ret->problem), "a process %s when it asked %s%s",
+			       problem, asked, doctor_last_words(result, words));	/* cut, if at all */
+	else if (!ret->built && !*ret->problem)
+		(void)snprintf(ret->problem, sizeof(ret->problem), "it said nothing");	/* it fits */
+}
+
+/* One process; caches: a name for its drivers' caches. false: the doctor is to end, or no memory. */
+static bool attempt(const struct trial *trial, bool layers, const char *caches,
+		    struct attempt *ret)
+{
+	char *const arguments[] = {
+		(char *)"ckcache", (char *)"doctor-probe",
+		(char *)(trial->device->level_zero ? "level-zero-build" : "opencl-build"),
+		trial->device->places[0], trial->device->places[1], NULL,
+	};
+	char *own = make_below(trial->directory, caches);
+	char *root = NULL;
+	bool done = false;
+
+	*ret = (struct attempt){ 0 };
+	if (own && asprintf(&root, "%s/cache", trial->directory) >= 0) {
+		const struct child_variable variables[] = {
+			{ "CKCACHE_DIR", root }, { "CKCACHE_DISABLE", "0" },
+			{ "CKCACHE_PERSISTENT", "1" }, { "CKCACHE_READ_ONLY", "0" },
+			{ "CKCACHE_READ_ONLY_DIRS", "" }, { "CKCACHE_RECACHE", "0" },
+			{ "CKCACHE_CAPTURE", "eager" }, { "CKCACHE_MAX_SIZE", "0" },
+			{ "CKCACHE_MIN_DEVICE_IMAGE_SIZE", "0" },
+			{ "CKCACHE_MAX_DEVICE_IMAGE_SIZE", "" }, { "CKCACHE_SHARED", "none" },
+			{ "CKCACHE_TRACE", NULL }, { "CKCACHE_LOG", "error" },
+			DOCTOR_OWN_CACHES(own),
+			{ 0 },
+		};
+		/* In a directory that goes, since drivers without hardware write files. */
+		const struct child child = { arguments, variables, own, layers,
+					     trial->doctor->timeout_ns };
+		struct child_result result;
+
+		done = doctor_probe(trial->doctor, &child, &result);
+		if (done) {
+			read_attempt(trial, &result, ret);
+			child_result_release(&result);
+		}
+	}
+	free(root);
+	free(own);
+	return done;
+}
+
+/* What the trial's cache counted until now; NULL: no memory. */
+static struct cc_stats *read_counts(const struct trial *trial)
+{
+	struct cc_stats *stats = cc_stats_new();
+	char *root;
+
+	if (stats && asprintf(&root, "%s/cache", trial->directory) >= 0) {
+		(void)!cc_stats_load(stats, root);	/* none: zeros */
+		free(root);
+	}
+	return stats;
+}
+
+static void fail(struct trial *trial, const char *result, enum doctor_mark mark,
+		 const char *advice, const char *why)
+{
+	trial->device->result = result;
+	doctor_say(trial->doctor, SECTION, mark, advice, "%s: %s", trial->label, why);
+}
+
+/* A build that failed with the layer: is it the driver's own failure? */
+static void blame(struct trial *trial, const struct attempt *with)
+{
+	struct attempt without;
+	char why[1024];
+
+	if (!attempt(trial, false, "blame", &without))
+		return;
+	if (*without.problem) {
+		(void)snprintf(why, sizeof(why), "its driver does not build a small program, with "
+			       "or without the cache: %s", without.problem);	/* it fits */
+		fail(trial, "driver-fails", DOCTOR_NOTE, "repair or remove the driver", why);
+		return;
+	}
+	(void)snprintf(why, sizeof(why), "its driver builds a small program, but not with the "
+		       "cache: %s", with->problem);	/* it fits */
+	fail(trial, "fails", DOCTOR_PROBLEM,
+	     "report it to ckcache; until then CKCACHE_DISABLE=1 keeps the cache out", why);
+}
+
+/* Built and not stored: why, in the word that the layer counted. */
+static void say_not_stored(struct trial *trial)
+{
+	uint64_t count;
+	const char *reason = cc_stats_bypass_at(trial->before, 0, &count);
+	char why[256];
+
+	(void)snprintf(why, sizeof(why), "what it builds is not cached%s%s",
+		       reason ? ": " : "", reason ? reason : "");	/* it fits */
+	fail(trial, "not-cached", DOCTOR_PROBLEM,
+	     "report it to ckcache, with the driver's name and version", why);
+}
+
+static void say_times(struct trial *trial)
+{
+	struct doctor_device *device = trial->device;
+	char compile[TEXT_SIZE], capture[TEXT_SIZE], hit[TEXT_SIZE];
+
+	device->result = "hit";
+	device->measured = true;
+	doctor_say(trial->doctor, SECTION, DOCTOR_OK, NULL,
+		   "%s: compiled in %s, loaded again in %s; its binary is taken in %s (%s)",
+		   trial->label, text_time(device->compile_ns, compile),
+		   text_time(device->hit_ns, hit), text_time(device->capture_ns, capture),
+		   capture_word(device));
+}
+
+/* Cold, then warm. */
+static void run(struct trial *trial)
+{
+	struct doctor_device *device = trial->device;
+	struct attempt cold, warm;
+
+	if (!attempt(trial, true, "cold", &cold))
+		return;
+	trial->before = read_counts(trial);
+	if (!trial->before) {
+		doctor_out_of_memory(trial->doctor);
+		return;
+	}
+	if (!cold.built || (*cold.problem && !cc_stats_get(trial->before, CC_STORES))) {
+		blame(trial, &cold);
+		return;
+	}
+	if (!cc_stats_get(trial->before, CC_STORES)) {
+		say_not_stored(trial);
+		return;
+	}
+	if (!attempt(trial, true, "warm", &warm))
+		return;
+	trial->after = read_counts(trial);
+	if (!trial->after) {
+		doctor_out_of_memory(trial->doctor);
+	} else if (!warm.built) {
+		blame(trial, &warm);
+	} else if (!cc_stats_get(trial->after, CC_HITS_DISK)) {
+		fail(trial, "no-hit", DOCTOR_PROBLEM,
+		     "report it to ckcache, with the driver's name and version",
+		     "what was stored is not found again by the next process");
+	} else {
+		device->compile_ns = cc_stats_get(trial->before, CC_COMPILE_NS_SPENT);
+		device->capture_ns = cold.ns > device->compile_ns ? cold.ns - device->compile_ns
+								  : 0;
+		device->hit_ns = warm.ns;
+		say_times(trial);
+	}
+}
+
+static void try(struct doctor *doctor, size_t i)
+{
+	struct doctor_device *device = &doctor->devices[i];
+	struct trial trial = { .doctor = doctor, .device = device };
+	char name[32];
+
+	(void)snprintf(trial.label, sizeof(trial.label), "%s, %s (%s)", device->platform,
+		       device->name, device->driver_version);	/* cut, if at all */
+	(void)snprintf(name, sizeof(name), "device-%zu", i);	/* it fits */
+	trial.directory = doctor->scratch ? make_below(doctor->scratch, name) : NULL;
+	if (trial.directory)
+		run(&trial);
+	else
+		fail(&trial, "not-tried", DOCTOR_NOTE, "set TMPDIR to a directory with room",
+		     "it was not tried, since no temporary directory can be made");
+	cc_stats_free(trial.before);
+	cc_stats_free(trial.after);
+	free(trial.directory);
+}
+
+/* Boards of one kind are tried once. */
+static const struct doctor_device *find_alike(const struct doctor *doctor, size_t i)
+{
+	const struct doctor_device *device = &doctor->devices[i];
+
+	for (size_t j = 0; j < i; j++) {
+		const struct doctor_device *other = &doctor->devices[j];
+
+		if (other->level_zero == device->level_zero &&
+		    strcmp(other->platform, device->platform) == 0 &&
+		    strcmp(other->name, device->name) == 0 &&
+		    strcmp(other->driver_version, device->driver_version) == 0)
+			return other;
+	}
+	return NULL;
+}
+
+void doctor_look_at_devices(struct doctor *doctor)
+{
+	for (size_t i = 0; i < doctor->device_count && !doctor->signal && !doctor->failed; i++) {
+		struct doctor_device *device = &doctor->devices[i];
+
+		if (find_alike(doctor, i)) {
+			device->result = "as-another";
+		} else if (doctor->quick) {
+			doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s, %s (%s): not tried (--quick); capture %s",
+				   device->platform, device->name, device->driver_version,
+				   capture_word(device));
+		} else if (doctor->ready) {
+			try(doctor, i);
+		}
+	}
+	if (!doctor->ready && !doctor->problem_count)
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+			   "install a driver: pocl-opencl-icd runs on any processor, intel-opencl-icd and mesa-opencl-icd on GPUs",
+			   "there is no device here that anything could be compiled for");
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * doctor_directory: the root, or where it would be made: whose it is, what it
+ * lies on, whether a file can be written and locked there; and the read-only
+ * tiers. What it writes has no name, so that nothing can stay behind.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "cachecore/disk/account.h"
+#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/root.h"
+#include "common/descriptor.h"
+#include "common/file.h"
+#include "tools/doctor/doctor.h"
+#include "tools/text.h"
+
+#define SECTION DOCTOR_DIRECTORY
+#define PROBE_BYTES 65536	/* an ordinary entry */
+#define FEW_BYTES (UINT64_C(64) << 20)
+#define FEW_INODES 1000
+
+/* statfs(2) has the numbers. */
+static const struct {
+	uint32_t type;
+	const char *name;
+} file_systems[] = {
+	{ 0xef53, "ext4" }, { 0x58465342, "xfs" }, { 0x9123683e, "btrfs" }, { 0x2fc12fc1, "zfs" },
+	{ 0xf2f52010, "f2fs" }, { 0xca451a4e, "bcachefs" }, { 0x01021994, "tmpfs" },
+	{ 0x858458f6, "ramfs" }, { 0x794c7630, "overlayfs" }, { 0x6969, "NFS" },
+	{ 0x517b, "SMB" }, { 0xff534d42, "CIFS" }, { 0xfe534d42, "SMB 2" }, { 0x01021997, "9P" },
+	{ 0x00c36400, "Ceph" }, { 0x0bd00bd0, "Lustre" }, { 0x47504653, "GPFS" },
+	{ 0x19830326, "BeeGFS" }, { 0x5346414f, "AFS" }, { 0x65735546, "FUSE" },
+	{ 0x4d44, "FAT" }, { 0x2011bab0, "exFAT" }, { 0x73717368, "squashfs" },
+};
+
+static const char *type_name(const struct statfs *info)
+{
+	for (size_t i = 0; i < sizeof(file_systems) / sizeof(file_systems[0]); i++) {
+		if ((uint32_t)info->f_type == file_systems[i].type)
+			return file_systems[i].name;
+	}
+	return "a file system of unknown type";
+}
+
+/* Whether path is base/tail. */
+static bool is_below(const char *path, const char *base, const char *tail)
+{
+	size_t len = base ? strlen(base) : 0;
+
+	return len && strncmp(path, base, len) == 0 && path[len] == '/' &&
+	       strcmp(path + len + 1, tail) == 0;
+}
+
+/* What made it the root: the order of docs/CONFIG.md. */
+static const char *why(const char *dir)
+{
+	const char *variable = getenv("CKCACHE_DIR"), *base = getenv("XDG_CACHE_HOME");
+
+	if (variable && *variable)
+		return "CKCACHE_DIR";
+	if (is_below(dir, base, "ckcache"))
+		return "XDG_CACHE_HOME";
+	if (is_below(dir, getenv("HOME"), ".cache/ckcache"))
+		return "HOME";
+	return "ckcache.conf";
+}
+
+static const char *owner_of(const struct stat *info, char ret[32])
+{
+	const struct passwd *user = getpwuid(info->st_uid);
+
+	if (user)
+		(void)snprintf(ret, 32, "%s", user->pw_name);	/* cut, if at all */
+	else
+		(void)snprintf(ret, 32, "user %u", info->st_uid);	/* it fits */
+	return ret;
+}
+
+static void look_at_space(struct doctor *doctor, int fd)
+{
+	char free_text[TEXT_SIZE], all_text[TEXT_SIZE];
+	struct statvfs space;
+	struct statfs type;
+	uint64_t left;
+
+	if (fstatvfs(fd, &space) < 0 || fstatfs(fd, &type) < 0) {
+		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL, "its file system does not tell its size: %s",
+			   strerror(errno));
+		return;
+	}
+	left = (uint64_t)space.f_bavail * space.f_frsize;
+	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "it is on %s%s: %s of %s free",
+		   type_name(&type), space.f_flag & ST_NOEXEC ? ", noexec (which does no harm)" : "",
+		   text_bytes(left, free_text),
+		   text_bytes((uint64_t)space.f_blocks * space.f_frsize, all_text));
+	if (type.f_type == 0x01021994 || type.f_type == 0x858458f6)
+		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
+			   "it is in memory: it is empty after the next start of the machine");
+	if (cmn_file_is_remote(fd))
+		doctor_say(doctor, SECTION, DOCTOR_NOTE,
+			   "a directory on a local disk (CKCACHE_DIR) is faster and surer",
+			   "its file system may be another machine's: processes do not wait there "
+			   "for each other's builds");
+	if (left < FEW_BYTES)
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "make room there, or set CKCACHE_DIR",
+			   "hardly any room is left");
+	if (space.f_files && space.f_favail < FEW_INODES)
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+			   "remove files there, or set CKCACHE_DIR",
+			   "only %llu more files can be made there",
+			   (unsigned long long)space.f_favail);
+}
+
+/* A file without a name, or at once without one; -1: errno says why. */
+static int make_nameless(int dir_fd, const char *dir)
+{
+	int fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char *path;
+
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL &&
+			errno != ENOENT))
+		return fd;
+	/* What the evictor would sweep, if this process should die here. */
+	if (asprintf(&path, "%s/" CMN_FILE_TEMPORARY_PREFIX "XXXXXX", dir) < 0) {
+		errno = ENOMEM;
+		return -1;
+	}
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		(void)unlink(path);	/* it was made just now */
+	free(path);
+	return fd;
+}
+
+/* Whether a lock is seen by whoever opens the file anew, as another process does. */
+static void look_at_locks(struct doctor *doctor, int fd)
+{
+	char path[64];
+	bool works;
+	int other;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);	/* it fits */
+	other = open(path, O_RDWR | O_CLOEXEC);
+	works = cmn_file_lock(fd, 0) == CMN_OK &&
+		(other < 0 || cmn_file_lock(other, 0) == CMN_BUSY);
+	if (other >= 0)
+		(void)close(other);	/* nothing was written through it */
+	if (works)
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "a file can be written and locked there");
+	else
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+			   "set CKCACHE_DIR to a directory on a local disk",
+			   "files cannot be locked there (flock): nothing is stored");
+}
+
+static void look_at_writing(struct doctor *doctor, int dir_fd, const char *dir)
+{
+	const enum doctor_mark mark = doctor->config.read_only ? DOCTOR_NOTE : DOCTOR_PROBLEM;
+	char *bytes = calloc(1, PROBE_BYTES);
+	enum cmn_status status = CMN_ERR_NOMEM;
+	int fd = make_nameless(dir_fd, dir);
+
+	if (fd < 0) {
+		doctor_say(doctor, SECTION, mark,
+			   "make it writable for this user, or set CKCACHE_DIR",
+			   "no file can be made in %s: %s", dir, strerror(errno));
+		free(bytes);
+		return;
+	}
+	if (bytes)
+		status = cmn_file_write_all(fd, bytes, PROBE_BYTES);
+	if (status == CMN_OK)
+		look_at_locks(doctor, fd);
+	else
+		doctor_say(doctor, SECTION, mark,
+			   "make room there (also in quotas and ulimit -f), or set CKCACHE_DIR",
+			   "a file of %d bytes cannot be written in %s: %s", PROBE_BYTES, dir,
+			   cmn_status_string(status));
+	(void)close(fd);	/* it goes with this */
+	free(bytes);
+}
+
+static void look_at_bound(struct doctor *doctor, int fd)
+{
+	const struct cc_config *config = &doctor->config;
+	char used_text[TEXT_SIZE], bound_text[TEXT_SIZE];
+	uint64_t used = 0;
+
+	if (cc_number_file_read(fd, CC_ACCOUNT_NAME, &used) != CMN_OK)
+		used = 0;	/* nothing was stored yet, or the next one counts anew */
+	if (config->max_size)
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s are in use, of at most %s",
+			   text_bytes(used, used_text), text_bytes(config->max_size, bound_text));
+	else
+		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
+			   "%s are in use, without a bound: CKCACHE_MAX_SIZE is 0",
+			   text_bytes(used, used_text));
+}
+
+static void look_at_root(struct doctor *doctor, const char *dir, int fd)
+{
+	struct stat info;
+	char owner[32];
+
+	if (fstat(fd, &info) < 0)
+		return;	/* an open directory: it does not happen */
+	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s (by %s), of %s, mode %04o", dir, why(dir),
+		   owner_of(&info, owner), info.st_mode & 07777);
+	look_at_space(doctor, fd);
+	look_at_bound(doctor, fd);
+	look_at_writing(doctor, fd, dir);
+}
+
+/* Where it would be made: the nearest directory that is there. */
+static void look_at_absent(struct doctor *doctor, const char *dir)
+{
+	char *parent = strdup(dir);
+	int fd = -1;
+
+	while (parent && fd < 0) {
+		char *slash = strrchr(parent, '/');
+
+		if (!slash)
+			break;
+		slash[slash == parent] = '\0';	/* "/" is the last */
+		fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0 && (errno != ENOENT || slash == parent))
+			break;
+	}
+	if (fd < 0) {
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "set CKCACHE_DIR",
+			   "%s (by %s) cannot be made: %s", dir, why(dir),
+			   parent ? strerror(errno) : "out of memory");
+	} else {
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
+			   "%s (by %s) is made when something is stored", dir, why(dir));
+		look_at_space(doctor, fd);
+		look_at_writing(doctor, fd, parent);
+		(void)close(fd);	/* nothing was written through it */
+	}
+	free(parent);
+}
+
+static void look_at_refused(struct doctor *doctor, const char *dir, const char *reason)
+{
+	char owner[32] = "nobody";
+	struct stat info;
+
+	if (stat(dir, &info) == 0)
+		(void)owner_of(&info, owner);
+	doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+		   "chown and chmod go-w it if only its owner could write to it so far, else "
+		   "remove it; or set CKCACHE_DIR (docs/SECURITY.md says why)",
+		   "%s (by %s), of %s, is not used: %s", dir, why(dir), owner, reason);
+}
+
+static void look_at_tiers(struct doctor *doctor)
+{
+	char **dirs = doctor->config.read_only_dirs;
+
+	for (size_t i = 0; dirs && dirs[i]; i++) {
+		const char *reason;
+		enum cmn_status status = cc_root_check(dirs[i], CC_ROOT_TIER, &reason);
+
+		if (status == CMN_OK)
+			doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
+				   "%s is looked in, too (read only)", dirs[i]);
+		else if (status != CMN_MISS)
+			doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
+				   "%s (read only) is not used: %s", dirs[i], reason);
+		else if (getenv("CKCACHE_READ_ONLY_DIRS"))
+			doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
+				   "%s, of CKCACHE_READ_ONLY_DIRS, is not there", dirs[i]);
+	}
+}
+
+void doctor_look_at_directory(struct doctor *doctor)
+{
+	const struct cc_config *config = &doctor->config;
+	const char *reason = "it cannot be opened";
+	enum cmn_status status;
+	int fd = -1;
+
+	if (config->dir) {
+		enum cc_root_kind kind = config->sharing == CC_SHARING_GROUP ? CC_ROOT_GROUP :
+									       CC_ROOT_OWN;
+
+		status = cc_root_check(config->dir, kind, &reason);
+		if (status == CMN_OK)
+			status = cc_root_open_as(config->dir, kind, &fd);
+		if (status == CMN_OK) {
+			look_at_root(doctor, config->dir, fd);
+			(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+		} else if (status == CMN_MISS) {
+			look_at_absent(doctor, config->dir);
+		} else {
+			look_at_refused(doctor, config->dir, reason);
+		}
+	} else if (config->dir_problem) {
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "set CKCACHE_DIR",
+			   "there is no cache directory: %s", config->dir_problem);
+	}
+	look_at_tiers(doctor);
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * doctor_icds: which OpenCL drivers the loaders load: the *.icd files of
+ * /etc/OpenCL/vendors, or what the variables of ocl-icd and of Khronos' loader
+ * name, by the rules of each. And which of them it is that does not answer.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/file.h"
+#include "tools/doctor/doctor.h"
+#include "tools/doctor/probe.h"
+
+#define VENDORS "/etc/OpenCL/vendors"
+#define MAX_ICD_FILE 4096	/* one path */
+
+/* Takes problem. What is there already gets one more loader. */
+static void add(struct doctor *doctor, struct doctor_icds *icds, unsigned readers,
+		const char *file, const char *library, char *problem)
+{
+	struct doctor_icd *grown, icd = { .readers = readers, .problem = problem };
+
+	for (size_t i = 0; i < icds->count; i++) {
+		struct doctor_icd *item = &icds->items[i];
+
+		if (!file == !item->file && (!file || strcmp(file, item->file) == 0) &&
+		    (file || strcmp(library, item->library) == 0)) {
+			item->readers |= readers;
+			free(problem);
+			return;
+		}
+	}
+	icd.file = file ? strdup(file) : NULL;
+	icd.library = library ? strdup(library) : NULL;
+	grown = reallocarray(icds->items, icds->count + 1, sizeof(*grown));
+	if (grown)
+		icds->items = grown;
+	if (!grown || (library && !icd.library) || (file && !icd.file)) {
+		doctor_out_of_memory(doctor);
+		free(icd.file);
+		free(icd.library);
+		free(problem);
+		return;
+	}
+	icds->items[icds->count++] = icd;
+}
+
+/* Its first line names the driver. */
+static void add_file(struct doctor *doctor, struct doctor_icds *icds, unsigned readers,
+		     const char *file)
+{
+	struct cmn_buffer content = { 0 };
+	enum cmn_status status = cmn_file_read(AT_FDCWD, file, MAX_ICD_FILE, true, &content);
+	char *text = status == CMN_OK ? cmn_buffer_take_string(&content) : NULL, *problem = NULL;
+
+	if (text)
+		text[strcspn(text, "\n")] = '\0';
+	if (text && text[strspn(text, " \t\r")]) {
+		add(doctor, icds, readers, file, text, NULL);
+	} else if ((text ? asprintf(&problem, "%s names no driver", file) :
+			   asprintf(&problem, "%s: %s", file, cmn_status_string(status))) < 0) {
+		doctor_out_of_memory(doctor);
+	} else {
+		add(doctor, icds, readers, file, NULL, problem);
+	}
+	free(text);
+}
+
+static bool is_icd_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 4 && strcmp(name + len - 4, ".icd") == 0;
+}
+
+static int is_icd_file(const struct dirent *entry)
+{
+	return is_icd_name(entry->d_name);
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static void add_directory(struct doctor *doctor, struct doctor_icds *icds, unsigned readers,
+			  const char *directory)
+{
+	struct dirent **entries;
+	int count = scandir(directory, &entries, is_icd_file, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		char *path;
+
+		if (asprintf(&path, "%s/%s", directory, entries[i]->d_name) >= 0) {
+			add_file(doctor, icds, readers, path);
+			free(path);
+		}
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+}
+
+static const char *ocl_icd_directory(void)
+{
+	const char *directory = getenv("OPENCL_VENDOR_PATH");
+
+	return directory && *directory ? directory : VENDORS;
+}
+
+/* Where ocl-icd finds a file that is named without a directory; NULL: not there. Freed by the caller. */
+static char *find_in_directory(const char *name)
+{
+	char *path;
+
+	if (strchr(name, '/') || !is_icd_name(name) ||
+	    asprintf(&path, "%s/%s", ocl_icd_directory(), name) < 0)
+		return NULL;
+	if (access(path, R_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* Its __initClIcd, which is the same from 2.3.1 to 2.3.4. */
+static void find_for_ocl_icd(struct doctor *doctor, struct doctor_icds *icds)
+{
+	const char *vendors = getenv("OCL_ICD_VENDORS");
+	char *found;
+
+	if (!vendors || !*vendors) {
+		add_directory(doctor, icds, DOCTOR_OCL_ICD, ocl_icd_directory());
+	} else if (is_directory(vendors)) {
+		add_directory(doctor, icds, DOCTOR_OCL_ICD, vendors);
+	} else if (is_icd_name(vendors)) {
+		found = find_in_directory(vendors);
+		add_file(doctor, icds, DOCTOR_OCL_ICD, found ? found : vendors);
+		free(found);
+	} else {
+		add(doctor, icds, DOCTOR_OCL_ICD, NULL, vendors, NULL);
+	}
+}
+
+/* Its khrIcdOsVendorsEnumerate: a list of libraries, then one directory. */
+static void find_for_khronos(struct doctor *doctor, struct doctor_icds *icds)
+{
+	const char *vendors = getenv("OCL_ICD_VENDORS"), *list = getenv("OCL_ICD_FILENAMES");
+	char *copy = list ? strdup(list) : NULL, *rest;
+
+	for (char *part = copy ? strtok_r(copy, ":", &rest) : NULL; part;
+	     part = strtok_r(NULL, ":", &rest))
+		add(doctor, icds, DOCTOR_KHRONOS, NULL, part, NULL);
+	free(copy);
+	add_directory(doctor, icds, DOCTOR_KHRONOS, vendors ? vendors : VENDORS);
+}
+
+void doctor_icds_settle(void)
+{
+	const char *vendors = getenv("OCL_ICD_VENDORS");
+	char *found = vendors ? find_in_directory(vendors) : NULL;
+
+	/* A library without a directory is the dynamic linker's to find. */
+	if (vendors && !found &&
+	    (strchr(vendors, '/') || is_icd_name(vendors) || is_directory(vendors)))
+		doctor_make_absolute("OCL_ICD_VENDORS");
+	free(found);
+	doctor_make_absolute("OPENCL_VENDOR_PATH");
+}
+
+void doctor_icds_find(struct doctor *doctor, struct doctor_icds *ret)
+{
+	*ret = (struct doctor_icds){ .loader = DOCTOR_OCL_ICD | DOCTOR_KHRONOS };
+	find_for_ocl_icd(doctor, ret);
+	find_for_khronos(doctor, ret);
+}
+
+static void say_ignored(struct doctor *doctor, const char *variable, const char *what,
+			const char *advice)
+{
+	doctor_say(doctor, DOCTOR_OPENCL, DOCTOR_NOTE, advice, "%s is %s, which this loader %s",
+		   variable, getenv(variable), what);
+}
+
+void doctor_icds_say(struct doctor *doctor, struct doctor_icds *icds, const char *loader)
+{
+	const char *vendors = getenv("OCL_ICD_VENDORS"), *path = getenv("OPENCL_VENDOR_PATH");
+
+	if (loader)
+		icds->loader = strcmp(loader, "ocl-icd") == 0 ? DOCTOR_OCL_ICD : DOCTOR_KHRONOS;
+	for (size_t i = 0; i < icds->count; i++) {
+		if (icds->items[i].problem && (icds->items[i].readers & icds->loader))
+			doctor_say(doctor, DOCTOR_OPENCL, DOCTOR_NOTE,
+				   "remove it, or install its package anew", "%s",
+				   icds->items[i].problem);
+	}
+	if (icds->loader == DOCTOR_OCL_ICD && getenv("OCL_ICD_FILENAMES"))
+		say_ignored(doctor, "OCL_ICD_FILENAMES", "does not read",
+			    "name a driver, or a directory of .icd files, in OCL_ICD_VENDORS");
+	if (icds->loader == DOCTOR_KHRONOS && path && *path)
+		say_ignored(doctor, "OPENCL_VENDOR_PATH", "does not read",
+			    "name the directory in OCL_ICD_VENDORS");
+	if (icds->loader == DOCTOR_KHRONOS && vendors && !is_directory(vendors))
+		say_ignored(doctor, "OCL_ICD_VENDORS", "takes for a directory",
+			    "name a directory of .icd files, or the drivers in OCL_ICD_FILENAMES");
+}
+
+void doctor_icds_release(struct doctor_icds *icds)
+{
+	for (size_t i = 0; i < icds->count; i++) {
+		free(icds->items[i].file);
+		free(icds->items[i].library);
+		free(icds->items[i].problem);
+	}
+	free(icds->items);
+}
+
+/* Makes <scratch>/icd-<i>/driver.icd; the directory's path, or NULL. */
+static char *make_vendors(const struct doctor *doctor, size_t i, const char *library)
+{
+	struct cmn_view content = cmn_view_of(library);
+	int fd = -1;
+	char *path;
+	bool done;
+
+	if (!doctor->scratch || asprintf(&path, "%s/icd-%zu", doctor->scratch, i) < 0)
+		return NULL;
+	done = mkdir(path, 0700) == 0;
+	if (done)
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	done = fd >= 0 && cmn_file_publish(fd, "driver.icd", &content, 1) == CMN_OK;
+	if (fd >= 0)
+		(void)close(fd);	/* published */
+	if (done)
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* The last thing that a probe asked; "" : nothing. */
+static const char *last_asked(char *records)
+{
+	struct probe_record record;
+	const char *asked = "";
+
+	while (probe_read(&records, &record)) {
+		if (strcmp(record.word, "asking") == 0)
+			asked = record.fields[0];
+	}
+	return asked;
+}
+
+/* false: this one does not answer, said. */
+static bool answers(struct doctor *doctor, const struct doctor_icd *icd, const char *vendors)
+{
+	char *const arguments[] = { (char *)"ckcache", (char *)"doctor-probe", (char *)"opencl",
+				    NULL };
+	const struct child_variable variables[] = {
+		{ "OPENCL_LAYERS", NULL }, { "OCL_ICD_VENDORS", vendors },
+		{ "OPENCL_VENDOR_PATH", NULL }, { "OCL_ICD_FILENAMES", NULL },
+		DOCTOR_HARMLESS(doctor), { 0 },
+	};
+	const struct child child = { arguments, variables, doctor->scratch, false, doctor->timeout_ns };
+	struct child_result result;
+	char text[128], words[256], *advice;
+	const char *problem;
+
+	if (!doctor_probe(doctor, &child, &result))
+		return true;
+	problem = doctor_end_text(doctor, &result, text);
+	if (problem) {
+		if (asprintf(&advice, "repair or remove it (%s), or have programs pass over it "
+			     "(OCL_ICD_VENDORS)", icd->file ? icd->file : icd->library) < 0)
+			advice = NULL;
+		doctor_say(doctor, DOCTOR_OPENCL, DOCTOR_PROBLEM, advice,
+			   "the driver %s %s when a process asked %s, also without the cache%s",
+			   icd->library, problem, last_asked((char *)result.records.data),
+			   doctor_last_words(&result, words));
+		free(advice);
+	}
+	child_result_release(&result);
+	return !problem;
+}
+
+size_t doctor_icds_blame(struct doctor *doctor, const struct doctor_icds *icds)
+{
+	size_t blamed = 0;
+
+	for (size_t i = 0; i < icds->count && !doctor->signal && !doctor->failed; i++) {
+		char *vendors = NULL;
+
+		if (icds->items[i].library && (icds->items[i].readers & icds->loader))
+			vendors = make_vendors(doctor, i, icds->items[i].library);
+		blamed += vendors && !answers(doctor, &icds->items[i], vendors);
+		free(vendors);
+	}
+	return blamed;
+}

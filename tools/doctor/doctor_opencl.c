@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * doctor_opencl: the loader that programs get, whether the layer comes in
+ * through it, and the drivers behind it, as a process that is run like
+ * `ckcache run` finds them.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/file.h"
+#include "tools/doctor/doctor.h"
+#include "tools/doctor/probe.h"
+
+#define SECTION DOCTOR_OPENCL
+#define LAYER_FILES "/etc/OpenCL/layers"
+#define MAX_LAYER_FILE 4096	/* one path */
+#define MAX_LOADER (UINT64_C(64) << 20)	/* they have some 100 kB */
+
+/* What to do about a driver that has no device here. */
+static const struct {
+	const char *library;	/* how its file name starts */
+	const char *advice;
+} deviceless[] = {
+	{ "libRusticlOpenCL", "RUSTICL_ENABLE=<driver> turns Mesa's devices on (iris, radeonsi, llvmpipe)" },
+	{ "libigdrcl", "where there is an Intel GPU: is /dev/dri/renderD* there, and may this user (group render) open it?" },
+	{ "libnvidia-opencl", "where there is an NVIDIA GPU: are /dev/nvidia* there, and of the same driver version?" },
+	{ "libamdocl64", "where there is an AMD GPU: is /dev/kfd there, and may this user (groups render, video) open it?" },
+};
+
+/* What the probe's records add up to; texts lie in them. */
+struct answer {
+	const char *loader, *name, *version, *asked, *failure;
+	bool active, below;
+	size_t layers, platforms, devices;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* *.lay files are for newer loaders: one that names a file that is not there is worth a word. */
+static void look_at_layer_file(struct doctor *doctor, const char *directory, const char *name)
+{
+	struct cmn_buffer content = { 0 };
+	char *path, *text = NULL;
+
+	if (asprintf(&path, "%s/%s", directory, name) < 0)
+		return;
+	if (cmn_file_read(AT_FDCWD, path, MAX_LAYER_FILE, true, &content) == CMN_OK)
+		text = cmn_buffer_take_string(&content);
+	if (text)
+		text[strcspn(text, "\r\n")] = '\0';
+	if (!text || (strchr(text, '/') && access(text, R_OK) < 0))
+		doctor_say(doctor, SECTION, DOCTOR_NOTE, "remove it, or install its package anew",
+			   "%s names %s, which cannot be read", path, text ? text : "nothing");
+	else
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
+			   "%s names %s, for loaders that know such files", path, text);
+	free(text);
+	free(path);
+}
+
+static int is_layer_file(const struct dirent *entry)
+{
+	size_t len = strlen(entry->d_name);
+
+	return len > 4 && strcmp(entry->d_name + len - 4, ".lay") == 0;
+}
+
+static void look_at_layer_files(struct doctor *doctor)
+{
+	const char *directory = getenv("OPENCL_LAYER_PATH");
+	struct dirent **entries;
+	int count;
+
+	if (!directory || !*directory)
+		directory = LAYER_FILES;
+	count = scandir(directory, &entries, is_layer_file, alphasort);
+	for (int i = 0; i < count; i++) {
+		look_at_layer_file(doctor, directory, entries[i]->d_name);
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+}
+
+static bool knows_layers(const char *loader)
+{
+	static const char variable[] = "OPENCL_LAYERS";
+	struct cmn_buffer content = { 0 };
+	bool knows;
+
+	if (cmn_file_read(AT_FDCWD, loader, MAX_LOADER, true, &content) != CMN_OK)
+		return true;	/* whether the layer comes in says it */
+	knows = memmem(content.data, content.len, variable, sizeof(variable)) != NULL;
+	cmn_buffer_release(&content);
+	return knows;
+}
+
+static void say_loader(struct doctor *doctor, const struct answer *answer)
+{
+	if (!answer->loader)
+		return;
+	if (answer->name)
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the loader is %s: %s %s",
+			   answer->loader, answer->name, answer->version);
+	else
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
+			   "the loader is %s", answer->loader);
+}
+
+static void say_layer(struct doctor *doctor, const struct answer *answer)
+{
+	if (answer->active) {
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the layer comes in and answers");
+		if (answer->layers > 1)
+			doctor_say(doctor, SECTION, DOCTOR_NOTE,
+				   "let OPENCL_LAYERS and the .lay files name the same file",
+				   "%zu copies of the layer are loaded", answer->layers);
+		if (answer->below)
+			doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+				   "name " TOOL_OPENCL_LIBRARY " before the others in OPENCL_LAYERS; of .lay files the first by name counts",
+				   "nothing is cached: another layer between the cache and the drivers may change what is built");
+	} else if (!knows_layers(answer->loader)) {
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+			   "install ocl-icd 2.3.0 or later (ocl-icd-libopencl1), or Khronos' loader",
+			   "the loader is too old to know layers");
+	} else if (answer->layers) {
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+			   "install this command and the layer in the same version",
+			   "the layer is loaded, and does not answer");
+	} else if (answer->platforms) {
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+			   "look at its libraries with ldd: one may be missing",
+			   "the loader does not load the layer");
+	} else {
+		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
+			   "the loader found no driver, and does without layers then");
+	}
+}
+
+static void say_platform(struct doctor *doctor, const struct probe_record *platform,
+			 size_t devices)
+{
+	const char *const *fields = platform->fields;
+
+	if (platform->word && devices)	/* without any there is a word about its file */
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s (%s) has %zu device%s", fields[1],
+			   *fields[3] ? fields[3] : "library unknown", devices,
+			   devices == 1 ? "" : "s");
+}
+
+static const char *deviceless_advice(const char *library)
+{
+	for (size_t i = 0; i < sizeof(deviceless) / sizeof(deviceless[0]); i++) {
+		if (strncmp(base_name(library), deviceless[i].library,
+			    strlen(deviceless[i].library)) == 0)
+			return deviceless[i].advice;
+	}
+	return NULL;
+}
+
+/* Whether a driver has a device, by its library's name. */
+static bool has_device(const struct doctor *doctor, const char *library)
+{
+	for (size_t i = 0; i < doctor->device_count; i++) {
+		if (strcmp(base_name(doctor->devices[i].library), base_name(library)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void say_icd(struct doctor *doctor, const struct doctor_icds *icds,
+		    const struct probe_record *record)
+{
+	const char *library = record->fields[0], *file = NULL;
+	bool loaded = false;
+
+	for (size_t i = 0; i < icds->count; i++) {
+		const struct doctor_icd *icd = &icds->items[i];
+
+		if (icd->library && strcmp(icd->library, library) == 0 &&
+		    (icd->readers & icds->loader)) {
+			loaded = true;
+			file = icd->file;
+		}
+	}
+	if (!loaded)
+		return;	/* another loader would */
+	if (*record->fields[1])
+		doctor_say(doctor, SECTION, DOCTOR_NOTE,
+			   "install its package anew, or remove what names it",
+			   "the driver of %s cannot be loaded: %s", file ? file : "the environment",
+			   record->fields[1]);
+	else if (!has_device(doctor, library))
+		doctor_say(doctor, SECTION, DOCTOR_NOTE, deviceless_advice(library),
+			   "the driver %s has no device here", library);
+}
+
+/* What is known before the devices are looked at. Cuts the text; what is noted lies in it. */
+static void gather(char *text, struct answer *ret)
+{
+	struct probe_record record;
+
+	while (probe_read(&text, &record)) {
+		if (strcmp(record.word, "asking") == 0)
+			ret->asked = record.fields[0];
+		else if (strcmp(record.word, "loader") == 0)
+			ret->loader = record.fields[0];
+		else if (strcmp(record.word, "failed") == 0)
+			ret->failure = record.fields[1];
+		else if (strcmp(record.word, "layer") == 0)
+			ret->layers++;
+		else if (strcmp(record.word, "active") == 0)
+			ret->active = true;
+		else if (strcmp(record.word, "below") == 0)
+			ret->below = true;
+		else if (strcmp(record.word, "platform") == 0)
+			ret->platforms++;
+		else if (strcmp(record.word, "device") == 0)
+			ret->devices++;
+		else if (strcmp(record.word, "named") == 0) {
+			ret->name = record.fields[0];
+			ret->version = record.fields[1];
+		}
+	}
+}
+
+/* Then its platforms with their devices, and the drivers' files. Cuts the text. */
+static void read_drivers(struct doctor *doctor, const struct doctor_icds *icds, char *text)
+{
+	struct probe_record record, platform = { 0 };
+	size_t devices = 0;
+
+	while (probe_read(&text, &record)) {
+		if (strcmp(record.word, "platform") == 0) {
+			say_platform(doctor, &platform, devices);
+			platform = record;
+			devices = 0;
+		} else if (strcmp(record.word, "device") == 0 && platform.word) {
+			doctor_add_device(doctor, false, platform.fields[1], platform.fields[3],
+					  record.fields);
+			devices++;
+		} else if (strcmp(record.word, "icd") == 0) {
+			say_platform(doctor, &platform, devices);
+			devices = 0;
+			say_icd(doctor, icds, &record);
+		}
+	}
+	say_platform(doctor, &platform, devices);
+}
+
+/* The same question without the layer: whose fault it is. */
+static bool ends_well_without(struct doctor *doctor)
+{
+	char *const arguments[] = { (char *)"ckcache", (char *)"doctor-probe", (char *)"opencl",
+				    NULL };
+	const struct child_variable variables[] = {
+		{ "OPENCL_LAYERS", NULL }, DOCTOR_HARMLESS(doctor), { 0 },
+	};
+	const struct child child = { arguments, variables, doctor->scratch, false, doctor->timeout_ns };
+	struct child_result result;
+	char text[128];
+	bool well;
+
+	if (!doctor_probe(doctor, &child, &result))
+		return false;
+	well = !doctor_end_text(doctor, &result, text);
+	child_result_release(&result);
+	return well;
+}
+
+static void say_end(struct doctor *doctor, const struct doctor_icds *icds,
+		    const struct answer *answer, const char *problem, const char *words)
+{
+	const char *asked = answer->asked ? answer->asked : "anything";
+
+	if (ends_well_without(doctor))
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+			   "report it to ckcache; until then CKCACHE_DISABLE=1 keeps the cache out",
+			   "a process with the layer %s when it asked %s, and without it does not%s",
+			   problem, asked, words);
+	else if (!doctor->signal && !doctor->failed && !doctor_icds_blame(doctor, icds))
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+			   "leave one of the drivers out (OCL_ICD_VENDORS) until clinfo shows the devices",
+			   "a process with all drivers %s when it asked %s, also without the cache%s",
+			   problem, asked, words);
+}
+
+static void look(struct doctor *doctor, struct doctor_icds *icds, char *const *arguments)
+{
+	const struct child_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
+	const struct child child = { arguments, variables, doctor->scratch, true, doctor->timeout_ns };
+	struct answer answer = { 0 };
+	struct child_result result;
+	const char *problem;
+	char text[128], words[256], *copy;
+
+	if (!doctor_probe(doctor, &child, &result))
+		return;
+	copy = strdup((char *)result.records.data);
+	if (!copy) {
+		doctor_out_of_memory(doctor);
+		goto out;
+	}
+	gather(copy, &answer);
+	problem = doctor_end_text(doctor, &result, text);
+	say_loader(doctor, &answer);
+	if (answer.loader && (answer.active || !problem))
+		say_layer(doctor, &answer);
+	doctor_icds_say(doctor, icds, answer.name);
+	read_drivers(doctor, icds, (char *)result.records.data);
+	if (problem)
+		say_end(doctor, icds, &answer, problem, doctor_last_words(&result, words));
+	else if (answer.failure)
+		doctor_say(doctor, SECTION, DOCTOR_NOTE,
+			   "for OpenCL programs: install ocl-icd-libopencl1",
+			   "there is no OpenCL loader: %s", answer.failure);
+	else if (!answer.asked)
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "run it again, with more memory",
+			   "nothing could be asked%s", doctor_last_words(&result, words));
+	if (answer.active && answer.devices && !answer.below)
+		doctor->ready = true;
+out:
+	free(copy);
+	child_result_release(&result);
+}
+
+void doctor_look_at_opencl(struct doctor *doctor)
+{
+	const char *layers = getenv("OPENCL_LAYERS");
+	char *path = tool_find_library(TOOL_OPENCL_LIBRARY);
+	struct doctor_icds icds;
+	char **arguments;
+	size_t count = 3;
+
+	if (!path) {
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "install libckcache-opencl",
+			   "%s is not where this command's installation should have it",
+			   TOOL_OPENCL_LIBRARY);
+		return;
+	}
+	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the layer is %s", path);
+	free(path);
+	if (layers && *layers)
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "OPENCL_LAYERS is %s", layers);
+	look_at_layer_files(doctor);
+	doctor_icds_find(doctor, &icds);
+	arguments = calloc(icds.count + 4, sizeof(*arguments));
+	if (arguments) {
+		arguments[0] = (char *)"ckcache";
+		arguments[1] = (char *)"doctor-probe";
+		arguments[2] = (char *)"opencl";
+		for (size_t i = 0; i < icds.count; i++) {
+			if (icds.items[i].library)
+				arguments[count++] = icds.items[i].library;
+		}
+		look(doctor, &icds, arguments);
+	} else {
+		doctor_out_of_memory(doctor);
+	}
+	free(arguments);
+	doctor_icds_release(&icds);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* doctor_report: findings and devices, for people as they come, for scripts at the end. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/doctor/doctor.h"
+#include "tools/terminal.h"
+#include "tools/text.h"
+
+static const char *const marks[] = { "ok", "note", "problem" };
+
+static const struct {
+	const char *name;	/* for scripts */
+	const char *title;
+} sections[] = {
+	[DOCTOR_PROGRAM] = { "program", "Program" },
+	[DOCTOR_SETTINGS] = { "settings", "Settings" },
+	[DOCTOR_DIRECTORY] = { "directory", "Directory" },
+	[DOCTOR_OPENCL] = { "opencl", "OpenCL" },
+	[DOCTOR_LEVEL_ZERO] = { "level-zero", "Level Zero" },
+	[DOCTOR_DEVICES] = { "devices", "Devices" },
+	[DOCTOR_ENVIRONMENT] = { "environment", "Environment" },
+	[DOCTOR_HISTORY] = { "history", "History" },
+};
+
+static const char *colour_of(enum doctor_mark mark)
+{
+	if (mark == DOCTOR_PROBLEM)
+		return terminal_bad(STDOUT_FILENO);
+	return mark == DOCTOR_NOTE ? terminal_warning(STDOUT_FILENO) : terminal_good(STDOUT_FILENO);
+}
+
+/* Names of devices, files and variables may hold anything. */
+static void append_clean(struct cmn_buffer *text, const char *from)
+{
+	for (; *from; from++)
+		cmn_buffer_append_u8(text, (unsigned char)*from < 0x20 || *from == 0x7f ?
+					   ' ' : (uint8_t)*from);
+}
+
+static void print(struct doctor *doctor, const struct doctor_finding *finding)
+{
+	const char *end = terminal_plain(STDOUT_FILENO);
+	struct cmn_buffer text = { 0 };
+
+	if (!doctor->begun || doctor->printed != finding->section)
+		cmn_buffer_printf(&text, "%s%s%s%s\n", doctor->begun ? "\n" : "",
+				  terminal_bold(STDOUT_FILENO), sections[finding->section].title,
+				  end);
+	doctor->begun = true;
+	doctor->printed = finding->section;
+	cmn_buffer_printf(&text, "  %s%-7s%s  ", colour_of(finding->mark), marks[finding->mark],
+			  end);
+	append_clean(&text, finding->text);
+	cmn_buffer_append_u8(&text, '\n');
+	if (finding->advice) {
+		cmn_buffer_append_text(&text, "           -> ");
+		append_clean(&text, finding->advice);
+		cmn_buffer_append_u8(&text, '\n');
+	}
+	if (tool_print(&text) != TOOL_OK)
+		doctor->failed = true;
+}
+
+void doctor_out_of_memory(struct doctor *doctor)
+{
+	tool_complain("out of memory");
+	doctor->failed = true;
+}
+
+void doctor_say(struct doctor *doctor, enum doctor_section section, enum doctor_mark mark,
+		const char *advice, const char *format, ...)
+{
+	struct doctor_finding finding = { .section = section, .mark = mark };
+	struct doctor_finding *grown;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&finding.text, format, args) < 0)
+		finding.text = NULL;	/* vasprintf leaves it undefined */
+	va_end(args);
+	finding.advice = advice ? strdup(advice) : NULL;
+	grown = cmn_array_grow(doctor->findings, doctor->finding_count, sizeof(*grown));
+	if (grown)
+		doctor->findings = grown;
+	if (!grown || !finding.text || (advice && !finding.advice)) {
+		tool_complain("out of memory");
+		free(finding.text);
+		free(finding.advice);
+		doctor->failed = true;
+		return;
+	}
+	doctor->findings[doctor->finding_count++] = finding;
+	doctor->problem_count += mark == DOCTOR_PROBLEM;
+	if (!doctor->json && !doctor->failed)
+		print(doctor, &finding);
+}
+
+void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platform,
+		       const char *library, const char *const fields[4])
+{
+	struct doctor_device *grown =
+		cmn_array_grow(doctor->devices, doctor->device_count, sizeof(*grown));
+	struct doctor_device *device;
+
+	if (!grown) {
+		doctor_out_of_memory(doctor);
+		return;
+	}
+	doctor->devices = grown;
+	device = &grown[doctor->device_count++];
+	*device = (struct doctor_device){
+		.level_zero = level_zero,
+		.platform = strdup(platform),
+		.library = strdup(library),
+		.places = { strdup(fields[0]), strdup(fields[1]) },
+		.name = strdup(fields[2]),
+		.driver_version = strdup(fields[3]),
+		.result = "not-tried",
+	};
+	if (!device->platform || !device->library || !device->places[0] || !device->places[1] ||
+	    !device->name || !device->driver_version) {
+		doctor_out_of_memory(doctor);
+	}
+}
+
+static void append_time(struct cmn_buffer *text, const char *name, bool known, uint64_t ns)
+{
+	if (known)
+		cmn_buffer_printf(text, ", \"%s\": %.3f", name, (double)ns / 1e6);
+	else
+		cmn_buffer_printf(text, ", \"%s\": null", name);
+}
+
+static void append_device(struct cmn_buffer *text, const struct doctor_device *device)
+{
+	text_append_member(text, "api", device->level_zero ? "level-zero" : "opencl");
+	text_append_member(text, "platform", device->platform);
+	text_append_member(text, "name", device->name);
+	text_append_member(text, "driver_version", device->driver_version);
+	text_append_member(text, "library", *device->library ? device->library : NULL);
+	text_append_member(text, "result", device->result);
+	append_time(text, "compile_ms", device->measured, device->compile_ns);
+	append_time(text, "capture_ms", device->measured, device->capture_ns);
+	append_time(text, "hit_ms", device->measured, device->hit_ns);
+}
+
+static void format_json(const struct doctor *doctor, struct cmn_buffer *text)
+{
+	cmn_buffer_printf(text, "{\n  \"version\": \"" CKCACHE_VERSION "\",\n  \"works\": %s,\n",
+			  doctor->problem_count ? "false" : "true");
+	cmn_buffer_printf(text, "  \"problems\": %zu,\n  \"findings\": [", doctor->problem_count);
+	for (size_t i = 0; i < doctor->finding_count; i++) {
+		const struct doctor_finding *finding = &doctor->findings[i];
+
+		cmn_buffer_append_text(text, i ? ",\n    {" : "\n    {");
+		text_append_member(text, "section", sections[finding->section].name);
+			text_append_member(text, "mark", marks[finding->mark]);
+			text_append_member(text, "text", finding->text);
+			text_append_member(text, "advice", finding->advice);
+		cmn_buffer_append_u8(text, '}');
+	}
+	cmn_buffer_append_text(text, "\n  ],\n  \"devices\": [");
+	for (size_t i = 0; i < doctor->device_count; i++) {
+		cmn_buffer_append_text(text, i ? ",\n    {" : "\n    {");
+		append_device(text, &doctor->devices[i]);
+		cmn_buffer_append_u8(text, '}');
+	}
+	cmn_buffer_append_text(text, doctor->device_count ? "\n  ]\n}\n" : "]\n}\n");
+}
+
+/* What to do, once more and alone, where a reader of the last lines finds it. */
+static void format_end(const struct doctor *doctor, struct cmn_buffer *text)
+{
+	const char *end = terminal_plain(STDOUT_FILENO);
+	unsigned int number = 0;
+
+	if (!doctor->problem_count) {
+		cmn_buffer_printf(text, "\n%sworks%s\n", terminal_good(STDOUT_FILENO), end);
+		return;
+	}
+	cmn_buffer_printf(text, "\n%sWhat to do%s\n", terminal_bad(STDOUT_FILENO), end);
+	for (size_t i = 0; i < doctor->finding_count; i++) {
+		const struct doctor_finding *finding = &doctor->findings[i];
+
+		if (finding->mark != DOCTOR_PROBLEM)
+			continue;
+		cmn_buffer_printf(text, "  %u. ", ++number);
+		append_clean(text, finding->advice ? finding->advice : finding->text);
+		cmn_buffer_append_u8(text, '\n');
+	}
+}
+
+void doctor_report_end(struct doctor *doctor)
+{
+	struct cmn_buffer text = { 0 };
+
+	(doctor->json ? format_json : format_end)(doctor, &text);
+	if (tool_print(&text) != TOOL_OK)
+		doctor->failed = true;
+}
+
+void doctor_release(struct doctor *doctor)
+{
+	for (size_t i = 0; i < doctor->finding_count; i++) {
+		free(doctor->findings[i].text);
+		free(doctor->findings[i].advice);
+	}
+	for (size_t i = 0; i < doctor->device_count; i++) {
+		struct doctor_device *device = &doctor->devices[i];
+
+		free(device->platform);
+		free(device->name);
+		free(device->driver_version);
+		free(device->library);
+		free(device->places[0]);
+		free(device->places[1]);
+	}
+	free(doctor->findings);
+	free(doctor->devices);
+	free(doctor->scratch);
+	cc_config_release(&doctor->config);
+}

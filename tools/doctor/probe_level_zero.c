@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probe_level_zero: the same for Level Zero: its loader, drivers and devices,
+ * and one small module on one device. Runs in a process of its own and ends
+ * with it: nothing is given back.
+ */
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <link.h>
+#include <stdbool.h>	/* ze_loader.h 1.32 uses bool without it */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <level_zero/ze_api.h>
+#include <level_zero/loader/ze_loader.h>
+
+#include "common/clock.h"
+#include "tools/doctor/probe.h"
+#include "tools/tool.h"
+
+enum { MAX_DRIVERS = 16, MAX_DEVICES = 64, MAX_COMPONENTS = 32 };
+
+/*
+ * A kernel that stores 7. Assembled (spirv-as --target-env opencl1.2) from:
+ *
+ *               OpCapability Addresses
+ *               OpCapability Kernel
+ *               OpMemoryModel Physical64 OpenCL
+ *               OpEntryPoint Kernel %doctor "doctor"
+ *       %uint = OpTypeInt 32 0
+ *       %void = OpTypeVoid
+ *    %pointer = OpTypePointer CrossWorkgroup %uint
+ *       %kind = OpTypeFunction %void %pointer
+ *      %seven = OpConstant %uint 7
+ *     %doctor = OpFunction %void None %kind
+ *        %out = OpFunctionParameter %pointer
+ *      %entry = OpLabel
+ *               OpStore %out %seven Aligned 4
+ *               OpReturn
+ *               OpFunctionEnd
+ */
+static const uint32_t module_il[] = {
+	0x07230203, 0x00010000, 0x00070000, 0x00000009, 0x00000000, 0x00020011,
+	0x00000004, 0x00020011, 0x00000006, 0x0003000e, 0x00000002, 0x00000002,
+	0x0005000f, 0x00000006, 0x00000001, 0x74636f64, 0x0000726f, 0x00040015,
+	0x00000002, 0x00000020, 0x00000000, 0x00020013, 0x00000003, 0x00040020,
+	0x00000004, 0x00000005, 0x00000002, 0x00040021, 0x00000005, 0x00000003,
+	0x00000004, 0x0004002b, 0x00000002, 0x00000006, 0x00000007, 0x00050036,
+	0x00000003, 0x00000001, 0x00000000, 0x00000005, 0x00030037, 0x00000004,
+	0x00000007, 0x000200f8, 0x00000008, 0x0005003e, 0x00000007, 0x00000006,
+	0x00000002, 0x00000004, 0x000100fd, 0x00010038,
+};
+
+/* What the probe calls; the last one is NULL in an old loader. */
+#define FUNCTIONS(FUNCTION)                                    \
+	FUNCTION(init, zeInit)                                 \
+	FUNCTION(get_drivers, zeDriverGet)                     \
+	FUNCTION(get_driver_properties, zeDriverGetProperties) \
+	FUNCTION(get_devices, zeDeviceGet)                     \
+	FUNCTION(get_device_properties, zeDeviceGetProperties) \
+	FUNCTION(create_context, zeContextCreate)              \
+	FUNCTION(create_module, zeModuleCreate)                \
+	FUNCTION(get_versions, zelLoaderGetVersions)
+
+#define MEMBER(member, function) __typeof__(&(function))(member);
+struct loader {
+	FUNCTIONS(MEMBER)
+};
+
+/* false: said why. */
+static bool load(struct loader *ret)
+{
+	void *library;
+	Dl_info info;
+
+	probe_asking("the Level Zero loader");
+	library = dlopen("libze_loader.so.1", RTLD_NOW);
+	if (!library) {
+		probe_say("failed", "loader", dlerror());
+		return false;
+	}
+#define FIND(member, function) ret->member = (__typeof__(&(function)))dlsym(library, #function);
+	FUNCTIONS(FIND)
+	if (!ret->init || !ret->get_drivers || !ret->get_driver_properties || !ret->get_devices ||
+	    !ret->get_device_properties || !ret->create_context || !ret->create_module) {
+		probe_say("failed", "loader", "it lacks functions of Level Zero 1.0");
+		return false;
+	}
+	if (dladdr((void *)ret->init, &info))
+		probe_say("loader", info.dli_fname);
+	return true;
+}
+
+static void say_loader_version(const struct loader *loader)
+{
+	zel_component_version_t versions[MAX_COMPONENTS];
+	size_t count = 0;
+
+	if (!loader->get_versions || loader->get_versions(&count, NULL) != ZE_RESULT_SUCCESS ||
+	    count > MAX_COMPONENTS ||
+	    loader->get_versions(&count, versions) != ZE_RESULT_SUCCESS)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		char text[48];
+
+		if (strcmp(versions[i].component_name, "loader") != 0)
+			continue;
+		(void)snprintf(text, sizeof(text), "%d.%d.%d",
+			       versions[i].component_lib_version.major,
+			       versions[i].component_lib_version.minor,
+			       versions[i].component_lib_version.patch);	/* it fits */
+		probe_say("named", "Level Zero loader", text);
+	}
+}
+
+static int fail(const char *what, ze_result_t result)
+{
+	char number[48];
+
+	(void)snprintf(number, sizeof(number), "Level Zero error 0x%x",
+		       (unsigned int)result);	/* it fits */
+	probe_say("failed", what, number);
+	return TOOL_FAILED;
+}
+
+/* false: said why. */
+static bool get_drivers(const struct loader *loader, ze_driver_handle_t ret[MAX_DRIVERS],
+			uint32_t *ret_count)
+{
+	ze_result_t result;
+
+	probe_asking("all Level Zero drivers to start");
+	result = loader->init(0);
+	*ret_count = 0;
+	if (result == ZE_RESULT_SUCCESS)
+		result = loader->get_drivers(ret_count, NULL);
+	if (result == ZE_RESULT_SUCCESS && *ret_count > MAX_DRIVERS)
+		result = ZE_RESULT_ERROR_INVALID_SIZE;
+	if (result == ZE_RESULT_SUCCESS)
+		result = loader->get_drivers(ret_count, ret);
+	if (result != ZE_RESULT_SUCCESS)
+		(void)fail("zeInit", result);	/* its result is the caller's exit code */
+	return result == ZE_RESULT_SUCCESS;
+}
+
+static uint32_t get_devices(const struct loader *loader, ze_driver_handle_t driver,
+			    ze_device_handle_t ret[MAX_DEVICES])
+{
+	uint32_t count = 0;
+
+	/* As many as there are: Intel's driver 22.43 fills a longer list with what is no device. */
+	if (loader->get_devices(driver, &count, NULL) != ZE_RESULT_SUCCESS || count > MAX_DEVICES ||
+	    loader->get_devices(driver, &count, ret) != ZE_RESULT_SUCCESS)
+		return 0;
+	return count;
+}
+
+/* Drivers' files are named so; the loader's own parts too. */
+static int say_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+	static const char *const parts[] = { "libze_loader", "libze_validation_layer",
+					     "libze_tracing_layer" };
+	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+
+	(void)size;
+	(void)data;
+	if (!slash || strncmp(slash + 1, "libze_", 6) != 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (strncmp(slash + 1, parts[i], strlen(parts[i])) == 0)
+			return 0;
+	}
+	probe_say("library", info->dlpi_name);
+	return 0;
+}
+
+static void say_driver(const struct loader *loader, uint32_t place, ze_driver_handle_t driver)
+{
+	ze_driver_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES };
+	ze_device_handle_t devices[MAX_DEVICES];
+	char number[16], version[48] = "";
+	uint32_t count;
+
+	(void)snprintf(number, sizeof(number), "%" PRIu32, place);	/* it fits */
+	/* As Intel's driver packs it. */
+	if (loader->get_driver_properties(driver, &properties) == ZE_RESULT_SUCCESS)
+		(void)snprintf(version, sizeof(version), "%u.%u.%u",
+			       (unsigned int)(properties.driverVersion >> 24),
+			       (unsigned int)(properties.driverVersion >> 16 & 0xff),
+			       (unsigned int)(properties.driverVersion & 0xffff));
+	probe_say("platform", number, "Level Zero", version);
+	count = get_devices(loader, driver, devices);
+	for (uint32_t i = 0; i < count; i++) {
+		ze_device_properties_t device = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
+		char at[16];
+
+		(void)snprintf(at, sizeof(at), "%" PRIu32, i);	/* it fits */
+		if (loader->get_device_properties(devices[i], &device) == ZE_RESULT_SUCCESS)
+			probe_say("device", number, at, device.name, version);
+	}
+}
+
+int probe_level_zero(int argc, char **argv)
+{
+	ze_driver_handle_t drivers[MAX_DRIVERS];
+	struct loader loader = { 0 };
+	uint32_t count = 0;
+	bool answered;
+
+	(void)argc;
+	(void)argv;
+	if (!load(&loader))
+		return TOOL_FAILED;
+	answered = get_drivers(&loader, drivers, &count);
+	say_loader_version(&loader);
+	probe_say_layers();
+	(void)dl_iterate_phdr(say_library, NULL);	/* its result is the callback's */
+	if (!answered)
+		return TOOL_FAILED;
+	probe_asking("the drivers for their devices");
+	for (uint32_t i = 0; i < count; i++)
+		say_driver(&loader, i, drivers[i]);
+	probe_asking("the drivers to end");
+	return TOOL_OK;
+}
+
+static int build(const struct loader *loader, ze_driver_handle_t driver, ze_device_handle_t device)
+{
+	const ze_context_desc_t context_desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+	const ze_module_desc_t desc = {
+		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+		.format = ZE_MODULE_FORMAT_IL_SPIRV,
+		.inputSize = sizeof(module_il),
+		.pInputModule = (const uint8_t *)module_il,
+	};
+	ze_context_handle_t context;
+	ze_module_handle_t module;
+	ze_result_t result;
+	char number[32];
+	uint64_t start;
+
+	result = loader->create_context(driver, &context_desc, &context);
+	if (result != ZE_RESULT_SUCCESS)
+		return fail("zeContextCreate", result);
+	start = cmn_clock_monotonic();
+	result = loader->create_module(context, device, &desc, &module, NULL);
+	if (result != ZE_RESULT_SUCCESS)
+		return fail("zeModuleCreate", result);
+	(void)snprintf(number, sizeof(number), "%" PRIu64,
+		       cmn_clock_monotonic() - start);	/* it fits */
+	probe_say("built", number);
+	probe_asking("the driver to end");
+	return TOOL_OK;
+}
+
+int probe_level_zero_build(int argc, char **argv)
+{
+	unsigned long at = argc > 2 ? strtoul(argv[1], NULL, 10) : MAX_DRIVERS;
+	unsigned long place = argc > 2 ? strtoul(argv[2], NULL, 10) : MAX_DEVICES;
+	ze_driver_handle_t drivers[MAX_DRIVERS];
+	ze_device_handle_t devices[MAX_DEVICES];
+	struct loader loader = { 0 };
+	uint32_t count = 0;
+
+	if (!load(&loader) || !get_drivers(&loader, drivers, &count))
+		return TOOL_FAILED;
+	if (at >= count || place >= get_devices(&loader, drivers[at], devices)) {
+		probe_say("failed", "device", "it is not there any more");
+		return TOOL_FAILED;
+	}
+	probe_asking("the driver to build a small module");
+	return build(&loader, drivers[at], devices[place]);
+}

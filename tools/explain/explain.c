@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * explain: why something was compiled that might have been in the cache: of
+ * the last run, of all that the history knows, of a trace, or of a command that
+ * is run for that.
+ */
+#include "tools/explain/explain.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "tools/entry_name.h"
+
+/* Its workers compile too. */
+#define REPLAY_PROGRAM "ckcache"
+
+struct choice {
+	bool all, json, verbose;
+	size_t last;		/* compiles; 0: those of the last run */
+	const char *trace;
+	const char *entry;
+	char **command;
+};
+
+struct question *explain_add(struct explanation *explanation, const struct run_history_event *event)
+{
+	struct question *all = cmn_array_grow(explanation->questions, explanation->count, sizeof(*all));
+
+	explanation->failed |= !all;
+	if (!all)
+		return NULL;
+	explanation->questions = all;
+	explanation->questions[explanation->count] = (struct question){ .event = *event };
+	return &explanation->questions[explanation->count++];
+}
+
+static void release_question(struct question *question)
+{
+	cmn_buffer_release(&question->outline);
+	cmn_buffer_release(&question->key);
+	cmn_buffer_release(&question->nearest_outline);
+	cmn_buffer_release(&question->nearest_key);
+	causes_release(&question->causes);
+	key_fields_release(&question->fields);
+	key_fields_release(&question->nearest_fields);
+	key_diff_release(&question->diff);
+	free(question->device);
+	if (!question->own)
+		return;
+	free(question->own->program);
+	free(question->own->reason);
+	free(question->own->detail);
+	free(question->own->name);
+	free(question->own);
+}
+
+static void release(struct explanation *explanation)
+{
+	for (size_t i = 0; i < explanation->count; i++)
+		release_question(&explanation->questions[i]);
+	free(explanation->questions);
+	run_history_release(&explanation->past);
+	tool_close(&explanation->cache);
+}
+
+/* The run that compiled something last; NULL: none. What was repeated is nobody's wish to know. */
+static const struct run_history_event *find_last_run(const struct past *past)
+{
+	const struct run_history_event *last = NULL;
+
+	for (size_t i = 0; i < past->event_count; i++) {
+		const struct run_history_event *one = &past->events[i];
+
+		if (run_history_is_compile(one) && strcmp(one->program, REPLAY_PROGRAM) != 0 &&
+		    (!last || one->start_ns >= last->start_ns))
+			last = one;
+	}
+	return last;
+}
+
+static bool is_chosen(const struct choice *choice, const struct run_history_event *event,
+		      const struct run_history_event *last, uint64_t from_ns)
+{
+	if (!run_history_is_compile(event) || event->time_ns < from_ns)
+		return false;
+	if (choice->entry)
+		return entry_name_matches(choice->entry, event->leaf);
+	return choice->all || choice->last || choice->command || (last && run_history_same_run(event, last));
+}
+
+/* Questions from the history. */
+static void ask(struct explanation *explanation, const struct choice *choice, uint64_t from_ns)
+{
+	const struct past *past = &explanation->past;
+	const struct run_history_event *last = find_last_run(past);
+	size_t chosen = 0, skipped = 0;
+
+	for (size_t i = 0; i < past->event_count; i++)
+		chosen += is_chosen(choice, &past->events[i], last, from_ns);
+	for (size_t i = 0; i < past->event_count; i++) {
+		if (!is_chosen(choice, &past->events[i], last, from_ns))
+			continue;
+		if (choice->last && chosen - skipped > choice->last)
+			skipped++;
+		else
+			(void)!explain_add(explanation, &past->events[i]);
+	}
+}
+
+static int finish(struct explanation *explanation, const struct choice *choice)
+{
+	enum cmn_status status = explain_find_nearest(explanation);
+	struct cmn_buffer text = { 0 };
+
+	if (status == CMN_OK)
+		explain_why(explanation);
+	if (status == CMN_OK && explanation->failed)
+		status = CMN_ERR_NOMEM;
+	if (status != CMN_OK) {
+		tool_complain("%s: %s", explanation->cache.config.dir, cmn_status_string(status));
+		return TOOL_FAILED;
+	}
+	if (choice->json)
+		explain_print_json(explanation, &text);
+	else
+		explain_print(explanation, choice->verbose, &text);
+	return tool_print(&text);
+}
+
+/* from_ns: what was compiled since; trace: NULL, or where to read of it instead of the history. */
+static int explain(const struct choice *choice, uint64_t from_ns, const char *trace)
+{
+	struct explanation explanation = { 0 };
+	int code = TOOL_FAILED;
+	enum cmn_status status;
+
+	if (!tool_open(&explanation.cache))
+		return TOOL_FAILED;
+	status = run_history_load(explanation.cache.config.dir, cc_store_trust(explanation.cache.store),
+			   &explanation.past);
+	if (status != CMN_OK) {
+		tool_complain("%s: %s", explanation.cache.config.dir, cmn_status_string(status));
+	} else if (!trace) {
+		ask(&explanation, choice, from_ns);
+		code = finish(&explanation, choice);
+	} else if (explain_read_trace(&explanation, trace)) {
+		code = finish(&explanation, choice);
+	}
+	release(&explanation);
+	return code;
+}
+
+/* ckcache run -- COMMAND; only if it could not be started, this returns. */
+static void run_command(const struct choice *choice)
+{
+	char self[] = "/proc/self/exe", verb[] = "run", end[] = "--";
+	size_t count = 0;
+	char **command;
+
+	while (choice->command[count])
+		count++;
+	command = calloc(count + 4, sizeof(*command));
+	if (!command)
+		return;
+	command[0] = self;
+	command[1] = verb;
+	command[2] = end;
+	memcpy(command + 3, choice->command, count * sizeof(*command));
+	/* What a script reads is the explanation alone. */
+	if (!choice->json || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+		(void)execv(self, command);
+	tool_complain("%s: %s", choice->command[0], strerror(errno));
+	free(command);
+}
+
+/* Runs the command; its exit code, or 128 and the signal that ended it. */
+static int wait_for_command(const struct choice *choice)
+{
+	pid_t child = fork();
+	int state = 0;
+
+	if (child < 0) {
+		tool_complain("fork: %s", strerror(errno));
+		return TOOL_FAILED;
+	}
+	if (child == 0) {
+		run_command(choice);
+		_exit(TOOL_FAILED);
+	}
+	while (waitpid(child, &state, 0) < 0 && errno == EINTR)
+		continue;
+	return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+}
+
+/* Where nothing is written there is no history: a trace tells. false: there can be none. */
+static bool trace_instead(char path[64])
+{
+	int fd;
+
+	(void)snprintf(path, 64, "/tmp/ckcache-explain-XXXXXX");
+	fd = mkstemp(path);
+	if (fd < 0 || setenv("CKCACHE_TRACE", path, 1) < 0) {
+		tool_complain("%s: %s", path, strerror(errno));
+		return false;
+	}
+	(void)close(fd);	/* nothing was written */
+	return true;
+}
+
+static int explain_command(const struct choice *choice)
+{
+	const struct cmn_log silent = { .level = CMN_LOG_NONE };
+	uint64_t start = cmn_clock_realtime();
+	struct cc_config config;
+	char path[64] = "";
+	int code, explained;
+
+	if (cc_config_load(&silent, &config) != CMN_OK) {
+		tool_complain("out of memory");
+		return TOOL_FAILED;
+	}
+	if ((config.read_only || !config.dir) && !trace_instead(path)) {
+		cc_config_release(&config);
+		return TOOL_FAILED;
+	}
+	cc_config_release(&config);
+	code = wait_for_command(choice);
+	explained = explain(choice, start, *path ? path : NULL);
+	if (*path)
+		(void)unlink(path);	/* it was ours */
+	return code ? code : explained;
+}
+
+static bool take_last(void *ctx, const char *text)
+{
+	size_t *ret = ctx;
+	char *end;
+
+	errno = 0;
+	*ret = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || !*ret) {
+		tool_complain("--last: \"%s\" is no number from 1 on", text);
+		return false;
+	}
+	return true;
+}
+
+/* false: complained about. */
+static bool parse(int argc, char **argv, struct choice *choice)
+{
+	const struct tool_option options[] = {
+		TOOL_TAKEN("last", take_last, &choice->last), TOOL_FLAG("all", &choice->all),
+		TOOL_TEXT("trace", &choice->trace), TOOL_FLAG("json", &choice->json),
+		TOOL_FLAG("verbose", &choice->verbose), { 0 },
+	};
+	int own = 1;	/* arguments before a command's */
+
+	while (own < argc && strcmp(argv[own], "--") != 0)
+		own++;
+	if (!tool_parse(own, argv, options, 1))
+		return false;
+	if (own + 1 < argc)
+		choice->command = argv + own + 1;
+	if (optind < own)
+		choice->entry = argv[optind];
+	if (choice->all + (choice->last > 0) + !!choice->trace + !!choice->entry + !!choice->command > 1) {
+		tool_complain("explain: --last, --all, --trace, an entry and a command exclude each other");
+		return false;
+	}
+	return true;
+}
+
+int verb_explain(int argc, char **argv)
+{
+	struct choice choice = { 0 };
+
+	if (!parse(argc, argv, &choice))
+		return TOOL_USAGE;
+	if (choice.command)
+		return explain_command(&choice);
+	return explain(&choice, 0, choice.trace);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * explain: what the files of `ckcache explain` share. explain.c chooses which
+ * compiles are asked about; explain_trace.c reads them from a trace;
+ * explain_nearest.c finds the stored key that is nearest to each;
+ * explain_why.c says why; explain_print.c shows it.
+ */
+#ifndef TOOLS_EXPLAIN_EXPLAIN_H
+#define TOOLS_EXPLAIN_EXPLAIN_H
+
+#include <stdbool.h>
+
+#include "tools/explain/rebuild_cause.h"
+#include "tools/explain/run_history.h"
+#include "tools/tool.h"
+
+/* One compile that is asked about. */
+struct question {
+	struct run_history_event event;	/* of the history, or made of a trace's line; texts are borrowed */
+	struct run_history_event *own;		/* of a trace: owns the texts */
+	bool has_outline;
+	struct cmn_buffer outline;	/* of its key */
+	struct cmn_buffer key;		/* whole, if it is stored; else empty */
+	/* The nearest of those that were there before. */
+	bool has_nearest;
+	double distance;
+	struct cmn_buffer nearest_outline;
+	struct cmn_buffer nearest_key;	/* whole, if it is stored and no giant */
+	char nearest[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE];	/* path below the root; "": of the history */
+	uint64_t nearest_ns;
+	/* The answer. */
+	struct causes causes;
+	struct key_fields fields, nearest_fields;
+	struct key_diff diff;
+	char *device;			/* NULL: not known */
+};
+
+struct explanation {
+	struct tool_cache cache;
+	struct past past;
+	struct question *questions;
+	size_t count;
+	bool failed;			/* out of memory */
+};
+
+/* Another question about that event, which it copies but for its texts; NULL: out of memory. */
+struct question *explain_add(struct explanation *explanation, const struct run_history_event *event);
+/* A question for each miss and bypass of a trace; false: complained about. */
+bool explain_read_trace(struct explanation *explanation, const char *path);
+/* Fills what is known of each key, and the nearest ones. */
+CMN_CHECKED enum cmn_status explain_find_nearest(struct explanation *explanation);
+/* Fills causes. */
+void explain_why(struct explanation *explanation);
+/* As text, or as docs/JSON.md has it. */
+void explain_print(const struct explanation *explanation, bool verbose, struct cmn_buffer *text);
+void explain_print_json(const struct explanation *explanation, struct cmn_buffer *text);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * explain_nearest: one walk over the store, and one over the history, that keep
+ * for each question the nearest key of those that were there when its run
+ * began: what the same run compiled are other programs of one family.
+ */
+#include "tools/explain/explain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachecore/kernel_names.h"
+
+/* A longer key is not kept to be shown by lines. */
+#define MAX_KEPT_KEY ((size_t)1 << 20)
+/* With less in common it is another program. */
+#define LEAST_ALIKE 0.5
+#define TICK_NS UINT64_C(10000000)	/* of the slowest clock, 100 Hz */
+
+/* A key that may be the nearest. */
+struct candidate {
+	struct cmn_view outline;
+	struct cmn_view key;	/* whole; empty: only the outline is known */
+	const char *path;	/* below the root; "": of the history */
+	const char *leaf;
+	struct cmn_view name;	/* of its first kernel */
+	uint64_t time_ns;
+	struct key_fields fields;
+};
+
+struct walk {
+	struct explanation *explanation;
+	bool own_keys;		/* looking for the questions' own entries, not for others */
+};
+
+static bool same_image(const char *a, const char *b)
+{
+	return memcmp(a + CMN_HASH_HEX_SIZE, b + CMN_HASH_HEX_SIZE, CMN_HASH_HEX_SIZE - 1) == 0;
+}
+
+/* Whether it could be the same program: the same text, kernel, or most lines. */
+static bool is_alike(const struct question *question, const struct candidate *candidate)
+{
+	struct cmn_view name = cmn_view_of(question->event.name);
+	const struct cc_key_summary_field *was, *is;
+
+	if (question->event.leaf[0] && same_image(question->event.leaf, candidate->leaf))
+		return true;
+	if (name.len && candidate->name.len)
+		return cmn_view_equal(name, candidate->name);
+	was = key_fields_find(&candidate->fields, "source");
+	is = key_fields_find(&question->fields, "source");
+	if (!was || !is)
+		return !was && !is;
+	return cc_key_summary_equal(was, is) || cc_key_summary_alike(was, is) >= LEAST_ALIKE;
+}
+
+/* A trace does not say what the kernels are called; who has the same text does. */
+static void learn_name(struct explanation *explanation, struct question *question,
+		       const struct candidate *candidate)
+{
+	if (!question->own || *question->own->name || !candidate->name.len)
+		return;
+	free(question->own->name);
+	question->own->name = strndup(candidate->name.data, candidate->name.len);
+	explanation->failed |= !question->own->name;
+	question->event.name = question->own->name ? question->own->name : "";
+}
+
+static bool same_source(const struct question *question, const struct candidate *candidate)
+{
+	const struct cc_key_summary_field *was = key_fields_find(&candidate->fields, "source");
+	const struct cc_key_summary_field *is = key_fields_find(&question->fields, "source");
+
+	return was && is && cc_key_summary_equal(was, is);
+}
+
+static void keep(struct explanation *explanation, struct question *question,
+		 const struct candidate *candidate, double distance)
+{
+	if (same_source(question, candidate))
+		learn_name(explanation, question, candidate);
+	question->has_nearest = true;
+	question->distance = distance;
+	question->nearest_ns = candidate->time_ns;
+	(void)snprintf(question->nearest, sizeof(question->nearest), "%s", candidate->path);
+	question->nearest_outline.len = question->nearest_key.len = 0;
+	cmn_buffer_append(&question->nearest_outline, candidate->outline.data,
+			  candidate->outline.len);
+	if (candidate->key.len <= MAX_KEPT_KEY)
+		cmn_buffer_append(&question->nearest_key, candidate->key.data, candidate->key.len);
+	explanation->failed |= question->nearest_outline.failed || question->nearest_key.failed;
+}
+
+/* Of two at one distance: the one that can be shown, then the newer one. */
+static bool is_better(const struct question *question, const struct candidate *candidate)
+{
+	if (!*candidate->path != !*question->nearest)
+		return *candidate->path != '\0';
+	return candidate->time_ns > question->nearest_ns;
+}
+
+/*
+ * Stored by the run itself, or later. File systems stamp files with a time
+ * that is up to a tick old, so that history decides of what is so near.
+ */
+static bool is_later(const struct explanation *explanation, const struct question *question,
+		     const struct candidate *candidate)
+{
+	uint64_t start = question->event.start_ns;
+
+	for (size_t i = 0; i < explanation->past.event_count && candidate->time_ns < start &&
+			   candidate->time_ns + TICK_NS >= start; i++) {
+		const struct run_history_event *event = &explanation->past.events[i];
+
+		if (event->time_ns >= start && strcmp(event->leaf, candidate->leaf) == 0)
+			return true;
+	}
+	return candidate->time_ns >= start;
+}
+
+static void try_candidate(struct explanation *explanation, struct question *question,
+			  const struct candidate *candidate)
+{
+	struct key_diff diff;
+	double distance;
+
+	if (!question->has_outline || is_later(explanation, question, candidate) ||
+	    strcmp(candidate->leaf, question->event.leaf) == 0 || !is_alike(question, candidate))
+		return;
+	if (!key_diff_make(&candidate->fields, &question->fields, &diff)) {
+		explanation->failed = true;
+		return;
+	}
+	distance = key_diff_distance(&diff);
+	/* 0: it is the very key. */
+	if (diff.count &&
+	    (!question->has_nearest || distance < question->distance ||
+	     (distance <= question->distance && is_better(question, candidate))))
+		keep(explanation, question, candidate, distance);
+	key_diff_release(&diff);
+}
+
+/* What a trace does not say of a key, its entry does. */
+static void learn_own(struct explanation *explanation, struct question *question,
+		      const struct candidate *candidate)
+{
+	struct key_diff diff;
+	bool same = strcmp(question->event.leaf, candidate->leaf) == 0;
+
+	if (!same && question->own && question->has_outline && !question->event.leaf[0] &&
+	    key_diff_make(&candidate->fields, &question->fields, &diff)) {
+		same = diff.count == 0;
+		key_diff_release(&diff);
+	}
+	if (!same)
+		return;
+	(void)snprintf(question->event.leaf, sizeof(question->event.leaf), "%s", candidate->leaf);
+	question->key.len = 0;
+	if (candidate->key.len <= MAX_KEPT_KEY)
+		cmn_buffer_append(&question->key, candidate->key.data, candidate->key.len);
+	key_fields_release(&question->fields);
+	question->outline.len = 0;
+	cmn_buffer_append(&question->outline, candidate->outline.data, candidate->outline.len);
+	question->has_outline = true;
+	explanation->failed |= question->outline.failed || question->key.failed ||
+			       !key_fields_read(cmn_buffer_view(&question->outline),
+						&question->fields);
+	learn_name(explanation, question, candidate);
+}
+
+static void ask_all(const struct walk *walk, const struct candidate *candidate)
+{
+	struct explanation *explanation = walk->explanation;
+
+	for (size_t i = 0; i < explanation->count && !explanation->failed; i++) {
+		struct question *question = &explanation->questions[i];
+
+		if (walk->own_keys)
+			learn_own(explanation, question, candidate);
+		else
+			try_candidate(explanation, question, candidate);
+	}
+}
+
+static bool visit_entry(void *ctx, const struct cc_store_item *item)
+{
+	const struct walk *walk = ctx;
+	struct cmn_buffer outline = { 0 };
+	struct candidate candidate = {
+		.key = item->key, .path = item->path, .leaf = item->place->leaf,
+		.time_ns = item->stored_ns, .name = cc_kernel_names_of_key(item->key),
+	};
+
+	if (!item->key.len)
+		return true;
+	cc_key_summary_append(&outline, item->key);
+	candidate.outline = cmn_buffer_view(&outline);
+	if (outline.failed || !key_fields_read(candidate.outline, &candidate.fields))
+		walk->explanation->failed = true;
+	else
+		ask_all(walk, &candidate);
+	key_fields_release(&candidate.fields);
+	cmn_buffer_release(&outline);
+	return !walk->explanation->failed;
+}
+
+/* Keys whose entries are gone, or never came. */
+static void ask_history(const struct walk *walk)
+{
+	const struct past *past = &walk->explanation->past;
+
+	for (size_t i = 0; i < past->event_count && !walk->explanation->failed; i++) {
+		const struct run_history_event *event = &past->events[i];
+		struct cmn_buffer outline = { 0 };
+		struct candidate candidate = {
+			.path = "", .leaf = event->leaf, .time_ns = event->time_ns,
+			.name = cmn_view_of(event->name),
+		};
+
+		if (event->kind == CC_HISTORY_MISS && run_history_outline(past, event, &outline)) {
+			candidate.outline = cmn_buffer_view(&outline);
+			if (key_fields_read(candidate.outline, &candidate.fields))
+				ask_all(walk, &candidate);
+			else
+				walk->explanation->failed = true;
+			key_fields_release(&candidate.fields);
+		}
+		cmn_buffer_release(&outline);
+	}
+}
+
+static void read_outlines(struct explanation *explanation)
+{
+	for (size_t i = 0; i < explanation->count; i++) {
+		struct question *question = &explanation->questions[i];
+
+		if (!question->has_outline)
+			question->has_outline = run_history_outline(&explanation->past, &question->event,
+							     &question->outline);
+		if (question->has_outline &&
+		    !key_fields_read(cmn_buffer_view(&question->outline), &question->fields))
+			explanation->failed = true;
+	}
+}
+
+enum cmn_status explain_find_nearest(struct explanation *explanation)
+{
+	struct walk walk = { explanation, true };
+	enum cmn_status status;
+
+	read_outlines(explanation);
+	if (!explanation->count || explanation->failed)
+		return explanation->failed ? CMN_ERR_NOMEM : CMN_OK;
+	status = cc_store_walk(explanation->cache.store, false, visit_entry, &walk);
+	walk.own_keys = false;
+	if (status == CMN_OK && !explanation->failed)
+		status = cc_store_walk(explanation->cache.store, false, visit_entry, &walk);
+	if (status == CMN_OK)
+		ask_history(&walk);
+	return status == CMN_OK && explanation->failed ? CMN_ERR_NOMEM : status;
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/* rebuild_cause: device, driver, image, options, environment, constants: each in its own words. */
+#include "tools/explain/rebuild_cause.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachecore/disk/nonce.h"
+#include "common/json.h"
+#include "tools/explain/option_diff.h"
+
+/* Of a value within a sentence. */
+#define MAX_SHOWN 60
+/* Enough of a build-id to tell two apart. */
+#define BUILD_ID_DIGITS 8
+
+static const struct {
+	const char *word, *phrase;
+} kinds[CAUSE_KIND_COUNT] = {
+	[CAUSE_BYPASS] = { "bypass", "not cached" },
+	[CAUSE_NOT_STORED] = { "not-stored", "not stored" },
+	[CAUSE_RECACHE] = { "recache", "by CKCACHE_RECACHE" },
+	[CAUSE_READ_ONLY] = { "read-only", "read-only" },
+	[CAUSE_REFUSED] = { "refused", "refused by the driver" },
+	[CAUSE_DAMAGED] = { "damaged", "damaged" },
+	[CAUSE_HEADER] = { "header", "with other headers" },
+	[CAUSE_EVICTED] = { "evicted", "evicted" },
+	[CAUSE_CLEARED] = { "cleared", "cleared" },
+	[CAUSE_DEFERRED] = { "deferred", "left to ckcache replay" },
+	[CAUSE_GONE] = { "gone", "gone" },
+	[CAUSE_DEVICE] = { "device", "on another device" },
+	[CAUSE_DRIVER] = { "driver", "with another driver" },
+	[CAUSE_SOURCE] = { "source", "with another source" },
+	[CAUSE_OPTION] = { "option", "with other options" },
+	[CAUSE_ENVIRONMENT] = { "environment", "in another environment" },
+	[CAUSE_CONSTANT] = { "constant", "with other constants" },
+	[CAUSE_OTHER] = { "other", "otherwise different" },
+	[CAUSE_FIRST_TIME] = { "first-time", "for the first time" },
+};
+
+const char *cause_word(enum cause_kind kind)
+{
+	return kinds[kind].word;
+}
+
+const char *cause_phrase(enum cause_kind kind)
+{
+	return kinds[kind].phrase;
+}
+
+void causes_add(struct causes *causes, enum cause_kind kind, const char *format, ...)
+{
+	struct cause *all = cmn_array_grow(causes->all, causes->count, sizeof(*all));
+	char *text = NULL;
+	va_list args;
+
+	if (!all) {
+		causes->failed = true;
+		return;
+	}
+	causes->all = all;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;	/* it is undefined then */
+	va_end(args);
+	if (text)
+		causes->all[causes->count++] = (struct cause){ kind, text };
+	else
+		causes->failed = true;
+}
+
+void causes_release(struct causes *causes)
+{
+	for (size_t i = 0; i < causes->count; i++)
+		free(causes->all[i].text);
+	free(causes->all);
+	*causes = (struct causes){ 0 };
+}
+
+static void append_text(struct cmn_buffer *text, struct cmn_view value, size_t max)
+{
+	size_t len = value.len < max ? value.len : max;
+	const char *from = value.data;
+
+	for (size_t i = 0; i < len; i++)
+		cmn_buffer_append_u8(text, iscntrl((unsigned char)from[i]) ? ' '
+									    : (uint8_t)from[i]);
+	if (len < value.len)
+		cmn_buffer_append_text(text, "...");
+}
+
+void cause_append_value(struct cmn_buffer *text, const struct cc_key_summary_field *field, size_t max)
+{
+	char hex[CMN_HASH_HEX_SIZE];
+	uint64_t number;
+
+	if (!field) {
+		cmn_buffer_append_u8(text, '-');
+	} else if (field->whole && cc_key_is_number(field->value, &number)) {
+		cmn_buffer_printf(text, "%" PRIu64, number);
+	} else if (field->whole && cmn_json_is_text(field->value)) {
+		append_text(text, field->value, max);
+	} else {
+		cmn_hash_hex(&field->hash, hex);
+		cmn_buffer_printf(text, "%" PRIu64 " bytes, hash %.8s", field->len, hex);
+	}
+}
+
+/* The same as a string that is the caller's; never NULL, "" without memory. */
+static char *value_text(const struct cc_key_summary_field *field)
+{
+	struct cmn_buffer text = { 0 };
+
+	cause_append_value(&text, field, MAX_SHOWN);
+	return cmn_buffer_take_string(&text);
+}
+
+/* What a change is called, behind the name of what changed: "NAME: A -> B", and where one has none of it. */
+struct change_words {
+	const char *before, *is_new, *new_end, *is_gone;
+};
+static const struct change_words usual = { "", " is new: ", "", " is gone (was " };
+static const struct change_words of_variable = { "environment ", " set to ", " (was unset)",
+						 " unset (was " };
+
+static void add_change(struct causes *causes, enum cause_kind kind, struct cmn_view what,
+		       const struct key_difference *one, const struct change_words *words)
+{
+	char *was = value_text(one->was), *is = value_text(one->is);
+	const char *name = what.data;
+	int len = (int)what.len;
+
+	causes->failed |= !was || !is;
+	if (was && is && !one->was)
+		causes_add(causes, kind, "%s%.*s%s%s%s", words->before, len, name,
+			   words->is_new, is, words->new_end);
+	else if (was && is && !one->is)
+		causes_add(causes, kind, "%s%.*s%s%s)", words->before, len, name,
+			   words->is_gone, was);
+	else if (was && is)
+		causes_add(causes, kind, "%s%.*s: %s -> %s", words->before, len, name, was,
+			   is);
+	free(was);
+	free(is);
+}
+
+static const struct cc_key_summary_field *field_of(const struct key_difference *one)
+{
+	return one->is ? one->is : one->was;
+}
+
+static const struct key_difference *find_difference(const struct key_diff *diff, const char *name)
+{
+	for (size_t i = 0; i < diff->count; i++) {
+		if (key_field_is(field_of(&diff->all[i]), name))
+			return &diff->all[i];
+	}
+	return NULL;
+}
+
+/* Another device has all its fields different: its name says it. true: it was said. */
+static bool add_device(struct causes *causes, const struct key_diff *diff)
+{
+	const struct key_difference *name = find_difference(diff, "device.name");
+
+	if (!name || !name->was || !name->is)
+		return false;
+	add_change(causes, CAUSE_DEVICE, cmn_view_of("device is another"), name, &usual);
+	return true;
+}
+
+/* A driver's own library, whose file driver.path names, is the one that people know. */
+static bool is_drivers_own(const struct key_fields *fields, struct cmn_view library)
+{
+	const struct cc_key_summary_field *path = key_fields_find(fields, "driver.path");
+	size_t len = path && path->whole ? path->value.len : 0;
+
+	return len > library.len &&
+	       memcmp((const char *)path->value.data + len - library.len, library.data,
+		      library.len) == 0;
+}
+
+/* A build-id's beginning; what else a library is known by whole. */
+static char *library_text(const struct cc_key_summary_field *field)
+{
+	struct cmn_buffer text = { 0 };
+	const char *digits = field->value.data;
+	size_t hex = 0;
+
+	while (field->whole && hex < field->value.len && isxdigit((unsigned char)digits[hex]))
+		hex++;
+	if (field->whole && hex && hex == field->value.len) {
+		cmn_buffer_printf(&text, "build-id %.*s%s", (int)(hex < BUILD_ID_DIGITS ? hex : BUILD_ID_DIGITS),
+				  digits, hex > BUILD_ID_DIGITS ? "..." : "");
+	} else {
+		cause_append_value(&text, field, MAX_SHOWN);
+	}
+	return cmn_buffer_take_string(&text);
+}
+
+static void add_library(struct causes *causes, const struct key_difference *one, size_t others)
+{
+	struct cmn_view name = key_field_after(field_of(one), "library.");
+	char *was = one->was ? library_text(one->was) : NULL;
+	char *is = one->is ? library_text(one->is) : NULL, more[64] = "";
+
+	if (others)
+		(void)snprintf(more, sizeof(more), ", and %zu more of the driver", others);
+	if (was && is)
+		causes_add(causes, CAUSE_DRIVER, "driver %.*s changed: %s -> %s%s", (int)name.len,
+			   (const char *)name.data, was,
+			   strncmp(is, "build-id ", 9) == 0 && strncmp(was, "build-id ", 9) == 0
+				   ? is + 9 : is, more);
+	else
+		causes_add(causes, CAUSE_DRIVER, "driver library %.*s %s%s", (int)name.len,
+			   (const char *)name.data, one->is ? "is new" : "is gone", more);
+	free(was);
+	free(is);
+}
+
+/* One library, or else one field, speaks for all that an update changes. */
+static void add_driver(struct causes *causes, const struct key_diff *diff,
+		       const struct key_fields *is)
+{
+	const struct key_difference *library = NULL, *other = NULL;
+	struct cmn_view name;
+	size_t count = 0;
+
+	for (size_t i = 0; i < diff->count; i++) {
+		const struct key_difference *one = &diff->all[i];
+
+		if (field_of(one)->part != CC_PART_DEVICE)
+			continue;
+		count++;
+		name = key_field_after(field_of(one), "library.");
+		if (name.len && (!library || is_drivers_own(is, name)))
+			library = one;
+		else if (!name.len && !other)
+			other = one;
+	}
+	if (library)
+		add_library(causes, library, count - 1);
+	else if (other)
+		add_change(causes, CAUSE_DRIVER, field_of(other)->name, other, &usual);
+}
+
+/* The word, if the keys differ by one that chance has made. */
+static bool find_token(const struct causes_keys *keys, struct cmn_view *ret_was,
+		       struct cmn_view *ret_is)
+{
+	return keys->was.len && keys->is.len &&
+	       cc_nonce_differs(keys->was, keys->is, ret_was, ret_is);
+}
+
+/* " at line N", where that can be told; exactly, where both texts are at hand. */
+static void line_text(const struct key_difference *one, const struct causes_keys *keys,
+		      char *ret, size_t size)
+{
+	struct cc_key_summary_field was = *one->was, is = *one->is;
+	uint64_t line, more;
+
+	if (key_field_is(one->is, "source") && keys->was.len && keys->is.len) {
+		was.value = cc_key_find(keys->was, "source", 0);
+		is.value = cc_key_find(keys->is, "source", 0);
+		was.whole = is.whole = true;
+	}
+	if (!cc_key_summary_first_line(&was, &is, &line, &more))
+		(void)snprintf(ret, size, " (%" PRIu64 " -> %" PRIu64 " bytes)", was.len, is.len);
+	else if (more)
+		(void)snprintf(ret, size, " within lines %" PRIu64 " to %" PRIu64, line, line + more);
+	else
+		(void)snprintf(ret, size, " at line %" PRIu64, line);
+}
+
+static void add_source(struct causes *causes, const struct key_difference *one,
+		       const struct causes_keys *keys)
+{
+	struct cmn_view was = { 0 }, is = { 0 };
+	char where[80] = "";
+
+	if (one->was && one->is)
+		line_text(one, keys, where, sizeof(where));
+	if (find_token(keys, &was, &is))
+		causes_add(causes, CAUSE_SOURCE, "source differs%s: a random token? (%.*s -> %.*s)",
+			   where, (int)(was.len < MAX_SHOWN ? was.len : MAX_SHOWN),
+			   (const char *)was.data, (int)(is.len < MAX_SHOWN ? is.len : MAX_SHOWN),
+			   (const char *)is.data);
+	else
+		causes_add(causes, CAUSE_SOURCE, "source differs%s", where);
+}
+
+static void add_image(struct causes *causes, const struct key_difference *one,
+		      const struct causes_keys *keys)
+{
+	char *name = NULL;
+
+	if (key_field_is(field_of(one), "source")) {
+		add_source(causes, one, keys);
+	} else if (key_field_is(field_of(one), "header.text")) {
+		name = value_text(one->header);
+		causes_add(causes, CAUSE_HEADER, "header %s, handed over by the program, %s",
+			   name ? name : "", !one->was ? "is new" : one->is ? "changed" : "is gone");
+		free(name);
+	} else if (key_field_is(field_of(one), "input")) {
+		causes_add(causes, CAUSE_SOURCE, "an input of the link %s",
+			   !one->was ? "is new" : one->is ? "changed" : "is gone");
+	} else if (!key_field_is(field_of(one), "header.name")) {
+		add_change(causes, CAUSE_OTHER, field_of(one)->name, one, &usual);
+	}
+}
+
+static void add_options(struct causes *causes, const struct key_difference *one)
+{
+	struct cmn_buffer text = { 0 };
+	char *sentence;
+
+	if (!one->was || !one->is || !one->was->whole || !one->is->whole) {
+		add_change(causes, CAUSE_OPTION, cmn_view_of("options"), one, &usual);
+		return;
+	}
+	option_diff_append(&text, one->was->value, one->is->value);
+	sentence = cmn_buffer_take_string(&text);
+	causes->failed |= !sentence;
+	if (sentence)
+		causes_add(causes, CAUSE_OPTION, "%s", sentence);
+	free(sentence);
+}
+
+/* As the layers encode it: a number (behind its module's), a size, eight bytes. */
+static bool read_constant(const struct cc_key_summary_field *field, uint32_t *ret_id,
+			  uint64_t *ret_value)
+{
+	struct cmn_reader reader;
+
+	if (!field || !field->whole || (field->len != 20 && field->len != 24))
+		return false;
+	reader = cmn_reader_of(field->value);
+	if (field->len == 24)
+		(void)cmn_reader_u32(&reader);
+	*ret_id = cmn_reader_u32(&reader);
+	(void)cmn_reader_u64(&reader);
+	*ret_value = cmn_reader_u64(&reader);
+	return !reader.failed;
+}
+
+static void add_constant(struct causes *causes, const struct key_difference *one)
+{
+	uint32_t id = 0;
+	uint64_t was = 0, is = 0;
+	bool had = read_constant(one->was, &id, &was), has = read_constant(one->is, &id, &is);
+
+	if (had && has)
+		causes_add(causes, CAUSE_CONSTANT,
+			   "specialization constant %" PRIu32 ": %" PRIu64 " -> %" PRIu64, id, was, is);
+	else if (has)
+		causes_add(causes, CAUSE_CONSTANT,
+			   "specialization constant %" PRIu32 " set to %" PRIu64 " (was not set)", id,
+			   is);
+	else if (had)
+		causes_add(causes, CAUSE_CONSTANT,
+			   "specialization constant %" PRIu32 " not set (was %" PRIu64 ")", id, was);
+	else
+		causes_add(causes, CAUSE_CONSTANT, "a specialization constant differs");
+}
+
+static void add_setting(struct causes *causes, const struct key_difference *one)
+{
+	const struct cc_key_summary_field *field = field_of(one);
+	struct cmn_view variable = key_field_after(field, "env.");
+
+	if (variable.len) {
+		add_change(causes, CAUSE_ENVIRONMENT, variable, one, &of_variable);
+	} else if (key_field_is(field, "options") || key_field_is(field, "input.options")) {
+		add_options(causes, one);
+	} else {
+		add_change(causes, CAUSE_OTHER, field->name, one, &usual);
+	}
+}
+
+void causes_of_diff(struct causes *causes, const struct key_diff *diff,
+		    const struct key_fields *is, const struct causes_keys *keys)
+{
+	if (!add_device(causes, diff))
+		add_driver(causes, diff, is);
+	for (unsigned int part = CC_PART_IMAGE; part < CC_PART_COUNT; part++) {
+		for (size_t i = 0; i < diff->count; i++) {
+			const struct key_difference *one = &diff->all[i];
+
+			if (field_of(one)->part != part)
+				continue;
+			if (part == CC_PART_IMAGE)
+				add_image(causes, one, keys);
+			else if (part == CC_PART_CONSTANTS)
+				add_constant(causes, one);
+			else
+				add_setting(causes, one);
+		}
+	}
+}

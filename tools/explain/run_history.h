@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run_history: a root's history (cachecore/record/history_file.h) in memory: events in the
+ * order in which they were written, parts of keys, evictions.
+ */
+#ifndef TOOLS_EXPLAIN_RUN_HISTORY_H
+#define TOOLS_EXPLAIN_RUN_HISTORY_H
+
+#include <stdbool.h>
+
+#include "cachecore/record/history_file.h"
+#include "cachecore/disk/leaf.h"
+
+struct run_history_event {
+	enum cc_history_kind kind;
+	uint32_t pid;
+	uint64_t start_ns, time_ns, build_ns;
+	struct cmn_hash parts[CC_PART_COUNT];
+	char leaf[CC_LEAF_PATH_SIZE];	/* where its entry lies; "": it has no key */
+	char *program, *reason, *detail;
+	char *name;		/* of the first kernel */
+};
+
+struct run_history_part {
+	struct cmn_hash hash;
+	struct cmn_buffer outline;
+};
+
+struct run_history_eviction {
+	enum cc_history_cause cause;
+	uint64_t time_ns, leaf;
+};
+
+struct past {
+	struct run_history_event *events;
+	size_t event_count;
+	struct run_history_part *parts;	/* sorted by hash once loaded */
+	size_t part_count;
+	struct run_history_eviction *evictions;
+	size_t eviction_count;
+	bool failed;		/* out of memory */
+};
+
+/* CMN_OK also where nothing is known; else as cc_history_read, CMN_ERR_NOMEM. To be released in any case. */
+CMN_CHECKED enum cmn_status run_history_load(const char *root, enum cmn_file_trust trust,
+				      struct past *ret);
+void run_history_release(struct past *past);
+
+/* Appends the outline of an event's key; false: a part of it is not known. */
+bool run_history_outline(const struct past *past, const struct run_history_event *event,
+		  struct cmn_buffer *buf);
+/* Whether two events are of one run of a program. */
+bool run_history_same_run(const struct run_history_event *a, const struct run_history_event *b);
+/* Something was compiled. */
+bool run_history_is_compile(const struct run_history_event *event);
+/* The last eviction of that leaf in the time up to before_ns; NULL: none. */
+const struct run_history_eviction *run_history_find_eviction(const struct past *past, const char *leaf,
+					       uint64_t before_ns);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* replay_entries: what the store has of a recipe's program. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cachecore/key.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/manifest.h"
+#include "cachecore/disk/entry_files.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/disk/leaf_walk.h"
+#include "common/clock.h"
+#include "tools/replay/replay.h"
+
+bool replay_key_field(struct cmn_view key, const char *name, unsigned int i, struct cmn_view *ret)
+{
+	struct cmn_view found = cc_key_find(key, name, i);
+
+	if (found.data)
+		*ret = found;
+	return found.data != NULL;
+}
+
+/* What an entry depends on, by names that may be relative to a directory. */
+static bool holds_in(struct cmn_view directory, struct cmn_view encoded)
+{
+	char *path = strndup(directory.data, directory.len);
+	int back = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct cc_manifest *manifest;
+	bool holds = false;
+
+	if (path && back >= 0 && chdir(path) == 0) {
+		if (cc_manifest_decode(encoded, &manifest) == CMN_OK) {
+			holds = cc_manifest_verify(manifest, NULL) == CMN_OK;
+			cc_manifest_free(manifest);
+		}
+		holds = fchdir(back) == 0 && holds;
+	}
+	if (back >= 0)
+		(void)close(back);	/* only a name */
+	free(path);
+	return holds;
+}
+
+static bool has_entry(int leaf_fd, unsigned int n, const struct cc_recipe *recipe)
+{
+	struct cmn_buffer file = { 0 };
+	struct cc_entry_header header;
+	struct cc_src src;
+	bool has;
+
+	has = cc_entry_files_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
+	      cmn_view_equal(src.key, recipe->key) &&
+	      (cmn_view_equal(src.manifest, recipe->manifest) ||
+	       holds_in(recipe->directory, src.manifest)) &&
+	      cc_entry_files_read_bin_header(leaf_fd, n, &src, &header) == CMN_OK;
+	cmn_buffer_release(&file);
+	return has;
+}
+
+bool replay_entries_has(const char *root, const struct cc_recipe *recipe)
+{
+	char path[CC_LEAF_PATH_SIZE];
+	struct cc_leaf_scan scan;
+	bool has = false;
+	int root_fd, leaf_fd;
+
+	if (cc_root_open(root, &root_fd) != CMN_OK)
+		return false;
+	cc_leaf_path(recipe->key, path);
+	if (cc_leaf_open(root_fd, path, &leaf_fd) == CMN_OK) {
+		if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+			scan = (struct cc_leaf_scan){ 0 };
+		for (unsigned int n = 0; n < CC_LEAF_VARIANTS && !has; n++)
+			has = scan.present[CC_LEAF_SRC] >> n & 1 &&
+			      has_entry(leaf_fd, n, recipe);
+		cc_root_unlock(leaf_fd);	/* not locked: closes it */
+	}
+	cc_root_unlock(root_fd);
+	return has;
+}
+
+struct comparison {
+	struct cmn_view key;
+	const char *path;	/* of its leaf */
+	uint64_t access_ns;	/* of the best so far; 0: none */
+	char *difference;
+};
+
+/* The name of the first field of the device in which the keys differ; an empty view: in none. */
+static struct cmn_view first_difference(struct cmn_view a, struct cmn_view b)
+{
+	struct cc_key_field field, other;
+	struct cmn_reader at, there;
+
+	if (cc_key_read(a, &at) != CMN_OK || cc_key_read(b, &there) != CMN_OK)
+		return (struct cmn_view){ 0 };
+	while (cc_key_next(&at, &field) == CMN_OK && field.part == CC_PART_DEVICE) {
+		if (cc_key_next(&there, &other) != CMN_OK ||
+		    !cmn_view_equal(field.name, other.name) ||
+		    !cmn_view_equal(field.value, other.value))
+			return field.name;
+	}
+	return (struct cmn_view){ 0 };
+}
+
+static void compare(struct comparison *comparison, int leaf_fd, unsigned int n)
+{
+	uint64_t access_ns = cc_leaf_access_ns(leaf_fd, n, cmn_clock_realtime());
+	struct cmn_buffer file = { 0 };
+	struct cmn_view name = { 0 };
+	struct cc_src src;
+	char *text;
+
+	if (access_ns > comparison->access_ns &&
+	    cc_entry_files_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK)
+		name = first_difference(comparison->key, src.key);
+	if (name.len) {
+		text = strndup(name.data, name.len);
+		if (text) {
+			free(comparison->difference);
+			comparison->difference = text;
+			comparison->access_ns = access_ns;
+		}
+	}
+	cmn_buffer_release(&file);
+}
+
+static enum cmn_status compare_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+{
+	struct comparison *comparison = ctx;
+	struct cc_leaf_scan scan;
+
+	(void)root_fd;
+	/* The first level is the device's, the others are the program's. */
+	if (strcmp(path + CMN_HASH_HEX_SIZE, comparison->path + CMN_HASH_HEX_SIZE) != 0 ||
+	    strcmp(path, comparison->path) == 0 || cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+		return CMN_OK;
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+		if (scan.present[CC_LEAF_SRC] >> n & 1)
+			compare(comparison, leaf_fd, n);
+	}
+	return CMN_OK;
+}
+
+char *replay_entries_difference(const char *root, struct cmn_view key)
+{
+	char path[CC_LEAF_PATH_SIZE];
+	struct comparison comparison = { .key = key, .path = path };
+	int root_fd;
+
+	if (cc_root_open(root, &root_fd) != CMN_OK)
+		return NULL;
+	cc_leaf_path(key, path);
+	if (cc_leaf_walk(root_fd, false, compare_leaf, &comparison) != CMN_OK) {
+		free(comparison.difference);
+		comparison.difference = NULL;
+	}
+	cc_root_unlock(root_fd);
+	return comparison.difference;
+}

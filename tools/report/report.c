@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* report: the cache as one page (report_data.h gathers, report_html.h writes). */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/disk/root.h"
+#include "common/file.h"
+#include "tools/output.h"
+#include "tools/report/report_html.h"
+#include "tools/tool.h"
+
+/* A directory that is not ours has a page too, which says so. false: it has none, all was said. */
+static bool describe_foreign(struct cmn_buffer *html)
+{
+	const struct cmn_log silent = { .level = CMN_LOG_NONE };
+	struct cc_config config;
+	const char *reason = NULL;
+	struct stat info;
+	bool foreign;
+
+	if (cc_config_load(&silent, &config) != CMN_OK)
+		return false;
+	foreign = config.dir && stat(config.dir, &info) == 0 &&
+		  cc_root_check(config.dir, CC_ROOT_OWN, &reason) == CMN_ERR_ACCESS;
+	if (foreign)
+		report_html_write_problem(html, config.dir, reason);
+	cc_config_release(&config);
+	return foreign && !html->failed;
+}
+
+/* false: complained about. */
+static bool describe(const struct tool_cache *cache, struct cmn_buffer *html)
+{
+	struct report_data data;
+	enum cmn_status status = report_data_gather(cache, &data);
+
+	if (status == CMN_OK) {
+		report_html_write(html, &data);
+		if (html->failed)
+			status = CMN_ERR_NOMEM;
+	}
+	report_data_release(&data);
+	if (status != CMN_OK)
+		tool_complain("%s: %s", cache->config.dir, cmn_status_string(status));
+	return status == CMN_OK;
+}
+
+/* Takes the page. */
+static int write_page(const char *file, struct cmn_buffer *html)
+{
+	struct output output;
+	bool good;
+
+	if (!output_open(file, "a page", &output)) {
+		cmn_buffer_release(html);
+		return TOOL_FAILED;
+	}
+	if (!output.temporary)
+		return tool_print(html);
+	good = cmn_file_write_all(output.fd, html->data, html->len) == CMN_OK;
+	if (!good)
+		tool_complain("%s: %s", file, strerror(errno));
+	cmn_buffer_release(html);
+	return output_close(&output, good) ? TOOL_OK : TOOL_FAILED;
+}
+
+int verb_report(int argc, char **argv)
+{
+	static const struct tool_option none = { 0 };
+	struct cmn_buffer html = { 0 };
+	struct tool_cache cache;
+	bool usable, described;
+	int code;
+
+	if (!tool_parse(argc, argv, &none, INT_MAX) || !tool_has_file(argc, argv))
+		return TOOL_USAGE;
+	usable = tool_open(&cache);
+	described = usable ? describe(&cache, &html) : describe_foreign(&html);
+	if (usable)
+		tool_close(&cache);
+	if (!described) {
+		cmn_buffer_release(&html);
+		return TOOL_FAILED;
+	}
+	code = write_page(argv[optind], &html);
+	return usable ? code : TOOL_FAILED;
+}

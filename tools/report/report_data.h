@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_data: what a report tells, gathered once: counts, entries and sums of
+ * them, what the history has. Knows nothing of HTML.
+ */
+#ifndef TOOLS_REPORT_REPORT_DATA_H
+#define TOOLS_REPORT_REPORT_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cachecore/disk/recipes.h"
+#include "cachecore/record/stats.h"
+#include "cachecore/record/usage.h"
+#include "common/file.h"
+#include "tools/tool.h"
+
+#define REPORT_TOP 10	/* rows of a table of the largest, the slowest, … */
+#define REPORT_AGES 6
+
+/* Texts are as they are in the key, cut; NULL: the key has none. */
+struct report_entry {
+	char *path;
+	uint64_t bytes, build_ns, access_ns;
+	enum cmn_status status;
+	char *device;		/* its name and its driver's version */
+	char *program;		/* its first kernels, its first line, or its hash */
+	char *options;
+};
+
+/* Entries of one device or program. */
+struct report_group {
+	const char *name;	/* of one of them; NULL: not known */
+	uint64_t entries, bytes, build_ns;
+};
+
+/* What the history tells of often: a sentence, or the reason's word, and how often. */
+struct report_event {
+	const char *what;	/* a fixed text */
+	char *word;		/* NULL: what says it all */
+	uint64_t count, last_ns;
+};
+
+struct report_data {
+	const struct cc_config *config;
+	uint64_t now_ns;
+	struct cc_stats *stats;
+	bool counted;		/* there are counts */
+	struct cc_usage *usage;
+	struct cc_recipes_count recipes;
+	uint64_t last_eviction_ns;	/* 0: not known */
+
+	struct report_entry *entries;
+	size_t count;
+	uint64_t sound, damaged, foreign;	/* foreign: of another version */
+	uint64_t bytes, build_ns;	/* of all, of the sound ones */
+	struct report_group *devices, *programs;	/* the largest first */
+	size_t device_count, program_count;
+	struct report_entry *largest[REPORT_TOP], *slowest[REPORT_TOP];	/* NULL: no more */
+	struct report_group ages[REPORT_AGES];	/* by the time since the last use */
+
+	struct report_event *events;	/* the most frequent first */
+	size_t event_count;
+	uint64_t history_ns;	/* the first event; 0: there is none */
+	uint64_t evicted_by_size, evicted_by_age;
+	bool failed;		/* out of memory */
+};
+
+/* To be released in any case. CMN_ERR_NOMEM, or as cc_store_walk. */
+CMN_CHECKED enum cmn_status report_data_gather(const struct tool_cache *cache,
+					       struct report_data *ret);
+void report_data_release(struct report_data *data);
+
+/* The history's part (report_history.c); what cannot be read is left out. */
+void report_data_add_past(struct report_data *data, enum cmn_file_trust trust);
+
+#endif

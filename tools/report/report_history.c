@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* report_history: what the root's history has, counted by what and why. */
+#include "tools/report/report_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachecore/record/history_file.h"
+
+/* In the order of cc_history_kind; NULL: its reason says more than it. */
+static const char *const kinds[CC_HISTORY_KIND_COUNT] = {
+	[CC_HISTORY_MISS] = "compiled",
+	[CC_HISTORY_BYPASS] = "not cached",
+	[CC_HISTORY_NOT_STORED] = "not stored",
+	[CC_HISTORY_REFUSED] = "the driver refused a stored binary",
+	[CC_HISTORY_DAMAGED] = "an entry was found damaged",
+	[CC_HISTORY_CHANGED] = "a header was another one than before",
+	[CC_HISTORY_CLEARED] = "the cache was cleared",
+};
+
+static struct report_event *find_event(struct report_data *data, const char *what,
+				       struct cmn_view word)
+{
+	struct report_event *events;
+
+	for (size_t i = 0; i < data->event_count; i++) {
+		if (data->events[i].what == what &&
+		    cmn_view_equal(cmn_view_of(data->events[i].word), word))
+			return &data->events[i];
+	}
+	events = reallocarray(data->events, data->event_count + 1, sizeof(*events));
+	if (!events)
+		return NULL;
+	data->events = events;
+	events[data->event_count] = (struct report_event){ .what = what };
+	if (word.len && !(events[data->event_count].word = strndup(word.data, word.len)))
+		return NULL;
+	return &data->events[data->event_count++];
+}
+
+static void see_time(struct report_data *data, uint64_t time_ns)
+{
+	if (!data->history_ns || time_ns < data->history_ns)
+		data->history_ns = time_ns;
+}
+
+static void add_event(void *ctx, const struct cc_history_event *event)
+{
+	const size_t max_words = 64;	/* there are some fifty; a damaged file has more */
+	struct report_data *data = ctx;
+	struct cmn_view word = event->reason;
+	struct report_event *found;
+
+	if (data->event_count >= max_words || word.len > 48)
+		word = (struct cmn_view){ 0 };
+	found = find_event(data, kinds[event->kind], word);
+	if (!found) {
+		data->failed = true;
+		return;
+	}
+	found->count++;
+	if (found->last_ns < event->time_ns)
+		found->last_ns = event->time_ns;
+	see_time(data, event->time_ns);
+}
+
+static void add_evicted(void *ctx, enum cc_history_cause cause, uint64_t time_ns, uint64_t leaf)
+{
+	struct report_data *data = ctx;
+
+	(void)leaf;
+	if (cause == CC_HISTORY_BY_SIZE)
+		data->evicted_by_size++;
+	else
+		data->evicted_by_age++;
+	see_time(data, time_ns);
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct report_event *one = a, *two = b;
+
+	if (one->count != two->count)
+		return one->count < two->count ? 1 : -1;
+	return one->last_ns < two->last_ns ? 1 : one->last_ns > two->last_ns ? -1 : 0;
+}
+
+void report_data_add_past(struct report_data *data, enum cmn_file_trust trust)
+{
+	const struct cc_history_reader reader = {
+		.event = add_event, .evicted = add_evicted, .ctx = data,
+	};
+
+	/* As far as it can be read; what is there was counted. */
+	if (cc_history_read(data->config->dir, trust, &reader) != CMN_OK)
+		return;
+	if (data->event_count)
+		qsort(data->events, data->event_count, sizeof(*data->events), by_count);
+}

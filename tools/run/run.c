@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run: a command with the cache's layers on. Without --summary the command
+ * takes this process's place, so that nothing stands between it and its
+ * parent. With it, this process waits (run_wait.c), and ends as the command
+ * did after one line about what the cache did meanwhile.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cachecore/record/stats.h"
+#include "tools/program.h"
+#include "tools/run/run_layers.h"
+#include "tools/run/run_wait.h"
+#include "tools/text.h"
+#include "tools/tool.h"
+
+/* As env, timeout and the shell have them. */
+enum {
+	RUN_FAILED = 125,
+	RUN_CANNOT_EXECUTE = 126,
+	RUN_NOT_FOUND = 127,
+};
+
+/* Returns only if the command could not be started. */
+static int execute(char **command)
+{
+	int error;
+
+	(void)execvp(command[0], command);
+	error = errno;
+	tool_complain("%s: %s", command[0], strerror(error));
+	return error == ENOENT || error == ENOTDIR ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
+}
+
+/* What the root's file says; zeros where it says nothing; NULL: out of memory. */
+static struct cc_stats *read_stats(const char *root)
+{
+	struct cc_stats *stats = cc_stats_new();
+
+	if (stats && root)
+		(void)!cc_stats_load(stats, root);	/* not the command's failure */
+	return stats;
+}
+
+static uint64_t bypasses(const struct cc_stats *stats)
+{
+	uint64_t all = 0, count;
+
+	for (unsigned int i = 0; cc_stats_bypass_at(stats, i, &count); i++)
+		all += count;
+	return all;
+}
+
+static uint64_t positive(uint64_t before, uint64_t after)
+{
+	return after > before ? after - before : 0;
+}
+
+static uint64_t difference(const struct cc_stats *before, const struct cc_stats *after,
+			   enum cc_counter counter)
+{
+	return positive(cc_stats_get(before, counter), cc_stats_get(after, counter));
+}
+
+/* Nothing was counted: the likeliest reason that is known from outside. */
+static const char *why_nothing(const struct cc_config *config, enum program_kind kind)
+{
+	const char *obstacle = program_obstacle(kind);
+
+	if (config->disable)
+		return ": the cache is switched off (CKCACHE_DISABLE)";
+	if (!config->dir)
+		return config->persistent ? ": there is no cache directory to count in" :
+					    ": nothing is counted without CKCACHE_PERSISTENT";
+	return obstacle ? obstacle : "";
+}
+
+/* Counts of this cache directory while the command ran: others may have used it too. */
+static void print_summary(const struct cc_config *config, enum program_kind kind,
+			  const struct cc_stats *before, const struct cc_stats *after)
+{
+	uint64_t memory = difference(before, after, CC_HITS_MEMORY);
+	uint64_t disk = difference(before, after, CC_HITS_DISK);
+	uint64_t misses = difference(before, after, CC_MISSES);
+	uint64_t others = positive(bypasses(before), bypasses(after));
+	const char *why = why_nothing(config, kind);
+	char spent[TEXT_SIZE], saved[TEXT_SIZE], not_cached[64] = "";
+
+	if (!memory && !disk && !misses && !others) {
+		tool_complain("no kernels were asked for%s%s", *why && *why != ':' ? ": " : "", why);
+		return;
+	}
+	if (others)
+		(void)snprintf(not_cached, sizeof(not_cached), ", %" PRIu64 " not cached",
+			       others);	/* it fits */
+	tool_complain("%" PRIu64 " hits (%" PRIu64 " memory, %" PRIu64 " disk), %" PRIu64 " misses%s, "
+		      "%s of compilation, %s saved",
+		      memory + disk, memory, disk, misses, not_cached,
+		      text_time(difference(before, after, CC_COMPILE_NS_SPENT), spent),
+		      text_time(difference(before, after, CC_COMPILE_NS_SAVED), saved));
+}
+
+static int run_with_summary(char **command)
+{
+	const struct cmn_log log = { .level = CMN_LOG_NONE };	/* the layer will complain */
+	enum program_kind kind = program_look(command[0], NULL);
+	struct cc_stats *before = NULL, *after = NULL;
+	struct cc_config config = { 0 };
+	int state = 0;
+	bool ran;
+
+	if (kind == PROGRAM_ABSENT)
+		return execute(command);	/* says so */
+	if (cc_config_load(&log, &config) != CMN_OK) {
+		tool_complain("out of memory");
+		return RUN_FAILED;
+	}
+	before = read_stats(config.dir);
+	ran = run_wait(command, execute, &state);
+	if (ran) {
+		after = read_stats(config.dir);
+		if (before && after)
+			print_summary(&config, kind, before, after);
+	}
+	cc_stats_free(before);
+	cc_stats_free(after);
+	cc_config_release(&config);
+	return ran ? run_wait_end_as(state) : RUN_FAILED;
+}
+
+int verb_run(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "dir", required_argument, NULL, 'd' },
+		{ "trace", required_argument, NULL, 't' },
+		{ "summary", no_argument, NULL, 's' },
+		{ 0 },
+	};
+	bool summary = false;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
+		if (option == '?')
+			return TOOL_USAGE;	/* getopt_long said it */
+		if (option == 's')
+			summary = true;
+		else if (!tool_set_path(option == 'd' ? "CKCACHE_DIR" : "CKCACHE_TRACE", optarg))
+			return RUN_FAILED;
+	}
+	if (optind == argc) {
+		tool_complain("run: no command given (try ckcache --help)");
+		return TOOL_USAGE;
+	}
+	if (!run_layers_enable())
+		return RUN_FAILED;
+	return summary ? run_with_summary(argv + optind) : execute(argv + optind);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* run_layers: one list in a variable for each loader. */
+#include "tools/run/run_layers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/tool.h"
+
+/* A variable that holds a list, and what is to be in it. */
+struct list {
+	const char *variable;
+	const char *separators;		/* the first one is written */
+	const char *file;		/* how our file in it is called; NULL: it holds no files */
+	bool last;			/* the item goes behind the others */
+};
+
+static const struct list opencl_layers = {
+	/*
+	 * First: ocl-icd up to 2.3.1 cuts the variable at its first colon, and
+	 * what the command itself starts sees only that, where the preloaded
+	 * library does not hand it a copy.
+	 */
+	"OPENCL_LAYERS", ":", TOOL_OPENCL_LIBRARY, false,
+};
+static const struct list preloads = { "LD_PRELOAD", ": ", "libckcache_preload.so", false };
+static const struct list library_paths = { "LD_LIBRARY_PATH", ":;", NULL, false };
+/* Behind the others, next to the driver, where a cache belongs. */
+static const struct list level_zero_layers = { "ZE_ENABLE_LAYERS", ":", TOOL_LEVEL_ZERO_LIBRARY,
+					       true };
+/* What the user set wins, since it comes later. */
+static const struct list asan_options = { "ASAN_OPTIONS", ":", NULL, false };
+
+/* Whether it is a path of our file, which somebody chose, from another installation perhaps. */
+static bool is_our_file(const struct list *list, const char *item, size_t len)
+{
+	size_t name_len = list->file ? strlen(list->file) : 0;
+	bool ours = false;
+	char *path;
+
+	if (!name_len || len <= name_len || item[len - name_len - 1] != '/' ||
+	    strncmp(item + len - name_len, list->file, name_len) != 0)
+		return false;
+	path = strndup(item, len);
+	if (path)
+		ours = access(path, R_OK) == 0;
+	free(path);
+	return ours;
+}
+
+/* Whether a list has this very item, or one that does the same. */
+static bool has_item(const struct list *list, const char *text, const char *item)
+{
+	size_t item_len = strlen(item);
+
+	while (text && *text) {
+		size_t len = strcspn(text, list->separators);
+
+		if ((len == item_len && strncmp(text, item, len) == 0) ||
+		    is_our_file(list, text, len))
+			return true;
+		text += len;
+		text += strspn(text, list->separators);
+	}
+	return false;
+}
+
+/* false: out of memory, complained about. */
+static bool add_item(const struct list *list, const char *item)
+{
+	const char *old = getenv(list->variable);
+	const char *before = list->last && old ? old : item;
+	const char *behind = list->last ? item : old;
+	char *value = NULL;
+	bool done;
+
+	if (old && has_item(list, old, item))
+		return true;
+	if (!old || !*old)
+		return setenv(list->variable, item, 1) == 0;
+	if (asprintf(&value, "%s%c%s", before, list->separators[0], behind) < 0)
+		value = NULL;	/* asprintf leaves it undefined */
+	done = value && setenv(list->variable, value, 1) == 0;
+	if (!done)
+		tool_complain("out of memory");
+	free(value);
+	return done;
+}
+
+/* Whether the path can be in such a list. */
+static bool fits(const struct list *list, const char *path)
+{
+	return !path[strcspn(path, list->separators)];
+}
+
+static bool complain_of_path(const struct list *list, const char *path)
+{
+	tool_complain("%s: %s cannot name a path with \"%s\"", path, list->variable,
+		      list->separators);
+	return false;
+}
+
+static bool enable_opencl(void)
+{
+	char *path = tool_find_library(TOOL_OPENCL_LIBRARY);
+	bool done;
+
+	if (!path) {
+		tool_complain("%s is not where this command's installation should have it",
+			      TOOL_OPENCL_LIBRARY);
+		return false;
+	}
+	done = fits(&opencl_layers, path) ? add_item(&opencl_layers, path) :
+					    complain_of_path(&opencl_layers, path);
+	free(path);
+	return done;
+}
+
+/*
+ * A preloaded library answers the loader's question for its layers; nothing
+ * else reaches programs that bring a loader of their own. The runtime of
+ * gcc's address sanitizer would refuse to run behind one unless it is told
+ * otherwise.
+ */
+static bool enable_preload(const char *shim)
+{
+	return add_item(&preloads, shim) && add_item(&level_zero_layers, "ckcache") &&
+	       add_item(&asan_options, "verify_asan_link_order=0");
+}
+
+/*
+ * For a path that LD_PRELOAD cannot name: the loader finds the slot before the
+ * validation layer, which the slot then loads, too, where it is installed.
+ */
+static bool enable_slot(const char *slot)
+{
+	char *directory = strndup(slot, (size_t)(strrchr(slot, '/') - slot));
+	bool done = directory && add_item(&library_paths, directory) &&
+		    setenv("ZE_ENABLE_VALIDATION_LAYER", "1", 1) == 0 &&
+		    add_item(&level_zero_layers, "ckcache");
+
+	free(directory);
+	return done;
+}
+
+static bool enable_level_zero(void)
+{
+	char *plugin = tool_find_library(TOOL_LEVEL_ZERO_LIBRARY);
+	char *shim = tool_find_library(TOOL_PRELOAD_LIBRARY);
+	char *slot = tool_find_library(TOOL_SLOT_LIBRARY);
+	bool done = true;
+
+	if (plugin && shim && fits(&preloads, shim))
+		done = enable_preload(shim);
+	else if (plugin && slot && fits(&library_paths, slot))
+		done = enable_slot(slot);
+	else if (plugin && shim)
+		(void)complain_of_path(&preloads, shim);	/* OpenCL does without it */
+	free(plugin);
+	free(shim);
+	free(slot);
+	return done;
+}
+
+bool run_layers_enable(void)
+{
+	return enable_opencl() && enable_level_zero();
+}

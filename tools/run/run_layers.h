@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run_layers: the variables by which a command's loaders find the layers. What
+ * the command itself starts inherits them, and nothing that it did not have to.
+ */
+#ifndef TOOLS_RUN_RUN_LAYERS_H
+#define TOOLS_RUN_RUN_LAYERS_H
+
+#include <stdbool.h>
+
+/*
+ * OpenCL's layer, and Level Zero's where it was built. Layers that the
+ * environment has already are kept. false: complained about.
+ */
+bool run_layers_enable(void);
+
+#endif
