@@ -5,6 +5,9 @@
 #include "common/clock.h"
 #include "layers/shared/driver/environment.h"
 
+/* Of the driver, one after the other as long as it runs out of memory: the cache lets go of its own in between. */
+#define MAX_CALLS 2
+
 void drv_course_begin(struct drv_course *course)
 {
 	course->start_ns = cmn_clock_monotonic();
@@ -95,7 +98,14 @@ enum cmn_status drv_course_capture(struct drv_course *course, struct cc_entry **
 	return steps->capture(course, ret) == CMN_OK ? CMN_OK : CMN_MISS;
 }
 
-/* CMN_ERR_NOMEM: the first time that the driver ran out of memory; to be called again. */
+/* Whether the driver is to be called, or called again. */
+static bool is_to_be_built(const struct drv_course *course)
+{
+	return !course->calls ||
+	       (course->outcome == DRV_OUT_OF_MEMORY && course->calls < MAX_CALLS);
+}
+
+/* CMN_ERR_NOMEM: the driver ran out of memory, and is to be called again. */
 static enum cmn_status build(struct drv_course *course, struct cc_entry **ret)
 {
 	uint64_t start;
@@ -103,12 +113,11 @@ static enum cmn_status build(struct drv_course *course, struct cc_entry **ret)
 	if (course->steps->prepare)
 		course->steps->prepare(course);
 	drv_course_watch(course);
-	course->ran = true;
+	course->calls++;
 	start = cmn_clock_monotonic();
 	course->outcome = course->steps->call(course);
 	course->build_ns = cmn_clock_monotonic() - start;
-	if (course->outcome == DRV_OUT_OF_MEMORY && !course->retried) {
-		course->retried = true;
+	if (is_to_be_built(course)) {
 		forget_observation(course);
 		return CMN_ERR_NOMEM;
 	}
@@ -133,10 +142,9 @@ static void build_alone(struct drv_course *course)
 	struct cc_entry *entry;
 
 	(void)drv_course_may_be_kept(course);	/* bypass tells */
-	status = build(course, &entry);
-	/* What an entry of no use took was given back. */
-	if (status == CMN_ERR_NOMEM)
+	do
 		status = build(course, &entry);
+	while (status == CMN_ERR_NOMEM);
 	if (status != CMN_OK)
 		return;
 	cc_cache_put(course->cache, course->key, entry);
@@ -190,7 +198,7 @@ bool drv_course_run(struct drv_course *course)
 	cc_entry_unref(entry);
 	if (hit)
 		return true;
-	if (!course->ran)
+	if (is_to_be_built(course))
 		build_alone(course);
 	drv_course_count(course);
 	return false;

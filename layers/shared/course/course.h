@@ -77,10 +77,9 @@ struct drv_course {
 	bool goes_on;			/* the driver may build after its call */
 
 	enum cc_origin origin;		/* of a hit */
-	bool ran;			/* the driver was called */
-	bool retried;			/* after running out of memory */
+	unsigned int calls;		/* of the driver */
+	enum drv_outcome outcome;	/* of the last one */
 	bool deferred;			/* ckcache replay has the recipe */
-	enum drv_outcome outcome;	/* if it ran */
 	const char *bypass;		/* why nothing is cached, or NULL; static */
 	uint64_t start_ns, build_ns;
 	struct drv_library_epoch epoch;
