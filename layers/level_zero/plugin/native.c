@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* native: reading and loading, with the driver's log as the witness of what it did. */
+/* native: reading and loading, and what the driver's log says that it did. */
 #include "layers/level_zero/plugin/native.h"
 
 #include <stdlib.h>

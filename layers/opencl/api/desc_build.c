@@ -101,7 +101,7 @@ static enum cmn_status step_capture(struct drv_course *course, struct cc_entry *
 	struct construction *one = of(course);
 	struct ocl_desc *desc = one->desc;
 	const struct ocl_capture_request request = {
-		.kind = OCL_EFFECTIVE_EXECUTABLE,
+		.kind = OCL_LOADED_EXECUTABLE,
 		.targets = &desc->targets,
 		.driver = desc->driver,
 		.build_ns = course->build_ns,

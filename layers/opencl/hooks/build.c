@@ -123,7 +123,7 @@ static bool gather(struct build *build)
 	build->capture = config->capture == CC_CAPTURE_AUTO ? build->driver->capture
 							    : config->capture;
 	/* An object is as finished as it will be, quickly read, and a link is to know what it holds. */
-	if (build->kind == OCL_EFFECTIVE_OBJECT)
+	if (build->kind == OCL_LOADED_OBJECT)
 		build->capture = CC_CAPTURE_EAGER;
 	build->course.apart = build->capture == CC_CAPTURE_DEFERRED;
 	build->original = ocl_original_of_program(call->program, &original);
@@ -210,7 +210,7 @@ static bool step_observe(struct drv_course *course, struct drv_observer_request 
 static struct ocl_watched watched(const struct build *build)
 {
 	return (struct ocl_watched){ build->driver, build->call.program, build->call.options,
-				     build->kind == OCL_EFFECTIVE_OBJECT };
+				     build->kind == OCL_LOADED_OBJECT };
 }
 
 static struct drv_observer_text step_text(struct drv_course *course)
@@ -279,7 +279,7 @@ static enum cmn_status step_capture(struct drv_course *course, struct cc_entry *
 	enum cmn_status status;
 
 	if (course->outcome == DRV_BUILD_FAILED) {
-		request.kind = OCL_EFFECTIVE_FAILURE;
+		request.kind = OCL_LOADED_FAILURE;
 		return ocl_capture_failure(course, program->object.handle, &request, build->error,
 					   ret);
 	}
@@ -299,7 +299,7 @@ static enum cmn_status step_capture(struct drv_course *course, struct cc_entry *
 		return CMN_MISS;
 	}
 	status = ocl_capture_read(course, program->object.handle, &request, ret);
-	if (status == CMN_OK && build->kind == OCL_EFFECTIVE_OBJECT)
+	if (status == CMN_OK && build->kind == OCL_LOADED_OBJECT)
 		ocl_program_set_content(program, *ret);
 	return status;
 }
@@ -326,7 +326,7 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 
 	if (cc_entry_find(entry, OCL_TAG_ERROR, 0, &failure) && failure.len == sizeof(error)) {
 		memcpy(&error, failure.data, sizeof(error));
-		request.kind = OCL_EFFECTIVE_FAILURE;
+		request.kind = OCL_LOADED_FAILURE;
 		/* Whether a failure is returned or only told to the callback differs among drivers. */
 		if (build->call.notify)
 			return CMN_MISS;
@@ -337,10 +337,10 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 	status = ocl_loaded_program_new(&request, &loaded);
 	if (status != CMN_OK)
 		return status;
-	ocl_program_set_effective(program, loaded);
+	ocl_program_set_loaded(program, loaded);
 	ocl_program_set_original(program, ocl_original_ref(build->original));
 	/* Executables are no inputs of links, and hashing a large one takes time. */
-	ocl_program_set_content(program, request.kind == OCL_EFFECTIVE_OBJECT ? entry : NULL);
+	ocl_program_set_content(program, request.kind == OCL_LOADED_OBJECT ? entry : NULL);
 	ocl_program_add_built(program, build->targets.count, build->targets.devices);
 	build->error = error;
 	return CMN_OK;
@@ -366,7 +366,7 @@ static void note_options(const struct build *build)
 	const char *options = build->call.options ? build->call.options : "";
 
 	/* For others it may be built by others. */
-	if (build->kind == OCL_EFFECTIVE_OBJECT || !build->targets.count || is_built_beyond(build))
+	if (build->kind == OCL_LOADED_OBJECT || !build->targets.count || is_built_beyond(build))
 		options = NULL;
 	ocl_program_set_options(build->call.program, options);
 }
@@ -454,7 +454,7 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 	build->course.outcome = is_built(build, handle) ? DRV_BUILT : DRV_ERROR;
 	/* Who builds it now may be in the driver until this callback returns, and is not waited for. */
 	claimed = build->course.outcome == DRV_BUILT && ocl_program_try_begin(program);
-	if (claimed && is_current(build) && build->kind == OCL_EFFECTIVE_EXECUTABLE)
+	if (claimed && is_current(build) && build->kind == OCL_LOADED_EXECUTABLE)
 		note_options(build);
 	if (claimed)
 		keep(build);
@@ -558,8 +558,8 @@ static bool driver_refuses_rebuild(const struct build *build)
 	bool refuses;
 
 	ocl_object_lock(&program->object);
-	if (program->effective_kernels)
-		loaded = ocl_loaded_program_ref(program->effective);
+	if (program->loaded_kernels)
+		loaded = ocl_loaded_program_ref(program->loaded);
 	ocl_object_unlock(&program->object);
 	if (!loaded)
 		return false;
@@ -585,7 +585,7 @@ static bool is_plain(const struct build *build)
 	ocl_objects_unlock();
 	ocl_object_lock(&program->object);
 	plain = plain ||
-		(program->live_kernels && !ocl_loaded_program_has_kernels(program->effective));
+		(program->live_kernels && !ocl_loaded_program_has_kernels(program->loaded));
 	ocl_object_unlock(&program->object);
 	return plain;
 }
@@ -601,11 +601,11 @@ static void bring_back_others(struct build *build)
 	/* What the program holds may have to be read before that is gone. */
 	struct ocl_loaded_program *loaded = ocl_program_supersede(program);
 
-	if (loaded && loaded->kind == OCL_EFFECTIVE_EXECUTABLE && !loaded->own)
+	if (loaded && loaded->kind == OCL_LOADED_EXECUTABLE && !loaded->own)
 		(void)OCL_NEXT.clBuildProgram(program->object.handle, loaded->num_devices,
 					      loaded->devices, loaded->options, NULL,
 					      NULL);	/* as it would be without us */
-	ocl_program_set_effective(program, loaded);
+	ocl_program_set_loaded(program, loaded);
 }
 
 static void do_build(struct build *build)
@@ -645,7 +645,7 @@ cl_int ocl_build(const struct ocl_build_request *request)
 	struct build build = {
 		.course = { .steps = &steps, .cache = ocl_layer.cache, .key = &build.key },
 		.call = *request,
-		.kind = request->compile ? OCL_EFFECTIVE_OBJECT : OCL_EFFECTIVE_EXECUTABLE,
+		.kind = request->compile ? OCL_LOADED_OBJECT : OCL_LOADED_EXECUTABLE,
 	};
 
 	drv_course_begin(&build.course);

@@ -30,11 +30,11 @@ struct link {
 	const cl_program *inputs;	/* the application's */
 	/* With the loaded program in the place of each that has one; NULL: there was no memory. */
 	cl_program *targets;
-	struct ocl_loaded_program **effectives;
+	struct ocl_loaded_program **loaded;
 	struct ocl_original **originals;	/* of the application's; each may be NULL */
 	struct cmn_hash *contents;
 	cl_program few_targets[FEW_INPUTS];
-	struct ocl_loaded_program *few_effectives[FEW_INPUTS];
+	struct ocl_loaded_program *few_loaded[FEW_INPUTS];
 	struct ocl_original *few_originals[FEW_INPUTS];
 	struct cmn_hash few_contents[FEW_INPUTS];
 	enum ocl_loaded_program_kind kind;
@@ -56,22 +56,22 @@ static struct link *of(struct drv_course *course)
 
 static void release_inputs(struct link *link)
 {
-	if (link->effectives == link->few_effectives)
+	if (link->loaded == link->few_loaded)
 		return;
-	free(link->effectives);
+	free(link->loaded);
 	free(link->originals);
 	free(link->targets);
 	free(link->contents);
 	link->targets = NULL;
-	link->effectives = NULL;
+	link->loaded = NULL;
 	link->originals = NULL;
 	link->contents = NULL;
 }
 
 static void release(struct link *link)
 {
-	for (cl_uint i = 0; link->effectives && i < link->input_count; i++)
-		ocl_loaded_program_unref(link->effectives[i]);
+	for (cl_uint i = 0; link->loaded && i < link->input_count; i++)
+		ocl_loaded_program_unref(link->loaded[i]);
 	for (cl_uint i = 0; link->originals && i < link->input_count; i++)
 		ocl_original_unref(link->originals[i]);
 	release_inputs(link);
@@ -84,16 +84,16 @@ static bool make_room(struct link *link, cl_uint count)
 {
 	if (count <= FEW_INPUTS) {
 		link->targets = link->few_targets;
-		link->effectives = link->few_effectives;
+		link->loaded = link->few_loaded;
 		link->originals = link->few_originals;
 		link->contents = link->few_contents;
 		return true;
 	}
 	link->targets = calloc(count, sizeof(*link->targets));
-	link->effectives = calloc(count, sizeof(*link->effectives));
+	link->loaded = calloc(count, sizeof(*link->loaded));
 	link->originals = calloc(count, sizeof(*link->originals));
 	link->contents = calloc(count, sizeof(*link->contents));
-	if (link->targets && link->effectives && link->originals && link->contents)
+	if (link->targets && link->loaded && link->originals && link->contents)
 		return true;
 	release_inputs(link);
 	return false;
@@ -112,12 +112,12 @@ static bool find_inputs(struct link *link)
 		if (!program || !ocl_program_content(program, &link->contents[i]))
 			link->course.bypass = "link-input";
 		if (program) {
-			link->effectives[i] = ocl_program_effective(program);
+			link->loaded[i] = ocl_program_loaded(program);
 			link->originals[i] = ocl_program_original(program);
 		}
 		link->targets[i] = link->inputs[i];
-		if (link->effectives[i] && link->effectives[i]->handle)
-			link->targets[i] = link->effectives[i]->handle;
+		if (link->loaded[i] && link->loaded[i]->handle)
+			link->targets[i] = link->loaded[i]->handle;
 		ocl_program_unref(program);
 	}
 	return true;
@@ -144,7 +144,7 @@ static void gather(struct link *link)
 		link->course.bypass = "option";
 		return;
 	}
-	link->kind = is_library(link) ? OCL_EFFECTIVE_OBJECT : OCL_EFFECTIVE_EXECUTABLE;
+	link->kind = is_library(link) ? OCL_LOADED_OBJECT : OCL_LOADED_EXECUTABLE;
 	if (ocl_targets_of_context(link->context, link->list_count, link->list,
 				   &link->devices) != CMN_OK) {
 		link->course.bypass = "devices-unknown";
@@ -158,7 +158,7 @@ static void gather(struct link *link)
 	link->capture = config->capture == CC_CAPTURE_AUTO ? link->driver->capture
 							   : config->capture;
 	/* A library is quickly read. */
-	if (link->kind == OCL_EFFECTIVE_OBJECT)
+	if (link->kind == OCL_LOADED_OBJECT)
 		link->capture = CC_CAPTURE_EAGER;
 	link->course.apart = link->capture == CC_CAPTURE_DEFERRED;
 }
@@ -174,7 +174,7 @@ static void call_driver(struct link *link, const cl_program *inputs)
 /* Whether what a binary was loaded into is linked in place of what the application compiled. */
 static bool is_substituted(const struct link *link, cl_uint i)
 {
-	return link->effectives[i] && link->effectives[i]->handle;
+	return link->loaded[i] && link->loaded[i]->handle;
 }
 
 /* For each input that is substituted the driver's own program, else NULL. false: one cannot be made, or none is. */
@@ -336,7 +336,7 @@ static enum cmn_status step_capture(struct drv_course *course, struct cc_entry *
 		status = CMN_MISS;
 	} else {
 		status = ocl_capture_read(course, link->result, &request, ret);
-		if (status == CMN_OK && program && link->kind == OCL_EFFECTIVE_OBJECT)
+		if (status == CMN_OK && program && link->kind == OCL_LOADED_OBJECT)
 			ocl_program_set_content(program, *ret);
 	}
 	ocl_program_unref(program);
@@ -373,8 +373,8 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 		return CMN_ERR_NOMEM;
 	}
 	loaded->own = true;
-	ocl_program_set_effective(program, loaded);
-	if (link->kind == OCL_EFFECTIVE_OBJECT)
+	ocl_program_set_loaded(program, loaded);
+	if (link->kind == OCL_LOADED_OBJECT)
 		ocl_program_set_content(program, entry);
 	ocl_program_unref(program);
 	return CMN_OK;
