@@ -36,6 +36,7 @@ static const struct {
 	{ "plain", api_plain, false },
 	{ "build", api_build, false },
 	{ "build-any", api_build_any, false },
+	{ "build-token", api_build_token, false },
 	{ "no-memory", api_no_memory, false },
 	{ "no-binary", api_no_binary, false },
 	{ "capacity", api_capacity, false },

@@ -82,6 +82,7 @@ void api_constants(struct client *client);
 void api_plain(struct client *client);
 void api_build(struct client *client);
 void api_build_any(struct client *client);
+void api_build_token(struct client *client);
 void api_no_memory(struct client *client);
 void api_no_binary(struct client *client);
 void api_capacity(struct client *client);

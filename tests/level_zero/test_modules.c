@@ -343,6 +343,19 @@ static void a_refused_native_is_built_again_and_replaced(void)
 	module_run_expect(&run, 1, 0);
 }
 
+/* As a module that nobody refused. */
+static void out_of_memory_after_a_refusal_is_tried_again(void)
+{
+	module_run_plain(&plain, ONE, "");
+	module_run(&run, ONE, "STUB_FIRST_OOM=1");
+	expect_same_output(plain.client.output);
+	module_run(&run, ONE, "STUB_REFUSE_NATIVE=1 STUB_FIRST_OOM=1");
+	expect_same_output(plain.client.output);
+	module_run_expect(&run, 2, 1);
+	module_run(&run, ONE, "");
+	module_run_expect(&run, 0, 1);
+}
+
 static void a_recompiled_native_is_built_again_and_replaced(void)
 {
 	module_run_plain(&plain, ONE, "");
@@ -963,6 +976,7 @@ int main(void)
 		UNIT_TEST(natives_are_loaded_with_the_flags),
 		UNIT_TEST(without_a_native_binary_nothing_is_kept),
 		UNIT_TEST(a_refused_native_is_built_again_and_replaced),
+		UNIT_TEST(out_of_memory_after_a_refusal_is_tried_again),
 		UNIT_TEST(a_recompiled_native_is_built_again_and_replaced),
 		UNIT_TEST(a_silently_recompiled_native_is_noticed_too),
 		UNIT_TEST(another_driver_version_is_another_module),

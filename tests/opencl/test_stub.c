@@ -78,6 +78,20 @@ static void a_want_of_memory_is_no_refusal(void)
 	outcome_release(&reference);
 }
 
+/* As a build that nobody refused: what the refused entry took was given back. */
+static void out_of_memory_after_a_refusal_is_tried_again(void)
+{
+	driver_begin();
+	fill("vector");
+	driver_stub_setting("STUB_REFUSE_BINARY", "1\nSTUB_NO_MEMORY=1");
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().errors, 1);
+	driver_stub_setting(NULL, NULL);
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	outcome_release(&reference);
+}
+
 /* Which may say more than the binary has. */
 static void binaries_are_built_with_the_options(void)
 {
@@ -465,6 +479,32 @@ static void a_link_for_a_device_is_its_own(void)
 		outcome_release(&bare);
 		outcome_release(&layered);
 	}
+}
+
+static void a_link_that_runs_out_of_memory_is_tried_again(void)
+{
+	struct outcome bare, layered;
+
+	driver_begin();
+	bare = CLIENT(BARE, "link-two", "-DONE=1", "-DTWO=1", "");
+	driver_stub_setting("STUB_LINK_NO_MEMORY", "1");
+	layered = CLIENT(LAYERED, "link-two", "-DONE=1", "-DTWO=1", "");
+	CU_ASSERT(outcome_good(&bare) && outcome_same(&bare, &layered));
+	CU_ASSERT_EQUAL(driver_stats().misses, 3);
+	CU_ASSERT_EQUAL(driver_stats().entries, 3);
+	outcome_release(&bare);
+	outcome_release(&layered);
+}
+
+/* As a failed build: there is nothing whose capture could be deferred. */
+static void a_failed_link_is_a_miss_whatever_is_deferred(void)
+{
+	driver_begin();
+	driver_setenv("CKCACHE_CAPTURE", "deferred");
+	run_as_bare("link-two", "-DONE=unresolved", "-DTWO=1", "");
+	CU_ASSERT_EQUAL(driver_bypasses("capture-deferred"), 0);
+	CU_ASSERT_EQUAL(driver_stats().misses, 3);
+	driver_setenv("CKCACHE_CAPTURE", NULL);
 }
 
 static void odd_links_are_the_drivers_affair(void)
@@ -1004,6 +1044,25 @@ static void a_settings_file_keeps_from_the_cache(void)
 	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 0);
 }
 
+/* Nothing is cached for some of a program's devices; what such a build loads is part of the next one's compiler. */
+static void a_compiler_that_comes_with_an_uncached_build_is_in_later_keys(void)
+{
+	static const char *const settings[] = { PASSING_LIBRARY "\nSTUB_DEVICES=2", NULL };
+
+	driver_begin();
+	for (unsigned int i = 0; i < 2; i++) {
+		struct outcome outcome;
+
+		driver_stub_setting(settings[i] ? "STUB_LATE_LIBRARY" : "STUB_DEVICES",
+				    settings[i] ? settings[i] : "2");
+		outcome = CLIENT(LAYERED, "compile-in-turn");
+		CU_ASSERT(outcome_good(&outcome));
+		outcome_release(&outcome);
+		CU_ASSERT_EQUAL(driver_bypasses("device-subset"), 2 * (i + 1));
+		CU_ASSERT_EQUAL(driver_stats().misses, i + 1);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
@@ -1012,6 +1071,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(bad_status_with_a_good_error),
 		UNIT_TEST(good_status_with_a_bad_error),
 		UNIT_TEST(a_want_of_memory_is_no_refusal),
+		UNIT_TEST(out_of_memory_after_a_refusal_is_tried_again),
 		UNIT_TEST(binaries_are_built_with_the_options),
 		UNIT_TEST(driver_without_binaries_stores_nothing),
 		UNIT_TEST(asynchronous_builds_call_back_once),
@@ -1036,6 +1096,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(inputs_of_links_are_in_the_key),
 		UNIT_TEST(a_link_for_a_device_is_its_own),
 		UNIT_TEST(odd_links_are_the_drivers_affair),
+		UNIT_TEST(a_failed_link_is_a_miss_whatever_is_deferred),
+		UNIT_TEST(a_link_that_runs_out_of_memory_is_tried_again),
 		UNIT_TEST(links_that_cannot_be_told_are_not_kept),
 		UNIT_TEST(every_byte_of_a_source_is_in_the_key),
 		UNIT_TEST(names_of_headers_and_all_devices_are_in_the_key),
@@ -1043,6 +1105,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_device_without_a_platform_is_not_cached_for),
 		UNIT_TEST(what_must_have_been_read_and_was_not_seen),
 		UNIT_TEST(a_compiler_that_comes_with_a_build_is_noticed),
+		UNIT_TEST(a_compiler_that_comes_with_an_uncached_build_is_in_later_keys),
 		UNIT_TEST(dependencies_count_however_it_is_captured),
 		UNIT_TEST(debugging_depends_on_the_working_directory),
 		UNIT_TEST(without_a_compiler_the_drivers_cache_counts),
