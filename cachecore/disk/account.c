@@ -18,8 +18,12 @@
 #include "common/listing.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-/* By so large a share the number may stay too high where it always changes while it is counted. */
+/*
+ * What nobody removes within one count of the tree: a share of what is there, or
+ * these bytes. By so much the number may stay too high where it always changes.
+ */
 #define DRIFT_SHARE 8
+#define DRIFT_BYTES (UINT64_C(64) << 20)
 
 /* A descriptor of its own, so that a lock on it also excludes this process's other threads. */
 enum cmn_status cc_account_lock(int root_fd, uint64_t until, int *ret_fd)
@@ -132,9 +136,10 @@ enum cmn_status cc_account_correct(int root_fd, const struct cc_account_mark *be
 		return status;
 	cc_account_mark(fd, &now);
 	if (now.known && (busy || !is_same(before, &now))) {
-		/* What was added may have been counted too. What was removed is an eighth at most. */
-		drift = now.total > before->total ? now.total - before->total : 0;
-		drift = sum_of(drift, now.total / DRIFT_SHARE);
+		drift = now.total / DRIFT_SHARE > DRIFT_BYTES ? now.total / DRIFT_SHARE : DRIFT_BYTES;
+		/* What was added may have been counted too. */
+		if (now.total > before->total)
+			drift = sum_of(drift, now.total - before->total);
 		total = now.total > counted ? now.total : counted;
 		if (!busy && before->known && total > sum_of(counted, drift))
 			total = sum_of(counted, drift);

@@ -50,9 +50,8 @@ void cc_account_mark(int root_fd, struct cc_account_mark *ret);
 /*
  * The tree was counted after the mark. busy: somebody was writing, whose bytes
  * may be in the number and not in the tree. The number becomes what was counted
- * where that is certain, and else no less than it was; at most an eighth more
- * than the least that it can be, if nobody was writing. CMN_BUSY: nothing was
- * written.
+ * where that is certain, and else stays, or becomes a little more than can be
+ * there, where it was much more. CMN_BUSY: nothing was written.
  */
 CMN_CHECKED enum cmn_status cc_account_correct(int root_fd, const struct cc_account_mark *before,
 					       uint64_t counted, bool busy, uint64_t until,

@@ -95,7 +95,7 @@ static uint64_t excess_of(struct eviction *eviction, uint64_t total)
 		return 0;
 	if (room)
 		room += OWN_BYTES;
-	overhead = cc_overhead_bytes(eviction->root_fd);
+	overhead = cc_overhead_share(eviction->root_fd, max_size, 0);
 	if (max_size > overhead)
 		left = max_size - overhead;
 	eviction->reducing |= total > left || room > left - total;

@@ -22,6 +22,9 @@
 /* Smaller files stay, or a smaller share of the bound: removing them would gain little. */
 #define TRIM_FROM (UINT64_C(64) << 10)
 #define TRIM_SHARE 16
+/* Of the bound, what there is trimmed to; and what history, tokens and the small files never exceed. */
+#define QUARTER 4
+#define SMALL_FILES_MAX (UINT64_C(2) << 20)
 
 static uint64_t blocks_of(int dir_fd, const char *name)
 {
@@ -63,12 +66,21 @@ uint64_t cc_overhead_bytes(int root_fd)
 	       directory_bytes(root_fd, CC_RECIPES_DIRECTORY "/" CC_RECIPES_QUARANTINE);
 }
 
+uint64_t cc_overhead_share(int root_fd, uint64_t max_size, uint64_t more)
+{
+	uint64_t bytes = cc_overhead_bytes(root_fd), least = max_size / QUARTER;
+
+	bytes = bytes > UINT64_MAX - more ? UINT64_MAX : bytes + more;
+	least = least < SMALL_FILES_MAX ? least : SMALL_FILES_MAX;
+	return bytes > least ? bytes : least;
+}
+
 void cc_overhead_trim(int root_fd, uint64_t max_size)
 {
 	static const char *const names[] = {
 		CC_HISTORY_OLD_NAME, CC_NONCE_NAME, CC_HISTORY_NAME,
 	};
-	uint64_t most = max_size / 4, from = max_size / TRIM_SHARE;
+	uint64_t most = max_size / QUARTER, from = max_size / TRIM_SHARE;
 
 	if (!max_size || cc_overhead_bytes(root_fd) <= most)
 		return;

@@ -323,7 +323,7 @@ static enum cmn_status reserve(struct cc_store *store, int root_fd, const char *
 		status = reserve_within(store, root_fd, leaf, bytes, bound - CC_OVERHEAD_USUAL_MAX,
 					until, held, &total);
 	if (status == CMN_STALE) {
-		overhead = cc_overhead_bytes(root_fd);
+		overhead = cc_overhead_share(root_fd, bound, 0);
 		bound = bound > overhead ? bound - overhead : 0;
 		status = reserve_within(store, root_fd, leaf, bytes, bound, until, held, &total);
 	}
@@ -344,12 +344,24 @@ bool cc_store_is_full(struct cc_store *store, size_t len)
 	    cc_store_open_root(store, &root_fd) != CMN_OK)
 		return false;
 	(void)!cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &total);	/* 0 else: it is being counted */
-	more = total > UINT64_MAX - more ? UINT64_MAX : total + more;
-	full = more > config->max_size ||
-	       (config->max_size - more < CC_OVERHEAD_USUAL_MAX &&
-		cc_overhead_bytes(root_fd) > config->max_size - more);
+	full = total > config->max_size ||
+	       (config->max_size - total < CC_OVERHEAD_USUAL_MAX + more &&
+		cc_overhead_share(root_fd, config->max_size, more) > config->max_size - total);
 	(void)cmn_descriptor_close(root_fd);	/* read only */
 	return full;
+}
+
+void cc_store_trim(struct cc_store *store)
+{
+	const struct cc_config *config = store->config;
+	int root_fd;
+
+	/* In a large one it never matters. */
+	if (config->eviction_disable || config->max_size / 4 > CC_OVERHEAD_USUAL_MAX ||
+	    cc_store_open_root(store, &root_fd) != CMN_OK)
+		return;
+	cc_overhead_trim(root_fd, config->max_size);
+	(void)cmn_descriptor_close(root_fd);	/* read only */
 }
 
 static enum cmn_status put_in_leaf(struct cc_store *store, int root_fd,
