@@ -360,7 +360,7 @@ void cc_store_trim(struct cc_store *store)
 	if (config->eviction_disable || config->max_size / 4 > CC_OVERHEAD_USUAL_MAX ||
 	    cc_store_open_root(store, &root_fd) != CMN_OK)
 		return;
-	cc_overhead_trim(root_fd, config->max_size);
+	cc_overhead_trim_records(root_fd, config->max_size);
 	(void)cmn_descriptor_close(root_fd);	/* read only */
 }
 
