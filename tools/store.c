@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/account.h"
+#include "cachecore/disk/evict.h"
 #include "cachecore/record/history.h"
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/nonce.h"
@@ -150,6 +151,7 @@ static enum cmn_status clear_leaf(void *ctx, int root_fd, const char *path, int 
 	enum cmn_status status = cc_leaf_lock(leaf_fd, tool_lock_until());
 	struct amount *removed = ctx;
 	struct cc_leaf_scan scan;
+	uint64_t all = 0;
 
 	if (status == CMN_MISS)
 		return CMN_OK;	/* an evictor was faster */
@@ -160,10 +162,15 @@ static enum cmn_status clear_leaf(void *ctx, int root_fd, const char *path, int 
 	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
 		uint64_t freed = cc_leaf_remove(leaf_fd, n);
 
-		/* The tree is counted afterwards. Neither half an entry counts nor one that stays. */
+		/* Neither half an entry counts nor one that stays. */
 		removed->entries += (scan.present[CC_LEAF_SRC] >> n & 1) && freed;
 		removed->bytes += freed;
+		if (scan.present[CC_LEAF_SRC] >> n & 1)
+			all += freed;
 	}
+	/* Before others may count here. Too much in the account the next eviction finds. */
+	if (all)
+		(void)!cc_account_add(root_fd, -(int64_t)all, tool_lock_until());
 	cc_leaf_sweep(leaf_fd, status == CMN_OK);
 	cc_leaf_prune(root_fd, path);
 	terminal_progress("clear", removed->entries, 0);
@@ -172,9 +179,11 @@ static enum cmn_status clear_leaf(void *ctx, int root_fd, const char *path, int 
 
 static enum cmn_status clear_root(const char *root, struct amount *removed)
 {
+	struct cc_account_mark before;
 	enum cmn_status status;
 	uint64_t left = 0;
-	int fd = -1;
+	int fd = -1, evict_fd = -1;
+	bool busy;
 
 	status = cc_root_open(root, &fd);
 	if (status == CMN_MISS)
@@ -182,10 +191,15 @@ static enum cmn_status clear_root(const char *root, struct amount *removed)
 	if (status != CMN_OK)
 		return status;
 	status = cc_leaf_walk(fd, true, clear_leaf, removed);
-	if (status == CMN_OK)
-		status = cc_account_count(fd, &left);
-	if (status == CMN_OK)
-		status = cc_account_set(fd, left, tool_lock_until());
+	/* What killed writers left in the account; where another counts, it does that. */
+	if (status == CMN_OK && cc_evict_lock(fd, tool_lock_until(), &evict_fd) != CMN_BUSY) {
+		cc_account_mark(fd, &before);
+		status = cc_account_count(fd, &left, &busy);
+		if (status == CMN_OK)
+			status = cc_account_correct(fd, &before, left, busy, tool_lock_until(), &left);
+	}
+	if (evict_fd >= 0)
+		cc_root_unlock(evict_fd);
 	cc_root_unlock(fd);
 	return status;
 }

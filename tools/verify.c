@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/account.h"
+#include "cachecore/disk/evict.h"
 #include "cachecore/disk/number_file.h"
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
@@ -97,34 +98,45 @@ static bool verify_item(void *ctx, const struct cc_store_item *item)
 
 /*
  * Compares cache_size.txt with what is there, and corrects it. Who stores
- * meanwhile changes both: only a difference that is the same before and after
- * is one.
+ * meanwhile changes both, so that what was counted need not be comparable.
  */
+static enum cmn_status compare_account(struct verification *verification, int root_fd,
+				       bool corrects, bool *ret_certain)
+{
+	struct cc_account_mark before, after;
+	enum cmn_status status;
+	bool busy;
+
+	cc_account_mark(root_fd, &before);
+	status = cc_account_count(root_fd, &verification->counted, &busy);
+	if (status != CMN_OK)
+		return status;
+	cc_account_mark(root_fd, &after);
+	verification->has_account = after.known;
+	verification->account = after.total;
+	*ret_certain = !busy && before.known == after.known && before.total == after.total;
+	if (!corrects || (verification->account == verification->counted &&
+			  (verification->has_account || !verification->counted)))
+		return CMN_OK;
+	status = cc_account_correct(root_fd, &before, verification->counted, busy,
+				    cc_store_lock_until(verification->cache->store), &after.total);
+	verification->corrected = status == CMN_OK && after.total == verification->counted;
+	return status;
+}
+
 static enum cmn_status verify_account(struct verification *verification, int root_fd)
 {
-	uint64_t before = 0, total;
-	bool was_known;
-	enum cmn_status status;
+	enum cmn_status status = CMN_OK;
+	bool certain = false, corrects = !verification->cache->config.read_only;
+	int fd = -1;
 
-	for (int i = 0; i < ACCOUNT_TRIES; i++) {
-		was_known = cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &before) == CMN_OK;
-		status = cc_account_count(root_fd, &verification->counted);
-		if (status != CMN_OK)
-			return status;
-		verification->account = 0;
-		verification->has_account = cc_number_file_read(root_fd, CC_ACCOUNT_NAME,
-								&verification->account) == CMN_OK;
-		if (verification->account == verification->counted &&
-		    (verification->has_account || !verification->counted))
-			return CMN_OK;
-		if (verification->has_account == was_known && verification->account == before)
-			break;
-	}
-	if (verification->cache->config.read_only)
-		return CMN_OK;
-	status = cc_account_correct(root_fd, verification->account, verification->counted,
-				    cc_store_lock_until(verification->cache->store), &total);
-	verification->corrected = status == CMN_OK;
+	/* An evictor corrects it, too. */
+	if (corrects)
+		corrects = cc_evict_lock(root_fd, tool_lock_until(), &fd) != CMN_BUSY;
+	for (int i = 0; i < ACCOUNT_TRIES && status == CMN_OK && !certain && !verification->corrected; i++)
+		status = compare_account(verification, root_fd, corrects, &certain);
+	if (fd >= 0)
+		cc_root_unlock(fd);
 	return status;
 }
 

@@ -281,7 +281,7 @@ static enum cmn_status load_counts(struct report_data *data, const char *root)
 	if (fd < 0)
 		return status;
 	/* Without these two the page tells less. */
-	if (cc_usage_load(data->usage, fd) != CMN_OK)
+	if (cc_stats_load_usage(data->usage, fd) != CMN_OK)
 		memset(data->usage, 0, sizeof(*data->usage));
 	if (cc_number_file_read(fd, CC_EVICT_STAMP_NAME, &data->last_eviction_ns) != CMN_OK)
 		data->last_eviction_ns = 0;
