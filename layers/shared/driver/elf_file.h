@@ -21,10 +21,7 @@ struct drv_elf_file {
 	ino_t inode;
 	struct cmn_buffer build_id;	/* empty: none */
 	struct cmn_buffer needed;	/* DT_NEEDED in their order, each with its terminator */
-	/* NULL: none. As ld.so has it, there is no run_path_old where there is a run_path. */
-	char *soname;
-	char *run_path;			/* DT_RUNPATH */
-	char *run_path_old;		/* DT_RPATH */
+	char *run_path;			/* DT_RUNPATH, else DT_RPATH, as ld.so has it; NULL: none */
 	/* Libraries are looked for in a way of their own: DF_1_NODEFLIB, filters, auditors. */
 	bool unusual;
 };
