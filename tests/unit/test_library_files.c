@@ -479,6 +479,21 @@ static void with_run_paths_different_libraries_cannot_be_told(void)
 	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), at("v")), UNKNOWN);
 }
 
+/* A run path goes before the cache, but not for what other libraries need. */
+static void once_there_is_a_run_path_no_order_is_certain(void)
+{
+	char variable[8500];
+
+	write_object("one/libb.so", &(struct object){ .id = 2 });
+	write_object("two/libb.so", &(struct object){ .id = 3 });
+	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1 });
+	(void)snprintf(variable, sizeof(variable), "%s:%s", at("two"), at("one"));
+	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), variable), SAME);
+	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
+						 .run_path = "/nowhere" });
+	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), variable), UNKNOWN);
+}
+
 /* Another library may bring its own before the driver asks for that name. */
 static void a_later_run_path_counts_for_earlier_names(void)
 {
@@ -667,38 +682,103 @@ static void only_regular_files_are_opened(void)
 	CU_ASSERT_EQUAL(drv_elf_file_read(at("nowhere"), &file), CMN_MISS);
 }
 
-/* A cache as ldconfig writes it, old format first where asked for. */
-static struct cmn_buffer make_cache(bool old, uint32_t flags, uint64_t capabilities)
+struct cached {
+	const char *path;
+	uint64_t capabilities;
+};
+
+/* A cache as ldconfig writes it, with two entries of a name, old format first where asked for. */
+static struct cmn_buffer make_cache(bool old, uint32_t flags, const char *name,
+				    const struct cached entries[2])
 {
-	static const char text[] = "libx.so.1\0/a/libx.so.1\0/b/libx.so.1";
-	uint32_t strings = 48 + 2 * 24;
-	struct cmn_buffer bytes = { 0 };
+	struct cmn_buffer bytes = { 0 }, strings = { 0 };
 
 	if (old) {
 		cmn_buffer_append(&bytes, "ld.so-1.7.0\0\1\0\0\0", 16);
 		cmn_buffer_append(&bytes, "............\0\0\0\0", 16);	/* an entry, and padding */
 	}
+	cmn_buffer_append(&strings, name, strlen(name) + 1);
 	cmn_buffer_append_text(&bytes, "glibc-ld.so.cache1.1");
 	cmn_buffer_append_u32(&bytes, 2);
-	cmn_buffer_append_u32(&bytes, sizeof(text));
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		cmn_buffer_append_u32(&bytes, 0);
 	for (uint32_t i = 0; i < 2; i++) {
 		cmn_buffer_append_u32(&bytes, flags);
-		cmn_buffer_append_u32(&bytes, strings);
-		cmn_buffer_append_u32(&bytes, strings + 10 + 13 * i);
+		cmn_buffer_append_u32(&bytes, 48 + 2 * 24);
+		cmn_buffer_append_u32(&bytes, 48 + 2 * 24 + (uint32_t)strings.len);
 		cmn_buffer_append_u32(&bytes, 0);
-		cmn_buffer_append_u64(&bytes, capabilities);
+		cmn_buffer_append_u64(&bytes, entries[i].capabilities);
+		cmn_buffer_append(&strings, entries[i].path, strlen(entries[i].path) + 1);
 	}
-	cmn_buffer_append(&bytes, text, sizeof(text));
-	CU_ASSERT_FATAL(!bytes.failed);
+	cmn_buffer_append(&bytes, strings.data, strings.len);
+	CU_ASSERT_FATAL(!bytes.failed && !strings.failed);
+	cmn_buffer_release(&strings);
 	return bytes;
+}
+
+static const struct cached both[2] = { { "/a/libx.so.1", 0 }, { "/b/libx.so.1", 0 } };
+
+/* The cache is the test's where it has one. */
+static struct cmn_buffer given_cache;
+enum cmn_status __real_cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,
+				     struct cmn_buffer *ret);
+enum cmn_status __wrap_cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,
+				     struct cmn_buffer *ret);
+
+enum cmn_status __wrap_cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,
+				     struct cmn_buffer *ret)
+{
+	if (!given_cache.len || strcmp(path, DRV_LINKER_CACHE_PATH) != 0)
+		return __real_cmn_file_read(dir_fd, path, max_len, follow, ret);
+	*ret = given_cache;
+	given_cache = (struct cmn_buffer){ 0 };
+	return CMN_OK;
+}
+
+/* Which of two files a cache with both leads to: 1 or 2, 0: it cannot be told. */
+static int taken_from_cache(const char *first, uint64_t capabilities, const char *second)
+{
+	static struct seen_list list;
+	char paths[2][4200];
+	struct cached entries[2] = { { paths[0], capabilities }, { paths[1], 0 } };
+	enum cmn_status status;
+
+	(void)snprintf(paths[0], sizeof(paths[0]), "%s", at(first));
+	(void)snprintf(paths[1], sizeof(paths[1]), "%s", at(second));
+	given_cache = make_cache(false, 0x303, last_part(first), entries);
+	list.count = 0;
+	status = files_of(loaded_path("libc.so."), last_part(first), is_never_loaded, note, &list);
+	if (status != CMN_OK || list.count != 1)
+		return 0;
+	return strcmp(list.items[0].path, paths[0]) == 0 ? 1 : strcmp(list.items[0].path, paths[1]) == 0 ? 2 : -1;
+}
+
+static void the_first_entry_of_the_cache_is_taken(void)
+{
+	write_object("one/libx.so.1", &(struct object){ .id = 1 });
+	write_object("two/libx.so.1", &(struct object){ .id = 2 });
+	write_object("three/libx.so.1", &(struct object){ .id = 3, .other_machine = true });
+	write_object("glibc-hwcaps/x/libx.so.1", &(struct object){ .id = 1 });
+	CU_ASSERT_EQUAL(taken_from_cache("one/libx.so.1", 0, "two/libx.so.1"), 1);
+	CU_ASSERT_EQUAL(taken_from_cache("two/libx.so.1", 0, "one/libx.so.1"), 1);
+	CU_ASSERT_EQUAL(taken_from_cache("three/libx.so.1", 0, "one/libx.so.1"), 2);
+	/* But not where the processor decides. */
+	CU_ASSERT_EQUAL(taken_from_cache("one/libx.so.1", 1, "two/libx.so.1"), 0);
+	CU_ASSERT_EQUAL(taken_from_cache("glibc-hwcaps/x/libx.so.1", 0, "two/libx.so.1"), 0);
+}
+
+static void the_cache_comes_before_the_built_in_directories(void)
+{
+	write_object("one/libz.so.1", &(struct object){ .id = 1 });
+	CU_ASSERT_EQUAL(taken_from_cache("one/libz.so.1", 0, "two/libz.so.1"), 1);
+	/* Where the first entry's file is gone, ld.so takes no second one. */
+	CU_ASSERT_EQUAL(taken_from_cache("two/libz.so.1", 0, "one/libz.so.1"), 0);
 }
 
 static void cache_entries_come_in_their_order(void)
 {
 	for (int old = 0; old < 2; old++) {
-		struct cmn_buffer bytes = make_cache(old != 0, 0x303, 0);
+		struct cmn_buffer bytes = make_cache(old != 0, 0x303, "libx.so.1", both);
 		struct cmn_view cache = cmn_buffer_view(&bytes);
 		struct drv_linker_cache_entry entry;
 		uint32_t at = 0;
@@ -717,7 +797,8 @@ static void cache_entries_come_in_their_order(void)
 
 static void cache_entries_for_processors_are_told(void)
 {
-	struct cmn_buffer bytes = make_cache(false, 0x303, 1ull << 62);
+	struct cmn_buffer bytes = make_cache(false, 0x303, "libx.so.1",
+					      (struct cached[2]){ { "/a", 1ull << 62 }, { "/b", 0 } });
 	struct drv_linker_cache_entry entry;
 	uint32_t at = 0;
 
@@ -725,7 +806,7 @@ static void cache_entries_for_processors_are_told(void)
 			CMN_OK);
 	CU_ASSERT(entry.depends_on_processor);
 	cmn_buffer_release(&bytes);
-	bytes = make_cache(false, 0x301, 0);	/* not for glibc 2 */
+	bytes = make_cache(false, 0x301, "libx.so.1", both);	/* not for glibc 2 */
 	at = 0;
 	CU_ASSERT_EQUAL(drv_linker_cache_next(cmn_buffer_view(&bytes), "libx.so.1", &at, &entry),
 			CMN_MISS);
@@ -750,7 +831,7 @@ static size_t walk_cache(const uint8_t *bytes, size_t len)
 
 static void a_damaged_cache_is_read_within_bounds(void)
 {
-	struct cmn_buffer bytes = make_cache(true, 0x303, 0);
+	struct cmn_buffer bytes = make_cache(true, 0x303, "libx.so.1", both);
 
 	CU_ASSERT_EQUAL(walk_cache(bytes.data, bytes.len), 2);
 	for (size_t len = 0; len < bytes.len; len++)
@@ -775,6 +856,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(older_variants_cannot_be_told_either),
 		UNIT_TEST(run_paths_lead_to_what_is_needed),
 		UNIT_TEST(with_run_paths_different_libraries_cannot_be_told),
+		UNIT_TEST(once_there_is_a_run_path_no_order_is_certain),
 		UNIT_TEST(a_later_run_path_counts_for_earlier_names),
 		UNIT_TEST(more_may_be_found_than_is_loaded),
 		UNIT_TEST(cycles_end),
@@ -784,6 +866,8 @@ int main(int argc, char **argv)
 		UNIT_TEST(what_is_loaded_is_not_looked_at),
 		UNIT_TEST(damaged_files_are_refused_or_read_within_bounds),
 		UNIT_TEST(only_regular_files_are_opened),
+		UNIT_TEST(the_first_entry_of_the_cache_is_taken),
+		UNIT_TEST(the_cache_comes_before_the_built_in_directories),
 		UNIT_TEST(cache_entries_come_in_their_order),
 		UNIT_TEST(cache_entries_for_processors_are_told),
 		UNIT_TEST(a_damaged_cache_is_read_within_bounds),
