@@ -455,6 +455,10 @@ static void run_paths_lead_to_what_is_needed(void)
 	CU_ASSERT_EQUAL(mkdir(at("z"), 0700), 0);
 	CU_ASSERT_EQUAL(symlink("../x/a.so", at("z/a.so")), 0);
 	CU_ASSERT_EQUAL(look_and_load(at("z/a.so"), NULL), SAME);
+	/* Those have variants as well. */
+	write_object("y/glibc-hwcaps/x86-64-v2/libb.so", &(struct object){ .id = 5 });
+	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), NULL), UNKNOWN);
+	unit_remove("y/glibc-hwcaps/x86-64-v2/libb.so");
 	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
 						 .run_path = "$LIB/../y:$ORIGIN/../y" });
 	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), NULL), UNKNOWN);

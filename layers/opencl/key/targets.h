@@ -12,7 +12,7 @@
 struct ocl_targets {
 	cl_uint count;
 	cl_device_id *devices;
-	cl_uint *places;	/* of each among the program's */
+	cl_uint *indices;	/* of each among the program's */
 	cl_uint program_count;
 	cl_device_id *all;	/* the program's */
 };
