@@ -54,11 +54,11 @@ static enum cmn_status add_given(struct cc_entry *entry, const struct ocl_target
 				 const size_t *lens, unsigned char *const *images)
 {
 	for (cl_uint i = 0; i < targets->count; i++) {
-		if (lens[targets->places[i]] == 0)
+		if (lens[targets->indices[i]] == 0)
 			return CMN_MISS;
 	}
 	for (cl_uint i = 0, next = 0; i < targets->program_count; i++) {
-		bool target = next < targets->count && targets->places[next] == i;
+		bool target = next < targets->count && targets->indices[next] == i;
 
 		/* The application may have left some out. */
 		if (lens[i] && !images[i])
@@ -85,7 +85,7 @@ static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
 	status = get_lens(program, count, lens) ? CMN_OK : CMN_MISS;
 	/* A driver that has none for a target must not be asked for it. */
 	for (cl_uint i = 0; i < targets->count; i++) {
-		if (lens[targets->places[i]] == 0)
+		if (lens[targets->indices[i]] == 0)
 			status = CMN_MISS;
 	}
 	if (status == CMN_OK)

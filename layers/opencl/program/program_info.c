@@ -157,7 +157,7 @@ static void add_other_statuses(struct cc_entry *entry, cl_program program,
 			       const struct ocl_targets *targets)
 {
 	for (cl_uint i = 0, next = 0; i < targets->program_count; i++) {
-		if (next < targets->count && targets->places[next] == i)
+		if (next < targets->count && targets->indices[next] == i)
 			next++;
 		else
 			add_build_info(entry, program, i, targets->all[i], CL_PROGRAM_BUILD_STATUS,
