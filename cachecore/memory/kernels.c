@@ -31,7 +31,7 @@ static enum cmn_status enter(struct cc_programs *programs, struct cmn_view progr
 	if (!program) {
 		status = CMN_MISS;
 	} else {
-		cc_program_map_fetch(&programs->map, program, &doomed);
+		cc_program_map_touch(&programs->map, program);
 		kernel = program_find_kernel(program, name);
 	}
 	if (status == CMN_OK && !kernel) {
@@ -45,8 +45,6 @@ static enum cmn_status enter(struct cc_programs *programs, struct cmn_view progr
 		*ret_entered = cc_build_result_state(result) != BUILD_SUCCEEDED;
 		if (*ret_entered)
 			result->users++;
-		else
-			kernel_fetch(&programs->map, program, kernel, &doomed);
 		*ret = cc_build_result_ref(result);
 	}
 	programs_unlock_and_drop(programs, &doomed);
@@ -80,13 +78,8 @@ enum cmn_status cc_kernels_get_or_build(struct cc_programs *programs, struct cmn
 					       false };
 	struct build_result *result;
 	enum cmn_status status;
-	void *value;
 	bool entered;
 
-	if (cc_recent_take_kernel(&programs->map.recent, program_key, name, &value)) {
-		*ret = (struct cc_build_taken){ .value = value, .way = CC_WAY_FOUND };
-		return CMN_OK;
-	}
 	status = enter(programs, program_key, name, &result, &entered);
 	if (status == CMN_ERR_NOMEM) {
 		programs_make_room(programs);
@@ -109,14 +102,11 @@ enum cmn_status cc_kernels_get(struct cc_programs *programs, struct cmn_view pro
 	struct build_result *result = NULL;
 	struct doomed doomed = { 0 };
 
-	if (cc_recent_take_kernel(&programs->map.recent, program_key, name, ret_value))
-		return CMN_OK;
 	program = lock_and_find_built(programs, program_key);
 	kernel = program ? program_find_kernel(program, name) : NULL;
 	if (kernel && cc_build_result_state(kernel_record_result(kernel)) == BUILD_SUCCEEDED) {
 		result = cc_build_result_ref(kernel_record_result(kernel));
-		cc_program_map_fetch(&programs->map, program, &doomed);
-		kernel_fetch(&programs->map, program, kernel, &doomed);
+		cc_program_map_touch(&programs->map, program);
 	}
 	programs_unlock_and_drop(programs, &doomed);
 	if (!result)

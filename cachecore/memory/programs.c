@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#include "common/quick_hash.h"
+
 struct cc_programs *cc_programs_new(uint64_t threshold, const struct cc_value_ops *program_ops,
 				    const struct cc_value_ops *kernel_ops)
 {
@@ -47,7 +49,7 @@ struct program_record *programs_lock_and_find(struct cc_programs *programs, stru
 					      unsigned int *ret_hash)
 {
 	/* Hashing a long key takes longer than all the rest: not under the lock. */
-	*ret_hash = cc_recent_key_hash(key);
+	*ret_hash = (unsigned int)cmn_quick_hash(key);
 	pthread_mutex_lock(&programs->lock);
 	return cc_program_map_find(&programs->map, key, *ret_hash);
 }
@@ -91,12 +93,9 @@ static enum cmn_status enter(struct cc_programs *programs, struct cmn_view key,
 		struct build_result *result = program_record_result(program);
 
 		*ret_entered = cc_build_result_state(result) != BUILD_SUCCEEDED;
-		if (*ret_entered) {
-			cc_program_map_touch(&programs->map, program);
+		if (*ret_entered)
 			result->users++;
-		} else {
-			cc_program_map_fetch(&programs->map, program, &doomed);
-		}
+		cc_program_map_touch(&programs->map, program);
 		*ret = cc_build_result_ref(result);
 	}
 	programs_unlock_and_drop(programs, &doomed);
@@ -154,13 +153,8 @@ enum cmn_status cc_programs_get_or_build(struct cc_programs *programs, struct cm
 	struct build_result *result;
 	enum cmn_status status;
 	unsigned int hash;
-	void *value;
 	bool entered;
 
-	if (cc_recent_take_program(&programs->map.recent, key, &value)) {
-		*ret = (struct cc_build_taken){ .value = value, .way = CC_WAY_FOUND };
-		return CMN_OK;
-	}
 	status = enter(programs, key, &result, &entered, &hash);
 	if (status == CMN_ERR_NOMEM) {
 		programs_make_room(programs);
@@ -183,12 +177,10 @@ enum cmn_status cc_programs_get(struct cc_programs *programs, struct cmn_view ke
 	struct build_result *result = NULL;
 	struct doomed doomed = { 0 };
 
-	if (cc_recent_take_program(&programs->map.recent, key, ret_value))
-		return CMN_OK;
 	program = programs_lock_and_find(programs, key, &hash);
 	if (program && cc_build_result_state(program_record_result(program)) == BUILD_SUCCEEDED) {
 		result = cc_build_result_ref(program_record_result(program));
-		cc_program_map_fetch(&programs->map, program, &doomed);
+		cc_program_map_touch(&programs->map, program);
 	}
 	programs_unlock_and_drop(programs, &doomed);
 	if (!result)
@@ -268,14 +260,12 @@ void cc_programs_usage(struct cc_programs *programs, struct cc_programs_usage *r
 void cc_programs_fork_prepare(struct cc_programs *programs)
 {
 	pthread_mutex_lock(&programs->lock);
-	cc_recent_lock_all(&programs->map.recent);
 	fast_kernels_lock_all(&programs->map.fast);
 }
 
 void cc_programs_fork_parent(struct cc_programs *programs)
 {
 	fast_kernels_unlock_all(&programs->map.fast);
-	cc_recent_unlock_all(&programs->map.recent);
 	pthread_mutex_unlock(&programs->lock);
 }
 
@@ -284,7 +274,6 @@ void cc_programs_fork_child(struct cc_programs *programs)
 	struct doomed doomed = { 0 };
 
 	fast_kernels_unlock_all(&programs->map.fast);
-	cc_recent_unlock_all(&programs->map.recent);
 	/* Who builds is not in this process: nobody must wait for it. */
 	cc_program_map_drop_unfinished(&programs->map, &doomed);
 	programs_unlock_and_drop(programs, &doomed);

@@ -6,9 +6,8 @@
  * retain and release callbacks; keys are bytes, compared in full.
  *
  * One lock guards the maps and is held for map access only: builds, waits and
- * value callbacks run outside of it. A hit of what was fetched before on this
- * processor, and a look into the fast kernel cache, take a lock of the
- * processor's instead.
+ * value callbacks run outside of it. A look into the fast kernel cache takes a
+ * lock of the processor's instead.
  */
 #ifndef CACHECORE_MEMORY_PROGRAMS_H
 #define CACHECORE_MEMORY_PROGRAMS_H

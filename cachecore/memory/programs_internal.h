@@ -4,7 +4,7 @@
  * cachecore.
  *
  * The lock is held for map access only. Lock order: this lock, then one shard
- * of recent or of the fast kernel cache at a time. A BuildResult's own mutex is never taken
+ * of the fast kernel cache at a time. A BuildResult's own mutex is never taken
  * with either held, and no callback is called with any of them.
  */
 #ifndef CACHECORE_MEMORY_PROGRAMS_INTERNAL_H
@@ -16,7 +16,7 @@
 
 struct cc_programs {
 	pthread_mutex_t lock;
-	struct program_map map;		/* guarded by lock; map.recent and map.fast see there */
+	struct program_map map;		/* guarded by lock; map.fast see there */
 	struct cc_value_ops program_ops;
 	struct cc_value_ops kernel_ops;
 };

@@ -267,14 +267,11 @@ static void keys_that_differ_in_one_byte_are_two(void)
 			struct value *value = value_new();
 			CU_ASSERT_EQUAL(cc_programs_put(programs, (struct cmn_view){ key, len },
 							value, 1), CMN_OK);
-			/* Twice: by the hash, and as one fetched lately. */
-			for (int again = 0; again < 2; again++) {
-				CU_ASSERT_EQUAL_FATAL(
-					cc_programs_get(programs, (struct cmn_view){ key, len },
-							&got), CMN_OK);
-				CU_ASSERT_PTR_EQUAL(got, value);
-				value_release(got);
-			}
+			CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs,
+							      (struct cmn_view){ key, len },
+							      &got), CMN_OK);
+			CU_ASSERT_PTR_EQUAL(got, value);
+			value_release(got);
 			added++;
 		}
 	}
@@ -290,6 +287,31 @@ static void empty_key_is_a_key(void)
 
 	CU_ASSERT_EQUAL(use(programs, "", 1), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(use(programs, "", 1), CC_WAY_FOUND);
+	programs_end(programs);
+}
+
+static void kernels_of_one_name_are_told_apart_by_their_programs(void)
+{
+	static const char *const keys[] = { "a", "b", "" };
+	struct cc_programs *programs = programs_new(0);
+	void *first[3], *value;
+
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(use(programs, keys[i], 1), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use_kernel(programs, keys[i], ""), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use_kernel(programs, keys[i], "k"), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL_FATAL(cc_kernels_get(programs, key_of(keys[i]), cmn_view_of("k"),
+						     &first[i]), CMN_OK);
+		value_release(first[i]);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL_FATAL(cc_kernels_get(programs, key_of(keys[i]), cmn_view_of("k"),
+						     &value), CMN_OK);
+		CU_ASSERT_PTR_EQUAL(value, first[i]);
+		value_release(value);
+	}
+	CU_ASSERT_PTR_NOT_EQUAL(first[0], first[1]);
+	CU_ASSERT_PTR_NOT_EQUAL(first[1], first[2]);
 	programs_end(programs);
 }
 
@@ -1183,6 +1205,7 @@ int main(void)
 		UNIT_TEST(first_request_builds_and_second_finds),
 		UNIT_TEST(keys_that_differ_in_one_byte_are_two),
 		UNIT_TEST(empty_key_is_a_key),
+		UNIT_TEST(kernels_of_one_name_are_told_apart_by_their_programs),
 		UNIT_TEST(a_long_key_is_the_maps_own_afterwards),
 		UNIT_TEST(a_transient_value_is_given_and_not_kept),
 		UNIT_TEST(builds_outside_the_lock),
