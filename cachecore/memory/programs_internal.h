@@ -26,7 +26,12 @@ struct program_record *programs_lock_and_find(struct cc_programs *programs, stru
 					      unsigned int *ret_hash);
 /* Gives the lock back and drops what left the maps. */
 void programs_unlock_and_drop(struct cc_programs *programs, struct doomed *doomed);
-/* Drops everything that is built; what is in progress holds no memory yet and stays. For build_request. */
-void programs_make_room(void *programs);
+/*
+ * The second half of a claim, when the maps have given its result or none:
+ * claims that, waits for it, or takes it and ends.
+ */
+enum cc_way programs_claim_result(struct cc_claim *claim, struct cc_build_taken *ret);
+/* One user of a kernel's result less, which may be the end of its place in the map. */
+void kernels_leave(const struct cc_claim *claim);
 
 #endif
