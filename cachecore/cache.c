@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "cachecore/disk/level.h"
+#include "cachecore/disk/level_switch.h"
 #include "cachecore/memory/programs.h"
 
 /* Entries go stale between two looks only when headers are being edited; more than this is a fight. */

@@ -6,7 +6,7 @@
 #ifndef CACHECORE_API_BUILD_H
 #define CACHECORE_API_BUILD_H
 
-#include "cachecore/memory/build_result.h"
+#include "cachecore/memory/programs.h"
 
 /* What a build gives back. */
 struct cc_build_output {

@@ -62,7 +62,7 @@ struct program_record *cc_program_map_find(struct program_map *map, struct cmn_v
 /* Never without an address, which uthash would take for the end of a chain. */
 static bool copy_key(struct program_map *map, struct cmn_view key, struct cmn_buffer *ret)
 {
-	if (!cmn_slabs_reserve(map->slabs, key.len, ret) &&
+	if (!cmn_buffer_reserve_in(ret, map->slabs, key.len) &&
 	    !cmn_buffer_reserve(ret, key.len ? key.len : 1))
 		return false;
 	cmn_buffer_append(ret, key.data, key.len);

@@ -16,31 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cachecore/memory/build_result.h"
 #include "common/bytes.h"
 #include "common/status.h"
 
-/* What the cache does with a value. Each may be NULL; called without any lock held, from any thread. */
-struct cc_value_ops {
-	void (*retain)(void *value);
-	void (*release)(void *value);
-};
-
-enum cc_way {
-	CC_WAY_BUILT,		/* A: this thread is to build it */
-	CC_WAY_WAITED,		/* B: another thread was building it */
-	CC_WAY_FOUND,		/* C: it was there */
-};
-
-/* What getOrBuild gives to a taker. */
-struct cc_build_taken {
-	enum cmn_status status;	/* of the build, in ways B and C */
-	void *value;		/* a new reference, on CMN_OK */
-	enum cc_way way;
-	int error_code;		/* of a failed build, also of another thread's */
-	char *error_message;	/* malloc'd copy for the caller to free, or NULL */
-};
-
-struct build_result;
 struct cc_programs;
 
 /*

@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "cachecore/memory/program_map.h"
+#include "cachecore/memory/programs.h"
 
 struct cc_programs {
 	pthread_mutex_t lock;
