@@ -29,8 +29,6 @@
 #include "common/log.h"
 #include "common/status.h"
 
-#define CC_STORE_SRC_VERSION 1
-
 struct cc_store;
 
 /*
