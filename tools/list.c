@@ -14,6 +14,7 @@
 #include "cachecore/key.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "tools/json.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -234,33 +235,36 @@ static void append_row(const struct row *row, struct cmn_buffer *text)
 	cmn_buffer_append_u8(text, '\n');
 }
 
-static void format_plain(const struct listing *listing, struct cmn_buffer *text)
+static int print_plain(const struct listing *listing)
 {
-	cmn_buffer_printf(text, "%s%-38s %10s %6s %12s %-*s %-*s %s%s\n",
+	struct cmn_buffer text = { 0 };
+
+	cmn_buffer_printf(&text, "%s%-38s %10s %6s %12s %-*s %-*s %s%s\n",
 			  terminal_bold(STDOUT_FILENO), "entry", "size", "used", "compile",
 			  MAX_DEVICE, "device", MAX_SHOWN, "source", "options", terminal_plain(STDOUT_FILENO));
 	for (size_t i = 0; i < listing->shown; i++)
-		append_row(&listing->rows[i], text);
+		append_row(&listing->rows[i], &text);
+	return tool_print(&text);
 }
 
-static void format_json(const struct listing *listing, struct cmn_buffer *text)
+static int print_json(const struct listing *listing)
 {
-	cmn_buffer_append_u8(text, '[');
+	struct json_object *array = json_new_array();
+
 	for (size_t i = 0; i < listing->shown; i++) {
 		const struct row *row = &listing->rows[i];
+		struct json_object *object = json_add_object(array, NULL);
 
-		cmn_buffer_append_text(text, i ? ",\n {" : "\n {");
-		text_append_member(text, "entry", row->path);
-		cmn_buffer_printf(text, ", \"bytes\": %llu, \"last_use_ns\": %llu, \"compile_ms\": %.3f",
-				  (unsigned long long)row->bytes,
-				  (unsigned long long)row->access_ns, (double)row->build_ns / 1e6);
-		text_append_member(text, "device", row->device);
-		text_append_member(text, "source", row->hint);
-		text_append_member(text, "options", row->options);
-		text_append_member(text, "status", cmn_status_string(row->status));
-		cmn_buffer_append_u8(text, '}');
+		json_add_text(object, "entry", row->path);
+		json_add_number(object, "bytes", row->bytes);
+		json_add_number(object, "last_use_ns", row->access_ns);
+		json_add_ms(object, "compile_ms", row->build_ns);
+		json_add_text(object, "device", row->device);
+		json_add_text(object, "source", row->hint);
+		json_add_text(object, "options", row->options);
+		json_add_text(object, "status", cmn_status_string(row->status));
 	}
-	cmn_buffer_append_text(text, listing->shown ? "\n]\n" : "]\n");
+	return json_print(array);
 }
 
 int verb_list(int argc, char **argv)
@@ -272,7 +276,6 @@ int verb_list(int argc, char **argv)
 		TOOL_TAKEN("sort", take_order, &selection.compare), { 0 },
 	};
 	struct listing listing = { 0 };
-	struct cmn_buffer text = { 0 };
 	struct tool_cache cache;
 	enum cmn_status status;
 	int code = TOOL_FAILED;
@@ -286,8 +289,7 @@ int verb_list(int argc, char **argv)
 		status = CMN_ERR_NOMEM;
 	if (status == CMN_OK || status == CMN_MISS) {
 		arrange(&listing, &selection);
-		(selection.json ? format_json : format_plain)(&listing, &text);
-		code = tool_print(&text);
+		code = (selection.json ? print_json : print_plain)(&listing);
 	} else {
 		tool_complain("%s: %s", cache.config.dir, cmn_status_string(status));
 	}

@@ -76,23 +76,23 @@ static enum cmn_status read_files(const struct tool_cache *cache, struct shown_e
 }
 
 /* All texts of the image, one after the other, as they are. */
-static void append_source(const struct shown_entry *entry, struct cmn_buffer *text)
+static int print_source(const struct shown_entry *entry)
 {
+	struct cmn_buffer text = { 0 };
 	struct cc_key_field field;
 	struct cmn_reader reader;
 
-	if (cc_key_read(entry->src.key, &reader) != CMN_OK)
-		return;
-	while (cc_key_next(&reader, &field) == CMN_OK) {
+	for (bool read = cc_key_read(entry->src.key, &reader) == CMN_OK;
+	     read && cc_key_next(&reader, &field) == CMN_OK;) {
 		if (cmn_view_equal(field.name, cmn_view_of("source")))
-			cmn_buffer_append(text, field.value.data, field.value.len);
+			cmn_buffer_append(&text, field.value.data, field.value.len);
 	}
+	return tool_print(&text);
 }
 
 static int show(const struct tool_cache *cache, const char *name, bool json, bool source)
 {
 	struct shown_entry entry = { .root = cache->config.dir };
-	struct cmn_buffer text = { 0 };
 	enum cmn_status status;
 	int code = TOOL_FAILED;
 
@@ -102,13 +102,7 @@ static int show(const struct tool_cache *cache, const char *name, bool json, boo
 	if (status != CMN_OK) {
 		tool_complain("%s/%s: %s", entry.root, entry.path, cmn_status_string(status));
 	} else {
-		if (source)
-			append_source(&entry, &text);
-		else if (json)
-			show_print_json(&entry, &text);
-		else
-			show_print(&entry, &text);
-		code = tool_print(&text);
+		code = (source ? print_source : json ? show_print_json : show_print)(&entry);
 	}
 	cc_manifest_free(entry.manifest);
 	cmn_buffer_release(&entry.file);

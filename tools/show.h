@@ -21,7 +21,8 @@ struct shown_entry {
 	enum cmn_status status;		/* of the pair, every byte of it */
 };
 
-void show_print(const struct shown_entry *entry, struct cmn_buffer *text);
-void show_print_json(const struct shown_entry *entry, struct cmn_buffer *text);
+/* For people, and as docs/JSON.md has it; the exit code. */
+int show_print(const struct shown_entry *entry);
+int show_print_json(const struct shown_entry *entry);
 
 #endif

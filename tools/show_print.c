@@ -10,8 +10,9 @@
 #include "cachecore/kernel_names.h"
 #include "common/json.h"
 #include "tools/explain/rebuild_cause.h"
+#include "tools/json.h"
 #include "tools/show.h"
-#include "tools/text.h"
+#include "tools/tool.h"
 
 /* Of a long text these are shown. */
 #define FIRST_LINES 5
@@ -39,8 +40,8 @@ static void append_date(struct cmn_buffer *text, const char *name, uint64_t time
 }
 
 /* Calls for each kernel's name, the first ones once each. */
-static void each_kernel(struct cmn_view key, void (*tell)(struct cmn_buffer *, struct cmn_view, size_t),
-			struct cmn_buffer *text)
+static void each_kernel(struct cmn_view key, void (*tell)(void *ctx, struct cmn_view name, size_t place),
+			void *ctx)
 {
 	struct cmn_view known[MAX_KNOWN], name;
 	struct cc_key_field field;
@@ -64,13 +65,15 @@ static void each_kernel(struct cmn_view key, void (*tell)(struct cmn_buffer *, s
 				continue;
 			if (count < MAX_KNOWN)
 				known[count] = name;
-			tell(text, name, count++);
+			tell(ctx, name, count++);
 		}
 	}
 }
 
-static void tell_kernel(struct cmn_buffer *text, struct cmn_view name, size_t place)
+static void tell_kernel(void *ctx, struct cmn_view name, size_t place)
 {
+	struct cmn_buffer *text = ctx;
+
 	cmn_buffer_append_text(text, place ? ", " : "kernels        ");
 	cmn_buffer_append(text, name.data, name.len);
 }
@@ -156,7 +159,7 @@ static void append_manifest(struct cmn_buffer *text, const struct cc_manifest *m
 	}
 }
 
-void show_print(const struct shown_entry *entry, struct cmn_buffer *text)
+static void append_entry(const struct shown_entry *entry, struct cmn_buffer *text)
 {
 	const struct cc_entry_header *header = &entry->header;
 	size_t before;
@@ -182,74 +185,77 @@ void show_print(const struct shown_entry *entry, struct cmn_buffer *text)
 	append_manifest(text, entry->manifest);
 }
 
-static void tell_kernel_json(struct cmn_buffer *text, struct cmn_view name, size_t place)
+int show_print(const struct shown_entry *entry)
 {
-	cmn_buffer_append_text(text, place ? ", " : "");
-	cmn_json_append_string(text, name);
+	struct cmn_buffer text = { 0 };
+
+	append_entry(entry, &text);
+	return tool_print(&text);
 }
 
-static void append_json_key(struct cmn_buffer *text, struct cmn_view key)
+static void add_kernel(void *array, struct cmn_view name, size_t place)
+{
+	(void)place;
+	json_add_view(array, NULL, name);
+}
+
+static void add_key(struct json_object *array, struct cmn_view key)
 {
 	struct cc_key_field field;
 	struct cmn_reader reader;
-	const char *between = "\n  ";
 	char hex[CMN_HASH_HEX_SIZE];
 
 	if (cc_key_read(key, &reader) != CMN_OK)
 		return;
 	while (cc_key_next(&reader, &field) == CMN_OK) {
 		struct cc_key_summary_field outline = outline_of(&field);
-		struct cmn_buffer value = { 0 };
+		struct json_object *object = json_add_object(array, NULL);
 
-		cmn_buffer_printf(text, "%s{\"part\": \"%s\", \"field\": ", between,
-				  part_words[field.part]);
-		cmn_json_append_string(text, field.name);
+		json_add_text(object, "part", part_words[field.part]);
+		json_add_view(object, "field", field.name);
+		json_add_number(object, "size", field.value.len);
 		cmn_hash_hex(&outline.hash, hex);
-		cmn_buffer_printf(text, ", \"size\": %zu, \"hash\": \"%s\", \"value\": ",
-				  field.value.len, hex);
-		cause_append_value(&value, &outline, MAX_VALUE);
-		text->failed |= value.failed;
-		cmn_json_append_string(text, cmn_buffer_view(&value));
-		cmn_buffer_release(&value);
-		cmn_buffer_append_u8(text, '}');
-		between = ",\n  ";
+		json_add_text(object, "hash", hex);
+		cause_add_value(object, "value", &outline, MAX_VALUE);
 	}
 }
 
-static void append_json_manifest(struct cmn_buffer *text, const struct cc_manifest *manifest)
+static void add_manifest(struct json_object *array, const struct cc_manifest *manifest)
 {
 	for (size_t i = 0; i < cc_manifest_count(manifest); i++) {
 		struct cc_manifest_item item = cc_manifest_get(manifest, i);
+		struct json_object *object = json_add_object(array, NULL);
 
-		cmn_buffer_printf(text, "%s{\"kind\": \"%s\", \"path\": ", i ? ", " : "",
-				  kind_word(item.kind));
-		cmn_json_append_string(text, cmn_view_of(item.path));
-		cmn_buffer_printf(text, ", \"size\": %" PRIu64 "}", item.size);
+		json_add_text(object, "kind", kind_word(item.kind));
+		json_add_text(object, "path", item.path);
+		json_add_number(object, "size", item.size);
 	}
 }
 
-void show_print_json(const struct shown_entry *entry, struct cmn_buffer *text)
+int show_print_json(const struct shown_entry *entry)
 {
-	cmn_buffer_append_u8(text, '{');
-	text_append_member(text, "entry", entry->path);
-	text_append_member(text, "root", entry->root);
-	text_append_member(text, "status", cmn_status_string(entry->status));
-	cmn_buffer_printf(text, ", \"bytes\": %" PRIu64, entry->bytes);
-	if (entry->has_header)
-		cmn_buffer_printf(text, ", \"result_bytes\": %" PRIu64 ", \"stored_bytes\": %" PRIu64
-				  ", \"compressed\": %s, \"compile_ms\": %.3f",
-				  entry->header.payload_len, entry->header.stored_len,
-				  entry->header.codec ? "true" : "false",
-				  (double)entry->header.build_ns / 1e6);
-	else
-		cmn_buffer_append_text(text, ", \"result_bytes\": null, \"stored_bytes\": null"
-				       ", \"compressed\": null, \"compile_ms\": null");
-	cmn_buffer_printf(text, ", \"stored_ns\": %" PRIu64 ", \"last_use_ns\": %" PRIu64
-			  ",\n \"kernels\": [", entry->stored_ns, entry->access_ns);
-	each_kernel(entry->src.key, tell_kernel_json, text);
-	cmn_buffer_append_text(text, "],\n \"key\": [");
-	append_json_key(text, entry->src.key);
-	cmn_buffer_append_text(text, "],\n \"depends_on\": [");
-	append_json_manifest(text, entry->manifest);
-	cmn_buffer_append_text(text, "]}\n");
+	const struct cc_entry_header *header = entry->has_header ? &entry->header : NULL;
+	struct json_object *object = json_new_object();
+
+	json_add_text(object, "entry", entry->path);
+	json_add_text(object, "root", entry->root);
+	json_add_text(object, "status", cmn_status_string(entry->status));
+	json_add_number(object, "bytes", entry->bytes);
+	if (header) {
+		json_add_number(object, "result_bytes", header->payload_len);
+		json_add_number(object, "stored_bytes", header->stored_len);
+		json_add_bool(object, "compressed", header->codec);
+		json_add_ms(object, "compile_ms", header->build_ns);
+	} else {
+		json_add_null(object, "result_bytes");
+		json_add_null(object, "stored_bytes");
+		json_add_null(object, "compressed");
+		json_add_null(object, "compile_ms");
+	}
+	json_add_number(object, "stored_ns", entry->stored_ns);
+	json_add_number(object, "last_use_ns", entry->access_ns);
+	each_kernel(entry->src.key, add_kernel, json_add_array(object, "kernels"));
+	add_key(json_add_array(object, "key"), entry->src.key);
+	add_manifest(json_add_array(object, "depends_on"), entry->manifest);
+	return json_print(object);
 }

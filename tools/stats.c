@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "cachecore/disk/recipes.h"
-#include "common/json.h"
+#include "tools/json.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
@@ -87,62 +87,47 @@ static void append_counts(struct cmn_buffer *text, const struct cc_stats *stats)
 	append_time(text, "compile time saved", cc_stats_get(stats, CC_COMPILE_NS_SAVED));
 }
 
-static void format_plain(const struct cc_stats *stats, const struct holdings *holdings,
-			 const struct cc_config *config, struct cmn_buffer *text)
+static int print_plain(const struct cc_stats *stats, const struct holdings *holdings,
+		       const struct cc_config *config)
 {
-	cmn_buffer_printf(text, "%-26s %s\n", "directory", config->dir);
-	append_counts(text, stats);
-	append_count(text, "entries", holdings->entries);
+	struct cmn_buffer text = { 0 };
+
+	cmn_buffer_printf(&text, "%-26s %s\n", "directory", config->dir);
+	append_counts(&text, stats);
+	append_count(&text, "entries", holdings->entries);
 	if (holdings->damaged)
-		append_count(text, "damaged entries", holdings->damaged);
-	append_bytes(text, holdings->bytes, config->max_size);
-	append_count(text, "to be replayed", holdings->recipes.recipes);
+		append_count(&text, "damaged entries", holdings->damaged);
+	append_bytes(&text, holdings->bytes, config->max_size);
+	append_count(&text, "to be replayed", holdings->recipes.recipes);
 	if (holdings->recipes.quarantined)
-		append_count(text, "quarantined", holdings->recipes.quarantined);
+		append_count(&text, "quarantined", holdings->recipes.quarantined);
+	return tool_print(&text);
 }
 
-static void append_member(struct cmn_buffer *text, const char *name, uint64_t value)
-{
-	cmn_buffer_printf(text, "  \"%s\": %" PRIu64 ",\n", name, value);
-}
-
-static void append_bypasses(struct cmn_buffer *text, const struct cc_stats *stats)
-{
-	const char *reason;
-	uint64_t count;
-
-	cmn_buffer_append_text(text, "  \"bypasses\": {");
-	for (unsigned int i = 0; (reason = cc_stats_bypass_at(stats, i, &count)); i++) {
-		if (i)
-			cmn_buffer_append_text(text, ", ");
-		cmn_json_append_string(text, cmn_view_of(reason));
-		cmn_buffer_printf(text, ": %llu", (unsigned long long)count);
-	}
-	cmn_buffer_append_text(text, "},\n");
-}
-
-static void format_json(const struct cc_stats *stats, const struct holdings *holdings,
-			const struct cc_config *config, struct cmn_buffer *text)
+static int print_json(const struct cc_stats *stats, const struct holdings *holdings,
+		      const struct cc_config *config)
 {
 	static const enum cc_counter counts[] = { CC_HITS_MEMORY, CC_HITS_DISK, CC_MISSES,
 						  CC_DEFERRED, CC_STORES, CC_ERRORS };
+	struct json_object *object = json_new_object(), *bypasses;
+	const char *reason;
+	uint64_t count;
 
-	cmn_buffer_append_text(text, "{\n  \"directory\": ");
-	cmn_json_append_string(text, cmn_view_of(config->dir));
-	cmn_buffer_append_text(text, ",\n");
+	json_add_text(object, "directory", config->dir);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		append_member(text, cc_counter_name(counts[i]), cc_stats_get(stats, counts[i]));
-	append_bypasses(text, stats);
-	append_member(text, "entries", holdings->entries);
-	append_member(text, "damaged_entries", holdings->damaged);
-	append_member(text, "bytes", holdings->bytes);
-	append_member(text, "max_bytes", config->max_size);
-	append_member(text, "recipes", holdings->recipes.recipes);
-	append_member(text, "recipes_quarantined", holdings->recipes.quarantined);
-	cmn_buffer_printf(text, "  \"compile_ms_spent\": %.3f,\n",
-			  (double)cc_stats_get(stats, CC_COMPILE_NS_SPENT) / 1e6);
-	cmn_buffer_printf(text, "  \"compile_ms_saved\": %.3f\n}\n",
-			  (double)cc_stats_get(stats, CC_COMPILE_NS_SAVED) / 1e6);
+		json_add_number(object, cc_counter_name(counts[i]), cc_stats_get(stats, counts[i]));
+	bypasses = json_add_object(object, "bypasses");
+	for (unsigned int i = 0; (reason = cc_stats_bypass_at(stats, i, &count)); i++)
+		json_add_number(bypasses, reason, count);
+	json_add_number(object, "entries", holdings->entries);
+	json_add_number(object, "damaged_entries", holdings->damaged);
+	json_add_number(object, "bytes", holdings->bytes);
+	json_add_number(object, "max_bytes", config->max_size);
+	json_add_number(object, "recipes", holdings->recipes.recipes);
+	json_add_number(object, "recipes_quarantined", holdings->recipes.quarantined);
+	json_add_ms(object, "compile_ms_spent", cc_stats_get(stats, CC_COMPILE_NS_SPENT));
+	json_add_ms(object, "compile_ms_saved", cc_stats_get(stats, CC_COMPILE_NS_SAVED));
+	return json_print(object);
 }
 
 static enum cmn_status collect(const struct tool_cache *cache, struct cc_stats *stats,
@@ -166,7 +151,6 @@ int verb_stats(int argc, char **argv)
 		TOOL_FLAG("json", &json), TOOL_FLAG("zero", &zero), { 0 },
 	};
 	struct holdings holdings = { 0 };
-	struct cmn_buffer text = { 0 };
 	struct cc_stats *stats = NULL;
 	struct tool_cache cache;
 	enum cmn_status status;
@@ -180,10 +164,8 @@ int verb_stats(int argc, char **argv)
 		goto out;
 	stats = cc_stats_new();
 	status = stats ? collect(&cache, stats, &holdings) : CMN_ERR_NOMEM;
-	if (status == CMN_OK) {
-		(json ? format_json : format_plain)(stats, &holdings, &cache.config, &text);
-		code = tool_print(&text);
-	}
+	if (status == CMN_OK)
+		code = (json ? print_json : print_plain)(stats, &holdings, &cache.config);
 	if (status == CMN_OK && zero)
 		status = cc_stats_zero(cache.config.dir);
 	if (status != CMN_OK) {

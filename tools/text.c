@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "common/json.h"
-
 /* None of the texts is longer than TEXT_SIZE, so that snprintf cuts nothing. */
 
 const char *text_bytes(uint64_t bytes, char ret[TEXT_SIZE])
@@ -70,17 +68,6 @@ struct cmn_view text_first_line(struct cmn_view text)
 	for (start = at; at < end && *at != '\n'; at++)
 		;
 	return (struct cmn_view){ start, (size_t)(at - start) };
-}
-
-void text_append_member(struct cmn_buffer *buf, const char *name, const char *value)
-{
-	bool first = buf->len && buf->data[buf->len - 1] == '{';
-
-	cmn_buffer_printf(buf, first ? "\"%s\": " : ", \"%s\": ", name);
-	if (value)
-		cmn_json_append_string(buf, cmn_view_of(value));
-	else
-		cmn_buffer_append_text(buf, "null");
 }
 
 /* The length of the character at text; *ret_control: it is one of C0 or C1. */

@@ -8,8 +8,8 @@
 #include "cachecore/disk/number_file.h"
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
+#include "tools/json.h"
 #include "tools/terminal.h"
-#include "tools/text.h"
 #include "tools/tool.h"
 
 #define ACCOUNT_TRIES 5	/* others store all the time */
@@ -17,7 +17,8 @@
 
 struct verification {
 	struct tool_cache *cache;
-	bool repair, json;
+	bool repair;
+	struct json_object *object, *findings;	/* NULL: for people */
 	struct cmn_buffer text;
 	int printed;	/* exit code of what is printed so far */
 	uint64_t sound, foreign, damaged, removed;
@@ -43,16 +44,15 @@ static void report_item(struct verification *verification, const char *path,
 			enum cmn_status status)
 {
 	struct cmn_buffer *text = &verification->text;
-	bool first = verification->damaged + verification->foreign == 0;
 
-	if (verification->json) {
-		cmn_buffer_append_text(text, first ? "\n  {" : ",\n  {");
-		text_append_member(text, "entry", path);
-		text_append_member(text, "status", cmn_status_string(status));
-		cmn_buffer_append_u8(text, '}');
-	} else {
-		cmn_buffer_printf(text, "%s: %s\n", path, cmn_status_string(status));
+	if (verification->findings) {
+		struct json_object *finding = json_add_object(verification->findings, NULL);
+
+		json_add_text(finding, "entry", path);
+		json_add_text(finding, "status", cmn_status_string(status));
+		return;
 	}
+	cmn_buffer_printf(text, "%s: %s\n", path, cmn_status_string(status));
 	print_some(verification, TEXT_AT_ONCE);
 }
 
@@ -168,7 +168,7 @@ static enum cmn_status verify_cache(struct verification *verification)
 	return status == CMN_OK ? verify_rest(verification) : status;
 }
 
-static void append_plain(struct verification *verification)
+static void print_plain(struct verification *verification)
 {
 	struct cmn_buffer *text = &verification->text;
 	char said[24] = "nothing";
@@ -187,28 +187,31 @@ static void append_plain(struct verification *verification)
 	if (verification->repair)
 		cmn_buffer_printf(text, ", %" PRIu64 " removed", verification->removed);
 	cmn_buffer_append_u8(text, '\n');
+	print_some(verification, 0);
 }
 
-static void append_json(struct verification *verification)
+static void print_json(struct verification *verification)
 {
-	struct cmn_buffer *text = &verification->text;
+	struct json_object *object = verification->object;
 
-	cmn_buffer_printf(text, "],\n \"sound\": %" PRIu64 ", \"damaged\": %" PRIu64
-			  ", \"foreign\": %" PRIu64 ", \"removed\": %" PRIu64
-			  ",\n \"bytes\": %" PRIu64 ", \"account_bytes\": ",
-			  verification->sound, verification->damaged, verification->foreign,
-			  verification->removed, verification->counted);
+	json_add_number(object, "sound", verification->sound);
+	json_add_number(object, "damaged", verification->damaged);
+	json_add_number(object, "foreign", verification->foreign);
+	json_add_number(object, "removed", verification->removed);
+	json_add_number(object, "bytes", verification->counted);
 	if (verification->has_account)
-		cmn_buffer_printf(text, "%" PRIu64 "}\n", verification->account);
+		json_add_number(object, "account_bytes", verification->account);
 	else
-		cmn_buffer_append_text(text, "null}\n");
+		json_add_null(object, "account_bytes");
+	verification->printed = json_print(object);
 }
 
 int verb_verify(int argc, char **argv)
 {
 	struct verification verification = { 0 };
+	bool json = false;
 	const struct tool_option options[] = {
-		TOOL_FLAG("json", &verification.json), TOOL_FLAG("repair", &verification.repair), { 0 },
+		TOOL_FLAG("json", &json), TOOL_FLAG("repair", &verification.repair), { 0 },
 	};
 	struct tool_cache cache;
 	enum cmn_status status;
@@ -223,16 +226,17 @@ int verb_verify(int argc, char **argv)
 		return TOOL_FAILED;
 	}
 	verification.cache = &cache;
-	if (verification.json)
-		cmn_buffer_append_text(&verification.text, "{\"findings\": [");
+	if (json) {
+		verification.object = json_new_object();
+		verification.findings = json_add_array(verification.object, "findings");
+	}
 	status = verify_cache(&verification);
 	terminal_progress_hide();
 	if (status != CMN_OK) {
 		tool_complain("%s: %s", cache.config.dir, cmn_status_string(status));
 		code = TOOL_FAILED;
 	}
-	(verification.json ? append_json : append_plain)(&verification);
-	print_some(&verification, 0);
+	(json ? print_json : print_plain)(&verification);
 	if (verification.printed != TOOL_OK || verification.damaged > verification.removed)
 		code = TOOL_FAILED;
 	tool_close(&cache);

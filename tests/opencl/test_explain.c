@@ -382,7 +382,7 @@ static void entries_are_shown(void)
 	outcome = TOOL("show", "--json", entry);
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT(is_json(outcome.output));
-	CU_ASSERT(contains(outcome.output, "\"kernels\": [\"value\"]"));
+	CU_ASSERT(contains(outcome.output, "\"kernels\": [\n    \"value\"\n  ]"));
 	outcome_release(&outcome);
 	entry[10] = '\0';
 	outcome = TOOL("show", entry);

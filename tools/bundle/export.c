@@ -19,6 +19,7 @@
 #include "cachecore/disk/leaf_walk.h"
 #include "common/descriptor.h"
 #include "common/file.h"
+#include "tools/json.h"
 #include "tools/output.h"
 #include "tools/bundle/signature.h"
 #include "tools/terminal.h"
@@ -224,12 +225,15 @@ static int report(const struct exporting *exporting)
 			      exporting->damaged, exporting->foreign);
 	if (exporting->fd == STDOUT_FILENO)
 		return TOOL_OK;
-	if (exporting->json)
-		cmn_buffer_printf(&text, "{\"exported\": %" PRIu64 ", \"damaged\": %llu, "
-				  "\"foreign\": %llu}\n", exporting->writer.count,
-				  exporting->damaged, exporting->foreign);
-	else
-		cmn_buffer_printf(&text, "%" PRIu64 " entries exported\n", exporting->writer.count);
+	if (exporting->json) {
+		struct json_object *object = json_new_object();
+
+		json_add_number(object, "exported", exporting->writer.count);
+		json_add_number(object, "damaged", exporting->damaged);
+		json_add_number(object, "foreign", exporting->foreign);
+		return json_print(object);
+	}
+	cmn_buffer_printf(&text, "%" PRIu64 " entries exported\n", exporting->writer.count);
 	return tool_print(&text);
 }
 

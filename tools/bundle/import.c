@@ -16,6 +16,7 @@
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
 #include "tools/bundle/import_source.h"
+#include "tools/json.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
 
@@ -210,14 +211,19 @@ static int report(const struct importing *importing, bool complete, bool json)
 	struct cmn_buffer text = { 0 };
 	int code;
 
-	if (json)
-		cmn_buffer_printf(&text, "{\"imported\": %llu, \"there\": %llu, \"damaged\": %llu, "
-				  "\"foreign\": %llu, \"too_large\": %llu}\n", importing->stored,
-				  importing->there, importing->damaged, importing->foreign,
-				  importing->too_large);
-	else
+	if (json) {
+		struct json_object *object = json_new_object();
+
+		json_add_number(object, "imported", importing->stored);
+		json_add_number(object, "there", importing->there);
+		json_add_number(object, "damaged", importing->damaged);
+		json_add_number(object, "foreign", importing->foreign);
+		json_add_number(object, "too_large", importing->too_large);
+		code = json_print(object);
+	} else {
 		append_plain(&text, importing, refused);
-	code = tool_print(&text);
+		code = tool_print(&text);
+	}
 	return complete && !refused ? code : TOOL_FAILED;
 }
 

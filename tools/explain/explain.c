@@ -115,7 +115,6 @@ static void ask(struct explanation *explanation, const struct choice *choice, ui
 static int finish(struct explanation *explanation, const struct choice *choice)
 {
 	enum cmn_status status = explain_find_nearest(explanation);
-	struct cmn_buffer text = { 0 };
 
 	if (status == CMN_OK)
 		explain_why(explanation);
@@ -125,11 +124,8 @@ static int finish(struct explanation *explanation, const struct choice *choice)
 		tool_complain("%s: %s", explanation->cache.config.dir, cmn_status_string(status));
 		return TOOL_FAILED;
 	}
-	if (choice->json)
-		explain_print_json(explanation, &text);
-	else
-		explain_print(explanation, choice->verbose, &text);
-	return tool_print(&text);
+	return choice->json ? explain_print_json(explanation)
+			    : explain_print(explanation, choice->verbose);
 }
 
 /* from_ns: what was compiled since; trace: NULL, or where to read of it instead of the history. */

@@ -51,8 +51,8 @@ bool explain_read_trace(struct explanation *explanation, const char *path);
 CMN_CHECKED enum cmn_status explain_find_nearest(struct explanation *explanation);
 /* Fills causes. */
 void explain_why(struct explanation *explanation);
-/* As text, or as docs/JSON.md has it. */
-void explain_print(const struct explanation *explanation, bool verbose, struct cmn_buffer *text);
-void explain_print_json(const struct explanation *explanation, struct cmn_buffer *text);
+/* As text, or as docs/JSON.md has it; the exit code. */
+int explain_print(const struct explanation *explanation, bool verbose);
+int explain_print_json(const struct explanation *explanation);
 
 #endif

@@ -110,6 +110,19 @@ void cause_append_value(struct cmn_buffer *text, const struct cc_key_summary_fie
 	}
 }
 
+void cause_add_value(struct json_object *object, const char *name,
+		     const struct cc_key_summary_field *field, size_t max)
+{
+	struct cmn_buffer value = { 0 };
+
+	cause_append_value(&value, field, max);
+	if (value.failed)
+		json_add_null(object, name);
+	else
+		json_add_view(object, name, cmn_buffer_view(&value));
+	cmn_buffer_release(&value);
+}
+
 /* The same as a string that is the caller's; never NULL, "" without memory. */
 static char *value_text(const struct cc_key_summary_field *field)
 {

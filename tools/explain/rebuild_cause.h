@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "tools/explain/key_diff.h"
+#include "tools/json.h"
 
 /* Of each compile the first one counts in the summary. In the order of their weight. */
 enum cause_kind {
@@ -57,5 +58,8 @@ void causes_of_diff(struct causes *causes, const struct key_diff *diff,
 
 /* A field's value as a line for people, cut to `max` bytes: text, number or size and hash; "-": NULL. */
 void cause_append_value(struct cmn_buffer *text, const struct cc_key_summary_field *field, size_t max);
+/* The same line as a member of an object of JSON. */
+void cause_add_value(struct json_object *object, const char *name,
+		     const struct cc_key_summary_field *field, size_t max);
 
 #endif

@@ -15,6 +15,7 @@
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
 #include "tools/child.h"
+#include "tools/json.h"
 #include "tools/replay/replay.h"
 #include "tools/terminal.h"
 
@@ -259,21 +260,16 @@ static int print(const struct replay *replay, bool json)
 		{ "quarantined", "of these quarantined", replay->quarantined },
 		{ "damaged", "damaged", replay->damaged },
 	};
-	const size_t count = sizeof(rows) / sizeof(rows[0]);
+	struct json_object *object = json ? json_new_object() : NULL;
 	struct cmn_buffer text = { 0 };
 
-	if (json)
-		cmn_buffer_append_u8(&text, '{');
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (json)
-			cmn_buffer_printf(&text, "%s\"%s\": %llu", i ? ", " : "", rows[i].name,
-					  rows[i].count);
+			json_add_number(object, rows[i].name, rows[i].count);
 		else if (rows[i].count || strcmp(rows[i].name, "built") == 0)
 			cmn_buffer_printf(&text, "%-24s %14llu\n", rows[i].text, rows[i].count);
 	}
-	if (json)
-		cmn_buffer_append_text(&text, "}\n");
-	return tool_print(&text);
+	return json ? json_print(object) : tool_print(&text);
 }
 
 /* With the lock. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store: the verbs that remove entries: prune and clear. */
+/* prune: the verbs that remove entries: prune and clear. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -12,6 +12,7 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "common/descriptor.h"
+#include "tools/json.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -84,19 +85,23 @@ static int print_removed(const struct amount *removed, const struct amount *left
 	struct cmn_buffer text = { 0 };
 	char size[TEXT_SIZE];
 
-	if (json)
-		cmn_buffer_printf(&text, "{\"removed_entries\": %" PRIu64 ", \"removed_bytes\": %"
-				  PRIu64, removed->entries, removed->bytes);
-	else
-		cmn_buffer_printf(&text, "%" PRIu64 " entries removed, %s", removed->entries,
-				  text_bytes(removed->bytes, size));
-	if (left && json)
-		cmn_buffer_printf(&text, ", \"entries\": %" PRIu64 ", \"bytes\": %" PRIu64,
-				  left->entries, left->bytes);
-	else if (left)
+	if (json) {
+		struct json_object *object = json_new_object();
+
+		json_add_number(object, "removed_entries", removed->entries);
+		json_add_number(object, "removed_bytes", removed->bytes);
+		if (left) {
+			json_add_number(object, "entries", left->entries);
+			json_add_number(object, "bytes", left->bytes);
+		}
+		return json_print(object);
+	}
+	cmn_buffer_printf(&text, "%" PRIu64 " entries removed, %s", removed->entries,
+			  text_bytes(removed->bytes, size));
+	if (left)
 		cmn_buffer_printf(&text, "; %" PRIu64 " left, %s", left->entries,
 				  text_bytes(left->bytes, size));
-	cmn_buffer_append_text(&text, json ? "}\n" : "\n");
+	cmn_buffer_append_u8(&text, '\n');
 	return tool_print(&text);
 }
 
