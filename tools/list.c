@@ -4,7 +4,6 @@
  * into their keys; a key without them is shown with "-" in their place.
  */
 #include <ctype.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "cachecore/key.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "tools/arguments.h"
 #include "tools/json.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
@@ -130,7 +130,8 @@ COMPARE_BY(compile, build_ns)
 
 typedef int (*compare_fn)(const void *a, const void *b);
 
-static bool take_order(void *ctx, const char *name)
+/* name: of --sort; NULL: it was not given. */
+static compare_fn find_order(const char *name)
 {
 	static const struct {
 		const char *name;
@@ -141,16 +142,11 @@ static bool take_order(void *ctx, const char *name)
 		{ "compile", compare_compile },
 		{ "path", compare_path },
 	};
-	compare_fn *ret = ctx;
+	size_t i = 0;
 
-	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
-		if (strcmp(orders[i].name, name) == 0) {
-			*ret = orders[i].compare;
-			return true;
-		}
-	}
-	tool_complain("--sort: \"%s\" is not used, size, compile or path", name);
-	return false;
+	while (name && strcmp(orders[i].name, name) != 0)
+		i++;	/* verbs.c has the same words */
+	return orders[i].compare;
 }
 
 /* What of the rows is shown, and in which order. */
@@ -267,21 +263,21 @@ static int print_json(const struct listing *listing)
 	return json_print(array);
 }
 
-int verb_list(int argc, char **argv)
+verb_function verb_list;
+
+int verb_list(const struct arguments *arguments)
 {
-	struct selection selection = { .compare = compare_used };
-	const struct tool_option options[] = {
-		TOOL_FLAG("json", &selection.json), TOOL_FLAG("reverse", &selection.reverse),
-		TOOL_NUMBER("limit", ULONG_MAX, &selection.limit),
-		TOOL_TAKEN("sort", take_order, &selection.compare), { 0 },
+	const struct selection selection = {
+		.json = arguments_flag(arguments, "json"),
+		.reverse = arguments_flag(arguments, "reverse"),
+		.limit = arguments_number(arguments, "limit", 0),
+		.compare = find_order(arguments_text(arguments, "sort")),
 	};
 	struct listing listing = { 0 };
 	struct tool_cache cache;
 	enum cmn_status status;
 	int code = TOOL_FAILED;
 
-	if (!tool_parse(argc, argv, options, 0))
-		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
 	status = cc_store_walk(cache.store, false, add_row, &listing);

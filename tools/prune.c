@@ -2,7 +2,6 @@
 /* prune: the verbs that remove entries: prune and clear. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cachecore/disk/account.h"
 #include "cachecore/record/history.h"
@@ -12,6 +11,7 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "common/descriptor.h"
+#include "tools/arguments.h"
 #include "tools/json.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
@@ -32,14 +32,6 @@ static int finish(const struct tool_cache *cache, enum cmn_status status)
 		      status == CMN_STALE ? "not enough could be removed" :
 					    cmn_status_string(status));
 	return TOOL_FAILED;
-}
-
-/* Of a verb without other options; false: complained about. */
-static bool parse(int argc, char **argv, bool *ret_json)
-{
-	const struct tool_option options[] = { TOOL_FLAG("json", ret_json), { 0 } };
-
-	return tool_parse(argc, argv, options, 0);
 }
 
 static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
@@ -114,7 +106,9 @@ static bool show_pruning(void *ctx)
 	return true;
 }
 
-int verb_prune(int argc, char **argv)
+verb_function verb_prune;
+
+int verb_prune(const struct arguments *arguments)
 {
 	struct amount before, after, removed;
 	struct cc_evict_pace pace = { .go_on = show_pruning };
@@ -122,10 +116,8 @@ int verb_prune(int argc, char **argv)
 	enum cmn_status status;
 	uint64_t count = 0;
 	int code = TOOL_FAILED;
-	bool json = false;
+	bool json = arguments_flag(arguments, "json");
 
-	if (!parse(argc, argv, &json))
-		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
 	if (!tool_may_write(&cache))
@@ -195,16 +187,16 @@ static enum cmn_status clear_root(const char *root, struct amount *removed)
 	return status;
 }
 
-int verb_clear(int argc, char **argv)
+verb_function verb_clear;
+
+int verb_clear(const struct arguments *arguments)
 {
 	struct amount removed = { 0 };
 	struct tool_cache cache;
 	enum cmn_status status;
 	int code = TOOL_FAILED;
-	bool json = false;
+	bool json = arguments_flag(arguments, "json");
 
-	if (!parse(argc, argv, &json))
-		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
 	if (!tool_may_write(&cache))

@@ -5,11 +5,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/root.h"
+#include "tools/arguments.h"
 #include "tools/entry_name.h"
 #include "tools/tool.h"
 
@@ -109,28 +109,21 @@ static int show(const struct tool_cache *cache, const char *name, bool json, boo
 	return code;
 }
 
-int verb_show(int argc, char **argv)
+verb_function verb_show;
+
+int verb_show(const struct arguments *arguments)
 {
-	bool json = false, source = false;
-	const struct tool_option options[] = {
-		TOOL_FLAG("json", &json), TOOL_FLAG("source", &source), { 0 },
-	};
+	bool json = arguments_flag(arguments, "json"), source = arguments_flag(arguments, "source");
 	struct tool_cache cache;
 	int code;
 
-	if (!tool_parse(argc, argv, options, 1))
-		return TOOL_USAGE;
-	if (optind == argc) {
-		tool_complain("show: no entry given (try ckcache show --help)");
-		return TOOL_USAGE;
-	}
 	if (json && source) {
 		tool_complain("show: --json and --source exclude each other");
 		return TOOL_USAGE;
 	}
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
-	code = show(&cache, argv[optind], json, source);
+	code = show(&cache, arguments->operand, json, source);
 	tool_close(&cache);
 	return code;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cachecore/disk/recipes.h"
+#include "tools/arguments.h"
 #include "tools/json.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -144,20 +145,17 @@ static enum cmn_status collect(const struct tool_cache *cache, struct cc_stats *
 	return status == CMN_MISS ? CMN_OK : status;
 }
 
-int verb_stats(int argc, char **argv)
+verb_function verb_stats;
+
+int verb_stats(const struct arguments *arguments)
 {
-	bool json = false, zero = false;
-	const struct tool_option options[] = {
-		TOOL_FLAG("json", &json), TOOL_FLAG("zero", &zero), { 0 },
-	};
+	bool json = arguments_flag(arguments, "json"), zero = arguments_flag(arguments, "zero");
 	struct holdings holdings = { 0 };
 	struct cc_stats *stats = NULL;
 	struct tool_cache cache;
 	enum cmn_status status;
 	int code = TOOL_FAILED;
 
-	if (!tool_parse(argc, argv, options, 0))
-		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
 	if (zero && !tool_may_write(&cache))

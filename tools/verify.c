@@ -8,6 +8,7 @@
 #include "cachecore/disk/number_file.h"
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
+#include "tools/arguments.h"
 #include "tools/json.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
@@ -206,19 +207,16 @@ static void print_json(struct verification *verification)
 	verification->printed = json_print(object);
 }
 
-int verb_verify(int argc, char **argv)
+verb_function verb_verify;
+
+int verb_verify(const struct arguments *arguments)
 {
-	struct verification verification = { 0 };
-	bool json = false;
-	const struct tool_option options[] = {
-		TOOL_FLAG("json", &json), TOOL_FLAG("repair", &verification.repair), { 0 },
-	};
+	struct verification verification = { .repair = arguments_flag(arguments, "repair") };
+	bool json = arguments_flag(arguments, "json");
 	struct tool_cache cache;
 	enum cmn_status status;
 	int code = TOOL_OK;
 
-	if (!tool_parse(argc, argv, options, 0))
-		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
 	if (verification.repair && !tool_may_write(&cache)) {

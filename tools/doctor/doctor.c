@@ -8,9 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/arguments.h"
+
 #define NS_PER_S UINT64_C(1000000000)
 #define TIMEOUT_S 30		/* a driver that starts and compiles a few lines takes a second or two */
-#define MAX_TIMEOUT_S 3600
 
 bool doctor_probe(struct doctor *doctor, const struct child *child,
 		  struct child_result *ret_result)
@@ -134,24 +135,21 @@ static void look(struct doctor *doctor, const char *command)
 	}
 }
 
-int verb_doctor(int argc, char **argv)
+verb_function verb_doctor;
+
+int verb_doctor(const struct arguments *arguments)
 {
-	unsigned long seconds = TIMEOUT_S;
-	struct doctor doctor = { 0 };
-	const struct tool_option options[] = {
-		TOOL_FLAG("json", &doctor.json), TOOL_FLAG("quick", &doctor.quick),
-		TOOL_NUMBER("timeout", MAX_TIMEOUT_S, &seconds), { 0 },
+	struct doctor doctor = {
+		.json = arguments_flag(arguments, "json"), .quick = arguments_flag(arguments, "quick"),
+		.timeout_ns = arguments_number(arguments, "timeout", TIMEOUT_S) * NS_PER_S,
 	};
 	int code;
 
-	if (!tool_parse(argc, argv, options, 1))
-		return TOOL_USAGE;
-	doctor.timeout_ns = seconds * NS_PER_S;
 	doctor_icds_settle();
 	doctor_make_absolute("OPENCL_LAYER_PATH");
 	child_begin();
 	make_scratch(&doctor);
-	look(&doctor, optind < argc ? argv[optind] : NULL);
+	look(&doctor, arguments->operand);
 	remove_scratch(&doctor);
 	child_over();
 	if (doctor.signal) {

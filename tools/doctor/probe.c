@@ -74,7 +74,7 @@ bool probe_read(char **text, struct probe_record *ret)
 	return true;
 }
 
-int verb_doctor_probe(int argc, char **argv)
+int probe_run(int argc, char **argv)
 {
 	static const struct {
 		const char *name;

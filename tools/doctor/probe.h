@@ -41,7 +41,7 @@ struct probe_record {
 bool probe_read(char **text, struct probe_record *ret);
 
 /* The verbs that are run in a process of their own; not for people. */
-int verb_doctor_probe(int argc, char **argv);
+int probe_run(int argc, char **argv);
 int probe_opencl(int argc, char **argv);		/* [LIBRARY...]: of the drivers' files */
 int probe_opencl_build(int argc, char **argv);		/* PLATFORM DEVICE */
 int probe_level_zero(int argc, char **argv);

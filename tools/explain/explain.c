@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "tools/arguments.h"
 #include "tools/entry_name.h"
 
 /* Its workers compile too. */
@@ -232,51 +233,22 @@ static int explain_command(const struct choice *choice)
 	return code ? code : explained;
 }
 
-static bool take_last(void *ctx, const char *text)
-{
-	size_t *ret = ctx;
-	char *end;
+verb_function verb_explain;
 
-	errno = 0;
-	*ret = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || !*ret) {
-		tool_complain("--last: \"%s\" is no number from 1 on", text);
-		return false;
-	}
-	return true;
-}
-
-/* false: complained about. */
-static bool parse(int argc, char **argv, struct choice *choice)
+int verb_explain(const struct arguments *arguments)
 {
-	const struct tool_option options[] = {
-		TOOL_TAKEN("last", take_last, &choice->last), TOOL_FLAG("all", &choice->all),
-		TOOL_TEXT("trace", &choice->trace), TOOL_FLAG("json", &choice->json),
-		TOOL_FLAG("verbose", &choice->verbose), { 0 },
+	const struct choice choice = {
+		.all = arguments_flag(arguments, "all"), .json = arguments_flag(arguments, "json"),
+		.verbose = arguments_flag(arguments, "verbose"),
+		.last = arguments_number(arguments, "last", 0),
+		.trace = arguments_text(arguments, "trace"),
+		.entry = arguments->operand, .command = arguments->command,
 	};
-	int own = 1;	/* arguments before a command's */
 
-	while (own < argc && strcmp(argv[own], "--") != 0)
-		own++;
-	if (!tool_parse(own, argv, options, 1))
-		return false;
-	if (own + 1 < argc)
-		choice->command = argv + own + 1;
-	if (optind < own)
-		choice->entry = argv[optind];
-	if (choice->all + (choice->last > 0) + !!choice->trace + !!choice->entry + !!choice->command > 1) {
+	if (choice.all + (choice.last > 0) + !!choice.trace + !!choice.entry + !!choice.command > 1) {
 		tool_complain("explain: --last, --all, --trace, an entry and a command exclude each other");
-		return false;
-	}
-	return true;
-}
-
-int verb_explain(int argc, char **argv)
-{
-	struct choice choice = { 0 };
-
-	if (!parse(argc, argv, &choice))
 		return TOOL_USAGE;
+	}
 	if (choice.command)
 		return explain_command(&choice);
 	return explain(&choice, 0, choice.trace);

@@ -14,6 +14,7 @@
 
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
+#include "tools/arguments.h"
 #include "tools/child.h"
 #include "tools/json.h"
 #include "tools/replay/replay.h"
@@ -21,9 +22,8 @@
 
 enum {
 	MAX_ATTEMPTS = 2,	/* that go wrong; then it is quarantined */
-	MAX_JOBS = 256,
+	MAX_JOBS = 256,		/* as verbs.c has it */
 	TIMEOUT_S = 600,
-	MAX_TIMEOUT_S = 1000000,
 };
 
 struct replay {
@@ -357,25 +357,22 @@ static unsigned long usual_jobs(void)
 	       processors > 2 ? (unsigned long)processors / 2 : 1;
 }
 
-int verb_replay(int argc, char **argv)
+verb_function verb_replay;
+
+int verb_replay(const struct arguments *arguments)
 {
-	unsigned long jobs = usual_jobs(), timeout_s = TIMEOUT_S;
-	struct replay replay = { .fd = -1 };
-	bool stale = false, json = false;
-	const struct tool_option options[] = {
-		TOOL_NUMBER("jobs", MAX_JOBS, &jobs), TOOL_NUMBER("timeout", MAX_TIMEOUT_S, &timeout_s),
-		TOOL_FLAG("stale", &stale), TOOL_FLAG("json", &json), { 0 },
+	unsigned long timeout_s = arguments_number(arguments, "timeout", TIMEOUT_S);
+	struct replay replay = {
+		.fd = -1, .job_count = arguments_number(arguments, "jobs", usual_jobs()),
+		.settings.timeout_ns = (uint64_t)timeout_s * UINT64_C(1000000000),
 	};
 	struct tool_cache cache;
 	int code;
 
-	if (!tool_parse(argc, argv, options, 0))
-		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
-	replay.job_count = jobs;
-	replay.settings.timeout_ns = (uint64_t)timeout_s * UINT64_C(1000000000);
-	code = replay_cache(&replay, &cache, stale, json);
+	code = replay_cache(&replay, &cache, arguments_flag(arguments, "stale"),
+			    arguments_flag(arguments, "json"));
 	tool_close(&cache);
 	return code;
 }

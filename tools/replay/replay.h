@@ -85,6 +85,6 @@ bool replay_stale_record(const struct replay_settings *settings, struct cc_store
 			 unsigned long long *ret_count, int *ret_signal);
 
 /* The verb that is run in a process of its own; not for people. */
-int verb_replay_worker(int argc, char **argv);
+int replay_worker(int argc, char **argv);
 
 #endif

@@ -311,7 +311,7 @@ static int probe(void)
 	return WORKER_BUILT;
 }
 
-int verb_replay_worker(int argc, char **argv)
+int replay_worker(int argc, char **argv)
 {
 	const char *root = getenv("CKCACHE_DIR");
 

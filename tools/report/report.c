@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report: the cache as one page (report_data.h gathers, report_html.h writes). */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +8,7 @@
 
 #include "cachecore/disk/root.h"
 #include "common/file.h"
+#include "tools/arguments.h"
 #include "tools/output.h"
 #include "tools/report/report_html.h"
 #include "tools/tool.h"
@@ -68,16 +68,15 @@ static int write_page(const char *file, struct cmn_buffer *html)
 	return output_close(&output, good) ? TOOL_OK : TOOL_FAILED;
 }
 
-int verb_report(int argc, char **argv)
+verb_function verb_report;
+
+int verb_report(const struct arguments *arguments)
 {
-	static const struct tool_option none = { 0 };
 	struct cmn_buffer html = { 0 };
 	struct tool_cache cache;
 	bool usable, described;
 	int code;
 
-	if (!tool_parse(argc, argv, &none, INT_MAX) || !tool_has_file(argc, argv))
-		return TOOL_USAGE;
 	usable = tool_open(&cache);
 	described = usable ? describe(&cache, &html) : describe_foreign(&html);
 	if (usable)
@@ -86,6 +85,6 @@ int verb_report(int argc, char **argv)
 		cmn_buffer_release(&html);
 		return TOOL_FAILED;
 	}
-	code = write_page(argv[optind], &html);
+	code = write_page(arguments->operand, &html);
 	return usable ? code : TOOL_FAILED;
 }
