@@ -171,20 +171,6 @@ static void arrange(struct listing *listing, const struct selection *selection)
 	listing->shown = selection->limit && selection->limit < count ? selection->limit : count;
 }
 
-/* Eight digits of each part's hash, and the number, of "hash/hash/hash/hash/n.src". */
-static void append_short_path(struct cmn_buffer *text, const char *path)
-{
-	while (*path) {
-		size_t len = strcspn(path, "/.");
-
-		cmn_buffer_append(text, path, len < 8 ? len : 8);
-		if (path[len] != '/')
-			return;
-		cmn_buffer_append_u8(text, '/');
-		path += len + 1;
-	}
-}
-
 /* The time since the last use in its largest unit, as "3d". */
 static void append_age(struct cmn_buffer *text, uint64_t access_ns)
 {
@@ -212,7 +198,7 @@ static void append_row(const struct row *row, struct cmn_buffer *text)
 	char size[TEXT_SIZE], time[TEXT_SIZE];
 	size_t start = text->len;
 
-	append_short_path(text, row->path);
+	text_append_short_path(text, row->path);
 	while (!text->failed && text->len - start < 38)
 		cmn_buffer_append_u8(text, ' ');
 	cmn_buffer_printf(text, " %10s", text_bytes(row->bytes, size));

@@ -20,7 +20,7 @@ struct rendering {
 };
 
 struct tag {
-	char kind;		/* '#', '^', '=', '>', '/', '&', or '\0': a value */
+	char kind;		/* '#', '^', '=', '>', '/', '&', '!', or '\0': a value */
 	char name[MAX_NAME];
 	size_t max;
 	const char *start, *end;
@@ -42,16 +42,20 @@ static bool next_tag(const struct rendering *rendering, const char *at, const ch
 		return false;
 	at = ret->start + 2;
 	close = strstr(at, "}}");
-	ret->kind = strchr("#^=>/&", *at) ? *at++ : '\0';
-	if (!close || close >= end || close <= at || (size_t)(close - at) >= MAX_NAME)
+	ret->kind = strchr("#^=>/&!", *at) ? *at++ : '\0';
+	if (!close || close >= end || close <= at)
 		abort();
 	colon = memchr(at, ':', (size_t)(close - at));
 	len = (size_t)((colon ? colon : close) - at);
+	if (ret->kind == '!')
+		len = 0;
+	else if (len >= MAX_NAME)
+		abort();
 	memcpy(ret->name, at, len);
 	ret->name[len] = '\0';
 	ret->max = colon ? strtoul(colon + 1, NULL, 10) : SIZE_MAX;
 	ret->end = close + 2;
-	if ((is_block(ret->kind) || ret->kind == '/') && *ret->end == '\n' &&
+	if (ret->kind && strchr("#^=/!", ret->kind) && *ret->end == '\n' &&
 	    (ret->start == rendering->text || ret->start[-1] == '\n'))
 		ret->end++;
 	return true;
@@ -155,9 +159,11 @@ static void render(const struct rendering *rendering, const char *at, const char
 			block_end = find_end(rendering, &tag, end);
 			render_block(rendering, &tag, &block_end, scope);
 			at = block_end.end;
+			if (tag.kind == '=' && *at == '\n')
+				at++;	/* a part in one line */
 		} else if (tag.kind == '>') {
 			render_part(rendering, tag.name, scope);
-		} else {
+		} else if (tag.kind != '!') {
 			render_value(rendering, &tag, find_value(scope, tag.name));
 		}
 	}

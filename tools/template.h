@@ -13,9 +13,10 @@
  *   {{^name}}...{{/name}}  once where the same with # would be nothing
  *   {{=name}}...{{/name}}  a part to be inserted; is nothing where it stands
  *   {{>name}}            that part, with the values of this place
+ *   {{! a comment }}
  *
  * A block does not contain one of its own name. The end of a line that has nothing but one of
- * the block's tags goes with it.
+ * the block's tags goes with it, and so does one behind a part.
  */
 #ifndef TOOLS_TEMPLATE_H
 #define TOOLS_TEMPLATE_H

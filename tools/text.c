@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 /* None of the texts is longer than TEXT_SIZE, so that snprintf cuts nothing. */
 
@@ -68,6 +69,19 @@ struct cmn_view text_first_line(struct cmn_view text)
 	for (start = at; at < end && *at != '\n'; at++)
 		;
 	return (struct cmn_view){ start, (size_t)(at - start) };
+}
+
+void text_append_short_path(struct cmn_buffer *buf, const char *path)
+{
+	while (*path) {
+		size_t len = strcspn(path, "/.");
+
+		cmn_buffer_append(buf, path, len < 8 ? len : 8);
+		if (path[len] != '/')
+			return;
+		cmn_buffer_append_u8(buf, '/');
+		path += len + 1;
+	}
 }
 
 /* The length of the character at text; *ret_control: it is one of C0 or C1. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report: the cache as one page (report_data.h gathers, report_html.h writes). */
+/* report: the cache as one page (report_data.h gathers, report_page.h writes). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "common/file.h"
 #include "tools/arguments.h"
 #include "tools/output.h"
-#include "tools/report/report_html.h"
+#include "tools/report/report_page.h"
 #include "tools/tool.h"
 
 /* A directory that is not ours has a page too, which says so. false: it has none, all was said. */
@@ -27,7 +27,7 @@ static bool describe_foreign(struct cmn_buffer *html)
 	foreign = config.dir && stat(config.dir, &info) == 0 &&
 		  cc_root_check(config.dir, CC_ROOT_OWN, &reason) == CMN_ERR_ACCESS;
 	if (foreign)
-		report_html_write_problem(html, config.dir, reason);
+		report_page_write_problem(html, config.dir, reason);
 	cc_config_release(&config);
 	return foreign && !html->failed;
 }
@@ -39,7 +39,7 @@ static bool describe(const struct tool_cache *cache, struct cmn_buffer *html)
 	enum cmn_status status = report_data_gather(cache, &data);
 
 	if (status == CMN_OK) {
-		report_html_write(html, &data);
+		report_page_write(html, &data);
 		if (html->failed)
 			status = CMN_ERR_NOMEM;
 	}
