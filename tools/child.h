@@ -1,61 +1,53 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child: this command run again in a process of its own, for what may crash,
- * hang or leave threads behind: drivers. What it finds it writes as records to
- * a pipe; what it and the drivers say besides is kept apart. It is in a session
- * of its own, ends with this process, and is ended when its time is up.
+ * child: processes that this one starts and waits for. Signals are taken one after another while
+ * it waits, so that no handler runs. Workers are for what may crash, hang or leave threads behind:
+ * drivers; a command behaves as if it had taken this process's place (run/run_wait.h).
  */
 #ifndef TOOLS_CHILD_H
 #define TOOLS_CHILD_H
 
+#include <poll.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-
-#include "common/bytes.h"
-
-/* The descriptor that a child writes its records to. */
-#define CHILD_RECORDS_FD 3
-
-struct child_variable {
-	const char *name;
-	const char *value;	/* NULL: unset */
-};
+#include <sys/signalfd.h>
+#include <sys/types.h>
 
 struct child {
-	char *const *arguments;			/* argv, NULL-terminated */
-	const struct child_variable *variables;	/* ended by one without a name; NULL: none */
-	const char *directory;			/* where it works; NULL: here */
-	bool layers;				/* both layers on, as ckcache run has them */
-	uint64_t timeout_ns;
+	char *name;		/* the caller's */
+	pid_t pid;		/* 0: none, or it ended */
+	uint64_t deadline;	/* monotonic: it is killed then; UINT64_MAX: never */
+	bool timed_out;		/* that was done */
+	int state;		/* of one that ended or stopped, as from waitpid */
 };
 
-enum child_end {
-	CHILD_EXITED,		/* code: its exit code */
-	CHILD_LEFT,		/* the same, in the middle of its work: for who knows that */
-	CHILD_SIGNALLED,	/* code: the signal */
-	CHILD_TIMED_OUT,	/* it was killed */
-	CHILD_STUCK,		/* it was killed and does not end */
-	CHILD_INTERRUPTED,	/* a signal asked this process to end: code; the child was killed */
-	CHILD_FAILED,		/* it could not be started; code: errno */
+enum child_kind {
+	CHILD_WORKERS,		/* the signals that ask this process to end are waited for */
+	CHILD_COMMAND,		/* all signals are, and what stops the command is told as its end is */
 };
-
-struct child_result {
-	enum child_end end;
-	int code;
-	struct cmn_buffer records;	/* lines; at most 256 KiB */
-	struct cmn_buffer said;		/* the first 16 KiB of its stdout and stderr */
-};
-
 /*
- * Blocks the signals that child_run waits for, once, before the first one; and
- * SIGPIPE, so that a reader who leaves does not keep the caller from clearing
- * up. child_over lets that one come.
+ * Blocks the signals that child_wait waits for, once, before the first child; and SIGPIPE, so that
+ * a reader who leaves does not keep the caller from clearing up. child_over lets that one come.
  */
-void child_begin(void);
+void child_begin(enum child_kind kind);
 void child_over(void);
-/* Runs it to its end. *ret_result is the caller's to release. */
-void child_run(const struct child *child, struct child_result *ret_result);
-void child_result_release(struct child_result *result);
+/*
+ * As fork, with child->pid; in the child signals are as they were, and it ends with this process.
+ * A worker has a session of its own, the signals that end this process, and leaves no core file.
+ */
+pid_t child_fork(struct child *child);
+/* Kills it, with all of a worker's session. */
+void child_kill(const struct child *child);
+/* The same; child_wait then waits some seconds for its end. */
+void child_give_up(struct child *child);
+/*
+ * The child that ended, stopped, or was given up and is still there (its pid is not 0 then), which
+ * is told once. NULL: a signal came, which *ret_signal tells, or, with ssi_signo 0, something is to
+ * be read from one of two pipes (NULL: none; an fd below 0 is passed over), as poll says it.
+ */
+struct child *child_wait(struct child *children, size_t count, struct pollfd pipes[2],
+			 struct signalfd_siginfo *ret_signal);
 /* Ends this process by a signal that it waited for, or that its child ended by. Returns if that does not end it. */
 void child_end_by(int number);
 

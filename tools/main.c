@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(int argc, char **argv);
 	} hidden[] = {
-		{ "replay-worker", replay_worker }, { "doctor-probe", probe_run },
+		{ "replay-worker", replay_worker }, { "doctor-probe", probe_main },
 		{ "completion", completion_print },
 	};
 	const char *name = argc > 1 ? argv[1] : NULL;
