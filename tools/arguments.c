@@ -17,7 +17,7 @@ static const struct verb_option *find_option(const struct verb *verb, const char
 		if (strcmp(option->name, name) == 0)
 			return option;
 	}
-	abort();	/* the verb asks for what its row does not have: any test of it comes by here */
+	abort();	/* the verb asks for what its row does not have: each test of it shows that */
 }
 
 /* false: complained about. */
@@ -31,7 +31,8 @@ static bool check_number(const struct verb_option *option, const char *text)
 	/* strtoul takes blanks and signs. */
 	if (!errno && !*end && text[0] >= '0' && text[0] <= '9' && value && value <= option->most)
 		return true;
-	tool_complain("--%s: \"%s\" is not a number from 1 to %lu", option->name, text, option->most);
+	tool_complain("--%s: \"%s\" is not a number from 1 to %lu", option->name, text,
+		      option->most);
 	return false;
 }
 
@@ -40,7 +41,8 @@ static bool check_word(const struct verb_option *option, const char *text)
 {
 	size_t len = strlen(text);
 
-	for (const char *word = option->words; *word; word += strcspn(word, " "), word += *word == ' ') {
+	for (const char *word = option->words; *word; word += strcspn(word, " "), word += *word ==
+	     ' ') {
 		if (len && strcspn(word, " ") == len && strncmp(word, text, len) == 0)
 			return true;
 	}
@@ -75,7 +77,7 @@ static bool parse_options(struct arguments *arguments, int argc, char **argv, in
 	while ((found = getopt_long(argc, argv, verb->command == COMMAND_FIRST ? "+h" : "h", known,
 				    NULL)) != -1) {
 		if (found == 'h')
-			*ret_code = verb_print_help(verb);
+			*ret_code = help_print(verb);
 		else if (found == '?')
 			*ret_code = TOOL_USAGE;	/* getopt_long has said what is wrong */
 		else
@@ -115,7 +117,8 @@ bool arguments_parse(const struct verb *verb, int argc, char **argv, struct argu
 {
 	int own = argc;	/* arguments before a command's */
 
-	*ret = (struct arguments){ .verb = verb, .options = calloc((size_t)argc, sizeof(*ret->options)) };
+	*ret = (struct arguments){ .verb = verb, .options =
+				   calloc((size_t)argc, sizeof(*ret->options)) };
 	if (!ret->options) {
 		tool_complain("out of memory");
 		*ret_code = TOOL_FAILED;
@@ -178,7 +181,8 @@ const char *arguments_text(const struct arguments *arguments, const char *name)
 	return last ? last->value : NULL;
 }
 
-unsigned long arguments_number(const struct arguments *arguments, const char *name, unsigned long otherwise)
+unsigned long arguments_number(const struct arguments *arguments, const char *name,
+			       unsigned long otherwise)
 {
 	const char *text = arguments_text(arguments, name);
 

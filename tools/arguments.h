@@ -27,10 +27,15 @@ bool arguments_parse(const struct verb *verb, int argc, char **argv, struct argu
 		     int *ret_code);
 void arguments_release(struct arguments *arguments);
 
-/* Each takes the name of an option of the verb's row, without its dashes; of several the last counts. */
+/*
+ * Each takes the name of an option of the verb's row, without its dashes; of several the last
+ * counts.
+ */
 bool arguments_flag(const struct arguments *arguments, const char *name);
-const char *arguments_text(const struct arguments *arguments, const char *name);	/* NULL: not given */
-unsigned long arguments_number(const struct arguments *arguments, const char *name, unsigned long otherwise);
+/* NULL: not given. */
+const char *arguments_text(const struct arguments *arguments, const char *name);
+unsigned long arguments_number(const struct arguments *arguments, const char *name,
+			       unsigned long otherwise);
 /* Of an option that repeats: the value at *at or behind it, which moves on; NULL: no more. */
 const char *arguments_next(const struct arguments *arguments, const char *name, size_t *at);
 

@@ -34,8 +34,12 @@ static bool is_ignored(int number)
 static void choose_signals(enum child_kind kind, sigset_t *ret)
 {
 	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	/* What a fault of this process raises, and SIGCONT, which has done its work when it arrives. */
-	static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGCONT };
+	/*
+	 * What a fault of this process raises, and SIGCONT, which has done its work when it
+	 * arrives.
+	 */
+	static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS,
+				   SIGCONT };
 
 	/* None of these can fail for these. */
 	(void)(kind == CHILD_COMMAND ? sigfillset(ret) : sigemptyset(ret));
@@ -140,9 +144,11 @@ static struct child *look(struct child *children, size_t count, uint64_t *ret_ne
 		if (!child->pid)
 			continue;
 		if (waitpid(child->pid, &child->state,
-			    WNOHANG | (begun.kind == CHILD_COMMAND ? WUNTRACED : 0)) == child->pid) {
+			    WNOHANG | (begun.kind ==
+				       CHILD_COMMAND ? WUNTRACED : 0)) == child->pid) {
+			/* What it left running, if anything. */
 			if (begun.kind == CHILD_WORKERS)
-				(void)kill(-child->pid, SIGKILL);	/* what it left running, if anything */
+				(void)kill(-child->pid, SIGKILL);
 			if (!WIFSTOPPED(child->state))
 				child->pid = 0;
 			return child;
@@ -163,7 +169,8 @@ struct child *child_wait(struct child *children, size_t count, struct pollfd pip
 			 struct signalfd_siginfo *ret_signal)
 {
 	/* Nothing is lost while it is closed: what came stays pending. */
-	struct pollfd fds[3] = { { signalfd(-1, &begun.watched, SFD_CLOEXEC | SFD_NONBLOCK), POLLIN, 0 } };
+	struct pollfd fds[3] = { { signalfd(-1, &begun.watched, SFD_CLOEXEC | SFD_NONBLOCK), POLLIN,
+				   0 } };
 	const uint64_t longest_ms = fds[0].fd < 0 ? 100 : 60000;
 	struct child *told = NULL;
 	bool readable = false;
@@ -171,7 +178,8 @@ struct child *child_wait(struct child *children, size_t count, struct pollfd pip
 
 	memset(ret_signal, 0, sizeof(*ret_signal));
 	while (!readable && !(told = look(children, count, &next))) {
-		uint64_t now = cmn_clock_monotonic(), left = next > now ? (next - now) / NS_PER_MS + 1 : 0;
+		uint64_t now = cmn_clock_monotonic();
+		uint64_t left = next > now ? (next - now) / NS_PER_MS + 1 : 0;
 
 		if (pipes)
 			memcpy(fds + 1, pipes, 2 * sizeof(*pipes));
@@ -181,7 +189,8 @@ struct child *child_wait(struct child *children, size_t count, struct pollfd pip
 		if (pipes)
 			memcpy(pipes, fds + 1, 2 * sizeof(*pipes));
 		readable = pipes && (pipes[0].revents || pipes[1].revents);
-		if (read(fds[0].fd, ret_signal, sizeof(*ret_signal)) != (ssize_t)sizeof(*ret_signal) ||
+		if (read(fds[0].fd, ret_signal, sizeof(*ret_signal)) !=
+		    (ssize_t)sizeof(*ret_signal) ||
 		    ret_signal->ssi_signo == SIGCHLD)
 			ret_signal->ssi_signo = 0;
 		readable |= ret_signal->ssi_signo != 0;

@@ -24,7 +24,7 @@ struct child {
 
 enum child_kind {
 	CHILD_WORKERS,		/* the signals that ask this process to end are waited for */
-	CHILD_COMMAND,		/* all signals are, and what stops the command is told as its end is */
+	CHILD_COMMAND,		/* all signals are; what stops it is told as its end is */
 };
 /*
  * Blocks the signals that child_wait waits for, once, before the first child; and SIGPIPE, so that

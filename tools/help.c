@@ -106,7 +106,7 @@ static void append_all(struct cmn_buffer *text)
 		"Exit codes: 0 done, 1 failed, 2 wrong usage; of run: the command's.\n");
 }
 
-int verb_print_help(const struct verb *verb)
+int help_print(const struct verb *verb)
 {
 	struct cmn_buffer text = { 0 };
 

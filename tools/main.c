@@ -55,7 +55,7 @@ static int help(int argc, char **argv)
 		tool_complain("unexpected argument \"%s\" (try ckcache --help)", argv[2]);
 		return TOOL_USAGE;
 	}
-	return argc > 1 && !verb ? complain_unknown(argv[1]) : verb_print_help(verb);
+	return argc > 1 && !verb ? complain_unknown(argv[1]) : help_print(verb);
 }
 
 int main(int argc, char **argv)
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 	if (strcmp(name, "help") == 0)
 		return help(argc - 1, argv + 1);
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-		return verb_print_help(NULL);
+		return help_print(NULL);
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
 		return print_version();
 	verb = verb_find(name);

@@ -7,16 +7,16 @@
 #include <stddef.h>
 #include <string.h>
 
-#define NEEDED(member, function) { #function, offsetof(struct loader, member), true },
-#define OPTIONAL(member, function) { #function, offsetof(struct loader, member), false },
+#define NEEDED(member, function) { #function, offsetof(struct opencl_loader, member), true },
+#define OPTIONAL(member, function) { #function, offsetof(struct opencl_loader, member), false },
 
-const char *loader_load(struct loader *ret)
+const char *opencl_loader_load(struct opencl_loader *ret)
 {
 	static const struct {
 		const char *name;
 		size_t offset;
 		bool needed;
-	} functions[] = { LOADER_FUNCTIONS(NEEDED, OPTIONAL) };
+	} functions[] = { OPENCL_LOADER_FUNCTIONS(NEEDED, OPTIONAL) };
 	void *library = dlopen("libOpenCL.so.1", RTLD_NOW);
 
 	if (!library)
@@ -32,7 +32,8 @@ const char *loader_load(struct loader *ret)
 	return NULL;
 }
 
-cl_uint loader_platforms(const struct loader *loader, cl_platform_id ret[MAX_PLATFORMS])
+cl_uint opencl_loader_platforms(const struct opencl_loader *loader,
+				cl_platform_id ret[MAX_PLATFORMS])
 {
 	cl_uint count = 0;
 
@@ -41,7 +42,7 @@ cl_uint loader_platforms(const struct loader *loader, cl_platform_id ret[MAX_PLA
 	return count < MAX_PLATFORMS ? count : MAX_PLATFORMS;
 }
 
-cl_uint loader_devices(const struct loader *loader, cl_platform_id platform,
+cl_uint opencl_loader_devices(const struct opencl_loader *loader, cl_platform_id platform,
 		       cl_device_id ret[MAX_DEVICES])
 {
 	cl_uint count = 0;

@@ -13,7 +13,7 @@
 enum { MAX_PLATFORMS = 64, MAX_DEVICES = 64 };
 
 /* What this command calls; the optional ones came after OpenCL 1.1. */
-#define LOADER_FUNCTIONS(NEEDED, OPTIONAL)                                          \
+#define OPENCL_LOADER_FUNCTIONS(NEEDED, OPTIONAL)                                          \
 	NEEDED(get_platforms, clGetPlatformIDs)                                     \
 	NEEDED(get_platform_info, clGetPlatformInfo)                                \
 	NEEDED(get_devices, clGetDeviceIDs)                                         \
@@ -30,16 +30,17 @@ enum { MAX_PLATFORMS = 64, MAX_DEVICES = 64 };
 	OPTIONAL(create_with_il, clCreateProgramWithIL)                             \
 	OPTIONAL(set_constant, clSetProgramSpecializationConstant)
 
-#define LOADER_MEMBER(member, function) __typeof__(&(function))(member);
-struct loader {
-	LOADER_FUNCTIONS(LOADER_MEMBER, LOADER_MEMBER)
+#define OPENCL_LOADER_MEMBER(member, function) __typeof__(&(function))(member);
+struct opencl_loader {
+	OPENCL_LOADER_FUNCTIONS(OPENCL_LOADER_MEMBER, OPENCL_LOADER_MEMBER)
 };
 
 /* NULL, or why not. *ret is zeroed by the caller. */
-const char *loader_load(struct loader *ret);
+const char *opencl_loader_load(struct opencl_loader *ret);
 /* How many there are; 0 also where the loader does not say. */
-cl_uint loader_platforms(const struct loader *loader, cl_platform_id ret[MAX_PLATFORMS]);
-cl_uint loader_devices(const struct loader *loader, cl_platform_id platform,
+cl_uint opencl_loader_platforms(const struct opencl_loader *loader,
+				cl_platform_id ret[MAX_PLATFORMS]);
+cl_uint opencl_loader_devices(const struct opencl_loader *loader, cl_platform_id platform,
 		       cl_device_id ret[MAX_DEVICES]);
 
 #endif

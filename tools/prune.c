@@ -157,7 +157,10 @@ static enum cmn_status clear_leaf(void *ctx, int root_fd, const char *path, int 
 	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
 		uint64_t freed = cc_leaf_remove(leaf_fd, n);
 
-		/* The tree is counted afterwards. Neither half an entry counts nor one that stays. */
+		/*
+		 * The tree is counted afterwards. Neither half an entry counts nor one that
+		 * stays.
+		 */
 		removed->entries += (scan.present[CC_LEAF_SRC] >> n & 1) && freed;
 		removed->bytes += freed;
 	}

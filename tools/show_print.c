@@ -9,7 +9,7 @@
 
 #include "cachecore/kernel_names.h"
 #include "common/json.h"
-#include "tools/explain/rebuild_cause.h"
+#include "tools/explain/key_diff.h"
 #include "tools/json.h"
 #include "tools/show.h"
 #include "tools/tool.h"
@@ -40,7 +40,8 @@ static void append_date(struct cmn_buffer *text, const char *name, uint64_t time
 }
 
 /* Calls for each kernel's name, the first ones once each. */
-static void each_kernel(struct cmn_view key, void (*tell)(void *ctx, struct cmn_view name, size_t place),
+static void each_kernel(struct cmn_view key,
+			void (*tell)(void *ctx, struct cmn_view name, size_t place),
 			void *ctx)
 {
 	struct cmn_view known[MAX_KNOWN], name;
@@ -95,7 +96,7 @@ static void append_first_lines(struct cmn_buffer *text, struct cmn_view value)
 	}
 }
 
-static struct cc_key_summary_field outline_of(const struct cc_key_field *field)
+static struct cc_key_summary_field summary_of(const struct cc_key_field *field)
 {
 	return (struct cc_key_summary_field){
 		.part = field->part, .name = field->name, .value = field->value,
@@ -114,7 +115,7 @@ static void append_key(struct cmn_buffer *text, struct cmn_view key)
 		if (cc_key_read(key, &reader) != CMN_OK)
 			return;
 		while (cc_key_next(&reader, &field) == CMN_OK) {
-			struct cc_key_summary_field outline = outline_of(&field);
+			struct cc_key_summary_field summary = summary_of(&field);
 
 			if (field.part != part)
 				continue;
@@ -123,9 +124,9 @@ static void append_key(struct cmn_buffer *text, struct cmn_view key)
 			any = true;
 			cmn_buffer_printf(text, "  %-.*s: ", (int)field.name.len,
 					  (const char *)field.name.data);
-			cause_append_value(text, &outline, MAX_VALUE);
+			key_field_append_value(text, &summary, MAX_VALUE);
 			cmn_buffer_append_u8(text, '\n');
-			if (!outline.whole && cmn_json_is_text(field.value))
+			if (!summary.whole && cmn_json_is_text(field.value))
 				append_first_lines(text, field.value);
 		}
 	}
@@ -208,15 +209,15 @@ static void add_key(struct json_object *array, struct cmn_view key)
 	if (cc_key_read(key, &reader) != CMN_OK)
 		return;
 	while (cc_key_next(&reader, &field) == CMN_OK) {
-		struct cc_key_summary_field outline = outline_of(&field);
+		struct cc_key_summary_field summary = summary_of(&field);
 		struct json_object *object = json_add_object(array, NULL);
 
 		json_add_text(object, "part", part_words[field.part]);
 		json_add_view(object, "field", field.name);
 		json_add_number(object, "size", field.value.len);
-		cmn_hash_hex(&outline.hash, hex);
+		cmn_hash_hex(&summary.hash, hex);
 		json_add_text(object, "hash", hex);
-		cause_add_value(object, "value", &outline, MAX_VALUE);
+		key_field_add_value(object, "value", &summary, MAX_VALUE);
 	}
 }
 

@@ -32,7 +32,8 @@ static bool is_block(char kind)
 }
 
 /* The next tag up to end; false: none. */
-static bool next_tag(const struct rendering *rendering, const char *at, const char *end, struct tag *ret)
+static bool next_tag(const struct rendering *rendering, const char *at, const char *end,
+		     struct tag *ret)
 {
 	const char *close, *colon;
 	size_t len;
@@ -62,7 +63,8 @@ static bool next_tag(const struct rendering *rendering, const char *at, const ch
 }
 
 /* The tag that ends the block. */
-static struct tag find_end(const struct rendering *rendering, const struct tag *block, const char *end)
+static struct tag find_end(const struct rendering *rendering, const struct tag *block,
+			   const char *end)
 {
 	struct tag tag = { .end = block->end };
 
@@ -113,16 +115,17 @@ static void render_block(const struct rendering *rendering, const struct tag *bl
 
 	if (block->kind == '=' || is_something(value) != (block->kind == '#'))
 		return;
-	for (size_t i = 0; i < (block->kind == '#' ? count : 1); i++) {
+	for (size_t i = 0; i < (array && block->kind == '#' ? count : 1); i++) {
 		const struct scope inner = {
-			array && block->kind == '#' ? json_object_array_get_idx(value, i) : value, scope,
+			array && count ? json_object_array_get_idx(value, i) : value, scope,
 		};
 
 		render(rendering, block->end, block_end->start, &inner);
 	}
 }
 
-static void render_part(const struct rendering *rendering, const char *name, const struct scope *scope)
+static void render_part(const struct rendering *rendering, const char *name,
+			const struct scope *scope)
 {
 	const char *end = rendering->text + strlen(rendering->text);
 	struct tag tag = { .end = rendering->text };

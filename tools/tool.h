@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tool: what the verbs of the ckcache command share: exit codes, messages, and the cache that a verb works on. */
+/*
+ * tool: what the verbs of the ckcache command share: exit codes, messages, and the cache that a
+ * verb works on.
+ */
 #ifndef TOOLS_TOOL_H
 #define TOOLS_TOOL_H
 
@@ -13,7 +16,7 @@ enum {
 	TOOL_OK = 0,
 	TOOL_FAILED = 1,	/* it could not be done, or verify found damage */
 	TOOL_USAGE = 2,		/* an unknown verb, option or argument */
-	TOOL_CANNOT_RUN = 125,	/* of run, whose other codes are the command's: as env and timeout have it */
+	TOOL_CANNOT_RUN = 125,	/* of run, as env and timeout have it: its others are the command's */
 };
 
 /* "ckcache: …" and a line end, on stderr. */

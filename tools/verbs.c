@@ -72,7 +72,8 @@ static const struct verb_option explain_options[] = {
 	FLAG("verbose", "field by field"),
 	NUMBER("last", "N", ULONG_MAX, "the last N compiles; else those of the last run"),
 	FLAG("all", "every compile that is remembered"),
-	PATH("trace", OPTION_FILE, "FILE", NULL, "the compiles that a file of CKCACHE_TRACE tells of"),
+	PATH("trace", OPTION_FILE, "FILE", NULL,
+	     "the compiles that a file of CKCACHE_TRACE tells of"),
 	{ 0 },
 };
 
@@ -89,7 +90,8 @@ static const struct verb_option clear_options[] = { DIR_OPTION, JSON_OPTION, { 0
 static const struct verb_option export_options[] = {
 	DIR_OPTION,
 	JSON_OPTION,
-	PATH("sign", OPTION_FILE, "KEY", NULL, "sign with the Ed25519 private key in the PEM file KEY"),
+	PATH("sign", OPTION_FILE, "KEY", NULL,
+	     "sign with the Ed25519 private key in the PEM file KEY"),
 	{ 0 },
 };
 

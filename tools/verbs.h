@@ -43,7 +43,7 @@ struct verb {
 	char *full_name;	/* argv[0] of the verb, for getopt's messages */
 	verb_function *run;
 	const struct verb_option *options;	/* ended by a zero one */
-	const char *operand;	/* in the usage, after the options: "FILE", or "[FILE]" where none will do; NULL: none */
+	const char *operand;	/* in the usage, behind options: "FILE"; "[FILE]": or none; NULL: none */
 	enum verb_command command;
 	const char *summary;	/* in the list of verbs: one line of at most 64 bytes */
 	const char *details;	/* paragraphs of lines of at most 78 bytes */
@@ -55,6 +55,6 @@ const struct verb *verb_at(unsigned int i);
 const struct verb *verb_find(const char *name);	/* NULL: there is none */
 
 /* The exit code. verb NULL: the list of all. */
-int verb_print_help(const struct verb *verb);
+int help_print(const struct verb *verb);
 
 #endif

@@ -70,7 +70,7 @@ def files_that_name(verb):
 def asked_for(text):
     """{name: whether it has a value} of the options that a verb's file asks for."""
     return {name: kind != "flag" for kind, name in
-            re.findall(r'arguments_(flag|text|number|next)\(arguments, "([a-z-]+)"', text)}
+            re.findall(r'arguments_(flag|text|number|next)\(arguments,\s+"([a-z-]+)"', text)}
 
 
 class Help(unittest.TestCase):

@@ -295,7 +295,8 @@ int verb_import(const struct arguments *arguments)
 			goto out;
 	}
 	if (tool_open(&cache)) {
-		code = import_file(&cache, arguments->operand, &keys, arguments_flag(arguments, "json"));
+		code = import_file(&cache, arguments->operand, &keys,
+				   arguments_flag(arguments, "json"));
 		tool_close(&cache);
 	}
 out:

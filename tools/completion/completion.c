@@ -24,7 +24,8 @@ static void escape(struct cmn_buffer *ret, struct cmn_view text, size_t max)
 	}
 }
 
-static void add_option(struct json_object *array, const struct verb *verb, const struct verb_option *option)
+static void add_option(struct json_object *array, const struct verb *verb,
+		       const struct verb_option *option)
 {
 	struct json_object *object = json_add_object(array, NULL);
 
@@ -49,7 +50,8 @@ static void add_verb(struct json_object *array, const struct verb *verb)
 	json_add_bool(object, "command_first", verb->command == COMMAND_FIRST);
 	json_add_bool(object, "command_after_dashes", verb->command == COMMAND_AFTER_DASHES);
 	for (size_t i = 0; i < sizeof(operands) / sizeof(operands[0]); i++)
-		json_add_bool(object, operands[i], verb->operand && strstr(verb->operand, operands[i]));
+		json_add_bool(object, operands[i], verb->operand &&
+			      strstr(verb->operand, operands[i]));
 	options = json_add_array(object, "options");
 	for (const struct verb_option *option = verb->options; option->name; option++)
 		add_option(options, verb, option);
@@ -67,7 +69,8 @@ int completion_print(int argc, char **argv)
 	array = json_add_array(root, "verbs");
 	for (unsigned int i = 0; (verb = verb_at(i)); i++)
 		add_verb(array, verb);
-	template_render(&text, strcmp(argv[1], "bash") == 0 ? completion_bash : completion_zsh, root, escape);
+	template_render(&text, strcmp(argv[1], "bash") == 0 ? completion_bash : completion_zsh,
+			root, escape);
 	(void)json_object_put(root);
 	return tool_print(&text);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* completion: what shells have to know of the verbs, in their own languages; for the build alone. */
+/*
+ * completion: what shells have to know of the verbs, in their own languages; for the build
+ * alone.
+ */
 #ifndef TOOLS_COMPLETION_COMPLETION_H
 #define TOOLS_COMPLETION_COMPLETION_H
 

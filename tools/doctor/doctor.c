@@ -141,7 +141,8 @@ verb_function verb_doctor;
 int verb_doctor(const struct arguments *arguments)
 {
 	struct doctor doctor = {
-		.json = arguments_flag(arguments, "json"), .quick = arguments_flag(arguments, "quick"),
+		.json = arguments_flag(arguments, "json"),
+		.quick = arguments_flag(arguments, "quick"),
 		.timeout_ns = arguments_number(arguments, "timeout", TIMEOUT_S) * NS_PER_S,
 	};
 	int code;

@@ -267,7 +267,8 @@ static bool answers(struct doctor *doctor, const struct doctor_icd *icd, const c
 		{ "OPENCL_VENDOR_PATH", NULL }, { "OCL_ICD_FILENAMES", NULL },
 		DOCTOR_HARMLESS(doctor), { 0 },
 	};
-	const struct probe probe = { arguments, variables, doctor->scratch, false, doctor->timeout_ns };
+	const struct probe probe = { arguments, variables, doctor->scratch, false,
+				     doctor->timeout_ns };
 	struct probe_result result;
 	char text[128], words[256], *advice;
 	const char *problem;

@@ -110,7 +110,8 @@ static bool ask(struct doctor *doctor, bool layers, struct probe_result *ret_res
 	static char *const arguments[] = { (char *)"ckcache", (char *)"doctor-probe",
 					   (char *)"level-zero", NULL };
 	const struct probe_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
-	const struct probe probe = { arguments, variables, doctor->scratch, layers, doctor->timeout_ns };
+	const struct probe probe = { arguments, variables, doctor->scratch, layers,
+				     doctor->timeout_ns };
 
 	if (!doctor_probe(doctor, &probe, ret_result))
 		return false;

@@ -265,7 +265,8 @@ static bool ends_well_without(struct doctor *doctor)
 	const struct probe_variable variables[] = {
 		{ "OPENCL_LAYERS", NULL }, DOCTOR_HARMLESS(doctor), { 0 },
 	};
-	const struct probe probe = { arguments, variables, doctor->scratch, false, doctor->timeout_ns };
+	const struct probe probe = { arguments, variables, doctor->scratch, false,
+				     doctor->timeout_ns };
 	struct probe_result result;
 	char text[128];
 	bool well;
@@ -297,7 +298,8 @@ static void say_end(struct doctor *doctor, const struct doctor_icds *icds,
 static void look(struct doctor *doctor, struct doctor_icds *icds, char *const *arguments)
 {
 	const struct probe_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
-	const struct probe probe = { arguments, variables, doctor->scratch, true, doctor->timeout_ns };
+	const struct probe probe = { arguments, variables, doctor->scratch, true,
+				     doctor->timeout_ns };
 	struct answer answer = { 0 };
 	struct probe_result result;
 	const char *problem;

@@ -41,7 +41,8 @@ static bool place_descriptors(int records, int said)
 
 static _Noreturn void in_child(const struct probe *probe, int records, int said)
 {
-	if (!place_descriptors(records, said) || (probe->directory && chdir(probe->directory) < 0) ||
+	if (!place_descriptors(records, said) ||
+	    (probe->directory && chdir(probe->directory) < 0) ||
 	    (probe->layers && !run_layers_enable()) || !set_variables(probe->variables))
 		_exit(UNABLE);
 	(void)execve("/proc/self/exe", probe->arguments, environ);
@@ -86,7 +87,8 @@ static void wait_for(struct child *child, struct pollfd pipes[2], struct probe_r
 		result->end = child->pid ? PROBE_STUCK : PROBE_TIMED_OUT;
 	} else if (result->end != PROBE_INTERRUPTED) {
 		result->end = WIFEXITED(child->state) ? PROBE_EXITED : PROBE_SIGNALLED;
-		result->code = WIFEXITED(child->state) ? WEXITSTATUS(child->state) : WTERMSIG(child->state);
+		result->code = WIFEXITED(child->state) ? WEXITSTATUS(child->state)
+						       : WTERMSIG(child->state);
 	}
 	for (int i = 0; !child->pid && i < DRAIN_READS && poll(pipes, 2, 0) > 0; i++)
 		read_pipes(pipes, result);

@@ -42,11 +42,11 @@ struct question *explain_add(struct explanation *explanation, const struct run_h
 
 static void release_question(struct question *question)
 {
-	cmn_buffer_release(&question->outline);
+	cmn_buffer_release(&question->summary);
 	cmn_buffer_release(&question->key);
-	cmn_buffer_release(&question->nearest_outline);
+	cmn_buffer_release(&question->nearest_summary);
 	cmn_buffer_release(&question->nearest_key);
-	causes_release(&question->causes);
+	rebuild_causes_release(&question->causes);
 	key_fields_release(&question->fields);
 	key_fields_release(&question->nearest_fields);
 	key_diff_release(&question->diff);
@@ -65,17 +65,17 @@ static void release(struct explanation *explanation)
 	for (size_t i = 0; i < explanation->count; i++)
 		release_question(&explanation->questions[i]);
 	free(explanation->questions);
-	run_history_release(&explanation->past);
+	run_history_release(&explanation->history);
 	tool_close(&explanation->cache);
 }
 
 /* The run that compiled something last; NULL: none. What was repeated is nobody's wish to know. */
-static const struct run_history_event *find_last_run(const struct past *past)
+static const struct run_history_event *find_last_run(const struct run_history *history)
 {
 	const struct run_history_event *last = NULL;
 
-	for (size_t i = 0; i < past->event_count; i++) {
-		const struct run_history_event *one = &past->events[i];
+	for (size_t i = 0; i < history->event_count; i++) {
+		const struct run_history_event *one = &history->events[i];
 
 		if (run_history_is_compile(one) && strcmp(one->program, REPLAY_PROGRAM) != 0 &&
 		    (!last || one->start_ns >= last->start_ns))
@@ -97,19 +97,19 @@ static bool is_chosen(const struct choice *choice, const struct run_history_even
 /* Questions from the history. */
 static void ask(struct explanation *explanation, const struct choice *choice, uint64_t from_ns)
 {
-	const struct past *past = &explanation->past;
-	const struct run_history_event *last = find_last_run(past);
+	const struct run_history *history = &explanation->history;
+	const struct run_history_event *last = find_last_run(history);
 	size_t chosen = 0, skipped = 0;
 
-	for (size_t i = 0; i < past->event_count; i++)
-		chosen += is_chosen(choice, &past->events[i], last, from_ns);
-	for (size_t i = 0; i < past->event_count; i++) {
-		if (!is_chosen(choice, &past->events[i], last, from_ns))
+	for (size_t i = 0; i < history->event_count; i++)
+		chosen += is_chosen(choice, &history->events[i], last, from_ns);
+	for (size_t i = 0; i < history->event_count; i++) {
+		if (!is_chosen(choice, &history->events[i], last, from_ns))
 			continue;
 		if (choice->last && chosen - skipped > choice->last)
 			skipped++;
 		else
-			(void)!explain_add(explanation, &past->events[i]);
+			(void)!explain_add(explanation, &history->events[i]);
 	}
 }
 
@@ -139,7 +139,7 @@ static int explain(const struct choice *choice, uint64_t from_ns, const char *tr
 	if (!tool_open(&explanation.cache))
 		return TOOL_FAILED;
 	status = run_history_load(explanation.cache.config.dir, cc_store_trust(explanation.cache.store),
-			   &explanation.past);
+			   &explanation.history);
 	if (status != CMN_OK) {
 		tool_complain("%s: %s", explanation.cache.config.dir, cmn_status_string(status));
 	} else if (!trace) {
@@ -245,7 +245,8 @@ int verb_explain(const struct arguments *arguments)
 		.entry = arguments->operand, .command = arguments->command,
 	};
 
-	if (choice.all + (choice.last > 0) + !!choice.trace + !!choice.entry + !!choice.command > 1) {
+	if (choice.all + (choice.last > 0) + !!choice.trace + !!choice.entry +
+	    !!choice.command > 1) {
 		tool_complain("explain: --last, --all, --trace, an entry and a command exclude each other");
 		return TOOL_USAGE;
 	}

@@ -43,9 +43,9 @@ static void append_fields(struct cmn_buffer *text, const struct question *questi
 
 		cmn_buffer_printf(text, "    %.*s: ", (int)field->name.len,
 				  (const char *)field->name.data);
-		cause_append_value(text, one->was, MAX_VALUE);
+		key_field_append_value(text, one->was, MAX_VALUE);
 		cmn_buffer_append_text(text, " -> ");
-		cause_append_value(text, one->is, MAX_VALUE);
+		key_field_append_value(text, one->is, MAX_VALUE);
 		cmn_buffer_append_u8(text, '\n');
 	}
 	if (question->has_nearest && question->diff.count)
@@ -57,7 +57,7 @@ static void append_fields(struct cmn_buffer *text, const struct question *questi
 
 static void append_line(struct cmn_buffer *text, const struct question *question, bool verbose)
 {
-	const struct causes *causes = &question->causes;
+	const struct rebuild_causes *causes = &question->causes;
 	size_t start = text->len;
 
 	append_name(text, question);
@@ -111,7 +111,7 @@ static void append_summary(struct cmn_buffer *text, const struct explanation *ex
 		if (!counts[i])
 			continue;
 		cmn_buffer_printf(text, "%s%zu %s", between, counts[i],
-				  cause_phrase((enum cause_kind)i));
+				  rebuild_cause_phrase((enum rebuild_cause_kind)i));
 		between = ", ";
 	}
 	cmn_buffer_append_u8(text, '\n');
@@ -139,7 +139,7 @@ static void add_value(struct json_object *object, const char *name,
 		      const struct cc_key_summary_field *field)
 {
 	if (field)
-		cause_add_value(object, name, field, SIZE_MAX);
+		key_field_add_value(object, name, field, SIZE_MAX);
 	else
 		json_add_null(object, name);
 }
@@ -166,7 +166,7 @@ static void add_question(struct json_object *array, const struct question *quest
 	causes = json_add_array(object, "causes");
 	for (size_t i = 0; i < question->causes.count; i++) {
 		one = json_add_object(causes, NULL);
-		json_add_text(one, "kind", cause_word(question->causes.all[i].kind));
+		json_add_text(one, "kind", rebuild_cause_word(question->causes.all[i].kind));
 		add_text(one, "text", question->causes.all[i].text);
 	}
 	differences = json_add_array(object, "differences");

@@ -20,7 +20,7 @@
 struct line {
 	struct run_history_event event;
 	char what[16], reason[64];
-	struct cmn_buffer outline;
+	struct cmn_buffer summary;
 	bool has_key;
 };
 
@@ -91,7 +91,7 @@ static void add_hashed(struct line *line, struct cmn_view name, struct json_obje
 			known = parse_hash(json_text(value), &hash);
 	}
 	if (known)
-		cc_key_summary_append_hashed(&line->outline, part_of(name), name, size, &hash);
+		cc_key_summary_append_hashed(&line->summary, part_of(name), name, size, &hash);
 }
 
 static void add_field(struct line *line, struct cmn_view name, struct json_object *value)
@@ -101,11 +101,11 @@ static void add_field(struct line *line, struct cmn_view name, struct json_objec
 	if (!name.len || name.len > UINT8_MAX)
 		return;
 	if (json_object_is_type(value, json_type_string)) {
-		cc_key_summary_append_value(&line->outline, part_of(name), name, json_text(value));
+		cc_key_summary_append_value(&line->summary, part_of(name), name, json_text(value));
 	} else if (json_object_is_type(value, json_type_int)) {
 		cmn_buffer_append_u64(&number, json_object_get_uint64(value));
-		line->outline.failed |= number.failed;
-		cc_key_summary_append_value(&line->outline, part_of(name), name,
+		line->summary.failed |= number.failed;
+		cc_key_summary_append_value(&line->summary, part_of(name), name,
 					cmn_buffer_view(&number));
 		cmn_buffer_release(&number);
 	} else if (json_object_is_type(value, json_type_object)) {
@@ -140,10 +140,11 @@ static void read_members(struct line *line, struct json_object *object)
 }
 
 /* The history's own event of that moment; NULL: none. */
-static const struct run_history_event *find_in_history(const struct past *past, const struct line *line)
+static const struct run_history_event *find_in_history(const struct run_history *history,
+						       const struct line *line)
 {
-	for (size_t i = 0; i < past->event_count; i++) {
-		const struct run_history_event *one = &past->events[i];
+	for (size_t i = 0; i < history->event_count; i++) {
+		const struct run_history_event *one = &history->events[i];
 		uint64_t from = line->event.time_ns < one->time_ns ? line->event.time_ns : one->time_ns;
 		uint64_t to = line->event.time_ns < one->time_ns ? one->time_ns : line->event.time_ns;
 
@@ -179,9 +180,9 @@ static bool add_alone(struct explanation *explanation, struct line *line)
 		return false;
 	}
 	question->own = own;
-	question->has_outline = line->has_key;
-	question->outline = line->outline;
-	line->outline = (struct cmn_buffer){ 0 };
+	question->has_summary = line->has_key;
+	question->summary = line->summary;
+	line->summary = (struct cmn_buffer){ 0 };
 	return true;
 }
 
@@ -198,11 +199,11 @@ static bool read_line(struct explanation *explanation, const char *text)
 	(void)json_object_put(object);
 	line.event.kind = strcmp(line.what, "bypass") == 0 ? CC_HISTORY_BYPASS : CC_HISTORY_MISS;
 	if (strcmp(line.what, "bypass") == 0 || strcmp(line.what, "miss") == 0) {
-		known = find_in_history(&explanation->past, &line);
+		known = find_in_history(&explanation->history, &line);
 		done = known ? explain_add(explanation, known) != NULL
 			     : add_alone(explanation, &line);
 	}
-	cmn_buffer_release(&line.outline);
+	cmn_buffer_release(&line.summary);
 	return done;
 }
 

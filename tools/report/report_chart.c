@@ -176,13 +176,15 @@ static void add_chart(struct json_object *page, const char *name, const struct t
 	array = json_add_array(object, "below");
 	for (size_t i = 0; i < 3; i++) {
 		if (i == 0 || below[i] > below[i - 1])
-			json_add_text(array, NULL, label_column(line, below[i], label, sizeof(label)));
+			json_add_text(array, NULL,
+				      label_column(line, below[i], label, sizeof(label)));
 	}
 	/* Those in which something was; there may be hundreds of others. */
 	array = json_add_array(object, "columns");
 	for (size_t i = 0; i < line->count; i++) {
 		if (height_of(chart, i))
-			add_column(array, chart, label_column(line, i, label, sizeof(label)), i, top);
+			add_column(array, chart, label_column(line, i, label, sizeof(label)), i,
+				   top);
 	}
 }
 
@@ -195,7 +197,8 @@ void report_chart_add_timeline(struct json_object *page, const struct report_dat
 		report_value_number,
 	};
 	const struct chart times = {
-		"Compile time saved over time", 1, { "saved" }, line.times, MS_NS, report_value_time,
+		"Compile time saved over time", 1, { "saved" }, line.times, MS_NS,
+		report_value_time,
 	};
 	struct json_object *object;
 
@@ -205,7 +208,6 @@ void report_chart_add_timeline(struct json_object *page, const struct report_dat
 	object = json_add_object(page, "timeline");
 	add_chart(object, "lookups", &line, &lookups);
 	add_chart(object, "times", &line, &times);
-	if (line.counted < cc_stats_get(data->stats, CC_HITS_MEMORY) +
-			   cc_stats_get(data->stats, CC_HITS_DISK) + cc_stats_get(data->stats, CC_MISSES))
+	if (line.counted < report_data_lookups(data))
 		(void)report_value_number(object, "drawn", line.counted);
 }

@@ -91,9 +91,12 @@ void report_config_add(struct json_object *page, const struct cc_config *config)
 	add_switch(rows, "eviction_disable", config->eviction_disable);
 	add_amount(rows, "max_size", config->max_size, "no bound", report_value_bytes);
 	add_amount(rows, "threshold (days)", config->threshold_days, "never", report_value_number);
-	add_setting(rows, "eviction_order", config->eviction_order == CC_EVICTION_COST ? "cost" : "lru");
-	add_amount(rows, "min_device_image_size", config->min_device_image_size, NULL, report_value_bytes);
-	add_amount(rows, "max_device_image_size", config->max_device_image_size, NULL, report_value_bytes);
+	add_setting(rows, "eviction_order",
+		    config->eviction_order == CC_EVICTION_COST ? "cost" : "lru");
+	add_amount(rows, "min_device_image_size", config->min_device_image_size, NULL,
+		   report_value_bytes);
+	add_amount(rows, "max_device_image_size", config->max_device_image_size, NULL,
+		   report_value_bytes);
 	add_compression(rows, config->compression);
 	add_switch(rows, "read_only", config->read_only);
 	add_tiers(rows, config->read_only_dirs);

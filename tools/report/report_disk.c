@@ -6,8 +6,8 @@
 #include "tools/report/report_value.h"
 #include "tools/text.h"
 
-static void add_group(struct json_object *rows, const struct report_group *group, const char *colour,
-		      uint64_t most)
+static void add_group(struct json_object *rows, const struct report_group *group,
+		      const char *colour, uint64_t most)
 {
 	struct json_object *row = json_add_object(rows, NULL);
 
@@ -58,7 +58,8 @@ static void add_ages(struct json_object *rows, const struct report_data *data)
 		add_group(rows, &data->ages[i], "two", most);
 }
 
-static void add_entries(struct json_object *page, const char *name, struct report_entry *const *entries,
+static void add_entries(struct json_object *page, const char *name,
+			struct report_entry *const *entries,
 			bool by_size)
 {
 	struct json_object *rows = json_add_array(page, name);
@@ -88,7 +89,8 @@ void report_disk_add(struct json_object *page, const struct report_data *data)
 	json_add_bool(page, "disk", true);
 	add_groups(add_table(page, "devices", "By device and driver", "device"), data->devices,
 		   data->device_count);
-	add_groups(add_table(page, "kernels", "By kernels", "first kernels, or first line, of the source"),
+	add_groups(add_table(page, "kernels", "By kernels",
+			     "first kernels, or first line, of the source"),
 		   data->programs, data->program_count);
 	add_ages(add_table(page, "ages", "By the time since the last use", "last used"), data);
 	add_entries(page, "largest", data->largest, true);

@@ -27,7 +27,8 @@ static void add_style(struct json_object *root, struct cmn_buffer *html)
 	    signature_digest_get(digest, bytes) != CMN_OK)
 		html->failed = true;
 	for (size_t i = 0; i < sizeof(bytes); i += 3) {
-		uint32_t group = (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8 | bytes[i + 2];
+		uint32_t group = (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8 |
+				 bytes[i + 2];
 
 		for (int shift = 18; shift >= 0; shift -= 6)
 			text[len++] = letters[group >> shift & 63];
@@ -84,8 +85,8 @@ static void add_tiles(struct json_object *page, const struct report_data *data)
 		const char *name;
 		enum cc_counter counter;
 	} counts[] = {
-		{ "hits_disk", CC_HITS_DISK }, { "hits_memory", CC_HITS_MEMORY }, { "misses", CC_MISSES },
-		{ "stores", CC_STORES }, { "deferred", CC_DEFERRED },
+		{ "hits_disk", CC_HITS_DISK }, { "hits_memory", CC_HITS_MEMORY },
+		{ "misses", CC_MISSES }, { "stores", CC_STORES }, { "deferred", CC_DEFERRED },
 	};
 	uint64_t hits = get(data, CC_HITS_MEMORY) + get(data, CC_HITS_DISK);
 	uint64_t bound = data->config->max_size;
@@ -94,7 +95,7 @@ static void add_tiles(struct json_object *page, const struct report_data *data)
 
 	(void)report_value_time(page, "saved", get(data, CC_COMPILE_NS_SAVED));
 	(void)report_value_time(page, "spent", get(data, CC_COMPILE_NS_SPENT));
-	json_add_text(page, "rate", text_share(hits, hits + get(data, CC_MISSES), share));
+	json_add_text(page, "rate", text_share(hits, report_data_lookups(data), share));
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		(void)report_value_number(page, counts[i].name, get(data, counts[i].counter));
 	(void)report_value_number(page, "entries", data->sound);
@@ -116,7 +117,8 @@ static int by_saved(const void *a, const void *b)
 	return strcmp(one->name, two->name);
 }
 
-static void add_program(struct json_object *rows, const struct cc_usage_program *program, uint64_t most)
+static void add_program(struct json_object *rows, const struct cc_usage_program *program,
+			uint64_t most)
 {
 	struct json_object *row = json_add_object(rows, NULL);
 	char date[REPORT_DATE_SIZE];
@@ -125,9 +127,11 @@ static void add_program(struct json_object *rows, const struct cc_usage_program 
 	report_value_bar(row, "one", program->counts.saved_ns, most);
 	(void)report_value_time(row, "saved", program->counts.saved_ns);
 	(void)report_value_time(row, "spent", program->counts.spent_ns);
-	(void)report_value_number(row, "hits", program->counts.hits_disk + program->counts.hits_memory);
+	(void)report_value_number(row, "hits",
+				  program->counts.hits_disk + program->counts.hits_memory);
 	(void)report_value_number(row, "misses", program->counts.misses);
-	json_add_text(row, "last", program->last_day ? report_value_date(program->last_day, date) : "");
+	json_add_text(row, "last",
+		      program->last_day ? report_value_date(program->last_day, date) : "");
 }
 
 static void add_programs(struct json_object *page, const struct report_data *data)

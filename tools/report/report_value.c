@@ -12,7 +12,8 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define DAY_SECONDS 86400
 
-static struct json_object *add(struct json_object *object, const char *name, uint64_t value, const char *text)
+static struct json_object *add(struct json_object *object, const char *name, uint64_t value,
+			       const char *text)
 {
 	struct json_object *added = json_add_object(object, name);
 
@@ -21,7 +22,8 @@ static struct json_object *add(struct json_object *object, const char *name, uin
 	return added;
 }
 
-struct json_object *report_value_number(struct json_object *object, const char *name, uint64_t value)
+struct json_object *report_value_number(struct json_object *object, const char *name,
+					uint64_t value)
 {
 	static const char gap[] = "\xe2\x80\xaf";	/* narrow, and no line ends there */
 	char digits[TEXT_SIZE], text[4 * TEXT_SIZE];
@@ -82,7 +84,8 @@ const char *report_value_date(uint64_t day, char ret[REPORT_DATE_SIZE])
 	return ret;
 }
 
-struct json_object *report_value_moment(struct json_object *object, const char *name, uint64_t value)
+struct json_object *report_value_moment(struct json_object *object, const char *name,
+					uint64_t value)
 {
 	struct json_object *added = json_add_object(object, name);
 	char machine[REPORT_DATE_SIZE], text[REPORT_DATE_SIZE];

@@ -8,7 +8,8 @@
 #include "tools/report/report_value.h"
 
 /* One row of a table; the object. */
-static struct json_object *add_reason(struct json_object *rows, const char *what, const char *sentence,
+static struct json_object *add_reason(struct json_object *rows, const char *what,
+				      const char *sentence,
 				      const char *word, uint64_t count, uint64_t most)
 {
 	struct json_object *row = json_add_object(rows, NULL);
@@ -71,8 +72,8 @@ static void add_history(struct json_object *page, const struct report_data *data
 
 		if (event->word && !sentence)
 			sentence = reason_of_loss(event->word);
-		row = add_reason(rows, event->what ? event->what : "", sentence, event->word, event->count,
-				 data->events[0].count);
+		row = add_reason(rows, event->what ? event->what : "", sentence, event->word,
+				 event->count, data->events[0].count);
 		(void)report_value_moment(row, "last", event->last_ns);
 	}
 }

@@ -139,5 +139,6 @@ int verb_run(const struct arguments *arguments)
 {
 	if (!run_layers_enable())
 		return TOOL_CANNOT_RUN;
-	return (arguments_flag(arguments, "summary") ? run_with_summary : execute)(arguments->command);
+	return arguments_flag(arguments, "summary") ? run_with_summary(arguments->command)
+						    : execute(arguments->command);
 }
