@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tools/arguments.h"
-#include "tools/child.h"
+#include "tools/run/child.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define TIMEOUT_S 30		/* a driver that starts and compiles a few lines takes a second or two */

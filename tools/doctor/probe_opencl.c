@@ -5,7 +5,7 @@
  * small program on one device. Runs in a process of its own and ends with it:
  * nothing is given back.
  */
-#include "tools/opencl_loader.h"
+#include "tools/doctor/opencl_loader.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "tools/child.h"
+#include "tools/run/child.h"
 #include "tools/doctor/probe.h"
 #include "tools/run/run_layers.h"
 

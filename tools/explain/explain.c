@@ -15,7 +15,7 @@
 
 #include "common/clock.h"
 #include "tools/arguments.h"
-#include "tools/entry_name.h"
+#include "tools/entries/entry_name.h"
 
 /* Its workers compile too. */
 #define REPLAY_PROGRAM "ckcache"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "cachecore/disk/recipes.h"
-#include "tools/child.h"
+#include "tools/run/child.h"
 #include "tools/tool.h"
 
 /* Exit codes of a worker. */

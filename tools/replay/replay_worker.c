@@ -7,7 +7,7 @@
  * environment that is due, and may be killed at any time.
  */
 #include "common/descriptor.h"
-#include "tools/opencl_loader.h"
+#include "tools/doctor/opencl_loader.h"
 
 #include <stdlib.h>
 #include <string.h>

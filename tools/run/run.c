@@ -14,7 +14,7 @@
 
 #include "cachecore/record/stats.h"
 #include "tools/arguments.h"
-#include "tools/program.h"
+#include "tools/run/program.h"
 #include "tools/run/run_layers.h"
 #include "tools/run/run_wait.h"
 #include "tools/text.h"

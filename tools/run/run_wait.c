@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/child.h"
+#include "tools/run/child.h"
 #include "tools/tool.h"
 
 enum { RUN_SIGNAL = 128 };	/* as the shell has it */

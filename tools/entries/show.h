@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* show: what the two files of `ckcache show` share: show.c finds and reads the entry, show_print.c shows it. */
-#ifndef TOOLS_SHOW_H
-#define TOOLS_SHOW_H
+#ifndef TOOLS_ENTRIES_SHOW_H
+#define TOOLS_ENTRIES_SHOW_H
 
 #include "cachecore/entry.h"
 #include "cachecore/disk/src_file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* child: one loop that waits for children, signals and pipes. */
-#include "tools/child.h"
+#include "tools/run/child.h"
 
 #include <signal.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * can come into it at all. They come in through the dynamic linker and by
  * variables, so not into static programs, nor with rights of their own.
  */
-#ifndef TOOLS_PROGRAM_H
-#define TOOLS_PROGRAM_H
+#ifndef TOOLS_RUN_PROGRAM_H
+#define TOOLS_RUN_PROGRAM_H
 
 enum program_kind {
 	PROGRAM_USUAL,		/* nothing speaks against it; also what cannot be read */

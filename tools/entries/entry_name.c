@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* entry_name: part by part. */
-#include "tools/entry_name.h"
+#include "tools/entries/entry_name.h"
 
 #include <stddef.h>
 #include <string.h>

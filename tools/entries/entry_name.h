@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* entry_name: an entry as people write it: its path, or the beginnings of its parts, as `ckcache list` prints them. */
-#ifndef TOOLS_ENTRY_NAME_H
-#define TOOLS_ENTRY_NAME_H
+#ifndef TOOLS_ENTRIES_ENTRY_NAME_H
+#define TOOLS_ENTRIES_ENTRY_NAME_H
 
 #include <stdbool.h>
 

@@ -11,7 +11,7 @@
 #include "common/json.h"
 #include "tools/explain/key_diff.h"
 #include "tools/json.h"
-#include "tools/show.h"
+#include "tools/entries/show.h"
 #include "tools/tool.h"
 
 /* Of a long text these are shown. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* program: the search of execvp, and the first page of an ELF file (gABI chapters 4 and 5). */
-#include "tools/program.h"
+#include "tools/run/program.h"
 
 #include <elf.h>
 #include <errno.h>

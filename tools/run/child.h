@@ -2,10 +2,10 @@
 /*
  * child: processes that this one starts and waits for. Signals are taken one after another while
  * it waits, so that no handler runs. Workers are for what may crash, hang or leave threads behind:
- * drivers; a command behaves as if it had taken this process's place (run/run_wait.h).
+ * drivers; a command behaves as if it had taken this process's place (run_wait.h).
  */
-#ifndef TOOLS_CHILD_H
-#define TOOLS_CHILD_H
+#ifndef TOOLS_RUN_CHILD_H
+#define TOOLS_RUN_CHILD_H
 
 #include <poll.h>
 #include <stdbool.h>

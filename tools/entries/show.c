@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* show: one entry, found by the beginning of its path, with all that is known of it. */
 #include "common/descriptor.h"
-#include "tools/show.h"
+#include "tools/entries/show.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/root.h"
 #include "tools/arguments.h"
-#include "tools/entry_name.h"
+#include "tools/entries/entry_name.h"
 #include "tools/tool.h"
 
 struct search {
