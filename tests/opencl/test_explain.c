@@ -382,7 +382,7 @@ static void entries_are_shown(void)
 	outcome = TOOL("show", "--json", entry);
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT(is_json(outcome.output));
-	CU_ASSERT(contains(outcome.output, "\"kernels\": [\"value\"]"));
+	CU_ASSERT(contains(outcome_squeezed(&outcome), "\"kernels\":[\"value\"]"));
 	outcome_release(&outcome);
 	entry[10] = '\0';
 	outcome = TOOL("show", entry);
@@ -464,7 +464,7 @@ static void empty_and_damaged(void)
 	unit_write("cache/history.dat", "no history");
 	outcome = TOOL("explain", "--json");
 	CU_ASSERT_EQUAL(outcome.code, 0);
-	CU_ASSERT_STRING_EQUAL(outcome.output, "{\"compiles\": []}\n");
+	CU_ASSERT_STRING_EQUAL(outcome_squeezed(&outcome), "{\"compiles\":[]}");
 	outcome_release(&outcome);
 	run_header(SOURCE, "-DN=1");
 	expect("option -DN=1 added");
