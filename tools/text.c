@@ -4,9 +4,9 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* None of the texts is longer than TEXT_SIZE, so that snprintf cuts nothing. */
 
@@ -57,6 +57,17 @@ const char *text_share(uint64_t part, uint64_t whole, char ret[TEXT_SIZE])
 		(void)snprintf(ret, TEXT_SIZE, "-");
 	else
 		(void)snprintf(ret, TEXT_SIZE, "%.1f %%", 100 * (double)part / (double)whole);
+	return ret;
+}
+
+const char *text_date(uint64_t ns, bool seconds, char ret[TEXT_SIZE])
+{
+	time_t time = (time_t)(ns / UINT64_C(1000000000));
+	struct tm parts;
+
+	if (!ns || !localtime_r(&time, &parts) ||
+	    !strftime(ret, TEXT_SIZE, seconds ? "%Y-%m-%d %H:%M:%S" : "%Y-%m-%d %H:%M", &parts))
+		(void)snprintf(ret, TEXT_SIZE, ns ? "?" : "-");
 	return ret;
 }
 

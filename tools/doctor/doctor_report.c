@@ -223,6 +223,5 @@ void doctor_release(struct doctor *doctor)
 	}
 	free(doctor->findings);
 	free(doctor->devices);
-	free(doctor->scratch);
 	cc_config_release(&doctor->config);
 }
