@@ -29,7 +29,7 @@ static void add_loss(struct rebuild_causes *causes, const struct run_history_eve
 			   text_bytes(strtoull(event->detail, NULL, 10), size));
 	else
 		rebuild_causes_add(causes, CAUSE_NOT_STORED, "not stored%s: %s", when,
-			   sentence ? sentence : event->reason);
+				   sentence ? sentence : event->reason);
 }
 
 /*
@@ -56,7 +56,7 @@ static const struct run_history_event *find_own(const struct run_history *histor
 
 /* When the same was compiled the last time, by another run; NULL: never, as far as is known. */
 static const struct run_history_event *find_former(const struct run_history *history,
-					    const struct run_history_event *event)
+						   const struct run_history_event *event)
 {
 	const struct run_history_event *found = NULL;
 
@@ -138,7 +138,7 @@ static void add_fate(const struct explanation *explanation, struct question *que
 				   ? "size (CKCACHE_MAX_SIZE)" : "age (CKCACHE_THRESHOLD)");
 	else if (cleared)
 		rebuild_causes_add(causes, CAUSE_CLEARED, "removed %s by ckcache clear",
-			   text_date(cleared, false, date));
+				   text_date(cleared, false, date));
 	else if (loss)
 		add_loss(causes, loss, " the last time");
 	else if (former && strcmp(former->reason, "deferred") == 0)
@@ -174,7 +174,7 @@ static void add_bypass(struct question *question)
 	const char *word = question->event.reason, *sentence = reason_of_bypass(word);
 
 	rebuild_causes_add(&question->causes, CAUSE_BYPASS, "not cached: %s%s%s%s",
-		   sentence ? sentence : word, sentence ? " (" : "", sentence ? word : "",
+			   sentence ? sentence : word, sentence ? " (" : "", sentence ? word : "",
 		   sentence ? ")" : "");
 }
 

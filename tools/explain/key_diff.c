@@ -87,7 +87,7 @@ void key_field_append_value(struct cmn_buffer *text, const struct cc_key_summary
 }
 
 void key_field_add_value(struct json_object *object, const char *name,
-		     const struct cc_key_summary_field *field, size_t max)
+			 const struct cc_key_summary_field *field, size_t max)
 {
 	struct cmn_buffer value = { 0 };
 
