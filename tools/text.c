@@ -82,6 +82,16 @@ struct cmn_view text_first_line(struct cmn_view text)
 	return (struct cmn_view){ start, (size_t)(at - start) };
 }
 
+void text_append_clean(struct cmn_buffer *buf, struct cmn_view text, size_t max)
+{
+	const char *from = text.data;
+
+	for (size_t i = 0; i < text.len && i < max; i++)
+		cmn_buffer_append_u8(buf, iscntrl((unsigned char)from[i]) ? ' ' : (uint8_t)from[i]);
+	if (text.len > max)
+		cmn_buffer_append_text(buf, "...");
+}
+
 void text_append_short_path(struct cmn_buffer *buf, const char *path)
 {
 	while (*path) {

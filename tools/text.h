@@ -25,6 +25,8 @@ const char *text_date(uint64_t ns, bool seconds, char ret[TEXT_SIZE]);
 /* The first line that is not blank, without the blanks before it. */
 struct cmn_view text_first_line(struct cmn_view text);
 
+/* Appends a text in one line: control characters as blanks, "..." for what is over max bytes. */
+void text_append_clean(struct cmn_buffer *buf, struct cmn_view text, size_t max);
 /*
  * An entry as `ckcache list` shows it: eight digits of each hash of
  * "hash/hash/hash/hash/n.src", and the number.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* show_print: an entry for people, and as JSON. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,10 +75,8 @@ static void append_first_lines(struct cmn_buffer *text, struct cmn_view value)
 		size_t len = (size_t)((newline ? newline : end) - at);
 
 		cmn_buffer_append_text(text, "      | ");
-		for (size_t j = 0; j < len && j < MAX_LINE; j++)
-			cmn_buffer_append_u8(text, iscntrl((unsigned char)at[j]) ? ' '
-									   : (uint8_t)at[j]);
-		cmn_buffer_append_text(text, len > MAX_LINE ? "...\n" : "\n");
+		text_append_clean(text, (struct cmn_view){ at, len }, MAX_LINE);
+		cmn_buffer_append_u8(text, '\n');
 		at = newline ? newline + 1 : end;
 	}
 }
