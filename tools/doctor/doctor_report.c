@@ -109,12 +109,12 @@ void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platf
 		.level_zero = level_zero,
 		.platform = strdup(platform),
 		.library = strdup(library),
-		.places = { strdup(fields[0]), strdup(fields[1]) },
+		.indices = { strdup(fields[0]), strdup(fields[1]) },
 		.name = strdup(fields[2]),
 		.driver_version = strdup(fields[3]),
 		.result = "not-tried",
 	};
-	if (!device->platform || !device->library || !device->places[0] || !device->places[1] ||
+	if (!device->platform || !device->library || !device->indices[0] || !device->indices[1] ||
 	    !device->name || !device->driver_version) {
 		doctor_out_of_memory(doctor);
 	}
@@ -212,8 +212,8 @@ void doctor_release(struct doctor *doctor)
 		free(device->name);
 		free(device->driver_version);
 		free(device->library);
-		free(device->places[0]);
-		free(device->places[1]);
+		free(device->indices[0]);
+		free(device->indices[1]);
 	}
 	free(doctor->findings);
 	free(doctor->devices);
