@@ -39,13 +39,15 @@ static bool check_number(const struct verb_option *option, const char *text)
 /* false: complained about. */
 static bool check_word(const struct verb_option *option, const char *text)
 {
-	size_t len = strlen(text);
+	const char *word = option->words;
+	size_t len;
 
-	for (const char *word = option->words; *word; word += strcspn(word, " "), word += *word ==
-	     ' ') {
-		if (len && strcspn(word, " ") == len && strncmp(word, text, len) == 0)
+	do {
+		len = strcspn(word, " ");
+		if (strlen(text) == len && strncmp(word, text, len) == 0)
 			return true;
-	}
+		word += len + 1;
+	} while (word[-1]);
 	tool_complain("--%s: \"%s\" is none of: %s", option->name, text, option->words);
 	return false;
 }

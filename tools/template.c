@@ -43,9 +43,11 @@ static bool next_tag(const struct rendering *rendering, const char *at, const ch
 		return false;
 	at = ret->start + 2;
 	close = strstr(at, "}}");
-	ret->kind = strchr("#^=>/&!", *at) ? *at++ : '\0';
-	if (!close || close >= end || close <= at)
+	if (!close || close >= end || close == at)
 		abort();
+	ret->kind = '\0';
+	if (strchr("#^=>/&!", *at))
+		ret->kind = *at++;
 	colon = memchr(at, ':', (size_t)(close - at));
 	len = (size_t)((colon ? colon : close) - at);
 	if (ret->kind == '!')

@@ -4,9 +4,9 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* None of the texts is longer than TEXT_SIZE, so that snprintf cuts nothing. */
 
@@ -60,6 +60,17 @@ const char *text_share(uint64_t part, uint64_t whole, char ret[TEXT_SIZE])
 	return ret;
 }
 
+const char *text_date(uint64_t ns, bool seconds, char ret[TEXT_SIZE])
+{
+	time_t time = (time_t)(ns / UINT64_C(1000000000));
+	struct tm parts;
+
+	if (!ns || !localtime_r(&time, &parts) ||
+	    !strftime(ret, TEXT_SIZE, seconds ? "%Y-%m-%d %H:%M:%S" : "%Y-%m-%d %H:%M", &parts))
+		(void)snprintf(ret, TEXT_SIZE, ns ? "?" : "-");
+	return ret;
+}
+
 struct cmn_view text_first_line(struct cmn_view text)
 {
 	const char *at = text.data, *end = at + text.len, *start;
@@ -69,6 +80,16 @@ struct cmn_view text_first_line(struct cmn_view text)
 	for (start = at; at < end && *at != '\n'; at++)
 		;
 	return (struct cmn_view){ start, (size_t)(at - start) };
+}
+
+void text_append_clean(struct cmn_buffer *buf, struct cmn_view text, size_t max)
+{
+	const char *from = text.data;
+
+	for (size_t i = 0; i < text.len && i < max; i++)
+		cmn_buffer_append_u8(buf, iscntrl((unsigned char)from[i]) ? ' ' : (uint8_t)from[i]);
+	if (text.len > max)
+		cmn_buffer_append_text(buf, "...");
 }
 
 void text_append_short_path(struct cmn_buffer *buf, const char *path)

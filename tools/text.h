@@ -6,6 +6,7 @@
 #ifndef TOOLS_TEXT_H
 #define TOOLS_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,9 +19,14 @@ const char *text_bytes(uint64_t bytes, char ret[TEXT_SIZE]);
 const char *text_time(uint64_t ns, char ret[TEXT_SIZE]);
 const char *text_share(uint64_t part, uint64_t whole, char ret[TEXT_SIZE]);	/* "12.5 %"; of nothing "-" */
 
+/* "2026-11-20 17:05", or with its seconds ":21", of this place; 0: "-". */
+const char *text_date(uint64_t ns, bool seconds, char ret[TEXT_SIZE]);
+
 /* The first line that is not blank, without the blanks before it. */
 struct cmn_view text_first_line(struct cmn_view text);
 
+/* Appends a text in one line: control characters as blanks, "..." for what is over max bytes. */
+void text_append_clean(struct cmn_buffer *buf, struct cmn_view text, size_t max);
 /*
  * An entry as `ckcache list` shows it: eight digits of each hash of
  * "hash/hash/hash/hash/n.src", and the number.

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <ftw.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +85,40 @@ out:
 	free(cwd);
 	free(full);
 	return done;
+}
+
+char *tool_make_scratch(void)
+{
+	const char *parents[] = { getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
+
+	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
+		char *path = NULL;
+
+		if (!parents[i] || parents[i][0] != '/')
+			continue;
+		if (asprintf(&path, "%s/ckcache-XXXXXX", parents[i]) < 0)
+			return NULL;
+		if (mkdtemp(path))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place)
+{
+	(void)info;
+	(void)type;
+	(void)place;
+	(void)remove(path);	/* what is left is in the directory for temporary files */
+	return 0;
+}
+
+void tool_remove_scratch(char *path)
+{
+	if (path)
+		(void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);	/* see remove_one */
+	free(path);
 }
 
 /* What the cache has to say goes where the progress line may stand. */

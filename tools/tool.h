@@ -29,6 +29,13 @@ char *tool_find_library(const char *name);
 #define TOOL_PRELOAD_LIBRARY "ckcache/libckcache_preload.so"
 #define TOOL_SLOT_LIBRARY "ckcache/libze_validation_layer.so.1"
 
+/*
+ * A new directory of this process's own among those for temporary files; NULL: nowhere. Its path
+ * is freed when it is removed with all that is in it (NULL: nothing).
+ */
+char *tool_make_scratch(void);
+void tool_remove_scratch(char *path);
+
 /* As cmn_file_lock has it: who typed a command waits some seconds for a lock, and is told then. */
 uint64_t tool_lock_until(void);
 

@@ -2,7 +2,6 @@
 /* doctor: the verb, the order of its sections, and what they share. */
 #include "tools/doctor/doctor.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,15 +74,6 @@ const char *doctor_last_words(const struct probe_result *result, char *text)
 	return text;
 }
 
-static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place)
-{
-	(void)info;
-	(void)type;
-	(void)place;
-	(void)remove(path);	/* what is left is in the directory for temporary files */
-	return 0;
-}
-
 void doctor_make_absolute(const char *variable)
 {
 	const char *value = getenv(variable);
@@ -92,32 +82,6 @@ void doctor_make_absolute(const char *variable)
 	if (path)
 		(void)setenv(variable, path, 1);	/* else it stays what it is */
 	free(path);
-}
-
-/* Where the probes work. */
-static void make_scratch(struct doctor *doctor)
-{
-	const char *parents[] = { getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
-
-	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
-		char *path = NULL;
-
-		if (!parents[i] || parents[i][0] != '/')
-			continue;
-		if (asprintf(&path, "%s/ckcache-doctor-XXXXXX", parents[i]) < 0)
-			return;
-		if (mkdtemp(path)) {
-			doctor->scratch = path;
-			return;
-		}
-		free(path);
-	}
-}
-
-static void remove_scratch(struct doctor *doctor)
-{
-	if (doctor->scratch)
-		(void)nftw(doctor->scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);	/* see remove_one */
 }
 
 static void look(struct doctor *doctor, const char *command)
@@ -150,9 +114,10 @@ int verb_doctor(const struct arguments *arguments)
 	doctor_icds_settle();
 	doctor_make_absolute("OPENCL_LAYER_PATH");
 	child_begin(CHILD_WORKERS);
-	make_scratch(&doctor);
+	doctor.scratch = tool_make_scratch();
 	look(&doctor, arguments->operand);
-	remove_scratch(&doctor);
+	tool_remove_scratch(doctor.scratch);
+	doctor.scratch = NULL;
 	child_over();
 	if (doctor.signal) {
 		child_end_by(doctor.signal);

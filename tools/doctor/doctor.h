@@ -40,7 +40,7 @@ struct doctor_finding {
 struct doctor_device {
 	bool level_zero;	/* else OpenCL */
 	char *platform, *name, *driver_version, *library;
-	char *places[2];	/* of its platform or driver, and its own there, as the probes count */
+	char *indices[2];	/* of its platform or driver, and its own there, as the probes count */
 	const char *result;	/* a word of docs/JSON.md */
 	bool measured;
 	uint64_t compile_ns, capture_ns, hit_ns;

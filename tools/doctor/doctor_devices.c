@@ -96,7 +96,7 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 	char *const arguments[] = {
 		(char *)"ckcache", (char *)"doctor-probe",
 		(char *)(trial->device->level_zero ? "level-zero-build" : "opencl-build"),
-		trial->device->places[0], trial->device->places[1], NULL,
+		trial->device->indices[0], trial->device->indices[1], NULL,
 	};
 	char *own = make_below(trial->directory, caches);
 	char *root = NULL;

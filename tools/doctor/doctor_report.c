@@ -9,6 +9,7 @@
 #include "tools/doctor/doctor.h"
 #include "tools/json.h"
 #include "tools/terminal.h"
+#include "tools/text.h"
 
 static const char *const marks[] = { "ok", "note", "problem" };
 
@@ -33,14 +34,6 @@ static const char *colour_of(enum doctor_mark mark)
 	return mark == DOCTOR_NOTE ? terminal_warning(STDOUT_FILENO) : terminal_good(STDOUT_FILENO);
 }
 
-/* Names of devices, files and variables may hold anything. */
-static void append_clean(struct cmn_buffer *text, const char *from)
-{
-	for (; *from; from++)
-		cmn_buffer_append_u8(text, (unsigned char)*from < 0x20 || *from == 0x7f ?
-					   ' ' : (uint8_t)*from);
-}
-
 static void print(struct doctor *doctor, const struct doctor_finding *finding)
 {
 	const char *end = terminal_plain(STDOUT_FILENO);
@@ -54,11 +47,11 @@ static void print(struct doctor *doctor, const struct doctor_finding *finding)
 	doctor->printed = finding->section;
 	cmn_buffer_printf(&text, "  %s%-7s%s  ", colour_of(finding->mark), marks[finding->mark],
 			  end);
-	append_clean(&text, finding->text);
+	text_append_clean(&text, cmn_view_of(finding->text), SIZE_MAX);
 	cmn_buffer_append_u8(&text, '\n');
 	if (finding->advice) {
 		cmn_buffer_append_text(&text, "           -> ");
-		append_clean(&text, finding->advice);
+		text_append_clean(&text, cmn_view_of(finding->advice), SIZE_MAX);
 		cmn_buffer_append_u8(&text, '\n');
 	}
 	if (tool_print(&text) != TOOL_OK)
@@ -116,12 +109,12 @@ void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platf
 		.level_zero = level_zero,
 		.platform = strdup(platform),
 		.library = strdup(library),
-		.places = { strdup(fields[0]), strdup(fields[1]) },
+		.indices = { strdup(fields[0]), strdup(fields[1]) },
 		.name = strdup(fields[2]),
 		.driver_version = strdup(fields[3]),
 		.result = "not-tried",
 	};
-	if (!device->platform || !device->library || !device->places[0] || !device->places[1] ||
+	if (!device->platform || !device->library || !device->indices[0] || !device->indices[1] ||
 	    !device->name || !device->driver_version) {
 		doctor_out_of_memory(doctor);
 	}
@@ -193,7 +186,8 @@ static int print_end(const struct doctor *doctor)
 		if (finding->mark != DOCTOR_PROBLEM)
 			continue;
 		cmn_buffer_printf(&text, "  %u. ", ++number);
-		append_clean(&text, finding->advice ? finding->advice : finding->text);
+		text_append_clean(&text, cmn_view_of(finding->advice ? finding->advice
+								     : finding->text), SIZE_MAX);
 		cmn_buffer_append_u8(&text, '\n');
 	}
 	return tool_print(&text);
@@ -218,11 +212,10 @@ void doctor_release(struct doctor *doctor)
 		free(device->name);
 		free(device->driver_version);
 		free(device->library);
-		free(device->places[0]);
-		free(device->places[1]);
+		free(device->indices[0]);
+		free(device->indices[1]);
 	}
 	free(doctor->findings);
 	free(doctor->devices);
-	free(doctor->scratch);
 	cc_config_release(&doctor->config);
 }

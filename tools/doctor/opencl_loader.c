@@ -43,7 +43,7 @@ cl_uint opencl_loader_platforms(const struct opencl_loader *loader,
 }
 
 cl_uint opencl_loader_devices(const struct opencl_loader *loader, cl_platform_id platform,
-		       cl_device_id ret[MAX_DEVICES])
+			      cl_device_id ret[MAX_DEVICES])
 {
 	cl_uint count = 0;
 

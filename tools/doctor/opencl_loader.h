@@ -41,6 +41,6 @@ const char *opencl_loader_load(struct opencl_loader *ret);
 cl_uint opencl_loader_platforms(const struct opencl_loader *loader,
 				cl_platform_id ret[MAX_PLATFORMS]);
 cl_uint opencl_loader_devices(const struct opencl_loader *loader, cl_platform_id platform,
-		       cl_device_id ret[MAX_DEVICES]);
+			      cl_device_id ret[MAX_DEVICES]);
 
 #endif

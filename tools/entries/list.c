@@ -130,23 +130,21 @@ COMPARE_BY(compile, build_ns)
 
 typedef int (*compare_fn)(const void *a, const void *b);
 
-/* name: of --sort; NULL: it was not given. */
+/* name: of --sort, one of the words that verbs.c has; NULL: it was not given. */
 static compare_fn find_order(const char *name)
 {
 	static const struct {
 		const char *name;
 		compare_fn compare;
 	} orders[] = {
-		{ "used", compare_used },
-		{ "size", compare_size },
-		{ "compile", compare_compile },
-		{ "path", compare_path },
+		{ "size", compare_size }, { "compile", compare_compile }, { "path", compare_path },
 	};
-	size_t i = 0;
 
-	while (name && strcmp(orders[i].name, name) != 0)
-		i++;	/* verbs.c has the same words */
-	return orders[i].compare;
+	for (size_t i = 0; name && i < sizeof(orders) / sizeof(orders[0]); i++) {
+		if (strcmp(orders[i].name, name) == 0)
+			return orders[i].compare;
+	}
+	return compare_used;
 }
 
 /* What of the rows is shown, and in which order. */

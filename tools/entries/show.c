@@ -66,7 +66,7 @@ static enum cmn_status read_files(const struct tool_cache *cache, struct shown_e
 	status = cc_entry_files_read_src(leaf_fd, entry->place.n, trust, &entry->file, &entry->src);
 	if (status == CMN_OK) {
 		entry->has_header = cc_entry_files_read_bin_header(leaf_fd, entry->place.n, &entry->src,
-							    &entry->header) == CMN_OK;
+								   &entry->header) == CMN_OK;
 		if (entry->src.manifest.len)
 			status = cc_manifest_decode(entry->src.manifest, &entry->manifest);
 	}

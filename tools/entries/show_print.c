@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* show_print: an entry for people, and as JSON. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cachecore/kernel_names.h"
 #include "common/json.h"
 #include "tools/explain/key_diff.h"
 #include "tools/json.h"
 #include "tools/entries/show.h"
+#include "tools/text.h"
 #include "tools/tool.h"
 
 /* Of a long text these are shown. */
@@ -26,18 +25,6 @@ static const char *const part_names[CC_PART_COUNT] = {
 	"device", "device image", "specialization constants", "build options",
 };
 static const char *const part_words[CC_PART_COUNT] = { "device", "image", "constants", "options" };
-
-static void append_date(struct cmn_buffer *text, const char *name, uint64_t time_ns)
-{
-	time_t seconds = (time_t)(time_ns / UINT64_C(1000000000));
-	char date[32] = "-";
-	struct tm parts;
-
-	if (time_ns && localtime_r(&seconds, &parts) &&
-	    !strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &parts))
-		date[0] = '\0';
-	cmn_buffer_printf(text, "%-14s %s\n", name, date);
-}
 
 /* Calls for each kernel's name, the first ones once each. */
 static void each_kernel(struct cmn_view key,
@@ -88,10 +75,8 @@ static void append_first_lines(struct cmn_buffer *text, struct cmn_view value)
 		size_t len = (size_t)((newline ? newline : end) - at);
 
 		cmn_buffer_append_text(text, "      | ");
-		for (size_t j = 0; j < len && j < MAX_LINE; j++)
-			cmn_buffer_append_u8(text, iscntrl((unsigned char)at[j]) ? ' '
-									   : (uint8_t)at[j]);
-		cmn_buffer_append_text(text, len > MAX_LINE ? "...\n" : "\n");
+		text_append_clean(text, (struct cmn_view){ at, len }, MAX_LINE);
+		cmn_buffer_append_u8(text, '\n');
 		at = newline ? newline + 1 : end;
 	}
 }
@@ -163,6 +148,7 @@ static void append_manifest(struct cmn_buffer *text, const struct cc_manifest *m
 static void append_entry(const struct shown_entry *entry, struct cmn_buffer *text)
 {
 	const struct cc_entry_header *header = &entry->header;
+	char stored[TEXT_SIZE], used[TEXT_SIZE];
 	size_t before;
 
 	cmn_buffer_printf(text, "%-14s %s\n%-14s %s/%s\n%-14s %s\n", "entry", entry->path, "file",
@@ -176,8 +162,8 @@ static void append_entry(const struct shown_entry *entry, struct cmn_buffer *tex
 		cmn_buffer_printf(text, "%-14s %.1f ms\n", "compile time",
 				  (double)header->build_ns / 1e6);
 	}
-	append_date(text, "stored", entry->stored_ns);
-	append_date(text, "last used", entry->access_ns);
+	cmn_buffer_printf(text, "%-14s %s\n", "stored", text_date(entry->stored_ns, true, stored));
+	cmn_buffer_printf(text, "%-14s %s\n", "last used", text_date(entry->access_ns, true, used));
 	before = text->len;
 	each_kernel(entry->src.key, tell_kernel, text);
 	if (text->len > before)

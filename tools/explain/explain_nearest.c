@@ -111,7 +111,7 @@ static bool is_later(const struct explanation *explanation, const struct questio
 	uint64_t start = question->event.start_ns;
 
 	for (size_t i = 0; i < explanation->history.event_count && candidate->time_ns < start &&
-			   candidate->time_ns + TICK_NS >= start; i++) {
+	     candidate->time_ns + TICK_NS >= start; i++) {
 		const struct run_history_event *event = &explanation->history.events[i];
 
 		if (event->time_ns >= start && strcmp(event->leaf, candidate->leaf) == 0)

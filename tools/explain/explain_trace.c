@@ -106,7 +106,7 @@ static void add_field(struct line *line, struct cmn_view name, struct json_objec
 		cmn_buffer_append_u64(&number, json_object_get_uint64(value));
 		line->summary.failed |= number.failed;
 		cc_key_summary_append_value(&line->summary, part_of(name), name,
-					cmn_buffer_view(&number));
+					    cmn_buffer_view(&number));
 		cmn_buffer_release(&number);
 	} else if (json_object_is_type(value, json_type_object)) {
 		add_hashed(line, name, value);

@@ -9,21 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tools/explain/reasons.h"
 #include "tools/text.h"
-
-/* "2026-11-20 17:05", of this place. */
-static const char *date_text(uint64_t time_ns, char ret[32])
-{
-	time_t seconds = (time_t)(time_ns / UINT64_C(1000000000));
-	struct tm parts;
-
-	if (!localtime_r(&seconds, &parts) || !strftime(ret, 32, "%Y-%m-%d %H:%M", &parts))
-		(void)snprintf(ret, 32, "%" PRIu64, time_ns);
-	return ret;
-}
 
 static void add_loss(struct rebuild_causes *causes, const struct run_history_event *event,
 		     const char *when)
@@ -41,7 +29,7 @@ static void add_loss(struct rebuild_causes *causes, const struct run_history_eve
 			   text_bytes(strtoull(event->detail, NULL, 10), size));
 	else
 		rebuild_causes_add(causes, CAUSE_NOT_STORED, "not stored%s: %s", when,
-			   sentence ? sentence : event->reason);
+				   sentence ? sentence : event->reason);
 }
 
 /*
@@ -68,7 +56,7 @@ static const struct run_history_event *find_own(const struct run_history *histor
 
 /* When the same was compiled the last time, by another run; NULL: never, as far as is known. */
 static const struct run_history_event *find_former(const struct run_history *history,
-					    const struct run_history_event *event)
+						   const struct run_history_event *event)
 {
 	const struct run_history_event *found = NULL;
 
@@ -141,16 +129,16 @@ static void add_fate(const struct explanation *explanation, struct question *que
 		run_history_find_eviction(history, event->leaf, event->time_ns) : NULL;
 	uint64_t cleared = former ? find_clearing(history, former->time_ns, event->time_ns) : 0;
 	struct rebuild_causes *causes = &question->causes;
-	char date[32];
+	char date[TEXT_SIZE];
 
 	loss = former ? find_own(history, former, CC_HISTORY_NOT_STORED) : NULL;
 	if (eviction && (!former || eviction->time_ns >= former->time_ns))
 		rebuild_causes_add(causes, CAUSE_EVICTED, "evicted %s by %s",
-			   date_text(eviction->time_ns, date), eviction->cause == CC_HISTORY_BY_SIZE
+			   text_date(eviction->time_ns, false, date), eviction->cause == CC_HISTORY_BY_SIZE
 				   ? "size (CKCACHE_MAX_SIZE)" : "age (CKCACHE_THRESHOLD)");
 	else if (cleared)
 		rebuild_causes_add(causes, CAUSE_CLEARED, "removed %s by ckcache clear",
-			   date_text(cleared, date));
+				   text_date(cleared, false, date));
 	else if (loss)
 		add_loss(causes, loss, " the last time");
 	else if (former && strcmp(former->reason, "deferred") == 0)
@@ -158,7 +146,7 @@ static void add_fate(const struct explanation *explanation, struct question *que
 	else if (former)
 		rebuild_causes_add(causes, CAUSE_GONE,
 				   "the entry of %s is gone, or was never written",
-			   date_text(former->time_ns, date));
+			   text_date(former->time_ns, false, date));
 }
 
 static void compare(struct explanation *explanation, struct question *question)
@@ -186,7 +174,7 @@ static void add_bypass(struct question *question)
 	const char *word = question->event.reason, *sentence = reason_of_bypass(word);
 
 	rebuild_causes_add(&question->causes, CAUSE_BYPASS, "not cached: %s%s%s%s",
-		   sentence ? sentence : word, sentence ? " (" : "", sentence ? word : "",
+			   sentence ? sentence : word, sentence ? " (" : "", sentence ? word : "",
 		   sentence ? ")" : "");
 }
 

@@ -2,12 +2,12 @@
 /* key_diff: fields matched by part, name and place among those of one name. */
 #include "tools/explain/key_diff.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/json.h"
+#include "tools/text.h"
 
 /* Of each kind of difference. */
 #define FAR_DEVICE 12.0
@@ -56,18 +56,6 @@ struct cmn_view key_field_after(const struct cc_key_summary_field *field, const 
 	return (struct cmn_view){ (const char *)field->name.data + len, field->name.len - len };
 }
 
-static void append_text(struct cmn_buffer *text, struct cmn_view value, size_t max)
-{
-	size_t len = value.len < max ? value.len : max;
-	const char *from = value.data;
-
-	for (size_t i = 0; i < len; i++)
-		cmn_buffer_append_u8(text, iscntrl((unsigned char)from[i]) ? ' '
-									    : (uint8_t)from[i]);
-	if (len < value.len)
-		cmn_buffer_append_text(text, "...");
-}
-
 void key_field_append_value(struct cmn_buffer *text, const struct cc_key_summary_field *field,
 			    size_t max)
 {
@@ -79,7 +67,7 @@ void key_field_append_value(struct cmn_buffer *text, const struct cc_key_summary
 	} else if (field->whole && cc_key_is_number(field->value, &number)) {
 		cmn_buffer_printf(text, "%" PRIu64, number);
 	} else if (field->whole && cmn_json_is_text(field->value)) {
-		append_text(text, field->value, max);
+		text_append_clean(text, field->value, max);
 	} else {
 		cmn_hash_hex(&field->hash, hex);
 		cmn_buffer_printf(text, "%" PRIu64 " bytes, hash %.8s", field->len, hex);
@@ -87,7 +75,7 @@ void key_field_append_value(struct cmn_buffer *text, const struct cc_key_summary
 }
 
 void key_field_add_value(struct json_object *object, const char *name,
-		     const struct cc_key_summary_field *field, size_t max)
+			 const struct cc_key_summary_field *field, size_t max)
 {
 	struct cmn_buffer value = { 0 };
 

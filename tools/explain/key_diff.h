@@ -34,7 +34,7 @@ void key_field_append_value(struct cmn_buffer *text, const struct cc_key_summary
 			    size_t max);
 /* The same line as a member of an object of JSON. */
 void key_field_add_value(struct json_object *object, const char *name,
-		     const struct cc_key_summary_field *field, size_t max);
+			 const struct cc_key_summary_field *field, size_t max);
 
 /* One field that differs; NULL: one of the two keys does not have it. */
 struct key_difference {

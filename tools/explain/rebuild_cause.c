@@ -110,13 +110,13 @@ static void add_change(struct rebuild_causes *causes, enum rebuild_cause_kind ki
 	causes->failed |= !was || !is;
 	if (was && is && !one->was)
 		rebuild_causes_add(causes, kind, "%s%.*s%s%s%s", words->before, len, name,
-			   words->is_new, is, words->new_end);
+				   words->is_new, is, words->new_end);
 	else if (was && is && !one->is)
 		rebuild_causes_add(causes, kind, "%s%.*s%s%s)", words->before, len, name,
-			   words->is_gone, was);
+				   words->is_gone, was);
 	else if (was && is)
 		rebuild_causes_add(causes, kind, "%s%.*s: %s -> %s", words->before, len, name, was,
-			   is);
+				   is);
 	free(was);
 	free(is);
 }
@@ -192,7 +192,7 @@ static void add_library(struct rebuild_causes *causes, const struct key_differen
 				   ? is + 9 : is, more);
 	else
 		rebuild_causes_add(causes, CAUSE_DRIVER, "driver library %.*s %s%s", (int)name.len,
-			   (const char *)name.data, one->is ? "is new" : "is gone", more);
+				   (const char *)name.data, one->is ? "is new" : "is gone", more);
 	free(was);
 	free(is);
 }
@@ -284,7 +284,7 @@ static void add_image(struct rebuild_causes *causes, const struct key_difference
 		free(name);
 	} else if (key_field_is(field_of(one), "input")) {
 		rebuild_causes_add(causes, CAUSE_SOURCE, "an input of the link %s",
-			   !one->was ? "is new" : one->is ? "changed" : "is gone");
+				   !one->was ? "is new" : one->is ? "changed" : "is gone");
 	} else if (!key_field_is(field_of(one), "header.name")) {
 		add_change(causes, CAUSE_OTHER, field_of(one)->name, one, &usual);
 	}
@@ -359,7 +359,7 @@ static void add_setting(struct rebuild_causes *causes, const struct key_differen
 }
 
 void rebuild_causes_of_diff(struct rebuild_causes *causes, const struct key_diff *diff,
-		    const struct key_fields *is, const struct rebuild_causes_keys *keys)
+			    const struct key_fields *is, const struct rebuild_causes_keys *keys)
 {
 	if (!add_device(causes, diff))
 		add_driver(causes, diff, is);

@@ -54,6 +54,6 @@ struct rebuild_causes_keys {
 };
 /* What the differences come to, the weightiest first. */
 void rebuild_causes_of_diff(struct rebuild_causes *causes, const struct key_diff *diff,
-		    const struct key_fields *is, const struct rebuild_causes_keys *keys);
+			    const struct key_fields *is, const struct rebuild_causes_keys *keys);
 
 #endif

@@ -48,7 +48,7 @@ void run_history_release(struct run_history *history);
 
 /* Appends the summary of an event's key; false: a part of it is not known. */
 bool run_history_summary(const struct run_history *history, const struct run_history_event *event,
-		  struct cmn_buffer *buf);
+			 struct cmn_buffer *buf);
 /* Whether two events are of one run of a program. */
 bool run_history_same_run(const struct run_history_event *a, const struct run_history_event *b);
 /* Something was compiled. */

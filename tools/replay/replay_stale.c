@@ -5,7 +5,6 @@
  * there now. What is there now the layer itself says, by its keys for a small
  * program that a worker builds for each device into a cache of its own.
  */
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,29 +284,16 @@ static enum cmn_status read_present(const char *directory, struct present *ret)
 	return ret->failed ? CMN_ERR_NOMEM : status;
 }
 
-static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place)
-{
-	(void)info;
-	(void)type;
-	(void)place;
-	(void)remove(path);	/* what is left is in the directory for temporary files */
-	return 0;
-}
-
 bool replay_stale_record(const struct replay_settings *settings, struct cc_store *store,
 			 unsigned long long *ret_count, int *ret_signal)
 {
-	const char *parent = getenv("TMPDIR");
+	char *directory = tool_make_scratch();
 	struct present present = { 0 };
 	enum cmn_status status;
-	char *directory = NULL;
 	bool done = false;
 
-	if (asprintf(&directory, "%s/ckcache-XXXXXX", parent && *parent ? parent : "/tmp") < 0)
-		directory = NULL;	/* asprintf leaves it undefined */
-	if (!directory || !mkdtemp(directory)) {
+	if (!directory) {
 		tool_complain("no temporary directory can be made");
-		free(directory);
 		return false;
 	}
 	if (run_probe(settings, directory, ret_signal)) {
@@ -321,7 +307,6 @@ bool replay_stale_record(const struct replay_settings *settings, struct cc_store
 			tool_complain("%s: %s", settings->root, cmn_status_string(status));
 	}
 	present_release(&present);
-	(void)nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);	/* see remove_one */
-	free(directory);
+	tool_remove_scratch(directory);
 	return done;
 }

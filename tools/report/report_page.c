@@ -147,7 +147,7 @@ static void add_programs(struct json_object *page, const struct report_data *dat
 	most = data->usage->programs[0].counts.saved_ns;
 	rows = json_add_array(json_add_object(page, "programs"), "rows");
 	for (size_t i = 0; i < count; i++) {
-		if (i < 2 * REPORT_TOP)
+		if (i < (size_t)2 * REPORT_TOP)
 			add_program(rows, &data->usage->programs[i], most);
 		else
 			cc_usage_add_counts(&others.counts, &data->usage->programs[i].counts);

@@ -66,7 +66,7 @@ static void add_history(struct json_object *page, const struct report_data *data
 	history = json_add_object(page, "history");
 	(void)report_value_moment(history, "since", data->history_ns);
 	rows = json_add_array(history, "rows");
-	for (size_t i = 0; i < data->event_count && i < 2 * REPORT_TOP; i++) {
+	for (size_t i = 0; i < data->event_count && i < (size_t)2 * REPORT_TOP; i++) {
 		const struct report_event *event = &data->events[i];
 		const char *sentence = event->word ? reason_of_bypass(event->word) : NULL;
 
