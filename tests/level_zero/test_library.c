@@ -287,6 +287,25 @@ static void builds_are_shared_with_programs_that_know_nothing_of_it(void)
 	module_run_expect(&run, 1, 2);
 }
 
+/* As in the machine's cache. */
+static void files_of_the_compiler_count_in_a_storage(void)
+{
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		slot_run_shell("rm -rf cache shelf stub.options");
+		run_either(plugin, ONE "desc built=shelf built=shelf", NO_WAITING);
+		expect_part("build 0 from 3 load 1 store 0 evict 0 one\n");
+		unit_write("stub.options", "one\n");
+		run_either(plugin, ONE "desc built=shelf built=shelf", NO_WAITING);
+		expect_part("build 0 from 0 load 1 store 1 evict 1 one\n"
+			    "build 0 from 3 load 1 store 0 evict 0 one\n");
+		module_run_expect(&run, 1, 1);
+		slot_run_shell("rm -rf shelf");
+		run_either(plugin, ONE "desc built=shelf", NO_WAITING " CKCACHE_OBSERVE=0");
+		expect_part("build 0 from 0 load 0 store 0 evict 0 one\n");
+	}
+	slot_run_shell("rm stub.options");
+}
+
 /* What the compiler looks for beside its input. */
 static void files_of_the_compiler_count(void)
 {
@@ -660,6 +679,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(a_build_is_kept_for_the_process_and_the_machine),
 		UNIT_TEST(builds_are_shared_with_programs_that_know_nothing_of_it),
 		UNIT_TEST(files_of_the_compiler_count),
+		UNIT_TEST(files_of_the_compiler_count_in_a_storage),
 		UNIT_TEST(what_the_driver_may_have_read_otherwise_is_not_kept),
 		UNIT_TEST(an_entry_has_the_log),
 		UNIT_TEST(a_plugin_of_another_name_is_found_too),

@@ -43,11 +43,10 @@ ze_module_desc_t lz_desc_module(const struct lz_desc *desc, size_t i);
 /* A new module from one native binary. On failure the driver's result; see lz_native_load. */
 ze_result_t lz_desc_load(const struct lz_desc *desc, size_t i, struct cmn_view native,
 			 ze_module_handle_t *ret);
-/* The native binaries of the modules as a blob, in an empty buffer. CMN_MISS: the driver has one of them not; CMN_ERR_NOMEM. */
-CMN_CHECKED enum cmn_status lz_desc_wrap(const struct lz_desc *desc,
-					 struct _ze_module_handle_t *const *modules,
-					 struct cmn_buffer *ret);
-/* All modules of a blob that was checked, or none. */
+/* A module's native binary, as a field of a blob. CMN_MISS: the driver has none; CMN_ERR_NOMEM. */
+CMN_CHECKED enum cmn_status lz_desc_add_native(const struct lz_desc *desc, size_t i,
+					       ze_module_handle_t module, struct cmn_buffer *blob);
+/* All modules of a blob that was checked, or none. CKCACHE_ERROR_STALE: its files are others now. */
 enum ckcache_status lz_desc_create(const struct lz_desc *desc, struct cmn_view blob,
 				   ze_module_handle_t *ret_modules);
 /* Destroys modules and leaves NULLs. */

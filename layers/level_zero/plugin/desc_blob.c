@@ -6,8 +6,8 @@
 #include "layers/level_zero/plugin/desc.h"
 #include "layers/level_zero/plugin/native.h"
 
-static enum cmn_status add_native(const struct lz_desc *desc, size_t i, ze_module_handle_t module,
-				  struct cmn_buffer *blob)
+enum cmn_status lz_desc_add_native(const struct lz_desc *desc, size_t i, ze_module_handle_t module,
+				   struct cmn_buffer *blob)
 {
 	size_t size = lz_native_size(desc->next, module);
 	uint8_t *room;
@@ -20,14 +20,14 @@ static enum cmn_status add_native(const struct lz_desc *desc, size_t i, ze_modul
 	return lz_native_read(desc->next, module, size, room) ? CMN_OK : CMN_MISS;
 }
 
-enum cmn_status lz_desc_wrap(const struct lz_desc *desc,
-			     struct _ze_module_handle_t *const *modules, struct cmn_buffer *ret)
+static enum cmn_status wrap(const struct lz_desc *desc,
+			    struct _ze_module_handle_t *const *modules, struct cmn_buffer *ret)
 {
 	enum cmn_status status = CMN_OK;
 
 	api_blob_begin(ret, &desc->base.id);
 	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++)
-		status = add_native(desc, i, modules[i], ret);
+		status = lz_desc_add_native(desc, i, modules[i], ret);
 	if (status == CMN_OK)
 		status = api_blob_end(ret);
 	if (status != CMN_OK)
@@ -47,7 +47,7 @@ static enum ckcache_status make_blob(void *ctx, struct cmn_buffer *ret)
 
 	if (!lz_desc_holds(making->desc))
 		return CKCACHE_ERROR_CHANGED;
-	status = lz_desc_wrap(making->desc, making->modules, ret);
+	status = wrap(making->desc, making->modules, ret);
 	/* A driver without a binary: an empty blob. */
 	return status == CMN_MISS ? CKCACHE_OK : api_status_of(status);
 }
@@ -107,6 +107,8 @@ enum ckcache_status lz_desc_create(const struct lz_desc *desc, struct cmn_view b
 	ze_module_handle_t *modules = calloc(count, sizeof(*modules));
 	enum ckcache_status status = modules ? CKCACHE_OK : CKCACHE_ERROR_OUT_OF_MEMORY;
 
+	for (size_t i = 0; i < count && status == CKCACHE_OK; i++)
+		status = api_status_of_blob(api_desc_check_files(&desc->base, i, blob));
 	for (size_t i = 0; i < count && status == CKCACHE_OK; i++) {
 		struct cmn_view native;
 

@@ -115,17 +115,29 @@ static const struct drv_course_steps steps = {
 	.attach = step_attach,
 };
 
-/* From the machine's cache. Afterwards module and result are as after a build. */
-static enum ckcache_origin obtain(struct construction *one)
+/* How described modules come to be. */
+struct order {
+	bool cached;			/* through the machine's cache, else by the driver alone */
+	struct cmn_buffer *blob;	/* begun; NULL: none is wanted, or there can be none */
+};
+
+/* Afterwards module and result are as after a build. */
+static enum ckcache_origin obtain(struct construction *one, const struct order *order)
 {
 	struct drv_course *course = &one->course;
-	bool hit = drv_course_run(course);
 
-	/* A failed call's log may not be touched (native.c), and is lost. */
-	if (!hit && one->result == ZE_RESULT_SUCCESS)
-		lz_log_discard(one->desc->next, one->log);
-	if (!hit)
+	if (!order->cached) {
+		if (order->blob)
+			drv_course_watch(course);
+		call_driver(one, NULL);
 		return CKCACHE_ORIGIN_BUILT;
+	}
+	if (!drv_course_run(course)) {
+		/* A failed call's log may not be touched (native.c), and is lost. */
+		if (one->result == ZE_RESULT_SUCCESS)
+			lz_log_discard(one->desc->next, one->log);
+		return CKCACHE_ORIGIN_BUILT;
+	}
 	return course->origin == CC_ORIGIN_MEMORY ? CKCACHE_ORIGIN_MEMORY : CKCACHE_ORIGIN_DISK;
 }
 
@@ -146,9 +158,25 @@ static enum ckcache_status status_of_build(ze_result_t result)
 	}
 }
 
-/* Every module, one after the other, through the machine's cache or by the driver alone. */
-static enum ckcache_status construct(struct lz_desc *desc, bool cached, ze_module_handle_t *modules,
-				     enum ckcache_origin *ret_origin)
+/* What a build read goes with its binary, to be looked at when that is loaded. false: no blob. */
+static bool add_to_blob(struct construction *one, struct cmn_buffer *blob)
+{
+	struct drv_course *course = &one->course;
+
+	if (!drv_course_see(course)) {
+		if (course->cache)
+			drv_course_count(course);
+		return false;
+	}
+	if (lz_desc_add_native(one->desc, one->i, one->module, blob) != CMN_OK)
+		return false;
+	api_desc_add_files(blob, one->i, course->manifest);
+	return true;
+}
+
+/* Every module, one after the other. */
+static enum ckcache_status construct(struct lz_desc *desc, struct order *order,
+				     ze_module_handle_t *modules, enum ckcache_origin *ret_origin)
 {
 	enum ckcache_origin origin = CKCACHE_ORIGIN_MEMORY;
 
@@ -162,16 +190,15 @@ static enum ckcache_status construct(struct lz_desc *desc, bool cached, ze_modul
 			.desc = desc,
 			.i = i,
 		};
-		enum ckcache_origin from = CKCACHE_ORIGIN_BUILT;
+		enum ckcache_origin from;
 		enum ckcache_status status;
 
 		drv_course_begin(&one.course);
-		if (cached)
-			from = obtain(&one);
-		else
-			call_driver(&one, NULL);
-		drv_course_release(&one.course);
+		from = obtain(&one, order);
 		status = status_of_build(one.result);
+		if (status == CKCACHE_OK && order->blob && !add_to_blob(&one, order->blob))
+			order->blob = NULL;
+		drv_course_release(&one.course);
 		if (status != CKCACHE_OK) {
 			lz_desc_discard(desc, i, modules);
 			return status;
@@ -184,16 +211,21 @@ static enum ckcache_status construct(struct lz_desc *desc, bool cached, ze_modul
 }
 
 /* A storage that fails, or a driver without binaries, only means that it is built again. */
-static void store_blob(struct lz_desc *desc, const struct ckcache_storage *storage,
-		       ze_module_handle_t *modules)
+static enum ckcache_status build_and_store(struct lz_desc *desc,
+					   const struct ckcache_storage *storage,
+					   ze_module_handle_t *modules,
+					   enum ckcache_origin *ret_origin)
 {
 	struct cmn_buffer blob = { 0 };
+	struct order order = { .blob = storage->store ? &blob : NULL };
+	enum ckcache_status status;
 
-	if (!storage->store || !lz_desc_holds(desc))
-		return;
-	if (lz_desc_wrap(desc, modules, &blob) == CMN_OK)
+	api_blob_begin(&blob, &desc->base.id);
+	status = construct(desc, &order, modules, ret_origin);
+	if (status == CKCACHE_OK && order.blob && api_blob_end(&blob) == CMN_OK)
 		(void)!api_storage_store(storage, &desc->base.id, cmn_buffer_view(&blob));
 	cmn_buffer_release(&blob);
+	return status;
 }
 
 /* CKCACHE_OK: from the storage; else they are to be built. */
@@ -206,7 +238,8 @@ static enum ckcache_status load_blob(struct lz_desc *desc, const struct ckcache_
 	if (!lz_desc_holds(desc) || api_storage_load(storage, &desc->base.id, &blob) != CMN_OK)
 		return CKCACHE_MISS;
 	status = lz_desc_create(desc, cmn_buffer_view(&blob), modules);
-	if (status == CKCACHE_ERROR_REFUSED || status == CKCACHE_ERROR_DAMAGED)
+	if (status == CKCACHE_ERROR_REFUSED || status == CKCACHE_ERROR_DAMAGED ||
+	    status == CKCACHE_ERROR_STALE)
 		(void)!api_storage_evict(storage, &desc->base.id);	/* another takes its place */
 	cmn_buffer_release(&blob);
 	return status;
@@ -215,21 +248,16 @@ static enum ckcache_status load_blob(struct lz_desc *desc, const struct ckcache_
 static enum ckcache_status build(struct lz_desc *desc, const struct ckcache_storage *storage,
 				 ze_module_handle_t *modules, enum ckcache_origin *ret_origin)
 {
-	enum ckcache_status status;
+	struct order order = { .cached = false };
 
-	if (desc->base.empty)
-		return construct(desc, false, modules, ret_origin);
-	if (!storage)
-		return construct(desc, desc->base.cache && lz_desc_holds(desc), modules,
-				 ret_origin);
-	if (load_blob(desc, storage, modules) == CKCACHE_OK) {
+	if (storage && !desc->base.empty) {
+		if (load_blob(desc, storage, modules) != CKCACHE_OK)
+			return build_and_store(desc, storage, modules, ret_origin);
 		*ret_origin = CKCACHE_ORIGIN_STORAGE;
 		return CKCACHE_OK;
 	}
-	status = construct(desc, false, modules, ret_origin);
-	if (status == CKCACHE_OK)
-		store_blob(desc, storage, modules);
-	return status;
+	order.cached = !storage && !desc->base.empty && desc->base.cache && lz_desc_holds(desc);
+	return construct(desc, &order, modules, ret_origin);
 }
 
 enum ckcache_status lz_ckcache_build(struct ckcache_desc *base,

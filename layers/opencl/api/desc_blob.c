@@ -296,24 +296,6 @@ enum cmn_status ocl_desc_load(struct ocl_desc *desc, size_t i, struct cmn_view i
 										CMN_ERR_DRIVER;
 }
 
-/* Whether the files that a build read are what they were. A blob need not have any. */
-static enum cmn_status check_files(const struct ocl_desc *desc, size_t i, struct cmn_view blob)
-{
-	struct cc_cache *cache = desc->base.cache;
-	struct cc_manifest *manifest;
-	struct cmn_view encoded;
-	enum cmn_status status;
-
-	if (api_blob_find(blob, API_FIELD_MANIFEST, (uint32_t)i, &encoded) != CMN_OK)
-		return CMN_OK;
-	status = cc_manifest_decode(encoded, &manifest);
-	if (status != CMN_OK)
-		return status;
-	status = cc_manifest_verify(manifest, cache ? cc_cache_file_memo(cache) : NULL);
-	cc_manifest_free(manifest);
-	return status;
-}
-
 enum ckcache_status ocl_desc_create(struct ocl_desc *desc, struct cmn_view blob,
 				    cl_program *ret_programs)
 {
@@ -322,7 +304,7 @@ enum ckcache_status ocl_desc_create(struct ocl_desc *desc, struct cmn_view blob,
 	enum cmn_status status = programs ? CMN_OK : CMN_ERR_NOMEM;
 
 	for (size_t i = 0; i < count && status == CMN_OK; i++)
-		status = check_files(desc, i, blob);
+		status = api_desc_check_files(&desc->base, i, blob);
 	for (size_t i = 0; i < count && status == CMN_OK; i++) {
 		struct cmn_view image;
 

@@ -172,25 +172,18 @@ static enum ckcache_status status_of_build(const struct construction *one)
 static bool add_to_blob(struct construction *one, struct cmn_buffer *blob)
 {
 	struct drv_course *course = &one->course;
-	struct cmn_buffer encoded = { 0 };
 	struct cmn_view image;
-	bool added;
 
 	if (!drv_course_see(course)) {
 		if (course->cache)
 			drv_course_count(course);
 		return false;
 	}
-	if (course->manifest)
-		cc_manifest_encode(course->manifest, &encoded);
-	added = !encoded.failed &&
-		ocl_desc_add_image(one->desc, one->i, one->program, blob, &image) == CMN_OK;
-	if (added)
-		ocl_desc_note_image(one->desc, one->i, image);
-	if (added && course->manifest)
-		api_blob_add(blob, API_FIELD_MANIFEST, (uint32_t)one->i, cmn_buffer_view(&encoded));
-	cmn_buffer_release(&encoded);
-	return added;
+	if (ocl_desc_add_image(one->desc, one->i, one->program, blob, &image) != CMN_OK)
+		return false;
+	ocl_desc_note_image(one->desc, one->i, image);
+	api_desc_add_files(blob, one->i, course->manifest);
+	return true;
 }
 
 /* How described programs come to be. */

@@ -153,3 +153,33 @@ enum ckcache_status api_desc_evict(struct ckcache_desc *desc, const struct ckcac
 	}
 	return api_status_of(status);
 }
+
+void api_desc_add_files(struct cmn_buffer *blob, size_t i, const struct cc_manifest *manifest)
+{
+	struct cmn_buffer encoded = { 0 };
+
+	if (!manifest)
+		return;
+	cc_manifest_encode(manifest, &encoded);
+	api_blob_add(blob, API_FIELD_MANIFEST, (uint32_t)i, cmn_buffer_view(&encoded));
+	blob->failed |= encoded.failed;
+	cmn_buffer_release(&encoded);
+}
+
+enum cmn_status api_desc_check_files(const struct ckcache_desc *desc, size_t i,
+				     struct cmn_view blob)
+{
+	struct cc_cache *cache = desc->cache;
+	struct cc_manifest *manifest;
+	struct cmn_view encoded;
+	enum cmn_status status;
+
+	if (api_blob_find(blob, API_FIELD_MANIFEST, (uint32_t)i, &encoded) != CMN_OK)
+		return CMN_OK;
+	status = cc_manifest_decode(encoded, &manifest);
+	if (status != CMN_OK)
+		return status;
+	status = cc_manifest_verify(manifest, cache ? cc_cache_file_memo(cache) : NULL);
+	cc_manifest_free(manifest);
+	return status;
+}

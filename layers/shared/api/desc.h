@@ -61,6 +61,12 @@ enum ckcache_status api_desc_give_blob(struct ckcache_desc *desc, const struct c
 				       enum ckcache_status (*make)(void *ctx, struct cmn_buffer *ret),
 				       void *ctx, size_t *size, uint8_t *blob);
 
+/* To a blob: what the build of its i-th image read; manifest may be NULL. Without memory the blob fails. */
+void api_desc_add_files(struct cmn_buffer *blob, size_t i, const struct cc_manifest *manifest);
+/* Whether that is as it was. CMN_STALE: it is not. A blob need not have any. CMN_ERR_CORRUPT, CMN_ERR_NOMEM. */
+CMN_CHECKED enum cmn_status api_desc_check_files(const struct ckcache_desc *desc, size_t i,
+						 struct cmn_view blob);
+
 /* The functions of ckcache.h, for each copy's table. */
 ckcache_desc_free_fn api_desc_free;
 ckcache_desc_get_id_fn api_desc_get_id;
