@@ -20,6 +20,7 @@
 #include "cachecore/disk/path.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
+#include "common/mutex.h"
 
 /* Nobody waits longer for a level. */
 #define TIMEOUT_NS (UINT64_C(5) * 1000000000)
@@ -55,17 +56,6 @@ struct attempt {
 	bool replaces;			/* the level in use, by: */
 	struct cc_level *level;		/* NULL: none */
 };
-
-/* These fail only on misuse. */
-static void lock(struct cc_level_switch *disks)
-{
-	(void)pthread_mutex_lock(&disks->lock);
-}
-
-static void unlock(struct cc_level_switch *disks)
-{
-	(void)pthread_mutex_unlock(&disks->lock);
-}
 
 /*
  * With the lock: level (NULL: none) is in use from now on, and the caller is a
@@ -150,11 +140,11 @@ struct cc_level *cc_level_switch_enter(struct cc_level_switch *disks)
 {
 	struct cc_level *disk;
 
-	lock(disks);
+	cmn_mutex_lock(&disks->lock);
 	disk = disks->current;
 	if (disk)
 		disk->users++;
-	unlock(disks);
+	cmn_mutex_unlock(&disks->lock);
 	return disk;
 }
 
@@ -163,32 +153,49 @@ static bool flush_until(struct cc_level *disk, uint64_t deadline)
 	return cc_level_flush(disk, time_left(deadline));
 }
 
-static void leave_until(struct cc_level_switch *disks, struct cc_level *disk, uint64_t deadline)
+/* The caller seems to be the last one inside. */
+static void leave_last(struct cc_level_switch *disks, struct cc_level *disk, uint64_t deadline)
 {
 	bool last;
 
-	lock(disks);
 	/* Before it is out of the list: a process that ends now waits for what is in it. */
-	if (disk->users == 1) {
-		unlock(disks);
-		(void)flush_until(disk, deadline);	/* the rest is dropped: a later run stores it */
-		lock(disks);
-	}
+	(void)flush_until(disk, deadline);	/* the rest is dropped: a later run stores it */
+	cmn_mutex_lock(&disks->lock);
 	last = --disk->users == 0;
 	if (last)
 		DL_DELETE(disks->all, disk);
-	unlock(disks);
+	cmn_mutex_unlock(&disks->lock);
 	if (last && !cc_level_free(disk, 0)) {
-		lock(disks);
+		cmn_mutex_lock(&disks->lock);
 		disks->hangs = true;
-		unlock(disks);
+		cmn_mutex_unlock(&disks->lock);
 	}
+}
+
+/* false: the caller is the last one inside, still. */
+static bool leave_to_others(struct cc_level_switch *disks, struct cc_level *disk)
+{
+	bool left;
+
+	cmn_mutex_lock(&disks->lock);
+	left = disk->users > 1;
+	if (left)
+		disk->users--;
+	cmn_mutex_unlock(&disks->lock);
+	return left;
+}
+
+static void leave_until(struct cc_level_switch *disks, struct cc_level *disk, uint64_t deadline)
+{
+	if (!leave_to_others(disks, disk))
+		leave_last(disks, disk, deadline);
 }
 
 void cc_level_switch_leave(struct cc_level_switch *disks, struct cc_level *disk)
 {
-	if (disk)
-		leave_until(disks, disk, cmn_clock_monotonic() + TIMEOUT_NS);
+	/* The one in use has a user in the switch itself. */
+	if (disk && !leave_to_others(disks, disk))
+		leave_last(disks, disk, cmn_clock_monotonic() + TIMEOUT_NS);
 }
 
 void cc_level_switch_note(struct cc_level_switch *disks, const struct cc_history_note *note)
@@ -205,18 +212,18 @@ bool cc_level_switch_flush(struct cc_level_switch *disks, uint64_t timeout_ns)
 	struct cc_level *disk, *next;
 	bool done = true;
 
-	lock(disks);
+	cmn_mutex_lock(&disks->lock);
 	disk = disks->all;
 	if (disk)
 		disk->users++;
-	unlock(disks);
+	cmn_mutex_unlock(&disks->lock);
 	while (disk) {
 		done &= flush_until(disk, deadline);
-		lock(disks);
+		cmn_mutex_lock(&disks->lock);
 		next = disk->next;
 		if (next)
 			next->users++;
-		unlock(disks);
+		cmn_mutex_unlock(&disks->lock);
 		leave_until(disks, disk, deadline);
 		disk = next;
 	}
@@ -236,13 +243,13 @@ static enum cmn_status change_settings(struct cc_level_switch *disks, const stru
 	struct settings *settings = &attempt->settings;
 	enum cmn_status status;
 
-	lock(disks);
+	cmn_mutex_lock(&disks->lock);
 	attempt->serial = disks->serial;
 	*settings = disks->settings;
 	*ret_has_level = disks->current;
 	status = copy_text(change->what == CHANGE_DIR ? change->to.dir : settings->dir,
 			   &settings->dir);
-	unlock(disks);
+	cmn_mutex_unlock(&disks->lock);
 	if (change->what == CHANGE_ON)
 		settings->on = change->to.on;
 	if (change->what == CHANGE_CAPACITY)
@@ -294,7 +301,7 @@ static bool commit(struct cc_level_switch *disks, struct attempt *attempt, struc
 	bool done;
 
 	*ret_old = NULL;
-	lock(disks);
+	cmn_mutex_lock(&disks->lock);
 	done = disks->serial == attempt->serial;
 	if (done) {
 		former = disks->settings;
@@ -306,7 +313,7 @@ static bool commit(struct cc_level_switch *disks, struct attempt *attempt, struc
 		*ret_old = install(disks, attempt->level);
 		attempt->level = NULL;
 	}
-	unlock(disks);
+	cmn_mutex_unlock(&disks->lock);
 	return done;
 }
 
@@ -373,9 +380,9 @@ bool cc_level_switch_on(struct cc_level_switch *disks)
 {
 	bool on;
 
-	lock(disks);
+	cmn_mutex_lock(&disks->lock);
 	on = disks->settings.on;
-	unlock(disks);
+	cmn_mutex_unlock(&disks->lock);
 	return on;
 }
 
@@ -383,10 +390,10 @@ char *cc_level_switch_dir(struct cc_level_switch *disks)
 {
 	char *dir = NULL;
 
-	lock(disks);
+	cmn_mutex_lock(&disks->lock);
 	if (disks->current && disks->current->config.dir)
 		dir = strdup(disks->current->config.dir);
-	unlock(disks);
+	cmn_mutex_unlock(&disks->lock);
 	return dir;
 }
 
@@ -394,9 +401,9 @@ uint64_t cc_level_switch_capacity(struct cc_level_switch *disks)
 {
 	uint64_t bytes;
 
-	lock(disks);
+	cmn_mutex_lock(&disks->lock);
 	bytes = disks->settings.max_size;
-	unlock(disks);
+	cmn_mutex_unlock(&disks->lock);
 	return bytes;
 }
 
@@ -404,7 +411,7 @@ void cc_level_switch_fork_prepare(struct cc_level_switch *disks)
 {
 	struct cc_level *disk;
 
-	lock(disks);
+	cmn_mutex_lock(&disks->lock);
 	DL_FOREACH(disks->all, disk) {
 		if (disk->writer)
 			cc_writer_fork_prepare(disk->writer);
@@ -425,7 +432,7 @@ void cc_level_switch_fork_parent(struct cc_level_switch *disks)
 		if (disk->writer)
 			cc_writer_fork_parent(disk->writer);
 	}
-	unlock(disks);
+	cmn_mutex_unlock(&disks->lock);
 }
 
 void cc_level_switch_fork_child(struct cc_level_switch *disks)
@@ -441,5 +448,5 @@ void cc_level_switch_fork_child(struct cc_level_switch *disks)
 		if (disk->writer)
 			cc_writer_fork_child(disk->writer);
 	}
-	unlock(disks);
+	cmn_mutex_unlock(&disks->lock);
 }
