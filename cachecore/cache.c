@@ -32,7 +32,7 @@ struct cc_cache {
 	struct cc_trace *trace;		/* NULL: off */
 	struct cc_file_memo *memo;
 	struct cc_programs *programs;	/* NULL: level off */
-	struct cc_level_switch *disks;
+	struct cc_level_switch *levels;
 	atomic_size_t kept;	/* of the budget; may go over it by one entry a thread */
 	atomic_uint_least64_t seen[SEEN_KEYS];	/* hashes of keys that were read, each in its slot */
 };
@@ -83,7 +83,7 @@ enum cmn_status cc_cache_open_with(struct cc_config *config, struct cc_cache **r
 	}
 	if (cache->config.trace)
 		cache->trace = cc_trace_open(cache->config.trace, &cache->log);
-	status = cc_level_switch_new(&cache->config, &cache->log, cache->stats, &cache->disks);
+	status = cc_level_switch_new(&cache->config, &cache->log, cache->stats, &cache->levels);
 	if (status != CMN_OK) {
 		cc_cache_close(cache);
 		return status;
@@ -95,7 +95,7 @@ enum cmn_status cc_cache_open_with(struct cc_config *config, struct cc_cache **r
 void cc_cache_close(struct cc_cache *cache)
 {
 	/* A thread that hangs in the file system still uses what it was given. */
-	if (!cache || !cc_level_switch_free(cache->disks))
+	if (!cache || !cc_level_switch_free(cache->levels))
 		return;
 	cc_programs_free(cache->programs);
 	cc_trace_close(cache->trace);
@@ -112,38 +112,38 @@ void cc_cache_flush(struct cc_cache *cache)
 
 void cc_cache_flush_within(struct cc_cache *cache, uint64_t timeout_ns)
 {
-	if (cache && !cc_level_switch_flush(cache->disks, timeout_ns))
+	if (cache && !cc_level_switch_flush(cache->levels, timeout_ns))
 		cmn_log_write(&cache->log, CMN_LOG_INFO, "not everything was stored in time");
 }
 
 enum cmn_status cc_cache_set_persistent(struct cc_cache *cache, bool on)
 {
-	return cc_level_switch_set_on(cache->disks, on);
+	return cc_level_switch_set_on(cache->levels, on);
 }
 
 enum cmn_status cc_cache_set_dir(struct cc_cache *cache, const char *dir)
 {
-	return cc_level_switch_set_dir(cache->disks, dir);
+	return cc_level_switch_set_dir(cache->levels, dir);
 }
 
 enum cmn_status cc_cache_set_capacity(struct cc_cache *cache, uint64_t bytes)
 {
-	return cc_level_switch_set_capacity(cache->disks, bytes);
+	return cc_level_switch_set_capacity(cache->levels, bytes);
 }
 
 bool cc_cache_persistent(struct cc_cache *cache)
 {
-	return cc_level_switch_on(cache->disks);
+	return cc_level_switch_on(cache->levels);
 }
 
 char *cc_cache_dir(struct cc_cache *cache)
 {
-	return cc_level_switch_dir(cache->disks);
+	return cc_level_switch_dir(cache->levels);
 }
 
 uint64_t cc_cache_capacity(struct cc_cache *cache)
 {
-	return cc_level_switch_capacity(cache->disks);
+	return cc_level_switch_capacity(cache->levels);
 }
 
 const struct cc_config *cc_cache_config(const struct cc_cache *cache)
@@ -178,12 +178,12 @@ static bool was_seen(struct cc_cache *cache, const struct cc_key *key)
 }
 
 /* *ret_keep: the entry belongs into memory. */
-static enum cmn_status read_disk(struct cc_cache *cache, struct cc_level *disk,
-				 const struct cc_key *key, struct cc_entry **ret, bool *ret_keep)
+static enum cmn_status read_level(struct cc_cache *cache, struct cc_level *level,
+				  const struct cc_key *key, struct cc_entry **ret, bool *ret_keep)
 {
 	size_t kept, kept_len = KEPT_LEN, len;
 
-	if (!disk || cache->config.recache)
+	if (!level || cache->config.recache)
 		return CMN_MISS;
 	kept = atomic_load_explicit(&cache->kept, memory_order_relaxed);
 	if (kept + KEPT_LEN < KEPT_BUDGET)
@@ -191,7 +191,7 @@ static enum cmn_status read_disk(struct cc_cache *cache, struct cc_level *disk,
 	if (cache->programs && was_seen(cache, key))
 		kept_len = SIZE_MAX;
 	/* Whatever else went wrong, to the caller it is a miss. */
-	if (cc_level_get(disk, key, cache->memo, kept_len, ret) != CMN_OK)
+	if (cc_level_get(level, key, cache->memo, kept_len, ret) != CMN_OK)
 		return CMN_MISS;
 	len = cc_entry_payload_size(*ret) + CC_ENTRY_HEADER_SIZE;
 	*ret_keep = len <= kept_len;
@@ -238,16 +238,16 @@ static bool claim_in_memory(struct cc_cache *cache, struct cmn_view key,
  * Waits while another process builds the same. CMN_OK: that was stored. Else
  * the caller is to build, and to end the flight if it was given one.
  */
-static enum cmn_status wait_for_flight(struct cc_cache *cache, struct cc_level *disk,
+static enum cmn_status wait_for_flight(struct cc_cache *cache, struct cc_level *level,
 				       const struct cc_key *key, struct cc_entry **ret,
 				       bool *ret_keep, struct cc_flight **ret_flight)
 {
 	enum cmn_status status;
 
 	*ret_flight = NULL;
-	if (cache->config.recache || cc_level_join_flight(disk, key, ret_flight) != CMN_OK)
+	if (cache->config.recache || cc_level_join_flight(level, key, ret_flight) != CMN_OK)
 		return CMN_MISS;
-	status = read_disk(cache, disk, key, ret, ret_keep);
+	status = read_level(cache, level, key, ret, ret_keep);
 	if (status == CMN_OK)
 		cc_flight_end(*ret_flight);
 	return status;
@@ -261,7 +261,7 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 	struct cc_entry *entry = NULL;
 	struct cc_flight *flight;
 	struct cc_claim claim;
-	struct cc_level *disk;
+	struct cc_level *level;
 	enum cmn_status status;
 	bool keep;
 
@@ -270,10 +270,10 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 		return CMN_OK;
 	}
 	/* What begins in one disk level ends there, whichever is in use then. */
-	disk = cc_level_switch_enter(cache->disks);
-	status = read_disk(cache, disk, key, &entry, &keep);
+	level = cc_level_switch_enter(cache->levels);
+	status = read_level(cache, level, key, &entry, &keep);
 	if (status != CMN_OK)
-		status = wait_for_flight(cache, disk, key, &entry, &keep, &flight);
+		status = wait_for_flight(cache, level, key, &entry, &keep, &flight);
 	if (status != CMN_OK) {
 		origin = CC_ORIGIN_BUILT;
 		keep = true;
@@ -283,11 +283,11 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 			status = build(ctx, &entry);
 		}
 		if (status == CMN_OK)
-			cc_level_put(disk, key, entry, flight);
+			cc_level_put(level, key, entry, flight);
 		else
 			cc_flight_end(flight);
 	}
-	cc_level_switch_leave(cache->disks, disk);
+	cc_level_switch_leave(cache->levels, level);
 	if (status != CMN_OK) {
 		cc_programs_fail(&claim, status, 0, NULL, false);
 		return status;
@@ -310,7 +310,7 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 	struct cmn_view view = cc_key_view(key);
 	struct cc_entry *entry = NULL;
 	enum cmn_status status;
-	struct cc_level *disk;
+	struct cc_level *level;
 	void *value;
 	bool keep;
 
@@ -325,9 +325,9 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 		cc_programs_remove(cache->programs, view, value);
 		cc_entry_unref(value);
 	}
-	disk = cc_level_switch_enter(cache->disks);
-	status = read_disk(cache, disk, key, &entry, &keep);
-	cc_level_switch_leave(cache->disks, disk);
+	level = cc_level_switch_enter(cache->levels);
+	status = read_level(cache, level, key, &entry, &keep);
+	cc_level_switch_leave(cache->levels, level);
 	if (status != CMN_OK)
 		return CMN_MISS;
 	if (keep)
@@ -339,11 +339,11 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 
 void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry)
 {
-	struct cc_level *disk = cc_level_switch_enter(cache->disks);
+	struct cc_level *level = cc_level_switch_enter(cache->levels);
 
 	remember(cache, cc_key_view(key), entry);
-	cc_level_put(disk, key, entry, NULL);
-	cc_level_switch_leave(cache->disks, disk);
+	cc_level_put(level, key, entry, NULL);
+	cc_level_switch_leave(cache->levels, level);
 }
 
 void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key,
@@ -351,29 +351,29 @@ void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key,
 {
 	struct cc_trace_event event = { .what = "error", .reason = "driver-refused", .key = key };
 	const struct cc_history_note refused = { .kind = CC_HISTORY_REFUSED, .key = key };
-	struct cc_level *disk = cc_level_switch_enter(cache->disks);
+	struct cc_level *level = cc_level_switch_enter(cache->levels);
 
 	cc_stats_add(cache->stats, CC_ERRORS, 1);
 	cc_trace_write(cache->trace, &event);
 	if (cache->programs)
 		cc_programs_remove(cache->programs, cc_key_view(key), entry);
-	cc_level_note(disk, &refused);
-	if (!cache->config.read_only && cc_level_remove(disk, key) != CMN_OK)
+	cc_level_note(level, &refused);
+	if (!cache->config.read_only && cc_level_remove(level, key) != CMN_OK)
 		cmn_log_write(&cache->log, CMN_LOG_WARNING,
 			      "an entry that the driver refused could not be removed");
-	cc_level_switch_leave(cache->disks, disk);
+	cc_level_switch_leave(cache->levels, level);
 }
 
 enum cmn_status cc_cache_remove(struct cc_cache *cache, const struct cc_key *key)
 {
-	struct cc_level *disk;
+	struct cc_level *level;
 	enum cmn_status status;
 
 	if (cache->programs)
 		cc_programs_remove(cache->programs, cc_key_view(key), NULL);
-	disk = cc_level_switch_enter(cache->disks);
-	status = cc_level_remove(disk, key);
-	cc_level_switch_leave(cache->disks, disk);
+	level = cc_level_switch_enter(cache->levels);
+	status = cc_level_remove(level, key);
+	cc_level_switch_leave(cache->levels, level);
 	return status;
 }
 
@@ -398,10 +398,10 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 
 bool cc_cache_put_recipe(struct cc_cache *cache, const struct cc_recipe *recipe)
 {
-	struct cc_level *disk = cc_level_switch_enter(cache->disks);
-	bool done = cc_level_put_recipe(disk, recipe);
+	struct cc_level *level = cc_level_switch_enter(cache->levels);
+	bool done = cc_level_put_recipe(level, recipe);
 
-	cc_level_switch_leave(cache->disks, disk);
+	cc_level_switch_leave(cache->levels, level);
 	return done;
 }
 
@@ -421,7 +421,7 @@ static void count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_
 	cc_stats_add(cache->stats, CC_MISSES, 1);
 	cc_stats_add(cache->stats, CC_COMPILE_NS_SPENT, build_ns);
 	cc_trace_write(cache->trace, &event);
-	cc_level_switch_note(cache->disks, &miss);
+	cc_level_switch_note(cache->levels, &miss);
 }
 
 void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)
@@ -450,12 +450,12 @@ void cc_cache_count_bypass(struct cc_cache *cache, const char *reason, const str
 
 	cc_stats_bypass(cache->stats, reason);
 	cc_trace_write(cache->trace, &event);
-	cc_level_switch_note(cache->disks, &bypass);
+	cc_level_switch_note(cache->levels, &bypass);
 }
 
 void cc_cache_fork_prepare(struct cc_cache *cache)
 {
-	cc_level_switch_fork_prepare(cache->disks);
+	cc_level_switch_fork_prepare(cache->levels);
 	if (cache->programs)
 		cc_programs_fork_prepare(cache->programs);
 }
@@ -464,14 +464,14 @@ void cc_cache_fork_parent(struct cc_cache *cache)
 {
 	if (cache->programs)
 		cc_programs_fork_parent(cache->programs);
-	cc_level_switch_fork_parent(cache->disks);
+	cc_level_switch_fork_parent(cache->levels);
 }
 
 void cc_cache_fork_child(struct cc_cache *cache)
 {
 	if (cache->programs)
 		cc_programs_fork_child(cache->programs);
-	cc_level_switch_fork_child(cache->disks);
+	cc_level_switch_fork_child(cache->levels);
 	/*
 	 * A thread of the parent may have been inside the memo; it is left as
 	 * it is. Without memory for another, headers are hashed each time.

@@ -270,16 +270,6 @@ out:
 	return status;
 }
 
-static struct cmn_hash read_hash(struct cmn_reader *reader)
-{
-	struct cmn_view view = cmn_reader_bytes(reader, CMN_HASH_SIZE);
-	struct cmn_hash hash = { { 0 } };
-
-	if (view.data)
-		memcpy(hash.bytes, view.data, CMN_HASH_SIZE);
-	return hash;
-}
-
 enum cmn_status cc_entry_read_header(struct cmn_view file, struct cc_entry_header *ret)
 {
 	struct cmn_reader reader = cmn_reader_of(file);
@@ -295,9 +285,9 @@ enum cmn_status cc_entry_read_header(struct cmn_view file, struct cc_entry_heade
 	header.payload_len = cmn_reader_u64(&reader);
 	header.stored_len = cmn_reader_u64(&reader);
 	header.build_ns = cmn_reader_u64(&reader);
-	header.key_hash = read_hash(&reader);
-	header.payload_hash = read_hash(&reader);
-	header.file_hash = read_hash(&reader);
+	header.key_hash = cmn_reader_hash(&reader);
+	header.payload_hash = cmn_reader_hash(&reader);
+	header.file_hash = cmn_reader_hash(&reader);
 	if (reader.failed || header.codec > CC_CODEC_ZLIB ||
 	    header.payload_len > CC_ENTRY_MAX_PAYLOAD || header.stored_len > header.payload_len)
 		return CMN_ERR_CORRUPT;

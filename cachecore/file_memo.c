@@ -16,6 +16,7 @@
 
 #include "common/bytes.h"
 #include "common/clock.h"
+#include "common/mutex.h"
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
@@ -96,13 +97,13 @@ static bool memo_find(struct cc_file_memo *memo, const struct cc_file_identity *
 
 	if (!memo)
 		return false;
-	(void)pthread_mutex_lock(&memo->lock);	/* a default mutex cannot fail here */
+	cmn_mutex_lock(&memo->lock);
 	HASH_FIND(hh, memo->files, &key.id, sizeof(key.id), file);
 	if (file && cc_file_identity_equal(&file->identity, identity)) {
 		*ret = file->hash;
 		found = true;
 	}
-	(void)pthread_mutex_unlock(&memo->lock);
+	cmn_mutex_unlock(&memo->lock);
 	return found;
 }
 
@@ -147,7 +148,7 @@ static void memo_remember(struct cc_file_memo *memo, const struct cc_file_identi
 	file->id.inode = identity->inode;
 	file->identity = *identity;
 	file->hash = *hash;
-	(void)pthread_mutex_lock(&memo->lock);
+	cmn_mutex_lock(&memo->lock);
 	HASH_FIND(hh, memo->files, &file->id, sizeof(file->id), old);
 	if (old) {
 		HASH_DEL(memo->files, old);
@@ -159,7 +160,7 @@ static void memo_remember(struct cc_file_memo *memo, const struct cc_file_identi
 	HASH_ADD(hh, memo->files, id, sizeof(file->id), file);
 	if (!file->hh.tbl)
 		free(file);
-	(void)pthread_mutex_unlock(&memo->lock);
+	cmn_mutex_unlock(&memo->lock);
 }
 
 static enum cmn_status kind_status(const struct stat *info)

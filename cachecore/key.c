@@ -9,11 +9,6 @@
 
 #define FIELD_HEAD_SIZE (1 + 1 + 8)	/* part, name length, value length */
 
-void cc_key_init(struct cc_key *key)
-{
-	cc_key_init_in(key, (struct cmn_buffer){ 0 });
-}
-
 void cc_key_init_in(struct cc_key *key, struct cmn_buffer room)
 {
 	*key = (struct cc_key){ .encoded = room };
@@ -97,11 +92,6 @@ enum cmn_status cc_key_status(const struct cc_key *key)
 	if (key->encoded.failed)
 		return CMN_ERR_NOMEM;
 	return key->bad_name ? CMN_ERR_INVALID : CMN_OK;
-}
-
-struct cmn_view cc_key_view(const struct cc_key *key)
-{
-	return cmn_buffer_view(&key->encoded);
 }
 
 /*

@@ -38,10 +38,14 @@ struct cc_key {
 	bool bad_name;
 };
 
-/* An empty key. Failures are remembered and reported by cc_key_status. */
-void cc_key_init(struct cc_key *key);
-/* The same in the room of an empty buffer, which it takes. */
+/* An empty key in the room of an empty buffer, which it takes. Failures are remembered and reported by cc_key_status. */
 void cc_key_init_in(struct cc_key *key, struct cmn_buffer room);
+
+static inline void cc_key_init(struct cc_key *key)
+{
+	cc_key_init_in(key, (struct cmn_buffer){ 0 });
+}
+
 /* A copy of another key's fields, to go on from. */
 void cc_key_init_copy(struct cc_key *key, const struct cc_key *from);
 void cc_key_release(struct cc_key *key);
@@ -59,7 +63,12 @@ bool cc_key_is_number(struct cmn_view value, uint64_t *ret);
 /* CMN_OK, or what went wrong since init (memory, a bad name). */
 CMN_CHECKED enum cmn_status cc_key_status(const struct cc_key *key);
 
-struct cmn_view cc_key_view(const struct cc_key *key);	/* the encoding, borrowed */
+/* The encoding, borrowed. */
+static inline struct cmn_view cc_key_view(const struct cc_key *key)
+{
+	return cmn_buffer_view(&key->encoded);
+}
+
 /*
  * The hash of each part's own fields, wherever they stand among the others'.
  * A pure function of the encoding; of a damaged one, of what can be read.

@@ -233,8 +233,7 @@ static enum cmn_status decode_dependency(struct cmn_reader *reader, struct cc_ma
 	uint8_t kind = cmn_reader_u8(reader);
 	struct cmn_view path = cmn_reader_sized(reader);
 	uint64_t size = cmn_reader_u64(reader);
-	struct cmn_view bytes = cmn_reader_bytes(reader, CMN_HASH_SIZE);
-	struct cmn_hash hash;
+	struct cmn_hash hash = cmn_reader_hash(reader);
 	enum cmn_status status;
 
 	if (reader->failed || kind < CC_DEPENDENCY_FILE || kind > CC_DEPENDENCY_SEEN)
@@ -245,7 +244,6 @@ static enum cmn_status decode_dependency(struct cmn_reader *reader, struct cc_ma
 	if (kind == CC_DEPENDENCY_SAME)
 		return decode_same(manifest, path, size);
 	++*ret_count;
-	memcpy(hash.bytes, bytes.data, CMN_HASH_SIZE);
 	status = add(manifest, (enum cc_dependency)kind, path.data, path.len, size, &hash);
 	return status == CMN_STALE ? CMN_ERR_CORRUPT : status;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/slab.h"
 #include "common/status.h"
@@ -21,7 +22,11 @@ struct cmn_view {
 };
 
 struct cmn_view cmn_view_of(const char *text);	/* without the terminator; NULL is empty */
-bool cmn_view_equal(struct cmn_view a, struct cmn_view b);
+
+static inline bool cmn_view_equal(struct cmn_view a, struct cmn_view b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
 
 /*
  * Room for one more in an array of count elements, each of which was added by this: the array, moved
@@ -47,17 +52,40 @@ bool cmn_buffer_reserve(struct cmn_buffer *buf, size_t extra);	/* room for extra
 bool cmn_buffer_reserve_in(struct cmn_buffer *buf, struct cmn_slabs *slabs, size_t len);
 void cmn_buffer_append(struct cmn_buffer *buf, const void *data, size_t len);
 void cmn_buffer_append_text(struct cmn_buffer *buf, const char *text);	/* no terminator */
-void cmn_buffer_append_u8(struct cmn_buffer *buf, uint8_t value);
-void cmn_buffer_append_u32(struct cmn_buffer *buf, uint32_t value);
-void cmn_buffer_append_u64(struct cmn_buffer *buf, uint64_t value);
+/* The lowest bytes of an integer, up to eight. */
+void cmn_buffer_append_number(struct cmn_buffer *buf, uint64_t value, unsigned int width);
+
+static inline void cmn_buffer_append_u8(struct cmn_buffer *buf, uint8_t value)
+{
+	cmn_buffer_append_number(buf, value, 1);
+}
+
+static inline void cmn_buffer_append_u32(struct cmn_buffer *buf, uint32_t value)
+{
+	cmn_buffer_append_number(buf, value, 4);
+}
+
+static inline void cmn_buffer_append_u64(struct cmn_buffer *buf, uint64_t value)
+{
+	cmn_buffer_append_number(buf, value, 8);
+}
+
 /* u64 length, then the bytes. */
-void cmn_buffer_append_sized(struct cmn_buffer *buf, const void *data, size_t len);
+static inline void cmn_buffer_append_sized(struct cmn_buffer *buf, const void *data, size_t len)
+{
+	cmn_buffer_append_u64(buf, len);
+	cmn_buffer_append(buf, data, len);
+}
+
 /* printf into the buffer, without the terminator. */
 void cmn_buffer_printf(struct cmn_buffer *buf, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* A terminated string that the caller frees; the buffer becomes {0}. NULL if it failed. */
 char *cmn_buffer_take_string(struct cmn_buffer *buf);
-struct cmn_view cmn_buffer_view(const struct cmn_buffer *buf);
+static inline struct cmn_view cmn_buffer_view(const struct cmn_buffer *buf)
+{
+	return (struct cmn_view){ buf->data, buf->len };
+}
 
 /* Reads encoded data; the first read past the end sets `failed`, and all later reads give zero. */
 struct cmn_reader {
@@ -66,11 +94,59 @@ struct cmn_reader {
 	bool failed;
 };
 
-struct cmn_reader cmn_reader_of(struct cmn_view view);
-uint8_t cmn_reader_u8(struct cmn_reader *reader);
-uint32_t cmn_reader_u32(struct cmn_reader *reader);
-uint64_t cmn_reader_u64(struct cmn_reader *reader);
-struct cmn_view cmn_reader_bytes(struct cmn_reader *reader, uint64_t len);	/* borrowed */
-struct cmn_view cmn_reader_sized(struct cmn_reader *reader);	/* u64 length, then bytes */
+static inline struct cmn_reader cmn_reader_of(struct cmn_view view)
+{
+	return (struct cmn_reader){ (const uint8_t *)view.data, view.len, false };
+}
+
+static inline struct cmn_view cmn_reader_bytes(struct cmn_reader *reader, uint64_t len)	/* borrowed */
+{
+	struct cmn_view view = { 0 };
+
+	if (reader->failed || len > reader->left) {
+		reader->failed = true;
+		return view;
+	}
+	view.data = reader->data;
+	view.len = (size_t)len;
+	if (len) {
+		reader->data += len;
+		reader->left -= (size_t)len;
+	}
+	return view;
+}
+
+/* An integer of up to eight bytes. */
+static inline uint64_t cmn_reader_number(struct cmn_reader *reader, unsigned int width)
+{
+	struct cmn_view view = cmn_reader_bytes(reader, width);
+	const uint8_t *bytes = (const uint8_t *)view.data;
+	uint64_t value = 0;
+
+	for (unsigned int i = 0; i < view.len; i++)
+		value |= (uint64_t)bytes[i] << (8 * i);
+	return value;
+}
+
+static inline uint8_t cmn_reader_u8(struct cmn_reader *reader)
+{
+	return (uint8_t)cmn_reader_number(reader, 1);
+}
+
+static inline uint32_t cmn_reader_u32(struct cmn_reader *reader)
+{
+	return (uint32_t)cmn_reader_number(reader, 4);
+}
+
+static inline uint64_t cmn_reader_u64(struct cmn_reader *reader)
+{
+	return cmn_reader_number(reader, 8);
+}
+
+/* u64 length, then bytes. */
+static inline struct cmn_view cmn_reader_sized(struct cmn_reader *reader)
+{
+	return cmn_reader_bytes(reader, cmn_reader_u64(reader));
+}
 
 #endif

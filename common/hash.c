@@ -32,11 +32,6 @@ struct cmn_hash cmn_hash_of(const void *data, size_t len)
 	return canonical(XXH3_128bits(data, len));
 }
 
-bool cmn_hash_equal(const struct cmn_hash *a, const struct cmn_hash *b)
-{
-	return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
-}
-
 void cmn_hash_hex(const struct cmn_hash *hash, char ret_text[CMN_HASH_HEX_SIZE])
 {
 	static const char digits[] = "0123456789abcdef";
@@ -46,14 +41,6 @@ void cmn_hash_hex(const struct cmn_hash *hash, char ret_text[CMN_HASH_HEX_SIZE])
 		ret_text[2 * i + 1] = digits[hash->bytes[i] & 15];
 	}
 	ret_text[CMN_HASH_HEX_SIZE - 1] = '\0';
-}
-
-uint64_t cmn_hash_u64(const struct cmn_hash *hash)
-{
-	uint64_t value;
-
-	memcpy(&value, hash->bytes, sizeof(value));
-	return value;
 }
 
 struct cmn_hasher *cmn_hasher_new(void)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/bytes.h"
 
@@ -21,10 +22,32 @@ struct cmn_hash {
 };
 
 struct cmn_hash cmn_hash_of(const void *data, size_t len);
-bool cmn_hash_equal(const struct cmn_hash *a, const struct cmn_hash *b);
 void cmn_hash_hex(const struct cmn_hash *hash, char ret_text[CMN_HASH_HEX_SIZE]);
+
+static inline bool cmn_hash_equal(const struct cmn_hash *a, const struct cmn_hash *b)
+{
+	return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+}
+
 /* The first eight bytes as a number, for hash tables. */
-uint64_t cmn_hash_u64(const struct cmn_hash *hash);
+static inline uint64_t cmn_hash_u64(const struct cmn_hash *hash)
+{
+	uint64_t value;
+
+	memcpy(&value, hash->bytes, sizeof(value));
+	return value;
+}
+
+/* The next bytes of encoded data; past its end, zero. */
+static inline struct cmn_hash cmn_reader_hash(struct cmn_reader *reader)
+{
+	struct cmn_view view = cmn_reader_bytes(reader, CMN_HASH_SIZE);
+	struct cmn_hash hash = { { 0 } };
+
+	if (view.data)
+		memcpy(hash.bytes, view.data, CMN_HASH_SIZE);
+	return hash;
+}
 
 /* Streaming form, for data in pieces. NULL from _new when out of memory. */
 struct cmn_hasher;

@@ -160,7 +160,9 @@ enum cmn_status cc_entry_files_read_src_of(int dir_fd, unsigned int n, enum cmn_
 	}
 	if (status == CMN_OK)
 		return CMN_OK;
-	status = cc_entry_files_read_src(dir_fd, n, trust, file, ret);
+	status = cc_entry_files_read_file(dir_fd, CC_LEAF_SRC, n, trust, NULL, file);
+	if (status == CMN_OK)
+		status = cc_src_file_decode(cmn_buffer_view(file), ret);
 	if (status == CMN_OK && !cmn_view_equal(ret->key, key))
 		return CMN_MISS;
 	return status;

@@ -31,7 +31,7 @@ static const char *const suffixes[CC_LEAF_FILE_COUNT] = {
 	[CC_LEAF_ACCESS] = "_access_time.txt",
 };
 
-static void path_of(const struct cmn_hash hashes[CC_PART_COUNT], char ret[CC_LEAF_PATH_SIZE])
+void cc_leaf_path_by(const struct cmn_hash hashes[CC_PART_COUNT], char ret[CC_LEAF_PATH_SIZE])
 {
 	for (size_t i = 0; i < CC_PART_COUNT; i++) {
 		cmn_hash_hex(&hashes[i], ret + i * CMN_HASH_HEX_SIZE);
@@ -44,7 +44,7 @@ void cc_leaf_path(struct cmn_view key, char ret[CC_LEAF_PATH_SIZE])
 	struct cmn_hash hashes[CC_PART_COUNT];
 
 	cc_key_part_hashes(key, hashes);
-	path_of(hashes, ret);
+	cc_leaf_path_by(hashes, ret);
 }
 
 void cc_leaf_path_of(const struct cc_key *key, char ret[CC_LEAF_PATH_SIZE])
@@ -52,7 +52,7 @@ void cc_leaf_path_of(const struct cc_key *key, char ret[CC_LEAF_PATH_SIZE])
 	struct cmn_hash hashes[CC_PART_COUNT];
 
 	cc_key_hashes(key, hashes);
-	path_of(hashes, ret);
+	cc_leaf_path_by(hashes, ret);
 }
 
 void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_SIZE])
@@ -149,9 +149,9 @@ static int open_levels(int root_fd, const char *path, int access)
 	return fd;
 }
 
-static enum cmn_status open_leaf(int root_fd, const char *path, int access, int *ret_fd)
+enum cmn_status cc_leaf_find(int root_fd, const char *path, int *ret_fd)
 {
-	int fd = open_levels(root_fd, path, access);
+	int fd = open_levels(root_fd, path, O_PATH);
 
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
@@ -159,14 +159,14 @@ static enum cmn_status open_leaf(int root_fd, const char *path, int access, int 
 	return CMN_OK;
 }
 
-enum cmn_status cc_leaf_find(int root_fd, const char *path, int *ret_fd)
-{
-	return open_leaf(root_fd, path, O_PATH, ret_fd);
-}
-
 enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd)
 {
-	return open_leaf(root_fd, path, O_RDONLY, ret_fd);
+	int fd = open_levels(root_fd, path, O_RDONLY);
+
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	*ret_fd = fd;
+	return CMN_OK;
 }
 
 /* Opens the directory, made if it is not there. What else has its name makes room. */

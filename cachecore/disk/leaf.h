@@ -39,6 +39,7 @@ struct cc_leaf_scan {
 /* The leaf's path below the root: "<hash>/<hash>/<hash>/<hash>". */
 void cc_leaf_path(struct cmn_view key, char ret[CC_LEAF_PATH_SIZE]);
 void cc_leaf_path_of(const struct cc_key *key, char ret[CC_LEAF_PATH_SIZE]);
+void cc_leaf_path_by(const struct cmn_hash hashes[CC_PART_COUNT], char ret[CC_LEAF_PATH_SIZE]);
 void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_SIZE]);
 /* false: not a name of a leaf. */
 bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *ret_n);

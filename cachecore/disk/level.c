@@ -9,80 +9,80 @@
 /* An application's thread waits that long for an entry that is just being stored. */
 #define FORGET_NS (NS_PER_S / 50)
 
-static enum cmn_status open_store(struct cc_level *disk)
+static enum cmn_status open_store(struct cc_level *level)
 {
-	const struct cc_level_shared *around = disk->around;
+	const struct cc_level_shared *around = level->around;
 	/* The store itself names the reason in the log. */
-	enum cmn_status status = cc_store_open(&disk->config, around->log, &disk->store);
+	enum cmn_status status = cc_store_open(&level->config, around->log, &level->store);
 
 	if (status != CMN_OK)
 		return status;
 	/* A cache that is only read takes no statistics either. */
-	if (disk->config.read_only || !disk->config.dir)
+	if (level->config.read_only || !level->config.dir)
 		return CMN_OK;
-	disk->writer = cc_writer_new(disk->store, NULL, around->log);
-	if (!disk->writer)
+	level->writer = cc_writer_new(level->store, NULL, around->log);
+	if (!level->writer)
 		return CMN_ERR_NOMEM;
-	cc_writer_set_run(disk->writer, around->run);
-	cc_writer_set_start(disk->writer, around->start_ns);
-	if (disk->config.admit_all)
-		cc_writer_admit_all(disk->writer);
+	cc_writer_set_run(level->writer, around->run);
+	cc_writer_set_start(level->writer, around->start_ns);
+	if (level->config.admit_all)
+		cc_writer_admit_all(level->writer);
 	return CMN_OK;
 }
 
 enum cmn_status cc_level_open(const struct cc_level_shared *around, const char *dir,
 			     uint64_t max_size, struct cc_level **ret)
 {
-	struct cc_level *disk = calloc(1, sizeof(*disk));
+	struct cc_level *level = calloc(1, sizeof(*level));
 	enum cmn_status status = CMN_ERR_NOMEM;
 
-	if (!disk)
+	if (!level)
 		return CMN_ERR_NOMEM;
-	disk->around = around;
-	disk->config = *around->config;
-	disk->config.dir = dir ? strdup(dir) : NULL;
-	disk->config.max_size = max_size;
-	disk->users = 1;
-	if (!dir || disk->config.dir)
-		status = open_store(disk);
+	level->around = around;
+	level->config = *around->config;
+	level->config.dir = dir ? strdup(dir) : NULL;
+	level->config.max_size = max_size;
+	level->users = 1;
+	if (!dir || level->config.dir)
+		status = open_store(level);
 	if (status != CMN_OK) {
-		(void)cc_level_free(disk, 0);	/* no thread of its writer was started */
+		(void)cc_level_free(level, 0);	/* no thread of its writer was started */
 		return status;
 	}
-	*ret = disk;
+	*ret = level;
 	return CMN_OK;
 }
 
-bool cc_level_free(struct cc_level *disk, uint64_t timeout_ns)
+bool cc_level_free(struct cc_level *level, uint64_t timeout_ns)
 {
-	if (!disk)
+	if (!level)
 		return true;
 	/* A thread that hangs in the file system still uses what it was given. */
-	if (!cc_writer_free(disk->writer, timeout_ns))
+	if (!cc_writer_free(level->writer, timeout_ns))
 		return false;
-	cc_store_close(disk->store);
-	free(disk->config.dir);
-	free(disk);
+	cc_store_close(level->store);
+	free(level->config.dir);
+	free(level);
 	return true;
 }
 
-bool cc_level_flush(struct cc_level *disk, uint64_t timeout_ns)
+bool cc_level_flush(struct cc_level *level, uint64_t timeout_ns)
 {
-	return !disk->writer || cc_writer_flush(disk->writer, timeout_ns);
+	return !level->writer || cc_writer_flush(level->writer, timeout_ns);
 }
 
-void cc_level_note(struct cc_level *disk, const struct cc_history_note *note)
+void cc_level_note(struct cc_level *level, const struct cc_history_note *note)
 {
 	struct cc_history_note own = *note;
 
-	if (!disk || !disk->writer)
+	if (!level || !level->writer)
 		return;
-	own.start_ns = disk->around->start_ns;
-	cc_writer_note(disk->writer, &own);
+	own.start_ns = level->around->start_ns;
+	cc_writer_note(level->writer, &own);
 }
 
 /* What kept a look-up from being a hit. */
-static void note_report(struct cc_level *disk, const struct cc_key *key,
+static void note_report(struct cc_level *level, const struct cc_key *key,
 			const struct cc_store_report *report)
 {
 	static const char *const reasons[] = {
@@ -94,88 +94,88 @@ static void note_report(struct cc_level *disk, const struct cc_key *key,
 
 	if (report->damaged) {
 		note.kind = CC_HISTORY_DAMAGED;
-		cc_level_note(disk, &note);
+		cc_level_note(level, &note);
 	}
 	if (report->change.how != CC_MANIFEST_SAME) {
 		note.kind = CC_HISTORY_CHANGED;
 		note.reason = reasons[report->change.how];
 		note.detail = report->change.path;
-		cc_level_note(disk, &note);
+		cc_level_note(level, &note);
 	}
 }
 
-enum cmn_status cc_level_get(struct cc_level *disk, const struct cc_key *key,
+enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 			    struct cc_file_memo *memo, size_t kept_len, struct cc_entry **ret)
 {
 	struct cc_store_report report;
 	enum cmn_status status;
 
-	if (!disk)
+	if (!level)
 		return CMN_MISS;
-	status = cc_store_get(disk->store, key, memo, kept_len, ret, &report);
+	status = cc_store_get(level->store, key, memo, kept_len, ret, &report);
 	if (report.damaged)
-		cc_stats_add(disk->around->stats, CC_ERRORS, report.damaged);
+		cc_stats_add(level->around->stats, CC_ERRORS, report.damaged);
 	if (status != CMN_OK)
-		note_report(disk, key, &report);
-	if (status != CMN_OK || !disk->writer)
+		note_report(level, key, &report);
+	if (status != CMN_OK || !level->writer)
 		return status;
 	if (report.place.leaf[0])
-		cc_writer_touch(disk->writer, &report.place);
-	else if (disk->config.promote)
-		(void)cc_writer_put(disk->writer, key, *ret, NULL);	/* the tier has it anyway */
+		cc_writer_touch(level->writer, &report.place);
+	else if (level->config.promote)
+		(void)cc_writer_put(level->writer, key, *ret, NULL);	/* the tier has it anyway */
 	return CMN_OK;
 }
 
-void cc_level_put(struct cc_level *disk, const struct cc_key *key, struct cc_entry *entry,
+void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry,
 		 struct cc_flight *flight)
 {
 	const struct cc_history_note note = {
 		.kind = CC_HISTORY_NOT_STORED, .key = key, .reason = "queue-full",
 	};
 
-	if (!disk || !disk->writer || cc_entry_in_memory_only(entry))
+	if (!level || !level->writer || cc_entry_in_memory_only(entry))
 		cc_flight_end(flight);
-	else if (!cc_writer_put(disk->writer, key, entry, flight))
-		cc_level_note(disk, &note);	/* a later run stores it */
+	else if (!cc_writer_put(level->writer, key, entry, flight))
+		cc_level_note(level, &note);	/* a later run stores it */
 }
 
-bool cc_level_put_recipe(struct cc_level *disk, const struct cc_recipe *recipe)
+bool cc_level_put_recipe(struct cc_level *level, const struct cc_recipe *recipe)
 {
 	struct cmn_buffer encoded;
 
-	if (!disk || !disk->writer || cc_recipe_encode(recipe, &encoded) != CMN_OK)
+	if (!level || !level->writer || cc_recipe_encode(recipe, &encoded) != CMN_OK)
 		return false;
-	return cc_writer_put_recipe(disk->writer, &encoded);
+	return cc_writer_put_recipe(level->writer, &encoded);
 }
 
-enum cmn_status cc_level_join_flight(struct cc_level *disk, const struct cc_key *key,
+enum cmn_status cc_level_join_flight(struct cc_level *level, const struct cc_key *key,
 				    struct cc_flight **ret_flight)
 {
 	enum cc_flight_turn turn;
 
 	*ret_flight = NULL;
-	if (!disk || !disk->writer || !disk->around->flights)
+	if (!level || !level->writer || !level->around->flights)
 		return CMN_MISS;
-	turn = cc_flights_begin(disk->around->flights, disk->config.dir, cc_key_view(key),
-				   disk->config.build_wait * NS_PER_S, ret_flight);
+	turn = cc_flights_begin(level->around->flights, level->config.dir, cc_key_view(key),
+				   level->config.build_wait * NS_PER_S, ret_flight);
 	/* Since the first look another one's may have begun and ended. */
 	if (turn == CC_FLIGHT_LANDED ||
-	    (turn == CC_FLIGHT_OWN && cc_store_may_have(disk->store, key)))
+	    (turn == CC_FLIGHT_OWN && cc_store_may_have(level->store, key)))
 		return CMN_OK;
 	if (turn == CC_FLIGHT_OWN)
-		cc_writer_beat(disk->writer, disk->around->flights);
+		cc_writer_beat(level->writer, level->around->flights);
 	return CMN_MISS;
 }
 
-enum cmn_status cc_level_remove(struct cc_level *disk, const struct cc_key *key)
+enum cmn_status cc_level_remove(struct cc_level *level, const struct cc_key *key)
 {
 	enum cmn_status status;
 	bool removes_later;
 
-	if (!disk)
+	if (!level)
 		return CMN_OK;
 	/* Else it would be stored after it was removed. */
-	removes_later = disk->writer && cc_writer_forget(disk->writer, key, FORGET_NS);
-	status = cc_store_remove(disk->store, key);
+	removes_later = level->writer && cc_writer_forget(level->writer, key, FORGET_NS);
+	status = cc_store_remove(level->store, key);
 	return removes_later && status == CMN_BUSY ? CMN_OK : status;
 }

@@ -20,25 +20,31 @@
 
 struct cc_level;
 
-/* As cc_store_get; what it found is marked as used, or stored here if a tier had it and the configuration asks for that. */
-CMN_CHECKED enum cmn_status cc_level_get(struct cc_level *disk, const struct cc_key *key,
+/*
+ * As cc_store_get; what it found is marked as used, or stored here if a tier had
+ * it and the configuration asks for that.
+ */
+CMN_CHECKED enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 					struct cc_file_memo *memo, size_t kept_len,
 					struct cc_entry **ret);
 /* Queues the entry. Takes the flight (may be NULL), which ends when the entry can be found or was dropped. */
-void cc_level_put(struct cc_level *disk, const struct cc_key *key, struct cc_entry *entry,
+void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry,
 		 struct cc_flight *flight);
 /* As cc_writer_put_recipe, of a recipe that it borrows. */
-bool cc_level_put_recipe(struct cc_level *disk, const struct cc_recipe *recipe);
+bool cc_level_put_recipe(struct cc_level *level, const struct cc_recipe *recipe);
 /*
  * Waits while another process builds the same. CMN_OK: the entry may be there
  * now; CMN_MISS: it is not. In both cases the caller ends *ret_flight (may be
  * NULL), at the latest by cc_level_put, before it leaves the level.
  */
-CMN_CHECKED enum cmn_status cc_level_join_flight(struct cc_level *disk, const struct cc_key *key,
+CMN_CHECKED enum cmn_status cc_level_join_flight(struct cc_level *level, const struct cc_key *key,
 						struct cc_flight **ret_flight);
-/* For the root's history, which is told when the process began; copied. Nothing is noted of a level that is only read. */
-void cc_level_note(struct cc_level *disk, const struct cc_history_note *note);
+/*
+ * For the root's history, which is told when the process began; copied. Nothing
+ * is noted of a level that is only read.
+ */
+void cc_level_note(struct cc_level *level, const struct cc_history_note *note);
 /* As cc_store_remove, of what is queued too. */
-CMN_CHECKED enum cmn_status cc_level_remove(struct cc_level *disk, const struct cc_key *key);
+CMN_CHECKED enum cmn_status cc_level_remove(struct cc_level *level, const struct cc_key *key);
 
 #endif

@@ -40,8 +40,8 @@ CMN_CHECKED enum cmn_status cc_level_open(const struct cc_level_shared *around, 
  * Writes what is pending within timeout_ns, then frees. NULL is fine (true).
  * false: nothing was freed, and the surroundings must be left alone for ever.
  */
-bool cc_level_free(struct cc_level *disk, uint64_t timeout_ns);
+bool cc_level_free(struct cc_level *level, uint64_t timeout_ns);
 /* As cc_writer_flush. */
-bool cc_level_flush(struct cc_level *disk, uint64_t timeout_ns);
+bool cc_level_flush(struct cc_level *level, uint64_t timeout_ns);
 
 #endif

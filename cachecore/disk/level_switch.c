@@ -20,6 +20,7 @@
 #include "cachecore/disk/path.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
+#include "common/mutex.h"
 
 /* Nobody waits longer for a level. */
 #define TIMEOUT_NS (UINT64_C(5) * 1000000000)
@@ -56,67 +57,56 @@ struct attempt {
 	struct cc_level *level;		/* NULL: none */
 };
 
-/* These fail only on misuse. */
-static void lock(struct cc_level_switch *disks)
-{
-	(void)pthread_mutex_lock(&disks->lock);
-}
-
-static void unlock(struct cc_level_switch *disks)
-{
-	(void)pthread_mutex_unlock(&disks->lock);
-}
-
 /*
  * With the lock: level (NULL: none) is in use from now on, and the caller is a
  * user of what was before, which is returned.
  */
-static struct cc_level *install(struct cc_level_switch *disks, struct cc_level *level)
+static struct cc_level *install(struct cc_level_switch *levels, struct cc_level *level)
 {
-	struct cc_level *old = disks->current;
+	struct cc_level *old = levels->current;
 
 	/* What was counted while there was nothing to write it to is nobody's. */
 	if (old && old->writer)
 		cc_writer_set_stats(old->writer, NULL);
 	else
-		cc_stats_forget(disks->around.stats);
+		cc_stats_forget(levels->around.stats);
 	if (level && level->writer)
-		cc_writer_set_stats(level->writer, disks->around.stats);
-	disks->current = level;
+		cc_writer_set_stats(level->writer, levels->around.stats);
+	levels->current = level;
 	if (level)
-		DL_APPEND(disks->all, level);
+		DL_APPEND(levels->all, level);
 	return old;
 }
 
 enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct cmn_log *log,
 			     struct cc_stats *stats, struct cc_level_switch **ret)
 {
-	struct cc_level_switch *disks = calloc(1, sizeof(*disks));
+	struct cc_level_switch *levels = calloc(1, sizeof(*levels));
 	struct cc_flights *flights = NULL;
-	struct cc_level *disk;
+	struct cc_level *level;
 
-	if (!disks)
+	if (!levels)
 		return CMN_ERR_NOMEM;
-	if (pthread_mutex_init(&disks->lock, NULL) != 0) {
-		free(disks);
+	if (pthread_mutex_init(&levels->lock, NULL) != 0) {
+		free(levels);
 		return CMN_ERR_NOMEM;
 	}
 	/* Without, every process builds for itself. */
 	if (config->persistent && config->build_wait)
 		flights = cc_flights_new();
-	disks->around = (struct cc_level_shared){
+	levels->around = (struct cc_level_shared){
 		.config = config, .log = log, .stats = stats, .flights = flights,
 		.run = cc_nonce_run(), .start_ns = cmn_clock_realtime(),
 	};
-	disks->settings = (struct settings){ .on = config->persistent,
+	levels->settings = (struct settings){ .on = config->persistent,
 					     .max_size = config->max_size };
 	if (config->persistent && config->dir_problem)
 		cmn_log_write(log, CMN_LOG_WARNING, "no disk cache: %s", config->dir_problem);
 	/* What an image or a site brings can be read without a place to write to. */
 	if (config->persistent &&
-	    cc_level_open(&disks->around, config->dir, config->max_size, &disk) == CMN_OK)
-		(void)install(disks, disk);	/* there was none */
-	*ret = disks;
+	    cc_level_open(&levels->around, config->dir, config->max_size, &level) == CMN_OK)
+		(void)install(levels, level);	/* there was none */
+	*ret = levels;
 	return CMN_OK;
 }
 
@@ -127,98 +117,115 @@ static uint64_t time_left(uint64_t deadline)
 	return now < deadline ? deadline - now : 0;
 }
 
-bool cc_level_switch_free(struct cc_level_switch *disks)
+bool cc_level_switch_free(struct cc_level_switch *levels)
 {
 	uint64_t deadline = cmn_clock_monotonic() + TIMEOUT_NS;
-	struct cc_level *disk, *next;
+	struct cc_level *level, *next;
 
-	if (!disks)
+	if (!levels)
 		return true;
 	/* In a forked child threads of the parent never left. */
-	DL_FOREACH_SAFE(disks->all, disk, next)
-		disks->hangs |= !cc_level_free(disk, time_left(deadline));
-	if (disks->hangs)
+	DL_FOREACH_SAFE(levels->all, level, next)
+		levels->hangs |= !cc_level_free(level, time_left(deadline));
+	if (levels->hangs)
 		return false;
-	cc_flights_free(disks->around.flights);
-	(void)pthread_mutex_destroy(&disks->lock);	/* nobody is inside */
-	free(disks->settings.dir);
-	free(disks);
+	cc_flights_free(levels->around.flights);
+	(void)pthread_mutex_destroy(&levels->lock);	/* nobody is inside */
+	free(levels->settings.dir);
+	free(levels);
 	return true;
 }
 
-struct cc_level *cc_level_switch_enter(struct cc_level_switch *disks)
+struct cc_level *cc_level_switch_enter(struct cc_level_switch *levels)
 {
-	struct cc_level *disk;
+	struct cc_level *level;
 
-	lock(disks);
-	disk = disks->current;
-	if (disk)
-		disk->users++;
-	unlock(disks);
-	return disk;
+	cmn_mutex_lock(&levels->lock);
+	level = levels->current;
+	if (level)
+		level->users++;
+	cmn_mutex_unlock(&levels->lock);
+	return level;
 }
 
-static bool flush_until(struct cc_level *disk, uint64_t deadline)
+static bool flush_until(struct cc_level *level, uint64_t deadline)
 {
-	return cc_level_flush(disk, time_left(deadline));
+	return cc_level_flush(level, time_left(deadline));
 }
 
-static void leave_until(struct cc_level_switch *disks, struct cc_level *disk, uint64_t deadline)
+/* The caller seems to be the last one inside. */
+static void leave_last(struct cc_level_switch *levels, struct cc_level *level, uint64_t deadline)
 {
 	bool last;
 
-	lock(disks);
 	/* Before it is out of the list: a process that ends now waits for what is in it. */
-	if (disk->users == 1) {
-		unlock(disks);
-		(void)flush_until(disk, deadline);	/* the rest is dropped: a later run stores it */
-		lock(disks);
-	}
-	last = --disk->users == 0;
+	(void)flush_until(level, deadline);	/* the rest is dropped: a later run stores it */
+	cmn_mutex_lock(&levels->lock);
+	last = --level->users == 0;
 	if (last)
-		DL_DELETE(disks->all, disk);
-	unlock(disks);
-	if (last && !cc_level_free(disk, 0)) {
-		lock(disks);
-		disks->hangs = true;
-		unlock(disks);
+		DL_DELETE(levels->all, level);
+	cmn_mutex_unlock(&levels->lock);
+	if (last && !cc_level_free(level, 0)) {
+		cmn_mutex_lock(&levels->lock);
+		levels->hangs = true;
+		cmn_mutex_unlock(&levels->lock);
 	}
 }
 
-void cc_level_switch_leave(struct cc_level_switch *disks, struct cc_level *disk)
+/* false: the caller is the last one inside, still. */
+static bool leave_to_others(struct cc_level_switch *levels, struct cc_level *level)
 {
-	if (disk)
-		leave_until(disks, disk, cmn_clock_monotonic() + TIMEOUT_NS);
+	bool left;
+
+	cmn_mutex_lock(&levels->lock);
+	left = level->users > 1;
+	if (left)
+		level->users--;
+	cmn_mutex_unlock(&levels->lock);
+	return left;
 }
 
-void cc_level_switch_note(struct cc_level_switch *disks, const struct cc_history_note *note)
+static void leave_until(struct cc_level_switch *levels, struct cc_level *level, uint64_t deadline)
 {
-	struct cc_level *disk = cc_level_switch_enter(disks);
-
-	cc_level_note(disk, note);
-	cc_level_switch_leave(disks, disk);
+	if (!leave_to_others(levels, level))
+		leave_last(levels, level, deadline);
 }
 
-bool cc_level_switch_flush(struct cc_level_switch *disks, uint64_t timeout_ns)
+void cc_level_switch_leave(struct cc_level_switch *levels, struct cc_level *level)
+{
+	/* The one in use has a user in the switch itself. */
+	if (level && !leave_to_others(levels, level))
+		leave_last(levels, level, cmn_clock_monotonic() + TIMEOUT_NS);
+}
+
+void cc_level_switch_note(struct cc_level_switch *levels, const struct cc_history_note *note)
+{
+	struct cc_level *level = cc_level_switch_enter(levels);
+
+	cc_level_note(level, note);
+	cc_level_switch_leave(levels, level);
+}
+
+bool cc_level_switch_flush(struct cc_level_switch *levels, uint64_t timeout_ns)
 {
 	uint64_t deadline = cmn_clock_monotonic() + timeout_ns;
-	struct cc_level *disk, *next;
+	struct cc_level *level, *next;
 	bool done = true;
 
-	lock(disks);
-	disk = disks->all;
-	if (disk)
-		disk->users++;
-	unlock(disks);
-	while (disk) {
-		done &= flush_until(disk, deadline);
-		lock(disks);
-		next = disk->next;
+	cmn_mutex_lock(&levels->lock);
+	level = levels->all;
+	if (level)
+		level->users++;
+	cmn_mutex_unlock(&levels->lock);
+	while (level) {
+		done &= flush_until(level, deadline);
+		cmn_mutex_lock(&levels->lock);
+		next = level->next;
 		if (next)
 			next->users++;
-		unlock(disks);
-		leave_until(disks, disk, deadline);
-		disk = next;
+		cmn_mutex_unlock(&levels->lock);
+		leave_until(levels, level, deadline);
+		level = next;
 	}
 	return done;
 }
@@ -230,19 +237,19 @@ static enum cmn_status copy_text(const char *text, char **ret)
 }
 
 /* What is there now, with the change; *ret_has_level: a level is in use. */
-static enum cmn_status change_settings(struct cc_level_switch *disks, const struct change *change,
+static enum cmn_status change_settings(struct cc_level_switch *levels, const struct change *change,
 				       struct attempt *attempt, bool *ret_has_level)
 {
 	struct settings *settings = &attempt->settings;
 	enum cmn_status status;
 
-	lock(disks);
-	attempt->serial = disks->serial;
-	*settings = disks->settings;
-	*ret_has_level = disks->current;
+	cmn_mutex_lock(&levels->lock);
+	attempt->serial = levels->serial;
+	*settings = levels->settings;
+	*ret_has_level = levels->current;
 	status = copy_text(change->what == CHANGE_DIR ? change->to.dir : settings->dir,
 			   &settings->dir);
-	unlock(disks);
+	cmn_mutex_unlock(&levels->lock);
 	if (change->what == CHANGE_ON)
 		settings->on = change->to.on;
 	if (change->what == CHANGE_CAPACITY)
@@ -251,14 +258,14 @@ static enum cmn_status change_settings(struct cc_level_switch *disks, const stru
 }
 
 /* Opens what is to be in use. On failure too the attempt is to be released. */
-static enum cmn_status prepare(struct cc_level_switch *disks, const struct change *change,
+static enum cmn_status prepare(struct cc_level_switch *levels, const struct change *change,
 			       struct attempt *attempt)
 {
 	const struct settings *settings = &attempt->settings;
 	bool has_level, opens = false;
 	enum cmn_status status;
 
-	status = change_settings(disks, change, attempt, &has_level);
+	status = change_settings(levels, change, attempt, &has_level);
 	if (status != CMN_OK)
 		return status;
 	switch (change->what) {
@@ -273,8 +280,8 @@ static enum cmn_status prepare(struct cc_level_switch *disks, const struct chang
 		break;
 	}
 	if (opens)
-		status = cc_level_open(&disks->around,
-				      settings->dir ? settings->dir : disks->around.config->dir,
+		status = cc_level_open(&levels->around,
+				      settings->dir ? settings->dir : levels->around.config->dir,
 				      settings->max_size, &attempt->level);
 	if (opens && status == CMN_OK && !settings->on) {
 		(void)cc_level_free(attempt->level, 0);	/* it was not used */
@@ -288,29 +295,30 @@ static enum cmn_status prepare(struct cc_level_switch *disks, const struct chang
  * false: the settings are others by now. Else *ret_old is the level that was
  * replaced (NULL: none), whose user the caller is now.
  */
-static bool commit(struct cc_level_switch *disks, struct attempt *attempt, struct cc_level **ret_old)
+static bool commit(struct cc_level_switch *levels, struct attempt *attempt,
+		   struct cc_level **ret_old)
 {
 	struct settings former;
 	bool done;
 
 	*ret_old = NULL;
-	lock(disks);
-	done = disks->serial == attempt->serial;
+	cmn_mutex_lock(&levels->lock);
+	done = levels->serial == attempt->serial;
 	if (done) {
-		former = disks->settings;
-		disks->settings = attempt->settings;
+		former = levels->settings;
+		levels->settings = attempt->settings;
 		attempt->settings = former;
-		disks->serial++;
+		levels->serial++;
 	}
 	if (done && attempt->replaces) {
-		*ret_old = install(disks, attempt->level);
+		*ret_old = install(levels, attempt->level);
 		attempt->level = NULL;
 	}
-	unlock(disks);
+	cmn_mutex_unlock(&levels->lock);
 	return done;
 }
 
-static enum cmn_status make_change(struct cc_level_switch *disks, const struct change *change)
+static enum cmn_status make_change(struct cc_level_switch *levels, const struct change *change)
 {
 	struct cc_level *old = NULL;
 	enum cmn_status status;
@@ -320,9 +328,9 @@ static enum cmn_status make_change(struct cc_level_switch *disks, const struct c
 	do {
 		struct attempt attempt = { 0 };
 
-		status = prepare(disks, change, &attempt);
+		status = prepare(levels, change, &attempt);
 		if (status == CMN_OK)
-			done = commit(disks, &attempt, &old);
+			done = commit(levels, &attempt, &old);
 		(void)cc_level_free(attempt.level, 0);	/* it was not used */
 		free(attempt.settings.dir);
 	} while (status == CMN_OK && !done);
@@ -331,115 +339,115 @@ static enum cmn_status make_change(struct cc_level_switch *disks, const struct c
 	/* Others may be inside for long: what is queued by now does not wait for them. */
 	deadline = cmn_clock_monotonic() + TIMEOUT_NS;
 	if (!flush_until(old, deadline))
-		cmn_log_write(disks->around.log, CMN_LOG_INFO,
+		cmn_log_write(levels->around.log, CMN_LOG_INFO,
 			      "not everything was stored before the directory changed");
-	leave_until(disks, old, deadline);
+	leave_until(levels, old, deadline);
 	return status;
 }
 
-enum cmn_status cc_level_switch_set_on(struct cc_level_switch *disks, bool on)
+enum cmn_status cc_level_switch_set_on(struct cc_level_switch *levels, bool on)
 {
 	const struct change change = { CHANGE_ON, { .on = on } };
 
-	if (on && !disks->around.config->persistent)
+	if (on && !levels->around.config->persistent)
 		return CMN_ERR_ACCESS;
-	return make_change(disks, &change);
+	return make_change(levels, &change);
 }
 
-enum cmn_status cc_level_switch_set_dir(struct cc_level_switch *disks, const char *dir)
+enum cmn_status cc_level_switch_set_dir(struct cc_level_switch *levels, const char *dir)
 {
 	struct change change = { .what = CHANGE_DIR };
 	enum cmn_status status = CMN_OK;
 
-	if (!disks->around.config->persistent)
+	if (!levels->around.config->persistent)
 		return CMN_ERR_ACCESS;
 	/* A privileged program's working directory is its caller's choice. */
 	if (dir)
 		status = cc_path_absolute(dir, strlen(dir), !getauxval(AT_SECURE), &change.to.dir);
 	if (status == CMN_OK)
-		status = make_change(disks, &change);
+		status = make_change(levels, &change);
 	free(change.to.dir);
 	return status;
 }
 
-enum cmn_status cc_level_switch_set_capacity(struct cc_level_switch *disks, uint64_t bytes)
+enum cmn_status cc_level_switch_set_capacity(struct cc_level_switch *levels, uint64_t bytes)
 {
 	const struct change change = { CHANGE_CAPACITY, { .max_size = bytes } };
 
-	return make_change(disks, &change);
+	return make_change(levels, &change);
 }
 
-bool cc_level_switch_on(struct cc_level_switch *disks)
+bool cc_level_switch_on(struct cc_level_switch *levels)
 {
 	bool on;
 
-	lock(disks);
-	on = disks->settings.on;
-	unlock(disks);
+	cmn_mutex_lock(&levels->lock);
+	on = levels->settings.on;
+	cmn_mutex_unlock(&levels->lock);
 	return on;
 }
 
-char *cc_level_switch_dir(struct cc_level_switch *disks)
+char *cc_level_switch_dir(struct cc_level_switch *levels)
 {
 	char *dir = NULL;
 
-	lock(disks);
-	if (disks->current && disks->current->config.dir)
-		dir = strdup(disks->current->config.dir);
-	unlock(disks);
+	cmn_mutex_lock(&levels->lock);
+	if (levels->current && levels->current->config.dir)
+		dir = strdup(levels->current->config.dir);
+	cmn_mutex_unlock(&levels->lock);
 	return dir;
 }
 
-uint64_t cc_level_switch_capacity(struct cc_level_switch *disks)
+uint64_t cc_level_switch_capacity(struct cc_level_switch *levels)
 {
 	uint64_t bytes;
 
-	lock(disks);
-	bytes = disks->settings.max_size;
-	unlock(disks);
+	cmn_mutex_lock(&levels->lock);
+	bytes = levels->settings.max_size;
+	cmn_mutex_unlock(&levels->lock);
 	return bytes;
 }
 
-void cc_level_switch_fork_prepare(struct cc_level_switch *disks)
+void cc_level_switch_fork_prepare(struct cc_level_switch *levels)
 {
-	struct cc_level *disk;
+	struct cc_level *level;
 
-	lock(disks);
-	DL_FOREACH(disks->all, disk) {
-		if (disk->writer)
-			cc_writer_fork_prepare(disk->writer);
+	cmn_mutex_lock(&levels->lock);
+	DL_FOREACH(levels->all, level) {
+		if (level->writer)
+			cc_writer_fork_prepare(level->writer);
 	}
-	if (disks->around.flights)
-		cc_flights_fork_prepare(disks->around.flights);
+	if (levels->around.flights)
+		cc_flights_fork_prepare(levels->around.flights);
 	cmn_descriptors_fork_prepare();
 }
 
-void cc_level_switch_fork_parent(struct cc_level_switch *disks)
+void cc_level_switch_fork_parent(struct cc_level_switch *levels)
 {
-	struct cc_level *disk;
+	struct cc_level *level;
 
 	cmn_descriptors_fork_parent();
-	if (disks->around.flights)
-		cc_flights_fork_parent(disks->around.flights);
-	DL_FOREACH(disks->all, disk) {
-		if (disk->writer)
-			cc_writer_fork_parent(disk->writer);
+	if (levels->around.flights)
+		cc_flights_fork_parent(levels->around.flights);
+	DL_FOREACH(levels->all, level) {
+		if (level->writer)
+			cc_writer_fork_parent(level->writer);
 	}
-	unlock(disks);
+	cmn_mutex_unlock(&levels->lock);
 }
 
-void cc_level_switch_fork_child(struct cc_level_switch *disks)
+void cc_level_switch_fork_child(struct cc_level_switch *levels)
 {
-	struct cc_level *disk;
+	struct cc_level *level;
 
-	disks->around.start_ns = cmn_clock_realtime();
+	levels->around.start_ns = cmn_clock_realtime();
 	/* First: what the others drop may hold flights. */
-	if (disks->around.flights)
-		cc_flights_fork_child(disks->around.flights);
+	if (levels->around.flights)
+		cc_flights_fork_child(levels->around.flights);
 	cmn_descriptors_fork_child();
-	DL_FOREACH(disks->all, disk) {
-		if (disk->writer)
-			cc_writer_fork_child(disk->writer);
+	DL_FOREACH(levels->all, level) {
+		if (level->writer)
+			cc_writer_fork_child(level->writer);
 	}
-	unlock(disks);
+	cmn_mutex_unlock(&levels->lock);
 }

@@ -18,7 +18,6 @@
 #include "common/hash.h"
 #include "common/write.h"
 
-
 enum {
 	SLOTS = 4096,
 	SLOT_SIZE = 128,
@@ -253,8 +252,7 @@ static bool read_slot(int fd, uint64_t number, struct slot *ret)
 		return false;
 	ret->count = cmn_reader_u32(&reader);
 	(void)cmn_reader_u32(&reader);	/* zero */
-	view = cmn_reader_bytes(&reader, CMN_HASH_SIZE);
-	memcpy(ret->shape.bytes, view.data, CMN_HASH_SIZE);
+	ret->shape = cmn_reader_hash(&reader);
 	ret->run = cmn_reader_u64(&reader);
 	ret->stored_ns = cmn_reader_u64(&reader);
 	ret->since_ns = cmn_reader_u64(&reader);
@@ -285,14 +283,6 @@ static void write_slot(int fd, uint64_t number, const struct slot *slot)
 	cmn_buffer_release(&bytes);
 }
 
-static void leaf_path(const struct slot *slot, char ret[CC_LEAF_PATH_SIZE])
-{
-	for (size_t i = 0; i < CC_PART_COUNT; i++) {
-		cmn_hash_hex(&slot->leaf[i], ret + i * CMN_HASH_HEX_SIZE);
-		ret[(i + 1) * CMN_HASH_HEX_SIZE - 1] = i + 1 < CC_PART_COUNT ? '/' : '\0';
-	}
-}
-
 /* Whether the last run's build is there, was never a hit, and differs from this one by a random word. */
 static bool is_evidence(int root_fd, const struct slot *slot, struct cmn_view key, uint64_t now_ns)
 {
@@ -303,7 +293,7 @@ static bool is_evidence(int root_fd, const struct slot *slot, struct cmn_view ke
 	bool evidence = false;
 	int leaf_fd;
 
-	leaf_path(slot, path);
+	cc_leaf_path_by(slot->leaf, path);
 	if (cc_leaf_open(root_fd, path, &leaf_fd) != CMN_OK)
 		return false;
 	if (cc_leaf_access_ns(leaf_fd, 0, now_ns) <= slot->stored_ns + HIT_GRAIN_NS &&

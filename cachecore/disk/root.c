@@ -68,26 +68,23 @@ enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const ch
 	return check_info(&info, kind, ret_reason);
 }
 
-/* Look-ups close theirs at once, on the application's own threads. */
-static int open_as(const char *path, int flags)
-{
-	return flags & O_PATH ? open(path, flags) : cmn_descriptor_open(AT_FDCWD, path, flags);
-}
-
 static enum cmn_status open_root(const char *path, enum cc_root_kind kind, int access, int *ret_fd,
 				 const char **ret_reason)
 {
 	const int flags = access | O_DIRECTORY | O_CLOEXEC;
 	enum cmn_status status;
 	struct stat info;
-	int fd = open_as(path, flags | O_NOFOLLOW);
+	/* Look-ups close theirs at once, on the application's own threads. */
+	int fd = access == O_PATH ? open(path, flags | O_NOFOLLOW)
+				  : cmn_descriptor_open(AT_FDCWD, path, flags | O_NOFOLLOW);
 
 	/* A link, perhaps, which may be one's own. */
 	if (fd < 0) {
 		status = cc_root_check(path, kind, ret_reason);
 		if (status != CMN_OK)
 			return status;
-		fd = open_as(path, flags);
+		fd = access == O_PATH ? open(path, flags)
+				      : cmn_descriptor_open(AT_FDCWD, path, flags);
 	}
 	*ret_reason = "it cannot be opened";
 	if (fd < 0)

@@ -60,7 +60,6 @@ enum cmn_status cc_src_file_read_header(struct cmn_view bytes, uint64_t file_siz
 	struct cmn_view mark = cmn_reader_bytes(&reader, sizeof(magic));
 	uint32_t version = cmn_reader_u32(&reader);
 	struct cc_src_header header;
-	struct cmn_view hash;
 
 	if (reader.failed || memcmp(mark.data, magic, sizeof(magic)) != 0)
 		return CMN_ERR_CORRUPT;
@@ -69,12 +68,11 @@ enum cmn_status cc_src_file_read_header(struct cmn_view bytes, uint64_t file_siz
 	(void)cmn_reader_u32(&reader);	/* zero; the hash covers it */
 	header.key_len = cmn_reader_u64(&reader);
 	header.manifest_len = cmn_reader_u64(&reader);
-	hash = cmn_reader_bytes(&reader, CMN_HASH_SIZE);
+	header.hash = cmn_reader_hash(&reader);
 	if (reader.failed || file_size < CC_SRC_HEADER_SIZE ||
 	    header.key_len > file_size - CC_SRC_HEADER_SIZE ||
 	    header.manifest_len != file_size - CC_SRC_HEADER_SIZE - header.key_len)
 		return CMN_ERR_CORRUPT;
-	memcpy(header.hash.bytes, hash.data, CMN_HASH_SIZE);
 	*ret = header;
 	return CMN_OK;
 }

@@ -59,8 +59,11 @@ enum cmn_status cc_store_open(const struct cc_config *config, const struct cmn_l
 	if (!store)
 		return CMN_ERR_NOMEM;
 	store->config = config;
+	store->kind = config->sharing == CC_SHARING_GROUP ? CC_ROOT_GROUP : CC_ROOT_OWN;
+	/* In a group's root others' files are as good as one's own; elsewhere there should be none. */
+	store->trust = config->sharing == CC_SHARING_GROUP ? CMN_FILE_ANY : CMN_FILE_TRUSTED;
 	if (config->dir &&
-	    cc_root_check(config->dir, cc_store_root_kind(store), &reason) == CMN_ERR_ACCESS) {
+	    cc_root_check(config->dir, store->kind, &reason) == CMN_ERR_ACCESS) {
 		cmn_log_write(log, CMN_LOG_ERROR, "no disk cache: cannot use %s: %s", config->dir,
 			      reason);
 		free(store);
@@ -110,22 +113,16 @@ uint64_t cc_store_lock_until(const struct cc_store *store)
 	return hurry && hurry < until ? hurry : until;
 }
 
-enum cc_root_kind cc_store_root_kind(const struct cc_store *store)
-{
-	return store->config->sharing == CC_SHARING_GROUP ? CC_ROOT_GROUP : CC_ROOT_OWN;
-}
-
 enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd)
 {
 	if (!store->config->dir)
 		return CMN_MISS;
-	return cc_root_open_as(store->config->dir, cc_store_root_kind(store), ret_fd);
+	return cc_root_open_as(store->config->dir, store->kind, ret_fd);
 }
 
-/* In a group's root others' files are as good as one's own; elsewhere there should be none. */
 enum cmn_file_trust cc_store_trust(const struct cc_store *store)
 {
-	return store->config->sharing == CC_SHARING_GROUP ? CMN_FILE_ANY : CMN_FILE_TRUSTED;
+	return store->trust;
 }
 
 enum cmn_status cc_store_check_manifest(const struct cc_src *src, struct cc_file_memo *memo,
@@ -147,38 +144,31 @@ enum cmn_status cc_store_check_manifest(const struct cc_src *src, struct cc_file
 	return CMN_MISS;
 }
 
-/* Of several entries the first one that is stale is remembered. */
-static enum cmn_status check_dependencies(struct lookup *lookup, const struct cc_src *src,
-					  struct cc_manifest **ret)
-{
-	struct cc_manifest_change *known = &lookup->report.change, change;
-	enum cmn_status status = cc_store_check_manifest(src, lookup->memo, ret, &change);
-
-	if (status == CMN_MISS && known->how == CC_MANIFEST_SAME)
-		*known = change;
-	return status;
-}
-
 /* Also CMN_STALE: .src and .bin do not belong together. */
 static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 				    struct cc_entry **ret)
 {
 	struct cc_store *store = lookup->store;
+	struct cc_manifest_change *known = &lookup->report.change, change;
 	struct cc_manifest *manifest = NULL;
 	struct cmn_buffer file = cmn_kept_buffer_take(&store->spare);
-	enum cmn_file_trust trust = cc_store_trust(store);
 	struct cc_src src;
-	enum cmn_status status = cc_entry_files_read_src_of(lookup->leaf_fd, n, trust, lookup->key,
-						     &file, &src);
+	enum cmn_status status = cc_entry_files_read_src_of(lookup->leaf_fd, n, store->trust,
+							    lookup->key, &file, &src);
 
-	if (status == CMN_OK)
-		status = check_dependencies(lookup, &src, &manifest);
-	if (status == CMN_OK) {
-		status = cc_entry_files_read_bin(lookup->leaf_fd, n, trust, &src, &lookup->room, manifest,
-					  ret);
-		if (status != CMN_OK)
-			cc_manifest_free(manifest);
-	}
+	if (status != CMN_OK)
+		goto out;
+	status = cc_store_check_manifest(&src, lookup->memo, &manifest, &change);
+	/* Of several entries the first one that is stale is remembered. */
+	if (status == CMN_MISS && known->how == CC_MANIFEST_SAME)
+		*known = change;
+	if (status != CMN_OK)
+		goto out;
+	status = cc_entry_files_read_bin(lookup->leaf_fd, n, store->trust, &src, &lookup->room,
+					 manifest, ret);
+	if (status != CMN_OK)
+		cc_manifest_free(manifest);
+out:
 	cmn_kept_buffer_give(&store->spare, &file);
 	return status;
 }
@@ -198,10 +188,10 @@ static enum cmn_status remove_damaged(const struct cc_store *store, const char *
 		goto out;
 	status = cc_leaf_lock(leaf_fd, leaf_until);
 	if (status == CMN_OK || status == CMN_ERR_IO) {
-		status = cc_entry_files_judge(leaf_fd, n, cc_store_trust(store));
+		status = cc_entry_files_judge(leaf_fd, n, store->trust);
 		if (cc_entry_files_status_damaged(status)) {
 			freed = cc_leaf_remove(leaf_fd, n);
-			status = cc_entry_files_judge(leaf_fd, n, cc_store_trust(store)) == CMN_MISS
+			status = cc_entry_files_judge(leaf_fd, n, store->trust) == CMN_MISS
 					 ? CMN_OK : CMN_ERR_ACCESS;
 			cc_leaf_prune(root_fd, leaf);
 		} else if (status == CMN_OK) {
@@ -235,7 +225,7 @@ enum cmn_status cc_store_judge(struct cc_store *store, const struct cc_store_pla
 		return status;
 	status = cc_leaf_open(root_fd, place->leaf, &leaf_fd);
 	if (status == CMN_OK) {
-		status = cc_entry_files_judge(leaf_fd, place->n, cc_store_trust(store));
+		status = cc_entry_files_judge(leaf_fd, place->n, store->trust);
 		(void)cmn_descriptor_close(leaf_fd);	/* read only */
 	}
 	(void)cmn_descriptor_close(root_fd);	/* likewise */
@@ -275,10 +265,12 @@ static enum cmn_status try_variant(struct lookup *lookup, unsigned int n, struct
 	/* Replaced between the two reads: the second look sees both new. */
 	if (status == CMN_STALE)
 		status = read_variant(lookup, n, ret);
+	lookup->report.place.n = n;
+	if (status == CMN_OK || status == CMN_ERR_NOMEM)
+		return status;
 	if (cc_entry_files_status_damaged(status))
 		note_damage(lookup, n, status);
-	lookup->report.place.n = n;
-	return status == CMN_OK || status == CMN_ERR_NOMEM ? status : CMN_MISS;
+	return CMN_MISS;
 }
 
 /* The rest of the leaf, after entry 0 was none. */
@@ -301,8 +293,7 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, struct 
 	bool own = root == lookup->store->config->dir;
 	const char *reason;
 	int root_fd;
-	enum cmn_status status = cc_root_find(root, own ? cc_store_root_kind(lookup->store)
-							: CC_ROOT_TIER,
+	enum cmn_status status = cc_root_find(root, own ? lookup->store->kind : CC_ROOT_TIER,
 					      &root_fd, &reason);
 
 	if (status == CMN_ERR_ACCESS && own)

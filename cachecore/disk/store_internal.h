@@ -18,6 +18,8 @@
 struct cc_store {
 	const struct cc_config *config;
 	const struct cmn_log *log;
+	enum cc_root_kind kind;		/* of root that the configuration allows; constant, as trust */
+	enum cmn_file_trust trust;
 	struct cmn_slabs *slabs;	/* of entries read; NULL: none could be had */
 	struct cmn_kept_buffer spare;		/* for .src files */
 	atomic_flag damage_logged;
@@ -32,8 +34,6 @@ struct cc_store {
 
 /* The root, opened, where it is what the configuration allows. Statuses as cc_root_check's. */
 CMN_CHECKED enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd);
-/* The kind of root that the configuration allows. */
-enum cc_root_kind cc_store_root_kind(const struct cc_store *store);
 
 /*
  * CMN_OK: the dependencies of src hold now; *ret is the caller's, NULL for

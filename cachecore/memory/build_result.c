@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/mutex.h"
+
 struct build_result *cc_build_result_new(const struct cc_value_ops *ops)
 {
 	struct build_result *result = calloc(1, sizeof(*result));
@@ -65,11 +67,6 @@ void cc_build_result_unref(struct build_result *result)
 	free(result);
 }
 
-enum build_state cc_build_result_state(const struct build_result *result)
-{
-	return atomic_load_explicit(&result->state, memory_order_acquire);
-}
-
 void *cc_build_result_take(struct build_result *result)
 {
 	void *value = atomic_load_explicit(&result->value, memory_order_acquire);
@@ -87,20 +84,20 @@ static enum build_state wait_until_built(struct build_result *result, bool *wait
 	if (state != BUILD_IN_PROGRESS)
 		return state;
 	*waited = true;
-	pthread_mutex_lock(&result->lock);
+	cmn_mutex_lock(&result->lock);
 	while ((state = cc_build_result_state(result)) == BUILD_IN_PROGRESS)
 		pthread_cond_wait(&result->built, &result->lock);
-	pthread_mutex_unlock(&result->lock);
+	cmn_mutex_unlock(&result->lock);
 	return state;
 }
 
 static void set_state(struct build_result *result, enum build_state state)
 {
 	/* Under the mutex, so that a waiter cannot miss it between its look and its sleep. */
-	pthread_mutex_lock(&result->lock);
+	cmn_mutex_lock(&result->lock);
 	atomic_store_explicit(&result->state, state, memory_order_release);
 	pthread_cond_broadcast(&result->built);
-	pthread_mutex_unlock(&result->lock);
+	cmn_mutex_unlock(&result->lock);
 }
 
 void cc_build_result_publish(struct build_result *result, void *value, size_t size, bool transient)

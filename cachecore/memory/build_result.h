@@ -74,7 +74,11 @@ struct build_result *cc_build_result_ref(struct build_result *result);
 /* The last one releases the value: never call it with a lock held. NULL is fine. */
 void cc_build_result_unref(struct build_result *result);
 
-enum build_state cc_build_result_state(const struct build_result *result);
+static inline enum build_state cc_build_result_state(const struct build_result *result)
+{
+	return atomic_load_explicit(&result->state, memory_order_acquire);
+}
+
 /* A new reference to the value of a SUCCEEDED result that the caller holds; no lock is taken. */
 void *cc_build_result_take(struct build_result *result);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/mutex.h"
 #include "common/quick_hash.h"
 
 static int fast_key_differs(const void *left, const void *right);
@@ -102,11 +103,11 @@ enum cmn_status fast_kernels_get(struct fast_kernels *fast, const struct fast_ke
 	unsigned int hash = fast_key_hash(key);
 	struct fast_copy *copy;
 
-	pthread_mutex_lock(&shard->lock);
+	cmn_mutex_lock(&shard->lock);
 	HASH_FIND_BYHASHVALUE(hh, shard->table, key, sizeof(*key), hash, copy);
 	if (copy)
 		atomic_fetch_add_explicit(&copy->refs, 1, memory_order_relaxed);
-	pthread_mutex_unlock(&shard->lock);
+	cmn_mutex_unlock(&shard->lock);
 	if (!copy)
 		return CMN_MISS;
 	*ret_kernel = cc_build_result_take(kernel_of(copy)->result);
@@ -169,9 +170,9 @@ static void unlink_copies(struct fast_kernels *fast, struct fast_kernel *kernel,
 		struct fast_shard *shard = &fast->shards[i];
 		struct fast_copy *copy = &kernel->copies[i];
 
-		pthread_mutex_lock(&shard->lock);
+		cmn_mutex_lock(&shard->lock);
 		HASH_DELETE(hh, shard->table, copy);
-		pthread_mutex_unlock(&shard->lock);
+		cmn_mutex_unlock(&shard->lock);
 	}
 }
 
@@ -188,11 +189,11 @@ enum cmn_status fast_kernels_insert(struct fast_kernels *fast, const struct fast
 		struct fast_copy *copy = &kernel->copies[i];
 		bool added;
 
-		pthread_mutex_lock(&shard->lock);
+		cmn_mutex_lock(&shard->lock);
 		HASH_ADD_KEYPTR_BYHASHVALUE(hh, shard->table, &kernel->key, sizeof(kernel->key),
 					    hash, copy);
 		added = copy->hh.tbl != NULL;	/* how uthash reports no memory */
-		pthread_mutex_unlock(&shard->lock);
+		cmn_mutex_unlock(&shard->lock);
 		if (!added) {
 			struct fast_kernel *doomed = kernel;
 
@@ -230,11 +231,11 @@ void fast_kernels_drop(struct fast_kernel *doomed)
 void fast_kernels_lock_all(struct fast_kernels *fast)
 {
 	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++)
-		pthread_mutex_lock(&fast->shards[i].lock);
+		cmn_mutex_lock(&fast->shards[i].lock);
 }
 
 void fast_kernels_unlock_all(struct fast_kernels *fast)
 {
 	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++)
-		pthread_mutex_unlock(&fast->shards[i].lock);
+		cmn_mutex_unlock(&fast->shards[i].lock);
 }

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "common/mutex.h"
 #include "common/quick_hash.h"
 
 struct cc_programs *cc_programs_new(uint64_t threshold, const struct cc_value_ops *program_ops,
@@ -50,13 +51,13 @@ struct program_record *programs_lock_and_find(struct cc_programs *programs, stru
 {
 	/* Hashing a long key takes longer than all the rest: not under the lock. */
 	*ret_hash = (unsigned int)cmn_quick_hash(key);
-	pthread_mutex_lock(&programs->lock);
+	cmn_mutex_lock(&programs->lock);
 	return cc_program_map_find(&programs->map, key, *ret_hash);
 }
 
 void programs_unlock_and_drop(struct cc_programs *programs, struct doomed *doomed)
 {
-	pthread_mutex_unlock(&programs->lock);
+	cmn_mutex_unlock(&programs->lock);
 	doomed_drop(doomed);
 }
 
@@ -66,7 +67,7 @@ void cc_programs_make_room(struct cc_programs *programs)
 
 	if (!programs)
 		return;
-	pthread_mutex_lock(&programs->lock);
+	cmn_mutex_lock(&programs->lock);
 	cc_program_map_clear(&programs->map, true, &doomed);
 	programs_unlock_and_drop(programs, &doomed);
 }
@@ -116,7 +117,7 @@ static void leave(const struct cc_claim *claim)
 	struct doomed doomed = { 0 };
 	bool stays = false;
 
-	pthread_mutex_lock(&programs->lock);
+	cmn_mutex_lock(&programs->lock);
 	program = cc_program_map_find(&programs->map, claim->key, claim->hash);
 	result->users--;
 	if (program && program_record_result(program) == result) {
@@ -266,33 +267,33 @@ void cc_programs_flush(struct cc_programs *programs)
 {
 	struct doomed doomed = { 0 };
 
-	pthread_mutex_lock(&programs->lock);
+	cmn_mutex_lock(&programs->lock);
 	cc_program_map_clear(&programs->map, false, &doomed);
 	programs_unlock_and_drop(programs, &doomed);
 }
 
 void cc_programs_usage(struct cc_programs *programs, struct cc_programs_usage *ret)
 {
-	pthread_mutex_lock(&programs->lock);
+	cmn_mutex_lock(&programs->lock);
 	*ret = (struct cc_programs_usage){
 		.programs = cc_program_map_count(&programs->map),
 		.kernels = programs->map.kernels,
 		.fast_kernels = programs->map.fast.count,
 		.bytes = programs->map.bytes,
 	};
-	pthread_mutex_unlock(&programs->lock);
+	cmn_mutex_unlock(&programs->lock);
 }
 
 void cc_programs_fork_prepare(struct cc_programs *programs)
 {
-	pthread_mutex_lock(&programs->lock);
+	cmn_mutex_lock(&programs->lock);
 	fast_kernels_lock_all(&programs->map.fast);
 }
 
 void cc_programs_fork_parent(struct cc_programs *programs)
 {
 	fast_kernels_unlock_all(&programs->map.fast);
-	pthread_mutex_unlock(&programs->lock);
+	cmn_mutex_unlock(&programs->lock);
 }
 
 void cc_programs_fork_child(struct cc_programs *programs)

@@ -6,8 +6,8 @@
 COMMAND is a client that builds one program, with LIBRARY (a layer that is compiled with
 -O0 -finstrument-functions and calls.c) as its layer: first with an empty cache, then with what
 that stored. Of the second run's hook, which finds its entry on disk, this prints the functions of
-the product that are entered at least once (libc's and what the preprocessor wrote do not count),
-their files, the depth and the changes of file. BOUNDS: the most functions, files and depth, as
+the product that are entered at least once, their files, the depth and the changes of file. What
+stands in a header, to be compiled into its callers, does not count. BOUNDS: the most functions, files and depth, as
 "90,18,14". --list also prints the calls.
 """
 import argparse
@@ -56,7 +56,8 @@ def names_of(library, addresses):
                           input="".join("%x\n" % address for address in addresses),
                           stdout=subprocess.PIPE).stdout.splitlines()
     places = [re.sub(r":.*", "", place) for place in text[1::2]]
-    return dict(zip(addresses, zip(text[0::2], places)))
+    return {address: (name, place) for address, name, place in zip(addresses, text[0::2], places)
+            if not place.endswith(".h")}
 
 
 def tree_of(calls, hook):
@@ -116,6 +117,7 @@ def main():
     if counts.get("hits_disk") != "1" or counts.get("misses") != "1":
         sys.exit("%s: the second run was no hit on disk: %s" % (options.api, counts))
     names = names_of(options.library, sorted({call[0] for calls in threads for call in calls}))
+    threads = [[call for call in calls if call[0] in names] for calls in threads]
     hook = [address for address, name in names.items() if name[0] == HOOKS[options.api]]
     part = next(filter(None, (tree_of(calls, at) for calls in threads for at in hook)), [])
     if not part:

@@ -83,6 +83,7 @@ def declared(root):
         with open(header, encoding="utf-8") as source:
             text = strip_comments(source.read())
         text = re.sub(r"^\s*#.*(?:\\\n.*)*$", "", text, flags=re.M)
+        text = re.sub(r"^static inline [^;{]*\{.*?^\}", "", text, flags=re.M | re.S)
         for found in re.finditer(r"\b((?:cc|cmn)_[a-z0-9_]+)\s*\((?!\s*\*)([^;{]*)([;{])", text):
             if found.group(3) == ";":
                 names[found.group(1)] = os.path.relpath(header, root)
