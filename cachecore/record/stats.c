@@ -210,18 +210,32 @@ static struct counter *find_counter(struct cc_stats *stats, const char *name)
 	return NULL;
 }
 
-/* The beginning of a log, by its length and a part of its hash. */
+/* The beginning of a log, by its length and a part of its first record's hash. */
 struct merged {
 	uint64_t bytes, hash;
 };
 
-static uint64_t hash_of(struct cmn_view log, size_t len)
+static uint64_t hash_of(struct cmn_view log)
 {
+	size_t len = log.len < CC_STATS_LOG_RECORD ? log.len : CC_STATS_LOG_RECORD;
 	struct cmn_hash hash = cmn_hash_of(log.data, len);
 	uint64_t part;
 
 	memcpy(&part, hash.bytes, sizeof(part));
 	return le64toh(part);
+}
+
+/* What of a log is not merged. One whose first record was damaged since may be that log: better lost than twice. */
+static struct cmn_view rest_of(struct cmn_view log, const struct merged *merged)
+{
+	size_t done = merged->bytes < log.len ? (size_t)merged->bytes : log.len;
+	struct cmn_view rest = log;
+	struct cc_stats_record first;
+
+	if (!done || (hash_of(log) != merged->hash && cc_stats_log_next(&rest, &first) &&
+		      log.len - rest.len == CC_STATS_LOG_RECORD))
+		return log;
+	return (struct cmn_view){ (const uint8_t *)log.data + done, log.len - done };
 }
 
 static void load_line(struct cc_stats *stats, char *line, struct merged *merged)
@@ -316,12 +330,7 @@ static enum cmn_status load_from(struct cc_stats *stats, int root_fd, struct cc_
 
 	*ret_log = cc_stats_log_read(root_fd, log);
 	status = load_text(stats, root_fd, &merged);
-	rest = cmn_buffer_view(log);
-	if (merged.bytes && merged.bytes <= rest.len &&
-	    hash_of(rest, (size_t)merged.bytes) == merged.hash) {
-		rest.data = (const uint8_t *)rest.data + merged.bytes;
-		rest.len -= (size_t)merged.bytes;
-	}
+	rest = rest_of(cmn_buffer_view(log), &merged);
 	while (cc_stats_log_next(&rest, &record)) {
 		load_record(stats, &record);
 		if (usage)
@@ -454,7 +463,7 @@ static void encode_merged(const struct cmn_buffer *log, struct cmn_buffer *ret)
 {
 	if (log->len)
 		cmn_buffer_printf(ret, MERGED_BYTES " %zu\n" MERGED_HASH " %llu\n", log->len,
-				  (unsigned long long)hash_of(cmn_buffer_view(log), log->len));
+				  (unsigned long long)hash_of(cmn_buffer_view(log)));
 }
 
 /* What was taken. false: it has more reasons than a record, whose last then stands for the rest. */
