@@ -24,7 +24,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 /* When so large a share is left, an eviction begins: what is stored meanwhile should fit. */
-#define SPARE_SHARE 8
+#define HEADROOM_SHARE 8
 /* Of file systems, as a rule; where it is another one the account is corrected afterwards. */
 #define BLOCK UINT64_C(4096)
 /* An evictor may remove a leaf under a writer's hands; thrice in a row it does not. */
@@ -328,9 +328,9 @@ static enum cmn_status reserve(struct cc_store *store, int root_fd, const char *
 		bound = bound > overhead ? bound - overhead : 0;
 		status = reserve_within(store, root_fd, leaf, bytes, bound, until, held, &total);
 	}
-	*ret_evict = status == CMN_STALE || total > bound - bound / SPARE_SHARE;
+	*ret_evict = status == CMN_STALE || total > bound - bound / HEADROOM_SHARE;
 	if (*ret_evict)
-		want_room(store, status == CMN_STALE ? bytes : bound / SPARE_SHARE);
+		want_room(store, status == CMN_STALE ? bytes : bound / HEADROOM_SHARE);
 	return status == CMN_STALE ? CMN_ERR_TOO_LARGE : status;
 }
 
