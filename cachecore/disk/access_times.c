@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TOUCHES 1024
+#define MAX_PLACES 1024
 
-static bool is_there(const struct cc_access_times *touches, const struct cc_store_place *place)
+static bool is_there(const struct cc_access_times *times, const struct cc_store_place *place)
 {
-	for (size_t i = 0; i < touches->count; i++) {
-		const struct cc_store_place *other = &touches->places[i];
+	for (size_t i = 0; i < times->count; i++) {
+		const struct cc_store_place *other = &times->places[i];
 
 		if (other->n == place->n && strcmp(other->leaf, place->leaf) == 0)
 			return true;
@@ -19,39 +19,39 @@ static bool is_there(const struct cc_access_times *touches, const struct cc_stor
 }
 
 /* false: out of memory. */
-static bool make_room(struct cc_access_times *touches)
+static bool make_room(struct cc_access_times *times)
 {
-	size_t cap = touches->cap ? 2 * touches->cap : 16;
+	size_t cap = times->cap ? 2 * times->cap : 16;
 	struct cc_store_place *places;
 
-	if (touches->count < touches->cap)
+	if (times->count < times->cap)
 		return true;
-	places = realloc(touches->places, cap * sizeof(*places));
+	places = realloc(times->places, cap * sizeof(*places));
 	if (!places)
 		return false;
-	touches->places = places;
-	touches->cap = cap;
+	times->places = places;
+	times->cap = cap;
 	return true;
 }
 
-bool cc_access_times_add(struct cc_access_times *touches, const struct cc_store_place *place)
+bool cc_access_times_add(struct cc_access_times *times, const struct cc_store_place *place)
 {
-	if (touches->count >= MAX_TOUCHES || is_there(touches, place) || !make_room(touches))
+	if (times->count >= MAX_PLACES || is_there(times, place) || !make_room(times))
 		return false;
-	touches->places[touches->count++] = *place;
+	times->places[times->count++] = *place;
 	return true;
 }
 
-bool cc_access_times_take(struct cc_access_times *touches, struct cc_store_place *ret)
+bool cc_access_times_take(struct cc_access_times *times, struct cc_store_place *ret)
 {
-	if (!touches->count)
+	if (!times->count)
 		return false;
-	*ret = touches->places[--touches->count];
+	*ret = times->places[--times->count];
 	return true;
 }
 
-void cc_access_times_release(struct cc_access_times *touches)
+void cc_access_times_release(struct cc_access_times *times)
 {
-	free(touches->places);
-	*touches = (struct cc_access_times){ 0 };
+	free(times->places);
+	*times = (struct cc_access_times){ 0 };
 }

@@ -81,36 +81,36 @@ static void sift_up(struct cc_candidate *all, size_t i)
 }
 
 /* false: out of memory. */
-static bool make_room(struct cc_candidates *census)
+static bool make_room(struct cc_candidates *found)
 {
-	size_t cap = census->cap ? census->cap * 2 : FIRST_CAP;
+	size_t cap = found->cap ? found->cap * 2 : FIRST_CAP;
 	struct cc_candidate *all;
 
-	if (census->count < census->cap)
+	if (found->count < found->cap)
 		return true;
-	all = realloc(census->all, cap * sizeof(*all));
+	all = realloc(found->all, cap * sizeof(*all));
 	if (!all)
 		return false;
-	census->all = all;
-	census->cap = cap;
+	found->all = all;
+	found->cap = cap;
 	return true;
 }
 
-static bool add_candidate(struct cc_candidates *census, const struct cc_candidate *one)
+static bool add_candidate(struct cc_candidates *found, const struct cc_candidate *one)
 {
-	census->entries++;
-	census->bytes += one->bytes;
-	if (census->count == census->max) {
-		if (one->rank >= census->all[0].rank)
+	found->entries++;
+	found->bytes += one->bytes;
+	if (found->count == found->max) {
+		if (one->rank >= found->all[0].rank)
 			return true;
-		census->all[0] = *one;
-		sift_down(census->all, census->count, 0);
+		found->all[0] = *one;
+		sift_down(found->all, found->count, 0);
 		return true;
 	}
-	if (!make_room(census))
+	if (!make_room(found))
 		return false;
-	census->all[census->count] = *one;
-	sift_up(census->all, census->count++);
+	found->all[found->count] = *one;
+	sift_up(found->all, found->count++);
 	return true;
 }
 
@@ -133,29 +133,29 @@ static uint64_t rank_by_cost(int leaf_fd, const struct cc_candidate *one, uint64
 	return rank < 1e19 ? (uint64_t)rank : (uint64_t)1e19;
 }
 
-static uint64_t rank_of(const struct cc_candidates *census, int leaf_fd, const struct cc_candidate *one)
+static uint64_t rank_of(const struct cc_candidates *found, int leaf_fd, const struct cc_candidate *one)
 {
-	const struct cc_config *config = census->config;
+	const struct cc_config *config = found->config;
 
-	if (config->threshold_days && config->threshold_days < census->now / NS_PER_DAY &&
-	    one->access_ns < census->now - config->threshold_days * NS_PER_DAY)
+	if (config->threshold_days && config->threshold_days < found->now / NS_PER_DAY &&
+	    one->access_ns < found->now - config->threshold_days * NS_PER_DAY)
 		return 0;
 	if (config->eviction_order == CC_EVICTION_COST)
-		return rank_by_cost(leaf_fd, one, census->now);
+		return rank_by_cost(leaf_fd, one, found->now);
 	return one->access_ns;
 }
 
 static enum cmn_status visit_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
 {
-	struct cc_candidates *census = ctx;
+	struct cc_candidates *found = ctx;
 	struct cc_candidate one;
 	struct cc_leaf_scan scan;
 
-	if (census->go_on && !census->go_on(census->ctx)) {
-		census->partial = true;
+	if (found->go_on && !found->go_on(found->ctx)) {
+		found->partial = true;
 		return CMN_STALE;
 	}
-	census->busy |= cc_leaf_lock(leaf_fd, 0) == CMN_BUSY;
+	found->busy |= cc_leaf_lock(leaf_fd, 0) == CMN_BUSY;
 	cc_leaf_unlock(leaf_fd);
 	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
 		return CMN_OK;	/* removed meanwhile */
@@ -166,34 +166,34 @@ static enum cmn_status visit_leaf(void *ctx, int root_fd, const char *path, int 
 		if (!(scan.present[CC_LEAF_SRC] >> one.n & 1))
 			continue;
 		one.bytes = cc_leaf_bytes(leaf_fd, one.n);
-		one.access_ns = cc_leaf_access_ns(leaf_fd, one.n, census->now);
-		one.rank = rank_of(census, leaf_fd, &one);
-		if (!add_candidate(census, &one))
+		one.access_ns = cc_leaf_access_ns(leaf_fd, one.n, found->now);
+		one.rank = rank_of(found, leaf_fd, &one);
+		if (!add_candidate(found, &one))
 			return CMN_ERR_NOMEM;
 	}
 	return CMN_OK;
 }
 
 
-enum cmn_status cc_candidates_find(struct cc_candidates *census, int root_fd)
+enum cmn_status cc_candidates_find(struct cc_candidates *found, int root_fd)
 {
 	/* The nanoseconds of a moment are as good as chance. */
 	unsigned int first = (unsigned int)(cmn_clock_monotonic() / 7 % 256);
-	enum cmn_status status = cc_leaf_walk_from(root_fd, first, true, visit_leaf, census);
+	enum cmn_status status = cc_leaf_walk_from(root_fd, first, true, visit_leaf, found);
 
 	if (status == CMN_STALE)
 		status = CMN_OK;
 	/* In place: the library's qsort would take as much memory again. */
-	for (size_t left = census->count; left > 1 && status == CMN_OK; left--) {
-		swap(&census->all[0], &census->all[left - 1]);
-		sift_down(census->all, left - 1, 0);
+	for (size_t left = found->count; left > 1 && status == CMN_OK; left--) {
+		swap(&found->all[0], &found->all[left - 1]);
+		sift_down(found->all, left - 1, 0);
 	}
 	return status;
 }
 
-void cc_candidates_release(struct cc_candidates *census)
+void cc_candidates_release(struct cc_candidates *found)
 {
-	free(census->all);
-	census->all = NULL;
-	census->count = census->cap = 0;
+	free(found->all);
+	found->all = NULL;
+	found->count = found->cap = 0;
 }

@@ -45,7 +45,7 @@ struct cc_candidates {
  * caller's, the rest zero. Afterwards all is sorted by rank. CMN_ERR_NOMEM,
  * CMN_ERR_IO.
  */
-CMN_CHECKED enum cmn_status cc_candidates_find(struct cc_candidates *census, int root_fd);
-void cc_candidates_release(struct cc_candidates *census);
+CMN_CHECKED enum cmn_status cc_candidates_find(struct cc_candidates *ret, int root_fd);
+void cc_candidates_release(struct cc_candidates *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* evict: a census, then removals in its order, and again while that helps. */
+/* evict: candidates, then their removal in order, and again while that helps. */
 #include "cachecore/disk/evict.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ struct eviction {
 	int root_fd;
 	const struct cc_config *config;
 	const struct cc_evict_pace *pace;
-	struct cc_candidates census;
+	struct cc_candidates candidates;
 	struct cc_history_evicted removed;
 	bool reducing;		/* the root is full: half of it is to be left */
 	uint64_t deadline;	/* monotonic, of removals; 0: none yet */
@@ -58,7 +58,7 @@ static uint64_t lock_until(struct eviction *eviction)
 	return eviction->deadline && eviction->deadline < until ? eviction->deadline : until;
 }
 
-static bool census_goes_on(void *ctx)
+static bool search_goes_on(void *ctx)
 {
 	return goes_on(ctx);
 }
@@ -84,10 +84,10 @@ static uint64_t remove_candidate(int root_fd, const struct cc_candidate *one, ui
 	return freed;
 }
 
-/* The bytes that are to go, of those that the census saw; total: of all entries. */
+/* The bytes that are to go, of those that were seen; total: of all entries. */
 static uint64_t excess_of(struct eviction *eviction, uint64_t total)
 {
-	const struct cc_candidates *census = &eviction->census;
+	const struct cc_candidates *candidates = &eviction->candidates;
 	uint64_t max_size = eviction->config->max_size, overhead, left = 0, excess;
 	uint64_t room = eviction->pace ? eviction->pace->room : 0;
 
@@ -104,8 +104,8 @@ static uint64_t excess_of(struct eviction *eviction, uint64_t total)
 		return 0;
 	excess = total - left;
 	/* By floating point: a share of a share, where a byte more or less is nothing. */
-	return census->partial
-		? (uint64_t)((double)excess * ((double)census->bytes / (double)total))
+	return candidates->partial
+		? (uint64_t)((double)excess * ((double)candidates->bytes / (double)total))
 		: excess;
 }
 
@@ -123,19 +123,19 @@ static enum cmn_status give_back(struct eviction *eviction, uint64_t *freed)
 static enum cmn_status remove_excess(struct eviction *eviction, uint64_t excess,
 				     uint64_t *ret_freed)
 {
-	const struct cc_candidates *census = &eviction->census;
+	const struct cc_candidates *candidates = &eviction->candidates;
 	enum cmn_status status = CMN_OK;
 	uint64_t freed = 0, owed = 0, gone;
 
-	for (size_t i = 0; i < census->count && status == CMN_OK; i++) {
-		const struct cc_candidate *one = &census->all[i];
+	for (size_t i = 0; i < candidates->count && status == CMN_OK; i++) {
+		const struct cc_candidate *one = &candidates->all[i];
 
 		/* In order: the first that may stay ends it. Rank 0 is too old. */
 		if (freed >= excess && one->rank)
 			break;
 		if (!goes_on(eviction) && cmn_clock_monotonic() >= eviction->deadline)
 			break;
-		gone = remove_candidate(eviction->root_fd, one, census->now);
+		gone = remove_candidate(eviction->root_fd, one, candidates->now);
 		if (gone)
 			cc_history_add_removal(&eviction->removed,
 					       one->rank ? CC_HISTORY_BY_SIZE : CC_HISTORY_BY_AGE,
@@ -161,29 +161,29 @@ static void sweep_root(int root_fd)
 }
 
 /*
- * One census and its removals. *ret_again: there is more to go than one census
+ * One search for candidates and their removal. *ret_again: there is more to go than one search
  * holds. CMN_STALE: what is left is too much, and another round would not help.
  */
 static enum cmn_status evict_once(struct eviction *eviction, bool *ret_again)
 {
-	struct cc_candidates *census = &eviction->census;
+	struct cc_candidates *candidates = &eviction->candidates;
 	const struct cc_config *config = eviction->config;
 	const struct cc_evict_pace *pace = eviction->pace;
 	uint64_t total = 0, excess, freed = 0;
 	struct cc_account_mark before;
 	enum cmn_status status;
 
-	*census = (struct cc_candidates){
+	*candidates = (struct cc_candidates){
 		.config = config, .now = cmn_clock_realtime(),
 		.max = pace && pace->max_candidates ? pace->max_candidates : CC_CANDIDATES_MAX,
-		.go_on = census_goes_on, .ctx = eviction,
+		.go_on = search_goes_on, .ctx = eviction,
 	};
 	cc_account_mark(eviction->root_fd, &before);
-	status = cc_candidates_find(census, eviction->root_fd);
+	status = cc_candidates_find(candidates, eviction->root_fd);
 	/* Of a part of the tree nothing follows but that there is as much. */
 	if (status == CMN_OK)
-		status = cc_account_correct(eviction->root_fd, &before, census->bytes,
-					    census->busy || census->partial, lock_until(eviction),
+		status = cc_account_correct(eviction->root_fd, &before, candidates->bytes,
+					    candidates->busy || candidates->partial, lock_until(eviction),
 					    &total);
 	if (status != CMN_OK || config->eviction_disable)
 		goto out;
@@ -191,11 +191,11 @@ static enum cmn_status evict_once(struct eviction *eviction, bool *ret_again)
 	status = remove_excess(eviction, excess, &freed);
 	/* What others have stored meanwhile is the next eviction's, or this one might never end. */
 	if (status == CMN_OK && freed < excess) {
-		*ret_again = freed && !census->partial && !eviction->deadline;
+		*ret_again = freed && !candidates->partial && !eviction->deadline;
 		status = CMN_STALE;
 	}
 out:
-	cc_candidates_release(census);
+	cc_candidates_release(candidates);
 	return status;
 }
 

@@ -29,8 +29,9 @@
 /* A lock has no owner that can be asked: after so long it is looked at, and who is found twice is. */
 #define LOOK_NS UINT64_C(200000000)
 /*
- * From an unseen owner's last new beat until it counts as stopped: with looks as above within a
- * second of that, and seven beats that a busy machine may lose.
+ * From an owner's last new beat, or processor time where that is seen, until it counts as
+ * stopped: with looks as above within a second of that, and seven beats that a busy machine may
+ * lose.
  */
 #define QUIET_NS UINT64_C(750000000)
 /* A process that builds more at once lets the rest be without beats. */
@@ -118,7 +119,8 @@ struct watch {
 
 /*
  * UNKNOWN until it was found in that state twice: a lock is taken before it is
- * signed. An unseen one is stopped when it has not changed its beat for long.
+ * signed. One that is unseen, or looks as if it works and may be frozen, is
+ * stopped when it has not changed its beat for long.
  */
 static enum cc_holder_state look(struct watch *watch, const struct cc_flight *flight, uint64_t now)
 {
@@ -131,7 +133,7 @@ static enum cc_holder_state look(struct watch *watch, const struct cc_flight *fl
 	state = cc_holder_look(flight->fd, &flight->flights->self, &holder);
 	again = state == watch->state && memcmp(&holder, &watch->holder, sizeof(holder)) == 0;
 	*watch = (struct watch){ now + LOOK_NS, state, holder, again ? watch->changed : now };
-	if (state == CC_HOLDER_UNSEEN)
+	if (state == CC_HOLDER_UNSEEN || state == CC_HOLDER_UNKNOWN)
 		return holder.beat && now - watch->changed >= QUIET_NS ? CC_HOLDER_STOPPED
 								       : CC_HOLDER_UNKNOWN;
 	return again ? state : CC_HOLDER_UNKNOWN;

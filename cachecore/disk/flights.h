@@ -6,7 +6,7 @@
  * again. The lock is flock's and dies with its process, so that a dead builder
  * frees its waiters at once; where a child has inherited the lock, and where
  * the builder is stopped, within half a second, or within a second where it can
- * only be told by its beat. Nor is one waited for longer who could not be noted,
+ * only be told by its beat, as of one that is frozen. Nor is one waited for longer who could not be noted,
  * as on a full disk, where its result would not be found either. Where there is
  * no lock to be had (a network file system, whose locks may block for ever; a
  * directory that cannot be written) everybody builds. Thread-safe.
@@ -44,7 +44,7 @@ enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, const char *roo
 void cc_flight_end(struct cc_flight *flight);	/* from any thread; NULL is fine */
 
 /*
- * Tells who waits in other namespaces that this process still builds; so often,
+ * Tells who waits that this process still builds; so often,
  * by a thread that does nothing else for long. Without it they wait as long as
  * they may. false: there is nothing to tell.
  */

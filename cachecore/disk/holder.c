@@ -22,7 +22,7 @@
 /* Of /proc/<pid>/stat. */
 struct process {
 	char state;
-	uint64_t threads, start;
+	uint64_t threads, start, ticks;
 };
 
 /* proc(5): the name is in brackets and may hold anything; fields count from one, the state is the third. */
@@ -34,13 +34,15 @@ static bool parse_stat(const char *text, struct process *ret)
 
 	if (!at || at[1] != ' ' || !at[2] || at[3] != ' ')
 		return false;
-	ret->state = at[2];
+	*ret = (struct process){ .state = at[2] };
 	at += 3;
 	for (int field = 4; field <= 22; field++) {
 		value = strtoull(at, &end, 10);	/* some that are not looked at may be negative */
 		if (end == at)
 			return false;
 		at = end;
+		if (field == 14 || field == 15)
+			ret->ticks += value;	/* in user and in kernel mode */
 		if (field == 20)
 			ret->threads = value;
 	}
@@ -157,6 +159,7 @@ enum cc_holder_state cc_holder_look(int fd, const struct cc_holder *self, struct
 		return is_gone(ret->pid) ? CC_HOLDER_GONE : CC_HOLDER_UNKNOWN;
 	if (process.start != ret->start)
 		return CC_HOLDER_GONE;
+	ret->ticks = process.ticks;
 	switch (process.state) {
 	case 'T':
 	case 't':

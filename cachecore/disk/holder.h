@@ -4,7 +4,8 @@
  * A lock can outlive its process, in a child that was made without fork's
  * handlers, and a process can be stopped: who waits wants to know. Processes
  * are known by number and start, within one PID and one time namespace;
- * elsewhere by their beat alone, a number that changes while they work.
+ * elsewhere by their beat alone, a number that changes while they work. The beat
+ * tells of a frozen one, too (cgroups(7)), which looks like one that sleeps.
  * Thread-safe.
  */
 #ifndef CACHECORE_DISK_HOLDER_H
@@ -13,7 +14,7 @@
 #include <stdint.h>
 
 enum cc_holder_state {
-	CC_HOLDER_UNKNOWN,	/* it works, or nobody can tell */
+	CC_HOLDER_UNKNOWN,	/* it works, or is frozen, or nobody can tell */
 	CC_HOLDER_UNSEEN,	/* in another namespace, or there is no /proc */
 	CC_HOLDER_STOPPED,	/* by a signal or a debugger */
 	CC_HOLDER_GONE,
@@ -23,6 +24,7 @@ enum cc_holder_state {
 /* All zero: not known. beat 0: it has none. */
 struct cc_holder {
 	uint64_t pid, start, space, beat;
+	uint64_t ticks;		/* of processor time, where it can be seen */
 };
 
 /* Of this process. */

@@ -112,20 +112,20 @@ static enum cmn_status each(int fd, const char *suffix,
 	return status;
 }
 
-struct census {
+struct sum {
 	unsigned long long count;
 	uint64_t bytes;
 };
 
 static enum cmn_status count_one(void *ctx, int fd, const char *name)
 {
-	struct census *census = ctx;
+	struct sum *sum = ctx;
 	struct stat info;
 
 	if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
 		return CMN_OK;	/* gone meanwhile */
-	census->count++;
-	census->bytes += info.st_size > 0 ? (uint64_t)info.st_size : 0;
+	sum->count++;
+	sum->bytes += info.st_size > 0 ? (uint64_t)info.st_size : 0;
 	return CMN_OK;
 }
 
@@ -169,35 +169,35 @@ static int compare_times(const void *a, const void *b)
 	return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
 }
 
-static bool has_room(const struct census *census, unsigned long long max_count, size_t len)
+static bool has_room(const struct sum *sum, unsigned long long max_count, size_t len)
 {
-	return census->count < max_count && census->bytes <= CC_RECIPES_MAX_BYTES &&
-	       len <= CC_RECIPES_MAX_BYTES - census->bytes;
+	return sum->count < max_count && sum->bytes <= CC_RECIPES_MAX_BYTES &&
+	       len <= CC_RECIPES_MAX_BYTES - sum->bytes;
 }
 
 /* Lets the oldest go until there are fewer than max_count and one of len more bytes fits. */
 static enum cmn_status make_room(int fd, unsigned long long max_count, size_t len)
 {
 	struct selection selection = { .max = (size_t)max_count + ROOM_SLACK };
-	struct census census = { 0 };
-	enum cmn_status status = each(fd, RECIPE_SUFFIX, count_one, &census);
+	struct sum sum = { 0 };
+	enum cmn_status status = each(fd, RECIPE_SUFFIX, count_one, &sum);
 
-	if (status != CMN_OK || has_room(&census, max_count, len))
+	if (status != CMN_OK || has_room(&sum, max_count, len))
 		return status;
 	selection.all = malloc(selection.max * sizeof(*selection.all));
 	if (!selection.all)
 		return CMN_ERR_NOMEM;
 	status = each(fd, RECIPE_SUFFIX, select_one, &selection);
 	qsort(selection.all, selection.count, sizeof(*selection.all), compare_times);
-	census = (struct census){ .count = selection.count };
+	sum = (struct sum){ .count = selection.count };
 	for (size_t i = 0; i < selection.count; i++)
-		census.bytes += selection.all[i].size;
+		sum.bytes += selection.all[i].size;
 	for (size_t i = 0; i < selection.count && status == CMN_OK; i++) {
-		if (has_room(&census, max_count, len))
+		if (has_room(&sum, max_count, len))
 			break;
 		status = cc_recipes_remove(fd, selection.all[i].name);
-		census.count--;
-		census.bytes -= selection.all[i].size;
+		sum.count--;
+		sum.bytes -= selection.all[i].size;
 	}
 	free(selection.all);
 	return status;
@@ -404,18 +404,18 @@ enum cmn_status cc_recipes_quarantine(int fd, const char *name)
 enum cmn_status cc_recipes_count(const char *root, struct cc_recipes_count *ret)
 {
 	struct cc_recipes_count found = { 0 };
-	struct census census = { 0 };
+	struct sum sum = { 0 };
 	enum cmn_status status;
 	int fd = -1, inner = -1;
 
 	status = cc_recipes_open(root, &fd);
 	if (status == CMN_OK) {
-		status = each(fd, RECIPE_SUFFIX, count_one, &census);
-		found.recipes = census.count;
+		status = each(fd, RECIPE_SUFFIX, count_one, &sum);
+		found.recipes = sum.count;
 		if (status == CMN_OK && open_at(fd, CC_RECIPES_QUARANTINE, &inner) == CMN_OK) {
-			census = (struct census){ 0 };
-			status = each(inner, RECIPE_SUFFIX, count_one, &census);
-			found.quarantined = census.count;
+			sum = (struct sum){ 0 };
+			status = each(inner, RECIPE_SUFFIX, count_one, &sum);
+			found.quarantined = sum.count;
 			(void)cmn_descriptor_close(inner);	/* read only */
 		}
 		(void)cmn_descriptor_close(fd);	/* read only */

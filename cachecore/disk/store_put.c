@@ -18,12 +18,13 @@
 #include "cachecore/disk/store_internal.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
+#include "common/env.h"
 #include "common/file.h"
 #include "common/write.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /* When so large a share is left, an eviction begins: what is stored meanwhile should fit. */
-#define SPARE_SHARE 8
+#define HEADROOM_SHARE 8
 /* Of file systems, as a rule; where it is another one the account is corrected afterwards. */
 #define BLOCK UINT64_C(4096)
 /* An evictor may remove a leaf under a writer's hands; thrice in a row it does not. */
@@ -327,9 +328,9 @@ static enum cmn_status reserve(struct cc_store *store, int root_fd, const char *
 		bound = bound > overhead ? bound - overhead : 0;
 		status = reserve_within(store, root_fd, leaf, bytes, bound, until, held, &total);
 	}
-	*ret_evict = status == CMN_STALE || total > bound - bound / SPARE_SHARE;
+	*ret_evict = status == CMN_STALE || total > bound - bound / HEADROOM_SHARE;
 	if (*ret_evict)
-		want_room(store, status == CMN_STALE ? bytes : bound / SPARE_SHARE);
+		want_room(store, status == CMN_STALE ? bytes : bound / HEADROOM_SHARE);
 	return status == CMN_STALE ? CMN_ERR_TOO_LARGE : status;
 }
 
@@ -526,15 +527,18 @@ out:
  * counts, or it is not made. Under the leaf's lock, so that it is not an
  * evicted entry's.
  */
-static void make_access_time(struct cc_store *store, int root_fd, const char *leaf, unsigned int n)
+static void make_access_time(struct cc_store *store, int root_fd,
+			     const struct cc_store_place *place)
 {
 	struct held_leaf held = { .fd = -1 };
-	enum cmn_status status = cc_leaf_open(root_fd, leaf, &held.fd);
 	char name[CC_LEAF_NAME_SIZE];
+	unsigned int n = place->n;
+	enum cmn_status status;
 	uint64_t before;
 	int64_t change;
 	bool evict;
 
+	status = cc_leaf_open(root_fd, place->leaf, &held.fd);
 	if (status != CMN_OK)
 		return;	/* it was evicted */
 	status = cc_leaf_lock(held.fd, 0);
@@ -544,7 +548,7 @@ static void make_access_time(struct cc_store *store, int root_fd, const char *le
 	if (faccessat(held.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
 		goto out;
 	before = cc_leaf_bytes(held.fd, n);
-	status = reserve(store, root_fd, leaf, BLOCK, cc_store_lock_until(store), &held, &evict);
+	status = reserve(store, root_fd, place->leaf, BLOCK, cc_store_lock_until(store), &held, &evict);
 	atomic_store(&store->stuck, status == CMN_BUSY);
 	if (status != CMN_OK)
 		goto out;
@@ -555,6 +559,19 @@ static void make_access_time(struct cc_store *store, int root_fd, const char *le
 		(void)!cc_account_add(root_fd, change, cc_store_lock_until(store));	/* it is too high */
 out:
 	release_leaf(&held);
+}
+
+/* What an access time's file has; UINT64_MAX: no number. */
+static uint64_t read_access_ns(int fd)
+{
+	char text[24];
+	ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+	uint64_t ns;
+
+	if (got < 2 || text[got - 1] != '\n')
+		return UINT64_MAX;
+	text[got - 1] = '\0';
+	return cmn_env_parse_number(text, 0, UINT64_MAX, &ns) == CMN_OK ? ns : UINT64_MAX;
 }
 
 /*
@@ -572,19 +589,20 @@ static bool touch_file(int leaf_fd, unsigned int n)
 	int fd, len;
 
 	cc_leaf_name(CC_LEAF_ACCESS, n, name);
-	if (cc_number_file_read(leaf_fd, name, &last) == CMN_OK && last <= now &&
-	    now - last < NS_PER_S)
-		return true;
-	fd = cmn_descriptor_open(leaf_fd, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	fd = cmn_descriptor_open(leaf_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return false;
 	/* What has a second name is a backup's, too. */
 	done = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink <= 1;
-	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
-	/* Cut after writing: never empty, which would look unused to an evictor. */
-	done = done && cmn_descriptor_is_ours(fd) &&
-	       cmn_write_at(fd, text, (size_t)len, 0) == len &&
-	       cmn_descriptor_is_ours(fd) && ftruncate(fd, len) == 0;
+	last = done ? read_access_ns(fd) : 0;
+	if (done && (last > now || now - last >= NS_PER_S)) {
+		len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
+		/* Cut after writing: never empty, which would look unused to an evictor. */
+		done = cmn_descriptor_is_ours(fd) &&
+		       cmn_write_at(fd, text, (size_t)len, 0) == len &&
+		       (info.st_size <= len ||
+			(cmn_descriptor_is_ours(fd) && ftruncate(fd, len) == 0));
+	}
 	(void)cmn_descriptor_close(fd);	/* best effort */
 	return done;
 }
@@ -598,7 +616,7 @@ void cc_store_touch(struct cc_store *store, const struct cc_store_place *place)
 		return;
 	if (cc_leaf_open(root_fd, place->leaf, &leaf_fd) == CMN_OK) {
 		if (!touch_file(leaf_fd, place->n))
-			make_access_time(store, root_fd, place->leaf, place->n);
+			make_access_time(store, root_fd, place);
 		(void)cmn_descriptor_close(leaf_fd);	/* read only */
 	}
 	(void)cmn_descriptor_close(root_fd);	/* read only */

@@ -4,7 +4,7 @@
  * when there is nothing to do. What it does is in writer_work.c.
  *
  * The lock guards the lists and the flags and is never held across the
- * store's or the statistics' work. Entries go first, then touches, then an
+ * store's or the statistics' work. Entries go first, then access times, then an
  * eviction that is due; statistics when their time has come, or when a flush
  * asks for them.
  */
@@ -354,7 +354,7 @@ void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *plac
 {
 	lock(writer);
 	/* Else the thread wakes by itself within a second. */
-	if (!writer->stop && cc_access_times_add(&writer->touches, place) && note_event(writer))
+	if (!writer->stop && cc_access_times_add(&writer->access_times, place) && note_event(writer))
 		(void)pthread_cond_signal(&writer->work);
 	unlock(writer);
 }
@@ -384,7 +384,7 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 	uint64_t wanted, now, third;
 
 	/* Nothing to wait for: a process may end now. */
-	if (!writer->stores && !writer->touches.count && !writer->evict_due && !writer->working &&
+	if (!writer->stores && !writer->access_times.count && !writer->evict_due && !writer->working &&
 	    !has_statistics(writer))
 		return true;
 	now = cmn_clock_monotonic();
@@ -406,7 +406,7 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 		cc_writer_do_stats(writer);
 		cc_store_hurry(writer->store, 0);
 		writer->evict_end = 0;
-		return !writer->stores && !writer->touches.count;
+		return !writer->stores && !writer->access_times.count;
 	}
 	wanted = ++writer->flush_wanted;
 	(void)pthread_cond_signal(&writer->work);
@@ -459,7 +459,7 @@ bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns)
 	if (writer->started)
 		(void)pthread_join(writer->thread, NULL);	/* it is past its last wait */
 	cc_writer_tasks_free(&writer->stores);
-	cc_access_times_release(&writer->touches);
+	cc_access_times_release(&writer->access_times);
 	cc_history_drop(&writer->history);
 	(void)pthread_cond_destroy(&writer->work);	/* nobody is left to use them */
 	(void)pthread_cond_destroy(&writer->idle);
@@ -483,7 +483,7 @@ void cc_writer_fork_child(struct cc_writer *writer)
 {
 	cc_writer_tasks_free(&writer->stores);
 	writer->stored_bytes = 0;
-	writer->touches.count = 0;
+	writer->access_times.count = 0;
 	cc_history_drop(&writer->history);
 	writer->evict_due = false;
 	writer->evict_end = 0;

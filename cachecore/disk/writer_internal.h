@@ -8,9 +8,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cachecore/disk/writer_task.h"
 #include "cachecore/disk/access_times.h"
 #include "cachecore/disk/writer.h"
+
+/* What is to be stored: an entry under its key, or a recipe. It belongs to whoever has it in a list. */
+struct cc_writer_task {
+	struct cc_key key;
+	struct cc_entry *entry;		/* NULL: a recipe, and no key */
+	struct cmn_buffer recipe;
+	struct cc_flight *flight;	/* ended when the task is done or dropped; may be NULL */
+	uint64_t size;			/* of what it holds */
+	bool unwanted;			/* to be removed when it is stored */
+	bool waits;			/* it did not fit: it is tried once more after an eviction */
+	struct cc_writer_task *prev, *next;	/* of a utlist */
+};
+
+/* Copies the key, takes a reference to entry. NULL: out of memory. */
+struct cc_writer_task *cc_writer_task_of_entry(const struct cc_key *key, struct cc_entry *entry);
+/* Takes the encoded recipe in any case. NULL: out of memory. */
+struct cc_writer_task *cc_writer_task_of_recipe(struct cmn_buffer *encoded);
+void cc_writer_task_free(struct cc_writer_task *task);
+void cc_writer_tasks_free(struct cc_writer_task **list);	/* leaves an empty one */
 
 struct cc_writer {
 	struct cc_store *store;
@@ -27,7 +45,7 @@ struct cc_writer {
 	struct cc_stats *stats;		/* NULL: only its own are written */
 	struct cc_writer_task *stores;
 	uint64_t stored_bytes;		/* of what waits in stores */
-	struct cc_access_times touches;
+	struct cc_access_times access_times;
 	struct cc_history history;
 	bool evict_due;
 	unsigned int evict_steps;	/* of the eviction that goes on */

@@ -7,6 +7,7 @@
 #include "cachecore/disk/writer_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <utlist.h>
 
@@ -17,6 +18,56 @@
 /* Leaves that an eviction looks at even if its time is over: some ms of work, where a machine is busy. */
 #define LEAST_STEPS 64
 #define STATS_PATIENCE_NS UINT64_C(20000000)
+
+struct cc_writer_task *cc_writer_task_of_entry(const struct cc_key *key, struct cc_entry *entry)
+{
+	struct cc_writer_task *task = calloc(1, sizeof(*task));
+
+	if (!task)
+		return NULL;
+	cc_key_init_copy(&task->key, key);
+	if (cc_key_status(&task->key) != CMN_OK) {
+		cc_key_release(&task->key);
+		free(task);
+		return NULL;
+	}
+	task->entry = cc_entry_ref(entry);
+	task->size = cc_key_view(&task->key).len + cc_entry_payload_size(entry);
+	return task;
+}
+
+struct cc_writer_task *cc_writer_task_of_recipe(struct cmn_buffer *encoded)
+{
+	struct cc_writer_task *task = calloc(1, sizeof(*task));
+
+	if (!task) {
+		cmn_buffer_release(encoded);
+		return NULL;
+	}
+	cc_key_init(&task->key);
+	task->recipe = *encoded;
+	task->size = encoded->len;
+	*encoded = (struct cmn_buffer){ 0 };
+	return task;
+}
+
+void cc_writer_task_free(struct cc_writer_task *task)
+{
+	cc_flight_end(task->flight);
+	cc_entry_unref(task->entry);
+	cc_key_release(&task->key);
+	cmn_buffer_release(&task->recipe);
+	free(task);
+}
+
+void cc_writer_tasks_free(struct cc_writer_task **list)
+{
+	struct cc_writer_task *task, *next;
+
+	DL_FOREACH_SAFE(*list, task, next)
+		cc_writer_task_free(task);
+	*list = NULL;
+}
 
 static void log_failure(struct cc_writer *writer, const char *what, enum cmn_status status)
 {
@@ -195,7 +246,7 @@ bool cc_writer_do_task(struct cc_writer *writer)
 				(void)!cc_store_remove(writer->store, &task->key);
 			cc_writer_task_free(task);
 		}
-	} else if (cc_access_times_take(&writer->touches, &place)) {
+	} else if (cc_access_times_take(&writer->access_times, &place)) {
 		writer->working = true;
 		(void)pthread_mutex_unlock(&writer->lock);
 		cc_store_touch(writer->store, &place);

@@ -210,18 +210,32 @@ static struct counter *find_counter(struct cc_stats *stats, const char *name)
 	return NULL;
 }
 
-/* The beginning of a log, by its length and a part of its hash. */
+/* The beginning of a log, by its length and a part of its first record's hash. */
 struct merged {
 	uint64_t bytes, hash;
 };
 
-static uint64_t hash_of(struct cmn_view log, size_t len)
+static uint64_t hash_of(struct cmn_view log)
 {
+	size_t len = log.len < CC_STATS_LOG_RECORD ? log.len : CC_STATS_LOG_RECORD;
 	struct cmn_hash hash = cmn_hash_of(log.data, len);
 	uint64_t part;
 
 	memcpy(&part, hash.bytes, sizeof(part));
 	return le64toh(part);
+}
+
+/* What of a log is not merged. One whose first record was damaged since may be that log: better lost than twice. */
+static struct cmn_view rest_of(struct cmn_view log, const struct merged *merged)
+{
+	size_t done = merged->bytes < log.len ? (size_t)merged->bytes : log.len;
+	struct cmn_view rest = log;
+	struct cc_stats_record first;
+
+	if (!done || (hash_of(log) != merged->hash && cc_stats_log_next(&rest, &first) &&
+		      log.len - rest.len == CC_STATS_LOG_RECORD))
+		return log;
+	return (struct cmn_view){ (const uint8_t *)log.data + done, log.len - done };
 }
 
 static void load_line(struct cc_stats *stats, char *line, struct merged *merged)
@@ -304,24 +318,19 @@ static bool is_no_file_of_counts(enum cmn_status status)
 /*
  * Adds both files. The log is read first, so that what is merged meanwhile shows
  * as merged. usage (may be NULL) gets what is in the log alone. *log is the
- * caller's in any case. CMN_MISS: there is neither.
+ * caller's in any case, *ret_log how it was read. CMN_MISS: there is neither.
  */
 static enum cmn_status load_from(struct cc_stats *stats, int root_fd, struct cc_usage *usage,
-				 struct cmn_buffer *log)
+				 struct cmn_buffer *log, enum cmn_status *ret_log)
 {
 	struct merged merged = { 0 };
 	struct cc_stats_record record;
 	enum cmn_status status;
 	struct cmn_view rest;
 
-	cc_stats_log_read(root_fd, log);
+	*ret_log = cc_stats_log_read(root_fd, log);
 	status = load_text(stats, root_fd, &merged);
-	rest = cmn_buffer_view(log);
-	if (merged.bytes && merged.bytes <= rest.len &&
-	    hash_of(rest, (size_t)merged.bytes) == merged.hash) {
-		rest.data = (const uint8_t *)rest.data + merged.bytes;
-		rest.len -= (size_t)merged.bytes;
-	}
+	rest = rest_of(cmn_buffer_view(log), &merged);
 	while (cc_stats_log_next(&rest, &record)) {
 		load_record(stats, &record);
 		if (usage)
@@ -335,12 +344,12 @@ static enum cmn_status load_from(struct cc_stats *stats, int root_fd, struct cc_
 enum cmn_status cc_stats_load(struct cc_stats *stats, const char *root)
 {
 	struct cmn_buffer log = { 0 };
-	enum cmn_status status;
+	enum cmn_status status, ignored;
 	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
-	status = load_from(stats, fd, NULL, &log);
+	status = load_from(stats, fd, NULL, &log, &ignored);
 	cmn_buffer_release(&log);
 	(void)close(fd);	/* nothing was written through it */
 	return status;
@@ -350,13 +359,13 @@ enum cmn_status cc_stats_load_usage(struct cc_usage *usage, int root_fd)
 {
 	struct cc_stats *ignored = cc_stats_new();
 	struct cmn_buffer log = { 0 };
-	enum cmn_status status;
+	enum cmn_status status, log_status;
 
 	if (!ignored)
 		return CMN_ERR_NOMEM;
 	/* In this order: what is merged meanwhile is left out, and not counted twice. */
 	status = cc_usage_load(usage, root_fd);
-	(void)!load_from(ignored, root_fd, usage, &log);	/* without it there is less to tell */
+	(void)!load_from(ignored, root_fd, usage, &log, &log_status);	/* without it there is less to tell */
 	if (status == CMN_MISS && usage->day_count)
 		status = CMN_OK;
 	cmn_buffer_release(&log);
@@ -450,6 +459,13 @@ static void encode(const struct cc_stats *stats, struct cmn_buffer *ret)
 				  (unsigned long long)amount);
 }
 
+static void encode_merged(const struct cmn_buffer *log, struct cmn_buffer *ret)
+{
+	if (log->len)
+		cmn_buffer_printf(ret, MERGED_BYTES " %zu\n" MERGED_HASH " %llu\n", log->len,
+				  (unsigned long long)hash_of(cmn_buffer_view(log)));
+}
+
 /* What was taken. false: it has more reasons than a record, whose last then stands for the rest. */
 static bool make_record(const struct cc_stats *taken, struct cc_stats_record *ret)
 {
@@ -483,14 +499,13 @@ static bool make_record(const struct cc_stats *taken, struct cc_stats_record *re
 static enum cmn_status append_to_log(const struct cc_stats_record *record, const char *root)
 {
 	enum cmn_status status;
-	const char *reason;
-	int fd;
+	int fd = -1;
 
-	status = cc_root_find(root, CC_ROOT_GROUP, &fd, &reason);
+	status = cc_root_open(root, &fd);
 	if (status != CMN_OK)
 		return status;
 	status = cc_stats_log_append(fd, record);
-	(void)close(fd);	/* nothing was written through it */
+	(void)cmn_descriptor_close(fd);	/* nothing was written through it */
 	return status;
 }
 
@@ -498,7 +513,8 @@ static enum cmn_status append_to_log(const struct cc_stats_record *record, const
 static enum cmn_status merge(struct cc_stats *taken, int root_fd, struct cc_usage *more)
 {
 	struct cmn_buffer text = { 0 }, log = { 0 };
-	enum cmn_status status = load_from(taken, root_fd, more, &log);
+	enum cmn_status log_status;
+	enum cmn_status status = load_from(taken, root_fd, more, &log, &log_status);
 	struct cmn_view view;
 
 	/* It is replaced by one; what merely failed to be read is not. */
@@ -506,16 +522,16 @@ static enum cmn_status merge(struct cc_stats *taken, int root_fd, struct cc_usag
 		status = CMN_OK;
 	if (status != CMN_OK)
 		goto out;
+	/* Twice: without a sync the file may lose its end, and more than its end. */
+	encode_merged(&log, &text);
 	encode(taken, &text);
-	if (log.len)
-		cmn_buffer_printf(&text, MERGED_BYTES " %zu\n" MERGED_HASH " %llu\n", log.len,
-				  (unsigned long long)hash_of(cmn_buffer_view(&log), log.len));
+	encode_merged(&log, &text);
 	view = cmn_buffer_view(&text);
 	status = text.failed ? CMN_ERR_NOMEM : cmn_file_replace(root_fd, CC_STATS_NAME, &view, 1);
 	if (status == CMN_OK) {
 		/* The sums are written: giving these back would count all of them twice. */
 		(void)cc_usage_record(root_fd, more);
-		cc_stats_log_remove(root_fd, log.len);
+		cc_stats_log_remove(root_fd, log_status, log.len);
 	}
 out:
 	cmn_buffer_release(&text);

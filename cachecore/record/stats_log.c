@@ -86,10 +86,9 @@ enum cmn_status cc_stats_log_append(int root_fd, const struct cc_stats_record *r
 	return status;
 }
 
-void cc_stats_log_read(int root_fd, struct cmn_buffer *ret)
+enum cmn_status cc_stats_log_read(int root_fd, struct cmn_buffer *ret)
 {
-	/* On failure it is an empty one. */
-	(void)!cmn_file_read(root_fd, CC_STATS_LOG_NAME, MAX_READ, false, ret);
+	return cmn_file_read(root_fd, CC_STATS_LOG_NAME, MAX_READ, false, ret);
 }
 
 static bool decode(struct cmn_view bytes, struct cc_stats_record *ret)
@@ -136,15 +135,31 @@ bool cc_stats_log_next(struct cmn_view *rest, struct cc_stats_record *ret)
 	return false;
 }
 
-void cc_stats_log_remove(int root_fd, size_t len)
+/* Another user's, in a directory with the sticky bit, is cut instead. */
+static void remove_file(int root_fd, const struct stat *info)
+{
+	int fd;
+
+	if (unlinkat(root_fd, CC_STATS_LOG_NAME, 0) == 0 || !S_ISREG(info->st_mode) ||
+	    info->st_nlink != 1)
+		return;
+	fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME,
+				 O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return;
+	if (cmn_descriptor_is_ours(fd))
+		(void)!ftruncate(fd, 0);	/* what stays is known to be merged */
+	(void)cmn_descriptor_close(fd);
+}
+
+void cc_stats_log_remove(int root_fd, enum cmn_status read, size_t len)
 {
 	struct stat info;
 
-	if (fstatat(root_fd, CC_STATS_LOG_NAME, &info, AT_SYMLINK_NOFOLLOW) < 0)
+	if (read == CMN_MISS || fstatat(root_fd, CC_STATS_LOG_NAME, &info, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	if (S_ISDIR(info.st_mode))
 		(void)!cmn_file_make_way(root_fd, CC_STATS_LOG_NAME);	/* the next one tries again */
-	else if (!S_ISREG(info.st_mode) || (uint64_t)info.st_size == len ||
-		 (uint64_t)info.st_size > CC_STATS_LOG_MAX)
-		(void)unlinkat(root_fd, CC_STATS_LOG_NAME, 0);	/* likewise */
+	else if (read != CMN_OK || (uint64_t)info.st_size == len)
+		remove_file(root_fd, &info);
 }

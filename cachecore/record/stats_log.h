@@ -42,14 +42,14 @@ struct cc_stats_record {
  * nothing of it will be read.
  */
 CMN_CHECKED enum cmn_status cc_stats_log_append(int root_fd, const struct cc_stats_record *record);
-/* All bytes, for cc_stats_log_next. What cannot be read is none; *ret is the caller's in any case. */
-void cc_stats_log_read(int root_fd, struct cmn_buffer *ret);
+/* All bytes, for cc_stats_log_next. Statuses as cmn_file_read's; *ret is the caller's in any case. */
+CMN_CHECKED enum cmn_status cc_stats_log_read(int root_fd, struct cmn_buffer *ret);
 /* The first sound record of *rest, which becomes what follows it. false: there is none. */
 bool cc_stats_log_next(struct cmn_view *rest, struct cc_stats_record *ret);
 /*
- * All that cc_stats_log_read found is in stats.txt: removed, unless it grew
- * since. Under the root's lock.
+ * What cc_stats_log_read found, by its status and length, is in stats.txt: removed,
+ * unless it grew since. What could not be read goes too. Under the root's lock.
  */
-void cc_stats_log_remove(int root_fd, size_t len);
+void cc_stats_log_remove(int root_fd, enum cmn_status read, size_t len);
 
 #endif

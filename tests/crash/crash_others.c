@@ -16,11 +16,11 @@ static struct effort effort;
 static struct bench bench;
 
 /* sum: what there is then. Both of many digits, of which some can be lost. */
-static void count(uint64_t misses, uint64_t sum)
+static void count(uint64_t misses, bool stores, uint64_t sum)
 {
 	unsigned int i = 0;
 
-	CU_ASSERT_TRUE(others_count(bench.root, misses));
+	CU_ASSERT_TRUE(others_count(bench.root, misses, stores));
 	while (bench.misses[i])
 		i++;
 	bench.misses[i] = sum;
@@ -29,18 +29,34 @@ static void count(uint64_t misses, uint64_t sum)
 static void the_first_statistics(void)
 {
 	bench_open(&bench, "first_statistics", BENCH_STATS);
-	count(7777777, 7777777);
+	count(7777777, false, 7777777);
 	bench_close(&bench, &effort);
 }
 
 static void statistics_that_grow(void)
 {
 	bench_open(&bench, "statistics", BENCH_STATS);
-	count(95000001, 95000001);
+	count(95000001, true, 95000001);
 	bench_sync(&bench);
-	count(10000009, 105000010);
+	count(10000009, true, 105000010);
 	CU_ASSERT_EQUAL(cc_stats_zero(bench.root), CMN_OK);
-	count(34567891, 34567891);
+	count(34567891, true, 34567891);
+	bench_close(&bench, &effort);
+}
+
+/* Nothing counts twice. Any part that was not synced may be lost. */
+static void statistics_that_are_merged(void)
+{
+	static const uint64_t parts[] = { 10000009, 20000000, 30000009, 115000001 };
+
+	bench_open(&bench, "merged_statistics", BENCH_STATS);
+	count(95000001, true, 95000001);
+	bench_sync(&bench);
+	count(10000009, false, 105000010);
+	count(20000000, false, 125000010);
+	count(34567891, true, 159567901);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		bench.misses[4 + i] = parts[i];
 	bench_close(&bench, &effort);
 }
 
@@ -154,10 +170,10 @@ static void everything_with_nothing_on_disk(void)
 	CU_ASSERT_TRUE(others_admit(bench.root, 0));
 	put_recipe(0);
 	bench_put(&bench, 0, 0);
-	count(21222324, 21222324);
+	count(21222324, false, 21222324);
 	bench_put(&bench, 1, 0);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	count(21222324, 42444648);
+	count(21222324, true, 42444648);
 	bench_remove(&bench, 0);
 	bench_close(&bench, &effort);
 }
@@ -167,6 +183,7 @@ int main(int argc, char **argv)
 	static const struct unit_test tests[] = {
 		UNIT_TEST(the_first_statistics),
 		UNIT_TEST(statistics_that_grow),
+		UNIT_TEST(statistics_that_are_merged),
 		UNIT_TEST(tokens),
 		UNIT_TEST(history),
 		UNIT_TEST(the_first_recipes),

@@ -10,7 +10,7 @@
 #include "cachecore/record/stats.h"
 #include "common/clock.h"
 
-bool others_count(const char *root, uint64_t misses)
+bool others_count(const char *root, uint64_t misses, bool stores)
 {
 	struct cc_stats *stats = cc_stats_new();
 	bool done;
@@ -18,6 +18,7 @@ bool others_count(const char *root, uint64_t misses)
 	if (!stats)
 		return false;
 	cc_stats_add(stats, CC_MISSES, misses);
+	cc_stats_add(stats, CC_STORES, stores);
 	cc_stats_bypass(stats, "crash");
 	done = cc_stats_flush(stats, root, UINT64_MAX) == CMN_OK;
 	cc_stats_free(stats);

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Adds so many misses to stats.txt; false: it could not be written. */
-bool others_count(const char *root, uint64_t misses);
+/* Adds so many misses to stats.log, or with stores both to stats.txt; false: it could not be written. */
+bool others_count(const char *root, uint64_t misses, bool stores);
 /* Whether a build with a word of chance in it, of a process of its own, is to be stored. */
 bool others_admit(const char *root, unsigned int run);
 

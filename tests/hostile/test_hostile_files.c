@@ -349,6 +349,7 @@ FILE_TEST(access_time, "%leaf/0_access_time.txt")
 FILE_TEST(cache_size, "cache_size.txt")
 FILE_TEST(last_cleanup, "last_cleanup.txt")
 FILE_TEST(stats, "stats.txt")
+FILE_TEST(stats_log, "stats.log")
 FILE_TEST(usage, "usage.txt")
 FILE_TEST(tokens, "tokens.dat")
 FILE_TEST(history, "history.dat")
@@ -474,6 +475,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(cache_size),
 		UNIT_TEST(last_cleanup),
 		UNIT_TEST(stats),
+		UNIT_TEST(stats_log),
 		UNIT_TEST(usage),
 		UNIT_TEST(tokens),
 		UNIT_TEST(history),

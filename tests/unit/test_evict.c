@@ -745,7 +745,7 @@ static bool count_and_stop(void *ctx)
 	return !bench->stop_at || bench->calls < bench->stop_at;
 }
 
-static void more_than_a_census_holds_goes_in_rounds(void)
+static void more_than_a_search_holds_goes_in_rounds(void)
 {
 	const struct cc_evict_pace pace = { .max_candidates = 3 };
 	uint64_t now = cmn_clock_realtime();
@@ -917,7 +917,7 @@ int main(void)
 		UNIT_TEST(what_somebody_is_to_write_stays_in_the_account),
 		UNIT_TEST(clears_leftovers_and_nothing_else),
 		UNIT_TEST(a_reader_keeps_what_it_opened),
-		UNIT_TEST(more_than_a_census_holds_goes_in_rounds),
+		UNIT_TEST(more_than_a_search_holds_goes_in_rounds),
 		UNIT_TEST(ended_early_it_removes_its_share),
 		UNIT_TEST(what_is_stored_meanwhile_stays_and_is_accounted),
 		UNIT_TEST(does_not_run_after_those_who_store_meanwhile),

@@ -450,6 +450,122 @@ static void an_unseen_builder_is_waited_for_while_it_beats(void)
 	cc_flights_free(flights);
 }
 
+/* A child that has the flight and beats until it is told to stop that; then it sleeps, or works on. */
+static pid_t start_beating(bool works_on)
+{
+	struct cc_flights *flights;
+	struct cc_flight *flight;
+	volatile unsigned int work = 0;
+	pid_t child = fork();
+
+	CU_ASSERT_TRUE_FATAL(child >= 0);
+	if (child == 0) {
+		flights = cc_flights_new();
+		if (!flights || begin(flights, "key", LONG_NS, &flight) != CC_FLIGHT_OWN)
+			_exit(1);
+		while (access("quiet", F_OK) != 0) {
+			(void)cc_flights_beat(flights);
+			(void)usleep(50000);
+		}
+		while (works_on)
+			work++;
+		for (;;)
+			(void)pause();
+	}
+	while (system("grep -q ' [1-9][0-9]*$' root/flights/*.lock 2>/dev/null") != 0)
+		CU_ASSERT_EQUAL(usleep(10000), 0);
+	return child;
+}
+
+/* Waits for its flight; returns the nanoseconds. */
+static uint64_t wait_for_child(uint64_t timeout_ns)
+{
+	struct cc_flights *flights = open_flights();
+	uint64_t start = cmn_clock_monotonic();
+	struct cc_flight *flight;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", timeout_ns, &flight), CC_FLIGHT_ALONE);
+	cc_flights_free(flights);
+	return cmn_clock_monotonic() - start;
+}
+
+static void end_child(pid_t child)
+{
+	CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
+	CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
+}
+
+/* As a frozen one: no signal has stopped it, and nothing of it runs. */
+static void a_builder_that_beats_no_more_is_not_waited_for(void)
+{
+	pid_t child = start_beating(false);
+
+	unit_write("quiet", "");
+	CU_ASSERT_TRUE(wait_for_child(LONG_NS) < LONG_NS / 2);
+	end_child(child);
+}
+
+/* The thread that beats may be at something else, or get no processor. */
+static void one_that_works_without_a_beat_is_waited_for(void)
+{
+	const uint64_t long_enough = UINT64_C(2000000000);
+	pid_t child = start_beating(true);
+
+	unit_write("quiet", "");
+	CU_ASSERT_TRUE(wait_for_child(long_enough) >= long_enough);
+	end_child(child);
+}
+
+/* "" where there is no freezer that may be used. */
+static void make_freezer(char ret[128])
+{
+	static const char *const parents[] = { "/sys/fs/cgroup/freezer", "/sys/fs/cgroup" };
+	static const char *const files[] = { "freezer.state", "cgroup.freeze" };
+	char path[160];
+
+	for (size_t i = 0; i < 2; i++) {
+		(void)snprintf(ret, 128, "%s/ckcache-test-%d", parents[i], (int)getpid());
+		if (mkdir(ret, 0755) != 0)
+			continue;
+		(void)snprintf(path, sizeof(path), "%s/%s", ret, files[i]);
+		if (access(path, W_OK) == 0)
+			return;
+		(void)rmdir(ret);
+	}
+	ret[0] = '\0';
+}
+
+static void tell_freezer(const char *freezer, const char *one, const char *other)
+{
+	char command[400];
+
+	(void)snprintf(command, sizeof(command), "cd %s && if test -e freezer.state; then echo %s >freezer.state; "
+		       "else echo %s >cgroup.freeze; fi", freezer, one, other);
+	CU_ASSERT_EQUAL(system(command), 0);
+}
+
+static void a_frozen_builder_is_not_waited_for(void)
+{
+	char freezer[128], command[300];
+	pid_t child;
+
+	make_freezer(freezer);
+	if (!freezer[0]) {
+		(void)printf("    SKIPPED: no freezer of cgroups that may be written to\n");
+		return;
+	}
+	child = start_beating(false);
+	(void)snprintf(command, sizeof(command), "echo %d >%s/cgroup.procs", (int)child, freezer);
+	CU_ASSERT_EQUAL(system(command), 0);
+	tell_freezer(freezer, "FROZEN", "1");
+	CU_ASSERT_TRUE(wait_for_child(LONG_NS) < LONG_NS / 2);
+	tell_freezer(freezer, "THAWED", "0");
+	/* It is at work again. */
+	CU_ASSERT_TRUE(wait_for_child(UINT64_C(1500000000)) >= UINT64_C(1500000000));
+	end_child(child);
+	CU_ASSERT_EQUAL(rmdir(freezer), 0);
+}
+
 /* It was stopped before it signed, or the disk is full, and then there is nothing to wait for. */
 static void a_builder_that_has_not_signed_is_not_waited_for(void)
 {
@@ -562,6 +678,9 @@ int main(void)
 		UNIT_TEST(a_builder_that_works_is_waited_for),
 		UNIT_TEST(an_unseen_builder_is_waited_for_while_it_beats),
 		UNIT_TEST(each_flight_has_the_beat),
+		UNIT_TEST(a_builder_that_beats_no_more_is_not_waited_for),
+		UNIT_TEST(one_that_works_without_a_beat_is_waited_for),
+		UNIT_TEST(a_frozen_builder_is_not_waited_for),
 		UNIT_TEST(a_builder_that_has_not_signed_is_not_waited_for),
 		UNIT_TEST(a_programs_own_file_is_neither_locked_nor_closed),
 		UNIT_TEST(a_first_flight_sweeps),

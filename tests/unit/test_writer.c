@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cachecore/disk/flights.h"
 #include "cachecore/disk/leaf.h"
+#include "cachecore/record/history_file.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "tests/support/unit.h"
@@ -330,6 +332,25 @@ static void put_tokens(bool admit_all, uint64_t stores)
 
 static void random_words_are_refused(void) { put_tokens(false, 8); }
 static void random_words_are_admitted_where_asked_for(void) { put_tokens(true, 9); }
+
+/* Where nothing is stored no eviction ever would make it fit. */
+static void history_stays_within_a_quarter_of_the_bound(void)
+{
+	static const char block[200000];
+	const struct cc_history_note note = { .kind = CC_HISTORY_BYPASS, .reason = "time" };
+	struct bench bench;
+	struct stat info;
+
+	bench_open(&bench);
+	bench.config.max_size = 400000;
+	CU_ASSERT_EQUAL_FATAL(mkdir("cache", 0700), 0);
+	unit_write_bytes("cache/" CC_HISTORY_NAME, block, sizeof(block));
+	cc_writer_note(bench.writer, &note);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(stat("cache/" CC_HISTORY_NAME, &info), 0);
+	CU_ASSERT_TRUE(info.st_size > 0 && info.st_size < 10000);
+	bench_close(&bench);
+}
 
 static void touches_mark_entries_as_used(void)
 {
@@ -650,6 +671,7 @@ int main(void)
 		UNIT_TEST(thread_ends_when_idle_and_a_store_starts_another),
 		UNIT_TEST(random_words_are_refused),
 		UNIT_TEST(random_words_are_admitted_where_asked_for),
+		UNIT_TEST(history_stays_within_a_quarter_of_the_bound),
 		UNIT_TEST(touches_mark_entries_as_used),
 		UNIT_TEST(touches_beyond_the_bound_do_no_harm),
 		UNIT_TEST(drops_what_exceeds_the_queue),
