@@ -19,7 +19,6 @@
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "common/file.h"
-#include "common/write.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /* When so large a share is left, an eviction begins: what is stored meanwhile should fit. */
@@ -523,7 +522,7 @@ static bool touch_file(int leaf_fd, unsigned int n)
 	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
 	/* Cut after writing: never empty, which would look unused to an evictor. */
 	done = done && cmn_descriptor_is_ours(fd) &&
-	       cmn_write_at(fd, text, (size_t)len, 0) == len &&
+	       cmn_file_write_at(fd, text, (size_t)len, 0) == len &&
 	       cmn_descriptor_is_ours(fd) && ftruncate(fd, len) == 0;
 	(void)cmn_descriptor_close(fd);	/* best effort */
 	return done;
