@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +19,6 @@
 
 #include "common/clock.h"
 #include "common/descriptor.h"
-#include "common/write.h"
 
 #define DEFAULT_OVERFLOW_ID 65534
 /* Supplementary groups beyond this many are not looked through: such a user takes a root for foreign. */
@@ -178,12 +179,77 @@ enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool
 	return status;
 }
 
+/* What the thread's mask and the signals that wait for it were before. */
+struct quiet {
+	sigset_t mask, waiting;
+	bool begun;
+};
+
+static void begin_quiet(struct quiet *quiet)
+{
+	sigset_t both;
+
+	(void)sigemptyset(&both);	/* these cannot fail */
+	(void)sigaddset(&both, SIGXFSZ);
+	(void)sigaddset(&both, SIGPIPE);
+	(void)sigemptyset(&quiet->waiting);
+	quiet->begun = pthread_sigmask(SIG_BLOCK, &both, &quiet->mask) == 0;
+	/* One can only wait already if the application has blocked it. */
+	if (quiet->begun && (sigismember(&quiet->mask, SIGXFSZ) || sigismember(&quiet->mask, SIGPIPE)))
+		(void)sigpending(&quiet->waiting);	/* arguments are right */
+}
+
+/* Leaves errno alone. */
+static void end_quiet(const struct quiet *quiet, bool failed)
+{
+	const struct timespec at_once = { 0, 0 };
+	int error = errno, raised = 0;
+	sigset_t one;
+
+	if (!quiet->begun)
+		return;
+	if (failed && error == EFBIG)
+		raised = SIGXFSZ;
+	else if (failed && error == EPIPE)
+		raised = SIGPIPE;
+	if (raised && !sigismember(&quiet->waiting, raised)) {
+		(void)sigemptyset(&one);
+		(void)sigaddset(&one, raised);
+		while (sigtimedwait(&one, NULL, &at_once) < 0 && errno == EINTR)
+			continue;	/* none is there if it is ignored */
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &quiet->mask, NULL);	/* arguments are right */
+	errno = error;
+}
+
+ssize_t cmn_file_write(int fd, const void *data, size_t len)
+{
+	struct quiet quiet;
+	ssize_t put;
+
+	begin_quiet(&quiet);
+	put = write(fd, data, len);
+	end_quiet(&quiet, put < 0);
+	return put;
+}
+
+ssize_t cmn_file_write_at(int fd, const void *data, size_t len, off_t at)
+{
+	struct quiet quiet;
+	ssize_t put;
+
+	begin_quiet(&quiet);
+	put = pwrite(fd, data, len, at);
+	end_quiet(&quiet, put < 0);
+	return put;
+}
+
 enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len)
 {
 	const char *at = data;
 
 	while (len) {
-		ssize_t put = cmn_write(fd, at, len);
+		ssize_t put = cmn_file_write(fd, at, len);
 
 		if (put < 0 && errno == EINTR)
 			continue;

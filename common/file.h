@@ -55,6 +55,14 @@ gid_t cmn_file_overflow_group(void);
 /* Bytes of the blocks that it takes on disk. */
 uint64_t cmn_file_blocks(const struct stat *info);
 
+/*
+ * As write and pwrite, but they fail where those would end the process: by SIGXFSZ, where a file may
+ * not grow (RLIMIT_FSIZE), and by SIGPIPE. The signals are blocked for the calling thread alone,
+ * during the call. What was written, or -1 with errno.
+ */
+ssize_t cmn_file_write(int fd, const void *data, size_t len);
+ssize_t cmn_file_write_at(int fd, const void *data, size_t len, off_t at);
+
 /* Writes all of it or fails; EINTR and short writes are handled. */
 CMN_CHECKED enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/write.h"
+#include "common/file.h"
 
 /* Longer messages are cut: they are for people. */
 #define MESSAGE_SIZE 1024
@@ -18,7 +18,7 @@ static void write_stderr(const char *message)
 	int len = snprintf(line, sizeof(line), "ckcache: %s\n", message);
 
 	/* One write, so that lines of several processes do not mix; nobody to tell on failure. */
-	if (len > 0 && cmn_write(STDERR_FILENO, line, (size_t)len) < 0)
+	if (len > 0 && cmn_file_write(STDERR_FILENO, line, (size_t)len) < 0)
 		return;
 }
 

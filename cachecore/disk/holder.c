@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/descriptor.h"
-#include "common/write.h"
+#include "common/file.h"
 
 #define MAX_LINE 84		/* four numbers of twenty digits */
 #define MAX_STAT 1024		/* 52 numbers and a name of 64 bytes at most */
@@ -104,7 +104,7 @@ void cc_holder_note(int fd, const struct cc_holder *self)
 
 	/* A number that the application gave to a file of its own is that file. */
 	if (cmn_descriptor_is_ours(fd))
-		(void)!cmn_write_at(fd, line, (size_t)len, 0);
+		(void)!cmn_file_write_at(fd, line, (size_t)len, 0);
 }
 
 static bool read_line(int fd, struct cc_holder *ret)

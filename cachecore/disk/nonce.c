@@ -16,7 +16,6 @@
 #include "common/descriptor.h"
 #include "common/file.h"
 #include "common/hash.h"
-#include "common/write.h"
 
 enum {
 	SLOTS = 4096,
@@ -279,7 +278,7 @@ static void write_slot(int fd, uint64_t number, const struct slot *slot)
 		cmn_buffer_append(&bytes, hash.bytes, CMN_HASH_SIZE);
 	}
 	if (!bytes.failed && cmn_descriptor_is_ours(fd))
-		(void)!cmn_write_at(fd, bytes.data, bytes.len, (off_t)(number * SLOT_SIZE));
+		(void)!cmn_file_write_at(fd, bytes.data, bytes.len, (off_t)(number * SLOT_SIZE));
 	cmn_buffer_release(&bytes);
 }
 

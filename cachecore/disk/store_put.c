@@ -20,7 +20,6 @@
 #include "common/descriptor.h"
 #include "common/env.h"
 #include "common/file.h"
-#include "common/write.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /* When so large a share is left, an eviction begins: what is stored meanwhile should fit. */
@@ -599,7 +598,7 @@ static bool touch_file(int leaf_fd, unsigned int n)
 		len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
 		/* Cut after writing: never empty, which would look unused to an evictor. */
 		done = cmn_descriptor_is_ours(fd) &&
-		       cmn_write_at(fd, text, (size_t)len, 0) == len &&
+		       cmn_file_write_at(fd, text, (size_t)len, 0) == len &&
 		       (info.st_size <= len ||
 			(cmn_descriptor_is_ours(fd) && ftruncate(fd, len) == 0));
 	}

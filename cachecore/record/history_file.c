@@ -13,7 +13,6 @@
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "common/file.h"
-#include "common/write.h"
 
 static const char magic[4] = { 'c', 'k', 'h', '\n' };
 
@@ -172,7 +171,7 @@ enum cmn_status cc_history_append(int fd, struct cmn_view records)
 	if (!cmn_descriptor_is_ours(fd) || fstat(fd, &info) < 0)
 		return CMN_ERR_IO;
 	do {
-		put = cmn_write_at(fd, records.data, records.len, info.st_size);
+		put = cmn_file_write_at(fd, records.data, records.len, info.st_size);
 	} while (put < 0 && errno == EINTR);
 	if (put == (ssize_t)records.len)
 		return CMN_OK;

@@ -12,7 +12,7 @@
 #include "common/descriptor.h"
 #include "common/file.h"
 #include "common/hash.h"
-#include "common/write.h"
+#include "common/file.h"
 
 #define VERSION 1
 #define HASHED (CC_STATS_LOG_RECORD - CMN_HASH_SIZE)
@@ -79,7 +79,7 @@ enum cmn_status cc_stats_log_append(int root_fd, const struct cc_stats_record *r
 		status = CMN_STALE;
 	else if (bytes.failed)
 		status = CMN_ERR_NOMEM;
-	else if (cmn_write(fd, bytes.data, bytes.len) != (ssize_t)bytes.len)
+	else if (cmn_file_write(fd, bytes.data, bytes.len) != (ssize_t)bytes.len)
 		status = CMN_ERR_IO;
 	(void)cmn_descriptor_close(fd);	/* what is not written then is lost, or torn */
 	cmn_buffer_release(&bytes);

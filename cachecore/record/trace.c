@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/file.h"
 #include "common/hash.h"
 #include "common/json.h"
-#include "common/write.h"
 
 /* Options and names are shorter; sources and binaries are not. */
 #define MAX_SHOWN_VALUE 512
@@ -187,7 +187,7 @@ static enum cmn_status write_line(const struct cc_trace *trace, const struct cmn
 	if (!is_open(trace))
 		return CMN_ERR_IO;
 	do {
-		put = cmn_write(trace->fd, line->data, line->len);
+		put = cmn_file_write(trace->fd, line->data, line->len);
 	} while (put < 0 && errno == EINTR);
 	if (put < 0)
 		return cmn_status_from_errno(errno);

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/write.h"
+#include "common/file.h"
 #include "tests/support/unit.h"
 
 static bool is_waiting(int number)
@@ -27,11 +27,11 @@ static int write_too_much(void)
 
 	if (fd < 0 || setrlimit(RLIMIT_FSIZE, &small))
 		return 1;
-	if (cmn_write(fd, "123456", 6) != 4)
+	if (cmn_file_write(fd, "123456", 6) != 4)
 		return 2;
-	if (cmn_write(fd, "56", 2) != -1 || errno != EFBIG)
+	if (cmn_file_write(fd, "56", 2) != -1 || errno != EFBIG)
 		return 3;
-	if (cmn_write_at(fd, "56", 2, 10) != -1 || errno != EFBIG)
+	if (cmn_file_write_at(fd, "56", 2, 10) != -1 || errno != EFBIG)
 		return 4;
 	return is_waiting(SIGXFSZ) ? 5 : 0;
 }
@@ -42,7 +42,7 @@ static int write_to_nobody(void)
 
 	if (pipe(ends) || close(ends[0]))
 		return 1;
-	if (cmn_write(ends[1], "1", 1) != -1 || errno != EPIPE)
+	if (cmn_file_write(ends[1], "1", 1) != -1 || errno != EPIPE)
 		return 2;
 	return is_waiting(SIGPIPE) ? 3 : 0;
 }
@@ -57,9 +57,9 @@ static int write_beside_a_waiting_signal(void)
 	(void)sigaddset(&one, SIGPIPE);
 	if (pipe(ends) || close(ends[0]) || pthread_sigmask(SIG_BLOCK, &one, NULL))
 		return 1;
-	if (cmn_write(ends[1], "1", 1) != -1 || is_waiting(SIGPIPE))
+	if (cmn_file_write(ends[1], "1", 1) != -1 || is_waiting(SIGPIPE))
 		return 2;
-	if (raise(SIGPIPE) || cmn_write(ends[1], "1", 1) != -1)
+	if (raise(SIGPIPE) || cmn_file_write(ends[1], "1", 1) != -1)
 		return 3;
 	return is_waiting(SIGPIPE) ? 0 : 4;
 }

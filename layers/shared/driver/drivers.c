@@ -203,6 +203,15 @@ const struct drv_driver *drv_driver_of(const char *library)
 	return driver;
 }
 
+bool drv_driver_has_compiler(const struct drv_driver *driver, const char *file_name)
+{
+	for (size_t i = 0; i < DRV_LISTS && driver->compilers[i]; i++) {
+		if (strncmp(file_name, driver->compilers[i], strlen(driver->compilers[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
 const struct drv_driver *drv_driver_at(const struct drv_driver *driver, const char *version)
 {
 	const struct drv_driver *found = driver;

@@ -47,18 +47,12 @@ static void learn(const char *name)
 	free(copy);
 }
 
-static bool has_prefix(const char *name, const char *prefix)
-{
-	return strncmp(name, prefix, strlen(prefix)) == 0;
-}
-
 static void choose_compilers(struct drv_loaded_list *objects, const struct drv_driver *driver)
 {
 	for (size_t i = 0; i < objects->count; i++) {
 		struct drv_loaded *object = &objects->items[i];
 
-		for (size_t j = 0; j < DRV_LISTS && driver->compilers[j]; j++)
-			object->chosen |= has_prefix(object->name, driver->compilers[j]);
+		object->chosen |= drv_driver_has_compiler(driver, object->name);
 		if (!driver->library)
 			object->chosen |= is_learned(object->name);
 	}

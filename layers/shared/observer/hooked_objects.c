@@ -103,13 +103,8 @@ static bool is_hooked_driver(const struct drv_loaded *object)
 
 static void choose_compilers(struct drv_loaded_list *objects, const struct drv_driver *driver)
 {
-	for (size_t i = 0; i < objects->count; i++) {
-		struct drv_loaded *object = &objects->items[i];
-
-		for (size_t j = 0; j < DRV_LISTS && driver->compilers[j]; j++)
-			object->chosen |= strncmp(object->name, driver->compilers[j],
-						  strlen(driver->compilers[j])) == 0;
-	}
+	for (size_t i = 0; i < objects->count; i++)
+		objects->items[i].chosen |= drv_driver_has_compiler(driver, objects->items[i].name);
 }
 
 static void choose(struct drv_loaded_list *objects)

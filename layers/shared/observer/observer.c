@@ -86,27 +86,11 @@ bool drv_notes_wanted(const void *caller)
 
 typedef void note_fn(struct drv_observation *observation, const struct drv_answer *answer);
 
-/* Calls note for each observation that this thread's calls count for. */
-static void each(note_fn *note, const struct drv_answer *answer)
-{
-	if (mine) {
-		note(mine, answer);
-		return;
-	}
-	for (struct drv_observation *one = observations; one; one = one->next) {
-		if (!one->in_call)
-			note(one, answer);
-	}
-}
-
-/* The same for every one that is going on: whatever this process makes is no dependency of it. */
-static void each_of_all(note_fn *note, const struct drv_answer *answer)
-{
-	for (struct drv_observation *one = observations; one; one = one->next)
-		note(one, answer);
-}
-
-static void run(void (*of)(note_fn *, const struct drv_answer *), note_fn *note, const struct drv_answer *answer)
+/*
+ * Calls note for each observation that this thread's calls count for. all: for all that are going on,
+ * since whatever this process makes is a dependency of none.
+ */
+static void tell(bool all, note_fn *note, const struct drv_answer *answer)
 {
 	int error = errno;
 
@@ -118,7 +102,12 @@ static void run(void (*of)(note_fn *, const struct drv_answer *), note_fn *note,
 	}
 	busy = true;
 	(void)pthread_mutex_lock(&lock);
-	of(note, answer);
+	if (mine && !all)
+		note(mine, answer);
+	for (struct drv_observation *one = observations; one && (all || !mine); one = one->next) {
+		if (all || !one->in_call)
+			note(one, answer);
+	}
 	(void)pthread_mutex_unlock(&lock);
 	busy = false;
 	errno = error;
@@ -179,7 +168,7 @@ void drv_note_look(int directory, const char *path, int error, struct stat *info
 	else if (fd >= 0 && !error && S_ISREG(info->st_mode) && !settle(info, fd))
 		drv_note_unsure("include-changed");
 	else
-		run(each, drv_observation_note_look, &answer);
+		tell(false, drv_observation_note_look, &answer);
 	errno = saved;
 }
 
@@ -195,7 +184,7 @@ void drv_note_write(int directory, const char *path, int error)
 	if (spell(directory, path, spelled)) {
 		if (lstat(spelled, &info) != 0)
 			answer.info = NULL;
-		run(each_of_all, drv_observation_note_write, &answer);
+		tell(true, drv_observation_note_write, &answer);
 	} else {
 		drv_note_unsure("header-unreadable");
 	}
@@ -210,7 +199,7 @@ void drv_note_created(const char *path)
 void drv_note_listing(const char *path)
 {
 	if (path)
-		run(each, drv_observation_note_listing, &(struct drv_answer){ .path = path });
+		tell(false, drv_observation_note_listing, &(struct drv_answer){ .path = path });
 }
 
 static void note_directory(struct drv_observation *observation, const struct drv_answer *answer)
@@ -221,7 +210,7 @@ static void note_directory(struct drv_observation *observation, const struct drv
 
 void drv_note_working_directory(void)
 {
-	run(each, note_directory, NULL);
+	tell(false, note_directory, NULL);
 }
 
 static void note_unsure(struct drv_observation *observation, const struct drv_answer *answer)
@@ -231,7 +220,7 @@ static void note_unsure(struct drv_observation *observation, const struct drv_an
 
 void drv_note_unsure(const char *reason)
 {
-	run(each, note_unsure, &(struct drv_answer){ .reason = reason });
+	tell(false, note_unsure, &(struct drv_answer){ .reason = reason });
 }
 
 /* One build. */
