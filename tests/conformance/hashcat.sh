@@ -44,4 +44,4 @@ password=abc12
 three_ways 0 "$(printf %s "$password" | md5sum | cut -d' ' -f1)" 'abc?d?d'
 password=ab1
 three_ways 1800 "$(openssl passwd -6 -salt saltsalt "$password")" 'ab?d'
-cat "$CKCACHE_DIR/stats.txt"
+"${LAYER%/lib/*}/bin/ckcache" stats

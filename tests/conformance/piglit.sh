@@ -33,5 +33,5 @@ run bare
 with_layer run cold
 with_layer run warm
 piglit summary console -d bare cold warm
-cat "$CKCACHE_DIR/stats.txt"
+"${LAYER%/lib/*}/bin/ckcache" stats
 python3 -B "$here/compare.py" bare cold warm

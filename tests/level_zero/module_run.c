@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cachecore/record/stats.h"
 #include "tests/support/unit.h"
 
 #define PLUGIN " LD_PRELOAD='" SLOT_DIRECTORY "/libckcache_preload.so' ZE_ENABLE_LAYERS=ckcache"
@@ -122,18 +123,22 @@ unsigned int module_run_count(const struct module_run *run, const char *event)
 
 unsigned long module_run_stat(const char *name)
 {
-	FILE *file = fopen("cache/stats.txt", "r");
-	size_t len = strlen(name);
-	unsigned long value = 0;
-	char line[256];
+	struct cc_stats *stats = cc_stats_new();
+	const char *reason;
+	uint64_t value = 0, count;
 
-	while (file && fgets(line, sizeof(line), file)) {
-		if (!strncmp(line, name, len) && line[len] == ' ')
-			value = strtoul(line + len, NULL, 10);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
+	(void)!cc_stats_load(stats, "cache");	/* none: zeros */
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++) {
+		if (strcmp(cc_counter_name((enum cc_counter)i), name) == 0)
+			value = cc_stats_get(stats, (enum cc_counter)i);
 	}
-	if (file)
-		(void)fclose(file);	/* it was only read */
-	return value;
+	for (unsigned int i = 0; (reason = cc_stats_bypass_at(stats, i, &count)); i++) {
+		if (strncmp(name, "bypass.", 7) == 0 && strcmp(reason, name + 7) == 0)
+			value = count;
+	}
+	cc_stats_free(stats);
+	return (unsigned long)value;
 }
 
 void module_run_expect_clean(const struct module_run *run)

@@ -36,7 +36,7 @@ void module_run_plain_any(struct module_run *run, const char *arguments, const c
 
 /* How often the stub wrote this very event. */
 unsigned int module_run_count(const struct module_run *run, const char *event);
-/* A number of stats.txt ("hits_disk", "bypass.no-binary"); 0: not there. */
+/* A number of the cache's statistics ("hits_disk", "bypass.no-binary"); 0: not there. */
 unsigned long module_run_stat(const char *name);
 
 /* The stub saw no handle, no binary and no buffer that it should not have seen. */
