@@ -12,7 +12,6 @@
 #include "common/descriptor.h"
 #include "common/file.h"
 #include "common/hash.h"
-#include "common/file.h"
 
 #define VERSION 1
 #define HASHED (CC_STATS_LOG_RECORD - CMN_HASH_SIZE)
