@@ -813,6 +813,8 @@ static void only_failures_of_the_source_are_remembered(void)
 		{ "error: killed by a signal", 2 }, { "Internal error", 2 },
 		/* A want of resources, at which each build is tried twice. */
 		{ "x.cl:1: error: use of undeclared identifier\nSTUB_FAIL_ERROR=-5", 4 },
+		/* An error that does not say that the source is wrong. */
+		{ "x.cl:1: error: use of undeclared identifier\nSTUB_FAIL_ERROR=-34", 2 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
