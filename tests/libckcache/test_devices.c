@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* test_devices: what a library stored of a device is found again as long as nothing that it depends on is another. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/libckcache/ways.h"
+#include "tests/support/unit.h"
+
+static void data_is_stored_found_replaced_and_evicted(void)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		GOOD(way, "device");
+		CU_ASSERT_EQUAL(driver_counted("create-source"), 0);
+	}
+}
+
+static void each_part_of_the_librarys_identity_counts(void)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		GOOD(way, "device-identity");
+	}
+}
+
+static void expect_data(enum way way, const char *wanted)
+{
+	char *output = OUTPUT(way, "device-load");
+	const char *line = strchr(output, '\n');
+
+	CU_ASSERT(line != NULL && !strcmp(line + 1, wanted));
+	free(output);
+}
+
+static void data_is_found_by_other_processes_and_ways(void)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		expect_data(way, "");
+		GOOD(way, "device-load", "told");
+		EACH_WAY(other)
+			expect_data(other, "told\n");
+		GOOD(way, "device-load", "told anew");
+		EACH_WAY(other)
+			expect_data(other, "told anew\n");
+	}
+}
+
+static void data_of_another_driver_is_not_found(void)
+{
+	if (!driver_is("stub"))
+		return;
+	EACH_WAY(way) {
+		char line[4096];
+
+		way_begin(way);
+		GOOD(way, "device-load", "told");
+		driver_setenv("STUB_DRIVER_VERSION", "1.1");
+		expect_data(way, "");
+		driver_setenv("STUB_DRIVER_VERSION", NULL);
+		expect_data(way, "told\n");
+		(void)snprintf(line, sizeof(line), "%s\n", STUB_OTHER_BUILD);
+		unit_write("vendors/driver.icd", line);
+		expect_data(way, "");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(data_is_stored_found_replaced_and_evicted),
+		UNIT_TEST(each_part_of_the_librarys_identity_counts),
+		UNIT_TEST(data_is_found_by_other_processes_and_ways),
+		UNIT_TEST(data_of_another_driver_is_not_found),
+	};
+
+	(void)driver_select(argc, argv);
+	return UNIT_MAIN("libckcache.devices", tests);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* test_settings: what a program sets while it runs holds for its whole process, and the user's word goes before it. */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/libckcache/ways.h"
+#include "tests/support/unit.h"
+
+#define OK "0"
+#define DENIED "-4"
+
+static const char *below(const char *name)
+{
+	static char paths[2][8192];
+	static unsigned int which;
+	char *room = paths[which++ % 2];
+
+	(void)snprintf(room, sizeof(paths[0]), "%s/%s", unit_dir(), name);
+	return room;
+}
+
+static void each_setting_is_what_was_set(void)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		GOOD(way, "settings", way_cache(way));
+	}
+}
+
+static void new_entries_go_to_the_new_directory(void)
+{
+	EACH_WAY(way) {
+		char other[64];
+
+		way_begin(way);
+		(void)snprintf(other, sizeof(other), "work-%d", (int)way);
+		driver_setenv("CKCACHE_DIR", way_cache(way));
+		GOOD(way, "moved", way_cache(way));
+		/* Two by the library; with a layer, the application's own build too. */
+		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).entries, 2);
+		CU_ASSERT_EQUAL(driver_stats_in(below("work/other")).entries,
+				way == WAY_LINKED ? 1 : 2);
+		CU_ASSERT_EQUAL(rename(below("work/other"), below(other)), 0);
+	}
+}
+
+/* Also in the layer, which starts when OpenCL does. */
+static void settings_before_the_first_call_hold(void)
+{
+	for (enum way way = WAY_LINKED; way <= WAY_LAYERED; way++) {
+		char dir[4096];
+
+		way_begin(way);
+		(void)snprintf(dir, sizeof(dir), "%s/early-%d", unit_dir(), (int)way);
+		GOOD(way, "early", dir);
+		CU_ASSERT_EQUAL(driver_stats_in(dir).entries, way == WAY_LINKED ? 1 : 2);
+		CU_ASSERT(access(way_cache(way), F_OK) != 0);
+	}
+}
+
+static void settings_need_no_opencl(void)
+{
+	struct outcome outcome;
+
+	way_begin(WAY_LINKED);
+	driver_program(API_ALONE);
+	outcome = driver_client(BARE, (const char *const[]){ NULL });
+	CU_ASSERT(outcome_good(&outcome));
+	outcome_release(&outcome);
+}
+
+static void nothing_is_written_while_it_is_off(void)
+{
+	EACH_WAY(way) {
+		char other[64];
+
+		way_begin(way);
+		GOOD(way, "persistent", way_cache(way));
+		CU_ASSERT(access(way_cache(way), F_OK) != 0);
+		(void)snprintf(other, sizeof(other), "off-%d", (int)way);
+		CU_ASSERT_EQUAL(rename(below("work/other"), below(other)), 0);
+	}
+}
+
+static void what_the_user_forbids_stays_forbidden(void)
+{
+	static const char *const variables[] = {
+		"CKCACHE_DISABLE", "CKCACHE_PERSISTENT", "CKCACHE_READ_ONLY",
+	};
+	static const char *const words[] = { "disable", "persistent", "read-only" };
+
+	EACH_WAY(way) {
+		for (size_t i = 0; i < 3; i++) {
+			/* Switched off, the layer gives no functions. */
+			if (way == WAY_EXTENSION && i == 0)
+				continue;
+			way_begin(way);
+			driver_setenv(variables[i], i == 1 ? "0" : "1");
+			GOOD(way, "denied", words[i]);
+			CU_ASSERT(access(way_cache(way), F_OK) != 0);
+		}
+	}
+}
+
+/* Found, and neither evicted nor replaced. */
+static void a_read_only_cache_is_only_read(void)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		GOOD(way, "build", "0");
+		driver_setenv("CKCACHE_READ_ONLY", "1");
+		GOOD(way, "build", "2");
+		GOOD(way, "evict-denied");
+		GOOD(way, "build", "2");
+	}
+}
+
+static void a_directory_that_others_can_write_to_is_refused(void)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		(void)mkdir(below("open"), 0700);	/* there it is from the first way on */
+		(void)mkdir(below("mine"), 0700);
+		unit_write("work/file", "no directory");
+		CU_ASSERT_EQUAL(chmod(below("open"), 0777), 0);
+		GOOD(way, "set-dir", below("open"), DENIED, way_cache(way));
+		CU_ASSERT_EQUAL(chmod(below("open"), 01777), 0);
+		GOOD(way, "set-dir", below("open"), DENIED, way_cache(way));
+		GOOD(way, "set-dir", below("mine"), OK, below("mine"));
+		CU_ASSERT_EQUAL(driver_stats_in(below("mine")).entries, 1);
+		CU_ASSERT_EQUAL(rmdir(below("open")), 0);
+	}
+}
+
+static void a_directory_of_another_user_is_refused(void)
+{
+	if (geteuid() != 0)
+		return;
+	EACH_WAY(way) {
+		way_begin(way);
+		(void)mkdir(below("theirs"), 0755);	/* there it is from the first way on */
+		CU_ASSERT_EQUAL(chown(below("theirs"), 12345, 12345), 0);
+		GOOD(way, "set-dir", below("theirs"), DENIED, way_cache(way));
+		CU_ASSERT_EQUAL(rmdir(below("theirs")), 0);
+	}
+}
+
+/* What is over the bound goes when the next one is stored, until half of the bound is left. */
+static void capacity_bounds_what_is_stored(void)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		GOOD(way, "capacity", "0", "1", "40");
+		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).entries, 40);
+		GOOD(way, "capacity", "200000", "41", "41");
+		CU_ASSERT(driver_stats_in(way_cache(way)).entries > 0);
+		CU_ASSERT(driver_stats_in(way_cache(way)).entries < 16);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(each_setting_is_what_was_set),
+		UNIT_TEST(new_entries_go_to_the_new_directory),
+		UNIT_TEST(settings_before_the_first_call_hold),
+		UNIT_TEST(settings_need_no_opencl),
+		UNIT_TEST(nothing_is_written_while_it_is_off),
+		UNIT_TEST(what_the_user_forbids_stays_forbidden),
+		UNIT_TEST(a_read_only_cache_is_only_read),
+		UNIT_TEST(a_directory_that_others_can_write_to_is_refused),
+		UNIT_TEST(a_directory_of_another_user_is_refused),
+		UNIT_TEST(capacity_bounds_what_is_stored),
+	};
+
+	(void)driver_select(argc, argv);
+	return UNIT_MAIN("libckcache.settings", tests);
+}
