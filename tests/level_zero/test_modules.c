@@ -37,7 +37,7 @@ static void expect_hit(const char *arguments, const char *variables, unsigned in
 	module_run_expect(&run, 0, modules);
 }
 
-static void a_second_process_compiles_nothing(void)
+TEST(a_second_process_compiles_nothing)
 {
 	expect_hit(ONE, "", 1);
 	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);
@@ -45,7 +45,7 @@ static void a_second_process_compiles_nothing(void)
 	CU_ASSERT_EQUAL(module_run_stat("stores"), 1);
 }
 
-static void a_second_module_comes_from_memory(void)
+TEST(a_second_module_comes_from_memory)
 {
 	module_run(&run, "driver=0 il=one log create create nolog create keep create", "");
 	module_run_expect(&run, 1, 3);
@@ -54,7 +54,7 @@ static void a_second_module_comes_from_memory(void)
 			module_run_count(&run, "log-destroy"));
 }
 
-static void the_build_log_is_replayed(void)
+TEST(the_build_log_is_replayed)
 {
 	expect_hit("driver=0 il=one flags=-Wstub log create", "", 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, "warning"));
@@ -67,7 +67,7 @@ static void the_build_log_is_replayed(void)
 }
 
 /* What is listed later is nearer to the driver, and what it does is not in the key. */
-static void above_another_layer_nothing_is_cached(void)
+TEST(above_another_layer_nothing_is_cached)
 {
 	char variables[1024];
 
@@ -93,7 +93,7 @@ static void above_another_layer_nothing_is_cached(void)
 	CU_ASSERT_EQUAL(module_run_stat("bypass.layer-below"), 5);
 }
 
-static void other_inputs_are_other_modules(void)
+TEST(other_inputs_are_other_modules)
 {
 	static const char *const others[] = {
 		"driver=0 il=other log create",
@@ -134,7 +134,7 @@ static void other_inputs_are_other_modules(void)
 }
 
 /* Of kernels/constants.spvasm: id 8 is a byte, 32 a word, 64 a long. */
-static void constants_count_by_value_and_true_width(void)
+TEST(constants_count_by_value_and_true_width)
 {
 	module_run(&run, "driver=0 il=constants constant=32:4:7 constant=64:8:9 create", "");
 	module_run_expect(&run, 1, 0);
@@ -167,7 +167,7 @@ static void constants_count_by_value_and_true_width(void)
 	CU_ASSERT_EQUAL(module_run_stat("bypass.constants-unknown"), 2);
 }
 
-static void threads_share_one_compilation(void)
+TEST(threads_share_one_compilation)
 {
 	module_run_plain(&plain, ONE, "");
 	module_run(&run, "driver=0 il=one log threads=8", "STUB_DELAY_MS=300");
@@ -179,7 +179,7 @@ static void threads_share_one_compilation(void)
 	module_run_expect(&run, 0, 8);
 }
 
-static void processes_share_one_compilation(void)
+TEST(processes_share_one_compilation)
 {
 	const char *line;
 	int lines = 0;
@@ -202,7 +202,7 @@ static void processes_share_one_compilation(void)
 	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 4);
 }
 
-static void failures_are_the_drivers_and_are_not_kept(void)
+TEST(failures_are_the_drivers_and_are_not_kept)
 {
 	module_run_plain(&plain, ONE " quiet", "STUB_FAIL=1");
 	for (int i = 0; i < 2; i++) {
@@ -222,7 +222,7 @@ static void failures_are_the_drivers_and_are_not_kept(void)
 	module_run_expect(&run, 1, 0);
 }
 
-static void what_is_no_spirv_is_the_drivers_affair(void)
+TEST(what_is_no_spirv_is_the_drivers_affair)
 {
 	static const char *const cuts[] = { "cut=0", "cut=1", "cut=4", "cut=16", "cut=19", "cut=20",
 					    "cut=60", "cut=61", "cut=101" };
@@ -248,7 +248,7 @@ static void what_is_no_spirv_is_the_drivers_affair(void)
 	CU_ASSERT_EQUAL(run.client.status, 3);
 }
 
-static void unknown_extensions_are_the_drivers_affair(void)
+TEST(unknown_extensions_are_the_drivers_affair)
 {
 	module_run_plain(&plain, "driver=0 il=one next quiet", "");
 	module_run(&run, "driver=0 il=one next quiet quiet", "");
@@ -259,7 +259,7 @@ static void unknown_extensions_are_the_drivers_affair(void)
 }
 
 /* Also beside one that is known; and other formats, NULL handles. */
-static void what_is_not_understood_is_the_drivers_affair(void)
+TEST(what_is_not_understood_is_the_drivers_affair)
 {
 	static const char *const calls[] = {
 		"driver=0 inputs=one,twice next quiet", "driver=0 il=one format=7 quiet",
@@ -281,7 +281,7 @@ static void what_is_not_understood_is_the_drivers_affair(void)
 }
 
 /* It says nothing of the entry. */
-static void a_want_of_memory_is_no_refusal(void)
+TEST(a_want_of_memory_is_no_refusal)
 {
 	static const char *const settings[] = {
 		"STUB_REFUSE_NATIVE=host-memory", "STUB_REFUSE_NATIVE=device-memory",
@@ -298,7 +298,7 @@ static void a_want_of_memory_is_no_refusal(void)
 }
 
 /* They say more than what to compile. */
-static void natives_are_loaded_with_the_flags(void)
+TEST(natives_are_loaded_with_the_flags)
 {
 	module_run(&run, "driver=0 il=one flags=-Xlinked create", "");
 	module_run(&run, "driver=0 il=one flags=-Xlinked create", "");
@@ -306,7 +306,7 @@ static void natives_are_loaded_with_the_flags(void)
 	CU_ASSERT_EQUAL(module_run_count(&run, "load-flags -Xlinked"), 1);
 }
 
-static void without_a_native_binary_nothing_is_kept(void)
+TEST(without_a_native_binary_nothing_is_kept)
 {
 	static const char *const settings[] = { "STUB_NO_NATIVE=1", "STUB_NATIVE_FAILS=1" };
 
@@ -327,7 +327,7 @@ static void without_a_native_binary_nothing_is_kept(void)
 	}
 }
 
-static void a_refused_native_is_built_again_and_replaced(void)
+TEST(a_refused_native_is_built_again_and_replaced)
 {
 	module_run_plain(&plain, ONE, "");
 	module_run(&run, ONE, "");
@@ -343,7 +343,7 @@ static void a_refused_native_is_built_again_and_replaced(void)
 	module_run_expect(&run, 1, 0);
 }
 
-static void a_recompiled_native_is_built_again_and_replaced(void)
+TEST(a_recompiled_native_is_built_again_and_replaced)
 {
 	module_run_plain(&plain, ONE, "");
 	module_run(&run, ONE, "");
@@ -361,7 +361,7 @@ static void a_recompiled_native_is_built_again_and_replaced(void)
 }
 
 /* Not even where the application wants to hear nothing of it. */
-static void a_silently_recompiled_native_is_noticed_too(void)
+TEST(a_silently_recompiled_native_is_noticed_too)
 {
 	static const char *const silent[] = {
 		"driver=0 il=one flags=-Wno-recompiled-from-ir log create",
@@ -379,7 +379,7 @@ static void a_silently_recompiled_native_is_noticed_too(void)
 	}
 }
 
-static void another_driver_version_is_another_module(void)
+TEST(another_driver_version_is_another_module)
 {
 	module_run(&run, ONE, "STUB_EPOCH=a");
 	module_run(&run, ONE, "STUB_EPOCH=b");
@@ -389,7 +389,7 @@ static void another_driver_version_is_another_module(void)
 }
 
 /* Whatever a driver tells of its device may be what it compiles for. */
-static void each_property_of_the_device_is_in_the_key(void)
+TEST(each_property_of_the_device_is_in_the_key)
 {
 	static const char *const properties[] = {
 		"api", "type", "vendor_id", "id", "flags", "threads", "simd_width", "eus", "subslices",
@@ -409,7 +409,7 @@ static void each_property_of_the_device_is_in_the_key(void)
 }
 
 /* It says more than a uuid, which tells boards of one kind apart. */
-static void a_stepping_takes_the_place_of_the_uuid(void)
+TEST(a_stepping_takes_the_place_of_the_uuid)
 {
 	static const char sub[] = "driver=0 device=0.0 il=one log create";
 
@@ -434,7 +434,7 @@ static void a_stepping_takes_the_place_of_the_uuid(void)
 }
 
 /* Two drivers, two products: each with its own modules, and the loader with handles of its own. */
-static void two_drivers_keep_apart(void)
+TEST(two_drivers_keep_apart)
 {
 	static const char arguments[] = "driver=0 il=one log create driver=1 create";
 
@@ -452,19 +452,19 @@ static void two_drivers_keep_apart(void)
 	module_run_drivers(STUB_DRIVER);
 }
 
-static void contexts_of_both_kinds_are_known(void)
+TEST(contexts_of_both_kinds_are_known)
 {
 	module_run(&run, ONE, "");
 	module_run(&run, "driver=0 ex il=one log create ex create", "");
 	module_run_expect(&run, 0, 2);
 }
 
-static void forked_children_use_the_cache_too(void)
+TEST(forked_children_use_the_cache_too)
 {
 	expect_hit("driver=0 il=one log fork", "", 2);
 }
 
-static void instrumented_modules_are_not_cached(void)
+TEST(instrumented_modules_are_not_cached)
 {
 	module_run(&run, ONE, "");
 	module_run(&run, ONE, "ZET_ENABLE_PROGRAM_INSTRUMENTATION=1");
@@ -480,7 +480,7 @@ static void instrumented_modules_are_not_cached(void)
 	module_run_expect(&run, 1, 0);
 }
 
-static void the_compilers_variables_are_in_the_key(void)
+TEST(the_compilers_variables_are_in_the_key)
 {
 	module_run(&run, ONE, "");
 	module_run(&run, ONE, "IGC_EnableDPEmulation=1");
@@ -494,7 +494,7 @@ static void the_compilers_variables_are_in_the_key(void)
 }
 
 /* IGC reads them at its first build, for good: whether it has the old value or the new one is not known. */
-static void variables_that_change_after_loading_are_not_cached_for(void)
+TEST(variables_that_change_after_loading_are_not_cached_for)
 {
 	module_run(&run, ONE, "");
 	module_run(&run, "driver=0 il=one setenv=IGC_EnableDPEmulation=1 create create", "");
@@ -525,7 +525,7 @@ static void variables_that_change_after_loading_are_not_cached_for(void)
 }
 
 /* The drivers of both APIs have one compiler: what changed since the first layer came changed for both. */
-static void both_layers_have_the_environment_of_the_first(void)
+TEST(both_layers_have_the_environment_of_the_first)
 {
 	static const struct {
 		const char *does, *variables;
@@ -555,7 +555,7 @@ static void both_layers_have_the_environment_of_the_first(void)
 	}
 }
 
-static void switched_off_it_does_nothing(void)
+TEST(switched_off_it_does_nothing)
 {
 	module_run_plain(&plain, ONE, "");
 	for (int i = 0; i < 2; i++) {
@@ -566,7 +566,7 @@ static void switched_off_it_does_nothing(void)
 	CU_ASSERT_NOT_EQUAL(access("cache", F_OK), 0);
 }
 
-static void recaching_never_hits_but_stores(void)
+TEST(recaching_never_hits_but_stores)
 {
 	for (int i = 0; i < 2; i++) {
 		module_run(&run, ONE, "CKCACHE_RECACHE=1");
@@ -602,7 +602,7 @@ static void damage(const char *path, off_t at, unsigned char bits)
 }
 
 /* Every seventh byte of both files, a bit each, and cuts: never a corrupt native, always the right answer. */
-static void no_damage_reaches_the_driver(void)
+TEST(no_damage_reaches_the_driver)
 {
 	static const char *const endings[] = { ".bin", ".src" };
 	char path[512];
@@ -649,7 +649,7 @@ static void make_lazy_driver(void)
 		       "mv $(basename '" STUB_COMPILER "') libigc.so.1 && chmod 755 *");
 }
 
-static void a_compiler_that_is_loaded_late_is_in_the_key_before(void)
+TEST(a_compiler_that_is_loaded_late_is_in_the_key_before)
 {
 	char driver[512], variables[1024];
 
@@ -692,7 +692,7 @@ static void use_known_driver(void)
 
 /* Modules of natives have other answers than those of SPIR-V, and the description of the error, too. */
 /* Where all drivers are known ones (here by name), what selects devices does not count, nor what others read. */
-static void a_known_drivers_variables_are_its_own(void)
+TEST(a_known_drivers_variables_are_its_own)
 {
 	static const char *const others[] = {
 		"CUDA_VISIBLE_DEVICES=0", "INTEL_LICENSE_FILE=/x", "NVIDIA_REQUIRE_CUDA=1", "GPU_DEVICE_ORDINAL=0",
@@ -720,7 +720,7 @@ static void a_known_drivers_variables_are_its_own(void)
 	module_run_drivers(STUB_DRIVER);
 }
 
-static void a_settings_file_keeps_a_known_driver_from_the_cache(void)
+TEST(a_settings_file_keeps_a_known_driver_from_the_cache)
 {
 	use_known_driver();
 	module_run(&run, ONE, "");
@@ -734,7 +734,7 @@ static void a_settings_file_keeps_a_known_driver_from_the_cache(void)
 	module_run_drivers(STUB_DRIVER);
 }
 
-static void absent_names_are_answered_as_by_a_module_of_spirv(void)
+TEST(absent_names_are_answered_as_by_a_module_of_spirv)
 {
 	static const char absent[] = "driver=0 il=one log absent create create threads=4 fork";
 	static const char *const settings[] = { "STUB_POINTERS_WANT_FLAGS=1", "" };
@@ -751,7 +751,7 @@ static void absent_names_are_answered_as_by_a_module_of_spirv(void)
 }
 
 /* By the functions that need no driver's handle (zer…), in the default driver's context too. */
-static void absent_names_are_described_by_the_default_driver(void)
+TEST(absent_names_are_described_by_the_default_driver)
 {
 	static const char *const runs[] = {
 		"driver=0 il=one log absent runtime create create threads=4 fork",
@@ -767,7 +767,7 @@ static void absent_names_are_described_by_the_default_driver(void)
 }
 
 /* Only what is known to stand it is asked what the application did not ask. */
-static void unknown_drivers_are_not_asked_for_absent_names(void)
+TEST(unknown_drivers_are_not_asked_for_absent_names)
 {
 	module_run(&run, ONE, "STUB_POINTERS_WANT_FLAGS=1");
 	module_run_expect(&run, 1, 0);
@@ -780,7 +780,7 @@ static void unknown_drivers_are_not_asked_for_absent_names(void)
 }
 
 /* A driver that nobody knows, with a compiler that nobody could have foreseen. */
-static void a_compiler_that_was_not_foreseen_is_not_cached_for(void)
+TEST(a_compiler_that_was_not_foreseen_is_not_cached_for)
 {
 	module_run(&run, "driver=0 il=one log create create", "STUB_LAZY_COMPILER=1");
 	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 2);
@@ -792,7 +792,7 @@ static void a_compiler_that_was_not_foreseen_is_not_cached_for(void)
 }
 
 /* Drivers that loaders know by a list alone, without build-ids: path, size and time tell them apart. */
-static void listed_drivers_are_in_the_key(void)
+TEST(listed_drivers_are_in_the_key)
 {
 	static const char *const names[] = { "first", "second" };
 	static char drivers[1100];	/* it is borrowed */
@@ -821,7 +821,7 @@ static void listed_drivers_are_in_the_key(void)
 	module_run_drivers(STUB_DRIVER);
 }
 
-static void a_device_that_tells_nothing_is_not_cached_for(void)
+TEST(a_device_that_tells_nothing_is_not_cached_for)
 {
 	/* Loaders since 1.20 or so ask it themselves, and leave its driver out. */
 	module_run_plain_any(&plain, ONE, "STUB_SILENT=1");
@@ -835,7 +835,7 @@ static void a_device_that_tells_nothing_is_not_cached_for(void)
 }
 
 /* What the compiler looks for beside its input, with a driver that is known and one that is not. */
-static void files_of_the_compiler_count(void)
+TEST(files_of_the_compiler_count)
 {
 	for (int known = 0; known < 2; known++) {
 		if (known)
@@ -863,7 +863,7 @@ static void files_of_the_compiler_count(void)
 }
 
 /* What came from there without the compiler is good for as long as it is there. */
-static void the_drivers_own_cache_counts_where_a_module_comes_from_it(void)
+TEST(the_drivers_own_cache_counts_where_a_module_comes_from_it)
 {
 	static const char cached[] = "STUB_CACHED=one.l0_cache";
 
@@ -886,7 +886,7 @@ static void the_drivers_own_cache_counts_where_a_module_comes_from_it(void)
 }
 
 /* Both of them: the loader's functions stand between, which tell nothing of whose a device is. */
-static void files_of_both_compilers_count(void)
+TEST(files_of_both_compilers_count)
 {
 	static const char both[] = "driver=0 il=one log create driver=1 create";
 
@@ -902,7 +902,7 @@ static void files_of_both_compilers_count(void)
 	module_run_drivers(STUB_DRIVER);
 }
 
-static void what_cannot_be_seen_is_not_kept(void)
+TEST(what_cannot_be_seen_is_not_kept)
 {
 	static const struct {
 		const char *variables, *statistic;
@@ -922,7 +922,7 @@ static void what_cannot_be_seen_is_not_kept(void)
 }
 
 /* Also one that comes with a module that is not cached for. */
-static void a_compiler_that_came_with_another_module_is_in_the_key(void)
+TEST(a_compiler_that_came_with_another_module_is_in_the_key)
 {
 	static const char after[] = "driver=0 file=garbage quiet il=one create";
 	static char driver[512];	/* it is borrowed */
@@ -942,57 +942,4 @@ static void a_compiler_that_came_with_another_module_is_in_the_key(void)
 	module_run(&run, after, variables);
 	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);
 	module_run_drivers(STUB_DRIVER);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(a_second_process_compiles_nothing),
-		UNIT_TEST(a_second_module_comes_from_memory),
-		UNIT_TEST(the_build_log_is_replayed),
-		UNIT_TEST(above_another_layer_nothing_is_cached),
-		UNIT_TEST(other_inputs_are_other_modules),
-		UNIT_TEST(constants_count_by_value_and_true_width),
-		UNIT_TEST(threads_share_one_compilation),
-		UNIT_TEST(processes_share_one_compilation),
-		UNIT_TEST(failures_are_the_drivers_and_are_not_kept),
-		UNIT_TEST(what_is_no_spirv_is_the_drivers_affair),
-		UNIT_TEST(unknown_extensions_are_the_drivers_affair),
-		UNIT_TEST(what_is_not_understood_is_the_drivers_affair),
-		UNIT_TEST(a_want_of_memory_is_no_refusal),
-		UNIT_TEST(natives_are_loaded_with_the_flags),
-		UNIT_TEST(without_a_native_binary_nothing_is_kept),
-		UNIT_TEST(a_refused_native_is_built_again_and_replaced),
-		UNIT_TEST(a_recompiled_native_is_built_again_and_replaced),
-		UNIT_TEST(a_silently_recompiled_native_is_noticed_too),
-		UNIT_TEST(another_driver_version_is_another_module),
-		UNIT_TEST(each_property_of_the_device_is_in_the_key),
-		UNIT_TEST(a_stepping_takes_the_place_of_the_uuid),
-		UNIT_TEST(two_drivers_keep_apart),
-		UNIT_TEST(contexts_of_both_kinds_are_known),
-		UNIT_TEST(forked_children_use_the_cache_too),
-		UNIT_TEST(instrumented_modules_are_not_cached),
-		UNIT_TEST(the_compilers_variables_are_in_the_key),
-		UNIT_TEST(variables_that_change_after_loading_are_not_cached_for),
-		UNIT_TEST(both_layers_have_the_environment_of_the_first),
-		UNIT_TEST(a_known_drivers_variables_are_its_own),
-		UNIT_TEST(a_settings_file_keeps_a_known_driver_from_the_cache),
-		UNIT_TEST(switched_off_it_does_nothing),
-		UNIT_TEST(recaching_never_hits_but_stores),
-		UNIT_TEST(no_damage_reaches_the_driver),
-		UNIT_TEST(absent_names_are_answered_as_by_a_module_of_spirv),
-		UNIT_TEST(absent_names_are_described_by_the_default_driver),
-		UNIT_TEST(unknown_drivers_are_not_asked_for_absent_names),
-		UNIT_TEST(a_compiler_that_is_loaded_late_is_in_the_key_before),
-		UNIT_TEST(a_compiler_that_was_not_foreseen_is_not_cached_for),
-		UNIT_TEST(a_compiler_that_came_with_another_module_is_in_the_key),
-		UNIT_TEST(files_of_the_compiler_count),
-		UNIT_TEST(the_drivers_own_cache_counts_where_a_module_comes_from_it),
-		UNIT_TEST(files_of_both_compilers_count),
-		UNIT_TEST(what_cannot_be_seen_is_not_kept),
-		UNIT_TEST(listed_drivers_are_in_the_key),
-		UNIT_TEST(a_device_that_tells_nothing_is_not_cached_for),
-	};
-
-	return UNIT_MAIN("level_zero.modules", tests);
 }

@@ -30,7 +30,7 @@ static unsigned int created(void)
 }
 
 /* Saved in one way, loaded in each. */
-static void blobs_go_from_each_way_to_each_other(void)
+TEST(blobs_go_from_each_way_to_each_other)
 {
 	EACH_WAY(from) {
 		way_begin(from);
@@ -45,7 +45,7 @@ static void blobs_go_from_each_way_to_each_other(void)
 	}
 }
 
-static void a_program_from_the_layers_cache_gives_its_blob(void)
+TEST(a_program_from_the_layers_cache_gives_its_blob)
 {
 	static const enum way layered[] = { WAY_LAYERED, WAY_EXTENSION };
 
@@ -62,7 +62,7 @@ static void a_program_from_the_layers_cache_gives_its_blob(void)
 	}
 }
 
-static void several_programs_share_a_blob_in_order(void)
+TEST(several_programs_share_a_blob_in_order)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -72,7 +72,7 @@ static void several_programs_share_a_blob_in_order(void)
 	}
 }
 
-static void a_blob_can_be_used_often_and_its_description_go(void)
+TEST(a_blob_can_be_used_often_and_its_description_go)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -82,7 +82,7 @@ static void a_blob_can_be_used_often_and_its_description_go(void)
 	}
 }
 
-static void damaged_blobs_never_reach_the_driver(void)
+TEST(damaged_blobs_never_reach_the_driver)
 {
 	if (!driver_is("stub"))
 		return;
@@ -94,7 +94,7 @@ static void damaged_blobs_never_reach_the_driver(void)
 	}
 }
 
-static void a_foreign_blob_is_refused(void)
+TEST(a_foreign_blob_is_refused)
 {
 	EACH_WAY(way) {
 		unsigned int before;
@@ -108,7 +108,7 @@ static void a_foreign_blob_is_refused(void)
 	}
 }
 
-static void a_stale_blob_is_refused(void)
+TEST(a_stale_blob_is_refused)
 {
 	if (!driver_is("stub"))
 		return;
@@ -131,7 +131,7 @@ static void a_stale_blob_is_refused(void)
 	}
 }
 
-static void a_blob_of_another_environment_is_refused(void)
+TEST(a_blob_of_another_environment_is_refused)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -141,7 +141,7 @@ static void a_blob_of_another_environment_is_refused(void)
 	}
 }
 
-static void what_the_driver_refuses_is_said(void)
+TEST(what_the_driver_refuses_is_said)
 {
 	static const char *const refusals[] = { "STUB_REFUSE_BINARY", "STUB_REFUSE_BINARY_BUILD" };
 	static const char *const modes[] = { "error", "status" };
@@ -167,7 +167,7 @@ static void what_the_driver_refuses_is_said(void)
 	}
 }
 
-static void programs_that_were_not_described_give_no_blob(void)
+TEST(programs_that_were_not_described_give_no_blob)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -180,7 +180,7 @@ static void programs_that_were_not_described_give_no_blob(void)
 	}
 }
 
-static void loads_of_a_blob_share_no_directory(void)
+TEST(loads_of_a_blob_share_no_directory)
 {
 	if (!driver_is("stub"))
 		return;
@@ -191,7 +191,7 @@ static void loads_of_a_blob_share_no_directory(void)
 	}
 }
 
-static void a_blob_has_the_described_devices_binary(void)
+TEST(a_blob_has_the_described_devices_binary)
 {
 	if (!driver_is("stub"))
 		return;
@@ -203,7 +203,7 @@ static void a_blob_has_the_described_devices_binary(void)
 	}
 }
 
-static void constants_count_as_they_were_at_the_build(void)
+TEST(constants_count_as_they_were_at_the_build)
 {
 	if (!driver_is("neo"))
 		return;		/* of the others none keeps them in binaries */
@@ -213,7 +213,7 @@ static void constants_count_as_they_were_at_the_build(void)
 	}
 }
 
-static void a_driver_without_binaries_gives_empty_blobs(void)
+TEST(a_driver_without_binaries_gives_empty_blobs)
 {
 	if (!driver_is("stub"))
 		return;
@@ -224,27 +224,4 @@ static void a_driver_without_binaries_gives_empty_blobs(void)
 		driver_stub_setting("STUB_NO_BINARY", "error");
 		GOOD(way, "no-binary");
 	}
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(blobs_go_from_each_way_to_each_other),
-		UNIT_TEST(a_program_from_the_layers_cache_gives_its_blob),
-		UNIT_TEST(several_programs_share_a_blob_in_order),
-		UNIT_TEST(a_blob_can_be_used_often_and_its_description_go),
-		UNIT_TEST(damaged_blobs_never_reach_the_driver),
-		UNIT_TEST(a_foreign_blob_is_refused),
-		UNIT_TEST(a_stale_blob_is_refused),
-		UNIT_TEST(a_blob_of_another_environment_is_refused),
-		UNIT_TEST(what_the_driver_refuses_is_said),
-		UNIT_TEST(programs_that_were_not_described_give_no_blob),
-		UNIT_TEST(loads_of_a_blob_share_no_directory),
-		UNIT_TEST(a_blob_has_the_described_devices_binary),
-		UNIT_TEST(constants_count_as_they_were_at_the_build),
-		UNIT_TEST(a_driver_without_binaries_gives_empty_blobs),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("libckcache.blobs", tests);
 }

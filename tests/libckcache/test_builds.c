@@ -21,7 +21,7 @@ static unsigned int built(void)
 	return driver_counted("build-source");
 }
 
-static void what_was_built_is_in_memory_then_on_disk(void)
+TEST(what_was_built_is_in_memory_then_on_disk)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -34,7 +34,7 @@ static void what_was_built_is_in_memory_then_on_disk(void)
 	}
 }
 
-static void what_was_evicted_is_built_again(void)
+TEST(what_was_evicted_is_built_again)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -47,7 +47,7 @@ static void what_was_evicted_is_built_again(void)
 }
 
 /* One cache for all ways, and for applications that know nothing of it. */
-static void all_share_one_cache(void)
+TEST(all_share_one_cache)
 {
 	EACH_WAY(first) {
 		way_begin(first);
@@ -69,7 +69,7 @@ static void all_share_one_cache(void)
 		CU_ASSERT_EQUAL(built(), 1);
 }
 
-static void a_failure_gives_the_program_with_its_log(void)
+TEST(a_failure_gives_the_program_with_its_log)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -78,7 +78,7 @@ static void a_failure_gives_the_program_with_its_log(void)
 	}
 }
 
-static void several_are_built_in_order(void)
+TEST(several_are_built_in_order)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -88,7 +88,7 @@ static void several_are_built_in_order(void)
 	}
 }
 
-static void threads_build_once(void)
+TEST(threads_build_once)
 {
 	static const char *const second[WAYS] = { "second", "third", "fourth" };
 
@@ -106,7 +106,7 @@ static void threads_build_once(void)
 }
 
 /* Both want the same, and the second one waits for the first. */
-static void processes_build_once(void)
+TEST(processes_build_once)
 {
 	const char *const arguments[] = { "build-any", NULL };
 	struct running running[4];
@@ -125,13 +125,12 @@ static void processes_build_once(void)
 		struct outcome outcome = driver_wait(running[i]);
 
 		CU_ASSERT(outcome_good(&outcome));
-		outcome_release(&outcome);
 	}
 	CU_ASSERT_EQUAL(built(), 1);
 }
 
 /* The layer would wait for a build in the same process: this one, which has to be done first. */
-static void a_build_never_waits_for_itself(void)
+TEST(a_build_never_waits_for_itself)
 {
 	struct timespec start, end;
 
@@ -148,7 +147,7 @@ static void a_build_never_waits_for_itself(void)
 	CU_ASSERT(end.tv_sec - start.tv_sec < 60);
 }
 
-static void a_child_goes_on(void)
+TEST(a_child_goes_on)
 {
 	if (!driver_is("stub"))
 		return;
@@ -165,7 +164,7 @@ static void a_child_goes_on(void)
 	}
 }
 
-static void an_entry_that_the_driver_refuses_is_replaced(void)
+TEST(an_entry_that_the_driver_refuses_is_replaced)
 {
 	static const char *const refusals[] = { "STUB_REFUSE_BINARY", "STUB_REFUSE_BINARY_BUILD" };
 
@@ -185,7 +184,7 @@ static void an_entry_that_the_driver_refuses_is_replaced(void)
 }
 
 /* Once: everything that is held goes, and it is tried again. For good: that is said. */
-static void out_of_memory_is_tried_again_and_then_said(void)
+TEST(out_of_memory_is_tried_again_and_then_said)
 {
 	if (!driver_is("stub"))
 		return;
@@ -202,7 +201,7 @@ static void out_of_memory_is_tried_again_and_then_said(void)
 	}
 }
 
-static void a_storage_of_the_applications_own_does_all(void)
+TEST(a_storage_of_the_applications_own_does_all)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -214,7 +213,7 @@ static void a_storage_of_the_applications_own_does_all(void)
 	}
 }
 
-static void a_storage_that_lies_is_not_believed(void)
+TEST(a_storage_that_lies_is_not_believed)
 {
 	EACH_WAY(way) {
 		/* Half a hundred builds, in which the driver has no say. */
@@ -225,7 +224,7 @@ static void a_storage_that_lies_is_not_believed(void)
 	}
 }
 
-static void a_storage_that_fails_does_no_harm(void)
+TEST(a_storage_that_fails_does_no_harm)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -233,7 +232,7 @@ static void a_storage_that_fails_does_no_harm(void)
 	}
 }
 
-static void a_refused_blob_is_evicted_and_replaced(void)
+TEST(a_refused_blob_is_evicted_and_replaced)
 {
 	char path[4096];
 
@@ -246,7 +245,7 @@ static void a_refused_blob_is_evicted_and_replaced(void)
 	}
 }
 
-static void what_a_driver_reads_for_every_program_counts_in_a_storage(void)
+TEST(what_a_driver_reads_for_every_program_counts_in_a_storage)
 {
 	if (!driver_is("stub"))
 		return;
@@ -256,7 +255,7 @@ static void what_a_driver_reads_for_every_program_counts_in_a_storage(void)
 	}
 }
 
-static void what_cannot_be_seen_is_not_stored(void)
+TEST(what_cannot_be_seen_is_not_stored)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -269,7 +268,7 @@ static void what_cannot_be_seen_is_not_stored(void)
 }
 
 /* A compiler that comes with the build, and another thread's change. */
-static void what_the_driver_may_have_had_otherwise_is_not_stored(void)
+TEST(what_the_driver_may_have_had_otherwise_is_not_stored)
 {
 	static const char *const settings[][2] = {
 		{ "STUB_LATE_LIBRARY", PASSING_LIBRARY }, { "STUB_SETENV", "CPATH=/nonexistent" },
@@ -288,31 +287,4 @@ static void what_the_driver_may_have_had_otherwise_is_not_stored(void)
 			CU_ASSERT_EQUAL(driver_bypasses(reasons[i]), (uint64_t)way + 1);
 		}
 	}
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(what_was_built_is_in_memory_then_on_disk),
-		UNIT_TEST(what_was_evicted_is_built_again),
-		UNIT_TEST(all_share_one_cache),
-		UNIT_TEST(a_failure_gives_the_program_with_its_log),
-		UNIT_TEST(several_are_built_in_order),
-		UNIT_TEST(threads_build_once),
-		UNIT_TEST(processes_build_once),
-		UNIT_TEST(a_build_never_waits_for_itself),
-		UNIT_TEST(a_child_goes_on),
-		UNIT_TEST(an_entry_that_the_driver_refuses_is_replaced),
-		UNIT_TEST(out_of_memory_is_tried_again_and_then_said),
-		UNIT_TEST(a_storage_of_the_applications_own_does_all),
-		UNIT_TEST(a_storage_that_lies_is_not_believed),
-		UNIT_TEST(a_storage_that_fails_does_no_harm),
-		UNIT_TEST(a_refused_blob_is_evicted_and_replaced),
-		UNIT_TEST(what_a_driver_reads_for_every_program_counts_in_a_storage),
-		UNIT_TEST(what_cannot_be_seen_is_not_stored),
-		UNIT_TEST(what_the_driver_may_have_had_otherwise_is_not_stored),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("libckcache.builds", tests);
 }

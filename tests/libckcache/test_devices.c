@@ -7,7 +7,7 @@
 #include "tests/libckcache/ways.h"
 #include "tests/support/unit.h"
 
-static void data_is_stored_found_replaced_and_evicted(void)
+TEST(data_is_stored_found_replaced_and_evicted)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -16,7 +16,7 @@ static void data_is_stored_found_replaced_and_evicted(void)
 	}
 }
 
-static void each_part_of_the_librarys_identity_counts(void)
+TEST(each_part_of_the_librarys_identity_counts)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -33,7 +33,7 @@ static void expect_data(enum way way, const char *wanted)
 	free(output);
 }
 
-static void data_is_found_by_other_processes_and_ways(void)
+TEST(data_is_found_by_other_processes_and_ways)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -47,7 +47,7 @@ static void data_is_found_by_other_processes_and_ways(void)
 	}
 }
 
-static void data_of_another_driver_is_not_found(void)
+TEST(data_of_another_driver_is_not_found)
 {
 	if (!driver_is("stub"))
 		return;
@@ -64,17 +64,4 @@ static void data_of_another_driver_is_not_found(void)
 		unit_write("vendors/driver.icd", line);
 		expect_data(way, "");
 	}
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(data_is_stored_found_replaced_and_evicted),
-		UNIT_TEST(each_part_of_the_librarys_identity_counts),
-		UNIT_TEST(data_is_found_by_other_processes_and_ways),
-		UNIT_TEST(data_of_another_driver_is_not_found),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("libckcache.devices", tests);
 }

@@ -56,7 +56,6 @@ static unsigned int run_layered(enum driver_layer layer)
 	CU_ASSERT_EQUAL(built + loaded, PARTS);
 	CU_ASSERT_EQUAL(occurrences(outcome.output, "results verified"), executes ? PARTS - 1 : 0);
 	CU_ASSERT_EQUAL(outcome.errors[0], '\0');
-	outcome_release(&outcome);
 	return built;
 }
 
@@ -65,7 +64,7 @@ static unsigned int run(void)
 	return run_layered(BARE);
 }
 
-static void the_second_run_builds_nothing(void)
+TEST(the_second_run_builds_nothing)
 {
 	begin();
 	CU_ASSERT_EQUAL(run(), PARTS);
@@ -78,7 +77,7 @@ static void the_second_run_builds_nothing(void)
 }
 
 /* The layer also knows which programs primitives have in common. */
-static void with_the_layer_even_the_first_run_builds_less(void)
+TEST(with_the_layer_even_the_first_run_builds_less)
 {
 	begin();
 	CU_ASSERT_EQUAL(run_layered(LAYERED), PARTS);
@@ -88,7 +87,7 @@ static void with_the_layer_even_the_first_run_builds_less(void)
 		CU_ASSERT_EQUAL(driver_counted("build-source"), DIFFERENT);
 }
 
-static void another_driver_has_everything_built_again(void)
+TEST(another_driver_has_everything_built_again)
 {
 	if (!driver_is("stub"))
 		return;
@@ -116,7 +115,7 @@ static off_t step(off_t size)
 	return size / (driver_is("stub") ? 41 : 5) + 1;
 }
 
-static void a_truncated_file_is_filled_again(void)
+TEST(a_truncated_file_is_filled_again)
 {
 	off_t size;
 
@@ -144,7 +143,7 @@ static void flip(off_t at)
 	CU_ASSERT_EQUAL(fclose(file), 0);
 }
 
-static void a_damaged_file_is_mended(void)
+TEST(a_damaged_file_is_mended)
 {
 	off_t size;
 
@@ -158,7 +157,7 @@ static void a_damaged_file_is_mended(void)
 	}
 }
 
-static void what_is_no_such_file_is_replaced(void)
+TEST(what_is_no_such_file_is_replaced)
 {
 	begin();
 	unit_write("work/primitives", "something else entirely, and longer than a header");
@@ -167,19 +166,4 @@ static void what_is_no_such_file_is_replaced(void)
 	unit_write("work/primitives", "");
 	CU_ASSERT_EQUAL(run(), PARTS);
 	CU_ASSERT_EQUAL(run(), 0);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(the_second_run_builds_nothing),
-		UNIT_TEST(with_the_layer_even_the_first_run_builds_less),
-		UNIT_TEST(another_driver_has_everything_built_again),
-		UNIT_TEST(a_truncated_file_is_filled_again),
-		UNIT_TEST(a_damaged_file_is_mended),
-		UNIT_TEST(what_is_no_such_file_is_replaced),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("libckcache.framework", tests);
 }

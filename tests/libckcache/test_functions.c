@@ -9,7 +9,7 @@
 #include "tests/libckcache/ways.h"
 #include "tests/support/unit.h"
 
-static void bad_arguments_are_refused_and_outputs_left_alone(void)
+TEST(bad_arguments_are_refused_and_outputs_left_alone)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -23,7 +23,7 @@ static void bad_arguments_are_refused_and_outputs_left_alone(void)
 	}
 }
 
-static void sizes_are_told_in_one_way(void)
+TEST(sizes_are_told_in_one_way)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -72,7 +72,7 @@ static void expect_answers(const char *output, bool layer)
 	CU_ASSERT_EQUAL(*output, '\0');
 }
 
-static void the_layer_gives_every_function_by_its_name(void)
+TEST(the_layer_gives_every_function_by_its_name)
 {
 	struct outcome outcome;
 	size_t count;
@@ -85,27 +85,12 @@ static void the_layer_gives_every_function_by_its_name(void)
 	CU_ASSERT(outcome_good(&outcome));
 	CU_ASSERT(strstr(outcome.output, "ckcache_functions yes") != NULL);
 	expect_answers(outcome.output, true);
-	outcome_release(&outcome);
 	/* Without the layer there is nothing. */
 	outcome = driver_client(BARE, (const char *const[]){ "names", "names", NULL });
 	CU_ASSERT(outcome_good(&outcome));
 	expect_answers(outcome.output, false);
-	outcome_release(&outcome);
 	/* Names that are none. */
 	unit_write("work/names", "ckcache_\nckcache_opencl_buil\nckcache_opencl_build_\nckcache\n");
 	outcome = way_client(WAY_EXTENSION, (const char *const[]){ "names", "names", NULL });
 	expect_answers(outcome.output, false);
-	outcome_release(&outcome);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(bad_arguments_are_refused_and_outputs_left_alone),
-		UNIT_TEST(sizes_are_told_in_one_way),
-		UNIT_TEST(the_layer_gives_every_function_by_its_name),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("libckcache.functions", tests);
 }

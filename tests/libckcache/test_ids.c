@@ -29,7 +29,7 @@ static void expect_other(char *a, char *b)
 	free(b);
 }
 
-static void ids_are_equal_in_each_process_and_way(void)
+TEST(ids_are_equal_in_each_process_and_way)
 {
 	way_begin(WAY_LINKED);
 	EACH_WAY(way)
@@ -43,7 +43,7 @@ static void ids_are_equal_in_each_process_and_way(void)
 	expect_same(id_in(WAY_LINKED), id_in(WAY_LAYERED));
 }
 
-static void ids_differ_wherever_the_program_does(void)
+TEST(ids_differ_wherever_the_program_does)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -59,7 +59,7 @@ static void ids_differ_wherever_the_program_does(void)
 	}
 }
 
-static void ids_differ_by_the_number_of_devices_in_the_context(void)
+TEST(ids_differ_by_the_number_of_devices_in_the_context)
 {
 	if (!driver_is("stub"))
 		return;
@@ -69,7 +69,7 @@ static void ids_differ_by_the_number_of_devices_in_the_context(void)
 	expect_other(one, id_in(WAY_LINKED));
 }
 
-static void ids_differ_by_the_driver_version(void)
+TEST(ids_differ_by_the_driver_version)
 {
 	char *before;
 
@@ -84,7 +84,7 @@ static void ids_differ_by_the_driver_version(void)
 }
 
 /* Another build of the driver's library, with the same version. */
-static void ids_differ_by_the_build_of_the_driver(void)
+TEST(ids_differ_by_the_build_of_the_driver)
 {
 	char *before, path[4096];
 
@@ -98,7 +98,7 @@ static void ids_differ_by_the_build_of_the_driver(void)
 }
 
 /* Each layer of the process is below the library. */
-static void ids_know_other_layers(void)
+TEST(ids_know_other_layers)
 {
 	char *none;
 
@@ -114,7 +114,7 @@ static void ids_know_other_layers(void)
 	free(none);
 }
 
-static void ids_differ_by_variables_that_compilers_read(void)
+TEST(ids_differ_by_variables_that_compilers_read)
 {
 	static const struct {
 		/* Besides the stub, of which all count; one of pocl's devices is Intel's driver. */
@@ -151,7 +151,7 @@ static void ids_differ_by_variables_that_compilers_read(void)
 	}
 }
 
-static void ids_are_empty_where_the_result_cannot_be_told(void)
+TEST(ids_are_empty_where_the_result_cannot_be_told)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -159,7 +159,7 @@ static void ids_are_empty_where_the_result_cannot_be_told(void)
 	}
 }
 
-static void what_has_the_date_is_never_cached(void)
+TEST(what_has_the_date_is_never_cached)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -174,7 +174,7 @@ static void what_has_the_date_is_never_cached(void)
 	}
 }
 
-static void programs_without_an_id_are_cached_by_what_they_read(void)
+TEST(programs_without_an_id_are_cached_by_what_they_read)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -184,31 +184,11 @@ static void programs_without_an_id_are_cached_by_what_they_read(void)
 	}
 }
 
-static void a_changed_environment_is_noticed(void)
+TEST(a_changed_environment_is_noticed)
 {
 	EACH_WAY(way) {
 		way_begin(way);
 		GOOD(way, "environment");
 		GOOD(way, "environment-early");
 	}
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(ids_are_equal_in_each_process_and_way),
-		UNIT_TEST(ids_differ_wherever_the_program_does),
-		UNIT_TEST(ids_differ_by_the_number_of_devices_in_the_context),
-		UNIT_TEST(ids_differ_by_the_driver_version),
-		UNIT_TEST(ids_differ_by_the_build_of_the_driver),
-		UNIT_TEST(ids_know_other_layers),
-		UNIT_TEST(ids_differ_by_variables_that_compilers_read),
-		UNIT_TEST(ids_are_empty_where_the_result_cannot_be_told),
-		UNIT_TEST(what_has_the_date_is_never_cached),
-		UNIT_TEST(programs_without_an_id_are_cached_by_what_they_read),
-		UNIT_TEST(a_changed_environment_is_noticed),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("libckcache.ids", tests);
 }

@@ -20,7 +20,7 @@ static const char *below(const char *name)
 	return room;
 }
 
-static void each_setting_is_what_was_set(void)
+TEST(each_setting_is_what_was_set)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -28,7 +28,7 @@ static void each_setting_is_what_was_set(void)
 	}
 }
 
-static void new_entries_go_to_the_new_directory(void)
+TEST(new_entries_go_to_the_new_directory)
 {
 	EACH_WAY(way) {
 		char other[64];
@@ -46,7 +46,7 @@ static void new_entries_go_to_the_new_directory(void)
 }
 
 /* Also in the layer, which starts when OpenCL does. */
-static void settings_before_the_first_call_hold(void)
+TEST(settings_before_the_first_call_hold)
 {
 	for (enum way way = WAY_LINKED; way <= WAY_LAYERED; way++) {
 		char dir[4096];
@@ -59,7 +59,7 @@ static void settings_before_the_first_call_hold(void)
 	}
 }
 
-static void settings_need_no_opencl(void)
+TEST(settings_need_no_opencl)
 {
 	struct outcome outcome;
 
@@ -67,10 +67,9 @@ static void settings_need_no_opencl(void)
 	driver_program(API_ALONE);
 	outcome = driver_client(BARE, (const char *const[]){ NULL });
 	CU_ASSERT(outcome_good(&outcome));
-	outcome_release(&outcome);
 }
 
-static void nothing_is_written_while_it_is_off(void)
+TEST(nothing_is_written_while_it_is_off)
 {
 	EACH_WAY(way) {
 		char other[64];
@@ -83,7 +82,7 @@ static void nothing_is_written_while_it_is_off(void)
 	}
 }
 
-static void what_the_user_forbids_stays_forbidden(void)
+TEST(what_the_user_forbids_stays_forbidden)
 {
 	static const char *const variables[] = {
 		"CKCACHE_DISABLE", "CKCACHE_PERSISTENT", "CKCACHE_READ_ONLY",
@@ -104,7 +103,7 @@ static void what_the_user_forbids_stays_forbidden(void)
 }
 
 /* Found, and neither evicted nor replaced. */
-static void a_read_only_cache_is_only_read(void)
+TEST(a_read_only_cache_is_only_read)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -116,7 +115,7 @@ static void a_read_only_cache_is_only_read(void)
 	}
 }
 
-static void a_directory_that_others_can_write_to_is_refused(void)
+TEST(a_directory_that_others_can_write_to_is_refused)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -133,7 +132,7 @@ static void a_directory_that_others_can_write_to_is_refused(void)
 	}
 }
 
-static void a_directory_of_another_user_is_refused(void)
+TEST(a_directory_of_another_user_is_refused)
 {
 	if (geteuid() != 0)
 		return;
@@ -147,7 +146,7 @@ static void a_directory_of_another_user_is_refused(void)
 }
 
 /* What is over the bound goes when the next one is stored, until half of the bound is left. */
-static void capacity_bounds_what_is_stored(void)
+TEST(capacity_bounds_what_is_stored)
 {
 	EACH_WAY(way) {
 		way_begin(way);
@@ -157,23 +156,4 @@ static void capacity_bounds_what_is_stored(void)
 		CU_ASSERT(driver_stats_in(way_cache(way)).entries > 0);
 		CU_ASSERT(driver_stats_in(way_cache(way)).entries < 16);
 	}
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(each_setting_is_what_was_set),
-		UNIT_TEST(new_entries_go_to_the_new_directory),
-		UNIT_TEST(settings_before_the_first_call_hold),
-		UNIT_TEST(settings_need_no_opencl),
-		UNIT_TEST(nothing_is_written_while_it_is_off),
-		UNIT_TEST(what_the_user_forbids_stays_forbidden),
-		UNIT_TEST(a_read_only_cache_is_only_read),
-		UNIT_TEST(a_directory_that_others_can_write_to_is_refused),
-		UNIT_TEST(a_directory_of_another_user_is_refused),
-		UNIT_TEST(capacity_bounds_what_is_stored),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("libckcache.settings", tests);
 }

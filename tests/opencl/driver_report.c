@@ -8,13 +8,6 @@
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 
-void outcome_release(struct outcome *outcome)
-{
-	free(outcome->output);
-	free(outcome->errors);
-	outcome->output = outcome->errors = NULL;
-}
-
 /* pocl names its temporary files in build logs: the random part is no difference. */
 static void mask_temporaries(char *text)
 {

@@ -56,7 +56,7 @@ static char *below(const char *tail)
 	return path;
 }
 
-static void has_the_documented_defaults(void)
+TEST(has_the_documented_defaults)
 {
 	struct complaints complaints;
 	struct cc_config config;
@@ -90,7 +90,7 @@ static void has_the_documented_defaults(void)
 	cc_config_release(&config);
 }
 
-static void reads_every_variable(void)
+TEST(reads_every_variable)
 {
 	struct complaints complaints;
 	struct cc_config config;
@@ -141,7 +141,7 @@ static void reads_every_variable(void)
 	cc_config_release(&config);
 }
 
-static void a_variable_wins_over_the_users_file_over_the_systems(void)
+TEST(a_variable_wins_over_the_users_file_over_the_systems)
 {
 	struct complaints complaints;
 	struct cc_config config;
@@ -158,7 +158,7 @@ static void a_variable_wins_over_the_users_file_over_the_systems(void)
 	cc_config_release(&config);
 }
 
-static void looks_for_the_users_file_where_xdg_says(void)
+TEST(looks_for_the_users_file_where_xdg_says)
 {
 	struct complaints complaints;
 	struct cc_config config;
@@ -177,7 +177,7 @@ static void looks_for_the_users_file_where_xdg_says(void)
 	cc_config_release(&config);
 }
 
-static void reads_comments_blanks_and_last_lines(void)
+TEST(reads_comments_blanks_and_last_lines)
 {
 	struct complaints complaints;
 	struct cc_config config;
@@ -196,7 +196,7 @@ static void reads_comments_blanks_and_last_lines(void)
 	cc_config_release(&config);
 }
 
-static void names_a_bad_variable_and_uses_the_default(void)
+TEST(names_a_bad_variable_and_uses_the_default)
 {
 	struct complaints complaints;
 	struct cc_config config;
@@ -212,7 +212,7 @@ static void names_a_bad_variable_and_uses_the_default(void)
 	cc_config_release(&config);
 }
 
-static void names_a_bad_line_by_file_and_number(void)
+TEST(names_a_bad_line_by_file_and_number)
 {
 	struct complaints complaints;
 	struct cc_config config;
@@ -232,7 +232,7 @@ static void names_a_bad_line_by_file_and_number(void)
 	cc_config_release(&config);
 }
 
-static void refuses_each_kind_of_bad_value(void)
+TEST(refuses_each_kind_of_bad_value)
 {
 	static const char *const cases[][2] = {
 		{ "CKCACHE_DISABLE", "perhaps" },     { "CKCACHE_MAX_SIZE", "-1" },
@@ -253,7 +253,7 @@ static void refuses_each_kind_of_bad_value(void)
 	}
 }
 
-static void an_empty_value_asks_for_the_default(void)
+TEST(an_empty_value_asks_for_the_default)
 {
 	struct complaints complaints;
 	struct cc_config config;
@@ -275,7 +275,7 @@ static void an_empty_value_asks_for_the_default(void)
 	cc_config_release(&config);
 }
 
-static void makes_relative_paths_of_variables_absolute(void)
+TEST(makes_relative_paths_of_variables_absolute)
 {
 	struct complaints complaints;
 	struct cc_config config;
@@ -291,7 +291,7 @@ static void makes_relative_paths_of_variables_absolute(void)
 	cc_config_release(&config);
 }
 
-static void refuses_relative_paths_in_files(void)
+TEST(refuses_relative_paths_in_files)
 {
 	struct complaints complaints;
 	struct cc_config config;
@@ -304,7 +304,7 @@ static void refuses_relative_paths_in_files(void)
 	cc_config_release(&config);
 }
 
-static void prefers_the_cache_home(void)
+TEST(prefers_the_cache_home)
 {
 	struct complaints complaints;
 	struct cc_config config;
@@ -316,7 +316,7 @@ static void prefers_the_cache_home(void)
 	cc_config_release(&config);
 }
 
-static void has_no_directory_without_a_home_and_says_why(void)
+TEST(has_no_directory_without_a_home_and_says_why)
 {
 	struct complaints complaints;
 	struct cc_config config;
@@ -333,7 +333,7 @@ static void has_no_directory_without_a_home_and_says_why(void)
 	cc_config_release(&config);
 }
 
-static void has_no_directory_when_the_disk_level_is_off(void)
+TEST(has_no_directory_when_the_disk_level_is_off)
 {
 	struct complaints complaints;
 	struct cc_config config;
@@ -347,7 +347,7 @@ static void has_no_directory_when_the_disk_level_is_off(void)
 	cc_config_release(&config);
 }
 
-static void survives_files_that_cannot_be_read(void)
+TEST(survives_files_that_cannot_be_read)
 {
 	struct complaints complaints;
 	struct cc_config config;
@@ -360,35 +360,11 @@ static void survives_files_that_cannot_be_read(void)
 	cc_config_release(&config);
 }
 
-static void releases_an_empty_configuration(void)
+TEST(releases_an_empty_configuration)
 {
 	struct cc_config config = { 0 };
 
 	cc_config_release(&config);
 	cc_config_release(&config);
 	CU_PASS("did not crash");
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(has_the_documented_defaults),
-		UNIT_TEST(reads_every_variable),
-		UNIT_TEST(a_variable_wins_over_the_users_file_over_the_systems),
-		UNIT_TEST(looks_for_the_users_file_where_xdg_says),
-		UNIT_TEST(reads_comments_blanks_and_last_lines),
-		UNIT_TEST(names_a_bad_variable_and_uses_the_default),
-		UNIT_TEST(names_a_bad_line_by_file_and_number),
-		UNIT_TEST(refuses_each_kind_of_bad_value),
-		UNIT_TEST(an_empty_value_asks_for_the_default),
-		UNIT_TEST(makes_relative_paths_of_variables_absolute),
-		UNIT_TEST(refuses_relative_paths_in_files),
-		UNIT_TEST(prefers_the_cache_home),
-		UNIT_TEST(has_no_directory_without_a_home_and_says_why),
-		UNIT_TEST(has_no_directory_when_the_disk_level_is_off),
-		UNIT_TEST(survives_files_that_cannot_be_read),
-		UNIT_TEST(releases_an_empty_configuration),
-	};
-
-	return UNIT_MAIN("config", tests);
 }

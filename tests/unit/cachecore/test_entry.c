@@ -75,7 +75,7 @@ static void check_same(const struct cc_entry *entry)
 	CU_ASSERT_PTR_NULL(cc_entry_manifest(entry));
 }
 
-static void goes_to_disk_and_back(void)
+TEST(goes_to_disk_and_back)
 {
 	static const int levels[] = { CC_COMPRESSION_AUTO, CC_COMPRESSION_NONE, 1, 9 };
 	struct cmn_hash key_hash = cmn_hash_of("k", 1);
@@ -96,7 +96,7 @@ static void goes_to_disk_and_back(void)
 	cc_entry_unref(entry);
 }
 
-static void stores_raw_what_does_not_compress(void)
+TEST(stores_raw_what_does_not_compress)
 {
 	uint8_t image[200];
 	uint32_t noise = 1;
@@ -143,13 +143,13 @@ static size_t auto_len(size_t len, unsigned int load_rate)
 	return file_len;
 }
 
-static void auto_compresses_what_loads_slowly_enough(void)
+TEST(auto_compresses_what_loads_slowly_enough)
 {
 	CU_ASSERT_TRUE(auto_len(200000, 0) > 200000);
 	CU_ASSERT_TRUE(auto_len(200000, 50) < 10000);
 }
 
-static void decodes_into_the_room_given(void)
+TEST(decodes_into_the_room_given)
 {
 	struct cmn_room room = { cmn_slabs_new(), 100000 };
 	struct cmn_hash key_hash = cmn_hash_of("k", 1);
@@ -186,7 +186,7 @@ static void decodes_into_the_room_given(void)
 	cmn_slabs_free(room.slabs);
 }
 
-static void an_entry_without_fields_is_one(void)
+TEST(an_entry_without_fields_is_one)
 {
 	struct cmn_hash key_hash = cmn_hash_of("k", 1);
 	struct cc_entry *entry = cc_entry_new(1), *again;
@@ -202,7 +202,7 @@ static void an_entry_without_fields_is_one(void)
 	cmn_buffer_release(&file);
 }
 
-static void another_keys_file_is_stale(void)
+TEST(another_keys_file_is_stale)
 {
 	struct cmn_hash mine = cmn_hash_of("k", 1), other = cmn_hash_of("l", 1);
 	struct cc_entry *entry = make_entry(), *again = NULL;
@@ -242,12 +242,12 @@ static void check_damage(int level)
 	cmn_buffer_release(&file);
 }
 
-static void notices_every_flip_and_truncation_of_raw_files(void)
+TEST(notices_every_flip_and_truncation_of_raw_files)
 {
 	check_damage(CC_COMPRESSION_NONE);
 }
 
-static void notices_every_flip_and_truncation_of_compressed_files(void)
+TEST(notices_every_flip_and_truncation_of_compressed_files)
 {
 	check_damage(9);
 }
@@ -288,14 +288,14 @@ static void check_sealed(int level)
 	cmn_buffer_release(&file);
 }
 
-static void bounds_sizes_even_under_sound_checksums(void)
+TEST(bounds_sizes_even_under_sound_checksums)
 {
 	check_sealed(CC_COMPRESSION_NONE);
 	check_sealed(9);
 }
 
 /* Before memory is asked for, and by who reads the header alone. */
-static void a_header_is_bounded(void)
+TEST(a_header_is_bounded)
 {
 	static const struct {
 		size_t at;
@@ -326,7 +326,7 @@ static void a_header_is_bounded(void)
 	cmn_buffer_release(&file);
 }
 
-static void refuses_fields_that_leave_the_payload(void)
+TEST(refuses_fields_that_leave_the_payload)
 {
 	struct cmn_hash key_hash = cmn_hash_of("k", 1), hash;
 	struct cc_entry *entry = cc_entry_new(1), *again = NULL;
@@ -347,7 +347,7 @@ static void refuses_fields_that_leave_the_payload(void)
 	cmn_buffer_release(&file);
 }
 
-static void refuses_more_than_a_file_may_hold(void)
+TEST(refuses_more_than_a_file_may_hold)
 {
 	struct cc_entry *entry = cc_entry_new(1);
 
@@ -356,7 +356,7 @@ static void refuses_more_than_a_file_may_hold(void)
 	cc_entry_unref(entry);
 }
 
-static void what_failed_on_the_way_is_no_entry(void)
+TEST(what_failed_on_the_way_is_no_entry)
 {
 	struct cc_entry *entry = make_entry();
 
@@ -366,7 +366,7 @@ static void what_failed_on_the_way_is_no_entry(void)
 	cc_entry_unref(entry);
 }
 
-static void keeps_its_manifest_and_lives_until_the_last_reference(void)
+TEST(keeps_its_manifest_and_lives_until_the_last_reference)
 {
 	struct cc_manifest *manifest = cc_manifest_new();
 	struct cc_entry *entry = cc_entry_new(7);
@@ -420,7 +420,7 @@ static void check_without_images(const struct cc_entry *entry)
 	CU_ASSERT_PTR_NULL(cc_entry_manifest(entry));
 }
 
-static void goes_on_without_its_large_images(void)
+TEST(goes_on_without_its_large_images)
 {
 	struct cc_entry *entry = make_entry_with_image(100000);
 	struct cc_entry *copy = cc_entry_without_images(entry);
@@ -434,7 +434,7 @@ static void goes_on_without_its_large_images(void)
 	cc_entry_unref(copy);
 }
 
-static void what_was_read_goes_on_without_its_large_images(void)
+TEST(what_was_read_goes_on_without_its_large_images)
 {
 	struct cmn_hash key_hash = cmn_hash_of("k", 1);
 	struct cc_entry *entry = make_entry_with_image(100000), *again, *copy;
@@ -451,7 +451,7 @@ static void what_was_read_goes_on_without_its_large_images(void)
 	cmn_buffer_release(&file);
 }
 
-static void small_images_are_not_worth_a_copy(void)
+TEST(small_images_are_not_worth_a_copy)
 {
 	struct cc_entry *entry = make_entry_with_image(10);
 	struct cc_entry *same = cc_entry_without_images(entry);
@@ -461,29 +461,4 @@ static void small_images_are_not_worth_a_copy(void)
 	cc_entry_unref(entry);
 	CU_ASSERT_EQUAL(cc_entry_image_size(same), 16);
 	cc_entry_unref(same);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(goes_to_disk_and_back),
-		UNIT_TEST(stores_raw_what_does_not_compress),
-		UNIT_TEST(auto_compresses_what_loads_slowly_enough),
-		UNIT_TEST(decodes_into_the_room_given),
-		UNIT_TEST(an_entry_without_fields_is_one),
-		UNIT_TEST(another_keys_file_is_stale),
-		UNIT_TEST(notices_every_flip_and_truncation_of_raw_files),
-		UNIT_TEST(notices_every_flip_and_truncation_of_compressed_files),
-		UNIT_TEST(bounds_sizes_even_under_sound_checksums),
-		UNIT_TEST(a_header_is_bounded),
-		UNIT_TEST(refuses_fields_that_leave_the_payload),
-		UNIT_TEST(refuses_more_than_a_file_may_hold),
-		UNIT_TEST(what_failed_on_the_way_is_no_entry),
-		UNIT_TEST(keeps_its_manifest_and_lives_until_the_last_reference),
-		UNIT_TEST(goes_on_without_its_large_images),
-		UNIT_TEST(what_was_read_goes_on_without_its_large_images),
-		UNIT_TEST(small_images_are_not_worth_a_copy),
-	};
-
-	return UNIT_MAIN("entry", tests);
 }

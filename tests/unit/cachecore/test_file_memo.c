@@ -161,7 +161,7 @@ static bool is_remembered(void)
 	return opened == before;
 }
 
-static void each_part_of_an_identity_counts(void)
+TEST(each_part_of_an_identity_counts)
 {
 	const struct cc_file_identity one = { 1, 2, 3, 4, 5 };
 	struct cc_file_identity others[] = { one, one, one, one, one };
@@ -176,7 +176,7 @@ static void each_part_of_an_identity_counts(void)
 		CU_ASSERT_FALSE(cc_file_identity_equal(&one, &others[i]));
 }
 
-static void an_identity_is_to_the_nanosecond(void)
+TEST(an_identity_is_to_the_nanosecond)
 {
 	struct stat info;
 
@@ -192,7 +192,7 @@ static void an_identity_is_to_the_nanosecond(void)
 	end();
 }
 
-static void an_old_file_is_read_once(void)
+TEST(an_old_file_is_read_once)
 {
 	struct cmn_hash hash = cmn_hash_of("one", 3), wrong = cmn_hash_of("two", 3), got;
 	struct cc_file_identity identity;
@@ -216,7 +216,7 @@ static void an_old_file_is_read_once(void)
 }
 
 /* Also where size and mtime are as before. */
-static void a_change_is_seen_and_remembered_anew(void)
+TEST(a_change_is_seen_and_remembered_anew)
 {
 	struct stat before, after;
 
@@ -237,7 +237,7 @@ static void a_change_is_seen_and_remembered_anew(void)
 	end();
 }
 
-static void another_file_of_the_name_is_another(void)
+TEST(another_file_of_the_name_is_another)
 {
 	begin(2 * HOUR);
 	CU_ASSERT(is_remembered());
@@ -249,7 +249,7 @@ static void another_file_of_the_name_is_another(void)
 }
 
 /* It could change again without another time, by whoever has it mapped. */
-static void a_young_file_is_read_each_time(void)
+TEST(a_young_file_is_read_each_time)
 {
 	begin(0);
 	CU_ASSERT_FALSE(is_remembered());
@@ -264,7 +264,7 @@ static void a_young_file_is_read_each_time(void)
 }
 
 /* Where what is written by a mapping leaves the times as they are, or nobody knows. */
-static void a_file_in_memory_is_read_each_time(void)
+TEST(a_file_in_memory_is_read_each_time)
 {
 	static const long others[] = { TMPFS_MAGIC, RAMFS_MAGIC, HUGETLBFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
 				       NFS_SUPER_MAGIC, -1 };
@@ -284,7 +284,7 @@ static void a_file_in_memory_is_read_each_time(void)
 	end();
 }
 
-static void the_memo_does_not_grow_for_ever(void)
+TEST(the_memo_does_not_grow_for_ever)
 {
 	begin(2 * HOUR);
 	CU_ASSERT(is_remembered());
@@ -322,7 +322,7 @@ static void replace(void)
 	CU_ASSERT_EQUAL(rename("b.h", "a.h"), 0);
 }
 
-static void what_changes_while_it_is_read_is_no_content(void)
+TEST(what_changes_while_it_is_read_is_no_content)
 {
 	static void (*const changes[])(void) = { shrink, grow };
 	struct cc_file_identity identity;
@@ -350,7 +350,7 @@ static void what_changes_while_it_is_read_is_no_content(void)
 	end();
 }
 
-static void the_same_file_is_known_by_its_identity(void)
+TEST(the_same_file_is_known_by_its_identity)
 {
 	struct cc_file_identity identity;
 	struct cmn_hash hash, want = cmn_hash_of("one", 3);
@@ -373,7 +373,7 @@ static void the_same_file_is_known_by_its_identity(void)
 	end();
 }
 
-static void errors_of_reading_are_told(void)
+TEST(errors_of_reading_are_told)
 {
 	struct cmn_hash hash;
 	uint64_t size;
@@ -386,7 +386,7 @@ static void errors_of_reading_are_told(void)
 	end();
 }
 
-static void every_byte_is_hashed(void)
+TEST(every_byte_is_hashed)
 {
 	struct cmn_hash one, two;
 	char text[5001];
@@ -405,7 +405,7 @@ static void every_byte_is_hashed(void)
 	end();
 }
 
-static void what_is_no_file_is_not_opened(void)
+TEST(what_is_no_file_is_not_opened)
 {
 	struct cmn_hash hash = { { 0 } };
 	struct stat info;
@@ -419,25 +419,4 @@ static void what_is_no_file_is_not_opened(void)
 	CU_ASSERT_EQUAL(file_hash(memo, "a.h", &size, &hash), CMN_ERR_TOO_LARGE);
 	CU_ASSERT_EQUAL(opened, 0);
 	end();
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(each_part_of_an_identity_counts),
-		UNIT_TEST(an_identity_is_to_the_nanosecond),
-		UNIT_TEST(an_old_file_is_read_once),
-		UNIT_TEST(a_change_is_seen_and_remembered_anew),
-		UNIT_TEST(another_file_of_the_name_is_another),
-		UNIT_TEST(a_young_file_is_read_each_time),
-		UNIT_TEST(a_file_in_memory_is_read_each_time),
-		UNIT_TEST(the_memo_does_not_grow_for_ever),
-		UNIT_TEST(what_changes_while_it_is_read_is_no_content),
-		UNIT_TEST(the_same_file_is_known_by_its_identity),
-		UNIT_TEST(errors_of_reading_are_told),
-		UNIT_TEST(every_byte_is_hashed),
-		UNIT_TEST(what_is_no_file_is_not_opened),
-	};
-
-	return UNIT_MAIN("file_memo", tests);
 }

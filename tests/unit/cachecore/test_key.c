@@ -25,7 +25,7 @@ static void make_sample(struct cc_key *key)
 	cc_key_add_text(key, CC_PART_OPTIONS, "options", NULL);
 }
 
-static void reads_back_what_was_added(void)
+TEST(reads_back_what_was_added)
 {
 	static const uint8_t number[8] = { 8, 7, 6, 5, 4, 3, 2, 1 };
 	struct cmn_reader reader;
@@ -49,7 +49,7 @@ static void reads_back_what_was_added(void)
 	cc_key_release(&key);
 }
 
-static void a_field_changes_its_own_part_only(void)
+TEST(a_field_changes_its_own_part_only)
 {
 	struct cmn_hash before[CC_PART_COUNT], after[CC_PART_COUNT];
 	struct cc_key key;
@@ -65,7 +65,7 @@ static void a_field_changes_its_own_part_only(void)
 	}
 }
 
-static void part_hashes_do_not_see_how_parts_interleave(void)
+TEST(part_hashes_do_not_see_how_parts_interleave)
 {
 	struct cmn_hash x[CC_PART_COUNT], y[CC_PART_COUNT];
 	struct cc_key a, b;
@@ -88,7 +88,7 @@ static void part_hashes_do_not_see_how_parts_interleave(void)
 	cc_key_release(&b);
 }
 
-static void order_names_and_borders_of_fields_count(void)
+TEST(order_names_and_borders_of_fields_count)
 {
 	static const char *const fields[][4] = {
 		{ "a", "1", "b", "2" }, { "b", "2", "a", "1" }, { "a", "1b", "", "" },
@@ -110,7 +110,7 @@ static void order_names_and_borders_of_fields_count(void)
 	}
 }
 
-static void refuses_bad_names(void)
+TEST(refuses_bad_names)
 {
 	char long_name[257];
 	struct cc_key key, copy;
@@ -133,7 +133,7 @@ static void refuses_bad_names(void)
 }
 
 /* Nothing that went wrong on the way is forgotten: a key without one of its fields is another's. */
-static void what_went_wrong_stays_wrong(void)
+TEST(what_went_wrong_stays_wrong)
 {
 	struct cc_key bad, good, copy;
 
@@ -162,7 +162,7 @@ static void what_went_wrong_stays_wrong(void)
 	cc_key_release(&bad);
 }
 
-static void every_byte_of_a_long_value_counts(void)
+TEST(every_byte_of_a_long_value_counts)
 {
 	const size_t len = (size_t)3 << 20;
 	char *value = calloc(1, len);
@@ -182,7 +182,7 @@ static void every_byte_of_a_long_value_counts(void)
 	free(value);
 }
 
-static void a_copy_goes_on_by_itself(void)
+TEST(a_copy_goes_on_by_itself)
 {
 	struct cc_key key, copy;
 
@@ -196,7 +196,7 @@ static void a_copy_goes_on_by_itself(void)
 }
 
 /* Each check is hash_parts's own: with what was hashed before, and without. */
-static void folding_changes_no_hash(void)
+TEST(folding_changes_no_hash)
 {
 	struct cmn_hash hashes[CC_PART_COUNT];
 	struct cc_key first, key, copy;
@@ -232,7 +232,7 @@ static void folding_changes_no_hash(void)
 	cc_key_release(&key);
 }
 
-static void takes_the_room_of_a_buffer(void)
+TEST(takes_the_room_of_a_buffer)
 {
 	struct cmn_buffer room = { 0 };
 	const uint8_t *data;
@@ -270,7 +270,7 @@ static enum cmn_status walk(struct cmn_view encoded)
 	return status;
 }
 
-static void truncations_are_noticed(void)
+TEST(truncations_are_noticed)
 {
 	struct cmn_hash hashes[CC_PART_COUNT];
 	struct cmn_reader reader;
@@ -294,7 +294,7 @@ static void truncations_are_noticed(void)
 	cc_key_release(&key);
 }
 
-static void flipped_bits_stay_within_bounds(void)
+TEST(flipped_bits_stay_within_bounds)
 {
 	struct cmn_hash hashes[CC_PART_COUNT];
 	struct cc_key key;
@@ -309,24 +309,4 @@ static void flipped_bits_stay_within_bounds(void)
 		key.encoded.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	cc_key_release(&key);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(reads_back_what_was_added),
-		UNIT_TEST(a_field_changes_its_own_part_only),
-		UNIT_TEST(part_hashes_do_not_see_how_parts_interleave),
-		UNIT_TEST(order_names_and_borders_of_fields_count),
-		UNIT_TEST(refuses_bad_names),
-		UNIT_TEST(what_went_wrong_stays_wrong),
-		UNIT_TEST(every_byte_of_a_long_value_counts),
-		UNIT_TEST(a_copy_goes_on_by_itself),
-		UNIT_TEST(folding_changes_no_hash),
-		UNIT_TEST(takes_the_room_of_a_buffer),
-		UNIT_TEST(truncations_are_noticed),
-		UNIT_TEST(flipped_bits_stay_within_bounds),
-	};
-
-	return UNIT_MAIN("key", tests);
 }

@@ -39,7 +39,7 @@ static void age(const char *path)
 	CU_ASSERT_EQUAL_FATAL(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static void untouched_files_verify(void)
+TEST(untouched_files_verify)
 {
 	struct cc_file_memo *memo = cc_file_memo_new();
 	struct cc_manifest *manifest;
@@ -54,7 +54,7 @@ static void untouched_files_verify(void)
 	cc_file_memo_free(memo);
 }
 
-static void changed_content_of_the_same_size_and_time_is_stale(void)
+TEST(changed_content_of_the_same_size_and_time_is_stale)
 {
 	struct cc_file_memo *memo = cc_file_memo_new();
 	struct cc_manifest *manifest;
@@ -73,7 +73,7 @@ static void changed_content_of_the_same_size_and_time_is_stale(void)
 	cc_file_memo_free(memo);
 }
 
-static void longer_removed_or_replaced_file_is_stale(void)
+TEST(longer_removed_or_replaced_file_is_stale)
 {
 	struct cc_manifest *manifest;
 
@@ -91,7 +91,7 @@ static void longer_removed_or_replaced_file_is_stale(void)
 	cc_manifest_free(manifest);
 }
 
-static void what_appears_is_stale_be_it_a_directory(void)
+TEST(what_appears_is_stale_be_it_a_directory)
 {
 	struct cc_manifest *manifest = manifest_of(NULL, "a.h");
 
@@ -108,7 +108,7 @@ static void what_appears_is_stale_be_it_a_directory(void)
 	cc_manifest_free(manifest);
 }
 
-static void retargeted_symbolic_link_is_stale(void)
+TEST(retargeted_symbolic_link_is_stale)
 {
 	struct cc_file_memo *memo = cc_file_memo_new();
 	struct cc_manifest *manifest;
@@ -125,7 +125,7 @@ static void retargeted_symbolic_link_is_stale(void)
 	cc_file_memo_free(memo);
 }
 
-static void working_directory_is_compared(void)
+TEST(working_directory_is_compared)
 {
 	struct cc_manifest *manifest = cc_manifest_new();
 	char *current = cc_manifest_working_directory();
@@ -161,7 +161,7 @@ void *__wrap_calloc(size_t count, size_t size)
 	return fails ? NULL : __real_calloc(count, size);
 }
 
-static void without_memory_nothing_holds(void)
+TEST(without_memory_nothing_holds)
 {
 	struct cc_manifest *manifest = manifest_of(NULL, "a.h");
 	char path[32];
@@ -177,7 +177,7 @@ static void without_memory_nothing_holds(void)
 	cc_manifest_free(manifest);
 }
 
-static void relative_paths_are_the_lookers(void)
+TEST(relative_paths_are_the_lookers)
 {
 	struct cc_manifest *manifest;
 
@@ -189,7 +189,7 @@ static void relative_paths_are_the_lookers(void)
 	cc_manifest_free(manifest);
 }
 
-static void contradiction_is_noticed(void)
+TEST(contradiction_is_noticed)
 {
 	struct cc_manifest *manifest = cc_manifest_new();
 	struct cmn_hash one = cmn_hash_of("1", 1), two = cmn_hash_of("2", 1);
@@ -209,7 +209,7 @@ static void contradiction_is_noticed(void)
 	cc_manifest_free(NULL);
 }
 
-static void encoding_round_trips_and_every_truncation_is_corrupt(void)
+TEST(encoding_round_trips_and_every_truncation_is_corrupt)
 {
 	struct cmn_buffer encoded = { 0 };
 	struct cc_manifest *manifest, *decoded = NULL;
@@ -302,7 +302,7 @@ static enum cmn_status verify_with(const struct cc_manifest *manifest, const cha
 }
 
 /* What nobody read: by its size and times. */
-static void what_was_seen_is_compared(void)
+TEST(what_was_seen_is_compared)
 {
 	for (int with_ctime = 0; with_ctime < 2; with_ctime++) {
 		struct cc_manifest *manifest = cc_manifest_new(), *decoded = NULL;
@@ -334,7 +334,7 @@ static void what_was_seen_is_compared(void)
 	}
 }
 
-static void a_directory_may_vanish_and_be_nothing_else(void)
+TEST(a_directory_may_vanish_and_be_nothing_else)
 {
 	struct cc_manifest *manifest = cc_manifest_new();
 
@@ -349,7 +349,7 @@ static void a_directory_may_vanish_and_be_nothing_else(void)
 	cc_manifest_free(manifest);
 }
 
-static void an_absence_is_known_or_it_is_none(void)
+TEST(an_absence_is_known_or_it_is_none)
 {
 	struct cc_manifest *manifest = manifest_of(NULL, "a.h");
 
@@ -402,7 +402,7 @@ static struct cc_manifest *two_names_and_one(enum cc_dependency kind)
 	return decoded;
 }
 
-static void which_names_are_one_is_compared(void)
+TEST(which_names_are_one_is_compared)
 {
 	static const enum cc_dependency kinds[] = { CC_DEPENDENCY_FILE, CC_DEPENDENCY_SEEN };
 
@@ -434,7 +434,7 @@ static void which_names_are_one_is_compared(void)
 	}
 }
 
-static void which_directories_are_one_is_compared(void)
+TEST(which_directories_are_one_is_compared)
 {
 	struct cc_manifest *manifest;
 
@@ -451,7 +451,7 @@ static void which_directories_are_one_is_compared(void)
 }
 
 /* Of two devices one number of an inode is two files. */
-static void inodes_are_of_a_device(void)
+TEST(inodes_are_of_a_device)
 {
 	struct cc_manifest *manifest = cc_manifest_new();
 	const struct cmn_hash hash = cmn_hash_of("text", 4);
@@ -488,7 +488,7 @@ static void inodes_are_of_a_device(void)
 }
 
 /* As entries of earlier versions have it. */
-static void where_no_names_were_compared_none_are(void)
+TEST(where_no_names_were_compared_none_are)
 {
 	struct cc_manifest *manifest;
 	struct cmn_hash hash;
@@ -513,7 +513,7 @@ static void append(struct cmn_buffer *encoded, enum cc_dependency kind, const ch
 }
 
 /* Sound checksums do not make a manifest true. */
-static void what_no_manifest_says_is_corrupt(void)
+TEST(what_no_manifest_says_is_corrupt)
 {
 	static const struct {
 		uint32_t count;
@@ -554,7 +554,7 @@ static void what_no_manifest_says_is_corrupt(void)
 }
 
 /* Of three names the third says that it is the second, which is itself the first. */
-static void what_is_the_same_is_the_first_of_its_names(void)
+TEST(what_is_the_same_is_the_first_of_its_names)
 {
 	struct cmn_buffer encoded = { 0 };
 	struct cc_manifest *decoded = NULL;
@@ -570,7 +570,7 @@ static void what_is_the_same_is_the_first_of_its_names(void)
 	cmn_buffer_release(&encoded);
 }
 
-static void each_version_is_its_own(void)
+TEST(each_version_is_its_own)
 {
 	struct cmn_buffer encoded = { 0 };
 	struct cc_manifest *decoded;
@@ -581,7 +581,7 @@ static void each_version_is_its_own(void)
 	cmn_buffer_release(&encoded);
 }
 
-static void path_with_a_nul_is_corrupt(void)
+TEST(path_with_a_nul_is_corrupt)
 {
 	struct cc_manifest *manifest = manifest_of(NULL, "abc"), *decoded = NULL;
 	struct cmn_buffer encoded = { 0 };
@@ -596,7 +596,7 @@ static void path_with_a_nul_is_corrupt(void)
 	cc_manifest_free(manifest);
 }
 
-static void a_hash_is_of_a_regular_files_bytes(void)
+TEST(a_hash_is_of_a_regular_files_bytes)
 {
 	struct cmn_hash hash, want = cmn_hash_of("text", 4);
 	uint64_t size = 77;
@@ -613,7 +613,7 @@ static void a_hash_is_of_a_regular_files_bytes(void)
 	CU_ASSERT_EQUAL(file_hash(NULL, "/dev/null", &size, &hash), CMN_ERR_ACCESS);
 }
 
-static void huge_file_is_too_large_before_it_is_read(void)
+TEST(huge_file_is_too_large_before_it_is_read)
 {
 	struct cmn_hash hash;
 	uint64_t size;
@@ -633,7 +633,7 @@ static void *verify_many_times(void *ctx)
 	return failures ? ctx : NULL;
 }
 
-static void threads_share_a_memo(void)
+TEST(threads_share_a_memo)
 {
 	void *args[2] = { cc_manifest_new(), cc_file_memo_new() };
 	pthread_t threads[4];
@@ -660,7 +660,7 @@ static void threads_share_a_memo(void)
 	cc_file_memo_free(args[1]);
 }
 
-static void what_changed_is_told(void)
+TEST(what_changed_is_told)
 {
 	struct cc_manifest *manifest = cc_manifest_new();
 	struct cc_manifest_change change = { CC_MANIFEST_VANISHED, "x" };
@@ -698,7 +698,7 @@ static void what_changed_is_told(void)
 }
 
 /* More than fit on a stack, and so many that some share a place in a table; each by two names. */
-static void names_of_one_file_among_many(void)
+TEST(names_of_one_file_among_many)
 {
 	enum { FILES = 200 };
 	struct cc_manifest *manifest = cc_manifest_new();
@@ -736,38 +736,4 @@ static void names_of_one_file_among_many(void)
 	}
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
 	cc_manifest_free(manifest);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(untouched_files_verify),
-		UNIT_TEST(changed_content_of_the_same_size_and_time_is_stale),
-		UNIT_TEST(longer_removed_or_replaced_file_is_stale),
-		UNIT_TEST(what_appears_is_stale_be_it_a_directory),
-		UNIT_TEST(retargeted_symbolic_link_is_stale),
-		UNIT_TEST(working_directory_is_compared),
-		UNIT_TEST(without_memory_nothing_holds),
-		UNIT_TEST(relative_paths_are_the_lookers),
-		UNIT_TEST(contradiction_is_noticed),
-		UNIT_TEST(encoding_round_trips_and_every_truncation_is_corrupt),
-		UNIT_TEST(what_was_seen_is_compared),
-		UNIT_TEST(a_directory_may_vanish_and_be_nothing_else),
-		UNIT_TEST(an_absence_is_known_or_it_is_none),
-		UNIT_TEST(which_names_are_one_is_compared),
-		UNIT_TEST(which_directories_are_one_is_compared),
-		UNIT_TEST(inodes_are_of_a_device),
-		UNIT_TEST(where_no_names_were_compared_none_are),
-		UNIT_TEST(what_no_manifest_says_is_corrupt),
-		UNIT_TEST(what_is_the_same_is_the_first_of_its_names),
-		UNIT_TEST(each_version_is_its_own),
-		UNIT_TEST(path_with_a_nul_is_corrupt),
-		UNIT_TEST(a_hash_is_of_a_regular_files_bytes),
-		UNIT_TEST(huge_file_is_too_large_before_it_is_read),
-		UNIT_TEST(threads_share_a_memo),
-		UNIT_TEST(what_changed_is_told),
-		UNIT_TEST(names_of_one_file_among_many),
-	};
-
-	return UNIT_MAIN("manifest", tests);
 }

@@ -104,7 +104,7 @@ static void expect_seen_by_all(struct mapped *mapped)
 		expect_seen(mapped, NOBODY);
 }
 
-static void in_memory_at_any_age(void)
+TEST(in_memory_at_any_age)
 {
 	struct mapped mapped;
 
@@ -118,7 +118,7 @@ static void in_memory_at_any_age(void)
 static const char *const disks[] = { "/var/tmp", "/tmp", "." };
 
 /* The page waits to be stored, and another write to it changes no time. */
-static void on_a_disk_while_it_is_young(void)
+TEST(on_a_disk_while_it_is_young)
 {
 	struct mapped mapped;
 
@@ -133,7 +133,7 @@ static void on_a_disk_while_it_is_young(void)
 }
 
 /* The first write to a page that was stored changes its times. */
-static void on_a_disk_after_it_was_stored(void)
+TEST(on_a_disk_after_it_was_stored)
 {
 	struct cmn_hash first, second;
 	struct mapped mapped;
@@ -150,15 +150,4 @@ static void on_a_disk_after_it_was_stored(void)
 		end(&mapped);
 		return;
 	}
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(in_memory_at_any_age),
-		UNIT_TEST(on_a_disk_while_it_is_young),
-		UNIT_TEST(on_a_disk_after_it_was_stored),
-	};
-
-	return UNIT_MAIN("mapped_file", tests);
 }

@@ -7,7 +7,7 @@
 
 #include "tests/support/unit.h"
 
-static void compares_views_by_content(void)
+TEST(compares_views_by_content)
 {
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_view_of(NULL), cmn_view_of("")));
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_view_of("ab"), (struct cmn_view){ "abc", 2 }));
@@ -15,7 +15,7 @@ static void compares_views_by_content(void)
 	CU_ASSERT_FALSE(cmn_view_equal(cmn_view_of("ab"), cmn_view_of("abc")));
 }
 
-static void encodes_little_endian(void)
+TEST(encodes_little_endian)
 {
 	static const uint8_t expected[] = { 0x12, 0x78, 0x56, 0x34, 0x12, 8, 7, 6, 5, 4, 3, 2, 1,
 					    2,	  0,	0,    0,    0,	  0, 0, 0, 'h', 'i' };
@@ -32,7 +32,7 @@ static void encodes_little_endian(void)
 	CU_ASSERT_PTR_NULL(buf.data);
 }
 
-static void reads_back_what_it_wrote(void)
+TEST(reads_back_what_it_wrote)
 {
 	struct cmn_buffer buf = { 0 };
 	struct cmn_reader reader;
@@ -53,7 +53,7 @@ static void reads_back_what_it_wrote(void)
 	cmn_buffer_release(&buf);
 }
 
-static void never_reads_past_the_end(void)
+TEST(never_reads_past_the_end)
 {
 	static const uint8_t three[] = { 1, 2, 3 };
 	struct cmn_reader reader = cmn_reader_of((struct cmn_view){ three, sizeof(three) });
@@ -69,7 +69,7 @@ static void never_reads_past_the_end(void)
 	CU_ASSERT_TRUE(reader.failed);
 }
 
-static void refuses_a_length_larger_than_what_is_left(void)
+TEST(refuses_a_length_larger_than_what_is_left)
 {
 	struct cmn_buffer buf = { 0 };
 	struct cmn_reader reader;
@@ -82,7 +82,7 @@ static void refuses_a_length_larger_than_what_is_left(void)
 	cmn_buffer_release(&buf);
 }
 
-static void grows_and_keeps_its_content(void)
+TEST(grows_and_keeps_its_content)
 {
 	struct cmn_buffer buf = { 0 };
 
@@ -94,7 +94,7 @@ static void grows_and_keeps_its_content(void)
 	cmn_buffer_release(&buf);
 }
 
-static void remembers_an_impossible_size(void)
+TEST(remembers_an_impossible_size)
 {
 	struct cmn_buffer buf = { 0 };
 
@@ -107,7 +107,7 @@ static void remembers_an_impossible_size(void)
 	CU_ASSERT_PTR_NULL(buf.data);
 }
 
-static void prints_and_gives_a_string(void)
+TEST(prints_and_gives_a_string)
 {
 	struct cmn_buffer buf = { 0 };
 	char *text;
@@ -119,20 +119,4 @@ static void prints_and_gives_a_string(void)
 	CU_ASSERT_STRING_EQUAL(text, "a42-x");
 	CU_ASSERT_EQUAL(buf.len, 0);
 	free(text);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(compares_views_by_content),
-		UNIT_TEST(encodes_little_endian),
-		UNIT_TEST(reads_back_what_it_wrote),
-		UNIT_TEST(never_reads_past_the_end),
-		UNIT_TEST(refuses_a_length_larger_than_what_is_left),
-		UNIT_TEST(grows_and_keeps_its_content),
-		UNIT_TEST(remembers_an_impossible_size),
-		UNIT_TEST(prints_and_gives_a_string),
-	};
-
-	return UNIT_MAIN("bytes", tests);
 }

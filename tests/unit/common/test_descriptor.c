@@ -30,7 +30,7 @@ static void replace(int fd, const char *path)
 	(void)close(own);	/* the other one is open */
 }
 
-static void another_files_number_is_left_alone(void)
+TEST(another_files_number_is_left_alone)
 {
 	int next, fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
 
@@ -120,7 +120,7 @@ static void end_child(pid_t pid, int fd)
 	CU_ASSERT_EQUAL(status, 0);
 }
 
-static void a_forked_child_has_no_lock(void)
+TEST(a_forked_child_has_no_lock)
 {
 	int own, other, end;
 	pid_t pid;
@@ -144,7 +144,7 @@ static void a_forked_child_has_no_lock(void)
 	(void)cmn_descriptor_close(own);
 }
 
-static void what_was_opened_during_a_fork_is_opened_again(void)
+TEST(what_was_opened_during_a_fork_is_opened_again)
 {
 	unsigned int forks = cmn_descriptor_forks();
 	int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -163,7 +163,7 @@ static void what_was_opened_during_a_fork_is_opened_again(void)
 	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
 }
 
-static void more_than_it_can_know_are_open_all_the_same(void)
+TEST(more_than_it_can_know_are_open_all_the_same)
 {
 	int fds[200];
 
@@ -200,7 +200,7 @@ static void *open_and_lock(void *arg)
 	return NULL;
 }
 
-static void no_child_has_what_was_opened_while_it_was_forked(void)
+TEST(no_child_has_what_was_opened_while_it_was_forked)
 {
 	enum { CHILDREN = 100, PATIENCE_S = 60 };
 	uint64_t longest = 0;
@@ -236,7 +236,7 @@ static void no_child_has_what_was_opened_while_it_was_forked(void)
 }
 
 /* As in a program that closes all and opens its own, between any two of a writer's calls. */
-static void cache_bytes_stay_out_of_the_applications_file(void)
+TEST(cache_bytes_stay_out_of_the_applications_file)
 {
 	struct cmn_buffer got;
 	int fd;
@@ -249,18 +249,4 @@ static void cache_bytes_stay_out_of_the_applications_file(void)
 	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "application", 100, false, &got), CMN_OK);
 	CU_ASSERT_EQUAL(got.len, 0);
 	cmn_buffer_release(&got);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(another_files_number_is_left_alone),
-		UNIT_TEST(a_forked_child_has_no_lock),
-		UNIT_TEST(what_was_opened_during_a_fork_is_opened_again),
-		UNIT_TEST(more_than_it_can_know_are_open_all_the_same),
-		UNIT_TEST(no_child_has_what_was_opened_while_it_was_forked),
-		UNIT_TEST(cache_bytes_stay_out_of_the_applications_file),
-	};
-
-	return UNIT_MAIN("descriptor", tests);
 }

@@ -6,7 +6,7 @@
 
 #include "tests/support/unit.h"
 
-static void reads_a_variable_or_nothing(void)
+TEST(reads_a_variable_or_nothing)
 {
 	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_TEST_VARIABLE", "value", 1), 0);
 	CU_ASSERT_STRING_EQUAL(cmn_env_get("CKCACHE_TEST_VARIABLE"), "value");
@@ -14,7 +14,7 @@ static void reads_a_variable_or_nothing(void)
 	CU_ASSERT_PTR_NULL(cmn_env_get("CKCACHE_TEST_VARIABLE"));
 }
 
-static void takes_the_words_for_yes_and_no(void)
+TEST(takes_the_words_for_yes_and_no)
 {
 	static const char *const yes[] = { "1", "true", "YES", "On" };
 	static const char *const no[] = { "0", "False", "no", "off" };
@@ -29,7 +29,7 @@ static void takes_the_words_for_yes_and_no(void)
 	}
 }
 
-static void refuses_other_words_and_keeps_the_value(void)
+TEST(refuses_other_words_and_keeps_the_value)
 {
 	static const char *const bad[] = { "", "2", "yes ", " 1", "maybe" };
 
@@ -41,7 +41,7 @@ static void refuses_other_words_and_keeps_the_value(void)
 	}
 }
 
-static void bounds_a_number(void)
+TEST(bounds_a_number)
 {
 	uint64_t value = 77;
 
@@ -57,7 +57,7 @@ static void bounds_a_number(void)
 	CU_ASSERT_EQUAL(value, 77);
 }
 
-static void refuses_what_is_no_number(void)
+TEST(refuses_what_is_no_number)
 {
 	static const char *const bad[] = { "", "-1", "+1", " 1", "1 ", "0x10", "1e3", "one" };
 
@@ -70,7 +70,7 @@ static void refuses_what_is_no_number(void)
 	}
 }
 
-static void scales_a_size_by_its_suffix(void)
+TEST(scales_a_size_by_its_suffix)
 {
 	static const struct {
 		const char *text;
@@ -99,7 +99,7 @@ static void scales_a_size_by_its_suffix(void)
 	}
 }
 
-static void refuses_what_is_no_size(void)
+TEST(refuses_what_is_no_size)
 {
 	static const char *const bad[] = { "",	  "K",	 "1X",	  "1KK",  "1 K",  "1iK",
 					   "-1K", "1.5G", "1Gi ", "1i",   "16777216Ti" };
@@ -110,19 +110,4 @@ static void refuses_what_is_no_size(void)
 		CU_ASSERT_EQUAL(cmn_env_parse_size(bad[i], &value), CMN_ERR_INVALID);
 		CU_ASSERT_EQUAL(value, 77);
 	}
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(reads_a_variable_or_nothing),
-		UNIT_TEST(takes_the_words_for_yes_and_no),
-		UNIT_TEST(refuses_other_words_and_keeps_the_value),
-		UNIT_TEST(bounds_a_number),
-		UNIT_TEST(refuses_what_is_no_number),
-		UNIT_TEST(scales_a_size_by_its_suffix),
-		UNIT_TEST(refuses_what_is_no_size),
-	};
-
-	return UNIT_MAIN("env", tests);
 }

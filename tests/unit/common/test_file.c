@@ -38,7 +38,7 @@ static void check_content(const char *path, const char *expected)
 	cmn_buffer_release(&got);
 }
 
-static void reads_a_file_up_to_its_bound(void)
+TEST(reads_a_file_up_to_its_bound)
 {
 	struct cmn_buffer got;
 
@@ -51,13 +51,13 @@ static void reads_a_file_up_to_its_bound(void)
 	CU_ASSERT_PTR_NULL(got.data);
 }
 
-static void reads_an_empty_file(void)
+TEST(reads_an_empty_file)
 {
 	unit_write("empty", "");
 	check_content("empty", "");
 }
 
-static void misses_what_is_not_there(void)
+TEST(misses_what_is_not_there)
 {
 	struct cmn_buffer got;
 
@@ -66,7 +66,7 @@ static void misses_what_is_not_there(void)
 	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "file/none", 10, true, &got), CMN_MISS);
 }
 
-static void reads_regular_files_only(void)
+TEST(reads_regular_files_only)
 {
 	struct cmn_buffer got;
 
@@ -77,7 +77,7 @@ static void reads_regular_files_only(void)
 	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "/dev/zero", 10, false, &got), CMN_ERR_ACCESS);
 }
 
-static void follows_links_only_when_asked(void)
+TEST(follows_links_only_when_asked)
 {
 	struct cmn_buffer got;
 
@@ -88,7 +88,7 @@ static void follows_links_only_when_asked(void)
 	cmn_buffer_release(&got);
 }
 
-static void reads_into_the_room_of_a_buffer(void)
+TEST(reads_into_the_room_of_a_buffer)
 {
 	struct cmn_buffer buf = { 0 };
 	const uint8_t *data;
@@ -114,7 +114,7 @@ static void reads_into_the_room_of_a_buffer(void)
 	cmn_buffer_release(&buf);
 }
 
-static void a_file_larger_than_the_buffer_gets_more_room(void)
+TEST(a_file_larger_than_the_buffer_gets_more_room)
 {
 	struct cmn_buffer buf = { 0 };
 	char text[3001];
@@ -128,7 +128,7 @@ static void a_file_larger_than_the_buffer_gets_more_room(void)
 	cmn_buffer_release(&buf);
 }
 
-static void reads_into_the_given_room_from_its_length_on(void)
+TEST(reads_into_the_given_room_from_its_length_on)
 {
 	static char block[50000];
 	struct cmn_room room = { cmn_slabs_new(), sizeof(block) + 1 };
@@ -162,7 +162,7 @@ static void reads_into_the_given_room_from_its_length_on(void)
 	cmn_buffer_release(&buf);
 }
 
-static void publishes_whole_files_and_replaces_them(void)
+TEST(publishes_whole_files_and_replaces_them)
 {
 	const struct cmn_view first[] = { cmn_view_of("one "), cmn_view_of(""), cmn_view_of("two") };
 	const struct cmn_view second = cmn_view_of("three");
@@ -189,7 +189,7 @@ static enum cmn_status replace_as(uid_t user, int dir_fd, const char *text)
 }
 
 /* As a group's cache with the sticky bit has them: nobody may rename over another one's. */
-static void replaces_anothers_file_in_place_where_it_may_not_be_renamed_over(void)
+TEST(replaces_anothers_file_in_place_where_it_may_not_be_renamed_over)
 {
 	const uid_t other = 61001;
 	struct stat before, after;
@@ -223,7 +223,7 @@ static void replaces_anothers_file_in_place_where_it_may_not_be_renamed_over(voi
 	(void)close(dir_fd);
 }
 
-static void leaves_nothing_when_publishing_fails(void)
+TEST(leaves_nothing_when_publishing_fails)
 {
 	const struct cmn_view view = cmn_view_of("text");
 
@@ -233,7 +233,7 @@ static void leaves_nothing_when_publishing_fails(void)
 	CU_ASSERT_EQUAL(count_files(), 1);
 }
 
-static void notices_a_short_write(void)
+TEST(notices_a_short_write)
 {
 	static const char block[8192];
 	const struct cmn_view view = { block, sizeof(block) };
@@ -253,7 +253,7 @@ static void notices_a_short_write(void)
 	CU_ASSERT_EQUAL(count_files(), 1);
 }
 
-static void tells_a_full_disk(void)
+TEST(tells_a_full_disk)
 {
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
@@ -262,7 +262,7 @@ static void tells_a_full_disk(void)
 	(void)close(fd);
 }
 
-static void makes_missing_directories_with_their_mode(void)
+TEST(makes_missing_directories_with_their_mode)
 {
 	struct stat info;
 
@@ -277,14 +277,14 @@ static void makes_missing_directories_with_their_mode(void)
 	CU_ASSERT_EQUAL(stat("d/e", &info), 0);
 }
 
-static void cannot_make_directories_below_a_file(void)
+TEST(cannot_make_directories_below_a_file)
 {
 	unit_write("file", "x");
 	CU_ASSERT_NOT_EQUAL(cmn_file_make_dirs("file/a", 0700), CMN_OK);
 	CU_ASSERT_NOT_EQUAL(cmn_file_make_dirs("file/a/b", 0700), CMN_OK);
 }
 
-static void a_lock_excludes_and_ends_with_its_process(void)
+TEST(a_lock_excludes_and_ends_with_its_process)
 {
 	int go[2], fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), state;
 	char byte;
@@ -310,28 +310,4 @@ static void a_lock_excludes_and_ends_with_its_process(void)
 	(void)close(fd);
 	(void)close(go[0]);
 	(void)close(go[1]);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(reads_a_file_up_to_its_bound),
-		UNIT_TEST(reads_an_empty_file),
-		UNIT_TEST(misses_what_is_not_there),
-		UNIT_TEST(reads_regular_files_only),
-		UNIT_TEST(follows_links_only_when_asked),
-		UNIT_TEST(reads_into_the_room_of_a_buffer),
-		UNIT_TEST(a_file_larger_than_the_buffer_gets_more_room),
-		UNIT_TEST(reads_into_the_given_room_from_its_length_on),
-		UNIT_TEST(publishes_whole_files_and_replaces_them),
-		UNIT_TEST(replaces_anothers_file_in_place_where_it_may_not_be_renamed_over),
-		UNIT_TEST(leaves_nothing_when_publishing_fails),
-		UNIT_TEST(notices_a_short_write),
-		UNIT_TEST(tells_a_full_disk),
-		UNIT_TEST(makes_missing_directories_with_their_mode),
-		UNIT_TEST(cannot_make_directories_below_a_file),
-		UNIT_TEST(a_lock_excludes_and_ends_with_its_process),
-	};
-
-	return UNIT_MAIN("file", tests);
 }

@@ -7,7 +7,7 @@
 
 #include "tests/support/unit.h"
 
-static void gives_the_published_value_of_nothing(void)
+TEST(gives_the_published_value_of_nothing)
 {
 	char hex[CMN_HASH_HEX_SIZE];
 	struct cmn_hash hash = cmn_hash_of(NULL, 0);
@@ -17,7 +17,7 @@ static void gives_the_published_value_of_nothing(void)
 	CU_ASSERT_STRING_EQUAL(hex, "99aa06d3014798d86001c324468d497f");
 }
 
-static void tells_any_flipped_bit(void)
+TEST(tells_any_flipped_bit)
 {
 	uint8_t data[64] = "some bytes";
 	struct cmn_hash first = cmn_hash_of(data, sizeof(data));
@@ -32,7 +32,7 @@ static void tells_any_flipped_bit(void)
 	}
 }
 
-static void streams_to_the_same_value(void)
+TEST(streams_to_the_same_value)
 {
 	uint8_t data[5000];
 	struct cmn_hasher *hasher = cmn_hasher_new();
@@ -51,7 +51,7 @@ static void streams_to_the_same_value(void)
 }
 
 /* Whichever instructions are taken for it. */
-static void is_the_same_for_every_length(void)
+TEST(is_the_same_for_every_length)
 {
 	static uint8_t data[8192 + 7];
 
@@ -69,7 +69,7 @@ static void is_the_same_for_every_length(void)
 	}
 }
 
-static void digest_does_not_end_a_stream(void)
+TEST(digest_does_not_end_a_stream)
 {
 	struct cmn_hasher *hasher = cmn_hasher_new();
 	struct cmn_hash half, whole, expected = cmn_hash_of("ab", 2);
@@ -84,24 +84,10 @@ static void digest_does_not_end_a_stream(void)
 	cmn_hasher_free(hasher);
 }
 
-static void number_follows_the_bytes(void)
+TEST(number_follows_the_bytes)
 {
 	struct cmn_hash one = cmn_hash_of("a", 1), two = cmn_hash_of("b", 1);
 
 	CU_ASSERT_EQUAL(cmn_hash_u64(&one), cmn_hash_u64(&one));
 	CU_ASSERT_NOT_EQUAL(cmn_hash_u64(&one), cmn_hash_u64(&two));
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(gives_the_published_value_of_nothing),
-		UNIT_TEST(tells_any_flipped_bit),
-		UNIT_TEST(streams_to_the_same_value),
-		UNIT_TEST(is_the_same_for_every_length),
-		UNIT_TEST(digest_does_not_end_a_stream),
-		UNIT_TEST(number_follows_the_bytes),
-	};
-
-	return UNIT_MAIN("hash", tests);
 }

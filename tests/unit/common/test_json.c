@@ -18,7 +18,7 @@ static void check(struct cmn_view text, const char *expected)
 	free(got);
 }
 
-static void escapes_what_json_forbids(void)
+TEST(escapes_what_json_forbids)
 {
 	check(cmn_view_of(""), "\"\"");
 	check(cmn_view_of("a\"b\\c/d"), "\"a\\\"b\\\\c/d\"");
@@ -26,7 +26,7 @@ static void escapes_what_json_forbids(void)
 	check((struct cmn_view){ "a\0b", 3 }, "\"a\\u0000b\"");
 }
 
-static void keeps_utf8_and_replaces_the_rest(void)
+TEST(keeps_utf8_and_replaces_the_rest)
 {
 	check(cmn_view_of("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
 	      "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
@@ -37,22 +37,11 @@ static void keeps_utf8_and_replaces_the_rest(void)
 	check((struct cmn_view){ "\xe2\x82\xac", 2 }, "\"\\ufffd\\ufffd\"");	/* cut */
 }
 
-static void tells_text_from_bytes(void)
+TEST(tells_text_from_bytes)
 {
 	CU_ASSERT_TRUE(cmn_json_is_text(cmn_view_of("")));
 	CU_ASSERT_TRUE(cmn_json_is_text(cmn_view_of("one\r\n\ttwo \xc3\xa9")));
 	CU_ASSERT_FALSE(cmn_json_is_text(cmn_view_of("\x1b[31m")));
 	CU_ASSERT_FALSE(cmn_json_is_text(cmn_view_of("\xff")));
 	CU_ASSERT_FALSE(cmn_json_is_text((struct cmn_view){ "a\0", 2 }));
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(escapes_what_json_forbids),
-		UNIT_TEST(keeps_utf8_and_replaces_the_rest),
-		UNIT_TEST(tells_text_from_bytes),
-	};
-
-	return UNIT_MAIN("json", tests);
 }

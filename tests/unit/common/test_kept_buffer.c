@@ -18,7 +18,7 @@ static struct cmn_buffer make(size_t cap)
 	return buf;
 }
 
-static void gives_nothing_before_it_has_something(void)
+TEST(gives_nothing_before_it_has_something)
 {
 	struct cmn_kept_buffer spare = { 0 };
 	struct cmn_buffer buf = cmn_kept_buffer_take(&spare);
@@ -29,7 +29,7 @@ static void gives_nothing_before_it_has_something(void)
 	cmn_kept_buffer_release(&spare);
 }
 
-static void gives_back_emptied_what_it_was_given(void)
+TEST(gives_back_emptied_what_it_was_given)
 {
 	struct cmn_kept_buffer spare = { 0 };
 	struct cmn_buffer buf = make(1000), again, none;
@@ -50,7 +50,7 @@ static void gives_back_emptied_what_it_was_given(void)
 	cmn_kept_buffer_release(&spare);
 }
 
-static void keeps_the_larger_of_two(void)
+TEST(keeps_the_larger_of_two)
 {
 	struct cmn_kept_buffer spare = { 0 };
 
@@ -68,7 +68,7 @@ static void keeps_the_larger_of_two(void)
 	cmn_kept_buffer_release(&spare);
 }
 
-static void does_not_keep_what_is_huge(void)
+TEST(does_not_keep_what_is_huge)
 {
 	struct cmn_kept_buffer spare = { 0 };
 	struct cmn_buffer small = make(1000), buf = make(MIB + 1);
@@ -87,7 +87,7 @@ static void does_not_keep_what_is_huge(void)
 	cmn_kept_buffer_release(&spare);
 }
 
-static void does_not_keep_what_failed(void)
+TEST(does_not_keep_what_failed)
 {
 	struct cmn_kept_buffer spare = { 0 };
 	struct cmn_buffer buf = make(1000);
@@ -127,7 +127,7 @@ static void *take_fill_and_give(void *ctx)
 	return NULL;
 }
 
-static void two_threads_never_have_the_same(void)
+TEST(two_threads_never_have_the_same)
 {
 	struct cmn_kept_buffer spare = { 0 };
 	pthread_barrier_t barrier;
@@ -151,18 +151,4 @@ static void two_threads_never_have_the_same(void)
 	cmn_buffer_release(&buf);
 	cmn_kept_buffer_release(&spare);
 	(void)pthread_barrier_destroy(&barrier);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(gives_nothing_before_it_has_something),
-		UNIT_TEST(gives_back_emptied_what_it_was_given),
-		UNIT_TEST(keeps_the_larger_of_two),
-		UNIT_TEST(does_not_keep_what_is_huge),
-		UNIT_TEST(does_not_keep_what_failed),
-		UNIT_TEST(two_threads_never_have_the_same),
-	};
-
-	return UNIT_MAIN("kept_buffer", tests);
 }

@@ -24,7 +24,7 @@ static void keep(void *ctx, enum cmn_log_level level, const char *message)
 	(void)snprintf(record->message, sizeof(record->message), "%s", message);
 }
 
-static void drops_what_is_above_its_level(void)
+TEST(drops_what_is_above_its_level)
 {
 	struct record record = { 0 };
 	struct cmn_log log = { CMN_LOG_WARNING, keep, &record };
@@ -39,7 +39,7 @@ static void drops_what_is_above_its_level(void)
 	CU_ASSERT_EQUAL(record.count, 2);
 }
 
-static void swallows_all_without_a_log(void)
+TEST(swallows_all_without_a_log)
 {
 	atomic_flag once = ATOMIC_FLAG_INIT;
 
@@ -48,7 +48,7 @@ static void swallows_all_without_a_log(void)
 	CU_PASS("did not crash");
 }
 
-static void says_once_what_repeats(void)
+TEST(says_once_what_repeats)
 {
 	struct record record = { 0 };
 	struct cmn_log log = { CMN_LOG_ERROR, keep, &record };
@@ -60,7 +60,7 @@ static void says_once_what_repeats(void)
 	CU_ASSERT_STRING_EQUAL(record.message, "number 0");
 }
 
-static void cuts_a_long_message(void)
+TEST(cuts_a_long_message)
 {
 	struct record record = { 0 };
 	struct cmn_log log = { CMN_LOG_ERROR, keep, &record };
@@ -72,7 +72,7 @@ static void cuts_a_long_message(void)
 	CU_ASSERT_EQUAL(strlen(record.message), 1023);
 }
 
-static void writes_prefixed_lines_to_stderr(void)
+TEST(writes_prefixed_lines_to_stderr)
 {
 	struct cmn_log log = { .level = CMN_LOG_ERROR };
 	char text[64] = { 0 };
@@ -87,17 +87,4 @@ static void writes_prefixed_lines_to_stderr(void)
 	CU_ASSERT_STRING_EQUAL(text, "ckcache: hello\n");
 	(void)close(file);
 	(void)close(saved);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(drops_what_is_above_its_level),
-		UNIT_TEST(swallows_all_without_a_log),
-		UNIT_TEST(says_once_what_repeats),
-		UNIT_TEST(cuts_a_long_message),
-		UNIT_TEST(writes_prefixed_lines_to_stderr),
-	};
-
-	return UNIT_MAIN("log", tests);
 }

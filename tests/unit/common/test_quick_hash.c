@@ -4,13 +4,13 @@
 
 #include "tests/support/unit.h"
 
-static void gives_the_published_value_of_nothing(void)
+TEST(gives_the_published_value_of_nothing)
 {
 	/* XXH3-64 of nothing with seed 0, as xxhsum -H3 prints it. */
 	CU_ASSERT_EQUAL(cmn_quick_hash((struct cmn_view){ 0 }), UINT64_C(0x2d06800538d394c2));
 }
 
-static void tells_any_flipped_bit(void)
+TEST(tells_any_flipped_bit)
 {
 	static uint8_t data[600] = "some bytes";
 
@@ -25,14 +25,4 @@ static void tells_any_flipped_bit(void)
 		}
 		CU_ASSERT_EQUAL(cmn_quick_hash(view), first);
 	}
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(gives_the_published_value_of_nothing),
-		UNIT_TEST(tells_any_flipped_bit),
-	};
-
-	return UNIT_MAIN("quick_hash", tests);
 }

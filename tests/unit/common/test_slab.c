@@ -42,7 +42,7 @@ static bool is_full_of(const struct cmn_buffer *buf, uint8_t byte)
 	return true;
 }
 
-static void room_is_used_again_once_nobody_holds_any(void)
+TEST(room_is_used_again_once_nobody_holds_any)
 {
 	struct cmn_slabs *slabs = new_slabs();
 	struct cmn_buffer a = take(slabs, SHARE, 1), b = take(slabs, SHARE, 2), c;
@@ -63,7 +63,7 @@ static void room_is_used_again_once_nobody_holds_any(void)
 	cmn_slabs_free(slabs);
 }
 
-static void a_full_block_makes_way_for_another(void)
+TEST(a_full_block_makes_way_for_another)
 {
 	struct cmn_slabs *slabs = new_slabs();
 	struct cmn_buffer bufs[100];	/* more than twice a block */
@@ -81,7 +81,7 @@ static void a_full_block_makes_way_for_another(void)
 	cmn_slabs_free(slabs);
 }
 
-static void refuses_what_malloc_serves_better(void)
+TEST(refuses_what_malloc_serves_better)
 {
 	static const size_t lens[] = { 0, 1, 1000, TOO_LARGE, SIZE_MAX - 63, SIZE_MAX };
 	struct cmn_slabs *slabs = new_slabs();
@@ -98,7 +98,7 @@ static void refuses_what_malloc_serves_better(void)
 }
 
 /* Around every power of two, so also around the limits, wherever they are. */
-static void what_is_given_is_there_to_its_end(void)
+TEST(what_is_given_is_there_to_its_end)
 {
 	struct cmn_slabs *slabs = new_slabs();
 	unsigned int given = 0;
@@ -121,7 +121,7 @@ static void what_is_given_is_there_to_its_end(void)
 	cmn_slabs_free(slabs);
 }
 
-static void buffers_outlive_their_slabs(void)
+TEST(buffers_outlive_their_slabs)
 {
 	struct cmn_slabs *slabs = new_slabs();
 	struct cmn_buffer a = take(slabs, SHARE, 1), b = take(slabs, SHARE, 2);
@@ -133,7 +133,7 @@ static void buffers_outlive_their_slabs(void)
 	cmn_buffer_release(&b);
 }
 
-static void a_buffer_that_grows_moves_out_with_its_content(void)
+TEST(a_buffer_that_grows_moves_out_with_its_content)
 {
 	struct cmn_slabs *slabs = new_slabs();
 	struct cmn_buffer buf = take(slabs, SHARE, 1), next;
@@ -188,7 +188,7 @@ static void *hold_and_release(void *ctx)
 	return NULL;
 }
 
-static void two_threads_never_share_room(void)
+TEST(two_threads_never_share_room)
 {
 	struct cmn_slabs *slabs = new_slabs();
 	pthread_barrier_t barrier;
@@ -209,19 +209,4 @@ static void two_threads_never_share_room(void)
 	cmn_buffer_release(&buf);
 	cmn_slabs_free(slabs);
 	(void)pthread_barrier_destroy(&barrier);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(room_is_used_again_once_nobody_holds_any),
-		UNIT_TEST(a_full_block_makes_way_for_another),
-		UNIT_TEST(refuses_what_malloc_serves_better),
-		UNIT_TEST(what_is_given_is_there_to_its_end),
-		UNIT_TEST(buffers_outlive_their_slabs),
-		UNIT_TEST(a_buffer_that_grows_moves_out_with_its_content),
-		UNIT_TEST(two_threads_never_share_room),
-	};
-
-	return UNIT_MAIN("slab", tests);
 }

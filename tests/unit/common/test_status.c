@@ -7,7 +7,7 @@
 
 #include "tests/support/unit.h"
 
-static void names_every_status_differently(void)
+TEST(names_every_status_differently)
 {
 	for (int a = CMN_ERR_DRIVER; a <= CMN_STALE; a++) {
 		CU_ASSERT_STRING_NOT_EQUAL(cmn_status_string((enum cmn_status)a), "unknown status");
@@ -17,12 +17,12 @@ static void names_every_status_differently(void)
 	}
 }
 
-static void names_a_number_out_of_range(void)
+TEST(names_a_number_out_of_range)
 {
 	CU_ASSERT_STRING_EQUAL(cmn_status_string((enum cmn_status)1000), "unknown status");
 }
 
-static void translates_errno(void)
+TEST(translates_errno)
 {
 	static const struct {
 		int error;
@@ -45,15 +45,4 @@ static void translates_errno(void)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		CU_ASSERT_EQUAL(cmn_status_from_errno(cases[i].error), cases[i].status);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(names_every_status_differently),
-		UNIT_TEST(names_a_number_out_of_range),
-		UNIT_TEST(translates_errno),
-	};
-
-	return UNIT_MAIN("status", tests);
 }

@@ -75,28 +75,17 @@ static void expect(int (*in_child)(void))
 	CU_ASSERT_EQUAL(status, 0);
 }
 
-static void a_file_that_may_not_grow_is_an_error(void)
+TEST(a_file_that_may_not_grow_is_an_error)
 {
 	expect(write_too_much);
 }
 
-static void a_pipe_that_nobody_reads_is_an_error(void)
+TEST(a_pipe_that_nobody_reads_is_an_error)
 {
 	expect(write_to_nobody);
 }
 
-static void a_signal_that_waited_before_stays(void)
+TEST(a_signal_that_waited_before_stays)
 {
 	expect(write_beside_a_waiting_signal);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(a_file_that_may_not_grow_is_an_error),
-		UNIT_TEST(a_pipe_that_nobody_reads_is_an_error),
-		UNIT_TEST(a_signal_that_waited_before_stays),
-	};
-
-	return UNIT_MAIN("write", tests);
 }

@@ -147,7 +147,7 @@ static bool has(struct cachecore_programs *programs, const struct cachecore_prog
 	return status == CACHECORE_OK;
 }
 
-static void version_and_statuses_have_names(void)
+TEST(version_and_statuses_have_names)
 {
 	CU_ASSERT_EQUAL(cachecore_version(), CACHECORE_VERSION);
 	CU_ASSERT_STRING_EQUAL(cachecore_status_string(CACHECORE_OK), "success");
@@ -161,7 +161,7 @@ static void version_and_statuses_have_names(void)
 			       "unknown status");
 }
 
-static void program_is_built_once_and_found(void)
+TEST(program_is_built_once_and_found)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "-O2");
@@ -176,7 +176,7 @@ static void program_is_built_once_and_found(void)
 	programs_end(programs);
 }
 
-static void keys_do_not_run_together(void)
+TEST(keys_do_not_run_together)
 {
 	const char *const parts[][4] = {
 		{ "ab", "", "", "" }, { "a", "b", "", "" }, { "", "ab", "", "" },
@@ -208,7 +208,7 @@ static struct cachecore_program_key key_of_devices(const uint64_t *devices, size
 	};
 }
 
-static void devices_are_a_set(void)
+TEST(devices_are_a_set)
 {
 	const uint64_t devices[] = { 300, 20, 1, 4000, 20 }, mixed[] = { 20, 4000, 300, 1 };
 	const uint64_t fewer[] = { 20, 4000, 300 }, one = 20, twice[] = { 20, 20 };
@@ -231,7 +231,7 @@ static void devices_are_a_set(void)
 	programs_end(programs);
 }
 
-static void long_keys_are_compared_in_full(void)
+TEST(long_keys_are_compared_in_full)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	const size_t sizes[] = { 900, 1000, 1024, 5000, 200000 };
@@ -256,7 +256,7 @@ static void long_keys_are_compared_in_full(void)
 	programs_end(programs);
 }
 
-static void bad_arguments_do_nothing(void)
+TEST(bad_arguments_do_nothing)
 {
 	struct cachecore_programs_options options = { .struct_size = 1 };
 	struct cachecore_programs *programs = NULL;
@@ -325,7 +325,7 @@ static void bad_arguments_do_nothing(void)
 	programs_end(programs);
 }
 
-static void without_maps_everything_is_built(void)
+TEST(without_maps_everything_is_built)
 {
 	struct cachecore_program_key key = key_of("image", "");
 	struct script script = { .size = 1 };
@@ -361,7 +361,7 @@ static void without_maps_everything_is_built(void)
 }
 
 /* options NULL: nothing to call. */
-static void callbacks_may_be_left_out(void)
+TEST(callbacks_may_be_left_out)
 {
 	struct cachecore_programs *programs;
 	struct cachecore_program_key key = key_of("image", "");
@@ -375,7 +375,7 @@ static void callbacks_may_be_left_out(void)
 	programs_end(programs);
 }
 
-static void errors_come_with_code_and_message(void)
+TEST(errors_come_with_code_and_message)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "-bad");
@@ -413,7 +413,7 @@ static enum cachecore_status build_nothing(void *ctx, struct cachecore_build_out
 	return CACHECORE_OK;
 }
 
-static void success_without_a_value_is_a_failure(void)
+TEST(success_without_a_value_is_a_failure)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
@@ -426,7 +426,7 @@ static void success_without_a_value_is_a_failure(void)
 	programs_end(programs);
 }
 
-static void transient_value_is_not_kept(void)
+TEST(transient_value_is_not_kept)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
@@ -437,7 +437,7 @@ static void transient_value_is_not_kept(void)
 	programs_end(programs);
 }
 
-static void build_out_of_memory_flushes_and_tries_once_more(void)
+TEST(build_out_of_memory_flushes_and_tries_once_more)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key other = key_of("other", ""), key = key_of("image", "");
@@ -463,7 +463,7 @@ static enum cachecore_status attempt(void *ctx)
 	return attempts->statuses[attempts->calls++];
 }
 
-static void attempt_out_of_memory_flushes_and_tries_once_more(void)
+TEST(attempt_out_of_memory_flushes_and_tries_once_more)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
@@ -490,7 +490,7 @@ static void attempt_out_of_memory_flushes_and_tries_once_more(void)
 	programs_end(programs);
 }
 
-static void put_keeps_the_first_value(void)
+TEST(put_keeps_the_first_value)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
@@ -511,7 +511,7 @@ static void put_keeps_the_first_value(void)
 	programs_end(programs);
 }
 
-static void least_recently_used_go_over_the_threshold(void)
+TEST(least_recently_used_go_over_the_threshold)
 {
 	struct cachecore_programs *programs = programs_new(30);
 	struct cachecore_program_key keys[4] = { key_of("0", ""), key_of("1", ""),
@@ -530,7 +530,7 @@ static void least_recently_used_go_over_the_threshold(void)
 	programs_end(programs);
 }
 
-static void kernels_are_found_and_go_with_their_program(void)
+TEST(kernels_are_found_and_go_with_their_program)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", ""), none = key_of("none", "");
@@ -564,7 +564,7 @@ static void kernels_are_found_and_go_with_their_program(void)
 	programs_end(programs);
 }
 
-static void kernels_may_be_put(void)
+TEST(kernels_may_be_put)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
@@ -600,7 +600,7 @@ static bool is_fast(struct cachecore_programs *programs, struct cachecore_bytes 
 	return status == CACHECORE_OK;
 }
 
-static void fast_kernels_are_compared_in_full(void)
+TEST(fast_kernels_are_compared_in_full)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
@@ -632,7 +632,7 @@ static void fast_kernels_are_compared_in_full(void)
 	programs_end(programs);
 }
 
-static void fast_kernels_may_have_long_constants(void)
+TEST(fast_kernels_may_have_long_constants)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
@@ -659,7 +659,7 @@ static void in_child(struct cachecore_programs *programs)
 	_exit(has(programs, &key) && obtain(programs, &key, &script) == CACHECORE_WAY_FOUND ? 0 : 1);
 }
 
-static void maps_serve_a_forked_child(void)
+TEST(maps_serve_a_forked_child)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
@@ -718,7 +718,7 @@ static void *ask_for_one(void *arg)
 	return NULL;
 }
 
-static void one_of_eight_threads_builds(void)
+TEST(one_of_eight_threads_builds)
 {
 	struct crowd crowd = { .programs = programs_new(0), .script = { .size = 1 } };
 
@@ -769,7 +769,7 @@ static void *do_everything(void *arg)
 	return NULL;
 }
 
-static void threads_may_do_everything_at_once(void)
+TEST(threads_may_do_everything_at_once)
 {
 	struct crowd crowd = { .programs = programs_new(3), .script = { .size = 1 } };
 
@@ -787,7 +787,7 @@ static struct cachecore_build_result *result_new(void)
 	return result;
 }
 
-static void cc_build_result_goes_through_its_states(void)
+TEST(cc_build_result_goes_through_its_states)
 {
 	struct cachecore_build_result *result = result_new();
 	struct script script = { .failure = CACHECORE_ERR_IO, .failures = 1 };
@@ -820,7 +820,7 @@ static void cc_build_result_goes_through_its_states(void)
 	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
 }
 
-static void cc_build_result_keeps_an_error(void)
+TEST(cc_build_result_keeps_an_error)
 {
 	struct cachecore_build_result *result = result_new();
 	struct script script = { .failure = CACHECORE_ERR_BUILD, .failures = 1, .message = "bad" };
@@ -840,7 +840,7 @@ static void cc_build_result_keeps_an_error(void)
 	cachecore_build_result_unref(result);
 }
 
-static void cc_build_result_makes_room_in_the_maps(void)
+TEST(cc_build_result_makes_room_in_the_maps)
 {
 	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_build_result *result = result_new(), *alone = result_new();
@@ -863,7 +863,7 @@ static void cc_build_result_makes_room_in_the_maps(void)
 	programs_end(programs);
 }
 
-static void cc_build_result_refuses_bad_arguments(void)
+TEST(cc_build_result_refuses_bad_arguments)
 {
 	struct cachecore_build_result *result = NULL;
 	struct cachecore_taken taken;
@@ -894,7 +894,7 @@ static void *obtain_result(void *arg)
 	return NULL;
 }
 
-static void cc_build_result_is_built_by_one_of_eight_threads(void)
+TEST(cc_build_result_is_built_by_one_of_eight_threads)
 {
 	struct crowd crowd = { .result = result_new() };
 
@@ -903,39 +903,4 @@ static void cc_build_result_is_built_by_one_of_eight_threads(void)
 	CU_ASSERT_EQUAL(atomic_load(&crowd.got), THREADS);
 	cachecore_build_result_unref(crowd.result);
 	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(version_and_statuses_have_names),
-		UNIT_TEST(program_is_built_once_and_found),
-		UNIT_TEST(keys_do_not_run_together),
-		UNIT_TEST(devices_are_a_set),
-		UNIT_TEST(long_keys_are_compared_in_full),
-		UNIT_TEST(bad_arguments_do_nothing),
-		UNIT_TEST(without_maps_everything_is_built),
-		UNIT_TEST(callbacks_may_be_left_out),
-		UNIT_TEST(errors_come_with_code_and_message),
-		UNIT_TEST(success_without_a_value_is_a_failure),
-		UNIT_TEST(transient_value_is_not_kept),
-		UNIT_TEST(build_out_of_memory_flushes_and_tries_once_more),
-		UNIT_TEST(attempt_out_of_memory_flushes_and_tries_once_more),
-		UNIT_TEST(put_keeps_the_first_value),
-		UNIT_TEST(least_recently_used_go_over_the_threshold),
-		UNIT_TEST(kernels_are_found_and_go_with_their_program),
-		UNIT_TEST(kernels_may_be_put),
-		UNIT_TEST(fast_kernels_are_compared_in_full),
-		UNIT_TEST(fast_kernels_may_have_long_constants),
-		UNIT_TEST(maps_serve_a_forked_child),
-		UNIT_TEST(one_of_eight_threads_builds),
-		UNIT_TEST(threads_may_do_everything_at_once),
-		UNIT_TEST(cc_build_result_goes_through_its_states),
-		UNIT_TEST(cc_build_result_keeps_an_error),
-		UNIT_TEST(cc_build_result_makes_room_in_the_maps),
-		UNIT_TEST(cc_build_result_refuses_bad_arguments),
-		UNIT_TEST(cc_build_result_is_built_by_one_of_eight_threads),
-	};
-
-	return UNIT_MAIN("api_programs", tests);
 }

@@ -97,7 +97,7 @@ static bool has(struct cachecore_store *store, const struct cachecore_store_key 
 	return true;
 }
 
-static void what_is_put_is_got_by_another_process(void)
+TEST(what_is_put_is_got_by_another_process)
 {
 	const struct cachecore_bytes images[] = { text("first"), { NULL, 0 }, text("third") };
 	const struct cachecore_store_value value = { .images = images, .image_count = 3,
@@ -130,7 +130,7 @@ static void what_is_put_is_got_by_another_process(void)
 	cachecore_blob_unref(NULL);
 }
 
-static void each_part_of_a_key_counts(void)
+TEST(each_part_of_a_key_counts)
 {
 	const char *const parts[][4] = {
 		{ "ab", "", "", "" }, { "a", "b", "", "" }, { "", "ab", "", "" },
@@ -160,7 +160,7 @@ static void each_part_of_a_key_counts(void)
 	cachecore_store_close(store);
 }
 
-static void runtimes_keep_apart_in_one_root(void)
+TEST(runtimes_keep_apart_in_one_root)
 {
 	struct cachecore_store_options options;
 	struct cachecore_store_key key = key_of("source");
@@ -179,7 +179,7 @@ static void runtimes_keep_apart_in_one_root(void)
 	cachecore_store_close(store);
 }
 
-static void directory_comes_from_the_options_or_the_environment(void)
+TEST(directory_comes_from_the_options_or_the_environment)
 {
 	struct cachecore_store_options options = options_of(NULL);
 	struct cachecore_store_key key = key_of("source");
@@ -206,7 +206,7 @@ static void directory_comes_from_the_options_or_the_environment(void)
 	CU_ASSERT_PTR_NULL(store);
 }
 
-static void the_users_word_stands(void)
+TEST(the_users_word_stands)
 {
 	static const char *const switches[][2] = {
 		{ "CKCACHE_DISABLE", "1" }, { "CKCACHE_PERSISTENT", "0" },
@@ -241,7 +241,7 @@ static void the_users_word_stands(void)
 	unsetenv("CKCACHE_READ_ONLY");
 }
 
-static void directory_that_others_may_write_to_is_refused(void)
+TEST(directory_that_others_may_write_to_is_refused)
 {
 	struct cachecore_store_options options;
 	struct cachecore_store *store = NULL;
@@ -275,7 +275,7 @@ static enum cachecore_status build(void *ctx, struct cachecore_store_value *ret)
 	return script->status;
 }
 
-static void builds_once_and_stores(void)
+TEST(builds_once_and_stores)
 {
 	const struct cachecore_bytes image = text("binary");
 	struct script script = { .value = { .images = &image, .image_count = 1 } };
@@ -305,7 +305,7 @@ static void builds_once_and_stores(void)
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
 }
 
-static void failed_build_is_not_stored(void)
+TEST(failed_build_is_not_stored)
 {
 	const struct cachecore_bytes image = text("binary"), bad = { NULL, 5 };
 	struct script script = { .status = CACHECORE_ERR_BUILD,
@@ -334,7 +334,7 @@ static void failed_build_is_not_stored(void)
 	cachecore_store_close(store);
 }
 
-static void without_a_store_everything_is_built(void)
+TEST(without_a_store_everything_is_built)
 {
 	const struct cachecore_bytes image = text("binary");
 	struct script script = { .value = { .images = &image, .image_count = 1 } };
@@ -364,7 +364,7 @@ static void without_a_store_everything_is_built(void)
 	cachecore_store_fork_child(NULL);
 }
 
-static void refused_binary_is_gone(void)
+TEST(refused_binary_is_gone)
 {
 	struct cachecore_store_key key = key_of("source"), other = key_of("other");
 	struct cachecore_store_stats stats;
@@ -401,7 +401,7 @@ static int cut_off(const char *path, const struct stat *info, int kind, struct F
 	return 0;
 }
 
-static void damaged_binary_is_a_miss(void)
+TEST(damaged_binary_is_a_miss)
 {
 	struct cachecore_store_key key = key_of("source");
 	struct cachecore_store *store;
@@ -444,7 +444,7 @@ static unsigned int fill(uint64_t capacity, unsigned int count)
 	return there;
 }
 
-static void capacity_of_the_options_counts(void)
+TEST(capacity_of_the_options_counts)
 {
 	begin();
 	setenv("CKCACHE_COMPRESSION", "none", 1);
@@ -455,7 +455,7 @@ static void capacity_of_the_options_counts(void)
 	unsetenv("CKCACHE_COMPRESSION");
 }
 
-static void bad_arguments_do_nothing(void)
+TEST(bad_arguments_do_nothing)
 {
 	struct cachecore_store_options options;
 	const struct cachecore_bytes bad = { NULL, 1 }, image = text("binary");
@@ -527,7 +527,7 @@ static void *ask_for_one(void *arg)
 	return NULL;
 }
 
-static void one_of_eight_threads_builds(void)
+TEST(one_of_eight_threads_builds)
 {
 	const struct cachecore_bytes image = text("binary");
 	struct crowd crowd = { .script = { .value = { .images = &image, .image_count = 1 } } };
@@ -562,7 +562,7 @@ static void in_child(struct cachecore_store *store)
 	_exit(good ? 0 : 1);
 }
 
-static void store_serves_a_forked_child(void)
+TEST(store_serves_a_forked_child)
 {
 	struct cachecore_store_key key = key_of("source"), other = key_of("of the child");
 	struct cachecore_store *store;
@@ -582,27 +582,4 @@ static void store_serves_a_forked_child(void)
 	CU_ASSERT_EQUAL(status, 0);
 	CU_ASSERT(has(store, &other, "child"));
 	cachecore_store_close(store);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(what_is_put_is_got_by_another_process),
-		UNIT_TEST(each_part_of_a_key_counts),
-		UNIT_TEST(runtimes_keep_apart_in_one_root),
-		UNIT_TEST(directory_comes_from_the_options_or_the_environment),
-		UNIT_TEST(the_users_word_stands),
-		UNIT_TEST(directory_that_others_may_write_to_is_refused),
-		UNIT_TEST(builds_once_and_stores),
-		UNIT_TEST(failed_build_is_not_stored),
-		UNIT_TEST(without_a_store_everything_is_built),
-		UNIT_TEST(refused_binary_is_gone),
-		UNIT_TEST(damaged_binary_is_a_miss),
-		UNIT_TEST(capacity_of_the_options_counts),
-		UNIT_TEST(bad_arguments_do_nothing),
-		UNIT_TEST(one_of_eight_threads_builds),
-		UNIT_TEST(store_serves_a_forked_child),
-	};
-
-	return UNIT_MAIN("api_store", tests);
 }

@@ -169,7 +169,7 @@ static bool is_refused(enum cmn_status status)
 	return status == CMN_ERR_CORRUPT || status == CMN_ERR_VERSION;
 }
 
-static void entries_and_signature_come_back_as_they_were(void)
+TEST(entries_and_signature_come_back_as_they_were)
 {
 	struct stream stream = make_bundle(CC_BUNDLE_ED25519);
 	const struct cc_bundle_signature wanted = make_signature();
@@ -194,7 +194,7 @@ static void entries_and_signature_come_back_as_they_were(void)
 	cmn_buffer_release(&stream.bytes);
 }
 
-static void the_same_entries_give_the_same_bytes(void)
+TEST(the_same_entries_give_the_same_bytes)
 {
 	struct stream one = make_bundle(CC_BUNDLE_UNSIGNED), two = make_bundle(CC_BUNDLE_UNSIGNED);
 
@@ -203,7 +203,7 @@ static void the_same_entries_give_the_same_bytes(void)
 	cmn_buffer_release(&two.bytes);
 }
 
-static void a_bundle_of_nothing_is_sound(void)
+TEST(a_bundle_of_nothing_is_sound)
 {
 	struct cc_bundle_writer writer;
 	struct stream stream = { 0 };
@@ -217,7 +217,7 @@ static void a_bundle_of_nothing_is_sound(void)
 	cmn_buffer_release(&stream.bytes);
 }
 
-static void every_cut_is_noticed(void)
+TEST(every_cut_is_noticed)
 {
 	for (int seal = CC_BUNDLE_UNSIGNED; seal <= CC_BUNDLE_ED25519; seal++) {
 		struct stream stream = make_bundle((enum cc_bundle_seal)seal);
@@ -237,7 +237,7 @@ static void every_cut_is_noticed(void)
 	}
 }
 
-static void every_flipped_bit_is_noticed(void)
+TEST(every_flipped_bit_is_noticed)
 {
 	for (int seal = CC_BUNDLE_UNSIGNED; seal <= CC_BUNDLE_ED25519; seal++) {
 		struct stream stream = make_bundle((enum cc_bundle_seal)seal);
@@ -254,7 +254,7 @@ static void every_flipped_bit_is_noticed(void)
 	}
 }
 
-static void what_follows_the_end_is_noticed(void)
+TEST(what_follows_the_end_is_noticed)
 {
 	for (int seal = CC_BUNDLE_UNSIGNED; seal <= CC_BUNDLE_ED25519; seal++) {
 		struct stream stream = make_bundle((enum cc_bundle_seal)seal);
@@ -280,7 +280,7 @@ static size_t record_size(const struct stream *stream, size_t at)
 	return (size_t)(40 + src_len + bin_len);
 }
 
-static void entries_that_change_places_are_noticed(void)
+TEST(entries_that_change_places_are_noticed)
 {
 	struct stream stream = make_bundle(CC_BUNDLE_UNSIGNED), other = { 0 };
 	size_t first = record_size(&stream, RECORD_AT);
@@ -307,7 +307,7 @@ static void entries_that_change_places_are_noticed(void)
 	cmn_buffer_release(&stream.bytes);
 }
 
-static void lengths_are_bounded_before_memory_is_asked_for(void)
+TEST(lengths_are_bounded_before_memory_is_asked_for)
 {
 	static const uint64_t lengths[] = {
 		0, 1, CC_SRC_HEADER_SIZE - 1, UINT64_C(1) << 20, CC_SRC_MAX_FILE,
@@ -333,7 +333,7 @@ static void lengths_are_bounded_before_memory_is_asked_for(void)
 	}
 }
 
-static void another_version_is_left_alone(void)
+TEST(another_version_is_left_alone)
 {
 	struct stream stream = make_bundle(CC_BUNDLE_UNSIGNED);
 	unsigned int count;
@@ -343,7 +343,7 @@ static void another_version_is_left_alone(void)
 	cmn_buffer_release(&stream.bytes);
 }
 
-static void failures_of_reading_and_writing_come_through(void)
+TEST(failures_of_reading_and_writing_come_through)
 {
 	struct stream whole = make_bundle(CC_BUNDLE_ED25519);
 	size_t wrong = 0;
@@ -362,7 +362,7 @@ static void failures_of_reading_and_writing_come_through(void)
 	cmn_buffer_release(&whole.bytes);
 }
 
-static void files_of_no_possible_length_are_not_written(void)
+TEST(files_of_no_possible_length_are_not_written)
 {
 	struct files files = make_files("-O1", "image", 0);
 	struct cc_bundle_writer writer;
@@ -406,7 +406,7 @@ static enum cmn_status decode(struct files files, struct cmn_view *ret_image)
 	return status;
 }
 
-static void an_entry_is_decoded_with_its_key_and_manifest(void)
+TEST(an_entry_is_decoded_with_its_key_and_manifest)
 {
 	struct cmn_view image;
 
@@ -417,7 +417,7 @@ static void an_entry_is_decoded_with_its_key_and_manifest(void)
 	CU_ASSERT_EQUAL(image.len, 35);
 }
 
-static void a_result_of_another_key_is_no_entry(void)
+TEST(a_result_of_another_key_is_no_entry)
 {
 	struct files one = make_files("-O1", "image", 0), two = make_files("-O2", "image", 0);
 	struct cmn_view image;
@@ -429,7 +429,7 @@ static void a_result_of_another_key_is_no_entry(void)
 }
 
 /* Its file is sound: the key alone is none. */
-static void a_key_that_cannot_be_read_is_no_entry(void)
+TEST(a_key_that_cannot_be_read_is_no_entry)
 {
 	static const uint8_t keys[][8] = {
 		{ 1, 0, 0, 0, 9, 1, 'a', 0 },	/* no such part, and cut */
@@ -449,7 +449,7 @@ static void a_key_that_cannot_be_read_is_no_entry(void)
 	}
 }
 
-static void every_flipped_bit_of_an_entry_is_noticed(void)
+TEST(every_flipped_bit_of_an_entry_is_noticed)
 {
 	struct files whole = make_files("-O1", "image", 0);
 	size_t bits = 8 * (whole.src.len + whole.bin.len), wrong = 0;
@@ -466,27 +466,4 @@ static void every_flipped_bit_of_an_entry_is_noticed(void)
 	}
 	CU_ASSERT_EQUAL(wrong, 0);
 	release_files(&whole);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(entries_and_signature_come_back_as_they_were),
-		UNIT_TEST(the_same_entries_give_the_same_bytes),
-		UNIT_TEST(a_bundle_of_nothing_is_sound),
-		UNIT_TEST(every_cut_is_noticed),
-		UNIT_TEST(every_flipped_bit_is_noticed),
-		UNIT_TEST(what_follows_the_end_is_noticed),
-		UNIT_TEST(entries_that_change_places_are_noticed),
-		UNIT_TEST(lengths_are_bounded_before_memory_is_asked_for),
-		UNIT_TEST(another_version_is_left_alone),
-		UNIT_TEST(failures_of_reading_and_writing_come_through),
-		UNIT_TEST(files_of_no_possible_length_are_not_written),
-		UNIT_TEST(an_entry_is_decoded_with_its_key_and_manifest),
-		UNIT_TEST(a_result_of_another_key_is_no_entry),
-		UNIT_TEST(a_key_that_cannot_be_read_is_no_entry),
-		UNIT_TEST(every_flipped_bit_of_an_entry_is_noticed),
-	};
-
-	return UNIT_MAIN("bundle", tests);
 }

@@ -13,7 +13,7 @@ static void fill(uint8_t *data)
 		data[i] = (uint8_t)(i * i / 50);
 }
 
-static void every_level_gives_the_data_back(void)
+TEST(every_level_gives_the_data_back)
 {
 	uint8_t data[LEN];
 	struct cmn_view view = { data, LEN };
@@ -35,7 +35,7 @@ static void every_level_gives_the_data_back(void)
 	}
 }
 
-static void empty_data_and_large_data_work(void)
+TEST(empty_data_and_large_data_work)
 {
 	struct cmn_buffer packed = { 0 }, plain = { 0 }, large = { 0 };
 	size_t len = (size_t)9 << 20;
@@ -67,7 +67,7 @@ static enum cmn_status unpack(struct cmn_view packed, uint64_t len)
 	return status;
 }
 
-static void another_length_is_corrupt(void)
+TEST(another_length_is_corrupt)
 {
 	uint8_t data[LEN];
 	struct cmn_buffer packed = { 0 };
@@ -91,7 +91,7 @@ static void another_length_is_corrupt(void)
 }
 
 /* What zlib makes of such data is what is on disk, whichever library decodes it. */
-static void decodes_streams_of_zlib(void)
+TEST(decodes_streams_of_zlib)
 {
 	static const uint8_t stored_block[] = {
 		0x78, 0x01, 0x01, 0x03, 0x00, 0xfc, 0xff, 0x61, 0x62, 0x63, 0x02, 0x4d,
@@ -130,7 +130,7 @@ static void decodes_streams_of_zlib(void)
 	cmn_buffer_release(&plain);
 }
 
-static void no_codec_copies_exactly(void)
+TEST(no_codec_copies_exactly)
 {
 	struct cmn_buffer plain = { 0 };
 
@@ -143,25 +143,11 @@ static void no_codec_copies_exactly(void)
 	cmn_buffer_release(&plain);
 }
 
-static void refuses_levels_that_do_not_exist(void)
+TEST(refuses_levels_that_do_not_exist)
 {
 	struct cmn_buffer packed = { 0 };
 
 	CU_ASSERT_EQUAL(cc_codec_compress(cmn_view_of("a"), 0, &packed), CMN_ERR_INVALID);
 	CU_ASSERT_EQUAL(cc_codec_compress(cmn_view_of("a"), 10, &packed), CMN_ERR_INVALID);
 	CU_ASSERT_EQUAL(packed.len, 0);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(every_level_gives_the_data_back),
-		UNIT_TEST(empty_data_and_large_data_work),
-		UNIT_TEST(another_length_is_corrupt),
-		UNIT_TEST(decodes_streams_of_zlib),
-		UNIT_TEST(no_codec_copies_exactly),
-		UNIT_TEST(refuses_levels_that_do_not_exist),
-	};
-
-	return UNIT_MAIN("codec", tests);
 }

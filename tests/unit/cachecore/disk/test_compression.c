@@ -55,7 +55,7 @@ static size_t pack_auto(size_t len, size_t noise_len, size_t period, unsigned in
 	return stored;
 }
 
-static void what_loads_quickly_goes_raw(void)
+TEST(what_loads_quickly_goes_raw)
 {
 	/* As native code is: a quarter remains. */
 	CU_ASSERT_EQUAL(pack_auto(MB, 200, 1000, 0), 0);
@@ -63,7 +63,7 @@ static void what_loads_quickly_goes_raw(void)
 	CU_ASSERT_EQUAL(pack_auto(MB, 20, 1000, 0), 0);
 }
 
-static void what_loads_slowly_is_compressed(void)
+TEST(what_loads_slowly_is_compressed)
 {
 	size_t stored = pack_auto(MB, 200, 1000, SLOW_LOAD);
 
@@ -72,12 +72,12 @@ static void what_loads_slowly_is_compressed(void)
 	CU_ASSERT_TRUE(pack_auto(MB / 8, 200, 1000, SLOW_LOAD) > 0);
 }
 
-static void nearly_empty_payloads_are_compressed_for_any_driver(void)
+TEST(nearly_empty_payloads_are_compressed_for_any_driver)
 {
 	CU_ASSERT_TRUE(pack_auto(4 * MB, 1, 1000, 0) > 0);
 }
 
-static void what_a_hit_would_pay_too_much_for_goes_raw(void)
+TEST(what_a_hit_would_pay_too_much_for_goes_raw)
 {
 	/* The decoder alone is more than a twentieth of such a load. */
 	CU_ASSERT_EQUAL(pack_auto(16384, 200, 1000, SLOW_LOAD), 0);
@@ -86,7 +86,7 @@ static void what_a_hit_would_pay_too_much_for_goes_raw(void)
 	CU_ASSERT_EQUAL(pack_auto(MB, 200, 1000, 20), 0);
 }
 
-static void noise_goes_raw(void)
+TEST(noise_goes_raw)
 {
 	struct cmn_buffer payload = make_payload(MB, 1, 1);
 
@@ -95,7 +95,7 @@ static void noise_goes_raw(void)
 	cmn_buffer_release(&payload);
 }
 
-static void less_than_a_quarter_is_no_gain_for_auto(void)
+TEST(less_than_a_quarter_is_no_gain_for_auto)
 {
 	struct cmn_buffer payload = make_payload(MB, 850, 1000);
 
@@ -105,7 +105,7 @@ static void less_than_a_quarter_is_no_gain_for_auto(void)
 }
 
 /* The middle is noise: nothing more is tried. */
-static void a_sample_can_decide(void)
+TEST(a_sample_can_decide)
 {
 	struct cmn_buffer payload = make_payload(MB, 0, 1), noise = make_payload(MB / 4, 1, 1);
 
@@ -116,7 +116,7 @@ static void a_sample_can_decide(void)
 	cmn_buffer_release(&noise);
 }
 
-static void a_level_is_taken_at_its_word(void)
+TEST(a_level_is_taken_at_its_word)
 {
 	struct cmn_buffer payload = make_payload(MB, 200, 1000), empty = { 0 };
 
@@ -126,20 +126,4 @@ static void a_level_is_taken_at_its_word(void)
 	for (int level = CC_COMPRESSION_AUTO; level <= 9; level++)
 		CU_ASSERT_EQUAL(pack(&empty, level, SLOW_LOAD), 0);
 	cmn_buffer_release(&payload);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(what_loads_quickly_goes_raw),
-		UNIT_TEST(what_loads_slowly_is_compressed),
-		UNIT_TEST(nearly_empty_payloads_are_compressed_for_any_driver),
-		UNIT_TEST(what_a_hit_would_pay_too_much_for_goes_raw),
-		UNIT_TEST(noise_goes_raw),
-		UNIT_TEST(less_than_a_quarter_is_no_gain_for_auto),
-		UNIT_TEST(a_sample_can_decide),
-		UNIT_TEST(a_level_is_taken_at_its_word),
-	};
-
-	return UNIT_MAIN("compression", tests);
 }

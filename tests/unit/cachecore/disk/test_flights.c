@@ -61,7 +61,7 @@ static int count_files(void)
 	return count;
 }
 
-static void one_at_a_time_and_no_file_stays(void)
+TEST(one_at_a_time_and_no_file_stays)
 {
 	struct cc_flights *flights = open_flights(), *others = open_flights();
 	struct cc_flight *flight, *other, *third;
@@ -99,7 +99,7 @@ static void *wait_for_it(void *arg)
 	return NULL;
 }
 
-static void waiters_go_on_when_it_has_landed(void)
+TEST(waiters_go_on_when_it_has_landed)
 {
 	struct cc_flights *flights = open_flights();
 	struct waiter waiters[4] = { 0 };
@@ -168,7 +168,7 @@ static pid_t start_owner(bool with_child, pid_t *ret_child)
 	return pid;
 }
 
-static void a_dead_builder_frees_the_others(void)
+TEST(a_dead_builder_frees_the_others)
 {
 	struct cc_flights *flights = open_flights();
 	struct cc_flight *flight;
@@ -189,7 +189,7 @@ static void a_dead_builder_frees_the_others(void)
 	cc_flights_free(flights);
 }
 
-static void without_a_lock_everybody_builds(void)
+TEST(without_a_lock_everybody_builds)
 {
 	struct cc_flights *flights = open_flights();
 	struct cc_flight *flight, *other;
@@ -225,7 +225,7 @@ static void without_a_lock_everybody_builds(void)
 	cc_flights_free(flights);
 }
 
-static void what_the_dead_left_is_swept_when_it_is_old(void)
+TEST(what_the_dead_left_is_swept_when_it_is_old)
 {
 	struct cc_flights *flights = open_flights();
 	struct cc_flight *flight, *dead;
@@ -332,7 +332,7 @@ static pid_t leave_child(enum child how)
 	return child;
 }
 
-static void no_fork_comes_between_lock_and_list(void)
+TEST(no_fork_comes_between_lock_and_list)
 {
 	struct cc_flights *flights = open_flights();
 	pid_t child = leave_child(FORKED_AT_THE_LOCK);
@@ -343,7 +343,7 @@ static void no_fork_comes_between_lock_and_list(void)
 	cc_flights_free(flights);
 }
 
-static void a_lock_that_outlives_its_builder_is_passed_by(void)
+TEST(a_lock_that_outlives_its_builder_is_passed_by)
 {
 	struct cc_flights *flights = open_flights(), *others = open_flights();
 	pid_t child = leave_child(WITHOUT_HANDLERS);
@@ -360,7 +360,7 @@ static void a_lock_that_outlives_its_builder_is_passed_by(void)
 	cc_flights_free(others);
 }
 
-static void a_stopped_builder_is_not_waited_for(void)
+TEST(a_stopped_builder_is_not_waited_for)
 {
 	struct cc_flights *flights = open_flights();
 	pid_t child, owner = start_owner(false, &child);
@@ -383,7 +383,7 @@ static void a_stopped_builder_is_not_waited_for(void)
 }
 
 /* Who is at work, and whom nobody can judge. */
-static void a_builder_that_works_is_waited_for(void)
+TEST(a_builder_that_works_is_waited_for)
 {
 	static const char *const lines[] = { "1 2", "1 2 3\n", "999999999 1 2 0\n", "x y z 0\n" };
 	const uint64_t long_enough = UINT64_C(700000000);
@@ -417,7 +417,7 @@ static void sign(const char *line)
 	CU_ASSERT_EQUAL(pclose(file), 0);
 }
 
-static void an_unseen_builder_is_waited_for_while_it_beats(void)
+TEST(an_unseen_builder_is_waited_for_while_it_beats)
 {
 	struct waiter waiter = { .timeout_ns = UINT64_C(1500000000) };
 	struct cc_flights *flights = open_flights();
@@ -451,7 +451,7 @@ static void an_unseen_builder_is_waited_for_while_it_beats(void)
 }
 
 /* It was stopped before it signed, or the disk is full, and then there is nothing to wait for. */
-static void a_builder_that_has_not_signed_is_not_waited_for(void)
+TEST(a_builder_that_has_not_signed_is_not_waited_for)
 {
 	struct cc_flights *flights = open_flights();
 	struct cc_flight *flight, *other;
@@ -467,7 +467,7 @@ static void a_builder_that_has_not_signed_is_not_waited_for(void)
 	cc_flights_free(flights);
 }
 
-static void each_flight_has_the_beat(void)
+TEST(each_flight_has_the_beat)
 {
 	struct cc_flights *flights = open_flights();
 	struct cc_flight *first, *second, *third;
@@ -501,7 +501,7 @@ static int count_descriptors(void)
 	return count;
 }
 
-static void a_programs_own_file_is_neither_locked_nor_closed(void)
+TEST(a_programs_own_file_is_neither_locked_nor_closed)
 {
 	struct cc_flights *flights = open_flights();
 	int count, own = open("own", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -527,7 +527,7 @@ static void a_programs_own_file_is_neither_locked_nor_closed(void)
 		(void)close(fd);
 }
 
-static void a_first_flight_sweeps(void)
+TEST(a_first_flight_sweeps)
 {
 	struct cc_flights *flights = open_flights();
 	struct cc_flight *flight;
@@ -546,26 +546,4 @@ static void a_first_flight_sweeps(void)
 	cc_flight_end(flight);
 	CU_ASSERT_EQUAL(count_files(), 0);
 	cc_flights_free(flights);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(one_at_a_time_and_no_file_stays),
-		UNIT_TEST(waiters_go_on_when_it_has_landed),
-		UNIT_TEST(a_dead_builder_frees_the_others),
-		UNIT_TEST(without_a_lock_everybody_builds),
-		UNIT_TEST(what_the_dead_left_is_swept_when_it_is_old),
-		UNIT_TEST(no_fork_comes_between_lock_and_list),
-		UNIT_TEST(a_lock_that_outlives_its_builder_is_passed_by),
-		UNIT_TEST(a_stopped_builder_is_not_waited_for),
-		UNIT_TEST(a_builder_that_works_is_waited_for),
-		UNIT_TEST(an_unseen_builder_is_waited_for_while_it_beats),
-		UNIT_TEST(each_flight_has_the_beat),
-		UNIT_TEST(a_builder_that_has_not_signed_is_not_waited_for),
-		UNIT_TEST(a_programs_own_file_is_neither_locked_nor_closed),
-		UNIT_TEST(a_first_flight_sweeps),
-	};
-
-	return UNIT_MAIN("flights", tests);
 }

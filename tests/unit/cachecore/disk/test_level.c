@@ -194,7 +194,7 @@ static void expect_dir(struct cc_cache *cache, const char *path)
 	free(dir);
 }
 
-static void what_is_set_can_be_read(void)
+TEST(what_is_set_can_be_read)
 {
 	struct cc_cache *cache = open_cache(true);
 
@@ -222,7 +222,7 @@ static void what_is_set_can_be_read(void)
 	CU_ASSERT_FALSE(exists("two"));
 }
 
-static void a_relative_directory_is_one_of_the_moment(void)
+TEST(a_relative_directory_is_one_of_the_moment)
 {
 	struct cc_cache *cache = open_cache(false);
 
@@ -235,7 +235,7 @@ static void a_relative_directory_is_one_of_the_moment(void)
 	CU_ASSERT_TRUE(is_in("two", "a"));
 }
 
-static void a_directory_is_made_by_the_first_store_for_its_owner_alone(void)
+TEST(a_directory_is_made_by_the_first_store_for_its_owner_alone)
 {
 	struct cc_cache *cache = open_cache(false);
 	struct stat info;
@@ -250,7 +250,7 @@ static void a_directory_is_made_by_the_first_store_for_its_owner_alone(void)
 	cc_cache_close(cache);
 }
 
-static void switched_off_it_neither_reads_nor_writes(void)
+TEST(switched_off_it_neither_reads_nor_writes)
 {
 	struct cc_cache *cache = open_cache(false);
 
@@ -269,7 +269,7 @@ static void switched_off_it_neither_reads_nor_writes(void)
 	CU_ASSERT_EQUAL(entries_in("one"), 2);
 }
 
-static void a_directory_set_while_it_is_off_is_used_when_it_is_on(void)
+TEST(a_directory_set_while_it_is_off_is_used_when_it_is_on)
 {
 	struct cc_cache *cache = open_cache(false);
 
@@ -284,7 +284,7 @@ static void a_directory_set_while_it_is_off_is_used_when_it_is_on(void)
 	CU_ASSERT_EQUAL(entries_in("two"), 1);
 }
 
-static void each_directory_has_its_own_entries(void)
+TEST(each_directory_has_its_own_entries)
 {
 	struct cc_cache *cache = open_cache(false);
 
@@ -304,7 +304,7 @@ static void each_directory_has_its_own_entries(void)
 	CU_ASSERT_FALSE(is_in("two", "c"));
 }
 
-static void the_memory_level_stays_when_the_directory_changes(void)
+TEST(the_memory_level_stays_when_the_directory_changes)
 {
 	struct cc_cache *cache = open_cache(true);
 
@@ -335,7 +335,7 @@ static uint64_t bytes_in(const char *name)
 	return bytes_of;
 }
 
-static void a_lower_capacity_evicts_at_the_next_store(void)
+TEST(a_lower_capacity_evicts_at_the_next_store)
 {
 	struct cc_cache *cache = open_cache(false);
 	uint64_t capacity;
@@ -376,7 +376,7 @@ static void count_misses(struct cc_cache *cache, unsigned int times)
 	cc_key_release(&key);
 }
 
-static void counts_belong_to_the_directory_of_their_time(void)
+TEST(counts_belong_to_the_directory_of_their_time)
 {
 	struct cc_cache *cache = open_cache(true);
 
@@ -409,7 +409,7 @@ static void expect_untouched(struct cc_cache *cache)
 	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_DISK);
 }
 
-static void a_directory_that_cannot_be_trusted_is_refused(void)
+TEST(a_directory_that_cannot_be_trusted_is_refused)
 {
 	struct cc_cache *cache;
 	char *longest;
@@ -456,7 +456,7 @@ static void a_directory_that_cannot_be_trusted_is_refused(void)
 	CU_ASSERT_EQUAL(entries_in("one"), 1);
 }
 
-static void a_program_can_choose_a_good_directory_for_a_bad_one(void)
+TEST(a_program_can_choose_a_good_directory_for_a_bad_one)
 {
 	struct cc_cache *cache;
 
@@ -477,7 +477,7 @@ static void a_program_can_choose_a_good_directory_for_a_bad_one(void)
 	CU_ASSERT_EQUAL(entries_in("two"), 1);
 }
 
-static void without_any_directory_there_is_none_to_switch_on(void)
+TEST(without_any_directory_there_is_none_to_switch_on)
 {
 	struct cc_config config = { .persistent = true, .in_mem = true, .max_size = 1000 };
 	struct cc_cache *cache = NULL;
@@ -490,7 +490,7 @@ static void without_any_directory_there_is_none_to_switch_on(void)
 	cc_cache_close(cache);
 }
 
-static void what_the_user_switched_off_stays_off(void)
+TEST(what_the_user_switched_off_stays_off)
 {
 	struct cc_cache *cache;
 
@@ -512,7 +512,7 @@ static void what_the_user_switched_off_stays_off(void)
 	CU_ASSERT_FALSE(exists("two"));
 }
 
-static void a_cache_that_is_only_read_writes_in_no_directory(void)
+TEST(a_cache_that_is_only_read_writes_in_no_directory)
 {
 	struct cc_cache *cache = open_cache(false);
 	struct cc_key key;
@@ -540,7 +540,7 @@ static void a_cache_that_is_only_read_writes_in_no_directory(void)
 	CU_ASSERT_EQUAL(counted("one", CC_MISSES), 0);
 }
 
-static void a_configuration_that_disables_it_opens_nothing(void)
+TEST(a_configuration_that_disables_it_opens_nothing)
 {
 	struct cc_config config = { .disable = true, .persistent = true };
 	struct cc_cache *cache = NULL;
@@ -569,7 +569,7 @@ static enum cmn_status change_and_build(void *ctx, struct cc_entry **ret)
 	return make_entry("image", ret);
 }
 
-static void a_flight_ends_where_it_began(void)
+TEST(a_flight_ends_where_it_began)
 {
 	struct cc_cache *cache = open_cache(false);
 	struct changing changing = { .cache = cache, .to = "two" };
@@ -641,7 +641,7 @@ static void end_slow(struct slow *slow, pthread_t thread)
 	(void)pthread_barrier_destroy(&slow->end);
 }
 
-static void a_change_does_not_wait_for_who_is_inside(void)
+TEST(a_change_does_not_wait_for_who_is_inside)
 {
 	struct cc_cache *cache = open_cache(false);
 	struct slow slow;
@@ -688,7 +688,7 @@ static int work_as_child(struct cc_cache *cache)
 	return 0;
 }
 
-static void a_child_forked_in_between_has_levels_of_its_own(void)
+TEST(a_child_forked_in_between_has_levels_of_its_own)
 {
 	struct cc_cache *cache = open_cache(false);
 	struct slow slow;
@@ -786,7 +786,7 @@ static pid_t store_and_fork(unsigned int at)
 	return child;
 }
 
-static void a_child_keeps_no_lock_of_a_dead_parent(void)
+TEST(a_child_keeps_no_lock_of_a_dead_parent)
 {
 	unsigned int at = 1;
 	pid_t child;
@@ -865,7 +865,7 @@ static void *change_capacity(void *ctx)
 	return NULL;
 }
 
-static void what_two_threads_set_is_set(void)
+TEST(what_two_threads_set_is_set)
 {
 	struct crowd crowd = { .cache = open_cache(true) };
 	pthread_t thread;
@@ -928,48 +928,17 @@ static void run_crowd(bool in_mem, bool switches)
 	check_counts(switches);
 }
 
-static void nothing_is_lost_while_directories_change(void)
+TEST(nothing_is_lost_while_directories_change)
 {
 	run_crowd(false, false);
 }
 
-static void threads_that_share_memory_lose_nothing_either(void)
+TEST(threads_that_share_memory_lose_nothing_either)
 {
 	run_crowd(true, false);
 }
 
-static void it_may_be_switched_while_others_build(void)
+TEST(it_may_be_switched_while_others_build)
 {
 	run_crowd(false, true);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(what_is_set_can_be_read),
-		UNIT_TEST(a_relative_directory_is_one_of_the_moment),
-		UNIT_TEST(a_directory_is_made_by_the_first_store_for_its_owner_alone),
-		UNIT_TEST(switched_off_it_neither_reads_nor_writes),
-		UNIT_TEST(a_directory_set_while_it_is_off_is_used_when_it_is_on),
-		UNIT_TEST(each_directory_has_its_own_entries),
-		UNIT_TEST(the_memory_level_stays_when_the_directory_changes),
-		UNIT_TEST(a_lower_capacity_evicts_at_the_next_store),
-		UNIT_TEST(counts_belong_to_the_directory_of_their_time),
-		UNIT_TEST(a_directory_that_cannot_be_trusted_is_refused),
-		UNIT_TEST(a_program_can_choose_a_good_directory_for_a_bad_one),
-		UNIT_TEST(without_any_directory_there_is_none_to_switch_on),
-		UNIT_TEST(what_the_user_switched_off_stays_off),
-		UNIT_TEST(a_cache_that_is_only_read_writes_in_no_directory),
-		UNIT_TEST(a_configuration_that_disables_it_opens_nothing),
-		UNIT_TEST(a_flight_ends_where_it_began),
-		UNIT_TEST(a_change_does_not_wait_for_who_is_inside),
-		UNIT_TEST(a_child_forked_in_between_has_levels_of_its_own),
-		UNIT_TEST(a_child_keeps_no_lock_of_a_dead_parent),
-		UNIT_TEST(what_two_threads_set_is_set),
-		UNIT_TEST(nothing_is_lost_while_directories_change),
-		UNIT_TEST(threads_that_share_memory_lose_nothing_either),
-		UNIT_TEST(it_may_be_switched_while_others_build),
-	};
-
-	return UNIT_MAIN("level", tests);
 }

@@ -259,7 +259,7 @@ static void goes_on(void)
 	cc_cache_close(cache);
 }
 
-static void nothing_waits_for_a_lock_that_is_held(void)
+TEST(nothing_waits_for_a_lock_that_is_held)
 {
 	for (int state = 0; state < STATES; state++) {
 		for (int lock = 0; lock < LOCKS; lock++) {
@@ -277,7 +277,7 @@ static void nothing_waits_for_a_lock_that_is_held(void)
 }
 
 /* Where a process may have no more threads, the one that ends it stores. */
-static void an_end_without_a_thread_waits_no_longer(void)
+TEST(an_end_without_a_thread_waits_no_longer)
 {
 	no_threads = true;
 	for (int lock = 0; lock < LOCKS; lock++) {
@@ -300,7 +300,7 @@ static void an_end_without_a_thread_waits_no_longer(void)
 }
 
 /* However patient the store is else. */
-static void an_end_without_a_thread_does_not_wait_as_a_thread_does(void)
+TEST(an_end_without_a_thread_does_not_wait_as_a_thread_does)
 {
 	static char *no_dirs[] = { NULL };
 	struct cc_config config = { .persistent = true, .read_only_dirs = no_dirs,
@@ -345,7 +345,7 @@ static enum cmn_status remove_number(struct cc_cache *cache, unsigned int number
 }
 
 /* While the thread waits for a lock with one of them, or has not begun. */
-static void what_is_removed_is_not_stored_afterwards(void)
+TEST(what_is_removed_is_not_stored_afterwards)
 {
 	struct cc_cache *cache;
 	pid_t holder;
@@ -366,7 +366,7 @@ static void what_is_removed_is_not_stored_afterwards(void)
 }
 
 /* What the thread just stores goes as soon as it is stored; what another process holds stays. */
-static void a_removal_does_not_wait_for_the_leaf(void)
+TEST(a_removal_does_not_wait_for_the_leaf)
 {
 	struct cc_cache *cache;
 	pid_t holder;
@@ -397,7 +397,7 @@ static void account_is_right(void)
 }
 
 /* The account would be less than what is there, and the bound would not hold. */
-static void what_cannot_be_counted_is_not_kept(void)
+TEST(what_cannot_be_counted_is_not_kept)
 {
 	struct cc_cache *cache;
 	pid_t holder;
@@ -418,7 +418,7 @@ static void what_cannot_be_counted_is_not_kept(void)
 }
 
 /* As that of an entry whose own was lost. */
-static void an_access_time_that_cannot_be_counted_is_not_kept(void)
+TEST(an_access_time_that_cannot_be_counted_is_not_kept)
 {
 	struct cc_cache *cache;
 	char path[4400];
@@ -440,7 +440,7 @@ static void an_access_time_that_cannot_be_counted_is_not_kept(void)
 }
 
 /* It was counted before its directory's lock was waited for. */
-static void what_is_not_stored_counts_no_longer(void)
+TEST(what_is_not_stored_counts_no_longer)
 {
 	struct cc_cache *cache;
 	pid_t holder;
@@ -456,7 +456,7 @@ static void what_is_not_stored_counts_no_longer(void)
 }
 
 /* Locks that stay taken are waited for once, not for each entry. */
-static void many_entries_wait_once(void)
+TEST(many_entries_wait_once)
 {
 	struct cc_cache *cache;
 	uint64_t time;
@@ -471,21 +471,4 @@ static void many_entries_wait_once(void)
 	(void)in_time(time, 10 * AT_ONCE, SOUND, ROOT, "a flush");
 	let_go(holder);
 	cc_cache_close(cache);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(nothing_waits_for_a_lock_that_is_held),
-		UNIT_TEST(an_end_without_a_thread_waits_no_longer),
-		UNIT_TEST(an_end_without_a_thread_does_not_wait_as_a_thread_does),
-		UNIT_TEST(what_is_removed_is_not_stored_afterwards),
-		UNIT_TEST(a_removal_does_not_wait_for_the_leaf),
-		UNIT_TEST(what_cannot_be_counted_is_not_kept),
-		UNIT_TEST(an_access_time_that_cannot_be_counted_is_not_kept),
-		UNIT_TEST(what_is_not_stored_counts_no_longer),
-		UNIT_TEST(many_entries_wait_once),
-	};
-
-	return UNIT_MAIN("locks", tests);
 }

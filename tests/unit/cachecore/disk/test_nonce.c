@@ -81,7 +81,7 @@ static void gather_evidence(void)
 		CU_ASSERT(run_token(i, i * chance));
 }
 
-static void random_name_is_noticed(void)
+TEST(random_name_is_noticed)
 {
 	begin();
 	gather_evidence();
@@ -92,7 +92,7 @@ static void random_name_is_noticed(void)
 	end();
 }
 
-static void random_option_is_noticed(void)
+TEST(random_option_is_noticed)
 {
 	char options[64];
 
@@ -106,7 +106,7 @@ static void random_option_is_noticed(void)
 	end();
 }
 
-static void one_run_proves_nothing(void)
+TEST(one_run_proves_nothing)
 {
 	begin();
 	for (uint64_t i = 1; i <= 40; i++)
@@ -114,7 +114,7 @@ static void one_run_proves_nothing(void)
 	end();
 }
 
-static void small_numbers_are_no_chance(void)
+TEST(small_numbers_are_no_chance)
 {
 	char source[64];
 
@@ -145,7 +145,7 @@ static bool family_is_stored(const char *format, uint64_t first, uint64_t step)
 	return all;
 }
 
-static void families_are_no_chance(void)
+TEST(families_are_no_chance)
 {
 	static const char *const formats[] = {
 		"reduce_%llu(global int *a) {}", "reduce%llu(global int *a) {}",
@@ -162,7 +162,7 @@ static void families_are_no_chance(void)
 	CU_ASSERT(family_is_stored("feedback_%llu() {}", 1000, 7));
 }
 
-static void chance_is_noticed_in_any_dress(void)
+TEST(chance_is_noticed_in_any_dress)
 {
 	static const char *const formats[] = {
 		"f() { p(0x%llx); }", "f() { p(0x%llxULL); }", "k_%llx_k() {}", "kernel%llu() {}",
@@ -176,7 +176,7 @@ static void chance_is_noticed_in_any_dress(void)
 	CU_ASSERT(!family_is_stored("t_%08llx() {}", 0x8a000000, 0x1003));
 }
 
-static void two_words_are_two_programs(void)
+TEST(two_words_are_two_programs)
 {
 	char source[128];
 
@@ -190,7 +190,7 @@ static void two_words_are_two_programs(void)
 	end();
 }
 
-static void hit_speaks_for_the_program(void)
+TEST(hit_speaks_for_the_program)
 {
 	char path[CC_LEAF_PATH_SIZE];
 	uint64_t later = cmn_clock_realtime() + 100 * NS_PER_S;
@@ -211,7 +211,7 @@ static void hit_speaks_for_the_program(void)
 	end();
 }
 
-static void after_a_week_there_is_another_chance(void)
+TEST(after_a_week_there_is_another_chance)
 {
 	uint64_t now = cmn_clock_realtime();
 	char source[128];
@@ -226,7 +226,7 @@ static void after_a_week_there_is_another_chance(void)
 	end();
 }
 
-static void evicted_builds_are_no_evidence(void)
+TEST(evicted_builds_are_no_evidence)
 {
 	begin();
 	for (uint64_t i = 1; i <= 40; i++) {
@@ -236,7 +236,7 @@ static void evicted_builds_are_no_evidence(void)
 	end();
 }
 
-static void damaged_or_foreign_file_admits(void)
+TEST(damaged_or_foreign_file_admits)
 {
 	begin();
 	gather_evidence();
@@ -248,7 +248,7 @@ static void damaged_or_foreign_file_admits(void)
 	end();
 }
 
-static void nothing_is_left_when_cleared(void)
+TEST(nothing_is_left_when_cleared)
 {
 	begin();
 	CU_ASSERT_EQUAL(cc_nonce_clear(root), CMN_OK);
@@ -258,24 +258,4 @@ static void nothing_is_left_when_cleared(void)
 	CU_ASSERT(access("root/tokens.dat", F_OK) < 0);
 	CU_ASSERT(run_token(101, 101 * chance));
 	end();
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(random_name_is_noticed),
-		UNIT_TEST(random_option_is_noticed),
-		UNIT_TEST(one_run_proves_nothing),
-		UNIT_TEST(small_numbers_are_no_chance),
-		UNIT_TEST(families_are_no_chance),
-		UNIT_TEST(chance_is_noticed_in_any_dress),
-		UNIT_TEST(two_words_are_two_programs),
-		UNIT_TEST(hit_speaks_for_the_program),
-		UNIT_TEST(after_a_week_there_is_another_chance),
-		UNIT_TEST(evicted_builds_are_no_evidence),
-		UNIT_TEST(damaged_or_foreign_file_admits),
-		UNIT_TEST(nothing_is_left_when_cleared),
-	};
-
-	return UNIT_MAIN("nonce", tests);
 }

@@ -73,7 +73,7 @@ static int open_recipes(void)
 	return fd;
 }
 
-static void recipe_reads_back(void)
+TEST(recipe_reads_back)
 {
 	struct cc_recipe read;
 	uint32_t place = 0;
@@ -93,7 +93,7 @@ static void recipe_reads_back(void)
 	drop();
 }
 
-static void every_changed_bit_is_noticed(void)
+TEST(every_changed_bit_is_noticed)
 {
 	struct cc_recipe read;
 
@@ -107,7 +107,7 @@ static void every_changed_bit_is_noticed(void)
 	drop();
 }
 
-static void every_shorter_or_longer_file_is_noticed(void)
+TEST(every_shorter_or_longer_file_is_noticed)
 {
 	struct cc_recipe read;
 	struct cmn_view view;
@@ -122,7 +122,7 @@ static void every_shorter_or_longer_file_is_noticed(void)
 	drop();
 }
 
-static void recipe_without_key_or_with_half_of_one_is_refused(void)
+TEST(recipe_without_key_or_with_half_of_one_is_refused)
 {
 	struct cc_recipe half = { 0 }, read;
 	struct cmn_buffer file;
@@ -136,7 +136,7 @@ static void recipe_without_key_or_with_half_of_one_is_refused(void)
 	drop();
 }
 
-static void only_named_variables_are_carried(void)
+TEST(only_named_variables_are_carried)
 {
 	CU_ASSERT(cc_recipe_carries("OCL_ICD_VENDORS=/x"));
 	CU_ASSERT(cc_recipe_carries("LD_LIBRARY_PATH="));
@@ -147,7 +147,7 @@ static void only_named_variables_are_carried(void)
 	CU_ASSERT(!cc_recipe_carries("OCL_ICD_"));
 }
 
-static void one_recipe_for_each_key(void)
+TEST(one_recipe_for_each_key)
 {
 	put(1, "old");
 	put(2, "");
@@ -155,7 +155,7 @@ static void one_recipe_for_each_key(void)
 	CU_ASSERT_EQUAL(count(), 2);
 }
 
-static void newer_state_of_headers_replaces_the_older(void)
+TEST(newer_state_of_headers_replaces_the_older)
 {
 	struct cc_recipes_names names;
 	struct cmn_buffer file = { 0 };
@@ -178,7 +178,7 @@ static void newer_state_of_headers_replaces_the_older(void)
 	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
-static void quarantined_key_is_not_recorded_again(void)
+TEST(quarantined_key_is_not_recorded_again)
 {
 	struct cc_recipes_names names;
 	struct cc_recipes_count found;
@@ -199,7 +199,7 @@ static void quarantined_key_is_not_recorded_again(void)
 	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
-static void number_of_recipes_is_bounded(void)
+TEST(number_of_recipes_is_bounded)
 {
 	for (uint64_t i = 0; i < CC_RECIPES_MAX_COUNT + 400; i++)
 		put(i, "");
@@ -207,7 +207,7 @@ static void number_of_recipes_is_bounded(void)
 	CU_ASSERT(count() >= CC_RECIPES_MAX_COUNT - 1);
 }
 
-static void quarantine_is_bounded(void)
+TEST(quarantine_is_bounded)
 {
 	struct cc_recipes_count found;
 	char name[CC_RECIPE_NAME_SIZE];
@@ -228,7 +228,7 @@ static void quarantine_is_bounded(void)
 }
 
 /* Sixteen of them and more, so that one of them makes room. */
-static void what_dead_writers_left_goes_when_it_is_old(void)
+TEST(what_dead_writers_left_goes_when_it_is_old)
 {
 	const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
 
@@ -243,7 +243,7 @@ static void what_dead_writers_left_goes_when_it_is_old(void)
 	CU_ASSERT_EQUAL(count(), 200);
 }
 
-static void directory_with_a_recipes_name_does_no_harm(void)
+TEST(directory_with_a_recipes_name_does_no_harm)
 {
 	struct cc_recipes_names names;
 	char name[CC_RECIPE_NAME_SIZE];
@@ -270,7 +270,7 @@ static void directory_with_a_recipes_name_does_no_harm(void)
 	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
-static void variables_that_no_recipe_carries_are_not_read(void)
+TEST(variables_that_no_recipe_carries_are_not_read)
 {
 	static const char crafted[] = "LD_PRELOAD=/x\0OCL_ICD_VENDORS=/v\0LD_PRELOAD=/y\0=\0nothing";
 	struct cmn_buffer file;
@@ -287,7 +287,7 @@ static void variables_that_no_recipe_carries_are_not_read(void)
 	drop();
 }
 
-static void damaged_file_is_told_from_a_missing_one(void)
+TEST(damaged_file_is_told_from_a_missing_one)
 {
 	struct cmn_buffer file = { 0 };
 	char name[CC_RECIPE_NAME_SIZE];
@@ -313,7 +313,7 @@ static void damaged_file_is_told_from_a_missing_one(void)
 	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
-static void directory_of_others_is_not_used(void)
+TEST(directory_of_others_is_not_used)
 {
 	make(1, "");
 	CU_ASSERT_EQUAL(mkdir(root(), 0777), 0);
@@ -325,7 +325,7 @@ static void directory_of_others_is_not_used(void)
 	drop();
 }
 
-static void one_process_replays_at_a_time(void)
+TEST(one_process_replays_at_a_time)
 {
 	int fd, first = -1, second = -1;
 
@@ -344,36 +344,11 @@ static void one_process_replays_at_a_time(void)
 	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
-static void nothing_there_is_no_error(void)
+TEST(nothing_there_is_no_error)
 {
 	int fd;
 
 	CU_ASSERT_EQUAL(count(), 0);
 	CU_ASSERT_EQUAL(cc_recipes_clear(root()), CMN_OK);
 	CU_ASSERT_EQUAL(cc_recipes_open(root(), &fd), CMN_MISS);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(recipe_reads_back),
-		UNIT_TEST(every_changed_bit_is_noticed),
-		UNIT_TEST(every_shorter_or_longer_file_is_noticed),
-		UNIT_TEST(recipe_without_key_or_with_half_of_one_is_refused),
-		UNIT_TEST(only_named_variables_are_carried),
-		UNIT_TEST(one_recipe_for_each_key),
-		UNIT_TEST(newer_state_of_headers_replaces_the_older),
-		UNIT_TEST(quarantined_key_is_not_recorded_again),
-		UNIT_TEST(number_of_recipes_is_bounded),
-		UNIT_TEST(quarantine_is_bounded),
-		UNIT_TEST(what_dead_writers_left_goes_when_it_is_old),
-		UNIT_TEST(directory_with_a_recipes_name_does_no_harm),
-		UNIT_TEST(variables_that_no_recipe_carries_are_not_read),
-		UNIT_TEST(damaged_file_is_told_from_a_missing_one),
-		UNIT_TEST(directory_of_others_is_not_used),
-		UNIT_TEST(one_process_replays_at_a_time),
-		UNIT_TEST(nothing_there_is_no_error),
-	};
-
-	return UNIT_MAIN("recipes", tests);
 }

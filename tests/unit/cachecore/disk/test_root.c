@@ -36,7 +36,7 @@ static void make(const char *path, mode_t mode)
 	CU_ASSERT_EQUAL_FATAL(chmod(path, mode), 0);
 }
 
-static void only_its_owner_may_write_to_a_root(void)
+TEST(only_its_owner_may_write_to_a_root)
 {
 	make("own", 0700);
 	make("readable", 0755);
@@ -54,7 +54,7 @@ static void only_its_owner_may_write_to_a_root(void)
 	CU_ASSERT_EQUAL(check("none", CC_ROOT_OWN), CMN_MISS);
 }
 
-static void a_groups_root_has_the_group_bits_and_this_member(void)
+TEST(a_groups_root_has_the_group_bits_and_this_member)
 {
 	make("own", 0700);
 	make("group", 0770);
@@ -99,7 +99,7 @@ static int check_unmapped(uid_t user, gid_t group, enum cc_root_kind kind)
 	return WEXITSTATUS(status);
 }
 
-static void nobody_owns_what_is_not_mapped(void)
+TEST(nobody_owns_what_is_not_mapped)
 {
 	const uid_t user = cmn_file_overflow_user();
 	const gid_t group = cmn_file_overflow_group();
@@ -193,7 +193,7 @@ static struct cc_config config_of(const char *root, enum cc_sharing sharing)
 	};
 }
 
-static void what_is_made_has_the_modes_of_its_root_whatever_the_umask(void)
+TEST(what_is_made_has_the_modes_of_its_root_whatever_the_umask)
 {
 	struct cc_config own = config_of("own", CC_SHARING_NONE);
 	struct cc_config group = config_of("group", CC_SHARING_GROUP);
@@ -214,7 +214,7 @@ static void what_is_made_has_the_modes_of_its_root_whatever_the_umask(void)
 	(void)umask(was);
 }
 
-static void a_groups_root_is_used_where_the_setting_says_so_alone(void)
+TEST(a_groups_root_is_used_where_the_setting_says_so_alone)
 {
 	struct cc_config group = config_of("group", CC_SHARING_GROUP);
 	struct cc_config none = config_of("group", CC_SHARING_NONE);
@@ -240,7 +240,7 @@ static int open_to_all(const char *path, const struct stat *info, int kind, stru
 	return kind == FTW_F ? chmod(path, 0666) : 0;
 }
 
-static void files_of_others_are_not_trusted(void)
+TEST(files_of_others_are_not_trusted)
 {
 	char tier[4300], *tiers[] = { tier, NULL };
 	struct cc_config own = config_of("own", CC_SHARING_NONE);
@@ -268,7 +268,7 @@ static void files_of_others_are_not_trusted(void)
 	CU_ASSERT_EQUAL(get(&own, "a", NULL), CMN_OK);
 }
 
-static void a_second_name_of_a_file_is_never_written_through(void)
+TEST(a_second_name_of_a_file_is_never_written_through)
 {
 	struct cc_config own = config_of("own", CC_SHARING_NONE);
 	struct cc_store_place place = { "", 0 };
@@ -305,7 +305,7 @@ static enum cmn_status get_as_other(struct cc_config *config, const char *source
 	return WEXITSTATUS(state) == 0 ? CMN_OK : CMN_MISS;
 }
 
-static void other_users_read_what_was_made_for_readers(void)
+TEST(other_users_read_what_was_made_for_readers)
 {
 	char tier[4300], *tiers[] = { tier, NULL };
 	struct cc_config site = config_of("site", CC_SHARING_READERS);
@@ -322,20 +322,4 @@ static void other_users_read_what_was_made_for_readers(void)
 	CU_ASSERT_EQUAL(put(&secret, "a"), CMN_OK);
 	(void)snprintf(tier, sizeof(tier), "%s/secret", unit_dir());
 	CU_ASSERT_EQUAL(get_as_other(&user, "a"), CMN_MISS);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(only_its_owner_may_write_to_a_root),
-		UNIT_TEST(a_groups_root_has_the_group_bits_and_this_member),
-		UNIT_TEST(nobody_owns_what_is_not_mapped),
-		UNIT_TEST(what_is_made_has_the_modes_of_its_root_whatever_the_umask),
-		UNIT_TEST(a_groups_root_is_used_where_the_setting_says_so_alone),
-		UNIT_TEST(files_of_others_are_not_trusted),
-		UNIT_TEST(a_second_name_of_a_file_is_never_written_through),
-		UNIT_TEST(other_users_read_what_was_made_for_readers),
-	};
-
-	return UNIT_MAIN("root", tests);
 }

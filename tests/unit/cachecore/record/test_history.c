@@ -118,7 +118,7 @@ static off_t size_of(const char *name)
 	return stat(path, &info) == 0 ? info.st_size : -1;
 }
 
-static void events_come_back(void)
+TEST(events_come_back)
 {
 	struct cc_history history = { 0 };
 	struct seen seen;
@@ -138,7 +138,7 @@ static void events_come_back(void)
 }
 
 /* What a process has written of a device it does not write again. */
-static void parts_are_written_once(void)
+TEST(parts_are_written_once)
 {
 	struct cc_history history = { 0 };
 	struct seen seen;
@@ -152,7 +152,7 @@ static void parts_are_written_once(void)
 }
 
 /* Of what only says what became of an entry, the key's hashes are enough. */
-static void other_events_have_no_parts(void)
+TEST(other_events_have_no_parts)
 {
 	struct cc_history history = { 0 };
 	struct seen seen;
@@ -164,7 +164,7 @@ static void other_events_have_no_parts(void)
 	CU_ASSERT_EQUAL(seen.parts, 0);
 }
 
-static void two_files_and_no_more(void)
+TEST(two_files_and_no_more)
 {
 	struct cc_history history = { 0 };
 	struct seen seen;
@@ -183,7 +183,7 @@ static void two_files_and_no_more(void)
 	CU_ASSERT_EQUAL(seen.parts, seen.events + 3);
 }
 
-static void what_waits_is_bounded(void)
+TEST(what_waits_is_bounded)
 {
 	struct cc_history history = { 0 };
 
@@ -196,7 +196,7 @@ static void what_waits_is_bounded(void)
 	CU_ASSERT_PTR_NULL(history.tasks);
 }
 
-static void evictions_are_the_last_ones(void)
+TEST(evictions_are_the_last_ones)
 {
 	struct cc_history_evicted evicted = { 0 };
 	int fd;
@@ -236,7 +236,7 @@ static unsigned int events_in(const struct cmn_buffer *file, size_t len)
 }
 
 /* One record is lost by a changed byte; the others are found behind it. */
-static void damage_costs_one_record(void)
+TEST(damage_costs_one_record)
 {
 	struct cc_history history = { 0 };
 	struct cmn_buffer file;
@@ -255,7 +255,7 @@ static void damage_costs_one_record(void)
 }
 
 /* Of another version it is left alone, and more is written behind it. */
-static void other_versions_are_skipped(void)
+TEST(other_versions_are_skipped)
 {
 	struct cc_history history = { 0 };
 	struct cmn_buffer file;
@@ -272,7 +272,7 @@ static void other_versions_are_skipped(void)
 	cmn_buffer_release(&file);
 }
 
-static void what_is_no_file_makes_room(void)
+TEST(what_is_no_file_makes_room)
 {
 	struct cc_history history = { 0 };
 	struct stat info;
@@ -294,7 +294,7 @@ static void what_is_no_file_makes_room(void)
 	CU_ASSERT_EQUAL(see().events, 1);
 }
 
-static void a_directory_in_place_of_the_old_one(void)
+TEST(a_directory_in_place_of_the_old_one)
 {
 	struct cc_history history = { 0 };
 	char *much = calloc(1, CC_HISTORY_MAX_FILE);
@@ -309,7 +309,7 @@ static void a_directory_in_place_of_the_old_one(void)
 	free(much);
 }
 
-static void a_taken_lock_is_not_waited_for(void)
+TEST(a_taken_lock_is_not_waited_for)
 {
 	struct cc_history history = { 0 };
 	int fd;
@@ -326,7 +326,7 @@ static void a_taken_lock_is_not_waited_for(void)
 }
 
 /* What could not be written whole is cut off again. */
-static void a_full_disk_leaves_whole_records(void)
+TEST(a_full_disk_leaves_whole_records)
 {
 	struct cc_history history = { 0 };
 	struct rlimit old, limit;
@@ -357,7 +357,7 @@ static void *write_many(void *arg)
 	return NULL;
 }
 
-static void many_threads_write_whole_records(void)
+TEST(many_threads_write_whole_records)
 {
 	unsigned int from[WRITERS];
 	pthread_t threads[WRITERS];
@@ -398,7 +398,7 @@ static void count_one(struct cc_cache *cache, unsigned int number)
 }
 
 /* Each process writes what it did, none what its parent did. */
-static void a_fork_writes_its_own(void)
+TEST(a_fork_writes_its_own)
 {
 	struct cc_cache *cache = open_cache();
 	int status = 0;
@@ -422,7 +422,7 @@ static void a_fork_writes_its_own(void)
 }
 
 /* What happened in a directory is told there. */
-static void another_directory_has_its_own(void)
+TEST(another_directory_has_its_own)
 {
 	struct cc_cache *cache = open_cache();
 	char other[4200];
@@ -437,7 +437,7 @@ static void another_directory_has_its_own(void)
 	CU_ASSERT_EQUAL(access("other/" CC_HISTORY_NAME, F_OK), 0);
 }
 
-static void of_no_directory_nothing_is_written(void)
+TEST(of_no_directory_nothing_is_written)
 {
 	const struct cc_history_reader reader = { NULL, NULL, NULL, NULL };
 
@@ -448,28 +448,4 @@ static void of_no_directory_nothing_is_written(void)
 	cc_history_note_cleared(root());
 	CU_ASSERT_EQUAL(see().events, 1);
 	CU_ASSERT_EQUAL(see().last.kind, CC_HISTORY_CLEARED);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(events_come_back),
-		UNIT_TEST(parts_are_written_once),
-		UNIT_TEST(other_events_have_no_parts),
-		UNIT_TEST(two_files_and_no_more),
-		UNIT_TEST(what_waits_is_bounded),
-		UNIT_TEST(evictions_are_the_last_ones),
-		UNIT_TEST(damage_costs_one_record),
-		UNIT_TEST(other_versions_are_skipped),
-		UNIT_TEST(what_is_no_file_makes_room),
-		UNIT_TEST(a_directory_in_place_of_the_old_one),
-		UNIT_TEST(a_taken_lock_is_not_waited_for),
-		UNIT_TEST(a_full_disk_leaves_whole_records),
-		UNIT_TEST(many_threads_write_whole_records),
-		UNIT_TEST(a_fork_writes_its_own),
-		UNIT_TEST(another_directory_has_its_own),
-		UNIT_TEST(of_no_directory_nothing_is_written),
-	};
-
-	return UNIT_MAIN("history", tests);
 }

@@ -41,7 +41,7 @@ static char *text_of(size_t count, size_t other)
 	return text;
 }
 
-static void short_values_are_kept_whole(void)
+TEST(short_values_are_kept_whole)
 {
 	struct cmn_buffer buf = { 0 };
 	struct cc_key_summary_field field = field_of(&buf, CC_PART_DEVICE, "a device");
@@ -53,7 +53,7 @@ static void short_values_are_kept_whole(void)
 	cmn_buffer_release(&buf);
 }
 
-static void long_values_are_told_by_their_lines(void)
+TEST(long_values_are_told_by_their_lines)
 {
 	struct cmn_buffer a = { 0 }, b = { 0 };
 	char *was = text_of(200, 0), *is = text_of(200, 77);
@@ -75,7 +75,7 @@ static void long_values_are_told_by_their_lines(void)
 	free(is);
 }
 
-static void many_lines_are_told_by_blocks(void)
+TEST(many_lines_are_told_by_blocks)
 {
 	struct cmn_buffer a = { 0 }, b = { 0 };
 	char *was = text_of(5000, 0), *is = text_of(5000, 3000);
@@ -95,7 +95,7 @@ static void many_lines_are_told_by_blocks(void)
 }
 
 /* Each prefix, and each byte changed: it ends, within its bounds. */
-static void damage_is_noticed_or_harmless(void)
+TEST(damage_is_noticed_or_harmless)
 {
 	struct cmn_buffer buf = { 0 };
 	struct cc_key_summary_field field;
@@ -127,7 +127,7 @@ static void damage_is_noticed_or_harmless(void)
 	free(text);
 }
 
-static void kernels_are_named(void)
+TEST(kernels_are_named)
 {
 	struct cc_kernel_names names = cc_kernel_names_of(cmn_view_of(
 		"int f();\n__kernel void one(global int *a) {}\nkernel  void\ttwo() {} kernel"));
@@ -135,17 +135,4 @@ static void kernels_are_named(void)
 	CU_ASSERT_TRUE(cmn_view_equal(cc_kernel_names_next(&names), cmn_view_of("one")));
 	CU_ASSERT_TRUE(cmn_view_equal(cc_kernel_names_next(&names), cmn_view_of("two")));
 	CU_ASSERT_EQUAL(cc_kernel_names_next(&names).len, 0);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(short_values_are_kept_whole),
-		UNIT_TEST(long_values_are_told_by_their_lines),
-		UNIT_TEST(many_lines_are_told_by_blocks),
-		UNIT_TEST(damage_is_noticed_or_harmless),
-		UNIT_TEST(kernels_are_named),
-	};
-
-	return UNIT_MAIN("key_summary", tests);
 }

@@ -41,7 +41,7 @@ static void check_has(const char *text, const char *part)
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, part));
 }
 
-static void writes_one_object_per_line(void)
+TEST(writes_one_object_per_line)
 {
 	struct cc_trace_event event = { .what = "miss", .build_ns = 12, .lookup_ns = 3, .bytes = 7 };
 	struct cc_trace *trace = cc_trace_open("trace", NULL);
@@ -65,7 +65,7 @@ static void writes_one_object_per_line(void)
 	free(text);
 }
 
-static void shows_key_fields_by_name(void)
+TEST(shows_key_fields_by_name)
 {
 	struct cc_trace *trace = cc_trace_open("trace", NULL);
 	struct cc_trace_event event = { .what = "hit-disk" };
@@ -100,7 +100,7 @@ static void shows_key_fields_by_name(void)
 	free(text);
 }
 
-static void appends_to_what_is_there(void)
+TEST(appends_to_what_is_there)
 {
 	struct cc_trace_event event = { .what = "miss" };
 	struct cc_trace *trace;
@@ -115,7 +115,7 @@ static void appends_to_what_is_there(void)
 	free(text);
 }
 
-static void makes_a_file_for_its_owner_alone(void)
+TEST(makes_a_file_for_its_owner_alone)
 {
 	struct cc_trace *trace = cc_trace_open("trace", NULL);
 	struct stat info;
@@ -125,7 +125,7 @@ static void makes_a_file_for_its_owner_alone(void)
 	CU_ASSERT_EQUAL(info.st_mode & 077, 0);
 }
 
-static void refuses_pipes_and_missing_folders(void)
+TEST(refuses_pipes_and_missing_folders)
 {
 	unsigned int messages = 0;
 	struct cmn_log log = { CMN_LOG_ERROR, count_message, &messages };
@@ -145,7 +145,7 @@ static void refuses_pipes_and_missing_folders(void)
 	cc_trace_close(NULL);
 }
 
-static void complains_once_when_it_cannot_write(void)
+TEST(complains_once_when_it_cannot_write)
 {
 	unsigned int messages = 0;
 	struct cmn_log log = { CMN_LOG_ERROR, count_message, &messages };
@@ -160,7 +160,7 @@ static void complains_once_when_it_cannot_write(void)
 }
 
 /* As a daemon that closes every descriptor, and opens its own. */
-static void a_file_that_has_its_number_gets_no_line(void)
+TEST(a_file_that_has_its_number_gets_no_line)
 {
 	struct cc_trace_event event = { .what = "miss" };
 	unsigned int complaints = 0;
@@ -193,7 +193,7 @@ static void *write_some(void *ctx)
 	return NULL;
 }
 
-static void lines_of_threads_do_not_mix(void)
+TEST(lines_of_threads_do_not_mix)
 {
 	struct cc_trace *trace = cc_trace_open("trace", NULL);
 	unsigned int lines = 0;
@@ -214,20 +214,4 @@ static void lines_of_threads_do_not_mix(void)
 	}
 	CU_ASSERT_EQUAL(lines, 400);
 	free(text);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(writes_one_object_per_line),
-		UNIT_TEST(shows_key_fields_by_name),
-		UNIT_TEST(appends_to_what_is_there),
-		UNIT_TEST(makes_a_file_for_its_owner_alone),
-		UNIT_TEST(refuses_pipes_and_missing_folders),
-		UNIT_TEST(complains_once_when_it_cannot_write),
-		UNIT_TEST(a_file_that_has_its_number_gets_no_line),
-		UNIT_TEST(lines_of_threads_do_not_mix),
-	};
-
-	return UNIT_MAIN("trace", tests);
 }

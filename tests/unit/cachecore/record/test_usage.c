@@ -51,7 +51,7 @@ static const struct cc_usage_program *find(const struct cc_usage *usage, const c
 	return NULL;
 }
 
-static void sums_by_day_and_program(void)
+TEST(sums_by_day_and_program)
 {
 	struct cc_usage *usage = new_usage();
 
@@ -70,7 +70,7 @@ static void sums_by_day_and_program(void)
 	free(usage);
 }
 
-static void keeps_a_year(void)
+TEST(keeps_a_year)
 {
 	struct cc_usage *usage = new_usage();
 
@@ -82,7 +82,7 @@ static void keeps_a_year(void)
 	free(usage);
 }
 
-static void days_of_a_wrong_clock_go_first(void)
+TEST(days_of_a_wrong_clock_go_first)
 {
 	struct cc_usage *usage = new_usage();
 
@@ -95,7 +95,7 @@ static void days_of_a_wrong_clock_go_first(void)
 	free(usage);
 }
 
-static void what_was_used_long_ago_becomes_others(void)
+TEST(what_was_used_long_ago_becomes_others)
 {
 	struct cc_usage *usage = new_usage();
 	char name[16];
@@ -112,7 +112,7 @@ static void what_was_used_long_ago_becomes_others(void)
 	free(usage);
 }
 
-static void skips_what_is_no_line_of_its_own(void)
+TEST(skips_what_is_no_line_of_its_own)
 {
 	static const char text[] =
 		"day 20000 1 2 3 4 5 6\n"
@@ -167,14 +167,14 @@ static void check_record(uint64_t count)
 	free(usage);
 }
 
-static void records_for_this_program(void)
+TEST(records_for_this_program)
 {
 	record(3);
 	record(4);
 	check_record(7);
 }
 
-static void replaces_what_is_no_such_file(void)
+TEST(replaces_what_is_no_such_file)
 {
 	unit_write("usage.txt", "");
 	record(1);
@@ -189,7 +189,7 @@ static void replaces_what_is_no_such_file(void)
 	check_record(3);
 }
 
-static void a_full_file_is_read_back(void)
+TEST(a_full_file_is_read_back)
 {
 	struct cc_usage *usage = new_usage();
 	struct cmn_buffer text = { 0 };
@@ -224,7 +224,7 @@ static void a_full_file_is_read_back(void)
 }
 
 /* Through the statistics: each count once, also where a flush fails first; --zero forgets it. */
-static void statistics_are_recorded_once(void)
+TEST(statistics_are_recorded_once)
 {
 	struct cc_stats *stats = cc_stats_new();
 	struct cc_usage *usage = new_usage();
@@ -254,21 +254,4 @@ static void statistics_are_recorded_once(void)
 	(void)close(fd);
 	free(usage);
 	cc_stats_free(stats);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(sums_by_day_and_program),
-		UNIT_TEST(keeps_a_year),
-		UNIT_TEST(days_of_a_wrong_clock_go_first),
-		UNIT_TEST(what_was_used_long_ago_becomes_others),
-		UNIT_TEST(skips_what_is_no_line_of_its_own),
-		UNIT_TEST(records_for_this_program),
-		UNIT_TEST(replaces_what_is_no_such_file),
-		UNIT_TEST(a_full_file_is_read_back),
-		UNIT_TEST(statistics_are_recorded_once),
-	};
-
-	return UNIT_MAIN("usage", tests);
 }

@@ -42,7 +42,7 @@ static void expect(struct cmn_view module, uint32_t id, enum cmn_status status, 
 	CU_ASSERT_EQUAL(found, size);
 }
 
-static void accepts_what_begins_as_a_module(void)
+TEST(accepts_what_begins_as_a_module)
 {
 	uint32_t words[] = { HEADER };
 
@@ -56,7 +56,7 @@ static void accepts_what_begins_as_a_module(void)
 		CU_ASSERT_EQUAL(lz_spirv_check((struct cmn_view){ value_il, len }), CMN_MISS);
 }
 
-static void refuses_other_headers(void)
+TEST(refuses_other_headers)
 {
 	static const struct {
 		size_t at;
@@ -76,7 +76,7 @@ static void refuses_other_headers(void)
 	}
 }
 
-static void a_constant_has_its_types_size(void)
+TEST(a_constant_has_its_types_size)
 {
 	static const uint32_t words[] = {
 		HEADER,
@@ -98,7 +98,7 @@ static void a_constant_has_its_types_size(void)
 	expect(VIEW(value_il), 3, CMN_MISS, 0);
 }
 
-static void one_walk_serves_many(void)
+TEST(one_walk_serves_many)
 {
 	static const uint32_t words[] = {
 		HEADER, SPEC_ID(12, 9), SPEC_ID(11, 3), SPEC_ID(13, 5), TYPE_INT(2, 8),
@@ -118,7 +118,7 @@ static void one_walk_serves_many(void)
 	CU_ASSERT_EQUAL(lz_spirv_constants_size(&constants, 9, &size), CMN_MISS);
 }
 
-static void an_id_of_several_needs_one_size(void)
+TEST(an_id_of_several_needs_one_size)
 {
 	static const uint32_t words[] = {
 		HEADER, SPEC_ID(11, 7), SPEC_ID(12, 7), SPEC_ID(13, 8), SPEC_ID(14, 8),
@@ -131,7 +131,7 @@ static void an_id_of_several_needs_one_size(void)
 	expect(VIEW(words), 9, CMN_OK, 1);
 }
 
-static void what_is_no_scalar_is_a_miss(void)
+TEST(what_is_no_scalar_is_a_miss)
 {
 	static const uint32_t words[] = {
 		HEADER, SPEC_ID(11, 1), SPEC_ID(12, 2), SPEC_ID(13, 3), SPEC_ID(14, 4),
@@ -146,7 +146,7 @@ static void what_is_no_scalar_is_a_miss(void)
 		expect(VIEW(words), id, CMN_MISS, 0);
 }
 
-static void words_that_cannot_be_walked_are_corrupt(void)
+TEST(words_that_cannot_be_walked_are_corrupt)
 {
 	static const uint32_t zero[] = { HEADER, SPEC_ID(1, 7), 0 };
 	static const uint32_t past[] = { HEADER, SPEC_ID(1, 7), OP(19, 3), 1 };
@@ -168,7 +168,7 @@ static void words_that_cannot_be_walked_are_corrupt(void)
 		expect(modules[i], 7, CMN_ERR_CORRUPT, 0);
 }
 
-static void too_many_constants_are_refused(void)
+TEST(too_many_constants_are_refused)
 {
 	static const uint32_t header[] = { HEADER };
 	struct cmn_buffer module = { 0 };
@@ -199,7 +199,7 @@ static enum cmn_status ask_copy(const void *data, size_t len, size_t *ret_size)
 	return status;
 }
 
-static void damage_stays_within_bounds(void)
+TEST(damage_stays_within_bounds)
 {
 	uint8_t bytes[sizeof(value_il)];
 	size_t size, same = 0;
@@ -215,21 +215,4 @@ static void damage_stays_within_bounds(void)
 	}
 	/* What follows the first function is none of this walk's business. */
 	CU_ASSERT(same > 0);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(accepts_what_begins_as_a_module),
-		UNIT_TEST(refuses_other_headers),
-		UNIT_TEST(a_constant_has_its_types_size),
-		UNIT_TEST(one_walk_serves_many),
-		UNIT_TEST(an_id_of_several_needs_one_size),
-		UNIT_TEST(what_is_no_scalar_is_a_miss),
-		UNIT_TEST(words_that_cannot_be_walked_are_corrupt),
-		UNIT_TEST(too_many_constants_are_refused),
-		UNIT_TEST(damage_stays_within_bounds),
-	};
-
-	return UNIT_MAIN("spirv", tests);
 }

@@ -7,7 +7,7 @@
 
 #include "tests/support/unit.h"
 
-static void known_words_are_harmless(void)
+TEST(known_words_are_harmless)
 {
 	static const char *const harmless[] = {
 		"", " ", "-cl-fast-relaxed-math", "-DX=1 -I dir -cl-std=CL2.0", "-D X=\"a b\"", "-w\t-Werror",
@@ -19,7 +19,7 @@ static void known_words_are_harmless(void)
 		CU_ASSERT(ocl_options_are_harmless(harmless[i]));
 }
 
-static void all_others_are_not(void)
+TEST(all_others_are_not)
 {
 	static const char *const words[] = {
 		"-Wp,-MD,x", "-Wa,x", "-Wl,x", "-mllvm", "-gsplit-dwarf", "-fdiagnostics-format=sarif",
@@ -46,7 +46,7 @@ static void all_others_are_not(void)
 	}
 }
 
-static void options_that_read_or_debug_are_known(void)
+TEST(options_that_read_or_debug_are_known)
 {
 	CU_ASSERT(ocl_options_read_files("-DX -include x.h"));
 	CU_ASSERT(ocl_options_read_files("-imacros x.h"));
@@ -64,7 +64,7 @@ static bool reads(const char *text)
 	return ocl_text_reads_files(text, strlen(text));
 }
 
-static void texts_that_read_files_are_known(void)
+TEST(texts_that_read_files_are_known)
 {
 	CU_ASSERT(reads("#include \"x.h\"\n"));
 	CU_ASSERT(reads("# include <x.h>"));
@@ -85,16 +85,4 @@ static void texts_that_read_files_are_known(void)
 	CU_ASSERT_FALSE(reads("#inc lude <x.h>"));
 	/* Only so far. */
 	CU_ASSERT_FALSE(ocl_text_reads_files("include", 6));
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(known_words_are_harmless),
-		UNIT_TEST(all_others_are_not),
-		UNIT_TEST(options_that_read_or_debug_are_known),
-		UNIT_TEST(texts_that_read_files_are_known),
-	};
-
-	return UNIT_MAIN("harmless", tests);
 }

@@ -32,7 +32,7 @@ static void expect(bool wanted, const char *text, const char *options)
 	CU_ASSERT_EQUAL(all, wanted);
 }
 
-static void programs_without_files_tell_all(void)
+TEST(programs_without_files_tell_all)
 {
 	static const char *const texts[] = {
 		"", "kernel void f(global int *a) { a[0] = 1 % 2 / 3; }\n",
@@ -53,7 +53,7 @@ static void programs_without_files_tell_all(void)
 	}
 }
 
-static void every_spelling_of_a_file_is_seen(void)
+TEST(every_spelling_of_a_file_is_seen)
 {
 	static const char *const texts[] = {
 		"#include \"a.h\"", "#include <a.h>\n", "  #\tinclude\t\"a.h\"\n", "%:include <a>",
@@ -76,7 +76,7 @@ static void every_spelling_of_a_file_is_seen(void)
 	CU_ASSERT(!tells_all("#\0include\0\"a.h\"\n", 16, NULL));
 }
 
-static void a_date_or_a_place_is_seen(void)
+TEST(a_date_or_a_place_is_seen)
 {
 	static const char *const texts[] = {
 		"__DATE__", "a=__TIME__;", "__TIMESTAMP__", "__FILE__", "__BASE_FILE__",
@@ -87,7 +87,7 @@ static void a_date_or_a_place_is_seen(void)
 		expect(false, texts[i], NULL);
 }
 
-static void pasted_words_are_seen(void)
+TEST(pasted_words_are_seen)
 {
 	static const char *const pastes[] = {
 		"#define C(a, b) a##b\n", "#define C(a, b) a # \\\n", "#define C(a, b) a%:%:b\n",
@@ -112,7 +112,7 @@ static void pasted_words_are_seen(void)
 	expect(false, "C(__DA, TE__)", "-D'C(a,b)=a##b'");
 }
 
-static void options_that_may_read_files_are_seen(void)
+TEST(options_that_may_read_files_are_seen)
 {
 	static const char *const options[] = {
 		"-include a.h", "-includea.h", "-imacros a.h", "-DX=__DATE__", "-D X=__TIME__",
@@ -133,7 +133,7 @@ static void options_that_may_read_files_are_seen(void)
 	}
 }
 
-static void joined_lines_of_all_kinds_hide_no_include(void)
+TEST(joined_lines_of_all_kinds_hide_no_include)
 {
 	static const char *const joints[] = { "\\\n", "\\\r", "\\\r\n", "\\\n\r", "\\ \n", "?\?/\r" };
 	static const char word[] = "include";
@@ -151,7 +151,7 @@ static void joined_lines_of_all_kinds_hide_no_include(void)
 }
 
 /* By the words alone, whatever stands around them. */
-static void every_word_that_reads_files_is_seen(void)
+TEST(every_word_that_reads_files_is_seen)
 {
 	static const char *const words[] = { "include", "import", "embed", "incbin" };
 
@@ -165,7 +165,7 @@ static void every_word_that_reads_files_is_seen(void)
 	CU_ASSERT_FALSE(ocl_text_reads_files("int i, e, in;\n", 14));
 }
 
-static void options_are_harmless_by_name(void)
+TEST(options_are_harmless_by_name)
 {
 	static const char *const harmful[] = {
 		"-frandomize-layout-seed-file=a", "-Wp,-MD,a", "-Wa,a", "-Wl,a", "-mllvm -w",
@@ -185,20 +185,4 @@ static void options_are_harmless_by_name(void)
 		CU_ASSERT_FALSE(ocl_options_are_harmless(options));
 		CU_ASSERT_FALSE(ocl_options_are_harmless(harmful[i]));
 	}
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(programs_without_files_tell_all),
-		UNIT_TEST(every_spelling_of_a_file_is_seen),
-		UNIT_TEST(a_date_or_a_place_is_seen),
-		UNIT_TEST(pasted_words_are_seen),
-		UNIT_TEST(options_that_may_read_files_are_seen),
-		UNIT_TEST(joined_lines_of_all_kinds_hide_no_include),
-		UNIT_TEST(every_word_that_reads_files_is_seen),
-		UNIT_TEST(options_are_harmless_by_name),
-	};
-
-	return UNIT_MAIN("options", tests);
 }

@@ -32,7 +32,7 @@ static char *load(const char *bytes, size_t len, bool *ret_changed)
 	return loaded;
 }
 
-static void each_load_has_a_name_of_its_own(void)
+TEST(each_load_has_a_name_of_its_own)
 {
 	static const char image[] = "poclbin/tmp/" NAME "abcdef/kernel.so; " NAME "ghijkl";
 	static const char end[] = "/kernel.so; " NAME "ghijkl";
@@ -66,7 +66,7 @@ static void stays(const char *bytes, size_t len)
 	free(loaded);
 }
 
-static void what_has_no_such_name_stays(void)
+TEST(what_has_no_such_name_stays)
 {
 	static const char *const images[] = { "kernel", "_UNCACHED", NAME, "a" NAME "abcde" };
 	char far[1024];
@@ -79,7 +79,7 @@ static void what_has_no_such_name_stays(void)
 	stays(far, sizeof(far));
 }
 
-static void other_drivers_get_it_as_it_is(void)
+TEST(other_drivers_get_it_as_it_is)
 {
 	static const char image[] = "tmp/" NAME "abcdef";
 	unsigned char *copy = NULL;
@@ -90,15 +90,4 @@ static void other_drivers_get_it_as_it_is(void)
 		CU_ASSERT_PTR_EQUAL(ocl_private_copy(&drv_drivers[i], VIEW(image), &copy).data, image);
 		CU_ASSERT_PTR_NULL(copy);
 	}
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(each_load_has_a_name_of_its_own),
-		UNIT_TEST(what_has_no_such_name_stays),
-		UNIT_TEST(other_drivers_get_it_as_it_is),
-	};
-
-	return UNIT_MAIN("private_copy", tests);
 }

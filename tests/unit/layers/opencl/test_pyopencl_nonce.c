@@ -27,7 +27,7 @@ static bool found(const char *text, const char *options)
 	return true;
 }
 
-static void what_pyopencl_writes_does_not_matter(void)
+TEST(what_pyopencl_writes_does_not_matter)
 {
 	static const char *const texts[] = {
 		"", KERNEL, "#define PYOPENCL_WG 128\n" KERNEL, "//CL//\n" KERNEL,
@@ -49,7 +49,7 @@ static void what_pyopencl_writes_does_not_matter(void)
 		CU_ASSERT(found(KERNEL, options[i]));
 }
 
-static void what_the_source_could_refer_to_matters(void)
+TEST(what_the_source_could_refer_to_matters)
 {
 	static const char *const texts[] = {
 		"#define pyopencl_defeat_cache_" DIGITS " x = 1; int y\n",
@@ -84,7 +84,7 @@ static void what_the_source_could_refer_to_matters(void)
 	}
 }
 
-static void what_options_could_refer_to_matters(void)
+TEST(what_options_could_refer_to_matters)
 {
 	static const char *const options[] = {
 		"-Dpyopencl_defeat_cache_" DIGITS "=x",
@@ -102,14 +102,14 @@ static void what_options_could_refer_to_matters(void)
 	}
 }
 
-static void parts_of_it_beside_files_matter(void)
+TEST(parts_of_it_beside_files_matter)
 {
 	CU_ASSERT(found("#include <h.h>\n", "-DX=12233 -I/usr/include"));
 	CU_ASSERT(!found("#include <h.h>\n", "-DX=112233 -I/usr/include"));
 	CU_ASSERT(found(KERNEL, "-DX=112233"));
 }
 
-static void what_files_could_do_with_it_matters(void)
+TEST(what_files_could_do_with_it_matters)
 {
 	static const struct {
 		const char *text;
@@ -141,7 +141,7 @@ static void what_files_could_do_with_it_matters(void)
 	cc_manifest_free(manifest);
 }
 
-static void other_ends_are_no_tokens(void)
+TEST(other_ends_are_no_tokens)
 {
 	static const char *const sources[] = {
 		"", "__constant int pyopencl_defeat_cache_" DIGITS " = 0;",
@@ -160,26 +160,11 @@ static void other_ends_are_no_tokens(void)
 	CU_ASSERT(!ocl_pyopencl_nonce_find(EMPTY, "", &token));
 }
 
-static void a_log_that_names_it_is_known(void)
+TEST(a_log_that_names_it_is_known)
 {
 	static const char log[] = "<source>:3:16: warning: unused pyopencl_defeat_cache_" DIGITS;
 
 	CU_ASSERT(ocl_pyopencl_nonce_is_in_log((struct cmn_view){ log, sizeof(log) - 1 }));
 	CU_ASSERT(!ocl_pyopencl_nonce_is_in_log((struct cmn_view){ log, 20 }));
 	CU_ASSERT(!ocl_pyopencl_nonce_is_in_log(EMPTY));
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(what_pyopencl_writes_does_not_matter),
-		UNIT_TEST(what_the_source_could_refer_to_matters),
-		UNIT_TEST(what_options_could_refer_to_matters),
-		UNIT_TEST(parts_of_it_beside_files_matter),
-		UNIT_TEST(what_files_could_do_with_it_matters),
-		UNIT_TEST(other_ends_are_no_tokens),
-		UNIT_TEST(a_log_that_names_it_is_known),
-	};
-
-	return UNIT_MAIN("pyopencl_nonce", tests);
 }

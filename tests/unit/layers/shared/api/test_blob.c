@@ -48,7 +48,7 @@ static bool has(const struct cmn_buffer *blob, uint32_t tag, uint32_t index, con
 	       found.len == strlen(wanted) && !memcmp(found.data, wanted, found.len);
 }
 
-static void fields_come_back_by_tag_and_index(void)
+TEST(fields_come_back_by_tag_and_index)
 {
 	struct cmn_buffer blob = make();
 	struct cmn_view found;
@@ -62,7 +62,7 @@ static void fields_come_back_by_tag_and_index(void)
 	cmn_buffer_release(&blob);
 }
 
-static void the_header_is_as_its_grammar_says(void)
+TEST(the_header_is_as_its_grammar_says)
 {
 	static const uint8_t start[] = { 'C', 'K', 'C', 'B', 'L', 'O', 'B', '\n', 1, 0, 0, 0, 0, 0, 0, 0 };
 	struct cmn_buffer blob = make();
@@ -75,7 +75,7 @@ static void the_header_is_as_its_grammar_says(void)
 	cmn_buffer_release(&blob);
 }
 
-static void every_bit_and_length_counts(void)
+TEST(every_bit_and_length_counts)
 {
 	struct cmn_buffer blob = make();
 
@@ -93,7 +93,7 @@ static void every_bit_and_length_counts(void)
 }
 
 /* Sound by its checksum, and yet not what this library writes. */
-static void fields_that_do_not_fit_are_not_there(void)
+TEST(fields_that_do_not_fit_are_not_there)
 {
 	static const char too_long[] = "\1\0\0\0\0\0\0\0\6\0\0\0\0\0\0\0first";
 	static const char huge[] = "\1\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff" "first";
@@ -124,7 +124,7 @@ static struct api_id with_other(enum cc_part part, bool part_differs)
 	return id;
 }
 
-static void what_differs_says_stale_or_foreign(void)
+TEST(what_differs_says_stale_or_foreign)
 {
 	struct cmn_buffer blob = make();
 	struct api_id other = with_other(CC_PART_DEVICE, true);
@@ -143,17 +143,4 @@ static void what_differs_says_stale_or_foreign(void)
 	other.bytes[8 + CC_PART_DEVICE * CMN_HASH_SIZE] ^= 1;
 	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), &other), CMN_MISS);
 	cmn_buffer_release(&blob);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(fields_come_back_by_tag_and_index),
-		UNIT_TEST(the_header_is_as_its_grammar_says),
-		UNIT_TEST(every_bit_and_length_counts),
-		UNIT_TEST(fields_that_do_not_fit_are_not_there),
-		UNIT_TEST(what_differs_says_stale_or_foreign),
-	};
-
-	return UNIT_MAIN("unit.blob", tests);
 }

@@ -81,7 +81,7 @@ static void expect_none(const struct cmn_buffer *notes, uint64_t alignment)
 	cmn_buffer_release(&found);
 }
 
-static void finds_it_wherever_it_stands(void)
+TEST(finds_it_wherever_it_stands)
 {
 	struct cmn_buffer notes = { 0 };
 
@@ -101,7 +101,7 @@ static void finds_it_wherever_it_stands(void)
 }
 
 /* Where x86-64 keeps its properties; a linker may put the build-id beside them. */
-static void notes_may_be_aligned_to_8(void)
+TEST(notes_may_be_aligned_to_8)
 {
 	struct cmn_buffer notes = { 0 };
 
@@ -112,7 +112,7 @@ static void notes_may_be_aligned_to_8(void)
 	cmn_buffer_release(&notes);
 }
 
-static void the_first_one_counts_even_if_it_is_empty(void)
+TEST(the_first_one_counts_even_if_it_is_empty)
 {
 	struct cmn_buffer notes = { 0 }, found = { 0 };
 
@@ -128,7 +128,7 @@ static void the_first_one_counts_even_if_it_is_empty(void)
 	cmn_buffer_release(&found);
 }
 
-static void other_names_and_types_are_none(void)
+TEST(other_names_and_types_are_none)
 {
 	struct cmn_buffer notes = { 0 };
 
@@ -144,7 +144,7 @@ static void other_names_and_types_are_none(void)
 	cmn_buffer_release(&notes);
 }
 
-static void cut_short_anywhere_there_is_none(void)
+TEST(cut_short_anywhere_there_is_none)
 {
 	struct cmn_buffer notes = { 0 }, found = { 0 };
 	size_t whole;
@@ -161,7 +161,7 @@ static void cut_short_anywhere_there_is_none(void)
 	cmn_buffer_release(&found);
 }
 
-static void sizes_without_bounds_are_none(void)
+TEST(sizes_without_bounds_are_none)
 {
 	static const uint32_t sizes[] = { 21, 24, INT32_MAX, UINT32_MAX - 3, UINT32_MAX };
 	struct cmn_buffer notes = { 0 };
@@ -177,18 +177,4 @@ static void sizes_without_bounds_are_none(void)
 			cmn_buffer_release(&notes);
 		}
 	}
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(finds_it_wherever_it_stands),
-		UNIT_TEST(notes_may_be_aligned_to_8),
-		UNIT_TEST(the_first_one_counts_even_if_it_is_empty),
-		UNIT_TEST(other_names_and_types_are_none),
-		UNIT_TEST(cut_short_anywhere_there_is_none),
-		UNIT_TEST(sizes_without_bounds_are_none),
-	};
-
-	return UNIT_MAIN("build_id", tests);
 }

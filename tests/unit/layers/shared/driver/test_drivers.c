@@ -6,7 +6,7 @@
 
 #include "tests/support/unit.h"
 
-static void a_driver_is_known_by_its_file_name(void)
+TEST(a_driver_is_known_by_its_file_name)
 {
 	CU_ASSERT_STRING_EQUAL(drv_driver_of("libpocl.so.2")->library, "libpocl.so");
 	CU_ASSERT_STRING_EQUAL(drv_driver_of("/usr/lib/libpocl.so.2.9.0")->library, "libpocl.so");
@@ -24,7 +24,7 @@ static const char *since(const char *library, const char *version)
 	return row->since ? row->since : "";
 }
 
-static void a_version_has_the_last_row_before_it(void)
+TEST(a_version_has_the_last_row_before_it)
 {
 	static const struct {
 		const char *version, *since;
@@ -38,22 +38,11 @@ static void a_version_has_the_last_row_before_it(void)
 		CU_ASSERT_STRING_EQUAL(since("libRusticlOpenCL.so.1", rows[i].version), rows[i].since);
 }
 
-static void rows_of_other_drivers_are_theirs(void)
+TEST(rows_of_other_drivers_are_theirs)
 {
 	static const char *const libraries[] = { "libigdrcl.so", "libze_intel_gpu.so.1", "libpocl.so.2",
 						 "libnvidia-opencl.so.1", "libother.so" };
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
 		CU_ASSERT_STRING_EQUAL(since(libraries[i], "999"), "");
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(a_driver_is_known_by_its_file_name),
-		UNIT_TEST(a_version_has_the_last_row_before_it),
-		UNIT_TEST(rows_of_other_drivers_are_theirs),
-	};
-
-	return UNIT_MAIN("drivers", tests);
 }

@@ -110,7 +110,7 @@ static bool has_both_fields(char **variables)
 	return has_fields(variables, fields);
 }
 
-static void each_drivers_own_variables_count(void)
+TEST(each_drivers_own_variables_count)
 {
 	static const char *const names[][2] = {
 		{ NEO, "IGC_EnableOption" }, { NEO, "NEO_FP64_EMULATION" }, { NEO, "SOURCE_DATE_EPOCH" },
@@ -132,7 +132,7 @@ static void each_drivers_own_variables_count(void)
 }
 
 /* What selects devices matters by the devices, for drivers whose devices are known to say what they are. */
-static void what_selects_devices_does_not_count(void)
+TEST(what_selects_devices_does_not_count)
 {
 	static const char *const names[] = {
 		"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPU_DEVICE_ORDINAL", "HIP_VISIBLE_DEVICES",
@@ -149,7 +149,7 @@ static void what_selects_devices_does_not_count(void)
 	CU_ASSERT(counts(UNKNOWN, "ZE_AFFINITY_MASK", false));
 }
 
-static void places_and_loaders_do_not_count(void)
+TEST(places_and_loaders_do_not_count)
 {
 	static const char *const names[] = { "POCL_CACHE_DIR", "MESA_SHADER_CACHE_DIR", "CUDA_CACHE_PATH",
 					     "OCL_ICD_VENDORS", "OPENCL_LAYERS", "CKCACHE_DIR", "HOME",
@@ -161,7 +161,7 @@ static void places_and_loaders_do_not_count(void)
 	}
 }
 
-static void debug_keys_count_only_where_the_driver_reads_them(void)
+TEST(debug_keys_count_only_where_the_driver_reads_them)
 {
 	CU_ASSERT(!counts(NEO, "ProductFamilyOverride", false));
 	CU_ASSERT(counts(NEO, "ProductFamilyOverride", true));
@@ -191,7 +191,7 @@ static bool long_names(void)
 	return has_fields(variables, fields);
 }
 
-static void the_values_of_the_beginning_are_in_the_key(void)
+TEST(the_values_of_the_beginning_are_in_the_key)
 {
 	CU_ASSERT(in_child(values_and_order));
 	CU_ASSERT(in_child(long_names));
@@ -217,7 +217,7 @@ static bool changes(void)
 	return setenv("NEOReadDebugKeys", "0", 1) == 0 && is_cached(NEO);
 }
 
-static void what_changed_since_is_not_cached_until_it_is_back(void)
+TEST(what_changed_since_is_not_cached_until_it_is_back)
 {
 	CU_ASSERT(in_child(changes));
 }
@@ -234,7 +234,7 @@ static bool builds_meanwhile(void)
 	       is_cached(RUSTICL);
 }
 
-static void a_build_meanwhile_may_have_read_it_for_good(void)
+TEST(a_build_meanwhile_may_have_read_it_for_good)
 {
 	CU_ASSERT(in_child(builds_meanwhile));
 }
@@ -254,7 +254,7 @@ static bool different_twice(void)
 	return is_reason(NEO, "environment-changed") && is_cached(RUSTICL);
 }
 
-static void a_variable_that_is_there_twice_counts_once_or_nothing_is_cached(void)
+TEST(a_variable_that_is_there_twice_counts_once_or_nothing_is_cached)
 {
 	CU_ASSERT(in_child(equal_twice));
 	CU_ASSERT(in_child(different_twice));
@@ -292,7 +292,7 @@ static bool settings_at_a_build(void)
 	       is_cached(RUSTICL);
 }
 
-static void a_settings_file_counts_when_the_driver_is_loaded(void)
+TEST(a_settings_file_counts_when_the_driver_is_loaded)
 {
 	settings = "neo.config";
 	CU_ASSERT(in_child(settings_before));
@@ -308,7 +308,7 @@ static bool no_environment(void)
 	       is_reason(NEO, "environment-changed");
 }
 
-static void an_empty_environment_is_one(void)
+TEST(an_empty_environment_is_one)
 {
 	CU_ASSERT(in_child(no_environment));
 }
@@ -427,7 +427,7 @@ static bool both_begin(void)
 	       copy->at_begin("IGC_X") == drv_environment_at_begin("IGC_X");
 }
 
-static void copies_have_the_environment_of_the_first(void)
+TEST(copies_have_the_environment_of_the_first)
 {
 	CU_ASSERT(in_child(both_begin));
 	CU_ASSERT(in_child(later_copy));
@@ -450,7 +450,7 @@ static bool of_namespace(void)
 	return setenv("IGC_X", "1", 1) == 0 && !is_cached(NEO) && copy->is_cached(NEO);
 }
 
-static void a_namespace_has_an_environment_of_its_own(void)
+TEST(a_namespace_has_an_environment_of_its_own)
 {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)	/* which are there once */
 	CU_ASSERT(in_child(of_namespace));
@@ -543,7 +543,7 @@ static bool tells_of_settings(void)
 	return !own_note()(true);
 }
 
-static void releases_tell_each_other(void)
+TEST(releases_tell_each_other)
 {
 	CU_ASSERT(in_child(other_agrees));
 	CU_ASSERT(in_child(other_disagrees));
@@ -559,29 +559,7 @@ static bool nothing_is_found(void)
 	return is_reason(NEO, "environment-changed") && is_reason(RUSTICL, "environment-changed");
 }
 
-static void without_an_owner_nothing_is_cached(void)
+TEST(without_an_owner_nothing_is_cached)
 {
 	CU_ASSERT(in_child(nothing_is_found));
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(each_drivers_own_variables_count),
-		UNIT_TEST(what_selects_devices_does_not_count),
-		UNIT_TEST(places_and_loaders_do_not_count),
-		UNIT_TEST(debug_keys_count_only_where_the_driver_reads_them),
-		UNIT_TEST(the_values_of_the_beginning_are_in_the_key),
-		UNIT_TEST(what_changed_since_is_not_cached_until_it_is_back),
-		UNIT_TEST(a_build_meanwhile_may_have_read_it_for_good),
-		UNIT_TEST(a_variable_that_is_there_twice_counts_once_or_nothing_is_cached),
-		UNIT_TEST(a_settings_file_counts_when_the_driver_is_loaded),
-		UNIT_TEST(an_empty_environment_is_one),
-		UNIT_TEST(copies_have_the_environment_of_the_first),
-		UNIT_TEST(a_namespace_has_an_environment_of_its_own),
-		UNIT_TEST(releases_tell_each_other),
-		UNIT_TEST(without_an_owner_nothing_is_cached),
-	};
-
-	return UNIT_MAIN("environment", tests);
 }

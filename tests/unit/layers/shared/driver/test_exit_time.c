@@ -67,7 +67,7 @@ static pid_t hold_root(void)
 	return pid;
 }
 
-static void the_time_is_spent_once(void)
+TEST(the_time_is_spent_once)
 {
 	struct cc_cache *caches[CACHES];
 	void (*copy_flush)(struct cc_cache *cache);
@@ -96,17 +96,7 @@ static void the_time_is_spent_once(void)
 		cc_cache_close(caches[i]);
 }
 
-static void nothing_to_end(void)
+TEST(nothing_to_end)
 {
 	drv_exit_time_flush(NULL);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(nothing_to_end),
-		UNIT_TEST(the_time_is_spent_once),
-	};
-
-	return UNIT_MAIN("exit_time", tests);
 }

@@ -30,7 +30,7 @@ static size_t count(void)
 	return cc_manifest_count(manifest);
 }
 
-static void an_absence_below_a_directory_is_one_of_its_own(void)
+TEST(an_absence_below_a_directory_is_one_of_its_own)
 {
 	struct drv_observation *observation = begin(false);
 
@@ -49,7 +49,7 @@ static void an_absence_below_a_directory_is_one_of_its_own(void)
 	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_ABSENT, "none/absent.h"));
 }
 
-static void a_listed_directory_is_its_own_where_it_made_something(void)
+TEST(a_listed_directory_is_its_own_where_it_made_something)
 {
 	struct drv_observation *observation = begin(false);
 
@@ -76,7 +76,7 @@ static enum cmn_status look_beside(const char *how, const char *own, const char 
 	return end_with(observation, NULL, false);
 }
 
-static void what_lies_where_the_driver_keeps_its_files_is_its_own(void)
+TEST(what_lies_where_the_driver_keeps_its_files_is_its_own)
 {
 	const char *own = path_of(0, "cache/own"), *other = path_of(1, "cache/other");
 	const char *deep = path_of(2, "cache/deep/other");
@@ -106,7 +106,7 @@ static void what_lies_where_the_driver_keeps_its_files_is_its_own(void)
 	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, other));
 }
 
-static void what_was_made_and_removed_keeps_nothing(void)
+TEST(what_was_made_and_removed_keeps_nothing)
 {
 	struct drv_observation *observation = begin(false);
 	const char *own = path_of(0, "cache/own"), *other = path_of(1, "cache/other");
@@ -132,7 +132,7 @@ static struct drv_driver *known_driver(void)
 }
 
 /* What comes from its cache without a compiler depends on what is there. */
-static void a_program_from_the_drivers_cache_depends_on_it(void)
+TEST(a_program_from_the_drivers_cache_depends_on_it)
 {
 	struct drv_observation *observation;
 
@@ -163,7 +163,7 @@ static void a_program_from_the_drivers_cache_depends_on_it(void)
 }
 
 /* Processes that share a driver's cache find what others leave there during their builds. */
-static void what_others_leave_in_the_drivers_cache_is_no_change(void)
+TEST(what_others_leave_in_the_drivers_cache_is_no_change)
 {
 	struct drv_observation *observation;
 
@@ -195,7 +195,7 @@ static void what_others_leave_in_the_drivers_cache_is_no_change(void)
 }
 
 /* They are in the key, and too large to be read each time. */
-static void the_drivers_own_files_count_by_their_times(void)
+TEST(the_drivers_own_files_count_by_their_times)
 {
 	struct drv_observation *observation;
 
@@ -220,7 +220,7 @@ static void the_drivers_own_files_count_by_their_times(void)
 }
 
 /* What was only looked at: whoever copies it keeps its time, and not the other one. */
-static void what_was_looked_at_counts_by_size_and_time(void)
+TEST(what_was_looked_at_counts_by_size_and_time)
 {
 	const struct timespec old[2] = { { 1000, 7 }, { 1000, 7 } }, other[2] = { { 1000, 8 }, { 1000, 8 } };
 
@@ -243,7 +243,7 @@ static void what_was_looked_at_counts_by_size_and_time(void)
 }
 
 /* Looked at first and opened then, or the other way: it was opened. */
-static void what_was_opened_once_counts_by_its_content(void)
+TEST(what_was_opened_once_counts_by_its_content)
 {
 	for (int i = 0; i < 2; i++) {
 		struct drv_observation *observation = begin(false);
@@ -256,7 +256,7 @@ static void what_was_opened_once_counts_by_its_content(void)
 	}
 }
 
-static void names_of_one_thing_are_told_whatever_it_is(void)
+TEST(names_of_one_thing_are_told_whatever_it_is)
 {
 	static const char *const ways[] = { "stat", "open" };
 
@@ -276,7 +276,7 @@ static void names_of_one_thing_are_told_whatever_it_is(void)
 	}
 }
 
-static void names_of_one_directory_are_told(void)
+TEST(names_of_one_directory_are_told)
 {
 	struct drv_observation *observation = begin(false);
 
@@ -291,7 +291,7 @@ static void names_of_one_directory_are_told(void)
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
 }
 
-static void a_header_that_is_too_large_is_told(void)
+TEST(a_header_that_is_too_large_is_told)
 {
 	unit_write("large.h", "");
 	CU_ASSERT_EQUAL_FATAL(truncate("large.h", (off_t)CC_MANIFEST_MAX_FILE + 1), 0);
@@ -319,7 +319,7 @@ enum cmn_status __wrap_cc_file_memo_hash_same(struct cc_file_memo *memo, const c
 				  __real_cc_file_memo_hash_same(memo, path, expected, ret_hash);
 }
 
-static void a_header_that_cannot_be_hashed_is_told(void)
+TEST(a_header_that_cannot_be_hashed_is_told)
 {
 	unit_write("there.h", "text");
 	hash_status = CMN_STALE;
@@ -330,13 +330,13 @@ static void a_header_that_cannot_be_hashed_is_told(void)
 	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
 }
 
-static void what_the_machine_does_not_have_is_an_absence(void)
+TEST(what_the_machine_does_not_have_is_an_absence)
 {
 	CU_ASSERT_EQUAL(watch("open", "/proc/no-such-file"), CMN_OK);
 	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "/proc/no-such-file"));
 }
 
-static void absences_that_end_are_noticed(void)
+TEST(absences_that_end_are_noticed)
 {
 	struct drv_observation *observation = begin(false);
 
@@ -356,7 +356,7 @@ static void absences_that_end_are_noticed(void)
 	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
 }
 
-static void presences_that_end_are_noticed(void)
+TEST(presences_that_end_are_noticed)
 {
 	struct drv_observation *observation = begin(false);
 
@@ -393,7 +393,7 @@ static void presences_that_end_are_noticed(void)
 	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
 }
 
-static void what_is_read_and_then_written_has_changed(void)
+TEST(what_is_read_and_then_written_has_changed)
 {
 	struct drv_observation *observation = begin(false);
 
@@ -404,7 +404,7 @@ static void what_is_read_and_then_written_has_changed(void)
 	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
 }
 
-static void another_working_directory_is_noticed(void)
+TEST(another_working_directory_is_noticed)
 {
 	struct drv_observation *observation = begin(false);
 
@@ -416,7 +416,7 @@ static void another_working_directory_is_noticed(void)
 }
 
 /* Made by another name than the one that it was looked for by. */
-static void what_it_made_is_known_by_any_name(void)
+TEST(what_it_made_is_known_by_any_name)
 {
 	struct drv_observation *observation = begin(false);
 
@@ -431,14 +431,14 @@ static void what_it_made_is_known_by_any_name(void)
 	CU_ASSERT_EQUAL(count(), 0);
 }
 
-static void who_looks_by_the_directorys_name_depends_on_it(void)
+TEST(who_looks_by_the_directorys_name_depends_on_it)
 {
 	CU_ASSERT_EQUAL(watch("getcwd", "absent.h"), CMN_OK);
 	CU_ASSERT(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
 	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, path_of(0, "absent.h")));
 }
 
-static void who_asks_for_the_directorys_name_depends_on_it(void)
+TEST(who_asks_for_the_directorys_name_depends_on_it)
 {
 	static const char *const ways[] = { "getcwd", "get_current_dir_name", "realpath-here" };
 
@@ -455,7 +455,7 @@ static void who_asks_for_the_directorys_name_depends_on_it(void)
 }
 
 /* What a driver looked for once in the process, as it was when it last looked. */
-static void settings_are_as_the_driver_saw_them_last(void)
+TEST(settings_are_as_the_driver_saw_them_last)
 {
 	const char *path = path_of(0, "settings/file");
 	struct drv_observation *observation;
@@ -479,7 +479,7 @@ static void settings_are_as_the_driver_saw_them_last(void)
 	CU_ASSERT_EQUAL(watch("open", path), CMN_OK);
 }
 
-static void what_is_no_setting_is_of_one_build(void)
+TEST(what_is_no_setting_is_of_one_build)
 {
 	const char *header = path_of(0, "include/x.h"), *kept = path_of(1, "cache/x.cl_cache");
 	struct drv_observation *observation;
@@ -506,7 +506,7 @@ static void what_is_no_setting_is_of_one_build(void)
 	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_FILE, path_of(2, "sub/there.h")));
 }
 
-static void the_same_looks_are_the_same_bytes(void)
+TEST(the_same_looks_are_the_same_bytes)
 {
 	struct cmn_buffer bytes[2] = { { 0 }, { 0 } };
 
@@ -526,7 +526,7 @@ static void the_same_looks_are_the_same_bytes(void)
 }
 
 /* As debug information has it, where an option names the directory as well. */
-static void the_working_directory_counts_by_its_name_and_as_a_place(void)
+TEST(the_working_directory_counts_by_its_name_and_as_a_place)
 {
 	struct drv_observation *observation = begin(false);
 	const struct drv_observer_text text = { .directory = true, .options = unit_dir() };
@@ -545,7 +545,7 @@ static void the_working_directory_counts_by_its_name_and_as_a_place(void)
 	CU_ASSERT_EQUAL(chdir(unit_dir()), 0);
 }
 
-static void what_was_not_observed_is_not_known(void)
+TEST(what_was_not_observed_is_not_known)
 {
 	struct drv_observation *observation = drv_observer_begin(&(struct drv_observer_request){
 		.driver = drv_driver_of("libother.so"), .libraries = { .address = (const void *)observed },
@@ -563,7 +563,7 @@ static void what_was_not_observed_is_not_known(void)
 	CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
 }
 
-static void more_files_than_any_build_has_are_told(void)
+TEST(more_files_than_any_build_has_are_told)
 {
 	struct drv_observation *observation = begin(false);
 	char name[32];
@@ -577,7 +577,7 @@ static void more_files_than_any_build_has_are_told(void)
 }
 
 /* A build within a build, as a driver's callback may begin: what each looks for is its own. */
-static void builds_within_builds_are_apart(void)
+TEST(builds_within_builds_are_apart)
 {
 	struct drv_driver in_call = { .library = "libtest.so", .compiles_in_call = true };
 	struct drv_observation *outer = begin_as(&in_call, false), *inner = begin(false);
@@ -596,7 +596,7 @@ static void builds_within_builds_are_apart(void)
 }
 
 /* Two that go on after the calls that began them: what this thread looks for may be either's. */
-static void builds_that_go_on_have_no_thread(void)
+TEST(builds_that_go_on_have_no_thread)
 {
 	struct drv_observation *one = begin(true), *two = begin(true);
 
@@ -608,7 +608,7 @@ static void builds_that_go_on_have_no_thread(void)
 	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
 }
 
-static void a_link_that_is_looked_at_is_what_it_leads_to(void)
+TEST(a_link_that_is_looked_at_is_what_it_leads_to)
 {
 	unit_write("there.h", "text");
 	CU_ASSERT_EQUAL(symlink("there.h", "link.h"), 0);
@@ -626,7 +626,7 @@ static void *look(void *path)
 }
 
 /* Threads that build nothing, of a driver that compiles where it is called, and where that goes on. */
-static void other_threads_count_where_the_driver_uses_them(void)
+TEST(other_threads_count_where_the_driver_uses_them)
 {
 	struct drv_driver in_call = { .library = "libtest.so", .compiles_in_call = true };
 
@@ -642,60 +642,8 @@ static void other_threads_count_where_the_driver_uses_them(void)
 	}
 }
 
-/* What a driver looked for by paths of its own counts for all later builds of the process: each test has one. */
-static int run_alone(const struct unit_test *test)
-{
-	int status = -1;
-	pid_t child;
-
-	(void)fflush(stdout);
-	child = fork();
-	if (child == 0)
-		exit(unit_main(test->name, test, 1));
-	return child < 0 || waitpid(child, &status, 0) != child || status != 0;
-}
-
+/* What a driver looked for by paths of its own counts for all later builds of the process. */
 int main(int argc, char **argv)
 {
-	const struct unit_test tests[] = {
-		UNIT_TEST(an_absence_below_a_directory_is_one_of_its_own),
-		UNIT_TEST(a_listed_directory_is_its_own_where_it_made_something),
-		UNIT_TEST(what_lies_where_the_driver_keeps_its_files_is_its_own),
-		UNIT_TEST(what_was_made_and_removed_keeps_nothing),
-		UNIT_TEST(a_program_from_the_drivers_cache_depends_on_it),
-		UNIT_TEST(what_others_leave_in_the_drivers_cache_is_no_change),
-		UNIT_TEST(the_drivers_own_files_count_by_their_times),
-		UNIT_TEST(what_was_looked_at_counts_by_size_and_time),
-		UNIT_TEST(what_was_opened_once_counts_by_its_content),
-		UNIT_TEST(names_of_one_thing_are_told_whatever_it_is),
-		UNIT_TEST(names_of_one_directory_are_told),
-		UNIT_TEST(a_header_that_is_too_large_is_told),
-		UNIT_TEST(a_header_that_cannot_be_hashed_is_told),
-		UNIT_TEST(what_the_machine_does_not_have_is_an_absence),
-		UNIT_TEST(absences_that_end_are_noticed),
-		UNIT_TEST(presences_that_end_are_noticed),
-		UNIT_TEST(what_is_read_and_then_written_has_changed),
-		UNIT_TEST(another_working_directory_is_noticed),
-		UNIT_TEST(what_it_made_is_known_by_any_name),
-		UNIT_TEST(who_looks_by_the_directorys_name_depends_on_it),
-		UNIT_TEST(who_asks_for_the_directorys_name_depends_on_it),
-		UNIT_TEST(settings_are_as_the_driver_saw_them_last),
-		UNIT_TEST(what_is_no_setting_is_of_one_build),
-		UNIT_TEST(the_same_looks_are_the_same_bytes),
-		UNIT_TEST(the_working_directory_counts_by_its_name_and_as_a_place),
-		UNIT_TEST(what_was_not_observed_is_not_known),
-		UNIT_TEST(more_files_than_any_build_has_are_told),
-		UNIT_TEST(builds_within_builds_are_apart),
-		UNIT_TEST(builds_that_go_on_have_no_thread),
-		UNIT_TEST(a_link_that_is_looked_at_is_what_it_leads_to),
-		UNIT_TEST(other_threads_count_where_the_driver_uses_them),
-	};
-
-	int failed = 0;
-
-	if (argc != 2 || !observing_load(argv[1]))
-		return 2;
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-		failed |= run_alone(&tests[i]);
-	return failed;
+	return argc == 2 && observing_load(argv[1]) ? unit_run_apart() : 2;
 }

@@ -37,7 +37,7 @@ static const struct {
 	{ "readlinkat", false }, { "canonicalize", false },
 };
 
-static void each_way_of_looking_is_seen(void)
+TEST(each_way_of_looking_is_seen)
 {
 	unit_write("there.h", "text");
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
@@ -68,7 +68,7 @@ static void read_mappings(char ret[8192])
 }
 
 /* What is read-only once it is relocated is so again. */
-static void pages_are_mapped_as_they_were(void)
+TEST(pages_are_mapped_as_they_were)
 {
 	CU_ASSERT_EQUAL(watch("stat", "there.h"), CMN_OK);
 	read_mappings(mapped[1]);
@@ -76,7 +76,7 @@ static void pages_are_mapped_as_they_were(void)
 	CU_ASSERT(strlen(mapped[0]) > 0);
 }
 
-static void nothing_looked_for_is_no_dependency(void)
+TEST(nothing_looked_for_is_no_dependency)
 {
 	struct drv_observation *observation = begin(false);
 
@@ -87,7 +87,7 @@ static void nothing_looked_for_is_no_dependency(void)
 	CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
 }
 
-static void a_path_below_a_descriptor_has_its_whole_name(void)
+TEST(a_path_below_a_descriptor_has_its_whole_name)
 {
 	char path[4096];
 
@@ -97,7 +97,7 @@ static void a_path_below_a_descriptor_has_its_whole_name(void)
 	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, path));
 }
 
-static void what_is_made_meanwhile_is_no_dependency(void)
+TEST(what_is_made_meanwhile_is_no_dependency)
 {
 	CU_ASSERT_EQUAL(watch("write", "own"), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
@@ -120,7 +120,7 @@ static void what_is_made_meanwhile_is_no_dependency(void)
 }
 
 /* What could not be written or moved was only looked for. */
-static void what_could_not_be_made_is_not_its_own(void)
+TEST(what_could_not_be_made_is_not_its_own)
 {
 	unit_write("there.h", "text");
 	CU_ASSERT_EQUAL(watch("rename-nothing", "there.h"), CMN_OK);
@@ -129,7 +129,7 @@ static void what_could_not_be_made_is_not_its_own(void)
 	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "absent/x.h"));
 }
 
-static void calls_are_as_they_were(void)
+TEST(calls_are_as_they_were)
 {
 	static char text[8192];
 
@@ -141,7 +141,7 @@ static void calls_are_as_they_were(void)
 }
 
 /* Longer than any path: it cannot be found again. */
-static void a_path_that_is_too_long_is_told(void)
+TEST(a_path_that_is_too_long_is_told)
 {
 	char name[251], here[8192];
 
@@ -171,7 +171,7 @@ static bool is_cached(const char *library, const char *path)
 	return false;
 }
 
-static void names_in_caches_are_no_headers(void)
+TEST(names_in_caches_are_no_headers)
 {
 	static const char mesa[] = "libRusticlOpenCL.so.1", neo[] = "libigdrcl.so";
 	static const char sum[] = "0d050400b5460f4092d0391f76b9a6cad99e07a9ede385b62327fc7a604e60";
@@ -189,7 +189,7 @@ static void names_in_caches_are_no_headers(void)
 	CU_ASSERT_FALSE(is_cached(neo, "./my.cl_cache"));
 }
 
-static void what_cannot_be_told_is_said(void)
+TEST(what_cannot_be_told_is_said)
 {
 	static const struct {
 		const char *how, *path, *reason;
@@ -228,7 +228,7 @@ static void what_cannot_be_told_is_said(void)
 	}
 }
 
-static void devices_and_system_directories_are_no_files(void)
+TEST(devices_and_system_directories_are_no_files)
 {
 	CU_ASSERT_EQUAL(watch("open", "/dev/null"), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
@@ -239,7 +239,7 @@ static void devices_and_system_directories_are_no_files(void)
 	CU_ASSERT_STRING_EQUAL(reason, "header-unreadable");
 }
 
-static void a_file_that_changes_meanwhile_is_noticed(void)
+TEST(a_file_that_changes_meanwhile_is_noticed)
 {
 	struct drv_observation *observation;
 
@@ -264,7 +264,7 @@ static void a_file_that_changes_meanwhile_is_noticed(void)
 	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
 }
 
-static void names_of_one_file_are_told(void)
+TEST(names_of_one_file_are_told)
 {
 	struct drv_observation *observation;
 
@@ -281,7 +281,7 @@ static void names_of_one_file_are_told(void)
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
 }
 
-static void what_is_loaded_meanwhile_is_seen(void)
+TEST(what_is_loaded_meanwhile_is_seen)
 {
 	char command[8192];
 
@@ -299,7 +299,7 @@ static void what_is_loaded_meanwhile_is_seen(void)
  * One that was loaded before the first build, and is no compiler, is gone; another, which is one,
  * lies at its address, as far as the dynamic linker likes that.
  */
-static void what_lies_where_another_did_is_seen(void)
+TEST(what_lies_where_another_did_is_seen)
 {
 	char command[8192];
 
@@ -327,7 +327,7 @@ static void *look_in_thread(void *data)
 	return NULL;
 }
 
-static void threads_that_build_nothing_count(void)
+TEST(threads_that_build_nothing_count)
 {
 	struct looker looker = { .path = "there.h" };
 	struct drv_observation *observation;
@@ -352,7 +352,7 @@ static void *begin_in_thread(void *data)
 	return NULL;
 }
 
-static void a_thread_that_ends_leaves_its_build(void)
+TEST(a_thread_that_ends_leaves_its_build)
 {
 	struct drv_observation *observation = NULL;
 	pthread_t thread;
@@ -373,7 +373,7 @@ static void look_at_signal(int number)
 }
 
 /* A handler's look counts, or the build is not kept; whatever it interrupts. */
-static void a_signals_handler_may_look(void)
+TEST(a_signals_handler_may_look)
 {
 	const struct sigaction action = { .sa_handler = look_at_signal, .sa_flags = SA_RESTART };
 	const struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { { 0, 0 }, { 0, 0 } };
@@ -418,7 +418,7 @@ static void *build_in_thread(void *data)
 	return NULL;
 }
 
-static void builds_of_threads_are_apart(void)
+TEST(builds_of_threads_are_apart)
 {
 	struct looker lookers[4] = { { "a.h", true }, { "b.h", true }, { "c.h", true }, { "d.h", true } };
 	pthread_t threads[4];
@@ -433,7 +433,7 @@ static void builds_of_threads_are_apart(void)
 	}
 }
 
-static void a_child_observes_for_itself(void)
+TEST(a_child_observes_for_itself)
 {
 	struct drv_observation *observation;
 	int status;
@@ -456,7 +456,7 @@ static void a_child_observes_for_itself(void)
 	CU_ASSERT_PTR_NULL(manifest);
 }
 
-static void children_observe_while_threads_build(void)
+TEST(children_observe_while_threads_build)
 {
 	struct looker lookers[2] = { { "a.h", true }, { "b.h", true } };
 	pthread_t threads[2];
@@ -482,57 +482,6 @@ static void children_observe_while_threads_build(void)
 		(void)pthread_join(threads[i], NULL);
 		CU_ASSERT_TRUE(lookers[i].ready);
 	}
-}
-
-static void settings_count_for_later_builds(void)
-{
-	char path[4096];
-
-	(void)snprintf(path, sizeof(path), "%s/deep/settings", unit_dir());
-	CU_ASSERT_EQUAL(watch("access", path), CMN_OK);
-	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, path));
-	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
-	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, path));
-	unit_write("deep/settings", "");
-	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_MISS);
-	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
-	CU_ASSERT_EQUAL(unlink("deep/settings"), 0);
-	/* What the application names is none of the driver's. */
-	(void)snprintf(path, sizeof(path), "%s/named/x.h", unit_dir());
-	{
-		struct drv_observation *observation = begin(false);
-
-		observed("open", path);
-		path[strlen(path) - 4] = '\0';
-		CU_ASSERT_EQUAL(end_with(observation, path, false), CMN_OK);
-	}
-	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
-	strcat(path, "/x.h");
-	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_ABSENT, path));
-}
-
-/* As LLVM looks whether $PWD is the working directory. */
-static void the_working_directory_counts_where_its_name_is_used(void)
-{
-	struct drv_observation *observation;
-	char path[4096];
-
-	CU_ASSERT_EQUAL(watch("stat", unit_dir()), CMN_OK);
-	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
-	unit_write("there.h", "text");
-	(void)snprintf(path, sizeof(path), "%s/there.h", unit_dir());
-	observation = begin(false);
-	observed("stat", unit_dir());
-	observed("open", path);
-	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
-	CU_ASSERT(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
-	/* Not where the application has it from itself. */
-	observation = begin(false);
-	observed("stat", unit_dir());
-	observed("open", path);
-	CU_ASSERT_EQUAL(end_with(observation, path, false), CMN_OK);
-	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
-	CU_ASSERT(depends_on(CC_DEPENDENCY_PLACE, unit_dir()));
 }
 
 /* A library of another name is another one for the dynamic linker. */
@@ -573,7 +522,7 @@ void *__wrap_calloc(size_t count, size_t size)
 }
 
 /* Nobody can say whether it changes again. */
-static void a_file_of_the_future_is_told(void)
+TEST(a_file_of_the_future_is_told)
 {
 	unit_write("there.h", "text");
 	clock_behind = UINT64_C(3600000000000);
@@ -584,7 +533,7 @@ static void a_file_of_the_future_is_told(void)
 }
 
 /* As a signal's handler would that interrupts a note: what it looks for cannot be noted. */
-static void a_look_within_a_note_is_told(void)
+TEST(a_look_within_a_note_is_told)
 {
 	struct drv_observation *observation = begin(false);
 
@@ -606,7 +555,7 @@ static void *look_all_the_time(void *data)
 }
 
 /* Which holds the lock then, and is not in the child. */
-static void a_child_waits_for_no_thread_of_its_parent(void)
+TEST(a_child_waits_for_no_thread_of_its_parent)
 {
 	struct drv_observation *observation = begin(false);
 	pthread_t thread;
@@ -668,7 +617,7 @@ static int build_while_another_library_comes(void)
 	       strcmp(reason, "observer-blind") == 0 ? 0 : 2;
 }
 
-static void functions_of_other_libraries_are_left_alone(void)
+TEST(functions_of_other_libraries_are_left_alone)
 {
 	static int (*const builds[])(void) = {
 		build_with_another_library, build_while_another_library_comes,
@@ -714,7 +663,7 @@ static struct drv_observation *begin_at(const struct drv_driver *driver, const v
 	return drv_observer_begin(&(struct drv_observer_request){ .driver = driver, .libraries = { .address = address } });
 }
 
-static void what_a_driver_is_linked_with_is_seen(void)
+TEST(what_a_driver_is_linked_with_is_seen)
 {
 	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
 						       (const void *)observed_through);
@@ -725,7 +674,7 @@ static void what_a_driver_is_linked_with_is_seen(void)
 	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
 }
 
-static void a_compiler_that_was_there_is_seen(void)
+TEST(a_compiler_that_was_there_is_seen)
 {
 	struct drv_observation *observation = begin_at(drv_driver_of("libamdocl64.so"),
 						       (const void *)observed_driver);
@@ -743,7 +692,7 @@ static void *look_in_thread_by_the_programs_library(void *path)
 }
 
 /* What other threads look for by its libraries is its own affair, though a driver is linked with them. */
-static void what_the_program_looks_for_does_not_count(void)
+TEST(what_the_program_looks_for_does_not_count)
 {
 	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
 						       (const void *)observed_through);
@@ -760,7 +709,7 @@ static void what_the_program_looks_for_does_not_count(void)
 void another_layer_looks(const char *path);	/* of a library that has an observer of another version */
 
 /* It is neither asked to observe, nor are its own calls a driver's. */
-static void a_layer_of_another_version_is_left_alone(void)
+TEST(a_layer_of_another_version_is_left_alone)
 {
 	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
 						       (const void *)another_layer_looks);
@@ -772,7 +721,7 @@ static void a_layer_of_another_version_is_left_alone(void)
 }
 
 /* Each slot leads to one of them: all use that. */
-static void copies_share_the_first_ones_observer(void)
+TEST(copies_share_the_first_ones_observer)
 {
 	const struct drv_observer_text text = { .reads = true };
 	struct drv_observation *observation;
@@ -803,7 +752,7 @@ static int build_with_many_drivers(void)
 	return 2;
 }
 
-static void more_drivers_than_any_machine_has_are_told(void)
+TEST(more_drivers_than_any_machine_has_are_told)
 {
 	int status;
 	pid_t child = fork();
@@ -850,7 +799,7 @@ static void *look_under_the_drivers_lock(void *data)
 	return data;
 }
 
-static void forks_wait_for_no_observer(void)
+TEST(forks_wait_for_no_observer)
 {
 	struct drv_observation *observation;
 	pthread_t thread;
@@ -876,45 +825,60 @@ static void forks_wait_for_no_observer(void)
 	drv_observer_drop(observation);
 }
 
+/* Last, as what it leaves is a dependency of later builds. As LLVM looks whether $PWD is the working directory. */
+TEST(the_working_directory_counts_where_its_name_is_used)
+{
+	struct drv_observation *observation;
+	char path[4096];
+
+	CU_ASSERT_EQUAL(watch("stat", unit_dir()), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	unit_write("there.h", "text");
+	(void)snprintf(path, sizeof(path), "%s/there.h", unit_dir());
+	observation = begin(false);
+	observed("stat", unit_dir());
+	observed("open", path);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
+	/* Not where the application has it from itself. */
+	observation = begin(false);
+	observed("stat", unit_dir());
+	observed("open", path);
+	CU_ASSERT_EQUAL(end_with(observation, path, false), CMN_OK);
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_PLACE, unit_dir()));
+}
+
+/* Likewise. */
+TEST(settings_count_for_later_builds)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/deep/settings", unit_dir());
+	CU_ASSERT_EQUAL(watch("access", path), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, path));
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, path));
+	unit_write("deep/settings", "");
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	CU_ASSERT_EQUAL(unlink("deep/settings"), 0);
+	/* What the application names is none of the driver's. */
+	(void)snprintf(path, sizeof(path), "%s/named/x.h", unit_dir());
+	{
+		struct drv_observation *observation = begin(false);
+
+		observed("open", path);
+		path[strlen(path) - 4] = '\0';
+		CU_ASSERT_EQUAL(end_with(observation, path, false), CMN_OK);
+	}
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	strcat(path, "/x.h");
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_ABSENT, path));
+}
+
 int main(int argc, char **argv)
 {
-	const struct unit_test tests[] = {
-		UNIT_TEST(pages_are_mapped_as_they_were),
-		UNIT_TEST(each_way_of_looking_is_seen),
-		UNIT_TEST(nothing_looked_for_is_no_dependency),
-		UNIT_TEST(a_path_below_a_descriptor_has_its_whole_name),
-		UNIT_TEST(what_is_made_meanwhile_is_no_dependency),
-		UNIT_TEST(names_in_caches_are_no_headers),
-		UNIT_TEST(what_could_not_be_made_is_not_its_own),
-		UNIT_TEST(calls_are_as_they_were),
-		UNIT_TEST(a_path_that_is_too_long_is_told),
-		UNIT_TEST(what_cannot_be_told_is_said),
-		UNIT_TEST(devices_and_system_directories_are_no_files),
-		UNIT_TEST(a_file_that_changes_meanwhile_is_noticed),
-		UNIT_TEST(names_of_one_file_are_told),
-		UNIT_TEST(what_lies_where_another_did_is_seen),
-		UNIT_TEST(what_is_loaded_meanwhile_is_seen),
-		UNIT_TEST(threads_that_build_nothing_count),
-		UNIT_TEST(builds_of_threads_are_apart),
-		UNIT_TEST(what_a_driver_is_linked_with_is_seen),
-		UNIT_TEST(a_compiler_that_was_there_is_seen),
-		UNIT_TEST(what_the_program_looks_for_does_not_count),
-		UNIT_TEST(a_layer_of_another_version_is_left_alone),
-		UNIT_TEST(copies_share_the_first_ones_observer),
-		UNIT_TEST(more_drivers_than_any_machine_has_are_told),
-		UNIT_TEST(a_file_of_the_future_is_told),
-		UNIT_TEST(a_look_within_a_note_is_told),
-		UNIT_TEST(a_child_waits_for_no_thread_of_its_parent),
-		UNIT_TEST(functions_of_other_libraries_are_left_alone),
-		UNIT_TEST(a_child_observes_for_itself),
-		UNIT_TEST(a_thread_that_ends_leaves_its_build),
-		UNIT_TEST(a_signals_handler_may_look),
-		UNIT_TEST(children_observe_while_threads_build),
-		UNIT_TEST(forks_wait_for_no_observer),
-		UNIT_TEST(the_working_directory_counts_where_its_name_is_used),
-		UNIT_TEST(settings_count_for_later_builds),
-	};
-
 	observed_through = load(OBSERVED_THROUGH, "observed_through");
 	observed_driver = load(OBSERVED_DRIVER, "observed_do");
 	observed_compiler = load(OBSERVED_COMPILER, "observed_do");
@@ -926,5 +890,5 @@ int main(int argc, char **argv)
 	/* Before the observer's own. */
 	if (pthread_atfork(before_fork, after_fork, after_fork) != 0)
 		return 2;
-	return UNIT_MAIN("observer", tests);
+	return unit_run(NULL);
 }
