@@ -56,8 +56,8 @@ TEST_ON("stub", an_id_tells_what_the_module_would_be)
 		{ ONE "byte=0 desc id", "" },
 		{ ONE "byte=3 desc id", "" },
 		{ ONE "flags=-O desc id", "" },
-		{ ONE "sub=0 desc id", "" },
-		{ ONE "sub=1 desc id", "" },
+		{ ONE "device=0.0 desc id", "" },
+		{ ONE "device=0.1 desc id", "" },
 		{ ONE "add il=other add desc id", "" },
 		{ "driver=0 il=other add il=one add desc id", "" },
 		{ "driver=0 il=constants desc id", "" },
@@ -112,7 +112,7 @@ TEST_ON("stub", a_blob_makes_the_modules_without_a_compiler)
 		"driver=0 il=one ",
 		"driver=0 il=one flags=-Wno-recompiled-from-ir ",
 		"driver=0 il=one add il=other flags=-O add il=constants flags constant=32:4:7 add ",
-		"driver=0 sub=1 il=plain ",
+		"driver=0 device=0.1 il=plain ",
 	};
 	static char made[SLOT_RUN_MAX];
 	char arguments[512];
@@ -173,7 +173,7 @@ TEST_ON("stub", blobs_of_something_else_are_refused)
 	expect_output("desc 0\ncreate -7\n");
 	module_run_plain(&run, ONE "desc create=blob", "STUB_EPOCH=b");
 	expect_output("desc 0\ncreate -6\n");
-	module_run_plain(&run, ONE "sub=0 desc create=blob", "");
+	module_run_plain(&run, ONE "device=0.0 desc create=blob", "");
 	expect_output("desc 0\ncreate -6\n");
 	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 0);
 	/* The version stands behind eight bytes. */
@@ -366,7 +366,7 @@ TEST_ON("stub", switched_off_the_driver_does_all)
 
 TEST_ON("stub", two_drivers_keep_apart)
 {
-	static const char arguments[] = "found=0 device=library found=1 device=library "
+	static const char arguments[] = "found=0 describe=library found=1 describe=library "
 					"driver=0 il=one desc build driver=1 desc build";
 
 	module_run_drivers(BOTH);
@@ -519,15 +519,15 @@ TEST_ON("stub", what_a_library_learns_of_a_device_is_kept)
 {
 	for (int plugin = 0; plugin <= 1; plugin++) {
 		slot_run_shell("rm -rf cache");
-		run_either(plugin, "driver=0 device=library load store=learned load", "");
+		run_either(plugin, "driver=0 describe=library load store=learned load", "");
 		expect_output("device 0\nload 1 \nstore 0\nload 0 learned\n");
-		run_either(!plugin, "driver=0 device=library load device=library:2 load "
-				    "device=other load sub=0 device=library load", "");
+		run_either(!plugin, "driver=0 describe=library load describe=library:2 load "
+				    "describe=other load device=0.0 describe=library load", "");
 		expect_output("device 0\nload 0 learned\ndevice 0\nload 1 \ndevice 0\nload 1 \n"
 			      "device 0\nload 1 \n");
-		run_either(plugin, "driver=0 device=library load", "STUB_EPOCH=b");
+		run_either(plugin, "driver=0 describe=library load", "STUB_EPOCH=b");
 		expect_output("device 0\nload 1 \n");
-		run_either(plugin, "driver=0 device=library wrap=blob unwrap=blob device=library:2 "
+		run_either(plugin, "driver=0 describe=library wrap=blob unwrap=blob describe=library:2 "
 				   "unwrap=blob", "");
 		expect_output("device 0\nwrap\nunwrap 0 data\ndevice 0\nunwrap -7 \n");
 	}
@@ -621,8 +621,8 @@ TEST_ON("real", the_real_drivers_builds_are_shared)
 
 TEST_ON("real", the_real_device_is_known_again)
 {
-	expect_real(0, "driver=0 device=library store=learned", "store 0");
-	expect_real(1, "driver=0 device=library load il=one desc build device=library load",
+	expect_real(0, "driver=0 describe=library store=learned", "store 0");
+	expect_real(1, "driver=0 describe=library load il=one desc build describe=library load",
 		    "load 0 learned\ndesc 0\nbuild 0 from 0 one\ndevice 0\nload 0 learned\n");
 }
 

@@ -24,13 +24,26 @@ static void expect_same_output(const char *expected)
 		(void)fprintf(stderr, "expected:\n%sgot:\n%s", expected, run.client.output);
 }
 
+/* A run that compiles and loads so many. */
+static void expect_run(const char *arguments, const char *variables, unsigned int compiled,
+		       unsigned int loaded)
+{
+	module_run(&run, arguments, variables);
+	module_run_expect(&run, compiled, loaded);
+}
+
+static void expect_like_plain(const char *arguments, const char *variables)
+{
+	module_run_plain(&plain, arguments, variables);
+	module_run(&run, arguments, variables);
+	expect_same_output(plain.client.output);
+}
+
 /* Runs it plain, cold and warm: the same answers, and no compilation on the warm run. */
 static void expect_hit(const char *arguments, const char *variables, unsigned int modules)
 {
 	slot_run_shell("rm -rf cache");
-	module_run_plain(&plain, arguments, variables);
-	module_run(&run, arguments, variables);
-	expect_same_output(plain.client.output);
+	expect_like_plain(arguments, variables);
 	module_run_expect_clean(&run);
 	module_run(&run, arguments, variables);
 	expect_same_output(plain.client.output);
@@ -47,8 +60,7 @@ TEST(a_second_process_compiles_nothing)
 
 TEST(a_second_module_comes_from_memory)
 {
-	module_run(&run, "driver=0 il=one log create create nolog create keep create", "");
-	module_run_expect(&run, 1, 3);
+	expect_run("driver=0 il=one log create create nolog create keep create", "", 1, 3);
 	CU_ASSERT_EQUAL(module_run_stat("hits_memory"), 3);
 	CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
 			module_run_count(&run, "log-destroy"));
@@ -61,8 +73,7 @@ TEST(the_build_log_is_replayed)
 	/* The first one did not ask for it. */
 	slot_run_shell("rm -rf cache");
 	module_run(&run, "driver=0 il=one flags=-Wstub create", "");
-	module_run(&run, "driver=0 il=one flags=-Wstub log create", "");
-	module_run_expect(&run, 0, 1);
+	expect_run("driver=0 il=one flags=-Wstub log create", "", 0, 1);
 	expect_same_output(plain.client.output);
 }
 
@@ -72,23 +83,18 @@ TEST(above_another_layer_nothing_is_cached)
 	char variables[1024];
 
 	for (unsigned int i = 0; i < 2; i++) {
-		module_run(&run, ONE, "ZE_ENABLE_LAYERS='ckcache:" INNER_PLUGIN "'");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "ZE_ENABLE_LAYERS='ckcache:" INNER_PLUGIN "'", 1, 0);
 	}
 	CU_ASSERT_EQUAL(module_run_stat("bypass.layer-below"), 2);
-	module_run(&run, ONE, "ZE_ENABLE_LAYERS='" INNER_PLUGIN ":ckcache'");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "ZE_ENABLE_LAYERS='" INNER_PLUGIN ":ckcache'");
-	module_run_expect(&run, 0, 1);
-	module_run(&run, ONE, "ZE_ENABLE_LAYERS='ckcache:" INNER_PLUGIN "'");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "ZE_ENABLE_LAYERS='" INNER_PLUGIN ":ckcache'", 1, 0);
+	expect_run(ONE, "ZE_ENABLE_LAYERS='" INNER_PLUGIN ":ckcache'", 0, 1);
+	expect_run(ONE, "ZE_ENABLE_LAYERS='ckcache:" INNER_PLUGIN "'", 1, 0);
 	/* One that has a driver's name. */
 	slot_run_shell("cp '" INNER_PLUGIN "' libze_inner.so");
 	(void)snprintf(variables, sizeof(variables), "ZE_ENABLE_LAYERS='ckcache:%s/libze_inner.so'",
 		       unit_dir());
 	for (unsigned int i = 0; i < 2; i++) {
-		module_run(&run, ONE, variables);
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, variables, 1, 0);
 	}
 	CU_ASSERT_EQUAL(module_run_stat("bypass.layer-below"), 5);
 }
@@ -119,49 +125,34 @@ TEST(other_inputs_are_other_modules)
 
 	module_run(&run, ONE, "");
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		module_run(&run, others[i], "");
-		module_run_expect(&run, 1, 0);
+		expect_run(others[i], "", 1, 0);
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		module_run_plain(&plain, others[i], "");
-		module_run(&run, others[i], "");
-		module_run_expect(&run, 0, 1);
+		expect_run(others[i], "", 0, 1);
 		expect_same_output(plain.client.output);
 	}
 	/* No flags, and empty ones. */
-	module_run(&run, "driver=0 il=one flags= log create flags create", "");
-	module_run_expect(&run, 0, 2);
+	expect_run("driver=0 il=one flags= log create flags create", "", 0, 2);
 }
 
 /* Of kernels/constants.spvasm: id 8 is a byte, 32 a word, 64 a long. */
 TEST(constants_count_by_value_and_true_width)
 {
-	module_run(&run, "driver=0 il=constants constant=32:4:7 constant=64:8:9 create", "");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, "driver=0 il=constants constant=16:2:7 create", "");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, "driver=0 il=constants constant=17:2:7 create", "");
-	module_run_expect(&run, 1, 0);
+	expect_run("driver=0 il=constants constant=32:4:7 constant=64:8:9 create", "", 1, 0);
+	expect_run("driver=0 il=constants constant=16:2:7 create", "", 1, 0);
+	expect_run("driver=0 il=constants constant=17:2:7 create", "", 1, 0);
 	/* The order of ids says nothing. */
-	module_run(&run, "driver=0 il=constants constant=64:8:9 constant=32:4:7 create", "");
-	module_run_expect(&run, 0, 1);
-	module_run(&run, "driver=0 il=constants constant=32:4:8 constant=64:8:9 create", "");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, "driver=0 il=constants constant=32:4:7 create", "");
-	module_run_expect(&run, 1, 0);
+	expect_run("driver=0 il=constants constant=64:8:9 constant=32:4:7 create", "", 0, 1);
+	expect_run("driver=0 il=constants constant=32:4:8 constant=64:8:9 create", "", 1, 0);
+	expect_run("driver=0 il=constants constant=32:4:7 create", "", 1, 0);
 	/* What lies behind a byte is not its value. */
-	module_run(&run, "driver=0 il=constants constant=8:1:0x107 create", "");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, "driver=0 il=constants constant=8:1:7 create", "");
-	module_run_expect(&run, 0, 1);
-	module_run(&run, "driver=0 il=constants constant=64:8:0x100000007 create", "");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, "driver=0 il=constants constant=64:8:7 create", "");
-	module_run_expect(&run, 1, 0);
+	expect_run("driver=0 il=constants constant=8:1:0x107 create", "", 1, 0);
+	expect_run("driver=0 il=constants constant=8:1:7 create", "", 0, 1);
+	expect_run("driver=0 il=constants constant=64:8:0x100000007 create", "", 1, 0);
+	expect_run("driver=0 il=constants constant=64:8:7 create", "", 1, 0);
 	/* An id twice, and one that is not there, are the driver's affair. */
-	module_run_plain(&plain, "driver=0 il=constants constant=4711:4:7 quiet", "");
-	module_run(&run, "driver=0 il=constants constant=4711:4:7 quiet", "");
-	expect_same_output(plain.client.output);
+	expect_like_plain("driver=0 il=constants constant=4711:4:7 quiet", "");
 	CU_ASSERT_EQUAL(module_run_stat("bypass.constants-unknown"), 1);
 	module_run(&run, "driver=0 il=constants constant=32:4:7 constant=32:4:8 quiet", "");
 	CU_ASSERT_EQUAL(module_run_stat("bypass.constants-unknown"), 2);
@@ -170,13 +161,11 @@ TEST(constants_count_by_value_and_true_width)
 TEST(threads_share_one_compilation)
 {
 	module_run_plain(&plain, ONE, "");
-	module_run(&run, "driver=0 il=one log threads=8", "STUB_DELAY_MS=300");
-	module_run_expect(&run, 1, 7);
+	expect_run("driver=0 il=one log threads=8", "STUB_DELAY_MS=300", 1, 7);
 	for (const char *line = run.client.output; *line; line = strchr(line, '\n') + 1)
 		CU_ASSERT_EQUAL(strncmp(line, plain.client.output,
 					strlen(plain.client.output)), 0);
-	module_run(&run, "driver=0 il=one log threads=8", "");
-	module_run_expect(&run, 0, 8);
+	expect_run("driver=0 il=one log threads=8", "", 0, 8);
 }
 
 TEST(processes_share_one_compilation)
@@ -214,12 +203,9 @@ TEST(failures_are_the_drivers_and_are_not_kept)
 	module_run(&run, "driver=0 il=one log threads=4", "STUB_FAIL=1 STUB_DELAY_MS=50");
 	expect_same_output(plain.client.output);
 	/* Memory may be there the next time. */
-	module_run_plain(&plain, ONE, "STUB_FAIL_OOM=1");
-	module_run(&run, ONE, "STUB_FAIL_OOM=1");
-	expect_same_output(plain.client.output);
+	expect_like_plain(ONE, "STUB_FAIL_OOM=1");
 	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 2);
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "", 1, 0);
 }
 
 TEST(what_is_no_spirv_is_the_drivers_affair)
@@ -239,9 +225,7 @@ TEST(what_is_no_spirv_is_the_drivers_affair)
 		}
 	}
 	unit_write("garbage", "this is no SPIR-V");
-	module_run_plain(&plain, "driver=0 file=garbage quiet", "");
-	module_run(&run, "driver=0 file=garbage quiet", "");
-	expect_same_output(plain.client.output);
+	expect_like_plain("driver=0 file=garbage quiet", "");
 	CU_ASSERT(module_run_stat("bypass.not-spirv") > 0);
 	/* Some drivers end the process: nothing of ours hangs then. */
 	module_run_any(&run, "driver=0 il=one create file=garbage quiet", "STUB_GARBAGE_EXITS=1");
@@ -268,9 +252,7 @@ TEST(what_is_not_understood_is_the_drivers_affair)
 
 	module_run(&run, "driver=0 il=one create inputs=one,twice create", "");
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		module_run_plain(&plain, calls[i], "");
-		module_run(&run, calls[i], "");
-		expect_same_output(plain.client.output);
+		expect_like_plain(calls[i], "");
 		CU_ASSERT_STRING_EQUAL(strstr(run.events, "bad-handle") ? strstr(run.events, "bad-handle") : "",
 				       strstr(plain.events, "bad-handle") ? strstr(plain.events, "bad-handle") : "");
 		CU_ASSERT_EQUAL(module_run_count(&run, "load-native"),
@@ -291,8 +273,7 @@ TEST(a_want_of_memory_is_no_refusal)
 	module_run(&run, ONE, "");
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
 		CU_ASSERT_EQUAL(module_run_stat("errors"), 0);
-		module_run(&run, ONE, settings[i]);
-		module_run_expect(&run, 1, 1);
+		expect_run(ONE, settings[i], 1, 1);
 	}
 	CU_ASSERT_EQUAL(module_run_stat("errors"), 1);
 }
@@ -301,8 +282,7 @@ TEST(a_want_of_memory_is_no_refusal)
 TEST(natives_are_loaded_with_the_flags)
 {
 	module_run(&run, "driver=0 il=one flags=-Xlinked create", "");
-	module_run(&run, "driver=0 il=one flags=-Xlinked create", "");
-	module_run_expect(&run, 0, 1);
+	expect_run("driver=0 il=one flags=-Xlinked create", "", 0, 1);
 	CU_ASSERT_EQUAL(module_run_count(&run, "load-flags -Xlinked"), 1);
 }
 
@@ -313,8 +293,7 @@ TEST(without_a_native_binary_nothing_is_kept)
 	/* Its size is told, and it is not given. */
 	module_run(&run, "driver=0 il=one quiet", "STUB_NATIVE_UNREAD=1");
 	CU_ASSERT_EQUAL(module_run_stat("bypass.no-binary"), 1);
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "", 1, 0);
 	for (size_t i = 0; i < 2; i++) {
 		slot_run_shell("rm -rf cache");
 		module_run_plain(&plain, ONE, settings[i]);
@@ -339,8 +318,7 @@ TEST(a_refused_native_is_built_again_and_replaced)
 	module_run_expect(&run, 0, 1);
 	/* Or it is gone, where nothing takes its place. */
 	module_run(&run, "driver=0 il=one quiet", "STUB_REFUSE_NATIVE=1 STUB_FAIL=1");
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "", 1, 0);
 }
 
 TEST(a_recompiled_native_is_built_again_and_replaced)
@@ -356,8 +334,7 @@ TEST(a_recompiled_native_is_built_again_and_replaced)
 			module_run_count(&run, "module-destroy"));
 	CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
 			module_run_count(&run, "log-destroy"));
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "", 0, 1);
 }
 
 /* Not even where the application wants to hear nothing of it. */
@@ -374,18 +351,15 @@ TEST(a_silently_recompiled_native_is_noticed_too)
 		module_run(&run, silent[i], "STUB_RECOMPILES=1");
 		expect_same_output(plain.client.output);
 		CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 1);
-		module_run(&run, silent[i], "");
-		module_run_expect(&run, 0, 1);
+		expect_run(silent[i], "", 0, 1);
 	}
 }
 
 TEST(another_driver_version_is_another_module)
 {
 	module_run(&run, ONE, "STUB_EPOCH=a");
-	module_run(&run, ONE, "STUB_EPOCH=b");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "STUB_EPOCH=a");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "STUB_EPOCH=b", 1, 0);
+	expect_run(ONE, "STUB_EPOCH=a", 0, 1);
 }
 
 /* Whatever a driver tells of its device may be what it compiles for. */
@@ -401,11 +375,9 @@ TEST(each_property_of_the_device_is_in_the_key)
 	module_run(&run, ONE, "");
 	for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++) {
 		(void)snprintf(variables, sizeof(variables), "STUB_CHANGED=%s", properties[i]);
-		module_run(&run, ONE, variables);
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, variables, 1, 0);
 	}
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "", 0, 1);
 }
 
 /* It says more than a uuid, which tells boards of one kind apart. */
@@ -414,23 +386,17 @@ TEST(a_stepping_takes_the_place_of_the_uuid)
 	static const char sub[] = "driver=0 device=0.0 il=one log create";
 
 	module_run(&run, ONE, "");
-	module_run(&run, ONE, "STUB_STEPPING=4");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "STUB_STEPPING=5");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "STUB_STEPPING=4 STUB_CHANGED=uuid");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "STUB_STEPPING=4", 1, 0);
+	expect_run(ONE, "STUB_STEPPING=5", 1, 0);
+	expect_run(ONE, "STUB_STEPPING=4 STUB_CHANGED=uuid", 0, 1);
 	/* Two halves of a device are two. */
-	module_run(&run, sub, "STUB_STEPPING=4");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, "driver=0 device=0.1 il=one log create", "STUB_STEPPING=4");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, sub, "STUB_STEPPING=4");
-	module_run_expect(&run, 0, 1);
+	expect_run(sub, "STUB_STEPPING=4", 1, 0);
+	expect_run("driver=0 device=0.1 il=one log create", "STUB_STEPPING=4", 1, 0);
+	expect_run(sub, "STUB_STEPPING=4", 0, 1);
 	/* In one process, too. */
 	slot_run_shell("rm -rf cache");
-	module_run(&run, "driver=0 il=one create device=0.0 create device=0.1 create", "STUB_STEPPING=4");
-	module_run_expect(&run, 3, 0);
+	expect_run("driver=0 il=one create device=0.0 create device=0.1 create", "STUB_STEPPING=4",
+		   3, 0);
 }
 
 /* Two drivers, two products: each with its own modules, and the loader with handles of its own. */
@@ -455,8 +421,7 @@ TEST(two_drivers_keep_apart)
 TEST(contexts_of_both_kinds_are_known)
 {
 	module_run(&run, ONE, "");
-	module_run(&run, "driver=0 ex il=one log create ex create", "");
-	module_run_expect(&run, 0, 2);
+	expect_run("driver=0 ex il=one log create ex create", "", 0, 2);
 }
 
 TEST(forked_children_use_the_cache_too)
@@ -467,13 +432,10 @@ TEST(forked_children_use_the_cache_too)
 TEST(instrumented_modules_are_not_cached)
 {
 	module_run(&run, ONE, "");
-	module_run(&run, ONE, "ZET_ENABLE_PROGRAM_INSTRUMENTATION=1");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "ZET_ENABLE_PROGRAM_DEBUGGING=1");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "ZET_ENABLE_PROGRAM_INSTRUMENTATION=1", 1, 0);
+	expect_run(ONE, "ZET_ENABLE_PROGRAM_DEBUGGING=1", 1, 0);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.instrumented"), 2);
-	module_run(&run, ONE, "ZET_ENABLE_PROGRAM_DEBUGGING=0");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "ZET_ENABLE_PROGRAM_DEBUGGING=0", 0, 1);
 	/* Drivers look at it when they are loaded. */
 	module_run(&run, "driver=0 il=one setenv=ZET_ENABLE_PROGRAM_DEBUGGING=0 create",
 		   "ZET_ENABLE_PROGRAM_DEBUGGING=1");
@@ -483,12 +445,9 @@ TEST(instrumented_modules_are_not_cached)
 TEST(the_compilers_variables_are_in_the_key)
 {
 	module_run(&run, ONE, "");
-	module_run(&run, ONE, "IGC_EnableDPEmulation=1");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "NEO_FP64_EMULATION=1");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "UNRELATED=1");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "IGC_EnableDPEmulation=1", 1, 0);
+	expect_run(ONE, "NEO_FP64_EMULATION=1", 1, 0);
+	expect_run(ONE, "UNRELATED=1", 0, 1);
 	module_run(&run, ONE, "ZE_AFFINITY_MASK=0 CUDA_VISIBLE_DEVICES=0");
 	module_run_expect(&run, 1, 0);	/* of a driver that is not known everything counts */
 }
@@ -497,11 +456,9 @@ TEST(the_compilers_variables_are_in_the_key)
 TEST(variables_that_change_after_loading_are_not_cached_for)
 {
 	module_run(&run, ONE, "");
-	module_run(&run, "driver=0 il=one setenv=IGC_EnableDPEmulation=1 create create", "");
-	module_run_expect(&run, 2, 0);
+	expect_run("driver=0 il=one setenv=IGC_EnableDPEmulation=1 create create", "", 2, 0);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.environment-changed"), 2);
-	module_run(&run, ONE, "IGC_EnableDPEmulation=1");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "IGC_EnableDPEmulation=1", 1, 0);
 	/* Back before anything was built. */
 	module_run(&run, "driver=0 il=one setenv=IGC_EnableDPEmulation=0 setenv=IGC_EnableDPEmulation=1 create",
 		   "IGC_EnableDPEmulation=1");
@@ -510,14 +467,11 @@ TEST(variables_that_change_after_loading_are_not_cached_for)
 	module_run(&run, "driver=0 il=one setenv=IGC_EnableDPEmulation=0 create setenv=IGC_EnableDPEmulation=1 create",
 		   "IGC_EnableDPEmulation=1");
 	module_run_expect(&run, 2, 0);
-	module_run(&run, "driver=0 il=one setenv=UNRELATED=1 create", "IGC_EnableDPEmulation=1");
-	module_run_expect(&run, 0, 1);
+	expect_run("driver=0 il=one setenv=UNRELATED=1 create", "IGC_EnableDPEmulation=1", 0, 1);
 	/* During a build. */
-	module_run(&run, ONE, "IGC_X=1 STUB_SETENV=IGC_X=2");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "IGC_X=1 STUB_SETENV=IGC_X=2", 1, 0);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.environment-changed"), 5);
-	module_run(&run, ONE, "IGC_X=1");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "IGC_X=1", 1, 0);
 	/* And back after that build, by which the driver may have read it for good. */
 	module_run(&run, "driver=0 il=constants create setenv=IGC_X=1 il=one create",
 		   "IGC_X=1 STUB_SETENV=IGC_X=2");
@@ -559,8 +513,7 @@ TEST(switched_off_it_does_nothing)
 {
 	module_run_plain(&plain, ONE, "");
 	for (int i = 0; i < 2; i++) {
-		module_run(&run, ONE, "CKCACHE_DISABLE=1");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "CKCACHE_DISABLE=1", 1, 0);
 		expect_same_output(plain.client.output);
 	}
 	CU_ASSERT_NOT_EQUAL(access("cache", F_OK), 0);
@@ -569,11 +522,9 @@ TEST(switched_off_it_does_nothing)
 TEST(recaching_never_hits_but_stores)
 {
 	for (int i = 0; i < 2; i++) {
-		module_run(&run, ONE, "CKCACHE_RECACHE=1");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "CKCACHE_RECACHE=1", 1, 0);
 	}
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "", 0, 1);
 }
 
 /* The file of the only entry with that ending. */
@@ -630,8 +581,7 @@ TEST(no_damage_reaches_the_driver)
 		}
 	}
 	/* And what it wrote then is good. */
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "", 0, 1);
 }
 
 /*
@@ -660,22 +610,17 @@ TEST(a_compiler_that_is_loaded_late_is_in_the_key_before)
 	module_run_drivers(driver);
 	module_run_plain(&plain, ONE, variables);
 	CU_ASSERT_EQUAL(module_run_count(&plain, "compiler-load"), 1);
-	module_run(&run, ONE, variables);
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, variables, 1, 0);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.compiler-loaded-late"), 0);
-	module_run(&run, ONE, variables);
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, variables, 0, 1);
 	expect_same_output(plain.client.output);
 	CU_ASSERT_EQUAL(module_run_count(&run, "compiler-load"), 0);
 	/* Another module makes it come; the first one's key is still the same. */
-	module_run(&run, "driver=0 il=other create il=one log create", variables);
-	module_run_expect(&run, 1, 1);
+	expect_run("driver=0 il=other create il=one log create", variables, 1, 1);
 	/* An update of the compiler alone. */
 	slot_run_shell("mv lazy/$(basename '" STUB_COMPILER2 "') lazy/libigc.so.1");
-	module_run(&run, ONE, variables);
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, variables);
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, variables, 1, 0);
+	expect_run(ONE, variables, 0, 1);
 	module_run_drivers(STUB_DRIVER);
 }
 
@@ -702,21 +647,16 @@ TEST(a_known_drivers_variables_are_its_own)
 	static char both[1024];		/* it is borrowed */
 
 	use_known_driver();
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "", 1, 0);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		module_run(&run, ONE, others[i]);
-		module_run_expect(&run, 0, 1);
+		expect_run(ONE, others[i], 0, 1);
 	}
-	module_run(&run, ONE, "IGC_EnableDPEmulation=1");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "IGC_EnableDPEmulation=1", 1, 0);
 	/* Which of two drivers a handle is of is not known: what either reads counts. */
 	(void)snprintf(both, sizeof(both), "%s/known/libze_intel_gpu.so.1," STUB2_DRIVER, unit_dir());
 	module_run_drivers(both);
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "CUDA_VISIBLE_DEVICES=0");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "", 1, 0);
+	expect_run(ONE, "CUDA_VISIBLE_DEVICES=0", 1, 0);
 	module_run_drivers(STUB_DRIVER);
 }
 
@@ -725,12 +665,10 @@ TEST(a_settings_file_keeps_a_known_driver_from_the_cache)
 	use_known_driver();
 	module_run(&run, ONE, "");
 	unit_write("igdrcl.config", "");
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "", 1, 0);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.settings-file"), 1);
 	CU_ASSERT_EQUAL(unlink("igdrcl.config"), 0);
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "", 0, 1);
 	module_run_drivers(STUB_DRIVER);
 }
 
@@ -769,8 +707,7 @@ TEST(absent_names_are_described_by_the_default_driver)
 /* Only what is known to stand it is asked what the application did not ask. */
 TEST(unknown_drivers_are_not_asked_for_absent_names)
 {
-	module_run(&run, ONE, "STUB_POINTERS_WANT_FLAGS=1");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "STUB_POINTERS_WANT_FLAGS=1", 1, 0);
 	CU_ASSERT_EQUAL(module_run_count(&run, "no-name"), 0);
 	use_known_driver();
 	slot_run_shell("rm -rf cache");
@@ -787,8 +724,7 @@ TEST(a_compiler_that_was_not_foreseen_is_not_cached_for)
 	CU_ASSERT_EQUAL(module_run_stat("bypass.compiler-loaded-late"), 1);
 	module_run_expect_clean(&run);
 	/* The second one was stored under a key that has it, which nobody has before it came. */
-	module_run(&run, ONE, "STUB_LAZY_COMPILER=1");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "STUB_LAZY_COMPILER=1", 1, 0);
 }
 
 /* Drivers that loaders know by a list alone, without build-ids: path, size and time tell them apart. */
@@ -806,17 +742,13 @@ TEST(listed_drivers_are_in_the_key)
 	expect_hit(ONE, "", 1);
 	for (size_t i = 0; i < 2; i++) {
 		slot_run_shell("touch -d '2001-02-03 04:05:06.%zu' odd/%s.so", i + 1, names[i]);
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "", 1, 0);
 		slot_run_shell("touch -d '2001-02-03 04:05:06.%zu' odd/%s.so", i + 3, names[i]);
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "", 1, 0);
 		slot_run_shell("printf x >>odd/%s.so && touch -d '2001-02-03 04:05:06.%zu' odd/%s.so",
 			       names[i], i + 3, names[i]);
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 1, 0);
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 0, 1);
+		expect_run(ONE, "", 1, 0);
+		expect_run(ONE, "", 0, 1);
 	}
 	module_run_drivers(STUB_DRIVER);
 }
@@ -828,8 +760,7 @@ TEST(a_device_that_tells_nothing_is_not_cached_for)
 	if (plain.client.status)
 		return (void)printf("the loader leaves it out; ");
 	for (int i = 0; i < 2; i++) {
-		module_run(&run, ONE, "STUB_SILENT=1");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "STUB_SILENT=1", 1, 0);
 	}
 	CU_ASSERT_EQUAL(module_run_stat("bypass.device-unidentified"), 2);
 }
@@ -842,22 +773,16 @@ TEST(files_of_the_compiler_count)
 			use_known_driver();
 		slot_run_shell("rm -rf cache stub.options");
 		module_run(&run, ONE, "");
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 0, 1);
+		expect_run(ONE, "", 0, 1);
 		unit_write("stub.options", "one\n");
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "", 1, 0);
 		unit_write("stub.options", "two\n");
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "", 1, 0);
 		module_run_plain(&plain, ONE, "");
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 0, 1);
+		expect_run(ONE, "", 0, 1);
 		expect_same_output(plain.client.output);
 		slot_run_shell("rm stub.options");
-		module_run_plain(&plain, ONE, "");
-		module_run(&run, ONE, "");
-		expect_same_output(plain.client.output);
+		expect_like_plain(ONE, "");
 	}
 	module_run_drivers(STUB_DRIVER);
 }
@@ -869,19 +794,15 @@ TEST(the_drivers_own_cache_counts_where_a_module_comes_from_it)
 
 	use_known_driver();
 	module_run_plain(&plain, ONE, cached);
-	module_run(&run, ONE, cached);
-	module_run_expect(&run, 0, 0);
+	expect_run(ONE, cached, 0, 0);
 	CU_ASSERT_EQUAL(module_run_count(&run, "cached"), 1);
-	module_run(&run, ONE, cached);
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, cached, 0, 1);
 	expect_same_output(plain.client.output);
 	slot_run_shell("rm one.l0_cache");
-	module_run(&run, ONE, cached);
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, cached, 1, 0);
 	/* What was compiled does not depend on it. */
 	slot_run_shell("rm one.l0_cache");
-	module_run(&run, ONE, cached);
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, cached, 0, 1);
 	module_run_drivers(STUB_DRIVER);
 }
 
@@ -913,8 +834,7 @@ TEST(what_cannot_be_seen_is_not_kept)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		for (unsigned long j = 1; j <= 2; j++) {
-			module_run(&run, ONE, rows[i].variables);
-			module_run_expect(&run, 1, 0);
+			expect_run(ONE, rows[i].variables, 1, 0);
 			CU_ASSERT_EQUAL(module_run_stat(rows[i].statistic), j);
 		}
 	}

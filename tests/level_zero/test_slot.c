@@ -24,6 +24,8 @@
 #define PLUGIN(name) PLUGIN_DIRECTORY "/lib" name "_level_zero.so"
 #define LAYERS(list) " ZE_ENABLE_LAYERS='" list "'"
 
+#define MODULE "driver=0 il=one quiet"
+
 #define SKIPPED 77
 #define BOTH_CALLED                                                    \
 	"outer zeDeviceGet\ninner zeDeviceGet\nouter zeContextCreate\n" \
@@ -49,7 +51,7 @@ static void expect_equal_runs(void)
 
 static void expect_calls(const char *client, const char *variables, const char *calls)
 {
-	slot_run(&run, client, "module", variables);
+	slot_run(&run, client, MODULE, variables);
 	expect_equal_runs();
 	CU_ASSERT_STRING_EQUAL(run.calls, calls);
 }
@@ -57,7 +59,7 @@ static void expect_calls(const char *client, const char *variables, const char *
 TEST(plugins_see_calls_in_the_order_of_the_list)
 {
 	for (size_t i = 0; i < 2; i++) {
-		slot_run(&plain, clients[i], "module", "");
+		slot_run(&plain, clients[i], MODULE, "");
 		expect_calls(clients[i], SENT LAYERS(PLUGIN("outer") ":" PLUGIN("inner")),
 			     BOTH_CALLED);
 		expect_calls(clients[i], SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("inner")),
@@ -107,12 +109,12 @@ TEST(errors_of_the_genuine_layer_come_through)
 	static const char *const ways[] = { SENT " " CHECKS, SHIM " " VALIDATION " " CHECKS };
 	char variables[4096];
 
-	slot_run(&plain, CLIENT_DLOPEN, "null", VALIDATION " " CHECKS);
+	slot_run(&plain, CLIENT_DLOPEN, "driver=0 null", VALIDATION " " CHECKS);
 	CU_ASSERT_PTR_NOT_NULL(strstr(plain.output, REFUSED));
 	for (size_t i = 0; i < 2; i++) {
 		(void)snprintf(variables, sizeof(variables), "%s%s", ways[i],
 			       LAYERS(PLUGIN("outer")));
-		slot_run(&run, CLIENT_DLOPEN, "null", variables);
+		slot_run(&run, CLIENT_DLOPEN, "driver=0 null", variables);
 		expect_equal_runs();
 		/* It is outermost: what it refuses, no plugin sees. */
 		CU_ASSERT_STRING_EQUAL(run.calls, "outer zeDeviceGet\nouter zeContextCreate\n");
@@ -135,7 +137,7 @@ TEST(a_name_is_looked_for_beside_the_slot_above_it_and_by_the_linker)
 {
 	char variables[8192];
 
-	slot_run(&plain, CLIENT_DLOPEN, "module", "");
+	slot_run(&plain, CLIENT_DLOPEN, MODULE, "");
 	slot_run_shell("mkdir -p lib/ckcache && cp '" SLOT_DIRECTORY "'/* lib/ckcache && "
 		       "cp '" PLUGIN("outer") "' lib/ckcache && cp '" PLUGIN("inner") "' lib");
 	(void)snprintf(variables, sizeof(variables),
@@ -151,8 +153,8 @@ TEST(a_missing_plugin_is_named_in_one_line_and_left_out)
 	const char *line = "ckcache: ZE_ENABLE_LAYERS: going on without nowhere: ";
 	const char *end;
 
-	slot_run(&plain, CLIENT_LINKED, "module", "");
-	slot_run(&run, CLIENT_LINKED, "module",
+	slot_run(&plain, CLIENT_LINKED, MODULE, "");
+	slot_run(&run, CLIENT_LINKED, MODULE,
 		 SHIM LAYERS("nowhere:" PLUGIN("outer")));
 	CU_ASSERT_EQUAL(run.status, 0);
 	CU_ASSERT_STRING_EQUAL(run.output, plain.output);
@@ -165,8 +167,8 @@ TEST(a_missing_plugin_is_named_in_one_line_and_left_out)
 
 TEST(what_is_no_plugin_is_left_out)
 {
-	slot_run(&plain, CLIENT_LINKED, "module", "");
-	slot_run(&run, CLIENT_LINKED, "module",
+	slot_run(&plain, CLIENT_LINKED, MODULE, "");
+	slot_run(&run, CLIENT_LINKED, MODULE,
 		 SHIM LAYERS(SLOT_DIRECTORY "/libze_validation_layer.so.1:/dev/null:/tmp:::"
 			     PLUGIN("outer")));
 	CU_ASSERT_EQUAL(run.status, 0);
@@ -178,7 +180,7 @@ TEST(what_is_no_plugin_is_left_out)
 
 TEST(a_plugin_that_fails_changes_nothing_for_the_others)
 {
-	slot_run(&plain, CLIENT_LINKED, "module", "");
+	slot_run(&plain, CLIENT_LINKED, MODULE, "");
 	expect_calls(CLIENT_LINKED,
 		     SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("failing") ":" PLUGIN("inner")),
 		     BOTH_CALLED);
@@ -186,7 +188,7 @@ TEST(a_plugin_that_fails_changes_nothing_for_the_others)
 
 TEST(a_plugin_listed_twice_is_chained_once)
 {
-	slot_run(&plain, CLIENT_LINKED, "module", "");
+	slot_run(&plain, CLIENT_LINKED, MODULE, "");
 	expect_calls(CLIENT_LINKED,
 		     SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("inner") ":" PLUGIN("outer")),
 		     BOTH_CALLED);
@@ -194,9 +196,9 @@ TEST(a_plugin_listed_twice_is_chained_once)
 
 TEST(threads_get_equal_tables_at_once)
 {
-	slot_run(&plain, CLIENT_DLOPEN, "threads", "");
+	slot_run(&plain, CLIENT_DLOPEN, "tables_at_once " MODULE, "");
 	CU_ASSERT_PTR_NOT_NULL(strstr(plain.output, "equal\n"));
-	slot_run(&run, CLIENT_DLOPEN, "threads",
+	slot_run(&run, CLIENT_DLOPEN, "tables_at_once " MODULE,
 		 SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("inner")));
 	expect_equal_runs();
 	CU_ASSERT_STRING_EQUAL(run.calls, BOTH_CALLED);
@@ -230,24 +232,24 @@ TEST(a_diverted_genuine_layer_is_found)
 		       "lib/libze_validation_layer.so.1.distrib && "
 		       "cp '" SLOT_DIRECTORY "/libze_validation_layer.so.1' lib", path, path);
 	(void)dlclose(loader);
-	slot_run(&plain, CLIENT_DLOPEN, "null", VALIDATION " " CHECKS);
+	slot_run(&plain, CLIENT_DLOPEN, "driver=0 null", VALIDATION " " CHECKS);
 	CU_ASSERT_PTR_NOT_NULL(strstr(plain.output, REFUSED));
 	(void)snprintf(variables, sizeof(variables),
 		       "LD_LIBRARY_PATH='%s/lib' " VALIDATION " " CHECKS LAYERS(PLUGIN("outer")),
 		       unit_dir());
-	slot_run(&run, CLIENT_DLOPEN, "null", variables);
+	slot_run(&run, CLIENT_DLOPEN, "driver=0 null", variables);
 	expect_equal_runs();
 	CU_ASSERT_STRING_EQUAL(run.calls, "outer zeDeviceGet\nouter zeContextCreate\n");
 	/* And the shim beside it: two slots, and the plugin called once all the same. */
 	(void)strcat(variables, " " SHIM);
-	slot_run(&run, CLIENT_DLOPEN, "null", variables);
+	slot_run(&run, CLIENT_DLOPEN, "driver=0 null", variables);
 	expect_equal_runs();
 	CU_ASSERT_STRING_EQUAL(run.calls, "outer zeDeviceGet\nouter zeContextCreate\n");
 }
 
 TEST(the_shim_stands_aside_for_a_loader_that_looks_elsewhere)
 {
-	slot_run(&plain, CLIENT_DLOPEN, "module", "");
+	slot_run(&plain, CLIENT_DLOPEN, MODULE, "");
 	expect_calls(CLIENT_DLOPEN, SHIM " ZEL_LIBRARY_PATH=/nonexistent" LAYERS(PLUGIN("outer")),
 		     "");
 }

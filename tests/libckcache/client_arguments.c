@@ -27,7 +27,7 @@ static void expect_bad_il(struct client *client, size_t count,
 	expect_no_desc(client, 1, &program);
 }
 
-void api_bad_programs(struct client *client)
+SCENARIO(bad_programs)
 {
 	const uint64_t value = 1;
 	const struct ckcache_constant twice[] = { { 1, 4, &value }, { 2, 4, &value }, { 1, 8, &value } };
@@ -68,7 +68,7 @@ void api_bad_programs(struct client *client)
 	expect_bad_il(client, 1, &long_one);
 }
 
-void api_bad_handles(struct client *client)
+SCENARIO(bad_handles)
 {
 	const struct ckcache_program good = api_program(api_text, api_options);
 	struct ckcache_desc *none = (struct ckcache_desc *)(void *)client, *desc = none;
@@ -144,7 +144,7 @@ static void expect_kinds_apart(struct client *client)
 	api->desc_free(program);
 }
 
-void api_bad_calls(struct client *client)
+SCENARIO(bad_calls)
 {
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 	cl_program built = api_built(client, api_text, api_options), program = built;
@@ -257,7 +257,7 @@ static enum ckcache_status sized_load(void *ctx, size_t *size, uint8_t *place)
 	return api->device_load(((struct sized *)ctx)->desc, NULL, size, place);
 }
 
-void api_sizes(struct client *client)
+SCENARIO(sizes)
 {
 	const struct ckcache_library library = {
 		.struct_size = sizeof(library), .name = "library", .hash = "0", .hash_size = 1,
@@ -289,7 +289,7 @@ void api_sizes(struct client *client)
  * Names in a file, one a line: which of them clGetExtensionFunctionAddressForPlatform
  * gives. Argument: the file. Prints each with yes or no.
  */
-void api_names(struct client *client)
+SCENARIO_WITHOUT_SESSION(names)
 {
 	FILE *file = fopen(client->arguments[0], "r");
 	char name[128];

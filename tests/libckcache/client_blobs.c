@@ -19,7 +19,7 @@ static void release(cl_program program)
 }
 
 /* Prints nothing: the blob of a program goes to a file. Arguments: file, options. */
-void api_save(struct client *client)
+SCENARIO(save)
 {
 	const char *options = client->arguments[1] ? client->arguments[1] : api_options;
 	struct ckcache_desc *desc = api_desc(client, api_text, options);
@@ -34,7 +34,7 @@ void api_save(struct client *client)
 }
 
 /* The program from a file's blob. Arguments: file, the status that is due, options. */
-void api_load(struct client *client)
+SCENARIO(load)
 {
 	const char *options = client->arguments[2] ? client->arguments[2] : api_options;
 	struct ckcache_desc *desc = api_desc(client, api_text, options);
@@ -64,7 +64,7 @@ static void expect_refusal(struct ckcache_desc *desc, size_t size, const uint8_t
 }
 
 /* A small blob with each bit turned, each length shorter, some longer; and bytes that never were one. */
-void api_flips(struct client *client)
+SCENARIO(flips)
 {
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 	cl_program program = api_built(client, api_text, api_options);
@@ -102,7 +102,7 @@ void api_flips(struct client *client)
 }
 
 /* The right bytes, and the driver would not have them. Argument: the status that is due. */
-void api_refused(struct client *client)
+SCENARIO(refused)
 {
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 	struct bytes blob = api_read(client->arguments[0]);
@@ -113,7 +113,7 @@ void api_refused(struct client *client)
 }
 
 /* Three programs in one description, in its order. */
-void api_several(struct client *client)
+SCENARIO(several)
 {
 	static const char *const options[] = { "-DVALUE=1", "-DVALUE=2", "-DVALUE=3" };
 	struct ckcache_program parts[3];
@@ -161,7 +161,7 @@ void api_several(struct client *client)
 }
 
 /* A blob is as good the tenth time; the description may go before the program, and the context's owner too. */
-void api_again(struct client *client)
+SCENARIO(again)
 {
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 	cl_program program = api_built(client, api_text, api_options), programs[10];
@@ -194,7 +194,7 @@ static struct bytes image_of(cl_program program)
 }
 
 /* pocl unpacks a binary where a name in it says: two loads of a blob have two. */
-void api_apart(struct client *client)
+SCENARIO(apart)
 {
 	static const char text[] = "/* _UNCACHED_abcdef */ kernel void value(global int *out) { }\n";
 	struct ckcache_desc *desc = api_desc(client, text, "");
@@ -217,7 +217,7 @@ void api_apart(struct client *client)
 }
 
 /* Of a program for two devices, of which the description has the second one. */
-void api_second_of_two(struct client *client)
+SCENARIO(second_of_two)
 {
 	cl_device_id second = client->devices[1], first = client->devices[0];
 	struct ckcache_desc *desc;
@@ -339,7 +339,7 @@ static void expect_each_devices_options(struct client *client, struct ckcache_de
 }
 
 /* Programs that are not what the description says. Argument: "stub" where any option will do. */
-void api_undescribed(struct client *client)
+SCENARIO(undescribed)
 {
 	static const char other_text[] =
 		"kernel void value(global int *out) { out[get_global_id(1)] = VALUE; }\n";
@@ -389,7 +389,7 @@ void api_undescribed(struct client *client)
  * IL, whose constants no driver tells: of what the description built itself there is a blob, and
  * with the argument "layer" of what the layer saw; constants that came after the build are not in it.
  */
-void api_constants(struct client *client)
+SCENARIO(constants)
 {
 	const uint32_t value = API_VALUE, other = API_VALUE + 1;
 	const struct ckcache_constant constant = { 7, 4, &value };
@@ -429,7 +429,7 @@ void api_constants(struct client *client)
 }
 
 /* A driver that has no binary to give: the blob is empty, and everything else goes on. */
-void api_no_binary(struct client *client)
+SCENARIO(no_binary)
 {
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 	cl_program program = api_built(client, api_text, api_options);

@@ -14,7 +14,7 @@
 static const char failing[] = "#error not today\nkernel void value(global int *out) { }\n";
 
 /* As an application that knows nothing of the cache. Argument: options. */
-void api_plain(struct client *client)
+SCENARIO(plain)
 {
 	const char *options = client->arguments[0] ? client->arguments[0] : api_options;
 	cl_program program = api_built(client, api_text, options);
@@ -37,7 +37,7 @@ static enum ckcache_origin build(struct client *client, struct ckcache_desc *des
 }
 
 /* Builds once for each argument: the origin that is due, and with a plus afterwards what was stored is evicted. */
-void api_build(struct client *client)
+SCENARIO(build)
 {
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 
@@ -53,7 +53,7 @@ void api_build(struct client *client)
 }
 
 /* As processes that want the same do. */
-void api_build_any(struct client *client)
+SCENARIO(build_any)
 {
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 
@@ -62,7 +62,7 @@ void api_build_any(struct client *client)
 }
 
 /* There is never enough. */
-void api_no_memory(struct client *client)
+SCENARIO(no_memory)
 {
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 	cl_program none = (cl_program)(void *)&desc, program = none;
@@ -90,7 +90,7 @@ static void expect_log(struct client *client, cl_program program)
 }
 
 /* The first of three is good, the second is not. */
-void api_build_failure(struct client *client)
+SCENARIO(build_failure)
 {
 	const struct ckcache_program parts[] = {
 		api_program(api_text, api_options), api_program(failing, "-DK=1"),
@@ -124,7 +124,7 @@ void api_build_failure(struct client *client)
 }
 
 /* Of several the origin is the worst one's, and each stands in its place. */
-void api_build_order(struct client *client)
+SCENARIO(build_order)
 {
 	static const char *const options[] = { "-DVALUE=1", "-DVALUE=2", "-DVALUE=3" };
 	struct ckcache_program parts[3];
@@ -176,7 +176,7 @@ static void *work(void *ctx)
 }
 
 /* As many threads with one description; then each with its own of the same. */
-void api_threads(struct client *client)
+SCENARIO(threads)
 {
 	struct crew crew = { .client = client };
 	pthread_t threads[THREADS];
@@ -195,7 +195,7 @@ void api_threads(struct client *client)
 }
 
 /* A child of a process that has used the cache uses it too. Only for drivers that survive a fork. */
-void api_children(struct client *client)
+SCENARIO(children)
 {
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 	int status = -1;

@@ -167,7 +167,7 @@ static void wrap(struct client *client, struct ckcache_desc *desc)
 	api->desc_free(foreign);
 }
 
-void api_device(struct client *client)
+SCENARIO(device)
 {
 	const struct ckcache_library library = library_of("library", "1.0", "0123abcd");
 	struct ckcache_desc *desc = describe(client, &library);
@@ -192,7 +192,7 @@ void api_device(struct client *client)
 }
 
 /* Other names, versions, hashes, builds: other ids. */
-void api_device_identity(struct client *client)
+SCENARIO(device_identity)
 {
 	struct ckcache_library libraries[9] = {
 		library_of("library", "1.0", "0123abcd"), library_of("Library", "1.0", "0123abcd"),
@@ -256,7 +256,7 @@ void api_device_identity(struct client *client)
 }
 
 /* Prints the id and the data, or nothing. With arguments: stores the first of them. */
-void api_device_load(struct client *client)
+SCENARIO(device_load)
 {
 	const struct ckcache_library library = library_of("library", "1.0", "0123abcd");
 	struct ckcache_desc *desc = describe(client, &library);

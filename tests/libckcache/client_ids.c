@@ -93,7 +93,7 @@ static void add_groups(struct ids *ids, struct client *client)
 }
 
 /* In one process: same where all is the same, different wherever anything is not. */
-void api_ids(struct client *client)
+SCENARIO(ids)
 {
 	static const char longer[] = "kernel void value(global int *out) { out[get_global_id(0)] = VALUE; } \n";
 	struct ids ids = { .count = 0 };
@@ -127,7 +127,7 @@ void api_ids(struct client *client)
 }
 
 /* Prints the id, also after a build, which may bring the compiler's libraries. Arguments: options. */
-void api_id_of(struct client *client)
+SCENARIO(id_of)
 {
 	const char *options = client->arguments[0] ? client->arguments[0] : api_options;
 	struct ckcache_desc *desc = api_desc(client, api_text, options);
@@ -187,7 +187,7 @@ static enum ckcache_origin build_nameless(struct client *client, struct ckcache_
 }
 
 /* What source and options do not tell: empty ids and blobs, and builds all the same. */
-void api_empty(struct client *client)
+SCENARIO(empty)
 {
 	static const char *const texts[] = {
 		"constant char date[] = __DATE__;\n"
@@ -213,7 +213,7 @@ void api_empty(struct client *client)
 }
 
 /* The date, in any case: never from a cache. */
-void api_dated(struct client *client)
+SCENARIO(dated)
 {
 	static const char text[] = "constant char date[] = __DATE__;\n"
 		"kernel void value(global int *out) { out[get_global_id(0)] = 7 + 0 * date[0]; }\n";
@@ -225,7 +225,7 @@ void api_dated(struct client *client)
 }
 
 /* A header that is edited, and one beside it that is none of the program's. */
-void api_changed(struct client *client)
+SCENARIO(changed)
 {
 	struct ckcache_desc *desc, *again;
 
@@ -255,7 +255,7 @@ void api_changed(struct client *client)
  * A variable that compilers read, changed behind a description's back, then
  * back; and one that nobody reads.
  */
-void api_environment(struct client *client)
+SCENARIO(environment)
 {
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options), *other;
 	cl_program program = api_built(client, api_text, api_options), none = NULL, back = NULL;
@@ -297,7 +297,7 @@ void api_environment(struct client *client)
 }
 
 /* Changed before the first call of ckcache.h, and after the driver was loaded. */
-void api_environment_early(struct client *client)
+SCENARIO(environment_early)
 {
 	struct ckcache_desc *desc;
 	size_t size = 1;

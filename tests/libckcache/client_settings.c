@@ -62,7 +62,7 @@ static int entries_in(const char *path)
 }
 
 /* Each setting, set and asked for. Argument: the directory as configured. */
-void api_settings(struct client *client)
+SCENARIO(settings)
 {
 	char room[4096];
 	uint64_t bytes = 1;
@@ -111,7 +111,7 @@ void api_settings(struct client *client)
 }
 
 /* What is stored after the directory changed lies in the new one, and the other way round. */
-void api_moved(struct client *client)
+SCENARIO(moved)
 {
 	struct stat info = { .st_mode = 0 };
 
@@ -132,7 +132,7 @@ void api_moved(struct client *client)
 }
 
 /* Before OpenCL is asked for anything. Argument: the directory. */
-void api_early(struct client *client)
+SCENARIO_WITHOUT_SESSION(early)
 {
 	cl_program program;
 	int on = 7;
@@ -159,7 +159,7 @@ void api_early(struct client *client)
 }
 
 /* Off writes nothing and finds nothing on disk; on again does. */
-void api_persistent(struct client *client)
+SCENARIO(persistent)
 {
 	WANT(CKCACHE_OK, api->set_persistent(CKCACHE_API_OPENCL, 0));
 	build(client, "-DVALUE=1", CKCACHE_ORIGIN_BUILT);
@@ -196,7 +196,7 @@ static void expect_no_change(struct client *client, bool read_only)
 }
 
 /* What the user has forbidden. Argument: "disable", "persistent" or "read-only". */
-void api_denied(struct client *client)
+SCENARIO(denied)
 {
 	bool disable = !strcmp(client->arguments[0], "disable");
 	bool read_only = !strcmp(client->arguments[0], "read-only");
@@ -227,7 +227,7 @@ void api_denied(struct client *client)
 }
 
 /* Arguments: a directory, the status that is due, the directory in use afterwards. */
-void api_set_dir(struct client *client)
+SCENARIO(set_dir)
 {
 	WANT((enum ckcache_status)atoi(client->arguments[1]), api->set_dir(client->arguments[0]));
 	CHECK(dir_is(client->arguments[2]));
@@ -235,7 +235,7 @@ void api_set_dir(struct client *client)
 }
 
 /* Stores programs under a bound. Arguments: the bound, the first one's and the last one's number. */
-void api_capacity(struct client *client)
+SCENARIO(capacity)
 {
 	WANT(CKCACHE_OK, api->set_capacity(strtoull(client->arguments[0], NULL, 10)));
 	for (int i = atoi(client->arguments[1]); i <= atoi(client->arguments[2]); i++) {
@@ -252,7 +252,7 @@ void api_capacity(struct client *client)
 	WANT(CKCACHE_OK, api->flush());
 }
 
-void api_evict_denied(struct client *client)
+SCENARIO(evict_denied)
 {
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 

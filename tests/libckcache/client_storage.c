@@ -193,7 +193,7 @@ static enum ckcache_origin build(struct client *client, const struct ckcache_sto
 }
 
 /* Two places for three programs: what came first goes first, however often it is used. */
-void api_storage(struct client *client)
+SCENARIO(storage)
 {
 	struct fifo fifo = { .next = 0 };
 	const struct ckcache_storage storage = storage_of(&fifo);
@@ -220,7 +220,7 @@ void api_storage(struct client *client)
 }
 
 /* Whatever load says, the program is right, and what was of no use goes. */
-void api_storage_lies(struct client *client)
+SCENARIO(storage_lies)
 {
 	for (int lie = LIE_NONE + 1; lie < LIES; lie++) {
 		struct fifo fifo = { .next = 0 };
@@ -250,7 +250,7 @@ void api_storage_lies(struct client *client)
 }
 
 /* A storage that cannot, or does not have, what it need not. */
-void api_storage_fails(struct client *client)
+SCENARIO(storage_fails)
 {
 	struct fifo fifo = { .stores_with = CKCACHE_ERROR_IO, .evicts_with = CKCACHE_ERROR_IO };
 	struct ckcache_storage storage = storage_of(&fifo), bad;
@@ -292,7 +292,7 @@ void api_storage_fails(struct client *client)
 }
 
 /* The driver refuses binaries: argument: a file with the stub's settings, which is written here. */
-void api_storage_refused(struct client *client)
+SCENARIO(storage_refused)
 {
 	static const char *const refusals[] = {
 		"STUB_REFUSE_BINARY=1\n", "STUB_REFUSE_BINARY_BUILD=1\n", "STUB_STATUS_ONLY=error\n",
@@ -317,7 +317,7 @@ void api_storage_refused(struct client *client)
  * A header that the driver looks for with every program, and that no id names: what was stored
  * without it is not loaded with it, nor the other way round. Argument: its path.
  */
-void api_storage_files(struct client *client)
+SCENARIO(storage_files)
 {
 	static const char with_header[] = "#include \"value.h\"\nkernel void value(global int *out) { }\n";
 	struct fifo fifo = { .next = 0 };
@@ -360,7 +360,7 @@ void api_storage_files(struct client *client)
 }
 
 /* What a build reads cannot be seen: it is right, and is not stored. */
-void api_storage_unseen(struct client *client)
+SCENARIO(storage_unseen)
 {
 	struct fifo fifo = { .next = 0 };
 	const struct ckcache_storage storage = storage_of(&fifo);

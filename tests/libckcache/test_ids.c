@@ -8,25 +8,21 @@
 #include "tests/support/unit.h"
 
 /* The id of one program in a process of its own. */
-static char *id_in(enum way way)
+static const char *id_in(enum way way)
 {
 	return OUTPUT(way, "id-of");
 }
 
-static void expect_same(char *a, char *b)
+static void expect_same(const char *a, const char *b)
 {
 	CU_ASSERT(strlen(a) == 2 * 88 + 1);
 	CU_ASSERT_STRING_EQUAL(a, b);
-	free(a);
-	free(b);
 }
 
-static void expect_other(char *a, char *b)
+static void expect_other(const char *a, const char *b)
 {
 	CU_ASSERT(strlen(a) == 2 * 88 + 1 && strlen(b) == strlen(a));
 	CU_ASSERT_STRING_NOT_EQUAL(a, b);
-	free(a);
-	free(b);
 }
 
 TEST(ids_are_equal_in_each_process_and_way)
@@ -64,14 +60,14 @@ TEST(ids_differ_by_the_number_of_devices_in_the_context)
 	if (!driver_is("stub"))
 		return;
 	way_begin(WAY_LINKED);
-	char *one = id_in(WAY_LINKED);
+	const char *one = id_in(WAY_LINKED);
 	driver_setenv("STUB_DEVICES", "2");
 	expect_other(one, id_in(WAY_LINKED));
 }
 
 TEST(ids_differ_by_the_driver_version)
 {
-	char *before;
+	const char *before;
 
 	if (!driver_is("stub"))
 		return;
@@ -86,7 +82,8 @@ TEST(ids_differ_by_the_driver_version)
 /* Another build of the driver's library, with the same version. */
 TEST(ids_differ_by_the_build_of_the_driver)
 {
-	char *before, path[4096];
+	const char *before;
+	char path[4096];
 
 	if (!driver_is("stub"))
 		return;
@@ -100,7 +97,7 @@ TEST(ids_differ_by_the_build_of_the_driver)
 /* Each layer of the process is below the library. */
 TEST(ids_know_other_layers)
 {
-	char *none;
+	const char *none;
 
 	if (!driver_is("stub"))
 		return;
@@ -111,7 +108,6 @@ TEST(ids_know_other_layers)
 	driver_setenv("OPENCL_LAYERS", OTHER_LAYER_THAT_CHANGES);
 	none = id_in(WAY_LINKED);
 	CU_ASSERT_STRING_EQUAL(none, "\n");
-	free(none);
 }
 
 TEST(ids_differ_by_variables_that_compilers_read)
@@ -130,7 +126,7 @@ TEST(ids_differ_by_variables_that_compilers_read)
 
 	way_begin(WAY_LINKED);
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-		char *before = id_in(WAY_LINKED);
+		const char *before = id_in(WAY_LINKED);
 		bool counts = driver_is("stub");
 
 		for (size_t j = 0; j < 4 && variables[i].readers[j]; j++)
@@ -144,7 +140,7 @@ TEST(ids_differ_by_variables_that_compilers_read)
 	}
 	expect_same(id_in(WAY_LINKED), id_in(WAY_LINKED));
 	for (int i = 0; i < 2; i++) {
-		char *before = id_in(WAY_LINKED);
+		const char *before = id_in(WAY_LINKED);
 
 		driver_setenv("SOMETHING_ELSE", i ? "1" : "2");
 		expect_same(before, id_in(WAY_LINKED));

@@ -3,7 +3,6 @@
 #include "tests/libckcache/ways.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "tests/support/unit.h"
 
@@ -39,7 +38,7 @@ struct outcome way_client(enum way way, const char *const *arguments)
 	return driver_client(ways[way].layer, arguments);
 }
 
-char *way_output(enum way way, const char *const *arguments)
+const char *way_output(enum way way, const char *const *arguments)
 {
 	struct outcome outcome = way_client(way, arguments);
 
@@ -47,11 +46,5 @@ char *way_output(enum way way, const char *const *arguments)
 		(void)printf("    %s, way %d\n", arguments[0], (int)way);
 		CU_FAIL("the client's checks did not hold");
 	}
-	free(outcome.errors);
 	return outcome.output;
-}
-
-void way_good(enum way way, const char *const *arguments)
-{
-	free(way_output(way, arguments));
 }

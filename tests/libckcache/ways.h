@@ -15,13 +15,12 @@ enum way { WAY_LINKED, WAY_LAYERED, WAY_EXTENSION, WAYS };
 void way_begin(enum way way);
 /* That directory; one buffer. */
 const char *way_cache(enum way way);
-/* The client's outcome, or that it is good. */
+/* The client's outcome. */
 struct outcome way_client(enum way way, const char *const *arguments);
-void way_good(enum way way, const char *const *arguments);
-#define GOOD(way, ...) way_good(way, (const char *const[]){ __VA_ARGS__, NULL })
-/* Exit code 0, and the output, to be freed. */
-char *way_output(enum way way, const char *const *arguments);
+/* Exit code 0, and the output, as long as the test. */
+const char *way_output(enum way way, const char *const *arguments);
 #define OUTPUT(way, ...) way_output(way, (const char *const[]){ __VA_ARGS__, NULL })
+#define GOOD(way, ...) ((void)OUTPUT(way, __VA_ARGS__))
 
 #define EACH_WAY(name) for (enum way name = WAY_LINKED; name < WAYS; name++)
 

@@ -34,9 +34,8 @@ enum answer { HIT, MISS, NEITHER };
 static const char *const plain_source[] = { "extreme", "main.cl", "plain", "", NULL };
 static const char *const with_inc[] = { "extreme", "main.cl", "plain", "-I inc", NULL };
 
-static void begin(void)
+BEFORE_EACH
 {
-	driver_begin();
 	/* pocl's own cache does not see every header: the reference would be stale. */
 	driver_setenv("POCL_KERNEL_CACHE", "0");
 }
@@ -158,7 +157,6 @@ TEST(source_of_64_mb)
 {
 	char *spaces = malloc(MEGABYTE + 1);
 
-	begin();
 	CU_ASSERT_FATAL(spaces != NULL);
 	memset(spaces, ' ', MEGABYTE);
 	spaces[MEGABYTE] = '\0';
@@ -171,7 +169,6 @@ TEST(options_of_1_mb)
 {
 	const char *const arguments[] = { "extreme", "main.cl", "plain", "@options", NULL };
 
-	begin();
 	unit_write("work/main.cl", KERNEL_OF("7"));
 	write_many("work/options", "-DA=", "x", MEGABYTE, "");
 	large(arguments, MISS, HIT, MEGABYTE);
@@ -199,7 +196,6 @@ static void options_of_many_words(const char *word)
 {
 	const char *const arguments[] = { "extreme", "main.cl", "plain", "@options", NULL };
 
-	begin();
 	unit_write("work/main.cl", KERNEL_OF("7"));
 	write_many("work/options", "", word, 100000, "");
 	limited(arguments);
@@ -226,7 +222,6 @@ TEST(ten_thousand_headers)
 	struct outcome bare;
 	char path[64];
 
-	begin();
 	for (int i = 0; i < 10000; i++) {
 		(void)snprintf(path, sizeof(path), "work/inc/h%d.h", i);
 		unit_write(path, i == 9999 ? "#define VALUE 3\n" : "\n");
@@ -251,7 +246,6 @@ TEST_ON("!stub", ten_thousand_embedded_headers)
 	struct outcome bare;
 	struct driver_stats stats;
 
-	begin();
 	bare = driver_client(BARE, arguments);
 	for (int i = 0; i < 2; i++) {
 		struct outcome layered = driver_client(LAYERED, arguments);
@@ -273,7 +267,6 @@ TEST(one_text_in_many_strings)
 	static const char *const ways[] = { "plain", "length", "halves", "bytes", "empty-strings",
 					    "zero-lengths", "mixed-lengths" };
 
-	begin();
 	write_many("work/main.cl", "", "/* 10 B */", 1000, "\n" KERNEL_OF("7"));
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		const char *const arguments[] = { "extreme", "main.cl", ways[i], "", NULL };
@@ -299,7 +292,6 @@ TEST(no_text_at_all)
 	const char *const arguments[] = { "extreme", "main.cl", "nothing", "", NULL };
 	const char *const null_options[] = { "extreme", "main.cl", "nothing", "-", NULL };
 
-	begin();
 	unit_write("work/main.cl", "");
 	alike(arguments);
 	alike(null_options);
@@ -314,7 +306,6 @@ TEST(nul_in_the_source)
 	bool good;
 	struct outcome bare;
 
-	begin();
 	unit_write_bytes("work/main.cl", one, sizeof(one) - 1);
 	bare = driver_client(BARE, arguments);
 	good = strstr(bare.output, "build 0") != NULL;
@@ -331,7 +322,6 @@ TEST(nul_in_a_header)
 	struct outcome bare;
 	bool good;
 
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 	unit_write_bytes("work/inc/value.h", one, sizeof(one) - 1);
 	bare = driver_client(BARE, with_inc);
@@ -343,7 +333,6 @@ TEST(nul_in_a_header)
 
 static void success_without_a_binary(const char *mode)
 {
-	begin();
 	unit_write("work/main.cl", KERNEL_OF("7"));
 	driver_stub_setting("STUB_NO_BINARY", mode);
 	three_ways(plain_source, NEITHER, NEITHER);
@@ -373,7 +362,6 @@ TEST(header_that_disappears_between_two_builds)
 	struct outcome bare;
 	struct driver_stats stats;
 
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 	write_value("work/inc/value.h", 1);
 	bare = driver_client(BARE, arguments);
@@ -397,7 +385,6 @@ TEST(directory_that_comes_and_goes)
 	const char *const arguments[] = { "extreme", "main.cl", "plain", "-I first -I second", NULL };
 	struct outcome bare;
 
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 	three_ways(arguments, NEITHER, NEITHER);
 	write_value("work/second/value.h", 2);
@@ -417,7 +404,6 @@ TEST_ON("!stub", header_that_is_a_directory)
 {
 	const char *const arguments[] = { "extreme", "main.cl", "plain", "-I first -I second", NULL };
 
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 	unit_write("work/first/value.h/file", "");
 	three_ways(arguments, NEITHER, NEITHER);
@@ -435,7 +421,6 @@ TEST(header_that_may_not_be_read)
 {
 	struct outcome bare;
 
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 	write_value("work/inc/value.h", 1);
 	(void)driver_as_nobody();
@@ -459,7 +444,6 @@ TEST(header_that_may_not_be_read)
 
 TEST(header_that_is_a_dangling_link)
 {
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 	unit_write("work/inc/empty", "");
 	CU_ASSERT_EQUAL(symlink("target.h", "work/inc/value.h"), 0);
@@ -474,7 +458,6 @@ TEST(header_that_is_a_dangling_link)
 /* Only the driver may take what a writer puts into it. */
 TEST(header_that_is_a_fifo)
 {
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 	unit_write("work/inc/empty", "");
 	CU_ASSERT_EQUAL(mkfifo("work/inc/value.h", 0600), 0);
@@ -488,7 +471,6 @@ TEST(include_cycle)
 	struct outcome bare;
 	bool good;
 
-	begin();
 	unit_write("work/main.cl", "#include \"a.h\"\n" KERNEL);
 	unit_write("work/inc/a.h", "#include \"b.h\"\n#define VALUE 1\n");
 	unit_write("work/inc/b.h", "#include \"a.h\"\n");
@@ -521,7 +503,6 @@ TEST(deep_include_chain)
 {
 	unsigned int fine = driver_is("stub") ? 7 : 150;
 
-	begin();
 	write_chain(fine, 1);
 	cached(with_inc);
 	write_chain(fine, 2);
@@ -550,7 +531,6 @@ TEST_ON("stub", lines_of_10_mb)
 		struct outcome bare;
 		bool good;
 
-		begin();
 		write_many("work/main.cl", lines[i].before, lines[i].piece, MEGABYTE, lines[i].after);
 		bare = driver_client(BARE, plain_source);
 		good = strstr(bare.output, "build 0") != NULL;
@@ -565,7 +545,6 @@ TEST_ON("stub", branches_that_open_each_other)
 	char *text = malloc(MEGABYTE);
 	int at = 0;
 
-	begin();
 	CU_ASSERT_FATAL(text != NULL);
 	for (int i = 0; i < 5000; i++)
 		at += sprintf(text + at, "#if A%d\n#define A%d 1\n#endif\n", i + 1, i);
@@ -577,14 +556,12 @@ TEST_ON("stub", branches_that_open_each_other)
 
 TEST_ON("stub", macro_of_many_bodies)
 {
-	begin();
 	write_many("work/main.cl", "", "#define A %u\n", 30000, KERNEL_OF("7"));
 	limited(plain_source);
 }
 
 TEST_ON("stub", name_computed_again_and_again)
 {
-	begin();
 	write_many("work/inc/bodies.h", "", "#define V \"v%u.h\"\n", 60, "");
 	write_many("work/main.cl", "#include \"bodies.h\"\n", "#include V\n", 30000, KERNEL_OF("7"));
 	limited(with_inc);
@@ -592,7 +569,6 @@ TEST_ON("stub", name_computed_again_and_again)
 
 TEST_ON("stub", file_name_again_and_again)
 {
-	begin();
 	write_many("work/main.cl", "int a = 0", " + sizeof(__FILE__)", MEGABYTE, ";\n" KERNEL_OF("7"));
 	large(plain_source, MISS, HIT, 20 * MEGABYTE);
 }
@@ -665,7 +641,6 @@ TEST_ON("stub", headers_that_change_before_the_driver_reads_them)
 		struct outcome after, before, layered;
 		struct held held;
 
-		begin();
 		unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 		write_value("work/inc/value.h", 1);
 		before = driver_client(BARE, with_inc);
@@ -744,7 +719,6 @@ TEST_ON("stub", headers_that_change_and_change_back)
 		struct outcome before, layered;
 		struct held held;
 
-		begin();
 		unit_write("work/main.cl", "#include \"value.h\"\n#include \"last/last.h\"\n" KERNEL);
 		write_value("work/inc/value.h", 1);
 		write_many("work/last/last.h", "", "int x;\n", 20000, "");
@@ -773,7 +747,6 @@ TEST_ON("!stub", embedded_headers_and_files)
 	unsigned int expected;
 	bool good;
 
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n#include \"outer/user.h\"\n"
 				   KERNEL_OF("VALUE * 100 + OTHER"));
 	unit_write("work/embedded", "#define VALUE 5\n");
@@ -809,6 +782,5 @@ TEST(invalid_handles_and_arguments)
 	/* NEO calls a program failed whose compilation it refused; the specification does not say. */
 	const char *const arguments[] = { "invalid", driver_is("neo") ? "codes" : NULL, NULL };
 
-	begin();
 	cached(arguments);
 }

@@ -21,9 +21,8 @@ static struct outcome run(void)
 	return outcome;
 }
 
-static void begin(void)
+BEFORE_EACH
 {
-	driver_begin();
 	driver_setenv("POCL_KERNEL_CACHE", "0");
 	driver_shell(instead);
 }
@@ -72,7 +71,6 @@ TEST(second_run_builds_nothing)
 {
 	struct outcome outcome;
 
-	begin();
 	outcome = run();
 	expect_memory(&outcome);
 	expect_start(&outcome, 3, 0, 0);
@@ -85,7 +83,7 @@ TEST(second_run_builds_nothing)
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 3);
 }
 
-TEST(refused_binaries_are_built_again)
+TEST_ON("stub", refused_binaries_are_built_again)
 {
 	static const char *const settings[][2] = {
 		{ "STUB_REFUSE_BINARY", "1" }, { "STUB_REFUSE_BINARY_BUILD", "1" },
@@ -93,9 +91,6 @@ TEST(refused_binaries_are_built_again)
 	};
 	struct outcome outcome;
 
-	if (!driver_is("stub"))
-		return;
-	begin();
 	outcome = run();
 	expect_start(&outcome, 3, 0, 0);
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
@@ -109,14 +104,11 @@ TEST(refused_binaries_are_built_again)
 	}
 }
 
-TEST(binaries_that_cannot_be_read_are_not_stored)
+TEST_ON("stub", binaries_that_cannot_be_read_are_not_stored)
 {
 	static const char *const values[] = { "1", "error" };
 	struct outcome outcome;
 
-	if (!driver_is("stub"))
-		return;
-	begin();
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		driver_stub_setting("STUB_NO_BINARY", values[i]);
 		outcome = run();
@@ -124,13 +116,10 @@ TEST(binaries_that_cannot_be_read_are_not_stored)
 	}
 }
 
-TEST(without_a_store_it_runs_all_the_same)
+TEST_ON("stub", without_a_store_it_runs_all_the_same)
 {
 	struct outcome outcome;
 
-	if (!driver_is("stub"))
-		return;
-	begin();
 	driver_setenv("CKCACHE_PERSISTENT", "0");
 	for (int i = 0; i < 2; i++) {
 		outcome = run();

@@ -18,9 +18,8 @@
 
 static struct outcome reference;
 
-static void begin(void)
+BEFORE_EACH
 {
-	driver_begin();
 	driver_setenv("CKCACHE_CAPTURE", "deferred");
 	/* A worker gets no variable of the stub's: it looks at home. */
 	CU_ASSERT_EQUAL(symlink("../settings", "home/stub_settings"), 0);
@@ -76,7 +75,6 @@ static void expect_hit(const char *argument)
 
 TEST(deferred_build_is_replayed_and_hits)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	CU_ASSERT_EQUAL(driver_stats().deferred, 1);
 	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
@@ -91,7 +89,6 @@ TEST(deferred_build_is_replayed_and_hits)
 
 TEST_ON("!stub", default_policy_of_pocl_is_to_defer)
 {
-	begin();
 	if (!driver_is("pocl"))
 		return;
 	driver_setenv("CKCACHE_CAPTURE", NULL);
@@ -103,7 +100,6 @@ TEST_ON("!stub", default_policy_of_pocl_is_to_defer)
 
 TEST(same_build_has_one_recipe)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	run_same("vector", "-DK=5");
 	run_same("vector", "-DK=6");
@@ -116,7 +112,6 @@ TEST(same_build_has_one_recipe)
 
 TEST(build_with_callback_is_replayed)
 {
-	begin();
 	run_same("callback", NULL);
 	CU_ASSERT(driver_stats().deferred >= 1);
 	expect_replay(0, "built", NULL);
@@ -126,7 +121,6 @@ TEST(build_with_callback_is_replayed)
 
 TEST_ON("stub", subset_of_devices_is_replayed)
 {
-	begin();
 	driver_setenv("STUB_DEVICES", "2");
 	driver_stub_setting("STUB_DEVICES", "2");
 	run_same("one-device", NULL);
@@ -149,7 +143,6 @@ static void header_run(void)
 
 TEST_ON("stub", headers_are_found_from_the_working_directory)
 {
-	begin();
 	unit_write("work/including.cl", including);
 	unit_write("work/headers/common.h", "#define VALUE 7\n");
 	header_run();
@@ -160,7 +153,6 @@ TEST_ON("stub", headers_are_found_from_the_working_directory)
 
 TEST_ON("stub", changed_header_makes_a_recipe_useless)
 {
-	begin();
 	unit_write("work/including.cl", including);
 	unit_write("work/headers/common.h", "#define VALUE 7\n");
 	header_run();
@@ -177,7 +169,6 @@ TEST_ON("stub", changed_header_makes_a_recipe_useless)
 
 TEST_ON("stub", environment_of_the_key_is_restored)
 {
-	begin();
 	driver_setenv("IGC_EXAMPLE", "two words");
 	run_same("vector", "-DK=5");
 	driver_setenv("IGC_EXAMPLE", "another");
@@ -191,7 +182,6 @@ TEST_ON("stub", environment_of_the_key_is_restored)
 /* Of a driver of that name, which shows no device without the variable, and none of whose keys has it. */
 static void found_by(const char *driver, const char *variable)
 {
-	begin();
 	driver_stub_as(driver);
 	driver_stub_setting("STUB_DEVICES_WANT", variable);
 	driver_setenv(variable, "0");
@@ -220,7 +210,6 @@ TEST_ON("stub", intel_shows_the_devices_of_the_application)
 
 TEST_ON("stub", crashing_recipe_is_quarantined)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	driver_stub_setting("STUB_CRASH", "1");
 	expect_replay(1, "failed                                1", "signal 6; it is kept");
@@ -237,7 +226,6 @@ TEST_ON("stub", crashing_recipe_is_quarantined)
 
 TEST_ON("stub", one_crash_is_forgiven)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	driver_stub_setting("STUB_CRASH", "1");
 	expect_replay(1, "failed", "signal 6");
@@ -249,7 +237,6 @@ TEST_ON("stub", one_crash_is_forgiven)
 
 TEST_ON("stub", failing_recipe_is_quarantined)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	driver_stub_setting("STUB_NO_BINARY", "1");
 	expect_replay(1, "failed", "nothing was stored");
@@ -268,7 +255,6 @@ TEST_ON("stub", hanging_recipe_is_ended_in_time)
 	struct outcome outcome;
 	char gate[4096];
 
-	begin();
 	run_same("vector", "-DK=5");
 	make_gate(gate);
 	outcome = TOOL("replay", "--timeout", "1");
@@ -295,7 +281,6 @@ TEST_ON("stub", interrupted_replay_ends_its_workers_and_blames_nobody)
 	char gate[4096];
 	int fd;
 
-	begin();
 	run_same("vector", "-DK=5");
 	make_gate(gate);
 	running = driver_tool_start(arguments);
@@ -322,7 +307,6 @@ TEST_ON("stub", signals_that_the_caller_ignores_are_ignored)
 	char gate[4096];
 	int fd;
 
-	begin();
 	run_same("vector", "-DK=5");
 	make_gate(gate);
 	/* As nohup does. */
@@ -341,7 +325,6 @@ TEST_ON("stub", signals_that_the_caller_ignores_are_ignored)
 
 TEST_ON("stub", empty_source_is_replayed)
 {
-	begin();
 	run_same("empty", NULL);
 	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
 	expect_replay(0, "built                                 1", NULL);
@@ -354,7 +337,6 @@ TEST_ON("stub", programs_with_random_words_are_replayed)
 {
 	char token[40];
 
-	begin();
 	for (unsigned int i = 0; i < 12; i++) {
 		/* Not what PyOpenCL appends: that would be left out of the key. */
 		(void)snprintf(token, sizeof(token), "%08x", 0x12345678U + i * 0x9e3779b9U);
@@ -374,7 +356,6 @@ TEST_ON("stub", image_of_a_size_that_is_not_stored_drops_its_recipe)
 		{ "CKCACHE_MAX_SIZE", "100" },
 	};
 
-	begin();
 	for (size_t i = 0; i < 3; i++) {
 		run_same("vector", "-DK=5");
 		CU_ASSERT_EQUAL(driver_stats().recipes, 1);
@@ -395,7 +376,6 @@ TEST_ON("stub", two_replays_do_not_work_at_once)
 	char gate[4096];
 	int fd;
 
-	begin();
 	run_same("vector", "-DK=5");
 	make_gate(gate);
 	running = driver_tool_start(arguments);
@@ -413,7 +393,6 @@ TEST_ON("stub", damaged_recipe_is_removed)
 	char paths[2][4096];
 	int fd;
 
-	begin();
 	run_same("vector", "-DK=5");
 	CU_ASSERT_EQUAL_FATAL(recipe_files(paths, 2), 1);
 	fd = open(paths[0], O_WRONLY | O_CLOEXEC);
@@ -425,7 +404,6 @@ TEST_ON("stub", damaged_recipe_is_removed)
 
 TEST_ON("stub", foreign_files_are_left_alone)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	unit_write("cache/recipes/README", "mine\n");
 	unit_write("cache/recipes/0123.recipe", "mine\n");
@@ -436,7 +414,6 @@ TEST_ON("stub", foreign_files_are_left_alone)
 
 TEST_ON("stub", recipe_waits_for_its_device)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	CU_ASSERT_EQUAL(rename("vendors", "vendors-away"), 0);
 	expect_replay(0, "without device                        1", NULL);
@@ -447,7 +424,6 @@ TEST_ON("stub", recipe_waits_for_its_device)
 
 TEST_ON("stub", driver_that_changed_meanwhile_gets_its_own)
 {
-	begin();
 	driver_stub_setting("STUB_DRIVER_VERSION", "1.0");
 	run_same("vector", "-DK=5");
 	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
@@ -460,7 +436,6 @@ TEST_ON("stub", stale_entries_are_built_again)
 {
 	struct outcome outcome;
 
-	begin();
 	driver_setenv("CKCACHE_CAPTURE", NULL);
 	driver_stub_setting("STUB_DRIVER_VERSION", "1.0");
 	run_same("vector", "-DK=5");
@@ -483,7 +458,6 @@ TEST_ON("stub", stale_entries_are_built_again)
 
 TEST_ON("stub", read_only_cache_is_not_replayed)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	driver_setenv("CKCACHE_READ_ONLY", "1");
 	expect_replay(1, "", "the cache is read-only");
@@ -496,7 +470,6 @@ TEST_ON("stub", clear_removes_recipes)
 {
 	struct outcome outcome;
 
-	begin();
 	run_same("vector", "-DK=5");
 	unit_write("cache/tokens.dat", "what is known of programs");
 	outcome = TOOL("clear");
@@ -509,7 +482,6 @@ TEST_ON("stub", other_verbs_see_no_entry_in_a_recipe)
 {
 	static const char *const verbs[] = { "list", "verify", "prune" };
 
-	begin();
 	run_same("vector", "-DK=5");
 	for (size_t i = 0; i < 3; i++) {
 		struct outcome outcome = TOOL(verbs[i]);

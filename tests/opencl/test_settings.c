@@ -135,13 +135,11 @@ TEST(trace_says_miss_then_hit)
 }
 
 /* Whatever their lengths: with its terminator the name has that of a number. */
-TEST(trace_tells_numbers_from_texts)
+TEST_ON("stub", trace_tells_numbers_from_texts)
 {
 	char path[4096], line[65536] = "";
 	FILE *file;
 
-	if (!driver_is("stub"))
-		return;
 	driver_stub_setting("STUB_DEVICE_NAME", "7 bytes");
 	(void)snprintf(path, sizeof(path), "%s/trace", unit_dir());
 	driver_setenv("CKCACHE_TRACE", path);

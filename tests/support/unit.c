@@ -16,7 +16,7 @@
 
 static char directory[4096];
 static struct unit_test *added;		/* by line */
-static void (*begin_each)(void), (*end_each)(void);
+static void (*begin_each)(void), (*before_each)(void), (*after_each)(void), (*end_each)(void);
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
 {
@@ -53,10 +53,14 @@ static void set_up(void)
 	}
 	if (begin_each)
 		begin_each();
+	if (before_each)
+		before_each();
 }
 
 static void tear_down(void)
 {
+	if (after_each)
+		after_each();
 	if (end_each)
 		end_each();
 	if (chdir("/") < 0)
@@ -114,6 +118,16 @@ void unit_each(void (*begin)(void), void (*end)(void))
 {
 	begin_each = begin;
 	end_each = end;
+}
+
+void unit_before_each(void (*act)(void))
+{
+	before_each = act;
+}
+
+void unit_after_each(void (*act)(void))
+{
+	after_each = act;
 }
 
 static CU_pSuite begin_suite(const char *suite)

@@ -25,6 +25,15 @@ struct unit_test {
 	struct unit_test *next;
 };
 #define TEST(test) TEST_ON(NULL, test)
+/* BEFORE_EACH { ... } and AFTER_EACH { ... }: what each test of the file begins and ends with. */
+#define BEFORE_EACH UNIT_EACH(before_each)
+#define AFTER_EACH UNIT_EACH(after_each)
+#define UNIT_EACH(when) \
+	static void when(void); \
+	__attribute__((constructor)) static void add_##when(void) { unit_##when(when); } \
+	static void when(void)
+void unit_before_each(void (*act)(void));
+void unit_after_each(void (*act)(void));
 /* Only where the driver, or whatever else unit_run is told, is "that", one of "that other", or not: "!that". */
 #define TEST_ON(where, test) \
 	static void test(void); \
@@ -39,7 +48,7 @@ void unit_add(struct unit_test *test);
 int unit_run(const char *where);
 /* Runs each in a process of its own. */
 int unit_run_apart(void);
-/* What each test begins with, in its directory, and ends with. */
+/* What each test of the program begins with, in its directory, and ends with; before and after the file's own. */
 void unit_each(void (*begin)(void), void (*end)(void));
 
 /* For programs that choose among several lists: no TEST is run. */

@@ -9,18 +9,19 @@
 
 #include "tests/support/unit.h"
 
-struct complaints {
+static struct {
 	unsigned int count;
 	char last[1024];
-};
+} complaints;
+
+static struct cc_config config;		/* of the running test */
 
 static void keep(void *ctx, enum cmn_log_level level, const char *message)
 {
-	struct complaints *complaints = ctx;
-
+	(void)ctx;
 	(void)level;
-	complaints->count++;
-	(void)snprintf(complaints->last, sizeof(complaints->last), "%s", message);
+	complaints.count++;
+	(void)snprintf(complaints.last, sizeof(complaints.last), "%s", message);
 }
 
 static void set(const char *name, const char *value)
@@ -36,16 +37,15 @@ static void clean_environment(void)
 }
 
 /* Loads with files "system.conf" and ".config/ckcache/ckcache.conf" of the test's directory. */
-static struct cc_config load(struct complaints *complaints)
+static void load(void)
 {
-	struct cmn_log log = { CMN_LOG_WARNING, keep, complaints };
-	struct cc_config config = { 0 };
+	const struct cmn_log log = { CMN_LOG_WARNING, keep, NULL };
 	char file[4200];
 
 	(void)snprintf(file, sizeof(file), "%s/system.conf", unit_dir());
-	*complaints = (struct complaints){ 0 };
+	memset(&complaints, 0, sizeof(complaints));
+	cc_config_release(&config);
 	CU_ASSERT_EQUAL_FATAL(cc_config_load_from(&log, file, &config), CMN_OK);
-	return config;
 }
 
 static char *below(const char *tail)
@@ -56,13 +56,19 @@ static char *below(const char *tail)
 	return path;
 }
 
+BEFORE_EACH
+{
+	clean_environment();
+}
+
+AFTER_EACH
+{
+	cc_config_release(&config);
+}
+
 TEST(has_the_documented_defaults)
 {
-	struct complaints complaints;
-	struct cc_config config;
-
-	clean_environment();
-	config = load(&complaints);
+	load();
 	CU_ASSERT_EQUAL(complaints.count, 0);
 	CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
 	CU_ASSERT_PTR_NULL(config.dir_problem);
@@ -87,15 +93,10 @@ TEST(has_the_documented_defaults)
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_ERROR);
 	CU_ASSERT_PTR_NULL(config.trace);
 	CU_ASSERT_PTR_NULL(config.remote);
-	cc_config_release(&config);
 }
 
 TEST(reads_every_variable)
 {
-	struct complaints complaints;
-	struct cc_config config;
-
-	clean_environment();
 	set("CKCACHE_DIR", "/some/where");
 	set("CKCACHE_DISABLE", "1");
 	set("CKCACHE_IN_MEM", "off");
@@ -115,7 +116,7 @@ TEST(reads_every_variable)
 	set("CKCACHE_LOG", "debug");
 	set("CKCACHE_TRACE", "/tmp/trace");
 	set("CKCACHE_REMOTE", "redis://host");
-	config = load(&complaints);
+	load();
 	CU_ASSERT_EQUAL(complaints.count, 0);
 	CU_ASSERT_STRING_EQUAL(config.dir, "/some/where");
 	CU_ASSERT_TRUE(config.disable);
@@ -138,98 +139,71 @@ TEST(reads_every_variable)
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_DEBUG);
 	CU_ASSERT_STRING_EQUAL(config.trace, "/tmp/trace");
 	CU_ASSERT_STRING_EQUAL(config.remote, "redis://host");
-	cc_config_release(&config);
 }
 
 TEST(a_variable_wins_over_the_users_file_over_the_systems)
 {
-	struct complaints complaints;
-	struct cc_config config;
-
-	clean_environment();
 	unit_write("system.conf", "max_size = 1\nthreshold = 1\ncompression = 1\n");
 	unit_write(".config/ckcache/ckcache.conf", "max_size = 2\nthreshold = 2\n");
 	set("CKCACHE_MAX_SIZE", "3");
-	config = load(&complaints);
+	load();
 	CU_ASSERT_EQUAL(config.max_size, 3);
 	CU_ASSERT_EQUAL(config.threshold_days, 2);
 	CU_ASSERT_EQUAL(config.compression, 1);
 	CU_ASSERT_EQUAL(complaints.count, 0);
-	cc_config_release(&config);
 }
 
 TEST(looks_for_the_users_file_where_xdg_says)
 {
-	struct complaints complaints;
-	struct cc_config config;
-
-	clean_environment();
 	unit_write(".config/ckcache/ckcache.conf", "threshold = 2\n");
 	unit_write("elsewhere/ckcache/ckcache.conf", "threshold = 3\n");
 	set("XDG_CONFIG_HOME", below("elsewhere"));
-	config = load(&complaints);
+	load();
 	CU_ASSERT_EQUAL(config.threshold_days, 3);
 	cc_config_release(&config);
 	/* The specification has relative paths ignored. */
 	set("XDG_CONFIG_HOME", "elsewhere");
-	config = load(&complaints);
+	load();
 	CU_ASSERT_EQUAL(config.threshold_days, 2);
-	cc_config_release(&config);
 }
 
 TEST(reads_comments_blanks_and_last_lines)
 {
-	struct complaints complaints;
-	struct cc_config config;
-
-	clean_environment();
 	unit_write("system.conf", "# a comment\n\n \t\r\n"
 				  "  dir=/a#b  # not part of it\r\n"
 				  "\tThreshold\t=\t4\n"
 				  "threshold = 5\n"
 				  "remote = a = b");
-	config = load(&complaints);
+	load();
 	CU_ASSERT_EQUAL(complaints.count, 0);
 	CU_ASSERT_STRING_EQUAL(config.dir, "/a#b");
 	CU_ASSERT_EQUAL(config.threshold_days, 5);
 	CU_ASSERT_STRING_EQUAL(config.remote, "a = b");
-	cc_config_release(&config);
 }
 
 TEST(names_a_bad_variable_and_uses_the_default)
 {
-	struct complaints complaints;
-	struct cc_config config;
-
-	clean_environment();
 	unit_write("system.conf", "threshold = 4\n");
 	set("CKCACHE_THRESHOLD", "soon");
-	config = load(&complaints);
+	load();
 	CU_ASSERT_EQUAL(complaints.count, 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "CKCACHE_THRESHOLD"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "\"soon\""));
 	CU_ASSERT_EQUAL(config.threshold_days, 90);
-	cc_config_release(&config);
 }
 
 TEST(names_a_bad_line_by_file_and_number)
 {
-	struct complaints complaints;
-	struct cc_config config;
-
-	clean_environment();
 	unit_write("system.conf", "\nmax_size = lots\n");
-	config = load(&complaints);
+	load();
 	CU_ASSERT_EQUAL(complaints.count, 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "system.conf:2: max_size"));
 	CU_ASSERT_EQUAL(config.max_size, UINT64_C(8589934592));
-	cc_config_release(&config);
 	unit_write("system.conf", "threshold = 3\njust words\nno_such_setting = 1\n");
-	config = load(&complaints);
+	load();
 	CU_ASSERT_EQUAL(complaints.count, 2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "no_such_setting"));
 	CU_ASSERT_EQUAL(config.threshold_days, 3);
-	cc_config_release(&config);
 }
 
 TEST(refuses_each_kind_of_bad_value)
@@ -242,128 +216,87 @@ TEST(refuses_each_kind_of_bad_value)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct complaints complaints;
-		struct cc_config config;
-
 		clean_environment();
 		set(cases[i][0], cases[i][1]);
-		config = load(&complaints);
+		load();
 		CU_ASSERT_EQUAL(complaints.count, 1);
-		cc_config_release(&config);
 	}
 }
 
 TEST(an_empty_value_asks_for_the_default)
 {
-	struct complaints complaints;
-	struct cc_config config;
-
-	clean_environment();
 	unit_write("system.conf", "dir = /a\ntrace = /b\nthreshold = 4\n");
 	set("CKCACHE_DIR", "");
 	set("CKCACHE_TRACE", "");
 	set("CKCACHE_THRESHOLD", "");
 	set("CKCACHE_EVICTION_DISABLE", "");
 	set("CKCACHE_READ_ONLY_DIRS", "");
-	config = load(&complaints);
+	load();
 	CU_ASSERT_EQUAL(complaints.count, 0);
 	CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
 	CU_ASSERT_PTR_NULL(config.trace);
 	CU_ASSERT_EQUAL(config.threshold_days, 90);
 	CU_ASSERT_FALSE(config.eviction_disable);
 	CU_ASSERT_PTR_NULL(config.read_only_dirs[0]);
-	cc_config_release(&config);
 }
 
 TEST(makes_relative_paths_of_variables_absolute)
 {
-	struct complaints complaints;
-	struct cc_config config;
-
-	clean_environment();
 	set("CKCACHE_DIR", "~/cache");
 	set("CKCACHE_TRACE", "trace");
 	set("CKCACHE_READ_ONLY_DIRS", "/a:b");
-	config = load(&complaints);
+	load();
 	CU_ASSERT_STRING_EQUAL(config.dir, below("~/cache"));
 	CU_ASSERT_STRING_EQUAL(config.trace, below("trace"));
 	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[1], below("b"));
-	cc_config_release(&config);
 }
 
 TEST(refuses_relative_paths_in_files)
 {
-	struct complaints complaints;
-	struct cc_config config;
-
-	clean_environment();
 	unit_write("system.conf", "dir = cache\n");
-	config = load(&complaints);
+	load();
 	CU_ASSERT_EQUAL(complaints.count, 1);
 	CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
-	cc_config_release(&config);
 }
 
 TEST(prefers_the_cache_home)
 {
-	struct complaints complaints;
-	struct cc_config config;
-
-	clean_environment();
 	set("XDG_CACHE_HOME", "/caches");
-	config = load(&complaints);
+	load();
 	CU_ASSERT_STRING_EQUAL(config.dir, "/caches/ckcache");
-	cc_config_release(&config);
 }
 
 TEST(has_no_directory_without_a_home_and_says_why)
 {
-	struct complaints complaints;
-	struct cc_config config;
-
 	CU_ASSERT_EQUAL_FATAL(clearenv(), 0);
-	config = load(&complaints);
+	load();
 	CU_ASSERT_PTR_NULL(config.dir);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(config.dir_problem);
 	CU_ASSERT_PTR_NOT_NULL(strstr(config.dir_problem, "HOME"));
-	cc_config_release(&config);
 	set("HOME", "not/absolute");
-	config = load(&complaints);
+	load();
 	CU_ASSERT_PTR_NULL(config.dir);
-	cc_config_release(&config);
 }
 
 TEST(has_no_directory_when_the_disk_level_is_off)
 {
-	struct complaints complaints;
-	struct cc_config config;
-
-	clean_environment();
 	set("CKCACHE_DIR", "/a");
 	set("CKCACHE_PERSISTENT", "0");
-	config = load(&complaints);
+	load();
 	CU_ASSERT_PTR_NULL(config.dir);
 	CU_ASSERT_PTR_NULL(config.dir_problem);
-	cc_config_release(&config);
 }
 
 TEST(survives_files_that_cannot_be_read)
 {
-	struct complaints complaints;
-	struct cc_config config;
-
-	clean_environment();
 	unit_write("system.conf/inside", "a directory stands there");
-	config = load(&complaints);
+	load();
 	CU_ASSERT_EQUAL(complaints.count, 1);
 	CU_ASSERT_EQUAL(config.threshold_days, 90);
-	cc_config_release(&config);
 }
 
 TEST(releases_an_empty_configuration)
 {
-	struct cc_config config = { 0 };
-
 	cc_config_release(&config);
 	cc_config_release(&config);
 	CU_PASS("did not crash");

@@ -132,7 +132,7 @@ static void begin(uint64_t age)
 	read_error = 0;
 }
 
-static void end(void)
+AFTER_EACH
 {
 	cc_file_memo_free(memo);
 	memo = NULL;
@@ -189,7 +189,6 @@ TEST(an_identity_is_to_the_nanosecond)
 	CU_ASSERT_EQUAL(identity_of("a.h").device, info.st_dev);
 	CU_ASSERT_EQUAL(identity_of("a.h").inode, info.st_ino);
 	CU_ASSERT_EQUAL(identity_of("a.h").size, 3);
-	end();
 }
 
 TEST(an_old_file_is_read_once)
@@ -212,7 +211,6 @@ TEST(an_old_file_is_read_once)
 	CU_ASSERT(cc_file_memo_holds(NULL, "a.h", 3, &hash, &info));
 	CU_ASSERT_FALSE(cc_file_memo_holds(NULL, "a.h", 3, &wrong, &info));
 	CU_ASSERT_EQUAL(opened, 2);
-	end();
 }
 
 /* Also where size and mtime are as before. */
@@ -234,7 +232,6 @@ TEST(a_change_is_seen_and_remembered_anew)
 	CU_ASSERT(gives("two"));
 	CU_ASSERT(gives("two"));
 	CU_ASSERT_EQUAL(opened, 1);
-	end();
 }
 
 TEST(another_file_of_the_name_is_another)
@@ -245,7 +242,6 @@ TEST(another_file_of_the_name_is_another)
 	opened = 0;
 	CU_ASSERT(gives("one"));
 	CU_ASSERT_EQUAL(opened, 1);
-	end();
 }
 
 /* It could change again without another time, by whoever has it mapped. */
@@ -260,7 +256,6 @@ TEST(a_young_file_is_read_each_time)
 	CU_ASSERT_FALSE(is_remembered());
 	clock_ns += 1;
 	CU_ASSERT(is_remembered());
-	end();
 }
 
 /* Where what is written by a mapping leaves the times as they are, or nobody knows. */
@@ -281,7 +276,6 @@ TEST(a_file_in_memory_is_read_each_time)
 		file_system = disks[i];
 		CU_ASSERT(is_remembered());
 	}
-	end();
 }
 
 TEST(the_memo_does_not_grow_for_ever)
@@ -298,7 +292,6 @@ TEST(the_memo_does_not_grow_for_ever)
 	other_inode = 1;
 	CU_ASSERT(gives("one"));
 	CU_ASSERT_EQUAL(opened, 2);
-	end();
 }
 
 static void shrink(void)
@@ -347,7 +340,6 @@ TEST(what_changes_while_it_is_read_is_no_content)
 	read_error = ENODATA;
 	CU_ASSERT_EQUAL(file_hash(memo, "a.h", &size, &hash), CMN_STALE);
 	CU_ASSERT_EQUAL(file_hash(memo, "/proc/self/limits", &size, &hash), CMN_STALE);
-	end();
 }
 
 TEST(the_same_file_is_known_by_its_identity)
@@ -370,7 +362,6 @@ TEST(the_same_file_is_known_by_its_identity)
 	CU_ASSERT_EQUAL(cc_file_memo_hash_same(NULL, "a.h", &identity, &hash), CMN_STALE);
 	CU_ASSERT_EQUAL(unlink("a.h"), 0);
 	CU_ASSERT_EQUAL(cc_file_memo_hash_same(memo, "a.h", &identity, &hash), CMN_STALE);
-	end();
 }
 
 TEST(errors_of_reading_are_told)
@@ -383,7 +374,6 @@ TEST(errors_of_reading_are_told)
 	CU_ASSERT_EQUAL(file_hash(memo, "a.h", &size, &hash), CMN_ERR_IO);
 	read_error = EINTR;
 	CU_ASSERT(gives("one"));
-	end();
 }
 
 TEST(every_byte_is_hashed)
@@ -402,7 +392,6 @@ TEST(every_byte_is_hashed)
 	unit_write("a.h", text);
 	CU_ASSERT_EQUAL(file_hash(NULL, "a.h", &size, &two), CMN_OK);
 	CU_ASSERT_FALSE(cmn_hash_equal(&one, &two));
-	end();
 }
 
 TEST(what_is_no_file_is_not_opened)
@@ -418,5 +407,4 @@ TEST(what_is_no_file_is_not_opened)
 	CU_ASSERT_EQUAL(truncate("a.h", (off_t)CC_MANIFEST_MAX_FILE + 1), 0);
 	CU_ASSERT_EQUAL(file_hash(memo, "a.h", &size, &hash), CMN_ERR_TOO_LARGE);
 	CU_ASSERT_EQUAL(opened, 0);
-	end();
 }

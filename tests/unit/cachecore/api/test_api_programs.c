@@ -147,6 +147,18 @@ static bool has(struct cachecore_programs *programs, const struct cachecore_prog
 	return status == CACHECORE_OK;
 }
 
+static struct cachecore_programs *programs;
+
+BEFORE_EACH
+{
+	programs = programs_new(0);
+}
+
+AFTER_EACH
+{
+	programs_end(programs);
+}
+
 TEST(version_and_statuses_have_names)
 {
 	CU_ASSERT_EQUAL(cachecore_version(), CACHECORE_VERSION);
@@ -163,7 +175,6 @@ TEST(version_and_statuses_have_names)
 
 TEST(program_is_built_once_and_found)
 {
-	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "-O2");
 	struct script script = { .size = 7 };
 
@@ -173,7 +184,6 @@ TEST(program_is_built_once_and_found)
 	CU_ASSERT(has(programs, &key));
 	CU_ASSERT_EQUAL(usage_of(programs).programs, 1);
 	CU_ASSERT_EQUAL(usage_of(programs).bytes, 7);
-	programs_end(programs);
 }
 
 TEST(keys_do_not_run_together)
@@ -184,7 +194,6 @@ TEST(keys_do_not_run_together)
 		{ "", "", "", "ab" }, { "a", "", "", "b" }, { "", "", "", "" },
 	};
 	const size_t count = sizeof(parts) / sizeof(parts[0]);
-	struct cachecore_programs *programs = programs_new(0);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct cachecore_program_key key = {
@@ -197,7 +206,6 @@ TEST(keys_do_not_run_together)
 		CU_ASSERT(has(programs, &key));
 	}
 	CU_ASSERT_EQUAL(usage_of(programs).programs, count);
-	programs_end(programs);
 }
 
 static struct cachecore_program_key key_of_devices(const uint64_t *devices, size_t count)
@@ -212,7 +220,6 @@ TEST(devices_are_a_set)
 {
 	const uint64_t devices[] = { 300, 20, 1, 4000, 20 }, mixed[] = { 20, 4000, 300, 1 };
 	const uint64_t fewer[] = { 20, 4000, 300 }, one = 20, twice[] = { 20, 20 };
-	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of_devices(devices, 5);
 
 	put(programs, &key);
@@ -228,12 +235,10 @@ TEST(devices_are_a_set)
 	key = key_of_devices(mixed, 4);
 	key.device_size = 0;
 	CU_ASSERT(!has(programs, &key));
-	programs_end(programs);
 }
 
 TEST(long_keys_are_compared_in_full)
 {
-	struct cachecore_programs *programs = programs_new(0);
 	const size_t sizes[] = { 900, 1000, 1024, 5000, 200000 };
 	struct script script = { .size = 1 };
 
@@ -253,13 +258,12 @@ TEST(long_keys_are_compared_in_full)
 		CU_ASSERT(has(programs, &key));
 		free(options);
 	}
-	programs_end(programs);
 }
 
 TEST(bad_arguments_do_nothing)
 {
 	struct cachecore_programs_options options = { .struct_size = 1 };
-	struct cachecore_programs *programs = NULL;
+	struct cachecore_programs *none = NULL;
 	const struct cachecore_bytes bad = { NULL, 1 };
 	struct cachecore_program_key good = key_of("image", ""), key;
 	struct cachecore_taken taken = { .way = CACHECORE_WAY_FOUND };
@@ -267,10 +271,9 @@ TEST(bad_arguments_do_nothing)
 	struct handle *handle = handle_new();
 	void *value;
 
-	CU_ASSERT_EQUAL(cachecore_programs_new(&options, &programs), CACHECORE_ERR_INVALID);
-	CU_ASSERT_PTR_NULL(programs);
+	CU_ASSERT_EQUAL(cachecore_programs_new(&options, &none), CACHECORE_ERR_INVALID);
+	CU_ASSERT_PTR_NULL(none);
 	CU_ASSERT_EQUAL(cachecore_programs_new(NULL, NULL), CACHECORE_ERR_INVALID);
-	programs = programs_new(0);
 	for (int i = 0; i < 5; i++) {
 		key = good;
 		*(i == 0 ? &key.image_id : i == 1 ? &key.constants : i == 2 ? &key.devices :
@@ -322,7 +325,6 @@ TEST(bad_arguments_do_nothing)
 	/* It was never taken. */
 	CU_ASSERT_EQUAL(atomic_load(&handle->refs), 1);
 	handle_release(handle);
-	programs_end(programs);
 }
 
 TEST(without_maps_everything_is_built)
@@ -363,21 +365,20 @@ TEST(without_maps_everything_is_built)
 /* options NULL: nothing to call. */
 TEST(callbacks_may_be_left_out)
 {
-	struct cachecore_programs *programs;
+	struct cachecore_programs *others;
 	struct cachecore_program_key key = key_of("image", "");
 	int program;
 	void *value = NULL;
 
-	CU_ASSERT_EQUAL_FATAL(cachecore_programs_new(NULL, &programs), CACHECORE_OK);
-	CU_ASSERT_EQUAL(cachecore_programs_put(programs, &key, &program, 1), CACHECORE_OK);
-	CU_ASSERT_EQUAL(cachecore_programs_get(programs, &key, &value), CACHECORE_OK);
+	CU_ASSERT_EQUAL_FATAL(cachecore_programs_new(NULL, &others), CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_programs_put(others, &key, &program, 1), CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_programs_get(others, &key, &value), CACHECORE_OK);
 	CU_ASSERT_PTR_EQUAL(value, &program);
-	programs_end(programs);
+	programs_end(others);
 }
 
 TEST(errors_come_with_code_and_message)
 {
-	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "-bad");
 	struct script script = { .failure = CACHECORE_ERR_BUILD, .failures = 2,
 				 .message = "no such option" };
@@ -403,7 +404,6 @@ TEST(errors_come_with_code_and_message)
 							&taken), CACHECORE_ERR_BUILD);
 	free(taken.error_message);
 	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_BUILT);
-	programs_end(programs);
 }
 
 static enum cachecore_status build_nothing(void *ctx, struct cachecore_build_output *ret)
@@ -415,7 +415,6 @@ static enum cachecore_status build_nothing(void *ctx, struct cachecore_build_out
 
 TEST(success_without_a_value_is_a_failure)
 {
-	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
 	struct cachecore_taken taken;
 
@@ -423,23 +422,19 @@ TEST(success_without_a_value_is_a_failure)
 							&taken), CACHECORE_ERR_INVALID);
 	CU_ASSERT_PTR_NULL(taken.value);
 	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
-	programs_end(programs);
 }
 
 TEST(transient_value_is_not_kept)
 {
-	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
 	struct script script = { .size = 1, .transient = true };
 
 	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_BUILT);
 	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_BUILT);
-	programs_end(programs);
 }
 
 TEST(build_out_of_memory_flushes_and_tries_once_more)
 {
-	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key other = key_of("other", ""), key = key_of("image", "");
 	struct script script = { .failure = CACHECORE_ERR_NOMEM, .failures = 1 };
 
@@ -448,7 +443,6 @@ TEST(build_out_of_memory_flushes_and_tries_once_more)
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 	CU_ASSERT(!has(programs, &other));
 	CU_ASSERT(has(programs, &key));
-	programs_end(programs);
 }
 
 struct attempts {
@@ -465,7 +459,6 @@ static enum cachecore_status attempt(void *ctx)
 
 TEST(attempt_out_of_memory_flushes_and_tries_once_more)
 {
-	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
 	struct attempts fails = { .statuses = { CACHECORE_ERR_BUILD } };
 	struct attempts well = { .statuses = { CACHECORE_ERR_NOMEM, CACHECORE_OK } };
@@ -487,12 +480,10 @@ TEST(attempt_out_of_memory_flushes_and_tries_once_more)
 	/* There is nothing to flush, so that once more would be in vain. */
 	CU_ASSERT_EQUAL(cachecore_programs_attempt(NULL, attempt, &twice), CACHECORE_ERR_NOMEM);
 	CU_ASSERT_EQUAL(twice.calls, 1);
-	programs_end(programs);
 }
 
 TEST(put_keeps_the_first_value)
 {
-	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
 	struct handle *first = handle_new();
 	void *value = NULL;
@@ -508,31 +499,29 @@ TEST(put_keeps_the_first_value)
 	CU_ASSERT(has(programs, &key));
 	cachecore_programs_remove(programs, &key, first);
 	CU_ASSERT(!has(programs, &key));
-	programs_end(programs);
 }
 
 TEST(least_recently_used_go_over_the_threshold)
 {
-	struct cachecore_programs *programs = programs_new(30);
+	struct cachecore_programs *others = programs_new(30);
 	struct cachecore_program_key keys[4] = { key_of("0", ""), key_of("1", ""),
 						 key_of("2", ""), key_of("3", "") };
 
 	for (int i = 0; i < 3; i++)
-		put(programs, &keys[i]);
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 30);
-	CU_ASSERT(has(programs, &keys[0]));
-	put(programs, &keys[3]);
-	CU_ASSERT(has(programs, &keys[0]));
-	CU_ASSERT(!has(programs, &keys[1]));
-	cachecore_programs_flush(programs);
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 0);
+		put(others, &keys[i]);
+	CU_ASSERT_EQUAL(usage_of(others).bytes, 30);
+	CU_ASSERT(has(others, &keys[0]));
+	put(others, &keys[3]);
+	CU_ASSERT(has(others, &keys[0]));
+	CU_ASSERT(!has(others, &keys[1]));
+	cachecore_programs_flush(others);
+	CU_ASSERT_EQUAL(usage_of(others).bytes, 0);
 	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
-	programs_end(programs);
+	programs_end(others);
 }
 
 TEST(kernels_are_found_and_go_with_their_program)
 {
-	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", ""), none = key_of("none", "");
 	const struct cachecore_bytes names[] = { { "k\0a", 3 }, { "k\0b", 3 }, { "", 0 } };
 	struct script script = { .size = 1 };
@@ -561,12 +550,10 @@ TEST(kernels_are_found_and_go_with_their_program)
 	cachecore_programs_remove(programs, &key, NULL);
 	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
 	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
-	programs_end(programs);
 }
 
 TEST(kernels_may_be_put)
 {
-	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
 	struct handle *first = handle_new();
 	void *value = NULL;
@@ -583,14 +570,13 @@ TEST(kernels_may_be_put)
 	CU_ASSERT_PTR_EQUAL(value, first);
 	handle_release(value);
 	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 2);
-	programs_end(programs);
 }
 
-static bool is_fast(struct cachecore_programs *programs, struct cachecore_bytes constants,
+static bool is_fast(struct cachecore_programs *map, struct cachecore_bytes constants,
 		    const void *device, struct cachecore_bytes name)
 {
 	void *value;
-	enum cachecore_status status = cachecore_fast_kernel_get(programs, constants, device, name,
+	enum cachecore_status status = cachecore_fast_kernel_get(map, constants, device, name,
 								 &value);
 
 	if (status == CACHECORE_OK)
@@ -602,7 +588,6 @@ static bool is_fast(struct cachecore_programs *programs, struct cachecore_bytes 
 
 TEST(fast_kernels_are_compared_in_full)
 {
-	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
 	/* How "c" with the name "k" is encoded, as a name without constants. */
 	const struct cachecore_bytes forged = { "\1\0\0\0\0\0\0\0ck", 10 };
@@ -629,12 +614,10 @@ TEST(fast_kernels_are_compared_in_full)
 	cachecore_kernels_remove(programs, &key, text("k"), NULL);
 	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 0);
 	CU_ASSERT(!is_fast(programs, text("c"), &device, text("k")));
-	programs_end(programs);
 }
 
 TEST(fast_kernels_may_have_long_constants)
 {
-	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
 	struct handle *kernel = handle_new();
 	char constants[3000] = "many";
@@ -647,21 +630,19 @@ TEST(fast_kernels_may_have_long_constants)
 	CU_ASSERT(is_fast(programs, bytes, NULL, text("k")));
 	constants[2999] = 1;
 	CU_ASSERT(!is_fast(programs, bytes, NULL, text("k")));
-	programs_end(programs);
 }
 
-static void in_child(struct cachecore_programs *programs)
+static void in_child(struct cachecore_programs *map)
 {
 	struct cachecore_program_key key = key_of("image", "");
 	struct script script = { .size = 1 };
 
-	cachecore_programs_fork_child(programs);
-	_exit(has(programs, &key) && obtain(programs, &key, &script) == CACHECORE_WAY_FOUND ? 0 : 1);
+	cachecore_programs_fork_child(map);
+	_exit(has(map, &key) && obtain(map, &key, &script) == CACHECORE_WAY_FOUND ? 0 : 1);
 }
 
 TEST(maps_serve_a_forked_child)
 {
-	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_program_key key = key_of("image", "");
 	int status = -1;
 	pid_t pid;
@@ -675,7 +656,6 @@ TEST(maps_serve_a_forked_child)
 	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
 	CU_ASSERT_EQUAL(status, 0);
 	CU_ASSERT(has(programs, &key));
-	programs_end(programs);
 }
 
 /* What threads share; they count what CUnit, which is not for threads, asserts afterwards. */
@@ -842,7 +822,6 @@ TEST(cc_build_result_keeps_an_error)
 
 TEST(cc_build_result_makes_room_in_the_maps)
 {
-	struct cachecore_programs *programs = programs_new(0);
 	struct cachecore_build_result *result = result_new(), *alone = result_new();
 	struct cachecore_program_key key = key_of("image", "");
 	struct script script = { .failure = CACHECORE_ERR_NOMEM, .failures = 1 };
@@ -860,7 +839,6 @@ TEST(cc_build_result_makes_room_in_the_maps)
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 	cachecore_build_result_unref(result);
 	cachecore_build_result_unref(alone);
-	programs_end(programs);
 }
 
 TEST(cc_build_result_refuses_bad_arguments)

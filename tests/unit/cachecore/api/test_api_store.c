@@ -31,7 +31,7 @@ static const char *dir_of(const char *name)
 }
 
 /* Nothing of the user's own is read or written. */
-static void begin(void)
+BEFORE_EACH
 {
 	static const char *const names[] = {
 		"CKCACHE_DISABLE", "CKCACHE_PERSISTENT", "CKCACHE_READ_ONLY", "CKCACHE_MAX_SIZE",
@@ -107,7 +107,6 @@ TEST(what_is_put_is_got_by_another_process)
 	struct cachecore_store *store;
 	struct cachecore_blob *blob = NULL;
 
-	begin();
 	store = open_store();
 	CU_ASSERT_EQUAL(cachecore_store_put(store, &key, &value), CACHECORE_OK);
 	cachecore_store_close(store);
@@ -142,7 +141,6 @@ TEST(each_part_of_a_key_counts)
 	struct cachecore_store *store;
 	char image[2] = "0";
 
-	begin();
 	store = open_store();
 	for (size_t i = 0; i < count; i++) {
 		keys[i] = (struct cachecore_store_key){
@@ -166,7 +164,6 @@ TEST(runtimes_keep_apart_in_one_root)
 	struct cachecore_store_key key = key_of("source");
 	struct cachecore_store *store, *other = NULL;
 
-	begin();
 	store = open_store();
 	options = options_of(dir_of("cache"));
 	options.runtime = "another";
@@ -185,7 +182,6 @@ TEST(directory_comes_from_the_options_or_the_environment)
 	struct cachecore_store_key key = key_of("source");
 	struct cachecore_store *store = NULL;
 
-	begin();
 	setenv("CKCACHE_DIR", dir_of("from-environment"), 1);
 	CU_ASSERT_EQUAL_FATAL(cachecore_store_open(&options, &store), CACHECORE_OK);
 	CU_ASSERT_EQUAL(put_image(store, &key, "one"), CACHECORE_OK);
@@ -215,7 +211,6 @@ TEST(the_users_word_stands)
 	struct cachecore_store_options options;
 	struct cachecore_store *store;
 
-	begin();
 	options = options_of(dir_of("cache"));
 	for (int i = 0; i < 2; i++) {
 		setenv(switches[i][0], switches[i][1], 1);
@@ -246,7 +241,6 @@ TEST(directory_that_others_may_write_to_is_refused)
 	struct cachecore_store_options options;
 	struct cachecore_store *store = NULL;
 
-	begin();
 	CU_ASSERT_EQUAL_FATAL(mkdir(dir_of("open"), 0700), 0);
 	CU_ASSERT_EQUAL_FATAL(chmod(dir_of("open"), 0777), 0);
 	options = options_of(dir_of("open"));
@@ -283,7 +277,6 @@ TEST(builds_once_and_stores)
 	struct cachecore_store_stats stats;
 	struct cachecore_store *store;
 
-	begin();
 	for (int i = 0; i < 3; i++) {
 		struct cachecore_blob *blob = NULL;
 		bool built = false;
@@ -315,7 +308,6 @@ TEST(failed_build_is_not_stored)
 	struct cachecore_blob *blob = NULL;
 	bool built = false;
 
-	begin();
 	store = open_store();
 	CU_ASSERT_EQUAL(cachecore_store_get_or_build(store, &key, build, &script, &built, &blob),
 			CACHECORE_ERR_BUILD);
@@ -343,7 +335,6 @@ TEST(without_a_store_everything_is_built)
 	struct cachecore_blob *blob = NULL;
 	bool built = false;
 
-	begin();
 	for (int i = 0; i < 2; i++) {
 		CU_ASSERT_EQUAL_FATAL(cachecore_store_get_or_build(NULL, &key, build, &script,
 								   &built, &blob), CACHECORE_OK);
@@ -370,7 +361,6 @@ TEST(refused_binary_is_gone)
 	struct cachecore_store_stats stats;
 	struct cachecore_store *store;
 
-	begin();
 	store = open_store();
 	CU_ASSERT_EQUAL(put_image(store, &key, "binary"), CACHECORE_OK);
 	CU_ASSERT_EQUAL(put_image(store, &other, "other"), CACHECORE_OK);
@@ -406,7 +396,6 @@ TEST(damaged_binary_is_a_miss)
 	struct cachecore_store_key key = key_of("source");
 	struct cachecore_store *store;
 
-	begin();
 	store = open_store();
 	CU_ASSERT_EQUAL(put_image(store, &key, "binary"), CACHECORE_OK);
 	cachecore_store_flush(store);
@@ -446,7 +435,6 @@ static unsigned int fill(uint64_t capacity, unsigned int count)
 
 TEST(capacity_of_the_options_counts)
 {
-	begin();
 	setenv("CKCACHE_COMPRESSION", "none", 1);
 	setenv("CKCACHE_MAX_SIZE", "45000", 1);
 	CU_ASSERT_EQUAL(fill(CACHECORE_CAPACITY_UNBOUNDED, 10), 10);
@@ -465,7 +453,6 @@ TEST(bad_arguments_do_nothing)
 	struct cachecore_store *store = NULL;
 	struct cachecore_blob *blob;
 
-	begin();
 	options = options_of(dir_of("cache"));
 	CU_ASSERT_EQUAL(cachecore_store_open(&options, NULL), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_store_open(NULL, &store), CACHECORE_ERR_INVALID);
@@ -534,7 +521,6 @@ TEST(one_of_eight_threads_builds)
 	struct cachecore_store_stats stats;
 	pthread_t threads[THREADS];
 
-	begin();
 	crowd.store = open_store();
 	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&crowd.start, NULL, THREADS), 0);
 	for (int i = 0; i < THREADS; i++)
@@ -569,7 +555,6 @@ TEST(store_serves_a_forked_child)
 	int status = -1;
 	pid_t pid;
 
-	begin();
 	store = open_store();
 	CU_ASSERT_EQUAL(put_image(store, &key, "binary"), CACHECORE_OK);
 	cachecore_store_flush(store);

@@ -22,7 +22,7 @@ static char *no_tiers[] = { NULL };
 static struct cc_key key;	/* of the last run */
 static const unsigned long long chance = 0x9e3779b97f4a7c15;
 
-static void begin(void)
+BEFORE_EACH
 {
 	(void)snprintf(root, sizeof(root), "%s/root", unit_dir());
 	config = (struct cc_config){ .dir = root, .read_only_dirs = no_tiers,
@@ -30,7 +30,7 @@ static void begin(void)
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(&config, &no_log, &store), CMN_OK);
 }
 
-static void end(void)
+AFTER_EACH
 {
 	cc_key_release(&key);
 	cc_store_close(store);
@@ -83,48 +83,40 @@ static void gather_evidence(void)
 
 TEST(random_name_is_noticed)
 {
-	begin();
 	gather_evidence();
 	CU_ASSERT(!run_token(100, 100 * chance));
 	CU_ASSERT(!run_token(101, 101 * chance));
 	/* Other programs are stored as ever. */
 	CU_ASSERT(run_once(102, "kernel void g() {}"));
-	end();
 }
 
 TEST(random_option_is_noticed)
 {
 	char options[64];
 
-	begin();
 	for (uint64_t i = 1; i <= CC_NONCE_RUNS + 1; i++) {
 		(void)snprintf(options, sizeof(options), "-DSEED=%llu",
 			       (unsigned long long)(i * 104729 + 1700000000));
 		CU_ASSERT_EQUAL(run_with(options, i, cmn_clock_realtime(), "kernel void f() {}"),
 				i <= CC_NONCE_RUNS);
 	}
-	end();
 }
 
 TEST(one_run_proves_nothing)
 {
-	begin();
 	for (uint64_t i = 1; i <= 40; i++)
 		CU_ASSERT(run_token(1, i * chance));
-	end();
 }
 
 TEST(small_numbers_are_no_chance)
 {
 	char source[64];
 
-	begin();
 	for (uint64_t i = 1; i <= 40; i++) {
 		(void)snprintf(source, sizeof(source), "kernel void f() { x(%u); }",
 			       1000 + (unsigned int)i);
 		CU_ASSERT(run_once(i, source));
 	}
-	end();
 }
 
 /* Each word is a program's in a run of its own; none is ever a hit. Whether all were stored. */
@@ -133,7 +125,6 @@ static bool family_is_stored(const char *format, uint64_t first, uint64_t step)
 	char source[128];
 	bool all = true;
 
-	begin();
 	for (uint64_t i = 1; i <= 3 * CC_NONCE_RUNS; i++) {
 		int at = snprintf(source, sizeof(source), "%s", "kernel void ");
 
@@ -141,7 +132,6 @@ static bool family_is_stored(const char *format, uint64_t first, uint64_t step)
 			       (unsigned long long)(first + i * step));
 		all = run_once(i, source) && all;
 	}
-	end();
 	return all;
 }
 
@@ -180,14 +170,12 @@ TEST(two_words_are_two_programs)
 {
 	char source[128];
 
-	begin();
 	for (uint64_t i = 1; i <= 40; i++) {
 		(void)snprintf(source, sizeof(source), "f_%016llx g_%016llx",
 			       (unsigned long long)(i * chance),
 			       (unsigned long long)(i * 7 * chance));
 		CU_ASSERT(run_once(i, source));
 	}
-	end();
 }
 
 TEST(hit_speaks_for_the_program)
@@ -196,7 +184,6 @@ TEST(hit_speaks_for_the_program)
 	uint64_t later = cmn_clock_realtime() + 100 * NS_PER_S;
 	int root_fd, leaf_fd;
 
-	begin();
 	gather_evidence();
 	cc_leaf_path(cc_key_view(&key), path);
 	CU_ASSERT_EQUAL_FATAL(cc_root_open(root, &root_fd), CMN_OK);
@@ -208,7 +195,6 @@ TEST(hit_speaks_for_the_program)
 			   "/* f_0123456789abcdef */"));
 	CU_ASSERT_EQUAL(close(leaf_fd), 0);
 	CU_ASSERT_EQUAL(close(root_fd), 0);
-	end();
 }
 
 TEST(after_a_week_there_is_another_chance)
@@ -216,46 +202,38 @@ TEST(after_a_week_there_is_another_chance)
 	uint64_t now = cmn_clock_realtime();
 	char source[128];
 
-	begin();
 	gather_evidence();
 	CU_ASSERT(!run_token(100, 100 * chance));
 	(void)snprintf(source, sizeof(source),
 		       "kernel void f_%016x(global int *o) { *o = 5; } /* f_%016x */", 17, 17);
 	CU_ASSERT(!run_with("-DA=1", 101, now + CC_NONCE_PAUSE_NS - NS_PER_S, source));
 	CU_ASSERT(run_with("-DA=1", 102, now + CC_NONCE_PAUSE_NS + 100 * NS_PER_S, source));
-	end();
 }
 
 TEST(evicted_builds_are_no_evidence)
 {
-	begin();
 	for (uint64_t i = 1; i <= 40; i++) {
 		CU_ASSERT(run_token(i, i * chance));
 		CU_ASSERT_EQUAL(cc_store_remove(store, &key), CMN_OK);
 	}
-	end();
 }
 
 TEST(damaged_or_foreign_file_admits)
 {
-	begin();
 	gather_evidence();
 	unit_write("root/tokens.dat", "damaged");
 	CU_ASSERT(run_token(100, 100 * chance));
 	CU_ASSERT_EQUAL(unlink("root/tokens.dat"), 0);
 	CU_ASSERT_EQUAL(symlink("/etc/passwd", "root/tokens.dat"), 0);
 	CU_ASSERT(run_token(101, 101 * chance));
-	end();
 }
 
 TEST(nothing_is_left_when_cleared)
 {
-	begin();
 	CU_ASSERT_EQUAL(cc_nonce_clear(root), CMN_OK);
 	gather_evidence();
 	CU_ASSERT(!run_token(100, 100 * chance));
 	CU_ASSERT_EQUAL(cc_nonce_clear(root), CMN_OK);
 	CU_ASSERT(access("root/tokens.dat", F_OK) < 0);
 	CU_ASSERT(run_token(101, 101 * chance));
-	end();
 }

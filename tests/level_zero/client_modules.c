@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * module_client: a Level Zero application that does what its arguments say, in
- * their order, through a loader that it opens with dlopen. Settings hold until
- * they are set again:
- *
- *   driver=N          use driver N (of those that the loader has); makes a context
- *   device=N          use its device N; "device=N.M": sub-device M of that; "device=": NULL
+ * client_modules: modules of all kinds, by these words:
  *   ex                make another context, by zeContextCreateEx
- *   il=NAME           the input: one of kernels/
  *   file=PATH         the input: a file's content
  *   format=N          the input is of this format (ze_module_format_t)
  *   cut=N             only the first N bytes of it
- *   flags=TEXT        build flags; "flags": NULL
- *   constant=ID:BYTES:VALUE   one more specialization constant; "constants": none
  *   log, nolog        whether a build log is asked for
  *   inputs=NAME,NAME  several inputs (ze_module_program_exp_desc_t), the flags for each, "NAME:TEXT":
  *                     flags of its own, "NAME*": the constants so far, "NAME@" (before *): of
@@ -26,13 +18,9 @@
  *   threads=N         N threads create it at once, each prints as create does
  *   fork              the same in a child and then in this process
  *   keep              go on without destroying what is created
- *   setenv=NAME=VALUE
  *   opencl            builds an OpenCL program, on the first device that its loader has
  */
-#include <dlfcn.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -40,26 +28,11 @@
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
-#include <level_zero/ze_api.h>
 
-#include "tests/level_zero/kernels/kernels_il.h"
+#include "tests/level_zero/client.h"
+#include "tests/level_zero/kernels/kernels.h"
 
-#define MAX_CONSTANTS 32
 #define MAX_INPUTS 8
-#define MAX_THREADS 64
-
-static void *loader;
-#define CALL(name) ((__typeof__(&name))dlsym(loader, #name))
-
-static const struct {
-	const char *name;
-	const void *data;
-	size_t size;
-} ils[] = {
-#define IL(name) { #name, name##_il, sizeof(name##_il) }
-	IL(plain), IL(one), IL(other), IL(imports), IL(twice), IL(thrice),
-	IL(spilling), IL(fp64), IL(constants), IL(precise),
-};
 
 /* Of zer_ddi.h; older headers lack it. */
 struct runtime_table {
@@ -69,16 +42,6 @@ struct runtime_table {
 };
 
 static struct {
-	ze_driver_handle_t driver;
-	ze_device_handle_t device;
-	ze_context_handle_t context;
-	const void *il;
-	size_t size;
-	const char *flags;
-	uint32_t ids[MAX_CONSTANTS];
-	uint64_t values[MAX_CONSTANTS];
-	const void *value_pointers[MAX_CONSTANTS];
-	uint32_t constant_count;
 	ze_module_format_t format;	/* 0: SPIR-V */
 	bool log, keep, unknown_next, absent;
 	struct runtime_table runtime;	/* where get_last_error is NULL, the driver is asked */
@@ -89,12 +52,6 @@ static struct {
 	uint32_t input_count;
 } now;
 
-static void give_up(const char *what, unsigned int status)
-{
-	printf("%s %#x\n", what, status);
-	exit(2);
-}
-
 static uint64_t hash_of(const uint8_t *data, size_t size)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -104,107 +61,37 @@ static uint64_t hash_of(const uint8_t *data, size_t size)
 	return hash;
 }
 
-static const void *il_of(const char *name, size_t len, size_t *ret_size)
-{
-	for (size_t i = 0; i < sizeof(ils) / sizeof(ils[0]); i++) {
-		if (strlen(ils[i].name) == len && !strncmp(ils[i].name, name, len)) {
-			*ret_size = ils[i].size;
-			return ils[i].data;
-		}
-	}
-	give_up(name, 0);
-	return NULL;
-}
-
-static void use_driver(unsigned long place)
+WORD(ex)
 {
 	const ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
-	ze_driver_handle_t drivers[8];
-	uint32_t count = 0, one = 1;
-	ze_result_t status = CALL(zeInit)(0);
+	ze_result_t status = CALL(zeContextCreateEx)(client.driver, &desc, 1, &client.device,
+						     &client.context);
 
 	if (status)
-		give_up("init", status);
-	status = CALL(zeDriverGet)(&count, NULL);
-	if (status || count > 8)
-		give_up("drivers", status);
-	status = CALL(zeDriverGet)(&count, drivers);
-	if (status || place >= count)
-		give_up("driver", status);
-	now.driver = drivers[place];
-	status = CALL(zeDeviceGet)(now.driver, &one, &now.device);
-	if (status)
-		give_up("device", status);
-	status = CALL(zeContextCreate)(now.driver, &desc, &now.context);
-	if (status)
-		give_up("context", status);
+		client_give_up("context-ex", status);
 }
 
-static void use_device(const char *places)
+WORD(file)
 {
-	char *end;
-	unsigned long place = strtoul(places, &end, 10);
-	ze_device_handle_t devices[16];
-	uint32_t count = 0;
-	ze_result_t status = CALL(zeDeviceGet)(now.driver, &count, NULL);
-
-	if (!*places) {
-		now.device = NULL;
-		return;
-	}
-	/* Never asked for more than there are: NEO reads behind its list. */
-	if (status || place >= count || count > 16)
-		give_up("device", status);
-	status = CALL(zeDeviceGet)(now.driver, &count, devices);
-	if (status)
-		give_up("device", status);
-	now.device = devices[place];
-	if (*end != '.')
-		return;
-	count = 0;
-	place = strtoul(end + 1, NULL, 10);
-	status = CALL(zeDeviceGetSubDevices)(now.device, &count, NULL);
-	if (status || place >= count || count > 16)
-		give_up("sub-device", status);
-	status = CALL(zeDeviceGetSubDevices)(now.device, &count, devices);
-	if (status)
-		give_up("sub-device", status);
-	now.device = devices[place];
+	client.input.il = client_read(value, &client.input.size);
 }
 
-static void use_context_ex(void)
+WORD(cut)
 {
-	const ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
-	ze_result_t status = CALL(zeContextCreateEx)(now.driver, &desc, 1, &now.device,
-						     &now.context);
-
-	if (status)
-		give_up("context-ex", status);
+	client.input.size = strtoul(value, NULL, 10);
 }
 
-static void use_file(const char *path)
+WORD(format)
 {
-	static char room[64 << 20];
-	FILE *file = fopen(path, "rb");
-
-	if (!file)
-		give_up(path, 0);
-	now.size = fread(room, 1, sizeof(room), file);
-	now.il = room;
-	(void)fclose(file);	/* only read */
+	now.format = (ze_module_format_t)strtoul(value, NULL, 10);
 }
 
-static void add_constant(const char *text)
-{
-	char *end;
-	unsigned long id = strtoul(text, &end, 0), bytes = strtoul(end + 1, &end, 0);
-
-	(void)bytes;	/* for who reads the test: the module's own type counts */
-	now.ids[now.constant_count] = (uint32_t)id;
-	now.values[now.constant_count] = strtoull(end + 1, NULL, 0);
-	now.value_pointers[now.constant_count] = &now.values[now.constant_count];
-	now.constant_count++;
-}
+WORD(log) { now.log = true; }
+WORD(nolog) { now.log = false; }
+WORD(next) { now.unknown_next = true; }
+WORD(nonext) { now.unknown_next = false; }
+WORD(absent) { now.absent = true; }
+WORD(keep) { now.keep = true; }
 
 /* A copy of precise whose constant has the id of one of constants. */
 static const void *renumbered(const void *il, size_t size)
@@ -212,7 +99,7 @@ static const void *renumbered(const void *il, size_t size)
 	static uint32_t words[4096];
 
 	if (size > sizeof(words))
-		give_up("renumbered", 0);
+		client_give_up("renumbered", 0);
 	memcpy(words, il, size);
 	for (size_t i = 5; i + 3 < size / 4; i++) {
 		if (words[i] == (4 << 16 | 71) && words[i + 2] == 1 && words[i + 3] == 65)
@@ -221,15 +108,19 @@ static const void *renumbered(const void *il, size_t size)
 	return words;
 }
 
-static void use_inputs(char *names)
+WORD(inputs)
 {
+	static struct client_input input;
+	static const void *values[CLIENT_MAX_CONSTANTS];
 	static ze_module_constants_t constants;
 
-	constants = (ze_module_constants_t){ now.constant_count, now.ids, now.value_pointers };
+	input = client.input;
+	constants = client_constants(&input, values);
 	now.input_count = 0;
-	for (char *name = strtok(names, ","); name; name = strtok(NULL, ",")) {
+	for (char *name = value ? strtok(value, ",") : NULL; name; name = strtok(NULL, ",")) {
 		uint32_t i = now.input_count++;
 		char *flags = strchr(name, ':');
+		const struct kernel_il *il;
 		size_t len;
 		bool has_constants, is_renumbered;
 
@@ -240,10 +131,12 @@ static void use_inputs(char *names)
 		len -= has_constants;
 		is_renumbered = name[len - 1] == '@';
 		len -= is_renumbered;
-		now.inputs[i] = il_of(name, len, &now.input_sizes[i]);
-		if (is_renumbered)
-			now.inputs[i] = renumbered(now.inputs[i], now.input_sizes[i]);
-		now.input_flags[i] = flags ? flags : now.flags;
+		il = kernel_il(name, len);
+		if (!il)
+			client_give_up(name, 0);
+		now.inputs[i] = is_renumbered ? renumbered(il->words, il->size) : il->words;
+		now.input_sizes[i] = il->size;
+		now.input_flags[i] = flags ? flags : client.input.flags;
 		now.input_constants[i] = has_constants ? &constants : NULL;
 	}
 }
@@ -259,7 +152,7 @@ static void print_log(ze_module_build_log_handle_t log)
 	}
 	text = calloc(1, size + 1);
 	if (!text || CALL(zeModuleBuildLogGetString)(log, &size, text))
-		give_up("log", 0);
+		client_give_up("log", 0);
 	for (char *at = text; *at; at++) {
 		if (*at == '\n')
 			*at = '|';
@@ -271,24 +164,18 @@ static void print_log(ze_module_build_log_handle_t log)
 
 static void print_module(ze_module_handle_t module)
 {
-	const char *names[64];
-	uint32_t count = 0;
 	size_t size = 0;
 	uint8_t *native;
 
-	if (CALL(zeModuleGetKernelNames)(module, &count, NULL) || count > 64 ||
-	    CALL(zeModuleGetKernelNames)(module, &count, names))
-		count = 0;
 	printf(" kernels");
-	for (uint32_t i = 0; i < count; i++)
-		printf(" %s", names[i]);
+	client_print_kernels(module);
 	if (CALL(zeModuleGetNativeBinary)(module, &size, NULL) || !size) {
 		printf(" no native");
 		return;
 	}
 	native = malloc(size);
 	if (!native || CALL(zeModuleGetNativeBinary)(module, &size, native))
-		give_up("native", 0);
+		client_give_up("native", 0);
 	printf(" native %016llx", (unsigned long long)hash_of(native, size));
 	free(native);
 }
@@ -307,7 +194,7 @@ static void fill(const char *getter, void *table)
 		getter_fn get = library ? (getter_fn)dlsym(library, getter) : NULL;
 
 		if (get && get(ZE_MAKE_VERSION(1, 14), table))
-			give_up(getter, (unsigned int)i);
+			client_give_up(getter, (unsigned int)i);
 	}
 	free(driver);
 }
@@ -316,8 +203,8 @@ static void fill(const char *getter, void *table)
 static struct runtime_table find_runtime(void)
 {
 	struct runtime_table table = {
-		.get_last_error = dlsym(loader, "zerGetLastErrorDescription"),
-		.get_default_context = dlsym(loader, "zerGetDefaultContext"),
+		.get_last_error = dlsym(client.loader, "zerGetLastErrorDescription"),
+		.get_default_context = dlsym(client.loader, "zerGetDefaultContext"),
 	};
 	void *driver_table[64] = { NULL };
 
@@ -326,8 +213,18 @@ static struct runtime_table find_runtime(void)
 		fill("zerGetGlobalProcAddrTable", &table);
 	}
 	if (!table.get_last_error || !table.get_default_context)
-		give_up("runtime", 0);
+		client_give_up("runtime", 0);
 	return table;
+}
+
+WORD(runtime)
+{
+	now.runtime = find_runtime();
+}
+
+WORD(default)
+{
+	client.context = find_runtime().get_default_context();
 }
 
 /* And what the driver says of it, once more after a failure of another kind. */
@@ -335,7 +232,7 @@ static void print_absent(ze_module_handle_t module)
 {
 	typedef ze_result_t(ZE_APICALL * get_fn)(ze_driver_handle_t, const char **);
 	/* Of loaders 1.9 and later. */
-	get_fn get = (get_fn)dlsym(loader, "zeDriverGetLastErrorDescription");
+	get_fn get = (get_fn)dlsym(client.loader, "zeDriverGetLastErrorDescription");
 	const ze_kernel_desc_t desc = {
 		.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC,
 		.pKernelName = "absent",
@@ -352,7 +249,7 @@ static void print_absent(ze_module_handle_t module)
 				CALL(zeModuleGetFunctionPointer)(module, "one", &pointer));
 		text = "";
 		if (now.runtime.get_last_error ? !now.runtime.get_last_error(&text) :
-						 get && !get(now.driver, &text))
+						 get && !get(client.driver, &text))
 			printf(" [%s]", text);
 	}
 }
@@ -360,9 +257,9 @@ static void print_absent(ze_module_handle_t module)
 static ze_result_t create_module(ze_module_handle_t *module, ze_module_build_log_handle_t *log)
 {
 	const ze_context_desc_t unknown = { .stype = (ze_structure_type_t)0x7fff0001 };
-	const ze_module_constants_t constants = {
-		now.constant_count, now.ids, now.value_pointers,
-	};
+	const struct client_input *input = &client.input;
+	const void *values[CLIENT_MAX_CONSTANTS];
+	const ze_module_constants_t constants = client_constants(input, values);
 	ze_module_program_exp_desc_t program = {
 		.stype = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC,
 		.count = now.input_count,
@@ -375,17 +272,17 @@ static ze_result_t create_module(ze_module_handle_t *module, ze_module_build_log
 		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
 		.pNext = now.unknown_next ? &unknown : NULL,
 		.format = now.format,
-		.inputSize = now.size,
-		.pInputModule = now.il,
-		.pBuildFlags = now.flags,
-		.pConstants = now.constant_count ? &constants : NULL,
+		.inputSize = input->size,
+		.pInputModule = input->il,
+		.pBuildFlags = input->flags,
+		.pConstants = input->constant_count ? &constants : NULL,
 	};
 
 	if (now.input_count) {
 		program.pNext = desc.pNext;
 		desc.pNext = &program;
 	}
-	return CALL(zeModuleCreate)(now.context, now.device, &desc, module, log);
+	return CALL(zeModuleCreate)(client.context, client.device, &desc, module, log);
 }
 
 /* One write per line: threads and children share the output. */
@@ -412,33 +309,30 @@ static void create(bool quiet)
 	(void)fflush(stdout);
 	(void)pthread_mutex_unlock(&printing);
 	if (!status && !now.keep && CALL(zeModuleDestroy)(module))
-		give_up("destroy", 0);
+		client_give_up("destroy", 0);
 }
 
-static pthread_barrier_t start;
-
-static void *create_at_once(void *unused)
+static void create_and_print(void)
 {
-	(void)unused;
-	(void)pthread_barrier_wait(&start);
 	create(false);
-	return NULL;
 }
 
-static void create_in_threads(unsigned int count)
+WORD(create)
 {
-	pthread_t threads[MAX_THREADS];
-
-	(void)pthread_barrier_init(&start, NULL, count);
-	for (unsigned int i = 0; i < count; i++) {
-		if (pthread_create(&threads[i], NULL, create_at_once, NULL))
-			give_up("thread", i);
-	}
-	for (unsigned int i = 0; i < count; i++)
-		(void)pthread_join(threads[i], NULL);
+	create(false);
 }
 
-static void create_in_child(void)
+WORD(quiet)
+{
+	create(true);
+}
+
+WORD(threads)
+{
+	client_in_threads(value, create_and_print);
+}
+
+WORD(fork)
 {
 	int state = 0;
 	pid_t child;
@@ -450,21 +344,11 @@ static void create_in_child(void)
 		exit(0);
 	}
 	if (child < 0 || waitpid(child, &state, 0) != child || state)
-		give_up("child", (unsigned int)state);
+		client_give_up("child", (unsigned int)state);
 	create(false);
 }
 
-static void set_variable(char *text)
-{
-	char *equals = strchr(text, '=');
-
-	if (!equals)
-		give_up(text, 0);
-	*equals = '\0';
-	(void)setenv(text, equals + 1, 1);
-}
-
-static void build_opencl(void)
+WORD(opencl)
 {
 	static const char *const source = "kernel void k(global int *a) { a[0] = 1; }";
 	void *opencl = dlopen("libOpenCL.so.1", RTLD_NOW);
@@ -477,88 +361,8 @@ static void build_opencl(void)
 #define OPENCL(name) ((__typeof__(&name))dlsym(opencl, #name))
 	if (!opencl || OPENCL(clGetPlatformIDs)(1, &platform, NULL) != CL_SUCCESS ||
 	    OPENCL(clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
-		give_up("opencl", 0);
+		client_give_up("opencl", 0);
 	context = OPENCL(clCreateContext)(NULL, 1, &device, NULL, NULL, &error);
 	program = OPENCL(clCreateProgramWithSource)(context, 1, (const char **)&source, NULL, &error);
 	printf("opencl %d\n", OPENCL(clBuildProgram)(program, 1, &device, "", NULL, NULL));
-}
-
-/* A setting without a value. */
-static bool follow_word(const char *word)
-{
-	if (!strcmp(word, "ex"))
-		use_context_ex();
-	else if (!strcmp(word, "flags"))
-		now.flags = NULL;
-	else if (!strcmp(word, "constants"))
-		now.constant_count = 0;
-	else if (!strcmp(word, "inputs"))
-		now.input_count = 0;
-	else if (!strcmp(word, "log") || !strcmp(word, "nolog"))
-		now.log = word[0] == 'l';
-	else if (!strcmp(word, "next") || !strcmp(word, "nonext"))
-		now.unknown_next = word[1] == 'e';
-	else if (!strcmp(word, "absent"))
-		now.absent = true;
-	else if (!strcmp(word, "runtime"))
-		now.runtime = find_runtime();
-	else if (!strcmp(word, "default"))
-		now.context = find_runtime().get_default_context();
-	else if (!strcmp(word, "keep"))
-		now.keep = true;
-	else if (!strcmp(word, "create") || !strcmp(word, "quiet"))
-		create(word[0] == 'q');
-	else if (!strcmp(word, "fork"))
-		create_in_child();
-	else if (!strcmp(word, "opencl"))
-		build_opencl();
-	else
-		return false;
-	return true;
-}
-
-static void follow(char *argument)
-{
-	char *value = strchr(argument, '=');
-
-	if (!value) {
-		if (!follow_word(argument))
-			give_up(argument, 0);
-		return;
-	}
-	*value++ = '\0';
-	if (!strcmp(argument, "driver"))
-		use_driver(strtoul(value, NULL, 10));
-	else if (!strcmp(argument, "device"))
-		use_device(value);
-	else if (!strcmp(argument, "il"))
-		now.il = il_of(value, strlen(value), &now.size);
-	else if (!strcmp(argument, "format"))
-		now.format = (ze_module_format_t)strtoul(value, NULL, 10);
-	else if (!strcmp(argument, "file"))
-		use_file(value);
-	else if (!strcmp(argument, "cut"))
-		now.size = strtoul(value, NULL, 10);
-	else if (!strcmp(argument, "flags"))
-		now.flags = value;
-	else if (!strcmp(argument, "constant"))
-		add_constant(value);
-	else if (!strcmp(argument, "inputs"))
-		use_inputs(value);
-	else if (!strcmp(argument, "threads"))
-		create_in_threads((unsigned int)strtoul(value, NULL, 10));
-	else if (!strcmp(argument, "setenv"))
-		set_variable(value);
-	else
-		give_up(argument, 0);
-}
-
-int main(int argc, char **argv)
-{
-	loader = dlopen("libze_loader.so.1", RTLD_NOW);
-	if (!loader)
-		give_up("loader", 0);
-	for (int i = 1; i < argc; i++)
-		follow(argv[i]);
-	return 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* library_storage: see library_client.h. */
+/* client_library_storage: see client_library.h. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/level_zero/library_client.h"
+#include "tests/level_zero/client_library.h"
 
 static struct {
 	const char *directory;
