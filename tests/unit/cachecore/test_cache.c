@@ -83,7 +83,7 @@ static enum cc_origin expect(struct cc_cache *cache, const char *source, struct 
 	return origin;
 }
 
-static void builds_once_then_hits_memory_then_disk(void)
+TEST(builds_once_then_hits_memory_then_disk)
 {
 	struct builder builder = { .image = "native" };
 	struct cc_cache *cache = open_cache();
@@ -98,7 +98,7 @@ static void builds_once_then_hits_memory_then_disk(void)
 	cc_cache_close(cache);
 }
 
-static void failed_build_is_not_remembered(void)
+TEST(failed_build_is_not_remembered)
 {
 	struct builder builder = { .image = NULL };
 	struct cc_cache *cache = open_cache();
@@ -116,7 +116,7 @@ static void failed_build_is_not_remembered(void)
 	cc_cache_close(cache);
 }
 
-static void changed_header_is_never_a_hit(void)
+TEST(changed_header_is_never_a_hit)
 {
 	struct builder builder = { .image = "one", .header = "x.h" };
 	struct cc_cache *cache = open_cache();
@@ -169,7 +169,7 @@ static void put(struct cc_cache *cache, const char *source, const char *image)
 	cc_entry_unref(entry);
 }
 
-static void a_changed_header_is_none_for_get_either(void)
+TEST(a_changed_header_is_none_for_get_either)
 {
 	struct builder builder = { .image = "one", .header = "x.h" };
 	struct cc_cache *cache = open_cache();
@@ -185,7 +185,7 @@ static void a_changed_header_is_none_for_get_either(void)
 	cc_cache_close(cache);
 }
 
-static void what_is_put_is_there_at_once_and_what_is_removed_is_gone(void)
+TEST(what_is_put_is_there_at_once_and_what_is_removed_is_gone)
 {
 	struct cc_cache *cache = open_cache();
 	struct cc_key key;
@@ -203,7 +203,7 @@ static void what_is_put_is_there_at_once_and_what_is_removed_is_gone(void)
 	cc_cache_close(cache);
 }
 
-static void out_of_memory_flushes_and_tries_once_more(void)
+TEST(out_of_memory_flushes_and_tries_once_more)
 {
 	struct builder other = { .image = "other" };
 	struct builder builder = { .image = "native", .first_status = CMN_ERR_NOMEM };
@@ -217,7 +217,7 @@ static void out_of_memory_flushes_and_tries_once_more(void)
 	cc_cache_close(cache);
 }
 
-static void rejected_entry_is_gone_from_every_level(void)
+TEST(rejected_entry_is_gone_from_every_level)
 {
 	struct builder builder = { .image = "native" };
 	struct cc_cache *cache = open_cache();
@@ -238,7 +238,7 @@ static void rejected_entry_is_gone_from_every_level(void)
 	cc_cache_close(cache);
 }
 
-static void what_a_tier_had_is_promoted_where_asked_for(void)
+TEST(what_a_tier_had_is_promoted_where_asked_for)
 {
 	struct builder builder = { .image = "native" };
 	struct cc_cache *cache = open_cache();
@@ -264,7 +264,7 @@ static void what_a_tier_had_is_promoted_where_asked_for(void)
 	unsetenv("CKCACHE_READ_ONLY_DIRS");
 }
 
-static void recache_never_hits_but_stores(void)
+TEST(recache_never_hits_but_stores)
 {
 	struct builder builder = { .image = "native" };
 	struct cc_cache *cache;
@@ -286,7 +286,7 @@ static void recache_never_hits_but_stores(void)
 	cc_cache_close(cache);
 }
 
-static void levels_can_be_switched_off(void)
+TEST(levels_can_be_switched_off)
 {
 	struct builder builder = { .image = "native" };
 	struct cc_cache *cache;
@@ -305,7 +305,7 @@ static void levels_can_be_switched_off(void)
 	unsetenv("CKCACHE_PERSISTENT");
 }
 
-static void unusable_directory_leaves_memory_working(void)
+TEST(unusable_directory_leaves_memory_working)
 {
 	struct builder builder = { .image = "native" };
 	struct cc_cache *cache;
@@ -330,7 +330,7 @@ static char *make_text(size_t len, char letter)
 	return text;
 }
 
-static void an_entry_beyond_the_budget_is_kept_when_it_is_read_again(void)
+TEST(an_entry_beyond_the_budget_is_kept_when_it_is_read_again)
 {
 	char *large = make_text((size_t)2 << 20, 'x');
 	struct builder builder = { .image = large };
@@ -354,7 +354,7 @@ static void an_entry_beyond_the_budget_is_kept_when_it_is_read_again(void)
 	free(large);
 }
 
-static void small_entries_are_kept_when_the_budget_is_spent(void)
+TEST(small_entries_are_kept_when_the_budget_is_spent)
 {
 	char *middle = make_text((size_t)255 << 10, 'x');	/* four leave less than a small one takes */
 	char *little = make_text((size_t)10 << 10, 'y');
@@ -387,7 +387,7 @@ static void small_entries_are_kept_when_the_budget_is_spent(void)
 }
 
 /* cc_cache_get follows the same rule; what it lends is sound as long as it is held. */
-static void large_entries_that_were_read_outlive_the_cache(void)
+TEST(large_entries_that_were_read_outlive_the_cache)
 {
 	char *texts[] = { make_text((size_t)2 << 20, 'x'), make_text((size_t)2 << 20, 'y') };
 	static const enum cc_origin origins[] = { CC_ORIGIN_DISK, CC_ORIGIN_DISK,
@@ -442,7 +442,7 @@ static void *look_up(void *ctx)
 	return NULL;
 }
 
-static void eight_threads_build_once(void)
+TEST(eight_threads_build_once)
 {
 	struct builder builder = { .image = "native" };
 	struct cc_cache *cache = open_cache();
@@ -463,7 +463,7 @@ static void eight_threads_build_once(void)
 /* A forked child leaves it as it is, on purpose: not a leak to be told of. */
 static struct cc_file_memo *volatile parents_memo;
 
-static void forked_child_can_look_up_and_store(void)
+TEST(forked_child_can_look_up_and_store)
 {
 	struct builder builder = { .image = "native" };
 	struct cc_cache *cache = open_cache();
@@ -492,7 +492,7 @@ static void forked_child_can_look_up_and_store(void)
 	cc_cache_close(cache);
 }
 
-static void a_cache_that_is_switched_off_is_none(void)
+TEST(a_cache_that_is_switched_off_is_none)
 {
 	struct cc_cache *cache = NULL;
 
@@ -500,29 +500,4 @@ static void a_cache_that_is_switched_off_is_none(void)
 	CU_ASSERT_EQUAL(cc_cache_open(&cache), CMN_MISS);
 	CU_ASSERT_PTR_NULL(cache);
 	CU_ASSERT_EQUAL(unsetenv("CKCACHE_DISABLE"), 0);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(builds_once_then_hits_memory_then_disk),
-		UNIT_TEST(failed_build_is_not_remembered),
-		UNIT_TEST(changed_header_is_never_a_hit),
-		UNIT_TEST(a_changed_header_is_none_for_get_either),
-		UNIT_TEST(what_is_put_is_there_at_once_and_what_is_removed_is_gone),
-		UNIT_TEST(out_of_memory_flushes_and_tries_once_more),
-		UNIT_TEST(rejected_entry_is_gone_from_every_level),
-		UNIT_TEST(what_a_tier_had_is_promoted_where_asked_for),
-		UNIT_TEST(recache_never_hits_but_stores),
-		UNIT_TEST(levels_can_be_switched_off),
-		UNIT_TEST(unusable_directory_leaves_memory_working),
-		UNIT_TEST(an_entry_beyond_the_budget_is_kept_when_it_is_read_again),
-		UNIT_TEST(small_entries_are_kept_when_the_budget_is_spent),
-		UNIT_TEST(large_entries_that_were_read_outlive_the_cache),
-		UNIT_TEST(eight_threads_build_once),
-		UNIT_TEST(forked_child_can_look_up_and_store),
-		UNIT_TEST(a_cache_that_is_switched_off_is_none),
-	};
-
-	return UNIT_MAIN("cache", tests);
 }

@@ -306,7 +306,7 @@ static void one_builder_many_waiters(struct cc_programs *programs, const char *k
 }
 
 /* "enqueueing multiple cacheable kernels simultaneously from multiple threads" */
-static void threads_build_the_kernels_of_one_program_at_once(void)
+TEST(threads_build_the_kernels_of_one_program_at_once)
 {
 	static const char *const names[THREADS] = { "a", "b", "c", "d", "e", "f", "g", "h" };
 	struct cc_programs *programs = programs_new(0);
@@ -347,7 +347,7 @@ static void make_no_room(void *room)
 }
 
 /* "pointer to built resource, build error ... and current build status" */
-static void a_build_result_is_value_error_and_state(void)
+TEST(a_build_result_is_value_error_and_state)
 {
 	struct build_result *good = cc_build_result_new(&program_ops);
 	struct build_result *bad = cc_build_result_new(&program_ops);
@@ -392,7 +392,7 @@ static void expect_stub_in_map(struct script *script)
 }
 
 /* "we try to insert BuildResult stub instance with status equal to 'in progress'" */
-static void a_stub_is_in_the_map_while_it_is_built(void)
+TEST(a_stub_is_in_the_map_while_it_is_built)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script script;
@@ -416,7 +416,7 @@ static void a_stub_is_in_the_map_while_it_is_built(void)
 }
 
 /* "the global lock is acquired only for the duration of the global map access" */
-static void no_callback_is_called_with_a_lock_held(void)
+TEST(no_callback_is_called_with_a_lock_held)
 {
 	struct cc_programs *programs = programs_new(10);
 	struct script fails = { .failures = 1, .failure = CMN_ERR_DRIVER, .message = "no" };
@@ -456,7 +456,7 @@ static void no_callback_is_called_with_a_lock_held(void)
 }
 
 /* "so other threads can request or build other programs in the meantime": also while some wait */
-static void waiters_hold_no_lock(void)
+TEST(waiters_hold_no_lock)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true };
@@ -485,7 +485,7 @@ static void waiters_hold_no_lock(void)
 }
 
 /* "The thread simply takes it from the Ptr field w/o using any mutexes or condition variables." */
-static void a_finished_result_is_taken_without_its_mutex(void)
+TEST(a_finished_result_is_taken_without_its_mutex)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script fails = { .failures = 1, .failure = CMN_ERR_DRIVER, .message = "no" };
@@ -516,7 +516,7 @@ static void a_finished_result_is_taken_without_its_mutex(void)
 }
 
 /* The Fast Kernel Cache is there to spare the look into the maps, and so their lock. */
-static void a_fast_kernel_is_taken_without_the_lock_of_the_maps(void)
+TEST(a_fast_kernel_is_taken_without_the_lock_of_the_maps)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
@@ -586,7 +586,7 @@ static void *run_races(void *arg)
 }
 
 /* "threads use compare-and-swap technique to compete who will do the build and become thread A" */
-static void threads_that_compete_for_one_result_build_it_once(void)
+TEST(threads_that_compete_for_one_result_build_it_once)
 {
 	struct race *races = calloc(RACES, sizeof(*races));
 	struct racer racers[2] = { { .races = races }, { .races = races } };
@@ -614,7 +614,7 @@ static void threads_that_compete_for_one_result_build_it_once(void)
 }
 
 /* "single producer-multiple consumers scheme" */
-static void one_builder_serves_many_waiters(void)
+TEST(one_builder_serves_many_waiters)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct caller callers[THREADS];
@@ -663,7 +663,7 @@ static void *observe(void *arg)
 }
 
 /* "All fields are atomic because they can be accessed from multiple threads.": for the thread sanitizer too */
-static void what_a_state_publishes_is_read_without_a_lock(void)
+TEST(what_a_state_publishes_is_read_without_a_lock)
 {
 	for (int failures = 0; failures < 2; failures++) {
 		struct build_result *result = cc_build_result_new(&program_ops);
@@ -695,7 +695,7 @@ static void what_a_state_publishes_is_read_without_a_lock(void)
 }
 
 /* "specialized with either ur_kernel_handle_t or ur_program_handle_t" */
-static void programs_and_kernels_have_callbacks_of_their_own(void)
+TEST(programs_and_kernels_have_callbacks_of_their_own)
 {
 	struct cc_programs *programs = programs_new(0);
 
@@ -714,7 +714,7 @@ static void programs_and_kernels_have_callbacks_of_their_own(void)
 }
 
 /* "This allows waiting threads to see the same result as the building thread." */
-static void every_waiter_gets_the_builders_error(void)
+TEST(every_waiter_gets_the_builders_error)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct caller callers[THREADS];
@@ -741,7 +741,7 @@ static void every_waiter_gets_the_builders_error(void)
 }
 
 /* "the waiting thread will try to build the same object once more": one of many does, and serves the others */
-static void one_of_many_waiters_retries_for_the_others(void)
+TEST(one_of_many_waiters_retries_for_the_others)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct caller callers[THREADS];
@@ -773,7 +773,7 @@ static void one_of_many_waiters_retries_for_the_others(void)
 }
 
 /* The second build's error is no longer a spurious one: all that still wait get it. */
-static void a_retry_that_fails_with_an_error_is_the_others_result(void)
+TEST(a_retry_that_fails_with_an_error_is_the_others_result)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script script = { .failures = THREADS, .failure = CMN_ERR_DRIVER,
@@ -829,7 +829,7 @@ static void model_add(struct model *model, char key, size_t size)
 }
 
 /* "iterate through the eviction list starting from the front and delete the programs until": step by step */
-static void programs_go_as_the_eviction_list_of_the_document_says(void)
+TEST(programs_go_as_the_eviction_list_of_the_document_says)
 {
 	struct model model = { .threshold = 100 };
 	struct cc_programs *programs = programs_new(model.threshold);
@@ -863,7 +863,7 @@ static void programs_go_as_the_eviction_list_of_the_document_says(void)
 }
 
 /* "When the program is first added to the cache": with its stub, and again when it is built and counts */
-static void a_program_that_took_long_is_the_last_in_the_list(void)
+TEST(a_program_that_took_long_is_the_last_in_the_list)
 {
 	struct cc_programs *programs = programs_new(30);
 	struct script slow = { .closed = true, .size = 10 };
@@ -884,7 +884,7 @@ static void a_program_that_took_long_is_the_last_in_the_list(void)
 }
 
 /* "When a program is deleted from the cache": what a thread has taken of it stays valid. */
-static void what_a_thread_holds_outlives_its_eviction(void)
+TEST(what_a_thread_holds_outlives_its_eviction)
 {
 	struct cc_programs *programs = programs_new(10);
 	struct cc_build_taken program, kernel;
@@ -903,7 +903,7 @@ static void what_a_thread_holds_outlives_its_eviction(void)
 }
 
 /* A launch through the fast kernel cache does not fetch the program, and must not pay for moving it. */
-static void a_fast_kernel_hit_does_not_move_its_program(void)
+TEST(a_fast_kernel_hit_does_not_move_its_program)
 {
 	struct cc_programs *programs = programs_new(20);
 	struct cc_build_taken taken;
@@ -925,7 +925,7 @@ static void a_fast_kernel_hit_does_not_move_its_program(void)
 }
 
 /* "the maximum size of the in-memory program cache in bytes": errors that stay are in it too */
-static void remembered_errors_are_evicted_like_programs(void)
+TEST(remembered_errors_are_evicted_like_programs)
 {
 	struct script fails = { .failures = 100, .failure = CMN_ERR_DRIVER, .message = "12345678" };
 	struct cc_programs *programs = programs_new(30);
@@ -946,7 +946,7 @@ static void remembered_errors_are_evicted_like_programs(void)
 }
 
 /* "either due to cache eviction being disabled or the cache eviction threshold being too high" */
-static void out_of_memory_flushes_whatever_the_threshold_is(void)
+TEST(out_of_memory_flushes_whatever_the_threshold_is)
 {
 	static const uint64_t thresholds[] = { 0, 100, UINT64_MAX };
 
@@ -969,7 +969,7 @@ static void out_of_memory_flushes_whatever_the_threshold_is(void)
 }
 
 /* A stub has no memory to give, and its waiters would be left without what they wait for. */
-static void out_of_memory_leaves_builds_in_progress(void)
+TEST(out_of_memory_leaves_builds_in_progress)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script slow = { .closed = true, .size = 1 };
@@ -1031,7 +1031,7 @@ static int builds_with_threshold(const char *threshold)
 }
 
 /* "The threshold is set in bytes and when the cache size exceeds the threshold": from the environment on */
-static void the_configured_threshold_bounds_memory(void)
+TEST(the_configured_threshold_bounds_memory)
 {
 	CU_ASSERT_EQUAL(builds_with_threshold("1500"), 3);
 	CU_ASSERT_EQUAL(builds_with_threshold("4000"), 2);
@@ -1040,31 +1040,6 @@ static void the_configured_threshold_bounds_memory(void)
 
 int main(void)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(threads_build_the_kernels_of_one_program_at_once),
-		UNIT_TEST(a_build_result_is_value_error_and_state),
-		UNIT_TEST(a_stub_is_in_the_map_while_it_is_built),
-		UNIT_TEST(no_callback_is_called_with_a_lock_held),
-		UNIT_TEST(waiters_hold_no_lock),
-		UNIT_TEST(a_finished_result_is_taken_without_its_mutex),
-		UNIT_TEST(a_fast_kernel_is_taken_without_the_lock_of_the_maps),
-		UNIT_TEST(threads_that_compete_for_one_result_build_it_once),
-		UNIT_TEST(one_builder_serves_many_waiters),
-		UNIT_TEST(what_a_state_publishes_is_read_without_a_lock),
-		UNIT_TEST(programs_and_kernels_have_callbacks_of_their_own),
-		UNIT_TEST(every_waiter_gets_the_builders_error),
-		UNIT_TEST(one_of_many_waiters_retries_for_the_others),
-		UNIT_TEST(a_retry_that_fails_with_an_error_is_the_others_result),
-		UNIT_TEST(programs_go_as_the_eviction_list_of_the_document_says),
-		UNIT_TEST(a_program_that_took_long_is_the_last_in_the_list),
-		UNIT_TEST(what_a_thread_holds_outlives_its_eviction),
-		UNIT_TEST(a_fast_kernel_hit_does_not_move_its_program),
-		UNIT_TEST(remembered_errors_are_evicted_like_programs),
-		UNIT_TEST(out_of_memory_flushes_whatever_the_threshold_is),
-		UNIT_TEST(out_of_memory_leaves_builds_in_progress),
-		UNIT_TEST(the_configured_threshold_bounds_memory),
-	};
-
 	(void)alarm(ALARM_S);	/* cannot fail */
-	return UNIT_MAIN("semantics", tests);
+	return unit_run(NULL);
 }

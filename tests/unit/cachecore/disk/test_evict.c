@@ -128,7 +128,7 @@ static void close_bench(struct bench *bench)
 	cc_store_close(bench->store);
 }
 
-static void evicts_least_recently_used_until_half_is_left(void)
+TEST(evicts_least_recently_used_until_half_is_left)
 {
 	uint64_t now = cmn_clock_realtime();
 	struct bench bench;
@@ -144,7 +144,7 @@ static void evicts_least_recently_used_until_half_is_left(void)
 	close_bench(&bench);
 }
 
-static void keeps_all_within_the_bound(void)
+TEST(keeps_all_within_the_bound)
 {
 	struct bench bench;
 
@@ -159,7 +159,7 @@ static void keeps_all_within_the_bound(void)
 	close_bench(&bench);
 }
 
-static void a_put_over_the_bound_evicts(void)
+TEST(a_put_over_the_bound_evicts)
 {
 	struct bench bench;
 	unsigned int left = 0;
@@ -174,7 +174,7 @@ static void a_put_over_the_bound_evicts(void)
 	close_bench(&bench);
 }
 
-static void evicts_what_was_not_used_for_days(void)
+TEST(evicts_what_was_not_used_for_days)
 {
 	uint64_t now = cmn_clock_realtime();
 	struct bench bench;
@@ -193,7 +193,7 @@ static void evicts_what_was_not_used_for_days(void)
 	close_bench(&bench);
 }
 
-static void looks_at_age_once_a_day(void)
+TEST(looks_at_age_once_a_day)
 {
 	uint64_t now = cmn_clock_realtime();
 	struct bench bench;
@@ -223,7 +223,7 @@ static void looks_at_age_once_a_day(void)
 	close_bench(&bench);
 }
 
-static void a_missing_or_wrong_access_time_counts_as_written_then(void)
+TEST(a_missing_or_wrong_access_time_counts_as_written_then)
 {
 	struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
 	uint64_t now = cmn_clock_realtime();
@@ -253,7 +253,7 @@ static void a_missing_or_wrong_access_time_counts_as_written_then(void)
 	close_bench(&bench);
 }
 
-static void disabled_it_clears_and_counts_only(void)
+TEST(disabled_it_clears_and_counts_only)
 {
 	struct bench bench;
 
@@ -271,7 +271,7 @@ static void disabled_it_clears_and_counts_only(void)
 	close_bench(&bench);
 }
 
-static void one_evictor_at_a_time(void)
+TEST(one_evictor_at_a_time)
 {
 	struct bench bench;
 	int fd;
@@ -292,7 +292,7 @@ static void one_evictor_at_a_time(void)
 }
 
 /* Entries go, and what was in the lock's place is not written to. */
-static void a_lock_that_is_no_plain_file_does_not_stop_it(void)
+TEST(a_lock_that_is_no_plain_file_does_not_stop_it)
 {
 	struct bench bench;
 	struct stat info;
@@ -342,7 +342,7 @@ static void a_lock_that_is_no_plain_file_does_not_stop_it(void)
 }
 
 /* The number is counted again, and bounds the store again. */
-static void an_account_that_is_a_directory_makes_way(void)
+TEST(an_account_that_is_a_directory_makes_way)
 {
 	struct bench bench;
 
@@ -381,7 +381,7 @@ static uint64_t disk_use(void)
 }
 
 /* Whatever a root has, also what later versions add to it. */
-static void everything_counts(void)
+TEST(everything_counts)
 {
 	const struct cc_history_note note = { .kind = CC_HISTORY_CLEARED };
 	struct cc_history history = { 0 };
@@ -423,7 +423,7 @@ static bool check_bound(void *ctx)
 }
 
 /* At each moment, and the last one that was stored is there. */
-static void the_bound_holds_all_the_time(void)
+TEST(the_bound_holds_all_the_time)
 {
 	struct cc_evict_pace pace = { .go_on = check_bound };
 	unsigned int left = 0;
@@ -446,7 +446,7 @@ static void the_bound_holds_all_the_time(void)
 }
 
 /* So that what is stored while it runs still fits. */
-static void it_begins_before_the_root_is_full(void)
+TEST(it_begins_before_the_root_is_full)
 {
 	struct cc_entry *entry;
 	struct bench bench;
@@ -474,7 +474,7 @@ static void it_begins_before_the_root_is_full(void)
 }
 
 /* The root's other files do not push the entries out for good. */
-static void large_files_of_its_own_go_where_the_bound_is_small(void)
+TEST(large_files_of_its_own_go_where_the_bound_is_small)
 {
 	static const size_t sizes[] = { 1 << 20, 60000 }, bounds[] = { 400000, 100000 };
 	static char text[1 << 20];
@@ -494,7 +494,7 @@ static void large_files_of_its_own_go_where_the_bound_is_small(void)
 }
 
 /* Nobody waits while the tree is counted: what is added meanwhile counts too. */
-static void a_lost_account_is_counted_by_the_next_eviction(void)
+TEST(a_lost_account_is_counted_by_the_next_eviction)
 {
 	uint64_t written = 0;
 	struct bench bench;
@@ -514,7 +514,7 @@ static void a_lost_account_is_counted_by_the_next_eviction(void)
 }
 
 /* It is not an evicted entry's, and it counts. */
-static void a_missing_access_time_is_made_and_counted(void)
+TEST(a_missing_access_time_is_made_and_counted)
 {
 	struct cc_store_place place = { .n = 0 };
 	struct bench bench;
@@ -540,7 +540,7 @@ static void a_missing_access_time_is_made_and_counted(void)
 	close_bench(&bench);
 }
 
-static void leaves_a_leaf_that_somebody_writes_to(void)
+TEST(leaves_a_leaf_that_somebody_writes_to)
 {
 	struct bench bench;
 	int fd;
@@ -559,7 +559,7 @@ static void leaves_a_leaf_that_somebody_writes_to(void)
 }
 
 /* It would be stored without being counted. */
-static void what_somebody_is_to_write_stays_in_the_account(void)
+TEST(what_somebody_is_to_write_stays_in_the_account)
 {
 	uint64_t before = 0, after = 1;
 	struct bench bench;
@@ -585,7 +585,7 @@ static bool there(const char *path)
 	return lstat(path, &info) == 0;
 }
 
-static void clears_leftovers_and_nothing_else(void)
+TEST(clears_leftovers_and_nothing_else)
 {
 	static const char leaf[] = "root/00000000000000000000000000000000/"
 				   "11111111111111111111111111111111/"
@@ -616,7 +616,7 @@ static void clears_leftovers_and_nothing_else(void)
 	close_bench(&bench);
 }
 
-static void a_reader_keeps_what_it_opened(void)
+TEST(a_reader_keeps_what_it_opened)
 {
 	struct cc_entry *entry;
 	struct cmn_view view;
@@ -654,7 +654,7 @@ static bool count_and_stop(void *ctx)
 	return !bench->stop_at || bench->calls < bench->stop_at;
 }
 
-static void more_than_a_census_holds_goes_in_rounds(void)
+TEST(more_than_a_census_holds_goes_in_rounds)
 {
 	const struct cc_evict_pace pace = { .max_candidates = 3 };
 	uint64_t now = cmn_clock_realtime();
@@ -670,7 +670,7 @@ static void more_than_a_census_holds_goes_in_rounds(void)
 	close_bench(&bench);
 }
 
-static void ended_early_it_removes_its_share(void)
+TEST(ended_early_it_removes_its_share)
 {
 	struct cc_evict_pace pace = { .go_on = count_and_stop };
 	struct bench bench;
@@ -717,7 +717,7 @@ static bool put_one_more(void *ctx)
 	return true;
 }
 
-static void what_is_stored_meanwhile_stays_and_is_accounted(void)
+TEST(what_is_stored_meanwhile_stays_and_is_accounted)
 {
 	struct cc_evict_pace pace = { .go_on = put_one_more };
 	uint64_t now = cmn_clock_realtime(), total = 0, walked = 0;
@@ -751,7 +751,7 @@ static bool put_always(void *ctx)
 	return true;
 }
 
-static void does_not_run_after_those_who_store_meanwhile(void)
+TEST(does_not_run_after_those_who_store_meanwhile)
 {
 	struct cc_evict_pace pace = { .go_on = put_always };
 	struct bench bench;
@@ -768,7 +768,7 @@ static void does_not_run_after_those_who_store_meanwhile(void)
 	close_bench(&bench);
 }
 
-static void by_cost_what_saves_least_goes_first(void)
+TEST(by_cost_what_saves_least_goes_first)
 {
 	uint64_t now = cmn_clock_realtime();
 	struct bench bench;
@@ -798,37 +798,4 @@ static void by_cost_what_saves_least_goes_first(void)
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	CU_ASSERT_EQUAL(count_left(&bench, 8), 0);
 	close_bench(&bench);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(evicts_least_recently_used_until_half_is_left),
-		UNIT_TEST(keeps_all_within_the_bound),
-		UNIT_TEST(a_put_over_the_bound_evicts),
-		UNIT_TEST(evicts_what_was_not_used_for_days),
-		UNIT_TEST(looks_at_age_once_a_day),
-		UNIT_TEST(a_missing_or_wrong_access_time_counts_as_written_then),
-		UNIT_TEST(disabled_it_clears_and_counts_only),
-		UNIT_TEST(one_evictor_at_a_time),
-		UNIT_TEST(a_lock_that_is_no_plain_file_does_not_stop_it),
-		UNIT_TEST(an_account_that_is_a_directory_makes_way),
-		UNIT_TEST(everything_counts),
-		UNIT_TEST(the_bound_holds_all_the_time),
-		UNIT_TEST(it_begins_before_the_root_is_full),
-		UNIT_TEST(large_files_of_its_own_go_where_the_bound_is_small),
-		UNIT_TEST(a_lost_account_is_counted_by_the_next_eviction),
-		UNIT_TEST(a_missing_access_time_is_made_and_counted),
-		UNIT_TEST(leaves_a_leaf_that_somebody_writes_to),
-		UNIT_TEST(what_somebody_is_to_write_stays_in_the_account),
-		UNIT_TEST(clears_leftovers_and_nothing_else),
-		UNIT_TEST(a_reader_keeps_what_it_opened),
-		UNIT_TEST(more_than_a_census_holds_goes_in_rounds),
-		UNIT_TEST(ended_early_it_removes_its_share),
-		UNIT_TEST(what_is_stored_meanwhile_stays_and_is_accounted),
-		UNIT_TEST(does_not_run_after_those_who_store_meanwhile),
-		UNIT_TEST(by_cost_what_saves_least_goes_first),
-	};
-
-	return UNIT_MAIN("evict", tests);
 }

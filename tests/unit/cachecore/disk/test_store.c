@@ -190,7 +190,7 @@ static void walk_files(const char *root)
 	(void)nftw(root, walk_file, 16, FTW_PHYS);
 }
 
-static void what_was_put_is_found_by_another_store(void)
+TEST(what_was_put_is_found_by_another_store)
 {
 	struct bench bench, other;
 
@@ -206,7 +206,7 @@ static void what_was_put_is_found_by_another_store(void)
 	close_bench(&bench);
 }
 
-static void files_are_private_named_as_documented_and_accounted(void)
+TEST(files_are_private_named_as_documented_and_accounted)
 {
 	struct bench bench;
 	struct cc_key key;
@@ -231,7 +231,7 @@ static void files_are_private_named_as_documented_and_accounted(void)
 	close_bench(&bench);
 }
 
-static void a_second_put_replaces(void)
+TEST(a_second_put_replaces)
 {
 	struct bench bench;
 
@@ -246,7 +246,7 @@ static void a_second_put_replaces(void)
 }
 
 /* The hashes collide by force: another key's files are laid into this key's leaf. */
-static void colliding_keys_are_told_apart(void)
+TEST(colliding_keys_are_told_apart)
 {
 	char leaf[CC_LEAF_PATH_SIZE], from[4400];
 	struct cmn_buffer src, bin;
@@ -291,7 +291,7 @@ static struct cc_manifest *absent(const char *path)
 	return manifest;
 }
 
-static void states_of_the_dependencies_live_side_by_side(void)
+TEST(states_of_the_dependencies_live_side_by_side)
 {
 	struct cc_manifest *present = cc_manifest_new();
 	struct cmn_hash hash = cmn_hash_of("text", 4);
@@ -316,7 +316,7 @@ static void states_of_the_dependencies_live_side_by_side(void)
 	close_bench(&bench);
 }
 
-static void a_full_leaf_replaces_the_least_recently_used(void)
+TEST(a_full_leaf_replaces_the_least_recently_used)
 {
 	struct bench bench;
 	char name[64];
@@ -399,27 +399,27 @@ static void check_damage(int compression, const char *name, const char *other)
 	close_bench(&bench);
 }
 
-static void notices_every_flip_and_truncation_of_bin_raw(void)
+TEST(notices_every_flip_and_truncation_of_bin_raw)
 {
 	check_damage(CC_COMPRESSION_NONE, "0.bin", "0.src");
 }
 
-static void notices_every_flip_and_truncation_of_bin_compressed(void)
+TEST(notices_every_flip_and_truncation_of_bin_compressed)
 {
 	check_damage(9, "0.bin", "0.src");
 }
 
-static void notices_every_flip_and_truncation_of_src_raw(void)
+TEST(notices_every_flip_and_truncation_of_src_raw)
 {
 	check_damage(CC_COMPRESSION_NONE, "0.src", "0.bin");
 }
 
-static void notices_every_flip_and_truncation_of_src_compressed(void)
+TEST(notices_every_flip_and_truncation_of_src_compressed)
 {
 	check_damage(9, "0.src", "0.bin");
 }
 
-static void what_is_no_regular_file_is_no_entry(void)
+TEST(what_is_no_regular_file_is_no_entry)
 {
 	static const char *const names[] = { "0.src", "0.bin" };
 	struct bench bench;
@@ -450,7 +450,7 @@ static void what_is_no_regular_file_is_no_entry(void)
 	close_bench(&bench);
 }
 
-static void a_lone_src_is_a_miss_and_is_filled_again(void)
+TEST(a_lone_src_is_a_miss_and_is_filled_again)
 {
 	struct bench bench;
 	unsigned int damaged;
@@ -468,7 +468,7 @@ static void a_lone_src_is_a_miss_and_is_filled_again(void)
 	close_bench(&bench);
 }
 
-static void a_damaged_entry_behind_a_lock_is_left_to_its_holder(void)
+TEST(a_damaged_entry_behind_a_lock_is_left_to_its_holder)
 {
 	struct bench bench;
 	int fd;
@@ -488,7 +488,7 @@ static void a_damaged_entry_behind_a_lock_is_left_to_its_holder(void)
 	close_bench(&bench);
 }
 
-static void image_and_entry_sizes_are_bounded(void)
+TEST(image_and_entry_sizes_are_bounded)
 {
 	struct bench bench;
 
@@ -516,7 +516,7 @@ static void touch(struct bench *bench)
 	cc_store_touch(bench->store, &place);
 }
 
-static void read_only_never_writes(void)
+TEST(read_only_never_writes)
 {
 	struct bench bench;
 
@@ -536,7 +536,7 @@ static void read_only_never_writes(void)
 	close_bench(&bench);
 }
 
-static void tiers_are_looked_up_in_order_and_left_alone(void)
+TEST(tiers_are_looked_up_in_order_and_left_alone)
 {
 	char low[4200], none[4200], *tiers[] = { none, low, NULL };
 	char root[4200];
@@ -579,7 +579,7 @@ static void tiers_are_looked_up_in_order_and_left_alone(void)
 	close_bench(&bench);
 }
 
-static void a_root_that_others_can_write_is_refused(void)
+TEST(a_root_that_others_can_write_is_refused)
 {
 	struct cc_store *store = NULL;
 	struct bench bench;
@@ -604,7 +604,7 @@ static void a_root_that_others_can_write_is_refused(void)
 	close_bench(&bench);
 }
 
-static void a_root_that_cannot_be_made_is_a_failure_of_put_alone(void)
+TEST(a_root_that_cannot_be_made_is_a_failure_of_put_alone)
 {
 	struct cc_store *store = NULL;
 	struct bench bench;
@@ -621,7 +621,7 @@ static void a_root_that_cannot_be_made_is_a_failure_of_put_alone(void)
 	close_bench(&bench);
 }
 
-static void a_root_that_is_too_long_or_missing_is_refused(void)
+TEST(a_root_that_is_too_long_or_missing_is_refused)
 {
 	struct cc_store *store = NULL;
 	struct bench bench;
@@ -640,7 +640,7 @@ static void a_root_that_is_too_long_or_missing_is_refused(void)
 }
 
 /* A bound on file sizes fails a write midway, as a full disk does. */
-static void a_failed_write_leaves_nothing_or_the_old(void)
+TEST(a_failed_write_leaves_nothing_or_the_old)
 {
 	struct rlimit limit, was;
 	struct bench bench;
@@ -672,7 +672,7 @@ static void a_failed_write_leaves_nothing_or_the_old(void)
 	close_bench(&bench);
 }
 
-static void a_lost_or_wrong_account_is_counted_anew(void)
+TEST(a_lost_or_wrong_account_is_counted_anew)
 {
 	static const char *const texts[] = { "", "12", "x\n", "-5\n", "123456789012345678901234\n" };
 	struct bench bench;
@@ -690,7 +690,7 @@ static void a_lost_or_wrong_account_is_counted_anew(void)
 	close_bench(&bench);
 }
 
-static void a_removed_root_is_made_again(void)
+TEST(a_removed_root_is_made_again)
 {
 	struct bench bench;
 	char command[4300];
@@ -705,7 +705,7 @@ static void a_removed_root_is_made_again(void)
 	close_bench(&bench);
 }
 
-static void puts_sweep_dead_writers_files(void)
+TEST(puts_sweep_dead_writers_files)
 {
 	struct bench bench;
 
@@ -719,7 +719,7 @@ static void puts_sweep_dead_writers_files(void)
 	close_bench(&bench);
 }
 
-static void touching_writes_the_time_once_a_second(void)
+TEST(touching_writes_the_time_once_a_second)
 {
 	struct cmn_buffer first, second;
 	struct bench bench;
@@ -816,7 +816,7 @@ void __wrap_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_bu
 }
 
 /* Without its dependencies an entry would be good for ever. */
-static void without_memory_for_its_manifest_nothing_is_stored(void)
+TEST(without_memory_for_its_manifest_nothing_is_stored)
 {
 	struct cc_entry *entry;
 	struct bench bench;
@@ -841,7 +841,7 @@ static enum cmn_status judge(struct bench *bench)
 	return cc_store_judge(bench->store, &place);
 }
 
-static void half_an_entry_is_damaged(void)
+TEST(half_an_entry_is_damaged)
 {
 	struct cmn_buffer src, bin, other;
 	struct cc_entry *entry;
@@ -889,7 +889,7 @@ static void half_an_entry_is_damaged(void)
 	close_bench(&bench);
 }
 
-static void headers_of_src_files_are_bounded(void)
+TEST(headers_of_src_files_are_bounded)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_src_header header;
@@ -947,7 +947,7 @@ enum cmn_status __wrap_cc_entry_files_read_bin(int dir_fd, unsigned int n, enum 
 }
 
 /* Replaced between the looks at its two files. */
-static void an_entry_that_is_replaced_is_read_again(void)
+TEST(an_entry_that_is_replaced_is_read_again)
 {
 	struct bench bench;
 
@@ -959,7 +959,7 @@ static void an_entry_that_is_replaced_is_read_again(void)
 	close_bench(&bench);
 }
 
-static void a_key_that_went_wrong_is_not_looked_for(void)
+TEST(a_key_that_went_wrong_is_not_looked_for)
 {
 	struct cc_entry *entry = NULL;
 	struct bench bench;
@@ -972,7 +972,7 @@ static void a_key_that_went_wrong_is_not_looked_for(void)
 	close_bench(&bench);
 }
 
-static void a_walk_lists_and_judges_entries(void)
+TEST(a_walk_lists_and_judges_entries)
 {
 	struct cmn_buffer file;
 	struct bench bench;
@@ -1024,7 +1024,7 @@ static void make_long_key(struct cc_key *key, char end)
 }
 
 /* Such a key's file is never read whole, unless something about it is odd. */
-static void dependencies_of_long_keys_count(void)
+TEST(dependencies_of_long_keys_count)
 {
 	struct cc_store_report report;
 	struct cc_entry *entry;
@@ -1047,7 +1047,7 @@ static void dependencies_of_long_keys_count(void)
 }
 
 /* Of a tier's root the group need not be the one that shares the own one. */
-static void a_tier_is_no_groups_root(void)
+TEST(a_tier_is_no_groups_root)
 {
 	char *tiers[2] = { NULL, NULL };
 	struct bench bench;
@@ -1065,7 +1065,7 @@ static void a_tier_is_no_groups_root(void)
 }
 
 /* Whoever they are of: what is in them may be anybody's. */
-static void files_that_others_may_write_are_no_entries(void)
+TEST(files_that_others_may_write_are_no_entries)
 {
 	static const char *const names[] = { "0.src", "0.bin" };
 	struct bench bench;
@@ -1092,7 +1092,7 @@ static void files_that_others_may_write_are_no_entries(void)
 	close_bench(&bench);
 }
 
-static void long_keys_are_compared_in_full_and_their_damage_is_noticed(void)
+TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed)
 {
 	struct cmn_buffer file, other_file;
 	struct cc_key key, other;
@@ -1209,7 +1209,7 @@ static void check_application(void)
 	}
 }
 
-static void a_program_may_close_everything_at_any_time(void)
+TEST(a_program_may_close_everything_at_any_time)
 {
 	const struct cc_store_place place = { .n = 0 };
 	struct bench bench;
@@ -1242,47 +1242,4 @@ static void a_program_may_close_everything_at_any_time(void)
 	CU_ASSERT_TRUE(calls > 50);
 	(void)close(application.own);
 	close_bench(&bench);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(what_was_put_is_found_by_another_store),
-		UNIT_TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed),
-		UNIT_TEST(files_that_others_may_write_are_no_entries),
-		UNIT_TEST(files_are_private_named_as_documented_and_accounted),
-		UNIT_TEST(a_second_put_replaces),
-		UNIT_TEST(colliding_keys_are_told_apart),
-		UNIT_TEST(states_of_the_dependencies_live_side_by_side),
-		UNIT_TEST(a_full_leaf_replaces_the_least_recently_used),
-		UNIT_TEST(notices_every_flip_and_truncation_of_bin_raw),
-		UNIT_TEST(notices_every_flip_and_truncation_of_bin_compressed),
-		UNIT_TEST(notices_every_flip_and_truncation_of_src_raw),
-		UNIT_TEST(notices_every_flip_and_truncation_of_src_compressed),
-		UNIT_TEST(what_is_no_regular_file_is_no_entry),
-		UNIT_TEST(a_lone_src_is_a_miss_and_is_filled_again),
-		UNIT_TEST(a_damaged_entry_behind_a_lock_is_left_to_its_holder),
-		UNIT_TEST(image_and_entry_sizes_are_bounded),
-		UNIT_TEST(read_only_never_writes),
-		UNIT_TEST(tiers_are_looked_up_in_order_and_left_alone),
-		UNIT_TEST(a_root_that_others_can_write_is_refused),
-		UNIT_TEST(a_root_that_cannot_be_made_is_a_failure_of_put_alone),
-		UNIT_TEST(a_root_that_is_too_long_or_missing_is_refused),
-		UNIT_TEST(a_failed_write_leaves_nothing_or_the_old),
-		UNIT_TEST(a_lost_or_wrong_account_is_counted_anew),
-		UNIT_TEST(a_removed_root_is_made_again),
-		UNIT_TEST(puts_sweep_dead_writers_files),
-		UNIT_TEST(touching_writes_the_time_once_a_second),
-		UNIT_TEST(headers_of_src_files_are_bounded),
-		UNIT_TEST(dependencies_of_long_keys_count),
-		UNIT_TEST(a_tier_is_no_groups_root),
-		UNIT_TEST(an_entry_that_is_replaced_is_read_again),
-		UNIT_TEST(a_key_that_went_wrong_is_not_looked_for),
-		UNIT_TEST(half_an_entry_is_damaged),
-		UNIT_TEST(without_memory_for_its_manifest_nothing_is_stored),
-		UNIT_TEST(a_walk_lists_and_judges_entries),
-		UNIT_TEST(a_program_may_close_everything_at_any_time),
-	};
-
-	return UNIT_MAIN("store", tests);
 }

@@ -147,7 +147,7 @@ static int hold_leaf(struct bench *bench, int number)
 	return fd;
 }
 
-static void stores_what_was_put_and_counts_it(void)
+TEST(stores_what_was_put_and_counts_it)
 {
 	struct bench bench;
 
@@ -164,7 +164,7 @@ static void stores_what_was_put_and_counts_it(void)
 	bench_close(&bench);
 }
 
-static void drains_when_freed(void)
+TEST(drains_when_freed)
 {
 	struct bench bench;
 
@@ -179,7 +179,7 @@ static void drains_when_freed(void)
 	bench_close(&bench);
 }
 
-static void does_not_count_what_is_too_large_as_an_error(void)
+TEST(does_not_count_what_is_too_large_as_an_error)
 {
 	struct bench bench;
 
@@ -204,7 +204,7 @@ static void touch(struct cc_writer *writer, int id)
 	cc_key_release(&key);
 }
 
-static void has_no_thread_before_the_first_store(void)
+TEST(has_no_thread_before_the_first_store)
 {
 	unsigned int before = count_threads();
 	struct bench bench;
@@ -250,7 +250,7 @@ static bool has_eighth_beat(const char *dir)
 	return system(command) == 0;
 }
 
-static void thread_beats_while_there_is_a_flight(void)
+TEST(thread_beats_while_there_is_a_flight)
 {
 	struct cc_flights *flights = cc_flights_new();
 	uint64_t deadline = cmn_clock_monotonic() + LONG_ENOUGH;
@@ -275,7 +275,7 @@ static void thread_beats_while_there_is_a_flight(void)
 	cc_flights_free(flights);
 }
 
-static void thread_ends_when_idle_and_a_store_starts_another(void)
+TEST(thread_ends_when_idle_and_a_store_starts_another)
 {
 	unsigned int before = count_threads();
 	struct bench bench;
@@ -328,10 +328,10 @@ static void put_tokens(bool admit_all, uint64_t stores)
 	bench_close(&bench);
 }
 
-static void random_words_are_refused(void) { put_tokens(false, 8); }
-static void random_words_are_admitted_where_asked_for(void) { put_tokens(true, 9); }
+TEST(random_words_are_refused) { put_tokens(false, 8); }
+TEST(random_words_are_admitted_where_asked_for) { put_tokens(true, 9); }
 
-static void touches_mark_entries_as_used(void)
+TEST(touches_mark_entries_as_used)
 {
 	char leaf[CC_LEAF_PATH_SIZE], name[CC_LEAF_NAME_SIZE], path[600];
 	struct bench bench;
@@ -363,7 +363,7 @@ static void touches_mark_entries_as_used(void)
 	bench_close(&bench);
 }
 
-static void touches_beyond_the_bound_do_no_harm(void)
+TEST(touches_beyond_the_bound_do_no_harm)
 {
 	struct bench bench;
 
@@ -374,7 +374,7 @@ static void touches_beyond_the_bound_do_no_harm(void)
 	bench_close(&bench);
 }
 
-static void drops_what_exceeds_the_queue(void)
+TEST(drops_what_exceeds_the_queue)
 {
 	const size_t large = (size_t)40 << 20;
 	struct bench bench;
@@ -398,7 +398,7 @@ static void drops_what_exceeds_the_queue(void)
 	bench_close(&bench);
 }
 
-static void gives_up_on_a_thread_that_is_stuck(void)
+TEST(gives_up_on_a_thread_that_is_stuck)
 {
 	/* Static, since the thread goes on using it after the test: nothing of it is freed. */
 	static struct bench bench;
@@ -433,7 +433,7 @@ static void put_in_flight(struct bench *bench, struct cc_flights *flights, int n
 }
 
 /* Who waits for what cannot be stored now waits for no lock, which somebody stopped may have. */
-static void flights_end_while_a_lock_is_held(void)
+TEST(flights_end_while_a_lock_is_held)
 {
 	struct cc_flights *flights = cc_flights_new(), *others = cc_flights_new();
 	struct cc_flight *flight = NULL;
@@ -468,7 +468,7 @@ static void flights_end_while_a_lock_is_held(void)
 }
 
 /* Not waited for any longer, it goes as soon as it is stored. */
-static void what_is_being_stored_can_be_forgotten(void)
+TEST(what_is_being_stored_can_be_forgotten)
 {
 	struct bench bench;
 	struct cc_key key;
@@ -506,7 +506,7 @@ static bool has_thread_of(int policy)
 	return found;
 }
 
-static void the_thread_does_not_push_others_aside(void)
+TEST(the_thread_does_not_push_others_aside)
 {
 	uint64_t deadline = cmn_clock_monotonic() + LONG_ENOUGH;
 	struct bench bench;
@@ -526,7 +526,7 @@ static void the_thread_does_not_push_others_aside(void)
 	bench_close(&bench);
 }
 
-static void signals_stay_with_the_application(void)
+TEST(signals_stay_with_the_application)
 {
 	const struct timespec limit = { 60, 0 };
 	struct bench bench;
@@ -546,7 +546,7 @@ static void signals_stay_with_the_application(void)
 	bench_close(&bench);
 }
 
-static void a_forked_child_forgets_the_queue(void)
+TEST(a_forked_child_forgets_the_queue)
 {
 	struct bench bench;
 	int fd, state;
@@ -577,7 +577,7 @@ static void a_forked_child_forgets_the_queue(void)
 	bench_close(&bench);
 }
 
-static void a_child_can_store_for_itself(void)
+TEST(a_child_can_store_for_itself)
 {
 	struct bench bench;
 	int state;
@@ -617,7 +617,7 @@ static void *put_some(void *ctx)
 	return NULL;
 }
 
-static void serves_many_threads(void)
+TEST(serves_many_threads)
 {
 	struct worker workers[8];
 	pthread_t threads[8];
@@ -637,31 +637,4 @@ static void serves_many_threads(void)
 	for (int i = 0; i < 8; i++)
 		CU_ASSERT_TRUE(is_stored(bench.store, 100 * i + 19));
 	bench_close(&bench);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(stores_what_was_put_and_counts_it),
-		UNIT_TEST(drains_when_freed),
-		UNIT_TEST(does_not_count_what_is_too_large_as_an_error),
-		UNIT_TEST(has_no_thread_before_the_first_store),
-		UNIT_TEST(thread_beats_while_there_is_a_flight),
-		UNIT_TEST(thread_ends_when_idle_and_a_store_starts_another),
-		UNIT_TEST(random_words_are_refused),
-		UNIT_TEST(random_words_are_admitted_where_asked_for),
-		UNIT_TEST(touches_mark_entries_as_used),
-		UNIT_TEST(touches_beyond_the_bound_do_no_harm),
-		UNIT_TEST(drops_what_exceeds_the_queue),
-		UNIT_TEST(the_thread_does_not_push_others_aside),
-		UNIT_TEST(signals_stay_with_the_application),
-		UNIT_TEST(a_forked_child_forgets_the_queue),
-		UNIT_TEST(a_child_can_store_for_itself),
-		UNIT_TEST(serves_many_threads),
-		UNIT_TEST(gives_up_on_a_thread_that_is_stuck),
-		UNIT_TEST(flights_end_while_a_lock_is_held),
-		UNIT_TEST(what_is_being_stored_can_be_forgotten),
-	};
-
-	return UNIT_MAIN("writer", tests);
 }

@@ -225,7 +225,7 @@ static void caller_join(struct caller *caller)
 }
 
 /* "the first thread to request it ... will then execute the build"; then "Build result is available" */
-static void first_request_builds_and_second_finds(void)
+TEST(first_request_builds_and_second_finds)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script script = { .size = 5 };
@@ -245,7 +245,7 @@ static void first_request_builds_and_second_finds(void)
 }
 
 /* Keys are compared in full: alike ones in every length, differing in one byte anywhere. */
-static void keys_that_differ_in_one_byte_are_two(void)
+TEST(keys_that_differ_in_one_byte_are_two)
 {
 	static const size_t lengths[] = { 1, 8, 127, 128, 129, 4096 };
 	struct cc_programs *programs = programs_new(0);
@@ -284,7 +284,7 @@ static void keys_that_differ_in_one_byte_are_two(void)
 	programs_end(programs);
 }
 
-static void empty_key_is_a_key(void)
+TEST(empty_key_is_a_key)
 {
 	struct cc_programs *programs = programs_new(0);
 
@@ -295,7 +295,7 @@ static void empty_key_is_a_key(void)
 
 /* "Actual build of the program happens outside of the lock, so other threads can ... build other programs" */
 /* So long that it is not copied while it is built for. */
-static void a_long_key_is_the_maps_own_afterwards(void)
+TEST(a_long_key_is_the_maps_own_afterwards)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script script = { .size = 1 };
@@ -331,7 +331,7 @@ static enum cmn_status build_transient(void *ctx, struct cc_build_output *ret)
 	return status;
 }
 
-static void a_transient_value_is_given_and_not_kept(void)
+TEST(a_transient_value_is_given_and_not_kept)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script script = { .size = 1 };
@@ -349,7 +349,7 @@ static void a_transient_value_is_given_and_not_kept(void)
 	programs_end(programs);
 }
 
-static void builds_outside_the_lock(void)
+TEST(builds_outside_the_lock)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true };
@@ -373,7 +373,7 @@ static enum cmn_status build_with_another(void *ctx, struct cc_build_output *ret
 	return CMN_OK;
 }
 
-static void build_may_use_the_cache(void)
+TEST(build_may_use_the_cache)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
@@ -386,7 +386,7 @@ static void build_may_use_the_cache(void)
 }
 
 /* "to make sure only one thread builds the requested program"; the others wait and see the same result. */
-static void one_of_eight_threads_builds(void)
+TEST(one_of_eight_threads_builds)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true, .size = 1 };
@@ -457,7 +457,7 @@ static void builder_and_waiter(struct cc_programs *programs, const char *kernel,
 }
 
 /* "This function will throw stored exception upon build failure": "its message and error code" */
-static void waiter_gets_the_builders_error_code_and_message(void)
+TEST(waiter_gets_the_builders_error_code_and_message)
 {
 	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = -11,
 				  .message = "line 3: no" };
@@ -482,7 +482,7 @@ static void waiter_gets_the_builders_error_code_and_message(void)
 }
 
 /* "this error may be sporadic ... the waiting thread will try to build the same object once more" */
-static void waiter_retries_after_a_failure_without_error(void)
+TEST(waiter_retries_after_a_failure_without_error)
 {
 	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = -5 };
 	struct script good = { .size = 3 };
@@ -502,7 +502,7 @@ static void waiter_retries_after_a_failure_without_error(void)
 }
 
 /* The same where the builder leaves before the waiter has woken up. */
-static void who_will_retry_keeps_the_result_in_the_map(void)
+TEST(who_will_retry_keeps_the_result_in_the_map)
 {
 	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .closed = true };
 	struct cc_programs *programs = programs_new(0);
@@ -520,7 +520,7 @@ static void who_will_retry_keeps_the_result_in_the_map(void)
 }
 
 /* Every thread's failure is its own where none carries an error: as many builds as threads, and an end. */
-static void spurious_failures_of_all_threads_end(void)
+TEST(spurious_failures_of_all_threads_end)
 {
 	struct script script = { .failure = CMN_ERR_DRIVER, .failures = THREADS, .closed = true };
 	struct cc_programs *programs = programs_new(0);
@@ -542,7 +542,7 @@ static void spurious_failures_of_all_threads_end(void)
 	programs_end(programs);
 }
 
-static void failure_is_dropped_unless_remembered(void)
+TEST(failure_is_dropped_unless_remembered)
 {
 	struct script script = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = 7,
 				 .message = "no" };
@@ -558,7 +558,7 @@ static void failure_is_dropped_unless_remembered(void)
 	programs_end(programs);
 }
 
-static void remembered_failure_stays_until_removed(void)
+TEST(remembered_failure_stays_until_removed)
 {
 	struct script script = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = 7,
 				 .message = "no" };
@@ -580,7 +580,7 @@ static void remembered_failure_stays_until_removed(void)
 	programs_end(programs);
 }
 
-static void remembered_failure_makes_place_for_a_put(void)
+TEST(remembered_failure_makes_place_for_a_put)
 {
 	struct script script = { .failure = CMN_ERR_DRIVER, .failures = 1, .message = "no" };
 	struct cc_programs *programs = programs_new(0);
@@ -607,7 +607,7 @@ static enum cmn_status build_nothing(void *ctx, struct cc_build_output *ret)
 	return CMN_OK;
 }
 
-static void success_without_a_value_is_a_failure(void)
+TEST(success_without_a_value_is_a_failure)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
@@ -618,7 +618,7 @@ static void success_without_a_value_is_a_failure(void)
 	programs_end(programs);
 }
 
-static void put_is_found_and_does_not_replace(void)
+TEST(put_is_found_and_does_not_replace)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct value *first = value_new();
@@ -636,7 +636,7 @@ static void put_is_found_and_does_not_replace(void)
 }
 
 /* A put during a build: who comes now gets the put value, the builder and its waiters their own. */
-static void put_during_a_build_is_what_stays(void)
+TEST(put_during_a_build_is_what_stays)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true, .size = 100 };
@@ -658,7 +658,7 @@ static void put_during_a_build_is_what_stays(void)
 }
 
 /* What the build came to is its own affair. */
-static void put_during_a_build_that_fails_stays(void)
+TEST(put_during_a_build_that_fails_stays)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true, .failure = CMN_ERR_DRIVER, .failures = 1,
@@ -676,7 +676,7 @@ static void put_during_a_build_that_fails_stays(void)
 	programs_end(programs);
 }
 
-static void remove_takes_only_the_value_that_is_meant(void)
+TEST(remove_takes_only_the_value_that_is_meant)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct value *value = value_new();
@@ -693,7 +693,7 @@ static void remove_takes_only_the_value_that_is_meant(void)
 	programs_end(programs);
 }
 
-static void flush_takes_everything_and_a_taken_value_stays_valid(void)
+TEST(flush_takes_everything_and_a_taken_value_stays_valid)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct cc_programs_usage usage;
@@ -712,7 +712,7 @@ static void flush_takes_everything_and_a_taken_value_stays_valid(void)
 	programs_end(programs);
 }
 
-static void build_in_progress_during_a_flush_is_given_but_not_kept(void)
+TEST(build_in_progress_during_a_flush_is_given_but_not_kept)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true };
@@ -730,7 +730,7 @@ static void build_in_progress_during_a_flush_is_given_but_not_kept(void)
 }
 
 /* "Eviction in in-memory cache is disabled by default" */
-static void threshold_zero_never_evicts(void)
+TEST(threshold_zero_never_evicts)
 {
 	struct cc_programs *programs = programs_new(0);
 
@@ -741,7 +741,7 @@ static void threshold_zero_never_evicts(void)
 }
 
 /* "when the cache size exceeds the threshold": not when it reaches it */
-static void size_equal_to_the_threshold_evicts_nothing(void)
+TEST(size_equal_to_the_threshold_evicts_nothing)
 {
 	struct cc_programs *programs = programs_new(30);
 
@@ -753,7 +753,7 @@ static void size_equal_to_the_threshold_evicts_nothing(void)
 }
 
 /* "the programs at the beginning of the eviction list are always the least recently used" */
-static void evicts_least_recently_used_first(void)
+TEST(evicts_least_recently_used_first)
 {
 	struct cc_programs *programs = programs_new(30);
 
@@ -769,7 +769,7 @@ static void evicts_least_recently_used_first(void)
 }
 
 /* "When a program is fetched from cache, we move the program to the end of the eviction list" */
-static void fetched_program_moves_to_the_end(void)
+TEST(fetched_program_moves_to_the_end)
 {
 	struct cc_programs *programs = programs_new(30);
 
@@ -786,7 +786,7 @@ static void fetched_program_moves_to_the_end(void)
 	programs_end(programs);
 }
 
-static void put_evicts_as_a_build_does(void)
+TEST(put_evicts_as_a_build_does)
 {
 	struct cc_programs *programs = programs_new(30);
 
@@ -798,7 +798,7 @@ static void put_evicts_as_a_build_does(void)
 }
 
 /* "until the cache size is below the threshold": also where the newest alone is larger */
-static void value_larger_than_the_threshold_is_given_but_not_kept(void)
+TEST(value_larger_than_the_threshold_is_given_but_not_kept)
 {
 	struct cc_programs *programs = programs_new(30);
 	struct script script = { .size = 31 };
@@ -812,7 +812,7 @@ static void value_larger_than_the_threshold_is_given_but_not_kept(void)
 	programs_end(programs);
 }
 
-static void program_in_progress_is_not_evicted(void)
+TEST(program_in_progress_is_not_evicted)
 {
 	struct cc_programs *programs = programs_new(30);
 	struct script script = { .closed = true, .size = 10 };
@@ -833,7 +833,7 @@ static void program_in_progress_is_not_evicted(void)
 }
 
 /* "When a program is deleted from the cache, we also evict its corresponding kernels from both" */
-static void eviction_takes_the_kernels_in_both_maps(void)
+TEST(eviction_takes_the_kernels_in_both_maps)
 {
 	struct cc_programs *programs = programs_new(30);
 
@@ -853,7 +853,7 @@ static void eviction_takes_the_kernels_in_both_maps(void)
 }
 
 /* "The kernels map's key consists of two components: the program ..., kernel name" */
-static void kernels_are_found_by_program_and_name(void)
+TEST(kernels_are_found_by_program_and_name)
 {
 	struct cc_programs *programs = programs_new(0);
 
@@ -867,7 +867,7 @@ static void kernels_are_found_by_program_and_name(void)
 	programs_end(programs);
 }
 
-static void kernel_of_an_unknown_program_is_built_and_not_kept(void)
+TEST(kernel_of_an_unknown_program_is_built_and_not_kept)
 {
 	struct cc_programs *programs = programs_new(0);
 
@@ -878,7 +878,7 @@ static void kernel_of_an_unknown_program_is_built_and_not_kept(void)
 	programs_end(programs);
 }
 
-static void kernel_waiter_gets_the_error_and_retries_without_one(void)
+TEST(kernel_waiter_gets_the_error_and_retries_without_one)
 {
 	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = 4,
 				  .message = "bad kernel" };
@@ -902,7 +902,7 @@ static void kernel_waiter_gets_the_error_and_retries_without_one(void)
 	programs_end(programs);
 }
 
-static void kernel_in_progress_goes_with_its_program(void)
+TEST(kernel_in_progress_goes_with_its_program)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true };
@@ -922,7 +922,7 @@ static void kernel_in_progress_goes_with_its_program(void)
 }
 
 /* "Its key consists of ...: specialization constants values, the ... device, kernel name" */
-static void fast_kernels_are_found_by_constants_device_and_name(void)
+TEST(fast_kernels_are_found_by_constants_device_and_name)
 {
 	struct cc_programs *programs = programs_new(0);
 	int device = 0;	/* its address counts */
@@ -940,7 +940,7 @@ static void fast_kernels_are_found_by_constants_device_and_name(void)
 	programs_end(programs);
 }
 
-static void fast_kernel_put_again_leads_to_the_new_kernel(void)
+TEST(fast_kernel_put_again_leads_to_the_new_kernel)
 {
 	struct cc_programs *programs = programs_new(0);
 	void *first, *second;
@@ -959,7 +959,7 @@ static void fast_kernel_put_again_leads_to_the_new_kernel(void)
 	programs_end(programs);
 }
 
-static void fast_kernel_needs_its_kernel_in_the_map(void)
+TEST(fast_kernel_needs_its_kernel_in_the_map)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct value *stranger = value_new();
@@ -977,7 +977,7 @@ static void fast_kernel_needs_its_kernel_in_the_map(void)
 	programs_end(programs);
 }
 
-static void many_fast_kernels_are_all_found(void)
+TEST(many_fast_kernels_are_all_found)
 {
 	struct cc_programs *programs = programs_new(0);
 	char name[32];
@@ -1011,7 +1011,7 @@ void *__wrap_calloc(size_t count, size_t size)
 }
 
 /* Room is made, and what is built is kept all the same. */
-static void without_memory_for_a_program_room_is_made(void)
+TEST(without_memory_for_a_program_room_is_made)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script script = { .size = 3 };
@@ -1025,7 +1025,7 @@ static void without_memory_for_a_program_room_is_made(void)
 	programs_end(programs);
 }
 
-static void out_of_memory_flushes_everything_and_tries_once_more(void)
+TEST(out_of_memory_flushes_everything_and_tries_once_more)
 {
 	struct script script = { .failure = CMN_ERR_NOMEM, .failures = 1, .message = "full",
 				 .size = 4 };
@@ -1046,7 +1046,7 @@ static void out_of_memory_flushes_everything_and_tries_once_more(void)
 	programs_end(programs);
 }
 
-static void out_of_memory_twice_is_a_failure(void)
+TEST(out_of_memory_twice_is_a_failure)
 {
 	struct script script = { .failure = CMN_ERR_NOMEM, .failures = 2, .error_code = -6,
 				 .message = "full" };
@@ -1061,7 +1061,7 @@ static void out_of_memory_twice_is_a_failure(void)
 	programs_end(programs);
 }
 
-static void out_of_memory_in_a_kernel_flushes_its_program_too(void)
+TEST(out_of_memory_in_a_kernel_flushes_its_program_too)
 {
 	struct script script = { .failure = CMN_ERR_NOMEM, .failures = 1 };
 	struct cc_programs *programs = programs_new(0);
@@ -1077,7 +1077,7 @@ static void out_of_memory_in_a_kernel_flushes_its_program_too(void)
 }
 
 /* Evicted, removed and flushed ones are released by callbacks that use the cache: no lock is held. */
-static void callbacks_are_called_without_locks(void)
+TEST(callbacks_are_called_without_locks)
 {
 	struct cc_programs *programs = programs_new(10);
 	struct value *value;
@@ -1111,7 +1111,7 @@ static void kernel_release_first(void *kernel)
 	value_release(kernel);
 }
 
-static void kernels_are_released_before_their_program(void)
+TEST(kernels_are_released_before_their_program)
 {
 	const struct cc_value_ops kernel_ops = { value_retain, kernel_release_first };
 	struct cc_programs *programs = cc_programs_new(0, &counted, &kernel_ops);
@@ -1129,7 +1129,7 @@ static void kernels_are_released_before_their_program(void)
 	programs_end(programs);
 }
 
-static void callbacks_may_be_left_out(void)
+TEST(callbacks_may_be_left_out)
 {
 	struct cc_programs *programs = cc_programs_new(0, NULL, NULL);
 	int value;
@@ -1144,7 +1144,7 @@ static void callbacks_may_be_left_out(void)
 }
 
 /* In a forked child nobody finishes the parent's builds: they are tried anew, and what was built is there. */
-static void forked_child_does_not_wait_for_the_parents_builds(void)
+TEST(forked_child_does_not_wait_for_the_parents_builds)
 {
 	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true };
@@ -1175,58 +1175,4 @@ static void forked_child_does_not_wait_for_the_parents_builds(void)
 	caller_join(&caller);
 	CU_ASSERT_TRUE(is_there(programs, "slow"));
 	programs_end(programs);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(first_request_builds_and_second_finds),
-		UNIT_TEST(keys_that_differ_in_one_byte_are_two),
-		UNIT_TEST(empty_key_is_a_key),
-		UNIT_TEST(a_long_key_is_the_maps_own_afterwards),
-		UNIT_TEST(a_transient_value_is_given_and_not_kept),
-		UNIT_TEST(builds_outside_the_lock),
-		UNIT_TEST(build_may_use_the_cache),
-		UNIT_TEST(one_of_eight_threads_builds),
-		UNIT_TEST(waiter_gets_the_builders_error_code_and_message),
-		UNIT_TEST(waiter_retries_after_a_failure_without_error),
-		UNIT_TEST(who_will_retry_keeps_the_result_in_the_map),
-		UNIT_TEST(spurious_failures_of_all_threads_end),
-		UNIT_TEST(failure_is_dropped_unless_remembered),
-		UNIT_TEST(remembered_failure_stays_until_removed),
-		UNIT_TEST(remembered_failure_makes_place_for_a_put),
-		UNIT_TEST(success_without_a_value_is_a_failure),
-		UNIT_TEST(put_is_found_and_does_not_replace),
-		UNIT_TEST(put_during_a_build_is_what_stays),
-		UNIT_TEST(put_during_a_build_that_fails_stays),
-		UNIT_TEST(remove_takes_only_the_value_that_is_meant),
-		UNIT_TEST(flush_takes_everything_and_a_taken_value_stays_valid),
-		UNIT_TEST(build_in_progress_during_a_flush_is_given_but_not_kept),
-		UNIT_TEST(threshold_zero_never_evicts),
-		UNIT_TEST(size_equal_to_the_threshold_evicts_nothing),
-		UNIT_TEST(evicts_least_recently_used_first),
-		UNIT_TEST(fetched_program_moves_to_the_end),
-		UNIT_TEST(put_evicts_as_a_build_does),
-		UNIT_TEST(value_larger_than_the_threshold_is_given_but_not_kept),
-		UNIT_TEST(program_in_progress_is_not_evicted),
-		UNIT_TEST(eviction_takes_the_kernels_in_both_maps),
-		UNIT_TEST(kernels_are_found_by_program_and_name),
-		UNIT_TEST(kernel_of_an_unknown_program_is_built_and_not_kept),
-		UNIT_TEST(kernel_waiter_gets_the_error_and_retries_without_one),
-		UNIT_TEST(kernel_in_progress_goes_with_its_program),
-		UNIT_TEST(fast_kernels_are_found_by_constants_device_and_name),
-		UNIT_TEST(fast_kernel_put_again_leads_to_the_new_kernel),
-		UNIT_TEST(fast_kernel_needs_its_kernel_in_the_map),
-		UNIT_TEST(many_fast_kernels_are_all_found),
-		UNIT_TEST(without_memory_for_a_program_room_is_made),
-		UNIT_TEST(out_of_memory_flushes_everything_and_tries_once_more),
-		UNIT_TEST(out_of_memory_twice_is_a_failure),
-		UNIT_TEST(out_of_memory_in_a_kernel_flushes_its_program_too),
-		UNIT_TEST(callbacks_are_called_without_locks),
-		UNIT_TEST(kernels_are_released_before_their_program),
-		UNIT_TEST(callbacks_may_be_left_out),
-		UNIT_TEST(forked_child_does_not_wait_for_the_parents_builds),
-	};
-
-	return UNIT_MAIN("programs", tests);
 }

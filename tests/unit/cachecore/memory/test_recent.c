@@ -130,7 +130,7 @@ static bool move_to_processor(size_t number)
 	return false;
 }
 
-static void a_program_that_is_fetched_again_takes_no_lock_of_the_maps(void)
+TEST(a_program_that_is_fetched_again_takes_no_lock_of_the_maps)
 {
 	struct cc_programs *programs = programs_new(100);
 	void *value = NULL;
@@ -146,7 +146,7 @@ static void a_program_that_is_fetched_again_takes_no_lock_of_the_maps(void)
 	programs_end(programs);
 }
 
-static void a_kernel_that_is_fetched_again_takes_no_lock_of_the_maps(void)
+TEST(a_kernel_that_is_fetched_again_takes_no_lock_of_the_maps)
 {
 	struct cc_programs *programs = programs_new(100);
 
@@ -160,7 +160,7 @@ static void a_kernel_that_is_fetched_again_takes_no_lock_of_the_maps(void)
 	programs_end(programs);
 }
 
-static void kernels_of_one_name_are_told_apart_by_their_programs(void)
+TEST(kernels_of_one_name_are_told_apart_by_their_programs)
 {
 	static const char *const keys[] = { "a", "b", "" };
 	struct cc_programs *programs = programs_new(0);
@@ -183,7 +183,7 @@ static void kernels_of_one_name_are_told_apart_by_their_programs(void)
 }
 
 /* Keys that differ in one byte, each time another one: samples see few of them. */
-static void long_keys_that_are_alike_are_told_apart(void)
+TEST(long_keys_that_are_alike_are_told_apart)
 {
 	static unsigned char keys[64][LONG_KEY];
 	struct cc_programs *programs = programs_new(0);
@@ -206,7 +206,7 @@ static void long_keys_that_are_alike_are_told_apart(void)
 }
 
 /* Two keys with one sample: the second one has a seat all the same. */
-static void keys_of_one_sample_take_no_lock_of_the_maps(void)
+TEST(keys_of_one_sample_take_no_lock_of_the_maps)
 {
 	static unsigned char keys[2][LONG_KEY];
 	struct cc_programs *programs = programs_new(0);
@@ -255,7 +255,7 @@ static void find_collision(unsigned int ret[2])
 	free(all);
 }
 
-static void programs_of_one_hash_and_their_kernels_are_told_apart(void)
+TEST(programs_of_one_hash_and_their_kernels_are_told_apart)
 {
 	struct cc_programs *programs = programs_new(0);
 	void *first[2], *first_kernel[2], *value;
@@ -278,7 +278,7 @@ static void programs_of_one_hash_and_their_kernels_are_told_apart(void)
 	programs_end(programs);
 }
 
-static void more_than_there_are_seats_are_all_found(void)
+TEST(more_than_there_are_seats_are_all_found)
 {
 	struct cc_programs *programs = programs_new(0);
 	static void *first[4 * RECENT_SETS * RECENT_WAYS];
@@ -299,7 +299,7 @@ static void more_than_there_are_seats_are_all_found(void)
 	programs_end(programs);
 }
 
-static void nothing_is_found_that_has_gone_on_any_processor(void)
+TEST(nothing_is_found_that_has_gone_on_any_processor)
 {
 	struct cc_programs *programs = programs_new(3);
 	size_t big = 3;
@@ -333,7 +333,7 @@ static void nothing_is_found_that_has_gone_on_any_processor(void)
 }
 
 /* "a" was used last, in one of three ways, without any lock of the maps: b goes. */
-static void a_hit_without_the_lock_moves_its_program_to_the_end(void)
+TEST(a_hit_without_the_lock_moves_its_program_to_the_end)
 {
 	for (size_t how = 0; how < 3; how++) {
 		struct cc_programs *programs = programs_new(3);
@@ -356,7 +356,7 @@ static void a_hit_without_the_lock_moves_its_program_to_the_end(void)
 	}
 }
 
-static void uses_on_several_processors_are_in_their_order(void)
+TEST(uses_on_several_processors_are_in_their_order)
 {
 	static const char *const keys[] = { "a", "b", "c" };
 	struct cc_programs *programs = programs_new(3);
@@ -382,7 +382,7 @@ static void uses_on_several_processors_are_in_their_order(void)
 }
 
 /* What a seat knows of its program's use is not lost with it. */
-static void a_use_is_remembered_when_its_seat_is_displaced(void)
+TEST(a_use_is_remembered_when_its_seat_is_displaced)
 {
 	const size_t others = 4 * RECENT_SETS * RECENT_WAYS;
 	struct cc_programs *programs = programs_new(others + 2);
@@ -423,7 +423,7 @@ static void look_while_borrowed(void)
 	}
 }
 
-static void a_key_that_is_borrowed_is_not_kept(void)
+TEST(a_key_that_is_borrowed_is_not_kept)
 {
 	unsigned char *builders = calloc(1, VERY_LONG_KEY);
 	struct cc_programs *programs = programs_new(0);
@@ -477,7 +477,7 @@ static void *hit_on(void *arg)
 }
 
 /* However fast others use all that there is, what was used last before the eviction is what stays. */
-static void eviction_ends_while_everything_is_used_all_the_time(void)
+TEST(eviction_ends_while_everything_is_used_all_the_time)
 {
 	struct cc_programs *programs = programs_new(4);
 	struct hitter hitters[2];
@@ -505,22 +505,6 @@ static void eviction_ends_while_everything_is_used_all_the_time(void)
 
 int main(void)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(a_program_that_is_fetched_again_takes_no_lock_of_the_maps),
-		UNIT_TEST(a_kernel_that_is_fetched_again_takes_no_lock_of_the_maps),
-		UNIT_TEST(kernels_of_one_name_are_told_apart_by_their_programs),
-		UNIT_TEST(long_keys_that_are_alike_are_told_apart),
-		UNIT_TEST(keys_of_one_sample_take_no_lock_of_the_maps),
-		UNIT_TEST(programs_of_one_hash_and_their_kernels_are_told_apart),
-		UNIT_TEST(more_than_there_are_seats_are_all_found),
-		UNIT_TEST(nothing_is_found_that_has_gone_on_any_processor),
-		UNIT_TEST(a_hit_without_the_lock_moves_its_program_to_the_end),
-		UNIT_TEST(uses_on_several_processors_are_in_their_order),
-		UNIT_TEST(a_use_is_remembered_when_its_seat_is_displaced),
-		UNIT_TEST(a_key_that_is_borrowed_is_not_kept),
-		UNIT_TEST(eviction_ends_while_everything_is_used_all_the_time),
-	};
-
 	(void)alarm(ALARM_S);	/* cannot fail */
-	return UNIT_MAIN("recent", tests);
+	return unit_run(NULL);
 }

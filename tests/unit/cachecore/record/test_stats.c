@@ -57,7 +57,7 @@ static void check_file(enum cc_counter counter, uint64_t expected)
 	cc_stats_free(stats);
 }
 
-static void adds_to_the_file_at_each_flush(void)
+TEST(adds_to_the_file_at_each_flush)
 {
 	struct cc_stats *stats = new_stats();
 
@@ -75,7 +75,7 @@ static void adds_to_the_file_at_each_flush(void)
 	cc_stats_free(stats);
 }
 
-static void makes_no_root_for_nothing(void)
+TEST(makes_no_root_for_nothing)
 {
 	struct cc_stats *stats = new_stats();
 	struct stat info;
@@ -91,7 +91,7 @@ static void makes_no_root_for_nothing(void)
 	cc_stats_free(stats);
 }
 
-static void counts_bypasses_by_reason(void)
+TEST(counts_bypasses_by_reason)
 {
 	struct cc_stats *stats = new_stats(), *file;
 
@@ -110,7 +110,7 @@ static void counts_bypasses_by_reason(void)
 	cc_stats_free(stats);
 }
 
-static void puts_strange_and_too_many_reasons_under_other(void)
+TEST(puts_strange_and_too_many_reasons_under_other)
 {
 	struct cc_stats *stats = new_stats(), *file;
 	char reason[128];
@@ -137,7 +137,7 @@ static void puts_strange_and_too_many_reasons_under_other(void)
 	cc_stats_free(stats);
 }
 
-static void loading_is_not_counting(void)
+TEST(loading_is_not_counting)
 {
 	struct cc_stats *stats = new_stats();
 
@@ -150,7 +150,7 @@ static void loading_is_not_counting(void)
 	cc_stats_free(stats);
 }
 
-static void forgets_the_file_on_zero(void)
+TEST(forgets_the_file_on_zero)
 {
 	struct cc_stats *stats = new_stats();
 
@@ -164,7 +164,7 @@ static void forgets_the_file_on_zero(void)
 	cc_stats_free(stats);
 }
 
-static void skips_damaged_lines(void)
+TEST(skips_damaged_lines)
 {
 	struct cc_stats *stats;
 
@@ -180,7 +180,7 @@ static void skips_damaged_lines(void)
 	cc_stats_free(stats);
 }
 
-static void sums_never_wrap(void)
+TEST(sums_never_wrap)
 {
 	struct cc_stats *stats = new_stats();
 
@@ -191,7 +191,7 @@ static void sums_never_wrap(void)
 	cc_stats_free(stats);
 }
 
-static void replaces_a_file_that_is_none(void)
+TEST(replaces_a_file_that_is_none)
 {
 	static const char block[100000];
 	struct cc_stats *stats = new_stats();
@@ -203,7 +203,7 @@ static void replaces_a_file_that_is_none(void)
 	cc_stats_free(stats);
 }
 
-static void refuses_a_root_that_others_can_write(void)
+TEST(refuses_a_root_that_others_can_write)
 {
 	struct cc_stats *stats = new_stats();
 
@@ -219,7 +219,7 @@ static void refuses_a_root_that_others_can_write(void)
 	cc_stats_free(stats);
 }
 
-static void does_not_wait_for_ever_for_the_lock(void)
+TEST(does_not_wait_for_ever_for_the_lock)
 {
 	struct cc_stats *stats = new_stats();
 	int fd;
@@ -236,7 +236,7 @@ static void does_not_wait_for_ever_for_the_lock(void)
 	cc_stats_free(stats);
 }
 
-static void a_forked_child_leaves_its_parents_counts(void)
+TEST(a_forked_child_leaves_its_parents_counts)
 {
 	struct cc_stats *stats = new_stats();
 	int state;
@@ -276,7 +276,7 @@ static void *count_and_flush(void *ctx)
 	return NULL;
 }
 
-static void loses_nothing_among_threads(void)
+TEST(loses_nothing_among_threads)
 {
 	struct cc_stats *stats = new_stats(), *file;
 	pthread_t threads[THREADS];
@@ -301,7 +301,7 @@ static void loses_nothing_among_threads(void)
 	cc_stats_free(stats);
 }
 
-static void loses_nothing_among_processes(void)
+TEST(loses_nothing_among_processes)
 {
 	pid_t children[4];
 	int state;
@@ -325,26 +325,4 @@ static void loses_nothing_among_processes(void)
 		CU_ASSERT_EQUAL(state, 0);
 	}
 	check_file(CC_STORES, 100);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(adds_to_the_file_at_each_flush),
-		UNIT_TEST(makes_no_root_for_nothing),
-		UNIT_TEST(counts_bypasses_by_reason),
-		UNIT_TEST(puts_strange_and_too_many_reasons_under_other),
-		UNIT_TEST(loading_is_not_counting),
-		UNIT_TEST(forgets_the_file_on_zero),
-		UNIT_TEST(skips_damaged_lines),
-		UNIT_TEST(sums_never_wrap),
-		UNIT_TEST(replaces_a_file_that_is_none),
-		UNIT_TEST(refuses_a_root_that_others_can_write),
-		UNIT_TEST(does_not_wait_for_ever_for_the_lock),
-		UNIT_TEST(a_forked_child_leaves_its_parents_counts),
-		UNIT_TEST(loses_nothing_among_threads),
-		UNIT_TEST(loses_nothing_among_processes),
-	};
-
-	return UNIT_MAIN("stats", tests);
 }

@@ -48,7 +48,7 @@ static bool names(const char *driver, const char *field)
 	return found;
 }
 
-static void nothing_came_where_nothing_was_loaded(void)
+TEST(nothing_came_where_nothing_was_loaded)
 {
 	struct drv_library_epoch before = drv_libraries_epoch();
 
@@ -56,7 +56,7 @@ static void nothing_came_where_nothing_was_loaded(void)
 }
 
 /* A known driver's build may load what an unknown one's next build then finds there. */
-static void what_came_in_any_build_counts_for_unknown_drivers(void)
+TEST(what_came_in_any_build_counts_for_unknown_drivers)
 {
 	static char unknown[PATH_MAX], known[PATH_MAX], other[PATH_MAX];
 	struct drv_library_epoch before;
@@ -128,7 +128,7 @@ static void read_build_id(const char *path, char ret[128])
 }
 
 /* By its build-id, and where it has none by path, size and time; with what it is linked with. */
-static void a_library_is_told_apart_from_any_other(void)
+TEST(a_library_is_told_apart_from_any_other)
 {
 	static char first[PATH_MAX], second[PATH_MAX], stripped[PATH_MAX];
 	const struct timespec times[2] = { { 1000, 7 }, { 1000, 7 } };
@@ -168,7 +168,7 @@ static void a_library_is_told_apart_from_any_other(void)
 }
 
 /* Whichever of them was loaded last. */
-static void of_several_drivers_none_is_known(void)
+TEST(of_several_drivers_none_is_known)
 {
 	static char unknown[PATH_MAX], known[PATH_MAX], other[PATH_MAX];
 	const struct drv_libraries_query query = { .is_driver = is_one_of_both };
@@ -189,7 +189,7 @@ static void of_several_drivers_none_is_known(void)
 	}
 }
 
-static void all_that_came_in_a_build_is_known(void)
+TEST(all_that_came_in_a_build_is_known)
 {
 	static char unknown[PATH_MAX], one[PATH_MAX], two[PATH_MAX];
 	struct drv_library_epoch before;
@@ -204,7 +204,7 @@ static void all_that_came_in_a_build_is_known(void)
 }
 
 /* Of a library that was there before, and under another name than it is asked for by. */
-static void what_is_needed_is_found_wherever_it_came_from(void)
+TEST(what_is_needed_is_found_wherever_it_came_from)
 {
 	char command[3 * PATH_MAX], path[PATH_MAX];
 
@@ -243,7 +243,7 @@ char *__wrap_strdup(const char *text)
 }
 
 /* A key without one of its libraries is another's. */
-static void without_memory_there_is_no_key(void)
+TEST(without_memory_there_is_no_key)
 {
 	static char path[PATH_MAX];
 	const struct drv_libraries_query query = { .is_driver = is_driver };
@@ -271,7 +271,7 @@ static bool is_nobody(const char *path)
 	return false;
 }
 
-static void without_a_driver_nothing_is_identified(void)
+TEST(without_a_driver_nothing_is_identified)
 {
 	const struct drv_libraries_query query = { .is_driver = is_nobody };
 	const struct drv_driver *row;
@@ -280,20 +280,4 @@ static void without_a_driver_nothing_is_identified(void)
 	cc_key_init(&key);
 	CU_ASSERT_EQUAL(drv_libraries_identify(&query, &key, &row), CMN_MISS);
 	cc_key_release(&key);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(nothing_came_where_nothing_was_loaded),
-		UNIT_TEST(what_came_in_any_build_counts_for_unknown_drivers),
-		UNIT_TEST(a_library_is_told_apart_from_any_other),
-		UNIT_TEST(of_several_drivers_none_is_known),
-		UNIT_TEST(all_that_came_in_a_build_is_known),
-		UNIT_TEST(what_is_needed_is_found_wherever_it_came_from),
-		UNIT_TEST(without_memory_there_is_no_key),
-		UNIT_TEST(without_a_driver_nothing_is_identified),
-	};
-
-	return UNIT_MAIN("libraries", tests);
 }

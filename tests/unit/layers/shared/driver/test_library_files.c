@@ -323,7 +323,7 @@ static const char *at(const char *name)
 	return text;
 }
 
-static void finds_what_dlopen_loads(void)
+TEST(finds_what_dlopen_loads)
 {
 	static const char *const names[] = {
 		"libz.so.1", "libxxhash.so.0", "libstdc++.so.6", "libxml2.so.2", "libze_loader.so.1",
@@ -345,7 +345,7 @@ static void finds_what_dlopen_loads(void)
 	CU_ASSERT(same >= 2);
 }
 
-static void a_missing_library_is_a_miss(void)
+TEST(a_missing_library_is_a_miss)
 {
 	CU_ASSERT_EQUAL(look_and_load("libnowhere.so.1", NULL), ABSENT);
 	CU_ASSERT_EQUAL(look_and_load("/nowhere/libnowhere.so.1", NULL), ABSENT);
@@ -353,7 +353,7 @@ static void a_missing_library_is_a_miss(void)
 	CU_ASSERT_EQUAL(look_and_load(at("a.so"), NULL), ABSENT);
 }
 
-static void the_variable_comes_before_the_cache(void)
+TEST(the_variable_comes_before_the_cache)
 {
 	char variable[8500];
 
@@ -370,7 +370,7 @@ static void the_variable_comes_before_the_cache(void)
 	CU_ASSERT_EQUAL(look_and_load("libz.so.1", "/lib:/usr/lib:/lib:one"), SAME);
 }
 
-static void other_machines_are_passed_over(void)
+TEST(other_machines_are_passed_over)
 {
 	char variable[8500];
 
@@ -384,7 +384,7 @@ static void other_machines_are_passed_over(void)
 	CU_ASSERT_EQUAL(look_and_load("libx.so", variable), ABSENT);
 }
 
-static void variants_for_processors_cannot_be_told(void)
+TEST(variants_for_processors_cannot_be_told)
 {
 	write_object("one/libx.so", &(struct object){ .id = 1 });
 	write_object("one/glibc-hwcaps/x86-64-v2/libx.so", &(struct object){ .id = 2 });
@@ -394,7 +394,7 @@ static void variants_for_processors_cannot_be_told(void)
 	CU_ASSERT_EQUAL(look_and_load("liby.so", at("one")), SAME);
 }
 
-static void run_paths_count_for_their_own_file(void)
+TEST(run_paths_count_for_their_own_file)
 {
 	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
 						 .run_path = "/nowhere:$ORIGIN/../y" });
@@ -429,7 +429,7 @@ static void run_paths_count_for_their_own_file(void)
 	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), NULL), UNKNOWN);
 }
 
-static void names_resolve_as_in_the_process(void)
+TEST(names_resolve_as_in_the_process)
 {
 	/* The second file's soname is what the third needs: no other file is looked for. */
 	write_object("a.so", &(struct object){ .needed = { "libb.so", "libc-one.so" }, .id = 1,
@@ -440,7 +440,7 @@ static void names_resolve_as_in_the_process(void)
 	CU_ASSERT_EQUAL(look_and_load(at("a.so"), NULL), SAME);
 }
 
-static void cycles_end(void)
+TEST(cycles_end)
 {
 	write_object("a.so", &(struct object){ .needed = { "libb.so", "a.so" }, .id = 1,
 					       .run_path_old = "$ORIGIN" });
@@ -462,7 +462,7 @@ static enum cmn_status stop(void *ctx, const struct drv_library_file *file)
 	return CMN_ERR_NOSPACE;
 }
 
-static void ten_thousand_needs_are_refused(void)
+TEST(ten_thousand_needs_are_refused)
 {
 	struct object object = { .needed = { "lib" }, .repeat = 10000 };
 	size_t visited = 0;
@@ -477,7 +477,7 @@ static void ten_thousand_needs_are_refused(void)
 	CU_ASSERT_EQUAL(visited, 1);
 }
 
-static void the_visitor_can_end_the_walk(void)
+TEST(the_visitor_can_end_the_walk)
 {
 	size_t visited = 0;
 
@@ -488,7 +488,7 @@ static void the_visitor_can_end_the_walk(void)
 	CU_ASSERT_EQUAL(visited, 1);
 }
 
-static void the_askers_run_path_counts_for_what_it_asks_for(void)
+TEST(the_askers_run_path_counts_for_what_it_asks_for)
 {
 	struct seen_list *list = calloc(1, sizeof(*list));
 	void *driver;
@@ -520,7 +520,7 @@ static void the_askers_run_path_counts_for_what_it_asks_for(void)
 	free(list);
 }
 
-static void what_is_loaded_is_not_looked_at(void)
+TEST(what_is_loaded_is_not_looked_at)
 {
 	size_t visited = 0;
 
@@ -543,7 +543,7 @@ static void read_damaged(const char *path, size_t *accepted)
 	drv_elf_file_release(&file);
 }
 
-static void damaged_files_are_refused_or_read_within_bounds(void)
+TEST(damaged_files_are_refused_or_read_within_bounds)
 {
 	struct cmn_buffer whole = make_object(&(struct object){
 		.soname = "liba.so", .needed = { "libb.so", "libz.so.1" }, .run_path = "$ORIGIN",
@@ -566,7 +566,7 @@ static void damaged_files_are_refused_or_read_within_bounds(void)
 	cmn_buffer_release(&whole);
 }
 
-static void only_regular_files_are_opened(void)
+TEST(only_regular_files_are_opened)
 {
 	struct drv_elf_file file;
 
@@ -604,7 +604,7 @@ static struct cmn_buffer make_cache(bool old, uint32_t flags, uint64_t capabilit
 	return bytes;
 }
 
-static void cache_entries_come_in_their_order(void)
+TEST(cache_entries_come_in_their_order)
 {
 	for (int old = 0; old < 2; old++) {
 		struct cmn_buffer bytes = make_cache(old != 0, 0x303, 0);
@@ -625,7 +625,7 @@ static void cache_entries_come_in_their_order(void)
 	}
 }
 
-static void cache_entries_for_processors_are_told(void)
+TEST(cache_entries_for_processors_are_told)
 {
 	struct cmn_buffer bytes = make_cache(false, 0x303, 1ull << 62);
 	struct drv_linker_cache cache;
@@ -662,7 +662,7 @@ static size_t walk_cache(const uint8_t *bytes, size_t len)
 	return found;
 }
 
-static void a_damaged_cache_is_read_within_bounds(void)
+TEST(a_damaged_cache_is_read_within_bounds)
 {
 	struct cmn_buffer bytes = make_cache(true, 0x303, 0);
 
@@ -679,29 +679,9 @@ static void a_damaged_cache_is_read_within_bounds(void)
 
 int main(int argc, char **argv)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(finds_what_dlopen_loads),
-		UNIT_TEST(a_missing_library_is_a_miss),
-		UNIT_TEST(the_variable_comes_before_the_cache),
-		UNIT_TEST(other_machines_are_passed_over),
-		UNIT_TEST(variants_for_processors_cannot_be_told),
-		UNIT_TEST(run_paths_count_for_their_own_file),
-		UNIT_TEST(names_resolve_as_in_the_process),
-		UNIT_TEST(cycles_end),
-		UNIT_TEST(ten_thousand_needs_are_refused),
-		UNIT_TEST(the_visitor_can_end_the_walk),
-		UNIT_TEST(the_askers_run_path_counts_for_what_it_asks_for),
-		UNIT_TEST(what_is_loaded_is_not_looked_at),
-		UNIT_TEST(damaged_files_are_refused_or_read_within_bounds),
-		UNIT_TEST(only_regular_files_are_opened),
-		UNIT_TEST(cache_entries_come_in_their_order),
-		UNIT_TEST(cache_entries_for_processors_are_told),
-		UNIT_TEST(a_damaged_cache_is_read_within_bounds),
-	};
-
 	if (argc > 1)
 		return run_child(argv[1]);
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return 1;
-	return UNIT_MAIN("library_files", tests);
+	return unit_run(NULL);
 }
