@@ -190,11 +190,22 @@ static void walk_files(const char *root)
 	(void)nftw(root, walk_file, 16, FTW_PHYS);
 }
 
+static struct bench bench;
+
+BEFORE_EACH
+{
+	open_bench(&bench);
+}
+
+AFTER_EACH
+{
+	close_bench(&bench);
+}
+
 TEST(what_was_put_is_found_by_another_store)
 {
-	struct bench bench, other;
+	struct bench other;
 
-	open_bench(&bench);
 	open_bench(&other);
 	CU_ASSERT_STRING_EQUAL(get(&other, &other.key, NULL), "miss");
 	CU_ASSERT_FALSE(exists(bench.root, ""));
@@ -203,15 +214,12 @@ TEST(what_was_put_is_found_by_another_store)
 	CU_ASSERT_STRING_EQUAL(get(&other, &other.key, NULL), "image");
 	CU_ASSERT_STRING_EQUAL(cc_store_root(bench.store), bench.root);
 	close_bench(&other);
-	close_bench(&bench);
 }
 
 TEST(files_are_private_named_as_documented_and_accounted)
 {
-	struct bench bench;
 	struct cc_key key;
 
-	open_bench(&bench);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
 	CU_ASSERT_TRUE(exists(bench.leaf, "0.bin"));
@@ -228,21 +236,16 @@ TEST(files_are_private_named_as_documented_and_accounted)
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &key), CMN_OK);
 	cc_key_release(&key);
-	close_bench(&bench);
 }
 
 TEST(a_second_put_replaces)
 {
-	struct bench bench;
-
-	open_bench(&bench);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "one"), CMN_OK);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "the other"), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "the other");
 	CU_ASSERT_FALSE(exists(bench.leaf, "1.src"));
 	walk_files(bench.root);
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
-	close_bench(&bench);
 }
 
 /* The hashes collide by force: another key's files are laid into this key's leaf. */
@@ -250,10 +253,8 @@ TEST(colliding_keys_are_told_apart)
 {
 	char leaf[CC_LEAF_PATH_SIZE], from[4400];
 	struct cmn_buffer src, bin;
-	struct bench bench;
 	struct cc_key key;
 
-	open_bench(&bench);
 	make_key(&key, "-O3");
 	cc_leaf_path(cc_key_view(&key), leaf);
 	(void)snprintf(from, sizeof(from), "%s/%s", bench.root, leaf);
@@ -279,7 +280,6 @@ TEST(colliding_keys_are_told_apart)
 	CU_ASSERT_FALSE(exists(bench.leaf, "1.src"));
 	cmn_buffer_release(&bin);
 	cc_key_release(&key);
-	close_bench(&bench);
 }
 
 static struct cc_manifest *absent(const char *path)
@@ -296,9 +296,7 @@ TEST(states_of_the_dependencies_live_side_by_side)
 	struct cc_manifest *present = cc_manifest_new();
 	struct cmn_hash hash = cmn_hash_of("text", 4);
 	struct cc_entry *without, *with;
-	struct bench bench;
 
-	open_bench(&bench);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(present);
 	CU_ASSERT_EQUAL(cc_manifest_add_file(present, "h.h", 4, &hash), CMN_OK);
 	with = make_entry("with", present);
@@ -313,15 +311,12 @@ TEST(states_of_the_dependencies_live_side_by_side)
 	CU_ASSERT_EQUAL(bench.messages, 0);
 	cc_entry_unref(with);
 	cc_entry_unref(without);
-	close_bench(&bench);
 }
 
 TEST(a_full_leaf_replaces_the_least_recently_used)
 {
-	struct bench bench;
 	char name[64];
 
-	open_bench(&bench);
 	for (unsigned int i = 0; i <= CC_LEAF_VARIANTS; i++) {
 		struct cc_entry *entry;
 
@@ -348,30 +343,27 @@ TEST(a_full_leaf_replaces_the_least_recently_used)
 	CU_ASSERT_TRUE(unlink("absent7.h") == 0);
 	unit_write(name, "");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
-	close_bench(&bench);
 }
 
 /* Every look-up with `name` replaced by these bytes: a miss, noticed and repaired. */
-static void expect_damage(struct bench *bench, const char *name, const void *data, size_t len,
+static void expect_damage(struct bench *of, const char *name, const void *data, size_t len,
 			  bool version)
 {
 	unsigned int damaged;
 
-	spill(bench->leaf, name, data, len);
-	CU_ASSERT_STRING_EQUAL(get(bench, &bench->key, &damaged), "miss");
+	spill(of->leaf, name, data, len);
+	CU_ASSERT_STRING_EQUAL(get(of, &of->key, &damaged), "miss");
 	CU_ASSERT_EQUAL(damaged, version ? 0 : 1);
-	CU_ASSERT_EQUAL(exists(bench->leaf, "0.src"), version);
-	CU_ASSERT_EQUAL(exists(bench->leaf, "0.bin"), version);
+	CU_ASSERT_EQUAL(exists(of->leaf, "0.src"), version);
+	CU_ASSERT_EQUAL(exists(of->leaf, "0.bin"), version);
 }
 
 /* Each bit of the file flipped, each truncation, a byte more. The other file is put back too. */
 static void check_damage(int compression, const char *name, const char *other)
 {
 	struct cmn_buffer file, pair;
-	struct bench bench;
 	char image[200];
 
-	open_bench(&bench);
 	bench.config.compression = compression;
 	memset(image, 'i', sizeof(image) - 1);
 	image[sizeof(image) - 1] = '\0';
@@ -396,7 +388,6 @@ static void check_damage(int compression, const char *name, const char *other)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), image);
 	cmn_buffer_release(&file);
 	cmn_buffer_release(&pair);
-	close_bench(&bench);
 }
 
 TEST(notices_every_flip_and_truncation_of_bin_raw)
@@ -422,10 +413,8 @@ TEST(notices_every_flip_and_truncation_of_src_compressed)
 TEST(what_is_no_regular_file_is_no_entry)
 {
 	static const char *const names[] = { "0.src", "0.bin" };
-	struct bench bench;
 	char path[8192];
 
-	open_bench(&bench);
 	for (int i = 0; i < 2; i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", bench.leaf, names[i]);
 		CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
@@ -447,16 +436,13 @@ TEST(what_is_no_regular_file_is_no_entry)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
-	close_bench(&bench);
 }
 
 TEST(a_lone_src_is_a_miss_and_is_filled_again)
 {
-	struct bench bench;
 	unsigned int damaged;
 	char path[8192];
 
-	open_bench(&bench);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	(void)snprintf(path, sizeof(path), "%s/0.bin", bench.leaf);
 	CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
@@ -465,15 +451,12 @@ TEST(a_lone_src_is_a_miss_and_is_filled_again)
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "again"), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "again");
 	CU_ASSERT_FALSE(exists(bench.leaf, "1.src"));
-	close_bench(&bench);
 }
 
 TEST(a_damaged_entry_behind_a_lock_is_left_to_its_holder)
 {
-	struct bench bench;
 	int fd;
 
-	open_bench(&bench);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	spill(bench.leaf, "0.bin", "x", 1);
 	fd = open(bench.leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -485,14 +468,10 @@ TEST(a_damaged_entry_behind_a_lock_is_left_to_its_holder)
 	(void)close(fd);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_FALSE(exists(bench.leaf, ""));
-	close_bench(&bench);
 }
 
 TEST(image_and_entry_sizes_are_bounded)
 {
-	struct bench bench;
-
-	open_bench(&bench);
 	bench.config.min_device_image_size = 3;
 	bench.config.max_device_image_size = 5;
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "12"), CMN_ERR_TOO_LARGE);
@@ -505,22 +484,18 @@ TEST(image_and_entry_sizes_are_bounded)
 	bench.config.max_size = 0;
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "1234"), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "1234");
-	close_bench(&bench);
 }
 
-static void touch(struct bench *bench)
+static void touch(struct bench *of)
 {
 	struct cc_store_place place = { .n = 0 };
 
-	cc_leaf_path(cc_key_view(&bench->key), place.leaf);
-	cc_store_touch(bench->store, &place);
+	cc_leaf_path(cc_key_view(&of->key), place.leaf);
+	cc_store_touch(of->store, &place);
 }
 
 TEST(read_only_never_writes)
 {
-	struct bench bench;
-
-	open_bench(&bench);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	bench.config.read_only = true;
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "new"), CMN_ERR_ACCESS);
@@ -533,7 +508,6 @@ TEST(read_only_never_writes)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
 	CU_ASSERT_TRUE(exists(bench.leaf, "0_access_time.txt"));
-	close_bench(&bench);
 }
 
 TEST(tiers_are_looked_up_in_order_and_left_alone)
@@ -541,11 +515,9 @@ TEST(tiers_are_looked_up_in_order_and_left_alone)
 	char low[4200], none[4200], *tiers[] = { none, low, NULL };
 	char root[4200];
 	struct cmn_buffer before, after;
-	struct bench bench;
 	struct cc_key other;
 	char leaf[CC_LEAF_PATH_SIZE], at[4400];
 
-	open_bench(&bench);
 	make_key(&other, "-O3");
 	memcpy(root, bench.root, sizeof(root));
 	(void)snprintf(low, sizeof(low), "%s/low", unit_dir());
@@ -576,15 +548,12 @@ TEST(tiers_are_looked_up_in_order_and_left_alone)
 	cmn_buffer_release(&before);
 	cmn_buffer_release(&after);
 	cc_key_release(&other);
-	close_bench(&bench);
 }
 
 TEST(a_root_that_others_can_write_is_refused)
 {
 	struct cc_store *store = NULL;
-	struct bench bench;
 
-	open_bench(&bench);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	CU_ASSERT_EQUAL(chmod(bench.root, 0777), 0);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
@@ -601,15 +570,12 @@ TEST(a_root_that_others_can_write_is_refused)
 	}
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 	CU_ASSERT_PTR_NULL(store);
-	close_bench(&bench);
 }
 
 TEST(a_root_that_cannot_be_made_is_a_failure_of_put_alone)
 {
 	struct cc_store *store = NULL;
-	struct bench bench;
 
-	open_bench(&bench);
 	unit_write("a", "a file where a directory should be");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_TRUE(put(&bench, &bench.key, "image") < 0);
@@ -618,15 +584,12 @@ TEST(a_root_that_cannot_be_made_is_a_failure_of_put_alone)
 	CU_ASSERT_EQUAL(cc_store_open(&bench.config, &bench.log, &store), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_ERR_ACCESS);
 	CU_ASSERT_PTR_NULL(store);
-	close_bench(&bench);
 }
 
 TEST(a_root_that_is_too_long_or_missing_is_refused)
 {
 	struct cc_store *store = NULL;
-	struct bench bench;
 
-	open_bench(&bench);
 	memset(bench.root, 'r', sizeof(bench.root) - 1);
 	bench.root[0] = '/';
 	CU_ASSERT_EQUAL(cc_store_open(&bench.config, &bench.log, &store), CMN_ERR_INVALID);
@@ -636,18 +599,15 @@ TEST(a_root_that_is_too_long_or_missing_is_refused)
 	CU_ASSERT_EQUAL(cc_store_open(&bench.config, &bench.log, &store), CMN_ERR_INVALID);
 	CU_ASSERT_PTR_NULL(store);
 	bench.config.dir = bench.root;
-	close_bench(&bench);
 }
 
 /* A bound on file sizes fails a write midway, as a full disk does. */
 TEST(a_failed_write_leaves_nothing_or_the_old)
 {
 	struct rlimit limit, was;
-	struct bench bench;
 	char image[3000];
 	struct cc_key key;
 
-	open_bench(&bench);
 	make_key(&key, "-O3");
 	memset(image, 'i', sizeof(image) - 1);
 	image[sizeof(image) - 1] = '\0';
@@ -669,15 +629,12 @@ TEST(a_failed_write_leaves_nothing_or_the_old)
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), image);
 	cc_key_release(&key);
-	close_bench(&bench);
 }
 
 TEST(a_lost_or_wrong_account_is_counted_anew)
 {
 	static const char *const texts[] = { "", "12", "x\n", "-5\n", "123456789012345678901234\n" };
-	struct bench bench;
 
-	open_bench(&bench);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		CU_ASSERT_EQUAL(put(&bench, &bench.key, texts[i][0] ? texts[i] : "image"), CMN_OK);
 		walk_files(bench.root);
@@ -687,44 +644,34 @@ TEST(a_lost_or_wrong_account_is_counted_anew)
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "last"), CMN_OK);
 	walk_files(bench.root);
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
-	close_bench(&bench);
 }
 
 TEST(a_removed_root_is_made_again)
 {
-	struct bench bench;
 	char command[4300];
 
-	open_bench(&bench);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	(void)snprintf(command, sizeof(command), "%s.gone", bench.root);
 	CU_ASSERT_EQUAL(rename(bench.root, command), 0);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "new"), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "new");
-	close_bench(&bench);
 }
 
 TEST(puts_sweep_dead_writers_files)
 {
-	struct bench bench;
-
-	open_bench(&bench);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	spill(bench.leaf, ".tmp-1-1", "half", 4);
 	spill(bench.leaf, "unknown", "kept", 4);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	CU_ASSERT_FALSE(exists(bench.leaf, ".tmp-1-1"));
 	CU_ASSERT_TRUE(exists(bench.leaf, "unknown"));
-	close_bench(&bench);
 }
 
 TEST(touching_writes_the_time_once_a_second)
 {
 	struct cmn_buffer first, second;
-	struct bench bench;
 
-	open_bench(&bench);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	first = slurp(bench.leaf, "0_access_time.txt");
 	CU_ASSERT_EQUAL(first.len, 20);
@@ -744,7 +691,6 @@ TEST(touching_writes_the_time_once_a_second)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 	cmn_buffer_release(&first);
 	cmn_buffer_release(&second);
-	close_bench(&bench);
 }
 
 struct seen {
@@ -769,11 +715,11 @@ static bool see(void *ctx, const struct cc_store_item *item)
 	return seen->count < 2;
 }
 
-static struct seen walk(struct bench *bench, bool deep)
+static struct seen walk(struct bench *of, bool deep)
 {
 	struct seen seen = { 0 };
 
-	CU_ASSERT_EQUAL(cc_store_walk(bench->store, deep, see, &seen), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_walk(of->store, deep, see, &seen), CMN_OK);
 	return seen;
 }
 
@@ -819,9 +765,7 @@ void __wrap_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_bu
 TEST(without_memory_for_its_manifest_nothing_is_stored)
 {
 	struct cc_entry *entry;
-	struct bench bench;
 
-	open_bench(&bench);
 	entry = make_entry("image", absent("/nowhere/absent.h"));
 	encoding_fails = true;
 	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_ERR_NOMEM);
@@ -830,26 +774,23 @@ TEST(without_memory_for_its_manifest_nothing_is_stored)
 	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 	cc_entry_unref(entry);
-	close_bench(&bench);
 }
 
-static enum cmn_status judge(struct bench *bench)
+static enum cmn_status judge(struct bench *of)
 {
 	struct cc_store_place place = { .n = 0 };
 
-	cc_leaf_path(cc_key_view(&bench->key), place.leaf);
-	return cc_store_judge(bench->store, &place);
+	cc_leaf_path(cc_key_view(&of->key), place.leaf);
+	return cc_store_judge(of->store, &place);
 }
 
 TEST(half_an_entry_is_damaged)
 {
 	struct cmn_buffer src, bin, other;
 	struct cc_entry *entry;
-	struct bench bench;
 	char path[8192];
 	struct cc_key key;
 
-	open_bench(&bench);
 	entry = make_entry("image", absent("/nowhere/absent.h"));
 	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
 	cc_entry_unref(entry);
@@ -886,19 +827,16 @@ TEST(half_an_entry_is_damaged)
 	cmn_buffer_release(&bin);
 	cmn_buffer_release(&other);
 	cc_key_release(&key);
-	close_bench(&bench);
 }
 
 TEST(headers_of_src_files_are_bounded)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_src_header header;
-	struct bench bench;
 	struct cmn_hash hash;
 	struct cc_src src;
 	uint64_t key_len;
 
-	open_bench(&bench);
 	CU_ASSERT_EQUAL_FATAL(cc_src_file_encode(cc_key_view(&bench.key), NULL, &file, &hash), CMN_OK);
 	key_len = cc_key_view(&bench.key).len;
 	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len, &header), CMN_OK);
@@ -925,7 +863,6 @@ TEST(headers_of_src_files_are_bounded)
 	seal_src(&file);
 	CU_ASSERT_EQUAL(cc_src_file_decode(cmn_buffer_view(&file), &src), CMN_ERR_CORRUPT);
 	cmn_buffer_release(&file);
-	close_bench(&bench);
 }
 
 static bool bin_is_another;	/* once */
@@ -949,36 +886,27 @@ enum cmn_status __wrap_cc_entry_files_read_bin(int dir_fd, unsigned int n, enum 
 /* Replaced between the looks at its two files. */
 TEST(an_entry_that_is_replaced_is_read_again)
 {
-	struct bench bench;
-
-	open_bench(&bench);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	bin_is_another = true;
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 	CU_ASSERT_FALSE(bin_is_another);
-	close_bench(&bench);
 }
 
 TEST(a_key_that_went_wrong_is_not_looked_for)
 {
 	struct cc_entry *entry = NULL;
-	struct bench bench;
 
-	open_bench(&bench);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	bench.key.encoded.failed = true;
 	CU_ASSERT_EQUAL(cc_store_get(bench.store, &bench.key, NULL, SIZE_MAX, &entry, NULL), CMN_ERR_NOMEM);
 	CU_ASSERT_PTR_NULL(entry);
-	close_bench(&bench);
 }
 
 TEST(a_walk_lists_and_judges_entries)
 {
 	struct cmn_buffer file;
-	struct bench bench;
 	struct cc_key key;
 
-	open_bench(&bench);
 	CU_ASSERT_EQUAL(walk(&bench, true).count, 0);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	unit_write("a/root/README/0.src", "not ours");
@@ -1005,7 +933,6 @@ TEST(a_walk_lists_and_judges_entries)
 	/* The visitor says when it has enough. */
 	CU_ASSERT_EQUAL(walk(&bench, false).count, 2);
 	cmn_buffer_release(&file);
-	close_bench(&bench);
 }
 
 #define LONG_SOURCE ((size_t)200 << 10)
@@ -1028,10 +955,8 @@ TEST(dependencies_of_long_keys_count)
 {
 	struct cc_store_report report;
 	struct cc_entry *entry;
-	struct bench bench;
 	struct cc_key key;
 
-	open_bench(&bench);
 	make_long_key(&key, '1');
 	entry = make_entry("image", absent("absent.h"));
 	CU_ASSERT_EQUAL(cc_store_put(bench.store, &key, entry), CMN_OK);
@@ -1043,16 +968,13 @@ TEST(dependencies_of_long_keys_count)
 	CU_ASSERT_EQUAL(report.change.how, CC_MANIFEST_APPEARED);
 	CU_ASSERT_STRING_EQUAL(report.change.path, "absent.h");
 	cc_key_release(&key);
-	close_bench(&bench);
 }
 
 /* Of a tier's root the group need not be the one that shares the own one. */
 TEST(a_tier_is_no_groups_root)
 {
 	char *tiers[2] = { NULL, NULL };
-	struct bench bench;
 
-	open_bench(&bench);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	cc_store_close(bench.store);
 	tiers[0] = bench.root;
@@ -1061,19 +983,16 @@ TEST(a_tier_is_no_groups_root)
 	bench.config.read_only_dirs = tiers;
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench.config, &bench.log, &bench.store), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
-	close_bench(&bench);
 }
 
 /* Whoever they are of: what is in them may be anybody's. */
 TEST(files_that_others_may_write_are_no_entries)
 {
 	static const char *const names[] = { "0.src", "0.bin" };
-	struct bench bench;
 	unsigned int damaged;
 	struct cc_key keys[2];
 	char path[8192];
 
-	open_bench(&bench);
 	make_long_key(&keys[0], '1');
 	make_key(&keys[1], "-O1");
 	for (size_t i = 0; i < 4; i++) {
@@ -1089,18 +1008,15 @@ TEST(files_that_others_may_write_are_no_entries)
 	}
 	cc_key_release(&keys[0]);
 	cc_key_release(&keys[1]);
-	close_bench(&bench);
 }
 
 TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed)
 {
 	struct cmn_buffer file, other_file;
 	struct cc_key key, other;
-	struct bench bench;
 	unsigned int damaged;
 	struct cc_entry *entry;
 
-	open_bench(&bench);
 	make_long_key(&key, '1');
 	make_long_key(&other, '2');
 	cc_leaf_path(cc_key_view(&other), bench.leaf + strlen(bench.root) + 1);
@@ -1138,7 +1054,6 @@ TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed)
 	cmn_buffer_release(&other_file);
 	cc_key_release(&key);
 	cc_key_release(&other);
-	close_bench(&bench);
 }
 
 /*
@@ -1212,11 +1127,9 @@ static void check_application(void)
 TEST(a_program_may_close_everything_at_any_time)
 {
 	const struct cc_store_place place = { .n = 0 };
-	struct bench bench;
 	unsigned int calls;
 	bool more = true;
 
-	open_bench(&bench);
 	application.own = open("own", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	CU_ASSERT_FATAL(application.own >= 0);
 	for (unsigned int at = 1; more && at < 1000; at++) {
@@ -1241,5 +1154,4 @@ TEST(a_program_may_close_everything_at_any_time)
 	}
 	CU_ASSERT_TRUE(calls > 50);
 	(void)close(application.own);
-	close_bench(&bench);
 }

@@ -147,11 +147,20 @@ static int hold_leaf(struct bench *bench, int number)
 	return fd;
 }
 
+static struct bench bench;
+
+BEFORE_EACH
+{
+	bench_open(&bench);
+}
+
+AFTER_EACH
+{
+	bench_close(&bench);
+}
+
 TEST(stores_what_was_put_and_counts_it)
 {
-	struct bench bench;
-
-	bench_open(&bench);
 	CU_ASSERT_TRUE(put(bench.writer, 1, 100));
 	CU_ASSERT_TRUE(put(bench.writer, 2, 0));
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
@@ -161,14 +170,10 @@ TEST(stores_what_was_put_and_counts_it)
 	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_STORES), 2);
 	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_ERRORS), 0);
 	CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), 2);
-	bench_close(&bench);
 }
 
 TEST(drains_when_freed)
 {
-	struct bench bench;
-
-	bench_open(&bench);
 	for (int i = 0; i < 20; i++)
 		CU_ASSERT_TRUE(put(bench.writer, i, 1000));
 	CU_ASSERT_TRUE(cc_writer_free(bench.writer, LONG_ENOUGH));
@@ -176,21 +181,16 @@ TEST(drains_when_freed)
 	for (int i = 0; i < 20; i++)
 		CU_ASSERT_TRUE(is_stored(bench.store, i));
 	CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), 20);
-	bench_close(&bench);
 }
 
 TEST(does_not_count_what_is_too_large_as_an_error)
 {
-	struct bench bench;
-
-	bench_open(&bench);
 	bench.config.max_device_image_size = 10;
 	CU_ASSERT_TRUE(put(bench.writer, 1, 11));
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_FALSE(is_stored(bench.store, 1));
 	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_STORES), 0);
 	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_ERRORS), 0);
-	bench_close(&bench);
 }
 
 static void touch(struct cc_writer *writer, int id)
@@ -207,15 +207,12 @@ static void touch(struct cc_writer *writer, int id)
 TEST(has_no_thread_before_the_first_store)
 {
 	unsigned int before = count_threads();
-	struct bench bench;
 
-	bench_open(&bench);
 	touch(bench.writer, 1);
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_EQUAL(count_threads(), before);
 	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
 	CU_ASSERT_EQUAL(count_threads(), before + 1);
-	bench_close(&bench);
 }
 
 static bool keep_access(void *ctx, const struct cc_store_item *item)
@@ -256,31 +253,29 @@ TEST(thread_beats_while_there_is_a_flight)
 	uint64_t deadline = cmn_clock_monotonic() + LONG_ENOUGH;
 	unsigned int before = count_threads();
 	struct cc_flight *flight = NULL;
-	struct bench bench;
+	struct bench own;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
-	bench_open(&bench);
-	CU_ASSERT_EQUAL(cc_flights_begin(flights, bench.config.dir, cmn_view_of("key"), LONG_ENOUGH,
+	bench_open(&own);
+	CU_ASSERT_EQUAL(cc_flights_begin(flights, own.config.dir, cmn_view_of("key"), LONG_ENOUGH,
 					 &flight), CC_FLIGHT_OWN);
-	cc_writer_beat(bench.writer, flights);
+	cc_writer_beat(own.writer, flights);
 	CU_ASSERT_EQUAL(count_threads(), before + 1);
 	/* Longer than a thread without work lives. */
-	while (!has_eighth_beat(bench.config.dir) && cmn_clock_monotonic() < deadline)
+	while (!has_eighth_beat(own.config.dir) && cmn_clock_monotonic() < deadline)
 		continue;
 	CU_ASSERT_TRUE(cmn_clock_monotonic() < deadline);
 	CU_ASSERT_EQUAL(count_threads(), before + 1);
 	cc_flight_end(flight);
 	wait_for_threads(before);
-	bench_close(&bench);
+	bench_close(&own);
 	cc_flights_free(flights);
 }
 
 TEST(thread_ends_when_idle_and_a_store_starts_another)
 {
 	unsigned int before = count_threads();
-	struct bench bench;
 
-	bench_open(&bench);
 	for (int i = 1; i <= 2; i++) {
 		CU_ASSERT_TRUE(put(bench.writer, i, 10));
 		wait_for_threads(before);
@@ -297,35 +292,34 @@ TEST(thread_ends_when_idle_and_a_store_starts_another)
 	CU_ASSERT_TRUE(put(bench.writer, 3, 10));
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_TRUE(is_stored(bench.store, 3));
-	bench_close(&bench);
 }
 
 /* Stores under a name that is chance, in eight runs and one more. */
 static void put_tokens(bool admit_all, uint64_t stores)
 {
-	struct bench bench;
+	struct bench own;
 	struct cc_key key;
 
-	bench_open(&bench);
+	bench_open(&own);
 	for (unsigned int i = 1; i <= 9; i++) {
 		struct cc_entry *entry = make_entry(10);
 		char source[64];
 
-		CU_ASSERT_TRUE(cc_writer_free(bench.writer, LONG_ENOUGH));
-		bench.writer = cc_writer_new(bench.store, bench.stats, NULL);
-		CU_ASSERT_PTR_NOT_NULL_FATAL(bench.writer);
+		CU_ASSERT_TRUE(cc_writer_free(own.writer, LONG_ENOUGH));
+		own.writer = cc_writer_new(own.store, own.stats, NULL);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(own.writer);
 		if (admit_all)
-			cc_writer_admit_all(bench.writer);
+			cc_writer_admit_all(own.writer);
 		cc_key_init(&key);
 		(void)snprintf(source, sizeof(source), "f_%08x", i * 0x9e3779b9U);
 		cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
-		CU_ASSERT_TRUE(cc_writer_put(bench.writer, &key, entry, NULL));
+		CU_ASSERT_TRUE(cc_writer_put(own.writer, &key, entry, NULL));
 		cc_key_release(&key);
 		cc_entry_unref(entry);
 	}
-	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
-	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_STORES), stores);
-	bench_close(&bench);
+	CU_ASSERT_TRUE(cc_writer_flush(own.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(cc_stats_get(own.stats, CC_STORES), stores);
+	bench_close(&own);
 }
 
 TEST(random_words_are_refused) { put_tokens(false, 8); }
@@ -334,10 +328,8 @@ TEST(random_words_are_admitted_where_asked_for) { put_tokens(true, 9); }
 TEST(touches_mark_entries_as_used)
 {
 	char leaf[CC_LEAF_PATH_SIZE], name[CC_LEAF_NAME_SIZE], path[600];
-	struct bench bench;
 	struct cc_key key;
 
-	bench_open(&bench);
 	make_key(&key, 1);
 	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
 	CU_ASSERT_TRUE(cc_writer_free(bench.writer, LONG_ENOUGH));
@@ -360,27 +352,20 @@ TEST(touches_mark_entries_as_used)
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_TRUE(only_access(bench.store) > 1000);
 	cc_key_release(&key);
-	bench_close(&bench);
 }
 
 TEST(touches_beyond_the_bound_do_no_harm)
 {
-	struct bench bench;
-
-	bench_open(&bench);
 	for (int i = 0; i < 5000; i++)
 		touch(bench.writer, i % 2500);
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
-	bench_close(&bench);
 }
 
 TEST(drops_what_exceeds_the_queue)
 {
 	const size_t large = (size_t)40 << 20;
-	struct bench bench;
 	int fd;
 
-	bench_open(&bench);
 	bench.config.compression = CC_COMPRESSION_NONE;
 	fd = hold_leaf(&bench, 1);
 	/* The thread is kept by entry 1, or entry 1 is still in the queue. */
@@ -395,39 +380,38 @@ TEST(drops_what_exceeds_the_queue)
 	CU_ASSERT_TRUE(is_stored(bench.store, 2));
 	CU_ASSERT_FALSE(is_stored(bench.store, 3));
 	CU_ASSERT_TRUE(is_stored(bench.store, 4));
-	bench_close(&bench);
 }
 
 TEST(gives_up_on_a_thread_that_is_stuck)
 {
 	/* Static, since the thread goes on using it after the test: nothing of it is freed. */
-	static struct bench bench;
+	static struct bench own;
 	uint64_t start;
 	int fd;
 
-	bench_open(&bench);
-	fd = hold_leaf(&bench, 1);
-	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
+	bench_open(&own);
+	fd = hold_leaf(&own, 1);
+	CU_ASSERT_TRUE(put(own.writer, 1, 20));
 	/* More than the queue takes goes only into an empty one: the thread has taken entry 1. */
-	while (!put(bench.writer, 2, (size_t)65 << 20))
+	while (!put(own.writer, 2, (size_t)65 << 20))
 		(void)sched_yield();
 	start = cmn_clock_monotonic();
-	CU_ASSERT_FALSE(cc_writer_free(bench.writer, 0));
+	CU_ASSERT_FALSE(cc_writer_free(own.writer, 0));
 	CU_ASSERT_TRUE(cmn_clock_monotonic() - start < 30 * SECOND);
 	(void)flock(fd, LOCK_UN);
 	(void)close(fd);
 }
 
-static void put_in_flight(struct bench *bench, struct cc_flights *flights, int number)
+static void put_in_flight(struct bench *of, struct cc_flights *flights, int number)
 {
 	struct cc_entry *entry = make_entry(20);
 	struct cc_flight *flight;
 	struct cc_key key;
 
 	make_key(&key, number);
-	CU_ASSERT_EQUAL(cc_flights_begin(flights, bench->config.dir, cc_key_view(&key), 0, &flight),
+	CU_ASSERT_EQUAL(cc_flights_begin(flights, of->config.dir, cc_key_view(&key), 0, &flight),
 			CC_FLIGHT_OWN);
-	CU_ASSERT_TRUE(cc_writer_put(bench->writer, &key, entry, flight));
+	CU_ASSERT_TRUE(cc_writer_put(of->writer, &key, entry, flight));
 	cc_key_release(&key);
 	cc_entry_unref(entry);
 }
@@ -437,32 +421,32 @@ TEST(flights_end_while_a_lock_is_held)
 {
 	struct cc_flights *flights = cc_flights_new(), *others = cc_flights_new();
 	struct cc_flight *flight = NULL;
-	struct bench bench;
+	struct bench own;
 	struct cc_key key;
 	int fd;
 
 	CU_ASSERT_TRUE_FATAL(flights && others);
-	bench_open(&bench);
-	fd = hold_leaf(&bench, 1);
+	bench_open(&own);
+	fd = hold_leaf(&own, 1);
 	/* What is being stored, what is queued behind it, and what comes then. */
-	put_in_flight(&bench, flights, 1);
-	put_in_flight(&bench, flights, 2);
+	put_in_flight(&own, flights, 1);
+	put_in_flight(&own, flights, 2);
 	for (int i = 1; i <= 3; i++) {
 		make_key(&key, i);
-		CU_ASSERT_NOT_EQUAL(cc_flights_begin(others, bench.config.dir, cc_key_view(&key),
+		CU_ASSERT_NOT_EQUAL(cc_flights_begin(others, own.config.dir, cc_key_view(&key),
 						     LONG_ENOUGH / 6, &flight), CC_FLIGHT_ALONE);
 		cc_flight_end(flight);
 		flight = NULL;
 		cc_key_release(&key);
 		if (i == 2)
-			put_in_flight(&bench, flights, 3);
+			put_in_flight(&own, flights, 3);
 	}
 	(void)flock(fd, LOCK_UN);
 	(void)close(fd);
-	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(cc_writer_flush(own.writer, LONG_ENOUGH));
 	for (int i = 1; i <= 3; i++)
-		CU_ASSERT_TRUE(is_stored(bench.store, i));
-	bench_close(&bench);
+		CU_ASSERT_TRUE(is_stored(own.store, i));
+	bench_close(&own);
 	cc_flights_free(flights);
 	cc_flights_free(others);
 }
@@ -470,11 +454,9 @@ TEST(flights_end_while_a_lock_is_held)
 /* Not waited for any longer, it goes as soon as it is stored. */
 TEST(what_is_being_stored_can_be_forgotten)
 {
-	struct bench bench;
 	struct cc_key key;
 	int fd;
 
-	bench_open(&bench);
 	bench.config.compression = CC_COMPRESSION_NONE;
 	fd = hold_leaf(&bench, 1);
 	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
@@ -489,7 +471,6 @@ TEST(what_is_being_stored_can_be_forgotten)
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_FALSE(is_stored(bench.store, 1));
 	CU_ASSERT_TRUE(is_stored(bench.store, 2));
-	bench_close(&bench);
 }
 
 /* Whether one of this process's threads is of that policy. */
@@ -509,10 +490,8 @@ static bool has_thread_of(int policy)
 TEST(the_thread_does_not_push_others_aside)
 {
 	uint64_t deadline = cmn_clock_monotonic() + LONG_ENOUGH;
-	struct bench bench;
 	int fd;
 
-	bench_open(&bench);
 	CU_ASSERT_FALSE(has_thread_of(SCHED_BATCH));
 	/* It cannot be through with entry 1 before it was looked at. */
 	fd = hold_leaf(&bench, 1);
@@ -523,18 +502,15 @@ TEST(the_thread_does_not_push_others_aside)
 	(void)flock(fd, LOCK_UN);
 	(void)close(fd);
 	CU_ASSERT_NOT_EQUAL(sched_getscheduler(0), SCHED_BATCH);
-	bench_close(&bench);
 }
 
 TEST(signals_stay_with_the_application)
 {
 	const struct timespec limit = { 60, 0 };
-	struct bench bench;
 	sigset_t set, old;
 
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGUSR1);
-	bench_open(&bench);
 	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
 	/* Blocked here only now: the thread has not inherited it. */
 	CU_ASSERT_EQUAL_FATAL(pthread_sigmask(SIG_BLOCK, &set, &old), 0);
@@ -543,16 +519,13 @@ TEST(signals_stay_with_the_application)
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_EQUAL(sigtimedwait(&set, NULL, &limit), SIGUSR1);
 	CU_ASSERT_EQUAL_FATAL(pthread_sigmask(SIG_SETMASK, &old, NULL), 0);
-	bench_close(&bench);
 }
 
 TEST(a_forked_child_forgets_the_queue)
 {
-	struct bench bench;
 	int fd, state;
 	pid_t child;
 
-	bench_open(&bench);
 	fd = hold_leaf(&bench, 1);
 	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
 	CU_ASSERT_TRUE(put(bench.writer, 2, 20));
@@ -574,16 +547,13 @@ TEST(a_forked_child_forgets_the_queue)
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_TRUE(is_stored(bench.store, 2));
 	CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), 3);
-	bench_close(&bench);
 }
 
 TEST(a_child_can_store_for_itself)
 {
-	struct bench bench;
 	int state;
 	pid_t child;
 
-	bench_open(&bench);
 	cc_writer_fork_prepare(bench.writer);
 	child = fork();
 	if (child == 0) {
@@ -595,7 +565,6 @@ TEST(a_child_can_store_for_itself)
 	CU_ASSERT_EQUAL_FATAL(waitpid(child, &state, 0), child);
 	CU_ASSERT_EQUAL(state, 0);
 	CU_ASSERT_TRUE(is_stored(bench.store, 7));
-	bench_close(&bench);
 }
 
 struct worker {
@@ -621,9 +590,7 @@ TEST(serves_many_threads)
 {
 	struct worker workers[8];
 	pthread_t threads[8];
-	struct bench bench;
 
-	bench_open(&bench);
 	for (int i = 0; i < 8; i++) {
 		workers[i] = (struct worker){ bench.writer, 100 * i, 0 };
 		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, put_some, &workers[i]), 0);
@@ -636,5 +603,4 @@ TEST(serves_many_threads)
 	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_STORES), 160);
 	for (int i = 0; i < 8; i++)
 		CU_ASSERT_TRUE(is_stored(bench.store, 100 * i + 19));
-	bench_close(&bench);
 }
