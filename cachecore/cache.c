@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "cachecore/disk/level.h"
+#include "cachecore/disk/level_switch.h"
 #include "cachecore/memory/programs.h"
 
 /* Entries go stale between two looks only when headers are being edited; more than this is a fight. */
@@ -200,72 +200,6 @@ static enum cmn_status read_disk(struct cc_cache *cache, struct cc_level *disk,
 	return CMN_OK;
 }
 
-/* What the build callback of one look-up needs, and what it found out. */
-struct lookup {
-	struct cc_cache *cache;
-	const struct cc_key *key;
-	cc_cache_build_fn build;
-	void *ctx;
-	enum cc_origin origin;
-	bool keep;
-};
-
-/*
- * Waits while another process builds the same. CMN_OK: that was stored. Else
- * the caller is to build, and to end the flight if it was given one.
- */
-static enum cmn_status join_flight(struct lookup *lookup, struct cc_level *disk,
-				   struct cc_entry **ret, struct cc_flight **ret_flight)
-{
-	enum cmn_status status;
-
-	*ret_flight = NULL;
-	if (lookup->cache->config.recache ||
-	    cc_level_join_flight(disk, lookup->key, ret_flight) != CMN_OK)
-		return CMN_MISS;
-	status = read_disk(lookup->cache, disk, lookup->key, ret, &lookup->keep);
-	if (status == CMN_OK)
-		cc_flight_end(*ret_flight);
-	return status;
-}
-
-/* What begins in one disk level ends there, whichever is in use then. */
-static enum cmn_status read_or_build(struct lookup *lookup, struct cc_entry **ret)
-{
-	struct cc_level *disk = cc_level_switch_enter(lookup->cache->disks);
-	struct cc_flight *flight;
-	enum cmn_status status = read_disk(lookup->cache, disk, lookup->key, ret, &lookup->keep);
-
-	lookup->origin = CC_ORIGIN_DISK;
-	if (status == CMN_OK || join_flight(lookup, disk, ret, &flight) == CMN_OK) {
-		cc_level_switch_leave(lookup->cache->disks, disk);
-		return CMN_OK;
-	}
-	lookup->origin = CC_ORIGIN_BUILT;
-	lookup->keep = true;
-	status = lookup->build(lookup->ctx, ret);
-	if (status == CMN_OK)
-		cc_level_put(disk, lookup->key, *ret, flight);
-	else
-		cc_flight_end(flight);
-	cc_level_switch_leave(lookup->cache->disks, disk);
-	return status;
-}
-
-static enum cmn_status build_for_memory(void *ctx, struct cc_build_output *ret)
-{
-	struct lookup *lookup = ctx;
-	struct cc_entry *entry;
-	enum cmn_status status = read_or_build(lookup, &entry);
-
-	if (status != CMN_OK)
-		return status;
-	ret->value = entry;
-	ret->size = cc_entry_payload_size(entry);
-	ret->transient = !lookup->keep;
-	return CMN_OK;
-}
-
 static bool is_fresh(struct cc_cache *cache, const struct cc_entry *entry)
 {
 	const struct cc_manifest *manifest = cc_entry_manifest(entry);
@@ -274,44 +208,93 @@ static bool is_fresh(struct cc_cache *cache, const struct cc_entry *entry)
 	       cc_manifest_verify(manifest, cache->memo) == CMN_OK;
 }
 
+/*
+ * Whether an entry is in memory and holds. Else the caller builds it, and
+ * *ret_claim is what other threads wait for meanwhile.
+ */
+static bool claim_in_memory(struct cc_cache *cache, struct cmn_view key,
+			    struct cc_claim *ret_claim, struct cc_entry **ret)
+{
+	struct cc_build_taken taken;
+
+	*ret_claim = (struct cc_claim){ 0 };
+	for (int i = 0; cache->programs && !cache->config.recache && i < STALE_RETRIES; i++) {
+		if (cc_programs_claim(cache->programs, key, ret_claim, &taken) == CC_WAY_BUILT)
+			return false;
+		/* Builds fail without an error here, so that nobody is given another's. */
+		if (is_fresh(cache, taken.value)) {
+			*ret = taken.value;
+			return true;
+		}
+		/* A header changed since: this one is of no use to anybody now. */
+		cc_programs_remove(cache->programs, key, taken.value);
+		cc_entry_unref(taken.value);
+		*ret_claim = (struct cc_claim){ 0 };
+	}
+	return false;
+}
+
+/*
+ * Waits while another process builds the same. CMN_OK: that was stored. Else
+ * the caller is to build, and to end the flight if it was given one.
+ */
+static enum cmn_status wait_for_flight(struct cc_cache *cache, struct cc_level *disk,
+				       const struct cc_key *key, struct cc_entry **ret,
+				       bool *ret_keep, struct cc_flight **ret_flight)
+{
+	enum cmn_status status;
+
+	*ret_flight = NULL;
+	if (cache->config.recache || cc_level_join_flight(disk, key, ret_flight) != CMN_OK)
+		return CMN_MISS;
+	status = read_disk(cache, disk, key, ret, ret_keep);
+	if (status == CMN_OK)
+		cc_flight_end(*ret_flight);
+	return status;
+}
+
 enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_key *key,
 				      cc_cache_build_fn build, void *ctx, struct cc_entry **ret,
 				      enum cc_origin *ret_origin)
 {
-	struct lookup lookup = { cache, key, build, ctx, CC_ORIGIN_BUILT, true };
-	struct cmn_view view = cc_key_view(key);
+	enum cc_origin origin = CC_ORIGIN_DISK;
 	struct cc_entry *entry = NULL;
+	struct cc_flight *flight;
+	struct cc_claim claim;
+	struct cc_level *disk;
 	enum cmn_status status;
+	bool keep;
 
-	for (int i = 0; cache->programs && !cache->config.recache && i < STALE_RETRIES; i++) {
-		struct cc_build_taken taken = { 0 };
-
-		status = cc_programs_get_or_build(cache->programs, view, build_for_memory, &lookup,
-						  false, &taken);
-		free(taken.error_message);
-		if (status != CMN_OK)
-			return status;
-		entry = taken.value;
-		if (taken.way == CC_WAY_BUILT) {
-			*ret_origin = lookup.origin;
-			*ret = entry;
-			return CMN_OK;
-		}
-		if (is_fresh(cache, entry)) {
-			*ret_origin = CC_ORIGIN_MEMORY;
-			*ret = entry;
-			return CMN_OK;
-		}
-		/* A header changed since: this one is of no use to anybody now. */
-		cc_programs_remove(cache->programs, view, entry);
-		cc_entry_unref(entry);
+	if (claim_in_memory(cache, cc_key_view(key), &claim, ret)) {
+		*ret_origin = CC_ORIGIN_MEMORY;
+		return CMN_OK;
 	}
-	status = read_or_build(&lookup, &entry);
-	if (status == CMN_OK) {
-		*ret_origin = lookup.origin;
-		*ret = entry;
+	/* What begins in one disk level ends there, whichever is in use then. */
+	disk = cc_level_switch_enter(cache->disks);
+	status = read_disk(cache, disk, key, &entry, &keep);
+	if (status != CMN_OK)
+		status = wait_for_flight(cache, disk, key, &entry, &keep, &flight);
+	if (status != CMN_OK) {
+		origin = CC_ORIGIN_BUILT;
+		keep = true;
+		status = build(ctx, &entry);
+		if (status == CMN_ERR_NOMEM && claim.programs) {
+			cc_programs_make_room(claim.programs);
+			status = build(ctx, &entry);
+		}
+		if (status == CMN_OK)
+			cc_level_put(disk, key, entry, flight);
+		else
+			cc_flight_end(flight);
 	}
-	return status;
+	cc_level_switch_leave(cache->disks, disk);
+	if (status != CMN_OK) {
+		cc_programs_fail(&claim, status, 0, NULL, false);
+		return status;
+	}
+	*ret = cc_programs_publish(&claim, entry, cc_entry_payload_size(entry), !keep);
+	*ret_origin = origin;
+	return CMN_OK;
 }
 
 static void remember(struct cc_cache *cache, struct cmn_view key, struct cc_entry *entry)

@@ -320,8 +320,8 @@ static enum cmn_status decode_payload(struct cc_entry *entry, const struct cc_en
 		return header->stored_len == header->payload_len ? CMN_OK : CMN_ERR_CORRUPT;
 	}
 	if (room && header->payload_len >= room->from)
-		(void)cmn_slabs_reserve(room->slabs, (size_t)header->payload_len,
-					&payload);	/* else malloc serves */
+		(void)cmn_buffer_reserve_in(&payload, room->slabs,
+					    (size_t)header->payload_len);	/* else malloc serves */
 	status = cc_codec_decompress((enum cc_codec)header->codec, stored, header->payload_len,
 				     &payload);
 	cmn_buffer_release(&entry->bytes);

@@ -65,6 +65,16 @@ bool cmn_buffer_reserve(struct cmn_buffer *buf, size_t extra)
 	return true;
 }
 
+bool cmn_buffer_reserve_in(struct cmn_buffer *buf, struct cmn_slabs *slabs, size_t len)
+{
+	struct cmn_buffer taken = { 0 };
+
+	taken.data = cmn_slabs_take(slabs, len, &taken.cap, &taken.slab);
+	if (taken.data)
+		*buf = taken;
+	return taken.data != NULL;
+}
+
 void cmn_buffer_append(struct cmn_buffer *buf, const void *data, size_t len)
 {
 	if (len == 0 || !cmn_buffer_reserve(buf, len))

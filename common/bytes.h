@@ -43,6 +43,8 @@ struct cmn_buffer {
 
 void cmn_buffer_release(struct cmn_buffer *buf);	/* frees, leaves {0} */
 bool cmn_buffer_reserve(struct cmn_buffer *buf, size_t extra);	/* room for extra more bytes */
+/* Gives a buffer that owns nothing room for len bytes in a block of slabs. false: as cmn_slabs_take; it is as it was. */
+bool cmn_buffer_reserve_in(struct cmn_buffer *buf, struct cmn_slabs *slabs, size_t len);
 void cmn_buffer_append(struct cmn_buffer *buf, const void *data, size_t len);
 void cmn_buffer_append_text(struct cmn_buffer *buf, const char *text);	/* no terminator */
 void cmn_buffer_append_u8(struct cmn_buffer *buf, uint8_t value);

@@ -34,7 +34,7 @@ static bool reserve_for_file(struct cmn_buffer *buf, size_t len, const struct cm
 	if (buf->data && len <= buf->cap)
 		return true;
 	cmn_buffer_release(buf);
-	if (room && len >= room->from && cmn_slabs_reserve(room->slabs, len, buf))
+	if (room && len >= room->from && cmn_buffer_reserve_in(buf, room->slabs, len))
 		return true;
 	return cmn_buffer_reserve(buf, len);
 }

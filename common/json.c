@@ -2,18 +2,20 @@
 /* json: escaping, and the UTF-8 check that it rests on. */
 #include "common/json.h"
 
-/* Length of the well-formed UTF-8 sequence at the start of text (Unicode, table 3-7); 0: none. */
-static size_t utf8_length(const uint8_t *text, size_t left)
+size_t cmn_json_utf8_len(struct cmn_view view)
 {
+	const uint8_t *text = view.data;
 	uint8_t low = 0x80, high = 0xbf;
 	size_t len;
 
+	if (view.len == 0)
+		return 0;
 	if (text[0] < 0x80)
 		return 1;
 	if (text[0] < 0xc2 || text[0] > 0xf4)
 		return 0;
 	len = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
-	if (len > left)
+	if (len > view.len)
 		return 0;
 	/* Overlong forms, surrogates and what is past U+10FFFF show in the second byte. */
 	if (text[0] == 0xe0)
@@ -63,7 +65,7 @@ void cmn_json_append_string(struct cmn_buffer *buf, struct cmn_view text)
 
 	cmn_buffer_append_u8(buf, '"');
 	while (at < text.len) {
-		size_t len = utf8_length(bytes + at, text.len - at);
+		size_t len = cmn_json_utf8_len((struct cmn_view){ bytes + at, text.len - at });
 
 		if (len == 0)
 			cmn_buffer_append_text(buf, "\\ufffd");
@@ -82,7 +84,7 @@ bool cmn_json_is_text(struct cmn_view text)
 	size_t at = 0;
 
 	while (at < text.len) {
-		size_t len = utf8_length(bytes + at, text.len - at);
+		size_t len = cmn_json_utf8_len((struct cmn_view){ bytes + at, text.len - at });
 
 		if (len == 0)
 			return false;

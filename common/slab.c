@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "common/bytes.h"
-
 #define BLOCK_SIZE ((size_t)4 << 20)
 #define SHARE_MIN ((size_t)32 << 10)	/* malloc has pages for such, and they may be kept for long */
 #define SHARE_MAX (BLOCK_SIZE - ALIGNMENT)
@@ -76,21 +74,24 @@ static struct cmn_slab *block_for(struct cmn_slabs *slabs, size_t len)
 	return slab;
 }
 
-bool cmn_slabs_reserve(struct cmn_slabs *slabs, size_t len, struct cmn_buffer *buf)
+void *cmn_slabs_take(struct cmn_slabs *slabs, size_t len, size_t *ret_cap,
+		     struct cmn_slab **ret_block)
 {
 	size_t share = (len + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 	struct cmn_slab *slab;
+	uint8_t *room = NULL;
 
 	if (!slabs || len < SHARE_MIN || len > SHARE_MAX ||
 	    atomic_flag_test_and_set_explicit(&slabs->busy, memory_order_acquire))
-		return false;
+		return NULL;
 	slab = block_for(slabs, share);
 	if (slab) {
-		*buf = (struct cmn_buffer){ .data = (uint8_t *)slab + slab->used, .cap = share,
-					    .slab = slab };
+		room = (uint8_t *)slab + slab->used;
 		slab->used += share;
 		atomic_fetch_add_explicit(&slab->refs, 1, memory_order_relaxed);
+		*ret_cap = share;
+		*ret_block = slab;
 	}
 	atomic_flag_clear_explicit(&slabs->busy, memory_order_release);
-	return slab != NULL;
+	return room;
 }

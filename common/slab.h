@@ -13,10 +13,8 @@
 #ifndef COMMON_SLAB_H
 #define COMMON_SLAB_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
-struct cmn_buffer;
 struct cmn_slab;	/* one block */
 struct cmn_slabs;
 
@@ -30,13 +28,12 @@ struct cmn_slabs *cmn_slabs_new(void);		/* NULL: out of memory */
 void cmn_slabs_free(struct cmn_slabs *slabs);	/* NULL is fine; buffers outlive it */
 
 /*
- * Makes buf, which must own nothing, an empty buffer with room for len bytes.
- * false: slabs is NULL, or malloc serves this one better (len is small, or too
- * large), or there is no memory; buf is as it was.
+ * Room for len bytes, *ret_cap in all, in a block that is the caller's until
+ * cmn_slab_unref. NULL: slabs is NULL, or malloc serves this one better (len is
+ * small, or too large), or there is no memory. For cmn_buffer_reserve_in.
  */
-bool cmn_slabs_reserve(struct cmn_slabs *slabs, size_t len, struct cmn_buffer *buf);
-
-/* For cmn_buffer_release: the buffer's share of its block. */
-void cmn_slab_unref(struct cmn_slab *slab);
+void *cmn_slabs_take(struct cmn_slabs *slabs, size_t len, size_t *ret_cap,
+		     struct cmn_slab **ret_block);
+void cmn_slab_unref(struct cmn_slab *block);
 
 #endif

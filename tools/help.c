@@ -59,10 +59,10 @@ static void append_usage(struct cmn_buffer *text, const struct verb *verb)
 			       option->repeats ? "..." : "");	/* names are short */
 		append_word(text, word, indent, &column);
 	}
-	if (verb->takes_command)
+	if (verb->command == COMMAND_FIRST)
 		append_word(text, "[--]", indent, &column);
-	if (verb->arguments)
-		append_word(text, verb->arguments, indent, &column);
+	if (verb->operand)
+		append_word(text, verb->operand, indent, &column);
 	cmn_buffer_append_text(text, "\n\n");
 }
 
@@ -86,12 +86,10 @@ static void append_verb(struct cmn_buffer *text, const struct verb *verb)
 	for (const struct verb_option *option = verb->options; option->name; option++)
 		append_option(text, option->name, option->argument, option->text);
 	append_option(text, "help", NULL, "this text");
-	if (verb->examples) {
-		cmn_buffer_append_u8(text, '\n');
-		append_title(text, "Examples:");
-		cmn_buffer_append_text(text, "\n  ");
-		append_lines(text, verb->examples, 2);
-	}
+	cmn_buffer_append_u8(text, '\n');
+	append_title(text, "Examples:");
+	cmn_buffer_append_text(text, "\n  ");
+	append_lines(text, verb->examples, 2);
 }
 
 static void append_all(struct cmn_buffer *text)
@@ -108,7 +106,7 @@ static void append_all(struct cmn_buffer *text)
 		"Exit codes: 0 done, 1 failed, 2 wrong usage; of run: the command's.\n");
 }
 
-int verb_print_help(const struct verb *verb)
+int help_print(const struct verb *verb)
 {
 	struct cmn_buffer text = { 0 };
 
@@ -117,29 +115,4 @@ int verb_print_help(const struct verb *verb)
 	else
 		append_all(&text);
 	return tool_print(&text);
-}
-
-/* Whether the argument is an option whose value is the next argument. */
-static bool takes_next(const struct verb *verb, const char *argument)
-{
-	if (strncmp(argument, "--", 2) != 0)
-		return false;
-	for (const struct verb_option *option = verb->options; option->name; option++) {
-		if (option->argument && strcmp(argument + 2, option->name) == 0)
-			return true;
-	}
-	return false;
-}
-
-bool verb_wants_help(const struct verb *verb, int argc, char **argv)
-{
-	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-			return true;
-		if (argv[i][0] != '-' && verb->takes_command)
-			return false;
-		if (takes_next(verb, argv[i]))
-			i++;
-	}
-	return false;
 }

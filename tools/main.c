@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include "common/bytes.h"
+#include "tools/arguments.h"
+#include "tools/completion/completion.h"
 #include "tools/doctor/probe.h"
 #include "tools/replay/replay.h"
 #include "tools/tool.h"
-#include "tools/verbs.h"
 
 /*
  * Whoever closed a standard descriptor would have the next file that is
@@ -54,13 +55,23 @@ static int help(int argc, char **argv)
 		tool_complain("unexpected argument \"%s\" (try ckcache --help)", argv[2]);
 		return TOOL_USAGE;
 	}
-	return argc > 1 && !verb ? complain_unknown(argv[1]) : verb_print_help(verb);
+	return argc > 1 && !verb ? complain_unknown(argv[1]) : help_print(verb);
 }
 
 int main(int argc, char **argv)
 {
+	/* Run by replay, by doctor, by the build. */
+	static const struct {
+		const char *name;
+		int (*run)(int argc, char **argv);
+	} hidden[] = {
+		{ "replay-worker", replay_worker }, { "doctor-probe", probe_main },
+		{ "completion", completion_print },
+	};
 	const char *name = argc > 1 ? argv[1] : NULL;
+	struct arguments arguments;
 	const struct verb *verb;
+	int code;
 
 	if (!hold_standard_descriptors())
 		return TOOL_FAILED;
@@ -71,21 +82,21 @@ int main(int argc, char **argv)
 	if (strcmp(name, "help") == 0)
 		return help(argc - 1, argv + 1);
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-		return verb_print_help(NULL);
+		return help_print(NULL);
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
 		return print_version();
 	verb = verb_find(name);
 	if (verb) {
-		if (verb_wants_help(verb, argc - 2, argv + 2))
-			return verb_print_help(verb);
 		argv[1] = verb->full_name;
-		return verb->run(argc - 1, argv + 1);
+		if (!arguments_parse(verb, argc - 1, argv + 1, &arguments, &code))
+			return code;
+		code = verb->run(&arguments);
+		arguments_release(&arguments);
+		return code;
 	}
-	/* Run by replay. */
-	if (strcmp(name, "replay-worker") == 0)
-		return verb_replay_worker(argc - 1, argv + 1);
-	/* Run by doctor. */
-	if (strcmp(name, "doctor-probe") == 0)
-		return verb_doctor_probe(argc - 1, argv + 1);
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+		if (strcmp(name, hidden[i].name) == 0)
+			return hidden[i].run(argc - 1, argv + 1);
+	}
 	return complain_unknown(name);
 }

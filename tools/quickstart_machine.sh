@@ -13,6 +13,7 @@ pkg-config	pkg-config	pkgconf-pkg-config	pkgconf	pkgconf-pkg-config	pkgconf	pkg-
 xxhash	libxxhash-dev	xxhash-devel	xxhash	xxhash-devel	xxhash-dev	xxHash
 deflate	libdeflate-dev	libdeflate-devel	libdeflate	libdeflate-devel	libdeflate-dev	libdeflate
 crypto	libssl-dev	openssl-devel	openssl	libopenssl-devel	openssl-dev	OpenSSL+3
+json	libjson-c-dev	json-c-devel	json-c	libjson-c-devel	json-c-dev	json-c
 uthash	uthash-dev	uthash-devel	uthash	uthash-devel	uthash-dev	uthash
 opencl	opencl-c-headers	opencl-headers	opencl-headers	opencl-headers	opencl-headers	the+OpenCL+headers
 loader	ocl-icd-libopencl1	OpenCL-ICD-Loader	ocl-icd	libOpenCL1	opencl-icd-loader	an+OpenCL+loader
@@ -107,6 +108,7 @@ missing_needs()
 	pkg-config --exists libxxhash 2>/dev/null || echo xxhash
 	pkg-config --exists libdeflate 2>/dev/null || echo deflate
 	pkg-config --exists 'libcrypto >= 3' 2>/dev/null || echo crypto
+	pkg-config --exists json-c 2>/dev/null || echo json
 	has_header uthash.h || echo uthash
 	has_header CL/cl_layer.h || echo opencl
 	echo 'int main(void) { return 0; }' |

@@ -6,8 +6,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-
-#include "common/json.h"
+#include <string.h>
 
 /* None of the texts is longer than TEXT_SIZE, so that snprintf cuts nothing. */
 
@@ -72,15 +71,17 @@ struct cmn_view text_first_line(struct cmn_view text)
 	return (struct cmn_view){ start, (size_t)(at - start) };
 }
 
-void text_append_member(struct cmn_buffer *buf, const char *name, const char *value)
+void text_append_short_path(struct cmn_buffer *buf, const char *path)
 {
-	bool first = buf->len && buf->data[buf->len - 1] == '{';
+	while (*path) {
+		size_t len = strcspn(path, "/.");
 
-	cmn_buffer_printf(buf, first ? "\"%s\": " : ", \"%s\": ", name);
-	if (value)
-		cmn_json_append_string(buf, cmn_view_of(value));
-	else
-		cmn_buffer_append_text(buf, "null");
+		cmn_buffer_append(buf, path, len < 8 ? len : 8);
+		if (path[len] != '/')
+			return;
+		cmn_buffer_append_u8(buf, '/');
+		path += len + 1;
+	}
 }
 
 /* The length of the character at text; *ret_control: it is one of C0 or C1. */

@@ -20,9 +20,12 @@ const char *text_share(uint64_t part, uint64_t whole, char ret[TEXT_SIZE]);	/* "
 
 /* The first line that is not blank, without the blanks before it. */
 struct cmn_view text_first_line(struct cmn_view text);
-/* Appends a member of an object of JSON, after others with a comma; value NULL: null. */
-void text_append_member(struct cmn_buffer *buf, const char *name, const char *value);
 
+/*
+ * An entry as `ckcache list` shows it: eight digits of each hash of
+ * "hash/hash/hash/hash/n.src", and the number.
+ */
+void text_append_short_path(struct cmn_buffer *buf, const char *path);
 /*
  * Appends UTF-8 as one cell of a table: that many characters, cut or padded
  * with blanks. What a terminal would take for a command becomes a blank.

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* tool: messages, options and the cache, for every verb. */
+/* tool: messages and the cache, for every verb. */
 #include "tools/tool.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,70 +84,6 @@ out:
 	free(cwd);
 	free(full);
 	return done;
-}
-
-static bool set_directory(void *ctx, const char *value)
-{
-	(void)ctx;
-	return tool_set_path("CKCACHE_DIR", value);
-}
-
-static bool take_option(const struct tool_option *option, const char *value)
-{
-	if (option->number)
-		return tool_parse_number(option->name, value, option->max, option->number);
-	if (option->take)
-		return option->take(option->ctx, value);
-	if (option->flag)
-		*option->flag = true;
-	else
-		*option->text = value;
-	return true;
-}
-
-bool tool_parse(int argc, char **argv, const struct tool_option *options, int most_arguments)
-{
-	static const struct tool_option directory = TOOL_TAKEN("dir", set_directory, NULL);
-	struct option known[9] = { { "dir", required_argument, NULL, 0 } };
-	int option;
-
-	for (int i = 0; options[i].name; i++)
-		known[i + 1] = (struct option){
-			options[i].name, options[i].flag ? no_argument : required_argument, NULL, i + 1
-		};
-	while ((option = getopt_long(argc, argv, most_arguments ? "" : "+", known, NULL)) != -1) {
-		/* What is unknown getopt_long has said. */
-		if (option == '?' || !take_option(option ? &options[option - 1] : &directory, optarg))
-			return false;
-	}
-	if (argc - optind <= most_arguments)
-		return true;
-	tool_complain("unexpected argument \"%s\" (try %s --help)", argv[optind + most_arguments],
-		      argv[0]);
-	return false;
-}
-
-bool tool_has_file(int argc, char **argv)
-{
-	if (optind + 1 != argc)
-		tool_complain("%s: one FILE is expected (try %s --help)", strrchr(argv[0], ' ') + 1, argv[0]);
-	return optind + 1 == argc;
-}
-
-bool tool_parse_number(const char *name, const char *text, unsigned long max, unsigned long *ret)
-{
-	unsigned long value;
-	char *end;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	/* strtoul takes blanks and signs. */
-	if (errno || *end || text[0] < '0' || text[0] > '9' || value == 0 || value > max) {
-		tool_complain("--%s: \"%s\" is not a number from 1 to %lu", name, text, max);
-		return false;
-	}
-	*ret = value;
-	return true;
 }
 
 /* What the cache has to say goes where the progress line may stand. */

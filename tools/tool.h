@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tool: what the verbs of the ckcache command share: exit codes, messages,
- * and the cache that a verb works on. Each verb gets its own arguments, with
- * argv[0] its full name ("ckcache stats"), and returns the exit code.
+ * tool: what the verbs of the ckcache command share: exit codes, messages, and the cache that a
+ * verb works on.
  */
 #ifndef TOOLS_TOOL_H
 #define TOOLS_TOOL_H
@@ -17,48 +16,11 @@ enum {
 	TOOL_OK = 0,
 	TOOL_FAILED = 1,	/* it could not be done, or verify found damage */
 	TOOL_USAGE = 2,		/* an unknown verb, option or argument */
+	TOOL_CANNOT_RUN = 125,	/* of run, as env and timeout have it: its others are the command's */
 };
-
-int verb_clear(int argc, char **argv);
-int verb_explain(int argc, char **argv);
-int verb_doctor(int argc, char **argv);
-int verb_export(int argc, char **argv);
-int verb_import(int argc, char **argv);
-int verb_list(int argc, char **argv);
-int verb_prune(int argc, char **argv);
-int verb_replay(int argc, char **argv);
-int verb_report(int argc, char **argv);
-int verb_run(int argc, char **argv);
-int verb_show(int argc, char **argv);
-int verb_stats(int argc, char **argv);
-int verb_verify(int argc, char **argv);
 
 /* "ckcache: …" and a line end, on stderr. */
 void tool_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* An option but --dir, which all verbs have; it has one of the places. */
-struct tool_option {
-	const char *name;
-	bool *flag;		/* it takes no value */
-	const char **text;
-	unsigned long *number, max;	/* as tool_parse_number */
-	bool (*take)(void *ctx, const char *value);	/* false: complained about */
-	void *ctx;
-};
-#define TOOL_FLAG(name, place) { name, .flag = (place) }
-#define TOOL_TEXT(name, place) { name, .text = (place) }
-#define TOOL_NUMBER(name, most, place) { name, .number = (place), .max = (most) }
-#define TOOL_TAKEN(name, function, its_ctx) { name, .take = (function), .ctx = (its_ctx) }
-
-/*
- * Parses a verb's options (at most seven, ended by a zero one); arguments, at most that many, are
- * left from argv[optind] on. --dir sets CKCACHE_DIR. false: it was complained about.
- */
-bool tool_parse(int argc, char **argv, const struct tool_option *options, int most_arguments);
-/* Whether there is one argument, which is to be a file; false: complained about. */
-bool tool_has_file(int argc, char **argv);
-/* The value of --name, a whole number from 1 to max; false: complained about. */
-bool tool_parse_number(const char *name, const char *text, unsigned long max, unsigned long *ret);
 
 /* The layer's library beside this executable, in the build tree or installed, on the heap; NULL: nowhere. */
 char *tool_find_library(const char *name);

@@ -1,31 +1,53 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verbs: the one table of what the command understands. Help is made from it;
- * the completions, ckcache(1) and docs/JSON.md are checked against what help
- * says (tests/rules/command_line.py), and each verb's option table against its row.
+ * verbs: the one table of what the command understands. Arguments are parsed by it (arguments.h),
+ * help and the shells' completions are made from it; ckcache(1) and docs/JSON.md are checked
+ * against what help says (tests/tools/command_line.py).
  */
 #ifndef TOOLS_VERBS_H
 #define TOOLS_VERBS_H
 
 #include <stdbool.h>
 
+enum verb_option_kind {
+	OPTION_FLAG,		/* takes no value */
+	OPTION_NUMBER,		/* from 1 to most */
+	OPTION_WORD,		/* one of words */
+	OPTION_FILE,
+	OPTION_DIRECTORY,
+};
+
 struct verb_option {
 	const char *name;	/* without its dashes */
-	const char *argument;	/* as "DIR"; NULL: it takes none */
+	enum verb_option_kind kind;
+	const char *argument;	/* as "DIR"; NULL: a flag's */
 	const char *text;	/* lines after the first are set under it */
+	unsigned long most;
+	const char *words;	/* with a blank between them */
+	const char *variable;	/* of the environment: gets the value, as an absolute path */
 	bool repeats;
 };
+
+enum verb_command {
+	COMMAND_NONE,
+	COMMAND_FIRST,		/* what is no option begins it */
+	COMMAND_AFTER_DASHES,
+};
+
+struct arguments;
+/* The verb itself: the exit code. Each file declares its own by this type, and defines it. */
+typedef int verb_function(const struct arguments *arguments);
 
 struct verb {
 	const char *name;
 	char *full_name;	/* argv[0] of the verb, for getopt's messages */
-	int (*run)(int argc, char **argv);
+	verb_function *run;
 	const struct verb_option *options;	/* ended by a zero one */
-	const char *arguments;	/* after the options, as "FILE"; NULL: none */
-	bool takes_command;	/* what follows the first argument is a command's */
+	const char *operand;	/* in the usage, behind options: "FILE"; "[FILE]": or none; NULL: none */
+	enum verb_command command;
 	const char *summary;	/* in the list of verbs: one line of at most 64 bytes */
 	const char *details;	/* paragraphs of lines of at most 78 bytes */
-	const char *examples;	/* lines; NULL: none */
+	const char *examples;	/* lines */
 };
 
 /* The i-th verb, in the order of the help; NULL: no more. */
@@ -33,8 +55,6 @@ const struct verb *verb_at(unsigned int i);
 const struct verb *verb_find(const char *name);	/* NULL: there is none */
 
 /* The exit code. verb NULL: the list of all. */
-int verb_print_help(const struct verb *verb);
-/* Whether --help or -h is among the arguments (without argv[0]) that are the verb's own. */
-bool verb_wants_help(const struct verb *verb, int argc, char **argv);
+int help_print(const struct verb *verb);
 
 #endif

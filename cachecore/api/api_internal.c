@@ -9,9 +9,9 @@ struct cc_value_ops api_value_ops(const struct cachecore_value_ops *ops)
 	return (struct cc_value_ops){ .retain = ops->retain, .release = ops->release };
 }
 
-enum cmn_status api_build(void *ctx, struct cc_build_output *ret)
+enum cmn_status api_call(void *ctx, struct cc_build_output *ret)
 {
-	const struct api_build *call = ctx;
+	const struct api_call *call = ctx;
 	struct cachecore_build_output output = { 0 };
 	enum cachecore_status status = call->build(call->ctx, &output);
 
@@ -23,11 +23,6 @@ enum cmn_status api_build(void *ctx, struct cc_build_output *ret)
 		.error_message = output.error_message,
 	};
 	return (enum cmn_status)status;
-}
-
-void api_make_no_room(void *room)
-{
-	(void)room;
 }
 
 enum cachecore_status api_taken(enum cmn_status status, const struct cc_build_taken *taken,

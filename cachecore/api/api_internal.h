@@ -7,7 +7,7 @@
 #define CACHECORE_API_INTERNAL_H
 
 #include "cachecore/api/cachecore.h"
-#include "cachecore/memory/programs.h"
+#include "cachecore/api/build.h"
 
 /* status.c asserts that the values are the same. */
 static inline enum cachecore_status api_status(enum cmn_status status)
@@ -33,17 +33,12 @@ static inline struct cc_programs *api_maps(struct cachecore_programs *programs)
 
 struct cc_value_ops api_value_ops(const struct cachecore_value_ops *ops);	/* NULL: nothing to call */
 
-/* A runtime's callback as cachecore calls it: api_build with this for ctx. */
-struct api_build {
+/* A runtime's callback as cachecore calls it: api_call with this for ctx. */
+struct api_call {
 	cachecore_build_fn build;
 	void *ctx;
 };
-enum cmn_status api_build(void *ctx, struct cc_build_output *ret);
-/* For build_request, where there are no maps to flush. */
-void api_make_no_room(void *room);
-/* Builds where nothing can be kept; programs (may be NULL) makes room where memory runs out. */
-enum cachecore_status api_build_alone(struct cachecore_programs *programs,
-				      const struct api_build *call, struct cachecore_taken *ret);
+enum cmn_status api_call(void *ctx, struct cc_build_output *ret);
 /* What a build gave. */
 enum cachecore_status api_taken(enum cmn_status status, const struct cc_build_taken *taken,
 				struct cachecore_taken *ret);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "cachecore/api/api_internal.h"
-#include "cachecore/memory/programs_internal.h"
 
 struct cachecore_build_result {
 	struct cc_value_ops ops;
@@ -76,13 +75,8 @@ enum cachecore_status cachecore_build_result_obtain(struct cachecore_build_resul
 						    struct cachecore_programs *flushed,
 						    struct cachecore_taken *ret)
 {
-	struct api_build call = { build, ctx };
-	const struct build_request request = {
-		.build = api_build,
-		.ctx = &call,
-		.make_room = flushed ? programs_make_room : api_make_no_room,
-		.room = flushed,
-	};
+	struct api_call call = { build, ctx };
+	const struct api_request request = { api_call, &call, api_maps(flushed), false };
 	struct cc_build_taken taken;
 	enum cmn_status status;
 
@@ -91,6 +85,6 @@ enum cachecore_status cachecore_build_result_obtain(struct cachecore_build_resul
 	*ret = (struct cachecore_taken){ 0 };
 	if (!build)
 		return CACHECORE_ERR_INVALID;
-	status = cc_build_result_obtain(result->result, &request, &taken);
+	status = api_build_result(result->result, &request, &taken);
 	return api_taken(status, &taken, ret);
 }

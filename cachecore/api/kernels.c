@@ -14,7 +14,8 @@ cachecore_kernels_get_or_build(struct cachecore_programs *programs,
 			       struct cachecore_bytes name, cachecore_build_fn build, void *ctx,
 			       struct cachecore_taken *ret)
 {
-	struct api_build call = { build, ctx };
+	struct api_call call = { build, ctx };
+	const struct api_request alone = { api_call, &call, api_maps(programs), false };
 	struct cc_build_taken taken;
 	struct api_key encoded;
 	enum cmn_status status;
@@ -27,12 +28,11 @@ cachecore_kernels_get_or_build(struct cachecore_programs *programs,
 	status = api_key_of_program(program, &encoded);
 	if (status == CMN_ERR_INVALID)
 		return CACHECORE_ERR_INVALID;
-	if (status != CMN_OK || !programs) {
-		api_key_release(&encoded);
-		return api_build_alone(programs, &call, ret);
-	}
-	status = cc_kernels_get_or_build(api_maps(programs), encoded.view, api_view(name), api_build,
-					 &call, &taken);
+	if (status == CMN_OK && programs)
+		status = api_build_kernel(api_maps(programs), encoded.view, api_view(name),
+					  api_call, &call, &taken);
+	else
+		status = api_build_alone(&alone, &taken);
 	api_key_release(&encoded);
 	return api_taken(status, &taken, ret);
 }

@@ -33,27 +33,13 @@ void cachecore_programs_free(struct cachecore_programs *programs)
 	cc_programs_free(api_maps(programs));
 }
 
-enum cachecore_status api_build_alone(struct cachecore_programs *programs,
-				      const struct api_build *call, struct cachecore_taken *ret)
-{
-	const struct build_request request = {
-		.build = api_build,
-		.ctx = (void *)call,	/* api_build changes nothing in it */
-		.make_room = programs ? programs_make_room : api_make_no_room,
-		.room = programs,
-	};
-	struct cc_build_taken taken;
-	enum cmn_status status = build_without_cache(&request, &taken);
-
-	return api_taken(status, &taken, ret);
-}
-
 enum cachecore_status
 cachecore_programs_get_or_build(struct cachecore_programs *programs,
 				const struct cachecore_program_key *key, cachecore_build_fn build,
 				void *ctx, bool remember_errors, struct cachecore_taken *ret)
 {
-	struct api_build call = { build, ctx };
+	struct api_call call = { build, ctx };
+	const struct api_request alone = { api_call, &call, api_maps(programs), false };
 	struct cc_build_taken taken;
 	struct api_key encoded;
 	enum cmn_status status;
@@ -66,12 +52,11 @@ cachecore_programs_get_or_build(struct cachecore_programs *programs,
 	status = api_key_of_program(key, &encoded);
 	if (status == CMN_ERR_INVALID)
 		return CACHECORE_ERR_INVALID;
-	if (status != CMN_OK || !programs) {
-		api_key_release(&encoded);
-		return api_build_alone(programs, &call, ret);
-	}
-	status = cc_programs_get_or_build(api_maps(programs), encoded.view, api_build, &call,
-					  remember_errors, &taken);
+	if (status == CMN_OK && programs)
+		status = api_build_program(api_maps(programs), encoded.view, api_call, &call,
+					   remember_errors, &taken);
+	else
+		status = api_build_alone(&alone, &taken);
 	api_key_release(&encoded);
 	return api_taken(status, &taken, ret);
 }
@@ -153,7 +138,7 @@ enum cachecore_status cachecore_programs_attempt(struct cachecore_programs *prog
 	status = attempt(ctx);
 	if (status != CACHECORE_ERR_NOMEM || !programs)
 		return status;
-	programs_make_room(api_maps(programs));
+	cc_programs_make_room(api_maps(programs));
 	return attempt(ctx);
 }
 

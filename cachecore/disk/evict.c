@@ -95,7 +95,7 @@ static uint64_t excess_of(struct eviction *eviction, uint64_t total)
 		return 0;
 	if (room)
 		room += OWN_BYTES;
-	overhead = cc_overhead_bytes(eviction->root_fd);
+	overhead = cc_overhead_share(eviction->root_fd, max_size, 0);
 	if (max_size > overhead)
 		left = max_size - overhead;
 	eviction->reducing |= total > left || room > left - total;
@@ -115,7 +115,7 @@ static enum cmn_status give_back(struct eviction *eviction, uint64_t *freed)
 	int64_t bytes = (int64_t)*freed;
 
 	*freed = 0;
-	return bytes ? cc_account_add(eviction->root_fd, -bytes, lock_until(eviction), NULL)
+	return bytes ? cc_account_add(eviction->root_fd, -bytes, lock_until(eviction))
 		     : CMN_OK;
 }
 
@@ -169,9 +169,8 @@ static enum cmn_status evict_once(struct eviction *eviction, bool *ret_again)
 	struct cc_candidates *census = &eviction->census;
 	const struct cc_config *config = eviction->config;
 	const struct cc_evict_pace *pace = eviction->pace;
-	uint64_t before = 0, total = 0, excess, freed = 0;
-	/* Missing or damaged, it is counted by the correction. */
-	bool known = cc_number_file_read(eviction->root_fd, CC_ACCOUNT_NAME, &before) == CMN_OK;
+	uint64_t total = 0, excess, freed = 0;
+	struct cc_account_mark before;
 	enum cmn_status status;
 
 	*census = (struct cc_candidates){
@@ -179,13 +178,13 @@ static enum cmn_status evict_once(struct eviction *eviction, bool *ret_again)
 		.max = pace && pace->max_candidates ? pace->max_candidates : CC_CANDIDATES_MAX,
 		.go_on = census_goes_on, .ctx = eviction,
 	};
+	cc_account_mark(eviction->root_fd, &before);
 	status = cc_candidates_find(census, eviction->root_fd);
-	/* Who stores has added to it what is not there yet: it is lowered when nobody does. */
-	if (status == CMN_OK && ((!census->partial && !(census->busy && known)) || census->bytes > before))
-		status = cc_account_correct(eviction->root_fd, known ? before : 0, census->bytes,
-					    lock_until(eviction), &total);
-	else if (status == CMN_OK)
-		total = before > census->bytes ? before : census->bytes;
+	/* Of a part of the tree nothing follows but that there is as much. */
+	if (status == CMN_OK)
+		status = cc_account_correct(eviction->root_fd, &before, census->bytes,
+					    census->busy || census->partial, lock_until(eviction),
+					    &total);
 	if (status != CMN_OK || config->eviction_disable)
 		goto out;
 	excess = excess_of(eviction, total);
@@ -235,14 +234,21 @@ enum cmn_status cc_evict_run(int root_fd, const struct cc_config *config,
 	int fd = -1;
 
 	/* Without the file, as where the file system has no locks, two evictors only do the same work twice. */
-	status = cmn_file_open_healed(root_fd, CC_EVICT_LOCK_NAME, &fd);
-	if (status == CMN_OK)
-		status = cmn_file_lock(fd, 0);
+	status = cc_evict_lock(root_fd, 0, &fd);
 	if (status != CMN_BUSY)
 		status = evict_locked(&eviction);
 	if (fd >= 0)
 		cc_root_unlock(fd);
 	return status;
+}
+
+enum cmn_status cc_evict_lock(int root_fd, uint64_t until, int *ret_fd)
+{
+	enum cmn_status status;
+
+	*ret_fd = -1;
+	status = cmn_file_open_healed(root_fd, CC_EVICT_LOCK_NAME, ret_fd);
+	return status == CMN_OK ? cmn_file_lock(*ret_fd, until) : status;
 }
 
 bool cc_evict_due(int root_fd, const struct cc_config *config)

@@ -49,6 +49,11 @@ struct cc_evict_pace {
 CMN_CHECKED enum cmn_status cc_evict_run(int root_fd, const struct cc_config *config,
 					 const struct cc_evict_pace *pace);
 /*
+ * The lock that whoever counts the tree has, waited for as cmn_file_lock has it.
+ * *ret_fd goes to cc_root_unlock unless it is -1, whatever is returned.
+ */
+CMN_CHECKED enum cmn_status cc_evict_lock(int root_fd, uint64_t until, int *ret_fd);
+/*
  * Whether none has ended yet, or since the account was lost, or the last one a
  * day ago, so that age is looked at even where size never is.
  */

@@ -3,9 +3,12 @@
 #ifndef CACHECORE_DISK_LEVEL_INTERNAL_H
 #define CACHECORE_DISK_LEVEL_INTERNAL_H
 
+#include "cachecore/config.h"
 #include "cachecore/disk/level.h"
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer.h"
+#include "cachecore/record/stats.h"
+#include "common/log.h"
 
 /* What all levels of a process share; borrowed by each. */
 struct cc_level_shared {

@@ -6,7 +6,7 @@
  * starts again from those. The old one stays in the list until the last thread
  * has left it, so that a flush and a fork reach it too.
  */
-#include "cachecore/disk/level_internal.h"
+#include "cachecore/disk/level_switch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,8 +15,9 @@
 
 #include <utlist.h>
 
-#include "cachecore/disk/path.h"
+#include "cachecore/disk/level_internal.h"
 #include "cachecore/disk/nonce.h"
+#include "cachecore/disk/path.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
 

@@ -13,7 +13,7 @@
 #include "cachecore/record/history_file.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/recipes.h"
-#include "cachecore/record/stats.h"
+#include "cachecore/record/stats_log.h"
 #include "cachecore/record/usage.h"
 #include "common/descriptor.h"
 #include "common/file.h"
@@ -22,6 +22,9 @@
 /* Smaller files stay, or a smaller share of the bound: removing them would gain little. */
 #define TRIM_FROM (UINT64_C(64) << 10)
 #define TRIM_SHARE 16
+/* Of the bound, what there is trimmed to; and what history, tokens and the small files never exceed. */
+#define QUARTER 4
+#define SMALL_FILES_MAX (UINT64_C(2) << 20)
 
 static uint64_t blocks_of(int dir_fd, const char *name)
 {
@@ -52,7 +55,7 @@ uint64_t cc_overhead_bytes(int root_fd)
 {
 	static const char *const names[] = {
 		".", CC_ACCOUNT_NAME, CC_EVICT_LOCK_NAME, CC_EVICT_STAMP_NAME, CC_STATS_NAME,
-		CC_USAGE_NAME, CC_NONCE_NAME, CC_HISTORY_NAME, CC_HISTORY_OLD_NAME,
+		CC_STATS_LOG_NAME, CC_USAGE_NAME, CC_NONCE_NAME, CC_HISTORY_NAME, CC_HISTORY_OLD_NAME,
 	};
 	uint64_t bytes = 0;
 
@@ -63,12 +66,21 @@ uint64_t cc_overhead_bytes(int root_fd)
 	       directory_bytes(root_fd, CC_RECIPES_DIRECTORY "/" CC_RECIPES_QUARANTINE);
 }
 
-void cc_overhead_trim(int root_fd, uint64_t max_size)
+uint64_t cc_overhead_share(int root_fd, uint64_t max_size, uint64_t more)
+{
+	uint64_t bytes = cc_overhead_bytes(root_fd), least = max_size / QUARTER;
+
+	bytes = bytes > UINT64_MAX - more ? UINT64_MAX : bytes + more;
+	least = least < SMALL_FILES_MAX ? least : SMALL_FILES_MAX;
+	return bytes > least ? bytes : least;
+}
+
+void cc_overhead_trim_records(int root_fd, uint64_t max_size)
 {
 	static const char *const names[] = {
 		CC_HISTORY_OLD_NAME, CC_NONCE_NAME, CC_HISTORY_NAME,
 	};
-	uint64_t most = max_size / 4, from = max_size / TRIM_SHARE;
+	uint64_t most = max_size / QUARTER, from = max_size / TRIM_SHARE;
 
 	if (!max_size || cc_overhead_bytes(root_fd) <= most)
 		return;
@@ -78,6 +90,13 @@ void cc_overhead_trim(int root_fd, uint64_t max_size)
 		if (blocks_of(root_fd, names[i]) > from && cc_overhead_bytes(root_fd) > most)
 			(void)unlinkat(root_fd, names[i], 0);	/* what stays is counted */
 	}
-	if (cc_overhead_bytes(root_fd) > most)
+}
+
+void cc_overhead_trim(int root_fd, uint64_t max_size)
+{
+	uint64_t most = max_size / QUARTER;
+
+	cc_overhead_trim_records(root_fd, max_size);
+	if (max_size && cc_overhead_bytes(root_fd) > most)
 		cc_recipes_limit(root_fd, most / 2);
 }

@@ -18,10 +18,18 @@
 /* Bytes of the blocks that it takes; lists the recipes. */
 uint64_t cc_overhead_bytes(int root_fd);
 /*
+ * What of max_size is not the entries', if another file of some bytes is to be
+ * there too: what all that takes, or what it may come to take before an entry is
+ * stored again and it is measured again.
+ */
+uint64_t cc_overhead_share(int root_fd, uint64_t max_size, uint64_t more);
+/*
  * Where it takes over a quarter of max_size: removes what can be missed until
  * it does not, as far as that goes: of the large files old history first, then
  * tokens and history, then the oldest recipes. For the evictor.
  */
 void cc_overhead_trim(int root_fd, uint64_t max_size);
+/* The same of history and tokens alone, for who is about to let these grow. */
+void cc_overhead_trim_records(int root_fd, uint64_t max_size);
 
 #endif

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "cachecore/disk/store.h"
-
 static const uint8_t magic[8] = { 'c', 'k', 'c', 's', 'r', 'c', '\r', '\n' };
 
 #define HASH_AT (CC_SRC_HEADER_SIZE - CMN_HASH_SIZE)
@@ -32,7 +30,7 @@ enum cmn_status cc_src_file_encode(struct cmn_view key, const struct cc_manifest
 		cc_manifest_encode(manifest, &tail);
 	(void)cmn_buffer_reserve(&file, CC_SRC_HEADER_SIZE + key.len + tail.len);
 	cmn_buffer_append(&file, magic, sizeof(magic));
-	cmn_buffer_append_u32(&file, CC_STORE_SRC_VERSION);
+	cmn_buffer_append_u32(&file, CC_SRC_VERSION);
 	cmn_buffer_append_u32(&file, 0);
 	cmn_buffer_append_u64(&file, key.len);
 	cmn_buffer_append_u64(&file, tail.len);
@@ -66,7 +64,7 @@ enum cmn_status cc_src_file_read_header(struct cmn_view bytes, uint64_t file_siz
 
 	if (reader.failed || memcmp(mark.data, magic, sizeof(magic)) != 0)
 		return CMN_ERR_CORRUPT;
-	if (version != CC_STORE_SRC_VERSION)
+	if (version != CC_SRC_VERSION)
 		return CMN_ERR_VERSION;
 	(void)cmn_reader_u32(&reader);	/* zero; the hash covers it */
 	header.key_len = cmn_reader_u64(&reader);

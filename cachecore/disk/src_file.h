@@ -19,6 +19,7 @@
 #include "common/hash.h"
 #include "common/status.h"
 
+#define CC_SRC_VERSION 1
 #define CC_SRC_HEADER_SIZE 48
 /* Sources and manifests together; no file is larger, whatever it claims. */
 #define CC_SRC_MAX_FILE (UINT64_C(1) << 30)

@@ -207,11 +207,11 @@ static enum cmn_status remove_damaged(const struct cc_store *store, const char *
 		} else if (status == CMN_OK) {
 			status = CMN_MISS;
 		}
+		/* Failing leaves the account a little high; the next eviction counts. */
+		if (freed)
+			(void)!cc_account_add(root_fd, -(int64_t)freed, root_until);
 	}
 	cc_root_unlock(leaf_fd);
-	/* Failing leaves the account a little high; the next eviction counts. */
-	if (freed && cc_account_add(root_fd, -(int64_t)freed, root_until, NULL) != CMN_OK)
-		goto out;
 out:
 	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
 	return status;

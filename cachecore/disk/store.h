@@ -29,8 +29,6 @@
 #include "common/log.h"
 #include "common/status.h"
 
-#define CC_STORE_SRC_VERSION 1
-
 struct cc_store;
 
 /*
@@ -105,6 +103,8 @@ CMN_CHECKED enum cmn_status cc_store_put(struct cc_store *store, const struct cc
 
 /* Whether a file of len bytes beside the entries would not fit into the bound. */
 bool cc_store_is_full(struct cc_store *store, size_t len);
+/* Before such a file grows that has no bound of its own in a small root: as cc_overhead_trim_records. */
+void cc_store_trim(struct cc_store *store);
 
 /*
  * Removes every entry of that key (a driver refused it). CMN_OK also where

@@ -45,9 +45,15 @@ static enum cmn_status make_root(const struct cc_store *store, int *ret_fd)
 	return status;
 }
 
+/* A leaf that is locked; fd -1: none. locked false: the file system has no locks. */
+struct held_leaf {
+	int fd;
+	bool locked;
+};
+
 /* Makes and locks the key's leaf. CMN_MISS: it was removed each time. */
 static enum cmn_status lock_leaf(const struct cc_store *store, int root_fd, const char *leaf,
-				 uint64_t until, bool *ret_locked, int *ret_fd)
+				 uint64_t until, struct held_leaf *ret)
 {
 	mode_t mode = store->config->sharing == CC_SHARING_READERS ? 0755
 								   : cc_root_dir_mode(root_fd);
@@ -61,13 +67,19 @@ static enum cmn_status lock_leaf(const struct cc_store *store, int root_fd, cons
 		status = cc_leaf_lock(fd, until);
 		/* Without locks files still appear whole: rename is atomic. */
 		if (status == CMN_OK || status == CMN_ERR_IO) {
-			*ret_locked = status == CMN_OK;
-			*ret_fd = fd;
+			*ret = (struct held_leaf){ fd, status == CMN_OK };
 			return CMN_OK;
 		}
 		cc_root_unlock(fd);
 	}
 	return status;
+}
+
+static void release_leaf(struct held_leaf *held)
+{
+	if (held->fd >= 0)
+		cc_root_unlock(held->fd);
+	held->fd = -1;
 }
 
 /* What is to be written, encoded before any lock is taken. */
@@ -252,28 +264,68 @@ static void want_room(struct cc_store *store, uint64_t bytes)
 }
 
 /*
- * Adds the bytes to the account before anything is written: several that store
- * at once stay within the bound together, and what cannot be counted does not
- * appear. CMN_ERR_TOO_LARGE: they would not; CMN_BUSY: the root's lock is held.
- * *ret_evict: so, or soon, when others would have to wait for an eviction.
+ * The leaf, locked (or held already), with the bytes in the account, where these
+ * stay within limit. Until that is known nothing is made, and the number never has what
+ * nobody with a locked leaf is to write. Somebody else's leaf is waited for
+ * without the root's lock. CMN_STALE: over limit; CMN_BUSY.
  */
-static enum cmn_status reserve(struct cc_store *store, int root_fd, uint64_t bytes, uint64_t until,
-			       bool *ret_evict)
+static enum cmn_status reserve_within(const struct cc_store *store, int root_fd, const char *leaf,
+				      uint64_t bytes, uint64_t limit, uint64_t until,
+				      struct held_leaf *held, uint64_t *ret_total)
+{
+	bool was_held = held->fd >= 0, leaf_busy = false;
+	enum cmn_status status;
+	int fd = -1;
+
+	do {
+		if (leaf_busy) {
+			status = lock_leaf(store, root_fd, leaf, until, held);
+			if (status != CMN_OK)
+				return status;
+			leaf_busy = false;
+		}
+		status = cc_account_lock(root_fd, until, &fd);
+		if (status != CMN_OK)
+			break;
+		status = cc_account_sum(fd, bytes, limit, ret_total);
+		if (status == CMN_OK && held->fd < 0) {
+			status = lock_leaf(store, root_fd, leaf, 0, held);
+			leaf_busy = status == CMN_BUSY;
+		}
+		if (status == CMN_OK)
+			status = cc_account_write(fd, *ret_total);
+		cc_root_unlock(fd);
+	} while (leaf_busy);
+	if (status != CMN_OK && !was_held && held->fd >= 0) {
+		cc_leaf_prune(root_fd, leaf);
+		release_leaf(held);
+	}
+	return status;
+}
+
+/*
+ * As reserve_within, by the configuration's bound: several that store at once
+ * stay within it together, and what cannot be counted does not appear.
+ * CMN_ERR_TOO_LARGE: they would not. *ret_evict: so, or soon, when others would
+ * have to wait for an eviction.
+ */
+static enum cmn_status reserve(struct cc_store *store, int root_fd, const char *leaf, uint64_t bytes,
+			       uint64_t until, struct held_leaf *held, bool *ret_evict)
 {
 	const struct cc_config *config = store->config;
 	enum cmn_status status = CMN_STALE;
 	uint64_t bound = config->eviction_disable ? 0 : config->max_size, overhead, total = 0;
 
 	if (!bound)
-		return cc_account_reserve(root_fd, bytes, UINT64_MAX, until, &total);
+		return reserve_within(store, root_fd, leaf, bytes, UINT64_MAX, until, held, &total);
 	/* Measuring lists the recipes: not where it cannot matter. */
 	if (bound > CC_OVERHEAD_USUAL_MAX)
-		status = cc_account_reserve(root_fd, bytes, bound - CC_OVERHEAD_USUAL_MAX, until,
-					    &total);
+		status = reserve_within(store, root_fd, leaf, bytes, bound - CC_OVERHEAD_USUAL_MAX,
+					until, held, &total);
 	if (status == CMN_STALE) {
-		overhead = cc_overhead_bytes(root_fd);
+		overhead = cc_overhead_share(root_fd, bound, 0);
 		bound = bound > overhead ? bound - overhead : 0;
-		status = cc_account_reserve(root_fd, bytes, bound, until, &total);
+		status = reserve_within(store, root_fd, leaf, bytes, bound, until, held, &total);
 	}
 	*ret_evict = status == CMN_STALE || total > bound - bound / SPARE_SHARE;
 	if (*ret_evict)
@@ -292,39 +344,53 @@ bool cc_store_is_full(struct cc_store *store, size_t len)
 	    cc_store_open_root(store, &root_fd) != CMN_OK)
 		return false;
 	(void)!cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &total);	/* 0 else: it is being counted */
-	more = total > UINT64_MAX - more ? UINT64_MAX : total + more;
-	full = more > config->max_size ||
-	       (config->max_size - more < CC_OVERHEAD_USUAL_MAX &&
-		cc_overhead_bytes(root_fd) > config->max_size - more);
+	full = total > config->max_size ||
+	       (config->max_size - total < CC_OVERHEAD_USUAL_MAX + more &&
+		cc_overhead_share(root_fd, config->max_size, more) > config->max_size - total);
 	(void)cmn_descriptor_close(root_fd);	/* read only */
 	return full;
 }
 
-static enum cmn_status put_in_leaf(const struct cc_store *store, int root_fd,
-				   const struct parcel *parcel, uint64_t until, int64_t *ret_change)
+void cc_store_trim(struct cc_store *store)
 {
+	const struct cc_config *config = store->config;
+	int root_fd;
+
+	/* In a large one it never matters. */
+	if (config->eviction_disable || config->max_size / 4 > CC_OVERHEAD_USUAL_MAX ||
+	    cc_store_open_root(store, &root_fd) != CMN_OK)
+		return;
+	cc_overhead_trim_records(root_fd, config->max_size);
+	(void)cmn_descriptor_close(root_fd);	/* read only */
+}
+
+static enum cmn_status put_in_leaf(struct cc_store *store, int root_fd,
+				   const struct parcel *parcel, uint64_t until, bool *ret_evict)
+{
+	struct held_leaf held = { .fd = -1 };
 	char leaf[CC_LEAF_PATH_SIZE];
 	enum cmn_status status = CMN_MISS;
-	bool locked = false;
-	int leaf_fd = -1;
+	uint64_t reserved = parcel_bytes(parcel, root_fd);
+	int64_t change;
 
-	*ret_change = 0;
 	cc_leaf_path(parcel->key, leaf);
 	/*
 	 * One in several layers of overlayfs never tells that it was removed,
 	 * but then nothing can be made in it.
 	 */
 	for (int i = 0; i < MAKE_ATTEMPTS && status == CMN_MISS; i++) {
-		status = lock_leaf(store, root_fd, leaf, until, &locked, &leaf_fd);
-		if (status != CMN_OK) {
-			cc_leaf_prune(root_fd, leaf);
+		status = reserve(store, root_fd, leaf, reserved, until, &held, ret_evict);
+		if (status != CMN_OK)
 			break;
-		}
-		cc_leaf_sweep(leaf_fd, locked);
-		status = publish_parcel(leaf_fd, parcel, ret_change);
+		cc_leaf_sweep(held.fd, held.locked);
+		status = publish_parcel(held.fd, parcel, &change);
 		if (status != CMN_OK)
 			cc_leaf_prune(root_fd, leaf);
-		cc_root_unlock(leaf_fd);
+		change -= (int64_t)reserved;
+		/* Failing leaves the account a little high; the next eviction counts. */
+		if (change)
+			(void)!cc_account_add(root_fd, change, cc_store_lock_until(store));
+		release_leaf(&held);
 	}
 	return status == CMN_MISS ? CMN_ERR_IO : status;
 }
@@ -347,9 +413,7 @@ static enum cmn_status add(struct cc_store *store, const struct cc_key *key,
 	struct parcel parcel = { 0 };
 	enum cmn_status status;
 	bool full = false;
-	uint64_t reserved;
 	int root_fd = -1;
-	int64_t change;
 
 	*ret_evict = false;
 	if (store->config->read_only || !store->config->dir)
@@ -359,18 +423,10 @@ static enum cmn_status add(struct cc_store *store, const struct cc_key *key,
 		status = make_root(store, &root_fd);
 	if (status != CMN_OK)
 		goto out;
-	reserved = parcel_bytes(&parcel, root_fd);
 	near = cmn_clock_monotonic() + CC_STORE_LOOKUP_PATIENCE_NS;
 	until = cc_store_lock_until(store);
 	until = soon && near < until ? near : until;
-	status = reserve(store, root_fd, reserved, until, &full);
-	if (status == CMN_OK) {
-		status = put_in_leaf(store, root_fd, &parcel, until, &change);
-		change -= (int64_t)reserved;
-		/* Failing leaves the account a little high; the next eviction counts. */
-		if (change)
-			(void)!cc_account_add(root_fd, change, cc_store_lock_until(store), NULL);
-	}
+	status = put_in_leaf(store, root_fd, &parcel, until, &full);
 	if (status != CMN_BUSY || !soon)
 		atomic_store(&store->stuck, status == CMN_BUSY);
 	if (status != CMN_BUSY)
@@ -454,14 +510,12 @@ enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key
 	if (status == CMN_OK || status == CMN_ERR_IO) {
 		freed = remove_key(leaf_fd, cc_key_view(key));
 		cc_leaf_prune(root_fd, leaf);
-		status = CMN_OK;
+		/* Too much in the account does no harm: the next eviction counts. */
+		status = freed ? cc_account_add(root_fd, -(int64_t)freed, until) : CMN_OK;
+		if (status == CMN_BUSY)
+			status = CMN_OK;
 	}
 	cc_root_unlock(leaf_fd);
-	if (freed)
-		status = cc_account_add(root_fd, -(int64_t)freed, until, NULL);
-	/* Too much in the account does no harm: the next eviction counts. */
-	if (freed && status == CMN_BUSY)
-		status = CMN_OK;
 out:
 	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
 	return status == CMN_MISS ? CMN_OK : status;
@@ -469,32 +523,38 @@ out:
 
 /*
  * A new access time, for an entry whose own is missing or no file of ours: it
- * counts, or it does not stay. Under the leaf's lock, so that it is not an
+ * counts, or it is not made. Under the leaf's lock, so that it is not an
  * evicted entry's.
  */
-static void make_access_time(struct cc_store *store, int root_fd, int leaf_fd, unsigned int n)
+static void make_access_time(struct cc_store *store, int root_fd, const char *leaf, unsigned int n)
 {
-	enum cmn_status status = cc_leaf_lock(leaf_fd, 0);
+	struct held_leaf held = { .fd = -1 };
+	enum cmn_status status = cc_leaf_open(root_fd, leaf, &held.fd);
 	char name[CC_LEAF_NAME_SIZE];
-	uint64_t before, after;
+	uint64_t before;
+	int64_t change;
+	bool evict;
 
+	if (status != CMN_OK)
+		return;	/* it was evicted */
+	status = cc_leaf_lock(held.fd, 0);
 	if (status != CMN_OK && status != CMN_ERR_IO)
-		return;	/* a later touch makes it */
-	before = cc_leaf_bytes(leaf_fd, n);
+		goto out;	/* a later touch makes it */
 	cc_leaf_name(CC_LEAF_SRC, n, name);
-	if (faccessat(leaf_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-		cc_leaf_name(CC_LEAF_ACCESS, n, name);
-		(void)!cc_number_file_write(leaf_fd, name, cmn_clock_realtime());	/* likewise */
-	}
-	after = cc_leaf_bytes(leaf_fd, n);
-	if (after != before) {
-		status = cc_account_add(root_fd, (int64_t)after - (int64_t)before,
-					cc_store_lock_until(store), NULL);
-		atomic_store(&store->stuck, status == CMN_BUSY);
-		if (status == CMN_BUSY && after > before)
-			(void)unlinkat(leaf_fd, name, 0);	/* what stays the next eviction counts */
-	}
-	cc_leaf_unlock(leaf_fd);
+	if (faccessat(held.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+		goto out;
+	before = cc_leaf_bytes(held.fd, n);
+	status = reserve(store, root_fd, leaf, BLOCK, cc_store_lock_until(store), &held, &evict);
+	atomic_store(&store->stuck, status == CMN_BUSY);
+	if (status != CMN_OK)
+		goto out;
+	cc_leaf_name(CC_LEAF_ACCESS, n, name);
+	(void)!cc_number_file_write(held.fd, name, cmn_clock_realtime());	/* a later touch makes it */
+	change = (int64_t)cc_leaf_bytes(held.fd, n) - (int64_t)before - (int64_t)BLOCK;
+	if (change)
+		(void)!cc_account_add(root_fd, change, cc_store_lock_until(store));	/* it is too high */
+out:
+	release_leaf(&held);
 }
 
 /*
@@ -538,7 +598,7 @@ void cc_store_touch(struct cc_store *store, const struct cc_store_place *place)
 		return;
 	if (cc_leaf_open(root_fd, place->leaf, &leaf_fd) == CMN_OK) {
 		if (!touch_file(leaf_fd, place->n))
-			make_access_time(store, root_fd, leaf_fd, place->n);
+			make_access_time(store, root_fd, place->leaf, place->n);
 		(void)cmn_descriptor_close(leaf_fd);	/* read only */
 	}
 	(void)cmn_descriptor_close(root_fd);	/* read only */

@@ -271,6 +271,8 @@ void cc_writer_do_stats(struct cc_writer *writer)
 		cc_stats_move(writer->stats, writer->own_stats);
 	history = cc_history_take(&writer->history);
 	(void)pthread_mutex_unlock(&writer->lock);
+	if (history.tasks)
+		cc_store_trim(writer->store);
 	cc_history_write(&history, cc_store_root(writer->store));
 	status = cc_stats_flush(writer->own_stats, cc_store_root(writer->store), until);
 	/* A root that is not ours is the store's complaint; a busy one is tried again. */

@@ -79,13 +79,6 @@ void *cc_build_result_take(struct build_result *result)
 	return value;
 }
 
-static bool claim(struct build_result *result)
-{
-	enum build_state expected = BUILD_UNCLAIMED;
-
-	return atomic_compare_exchange_strong(&result->state, &expected, BUILD_IN_PROGRESS);
-}
-
 /* Does not touch the mutex unless there is something to wait for. */
 static enum build_state wait_until_built(struct build_result *result, bool *waited)
 {
@@ -101,7 +94,7 @@ static enum build_state wait_until_built(struct build_result *result, bool *wait
 	return state;
 }
 
-static void publish(struct build_result *result, enum build_state state)
+static void set_state(struct build_result *result, enum build_state state)
 {
 	/* Under the mutex, so that a waiter cannot miss it between its look and its sleep. */
 	pthread_mutex_lock(&result->lock);
@@ -110,106 +103,56 @@ static void publish(struct build_result *result, enum build_state state)
 	pthread_mutex_unlock(&result->lock);
 }
 
-static enum cmn_status run(const struct build_request *request, struct cc_build_output *output)
+void cc_build_result_publish(struct build_result *result, void *value, size_t size, bool transient)
 {
-	enum cmn_status status;
-
-	*output = (struct cc_build_output){ 0 };
-	status = request->build(request->ctx, output);
-	if (status == CMN_ERR_NOMEM) {
-		free(output->error_message);
-		*output = (struct cc_build_output){ 0 };
-		request->make_room(request->room);
-		status = request->build(request->ctx, output);
-	}
-	/* A success without a value would have every taker use NULL. */
-	if (status == CMN_OK && !output->value)
-		status = CMN_ERR_INVALID;
-	if (status == CMN_OK) {
-		free(output->error_message);
-		output->error_message = NULL;
-	}
-	return status;
+	atomic_store_explicit(&result->value, value, memory_order_release);
+	result->size = size;
+	result->transient = transient;
+	set_state(result, BUILD_SUCCEEDED);
 }
 
-static void copy_error(const struct build_result *result, struct cc_build_taken *ret)
+void cc_build_result_fail(struct build_result *result, enum cmn_status status, int error_code,
+			  char *error_message, bool remember)
 {
-	ret->error_code = result->error_code;
-	ret->error_message = strdup(result->error_message);	/* NULL: the code and status must do */
-}
-
-static enum cmn_status build(struct build_result *result, const struct build_request *request,
-			     struct cc_build_taken *ret)
-{
-	struct cc_build_output output;
-	enum cmn_status status = run(request, &output);
-
-	if (status == CMN_OK) {
-		atomic_store_explicit(&result->value, output.value, memory_order_release);
-		result->size = output.size;
-		result->transient = output.transient;
-		publish(result, BUILD_SUCCEEDED);
-		ret->value = cc_build_result_take(result);
-	} else if (output.error_message) {
-		result->status = status;
-		result->error_code = output.error_code;
-		result->error_message = output.error_message;
-		/* What a remembered error takes counts as a value does: else nothing would bound them. */
-		result->size = strlen(output.error_message) + 1;
-		result->remember_error = request->remember_errors;
-		publish(result, BUILD_FAILED);
-		copy_error(result, ret);
-	} else {
-		ret->error_code = output.error_code;
-		publish(result, BUILD_UNCLAIMED);
+	if (!error_message) {
+		set_state(result, BUILD_UNCLAIMED);
+		return;
 	}
-	return status;
+	result->status = status;
+	result->error_code = error_code;
+	result->error_message = error_message;
+	/* What a remembered error takes counts as a value does: else nothing would bound them. */
+	result->size = strlen(error_message) + 1;
+	result->remember_error = remember;
+	set_state(result, BUILD_FAILED);
 }
 
-enum cmn_status cc_build_result_obtain(struct build_result *result,
-				    const struct build_request *request,
-				    struct cc_build_taken *ret)
+enum cc_way cc_build_result_claim(struct build_result *result, struct cc_build_taken *ret)
 {
 	bool waited = false;
 
-	*ret = (struct cc_build_taken){ 0 };
+	*ret = (struct cc_build_taken){ .status = CMN_OK, .way = CC_WAY_BUILT };
 	for (;;) {
-		enum build_state state;
+		enum build_state state = BUILD_UNCLAIMED;
 
-		if (claim(result)) {
-			ret->way = CC_WAY_BUILT;
-			return build(result, request, ret);
-		}
+		if (atomic_compare_exchange_strong(&result->state, &state, BUILD_IN_PROGRESS))
+			return CC_WAY_BUILT;
 		state = wait_until_built(result, &waited);
-		ret->way = waited ? CC_WAY_WAITED : CC_WAY_FOUND;
-		if (state == BUILD_SUCCEEDED) {
-			ret->value = cc_build_result_take(result);
-			return CMN_OK;
-		}
-		if (state == BUILD_FAILED) {
-			copy_error(result, ret);
-			return result->status;
-		}
+		if (state == BUILD_SUCCEEDED || state == BUILD_FAILED)
+			break;
 		/*
 		 * The builder's failure carried no error: it may be spurious, so
 		 * compete to be the next builder. Each round one thread leaves
 		 * with its own failure, so this ends.
 		 */
 	}
-}
-
-enum cmn_status build_without_cache(const struct build_request *request,
-				    struct cc_build_taken *ret)
-{
-	struct cc_build_output output;
-	enum cmn_status status = run(request, &output);
-
-	*ret = (struct cc_build_taken){ .way = CC_WAY_BUILT };
-	if (status == CMN_OK) {
-		ret->value = output.value;
-	} else {
-		ret->error_code = output.error_code;
-		ret->error_message = output.error_message;
+	ret->way = waited ? CC_WAY_WAITED : CC_WAY_FOUND;
+	if (cc_build_result_state(result) == BUILD_SUCCEEDED) {
+		ret->value = cc_build_result_take(result);
+		return ret->way;
 	}
-	return status;
+	ret->status = result->status;
+	ret->error_code = result->error_code;
+	ret->error_message = strdup(result->error_message);	/* NULL: the code and status must do */
+	return ret->way;
 }

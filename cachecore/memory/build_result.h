@@ -16,8 +16,31 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-#include "cachecore/memory/programs.h"
+#include "common/status.h"
+
+/* What the cache does with a value. Each may be NULL; called without any lock held, from any thread. */
+struct cc_value_ops {
+	void (*retain)(void *value);
+	void (*release)(void *value);
+};
+
+enum cc_way {
+	CC_WAY_BUILT,		/* A: this thread is to build it */
+	CC_WAY_WAITED,		/* B: another thread was building it */
+	CC_WAY_FOUND,		/* C: it was there */
+};
+
+/* What getOrBuild gives to a taker. */
+struct cc_build_taken {
+	enum cmn_status status;	/* of the build, in ways B and C */
+	void *value;		/* a new reference, on CMN_OK */
+	enum cc_way way;
+	int error_code;		/* of a failed build, also of another thread's */
+	char *error_message;	/* malloc'd copy for the caller to free, or NULL */
+};
 
 enum build_state {
 	BUILD_UNCLAIMED,
@@ -42,15 +65,6 @@ struct build_result {
 	unsigned int users;		/* threads between enter and leave; guarded by the cache's lock */
 };
 
-/* One build that a caller asks for. make_room is called when it runs out of memory, before the second try. */
-struct build_request {
-	cc_build_fn build;
-	void *ctx;
-	void (*make_room)(void *room);
-	void *room;
-	bool remember_errors;
-};
-
 /* UNCLAIMED, with one reference. ops is borrowed and outlives the result. NULL: out of memory. */
 struct build_result *cc_build_result_new(const struct cc_value_ops *ops);
 /* SUCCEEDED, with a value that it takes. NULL: out of memory, and the value is still the caller's. */
@@ -65,16 +79,15 @@ enum build_state cc_build_result_state(const struct build_result *result);
 void *cc_build_result_take(struct build_result *result);
 
 /*
- * Ways A, B and C: builds, waits for another thread's build, or takes what is
- * there. A waiter gets the builder's status, error code and message; where
- * the failure carries none, it tries to build itself. The caller holds a
+ * Ways A, B and C (as cc_programs_claim has them): claims the build, waits for
+ * another thread's, or takes what is there. Who claims it ends it by one of the
+ * other two, as cc_programs_publish and cc_programs_fail. The caller holds a
  * reference and no lock.
  */
-CMN_CHECKED enum cmn_status cc_build_result_obtain(struct build_result *result,
-						const struct build_request *request,
-						struct cc_build_taken *ret);
-/* The same where nothing can be kept: builds, and the caller gets the only reference. */
-CMN_CHECKED enum cmn_status build_without_cache(const struct build_request *request,
-						struct cc_build_taken *ret);
+CMN_CHECKED enum cc_way cc_build_result_claim(struct build_result *result,
+					      struct cc_build_taken *ret);
+void cc_build_result_publish(struct build_result *result, void *value, size_t size, bool transient);
+void cc_build_result_fail(struct build_result *result, enum cmn_status status, int error_code,
+			  char *error_message, bool remember);
 
 #endif

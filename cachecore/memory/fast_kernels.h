@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "cachecore/memory/build_result.h"
+#include "common/bytes.h"
 
 /* Enough that the threads of a launching application rarely meet; each costs 64 bytes per entry. */
 #define FAST_KERNEL_SHARDS 16

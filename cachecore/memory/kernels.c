@@ -19,10 +19,10 @@ static struct program_record *lock_and_find_built(struct cc_programs *programs,
 }
 
 /* As in programs.c. CMN_MISS: the program is not there, so its kernels are not kept. */
-static enum cmn_status enter(struct cc_programs *programs, struct cmn_view program_key,
-			     struct cmn_view name, struct build_result **ret, bool *ret_entered)
+static enum cmn_status enter(struct cc_claim *claim)
 {
-	struct program_record *program = lock_and_find_built(programs, program_key);
+	struct cc_programs *programs = claim->programs;
+	struct program_record *program = lock_and_find_built(programs, claim->key);
 	struct kernel_record *kernel = NULL;
 	struct build_result *made = NULL;
 	struct doomed doomed = { 0 };
@@ -31,35 +31,34 @@ static enum cmn_status enter(struct cc_programs *programs, struct cmn_view progr
 	if (!program) {
 		status = CMN_MISS;
 	} else {
-		cc_program_map_fetch(&programs->map, program, &doomed);
-		kernel = program_find_kernel(program, name);
+		cc_program_map_touch(&programs->map, program);
+		kernel = program_find_kernel(program, claim->name);
 	}
 	if (status == CMN_OK && !kernel) {
 		made = cc_build_result_new(&programs->kernel_ops);
-		status = made ? program_insert_kernel(&programs->map, program, name, made,
+		status = made ? program_insert_kernel(&programs->map, program, claim->name, made,
 						      &kernel) : CMN_ERR_NOMEM;
 	}
 	if (status == CMN_OK) {
 		struct build_result *result = kernel_record_result(kernel);
 
-		*ret_entered = cc_build_result_state(result) != BUILD_SUCCEEDED;
-		if (*ret_entered)
+		claim->entered = cc_build_result_state(result) != BUILD_SUCCEEDED;
+		if (claim->entered)
 			result->users++;
-		else
-			kernel_fetch(&programs->map, program, kernel, &doomed);
-		*ret = cc_build_result_ref(result);
+		claim->result = cc_build_result_ref(result);
 	}
 	programs_unlock_and_drop(programs, &doomed);
 	cc_build_result_unref(made);
 	return status;
 }
 
-static void leave(struct cc_programs *programs, struct cmn_view program_key, struct cmn_view name,
-		  struct build_result *result)
+void kernels_leave(const struct cc_claim *claim)
 {
+	struct cc_programs *programs = claim->programs;
 	unsigned int hash;
-	struct program_record *program = programs_lock_and_find(programs, program_key, &hash);
-	struct kernel_record *kernel = program ? program_find_kernel(program, name) : NULL;
+	struct program_record *program = programs_lock_and_find(programs, claim->key, &hash);
+	struct kernel_record *kernel = program ? program_find_kernel(program, claim->name) : NULL;
+	struct build_result *result = claim->result;
 	struct doomed doomed = { 0 };
 
 	result->users--;
@@ -72,33 +71,18 @@ static void leave(struct cc_programs *programs, struct cmn_view program_key, str
 	programs_unlock_and_drop(programs, &doomed);
 }
 
-enum cmn_status cc_kernels_get_or_build(struct cc_programs *programs, struct cmn_view program_key,
-					struct cmn_view name, cc_build_fn build, void *ctx,
-					struct cc_build_taken *ret)
+enum cc_way cc_kernels_claim(struct cc_programs *programs, struct cmn_view program_key,
+			     struct cmn_view name, struct cc_claim *ret_claim,
+			     struct cc_build_taken *ret)
 {
-	const struct build_request request = { build, ctx, programs_make_room, programs,
-					       false };
-	struct build_result *result;
-	enum cmn_status status;
-	void *value;
-	bool entered;
-
-	if (cc_recent_take_kernel(&programs->map.recent, program_key, name, &value)) {
-		*ret = (struct cc_build_taken){ .value = value, .way = CC_WAY_FOUND };
-		return CMN_OK;
+	*ret_claim = (struct cc_claim){
+		.programs = programs, .key = program_key, .name = name, .is_kernel = true,
+	};
+	if (enter(ret_claim) == CMN_ERR_NOMEM) {
+		cc_programs_make_room(programs);
+		(void)enter(ret_claim);	/* else nothing is kept */
 	}
-	status = enter(programs, program_key, name, &result, &entered);
-	if (status == CMN_ERR_NOMEM) {
-		programs_make_room(programs);
-		status = enter(programs, program_key, name, &result, &entered);
-	}
-	if (status != CMN_OK)
-		return build_without_cache(&request, ret);
-	status = cc_build_result_obtain(result, &request, ret);
-	if (entered)
-		leave(programs, program_key, name, result);
-	cc_build_result_unref(result);
-	return status;
+	return programs_claim_result(ret_claim, ret);
 }
 
 enum cmn_status cc_kernels_get(struct cc_programs *programs, struct cmn_view program_key,
@@ -109,14 +93,11 @@ enum cmn_status cc_kernels_get(struct cc_programs *programs, struct cmn_view pro
 	struct build_result *result = NULL;
 	struct doomed doomed = { 0 };
 
-	if (cc_recent_take_kernel(&programs->map.recent, program_key, name, ret_value))
-		return CMN_OK;
 	program = lock_and_find_built(programs, program_key);
 	kernel = program ? program_find_kernel(program, name) : NULL;
 	if (kernel && cc_build_result_state(kernel_record_result(kernel)) == BUILD_SUCCEEDED) {
 		result = cc_build_result_ref(kernel_record_result(kernel));
-		cc_program_map_fetch(&programs->map, program, &doomed);
-		kernel_fetch(&programs->map, program, kernel, &doomed);
+		cc_program_map_touch(&programs->map, program);
 	}
 	programs_unlock_and_drop(programs, &doomed);
 	if (!result)

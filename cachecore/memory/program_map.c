@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
+#include "common/quick_hash.h"
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
@@ -22,7 +22,6 @@ struct kernel_record {
 	struct kernel_record *next;	/* among the doomed */
 	struct build_result *result;
 	struct fast_kernel *fast;	/* the entries that lead to it */
-	struct cc_recent_kernel recent;
 	char name[];
 };
 
@@ -33,28 +32,20 @@ struct program_record {
 	struct kernel_record *kernels;
 	size_t size;			/* what it counts in the map's bytes */
 	struct cmn_buffer key;		/* empty: hh.key is borrowed */
-	struct cc_recent_program recent;
-	uint64_t listed;		/* the use that gave it its place in the eviction list */
 };
 
 enum cmn_status cc_program_map_init(struct program_map *map, uint64_t threshold)
 {
 	/* Without slabs, malloc serves. */
 	*map = (struct program_map){ .threshold = threshold, .slabs = cmn_slabs_new() };
-	if (fast_kernels_init(&map->fast) != CMN_OK)
-		goto free_slabs;
-	/* Without a threshold nothing is ever evicted by its use. */
-	if (cc_recent_init(&map->recent, threshold != 0) == CMN_OK)
+	if (fast_kernels_init(&map->fast) == CMN_OK)
 		return CMN_OK;
-	fast_kernels_release(&map->fast);
-free_slabs:
 	cmn_slabs_free(map->slabs);
 	return CMN_ERR_NOMEM;
 }
 
 void cc_program_map_release(struct program_map *map)
 {
-	cc_recent_release(&map->recent);
 	fast_kernels_release(&map->fast);
 	cmn_slabs_free(map->slabs);
 }
@@ -71,7 +62,7 @@ struct program_record *cc_program_map_find(struct program_map *map, struct cmn_v
 /* Never without an address, which uthash would take for the end of a chain. */
 static bool copy_key(struct program_map *map, struct cmn_view key, struct cmn_buffer *ret)
 {
-	if (!cmn_slabs_reserve(map->slabs, key.len, ret) &&
+	if (!cmn_buffer_reserve_in(ret, map->slabs, key.len) &&
 	    !cmn_buffer_reserve(ret, key.len ? key.len : 1))
 		return false;
 	cmn_buffer_append(ret, key.data, key.len);
@@ -103,11 +94,8 @@ enum cmn_status cc_program_map_insert(struct program_map *map, struct cmn_view k
 		free(program);
 		return CMN_ERR_NOMEM;
 	}
-	program->recent.sample = cc_recent_key_sample(key);
-	program->recent.hash = hash;
 	program->result = cc_build_result_ref(result);
 	DL_APPEND(map->eviction_list, program);
-	cc_program_map_touch(map, program);
 	*ret = program;
 	return CMN_OK;
 }
@@ -134,22 +122,10 @@ struct build_result *program_record_result(const struct program_record *program)
 
 void cc_program_map_touch(struct program_map *map, struct program_record *program)
 {
-	/* Under the lock, so that the list is in the order of these. */
-	program->listed = program->recent.used = map->threshold ? cmn_clock_monotonic() : 0;
 	if (!program->next)	/* the last one already */
 		return;
 	DL_DELETE(map->eviction_list, program);
 	DL_APPEND(map->eviction_list, program);
-}
-
-void cc_program_map_fetch(struct program_map *map, struct program_record *program,
-		       struct doomed *doomed)
-{
-	cc_program_map_touch(map, program);
-	if (!program->key.data)	/* its builder is about to copy the key */
-		return;
-	program->recent.key = (struct cmn_view){ program->hh.key, program->hh.keylen };
-	cc_recent_keep_program(&map->recent, &program->recent, program->result, &doomed->seats);
 }
 
 static bool is_in_progress(const struct build_result *result)
@@ -160,52 +136,15 @@ static bool is_in_progress(const struct build_result *result)
 	return state == BUILD_IN_PROGRESS || state == BUILD_UNCLAIMED;
 }
 
-/*
- * Whether the program was used since it got its place in the list; then it
- * gets the one that it should have. Uses after now do not count: nobody can
- * keep the eviction from ending.
- */
-static bool cc_program_map_relist(struct program_map *map, struct program_record *program,
-			       uint64_t now)
-{
-	uint64_t used = cc_recent_last_use(&map->recent, &program->recent);
-	struct program_record *before;
-
-	if (used > now)
-		used = now;
-	if (used <= program->listed)
-		return false;
-	program->listed = used;
-	DL_DELETE(map->eviction_list, program);
-	/* From the end, since most of what was used was used lately. */
-	before = map->eviction_list ? map->eviction_list->prev : NULL;
-	while (before && before->listed > used)
-		before = before == map->eviction_list ? NULL : before->prev;
-	if (before)
-		DL_APPEND_ELEM(map->eviction_list, before, program);
-	else
-		DL_PREPEND(map->eviction_list, program);
-	return true;
-}
-
 static void evict(struct program_map *map, struct doomed *doomed)
 {
-	uint64_t now = cmn_clock_monotonic();
-	struct program_record *program = map->eviction_list;
+	struct program_record *program, *next;
 
-	while (program && map->bytes > map->threshold) {
-		struct program_record *before = program == map->eviction_list ? NULL :
-						program->prev;
-		struct program_record *next = program->next;
-
-		if (is_in_progress(program->result)) {
-			program = next;
-			continue;
-		}
-		/* In its new place its turn may be later, or now. */
-		if (!cc_program_map_relist(map, program, now))
+	DL_FOREACH_SAFE(map->eviction_list, program, next) {
+		if (map->bytes <= map->threshold)
+			break;
+		if (!is_in_progress(program->result))
 			cc_program_map_remove(map, program, doomed);
-		program = before ? before->next : map->eviction_list;
 	}
 }
 
@@ -226,7 +165,6 @@ void cc_program_map_remove(struct program_map *map, struct program_record *progr
 
 	HASH_ITER(hh, program->kernels, kernel, next)
 		program_remove_kernel(map, program, kernel, doomed);
-	cc_recent_forget_program(&map->recent, &program->recent, &doomed->seats);
 	HASH_DELETE(hh, map->by_key, program);
 	DL_DELETE(map->eviction_list, program);
 	map->bytes -= program->size;
@@ -269,7 +207,7 @@ struct kernel_record *program_find_kernel(struct program_record *program, struct
 {
 	struct kernel_record *kernel;
 
-	HASH_FIND_BYHASHVALUE(hh, program->kernels, name.data, name.len, cc_recent_key_hash(name),
+	HASH_FIND_BYHASHVALUE(hh, program->kernels, name.data, name.len, (unsigned int)cmn_quick_hash(name),
 			      kernel);
 	return kernel;
 }
@@ -288,16 +226,11 @@ enum cmn_status program_insert_kernel(struct program_map *map, struct program_re
 	if (name.len)
 		memcpy(kernel->name, name.data, name.len);
 	HASH_ADD_KEYPTR_BYHASHVALUE(hh, program->kernels, kernel->name, name.len,
-				    cc_recent_key_hash(name), kernel);
+				    (unsigned int)cmn_quick_hash(name), kernel);
 	if (!kernel->hh.tbl) {
 		free(kernel);
 		return CMN_ERR_NOMEM;
 	}
-	kernel->recent = (struct cc_recent_kernel){
-		.program = &program->recent,
-		.name = { kernel->name, name.len },
-		.hash = kernel->hh.hashv,
-	};
 	kernel->result = cc_build_result_ref(result);
 	map->kernels++;
 	*ret = kernel;
@@ -309,19 +242,11 @@ struct build_result *kernel_record_result(const struct kernel_record *kernel)
 	return kernel->result;
 }
 
-void kernel_fetch(struct program_map *map, struct program_record *program,
-		  struct kernel_record *kernel, struct doomed *doomed)
-{
-	if (program->key.data)	/* else recent does not have the program */
-		cc_recent_keep_kernel(&map->recent, &kernel->recent, kernel->result, &doomed->seats);
-}
-
 void program_remove_kernel(struct program_map *map, struct program_record *program,
 			   struct kernel_record *kernel, struct doomed *doomed)
 {
 	while (kernel->fast)
 		fast_kernels_remove(&map->fast, kernel->fast, &doomed->fast);
-	cc_recent_forget_kernel(&map->recent, &kernel->recent, &doomed->seats);
 	HASH_DELETE(hh, program->kernels, kernel);
 	map->kernels--;
 	LL_PREPEND(doomed->kernels, kernel);
@@ -344,7 +269,6 @@ void doomed_drop(struct doomed *doomed)
 	struct kernel_record *kernel, *next_kernel;
 	struct program_record *program, *next_program;
 
-	cc_recent_drop(doomed->seats);
 	fast_kernels_drop(doomed->fast);
 	LL_FOREACH_SAFE(doomed->kernels, kernel, next_kernel) {
 		cc_build_result_unref(kernel->result);

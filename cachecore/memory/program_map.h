@@ -2,8 +2,8 @@
 /*
  * program_map: the three maps of the SYCL KernelProgramCache document
  * ("In-memory cache") and the eviction list: programs by key, each with its
- * kernels by name, each with its entries in the fast kernel cache; and what
- * of them was fetched lately. Internal to cachecore.
+ * kernels by name, each with its entries in the fast kernel cache. Internal to
+ * cachecore.
  *
  * It has no lock of its own: every function is called with the cache's lock
  * held. Nothing is released under it: what leaves the maps is collected in a
@@ -14,17 +14,14 @@
 
 #include "cachecore/memory/build_result.h"
 #include "cachecore/memory/fast_kernels.h"
-#include "cachecore/memory/recent.h"
 
 struct program_record;
 struct kernel_record;
 
 struct program_map {
 	struct program_record *by_key;
-	/* Least recently used first, but for uses that only recent knows of. */
-	struct program_record *eviction_list;
+	struct program_record *eviction_list;	/* least recently used first */
 	struct cmn_slabs *slabs;	/* of keys; may be NULL */
-	struct recent recent;
 	struct fast_kernels fast;
 	size_t kernels;
 	uint64_t bytes;
@@ -36,13 +33,12 @@ struct doomed {
 	struct program_record *programs;
 	struct kernel_record *kernels;
 	struct fast_kernel *fast;
-	struct cc_recent_seat *seats;
 };
 
 CMN_CHECKED enum cmn_status cc_program_map_init(struct program_map *map, uint64_t threshold);
 void cc_program_map_release(struct program_map *map);	/* when it is empty */
 
-/* Compares the key in full; hash is cc_recent_key_hash's. Borrowed, or NULL. */
+/* Compares the key in full; hash is cmn_quick_hash's. Borrowed, or NULL. */
 struct program_record *cc_program_map_find(struct program_map *map, struct cmn_view key,
 					unsigned int hash);
 /*
@@ -59,12 +55,6 @@ bool cc_program_map_own_key(struct program_map *map, struct program_record *prog
 struct build_result *program_record_result(const struct program_record *program);	/* borrowed */
 /* The program was fetched: it goes to the end of the eviction list. */
 void cc_program_map_touch(struct program_map *map, struct program_record *program);
-/* The same, and as it is built, it is to be found in recent from now on. */
-void cc_program_map_fetch(struct program_map *map, struct program_record *program,
-		       struct doomed *doomed);
-/* A built kernel was fetched, after its program. */
-void kernel_fetch(struct program_map *map, struct program_record *program,
-		  struct kernel_record *kernel, struct doomed *doomed);
 /*
  * The program was built: it counts its result's size from now on, also when
  * told again, and was just used. Where the total exceeds the threshold,

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * programs: the programs map's side of the in-memory level. Each call looks
- * at the maps under the lock, gives the lock back, and then builds, waits or
- * takes; what it holds meanwhile is a reference to a BuildResult, never a
- * record, so that eviction and flush may come at any time.
+ * at the maps under the lock, gives the lock back, and then waits or takes;
+ * what it holds meanwhile, as what a claim holds, is a reference to a
+ * BuildResult, never a record, so that eviction and flush may come at any time.
  */
 #include "cachecore/memory/programs_internal.h"
 
 #include <stdlib.h>
+
+#include "common/quick_hash.h"
 
 struct cc_programs *cc_programs_new(uint64_t threshold, const struct cc_value_ops *program_ops,
 				    const struct cc_value_ops *kernel_ops)
@@ -47,7 +49,7 @@ struct program_record *programs_lock_and_find(struct cc_programs *programs, stru
 					      unsigned int *ret_hash)
 {
 	/* Hashing a long key takes longer than all the rest: not under the lock. */
-	*ret_hash = cc_recent_key_hash(key);
+	*ret_hash = (unsigned int)cmn_quick_hash(key);
 	pthread_mutex_lock(&programs->lock);
 	return cc_program_map_find(&programs->map, key, *ret_hash);
 }
@@ -58,46 +60,42 @@ void programs_unlock_and_drop(struct cc_programs *programs, struct doomed *doome
 	doomed_drop(doomed);
 }
 
-void programs_make_room(void *room)
+void cc_programs_make_room(struct cc_programs *programs)
 {
-	struct cc_programs *programs = room;
 	struct doomed doomed = { 0 };
 
+	if (!programs)
+		return;
 	pthread_mutex_lock(&programs->lock);
 	cc_program_map_clear(&programs->map, true, &doomed);
 	programs_unlock_and_drop(programs, &doomed);
 }
 
 /*
- * The program's BuildResult, made if there is none, with a reference for the
- * caller. *ret_entered: it is not SUCCEEDED yet, so the caller counts among
- * its users and must leave. *ret_hash is the key's, in any case.
+ * Gives the claim the program's BuildResult, made if there is none. If it is not
+ * SUCCEEDED yet, the thread counts among its users from now on and must leave.
  */
-static enum cmn_status enter(struct cc_programs *programs, struct cmn_view key,
-			     struct build_result **ret, bool *ret_entered,
-			     unsigned int *ret_hash)
+static enum cmn_status enter(struct cc_claim *claim)
 {
-	struct program_record *program = programs_lock_and_find(programs, key, ret_hash);
+	struct cc_programs *programs = claim->programs;
+	struct program_record *program = programs_lock_and_find(programs, claim->key, &claim->hash);
 	struct build_result *made = NULL;
 	struct doomed doomed = { 0 };
 	enum cmn_status status = CMN_OK;
 
 	if (!program) {
 		made = cc_build_result_new(&programs->program_ops);
-		status = made ? cc_program_map_insert(&programs->map, key, *ret_hash, true,
-						   made, &program) : CMN_ERR_NOMEM;
+		status = made ? cc_program_map_insert(&programs->map, claim->key, claim->hash, true,
+						      made, &program) : CMN_ERR_NOMEM;
 	}
 	if (status == CMN_OK) {
 		struct build_result *result = program_record_result(program);
 
-		*ret_entered = cc_build_result_state(result) != BUILD_SUCCEEDED;
-		if (*ret_entered) {
-			cc_program_map_touch(&programs->map, program);
+		claim->entered = cc_build_result_state(result) != BUILD_SUCCEEDED;
+		if (claim->entered)
 			result->users++;
-		} else {
-			cc_program_map_fetch(&programs->map, program, &doomed);
-		}
-		*ret = cc_build_result_ref(result);
+		cc_program_map_touch(&programs->map, program);
+		claim->result = cc_build_result_ref(result);
 	}
 	programs_unlock_and_drop(programs, &doomed);
 	cc_build_result_unref(made);
@@ -110,15 +108,16 @@ static enum cmn_status enter(struct cc_programs *programs, struct cmn_view key,
  * thread that leaves is not always the one that brought about the state. Nor
  * is it always the one whose key the map borrows, so each leaves a copy.
  */
-static void leave(struct cc_programs *programs, struct cmn_view key, unsigned int hash,
-		  struct build_result *result)
+static void leave(const struct cc_claim *claim)
 {
+	struct cc_programs *programs = claim->programs;
+	struct build_result *result = claim->result;
 	struct program_record *program;
 	struct doomed doomed = { 0 };
 	bool stays = false;
 
 	pthread_mutex_lock(&programs->lock);
-	program = cc_program_map_find(&programs->map, key, hash);
+	program = cc_program_map_find(&programs->map, claim->key, claim->hash);
 	result->users--;
 	if (program && program_record_result(program) == result) {
 		switch (cc_build_result_state(result)) {
@@ -145,50 +144,69 @@ static void leave(struct cc_programs *programs, struct cmn_view key, unsigned in
 	programs_unlock_and_drop(programs, &doomed);
 }
 
-enum cmn_status cc_programs_get_or_build(struct cc_programs *programs, struct cmn_view key,
-					 cc_build_fn build, void *ctx, bool remember_errors,
-					 struct cc_build_taken *ret)
+static void end(struct cc_claim *claim)
 {
-	const struct build_request request = { build, ctx, programs_make_room, programs,
-					       remember_errors };
-	struct build_result *result;
-	enum cmn_status status;
-	unsigned int hash;
-	void *value;
-	bool entered;
+	if (claim->entered && claim->is_kernel)
+		kernels_leave(claim);
+	else if (claim->entered)
+		leave(claim);
+	cc_build_result_unref(claim->result);
+}
 
-	if (cc_recent_take_program(&programs->map.recent, key, &value)) {
-		*ret = (struct cc_build_taken){ .value = value, .way = CC_WAY_FOUND };
-		return CMN_OK;
+enum cc_way programs_claim_result(struct cc_claim *claim, struct cc_build_taken *ret)
+{
+	if (!claim->result) {
+		*ret = (struct cc_build_taken){ .status = CMN_OK, .way = CC_WAY_BUILT };
+		return CC_WAY_BUILT;
 	}
-	status = enter(programs, key, &result, &entered, &hash);
-	if (status == CMN_ERR_NOMEM) {
-		programs_make_room(programs);
-		status = enter(programs, key, &result, &entered, &hash);
+	if (cc_build_result_claim(claim->result, ret) != CC_WAY_BUILT)
+		end(claim);
+	return ret->way;
+}
+
+enum cc_way cc_programs_claim(struct cc_programs *programs, struct cmn_view key,
+			      struct cc_claim *ret_claim, struct cc_build_taken *ret)
+{
+	*ret_claim = (struct cc_claim){ .programs = programs, .key = key };
+	if (enter(ret_claim) == CMN_ERR_NOMEM) {
+		cc_programs_make_room(programs);
+		(void)enter(ret_claim);	/* else nothing is kept */
 	}
-	if (status != CMN_OK)
-		return build_without_cache(&request, ret);
-	status = cc_build_result_obtain(result, &request, ret);
-	if (entered)
-		leave(programs, key, hash, result);
-	cc_build_result_unref(result);
-	return status;
+	return programs_claim_result(ret_claim, ret);
+}
+
+void *cc_programs_publish(struct cc_claim *claim, void *value, size_t size, bool transient)
+{
+	if (!claim->result)
+		return value;
+	cc_build_result_publish(claim->result, value, size, transient);
+	value = cc_build_result_take(claim->result);
+	end(claim);
+	return value;
+}
+
+void cc_programs_fail(struct cc_claim *claim, enum cmn_status status, int error_code,
+		      char *error_message, bool remember)
+{
+	if (!claim->result) {
+		free(error_message);
+		return;
+	}
+	cc_build_result_fail(claim->result, status, error_code, error_message, remember);
+	end(claim);
 }
 
 enum cmn_status cc_programs_get(struct cc_programs *programs, struct cmn_view key,
 				void **ret_value)
 {
 	unsigned int hash;
-	struct program_record *program;
+	struct program_record *program = programs_lock_and_find(programs, key, &hash);
 	struct build_result *result = NULL;
 	struct doomed doomed = { 0 };
 
-	if (cc_recent_take_program(&programs->map.recent, key, ret_value))
-		return CMN_OK;
-	program = programs_lock_and_find(programs, key, &hash);
 	if (program && cc_build_result_state(program_record_result(program)) == BUILD_SUCCEEDED) {
 		result = cc_build_result_ref(program_record_result(program));
-		cc_program_map_fetch(&programs->map, program, &doomed);
+		cc_program_map_touch(&programs->map, program);
 	}
 	programs_unlock_and_drop(programs, &doomed);
 	if (!result)
@@ -268,14 +286,12 @@ void cc_programs_usage(struct cc_programs *programs, struct cc_programs_usage *r
 void cc_programs_fork_prepare(struct cc_programs *programs)
 {
 	pthread_mutex_lock(&programs->lock);
-	cc_recent_lock_all(&programs->map.recent);
 	fast_kernels_lock_all(&programs->map.fast);
 }
 
 void cc_programs_fork_parent(struct cc_programs *programs)
 {
 	fast_kernels_unlock_all(&programs->map.fast);
-	cc_recent_unlock_all(&programs->map.recent);
 	pthread_mutex_unlock(&programs->lock);
 }
 
@@ -284,7 +300,6 @@ void cc_programs_fork_child(struct cc_programs *programs)
 	struct doomed doomed = { 0 };
 
 	fast_kernels_unlock_all(&programs->map.fast);
-	cc_recent_unlock_all(&programs->map.recent);
 	/* Who builds is not in this process: nobody must wait for it. */
 	cc_program_map_drop_unfinished(&programs->map, &doomed);
 	programs_unlock_and_drop(programs, &doomed);

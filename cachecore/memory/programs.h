@@ -6,9 +6,8 @@
  * retain and release callbacks; keys are bytes, compared in full.
  *
  * One lock guards the maps and is held for map access only: builds, waits and
- * value callbacks run outside of it. A hit of what was fetched before on this
- * processor, and a look into the fast kernel cache, take a lock of the
- * processor's instead.
+ * value callbacks run outside of it. A look into the fast kernel cache takes a
+ * lock of the processor's instead.
  */
 #ifndef CACHECORE_MEMORY_PROGRAMS_H
 #define CACHECORE_MEMORY_PROGRAMS_H
@@ -17,45 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cachecore/memory/build_result.h"
 #include "common/bytes.h"
 #include "common/status.h"
-
-/* What the cache does with a value. Each may be NULL; called without any lock held, from any thread. */
-struct cc_value_ops {
-	void (*retain)(void *value);
-	void (*release)(void *value);
-};
-
-/* What a build gives back. The cache keeps the value and retains another reference for each taker. */
-struct cc_build_output {
-	void *value;		/* owned by the cache on CMN_OK; never NULL then */
-	size_t size;		/* bytes that the value counts for eviction */
-	bool transient;		/* for this thread and those that wait for it: not kept */
-	int error_code;		/* of a failure; with error_message NULL the failure carries no error */
-	char *error_message;	/* malloc'd, taken by the cache; NULL: the failure may be spurious */
-};
-
-/*
- * Builds a value; runs in the calling thread without locks. CMN_OK fills
- * value and size. CMN_ERR_NOMEM: the cache drops everything it holds and
- * calls once more. Any other status is a failure, also CMN_OK without a
- * value. A build may use the cache, but not ask for its own key.
- */
-typedef enum cmn_status (*cc_build_fn)(void *ctx, struct cc_build_output *ret);
-
-enum cc_way {
-	CC_WAY_BUILT,		/* A: this thread built it */
-	CC_WAY_WAITED,		/* B: another thread was building it */
-	CC_WAY_FOUND,		/* C: it was there */
-};
-
-/* What getOrBuild gives to a taker. */
-struct cc_build_taken {
-	void *value;		/* a new reference, on CMN_OK */
-	enum cc_way way;
-	int error_code;		/* of a failed build, also of another thread's */
-	char *error_message;	/* malloc'd copy for the caller to free, or NULL */
-};
 
 struct cc_programs;
 
@@ -71,18 +34,49 @@ struct cc_programs *cc_programs_new(uint64_t threshold, const struct cc_value_op
 void cc_programs_free(struct cc_programs *programs);	/* no thread may be inside; NULL is fine */
 
 /*
- * getOrBuild of the programs map. A thread that finds another building waits
- * for it and sees its error; after a failure without an error it tries
- * itself. A failure with an error stays in the map until cc_programs_remove
- * or eviction where its builder set remember_errors, and counts the bytes of
- * its message; else it is dropped, and only its waiters see it. Where there is
- * no memory for the maps, it builds and keeps nothing. The status is the
- * build's.
+ * A build that a thread has claimed, and that others wait for until it ends it,
+ * by cc_programs_publish or cc_programs_fail, once. {0} is one that nobody waits
+ * for and of which nothing is kept, as is what is claimed where there is no
+ * memory for the maps. The thread may use the cache meanwhile, but not ask for
+ * the claim's own key.
  */
-CMN_CHECKED enum cmn_status cc_programs_get_or_build(struct cc_programs *programs,
-						     struct cmn_view key, cc_build_fn build,
-						     void *ctx, bool remember_errors,
-						     struct cc_build_taken *ret);
+struct cc_claim {
+	struct cc_programs *programs;
+	struct cmn_view key, name;	/* borrowed; name: the kernel's */
+	unsigned int hash;		/* of key */
+	bool is_kernel, entered;
+	struct build_result *result;	/* a reference; NULL: nothing is kept */
+};
+
+/*
+ * The first step of getOrBuild. CC_WAY_BUILT: the caller is to build the
+ * program, and then to end *ret_claim, until when key must stay. CC_WAY_WAITED
+ * and CC_WAY_FOUND: *ret has the outcome, and there is nothing to end. Who finds
+ * another thread building waits for it and sees its error; after a failure
+ * without an error it claims the build itself.
+ */
+CMN_CHECKED enum cc_way cc_programs_claim(struct cc_programs *programs, struct cmn_view key,
+					  struct cc_claim *ret_claim, struct cc_build_taken *ret);
+/*
+ * Ends a claim with a value, not NULL, which the cache takes and counts as size
+ * bytes; gives a reference for the caller. transient: it is for this thread and
+ * those that wait, and is not kept.
+ */
+CMN_CHECKED void *cc_programs_publish(struct cc_claim *claim, void *value, size_t size,
+				      bool transient);
+/*
+ * Ends a claim without a value. error_message is malloc'd, and taken; NULL: the
+ * failure carries no error and may be spurious, so that those that wait try
+ * themselves. An error goes to those that wait; with remember it stays in the map
+ * until cc_programs_remove or eviction, and counts the bytes of its message.
+ */
+void cc_programs_fail(struct cc_claim *claim, enum cmn_status status, int error_code,
+		      char *error_message, bool remember);
+/*
+ * Drops everything that is built; what is in progress stays: for a build that
+ * ran out of memory, before it is tried once more. NULL is fine.
+ */
+void cc_programs_make_room(struct cc_programs *programs);
 /* The program if it is there and built, without waiting; CMN_MISS else. */
 CMN_CHECKED enum cmn_status cc_programs_get(struct cc_programs *programs, struct cmn_view key,
 					    void **ret_value);
@@ -100,13 +94,13 @@ void cc_programs_remove(struct cc_programs *programs, struct cmn_view key, const
 void cc_programs_flush(struct cc_programs *programs);
 
 /*
- * getOrBuild of the kernels map: program_key must be of a built program in the
- * map, else the kernel is built and not kept. Failures are not remembered.
+ * The same of the kernels map: program_key must be of a built program in the map,
+ * else the kernel is built and not kept; name must stay as well. Ended likewise;
+ * a kernel's failure is not remembered.
  */
-CMN_CHECKED enum cmn_status cc_kernels_get_or_build(struct cc_programs *programs,
-						    struct cmn_view program_key,
-						    struct cmn_view name, cc_build_fn build,
-						    void *ctx, struct cc_build_taken *ret);
+CMN_CHECKED enum cc_way cc_kernels_claim(struct cc_programs *programs, struct cmn_view program_key,
+					 struct cmn_view name, struct cc_claim *ret_claim,
+					 struct cc_build_taken *ret);
 /* As cc_programs_get, cc_programs_put and cc_programs_remove, of a kernel. CMN_MISS of put: no such program that is built. */
 CMN_CHECKED enum cmn_status cc_kernels_get(struct cc_programs *programs,
 					   struct cmn_view program_key, struct cmn_view name,

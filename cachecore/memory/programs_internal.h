@@ -4,7 +4,7 @@
  * cachecore.
  *
  * The lock is held for map access only. Lock order: this lock, then one shard
- * of recent or of the fast kernel cache at a time. A BuildResult's own mutex is never taken
+ * of the fast kernel cache at a time. A BuildResult's own mutex is never taken
  * with either held, and no callback is called with any of them.
  */
 #ifndef CACHECORE_MEMORY_PROGRAMS_INTERNAL_H
@@ -13,10 +13,11 @@
 #include <pthread.h>
 
 #include "cachecore/memory/program_map.h"
+#include "cachecore/memory/programs.h"
 
 struct cc_programs {
 	pthread_mutex_t lock;
-	struct program_map map;		/* guarded by lock; map.recent and map.fast see there */
+	struct program_map map;		/* guarded by lock; map.fast see there */
 	struct cc_value_ops program_ops;
 	struct cc_value_ops kernel_ops;
 };
@@ -26,7 +27,12 @@ struct program_record *programs_lock_and_find(struct cc_programs *programs, stru
 					      unsigned int *ret_hash);
 /* Gives the lock back and drops what left the maps. */
 void programs_unlock_and_drop(struct cc_programs *programs, struct doomed *doomed);
-/* Drops everything that is built; what is in progress holds no memory yet and stays. For build_request. */
-void programs_make_room(void *programs);
+/*
+ * The second half of a claim, when the maps have given its result or none:
+ * claims that, waits for it, or takes it and ends.
+ */
+enum cc_way programs_claim_result(struct cc_claim *claim, struct cc_build_taken *ret);
+/* One user of a kernel's result less, which may be the end of its place in the map. */
+void kernels_leave(const struct cc_claim *claim);
 
 #endif

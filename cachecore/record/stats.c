@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stats: counters in the process, and their sum over all processes in the
- * root's file.
+ * root's files: stats.txt, and what was appended to stats.log since.
  *
  * Each counter is kept twice: the total that cc_stats_get shows, and what is
  * still to be flushed. A flush takes the latter with an exchange and gives it
@@ -12,8 +12,10 @@
  */
 #include "cachecore/record/stats.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,13 +25,21 @@
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
+#include "cachecore/record/stats_log.h"
 #include "cachecore/record/usage.h"
+#include "cachecore/disk/path.h"
 #include "common/clock.h"
 #include "common/env.h"
+#include "common/descriptor.h"
 #include "common/file.h"
+#include "common/hash.h"
 
 #define BYPASS_PREFIX "bypass."
 #define OTHER "other"
+/* What of stats.log is in stats.txt already: who merged it died before it was removed. */
+#define MERGED_BYTES "merged_bytes"
+#define MERGED_HASH "merged_hash"
+#define DAY_NS (UINT64_C(86400) * 1000000000)
 #define MAX_REASONS 64
 #define MAX_REASON_LEN 48	/* "a short word" */
 #define MAX_FILE_SIZE 65536	/* some 70 lines of 80 bytes at most */
@@ -200,7 +210,21 @@ static struct counter *find_counter(struct cc_stats *stats, const char *name)
 	return NULL;
 }
 
-static void load_line(struct cc_stats *stats, char *line)
+/* The beginning of a log, by its length and a part of its hash. */
+struct merged {
+	uint64_t bytes, hash;
+};
+
+static uint64_t hash_of(struct cmn_view log, size_t len)
+{
+	struct cmn_hash hash = cmn_hash_of(log.data, len);
+	uint64_t part;
+
+	memcpy(&part, hash.bytes, sizeof(part));
+	return le64toh(part);
+}
+
+static void load_line(struct cc_stats *stats, char *line, struct merged *merged)
 {
 	char *space = strchr(line, ' ');
 	struct counter *counter;
@@ -211,12 +235,16 @@ static void load_line(struct cc_stats *stats, char *line)
 	*space = '\0';
 	if (cmn_env_parse_number(space + 1, 0, UINT64_MAX, &value) != CMN_OK)
 		return;
+	if (strcmp(line, MERGED_BYTES) == 0)
+		merged->bytes = value;
+	else if (strcmp(line, MERGED_HASH) == 0)
+		merged->hash = value;
 	counter = find_counter(stats, line);
 	if (counter)
 		add_to(&counter->total, value);
 }
 
-static enum cmn_status load_from(struct cc_stats *stats, int root_fd)
+static enum cmn_status load_text(struct cc_stats *stats, int root_fd, struct merged *merged)
 {
 	struct cmn_buffer content;
 	enum cmn_status status;
@@ -235,7 +263,7 @@ static enum cmn_status load_from(struct cc_stats *stats, int root_fd)
 		/* The last line has an end too, or it was cut. */
 		if (next) {
 			*next++ = '\0';
-			load_line(stats, line);
+			load_line(stats, line, merged);
 		}
 		line = next;
 	}
@@ -243,20 +271,103 @@ static enum cmn_status load_from(struct cc_stats *stats, int root_fd)
 	return CMN_OK;
 }
 
+static void add_usage(struct cc_usage *usage, const struct cc_stats_record *record)
+{
+	struct cc_usage_counts counts = {
+		.hits_memory = record->counters[CC_HITS_MEMORY],
+		.hits_disk = record->counters[CC_HITS_DISK],
+		.misses = record->counters[CC_MISSES],
+		.spent_ns = record->counters[CC_COMPILE_NS_SPENT],
+		.saved_ns = record->counters[CC_COMPILE_NS_SAVED],
+	};
+
+	for (unsigned int i = 0; i < record->reason_count; i++)
+		counts.bypasses += record->reasons[i].count;
+	if (cc_usage_is_any(&counts))
+		cc_usage_add(usage, record->day, record->program, &counts);
+}
+
+static void load_record(struct cc_stats *stats, const struct cc_stats_record *record)
+{
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+		add_to(&stats->counters[i].total, record->counters[i]);
+	for (unsigned int i = 0; i < record->reason_count; i++)
+		add_to(&find_bypass(stats, record->reasons[i].name)->total,
+		       record->reasons[i].count);
+}
+
+static bool is_no_file_of_counts(enum cmn_status status)
+{
+	return status == CMN_MISS || status == CMN_ERR_TOO_LARGE || status == CMN_ERR_ACCESS;
+}
+
+/*
+ * Adds both files. The log is read first, so that what is merged meanwhile shows
+ * as merged. usage (may be NULL) gets what is in the log alone. *log is the
+ * caller's in any case. CMN_MISS: there is neither.
+ */
+static enum cmn_status load_from(struct cc_stats *stats, int root_fd, struct cc_usage *usage,
+				 struct cmn_buffer *log)
+{
+	struct merged merged = { 0 };
+	struct cc_stats_record record;
+	enum cmn_status status;
+	struct cmn_view rest;
+
+	cc_stats_log_read(root_fd, log);
+	status = load_text(stats, root_fd, &merged);
+	rest = cmn_buffer_view(log);
+	if (merged.bytes && merged.bytes <= rest.len &&
+	    hash_of(rest, (size_t)merged.bytes) == merged.hash) {
+		rest.data = (const uint8_t *)rest.data + merged.bytes;
+		rest.len -= (size_t)merged.bytes;
+	}
+	while (cc_stats_log_next(&rest, &record)) {
+		load_record(stats, &record);
+		if (usage)
+			add_usage(usage, &record);
+		if (is_no_file_of_counts(status))
+			status = CMN_OK;
+	}
+	return status;
+}
+
 enum cmn_status cc_stats_load(struct cc_stats *stats, const char *root)
 {
+	struct cmn_buffer log = { 0 };
 	enum cmn_status status;
 	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
-	status = load_from(stats, fd);
+	status = load_from(stats, fd, NULL, &log);
+	cmn_buffer_release(&log);
 	(void)close(fd);	/* nothing was written through it */
+	return status;
+}
+
+enum cmn_status cc_stats_load_usage(struct cc_usage *usage, int root_fd)
+{
+	struct cc_stats *ignored = cc_stats_new();
+	struct cmn_buffer log = { 0 };
+	enum cmn_status status;
+
+	if (!ignored)
+		return CMN_ERR_NOMEM;
+	/* In this order: what is merged meanwhile is left out, and not counted twice. */
+	status = cc_usage_load(usage, root_fd);
+	(void)!load_from(ignored, root_fd, usage, &log);	/* without it there is less to tell */
+	if (status == CMN_MISS && usage->day_count)
+		status = CMN_OK;
+	cmn_buffer_release(&log);
+	cc_stats_free(ignored);
 	return status;
 }
 
 enum cmn_status cc_stats_zero(const char *root)
 {
+	/* The log first: what it has, and stats.txt says to be merged, would count again. */
+	static const char *const names[] = { CC_STATS_LOG_NAME, CC_STATS_NAME, CC_USAGE_NAME };
 	enum cmn_status status;
 	int fd = -1;
 
@@ -266,10 +377,10 @@ enum cmn_status cc_stats_zero(const char *root)
 	if (status != CMN_OK)
 		return status;
 	status = cmn_file_lock(fd, cmn_clock_monotonic() + LOCK_WAIT_NS);
-	if (status == CMN_OK && unlinkat(fd, CC_STATS_NAME, 0) < 0 && errno != ENOENT)
-		status = cmn_status_from_errno(errno);
-	if (status == CMN_OK && unlinkat(fd, CC_USAGE_NAME, 0) < 0 && errno != ENOENT)
-		status = cmn_status_from_errno(errno);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && status == CMN_OK; i++) {
+		if (unlinkat(fd, names[i], 0) < 0 && errno != ENOENT)
+			status = cmn_status_from_errno(errno);
+	}
 	cc_root_unlock(fd);
 	return status;
 }
@@ -339,52 +450,106 @@ static void encode(const struct cc_stats *stats, struct cmn_buffer *ret)
 				  (unsigned long long)amount);
 }
 
-/* What was taken, by day and program; the root is locked. */
-static void record_usage(const struct cc_stats *taken, int root_fd)
+/* What was taken. false: it has more reasons than a record, whose last then stands for the rest. */
+static bool make_record(const struct cc_stats *taken, struct cc_stats_record *ret)
 {
-	struct cc_usage_counts counts = {
-		.hits_memory = atomic_load(&taken->counters[CC_HITS_MEMORY].pending),
-		.hits_disk = atomic_load(&taken->counters[CC_HITS_DISK].pending),
-		.misses = atomic_load(&taken->counters[CC_MISSES].pending),
-		.bypasses = atomic_load(&taken->other.pending),
-		.spent_ns = atomic_load(&taken->counters[CC_COMPILE_NS_SPENT].pending),
-		.saved_ns = atomic_load(&taken->counters[CC_COMPILE_NS_SAVED].pending),
-	};
+	char path[PATH_MAX];
+	bool fits = true;
+	uint64_t count;
 
-	for (unsigned int i = 0; i < MAX_REASONS; i++)
-		counts.bypasses += atomic_load(&taken->bypasses[i].counter.pending);
-	/* The sums are written: giving these back would count all of them twice. */
-	if (counts.hits_memory || counts.hits_disk || counts.misses || counts.bypasses)
-		(void)cc_usage_record(root_fd, &counts);
+	*ret = (struct cc_stats_record){ .day = (uint32_t)(cmn_clock_realtime() / DAY_NS) };
+	(void)strncat(ret->program, cc_path_program(path), sizeof(ret->program) - 1);
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+		ret->counters[i] = atomic_load(&taken->counters[i].pending);
+	for (unsigned int i = 0; i <= MAX_REASONS; i++) {
+		const char *reason = i < MAX_REASONS ? atomic_load(&taken->bypasses[i].reason) : OTHER;
+
+		count = i < MAX_REASONS ? atomic_load(&taken->bypasses[i].counter.pending)
+					: atomic_load(&taken->other.pending);
+		if (!count)
+			continue;
+		if (ret->reason_count == CC_STATS_LOG_REASONS) {
+			ret->reasons[CC_STATS_LOG_REASONS - 1].count += count;
+			fits = false;
+			continue;
+		}
+		(void)strncat(ret->reasons[ret->reason_count].name, reason, CC_STATS_LOG_REASON_SIZE);
+		ret->reasons[ret->reason_count++].count = count;
+	}
+	return fits;
+}
+
+/* For who has stored nothing: no lock is waited for, and no file is replaced. */
+static enum cmn_status append_to_log(const struct cc_stats_record *record, const char *root)
+{
+	enum cmn_status status;
+	const char *reason;
+	int fd;
+
+	status = cc_root_find(root, CC_ROOT_GROUP, &fd, &reason);
+	if (status != CMN_OK)
+		return status;
+	status = cc_stats_log_append(fd, record);
+	(void)close(fd);	/* nothing was written through it */
+	return status;
+}
+
+/* taken becomes the sum of itself and the files; stats.txt and usage.txt are replaced. The root is locked. */
+static enum cmn_status merge(struct cc_stats *taken, int root_fd, struct cc_usage *more)
+{
+	struct cmn_buffer text = { 0 }, log = { 0 };
+	enum cmn_status status = load_from(taken, root_fd, more, &log);
+	struct cmn_view view;
+
+	/* It is replaced by one; what merely failed to be read is not. */
+	if (is_no_file_of_counts(status))
+		status = CMN_OK;
+	if (status != CMN_OK)
+		goto out;
+	encode(taken, &text);
+	if (log.len)
+		cmn_buffer_printf(&text, MERGED_BYTES " %zu\n" MERGED_HASH " %llu\n", log.len,
+				  (unsigned long long)hash_of(cmn_buffer_view(&log), log.len));
+	view = cmn_buffer_view(&text);
+	status = text.failed ? CMN_ERR_NOMEM : cmn_file_replace(root_fd, CC_STATS_NAME, &view, 1);
+	if (status == CMN_OK) {
+		/* The sums are written: giving these back would count all of them twice. */
+		(void)cc_usage_record(root_fd, more);
+		cc_stats_log_remove(root_fd, log.len);
+	}
+out:
+	cmn_buffer_release(&text);
+	cmn_buffer_release(&log);
+	return status;
+}
+
+static enum cmn_status merge_into(struct cc_stats *taken, const struct cc_stats_record *record,
+				  int root_fd, uint64_t until)
+{
+	struct cc_usage *more = calloc(1, sizeof(*more));
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	if (!more)
+		return status;
+	add_usage(more, record);
+	status = cmn_file_lock(root_fd, until);
+	if (status == CMN_OK)
+		status = merge(taken, root_fd, more);
+	free(more);
+	return status;
 }
 
 /* taken becomes the sum of itself and the file, which is replaced by it. */
-static enum cmn_status add_to_file(struct cc_stats *taken, const char *root, uint64_t until)
+static enum cmn_status add_to_file(struct cc_stats *taken, const struct cc_stats_record *record,
+				   const char *root, uint64_t until)
 {
-	struct cmn_buffer text = { 0 };
-	struct cmn_view view;
 	enum cmn_status status;
 	int fd = -1;
 
 	status = cc_root_make(root, &fd);
 	if (status != CMN_OK)
 		return status;
-	status = cmn_file_lock(fd, until);
-	if (status != CMN_OK)
-		goto out;
-	status = load_from(taken, fd);
-	/* What is no file of counts is replaced by one; what merely failed to be read is not. */
-	if (status == CMN_MISS || status == CMN_ERR_TOO_LARGE || status == CMN_ERR_ACCESS)
-		status = CMN_OK;
-	if (status != CMN_OK)
-		goto out;
-	encode(taken, &text);
-	view = cmn_buffer_view(&text);
-	status = text.failed ? CMN_ERR_NOMEM : cmn_file_replace(fd, CC_STATS_NAME, &view, 1);
-	if (status == CMN_OK)
-		record_usage(taken, fd);
-out:
-	cmn_buffer_release(&text);
+	status = merge_into(taken, record, fd, until);
 	cc_root_unlock(fd);
 	return status;
 }
@@ -393,11 +558,16 @@ enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root, uint64_
 {
 	struct cc_stats *taken = cc_stats_new();
 	enum cmn_status status = CMN_OK;
+	struct cc_stats_record record;
 
 	if (!taken)
 		return CMN_ERR_NOMEM;
 	if (take_pending(stats, taken)) {
-		status = add_to_file(taken, root, until);
+		status = CMN_STALE;
+		if (make_record(taken, &record) && !record.counters[CC_STORES])
+			status = append_to_log(&record, root);
+		if (status != CMN_OK)
+			status = add_to_file(taken, &record, root, until);
 		if (status != CMN_OK)
 			give_back(stats, taken);
 	}

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats: what the cache did, counted in the process and added to
- * <root>/stats.txt ("name value" lines, replaced atomically under the lock of
- * <root>) by cc_stats_flush, by day and by program to usage.h's file. A killed process loses its own counts only.
+ * stats: what the cache did, counted in the process and added by cc_stats_flush
+ * to <root>/stats.txt ("name value" lines, replaced atomically under the lock of
+ * <root>), by day and by program to usage.h's file. A process that has stored
+ * nothing appends its counts to stats.log instead, without a lock (stats_log.h);
+ * the next one that writes stats.txt adds them there and removes the log.
+ * "merged_bytes" and "merged_hash" name what of a log has been added, should it
+ * die before it removes it: nothing counts twice. A record that is appended at
+ * the very moment of the removal is lost. A killed process loses its own counts only.
  * Every function is thread-safe; counting takes no lock.
  */
 #ifndef CACHECORE_RECORD_STATS_H
@@ -50,8 +55,11 @@ CMN_CHECKED enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *r
 					   uint64_t until);
 /* Whether something was counted since the last flush. */
 bool cc_stats_pending(const struct cc_stats *stats);
-/* Adds the root's file to what cc_stats_get shows, not to what is flushed; CMN_MISS: there is none. A damaged line is skipped. */
+/* Adds the root's files to what cc_stats_get shows, not to what is flushed; CMN_MISS: there is none. A damaged line is skipped. */
 CMN_CHECKED enum cmn_status cc_stats_load(struct cc_stats *stats, const char *root);
+struct cc_usage;
+/* Adds the root's usage.txt and what the log has beside it; CMN_MISS: there is neither. */
+CMN_CHECKED enum cmn_status cc_stats_load_usage(struct cc_usage *usage, int root_fd);
 /* Removes the root's counts; CMN_OK also where there are none. Fails as cc_stats_flush does. */
 CMN_CHECKED enum cmn_status cc_stats_zero(const char *root);
 /* What is not flushed yet never will be: in a forked child it is the parent's to flush. */

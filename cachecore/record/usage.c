@@ -3,17 +3,13 @@
 #include "cachecore/record/usage.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/disk/path.h"
-#include "common/clock.h"
 #include "common/env.h"
 #include "common/file.h"
 
-#define DAY_NS (UINT64_C(86400) * 1000000000)
 /* 366 days of 140 bytes and 64 programs of 340 at most. */
 #define MAX_FILE_SIZE 131072
 #define COUNTS (sizeof(struct cc_usage_counts) / sizeof(uint64_t))
@@ -120,6 +116,11 @@ void cc_usage_add(struct cc_usage *usage, uint32_t day, const char *program,
 {
 	add_day(usage, day, counts);
 	add_program(usage, day, program, counts);
+}
+
+bool cc_usage_is_any(const struct cc_usage_counts *counts)
+{
+	return counts->hits_memory || counts->hits_disk || counts->misses || counts->bypasses;
 }
 
 /* ---- the file ---- */
@@ -258,14 +259,26 @@ static void encode(const struct cc_usage *usage, struct cmn_buffer *ret)
 	append_counts(ret, &usage->others);
 }
 
-enum cmn_status cc_usage_record(int root_fd, const struct cc_usage_counts *counts)
+static void add_all(struct cc_usage *to, const struct cc_usage *from)
 {
-	struct cc_usage *usage = calloc(1, sizeof(*usage));
+	for (size_t i = 0; i < from->day_count; i++)
+		add_day(to, from->days[i].day, &from->days[i].counts);
+	for (size_t i = 0; i < from->program_count; i++)
+		add_program(to, from->programs[i].last_day, from->programs[i].name,
+			    &from->programs[i].counts);
+	cc_usage_add_counts(&to->others, &from->others);
+}
+
+enum cmn_status cc_usage_record(int root_fd, const struct cc_usage *more)
+{
+	struct cc_usage *usage;
 	struct cmn_buffer text = { 0 };
 	struct cmn_view view;
 	enum cmn_status status;
-	char path[PATH_MAX];
 
+	if (!more->day_count)
+		return CMN_OK;
+	usage = calloc(1, sizeof(*usage));
 	if (!usage)
 		return CMN_ERR_NOMEM;
 	status = cc_usage_load(usage, root_fd);
@@ -273,7 +286,7 @@ enum cmn_status cc_usage_record(int root_fd, const struct cc_usage_counts *count
 	if (status != CMN_OK && status != CMN_MISS && status != CMN_ERR_TOO_LARGE &&
 	    status != CMN_ERR_ACCESS)
 		goto out;
-	cc_usage_add(usage, (uint32_t)(cmn_clock_realtime() / DAY_NS), cc_path_program(path), counts);
+	add_all(usage, more);
 	encode(usage, &text);
 	view = cmn_buffer_view(&text);
 	status = text.failed ? CMN_ERR_NOMEM : cmn_file_replace(root_fd, CC_USAGE_NAME, &view, 1);

@@ -19,6 +19,7 @@
 #ifndef CACHECORE_RECORD_USAGE_H
 #define CACHECORE_RECORD_USAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,15 +59,17 @@ struct cc_usage {
 /* Pure; sums stop at the largest number. program: cut, and "?" where it is empty. */
 void cc_usage_add(struct cc_usage *usage, uint32_t day, const char *program,
 		  const struct cc_usage_counts *counts);
+/* Whether anything of it is worth a line. */
+bool cc_usage_is_any(const struct cc_usage_counts *counts);
 void cc_usage_add_counts(struct cc_usage_counts *to, const struct cc_usage_counts *counts);
 void cc_usage_parse(struct cc_usage *usage, struct cmn_view text);
 
 /* Adds the root's file. CMN_MISS: there is none. Others: as cmn_file_read. */
 CMN_CHECKED enum cmn_status cc_usage_load(struct cc_usage *usage, int root_fd);
 /*
- * Adds what this process did to the root's file; the caller holds the root's
- * lock. On failure nothing was written; it may be ignored, these are no accounts.
+ * Adds more to the root's file; the caller holds the root's lock. On failure
+ * nothing was written; it may be ignored, these are no accounts.
  */
-enum cmn_status cc_usage_record(int root_fd, const struct cc_usage_counts *counts);
+enum cmn_status cc_usage_record(int root_fd, const struct cc_usage *more);
 
 #endif

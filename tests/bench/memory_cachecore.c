@@ -3,7 +3,7 @@
  * memory_cachecore: cachecore as a runtime uses it: it puts the key together
  * at every look-up, and asks for what it wants to have built.
  */
-#include "cachecore/memory/programs.h"
+#include "cachecore/api/build.h"
 #include "tests/bench/memory_items.h"
 #include "tests/support/fast_kernel.h"
 
@@ -40,9 +40,9 @@ static enum cmn_status add(struct cc_programs *programs, struct memory_item *ite
 
 	memory_key_make(item, &room);
 	key = (struct cmn_view){ room.data, room.len };
-	status = cc_programs_get_or_build(programs, key, give, &item->program, false, &taken);
+	status = api_build_program(programs, key, give, &item->program, false, &taken);
 	if (status == CMN_OK)
-		status = cc_kernels_get_or_build(programs, key, cmn_view_of(item->name), give, &item->kernel,
+		status = api_build_kernel(programs, key, cmn_view_of(item->name), give, &item->kernel,
 						 &taken);
 	if (status == CMN_OK)
 		status = fast_kernel_put(programs, key, item->constants_hash,
@@ -73,7 +73,7 @@ static struct memory_value *hit_program(void *maps, struct memory_item *item)
 	struct memory_key key;
 
 	memory_key_make(item, &key);
-	if (cc_programs_get_or_build(maps, (struct cmn_view){ key.data, key.len }, do_not_build,
+	if (api_build_program(maps, (struct cmn_view){ key.data, key.len }, do_not_build,
 				     NULL, false, &taken) != CMN_OK)
 		return NULL;
 	return taken.value;
@@ -85,7 +85,7 @@ static struct memory_value *hit_kernel(void *maps, struct memory_item *item)
 	struct memory_key key;
 
 	memory_key_make(item, &key);
-	if (cc_kernels_get_or_build(maps, (struct cmn_view){ key.data, key.len },
+	if (api_build_kernel(maps, (struct cmn_view){ key.data, key.len },
 				    cmn_view_of(item->name),
 				    do_not_build, NULL, &taken) != CMN_OK)
 		return NULL;

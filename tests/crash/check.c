@@ -231,7 +231,7 @@ static const char *check_account(const struct subject *subject, uint64_t *ret_to
 	*ret_total = 0;
 	if (fd < 0)
 		return NULL;	/* it was never on disk */
-	if (cc_account_count(fd, &counted) != CMN_OK)
+	if (cc_account_count(fd, &counted, NULL) != CMN_OK)
 		failed = failure("the store cannot be counted");
 	else if (cc_number_file_read(fd, CC_ACCOUNT_NAME, &written) != CMN_OK)
 		failed = failure("there is no account after an eviction");

@@ -32,7 +32,7 @@ static uint64_t total(void)
 	uint64_t bytes = 0;
 	int fd = open_root();
 
-	CU_ASSERT_EQUAL(cc_account_count(fd, &bytes), CMN_OK);
+	CU_ASSERT_EQUAL(cc_account_count(fd, &bytes, NULL), CMN_OK);
 	(void)close(fd);
 	return bytes;
 }

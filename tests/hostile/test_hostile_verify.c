@@ -36,7 +36,7 @@ static int64_t account_error(const struct hostile *hostile)
 	int64_t error = INT64_MAX;
 
 	CU_ASSERT_TRUE_FATAL(fd >= 0);
-	CU_ASSERT_EQUAL(cc_account_count(fd, &counted), CMN_OK);
+	CU_ASSERT_EQUAL(cc_account_count(fd, &counted, NULL), CMN_OK);
 	if (cc_number_file_read(fd, CC_ACCOUNT_NAME, &said) == CMN_OK)
 		error = (int64_t)(said - counted);
 	(void)close(fd);

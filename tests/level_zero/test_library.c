@@ -399,7 +399,9 @@ TEST_ON("stub", a_refused_entry_is_built_again_and_replaced)
 		expect_part("build 0 from 2 one\n");
 		module_run_expect(&run, 0, 1);
 	}
-	/* Also where nothing takes its place. */
+	/* Also where the driver first runs out of memory, or nothing takes its place. */
+	module_run_plain(&run, ONE "desc build", "STUB_REFUSE_NATIVE=1 STUB_FIRST_OOM=1");
+	expect_part("build 0 from 0 one\n");
 	module_run_plain(&run, ONE "desc build", "STUB_REFUSE_NATIVE=1 STUB_FAIL=1");
 	module_run_plain(&run, ONE "desc build", "");
 	expect_part("build 0 from 0 one\n");

@@ -321,6 +321,19 @@ TEST(a_refused_native_is_built_again_and_replaced)
 	expect_run(ONE, "", 1, 0);
 }
 
+/* As a module that nobody refused. */
+TEST(out_of_memory_after_a_refusal_is_tried_again)
+{
+	module_run_plain(&plain, ONE, "");
+	module_run(&run, ONE, "STUB_FIRST_OOM=1");
+	expect_same_output(plain.client.output);
+	module_run(&run, ONE, "STUB_REFUSE_NATIVE=1 STUB_FIRST_OOM=1");
+	expect_same_output(plain.client.output);
+	module_run_expect(&run, 2, 1);
+	module_run(&run, ONE, "");
+	module_run_expect(&run, 0, 1);
+}
+
 TEST(a_recompiled_native_is_built_again_and_replaced)
 {
 	module_run_plain(&plain, ONE, "");

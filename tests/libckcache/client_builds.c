@@ -23,17 +23,24 @@ SCENARIO(plain)
 	CHECK(clReleaseProgram(program) == CL_SUCCESS);
 }
 
-static enum ckcache_origin build(struct client *client, struct ckcache_desc *desc,
-				 const char *options)
+/* text NULL: what it makes is not looked at. */
+static enum ckcache_origin build_as(struct client *client, struct ckcache_desc *desc,
+				    const char *text, const char *options)
 {
 	enum ckcache_origin origin = (enum ckcache_origin)77;
 	cl_program program = NULL;
 
 	if (!WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, &origin)))
 		return origin;
-	CHECK(api_is(client, program, api_text, options, API_VALUE));
+	CHECK(!text || api_is(client, program, text, options, API_VALUE));
 	CHECK(clReleaseProgram(program) == CL_SUCCESS);
 	return origin;
+}
+
+static enum ckcache_origin build(struct client *client, struct ckcache_desc *desc,
+				 const char *options)
+{
+	return build_as(client, desc, api_text, options);
 }
 
 /* Builds once for each argument: the origin that is due, and with a plus afterwards what was stored is evicted. */
@@ -58,6 +65,20 @@ SCENARIO(build_any)
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 
 	(void)build(client, desc, api_options);
+	api->desc_free(desc);
+}
+
+/* A source with a random token as PyOpenCL's, and a header. Arguments: the token, and the origin that is due. */
+SCENARIO(build_token)
+{
+	struct ckcache_desc *desc;
+	char text[512];
+
+	(void)snprintf(text, sizeof(text), "#include \"token.h\"\n%s\n\n"
+		       "__constant int pyopencl_defeat_cache_%s = 0;", api_text,
+		       client->arguments[0]);
+	desc = api_desc(client, text, "-I.");
+	CHECK((int)build_as(client, desc, NULL, NULL) == atoi(client->arguments[1]));
 	api->desc_free(desc);
 }
 

@@ -180,6 +180,32 @@ TEST(an_entry_that_the_driver_refuses_is_replaced)
 			GOOD(way, "build", DISK);
 		}
 		CU_ASSERT_EQUAL(built(), 3);
+		/* Also where the driver first runs out of memory. */
+		driver_stub_setting("STUB_REFUSE_BINARY", "1\nSTUB_NO_MEMORY=1");
+		GOOD(way, "build", BUILT);
+		driver_stub_setting(NULL, NULL);
+		GOOD(way, "build", DISK);
+	}
+}
+
+/* As the application's own builds: a header that names a token makes another program of that source. */
+TEST(a_token_that_a_header_names_is_no_other)
+{
+	static const char named[] = "fedcba9876543210fedcba9876543210";
+	static const char first[] = "00112233445566778899aabbccddeeff";
+	static const char second[] = "0f0e0d0c0b0a09080706050403020100";
+
+	if (!driver_is("stub"))
+		return;
+	unit_write("work/token.h", "#define pyopencl_defeat_cache_fedcba9876543210fedcba9876543210 a\n");
+	EACH_WAY(way) {
+		way_begin(way);
+		GOOD(way, "build-token", named, BUILT);
+		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).entries, 0);
+		GOOD(way, "build-token", first, BUILT);
+		GOOD(way, "build-token", second, DISK);
+		GOOD(way, "build-token", named, BUILT);
+		GOOD(way, "build-token", second, DISK);
 	}
 }
 
@@ -198,6 +224,21 @@ TEST(out_of_memory_is_tried_again_and_then_said)
 		GOOD(way, "no-memory");
 		driver_stub_setting(NULL, NULL);
 		GOOD(way, "build", DISK);
+	}
+}
+
+/* The user's word, which is kept: no binary is read. */
+TEST(what_is_deferred_is_not_kept)
+{
+	if (!driver_is("stub"))
+		return;
+	EACH_WAY(way) {
+		way_begin(way);
+		driver_setenv("CKCACHE_CAPTURE", "deferred");
+		GOOD(way, "build", BUILT, BUILT);
+		driver_setenv("CKCACHE_CAPTURE", NULL);
+		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).entries, 0);
+		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).bypasses, 2);
 	}
 }
 

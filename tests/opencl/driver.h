@@ -58,6 +58,8 @@ struct outcome {
 	char *output;		/* its stdout */
 	char *errors;		/* its stderr */
 };
+/* Its stdout without blanks and line ends, of which JSON may have any; what it was is lost. */
+const char *outcome_squeezed(struct outcome *outcome);
 
 /* Runs one scenario to its end (killed after five minutes); -n is added where it is due. */
 struct outcome driver_client(enum driver_layer layer, const char *const *arguments);

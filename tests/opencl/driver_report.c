@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* driver_report: what a run left: outcomes, statistics, counts, cache files. */
+#include <ctype.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,18 @@
 
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
+
+const char *outcome_squeezed(struct outcome *outcome)
+{
+	char *to = outcome->output;
+
+	for (const char *from = to; *from; from++) {
+		if (!isspace((unsigned char)*from))
+			*to++ = *from;
+	}
+	*to = '\0';
+	return outcome->output;
+}
 
 /* pocl names its temporary files in build logs: the random part is no difference. */
 static void mask_temporaries(char *text)

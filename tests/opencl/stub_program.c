@@ -341,14 +341,13 @@ struct work {
 	void *data;
 };
 
-/* STUB_NO_MEMORY: whether this build is one of the process's first ones. */
-static bool runs_out_of_memory(void)
+/* STUB_NO_MEMORY, STUB_LINK_NO_MEMORY: whether this build or link is one of the process's first ones. */
+static bool runs_out_of_memory(const char *setting, atomic_int *done)
 {
-	static atomic_int builds;
 	char text[32];
 
-	return stub_setting("STUB_NO_MEMORY", text, sizeof(text)) &&
-	       atomic_fetch_add(&builds, 1) < atoi(text);
+	return stub_setting(setting, text, sizeof(text)) &&
+	       atomic_fetch_add(done, 1) < atoi(text);
 }
 
 /* As drivers do that have one before they compile. */
@@ -364,12 +363,13 @@ static void leave_binary(cl_program program, cl_uint i)
 
 static cl_int work_build(struct work *work)
 {
+	static atomic_int builds;
 	cl_program program = work->program;
 	cl_int error = CL_SUCCESS, one;
 
 	stub_count(!program->source ? "build-binary" :
 		   work->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE ? "build-source" : "compile");
-	if (runs_out_of_memory())
+	if (runs_out_of_memory("STUB_NO_MEMORY", &builds))
 		return CL_OUT_OF_HOST_MEMORY;
 	if (program->source) {
 		stub_wait_gate("STUB_GATE");
@@ -544,6 +544,7 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 					  void (CL_CALLBACK *notify)(cl_program, void *), void *data,
 					  cl_int *ret_error)
 {
+	static atomic_int links;
 	char late[4096];
 	cl_program program = NULL;
 	cl_int error = !context ? CL_INVALID_CONTEXT :
@@ -552,6 +553,8 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 
 	stub_wait_gate("STUB_LINK_GATE");
 	stub_set_variable("STUB_LINK_SETENV");
+	if (!error && runs_out_of_memory("STUB_LINK_NO_MEMORY", &links))
+		error = CL_OUT_OF_HOST_MEMORY;
 	if (!error && !(program = program_new(context, device_count ? device_count : context->device_count,
 					      device_count ? devices : context->devices)))
 		error = CL_OUT_OF_HOST_MEMORY;

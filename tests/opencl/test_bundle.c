@@ -436,9 +436,9 @@ TEST(a_file_that_cannot_be_made_leaves_nothing)
 
 TEST(arguments_that_make_no_sense_are_named)
 {
-	SAYS(2, "one FILE is expected", "export");
-	SAYS(2, "one FILE is expected", "export", "a", "b");
-	SAYS(2, "one FILE is expected", "import");
+	SAYS(2, "FILE is missing", "export");
+	SAYS(2, "unexpected argument \"b\"", "export", "a", "b");
+	SAYS(2, "FILE is missing", "import");
 	SAYS(2, "unrecognized option", "import", "--sign", "key", "a");
 	SAYS(2, "requires an argument", "export", "a", "--sign");
 	SAYS(0, "ckcache import [--dir DIR] [--json] [--verify PUBKEY]... FILE", "import", "--help");

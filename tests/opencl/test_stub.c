@@ -74,6 +74,18 @@ TEST(a_want_of_memory_is_no_refusal)
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
 }
 
+/* As a build that nobody refused: what the refused entry took was given back. */
+TEST(out_of_memory_after_a_refusal_is_tried_again)
+{
+	fill("vector");
+	driver_stub_setting("STUB_REFUSE_BINARY", "1\nSTUB_NO_MEMORY=1");
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().errors, 1);
+	driver_stub_setting(NULL, NULL);
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+}
+
 /* Which may say more than the binary has. */
 TEST(binaries_are_built_with_the_options)
 {
@@ -423,6 +435,28 @@ TEST(a_link_for_a_device_is_its_own)
 		CU_ASSERT(outcome_good(&bare) && outcome_same(&bare, &layered));
 		CU_ASSERT_EQUAL(driver_stats().misses, i ? 4 : 3);
 	}
+}
+
+TEST(a_link_that_runs_out_of_memory_is_tried_again)
+{
+	struct outcome bare, layered;
+
+	bare = CLIENT(BARE, "link-two", "-DONE=1", "-DTWO=1", "");
+	driver_stub_setting("STUB_LINK_NO_MEMORY", "1");
+	layered = CLIENT(LAYERED, "link-two", "-DONE=1", "-DTWO=1", "");
+	CU_ASSERT(outcome_good(&bare) && outcome_same(&bare, &layered));
+	CU_ASSERT_EQUAL(driver_stats().misses, 3);
+	CU_ASSERT_EQUAL(driver_stats().entries, 3);
+}
+
+/* As a failed build: there is nothing whose capture could be deferred. */
+TEST(a_failed_link_is_a_miss_whatever_is_deferred)
+{
+	driver_setenv("CKCACHE_CAPTURE", "deferred");
+	run_as_bare("link-two", "-DONE=unresolved", "-DTWO=1", "");
+	CU_ASSERT_EQUAL(driver_bypasses("capture-deferred"), 0);
+	CU_ASSERT_EQUAL(driver_stats().misses, 3);
+	driver_setenv("CKCACHE_CAPTURE", NULL);
 }
 
 TEST(odd_links_are_the_drivers_affair)
@@ -932,4 +966,21 @@ TEST(a_settings_file_keeps_from_the_cache)
 	begin_as("libother.so");
 	unit_write("work/neo.config", "X = 1\n");
 	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 0);
+}
+
+/* Nothing is cached for some of a program's devices; what such a build loads is part of the next one's compiler. */
+TEST(a_compiler_that_comes_with_an_uncached_build_is_in_later_keys)
+{
+	static const char *const settings[] = { PASSING_LIBRARY "\nSTUB_DEVICES=2", NULL };
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct outcome outcome;
+
+		driver_stub_setting(settings[i] ? "STUB_LATE_LIBRARY" : "STUB_DEVICES",
+				    settings[i] ? settings[i] : "2");
+		outcome = CLIENT(LAYERED, "compile-in-turn");
+		CU_ASSERT(outcome_good(&outcome));
+		CU_ASSERT_EQUAL(driver_bypasses("device-subset"), 2 * (i + 1));
+		CU_ASSERT_EQUAL(driver_stats().misses, i + 1);
+	}
 }

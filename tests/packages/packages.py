@@ -21,7 +21,7 @@ MULTI_ARCH = {"ckcache": "foreign"}
 SECTIONS = {"ckcache": "utils", "libckcache-dev": "libdevel", "libcachecore-dev": "libdevel"}
 LIBRARIES = ("libc6", "libxxhash0", "libdeflate0")
 DEPENDS = {
-    "ckcache": LIBRARIES + ("libssl3", "libckcache-opencl (= {version})"),
+    "ckcache": LIBRARIES + ("libjson-c5", "libssl3", "libckcache-opencl (= {version})"),
     "libckcache-opencl": LIBRARIES,
     "libckcache-level-zero": LIBRARIES,
     "libckcache1": LIBRARIES,

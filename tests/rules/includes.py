@@ -3,7 +3,7 @@
 
 Includes run one way: layers, tools -> cachecore -> common -> libc; the layers
 never include each other; what is public of cachecore is included by layers/shared/api alone; libdeflate.h (or zlib.h) is included by cachecore/disk/codec.c alone, and
-OpenSSL by tools/bundle/signature.c; no OpenCL or Level Zero type below the layers; each source has an SPDX line. Prints each breach as file:line.
+OpenSSL by tools/bundle/signature.c, json-c by tools/json.h; no OpenCL or Level Zero type below the layers; each source has an SPDX line. Prints each breach as file:line.
 """
 import os
 import re
@@ -76,6 +76,8 @@ def check_include(root, path, kind, name):
         return "%s may be included by cachecore/disk/codec.c only" % name
     if name.startswith("openssl/") and folder and path != "tools/bundle/signature.c":
         return "%s may be included by tools/bundle/signature.c only" % name
+    if name.startswith(("json-c/", "json.h")) and folder and path != "tools/json.h":
+        return "%s may be included by tools/json.h only" % name
     if re.match(r"(CL/|level_zero/|ze_|OpenCL/)", name) and folder in BELOW:
         return "%s below the layers" % name
     target = own_path(root, path, name) if kind == '"' else None

@@ -18,6 +18,7 @@ GOOD = {
     "layers/opencl/l.h": SPDX + '#include "cachecore/b.h"\n#include <CL/cl.h>\ncl_mem x;\n',
     "layers/level_zero/z.h": SPDX,
     "tools/bundle/signature.c": SPDX + "#include <openssl/evp.h>\n",
+    "tools/json.h": SPDX + "#include <json-c/json.h>\n",
     "tools/t.c": SPDX + '#include "cachecore/b.h"\n',
 }
 BAD = {
@@ -35,6 +36,8 @@ BAD = {
     "common/bad12.c": ("int x;\n", "no SPDX"),
     "tools/bad15.c": (SPDX + "#include <openssl/evp.h>\n", "signature.c only"),
     "layers/opencl/bad16.c": (SPDX + '#include "openssl/sha.h"\n', "signature.c only"),
+    "tools/bad20.c": (SPDX + "#include <json-c/json_object.h>\n", "json.h only"),
+    "layers/opencl/bad21.c": (SPDX + "#include <json-c/json.h>\n", "json.h only"),
     "cachecore/bad17.c": (SPDX + '#include "cachecore/api/c.h"\n', "may not include"),
     "layers/opencl/bad18.c": (SPDX + '#include "cachecore/api/c.h"\n', "may not include"),
     "tools/bad19.c": (SPDX + '#include "cachecore/api/c.h"\n', "may not include"),

@@ -21,6 +21,7 @@ GIVEN = (
 RETURNING = {
     "layers/shared/observer/observer.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
     "layers/shared/observer/dependencies.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
+    "layers/shared/observer/observation.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
     "layers/shared/observer/libc_hooks.c": re.compile(r"(?:unsure\(|UNSURE\([^\"\n]*)\"(%s)\"" % WORD),
     "layers/opencl/key/identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
     "layers/level_zero/plugin/identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),

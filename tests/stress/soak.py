@@ -597,7 +597,7 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--jobs", type=int, default=6)
     parser.add_argument("--round", type=int, help="this one alone")
-    parser.add_argument("--over", type=int, default=3, help="entries by which the bound may be exceeded")
+    parser.add_argument("--over", type=int, default=1, help="entries by which the bound may be exceeded")
     parser.add_argument("-v", "--verbose", action="count", default=0)
     options = parser.parse_args()
     in_namespace()

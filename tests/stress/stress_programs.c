@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/memory/programs.h"
+#include "cachecore/api/build.h"
 #include "tests/support/fast_kernel.h"
 
 #define THREADS 8
@@ -186,7 +186,7 @@ static void use_program(struct worker *worker, uint32_t number, struct cmn_view 
 	struct cc_build_taken taken;
 	enum cmn_status status;
 
-	status = cc_programs_get_or_build(worker->programs, key, build, &job,
+	status = api_build_program(worker->programs, key, build, &job,
 					  next_random(worker, 2), &taken);
 	check_taken(&job, status, &taken);
 }
@@ -201,7 +201,7 @@ static void use_kernel(struct worker *worker, uint32_t number, struct cmn_view k
 	char name[32];
 
 	(void)snprintf(name, sizeof(name), "kernel_%u", (unsigned int)kernel);
-	status = cc_kernels_get_or_build(worker->programs, key, cmn_view_of(name), build, &job, &taken);
+	status = api_build_kernel(worker->programs, key, cmn_view_of(name), build, &job, &taken);
 	if (status == CMN_OK) {
 		enum cmn_status put = fast_kernel_put(worker->programs, key, number,
 							 worker->programs, cmn_view_of(name),

@@ -125,7 +125,7 @@ static void check_rest(struct cc_store *store)
 	/* Three of each key; cache_size.txt, the evictor's lock and stamp. */
 	if (files > 3 * KEYS + 3)
 		stress_fail("%u files of %u keys", files, KEYS);
-	if (cc_account_count(fd, &counted) != CMN_OK ||
+	if (cc_account_count(fd, &counted, NULL) != CMN_OK ||
 	    cc_number_file_read(fd, CC_ACCOUNT_NAME, &written) != CMN_OK || counted != written)
 		stress_fail("cache_size.txt is wrong");
 	(void)close(fd);

@@ -345,7 +345,7 @@ static uint64_t account_error(void)
 	uint64_t counted, written = 0;
 	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd < 0 || cc_account_count(fd, &counted) != CMN_OK)
+	if (fd < 0 || cc_account_count(fd, &counted, NULL) != CMN_OK)
 		stress_fail("counting");
 	if (cc_number_file_read(fd, CC_ACCOUNT_NAME, &written) != CMN_OK)
 		written = 0;	/* damaged: the next store counts */

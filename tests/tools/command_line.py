@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the command's help says is what else says it: the verbs' option tables,
-the completions, ckcache(1) and docs/JSON.md. And help fits a screen.
+"""A verb is its row in tools/verbs.c and a file; help and completions come from the row,
+ckcache(1) and docs/JSON.md say the same. And help fits a screen.
 
     command_line.py CKCACHE SOURCE-DIRECTORY
 """
@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import schema
@@ -48,26 +49,28 @@ def options(text):
     return {name: argument or None for name, argument in found if name != "help"}
 
 
-def sources_of():
-    """{verb: text of the file that defines it}"""
+def sources():
+    """{path below tools: text}"""
     texts = {}
     for folder, _, names in os.walk(os.path.join(SOURCE, "tools")):
-        for name in (name for name in names if name.endswith(".c")):
-            text = read(folder, name)
-            for verb in re.findall(r"^int verb_(\w+)\(", text, re.M):
-                texts[verb.replace("_", "-")] = text
+        for name in (name for name in names if name.endswith((".c", ".h"))):
+            path = os.path.relpath(os.path.join(folder, name), os.path.join(SOURCE, "tools"))
+            texts[path] = read("tools", path)
     return texts
 
 
-def parsed_options(text):
-    """{name: whether it takes a value} of a file's option tables."""
-    found = {name: kind == "required_argument" for name, kind in
-             re.findall(r'\{ "([a-z-]+)", (no_argument|required_argument)', text)}
-    found.update((name, kind != "FLAG") for kind, name in
-                 re.findall(r'TOOL_(FLAG|TEXT|NUMBER|TAKEN)\("([a-z-]+)"', text))
-    if "tool_parse(" in text:
-        found["dir"] = True
-    return found
+def files_that_name(verb):
+    """The file that defines a verb; the others that name its function."""
+    texts = sources()
+    own = [path for path, text in texts.items() if re.search(r"^int verb_%s\(" % verb, text, re.M)]
+    return own, [path for path, text in texts.items()
+                 if path not in own and re.search(r"\bverb_%s\b|VERB\(%s\)" % (verb, verb), text)]
+
+
+def asked_for(text):
+    """{name: whether it has a value} of the options that a verb's file asks for."""
+    return {name: kind != "flag" for kind, name in
+            re.findall(r'arguments_(flag|text|number|next)\(arguments,\s+"([a-z-]+)"', text)}
 
 
 class Help(unittest.TestCase):
@@ -118,25 +121,44 @@ class Help(unittest.TestCase):
                 self.assertIn(name, options(text), verb)
 
 
-class Options(unittest.TestCase):
-    def test_help_is_what_is_parsed(self):
-        texts = sources_of()
+class Verbs(unittest.TestCase):
+    def test_a_verb_is_its_row_and_its_file(self):
+        for verb in verbs():
+            own, others = files_that_name(verb)
+            self.assertEqual((len(own), others), (1, ["verbs.c"]), verb)
+
+    def test_no_other_table_of_options(self):
+        self.assertEqual([path for path, text in sources().items() if "getopt_long(" in text],
+                         ["arguments.c"])
+
+    def test_each_option_is_used(self):
+        """Those that set a variable by the table itself."""
+        table = read("tools", "verbs.c")
         by_file = {}
         for verb in verbs():
-            self.assertIn(verb, texts)
-            shown = {name: argument is not None
-                     for name, argument in options(help_of(verb)).items()}
-            by_file.setdefault(texts[verb], {}).update(shown)
-        for text, shown in by_file.items():
-            self.assertEqual(parsed_options(text), shown)
+            row = re.search(r"verb_option %s_options\[\] = \{(.*?)\};" % verb, table, re.S).group(1)
+            taken = {"dir", *re.findall(r'PATH\("([a-z-]+)", \w+, "\w+", "\w+"', row)}
+            options_of = {name: argument is not None for name, argument in
+                          options(help_of(verb)).items() if name not in taken}
+            by_file.setdefault(files_that_name(verb)[0][0], {}).update(options_of)
+        for path, expected in by_file.items():
+            self.assertEqual(asked_for(read("tools", path)), expected, path)
 
 
 class Completions(unittest.TestCase):
+    def script(self, shell):
+        """A file of what the build installs for that shell."""
+        work = tempfile.mkdtemp(prefix="ckcache-completion-")
+        self.addCleanup(shutil.rmtree, work)
+        with open(os.path.join(work, shell), "w", encoding="utf-8") as file:
+            file.write(ckcache("completion", shell))
+        return file.name
+
     def complete(self, *words):
         """What bash offers for the last of these words."""
         script = ("source %s; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _ckcache; "
                   "printf '%%s\\n' \"${COMPREPLY[@]}\"" %
-                  os.path.join(SOURCE, "tools", "completion", "ckcache.bash"))
+                  self.script("bash"))
         ran = subprocess.run(["bash", "--norc", "-c", script, "bash", *words],
                              capture_output=True, timeout=60, check=True)
         self.assertEqual(ran.stderr, b"", words)
@@ -178,23 +200,20 @@ class Completions(unittest.TestCase):
         self.assertNotIn("--summary", self.complete("ckcache", "run", "--", "grep", "--s"))
 
     def test_zsh_has_the_same(self):
-        text = read("tools", "completion", "_ckcache")
+        text = ckcache("completion", "zsh")
         self.assertEqual(re.findall(r"^\t'([a-z]+):", text, re.M), verbs())
         for verb in verbs():
             summary = re.search(r"^  %s +(.*)$" % verb, ckcache("--help"), re.M).group(1)
             self.assertIn("'%s:%s'" % (verb, summary), text)
-            row = re.search(r"^\t%s\) (.*?) ;;$" % verb, text, re.M | re.S).group(1)
+            row = re.search(r"^\t%s\) (.*?);;$" % verb, text, re.M | re.S).group(1)
             found = {name: bool(value) for name, value in
-                     re.findall(r"'\*?--([a-z-]+)(=?)\[", row)}
-            for name in re.findall(r"\$(common|json)", row):
-                found["dir" if name == "common" else "json"] = name == "common"
+                     re.findall(r"^\t\t'\*?--([a-z-]+)(=?)\[", row, re.M)}
             self.assertEqual(found, {name: argument is not None for name, argument in
                                      options(help_of(verb)).items()}, verb)
 
     @unittest.skipUnless(shutil.which("zsh"), "no zsh")
     def test_zsh_reads_it(self):
-        subprocess.run(["zsh", "-n", os.path.join(SOURCE, "tools", "completion", "_ckcache")],
-                       check=True, timeout=60)
+        subprocess.run(["zsh", "-n", self.script("zsh")], check=True, timeout=60)
 
 
 class Manual(unittest.TestCase):

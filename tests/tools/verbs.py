@@ -325,6 +325,10 @@ class Caches(Case):
             self.assertEqual((value["damaged"], value["foreign"]), (0, foreign), name)
             self.assertEqual(value["bytes"], value["account_bytes"], name)
 
+    def test_text_that_is_not_utf8(self):
+        ran = self.expect([0], "stats", "--json", "--dir", os.fsencode(self.work) + b"/\xff\xc3(")
+        self.assertTrue(self.check_json("stats", ran.out)["directory"].endswith("/\ufffd\ufffd("))
+
     def test_what_is_not_the_caches_stays(self):
         self.make(caches.add_strangers)
         for verb, arguments in self.calls():

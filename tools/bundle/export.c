@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,8 @@
 #include "cachecore/disk/leaf_walk.h"
 #include "common/descriptor.h"
 #include "common/file.h"
+#include "tools/arguments.h"
+#include "tools/json.h"
 #include "tools/output.h"
 #include "tools/bundle/signature.h"
 #include "tools/terminal.h"
@@ -224,12 +225,15 @@ static int report(const struct exporting *exporting)
 			      exporting->damaged, exporting->foreign);
 	if (exporting->fd == STDOUT_FILENO)
 		return TOOL_OK;
-	if (exporting->json)
-		cmn_buffer_printf(&text, "{\"exported\": %" PRIu64 ", \"damaged\": %llu, "
-				  "\"foreign\": %llu}\n", exporting->writer.count,
-				  exporting->damaged, exporting->foreign);
-	else
-		cmn_buffer_printf(&text, "%" PRIu64 " entries exported\n", exporting->writer.count);
+	if (exporting->json) {
+		struct json_object *object = json_new_object();
+
+		json_add_number(object, "exported", exporting->writer.count);
+		json_add_number(object, "damaged", exporting->damaged);
+		json_add_number(object, "foreign", exporting->foreign);
+		return json_print(object);
+	}
+	cmn_buffer_printf(&text, "%" PRIu64 " entries exported\n", exporting->writer.count);
 	return tool_print(&text);
 }
 
@@ -264,27 +268,23 @@ out:
 	return code;
 }
 
-int verb_export(int argc, char **argv)
+verb_function verb_export;
+
+int verb_export(const struct arguments *arguments)
 {
 	struct signature_key *key = NULL;
-	const char *key_file = NULL;
+	const char *key_file = arguments_text(arguments, "sign");
+	bool json = arguments_flag(arguments, "json");
 	struct tool_cache cache;
-	bool json = false;
-	const struct tool_option options[] = {
-		TOOL_FLAG("json", &json), TOOL_TEXT("sign", &key_file), { 0 },
-	};
-	int code;
+	int code = TOOL_FAILED;
 
-	if (!tool_parse(argc, argv, options, INT_MAX) || !tool_has_file(argc, argv))
-		return TOOL_USAGE;
 	if (key_file) {
 		key = signature_key_read_private(key_file);
 		if (!key)
 			return TOOL_FAILED;
 	}
-	code = TOOL_FAILED;
 	if (tool_open(&cache)) {
-		code = export_cache(cache.store, argv[optind], key, json);
+		code = export_cache(cache.store, arguments->operand, key, json);
 		tool_close(&cache);
 	}
 	signature_key_free(key);

@@ -6,7 +6,6 @@
  * key alone says where.
  */
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,14 +14,15 @@
 #include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
+#include "tools/arguments.h"
 #include "tools/bundle/import_source.h"
+#include "tools/json.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
 
 struct keys {
 	struct signature_key **list;
 	size_t count;
-	bool failed;	/* one cannot be had */
 };
 
 struct importing {
@@ -210,14 +210,19 @@ static int report(const struct importing *importing, bool complete, bool json)
 	struct cmn_buffer text = { 0 };
 	int code;
 
-	if (json)
-		cmn_buffer_printf(&text, "{\"imported\": %llu, \"there\": %llu, \"damaged\": %llu, "
-				  "\"foreign\": %llu, \"too_large\": %llu}\n", importing->stored,
-				  importing->there, importing->damaged, importing->foreign,
-				  importing->too_large);
-	else
+	if (json) {
+		struct json_object *object = json_new_object();
+
+		json_add_number(object, "imported", importing->stored);
+		json_add_number(object, "there", importing->there);
+		json_add_number(object, "damaged", importing->damaged);
+		json_add_number(object, "foreign", importing->foreign);
+		json_add_number(object, "too_large", importing->too_large);
+		code = json_print(object);
+	} else {
 		append_plain(&text, importing, refused);
-	code = tool_print(&text);
+		code = tool_print(&text);
+	}
 	return complete && !refused ? code : TOOL_FAILED;
 }
 
@@ -258,12 +263,11 @@ static int import_file(const struct tool_cache *cache, const char *file, const s
 	return code;
 }
 
-static bool add_key(void *ctx, const char *path)
+/* false: complained about. */
+static bool add_key(struct keys *keys, const char *path)
 {
-	struct keys *keys = ctx;
 	struct signature_key **list = reallocarray(keys->list, keys->count + 1, sizeof(*list));
 
-	keys->failed = true;
 	if (!list) {
 		tool_complain("out of memory");
 		return false;
@@ -273,26 +277,29 @@ static bool add_key(void *ctx, const char *path)
 	if (!list[keys->count])
 		return false;
 	keys->count++;
-	keys->failed = false;
 	return true;
 }
 
-int verb_import(int argc, char **argv)
+verb_function verb_import;
+
+int verb_import(const struct arguments *arguments)
 {
 	struct keys keys = { 0 };
 	struct tool_cache cache;
-	bool json = false;
-	const struct tool_option options[] = {
-		TOOL_FLAG("json", &json), TOOL_TAKEN("verify", add_key, &keys), { 0 },
-	};
+	const char *file;
+	size_t at = 0;
 	int code = TOOL_FAILED;
 
-	if (!tool_parse(argc, argv, options, INT_MAX) || !tool_has_file(argc, argv)) {
-		code = keys.failed ? TOOL_FAILED : TOOL_USAGE;
-	} else if (tool_open(&cache)) {
-		code = import_file(&cache, argv[optind], &keys, json);
+	while ((file = arguments_next(arguments, "verify", &at))) {
+		if (!add_key(&keys, file))
+			goto out;
+	}
+	if (tool_open(&cache)) {
+		code = import_file(&cache, arguments->operand, &keys,
+				   arguments_flag(arguments, "json"));
 		tool_close(&cache);
 	}
+out:
 	for (size_t i = 0; i < keys.count; i++)
 		signature_key_free(keys.list[i]);
 	free(keys.list);

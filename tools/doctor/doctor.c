@@ -8,49 +8,51 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/arguments.h"
+#include "tools/run/child.h"
+
 #define NS_PER_S UINT64_C(1000000000)
 #define TIMEOUT_S 30		/* a driver that starts and compiles a few lines takes a second or two */
-#define MAX_TIMEOUT_S 3600
 
-bool doctor_probe(struct doctor *doctor, const struct child *child,
-		  struct child_result *ret_result)
+bool doctor_probe(struct doctor *doctor, const struct probe *probe,
+		  struct probe_result *ret_result)
 {
-	child_run(child, ret_result);
+	probe_run(probe, ret_result);
 	cmn_buffer_append_u8(&ret_result->records, '\0');	/* for who reads it as text */
 	cmn_buffer_append_u8(&ret_result->said, '\0');
 	if (ret_result->records.failed || ret_result->said.failed)
 		doctor_out_of_memory(doctor);
-	else if (ret_result->end == CHILD_EXITED &&
+	else if (ret_result->end == PROBE_EXITED &&
 		 !strstr((char *)ret_result->records.data, "\ndone\n"))
-		ret_result->end = CHILD_LEFT;	/* a driver's exit() */
-	if (ret_result->end == CHILD_INTERRUPTED)
+		ret_result->end = PROBE_LEFT;	/* a driver's exit() */
+	if (ret_result->end == PROBE_INTERRUPTED)
 		doctor->signal = ret_result->code;
 	if (!doctor->signal && !doctor->failed)
 		return true;
-	child_result_release(ret_result);
+	probe_result_release(ret_result);
 	return false;
 }
 
-const char *doctor_end_text(const struct doctor *doctor, const struct child_result *result,
+const char *doctor_end_text(const struct doctor *doctor, const struct probe_result *result,
 			    char *text)
 {
 	const char *name;
 
 	switch (result->end) {
-	case CHILD_SIGNALLED:
+	case PROBE_SIGNALLED:
 		name = sigabbrev_np(result->code);
 		(void)snprintf(text, 128, "crashed (SIG%s)", name ? name : "?");
 		break;
-	case CHILD_TIMED_OUT:
-	case CHILD_STUCK:
+	case PROBE_TIMED_OUT:
+	case PROBE_STUCK:
 		(void)snprintf(text, 128, "did not answer within %llu s%s",
 			       (unsigned long long)(doctor->timeout_ns / NS_PER_S),
-			       result->end == CHILD_STUCK ? ", and cannot be ended" : "");
+			       result->end == PROBE_STUCK ? ", and cannot be ended" : "");
 		break;
-	case CHILD_LEFT:
+	case PROBE_LEFT:
 		(void)snprintf(text, 128, "was ended by a driver, with exit code %d", result->code);
 		break;
-	case CHILD_FAILED:
+	case PROBE_FAILED:
 		(void)snprintf(text, 128, "could not be asked: %s", strerror(result->code));
 		break;
 	default:
@@ -59,7 +61,7 @@ const char *doctor_end_text(const struct doctor *doctor, const struct child_resu
 	return text;
 }
 
-const char *doctor_last_words(const struct child_result *result, char *text)
+const char *doctor_last_words(const struct probe_result *result, char *text)
 {
 	const char *said = (const char *)result->said.data;
 	size_t end = strlen(said), start;
@@ -134,24 +136,22 @@ static void look(struct doctor *doctor, const char *command)
 	}
 }
 
-int verb_doctor(int argc, char **argv)
+verb_function verb_doctor;
+
+int verb_doctor(const struct arguments *arguments)
 {
-	unsigned long seconds = TIMEOUT_S;
-	struct doctor doctor = { 0 };
-	const struct tool_option options[] = {
-		TOOL_FLAG("json", &doctor.json), TOOL_FLAG("quick", &doctor.quick),
-		TOOL_NUMBER("timeout", MAX_TIMEOUT_S, &seconds), { 0 },
+	struct doctor doctor = {
+		.json = arguments_flag(arguments, "json"),
+		.quick = arguments_flag(arguments, "quick"),
+		.timeout_ns = arguments_number(arguments, "timeout", TIMEOUT_S) * NS_PER_S,
 	};
 	int code;
 
-	if (!tool_parse(argc, argv, options, 1))
-		return TOOL_USAGE;
-	doctor.timeout_ns = seconds * NS_PER_S;
 	doctor_icds_settle();
 	doctor_make_absolute("OPENCL_LAYER_PATH");
-	child_begin();
+	child_begin(CHILD_WORKERS);
 	make_scratch(&doctor);
-	look(&doctor, optind < argc ? argv[optind] : NULL);
+	look(&doctor, arguments->operand);
 	remove_scratch(&doctor);
 	child_over();
 	if (doctor.signal) {

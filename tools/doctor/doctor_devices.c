@@ -62,7 +62,7 @@ static char *make_below(const char *directory, const char *name)
 	return NULL;
 }
 
-static void read_attempt(const struct trial *trial, struct child_result *result,
+static void read_attempt(const struct trial *trial, struct probe_result *result,
 			 struct attempt *ret)
 {
 	char *text = (char *)result->records.data, ended[128];
@@ -104,7 +104,7 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 
 	*ret = (struct attempt){ 0 };
 	if (own && asprintf(&root, "%s/cache", trial->directory) >= 0) {
-		const struct child_variable variables[] = {
+		const struct probe_variable variables[] = {
 			{ "CKCACHE_DIR", root }, { "CKCACHE_DISABLE", "0" },
 			{ "CKCACHE_PERSISTENT", "1" }, { "CKCACHE_READ_ONLY", "0" },
 			{ "CKCACHE_READ_ONLY_DIRS", "" }, { "CKCACHE_RECACHE", "0" },
@@ -116,14 +116,14 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 			{ 0 },
 		};
 		/* In a directory that goes, since drivers without hardware write files. */
-		const struct child child = { arguments, variables, own, layers,
+		const struct probe probe = { arguments, variables, own, layers,
 					     trial->doctor->timeout_ns };
-		struct child_result result;
+		struct probe_result result;
 
-		done = doctor_probe(trial->doctor, &child, &result);
+		done = doctor_probe(trial->doctor, &probe, &result);
 		if (done) {
 			read_attempt(trial, &result, ret);
-			child_result_release(&result);
+			probe_result_release(&result);
 		}
 	}
 	free(root);

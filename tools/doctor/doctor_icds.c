@@ -262,17 +262,18 @@ static bool answers(struct doctor *doctor, const struct doctor_icd *icd, const c
 {
 	char *const arguments[] = { (char *)"ckcache", (char *)"doctor-probe", (char *)"opencl",
 				    NULL };
-	const struct child_variable variables[] = {
+	const struct probe_variable variables[] = {
 		{ "OPENCL_LAYERS", NULL }, { "OCL_ICD_VENDORS", vendors },
 		{ "OPENCL_VENDOR_PATH", NULL }, { "OCL_ICD_FILENAMES", NULL },
 		DOCTOR_HARMLESS(doctor), { 0 },
 	};
-	const struct child child = { arguments, variables, doctor->scratch, false, doctor->timeout_ns };
-	struct child_result result;
+	const struct probe probe = { arguments, variables, doctor->scratch, false,
+				     doctor->timeout_ns };
+	struct probe_result result;
 	char text[128], words[256], *advice;
 	const char *problem;
 
-	if (!doctor_probe(doctor, &child, &result))
+	if (!doctor_probe(doctor, &probe, &result))
 		return true;
 	problem = doctor_end_text(doctor, &result, text);
 	if (problem) {
@@ -285,7 +286,7 @@ static bool answers(struct doctor *doctor, const struct doctor_icd *icd, const c
 			   doctor_last_words(&result, words));
 		free(advice);
 	}
-	child_result_release(&result);
+	probe_result_release(&result);
 	return !problem;
 }
 

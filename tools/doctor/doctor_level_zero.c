@@ -104,15 +104,16 @@ static void say_plugin(struct doctor *doctor, const struct answer *answer)
 }
 
 /* Asks once. *ret_problem: how the process ended, in text, or NULL. false: the doctor is to end. */
-static bool ask(struct doctor *doctor, bool layers, struct child_result *ret_result, char *text,
+static bool ask(struct doctor *doctor, bool layers, struct probe_result *ret_result, char *text,
 		const char **ret_problem)
 {
 	static char *const arguments[] = { (char *)"ckcache", (char *)"doctor-probe",
 					   (char *)"level-zero", NULL };
-	const struct child_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
-	const struct child child = { arguments, variables, doctor->scratch, layers, doctor->timeout_ns };
+	const struct probe_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
+	const struct probe probe = { arguments, variables, doctor->scratch, layers,
+				     doctor->timeout_ns };
 
-	if (!doctor_probe(doctor, &child, ret_result))
+	if (!doctor_probe(doctor, &probe, ret_result))
 		return false;
 	*ret_problem = doctor_end_text(doctor, ret_result, text);
 	return true;
@@ -122,7 +123,7 @@ static void say_end(struct doctor *doctor, const struct answer *answer, const ch
 		    const char *words)
 {
 	const char *asked = answer->asked ? answer->asked : "anything", *same;
-	struct child_result result;
+	struct probe_result result;
 	char text[128];
 
 	if (!ask(doctor, false, &result, text, &same))
@@ -136,14 +137,14 @@ static void say_end(struct doctor *doctor, const struct answer *answer, const ch
 			   "report it to ckcache; until then CKCACHE_DISABLE=1 keeps the cache out",
 			   "a process with the plugin %s when it asked %s, and without it does not%s",
 			   problem, asked, words);
-	child_result_release(&result);
+	probe_result_release(&result);
 }
 
 void doctor_look_at_level_zero(struct doctor *doctor)
 {
 	char *plugin = tool_find_library(TOOL_LEVEL_ZERO_LIBRARY);
 	struct answer answer = { 0 };
-	struct child_result result;
+	struct probe_result result;
 	const char *problem;
 	char text[128], words[256];
 
@@ -172,5 +173,5 @@ void doctor_look_at_level_zero(struct doctor *doctor)
 			   answer.failure ? answer.failure : "");
 	else
 		say_plugin(doctor, &answer);
-	child_result_release(&result);
+	probe_result_release(&result);
 }

@@ -262,18 +262,19 @@ static bool ends_well_without(struct doctor *doctor)
 {
 	char *const arguments[] = { (char *)"ckcache", (char *)"doctor-probe", (char *)"opencl",
 				    NULL };
-	const struct child_variable variables[] = {
+	const struct probe_variable variables[] = {
 		{ "OPENCL_LAYERS", NULL }, DOCTOR_HARMLESS(doctor), { 0 },
 	};
-	const struct child child = { arguments, variables, doctor->scratch, false, doctor->timeout_ns };
-	struct child_result result;
+	const struct probe probe = { arguments, variables, doctor->scratch, false,
+				     doctor->timeout_ns };
+	struct probe_result result;
 	char text[128];
 	bool well;
 
-	if (!doctor_probe(doctor, &child, &result))
+	if (!doctor_probe(doctor, &probe, &result))
 		return false;
 	well = !doctor_end_text(doctor, &result, text);
-	child_result_release(&result);
+	probe_result_release(&result);
 	return well;
 }
 
@@ -296,14 +297,15 @@ static void say_end(struct doctor *doctor, const struct doctor_icds *icds,
 
 static void look(struct doctor *doctor, struct doctor_icds *icds, char *const *arguments)
 {
-	const struct child_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
-	const struct child child = { arguments, variables, doctor->scratch, true, doctor->timeout_ns };
+	const struct probe_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
+	const struct probe probe = { arguments, variables, doctor->scratch, true,
+				     doctor->timeout_ns };
 	struct answer answer = { 0 };
-	struct child_result result;
+	struct probe_result result;
 	const char *problem;
 	char text[128], words[256], *copy;
 
-	if (!doctor_probe(doctor, &child, &result))
+	if (!doctor_probe(doctor, &probe, &result))
 		return;
 	copy = strdup((char *)result.records.data);
 	if (!copy) {
@@ -330,7 +332,7 @@ static void look(struct doctor *doctor, struct doctor_icds *icds, char *const *a
 		doctor->ready = true;
 out:
 	free(copy);
-	child_result_release(&result);
+	probe_result_release(&result);
 }
 
 void doctor_look_at_opencl(struct doctor *doctor)

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "tools/doctor/doctor.h"
+#include "tools/json.h"
 #include "tools/terminal.h"
-#include "tools/text.h"
 
 static const char *const marks[] = { "ok", "note", "problem" };
 
@@ -127,79 +127,81 @@ void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platf
 	}
 }
 
-static void append_time(struct cmn_buffer *text, const char *name, bool known, uint64_t ns)
+static void add_device(struct json_object *array, const struct doctor_device *device)
 {
-	if (known)
-		cmn_buffer_printf(text, ", \"%s\": %.3f", name, (double)ns / 1e6);
-	else
-		cmn_buffer_printf(text, ", \"%s\": null", name);
+	const struct {
+		const char *name;
+		uint64_t ns;
+	} times[] = {
+		{ "compile_ms", device->compile_ns }, { "capture_ms", device->capture_ns },
+		{ "hit_ms", device->hit_ns },
+	};
+	struct json_object *object = json_add_object(array, NULL);
+
+	json_add_text(object, "api", device->level_zero ? "level-zero" : "opencl");
+	json_add_text(object, "platform", device->platform);
+	json_add_text(object, "name", device->name);
+	json_add_text(object, "driver_version", device->driver_version);
+	json_add_text(object, "library", *device->library ? device->library : NULL);
+	json_add_text(object, "result", device->result);
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		if (device->measured)
+			json_add_ms(object, times[i].name, times[i].ns);
+		else
+			json_add_null(object, times[i].name);
+	}
 }
 
-static void append_device(struct cmn_buffer *text, const struct doctor_device *device)
+static int print_json(const struct doctor *doctor)
 {
-	text_append_member(text, "api", device->level_zero ? "level-zero" : "opencl");
-	text_append_member(text, "platform", device->platform);
-	text_append_member(text, "name", device->name);
-	text_append_member(text, "driver_version", device->driver_version);
-	text_append_member(text, "library", *device->library ? device->library : NULL);
-	text_append_member(text, "result", device->result);
-	append_time(text, "compile_ms", device->measured, device->compile_ns);
-	append_time(text, "capture_ms", device->measured, device->capture_ns);
-	append_time(text, "hit_ms", device->measured, device->hit_ns);
-}
+	struct json_object *object = json_new_object(), *findings, *devices;
 
-static void format_json(const struct doctor *doctor, struct cmn_buffer *text)
-{
-	cmn_buffer_printf(text, "{\n  \"version\": \"" CKCACHE_VERSION "\",\n  \"works\": %s,\n",
-			  doctor->problem_count ? "false" : "true");
-	cmn_buffer_printf(text, "  \"problems\": %zu,\n  \"findings\": [", doctor->problem_count);
+	json_add_text(object, "version", CKCACHE_VERSION);
+	json_add_bool(object, "works", doctor->problem_count == 0);
+	json_add_number(object, "problems", doctor->problem_count);
+	findings = json_add_array(object, "findings");
 	for (size_t i = 0; i < doctor->finding_count; i++) {
 		const struct doctor_finding *finding = &doctor->findings[i];
+		struct json_object *one = json_add_object(findings, NULL);
 
-		cmn_buffer_append_text(text, i ? ",\n    {" : "\n    {");
-		text_append_member(text, "section", sections[finding->section].name);
-			text_append_member(text, "mark", marks[finding->mark]);
-			text_append_member(text, "text", finding->text);
-			text_append_member(text, "advice", finding->advice);
-		cmn_buffer_append_u8(text, '}');
+		json_add_text(one, "section", sections[finding->section].name);
+		json_add_text(one, "mark", marks[finding->mark]);
+		json_add_text(one, "text", finding->text);
+		json_add_text(one, "advice", finding->advice);
 	}
-	cmn_buffer_append_text(text, "\n  ],\n  \"devices\": [");
-	for (size_t i = 0; i < doctor->device_count; i++) {
-		cmn_buffer_append_text(text, i ? ",\n    {" : "\n    {");
-		append_device(text, &doctor->devices[i]);
-		cmn_buffer_append_u8(text, '}');
-	}
-	cmn_buffer_append_text(text, doctor->device_count ? "\n  ]\n}\n" : "]\n}\n");
+	devices = json_add_array(object, "devices");
+	for (size_t i = 0; i < doctor->device_count; i++)
+		add_device(devices, &doctor->devices[i]);
+	return json_print(object);
 }
 
 /* What to do, once more and alone, where a reader of the last lines finds it. */
-static void format_end(const struct doctor *doctor, struct cmn_buffer *text)
+static int print_end(const struct doctor *doctor)
 {
 	const char *end = terminal_plain(STDOUT_FILENO);
+	struct cmn_buffer text = { 0 };
 	unsigned int number = 0;
 
 	if (!doctor->problem_count) {
-		cmn_buffer_printf(text, "\n%sworks%s\n", terminal_good(STDOUT_FILENO), end);
-		return;
+		cmn_buffer_printf(&text, "\n%sworks%s\n", terminal_good(STDOUT_FILENO), end);
+		return tool_print(&text);
 	}
-	cmn_buffer_printf(text, "\n%sWhat to do%s\n", terminal_bad(STDOUT_FILENO), end);
+	cmn_buffer_printf(&text, "\n%sWhat to do%s\n", terminal_bad(STDOUT_FILENO), end);
 	for (size_t i = 0; i < doctor->finding_count; i++) {
 		const struct doctor_finding *finding = &doctor->findings[i];
 
 		if (finding->mark != DOCTOR_PROBLEM)
 			continue;
-		cmn_buffer_printf(text, "  %u. ", ++number);
-		append_clean(text, finding->advice ? finding->advice : finding->text);
-		cmn_buffer_append_u8(text, '\n');
+		cmn_buffer_printf(&text, "  %u. ", ++number);
+		append_clean(&text, finding->advice ? finding->advice : finding->text);
+		cmn_buffer_append_u8(&text, '\n');
 	}
+	return tool_print(&text);
 }
 
 void doctor_report_end(struct doctor *doctor)
 {
-	struct cmn_buffer text = { 0 };
-
-	(doctor->json ? format_json : format_end)(doctor, &text);
-	if (tool_print(&text) != TOOL_OK)
+	if ((doctor->json ? print_json : print_end)(doctor) != TOOL_OK)
 		doctor->failed = true;
 }
 

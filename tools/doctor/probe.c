@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/file.h"
-#include "tools/child.h"
 #include "tools/tool.h"
 
 static void append_field(struct cmn_buffer *line, const char *text)
@@ -27,7 +26,7 @@ void probe_say_texts(const char *const *texts)
 	cmn_buffer_append_u8(&line, '\n');
 	/* Nobody who reads it, or no memory: what is missing is missed there. */
 	if (!line.failed)
-		(void)!cmn_file_write_all(CHILD_RECORDS_FD, line.data, line.len);
+		(void)!cmn_file_write_all(PROBE_RECORDS_FD, line.data, line.len);
 	cmn_buffer_release(&line);
 }
 
@@ -74,7 +73,7 @@ bool probe_read(char **text, struct probe_record *ret)
 	return true;
 }
 
-int verb_doctor_probe(int argc, char **argv)
+int probe_main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;

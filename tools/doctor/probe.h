@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * probe: what `ckcache doctor` asks loaders and drivers, each time in a process
- * of its own (child.h), since any of them may crash or hang. A record is a
+ * of its own, since any of them may crash or hang. A record is a
  * line: a word, then its fields, each behind a tab. Before each thing that may
  * not come back stands an "asking" record, so that the last one says what
  * it was.
@@ -23,7 +23,43 @@
 
 #include "common/bytes.h"
 
+/* The descriptor that a probe writes its records to. */
+#define PROBE_RECORDS_FD 3
 #define PROBE_FIELDS 6
+
+struct probe_variable {
+	const char *name;
+	const char *value;	/* NULL: unset */
+};
+
+struct probe {
+	char *const *arguments;			/* argv, NULL-terminated */
+	const struct probe_variable *variables;	/* ended by one without a name; NULL: none */
+	const char *directory;			/* where it works; NULL: here */
+	bool layers;				/* both layers on, as ckcache run has them */
+	uint64_t timeout_ns;
+};
+
+enum probe_end {
+	PROBE_EXITED,		/* code: its exit code */
+	PROBE_LEFT,		/* the same, in the middle of its work: for who knows that */
+	PROBE_SIGNALLED,	/* code: the signal */
+	PROBE_TIMED_OUT,	/* it was killed */
+	PROBE_STUCK,		/* it was killed and does not end */
+	PROBE_INTERRUPTED,	/* a signal asked this process to end: code; the probe was killed */
+	PROBE_FAILED,		/* it could not be started; code: errno */
+};
+
+struct probe_result {
+	enum probe_end end;
+	int code;
+	struct cmn_buffer records;	/* lines; at most 256 KiB */
+	struct cmn_buffer said;		/* the first 16 KiB of its stdout and stderr */
+};
+
+/* Runs it to its end, after child_begin. *ret_result is the caller's to release. */
+void probe_run(const struct probe *probe, struct probe_result *ret_result);
+void probe_result_release(struct probe_result *result);
 
 /* For the probes: one record, a word and its fields. What would break a line becomes a blank. */
 #define probe_say(...) probe_say_texts((const char *const[]){ __VA_ARGS__, NULL })
@@ -41,7 +77,7 @@ struct probe_record {
 bool probe_read(char **text, struct probe_record *ret);
 
 /* The verbs that are run in a process of their own; not for people. */
-int verb_doctor_probe(int argc, char **argv);
+int probe_main(int argc, char **argv);
 int probe_opencl(int argc, char **argv);		/* [LIBRARY...]: of the drivers' files */
 int probe_opencl_build(int argc, char **argv);		/* PLATFORM DEVICE */
 int probe_level_zero(int argc, char **argv);

@@ -64,12 +64,12 @@ static const uint32_t module_il[] = {
 	FUNCTION(get_versions, zelLoaderGetVersions)
 
 #define MEMBER(member, function) __typeof__(&(function))(member);
-struct loader {
+struct opencl_loader {
 	FUNCTIONS(MEMBER)
 };
 
 /* false: said why. */
-static bool load(struct loader *ret)
+static bool load(struct opencl_loader *ret)
 {
 	void *library;
 	Dl_info info;
@@ -92,7 +92,7 @@ static bool load(struct loader *ret)
 	return true;
 }
 
-static void say_loader_version(const struct loader *loader)
+static void say_loader_version(const struct opencl_loader *loader)
 {
 	zel_component_version_t versions[MAX_COMPONENTS];
 	size_t count = 0;
@@ -125,7 +125,7 @@ static int fail(const char *what, ze_result_t result)
 }
 
 /* false: said why. */
-static bool get_drivers(const struct loader *loader, ze_driver_handle_t ret[MAX_DRIVERS],
+static bool get_drivers(const struct opencl_loader *loader, ze_driver_handle_t ret[MAX_DRIVERS],
 			uint32_t *ret_count)
 {
 	ze_result_t result;
@@ -144,7 +144,7 @@ static bool get_drivers(const struct loader *loader, ze_driver_handle_t ret[MAX_
 	return result == ZE_RESULT_SUCCESS;
 }
 
-static uint32_t get_devices(const struct loader *loader, ze_driver_handle_t driver,
+static uint32_t get_devices(const struct opencl_loader *loader, ze_driver_handle_t driver,
 			    ze_device_handle_t ret[MAX_DEVICES])
 {
 	uint32_t count = 0;
@@ -175,7 +175,8 @@ static int say_library(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-static void say_driver(const struct loader *loader, uint32_t place, ze_driver_handle_t driver)
+static void say_driver(const struct opencl_loader *loader, uint32_t place,
+		       ze_driver_handle_t driver)
 {
 	ze_driver_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES };
 	ze_device_handle_t devices[MAX_DEVICES];
@@ -204,7 +205,7 @@ static void say_driver(const struct loader *loader, uint32_t place, ze_driver_ha
 int probe_level_zero(int argc, char **argv)
 {
 	ze_driver_handle_t drivers[MAX_DRIVERS];
-	struct loader loader = { 0 };
+	struct opencl_loader loader = { 0 };
 	uint32_t count = 0;
 	bool answered;
 
@@ -225,7 +226,8 @@ int probe_level_zero(int argc, char **argv)
 	return TOOL_OK;
 }
 
-static int build(const struct loader *loader, ze_driver_handle_t driver, ze_device_handle_t device)
+static int build(const struct opencl_loader *loader, ze_driver_handle_t driver,
+		 ze_device_handle_t device)
 {
 	const ze_context_desc_t context_desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
 	const ze_module_desc_t desc = {
@@ -260,7 +262,7 @@ int probe_level_zero_build(int argc, char **argv)
 	unsigned long place = argc > 2 ? strtoul(argv[2], NULL, 10) : MAX_DEVICES;
 	ze_driver_handle_t drivers[MAX_DRIVERS];
 	ze_device_handle_t devices[MAX_DEVICES];
-	struct loader loader = { 0 };
+	struct opencl_loader loader = { 0 };
 	uint32_t count = 0;
 
 	if (!load(&loader) || !get_drivers(&loader, drivers, &count))

@@ -5,7 +5,7 @@
  * small program on one device. Runs in a process of its own and ends with it:
  * nothing is given back.
  */
-#include "tools/opencl_loader.h"
+#include "tools/doctor/opencl_loader.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -32,13 +32,13 @@ typedef cl_int(CL_API_CALL *loader_info_fn)(cl_uint name, size_t size, void *val
 					    size_t *ret_size);
 
 /* false: said why. */
-static bool load(struct loader *ret)
+static bool load(struct opencl_loader *ret)
 {
 	const char *problem;
 	Dl_info info;
 
 	probe_asking("the OpenCL loader");
-	problem = loader_load(ret);
+	problem = opencl_loader_load(ret);
 	if (problem) {
 		probe_say("failed", "loader", problem);
 		return false;
@@ -48,7 +48,7 @@ static bool load(struct loader *ret)
 	return true;
 }
 
-static void say_loader_name(const struct loader *loader)
+static void say_loader_name(const struct opencl_loader *loader)
 {
 	loader_info_fn info =
 		(loader_info_fn)loader->get_function("clGetICDLoaderInfoOCLICD");
@@ -62,10 +62,10 @@ static void say_loader_name(const struct loader *loader)
 	probe_say("named", strstr(vendor, "OCL Icd") ? "ocl-icd" : name, version);
 }
 
-static cl_uint get_platforms(const struct loader *loader, cl_platform_id ret[MAX_PLATFORMS])
+static cl_uint get_platforms(const struct opencl_loader *loader, cl_platform_id ret[MAX_PLATFORMS])
 {
 	probe_asking("all OpenCL drivers for their platforms");
-	return loader_platforms(loader, ret);
+	return opencl_loader_platforms(loader, ret);
 }
 
 /*
@@ -84,7 +84,7 @@ static const char *library_of(cl_platform_id platform)
 	return info.dli_fname;
 }
 
-static void say_device(const struct loader *loader, const char *platform, cl_uint place,
+static void say_device(const struct opencl_loader *loader, const char *platform, cl_uint place,
 		       cl_device_id device)
 {
 	char number[16], name[MAX_TEXT] = "", version[MAX_TEXT] = "";
@@ -99,7 +99,7 @@ static void say_device(const struct loader *loader, const char *platform, cl_uin
 		  type & CL_DEVICE_TYPE_GPU ? "gpu" : "other");
 }
 
-static void say_platform(const struct loader *loader, cl_uint place, cl_platform_id platform)
+static void say_platform(const struct opencl_loader *loader, cl_uint place, cl_platform_id platform)
 {
 	char number[16], name[MAX_TEXT] = "", version[MAX_TEXT] = "", what[MAX_TEXT + 64];
 	cl_device_id devices[MAX_DEVICES];
@@ -112,13 +112,13 @@ static void say_platform(const struct loader *loader, cl_uint place, cl_platform
 	probe_say("platform", number, name, version, library_of(platform));
 	(void)snprintf(what, sizeof(what), "\"%s\" for its devices", name);
 	probe_asking(what);
-	count = loader_devices(loader, platform, devices);
+	count = opencl_loader_devices(loader, platform, devices);
 	for (cl_uint i = 0; i < count; i++)
 		say_device(loader, number, i, devices[i]);
 }
 
-static void *layer_function(const struct loader *loader, const cl_platform_id *platforms, cl_uint count,
-			    const char *name)
+static void *layer_function(const struct opencl_loader *loader, const cl_platform_id *platforms,
+			    cl_uint count, const char *name)
 {
 	void *function = NULL;
 
@@ -128,7 +128,8 @@ static void *layer_function(const struct loader *loader, const cl_platform_id *p
 }
 
 /* Whether the layer answers through the loader, and what it says of others. */
-static void say_active(const struct loader *loader, const cl_platform_id *platforms, cl_uint count)
+static void say_active(const struct opencl_loader *loader, const cl_platform_id *platforms,
+		       cl_uint count)
 {
 	bool (*below_are_known)(void);
 
@@ -145,7 +146,7 @@ static void say_active(const struct loader *loader, const cl_platform_id *platfo
 int probe_opencl(int argc, char **argv)
 {
 	cl_platform_id platforms[MAX_PLATFORMS];
-	struct loader loader = { 0 };
+	struct opencl_loader loader = { 0 };
 	cl_uint count;
 
 	if (!load(&loader))
@@ -189,7 +190,7 @@ static const char source[] =
 	"\tout[get_global_id(0)] = sum;\n"
 	"}\n";
 
-static int build(const struct loader *loader, cl_platform_id platform, cl_device_id device)
+static int build(const struct opencl_loader *loader, cl_platform_id platform, cl_device_id device)
 {
 	const cl_context_properties properties[] = {
 		CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0,
@@ -225,12 +226,12 @@ int probe_opencl_build(int argc, char **argv)
 	unsigned long place = argc > 2 ? strtoul(argv[2], NULL, 10) : MAX_DEVICES;
 	cl_platform_id platforms[MAX_PLATFORMS];
 	cl_device_id devices[MAX_DEVICES];
-	struct loader loader = { 0 };
+	struct opencl_loader loader = { 0 };
 
 	if (!load(&loader))
 		return TOOL_FAILED;
 	if (at >= get_platforms(&loader, platforms) ||
-	    place >= loader_devices(&loader, platforms[at], devices)) {
+	    place >= opencl_loader_devices(&loader, platforms[at], devices)) {
 		probe_say("failed", "device", "it is not there any more");
 		return TOOL_FAILED;
 	}

@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "tools/entry_name.h"
+#include "tools/arguments.h"
+#include "tools/entries/entry_name.h"
 
 /* Its workers compile too. */
 #define REPLAY_PROGRAM "ckcache"
@@ -41,11 +42,11 @@ struct question *explain_add(struct explanation *explanation, const struct run_h
 
 static void release_question(struct question *question)
 {
-	cmn_buffer_release(&question->outline);
+	cmn_buffer_release(&question->summary);
 	cmn_buffer_release(&question->key);
-	cmn_buffer_release(&question->nearest_outline);
+	cmn_buffer_release(&question->nearest_summary);
 	cmn_buffer_release(&question->nearest_key);
-	causes_release(&question->causes);
+	rebuild_causes_release(&question->causes);
 	key_fields_release(&question->fields);
 	key_fields_release(&question->nearest_fields);
 	key_diff_release(&question->diff);
@@ -64,17 +65,17 @@ static void release(struct explanation *explanation)
 	for (size_t i = 0; i < explanation->count; i++)
 		release_question(&explanation->questions[i]);
 	free(explanation->questions);
-	run_history_release(&explanation->past);
+	run_history_release(&explanation->history);
 	tool_close(&explanation->cache);
 }
 
 /* The run that compiled something last; NULL: none. What was repeated is nobody's wish to know. */
-static const struct run_history_event *find_last_run(const struct past *past)
+static const struct run_history_event *find_last_run(const struct run_history *history)
 {
 	const struct run_history_event *last = NULL;
 
-	for (size_t i = 0; i < past->event_count; i++) {
-		const struct run_history_event *one = &past->events[i];
+	for (size_t i = 0; i < history->event_count; i++) {
+		const struct run_history_event *one = &history->events[i];
 
 		if (run_history_is_compile(one) && strcmp(one->program, REPLAY_PROGRAM) != 0 &&
 		    (!last || one->start_ns >= last->start_ns))
@@ -96,26 +97,25 @@ static bool is_chosen(const struct choice *choice, const struct run_history_even
 /* Questions from the history. */
 static void ask(struct explanation *explanation, const struct choice *choice, uint64_t from_ns)
 {
-	const struct past *past = &explanation->past;
-	const struct run_history_event *last = find_last_run(past);
+	const struct run_history *history = &explanation->history;
+	const struct run_history_event *last = find_last_run(history);
 	size_t chosen = 0, skipped = 0;
 
-	for (size_t i = 0; i < past->event_count; i++)
-		chosen += is_chosen(choice, &past->events[i], last, from_ns);
-	for (size_t i = 0; i < past->event_count; i++) {
-		if (!is_chosen(choice, &past->events[i], last, from_ns))
+	for (size_t i = 0; i < history->event_count; i++)
+		chosen += is_chosen(choice, &history->events[i], last, from_ns);
+	for (size_t i = 0; i < history->event_count; i++) {
+		if (!is_chosen(choice, &history->events[i], last, from_ns))
 			continue;
 		if (choice->last && chosen - skipped > choice->last)
 			skipped++;
 		else
-			(void)!explain_add(explanation, &past->events[i]);
+			(void)!explain_add(explanation, &history->events[i]);
 	}
 }
 
 static int finish(struct explanation *explanation, const struct choice *choice)
 {
 	enum cmn_status status = explain_find_nearest(explanation);
-	struct cmn_buffer text = { 0 };
 
 	if (status == CMN_OK)
 		explain_why(explanation);
@@ -125,11 +125,8 @@ static int finish(struct explanation *explanation, const struct choice *choice)
 		tool_complain("%s: %s", explanation->cache.config.dir, cmn_status_string(status));
 		return TOOL_FAILED;
 	}
-	if (choice->json)
-		explain_print_json(explanation, &text);
-	else
-		explain_print(explanation, choice->verbose, &text);
-	return tool_print(&text);
+	return choice->json ? explain_print_json(explanation)
+			    : explain_print(explanation, choice->verbose);
 }
 
 /* from_ns: what was compiled since; trace: NULL, or where to read of it instead of the history. */
@@ -142,7 +139,7 @@ static int explain(const struct choice *choice, uint64_t from_ns, const char *tr
 	if (!tool_open(&explanation.cache))
 		return TOOL_FAILED;
 	status = run_history_load(explanation.cache.config.dir, cc_store_trust(explanation.cache.store),
-			   &explanation.past);
+			   &explanation.history);
 	if (status != CMN_OK) {
 		tool_complain("%s: %s", explanation.cache.config.dir, cmn_status_string(status));
 	} else if (!trace) {
@@ -236,51 +233,23 @@ static int explain_command(const struct choice *choice)
 	return code ? code : explained;
 }
 
-static bool take_last(void *ctx, const char *text)
-{
-	size_t *ret = ctx;
-	char *end;
+verb_function verb_explain;
 
-	errno = 0;
-	*ret = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || !*ret) {
-		tool_complain("--last: \"%s\" is no number from 1 on", text);
-		return false;
-	}
-	return true;
-}
-
-/* false: complained about. */
-static bool parse(int argc, char **argv, struct choice *choice)
+int verb_explain(const struct arguments *arguments)
 {
-	const struct tool_option options[] = {
-		TOOL_TAKEN("last", take_last, &choice->last), TOOL_FLAG("all", &choice->all),
-		TOOL_TEXT("trace", &choice->trace), TOOL_FLAG("json", &choice->json),
-		TOOL_FLAG("verbose", &choice->verbose), { 0 },
+	const struct choice choice = {
+		.all = arguments_flag(arguments, "all"), .json = arguments_flag(arguments, "json"),
+		.verbose = arguments_flag(arguments, "verbose"),
+		.last = arguments_number(arguments, "last", 0),
+		.trace = arguments_text(arguments, "trace"),
+		.entry = arguments->operand, .command = arguments->command,
 	};
-	int own = 1;	/* arguments before a command's */
 
-	while (own < argc && strcmp(argv[own], "--") != 0)
-		own++;
-	if (!tool_parse(own, argv, options, 1))
-		return false;
-	if (own + 1 < argc)
-		choice->command = argv + own + 1;
-	if (optind < own)
-		choice->entry = argv[optind];
-	if (choice->all + (choice->last > 0) + !!choice->trace + !!choice->entry + !!choice->command > 1) {
+	if (choice.all + (choice.last > 0) + !!choice.trace + !!choice.entry +
+	    !!choice.command > 1) {
 		tool_complain("explain: --last, --all, --trace, an entry and a command exclude each other");
-		return false;
-	}
-	return true;
-}
-
-int verb_explain(int argc, char **argv)
-{
-	struct choice choice = { 0 };
-
-	if (!parse(argc, argv, &choice))
 		return TOOL_USAGE;
+	}
 	if (choice.command)
 		return explain_command(&choice);
 	return explain(&choice, 0, choice.trace);

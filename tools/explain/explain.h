@@ -18,18 +18,18 @@
 struct question {
 	struct run_history_event event;	/* of the history, or made of a trace's line; texts are borrowed */
 	struct run_history_event *own;		/* of a trace: owns the texts */
-	bool has_outline;
-	struct cmn_buffer outline;	/* of its key */
+	bool has_summary;
+	struct cmn_buffer summary;	/* of its key */
 	struct cmn_buffer key;		/* whole, if it is stored; else empty */
 	/* The nearest of those that were there before. */
 	bool has_nearest;
 	double distance;
-	struct cmn_buffer nearest_outline;
+	struct cmn_buffer nearest_summary;
 	struct cmn_buffer nearest_key;	/* whole, if it is stored and no giant */
 	char nearest[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE];	/* path below the root; "": of the history */
 	uint64_t nearest_ns;
 	/* The answer. */
-	struct causes causes;
+	struct rebuild_causes causes;
 	struct key_fields fields, nearest_fields;
 	struct key_diff diff;
 	char *device;			/* NULL: not known */
@@ -37,7 +37,7 @@ struct question {
 
 struct explanation {
 	struct tool_cache cache;
-	struct past past;
+	struct run_history history;
 	struct question *questions;
 	size_t count;
 	bool failed;			/* out of memory */
@@ -51,8 +51,8 @@ bool explain_read_trace(struct explanation *explanation, const char *path);
 CMN_CHECKED enum cmn_status explain_find_nearest(struct explanation *explanation);
 /* Fills causes. */
 void explain_why(struct explanation *explanation);
-/* As text, or as docs/JSON.md has it. */
-void explain_print(const struct explanation *explanation, bool verbose, struct cmn_buffer *text);
-void explain_print_json(const struct explanation *explanation, struct cmn_buffer *text);
+/* As text, or as docs/JSON.md has it; the exit code. */
+int explain_print(const struct explanation *explanation, bool verbose);
+int explain_print_json(const struct explanation *explanation);
 
 #endif

@@ -20,8 +20,8 @@
 
 /* A key that may be the nearest. */
 struct candidate {
-	struct cmn_view outline;
-	struct cmn_view key;	/* whole; empty: only the outline is known */
+	struct cmn_view summary;
+	struct cmn_view key;	/* whole; empty: only the summary is known */
 	const char *path;	/* below the root; "": of the history */
 	const char *leaf;
 	struct cmn_view name;	/* of its first kernel */
@@ -85,12 +85,12 @@ static void keep(struct explanation *explanation, struct question *question,
 	question->distance = distance;
 	question->nearest_ns = candidate->time_ns;
 	(void)snprintf(question->nearest, sizeof(question->nearest), "%s", candidate->path);
-	question->nearest_outline.len = question->nearest_key.len = 0;
-	cmn_buffer_append(&question->nearest_outline, candidate->outline.data,
-			  candidate->outline.len);
+	question->nearest_summary.len = question->nearest_key.len = 0;
+	cmn_buffer_append(&question->nearest_summary, candidate->summary.data,
+			  candidate->summary.len);
 	if (candidate->key.len <= MAX_KEPT_KEY)
 		cmn_buffer_append(&question->nearest_key, candidate->key.data, candidate->key.len);
-	explanation->failed |= question->nearest_outline.failed || question->nearest_key.failed;
+	explanation->failed |= question->nearest_summary.failed || question->nearest_key.failed;
 }
 
 /* Of two at one distance: the one that can be shown, then the newer one. */
@@ -110,9 +110,9 @@ static bool is_later(const struct explanation *explanation, const struct questio
 {
 	uint64_t start = question->event.start_ns;
 
-	for (size_t i = 0; i < explanation->past.event_count && candidate->time_ns < start &&
+	for (size_t i = 0; i < explanation->history.event_count && candidate->time_ns < start &&
 			   candidate->time_ns + TICK_NS >= start; i++) {
-		const struct run_history_event *event = &explanation->past.events[i];
+		const struct run_history_event *event = &explanation->history.events[i];
 
 		if (event->time_ns >= start && strcmp(event->leaf, candidate->leaf) == 0)
 			return true;
@@ -126,7 +126,7 @@ static void try_candidate(struct explanation *explanation, struct question *ques
 	struct key_diff diff;
 	double distance;
 
-	if (!question->has_outline || is_later(explanation, question, candidate) ||
+	if (!question->has_summary || is_later(explanation, question, candidate) ||
 	    strcmp(candidate->leaf, question->event.leaf) == 0 || !is_alike(question, candidate))
 		return;
 	if (!key_diff_make(&candidate->fields, &question->fields, &diff)) {
@@ -149,7 +149,7 @@ static void learn_own(struct explanation *explanation, struct question *question
 	struct key_diff diff;
 	bool same = strcmp(question->event.leaf, candidate->leaf) == 0;
 
-	if (!same && question->own && question->has_outline && !question->event.leaf[0] &&
+	if (!same && question->own && question->has_summary && !question->event.leaf[0] &&
 	    key_diff_make(&candidate->fields, &question->fields, &diff)) {
 		same = diff.count == 0;
 		key_diff_release(&diff);
@@ -161,11 +161,11 @@ static void learn_own(struct explanation *explanation, struct question *question
 	if (candidate->key.len <= MAX_KEPT_KEY)
 		cmn_buffer_append(&question->key, candidate->key.data, candidate->key.len);
 	key_fields_release(&question->fields);
-	question->outline.len = 0;
-	cmn_buffer_append(&question->outline, candidate->outline.data, candidate->outline.len);
-	question->has_outline = true;
-	explanation->failed |= question->outline.failed || question->key.failed ||
-			       !key_fields_read(cmn_buffer_view(&question->outline),
+	question->summary.len = 0;
+	cmn_buffer_append(&question->summary, candidate->summary.data, candidate->summary.len);
+	question->has_summary = true;
+	explanation->failed |= question->summary.failed || question->key.failed ||
+			       !key_fields_read(cmn_buffer_view(&question->summary),
 						&question->fields);
 	learn_name(explanation, question, candidate);
 }
@@ -187,7 +187,7 @@ static void ask_all(const struct walk *walk, const struct candidate *candidate)
 static bool visit_entry(void *ctx, const struct cc_store_item *item)
 {
 	const struct walk *walk = ctx;
-	struct cmn_buffer outline = { 0 };
+	struct cmn_buffer summary = { 0 };
 	struct candidate candidate = {
 		.key = item->key, .path = item->path, .leaf = item->place->leaf,
 		.time_ns = item->stored_ns, .name = cc_kernel_names_of_key(item->key),
@@ -195,52 +195,54 @@ static bool visit_entry(void *ctx, const struct cc_store_item *item)
 
 	if (!item->key.len)
 		return true;
-	cc_key_summary_append(&outline, item->key);
-	candidate.outline = cmn_buffer_view(&outline);
-	if (outline.failed || !key_fields_read(candidate.outline, &candidate.fields))
+	cc_key_summary_append(&summary, item->key);
+	candidate.summary = cmn_buffer_view(&summary);
+	if (summary.failed || !key_fields_read(candidate.summary, &candidate.fields))
 		walk->explanation->failed = true;
 	else
 		ask_all(walk, &candidate);
 	key_fields_release(&candidate.fields);
-	cmn_buffer_release(&outline);
+	cmn_buffer_release(&summary);
 	return !walk->explanation->failed;
 }
 
 /* Keys whose entries are gone, or never came. */
 static void ask_history(const struct walk *walk)
 {
-	const struct past *past = &walk->explanation->past;
+	const struct run_history *history = &walk->explanation->history;
 
-	for (size_t i = 0; i < past->event_count && !walk->explanation->failed; i++) {
-		const struct run_history_event *event = &past->events[i];
-		struct cmn_buffer outline = { 0 };
+	for (size_t i = 0; i < history->event_count && !walk->explanation->failed; i++) {
+		const struct run_history_event *event = &history->events[i];
+		struct cmn_buffer summary = { 0 };
 		struct candidate candidate = {
 			.path = "", .leaf = event->leaf, .time_ns = event->time_ns,
 			.name = cmn_view_of(event->name),
 		};
 
-		if (event->kind == CC_HISTORY_MISS && run_history_outline(past, event, &outline)) {
-			candidate.outline = cmn_buffer_view(&outline);
-			if (key_fields_read(candidate.outline, &candidate.fields))
+		if (event->kind == CC_HISTORY_MISS &&
+		    run_history_summary(history, event, &summary)) {
+			candidate.summary = cmn_buffer_view(&summary);
+			if (key_fields_read(candidate.summary, &candidate.fields))
 				ask_all(walk, &candidate);
 			else
 				walk->explanation->failed = true;
 			key_fields_release(&candidate.fields);
 		}
-		cmn_buffer_release(&outline);
+		cmn_buffer_release(&summary);
 	}
 }
 
-static void read_outlines(struct explanation *explanation)
+static void read_summaries(struct explanation *explanation)
 {
 	for (size_t i = 0; i < explanation->count; i++) {
 		struct question *question = &explanation->questions[i];
 
-		if (!question->has_outline)
-			question->has_outline = run_history_outline(&explanation->past, &question->event,
-							     &question->outline);
-		if (question->has_outline &&
-		    !key_fields_read(cmn_buffer_view(&question->outline), &question->fields))
+		if (!question->has_summary)
+			question->has_summary = run_history_summary(&explanation->history,
+								    &question->event,
+							     &question->summary);
+		if (question->has_summary &&
+		    !key_fields_read(cmn_buffer_view(&question->summary), &question->fields))
 			explanation->failed = true;
 	}
 }
@@ -250,7 +252,7 @@ enum cmn_status explain_find_nearest(struct explanation *explanation)
 	struct walk walk = { explanation, true };
 	enum cmn_status status;
 
-	read_outlines(explanation);
+	read_summaries(explanation);
 	if (!explanation->count || explanation->failed)
 		return explanation->failed ? CMN_ERR_NOMEM : CMN_OK;
 	status = cc_store_walk(explanation->cache.store, false, visit_entry, &walk);

@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/json.h"
 #include "tools/explain/explain.h"
-#include "tools/text.h"
 
 /* In one line; --verbose shows all. */
 #define MAX_CAUSES 3
@@ -45,9 +43,9 @@ static void append_fields(struct cmn_buffer *text, const struct question *questi
 
 		cmn_buffer_printf(text, "    %.*s: ", (int)field->name.len,
 				  (const char *)field->name.data);
-		cause_append_value(text, one->was, MAX_VALUE);
+		key_field_append_value(text, one->was, MAX_VALUE);
 		cmn_buffer_append_text(text, " -> ");
-		cause_append_value(text, one->is, MAX_VALUE);
+		key_field_append_value(text, one->is, MAX_VALUE);
 		cmn_buffer_append_u8(text, '\n');
 	}
 	if (question->has_nearest && question->diff.count)
@@ -59,7 +57,7 @@ static void append_fields(struct cmn_buffer *text, const struct question *questi
 
 static void append_line(struct cmn_buffer *text, const struct question *question, bool verbose)
 {
-	const struct causes *causes = &question->causes;
+	const struct rebuild_causes *causes = &question->causes;
 	size_t start = text->len;
 
 	append_name(text, question);
@@ -113,94 +111,81 @@ static void append_summary(struct cmn_buffer *text, const struct explanation *ex
 		if (!counts[i])
 			continue;
 		cmn_buffer_printf(text, "%s%zu %s", between, counts[i],
-				  cause_phrase((enum cause_kind)i));
+				  rebuild_cause_phrase((enum rebuild_cause_kind)i));
 		between = ", ";
 	}
 	cmn_buffer_append_u8(text, '\n');
 }
 
-void explain_print(const struct explanation *explanation, bool verbose, struct cmn_buffer *text)
+int explain_print(const struct explanation *explanation, bool verbose)
 {
-	if (!explanation->count) {
-		cmn_buffer_append_text(text, "nothing was compiled, as far as is known\n");
-		return;
-	}
+	struct cmn_buffer text = { 0 };
+
 	for (size_t i = 0; i < explanation->count; i++)
-		append_line(text, &explanation->questions[i], verbose);
-	append_summary(text, explanation);
+		append_line(&text, &explanation->questions[i], verbose);
+	if (explanation->count)
+		append_summary(&text, explanation);
+	else
+		cmn_buffer_append_text(&text, "nothing was compiled, as far as is known\n");
+	return tool_print(&text);
 }
 
-static void append_string(struct cmn_buffer *text, const char *name, const char *value)
+static void add_text(struct json_object *object, const char *name, const char *text)
 {
-	text_append_member(text, name, value && *value ? value : NULL);
+	json_add_text(object, name, text && *text ? text : NULL);
 }
 
-static void append_json_value(struct cmn_buffer *text, const char *name,
-			      const struct cc_key_summary_field *field)
+static void add_value(struct json_object *object, const char *name,
+		      const struct cc_key_summary_field *field)
 {
-	struct cmn_buffer value = { 0 };
-
-	cmn_buffer_printf(text, ", \"%s\": ", name);
-	if (!field) {
-		cmn_buffer_append_text(text, "null");
-		return;
-	}
-	cause_append_value(&value, field, SIZE_MAX);
-	text->failed |= value.failed;
-	cmn_json_append_string(text, cmn_buffer_view(&value));
-	cmn_buffer_release(&value);
+	if (field)
+		key_field_add_value(object, name, field, SIZE_MAX);
+	else
+		json_add_null(object, name);
 }
 
-static void append_json_differences(struct cmn_buffer *text, const struct question *question)
-{
-	cmn_buffer_append_text(text, ", \"differences\": [");
-	for (size_t i = 0; i < question->diff.count; i++) {
-		const struct key_difference *one = &question->diff.all[i];
-
-		cmn_buffer_append_text(text, i ? ", {\"field\": " : "{\"field\": ");
-		cmn_json_append_string(text, (one->is ? one->is : one->was)->name);
-		append_json_value(text, "was", one->was);
-		append_json_value(text, "is", one->is);
-		cmn_buffer_append_u8(text, '}');
-	}
-	cmn_buffer_append_u8(text, ']');
-}
-
-static void append_json_question(struct cmn_buffer *text, const struct question *question)
+static void add_question(struct json_object *array, const struct question *question)
 {
 	const struct run_history_event *event = &question->event;
+	bool bypass = event->kind == CC_HISTORY_BYPASS;
+	struct json_object *object = json_add_object(array, NULL), *causes, *differences, *one;
 
-	cmn_buffer_printf(text, "{\"time_ns\": %" PRIu64 ", \"pid\": %" PRIu32 ", \"event\": \"%s\"",
-			  event->time_ns, event->pid,
-			  event->kind == CC_HISTORY_BYPASS ? "bypass" : "miss");
-	append_string(text, "program", event->program);
-	append_string(text, "reason", event->reason);
-	append_string(text, "kernel", event->name);
-	append_string(text, "device", question->device);
-	if (event->kind == CC_HISTORY_BYPASS)
-		cmn_buffer_append_text(text, ", \"compile_ms\": null");
+	json_add_number(object, "time_ns", event->time_ns);
+	json_add_number(object, "pid", event->pid);
+	json_add_text(object, "event", bypass ? "bypass" : "miss");
+	add_text(object, "program", event->program);
+	add_text(object, "reason", event->reason);
+	add_text(object, "kernel", event->name);
+	add_text(object, "device", question->device);
+	if (bypass)
+		json_add_null(object, "compile_ms");
 	else
-		cmn_buffer_printf(text, ", \"compile_ms\": %.3f", (double)event->build_ns / 1e6);
-	append_string(text, "entry", event->leaf);
-	append_string(text, "nearest", question->diff.count ? question->nearest : NULL);
-	cmn_buffer_append_text(text, ", \"causes\": [");
+		json_add_ms(object, "compile_ms", event->build_ns);
+	add_text(object, "entry", event->leaf);
+	add_text(object, "nearest", question->diff.count ? question->nearest : NULL);
+	causes = json_add_array(object, "causes");
 	for (size_t i = 0; i < question->causes.count; i++) {
-		cmn_buffer_printf(text, "%s{\"kind\": \"%s\"", i ? ", " : "",
-				  cause_word(question->causes.all[i].kind));
-		append_string(text, "text", question->causes.all[i].text);
-		cmn_buffer_append_u8(text, '}');
+		one = json_add_object(causes, NULL);
+		json_add_text(one, "kind", rebuild_cause_word(question->causes.all[i].kind));
+		add_text(one, "text", question->causes.all[i].text);
 	}
-	cmn_buffer_append_u8(text, ']');
-	append_json_differences(text, question);
-	cmn_buffer_append_u8(text, '}');
+	differences = json_add_array(object, "differences");
+	for (size_t i = 0; i < question->diff.count; i++) {
+		const struct key_difference *diff = &question->diff.all[i];
+
+		one = json_add_object(differences, NULL);
+		json_add_view(one, "field", (diff->is ? diff->is : diff->was)->name);
+		add_value(one, "was", diff->was);
+		add_value(one, "is", diff->is);
+	}
 }
 
-void explain_print_json(const struct explanation *explanation, struct cmn_buffer *text)
+int explain_print_json(const struct explanation *explanation)
 {
-	cmn_buffer_append_text(text, "{\"compiles\": [");
-	for (size_t i = 0; i < explanation->count; i++) {
-		cmn_buffer_append_text(text, i ? ",\n " : "\n ");
-		append_json_question(text, &explanation->questions[i]);
-	}
-	cmn_buffer_append_text(text, explanation->count ? "\n]}\n" : "]}\n");
+	struct json_object *object = json_new_object();
+	struct json_object *compiles = json_add_array(object, "compiles");
+
+	for (size_t i = 0; i < explanation->count; i++)
+		add_question(compiles, &explanation->questions[i]);
+	return json_print(object);
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/json_reader.h"
+#include "tools/json.h"
 
 /* Between a line and the same event's time in the history: two readings of one clock. */
 #define SAME_MOMENT_NS UINT64_C(20000000)
@@ -20,7 +20,7 @@
 struct line {
 	struct run_history_event event;
 	char what[16], reason[64];
-	struct cmn_buffer outline;
+	struct cmn_buffer summary;
 	bool has_key;
 };
 
@@ -50,9 +50,9 @@ static enum cc_part part_of(struct cmn_view name)
 }
 
 /* Without the "#2" of a second field of that name. */
-static struct cmn_view plain_name(const struct cmn_buffer *name)
+static struct cmn_view plain_name(const char *name)
 {
-	struct cmn_view view = cmn_buffer_view(name);
+	struct cmn_view view = cmn_view_of(name);
 	const char *mark = memrchr(view.data, '#', view.len);
 
 	if (mark && strspn(mark + 1, "0123456789") >= view.len - (size_t)(mark + 1 - (const char *)view.data))
@@ -77,80 +77,74 @@ static bool parse_hash(struct cmn_view hex, struct cmn_hash *ret)
 	return true;
 }
 
-static void add_hashed(struct line *line, struct cmn_view name, struct json_reader *object)
+static void add_hashed(struct line *line, struct cmn_view name, struct json_object *object)
 {
-	struct json_member member = { 0 };
 	struct cmn_hash hash = { { 0 } };
 	uint64_t size = 0;
 	bool known = false;
 
-	while (json_reader_next(object, &member)) {
-		if (member.kind == JSON_NUMBER)
-			size = member.number;
-		else if (member.kind == JSON_STRING)
-			known = parse_hash(cmn_buffer_view(&member.string), &hash);
+	json_object_object_foreach(object, member, value) {
+		(void)member;
+		if (json_object_is_type(value, json_type_int))
+			size = json_object_get_uint64(value);
+		else if (json_object_is_type(value, json_type_string))
+			known = parse_hash(json_text(value), &hash);
 	}
-	json_member_release(&member);
 	if (known)
-		cc_key_summary_append_hashed(&line->outline, part_of(name), name, size, &hash);
+		cc_key_summary_append_hashed(&line->summary, part_of(name), name, size, &hash);
 }
 
-static void add_field(struct line *line, struct json_member *member)
+static void add_field(struct line *line, struct cmn_view name, struct json_object *value)
 {
-	struct cmn_view name = plain_name(&member->name);
 	struct cmn_buffer number = { 0 };
 
 	if (!name.len || name.len > UINT8_MAX)
 		return;
-	if (member->kind == JSON_STRING) {
-		cc_key_summary_append_value(&line->outline, part_of(name), name,
-					cmn_buffer_view(&member->string));
-	} else if (member->kind == JSON_NUMBER) {
-		cmn_buffer_append_u64(&number, member->number);
-		line->outline.failed |= number.failed;
-		cc_key_summary_append_value(&line->outline, part_of(name), name,
+	if (json_object_is_type(value, json_type_string)) {
+		cc_key_summary_append_value(&line->summary, part_of(name), name, json_text(value));
+	} else if (json_object_is_type(value, json_type_int)) {
+		cmn_buffer_append_u64(&number, json_object_get_uint64(value));
+		line->summary.failed |= number.failed;
+		cc_key_summary_append_value(&line->summary, part_of(name), name,
 					cmn_buffer_view(&number));
 		cmn_buffer_release(&number);
-	} else {
-		add_hashed(line, name, &member->object);
+	} else if (json_object_is_type(value, json_type_object)) {
+		add_hashed(line, name, value);
 	}
 }
 
-static void add_key(struct line *line, struct json_reader *object)
+static uint64_t number_of(struct json_object *object, const char *name)
 {
-	struct json_member member = { 0 };
-
-	line->has_key = true;
-	while (json_reader_next(object, &member))
-		add_field(line, &member);
-	json_member_release(&member);
+	return json_object_get_uint64(json_object_object_get(object, name));
 }
 
-static void read_member(struct line *line, struct json_member *member)
+static const char *text_of(struct json_object *object, const char *name)
 {
-	struct cmn_view name = cmn_buffer_view(&member->name);
+	return json_text(json_object_object_get(object, name)).data;
+}
 
-	if (member->kind == JSON_OBJECT && cmn_view_equal(name, cmn_view_of("key")))
-		add_key(line, &member->object);
-	else if (member->kind == JSON_STRING && cmn_view_equal(name, cmn_view_of("event")))
-		(void)snprintf(line->what, sizeof(line->what), "%.*s", (int)member->string.len,
-			       (const char *)member->string.data);
-	else if (member->kind == JSON_STRING && cmn_view_equal(name, cmn_view_of("reason")))
-		(void)snprintf(line->reason, sizeof(line->reason), "%.*s", (int)member->string.len,
-			       (const char *)member->string.data);
-	else if (member->kind == JSON_NUMBER && cmn_view_equal(name, cmn_view_of("time_ns")))
-		line->event.time_ns = member->number;
-	else if (member->kind == JSON_NUMBER && cmn_view_equal(name, cmn_view_of("build_ns")))
-		line->event.build_ns = member->number;
-	else if (member->kind == JSON_NUMBER && cmn_view_equal(name, cmn_view_of("pid")))
-		line->event.pid = (uint32_t)member->number;
+static void read_members(struct line *line, struct json_object *object)
+{
+	struct json_object *key = json_object_object_get(object, "key");
+
+	(void)snprintf(line->what, sizeof(line->what), "%s", text_of(object, "event"));
+	(void)snprintf(line->reason, sizeof(line->reason), "%s", text_of(object, "reason"));
+	line->event.time_ns = number_of(object, "time_ns");
+	line->event.build_ns = number_of(object, "build_ns");
+	line->event.pid = (uint32_t)number_of(object, "pid");
+	line->has_key = json_object_is_type(key, json_type_object);
+	if (!line->has_key)
+		return;
+	json_object_object_foreach(key, name, value)
+		add_field(line, plain_name(name), value);
 }
 
 /* The history's own event of that moment; NULL: none. */
-static const struct run_history_event *find_in_history(const struct past *past, const struct line *line)
+static const struct run_history_event *find_in_history(const struct run_history *history,
+						       const struct line *line)
 {
-	for (size_t i = 0; i < past->event_count; i++) {
-		const struct run_history_event *one = &past->events[i];
+	for (size_t i = 0; i < history->event_count; i++) {
+		const struct run_history_event *one = &history->events[i];
 		uint64_t from = line->event.time_ns < one->time_ns ? line->event.time_ns : one->time_ns;
 		uint64_t to = line->event.time_ns < one->time_ns ? one->time_ns : line->event.time_ns;
 
@@ -186,31 +180,30 @@ static bool add_alone(struct explanation *explanation, struct line *line)
 		return false;
 	}
 	question->own = own;
-	question->has_outline = line->has_key;
-	question->outline = line->outline;
-	line->outline = (struct cmn_buffer){ 0 };
+	question->has_summary = line->has_key;
+	question->summary = line->summary;
+	line->summary = (struct cmn_buffer){ 0 };
 	return true;
 }
 
 /* true also for a line that is not asked about, or not understood. */
-static bool read_line(struct explanation *explanation, struct cmn_view text)
+static bool read_line(struct explanation *explanation, const char *text)
 {
-	struct json_reader reader = json_reader_of(text);
-	struct json_member member = { 0 };
+	struct json_object *object = json_tokener_parse(text);
 	struct line line = { 0 };
 	const struct run_history_event *known;
 	bool done = true;
 
-	while (json_reader_next(&reader, &member))
-		read_member(&line, &member);
-	json_member_release(&member);
+	if (json_object_is_type(object, json_type_object))
+		read_members(&line, object);
+	(void)json_object_put(object);
 	line.event.kind = strcmp(line.what, "bypass") == 0 ? CC_HISTORY_BYPASS : CC_HISTORY_MISS;
-	if (!reader.failed && (strcmp(line.what, "bypass") == 0 || strcmp(line.what, "miss") == 0)) {
-		known = find_in_history(&explanation->past, &line);
+	if (strcmp(line.what, "bypass") == 0 || strcmp(line.what, "miss") == 0) {
+		known = find_in_history(&explanation->history, &line);
 		done = known ? explain_add(explanation, known) != NULL
 			     : add_alone(explanation, &line);
 	}
-	cmn_buffer_release(&line.outline);
+	cmn_buffer_release(&line.summary);
 	return done;
 }
 
@@ -220,14 +213,13 @@ bool explain_read_trace(struct explanation *explanation, const char *path)
 	char *text = NULL;
 	size_t size = 0;
 	bool done = true;
-	ssize_t len;
 
 	if (!file) {
 		tool_complain("%s: %s", path, strerror(errno));
 		return false;
 	}
-	while (done && (len = getline(&text, &size, file)) > 0)
-		done = read_line(explanation, (struct cmn_view){ text, (size_t)len });
+	while (done && getline(&text, &size, file) > 0)
+		done = read_line(explanation, text);
 	if (!done)
 		tool_complain("out of memory");
 	else if (ferror(file))

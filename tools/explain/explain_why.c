@@ -25,21 +25,22 @@ static const char *date_text(uint64_t time_ns, char ret[32])
 	return ret;
 }
 
-static void add_loss(struct causes *causes, const struct run_history_event *event, const char *when)
+static void add_loss(struct rebuild_causes *causes, const struct run_history_event *event,
+		     const char *when)
 {
 	const char *sentence = reason_of_loss(event->reason);
 	char size[TEXT_SIZE];
 
 	if (strcmp(event->reason, "max_device_image_size") == 0)
-		causes_add(causes, CAUSE_NOT_STORED,
+		rebuild_causes_add(causes, CAUSE_NOT_STORED,
 			   "not stored%s: image of %s is over CKCACHE_MAX_DEVICE_IMAGE_SIZE", when,
 			   text_bytes(strtoull(event->detail, NULL, 10), size));
 	else if (strcmp(event->reason, "min_device_image_size") == 0)
-		causes_add(causes, CAUSE_NOT_STORED,
+		rebuild_causes_add(causes, CAUSE_NOT_STORED,
 			   "not stored%s: image of %s is under CKCACHE_MIN_DEVICE_IMAGE_SIZE", when,
 			   text_bytes(strtoull(event->detail, NULL, 10), size));
 	else
-		causes_add(causes, CAUSE_NOT_STORED, "not stored%s: %s", when,
+		rebuild_causes_add(causes, CAUSE_NOT_STORED, "not stored%s: %s", when,
 			   sentence ? sentence : event->reason);
 }
 
@@ -48,13 +49,14 @@ static void add_loss(struct causes *causes, const struct run_history_event *even
  * found, before it was compiled; what became of the result, at any time, since
  * the writer may be through with it before the compile is counted. NULL: none.
  */
-static const struct run_history_event *find_own(const struct past *past, const struct run_history_event *event,
+static const struct run_history_event *find_own(const struct run_history *history,
+						const struct run_history_event *event,
 					 enum cc_history_kind kind)
 {
 	const struct run_history_event *found = NULL;
 
-	for (size_t i = 0; i < past->event_count && event->leaf[0]; i++) {
-		const struct run_history_event *one = &past->events[i];
+	for (size_t i = 0; i < history->event_count && event->leaf[0]; i++) {
+		const struct run_history_event *one = &history->events[i];
 
 		if (one->kind == kind && run_history_same_run(one, event) &&
 		    strcmp(one->leaf, event->leaf) == 0 &&
@@ -65,13 +67,13 @@ static const struct run_history_event *find_own(const struct past *past, const s
 }
 
 /* When the same was compiled the last time, by another run; NULL: never, as far as is known. */
-static const struct run_history_event *find_former(const struct past *past,
+static const struct run_history_event *find_former(const struct run_history *history,
 					    const struct run_history_event *event)
 {
 	const struct run_history_event *found = NULL;
 
-	for (size_t i = 0; i < past->event_count && event->leaf[0]; i++) {
-		const struct run_history_event *one = &past->events[i];
+	for (size_t i = 0; i < history->event_count && event->leaf[0]; i++) {
+		const struct run_history_event *one = &history->events[i];
 
 		if (one->kind == CC_HISTORY_MISS && one->time_ns < event->time_ns &&
 		    !run_history_same_run(one, event) && strcmp(one->leaf, event->leaf) == 0)
@@ -81,12 +83,12 @@ static const struct run_history_event *find_former(const struct past *past,
 }
 
 /* Whether everything was removed between the two times, and when; 0: it was not. */
-static uint64_t find_clearing(const struct past *past, uint64_t from_ns, uint64_t to_ns)
+static uint64_t find_clearing(const struct run_history *history, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t found = 0;
 
-	for (size_t i = 0; i < past->event_count; i++) {
-		const struct run_history_event *one = &past->events[i];
+	for (size_t i = 0; i < history->event_count; i++) {
+		const struct run_history_event *one = &history->events[i];
 
 		if (one->kind == CC_HISTORY_CLEARED && one->time_ns >= from_ns &&
 		    one->time_ns <= to_ns)
@@ -95,34 +97,36 @@ static uint64_t find_clearing(const struct past *past, uint64_t from_ns, uint64_
 	return found;
 }
 
-static void add_header_change(struct causes *causes, const struct run_history_event *change)
+static void add_header_change(struct rebuild_causes *causes, const struct run_history_event *change)
 {
 	const char *path = change->detail, *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 
 	if (strcmp(change->reason, "appeared") == 0)
-		causes_add(causes, CAUSE_HEADER,
+		rebuild_causes_add(causes, CAUSE_HEADER,
 			   "header %s appeared where it was looked for first (%s)", name, path);
 	else if (strcmp(change->reason, "vanished") == 0)
-		causes_add(causes, CAUSE_HEADER, "header %s is gone (%s)", name, path);
+		rebuild_causes_add(causes, CAUSE_HEADER, "header %s is gone (%s)", name, path);
 	else if (strcmp(change->reason, "directory") == 0)
-		causes_add(causes, CAUSE_HEADER, "the working directory is another (was %s)", path);
+		rebuild_causes_add(causes, CAUSE_HEADER,
+				   "the working directory is another (was %s)", path);
 	else
-		causes_add(causes, CAUSE_HEADER, "header %s changed (%s)", name, path);
+		rebuild_causes_add(causes, CAUSE_HEADER, "header %s changed (%s)", name, path);
 }
 
 /* What its own look-up came across. */
 static void add_findings(const struct explanation *explanation, struct question *question)
 {
-	const struct past *past = &explanation->past;
+	const struct run_history *history = &explanation->history;
 	const struct run_history_event *event = &question->event, *found;
-	struct causes *causes = &question->causes;
+	struct rebuild_causes *causes = &question->causes;
 
-	if (find_own(past, event, CC_HISTORY_REFUSED))
-		causes_add(causes, CAUSE_REFUSED, "refused by the driver: the stored binary was removed");
-	if (find_own(past, event, CC_HISTORY_DAMAGED))
-		causes_add(causes, CAUSE_DAMAGED, "entry was damaged, and removed");
-	found = find_own(past, event, CC_HISTORY_CHANGED);
+	if (find_own(history, event, CC_HISTORY_REFUSED))
+		rebuild_causes_add(causes, CAUSE_REFUSED,
+				   "refused by the driver: the stored binary was removed");
+	if (find_own(history, event, CC_HISTORY_DAMAGED))
+		rebuild_causes_add(causes, CAUSE_DAMAGED, "entry was damaged, and removed");
+	found = find_own(history, event, CC_HISTORY_CHANGED);
 	if (found)
 		add_header_change(causes, found);
 }
@@ -130,57 +134,58 @@ static void add_findings(const struct explanation *explanation, struct question 
 /* What became of an entry that there was. */
 static void add_fate(const struct explanation *explanation, struct question *question)
 {
-	const struct past *past = &explanation->past;
-	const struct run_history_event *event = &question->event, *former = find_former(past, event), *loss;
+	const struct run_history *history = &explanation->history;
+	const struct run_history_event *event = &question->event, *loss;
+	const struct run_history_event *former = find_former(history, event);
 	const struct run_history_eviction *eviction = event->leaf[0] ?
-		run_history_find_eviction(past, event->leaf, event->time_ns) : NULL;
-	uint64_t cleared = former ? find_clearing(past, former->time_ns, event->time_ns) : 0;
-	struct causes *causes = &question->causes;
+		run_history_find_eviction(history, event->leaf, event->time_ns) : NULL;
+	uint64_t cleared = former ? find_clearing(history, former->time_ns, event->time_ns) : 0;
+	struct rebuild_causes *causes = &question->causes;
 	char date[32];
 
-	loss = former ? find_own(past, former, CC_HISTORY_NOT_STORED) : NULL;
+	loss = former ? find_own(history, former, CC_HISTORY_NOT_STORED) : NULL;
 	if (eviction && (!former || eviction->time_ns >= former->time_ns))
-		causes_add(causes, CAUSE_EVICTED, "evicted %s by %s",
-			   date_text(eviction->time_ns, date),
-			   eviction->cause == CC_HISTORY_BY_SIZE
+		rebuild_causes_add(causes, CAUSE_EVICTED, "evicted %s by %s",
+			   date_text(eviction->time_ns, date), eviction->cause == CC_HISTORY_BY_SIZE
 				   ? "size (CKCACHE_MAX_SIZE)" : "age (CKCACHE_THRESHOLD)");
 	else if (cleared)
-		causes_add(causes, CAUSE_CLEARED, "removed %s by ckcache clear",
+		rebuild_causes_add(causes, CAUSE_CLEARED, "removed %s by ckcache clear",
 			   date_text(cleared, date));
 	else if (loss)
 		add_loss(causes, loss, " the last time");
 	else if (former && strcmp(former->reason, "deferred") == 0)
-		causes_add(causes, CAUSE_DEFERRED, "ckcache replay has not built it yet");
+		rebuild_causes_add(causes, CAUSE_DEFERRED, "ckcache replay has not built it yet");
 	else if (former)
-		causes_add(causes, CAUSE_GONE, "the entry of %s is gone, or was never written",
+		rebuild_causes_add(causes, CAUSE_GONE,
+				   "the entry of %s is gone, or was never written",
 			   date_text(former->time_ns, date));
 }
 
 static void compare(struct explanation *explanation, struct question *question)
 {
-	const struct causes_keys keys = {
+	const struct rebuild_causes_keys keys = {
 		cmn_buffer_view(&question->nearest_key), cmn_buffer_view(&question->key),
 	};
 
 	if (!question->has_nearest) {
-		causes_add(&question->causes, CAUSE_FIRST_TIME, question->has_outline
+		rebuild_causes_add(&question->causes, CAUSE_FIRST_TIME, question->has_summary
 			   ? "first time: nothing alike is stored" : "first time, as far as is known");
 		return;
 	}
-	if (!key_fields_read(cmn_buffer_view(&question->nearest_outline),
+	if (!key_fields_read(cmn_buffer_view(&question->nearest_summary),
 			     &question->nearest_fields) ||
 	    !key_diff_make(&question->nearest_fields, &question->fields, &question->diff)) {
 		explanation->failed = true;
 		return;
 	}
-	causes_of_diff(&question->causes, &question->diff, &question->fields, &keys);
+	rebuild_causes_of_diff(&question->causes, &question->diff, &question->fields, &keys);
 }
 
 static void add_bypass(struct question *question)
 {
 	const char *word = question->event.reason, *sentence = reason_of_bypass(word);
 
-	causes_add(&question->causes, CAUSE_BYPASS, "not cached: %s%s%s%s",
+	rebuild_causes_add(&question->causes, CAUSE_BYPASS, "not cached: %s%s%s%s",
 		   sentence ? sentence : word, sentence ? " (" : "", sentence ? word : "",
 		   sentence ? ")" : "");
 }
@@ -188,22 +193,24 @@ static void add_bypass(struct question *question)
 static void answer(struct explanation *explanation, struct question *question)
 {
 	const struct run_history_event *event = &question->event, *loss;
-	struct causes *causes = &question->causes;
+	struct rebuild_causes *causes = &question->causes;
 	size_t before;
 
 	if (event->kind == CC_HISTORY_BYPASS) {
 		add_bypass(question);
 		return;
 	}
-	loss = find_own(&explanation->past, event, CC_HISTORY_NOT_STORED);
+	loss = find_own(&explanation->history, event, CC_HISTORY_NOT_STORED);
 	if (loss)
 		add_loss(causes, loss, "");
 	if (strcmp(event->reason, "recache") == 0) {
-		causes_add(causes, CAUSE_RECACHE, "CKCACHE_RECACHE=1: compiled and stored anew");
+		rebuild_causes_add(causes, CAUSE_RECACHE,
+				   "CKCACHE_RECACHE=1: compiled and stored anew");
 		return;
 	}
 	if (strcmp(event->reason, "read-only") == 0)
-		causes_add(causes, CAUSE_READ_ONLY, "read-only: CKCACHE_READ_ONLY=1, nothing is stored");
+		rebuild_causes_add(causes, CAUSE_READ_ONLY,
+				   "read-only: CKCACHE_READ_ONLY=1, nothing is stored");
 	before = causes->count;
 	add_findings(explanation, question);
 	if (causes->count == before)
@@ -211,7 +218,7 @@ static void answer(struct explanation *explanation, struct question *question)
 	if (causes->count == before)
 		compare(explanation, question);
 	if (strcmp(event->reason, "deferred") == 0)
-		causes_add(causes, CAUSE_DEFERRED, "left to ckcache replay");
+		rebuild_causes_add(causes, CAUSE_DEFERRED, "left to ckcache replay");
 }
 
 static void find_device(struct explanation *explanation, struct question *question)
@@ -221,7 +228,7 @@ static void find_device(struct explanation *explanation, struct question *questi
 
 	if (!name)
 		return;
-	cause_append_value(&text, name, 64);
+	key_field_append_value(&text, name, 64);
 	question->device = cmn_buffer_take_string(&text);
 	explanation->failed |= !question->device;
 }

@@ -2,8 +2,12 @@
 /* key_diff: fields matched by part, name and place among those of one name. */
 #include "tools/explain/key_diff.h"
 
+#include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/json.h"
 
 /* Of each kind of difference. */
 #define FAR_DEVICE 12.0
@@ -13,9 +17,9 @@
 #define FAR_KIND 20.0
 #define FAR_SETTING 2.0
 
-bool key_fields_read(struct cmn_view outline, struct key_fields *ret)
+bool key_fields_read(struct cmn_view summary, struct key_fields *ret)
 {
-	struct cmn_reader reader = cmn_reader_of(outline);
+	struct cmn_reader reader = cmn_reader_of(summary);
 	struct cc_key_summary_field field;
 
 	*ret = (struct key_fields){ 0 };
@@ -50,6 +54,49 @@ struct cmn_view key_field_after(const struct cc_key_summary_field *field, const 
 	if (field->name.len < len || memcmp(field->name.data, prefix, len) != 0)
 		return (struct cmn_view){ 0 };
 	return (struct cmn_view){ (const char *)field->name.data + len, field->name.len - len };
+}
+
+static void append_text(struct cmn_buffer *text, struct cmn_view value, size_t max)
+{
+	size_t len = value.len < max ? value.len : max;
+	const char *from = value.data;
+
+	for (size_t i = 0; i < len; i++)
+		cmn_buffer_append_u8(text, iscntrl((unsigned char)from[i]) ? ' '
+									    : (uint8_t)from[i]);
+	if (len < value.len)
+		cmn_buffer_append_text(text, "...");
+}
+
+void key_field_append_value(struct cmn_buffer *text, const struct cc_key_summary_field *field,
+			    size_t max)
+{
+	char hex[CMN_HASH_HEX_SIZE];
+	uint64_t number;
+
+	if (!field) {
+		cmn_buffer_append_u8(text, '-');
+	} else if (field->whole && cc_key_is_number(field->value, &number)) {
+		cmn_buffer_printf(text, "%" PRIu64, number);
+	} else if (field->whole && cmn_json_is_text(field->value)) {
+		append_text(text, field->value, max);
+	} else {
+		cmn_hash_hex(&field->hash, hex);
+		cmn_buffer_printf(text, "%" PRIu64 " bytes, hash %.8s", field->len, hex);
+	}
+}
+
+void key_field_add_value(struct json_object *object, const char *name,
+		     const struct cc_key_summary_field *field, size_t max)
+{
+	struct cmn_buffer value = { 0 };
+
+	key_field_append_value(&value, field, max);
+	if (value.failed)
+		json_add_null(object, name);
+	else
+		json_add_view(object, name, cmn_buffer_view(&value));
+	cmn_buffer_release(&value);
 }
 
 const struct cc_key_summary_field *key_fields_find(const struct key_fields *fields, const char *name)
@@ -87,8 +134,7 @@ static size_t place_of(const struct key_fields *fields, size_t index)
 
 /* The field of `other` that stands for the index-th of fields. */
 static const struct cc_key_summary_field *find_counterpart(const struct key_fields *fields,
-						       size_t index,
-						       const struct key_fields *other)
+						       size_t index, const struct key_fields *other)
 {
 	const struct cc_key_summary_field *field = &fields->all[index];
 	bool constant = field->part == CC_PART_CONSTANTS;

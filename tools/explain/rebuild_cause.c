@@ -42,19 +42,20 @@ static const struct {
 	[CAUSE_FIRST_TIME] = { "first-time", "for the first time" },
 };
 
-const char *cause_word(enum cause_kind kind)
+const char *rebuild_cause_word(enum rebuild_cause_kind kind)
 {
 	return kinds[kind].word;
 }
 
-const char *cause_phrase(enum cause_kind kind)
+const char *rebuild_cause_phrase(enum rebuild_cause_kind kind)
 {
 	return kinds[kind].phrase;
 }
 
-void causes_add(struct causes *causes, enum cause_kind kind, const char *format, ...)
+void rebuild_causes_add(struct rebuild_causes *causes, enum rebuild_cause_kind kind,
+			const char *format, ...)
 {
-	struct cause *all = cmn_array_grow(causes->all, causes->count, sizeof(*all));
+	struct rebuild_cause *all = cmn_array_grow(causes->all, causes->count, sizeof(*all));
 	char *text = NULL;
 	va_list args;
 
@@ -68,54 +69,25 @@ void causes_add(struct causes *causes, enum cause_kind kind, const char *format,
 		text = NULL;	/* it is undefined then */
 	va_end(args);
 	if (text)
-		causes->all[causes->count++] = (struct cause){ kind, text };
+		causes->all[causes->count++] = (struct rebuild_cause){ kind, text };
 	else
 		causes->failed = true;
 }
 
-void causes_release(struct causes *causes)
+void rebuild_causes_release(struct rebuild_causes *causes)
 {
 	for (size_t i = 0; i < causes->count; i++)
 		free(causes->all[i].text);
 	free(causes->all);
-	*causes = (struct causes){ 0 };
+	*causes = (struct rebuild_causes){ 0 };
 }
 
-static void append_text(struct cmn_buffer *text, struct cmn_view value, size_t max)
-{
-	size_t len = value.len < max ? value.len : max;
-	const char *from = value.data;
-
-	for (size_t i = 0; i < len; i++)
-		cmn_buffer_append_u8(text, iscntrl((unsigned char)from[i]) ? ' '
-									    : (uint8_t)from[i]);
-	if (len < value.len)
-		cmn_buffer_append_text(text, "...");
-}
-
-void cause_append_value(struct cmn_buffer *text, const struct cc_key_summary_field *field, size_t max)
-{
-	char hex[CMN_HASH_HEX_SIZE];
-	uint64_t number;
-
-	if (!field) {
-		cmn_buffer_append_u8(text, '-');
-	} else if (field->whole && cc_key_is_number(field->value, &number)) {
-		cmn_buffer_printf(text, "%" PRIu64, number);
-	} else if (field->whole && cmn_json_is_text(field->value)) {
-		append_text(text, field->value, max);
-	} else {
-		cmn_hash_hex(&field->hash, hex);
-		cmn_buffer_printf(text, "%" PRIu64 " bytes, hash %.8s", field->len, hex);
-	}
-}
-
-/* The same as a string that is the caller's; never NULL, "" without memory. */
+/* A field's value as a string that is the caller's; NULL: no memory. */
 static char *value_text(const struct cc_key_summary_field *field)
 {
 	struct cmn_buffer text = { 0 };
 
-	cause_append_value(&text, field, MAX_SHOWN);
+	key_field_append_value(&text, field, MAX_SHOWN);
 	return cmn_buffer_take_string(&text);
 }
 
@@ -127,7 +99,8 @@ static const struct change_words usual = { "", " is new: ", "", " is gone (was "
 static const struct change_words of_variable = { "environment ", " set to ", " (was unset)",
 						 " unset (was " };
 
-static void add_change(struct causes *causes, enum cause_kind kind, struct cmn_view what,
+static void add_change(struct rebuild_causes *causes, enum rebuild_cause_kind kind,
+		       struct cmn_view what,
 		       const struct key_difference *one, const struct change_words *words)
 {
 	char *was = value_text(one->was), *is = value_text(one->is);
@@ -136,13 +109,13 @@ static void add_change(struct causes *causes, enum cause_kind kind, struct cmn_v
 
 	causes->failed |= !was || !is;
 	if (was && is && !one->was)
-		causes_add(causes, kind, "%s%.*s%s%s%s", words->before, len, name,
+		rebuild_causes_add(causes, kind, "%s%.*s%s%s%s", words->before, len, name,
 			   words->is_new, is, words->new_end);
 	else if (was && is && !one->is)
-		causes_add(causes, kind, "%s%.*s%s%s)", words->before, len, name,
+		rebuild_causes_add(causes, kind, "%s%.*s%s%s)", words->before, len, name,
 			   words->is_gone, was);
 	else if (was && is)
-		causes_add(causes, kind, "%s%.*s: %s -> %s", words->before, len, name, was,
+		rebuild_causes_add(causes, kind, "%s%.*s: %s -> %s", words->before, len, name, was,
 			   is);
 	free(was);
 	free(is);
@@ -163,7 +136,7 @@ static const struct key_difference *find_difference(const struct key_diff *diff,
 }
 
 /* Another device has all its fields different: its name says it. true: it was said. */
-static bool add_device(struct causes *causes, const struct key_diff *diff)
+static bool add_device(struct rebuild_causes *causes, const struct key_diff *diff)
 {
 	const struct key_difference *name = find_difference(diff, "device.name");
 
@@ -197,12 +170,13 @@ static char *library_text(const struct cc_key_summary_field *field)
 		cmn_buffer_printf(&text, "build-id %.*s%s", (int)(hex < BUILD_ID_DIGITS ? hex : BUILD_ID_DIGITS),
 				  digits, hex > BUILD_ID_DIGITS ? "..." : "");
 	} else {
-		cause_append_value(&text, field, MAX_SHOWN);
+		key_field_append_value(&text, field, MAX_SHOWN);
 	}
 	return cmn_buffer_take_string(&text);
 }
 
-static void add_library(struct causes *causes, const struct key_difference *one, size_t others)
+static void add_library(struct rebuild_causes *causes, const struct key_difference *one,
+			size_t others)
 {
 	struct cmn_view name = key_field_after(field_of(one), "library.");
 	char *was = one->was ? library_text(one->was) : NULL;
@@ -211,19 +185,20 @@ static void add_library(struct causes *causes, const struct key_difference *one,
 	if (others)
 		(void)snprintf(more, sizeof(more), ", and %zu more of the driver", others);
 	if (was && is)
-		causes_add(causes, CAUSE_DRIVER, "driver %.*s changed: %s -> %s%s", (int)name.len,
+		rebuild_causes_add(causes, CAUSE_DRIVER, "driver %.*s changed: %s -> %s%s",
+				   (int)name.len,
 			   (const char *)name.data, was,
 			   strncmp(is, "build-id ", 9) == 0 && strncmp(was, "build-id ", 9) == 0
 				   ? is + 9 : is, more);
 	else
-		causes_add(causes, CAUSE_DRIVER, "driver library %.*s %s%s", (int)name.len,
+		rebuild_causes_add(causes, CAUSE_DRIVER, "driver library %.*s %s%s", (int)name.len,
 			   (const char *)name.data, one->is ? "is new" : "is gone", more);
 	free(was);
 	free(is);
 }
 
 /* One library, or else one field, speaks for all that an update changes. */
-static void add_driver(struct causes *causes, const struct key_diff *diff,
+static void add_driver(struct rebuild_causes *causes, const struct key_diff *diff,
 		       const struct key_fields *is)
 {
 	const struct key_difference *library = NULL, *other = NULL;
@@ -249,7 +224,7 @@ static void add_driver(struct causes *causes, const struct key_diff *diff,
 }
 
 /* The word, if the keys differ by one that chance has made. */
-static bool find_token(const struct causes_keys *keys, struct cmn_view *ret_was,
+static bool find_token(const struct rebuild_causes_keys *keys, struct cmn_view *ret_was,
 		       struct cmn_view *ret_is)
 {
 	return keys->was.len && keys->is.len &&
@@ -257,7 +232,7 @@ static bool find_token(const struct causes_keys *keys, struct cmn_view *ret_was,
 }
 
 /* " at line N", where that can be told; exactly, where both texts are at hand. */
-static void line_text(const struct key_difference *one, const struct causes_keys *keys,
+static void line_text(const struct key_difference *one, const struct rebuild_causes_keys *keys,
 		      char *ret, size_t size)
 {
 	struct cc_key_summary_field was = *one->was, is = *one->is;
@@ -276,8 +251,8 @@ static void line_text(const struct key_difference *one, const struct causes_keys
 		(void)snprintf(ret, size, " at line %" PRIu64, line);
 }
 
-static void add_source(struct causes *causes, const struct key_difference *one,
-		       const struct causes_keys *keys)
+static void add_source(struct rebuild_causes *causes, const struct key_difference *one,
+		       const struct rebuild_causes_keys *keys)
 {
 	struct cmn_view was = { 0 }, is = { 0 };
 	char where[80] = "";
@@ -285,16 +260,17 @@ static void add_source(struct causes *causes, const struct key_difference *one,
 	if (one->was && one->is)
 		line_text(one, keys, where, sizeof(where));
 	if (find_token(keys, &was, &is))
-		causes_add(causes, CAUSE_SOURCE, "source differs%s: a random token? (%.*s -> %.*s)",
+		rebuild_causes_add(causes, CAUSE_SOURCE,
+				   "source differs%s: a random token? (%.*s -> %.*s)",
 			   where, (int)(was.len < MAX_SHOWN ? was.len : MAX_SHOWN),
 			   (const char *)was.data, (int)(is.len < MAX_SHOWN ? is.len : MAX_SHOWN),
 			   (const char *)is.data);
 	else
-		causes_add(causes, CAUSE_SOURCE, "source differs%s", where);
+		rebuild_causes_add(causes, CAUSE_SOURCE, "source differs%s", where);
 }
 
-static void add_image(struct causes *causes, const struct key_difference *one,
-		      const struct causes_keys *keys)
+static void add_image(struct rebuild_causes *causes, const struct key_difference *one,
+		      const struct rebuild_causes_keys *keys)
 {
 	char *name = NULL;
 
@@ -302,18 +278,19 @@ static void add_image(struct causes *causes, const struct key_difference *one,
 		add_source(causes, one, keys);
 	} else if (key_field_is(field_of(one), "header.text")) {
 		name = value_text(one->header);
-		causes_add(causes, CAUSE_HEADER, "header %s, handed over by the program, %s",
+		rebuild_causes_add(causes, CAUSE_HEADER,
+				   "header %s, handed over by the program, %s",
 			   name ? name : "", !one->was ? "is new" : one->is ? "changed" : "is gone");
 		free(name);
 	} else if (key_field_is(field_of(one), "input")) {
-		causes_add(causes, CAUSE_SOURCE, "an input of the link %s",
+		rebuild_causes_add(causes, CAUSE_SOURCE, "an input of the link %s",
 			   !one->was ? "is new" : one->is ? "changed" : "is gone");
 	} else if (!key_field_is(field_of(one), "header.name")) {
 		add_change(causes, CAUSE_OTHER, field_of(one)->name, one, &usual);
 	}
 }
 
-static void add_options(struct causes *causes, const struct key_difference *one)
+static void add_options(struct rebuild_causes *causes, const struct key_difference *one)
 {
 	struct cmn_buffer text = { 0 };
 	char *sentence;
@@ -326,7 +303,7 @@ static void add_options(struct causes *causes, const struct key_difference *one)
 	sentence = cmn_buffer_take_string(&text);
 	causes->failed |= !sentence;
 	if (sentence)
-		causes_add(causes, CAUSE_OPTION, "%s", sentence);
+		rebuild_causes_add(causes, CAUSE_OPTION, "%s", sentence);
 	free(sentence);
 }
 
@@ -347,27 +324,27 @@ static bool read_constant(const struct cc_key_summary_field *field, uint32_t *re
 	return !reader.failed;
 }
 
-static void add_constant(struct causes *causes, const struct key_difference *one)
+static void add_constant(struct rebuild_causes *causes, const struct key_difference *one)
 {
 	uint32_t id = 0;
 	uint64_t was = 0, is = 0;
 	bool had = read_constant(one->was, &id, &was), has = read_constant(one->is, &id, &is);
 
 	if (had && has)
-		causes_add(causes, CAUSE_CONSTANT,
+		rebuild_causes_add(causes, CAUSE_CONSTANT,
 			   "specialization constant %" PRIu32 ": %" PRIu64 " -> %" PRIu64, id, was, is);
 	else if (has)
-		causes_add(causes, CAUSE_CONSTANT,
+		rebuild_causes_add(causes, CAUSE_CONSTANT,
 			   "specialization constant %" PRIu32 " set to %" PRIu64 " (was not set)", id,
 			   is);
 	else if (had)
-		causes_add(causes, CAUSE_CONSTANT,
+		rebuild_causes_add(causes, CAUSE_CONSTANT,
 			   "specialization constant %" PRIu32 " not set (was %" PRIu64 ")", id, was);
 	else
-		causes_add(causes, CAUSE_CONSTANT, "a specialization constant differs");
+		rebuild_causes_add(causes, CAUSE_CONSTANT, "a specialization constant differs");
 }
 
-static void add_setting(struct causes *causes, const struct key_difference *one)
+static void add_setting(struct rebuild_causes *causes, const struct key_difference *one)
 {
 	const struct cc_key_summary_field *field = field_of(one);
 	struct cmn_view variable = key_field_after(field, "env.");
@@ -381,8 +358,8 @@ static void add_setting(struct causes *causes, const struct key_difference *one)
 	}
 }
 
-void causes_of_diff(struct causes *causes, const struct key_diff *diff,
-		    const struct key_fields *is, const struct causes_keys *keys)
+void rebuild_causes_of_diff(struct rebuild_causes *causes, const struct key_diff *diff,
+		    const struct key_fields *is, const struct rebuild_causes_keys *keys)
 {
 	if (!add_device(causes, diff))
 		add_driver(causes, diff, is);

@@ -9,7 +9,7 @@
 #include "tools/explain/key_diff.h"
 
 /* Of each compile the first one counts in the summary. In the order of their weight. */
-enum cause_kind {
+enum rebuild_cause_kind {
 	CAUSE_BYPASS,
 	CAUSE_NOT_STORED,
 	CAUSE_RECACHE,
@@ -31,31 +31,29 @@ enum cause_kind {
 	CAUSE_FIRST_TIME,
 	CAUSE_KIND_COUNT,
 };
-const char *cause_word(enum cause_kind kind);	/* in JSON, as "not-stored" */
-const char *cause_phrase(enum cause_kind kind);	/* in a summary, as "evicted" */
+const char *rebuild_cause_word(enum rebuild_cause_kind kind);	/* in JSON, as "not-stored" */
+const char *rebuild_cause_phrase(enum rebuild_cause_kind kind);	/* in a summary, as "evicted" */
 
-struct cause {
-	enum cause_kind kind;
+struct rebuild_cause {
+	enum rebuild_cause_kind kind;
 	char *text;
 };
-struct causes {
-	struct cause *all;
+struct rebuild_causes {
+	struct rebuild_cause *all;
 	size_t count;
 	bool failed;		/* out of memory */
 };
-void causes_add(struct causes *causes, enum cause_kind kind, const char *format, ...)
+void rebuild_causes_add(struct rebuild_causes *causes, enum rebuild_cause_kind kind,
+			const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-void causes_release(struct causes *causes);
+void rebuild_causes_release(struct rebuild_causes *causes);
 
 /* The two whole keys' encodings, where they are at hand; empty: not. */
-struct causes_keys {
+struct rebuild_causes_keys {
 	struct cmn_view was, is;
 };
 /* What the differences come to, the weightiest first. */
-void causes_of_diff(struct causes *causes, const struct key_diff *diff,
-		    const struct key_fields *is, const struct causes_keys *keys);
-
-/* A field's value as a line for people, cut to `max` bytes: text, number or size and hash; "-": NULL. */
-void cause_append_value(struct cmn_buffer *text, const struct cc_key_summary_field *field, size_t max);
+void rebuild_causes_of_diff(struct rebuild_causes *causes, const struct key_diff *diff,
+		    const struct key_fields *is, const struct rebuild_causes_keys *keys);
 
 #endif

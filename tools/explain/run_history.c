@@ -5,26 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void note_part(void *ctx, const struct cmn_hash *hash, struct cmn_view outline)
+static void note_part(void *ctx, const struct cmn_hash *hash, struct cmn_view summary)
 {
-	struct past *past = ctx;
-	struct run_history_part *parts = cmn_array_grow(past->parts, past->part_count, sizeof(*parts)), *part;
+	struct run_history *history = ctx;
+	struct run_history_part *parts = cmn_array_grow(history->parts, history->part_count,
+							sizeof(*parts)), *part;
 
-	past->failed |= !parts;
+	history->failed |= !parts;
 	if (!parts)
 		return;
-	past->parts = parts;
-	part = &parts[past->part_count++];
+	history->parts = parts;
+	part = &parts[history->part_count++];
 	*part = (struct run_history_part){ .hash = *hash };
-	cmn_buffer_append(&part->outline, outline.data, outline.len);
-	past->failed |= part->outline.failed;
+	cmn_buffer_append(&part->summary, summary.data, summary.len);
+	history->failed |= part->summary.failed;
 }
 
-static char *copy_view(struct past *past, struct cmn_view view)
+static char *copy_view(struct run_history *history, struct cmn_view view)
 {
 	char *copy = strndup(view.len ? view.data : "", view.len);
 
-	past->failed |= !copy;
+	history->failed |= !copy;
 	return copy;
 }
 
@@ -43,21 +44,23 @@ static void leaf_of(const struct cmn_hash parts[CC_PART_COUNT], char ret[CC_LEAF
 
 static void note_event(void *ctx, const struct cc_history_event *event)
 {
-	struct past *past = ctx;
-	struct run_history_event *events = cmn_array_grow(past->events, past->event_count, sizeof(*events));
+	struct run_history *history = ctx;
+	struct run_history_event *events = cmn_array_grow(history->events, history->event_count,
+							  sizeof(*events));
 	struct run_history_event *copy;
 
-	past->failed |= !events;
+	history->failed |= !events;
 	if (!events)
 		return;
-	past->events = events;
-	copy = &events[past->event_count++];
+	history->events = events;
+	copy = &events[history->event_count++];
 	*copy = (struct run_history_event){
 		.kind = event->kind, .pid = event->pid, .start_ns = event->start_ns,
 		.time_ns = event->time_ns, .build_ns = event->build_ns,
-		.program = copy_view(past, event->program),
-		.reason = copy_view(past, event->reason),
-		.detail = copy_view(past, event->detail), .name = copy_view(past, event->name),
+		.program = copy_view(history, event->program),
+		.reason = copy_view(history, event->reason),
+		.detail = copy_view(history, event->detail), .name = copy_view(history,
+									       event->name),
 	};
 	memcpy(copy->parts, event->parts, sizeof(copy->parts));
 	leaf_of(copy->parts, copy->leaf);
@@ -65,15 +68,17 @@ static void note_event(void *ctx, const struct cc_history_event *event)
 
 static void note_eviction(void *ctx, enum cc_history_cause cause, uint64_t time_ns, uint64_t leaf)
 {
-	struct past *past = ctx;
-	struct run_history_eviction *evictions = cmn_array_grow(past->evictions, past->eviction_count,
+	struct run_history *history = ctx;
+	struct run_history_eviction *evictions = cmn_array_grow(history->evictions,
+								history->eviction_count,
 							 sizeof(*evictions));
 
-	past->failed |= !evictions;
+	history->failed |= !evictions;
 	if (!evictions)
 		return;
-	past->evictions = evictions;
-	evictions[past->eviction_count++] = (struct run_history_eviction){ cause, time_ns, leaf };
+	history->evictions = evictions;
+	evictions[history->eviction_count++] = (struct run_history_eviction){ cause, time_ns,
+									      leaf };
 }
 
 static int compare_parts(const void *a, const void *b)
@@ -83,47 +88,49 @@ static int compare_parts(const void *a, const void *b)
 	return memcmp(one->hash.bytes, two->hash.bytes, CMN_HASH_SIZE);
 }
 
-enum cmn_status run_history_load(const char *root, enum cmn_file_trust trust, struct past *ret)
+enum cmn_status run_history_load(const char *root, enum cmn_file_trust trust,
+				 struct run_history *ret)
 {
 	struct cc_history_reader reader = { note_part, note_event, note_eviction, ret };
 	enum cmn_status status;
 
-	*ret = (struct past){ 0 };
+	*ret = (struct run_history){ 0 };
 	status = cc_history_read(root, trust, &reader);
 	if (ret->part_count)
 		qsort(ret->parts, ret->part_count, sizeof(*ret->parts), compare_parts);
 	return status == CMN_OK && ret->failed ? CMN_ERR_NOMEM : status;
 }
 
-void run_history_release(struct past *past)
+void run_history_release(struct run_history *history)
 {
-	for (size_t i = 0; i < past->event_count; i++) {
-		free(past->events[i].program);
-		free(past->events[i].reason);
-		free(past->events[i].detail);
-		free(past->events[i].name);
+	for (size_t i = 0; i < history->event_count; i++) {
+		free(history->events[i].program);
+		free(history->events[i].reason);
+		free(history->events[i].detail);
+		free(history->events[i].name);
 	}
-	for (size_t i = 0; i < past->part_count; i++)
-		cmn_buffer_release(&past->parts[i].outline);
-	free(past->events);
-	free(past->parts);
-	free(past->evictions);
-	*past = (struct past){ 0 };
+	for (size_t i = 0; i < history->part_count; i++)
+		cmn_buffer_release(&history->parts[i].summary);
+	free(history->events);
+	free(history->parts);
+	free(history->evictions);
+	*history = (struct run_history){ 0 };
 }
 
-bool run_history_outline(const struct past *past, const struct run_history_event *event, struct cmn_buffer *buf)
+bool run_history_summary(const struct run_history *history, const struct run_history_event *event,
+			 struct cmn_buffer *buf)
 {
 	bool complete = event->leaf[0] != '\0';
 
 	for (size_t i = 0; complete && i < CC_PART_COUNT; i++) {
 		const struct run_history_part wanted = { .hash = event->parts[i] };
-		const struct run_history_part *part = past->part_count ?
-			bsearch(&wanted, past->parts, past->part_count, sizeof(wanted),
+		const struct run_history_part *part = history->part_count ?
+			bsearch(&wanted, history->parts, history->part_count, sizeof(wanted),
 				compare_parts) : NULL;
 
 		complete = part != NULL;
 		if (part)
-			cmn_buffer_append(buf, part->outline.data, part->outline.len);
+			cmn_buffer_append(buf, part->summary.data, part->summary.len);
 	}
 	return complete && !buf->failed;
 }
@@ -138,14 +145,15 @@ bool run_history_is_compile(const struct run_history_event *event)
 	return event->kind == CC_HISTORY_MISS || event->kind == CC_HISTORY_BYPASS;
 }
 
-const struct run_history_eviction *run_history_find_eviction(const struct past *past, const char *leaf,
+const struct run_history_eviction *run_history_find_eviction(const struct run_history *history,
+							     const char *leaf,
 					       uint64_t before_ns)
 {
 	const struct run_history_eviction *found = NULL;
 	uint64_t number = cc_history_leaf(leaf);
 
-	for (size_t i = 0; i < past->eviction_count; i++) {
-		const struct run_history_eviction *one = &past->evictions[i];
+	for (size_t i = 0; i < history->eviction_count; i++) {
+		const struct run_history_eviction *one = &history->evictions[i];
 
 		if (one->leaf == number && one->time_ns <= before_ns &&
 		    (!found || found->time_ns <= one->time_ns))

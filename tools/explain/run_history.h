@@ -23,7 +23,7 @@ struct run_history_event {
 
 struct run_history_part {
 	struct cmn_hash hash;
-	struct cmn_buffer outline;
+	struct cmn_buffer summary;
 };
 
 struct run_history_eviction {
@@ -31,7 +31,7 @@ struct run_history_eviction {
 	uint64_t time_ns, leaf;
 };
 
-struct past {
+struct run_history {
 	struct run_history_event *events;
 	size_t event_count;
 	struct run_history_part *parts;	/* sorted by hash once loaded */
@@ -43,18 +43,19 @@ struct past {
 
 /* CMN_OK also where nothing is known; else as cc_history_read, CMN_ERR_NOMEM. To be released in any case. */
 CMN_CHECKED enum cmn_status run_history_load(const char *root, enum cmn_file_trust trust,
-				      struct past *ret);
-void run_history_release(struct past *past);
+				      struct run_history *ret);
+void run_history_release(struct run_history *history);
 
-/* Appends the outline of an event's key; false: a part of it is not known. */
-bool run_history_outline(const struct past *past, const struct run_history_event *event,
+/* Appends the summary of an event's key; false: a part of it is not known. */
+bool run_history_summary(const struct run_history *history, const struct run_history_event *event,
 		  struct cmn_buffer *buf);
 /* Whether two events are of one run of a program. */
 bool run_history_same_run(const struct run_history_event *a, const struct run_history_event *b);
 /* Something was compiled. */
 bool run_history_is_compile(const struct run_history_event *event);
 /* The last eviction of that leaf in the time up to before_ns; NULL: none. */
-const struct run_history_eviction *run_history_find_eviction(const struct past *past, const char *leaf,
+const struct run_history_eviction *run_history_find_eviction(const struct run_history *history,
+							     const char *leaf,
 					       uint64_t before_ns);
 
 #endif

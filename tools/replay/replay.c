@@ -14,21 +14,21 @@
 
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
-#include "tools/child.h"
+#include "tools/arguments.h"
+#include "tools/json.h"
 #include "tools/replay/replay.h"
 #include "tools/terminal.h"
 
 enum {
 	MAX_ATTEMPTS = 2,	/* that go wrong; then it is quarantined */
-	MAX_JOBS = 256,
+	MAX_JOBS = 256,		/* as verbs.c has it */
 	TIMEOUT_S = 600,
-	MAX_TIMEOUT_S = 1000000,
 };
 
 struct replay {
 	struct replay_settings settings;
 	int fd;			/* the recipes' directory */
-	struct replay_job *jobs;
+	struct child *jobs;
 	size_t job_count;
 	int signal;		/* that asked this process to end; 0: none */
 	bool failed;		/* something that is not a recipe's fault, it was complained about */
@@ -68,8 +68,10 @@ static void show_progress(const struct replay *replay)
 }
 
 /* How a worker ended that left no entry, for people. */
-static void describe_end(const struct replay_job *job, int state, char *ret, size_t size)
+static void describe_end(const struct child *job, char *ret, size_t size)
 {
+	int state = job->state;
+
 	if (job->timed_out)
 		(void)snprintf(ret, size, "its time was up");
 	else if (WIFSIGNALED(state))
@@ -84,12 +86,12 @@ static void describe_end(const struct replay_job *job, int state, char *ret, siz
 }
 
 /* The attempt counts against the recipe. */
-static void went_wrong(struct replay *replay, const struct replay_job *job, int state)
+static void went_wrong(struct replay *replay, const struct child *job)
 {
 	bool last = cc_recipes_attempts(replay->fd, job->name) >= MAX_ATTEMPTS;
 	char how[80];
 
-	describe_end(job, state, how, sizeof(how));
+	describe_end(job, how, sizeof(how));
 	tool_complain("%.8s: %s%s", job->name, how,
 		      last ? "; it will not be tried again" : "; it is kept for another try");
 	replay->wrong++;
@@ -113,10 +115,9 @@ static bool is_outdated(const struct replay *replay, const struct cc_recipe *rec
 	return field != NULL;
 }
 
-static void judge(struct replay *replay, const struct replay_job *job,
-		  const struct cc_recipe *recipe, int state)
+static void judge(struct replay *replay, const struct child *job, const struct cc_recipe *recipe)
 {
-	int code = WIFEXITED(state) && !job->timed_out ? WEXITSTATUS(state) : -1;
+	int code = WIFEXITED(job->state) && !job->timed_out ? WEXITSTATUS(job->state) : -1;
 
 	if (replay_entries_has(replay->settings.root, recipe)) {
 		replay->built++;
@@ -137,18 +138,18 @@ static void judge(struct replay *replay, const struct replay_job *job,
 		replay->outdated++;
 		drop(replay, job->name);
 	} else {
-		went_wrong(replay, job, state);
+		went_wrong(replay, job);
 	}
 }
 
-static void finish(struct replay *replay, struct replay_job *job, int state)
+static void finish(struct replay *replay, struct child *job)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_recipe recipe;
 
 	/* If it is gone, somebody cleared the directory. */
 	if (cc_recipes_read(replay->fd, job->name, &file, &recipe) == CMN_OK)
-		judge(replay, job, &recipe, state);
+		judge(replay, job, &recipe);
 	cmn_buffer_release(&file);
 	replay->done++;
 	show_progress(replay);
@@ -157,16 +158,14 @@ static void finish(struct replay *replay, struct replay_job *job, int state)
 /* Waits for one worker; false: this process is to end. */
 static bool wait_for_one(struct replay *replay)
 {
-	int state = 0;
-	struct replay_job *job = replay_process_wait(replay->jobs, replay->job_count, &state,
-						     &replay->signal);
+	struct child *job = replay_process_wait(replay->jobs, replay->job_count, &replay->signal);
 
 	if (job)
-		finish(replay, job, state);
+		finish(replay, job);
 	return job != NULL;
 }
 
-static struct replay_job *free_job(struct replay *replay)
+static struct child *free_job(struct replay *replay)
 {
 	for (size_t i = 0; i < replay->job_count; i++) {
 		if (!replay->jobs[i].pid)
@@ -176,7 +175,7 @@ static struct replay_job *free_job(struct replay *replay)
 }
 
 /* Starts the recipe's worker, or finds that none is due. */
-static void start(struct replay *replay, struct replay_job *job, char *name)
+static void start(struct replay *replay, struct child *job, char *name)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_recipe recipe;
@@ -212,14 +211,13 @@ static void start(struct replay *replay, struct replay_job *job, char *name)
 static void abandon(struct replay *replay)
 {
 	for (size_t i = 0; i < replay->job_count; i++) {
-		struct replay_job *job = &replay->jobs[i];
+		struct child *job = &replay->jobs[i];
 		unsigned int attempts;
-		int state;
 
 		if (!job->pid)
 			continue;
-		replay_process_kill(job);
-		(void)waitpid(job->pid, &state, 0);	/* it is dead */
+		child_kill(job);
+		(void)waitpid(job->pid, NULL, 0);	/* it is dead */
 		job->pid = 0;
 		attempts = cc_recipes_attempts(replay->fd, job->name);
 		set_attempts(replay, job->name, attempts ? attempts - 1 : 0);
@@ -233,7 +231,7 @@ static void build_all(struct replay *replay, const struct cc_recipes_names *name
 	replay->total = names->count;
 	show_progress(replay);
 	while (!replay->signal && (replay->done < replay->total)) {
-		struct replay_job *job = next < names->count ? free_job(replay) : NULL;
+		struct child *job = next < names->count ? free_job(replay) : NULL;
 
 		if (job)
 			start(replay, job, names->names[next++]);
@@ -259,21 +257,16 @@ static int print(const struct replay *replay, bool json)
 		{ "quarantined", "of these quarantined", replay->quarantined },
 		{ "damaged", "damaged", replay->damaged },
 	};
-	const size_t count = sizeof(rows) / sizeof(rows[0]);
+	struct json_object *object = json ? json_new_object() : NULL;
 	struct cmn_buffer text = { 0 };
 
-	if (json)
-		cmn_buffer_append_u8(&text, '{');
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (json)
-			cmn_buffer_printf(&text, "%s\"%s\": %llu", i ? ", " : "", rows[i].name,
-					  rows[i].count);
+			json_add_number(object, rows[i].name, rows[i].count);
 		else if (rows[i].count || strcmp(rows[i].name, "built") == 0)
 			cmn_buffer_printf(&text, "%-24s %14llu\n", rows[i].text, rows[i].count);
 	}
-	if (json)
-		cmn_buffer_append_text(&text, "}\n");
-	return tool_print(&text);
+	return json ? json_print(object) : tool_print(&text);
 }
 
 /* With the lock. */
@@ -282,7 +275,8 @@ static void run(struct replay *replay, struct cc_store *store, bool stale)
 	struct cc_recipes_names names = { 0 };
 	enum cmn_status status;
 
-	replay_process_begin();
+	child_begin(CHILD_WORKERS);
+	child_over();	/* nothing is to be cleared up */
 	if (stale && !replay_stale_record(&replay->settings, store, &replay->stale,
 					  &replay->signal)) {
 		replay->failed = true;
@@ -361,25 +355,22 @@ static unsigned long usual_jobs(void)
 	       processors > 2 ? (unsigned long)processors / 2 : 1;
 }
 
-int verb_replay(int argc, char **argv)
+verb_function verb_replay;
+
+int verb_replay(const struct arguments *arguments)
 {
-	unsigned long jobs = usual_jobs(), timeout_s = TIMEOUT_S;
-	struct replay replay = { .fd = -1 };
-	bool stale = false, json = false;
-	const struct tool_option options[] = {
-		TOOL_NUMBER("jobs", MAX_JOBS, &jobs), TOOL_NUMBER("timeout", MAX_TIMEOUT_S, &timeout_s),
-		TOOL_FLAG("stale", &stale), TOOL_FLAG("json", &json), { 0 },
+	unsigned long timeout_s = arguments_number(arguments, "timeout", TIMEOUT_S);
+	struct replay replay = {
+		.fd = -1, .job_count = arguments_number(arguments, "jobs", usual_jobs()),
+		.settings.timeout_ns = (uint64_t)timeout_s * UINT64_C(1000000000),
 	};
 	struct tool_cache cache;
 	int code;
 
-	if (!tool_parse(argc, argv, options, 0))
-		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
-	replay.job_count = jobs;
-	replay.settings.timeout_ns = (uint64_t)timeout_s * UINT64_C(1000000000);
-	code = replay_cache(&replay, &cache, stale, json);
+	code = replay_cache(&replay, &cache, arguments_flag(arguments, "stale"),
+			    arguments_flag(arguments, "json"));
 	tool_close(&cache);
 	return code;
 }

@@ -10,9 +10,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "cachecore/disk/recipes.h"
+#include "tools/run/child.h"
 #include "tools/tool.h"
 
 /* Exit codes of a worker. */
@@ -33,33 +33,18 @@ struct replay_settings {
 	uint64_t timeout_ns;
 };
 
-/* One recipe in work. */
-struct replay_job {
-	char *name;		/* of the recipe's file */
-	pid_t pid;		/* 0: none */
-	uint64_t deadline;	/* monotonic */
-	bool timed_out;
-};
-
 /*
- * Starts a worker on the recipe, at low priority in a session of its own. NULL
- * with the name REPLAY_PROBE: the probe, with this process's environment.
- * false: complained about.
+ * Starts a worker on the recipe of its name, at low priority, after child_begin. NULL with the name
+ * REPLAY_PROBE: the probe, with this process's environment. false: complained about.
  */
 #define REPLAY_PROBE "-"
-bool replay_process_start(struct replay_job *job, const struct cc_recipe *recipe,
+bool replay_process_start(struct child *worker, const struct cc_recipe *recipe,
 			  const struct replay_settings *settings);
-/* Ends the worker and all that it started. */
-void replay_process_kill(const struct replay_job *job);
-/* Blocks what replay_process_wait waits for. */
-void replay_process_begin(void);
 /*
- * Waits until a worker ended or its time is up, when it is killed. The job,
- * with *ret_state as from waitpid; NULL: a signal asked this process to end,
- * *ret_signal says which.
+ * Waits until a worker ended, by itself or since its time was up. NULL: a signal asked this process
+ * to end, *ret_signal says which.
  */
-struct replay_job *replay_process_wait(struct replay_job *jobs, size_t count, int *ret_state,
-				       int *ret_signal);
+struct child *replay_process_wait(struct child *workers, size_t count, int *ret_signal);
 
 /*
  * Whether the root has a whole entry of the recipe's key that is for the files as they are, or as they
@@ -85,6 +70,6 @@ bool replay_stale_record(const struct replay_settings *settings, struct cc_store
 			 unsigned long long *ret_count, int *ret_signal);
 
 /* The verb that is run in a process of its own; not for people. */
-int verb_replay_worker(int argc, char **argv);
+int replay_worker(int argc, char **argv);
 
 #endif

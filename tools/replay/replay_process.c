@@ -1,27 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay_process: workers. A driver may hang, crash or fill the memory, so
- * each recipe gets a process, and its compilers its session: all of it can be
- * ended at once, and ends with this process.
+ * replay_process: workers, and their environments. A driver may hang, crash or fill the memory, so
+ * each recipe gets a process, and its compilers its session (child.h).
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cachecore/key.h"
 #include "common/clock.h"
 #include "tools/replay/replay.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 #define KEY_PREFIX "env."
 
 /*
@@ -185,8 +179,6 @@ static void gather_environment(const struct cc_recipe *recipe,
 static void lower_priority(void)
 {
 	const struct sched_param none = { 0 };
-	const struct rlimit no_core = { 0, 0 };
-
 	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	/* None of them is needed; all are allowed, as a rule. */
@@ -196,62 +188,25 @@ static void lower_priority(void)
 	}
 	(void)setpriority(PRIO_PROCESS, 0, 19);
 	(void)sched_setscheduler(0, SCHED_IDLE, &none);
-	(void)setrlimit(RLIMIT_CORE, &no_core);
 }
 
-/* What the caller had ignored (nohup) is ignored, by workers too. */
-static bool is_ignored(int number)
-{
-	struct sigaction action;
-
-	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
-static void watched_signals(sigset_t *ret)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-
-	(void)sigemptyset(ret);	/* neither can fail for these */
-	(void)sigaddset(ret, SIGCHLD);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		if (!is_ignored(signals[i]))
-			(void)sigaddset(ret, signals[i]);
-	}
-}
-
-void replay_process_begin(void)
-{
-	const struct sigaction def = { .sa_handler = SIG_DFL };
-	sigset_t watched;
-
-	watched_signals(&watched);
-	/* An inherited SIG_IGN would leave nothing to wait for. */
-	(void)sigaction(SIGCHLD, &def, NULL);	/* arguments are right */
-	(void)sigprocmask(SIG_BLOCK, &watched, NULL);
-}
-
-static void in_worker(pid_t parent, const char *name, char **variables)
+static _Noreturn void in_worker(const char *name, char **variables)
 {
 	char *const command[] = { (char *)"ckcache", (char *)"replay-worker", (char *)name, NULL };
-	sigset_t watched;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	watched_signals(&watched);
-	(void)sigprocmask(SIG_UNBLOCK, &watched, NULL);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);	/* if not, it ends by its own time */
-	if (getppid() != parent || setsid() < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
-	    dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
+	    dup2(null, STDERR_FILENO) < 0)
 		_exit(WORKER_UNABLE);
 	lower_priority();
 	(void)execve("/proc/self/exe", command, variables);
 	_exit(WORKER_UNABLE);
 }
 
-bool replay_process_start(struct replay_job *job, const struct cc_recipe *recipe,
+bool replay_process_start(struct child *worker, const struct cc_recipe *recipe,
 			  const struct replay_settings *settings)
 {
 	struct environment environment = { 0 };
-	pid_t parent = getpid();
 
 	gather_environment(recipe, settings, &environment);
 	if (environment.failed) {
@@ -259,76 +214,28 @@ bool replay_process_start(struct replay_job *job, const struct cc_recipe *recipe
 		environment_release(&environment);
 		return false;
 	}
-	job->timed_out = false;
-	job->deadline = cmn_clock_monotonic() + settings->timeout_ns;
-	job->pid = fork();
-	if (job->pid == 0)
-		in_worker(parent, job->name, environment.variables);
+	worker->deadline = cmn_clock_monotonic() + settings->timeout_ns;
+	if (child_fork(worker) == 0)
+		in_worker(worker->name, environment.variables);
 	environment_release(&environment);
-	if (job->pid < 0) {
+	if (worker->pid < 0) {
 		tool_complain("fork: %s", strerror(errno));
-		job->pid = 0;
+		worker->pid = 0;
 		return false;
 	}
 	return true;
 }
 
-void replay_process_kill(const struct replay_job *job)
+struct child *replay_process_wait(struct child *workers, size_t count, int *ret_signal)
 {
-	/* The session's group; before the worker has made it there is the worker alone. */
-	(void)kill(-job->pid, SIGKILL);
-	(void)kill(job->pid, SIGKILL);
-}
+	struct signalfd_siginfo info;
+	struct child *ended;
 
-/* Reaps one worker that ended; kills those whose time is up. */
-static struct replay_job *reap(struct replay_job *jobs, size_t count, int *ret_state,
-			       uint64_t *ret_next)
-{
-	uint64_t now = cmn_clock_monotonic();
-
-	*ret_next = UINT64_MAX;
-	for (size_t i = 0; i < count; i++) {
-		struct replay_job *job = &jobs[i];
-
-		if (!job->pid)
-			continue;
-		if (waitpid(job->pid, ret_state, WNOHANG) == job->pid) {
-			(void)kill(-job->pid, SIGKILL);	/* what it left running, if anything */
-			job->pid = 0;
-			return job;
-		}
-		if (!job->timed_out && now >= job->deadline) {
-			job->timed_out = true;
-			replay_process_kill(job);
-		}
-		if (!job->timed_out && job->deadline < *ret_next)
-			*ret_next = job->deadline;
-	}
-	return NULL;
-}
-
-struct replay_job *replay_process_wait(struct replay_job *jobs, size_t count, int *ret_state,
-				       int *ret_signal)
-{
-	sigset_t watched;
-
-	watched_signals(&watched);
-	for (;;) {
-		struct timespec pause = { .tv_sec = 1 };
-		struct replay_job *ended;
-		uint64_t next, now;
-		int number;
-
-		ended = reap(jobs, count, ret_state, &next);
-		if (ended)
-			return ended;
-		now = cmn_clock_monotonic();
-		if (next > now && next - now < NS_PER_S)
-			pause = (struct timespec){ .tv_nsec = (long)(next - now) };
-		number = sigtimedwait(&watched, NULL, &pause);
-		if (number > 0 && number != SIGCHLD) {
-			*ret_signal = number;
-			return NULL;
-		}
-	}
+	/* One that SIGKILL does not end is waited for all the same. */
+	do {
+		ended = child_wait(workers, count, NULL, &info);
+	} while (ended && ended->pid);
+	if (!ended)
+		*ret_signal = (int)info.ssi_signo;
+	return ended;
 }

@@ -250,19 +250,18 @@ static bool run_probe(const struct replay_settings *settings, const char *direct
 		      int *ret_signal)
 {
 	struct replay_settings own = *settings;
-	struct replay_job job = { .name = (char *)REPLAY_PROBE };
-	int state = 0;
+	struct child worker = { .name = (char *)REPLAY_PROBE };
 
 	own.root = directory;
-	if (!replay_process_start(&job, NULL, &own))
+	if (!replay_process_start(&worker, NULL, &own))
 		return false;
-	if (!replay_process_wait(&job, 1, &state, ret_signal)) {
-		replay_process_kill(&job);
-		(void)waitpid(job.pid, &state, 0);	/* it is dead */
+	if (!replay_process_wait(&worker, 1, ret_signal)) {
+		child_kill(&worker);
+		(void)waitpid(worker.pid, NULL, 0);	/* it is dead */
 		return false;
 	}
 	/* A driver that crashed leaves the others' answers. */
-	if (WIFEXITED(state) && WEXITSTATUS(state) == WORKER_UNABLE) {
+	if (WIFEXITED(worker.state) && WEXITSTATUS(worker.state) == WORKER_UNABLE) {
 		tool_complain("the OpenCL loader libOpenCL.so.1 cannot be loaded");
 		return false;
 	}

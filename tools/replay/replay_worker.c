@@ -7,7 +7,7 @@
  * environment that is due, and may be killed at any time.
  */
 #include "common/descriptor.h"
-#include "tools/opencl_loader.h"
+#include "tools/doctor/opencl_loader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,8 @@
 #include "cachecore/manifest.h"
 #include "tools/replay/replay.h"
 
-static bool platform_is(const struct loader *loader, cl_platform_id platform, struct cmn_view name)
+static bool platform_is(const struct opencl_loader *loader, cl_platform_id platform,
+			struct cmn_view name)
 {
 	char text[1024] = "";	/* as the key has it */
 
@@ -24,7 +25,7 @@ static bool platform_is(const struct loader *loader, cl_platform_id platform, st
 		       CL_SUCCESS && cmn_view_equal(cmn_view_of(text), name);
 }
 
-static bool device_is(const struct loader *loader, cl_device_id device, struct cmn_view name)
+static bool device_is(const struct opencl_loader *loader, cl_device_id device, struct cmn_view name)
 {
 	char text[1024] = "";
 
@@ -49,7 +50,7 @@ static bool has_device(const struct target *target, cl_device_id device)
 }
 
 /* The one at its old place, if it has this name, else the first of the name that is not taken. */
-static bool add_device(const struct loader *loader, const struct cc_recipe *recipe,
+static bool add_device(const struct opencl_loader *loader, const struct cc_recipe *recipe,
 		       struct cmn_view name, const cl_device_id *devices, cl_uint count,
 		       struct target *target)
 {
@@ -71,11 +72,11 @@ static bool add_device(const struct loader *loader, const struct cc_recipe *reci
 	return false;
 }
 
-static bool choose_devices(const struct loader *loader, const struct cc_recipe *recipe,
+static bool choose_devices(const struct opencl_loader *loader, const struct cc_recipe *recipe,
 			   cl_platform_id platform, struct target *ret)
 {
 	cl_device_id devices[MAX_DEVICES];
-	cl_uint count = loader_devices(loader, platform, devices);
+	cl_uint count = opencl_loader_devices(loader, platform, devices);
 	struct cmn_view name;
 
 	*ret = (struct target){ .platform = platform };
@@ -87,11 +88,11 @@ static bool choose_devices(const struct loader *loader, const struct cc_recipe *
 }
 
 /* false: this machine has no such platform with such devices. */
-static bool choose_target(const struct loader *loader, const struct cc_recipe *recipe,
+static bool choose_target(const struct opencl_loader *loader, const struct cc_recipe *recipe,
 			  struct target *ret)
 {
 	cl_platform_id platforms[MAX_PLATFORMS];
-	cl_uint count = loader_platforms(loader, platforms);
+	cl_uint count = opencl_loader_platforms(loader, platforms);
 	struct cmn_view name, part;
 
 	if (!replay_key_field(recipe->key, "platform.name", 0, &name) ||
@@ -105,7 +106,8 @@ static bool choose_target(const struct loader *loader, const struct cc_recipe *r
 	return false;
 }
 
-static bool set_constants(const struct loader *loader, cl_program program, struct cmn_view key)
+static bool set_constants(const struct opencl_loader *loader, cl_program program,
+			  struct cmn_view key)
 {
 	struct cmn_view field;
 
@@ -123,7 +125,7 @@ static bool set_constants(const struct loader *loader, cl_program program, struc
 }
 
 /* NULL: a kind that cannot be made from its key, or the driver would not. */
-static cl_program create_program(const struct loader *loader, cl_context context,
+static cl_program create_program(const struct opencl_loader *loader, cl_context context,
 				 struct cmn_view key)
 {
 	struct cmn_view kind, source;
@@ -151,8 +153,8 @@ static cl_program create_program(const struct loader *loader, cl_context context
 }
 
 /* For all devices, or for those of the key. */
-static cl_int build(const struct loader *loader, cl_program program, const struct target *target,
-		    struct cmn_view key)
+static cl_int build(const struct opencl_loader *loader, cl_program program,
+		    const struct target *target, struct cmn_view key)
 {
 	cl_device_id list[MAX_DEVICES];
 	struct cmn_view options = { 0 }, field;
@@ -178,7 +180,7 @@ static cl_int build(const struct loader *loader, cl_program program, const struc
 }
 
 /* Whether the settings have the layer not store images of this program's size. */
-static bool is_unwanted(const struct loader *loader, cl_program program)
+static bool is_unwanted(const struct opencl_loader *loader, cl_program program)
 {
 	const struct cmn_log log = { .level = CMN_LOG_NONE };
 	size_t sizes[MAX_DEVICES] = { 0 }, size = 0;
@@ -199,7 +201,7 @@ static bool is_unwanted(const struct loader *loader, cl_program program)
 	return unwanted;
 }
 
-static int build_recipe(const struct loader *loader, const struct cc_recipe *recipe)
+static int build_recipe(const struct opencl_loader *loader, const struct cc_recipe *recipe)
 {
 	cl_context_properties properties[] = { CL_CONTEXT_PLATFORM, 0, 0 };
 	cl_int error = CL_SUCCESS;
@@ -253,7 +255,7 @@ static bool enter(struct cmn_view directory)
 static int work(const char *root, const char *name)
 {
 	struct cmn_buffer file = { 0 };
-	struct loader loader = { 0 };
+	struct opencl_loader loader = { 0 };
 	struct cc_recipe recipe;
 	int code = WORKER_UNABLE;
 	int fd = -1;
@@ -263,7 +265,7 @@ static int work(const char *root, const char *name)
 	if (cc_recipes_read(fd, name, &file, &recipe) == CMN_OK) {
 		if (!enter(recipe.directory) || !is_current(&recipe))
 			code = WORKER_STALE;
-		else if (!loader_load(&loader))
+		else if (!opencl_loader_load(&loader))
 			code = build_recipe(&loader, &recipe);
 	}
 	cmn_buffer_release(&file);
@@ -272,7 +274,8 @@ static int work(const char *root, const char *name)
 }
 
 /* A program of its own for one device; what cannot be built says nothing. */
-static void probe_device(const struct loader *loader, cl_platform_id platform, cl_device_id device)
+static void probe_device(const struct opencl_loader *loader, cl_platform_id platform,
+			 cl_device_id device)
 {
 	const cl_context_properties properties[] = {
 		CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0,
@@ -295,15 +298,15 @@ static void probe_device(const struct loader *loader, cl_platform_id platform, c
 static int probe(void)
 {
 	cl_platform_id platforms[MAX_PLATFORMS];
-	struct loader loader = { 0 };
+	struct opencl_loader loader = { 0 };
 	cl_uint count;
 
-	if (loader_load(&loader))
+	if (opencl_loader_load(&loader))
 		return WORKER_UNABLE;
-	count = loader_platforms(&loader, platforms);
+	count = opencl_loader_platforms(&loader, platforms);
 	for (cl_uint i = 0; i < count; i++) {
 		cl_device_id devices[MAX_DEVICES];
-		cl_uint device_count = loader_devices(&loader, platforms[i], devices);
+		cl_uint device_count = opencl_loader_devices(&loader, platforms[i], devices);
 
 		for (cl_uint j = 0; j < device_count; j++)
 			probe_device(&loader, platforms[i], devices[j]);
@@ -311,7 +314,7 @@ static int probe(void)
 	return WORKER_BUILT;
 }
 
-int verb_replay_worker(int argc, char **argv)
+int replay_worker(int argc, char **argv)
 {
 	const char *root = getenv("CKCACHE_DIR");
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report: the cache as one page (report_data.h gathers, report_html.h writes). */
+/* report: the cache as one page (report_data.h gathers, report_page.h writes). */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,8 +8,9 @@
 
 #include "cachecore/disk/root.h"
 #include "common/file.h"
+#include "tools/arguments.h"
 #include "tools/output.h"
-#include "tools/report/report_html.h"
+#include "tools/report/report_page.h"
 #include "tools/tool.h"
 
 /* A directory that is not ours has a page too, which says so. false: it has none, all was said. */
@@ -27,7 +27,7 @@ static bool describe_foreign(struct cmn_buffer *html)
 	foreign = config.dir && stat(config.dir, &info) == 0 &&
 		  cc_root_check(config.dir, CC_ROOT_OWN, &reason) == CMN_ERR_ACCESS;
 	if (foreign)
-		report_html_write_problem(html, config.dir, reason);
+		report_page_write_problem(html, config.dir, reason);
 	cc_config_release(&config);
 	return foreign && !html->failed;
 }
@@ -39,7 +39,7 @@ static bool describe(const struct tool_cache *cache, struct cmn_buffer *html)
 	enum cmn_status status = report_data_gather(cache, &data);
 
 	if (status == CMN_OK) {
-		report_html_write(html, &data);
+		report_page_write(html, &data);
 		if (html->failed)
 			status = CMN_ERR_NOMEM;
 	}
@@ -68,16 +68,15 @@ static int write_page(const char *file, struct cmn_buffer *html)
 	return output_close(&output, good) ? TOOL_OK : TOOL_FAILED;
 }
 
-int verb_report(int argc, char **argv)
+verb_function verb_report;
+
+int verb_report(const struct arguments *arguments)
 {
-	static const struct tool_option none = { 0 };
 	struct cmn_buffer html = { 0 };
 	struct tool_cache cache;
 	bool usable, described;
 	int code;
 
-	if (!tool_parse(argc, argv, &none, INT_MAX) || !tool_has_file(argc, argv))
-		return TOOL_USAGE;
 	usable = tool_open(&cache);
 	described = usable ? describe(&cache, &html) : describe_foreign(&html);
 	if (usable)
@@ -86,6 +85,6 @@ int verb_report(int argc, char **argv)
 		cmn_buffer_release(&html);
 		return TOOL_FAILED;
 	}
-	code = write_page(argv[optind], &html);
+	code = write_page(arguments->operand, &html);
 	return usable ? code : TOOL_FAILED;
 }

@@ -281,7 +281,7 @@ static enum cmn_status load_counts(struct report_data *data, const char *root)
 	if (fd < 0)
 		return status;
 	/* Without these two the page tells less. */
-	if (cc_usage_load(data->usage, fd) != CMN_OK)
+	if (cc_stats_load_usage(data->usage, fd) != CMN_OK)
 		memset(data->usage, 0, sizeof(*data->usage));
 	if (cc_number_file_read(fd, CC_EVICT_STAMP_NAME, &data->last_eviction_ns) != CMN_OK)
 		data->last_eviction_ns = 0;
@@ -307,9 +307,15 @@ enum cmn_status report_data_gather(const struct tool_cache *cache, struct report
 	status = cc_store_walk(cache->store, false, add_entry, ret);
 	if (status != CMN_OK && status != CMN_MISS)
 		return status;
-	report_data_add_past(ret, cc_store_trust(cache->store));
+	report_history_add(ret, cc_store_trust(cache->store));
 	sum_up(ret);
 	return ret->failed ? CMN_ERR_NOMEM : CMN_OK;
+}
+
+uint64_t report_data_lookups(const struct report_data *data)
+{
+	return cc_stats_get(data->stats, CC_HITS_MEMORY) + cc_stats_get(data->stats, CC_HITS_DISK) +
+	       cc_stats_get(data->stats, CC_MISSES);
 }
 
 void report_data_release(struct report_data *data)

@@ -71,8 +71,9 @@ struct report_data {
 CMN_CHECKED enum cmn_status report_data_gather(const struct tool_cache *cache,
 					       struct report_data *ret);
 void report_data_release(struct report_data *data);
+uint64_t report_data_lookups(const struct report_data *data);
 
 /* The history's part (report_history.c); what cannot be read is left out. */
-void report_data_add_past(struct report_data *data, enum cmn_file_trust trust);
+void report_history_add(struct report_data *data, enum cmn_file_trust trust);
 
 #endif

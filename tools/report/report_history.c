@@ -85,7 +85,7 @@ static int by_count(const void *a, const void *b)
 	return one->last_ns < two->last_ns ? 1 : one->last_ns > two->last_ns ? -1 : 0;
 }
 
-void report_data_add_past(struct report_data *data, enum cmn_file_trust trust)
+void report_history_add(struct report_data *data, enum cmn_file_trust trust)
 {
 	const struct cc_history_reader reader = {
 		.event = add_event, .evicted = add_evicted, .ctx = data,

@@ -1,31 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* report_why: what was not cached, what the history has, what was evicted. */
-#include "tools/report/report_html.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/explain/reasons.h"
-#include "tools/report/report_chart.h"
-#include "tools/report/report_text.h"
+#include "tools/report/report_page.h"
+#include "tools/report/report_value.h"
 
-static void append_reason(struct cmn_buffer *html, const char *what, const char *sentence,
-			  const char *word, uint64_t count, uint64_t most)
+/* One row of a table; the object. */
+static struct json_object *add_reason(struct json_object *rows, const char *what,
+				      const char *sentence,
+				      const char *word, uint64_t count, uint64_t most)
 {
-	cmn_buffer_append_text(html, "<tr><th scope=row>");
-	cmn_buffer_append_text(html, what);
-	if (*what && word && *word)
-		cmn_buffer_append_text(html, ": ");
-	if (sentence)
-		report_name(html, sentence, 200);
-	if (word && *word) {
-		cmn_buffer_append_text(html, sentence ? " <code>" : "<code>");
-		report_name(html, word, 60);
-		cmn_buffer_append_text(html, "</code>");
-	}
-	report_chart_bar(html, "three", count, most);
-	cmn_buffer_append_text(html, "</th><td class=n>");
-	report_number(html, count);
+	struct json_object *row = json_add_object(rows, NULL);
+
+	json_add_text(row, "what", what);
+	json_add_bool(row, "both", *what && word && *word);
+	json_add_text(row, "sentence", sentence);
+	json_add_text(row, "word", word);
+	report_value_bar(row, "three", count, most);
+	(void)report_value_number(row, "count", count);
+	return row;
 }
 
 /* One reason of a bypass; the statistics keep 64 of them and "other". */
@@ -44,89 +39,56 @@ static int by_count(const void *a, const void *b)
 	return strcmp(one->word, two->word);
 }
 
-static void append_bypasses(struct cmn_buffer *html, const struct report_data *data)
+static void add_bypasses(struct json_object *page, const struct report_data *data)
 {
-	static const char *const columns[] = { "reason", "builds", NULL };
 	struct bypass bypasses[MAX_BYPASSES];
+	struct json_object *rows;
 	unsigned int count = 0;
 
 	while (count < MAX_BYPASSES &&
 	       (bypasses[count].word = cc_stats_bypass_at(data->stats, count, &bypasses[count].count)))
 		count++;
-	if (!count) {
-		cmn_buffer_append_text(html, "<p>No build was counted that could not be cached.</p>\n");
+	if (!count)
 		return;
-	}
 	qsort(bypasses, count, sizeof(*bypasses), by_count);
-	report_html_table(html, "Not cached: why the build went to the driver alone", columns);
-	for (unsigned int i = 0; i < count; i++) {
-		append_reason(html, "", reason_of_bypass(bypasses[i].word), bypasses[i].word,
-			      bypasses[i].count, bypasses[0].count);
-		cmn_buffer_append_text(html, "</td></tr>\n");
-	}
-	report_html_table_end(html);
+	rows = json_add_array(json_add_object(page, "bypasses"), "rows");
+	for (unsigned int i = 0; i < count; i++)
+		(void)add_reason(rows, "", reason_of_bypass(bypasses[i].word), bypasses[i].word,
+				 bypasses[i].count, bypasses[0].count);
 }
 
-static void append_past(struct cmn_buffer *html, const struct report_data *data)
+static void add_history(struct json_object *page, const struct report_data *data)
 {
-	static const char *const columns[] = { "what happened", "times", "last", NULL };
+	struct json_object *history, *rows, *row;
 
 	if (!data->event_count)
 		return;
-	cmn_buffer_append_text(html, "<h3>Lately</h3>\n<p class=soft>What the history still has, since ");
-	report_moment(html, data->history_ns);
-	cmn_buffer_append_text(html, ". <code>ckcache explain</code> tells of each.</p>\n");
-	report_html_table(html, NULL, columns);
+	history = json_add_object(page, "history");
+	(void)report_value_moment(history, "since", data->history_ns);
+	rows = json_add_array(history, "rows");
 	for (size_t i = 0; i < data->event_count && i < 2 * REPORT_TOP; i++) {
 		const struct report_event *event = &data->events[i];
 		const char *sentence = event->word ? reason_of_bypass(event->word) : NULL;
 
 		if (event->word && !sentence)
 			sentence = reason_of_loss(event->word);
-		append_reason(html, event->what, sentence, event->word, event->count,
-			      data->events[0].count);
-		cmn_buffer_append_text(html, "</td><td class=n>");
-		report_moment(html, event->last_ns);
-		cmn_buffer_append_text(html, "</td></tr>\n");
+		row = add_reason(rows, event->what ? event->what : "", sentence, event->word,
+				 event->count, data->events[0].count);
+		(void)report_value_moment(row, "last", event->last_ns);
 	}
-	report_html_table_end(html);
 }
 
-static void append_eviction(struct cmn_buffer *html, const struct report_data *data)
+void report_why_add(struct json_object *page, const struct report_data *data)
 {
-	report_html_section(html, "Eviction");
-	if (data->config->eviction_disable) {
-		cmn_buffer_append_text(html, "<p>It is switched off: the cache grows without a bound.</p>\n");
-	} else {
-		cmn_buffer_append_text(html, "<p>");
-		if (data->config->max_size) {
-			cmn_buffer_append_text(html, "At ");
-			report_bytes(html, data->config->max_size);
-			cmn_buffer_append_text(html, " entries go until half of it is left. ");
-		}
-		if (data->config->threshold_days) {
-			cmn_buffer_append_text(html, "What was not used for ");
-			report_number(html, data->config->threshold_days);
-			cmn_buffer_append_text(html, " days goes.");
-		}
-		cmn_buffer_append_text(html, "</p>\n");
-	}
-	cmn_buffer_append_text(html, "<p>Last looked at: ");
+	struct json_object *eviction = json_add_object(page, "eviction");
+
+	add_bypasses(page, data);
+	add_history(page, data);
+	json_add_bool(eviction, "disabled", data->config->eviction_disable);
+	if (data->config->threshold_days)
+		(void)report_value_number(eviction, "threshold", data->config->threshold_days);
 	if (data->last_eviction_ns)
-		report_moment(html, data->last_eviction_ns);
-	else
-		cmn_buffer_append_text(html, "never");
-	cmn_buffer_append_text(html, ". Evicted, as far as the history goes: ");
-	report_number(html, data->evicted_by_size);
-	cmn_buffer_append_text(html, " by size, ");
-	report_number(html, data->evicted_by_age);
-	cmn_buffer_append_text(html, " by age.</p>\n");
-}
-
-void report_html_why(struct cmn_buffer *html, const struct report_data *data)
-{
-	report_html_section(html, "Misses, and what is not cached");
-	append_bypasses(html, data);
-	append_past(html, data);
-	append_eviction(html, data);
+		(void)report_value_moment(eviction, "last", data->last_eviction_ns);
+	(void)report_value_number(eviction, "by_size", data->evicted_by_size);
+	(void)report_value_number(eviction, "by_age", data->evicted_by_age);
 }

@@ -6,7 +6,6 @@
  * did after one line about what the cache did meanwhile.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,15 +13,15 @@
 #include <unistd.h>
 
 #include "cachecore/record/stats.h"
-#include "tools/program.h"
+#include "tools/arguments.h"
+#include "tools/run/program.h"
 #include "tools/run/run_layers.h"
 #include "tools/run/run_wait.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
-/* As env, timeout and the shell have them. */
+/* As env, timeout and the shell have them, with TOOL_CANNOT_RUN. */
 enum {
-	RUN_FAILED = 125,
 	RUN_CANNOT_EXECUTE = 126,
 	RUN_NOT_FOUND = 127,
 };
@@ -119,7 +118,7 @@ static int run_with_summary(char **command)
 		return execute(command);	/* says so */
 	if (cc_config_load(&log, &config) != CMN_OK) {
 		tool_complain("out of memory");
-		return RUN_FAILED;
+		return TOOL_CANNOT_RUN;
 	}
 	before = read_stats(config.dir);
 	ran = run_wait(command, execute, &state);
@@ -131,33 +130,15 @@ static int run_with_summary(char **command)
 	cc_stats_free(before);
 	cc_stats_free(after);
 	cc_config_release(&config);
-	return ran ? run_wait_end_as(state) : RUN_FAILED;
+	return ran ? run_wait_end_as(state) : TOOL_CANNOT_RUN;
 }
 
-int verb_run(int argc, char **argv)
-{
-	static const struct option options[] = {
-		{ "dir", required_argument, NULL, 'd' },
-		{ "trace", required_argument, NULL, 't' },
-		{ "summary", no_argument, NULL, 's' },
-		{ 0 },
-	};
-	bool summary = false;
-	int option;
+verb_function verb_run;
 
-	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
-		if (option == '?')
-			return TOOL_USAGE;	/* getopt_long said it */
-		if (option == 's')
-			summary = true;
-		else if (!tool_set_path(option == 'd' ? "CKCACHE_DIR" : "CKCACHE_TRACE", optarg))
-			return RUN_FAILED;
-	}
-	if (optind == argc) {
-		tool_complain("run: no command given (try ckcache --help)");
-		return TOOL_USAGE;
-	}
+int verb_run(const struct arguments *arguments)
+{
 	if (!run_layers_enable())
-		return RUN_FAILED;
-	return summary ? run_with_summary(argv + optind) : execute(argv + optind);
+		return TOOL_CANNOT_RUN;
+	return arguments_flag(arguments, "summary") ? run_with_summary(arguments->command)
+						    : execute(arguments->command);
 }

@@ -21,7 +21,7 @@ static void release_program(struct lz_desc_program *program)
 	free(program->options);
 	free(program->ids);
 	free(program->values);
-	free(program->places);
+	free(program->pointers);
 }
 
 static void destroy(struct ckcache_desc *base)
@@ -120,17 +120,17 @@ static enum cmn_status copy_constants(struct lz_desc_program *ret,
 		return CMN_OK;
 	ret->ids = calloc(count, sizeof(*ret->ids));
 	ret->values = calloc(count, sizeof(*ret->values));
-	ret->places = calloc(count, sizeof(*ret->places));
-	if (!ret->ids || !ret->values || !ret->places)
+	ret->pointers = calloc(count, sizeof(*ret->pointers));
+	if (!ret->ids || !ret->values || !ret->pointers)
 		return CMN_ERR_NOMEM;
 	for (size_t i = 0; i < count; i++) {
 		const struct ckcache_constant *given = &program->constants[i];
 
 		ret->ids[i] = given->id;
 		memcpy(&ret->values[i], given->value, given->size);
-		ret->places[i] = &ret->values[i];
+		ret->pointers[i] = &ret->values[i];
 	}
-	ret->constants = (ze_module_constants_t){ (uint32_t)count, ret->ids, ret->places };
+	ret->constants = (ze_module_constants_t){ (uint32_t)count, ret->ids, ret->pointers };
 	status = check_ids(ret, count);
 	return status == CMN_OK ? check_sizes(ret, program) : status;
 }

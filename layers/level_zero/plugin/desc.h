@@ -18,7 +18,7 @@ struct lz_desc_program {
 	char *options;			/* NULL: none */
 	uint32_t *ids;
 	uint64_t *values;		/* as the application gave them, and zeros behind */
-	const void **places;		/* of values */
+	const void **pointers;		/* to values */
 	ze_module_constants_t constants;	/* of these three */
 };
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "layers/shared/api/storage.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/level_zero/plugin/desc.h"
@@ -16,154 +15,118 @@
 
 /* One module on its way. */
 struct construction {
+	struct drv_course course;	/* first */
 	struct lz_desc *desc;
 	size_t i;
 	ze_module_handle_t module;
+	ze_module_build_log_handle_t log;	/* of a build that is to be kept, for who asks zeModuleCreate for it */
 	ze_result_t result;		/* of the driver's build */
-	bool ran;			/* the driver was asked */
-	bool retried;			/* after running out of memory */
-	const char *bypass;		/* why what was built is not kept, or NULL */
-	struct cc_manifest *manifest;	/* what was built depends on, where bypass is NULL */
-	uint64_t start_ns, build_ns;
 };
 
-/* The driver's own build, timed. log may be NULL. */
-static void run(struct construction *one, ze_module_build_log_handle_t *log)
+static struct construction *of(struct drv_course *course)
+{
+	return (struct construction *)course;
+}
+
+static bool step_observe(struct drv_course *course, struct drv_observer_request *ret)
+{
+	const struct lz_desc *desc = of(course)->desc;
+
+	return lz_identity_observe(desc->next, desc->driver, desc->device, ret);
+}
+
+static struct drv_observer_text step_text(struct drv_course *course)
+{
+	const struct construction *one = of(course);
+	const struct lz_desc_program *program = &one->desc->programs[one->i];
+
+	return lz_native_text((struct cmn_view){ program->source, program->source_size },
+			      program->options);
+}
+
+/* log may be NULL. */
+static void call_driver(struct construction *one, ze_module_build_log_handle_t *log)
 {
 	const struct lz_desc *desc = one->desc;
 	const ze_module_desc_t module = lz_desc_module(desc, one->i);
-	uint64_t start = cmn_clock_monotonic();
 
 	drv_environment_note_build();
-	one->ran = true;
 	one->result = LZ_NEXT_FIND(desc->next, module_create)(desc->context, desc->device, &module,
 							      &one->module, log);
 	if (one->result != ZE_RESULT_SUCCESS)
 		one->module = NULL;	/* drivers may leave something there */
-	one->build_ns = cmn_clock_monotonic() - start;
 }
 
-/* The same entry as a module of the application's own would leave. CMN_MISS: there is none to be had. */
-static enum cmn_status capture(struct construction *one, ze_module_build_log_handle_t log,
-			       struct cc_entry **ret)
+static enum drv_outcome step_call(struct drv_course *course)
 {
+	struct construction *one = of(course);
+
+	one->log = NULL;	/* a call that failed may have left something there */
+	call_driver(one, &one->log);
+	return lz_outcome(one->result);
+}
+
+static bool step_key_holds(struct drv_course *course)
+{
+	return lz_desc_holds(of(course)->desc);
+}
+
+static bool step_environment_holds(struct drv_course *course)
+{
+	const struct lz_desc *desc = of(course)->desc;
+
+	return lz_module_key_environment_holds(desc->next, desc->driver, desc->device);
+}
+
+/* The same entry as a module of the application's own would leave. */
+static enum cmn_status step_capture(struct drv_course *course, struct cc_entry **ret)
+{
+	const struct construction *one = of(course);
 	const struct lz_native_built built = {
 		.next = one->desc->next,
 		.driver = one->desc->driver,
 		.device = one->desc->device,
 		.module = one->module,
-		.log = log,
-		.manifest = one->manifest,
-		.build_ns = one->build_ns,
+		.log = one->log,
 	};
 
-	drv_environment_note_build();
-	one->manifest = NULL;
-	if (!lz_module_key_environment_holds(one->desc->next, one->desc->driver, one->desc->device))
-		one->bypass = "environment-changed";
-	else if (!lz_desc_holds(one->desc))
-		one->bypass = "compiler-loaded-late";
-	if (one->bypass) {
-		cc_manifest_free(built.manifest);
-		return CMN_MISS;
-	}
-	return lz_native_capture(&built, ret, &one->bypass) == CMN_OK ? CMN_OK : CMN_MISS;
+	return lz_native_capture(course, &built, ret);
 }
 
-/* The build callback of the cache. The entry gets the log, for who asks zeModuleCreate for it. */
-static enum cmn_status build_and_capture(void *ctx, struct cc_entry **ret)
+/* The module from an entry. */
+static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *entry)
 {
-	struct construction *one = ctx;
-	const struct lz_desc *desc = one->desc;
-	const struct lz_desc_program *program = &desc->programs[one->i];
-	const struct cmn_view il = { program->source, program->source_size };
-	struct drv_observation *observation = lz_identity_watch(desc->next, desc->driver,
-								desc->device);
-	ze_module_build_log_handle_t log = NULL;
-	enum cmn_status status;
-
-	run(one, &log);
-	if (one->result == ZE_RESULT_SUCCESS)
-		(void)!lz_native_see(observation, il, program->options, &one->manifest,
-				     &one->bypass);	/* which tells */
-	else
-		drv_observer_drop(observation);
-	if (lz_is_out_of_memory(one->result) && !one->retried) {
-		one->retried = true;
-		return CMN_ERR_NOMEM;
-	}
-	/* A failed call's log may not be touched (native.c), and is lost. */
-	if (one->result != ZE_RESULT_SUCCESS)
-		return CMN_MISS;
-	status = capture(one, log, ret);
-	lz_log_discard(one->desc->next, log);
-	return status;
-}
-
-static void count_built(const struct construction *one)
-{
-	struct cc_cache *cache = one->desc->base.cache;
-	const struct cc_key *key = &one->desc->base.items[one->i].key;
-
-	if (one->bypass)
-		cc_cache_count_bypass(cache, one->bypass, key);
-	else
-		cc_cache_count_miss(cache, key, one->build_ns);
-}
-
-/* The module from an entry. false: it is to be built; a refused entry is gone. */
-static bool attach(struct construction *one, struct cc_entry *entry, enum cc_origin origin)
-{
-	struct cc_cache *cache = one->desc->base.cache;
-	const struct cc_key *key = &one->desc->base.items[one->i].key;
+	struct construction *one = of(course);
 	ze_result_t result = ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 	struct cmn_view native;
 
 	if (cc_entry_find(entry, CC_TAG_IMAGE, 0, &native) && native.len)
 		result = lz_desc_load(one->desc, one->i, native, &one->module);
-	if (lz_native_is_refused(result))
-		cc_cache_reject(cache, key, entry);
-	if (result != ZE_RESULT_SUCCESS)
-		return false;
-	cc_cache_count_hit(cache, key, origin, entry, cmn_clock_monotonic() - one->start_ns);
-	return true;
+	return lz_native_status(result);
 }
 
-/* After a refused entry: build, and put a good one in its place. */
-static void rebuild(struct construction *one)
-{
-	struct cc_entry *entry;
-
-	one->retried = true;
-	if (build_and_capture(one, &entry) != CMN_OK)
-		return;
-	cc_cache_put(one->desc->base.cache, &one->desc->base.items[one->i].key, entry);
-	cc_entry_unref(entry);
-}
+static const struct drv_course_steps steps = {
+	.observe = step_observe,
+	.text = step_text,
+	.call = step_call,
+	.key_holds = step_key_holds,
+	.environment_holds = step_environment_holds,
+	.capture = step_capture,
+	.attach = step_attach,
+};
 
 /* From the machine's cache. Afterwards module and result are as after a build. */
 static enum ckcache_origin obtain(struct construction *one)
 {
-	enum ckcache_origin from = CKCACHE_ORIGIN_BUILT;
-	struct cc_entry *entry = NULL;
-	enum cc_origin origin;
+	struct drv_course *course = &one->course;
+	bool hit = drv_course_run(course);
 
-	one->start_ns = cmn_clock_monotonic();
-	if (cc_cache_get_or_build(one->desc->base.cache, &one->desc->base.items[one->i].key,
-				  build_and_capture, one, &entry, &origin) != CMN_OK) {
-		if (!one->ran)
-			run(one, NULL);
-	} else if (origin != CC_ORIGIN_BUILT) {
-		if (attach(one, entry, origin))
-			from = origin == CC_ORIGIN_MEMORY ? CKCACHE_ORIGIN_MEMORY :
-							    CKCACHE_ORIGIN_DISK;
-		else
-			rebuild(one);
-	}
-	cc_entry_unref(entry);
-	if (from == CKCACHE_ORIGIN_BUILT)
-		count_built(one);
-	return from;
+	/* A failed call's log may not be touched (native.c), and is lost. */
+	if (!hit && one->result == ZE_RESULT_SUCCESS)
+		lz_log_discard(one->desc->next, one->log);
+	if (!hit)
+		return CKCACHE_ORIGIN_BUILT;
+	return course->origin == CC_ORIGIN_MEMORY ? CKCACHE_ORIGIN_MEMORY : CKCACHE_ORIGIN_DISK;
 }
 
 static enum ckcache_status status_of_build(ze_result_t result)
@@ -190,14 +153,24 @@ static enum ckcache_status construct(struct lz_desc *desc, bool cached, ze_modul
 	enum ckcache_origin origin = CKCACHE_ORIGIN_MEMORY;
 
 	for (size_t i = 0; i < desc->base.count; i++) {
-		struct construction one = { .desc = desc, .i = i };
+		struct construction one = {
+			.course = {
+				.steps = &steps,
+				.cache = desc->base.cache,
+				.key = &desc->base.items[i].key,
+			},
+			.desc = desc,
+			.i = i,
+		};
 		enum ckcache_origin from = CKCACHE_ORIGIN_BUILT;
 		enum ckcache_status status;
 
+		drv_course_begin(&one.course);
 		if (cached)
 			from = obtain(&one);
 		else
-			run(&one, NULL);
+			call_driver(&one, NULL);
+		drv_course_release(&one.course);
 		status = status_of_build(one.result);
 		if (status != CKCACHE_OK) {
 			lz_desc_discard(desc, i, modules);

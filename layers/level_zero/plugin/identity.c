@@ -285,19 +285,16 @@ enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handle_t driver,
 	return CMN_OK;
 }
 
-struct drv_observation *lz_identity_watch(struct lz_next *next, ze_driver_handle_t driver,
-					  ze_device_handle_t device)
+bool lz_identity_observe(struct lz_next *next, ze_driver_handle_t driver,
+			 ze_device_handle_t device, struct drv_observer_request *ret)
 {
 	const struct known_device *found = find(next, driver, device);
-	const struct cc_config *config = cc_cache_config(lz_plugin_cache());
 
 	if (!found)
-		return NULL;
-	return drv_observer_begin(&(struct drv_observer_request){
-		.driver = found->row,
-		.libraries = libraries,
-		.switched_off = !config->observe,
-	});
+		return false;
+	ret->driver = found->row;
+	ret->libraries = libraries;
+	return true;
 }
 
 const struct drv_driver *lz_identity_driver(struct lz_next *next, ze_driver_handle_t driver,

@@ -31,9 +31,9 @@ const char *lz_identity_lack(void);
 /* Gathers again: a compiler was loaded since. What _of gave before stays valid. */
 CMN_CHECKED enum cmn_status lz_identity_renew(struct lz_next *next, ze_driver_handle_t driver,
 					      ze_device_handle_t device, const struct cc_key **ret);
-/* Begins to observe what the drivers look for (observer.h), of a device that _of has identified. NULL: no memory. */
-struct drv_observation *lz_identity_watch(struct lz_next *next, ze_driver_handle_t driver,
-					  ze_device_handle_t device);
+/* Which drivers are observed (observer.h), of a device that _of has identified. false: it has not. */
+bool lz_identity_observe(struct lz_next *next, ze_driver_handle_t driver,
+			 ze_device_handle_t device, struct drv_observer_request *ret);
 /* The driver of a device that _of has identified; of any other the default row. */
 const struct drv_driver *lz_identity_driver(struct lz_next *next, ze_driver_handle_t driver,
 					    ze_device_handle_t device);

@@ -9,12 +9,9 @@
 API_DEFINE_SETTINGS(CKCACHE_API_LEVEL_ZERO, lz_plugin_cache())
 
 static const struct ckcache_functions functions = {
-	API_COMMON_FUNCTIONS,
-	.level_zero_desc_new = lz_ckcache_desc_new,
-	.level_zero_get_blob = lz_ckcache_get_blob,
-	.level_zero_create_from_blob = lz_ckcache_create_from_blob,
-	.level_zero_build = lz_ckcache_build,
-	.level_zero_device_desc_new = lz_ckcache_device_desc_new,
+	.struct_size = sizeof(struct ckcache_functions),
+#define LEVEL_ZERO(name) .level_zero_##name = lz_ckcache_##name,
+#include "layers/shared/api/functions.def"
 };
 
 const struct ckcache_functions *lz_ckcache_functions(void)

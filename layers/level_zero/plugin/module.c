@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * module: gather what identifies the module, look it up, let the driver build
- * what is not there, publish what it built. Whatever goes wrong on the way,
- * the driver builds it as it would have without the plugin.
+ * module: zeModuleCreate, on the course that all builds run
+ * (layers/shared/course/course.h). Input that is not compiled goes to the
+ * driver as it came.
  */
 #include "layers/level_zero/plugin/module.h"
 
-#include "common/clock.h"
 #include "layers/shared/driver/environment.h"
-#include "layers/shared/driver/libraries.h"
 #include "layers/level_zero/plugin/build_logs.h"
 #include "layers/level_zero/plugin/contexts.h"
 #include "layers/level_zero/plugin/identity.h"
@@ -18,6 +16,7 @@
 
 /* One call of zeModuleCreate while it lasts. */
 struct creation {
+	struct drv_course course;	/* first */
 	struct lz_next *next;
 	ze_context_handle_t context;
 	ze_device_handle_t device;
@@ -25,112 +24,96 @@ struct creation {
 	const ze_module_desc_t *desc;
 	ze_module_handle_t *module;
 	ze_module_build_log_handle_t *log;	/* NULL: the application wants none */
+	/* A log that the application does not want belongs to the entry all the same: the next one may want it. */
+	ze_module_build_log_handle_t own_log;
 	struct lz_module_inputs inputs;
 	struct cc_key key;
-	struct drv_observation *observation;	/* of the driver's build; NULL: not begun, or ended */
-	struct cc_manifest *manifest;	/* what was built depends on, where bypass is NULL */
-	uint64_t start_ns, build_ns;
 	ze_result_t result;		/* of the driver */
-	bool ran;			/* the driver was called for the application */
-	bool retried;			/* after running out of memory */
-	bool captured;			/* what the driver builds is to be kept */
-	bool late;			/* a compiler came with the build: what it made cannot be kept under the key */
-	const char *bypass;		/* why nothing is cached, or NULL */
 };
 
-static void see(struct creation *creation)
+static struct creation *of(struct drv_course *course)
 {
-	struct drv_observation *observation = creation->observation;
-
-	creation->observation = NULL;
-	if (creation->result != ZE_RESULT_SUCCESS)
-		drv_observer_drop(observation);
-	else if (creation->captured)
-		(void)!lz_native_see(observation, creation->inputs.items[0].il,
-				     creation->inputs.flags, &creation->manifest,
-				     &creation->bypass);	/* which tells */
+	return (struct creation *)course;
 }
 
-/* The driver's own call, as the application made it, timed. What it loads counts for all further keys. */
-static void run(struct creation *creation, ze_module_build_log_handle_t *log)
+/* The driver's own call, as the application made it. */
+static void call_driver(struct creation *creation, ze_module_build_log_handle_t *log)
 {
-	struct drv_library_epoch epoch = drv_libraries_epoch();
-	uint64_t start = cmn_clock_monotonic();
-
 	drv_environment_note_build();
-	creation->ran = true;
 	creation->result = LZ_NEXT_FIND(creation->next, module_create)(
 		creation->context, creation->device, creation->desc, creation->module, log);
-	creation->build_ns = cmn_clock_monotonic() - start;
-	see(creation);
-	if (drv_libraries_came(&epoch) && creation->device &&
-	    !lz_module_key_holds(creation->next, creation->driver, creation->device,
-				 &creation->key))
-		creation->late = true;
 }
 
-/* The module just built, as an entry. CMN_MISS: there is none to be had. */
-static enum cmn_status capture(struct creation *creation, ze_module_build_log_handle_t log,
-			       struct cc_entry **ret)
+/* With nothing to be kept. What it loads counts for all further keys. */
+static void run_uncached(struct creation *creation)
 {
+	const struct drv_library_epoch epoch = drv_libraries_epoch();
+	const struct cc_key *now;
+
+	call_driver(creation, creation->log);
+	if (drv_libraries_came(&epoch) && creation->device)
+		(void)!lz_identity_renew(creation->next, creation->driver, creation->device,
+					 &now);	/* then they have none */
+}
+
+/* The steps of the course. */
+
+static bool step_observe(struct drv_course *course, struct drv_observer_request *ret)
+{
+	const struct creation *creation = of(course);
+
+	return lz_identity_observe(creation->next, creation->driver, creation->device, ret);
+}
+
+static struct drv_observer_text step_text(struct drv_course *course)
+{
+	const struct lz_module_inputs *inputs = &of(course)->inputs;
+
+	return lz_native_text(inputs->items[0].il, inputs->flags);
+}
+
+static enum drv_outcome step_call(struct drv_course *course)
+{
+	struct creation *creation = of(course);
+
+	creation->own_log = NULL;	/* a call that failed may have left something there */
+	call_driver(creation, creation->log ? creation->log : &creation->own_log);
+	return lz_outcome(creation->result);
+}
+
+static bool step_key_holds(struct drv_course *course)
+{
+	const struct creation *creation = of(course);
+
+	return lz_module_key_holds(creation->next, creation->driver, creation->device,
+				   &creation->key);
+}
+
+static bool step_environment_holds(struct drv_course *course)
+{
+	const struct creation *creation = of(course);
+
+	return lz_module_key_environment_holds(creation->next, creation->driver, creation->device);
+}
+
+static enum cmn_status step_capture(struct drv_course *course, struct cc_entry **ret)
+{
+	const struct creation *creation = of(course);
 	const struct lz_native_built built = {
 		.next = creation->next,
 		.driver = creation->driver,
 		.device = creation->device,
 		.module = *creation->module,
-		.log = log,
-		.manifest = creation->manifest,
-		.build_ns = creation->build_ns,
+		.log = creation->log ? *creation->log : creation->own_log,
 	};
 
-	drv_environment_note_build();
-	creation->manifest = NULL;
-	if (creation->late)
-		creation->bypass = "compiler-loaded-late";
-	else if (!lz_module_key_environment_holds(creation->next, creation->driver, creation->device))
-		creation->bypass = "environment-changed";
-	if (creation->bypass) {
-		cc_manifest_free(built.manifest);
-		return CMN_MISS;
-	}
-	return lz_native_capture(&built, ret, &creation->bypass) == CMN_OK ? CMN_OK : CMN_MISS;
+	return lz_native_capture(course, &built, ret);
 }
 
-/*
- * The build callback of the cache. A log that the application does not want
- * belongs to the entry all the same: the next one may want it.
- */
-static enum cmn_status build_and_capture(void *ctx, struct cc_entry **ret)
+/* The application's module from an entry. */
+static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *entry)
 {
-	struct creation *creation = ctx;
-	ze_module_build_log_handle_t own = NULL;
-	enum cmn_status status;
-
-	creation->captured = true;
-	creation->observation = lz_identity_watch(creation->next, creation->driver,
-						  creation->device);
-	run(creation, creation->log ? creation->log : &own);
-	if (lz_is_out_of_memory(creation->result) && !creation->retried) {
-		creation->retried = true;
-		return CMN_ERR_NOMEM;
-	}
-	/*
-	 * With several drivers loaders leave a failed call's log unwrapped: it
-	 * may not be touched, and is lost.
-	 */
-	if (creation->result != ZE_RESULT_SUCCESS)
-		return CMN_MISS;
-	status = capture(creation, creation->log ? *creation->log : own, ret);
-	lz_log_discard(creation->next, own);
-	return status;
-}
-
-/*
- * Makes the application's module from the entry and counts the hit. false:
- * nothing was done for the application. A refused entry is gone then.
- */
-static bool attach(struct creation *creation, struct cc_entry *entry, enum cc_origin origin)
-{
+	struct creation *creation = of(course);
 	ze_result_t result = ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 	ze_module_build_log_handle_t log = NULL;
 	struct cmn_view native;
@@ -138,11 +121,8 @@ static bool attach(struct creation *creation, struct cc_entry *entry, enum cc_or
 	if (cc_entry_find(entry, CC_TAG_IMAGE, 0, &native) && native.len)
 		result = lz_native_load(creation->next, creation->context, creation->device, native,
 					creation->inputs.flags, creation->module, &log);
-	/* Without memory the entry is as good as ever. */
-	if (lz_native_is_refused(result))
-		cc_cache_reject(lz_plugin_cache(), &creation->key, entry);
 	if (result != ZE_RESULT_SUCCESS)
-		return false;
+		return lz_native_status(result);
 	if (creation->log) {
 		/* Without memory for it the log is empty. */
 		if (log)
@@ -153,73 +133,37 @@ static bool attach(struct creation *creation, struct cc_entry *entry, enum cc_or
 	}
 	lz_names_replay(*creation->module, creation->driver, entry);
 	creation->result = ZE_RESULT_SUCCESS;
-	cc_cache_count_hit(lz_plugin_cache(), &creation->key, origin, entry,
-			   cmn_clock_monotonic() - creation->start_ns);
-	return true;
+	return CMN_OK;
 }
 
-static void count_built(struct creation *creation)
-{
-	if (creation->bypass)
-		cc_cache_count_bypass(lz_plugin_cache(), creation->bypass, &creation->key);
-	else
-		cc_cache_count_miss(lz_plugin_cache(), &creation->key, creation->build_ns);
-}
-
-/* There is no entry to be had. */
-static void build_without_entry(struct creation *creation)
-{
-	if (!creation->ran)
-		run(creation, creation->log);
-	count_built(creation);
-}
-
-/* After a refused entry: build, and put a good one in its place. */
-static void rebuild(struct creation *creation)
-{
-	struct cc_entry *entry;
-
-	if (build_and_capture(creation, &entry) == CMN_OK) {
-		cc_cache_put(lz_plugin_cache(), &creation->key, entry);
-		cc_entry_unref(entry);
-		count_built(creation);
-	} else {
-		build_without_entry(creation);
-	}
-}
-
-static void create_now(struct creation *creation)
-{
-	struct cc_entry *entry = NULL;
-	enum cc_origin origin;
-
-	if (cc_cache_get_or_build(lz_plugin_cache(), &creation->key, build_and_capture, creation,
-				  &entry, &origin) != CMN_OK)
-		build_without_entry(creation);
-	else if (origin == CC_ORIGIN_BUILT)
-		count_built(creation);
-	else if (!attach(creation, entry, origin))
-		rebuild(creation);
-	cc_entry_unref(entry);
-}
-
-/* Fills the key; false: a reason not to cache goes to bypass. */
-static bool gather(struct creation *creation)
-{
-	return lz_module_key(creation->next, creation->driver, creation->device,
-			     &creation->inputs, &creation->key, &creation->bypass) == CMN_OK;
-}
+static const struct drv_course_steps steps = {
+	.observe = step_observe,
+	.text = step_text,
+	.call = step_call,
+	.key_holds = step_key_holds,
+	.environment_holds = step_environment_holds,
+	.capture = step_capture,
+	.attach = step_attach,
+};
 
 static void create_through_cache(struct creation *creation)
 {
-	creation->start_ns = cmn_clock_monotonic();
-	if (gather(creation)) {
-		creation->bypass = NULL;
-		create_now(creation);
-	} else {
-		cc_cache_count_bypass(lz_plugin_cache(), creation->bypass, NULL);
-		run(creation, creation->log);
+	struct drv_course *course = &creation->course;
+	const char *reason;
+
+	drv_course_begin(course);
+	if (lz_module_key(creation->next, creation->driver, creation->device, &creation->inputs,
+			  &creation->key, &reason) != CMN_OK) {
+		cc_cache_count_bypass(lz_plugin_cache(), reason, NULL);
+		run_uncached(creation);
+	} else if (!drv_course_run(course) && creation->result == ZE_RESULT_SUCCESS) {
+		/*
+		 * With several drivers loaders leave a failed call's log unwrapped: it
+		 * may not be touched, and is lost.
+		 */
+		lz_log_discard(creation->next, creation->own_log);
 	}
+	drv_course_release(course);
 	lz_module_key_release(&creation->key);
 }
 
@@ -228,23 +172,25 @@ ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 			     ze_module_handle_t *module, ze_module_build_log_handle_t *log)
 {
 	struct creation creation = {
+		.course = { .steps = &steps, .cache = lz_plugin_cache(), .key = &creation.key },
 		.next = next, .context = context, .device = device,
 		.driver = context ? lz_context_driver(context) : NULL,
 		.desc = desc, .module = module, .log = log,
 	};
+	const char *reason;
 
 	/* What a driver has to refuse, it refuses (Level Zero core, zeModuleCreate, Returns). */
 	if (!context || !device || !desc || !module) {
-		run(&creation, log);
+		run_uncached(&creation);
 		return creation.result;
 	}
-	if (lz_module_inputs_of(desc, &creation.inputs, &creation.bypass)) {
+	if (lz_module_inputs_of(desc, &creation.inputs, &reason)) {
 		create_through_cache(&creation);
 		lz_module_inputs_release(&creation.inputs);
 		return creation.result;
 	}
-	if (creation.bypass)
-		cc_cache_count_bypass(lz_plugin_cache(), creation.bypass, NULL);
-	run(&creation, log);
+	if (reason)
+		cc_cache_count_bypass(lz_plugin_cache(), reason, NULL);
+	run_uncached(&creation);
 	return creation.result;
 }

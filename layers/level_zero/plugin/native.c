@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* native: reading and loading, with the driver's log as the witness of what it did. */
+/* native: reading and loading, and what the driver's log says that it did. */
 #include "layers/level_zero/plugin/native.h"
 
 #include <stdlib.h>
@@ -13,10 +13,24 @@ bool lz_is_out_of_memory(ze_result_t result)
 	       result == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
 }
 
+enum drv_outcome lz_outcome(ze_result_t result)
+{
+	if (result == ZE_RESULT_SUCCESS)
+		return DRV_BUILT;
+	return lz_is_out_of_memory(result) ? DRV_OUT_OF_MEMORY : DRV_ERROR;
+}
+
 bool lz_native_is_refused(ze_result_t result)
 {
 	return result != ZE_RESULT_SUCCESS && !lz_is_out_of_memory(result) &&
 	       result != ZE_RESULT_ERROR_DEVICE_LOST;
+}
+
+enum cmn_status lz_native_status(ze_result_t result)
+{
+	if (result == ZE_RESULT_SUCCESS)
+		return CMN_OK;
+	return lz_native_is_refused(result) ? CMN_ERR_DRIVER : CMN_ERR_NOMEM;
 }
 
 void lz_module_discard(struct lz_next *next, ze_module_handle_t module)
@@ -79,14 +93,11 @@ static enum cmn_status add_native(struct lz_next *next, ze_module_handle_t modul
 	return lz_native_read(next, module, size, room) ? CMN_OK : CMN_MISS;
 }
 
-static enum cmn_status fill(const struct lz_native_built *built, struct cc_entry *entry,
-			    const char **ret_reason)
+static enum cmn_status fill(const struct lz_native_built *built, struct cc_entry *entry)
 {
 	enum cmn_status status = add_native(built->next, built->module, entry);
 	struct cmn_buffer text;
 
-	if (status == CMN_MISS)
-		*ret_reason = "no-binary";
 	if (status != CMN_OK)
 		return status;
 	text = read_log(built->next, built->log);
@@ -97,32 +108,24 @@ static enum cmn_status fill(const struct lz_native_built *built, struct cc_entry
 	return CMN_OK;
 }
 
-enum cmn_status lz_native_see(struct drv_observation *observation, struct cmn_view il,
-			      const char *flags, struct cc_manifest **ret, const char **ret_reason)
+struct drv_observer_text lz_native_text(struct cmn_view il, const char *flags)
 {
 	/* What is compiled includes nothing: nobody need have looked for a file. */
-	const struct drv_observer_text text = { .options = flags, .source = il };
-	enum cmn_status status;
-
-	*ret_reason = "no-memory";
-	*ret = NULL;
-	status = drv_observer_end(observation, &text, cc_cache_file_memo(lz_plugin_cache()), ret,
-				  ret_reason);
-	if (status == CMN_OK)
-		*ret_reason = NULL;
-	return status;
+	return (struct drv_observer_text){ .options = flags, .source = il };
 }
 
-enum cmn_status lz_native_capture(const struct lz_native_built *built, struct cc_entry **ret,
-				  const char **ret_reason)
+enum cmn_status lz_native_capture(struct drv_course *course, const struct lz_native_built *built,
+				  struct cc_entry **ret)
 {
-	struct cc_entry *entry = cc_entry_new(built->build_ns);
-	enum cmn_status status = entry ? fill(built, entry, ret_reason) : CMN_ERR_NOMEM;
+	struct cc_entry *entry = cc_entry_new(course->build_ns);
+	enum cmn_status status = entry ? fill(built, entry) : CMN_ERR_NOMEM;
 
-	if (status == CMN_OK)
-		status = cc_entry_finish(entry, built->manifest);
-	else
-		cc_manifest_free(built->manifest);
+	if (status == CMN_MISS)
+		course->bypass = "no-binary";
+	if (status == CMN_OK) {
+		status = cc_entry_finish(entry, course->manifest);
+		course->manifest = NULL;
+	}
 	if (status == CMN_OK)
 		*ret = entry;
 	else

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "layers/shared/observer/observer.h"
+#include "layers/shared/course/course.h"
 #include "layers/level_zero/plugin/next.h"
 
 /* Fields of an entry beside CC_TAG_IMAGE; index 0. */
@@ -21,8 +21,12 @@ enum {
 };
 
 bool lz_is_out_of_memory(ze_result_t result);
+/* Of a build by the driver. */
+enum drv_outcome lz_outcome(ze_result_t result);
 /* Of lz_native_load: the binary is at fault, neither memory nor the device. */
 bool lz_native_is_refused(ze_result_t result);
+/* The same as the status of a course's attach step. */
+enum cmn_status lz_native_status(ze_result_t result);
 
 /* Destroy what no application has seen; NULL is fine. What the driver refuses to destroy is lost either way. */
 void lz_module_discard(struct lz_next *next, ze_module_handle_t module);
@@ -40,20 +44,14 @@ struct lz_native_built {
 	ze_device_handle_t device;
 	ze_module_handle_t module;
 	ze_module_build_log_handle_t log;	/* may be NULL */
-	struct cc_manifest *manifest;	/* of lz_native_see; is taken */
-	uint64_t build_ns;
 };
 
-/*
- * Ends the observation (NULL is fine) of a build as soon as it is over: flags may be NULL; il is
- * what it was made of, or the first of several. CMN_OK: *ret is the caller's, or NULL. Else *ret_reason says why it is not to be kept.
- */
-CMN_CHECKED enum cmn_status lz_native_see(struct drv_observation *observation,
-					  struct cmn_view il, const char *flags,
-					  struct cc_manifest **ret, const char **ret_reason);
-/* As an entry. CMN_MISS: *ret_reason says why there is none to be had; CMN_ERR_NOMEM, CMN_ERR_TOO_LARGE. */
-CMN_CHECKED enum cmn_status lz_native_capture(const struct lz_native_built *built,
-					      struct cc_entry **ret, const char **ret_reason);
+/* What the observer has to know: flags may be NULL; il is what the module is made of, or the first of several. Borrows. */
+struct drv_observer_text lz_native_text(struct cmn_view il, const char *flags);
+/* As an entry with the course's manifest, which is taken. Not CMN_OK: there is none to be had; the course's bypass may say why. */
+CMN_CHECKED enum cmn_status lz_native_capture(struct drv_course *course,
+					      const struct lz_native_built *built,
+					      struct cc_entry **ret);
 
 /*
  * A new module from a native binary. flags: those that it was built with; NULL:

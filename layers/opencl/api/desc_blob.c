@@ -155,13 +155,13 @@ static size_t place_of(cl_device_id device, const struct cmn_buffer *devices)
 	return i;
 }
 
-/* Drivers that write all binaries, asked for or not, get a place for each. */
-static bool make_places(size_t count, const size_t *lens, size_t ours, unsigned char *room,
-			unsigned char **places)
+/* Drivers that write all binaries, asked for or not, get a buffer for each. */
+static bool make_buffers(size_t count, const size_t *lens, size_t ours, unsigned char *room,
+			 unsigned char **buffers)
 {
 	for (size_t i = 0; i < count; i++) {
-		places[i] = i == ours ? room : lens[i] ? malloc(lens[i]) : NULL;
-		if (lens[i] && !places[i])
+		buffers[i] = i == ours ? room : lens[i] ? malloc(lens[i]) : NULL;
+		if (lens[i] && !buffers[i])
 			return false;
 	}
 	return true;
@@ -170,18 +170,18 @@ static bool make_places(size_t count, const size_t *lens, size_t ours, unsigned 
 static enum cmn_status read_image(cl_program program, size_t count, const size_t *lens, size_t ours,
 				  unsigned char *room)
 {
-	unsigned char **places = calloc(count, sizeof(*places));
+	unsigned char **buffers = calloc(count, sizeof(*buffers));
 	enum cmn_status status = CMN_ERR_NOMEM;
 
-	if (places && make_places(count, lens, ours, room, places))
+	if (buffers && make_buffers(count, lens, ours, room, buffers))
 		status = ocl_clGetProgramInfo(program, CL_PROGRAM_BINARIES,
-					      count * sizeof(*places), places,
+					      count * sizeof(*buffers), buffers,
 					      NULL) == CL_SUCCESS ? CMN_OK : CMN_MISS;
-	for (size_t i = 0; places && i < count; i++) {
+	for (size_t i = 0; buffers && i < count; i++) {
 		if (i != ours)
-			free(places[i]);
+			free(buffers[i]);
 	}
-	free(places);
+	free(buffers);
 	return status;
 }
 

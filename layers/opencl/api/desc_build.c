@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "layers/shared/api/storage.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/opencl/program/capture.h"
@@ -16,36 +15,56 @@
 
 /* One program on its way. */
 struct construction {
+	struct drv_course course;	/* first */
 	struct ocl_desc *desc;
 	size_t i;
 	cl_program program;	/* of the driver's build, also where that failed */
-	cl_int error;
-	bool ran;		/* the driver was asked */
-	bool retried;		/* after running out of memory */
-	bool kept;		/* what is built is to be kept */
-	struct drv_observation *observation;	/* of a build that is; NULL: not begun, or ended */
-	const char *bypass;	/* why nothing is kept, or NULL */
-	uint64_t start_ns, build_ns;
+	cl_int error;		/* of that build */
 };
+
+static struct construction *of(struct drv_course *course)
+{
+	return (struct construction *)course;
+}
 
 static bool is_out_of_memory(cl_int error)
 {
 	return error == CL_OUT_OF_HOST_MEMORY || error == CL_OUT_OF_RESOURCES;
 }
 
-/* The driver's own build, timed. */
-static void run(struct construction *one)
+static void step_prepare(struct drv_course *course)
 {
+	ocl_desc_release_programs(1, &of(course)->program);
+}
+
+static bool step_observe(struct drv_course *course, struct drv_observer_request *ret)
+{
+	return ocl_watch_driver(&of(course)->desc->targets, ret);
+}
+
+static struct ocl_watched watched(const struct construction *one)
+{
+	const struct ocl_desc_program *program = &one->desc->programs[one->i];
+
+	return (struct ocl_watched){ .driver = one->desc->driver, .program = program->parts,
+				     .options = program->options };
+}
+
+static struct drv_observer_text step_text(struct drv_course *course)
+{
+	const struct ocl_watched given = watched(of(course));
+
+	return ocl_watch_text(&given);
+}
+
+static enum drv_outcome step_call(struct drv_course *course)
+{
+	struct construction *one = of(course);
 	const struct ocl_desc *desc = one->desc;
 	const struct ocl_program *parts = desc->programs[one->i].parts;
 	cl_device_id device = desc->targets.devices[0];
-	uint64_t start = cmn_clock_monotonic();
 
-	ocl_desc_release_programs(1, &one->program);
 	drv_environment_note_build();
-	drv_observer_drop(one->observation);
-	one->observation = one->kept ? ocl_watch_begin(&desc->targets, false) : NULL;
-	one->ran = true;
 	one->error = CL_SUCCESS;
 	one->program = ocl_program_create_again(desc->context, parts, parts->constants,
 						parts->constant_count, &one->error);
@@ -54,141 +73,83 @@ static void run(struct construction *one)
 	if (one->error == CL_SUCCESS)
 		one->error = OCL_NEXT.clBuildProgram(one->program, 1, &device,
 						     desc->programs[one->i].options, NULL, NULL);
-	one->build_ns = cmn_clock_monotonic() - start;
+	if (one->error == CL_SUCCESS)
+		return DRV_BUILT;
+	return is_out_of_memory(one->error) ? DRV_OUT_OF_MEMORY : DRV_ERROR;
 }
 
-/* After it: what the driver read. false: bypass says why it is not known. */
-static bool see(struct construction *one, struct cc_manifest **ret)
+static bool step_key_holds(struct drv_course *course)
 {
-	const struct ocl_desc_program *program = &one->desc->programs[one->i];
-	const struct ocl_watched watched = { one->desc->driver, program->parts, program->options };
-	struct drv_observation *observation = one->observation;
-
-	one->observation = NULL;
-	*ret = NULL;
-	if (!ocl_watch_end(observation, &watched, ret, &one->bypass))
-		return false;
-	if (ocl_desc_holds(one->desc))
-		return true;
-	cc_manifest_free(*ret);
-	*ret = NULL;
-	one->bypass = "compiler-loaded-late";
-	return false;
+	return ocl_desc_holds(of(course)->desc);
 }
 
-/* The same entry as a build of the application's own would leave. CMN_MISS: there is none to be had. */
-static enum cmn_status capture(struct construction *one, struct cc_entry **ret)
+static bool step_environment_holds(struct drv_course *course)
 {
+	return drv_environment_holds(of(course)->desc->driver);
+}
+
+static const char *step_input_changed(struct drv_course *course)
+{
+	const struct ocl_watched given = watched(of(course));
+
+	return ocl_watch_token_may_matter(&given, course->manifest) ? "random-token" : NULL;
+}
+
+/* The same entry as a build of the application's own would leave. */
+static enum cmn_status step_capture(struct drv_course *course, struct cc_entry **ret)
+{
+	struct construction *one = of(course);
 	struct ocl_desc *desc = one->desc;
 	const struct ocl_capture_request request = {
-		.kind = OCL_EFFECTIVE_EXECUTABLE,
+		.kind = OCL_LOADED_EXECUTABLE,
 		.targets = &desc->targets,
 		.driver = desc->driver,
-		.build_ns = one->build_ns,
+		.build_ns = course->build_ns,
 		.load_rate = desc->driver->load_rate,
 	};
-	struct cc_manifest *manifest;
 	enum cmn_status status;
 	struct cmn_view image;
 
-	drv_environment_note_build();
 	/* The user's own word: where auto would say so, the application asks for it all the same. */
-	if (cc_cache_config(desc->base.cache)->capture == CC_CAPTURE_DEFERRED)
-		one->bypass = "capture-deferred";
-	else if (!drv_environment_holds(desc->driver))
-		one->bypass = "environment-changed";
-	if (one->bypass || !see(one, &manifest))
+	if (course->apart) {
+		course->bypass = "capture-deferred";
 		return CMN_MISS;
-	status = ocl_capture_read(one->program, &request, manifest, ret);
-	if (status == CMN_MISS)
-		one->bypass = "no-binary";
-	else if (status == CMN_STALE)
-		one->bypass = "random-token";
-	if (status != CMN_OK)
-		return CMN_MISS;
-	if (cc_entry_find(*ret, CC_TAG_IMAGE, 0, &image))
-		ocl_desc_note_image(desc, one->i, image);
-	return CMN_OK;
-}
-
-/* The build callback of the cache. */
-static enum cmn_status build_and_capture(void *ctx, struct cc_entry **ret)
-{
-	struct construction *one = ctx;
-
-	run(one);
-	if (is_out_of_memory(one->error) && !one->retried) {
-		one->retried = true;
-		return CMN_ERR_NOMEM;
 	}
-	return one->error == CL_SUCCESS ? capture(one, ret) : CMN_MISS;
+	status = ocl_capture_read(course, one->program, &request, ret);
+	if (status == CMN_OK && cc_entry_find(*ret, CC_TAG_IMAGE, 0, &image))
+		ocl_desc_note_image(desc, one->i, image);
+	return status;
 }
 
-static void count_built(const struct construction *one)
+/* The program from an entry. */
+static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *entry)
 {
-	struct cc_cache *cache = one->desc->base.cache;
-	const struct cc_key *key = &one->desc->base.items[one->i].key;
-
-	if (one->bypass)
-		cc_cache_count_bypass(cache, one->bypass, key);
-	else
-		cc_cache_count_miss(cache, key, one->build_ns);
-}
-
-/* The program from an entry. false: it is to be built; a refused entry is gone. */
-static bool attach(struct construction *one, struct cc_entry *entry, enum cc_origin origin)
-{
-	struct cc_cache *cache = one->desc->base.cache;
-	const struct cc_key *key = &one->desc->base.items[one->i].key;
-	enum cmn_status status = CMN_ERR_DRIVER;
+	struct construction *one = of(course);
+	const struct ocl_watched given = watched(one);
 	struct cmn_view image, failure;
 
 	/* A failure that the layer remembers says no more than that. */
 	if (cc_entry_find(entry, OCL_TAG_ERROR, 0, &failure))
-		return false;
-	if (cc_entry_find(entry, CC_TAG_IMAGE, 0, &image) && image.len)
-		status = ocl_desc_load(one->desc, one->i, image, &one->program);
-	if (status == CMN_ERR_DRIVER)
-		cc_cache_reject(cache, key, entry);
-	if (status != CMN_OK)
-		return false;
-	cc_cache_count_hit(cache, key, origin, entry, cmn_clock_monotonic() - one->start_ns);
-	return true;
+		return CMN_MISS;
+	/* It was made with another token. */
+	if (ocl_watch_token_may_matter(&given, cc_entry_manifest(entry)))
+		return CMN_MISS;
+	if (!cc_entry_find(entry, CC_TAG_IMAGE, 0, &image) || !image.len)
+		return CMN_ERR_DRIVER;
+	return ocl_desc_load(one->desc, one->i, image, &one->program);
 }
 
-/* From the machine's cache. Afterwards program and error are as after a build. */
-static enum ckcache_origin obtain(struct construction *one)
-{
-	struct cc_cache *cache = one->desc->base.cache;
-	const struct cc_key *key = &one->desc->base.items[one->i].key;
-	struct cc_entry *entry = NULL;
-	enum cc_origin origin;
-	bool attached;
-
-	one->start_ns = cmn_clock_monotonic();
-	if (cc_cache_get_or_build(cache, key, build_and_capture, one, &entry, &origin) != CMN_OK) {
-		if (!one->ran)
-			run(one);
-		count_built(one);
-		return CKCACHE_ORIGIN_BUILT;
-	}
-	if (origin == CC_ORIGIN_BUILT) {
-		cc_entry_unref(entry);
-		count_built(one);
-		return CKCACHE_ORIGIN_BUILT;
-	}
-	attached = attach(one, entry, origin);
-	cc_entry_unref(entry);
-	if (attached)
-		return origin == CC_ORIGIN_MEMORY ? CKCACHE_ORIGIN_MEMORY : CKCACHE_ORIGIN_DISK;
-	run(one);
-	if (one->error == CL_SUCCESS && capture(one, &entry) == CMN_OK) {
-		cc_cache_put(cache, key, entry);
-		cc_entry_unref(entry);
-	}
-	count_built(one);
-	return CKCACHE_ORIGIN_BUILT;
-}
+static const struct drv_course_steps steps = {
+	.observe = step_observe,
+	.text = step_text,
+	.prepare = step_prepare,
+	.call = step_call,
+	.key_holds = step_key_holds,
+	.environment_holds = step_environment_holds,
+	.input_changed = step_input_changed,
+	.capture = step_capture,
+	.attach = step_attach,
+};
 
 static enum ckcache_status status_of_build(const struct construction *one)
 {
@@ -210,28 +171,25 @@ static enum ckcache_status status_of_build(const struct construction *one)
 /* What a build read goes with its image, to be looked at when that is loaded. false: no blob. */
 static bool add_to_blob(struct construction *one, struct cmn_buffer *blob)
 {
-	struct cc_cache *cache = one->desc->base.cache;
+	struct drv_course *course = &one->course;
 	struct cmn_buffer encoded = { 0 };
-	struct cc_manifest *manifest;
 	struct cmn_view image;
 	bool added;
 
-	if (!see(one, &manifest)) {
-		if (cache)
-			cc_cache_count_bypass(cache, one->bypass,
-					      &one->desc->base.items[one->i].key);
+	if (!drv_course_see(course)) {
+		if (course->cache)
+			drv_course_count(course);
 		return false;
 	}
-	if (manifest)
-		cc_manifest_encode(manifest, &encoded);
+	if (course->manifest)
+		cc_manifest_encode(course->manifest, &encoded);
 	added = !encoded.failed &&
 		ocl_desc_add_image(one->desc, one->i, one->program, blob, &image) == CMN_OK;
 	if (added)
 		ocl_desc_note_image(one->desc, one->i, image);
-	if (added && manifest)
+	if (added && course->manifest)
 		api_blob_add(blob, API_FIELD_MANIFEST, (uint32_t)one->i, cmn_buffer_view(&encoded));
 	cmn_buffer_release(&encoded);
-	cc_manifest_free(manifest);
 	return added;
 }
 
@@ -241,6 +199,24 @@ struct order {
 	struct cmn_buffer *blob;	/* begun; NULL: none is wanted, or there can be none */
 };
 
+/* Afterwards program and error are as after a build. */
+static enum ckcache_origin obtain(struct construction *one, const struct order *order)
+{
+	struct drv_course *course = &one->course;
+
+	if (order->cached) {
+		course->apart = cc_cache_config(course->cache)->capture == CC_CAPTURE_DEFERRED;
+		if (!drv_course_run(course))
+			return CKCACHE_ORIGIN_BUILT;
+		return course->origin == CC_ORIGIN_MEMORY ? CKCACHE_ORIGIN_MEMORY :
+							    CKCACHE_ORIGIN_DISK;
+	}
+	if (order->blob)
+		drv_course_watch(course);
+	(void)step_call(course);	/* error tells */
+	return CKCACHE_ORIGIN_BUILT;
+}
+
 /* Every program, one after the other. */
 static enum ckcache_status construct(struct ocl_desc *desc, struct order *order,
 				     cl_program *programs, enum ckcache_origin *ret_origin)
@@ -248,19 +224,24 @@ static enum ckcache_status construct(struct ocl_desc *desc, struct order *order,
 	enum ckcache_origin origin = CKCACHE_ORIGIN_MEMORY;
 
 	for (size_t i = 0; i < desc->base.count; i++) {
-		struct construction one = { .desc = desc, .i = i,
-					    .kept = order->cached || order->blob };
-		enum ckcache_origin from = CKCACHE_ORIGIN_BUILT;
+		struct construction one = {
+			.course = {
+				.steps = &steps,
+				.cache = desc->base.cache,
+				.key = &desc->base.items[i].key,
+			},
+			.desc = desc,
+			.i = i,
+		};
+		enum ckcache_origin from;
 		enum ckcache_status status;
 
-		if (order->cached)
-			from = obtain(&one);
-		else
-			run(&one);
+		drv_course_begin(&one.course);
+		from = obtain(&one, order);
 		status = status_of_build(&one);
 		if (status == CKCACHE_OK && order->blob && !add_to_blob(&one, order->blob))
 			order->blob = NULL;
-		drv_observer_drop(one.observation);
+		drv_course_release(&one.course);
 		if (status != CKCACHE_OK) {
 			ocl_desc_release_programs(i, programs);
 			if (status == CKCACHE_ERROR_BUILD)

@@ -12,12 +12,9 @@
 API_DEFINE_SETTINGS(CKCACHE_API_OPENCL, ocl_layer.cache)
 
 static const struct ckcache_functions functions = {
-	API_COMMON_FUNCTIONS,
-	.opencl_desc_new = ocl_ckcache_desc_new,
-	.opencl_get_blob = ocl_ckcache_get_blob,
-	.opencl_create_from_blob = ocl_ckcache_create_from_blob,
-	.opencl_build = ocl_ckcache_build,
-	.opencl_device_desc_new = ocl_ckcache_device_desc_new,
+	.struct_size = sizeof(struct ckcache_functions),
+#define OPENCL(name) .opencl_##name = ocl_ckcache_##name,
+#include "layers/shared/api/functions.def"
 };
 
 const struct ckcache_functions *ocl_ckcache_functions(void)

@@ -1,449 +1,690 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build: clBuildProgram, and the course that clCompileProgram shares. Gather
- * what identifies the build, look it up, let the driver build what is not
- * there, publish what it built. Whatever goes wrong on the way, the driver
- * builds P as it would have without the layer.
+ * build: clBuildProgram and clCompileProgram, on the course that all builds
+ * run (layers/shared/course/course.h). For a call with a callback a hit needs
+ * no driver thread: the hook calls back when it is done. A miss goes to the
+ * driver with the layer's callback in front of the application's.
  */
 #include "layers/opencl/hooks/build.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
-#include "layers/shared/driver/environment.h"
 #include "layers/opencl/hooks/dispatch.h"
+#include "layers/opencl/key/build_key.h"
 #include "layers/opencl/key/options.h"
+#include "layers/opencl/program/capture.h"
+#include "layers/opencl/program/recipe.h"
+#include "layers/opencl/program/watch.h"
+#include "layers/shared/driver/environment.h"
 
-void ocl_build_release(struct ocl_build *build)
+struct build {
+	struct drv_course course;	/* first */
+	struct ocl_build_request call;	/* the application's */
+	enum ocl_loaded_program_kind kind;	/* of what it makes */
+	struct ocl_targets targets;
+	struct cc_key key;
+	enum cc_capture capture;
+	const struct drv_driver *driver;
+	struct ocl_original *original;	/* this call, once there is a key; for the call only */
+	struct ocl_loaded_program *superseded;	/* what stood for the program until the driver was called */
+	cl_int error;			/* the call's */
+	bool hit;
+	bool claimed;			/* other threads wait to build the program */
+	/* Of a build in the driver's hands. */
+	atomic_uint refs;
+	char *options;			/* a copy for after the call, or NULL */
+	uint64_t serial;		/* the program's, as this build makes it */
+	bool called;			/* the driver called back; guarded by the objects' lock */
+	bool abandoned;			/* the driver refused the build, and will hardly call back; likewise */
+};
+
+static struct build *of(struct drv_course *course)
 {
+	return (struct build *)course;
+}
+
+static void release(struct build *build)
+{
+	drv_course_release(&build->course);
 	ocl_build_key_release(&build->key);
-	drv_observer_drop(build->observation);
-	cc_manifest_free(build->manifest);
 	ocl_targets_release(&build->targets);
-	free(build->own_options);
+	free(build->options);
 }
 
 /* Arguments that a driver has to refuse (OpenCL 3.0, clBuildProgram, Errors). */
-static bool has_bad_arguments(const struct ocl_build *build)
+static bool has_bad_arguments(const struct ocl_build_request *call)
 {
-	return (build->list_count == 0) != (build->list == NULL) ||
-	       (!build->notify && build->user_data) ||
-	       (build->compile && ocl_compile_has_bad_headers(build->compile));
+	return (call->list_count == 0) != (call->list == NULL) ||
+	       (!call->notify && call->user_data) ||
+	       (call->compile && ocl_compile_has_bad_headers(call->compile));
 }
 
-static const char *kind_of(const struct ocl_build *build)
+static const char *kind_of(const struct ocl_build_request *call)
 {
-	bool il = build->program->kind == OCL_PROGRAM_IL;
+	bool il = call->program->kind == OCL_PROGRAM_IL;
 
-	if (build->compile)
+	if (call->compile)
 		return il ? "compile-il" : "compile";
 	return il ? "il" : "source";
 }
 
-/* Fills key, policy and original; a reason not to cache goes to build->bypass. */
-static void gather(struct ocl_build *build)
+static bool is_built_beyond(const struct build *build)
+{
+	return ocl_program_built_beyond(build->call.program, build->targets.count,
+					build->targets.devices);
+}
+
+/* Fills key, policy and original. false: bypass is the reason not to cache. */
+static bool gather(struct build *build)
 {
 	const struct cc_config *config = cc_cache_config(ocl_layer.cache);
-	const struct ocl_original_request original = { build->list_count, build->list,
-						       build->options };
-	struct ocl_key_request request = {
-		.kind = kind_of(build),
-		.program = build->program,
-		.options = build->options,
+	const struct ocl_build_request *call = &build->call;
+	const struct ocl_compile *compile = call->compile;
+	const struct ocl_original_request original = {
+		.list_count = call->list_count,
+		.list = call->list,
+		.options = call->options,
+		.compiled = compile != NULL,
+		.header_count = compile ? compile->count : 0,
+		.headers = compile ? compile->headers : NULL,
 	};
-	const char *reason;
+	const struct ocl_key_request request = {
+		.kind = kind_of(call),
+		.program = call->program,
+		.options = call->options,
+		.targets = &build->targets,
+		.num_headers = original.header_count,
+		.headers = original.headers,
+	};
+	const char **reason = &build->course.bypass;
 
 	cc_key_init(&build->key);
-	if (ocl_targets_of_program(build->program->object.handle, build->list_count, build->list,
-				   &build->targets) != CMN_OK) {
-		build->bypass = "devices-unknown";
-		return;
-	}
-	/* P would have to be compiled anew for the others, whose headers are gone by then. */
-	if (build->compile && build->targets.count != build->targets.program_count) {
-		build->bypass = "device-subset";
-		return;
-	}
-	/* What is there for other devices could not stay in P's place beside an E. */
-	if (ocl_program_built_beyond(build->program, build->targets.count,
-				     build->targets.devices)) {
-		build->bypass = "device-subset";
-		return;
-	}
-	request.targets = &build->targets;
-	if (build->compile) {
-		request.num_headers = build->compile->count;
-		request.headers = build->compile->headers;
-	}
-	if (request.num_headers && !request.headers) {
-		build->bypass = "header-unknown";
-		return;
-	}
+	*reason = "devices-unknown";
+	if (ocl_targets_of_program(call->program->object.handle, call->list_count, call->list,
+				   &build->targets) != CMN_OK)
+		return false;
+	*reason = "device-subset";
+	/* The program would have to be compiled anew for the others, whose headers are gone by then. */
+	if (compile && build->targets.count != build->targets.program_count)
+		return false;
+	/* What is there for other devices could not stay beside a loaded program. */
+	if (is_built_beyond(build))
+		return false;
+	*reason = "header-unknown";
+	if (request.num_headers && !request.headers)
+		return false;
 	cc_key_release(&build->key);
-	if (ocl_build_key(&request, &build->key, &build->driver, &reason) != CMN_OK) {
-		build->bypass = reason;
-		return;
-	}
+	if (ocl_build_key(&request, &build->key, &build->driver, reason) != CMN_OK)
+		return false;
+	*reason = NULL;
 	build->capture = config->capture == CC_CAPTURE_AUTO ? build->driver->capture
 							    : config->capture;
 	/* An object is as finished as it will be, quickly read, and a link is to know what it holds. */
-	if (build->kind == OCL_EFFECTIVE_OBJECT)
+	if (build->kind == OCL_LOADED_OBJECT)
 		build->capture = CC_CAPTURE_EAGER;
-	build->original = ocl_original_of_program(build->program, build->compile, &original);
+	build->course.apart = build->capture == CC_CAPTURE_DEFERRED;
+	build->original = ocl_original_of_program(call->program, &original);
+	return true;
 }
 
-bool ocl_build_may_be_cached(struct ocl_build *build)
-{
-	if (!ocl_options_are_harmless(build->options))
-		build->bypass = "option";
-	return !build->bypass;
-}
-
-void ocl_build_watch(struct ocl_build *build)
-{
-	if (!build->bypass && !build->observation)
-		build->observation = ocl_watch_begin(&build->targets, build->notify != NULL);
-}
-
-bool ocl_build_see(struct ocl_build *build)
-{
-	const struct ocl_watched watched = { build->driver, build->program, build->options };
-	struct drv_observation *observation = build->observation;
-
-	build->observation = NULL;
-	cc_manifest_free(build->manifest);
-	build->manifest = NULL;
-	return ocl_watch_end(observation, &watched, &build->manifest, &build->bypass);
-}
-
-static void give_up_claim(struct ocl_build *build)
+static void give_up_claim(struct build *build)
 {
 	if (build->claimed)
-		ocl_program_end(build->program);
+		ocl_program_end(build->call.program);
 	build->claimed = false;
 }
 
-static cl_int call_driver(const struct ocl_build *build, ocl_notify_fn notify, void *user_data)
+/* The program is built for these from now on; a call that was not looked into has not said for which. */
+static void note_devices(struct build *build)
 {
-	cl_program handle = build->program->object.handle;
-	const struct ocl_compile *compile = build->compile;
-
-	if (!compile)
-		return OCL_NEXT.clBuildProgram(handle, build->list_count, build->list,
-					       build->options, notify, user_data);
-	return OCL_NEXT.clCompileProgram(handle, build->list_count, build->list, build->options,
-					 compile->count, compile->programs, compile->names, notify,
-					 user_data);
-}
-
-/* P is built for these from now on; a call that was not looked into has not said for which. */
-static void note_devices(struct ocl_build *build)
-{
+	const struct ocl_build_request *call = &build->call;
 	struct ocl_targets *targets = &build->targets;
 
 	if (targets->count == 0 &&
-	    ocl_targets_of_program(build->program->object.handle, build->list_count, build->list,
+	    ocl_targets_of_program(call->program->object.handle, call->list_count, call->list,
 				   targets) != CMN_OK)
 		*targets = (struct ocl_targets){ 0 };
-	ocl_program_add_built(build->program, targets->count, targets->devices);
+	ocl_program_add_built(call->program, targets->count, targets->devices);
 }
 
-/* The driver's own build of P, timed. E goes first: from now on P answers, also while it is being built. */
-void ocl_build_run(struct ocl_build *build, ocl_notify_fn notify, void *user_data)
+/* From now on the application's program answers for itself, also while it is being built. */
+static void supersede(struct build *build)
 {
-	struct ocl_loaded_program *old = ocl_program_supersede(build->program);
-	uint64_t start = cmn_clock_monotonic();
+	build->superseded = ocl_program_supersede(build->call.program);
+}
+
+/* The driver's own build or compilation, after supersede. */
+static void call_driver(struct build *build, ocl_notify_fn notify, void *user_data)
+{
+	const struct ocl_build_request *call = &build->call;
+	const struct ocl_compile *compile = call->compile;
+	cl_program handle = call->program->object.handle;
 
 	/* The application's callback may build the program again, in this thread. */
 	if (notify)
 		give_up_claim(build);
-	build->ran = true;
 	drv_environment_note_build();
-	build->error = call_driver(build, notify, user_data);
-	build->build_ns = cmn_clock_monotonic() - start;
+	if (!compile)
+		build->error = OCL_NEXT.clBuildProgram(handle, call->list_count, call->list,
+						       call->options, notify, user_data);
+	else
+		build->error = OCL_NEXT.clCompileProgram(handle, call->list_count, call->list,
+							 call->options, compile->count,
+							 compile->programs, compile->names, notify,
+							 user_data);
 	if (build->error == CL_SUCCESS) {
 		note_devices(build);
-		ocl_program_set_original(build->program, ocl_original_ref(build->original));
+		ocl_program_set_original(call->program, ocl_original_ref(build->original));
 	}
-	ocl_program_superseded(build->program, old, build->error);
+	ocl_program_superseded(call->program, build->superseded, build->error);
+	build->superseded = NULL;
 }
 
-/* The build callback of the cache, for a build without the application's own. */
-static enum cmn_status build_and_capture(void *ctx, struct cc_entry **ret)
+/* The driver's build with nothing to be kept. What it loads counts for all further keys. */
+static void run_uncached(struct build *build)
 {
-	struct ocl_build *build = ctx;
+	const struct ocl_targets *targets = &build->targets;
 
-	/* Found out before building, so that waiters need not wait for nothing. */
-	if (!ocl_build_may_be_cached(build) || build->capture == CC_CAPTURE_DEFERRED)
+	supersede(build);
+	call_driver(build, build->call.notify, build->call.user_data);
+	if (targets->count && drv_libraries_came(&build->course.epoch))
+		(void)!ocl_identity_renew(targets->program_count, targets->all);	/* then they have none */
+}
+
+/* The steps of the course. */
+
+static bool step_may_be_kept(struct drv_course *course, const char **ret_reason)
+{
+	*ret_reason = "option";
+	return ocl_options_are_harmless(of(course)->call.options);
+}
+
+static bool step_observe(struct drv_course *course, struct drv_observer_request *ret)
+{
+	return ocl_watch_driver(&of(course)->targets, ret);
+}
+
+static struct ocl_watched watched(const struct build *build)
+{
+	return (struct ocl_watched){ build->driver, build->call.program, build->call.options,
+				     build->kind == OCL_LOADED_OBJECT };
+}
+
+static struct drv_observer_text step_text(struct drv_course *course)
+{
+	const struct ocl_watched given = watched(of(course));
+
+	return ocl_watch_text(&given);
+}
+
+static void step_prepare(struct drv_course *course)
+{
+	supersede(of(course));
+}
+
+static enum drv_outcome step_call(struct drv_course *course)
+{
+	struct build *build = of(course);
+
+	call_driver(build, NULL, NULL);
+	switch (build->error) {
+	case CL_SUCCESS:
+		return DRV_BUILT;
+	case CL_BUILD_PROGRAM_FAILURE:
+	case CL_COMPILE_PROGRAM_FAILURE:
+		return DRV_BUILD_FAILED;
+	case CL_OUT_OF_HOST_MEMORY:
+	case CL_OUT_OF_RESOURCES:
+		return DRV_OUT_OF_MEMORY;
+	default:
+		return DRV_ERROR;
+	}
+}
+
+static bool step_key_holds(struct drv_course *course)
+{
+	struct build *build = of(course);
+
+	return ocl_build_key_holds(&build->key, &build->targets);
+}
+
+static bool step_environment_holds(struct drv_course *course)
+{
+	return drv_environment_holds(of(course)->driver);
+}
+
+static const char *step_input_changed(struct drv_course *course)
+{
+	const struct ocl_watched given = watched(of(course));
+
+	return ocl_watch_token_may_matter(&given, course->manifest) ? "random-token" : NULL;
+}
+
+/* Reads the program just built: now or, by policy, later. */
+static enum cmn_status step_capture(struct drv_course *course, struct cc_entry **ret)
+{
+	struct build *build = of(course);
+	struct ocl_program *program = build->call.program;
+	struct ocl_capture_request request = {
+		.kind = build->kind,
+		.targets = &build->targets,
+		.driver = build->driver,
+		.build_ns = course->build_ns,
+		/* An object is only created from its binary, not built: much quicker. */
+		.load_rate = build->call.compile ? 0 : build->driver->load_rate,
+	};
+	enum cmn_status status;
+
+	if (course->outcome == DRV_BUILD_FAILED) {
+		request.kind = OCL_LOADED_FAILURE;
+		return ocl_capture_failure(course, program->object.handle, &request, build->error,
+					   ret);
+	}
+	/*
+	 * Reading the binary would hold up the application: another process is to
+	 * make it; if the application asks for it itself, it can be had before.
+	 */
+	if (build->capture == CC_CAPTURE_DEFERRED) {
+		course->deferred = ocl_recipe_record(&build->key, &build->targets,
+						     course->manifest);
+		if (!course->deferred)
+			course->bypass = "capture-deferred";
+		request.on_request = true;
+	}
+	if (build->capture != CC_CAPTURE_EAGER) {
+		ocl_capture_later(course, program, &request);
 		return CMN_MISS;
-	ocl_build_watch(build);
-	ocl_build_run(build, NULL, NULL);
-	if ((build->error == CL_OUT_OF_HOST_MEMORY || build->error == CL_OUT_OF_RESOURCES) &&
-	    !build->retried) {
-		build->retried = true;
-		drv_observer_drop(build->observation);
-		build->observation = NULL;
-		return CMN_ERR_NOMEM;
 	}
-	if (build->error != CL_SUCCESS)
-		return ocl_build_capture_failure(build, ret);
-	return ocl_build_capture(build, ret);
+	status = ocl_capture_read(course, program->object.handle, &request, ret);
+	if (status == CMN_OK && build->kind == OCL_LOADED_OBJECT)
+		ocl_program_set_content(program, *ret);
+	return status;
 }
 
-void ocl_build_count(struct ocl_build *build)
+/* Puts the program that is loaded from the entry, or the failure that this tells of, in the place of the application's. */
+static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *entry)
 {
-	if (build->bypass)
-		cc_cache_count_bypass(ocl_layer.cache, build->bypass, &build->key);
-	else if (build->deferred)
-		cc_cache_count_deferred(ocl_layer.cache, &build->key, build->build_ns);
-	else
-		cc_cache_count_miss(ocl_layer.cache, &build->key, build->build_ns);
-}
-
-/* What an entry makes of P: as built, or the failure that it tells of. */
-static enum ocl_loaded_program_kind kind_of_entry(const struct ocl_build *build,
-					     const struct cc_entry *entry, cl_int *ret_error)
-{
-	struct cmn_view error;
-
-	if (!cc_entry_find(entry, OCL_TAG_ERROR, 0, &error) || error.len != sizeof(*ret_error))
-		return build->kind;
-	memcpy(ret_error, error.data, sizeof(*ret_error));
-	return OCL_EFFECTIVE_FAILURE;
-}
-
-/* Puts E in P's place. false: the driver would not have it; the entry is gone and P is to be built. */
-bool ocl_build_attach(struct ocl_build *build, struct cc_entry *entry, enum cc_origin origin)
-{
-	cl_int error = CL_SUCCESS;
-	const struct ocl_loaded_program_request request = {
-		.context = build->program->context,
-		.kind = kind_of_entry(build, entry, &error),
+	struct build *build = of(course);
+	struct ocl_program *program = build->call.program;
+	const struct ocl_watched given = watched(build);
+	struct ocl_loaded_program_request request = {
+		.context = program->context,
+		.kind = build->kind,
 		.num_devices = build->targets.count,
 		.devices = build->targets.devices,
-		.options = build->options,
+		.options = build->call.options,
 		.driver = build->driver,
 		.entry = entry,
 	};
-	struct ocl_loaded_program *effective;
+	struct ocl_loaded_program *loaded;
+	cl_int error = CL_SUCCESS;
 	enum cmn_status status;
+	struct cmn_view failure;
 
+	if (cc_entry_find(entry, OCL_TAG_ERROR, 0, &failure) && failure.len == sizeof(error)) {
+		memcpy(&error, failure.data, sizeof(error));
+		request.kind = OCL_LOADED_FAILURE;
+		/* Whether a failure is returned or only told to the callback differs among drivers. */
+		if (build->call.notify)
+			return CMN_MISS;
+	}
 	/* It was made with another one. */
-	if (ocl_build_token_may_matter(build, cc_entry_manifest(entry)))
-		return false;
-	status = ocl_loaded_program_new(&request, &effective);
-	if (status == CMN_ERR_DRIVER)
-		cc_cache_reject(ocl_layer.cache, &build->key, entry);
+	if (ocl_watch_token_may_matter(&given, cc_entry_manifest(entry)))
+		return CMN_MISS;
+	status = ocl_loaded_program_new(&request, &loaded);
 	if (status != CMN_OK)
-		return false;
-	ocl_program_set_effective(build->program, effective);
-	ocl_program_set_original(build->program, ocl_original_ref(build->original));
+		return status;
+	ocl_program_set_loaded(program, loaded);
+	ocl_program_set_original(program, ocl_original_ref(build->original));
 	/* Executables are no inputs of links, and hashing a large one takes time. */
-	ocl_program_set_content(build->program,
-				request.kind == OCL_EFFECTIVE_OBJECT ? entry : NULL);
-	ocl_program_add_built(build->program, build->targets.count, build->targets.devices);
+	ocl_program_set_content(program, request.kind == OCL_LOADED_OBJECT ? entry : NULL);
+	ocl_program_add_built(program, build->targets.count, build->targets.devices);
 	build->error = error;
-	cc_cache_count_hit(ocl_layer.cache, &build->key, origin, entry,
-			   cmn_clock_monotonic() - build->start_ns);
+	return CMN_OK;
+}
+
+static const struct drv_course_steps steps = {
+	.keeps_failures = true,
+	.may_be_kept = step_may_be_kept,
+	.observe = step_observe,
+	.text = step_text,
+	.prepare = step_prepare,
+	.call = step_call,
+	.key_holds = step_key_holds,
+	.environment_holds = step_environment_holds,
+	.input_changed = step_input_changed,
+	.capture = step_capture,
+	.attach = step_attach,
+};
+
+/* By which options a build that succeeded was done. */
+static void note_options(const struct build *build)
+{
+	const char *options = build->call.options ? build->call.options : "";
+
+	/* For others it may be built by others. */
+	if (build->kind == OCL_LOADED_OBJECT || !build->targets.count || is_built_beyond(build))
+		options = NULL;
+	ocl_program_set_options(build->call.program, options);
+}
+
+/* A build in the driver's hands belongs to the call that started it and to its callback. */
+static void unref_record(struct build *record)
+{
+	if (atomic_fetch_sub(&record->refs, 1) != 1)
+		return;
+	ocl_program_unref(record->call.program);
+	release(record);
+	free(record);
+}
+
+/* Whether the program still holds what this build made: the application may have had it built again since. */
+static bool is_current(const struct build *build)
+{
+	bool current;
+
+	ocl_objects_lock();
+	current = build->call.program->build_serial == build->serial;
+	ocl_objects_unlock();
+	return current;
+}
+
+/*
+ * Reads what was built and keeps it, unless the program was built again
+ * meanwhile; with the program claimed, so that what is read is of the size that
+ * the driver said it has.
+ */
+static void keep(struct build *build)
+{
+	struct ocl_program *program = build->call.program;
+	struct ocl_capture *capture = NULL;
+	struct cc_entry *entry;
+
+	if (!is_current(build))
+		return;
+	if (drv_course_capture(&build->course, &entry) == CMN_OK) {
+		if (is_current(build))
+			cc_cache_put(ocl_layer.cache, &build->key, entry);
+		cc_entry_unref(entry);
+	} else if (!is_current(build)) {
+		/* If it was to be read later, that is too late now. */
+		ocl_objects_lock();
+		capture = program->capture;
+		program->capture = NULL;
+		ocl_objects_unlock();
+		ocl_capture_free(capture);
+	}
+}
+
+static bool is_built(const struct build *build, cl_program handle)
+{
+	cl_build_status status = CL_BUILD_ERROR;
+
+	for (cl_uint i = 0; i < build->targets.count; i++) {
+		if (OCL_NEXT.clGetProgramBuildInfo(handle, build->targets.devices[i],
+						   CL_PROGRAM_BUILD_STATUS, sizeof(status),
+						   &status, NULL) != CL_SUCCESS ||
+		    status != CL_BUILD_SUCCESS)
+			return false;
+	}
 	return true;
 }
 
-/* There is no entry to be had now, but there may be a recipe. */
-static void build_without_entry(struct ocl_build *build)
+/* The driver's callback of a build that the application wanted one for, from any thread. */
+static void CL_CALLBACK built(cl_program handle, void *user_data)
 {
-	bool deferred = build->capture == CC_CAPTURE_DEFERRED && !build->bypass;
-	struct cc_entry *entry;
+	struct build *build = user_data;
+	struct ocl_program *program = build->call.program;
+	ocl_notify_fn notify = build->call.notify;
+	void *notify_data = build->call.user_data;
+	bool abandoned, claimed;
 
-	if (!build->ran) {
-		ocl_build_watch(build);
-		ocl_build_run(build, NULL, NULL);
+	ocl_objects_lock();
+	build->called = true;
+	abandoned = build->abandoned;
+	ocl_objects_unlock();
+	if (abandoned) {
+		notify(handle, notify_data);
+		return;
 	}
-	if (deferred && build->error == CL_SUCCESS) {
-		(void)!ocl_build_capture(build, &entry);	/* never an entry of this policy */
-	} else if (deferred && ocl_build_capture_failure(build, &entry) == CMN_OK) {
-		cc_cache_put(ocl_layer.cache, &build->key, entry);
-		cc_entry_unref(entry);
-	}
-	ocl_build_count(build);
+	build->course.build_ns = cmn_clock_monotonic() - build->course.start_ns;
+	build->course.outcome = is_built(build, handle) ? DRV_BUILT : DRV_ERROR;
+	/* Who builds it now may be in the driver until this callback returns, and is not waited for. */
+	claimed = build->course.outcome == DRV_BUILT && ocl_program_try_begin(program);
+	if (claimed && is_current(build) && build->kind == OCL_LOADED_EXECUTABLE)
+		note_options(build);
+	if (claimed)
+		keep(build);
+	drv_course_count(&build->course);
+	ocl_objects_lock();
+	program->async_builds--;
+	ocl_objects_unlock();
+	if (claimed)
+		ocl_program_end(program);
+	notify(handle, notify_data);
+	unref_record(build);
 }
 
-/* After a refused entry: build, and put a good one in its place. */
-static void rebuild(struct ocl_build *build)
+/* What the callback needs of the build; NULL: out of memory. */
+static struct build *new_record(struct build *build)
 {
-	struct cc_entry *entry;
+	struct build *record = malloc(sizeof(*record));
+	const char *options = build->call.options;
 
-	if (build_and_capture(build, &entry) == CMN_OK) {
-		cc_cache_put(ocl_layer.cache, &build->key, entry);
-		cc_entry_unref(entry);
-		ocl_build_count(build);
+	if (!record)
+		return NULL;
+	*record = *build;
+	record->options = options ? strdup(options) : NULL;
+	if (options && !record->options) {
+		free(record);
+		return NULL;
+	}
+	atomic_init(&record->refs, 2);
+	record->course.key = &record->key;
+	record->call.options = record->options;
+	record->call.compile = NULL;
+	record->original = NULL;	/* the call's */
+	/* These went to the record. */
+	build->course.observation = NULL;
+	build->targets = (struct ocl_targets){ 0 };
+	build->key = (struct cc_key){ 0 };
+	ocl_object_ref(&record->call.program->object);
+	return record;
+}
+
+/*
+ * Gives the build to the driver with the layer's callback. Drivers differ in
+ * whether they call back for a build that they refuse at once. Where one
+ * refused and did not call, the bare record stays allocated in case that it
+ * still does.
+ */
+static void build_later(struct build *build)
+{
+	struct ocl_program *program = build->call.program;
+	struct build *record;
+	bool abandoned;
+
+	supersede(build);
+	drv_course_watch(&build->course);
+	record = new_record(build);
+	if (!record) {
+		call_driver(build, build->call.notify, build->call.user_data);
+		return;
+	}
+	ocl_objects_lock();
+	program->async_builds++;
+	record->serial = program->build_serial;
+	ocl_objects_unlock();
+	call_driver(build, built, record);
+	ocl_objects_lock();
+	abandoned = build->error != CL_SUCCESS && !record->called;
+	if (abandoned) {
+		record->abandoned = true;
+		program->async_builds--;
+	}
+	ocl_objects_unlock();
+	if (abandoned) {
+		release(record);
+		ocl_program_unref(program);
 	} else {
-		build_without_entry(build);
+		unref_record(record);
 	}
 }
 
-static void build_now(struct ocl_build *build)
+/* The application wants to be called back: the call may return before the driver is done. */
+static void build_with_callback(struct build *build)
 {
-	struct cc_entry *entry = NULL;
-	enum cc_origin origin;
-
-	if (cc_cache_get_or_build(ocl_layer.cache, &build->key, build_and_capture, build, &entry,
-				  &origin) != CMN_OK) {
-		build_without_entry(build);
-	} else if (origin == CC_ORIGIN_BUILT) {
-		ocl_build_count(build);
-	} else {
-		build->hit = ocl_build_attach(build, entry, origin);
-		if (!build->hit)
-			rebuild(build);
+	build->course.goes_on = true;
+	build->hit = drv_course_look_up(&build->course);
+	if (build->hit)
+		return;
+	if (drv_course_may_be_kept(&build->course)) {
+		build_later(build);
+		return;
 	}
-	cc_entry_unref(entry);
+	drv_course_count(&build->course);
+	run_uncached(build);
 }
 
-/* Kernels of E live: whether P may be built again is the driver's to say, and E is in the state that P would be in. */
-static bool driver_refuses_rebuild(const struct ocl_build *build)
+/* Kernels of a loaded program live: whether the program may be built again is the driver's to say, and the loaded one is in the same state. */
+static bool driver_refuses_rebuild(const struct build *build)
 {
-	struct ocl_loaded_program *effective = NULL;
+	const struct ocl_build_request *call = &build->call;
+	struct ocl_program *program = call->program;
+	struct ocl_loaded_program *loaded = NULL;
 	bool refuses;
 
-	ocl_object_lock(&build->program->object);
-	if (build->program->effective_kernels)
-		effective = ocl_loaded_program_ref(build->program->effective);
-	ocl_object_unlock(&build->program->object);
-	if (!effective)
+	ocl_object_lock(&program->object);
+	if (program->loaded_kernels)
+		loaded = ocl_loaded_program_ref(program->loaded);
+	ocl_object_unlock(&program->object);
+	if (!loaded)
 		return false;
-	/* Asking a driver to compile would change E. */
-	refuses = build->compile ? !effective->driver->compiles_with_kernels :
-		  !ocl_loaded_program_has_kernels(effective) ||
-		  OCL_NEXT.clBuildProgram(effective->handle, build->list_count, build->list,
-					  build->options, NULL, NULL) == CL_INVALID_OPERATION;
-	ocl_loaded_program_unref(effective);
+	/* Asking a driver to compile would change the loaded program. */
+	refuses = call->compile ? !loaded->driver->compiles_with_kernels :
+		  !ocl_loaded_program_has_kernels(loaded) ||
+		  OCL_NEXT.clBuildProgram(loaded->handle, call->list_count, call->list,
+					  call->options, NULL, NULL) == CL_INVALID_OPERATION;
+	ocl_loaded_program_unref(loaded);
 	return refuses;
 }
 
 /* Whether the driver alone is to decide: the layer could only get in its way. */
-static bool is_plain(const struct ocl_build *build)
+static bool is_plain(const struct build *build)
 {
-	const struct ocl_program *program = build->program;
+	const struct ocl_program *program = build->call.program;
 	bool plain;
 
-	if (has_bad_arguments(build))
+	if (has_bad_arguments(&build->call))
 		return true;
 	ocl_objects_lock();
 	plain = program->async_builds != 0;
 	ocl_objects_unlock();
 	ocl_object_lock(&program->object);
 	plain = plain ||
-		(program->live_kernels && !ocl_loaded_program_has_kernels(program->effective));
+		(program->live_kernels && !ocl_loaded_program_has_kernels(program->loaded));
 	ocl_object_unlock(&program->object);
 	return plain;
 }
 
 /*
- * E stands for other devices than this build is for: P itself is built for
- * them now, so that it holds both. The application built it so before.
+ * A loaded program stands for other devices than this build is for: the
+ * application's own is built for them now, so that it holds both. The
+ * application built it so before.
  */
-static void bring_back_others(struct ocl_build *build)
+static void bring_back_others(struct build *build)
 {
-	/* What P holds may have to be read before that is gone. */
-	struct ocl_loaded_program *effective = ocl_program_supersede(build->program);
+	struct ocl_program *program = build->call.program;
+	/* What the program holds may have to be read before that is gone. */
+	struct ocl_loaded_program *loaded = ocl_program_supersede(program);
 
-	if (effective && effective->kind == OCL_EFFECTIVE_EXECUTABLE && !effective->own)
-		(void)OCL_NEXT.clBuildProgram(build->program->object.handle,
-					      effective->num_devices, effective->devices,
-					      effective->options, NULL, NULL);	/* as it would be without us */
-	ocl_program_set_effective(build->program, effective);
+	if (loaded && loaded->kind == OCL_LOADED_EXECUTABLE && !loaded->own)
+		(void)OCL_NEXT.clBuildProgram(program->object.handle, loaded->num_devices,
+					      loaded->devices, loaded->options, NULL,
+					      NULL);	/* as it would be without us */
+	ocl_program_set_loaded(program, loaded);
 }
 
-static void run_plainly(struct ocl_build *build)
+static void do_build(struct build *build)
 {
-	if (build->bypass) {
-		/* Without targets it is a list that the driver refuses. */
-		if (build->targets.count &&
-		    ocl_program_built_beyond(build->program, build->targets.count,
-					     build->targets.devices))
-			bring_back_others(build);
-		cc_cache_count_bypass(ocl_layer.cache, build->bypass, NULL);
-	}
-	ocl_build_run(build, build->notify, build->user_data);
-}
+	struct ocl_program *program = build->call.program;
 
-static void do_build(struct ocl_build *build)
-{
-	if (build->program->unbuildable && !build->compile && !has_bad_arguments(build)) {
+	if (program->unbuildable && !build->call.compile && !has_bad_arguments(&build->call)) {
 		build->error = CL_INVALID_OPERATION;
 		return;
 	}
 	/* A linked program should not be built again; some drivers do it all the same. */
-	if (is_plain(build) || build->program->kind == OCL_PROGRAM_LINKED) {
-		run_plainly(build);
+	if (is_plain(build) || program->kind == OCL_PROGRAM_LINKED) {
+		run_uncached(build);
 		return;
 	}
 	if (driver_refuses_rebuild(build)) {
 		build->error = CL_INVALID_OPERATION;
 		return;
 	}
-	gather(build);
-	if (build->bypass)
-		run_plainly(build);
-	else if (build->notify)
-		ocl_build_with_callback(build);
-	else
-		build_now(build);
+	if (gather(build)) {
+		if (build->call.notify)
+			build_with_callback(build);
+		else
+			build->hit = drv_course_run(&build->course);
+		return;
+	}
+	/* Without targets it is a list that the driver refuses. */
+	if (build->targets.count && is_built_beyond(build))
+		bring_back_others(build);
+	cc_cache_count_bypass(ocl_layer.cache, build->course.bypass, NULL);
+	run_uncached(build);
 }
 
-void ocl_build_note_options(struct ocl_build *build)
+cl_int ocl_build(const struct ocl_build_request *request)
 {
-	const char *options = build->options ? build->options : "";
+	struct ocl_program *program = request->program;
+	struct build build = {
+		.course = { .steps = &steps, .cache = ocl_layer.cache, .key = &build.key },
+		.call = *request,
+		.kind = request->compile ? OCL_LOADED_OBJECT : OCL_LOADED_EXECUTABLE,
+	};
 
-	/* For others it may be built by others. */
-	if (build->compile || !build->targets.count ||
-	    ocl_program_built_beyond(build->program, build->targets.count, build->targets.devices))
-		options = NULL;
-	ocl_program_set_options(build->program, options);
-}
-
-cl_int ocl_build_call(struct ocl_build *build)
-{
-	build->start_ns = cmn_clock_monotonic();
-	build->epoch = drv_libraries_epoch();
-	ocl_program_begin(build->program);
-	build->claimed = true;
+	drv_course_begin(&build.course);
+	ocl_program_begin(program);
+	build.claimed = true;
 	/* It may be over at any time from now on. */
-	if (build->notify)
-		ocl_program_set_options(build->program, NULL);
-	do_build(build);
-	if (build->error == CL_SUCCESS && (build->hit || !build->notify))
-		ocl_build_note_options(build);
-	give_up_claim(build);
-	if (build->hit && build->notify)
-		build->notify(build->program->object.handle, build->user_data);
-	ocl_original_unref(build->original);
-	ocl_build_release(build);
-	return build->error;
+	if (request->notify)
+		ocl_program_set_options(program, NULL);
+	do_build(&build);
+	if (build.error == CL_SUCCESS && (build.hit || !request->notify))
+		note_options(&build);
+	give_up_claim(&build);
+	if (build.hit && request->notify)
+		request->notify(program->object.handle, request->user_data);
+	ocl_original_unref(build.original);
+	release(&build);
+	return build.error;
 }
 
 cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint num_devices,
 				      const cl_device_id *device_list, const char *options,
 				      ocl_notify_fn pfn_notify, void *user_data)
 {
-	struct ocl_build build = {
+	const struct ocl_build_request request = {
 		.program = ocl_program_find(program),
-		.kind = OCL_EFFECTIVE_EXECUTABLE,
-		.options = options,
 		.list_count = num_devices,
 		.list = device_list,
+		.options = options,
 		.notify = pfn_notify,
 		.user_data = user_data,
 	};
 	cl_int error;
 
-	if (!build.program) {
+	if (!request.program) {
 		drv_environment_note_build();
 		return OCL_NEXT.clBuildProgram(program, num_devices, device_list, options,
 					       pfn_notify, user_data);
 	}
-	error = ocl_build_call(&build);
-	ocl_program_unref(build.program);
+	error = ocl_build(&request);
+	ocl_program_unref(request.program);
 	return error;
 }

@@ -9,6 +9,7 @@
 #include "layers/shared/driver/environment.h"
 #include "layers/opencl/hooks/build.h"
 #include "layers/opencl/hooks/dispatch.h"
+#include "layers/opencl/key/build_key.h"
 
 static void release_headers(struct ocl_compile *compile)
 {
@@ -48,28 +49,26 @@ cl_int CL_API_CALL ocl_clCompileProgram(cl_program handle, cl_uint num_devices,
 {
 	struct ocl_compile compile = { num_input_headers, input_headers, header_include_names,
 				       NULL };
-	struct ocl_build build = {
+	const struct ocl_build_request request = {
 		.program = ocl_program_find(handle),
 		.compile = &compile,
-		.kind = OCL_EFFECTIVE_OBJECT,
-		.options = options,
 		.list_count = num_devices,
 		.list = device_list,
+		.options = options,
 		.notify = pfn_notify,
 		.user_data = user_data,
-		.error = CL_SUCCESS,
 	};
 	cl_int error;
 
-	if (!build.program) {
+	if (!request.program) {
 		drv_environment_note_build();
 		return OCL_NEXT.clCompileProgram(handle, num_devices, device_list, options,
 						 num_input_headers, input_headers,
 						 header_include_names, pfn_notify, user_data);
 	}
 	find_headers(&compile);
-	error = ocl_build_call(&build);
+	error = ocl_build(&request);
 	release_headers(&compile);
-	ocl_program_unref(build.program);
+	ocl_program_unref(request.program);
 	return error;
 }

@@ -16,24 +16,24 @@ static const struct hook hooks[] = {
 	/* Contexts: only to learn the devices' identity before the first build asks. */
 	HOOK(clCreateContext),
 	HOOK(clCreateContextFromType),
-	/* Programs: P is the application's, E the one made from the binary. */
+	/* Programs: the application's, and the one that a hit loads in its place. */
 	HOOK(clCreateProgramWithSource),	/* forward, keep the text */
 	HOOK(clCreateProgramWithIL),
 	HOOK(clSetProgramSpecializationConstant),	/* a part of the key */
-	HOOK(clBuildProgram),			/* hit: E; miss: P, and keep its binary */
+	HOOK(clBuildProgram),			/* hit: load; miss: build, and keep the binary */
 	HOOK(clCompileProgram),			/* likewise */
-	HOOK(clLinkProgram),			/* inputs: P becomes E; hit: made from the binary */
+	HOOK(clLinkProgram),			/* inputs: the loaded ones; hit: load */
 	HOOK(clRetainProgram),			/* own counter */
 	HOOK(clReleaseProgram),
-	HOOK(clGetProgramInfo),			/* what the binary decides: E */
-	HOOK(clGetProgramBuildInfo),		/* E; log and options from the entry */
-	/* Kernels: made from E, the driver's own handles. */
+	HOOK(clGetProgramInfo),			/* what the binary decides: of the loaded one */
+	HOOK(clGetProgramBuildInfo),		/* likewise; log and options from the entry */
+	/* Kernels: made from the loaded program, the driver's own handles. */
 	HOOK(clCreateKernel),
 	HOOK(clCreateKernelsInProgram),
 	HOOK(clCloneKernel),
 	HOOK(clRetainKernel),
 	HOOK(clReleaseKernel),
-	HOOK(clGetKernelInfo),			/* CL_KERNEL_PROGRAM: P; what a binary loses: the entry */
+	HOOK(clGetKernelInfo),			/* the application's program; what a binary loses: from the entry */
 	HOOK(clGetKernelWorkGroupInfo),		/* likewise */
 	/* Extension functions that take a program bypass this table. */
 	HOOK(clGetExtensionFunctionAddress),

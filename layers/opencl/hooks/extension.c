@@ -2,8 +2,8 @@
 /*
  * extension: functions that take or make a program and are fetched by address,
  * past the dispatch table: cl_khr_il_program, specialization constants, and
- * cl_intel_global_variable_pointers and cl_intel_function_pointers, in which E
- * answers for P. And the layer's own, of ckcache.h.
+ * cl_intel_global_variable_pointers and cl_intel_function_pointers, which the
+ * loaded program answers. And the layer's own, of ckcache.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +29,13 @@ static void *driver_function(cl_device_id device, const char *name)
 	return OCL_NEXT.clGetExtensionFunctionAddressForPlatform(platform, name);
 }
 
-static struct ocl_loaded_program *effective_of(cl_program handle)
+static struct ocl_loaded_program *loaded_of(cl_program handle)
 {
 	struct ocl_program *program = ocl_program_find(handle);
-	struct ocl_loaded_program *effective = program ? ocl_program_effective(program) : NULL;
+	struct ocl_loaded_program *loaded = program ? ocl_program_loaded(program) : NULL;
 
 	ocl_program_unref(program);
-	return effective;
+	return loaded;
 }
 
 static cl_int CL_API_CALL get_global_pointer(cl_device_id device, cl_program program,
@@ -44,14 +44,14 @@ static cl_int CL_API_CALL get_global_pointer(cl_device_id device, cl_program pro
 {
 	global_pointer_fn next = (global_pointer_fn)driver_function(
 		device, "clGetDeviceGlobalVariablePointerINTEL");
-	struct ocl_loaded_program *effective;
+	struct ocl_loaded_program *loaded;
 	cl_int error;
 
 	if (!next)
 		return CL_INVALID_DEVICE;
-	effective = effective_of(program);
-	error = next(device, ocl_loaded_program_target(effective, program), name, size_ret, pointer_ret);
-	ocl_loaded_program_unref(effective);
+	loaded = loaded_of(program);
+	error = next(device, ocl_loaded_program_target(loaded, program), name, size_ret, pointer_ret);
+	ocl_loaded_program_unref(loaded);
 	return error;
 }
 
@@ -60,14 +60,14 @@ static cl_int CL_API_CALL get_function_pointer(cl_device_id device, cl_program p
 {
 	function_pointer_fn next =
 		(function_pointer_fn)driver_function(device, "clGetDeviceFunctionPointerINTEL");
-	struct ocl_loaded_program *effective;
+	struct ocl_loaded_program *loaded;
 	cl_int error;
 
 	if (!next)
 		return CL_INVALID_DEVICE;
-	effective = effective_of(program);
-	error = next(device, ocl_loaded_program_target(effective, program), name, pointer_ret);
-	ocl_loaded_program_unref(effective);
+	loaded = loaded_of(program);
+	error = next(device, ocl_loaded_program_target(loaded, program), name, pointer_ret);
+	ocl_loaded_program_unref(loaded);
 	return error;
 }
 

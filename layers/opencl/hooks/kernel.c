@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel: creation from P or E, and reference counts. */
+/* kernel: creation from the program or the loaded one, and reference counts. */
 #include "layers/opencl/hooks/kernel.h"
 
 #include <stdlib.h>
@@ -9,12 +9,12 @@
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/program/kernel_clone.h"
 
-/* E goes before P. */
-static void forget_kernel(struct ocl_program *program, struct ocl_loaded_program *effective,
-			  bool of_effective)
+/* The loaded program goes before the application's. */
+static void forget_kernel(struct ocl_program *program, struct ocl_loaded_program *loaded,
+			  bool of_loaded)
 {
-	ocl_loaded_program_unref(effective);
-	ocl_program_drop_kernel(program, of_effective);
+	ocl_loaded_program_unref(loaded);
+	ocl_program_drop_kernel(program, of_loaded);
 	ocl_program_unref(program);
 }
 
@@ -22,10 +22,10 @@ static void destroy_kernel(struct ocl_object *object)
 {
 	struct ocl_kernel *kernel = (struct ocl_kernel *)object;
 	struct ocl_program *program = kernel->program;
-	struct ocl_loaded_program *effective = kernel->effective;
+	struct ocl_loaded_program *loaded = kernel->loaded;
 
 	free(kernel);
-	forget_kernel(program, effective, ocl_loaded_program_has_kernels(effective));
+	forget_kernel(program, loaded, ocl_loaded_program_has_kernels(loaded));
 }
 
 struct ocl_kernel *ocl_kernel_find(cl_kernel handle)
@@ -42,12 +42,12 @@ void ocl_kernel_unref(struct ocl_kernel *kernel)
 }
 
 /*
- * Takes the references to program and effective, and the kernel's place among
+ * Takes the references to program and loaded, and the kernel's place among
  * the program's live ones. false: out of memory; the kernel is unknown to the
  * layer, and what would have been taken is still the caller's.
  */
 static bool remember_kernel(cl_kernel handle, struct ocl_program *program,
-			    struct ocl_loaded_program *effective)
+			    struct ocl_loaded_program *loaded)
 {
 	struct ocl_kernel *kernel = malloc(sizeof(*kernel));
 
@@ -55,7 +55,7 @@ static bool remember_kernel(cl_kernel handle, struct ocl_program *program,
 		return false;
 	ocl_object_init(&kernel->object, handle, destroy_kernel);
 	kernel->program = program;
-	kernel->effective = effective;
+	kernel->loaded = loaded;
 	if (ocl_objects_add(OCL_KERNELS, &kernel->object))
 		return true;
 	free(kernel);
@@ -64,68 +64,69 @@ static bool remember_kernel(cl_kernel handle, struct ocl_program *program,
 
 /* The same with references of the kernel's own. */
 static bool remember_one_more(cl_kernel handle, struct ocl_program *program,
-			      struct ocl_loaded_program *effective)
+			      struct ocl_loaded_program *loaded)
 {
-	bool of_effective = ocl_loaded_program_has_kernels(effective);
+	bool of_loaded = ocl_loaded_program_has_kernels(loaded);
 
 	ocl_object_ref(&program->object);
-	ocl_program_add_kernel(program, of_effective);
-	if (remember_kernel(handle, program, ocl_loaded_program_ref(effective)))
+	ocl_program_add_kernel(program, of_loaded);
+	if (remember_kernel(handle, program, ocl_loaded_program_ref(loaded)))
 		return true;
-	forget_kernel(program, effective, of_effective);
+	forget_kernel(program, loaded, of_loaded);
 	return false;
 }
 
 /*
  * The program that kernels are asked of. What was loaded in place of a compiled
- * object or a library may be a program with kernels to its driver, and P was
- * never compiled: which error there is only the original knows, or the driver is
- * known to give that of a program that was never built. NULL: that is the
+ * object or a library may be a program with kernels to its driver, and the
+ * application's was never compiled: which error there is only the original
+ * knows, or the driver is known to give that of a program that was never built. NULL: that is the
  * answer, and there is nothing to ask.
  */
-static cl_program find_target(struct ocl_program *program, struct ocl_loaded_program *effective)
+static cl_program find_target(struct ocl_program *program, struct ocl_loaded_program *loaded)
 {
 	cl_program handle = program->object.handle, stand_in;
 	struct ocl_original *original;
 
-	if (!effective || effective->kind != OCL_EFFECTIVE_OBJECT)
-		return ocl_loaded_program_target(effective, handle);
-	if (effective->driver->objects_as_unbuilt)
-		return effective->own ? NULL : handle;
+	if (!loaded || loaded->kind != OCL_LOADED_OBJECT)
+		return ocl_loaded_program_target(loaded, handle);
+	if (loaded->driver->objects_as_unbuilt)
+		return loaded->own ? NULL : handle;
 	original = ocl_program_original(program);
-	stand_in = ocl_loaded_program_stand_in(effective, original, program->context);
+	stand_in = ocl_loaded_program_stand_in(loaded, original, program->context);
 	ocl_original_unref(original);
-	return stand_in || effective->own ? stand_in : handle;
+	return stand_in || loaded->own ? stand_in : handle;
 }
 
 /*
- * A kernel of E without a record would show E to the application, and failing
- * for want of the layer's memory is worse: P is built as it would have been
- * without a layer, and its kernels need no record. false: the driver would not,
+ * A kernel of the loaded program without a record would show that program to
+ * the application, and failing for want of the layer's memory is worse: the
+ * application's is built as it would have been without a layer, and its kernels
+ * need no record. false: the driver would not,
  * or another thread is at it.
  */
 static bool fall_back(struct ocl_program *program)
 {
-	struct ocl_loaded_program *effective;
+	struct ocl_loaded_program *loaded;
 	cl_int error = CL_SUCCESS;
 
 	/* Not waited for: who builds may wait in the driver for the callback that calls here. */
 	if (!ocl_program_try_begin(program))
 		return false;
-	effective = ocl_program_supersede(program);
+	loaded = ocl_program_supersede(program);
 	drv_environment_note_build();
-	if (effective)
-		error = OCL_NEXT.clBuildProgram(program->object.handle, effective->num_devices,
-						effective->devices, effective->options, NULL, NULL);
+	if (loaded)
+		error = OCL_NEXT.clBuildProgram(program->object.handle, loaded->num_devices,
+						loaded->devices, loaded->options, NULL, NULL);
 	if (error == CL_SUCCESS)
-		ocl_program_superseded(program, effective, error);
+		ocl_program_superseded(program, loaded, error);
 	else
-		ocl_program_set_effective(program, effective);
+		ocl_program_set_loaded(program, loaded);
 	ocl_program_end(program);
 	return error == CL_SUCCESS;
 }
 
-/* In place of one of E that could not be remembered; takes the reference to program. */
+/* In place of a kernel that could not be remembered; takes the reference to program. */
 static cl_kernel create_from_program(struct ocl_program *program, const char *kernel_name,
 				     cl_int *errcode_ret)
 {
@@ -145,16 +146,16 @@ static cl_kernel create_from_program(struct ocl_program *program, const char *ke
 cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_name,
 					 cl_int *errcode_ret)
 {
-	struct ocl_loaded_program *effective;
-	struct ocl_program *program = ocl_program_find_for_kernel(handle, &effective);
-	bool of_effective;
+	struct ocl_loaded_program *loaded;
+	struct ocl_program *program = ocl_program_find_for_kernel(handle, &loaded);
+	bool of_loaded;
 	cl_program target;
 	cl_kernel kernel;
 
 	if (!program)
 		return OCL_NEXT.clCreateKernel(handle, kernel_name, errcode_ret);
-	of_effective = ocl_loaded_program_has_kernels(effective);
-	target = find_target(program, effective);
+	of_loaded = ocl_loaded_program_has_kernels(loaded);
+	target = find_target(program, loaded);
 	/* That there is no name is for the driver to say. */
 	if (!target && !kernel_name)
 		target = handle;
@@ -162,22 +163,22 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 		kernel = NULL;
 		if (errcode_ret)
 			*errcode_ret = CL_INVALID_PROGRAM_EXECUTABLE;
-	} else if (of_effective && effective->driver->clones_kernels && kernel_name &&
+	} else if (of_loaded && loaded->driver->clones_kernels && kernel_name &&
 		   OCL_NEXT.clCloneKernel) {
-		kernel = ocl_kernel_clone_create_kernel(effective, kernel_name, errcode_ret);
+		kernel = ocl_kernel_clone_create_kernel(loaded, kernel_name, errcode_ret);
 	} else {
 		kernel = OCL_NEXT.clCreateKernel(target, kernel_name, errcode_ret);
 	}
 	if (!kernel) {
-		forget_kernel(program, effective, of_effective);
+		forget_kernel(program, loaded, of_loaded);
 		return NULL;
 	}
-	if (remember_kernel(kernel, program, effective))
+	if (remember_kernel(kernel, program, loaded))
 		return kernel;
-	/* P must have no kernel that lives when it is built. */
+	/* The program must have no kernel that lives when it is built. */
 	ocl_object_ref(&program->object);
-	forget_kernel(program, effective, of_effective);
-	if (of_effective) {
+	forget_kernel(program, loaded, of_loaded);
+	if (of_loaded) {
 		(void)OCL_NEXT.clReleaseKernel(kernel);
 		return create_from_program(program, kernel_name, errcode_ret);
 	}
@@ -222,14 +223,14 @@ static cl_uint place_of(const char *name, struct cmn_view names)
 	return place;
 }
 
-/* Puts E's kernels in the order that P would have given; leaves them where that cannot be told. */
-static void order_kernels(const struct ocl_loaded_program *effective, cl_uint count, cl_kernel *kernels)
+/* Puts a loaded program's kernels in the order of the build; leaves them where that cannot be told. */
+static void order_kernels(const struct ocl_loaded_program *loaded, cl_uint count, cl_kernel *kernels)
 {
 	cl_kernel *ordered = calloc(count, sizeof(*ordered));
 	struct cmn_view names;
 	cl_uint placed = 0;
 
-	if (!ordered || !cc_entry_find(effective->entry, OCL_TAG_KERNEL_NAMES, 0, &names))
+	if (!ordered || !cc_entry_find(loaded->entry, OCL_TAG_KERNEL_NAMES, 0, &names))
 		goto out;
 	for (cl_uint i = 0; i < count; i++) {
 		char few[OCL_FEW_NAME], *name = ocl_kernel_name(kernels[i], few);
@@ -248,13 +249,13 @@ out:
 	free(ordered);
 }
 
-/* false: out of memory, and none of E's is left. */
-static bool remember_all(struct ocl_program *program, struct ocl_loaded_program *effective,
+/* false: out of memory, and none of them is left. */
+static bool remember_all(struct ocl_program *program, struct ocl_loaded_program *loaded,
 			 cl_uint count, const cl_kernel *kernels)
 {
 	for (cl_uint i = 0; i < count; i++) {
-		if (remember_one_more(kernels[i], program, effective) ||
-		    !ocl_loaded_program_has_kernels(effective))
+		if (remember_one_more(kernels[i], program, loaded) ||
+		    !ocl_loaded_program_has_kernels(loaded))
 			continue;
 		for (cl_uint j = 0; j < i; j++)
 			(void)ocl_clReleaseKernel(kernels[j]);
@@ -269,7 +270,7 @@ cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_k
 						cl_kernel *kernels, cl_uint *num_kernels_ret)
 {
 	struct ocl_program *program = ocl_program_find(handle);
-	struct ocl_loaded_program *effective;
+	struct ocl_loaded_program *loaded;
 	cl_program target;
 	cl_uint count = 0;
 	cl_int error;
@@ -277,19 +278,19 @@ cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_k
 	if (!program)
 		return OCL_NEXT.clCreateKernelsInProgram(handle, num_kernels, kernels,
 							 num_kernels_ret);
-	effective = ocl_program_effective(program);
-	target = find_target(program, effective);
+	loaded = ocl_program_loaded(program);
+	target = find_target(program, loaded);
 	error = !target ? CL_INVALID_PROGRAM_EXECUTABLE :
 		OCL_NEXT.clCreateKernelsInProgram(target, num_kernels, kernels, &count);
 	if (error == CL_SUCCESS && num_kernels_ret)
 		*num_kernels_ret = count;
-	if (error == CL_SUCCESS && kernels && effective && count)
-		order_kernels(effective, count, kernels);
-	if (error == CL_SUCCESS && kernels && !remember_all(program, effective, count, kernels))
+	if (error == CL_SUCCESS && kernels && loaded && count)
+		order_kernels(loaded, count, kernels);
+	if (error == CL_SUCCESS && kernels && !remember_all(program, loaded, count, kernels))
 		error = fall_back(program) ?
 			OCL_NEXT.clCreateKernelsInProgram(handle, num_kernels, kernels, NULL) :
 			CL_OUT_OF_HOST_MEMORY;
-	ocl_loaded_program_unref(effective);
+	ocl_loaded_program_unref(loaded);
 	ocl_program_unref(program);
 	return error;
 }
@@ -299,8 +300,8 @@ cl_kernel CL_API_CALL ocl_clCloneKernel(cl_kernel source_kernel, cl_int *errcode
 	struct ocl_kernel *source = ocl_kernel_find(source_kernel);
 	cl_kernel clone = OCL_NEXT.clCloneKernel(source_kernel, errcode_ret);
 
-	if (clone && source && !remember_one_more(clone, source->program, source->effective) &&
-	    ocl_loaded_program_has_kernels(source->effective)) {
+	if (clone && source && !remember_one_more(clone, source->program, source->loaded) &&
+	    ocl_loaded_program_has_kernels(source->loaded)) {
 		(void)OCL_NEXT.clReleaseKernel(clone);
 		clone = NULL;
 		if (errcode_ret)

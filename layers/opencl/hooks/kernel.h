@@ -12,7 +12,7 @@
 struct ocl_kernel {
 	struct ocl_object object;	/* first; handle is the kernel */
 	struct ocl_program *program;	/* immutable, one reference; counts among its live kernels */
-	struct ocl_loaded_program *effective;	/* immutable; NULL: created from P itself */
+	struct ocl_loaded_program *loaded;	/* immutable; NULL: created from the program itself */
 };
 
 /* A new reference, or NULL: not one of ours. */

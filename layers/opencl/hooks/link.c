@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * link: clLinkProgram. Its result is a new program: on a miss the driver's,
- * on a hit one that is made from the binary and is the application's own, so
- * that no E stands beside it. A link is identified by what its inputs hold,
+ * link: clLinkProgram, on the course that all builds run
+ * (layers/shared/course/course.h). Its result is a new program: on a miss the
+ * driver's, on a hit one that is loaded from the binary and is the
+ * application's own, so that no other stands in its place. A link is identified by what its inputs hold,
  * which is known of programs that were compiled, built or linked under the
  * layer's eyes.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "layers/opencl/key/build_key.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/shared/driver/environment.h"
-#include "layers/shared/driver/libraries.h"
 #include "layers/opencl/key/options.h"
 #include "layers/opencl/program/watch.h"
 
@@ -22,57 +21,61 @@
 enum { FEW_INPUTS = 8 };
 
 struct link {
+	struct drv_course course;	/* first */
 	cl_context context;
 	cl_uint list_count;
 	const cl_device_id *list;
 	const char *options;
 	cl_uint input_count;
 	const cl_program *inputs;	/* the application's */
-	/* With E in the place of each P that has one; NULL: there was no memory. */
+	/* With the loaded program in the place of each that has one; NULL: there was no memory. */
 	cl_program *targets;
-	struct ocl_loaded_program **effectives;
+	struct ocl_loaded_program **loaded;
 	struct ocl_original **originals;	/* of the application's; each may be NULL */
 	struct cmn_hash *contents;
 	cl_program few_targets[FEW_INPUTS];
-	struct ocl_loaded_program *few_effectives[FEW_INPUTS];
+	struct ocl_loaded_program *few_loaded[FEW_INPUTS];
 	struct ocl_original *few_originals[FEW_INPUTS];
 	struct cmn_hash few_contents[FEW_INPUTS];
 	enum ocl_loaded_program_kind kind;
 	struct ocl_targets devices;
 	struct cc_key key;
-	struct drv_observation *observation;
 	const struct drv_driver *driver;
 	enum cc_capture capture;
-	struct drv_library_epoch epoch;
-	uint64_t start_ns, link_ns;
-	const char *bypass;
-	bool ran, hit;
+	bool hit;
+	ocl_notify_fn notify;
+	void *user_data;
 	cl_program result;
 	cl_int error;
 };
 
+static struct link *of(struct drv_course *course)
+{
+	return (struct link *)course;
+}
+
 static void release_inputs(struct link *link)
 {
-	if (link->effectives == link->few_effectives)
+	if (link->loaded == link->few_loaded)
 		return;
-	free(link->effectives);
+	free(link->loaded);
 	free(link->originals);
 	free(link->targets);
 	free(link->contents);
 	link->targets = NULL;
-	link->effectives = NULL;
+	link->loaded = NULL;
 	link->originals = NULL;
 	link->contents = NULL;
 }
 
 static void release(struct link *link)
 {
-	for (cl_uint i = 0; link->effectives && i < link->input_count; i++)
-		ocl_loaded_program_unref(link->effectives[i]);
+	for (cl_uint i = 0; link->loaded && i < link->input_count; i++)
+		ocl_loaded_program_unref(link->loaded[i]);
 	for (cl_uint i = 0; link->originals && i < link->input_count; i++)
 		ocl_original_unref(link->originals[i]);
 	release_inputs(link);
-	drv_observer_drop(link->observation);
+	drv_course_release(&link->course);
 	ocl_targets_release(&link->devices);
 	ocl_build_key_release(&link->key);
 }
@@ -81,22 +84,22 @@ static bool make_room(struct link *link, cl_uint count)
 {
 	if (count <= FEW_INPUTS) {
 		link->targets = link->few_targets;
-		link->effectives = link->few_effectives;
+		link->loaded = link->few_loaded;
 		link->originals = link->few_originals;
 		link->contents = link->few_contents;
 		return true;
 	}
 	link->targets = calloc(count, sizeof(*link->targets));
-	link->effectives = calloc(count, sizeof(*link->effectives));
+	link->loaded = calloc(count, sizeof(*link->loaded));
 	link->originals = calloc(count, sizeof(*link->originals));
 	link->contents = calloc(count, sizeof(*link->contents));
-	if (link->targets && link->effectives && link->originals && link->contents)
+	if (link->targets && link->loaded && link->originals && link->contents)
 		return true;
 	release_inputs(link);
 	return false;
 }
 
-/* A copy with E for P; false: out of memory. */
+/* A copy with loaded programs in place of the application's; false: out of memory. */
 static bool find_inputs(struct link *link)
 {
 	cl_uint count = link->input_count;
@@ -107,14 +110,14 @@ static bool find_inputs(struct link *link)
 		struct ocl_program *program = ocl_program_find(link->inputs[i]);
 
 		if (!program || !ocl_program_content(program, &link->contents[i]))
-			link->bypass = "link-input";
+			link->course.bypass = "link-input";
 		if (program) {
-			link->effectives[i] = ocl_program_effective(program);
+			link->loaded[i] = ocl_program_loaded(program);
 			link->originals[i] = ocl_program_original(program);
 		}
 		link->targets[i] = link->inputs[i];
-		if (link->effectives[i] && link->effectives[i]->handle)
-			link->targets[i] = link->effectives[i]->handle;
+		if (link->loaded[i] && link->loaded[i]->handle)
+			link->targets[i] = link->loaded[i]->handle;
 		ocl_program_unref(program);
 	}
 	return true;
@@ -125,7 +128,7 @@ static bool is_library(const struct link *link)
 	return link->options && strstr(link->options, "-create-library");
 }
 
-/* Fills key and policy; a reason not to cache goes to link->bypass. */
+/* Fills key and policy; a reason not to cache goes to link->course.bypass. */
 static void gather(struct link *link)
 {
 	const struct cc_config *config = cc_cache_config(ocl_layer.cache);
@@ -138,40 +141,40 @@ static void gather(struct link *link)
 	const char *reason;
 
 	if (!ocl_options_are_harmless(link->options)) {
-		link->bypass = "option";
+		link->course.bypass = "option";
 		return;
 	}
-	link->kind = is_library(link) ? OCL_EFFECTIVE_OBJECT : OCL_EFFECTIVE_EXECUTABLE;
+	link->kind = is_library(link) ? OCL_LOADED_OBJECT : OCL_LOADED_EXECUTABLE;
 	if (ocl_targets_of_context(link->context, link->list_count, link->list,
 				   &link->devices) != CMN_OK) {
-		link->bypass = "devices-unknown";
+		link->course.bypass = "devices-unknown";
 		return;
 	}
 	request.targets = &link->devices;
 	if (ocl_build_key(&request, &link->key, &link->driver, &reason) != CMN_OK) {
-		link->bypass = reason;
+		link->course.bypass = reason;
 		return;
 	}
 	link->capture = config->capture == CC_CAPTURE_AUTO ? link->driver->capture
 							   : config->capture;
 	/* A library is quickly read. */
-	if (link->kind == OCL_EFFECTIVE_OBJECT)
+	if (link->kind == OCL_LOADED_OBJECT)
 		link->capture = CC_CAPTURE_EAGER;
+	link->course.apart = link->capture == CC_CAPTURE_DEFERRED;
 }
 
-static void call_driver(struct link *link, const cl_program *inputs, ocl_notify_fn notify,
-			void *user_data)
+static void call_driver(struct link *link, const cl_program *inputs)
 {
 	link->error = CL_SUCCESS;
 	link->result = OCL_NEXT.clLinkProgram(link->context, link->list_count, link->list,
-					      link->options, link->input_count, inputs, notify,
-					      user_data, &link->error);
+					      link->options, link->input_count, inputs,
+					      link->notify, link->user_data, &link->error);
 }
 
 /* Whether what a binary was loaded into is linked in place of what the application compiled. */
 static bool is_substituted(const struct link *link, cl_uint i)
 {
-	return link->effectives[i] && link->effectives[i]->handle;
+	return link->loaded[i] && link->loaded[i]->handle;
 }
 
 /* For each input that is substituted the driver's own program, else NULL. false: one cannot be made, or none is. */
@@ -194,7 +197,7 @@ static bool make_originals(const struct link *link, cl_program *ret)
  * some): it gets what it compiled itself. The answer to the application is the
  * one to that, also where the link fails as it would have without the layer.
  */
-static void run_with_originals(struct link *link, ocl_notify_fn notify, void *user_data)
+static void run_with_originals(struct link *link)
 {
 	cl_program *made = calloc(link->input_count, sizeof(*made));
 
@@ -207,10 +210,10 @@ static void run_with_originals(struct link *link, ocl_notify_fn notify, void *us
 			link->targets[i] = made[i];
 			/* A file may not be what it was when the object of the key was compiled. */
 			if (!ocl_original_holds(link->originals[i], cc_cache_file_memo(ocl_layer.cache)) &&
-			    !link->bypass)
-				link->bypass = "link-refused";
+			    !link->course.bypass)
+				link->course.bypass = "link-refused";
 		}
-		call_driver(link, link->targets, notify, user_data);
+		call_driver(link, link->targets);
 		if (failed)
 			(void)OCL_NEXT.clReleaseProgram(failed);	/* nobody else has it */
 	}
@@ -223,7 +226,11 @@ static void run_with_originals(struct link *link, ocl_notify_fn notify, void *us
 
 static void remember(const struct link *link)
 {
-	const struct ocl_original_request request = { link->list_count, link->list, link->options };
+	const struct ocl_original_request request = {
+		.list_count = link->list_count,
+		.list = link->list,
+		.options = link->options,
+	};
 	struct ocl_program *program;
 
 	ocl_program_remember(link->result, link->context, OCL_PROGRAM_LINKED, NULL, 0);
@@ -235,9 +242,66 @@ static void remember(const struct link *link)
 	ocl_program_unref(program);
 }
 
-/* Whether another thread compiled one of them meanwhile: nobody knows which of the two was linked. */
-static bool inputs_changed(const struct link *link)
+static void run(struct link *link)
 {
+	drv_environment_note_build();
+	call_driver(link, link->targets ? link->targets : link->inputs);
+	/* Where there is a result, the callback may have it already. */
+	if (link->error != CL_SUCCESS && link->targets && (!link->notify || !link->result))
+		run_with_originals(link);
+	if (link->result && ocl_layer.cache)
+		remember(link);
+}
+
+/* The steps of the course. */
+
+static bool step_observe(struct drv_course *course, struct drv_observer_request *ret)
+{
+	return ocl_watch_driver(&of(course)->devices, ret);
+}
+
+static struct drv_observer_text step_text(struct drv_course *course)
+{
+	const struct ocl_watched watched = { .driver = of(course)->driver,
+					     .options = of(course)->options };
+
+	return ocl_watch_text(&watched);
+}
+
+/* Of a link that ran out of memory the driver may have left a program. */
+static void step_prepare(struct drv_course *course)
+{
+	struct link *link = of(course);
+
+	if (link->result)
+		(void)ocl_clReleaseProgram(link->result);	/* nobody else has it */
+	link->result = NULL;
+}
+
+static enum drv_outcome step_call(struct drv_course *course)
+{
+	struct link *link = of(course);
+
+	run(link);
+	if (link->error == CL_OUT_OF_HOST_MEMORY || link->error == CL_OUT_OF_RESOURCES)
+		return DRV_OUT_OF_MEMORY;
+	return link->error == CL_SUCCESS && link->result ? DRV_BUILT : DRV_ERROR;
+}
+
+static bool step_key_holds(struct drv_course *course)
+{
+	return ocl_build_key_holds(&of(course)->key, &of(course)->devices);
+}
+
+static bool step_environment_holds(struct drv_course *course)
+{
+	return drv_environment_holds(of(course)->driver);
+}
+
+/* Whether another thread compiled one of them meanwhile: nobody knows which of the two was linked. */
+static const char *step_input_changed(struct drv_course *course)
+{
+	const struct link *link = of(course);
 	bool changed = false;
 
 	for (cl_uint i = 0; i < link->input_count && !changed; i++) {
@@ -248,130 +312,41 @@ static bool inputs_changed(const struct link *link)
 			  !cmn_hash_equal(&content, &link->contents[i]);
 		ocl_program_unref(program);
 	}
-	return changed;
+	return changed ? "link-input" : NULL;
 }
 
-/* Whether compiler, environment or inputs became others with the link. */
-static bool anything_changed(struct link *link)
+static enum cmn_status step_capture(struct drv_course *course, struct cc_entry **ret)
 {
-	drv_environment_note_build();
-	if (inputs_changed(link))
-		link->bypass = "link-input";
-	else if (drv_libraries_came(&link->epoch) && !ocl_build_key_holds(&link->key, &link->devices))
-		link->bypass = "compiler-loaded-late";
-	else if (!drv_environment_holds(link->driver))
-		link->bypass = "environment-changed";
-	return link->bypass;
-}
-
-/* false: bypass says why it is not known what the driver had and read. */
-static bool see(struct link *link, struct cc_manifest **ret)
-{
-	const struct ocl_watched watched = { .driver = link->driver, .options = link->options };
-	struct drv_observation *observation = link->observation;
-
-	link->observation = NULL;
-	*ret = NULL;
-	if (!ocl_watch_end(observation, &watched, ret, &link->bypass))
-		return false;
-	if (!anything_changed(link))
-		return true;
-	cc_manifest_free(*ret);
-	*ret = NULL;
-	return false;
-}
-
-static void run(struct link *link, ocl_notify_fn notify, void *user_data)
-{
-	uint64_t start = cmn_clock_monotonic();
-
-	link->ran = true;
-	drv_environment_note_build();
-	if (!link->bypass)
-		link->observation = ocl_watch_begin(&link->devices, false);
-	call_driver(link, link->targets ? link->targets : link->inputs, notify, user_data);
-	/* Where there is a result, the callback may have it already. */
-	if (link->error != CL_SUCCESS && link->targets && (!notify || !link->result))
-		run_with_originals(link, notify, user_data);
-	link->link_ns = cmn_clock_monotonic() - start;
-	if (link->result && ocl_layer.cache)
-		remember(link);
-}
-
-static void note_content(cl_program result, struct cc_entry *entry)
-{
-	struct ocl_program *program = ocl_program_find(result);
-
-	if (program)
-		ocl_program_set_content(program, entry);
-	ocl_program_unref(program);
-}
-
-static struct ocl_capture_request capture_request(const struct link *link)
-{
-	return (struct ocl_capture_request){
+	struct link *link = of(course);
+	struct ocl_capture_request request = {
 		.kind = link->kind,
 		.targets = &link->devices,
 		.driver = link->driver,
+		.build_ns = course->build_ns,
 	};
-}
-
-/* The driver's link, whose binary is had only if the application asks for it. */
-static void run_and_defer(struct link *link)
-{
-	struct ocl_capture_request request = capture_request(link);
-	struct cc_manifest *manifest;
-	struct ocl_program *program;
-	struct ocl_capture *capture;
-
-	run(link, NULL, NULL);
-	if (link->bypass)
-		return;
-	if (link->error != CL_SUCCESS || !link->result || !see(link, &manifest)) {
-		if (!link->bypass)
-			link->bypass = "capture-deferred";
-		return;
-	}
-	link->bypass = "capture-deferred";
-	request.on_request = true;
-	request.build_ns = link->link_ns;
-	program = ocl_program_find(link->result);
-	capture = program ? ocl_capture_new(&link->key, &request, manifest) : NULL;
-	if (!program)
-		cc_manifest_free(manifest);
-	if (capture)
-		ocl_capture_attach(capture, program);
-	ocl_program_unref(program);
-}
-
-/* The build callback of the cache. */
-static enum cmn_status link_and_capture(void *ctx, struct cc_entry **ret)
-{
-	struct link *link = ctx;
-	struct ocl_capture_request request = capture_request(link);
-	struct cc_manifest *manifest;
+	struct ocl_program *program = ocl_program_find(link->result);
 	enum cmn_status status;
 
-	/* Waiters need not wait for nothing. */
-	if (link->capture == CC_CAPTURE_DEFERRED)
-		return CMN_MISS;
-	run(link, NULL, NULL);
-	if (link->error != CL_SUCCESS || !link->result || link->bypass || !see(link, &manifest))
-		return CMN_MISS;
-	request.build_ns = link->link_ns;
-	status = ocl_capture_read(link->result, &request, manifest, ret);
-	if (status == CMN_MISS)
-		link->bypass = "no-binary";
-	else if (status == CMN_STALE)
-		link->bypass = "random-token";
-	if (status == CMN_OK && link->kind == OCL_EFFECTIVE_OBJECT)
-		note_content(link->result, *ret);
-	return status == CMN_OK ? CMN_OK : CMN_MISS;
+	/* Only if the application asks for the binary. */
+	if (link->capture == CC_CAPTURE_DEFERRED) {
+		course->bypass = "capture-deferred";
+		request.on_request = true;
+		if (program)
+			ocl_capture_later(course, program, &request);
+		status = CMN_MISS;
+	} else {
+		status = ocl_capture_read(course, link->result, &request, ret);
+		if (status == CMN_OK && program && link->kind == OCL_LOADED_OBJECT)
+			ocl_program_set_content(program, *ret);
+	}
+	ocl_program_unref(program);
+	return status;
 }
 
-/* The application's program from an entry. false: the driver would not have it. */
-static bool attach(struct link *link, struct cc_entry *entry, enum cc_origin origin)
+/* The application's program from an entry. */
+static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *entry)
 {
+	struct link *link = of(course);
 	const struct ocl_loaded_program_request request = {
 		.context = link->context,
 		.kind = link->kind,
@@ -381,42 +356,41 @@ static bool attach(struct link *link, struct cc_entry *entry, enum cc_origin ori
 		/* No options: those of a link are not those of a build, and the binary has them in it. */
 		.entry = entry,
 	};
-	struct ocl_loaded_program *effective;
+	struct ocl_loaded_program *loaded;
 	struct ocl_program *program;
-	enum cmn_status status = ocl_loaded_program_new(&request, &effective);
+	enum cmn_status status = ocl_loaded_program_new(&request, &loaded);
 
-	if (status == CMN_ERR_DRIVER)
-		cc_cache_reject(ocl_layer.cache, &link->key, entry);
 	if (status != CMN_OK)
-		return false;
-	link->result = effective->handle;
+		return status;
+	link->result = loaded->handle;
 	link->error = CL_SUCCESS;
 	remember(link);
-	program = ocl_program_find(effective->handle);
+	program = ocl_program_find(loaded->handle);
 	/* Unknown to the layer it would not answer as a link's result. */
 	if (!program) {
-		ocl_loaded_program_unref(effective);
+		ocl_loaded_program_unref(loaded);
 		link->result = NULL;
-		return false;
+		return CMN_ERR_NOMEM;
 	}
-	effective->own = true;
-	link->hit = true;
-	ocl_program_set_effective(program, effective);
-	if (link->kind == OCL_EFFECTIVE_OBJECT)
+	loaded->own = true;
+	ocl_program_set_loaded(program, loaded);
+	if (link->kind == OCL_LOADED_OBJECT)
 		ocl_program_set_content(program, entry);
 	ocl_program_unref(program);
-	cc_cache_count_hit(ocl_layer.cache, &link->key, origin, entry,
-			   cmn_clock_monotonic() - link->start_ns);
-	return true;
+	return CMN_OK;
 }
 
-static void count(const struct link *link)
-{
-	if (link->bypass)
-		cc_cache_count_bypass(ocl_layer.cache, link->bypass, &link->key);
-	else
-		cc_cache_count_miss(ocl_layer.cache, &link->key, link->link_ns);
-}
+static const struct drv_course_steps steps = {
+	.observe = step_observe,
+	.text = step_text,
+	.prepare = step_prepare,
+	.call = step_call,
+	.key_holds = step_key_holds,
+	.environment_holds = step_environment_holds,
+	.input_changed = step_input_changed,
+	.capture = step_capture,
+	.attach = step_attach,
+};
 
 /* What the layer did with the result is no reason for the application to end in its driver. */
 static void guard(const struct link *link)
@@ -429,33 +403,10 @@ static void guard(const struct link *link)
 	ocl_program_unref(program);
 }
 
-static void look_up(struct link *link)
-{
-	struct cc_entry *entry = NULL;
-	enum cc_origin origin;
-
-	if (cc_cache_get_or_build(ocl_layer.cache, &link->key, link_and_capture, link, &entry,
-				  &origin) == CMN_OK && origin != CC_ORIGIN_BUILT &&
-	    !attach(link, entry, origin)) {
-		cc_entry_unref(entry);
-		entry = NULL;
-		if (link_and_capture(link, &entry) == CMN_OK)
-			cc_cache_put(ocl_layer.cache, &link->key, entry);
-	}
-	cc_entry_unref(entry);
-	if (link->hit)
-		return;
-	if (!link->ran && link->capture == CC_CAPTURE_DEFERRED)
-		run_and_defer(link);
-	else if (!link->ran)
-		run(link, NULL, NULL);
-	count(link);
-}
-
 /* OpenCL 3.0, clLinkProgram, Errors: what a driver has to refuse. */
-static bool has_bad_arguments(const struct link *link, ocl_notify_fn notify, const void *user_data)
+static bool has_bad_arguments(const struct link *link)
 {
-	return (link->list_count == 0) != (link->list == NULL) || (!notify && user_data);
+	return (link->list_count == 0) != (link->list == NULL) || (!link->notify && link->user_data);
 }
 
 cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices,
@@ -466,14 +417,15 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 					 cl_int *errcode_ret)
 {
 	struct link link = {
+		.course = { .steps = &steps, .cache = ocl_layer.cache, .key = &link.key },
 		.context = context,
 		.list_count = num_devices,
 		.list = device_list,
 		.options = options,
 		.input_count = num_input_programs,
 		.inputs = input_programs,
-		.start_ns = cmn_clock_monotonic(),
-		.error = CL_SUCCESS,
+		.notify = pfn_notify,
+		.user_data = user_data,
 	};
 
 	if (!ocl_layer.cache || !num_input_programs || !input_programs)
@@ -481,24 +433,24 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 					      num_input_programs, input_programs, pfn_notify,
 					      user_data, errcode_ret);
 	cc_key_init(&link.key);
-	link.epoch = drv_libraries_epoch();
+	drv_course_begin(&link.course);
 	if (!find_inputs(&link))
-		link.bypass = "no-memory";
+		link.course.bypass = "no-memory";
 	/* Which of several errors the driver names may depend on the inputs. */
-	if (has_bad_arguments(&link, pfn_notify, user_data))
-		link.bypass = "bad-arguments";
+	if (has_bad_arguments(&link))
+		link.course.bypass = "bad-arguments";
 	/* The result of a link that goes on after the call cannot be read here. */
-	if (pfn_notify && !link.bypass)
-		link.bypass = "link-callback";
-	if (!link.bypass) {
+	if (pfn_notify && !link.course.bypass)
+		link.course.bypass = "link-callback";
+	if (!link.course.bypass) {
 		cc_key_release(&link.key);
 		gather(&link);
 	}
-	if (link.bypass) {
-		cc_cache_count_bypass(ocl_layer.cache, link.bypass, NULL);
-		run(&link, pfn_notify, user_data);
+	if (link.course.bypass) {
+		cc_cache_count_bypass(ocl_layer.cache, link.course.bypass, NULL);
+		run(&link);
 	} else {
-		look_up(&link);
+		link.hit = drv_course_run(&link.course);
 		guard(&link);
 	}
 	if (errcode_ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* program: creation, specialization constants, and the life of P and E. */
+/* program: creation, specialization constants, and the life of programs. */
 #include "layers/opencl/hooks/program.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static void destroy_program(struct ocl_object *object)
 {
 	struct ocl_program *program = (struct ocl_program *)object;
 
-	ocl_loaded_program_unref(program->effective);
+	ocl_loaded_program_unref(program->loaded);
 	ocl_capture_free(program->capture);
 	ocl_original_unref(program->original);
 	free(program->constants);
@@ -36,23 +36,23 @@ void ocl_program_unref(struct ocl_program *program)
 		ocl_object_unref(&program->object);
 }
 
-struct ocl_loaded_program *ocl_program_effective(struct ocl_program *program)
+struct ocl_loaded_program *ocl_program_loaded(struct ocl_program *program)
 {
-	struct ocl_loaded_program *effective;
+	struct ocl_loaded_program *loaded;
 
 	ocl_object_lock(&program->object);
-	effective = ocl_loaded_program_ref(program->effective);
+	loaded = ocl_loaded_program_ref(program->loaded);
 	ocl_object_unlock(&program->object);
-	return effective;
+	return loaded;
 }
 
-void ocl_program_set_effective(struct ocl_program *program, struct ocl_loaded_program *effective)
+void ocl_program_set_loaded(struct ocl_program *program, struct ocl_loaded_program *loaded)
 {
 	struct ocl_loaded_program *old;
 
 	ocl_object_lock(&program->object);
-	old = program->effective;
-	program->effective = effective;
+	old = program->loaded;
+	program->loaded = loaded;
 	ocl_object_unlock(&program->object);
 	ocl_loaded_program_unref(old);
 }
@@ -102,36 +102,36 @@ void ocl_program_end(struct ocl_program *program)
 }
 
 /*
- * The driver's final release of P, once the application and E's kernels are
- * through with it. The object's lock is held on entry and released here: the
+ * The driver's final release, once the application and the loaded program's
+ * kernels are through with the program. The object's lock is held on entry and released here: the
  * record leaves the map before the driver may use the address again.
  */
 static cl_int finish_program(struct ocl_program *program)
 {
 	cl_program handle = program->object.handle;
-	struct ocl_loaded_program *effective = program->effective;
+	struct ocl_loaded_program *loaded = program->loaded;
 	cl_int error;
 
-	program->effective = NULL;
+	program->loaded = NULL;
 	program->held = false;
 	ocl_objects_remove_and_unlock(OCL_PROGRAMS, &program->object);
-	ocl_loaded_program_unref(effective);
+	ocl_loaded_program_unref(loaded);
 	ocl_program_set_original(program, NULL);	/* which holds the program */
 	error = OCL_NEXT.clReleaseProgram(handle);
 	ocl_object_unref(&program->object);
 	return error;
 }
 
-void ocl_program_add_kernel(struct ocl_program *program, bool of_effective)
+void ocl_program_add_kernel(struct ocl_program *program, bool of_loaded)
 {
 	ocl_object_lock(&program->object);
 	program->live_kernels++;
-	program->effective_kernels += of_effective;
+	program->loaded_kernels += of_loaded;
 	ocl_object_unlock(&program->object);
 }
 
 struct ocl_program *ocl_program_find_for_kernel(cl_program handle,
-						struct ocl_loaded_program **ret_effective)
+						struct ocl_loaded_program **ret_loaded)
 {
 	struct ocl_program *program;
 
@@ -141,16 +141,16 @@ struct ocl_program *ocl_program_find_for_kernel(cl_program handle,
 	if (!program)
 		return NULL;
 	ocl_object_ref(&program->object);
-	*ret_effective = ocl_loaded_program_ref(program->effective);
+	*ret_loaded = ocl_loaded_program_ref(program->loaded);
 	program->live_kernels++;
-	program->effective_kernels += ocl_loaded_program_has_kernels(program->effective);
+	program->loaded_kernels += ocl_loaded_program_has_kernels(program->loaded);
 	ocl_object_unlock(&program->object);
 	return program;
 }
 
 struct ocl_loaded_program *ocl_program_supersede(struct ocl_program *program)
 {
-	struct ocl_loaded_program *effective;
+	struct ocl_loaded_program *loaded;
 	struct ocl_capture *capture;
 	uint64_t serial;
 
@@ -161,42 +161,42 @@ struct ocl_loaded_program *ocl_program_supersede(struct ocl_program *program)
 	serial = ++program->build_serial;
 	ocl_objects_unlock();
 	ocl_object_lock(&program->object);
-	effective = program->effective;
-	program->effective = NULL;
+	loaded = program->loaded;
+	program->loaded = NULL;
 	ocl_object_unlock(&program->object);
 	ocl_capture_run(capture, program, serial);
-	return effective;
+	return loaded;
 }
 
-static void lose_effective(struct ocl_program *program, struct ocl_loaded_program *effective,
-			   cl_int error)
+static void lose_loaded(struct ocl_program *program, struct ocl_loaded_program *loaded,
+			cl_int error)
 {
 	ocl_object_lock(&program->object);
 	if (error == CL_SUCCESS)
-		program->lost_effective = false;
-	else if (effective && effective->kind == OCL_EFFECTIVE_EXECUTABLE)
-		program->lost_effective = true;
+		program->lost_loaded = false;
+	else if (loaded && loaded->kind == OCL_LOADED_EXECUTABLE)
+		program->lost_loaded = true;
 	ocl_object_unlock(&program->object);
-	ocl_loaded_program_unref(effective);
+	ocl_loaded_program_unref(loaded);
 }
 
-void ocl_program_superseded(struct ocl_program *program, struct ocl_loaded_program *effective,
+void ocl_program_superseded(struct ocl_program *program, struct ocl_loaded_program *loaded,
 			    cl_int error)
 {
 	/* A call that the driver refused outright left the program as it was. */
-	if (effective && (error == CL_INVALID_VALUE || error == CL_INVALID_DEVICE ||
-			  error == CL_INVALID_OPERATION || error == CL_INVALID_PROGRAM))
-		ocl_program_set_effective(program, effective);
+	if (loaded && (error == CL_INVALID_VALUE || error == CL_INVALID_DEVICE ||
+		       error == CL_INVALID_OPERATION || error == CL_INVALID_PROGRAM))
+		ocl_program_set_loaded(program, loaded);
 	else
-		lose_effective(program, effective, error);
+		lose_loaded(program, loaded, error);
 }
 
-void ocl_program_drop_kernel(struct ocl_program *program, bool of_effective)
+void ocl_program_drop_kernel(struct ocl_program *program, bool of_loaded)
 {
 	ocl_object_lock(&program->object);
 	program->live_kernels--;
-	program->effective_kernels -= of_effective;
-	if (program->held && program->effective_kernels == 0) {
+	program->loaded_kernels -= of_loaded;
+	if (program->held && program->loaded_kernels == 0) {
 		(void)finish_program(program);	/* the application's call has succeeded already */
 		return;
 	}
@@ -544,7 +544,7 @@ static cl_int release_last(struct ocl_program *program)
 	program->capture = NULL;
 	serial = program->build_serial;
 	ocl_objects_unlock();
-	/* Only now has the driver made all it will; P is still alive to be asked. */
+	/* Only now has the driver made all it will; the program is still alive to be asked. */
 	ocl_capture_run(capture, program, serial);
 
 	ocl_object_lock(&program->object);
@@ -558,7 +558,7 @@ static cl_int release_last(struct ocl_program *program)
 		return CL_INVALID_PROGRAM;
 	}
 	program->object.app_refs = 0;
-	program->held = program->effective_kernels != 0;
+	program->held = program->loaded_kernels != 0;
 	if (!program->held)
 		return finish_program(program);
 	ocl_object_unlock(&program->object);	/* the last of them finishes it */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query: questions about P and its kernels after a hit. What the binary
- * decides, E answers; what a binary loses, the entry answers; the rest is P's.
+ * query: questions about a program and its kernels after a hit. What the binary
+ * decides, the loaded program answers; what a binary loses, the entry answers;
+ * the rest the application's program does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,16 +36,17 @@ static cl_uint driver_program_refs(cl_program program)
 }
 
 /*
- * Drivers count a program's kernels as references to it; E's kernels would
- * have been P's. E's first reference is the layer's own, and so is P's where
- * the layer keeps it for kernels that the application still has.
+ * Drivers count a program's kernels as references to it; the loaded program's
+ * would have been the application's program's. The first reference to the
+ * loaded one is the layer's own, and so is one to the other where the layer
+ * keeps it for kernels that the application still has.
  */
-static cl_int give_program_refs(struct ocl_program *program, struct ocl_loaded_program *effective,
+static cl_int give_program_refs(struct ocl_program *program, struct ocl_loaded_program *loaded,
 				size_t size, void *ret_value, size_t *ret_size)
 {
 	cl_uint refs = driver_program_refs(program->object.handle) +
-		       driver_program_refs(effective->handle) - 1 -
-		       ocl_kernel_clones_count(effective);
+		       driver_program_refs(loaded->handle) - 1 -
+		       ocl_kernel_clones_count(loaded);
 
 	ocl_object_lock(&program->object);
 	if (program->held)
@@ -53,12 +55,12 @@ static cl_int give_program_refs(struct ocl_program *program, struct ocl_loaded_p
 	return give((struct cmn_view){ &refs, sizeof(refs) }, size, ret_value, ret_size);
 }
 
-static cl_int ask_stand_in(struct ocl_program *program, struct ocl_loaded_program *effective,
+static cl_int ask_stand_in(struct ocl_program *program, struct ocl_loaded_program *loaded,
 			   cl_program_info param_name, size_t size, void *ret_value,
 			   size_t *ret_size)
 {
 	struct ocl_original *original = ocl_program_original(program);
-	cl_program stand_in = ocl_loaded_program_stand_in(effective, original, program->context);
+	cl_program stand_in = ocl_loaded_program_stand_in(loaded, original, program->context);
 
 	ocl_original_unref(original);
 	if (!stand_in)
@@ -68,17 +70,17 @@ static cl_int ask_stand_in(struct ocl_program *program, struct ocl_loaded_progra
 
 /*
  * What clGetProgramInfo said of the kernels of something that is not an
- * executable. Where that was an error, P, which has none either, knows which
- * error goes first.
+ * executable. Where that was an error, the application's program, which has
+ * none either, knows which error goes first.
  */
-static cl_int give_object_kernels(struct ocl_program *program, struct ocl_loaded_program *effective,
+static cl_int give_object_kernels(struct ocl_program *program, struct ocl_loaded_program *loaded,
 				  cl_program_info param_name, size_t size, void *ret_value,
 				  size_t *ret_size)
 {
 	struct cmn_view count, answer = { 0 };
 	cl_int error = CL_INVALID_PROGRAM_EXECUTABLE;
 
-	if (cc_entry_find(effective->entry, OCL_TAG_NUM_KERNELS, 0, &count) &&
+	if (cc_entry_find(loaded->entry, OCL_TAG_NUM_KERNELS, 0, &count) &&
 	    count.len >= sizeof(error)) {
 		memcpy(&error, count.data, sizeof(error));
 		answer.data = (const uint8_t *)count.data + sizeof(error);
@@ -86,11 +88,11 @@ static cl_int give_object_kernels(struct ocl_program *program, struct ocl_loaded
 	}
 	/* They were not asked for. */
 	if (error == CL_SUCCESS && param_name == CL_PROGRAM_KERNEL_NAMES &&
-	    !cc_entry_find(effective->entry, OCL_TAG_KERNEL_NAMES, 0, &answer))
-		return ask_stand_in(program, effective, param_name, size, ret_value, ret_size);
+	    !cc_entry_find(loaded->entry, OCL_TAG_KERNEL_NAMES, 0, &answer))
+		return ask_stand_in(program, loaded, param_name, size, ret_value, ret_size);
 	if (error == CL_SUCCESS)
 		return give(answer, size, ret_value, ret_size);
-	if (!effective->own) {
+	if (!loaded->own) {
 		cl_int of_program = OCL_NEXT.clGetProgramInfo(program->object.handle, param_name, size, ret_value,
 							      ret_size);
 
@@ -99,9 +101,9 @@ static cl_int give_object_kernels(struct ocl_program *program, struct ocl_loaded
 	return error;
 }
 
-static cl_int get_effective_info(struct ocl_program *program, struct ocl_loaded_program *effective,
-				 cl_program_info param_name, size_t size, void *ret_value,
-				 size_t *ret_size)
+static cl_int get_loaded_info(struct ocl_program *program, struct ocl_loaded_program *loaded,
+			      cl_program_info param_name, size_t size, void *ret_value,
+			      size_t *ret_size)
 {
 	cl_program handle = program->object.handle;
 	struct cmn_view names;
@@ -110,30 +112,30 @@ static cl_int get_effective_info(struct ocl_program *program, struct ocl_loaded_
 	switch (param_name) {
 	case CL_PROGRAM_BINARY_SIZES:
 	case CL_PROGRAM_BINARIES:
-		return ocl_binaries_get(handle, effective, param_name, size, ret_value, ret_size);
+		return ocl_binaries_get(handle, loaded, param_name, size, ret_value, ret_size);
 	case CL_PROGRAM_REFERENCE_COUNT:
-		if (!effective->own)
-			return give_program_refs(program, effective, size, ret_value, ret_size);
+		if (!loaded->own)
+			return give_program_refs(program, loaded, size, ret_value, ret_size);
 		break;
 	case CL_PROGRAM_KERNEL_NAMES:
-		if (effective->kind == OCL_EFFECTIVE_EXECUTABLE &&
-		    cc_entry_find(effective->entry, OCL_TAG_KERNEL_NAMES, 0, &names))
+		if (loaded->kind == OCL_LOADED_EXECUTABLE &&
+		    cc_entry_find(loaded->entry, OCL_TAG_KERNEL_NAMES, 0, &names))
 			return give(names, size, ret_value, ret_size);
 		/* fall through */
 	case CL_PROGRAM_NUM_KERNELS:
-		if (effective->kind == OCL_EFFECTIVE_OBJECT)
-			return give_object_kernels(program, effective, param_name, size, ret_value,
+		if (loaded->kind == OCL_LOADED_OBJECT)
+			return give_object_kernels(program, loaded, param_name, size, ret_value,
 						   ret_size);
-		handle = effective->handle;
+		handle = loaded->handle;
 		break;
 	case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:
 	case CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT:
 		/* Of an object, too. Where it has no answer (rusticl 26), what was compiled has. */
-		error = OCL_NEXT.clGetProgramInfo(effective->handle, param_name, size, ret_value,
+		error = OCL_NEXT.clGetProgramInfo(loaded->handle, param_name, size, ret_value,
 						  ret_size);
 		if (error == CL_INVALID_PROGRAM_EXECUTABLE &&
-		    effective->kind == OCL_EFFECTIVE_OBJECT)
-			error = ask_stand_in(program, effective, param_name, size, ret_value,
+		    loaded->kind == OCL_LOADED_OBJECT)
+			error = ask_stand_in(program, loaded, param_name, size, ret_value,
 					     ret_size);
 		return error;
 	default:
@@ -143,7 +145,7 @@ static cl_int get_effective_info(struct ocl_program *program, struct ocl_loaded_
 }
 
 /*
- * Whether P has no binaries to give. rusticl ends the process when it is asked
+ * Whether the program has no binaries to give. rusticl ends the process when it is asked
  * for those of a program that was never built, which only the layer makes
  * possible where the application's first build was a hit and a later one failed.
  */
@@ -153,7 +155,7 @@ static bool has_no_binaries(struct ocl_program *program)
 	bool lost;
 
 	ocl_object_lock(&program->object);
-	lost = program->lost_effective;
+	lost = program->lost_loaded;
 	ocl_object_unlock(&program->object);
 	if (!lost || OCL_NEXT.clGetProgramInfo(program->object.handle, CL_PROGRAM_BINARY_SIZES,
 					       sizeof(sizes), sizes, &size) != CL_SUCCESS)
@@ -181,7 +183,7 @@ static cl_int give_no_binaries(struct ocl_program *program, size_t size, const v
 	return error;
 }
 
-/* What P holds; its binaries may be what a capture waits for. */
+/* What the application's program holds; its binaries may be what a capture waits for. */
 static cl_int get_binaries(struct ocl_program *program, size_t size, void *ret_value,
 			   size_t *ret_size)
 {
@@ -200,49 +202,49 @@ cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program handle, cl_program_info param
 					size_t *param_value_size_ret)
 {
 	struct ocl_program *program = ocl_program_find(handle);
-	struct ocl_loaded_program *effective = program ? ocl_program_effective(program) : NULL;
+	struct ocl_loaded_program *loaded = program ? ocl_program_loaded(program) : NULL;
 	cl_int error;
 
-	if (effective && effective->kind != OCL_EFFECTIVE_FAILURE)
-		error = get_effective_info(program, effective, param_name, param_value_size,
-					   param_value, param_value_size_ret);
-	else if (program && !effective && param_name == CL_PROGRAM_BINARIES &&
+	if (loaded && loaded->kind != OCL_LOADED_FAILURE)
+		error = get_loaded_info(program, loaded, param_name, param_value_size,
+					param_value, param_value_size_ret);
+	else if (program && !loaded && param_name == CL_PROGRAM_BINARIES &&
 		 has_no_binaries(program))
 		error = give_no_binaries(program, param_value_size, param_value,
 					 param_value_size_ret);
-	else if (program && !effective && param_name == CL_PROGRAM_BINARIES && param_value)
+	else if (program && !loaded && param_name == CL_PROGRAM_BINARIES && param_value)
 		error = get_binaries(program, param_value_size, param_value, param_value_size_ret);
 	else
 		error = OCL_NEXT.clGetProgramInfo(handle, param_name, param_value_size,
 						  param_value, param_value_size_ret);
-	ocl_loaded_program_unref(effective);
+	ocl_loaded_program_unref(loaded);
 	ocl_program_unref(program);
 	return error;
 }
 
-/* What the entry says in E's place; false: E or P is to be asked. */
-static bool find_build_info(const struct ocl_loaded_program *effective, cl_uint place,
+/* What the entry says; false: one of the programs is to be asked. */
+static bool find_build_info(const struct ocl_loaded_program *loaded, cl_uint place,
 			    cl_program_build_info param_name, struct cmn_view *ret)
 {
-	bool executable = effective->kind == OCL_EFFECTIVE_EXECUTABLE;
+	bool executable = loaded->kind == OCL_LOADED_EXECUTABLE;
 
 	switch (param_name) {
 	case CL_PROGRAM_BUILD_LOG:
-		return cc_entry_find(effective->entry, OCL_TAG_LOG, place, ret);
+		return cc_entry_find(loaded->entry, OCL_TAG_LOG, place, ret);
 	case CL_PROGRAM_BUILD_OPTIONS:
-		return cc_entry_find(effective->entry, OCL_TAG_OPTIONS, place, ret);
+		return cc_entry_find(loaded->entry, OCL_TAG_OPTIONS, place, ret);
 	case CL_PROGRAM_BUILD_STATUS:
-		return !executable && cc_entry_find(effective->entry, OCL_TAG_STATUS, place, ret);
+		return !executable && cc_entry_find(loaded->entry, OCL_TAG_STATUS, place, ret);
 	case CL_PROGRAM_BINARY_TYPE:
 		return !executable &&
-		       cc_entry_find(effective->entry, OCL_TAG_BINARY_TYPE, place, ret);
+		       cc_entry_find(loaded->entry, OCL_TAG_BINARY_TYPE, place, ret);
 	default:
 		return false;
 	}
 }
 
 /* The status that the build left of a device that it was not for. */
-static bool find_other_status(cl_program handle, const struct ocl_loaded_program *effective,
+static bool find_other_status(cl_program handle, const struct ocl_loaded_program *loaded,
 			      cl_device_id device, struct cmn_view *ret)
 {
 	cl_device_id devices[64];
@@ -253,7 +255,7 @@ static bool find_other_status(cl_program handle, const struct ocl_loaded_program
 		return false;
 	for (uint32_t i = 0; i < size / sizeof(devices[0]); i++) {
 		if (devices[i] == device)
-			return cc_entry_find(effective->entry, OCL_TAG_OTHER_STATUS, i, ret);
+			return cc_entry_find(loaded->entry, OCL_TAG_OTHER_STATUS, i, ret);
 	}
 	return false;
 }
@@ -264,21 +266,21 @@ cl_int CL_API_CALL ocl_clGetProgramBuildInfo(cl_program handle, cl_device_id dev
 					     size_t *param_value_size_ret)
 {
 	struct ocl_program *program = ocl_program_find(handle);
-	struct ocl_loaded_program *effective = program ? ocl_program_effective(program) : NULL;
+	struct ocl_loaded_program *loaded = program ? ocl_program_loaded(program) : NULL;
 	cl_program target = handle;
 	struct cmn_view stored = { 0 };
 	bool found = false;
 	cl_int error;
 
-	if (effective) {
-		cl_uint place = ocl_loaded_program_place(effective, device);
+	if (loaded) {
+		cl_uint place = ocl_loaded_program_place(loaded, device);
 
-		/* Of a device that it was not built for, P knows as much. */
-		if (place < effective->num_devices) {
-			found = find_build_info(effective, place, param_name, &stored);
-			target = ocl_loaded_program_target(effective, handle);
+		/* Of a device that it was not built for, the application's program knows as much. */
+		if (place < loaded->num_devices) {
+			found = find_build_info(loaded, place, param_name, &stored);
+			target = ocl_loaded_program_target(loaded, handle);
 		} else if (param_name == CL_PROGRAM_BUILD_STATUS) {
-			found = find_other_status(handle, effective, device, &stored);
+			found = find_other_status(handle, loaded, device, &stored);
 		}
 	}
 	if (found)
@@ -287,12 +289,12 @@ cl_int CL_API_CALL ocl_clGetProgramBuildInfo(cl_program handle, cl_device_id dev
 		error = OCL_NEXT.clGetProgramBuildInfo(target, device, param_name,
 						       param_value_size, param_value,
 						       param_value_size_ret);
-	/* That P was never built may be what a driver sees before it sees a bad device. */
-	if (error == CL_INVALID_PROGRAM && effective && effective->handle && target == handle)
-		error = OCL_NEXT.clGetProgramBuildInfo(effective->handle, device, param_name,
+	/* That the program was never built may be what a driver sees before it sees a bad device. */
+	if (error == CL_INVALID_PROGRAM && loaded && loaded->handle && target == handle)
+		error = OCL_NEXT.clGetProgramBuildInfo(loaded->handle, device, param_name,
 						       param_value_size, param_value,
 						       param_value_size_ret);
-	ocl_loaded_program_unref(effective);
+	ocl_loaded_program_unref(loaded);
 	ocl_program_unref(program);
 	return error;
 }
@@ -300,7 +302,7 @@ cl_int CL_API_CALL ocl_clGetProgramBuildInfo(cl_program handle, cl_device_id dev
 /* What is stored for a kernel of that name; nothing is where the driver's binaries keep it. */
 static bool find_answer(const struct ocl_kernel *kernel, uint32_t tag, struct cmn_view *ret)
 {
-	const struct cc_entry *entry = kernel->effective->entry;
+	const struct cc_entry *entry = kernel->loaded->entry;
 	char few[OCL_FEW_NAME], *name;
 	struct cmn_view stored;
 	bool found = false;
@@ -324,15 +326,15 @@ static bool find_answer(const struct ocl_kernel *kernel, uint32_t tag, struct cm
 /* A device that need not be named is the only one. */
 static bool find_multiple(const struct ocl_kernel *kernel, cl_device_id device, size_t *ret)
 {
-	const struct ocl_loaded_program *effective = kernel->effective;
-	cl_uint place = device || effective->num_devices > 1 ?
-				ocl_loaded_program_place(effective, device) : 0;
+	const struct ocl_loaded_program *loaded = kernel->loaded;
+	cl_uint place = device || loaded->num_devices > 1 ?
+				ocl_loaded_program_place(loaded, device) : 0;
 	struct cmn_view stored;
 	uint64_t multiple;
 
-	if (place >= effective->num_devices ||
+	if (place >= loaded->num_devices ||
 	    !find_answer(kernel, OCL_TAG_KERNEL_MULTIPLE, &stored) ||
-	    stored.len != effective->num_devices * sizeof(multiple))
+	    stored.len != loaded->num_devices * sizeof(multiple))
 		return false;
 	memcpy(&multiple, (const uint8_t *)stored.data + place * sizeof(multiple), sizeof(multiple));
 	*ret = (size_t)multiple;
@@ -350,7 +352,7 @@ cl_int CL_API_CALL ocl_clGetKernelWorkGroupInfo(cl_kernel handle, cl_device_id d
 
 	if (param_name == CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE)
 		kernel = ocl_kernel_find(handle);
-	if (kernel && kernel->effective && find_multiple(kernel, device, &multiple))
+	if (kernel && kernel->loaded && find_multiple(kernel, device, &multiple))
 		error = give((struct cmn_view){ &multiple, sizeof(multiple) }, param_value_size,
 			     param_value, param_value_size_ret);
 	else
@@ -372,10 +374,10 @@ cl_int CL_API_CALL ocl_clGetKernelInfo(cl_kernel handle, cl_kernel_info param_na
 
 	if (param_name == CL_KERNEL_PROGRAM || param_name == CL_KERNEL_ATTRIBUTES)
 		kernel = ocl_kernel_find(handle);
-	if (kernel && kernel->effective && param_name == CL_KERNEL_PROGRAM) {
+	if (kernel && kernel->loaded && param_name == CL_KERNEL_PROGRAM) {
 		answer = (struct cmn_view){ &kernel->program->object.handle, sizeof(cl_program) };
 		found = true;
-	} else if (kernel && kernel->effective) {
+	} else if (kernel && kernel->loaded) {
 		found = find_answer(kernel, OCL_TAG_KERNEL_ATTRIBUTES, &answer);
 	}
 	if (found)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build_key: what identifies a build, a compilation or a link. This file
- * alone chooses the fields:
+ * build_key: what identifies a build, a compilation or a link. Only this module chooses the fields:
  *
  *   device     platform.* device.* driver.* library.* processor.*, for each device
  *   image      kind; source (text or IL), or for a link each input (a hash of
  *              its entry); header.name and header.text of each embedded header
  *   constants  constant: id, size and value of each specialization constant
- *   options    options as given, devices (their number), subset (which of them,
- *              where it is not for all), env.* (environment.h)
+ *   options    options as given, devices (their number), subset (the indices of
+ *              the devices, if not for all), env.* (environment.h)
  *
- * Headers in files are not in the key but in the entry's manifest.
+ * Headers in files are in the entry's manifest instead.
  */
 #ifndef OPENCL_KEY_BUILD_KEY_H
 #define OPENCL_KEY_BUILD_KEY_H
@@ -37,17 +36,16 @@ struct ocl_key_request {
 };
 
 /*
- * Initialises *ret in every case; the caller releases it, best by
- * ocl_build_key_release. CMN_MISS: *ret_reason says why there is none to be
- * had. *ret_driver: the first device's.
+ * Initialises *ret in every case; the caller releases it, preferably by ocl_build_key_release.
+ * CMN_MISS: there can be no key; *ret_reason says why. *ret_driver: the first device's.
  */
 CMN_CHECKED enum cmn_status ocl_build_key(const struct ocl_key_request *request,
 					  struct cc_key *ret, const struct drv_driver **ret_driver,
 					  const char **ret_reason);
-/* Leaves the key's room for the next one. */
+/* Keeps the key's memory for the next one. */
 void ocl_build_key_release(struct cc_key *key);
 
-/* Whether the devices are still what they were when the key was made; their compiler may have come since. */
+/* Whether the devices' identities are still those in the key; a compiler may have been loaded since. */
 bool ocl_build_key_holds(const struct cc_key *key, const struct ocl_targets *targets);
 
 #endif

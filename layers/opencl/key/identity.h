@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * identity: what a device, its driver and its compiler are, as fields of the
- * key's device part, gathered once per root device and process.
+ * identity: what identifies a device, its driver and its compiler, as fields of the key's device
+ * part, gathered once per root device and process.
  */
 #ifndef OPENCL_KEY_IDENTITY_H
 #define OPENCL_KEY_IDENTITY_H
@@ -17,20 +17,19 @@ struct ocl_identity {
 };
 
 /*
- * Borrowed for the process's life; from a table where the device is known.
- * Thread-safe. For a sub-device it is its root device's. CMN_MISS: this device
- * cannot be identified (a handle that is no driver's own, or a layer below that
- * may change builds): do not cache for it.
+ * The identity of a device, or of its root device if it is a sub-device. Valid for the process's
+ * life. Thread-safe. CMN_MISS: the device cannot be identified (the handle is not a driver's own, or
+ * a layer below may change builds), so nothing may be cached for it.
  */
 CMN_CHECKED enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity **ret);
-/* The same, and adds all that identifies the device to a key. */
+/* The same, and adds to a key all fields that identify the device. */
 CMN_CHECKED enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key,
 					     const struct ocl_identity **ret);
 
-/* Why a device is not identified: the word for a bypass. */
+/* The reason to report for a bypass when a device cannot be identified. */
 const char *ocl_identity_lack(void);
 
-/* Gathers again: a compiler was loaded since. What _of gave before stays valid. */
+/* Gathers again, because a compiler was loaded since. What _of gave before stays valid. */
 CMN_CHECKED enum cmn_status ocl_identity_renew(cl_uint num_devices, const cl_device_id *devices);
 
 #endif

@@ -54,7 +54,7 @@ static const size_t watched[] = {
 
 /* Immutable once they were looked for. */
 static struct {
-	struct cc_key fields;	/* of those that only look on */
+	struct cc_key fields;	/* of the layers that change nothing */
 	bool unknown;		/* there is another one, or memory was short */
 } below;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* options: words by name; one that nobody here knows is not harmless. */
+/* options: a list of harmless ones; an unknown option is not harmless. */
 #include "layers/opencl/key/options.h"
 
 #include <stddef.h>
@@ -33,91 +33,90 @@ static const char *const harmless[] = {
 	"-fshort-enums", "-fshort-wchar", "-fvisibility", "-fms-extensions",
 };
 
-/* Of these, those that write, or hand words on to what does. */
+/* Of these, those that write files, or pass options on to a program that does. */
 static const char *const harmful[] = {
 	"-Wp,", "-Wa,", "-Wl,", "-mllvm", "-gsplit-dwarf", "-fdiagnostics-format", "-g/",
 	"-fdiagnostics-add-output", "-fdiagnostics-set-output", "-opt-bisect",
 };
 
-static bool is_listed(const char *word, size_t len, const char *const *list, size_t count)
+static bool is_listed(const char *option, size_t len, const char *const *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		size_t size = strlen(list[i]);
 
-		if (len >= size && memcmp(word, list[i], size) == 0)
+		if (len >= size && memcmp(option, list[i], size) == 0)
 			return true;
 	}
 	return false;
 }
-#define IS_LISTED(word, len, list) is_listed(word, len, list, sizeof(list) / sizeof((list)[0]))
+#define IS_LISTED(option, len, list) is_listed(option, len, list, sizeof(list) / sizeof((list)[0]))
 
-/* The longest entry that has to be told apart. */
-enum { WORD = 64 };
+enum { MAX_COMPARED = 64 };	/* the lists have no longer entry */
 
 /*
- * Calls judge for the beginning of each word, without marks; value: it may be the
- * value of the option before it. false: it said so.
+ * Calls judge with the beginning of each option, without marks, until it says false, which is then
+ * the result. value: this may be the value of the option before it.
  */
-static bool each_word(const char *options,
-		      bool (*judge)(const char *word, size_t len, bool value))
+static bool each_option(const char *options,
+		      bool (*judge)(const char *option, size_t len, bool value))
 {
 	const char *at = options ? options : "";
-	char word[WORD];
+	char option[MAX_COMPARED];
 	size_t len = 0;
 
 	while (*at) {
-		bool value = len == 2 && word[0] == '-' && strchr("DIUx", word[1]);
+		bool value = len == 2 && option[0] == '-' && strchr("DIUx", option[1]);
 
 		len = 0;
 
 		while (is_blank(*at) || is_mark(*at))
 			at++;
 		for (; *at && !is_blank(*at); at++) {
-			if (!is_mark(*at) && len < WORD)
-				word[len++] = *at;
+			if (!is_mark(*at) && len < MAX_COMPARED)
+				option[len++] = *at;
 		}
-		if (len && !judge(word, len, value))
+		if (len && !judge(option, len, value))
 			return false;
 	}
 	return true;
 }
 
-static bool judge_harm(const char *word, size_t len, bool value)
+static bool judge_harm(const char *option, size_t len, bool value)
 {
 	(void)value;
-	return word[0] != '-' ||
-	       (IS_LISTED(word, len, harmless) && !IS_LISTED(word, len, harmful));
+	return option[0] != '-' ||
+	       (IS_LISTED(option, len, harmless) && !IS_LISTED(option, len, harmful));
 }
 
 bool ocl_options_are_harmless(const char *options)
 {
-	return each_word(options, judge_harm);
+	return each_option(options, judge_harm);
 }
 
-static bool judge_reading(const char *word, size_t len, bool value)
+static bool judge_reading(const char *option, size_t len, bool value)
 {
 	static const char *const reading[] = { "-include", "-imacros" };
 
 	(void)value;
-	return !IS_LISTED(word, len, reading);
+	return !IS_LISTED(option, len, reading);
 }
 
-static bool judge_debugging(const char *word, size_t len, bool value)
+static bool judge_debugging(const char *option, size_t len, bool value)
 {
 	static const char *const debugging[] = { "-g" };
 
 	(void)value;
-	return !IS_LISTED(word, len, debugging);
+	return !IS_LISTED(option, len, debugging);
 }
 
 bool ocl_options_ask_for_debugging(const char *options)
 {
-	return !each_word(options, judge_debugging);
+	return !each_option(options, judge_debugging);
 }
 
 bool ocl_options_read_files(const char *options)
 {
-	return !each_word(options, judge_reading);
+	return !each_option(options, judge_reading);
 }
 
 static bool is_line_end(char byte)
@@ -147,21 +146,21 @@ static size_t skip_joints(const char *text, size_t len, size_t at)
 	}
 }
 
-static bool stands_at(const char *text, size_t len, size_t at, const char *word)
+static bool stands_at(const char *text, size_t len, size_t at, const char *wanted)
 {
-	for (; *word; word++) {
+	for (; *wanted; wanted++) {
 		at = skip_joints(text, len, at);
-		if (at >= len || text[at] != *word)
+		if (at >= len || text[at] != *wanted)
 			return false;
 		at++;
 	}
 	return true;
 }
 
-bool ocl_text_has(const char *text, size_t len, const char *word)
+bool ocl_text_has(const char *text, size_t len, const char *wanted)
 {
 	for (size_t at = 0; at < len; at++) {
-		if (text[at] == *word && stands_at(text, len, at, word))
+		if (text[at] == *wanted && stands_at(text, len, at, wanted))
 			return true;
 	}
 	return false;
@@ -179,14 +178,14 @@ bool ocl_text_reads_files(const char *text, size_t len)
 	return false;
 }
 
-/* Words by which a text reads files, or says when and where it is compiled. */
+/* Identifiers by which a text reads files, or says when and where it is compiled. */
 static const char *const telling[] = {
 	"include", "include_next", "__include_macros", "import", "embed", "dependency", "module",
 	"asm", "_asm", "__asm", "__asm__", "__pragma", "__has_include_next", "__builtin_FILE",
 	"__builtin_FILE_NAME", "__builtin_source_location",
 };
 
-/* Those that can also be pasted together; the last one of them takes such a word. */
+/* Those that can also be pasted together; the last one takes such an identifier as its argument. */
 static const char *const pasted[] = {
 	"__DATE__", "__TIME__", "__TIMESTAMP__", "__FILE__", "__FILE_NAME__", "__BASE_FILE__",
 	"__has_include", "__has_embed", "_Pragma",
@@ -194,9 +193,9 @@ static const char *const pasted[] = {
 
 /* What was found in all texts that make up a program. */
 struct findings {
-	bool tells;	/* a telling word */
+	bool tells;	/* a telling identifier */
 	bool pastes;	/* the operator ## */
-	bool piece;	/* a beginning of one that can be pasted */
+	bool part;	/* the beginning of one that can be pasted */
 };
 
 static bool is_identifier_byte(char byte)
@@ -205,7 +204,7 @@ static bool is_identifier_byte(char byte)
 	       (byte >= 'a' && byte <= 'z');
 }
 
-/* How much of whole the word there is: 2 all, 1 a beginning, 0 it is another. */
+/* How much of `whole` the identifier there is: 2 all, 1 a beginning, 0 it is another. */
 static int share_of(const char *text, size_t len, size_t at, const char *whole)
 {
 	bool ends;
@@ -216,19 +215,19 @@ static int share_of(const char *text, size_t len, size_t at, const char *whole)
 	return !ends ? 0 : *whole ? 1 : 2;
 }
 
-bool ocl_text_has_word(const char *text, size_t len, const char *word)
+bool ocl_text_has_identifier(const char *text, size_t len, const char *wanted)
 {
-	bool in_word = false;
+	bool in_identifier = false;
 
 	for (size_t at = skip_joints(text, len, 0); at < len; at = skip_joints(text, len, at + 1)) {
-		if (!in_word && share_of(text, len, at, word) == 2)
+		if (!in_identifier && share_of(text, len, at, wanted) == 2)
 			return true;
-		in_word = is_identifier_byte(text[at]);
+		in_identifier = is_identifier_byte(text[at]);
 	}
 	return false;
 }
 
-static void look_at_word(const char *text, size_t len, size_t at, struct findings *findings)
+static void look_at_identifier(const char *text, size_t len, size_t at, struct findings *findings)
 {
 	const size_t last = sizeof(pasted) / sizeof(pasted[0]) - 1;
 
@@ -238,25 +237,25 @@ static void look_at_word(const char *text, size_t len, size_t at, struct finding
 		int share = share_of(text, len, at, pasted[i]);
 
 		findings->tells |= share == 2 && i < last;
-		findings->piece |= share == 1 || (share == 2 && i == last);
+		findings->part |= share == 1 || (share == 2 && i == last);
 	}
 }
 
 static void look(const char *text, size_t len, struct findings *findings)
 {
-	bool in_word = false;
+	bool in_identifier = false;
 
 	for (size_t at = skip_joints(text, len, 0); at < len; at = skip_joints(text, len, at + 1)) {
-		/* An assembler's word, which stands in a string; letters by their numbers. */
+		/* An assembler's directive, which stands in a string; letters by their numbers. */
 		findings->tells |= stands_at(text, len, at, "incbin") ||
 				   stands_at(text, len, at, "\\u") ||
 				   stands_at(text, len, at, "\\U");
 		findings->pastes |= stands_at(text, len, at, "##") ||
 				    stands_at(text, len, at, "%:%:") ||
 				    stands_at(text, len, at, "?\?=");
-		if (!in_word && is_identifier_byte(text[at]))
-			look_at_word(text, len, at, findings);
-		in_word = is_identifier_byte(text[at]);
+		if (!in_identifier && is_identifier_byte(text[at]))
+			look_at_identifier(text, len, at, findings);
+		in_identifier = is_identifier_byte(text[at]);
 	}
 }
 
@@ -278,11 +277,11 @@ static bool look_at_options(const char *options, struct findings *findings)
 	return true;
 }
 
-/* A word that is neither an option nor the value of one may be a file. */
-static bool judge_place(const char *word, size_t len, bool value)
+/* What is neither an option nor the value of one may be a file. */
+static bool judge_file_name(const char *option, size_t len, bool value)
 {
 	(void)len;
-	return word[0] == '-' || value;
+	return option[0] == '-' || value;
 }
 
 bool ocl_source_tells_all(struct cmn_view source, const char *options)
@@ -301,9 +300,9 @@ bool ocl_source_tells_all(struct cmn_view source, const char *options)
 			return false;
 	}
 	if (options && (ocl_options_ask_for_debugging(options) || ocl_options_read_files(options) ||
-			!each_word(options, judge_place) || !look_at_options(options, &findings)))
+			!each_option(options, judge_file_name) || !look_at_options(options, &findings)))
 		return false;
 	if (source.len)
 		look(source.data, source.len, &findings);
-	return !findings.tells && !(findings.pastes && findings.piece);
+	return !findings.tells && !(findings.pastes && findings.part);
 }

@@ -11,7 +11,7 @@
 
 #define NAME "pyopencl_defeat_cache_"
 #define DIGITS 32
-#define PIECE 6	/* a text has as many of them in a row by chance once in a million times */
+#define SOME 6	/* so many in a row are in a text by chance once in a million times */
 
 /* What makes a name of parts: ## in each spelling. */
 static const char *const makers[] = { "##", "%:", "?\?=" };
@@ -21,14 +21,14 @@ static const char *const symbols[] = {
 	"__ifunc__",
 };
 
-/* Of which ## in another place could make the name. */
-static bool has_piece(const char *text, size_t len, const char *digits)
+/* Some of the digits in a row, from which ## could make the name. */
+static bool has_some_digits(const char *text, size_t len, const char *digits)
 {
 	for (size_t at = 0, run = 0; at < len; at++) {
 		bool digit = (text[at] >= '0' && text[at] <= '9') || (text[at] >= 'a' && text[at] <= 'f');
 
 		run = digit ? run + 1 : 0;
-		if (run >= PIECE && memmem(digits, DIGITS, text + at + 1 - PIECE, PIECE))
+		if (run >= SOME && memmem(digits, DIGITS, text + at + 1 - SOME, SOME))
 			return true;
 	}
 	return false;
@@ -41,13 +41,13 @@ static bool text_may_refer(const char *text, size_t len, const char *digits)
 			return true;
 	}
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-		if (ocl_text_has_word(text, len, symbols[i]))
+		if (ocl_text_has_identifier(text, len, symbols[i]))
 			return true;
 	}
 	return ocl_text_has(text, len, digits);
 }
 
-/* With the digits in pieces, too, by quotes that some drivers take away. */
+/* Also where quotes, which some drivers remove, divide the digits. */
 static bool options_may_refer(const char *options, const char *digits)
 {
 	size_t len = strlen(options);
@@ -97,7 +97,7 @@ bool ocl_pyopencl_nonce_find(struct cmn_view source, const char *options, struct
 		return false;
 	/* What a file may do with it is not known yet. */
 	if (ocl_text_reads_files(text, len) &&
-	    (has_piece(text, len, digits) || has_piece(options, strlen(options), digits)))
+	    (has_some_digits(text, len, digits) || has_some_digits(options, strlen(options), digits)))
 		return false;
 	*ret = (struct cmn_view){ token, DIGITS };
 	return true;
@@ -114,7 +114,7 @@ bool ocl_pyopencl_nonce_is_in_files(struct cmn_view token, const struct cc_manif
 		if (item.kind != CC_DEPENDENCY_FILE)
 			continue;
 		found = cmn_file_read(AT_FDCWD, item.path, CC_MANIFEST_MAX_FILE, true, &text) != CMN_OK ||
-			has_piece((const char *)text.data, text.len, token.data);
+			has_some_digits((const char *)text.data, text.len, token.data);
 		cmn_buffer_release(&text);
 	}
 	return found;

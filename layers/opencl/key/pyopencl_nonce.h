@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pyopencl_nonce: PyOpenCL ends each source that it compiles for its own cache
- * with a constant of a random name, so that no other cache gives it anything
- * (pyopencl/cache.py). Where nothing can refer to that name, the program is the
- * same with any other.
+ * pyopencl_nonce: PyOpenCL ends each source that it compiles for its own cache with a constant of a
+ * random name, to defeat other caches (pyopencl/cache.py). If nothing can refer to that name, the
+ * program is the same with any other name.
  */
 #ifndef OPENCL_KEY_PYOPENCL_NONCE_H
 #define OPENCL_KEY_PYOPENCL_NONCE_H
@@ -15,18 +14,17 @@
 #include "common/bytes.h"
 
 /*
- * The random digits at the end of a source, if source and options are such that
- * their value makes no difference: nothing but that line has them, also over
- * joined lines; no ##, and no string that names a symbol, that could make them of
- * parts; no debug information. false: there are none, or in doubt. options may be NULL.
- * Of the files that a build reads there is more to ask, below. Thread-safe.
+ * The random digits at the end of a source, if their value makes no difference: nothing but that line
+ * has them, also over joined lines; there is no ## and no string that names a symbol, which could
+ * compose them; and no debug information. false: there are none, or it is uncertain. options may be
+ * NULL. The files that the build reads must be checked by the function below. Thread-safe.
  */
 bool ocl_pyopencl_nonce_find(struct cmn_view source, const char *options, struct cmn_view *ret);
 
-/* Whether a file of these has some of the token in a row, or cannot be read. manifest may be NULL. */
+/* Whether one of the files has some of the token's digits in a row, or cannot be read. manifest may be NULL. */
 bool ocl_pyopencl_nonce_is_in_files(struct cmn_view token, const struct cc_manifest *manifest);
 
-/* Whether a build log names such a constant: then it is of one source alone. */
+/* Whether a build log names such a constant: then it belongs to one source alone. */
 bool ocl_pyopencl_nonce_is_in_log(struct cmn_view log);
 
 #endif

@@ -19,9 +19,9 @@ static bool reserve(struct ocl_targets *targets)
 	cl_uint count = targets->program_count;
 
 	targets->devices = calloc(count, sizeof(*targets->devices));
-	targets->places = calloc(count, sizeof(*targets->places));
+	targets->indices = calloc(count, sizeof(*targets->indices));
 	targets->all = calloc(count, sizeof(*targets->all));
-	return targets->devices && targets->places && targets->all;
+	return targets->devices && targets->indices && targets->all;
 }
 
 enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all, cl_uint list_count,
@@ -45,7 +45,7 @@ enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all, c
 		if (list && !is_listed(all[i], list_count, list))
 			continue;
 		targets.devices[targets.count] = all[i];
-		targets.places[targets.count++] = i;
+		targets.indices[targets.count++] = i;
 	}
 	if (targets.count == 0) {
 		ocl_targets_release(&targets);
@@ -122,7 +122,7 @@ enum cmn_status ocl_targets_copy(const struct ocl_targets *from, struct ocl_targ
 		return CMN_ERR_NOMEM;
 	}
 	memcpy(copy.devices, from->devices, from->count * sizeof(*copy.devices));
-	memcpy(copy.places, from->places, from->count * sizeof(*copy.places));
+	memcpy(copy.indices, from->indices, from->count * sizeof(*copy.indices));
 	memcpy(copy.all, from->all, from->program_count * sizeof(*copy.all));
 	*ret = copy;
 	return CMN_OK;
@@ -131,7 +131,7 @@ enum cmn_status ocl_targets_copy(const struct ocl_targets *from, struct ocl_targ
 void ocl_targets_release(struct ocl_targets *targets)
 {
 	free(targets->devices);
-	free(targets->places);
+	free(targets->indices);
 	free(targets->all);
 	*targets = (struct ocl_targets){ 0 };
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * targets: the devices that a build is for: all of the program's, or those
- * that the application lists, in the program's order. Not thread-safe; an
- * object belongs to one thread.
+ * targets: the devices that a build is for: all of the program's, or those that the application
+ * lists, in the program's order. An object belongs to one thread.
  */
 #ifndef OPENCL_KEY_TARGETS_H
 #define OPENCL_KEY_TARGETS_H
@@ -12,29 +11,28 @@
 struct ocl_targets {
 	cl_uint count;
 	cl_device_id *devices;
-	cl_uint *places;	/* of each among the program's */
+	cl_uint *indices;	/* of each among the program's */
 	cl_uint program_count;
 	cl_device_id *all;	/* the program's */
 };
 
 /*
- * list and list_count as the application gave them (NULL: all); all: the
- * program's. CMN_MISS: the list has a device that is not among them, or one
- * twice, or none.
- * *ret is to be released only after CMN_OK.
+ * all: the program's devices; list, list_count: as the application gave them (NULL: all).
+ * CMN_MISS: the list is empty, or has a device twice or one that is not the program's.
+ * Only after CMN_OK must *ret be released.
  */
 CMN_CHECKED enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all,
 					       cl_uint list_count, const cl_device_id *list,
 					       struct ocl_targets *ret);
-/* The same for a program of the driver's. CMN_ERR_DRIVER: it would not say. */
+/* The same for a program of the driver's. CMN_ERR_DRIVER: the driver does not tell its devices. */
 CMN_CHECKED enum cmn_status ocl_targets_of_program(cl_program program, cl_uint list_count,
 						   const cl_device_id *list,
 						   struct ocl_targets *ret);
-/* The same for a program that is yet to be made in a context. */
+/* The same for a program that will be made in a context. */
 CMN_CHECKED enum cmn_status ocl_targets_of_context(cl_context context, cl_uint list_count,
 						   const cl_device_id *list,
 						   struct ocl_targets *ret);
-/* One device, for a program that is yet to be made in a context from source, and so for all of its devices. */
+/* One device, for a program that will be made from source in a context, and so for all its devices. */
 CMN_CHECKED enum cmn_status ocl_targets_of_device(cl_context context, cl_device_id device,
 						  struct ocl_targets *ret);
 CMN_CHECKED enum cmn_status ocl_targets_copy(const struct ocl_targets *from,

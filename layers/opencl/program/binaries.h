@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * binaries: CL_PROGRAM_BINARY_SIZES and CL_PROGRAM_BINARIES after a hit. The
- * answers have a place for each device of P, of which E may be built for a
- * few; an object's come from the entry, since what was only loaded may not
+ * answers have a place for each device of the application's program, of which
+ * the loaded one may be built for a few; an object's come from the entry, since what was only loaded may not
  * give its binary back.
  */
 #ifndef OPENCL_PROGRAM_BINARIES_H
@@ -10,8 +10,8 @@
 
 #include "layers/opencl/program/loaded_program.h"
 
-/* As clGetProgramInfo(handle, param_name, …), where handle is P; effective is not a failure. */
-cl_int ocl_binaries_get(cl_program handle, const struct ocl_loaded_program *effective,
+/* As clGetProgramInfo(handle, param_name, …), where handle is the application's program; loaded is not a failure. */
+cl_int ocl_binaries_get(cl_program handle, const struct ocl_loaded_program *loaded,
 			cl_program_info param_name, size_t size, void *ret_value, size_t *ret_size);
 
 #endif

@@ -54,11 +54,11 @@ static enum cmn_status add_given(struct cc_entry *entry, const struct ocl_target
 				 const size_t *lens, unsigned char *const *images)
 {
 	for (cl_uint i = 0; i < targets->count; i++) {
-		if (lens[targets->places[i]] == 0)
+		if (lens[targets->indices[i]] == 0)
 			return CMN_MISS;
 	}
 	for (cl_uint i = 0, next = 0; i < targets->program_count; i++) {
-		bool target = next < targets->count && targets->places[next] == i;
+		bool target = next < targets->count && targets->indices[next] == i;
 
 		/* The application may have left some out. */
 		if (lens[i] && !images[i])
@@ -85,7 +85,7 @@ static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
 	status = get_lens(program, count, lens) ? CMN_OK : CMN_MISS;
 	/* A driver that has none for a target must not be asked for it. */
 	for (cl_uint i = 0; i < targets->count; i++) {
-		if (lens[targets->places[i]] == 0)
+		if (lens[targets->indices[i]] == 0)
 			status = CMN_MISS;
 	}
 	if (status == CMN_OK)
@@ -147,10 +147,25 @@ out:
 	return status;
 }
 
-enum cmn_status ocl_capture_read(cl_program program, const struct ocl_capture_request *request,
-				 struct cc_manifest *manifest, struct cc_entry **ret)
+static struct cc_manifest *take_manifest(struct drv_course *course)
 {
-	return read_program(program, request, NULL, NULL, manifest, ret);
+	struct cc_manifest *manifest = course->manifest;
+
+	course->manifest = NULL;
+	return manifest;
+}
+
+enum cmn_status ocl_capture_read(struct drv_course *course, cl_program program,
+				 const struct ocl_capture_request *request, struct cc_entry **ret)
+{
+	enum cmn_status status = read_program(program, request, NULL, NULL,
+					      take_manifest(course), ret);
+
+	if (status == CMN_MISS)
+		course->bypass = "no-binary";
+	else if (status == CMN_STALE)
+		course->bypass = "random-token";
+	return status;
 }
 
 /*
@@ -173,10 +188,11 @@ static bool is_deterministic(struct cmn_view log)
 	return true;
 }
 
-enum cmn_status ocl_capture_failure(cl_program program, const struct ocl_capture_request *request,
-				    cl_int error, struct cc_manifest *manifest,
+enum cmn_status ocl_capture_failure(struct drv_course *course, cl_program program,
+				    const struct ocl_capture_request *request, cl_int error,
 				    struct cc_entry **ret)
 {
+	struct cc_manifest *manifest = take_manifest(course);
 	struct cc_entry *entry = cc_entry_new(request->build_ns);
 	enum cmn_status status = CMN_ERR_NOMEM;
 	struct cmn_view log;
@@ -201,9 +217,10 @@ out:
 	return status;
 }
 
-struct ocl_capture *ocl_capture_new(const struct cc_key *key,
-				    const struct ocl_capture_request *request,
-				    struct cc_manifest *manifest)
+/* Takes the manifest, copies the rest. NULL: out of memory. */
+static struct ocl_capture *new_capture(const struct cc_key *key,
+				       const struct ocl_capture_request *request,
+				       struct cc_manifest *manifest)
 {
 	struct ocl_capture *capture = calloc(1, sizeof(*capture));
 
@@ -374,10 +391,14 @@ static void register_exit(void)
 	(void)atexit(ocl_capture_pending);	/* without it, unreleased programs are compiled again */
 }
 
-void ocl_capture_attach(struct ocl_capture *capture, struct ocl_program *program)
+void ocl_capture_later(struct drv_course *course, struct ocl_program *program,
+		       const struct ocl_capture_request *request)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct ocl_capture *capture = new_capture(course->key, request, take_manifest(course));
 
+	if (!capture)
+		return;
 	(void)pthread_once(&once, register_exit);
 	ocl_objects_lock();
 	program->capture = capture;	/* its build took the one of the build before */

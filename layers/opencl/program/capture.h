@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture: reading what the driver built from P, as an entry: at once; at the
+ * capture: reading what the driver built, as an entry: at once; at the
  * program's last release, for drivers that compile late; or, for drivers that
  * take long to give a binary, when the application itself has asked for it.
  */
@@ -9,6 +9,7 @@
 
 #include "layers/opencl/program/loaded_program.h"
 #include "layers/opencl/key/targets.h"
+#include "layers/shared/course/course.h"
 
 struct ocl_program;
 
@@ -25,30 +26,34 @@ struct ocl_capture_request {
 };
 
 /*
- * The entry of a program just built, compiled or linked. Takes the manifest
- * (may be NULL) on success and failure alike; the caller knows that it held
- * while the driver built. CMN_OK: *ret is a new reference. CMN_STALE: it is of
- * one random token alone (pyopencl_nonce.h). CMN_MISS: the
- * driver has no binary to give.
+ * For the capture step of a course: what was built goes to an entry with the
+ * course's manifest, which is taken on success and failure alike.
  */
-CMN_CHECKED enum cmn_status ocl_capture_read(cl_program program,
-					     const struct ocl_capture_request *request,
-					     struct cc_manifest *manifest, struct cc_entry **ret);
 
 /*
- * The entry of a build that failed with error, for memory alone. Takes the
- * manifest. CMN_MISS: it may have failed for a reason that passes (memory,
- * disk, a file), or the driver says nothing about it.
+ * The entry of a program just built, compiled or linked. CMN_OK: *ret is a new
+ * reference. Else the course's bypass says whether the driver has no binary to
+ * give, or it is of one random token alone (pyopencl_nonce.h).
  */
-CMN_CHECKED enum cmn_status ocl_capture_failure(cl_program program,
+CMN_CHECKED enum cmn_status ocl_capture_read(struct drv_course *course, cl_program program,
+					     const struct ocl_capture_request *request,
+					     struct cc_entry **ret);
+/*
+ * The entry of a build that failed with error, for memory alone. CMN_MISS: it
+ * may have failed for a reason that passes (memory, disk, a file), or the
+ * driver says nothing about it.
+ */
+CMN_CHECKED enum cmn_status ocl_capture_failure(struct drv_course *course, cl_program program,
 						const struct ocl_capture_request *request,
-						cl_int error, struct cc_manifest *manifest,
-						struct cc_entry **ret);
+						cl_int error, struct cc_entry **ret);
+/*
+ * ocl_capture_read for later: at the program's last release or at process exit,
+ * or when the application asks. The program must have no capture. Without
+ * memory nothing is kept.
+ */
+void ocl_capture_later(struct drv_course *course, struct ocl_program *program,
+		       const struct ocl_capture_request *request);
 
-/* ocl_capture_read for later: takes the manifest, copies the rest. NULL: out of memory. */
-struct ocl_capture *ocl_capture_new(const struct cc_key *key,
-				    const struct ocl_capture_request *request,
-				    struct cc_manifest *manifest);
 /*
  * Reads and stores, then frees the capture; capture may be NULL. serial: the
  * program's build_serial, from under the lock under which the capture was taken
@@ -69,8 +74,6 @@ struct ocl_offer *ocl_offer_new(struct ocl_program *program, size_t count);
 void ocl_offer_take(struct ocl_offer *offer, struct ocl_program *program,
 		    unsigned char *const *images);
 void ocl_offer_free(struct ocl_offer *offer);
-/* Hands the capture of its last build to a program that has none, to be run at its last release or at process exit. */
-void ocl_capture_attach(struct ocl_capture *capture, struct ocl_program *program);
 /*
  * Runs what would wait for a last release: the process ends. Programs that the
  * application never releases are read before the driver goes away, but for

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_clone: by name, in a table of the E's, guarded by the layer's lock. */
+/* kernel_clone: by name, in a table of the loaded program's, guarded by the layer's lock. */
 #include "layers/opencl/program/kernel_clone.h"
 
 #include <stdlib.h>
@@ -10,52 +10,52 @@
 struct ocl_kernel_clone {
 	UT_hash_handle hh;
 	unsigned int creations;	/* so far, up to the one that made the kernel */
-	cl_kernel kernel;	/* NULL: none yet */
+	cl_kernel kernel;	/* that nobody has touched; NULL: none yet */
 	char name[];
 };
 
-static struct ocl_kernel_clone *find(struct ocl_loaded_program *effective, const char *name)
+static struct ocl_kernel_clone *find(struct ocl_loaded_program *loaded, const char *name)
 {
-	struct ocl_kernel_clone *prototype;
+	struct ocl_kernel_clone *record;
 
-	HASH_FIND(hh, effective->prototypes, name, strlen(name), prototype);
-	return prototype;
+	HASH_FIND(hh, loaded->clones, name, strlen(name), record);
+	return record;
 }
 
 /* uthash is told not to end the application for want of memory; hh.tbl tells. */
-static struct ocl_kernel_clone *add(struct ocl_loaded_program *effective, const char *name)
+static struct ocl_kernel_clone *add(struct ocl_loaded_program *loaded, const char *name)
 {
 	size_t len = strlen(name);
-	struct ocl_kernel_clone *prototype = calloc(1, sizeof(*prototype) + len + 1);
+	struct ocl_kernel_clone *record = calloc(1, sizeof(*record) + len + 1);
 
-	if (!prototype)
+	if (!record)
 		return NULL;
-	memcpy(prototype->name, name, len + 1);
-	HASH_ADD_KEYPTR(hh, effective->prototypes, prototype->name, len, prototype);
-	if (!prototype->hh.tbl) {
-		free(prototype);
+	memcpy(record->name, name, len + 1);
+	HASH_ADD_KEYPTR(hh, loaded->clones, record->name, len, record);
+	if (!record->hh.tbl) {
+		free(record);
 		return NULL;
 	}
-	return prototype;
+	return record;
 }
 
 /* A kernel of that name was created, so there is one. The record, if its time has come to get a clone. */
-static struct ocl_kernel_clone *note_creation(struct ocl_loaded_program *effective, const char *name)
+static struct ocl_kernel_clone *note_creation(struct ocl_loaded_program *loaded, const char *name)
 {
-	struct ocl_kernel_clone *prototype;
+	struct ocl_kernel_clone *record;
 	bool again;
 
 	ocl_objects_lock();
-	prototype = find(effective, name);
-	if (!prototype)
-		prototype = add(effective, name);
-	again = prototype && !prototype->kernel && ++prototype->creations == 2;
+	record = find(loaded, name);
+	if (!record)
+		record = add(loaded, name);
+	again = record && !record->kernel && ++record->creations == 2;
 	ocl_objects_unlock();
-	return again ? prototype : NULL;
+	return again ? record : NULL;
 }
 
-/* A clone of a kernel that the application has not seen yet becomes the prototype. */
-static void keep_clone(struct ocl_loaded_program *effective, struct ocl_kernel_clone *prototype,
+/* A clone of a kernel that the application has not seen yet is the one to clone from. */
+static void keep_clone(struct ocl_loaded_program *loaded, struct ocl_kernel_clone *record,
 		       cl_kernel kernel)
 {
 	cl_int error = CL_SUCCESS;
@@ -64,9 +64,9 @@ static void keep_clone(struct ocl_loaded_program *effective, struct ocl_kernel_c
 	if (!clone || error != CL_SUCCESS)
 		return;
 	ocl_objects_lock();
-	if (!prototype->kernel) {
-		prototype->kernel = clone;
-		effective->prototype_count++;
+	if (!record->kernel) {
+		record->kernel = clone;
+		loaded->clone_count++;
 		clone = NULL;
 	}
 	ocl_objects_unlock();
@@ -74,17 +74,17 @@ static void keep_clone(struct ocl_loaded_program *effective, struct ocl_kernel_c
 		(void)OCL_NEXT.clReleaseKernel(clone);	/* another thread was faster */
 }
 
-cl_kernel ocl_kernel_clone_create_kernel(struct ocl_loaded_program *effective, const char *name,
-				      cl_int *errcode_ret)
+cl_kernel ocl_kernel_clone_create_kernel(struct ocl_loaded_program *loaded, const char *name,
+					 cl_int *errcode_ret)
 {
-	struct ocl_kernel_clone *prototype;
+	struct ocl_kernel_clone *record;
 	cl_kernel pristine = NULL, kernel;
 	cl_int error = CL_SUCCESS;
 
 	ocl_objects_lock();
-	prototype = find(effective, name);
-	if (prototype)
-		pristine = prototype->kernel;
+	record = find(loaded, name);
+	if (record)
+		pristine = record->kernel;
 	ocl_objects_unlock();
 	if (pristine) {
 		kernel = OCL_NEXT.clCloneKernel(pristine, &error);
@@ -94,31 +94,31 @@ cl_kernel ocl_kernel_clone_create_kernel(struct ocl_loaded_program *effective, c
 			return kernel;
 		}
 	}
-	kernel = OCL_NEXT.clCreateKernel(effective->handle, name, errcode_ret);
-	prototype = kernel && !pristine ? note_creation(effective, name) : NULL;
-	if (prototype)
-		keep_clone(effective, prototype, kernel);
+	kernel = OCL_NEXT.clCreateKernel(loaded->handle, name, errcode_ret);
+	record = kernel && !pristine ? note_creation(loaded, name) : NULL;
+	if (record)
+		keep_clone(loaded, record, kernel);
 	return kernel;
 }
 
-cl_uint ocl_kernel_clones_count(const struct ocl_loaded_program *effective)
+cl_uint ocl_kernel_clones_count(const struct ocl_loaded_program *loaded)
 {
 	cl_uint count;
 
 	ocl_objects_lock();
-	count = effective->prototype_count;
+	count = loaded->clone_count;
 	ocl_objects_unlock();
 	return count;
 }
 
-void ocl_kernel_clones_release(struct ocl_loaded_program *effective)
+void ocl_kernel_clones_release(struct ocl_loaded_program *loaded)
 {
-	struct ocl_kernel_clone *prototype, *next;
+	struct ocl_kernel_clone *record, *next;
 
-	HASH_ITER(hh, effective->prototypes, prototype, next) {
-		HASH_DEL(effective->prototypes, prototype); /* NOLINT(clang-analyzer-unix.Malloc): the analyzer loses track of uthash */
-		if (prototype->kernel)
-			(void)OCL_NEXT.clReleaseKernel(prototype->kernel);	/* nobody to tell */
-		free(prototype);
+	HASH_ITER(hh, loaded->clones, record, next) {
+		HASH_DEL(loaded->clones, record); /* NOLINT(clang-analyzer-unix.Malloc): the analyzer loses track of uthash */
+		if (record->kernel)
+			(void)OCL_NEXT.clReleaseKernel(record->kernel);	/* nobody to tell */
+		free(record);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_clone: kernels of an E that an application creates again and again, as
- * PyOpenCL and many C++ programs do for each launch. Where the driver clones a
+ * kernel_clone: kernels of a loaded program that an application creates again and
+ * again, as PyOpenCL and many C++ programs do for each launch. Where the driver clones a
  * kernel faster than it creates one (drivers.h), the third creation of a name
  * and all later ones are clones of one that nobody has set an argument of
  * (clCloneKernel, OpenCL 2.1), which is what a new one is. Thread-safe.
@@ -11,12 +11,12 @@
 
 #include "layers/opencl/program/loaded_program.h"
 
-/* As clCreateKernel of E's program; the caller holds a reference to E. */
-cl_kernel ocl_kernel_clone_create_kernel(struct ocl_loaded_program *effective, const char *name,
-				      cl_int *errcode_ret);
-/* How many kernels of E are the layer's own. */
-cl_uint ocl_kernel_clones_count(const struct ocl_loaded_program *effective);
-/* Releases them; E goes. Calls the driver. */
-void ocl_kernel_clones_release(struct ocl_loaded_program *effective);
+/* As clCreateKernel of the loaded program; the caller holds a reference. */
+cl_kernel ocl_kernel_clone_create_kernel(struct ocl_loaded_program *loaded, const char *name,
+					 cl_int *errcode_ret);
+/* How many of its kernels are the layer's own. */
+cl_uint ocl_kernel_clones_count(const struct ocl_loaded_program *loaded);
+/* Releases them; the loaded program goes. Calls the driver. */
+void ocl_kernel_clones_release(struct ocl_loaded_program *loaded);
 
 #endif

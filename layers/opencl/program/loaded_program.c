@@ -16,9 +16,9 @@ static bool is_memory_error(cl_int error)
 }
 
 /* clCreateProgramWithBinary, believing the driver only if error and every status agree. */
-static cl_int create_from_entry(cl_context context, struct ocl_loaded_program *effective)
+static cl_int create_from_entry(cl_context context, struct ocl_loaded_program *loaded)
 {
-	cl_uint count = effective->num_devices;
+	cl_uint count = loaded->num_devices;
 	const unsigned char **images = calloc(count + 1, sizeof(*images));
 	size_t *lens = calloc(count + 1, sizeof(*lens));
 	cl_int *statuses = calloc(count + 1, sizeof(*statuses));
@@ -31,18 +31,18 @@ static cl_int create_from_entry(cl_context context, struct ocl_loaded_program *e
 		struct cmn_view image;
 
 		error = CL_INVALID_BINARY;
-		if (!cc_entry_find(effective->entry, CC_TAG_IMAGE, i, &image) || !image.len)
+		if (!cc_entry_find(loaded->entry, CC_TAG_IMAGE, i, &image) || !image.len)
 			goto out;
-		image = ocl_private_copy(effective->driver, image, &copies[i]);
+		image = ocl_private_copy(loaded->driver, image, &copies[i]);
 		images[i] = image.data;
 		lens[i] = image.len;
 	}
 	error = CL_SUCCESS;
-	effective->handle = OCL_NEXT.clCreateProgramWithBinary(context, count, effective->devices,
-							       lens, images, statuses, &error);
+	loaded->handle = OCL_NEXT.clCreateProgramWithBinary(context, count, loaded->devices,
+							    lens, images, statuses, &error);
 	for (cl_uint i = 0; i < count && error == CL_SUCCESS; i++)
 		error = statuses[i];
-	if (!effective->handle && error == CL_SUCCESS)
+	if (!loaded->handle && error == CL_SUCCESS)
 		error = CL_INVALID_BINARY;
 out:
 	for (cl_uint i = 0; copies && i < count; i++)
@@ -66,17 +66,17 @@ void ocl_loaded_program_fork_child(void)
 	(void)pthread_mutex_init(&load_lock, NULL);	/* a default mutex does not fail */
 }
 
-static cl_int load(const struct ocl_loaded_program_request *request, struct ocl_loaded_program *effective)
+static cl_int load(const struct ocl_loaded_program_request *request, struct ocl_loaded_program *loaded)
 {
 	bool alone = request->driver->loads_race;
 	cl_int error;
 
 	if (alone)
 		(void)pthread_mutex_lock(&load_lock);	/* a default mutex does not fail */
-	error = create_from_entry(request->context, effective);
-	if (error == CL_SUCCESS && effective->kind == OCL_EFFECTIVE_EXECUTABLE)
-		error = OCL_NEXT.clBuildProgram(effective->handle, effective->num_devices,
-						effective->devices, request->options, NULL, NULL);
+	error = create_from_entry(request->context, loaded);
+	if (error == CL_SUCCESS && loaded->kind == OCL_LOADED_EXECUTABLE)
+		error = OCL_NEXT.clBuildProgram(loaded->handle, loaded->num_devices,
+						loaded->devices, request->options, NULL, NULL);
 	if (alone)
 		(void)pthread_mutex_unlock(&load_lock);	/* as above */
 	return error;
@@ -86,96 +86,96 @@ enum cmn_status ocl_loaded_program_new(const struct ocl_loaded_program_request *
 				  struct ocl_loaded_program **ret)
 {
 	cl_uint count = request->num_devices;
-	struct ocl_loaded_program *effective;
+	struct ocl_loaded_program *loaded;
 	cl_int error = CL_SUCCESS;
 
-	effective = calloc(1, sizeof(*effective) + count * sizeof(request->devices[0]));
-	if (!effective)
+	loaded = calloc(1, sizeof(*loaded) + count * sizeof(request->devices[0]));
+	if (!loaded)
 		return CMN_ERR_NOMEM;
-	atomic_init(&effective->refs, 1);
-	effective->kind = request->kind;
-	effective->entry = cc_entry_ref(request->entry);
-	effective->num_devices = count;
-	effective->driver = request->driver;
+	atomic_init(&loaded->refs, 1);
+	loaded->kind = request->kind;
+	loaded->entry = cc_entry_ref(request->entry);
+	loaded->num_devices = count;
+	loaded->driver = request->driver;
 	for (cl_uint i = 0; i < count; i++)
-		effective->devices[i] = request->devices[i];
+		loaded->devices[i] = request->devices[i];
 	if (request->options) {
-		effective->options = strdup(request->options);
-		if (!effective->options)
+		loaded->options = strdup(request->options);
+		if (!loaded->options)
 			error = CL_OUT_OF_HOST_MEMORY;
 	}
-	if (error == CL_SUCCESS && effective->kind != OCL_EFFECTIVE_FAILURE)
-		error = load(request, effective);
+	if (error == CL_SUCCESS && loaded->kind != OCL_LOADED_FAILURE)
+		error = load(request, loaded);
 	if (error != CL_SUCCESS) {
-		ocl_loaded_program_unref(effective);
+		ocl_loaded_program_unref(loaded);
 		return is_memory_error(error) ? CMN_ERR_NOMEM : CMN_ERR_DRIVER;
 	}
-	if (effective->kind == OCL_EFFECTIVE_EXECUTABLE) {
-		effective->entry = cc_entry_without_images(request->entry);
+	if (loaded->kind == OCL_LOADED_EXECUTABLE) {
+		loaded->entry = cc_entry_without_images(request->entry);
 		cc_entry_unref(request->entry);
 	}
-	*ret = effective;
+	*ret = loaded;
 	return CMN_OK;
 }
 
-struct ocl_loaded_program *ocl_loaded_program_ref(struct ocl_loaded_program *effective)
+struct ocl_loaded_program *ocl_loaded_program_ref(struct ocl_loaded_program *loaded)
 {
-	if (effective)
-		atomic_fetch_add_explicit(&effective->refs, 1, memory_order_relaxed);
-	return effective;
+	if (loaded)
+		atomic_fetch_add_explicit(&loaded->refs, 1, memory_order_relaxed);
+	return loaded;
 }
 
-void ocl_loaded_program_unref(struct ocl_loaded_program *effective)
+void ocl_loaded_program_unref(struct ocl_loaded_program *loaded)
 {
-	if (!effective ||
-	    atomic_fetch_sub_explicit(&effective->refs, 1, memory_order_acq_rel) != 1)
+	if (!loaded ||
+	    atomic_fetch_sub_explicit(&loaded->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	ocl_kernel_clones_release(effective);
-	if (effective->stand_in)
-		(void)OCL_NEXT.clReleaseProgram(effective->stand_in);	/* nobody to tell */
-	if (effective->handle && !effective->own)
-		(void)OCL_NEXT.clReleaseProgram(effective->handle);	/* nobody to tell */
-	cc_entry_unref(effective->entry);
-	free(effective->options);
-	free(effective);
+	ocl_kernel_clones_release(loaded);
+	if (loaded->stand_in)
+		(void)OCL_NEXT.clReleaseProgram(loaded->stand_in);	/* nobody to tell */
+	if (loaded->handle && !loaded->own)
+		(void)OCL_NEXT.clReleaseProgram(loaded->handle);	/* nobody to tell */
+	cc_entry_unref(loaded->entry);
+	free(loaded->options);
+	free(loaded);
 }
 
-cl_program ocl_loaded_program_stand_in(struct ocl_loaded_program *effective,
+cl_program ocl_loaded_program_stand_in(struct ocl_loaded_program *loaded,
 				  const struct ocl_original *original, cl_context context)
 {
 	cl_program stand_in, made;
 
 	ocl_objects_lock();
-	stand_in = effective->stand_in;
+	stand_in = loaded->stand_in;
 	ocl_objects_unlock();
 	if (stand_in)
 		return stand_in;
 	made = ocl_original_make(original, context);
 	ocl_objects_lock();
-	stand_in = effective->stand_in;
+	stand_in = loaded->stand_in;
 	if (!stand_in)
-		stand_in = effective->stand_in = made;
+		stand_in = loaded->stand_in = made;
 	ocl_objects_unlock();
 	if (made && made != stand_in)
 		(void)OCL_NEXT.clReleaseProgram(made);	/* another thread was faster */
 	return stand_in;
 }
 
-cl_program ocl_loaded_program_target(const struct ocl_loaded_program *effective, cl_program handle)
+cl_program ocl_loaded_program_target(const struct ocl_loaded_program *loaded, cl_program handle)
 {
-	return effective && effective->handle ? effective->handle : handle;
+	return loaded && loaded->handle ? loaded->handle : handle;
 }
 
-bool ocl_loaded_program_has_kernels(const struct ocl_loaded_program *effective)
+bool ocl_loaded_program_has_kernels(const struct ocl_loaded_program *loaded)
 {
-	return effective && effective->kind == OCL_EFFECTIVE_EXECUTABLE && !effective->own;
+	return loaded && loaded->kind == OCL_LOADED_EXECUTABLE && !loaded->own;
 }
 
-cl_uint ocl_loaded_program_place(const struct ocl_loaded_program *effective, cl_device_id device)
+cl_uint ocl_loaded_program_place(const struct ocl_loaded_program *loaded, cl_device_id device)
 {
 	cl_uint i = 0;
 
-	while (i < effective->num_devices && effective->devices[i] != device)
+	while (i < loaded->num_devices && loaded->devices[i] != device)
 		i++;
 	return i;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loaded_program: what stands for the application's program P after a hit. As a
- * rule a program E of the driver's, made from the entry's binaries, never
- * shared by two P (their program-scope variables would be), kept alive by P
- * and by each kernel created from it.
+ * loaded_program: what stands for the application's program after a hit. As a
+ * rule another program of the driver's, made from the entry's binaries, never
+ * shared by two of the application's (their program-scope variables would be),
+ * kept alive by that one and by each kernel created from it.
  */
 #ifndef OPENCL_PROGRAM_LOADED_PROGRAM_H
 #define OPENCL_PROGRAM_LOADED_PROGRAM_H
@@ -16,7 +16,7 @@
 
 /*
  * Fields of an entry beside CC_TAG_IMAGE. index: the device's place, or a
- * kernel's, or 0. What E answers truly is not stored.
+ * kernel's, or 0. What the loaded program answers truly is not stored.
  */
 enum {
 	OCL_TAG_LOG = 2,		/* build log as the driver gave it, with its terminator */
@@ -24,7 +24,7 @@ enum {
 	OCL_TAG_KERNEL_NAME = 4,	/* of the kernel whose answers have the same index */
 	OCL_TAG_KERNEL_ATTRIBUTES = 5,
 	OCL_TAG_KERNEL_NAMES = 6,	/* CL_PROGRAM_KERNEL_NAMES, since rusticl's order changes with each load */
-	/* Of what is not an executable: E would answer as a program that was only loaded. */
+	/* Of what is not an executable: the driver answers as of a program that was only loaded. */
 	OCL_TAG_STATUS = 7,		/* cl_build_status */
 	OCL_TAG_BINARY_TYPE = 8,	/* cl_program_binary_type */
 	OCL_TAG_NUM_KERNELS = 9,	/* cl_int error, then the value if there is none */
@@ -38,9 +38,9 @@ enum {
 };
 
 enum ocl_loaded_program_kind {
-	OCL_EFFECTIVE_EXECUTABLE,	/* built: kernels come from E */
-	OCL_EFFECTIVE_OBJECT,	/* a compiled object or a library, only loaded: an input of links */
-	OCL_EFFECTIVE_FAILURE,	/* no E: the entry says how the build failed */
+	OCL_LOADED_EXECUTABLE,	/* built: kernels come from it */
+	OCL_LOADED_OBJECT,	/* a compiled object or a library, only loaded: an input of links */
+	OCL_LOADED_FAILURE,	/* nothing is loaded: the entry says how the build failed */
 };
 
 struct ocl_loaded_program {
@@ -49,10 +49,10 @@ struct ocl_loaded_program {
 	bool own;	/* the handle is the application's program itself, which a link's hit made */
 	const struct drv_driver *driver;
 	cl_program handle;		/* NULL: a failure */
-	struct ocl_kernel_clone *prototypes;	/* guarded by the layer's lock, as their number is */
-	cl_uint prototype_count;
-	cl_program stand_in;		/* made of the original for what E cannot answer; guarded by the layer's lock */
-	struct cc_entry *entry;		/* what E does not answer; with the images where it is an object */
+	struct ocl_kernel_clone *clones;	/* guarded by the layer's lock, as their number is */
+	cl_uint clone_count;
+	cl_program stand_in;		/* made of the original for what this cannot answer; guarded by the layer's lock */
+	struct cc_entry *entry;		/* what the handle does not answer; with the images where it is an object */
 	char *options;			/* of the build, or NULL */
 	cl_uint num_devices;		/* that it was built for, of the program's */
 	cl_device_id devices[];
@@ -69,7 +69,7 @@ struct ocl_loaded_program_request {
 };
 
 /*
- * Creates E and, for an executable, builds it. CMN_OK: *ret has one
+ * Loads the program and, for an executable, builds it. CMN_OK: *ret has one
  * reference. CMN_ERR_DRIVER: the driver refused the binaries. CMN_ERR_NOMEM:
  * it or we ran out of memory.
  */
@@ -77,21 +77,21 @@ CMN_CHECKED enum cmn_status ocl_loaded_program_new(const struct ocl_loaded_progr
 					      struct ocl_loaded_program **ret);
 /* In a forked child: a thread of the parent may have been loading. */
 void ocl_loaded_program_fork_child(void);
-struct ocl_loaded_program *ocl_loaded_program_ref(struct ocl_loaded_program *effective);	/* NULL is fine */
-void ocl_loaded_program_unref(struct ocl_loaded_program *effective);	/* NULL is fine; may call the driver */
+struct ocl_loaded_program *ocl_loaded_program_ref(struct ocl_loaded_program *loaded);	/* NULL is fine */
+void ocl_loaded_program_unref(struct ocl_loaded_program *loaded);	/* NULL is fine; may call the driver */
 
-/* The program to ask in place of handle: E's, or handle itself where there is none; effective may be NULL. */
-cl_program ocl_loaded_program_target(const struct ocl_loaded_program *effective, cl_program handle);
+/* The program to ask in place of handle: the loaded one, or handle itself where there is none; loaded may be NULL. */
+cl_program ocl_loaded_program_target(const struct ocl_loaded_program *loaded, cl_program handle);
 /*
- * Of an object: a program that the driver compiled or linked, to be asked in E's
+ * Of an object: a program that the driver compiled or linked, to be asked in its
  * place; made at the first call. NULL: there is no original, or the driver would
- * not. Borrowed: it lives as long as effective. Calls the driver.
+ * not. Borrowed: it lives as long as loaded. Calls the driver.
  */
-cl_program ocl_loaded_program_stand_in(struct ocl_loaded_program *effective,
+cl_program ocl_loaded_program_stand_in(struct ocl_loaded_program *loaded,
 				  const struct ocl_original *original, cl_context context);
 /* Whether kernels come from a program that is not the application's. */
-bool ocl_loaded_program_has_kernels(const struct ocl_loaded_program *effective);
+bool ocl_loaded_program_has_kernels(const struct ocl_loaded_program *loaded);
 /* The place of a device among those it was built for, or num_devices. */
-cl_uint ocl_loaded_program_place(const struct ocl_loaded_program *effective, cl_device_id device);
+cl_uint ocl_loaded_program_place(const struct ocl_loaded_program *loaded, cl_device_id device);
 
 #endif

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "layers/shared/driver/environment.h"
-#include "layers/opencl/hooks/build.h"
 #include "layers/opencl/hooks/program.h"
+#include "layers/opencl/key/build_key.h"
 
 enum how { BUILT, COMPILED, LINKED };
 
@@ -105,16 +105,17 @@ static bool copy_constants(struct ocl_original *original, const struct ocl_progr
 	return copied;
 }
 
-static bool copy_headers(struct ocl_original *original, const struct ocl_compile *compile)
+static bool copy_headers(struct ocl_original *original,
+			 const struct ocl_original_request *request)
 {
-	if (!compile || !compile->count)
+	if (!request->header_count)
 		return true;
-	original->headers = calloc(compile->count, sizeof(*original->headers));
+	original->headers = calloc(request->header_count, sizeof(*original->headers));
 	if (!original->headers)
 		return false;
-	original->header_count = compile->count;
-	for (cl_uint i = 0; i < compile->count; i++) {
-		const struct ocl_header *header = &compile->headers[i];
+	original->header_count = request->header_count;
+	for (cl_uint i = 0; i < request->header_count; i++) {
+		const struct ocl_header *header = &request->headers[i];
 
 		original->headers[i].name = strdup(header->name);
 		if (!original->headers[i].name)
@@ -126,15 +127,15 @@ static bool copy_headers(struct ocl_original *original, const struct ocl_compile
 }
 
 struct ocl_original *ocl_original_of_program(struct ocl_program *program,
-					     const struct ocl_compile *compile,
 					     const struct ocl_original_request *request)
 {
-	struct ocl_original *original = new_original(compile ? COMPILED : BUILT, request);
+	struct ocl_original *original = new_original(request->compiled ? COMPILED : BUILT, request);
+
 	if (!original)
 		return NULL;
 	ocl_object_ref(&program->object);
 	original->program = program;
-	if (copy_constants(original, program) && copy_headers(original, compile))
+	if (copy_constants(original, program) && copy_headers(original, request))
 		return original;
 	ocl_original_unref(original);
 	return NULL;

@@ -14,24 +14,26 @@
 
 #include "layers/opencl/hooks/layer.h"
 
-struct ocl_compile;
+struct ocl_header;
 struct ocl_original;
 struct ocl_program;
 
-/* The devices and options of a call, as the application gave them. Borrowed. */
+/* What a call was given, as the application gave it. Borrowed. */
 struct ocl_original_request {
 	cl_uint list_count;
 	const cl_device_id *list;
 	const char *options;	/* may be NULL */
+	bool compiled;		/* by clCompileProgram; the rest is its own */
+	cl_uint header_count;
+	const struct ocl_header *headers;
 };
 
 /*
- * clCompileProgram's, or with compile NULL clBuildProgram's, of arguments that a
- * key could be made of. It keeps the program's text and its constants as they are
+ * clCompileProgram's or clBuildProgram's, of arguments that a key could be made
+ * of. It keeps the program's text and its constants as they are
  * now, not the driver's program. NULL: out of memory.
  */
 struct ocl_original *ocl_original_of_program(struct ocl_program *program,
-					     const struct ocl_compile *compile,
 					     const struct ocl_original_request *request);
 /* clLinkProgram's; inputs may be NULL. Takes no references. NULL: out of memory. */
 struct ocl_original *ocl_original_of_link(cl_uint count, struct ocl_original *const *inputs,

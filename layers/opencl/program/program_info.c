@@ -37,7 +37,7 @@ static void add_room(struct cc_entry *entry, uint32_t tag, cl_uint i, void *room
 	free(room);
 }
 
-/* Adds what clGetProgramBuildInfo answers; an unanswered question is left out, and asked of E on a hit. */
+/* Adds what clGetProgramBuildInfo answers; an unanswered question is left out, and asked of the loaded program on a hit. */
 static void add_build_info(struct cc_entry *entry, cl_program program, cl_uint i,
 			   cl_device_id device, cl_program_build_info name, uint32_t tag)
 {
@@ -53,7 +53,7 @@ static void add_build_info(struct cc_entry *entry, cl_program program, cl_uint i
 			 OCL_NEXT.clGetProgramBuildInfo(program, device, name, size, data, NULL));
 }
 
-/* Where there are none they are not asked for. An executable's E answers as P would. */
+/* Where there are none they are not asked for. An executable answers as it did when it was built. */
 static void add_kernel_names(struct cc_entry *entry, cl_program program,
 			     const struct ocl_capture_request *request)
 {
@@ -66,7 +66,7 @@ static void add_kernel_names(struct cc_entry *entry, cl_program program,
 						      &count, NULL)))
 		return;
 	if (count == 0) {
-		if (request->kind == OCL_EFFECTIVE_OBJECT)
+		if (request->kind == OCL_LOADED_OBJECT)
 			cc_entry_add(entry, OCL_TAG_KERNEL_NAMES, 0, "", 1);
 		return;
 	}
@@ -157,7 +157,7 @@ static void add_other_statuses(struct cc_entry *entry, cl_program program,
 			       const struct ocl_targets *targets)
 {
 	for (cl_uint i = 0, next = 0; i < targets->program_count; i++) {
-		if (next < targets->count && targets->places[next] == i)
+		if (next < targets->count && targets->indices[next] == i)
 			next++;
 		else
 			add_build_info(entry, program, i, targets->all[i], CL_PROGRAM_BUILD_STATUS,
@@ -176,7 +176,7 @@ void ocl_program_info_add_builds(struct cc_entry *entry, cl_program program,
 		add_build_info(entry, program, i, device, CL_PROGRAM_BUILD_LOG, OCL_TAG_LOG);
 		add_build_info(entry, program, i, device, CL_PROGRAM_BUILD_OPTIONS,
 			       OCL_TAG_OPTIONS);
-		if (request->kind == OCL_EFFECTIVE_EXECUTABLE)
+		if (request->kind == OCL_LOADED_EXECUTABLE)
 			continue;
 		add_build_info(entry, program, i, device, CL_PROGRAM_BUILD_STATUS, OCL_TAG_STATUS);
 		add_build_info(entry, program, i, device, CL_PROGRAM_BINARY_TYPE,
@@ -190,7 +190,7 @@ void ocl_program_info_add_kernels(struct cc_entry *entry, cl_program program,
 			     const struct ocl_capture_request *request)
 {
 	add_kernel_names(entry, program, request);
-	if (request->kind == OCL_EFFECTIVE_OBJECT)
+	if (request->kind == OCL_LOADED_OBJECT)
 		add_num_kernels(entry, program);
 	else if (request->driver->binaries_lose_answers)
 		add_kernel_answers(entry, program, request->targets);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * program_info: logs, options and names of a built program, and what its kernels
- * answer, as fields of its entry. What the driver does not answer is left out, and asked of E on a
- * hit; where memory ran out, the driver's or the layer's, the entry fails.
+ * answer, as fields of its entry. What the driver does not answer is left out, and asked of the
+ * loaded program on a hit; where memory ran out, the driver's or the layer's, the entry fails.
  */
 #ifndef OPENCL_PROGRAM_PROGRAM_INFO_H
 #define OPENCL_PROGRAM_PROGRAM_INFO_H

@@ -58,25 +58,24 @@ out:
 	return found == targets->program_count;
 }
 
-bool ocl_recipe_record(const struct ocl_build *build)
+bool ocl_recipe_record(const struct cc_key *key, const struct ocl_targets *targets,
+		       const struct cc_manifest *manifest)
 {
-	struct cmn_buffer manifest = { 0 }, places = { 0 }, environment = { 0 };
-	cl_platform_id platform = platform_of(&build->targets);
+	struct cmn_buffer files = { 0 }, places = { 0 }, environment = { 0 };
+	cl_platform_id platform = platform_of(targets);
 	char *directory = NULL;
 	bool done = false;
 
-	/* Objects and libraries are read at once, whatever the policy. */
-	if (build->kind != OCL_EFFECTIVE_EXECUTABLE || !platform ||
-	    !add_places(platform, &build->targets, &places))
+	if (!platform || !add_places(platform, targets, &places))
 		goto out;
 	directory = cc_manifest_working_directory();
 	add_environment(&environment);
-	if (build->manifest && cc_manifest_count(build->manifest))
-		cc_manifest_encode(build->manifest, &manifest);
-	if (!manifest.failed && !places.failed && !environment.failed) {
+	if (cc_manifest_count(manifest))
+		cc_manifest_encode(manifest, &files);
+	if (!files.failed && !places.failed && !environment.failed) {
 		const struct cc_recipe recipe = {
-			.key = cc_key_view(&build->key),
-			.manifest = cmn_buffer_view(&manifest),
+			.key = cc_key_view(key),
+			.manifest = cmn_buffer_view(&files),
 			.directory = cmn_view_of(directory),
 			.places = cmn_buffer_view(&places),
 			.environment = cmn_buffer_view(&environment),
@@ -86,7 +85,7 @@ bool ocl_recipe_record(const struct ocl_build *build)
 	}
 out:
 	free(directory);
-	cmn_buffer_release(&manifest);
+	cmn_buffer_release(&files);
 	cmn_buffer_release(&places);
 	cmn_buffer_release(&environment);
 	return done;

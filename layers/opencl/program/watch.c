@@ -2,23 +2,20 @@
 /* watch: what the call says about files, and the working directory. */
 #include "layers/opencl/program/watch.h"
 
-#include "layers/opencl/hooks/build.h"
+#include "layers/opencl/hooks/program.h"
 #include "layers/opencl/key/identity.h"
 #include "layers/opencl/key/options.h"
-#include "layers/opencl/hooks/program.h"
+#include "layers/opencl/key/pyopencl_nonce.h"
 
-struct drv_observation *ocl_watch_begin(const struct ocl_targets *targets, bool goes_on)
+bool ocl_watch_driver(const struct ocl_targets *targets, struct drv_observer_request *ret)
 {
 	const struct ocl_identity *identity;
 
 	if (ocl_identity_of(targets->all[0], &identity) != CMN_OK)
-		return NULL;
-	return drv_observer_begin(&(struct drv_observer_request){
-		.driver = identity->driver,
-		.libraries = { .address = identity->address },
-		.switched_off = !ocl_layer.cache || !cc_cache_config(ocl_layer.cache)->observe,
-		.goes_on = goes_on,
-	});
+		return false;
+	ret->driver = identity->driver;
+	ret->libraries.address = identity->address;
+	return true;
 }
 
 /* Whether the compiler must have looked for something, if it can be seen at all. */
@@ -33,13 +30,10 @@ static bool reads_files(const struct ocl_watched *watched)
 		 ocl_text_reads_files(program->source, program->source_len)));
 }
 
-bool ocl_watch_end(struct drv_observation *observation, const struct ocl_watched *watched,
-		   struct cc_manifest **ret, const char **ret_bypass)
+struct drv_observer_text ocl_watch_text(const struct ocl_watched *watched)
 {
 	const struct ocl_program *program = watched->program;
-	struct cc_file_memo *memo = ocl_layer.cache ? cc_cache_file_memo(ocl_layer.cache) : NULL;
 	struct drv_observer_text text = { .options = watched->options };
-	const char *reason = "no-memory";
 
 	if (program) {
 		text.reads = reads_files(watched);
@@ -47,8 +41,17 @@ bool ocl_watch_end(struct drv_observation *observation, const struct ocl_watched
 	}
 	if (program && program->kind == OCL_PROGRAM_SOURCE)
 		text.source = (struct cmn_view){ program->source, program->source_len };
-	if (drv_observer_end(observation, &text, memo, ret, &reason) == CMN_OK)
-		return true;
-	*ret_bypass = reason;
-	return false;
+	return text;
+}
+
+bool ocl_watch_token_may_matter(const struct ocl_watched *watched,
+				const struct cc_manifest *manifest)
+{
+	const struct ocl_program *program = watched->program;
+	struct cmn_view source = { program->source, program->source_len }, token;
+
+	return !watched->compiled && program->kind == OCL_PROGRAM_SOURCE &&
+	       cc_manifest_count(manifest) &&
+	       ocl_pyopencl_nonce_find(source, watched->options, &token) &&
+	       ocl_pyopencl_nonce_is_in_files(token, manifest);
 }

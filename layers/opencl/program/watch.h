@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch: which files a driver looks for while it builds, compiles or links, as
- * an entry's manifest: the observer (layers/shared/observer/observer.h), told what it
- * needs to know of the call. Thread-safe.
+ * watch: what the observer (layers/shared/observer/observer.h) has to know of a
+ * build, a compilation or a link to say which files its driver read.
  */
 #ifndef OPENCL_PROGRAM_WATCH_H
 #define OPENCL_PROGRAM_WATCH_H
@@ -12,24 +11,22 @@
 
 struct ocl_program;
 
-/*
- * Before the driver is called. goes_on: after the call, too. The result is ended once, or
- * dropped (drv_observer_drop). NULL: out of memory, or the device is not known.
- */
-struct drv_observation *ocl_watch_begin(const struct ocl_targets *targets, bool goes_on);
+/* Which driver is observed. false: the device is not known. */
+bool ocl_watch_driver(const struct ocl_targets *targets, struct drv_observer_request *ret);
 
-/* What the driver was given. Borrowed. */
+/* What the driver is given. Borrowed. */
 struct ocl_watched {
 	const struct drv_driver *driver;
 	const struct ocl_program *program;	/* NULL: a link */
 	const char *options;			/* may be NULL */
+	bool compiled;				/* by clCompileProgram */
 };
 
-/*
- * After it; observation may be NULL. true: *ret is the caller's, or NULL where the driver read
- * nothing. false: what it read is not known, and *ret_bypass is a static word that says why.
- */
-bool ocl_watch_end(struct drv_observation *observation, const struct ocl_watched *watched,
-		   struct cc_manifest **ret, const char **ret_bypass);
+/* Borrows from the program. */
+struct drv_observer_text ocl_watch_text(const struct ocl_watched *watched);
+
+/* Whether PyOpenCL's token, which is not in the key of a build, could make a difference by these files; NULL: by none. */
+bool ocl_watch_token_may_matter(const struct ocl_watched *watched,
+				const struct cc_manifest *manifest);
 
 #endif

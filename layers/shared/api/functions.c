@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* functions: their names. */
+/* functions: their names, and that the list of them is whole. */
 #include "layers/shared/api/functions.h"
 
 #include <string.h>
-
-#define NAMED(name) { "ckcache_" #name, offsetof(struct ckcache_functions, name) }
 
 static const struct {
 	const char *name;
 	size_t offset;
 } named[] = {
-	NAMED(status_string), NAMED(version), NAMED(set_persistent), NAMED(get_persistent),
-	NAMED(set_capacity), NAMED(get_capacity), NAMED(set_dir), NAMED(get_dir), NAMED(flush),
-	NAMED(desc_free), NAMED(desc_get_id), NAMED(desc_evict), NAMED(opencl_desc_new),
-	NAMED(opencl_get_blob), NAMED(opencl_create_from_blob), NAMED(opencl_build),
-	NAMED(level_zero_desc_new), NAMED(level_zero_get_blob), NAMED(level_zero_create_from_blob),
-	NAMED(level_zero_build), NAMED(opencl_device_desc_new), NAMED(level_zero_device_desc_new),
-	NAMED(device_get_blob), NAMED(device_get_data), NAMED(device_store), NAMED(device_load),
+#define FUNCTION(name) { "ckcache_" #name, offsetof(struct ckcache_functions, name) },
+#include "layers/shared/api/functions.def"
 };
+
+/* The same list as a structure: each member is where the public one has it, and there is no other. */
+struct listed {
+	size_t struct_size;
+#define FUNCTION(name) void (*name)(void);
+#include "layers/shared/api/functions.def"
+};
+
+#define FUNCTION(name)                                                                            \
+	_Static_assert(offsetof(struct listed, name) == offsetof(struct ckcache_functions, name), \
+		       "functions.def has another order than ckcache_ext.h");
+#include "layers/shared/api/functions.def"
+_Static_assert(sizeof(struct listed) == sizeof(struct ckcache_functions),
+	       "functions.def does not have all of ckcache_ext.h");
 
 void *api_function_named(const struct ckcache_functions *functions, const char *name)
 {

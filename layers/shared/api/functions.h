@@ -43,18 +43,6 @@
 		return api_flush(cache);                                                  \
 	}
 
-/* Of a table in a file with these settings: all but what is an API's own. */
-#define API_COMMON_FUNCTIONS                                                              \
-	.struct_size = sizeof(struct ckcache_functions),                                  \
-	.status_string = ckcache_status_string, .version = ckcache_version,               \
-	.set_persistent = set_persistent, .get_persistent = get_persistent,               \
-	.set_capacity = set_capacity, .get_capacity = get_capacity,                       \
-	.set_dir = set_dir, .get_dir = get_dir, .flush = flush,                           \
-	.desc_free = api_desc_free, .desc_get_id = api_desc_get_id,                       \
-	.desc_evict = api_desc_evict, .device_get_blob = api_device_get_blob,             \
-	.device_get_data = api_device_get_data, .device_store = api_device_store,         \
-	.device_load = api_device_load
-
 /* One of the table's functions by the name that ckcache.h gives it; NULL: it has none. */
 void *api_function_named(const struct ckcache_functions *functions, const char *name);
 

@@ -37,8 +37,8 @@ struct reading {
 /* The strings' place in the dynamic section, known only at its end. */
 struct dynamic {
 	uint64_t table, table_size;	/* DT_STRTAB as an address, DT_STRSZ */
-	uint64_t soname, run_path, run_path_old;
-	bool has_soname, has_run_path, has_run_path_old;
+	uint64_t run_path;
+	bool has_run_path, has_new_run_path;	/* of either kind; DT_RUNPATH */
 	struct cmn_buffer needed;	/* u64 each: places in the table */
 };
 
@@ -167,17 +167,13 @@ static bool take_entry(const ElfW(Dyn) *entry, struct dynamic *dynamic, bool *re
 	case DT_STRSZ:
 		dynamic->table_size = value;
 		break;
-	case DT_SONAME:
-		dynamic->soname = value;
-		dynamic->has_soname = true;
-		break;
 	case DT_RUNPATH:
+	case DT_RPATH:
+		if (entry->d_tag == DT_RPATH && dynamic->has_new_run_path)
+			break;
 		dynamic->run_path = value;
 		dynamic->has_run_path = true;
-		break;
-	case DT_RPATH:
-		dynamic->run_path_old = value;
-		dynamic->has_run_path_old = true;
+		dynamic->has_new_run_path = entry->d_tag == DT_RUNPATH;
 		break;
 	case DT_FLAGS_1:
 		*ret_unusual = *ret_unusual || (value & DF_1_NODEFLIB) != 0;
@@ -297,7 +293,7 @@ static enum cmn_status find_table(const struct reading *reading, const struct dy
 				  struct table *table)
 {
 	struct cmn_reader needed = cmn_reader_of(cmn_buffer_view(&dynamic->needed));
-	uint64_t first = dynamic->has_soname ? dynamic->soname : UINT64_MAX;
+	uint64_t first = UINT64_MAX;
 	enum cmn_status status = find_address(reading, dynamic->table, &table->offset, &table->len);
 
 	if (status != CMN_OK)
@@ -320,8 +316,7 @@ static enum cmn_status read_strings(const struct reading *reading, const struct 
 	enum cmn_status status;
 	struct table table;
 
-	if (!needed.left && !dynamic->has_soname && !dynamic->has_run_path &&
-	    !dynamic->has_run_path_old)
+	if (!needed.left && !dynamic->has_run_path)
 		return CMN_OK;
 	status = find_table(reading, dynamic, &table);
 	while (status == CMN_OK && needed.left) {
@@ -329,12 +324,8 @@ static enum cmn_status read_strings(const struct reading *reading, const struct 
 		if (file->needed.len > MAX_NEEDED_BYTES)
 			status = CMN_ERR_TOO_LARGE;
 	}
-	if (status == CMN_OK && dynamic->has_soname)
-		status = read_string(reading, &table, dynamic->soname, &file->soname);
 	if (status == CMN_OK && dynamic->has_run_path)
 		status = read_string(reading, &table, dynamic->run_path, &file->run_path);
-	else if (status == CMN_OK && dynamic->has_run_path_old)
-		status = read_string(reading, &table, dynamic->run_path_old, &file->run_path_old);
 	return status;
 }
 
@@ -421,8 +412,6 @@ void drv_elf_file_release(struct drv_elf_file *file)
 {
 	cmn_buffer_release(&file->build_id);
 	cmn_buffer_release(&file->needed);
-	free(file->soname);
 	free(file->run_path);
-	free(file->run_path_old);
 	*file = (struct drv_elf_file){ 0 };
 }

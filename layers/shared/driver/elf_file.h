@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_file: what an ELF shared object says about itself, read from its file
- * without loading it: which libraries it needs, where it wants them looked
- * for, and its GNU build-id. Nothing is mapped, so that a file cut short while
- * it is read cannot kill the process, and no count or offset in it is trusted.
+ * elf_file: what an ELF shared object says about itself, read from its file without loading it:
+ * which libraries it needs, its run path, and its GNU build-id. Nothing is mapped, so that a file
+ * that is truncated while it is read cannot kill the process, and no count or offset in it is trusted.
  * Linux, ELF (gABI chapters 4 and 5). Thread-safe; about 5 µs a file.
  */
 #ifndef SHARED_DRIVER_ELF_FILE_H
@@ -21,11 +20,8 @@ struct drv_elf_file {
 	ino_t inode;
 	struct cmn_buffer build_id;	/* empty: none */
 	struct cmn_buffer needed;	/* DT_NEEDED in their order, each with its terminator */
-	/* NULL: none. As ld.so has it, there is no run_path_old where there is a run_path. */
-	char *soname;
-	char *run_path;			/* DT_RUNPATH */
-	char *run_path_old;		/* DT_RPATH */
-	/* Libraries are looked for in a way of their own: DF_1_NODEFLIB, filters, auditors. */
+	char *run_path;			/* DT_RUNPATH, else DT_RPATH, as ld.so has it; NULL: none */
+	/* It changes how libraries are looked for: DF_1_NODEFLIB, filters, auditors. */
 	bool unusual;
 };
 

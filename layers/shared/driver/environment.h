@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * environment: the variables, and the settings files, that change what a driver
- * compiles. Which ones count is a fact of each driver (drivers.h); names that
- * only say where a cache lies or what is logged never count, nor do those that only select devices.
+ * environment: the variables and settings files that change what a driver compiles. Which ones count
+ * depends on the driver (drivers.h). Variables that only say where a cache is or what is logged never
+ * count, nor do those that only select devices.
  *
- * Drivers and compilers read them once in a process, at different times: NEO when it is loaded,
- * IGC at its first build. So the key has their values of the time when the layer, and the driver
- * with it, was loaded; and a build is not cached while one of them has another value, nor
- * ever again once the driver built anything meanwhile. Nor is anything where a settings file is.
+ * Drivers and compilers read them once per process, at different times: NEO when it is loaded, IGC at
+ * its first build. So the key has the values from when the layer was loaded, and the driver with it.
+ * A build is not cached while one of them has another value, and never again if the driver built
+ * anything meanwhile. Nothing is cached where a settings file exists.
  *
- * State of the process, whichever copies of this module it has (owner.h): compilers are shared by the
- * layers. Thread-safe, as far as environ is.
+ * The state is the process's, however many copies of this module it has (owner.h), since the layers
+ * share compilers. Thread-safe, as far as environ is.
  */
 #ifndef SHARED_DRIVER_ENVIRONMENT_H
 #define SHARED_DRIVER_ENVIRONMENT_H
@@ -21,30 +21,32 @@
 #include "layers/shared/driver/drivers.h"
 
 /*
- * The drivers are being loaded: copies the environment, the first time that any copy calls it. A
- * later copy's first call counts as a build does, in the environment of that time.
+ * To be called when the drivers are being loaded: copies the environment, the first time that any
+ * copy of this module calls it. A later copy's first call counts like a build in the environment of
+ * that time.
  */
 void drv_environment_begin(void);
-/* The variable's value then, or NULL. */
+/* The variable's value in that copy, or NULL. */
 const char *drv_environment_at_begin(const char *name);
 
-/* Whether the variable belongs to the keys of a driver; debug_keys: NEOReadDebugKeys is set. */
+/* Whether the variable is part of a driver's keys; debug_keys: NEOReadDebugKeys is set. */
 bool drv_environment_counts(const struct drv_driver *driver, const char *name, size_t len,
 			    bool debug_keys);
 
 /*
  * Adds an "env.<NAME>" field for each variable that counts, sorted by name, with the value that
  * it had at the beginning. false: nothing may be cached now, and *ret_reason says why:
- * "environment-changed" (or there twice, with two values), "settings-file" or "no-memory".
+ * "environment-changed" (also if one is there twice, with two values), "settings-file" or
+ * "no-memory".
  */
 CMN_CHECKED bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,
 				     const char **ret_reason);
-/* Whether _add would add anything, and thus the same as ever. */
+/* Whether _add would succeed; then it adds the same fields as always. */
 bool drv_environment_holds(const struct drv_driver *driver);
 
 /*
- * Some driver builds, or has just built: drivers for which a variable is not
- * what it was, or has a settings file now, may have read that for good. Called around each build of theirs.
+ * To be called before and after each build of any driver: a driver for which a variable has changed,
+ * or a settings file exists, may just have read it for the rest of the process.
  */
 void drv_environment_note_build(void);
 

@@ -229,12 +229,9 @@ static enum cmn_status note_file(void *ctx, const struct drv_library_file *file)
 static void find_late(struct identification *wanted)
 {
 	for (size_t i = 0; i < wanted->driver_count; i++) {
-		const char *const *names = wanted->rows[i]->late_compilers;
-
-		/* One that cannot be found is not in the key, and makes it wrong when it comes. */
-		for (size_t j = 0; j < DRV_LISTS && names[j]; j++)
-			(void)!drv_library_files(wanted->paths[i], names[j], note_loaded,
-						 note_file, wanted);
+		/* One that is left out is not in the key, and makes it wrong when it comes. */
+		(void)!drv_library_files(wanted->paths[i], wanted->rows[i]->late_compilers,
+					 DRV_LISTS, note_loaded, note_file, wanted);
 	}
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libraries: which shared objects make up a driver and its compiler, and what
- * identifies each: the GNU build-id where there is one, else path, size and
- * mtime. Only what the driver is linked with (transitively) and the compilers
- * that its row names count, never the application's own libraries, so that
- * two applications on one driver share entries. Linux, ELF (gABI chapter 5).
+ * libraries: which shared objects make up a driver and its compiler, and what identifies each: the
+ * GNU build-id if it has one, else path, size and mtime. Only the driver, the compilers that its row
+ * names and what these are linked with (transitively) count, never the application's own libraries,
+ * so that two applications on one driver share entries. Linux, ELF (gABI chapter 5).
  */
 #ifndef SHARED_DRIVER_LIBRARIES_H
 #define SHARED_DRIVER_LIBRARIES_H
@@ -26,11 +25,10 @@ bool drv_libraries_is_driver(const struct drv_libraries_query *query,
 			     const struct drv_loaded *object);
 
 /*
- * Adds a "driver.path" field for each driver and a "library.<file name>" field
- * for each object, sorted by name. A compiler that is loaded late is read from
- * the file that will be loaded, so that the fields are the same before and
- * after. CMN_MISS: no driver was found. *ret_driver: the row that all of them
- * have, else the default.
+ * Adds a "driver.path" field for each driver and a "library.<file name>" field for each object,
+ * sorted by name. A compiler that the driver loads later is read from its file (library_files.h), so
+ * that the fields are the same before and after. *ret_driver: the row that all drivers have, else
+ * the default. CMN_MISS: no driver was found.
  * Takes about 20 µs, and as much again for each file.
  */
 CMN_CHECKED enum cmn_status drv_libraries_identify(const struct drv_libraries_query *query,
@@ -40,15 +38,15 @@ CMN_CHECKED enum cmn_status drv_libraries_identify(const struct drv_libraries_qu
 /* Adds one object's "library.<file name>" field: its build-id, or else path, size and mtime. */
 void drv_libraries_add(struct cc_key *key, const struct drv_loaded *object);
 
-/* How many objects the process ever loaded and unloaded. */
+/* How many objects the process has ever loaded and unloaded. */
 struct drv_library_epoch {
 	unsigned long long loaded, unloaded;
 };
 struct drv_library_epoch drv_libraries_epoch(void);
 /*
- * Whether any was loaded since then, while a driver built, known or not: what
- * was identified before may not hold any more. For drivers that no row knows,
- * those count as parts of their compilers from now on.
+ * Whether any object was loaded since then. To be called after a build: what was identified before
+ * may not be true any more. From now on these objects count as compilers of drivers that no row
+ * knows.
  */
 bool drv_libraries_came(const struct drv_library_epoch *before);
 

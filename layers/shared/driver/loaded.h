@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loaded: the shared objects that this process has loaded, as glibc's
- * dl_iterate_phdr shows them: their names, build-ids, and what each needs.
+ * loaded: the shared objects that this process has loaded, as glibc's dl_iterate_phdr lists them:
+ * their names, build-ids, and what each needs.
  * Linux, ELF (gABI chapter 5).
  */
 #ifndef SHARED_DRIVER_LOADED_H
@@ -12,9 +12,9 @@
 
 #include "common/bytes.h"
 
-#define DRV_LOADED_MAX 1024	/* more objects than that: the rest is not seen, which only loses sharing */
+#define DRV_LOADED_MAX 1024	/* further objects are not seen, which only loses sharing */
 
-/* Valid as long as its list. */
+/* Valid as long as its list is. */
 struct drv_loaded {
 	const char *path;
 	const char *name;	/* last part of path */
@@ -25,29 +25,30 @@ struct drv_loaded {
 	const char *strings;	/* DT_STRTAB */
 	const ElfW(Dyn) *dynamic;
 	struct cmn_view build_id;	/* empty: the linker left none */
-	bool chosen;		/* the visitor's; false at first */
+	bool chosen;		/* for the visitor's use; false at first */
 };
 
-/* In the order in which they were loaded; with room for DRV_LOADED_MAX. */
+/* In load order, with room for DRV_LOADED_MAX. */
 struct drv_loaded_list {
 	struct drv_loaded *items;
 	size_t count;
 };
 
 /*
- * Calls visit once, inside the dynamic linker's lock: it must not open
- * libraries. false: out of memory, it was not called. Thread-safe; about 10 µs.
+ * Calls visit once, while holding the dynamic linker's lock: visit must not open libraries. false:
+ * out of memory, visit was not called. Thread-safe; about 10 µs.
  */
 bool drv_loaded_visit(void (*visit)(void *ctx, struct drv_loaded_list *objects), void *ctx);
 
-/* The value of its note by that name and type; empty: it has none. */
+/* The value of the object's note of that name and type; empty: it has none. */
 struct cmn_view drv_loaded_note(const struct drv_loaded *object, const char *owner, uint32_t type);
+/* Whether the address is in one of the object's segments. */
 bool drv_loaded_contains(const struct drv_loaded *object, const void *address);
-/* The same of what dl_iterate_phdr shows, the program itself among it. */
+/* The same for an object in a dl_iterate_phdr callback, which may be the program itself. */
 bool drv_loaded_holds(const struct dl_phdr_info *info, const void *address);
-/* The object that a DT_NEEDED entry of that name means, by its soname or else by its file's name; NULL: none. */
+/* The object that a DT_NEEDED entry of that name refers to, by soname or else by file name; NULL: none. */
 struct drv_loaded *drv_loaded_find(struct drv_loaded_list *objects, const char *name);
-/* Chooses what the chosen ones need, transitively. */
+/* Chooses also what the chosen objects need, transitively. */
 void drv_loaded_choose_needed(struct drv_loaded_list *objects);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owner: which copy of a module has the state of the process. Each layer has a copy of the
- * observer and of the environment, and a process may have several layers, but one compiler. The
- * copies find each other by notes in the objects that have one (ELF, gABI chapter 5): by a type for
- * each module, and as value a version in 8 bytes, and in 8 more the distance from these to what is
- * shared. Of those of one version the copy in the object that was loaded first is the owner: it is
- * relocated, as what was loaded later may not be yet. Other namespaces (dlmopen) are not seen: their
- * drivers and variables are others, too. Objects with such notes are never unloaded.
+ * owner: which copy of a module holds the state of the process. Each layer contains a copy of the
+ * observer and of the environment, and a process may have several layers but only one compiler. The
+ * copies find each other by notes in their objects (ELF, gABI chapter 5). A note's type is the
+ * module; its value is a version in 8 bytes, then in 8 more the distance from these to the shared
+ * state. Of the copies of one version, the one whose object was loaded first is the owner: that
+ * object is relocated, as objects that were loaded later may not be yet. Other namespaces (dlmopen)
+ * are not searched, since they have their own drivers and variables. Objects with such notes are
+ * never unloaded.
  */
 #ifndef SHARED_DRIVER_OWNER_H
 #define SHARED_DRIVER_OWNER_H
@@ -31,9 +32,9 @@
 		".quad " #shared " - .\n" \
 		".popsection\n")
 
-/* What the nth copy shares, from 0, as they were loaded; NULL: there are no more. Thread-safe. */
+/* The shared state of the nth copy, from 0, in load order; NULL: there are no more. Thread-safe. */
 void *drv_owner_copy(uint32_t type, size_t n, uint64_t *ret_version);
-/* What the owner shares; NULL: there is no copy of that version. */
+/* The owner's shared state; NULL: there is no copy of that version. */
 void *drv_owner_of(uint32_t type, uint64_t version);
 
 #endif

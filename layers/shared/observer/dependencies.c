@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* dependencies: from what a build looked for to what its result depends on. */
+#include "layers/shared/observer/dependencies.h"
+
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
@@ -9,6 +11,12 @@
 #include <sys/stat.h>
 
 #include "layers/shared/observer/observation.h"
+
+bool drv_observer_text_names(const struct drv_observer_text *text, const char *path)
+{
+	return (text->options && strstr(text->options, path)) ||
+	       (text->source.len && memmem(text->source.data, text->source.len, path, strlen(path)));
+}
 
 /* The path without its last part; false: it has one part only. */
 static bool parent_of(const char *path, char ret[PATH_MAX])
@@ -29,12 +37,12 @@ static bool parent_of(const char *path, char ret[PATH_MAX])
 static bool is_below_absence(const struct drv_observation *observation, const char *path)
 {
 	char parent[PATH_MAX];
-	const struct place *place;
+	const struct lookup *lookup;
 
 	if (!parent_of(path, parent))
 		return false;
-	place = find_place(observation, parent);
-	return place && place->finding == FOUND_NOTHING;
+	lookup = drv_observation_find(observation, parent);
+	return lookup && lookup->finding == FOUND_NOTHING;
 }
 
 /* Whether the build made anything in the directory that it listed: then it is its own. */
@@ -42,8 +50,8 @@ static bool has_own_below(const struct drv_observation *observation, const char 
 {
 	size_t len = strlen(directory);
 
-	for (const struct place *place = observation->places; place; place = place->hh.next) {
-		if (place->finding == FOUND_OWN && strncmp(place->path, directory, len) == 0)
+	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
+		if (lookup->finding == FOUND_OWN && strncmp(lookup->path, directory, len) == 0)
 			return true;
 	}
 	return false;
@@ -70,11 +78,11 @@ static bool is_kept_by_driver(const struct drv_observation *observation, const c
 	    (info.st_mode & S_IWOTH))
 		return false;
 	len = strlen(parent);
-	for (const struct place *place = observation->places; place; place = place->hh.next) {
-		if ((place->finding == FOUND_OWN || place->written) &&
-		    strncmp(place->path, parent, len) == 0 &&
-		    place->path[len] == '/' && !strchr(place->path + len + 1, '/') &&
-		    lstat(place->path, &info) == 0 && S_ISREG(info.st_mode))
+	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
+		if ((lookup->finding == FOUND_OWN || lookup->written) &&
+		    strncmp(lookup->path, parent, len) == 0 &&
+		    lookup->path[len] == '/' && !strchr(lookup->path + len + 1, '/') &&
+		    lstat(lookup->path, &info) == 0 && S_ISREG(info.st_mode))
 			return true;
 	}
 	return false;
@@ -82,8 +90,8 @@ static bool is_kept_by_driver(const struct drv_observation *observation, const c
 
 void drv_dependencies_judge(struct drv_observation *observation)
 {
-	for (struct place *place = observation->places; place; place = place->hh.next)
-		place->kept = is_kept_by_driver(observation, place->path);
+	for (struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next)
+		lookup->kept = is_kept_by_driver(observation, lookup->path);
 }
 
 /* What is to be gathered, and what becomes of it. */
@@ -109,30 +117,30 @@ static bool is_file_of_driver(const struct drv_driver *driver, const char *path)
 	return found;
 }
 
-static const char *add_file(struct gathering *gathering, const struct place *place)
+static const char *add_file(struct gathering *gathering, const struct lookup *lookup)
 {
-	bool own = is_file_of_driver(gathering->observation->driver, place->path);
+	bool own = is_file_of_driver(gathering->observation->driver, lookup->path);
 	struct cmn_hash hash;
 	enum cmn_status status;
 
 	/* What was not opened, but for a cache that looks first, told that it is there, its size and time. */
-	if ((!place->opened && !place->kept) || own) {
-		gathering->status = cc_manifest_add_seen(gathering->manifest, place->path,
-							 &place->identity, own);
+	if ((!lookup->opened && !lookup->kept) || own) {
+		gathering->status = cc_manifest_add_seen(gathering->manifest, lookup->path,
+							 &lookup->identity, own);
 		if (gathering->status == CMN_OK)
-			cc_manifest_identify(gathering->manifest, &place->identity);
+			cc_manifest_identify(gathering->manifest, &lookup->identity);
 		return NULL;
 	}
-	status = cc_file_memo_hash_same(gathering->memo, place->path, &place->identity, &hash);
+	status = cc_file_memo_hash_same(gathering->memo, lookup->path, &lookup->identity, &hash);
 	if (status == CMN_ERR_TOO_LARGE)
 		return "header-unreadable";
 	if (status != CMN_OK && status != CMN_ERR_NOMEM)
 		return "include-changed";
 	if (status == CMN_OK)
-		status = cc_manifest_add_file(gathering->manifest, place->path, place->identity.size,
+		status = cc_manifest_add_file(gathering->manifest, lookup->path, lookup->identity.size,
 					      &hash);
 	if (status == CMN_OK)
-		cc_manifest_identify(gathering->manifest, &place->identity);
+		cc_manifest_identify(gathering->manifest, &lookup->identity);
 	gathering->status = status;
 	return NULL;
 }
@@ -142,13 +150,13 @@ static bool is_working_directory(const struct gathering *gathering, const char *
 {
 	const char *directory = gathering->observation->directory;
 
-	return strcmp(path, directory) == 0 && !is_named(gathering->text, directory);
+	return strcmp(path, directory) == 0 && !drv_observer_text_names(gathering->text, directory);
 }
 
-static const char *add_directory(struct gathering *gathering, const struct place *place)
+static const char *add_directory(struct gathering *gathering, const struct lookup *lookup)
 {
 	char other[PATH_MAX + 2];
-	const char *path = place->path;
+	const char *path = lookup->path;
 
 	if (is_working_directory(gathering, path))
 		return NULL;
@@ -159,12 +167,12 @@ static const char *add_directory(struct gathering *gathering, const struct place
 	}
 	gathering->status = cc_manifest_add_place(gathering->manifest, path);
 	if (gathering->status == CMN_OK)
-		cc_manifest_identify(gathering->manifest, &place->identity);
+		cc_manifest_identify(gathering->manifest, &lookup->identity);
 	return NULL;
 }
 
 /* A reason not to keep the build, or NULL. */
-static const char *add_dependency(struct gathering *gathering, const struct place *place)
+static const char *add_dependency(struct gathering *gathering, const struct lookup *lookup)
 {
 	const struct drv_observation *observation = gathering->observation;
 	struct cc_file_identity now;
@@ -172,34 +180,34 @@ static const char *add_dependency(struct gathering *gathering, const struct plac
 	bool there;
 
 	/* Processes that share the driver's cache find what others left there meanwhile. */
-	if (place->changed && !(place->kept && (gathering->compiled || place->written)))
+	if (lookup->changed && !(lookup->kept && (gathering->compiled || lookup->written)))
 		return "include-changed";
-	if (place->finding == FOUND_OWN ||
-	    (place->kept && place->finding != FOUND_LISTED &&
-	     (gathering->compiled || place->written || place->finding == FOUND_NOTHING)))
+	if (lookup->finding == FOUND_OWN ||
+	    (lookup->kept && lookup->finding != FOUND_LISTED &&
+	     (gathering->compiled || lookup->written || lookup->finding == FOUND_NOTHING)))
 		return NULL;
-	if (place->finding == FOUND_LISTED)
-		return has_own_below(observation, place->path) ? NULL : "directory-listed";
-	if (is_of_the_system(place->path) && place->finding != FOUND_NOTHING)
-		return place->finding == FOUND_FILE ? "header-unreadable" : NULL;
-	there = stat(place->path, &info) == 0;
-	if (place->finding == FOUND_NOTHING) {
+	if (lookup->finding == FOUND_LISTED)
+		return has_own_below(observation, lookup->path) ? NULL : "directory-listed";
+	if (drv_is_of_system(lookup->path) && lookup->finding != FOUND_NOTHING)
+		return lookup->finding == FOUND_FILE ? "header-unreadable" : NULL;
+	there = stat(lookup->path, &info) == 0;
+	if (lookup->finding == FOUND_NOTHING) {
 		if (there)
-			return is_own(observation, info.st_dev, info.st_ino) ? NULL : "include-changed";
-		if (!is_absence(errno))
+			return drv_observation_is_own(observation, info.st_dev, info.st_ino) ? NULL : "include-changed";
+		if (!drv_is_absence(errno))
 			return "include-changed";
-		if (!is_below_absence(observation, place->path))
-			gathering->status = cc_manifest_add_absent(gathering->manifest, place->path);
+		if (!is_below_absence(observation, lookup->path))
+			gathering->status = cc_manifest_add_absent(gathering->manifest, lookup->path);
 		return NULL;
 	}
-	if (!there || info.st_dev != place->identity.device || info.st_ino != place->identity.inode)
+	if (!there || info.st_dev != lookup->identity.device || info.st_ino != lookup->identity.inode)
 		return "include-changed";
-	if (place->finding == FOUND_DIRECTORY)
-		return add_directory(gathering, place);
+	if (lookup->finding == FOUND_DIRECTORY)
+		return add_directory(gathering, lookup);
 	now = cc_file_identity_of(&info);
-	if (!cc_file_identity_equal(&now, &place->identity))
+	if (!cc_file_identity_equal(&now, &lookup->identity))
 		return "include-changed";
-	return add_file(gathering, place);
+	return add_file(gathering, lookup);
 }
 
 /*
@@ -209,17 +217,17 @@ static const char *add_dependency(struct gathering *gathering, const struct plac
 static bool uses_directory_name(const struct gathering *gathering)
 {
 	const struct drv_observation *observation = gathering->observation;
-	const struct place *by_name = find_place(observation, observation->directory);
+	const struct lookup *by_name = drv_observation_find(observation, observation->directory);
 	size_t len = strlen(observation->directory);
 
 	if (!(observation->asked_directory ||
 	      (by_name && by_name->finding == FOUND_DIRECTORY)) ||
-	    is_named(gathering->text, observation->directory))
+	    drv_observer_text_names(gathering->text, observation->directory))
 		return false;
-	for (const struct place *place = observation->places; place; place = place->hh.next) {
-		if ((place->finding == FOUND_NOTHING || place->finding == FOUND_FILE) &&
-		    strncmp(place->path, observation->directory, len) == 0 &&
-		    place->path[len] == '/' && !place->kept)
+	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
+		if ((lookup->finding == FOUND_NOTHING || lookup->finding == FOUND_FILE) &&
+		    strncmp(lookup->path, observation->directory, len) == 0 &&
+		    lookup->path[len] == '/' && !lookup->kept)
 			return true;
 	}
 	return false;
@@ -234,9 +242,9 @@ static const char *gather(struct gathering *gathering)
 	if (!reason && (!directory || !observation->directory ||
 			strcmp(directory, observation->directory) != 0))
 		reason = "directory-changed";
-	for (const struct place *place = observation->places;
-	     place && !reason && gathering->status == CMN_OK; place = place->hh.next) {
-		reason = add_dependency(gathering, place);
+	for (const struct lookup *lookup = observation->lookups;
+	     lookup && !reason && gathering->status == CMN_OK; lookup = lookup->hh.next) {
+		reason = add_dependency(gathering, lookup);
 	}
 	if (!reason && gathering->status == CMN_OK &&
 	    (gathering->text->directory || uses_directory_name(gathering)))

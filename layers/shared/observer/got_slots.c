@@ -144,7 +144,7 @@ static const struct drv_slot_function *find(const struct wanted *wanted, const c
 	return NULL;
 }
 
-struct leading {
+struct hooking {
 	const struct drv_loaded *object, *c_library;
 	const struct tables *tables;
 	const struct drv_slot_function **of_symbol;	/* NULL: none of them */
@@ -193,7 +193,7 @@ static bool write_word(const struct drv_loaded *object, void **slot, void *value
 	return true;
 }
 
-static void lead(struct leading *leading, const ElfW(Rela) *relocation)
+static void hook(struct hooking *hooking, const ElfW(Rela) *relocation)
 {
 	const struct drv_slot_function *function;
 	size_t symbol = SYMBOL_OF(relocation->r_info);
@@ -201,51 +201,51 @@ static void lead(struct leading *leading, const ElfW(Rela) *relocation)
 	void **slot, *now;
 	bool weak;
 
-	if (symbol >= leading->tables->symbol_count || !leading->of_symbol[symbol] ||
+	if (symbol >= hooking->tables->symbol_count || !hooking->of_symbol[symbol] ||
 	    !(IS_SLOT(type) || (IS_POINTER(type) && relocation->r_addend == 0)))
 		return;
-	function = leading->of_symbol[symbol];
-	slot = (void **)(leading->object->base + relocation->r_offset);
+	function = hooking->of_symbol[symbol];
+	slot = (void **)(hooking->object->base + relocation->r_offset);
 	if ((uintptr_t)slot % sizeof(*slot)) {
-		leading->elsewhere = true;
+		hooking->elsewhere = true;
 		return;
 	}
 	now = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-	weak = ELF64_ST_BIND(leading->tables->symbols[symbol].st_info) == STB_WEAK;
-	if (now == function->stand_in || (!now && weak))
+	weak = ELF64_ST_BIND(hooking->tables->symbols[symbol].st_info) == STB_WEAK;
+	if (now == function->hook || (!now && weak))
 		return;
-	if ((now != function->genuine && !drv_loaded_contains(leading->object, now) &&
-	     !(leading->c_library && drv_loaded_contains(leading->c_library, now))) ||
-	    !write_word(leading->object, slot, function->stand_in))
-		leading->elsewhere = true;
+	if ((now != function->genuine && !drv_loaded_contains(hooking->object, now) &&
+	     !(hooking->c_library && drv_loaded_contains(hooking->c_library, now))) ||
+	    !write_word(hooking->object, slot, function->hook))
+		hooking->elsewhere = true;
 }
 
-enum cmn_status drv_slots_lead(const struct drv_loaded *object, const struct drv_loaded *c_library,
+enum cmn_status drv_slots_hook(const struct drv_loaded *object, const struct drv_loaded *c_library,
 			       const struct drv_slot_function *functions, size_t count)
 {
 	const struct wanted wanted = want(functions, count);
-	struct leading leading = { .object = object, .c_library = c_library };
+	struct hooking hooking = { .object = object, .c_library = c_library };
 	struct tables tables;
 	bool any = false;
 
 	if (!drv_slots_known() || !read_tables(object, &tables))
 		return CMN_MISS;
-	leading.tables = &tables;
-	leading.of_symbol = calloc(tables.symbol_count + 1, sizeof(*leading.of_symbol));
-	if (!leading.of_symbol)
+	hooking.tables = &tables;
+	hooking.of_symbol = calloc(tables.symbol_count + 1, sizeof(*hooking.of_symbol));
+	if (!hooking.of_symbol)
 		return CMN_MISS;
 	for (size_t i = 1; i < tables.symbol_count; i++) {
 		const ElfW(Sym) *symbol = &tables.symbols[i];
 
 		if (symbol->st_shndx != SHN_UNDEF)
 			continue;
-		leading.of_symbol[i] = find(&wanted, tables.strings + symbol->st_name);
-		any = any || leading.of_symbol[i];
+		hooking.of_symbol[i] = find(&wanted, tables.strings + symbol->st_name);
+		any = any || hooking.of_symbol[i];
 	}
 	for (size_t i = 0; any && i < tables.call_count; i++)
-		lead(&leading, &tables.calls[i]);
+		hook(&hooking, &tables.calls[i]);
 	for (size_t i = tables.relative_count; any && i < tables.relocation_count; i++)
-		lead(&leading, &tables.relocations[i]);
-	free(leading.of_symbol);
-	return leading.elsewhere ? CMN_MISS : CMN_OK;
+		hook(&hooking, &tables.relocations[i]);
+	free(hooking.of_symbol);
+	return hooking.elsewhere ? CMN_MISS : CMN_OK;
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * got_slots: the words through which a loaded object calls functions of others
- * (its global offset table, and pointers in its data), and other functions put
- * in them. An object's code is not touched, nor what it looks up by itself.
+ * got_slots: the slots through which a loaded object calls functions of others (its global offset
+ * table, and pointers in its data), and how a hook is put in them. An object's code is not touched,
+ * nor what it looks up by itself.
  *
- * A slot is changed only where it leads to the C library's function or to the one that
- * this library would call, or has not been bound yet; whoever else stands there
- * is left there. What is put in stays for as long as the object is loaded: no
- * object is unloaded with calls to what is not there any more, since whoever
- * puts functions in is never unloaded. A word is written at once, so that
- * threads that call meanwhile get the one or the other.
+ * A slot is changed only where it holds the C library's function or the one that this library would
+ * call, or has not been bound yet; any other value stays. A hook stays for as long as the object is
+ * loaded, so whoever puts hooks in must never be unloaded. A slot is written at once: threads that
+ * call meanwhile get the function or the hook.
  *
  * Linux, ELF (gABI chapter 5; the supplements for x86-64 and aarch64).
  */
@@ -24,7 +22,7 @@
 
 struct drv_slot_function {
 	const char *name;
-	void *stand_in;
+	void *hook;
 	void *genuine;		/* what this library calls by that name; NULL: nothing can be linked with it */
 };
 
@@ -32,14 +30,12 @@ struct drv_slot_function {
 bool drv_slots_known(void);
 
 /*
- * Leads the object's calls of the functions to their stand-ins; again does no
- * harm. To be called where no other thread can unload the object (in
- * dl_iterate_phdr). c_library: the loaded libc.
- * CMN_MISS: some calls go elsewhere, or cannot be led, or another thread is
- * still loading the object, which a later try shows. Takes up to a millisecond
- * for a library of 100 MB.
+ * Makes the object's calls of the functions go to their hooks; doing so again is harmless. Must be
+ * called where no other thread can unload the object (in dl_iterate_phdr). c_library: the loaded libc.
+ * CMN_MISS: some calls go elsewhere, or cannot be hooked, or another thread is still loading the
+ * object, which a later try shows. Takes up to a millisecond for a library of 100 MB.
  */
-CMN_CHECKED enum cmn_status drv_slots_lead(const struct drv_loaded *object,
+CMN_CHECKED enum cmn_status drv_slots_hook(const struct drv_loaded *object,
 					   const struct drv_loaded *c_library,
 					   const struct drv_slot_function *functions,
 					   size_t count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hooked_objects: chooses objects, as libraries.c does for keys, and leads their slots. */
+/* hooked_objects: chooses objects, as libraries.c does for keys, and hooks their slots. */
 #include "layers/shared/observer/hooked_objects.h"
 
 #include <pthread.h>
@@ -9,9 +9,8 @@
 #include <string.h>
 
 #include "common/hash.h"
-#include "layers/shared/observer/observation.h"
-#include "layers/shared/observer/observer_notes.h"
 #include "layers/shared/driver/owner.h"
+#include "layers/shared/observer/libc_hooks.h"
 
 /* Another may come to lie where one is gone, which only its path tells. */
 struct known_object {
@@ -19,17 +18,16 @@ struct known_object {
 	struct cmn_hash path;
 };
 
-/* The objects that are led; guarded by leading. */
-static pthread_mutex_t leading = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-	bool incomplete;
+	bool incomplete;		/* some object's calls go past the hooks */
 	struct drv_library_epoch epoch;
 	struct known_object *before;	/* that were loaded before the first build */
 	size_t before_count;
 	struct drv_libraries_query queries[8];	/* for the drivers; more than any machine has */
 	size_t query_count;
-} led;
-#define MAX_QUERIES (sizeof(led.queries) / sizeof(led.queries[0]))
+} hooked;	/* guarded by lock */
+#define MAX_QUERIES (sizeof(hooked.queries) / sizeof(hooked.queries[0]))
 
 /* Where the libraries lie that the program itself is linked with; a new one takes the place of the old, which stays. */
 struct ranges {
@@ -61,19 +59,19 @@ static void remember_objects(const struct drv_loaded_list *objects)
 
 	for (size_t i = 0; before && i < objects->count; i++)
 		before[i] = known_object(&objects->items[i]);
-	led.before_count = before ? objects->count : 0;
-	led.before = before;
+	hooked.before_count = before ? objects->count : 0;
+	hooked.before = before;
 }
 
 static bool was_there(const struct drv_loaded *object)
 {
-	for (size_t i = 0; i < led.before_count; i++) {
+	for (size_t i = 0; i < hooked.before_count; i++) {
 		struct known_object now;
 
-		if (led.before[i].base != object->base)
+		if (hooked.before[i].base != object->base)
 			continue;
 		now = known_object(object);
-		return cmn_hash_equal(&led.before[i].path, &now.path);
+		return cmn_hash_equal(&hooked.before[i].path, &now.path);
 	}
 	return false;
 }
@@ -83,21 +81,21 @@ static void forget_what_is_gone(const struct drv_loaded_list *objects)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < led.before_count; i++) {
+	for (size_t i = 0; i < hooked.before_count; i++) {
 		bool there = false;
 
 		for (size_t j = 0; j < objects->count && !there; j++)
-			there = objects->items[j].base == led.before[i].base;
+			there = objects->items[j].base == hooked.before[i].base;
 		if (there)
-			led.before[count++] = led.before[i];
+			hooked.before[count++] = hooked.before[i];
 	}
-	led.before_count = count;
+	hooked.before_count = count;
 }
 
-static bool is_led_driver(const struct drv_loaded *object)
+static bool is_hooked_driver(const struct drv_loaded *object)
 {
-	for (size_t i = 0; i < led.query_count; i++) {
-		if (drv_libraries_is_driver(&led.queries[i], object))
+	for (size_t i = 0; i < hooked.query_count; i++) {
+		if (drv_libraries_is_driver(&hooked.queries[i], object))
 			return true;
 	}
 	return false;
@@ -121,7 +119,7 @@ static void choose(struct drv_loaded_list *objects)
 
 		/* What came since the first build may be a compiler. */
 		object->chosen |= !was_there(object);
-		if (!is_led_driver(object))
+		if (!is_hooked_driver(object))
 			continue;
 		object->chosen = true;
 		choose_compilers(objects, drv_driver_of(object->name));
@@ -190,20 +188,20 @@ static void note_program(struct drv_loaded_list *objects)
 	atomic_store_explicit(&of_program, ranges, memory_order_release);
 }
 
-static void lead_objects(void *ctx, struct drv_loaded_list *objects)
+static void hook_objects(void *ctx, struct drv_loaded_list *objects)
 {
 	const struct drv_slot_function *functions;
 	const struct drv_loaded *c_library = NULL;
 	size_t count;
 
 	(void)ctx;
-	functions = drv_watched_functions(&count);
-	if (!led.before) {
+	functions = drv_libc_hooks(&count);
+	if (!hooked.before) {
 		remember_objects(objects);
 		note_program(objects);
 	}
 	forget_what_is_gone(objects);
-	led.incomplete = !led.before;
+	hooked.incomplete = !hooked.before;
 	for (size_t i = 0; i < objects->count; i++) {
 		if (is_c_library(&objects->items[i]))
 			c_library = &objects->items[i];
@@ -213,8 +211,8 @@ static void lead_objects(void *ctx, struct drv_loaded_list *objects)
 		const struct drv_loaded *object = &objects->items[i];
 
 		if (object->chosen && !is_left_alone(object) &&
-		    drv_slots_lead(object, c_library, functions, count) != CMN_OK)
-			led.incomplete = true;
+		    drv_slots_hook(object, c_library, functions, count) != CMN_OK)
+			hooked.incomplete = true;
 	}
 }
 
@@ -228,20 +226,20 @@ bool drv_hooked_objects_update(const struct drv_libraries_query *query)
 	struct drv_library_epoch epoch = drv_libraries_epoch();
 	bool known = !query, room = true, complete;
 
-	(void)pthread_mutex_lock(&leading);
-	for (size_t i = 0; i < led.query_count && !known; i++)
-		known = led.queries[i].address == query->address &&
-			led.queries[i].is_driver == query->is_driver;
+	(void)pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < hooked.query_count && !known; i++)
+		known = hooked.queries[i].address == query->address &&
+			hooked.queries[i].is_driver == query->is_driver;
 	if (!known)
-		room = led.query_count < MAX_QUERIES;
+		room = hooked.query_count < MAX_QUERIES;
 	if (!known && room)
-		led.queries[led.query_count++] = *query;
-	if (!known || led.incomplete || !same_epoch(&epoch, &led.epoch)) {
-		led.incomplete = !drv_loaded_visit(lead_objects, NULL) || led.incomplete;
-		led.epoch = epoch;
+		hooked.queries[hooked.query_count++] = *query;
+	if (!known || hooked.incomplete || !same_epoch(&epoch, &hooked.epoch)) {
+		hooked.incomplete = !drv_loaded_visit(hook_objects, NULL) || hooked.incomplete;
+		hooked.epoch = epoch;
 	}
-	complete = !led.incomplete && room;
-	(void)pthread_mutex_unlock(&leading);
+	complete = !hooked.incomplete && room;
+	(void)pthread_mutex_unlock(&lock);
 	return complete;
 }
 
@@ -256,8 +254,18 @@ bool drv_hooked_objects_is_of_program(const void *caller)
 	return false;
 }
 
+bool drv_hooked_objects_free_lock(pthread_mutex_t *mutex)
+{
+	if (pthread_mutex_trylock(mutex) == 0) {
+		(void)pthread_mutex_unlock(mutex);
+		return true;
+	}
+	(void)pthread_mutex_init(mutex, NULL);	/* a default mutex does not fail */
+	return false;
+}
+
 void drv_hooked_objects_after_fork(void)
 {
-	if (!drv_observer_free_in_child(&leading))
-		led.incomplete = true;	/* some slots may still be as they were */
+	if (!drv_hooked_objects_free_lock(&lock))
+		hooked.incomplete = true;	/* some slots may still be as they were */
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libc_hooks: stand-ins for the functions of libc by which a program looks for
- * files. Each makes the same call, and notes the answer where a build is being
- * observed. They never fail, block or answer otherwise than the function itself; but a file
- * that was changed in this very moment is looked at up to 20 ms later.
+ * libc_hooks: each hook makes the same call as it was asked for, and notes the answer where a build
+ * is being observed. Hooks never fail, block or answer otherwise than the function itself, except
+ * that a file that was changed just now is looked at up to 20 ms later.
  */
-#include "layers/shared/observer/observer_notes.h"
+#include "layers/shared/observer/libc_hooks.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -32,6 +31,7 @@
 #include <wordexp.h>
 
 #include "common/status.h"
+#include "layers/shared/observer/observer_notes.h"
 
 /* What a call has answered; keeps errno. */
 static void note_fd(int directory, const char *path, int flags, int fd)
@@ -132,7 +132,7 @@ static int watched_openat_2(int directory, const char *path, int flags)
 	}
 #define UNSURE(type, name, reason, parameters, arguments)                       \
 	NOTED_BEFORE(type, name, parameters, arguments, drv_note_unsure(reason))
-/* Another name of a function that has a stand-in, for libc's own checks of the room that it gets. */
+/* Another name of a function that has a hook, for libc's own checks of the room that it gets. */
 #define CHECKED(type, name, parameters, too_small, call)                        \
 	static type watched_##name parameters                                   \
 	{                                                                       \
@@ -496,7 +496,7 @@ static long watched_syscall(long number, ...)
 }
 
 /*
- * dlsym looks at its caller (RTLD_NEXT, the namespace): the stand-in looks for new objects, and
+ * dlsym looks at its caller (RTLD_NEXT, the namespace): the hook looks for new objects, and
  * goes on to dlsym with everything as it came, the return address too. vfork returns twice, and
  * after the first time nothing may stand on the stack that was not there before.
  */
@@ -586,7 +586,7 @@ ssize_t __readlink_chk(const char *path, char *ret, size_t size, size_t room);
 char *__realpath_chk(const char *path, char *ret, size_t room);
 char *__getcwd_chk(char *ret, size_t size, size_t room);
 
-#define SAME(name, stand_in) { #name, (void *)(stand_in), (void *)(name) }
+#define SAME(name, hook) { #name, (void *)(hook), (void *)(name) }
 /* With the name that is for files of any size, which is the same on 64-bit machines. */
 #define BOTH(name) SAME(name, watched_##name), SAME(name##64, watched_##name)
 
@@ -685,7 +685,7 @@ static const struct drv_slot_function functions[] = {
 	SAME(syscall, watched_syscall),
 };
 
-const struct drv_slot_function *drv_watched_functions(size_t *ret_count)
+const struct drv_slot_function *drv_libc_hooks(size_t *ret_count)
 {
 	*ret_count = sizeof(functions) / sizeof(functions[0]);
 	return functions;

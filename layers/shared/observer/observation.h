@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observation: the record of one build, which observer.c fills while the driver
- * builds, and dependencies.c turns into a manifest afterwards.
+ * observation: the record of one build: which paths were looked at and what was there, and which
+ * files the build made. observer.c fills it while the driver builds, and dependencies.c turns it
+ * into a manifest afterwards. Not thread-safe: the observer's lock guards a record while its build
+ * goes on.
  */
 #ifndef SHARED_OBSERVER_OBSERVATION_H
 #define SHARED_OBSERVER_OBSERVATION_H
 
-#include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
+#include <sys/stat.h>
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#include "layers/shared/observer/observer.h"
+#include "cachecore/manifest.h"
+#include "layers/shared/driver/drivers.h"
 
 /* What a build found at a path, at first. */
 enum finding {
@@ -26,7 +27,7 @@ enum finding {
 	FOUND_LISTED,	/* a directory, by its entries; path ends with a slash */
 };
 
-struct place {
+struct lookup {
 	enum finding finding;
 	bool written;			/* by the build, after it was found */
 	bool opened;			/* else only looked at */
@@ -49,62 +50,42 @@ struct drv_observation {
 	const struct drv_driver *driver;
 	bool listed;			/* it was begun, by this process */
 	bool in_call;			/* only what the thread does that began it counts */
-	struct place *places;		/* by path, in the order of the first looks; guarded by the observer's lock while it goes on, as all below */
+	struct lookup *lookups;		/* by path, in the order of the first looks */
 	struct own_file *own;		/* what the build made, by its inode */
 	const char *unsure;		/* the first reason, or NULL */
 	bool asked_directory;
 	char *directory;		/* the working directory at the beginning; NULL: unknown */
 };
 
-static inline struct place *find_place(const struct drv_observation *observation, const char *path)
-{
-	struct place *place;
+/* What a call of libc said of a path, or a reason why that is unknown. */
+struct drv_answer {
+	const char *path;
+	bool by_descriptor, opened;
+	int error;			/* 0 or an errno value */
+	const struct stat *info;	/* of what is there; NULL: nothing */
+	const char *reason;
+};
 
-	HASH_FIND_STR(observation->places, path, place);
-	return place;
-}
+/* The result cannot be kept; the first reason counts, and is static. */
+void drv_observation_be_unsure(struct drv_observation *observation, const char *reason);
+void drv_observation_note_look(struct drv_observation *observation, const struct drv_answer *answer);
+/* The build made or wrote what the path names. */
+void drv_observation_note_write(struct drv_observation *observation, const struct drv_answer *answer);
+void drv_observation_note_listing(struct drv_observation *observation, const struct drv_answer *answer);
 
-static inline bool is_own(const struct drv_observation *observation, uint64_t device, uint64_t inode)
-{
-	struct own_file key = { .id = { device, inode } }, *found;
+struct lookup *drv_observation_find(const struct drv_observation *observation, const char *path);
+/* A path that is not there yet. NULL: there are too many, or no memory; then the build is unsure. */
+struct lookup *drv_observation_add(struct drv_observation *observation, const char *path,
+				   enum finding finding);
+/* Whether the build made that file. */
+bool drv_observation_is_own(const struct drv_observation *observation, uint64_t device, uint64_t inode);
+/* By path: the same dependencies are the same bytes, whichever was looked for first. */
+void drv_observation_sort(struct drv_observation *observation);
+void drv_observation_free(struct drv_observation *observation);
 
-	HASH_FIND(hh, observation->own, &key.id, sizeof(key.id), found);
-	return found;
-}
-
-static inline bool is_absence(int error)
-{
-	return error == ENOENT || error == ENOTDIR;
-}
-
+/* Whether an errno value says that nothing is there. */
+bool drv_is_absence(int error);
 /* What /proc and /sys tell is the machine's. */
-static inline bool is_of_the_system(const char *path)
-{
-	return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0;
-}
-
-static inline bool is_named(const struct drv_observer_text *text, const char *path)
-{
-	return (text->options && strstr(text->options, path)) ||
-	       (text->source.len && memmem(text->source.data, text->source.len, path, strlen(path)));
-}
-
-/* In a child: whether nobody had it at the fork. It is free then in any case. */
-bool drv_observer_free_in_child(pthread_mutex_t *mutex);
-
-/* Which places the driver keeps for itself. It asks the file system: without a lock. */
-void drv_dependencies_judge(struct drv_observation *observation);
-
-/*
- * The manifest of an observation that is over, its places judged and in order.
- * As drv_observer_end. seen: the build looked for anything; compiled: for something
- * else than what the driver keeps.
- */
-CMN_CHECKED enum cmn_status drv_dependencies_gather(const struct drv_observation *observation,
-						    const struct drv_observer_text *text,
-						    bool seen, bool compiled,
-						    struct cc_file_memo *memo,
-						    struct cc_manifest **ret,
-						    const char **ret_reason);
+bool drv_is_of_system(const char *path);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observer: one record of paths for each build that is going on.
+ * observer: the builds that are going on, which thread's calls count for which, and what drivers
+ * looked for in earlier builds.
  */
 #include "layers/shared/observer/observer.h"
 
@@ -13,26 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "common/bytes.h"
 #include "common/clock.h"
+#include "layers/shared/driver/owner.h"
+#include "layers/shared/observer/got_slots.h"
 #include "layers/shared/observer/hooked_objects.h"
 #include "layers/shared/observer/observation.h"
 #include "layers/shared/observer/observer_notes.h"
-#include "layers/shared/driver/owner.h"
 
 /* Linux stamps files with the time of its last tick, which is at most 10 ms old. */
 #define TICK_NS UINT64_C(20000000)
-enum {
-	MAX_WAITS = 3,
-	MAX_PATHS = 65536,	/* of one build */
-	MAJOR_MEMORY = 1,	/* /dev/null, /dev/urandom: no file's content */
-	MAJOR_DRM = 226,
-	MAJOR_NVIDIA = 195,
-};
+enum { MAX_WAITS = 3 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct drv_observation *observations;	/* those that are going on; guarded by lock */
@@ -53,23 +47,13 @@ static bool impossible;			/* on this machine; set once */
 static _Thread_local struct drv_observation *mine;	/* the innermost of this thread */
 static _Thread_local bool busy;			/* this thread is in here */
 
-bool drv_observer_free_in_child(pthread_mutex_t *mutex)
-{
-	if (pthread_mutex_trylock(mutex) == 0) {
-		(void)pthread_mutex_unlock(mutex);
-		return true;
-	}
-	(void)pthread_mutex_init(mutex, NULL);	/* a default mutex does not fail */
-	return false;
-}
-
 /*
  * A child's builds are its own. Nothing is locked before a fork: handlers that run then may be a
  * driver's, which waits for what another thread of it has.
  */
 static void after_fork_child(void)
 {
-	(void)drv_observer_free_in_child(&lock);
+	(void)drv_hooked_objects_free_lock(&lock);
 	drv_hooked_objects_after_fork();
 	observations = NULL;
 	atomic_store(&going_on, 0);
@@ -100,34 +84,29 @@ bool drv_notes_wanted(const void *caller)
 	return !drv_hooked_objects_is_of_program(caller);
 }
 
-static void be_unsure(struct drv_observation *observation, const char *reason)
-{
-	if (!observation->unsure)
-		observation->unsure = reason;
-}
+typedef void note_fn(struct drv_observation *observation, const struct drv_answer *answer);
 
 /* Calls note for each observation that this thread's calls count for. */
-static void each(void (*note)(struct drv_observation *observation, void *ctx), void *ctx)
+static void each(note_fn *note, const struct drv_answer *answer)
 {
 	if (mine) {
-		note(mine, ctx);
+		note(mine, answer);
 		return;
 	}
 	for (struct drv_observation *one = observations; one; one = one->next) {
 		if (!one->in_call)
-			note(one, ctx);
+			note(one, answer);
 	}
 }
 
 /* The same for every one that is going on: whatever this process makes is no dependency of it. */
-static void each_of_all(void (*note)(struct drv_observation *observation, void *ctx), void *ctx)
+static void each_of_all(note_fn *note, const struct drv_answer *answer)
 {
 	for (struct drv_observation *one = observations; one; one = one->next)
-		note(one, ctx);
+		note(one, answer);
 }
 
-static void run(void (*of)(void (*)(struct drv_observation *, void *), void *),
-		void (*note)(struct drv_observation *observation, void *ctx), void *ctx)
+static void run(void (*of)(note_fn *, const struct drv_answer *), note_fn *note, const struct drv_answer *answer)
 {
 	int error = errno;
 
@@ -139,48 +118,10 @@ static void run(void (*of)(void (*)(struct drv_observation *, void *), void *),
 	}
 	busy = true;
 	(void)pthread_mutex_lock(&lock);
-	of(note, ctx);
+	of(note, answer);
 	(void)pthread_mutex_unlock(&lock);
 	busy = false;
 	errno = error;
-}
-
-/* NULL: there are too many, or no memory. */
-static struct place *add_place(struct drv_observation *observation, const char *path,
-			       enum finding finding)
-{
-	size_t len = strlen(path);
-	struct place *place = HASH_COUNT(observation->places) < MAX_PATHS ?
-			      calloc(1, sizeof(*place) + len + 1) : NULL;
-
-	if (place) {
-		place->finding = finding;
-		memcpy(place->path, path, len + 1);
-		HASH_ADD_STR(observation->places, path, place);
-		if (place->hh.tbl)
-			return place;
-		free(place);
-	}
-	be_unsure(observation, "too-many-files");
-	return NULL;
-}
-
-static void add_own(struct drv_observation *observation, const struct stat *info)
-{
-	struct own_file *own;
-
-	if (is_own(observation, info->st_dev, info->st_ino))
-		return;
-	own = calloc(1, sizeof(*own));
-	if (own) {
-		own->id.device = info->st_dev;
-		own->id.inode = info->st_ino;
-		HASH_ADD(hh, observation->own, id, sizeof(own->id), own);
-		if (own->hh.tbl)
-			return;
-		free(own);
-	}
-	be_unsure(observation, "no-memory");
 }
 
 /* The path by which the process can find it again: one relative to a directory other than the working one gets its name. */
@@ -200,76 +141,6 @@ static bool spell(int directory, const char *path, char ret[PATH_MAX])
 		return false;
 	memcpy(ret + len, path, strlen(path) + 1);
 	return true;
-}
-
-struct look {
-	const char *path;
-	bool by_descriptor, opened;
-	int error;
-	const struct stat *info;
-};
-
-/* What is no file is the machine's, or cannot be told. */
-static bool is_device(const struct stat *info)
-{
-	unsigned int number = major(info->st_rdev);
-
-	return (S_ISCHR(info->st_mode) || S_ISBLK(info->st_mode)) &&
-	       (number == MAJOR_MEMORY || number == MAJOR_DRM || number == MAJOR_NVIDIA);
-}
-
-static void note_absence(struct drv_observation *observation, const char *path)
-{
-	struct place *place = find_place(observation, path);
-
-	if (!place)
-		(void)add_place(observation, path, FOUND_NOTHING);
-	else if (!place->written &&
-		 (place->finding == FOUND_FILE || place->finding == FOUND_DIRECTORY))
-		place->changed = true;
-}
-
-static void note_presence(struct drv_observation *observation, const char *path,
-			  const struct stat *info)
-{
-	struct cc_file_identity identity = cc_file_identity_of(info);
-	enum finding finding = S_ISDIR(info->st_mode) ? FOUND_DIRECTORY : FOUND_FILE;
-	struct place *place = find_place(observation, path);
-
-	if (is_own(observation, info->st_dev, info->st_ino) ||
-	    (place && (place->finding == FOUND_OWN || place->written)))
-		return;
-	if (!place) {
-		place = add_place(observation, path, finding);
-		if (place)
-			place->identity = identity;
-		return;
-	}
-	/* A directory's times change with what is made in it. */
-	if (place->finding != finding || identity.device != place->identity.device ||
-	    identity.inode != place->identity.inode ||
-	    (finding == FOUND_FILE && !cc_file_identity_equal(&identity, &place->identity)))
-		place->changed = true;
-}
-
-static void note_look(struct drv_observation *observation, void *ctx)
-{
-	const struct look *look = ctx;
-	struct place *place;
-
-	if (look->error && is_absence(look->error))
-		note_absence(observation, look->path);
-	else if (look->error)
-		be_unsure(observation, "header-unreadable");
-	else if (S_ISREG(look->info->st_mode) || S_ISDIR(look->info->st_mode))
-		note_presence(observation, look->path, look->info);
-	else if (!is_device(look->info))
-		be_unsure(observation, "header-unreadable");
-	place = look->by_descriptor || look->opened ? find_place(observation, look->path) : NULL;
-	if (place) {
-		place->by_descriptor |= look->by_descriptor;
-		place->opened |= look->opened;
-	}
 }
 
 /* Until a change of what was opened would get another time. false: it changes all the time. */
@@ -298,34 +169,18 @@ void drv_note_look(int directory, const char *path, int error, struct stat *info
 {
 	int saved = errno;
 	char spelled[PATH_MAX];
-	struct look look = { .path = spelled, .error = error, .info = info, .opened = fd >= 0 };
+	struct drv_answer answer = { .path = spelled, .error = error, .info = info, .opened = fd >= 0 };
 
 	if (!path || !path[0] || error == EFAULT || error == EINTR || error == ENAMETOOLONG)
 		return;		/* the same for every path of that form */
-	look.by_descriptor = directory != AT_FDCWD && path[0] != '/';
+	answer.by_descriptor = directory != AT_FDCWD && path[0] != '/';
 	if (!spell(directory, path, spelled))
 		drv_note_unsure("header-unreadable");
 	else if (fd >= 0 && !error && S_ISREG(info->st_mode) && !settle(info, fd))
 		drv_note_unsure("include-changed");
 	else
-		run(each, note_look, &look);
+		run(each, drv_observation_note_look, &answer);
 	errno = saved;
-}
-
-static void note_own(struct drv_observation *observation, void *ctx)
-{
-	const struct look *look = ctx;
-	struct place *place = find_place(observation, look->path);
-
-	/* What was read before it was written is a dependency, which will be found to have changed, or kept by the driver. */
-	if (look->info && (!place || place->finding == FOUND_NOTHING))
-		add_own(observation, look->info);
-	if (!place)
-		(void)add_place(observation, look->path, FOUND_OWN);
-	else if (place->finding == FOUND_NOTHING)
-		place->finding = FOUND_OWN;
-	if (place)
-		place->written = true;
 }
 
 void drv_note_write(int directory, const char *path, int error)
@@ -333,14 +188,14 @@ void drv_note_write(int directory, const char *path, int error)
 	int saved = errno;
 	char spelled[PATH_MAX];
 	struct stat info;
-	struct look look = { .path = spelled, .info = &info };
+	struct drv_answer answer = { .path = spelled, .info = &info };
 
 	if (!path || !path[0] || error)
 		return;
 	if (spell(directory, path, spelled)) {
 		if (lstat(spelled, &info) != 0)
-			look.info = NULL;
-		run(each_of_all, note_own, &look);
+			answer.info = NULL;
+		run(each_of_all, drv_observation_note_write, &answer);
 	} else {
 		drv_note_unsure("header-unreadable");
 	}
@@ -352,24 +207,15 @@ void drv_note_created(const char *path)
 	drv_note_write(AT_FDCWD, path, 0);
 }
 
-static void note_listing(struct drv_observation *observation, void *ctx)
-{
-	char path[PATH_MAX + 2];
-
-	(void)snprintf(path, sizeof(path), "%s/", (const char *)ctx);
-	if (!find_place(observation, path))
-		(void)add_place(observation, path, FOUND_LISTED);
-}
-
 void drv_note_listing(const char *path)
 {
 	if (path)
-		run(each, note_listing, (void *)path);
+		run(each, drv_observation_note_listing, &(struct drv_answer){ .path = path });
 }
 
-static void note_directory(struct drv_observation *observation, void *ctx)
+static void note_directory(struct drv_observation *observation, const struct drv_answer *answer)
 {
-	(void)ctx;
+	(void)answer;
 	observation->asked_directory = true;
 }
 
@@ -378,14 +224,14 @@ void drv_note_working_directory(void)
 	run(each, note_directory, NULL);
 }
 
-static void note_unsure(struct drv_observation *observation, void *ctx)
+static void note_unsure(struct drv_observation *observation, const struct drv_answer *answer)
 {
-	be_unsure(observation, ctx);
+	drv_observation_be_unsure(observation, answer->reason);
 }
 
 void drv_note_unsure(const char *reason)
 {
-	run(each, note_unsure, (void *)reason);
+	run(each, note_unsure, &(struct drv_answer){ .reason = reason });
 }
 
 /* One build. */
@@ -450,48 +296,31 @@ static bool leave(struct drv_observation *observation)
 	return found || !observation->listed;
 }
 
-static void release(struct drv_observation *observation)
-{
-	struct place *place, *next;
-	struct own_file *own, *next_own;
-
-	HASH_ITER(hh, observation->places, place, next) {
-		HASH_DEL(observation->places, place);
-		free(place);
-	}
-	HASH_ITER(hh, observation->own, own, next_own) {
-		HASH_DEL(observation->own, own);
-		free(own);
-	}
-	free(observation->directory);
-	free(observation);
-}
-
 static void drop(struct drv_observation *observation)
 {
 	if (leave(observation))
-		release(observation);
+		drv_observation_free(observation);
 }
 
 /*
  * A path of the driver's own: an absolute one that the application does not name, in a directory
  * that was not looked at beforehand, as compilers look at those where headers may be.
  */
-static bool is_setting(const struct drv_observation *observation, const struct place *place,
+static bool is_setting(const struct drv_observation *observation, const struct lookup *lookup,
 		       const struct drv_observer_text *text)
 {
 	char path[PATH_MAX];
-	size_t len = strlen(place->path);
+	size_t len = strlen(lookup->path);
 
-	if ((place->finding != FOUND_NOTHING && place->finding != FOUND_FILE) || place->written ||
-	    place->kept || place->by_descriptor || place->path[0] != '/' ||
-	    is_of_the_system(place->path) || len >= sizeof(path) || is_named(text, place->path))
+	if ((lookup->finding != FOUND_NOTHING && lookup->finding != FOUND_FILE) || lookup->written ||
+	    lookup->kept || lookup->by_descriptor || lookup->path[0] != '/' ||
+	    drv_is_of_system(lookup->path) || len >= sizeof(path) || drv_observer_text_names(text, lookup->path))
 		return false;
-	memcpy(path, place->path, len + 1);
+	memcpy(path, lookup->path, len + 1);
 	for (char *slash = strrchr(path, '/'); slash && slash != path; slash = strrchr(path, '/')) {
 		*slash = '\0';
-		if (find_place(observation, path) ||
-		    (strrchr(path, '/') != path && is_named(text, path)))
+		if (drv_observation_find(observation, path) ||
+		    (strrchr(path, '/') != path && drv_observer_text_names(text, path)))
 			return false;
 	}
 	return true;
@@ -507,23 +336,23 @@ static const struct setting *find_setting(const char *path)
 }
 
 /* false: no memory. */
-static bool learn_setting(const struct place *place)
+static bool learn_setting(const struct lookup *lookup)
 {
-	const struct setting *known = find_setting(place->path);
-	bool opened = place->opened || (known && known->opened);
-	size_t len = strlen(place->path);
+	const struct setting *known = find_setting(lookup->path);
+	bool opened = lookup->opened || (known && known->opened);
+	size_t len = strlen(lookup->path);
 	struct setting *setting;
 
-	if (known && known->finding == place->finding && known->opened == opened &&
-	    cc_file_identity_equal(&known->identity, &place->identity))
+	if (known && known->finding == lookup->finding && known->opened == opened &&
+	    cc_file_identity_equal(&known->identity, &lookup->identity))
 		return true;
 	setting = calloc(1, sizeof(*setting) + len + 1);
 	if (!setting)
 		return false;
-	setting->finding = place->finding;	/* the latest answer is what the driver goes by */
-	setting->identity = place->identity;
+	setting->finding = lookup->finding;	/* the latest answer is what the driver goes by */
+	setting->identity = lookup->identity;
 	setting->opened = opened;
-	memcpy(setting->path, place->path, len);
+	memcpy(setting->path, lookup->path, len);
 	setting->next = atomic_load_explicit(&settings, memory_order_relaxed);
 	atomic_store_explicit(&settings, setting, memory_order_release);
 	return true;
@@ -535,13 +364,13 @@ static void learn_settings(struct drv_observation *observation,
 	bool learned = true;
 
 	(void)pthread_mutex_lock(&lock);
-	for (const struct place *place = observation->places; place; place = place->hh.next) {
-		if (is_setting(observation, place, text))
-			learned = learn_setting(place) && learned;
+	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
+		if (is_setting(observation, lookup, text))
+			learned = learn_setting(lookup) && learned;
 	}
 	(void)pthread_mutex_unlock(&lock);
 	if (!learned)
-		be_unsure(observation, "no-memory");
+		drv_observation_be_unsure(observation, "no-memory");
 }
 
 /* Those that other builds of this process looked for count as if this one had, with the answers of then. */
@@ -549,19 +378,14 @@ static void take_settings(struct drv_observation *observation)
 {
 	for (const struct setting *setting = atomic_load_explicit(&settings, memory_order_acquire);
 	     setting; setting = setting->next) {
-		struct place *copy = find_place(observation, setting->path) ? NULL :
-				     add_place(observation, setting->path, setting->finding);
+		struct lookup *copy = drv_observation_find(observation, setting->path) ? NULL :
+				     drv_observation_add(observation, setting->path, setting->finding);
 
 		if (copy) {
 			copy->identity = setting->identity;
 			copy->opened = setting->opened;
 		}
 	}
-}
-
-static int compare_places(const struct place *a, const struct place *b)
-{
-	return strcmp(a->path, b->path);
 }
 
 static enum cmn_status end(struct drv_observation *observation,
@@ -575,28 +399,27 @@ static enum cmn_status end(struct drv_observation *observation,
 		*ret_reason = "other-process";
 		return CMN_MISS;
 	}
-	/* What came with this build, and could not be led then. */
+	/* What came with this build, and could not be hooked then. */
 	if (observation->listed && !drv_hooked_objects_update(NULL))
-		be_unsure(observation, "observer-blind");
+		drv_observation_be_unsure(observation, "observer-blind");
 	drv_dependencies_judge(observation);
 	learn_settings(observation, text);
-	for (const struct place *place = observation->places; place; place = place->hh.next) {
-		seen = seen || place->finding != FOUND_OWN;
-		if ((place->finding == FOUND_NOTHING || place->finding == FOUND_FILE) && !place->kept)
+	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
+		seen = seen || lookup->finding != FOUND_OWN;
+		if ((lookup->finding == FOUND_NOTHING || lookup->finding == FOUND_FILE) && !lookup->kept)
 			compiled = true;
 	}
 	take_settings(observation);
-	/* The same dependencies are the same bytes, whichever was looked for first. */
-	HASH_SORT(observation->places, compare_places);
+	drv_observation_sort(observation);
 	status = drv_dependencies_gather(observation, text, seen, compiled, memo, ret, ret_reason);
-	release(observation);
+	drv_observation_free(observation);
 	return status;
 }
 
 /*
  * As observer.h has them. Structures go from one copy to another: to be raised with every change of
  * one that they reach. Copies of different versions do not use each other, and where both would
- * lead the same slots, the second one is blind.
+ * hook the same slots, the second one is blind.
  */
 #define VERSION 1
 

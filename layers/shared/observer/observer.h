@@ -1,41 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observer: which files a driver's compiler looks for while it builds, and what
- * it is told. Drivers compile within the process and reach the file system by calls of libc,
- * through their slots (got_slots.h). Before the first build of a process that
- * nothing is cached for, the slots of the driver, of its compilers and of what these
- * are linked with are led to stand-ins (libc_hooks.c), which make the same call and note
- * it where a build is being observed. What a driver loads while it builds is
- * led on its next call of dlsym, before any of its functions is called.
+ * observer: which files a driver's compiler looks for while it builds, and what it is told. Drivers
+ * compile within the process and reach the file system by calls of libc, through their slots
+ * (got_slots.h). Before the first build of a process that misses the cache, the driver, its
+ * compilers and what these are linked with are hooked (hooked_objects.h): their calls of libc go to
+ * hooks (libc_hooks.h), which make the same call and note it where a build is being observed. What a
+ * driver loads while it builds is hooked on its next call of dlsym, before any of its functions is
+ * called. A process without misses is never touched, nor are the application's own objects.
  *
- * A process without misses is never touched, nor the application's own
- * objects.
+ * What is seen: each path that was asked for, as it was spelled, and the answer: nothing there, a
+ * directory, or a file with the identity that it had when it was opened. What the driver itself
+ * creates or writes meanwhile is no dependency, nor is what lies in a directory where it leaves files
+ * (its cache). What a driver looks for by an absolute path that the application did not name (its
+ * settings) may be read once in a process: it is a dependency of all builds after that. All other
+ * answers, other processes, and ways around libc as far as they can be noticed make the observation
+ * unsure.
  *
- * What is seen: each path that was asked for, as it was spelled, and the
- * answer: nothing there, a directory, or a file with the identity that it had
- * when it was opened. What the driver itself creates or writes meanwhile is its
- * own, and no dependency, nor is what lies in a directory where it leaves files
- * (its cache). What a driver looks for by an absolute path that the application
- * did not name (its settings) may be read once in a process: it is a
- * dependency of all builds after that. All other answers, other processes, and ways
- * around libc as far as they can be noticed make the observation unsure.
- *
- * Thread-safe. Builds may overlap. What a thread looks for counts for the build
- * that it began. What a thread looks for that began none counts for all that are
- * going on (rusticl 26 compiles in others), but not where the driver is known
- * to compile in the call, nor by way of libraries that the program itself is linked
- * with, which its own threads use.
+ * Thread-safe. Builds may overlap. What a thread looks for counts for the build that it began. What a
+ * thread looks for that began none counts for all that are going on (rusticl 26 compiles in other
+ * threads), but not where the driver is known to compile in the call, nor through libraries that the
+ * program itself is linked with, which its own threads use.
  */
 #ifndef SHARED_OBSERVER_OBSERVER_H
 #define SHARED_OBSERVER_OBSERVER_H
 
 #include <stdbool.h>
 
-#include "cachecore/manifest.h"
-#include "common/status.h"
 #include "layers/shared/driver/libraries.h"
-
-struct drv_observation;
+#include "layers/shared/observer/dependencies.h"
 
 struct drv_observer_request {
 	const struct drv_driver *driver;
@@ -46,14 +38,6 @@ struct drv_observer_request {
 
 /* NULL: out of memory. Sleeps never; some 5 ms for the first one of a process. */
 struct drv_observation *drv_observer_begin(const struct drv_observer_request *request);
-
-/* What the application gave to be compiled. Borrowed. */
-struct drv_observer_text {
-	bool reads;		/* it has words by which files are read: something must have been seen */
-	bool directory;		/* the result has the working directory's name */
-	const char *options;	/* may be NULL */
-	struct cmn_view source;	/* text, or a module that may come from the driver's own cache */
-};
 
 /*
  * Ends and frees the observation, in the thread that began it, or any where that has ended or the

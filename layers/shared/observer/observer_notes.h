@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observer_notes: what the stand-ins (libc_hooks.c) tell the observer, and what it
- * needs of them. All leave errno alone. Thread-safe; not for signal handlers,
- * where a note is lost and makes the observation unsure.
+ * observer_notes: what the hooks (libc_hooks.c) tell the observer. All leave errno alone.
+ * Thread-safe. In a signal handler a note may be lost, which makes the observation unsure.
  */
 #ifndef SHARED_OBSERVER_OBSERVER_NOTES_H
 #define SHARED_OBSERVER_OBSERVER_NOTES_H
 
 #include <stdbool.h>
 #include <sys/stat.h>
-
-#include "layers/shared/observer/got_slots.h"
 
 /* Whether what this thread does now, called from there, is being observed. */
 bool drv_notes_wanted(const void *caller);
@@ -34,8 +31,5 @@ void drv_note_working_directory(void);
 void drv_note_unsure(const char *reason);
 /* Objects may have been loaded. */
 void drv_note_loading(void);
-
-/* libc_hooks.c: the functions, by name. */
-const struct drv_slot_function *drv_watched_functions(size_t *ret_count);
 
 #endif

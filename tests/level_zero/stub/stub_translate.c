@@ -163,7 +163,13 @@ static ze_result_t compile_input(const struct inputs *inputs, uint32_t i, struct
 /* False, and *ret_status is set: a setting says that this compilation fails. */
 static bool may_compile(struct stub_text *log, ze_result_t *ret_status)
 {
-	if (stub_is_set("STUB_FAIL_OOM")) {
+	static atomic_uint compilations;
+	char first[16];
+
+	/* Each, or the first ones of the process. */
+	if (stub_is_set("STUB_FAIL_OOM") ||
+	    (stub_setting("STUB_FIRST_OOM", first, sizeof(first)) &&
+	     atomic_fetch_add(&compilations, 1) < (unsigned int)atoi(first))) {
 		*ret_status = ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
 		return false;
 	}

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cachecore/api/build.h"
 #include "cachecore/cache.h"
 #include "cachecore/memory/programs_internal.h"
 #include "tests/support/fast_kernel.h"
@@ -51,8 +52,6 @@ static void try_locks(void)
 	try_lock(&watched->lock);
 	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++)
 		try_lock(&watched->map.fast.shards[i].lock);
-	for (size_t i = 0; i < RECENT_SHARDS; i++)
-		try_lock(&watched->map.recent.shards[i].lock);
 }
 
 static struct value *value_new(enum kind kind)
@@ -193,9 +192,9 @@ static enum cmn_status obtain(struct cc_programs *programs, const char *key, con
 {
 	script->kind = kernel ? KERNEL : PROGRAM;
 	if (kernel)
-		return cc_kernels_get_or_build(programs, cmn_view_of(key), cmn_view_of(kernel), run_script,
+		return api_build_kernel(programs, cmn_view_of(key), cmn_view_of(kernel), run_script,
 					       script, taken);
-	return cc_programs_get_or_build(programs, cmn_view_of(key), run_script, script, false,
+	return api_build_program(programs, cmn_view_of(key), run_script, script, false,
 					taken);
 }
 
@@ -341,11 +340,6 @@ static void expect_stub(struct script *script)
 	CU_ASSERT_PTR_NULL(atomic_load(&script->result->value));
 }
 
-static void make_no_room(void *room)
-{
-	(void)room;
-}
-
 /* "pointer to built resource, build error ... and current build status" */
 TEST(a_build_result_is_value_error_and_state)
 {
@@ -354,18 +348,18 @@ TEST(a_build_result_is_value_error_and_state)
 	struct script makes = { .look = expect_stub, .result = good, .size = 9 };
 	struct script fails = { .look = expect_stub, .result = bad, .failures = 1,
 				.failure = CMN_ERR_DRIVER, .error_code = -11, .message = "no" };
-	const struct build_request make = { run_script, &makes, make_no_room, NULL, false };
-	const struct build_request fail = { run_script, &fails, make_no_room, NULL, false };
+	const struct api_request make = { run_script, &makes, NULL, false };
+	const struct api_request fail = { run_script, &fails, NULL, false };
 	struct cc_build_taken taken;
 
 	CU_ASSERT_TRUE_FATAL(good && bad);
 	CU_ASSERT_EQUAL(cc_build_result_state(good), BUILD_UNCLAIMED);
-	CU_ASSERT_EQUAL_FATAL(cc_build_result_obtain(good, &make, &taken), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(api_build_result(good, &make, &taken), CMN_OK);
 	CU_ASSERT_EQUAL(cc_build_result_state(good), BUILD_SUCCEEDED);
 	CU_ASSERT_PTR_EQUAL(atomic_load(&good->value), taken.value);
 	CU_ASSERT_EQUAL(good->size, 9);
 	value_unref(taken.value);
-	CU_ASSERT_EQUAL(cc_build_result_obtain(bad, &fail, &taken), CMN_ERR_DRIVER);
+	CU_ASSERT_EQUAL(api_build_result(bad, &fail, &taken), CMN_ERR_DRIVER);
 	CU_ASSERT_EQUAL(cc_build_result_state(bad), BUILD_FAILED);
 	CU_ASSERT_PTR_NULL(atomic_load(&bad->value));
 	CU_ASSERT_EQUAL(bad->status, CMN_ERR_DRIVER);
@@ -450,7 +444,7 @@ TEST(no_callback_is_called_with_a_lock_held)
 	CU_ASSERT_EQUAL(use(programs, "d", NULL, 8), CC_WAY_BUILT);
 	cc_programs_flush(programs);
 	watched = NULL;
-	CU_ASSERT_TRUE(atomic_load(&tried) > 10 * (FAST_KERNEL_SHARDS + RECENT_SHARDS));
+	CU_ASSERT_TRUE(atomic_load(&tried) > 10 * FAST_KERNEL_SHARDS);
 	CU_ASSERT_EQUAL(atomic_load(&found_held), 0);
 	programs_end(programs);
 }
@@ -494,7 +488,7 @@ TEST(a_finished_result_is_taken_without_its_mutex)
 	unsigned int users;
 
 	CU_ASSERT_EQUAL(use(programs, "key", NULL, 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(cc_programs_get_or_build(programs, cmn_view_of("bad"), run_script, &fails,
+	CU_ASSERT_EQUAL(api_build_program(programs, cmn_view_of("bad"), run_script, &fails,
 						 true, &taken), CMN_ERR_DRIVER);
 	free(taken.error_message);
 	good = result_of(programs, "key", NULL, &users);
@@ -505,7 +499,7 @@ TEST(a_finished_result_is_taken_without_its_mutex)
 	pthread_mutex_lock(&bad->lock);
 	CU_ASSERT_EQUAL(use(programs, "key", NULL, 1), CC_WAY_FOUND);
 	CU_ASSERT_TRUE(is_there(programs, "key"));
-	CU_ASSERT_EQUAL(cc_programs_get_or_build(programs, cmn_view_of("bad"), run_script, &fails,
+	CU_ASSERT_EQUAL(api_build_program(programs, cmn_view_of("bad"), run_script, &fails,
 						 true, &taken), CMN_ERR_DRIVER);
 	CU_ASSERT_EQUAL(taken.way, CC_WAY_FOUND);
 	CU_ASSERT_STRING_EQUAL(taken.error_message, "no");
@@ -566,8 +560,7 @@ static void *run_races(void *arg)
 
 	for (int i = 0; i < RACES; i++) {
 		struct race *race = &racer->races[i];
-		const struct build_request request = { build_for_race, &race->builds,
-						       make_no_room, NULL, false };
+		const struct api_request request = { build_for_race, &race->builds, NULL, false };
 		struct cc_build_taken taken;
 
 		atomic_fetch_add(&race->arrived, 1);
@@ -575,7 +568,7 @@ static void *run_races(void *arg)
 			if (spins % 1000 == 0)	/* the other one may need this processor */
 				(void)sched_yield();	/* cannot fail */
 		}
-		if (cc_build_result_obtain(race->result, &request, &taken) != CMN_OK) {
+		if (api_build_result(race->result, &request, &taken) != CMN_OK) {
 			racer->failed++;
 			continue;
 		}
@@ -669,8 +662,7 @@ TEST(what_a_state_publishes_is_read_without_a_lock)
 		struct build_result *result = cc_build_result_new(&program_ops);
 		struct script script = { .failures = failures, .failure = CMN_ERR_DRIVER,
 					 .error_code = 3, .message = "no", .size = 5 };
-		const struct build_request request = { run_script, &script, make_no_room, NULL,
-						       false };
+		const struct api_request request = { run_script, &script, NULL, false };
 		struct observer observer = { .result = result };
 		struct cc_build_taken taken;
 		enum cmn_status status;
@@ -678,7 +670,7 @@ TEST(what_a_state_publishes_is_read_without_a_lock)
 		CU_ASSERT_PTR_NOT_NULL_FATAL(result);
 		CU_ASSERT_EQUAL_FATAL(pthread_create(&observer.thread, NULL, observe, &observer),
 				      0);
-		status = cc_build_result_obtain(result, &request, &taken);
+		status = api_build_result(result, &request, &taken);
 		CU_ASSERT_EQUAL_FATAL(pthread_join(observer.thread, NULL), 0);
 		CU_ASSERT_EQUAL(status, failures ? CMN_ERR_DRIVER : CMN_OK);
 		CU_ASSERT_EQUAL(observer.last, failures ? BUILD_FAILED : BUILD_SUCCEEDED);
@@ -933,7 +925,7 @@ TEST(remembered_errors_are_evicted_like_programs)
 	char key[] = "a";
 
 	for (; key[0] <= 'z'; key[0]++) {
-		CU_ASSERT_EQUAL(cc_programs_get_or_build(programs, cmn_view_of(key), run_script,
+		CU_ASSERT_EQUAL(api_build_program(programs, cmn_view_of(key), run_script,
 							 &fails, true, &taken), CMN_ERR_DRIVER);
 		CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
 		free(taken.error_message);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* slab: room that is used again, lengths that are refused, buffers that outlive their slabs. */
-#include "common/slab.h"
+#include "common/bytes.h"
 
 #include <pthread.h>
 #include <string.h>
 
-#include "common/bytes.h"
 #include "tests/support/unit.h"
 
 #define SHARE ((size_t)100000)		/* served by a block, many to one */
@@ -24,7 +23,7 @@ static struct cmn_buffer take(struct cmn_slabs *slabs, size_t len, uint8_t byte)
 {
 	struct cmn_buffer buf = { 0 };
 
-	CU_ASSERT_TRUE_FATAL(cmn_slabs_reserve(slabs, len, &buf));
+	CU_ASSERT_TRUE_FATAL(cmn_buffer_reserve_in(&buf, slabs, len));
 	CU_ASSERT_PTR_NOT_NULL(buf.slab);
 	CU_ASSERT_EQUAL(buf.len, 0);
 	CU_ASSERT_TRUE_FATAL(buf.cap >= len);
@@ -88,8 +87,8 @@ TEST(refuses_what_malloc_serves_better)
 	struct cmn_buffer buf = { .cap = 42 };	/* to be seen untouched */
 
 	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
-		CU_ASSERT_FALSE(cmn_slabs_reserve(slabs, lens[i], &buf));
-	CU_ASSERT_FALSE(cmn_slabs_reserve(NULL, SHARE, &buf));
+		CU_ASSERT_FALSE(cmn_buffer_reserve_in(&buf, slabs, lens[i]));
+	CU_ASSERT_FALSE(cmn_buffer_reserve_in(&buf, NULL, SHARE));
 	CU_ASSERT_PTR_NULL(buf.data);
 	CU_ASSERT_PTR_NULL(buf.slab);
 	CU_ASSERT_EQUAL(buf.cap, 42);
@@ -107,7 +106,7 @@ TEST(what_is_given_is_there_to_its_end)
 		for (size_t len = power - 130; len <= power + 130; len++) {
 			struct cmn_buffer buf = { 0 };
 
-			if (!cmn_slabs_reserve(slabs, len, &buf))
+			if (!cmn_buffer_reserve_in(&buf, slabs, len))
 				continue;
 			given++;
 			CU_ASSERT_TRUE_FATAL(buf.cap >= len);
@@ -178,7 +177,7 @@ static void *hold_and_release(void *ctx)
 		holder->wrong += !is_full_of(buf, holder->byte);
 		cmn_buffer_release(buf);
 		/* Refused while the other is inside. */
-		if (cmn_slabs_reserve(holder->slabs, len, buf)) {
+		if (cmn_buffer_reserve_in(buf, holder->slabs, len)) {
 			buf->len = 64;	/* the front is what an overlap would hit */
 			memset(buf->data, holder->byte, buf->len);
 		}

@@ -390,7 +390,7 @@ static void account_is_right(void)
 	uint64_t counted = 1, written = 0;
 	int fd = open(below(""), O_RDONLY | O_DIRECTORY);
 
-	CU_ASSERT_EQUAL(cc_account_count(fd, &counted), CMN_OK);
+	CU_ASSERT_EQUAL(cc_account_count(fd, &counted, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(cc_number_file_read(fd, CC_ACCOUNT_NAME, &written), CMN_OK);
 	CU_ASSERT_EQUAL(counted, written);
 	CU_ASSERT_EQUAL(close(fd), 0);

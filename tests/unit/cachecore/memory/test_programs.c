@@ -4,7 +4,7 @@
  * KernelProgramCache document: "In-memory cache", "Thread-safety", "Core of
  * caching mechanism" and "In-memory cache eviction".
  */
-#include "cachecore/memory/programs.h"
+#include "cachecore/api/build.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -127,7 +127,7 @@ static struct cmn_view key_of(const char *text)
 static enum cmn_status get_or_build(struct cc_programs *programs, const char *key,
 				    struct script *script, struct cc_build_taken *taken)
 {
-	return cc_programs_get_or_build(programs, key_of(key), build_script, script, false, taken);
+	return api_build_program(programs, key_of(key), build_script, script, false, taken);
 }
 
 /* Builds a program, or takes it, and gives the reference back. */
@@ -146,7 +146,7 @@ static enum cc_way use_kernel(struct cc_programs *programs, const char *key, con
 	struct script script = { 0 };
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL_FATAL(cc_kernels_get_or_build(programs, key_of(key), cmn_view_of(name), build_script,
+	CU_ASSERT_EQUAL_FATAL(api_build_kernel(programs, key_of(key), cmn_view_of(name), build_script,
 						      &script, &taken), CMN_OK);
 	value_release(taken.value);
 	return taken.way;
@@ -169,7 +169,7 @@ static void *add_fast_kernel(struct cc_programs *programs, const char *key, cons
 	struct script script = { 0 };
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL_FATAL(cc_kernels_get_or_build(programs, key_of(key), cmn_view_of(name), build_script,
+	CU_ASSERT_EQUAL_FATAL(api_build_kernel(programs, key_of(key), cmn_view_of(name), build_script,
 						      &script, &taken), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(fast_kernel_put(programs, key_of(key), constants, programs,
 						 cmn_view_of(name), taken.value), CMN_OK);
@@ -203,7 +203,7 @@ static void *call(void *arg)
 	struct caller *caller = arg;
 
 	if (caller->kernel)
-		caller->status = cc_kernels_get_or_build(caller->programs, key_of(caller->key),
+		caller->status = api_build_kernel(caller->programs, key_of(caller->key),
 							 cmn_view_of(caller->kernel), build_script,
 							 caller->script, &caller->taken);
 	else
@@ -267,14 +267,11 @@ TEST(keys_that_differ_in_one_byte_are_two)
 			struct value *value = value_new();
 			CU_ASSERT_EQUAL(cc_programs_put(programs, (struct cmn_view){ key, len },
 							value, 1), CMN_OK);
-			/* Twice: by the hash, and as one fetched lately. */
-			for (int again = 0; again < 2; again++) {
-				CU_ASSERT_EQUAL_FATAL(
-					cc_programs_get(programs, (struct cmn_view){ key, len },
-							&got), CMN_OK);
-				CU_ASSERT_PTR_EQUAL(got, value);
-				value_release(got);
-			}
+			CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs,
+							      (struct cmn_view){ key, len },
+							      &got), CMN_OK);
+			CU_ASSERT_PTR_EQUAL(got, value);
+			value_release(got);
 			added++;
 		}
 	}
@@ -293,6 +290,31 @@ TEST(empty_key_is_a_key)
 	programs_end(programs);
 }
 
+TEST(kernels_of_one_name_are_told_apart_by_their_programs)
+{
+	static const char *const keys[] = { "a", "b", "" };
+	struct cc_programs *programs = programs_new(0);
+	void *first[3], *value;
+
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(use(programs, keys[i], 1), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use_kernel(programs, keys[i], ""), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use_kernel(programs, keys[i], "k"), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL_FATAL(cc_kernels_get(programs, key_of(keys[i]), cmn_view_of("k"),
+						     &first[i]), CMN_OK);
+		value_release(first[i]);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL_FATAL(cc_kernels_get(programs, key_of(keys[i]), cmn_view_of("k"),
+						     &value), CMN_OK);
+		CU_ASSERT_PTR_EQUAL(value, first[i]);
+		value_release(value);
+	}
+	CU_ASSERT_PTR_NOT_EQUAL(first[0], first[1]);
+	CU_ASSERT_PTR_NOT_EQUAL(first[1], first[2]);
+	programs_end(programs);
+}
+
 /* "Actual build of the program happens outside of the lock, so other threads can ... build other programs" */
 /* So long that it is not copied while it is built for. */
 TEST(a_long_key_is_the_maps_own_afterwards)
@@ -306,7 +328,7 @@ TEST(a_long_key_is_the_maps_own_afterwards)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(key);
 	memset(key, 'a', len);
-	CU_ASSERT_EQUAL(cc_programs_get_or_build(programs, (struct cmn_view){ key, len },
+	CU_ASSERT_EQUAL(api_build_program(programs, (struct cmn_view){ key, len },
 						 build_script, &script, false, &taken), CMN_OK);
 	value_release(taken.value);
 	/* The caller's memory is its own again. */
@@ -338,7 +360,7 @@ TEST(a_transient_value_is_given_and_not_kept)
 	struct cc_build_taken taken;
 
 	for (int i = 1; i <= 2; i++) {
-		CU_ASSERT_EQUAL(cc_programs_get_or_build(programs, key_of("key"), build_transient,
+		CU_ASSERT_EQUAL(api_build_program(programs, key_of("key"), build_transient,
 							 &script, false, &taken), CMN_OK);
 		CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
 		value_release(taken.value);
@@ -378,7 +400,7 @@ TEST(build_may_use_the_cache)
 	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL(cc_programs_get_or_build(programs, key_of("outer"), build_with_another,
+	CU_ASSERT_EQUAL(api_build_program(programs, key_of("outer"), build_with_another,
 						 programs, false, &taken), CMN_OK);
 	value_release(taken.value);
 	CU_ASSERT_TRUE(is_there(programs, "inner"));
@@ -566,7 +588,7 @@ TEST(remembered_failure_stays_until_removed)
 	struct cc_build_taken taken;
 
 	for (int i = 0; i < 3; i++) {
-		CU_ASSERT_EQUAL(cc_programs_get_or_build(programs, key_of("key"), build_script,
+		CU_ASSERT_EQUAL(api_build_program(programs, key_of("key"), build_script,
 							 &script, true, &taken), CMN_ERR_DRIVER);
 		CU_ASSERT_EQUAL(taken.way, i ? CC_WAY_FOUND : CC_WAY_BUILT);
 		CU_ASSERT_EQUAL(taken.error_code, 7);
@@ -586,7 +608,7 @@ TEST(remembered_failure_makes_place_for_a_put)
 	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL(cc_programs_get_or_build(programs, key_of("key"), build_script, &script,
+	CU_ASSERT_EQUAL(api_build_program(programs, key_of("key"), build_script, &script,
 						 true, &taken), CMN_ERR_DRIVER);
 	free(taken.error_message);
 	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value_new(), 2), CMN_OK);
@@ -612,7 +634,7 @@ TEST(success_without_a_value_is_a_failure)
 	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL(cc_programs_get_or_build(programs, key_of("key"), build_nothing, NULL,
+	CU_ASSERT_EQUAL(api_build_program(programs, key_of("key"), build_nothing, NULL,
 						 false, &taken), CMN_ERR_INVALID);
 	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
 	programs_end(programs);
@@ -1068,7 +1090,7 @@ TEST(out_of_memory_in_a_kernel_flushes_its_program_too)
 	struct cc_build_taken taken;
 
 	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(cc_kernels_get_or_build(programs, key_of("a"), cmn_view_of("k"), build_script, &script,
+	CU_ASSERT_EQUAL(api_build_kernel(programs, key_of("a"), cmn_view_of("k"), build_script, &script,
 						&taken), CMN_OK);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 	value_release(taken.value);

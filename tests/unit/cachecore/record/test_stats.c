@@ -13,10 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cachecore/record/stats_log.h"
+#include "common/file.h"
 #include "tests/support/unit.h"
 
 /* The working directory is the test's own. */
 #define ROOT "cache/root"
+#define LOG ROOT "/" CC_STATS_LOG_NAME
 #define THREADS 8
 #define ROUNDS 200
 
@@ -228,12 +231,163 @@ TEST(does_not_wait_for_ever_for_the_lock)
 	fd = open(ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CU_ASSERT_EQUAL_FATAL(flock(fd, LOCK_EX), 0);
 	cc_stats_add(stats, CC_MISSES, 5);
+	cc_stats_add(stats, CC_STORES, 1);
 	cc_stats_bypass(stats, "time");
 	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, 0), CMN_BUSY);
 	CU_ASSERT_EQUAL_FATAL(close(fd), 0);
 	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
 	check_file(CC_MISSES, 5);
 	cc_stats_free(stats);
+}
+
+static uint64_t size_of(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
+}
+
+static void flush(enum cc_counter counter, uint64_t amount)
+{
+	struct cc_stats *stats = new_stats();
+
+	cc_stats_add(stats, counter, amount);
+	cc_stats_bypass(stats, "time");
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, 0), CMN_OK);
+	cc_stats_free(stats);
+}
+
+/* A process that only had hits does not wait for who holds the lock, and replaces nothing. */
+TEST(who_stored_nothing_appends_without_a_lock)
+{
+	struct cc_stats *stats;
+	int fd;
+
+	unit_write("cache/root/stats.txt", "hits_disk 10\n");
+	fd = open(ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_EQUAL_FATAL(flock(fd, LOCK_EX), 0);
+	for (int i = 0; i < 3; i++)
+		flush(CC_HITS_DISK, 2);
+	CU_ASSERT_EQUAL_FATAL(close(fd), 0);
+	CU_ASSERT_EQUAL(size_of("cache/root/stats.txt"), strlen("hits_disk 10\n"));
+	check_file(CC_HITS_DISK, 16);
+	stats = loaded();
+	CU_ASSERT_EQUAL(bypasses(stats, "time"), 3);
+	cc_stats_free(stats);
+	/* Who stores adds it all to the file. */
+	flush(CC_STORES, 1);
+	CU_ASSERT_EQUAL(access(LOG, F_OK), -1);
+	check_file(CC_HITS_DISK, 16);
+	stats = loaded();
+	CU_ASSERT_EQUAL(bypasses(stats, "time"), 4);
+	cc_stats_free(stats);
+}
+
+TEST(the_log_is_bounded)
+{
+	bool merged = false;
+
+	unit_write("cache/root/stats.txt", "");
+	for (unsigned int i = 0; i < 2 * CC_STATS_LOG_MAX / CC_STATS_LOG_RECORD; i++) {
+		flush(CC_HITS_DISK, 1);
+		CU_ASSERT_TRUE(size_of(LOG) <= CC_STATS_LOG_MAX);
+		merged |= access(LOG, F_OK) != 0;
+	}
+	CU_ASSERT_TRUE(merged);
+	check_file(CC_HITS_DISK, 2 * CC_STATS_LOG_MAX / CC_STATS_LOG_RECORD);
+}
+
+/* Torn, damaged, of another version: only that is lost, wherever it lies. */
+TEST(damaged_records_are_skipped)
+{
+	struct cmn_buffer file;
+	uint8_t *bytes;
+
+	unit_write("cache/root/stats.txt", "");
+	for (int i = 0; i < 4; i++)
+		flush(CC_HITS_DISK, 1);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, LOG, 1 << 20, false, &file), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(file.len, 4 * CC_STATS_LOG_RECORD);
+	bytes = file.data;
+	for (size_t i = 0; i < CC_STATS_LOG_RECORD; i += 37) {
+		bytes[i + CC_STATS_LOG_RECORD] ^= 4;
+		unit_write_bytes(LOG, bytes, file.len);
+		check_file(CC_HITS_DISK, 3);
+		/* The first one's beginning is lost. */
+		unit_write_bytes(LOG, bytes + i + 1, file.len - i - 1);
+		check_file(CC_HITS_DISK, 2);
+		bytes[i + CC_STATS_LOG_RECORD] ^= 4;
+	}
+	cmn_buffer_release(&file);
+}
+
+/* It has added the log to stats.txt, and dies before it removes the log. */
+TEST(a_merge_that_dies_counts_nothing_twice)
+{
+	struct cmn_buffer log;
+
+	unit_write("cache/root/stats.txt", "");
+	flush(CC_HITS_DISK, 1);
+	flush(CC_HITS_DISK, 2);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, LOG, 1 << 20, false, &log), CMN_OK);
+	flush(CC_STORES, 1);
+	CU_ASSERT_EQUAL(access(LOG, F_OK), -1);
+	unit_write_bytes(LOG, log.data, log.len);
+	check_file(CC_HITS_DISK, 3);
+	/* What is appended then counts, and the next merge takes that alone. */
+	flush(CC_HITS_DISK, 4);
+	check_file(CC_HITS_DISK, 7);
+	flush(CC_STORES, 1);
+	check_file(CC_HITS_DISK, 7);
+	/* Another log that begins like none that was merged. */
+	flush(CC_HITS_DISK, 5);
+	check_file(CC_HITS_DISK, 12);
+	cmn_buffer_release(&log);
+}
+
+static void check_usage(uint64_t hits)
+{
+	struct cc_usage *usage = calloc(1, sizeof(*usage));
+	int fd = open(ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(usage);
+	CU_ASSERT_EQUAL(cc_stats_load_usage(usage, fd), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(usage->program_count, 1);
+	CU_ASSERT_EQUAL(usage->programs[0].counts.hits_disk, hits);
+	CU_ASSERT_EQUAL(close(fd), 0);
+	free(usage);
+}
+
+/* By day and program: before and after it is merged. */
+TEST(the_log_counts_for_the_usage)
+{
+	unit_write("cache/root/stats.txt", "");
+	flush(CC_HITS_DISK, 1);
+	flush(CC_HITS_DISK, 2);
+	check_usage(3);
+	flush(CC_STORES, 1);
+	check_usage(3);
+	flush(CC_HITS_DISK, 3);
+	check_usage(6);
+}
+
+TEST(whatever_is_in_the_logs_place_goes)
+{
+	for (int i = 0; i < 5; i++) {
+		unit_write("cache/root/stats.txt", "hits_disk 10\n");
+		unit_write("cache/root/target", "theirs");
+		CU_ASSERT_EQUAL_FATAL(i == 0 ? mkdir(LOG, 0700) : i == 1 ? symlink("target", LOG) :
+				      i == 2 ? mkfifo(LOG, 0600) : i == 3 ? link("cache/root/target", LOG) :
+				      truncate("cache/root/target", 1 << 30) + rename("cache/root/target", LOG),
+				      0);
+		flush(CC_HITS_DISK, 1);
+		check_file(CC_HITS_DISK, 11);
+		flush(CC_HITS_DISK, 1);
+		check_file(CC_HITS_DISK, 12);
+		CU_ASSERT_EQUAL(size_of(LOG), CC_STATS_LOG_RECORD);
+		CU_ASSERT_TRUE(i == 4 || size_of("cache/root/target") == strlen("theirs"));
+		CU_ASSERT_EQUAL(unlink(LOG), 0);
+	}
 }
 
 TEST(a_forked_child_leaves_its_parents_counts)

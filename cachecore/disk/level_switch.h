@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * level_switch: the disk level that is in use now. Another one takes its place
+ * when a program sets a directory or a bound, or switches the level on or off.
+ * Whoever looks up or stores enters the one in use and leaves it afterwards:
+ * what was begun in a level ends there, and one that has been replaced goes
+ * when the last thread has left it.
+ * What the user's configuration forbids no program can allow.
+ * Thread-safe. Its lock is held for a few instructions only.
+ */
+#ifndef CACHECORE_DISK_LEVEL_SWITCH_H
+#define CACHECORE_DISK_LEVEL_SWITCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cachecore/config.h"
+#include "cachecore/disk/level.h"
+#include "cachecore/record/stats.h"
+#include "common/log.h"
+#include "common/status.h"
+
+struct cc_level_switch;
+
+/*
+ * Opens the level that config describes; one that cannot be used is left out
+ * and logged once. All three are borrowed and outlive it. CMN_ERR_NOMEM.
+ */
+CMN_CHECKED enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct cmn_log *log,
+					 struct cc_stats *stats, struct cc_level_switch **ret);
+/*
+ * Writes what is pending within five seconds, then frees. No thread may be
+ * inside. NULL is fine. false: a writer hangs in a file operation; nothing
+ * that was borrowed may be freed.
+ */
+bool cc_level_switch_free(struct cc_level_switch *disks);
+/* Writes what is pending, in levels that were replaced too, within that time; false: not all of it. */
+bool cc_level_switch_flush(struct cc_level_switch *disks, uint64_t timeout_ns);
+
+/*
+ * As cc_cache_set_* and its getters (cache.h) have them. What was queued in a
+ * level that is replaced is written before they return, within five seconds.
+ */
+CMN_CHECKED enum cmn_status cc_level_switch_set_on(struct cc_level_switch *disks, bool on);
+CMN_CHECKED enum cmn_status cc_level_switch_set_dir(struct cc_level_switch *disks, const char *dir);
+CMN_CHECKED enum cmn_status cc_level_switch_set_capacity(struct cc_level_switch *disks, uint64_t bytes);
+bool cc_level_switch_on(struct cc_level_switch *disks);
+char *cc_level_switch_dir(struct cc_level_switch *disks);	/* the caller's; NULL: none, or no memory for it */
+uint64_t cc_level_switch_capacity(struct cc_level_switch *disks);
+
+/* The level in use; NULL: none. It must be left by cc_level_switch_leave, which may write what it holds. */
+struct cc_level *cc_level_switch_enter(struct cc_level_switch *disks);
+void cc_level_switch_leave(struct cc_level_switch *disks, struct cc_level *disk);	/* NULL is fine */
+
+/* For pthread_atfork: prepare takes all locks of the levels, the other two give them back. */
+void cc_level_switch_fork_prepare(struct cc_level_switch *disks);
+void cc_level_switch_fork_parent(struct cc_level_switch *disks);
+void cc_level_switch_fork_child(struct cc_level_switch *disks);
+
+/* cc_level_note, of the level in use, for who has not entered it. */
+void cc_level_switch_note(struct cc_level_switch *disks, const struct cc_history_note *note);
+
+#endif

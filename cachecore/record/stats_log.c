@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* stats_log: records of one length, appended by O_APPEND. */
+#include "cachecore/record/stats_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/descriptor.h"
+#include "common/file.h"
+#include "common/hash.h"
+#include "common/write.h"
+
+#define VERSION 1
+#define HASHED (CC_STATS_LOG_RECORD - CMN_HASH_SIZE)
+/* Several that append at once may each find the last free place. */
+#define MAX_READ (2 * CC_STATS_LOG_MAX)
+
+static const char magic[4] = { 'c', 'k', 's', '\n' };
+
+static void encode(const struct cc_stats_record *record, struct cmn_buffer *ret)
+{
+	struct cmn_hash hash;
+
+	cmn_buffer_append(ret, magic, sizeof(magic));
+	cmn_buffer_append_u32(ret, VERSION);
+	cmn_buffer_append_u32(ret, record->day);
+	cmn_buffer_append_u32(ret, record->reason_count);
+	cmn_buffer_append_u64(ret, (uint64_t)getpid());
+	cmn_buffer_append_u64(ret, cmn_clock_realtime());
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+		cmn_buffer_append_u64(ret, record->counters[i]);
+	cmn_buffer_append(ret, record->program, sizeof(record->program));
+	for (unsigned int i = 0; i < CC_STATS_LOG_REASONS; i++) {
+		cmn_buffer_append(ret, record->reasons[i].name, CC_STATS_LOG_REASON_SIZE);
+		cmn_buffer_append_u64(ret, record->reasons[i].count);
+	}
+	if (!ret->failed) {
+		hash = cmn_hash_of(ret->data, ret->len);
+		cmn_buffer_append(ret, hash.bytes, CMN_HASH_SIZE);
+	}
+}
+
+/* The file, made if it is not there, to be appended to. */
+static enum cmn_status open_log(int root_fd, int *ret_fd)
+{
+	const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	enum cmn_status status;
+	int fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME, flags);
+
+	if (fd < 0 && errno == ENOENT) {
+		status = cmn_file_open_own(root_fd, CC_STATS_LOG_NAME, &fd);
+		if (status != CMN_OK)
+			return status;
+		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+		fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME, flags);
+	}
+	*ret_fd = fd;
+	return fd < 0 ? CMN_STALE : CMN_OK;
+}
+
+enum cmn_status cc_stats_log_append(int root_fd, const struct cc_stats_record *record)
+{
+	struct cmn_buffer bytes = { 0 };
+	enum cmn_status status;
+	struct stat info;
+	int fd = -1;
+
+	status = open_log(root_fd, &fd);
+	if (status != CMN_OK)
+		return status;
+	encode(record, &bytes);
+	/* One with a second name is a backup's, too. A number that the application took is another file. */
+	if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_nlink != 1 ||
+	    (uint64_t)info.st_size + bytes.len > CC_STATS_LOG_MAX || !cmn_descriptor_is_ours(fd))
+		status = CMN_STALE;
+	else if (bytes.failed)
+		status = CMN_ERR_NOMEM;
+	else if (cmn_write(fd, bytes.data, bytes.len) != (ssize_t)bytes.len)
+		status = CMN_ERR_IO;
+	(void)cmn_descriptor_close(fd);	/* what is not written then is lost, or torn */
+	cmn_buffer_release(&bytes);
+	return status;
+}
+
+void cc_stats_log_read(int root_fd, struct cmn_buffer *ret)
+{
+	/* On failure it is an empty one. */
+	(void)!cmn_file_read(root_fd, CC_STATS_LOG_NAME, MAX_READ, false, ret);
+}
+
+static bool decode(struct cmn_view bytes, struct cc_stats_record *ret)
+{
+	struct cmn_reader reader = cmn_reader_of(bytes);
+	struct cmn_hash hash = cmn_hash_of(bytes.data, HASHED);
+	struct cmn_view text;
+
+	if (memcmp(hash.bytes, (const uint8_t *)bytes.data + HASHED, CMN_HASH_SIZE) != 0)
+		return false;
+	*ret = (struct cc_stats_record){ 0 };
+	(void)cmn_reader_u32(&reader);	/* magic */
+	if (cmn_reader_u32(&reader) != VERSION)
+		return false;
+	ret->day = cmn_reader_u32(&reader);
+	ret->reason_count = cmn_reader_u32(&reader);
+	(void)cmn_reader_u64(&reader);	/* pid */
+	(void)cmn_reader_u64(&reader);	/* time */
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+		ret->counters[i] = cmn_reader_u64(&reader);
+	text = cmn_reader_bytes(&reader, sizeof(ret->program));
+	memcpy(ret->program, text.data, sizeof(ret->program) - 1);
+	for (unsigned int i = 0; i < CC_STATS_LOG_REASONS; i++) {
+		text = cmn_reader_bytes(&reader, CC_STATS_LOG_REASON_SIZE);
+		memcpy(ret->reasons[i].name, text.data, CC_STATS_LOG_REASON_SIZE);
+		ret->reasons[i].count = cmn_reader_u64(&reader);
+	}
+	return ret->reason_count <= CC_STATS_LOG_REASONS;
+}
+
+bool cc_stats_log_next(struct cmn_view *rest, struct cc_stats_record *ret)
+{
+	const uint8_t *at = rest->data, *end = at + rest->len;
+
+	while (at && end - at >= CC_STATS_LOG_RECORD) {
+		if (memcmp(at, magic, sizeof(magic)) == 0 &&
+		    decode((struct cmn_view){ at, CC_STATS_LOG_RECORD }, ret)) {
+			at += CC_STATS_LOG_RECORD;
+			*rest = (struct cmn_view){ at, (size_t)(end - at) };
+			return true;
+		}
+		at = memmem(at + 1, (size_t)(end - at) - 1, magic, sizeof(magic));
+	}
+	return false;
+}
+
+void cc_stats_log_remove(int root_fd, size_t len)
+{
+	struct stat info;
+
+	if (fstatat(root_fd, CC_STATS_LOG_NAME, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (S_ISDIR(info.st_mode))
+		(void)!cmn_file_make_way(root_fd, CC_STATS_LOG_NAME);	/* the next one tries again */
+	else if (!S_ISREG(info.st_mode) || (uint64_t)info.st_size == len ||
+		 (uint64_t)info.st_size > CC_STATS_LOG_MAX)
+		(void)unlinkat(root_fd, CC_STATS_LOG_NAME, 0);	/* likewise */
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stats_log: <root>/stats.log, to which a process that has stored nothing appends
+ * what it counted: one write of one record, without a lock, a temporary or a
+ * rename. Who writes stats.txt merges it (stats.h).
+ *
+ *   file    = record*, each of CC_STATS_LOG_RECORD bytes
+ *   record  = magic[4] version:u32 day:u32 reasons:u32 pid:u64 time:u64 counter:u64*8
+ *             program[64] (reason[48] count:u64)*6 hash[16]
+ *   magic   = "cks\n"; hash = hash(the bytes before it)
+ *
+ * counters in the order of enum cc_counter; texts end with zeros; pid and time
+ * make no two records the same. What is no sound record of this version, as one
+ * that was torn, is skipped. Thread-safe.
+ */
+#ifndef CACHECORE_RECORD_STATS_LOG_H
+#define CACHECORE_RECORD_STATS_LOG_H
+
+#include "cachecore/record/stats.h"
+#include "cachecore/record/usage.h"
+
+#define CC_STATS_LOG_NAME "stats.log"
+#define CC_STATS_LOG_RECORD 512
+/* What would make it longer is for who writes stats.txt. */
+#define CC_STATS_LOG_MAX (UINT64_C(64) << 10)
+#define CC_STATS_LOG_REASONS 6
+#define CC_STATS_LOG_REASON_SIZE 48
+
+struct cc_stats_record {
+	uint32_t day;		/* since the epoch */
+	uint64_t counters[CC_COUNTER_COUNT];
+	char program[CC_USAGE_PROGRAM_SIZE];
+	unsigned int reason_count;
+	struct {
+		char name[CC_STATS_LOG_REASON_SIZE + 1];
+		uint64_t count;
+	} reasons[CC_STATS_LOG_REASONS];
+};
+
+/*
+ * CMN_STALE: it is full, or something else has its name; CMN_ERR_*: likewise
+ * nothing of it will be read.
+ */
+CMN_CHECKED enum cmn_status cc_stats_log_append(int root_fd, const struct cc_stats_record *record);
+/* All bytes, for cc_stats_log_next. What cannot be read is none; *ret is the caller's in any case. */
+void cc_stats_log_read(int root_fd, struct cmn_buffer *ret);
+/* The first sound record of *rest, which becomes what follows it. false: there is none. */
+bool cc_stats_log_next(struct cmn_view *rest, struct cc_stats_record *ret);
+/*
+ * All that cc_stats_log_read found is in stats.txt: removed, unless it grew
+ * since. Under the root's lock.
+ */
+void cc_stats_log_remove(int root_fd, size_t len);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * course: the one course of a build, whether of a program, a link or a module.
+ * Look up what is cached and attach it; else let the driver build while what
+ * it reads is observed, capture the result and publish it; count. Whatever
+ * goes wrong with the cache, the driver builds as it would without it.
+ *
+ * Knows no API's types: each kind of build passes its own steps. The key is
+ * gathered before; a build without one does not come here.
+ */
+#ifndef SHARED_COURSE_COURSE_H
+#define SHARED_COURSE_COURSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cachecore/cache.h"
+#include "layers/shared/driver/libraries.h"
+#include "layers/shared/observer/observer.h"
+
+struct drv_course;
+
+/* What came of the driver's call. */
+enum drv_outcome {
+	DRV_BUILT,
+	DRV_BUILD_FAILED,	/* the compiler complains about the program */
+	DRV_OUT_OF_MEMORY,	/* it may work once the cache has let go of its memory */
+	DRV_ERROR,		/* any other error */
+};
+
+/* What one kind of build does at each step. Unless said otherwise, none may be NULL. */
+struct drv_course_steps {
+	/* A failed build has an entry as well, for memory alone. */
+	bool keeps_failures;
+
+	/*
+	 * Whether the result may be cached, as far as that need not be asked for
+	 * a hit; else *ret_reason says why not. NULL: always.
+	 */
+	bool (*may_be_kept)(struct drv_course *course, const char **ret_reason);
+
+	/* Which driver is observed, but for switched_off. false: it is not known. */
+	bool (*observe)(struct drv_course *course, struct drv_observer_request *ret);
+	/* What the application gave to be compiled; borrowed until the observation ends. */
+	struct drv_observer_text (*text)(struct drv_course *course);
+
+	/* What is in the way of the driver's call goes, before it is observed and timed. NULL: nothing is. */
+	void (*prepare)(struct drv_course *course);
+	/* The driver's own build. It may be called twice, after the first ran out of memory. May set bypass. */
+	enum drv_outcome (*call)(struct drv_course *course);
+
+	/* Whether driver and compiler are still those of the key, though libraries were loaded; learns what they are now. */
+	bool (*key_holds)(struct drv_course *course);
+	bool (*environment_holds)(struct drv_course *course);
+	/* Why the key and course->manifest do not say all that went in, or NULL. The step may be NULL. */
+	const char *(*input_changed)(struct drv_course *course);
+
+	/*
+	 * What was just built, as an entry; takes course->manifest and leaves NULL
+	 * there. Any status but CMN_OK: there is none now; bypass may say why, or
+	 * deferred be set.
+	 */
+	enum cmn_status (*capture)(struct drv_course *course, struct cc_entry **ret);
+	/*
+	 * The application's result from an entry. CMN_ERR_DRIVER: the driver
+	 * refuses it, and it is to go. Any other failure: it is of no use here,
+	 * and stays. On failure nothing was done for the application.
+	 */
+	enum cmn_status (*attach)(struct drv_course *course, struct cc_entry *entry);
+};
+
+struct drv_course {
+	const struct drv_course_steps *steps;
+	struct cc_cache *cache;		/* NULL: only what does not look up */
+	const struct cc_key *key;	/* gathered; borrowed */
+	bool apart;			/* the build leaves no entry at once: nobody waits for it */
+	bool goes_on;			/* the driver may build after its call */
+
+	enum cc_origin origin;		/* of a hit */
+	unsigned int calls;		/* of the driver */
+	enum drv_outcome outcome;	/* of the last one */
+	bool deferred;			/* ckcache replay has the recipe */
+	const char *bypass;		/* why nothing is cached, or NULL; static */
+	uint64_t start_ns, build_ns;
+	struct drv_library_epoch epoch;
+	struct drv_observation *observation;	/* of the driver's build; NULL: not begun, or ended */
+	struct cc_manifest *manifest;	/* what the driver read; NULL: nothing */
+};
+
+/* Starts the clock and notes which libraries are loaded; before the key is gathered. */
+void drv_course_begin(struct drv_course *course);
+/* Frees what the course holds, not what it borrows. */
+void drv_course_release(struct drv_course *course);
+
+/*
+ * The whole course. true: a hit, attached; else the driver was called, once or,
+ * after running out of memory, twice, and outcome is of the last call. Counted
+ * in either case.
+ */
+bool drv_course_run(struct drv_course *course);
+
+/* The steps of drv_course_run for a build that the driver ends after the call. */
+
+/* true: a hit, attached and counted. Does not wait for a build in progress. */
+bool drv_course_look_up(struct drv_course *course);
+/* false: bypass says why not. */
+bool drv_course_may_be_kept(struct drv_course *course);
+/* Before the driver is called: what it reads from now on is observed, unless bypass is set. */
+void drv_course_watch(struct drv_course *course);
+/* After the build: manifest is what it read. false: bypass says why the key and that do not tell all. */
+bool drv_course_see(struct drv_course *course);
+/* Ends the observation. CMN_OK: *ret is the entry of what was built, for the caller to publish. CMN_MISS: there is none. */
+CMN_CHECKED enum cmn_status drv_course_capture(struct drv_course *course, struct cc_entry **ret);
+/* As a bypass with its reason, as deferred, or as a miss. */
+void drv_course_count(const struct drv_course *course);
+
+#endif

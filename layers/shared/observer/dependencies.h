@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dependencies: from what a build looked for to what its result depends on: its manifest, or the
+ * reason why there is none.
+ */
+#ifndef SHARED_OBSERVER_DEPENDENCIES_H
+#define SHARED_OBSERVER_DEPENDENCIES_H
+
+#include <stdbool.h>
+
+#include "cachecore/manifest.h"
+#include "common/bytes.h"
+#include "common/status.h"
+
+struct drv_observation;
+
+/* What the application gave to be compiled. Borrowed. */
+struct drv_observer_text {
+	bool reads;		/* it asks for files to be read: something must have been seen */
+	bool directory;		/* the result has the working directory's name */
+	const char *options;	/* may be NULL */
+	struct cmn_view source;	/* text, or a module that may come from the driver's own cache */
+};
+
+bool drv_observer_text_names(const struct drv_observer_text *text, const char *path);
+
+/* Notes which files the driver keeps for itself. It asks the file system: call it without a lock. */
+void drv_dependencies_judge(struct drv_observation *observation);
+
+/*
+ * The manifest of a build that is over, judged and sorted. Results are as for drv_observer_end.
+ * seen: the build looked for anything; compiled: for something other than what the driver keeps.
+ */
+CMN_CHECKED enum cmn_status drv_dependencies_gather(const struct drv_observation *observation,
+						    const struct drv_observer_text *text,
+						    bool seen, bool compiled,
+						    struct cc_file_memo *memo,
+						    struct cc_manifest **ret,
+						    const char **ret_reason);
+
+#endif

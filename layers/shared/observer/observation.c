@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* observation: two hash tables, of the paths that were looked at and of the files that the build made. */
+#include "layers/shared/observer/observation.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+enum {
+	MAX_PATHS = 65536,	/* of one build */
+	MAJOR_MEMORY = 1,	/* /dev/null, /dev/urandom: no file's content */
+	MAJOR_DRM = 226,
+	MAJOR_NVIDIA = 195,
+};
+
+bool drv_is_absence(int error)
+{
+	return error == ENOENT || error == ENOTDIR;
+}
+
+bool drv_is_of_system(const char *path)
+{
+	return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0;
+}
+
+void drv_observation_be_unsure(struct drv_observation *observation, const char *reason)
+{
+	if (!observation->unsure)
+		observation->unsure = reason;
+}
+
+struct lookup *drv_observation_find(const struct drv_observation *observation, const char *path)
+{
+	struct lookup *lookup;
+
+	HASH_FIND_STR(observation->lookups, path, lookup);
+	return lookup;
+}
+
+bool drv_observation_is_own(const struct drv_observation *observation, uint64_t device, uint64_t inode)
+{
+	struct own_file key = { .id = { device, inode } }, *found;
+
+	HASH_FIND(hh, observation->own, &key.id, sizeof(key.id), found);
+	return found;
+}
+
+struct lookup *drv_observation_add(struct drv_observation *observation, const char *path,
+				   enum finding finding)
+{
+	size_t len = strlen(path);
+	struct lookup *lookup = HASH_COUNT(observation->lookups) < MAX_PATHS ?
+			      calloc(1, sizeof(*lookup) + len + 1) : NULL;
+
+	if (lookup) {
+		lookup->finding = finding;
+		memcpy(lookup->path, path, len + 1);
+		HASH_ADD_STR(observation->lookups, path, lookup);
+		if (lookup->hh.tbl)
+			return lookup;
+		free(lookup);
+	}
+	drv_observation_be_unsure(observation, "too-many-files");
+	return NULL;
+}
+
+static void add_own(struct drv_observation *observation, const struct stat *info)
+{
+	struct own_file *own;
+
+	if (drv_observation_is_own(observation, info->st_dev, info->st_ino))
+		return;
+	own = calloc(1, sizeof(*own));
+	if (own) {
+		own->id.device = info->st_dev;
+		own->id.inode = info->st_ino;
+		HASH_ADD(hh, observation->own, id, sizeof(own->id), own);
+		if (own->hh.tbl)
+			return;
+		free(own);
+	}
+	drv_observation_be_unsure(observation, "no-memory");
+}
+
+/* What is no file is the machine's, or cannot be told. */
+static bool is_device(const struct stat *info)
+{
+	unsigned int number = major(info->st_rdev);
+
+	return (S_ISCHR(info->st_mode) || S_ISBLK(info->st_mode)) &&
+	       (number == MAJOR_MEMORY || number == MAJOR_DRM || number == MAJOR_NVIDIA);
+}
+
+static void note_absence(struct drv_observation *observation, const char *path)
+{
+	struct lookup *lookup = drv_observation_find(observation, path);
+
+	if (!lookup)
+		(void)drv_observation_add(observation, path, FOUND_NOTHING);
+	else if (!lookup->written &&
+		 (lookup->finding == FOUND_FILE || lookup->finding == FOUND_DIRECTORY))
+		lookup->changed = true;
+}
+
+static void note_presence(struct drv_observation *observation, const char *path,
+			  const struct stat *info)
+{
+	struct cc_file_identity identity = cc_file_identity_of(info);
+	enum finding finding = S_ISDIR(info->st_mode) ? FOUND_DIRECTORY : FOUND_FILE;
+	struct lookup *lookup = drv_observation_find(observation, path);
+
+	if (drv_observation_is_own(observation, info->st_dev, info->st_ino) ||
+	    (lookup && (lookup->finding == FOUND_OWN || lookup->written)))
+		return;
+	if (!lookup) {
+		lookup = drv_observation_add(observation, path, finding);
+		if (lookup)
+			lookup->identity = identity;
+		return;
+	}
+	/* A directory's times change with what is made in it. */
+	if (lookup->finding != finding || identity.device != lookup->identity.device ||
+	    identity.inode != lookup->identity.inode ||
+	    (finding == FOUND_FILE && !cc_file_identity_equal(&identity, &lookup->identity)))
+		lookup->changed = true;
+}
+
+void drv_observation_note_look(struct drv_observation *observation, const struct drv_answer *answer)
+{
+	struct lookup *lookup;
+
+	if (answer->error && drv_is_absence(answer->error))
+		note_absence(observation, answer->path);
+	else if (answer->error)
+		drv_observation_be_unsure(observation, "header-unreadable");
+	else if (S_ISREG(answer->info->st_mode) || S_ISDIR(answer->info->st_mode))
+		note_presence(observation, answer->path, answer->info);
+	else if (!is_device(answer->info))
+		drv_observation_be_unsure(observation, "header-unreadable");
+	lookup = answer->by_descriptor || answer->opened ? drv_observation_find(observation, answer->path) : NULL;
+	if (lookup) {
+		lookup->by_descriptor |= answer->by_descriptor;
+		lookup->opened |= answer->opened;
+	}
+}
+
+void drv_observation_note_write(struct drv_observation *observation, const struct drv_answer *answer)
+{
+	struct lookup *lookup = drv_observation_find(observation, answer->path);
+
+	/* What was read before it was written is a dependency, which will be found to have changed, or kept by the driver. */
+	if (answer->info && (!lookup || lookup->finding == FOUND_NOTHING))
+		add_own(observation, answer->info);
+	if (!lookup)
+		(void)drv_observation_add(observation, answer->path, FOUND_OWN);
+	else if (lookup->finding == FOUND_NOTHING)
+		lookup->finding = FOUND_OWN;
+	if (lookup)
+		lookup->written = true;
+}
+
+void drv_observation_note_listing(struct drv_observation *observation, const struct drv_answer *answer)
+{
+	char path[PATH_MAX + 2];
+
+	(void)snprintf(path, sizeof(path), "%s/", answer->path);
+	if (!drv_observation_find(observation, path))
+		(void)drv_observation_add(observation, path, FOUND_LISTED);
+}
+
+void drv_observation_free(struct drv_observation *observation)
+{
+	struct lookup *lookup, *next;
+	struct own_file *own, *next_own;
+
+	HASH_ITER(hh, observation->lookups, lookup, next) {
+		HASH_DEL(observation->lookups, lookup);
+		free(lookup);
+	}
+	HASH_ITER(hh, observation->own, own, next_own) {
+		HASH_DEL(observation->own, own);
+		free(own);
+	}
+	free(observation->directory);
+	free(observation);
+}
+
+static int compare_lookups(const struct lookup *a, const struct lookup *b)
+{
+	return strcmp(a->path, b->path);
+}
+
+void drv_observation_sort(struct drv_observation *observation)
+{
+	HASH_SORT(observation->lookups, compare_lookups);
+}

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""How long the way of a warm hit is: through how many functions and files it goes.
+
+  hit_path.py API LIBRARY BOUNDS COMMAND...
+
+COMMAND is a client that builds one program, with LIBRARY (a layer that is compiled with
+-O0 -finstrument-functions and calls.c) as its layer: first with an empty cache, then with what
+that stored. Of the second run's hook, which finds its entry on disk, this prints the functions of
+the product that are entered at least once (libc's and what the preprocessor wrote do not count),
+their files, the depth and the changes of file. BOUNDS: the most functions, files and depth, as
+"90,18,14". --list also prints the calls.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HOOKS = {"opencl": "ocl_clBuildProgram", "level_zero": "lz_module_create"}
+
+
+def environment(api, library, driver, work):
+    env = {"PATH": os.environ["PATH"], "HOME": work, "CKCACHE_DIR": os.path.join(work, "cache"),
+           "CKCACHE_READ_ONLY_DIRS": "", "CKCACHE_EXIT_WAIT": "20000",
+           "HIT_PATH_CALLS": os.path.join(work, "calls")}
+    if "CKCACHE_TEST_LOADER_DIR" in os.environ:
+        env["LD_LIBRARY_PATH"] = os.environ["CKCACHE_TEST_LOADER_DIR"]
+    if api == "opencl":
+        vendors = os.path.join(work, "vendors")
+        os.makedirs(vendors, exist_ok=True)
+        with open(os.path.join(vendors, "stub.icd"), "w", encoding="utf-8") as icd:
+            icd.write(driver + "\n")
+        env.update({"OCL_ICD_VENDORS": vendors, "OPENCL_LAYERS": library})
+    else:
+        slot, plugin = library.split(":")
+        env.update({"ZE_ENABLE_ALT_DRIVERS": driver, "LD_PRELOAD": slot,
+                    "ZE_ENABLE_LAYERS": plugin})
+    return env
+
+
+def read_calls(path):
+    """The notes of each thread, in their order: (address, entered)."""
+    threads = {}
+    with open(path, encoding="ascii") as notes:
+        for line in notes:
+            thread, address = line.split()
+            entered = not address.startswith("-")
+            threads.setdefault(thread, []).append((int(address.lstrip("-"), 16), entered))
+    return threads.values()
+
+
+def names_of(library, addresses):
+    """(function, file) of each address."""
+    text = subprocess.run(["addr2line", "-f", "-e", library], check=True, text=True,
+                          input="".join("%x\n" % address for address in addresses),
+                          stdout=subprocess.PIPE).stdout.splitlines()
+    places = [re.sub(r":.*", "", place) for place in text[1::2]]
+    return dict(zip(addresses, zip(text[0::2], places)))
+
+
+def tree_of(calls, hook):
+    """The part of a thread's notes from the hook's first entry to its end."""
+    part, depth = [], 0
+    for address, entered in calls:
+        if not part and not (entered and address == hook):
+            continue
+        part.append((address, entered))
+        depth += 1 if entered else -1
+        if depth == 0:
+            return part
+    return []
+
+
+def measure(part, names, show):
+    """Functions, files, depth and changes of file; show prints the calls."""
+    stack, deepest, changes, last = [], 0, 0, None
+    for address, entered in part:
+        if entered:
+            stack.append(address)
+            if show:
+                print("%s%s  %s" % ("  " * (len(stack) - 1), names[address][0],
+                                    os.path.basename(names[address][1])))
+        else:
+            stack.pop()
+        deepest = max(deepest, len(stack))
+        here = names[stack[-1]][1] if stack else last
+        changes += last is not None and here != last
+        last = here
+    functions = {address for address, _ in part}
+    return len(functions), len({names[address][1] for address in functions}), deepest, changes
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--driver", required=True)
+    parser.add_argument("--layer", help="what the loader is told, where that is not LIBRARY")
+    parser.add_argument("api", choices=HOOKS)
+    parser.add_argument("library")
+    parser.add_argument("bounds")
+    parser.add_argument("command", nargs="+")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="ckcache-path-") as work:
+        env = environment(options.api, options.layer or options.library, options.driver, work)
+        source = os.path.join(work, "program.cl")
+        with open(source, "w", encoding="ascii") as text:
+            text.write("kernel void one(global int *out) { *out = 1; }\n")
+        command = [word.replace("SOURCE", source) for word in options.command]
+        for _ in range(2):
+            subprocess.run(command, env=env, cwd=work, check=True, stdout=subprocess.DEVNULL,
+                           timeout=60)
+        with open(os.path.join(work, "cache", "stats.txt"), encoding="ascii") as stats:
+            counts = dict(line.split() for line in stats if len(line.split()) == 2)
+        threads = list(read_calls(env["HIT_PATH_CALLS"]))
+    if counts.get("hits_disk") != "1" or counts.get("misses") != "1":
+        sys.exit("%s: the second run was no hit on disk: %s" % (options.api, counts))
+    names = names_of(options.library, sorted({call[0] for calls in threads for call in calls}))
+    hook = [address for address, name in names.items() if name[0] == HOOKS[options.api]]
+    part = next(filter(None, (tree_of(calls, at) for calls in threads for at in hook)), [])
+    if not part:
+        sys.exit("%s: %s was not entered" % (options.api, HOOKS[options.api]))
+    figures = measure(part, names, options.list)
+    print("%s: %d functions in %d files, %d deep, %d changes of file" % ((options.api,) + figures))
+    over = [name for name, figure, bound in zip(("functions", "files", "depth"), figures,
+                                                options.bounds.split(",")) if figure > int(bound)]
+    if over:
+        sys.exit("%s: more than %s: %s" % (options.api, options.bounds, ", ".join(over)))
+
+
+if __name__ == "__main__":
+    main()

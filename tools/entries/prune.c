@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* prune: the verbs that remove entries: prune and clear. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cachecore/disk/account.h"
+#include "cachecore/disk/evict.h"
+#include "cachecore/record/history.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/disk/leaf_walk.h"
+#include "common/descriptor.h"
+#include "tools/arguments.h"
+#include "tools/json.h"
+#include "tools/terminal.h"
+#include "tools/text.h"
+#include "tools/tool.h"
+
+/* Of entries: how many, and their bytes on disk. */
+struct amount {
+	uint64_t entries, bytes;
+};
+
+/* The exit code, with a complaint where there is something to complain about. */
+static int finish(const struct tool_cache *cache, enum cmn_status status)
+{
+	if (status == CMN_OK)
+		return TOOL_OK;
+	tool_complain("%s: %s", cache->config.dir,
+		      status == CMN_BUSY ? "another process is evicting, or holds a lock" :
+		      status == CMN_STALE ? "not enough could be removed" :
+					    cmn_status_string(status));
+	return TOOL_FAILED;
+}
+
+static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+{
+	struct amount *amount = ctx;
+	struct cc_leaf_scan scan;
+
+	(void)root_fd;
+	(void)path;
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+		return CMN_OK;	/* removed meanwhile */
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+		if (!(scan.present[CC_LEAF_SRC] >> n & 1))
+			continue;
+		amount->entries++;
+		amount->bytes += cc_leaf_bytes(leaf_fd, n);
+	}
+	return CMN_OK;
+}
+
+static enum cmn_status count_root(const char *root, struct amount *ret)
+{
+	enum cmn_status status;
+	int fd = -1;
+
+	*ret = (struct amount){ 0 };
+	status = cc_root_open(root, &fd);
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_OK : status;
+	status = cc_leaf_walk(fd, false, count_leaf, ret);
+	(void)cmn_descriptor_close(fd);	/* read only */
+	return status;
+}
+
+static uint64_t less(uint64_t before, uint64_t after)
+{
+	return before > after ? before - after : 0;
+}
+
+/* What was removed, and what is left if that is of interest; the exit code. */
+static int print_removed(const struct amount *removed, const struct amount *left, bool json)
+{
+	struct cmn_buffer text = { 0 };
+	char size[TEXT_SIZE];
+
+	if (json) {
+		struct json_object *object = json_new_object();
+
+		json_add_number(object, "removed_entries", removed->entries);
+		json_add_number(object, "removed_bytes", removed->bytes);
+		if (left) {
+			json_add_number(object, "entries", left->entries);
+			json_add_number(object, "bytes", left->bytes);
+		}
+		return json_print(object);
+	}
+	cmn_buffer_printf(&text, "%" PRIu64 " entries removed, %s", removed->entries,
+			  text_bytes(removed->bytes, size));
+	if (left)
+		cmn_buffer_printf(&text, "; %" PRIu64 " left, %s", left->entries,
+				  text_bytes(left->bytes, size));
+	cmn_buffer_append_u8(&text, '\n');
+	return tool_print(&text);
+}
+
+/* cc_evict_pace: it only shows that something happens. */
+static bool show_pruning(void *ctx)
+{
+	uint64_t *count = ctx;
+
+	terminal_progress("prune", ++*count, 0);
+	return true;
+}
+
+verb_function verb_prune;
+
+int verb_prune(const struct arguments *arguments)
+{
+	struct amount before, after, removed;
+	struct cc_evict_pace pace = { .go_on = show_pruning };
+	struct tool_cache cache;
+	enum cmn_status status;
+	uint64_t count = 0;
+	int code = TOOL_FAILED;
+	bool json = arguments_flag(arguments, "json");
+
+	if (!tool_open(&cache))
+		return TOOL_FAILED;
+	if (!tool_may_write(&cache))
+		goto out;
+	pace.ctx = &count;
+	status = count_root(cache.config.dir, &before);
+	if (status == CMN_OK)
+		status = cc_store_evict_paced(cache.store, &pace);
+	terminal_progress_hide();
+	code = finish(&cache, status);
+	/* Of one that could not remove enough, too. */
+	if ((status == CMN_OK || status == CMN_STALE) &&
+	    count_root(cache.config.dir, &after) == CMN_OK) {
+		removed.entries = less(before.entries, after.entries);
+		removed.bytes = less(before.bytes, after.bytes);
+		if (print_removed(&removed, &after, json) != TOOL_OK)
+			code = TOOL_FAILED;
+	}
+out:
+	tool_close(&cache);
+	return code;
+}
+
+/* A writer that is at a leaf is waited for: its entry goes too. */
+static enum cmn_status clear_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+{
+	enum cmn_status status = cc_leaf_lock(leaf_fd, tool_lock_until());
+	struct amount *removed = ctx;
+	struct cc_leaf_scan scan;
+	uint64_t all = 0;
+
+	if (status == CMN_MISS)
+		return CMN_OK;	/* an evictor was faster */
+	if (status != CMN_OK && status != CMN_ERR_IO)
+		return status;
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+		scan = (struct cc_leaf_scan){ 0 };
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+		uint64_t freed = cc_leaf_remove(leaf_fd, n);
+
+		/* Neither half an entry counts nor one that stays. */
+		removed->entries += (scan.present[CC_LEAF_SRC] >> n & 1) && freed;
+		removed->bytes += freed;
+		if (scan.present[CC_LEAF_SRC] >> n & 1)
+			all += freed;
+	}
+	/* Before others may count here. Too much in the account the next eviction finds. */
+	if (all)
+		(void)!cc_account_add(root_fd, -(int64_t)all, tool_lock_until());
+	cc_leaf_sweep(leaf_fd, status == CMN_OK);
+	cc_leaf_prune(root_fd, path);
+	terminal_progress("clear", removed->entries, 0);
+	return CMN_OK;
+}
+
+static enum cmn_status clear_root(const char *root, struct amount *removed)
+{
+	struct cc_account_mark before;
+	enum cmn_status status;
+	uint64_t left = 0;
+	int fd = -1, evict_fd = -1;
+	bool busy;
+
+	status = cc_root_open(root, &fd);
+	if (status == CMN_MISS)
+		return CMN_OK;
+	if (status != CMN_OK)
+		return status;
+	status = cc_leaf_walk(fd, true, clear_leaf, removed);
+	/* What killed writers left in the account; where another counts, it does that. */
+	if (status == CMN_OK && cc_evict_lock(fd, tool_lock_until(), &evict_fd) != CMN_BUSY) {
+		cc_account_mark(fd, &before);
+		status = cc_account_count(fd, &left, &busy);
+		if (status == CMN_OK)
+			status = cc_account_correct(fd, &before, left, busy, tool_lock_until(), &left);
+	}
+	if (evict_fd >= 0)
+		cc_root_unlock(evict_fd);
+	cc_root_unlock(fd);
+	return status;
+}
+
+verb_function verb_clear;
+
+int verb_clear(const struct arguments *arguments)
+{
+	struct amount removed = { 0 };
+	struct tool_cache cache;
+	enum cmn_status status;
+	int code = TOOL_FAILED;
+	bool json = arguments_flag(arguments, "json");
+
+	if (!tool_open(&cache))
+		return TOOL_FAILED;
+	if (!tool_may_write(&cache))
+		goto out;
+	status = clear_root(cache.config.dir, &removed);
+	if (status == CMN_OK)
+		status = cc_recipes_clear(cache.config.dir);
+	if (status == CMN_OK)
+		status = cc_nonce_clear(cache.config.dir);
+	if (status == CMN_OK && removed.entries)
+		cc_history_note_cleared(cache.config.dir);
+	code = finish(&cache, status);
+	if (print_removed(&removed, NULL, json) != TOOL_OK)
+		code = TOOL_FAILED;
+out:
+	tool_close(&cache);
+	return code;
+}

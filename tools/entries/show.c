@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* show: one entry, found by the beginning of its path, with all that is known of it. */
+#include "common/descriptor.h"
+#include "tools/entries/show.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/entry_files.h"
+#include "cachecore/disk/root.h"
+#include "tools/arguments.h"
+#include "tools/entries/entry_name.h"
+#include "tools/tool.h"
+
+struct search {
+	const char *name;
+	struct shown_entry *found;
+	unsigned int count;
+};
+
+static bool visit(void *ctx, const struct cc_store_item *item)
+{
+	struct search *search = ctx;
+
+	if (!entry_name_matches(search->name, item->path))
+		return true;
+	search->count++;
+	if (search->count > 1)
+		return false;
+	(void)strncpy(search->found->path, item->path, sizeof(search->found->path) - 1);
+	search->found->place = *item->place;
+	search->found->bytes = item->bytes;
+	search->found->stored_ns = item->stored_ns;
+	search->found->access_ns = item->access_ns;
+	return true;
+}
+
+/* false: complained about. */
+static bool find(const struct tool_cache *cache, const char *name, struct shown_entry *ret)
+{
+	struct search search = { name, ret, 0 };
+	enum cmn_status status = cc_store_walk(cache->store, false, visit, &search);
+
+	if (status != CMN_OK)
+		tool_complain("%s: %s", cache->config.dir, cmn_status_string(status));
+	else if (!search.count)
+		tool_complain("there is no entry \"%s\" (see ckcache list)", name);
+	else if (search.count > 1)
+		tool_complain("\"%s\" begins several entries (see ckcache list)", name);
+	return status == CMN_OK && search.count == 1;
+}
+
+static enum cmn_status read_files(const struct tool_cache *cache, struct shown_entry *entry)
+{
+	enum cmn_file_trust trust = cc_store_trust(cache->store);
+	int root_fd, leaf_fd;
+	enum cmn_status status = cc_root_open(cache->config.dir, &root_fd);
+
+	if (status != CMN_OK)
+		return status;
+	status = cc_leaf_open(root_fd, entry->place.leaf, &leaf_fd);
+	(void)cmn_descriptor_close(root_fd);	/* read only */
+	if (status != CMN_OK)
+		return status;
+	status = cc_entry_files_read_src(leaf_fd, entry->place.n, trust, &entry->file, &entry->src);
+	if (status == CMN_OK) {
+		entry->has_header = cc_entry_files_read_bin_header(leaf_fd, entry->place.n, &entry->src,
+							    &entry->header) == CMN_OK;
+		if (entry->src.manifest.len)
+			status = cc_manifest_decode(entry->src.manifest, &entry->manifest);
+	}
+	entry->status = cc_entry_files_judge(leaf_fd, entry->place.n, trust);
+	(void)cmn_descriptor_close(leaf_fd);	/* read only */
+	return status;
+}
+
+/* All texts of the image, one after the other, as they are. */
+static int print_source(const struct shown_entry *entry)
+{
+	struct cmn_buffer text = { 0 };
+	struct cc_key_field field;
+	struct cmn_reader reader;
+
+	for (bool read = cc_key_read(entry->src.key, &reader) == CMN_OK;
+	     read && cc_key_next(&reader, &field) == CMN_OK;) {
+		if (cmn_view_equal(field.name, cmn_view_of("source")))
+			cmn_buffer_append(&text, field.value.data, field.value.len);
+	}
+	return tool_print(&text);
+}
+
+static int show(const struct tool_cache *cache, const char *name, bool json, bool source)
+{
+	struct shown_entry entry = { .root = cache->config.dir };
+	enum cmn_status status;
+	int code = TOOL_FAILED;
+
+	if (!find(cache, name, &entry))
+		return TOOL_FAILED;
+	status = read_files(cache, &entry);
+	if (status != CMN_OK) {
+		tool_complain("%s/%s: %s", entry.root, entry.path, cmn_status_string(status));
+	} else {
+		code = (source ? print_source : json ? show_print_json : show_print)(&entry);
+	}
+	cc_manifest_free(entry.manifest);
+	cmn_buffer_release(&entry.file);
+	return code;
+}
+
+verb_function verb_show;
+
+int verb_show(const struct arguments *arguments)
+{
+	bool json = arguments_flag(arguments, "json"), source = arguments_flag(arguments, "source");
+	struct tool_cache cache;
+	int code;
+
+	if (json && source) {
+		tool_complain("show: --json and --source exclude each other");
+		return TOOL_USAGE;
+	}
+	if (!tool_open(&cache))
+		return TOOL_FAILED;
+	code = show(&cache, arguments->operand, json, source);
+	tool_close(&cache);
+	return code;
+}

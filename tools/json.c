@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* json: json-c, made safe for text of anybody's making. */
+#include "tools/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "tools/tool.h"
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+/* NULL would be a null in what is printed. */
+static struct json_object *made(struct json_object *value)
+{
+	if (value)
+		return value;
+	tool_complain("out of memory");
+	exit(TOOL_FAILED);
+}
+
+static void add(struct json_object *parent, const char *name, struct json_object *value)
+{
+	int error = name ? json_object_object_add(parent, name, value)
+			 : json_object_array_add(parent, value);
+
+	(void)made(error ? NULL : parent);
+}
+
+struct json_object *json_new_object(void)
+{
+	return made(json_object_new_object());
+}
+
+struct json_object *json_new_array(void)
+{
+	return made(json_object_new_array());
+}
+
+struct json_object *json_add_object(struct json_object *parent, const char *name)
+{
+	struct json_object *value = json_new_object();
+
+	add(parent, name, value);
+	return value;
+}
+
+struct json_object *json_add_array(struct json_object *parent, const char *name)
+{
+	struct json_object *value = json_new_array();
+
+	add(parent, name, value);
+	return value;
+}
+
+void json_add_text(struct json_object *parent, const char *name, const char *text)
+{
+	if (text)
+		json_add_view(parent, name, cmn_view_of(text));
+	else
+		json_add_null(parent, name);
+}
+
+void json_add_view(struct json_object *parent, const char *name, struct cmn_view text)
+{
+	struct cmn_buffer clean = { 0 };
+
+	/* json-c writes strings as they are. */
+	while (text.len) {
+		size_t len = cmn_json_utf8_len(text);
+
+		if (len)
+			cmn_buffer_append(&clean, text.data, len);
+		else
+			cmn_buffer_append_text(&clean, REPLACEMENT);
+		len += !len;
+		text = (struct cmn_view){ (const char *)text.data + len, text.len - len };
+	}
+	/* Its lengths are int. */
+	(void)made(clean.failed || clean.len > INT32_MAX ? NULL : parent);
+	add(parent, name, made(json_object_new_string_len(clean.len ? (const char *)clean.data : "",
+							  (int)clean.len)));
+	cmn_buffer_release(&clean);
+}
+
+void json_add_number(struct json_object *parent, const char *name, uint64_t number)
+{
+	add(parent, name, made(json_object_new_uint64(number)));
+}
+
+void json_add_ms(struct json_object *parent, const char *name, uint64_t ns)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), "%.3f", (double)ns / 1e6);	/* it fits */
+	add(parent, name, made(json_object_new_double_s((double)ns / 1e6, text)));
+}
+
+void json_add_bool(struct json_object *parent, const char *name, bool value)
+{
+	add(parent, name, made(json_object_new_boolean(value)));
+}
+
+void json_add_null(struct json_object *parent, const char *name)
+{
+	add(parent, name, NULL);
+}
+
+int json_print(struct json_object *root)
+{
+	struct cmn_buffer text = { 0 };
+	const char *printed = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
+			JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE);
+
+	text.failed = !printed;
+	if (printed)
+		cmn_buffer_append_text(&text, printed);
+	cmn_buffer_append_u8(&text, '\n');
+	(void)json_object_put(root);
+	return tool_print(&text);
+}
+
+struct cmn_view json_text(struct json_object *value)
+{
+	if (!json_object_is_type(value, json_type_string))
+		return (struct cmn_view){ "", 0 };
+	return (struct cmn_view){ json_object_get_string(value),
+				  (size_t)json_object_get_string_len(value) };
+}

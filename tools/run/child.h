@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * child: processes that this one starts and waits for. Signals are taken one after another while
+ * it waits, so that no handler runs. Workers are for what may crash, hang or leave threads behind:
+ * drivers; a command behaves as if it had taken this process's place (run_wait.h).
+ */
+#ifndef TOOLS_RUN_CHILD_H
+#define TOOLS_RUN_CHILD_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/signalfd.h>
+#include <sys/types.h>
+
+struct child {
+	char *name;		/* the caller's */
+	pid_t pid;		/* 0: none, or it ended */
+	uint64_t deadline;	/* monotonic: it is killed then; UINT64_MAX: never */
+	bool timed_out;		/* that was done */
+	int state;		/* of one that ended or stopped, as from waitpid */
+};
+
+enum child_kind {
+	CHILD_WORKERS,		/* the signals that ask this process to end are waited for */
+	CHILD_COMMAND,		/* all signals are; what stops it is told as its end is */
+};
+/*
+ * Blocks the signals that child_wait waits for, once, before the first child; and SIGPIPE, so that
+ * a reader who leaves does not keep the caller from clearing up. child_over lets that one come.
+ */
+void child_begin(enum child_kind kind);
+void child_over(void);
+/*
+ * As fork, with child->pid; in the child signals are as they were, and it ends with this process.
+ * A worker has a session of its own, the signals that end this process, and leaves no core file.
+ */
+pid_t child_fork(struct child *child);
+/* Kills it, with all of a worker's session. */
+void child_kill(const struct child *child);
+/* The same; child_wait then waits some seconds for its end. */
+void child_give_up(struct child *child);
+/*
+ * The child that ended, stopped, or was given up and is still there (its pid is not 0 then), which
+ * is told once. NULL: a signal came, which *ret_signal tells, or, with ssi_signo 0, something is to
+ * be read from one of two pipes (NULL: none; an fd below 0 is passed over), as poll says it.
+ */
+struct child *child_wait(struct child *children, size_t count, struct pollfd pipes[2],
+			 struct signalfd_siginfo *ret_signal);
+/* Ends this process by a signal that it waited for, or that its child ended by. Returns if that does not end it. */
+void child_end_by(int number);
+
+#endif
