@@ -5,14 +5,14 @@
  * it has the functions by linking them or as extensions. It shares session,
  * kernels and values with tests/opencl/client.h.
  *
- *   api_client [-n] SCENARIO [ARGUMENT...]
+ *   libckcache_client [-n] SCENARIO [ARGUMENT...]
  *
  * -n: the driver does not execute kernels. Exit: 0 all checks held, 1 some did
  * not (stderr says which), 2 the scenario could not run. stdout has what the
  * caller compares.
  */
-#ifndef TESTS_CKCACHE_CLIENT_H
-#define TESTS_CKCACHE_CLIENT_H
+#ifndef TESTS_LIBCKCACHE_CLIENT_H
+#define TESTS_LIBCKCACHE_CLIENT_H
 
 #include <stddef.h>
 #include <stdint.h>

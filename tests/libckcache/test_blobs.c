@@ -32,8 +32,7 @@ static unsigned int created(void)
 /* Saved in one way, loaded in each. */
 TEST(blobs_go_from_each_way_to_each_other)
 {
-	EACH_WAY(from) {
-		way_begin(from);
+	BEGIN_EACH_WAY(from) {
 		GOOD(from, "save", "blob");
 		EACH_WAY(to) {
 			unsigned int before = built();
@@ -64,8 +63,7 @@ TEST(a_program_from_the_layers_cache_gives_its_blob)
 
 TEST(several_programs_share_a_blob_in_order)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "several");
 		if (driver_is("stub"))
 			CU_ASSERT_EQUAL(built(), 3);
@@ -74,8 +72,7 @@ TEST(several_programs_share_a_blob_in_order)
 
 TEST(a_blob_can_be_used_often_and_its_description_go)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "again");
 		if (driver_is("stub"))
 			CU_ASSERT_EQUAL(built(), 1);
@@ -86,8 +83,7 @@ TEST(damaged_blobs_never_reach_the_driver)
 {
 	if (!driver_is("stub"))
 		return;
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "flips");
 		CU_ASSERT_EQUAL(created(), 0);
 		CU_ASSERT_EQUAL(driver_counted("build-binary"), 0);
@@ -133,8 +129,7 @@ TEST(a_stale_blob_is_refused)
 
 TEST(a_blob_of_another_environment_is_refused)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "save", "blob");
 		driver_setenv("CPATH", "/nonexistent");
 		GOOD(way, "load", "blob", FOREIGN);
@@ -148,8 +143,7 @@ TEST(what_the_driver_refuses_is_said)
 
 	if (!driver_is("stub"))
 		return;
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "save", "blob");
 		for (size_t i = 0; i < 2; i++) {
 			driver_stub_setting(refusals[i], "1");
@@ -169,8 +163,7 @@ TEST(what_the_driver_refuses_is_said)
 
 TEST(programs_that_were_not_described_give_no_blob)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "undescribed", driver_is("stub") ? "stub" : NULL);
 		if (!driver_is("stub"))
 			continue;
@@ -184,8 +177,7 @@ TEST(loads_of_a_blob_share_no_directory)
 {
 	if (!driver_is("stub"))
 		return;
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		driver_stub_as("libpocl.so.2");
 		GOOD(way, "apart");
 	}
@@ -195,8 +187,7 @@ TEST(a_blob_has_the_described_devices_binary)
 {
 	if (!driver_is("stub"))
 		return;
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		driver_setenv("STUB_DEVICES", "2");
 		driver_stub_setting("STUB_PER_DEVICE", "1");
 		GOOD(way, "second-of-two");
@@ -207,8 +198,7 @@ TEST(constants_count_as_they_were_at_the_build)
 {
 	if (!driver_is("neo"))
 		return;		/* of the others none keeps them in binaries */
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "constants", way == WAY_LINKED ? NULL : "layer");
 	}
 }
@@ -217,8 +207,7 @@ TEST(a_driver_without_binaries_gives_empty_blobs)
 {
 	if (!driver_is("stub"))
 		return;
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		driver_stub_setting("STUB_NO_BINARY", "1");
 		GOOD(way, "no-binary");
 		driver_stub_setting("STUB_NO_BINARY", "error");

@@ -23,8 +23,7 @@ static unsigned int built(void)
 
 TEST(what_was_built_is_in_memory_then_on_disk)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "build", BUILT, MEMORY, MEMORY);
 		if (driver_is("stub"))
 			CU_ASSERT_EQUAL(built(), 1);
@@ -36,8 +35,7 @@ TEST(what_was_built_is_in_memory_then_on_disk)
 
 TEST(what_was_evicted_is_built_again)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "build", BUILT "+", BUILT "+", BUILT);
 		GOOD(way, "build", DISK "+", BUILT "+");
 		GOOD(way, "build", BUILT);
@@ -49,8 +47,7 @@ TEST(what_was_evicted_is_built_again)
 /* One cache for all ways, and for applications that know nothing of it. */
 TEST(all_share_one_cache)
 {
-	EACH_WAY(first) {
-		way_begin(first);
+	BEGIN_EACH_WAY(first) {
 		GOOD(first, "build", BUILT);
 		EACH_WAY(way) {
 			GOOD(way, "build", DISK);
@@ -71,8 +68,7 @@ TEST(all_share_one_cache)
 
 TEST(a_failure_gives_the_program_with_its_log)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "build-failure");
 		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).errors, 0);
 	}
@@ -80,8 +76,7 @@ TEST(a_failure_gives_the_program_with_its_log)
 
 TEST(several_are_built_in_order)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "build-order");
 		if (driver_is("stub"))
 			CU_ASSERT_EQUAL(built(), 3);
@@ -92,8 +87,7 @@ TEST(threads_build_once)
 {
 	static const char *const second[WAYS] = { "second", "third", "fourth" };
 
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "threads");
 		if (driver_is("stub"))
 			CU_ASSERT_EQUAL(built(), 1);
@@ -170,8 +164,7 @@ TEST(an_entry_that_the_driver_refuses_is_replaced)
 
 	if (!driver_is("stub"))
 		return;
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "build", BUILT);
 		for (size_t i = 0; i < 2; i++) {
 			driver_stub_setting(refusals[i], "1");
@@ -214,8 +207,7 @@ TEST(out_of_memory_is_tried_again_and_then_said)
 {
 	if (!driver_is("stub"))
 		return;
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		driver_stub_setting("STUB_NO_MEMORY", "1");
 		GOOD(way, "build", BUILT, MEMORY);
 		/* One from the cache that cannot be loaded is built. */
@@ -244,8 +236,7 @@ TEST(what_is_deferred_is_not_kept)
 
 TEST(a_storage_of_the_applications_own_does_all)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "storage");
 		/* The machine's cache has nothing of it. */
 		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).entries, 0);
@@ -267,8 +258,7 @@ TEST(a_storage_that_lies_is_not_believed)
 
 TEST(a_storage_that_fails_does_no_harm)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "storage-fails");
 	}
 }
@@ -279,8 +269,7 @@ TEST(a_refused_blob_is_evicted_and_replaced)
 
 	if (!driver_is("stub"))
 		return;
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		(void)snprintf(path, sizeof(path), "%s/settings", unit_dir());
 		GOOD(way, "storage-refused", path);
 	}
@@ -290,16 +279,14 @@ TEST(what_a_driver_reads_for_every_program_counts_in_a_storage)
 {
 	if (!driver_is("stub"))
 		return;
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "storage-files", "stub_builtins.h");
 	}
 }
 
 TEST(what_cannot_be_seen_is_not_stored)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		driver_setenv("CKCACHE_OBSERVE", "0");
 		GOOD(way, "storage-unseen");
 		GOOD(way, "build", BUILT, BUILT);

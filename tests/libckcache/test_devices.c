@@ -9,8 +9,7 @@
 
 TEST(data_is_stored_found_replaced_and_evicted)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "device");
 		CU_ASSERT_EQUAL(driver_counted("create-source"), 0);
 	}
@@ -18,8 +17,7 @@ TEST(data_is_stored_found_replaced_and_evicted)
 
 TEST(each_part_of_the_librarys_identity_counts)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "device-identity");
 	}
 }
@@ -34,8 +32,7 @@ static void expect_data(enum way way, const char *wanted)
 
 TEST(data_is_found_by_other_processes_and_ways)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		expect_data(way, "");
 		GOOD(way, "device-load", "told");
 		EACH_WAY(other)

@@ -11,8 +11,7 @@
 
 TEST(bad_arguments_are_refused_and_outputs_left_alone)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "bad-programs");
 		GOOD(way, "bad-calls");
 		GOOD(way, "bad-handles");
@@ -25,8 +24,7 @@ TEST(bad_arguments_are_refused_and_outputs_left_alone)
 
 TEST(sizes_are_told_in_one_way)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "sizes");
 	}
 }

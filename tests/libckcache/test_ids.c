@@ -41,8 +41,7 @@ TEST(ids_are_equal_in_each_process_and_way)
 
 TEST(ids_differ_wherever_the_program_does)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		if (driver_is("stub")) {
 			driver_stub_as("libigdrcl.so");	/* one whose binaries keep constants */
 			GOOD(way, "ids", "constants");
@@ -149,16 +148,14 @@ TEST(ids_differ_by_variables_that_compilers_read)
 
 TEST(ids_are_empty_where_the_result_cannot_be_told)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "empty");
 	}
 }
 
 TEST(what_has_the_date_is_never_cached)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		/* From Mesa's own cache it comes without being compiled. */
 		driver_setenv("MESA_SHADER_CACHE_DISABLE", "1");
 		driver_setenv("MESA_GLSL_CACHE_DISABLE", "1");
@@ -172,8 +169,7 @@ TEST(what_has_the_date_is_never_cached)
 
 TEST(programs_without_an_id_are_cached_by_what_they_read)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "changed");
 		if (driver_is("stub"))
 			CU_ASSERT_EQUAL(driver_counted("build-source"), 3);
@@ -182,8 +178,7 @@ TEST(programs_without_an_id_are_cached_by_what_they_read)
 
 TEST(a_changed_environment_is_noticed)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "environment");
 		GOOD(way, "environment-early");
 	}

@@ -22,8 +22,7 @@ static const char *below(const char *name)
 
 TEST(each_setting_is_what_was_set)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "settings", way_cache(way));
 	}
 }
@@ -105,8 +104,7 @@ TEST(what_the_user_forbids_stays_forbidden)
 /* Found, and neither evicted nor replaced. */
 TEST(a_read_only_cache_is_only_read)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "build", "0");
 		driver_setenv("CKCACHE_READ_ONLY", "1");
 		GOOD(way, "build", "2");
@@ -117,8 +115,7 @@ TEST(a_read_only_cache_is_only_read)
 
 TEST(a_directory_that_others_can_write_to_is_refused)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		(void)mkdir(below("open"), 0700);	/* there it is from the first way on */
 		(void)mkdir(below("mine"), 0700);
 		unit_write("work/file", "no directory");
@@ -136,8 +133,7 @@ TEST(a_directory_of_another_user_is_refused)
 {
 	if (geteuid() != 0)
 		return;
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		(void)mkdir(below("theirs"), 0755);	/* there it is from the first way on */
 		CU_ASSERT_EQUAL(chown(below("theirs"), 12345, 12345), 0);
 		GOOD(way, "set-dir", below("theirs"), DENIED, way_cache(way));
@@ -148,8 +144,7 @@ TEST(a_directory_of_another_user_is_refused)
 /* What is over the bound goes when the next one is stored, until half of the bound is left. */
 TEST(capacity_bounds_what_is_stored)
 {
-	EACH_WAY(way) {
-		way_begin(way);
+	BEGIN_EACH_WAY(way) {
 		GOOD(way, "capacity", "0", "1", "40");
 		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).entries, 40);
 		GOOD(way, "capacity", "200000", "41", "41");

@@ -23,13 +23,14 @@ const char *way_cache(enum way way)
 	return path;
 }
 
-void way_begin(enum way way)
+bool way_begin(enum way way)
 {
 	driver_begin();
 	driver_program(ways[way].program);
 	driver_setenv("CKCACHE_DIR", way_cache(way));
 	driver_stub_setting(NULL, NULL);
 	unit_write("counts", "");
+	return true;
 }
 
 struct outcome way_client(enum way way, const char *const *arguments)
