@@ -340,7 +340,7 @@ static const char *at(const char *name)
 	return text;
 }
 
-static void finds_what_dlopen_loads(void)
+TEST(finds_what_dlopen_loads)
 {
 	static const char *const names[] = {
 		"libz.so.1", "libxxhash.so.0", "libstdc++.so.6", "libxml2.so.2", "libze_loader.so.1",
@@ -362,7 +362,7 @@ static void finds_what_dlopen_loads(void)
 	CU_ASSERT(same >= 2);
 }
 
-static void a_missing_library_is_a_miss(void)
+TEST(a_missing_library_is_a_miss)
 {
 	CU_ASSERT_EQUAL(look_and_load("libnowhere.so.1", NULL), ABSENT);
 	CU_ASSERT_EQUAL(look_and_load("/nowhere/libnowhere.so.1", NULL), ABSENT);
@@ -370,7 +370,7 @@ static void a_missing_library_is_a_miss(void)
 	CU_ASSERT_EQUAL(look_and_load(at("a.so"), NULL), ABSENT);
 }
 
-static void the_variable_comes_before_the_cache(void)
+TEST(the_variable_comes_before_the_cache)
 {
 	char variable[8500];
 
@@ -387,7 +387,7 @@ static void the_variable_comes_before_the_cache(void)
 	CU_ASSERT_EQUAL(look_and_load("libz.so.1", "/lib:/usr/lib:/lib:one"), SAME);
 }
 
-static void other_machines_are_passed_over(void)
+TEST(other_machines_are_passed_over)
 {
 	char variable[8500];
 
@@ -401,7 +401,7 @@ static void other_machines_are_passed_over(void)
 	CU_ASSERT_EQUAL(look_and_load("libx.so", variable), ABSENT);
 }
 
-static void variants_for_processors_cannot_be_told(void)
+TEST(variants_for_processors_cannot_be_told)
 {
 	write_object("one/libx.so", &(struct object){ .id = 1 });
 	write_object("one/glibc-hwcaps/x86-64-v2/libx.so", &(struct object){ .id = 2 });
@@ -412,7 +412,7 @@ static void variants_for_processors_cannot_be_told(void)
 }
 
 /* Where they all are one library it does not matter which is taken. */
-static void copies_and_links_are_one_library(void)
+TEST(copies_and_links_are_one_library)
 {
 	char variable[8500];
 
@@ -430,14 +430,14 @@ static void copies_and_links_are_one_library(void)
 }
 
 /* Up to 2.36, glibc looks there on some processors. */
-static void older_variants_cannot_be_told_either(void)
+TEST(older_variants_cannot_be_told_either)
 {
 	write_object("one/libx.so", &(struct object){ .id = 1 });
 	write_object("one/tls/haswell/libx.so", &(struct object){ .id = 2 });
 	CU_ASSERT_EQUAL(look_and_load("libx.so", at("one")), UNKNOWN);
 }
 
-static void run_paths_lead_to_what_is_needed(void)
+TEST(run_paths_lead_to_what_is_needed)
 {
 	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
 						 .run_path = "/nowhere:$ORIGIN/../y" });
@@ -468,7 +468,7 @@ static void run_paths_lead_to_what_is_needed(void)
 }
 
 /* Which of two it is depends on the kind of the path, and on whose it is. */
-static void with_run_paths_different_libraries_cannot_be_told(void)
+TEST(with_run_paths_different_libraries_cannot_be_told)
 {
 	write_object("y/libz.so.1", &(struct object){ .id = 3 });
 	write_object("y/libb.so", &(struct object){ .needed = { "libz.so.1" }, .id = 2 });
@@ -484,7 +484,7 @@ static void with_run_paths_different_libraries_cannot_be_told(void)
 }
 
 /* A run path goes before the cache, but not for what other libraries need. */
-static void once_there_is_a_run_path_no_order_is_certain(void)
+TEST(once_there_is_a_run_path_no_order_is_certain)
 {
 	char variable[8500];
 
@@ -499,7 +499,7 @@ static void once_there_is_a_run_path_no_order_is_certain(void)
 }
 
 /* Another library may bring its own before the driver asks for that name. */
-static void a_later_run_path_counts_for_earlier_names(void)
+TEST(a_later_run_path_counts_for_earlier_names)
 {
 	const char *const names[] = { "libn.so", "liba.so" };
 	struct seen_list *list = calloc(1, sizeof(*list));
@@ -526,7 +526,7 @@ static void a_later_run_path_counts_for_earlier_names(void)
 }
 
 /* The second file's soname is what the third needs, so that ld.so looks for no other file. */
-static void more_may_be_found_than_is_loaded(void)
+TEST(more_may_be_found_than_is_loaded)
 {
 	write_object("a.so", &(struct object){ .needed = { "libb.so", "libc-one.so" }, .id = 1,
 					       .run_path_old = "$ORIGIN" });
@@ -536,7 +536,7 @@ static void more_may_be_found_than_is_loaded(void)
 	CU_ASSERT_EQUAL(look_and_load(at("a.so"), NULL), MORE);
 }
 
-static void cycles_end(void)
+TEST(cycles_end)
 {
 	write_object("a.so", &(struct object){ .needed = { "libb.so", "a.so" }, .id = 1,
 					       .run_path_old = "$ORIGIN" });
@@ -564,7 +564,7 @@ static enum cmn_status files_of(const char *driver, const char *soname, drv_libr
 	return drv_library_files(driver, &soname, 1, loaded, visit, ctx);
 }
 
-static void ten_thousand_needs_are_refused(void)
+TEST(ten_thousand_needs_are_refused)
 {
 	struct object object = { .needed = { "lib" }, .repeat = 10000 };
 	size_t visited = 0;
@@ -579,7 +579,7 @@ static void ten_thousand_needs_are_refused(void)
 	CU_ASSERT_EQUAL(visited, 1);
 }
 
-static void the_visitor_can_end_the_walk(void)
+TEST(the_visitor_can_end_the_walk)
 {
 	size_t visited = 0;
 
@@ -590,7 +590,7 @@ static void the_visitor_can_end_the_walk(void)
 	CU_ASSERT_EQUAL(visited, 1);
 }
 
-static void the_askers_run_path_counts_for_what_it_asks_for(void)
+TEST(the_askers_run_path_counts_for_what_it_asks_for)
 {
 	struct seen_list *list = calloc(1, sizeof(*list));
 	void *driver, *other;
@@ -630,7 +630,7 @@ static void the_askers_run_path_counts_for_what_it_asks_for(void)
 	free(list);
 }
 
-static void what_is_loaded_is_not_looked_at(void)
+TEST(what_is_loaded_is_not_looked_at)
 {
 	size_t visited = 0;
 
@@ -653,7 +653,7 @@ static void read_damaged(const char *path, size_t *accepted)
 	drv_elf_file_release(&file);
 }
 
-static void damaged_files_are_refused_or_read_within_bounds(void)
+TEST(damaged_files_are_refused_or_read_within_bounds)
 {
 	struct cmn_buffer whole = make_object(&(struct object){
 		.soname = "liba.so", .needed = { "libb.so", "libz.so.1" }, .run_path = "$ORIGIN",
@@ -676,7 +676,7 @@ static void damaged_files_are_refused_or_read_within_bounds(void)
 	cmn_buffer_release(&whole);
 }
 
-static void only_regular_files_are_opened(void)
+TEST(only_regular_files_are_opened)
 {
 	struct drv_elf_file file;
 
@@ -757,7 +757,7 @@ static int taken_from_cache(const char *first, uint64_t capabilities, const char
 	return strcmp(list.items[0].path, paths[0]) == 0 ? 1 : strcmp(list.items[0].path, paths[1]) == 0 ? 2 : -1;
 }
 
-static void the_first_entry_of_the_cache_is_taken(void)
+TEST(the_first_entry_of_the_cache_is_taken)
 {
 	write_object("one/libx.so.1", &(struct object){ .id = 1 });
 	write_object("two/libx.so.1", &(struct object){ .id = 2 });
@@ -771,7 +771,7 @@ static void the_first_entry_of_the_cache_is_taken(void)
 	CU_ASSERT_EQUAL(taken_from_cache("glibc-hwcaps/x/libx.so.1", 0, "two/libx.so.1"), 0);
 }
 
-static void the_cache_comes_before_the_built_in_directories(void)
+TEST(the_cache_comes_before_the_built_in_directories)
 {
 	write_object("one/libz.so.1", &(struct object){ .id = 1 });
 	CU_ASSERT_EQUAL(taken_from_cache("one/libz.so.1", 0, "two/libz.so.1"), 1);
@@ -779,7 +779,7 @@ static void the_cache_comes_before_the_built_in_directories(void)
 	CU_ASSERT_EQUAL(taken_from_cache("two/libz.so.1", 0, "one/libz.so.1"), 0);
 }
 
-static void cache_entries_come_in_their_order(void)
+TEST(cache_entries_come_in_their_order)
 {
 	for (int old = 0; old < 2; old++) {
 		struct cmn_buffer bytes = make_cache(old != 0, 0x303, "libx.so.1", both);
@@ -799,7 +799,7 @@ static void cache_entries_come_in_their_order(void)
 	}
 }
 
-static void cache_entries_for_processors_are_told(void)
+TEST(cache_entries_for_processors_are_told)
 {
 	struct cmn_buffer bytes = make_cache(false, 0x303, "libx.so.1",
 					      (struct cached[2]){ { "/a", 1ull << 62 }, { "/b", 0 } });
@@ -833,7 +833,7 @@ static size_t walk_cache(const uint8_t *bytes, size_t len)
 	return found;
 }
 
-static void a_damaged_cache_is_read_within_bounds(void)
+TEST(a_damaged_cache_is_read_within_bounds)
 {
 	struct cmn_buffer bytes = make_cache(true, 0x303, "libx.so.1", both);
 
@@ -850,33 +850,6 @@ static void a_damaged_cache_is_read_within_bounds(void)
 
 int main(int argc, char **argv)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(finds_what_dlopen_loads),
-		UNIT_TEST(a_missing_library_is_a_miss),
-		UNIT_TEST(the_variable_comes_before_the_cache),
-		UNIT_TEST(other_machines_are_passed_over),
-		UNIT_TEST(variants_for_processors_cannot_be_told),
-		UNIT_TEST(copies_and_links_are_one_library),
-		UNIT_TEST(older_variants_cannot_be_told_either),
-		UNIT_TEST(run_paths_lead_to_what_is_needed),
-		UNIT_TEST(with_run_paths_different_libraries_cannot_be_told),
-		UNIT_TEST(once_there_is_a_run_path_no_order_is_certain),
-		UNIT_TEST(a_later_run_path_counts_for_earlier_names),
-		UNIT_TEST(more_may_be_found_than_is_loaded),
-		UNIT_TEST(cycles_end),
-		UNIT_TEST(ten_thousand_needs_are_refused),
-		UNIT_TEST(the_visitor_can_end_the_walk),
-		UNIT_TEST(the_askers_run_path_counts_for_what_it_asks_for),
-		UNIT_TEST(what_is_loaded_is_not_looked_at),
-		UNIT_TEST(damaged_files_are_refused_or_read_within_bounds),
-		UNIT_TEST(only_regular_files_are_opened),
-		UNIT_TEST(the_first_entry_of_the_cache_is_taken),
-		UNIT_TEST(the_cache_comes_before_the_built_in_directories),
-		UNIT_TEST(cache_entries_come_in_their_order),
-		UNIT_TEST(cache_entries_for_processors_are_told),
-		UNIT_TEST(a_damaged_cache_is_read_within_bounds),
-	};
-
 	if (argc > 1)
 		return run_child(argv[1]);
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
