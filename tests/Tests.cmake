@@ -46,3 +46,25 @@ function(ckcache_driver_test name program)
     ckcache_test(${name}.${driver} DRIVER ${driver} LABELS ${labels} COMMAND ${program} ${driver})
   endforeach()
 endfunction()
+
+# ckcache_wrap(<target> <function>...): calls of these go to the target's own __wrap_<function>.
+function(ckcache_wrap target)
+  list(TRANSFORM ARGN PREPEND -Wl,--wrap=)
+  target_link_options(${target} PRIVATE ${ARGN})
+endfunction()
+
+# ckcache_files(<target> [PUBLIC] {<NAME> <built target>}...): <NAME> is the built file's path in the
+# target's sources; the file is there when the target is.
+function(ckcache_files target)
+  cmake_parse_arguments(PARSE_ARGV 1 files "PUBLIC" "" "")
+  set(scope PRIVATE)
+  if(files_PUBLIC)
+    set(scope PUBLIC)
+  endif()
+  set(words ${files_UNPARSED_ARGUMENTS})
+  while(words)
+    list(POP_FRONT words name file)
+    target_compile_definitions(${target} ${scope} ${name}="$<TARGET_FILE:${file}>")
+    add_dependencies(${target} ${file})
+  endwhile()
+endfunction()

@@ -304,7 +304,7 @@ run_valgrind()
 	install install_packages "$packages_build" valgrind
 	build_gcc 500
 	begin "valgrind"
-	for source in tests/unit/test_*.c; do
+	for source in $(find tests/unit -name "test_*.c" | sort); do
 		test=$(basename "$source" .c)
 		echo "$test"
 		argument=

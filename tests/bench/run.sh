@@ -21,7 +21,7 @@ elif [ "${1:-}" = store ]; then
 	script=store.py
 	targets="bench_store bench_client ckcache ckcache_opencl stub_driver"
 	# Where Level Zero's headers are: its stub driver too.
-	optional="level_zero_module_client stub_gpu ckcache_level_zero ckcache_slot ckcache_preload"
+	optional="level_zero_client stub_gpu ckcache_level_zero ckcache_slot ckcache_preload"
 elif [ "${1:-}" = blobs ]; then
 	shift
 	script=blobs.py

@@ -261,7 +261,7 @@ def stub_crowds(bench, delay_ms):
     settings = {"STUB_DELAY_MS": str(delay_ms), "STUB_COUNTS": os.path.join(home, "counts")}
     yield ("OpenCL", bench.environment(stub, home, cache=os.path.join(home, "cache"), extra=settings),
            [bench.client, "source", PROGRAMS["small"][0]], "build-source")
-    client = os.path.join(bench.build, "bin", "level_zero_module_client")
+    client = os.path.join(bench.build, "bin", "level_zero_client")
     if not os.path.exists(client):
         return
     home = bench.fresh_dir("home")

@@ -62,7 +62,7 @@ static unsigned int forget_what_is_gone(void)
 	return left;
 }
 
-static void by_size(void)
+TEST(by_size)
 {
 	unsigned int left;
 
@@ -76,7 +76,7 @@ static void by_size(void)
 	bench_close(&bench, &effort);
 }
 
-static void by_age(void)
+TEST(by_age)
 {
 	bench_open(&bench, "eviction_by_age", 0);
 	put_entries(6);
@@ -88,7 +88,7 @@ static void by_age(void)
 	bench_close(&bench, &effort);
 }
 
-static void by_a_store_over_the_bound(void)
+TEST(by_a_store_over_the_bound)
 {
 	bench_open(&bench, "store_and_eviction", 0);
 	put_entries(8);
@@ -100,7 +100,7 @@ static void by_a_store_over_the_bound(void)
 	bench_close(&bench, &effort);
 }
 
-static void with_nothing_on_disk(void)
+TEST(with_nothing_on_disk)
 {
 	bench_open(&bench, "unsynced_eviction", 0);
 	put_entries(5);
@@ -117,7 +117,7 @@ static void make_file(int dir_fd, const char *name, const char *text)
 	CU_ASSERT_EQUAL(cmn_file_publish(dir_fd, name, &view, 1), CMN_OK);
 }
 
-static void of_what_dead_writers_left(void)
+TEST(of_what_dead_writers_left)
 {
 	int fd;
 
@@ -141,7 +141,7 @@ static void of_what_dead_writers_left(void)
 }
 
 /* The next store counts. */
-static void of_a_damaged_account(void)
+TEST(of_a_damaged_account)
 {
 	int fd;
 
@@ -158,15 +158,6 @@ static void of_a_damaged_account(void)
 
 int main(int argc, char **argv)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(by_size),
-		UNIT_TEST(by_age),
-		UNIT_TEST(by_a_store_over_the_bound),
-		UNIT_TEST(with_nothing_on_disk),
-		UNIT_TEST(of_what_dead_writers_left),
-		UNIT_TEST(of_a_damaged_account),
-	};
-
 	effort = effort_of(argc, argv);
-	return UNIT_MAIN("crash_evict", tests);
+	return unit_run(NULL);
 }

@@ -26,14 +26,14 @@ static void count(uint64_t misses, bool stores, uint64_t sum)
 	bench.misses[i] = sum;
 }
 
-static void the_first_statistics(void)
+TEST(the_first_statistics)
 {
 	bench_open(&bench, "first_statistics", BENCH_STATS);
 	count(7777777, false, 7777777);
 	bench_close(&bench, &effort);
 }
 
-static void statistics_that_grow(void)
+TEST(statistics_that_grow)
 {
 	bench_open(&bench, "statistics", BENCH_STATS);
 	count(95000001, true, 95000001);
@@ -45,7 +45,7 @@ static void statistics_that_grow(void)
 }
 
 /* Nothing counts twice. Any part that was not synced may be lost. */
-static void statistics_that_are_merged(void)
+TEST(statistics_that_are_merged)
 {
 	static const uint64_t parts[] = { 10000009, 20000000, 30000009, 115000001 };
 
@@ -61,7 +61,7 @@ static void statistics_that_are_merged(void)
 }
 
 /* In place, a slot of one file. */
-static void tokens(void)
+TEST(tokens)
 {
 	bench_open(&bench, "tokens", BENCH_TOKENS);
 	for (unsigned int run = 0; run < 2; run++)
@@ -75,7 +75,7 @@ static void tokens(void)
 }
 
 /* Records at the end of one file. */
-static void history(void)
+TEST(history)
 {
 	bench_open(&bench, "history", BENCH_HISTORY);
 	for (unsigned int i = 0; i < 2; i++)
@@ -95,7 +95,7 @@ static void put_recipe(unsigned int number)
 	cmn_buffer_release(&recipe);
 }
 
-static void the_first_recipes(void)
+TEST(the_first_recipes)
 {
 	bench_open(&bench, "first_recipes", BENCH_RECIPES);
 	put_recipe(0);
@@ -118,7 +118,7 @@ static void attempt(int fd, unsigned int number, unsigned int attempts)
 }
 
 /* As replay does: tried, tried again, given up; and one that worked is removed. */
-static void recipes_that_are_tried(void)
+TEST(recipes_that_are_tried)
 {
 	struct cmn_buffer file = bench_recipe(1);
 	struct cc_recipe recipe;
@@ -142,7 +142,7 @@ static void recipes_that_are_tried(void)
 }
 
 /* A flight with a store in it, and one that the crash ends. */
-static void flights_and_a_store(void)
+TEST(flights_and_a_store)
 {
 	struct cc_flight *first = NULL, *second = NULL;
 	struct cc_flights *flights;
@@ -163,7 +163,7 @@ static void flights_and_a_store(void)
 }
 
 /* What a process leaves that builds, stores, counts and evicts, all unsynced. */
-static void everything_with_nothing_on_disk(void)
+TEST(everything_with_nothing_on_disk)
 {
 	bench_open(&bench, "everything",
 		   BENCH_STATS | BENCH_TOKENS | BENCH_RECIPES | BENCH_FLIGHTS);
@@ -180,18 +180,6 @@ static void everything_with_nothing_on_disk(void)
 
 int main(int argc, char **argv)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(the_first_statistics),
-		UNIT_TEST(statistics_that_grow),
-		UNIT_TEST(statistics_that_are_merged),
-		UNIT_TEST(tokens),
-		UNIT_TEST(history),
-		UNIT_TEST(the_first_recipes),
-		UNIT_TEST(recipes_that_are_tried),
-		UNIT_TEST(flights_and_a_store),
-		UNIT_TEST(everything_with_nothing_on_disk),
-	};
-
 	effort = effort_of(argc, argv);
-	return UNIT_MAIN("crash_others", tests);
+	return unit_run(NULL);
 }

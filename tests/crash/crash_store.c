@@ -14,7 +14,7 @@
 static struct effort effort;
 static struct bench bench;
 
-static void first_store_in_no_root(void)
+TEST(first_store_in_no_root)
 {
 	bench_open(&bench, "first_store", 0);
 	bench_put(&bench, 0, 0);
@@ -22,7 +22,7 @@ static void first_store_in_no_root(void)
 }
 
 /* The second has its first two levels in common with the first. */
-static void a_second_entry(void)
+TEST(a_second_entry)
 {
 	bench_open(&bench, "second_store", 0);
 	bench_put(&bench, 1, 0);
@@ -32,7 +32,7 @@ static void a_second_entry(void)
 	bench_close(&bench, &effort);
 }
 
-static void the_same_key_again(void)
+TEST(the_same_key_again)
 {
 	bench_open(&bench, "replacing_store", 0);
 	bench_put(&bench, 0, 0);
@@ -42,7 +42,7 @@ static void the_same_key_again(void)
 	bench_close(&bench, &effort);
 }
 
-static void the_same_key_thrice_with_nothing_on_disk(void)
+TEST(the_same_key_thrice_with_nothing_on_disk)
 {
 	bench_open(&bench, "replacing_stores", 0);
 	for (unsigned int v = 0; v < 3; v++)
@@ -50,7 +50,7 @@ static void the_same_key_thrice_with_nothing_on_disk(void)
 	bench_close(&bench, &effort);
 }
 
-static void several_entries_with_nothing_on_disk(void)
+TEST(several_entries_with_nothing_on_disk)
 {
 	bench_open(&bench, "several_stores", 0);
 	for (unsigned int id = 0; id < 4; id++)
@@ -60,7 +60,7 @@ static void several_entries_with_nothing_on_disk(void)
 }
 
 /* Two states of a header are two entries of one key: each is a hit beside its own alone. */
-static void an_entry_with_a_manifest(void)
+TEST(an_entry_with_a_manifest)
 {
 	bench_open(&bench, "store_with_manifest", 0);
 	bench.headers = true;
@@ -72,7 +72,7 @@ static void an_entry_with_a_manifest(void)
 }
 
 /* The oldest state's number is used again, for files of the same names. */
-static void a_leaf_that_is_full(void)
+TEST(a_leaf_that_is_full)
 {
 	uint64_t now = cmn_clock_realtime();
 	char name[CC_LEAF_NAME_SIZE], text[32];
@@ -99,7 +99,7 @@ static void a_leaf_that_is_full(void)
 	bench_close(&bench, &effort);
 }
 
-static void a_removal(void)
+TEST(a_removal)
 {
 	bench_open(&bench, "removal", 0);
 	bench_put(&bench, 0, 0);
@@ -109,7 +109,7 @@ static void a_removal(void)
 	bench_close(&bench, &effort);
 }
 
-static void a_removal_and_a_store_of_the_same(void)
+TEST(a_removal_and_a_store_of_the_same)
 {
 	bench_open(&bench, "removal_and_store", 0);
 	bench_put(&bench, 0, 0);
@@ -130,7 +130,7 @@ static void damage(unsigned int id, const char *name)
 	bench.stored[id][0] = false;
 }
 
-static void removals_of_damaged_entries(void)
+TEST(removals_of_damaged_entries)
 {
 	bench_open(&bench, "damaged", 0);
 	for (unsigned int id = 0; id < 3; id++)
@@ -155,7 +155,7 @@ static void touch(unsigned int id)
 }
 
 /* In place over an old number; over a longer one, which is cut; and where there is none. */
-static void touches(void)
+TEST(touches)
 {
 	uint64_t now = cmn_clock_realtime();
 	int fd;
@@ -177,20 +177,6 @@ static void touches(void)
 
 int main(int argc, char **argv)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(first_store_in_no_root),
-		UNIT_TEST(a_second_entry),
-		UNIT_TEST(the_same_key_again),
-		UNIT_TEST(the_same_key_thrice_with_nothing_on_disk),
-		UNIT_TEST(several_entries_with_nothing_on_disk),
-		UNIT_TEST(an_entry_with_a_manifest),
-		UNIT_TEST(a_leaf_that_is_full),
-		UNIT_TEST(a_removal),
-		UNIT_TEST(a_removal_and_a_store_of_the_same),
-		UNIT_TEST(removals_of_damaged_entries),
-		UNIT_TEST(touches),
-	};
-
 	effort = effort_of(argc, argv);
-	return UNIT_MAIN("crash_store", tests);
+	return unit_run(NULL);
 }

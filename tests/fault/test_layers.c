@@ -55,66 +55,43 @@ static void sweep(const struct layer_case *one, bool whole)
 	free(tasks);
 }
 
-#define SWEEP(function, whole, is_warm, is_failing, ...)				\
-	static void function(void)							\
+#define SWEEP(api, function, whole, is_warm, is_failing, ...)				\
+	TEST_ON(#api, function)								\
 	{										\
 		sweep(&(struct layer_case){ .name = #function, .warm = is_warm,	\
 					    .fails = is_failing, .arguments = { __VA_ARGS__ } }, whole);	\
 	}
 
-SWEEP(opencl_first_build, true, false, false, "-n", "vector")
-SWEEP(opencl_second_build, true, true, false, "-n", "vector")
-SWEEP(opencl_queries, false, true, false, "-n", "queries")
-SWEEP(opencl_failing_build, false, false, true, "-n", "failing")
-SWEEP(opencl_first_link, false, false, false, "-n", "link")
-SWEEP(opencl_second_link, false, true, false, "-n", "link")
-SWEEP(opencl_binaries, false, true, false, "-n", "binary")
-SWEEP(opencl_callback, false, false, false, "-n", "callback")
-SWEEP(opencl_callback_again, false, true, false, "-n", "callback")
-SWEEP(opencl_live_kernels, false, true, false, "-n", "live-kernels")
-SWEEP(opencl_rebuild, false, true, false, "-n", "rebuild")
-SWEEP(opencl_compile_built, false, false, false, "-n", "compile-built")
-SWEEP(opencl_many_threads, false, true, false, "-n", "threads", "4", "2")
-SWEEP(level_zero_first_module, true, false, false, "driver=0", "il=one", "log", "create")
-SWEEP(level_zero_second_module, true, true, false, "driver=0", "il=one", "log", "create")
-SWEEP(level_zero_constants, false, false, false, "driver=0", "il=constants", "constant=32:4:7", "create",
+SWEEP(opencl, opencl_first_build, true, false, false, "-n", "vector")
+SWEEP(opencl, opencl_second_build, true, true, false, "-n", "vector")
+SWEEP(opencl, opencl_queries, false, true, false, "-n", "queries")
+SWEEP(opencl, opencl_failing_build, false, false, true, "-n", "failing")
+SWEEP(opencl, opencl_first_link, false, false, false, "-n", "link")
+SWEEP(opencl, opencl_second_link, false, true, false, "-n", "link")
+SWEEP(opencl, opencl_binaries, false, true, false, "-n", "binary")
+SWEEP(opencl, opencl_callback, false, false, false, "-n", "callback")
+SWEEP(opencl, opencl_callback_again, false, true, false, "-n", "callback")
+SWEEP(opencl, opencl_live_kernels, false, true, false, "-n", "live-kernels")
+SWEEP(opencl, opencl_rebuild, false, true, false, "-n", "rebuild")
+SWEEP(opencl, opencl_compile_built, false, false, false, "-n", "compile-built")
+SWEEP(opencl, opencl_many_threads, false, true, false, "-n", "threads", "4", "2")
+SWEEP(level_zero, level_zero_first_module, true, false, false, "driver=0", "il=one", "log", "create")
+SWEEP(level_zero, level_zero_second_module, true, true, false, "driver=0", "il=one", "log", "create")
+SWEEP(level_zero, level_zero_constants, false, false, false, "driver=0", "il=constants", "constant=32:4:7", "create",
       "create")
-SWEEP(level_zero_inputs, false, true, false, "driver=0", "inputs=one,twice", "log", "create")
-SWEEP(level_zero_many_threads, false, true, false, "driver=0", "il=one", "threads=8")
+SWEEP(level_zero, level_zero_inputs, false, true, false, "driver=0", "inputs=one,twice", "log", "create")
+SWEEP(level_zero, level_zero_many_threads, false, true, false, "driver=0", "il=one", "threads=8")
 
 int main(int argc, char **argv)
 {
-	static const struct unit_test of_opencl[] = {
-		UNIT_TEST(opencl_first_build),
-		UNIT_TEST(opencl_second_build),
-		UNIT_TEST(opencl_queries),
-		UNIT_TEST(opencl_failing_build),
-		UNIT_TEST(opencl_first_link),
-		UNIT_TEST(opencl_second_link),
-		UNIT_TEST(opencl_binaries),
-		UNIT_TEST(opencl_callback),
-		UNIT_TEST(opencl_callback_again),
-		UNIT_TEST(opencl_live_kernels),
-		UNIT_TEST(opencl_rebuild),
-		UNIT_TEST(opencl_compile_built),
-		UNIT_TEST(opencl_many_threads),
-	};
-	static const struct unit_test of_level_zero[] = {
-		UNIT_TEST(level_zero_first_module),
-		UNIT_TEST(level_zero_second_module),
-		UNIT_TEST(level_zero_constants),
-		UNIT_TEST(level_zero_inputs),
-		UNIT_TEST(level_zero_many_threads),
-	};
 	bool is_opencl = argc > 1 && !strcmp(argv[1], "opencl");
-	const char *name = is_opencl ? "fault.opencl" : "fault.level_zero";
 	int result;
 
 	/* Memory, where there is some: nothing here needs a disk. */
 	if (access("/dev/shm", W_OK) == 0)
 		(void)setenv("TMPDIR", "/dev/shm", 0);
 	layer = is_opencl ? &opencl : &level_zero;
-	result = is_opencl ? UNIT_MAIN(name, of_opencl) : UNIT_MAIN(name, of_level_zero);
-	sweep_print(name);
+	result = unit_run(is_opencl ? "opencl" : "level_zero");
+	sweep_print(is_opencl ? "fault.opencl" : "fault.level_zero");
 	return result;
 }

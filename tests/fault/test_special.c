@@ -50,7 +50,7 @@ static void sweep(const char *name, unsigned int classes, int kind)
 	free(tasks);
 }
 
-static void root_removed_before_any_call(void)
+TEST(root_removed_before_any_call)
 {
 	static const char *const names[] = { "cold", "warm", "stale", "evicting", "damaged",
 					     "rejected", "recipes" };
@@ -59,7 +59,7 @@ static void root_removed_before_any_call(void)
 		sweep(names[i], FAULT_FILES, FAULT_REMOVE);
 }
 
-static void clock_that_jumps_between_any_two_looks(void)
+TEST(clock_that_jumps_between_any_two_looks)
 {
 	static const char *const names[] = { "cold", "warm", "stale", "evicting", "damaged" };
 
@@ -79,7 +79,7 @@ static void expect_right(const char *what, int resource, unsigned long limit)
 	sweep_count(0, 1);
 }
 
-static void files_of_another_time_than_now(void)
+TEST(files_of_another_time_than_now)
 {
 	prepare("future", FAULT_FILES);
 	expect_right("files from the future", RLIMIT_CORE, 0);
@@ -88,7 +88,7 @@ static void files_of_another_time_than_now(void)
 }
 
 /* SIGXFSZ would end an application that never wrote a file. */
-static void files_that_may_not_grow(void)
+TEST(files_that_may_not_grow)
 {
 	static const char *const names[] = { "cold", "warm", "stale", "evicting", "damaged",
 					     "rejected", "tier" };
@@ -101,7 +101,7 @@ static void files_that_may_not_grow(void)
 	}
 }
 
-static void descriptors_used_up(void)
+TEST(descriptors_used_up)
 {
 	static const char *const names[] = { "cold", "warm", "evicting", "damaged", "tier",
 					     "recipes" };
@@ -126,7 +126,7 @@ static unsigned long address_space(void)
 	return pages;
 }
 
-static void little_address_space(void)
+TEST(little_address_space)
 {
 	static const char *const names[] = { "cold", "warm", "evicting" };
 
@@ -140,19 +140,11 @@ static void little_address_space(void)
 
 int main(int argc, char **argv)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(root_removed_before_any_call),
-		UNIT_TEST(clock_that_jumps_between_any_two_looks),
-		UNIT_TEST(files_of_another_time_than_now),
-		UNIT_TEST(files_that_may_not_grow),
-		UNIT_TEST(descriptors_used_up),
-		UNIT_TEST(little_address_space),
-	};
 	int result;
 
 	(void)argc;
 	store_run_begin(argv);
-	result = UNIT_MAIN("fault.special", tests);
+	result = unit_run(NULL);
 	sweep_print("fault.special");
 	return result;
 }

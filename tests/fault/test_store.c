@@ -33,51 +33,32 @@ static void sweep(const char *name)
 	free(tasks);
 }
 
-#define SWEEP(function, name)				\
-	static void function(void)			\
-	{						\
-		sweep(name);				\
-	}
+TEST(a_first_run) { sweep("cold"); }
+TEST(a_second_run) { sweep("warm"); }
+TEST(a_changed_header) { sweep("stale"); }
 
-SWEEP(a_first_run, "cold")
-SWEEP(a_second_run, "warm")
-SWEEP(a_changed_header, "stale")
-
-static void a_store_that_passes_its_bound(void)
+TEST(a_store_that_passes_its_bound)
 {
 	sweep("evicting");
 	/* Seven there would be. */
 	CU_ASSERT(store_run_reference()->good > 0 && store_run_reference()->good < 6);
 }
 
-SWEEP(damaged_entries, "damaged")
-SWEEP(a_lower_tier, "tier")
-SWEEP(a_root_that_is_only_read, "read-only")
-SWEEP(an_entry_that_the_driver_refuses, "rejected")
-SWEEP(a_root_of_a_group, "shared")
-SWEEP(a_level_that_changes, "changing")
-SWEEP(recipes, "recipes")
+TEST(damaged_entries) { sweep("damaged"); }
+TEST(a_lower_tier) { sweep("tier"); }
+TEST(a_root_that_is_only_read) { sweep("read-only"); }
+TEST(an_entry_that_the_driver_refuses) { sweep("rejected"); }
+TEST(a_root_of_a_group) { sweep("shared"); }
+TEST(a_level_that_changes) { sweep("changing"); }
+TEST(recipes) { sweep("recipes"); }
 
 int main(int argc, char **argv)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(a_first_run),
-		UNIT_TEST(a_second_run),
-		UNIT_TEST(a_changed_header),
-		UNIT_TEST(a_store_that_passes_its_bound),
-		UNIT_TEST(damaged_entries),
-		UNIT_TEST(a_lower_tier),
-		UNIT_TEST(a_root_that_is_only_read),
-		UNIT_TEST(an_entry_that_the_driver_refuses),
-		UNIT_TEST(a_root_of_a_group),
-		UNIT_TEST(a_level_that_changes),
-		UNIT_TEST(recipes),
-	};
 	int result;
 
 	(void)argc;
 	store_run_begin(argv);
-	result = UNIT_MAIN("fault.store", tests);
+	result = unit_run(NULL);
 	sweep_print("fault.store");
 	return result;
 }

@@ -117,7 +117,7 @@ static enum cmn_status get(struct bench *bench, enum golden_entry which, unsigne
 	return status;
 }
 
-static void entries_are_found_and_read_to_the_byte(void)
+TEST(entries_are_found_and_read_to_the_byte)
 {
 	struct bench bench;
 
@@ -152,7 +152,7 @@ static bool see_item(void *ctx, const struct cc_store_item *item)
 	return true;
 }
 
-static void access_times_are_read(void)
+TEST(access_times_are_read)
 {
 	struct bench bench;
 	uint64_t seen = 0;
@@ -204,7 +204,7 @@ static void see_evicted(void *ctx, enum cc_history_cause cause, uint64_t time_ns
 	history->evictions++;
 }
 
-static void the_history_is_read(void)
+TEST(the_history_is_read)
 {
 	struct golden_history history = { 0 };
 	const struct cc_history_reader reader = { see_part, see_event, see_evicted, &history };
@@ -226,7 +226,7 @@ static void the_history_is_read(void)
 	cmn_buffer_release(&history.outline);
 }
 
-static void the_recipe_is_read(void)
+TEST(the_recipe_is_read)
 {
 	const char *root = copy_golden();
 	struct cc_recipe read, made;
@@ -251,7 +251,7 @@ static void the_recipe_is_read(void)
 	cc_key_release(&key);
 }
 
-static void statistics_are_read(void)
+TEST(statistics_are_read)
 {
 	const char *root = copy_golden();
 	struct cc_stats *stats = cc_stats_new();
@@ -350,7 +350,7 @@ static int count_one(const char *path, const struct stat *info, int kind, struct
 	return 0;
 }
 
-static void todays_code_writes_the_same_bytes(void)
+TEST(todays_code_writes_the_same_bytes)
 {
 	char leaf[CC_LEAF_PATH_SIZE];
 
@@ -467,7 +467,7 @@ static struct cmn_buffer golden_file(const char *name)
 	return file;
 }
 
-static void another_version_of_src_is_left_alone(void)
+TEST(another_version_of_src_is_left_alone)
 {
 	struct cmn_buffer file = golden_file("0.src");
 
@@ -476,7 +476,7 @@ static void another_version_of_src_is_left_alone(void)
 	cmn_buffer_release(&file);
 }
 
-static void another_version_of_bin_is_left_alone(void)
+TEST(another_version_of_bin_is_left_alone)
 {
 	struct cmn_buffer file = golden_file("0.bin");
 
@@ -487,7 +487,7 @@ static void another_version_of_bin_is_left_alone(void)
 	cmn_buffer_release(&file);
 }
 
-static void another_version_of_the_manifest_is_left_alone(void)
+TEST(another_version_of_the_manifest_is_left_alone)
 {
 	struct cmn_buffer file = golden_file("0.src");
 	const size_t hash_at = CC_SRC_HEADER_SIZE - CMN_HASH_SIZE;
@@ -504,7 +504,7 @@ static void another_version_of_the_manifest_is_left_alone(void)
 	cmn_buffer_release(&file);
 }
 
-static void another_version_of_a_recipe_is_left_alone(void)
+TEST(another_version_of_a_recipe_is_left_alone)
 {
 	const char *root = copy_golden();
 	char name[CC_RECIPE_NAME_SIZE], path[4500];
@@ -536,22 +536,4 @@ static void another_version_of_a_recipe_is_left_alone(void)
 	cmn_buffer_release(&file);
 	(void)close(fd);
 	cc_key_release(&key);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(entries_are_found_and_read_to_the_byte),
-		UNIT_TEST(access_times_are_read),
-		UNIT_TEST(the_history_is_read),
-		UNIT_TEST(the_recipe_is_read),
-		UNIT_TEST(statistics_are_read),
-		UNIT_TEST(todays_code_writes_the_same_bytes),
-		UNIT_TEST(another_version_of_src_is_left_alone),
-		UNIT_TEST(another_version_of_bin_is_left_alone),
-		UNIT_TEST(another_version_of_the_manifest_is_left_alone),
-		UNIT_TEST(another_version_of_a_recipe_is_left_alone),
-	};
-
-	return UNIT_MAIN("golden", tests);
 }

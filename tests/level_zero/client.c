@@ -1,231 +1,238 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * client: a program that uses Level Zero. Compiled twice: linked to the loader,
- * and opening it with dlopen (CLIENT_DLOPEN). Prints what it sees, for a test
- * to compare.
- *   module        each call's status, down to a module from SPIR-V
- *   null          what calls with NULL where none may be answer
- *   tables        each entry of each table that the loader offers, by file and offset
- *   threads       the same tables, asked for by eight threads at once: "equal" or "differ"
- *   environment   after zeInit, the environment that a child gets
- *   versions      names of the loader's parts
- */
-#include <dlfcn.h>
+/* client: main, and the words of all programs. */
+#include "tests/level_zero/client.h"
+
 #include <pthread.h>
-#include <stdbool.h>	/* ze_loader.h 1.32 uses bool without it */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <level_zero/loader/ze_loader.h>
-#include <level_zero/ze_api.h>
+#include "tests/level_zero/kernels/kernels.h"
 
-#include "tests/opencl/value_il.h"
+#define MAX_HANDLES 16
 
-#define ENTRIES 256	/* more than any table has */
-#define THREADS 8
+struct client client;
 
-typedef ze_result_t(ZE_APICALL *getter_fn)(ze_api_version_t version, void *table);
+void (*client_at_end)(void);
 
-static const char *const getters[] = {
-#define GETTER(name) #name,
-#include "layers/level_zero/slot/getters.def"
-#undef GETTER
-};
-#define GETTERS (sizeof(getters) / sizeof(getters[0]))
+static struct client_word *words;
 
-#ifdef CLIENT_DLOPEN
-static void *loader;
-#define CALL(name) ((__typeof__(&name))dlsym(loader, #name))
-#else
-#define CALL(name) (&name)
-#endif
-
-static void *loader_symbol(const char *name)
+void client_add(struct client_word *word)
 {
-#ifdef CLIENT_DLOPEN
-	return dlsym(loader, name);
+	word->next = words;
+	words = word;
+}
+
+void client_give_up(const char *what, unsigned int status)
+{
+	printf("%s %#x\n", what, status);
+	exit(2);
+}
+
+uint8_t *client_read(const char *path, size_t *ret_size)
+{
+	static uint8_t room[64 << 20];
+	FILE *file = fopen(path, "rb");
+
+	if (!file)
+		client_give_up(path, 0);
+	*ret_size = fread(room, 1, sizeof(room), file);
+	(void)fclose(file);	/* only read */
+	return room;
+}
+
+void client_write(const char *path, const void *data, size_t size)
+{
+	FILE *file = fopen(path, "wb");
+
+	if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0)
+		client_give_up(path, 0);
+}
+
+void client_open_loader(const char *path)
+{
+#ifdef CLIENT_LINKED
+	(void)path;
+	client.loader = RTLD_DEFAULT;
 #else
-	return dlsym(RTLD_DEFAULT, name);
+	client.loader = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!client.loader)
+		client_give_up(dlerror(), 0);
 #endif
 }
 
-static void print(const char *call, ze_result_t status)
+WORD(loader)
 {
-	printf("%s %#x\n", call, (unsigned)status);
+	client_open_loader(value);
 }
 
-struct handles {
-	ze_driver_handle_t driver;
-	ze_device_handle_t device;
-	ze_context_handle_t context;
-};
+static void check(const char *what, ze_result_t status)
+{
+	if (status)
+		client_give_up(what, status);
+}
 
-static bool make_context(struct handles *handles)
+void client_find_driver(const char *text)
+{
+	unsigned long place = strtoul(text, NULL, 10);
+	ze_driver_handle_t drivers[MAX_HANDLES];
+	uint32_t count = 0, one = 1;
+
+	if (!client.loader)
+		client_open_loader("libze_loader.so.1");
+	check("init", CALL(zeInit)(0));
+	check("drivers", CALL(zeDriverGet)(&count, NULL));
+	if (place >= count || count > MAX_HANDLES)
+		client_give_up("driver", count);
+	check("driver", CALL(zeDriverGet)(&count, drivers));
+	client.driver = drivers[place];
+	check("device", CALL(zeDeviceGet)(client.driver, &one, &client.device));
+}
+
+WORD(found)
+{
+	client_find_driver(value);
+}
+
+WORD(driver)
 {
 	const ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
-	uint32_t count = 1;
-	ze_result_t status = CALL(zeDriverGet)(&count, &handles->driver);
 
-	print("zeDriverGet", status);
-	count = 1;
-	if (!status)
-		status = CALL(zeDeviceGet)(handles->driver, &count, &handles->device);
-	print("zeDeviceGet", status);
-	if (!status)
-		status = CALL(zeContextCreate)(handles->driver, &desc, &handles->context);
-	print("zeContextCreate", status);
-	return !status;
+	client_find_driver(value);
+	check("context", CALL(zeContextCreate)(client.driver, &desc, &client.context));
 }
 
-static int module(void)
+static ze_result_t get_devices(bool are_parts, uint32_t *count, ze_device_handle_t *devices)
 {
-	const ze_module_desc_t desc = {
-		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-		.format = ZE_MODULE_FORMAT_IL_SPIRV,
-		.inputSize = sizeof(value_il),
-		.pInputModule = (const uint8_t *)value_il,
-	};
-	ze_module_handle_t made = NULL;
-	struct handles handles = { 0 };
-	const char *name = NULL;
-	uint32_t count = 1;
-	ze_result_t status;
-
-	if (!make_context(&handles))
-		return 1;
-	status = CALL(zeModuleCreate)(handles.context, handles.device, &desc, &made, NULL);
-	print("zeModuleCreate", status);
-	if (status)
-		return 1;
-	print("zeModuleGetKernelNames", CALL(zeModuleGetKernelNames)(made, &count, &name));
-	printf("kernel %s\n", name ? name : "none");
-	print("zeModuleDestroy", CALL(zeModuleDestroy)(made));
-	print("zeContextDestroy", CALL(zeContextDestroy)(handles.context));
-	return 0;
+	return are_parts ? CALL(zeDeviceGetSubDevices)(client.device, count, devices) :
+			   CALL(zeDeviceGet)(client.driver, count, devices);
 }
 
-/* Only the genuine validation layer answers these; a driver may well crash. */
-static int null(void)
+WORD(device)
 {
-	struct handles handles = { 0 };
+	ze_device_handle_t devices[MAX_HANDLES];
 
-	if (!make_context(&handles))
-		return 1;
-	print("zeModuleCreate",
-	      CALL(zeModuleCreate)(handles.context, handles.device, NULL, NULL, NULL));
-	print("zeContextCreate", CALL(zeContextCreate)(NULL, NULL, NULL));
-	return 0;
-}
+	if (!*value) {
+		client.device = NULL;
+		return;
+	}
+	for (bool are_parts = false;; are_parts = true) {
+		unsigned long place = strtoul(value, &value, 10);
+		uint32_t count = 0;
 
-static void fill(void *tables[GETTERS][ENTRIES], ze_result_t statuses[GETTERS])
-{
-	memset(tables, 0, sizeof(void *) * GETTERS * ENTRIES);
-	for (size_t i = 0; i < GETTERS; i++) {
-		getter_fn getter = (getter_fn)loader_symbol(getters[i]);
-
-		statuses[i] = ZE_RESULT_SUCCESS;
-		if (getter)
-			statuses[i] = getter(ZE_API_VERSION_CURRENT, tables[i]);
+		/* Never asked for more than there are: NEO reads behind its list. */
+		check("device", get_devices(are_parts, &count, NULL));
+		if (place >= count || count > MAX_HANDLES)
+			client_give_up("device", count);
+		check("device", get_devices(are_parts, &count, devices));
+		client.device = devices[place];
+		if (*value++ != '.')
+			return;
 	}
 }
 
-static int tables(void)
+WORD(il)
 {
-	static void *filled[GETTERS][ENTRIES];
-	ze_result_t statuses[GETTERS];
-	Dl_info info;
+	const struct kernel_il *il = kernel_il(value, strlen(value));
 
-	fill(filled, statuses);
-	for (size_t i = 0; i < GETTERS; i++) {
-		print(getters[i], statuses[i]);
-		for (size_t k = 0; k < ENTRIES; k++) {
-			if (!filled[i][k])
-				continue;
-			if (!dladdr(filled[i][k], &info))
-				return 1;
-			printf("\t%zu %s+%#tx\n", k, info.dli_fname,
-			       (char *)filled[i][k] - (char *)info.dli_fbase);
-		}
-	}
-	return 0;
+	if (!il)
+		client_give_up(value, 0);
+	client.input.il = il->words;
+	client.input.size = il->size;
 }
 
-struct asker {
-	pthread_t thread;
-	void *tables[GETTERS][ENTRIES];
-	ze_result_t statuses[GETTERS];
-};
-
-static void *ask(void *data)
+WORD(flags)
 {
-	struct asker *asker = data;
+	client.input.flags = value;
+}
 
-	for (int round = 0; round < 20; round++)
-		fill(asker->tables, asker->statuses);
+WORD(constant)
+{
+	struct client_input *input = &client.input;
+	uint32_t place = input->constant_count++;
+	char *end;
+
+	input->ids[place] = (uint32_t)strtoul(value, &end, 0);
+	input->sizes[place] = (uint32_t)strtoul(end + 1, &end, 0);
+	input->values[place] = strtoull(end + 1, NULL, 0);
+}
+
+WORD(constants)
+{
+	client.input.constant_count = 0;
+}
+
+WORD(setenv)
+{
+	char *equals = strchr(value, '=');
+
+	if (!equals)
+		client_give_up(value, 0);
+	*equals = '\0';
+	(void)setenv(value, equals + 1, 1);
+}
+
+ze_module_constants_t client_constants(const struct client_input *input,
+				       const void *values[CLIENT_MAX_CONSTANTS])
+{
+	for (uint32_t i = 0; i < input->constant_count; i++)
+		values[i] = &input->values[i];
+	return (ze_module_constants_t){ input->constant_count, input->ids, values };
+}
+
+void client_print_kernels(ze_module_handle_t module)
+{
+	const char *names[64];
+	uint32_t count = 0;
+
+	if (CALL(zeModuleGetKernelNames)(module, &count, NULL) || count > 64 ||
+	    CALL(zeModuleGetKernelNames)(module, &count, names))
+		count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		printf(" %s", names[i]);
+}
+
+static pthread_barrier_t start;
+static void (*act_at_once)(void);
+
+static void *act(void *unused)
+{
+	(void)unused;
+	(void)pthread_barrier_wait(&start);
+	act_at_once();
 	return NULL;
 }
 
-static int threads(void)
+void client_in_threads(const char *text, void (*act_of_each)(void))
 {
-	static struct asker askers[THREADS];
-	bool equal = true;
+	unsigned int count = (unsigned int)strtoul(text, NULL, 10);
+	pthread_t threads[CLIENT_MAX_THREADS];
 
-	for (size_t i = 0; i < THREADS; i++)
-		if (pthread_create(&askers[i].thread, NULL, ask, &askers[i]) != 0)
-			return 1;
-	for (size_t i = 0; i < THREADS; i++) {
-		(void)pthread_join(askers[i].thread, NULL);
-		equal = equal &&
-			!memcmp(askers[i].tables, askers[0].tables, sizeof(askers[0].tables)) &&
-			!memcmp(askers[i].statuses, askers[0].statuses,
-				sizeof(askers[0].statuses));
+	act_at_once = act_of_each;
+	(void)pthread_barrier_init(&start, NULL, count);
+	for (unsigned int i = 0; i < count; i++) {
+		if (pthread_create(&threads[i], NULL, act, NULL))
+			client_give_up("thread", i);
 	}
-	puts(equal ? "equal" : "differ");
-	return module();
-}
-
-static int versions(void)
-{
-	zel_component_version_t parts[8];
-	size_t count = 0;
-
-	/* Loaders write all that they have, whatever the count is. */
-	if (CALL(zelLoaderGetVersions)(&count, NULL) != ZE_RESULT_SUCCESS || count > 8 ||
-	    CALL(zelLoaderGetVersions)(&count, parts) != ZE_RESULT_SUCCESS)
-		return 1;
-	for (size_t i = 0; i < count; i++)
-		printf("%s\n", parts[i].component_name);
-	return 0;
+	for (unsigned int i = 0; i < count; i++)
+		(void)pthread_join(threads[i], NULL);
 }
 
 int main(int argc, char **argv)
 {
-	const char *mode = argc > 1 ? argv[1] : "module";
-	ze_result_t status;
+	for (int i = 1; i < argc; i++) {
+		char *value = strchr(argv[i], '=');
+		const struct client_word *word = words;
 
-#ifdef CLIENT_DLOPEN
-	loader = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!loader) {
-		fprintf(stderr, "%s\n", dlerror());
-		return 2;
-	}
-#endif
-	status = CALL(zeInit)(0);
-	print("zeInit", status);
-	if (status)
-		return 3;
-	if (strcmp(mode, "null") == 0)
-		return null();
-	if (strcmp(mode, "tables") == 0)
-		return tables();
-	if (strcmp(mode, "threads") == 0)
-		return threads();
-	if (strcmp(mode, "versions") == 0)
-		return versions();
-	if (strcmp(mode, "environment") == 0) {
+		if (value)
+			*value++ = '\0';
+		while (word && strcmp(word->name, argv[i]) != 0)
+			word = word->next;
+		if (!word)
+			client_give_up(argv[i], 0);
+		word->run(value);
 		(void)fflush(stdout);
-		return system("env");
 	}
-	return module();
+	if (client_at_end)
+		client_at_end();
+	return 0;
 }

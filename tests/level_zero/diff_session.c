@@ -6,22 +6,13 @@
 #include <string.h>
 
 #include "tests/level_zero/differential.h"
-#include "tests/level_zero/kernels/kernels_il.h"
-
-#define IL(name) { #name, name##_il, sizeof(name##_il) }
-
-static const struct diff_il ils[] = {
-	IL(plain), IL(image), IL(one), IL(other), IL(imports), IL(twice), IL(thrice),
-	IL(spilling), IL(fp64), IL(constants), IL(precise),
-};
-
-const struct diff_il *diff_il(const char *name)
+const struct kernel_il *diff_il(const char *name)
 {
-	for (size_t i = 0; i < sizeof(ils) / sizeof(ils[0]); i++) {
-		if (!strcmp(ils[i].name, name))
-			return &ils[i];
-	}
-	abort();	/* a subject misspells it */
+	const struct kernel_il *il = kernel_il(name, strlen(name));
+
+	if (!il)
+		abort();	/* a subject misspells it */
+	return il;
 }
 
 void diff_start_session(struct diff *diff)

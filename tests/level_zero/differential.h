@@ -21,6 +21,7 @@
 
 #include <level_zero/ze_api.h>
 
+#include "tests/level_zero/kernels/kernels.h"
 #include "tests/support/diff_subjects.h"
 
 /* Seconds that a subject may take: they take up to 4 on an idle machine. */
@@ -60,12 +61,7 @@ struct diff_case {
 void diff_survive_each(struct diff *diff, const struct diff_case *cases);
 
 /* SPIR-V of kernels/NAME.cl or NAME.spvasm. */
-struct diff_il {
-	const char *name;
-	const void *words;
-	size_t size;
-};
-const struct diff_il *diff_il(const char *name);	/* a name that is there */
+const struct kernel_il *diff_il(const char *name);	/* a name that is there */
 
 /* A descriptor of it; the caller may change it before it is used. */
 ze_module_desc_t diff_desc(const char *il, const char *flags);

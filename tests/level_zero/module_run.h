@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * module_run: runs module_client under the plugin, on the stub drivers or the
+ * module_run: runs the client under the plugin, on the stub drivers or the
  * real one, with a cache of the test's own, and tells what the drivers did.
  */
 #ifndef TESTS_LEVEL_ZERO_MODULE_RUN_H
@@ -20,7 +20,7 @@ struct module_run {
  */
 void module_run_drivers(const char *drivers);
 
-/* Under the plugin: module_client's arguments, and variables as shell words ("A=1 B=2"). Ends well, or the test fails. */
+/* Under the plugin: the client's arguments, and variables as shell words ("A=1 B=2"). Ends well, or the test fails. */
 void module_run(struct module_run *run, const char *arguments, const char *variables);
 /* The same without the plugin. */
 void module_run_plain(struct module_run *run, const char *arguments, const char *variables);

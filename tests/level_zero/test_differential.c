@@ -136,7 +136,7 @@ static void check_hits(const struct stats *cold, const struct stats *warm)
 	CU_ASSERT(warm->hits_disk - cold->hits_disk >= LEAST_HITS);
 }
 
-static void the_slot_alone_changes_no_answer(void)
+TEST(the_slot_alone_changes_no_answer)
 {
 	FILE *bare = start("bare", "");
 
@@ -146,7 +146,7 @@ static void the_slot_alone_changes_no_answer(void)
 	compare_runs("slot");
 }
 
-static void a_miss_and_a_hit_answer_as_the_driver_does(void)
+TEST(a_miss_and_a_hit_answer_as_the_driver_does)
 {
 	struct stats cold, warm;
 
@@ -190,16 +190,11 @@ static bool knows_product(void)
 
 int main(int argc, char **argv)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(the_slot_alone_changes_no_answer),
-		UNIT_TEST(a_miss_and_a_hit_answer_as_the_driver_does),
-	};
-
 	if (argc > 1)
 		product = argv[1];
 	if ((!read_version() && !unit_driver_required("ze_intel")) || !knows_product()) {
 		puts("no Level Zero driver for it");
 		return SKIPPED;
 	}
-	return UNIT_MAIN("level_zero.differential", tests);
+	return unit_run(NULL);
 }

@@ -64,14 +64,14 @@ static void expect_hits(const char *arguments, const char *variables, unsigned i
 	CU_ASSERT_EQUAL(module_run_stat("errors"), 0);
 }
 
-static void a_second_process_compiles_nothing(void)
+TEST(a_second_process_compiles_nothing)
 {
 	expect_hits(ALL, "", 3);
 	CU_ASSERT_EQUAL(module_run_stat("misses"), 3);
 	CU_ASSERT_EQUAL(module_run_stat("stores"), 3);
 }
 
-static void the_loaders_other_layers_do_no_harm(void)
+TEST(the_loaders_other_layers_do_no_harm)
 {
 	static const char *const variables[] = {
 		"ZE_ENABLE_VALIDATION_LAYER=1 ZE_ENABLE_PARAMETER_VALIDATION=1 "
@@ -92,7 +92,7 @@ static void the_loaders_other_layers_do_no_harm(void)
 }
 
 /* It is outermost: what it refuses, the plugin never sees. */
-static void errors_of_the_validation_layer_come_through(void)
+TEST(errors_of_the_validation_layer_come_through)
 {
 	static const char variables[] = "ZE_ENABLE_VALIDATION_LAYER=1 "
 					"ZE_ENABLE_PARAMETER_VALIDATION=1";
@@ -108,7 +108,7 @@ static void errors_of_the_validation_layer_come_through(void)
 }
 
 /* With two drivers handles are the loader's, and each call goes through it. */
-static void beside_another_driver_it_is_cached_too(void)
+TEST(beside_another_driver_it_is_cached_too)
 {
 	static const char *const lists[] = { "libze_intel_gpu.so.1," STUB_DRIVER,
 					     STUB_DRIVER ",libze_intel_gpu.so.1" };
@@ -122,7 +122,7 @@ static void beside_another_driver_it_is_cached_too(void)
 	module_run_drivers(NULL);
 }
 
-static void threads_share_one_compilation(void)
+TEST(threads_share_one_compilation)
 {
 	module_run(&run, "driver=0 il=plain log threads=8", "");
 	CU_ASSERT_EQUAL(module_run_stat("misses"), 1);
@@ -130,7 +130,7 @@ static void threads_share_one_compilation(void)
 	CU_ASSERT_EQUAL(module_run_stat("stores"), 1);
 }
 
-static void initialising_twice_or_never_is_fine(void)
+TEST(initialising_twice_or_never_is_fine)
 {
 	module_run(&run, "driver=0 driver=0 il=one log create", "");
 	module_run(&run, "", "");
@@ -140,7 +140,7 @@ static void initialising_twice_or_never_is_fine(void)
 }
 
 /* A driver that is given a corrupt native aborts, hangs, or computes something else. */
-static void no_damage_reaches_the_driver(void)
+TEST(no_damage_reaches_the_driver)
 {
 	char path[512];
 	struct stat info;
@@ -173,7 +173,7 @@ static void no_damage_reaches_the_driver(void)
 }
 
 /* One directory for both, and one list. */
-static void opencl_and_level_zero_share_the_cache(void)
+TEST(opencl_and_level_zero_share_the_cache)
 {
 	module_run(&run, "driver=0 il=one log create", "");
 	slot_run_shell("mkdir vendors && echo '" OPENCL_STUB "' >vendors/stub.icd && "
@@ -191,7 +191,7 @@ static void opencl_and_level_zero_share_the_cache(void)
 }
 
 /* The whole of what a user does: ckcache run. */
-static void run_enables_both_layers(void)
+TEST(run_enables_both_layers)
 {
 	module_run_plain(&plain, "driver=0 il=one log create", "");
 	for (int i = 0; i < 2; i++)
@@ -221,7 +221,7 @@ static void run_with_settings(const char *settings)
 #define OPTIONS "/tmp/IntelIGC/debugFlags/Options.txt"
 
 /* IGC 1 reads it at the first module; with it nothing is cached. */
-static void settings_of_the_compiler_count(void)
+TEST(settings_of_the_compiler_count)
 {
 	static const char *const rows[] = {
 		"", "echo ShaderDumpEnable=0 >" OPTIONS ";", "echo EnableDivergentBarrierCheck=0 >" OPTIONS ";", "",
@@ -244,7 +244,7 @@ static void settings_of_the_compiler_count(void)
 }
 
 /* What came from there without the compiler is good for as long as it is there. */
-static void the_drivers_own_cache_counts_where_a_module_comes_from_it(void)
+TEST(the_drivers_own_cache_counts_where_a_module_comes_from_it)
 {
 	static const char module[] = "driver=0 il=one log create";
 
@@ -268,7 +268,7 @@ static void the_drivers_own_cache_counts_where_a_module_comes_from_it(void)
 }
 
 /* Both layers watch one compiler, which has each of its slots once. */
-static void both_layers_see_what_their_builds_read(void)
+TEST(both_layers_see_what_their_builds_read)
 {
 	static const char *const orders[] = {
 		"opencl driver=0 il=one log create", "driver=0 il=one log create opencl",
@@ -292,21 +292,6 @@ static void both_layers_see_what_their_builds_read(void)
 
 int main(int argc, char **argv)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(a_second_process_compiles_nothing),
-		UNIT_TEST(the_loaders_other_layers_do_no_harm),
-		UNIT_TEST(errors_of_the_validation_layer_come_through),
-		UNIT_TEST(beside_another_driver_it_is_cached_too),
-		UNIT_TEST(settings_of_the_compiler_count),
-		UNIT_TEST(the_drivers_own_cache_counts_where_a_module_comes_from_it),
-		UNIT_TEST(both_layers_see_what_their_builds_read),
-		UNIT_TEST(threads_share_one_compilation),
-		UNIT_TEST(initialising_twice_or_never_is_fine),
-		UNIT_TEST(no_damage_reaches_the_driver),
-		UNIT_TEST(opencl_and_level_zero_share_the_cache),
-		UNIT_TEST(run_enables_both_layers),
-	};
-
 	if (argc > 1)
 		slot_run_product(argv[1]);
 	if (!slot_run_has_driver("'" MODULE_CLIENT "' driver=0")) {
@@ -314,5 +299,5 @@ int main(int argc, char **argv)
 		return SKIPPED;
 	}
 	module_run_drivers(NULL);
-	return UNIT_MAIN("level_zero.drivers", tests);
+	return unit_run(NULL);
 }

@@ -103,7 +103,7 @@ static bool says(const char *text)
 	return size == want && strcmp(room, text) == 0;
 }
 
-static void a_log_answers_until_it_is_destroyed(void)
+TEST(a_log_answers_until_it_is_destroyed)
 {
 	begin();
 	CU_ASSERT(replay("warning"));
@@ -118,7 +118,7 @@ static void a_log_answers_until_it_is_destroyed(void)
 }
 
 /* Its destruction passed the plugin by: another log has the handle now. */
-static void a_handle_that_is_used_again_has_the_later_log(void)
+TEST(a_handle_that_is_used_again_has_the_later_log)
 {
 	begin();
 	CU_ASSERT(replay("first"));
@@ -128,7 +128,7 @@ static void a_handle_that_is_used_again_has_the_later_log(void)
 	CU_ASSERT(says(""));
 }
 
-static void nothing_is_written_to_too_little_room(void)
+TEST(nothing_is_written_to_too_little_room)
 {
 	char room[] = "untouched";
 	size_t size = 4;
@@ -153,7 +153,7 @@ static void create(ze_driver_handle_t driver, ze_context_handle_t handle)
 	CU_ASSERT_PTR_EQUAL(context, handle);
 }
 
-static void each_context_has_its_driver(void)
+TEST(each_context_has_its_driver)
 {
 	begin();
 	CU_ASSERT_PTR_NULL(lz_context_driver(CONTEXT));
@@ -174,7 +174,7 @@ static void each_context_has_its_driver(void)
 	CU_ASSERT_EQUAL(lz_context_destroy(&next, OTHER_CONTEXT), ZE_RESULT_SUCCESS);
 }
 
-static void what_was_not_created_is_no_context(void)
+TEST(what_was_not_created_is_no_context)
 {
 	begin();
 	answer = ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
@@ -183,7 +183,7 @@ static void what_was_not_created_is_no_context(void)
 }
 
 /* NEO reads behind its list otherwise. */
-static void no_more_devices_are_asked_for_than_there_are(void)
+TEST(no_more_devices_are_asked_for_than_there_are)
 {
 	begin();
 	create(DRIVER, CONTEXT);
@@ -249,7 +249,7 @@ static const char *said_by_default(void)
 	return text;
 }
 
-static void an_error_is_described_once_by_its_driver(void)
+TEST(an_error_is_described_once_by_its_driver)
 {
 	begin();
 	ask_for_absent_name(DRIVER);
@@ -269,7 +269,7 @@ static void an_error_is_described_once_by_its_driver(void)
 	CU_ASSERT_STRING_EQUAL(said_by_default(), "want flags");
 }
 
-static void a_later_error_of_the_driver_is_described(void)
+TEST(a_later_error_of_the_driver_is_described)
 {
 	begin();
 	ask_for_absent_name(DRIVER);
@@ -277,20 +277,4 @@ static void a_later_error_of_the_driver_is_described(void)
 	CU_ASSERT_STRING_EQUAL(said_by_default(), "later");
 	described[0][0] = '\0';
 	CU_ASSERT_STRING_EQUAL(said_by_default(), "");
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(a_log_answers_until_it_is_destroyed),
-		UNIT_TEST(a_handle_that_is_used_again_has_the_later_log),
-		UNIT_TEST(nothing_is_written_to_too_little_room),
-		UNIT_TEST(each_context_has_its_driver),
-		UNIT_TEST(what_was_not_created_is_no_context),
-		UNIT_TEST(no_more_devices_are_asked_for_than_there_are),
-		UNIT_TEST(an_error_is_described_once_by_its_driver),
-		UNIT_TEST(a_later_error_of_the_driver_is_described),
-	};
-
-	return UNIT_MAIN("level_zero.handles", tests);
 }

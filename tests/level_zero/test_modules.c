@@ -24,20 +24,33 @@ static void expect_same_output(const char *expected)
 		(void)fprintf(stderr, "expected:\n%sgot:\n%s", expected, run.client.output);
 }
 
+/* A run that compiles and loads so many. */
+static void expect_run(const char *arguments, const char *variables, unsigned int compiled,
+		       unsigned int loaded)
+{
+	module_run(&run, arguments, variables);
+	module_run_expect(&run, compiled, loaded);
+}
+
+static void expect_like_plain(const char *arguments, const char *variables)
+{
+	module_run_plain(&plain, arguments, variables);
+	module_run(&run, arguments, variables);
+	expect_same_output(plain.client.output);
+}
+
 /* Runs it plain, cold and warm: the same answers, and no compilation on the warm run. */
 static void expect_hit(const char *arguments, const char *variables, unsigned int modules)
 {
 	slot_run_shell("rm -rf cache");
-	module_run_plain(&plain, arguments, variables);
-	module_run(&run, arguments, variables);
-	expect_same_output(plain.client.output);
+	expect_like_plain(arguments, variables);
 	module_run_expect_clean(&run);
 	module_run(&run, arguments, variables);
 	expect_same_output(plain.client.output);
 	module_run_expect(&run, 0, modules);
 }
 
-static void a_second_process_compiles_nothing(void)
+TEST(a_second_process_compiles_nothing)
 {
 	expect_hit(ONE, "", 1);
 	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);
@@ -45,55 +58,48 @@ static void a_second_process_compiles_nothing(void)
 	CU_ASSERT_EQUAL(module_run_stat("stores"), 1);
 }
 
-static void a_second_module_comes_from_memory(void)
+TEST(a_second_module_comes_from_memory)
 {
-	module_run(&run, "driver=0 il=one log create create nolog create keep create", "");
-	module_run_expect(&run, 1, 3);
+	expect_run("driver=0 il=one log create create nolog create keep create", "", 1, 3);
 	CU_ASSERT_EQUAL(module_run_stat("hits_memory"), 3);
 	CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
 			module_run_count(&run, "log-destroy"));
 }
 
-static void the_build_log_is_replayed(void)
+TEST(the_build_log_is_replayed)
 {
 	expect_hit("driver=0 il=one flags=-Wstub log create", "", 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, "warning"));
 	/* The first one did not ask for it. */
 	slot_run_shell("rm -rf cache");
 	module_run(&run, "driver=0 il=one flags=-Wstub create", "");
-	module_run(&run, "driver=0 il=one flags=-Wstub log create", "");
-	module_run_expect(&run, 0, 1);
+	expect_run("driver=0 il=one flags=-Wstub log create", "", 0, 1);
 	expect_same_output(plain.client.output);
 }
 
 /* What is listed later is nearer to the driver, and what it does is not in the key. */
-static void above_another_layer_nothing_is_cached(void)
+TEST(above_another_layer_nothing_is_cached)
 {
 	char variables[1024];
 
 	for (unsigned int i = 0; i < 2; i++) {
-		module_run(&run, ONE, "ZE_ENABLE_LAYERS='ckcache:" INNER_PLUGIN "'");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "ZE_ENABLE_LAYERS='ckcache:" INNER_PLUGIN "'", 1, 0);
 	}
 	CU_ASSERT_EQUAL(module_run_stat("bypass.layer-below"), 2);
-	module_run(&run, ONE, "ZE_ENABLE_LAYERS='" INNER_PLUGIN ":ckcache'");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "ZE_ENABLE_LAYERS='" INNER_PLUGIN ":ckcache'");
-	module_run_expect(&run, 0, 1);
-	module_run(&run, ONE, "ZE_ENABLE_LAYERS='ckcache:" INNER_PLUGIN "'");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "ZE_ENABLE_LAYERS='" INNER_PLUGIN ":ckcache'", 1, 0);
+	expect_run(ONE, "ZE_ENABLE_LAYERS='" INNER_PLUGIN ":ckcache'", 0, 1);
+	expect_run(ONE, "ZE_ENABLE_LAYERS='ckcache:" INNER_PLUGIN "'", 1, 0);
 	/* One that has a driver's name. */
 	slot_run_shell("cp '" INNER_PLUGIN "' libze_inner.so");
 	(void)snprintf(variables, sizeof(variables), "ZE_ENABLE_LAYERS='ckcache:%s/libze_inner.so'",
 		       unit_dir());
 	for (unsigned int i = 0; i < 2; i++) {
-		module_run(&run, ONE, variables);
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, variables, 1, 0);
 	}
 	CU_ASSERT_EQUAL(module_run_stat("bypass.layer-below"), 5);
 }
 
-static void other_inputs_are_other_modules(void)
+TEST(other_inputs_are_other_modules)
 {
 	static const char *const others[] = {
 		"driver=0 il=other log create",
@@ -119,67 +125,50 @@ static void other_inputs_are_other_modules(void)
 
 	module_run(&run, ONE, "");
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		module_run(&run, others[i], "");
-		module_run_expect(&run, 1, 0);
+		expect_run(others[i], "", 1, 0);
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		module_run_plain(&plain, others[i], "");
-		module_run(&run, others[i], "");
-		module_run_expect(&run, 0, 1);
+		expect_run(others[i], "", 0, 1);
 		expect_same_output(plain.client.output);
 	}
 	/* No flags, and empty ones. */
-	module_run(&run, "driver=0 il=one flags= log create flags create", "");
-	module_run_expect(&run, 0, 2);
+	expect_run("driver=0 il=one flags= log create flags create", "", 0, 2);
 }
 
 /* Of kernels/constants.spvasm: id 8 is a byte, 32 a word, 64 a long. */
-static void constants_count_by_value_and_true_width(void)
+TEST(constants_count_by_value_and_true_width)
 {
-	module_run(&run, "driver=0 il=constants constant=32:4:7 constant=64:8:9 create", "");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, "driver=0 il=constants constant=16:2:7 create", "");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, "driver=0 il=constants constant=17:2:7 create", "");
-	module_run_expect(&run, 1, 0);
+	expect_run("driver=0 il=constants constant=32:4:7 constant=64:8:9 create", "", 1, 0);
+	expect_run("driver=0 il=constants constant=16:2:7 create", "", 1, 0);
+	expect_run("driver=0 il=constants constant=17:2:7 create", "", 1, 0);
 	/* The order of ids says nothing. */
-	module_run(&run, "driver=0 il=constants constant=64:8:9 constant=32:4:7 create", "");
-	module_run_expect(&run, 0, 1);
-	module_run(&run, "driver=0 il=constants constant=32:4:8 constant=64:8:9 create", "");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, "driver=0 il=constants constant=32:4:7 create", "");
-	module_run_expect(&run, 1, 0);
+	expect_run("driver=0 il=constants constant=64:8:9 constant=32:4:7 create", "", 0, 1);
+	expect_run("driver=0 il=constants constant=32:4:8 constant=64:8:9 create", "", 1, 0);
+	expect_run("driver=0 il=constants constant=32:4:7 create", "", 1, 0);
 	/* What lies behind a byte is not its value. */
-	module_run(&run, "driver=0 il=constants constant=8:1:0x107 create", "");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, "driver=0 il=constants constant=8:1:7 create", "");
-	module_run_expect(&run, 0, 1);
-	module_run(&run, "driver=0 il=constants constant=64:8:0x100000007 create", "");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, "driver=0 il=constants constant=64:8:7 create", "");
-	module_run_expect(&run, 1, 0);
+	expect_run("driver=0 il=constants constant=8:1:0x107 create", "", 1, 0);
+	expect_run("driver=0 il=constants constant=8:1:7 create", "", 0, 1);
+	expect_run("driver=0 il=constants constant=64:8:0x100000007 create", "", 1, 0);
+	expect_run("driver=0 il=constants constant=64:8:7 create", "", 1, 0);
 	/* An id twice, and one that is not there, are the driver's affair. */
-	module_run_plain(&plain, "driver=0 il=constants constant=4711:4:7 quiet", "");
-	module_run(&run, "driver=0 il=constants constant=4711:4:7 quiet", "");
-	expect_same_output(plain.client.output);
+	expect_like_plain("driver=0 il=constants constant=4711:4:7 quiet", "");
 	CU_ASSERT_EQUAL(module_run_stat("bypass.constants-unknown"), 1);
 	module_run(&run, "driver=0 il=constants constant=32:4:7 constant=32:4:8 quiet", "");
 	CU_ASSERT_EQUAL(module_run_stat("bypass.constants-unknown"), 2);
 }
 
-static void threads_share_one_compilation(void)
+TEST(threads_share_one_compilation)
 {
 	module_run_plain(&plain, ONE, "");
-	module_run(&run, "driver=0 il=one log threads=8", "STUB_DELAY_MS=300");
-	module_run_expect(&run, 1, 7);
+	expect_run("driver=0 il=one log threads=8", "STUB_DELAY_MS=300", 1, 7);
 	for (const char *line = run.client.output; *line; line = strchr(line, '\n') + 1)
 		CU_ASSERT_EQUAL(strncmp(line, plain.client.output,
 					strlen(plain.client.output)), 0);
-	module_run(&run, "driver=0 il=one log threads=8", "");
-	module_run_expect(&run, 0, 8);
+	expect_run("driver=0 il=one log threads=8", "", 0, 8);
 }
 
-static void processes_share_one_compilation(void)
+TEST(processes_share_one_compilation)
 {
 	const char *line;
 	int lines = 0;
@@ -202,7 +191,7 @@ static void processes_share_one_compilation(void)
 	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 4);
 }
 
-static void failures_are_the_drivers_and_are_not_kept(void)
+TEST(failures_are_the_drivers_and_are_not_kept)
 {
 	module_run_plain(&plain, ONE " quiet", "STUB_FAIL=1");
 	for (int i = 0; i < 2; i++) {
@@ -214,15 +203,12 @@ static void failures_are_the_drivers_and_are_not_kept(void)
 	module_run(&run, "driver=0 il=one log threads=4", "STUB_FAIL=1 STUB_DELAY_MS=50");
 	expect_same_output(plain.client.output);
 	/* Memory may be there the next time. */
-	module_run_plain(&plain, ONE, "STUB_FAIL_OOM=1");
-	module_run(&run, ONE, "STUB_FAIL_OOM=1");
-	expect_same_output(plain.client.output);
+	expect_like_plain(ONE, "STUB_FAIL_OOM=1");
 	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 2);
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "", 1, 0);
 }
 
-static void what_is_no_spirv_is_the_drivers_affair(void)
+TEST(what_is_no_spirv_is_the_drivers_affair)
 {
 	static const char *const cuts[] = { "cut=0", "cut=1", "cut=4", "cut=16", "cut=19", "cut=20",
 					    "cut=60", "cut=61", "cut=101" };
@@ -239,16 +225,14 @@ static void what_is_no_spirv_is_the_drivers_affair(void)
 		}
 	}
 	unit_write("garbage", "this is no SPIR-V");
-	module_run_plain(&plain, "driver=0 file=garbage quiet", "");
-	module_run(&run, "driver=0 file=garbage quiet", "");
-	expect_same_output(plain.client.output);
+	expect_like_plain("driver=0 file=garbage quiet", "");
 	CU_ASSERT(module_run_stat("bypass.not-spirv") > 0);
 	/* Some drivers end the process: nothing of ours hangs then. */
 	module_run_any(&run, "driver=0 il=one create file=garbage quiet", "STUB_GARBAGE_EXITS=1");
 	CU_ASSERT_EQUAL(run.client.status, 3);
 }
 
-static void unknown_extensions_are_the_drivers_affair(void)
+TEST(unknown_extensions_are_the_drivers_affair)
 {
 	module_run_plain(&plain, "driver=0 il=one next quiet", "");
 	module_run(&run, "driver=0 il=one next quiet quiet", "");
@@ -259,7 +243,7 @@ static void unknown_extensions_are_the_drivers_affair(void)
 }
 
 /* Also beside one that is known; and other formats, NULL handles. */
-static void what_is_not_understood_is_the_drivers_affair(void)
+TEST(what_is_not_understood_is_the_drivers_affair)
 {
 	static const char *const calls[] = {
 		"driver=0 inputs=one,twice next quiet", "driver=0 il=one format=7 quiet",
@@ -268,9 +252,7 @@ static void what_is_not_understood_is_the_drivers_affair(void)
 
 	module_run(&run, "driver=0 il=one create inputs=one,twice create", "");
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		module_run_plain(&plain, calls[i], "");
-		module_run(&run, calls[i], "");
-		expect_same_output(plain.client.output);
+		expect_like_plain(calls[i], "");
 		CU_ASSERT_STRING_EQUAL(strstr(run.events, "bad-handle") ? strstr(run.events, "bad-handle") : "",
 				       strstr(plain.events, "bad-handle") ? strstr(plain.events, "bad-handle") : "");
 		CU_ASSERT_EQUAL(module_run_count(&run, "load-native"),
@@ -281,7 +263,7 @@ static void what_is_not_understood_is_the_drivers_affair(void)
 }
 
 /* It says nothing of the entry. */
-static void a_want_of_memory_is_no_refusal(void)
+TEST(a_want_of_memory_is_no_refusal)
 {
 	static const char *const settings[] = {
 		"STUB_REFUSE_NATIVE=host-memory", "STUB_REFUSE_NATIVE=device-memory",
@@ -291,30 +273,27 @@ static void a_want_of_memory_is_no_refusal(void)
 	module_run(&run, ONE, "");
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
 		CU_ASSERT_EQUAL(module_run_stat("errors"), 0);
-		module_run(&run, ONE, settings[i]);
-		module_run_expect(&run, 1, 1);
+		expect_run(ONE, settings[i], 1, 1);
 	}
 	CU_ASSERT_EQUAL(module_run_stat("errors"), 1);
 }
 
 /* They say more than what to compile. */
-static void natives_are_loaded_with_the_flags(void)
+TEST(natives_are_loaded_with_the_flags)
 {
 	module_run(&run, "driver=0 il=one flags=-Xlinked create", "");
-	module_run(&run, "driver=0 il=one flags=-Xlinked create", "");
-	module_run_expect(&run, 0, 1);
+	expect_run("driver=0 il=one flags=-Xlinked create", "", 0, 1);
 	CU_ASSERT_EQUAL(module_run_count(&run, "load-flags -Xlinked"), 1);
 }
 
-static void without_a_native_binary_nothing_is_kept(void)
+TEST(without_a_native_binary_nothing_is_kept)
 {
 	static const char *const settings[] = { "STUB_NO_NATIVE=1", "STUB_NATIVE_FAILS=1" };
 
 	/* Its size is told, and it is not given. */
 	module_run(&run, "driver=0 il=one quiet", "STUB_NATIVE_UNREAD=1");
 	CU_ASSERT_EQUAL(module_run_stat("bypass.no-binary"), 1);
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "", 1, 0);
 	for (size_t i = 0; i < 2; i++) {
 		slot_run_shell("rm -rf cache");
 		module_run_plain(&plain, ONE, settings[i]);
@@ -327,7 +306,7 @@ static void without_a_native_binary_nothing_is_kept(void)
 	}
 }
 
-static void a_refused_native_is_built_again_and_replaced(void)
+TEST(a_refused_native_is_built_again_and_replaced)
 {
 	module_run_plain(&plain, ONE, "");
 	module_run(&run, ONE, "");
@@ -339,12 +318,11 @@ static void a_refused_native_is_built_again_and_replaced(void)
 	module_run_expect(&run, 0, 1);
 	/* Or it is gone, where nothing takes its place. */
 	module_run(&run, "driver=0 il=one quiet", "STUB_REFUSE_NATIVE=1 STUB_FAIL=1");
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "", 1, 0);
 }
 
 /* As a module that nobody refused. */
-static void out_of_memory_after_a_refusal_is_tried_again(void)
+TEST(out_of_memory_after_a_refusal_is_tried_again)
 {
 	module_run_plain(&plain, ONE, "");
 	module_run(&run, ONE, "STUB_FIRST_OOM=1");
@@ -356,7 +334,7 @@ static void out_of_memory_after_a_refusal_is_tried_again(void)
 	module_run_expect(&run, 0, 1);
 }
 
-static void a_recompiled_native_is_built_again_and_replaced(void)
+TEST(a_recompiled_native_is_built_again_and_replaced)
 {
 	module_run_plain(&plain, ONE, "");
 	module_run(&run, ONE, "");
@@ -369,12 +347,11 @@ static void a_recompiled_native_is_built_again_and_replaced(void)
 			module_run_count(&run, "module-destroy"));
 	CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
 			module_run_count(&run, "log-destroy"));
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "", 0, 1);
 }
 
 /* Not even where the application wants to hear nothing of it. */
-static void a_silently_recompiled_native_is_noticed_too(void)
+TEST(a_silently_recompiled_native_is_noticed_too)
 {
 	static const char *const silent[] = {
 		"driver=0 il=one flags=-Wno-recompiled-from-ir log create",
@@ -387,22 +364,19 @@ static void a_silently_recompiled_native_is_noticed_too(void)
 		module_run(&run, silent[i], "STUB_RECOMPILES=1");
 		expect_same_output(plain.client.output);
 		CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 1);
-		module_run(&run, silent[i], "");
-		module_run_expect(&run, 0, 1);
+		expect_run(silent[i], "", 0, 1);
 	}
 }
 
-static void another_driver_version_is_another_module(void)
+TEST(another_driver_version_is_another_module)
 {
 	module_run(&run, ONE, "STUB_EPOCH=a");
-	module_run(&run, ONE, "STUB_EPOCH=b");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "STUB_EPOCH=a");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "STUB_EPOCH=b", 1, 0);
+	expect_run(ONE, "STUB_EPOCH=a", 0, 1);
 }
 
 /* Whatever a driver tells of its device may be what it compiles for. */
-static void each_property_of_the_device_is_in_the_key(void)
+TEST(each_property_of_the_device_is_in_the_key)
 {
 	static const char *const properties[] = {
 		"api", "type", "vendor_id", "id", "flags", "threads", "simd_width", "eus", "subslices",
@@ -414,40 +388,32 @@ static void each_property_of_the_device_is_in_the_key(void)
 	module_run(&run, ONE, "");
 	for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++) {
 		(void)snprintf(variables, sizeof(variables), "STUB_CHANGED=%s", properties[i]);
-		module_run(&run, ONE, variables);
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, variables, 1, 0);
 	}
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "", 0, 1);
 }
 
 /* It says more than a uuid, which tells boards of one kind apart. */
-static void a_stepping_takes_the_place_of_the_uuid(void)
+TEST(a_stepping_takes_the_place_of_the_uuid)
 {
 	static const char sub[] = "driver=0 device=0.0 il=one log create";
 
 	module_run(&run, ONE, "");
-	module_run(&run, ONE, "STUB_STEPPING=4");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "STUB_STEPPING=5");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "STUB_STEPPING=4 STUB_CHANGED=uuid");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "STUB_STEPPING=4", 1, 0);
+	expect_run(ONE, "STUB_STEPPING=5", 1, 0);
+	expect_run(ONE, "STUB_STEPPING=4 STUB_CHANGED=uuid", 0, 1);
 	/* Two halves of a device are two. */
-	module_run(&run, sub, "STUB_STEPPING=4");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, "driver=0 device=0.1 il=one log create", "STUB_STEPPING=4");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, sub, "STUB_STEPPING=4");
-	module_run_expect(&run, 0, 1);
+	expect_run(sub, "STUB_STEPPING=4", 1, 0);
+	expect_run("driver=0 device=0.1 il=one log create", "STUB_STEPPING=4", 1, 0);
+	expect_run(sub, "STUB_STEPPING=4", 0, 1);
 	/* In one process, too. */
 	slot_run_shell("rm -rf cache");
-	module_run(&run, "driver=0 il=one create device=0.0 create device=0.1 create", "STUB_STEPPING=4");
-	module_run_expect(&run, 3, 0);
+	expect_run("driver=0 il=one create device=0.0 create device=0.1 create", "STUB_STEPPING=4",
+		   3, 0);
 }
 
 /* Two drivers, two products: each with its own modules, and the loader with handles of its own. */
-static void two_drivers_keep_apart(void)
+TEST(two_drivers_keep_apart)
 {
 	static const char arguments[] = "driver=0 il=one log create driver=1 create";
 
@@ -465,56 +431,47 @@ static void two_drivers_keep_apart(void)
 	module_run_drivers(STUB_DRIVER);
 }
 
-static void contexts_of_both_kinds_are_known(void)
+TEST(contexts_of_both_kinds_are_known)
 {
 	module_run(&run, ONE, "");
-	module_run(&run, "driver=0 ex il=one log create ex create", "");
-	module_run_expect(&run, 0, 2);
+	expect_run("driver=0 ex il=one log create ex create", "", 0, 2);
 }
 
-static void forked_children_use_the_cache_too(void)
+TEST(forked_children_use_the_cache_too)
 {
 	expect_hit("driver=0 il=one log fork", "", 2);
 }
 
-static void instrumented_modules_are_not_cached(void)
+TEST(instrumented_modules_are_not_cached)
 {
 	module_run(&run, ONE, "");
-	module_run(&run, ONE, "ZET_ENABLE_PROGRAM_INSTRUMENTATION=1");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "ZET_ENABLE_PROGRAM_DEBUGGING=1");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "ZET_ENABLE_PROGRAM_INSTRUMENTATION=1", 1, 0);
+	expect_run(ONE, "ZET_ENABLE_PROGRAM_DEBUGGING=1", 1, 0);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.instrumented"), 2);
-	module_run(&run, ONE, "ZET_ENABLE_PROGRAM_DEBUGGING=0");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "ZET_ENABLE_PROGRAM_DEBUGGING=0", 0, 1);
 	/* Drivers look at it when they are loaded. */
 	module_run(&run, "driver=0 il=one setenv=ZET_ENABLE_PROGRAM_DEBUGGING=0 create",
 		   "ZET_ENABLE_PROGRAM_DEBUGGING=1");
 	module_run_expect(&run, 1, 0);
 }
 
-static void the_compilers_variables_are_in_the_key(void)
+TEST(the_compilers_variables_are_in_the_key)
 {
 	module_run(&run, ONE, "");
-	module_run(&run, ONE, "IGC_EnableDPEmulation=1");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "NEO_FP64_EMULATION=1");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "UNRELATED=1");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "IGC_EnableDPEmulation=1", 1, 0);
+	expect_run(ONE, "NEO_FP64_EMULATION=1", 1, 0);
+	expect_run(ONE, "UNRELATED=1", 0, 1);
 	module_run(&run, ONE, "ZE_AFFINITY_MASK=0 CUDA_VISIBLE_DEVICES=0");
 	module_run_expect(&run, 1, 0);	/* of a driver that is not known everything counts */
 }
 
 /* IGC reads them at its first build, for good: whether it has the old value or the new one is not known. */
-static void variables_that_change_after_loading_are_not_cached_for(void)
+TEST(variables_that_change_after_loading_are_not_cached_for)
 {
 	module_run(&run, ONE, "");
-	module_run(&run, "driver=0 il=one setenv=IGC_EnableDPEmulation=1 create create", "");
-	module_run_expect(&run, 2, 0);
+	expect_run("driver=0 il=one setenv=IGC_EnableDPEmulation=1 create create", "", 2, 0);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.environment-changed"), 2);
-	module_run(&run, ONE, "IGC_EnableDPEmulation=1");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "IGC_EnableDPEmulation=1", 1, 0);
 	/* Back before anything was built. */
 	module_run(&run, "driver=0 il=one setenv=IGC_EnableDPEmulation=0 setenv=IGC_EnableDPEmulation=1 create",
 		   "IGC_EnableDPEmulation=1");
@@ -523,14 +480,11 @@ static void variables_that_change_after_loading_are_not_cached_for(void)
 	module_run(&run, "driver=0 il=one setenv=IGC_EnableDPEmulation=0 create setenv=IGC_EnableDPEmulation=1 create",
 		   "IGC_EnableDPEmulation=1");
 	module_run_expect(&run, 2, 0);
-	module_run(&run, "driver=0 il=one setenv=UNRELATED=1 create", "IGC_EnableDPEmulation=1");
-	module_run_expect(&run, 0, 1);
+	expect_run("driver=0 il=one setenv=UNRELATED=1 create", "IGC_EnableDPEmulation=1", 0, 1);
 	/* During a build. */
-	module_run(&run, ONE, "IGC_X=1 STUB_SETENV=IGC_X=2");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "IGC_X=1 STUB_SETENV=IGC_X=2", 1, 0);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.environment-changed"), 5);
-	module_run(&run, ONE, "IGC_X=1");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "IGC_X=1", 1, 0);
 	/* And back after that build, by which the driver may have read it for good. */
 	module_run(&run, "driver=0 il=constants create setenv=IGC_X=1 il=one create",
 		   "IGC_X=1 STUB_SETENV=IGC_X=2");
@@ -538,7 +492,7 @@ static void variables_that_change_after_loading_are_not_cached_for(void)
 }
 
 /* The drivers of both APIs have one compiler: what changed since the first layer came changed for both. */
-static void both_layers_have_the_environment_of_the_first(void)
+TEST(both_layers_have_the_environment_of_the_first)
 {
 	static const struct {
 		const char *does, *variables;
@@ -568,25 +522,22 @@ static void both_layers_have_the_environment_of_the_first(void)
 	}
 }
 
-static void switched_off_it_does_nothing(void)
+TEST(switched_off_it_does_nothing)
 {
 	module_run_plain(&plain, ONE, "");
 	for (int i = 0; i < 2; i++) {
-		module_run(&run, ONE, "CKCACHE_DISABLE=1");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "CKCACHE_DISABLE=1", 1, 0);
 		expect_same_output(plain.client.output);
 	}
 	CU_ASSERT_NOT_EQUAL(access("cache", F_OK), 0);
 }
 
-static void recaching_never_hits_but_stores(void)
+TEST(recaching_never_hits_but_stores)
 {
 	for (int i = 0; i < 2; i++) {
-		module_run(&run, ONE, "CKCACHE_RECACHE=1");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "CKCACHE_RECACHE=1", 1, 0);
 	}
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "", 0, 1);
 }
 
 /* The file of the only entry with that ending. */
@@ -615,7 +566,7 @@ static void damage(const char *path, off_t at, unsigned char bits)
 }
 
 /* Every seventh byte of both files, a bit each, and cuts: never a corrupt native, always the right answer. */
-static void no_damage_reaches_the_driver(void)
+TEST(no_damage_reaches_the_driver)
 {
 	static const char *const endings[] = { ".bin", ".src" };
 	char path[512];
@@ -643,8 +594,7 @@ static void no_damage_reaches_the_driver(void)
 		}
 	}
 	/* And what it wrote then is good. */
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "", 0, 1);
 }
 
 /*
@@ -662,7 +612,7 @@ static void make_lazy_driver(void)
 		       "mv $(basename '" STUB_COMPILER "') libigc.so.1 && chmod 755 *");
 }
 
-static void a_compiler_that_is_loaded_late_is_in_the_key_before(void)
+TEST(a_compiler_that_is_loaded_late_is_in_the_key_before)
 {
 	char driver[512], variables[1024];
 
@@ -673,22 +623,17 @@ static void a_compiler_that_is_loaded_late_is_in_the_key_before(void)
 	module_run_drivers(driver);
 	module_run_plain(&plain, ONE, variables);
 	CU_ASSERT_EQUAL(module_run_count(&plain, "compiler-load"), 1);
-	module_run(&run, ONE, variables);
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, variables, 1, 0);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.compiler-loaded-late"), 0);
-	module_run(&run, ONE, variables);
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, variables, 0, 1);
 	expect_same_output(plain.client.output);
 	CU_ASSERT_EQUAL(module_run_count(&run, "compiler-load"), 0);
 	/* Another module makes it come; the first one's key is still the same. */
-	module_run(&run, "driver=0 il=other create il=one log create", variables);
-	module_run_expect(&run, 1, 1);
+	expect_run("driver=0 il=other create il=one log create", variables, 1, 1);
 	/* An update of the compiler alone. */
 	slot_run_shell("mv lazy/$(basename '" STUB_COMPILER2 "') lazy/libigc.so.1");
-	module_run(&run, ONE, variables);
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, variables);
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, variables, 1, 0);
+	expect_run(ONE, variables, 0, 1);
 	module_run_drivers(STUB_DRIVER);
 }
 
@@ -705,7 +650,7 @@ static void use_known_driver(void)
 
 /* Modules of natives have other answers than those of SPIR-V, and the description of the error, too. */
 /* Where all drivers are known ones (here by name), what selects devices does not count, nor what others read. */
-static void a_known_drivers_variables_are_its_own(void)
+TEST(a_known_drivers_variables_are_its_own)
 {
 	static const char *const others[] = {
 		"CUDA_VISIBLE_DEVICES=0", "INTEL_LICENSE_FILE=/x", "NVIDIA_REQUIRE_CUDA=1", "GPU_DEVICE_ORDINAL=0",
@@ -715,39 +660,32 @@ static void a_known_drivers_variables_are_its_own(void)
 	static char both[1024];		/* it is borrowed */
 
 	use_known_driver();
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "", 1, 0);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		module_run(&run, ONE, others[i]);
-		module_run_expect(&run, 0, 1);
+		expect_run(ONE, others[i], 0, 1);
 	}
-	module_run(&run, ONE, "IGC_EnableDPEmulation=1");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "IGC_EnableDPEmulation=1", 1, 0);
 	/* Which of two drivers a handle is of is not known: what either reads counts. */
 	(void)snprintf(both, sizeof(both), "%s/known/libze_intel_gpu.so.1," STUB2_DRIVER, unit_dir());
 	module_run_drivers(both);
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE, "CUDA_VISIBLE_DEVICES=0");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "", 1, 0);
+	expect_run(ONE, "CUDA_VISIBLE_DEVICES=0", 1, 0);
 	module_run_drivers(STUB_DRIVER);
 }
 
-static void a_settings_file_keeps_a_known_driver_from_the_cache(void)
+TEST(a_settings_file_keeps_a_known_driver_from_the_cache)
 {
 	use_known_driver();
 	module_run(&run, ONE, "");
 	unit_write("igdrcl.config", "");
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "", 1, 0);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.settings-file"), 1);
 	CU_ASSERT_EQUAL(unlink("igdrcl.config"), 0);
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, "", 0, 1);
 	module_run_drivers(STUB_DRIVER);
 }
 
-static void absent_names_are_answered_as_by_a_module_of_spirv(void)
+TEST(absent_names_are_answered_as_by_a_module_of_spirv)
 {
 	static const char absent[] = "driver=0 il=one log absent create create threads=4 fork";
 	static const char *const settings[] = { "STUB_POINTERS_WANT_FLAGS=1", "" };
@@ -764,7 +702,7 @@ static void absent_names_are_answered_as_by_a_module_of_spirv(void)
 }
 
 /* By the functions that need no driver's handle (zer…), in the default driver's context too. */
-static void absent_names_are_described_by_the_default_driver(void)
+TEST(absent_names_are_described_by_the_default_driver)
 {
 	static const char *const runs[] = {
 		"driver=0 il=one log absent runtime create create threads=4 fork",
@@ -780,10 +718,9 @@ static void absent_names_are_described_by_the_default_driver(void)
 }
 
 /* Only what is known to stand it is asked what the application did not ask. */
-static void unknown_drivers_are_not_asked_for_absent_names(void)
+TEST(unknown_drivers_are_not_asked_for_absent_names)
 {
-	module_run(&run, ONE, "STUB_POINTERS_WANT_FLAGS=1");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "STUB_POINTERS_WANT_FLAGS=1", 1, 0);
 	CU_ASSERT_EQUAL(module_run_count(&run, "no-name"), 0);
 	use_known_driver();
 	slot_run_shell("rm -rf cache");
@@ -793,19 +730,18 @@ static void unknown_drivers_are_not_asked_for_absent_names(void)
 }
 
 /* A driver that nobody knows, with a compiler that nobody could have foreseen. */
-static void a_compiler_that_was_not_foreseen_is_not_cached_for(void)
+TEST(a_compiler_that_was_not_foreseen_is_not_cached_for)
 {
 	module_run(&run, "driver=0 il=one log create create", "STUB_LAZY_COMPILER=1");
 	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 2);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.compiler-loaded-late"), 1);
 	module_run_expect_clean(&run);
 	/* The second one was stored under a key that has it, which nobody has before it came. */
-	module_run(&run, ONE, "STUB_LAZY_COMPILER=1");
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, "STUB_LAZY_COMPILER=1", 1, 0);
 }
 
 /* Drivers that loaders know by a list alone, without build-ids: path, size and time tell them apart. */
-static void listed_drivers_are_in_the_key(void)
+TEST(listed_drivers_are_in_the_key)
 {
 	static const char *const names[] = { "first", "second" };
 	static char drivers[1100];	/* it is borrowed */
@@ -819,87 +755,72 @@ static void listed_drivers_are_in_the_key(void)
 	expect_hit(ONE, "", 1);
 	for (size_t i = 0; i < 2; i++) {
 		slot_run_shell("touch -d '2001-02-03 04:05:06.%zu' odd/%s.so", i + 1, names[i]);
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "", 1, 0);
 		slot_run_shell("touch -d '2001-02-03 04:05:06.%zu' odd/%s.so", i + 3, names[i]);
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "", 1, 0);
 		slot_run_shell("printf x >>odd/%s.so && touch -d '2001-02-03 04:05:06.%zu' odd/%s.so",
 			       names[i], i + 3, names[i]);
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 1, 0);
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 0, 1);
+		expect_run(ONE, "", 1, 0);
+		expect_run(ONE, "", 0, 1);
 	}
 	module_run_drivers(STUB_DRIVER);
 }
 
-static void a_device_that_tells_nothing_is_not_cached_for(void)
+TEST(a_device_that_tells_nothing_is_not_cached_for)
 {
 	/* Loaders since 1.20 or so ask it themselves, and leave its driver out. */
 	module_run_plain_any(&plain, ONE, "STUB_SILENT=1");
 	if (plain.client.status)
 		return (void)printf("the loader leaves it out; ");
 	for (int i = 0; i < 2; i++) {
-		module_run(&run, ONE, "STUB_SILENT=1");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "STUB_SILENT=1", 1, 0);
 	}
 	CU_ASSERT_EQUAL(module_run_stat("bypass.device-unidentified"), 2);
 }
 
 /* What the compiler looks for beside its input, with a driver that is known and one that is not. */
-static void files_of_the_compiler_count(void)
+TEST(files_of_the_compiler_count)
 {
 	for (int known = 0; known < 2; known++) {
 		if (known)
 			use_known_driver();
 		slot_run_shell("rm -rf cache stub.options");
 		module_run(&run, ONE, "");
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 0, 1);
+		expect_run(ONE, "", 0, 1);
 		unit_write("stub.options", "one\n");
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "", 1, 0);
 		unit_write("stub.options", "two\n");
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 1, 0);
+		expect_run(ONE, "", 1, 0);
 		module_run_plain(&plain, ONE, "");
-		module_run(&run, ONE, "");
-		module_run_expect(&run, 0, 1);
+		expect_run(ONE, "", 0, 1);
 		expect_same_output(plain.client.output);
 		slot_run_shell("rm stub.options");
-		module_run_plain(&plain, ONE, "");
-		module_run(&run, ONE, "");
-		expect_same_output(plain.client.output);
+		expect_like_plain(ONE, "");
 	}
 	module_run_drivers(STUB_DRIVER);
 }
 
 /* What came from there without the compiler is good for as long as it is there. */
-static void the_drivers_own_cache_counts_where_a_module_comes_from_it(void)
+TEST(the_drivers_own_cache_counts_where_a_module_comes_from_it)
 {
 	static const char cached[] = "STUB_CACHED=one.l0_cache";
 
 	use_known_driver();
 	module_run_plain(&plain, ONE, cached);
-	module_run(&run, ONE, cached);
-	module_run_expect(&run, 0, 0);
+	expect_run(ONE, cached, 0, 0);
 	CU_ASSERT_EQUAL(module_run_count(&run, "cached"), 1);
-	module_run(&run, ONE, cached);
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, cached, 0, 1);
 	expect_same_output(plain.client.output);
 	slot_run_shell("rm one.l0_cache");
-	module_run(&run, ONE, cached);
-	module_run_expect(&run, 1, 0);
+	expect_run(ONE, cached, 1, 0);
 	/* What was compiled does not depend on it. */
 	slot_run_shell("rm one.l0_cache");
-	module_run(&run, ONE, cached);
-	module_run_expect(&run, 0, 1);
+	expect_run(ONE, cached, 0, 1);
 	module_run_drivers(STUB_DRIVER);
 }
 
 /* Both of them: the loader's functions stand between, which tell nothing of whose a device is. */
-static void files_of_both_compilers_count(void)
+TEST(files_of_both_compilers_count)
 {
 	static const char both[] = "driver=0 il=one log create driver=1 create";
 
@@ -915,7 +836,7 @@ static void files_of_both_compilers_count(void)
 	module_run_drivers(STUB_DRIVER);
 }
 
-static void what_cannot_be_seen_is_not_kept(void)
+TEST(what_cannot_be_seen_is_not_kept)
 {
 	static const struct {
 		const char *variables, *statistic;
@@ -926,8 +847,7 @@ static void what_cannot_be_seen_is_not_kept(void)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		for (unsigned long j = 1; j <= 2; j++) {
-			module_run(&run, ONE, rows[i].variables);
-			module_run_expect(&run, 1, 0);
+			expect_run(ONE, rows[i].variables, 1, 0);
 			CU_ASSERT_EQUAL(module_run_stat(rows[i].statistic), j);
 		}
 	}
@@ -935,7 +855,7 @@ static void what_cannot_be_seen_is_not_kept(void)
 }
 
 /* Also one that comes with a module that is not cached for. */
-static void a_compiler_that_came_with_another_module_is_in_the_key(void)
+TEST(a_compiler_that_came_with_another_module_is_in_the_key)
 {
 	static const char after[] = "driver=0 file=garbage quiet il=one create";
 	static char driver[512];	/* it is borrowed */
@@ -955,58 +875,4 @@ static void a_compiler_that_came_with_another_module_is_in_the_key(void)
 	module_run(&run, after, variables);
 	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);
 	module_run_drivers(STUB_DRIVER);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(a_second_process_compiles_nothing),
-		UNIT_TEST(a_second_module_comes_from_memory),
-		UNIT_TEST(the_build_log_is_replayed),
-		UNIT_TEST(above_another_layer_nothing_is_cached),
-		UNIT_TEST(other_inputs_are_other_modules),
-		UNIT_TEST(constants_count_by_value_and_true_width),
-		UNIT_TEST(threads_share_one_compilation),
-		UNIT_TEST(processes_share_one_compilation),
-		UNIT_TEST(failures_are_the_drivers_and_are_not_kept),
-		UNIT_TEST(what_is_no_spirv_is_the_drivers_affair),
-		UNIT_TEST(unknown_extensions_are_the_drivers_affair),
-		UNIT_TEST(what_is_not_understood_is_the_drivers_affair),
-		UNIT_TEST(a_want_of_memory_is_no_refusal),
-		UNIT_TEST(natives_are_loaded_with_the_flags),
-		UNIT_TEST(without_a_native_binary_nothing_is_kept),
-		UNIT_TEST(a_refused_native_is_built_again_and_replaced),
-		UNIT_TEST(out_of_memory_after_a_refusal_is_tried_again),
-		UNIT_TEST(a_recompiled_native_is_built_again_and_replaced),
-		UNIT_TEST(a_silently_recompiled_native_is_noticed_too),
-		UNIT_TEST(another_driver_version_is_another_module),
-		UNIT_TEST(each_property_of_the_device_is_in_the_key),
-		UNIT_TEST(a_stepping_takes_the_place_of_the_uuid),
-		UNIT_TEST(two_drivers_keep_apart),
-		UNIT_TEST(contexts_of_both_kinds_are_known),
-		UNIT_TEST(forked_children_use_the_cache_too),
-		UNIT_TEST(instrumented_modules_are_not_cached),
-		UNIT_TEST(the_compilers_variables_are_in_the_key),
-		UNIT_TEST(variables_that_change_after_loading_are_not_cached_for),
-		UNIT_TEST(both_layers_have_the_environment_of_the_first),
-		UNIT_TEST(a_known_drivers_variables_are_its_own),
-		UNIT_TEST(a_settings_file_keeps_a_known_driver_from_the_cache),
-		UNIT_TEST(switched_off_it_does_nothing),
-		UNIT_TEST(recaching_never_hits_but_stores),
-		UNIT_TEST(no_damage_reaches_the_driver),
-		UNIT_TEST(absent_names_are_answered_as_by_a_module_of_spirv),
-		UNIT_TEST(absent_names_are_described_by_the_default_driver),
-		UNIT_TEST(unknown_drivers_are_not_asked_for_absent_names),
-		UNIT_TEST(a_compiler_that_is_loaded_late_is_in_the_key_before),
-		UNIT_TEST(a_compiler_that_was_not_foreseen_is_not_cached_for),
-		UNIT_TEST(a_compiler_that_came_with_another_module_is_in_the_key),
-		UNIT_TEST(files_of_the_compiler_count),
-		UNIT_TEST(the_drivers_own_cache_counts_where_a_module_comes_from_it),
-		UNIT_TEST(files_of_both_compilers_count),
-		UNIT_TEST(what_cannot_be_seen_is_not_kept),
-		UNIT_TEST(listed_drivers_are_in_the_key),
-		UNIT_TEST(a_device_that_tells_nothing_is_not_cached_for),
-	};
-
-	return UNIT_MAIN("level_zero.modules", tests);
 }

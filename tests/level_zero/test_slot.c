@@ -24,6 +24,8 @@
 #define PLUGIN(name) PLUGIN_DIRECTORY "/lib" name "_level_zero.so"
 #define LAYERS(list) " ZE_ENABLE_LAYERS='" list "'"
 
+#define MODULE "driver=0 il=one quiet"
+
 #define SKIPPED 77
 #define BOTH_CALLED                                                    \
 	"outer zeDeviceGet\ninner zeDeviceGet\nouter zeContextCreate\n" \
@@ -49,15 +51,15 @@ static void expect_equal_runs(void)
 
 static void expect_calls(const char *client, const char *variables, const char *calls)
 {
-	slot_run(&run, client, "module", variables);
+	slot_run(&run, client, MODULE, variables);
 	expect_equal_runs();
 	CU_ASSERT_STRING_EQUAL(run.calls, calls);
 }
 
-static void plugins_see_calls_in_the_order_of_the_list(void)
+TEST(plugins_see_calls_in_the_order_of_the_list)
 {
 	for (size_t i = 0; i < 2; i++) {
-		slot_run(&plain, clients[i], "module", "");
+		slot_run(&plain, clients[i], MODULE, "");
 		expect_calls(clients[i], SENT LAYERS(PLUGIN("outer") ":" PLUGIN("inner")),
 			     BOTH_CALLED);
 		expect_calls(clients[i], SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("inner")),
@@ -66,7 +68,7 @@ static void plugins_see_calls_in_the_order_of_the_list(void)
 	}
 }
 
-static void every_table_is_the_loaders_without_plugins(void)
+TEST(every_table_is_the_loaders_without_plugins)
 {
 	for (size_t i = 0; i < 2; i++) {
 		slot_run(&plain, clients[i], "tables", "");
@@ -85,7 +87,7 @@ static void every_table_is_the_loaders_without_plugins(void)
 	}
 }
 
-static void every_table_is_the_genuine_layers_where_that_is_asked_for(void)
+TEST(every_table_is_the_genuine_layers_where_that_is_asked_for)
 {
 	for (size_t i = 0; i < 2; i++) {
 		slot_run(&plain, clients[i], "tables", VALIDATION);
@@ -102,24 +104,24 @@ static void every_table_is_the_genuine_layers_where_that_is_asked_for(void)
 	}
 }
 
-static void errors_of_the_genuine_layer_come_through(void)
+TEST(errors_of_the_genuine_layer_come_through)
 {
 	static const char *const ways[] = { SENT " " CHECKS, SHIM " " VALIDATION " " CHECKS };
 	char variables[4096];
 
-	slot_run(&plain, CLIENT_DLOPEN, "null", VALIDATION " " CHECKS);
+	slot_run(&plain, CLIENT_DLOPEN, "driver=0 null", VALIDATION " " CHECKS);
 	CU_ASSERT_PTR_NOT_NULL(strstr(plain.output, REFUSED));
 	for (size_t i = 0; i < 2; i++) {
 		(void)snprintf(variables, sizeof(variables), "%s%s", ways[i],
 			       LAYERS(PLUGIN("outer")));
-		slot_run(&run, CLIENT_DLOPEN, "null", variables);
+		slot_run(&run, CLIENT_DLOPEN, "driver=0 null", variables);
 		expect_equal_runs();
 		/* It is outermost: what it refuses, no plugin sees. */
 		CU_ASSERT_STRING_EQUAL(run.calls, "outer zeDeviceGet\nouter zeContextCreate\n");
 	}
 }
 
-static void versions_name_the_genuine_layer_only_where_it_is_in(void)
+TEST(versions_name_the_genuine_layer_only_where_it_is_in)
 {
 	slot_run(&plain, CLIENT_DLOPEN, "versions", "");
 	CU_ASSERT_PTR_NULL(strstr(plain.output, "validation"));
@@ -131,11 +133,11 @@ static void versions_name_the_genuine_layer_only_where_it_is_in(void)
 	expect_equal_runs();
 }
 
-static void a_name_is_looked_for_beside_the_slot_above_it_and_by_the_linker(void)
+TEST(a_name_is_looked_for_beside_the_slot_above_it_and_by_the_linker)
 {
 	char variables[8192];
 
-	slot_run(&plain, CLIENT_DLOPEN, "module", "");
+	slot_run(&plain, CLIENT_DLOPEN, MODULE, "");
 	slot_run_shell("mkdir -p lib/ckcache && cp '" SLOT_DIRECTORY "'/* lib/ckcache && "
 		       "cp '" PLUGIN("outer") "' lib/ckcache && cp '" PLUGIN("inner") "' lib");
 	(void)snprintf(variables, sizeof(variables),
@@ -146,13 +148,13 @@ static void a_name_is_looked_for_beside_the_slot_above_it_and_by_the_linker(void
 		     SHIM " LD_LIBRARY_PATH='" PLUGIN_DIRECTORY "'" LAYERS("inner"), INNER_CALLED);
 }
 
-static void a_missing_plugin_is_named_in_one_line_and_left_out(void)
+TEST(a_missing_plugin_is_named_in_one_line_and_left_out)
 {
 	const char *line = "ckcache: ZE_ENABLE_LAYERS: going on without nowhere: ";
 	const char *end;
 
-	slot_run(&plain, CLIENT_LINKED, "module", "");
-	slot_run(&run, CLIENT_LINKED, "module",
+	slot_run(&plain, CLIENT_LINKED, MODULE, "");
+	slot_run(&run, CLIENT_LINKED, MODULE,
 		 SHIM LAYERS("nowhere:" PLUGIN("outer")));
 	CU_ASSERT_EQUAL(run.status, 0);
 	CU_ASSERT_STRING_EQUAL(run.output, plain.output);
@@ -163,10 +165,10 @@ static void a_missing_plugin_is_named_in_one_line_and_left_out(void)
 	CU_ASSERT_STRING_EQUAL(end, "\n");
 }
 
-static void what_is_no_plugin_is_left_out(void)
+TEST(what_is_no_plugin_is_left_out)
 {
-	slot_run(&plain, CLIENT_LINKED, "module", "");
-	slot_run(&run, CLIENT_LINKED, "module",
+	slot_run(&plain, CLIENT_LINKED, MODULE, "");
+	slot_run(&run, CLIENT_LINKED, MODULE,
 		 SHIM LAYERS(SLOT_DIRECTORY "/libze_validation_layer.so.1:/dev/null:/tmp:::"
 			     PLUGIN("outer")));
 	CU_ASSERT_EQUAL(run.status, 0);
@@ -176,33 +178,33 @@ static void what_is_no_plugin_is_left_out(void)
 	expect_calls(CLIENT_LINKED, SHIM LAYERS(PLUGIN("linked")), "");
 }
 
-static void a_plugin_that_fails_changes_nothing_for_the_others(void)
+TEST(a_plugin_that_fails_changes_nothing_for_the_others)
 {
-	slot_run(&plain, CLIENT_LINKED, "module", "");
+	slot_run(&plain, CLIENT_LINKED, MODULE, "");
 	expect_calls(CLIENT_LINKED,
 		     SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("failing") ":" PLUGIN("inner")),
 		     BOTH_CALLED);
 }
 
-static void a_plugin_listed_twice_is_chained_once(void)
+TEST(a_plugin_listed_twice_is_chained_once)
 {
-	slot_run(&plain, CLIENT_LINKED, "module", "");
+	slot_run(&plain, CLIENT_LINKED, MODULE, "");
 	expect_calls(CLIENT_LINKED,
 		     SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("inner") ":" PLUGIN("outer")),
 		     BOTH_CALLED);
 }
 
-static void threads_get_equal_tables_at_once(void)
+TEST(threads_get_equal_tables_at_once)
 {
-	slot_run(&plain, CLIENT_DLOPEN, "threads", "");
+	slot_run(&plain, CLIENT_DLOPEN, "tables_at_once " MODULE, "");
 	CU_ASSERT_PTR_NOT_NULL(strstr(plain.output, "equal\n"));
-	slot_run(&run, CLIENT_DLOPEN, "threads",
+	slot_run(&run, CLIENT_DLOPEN, "tables_at_once " MODULE,
 		 SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("inner")));
 	expect_equal_runs();
 	CU_ASSERT_STRING_EQUAL(run.calls, BOTH_CALLED);
 }
 
-static void children_get_the_environment_that_the_user_set(void)
+TEST(children_get_the_environment_that_the_user_set)
 {
 	slot_run(&run, CLIENT_LINKED, "environment",
 		 SHIM LAYERS(PLUGIN("outer")) " env -u CKCACHE_EXIT_WAIT");
@@ -216,7 +218,7 @@ static void children_get_the_environment_that_the_user_set(void)
 }
 
 /* A package may put the slot in the genuine layer's place, beside the loader. */
-static void a_diverted_genuine_layer_is_found(void)
+TEST(a_diverted_genuine_layer_is_found)
 {
 	void *loader = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_LOCAL);
 	char path[PATH_MAX], variables[8192];
@@ -230,29 +232,29 @@ static void a_diverted_genuine_layer_is_found(void)
 		       "lib/libze_validation_layer.so.1.distrib && "
 		       "cp '" SLOT_DIRECTORY "/libze_validation_layer.so.1' lib", path, path);
 	(void)dlclose(loader);
-	slot_run(&plain, CLIENT_DLOPEN, "null", VALIDATION " " CHECKS);
+	slot_run(&plain, CLIENT_DLOPEN, "driver=0 null", VALIDATION " " CHECKS);
 	CU_ASSERT_PTR_NOT_NULL(strstr(plain.output, REFUSED));
 	(void)snprintf(variables, sizeof(variables),
 		       "LD_LIBRARY_PATH='%s/lib' " VALIDATION " " CHECKS LAYERS(PLUGIN("outer")),
 		       unit_dir());
-	slot_run(&run, CLIENT_DLOPEN, "null", variables);
+	slot_run(&run, CLIENT_DLOPEN, "driver=0 null", variables);
 	expect_equal_runs();
 	CU_ASSERT_STRING_EQUAL(run.calls, "outer zeDeviceGet\nouter zeContextCreate\n");
 	/* And the shim beside it: two slots, and the plugin called once all the same. */
 	(void)strcat(variables, " " SHIM);
-	slot_run(&run, CLIENT_DLOPEN, "null", variables);
+	slot_run(&run, CLIENT_DLOPEN, "driver=0 null", variables);
 	expect_equal_runs();
 	CU_ASSERT_STRING_EQUAL(run.calls, "outer zeDeviceGet\nouter zeContextCreate\n");
 }
 
-static void the_shim_stands_aside_for_a_loader_that_looks_elsewhere(void)
+TEST(the_shim_stands_aside_for_a_loader_that_looks_elsewhere)
 {
-	slot_run(&plain, CLIENT_DLOPEN, "module", "");
+	slot_run(&plain, CLIENT_DLOPEN, MODULE, "");
 	expect_calls(CLIENT_DLOPEN, SHIM " ZEL_LIBRARY_PATH=/nonexistent" LAYERS(PLUGIN("outer")),
 		     "");
 }
 
-static void the_shims_getenv_is_libcs(void)
+TEST(the_shims_getenv_is_libcs)
 {
 	static const char *const names[] = { "PATH", "TMPDIR", "SLOT_TEST", "SLOT", "SLOT_TEST=",
 					     "", "ZE_ENABLE_VALIDATION_LAYER", "ZE_ENABLE_LAYERS" };
@@ -275,29 +277,11 @@ static void the_shims_getenv_is_libcs(void)
 
 int main(int argc, char **argv)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(plugins_see_calls_in_the_order_of_the_list),
-		UNIT_TEST(every_table_is_the_loaders_without_plugins),
-		UNIT_TEST(every_table_is_the_genuine_layers_where_that_is_asked_for),
-		UNIT_TEST(errors_of_the_genuine_layer_come_through),
-		UNIT_TEST(versions_name_the_genuine_layer_only_where_it_is_in),
-		UNIT_TEST(a_name_is_looked_for_beside_the_slot_above_it_and_by_the_linker),
-		UNIT_TEST(a_missing_plugin_is_named_in_one_line_and_left_out),
-		UNIT_TEST(what_is_no_plugin_is_left_out),
-		UNIT_TEST(a_plugin_that_fails_changes_nothing_for_the_others),
-		UNIT_TEST(a_plugin_listed_twice_is_chained_once),
-		UNIT_TEST(threads_get_equal_tables_at_once),
-		UNIT_TEST(children_get_the_environment_that_the_user_set),
-		UNIT_TEST(a_diverted_genuine_layer_is_found),
-		UNIT_TEST(the_shim_stands_aside_for_a_loader_that_looks_elsewhere),
-		UNIT_TEST(the_shims_getenv_is_libcs),
-	};
-
 	if (argc > 1)
 		slot_run_product(argv[1]);
 	if (!slot_run_has_driver("'" CLIENT_LINKED "' versions")) {
 		puts("no Level Zero driver");
 		return SKIPPED;
 	}
-	return UNIT_MAIN("level_zero.slot", tests);
+	return unit_run(NULL);
 }

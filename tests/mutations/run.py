@@ -24,7 +24,7 @@ WANTED = 97	# percent
 # What a change of a file below may be seen by, after the tests that its list names.
 LATER = (
     ("layers/level_zero/", (("-L", "^stub$", "-R", "^level_zero[.]"),)),
-    ("layers/opencl/", (("-L", "^stub$", "-R", "^(opencl|api)[.]"),)),
+    ("layers/opencl/", (("-L", "^stub$", "-R", "^(opencl|libckcache)[.]"),)),
     ("", (("-L", "^unit$"), ("-L", "^stub$"))),
 )
 NEVER = ("-LE", "^(long|thorough|bench)$")

@@ -13,7 +13,9 @@
 #define TESTS_OPENCL_CLIENT_H
 
 #define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
 #include <stdbool.h>
 
 #include <CL/cl.h>
@@ -31,11 +33,43 @@ struct client {
 	char **arguments;		/* of the scenario, NULL-terminated */
 };
 
-/* Two kernels and a third with attributes; all depend on -DK=n. */
+/*
+ * SCENARIO(two_options) { ... } is what the program does when its argument is "two-options", with
+ * the parameter struct client *client. One without a session begins before OpenCL does.
+ */
+struct scenario {
+	const char *name;
+	void (*run)(struct client *client);
+	bool has_session;
+	struct scenario *next;
+};
+#define SCENARIO(name) SCENARIO_ADD(name, true)
+#define SCENARIO_WITHOUT_SESSION(name) SCENARIO_ADD(name, false)
+#define SCENARIO_ADD(name, has_session) \
+	static void scenario_##name(struct client *client); \
+	__attribute__((constructor)) static void add_##name(void) \
+	{ \
+		static struct scenario of_##name = { #name, scenario_##name, has_session, NULL }; \
+		client_add(&of_##name); \
+	} \
+	static void scenario_##name(struct client *client)
+void client_add(struct scenario *scenario);
+/* What the arguments name, with its session on the first platform; or ends the process. */
+const struct scenario *client_begin(struct client *client, char **argv);
+/* The session, for a scenario without one. */
+void client_open(struct client *client);
+/* Another scenario as a part of one. */
+void client_run(struct client *client, const char *name);
+
+/*
+ * Kernels scale(in, out, factor), shift(data), and fixed(data, room), which has attributes; all
+ * depend on -DK=n. With -DFAIL it is no program.
+ */
 extern const char client_source[];
 
-/* Ends the process with a message: the scenario could not run. */
+/* Ends the process with a message: the scenario could not run. on_failure: what comes before that. */
 void client_fail(const char *what, cl_int error) __attribute__((noreturn));
+void client_on_failure(void (*act)(const char *what, cl_int error));
 
 cl_program client_program(struct client *client, const char *source);
 /* Builds for all devices and waits. */
@@ -56,75 +90,5 @@ void client_print_program(struct client *client, cl_program program);
 void client_print_build(struct client *client, cl_program program);	/* status, options, log, type */
 void client_print_kernel(struct client *client, cl_kernel kernel, cl_program program);
 cl_uint client_references(cl_program program);
-
-/* Scenarios; each prints what it sees. */
-void client_vector(struct client *client);
-void client_queries(struct client *client);
-void client_failing(struct client *client);
-void client_unbuilt(struct client *client);
-void client_rebuild(struct client *client);
-void client_live_kernels(struct client *client);
-void client_two_options(struct client *client);
-void client_variables(struct client *client);
-void client_binary(struct client *client);
-void client_link(struct client *client);
-void client_callback(struct client *client);
-void client_callback_refused(struct client *client);
-void client_release_order(struct client *client);
-void client_references_held(struct client *client);
-void client_exit_live(struct client *client);
-void client_one_device(struct client *client);
-void client_fork(struct client *client);
-void client_header(struct client *client);
-void client_named(struct client *client);
-void client_threads(struct client *client);
-void client_compile_built(struct client *client);
-void client_superseded(struct client *client);
-void client_compiled_while_linked(struct client *client);
-void client_linked_again(struct client *client);
-void client_nested(struct client *client);
-void client_exit_forked(struct client *client);
-void client_fork_building(struct client *client);
-void client_fork_called_back(struct client *client);
-void client_leave_children(struct client *client);
-void client_close_all(struct client *client);
-void client_older_kernels(struct client *client);
-void client_refused(struct client *client);
-void client_no_kernels(struct client *client);
-void client_libraries(struct client *client);
-void client_embedded(struct client *client);
-void client_library(struct client *client);
-void client_failing_again(struct client *client);
-void client_devices_in_turn(struct client *client);
-void client_second_device(struct client *client);
-void client_some_binaries(struct client *client);
-void client_link_odd(struct client *client);
-void client_link_changed(struct client *client);
-void client_odd_list(struct client *client);
-void client_failing_until(struct client *client);
-void client_link_two(struct client *client);
-void client_link_binary(struct client *client);
-void client_compile_in_turn(struct client *client);
-void client_token(struct client *client);
-void client_tokens_failing(struct client *client);
-void client_mapped(struct client *client);
-void client_il(struct client *client);
-void client_text_or_il(struct client *client);
-void client_extreme(struct client *client);
-void client_extreme_vanish(struct client *client);
-void client_extreme_compile(struct client *client);
-void client_extreme_embedded(struct client *client);
-void client_invalid(struct client *client);
-void client_pthread_exit(struct client *client);
-void client_asked_and_rebuilt(struct client *client);
-void client_rebuilt_at_exit(struct client *client);
-void client_loading_at_exit(struct client *client);
-void client_late_then_subset(struct client *client);
-void client_empty(struct client *client);
-void client_unknown_kernels(struct client *client);
-void client_relink(struct client *client);
-void client_object_kernels(struct client *client);
-void client_released(struct client *client);
-void client_link_il(struct client *client);
 
 #endif

@@ -7,7 +7,7 @@
 #include "tests/opencl/client.h"
 
 /* One program with three kernels. argument: -DK=n, by default 5. */
-void client_vector(struct client *client)
+SCENARIO(vector)
 {
 	const char *options = client->arguments[0] ? client->arguments[0] : "-DK=5";
 	cl_program program = client_program(client, client_source);
@@ -19,7 +19,7 @@ void client_vector(struct client *client)
 	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
 }
 
-void client_queries(struct client *client)
+SCENARIO(queries)
 {
 	cl_program program = client_program(client, client_source);
 	cl_kernel kernels[8] = { NULL };
@@ -38,7 +38,7 @@ void client_queries(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
-void client_failing(struct client *client)
+SCENARIO(failing)
 {
 	static const char source[] = "#error not today\nkernel void none(global int *out) { }\n";
 	cl_program program = client_program(client, source);
@@ -54,22 +54,8 @@ void client_failing(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
-void client_unbuilt(struct client *client)
-{
-	cl_program program = client_program(client, client_source);
-	cl_int error = CL_SUCCESS;
-	cl_kernel kernel = clCreateKernel(program, "scale", &error);
-
-	printf("kernel %d %d\n", kernel != NULL, error);
-	client_print_build(client, program);
-	printf("build %d\n", client_build(program, "-DK=1"));
-	kernel = clCreateKernel(program, "no_such_kernel", &error);
-	printf("unknown kernel %d %d\n", kernel != NULL, error);
-	printf("release %d\n", clReleaseProgram(program));
-}
-
 /* A kernel runs only after the last build: rusticl's queue holds one for a while after it ran. */
-void client_rebuild(struct client *client)
+SCENARIO(rebuild)
 {
 	static const char *const options[] = { "-DK=10", "-DK=20", "-DK=10", "-DK=30 -DL" };
 	cl_program program = client_program(client, client_source);
@@ -91,7 +77,7 @@ void client_rebuild(struct client *client)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
-void client_live_kernels(struct client *client)
+SCENARIO(live_kernels)
 {
 	cl_program program = client_program(client, client_source);
 	cl_kernel kernel, clone;
@@ -121,7 +107,7 @@ void client_live_kernels(struct client *client)
 }
 
 /* Two programs of one source with options that differ, alive at the same time, then a third like the first. */
-void client_two_options(struct client *client)
+SCENARIO(two_options)
 {
 	static const char *const options[] = { "-DK=100", "-DK=200", "-DK=100" };
 	cl_program programs[3];
@@ -192,7 +178,7 @@ static void read_then_load(struct client *client)
 }
 
 /* Each argument in turn: NAME=VALUE sets a variable, -NAME unsets it, another word builds in some way. */
-void client_variables(struct client *client)
+SCENARIO(variables)
 {
 	for (char **argument = client->arguments; *argument; argument++) {
 		char *value = strchr(*argument, '=');
@@ -205,18 +191,18 @@ void client_variables(struct client *client)
 		if (strcmp(*argument, "build") == 0)
 			build_once(client);
 		else if (strcmp(*argument, "link") == 0)
-			client_link(client);
+			client_run(client, "link");
 		else if (strcmp(*argument, "object") == 0)
 			compile_then_link(client);
 		else if (strcmp(*argument, "callback") == 0)
-			client_callback(client);
+			client_run(client, "callback");
 		else if (strcmp(*argument, "image") == 0)
 			read_then_load(client);
 	}
 }
 
 /* As an application with a cache of its own does: binary out, program from the binary. */
-void client_binary(struct client *client)
+SCENARIO(binary)
 {
 	cl_program program = client_program(client, client_source), second;
 	size_t sizes[CLIENT_MAX_DEVICES] = { 0 };
@@ -246,7 +232,7 @@ void client_binary(struct client *client)
 		free(binaries[i]);
 }
 
-void client_link(struct client *client)
+SCENARIO(link)
 {
 	static const char library[] = "int add(int a) { return a + K; }\n";
 	static const char user[] = "int add(int a);\n"
@@ -273,7 +259,7 @@ void client_link(struct client *client)
 }
 
 /* A build for the first device alone. */
-void client_one_device(struct client *client)
+SCENARIO(one_device)
 {
 	cl_program program = client_program(client, client_source);
 	cl_kernel kernel;
@@ -289,7 +275,7 @@ void client_one_device(struct client *client)
  * Builds a file's text with options and prints what its kernel "value" gives:
  * header FILE OPTIONS.
  */
-void client_header(struct client *client)
+SCENARIO(header)
 {
 	char source[16384];
 	FILE *file = fopen(client->arguments[0], "r");
@@ -315,7 +301,7 @@ void client_header(struct client *client)
 }
 
 /* A program without kernels, which drivers build. */
-void client_no_kernels(struct client *client)
+SCENARIO(no_kernels)
 {
 	cl_program program = client_program(client, "int helper(int a) { return a + K; }\n");
 	cl_kernel kernel;
@@ -332,7 +318,7 @@ void client_no_kernels(struct client *client)
 }
 
 /* A program that includes value.h, and one that does not. Argument: the directory. */
-void client_named(struct client *client)
+SCENARIO(named)
 {
 	char text[8192], options[8192];
 	cl_program programs[2];

@@ -175,7 +175,7 @@ static cl_program program_of(struct client *client, const char *way, const char 
 }
 
 /* Arguments: the source's file, how it is passed (program_of), options (read_options). */
-void client_extreme(struct client *client)
+SCENARIO(extreme)
 {
 	size_t len;
 	char *text = read_file(client->arguments[0], &len);
@@ -200,7 +200,7 @@ void client_extreme(struct client *client)
  * the second while the header has another name, the third when it is back.
  * With a fourth argument nothing is printed of the build that failed.
  */
-void client_extreme_vanish(struct client *client)
+SCENARIO(extreme_vanish)
 {
 	char *text = read_file(client->arguments[0], NULL);
 	const char *header = client->arguments[2];
@@ -225,7 +225,7 @@ void client_extreme_vanish(struct client *client)
 }
 
 /* As client_extreme, but compiled for each further pair of name and file with that embedded header, and linked. */
-void client_extreme_compile(struct client *client)
+SCENARIO(extreme_compile)
 {
 	size_t len;
 	char *text = read_file(client->arguments[0], &len);
@@ -261,7 +261,7 @@ void client_extreme_compile(struct client *client)
 }
 
 /* Argument: how many embedded headers, the last of which gives the value. */
-void client_extreme_embedded(struct client *client)
+SCENARIO(extreme_embedded)
 {
 	cl_uint count = (cl_uint)atoi(client->arguments[0]);
 	cl_program *headers = calloc(count, sizeof(*headers)), program, linked;
@@ -640,7 +640,7 @@ static void print_call(struct subject *subject, size_t i)
  * build. With an argument only what they answer is printed, not what became
  * of the program.
  */
-void client_invalid(struct client *client)
+SCENARIO(invalid)
 {
 	struct subject subject = { client, client_program(client, client_source) };
 

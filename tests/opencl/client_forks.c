@@ -53,7 +53,7 @@ static pid_t fork_here(void)
 }
 
 /* exit-forked COUNTS: parent and child both end with a program alive; the child's driver counts into COUNTS. */
-void client_exit_forked(struct client *client)
+SCENARIO(exit_forked)
 {
 	cl_program program = client_program(client, client_source);
 	pid_t child;
@@ -180,7 +180,7 @@ static void build_in_child(struct client *client, cl_program program)
 }
 
 /* A child is forked while one thread builds a program and another waits to build it. */
-void client_fork_building(struct client *client)
+SCENARIO(fork_building)
 {
 	cl_program program = client_program(client, client_source);
 	struct builder builders[2] = { { .program = program, .options = "-DK=1" },
@@ -205,7 +205,7 @@ static void CL_CALLBACK post(cl_program program, void *data)
 }
 
 /* A child is forked while the driver builds a program of which it will call back. */
-void client_fork_called_back(struct client *client)
+SCENARIO(fork_called_back)
 {
 	cl_program program = client_program(client, client_source);
 	pid_t child;
@@ -260,7 +260,7 @@ static pid_t make_child(const char *way)
 }
 
 /* leave-children WAY: as a daemon does, it ends without an end, and its children live. */
-void client_leave_children(struct client *client)
+SCENARIO(leave_children)
 {
 	FILE *pids = fopen("children", "w");
 
@@ -283,7 +283,7 @@ void client_leave_children(struct client *client)
 }
 
 /* close-all: closes everything while the cache writes, and has files of its own by the same numbers. */
-void client_close_all(struct client *client)
+SCENARIO(close_all)
 {
 	enum { FILES = 64 };
 	static const char text[] = "the application's";

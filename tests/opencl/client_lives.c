@@ -57,7 +57,7 @@ static void build_with_notice(struct client *client, cl_program program, const c
 	printf("calls %d\n", notice.calls);
 }
 
-void client_callback(struct client *client)
+SCENARIO(callback)
 {
 	cl_program program = client_program(client, client_source);
 	cl_kernel kernel;
@@ -70,7 +70,7 @@ void client_callback(struct client *client)
 }
 
 /* A build that is refused does not call back. */
-void client_callback_refused(struct client *client)
+SCENARIO(callback_refused)
 {
 	/* static: a driver that calls back late finds it */
 	static struct notice notice = { .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -87,53 +87,8 @@ void client_callback_refused(struct client *client)
 	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
 }
 
-/* The program first, its kernels after it. */
-void client_release_order(struct client *client)
-{
-	for (int i = 0; i < 3; i++) {
-		cl_program program = client_program(client, client_source);
-		cl_kernel first, second;
-
-		printf("build %d\n", client_build(program, "-DK=11"));
-		first = client_kernel(program, "scale");
-		second = client_kernel(program, "shift");
-		printf("release program %d\n", clReleaseProgram(program));
-		client_print_kernel(client, first, program);
-		printf("release %d\n", clReleaseKernel(i ? first : second));
-		client_print_kernel(client, i ? second : first, program);
-		if (i)
-			printf("value %lld\n", (long long)client_value(client, second));
-		else
-			client_print_scaled(client, first, 2);
-		printf("release %d\n", clReleaseKernel(i ? second : first));
-	}
-}
-
-void client_references_held(struct client *client)
-{
-	cl_program program = client_program(client, client_source);
-	cl_kernel kernel;
-
-	printf("new %u\n", client_references(program));
-	printf("retain %d\n", clRetainProgram(program));
-	printf("retained %u\n", client_references(program));
-	printf("build %d\n", client_build(program, "-DK=12"));
-	printf("built %u\n", client_references(program));
-	kernel = client_kernel(program, "scale");
-	printf("with kernel %u\n", client_references(program));
-	printf("retain %d\n", clRetainKernel(kernel));
-	client_print_kernel(client, kernel, program);
-	printf("release %d\n", clReleaseKernel(kernel));
-	client_print_kernel(client, kernel, program);
-	printf("release %d\n", clReleaseProgram(program));
-	printf("released %u\n", client_references(program));
-	printf("release %d\n", clReleaseKernel(kernel));
-	printf("without kernel %u\n", client_references(program));
-	printf("release %d\n", clReleaseProgram(program));
-}
-
 /* The process ends with a program, a kernel and a half-built second one alive. */
-void client_exit_live(struct client *client)
+SCENARIO(exit_live)
 {
 	cl_program program = client_program(client, client_source);
 	cl_program unbuilt = client_program(client, client_source);
@@ -160,7 +115,7 @@ static void *last_thread(void *data)
  * glibc opens libgcc_s for that: while the other thread's program is built, it would
  * be a compiler that nobody foresaw, and the program would not be stored.
  */
-void client_pthread_exit(struct client *client)
+SCENARIO(pthread_exit)
 {
 	static struct client kept;	/* the main thread's stack may go */
 	cl_program program = client_program(client, client_source);
@@ -175,24 +130,24 @@ void client_pthread_exit(struct client *client)
 }
 
 /* Builds before, in and after a forked child that uses its own copy of the session. */
-void client_fork(struct client *client)
+SCENARIO(fork)
 {
 	int status = -1;
 	pid_t child;
 
-	client_vector(client);
+	client_run(client, "vector");
 	(void)fflush(stdout);	/* else the child prints it too */
 	child = fork();
 	if (child < 0)
 		client_fail("fork", child);
 	if (child == 0) {
-		client_two_options(client);
+		client_run(client, "two-options");
 		exit(fflush(stdout) ? 2 : 0);
 	}
 	if (waitpid(child, &status, 0) != child)
 		client_fail("waitpid", status);
 	printf("child %d\n", status);
-	client_rebuild(client);
+	client_run(client, "rebuild");
 }
 
 /* threads THREADS PROGRAMS: all threads build all programs at once, each in another order. */
@@ -239,7 +194,7 @@ static void *crowd_thread(void *data)
 	return NULL;
 }
 
-void client_threads(struct client *client)
+SCENARIO(threads)
 {
 	enum { MAX_THREADS = 64 };
 	unsigned int threads = (unsigned int)atoi(client->arguments[0]);

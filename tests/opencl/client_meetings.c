@@ -26,7 +26,7 @@ static void print_value(struct client *client, cl_program program)
 }
 
 /* A program is built, then compiled with other options, and never built again. */
-void client_compile_built(struct client *client)
+SCENARIO(compile_built)
 {
 	cl_program program = client_program(client, client_source);
 
@@ -69,7 +69,7 @@ static void CL_CALLBACK on_built(cl_program program, void *data)
 }
 
 /* The first build calls back after the second of the same program is done: see STUB_SUPERSEDED. */
-void client_superseded(struct client *client)
+SCENARIO(superseded)
 {
 	struct notice notice = { .lock = PTHREAD_MUTEX_INITIALIZER,
 				 .arrived = PTHREAD_COND_INITIALIZER, .expected = 1 };
@@ -100,7 +100,7 @@ static void *link_in_thread(void *data)
 }
 
 /* compiled-while-linked [GATE]: the driver's link stops at the gate, while its input is compiled anew. */
-void client_compiled_while_linked(struct client *client)
+SCENARIO(compiled_while_linked)
 {
 	struct linker linker = { .client = client, .input = client_program(client, client_source) };
 	const char *gate = client->arguments[0];
@@ -127,7 +127,7 @@ void client_compiled_while_linked(struct client *client)
 }
 
 /* linked-again OPTIONS: an object is linked, compiled anew with these, and linked again. */
-void client_linked_again(struct client *client)
+SCENARIO(linked_again)
 {
 	const char *const options[] = { "-DK=5", client->arguments[0] };
 	cl_program object = client_program(client, client_source), linked;
@@ -161,7 +161,7 @@ static void CL_CALLBACK build_again(cl_program program, void *data)
 }
 
 /* nested [compile]: the callback builds the program again, and that build's callback once more. */
-void client_nested(struct client *client)
+SCENARIO(nested)
 {
 	struct notice notice = { .lock = PTHREAD_MUTEX_INITIALIZER,
 				 .arrived = PTHREAD_COND_INITIALIZER, .expected = 2 };
@@ -197,7 +197,7 @@ static cl_program program_of(cl_kernel kernel)
  * program is built a third time, with OPTIONS, and released. Kernel FIRST (0
  * or 1) is released first.
  */
-void client_older_kernels(struct client *client)
+SCENARIO(older_kernels)
 {
 	static const char *const options[] = { "-DK=1", "-DK=2" };
 	cl_program program = client_program(client, client_source);
@@ -221,7 +221,7 @@ void client_older_kernels(struct client *client)
 }
 
 /* The driver refuses each of these calls outright: the program stays as it was built. */
-void client_refused(struct client *client)
+SCENARIO(refused)
 {
 	cl_program program = client_program(client, client_source);
 	const cl_device_id none = NULL;
@@ -282,7 +282,7 @@ static int reach_gate(const char *path)
 }
 
 /* asked-and-rebuilt GATE: between a driver's answer and its return to the thread that asked, the program is built again. */
-void client_asked_and_rebuilt(struct client *client)
+SCENARIO(asked_and_rebuilt)
 {
 	struct question question = { .program = client_program(client, client_source) };
 	pthread_t thread;
@@ -337,7 +337,7 @@ static void *build_at_gate(void *data)
 }
 
 /* rebuilt-at-exit GATE: the process ends while a thread builds a program that nobody released. */
-void client_rebuilt_at_exit(struct client *client)
+SCENARIO(rebuilt_at_exit)
 {
 	static struct rebuild rebuild;
 	pthread_t thread;
@@ -352,7 +352,7 @@ void client_rebuilt_at_exit(struct client *client)
 }
 
 /* loading-at-exit GATE: the same while the driver loads what it is built anew from. */
-void client_loading_at_exit(struct client *client)
+SCENARIO(loading_at_exit)
 {
 	cl_program program = client_program(client, client_source);
 	pthread_t thread;
@@ -366,7 +366,7 @@ void client_loading_at_exit(struct client *client)
 }
 
 /* A program is built, built again with other options, then for its first device alone. */
-void client_late_then_subset(struct client *client)
+SCENARIO(late_then_subset)
 {
 	cl_program program = client_program(client, client_source);
 
@@ -401,7 +401,7 @@ static void *pass(void *data)
  * libraries PATH COUNT: builds so many programs while another thread loads and unloads a library;
  * fewer where the cache waits long for its disk.
  */
-void client_libraries(struct client *client)
+SCENARIO(libraries)
 {
 	struct passage passage = { .path = client->arguments[0] };
 	unsigned int count = (unsigned int)atoi(client->arguments[1]), wrong = 0, built = 0;

@@ -21,7 +21,7 @@ static cl_program compile(struct client *client, const char *source, const char 
  * once, linked with the options of the first argument; the second is in the
  * library's source, so that the library is new where it is another.
  */
-void client_relink(struct client *client)
+SCENARIO(relink)
 {
 	static const char user[] = "int add(int a);\n"
 				   "kernel void value(global int *out) { out[0] = add(30) + K; }\n";
@@ -64,7 +64,7 @@ void client_relink(struct client *client)
  * link-il compile|build OPTIONS CONSTANT: compiled or built from an intermediate language with
  * that constant, which then is another for builds to come, and linked with the options.
  */
-void client_link_il(struct client *client)
+SCENARIO(link_il)
 {
 	cl_int constant = atoi(client->arguments[2]), error;
 	cl_program program = clCreateProgramWithIL(client->context, value_il, sizeof(value_il), &error);
@@ -124,7 +124,7 @@ static void print_kernels(struct client *client, cl_program program, const char 
 }
 
 /* Kernels and variables asked of what is no executable: the answers differ among drivers. */
-void client_object_kernels(struct client *client)
+SCENARIO(object_kernels)
 {
 	static const char source[] = "constant int table[2] = { 5, 6 };\n"
 				     "kernel void value(global int *out) { out[0] = table[out[0] & 1]; }\n";
@@ -148,7 +148,7 @@ void client_object_kernels(struct client *client)
 }
 
 /* released COUNT: so many programs of a long text, compiled or built; whether they are left behind. */
-void client_released(struct client *client)
+SCENARIO(released)
 {
 	static const char kernel[] = "kernel void value(global int *out) { out[0] = 5; }\n";
 	static char source[32768];

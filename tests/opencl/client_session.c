@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* client_session: what the scenarios share: builds, runs, values. */
+/* client_session: what the scenarios share: their list, the session, builds, runs, values. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,9 @@
 #include "tests/opencl/digest.h"
 
 const char client_source[] =
+	"#ifdef FAIL\n"
+	"#error not today\n"
+	"#endif\n"
 	"kernel void scale(global const int *in, global int *out, int factor)\n"
 	"{\n"
 	"	size_t i = get_global_id(0);\n"
@@ -24,11 +27,87 @@ const char client_source[] =
 	"	data[get_global_id(0)] = room[get_local_id(0)] + 1;\n"
 	"}\n";
 
+static void (*on_failure)(const char *what, cl_int error);
+
+void client_on_failure(void (*act)(const char *what, cl_int error))
+{
+	on_failure = act;
+}
+
 void client_fail(const char *what, cl_int error)
 {
+	if (on_failure)
+		on_failure(what, error);
 	(void)fflush(stdout);	/* what was seen until now helps */
 	(void)fprintf(stderr, "client: %s: error %d\n", what, error);
 	exit(2);
+}
+
+static struct scenario *scenarios;
+
+void client_add(struct scenario *scenario)
+{
+	scenario->next = scenarios;
+	scenarios = scenario;
+}
+
+/* The name may have '-' for '_'. */
+static const struct scenario *find_scenario(const char *name)
+{
+	for (const struct scenario *scenario = scenarios; scenario; scenario = scenario->next) {
+		size_t i = 0;
+
+		while (name[i] && (name[i] == scenario->name[i] ||
+				   (name[i] == '-' && scenario->name[i] == '_')))
+			i++;
+		if (!name[i] && !scenario->name[i])
+			return scenario;
+	}
+	client_fail("no such scenario", 0);
+}
+
+void client_run(struct client *client, const char *name)
+{
+	find_scenario(name)->run(client);
+}
+
+void client_open(struct client *client)
+{
+	char *early = getenv("CLIENT_SETENV");	/* NAME=VALUE: set when the drivers are there and nothing else is */
+	cl_int error = clGetPlatformIDs(1, &client->platform, NULL);
+
+	if (error)
+		client_fail("clGetPlatformIDs", error);
+	if (early && putenv(early))
+		client_fail("putenv", 0);
+	error = clGetDeviceIDs(client->platform, CL_DEVICE_TYPE_ALL, CLIENT_MAX_DEVICES,
+			       client->devices, &client->device_count);
+	if (error)
+		client_fail("clGetDeviceIDs", error);
+	client->context = clCreateContext(NULL, client->device_count, client->devices, NULL, NULL,
+					  &error);
+	if (error)
+		client_fail("clCreateContext", error);
+	if (!client->executes)
+		return;
+	/* Not the call of OpenCL 2.0: oclgrind's comes back to itself through the loader for ever. */
+	client->queue = clCreateCommandQueue(client->context, client->devices[0], 0, &error);
+	if (error)
+		client_fail("clCreateCommandQueue", error);
+}
+
+const struct scenario *client_begin(struct client *client, char **argv)
+{
+	const struct scenario *scenario;
+
+	*client = (struct client){ .executes = !argv[1] || strcmp(argv[1], "-n") != 0 };
+	if (!client->executes)
+		argv++;
+	scenario = find_scenario(argv[1] ? argv[1] : "");
+	client->arguments = argv + 2;
+	if (scenario->has_session)
+		client_open(client);
+	return scenario;
 }
 
 cl_program client_program(struct client *client, const char *source)

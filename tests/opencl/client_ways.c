@@ -22,7 +22,7 @@ static void print_value(struct client *client, cl_program program, const char *n
 }
 
 /* Compiles with an embedded header whose text is the first argument, then links. */
-void client_embedded(struct client *client)
+SCENARIO(embedded)
 {
 	static const char source[] = "#include \"embedded/value.h\"\n"
 				     "kernel void value(global int *out) { out[0] = VALUE; }\n";
@@ -51,7 +51,7 @@ void client_embedded(struct client *client)
 }
 
 /* A library of one object, linked into another; the program outlives its parts, a kernel outlives it. */
-void client_library(struct client *client)
+SCENARIO(library)
 {
 	static const char function[] = "int add(int a) { return a + K; }\n";
 	static const char user[] = "int add(int a);\n"
@@ -82,7 +82,7 @@ void client_library(struct client *client)
 }
 
 /* One source that fails, built by two programs, and twice by the second. */
-void client_failing_again(struct client *client)
+SCENARIO(failing_again)
 {
 	static const char source[] = "#error not today\nkernel void none(global int *out) { }\n";
 
@@ -100,7 +100,7 @@ void client_failing_again(struct client *client)
 }
 
 /* A program built for the first device, then for the second, then for both; kernels of each. */
-void client_devices_in_turn(struct client *client)
+SCENARIO(devices_in_turn)
 {
 	cl_program program = client_program(client, client_source);
 
@@ -128,7 +128,7 @@ void client_devices_in_turn(struct client *client)
 }
 
 /* The second device alone, or ("all") all of them, with its binary read. */
-void client_second_device(struct client *client)
+SCENARIO(second_device)
 {
 	cl_program program = client_program(client, client_source);
 	size_t sizes[CLIENT_MAX_DEVICES] = { 0 };
@@ -150,7 +150,7 @@ void client_second_device(struct client *client)
 }
 
 /* What there is of each device, for some of which a program was built, and in lists that are too short. */
-void client_some_binaries(struct client *client)
+SCENARIO(some_binaries)
 {
 	cl_program program = client_program(client, client_source);
 	const cl_device_id list[] = { client->devices[client->device_count - 1], client->devices[1] };
@@ -182,7 +182,7 @@ void client_some_binaries(struct client *client)
 }
 
 /* Compiled for one device after the other, and for all of them. */
-void client_compile_in_turn(struct client *client)
+SCENARIO(compile_in_turn)
 {
 	cl_program program = client_program(client, client_source);
 
@@ -204,7 +204,7 @@ void client_compile_in_turn(struct client *client)
 }
 
 /* Two objects that are compiled with each an option, linked with another, for all devices or ("second") one; then built, which some drivers do. */
-void client_link_two(struct client *client)
+SCENARIO(link_two)
 {
 	static const char *const sources[] = {
 		"kernel void one(global int *out) { out[0] = ONE; }\n",
@@ -234,7 +234,7 @@ void client_link_two(struct client *client)
 }
 
 /* An object that the application has from elsewhere: its binary, linked. */
-void client_link_binary(struct client *client)
+SCENARIO(link_binary)
 {
 	cl_program object = client_program(client, client_source), loaded, linked;
 	unsigned char *images[CLIENT_MAX_DEVICES] = { 0 };
@@ -265,7 +265,7 @@ void client_link_binary(struct client *client)
 }
 
 /* Fails for want of a file, twice, and then that is there. */
-void client_failing_until(struct client *client)
+SCENARIO(failing_until)
 {
 	static const char source[] = "#include \"late.h\"\nkernel void value(global int *out) { out[0] = 5; }\n";
 
@@ -283,7 +283,7 @@ void client_failing_until(struct client *client)
 }
 
 /* Lists that name a stranger beside a device that it is built for, and a device twice. */
-void client_odd_list(struct client *client)
+SCENARIO(odd_list)
 {
 	const cl_device_id list[] = { client->devices[1], client->devices[0], client->devices[1] };
 	const cl_device_id strangers[] = { client->devices[0], NULL };
@@ -305,7 +305,7 @@ static void CL_CALLBACK note_link(cl_program program, void *data)
 }
 
 /* The same link plainly, with a callback, and with arguments that a driver has to refuse. */
-void client_link_odd(struct client *client)
+SCENARIO(link_odd)
 {
 	static const char source[] = "kernel void value(global int *out) { out[0] = 5; }\n";
 	cl_program object = client_program(client, source), other = client_program(client, source), linked;
@@ -337,7 +337,7 @@ static void write_value(const char *text)
  * An object of a file, or ("library") a library of it, is linked: link-changed OPTIONS
  * change|same|unresolved [library]. The file changes between the two, and back at the end.
  */
-void client_link_changed(struct client *client)
+SCENARIO(link_changed)
 {
 	static const char source[] = "#include \"value.h\"\nkernel void value(global int *out) { out[0] = 5; }\n";
 	cl_program object = client_program(client, source), library = NULL, linked;
@@ -366,7 +366,7 @@ void client_link_changed(struct client *client)
 }
 
 /* What PyOpenCL appends to a source; the argument is its token. */
-void client_token(struct client *client)
+SCENARIO(token)
 {
 	const char *before = client->arguments[1] ? client->arguments[1] : "";
 	const char *options = client->arguments[1] && client->arguments[2] ? client->arguments[2] : "";
@@ -388,7 +388,7 @@ void client_token(struct client *client)
 }
 
 /* Complaints that may show the last line. */
-void client_tokens_failing(struct client *client)
+SCENARIO(tokens_failing)
 {
 	static const char *const sources[] = {
 		"#error not today\n\n__constant int pyopencl_defeat_cache_00112233445566778899aabbccddeeff = 0;",
@@ -405,7 +405,7 @@ void client_tokens_failing(struct client *client)
 }
 
 /* A header that changes between builds through a mapping, and whose mtime is long ago. */
-void client_mapped(struct client *client)
+SCENARIO(mapped)
 {
 	static const char text[] = "#define VALUE 1\n";
 	const struct timespec old[2] = { { 1000, 0 }, { 1000, 0 } };
@@ -432,7 +432,7 @@ void client_mapped(struct client *client)
 }
 
 /* A source without a character. */
-void client_empty(struct client *client)
+SCENARIO(empty)
 {
 	cl_program program = client_program(client, "");
 
@@ -442,7 +442,7 @@ void client_empty(struct client *client)
 }
 
 /* unknown-kernels COUNT: so many kernels that the program does not have, then three times one that it has. */
-void client_unknown_kernels(struct client *client)
+SCENARIO(unknown_kernels)
 {
 	cl_program program = client_program(client, client_source);
 	int count = atoi(client->arguments[0]), refused = 0;
@@ -475,7 +475,7 @@ void client_unknown_kernels(struct client *client)
  * extension's; then its constant is set to each further argument in turn, or
  * ("ID:SIZE:VALUE") another one.
  */
-void client_il(struct client *client)
+SCENARIO(il)
 {
 	typedef cl_program(CL_API_CALL * create_fn)(cl_context, const void *, size_t, cl_int *);
 	typedef cl_int(CL_API_CALL * set_fn)(cl_program, cl_uint, size_t, const void *);
@@ -522,7 +522,7 @@ void client_il(struct client *client)
 }
 
 /* The same bytes as a text and ("il") as an intermediate language, built, ("compile") compiled or included ("header"). */
-void client_text_or_il(struct client *client)
+SCENARIO(text_or_il)
 {
 	const char *text = "kernel void value(global int *out) { out[0] = 5; }\n";
 	bool il = !strcmp(client->arguments[0], "il");

@@ -131,12 +131,12 @@ static bool has_extension(const struct diff *diff, const char *name)
 	char *text;
 	bool has;
 
-	if (clGetDeviceInfo(diff->devices[0], CL_DEVICE_EXTENSIONS, 0, NULL, &size))
+	if (clGetDeviceInfo(diff->cl.devices[0], CL_DEVICE_EXTENSIONS, 0, NULL, &size))
 		return false;
 	text = calloc(1, size + 1);
 	if (!text)
-		diff_give_up(diff, "memory", 0);
-	has = !clGetDeviceInfo(diff->devices[0], CL_DEVICE_EXTENSIONS, size, text, NULL) &&
+		client_fail("memory", 0);
+	has = !clGetDeviceInfo(diff->cl.devices[0], CL_DEVICE_EXTENSIONS, size, text, NULL) &&
 		strstr(text, name);
 	free(text);
 	return has;
@@ -144,13 +144,13 @@ static bool has_extension(const struct diff *diff, const char *name)
 
 static void ask(struct diff *diff, cl_program program, const char *name)
 {
-	cl_kernel kernel = diff_kernel(diff, program, name);
+	cl_kernel kernel = client_kernel(program, name);
 
 	diff_ask_kernel(diff, "", kernel, program);
 	diff_ask_arguments(diff, "", kernel);
-	diff_ask_groups(diff, "", kernel, diff->devices[0]);
+	diff_ask_groups(diff, "", kernel, diff->cl.devices[0]);
 	if (!diff_is_older(diff, "sub-groups", 21))
-		diff_ask_sub_groups(diff, "", kernel, diff->devices[0]);
+		diff_ask_sub_groups(diff, "", kernel, diff->cl.devices[0]);
 	diff_say(diff, "release", "%d", clReleaseKernel(kernel));
 }
 
@@ -168,8 +168,8 @@ static void run(struct diff *diff)
 		diff_say(diff, "program", "needs %s", piece->extension);
 		return;
 	}
-	program = diff_program(diff, piece->source);
-	error = diff_build(program, piece->options);
+	program = client_program(&diff->cl, piece->source);
+	error = client_build(program, piece->options);
 	diff_say(diff, "build", "%d", error);
 	diff_ask_all(diff, "", program);
 	if (!error)

@@ -12,7 +12,7 @@ enum { CONSTANT = 7 };	/* value_il's */
 static cl_program program_of_il(struct diff *diff, cl_int *ret_error)
 {
 	*ret_error = 77;
-	return clCreateProgramWithIL(diff->context, value_il, sizeof(value_il), ret_error);
+	return clCreateProgramWithIL(diff->cl.context, value_il, sizeof(value_il), ret_error);
 }
 
 static void say_program(cl_program program, cl_int error)
@@ -23,11 +23,11 @@ static void say_program(cl_program program, cl_int error)
 static void create(struct diff *diff, const void *il, size_t size)
 {
 	cl_int error = 77;
-	cl_program program = clCreateProgramWithIL(diff->context, il, size, &error);
+	cl_program program = clCreateProgramWithIL(diff->cl.context, il, size, &error);
 
 	say_program(program, error);
 	if (program)
-		printf(" build %d", diff_build(program, ""));
+		printf(" build %d", client_build(program, ""));
 }
 
 static void null_il(struct diff *diff, void *data)
@@ -45,7 +45,7 @@ static void empty_il(struct diff *diff, void *data)
 static void no_il(struct diff *diff, void *data)
 {
 	(void)data;
-	create(diff, diff_source, strlen(diff_source));
+	create(diff, client_source, strlen(client_source));
 }
 
 static void cut_il(struct diff *diff, void *data)
@@ -66,7 +66,7 @@ static void without_context(struct diff *diff, void *data)
 
 static int value_of(struct diff *diff, cl_program program)
 {
-	cl_kernel kernel = diff_kernel(diff, program, "value");
+	cl_kernel kernel = client_kernel(program, "value");
 	int value = diff_value(diff, kernel);
 
 	(void)clReleaseKernel(kernel);	/* the subject is its value */
@@ -84,7 +84,7 @@ static void build_and_ask(struct diff *diff, void *data)
 		return;
 	printf("\n");
 	diff_ask_all(diff, "unbuilt-", program);
-	error = diff_build(program, "-cl-mad-enable");
+	error = client_build(program, "-cl-mad-enable");
 	diff_say(diff, "build", "%d", error);
 	diff_ask_all(diff, "built-", program);
 	if (!error)
@@ -104,14 +104,14 @@ static void constants(struct diff *diff, void *data)
 	say_program(program, error);
 	if (!program)
 		return;
-	printf(" build %d", error = diff_build(program, ""));
+	printf(" build %d", error = client_build(program, ""));
 	if (!error)
 		printf(" value %d", value_of(diff, program));
 	for (int i = 0; i < 3; i++) {
 		printf(" set %d", clSetProgramSpecializationConstant(program, CONSTANT,
 								     sizeof(numbers[i]),
 								     &numbers[i]));
-		printf(" build %d", error = diff_build(program, ""));
+		printf(" build %d", error = client_build(program, ""));
 		if (!error)
 			printf(" value %d", value_of(diff, program));
 	}
@@ -133,7 +133,7 @@ static void bad_constants(struct diff *diff, void *data)
 	printf(" size %d", clSetProgramSpecializationConstant(program, CONSTANT, 1, &number));
 	printf(" null %d", clSetProgramSpecializationConstant(program, CONSTANT, sizeof(number),
 							      NULL));
-	printf(" build %d", error = diff_build(program, ""));
+	printf(" build %d", error = client_build(program, ""));
 	if (!error)
 		printf(" value %d", value_of(diff, program));
 }
@@ -143,7 +143,7 @@ static void constant_of_source(struct diff *diff, void *data)
 	const int number = 5;
 
 	(void)data;
-	printf(" %d", clSetProgramSpecializationConstant(diff_program(diff, diff_source), CONSTANT,
+	printf(" %d", clSetProgramSpecializationConstant(client_program(&diff->cl, client_source), CONSTANT,
 							 sizeof(number), &number));
 }
 
@@ -167,7 +167,7 @@ static void compile_and_link(struct diff *diff, void *data)
 		return;
 	printf(" compile %d", clCompileProgram(program, 0, NULL, "", 0, NULL, NULL, NULL, NULL));
 	error = 77;
-	linked = clLinkProgram(diff->context, 0, NULL, "", 1, &program, NULL, NULL, &error);
+	linked = clLinkProgram(diff->cl.context, 0, NULL, "", 1, &program, NULL, NULL, &error);
 	printf(" link");
 	say_program(linked, error);
 	if (linked && !error)

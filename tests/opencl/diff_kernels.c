@@ -13,13 +13,13 @@ static const char *const names[KERNELS] = { "scale", "shift", "fixed" };
 static void ask_each(struct diff *diff, const char *prefix, cl_program program)
 {
 	for (int i = 0; i < KERNELS; i++) {
-		cl_kernel kernel = diff_kernel(diff, program, names[i]);
+		cl_kernel kernel = client_kernel(program, names[i]);
 		char name[64];
 
 		(void)snprintf(name, sizeof(name), "%s%s-", prefix, names[i]);
 		diff_ask_kernel(diff, name, kernel, program);
 		diff_ask_arguments(diff, name, kernel);
-		diff_ask_groups(diff, name, kernel, diff->devices[0]);
+		diff_ask_groups(diff, name, kernel, diff->cl.devices[0]);
 		diff_say(diff, "refs", "%u %u", diff_kernel_refs(kernel), diff_program_refs(program));
 		diff_say(diff, "release", "%d", clReleaseKernel(kernel));
 	}
@@ -27,7 +27,7 @@ static void ask_each(struct diff *diff, const char *prefix, cl_program program)
 
 static void of_build(struct diff *diff, const char *options)
 {
-	cl_program program = diff_built(diff, diff_source, options);
+	cl_program program = diff_built(diff, client_source, options);
 
 	ask_each(diff, "", program);
 	diff_say(diff, "release-program", "%d", clReleaseProgram(program));
@@ -40,11 +40,11 @@ static void with_debug(struct diff *diff) { of_build(diff, "-DK=3 -cl-opt-disabl
 /* What a kernel that nobody has given an argument does when it is to run. */
 static void run_without_arguments(struct diff *diff, cl_kernel kernel)
 {
-	const size_t items = DIFF_ITEMS;
+	const size_t items = CLIENT_ITEMS;
 
-	if (diff->queue)
+	if (diff->cl.queue)
 		diff_say(diff, "without-arguments", "%d",
-			 clEnqueueNDRangeKernel(diff->queue, kernel, 1, NULL, &items, NULL, 0, NULL,
+			 clEnqueueNDRangeKernel(diff->cl.queue, kernel, 1, NULL, &items, NULL, 0, NULL,
 						NULL));
 }
 
@@ -52,18 +52,18 @@ static void run_without_arguments(struct diff *diff, cl_kernel kernel)
 static void again(struct diff *diff)
 {
 	enum { TIMES = 6 };
-	cl_program program = diff_built(diff, diff_source, "-DK=3");
+	cl_program program = diff_built(diff, client_source, "-DK=3");
 	cl_kernel kernels[TIMES];
 
 	/* Counts first: what runs may hold them for a while. */
 	for (int i = 0; i < TIMES; i++) {
-		cl_kernel passing = diff_kernel(diff, program, "shift");
+		cl_kernel passing = client_kernel(program, "shift");
 
-		kernels[i] = diff_kernel(diff, program, "shift");
+		kernels[i] = client_kernel(program, "shift");
 		diff_say(diff, "refs", "%u %u", diff_kernel_refs(passing),
 			 diff_program_refs(program));
 		diff_ask_kernel(diff, "", kernels[i], program);
-		diff_ask_groups(diff, "", kernels[i], diff->devices[0]);
+		diff_ask_groups(diff, "", kernels[i], diff->cl.devices[0]);
 		diff_say(diff, "release", "%d", clReleaseKernel(passing));
 		diff_say(diff, "refs-later", "%u", diff_program_refs(program));
 	}
@@ -71,7 +71,7 @@ static void again(struct diff *diff)
 		run_without_arguments(diff, kernels[i]);
 		diff_say(diff, "value", "%d", diff_value(diff, kernels[i]));
 		diff_say(diff, "release-used", "%d", clReleaseKernel(kernels[i]));
-		kernels[i] = diff_kernel(diff, program, "shift");
+		kernels[i] = client_kernel(program, "shift");
 		run_without_arguments(diff, kernels[i]);
 		diff_say(diff, "release-new", "%d", clReleaseKernel(kernels[i]));
 	}
@@ -80,13 +80,13 @@ static void again(struct diff *diff)
 
 static void of_link(struct diff *diff)
 {
-	cl_program object = diff_compiled(diff, diff_source, "-DK=3 -cl-kernel-arg-info");
+	cl_program object = diff_compiled(diff, client_source, "-DK=3 -cl-kernel-arg-info");
 	cl_int error = 1;
-	cl_program program = clLinkProgram(diff->context, 0, NULL, NULL, 1, &object, NULL, NULL,
+	cl_program program = clLinkProgram(diff->cl.context, 0, NULL, NULL, 1, &object, NULL, NULL,
 					   &error);
 
 	if (!program)
-		diff_give_up(diff, "link", error);
+		client_fail("link", error);
 	ask_each(diff, "", program);
 	diff_say(diff, "release-program", "%d %d", clReleaseProgram(program),
 		 clReleaseProgram(object));
@@ -121,7 +121,7 @@ static void act_argument_far(struct diff *diff, void *data)
 static void act_sub_group(struct diff *diff, void *data)
 {
 	size_t input[3] = { 8, 1, 1 }, value = 0, size = 0;
-	cl_int error = clGetKernelSubGroupInfo(data, diff->devices[0],
+	cl_int error = clGetKernelSubGroupInfo(data, diff->cl.devices[0],
 					       CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
 					       sizeof(input), input, sizeof(value), &value, &size);
 
@@ -131,7 +131,7 @@ static void act_sub_group(struct diff *diff, void *data)
 static void act_sub_groups_compiled(struct diff *diff, void *data)
 {
 	size_t value = 0, size = 0;
-	cl_int error = clGetKernelSubGroupInfo(data, diff->devices[0],
+	cl_int error = clGetKernelSubGroupInfo(data, diff->cl.devices[0],
 					       CL_KERNEL_COMPILE_NUM_SUB_GROUPS, 0, NULL,
 					       sizeof(value), &value, &size);
 
@@ -142,7 +142,7 @@ static void act_sub_group_unknown(struct diff *diff, void *data)
 {
 	size_t size = 0;
 
-	printf(" %d", clGetKernelSubGroupInfo(data, diff->devices[0], 1, 0, NULL, 0, NULL, &size));
+	printf(" %d", clGetKernelSubGroupInfo(data, diff->cl.devices[0], 1, 0, NULL, 0, NULL, &size));
 }
 
 static void act_clone(struct diff *diff, void *data)
@@ -163,8 +163,8 @@ static void act_clone(struct diff *diff, void *data)
 
 static void oddities(struct diff *diff)
 {
-	cl_program program = diff_built(diff, diff_source, "-DK=3 -cl-kernel-arg-info");
-	cl_kernel kernel = diff_kernel(diff, program, "fixed");
+	cl_program program = diff_built(diff, client_source, "-DK=3 -cl-kernel-arg-info");
+	cl_kernel kernel = client_kernel(program, "fixed");
 
 	diff_survive(diff, "group-without-device", act_group_without_device, kernel);
 	diff_survive(diff, "group-of-other-device", act_group_of_other_device, kernel);
@@ -219,7 +219,7 @@ static void many(struct diff *diff, cl_program program, const char *name, cl_uin
 
 static void together(struct diff *diff)
 {
-	cl_program program = diff_built(diff, diff_source, "-DK=3");
+	cl_program program = diff_built(diff, client_source, "-DK=3");
 
 	many(diff, program, "count", 0, false);
 	many(diff, program, "exactly", KERNELS, true);
@@ -239,22 +239,22 @@ static void create_in(struct diff *diff, const char *state, cl_program program)
 
 static void creations(struct diff *diff)
 {
-	cl_program failing = diff_program(diff, diff_source), changed;
+	cl_program failing = client_program(&diff->cl, client_source), changed;
 	cl_program library = NULL, linked = NULL, object;
 	cl_int error = 1;
 
-	create_in(diff, "unbuilt-", diff_program(diff, diff_source));
-	create_in(diff, "built-", diff_built(diff, diff_source, "-DK=3"));
-	diff_say(diff, "build", "%d", diff_build(failing, "-DK=3 -DFAIL"));
+	create_in(diff, "unbuilt-", client_program(&diff->cl, client_source));
+	create_in(diff, "built-", diff_built(diff, client_source, "-DK=3"));
+	diff_say(diff, "build", "%d", client_build(failing, "-DK=3 -DFAIL"));
 	create_in(diff, "failed-", failing);
-	changed = diff_built(diff, diff_source, "-DK=3");
-	diff_say(diff, "build", "%d", diff_build(changed, "-DK=3 -DFAIL"));
+	changed = diff_built(diff, client_source, "-DK=3");
+	diff_say(diff, "build", "%d", client_build(changed, "-DK=3 -DFAIL"));
 	create_in(diff, "failed-later-", changed);
-	object = diff_compiled(diff, diff_source, "-DK=3");
-	library = clLinkProgram(diff->context, 0, NULL, "-create-library", 1, &object, NULL, NULL,
+	object = diff_compiled(diff, client_source, "-DK=3");
+	library = clLinkProgram(diff->cl.context, 0, NULL, "-create-library", 1, &object, NULL, NULL,
 				&error);
 	diff_say(diff, "library", "%d", error);
-	linked = clLinkProgram(diff->context, 0, NULL, NULL, 1, &object, NULL, NULL, &error);
+	linked = clLinkProgram(diff->cl.context, 0, NULL, NULL, 1, &object, NULL, NULL, &error);
 	diff_say(diff, "link", "%d", error);
 	create_in(diff, "compiled-", object);
 	if (library)

@@ -17,7 +17,7 @@ static cl_program link_of(struct diff *diff, const char *options, cl_uint count,
 			  const cl_program *parts, cl_int *ret_error)
 {
 	*ret_error = 77;
-	return clLinkProgram(diff->context, 0, NULL, options, count, parts, NULL, NULL, ret_error);
+	return clLinkProgram(diff->cl.context, 0, NULL, options, count, parts, NULL, NULL, ret_error);
 }
 
 /* The result's answers, its kernel's value, and its end. */
@@ -59,10 +59,10 @@ static void embedded(struct diff *diff)
 	cl_program programs[4], linked;
 	cl_int error;
 
-	programs[0] = diff_program(diff, "#include \"embedded/number.h\"\n#define VALUE NUMBER\n");
-	programs[1] = diff_program(diff, "#define NUMBER 21\n");
-	programs[2] = diff_program(diff, "#define VALUE 22\n");
-	programs[3] = diff_program(diff, header_user_source);
+	programs[0] = client_program(&diff->cl, "#include \"embedded/number.h\"\n#define VALUE NUMBER\n");
+	programs[1] = client_program(&diff->cl, "#define NUMBER 21\n");
+	programs[2] = client_program(&diff->cl, "#define VALUE 22\n");
+	programs[3] = client_program(&diff->cl, header_user_source);
 	diff_say(diff, "compile", "%d", compile_with(programs[3], 2, programs, names));
 	diff_ask_all(diff, "compiled-", programs[3]);
 	linked = link_of(diff, "", 1, &programs[3], &error);
@@ -78,8 +78,8 @@ static void embedded_missing(struct diff *diff)
 	const char *name = "embedded/other.h";
 	cl_program programs[2];
 
-	programs[0] = diff_program(diff, "#define VALUE 1\n");
-	programs[1] = diff_program(diff, header_user_source);
+	programs[0] = client_program(&diff->cl, "#define VALUE 1\n");
+	programs[1] = client_program(&diff->cl, header_user_source);
 	for (int i = 0; i < 2; i++)
 		diff_say(diff, i ? "compile-again" : "compile", "%d",
 			 compile_with(programs[1], 1, programs, &name));
@@ -121,7 +121,7 @@ static void with_library(struct diff *diff)
 	diff_say(diff, "link", "%d", error);
 	if (!linked)
 		return;
-	kernel = diff_kernel(diff, linked, "value");
+	kernel = client_kernel(linked, "value");
 	diff_say(diff, "release-object", "%d", clReleaseProgram(object));
 	release_all(diff, 2, parts);
 	diff_say_release(diff, "release-linked", linked);
@@ -149,14 +149,14 @@ static void unresolved(struct diff *diff)
 /* What a linked program refuses. */
 static void linked_again(struct diff *diff)
 {
-	cl_program object = diff_compiled(diff, diff_source, "-DK=3"), linked;
+	cl_program object = diff_compiled(diff, client_source, "-DK=3"), linked;
 	cl_int error;
 
 	linked = link_of(diff, "", 1, &object, &error);
 	diff_say(diff, "link", "%d", error);
 	if (!linked)
 		return;
-	diff_say(diff, "build", "%d", diff_build(linked, "-DK=4"));
+	diff_say(diff, "build", "%d", client_build(linked, "-DK=4"));
 	diff_say(diff, "compile", "%d", compile_with(linked, 0, NULL, NULL));
 	diff_ask_all(diff, "", linked);
 	diff_say_release(diff, "release-linked", linked);
@@ -189,7 +189,7 @@ static void link_null(struct diff *diff, void *data)
 
 static void link_unbuilt(struct diff *diff, void *data)
 {
-	cl_program part = diff_program(diff, diff_source), linked;
+	cl_program part = client_program(&diff->cl, client_source), linked;
 	cl_int error;
 
 	(void)data;
@@ -199,7 +199,7 @@ static void link_unbuilt(struct diff *diff, void *data)
 
 static void link_failed(struct diff *diff, void *data)
 {
-	cl_program part = diff_program(diff, diff_source), linked;
+	cl_program part = client_program(&diff->cl, client_source), linked;
 	cl_int error = clCompileProgram(part, 0, NULL, "-DFAIL", 0, NULL, NULL, NULL, NULL);
 
 	(void)data;
@@ -210,7 +210,7 @@ static void link_failed(struct diff *diff, void *data)
 
 static void link_executable(struct diff *diff, void *data)
 {
-	cl_program part = diff_built(diff, diff_source, "-DK=3"), linked;
+	cl_program part = diff_built(diff, client_source, "-DK=3"), linked;
 	cl_int error;
 
 	(void)data;
@@ -220,7 +220,7 @@ static void link_executable(struct diff *diff, void *data)
 
 static void link_executable_and_object(struct diff *diff, void *data)
 {
-	cl_program parts[2] = { diff_built(diff, diff_source, "-DK=3"),
+	cl_program parts[2] = { diff_built(diff, client_source, "-DK=3"),
 				diff_compiled(diff, function_source, "-DK=3") }, linked;
 	cl_int error;
 
@@ -231,21 +231,21 @@ static void link_executable_and_object(struct diff *diff, void *data)
 
 static void link_without_list(struct diff *diff, void *data)
 {
-	cl_program part = diff_compiled(diff, diff_source, "-DK=3"), linked;
+	cl_program part = diff_compiled(diff, client_source, "-DK=3"), linked;
 	cl_int error = 77;
 
 	(void)data;
-	linked = clLinkProgram(diff->context, 1, NULL, "", 1, &part, NULL, NULL, &error);
+	linked = clLinkProgram(diff->cl.context, 1, NULL, "", 1, &part, NULL, NULL, &error);
 	say_program(linked, error);
-	linked = clLinkProgram(diff->context, 0, diff->devices, "", 1, &part, NULL, NULL, &error);
+	linked = clLinkProgram(diff->cl.context, 0, diff->cl.devices, "", 1, &part, NULL, NULL, &error);
 	say_program(linked, error);
-	linked = clLinkProgram(diff->context, 0, NULL, "", 1, &part, NULL, diff, &error);
+	linked = clLinkProgram(diff->cl.context, 0, NULL, "", 1, &part, NULL, diff, &error);
 	say_program(linked, error);
 }
 
 static void link_without_context(struct diff *diff, void *data)
 {
-	cl_program part = diff_compiled(diff, diff_source, "-DK=3"), linked;
+	cl_program part = diff_compiled(diff, client_source, "-DK=3"), linked;
 	cl_int error = 77;
 
 	(void)data;
@@ -255,12 +255,12 @@ static void link_without_context(struct diff *diff, void *data)
 
 static void link_quietly(struct diff *diff, void *data)
 {
-	cl_program part = diff_compiled(diff, diff_source, "-DK=3"), linked;
+	cl_program part = diff_compiled(diff, client_source, "-DK=3"), linked;
 
 	(void)data;
-	linked = clLinkProgram(diff->context, 0, NULL, "", 1, &part, NULL, NULL, NULL);
+	linked = clLinkProgram(diff->cl.context, 0, NULL, "", 1, &part, NULL, NULL, NULL);
 	say_program(linked, 0);
-	linked = clLinkProgram(diff->context, 0, NULL, "-no-such-option", 1, &part, NULL, NULL,
+	linked = clLinkProgram(diff->cl.context, 0, NULL, "-no-such-option", 1, &part, NULL, NULL,
 			       NULL);
 	say_program(linked, 0);
 }
@@ -274,9 +274,9 @@ static void compile_null(struct diff *diff, void *data)
 
 static void compile_headers_without_names(struct diff *diff, void *data)
 {
-	cl_program header = diff_program(diff, "#define VALUE 1\n");
+	cl_program header = client_program(&diff->cl, "#define VALUE 1\n");
 	const char *name = "embedded/value.h";
-	cl_program program = diff_program(diff, header_user_source);
+	cl_program program = client_program(&diff->cl, header_user_source);
 
 	(void)data;
 	printf(" %d", compile_with(program, 1, &header, NULL));
@@ -286,11 +286,11 @@ static void compile_headers_without_names(struct diff *diff, void *data)
 
 static void compile_misuse(struct diff *diff, void *data)
 {
-	cl_program program = diff_program(diff, diff_source);
+	cl_program program = client_program(&diff->cl, client_source);
 
 	(void)data;
 	printf(" %d", clCompileProgram(program, 1, NULL, "-DK=1", 0, NULL, NULL, NULL, NULL));
-	printf(" %d", clCompileProgram(program, 0, diff->devices, "-DK=1", 0, NULL, NULL, NULL,
+	printf(" %d", clCompileProgram(program, 0, diff->cl.devices, "-DK=1", 0, NULL, NULL, NULL,
 				       NULL));
 	printf(" %d", clCompileProgram(program, 0, NULL, "-DK=1", 0, NULL, NULL, NULL, diff));
 	printf(" %d", clCompileProgram(program, 0, NULL, "-no-such-option", 0, NULL, NULL, NULL,

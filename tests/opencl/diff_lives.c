@@ -14,22 +14,22 @@ static void say_refs(struct diff *diff, const char *name, cl_program program)
 
 	diff_say(diff, name, "%u", diff_program_refs(program));
 	(void)snprintf(of_context, sizeof(of_context), "%s-context-refs", name);
-	diff_say(diff, of_context, "%u", diff_context_refs(diff->context));
+	diff_say(diff, of_context, "%u", diff_context_refs(diff->cl.context));
 }
 
 static void counts(struct diff *diff)
 {
-	cl_program program = diff_program(diff, diff_source);
+	cl_program program = client_program(&diff->cl, client_source);
 	cl_kernel first, second;
 
 	say_refs(diff, "unbuilt", program);
 	diff_say(diff, "retain", "%d", clRetainProgram(program));
 	say_refs(diff, "retained", program);
-	diff_say(diff, "build", "%d", diff_build(program, "-DK=3"));
+	diff_say(diff, "build", "%d", client_build(program, "-DK=3"));
 	say_refs(diff, "built", program);
-	first = diff_kernel(diff, program, "scale");
+	first = client_kernel(program, "scale");
 	say_refs(diff, "with-kernel", program);
-	second = diff_kernel(diff, program, "scale");
+	second = client_kernel(program, "scale");
 	say_refs(diff, "with-kernels", program);
 	diff_say(diff, "retain-kernel", "%d", clRetainKernel(first));
 	diff_say(diff, "kernel-refs", "%u", diff_kernel_refs(first));
@@ -41,17 +41,17 @@ static void counts(struct diff *diff)
 	diff_say(diff, "release-second", "%d", clReleaseKernel(second));
 	diff_say(diff, "release-first", "%d", clReleaseKernel(first));
 	say_refs(diff, "without-kernels", program);
-	diff_say(diff, "build-again", "%d", diff_build(program, "-DK=3"));
+	diff_say(diff, "build-again", "%d", client_build(program, "-DK=3"));
 	say_refs(diff, "built-again", program);
 	diff_say(diff, "release-last", "%d", clReleaseProgram(program));
-	diff_say(diff, "after-context-refs", "%u", diff_context_refs(diff->context));
+	diff_say(diff, "after-context-refs", "%u", diff_context_refs(diff->cl.context));
 }
 
 /* Kernels are asked, and run, when the program's last reference of the application's is gone. */
 static void kernel_outlives(struct diff *diff)
 {
-	cl_program program = diff_built(diff, diff_source, "-DK=3 -cl-kernel-arg-info"), asked;
-	cl_kernel kernel = diff_kernel(diff, program, "shift");
+	cl_program program = diff_built(diff, client_source, "-DK=3 -cl-kernel-arg-info"), asked;
+	cl_kernel kernel = client_kernel(program, "shift");
 	cl_int error;
 
 	diff_say(diff, "release", "%d", clReleaseProgram(program));
@@ -75,8 +75,8 @@ static void context_first(struct diff *diff)
 	cl_kernel kernel;
 
 	diff_start_session(diff);
-	program = diff_built(diff, diff_source, "-DK=3");
-	kernel = diff_kernel(diff, program, "shift");
+	program = diff_built(diff, client_source, "-DK=3");
+	kernel = client_kernel(program, "shift");
 	diff_end_session(diff);
 	diff_ask_kernel(diff, "", kernel, program);
 	diff_ask_all(diff, "", program);
@@ -87,10 +87,10 @@ static void context_first(struct diff *diff)
 
 static void exit_live(struct diff *diff)
 {
-	cl_program program = diff_built(diff, diff_source, "-DK=3");
-	cl_kernel kernel = diff_kernel(diff, program, "shift");
+	cl_program program = diff_built(diff, client_source, "-DK=3");
+	cl_kernel kernel = client_kernel(program, "shift");
 
-	(void)diff_program(diff, diff_source);
+	(void)client_program(&diff->cl, client_source);
 	diff_say(diff, "value", "%d", diff_value(diff, kernel));
 	exit(fflush(stdout) ? 2 : 0);
 }
@@ -108,14 +108,14 @@ static void scope_variables(struct diff *diff)
 	cl_int error[2];
 
 	for (int i = 0; i < 2; i++) {
-		programs[i] = diff_program(diff, source);
-		error[i] = diff_build(programs[i], "-cl-std=CL2.0");
+		programs[i] = client_program(&diff->cl, source);
+		error[i] = client_build(programs[i], "-cl-std=CL2.0");
 		diff_say(diff, names[i], "%d", error[i]);
-		diff_ask_build(diff, prefixes[i], programs[i], diff->devices[0]);
+		diff_ask_build(diff, prefixes[i], programs[i], diff->cl.devices[0]);
 	}
 	if (!error[0] && !error[1]) {
 		for (int i = 0; i < 2; i++)
-			kernels[i] = diff_kernel(diff, programs[i], "value");
+			kernels[i] = client_kernel(programs[i], "value");
 		for (int i = 0; i < 4; i++)
 			diff_say(diff, names[i / 2], "%d", diff_value(diff, kernels[i / 2]));
 		for (int i = 0; i < 2; i++)
@@ -127,23 +127,24 @@ static void scope_variables(struct diff *diff)
 
 static void two_contexts(struct diff *diff)
 {
-	cl_program first = diff_built(diff, diff_source, "-DK=3"), second;
-	cl_context old = diff->context;
+	cl_program first = diff_built(diff, client_source, "-DK=3"), second;
+	cl_context old = diff->cl.context;
 	cl_kernel kernel;
 	cl_int error;
 
-	diff->context = clCreateContext(NULL, diff->device_count, diff->devices, NULL, NULL, &error);
+	diff->cl.context = clCreateContext(NULL, diff->cl.device_count, diff->cl.devices, NULL, NULL,
+					   &error);
 	if (error)
-		diff_give_up(diff, "context", error);
-	second = diff_built(diff, diff_source, "-DK=3");
-	kernel = diff_kernel(diff, second, "shift");
+		client_fail("context", error);
+	second = diff_built(diff, client_source, "-DK=3");
+	kernel = client_kernel(second, "shift");
 	diff_ask_kernel(diff, "second-", kernel, second);
 	diff_ask_program(diff, "second-", second);
-	diff_say(diff, "second-context", "%d", clReleaseContext(diff->context));
+	diff_say(diff, "second-context", "%d", clReleaseContext(diff->cl.context));
 	diff_say_release(diff, "second-release", second);
 	diff_say(diff, "second-kernel", "%d", clReleaseKernel(kernel));
-	diff->context = old;
-	kernel = diff_kernel(diff, first, "shift");
+	diff->cl.context = old;
+	kernel = client_kernel(first, "shift");
 	diff_say(diff, "value", "%d", diff_value(diff, kernel));
 	diff_say(diff, "release-kernel", "%d", clReleaseKernel(kernel));
 	diff_say(diff, "release", "%d", clReleaseProgram(first));
@@ -195,20 +196,20 @@ static void callbacks(struct diff *diff)
 	/* static: a driver that calls back late finds it */
 	static struct notice notice = { .lock = PTHREAD_MUTEX_INITIALIZER,
 					.arrived = PTHREAD_COND_INITIALIZER };
-	cl_program program = diff_program(diff, diff_source), object, linked;
+	cl_program program = client_program(&diff->cl, client_source), object, linked;
 	cl_int error = 77;
 
-	notice.device = diff->devices[0];
+	notice.device = diff->cl.devices[0];
 	diff_say(diff, "build", "%d", clBuildProgram(program, 0, NULL, "-DK=3", on_event, &notice));
 	wait_for_notice(diff, "build-notice", &notice, program);
 	diff_say(diff, "build-again", "%d",
 		 clBuildProgram(program, 0, NULL, "-DK=3", on_event, &notice));
 	wait_for_notice(diff, "build-again-notice", &notice, program);
-	object = diff_program(diff, diff_source);
+	object = client_program(&diff->cl, client_source);
 	diff_say(diff, "compile", "%d", clCompileProgram(object, 0, NULL, "-DK=3", 0, NULL, NULL,
 							 on_event, &notice));
 	wait_for_notice(diff, "compile-notice", &notice, object);
-	linked = clLinkProgram(diff->context, 0, NULL, "", 1, &object, on_event, &notice, &error);
+	linked = clLinkProgram(diff->cl.context, 0, NULL, "", 1, &object, on_event, &notice, &error);
 	diff_say(diff, "link", "%d %s", error, linked ? "P" : "none");
 	if (linked) {
 		wait_for_notice(diff, "link-notice", &notice, linked);
@@ -222,9 +223,9 @@ static void build_fails_with_callback(struct diff *diff)
 {
 	static struct notice notice = { .lock = PTHREAD_MUTEX_INITIALIZER,
 					.arrived = PTHREAD_COND_INITIALIZER };
-	cl_program program = diff_program(diff, diff_source);
+	cl_program program = client_program(&diff->cl, client_source);
 
-	notice.device = diff->devices[0];
+	notice.device = diff->cl.devices[0];
 	for (int i = 0; i < 2; i++) {
 		diff_say(diff, i ? "build-again" : "build", "%d",
 			 clBuildProgram(program, 0, NULL, "-DK=3 -DFAIL", on_event, &notice));
@@ -237,9 +238,9 @@ static void release_callback(struct diff *diff, void *data)
 {
 	static struct notice notice = { .lock = PTHREAD_MUTEX_INITIALIZER,
 					.arrived = PTHREAD_COND_INITIALIZER };
-	cl_program program = diff_built(diff, diff_source, "-DK=3");
+	cl_program program = diff_built(diff, client_source, "-DK=3");
 	cl_int error = clSetProgramReleaseCallback(program, on_event, &notice);
-	cl_kernel kernel = diff_kernel(diff, program, "shift");
+	cl_kernel kernel = client_kernel(program, "shift");
 
 	(void)data;
 	printf(" set %d null %d", error, clSetProgramReleaseCallback(program, NULL, NULL));
@@ -251,21 +252,21 @@ static void release_callback(struct diff *diff, void *data)
 
 static void unload_platform_compiler(struct diff *diff, void *data)
 {
-	cl_program program = diff_built(diff, diff_source, "-DK=3");
+	cl_program program = diff_built(diff, client_source, "-DK=3");
 
 	(void)data;
-	printf(" unload %d", clUnloadPlatformCompiler(diff->platform));
-	printf(" kernel %d", clReleaseKernel(diff_kernel(diff, program, "shift")));
-	printf(" build %d", diff_build(program, "-DK=4"));
+	printf(" unload %d", clUnloadPlatformCompiler(diff->cl.platform));
+	printf(" kernel %d", clReleaseKernel(client_kernel(program, "shift")));
+	printf(" build %d", client_build(program, "-DK=4"));
 	printf(" unload %d", clUnloadCompiler());
-	printf(" build %d", diff_build(program, "-DK=3"));
+	printf(" build %d", client_build(program, "-DK=3"));
 	printf(" release %d", clReleaseProgram(program));
 }
 
 static void clone_outlives(struct diff *diff, void *data)
 {
-	cl_program program = diff_built(diff, diff_source, "-DK=3");
-	cl_kernel kernel = diff_kernel(diff, program, "shift"), clone;
+	cl_program program = diff_built(diff, client_source, "-DK=3");
+	cl_kernel kernel = client_kernel(program, "shift"), clone;
 	cl_int error = 77;
 
 	(void)data;

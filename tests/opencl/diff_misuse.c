@@ -27,13 +27,13 @@ static const char *one = "kernel void value(global int *out) { out[0] = 7; }\n";
 static void count_0(struct diff *diff, void *data)
 {
 	(void)data;
-	create(diff, diff->context, 0, &one, NULL);
+	create(diff, diff->cl.context, 0, &one, NULL);
 }
 
 static void no_strings(struct diff *diff, void *data)
 {
 	(void)data;
-	create(diff, diff->context, 1, NULL, NULL);
+	create(diff, diff->cl.context, 1, NULL, NULL);
 }
 
 static void null_string(struct diff *diff, void *data)
@@ -41,7 +41,7 @@ static void null_string(struct diff *diff, void *data)
 	const char *strings[2] = { one, NULL };
 
 	(void)data;
-	create(diff, diff->context, 2, strings, NULL);
+	create(diff, diff->cl.context, 2, strings, NULL);
 }
 
 static void no_context(struct diff *diff, void *data)
@@ -56,7 +56,7 @@ static void build_of(struct diff *diff, cl_uint count, const char **strings, con
 	char text[512] = "", log[2048] = "";
 	size_t size = 0, log_size = 0;
 	cl_int error = 77;
-	cl_program program = clCreateProgramWithSource(diff->context, count, strings, lengths,
+	cl_program program = clCreateProgramWithSource(diff->cl.context, count, strings, lengths,
 						       &error);
 
 	print_program(program, error);
@@ -65,8 +65,8 @@ static void build_of(struct diff *diff, cl_uint count, const char **strings, con
 	error = clGetProgramInfo(program, CL_PROGRAM_SOURCE, sizeof(text), text, &size);
 	printf(" source %d ", error);
 	diff_print_text(text, size);
-	printf(" build %d", diff_build(program, ""));
-	error = clGetProgramBuildInfo(program, diff->devices[0], CL_PROGRAM_BUILD_LOG, sizeof(log),
+	printf(" build %d", client_build(program, ""));
+	error = clGetProgramBuildInfo(program, diff->cl.devices[0], CL_PROGRAM_BUILD_LOG, sizeof(log),
 				      log, &log_size);
 	printf(" log %d ", error);
 	diff_print_text(log, error ? 0 : log_size);
@@ -163,10 +163,10 @@ static void build_null(struct diff *diff, void *data)
 static void after_it(struct diff *diff, cl_program program)
 {
 	cl_build_status status = 77;
-	cl_int error = clGetProgramBuildInfo(program, diff->devices[0], CL_PROGRAM_BUILD_STATUS,
+	cl_int error = clGetProgramBuildInfo(program, diff->cl.devices[0], CL_PROGRAM_BUILD_STATUS,
 					     sizeof(status), &status, NULL);
 
-	printf(" status %d %d build %d", error, status, diff_build(program, "-DK=3"));
+	printf(" status %d %d build %d", error, status, client_build(program, "-DK=3"));
 }
 
 static void count_without_list(struct diff *diff, void *data)
@@ -177,7 +177,7 @@ static void count_without_list(struct diff *diff, void *data)
 
 static void list_without_count(struct diff *diff, void *data)
 {
-	printf(" %d", clBuildProgram(data, 0, diff->devices, "-DK=3", NULL, NULL));
+	printf(" %d", clBuildProgram(data, 0, diff->cl.devices, "-DK=3", NULL, NULL));
 	after_it(diff, data);
 }
 
@@ -197,7 +197,7 @@ static void null_device(struct diff *diff, void *data)
 
 static void device_twice(struct diff *diff, void *data)
 {
-	cl_device_id devices[2] = { diff->devices[0], diff->devices[0] };
+	cl_device_id devices[2] = { diff->cl.devices[0], diff->cl.devices[0] };
 
 	printf(" %d", clBuildProgram(data, 2, devices, "-DK=3", NULL, NULL));
 	after_it(diff, data);
@@ -214,9 +214,9 @@ static void create_kernel_then_build(struct diff *diff, void *data)
 	cl_int error = 77, built;
 	cl_kernel kernel;
 
-	printf(" %d", diff_build(data, "-DK=3"));
+	printf(" %d", client_build(data, "-DK=3"));
 	kernel = clCreateKernel(data, "scale", &error);
-	built = diff_build(data, "-DK=4");
+	built = client_build(data, "-DK=4");
 	printf(" %d with a kernel %d", error, built);
 	after_it(diff, data);
 	if (kernel)
@@ -229,7 +229,7 @@ static void compile_with_kernel(struct diff *diff, void *data)
 	cl_int error = 77;
 	cl_kernel kernel;
 
-	printf(" %d", diff_build(data, "-DK=3"));
+	printf(" %d", client_build(data, "-DK=3"));
 	kernel = clCreateKernel(data, "scale", &error);
 	printf(" %d with a kernel %d", error,
 	       clCompileProgram(data, 0, NULL, "-DK=4", 0, NULL, NULL, NULL, NULL));
@@ -245,7 +245,7 @@ static void info_of_null(struct diff *diff, void *data)
 	(void)data;
 	printf(" %d %d %d", clGetProgramInfo(NULL, CL_PROGRAM_NUM_DEVICES, sizeof(value), &value,
 					     NULL),
-	       clGetProgramBuildInfo(NULL, diff->devices[0], CL_PROGRAM_BUILD_STATUS, sizeof(value),
+	       clGetProgramBuildInfo(NULL, diff->cl.devices[0], CL_PROGRAM_BUILD_STATUS, sizeof(value),
 				     &value, NULL),
 	       clGetKernelInfo(NULL, CL_KERNEL_NUM_ARGS, sizeof(value), &value, NULL));
 }
@@ -275,7 +275,7 @@ static void build_info_without_device(struct diff *diff, void *data)
 	cl_int value = 77;
 
 	(void)diff;
-	printf(" %d", diff_build(data, "-DK=3"));
+	printf(" %d", client_build(data, "-DK=3"));
 	printf(" %d", clGetProgramBuildInfo(data, NULL, CL_PROGRAM_BUILD_STATUS, sizeof(value),
 					    &value, NULL));
 	printf(" %d", clGetProgramBuildInfo(data, NULL, CL_PROGRAM_BUILD_LOG, 0, NULL, NULL));
@@ -286,23 +286,23 @@ static void build_info_of_other_device(struct diff *diff, void *data)
 	cl_int value = 77;
 
 	(void)diff;
-	printf(" %d", diff_build(data, "-DK=3"));
+	printf(" %d", client_build(data, "-DK=3"));
 	/* A valid handle, but not of a device. */
-	printf(" %d", clGetProgramBuildInfo(data, (cl_device_id)diff->context,
+	printf(" %d", clGetProgramBuildInfo(data, (cl_device_id)diff->cl.context,
 					    CL_PROGRAM_BUILD_STATUS, sizeof(value), &value, NULL));
-	printf(" %d", clGetProgramBuildInfo(data, (cl_device_id)diff->context,
+	printf(" %d", clGetProgramBuildInfo(data, (cl_device_id)diff->cl.context,
 					    CL_PROGRAM_BUILD_LOG, 0, NULL, NULL));
 }
 
 static void context_as_program(struct diff *diff, void *data)
 {
-	cl_program program = (cl_program)diff->context;
+	cl_program program = (cl_program)diff->cl.context;
 	cl_uint value = 0;
 
 	(void)data;
 	printf(" %d", clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(value), &value,
 				       NULL));
-	printf(" %d", diff_build(program, ""));
+	printf(" %d", client_build(program, ""));
 }
 
 static void kernel_as_program(struct diff *diff, void *data)
@@ -311,7 +311,7 @@ static void kernel_as_program(struct diff *diff, void *data)
 	cl_kernel kernel = NULL, made;
 
 	(void)diff;
-	printf(" %d", diff_build(data, "-DK=3"));
+	printf(" %d", client_build(data, "-DK=3"));
 	kernel = clCreateKernel(data, "scale", &error);
 	made = kernel ? clCreateKernel((cl_program)kernel, "scale", &error) : NULL;
 	printf(" %s %d", made ? "K" : "none", error);
@@ -329,8 +329,8 @@ static void long_options(struct diff *diff, void *data)
 	memset(options, ' ', len);
 	memcpy(options, "-DK=3", 5);
 	memcpy(options + len - 6, "-DL=1", 6);
-	printf(" %d", diff_build(data, options));
-	error = clGetProgramBuildInfo(data, diff->devices[0], CL_PROGRAM_BUILD_OPTIONS, len + 64,
+	printf(" %d", client_build(data, options));
+	error = clGetProgramBuildInfo(data, diff->cl.devices[0], CL_PROGRAM_BUILD_OPTIONS, len + 64,
 				      reported, &size);
 	printf(" options %d %zu same %d", error, size, !strcmp(options, reported));
 }
@@ -338,7 +338,7 @@ static void long_options(struct diff *diff, void *data)
 static void release_too_often(struct diff *diff, void *data)
 {
 	(void)diff;
-	printf(" %d", diff_build(data, "-DK=3"));
+	printf(" %d", client_build(data, "-DK=3"));
 	printf(" %d", clReleaseProgram(data));
 	printf(" %d", clReleaseProgram(data));
 }
@@ -401,7 +401,7 @@ static void act_with_program(struct diff *diff, void *data)
 	const struct diff_case *misuse = data;
 
 	diff_start_session(diff);
-	misuse->act(diff, diff_program(diff, diff_source));
+	misuse->act(diff, client_program(&diff->cl, client_source));
 	diff_end_process();
 }
 

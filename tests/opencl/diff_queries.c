@@ -70,9 +70,9 @@ static void print_devices(const struct diff *diff, const cl_device_id *devices, 
 	for (size_t i = 0; i < count; i++) {
 		cl_uint at = 0;
 
-		while (at < diff->device_count && diff->devices[at] != devices[i])
+		while (at < diff->cl.device_count && diff->cl.devices[at] != devices[i])
 			at++;
-		if (at < diff->device_count)
+		if (at < diff->cl.device_count)
 			printf(" D%u", at);
 		else
 			printf(" other");
@@ -119,7 +119,7 @@ static void print_value(const struct diff *diff, const struct object *object,
 	case PROGRAM:
 		memcpy(&handle, value, size < sizeof(handle) ? size : sizeof(handle));
 		if (query->kind == CONTEXT)
-			printf(" %s", handle == diff->context ? "C" : "other");
+			printf(" %s", handle == diff->cl.context ? "C" : "other");
 		else
 			printf(" %s", handle == object->program ? "P" : "other");
 		break;
@@ -194,7 +194,7 @@ static void ask(const struct diff *diff, const char *prefix, get_fn get,
 	if (!error && size < LARGEST) {
 		room = malloc(size + MORE);
 		if (!room)
-			diff_give_up(diff, "memory", 0);
+			client_fail("memory", 0);
 		ask_with_room(diff, get, object, query, room, size);
 		free(room);
 	}
@@ -220,24 +220,24 @@ struct binaries {
 static void read_binaries(struct diff *diff, void *data)
 {
 	const struct binaries *binaries = data;
-	size_t sizes[DIFF_MAX_DEVICES] = { 0 }, size = UNTOUCHED_SIZE;
-	unsigned char *images[DIFF_MAX_DEVICES] = { NULL };
+	size_t sizes[CLIENT_MAX_DEVICES] = { 0 }, size = UNTOUCHED_SIZE;
+	unsigned char *images[CLIENT_MAX_DEVICES] = { NULL };
 	cl_int error = clGetProgramInfo(binaries->program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes),
 					sizes, NULL);
 
 	printf(" sizes %d", error);
 	if (error)
 		return;
-	for (cl_uint i = 0; i < diff->device_count && !binaries->none; i++)
+	for (cl_uint i = 0; i < diff->cl.device_count && !binaries->none; i++)
 		images[i] = calloc(1, sizes[i] + 1);
 	error = clGetProgramInfo(binaries->program, CL_PROGRAM_BINARIES,
-				 diff->device_count * sizeof(images[0]) - binaries->less, images,
+				 diff->cl.device_count * sizeof(images[0]) - binaries->less, images,
 				 &size);
 	if (error)
 		printf(" %d", error);	/* the size is not compared, as above */
 	else
 		print_size(error, size);
-	for (cl_uint i = 0; i < diff->device_count && !binaries->none; i++) {
+	for (cl_uint i = 0; i < diff->cl.device_count && !binaries->none; i++) {
 		bool any = false;
 
 		for (size_t at = 0; at < sizes[i]; at++)
@@ -434,11 +434,11 @@ void diff_ask_sub_groups(struct diff *diff, const char *prefix, cl_kernel kernel
 void diff_ask_all(struct diff *diff, const char *prefix, cl_program program)
 {
 	diff_ask_program(diff, prefix, program);
-	for (cl_uint i = 0; i < diff->device_count; i++) {
+	for (cl_uint i = 0; i < diff->cl.device_count; i++) {
 		char name[96];
 
-		(void)snprintf(name, sizeof(name), diff->device_count > 1 ? "%sD%u-" : "%s", prefix,
+		(void)snprintf(name, sizeof(name), diff->cl.device_count > 1 ? "%sD%u-" : "%s", prefix,
 			       i);
-		diff_ask_build(diff, name, program, diff->devices[i]);
+		diff_ask_build(diff, name, program, diff->cl.devices[i]);
 	}
 }

@@ -28,7 +28,7 @@ static cl_program link_of(struct diff *diff, const char *name, const char *optio
 			  const cl_program *parts)
 {
 	cl_int error = 77;
-	cl_program linked = clLinkProgram(diff->context, 0, NULL, options, count, parts, NULL, NULL,
+	cl_program linked = clLinkProgram(diff->cl.context, 0, NULL, options, count, parts, NULL, NULL,
 					  &error);
 
 	diff_say(diff, name, "%d %s", error, linked ? "P" : "none");
@@ -52,7 +52,7 @@ static void ask_linked(struct diff *diff, const char *prefix, cl_program linked)
 	if (kernel) {
 		diff_ask_kernel(diff, prefix, kernel, linked);
 		diff_ask_arguments(diff, prefix, kernel);
-		diff_ask_groups(diff, prefix, kernel, diff->devices[0]);
+		diff_ask_groups(diff, prefix, kernel, diff->cl.devices[0]);
 		(void)snprintf(name, sizeof(name), "%svalue", prefix);
 		diff_say(diff, name, "%d", diff_value(diff, kernel));
 		(void)clReleaseKernel(kernel);	/* was asked above */
@@ -185,15 +185,16 @@ static cl_program of_binary(struct diff *diff, cl_program program)
 
 	error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL);
 	if (error || size == 0)
-		diff_give_up(diff, "binary-size", error);
+		client_fail("binary-size", error);
 	binary = calloc(1, size);
 	if (!binary)
-		diff_give_up(diff, "memory", 0);
+		client_fail("memory", 0);
 	error = clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL);
 	if (error)
-		diff_give_up(diff, "binary", error);
+		client_fail("binary", error);
 	constant = binary;
-	copy = clCreateProgramWithBinary(diff->context, 1, diff->devices, &size, &constant, &status,
+	copy = clCreateProgramWithBinary(diff->cl.context, 1, diff->cl.devices, &size, &constant,
+					 &status,
 					 &error);
 	diff_say(diff, "of-binary", "%d %d %s", error, status, copy ? "P" : "none");
 	free(binary);
@@ -211,7 +212,7 @@ static void mixed(struct diff *diff, int from)
 	diff_prepared(diff);
 	pair[from] = of_binary(diff, parts[from]);
 	pair[!from] = parts[!from];
-	diff_ask_build(diff, "binary-", pair[from], diff->devices[0]);
+	diff_ask_build(diff, "binary-", pair[from], diff->cl.devices[0]);
 	ask_linked(diff, "", link_of(diff, "link", "", PARTS, pair));
 	diff_ask_names(diff, "binary-", pair[from], "value");
 	release(diff, PARTS, parts);

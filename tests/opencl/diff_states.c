@@ -13,7 +13,7 @@ static void release(struct diff *diff, cl_program program)
 
 static void unbuilt(struct diff *diff)
 {
-	cl_program program = diff_program(diff, diff_source);
+	cl_program program = client_program(&diff->cl, client_source);
 
 	diff_ask_all(diff, "", program);
 	diff_ask_binaries_badly(diff, "", program);
@@ -22,16 +22,16 @@ static void unbuilt(struct diff *diff)
 
 static void after_build(struct diff *diff, const char *options)
 {
-	cl_program program = diff_program(diff, diff_source);
+	cl_program program = client_program(&diff->cl, client_source);
 
-	diff_say(diff, "build", "%d", diff_build(program, options));
+	diff_say(diff, "build", "%d", client_build(program, options));
 	diff_ask_all(diff, "", program);
 	release(diff, program);
 }
 
 static void built(struct diff *diff)
 {
-	cl_program program = diff_built(diff, diff_source, "-DK=3 -cl-kernel-arg-info");
+	cl_program program = diff_built(diff, client_source, "-DK=3 -cl-kernel-arg-info");
 
 	diff_ask_all(diff, "", program);
 	diff_ask_binaries_badly(diff, "", program);
@@ -49,14 +49,14 @@ static void quoted_options(struct diff *diff) { after_build(diff, "-DK=3 \"-DL=a
 /* Builds one program with each of the options in turn, and asks after the last. */
 static void in_turn(struct diff *diff, const char *const *options)
 {
-	cl_program program = diff_program(diff, diff_source);
+	cl_program program = client_program(&diff->cl, client_source);
 	char name[32];
 
 	for (int i = 0; options[i]; i++) {
 		(void)snprintf(name, sizeof(name), "build-%d", i);
-		diff_say(diff, name, "%d", diff_build(program, options[i]));
+		diff_say(diff, name, "%d", client_build(program, options[i]));
 		(void)snprintf(name, sizeof(name), "after-%d-", i);
-		diff_ask_build(diff, name, program, diff->devices[0]);
+		diff_ask_build(diff, name, program, diff->cl.devices[0]);
 	}
 	diff_ask_program(diff, "", program);
 	release(diff, program);
@@ -90,11 +90,11 @@ static void bad_then_built(struct diff *diff)
 static void two_that_fail(struct diff *diff)
 {
 	for (int i = 0; i < 2; i++) {
-		cl_program program = diff_program(diff, diff_source);
+		cl_program program = client_program(&diff->cl, client_source);
 		char name[32];
 
 		(void)snprintf(name, sizeof(name), "build-%d", i);
-		diff_say(diff, name, "%d", diff_build(program, "-DK=5 -DFAIL"));
+		diff_say(diff, name, "%d", client_build(program, "-DK=5 -DFAIL"));
 		(void)snprintf(name, sizeof(name), "program-%d-", i);
 		diff_ask_all(diff, name, program);
 		release(diff, program);
@@ -103,7 +103,7 @@ static void two_that_fail(struct diff *diff)
 
 static void compiled(struct diff *diff)
 {
-	cl_program program = diff_program(diff, diff_source);
+	cl_program program = client_program(&diff->cl, client_source);
 
 	diff_say(diff, "compile", "%d",
 		 clCompileProgram(program, 0, NULL, "-DK=3 -cl-mad-enable", 0, NULL, NULL, NULL, NULL));
@@ -113,7 +113,7 @@ static void compiled(struct diff *diff)
 
 static void compile_failed(struct diff *diff)
 {
-	cl_program program = diff_program(diff, diff_source);
+	cl_program program = client_program(&diff->cl, client_source);
 
 	for (int i = 0; i < 2; i++)
 		diff_say(diff, i ? "compile-again" : "compile", "%d",
@@ -125,7 +125,7 @@ static void compile_failed(struct diff *diff)
 
 static void compiled_after_build(struct diff *diff)
 {
-	cl_program program = diff_built(diff, diff_source, "-DK=3");
+	cl_program program = diff_built(diff, client_source, "-DK=3");
 
 	diff_say(diff, "compile", "%d",
 		 clCompileProgram(program, 0, NULL, "-DK=4", 0, NULL, NULL, NULL, NULL));
@@ -135,19 +135,19 @@ static void compiled_after_build(struct diff *diff)
 
 static void built_after_compile(struct diff *diff)
 {
-	cl_program program = diff_compiled(diff, diff_source, "-DK=3");
+	cl_program program = diff_compiled(diff, client_source, "-DK=3");
 
-	diff_say(diff, "build", "%d", diff_build(program, "-DK=4"));
+	diff_say(diff, "build", "%d", client_build(program, "-DK=4"));
 	diff_ask_all(diff, "", program);
 	release(diff, program);
 }
 
 static void after_link(struct diff *diff, const char *options)
 {
-	cl_program object = diff_compiled(diff, diff_source, "-DK=3"), program;
+	cl_program object = diff_compiled(diff, client_source, "-DK=3"), program;
 	cl_int error = 1;
 
-	program = clLinkProgram(diff->context, 0, NULL, options, 1, &object, NULL, NULL, &error);
+	program = clLinkProgram(diff->cl.context, 0, NULL, options, 1, &object, NULL, NULL, &error);
 	diff_say(diff, "link", "%d %s", error, program ? "P" : "none");
 	if (program) {
 		diff_ask_all(diff, "", program);
@@ -164,28 +164,29 @@ static void library(struct diff *diff) { after_link(diff, "-create-library"); }
 
 static void program_of_binary(struct diff *diff)
 {
-	cl_program first = diff_built(diff, diff_source, "-DK=3"), second;
-	size_t sizes[DIFF_MAX_DEVICES] = { 0 };
-	unsigned char *images[DIFF_MAX_DEVICES] = { NULL };
-	cl_int status[DIFF_MAX_DEVICES] = { 0 }, error;
+	cl_program first = diff_built(diff, client_source, "-DK=3"), second;
+	size_t sizes[CLIENT_MAX_DEVICES] = { 0 };
+	unsigned char *images[CLIENT_MAX_DEVICES] = { NULL };
+	cl_int status[CLIENT_MAX_DEVICES] = { 0 }, error;
 
 	error = clGetProgramInfo(first, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, NULL);
 	if (error)
-		diff_give_up(diff, "sizes", error);
-	for (cl_uint i = 0; i < diff->device_count; i++)
+		client_fail("sizes", error);
+	for (cl_uint i = 0; i < diff->cl.device_count; i++)
 		images[i] = calloc(1, sizes[i] + 1);
-	error = clGetProgramInfo(first, CL_PROGRAM_BINARIES, diff->device_count * sizeof(images[0]),
+	error = clGetProgramInfo(first, CL_PROGRAM_BINARIES, diff->cl.device_count * sizeof(images[0]),
 				 images, NULL);
 	if (error)
-		diff_give_up(diff, "binaries", error);
-	second = clCreateProgramWithBinary(diff->context, diff->device_count, diff->devices, sizes,
+		client_fail("binaries", error);
+	second = clCreateProgramWithBinary(diff->cl.context, diff->cl.device_count,
+					   diff->cl.devices, sizes,
 					   (const unsigned char **)images, status, &error);
 	diff_say(diff, "create", "%d %d", error, status[0]);
-	for (cl_uint i = 0; i < diff->device_count; i++)
+	for (cl_uint i = 0; i < diff->cl.device_count; i++)
 		free(images[i]);
 	if (second) {
 		diff_ask_all(diff, "unbuilt-", second);
-		diff_say(diff, "build", "%d", diff_build(second, "-DK=9"));
+		diff_say(diff, "build", "%d", client_build(second, "-DK=9"));
 		diff_ask_all(diff, "built-", second);
 		release(diff, second);
 	}
@@ -196,7 +197,7 @@ static void built_in(struct diff *diff)
 {
 	char names[4096] = "";
 	cl_program program;
-	cl_int error = clGetDeviceInfo(diff->devices[0], CL_DEVICE_BUILT_IN_KERNELS, sizeof(names),
+	cl_int error = clGetDeviceInfo(diff->cl.devices[0], CL_DEVICE_BUILT_IN_KERNELS, sizeof(names),
 				       names, NULL);
 
 	diff_open(diff, "names");
@@ -206,13 +207,14 @@ static void built_in(struct diff *diff)
 	if (!*names)
 		return;
 	names[strcspn(names, ";")] = '\0';
-	program = clCreateProgramWithBuiltInKernels(diff->context, 1, diff->devices, names, &error);
+	program = clCreateProgramWithBuiltInKernels(diff->cl.context, 1, diff->cl.devices, names,
+						    &error);
 	diff_say(diff, "create", "%d %s", error, program ? "P" : "none");
 	if (!program)
 		return;
 	diff_ask_program(diff, "", program);
-	diff_ask_build(diff, "", program, diff->devices[0]);
-	diff_say(diff, "build", "%d", diff_build(program, ""));
+	diff_ask_build(diff, "", program, diff->cl.devices[0]);
+	diff_say(diff, "build", "%d", client_build(program, ""));
 	release(diff, program);
 }
 
@@ -220,9 +222,9 @@ static void warned(struct diff *diff, const char *options)
 {
 	static const char source[] = "#warning beware\n"
 				     "kernel void value(global int *out) { int unused; out[0] = 1; }\n";
-	cl_program program = diff_program(diff, source);
+	cl_program program = client_program(&diff->cl, source);
 
-	diff_say(diff, "build", "%d", diff_build(program, options));
+	diff_say(diff, "build", "%d", client_build(program, options));
 	diff_ask_all(diff, "", program);
 	release(diff, program);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* differential: main, sessions, and what of the lines and processes is OpenCL's own. */
+/* differential: the scenario, sessions, and what of the lines and processes is OpenCL's own. */
 #include "tests/opencl/differential.h"
 
 #include <stdio.h>
@@ -43,9 +43,11 @@ void diff_print_text(const char *text, size_t size)
 	diff_print_masked(text, size, temporary_name, "TEMPORARY");
 }
 
-void diff_give_up(const struct diff *diff, const char *what, cl_int error)
+static const struct diff *running;
+
+static void give_up(const char *what, cl_int error)
 {
-	diff_say(diff, "given-up", "%s %d", what, error);
+	diff_say(running, "given-up", "%s %d", what, error);
 	diff_leave();
 }
 
@@ -54,41 +56,26 @@ static void read_version(struct diff *diff)
 {
 	char text[128] = "";
 	int major = 1, minor = 0;
-	cl_int error = clGetDeviceInfo(diff->devices[0], CL_DEVICE_VERSION, sizeof(text), text, NULL);
+	cl_int error = clGetDeviceInfo(diff->cl.devices[0], CL_DEVICE_VERSION, sizeof(text), text, NULL);
 
 	if (error || sscanf(text, "OpenCL %d.%d", &major, &minor) != 2)
-		diff_give_up(diff, "version", error);
+		client_fail("version", error);
 	diff->version = 10 * major + minor;
 }
 
 void diff_start_session(struct diff *diff)
 {
-	cl_int error = clGetPlatformIDs(1, &diff->platform, NULL);
-
-	if (error)
-		diff_give_up(diff, "platform", error);
-	error = clGetDeviceIDs(diff->platform, CL_DEVICE_TYPE_ALL, DIFF_MAX_DEVICES, diff->devices,
-			       &diff->device_count);
-	if (error)
-		diff_give_up(diff, "devices", error);
+	running = diff;
+	client_on_failure(give_up);
+	client_open(&diff->cl);
 	read_version(diff);
-	diff->context = clCreateContext(NULL, diff->device_count, diff->devices, NULL, NULL,
-					&error);
-	if (error)
-		diff_give_up(diff, "context", error);
-	if (!diff->executes)
-		return;
-	/* Not the call of OpenCL 2.0: oclgrind's comes back to itself through the loader for ever. */
-	diff->queue = clCreateCommandQueue(diff->context, diff->devices[0], 0, &error);
-	if (error)
-		diff_give_up(diff, "queue", error);
 }
 
 void diff_end_session(struct diff *diff)
 {
-	if (diff->queue)
-		diff_say(diff, "end-queue", "%d", clReleaseCommandQueue(diff->queue));
-	diff_say(diff, "end-context", "%d", clReleaseContext(diff->context));
+	if (diff->cl.queue)
+		diff_say(diff, "end-queue", "%d", clReleaseCommandQueue(diff->cl.queue));
+	diff_say(diff, "end-context", "%d", clReleaseContext(diff->cl.context));
 }
 
 static void act_with_session(struct diff *diff, void *data)
@@ -120,24 +107,25 @@ static void print_version(struct diff *diff)
 	char text[128] = "";
 
 	diff_start_session(diff);
-	(void)clGetDeviceInfo(diff->devices[0], CL_DRIVER_VERSION, sizeof(text), text, NULL);
+	(void)clGetDeviceInfo(diff->cl.devices[0], CL_DRIVER_VERSION, sizeof(text), text, NULL);
 	printf("%s\n", text + strcspn(text, "0123456789"));
 	diff_end_process();
 }
 
-int main(int argc, char **argv)
+SCENARIO_WITHOUT_SESSION(differential)
 {
-	struct diff diff = { .running.patience_s = DIFF_PATIENCE_S, .executes = true };
+	struct diff diff = { .running.patience_s = DIFF_PATIENCE_S, .cl = *client };
+	char **words = client->arguments - 1;	/* with the scenario's name, as getopt wants it */
 	const char *group = NULL;
 	bool list = false, any = false;
-	int option;
+	int count = 1, option;
 
 	if (!diff_print_by_lines())
-		return 2;
-	while ((option = getopt(argc, argv, "nplvg:")) != -1) {
-		if (option == 'n')
-			diff.executes = false;
-		else if (option == 'p')
+		client_fail("setvbuf", 0);
+	while (words[count])
+		count++;
+	while ((option = getopt(count, words, "plvg:")) != -1) {
+		if (option == 'p')
 			diff.only_prepares = true;
 		else if (option == 'v')
 			print_version(&diff);
@@ -146,14 +134,15 @@ int main(int argc, char **argv)
 		else if (option == 'g')
 			group = optarg;
 		else
-			return 2;
+			client_fail("option", 0);
 	}
 	for (size_t i = 0; i < GROUPS; i++) {
 		if (group && strcmp(group, groups[i].name) != 0)
 			continue;
 		any = true;
 		diff_run_subjects(&diff, groups[i].made ? groups[i].made() : groups[i].subjects, list,
-				  argv + optind);
+				  words + optind);
 	}
-	return fflush(stdout) || !any ? 2 : 0;
+	if (!any)
+		client_fail("group", 0);
 }

@@ -1,42 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * differential: an OpenCL application that asks and misuses everything about
+ * differential: the client's scenario that asks and misuses everything about
  * programs and kernels, one line "subject.case: result" each, without
  * addresses, sizes of binaries or times: so that its output without a layer
  * can be compared with its output under one, line by line.
  *
- *   differential [-n] [-p] [-l] [-v] [-g GROUP] [SUBJECT...]
+ *   client [-n] differential [-p] [-l] [-v] [-g GROUP] [SUBJECT...]
  *
- * -n: the driver does not execute kernels; -p: subjects end where they call
- * diff_prepared; -l: only list the subjects; -v: only the driver's version; -g:
- * those of one group (states, kernels, misuses, links, relinks, corpus, lives,
- * ils). A subject is one way to come by a program, and what is asked of it; each runs
- * in a process of its own, forked before the first OpenCL call, so that a
- * driver's crash is a result too ("subject.exit: signal 11").
+ * -p: subjects end where they call diff_prepared; -l: only list the subjects;
+ * -v: only the driver's version; -g: those of one group (states, kernels,
+ * misuses, links, relinks, corpus, lives, ils). A subject is one way to come by
+ * a program, and what is asked of it; each runs in a process of its own, forked
+ * before the first OpenCL call, so that a driver's crash is a result too
+ * ("subject.exit: signal 11"). One that cannot be set up with this driver ends
+ * where client_fail is called.
  */
 #ifndef TESTS_OPENCL_DIFFERENTIAL_H
 #define TESTS_OPENCL_DIFFERENTIAL_H
 
-#define CL_TARGET_OPENCL_VERSION 300
-#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
-#include <stdbool.h>
-
-#include <CL/cl.h>
-
+#include "tests/opencl/client.h"
 #include "tests/support/diff_subjects.h"
 
-enum { DIFF_MAX_DEVICES = 8, DIFF_ITEMS = 8, DIFF_PATIENCE_S = 60 };
+enum { DIFF_PATIENCE_S = 60 };
 
 struct diff {
 	struct diff_running running;
-	cl_platform_id platform;
-	cl_device_id devices[DIFF_MAX_DEVICES];
-	cl_uint device_count;
-	cl_context context;
-	cl_command_queue queue;		/* of the first device; NULL: kernels do not run */
-	bool executes;
+	struct client cl;
 	bool only_prepares;
 	int version;			/* of the first device: 12 for OpenCL 1.2 */
 };
@@ -48,14 +37,7 @@ const struct diff_subject *diff_corpus(void);	/* likewise */
 /* What a subject does before is also done by itself, in a process of its own, to be in a cache. */
 void diff_prepared(struct diff *diff);
 
-/* Kernels scale(in, out, factor), shift(data), fixed(data, room), each with -DK=n; -DFAIL: no program. */
-extern const char diff_source[];
-
 void diff_print_text(const char *text, size_t size);	/* escaped, temporary names masked */
-
-/* Ends the subject: it cannot be set up with this driver. */
-void diff_give_up(const struct diff *diff, const char *what, cl_int error)
-	__attribute__((noreturn));
 
 struct diff_case {
 	const char *name;
@@ -71,12 +53,9 @@ void diff_survive_each(struct diff *diff, const struct diff_case *cases);
 /* The first device is older than calls of this version: a line says that they are not made. */
 bool diff_is_older(const struct diff *diff, const char *name, int version);
 
-cl_program diff_program(struct diff *diff, const char *source);	/* or gives up */
-cl_int diff_build(cl_program program, const char *options);	/* for all devices */
-/* Built with options, or gives up. */
+/* Built with options, or the subject ends. */
 cl_program diff_built(struct diff *diff, const char *source, const char *options);
 cl_program diff_compiled(struct diff *diff, const char *source, const char *options);
-cl_kernel diff_kernel(struct diff *diff, cl_program program, const char *name);
 cl_uint diff_program_refs(cl_program program);
 /* Releases it after saying its count. */
 void diff_say_release(const struct diff *diff, const char *name, cl_program program);

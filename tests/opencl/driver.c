@@ -40,6 +40,18 @@ static bool as_nobody;
 /* What other users run: copies, since the build may lie where only its owner gets. */
 static char copied_client[PATH], copied_layer[PATH];
 
+/* What outcomes of the running test have. */
+static char **texts;
+static size_t text_count;
+
+static void free_texts(void)
+{
+	while (text_count)
+		free(texts[--text_count]);
+	free(texts);
+	texts = NULL;
+}
+
 const struct driver *driver_select(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "stub";
@@ -60,6 +72,7 @@ const struct driver *driver_select(int argc, char **argv)
 	}
 	(void)snprintf(library, sizeof(library), "%s", found.gl_pathv[0]);
 	globfree(&found);
+	unit_each(driver_begin, free_texts);
 	return selected;
 }
 
@@ -350,6 +363,9 @@ static char *read_output(unsigned int number, const char *kind)
 		text = strdup("");
 	}
 	CU_ASSERT_FATAL(text != NULL);
+	texts = reallocarray(texts, text_count + 1, sizeof(*texts));
+	CU_ASSERT_FATAL(texts != NULL);
+	texts[text_count++] = text;
 	return text;
 }
 

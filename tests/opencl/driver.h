@@ -32,7 +32,10 @@ const struct driver *driver_select(int argc, char **argv);
 const struct driver *driver_selected(void);
 bool driver_is(const char *name);
 
-/* To be called first in each test: empties settings, makes <unit_dir>/{vendors,home,work}. */
+/*
+ * Empties settings, makes <unit_dir>/{vendors,home,work}: is called before each test, and by tests
+ * that begin anew.
+ */
 void driver_begin(void);
 /* For the runs that follow; NULL: not set. Names: at most 32 in a test. */
 void driver_setenv(const char *name, const char *value);
@@ -49,12 +52,12 @@ bool driver_as_nobody(void);
 
 enum driver_layer { BARE, LAYERED };
 
+/* Its texts live as long as the test. */
 struct outcome {
 	int code;		/* exit code, or 128 + signal */
 	char *output;		/* its stdout */
 	char *errors;		/* its stderr */
 };
-void outcome_release(struct outcome *outcome);
 /* Its stdout without blanks and line ends, of which JSON may have any; what it was is lost. */
 const char *outcome_squeezed(struct outcome *outcome);
 

@@ -21,13 +21,6 @@ const char *outcome_squeezed(struct outcome *outcome)
 	return outcome->output;
 }
 
-void outcome_release(struct outcome *outcome)
-{
-	free(outcome->output);
-	free(outcome->errors);
-	outcome->output = outcome->errors = NULL;
-}
-
 /* pocl names its temporary files in build logs: the random part is no difference. */
 static void mask_temporaries(char *text)
 {

@@ -135,6 +135,14 @@ static bool expand(const char *source, const char *directory, const char *option
 	return true;
 }
 
+/* text: the options, then the source. */
+static bool has_error(const char *text)
+{
+	const char *error = strstr(text, "#error"), *guard = strstr(text, "#ifdef FAIL");
+
+	return error && (!guard || guard > error || strstr(text, "-DFAIL"));
+}
+
 char *stub_compile(const char *source, const char *options, char **ret_log)
 {
 	struct text image = { 0 }, log = { 0 };
@@ -167,7 +175,7 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 
 		text_add(&image, localtime_r(&now, &date) ? "\n" : "", 1);
 	}
-	if (good && strstr(image.data, "#error")) {
+	if (good && has_error(image.data)) {
 		const char *last = strrchr(image.data, '\n') + 1;
 
 		text_add(&log, "stub: error: the source says so: ", 33);

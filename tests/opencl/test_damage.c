@@ -25,7 +25,6 @@ static void fill(void)
 	CU_ASSERT(outcome_good(&reference));
 	CU_ASSERT(outcome_same(&reference, &cold));
 	CU_ASSERT_EQUAL_FATAL(driver_stats().entries, 1);
-	outcome_release(&cold);
 }
 
 static void same_again(void)
@@ -33,7 +32,6 @@ static void same_again(void)
 	struct outcome outcome = CLIENT(LAYERED, "vector");
 
 	CU_ASSERT(outcome_same(&reference, &outcome));
-	outcome_release(&outcome);
 }
 
 /* After the damage: no hit, the right result, and then a hit on the repaired entry. */
@@ -50,7 +48,6 @@ static void repaired(void)
 	CU_ASSERT_EQUAL(last.hits_disk, after.hits_disk + 1);
 	CU_ASSERT_EQUAL(last.misses, after.misses);
 	CU_ASSERT_EQUAL(last.entries, 1);
-	outcome_release(&reference);
 }
 
 static void damage(const char *end, void (*how)(const char *path))
@@ -120,18 +117,18 @@ static void remove_file(const char *path)
 	CU_ASSERT_EQUAL(unlink(path), 0);
 }
 
-static void truncated_binary(void) { damage(".bin", cut_half); }
-static void truncated_key(void) { damage(".src", cut_half); }
-static void empty_binary(void) { damage(".bin", cut_all); }
-static void empty_key(void) { damage(".src", cut_all); }
-static void flipped_bit_in_the_binary(void) { damage(".bin", flip_bit); }
-static void flipped_bit_in_the_key(void) { damage(".src", flip_bit); }
-static void foreign_version_of_the_binary(void) { damage(".bin", raise_version); }
-static void foreign_version_of_the_key(void) { damage(".src", raise_version); }
-static void longer_binary(void) { damage(".bin", append_garbage); }
-static void missing_binary(void) { damage(".bin", remove_file); }
+TEST(truncated_binary) { damage(".bin", cut_half); }
+TEST(truncated_key) { damage(".src", cut_half); }
+TEST(empty_binary) { damage(".bin", cut_all); }
+TEST(empty_key) { damage(".src", cut_all); }
+TEST(flipped_bit_in_the_binary) { damage(".bin", flip_bit); }
+TEST(flipped_bit_in_the_key) { damage(".src", flip_bit); }
+TEST(foreign_version_of_the_binary) { damage(".bin", raise_version); }
+TEST(foreign_version_of_the_key) { damage(".src", raise_version); }
+TEST(longer_binary) { damage(".bin", append_garbage); }
+TEST(missing_binary) { damage(".bin", remove_file); }
 
-static void directory_in_place_of_the_binary(void)
+TEST(directory_in_place_of_the_binary)
 {
 	char paths[1][4096];
 
@@ -143,14 +140,12 @@ static void directory_in_place_of_the_binary(void)
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 0);
 	same_again();
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
-	outcome_release(&reference);
 }
 
-static void unreadable_entry(void)
+TEST(unreadable_entry)
 {
 	char paths[2][4096];
 
-	driver_begin();
 	(void)driver_as_nobody();
 	reference = CLIENT(BARE, "vector");
 	CU_ASSERT(outcome_good(&reference));
@@ -163,17 +158,15 @@ static void unreadable_entry(void)
 		/* Replaced, removed, or left alone: it did no harm. */
 		(void)chmod(paths[i], 0600);
 	}
-	outcome_release(&reference);
 }
 
-static void damaged_size_account(void)
+TEST(damaged_size_account)
 {
 	fill();
 	unit_write("cache/cache_size.txt", "99999999999999999999999 bananas");
 	same_again();
 	unit_write("cache/stats.txt", "hits_disk\n\n-5 misses -7\n");
 	same_again();
-	outcome_release(&reference);
 }
 
 static void bare_and_layered(void)
@@ -182,31 +175,27 @@ static void bare_and_layered(void)
 	CU_ASSERT(outcome_good(&reference));
 	same_again();
 	same_again();
-	outcome_release(&reference);
 }
 
-static void directory_below_a_file(void)
+TEST(directory_below_a_file)
 {
 	char path[4096];
 
-	driver_begin();
 	unit_write("file", "not a directory");
 	(void)snprintf(path, sizeof(path), "%s/file/cache", unit_dir());
 	driver_setenv("CKCACHE_DIR", path);
 	bare_and_layered();
 }
 
-static void no_home(void)
+TEST(no_home)
 {
-	driver_begin();
 	driver_setenv("CKCACHE_DIR", NULL);
 	driver_setenv("HOME", NULL);
 	bare_and_layered();
 }
 
-static void read_only_directory(void)
+TEST(read_only_directory)
 {
-	driver_begin();
 	unit_write("cache/stats.txt", "");
 	if (!driver_as_nobody())
 		(void)printf("(not root) ");
@@ -214,14 +203,12 @@ static void read_only_directory(void)
 	reference = CLIENT(BARE, "vector");
 	CU_ASSERT(outcome_good(&reference));
 	same_again();
-	outcome_release(&reference);
 }
 
-static void others_may_write_the_directory(void)
+TEST(others_may_write_the_directory)
 {
 	struct driver_stats stats;
 
-	driver_begin();
 	unit_write("cache/stats.txt", "");
 	CU_ASSERT_EQUAL(chmod("cache", 0777), 0);
 	bare_and_layered();
@@ -231,11 +218,10 @@ static void others_may_write_the_directory(void)
 }
 
 /* A file system of one page: neither the key nor the binary fits, nor do the directories. */
-static void full_disk(void)
+TEST(full_disk)
 {
 	struct outcome probe;
 
-	driver_begin();
 	reference = CLIENT(BARE, "vector");
 	unit_write("cache/x", "");
 	driver_shell("exec unshare -rm true");
@@ -245,7 +231,6 @@ static void full_disk(void)
 	} else {
 		driver_shell("exec unshare -rm sh -c 'mount -t tmpfs -o size=4k none \"$CKCACHE_DIR\" "
 			     "&& \"$@\" && exec \"$@\"' sh \"$@\"");
-		outcome_release(&probe);
 		probe = CLIENT(LAYERED, "vector");
 		CU_ASSERT(outcome_good(&probe));
 		/* Twice the same output. */
@@ -253,13 +238,10 @@ static void full_disk(void)
 		CU_ASSERT_EQUAL(strncmp(probe.output, reference.output, strlen(reference.output)), 0);
 		CU_ASSERT_STRING_EQUAL(probe.output + strlen(reference.output), reference.output);
 	}
-	outcome_release(&probe);
-	outcome_release(&reference);
 }
 
-static void settings_that_make_no_sense(void)
+TEST(settings_that_make_no_sense)
 {
-	driver_begin();
 	driver_setenv("CKCACHE_MAX_SIZE", "lots");
 	driver_setenv("CKCACHE_COMPRESSION", "99");
 	driver_setenv("CKCACHE_THRESHOLD", "-3");
@@ -267,32 +249,4 @@ static void settings_that_make_no_sense(void)
 	driver_setenv("CKCACHE_TRACE", "/no/such/directory/trace");
 	bare_and_layered();
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(truncated_binary),
-		UNIT_TEST(truncated_key),
-		UNIT_TEST(empty_binary),
-		UNIT_TEST(empty_key),
-		UNIT_TEST(flipped_bit_in_the_binary),
-		UNIT_TEST(flipped_bit_in_the_key),
-		UNIT_TEST(foreign_version_of_the_binary),
-		UNIT_TEST(foreign_version_of_the_key),
-		UNIT_TEST(longer_binary),
-		UNIT_TEST(missing_binary),
-		UNIT_TEST(directory_in_place_of_the_binary),
-		UNIT_TEST(unreadable_entry),
-		UNIT_TEST(damaged_size_account),
-		UNIT_TEST(directory_below_a_file),
-		UNIT_TEST(no_home),
-		UNIT_TEST(read_only_directory),
-		UNIT_TEST(others_may_write_the_directory),
-		UNIT_TEST(full_disk),
-		UNIT_TEST(settings_that_make_no_sense),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("opencl.damage", tests);
 }

@@ -78,13 +78,6 @@ static struct outcome wait_for(struct running running)
 	return outcome;
 }
 
-/* Runs `differential` in the client's place. */
-static void begin(void)
-{
-	driver_begin();
-	driver_shell("shift; exec '" DIFFERENTIAL_PROGRAM "' \"$@\"");
-}
-
 /*
  * All of what a cold run could store is a hit in the warm one, which therefore misses so much
  * less. before: as it began.
@@ -100,7 +93,8 @@ static void check_hits(const struct driver_stats *before, const struct driver_st
 	CU_ASSERT_EQUAL(warm->misses - cold->misses,
 			cold->misses - before->misses - (cold->stores - before->stores));
 	if (cold->stores)
-		CU_ASSERT(warm->hits_disk - cold->hits_disk >= cold->stores);
+		CU_ASSERT(warm->hits_disk + warm->hits_memory - cold->hits_disk - cold->hits_memory >=
+			  cold->stores);
 }
 
 /* What both runs without the layer print. */
@@ -108,28 +102,25 @@ static char *steady(struct outcome *bare, struct outcome *again)
 {
 	char *text = diff_steady(bare->output, again->output);
 
-	outcome_release(bare);
-	outcome_release(again);
 	return text;
 }
 
 /* prepared: what the first run compiles is in the cache of the cold one, and what it links is not. */
 static void same_answers(const char *group, bool prepared)
 {
-	const char *const arguments[] = { "-g", group, NULL };
+	const char *const arguments[] = { "differential", "-g", group, NULL };
 	struct driver_stats before = { 0 }, after_cold, after_warm;
 	struct outcome bare, again, cold, warm;
 	struct running running;
 	char *expected;
 
-	begin();
+	driver_stub_setting("STUB_NO_NAMES", "1");
 	if (prepared) {
-		static const char *const part[] = { "-p", "-g", "relinks", NULL };
-		struct outcome first = wait_for(start(LAYERED, part, "pocl-b"));
+		static const char *const part[] = { "differential", "-p", "-g", "relinks", NULL };
 
+		(void)wait_for(start(LAYERED, part, "pocl-b"));	/* it ended well */
 		before = driver_stats();
 		CU_ASSERT(before.stores > 0);
-		outcome_release(&first);
 	}
 	running = start(BARE, arguments, "pocl-a");
 	cold = wait_for(start(LAYERED, arguments, "pocl-b"));
@@ -148,35 +139,30 @@ static void same_answers(const char *group, bool prepared)
 		     (unsigned int)after_warm.hits_disk);
 	check_hits(&before, &after_cold, &after_warm);
 	free(expected);
-	outcome_release(&cold);
-	outcome_release(&warm);
 }
 
 /* The version as the driver reports it decides which rows apply. */
-static void version_of_driver(void)
+TEST(version_of_driver)
 {
-	struct outcome outcome;
+	struct outcome outcome = CLIENT(BARE, "differential", "-v");
 
-	begin();
-	outcome = driver_client(BARE, (const char *const[]){ "-v", NULL });
 	CU_ASSERT_FATAL(outcome_good(&outcome));
 	(void)snprintf(where, sizeof(where), "%s %.*s", driver_selected()->name,
 		       (int)strcspn(outcome.output, "\n"), outcome.output);
 	(void)printf("\n  %s", where);
-	outcome_release(&outcome);
 }
 
-static void states_of_programs(void) { same_answers("states", false); }
-static void kernels(void) { same_answers("kernels", false); }
-static void misuses(void) { same_answers("misuses", false); }
-static void links(void) { same_answers("links", false); }
-static void links_of_hits(void) { same_answers("relinks", true); }
-static void corpus_of_kernels(void) { same_answers("corpus", false); }
-static void lives(void) { same_answers("lives", false); }
-static void intermediate_languages(void) { same_answers("ils", false); }
+TEST(states_of_programs) { same_answers("states", false); }
+TEST(kernels) { same_answers("kernels", false); }
+TEST(misuses) { same_answers("misuses", false); }
+TEST(links) { same_answers("links", false); }
+TEST(links_of_hits) { same_answers("relinks", true); }
+TEST(corpus_of_kernels) { same_answers("corpus", false); }
+TEST(lives) { same_answers("lives", false); }
+TEST(intermediate_languages) { same_answers("ils", false); }
 
 /* The comparison above was not one of empty outputs; each line counts twice, cold and warm. */
-static void enough_was_compared(void)
+TEST(enough_was_compared)
 {
 	diff_print_unused(where);
 	(void)printf("\n  %s: %u lines of %u subjects compared, %u differences, %u not compared", where,
@@ -184,23 +170,4 @@ static void enough_was_compared(void)
 	CU_ASSERT(total.lines / 2 >= LEAST_LINES);
 	CU_ASSERT(total.subjects / 2 >= LEAST_SUBJECTS);
 	CU_ASSERT(total.wavering < total.lines / 20);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(version_of_driver),
-		UNIT_TEST(states_of_programs),
-		UNIT_TEST(kernels),
-		UNIT_TEST(misuses),
-		UNIT_TEST(links),
-		UNIT_TEST(links_of_hits),
-		UNIT_TEST(corpus_of_kernels),
-		UNIT_TEST(lives),
-		UNIT_TEST(intermediate_languages),
-		UNIT_TEST(enough_was_compared),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("opencl.differential", tests);
 }

@@ -48,15 +48,13 @@ static uint64_t run(enum driver_layer layer, const char *option)
 	struct outcome outcome = CLIENT(layer, "vector", option);
 
 	CU_ASSERT(outcome_good(&outcome));
-	outcome_release(&outcome);
 	return cmn_clock_monotonic() - start;
 }
 
-static void a_program_ends_while_a_lock_is_held(void)
+TEST(a_program_ends_while_a_lock_is_held)
 {
 	static const char *const names[] = { "", "history.dat" };
 
-	driver_begin();
 	/* All files are there, however busy the machine is. */
 	driver_setenv("CKCACHE_EXIT_WAIT", "20000");
 	(void)run(LAYERED, "-DK=1");
@@ -94,7 +92,7 @@ static void kill_children(void)
 }
 
 /* What the dead parent held, or was just storing, is nobody's. */
-static void children_that_live_on_hold_nobody_up(void)
+TEST(children_that_live_on_hold_nobody_up)
 {
 	static const char *const ways[] = { "fork", "vfork", "spawn", "clone" };
 
@@ -106,7 +104,6 @@ static void children_that_live_on_hold_nobody_up(void)
 		bare = run(BARE, "-DK=2");
 		outcome = CLIENT(LAYERED, "leave-children", ways[i]);
 		CU_ASSERT(outcome_good(&outcome));
-		outcome_release(&outcome);
 		driver_setenv("CKCACHE_EXIT_WAIT", NULL);
 		took = run(LAYERED, "-DK=2");
 		CU_ASSERT(took < bare + LONGER);
@@ -115,12 +112,11 @@ static void children_that_live_on_hold_nobody_up(void)
 		CU_ASSERT(cmn_clock_monotonic() - took < LONGER);
 		/* Only who runs no handlers may take a lock with it, which is said. */
 		CU_ASSERT(outcome.code == 0 || !strcmp(ways[i], "clone"));
-		outcome_release(&outcome);
 		kill_children();
 	}
 }
 
-static void a_program_that_closes_everything_keeps_its_files(void)
+TEST(a_program_that_closes_everything_keeps_its_files)
 {
 	struct outcome outcome;
 
@@ -128,24 +124,9 @@ static void a_program_that_closes_everything_keeps_its_files(void)
 	(void)fprintf(stderr, "  not tried: the thread sanitizer reports the program\n");
 	return;
 #endif
-	driver_begin();
 	outcome = CLIENT(LAYERED, "close-all");
 	CU_ASSERT(outcome_good(&outcome));
 	CU_ASSERT_PTR_NOT_NULL(strstr(outcome.output, "damaged 0\n"));
-	outcome_release(&outcome);
 	outcome = TOOL("verify");
 	CU_ASSERT(outcome_good(&outcome));
-	outcome_release(&outcome);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(a_program_ends_while_a_lock_is_held),
-		UNIT_TEST(children_that_live_on_hold_nobody_up),
-		UNIT_TEST(a_program_that_closes_everything_keeps_its_files),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("ends", tests);
 }

@@ -22,7 +22,6 @@ static void run_header(const char *source, const char *options)
 	unit_write("work/main.cl", source);
 	outcome = CLIENT(LAYERED, "header", "main.cl", options);
 	CU_ASSERT(outcome_good(&outcome));
-	outcome_release(&outcome);
 }
 
 static bool contains(const char *text, const char *part)
@@ -43,19 +42,16 @@ static void expect(const char *cause)
 	CU_ASSERT(contains(outcome.output, "1 compile in "));
 	if (getenv("CKCACHE_TEST_SHOW"))
 		(void)printf("\n    %.*s", (int)(strcspn(outcome.output, "\n") + 1), outcome.output);
-	outcome_release(&outcome);
 }
 
-static void first_time(void)
+TEST_ON("stub", first_time)
 {
-	driver_begin();
 	run_header(SOURCE, "");
 	expect("first time: nothing alike is stored");
 }
 
-static void another_option(void)
+TEST(another_option)
 {
-	driver_begin();
 	run_header(SOURCE, "-DN=4 -DB");
 	run_header(SOURCE, "-DN=8 -DB");
 	expect("option -DN=4 -> -DN=8");
@@ -63,25 +59,22 @@ static void another_option(void)
 	expect("option -cl-fast-relaxed-math added");
 }
 
-static void another_byte_of_the_source(void)
+TEST_ON("stub", another_byte_of_the_source)
 {
-	driver_begin();
 	run_header("#define VALUE 1\n\n" KERNEL, "");
 	run_header("#define VALUE 1\n#define TWO 2\n" KERNEL, "");
 	expect("source differs at line 2");
 }
 
-static void random_word(void)
+TEST_ON("stub", random_word)
 {
-	driver_begin();
 	run_header("#define VALUE 1\n#define RUN_7f3a91c2d0 1\n" KERNEL, "");
 	run_header("#define VALUE 1\n#define RUN_0b52e8f417 1\n" KERNEL, "");
 	expect("source differs at line 2: a random token? (RUN_7f3a91c2d0 -> RUN_0b52e8f417)");
 }
 
-static void header_that_changes(void)
+TEST_ON("stub", header_that_changes)
 {
-	driver_begin();
 	unit_write("work/inc/common.h", "#define VALUE 1\n");
 	run_header("#include \"common.h\"\n" KERNEL, "-I inc");
 	unit_write("work/inc/common.h", "#define VALUE 2\n");
@@ -89,9 +82,8 @@ static void header_that_changes(void)
 	expect("header common.h changed (");
 }
 
-static void header_that_appears(void)
+TEST_ON("stub", header_that_appears)
 {
-	driver_begin();
 	unit_write("work/second/common.h", "#define VALUE 1\n");
 	run_header("#include <common.h>\n" KERNEL, "-I first -I second");
 	unit_write("work/first/common.h", "#define VALUE 2\n");
@@ -130,14 +122,13 @@ static struct library copy_library(void)
 	return copy;
 }
 
-static void another_build_id(void)
+TEST_ON("stub", another_build_id)
 {
 	/* An ELF note: sizes of name and content, its type, its name. */
 	static const char note[] = "\4\0\0\0\x14\0\0\0\3\0\0\0GNU";
 	struct library copy;
 	char *id;
 
-	driver_begin();
 	copy = copy_library();
 	id = memmem(copy.data, copy.len, note, sizeof(note));
 	CU_ASSERT_FATAL(id != NULL);
@@ -151,9 +142,8 @@ static void another_build_id(void)
 	free(copy.data);
 }
 
-static void another_driver_version(void)
+TEST_ON("stub", another_driver_version)
 {
-	driver_begin();
 	driver_stub_setting("STUB_DRIVER_VERSION", "1.0");
 	run_header(SOURCE, "");
 	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
@@ -161,9 +151,8 @@ static void another_driver_version(void)
 	expect("device.driver_version: 1.0 -> 2.0");
 }
 
-static void another_environment(void)
+TEST_ON("stub", another_environment)
 {
-	driver_begin();
 	run_header(SOURCE, "");
 	driver_setenv("IGC_X", "1");
 	run_header(SOURCE, "");
@@ -173,20 +162,17 @@ static void another_environment(void)
 	expect("environment IGC_X: 1 -> 2");
 }
 
-static void a_variable_changed_by_the_program(void)
+TEST_ON("stub", a_variable_changed_by_the_program)
 {
 	struct outcome outcome;
 
-	driver_begin();
 	outcome = CLIENT(LAYERED, "variables", "IGC_X=1", "build");
 	CU_ASSERT(outcome_good(&outcome));
-	outcome_release(&outcome);
 	expect("a variable that the driver reads has another value than when it was loaded");
 }
 
-static void another_device(void)
+TEST_ON("stub", another_device)
 {
-	driver_begin();
 	driver_stub_setting("STUB_DEVICE_NAME", "A");
 	run_header(SOURCE, "");
 	driver_stub_setting("STUB_DEVICE_NAME", "B");
@@ -199,20 +185,17 @@ static void run_constant(const char *value)
 	struct outcome outcome = CLIENT(LAYERED, "il", "core", value);
 
 	CU_ASSERT(outcome_good(&outcome));
-	outcome_release(&outcome);
 }
 
-static void another_constant(void)
+TEST_ON("!stub", another_constant)
 {
-	driver_begin();
 	run_constant("4");
 	run_constant("8");
 	expect("specialization constant 7: 4 -> 8");
 }
 
-static void too_large(void)
+TEST_ON("stub", too_large)
 {
-	driver_begin();
 	driver_setenv("CKCACHE_MAX_DEVICE_IMAGE_SIZE", "10");
 	run_header(SOURCE, "");
 	expect(" B is over CKCACHE_MAX_DEVICE_IMAGE_SIZE");
@@ -221,9 +204,8 @@ static void too_large(void)
 	expect("not stored the last time: image of ");
 }
 
-static void too_small(void)
+TEST_ON("stub", too_small)
 {
-	driver_begin();
 	driver_setenv("CKCACHE_MIN_DEVICE_IMAGE_SIZE", "1Mi");
 	run_header(SOURCE, "");
 	expect(" B is under CKCACHE_MIN_DEVICE_IMAGE_SIZE");
@@ -234,12 +216,10 @@ static void succeed(const char *verb, const char *option)
 	struct outcome outcome = TOOL(verb, option);
 
 	CU_ASSERT(outcome_good(&outcome));
-	outcome_release(&outcome);
 }
 
-static void evicted(void)
+TEST_ON("stub", evicted)
 {
-	driver_begin();
 	run_header(SOURCE, "");
 	driver_setenv("CKCACHE_MAX_SIZE", "10");
 	succeed("prune", NULL);
@@ -249,20 +229,18 @@ static void evicted(void)
 	expect(" by size (CKCACHE_MAX_SIZE)");
 }
 
-static void cleared(void)
+TEST_ON("stub", cleared)
 {
-	driver_begin();
 	run_header(SOURCE, "");
 	succeed("clear", NULL);
 	run_header(SOURCE, "");
 	expect("by ckcache clear");
 }
 
-static void damaged(void)
+TEST_ON("stub", damaged)
 {
 	char paths[1][4096];
 
-	driver_begin();
 	run_header(SOURCE, "");
 	CU_ASSERT_EQUAL_FATAL(driver_cache_files(".bin", paths, 1), 1);
 	CU_ASSERT_EQUAL(truncate(paths[0], 50), 0);
@@ -270,11 +248,10 @@ static void damaged(void)
 	expect("entry was damaged, and removed");
 }
 
-static void read_only(void)
+TEST_ON("stub", read_only)
 {
 	struct outcome outcome;
 
-	driver_begin();
 	run_header(SOURCE, "-DN=4");
 	driver_setenv("CKCACHE_READ_ONLY", "1");
 	driver_setenv("CKCACHE_TRACE", "trace");
@@ -285,54 +262,46 @@ static void read_only(void)
 	CU_ASSERT(contains(outcome.output, "option -DN=4 -> -DN=8"));
 	if (getenv("CKCACHE_TEST_SHOW"))
 		(void)printf("\n    %s", outcome.output);
-	outcome_release(&outcome);
 }
 
-static void bypass(void)
+TEST_ON("stub", bypass)
 {
-	driver_begin();
 	run_header("#define VALUE 1\n" KERNEL "constant char when[] = __DATE__;\n", "");
 	expect("not cached: the source uses __DATE__ (date)");
 }
 
-static void refused(void)
+TEST_ON("stub", refused)
 {
-	driver_begin();
 	run_header(SOURCE, "");
 	driver_stub_setting("STUB_REFUSE_BINARY", "1");
 	run_header(SOURCE, "");
 	expect("refused by the driver");
 }
 
-static void recache(void)
+TEST_ON("stub", recache)
 {
-	driver_begin();
 	run_header(SOURCE, "");
 	driver_setenv("CKCACHE_RECACHE", "1");
 	run_header(SOURCE, "");
 	expect("CKCACHE_RECACHE=1: compiled and stored anew");
 }
 
-static void deferred(void)
+TEST_ON("stub", deferred)
 {
-	driver_begin();
 	driver_setenv("CKCACHE_CAPTURE", "deferred");
 	run_header(SOURCE, "");
 	expect("left to ckcache replay");
 }
 
 /* A family of programs that one run compiles is no reason for each other. */
-static void several_of_one_run(void)
+TEST_ON("stub", several_of_one_run)
 {
 	struct outcome outcome;
 
-	driver_begin();
 	outcome = CLIENT(LAYERED, "two-options");
-	outcome_release(&outcome);
 	outcome = TOOL("explain");
 	CU_ASSERT(contains(outcome.output, "2 compiles in "));
 	CU_ASSERT(contains(outcome.output, "2 for the first time"));
-	outcome_release(&outcome);
 }
 
 /* Whether Python can read it. */
@@ -347,13 +316,12 @@ static bool is_json(const char *text)
 	return good;
 }
 
-static void json(void)
+TEST_ON("stub", json)
 {
 	static const char *const ways[][3] = {
 		{ "--json", NULL }, { "--json", "--all" }, { "--json", "--trace", "trace" },
 	};
 
-	driver_begin();
 	driver_setenv("CKCACHE_TRACE", "trace");
 	run_header(SOURCE, "-DN=4");
 	run_header("#define VALUE 1\n" KERNEL "constant char when[] = __DATE__;\n", "-DN=\"a\\b\"");
@@ -365,16 +333,14 @@ static void json(void)
 		CU_ASSERT_EQUAL(outcome.code, 0);
 		CU_ASSERT(is_json(outcome.output));
 		CU_ASSERT(contains(outcome.output, "\"kind\": \"option\""));
-		outcome_release(&outcome);
 	}
 }
 
-static void entries_are_shown(void)
+TEST_ON("stub", entries_are_shown)
 {
 	struct outcome outcome;
 	char paths[1][4096], *entry;
 
-	driver_begin();
 	unit_write("work/inc/common.h", "#define VALUE 1\n");
 	run_header("#include \"common.h\"\n" KERNEL, "-I inc");
 	CU_ASSERT_EQUAL_FATAL(driver_cache_files(".src", paths, 1), 1);
@@ -383,31 +349,25 @@ static void entries_are_shown(void)
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT(is_json(outcome.output));
 	CU_ASSERT(contains(outcome_squeezed(&outcome), "\"kernels\":[\"value\"]"));
-	outcome_release(&outcome);
 	entry[10] = '\0';
 	outcome = TOOL("show", entry);
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT(contains(outcome.output, "options: -I inc"));
 	CU_ASSERT(contains(outcome.output, "common.h (16 bytes"));
 	CU_ASSERT(contains(outcome.output, "status         sound"));
-	outcome_release(&outcome);
 	outcome = TOOL("show", "--source", entry);
 	CU_ASSERT_STRING_EQUAL(outcome.output, "#include \"common.h\"\n" KERNEL);
-	outcome_release(&outcome);
 	outcome = TOOL("explain", entry);
 	CU_ASSERT(contains(outcome.output, "first time"));
-	outcome_release(&outcome);
 	outcome = TOOL("show", "zzz");
 	CU_ASSERT_EQUAL(outcome.code, 1);
 	CU_ASSERT(contains(outcome.errors, "there is no entry \"zzz\""));
-	outcome_release(&outcome);
 }
 
-static void last_ones(void)
+TEST_ON("stub", last_ones)
 {
 	struct outcome outcome;
 
-	driver_begin();
 	for (char n = '1'; n <= '3'; n++) {
 		char option[] = "-DN=?";
 
@@ -418,54 +378,44 @@ static void last_ones(void)
 	CU_ASSERT(contains(outcome.output, "2 compiles in "));
 	CU_ASSERT(contains(outcome.output, "option -DN=1 -> -DN=2"));
 	CU_ASSERT(contains(outcome.output, "    options: -DN=2 -> -DN=3"));
-	outcome_release(&outcome);
 	outcome = TOOL("explain", "--last", "0");
 	CU_ASSERT_EQUAL(outcome.code, 2);
-	outcome_release(&outcome);
 	outcome = TOOL("explain", "--last", "2", "--all");
 	CU_ASSERT_EQUAL(outcome.code, 2);
-	outcome_release(&outcome);
 }
 
 /* A command is run with the layers, and explained; what it printed and returned is its own. */
-static void live(void)
+TEST_ON("stub", live)
 {
 	struct outcome outcome;
 
-	driver_begin();
 	run_header(SOURCE, "-DN=4");
 	outcome = TOOL("explain", "--", driver_client_path(), "-n", "header", "main.cl", "-DN=8");
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT(contains(outcome.output, "release context 0"));
 	CU_ASSERT(contains(outcome.output, "option -DN=4 -> -DN=8"));
-	outcome_release(&outcome);
 	driver_setenv("CKCACHE_READ_ONLY", "1");
 	outcome = TOOL("explain", "--", driver_client_path(), "-n", "header", "main.cl", "-DN=16");
 	CU_ASSERT(contains(outcome.output, "read-only: CKCACHE_READ_ONLY=1"));
 	CU_ASSERT(contains(outcome.output, " -> -DN=16"));
-	outcome_release(&outcome);
 	outcome = TOOL("explain", "--", "false");
 	CU_ASSERT_EQUAL(outcome.code, 1);
-	outcome_release(&outcome);
 }
 
 /* Where nothing is known, or no more. */
-static void empty_and_damaged(void)
+TEST_ON("stub", empty_and_damaged)
 {
 	struct outcome outcome;
 
-	driver_begin();
 	outcome = TOOL("explain");
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT_STRING_EQUAL(outcome.output, "nothing was compiled, as far as is known\n");
-	outcome_release(&outcome);
 	run_header(SOURCE, "");
 	unit_write("cache/history.old", "ckh\nckh\nckh\n");
 	unit_write("cache/history.dat", "no history");
 	outcome = TOOL("explain", "--json");
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT_STRING_EQUAL(outcome_squeezed(&outcome), "{\"compiles\":[]}");
-	outcome_release(&outcome);
 	run_header(SOURCE, "-DN=1");
 	expect("option -DN=1 added");
 	unit_write("work/trace", "{\"event\":\"miss\",\"key\":{\"a\":\"\\u00e9\",\"b\":{\"size\":1,\"hash\":\"x\"}}}\n"
@@ -473,18 +423,15 @@ static void empty_and_damaged(void)
 	outcome = TOOL("explain", "--trace", "trace");
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT(contains(outcome.output, "1 compile in "));
-	outcome_release(&outcome);
 	outcome = TOOL("explain", "--trace", "no-such");
 	CU_ASSERT_EQUAL(outcome.code, 1);
-	outcome_release(&outcome);
 }
 
 /* Of a directory that is another user's, nothing is read. */
-static void another_users(void)
+TEST_ON("stub", another_users)
 {
 	struct outcome outcome;
 
-	driver_begin();
 	run_header(SOURCE, "");
 	if (geteuid() != 0) {
 		(void)printf("SKIPPED: not root; ");
@@ -494,51 +441,6 @@ static void another_users(void)
 	outcome = TOOL("explain");
 	CU_ASSERT_EQUAL(outcome.code, 1);
 	CU_ASSERT(contains(outcome.errors, "another user"));
-	outcome_release(&outcome);
 	outcome = TOOL("show", "0");
 	CU_ASSERT_EQUAL(outcome.code, 1);
-	outcome_release(&outcome);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test of_stub[] = {
-		UNIT_TEST(first_time),
-		UNIT_TEST(another_option),
-		UNIT_TEST(another_byte_of_the_source),
-		UNIT_TEST(random_word),
-		UNIT_TEST(header_that_changes),
-		UNIT_TEST(header_that_appears),
-		UNIT_TEST(another_build_id),
-		UNIT_TEST(another_driver_version),
-		UNIT_TEST(another_environment),
-		UNIT_TEST(a_variable_changed_by_the_program),
-		UNIT_TEST(another_device),
-		UNIT_TEST(too_large),
-		UNIT_TEST(too_small),
-		UNIT_TEST(evicted),
-		UNIT_TEST(cleared),
-		UNIT_TEST(damaged),
-		UNIT_TEST(read_only),
-		UNIT_TEST(bypass),
-		UNIT_TEST(refused),
-		UNIT_TEST(recache),
-		UNIT_TEST(deferred),
-		UNIT_TEST(several_of_one_run),
-		UNIT_TEST(json),
-		UNIT_TEST(entries_are_shown),
-		UNIT_TEST(last_ones),
-		UNIT_TEST(live),
-		UNIT_TEST(empty_and_damaged),
-		UNIT_TEST(another_users),
-	};
-	/* The stub takes no intermediate language. */
-	static const struct unit_test of_others[] = {
-		UNIT_TEST(another_constant),
-		UNIT_TEST(another_option),
-	};
-
-	(void)driver_select(argc, argv);
-	return driver_is("stub") ? UNIT_MAIN("opencl.explain", of_stub)
-				 : UNIT_MAIN("opencl.explain", of_others);
 }

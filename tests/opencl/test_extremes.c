@@ -34,9 +34,8 @@ enum answer { HIT, MISS, NEITHER };
 static const char *const plain_source[] = { "extreme", "main.cl", "plain", "", NULL };
 static const char *const with_inc[] = { "extreme", "main.cl", "plain", "-I inc", NULL };
 
-static void begin(void)
+BEFORE_EACH
 {
-	driver_begin();
 	/* pocl's own cache does not see every header: the reference would be stale. */
 	driver_setenv("POCL_KERNEL_CACHE", "0");
 }
@@ -112,7 +111,6 @@ static struct cost run_layered(const struct outcome *reference, const char *cons
 	}
 	if (strstr(outcome.errors, "took "))
 		cost = cost_of(&outcome);
-	outcome_release(&outcome);
 	return cost;
 }
 
@@ -124,7 +122,6 @@ static void three_ways(const char *const *arguments, enum answer cold, enum answ
 	CU_ASSERT(outcome_good(&reference));
 	(void)run_layered(&reference, arguments, cold);
 	(void)run_layered(&reference, arguments, warm);
-	outcome_release(&reference);
 }
 
 /* A build that succeeds, and is cached. */
@@ -154,14 +151,12 @@ static void large(const char *const *arguments, enum answer cold, enum answer wa
 		CU_ASSERT(costs[i].ms <= 2 * bare.ms + MORE_MS);
 		CU_ASSERT(costs[i].kb <= bare.kb + MORE_KB + (long)(32 * size / 1024));
 	}
-	outcome_release(&reference);
 }
 
-static void source_of_64_mb(void)
+TEST(source_of_64_mb)
 {
 	char *spaces = malloc(MEGABYTE + 1);
 
-	begin();
 	CU_ASSERT_FATAL(spaces != NULL);
 	memset(spaces, ' ', MEGABYTE);
 	spaces[MEGABYTE] = '\0';
@@ -170,11 +165,10 @@ static void source_of_64_mb(void)
 	large(plain_source, MISS, HIT, 64 * MEGABYTE);
 }
 
-static void options_of_1_mb(void)
+TEST(options_of_1_mb)
 {
 	const char *const arguments[] = { "extreme", "main.cl", "plain", "@options", NULL };
 
-	begin();
 	unit_write("work/main.cl", KERNEL_OF("7"));
 	write_many("work/options", "-DA=", "x", MEGABYTE, "");
 	large(arguments, MISS, HIT, MEGABYTE);
@@ -193,45 +187,41 @@ static void limited(const char *const *arguments)
 		CU_ASSERT(outcome_same(&bare, &layered));
 		(void)printf(" %ld ms", cost_of(&layered).ms);
 		CU_ASSERT(cost_of(&layered).ms <= 2 * cost_of(&bare).ms + MORE_MS);
-		outcome_release(&layered);
 	}
 	(void)printf("; ");
 	CU_ASSERT_EQUAL(driver_stats().errors, 0);
-	outcome_release(&bare);
 }
 
 static void options_of_many_words(const char *word)
 {
 	const char *const arguments[] = { "extreme", "main.cl", "plain", "@options", NULL };
 
-	begin();
 	unit_write("work/main.cl", KERNEL_OF("7"));
 	write_many("work/options", "", word, 100000, "");
 	limited(arguments);
 }
 
-static void options_of_many_definitions(void)
+TEST_ON("stub", options_of_many_definitions)
 {
 	options_of_many_words("-DA%u=1 ");
 }
 
-static void options_of_one_name_many_times(void)
+TEST_ON("stub", options_of_one_name_many_times)
 {
 	options_of_many_words("-DA=%u ");
 }
 
-static void options_of_many_directories(void)
+TEST_ON("stub", options_of_many_directories)
 {
 	options_of_many_words("-I d%u ");
 }
 
-static void ten_thousand_headers(void)
+TEST(ten_thousand_headers)
 {
 	const char *const arguments[] = { "extreme", "main.cl", "plain", "-I inc", NULL };
 	struct outcome bare;
 	char path[64];
 
-	begin();
 	for (int i = 0; i < 10000; i++) {
 		(void)snprintf(path, sizeof(path), "work/inc/h%d.h", i);
 		unit_write(path, i == 9999 ? "#define VALUE 3\n" : "\n");
@@ -242,24 +232,20 @@ static void ten_thousand_headers(void)
 	write_value(path, 4);
 	bare = driver_client(BARE, arguments);
 	(void)run_layered(&bare, arguments, MISS);
-	outcome_release(&bare);
 	move(path, "away.h");
 	bare = driver_client(BARE, arguments);
 	(void)run_layered(&bare, arguments, NEITHER);
-	outcome_release(&bare);
 	move("away.h", path);
 	bare = driver_client(BARE, arguments);
 	(void)run_layered(&bare, arguments, HIT);
-	outcome_release(&bare);
 }
 
-static void ten_thousand_embedded_headers(void)
+TEST_ON("!stub", ten_thousand_embedded_headers)
 {
 	const char *const arguments[] = { "extreme-embedded", "10000", NULL };
 	struct outcome bare;
 	struct driver_stats stats;
 
-	begin();
 	bare = driver_client(BARE, arguments);
 	for (int i = 0; i < 2; i++) {
 		struct outcome layered = driver_client(LAYERED, arguments);
@@ -267,23 +253,20 @@ static void ten_thousand_embedded_headers(void)
 		CU_ASSERT(outcome_same(&bare, &layered));
 		(void)printf("%ld ms, bare %ld ms; ", cost_of(&layered).ms, cost_of(&bare).ms);
 		CU_ASSERT(cost_of(&layered).ms <= 2 * cost_of(&bare).ms + MORE_MS);
-		outcome_release(&layered);
 	}
 	stats = driver_stats();
 	CU_ASSERT_EQUAL(stats.errors, 0);
 	/* The object and what is linked of it. */
 	if (strstr(bare.output, "link 0"))
 		CU_ASSERT_EQUAL(stats.hits_disk, 2);
-	outcome_release(&bare);
 }
 
 /* All these are one text, so that one entry serves them. */
-static void one_text_in_many_strings(void)
+TEST(one_text_in_many_strings)
 {
 	static const char *const ways[] = { "plain", "length", "halves", "bytes", "empty-strings",
 					    "zero-lengths", "mixed-lengths" };
 
-	begin();
 	write_many("work/main.cl", "", "/* 10 B */", 1000, "\n" KERNEL_OF("7"));
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		const char *const arguments[] = { "extreme", "main.cl", ways[i], "", NULL };
@@ -301,24 +284,21 @@ static void alike(const char *const *arguments)
 		struct outcome layered = driver_client(LAYERED, arguments);
 
 		CU_ASSERT(outcome_same(&bare, &layered));
-		outcome_release(&layered);
 	}
-	outcome_release(&bare);
 }
 
-static void no_text_at_all(void)
+TEST(no_text_at_all)
 {
 	const char *const arguments[] = { "extreme", "main.cl", "nothing", "", NULL };
 	const char *const null_options[] = { "extreme", "main.cl", "nothing", "-", NULL };
 
-	begin();
 	unit_write("work/main.cl", "");
 	alike(arguments);
 	alike(null_options);
 }
 
 /* A source that differs only after a NUL is another one for who reads on. */
-static void nul_in_the_source(void)
+TEST(nul_in_the_source)
 {
 	static const char one[] = "int a;\0\n#define VALUE 1\n" KERNEL;
 	static const char two[] = "int a;\0\n#define VALUE 2\n" KERNEL;
@@ -326,30 +306,26 @@ static void nul_in_the_source(void)
 	bool good;
 	struct outcome bare;
 
-	begin();
 	unit_write_bytes("work/main.cl", one, sizeof(one) - 1);
 	bare = driver_client(BARE, arguments);
 	good = strstr(bare.output, "build 0") != NULL;
 	(void)run_layered(&bare, arguments, good ? MISS : NEITHER);
 	(void)run_layered(&bare, arguments, good ? HIT : NEITHER);
-	outcome_release(&bare);
 	unit_write_bytes("work/main.cl", two, sizeof(two) - 1);
 	three_ways(arguments, good ? MISS : NEITHER, good ? HIT : NEITHER);
 }
 
-static void nul_in_a_header(void)
+TEST(nul_in_a_header)
 {
 	static const char one[] = "int a;\0\n#define VALUE 1\n";
 	static const char two[] = "int a;\0\n#define VALUE 2\n";
 	struct outcome bare;
 	bool good;
 
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 	unit_write_bytes("work/inc/value.h", one, sizeof(one) - 1);
 	bare = driver_client(BARE, with_inc);
 	good = strstr(bare.output, "build 0") != NULL;
-	outcome_release(&bare);
 	three_ways(with_inc, good ? MISS : NEITHER, good ? HIT : NEITHER);
 	unit_write_bytes("work/inc/value.h", two, sizeof(two) - 1);
 	three_ways(with_inc, good ? MISS : NEITHER, good ? HIT : NEITHER);
@@ -357,7 +333,6 @@ static void nul_in_a_header(void)
 
 static void success_without_a_binary(const char *mode)
 {
-	begin();
 	unit_write("work/main.cl", KERNEL_OF("7"));
 	driver_stub_setting("STUB_NO_BINARY", mode);
 	three_ways(plain_source, NEITHER, NEITHER);
@@ -369,17 +344,17 @@ static void success_without_a_binary(const char *mode)
 	CU_ASSERT_EQUAL(driver_counted("build-source"), 3 + 2);
 }
 
-static void success_and_an_empty_binary(void)
+TEST_ON("stub", success_and_an_empty_binary)
 {
 	success_without_a_binary("1");
 }
 
-static void success_and_no_binary_to_be_had(void)
+TEST_ON("stub", success_and_no_binary_to_be_had)
 {
 	success_without_a_binary("error");
 }
 
-static void header_that_disappears_between_two_builds(void)
+TEST(header_that_disappears_between_two_builds)
 {
 	/* NEO numbers the builds of a process in its errors, and a hit is none of its builds. */
 	const char *const arguments[] = { "extreme-vanish", "main.cl", "-I inc", "inc/value.h",
@@ -387,7 +362,6 @@ static void header_that_disappears_between_two_builds(void)
 	struct outcome bare;
 	struct driver_stats stats;
 
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 	write_value("work/inc/value.h", 1);
 	bare = driver_client(BARE, arguments);
@@ -397,7 +371,6 @@ static void header_that_disappears_between_two_builds(void)
 		struct outcome layered = driver_client(LAYERED, arguments);
 
 		CU_ASSERT(outcome_same(&bare, &layered));
-		outcome_release(&layered);
 	}
 	stats = driver_stats();
 	CU_ASSERT_EQUAL(stats.errors, 0);
@@ -405,15 +378,13 @@ static void header_that_disappears_between_two_builds(void)
 	/* The third build of a process may come before the first one's entry is on disk. */
 	CU_ASSERT(stats.hits_disk + stats.hits_memory >= 2);
 	CU_ASSERT(stats.misses <= 4);
-	outcome_release(&bare);
 }
 
-static void directory_that_comes_and_goes(void)
+TEST(directory_that_comes_and_goes)
 {
 	const char *const arguments[] = { "extreme", "main.cl", "plain", "-I first -I second", NULL };
 	struct outcome bare;
 
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 	three_ways(arguments, NEITHER, NEITHER);
 	write_value("work/second/value.h", 2);
@@ -423,19 +394,16 @@ static void directory_that_comes_and_goes(void)
 	move("work/first", "work/third");
 	bare = driver_client(BARE, arguments);
 	(void)run_layered(&bare, arguments, HIT);
-	outcome_release(&bare);
 	move("work/third", "work/first");
 	bare = driver_client(BARE, arguments);
 	(void)run_layered(&bare, arguments, HIT);
-	outcome_release(&bare);
 }
 
 /* The compilers step over it; the stub does not, and has no say. */
-static void header_that_is_a_directory(void)
+TEST_ON("!stub", header_that_is_a_directory)
 {
 	const char *const arguments[] = { "extreme", "main.cl", "plain", "-I first -I second", NULL };
 
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 	unit_write("work/first/value.h/file", "");
 	three_ways(arguments, NEITHER, NEITHER);
@@ -449,17 +417,15 @@ static void header_that_is_a_directory(void)
 }
 
 /* What may not be read is not taken from the cache either. */
-static void header_that_may_not_be_read(void)
+TEST(header_that_may_not_be_read)
 {
 	struct outcome bare;
 
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 	write_value("work/inc/value.h", 1);
 	(void)driver_as_nobody();
 	bare = driver_client(BARE, with_inc);
 	CU_ASSERT(outcome_good(&bare));
-	outcome_release(&bare);
 	CU_ASSERT_EQUAL(chmod("work/inc/value.h", 0), 0);
 	alike(with_inc);
 	CU_ASSERT_EQUAL(chmod("work/inc/value.h", 0644), 0);
@@ -476,9 +442,8 @@ static void header_that_may_not_be_read(void)
 		CU_ASSERT_EQUAL(driver_counted("build-source"), 1 + 5 + 6 + 1);
 }
 
-static void header_that_is_a_dangling_link(void)
+TEST(header_that_is_a_dangling_link)
 {
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 	unit_write("work/inc/empty", "");
 	CU_ASSERT_EQUAL(symlink("target.h", "work/inc/value.h"), 0);
@@ -491,9 +456,8 @@ static void header_that_is_a_dangling_link(void)
 }
 
 /* Only the driver may take what a writer puts into it. */
-static void header_that_is_a_fifo(void)
+TEST(header_that_is_a_fifo)
 {
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 	unit_write("work/inc/empty", "");
 	CU_ASSERT_EQUAL(mkfifo("work/inc/value.h", 0600), 0);
@@ -502,12 +466,11 @@ static void header_that_is_a_fifo(void)
 	CU_ASSERT_EQUAL(driver_bypasses("header-unreadable"), 2);
 }
 
-static void include_cycle(void)
+TEST(include_cycle)
 {
 	struct outcome bare;
 	bool good;
 
-	begin();
 	unit_write("work/main.cl", "#include \"a.h\"\n" KERNEL);
 	unit_write("work/inc/a.h", "#include \"b.h\"\n#define VALUE 1\n");
 	unit_write("work/inc/b.h", "#include \"a.h\"\n");
@@ -516,7 +479,6 @@ static void include_cycle(void)
 	unit_write("work/inc/b.h", "#ifndef B\n#define B\n#include \"a.h\"\n#define VALUE 2\n#endif\n");
 	bare = driver_client(BARE, with_inc);
 	good = strstr(bare.output, "build 0") != NULL;	/* the stub knows no conditions */
-	outcome_release(&bare);
 	three_ways(with_inc, good ? MISS : NEITHER, good ? HIT : NEITHER);
 	unit_write("work/inc/b.h", "#ifndef B\n#define B\n#include \"a.h\"\n#define VALUE 3\n#endif\n");
 	three_ways(with_inc, good ? MISS : NEITHER, good ? HIT : NEITHER);
@@ -537,11 +499,10 @@ static void write_chain(unsigned int length, int value)
 	write_value(path, value);
 }
 
-static void deep_include_chain(void)
+TEST(deep_include_chain)
 {
 	unsigned int fine = driver_is("stub") ? 7 : 150;
 
-	begin();
 	write_chain(fine, 1);
 	cached(with_inc);
 	write_chain(fine, 2);
@@ -552,7 +513,7 @@ static void deep_include_chain(void)
 }
 
 /* One line of 10 MB each. */
-static void lines_of_10_mb(void)
+TEST_ON("stub", lines_of_10_mb)
 {
 	static const struct {
 		const char *before, *piece, *after;
@@ -570,23 +531,20 @@ static void lines_of_10_mb(void)
 		struct outcome bare;
 		bool good;
 
-		begin();
 		write_many("work/main.cl", lines[i].before, lines[i].piece, MEGABYTE, lines[i].after);
 		bare = driver_client(BARE, plain_source);
 		good = strstr(bare.output, "build 0") != NULL;
-		outcome_release(&bare);
 		large(plain_source, good ? MISS : NEITHER, good ? HIT : NEITHER, 10 * MEGABYTE);
 	}
 }
 
 /* Small texts that make a careless reader take hours. */
-static void branches_that_open_each_other(void)
+TEST_ON("stub", branches_that_open_each_other)
 {
 	const char *const arguments[] = { "extreme", "main.cl", "plain", "@options", NULL };
 	char *text = malloc(MEGABYTE);
 	int at = 0;
 
-	begin();
 	CU_ASSERT_FATAL(text != NULL);
 	for (int i = 0; i < 5000; i++)
 		at += sprintf(text + at, "#if A%d\n#define A%d 1\n#endif\n", i + 1, i);
@@ -596,24 +554,21 @@ static void branches_that_open_each_other(void)
 	limited(arguments);
 }
 
-static void macro_of_many_bodies(void)
+TEST_ON("stub", macro_of_many_bodies)
 {
-	begin();
 	write_many("work/main.cl", "", "#define A %u\n", 30000, KERNEL_OF("7"));
 	limited(plain_source);
 }
 
-static void name_computed_again_and_again(void)
+TEST_ON("stub", name_computed_again_and_again)
 {
-	begin();
 	write_many("work/inc/bodies.h", "", "#define V \"v%u.h\"\n", 60, "");
 	write_many("work/main.cl", "#include \"bodies.h\"\n", "#include V\n", 30000, KERNEL_OF("7"));
 	limited(with_inc);
 }
 
-static void file_name_again_and_again(void)
+TEST_ON("stub", file_name_again_and_again)
 {
-	begin();
 	write_many("work/main.cl", "int a = 0", " + sizeof(__FILE__)", MEGABYTE, ";\n" KERNEL_OF("7"));
 	large(plain_source, MISS, HIT, 20 * MEGABYTE);
 }
@@ -677,7 +632,7 @@ static void shadow_value(void)
 	write_value("work/value.h", 2);
 }
 
-static void headers_that_change_before_the_driver_reads_them(void)
+TEST_ON("stub", headers_that_change_before_the_driver_reads_them)
 {
 	static void (*const changes[])(void) = { change_value, replace_value, replace_directory,
 						 remove_value, shadow_value };
@@ -686,7 +641,6 @@ static void headers_that_change_before_the_driver_reads_them(void)
 		struct outcome after, before, layered;
 		struct held held;
 
-		begin();
 		unit_write("work/main.cl", "#include \"value.h\"\n" KERNEL);
 		write_value("work/inc/value.h", 1);
 		before = driver_client(BARE, with_inc);
@@ -703,9 +657,6 @@ static void headers_that_change_before_the_driver_reads_them(void)
 		write_value("work/inc/value.h", 1);
 		(void)run_layered(&before, with_inc, MISS);
 		(void)run_layered(&before, with_inc, HIT);
-		outcome_release(&before);
-		outcome_release(&after);
-		outcome_release(&layered);
 		CU_ASSERT_EQUAL(system("rm -rf cache work counts"), 0);
 	}
 }
@@ -753,7 +704,7 @@ static void wait_until_opened(const char *path, struct held *held)
  * The driver reads another header than the check after it: it is busy with
  * last.h while value.h becomes again what it was.
  */
-static void headers_that_change_and_change_back(void)
+TEST_ON("stub", headers_that_change_and_change_back)
 {
 	static const struct {
 		void (*change)(void), (*back)(void);
@@ -768,7 +719,6 @@ static void headers_that_change_and_change_back(void)
 		struct outcome before, layered;
 		struct held held;
 
-		begin();
 		unit_write("work/main.cl", "#include \"value.h\"\n#include \"last/last.h\"\n" KERNEL);
 		write_value("work/inc/value.h", 1);
 		write_many("work/last/last.h", "", "int x;\n", 20000, "");
@@ -779,19 +729,16 @@ static void headers_that_change_and_change_back(void)
 		turns[i].back();
 		layered = driver_wait(held.running);
 		CU_ASSERT(outcome_good(&layered));
-		outcome_release(&layered);
 		layered = driver_client(LAYERED, with_inc);
 		if (!outcome_same(&before, &layered))
 			(void)printf("    a stale hit after change %zu\n", i);
 		CU_ASSERT_STRING_EQUAL(before.output, layered.output);
-		outcome_release(&before);
-		outcome_release(&layered);
 		CU_ASSERT_EQUAL(system("rm -rf cache work counts"), 0);
 	}
 }
 
 /* An embedded header and a file of one name; an embedded header that includes a file. */
-static void embedded_headers_and_files(void)
+TEST_ON("!stub", embedded_headers_and_files)
 {
 	const char *const arguments[] = { "extreme-compile", "main.cl", "-I inc", "value.h", "embedded",
 					  "outer/user.h", "user", NULL };
@@ -800,7 +747,6 @@ static void embedded_headers_and_files(void)
 	unsigned int expected;
 	bool good;
 
-	begin();
 	unit_write("work/main.cl", "#include \"value.h\"\n#include \"outer/user.h\"\n"
 				   KERNEL_OF("VALUE * 100 + OTHER"));
 	unit_write("work/embedded", "#define VALUE 5\n");
@@ -811,7 +757,6 @@ static void embedded_headers_and_files(void)
 	good = strstr(bare.output, "link 0") != NULL;
 	if (!good)
 		(void)printf("%s cannot; ", driver_selected()->name);
-	outcome_release(&bare);
 	for (int i = 0; i < 3; i++) {
 		/* Any file of a header's name counts, since drivers differ in which goes first. */
 		if (i == 1)
@@ -823,9 +768,7 @@ static void embedded_headers_and_files(void)
 			struct outcome layered = driver_client(LAYERED, arguments);
 
 			CU_ASSERT(outcome_same(&bare, &layered));
-			outcome_release(&layered);
 		}
-		outcome_release(&bare);
 	}
 	stats = driver_stats();
 	/* The object each time, and the link of it: again at most where the object differs. */
@@ -834,69 +777,10 @@ static void embedded_headers_and_files(void)
 	CU_ASSERT_EQUAL(stats.errors, 0);
 }
 
-static void invalid_handles_and_arguments(void)
+TEST(invalid_handles_and_arguments)
 {
 	/* NEO calls a program failed whose compilation it refused; the specification does not say. */
 	const char *const arguments[] = { "invalid", driver_is("neo") ? "codes" : NULL, NULL };
 
-	begin();
 	cached(arguments);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test stub[] = {
-		UNIT_TEST(source_of_64_mb),
-		UNIT_TEST(options_of_1_mb),
-		UNIT_TEST(options_of_many_definitions),
-		UNIT_TEST(options_of_one_name_many_times),
-		UNIT_TEST(options_of_many_directories),
-		UNIT_TEST(ten_thousand_headers),
-		UNIT_TEST(one_text_in_many_strings),
-		UNIT_TEST(no_text_at_all),
-		UNIT_TEST(nul_in_the_source),
-		UNIT_TEST(nul_in_a_header),
-		UNIT_TEST(success_and_an_empty_binary),
-		UNIT_TEST(success_and_no_binary_to_be_had),
-		UNIT_TEST(header_that_disappears_between_two_builds),
-		UNIT_TEST(directory_that_comes_and_goes),
-		UNIT_TEST(header_that_may_not_be_read),
-		UNIT_TEST(header_that_is_a_dangling_link),
-		UNIT_TEST(header_that_is_a_fifo),
-		UNIT_TEST(include_cycle),
-		UNIT_TEST(deep_include_chain),
-		UNIT_TEST(lines_of_10_mb),
-		UNIT_TEST(branches_that_open_each_other),
-		UNIT_TEST(macro_of_many_bodies),
-		UNIT_TEST(name_computed_again_and_again),
-		UNIT_TEST(file_name_again_and_again),
-		UNIT_TEST(headers_that_change_before_the_driver_reads_them),
-		UNIT_TEST(headers_that_change_and_change_back),
-		UNIT_TEST(invalid_handles_and_arguments),
-	};
-	/* What real compilers do in seconds. */
-	static const struct unit_test real[] = {
-		UNIT_TEST(source_of_64_mb),
-		UNIT_TEST(options_of_1_mb),
-		UNIT_TEST(ten_thousand_headers),
-		UNIT_TEST(ten_thousand_embedded_headers),
-		UNIT_TEST(one_text_in_many_strings),
-		UNIT_TEST(no_text_at_all),
-		UNIT_TEST(nul_in_the_source),
-		UNIT_TEST(nul_in_a_header),
-		UNIT_TEST(header_that_disappears_between_two_builds),
-		UNIT_TEST(directory_that_comes_and_goes),
-		UNIT_TEST(header_that_is_a_directory),
-		UNIT_TEST(header_that_may_not_be_read),
-		UNIT_TEST(header_that_is_a_dangling_link),
-		UNIT_TEST(header_that_is_a_fifo),
-		UNIT_TEST(include_cycle),
-		UNIT_TEST(deep_include_chain),
-		UNIT_TEST(embedded_headers_and_files),
-		UNIT_TEST(invalid_handles_and_arguments),
-	};
-
-	(void)driver_select(argc, argv);
-	return driver_is("stub") ? UNIT_MAIN("opencl.extremes", stub) :
-				   UNIT_MAIN("opencl.extremes", real);
 }

@@ -71,7 +71,7 @@ static void *layer_function(const char *name)
 	return function;
 }
 
-static void exports_four_functions(void)
+TEST(exports_four_functions)
 {
 	char command[4096], line[256];
 	unsigned int known = 0, unknown = 0;
@@ -96,7 +96,7 @@ static void exports_four_functions(void)
 	CU_ASSERT_EQUAL(unknown, 0);
 }
 
-static void answers_version_and_name(void)
+TEST(answers_version_and_name)
 {
 	pfn_clGetLayerInfo info = (pfn_clGetLayerInfo)layer_function("clGetLayerInfo");
 	cl_layer_api_version version = 0;
@@ -208,36 +208,22 @@ static int check_bad_arguments(pfn_clInitLayer init)
 	return init(ENTRIES, &target, &count, NULL) == CL_SUCCESS ? 5 : 0;
 }
 
-static void leaves_alone_what_it_does_not_need(void)
+TEST(leaves_alone_what_it_does_not_need)
 {
 	CU_ASSERT_EQUAL(in_child(check_table), 0);
 }
 
-static void reads_no_more_entries_than_given(void)
+TEST(reads_no_more_entries_than_given)
 {
 	CU_ASSERT_EQUAL(in_child(check_short_table), 0);
 }
 
-static void disabled_table_is_empty(void)
+TEST(disabled_table_is_empty)
 {
 	CU_ASSERT_EQUAL(in_child(check_disabled), 0);
 }
 
-static void refuses_bad_arguments(void)
+TEST(refuses_bad_arguments)
 {
 	CU_ASSERT_EQUAL(in_child(check_bad_arguments), 0);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(exports_four_functions),
-		UNIT_TEST(answers_version_and_name),
-		UNIT_TEST(leaves_alone_what_it_does_not_need),
-		UNIT_TEST(reads_no_more_entries_than_given),
-		UNIT_TEST(disabled_table_is_empty),
-		UNIT_TEST(refuses_bad_arguments),
-	};
-
-	return UNIT_MAIN("opencl.layer", tests);
 }

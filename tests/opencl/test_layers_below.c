@@ -23,14 +23,12 @@ static unsigned int run(const char *layers)
 	outcome = CLIENT(LAYERED, "vector");
 	CU_ASSERT_EQUAL(unsetenv("CKCACHE_TEST_LAYER"), 0);
 	CU_ASSERT(outcome_good(&outcome));
-	outcome_release(&outcome);
 	return driver_counted("build-source") - built;
 }
 
 /* Each setting of such a layer is another program, and none of them is the program without it. */
-static void one_that_changes_builds_is_never_cached(void)
+TEST(one_that_changes_builds_is_never_cached)
 {
-	driver_begin();
 	driver_setenv("X", "1");
 	CU_ASSERT_EQUAL(run(CHANGES ":" CKCACHE), 1);
 	CU_ASSERT_EQUAL(run(CHANGES ":" CKCACHE), 1);
@@ -43,24 +41,21 @@ static void one_that_changes_builds_is_never_cached(void)
 	CU_ASSERT_EQUAL(run(CHANGES ":" CKCACHE), 1);
 }
 
-static void links_are_not_cached_either(void)
+TEST(links_are_not_cached_either)
 {
 	struct outcome outcome;
 
-	driver_begin();
 	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_TEST_LAYER", CHANGES ":" CKCACHE, 1), 0);
 	outcome = CLIENT(LAYERED, "link");
 	CU_ASSERT_EQUAL(unsetenv("CKCACHE_TEST_LAYER"), 0);
 	CU_ASSERT(outcome_good(&outcome));
-	outcome_release(&outcome);
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
 	CU_ASSERT_EQUAL(driver_stats().bypasses, driver_bypasses("layer-below") + driver_bypasses("link-input"));
 }
 
 /* What it appends is seen above the driver. */
-static void above_the_cache_it_is_in_the_key(void)
+TEST(above_the_cache_it_is_in_the_key)
 {
-	driver_begin();
 	driver_setenv("X", "1");
 	CU_ASSERT_EQUAL(run(CKCACHE ":" CHANGES), 1);
 	CU_ASSERT_EQUAL(run(CKCACHE ":" CHANGES), 0);
@@ -69,9 +64,8 @@ static void above_the_cache_it_is_in_the_key(void)
 	CU_ASSERT_EQUAL(driver_stats().bypasses, 0);
 }
 
-static void one_that_looks_on_is_in_the_key(void)
+TEST(one_that_looks_on_is_in_the_key)
 {
-	driver_begin();
 	CU_ASSERT_EQUAL(run(LOOKS_ON ":" CKCACHE), 1);
 	CU_ASSERT_EQUAL(run(LOOKS_ON ":" CKCACHE), 0);
 	CU_ASSERT_EQUAL(run(CKCACHE), 1);
@@ -84,9 +78,8 @@ static void one_that_looks_on_is_in_the_key(void)
 }
 
 /* Its calls are those of the one above it. */
-static void behind_one_that_looks_on_it_is_seen(void)
+TEST(behind_one_that_looks_on_it_is_seen)
 {
-	driver_begin();
 	CU_ASSERT_EQUAL(run(CHANGES ":" LOOKS_ON ":" CKCACHE), 1);
 	CU_ASSERT_EQUAL(run(CHANGES ":" LOOKS_ON ":" CKCACHE), 1);
 	CU_ASSERT_EQUAL(driver_bypasses("layer-below"), 2);
@@ -94,17 +87,15 @@ static void behind_one_that_looks_on_it_is_seen(void)
 	CU_ASSERT_EQUAL(run(LOOKS_ON ":" CKCACHE ":" CHANGES), 0);
 }
 
-static void one_that_has_no_part_in_builds_does_not_matter(void)
+TEST(one_that_has_no_part_in_builds_does_not_matter)
 {
-	driver_begin();
 	CU_ASSERT_EQUAL(run(CKCACHE), 1);
 	CU_ASSERT_EQUAL(run(ELSEWHERE ":" CKCACHE), 0);
 }
 
-static void code_of_no_file_is_not_cached(void)
+TEST(code_of_no_file_is_not_cached)
 {
 #ifdef __x86_64__
-	driver_begin();
 	CU_ASSERT_EQUAL(run(CODE_OF_NO_FILE ":" CKCACHE), 1);
 	CU_ASSERT_EQUAL(run(CODE_OF_NO_FILE ":" CKCACHE), 1);
 	CU_ASSERT_EQUAL(driver_bypasses("layer-below"), 2);
@@ -112,7 +103,7 @@ static void code_of_no_file_is_not_cached(void)
 }
 
 /* Whoever is asked in the driver's place decides what is built, what is kept, or what the key says. */
-static void each_call_that_has_a_part_in_builds_counts(void)
+TEST(each_call_that_has_a_part_in_builds_counts)
 {
 #ifdef __x86_64__
 #define CALL(name) { #name, offsetof(cl_icd_dispatch, name) }
@@ -153,33 +144,14 @@ static void each_call_that_has_a_part_in_builds_counts(void)
 }
 
 /* As the loader takes them: by any name. */
-static void a_name_that_only_begins_so_is_another(void)
+TEST(a_name_that_only_begins_so_is_another)
 {
 	char path[4096];
 
-	driver_begin();
 	(void)snprintf(path, sizeof(path), "%s/libCLObjectLifetimeLayer.so_changed", unit_dir());
 	CU_ASSERT_EQUAL(symlink(LOOKS_ON, path), 0);
 	strcat(path, ":" CKCACHE);
 	CU_ASSERT_EQUAL(run(path), 1);
 	CU_ASSERT_EQUAL(run(path), 1);
 	CU_ASSERT_EQUAL(driver_bypasses("layer-below"), 2);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(one_that_changes_builds_is_never_cached),
-		UNIT_TEST(links_are_not_cached_either),
-		UNIT_TEST(above_the_cache_it_is_in_the_key),
-		UNIT_TEST(one_that_looks_on_is_in_the_key),
-		UNIT_TEST(behind_one_that_looks_on_it_is_seen),
-		UNIT_TEST(one_that_has_no_part_in_builds_does_not_matter),
-		UNIT_TEST(code_of_no_file_is_not_cached),
-		UNIT_TEST(each_call_that_has_a_part_in_builds_counts),
-		UNIT_TEST(a_name_that_only_begins_so_is_another),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("opencl.layers_below", tests);
 }

@@ -42,9 +42,7 @@ static void runs_alike(unsigned int times, const char *const *arguments)
 		struct outcome outcome = driver_client(LAYERED, arguments);
 
 		CU_ASSERT(outcome_same(&reference, &outcome));
-		outcome_release(&outcome);
 	}
-	outcome_release(&reference);
 }
 #define RUNS_ALIKE(times, ...) runs_alike(times, (const char *const[]){ __VA_ARGS__, NULL })
 
@@ -56,13 +54,11 @@ static void prints(const char *expected, const char *const *arguments)
 	CU_ASSERT_STRING_EQUAL(outcome.output, expected);
 	if (strcmp(outcome.output, expected) != 0)
 		(void)printf("\n    printed: %s\n    %s\n", outcome.output, outcome.errors);
-	outcome_release(&outcome);
 }
 #define PRINTS(expected, ...) prints(expected, (const char *const[]){ __VA_ARGS__, NULL })
 
-static void late_capture_is_not_of_a_later_compile(void)
+TEST(late_capture_is_not_of_a_later_compile)
 {
-	driver_begin();
 	driver_setenv("CKCACHE_CAPTURE", "late");
 	RUNS_ALIKE(1, "compile-built");
 	RUNS_ALIKE(1, "vector", "-DK=5");
@@ -85,18 +81,18 @@ static void superseded(const char *mode, const char *capture, uint64_t stores)
 	RUNS_ALIKE(2, "vector", "-DK=2");
 }
 
-static void superseded_build_is_not_stored(void)
+TEST(superseded_build_is_not_stored)
 {
 	superseded("callback", "eager", 0);
 }
 
 /* The next build waits until the binaries are read: they are the first one's, of the size that was asked for. */
-static void a_build_waits_while_another_is_read(void)
+TEST(a_build_waits_while_another_is_read)
 {
 	superseded("binary", "eager", 2);
 }
 
-static void superseded_build_is_not_stored_late(void)
+TEST(superseded_build_is_not_stored_late)
 {
 	superseded("callback", "late", 0);
 }
@@ -113,19 +109,19 @@ static void nested(const char *capture, const char *async)
 	RUNS_ALIKE(1, "vector", "-DK=3");
 }
 
-static void callbacks_may_build_the_program_again(void)
+TEST(callbacks_may_build_the_program_again)
 {
 	nested("eager", NULL);
 	/* Three builds and an object. */
 	CU_ASSERT_EQUAL(driver_stats().entries, 4);
 }
 
-static void asynchronous_callbacks_may_build_the_program_again(void)
+TEST(asynchronous_callbacks_may_build_the_program_again)
 {
 	nested("eager", "1");
 }
 
-static void callbacks_may_build_again_what_is_not_captured_at_once(void)
+TEST(callbacks_may_build_again_what_is_not_captured_at_once)
 {
 	static const char *const captures[] = { "late", "deferred" };
 
@@ -135,11 +131,10 @@ static void callbacks_may_build_again_what_is_not_captured_at_once(void)
 	}
 }
 
-static void forked_child_leaves_captures_at_exit_to_its_parent(void)
+TEST(forked_child_leaves_captures_at_exit_to_its_parent)
 {
 	char counts[4096];
 
-	driver_begin();
 	driver_setenv("CKCACHE_CAPTURE", "late");
 	(void)snprintf(counts, sizeof(counts), "%s/counts-of-child", unit_dir());
 	PRINTS("build 0\nright 1\nchild 0\n", "exit-forked", counts);
@@ -152,11 +147,10 @@ static void forked_child_leaves_captures_at_exit_to_its_parent(void)
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
 }
 
-static void forked_child_waits_for_no_build_of_its_parent(void)
+TEST(forked_child_waits_for_no_build_of_its_parent)
 {
 	if (is_left_to_others())
 		return;
-	driver_begin();
 	PRINTS("child's build 0\nright 1\nbuild 0\nbuild 0\nright 1\nrelease 0\n"
 	       "child 0\nbuild 0\nbuild 0\nright 1\nrelease 0\nrelease context 0\n",
 	       "fork-building");
@@ -166,9 +160,8 @@ static void forked_child_waits_for_no_build_of_its_parent(void)
 	RUNS_ALIKE(1, "vector", "-DK=4");
 }
 
-static void forked_child_waits_for_no_callback_of_its_parent(void)
+TEST(forked_child_waits_for_no_callback_of_its_parent)
 {
-	driver_begin();
 	driver_setenv("STUB_ASYNC", "1");
 	PRINTS("build 0\nchild's build 0\nright 1\nchild 0\nright 1\nrelease 0\n"
 	       "release context 0\n", "fork-called-back");
@@ -210,9 +203,8 @@ static void older_kernels_live(const char *options, const char *first)
 			driver_counted("create-source") + driver_counted("create-binary"));
 }
 
-static void program_lives_as_long_as_kernels_of_any_build(void)
+TEST(program_lives_as_long_as_kernels_of_any_build)
 {
-	driver_begin();
 	driver_stub_setting("STUB_REBUILD", "1");
 	RUNS_ALIKE(1, "vector", "-DK=1");
 	RUNS_ALIKE(1, "vector", "-DK=2");
@@ -225,9 +217,8 @@ static void program_lives_as_long_as_kernels_of_any_build(void)
 	CU_ASSERT(driver_stats().hits_disk + driver_stats().hits_memory >= 10);
 }
 
-static void refused_calls_leave_the_program_as_it_was(void)
+TEST(refused_calls_leave_the_program_as_it_was)
 {
-	driver_begin();
 	RUNS_ALIKE(3, "refused");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
@@ -235,9 +226,8 @@ static void refused_calls_leave_the_program_as_it_was(void)
 	RUNS_ALIKE(1, "vector", "-DK=6");
 }
 
-static void refused_calls_leave_a_late_capture_right(void)
+TEST(refused_calls_leave_a_late_capture_right)
 {
-	driver_begin();
 	driver_setenv("CKCACHE_CAPTURE", "late");
 	RUNS_ALIKE(3, "refused");
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
@@ -259,7 +249,7 @@ static unsigned int traced(const char *text)
 	return count;
 }
 
-static void libraries_may_come_and_go(void)
+TEST(libraries_may_come_and_go)
 {
 	static const char *const arguments[] = { "libraries", PASSING_LIBRARY, "2000", NULL };
 	unsigned int built = 0, misses, bypasses;
@@ -267,14 +257,12 @@ static void libraries_may_come_and_go(void)
 	char path[4096];
 	uint64_t entries;
 
-	driver_begin();
 	(void)snprintf(path, sizeof(path), "%s/trace", unit_dir());
 	driver_setenv("CKCACHE_TRACE", path);
 	outcome = driver_client(LAYERED, arguments);
 	CU_ASSERT(outcome_good(&outcome));
 	CU_ASSERT_STRING_EQUAL(outcome.output, "wrong 0 failures 0\nrelease context 0\n");
 	CU_ASSERT(sscanf(outcome.errors, "built %u", &built) == 1 && built > 0);
-	outcome_release(&outcome);
 	driver_setenv("CKCACHE_TRACE", NULL);
 	/* Where what looks like a compiler came during a build, that is not stored. */
 	misses = traced("\"event\":\"miss\"");
@@ -306,15 +294,14 @@ static void driver_without_binaries(const char *mode)
 	CU_ASSERT_EQUAL(driver_counted("create-binary"), 0);
 }
 
-static void empty_binary_is_a_bypass(void) { driver_without_binaries("1"); }
-static void refused_binary_is_a_bypass(void) { driver_without_binaries("error"); }
+TEST(empty_binary_is_a_bypass) { driver_without_binaries("1"); }
+TEST(refused_binary_is_a_bypass) { driver_without_binaries("error"); }
 
 /* By a signal that no thread can block: the layer's own blocks all that can be. */
-static void process_ends_with_the_last_thread_of_the_application(void)
+TEST(process_ends_with_the_last_thread_of_the_application)
 {
 	if (is_left_to_others())
 		return;
-	driver_begin();
 	driver_shell("exec timeout -s KILL 20 \"$@\"");
 	RUNS_ALIKE(2, "pthread-exit");
 	CU_ASSERT_EQUAL(driver_stats().stores, 2);
@@ -334,11 +321,10 @@ static void make_gate(const char *setting, char path[4096])
 	driver_stub_setting(setting, path);
 }
 
-static void answer_about_an_earlier_build_is_not_stored(void)
+TEST(answer_about_an_earlier_build_is_not_stored)
 {
 	char gate[4096], expected[256];
 
-	driver_begin();
 	driver_setenv("CKCACHE_CAPTURE", "deferred");
 	make_gate("STUB_BINARIES_GATE", gate);
 	{
@@ -347,7 +333,6 @@ static void answer_about_an_earlier_build_is_not_stored(void)
 		CU_ASSERT(outcome_good(&outcome));
 		(void)snprintf(expected, sizeof(expected), "build 0\nsizes 0\nbuild again 0\nasked 0\n");
 		CU_ASSERT(strncmp(outcome.output, expected, strlen(expected)) == 0);
-		outcome_release(&outcome);
 	}
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
 	driver_stub_setting(NULL, NULL);
@@ -356,17 +341,15 @@ static void answer_about_an_earlier_build_is_not_stored(void)
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 0);
 }
 
-static void link_is_not_stored_whose_input_was_compiled_meanwhile(void)
+TEST(link_is_not_stored_whose_input_was_compiled_meanwhile)
 {
 	char gate[4096];
 
-	driver_begin();
 	make_gate("STUB_LINK_GATE", gate);
 	{
 		struct outcome outcome = CLIENT(LAYERED, "compiled-while-linked", gate);
 
 		CU_ASSERT(outcome_good(&outcome));
-		outcome_release(&outcome);
 	}
 	CU_ASSERT_EQUAL(driver_stats().entries, 2);	/* the objects */
 	driver_stub_setting(NULL, NULL);
@@ -375,16 +358,14 @@ static void link_is_not_stored_whose_input_was_compiled_meanwhile(void)
 }
 
 /* What the object was before is still known, and is no longer what is linked. */
-static void link_of_what_was_compiled_uncached_is_not_looked_up(void)
+TEST(link_of_what_was_compiled_uncached_is_not_looked_up)
 {
-	driver_begin();
 	RUNS_ALIKE(2, "linked-again", "-DK=6 -fplugin=x");
 	CU_ASSERT_EQUAL(driver_bypasses("link-input"), 2);
 }
 
-static void an_error_is_no_answer(void)
+TEST(an_error_is_no_answer)
 {
-	driver_begin();
 	driver_setenv("CKCACHE_CAPTURE", "deferred");
 	driver_stub_setting("STUB_NO_BINARY", "error\nSTUB_DEVICES=3");
 	RUNS_ALIKE(1, "some-binaries");
@@ -394,11 +375,10 @@ static void an_error_is_no_answer(void)
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
 }
 
-static void build_during_the_end_is_not_stored_as_the_one_before(void)
+TEST(build_during_the_end_is_not_stored_as_the_one_before)
 {
 	char gate[4096];
 
-	driver_begin();
 	driver_setenv("CKCACHE_CAPTURE", "late");
 	make_gate("STUB_SIZES_GATE", gate);
 	PRINTS("build 0\n", "rebuilt-at-exit", gate);
@@ -409,11 +389,10 @@ static void build_during_the_end_is_not_stored_as_the_one_before(void)
 	RUNS_ALIKE(1, "vector", "-DK=2");
 }
 
-static void what_is_being_built_is_left_alone_at_the_end(void)
+TEST(what_is_being_built_is_left_alone_at_the_end)
 {
 	char gate[4096];
 
-	driver_begin();
 	driver_setenv("CKCACHE_CAPTURE", "late");
 	RUNS_ALIKE(1, "vector", "-DK=2");
 	make_gate("STUB_LOAD_GATE", gate);
@@ -421,9 +400,8 @@ static void what_is_being_built_is_left_alone_at_the_end(void)
 	CU_ASSERT_EQUAL(driver_counted("read-binary"), 1);
 }
 
-static void late_capture_is_read_before_others_are_brought_back(void)
+TEST(late_capture_is_read_before_others_are_brought_back)
 {
-	driver_begin();
 	driver_stub_setting("STUB_DEVICES", "2");
 	driver_setenv("CKCACHE_CAPTURE", "late");
 	/* So that the second build is a hit, and the third one has to bring it back. */
@@ -433,37 +411,4 @@ static void late_capture_is_read_before_others_are_brought_back(void)
 	CU_ASSERT(driver_stats().hits_disk >= 2);
 	RUNS_ALIKE(1, "vector", "-DK=2");
 	RUNS_ALIKE(2, "late-then-subset");
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(late_capture_is_not_of_a_later_compile),
-		UNIT_TEST(superseded_build_is_not_stored),
-		UNIT_TEST(a_build_waits_while_another_is_read),
-		UNIT_TEST(superseded_build_is_not_stored_late),
-		UNIT_TEST(callbacks_may_build_the_program_again),
-		UNIT_TEST(asynchronous_callbacks_may_build_the_program_again),
-		UNIT_TEST(callbacks_may_build_again_what_is_not_captured_at_once),
-		UNIT_TEST(forked_child_leaves_captures_at_exit_to_its_parent),
-		UNIT_TEST(forked_child_waits_for_no_build_of_its_parent),
-		UNIT_TEST(forked_child_waits_for_no_callback_of_its_parent),
-		UNIT_TEST(program_lives_as_long_as_kernels_of_any_build),
-		UNIT_TEST(refused_calls_leave_the_program_as_it_was),
-		UNIT_TEST(refused_calls_leave_a_late_capture_right),
-		UNIT_TEST(libraries_may_come_and_go),
-		UNIT_TEST(process_ends_with_the_last_thread_of_the_application),
-		UNIT_TEST(answer_about_an_earlier_build_is_not_stored),
-		UNIT_TEST(link_is_not_stored_whose_input_was_compiled_meanwhile),
-		UNIT_TEST(link_of_what_was_compiled_uncached_is_not_looked_up),
-		UNIT_TEST(build_during_the_end_is_not_stored_as_the_one_before),
-		UNIT_TEST(an_error_is_no_answer),
-		UNIT_TEST(what_is_being_built_is_left_alone_at_the_end),
-		UNIT_TEST(late_capture_is_read_before_others_are_brought_back),
-		UNIT_TEST(empty_binary_is_a_bypass),
-		UNIT_TEST(refused_binary_is_a_bypass),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("opencl.lives", tests);
 }

@@ -21,9 +21,8 @@ static struct outcome run(void)
 	return outcome;
 }
 
-static void begin(void)
+BEFORE_EACH
 {
-	driver_begin();
 	driver_setenv("POCL_KERNEL_CACHE", "0");
 	driver_shell(instead);
 }
@@ -68,26 +67,23 @@ static void expect_start(const struct outcome *outcome, unsigned int built, unsi
 	expect(outcome, start, "kernels created", 3, 3);
 }
 
-static void second_run_builds_nothing(void)
+TEST(second_run_builds_nothing)
 {
 	struct outcome outcome;
 
-	begin();
 	outcome = run();
 	expect_memory(&outcome);
 	expect_start(&outcome, 3, 0, 0);
-	outcome_release(&outcome);
 	outcome = run();
 	expect_memory(&outcome);
 	expect_start(&outcome, 0, 3, 0);
-	outcome_release(&outcome);
 	/* The store is one like any other. */
 	CU_ASSERT_EQUAL(driver_stats().entries, 3);
 	CU_ASSERT_EQUAL(driver_stats().misses, 3);
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 3);
 }
 
-static void refused_binaries_are_built_again(void)
+TEST_ON("stub", refused_binaries_are_built_again)
 {
 	static const char *const settings[][2] = {
 		{ "STUB_REFUSE_BINARY", "1" }, { "STUB_REFUSE_BINARY_BUILD", "1" },
@@ -95,66 +91,39 @@ static void refused_binaries_are_built_again(void)
 	};
 	struct outcome outcome;
 
-	if (!driver_is("stub"))
-		return;
-	begin();
 	outcome = run();
 	expect_start(&outcome, 3, 0, 0);
-	outcome_release(&outcome);
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
 		driver_stub_setting(settings[i][0], settings[i][1]);
 		outcome = run();
 		expect_start(&outcome, 3, 0, 3);
-		outcome_release(&outcome);
 		CU_ASSERT_EQUAL(driver_stats().errors, 3 * (i + 1));
 		driver_stub_setting(NULL, NULL);
 		outcome = run();
 		expect_start(&outcome, 0, 3, 0);
-		outcome_release(&outcome);
 	}
 }
 
-static void binaries_that_cannot_be_read_are_not_stored(void)
+TEST_ON("stub", binaries_that_cannot_be_read_are_not_stored)
 {
 	static const char *const values[] = { "1", "error" };
 	struct outcome outcome;
 
-	if (!driver_is("stub"))
-		return;
-	begin();
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		driver_stub_setting("STUB_NO_BINARY", values[i]);
 		outcome = run();
 		expect_start(&outcome, 3, 0, 0);
-		outcome_release(&outcome);
 	}
 }
 
-static void without_a_store_it_runs_all_the_same(void)
+TEST_ON("stub", without_a_store_it_runs_all_the_same)
 {
 	struct outcome outcome;
 
-	if (!driver_is("stub"))
-		return;
-	begin();
 	driver_setenv("CKCACHE_PERSISTENT", "0");
 	for (int i = 0; i < 2; i++) {
 		outcome = run();
 		expect_memory(&outcome);
 		expect_start(&outcome, 3, 0, 0);
-		outcome_release(&outcome);
 	}
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(second_run_builds_nothing),
-		UNIT_TEST(refused_binaries_are_built_again),
-		UNIT_TEST(binaries_that_cannot_be_read_are_not_stored),
-		UNIT_TEST(without_a_store_it_runs_all_the_same),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("opencl.mini_runtime", tests);
 }

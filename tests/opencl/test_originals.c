@@ -31,8 +31,6 @@ static void run_same(int line, const char *const *arguments)
 		printf("line %d: %s\n", line, arguments[0]);
 		CU_FAIL("the answers differ");
 	}
-	outcome_release(&bare);
-	outcome_release(&layered);
 }
 
 /* The stub driver as a library of that name, with a setting and, where it is given, a version. */
@@ -48,9 +46,8 @@ static void begin_as(const char *name, const char *setting, const char *version)
 	unit_write("settings", settings);
 }
 
-static void new_links_of_hits_are_linked(void)
+TEST(new_links_of_hits_are_linked)
 {
-	driver_begin();
 	if (is_stub())
 		driver_stub_setting("STUB_REFUSE_LOADED_LINK", "1");
 	SAME("relink", "", "7");
@@ -61,33 +58,28 @@ static void new_links_of_hits_are_linked(void)
 		CU_ASSERT_EQUAL(driver_bypasses("link-refused"), 0);
 }
 
-static void a_refused_link_is_stored(void)
+TEST_ON("stub", a_refused_link_is_stored)
 {
 	struct outcome outcome;
 	unsigned int compiled;
 
-	driver_begin();
 	driver_stub_setting("STUB_REFUSE_LOADED_LINK", "1");
 	outcome = CLIENT(LAYERED, "relink", "", "7");
-	outcome_release(&outcome);
 	outcome = CLIENT(LAYERED, "relink", "-DNEW", "7");
-	outcome_release(&outcome);
 	compiled = driver_counted("compile");
 	outcome = CLIENT(LAYERED, "relink", "-DNEW", "7");
 	CU_ASSERT(outcome_good(&outcome));
-	outcome_release(&outcome);
 	CU_ASSERT_EQUAL(driver_counted("compile"), compiled);
 	/* Every program that the layer made is gone. */
 	CU_ASSERT_EQUAL(driver_counted("free-source"), driver_counted("create-source"));
 }
 
 /* What the objects were compiled from is as it was: such a link is kept, for as long as that holds. */
-static void a_refused_link_of_files_depends_on_them(void)
+TEST_ON("stub", a_refused_link_of_files_depends_on_them)
 {
 	char function[64];
 	struct outcome outcome;
 
-	driver_begin();
 	driver_stub_setting("STUB_REFUSE_LOADED_LINK", "1");
 	unit_write("work/value.h", "int seven;\n");
 	(void)snprintf(function, sizeof(function), "7;}\n#include \"value.h\"\nint x() {return 0");
@@ -100,11 +92,10 @@ static void a_refused_link_of_files_depends_on_them(void)
 	SAME("relink", "-DNEW", function);
 	outcome = CLIENT(LAYERED, "relink", "-DNEW", function);
 	CU_ASSERT(outcome_good(&outcome));
-	outcome_release(&outcome);
 }
 
 /* A file that is another when the objects are compiled again: the link is not what its key says. */
-static void a_refused_link_of_changed_files_is_not_kept(void)
+TEST_ON("stub", a_refused_link_of_changed_files_is_not_kept)
 {
 	static const char *const ways[] = { NULL, "library" };
 
@@ -117,7 +108,6 @@ static void a_refused_link_of_changed_files_is_not_kept(void)
 		outcome = CLIENT(LAYERED, "link-changed", "-DNEW", "change", ways[i]);
 		CU_ASSERT(outcome_good(&outcome));
 		CU_ASSERT_EQUAL(driver_bypasses("link-refused"), i + 1);
-		outcome_release(&outcome);
 		SAME("link-changed", "-DNEW", "same", ways[i]);
 		SAME("link-changed", "-DNEW", "same", ways[i]);
 		CU_ASSERT_EQUAL(driver_bypasses("link-refused"), i + 1);
@@ -125,12 +115,11 @@ static void a_refused_link_of_changed_files_is_not_kept(void)
 }
 
 /* A library of a changed file that cannot be made again is no part of a link. */
-static void a_library_that_fails_is_not_linked(void)
+TEST_ON("stub", a_library_that_fails_is_not_linked)
 {
 	struct outcome outcome;
 	unsigned int links;
 
-	driver_begin();
 	driver_stub_setting("STUB_REFUSE_LOADED_LINK", "1");
 	SAME("link-changed", "", "same", "library");
 	links = driver_counted("link");
@@ -138,10 +127,9 @@ static void a_library_that_fails_is_not_linked(void)
 	CU_ASSERT(outcome_good(&outcome));
 	/* What was loaded, and the library's own. */
 	CU_ASSERT_EQUAL(driver_counted("link"), links + 2);
-	outcome_release(&outcome);
 }
 
-static void kernels_of_objects_have_the_drivers_error(void)
+TEST(kernels_of_objects_have_the_drivers_error)
 {
 	static const char *const settings[] = { "", "STUB_STRICT_OBJECTS", "STUB_OBJECTS_UNBUILT" };
 
@@ -157,18 +145,16 @@ static void kernels_of_objects_have_the_drivers_error(void)
 	}
 }
 
-static void what_binaries_lose_is_answered(void)
+TEST(what_binaries_lose_is_answered)
 {
 	if (is_stub())
 		begin_as("libpocl.so.2", "STUB_LOSE_ANSWERS", NULL);
-	else
-		driver_begin();
 	SAME("queries");
 	SAME("queries");
 	CU_ASSERT(driver_stats().hits_disk >= 1);
 }
 
-static void each_device_has_its_answer(void)
+TEST_ON("stub", each_device_has_its_answer)
 {
 	begin_as("libpocl.so.2", "STUB_LOSE_ANSWERS", "7.1\nSTUB_DEVICES=3");
 	SAME("queries");
@@ -178,7 +164,7 @@ static void each_device_has_its_answer(void)
 }
 
 /* The same driver's older version creates kernels slowly, and loses nothing. */
-static void a_version_decides(void)
+TEST_ON("stub", a_version_decides)
 {
 	unsigned int asked;
 
@@ -193,7 +179,7 @@ static void a_version_decides(void)
 	CU_ASSERT(driver_counted("free-kernel") > asked);
 }
 
-static void names_are_not_asked_of_a_driver_that_crashes(void)
+TEST_ON("stub", names_are_not_asked_of_a_driver_that_crashes)
 {
 	begin_as("libnvidia-opencl.so.1", "STUB_NAMES_ABORT", NULL);
 	for (int i = 0; i < 2; i++) {
@@ -206,7 +192,7 @@ static void names_are_not_asked_of_a_driver_that_crashes(void)
 }
 
 /* pocl's name for temporary files in a binary is another one in each load: here it shows in the answers. */
-static void temporary_names_are_new_in_each_load(void)
+TEST_ON("stub", temporary_names_are_new_in_each_load)
 {
 	struct outcome outcomes[3];
 
@@ -218,11 +204,9 @@ static void temporary_names_are_new_in_each_load(void)
 			CU_ASSERT_STRING_NOT_EQUAL(outcomes[i].output, outcomes[j].output);
 	}
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
-	for (int i = 0; i < 3; i++)
-		outcome_release(&outcomes[i]);
 }
 
-static void loads_are_one_at_a_time(void)
+TEST_ON("stub", loads_are_one_at_a_time)
 {
 	struct outcome outcome;
 
@@ -230,13 +214,12 @@ static void loads_are_one_at_a_time(void)
 	for (int i = 0; i < 4; i++) {
 		outcome = CLIENT(LAYERED, "threads", "8", "8");
 		CU_ASSERT(outcome_good(&outcome));
-		outcome_release(&outcome);
 	}
 	CU_ASSERT(driver_stats().hits_disk >= 8);
 }
 
 /* What is linked is made again with the constants that it was made with; executables as such. */
-static void a_refused_link_has_its_constants(void)
+TEST_ON("stub", a_refused_link_has_its_constants)
 {
 	static const char *const ways[] = { "compile", "build" };
 	static const char *const versions[] = { "26.2.6-1", "26.2.6-1\nSTUB_REFUSE_EXECUTABLES=1" };
@@ -250,55 +233,16 @@ static void a_refused_link_has_its_constants(void)
 	}
 }
 
-static void released_programs_leave_nothing(void)
+TEST_ON("stub", released_programs_leave_nothing)
 {
-	driver_begin();
 	SAME("released", "100");
 }
 
 /* Without its cache pocl's temporary files have the binary's name. */
-static void threads_load_at_a_time(void)
+TEST_ON("pocl", threads_load_at_a_time)
 {
-	driver_begin();
 	driver_setenv("POCL_KERNEL_CACHE", "0");
 	SAME("threads", "1", "2");
 	SAME("threads", "4", "2");
 	CU_ASSERT(driver_stats().hits_disk >= 2);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test real[] = {
-		UNIT_TEST(new_links_of_hits_are_linked),
-		UNIT_TEST(kernels_of_objects_have_the_drivers_error),
-		UNIT_TEST(what_binaries_lose_is_answered),
-	};
-	static const struct unit_test pocl[] = {
-		UNIT_TEST(new_links_of_hits_are_linked),
-		UNIT_TEST(kernels_of_objects_have_the_drivers_error),
-		UNIT_TEST(what_binaries_lose_is_answered),
-		UNIT_TEST(threads_load_at_a_time),
-	};
-	static const struct unit_test stub[] = {
-		UNIT_TEST(new_links_of_hits_are_linked),
-		UNIT_TEST(kernels_of_objects_have_the_drivers_error),
-		UNIT_TEST(released_programs_leave_nothing),
-		UNIT_TEST(a_refused_link_has_its_constants),
-		UNIT_TEST(a_refused_link_is_stored),
-		UNIT_TEST(a_refused_link_of_files_depends_on_them),
-		UNIT_TEST(a_refused_link_of_changed_files_is_not_kept),
-		UNIT_TEST(a_library_that_fails_is_not_linked),
-		UNIT_TEST(what_binaries_lose_is_answered),
-		UNIT_TEST(each_device_has_its_answer),
-		UNIT_TEST(a_version_decides),
-		UNIT_TEST(names_are_not_asked_of_a_driver_that_crashes),
-		UNIT_TEST(temporary_names_are_new_in_each_load),
-		UNIT_TEST(loads_are_one_at_a_time),
-	};
-
-	(void)driver_select(argc, argv);
-	if (is_stub())
-		return UNIT_MAIN("opencl.originals", stub);
-	return driver_is("pocl") ? UNIT_MAIN("opencl.originals", pocl) :
-				   UNIT_MAIN("opencl.originals", real);
 }

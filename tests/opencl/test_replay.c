@@ -18,9 +18,8 @@
 
 static struct outcome reference;
 
-static void begin(void)
+BEFORE_EACH
 {
-	driver_begin();
 	driver_setenv("CKCACHE_CAPTURE", "deferred");
 	/* A worker gets no variable of the stub's: it looks at home. */
 	CU_ASSERT_EQUAL(symlink("../settings", "home/stub_settings"), 0);
@@ -35,8 +34,6 @@ static void run_same(const char *scenario, const char *argument)
 
 	CU_ASSERT(outcome_good(&bare));
 	CU_ASSERT(outcome_same(&bare, &layered));
-	outcome_release(&bare);
-	outcome_release(&layered);
 }
 
 static void expect_replay(int code, const char *output, const char *error)
@@ -50,7 +47,6 @@ static void expect_replay(int code, const char *output, const char *error)
 	    (error && !strstr(outcome.errors, error)))
 		(void)printf("\n    replay: code %d: %s%s\n", outcome.code, outcome.output,
 			     outcome.errors);
-	outcome_release(&outcome);
 }
 
 static unsigned int recipe_files(char (*ret_paths)[4096], unsigned int size)
@@ -70,18 +66,15 @@ static void expect_hit(const char *argument)
 		struct outcome outcome = CLIENT(LAYERED, "vector", argument);
 
 		CU_ASSERT(outcome_same(&reference, &outcome));
-		outcome_release(&outcome);
 	}
 	after = driver_stats();
 	CU_ASSERT_EQUAL(after.misses, before.misses);
 	CU_ASSERT_EQUAL(after.hits_disk, before.hits_disk + 1);
 	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
-	outcome_release(&reference);
 }
 
-static void deferred_build_is_replayed_and_hits(void)
+TEST(deferred_build_is_replayed_and_hits)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	CU_ASSERT_EQUAL(driver_stats().deferred, 1);
 	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
@@ -94,9 +87,8 @@ static void deferred_build_is_replayed_and_hits(void)
 	expect_replay(0, "built                                 0", NULL);
 }
 
-static void default_policy_of_pocl_is_to_defer(void)
+TEST_ON("!stub", default_policy_of_pocl_is_to_defer)
 {
-	begin();
 	if (!driver_is("pocl"))
 		return;
 	driver_setenv("CKCACHE_CAPTURE", NULL);
@@ -106,9 +98,8 @@ static void default_policy_of_pocl_is_to_defer(void)
 	expect_hit("-DK=5");
 }
 
-static void same_build_has_one_recipe(void)
+TEST(same_build_has_one_recipe)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	run_same("vector", "-DK=5");
 	run_same("vector", "-DK=6");
@@ -119,9 +110,8 @@ static void same_build_has_one_recipe(void)
 	expect_hit("-DK=6");
 }
 
-static void build_with_callback_is_replayed(void)
+TEST(build_with_callback_is_replayed)
 {
-	begin();
 	run_same("callback", NULL);
 	CU_ASSERT(driver_stats().deferred >= 1);
 	expect_replay(0, "built", NULL);
@@ -129,9 +119,8 @@ static void build_with_callback_is_replayed(void)
 	CU_ASSERT(driver_stats().entries >= 1);
 }
 
-static void subset_of_devices_is_replayed(void)
+TEST_ON("stub", subset_of_devices_is_replayed)
 {
-	begin();
 	driver_setenv("STUB_DEVICES", "2");
 	driver_stub_setting("STUB_DEVICES", "2");
 	run_same("one-device", NULL);
@@ -150,12 +139,10 @@ static void header_run(void)
 	struct outcome outcome = CLIENT(LAYERED, "header", "including.cl", "-I headers");
 
 	CU_ASSERT(outcome_good(&outcome));
-	outcome_release(&outcome);
 }
 
-static void headers_are_found_from_the_working_directory(void)
+TEST_ON("stub", headers_are_found_from_the_working_directory)
 {
-	begin();
 	unit_write("work/including.cl", including);
 	unit_write("work/headers/common.h", "#define VALUE 7\n");
 	header_run();
@@ -164,9 +151,8 @@ static void headers_are_found_from_the_working_directory(void)
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
 }
 
-static void changed_header_makes_a_recipe_useless(void)
+TEST_ON("stub", changed_header_makes_a_recipe_useless)
 {
-	begin();
 	unit_write("work/including.cl", including);
 	unit_write("work/headers/common.h", "#define VALUE 7\n");
 	header_run();
@@ -181,9 +167,8 @@ static void changed_header_makes_a_recipe_useless(void)
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
 }
 
-static void environment_of_the_key_is_restored(void)
+TEST_ON("stub", environment_of_the_key_is_restored)
 {
-	begin();
 	driver_setenv("IGC_EXAMPLE", "two words");
 	run_same("vector", "-DK=5");
 	driver_setenv("IGC_EXAMPLE", "another");
@@ -197,7 +182,6 @@ static void environment_of_the_key_is_restored(void)
 /* Of a driver of that name, which shows no device without the variable, and none of whose keys has it. */
 static void found_by(const char *driver, const char *variable)
 {
-	begin();
 	driver_stub_as(driver);
 	driver_stub_setting("STUB_DEVICES_WANT", variable);
 	driver_setenv(variable, "0");
@@ -209,24 +193,23 @@ static void found_by(const char *driver, const char *variable)
 	expect_hit("-DK=5");
 }
 
-static void pocl_finds_the_machine_of_the_application(void)
+TEST_ON("stub", pocl_finds_the_machine_of_the_application)
 {
 	found_by("libpocl.so.2", "HWLOC_SYNTHETIC");
 }
 
-static void nvidia_shows_the_devices_of_the_application(void)
+TEST_ON("stub", nvidia_shows_the_devices_of_the_application)
 {
 	found_by("libnvidia-opencl.so.1", "CUDA_VISIBLE_DEVICES");
 }
 
-static void intel_shows_the_devices_of_the_application(void)
+TEST_ON("stub", intel_shows_the_devices_of_the_application)
 {
 	found_by("libigdrcl.so", "ZE_AFFINITY_MASK");
 }
 
-static void crashing_recipe_is_quarantined(void)
+TEST_ON("stub", crashing_recipe_is_quarantined)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	driver_stub_setting("STUB_CRASH", "1");
 	expect_replay(1, "failed                                1", "signal 6; it is kept");
@@ -241,9 +224,8 @@ static void crashing_recipe_is_quarantined(void)
 	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
 }
 
-static void one_crash_is_forgiven(void)
+TEST_ON("stub", one_crash_is_forgiven)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	driver_stub_setting("STUB_CRASH", "1");
 	expect_replay(1, "failed", "signal 6");
@@ -253,9 +235,8 @@ static void one_crash_is_forgiven(void)
 	expect_hit("-DK=5");
 }
 
-static void failing_recipe_is_quarantined(void)
+TEST_ON("stub", failing_recipe_is_quarantined)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	driver_stub_setting("STUB_NO_BINARY", "1");
 	expect_replay(1, "failed", "nothing was stored");
@@ -269,19 +250,17 @@ static void make_gate(char path[4096])
 	driver_stub_setting("STUB_GATE", path);
 }
 
-static void hanging_recipe_is_ended_in_time(void)
+TEST_ON("stub", hanging_recipe_is_ended_in_time)
 {
 	struct outcome outcome;
 	char gate[4096];
 
-	begin();
 	run_same("vector", "-DK=5");
 	make_gate(gate);
 	outcome = TOOL("replay", "--timeout", "1");
 	CU_ASSERT_EQUAL(outcome.code, 1);
 	CU_ASSERT(strstr(outcome.errors, "its time was up") != NULL);
 	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
-	outcome_release(&outcome);
 }
 
 /* A worker is in the driver when the gate opens for writing. */
@@ -293,7 +272,7 @@ static int reach_gate(const char *gate)
 	return fd;
 }
 
-static void interrupted_replay_ends_its_workers_and_blames_nobody(void)
+TEST_ON("stub", interrupted_replay_ends_its_workers_and_blames_nobody)
 {
 	static const char *const arguments[] = { "replay", NULL };
 	struct running running;
@@ -302,7 +281,6 @@ static void interrupted_replay_ends_its_workers_and_blames_nobody(void)
 	char gate[4096];
 	int fd;
 
-	begin();
 	run_same("vector", "-DK=5");
 	make_gate(gate);
 	running = driver_tool_start(arguments);
@@ -318,10 +296,9 @@ static void interrupted_replay_ends_its_workers_and_blames_nobody(void)
 	CU_ASSERT_EQUAL(driver_cache_files(".attempts", NULL, 0), 0);
 	driver_stub_setting(NULL, NULL);
 	expect_replay(0, "built                                 1", NULL);
-	outcome_release(&outcome);
 }
 
-static void signals_that_the_caller_ignores_are_ignored(void)
+TEST_ON("stub", signals_that_the_caller_ignores_are_ignored)
 {
 	static const char *const arguments[] = { "replay", NULL };
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
@@ -330,7 +307,6 @@ static void signals_that_the_caller_ignores_are_ignored(void)
 	char gate[4096];
 	int fd;
 
-	begin();
 	run_same("vector", "-DK=5");
 	make_gate(gate);
 	/* As nohup does. */
@@ -344,13 +320,11 @@ static void signals_that_the_caller_ignores_are_ignored(void)
 	outcome = driver_wait(running);
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT(strstr(outcome.output, "built                                 1") != NULL);
-	outcome_release(&outcome);
 	expect_hit("-DK=5");
 }
 
-static void empty_source_is_replayed(void)
+TEST_ON("stub", empty_source_is_replayed)
 {
-	begin();
 	run_same("empty", NULL);
 	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
 	expect_replay(0, "built                                 1", NULL);
@@ -359,11 +333,10 @@ static void empty_source_is_replayed(void)
 }
 
 /* One shape, a random word in each: as replay's workers build them, one after another. */
-static void programs_with_random_words_are_replayed(void)
+TEST_ON("stub", programs_with_random_words_are_replayed)
 {
 	char token[40];
 
-	begin();
 	for (unsigned int i = 0; i < 12; i++) {
 		/* Not what PyOpenCL appends: that would be left out of the key. */
 		(void)snprintf(token, sizeof(token), "%08x", 0x12345678U + i * 0x9e3779b9U);
@@ -375,7 +348,7 @@ static void programs_with_random_words_are_replayed(void)
 	CU_ASSERT_EQUAL(driver_stats().entries, 12);
 }
 
-static void image_of_a_size_that_is_not_stored_drops_its_recipe(void)
+TEST_ON("stub", image_of_a_size_that_is_not_stored_drops_its_recipe)
 {
 	static const char *const settings[][2] = {
 		{ "CKCACHE_MIN_DEVICE_IMAGE_SIZE", "1Mi" },
@@ -383,7 +356,6 @@ static void image_of_a_size_that_is_not_stored_drops_its_recipe(void)
 		{ "CKCACHE_MAX_SIZE", "100" },
 	};
 
-	begin();
 	for (size_t i = 0; i < 3; i++) {
 		run_same("vector", "-DK=5");
 		CU_ASSERT_EQUAL(driver_stats().recipes, 1);
@@ -396,7 +368,7 @@ static void image_of_a_size_that_is_not_stored_drops_its_recipe(void)
 	}
 }
 
-static void two_replays_do_not_work_at_once(void)
+TEST_ON("stub", two_replays_do_not_work_at_once)
 {
 	static const char *const arguments[] = { "replay", NULL };
 	struct running running;
@@ -404,7 +376,6 @@ static void two_replays_do_not_work_at_once(void)
 	char gate[4096];
 	int fd;
 
-	begin();
 	run_same("vector", "-DK=5");
 	make_gate(gate);
 	running = driver_tool_start(arguments);
@@ -414,16 +385,14 @@ static void two_replays_do_not_work_at_once(void)
 	(void)close(fd);	/* the worker goes on */
 	outcome = driver_wait(running);
 	CU_ASSERT_EQUAL(outcome.code, 0);
-	outcome_release(&outcome);
 	expect_hit("-DK=5");
 }
 
-static void damaged_recipe_is_removed(void)
+TEST_ON("stub", damaged_recipe_is_removed)
 {
 	char paths[2][4096];
 	int fd;
 
-	begin();
 	run_same("vector", "-DK=5");
 	CU_ASSERT_EQUAL_FATAL(recipe_files(paths, 2), 1);
 	fd = open(paths[0], O_WRONLY | O_CLOEXEC);
@@ -433,9 +402,8 @@ static void damaged_recipe_is_removed(void)
 	CU_ASSERT_EQUAL(recipe_files(NULL, 0), 0);
 }
 
-static void foreign_files_are_left_alone(void)
+TEST_ON("stub", foreign_files_are_left_alone)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	unit_write("cache/recipes/README", "mine\n");
 	unit_write("cache/recipes/0123.recipe", "mine\n");
@@ -444,9 +412,8 @@ static void foreign_files_are_left_alone(void)
 	CU_ASSERT_EQUAL(access("cache/recipes/0123.recipe", F_OK), 0);
 }
 
-static void recipe_waits_for_its_device(void)
+TEST_ON("stub", recipe_waits_for_its_device)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	CU_ASSERT_EQUAL(rename("vendors", "vendors-away"), 0);
 	expect_replay(0, "without device                        1", NULL);
@@ -455,9 +422,8 @@ static void recipe_waits_for_its_device(void)
 	expect_hit("-DK=5");
 }
 
-static void driver_that_changed_meanwhile_gets_its_own(void)
+TEST_ON("stub", driver_that_changed_meanwhile_gets_its_own)
 {
-	begin();
 	driver_stub_setting("STUB_DRIVER_VERSION", "1.0");
 	run_same("vector", "-DK=5");
 	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
@@ -466,11 +432,10 @@ static void driver_that_changed_meanwhile_gets_its_own(void)
 	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
 }
 
-static void stale_entries_are_built_again(void)
+TEST_ON("stub", stale_entries_are_built_again)
 {
 	struct outcome outcome;
 
-	begin();
 	driver_setenv("CKCACHE_CAPTURE", NULL);
 	driver_stub_setting("STUB_DRIVER_VERSION", "1.0");
 	run_same("vector", "-DK=5");
@@ -483,18 +448,15 @@ static void stale_entries_are_built_again(void)
 	CU_ASSERT_STRING_EQUAL(outcome_squeezed(&outcome),
 			       "{\"stale\":1,\"built\":1,\"there\":0,\"outdated\":0,\"unwanted\":0,"
 			       "\"absent\":0,\"failed\":0,\"quarantined\":0,\"damaged\":0}");
-	outcome_release(&outcome);
 	CU_ASSERT_EQUAL(driver_stats().entries, 4);
 	expect_hit("-DK=5");
 	/* The second time there is nothing to do. */
 	outcome = TOOL("replay", "--stale", "--json");
 	CU_ASSERT(strstr(outcome_squeezed(&outcome), "\"stale\":0,\"built\":0") != NULL);
-	outcome_release(&outcome);
 }
 
-static void read_only_cache_is_not_replayed(void)
+TEST_ON("stub", read_only_cache_is_not_replayed)
 {
-	begin();
 	run_same("vector", "-DK=5");
 	driver_setenv("CKCACHE_READ_ONLY", "1");
 	expect_replay(1, "", "the cache is read-only");
@@ -503,75 +465,28 @@ static void read_only_cache_is_not_replayed(void)
 	CU_ASSERT_EQUAL(recipe_files(NULL, 0), 1);
 }
 
-static void clear_removes_recipes(void)
+TEST_ON("stub", clear_removes_recipes)
 {
 	struct outcome outcome;
 
-	begin();
 	run_same("vector", "-DK=5");
 	unit_write("cache/tokens.dat", "what is known of programs");
 	outcome = TOOL("clear");
 	CU_ASSERT_EQUAL(outcome.code, 0);
-	outcome_release(&outcome);
 	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
 	CU_ASSERT(access("cache/tokens.dat", F_OK) < 0);
 }
 
-static void other_verbs_see_no_entry_in_a_recipe(void)
+TEST_ON("stub", other_verbs_see_no_entry_in_a_recipe)
 {
 	static const char *const verbs[] = { "list", "verify", "prune" };
 
-	begin();
 	run_same("vector", "-DK=5");
 	for (size_t i = 0; i < 3; i++) {
 		struct outcome outcome = TOOL(verbs[i]);
 
 		CU_ASSERT_EQUAL(outcome.code, 0);
-		outcome_release(&outcome);
 	}
 	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test all[] = {
-		UNIT_TEST(deferred_build_is_replayed_and_hits),
-		UNIT_TEST(default_policy_of_pocl_is_to_defer),
-		UNIT_TEST(same_build_has_one_recipe),
-		UNIT_TEST(build_with_callback_is_replayed),
-	};
-	static const struct unit_test of_stub[] = {
-		UNIT_TEST(deferred_build_is_replayed_and_hits),
-		UNIT_TEST(same_build_has_one_recipe),
-		UNIT_TEST(build_with_callback_is_replayed),
-		UNIT_TEST(subset_of_devices_is_replayed),
-		UNIT_TEST(headers_are_found_from_the_working_directory),
-		UNIT_TEST(changed_header_makes_a_recipe_useless),
-		UNIT_TEST(environment_of_the_key_is_restored),
-		UNIT_TEST(pocl_finds_the_machine_of_the_application),
-		UNIT_TEST(nvidia_shows_the_devices_of_the_application),
-		UNIT_TEST(intel_shows_the_devices_of_the_application),
-		UNIT_TEST(crashing_recipe_is_quarantined),
-		UNIT_TEST(one_crash_is_forgiven),
-		UNIT_TEST(failing_recipe_is_quarantined),
-		UNIT_TEST(hanging_recipe_is_ended_in_time),
-		UNIT_TEST(interrupted_replay_ends_its_workers_and_blames_nobody),
-		UNIT_TEST(signals_that_the_caller_ignores_are_ignored),
-		UNIT_TEST(empty_source_is_replayed),
-		UNIT_TEST(programs_with_random_words_are_replayed),
-		UNIT_TEST(image_of_a_size_that_is_not_stored_drops_its_recipe),
-		UNIT_TEST(two_replays_do_not_work_at_once),
-		UNIT_TEST(damaged_recipe_is_removed),
-		UNIT_TEST(foreign_files_are_left_alone),
-		UNIT_TEST(recipe_waits_for_its_device),
-		UNIT_TEST(driver_that_changed_meanwhile_gets_its_own),
-		UNIT_TEST(stale_entries_are_built_again),
-		UNIT_TEST(read_only_cache_is_not_replayed),
-		UNIT_TEST(clear_removes_recipes),
-		UNIT_TEST(other_verbs_see_no_entry_in_a_recipe),
-	};
-
-	(void)driver_select(argc, argv);
-	return driver_is("stub") ? UNIT_MAIN("replay", of_stub) : UNIT_MAIN("replay", all);
 }

@@ -13,7 +13,6 @@ static void run_same(const char *scenario)
 	struct outcome outcome = CLIENT(LAYERED, scenario);
 
 	CU_ASSERT(outcome_same(&reference, &outcome));
-	outcome_release(&outcome);
 }
 
 static void begin(const char *scenario)
@@ -23,17 +22,16 @@ static void begin(const char *scenario)
 	CU_ASSERT(outcome_good(&reference));
 }
 
-static void disabled_layer_does_nothing(void)
+TEST(disabled_layer_does_nothing)
 {
 	begin("vector");
 	driver_setenv("CKCACHE_DISABLE", "1");
 	run_same("vector");
 	run_same("vector");
 	CU_ASSERT_EQUAL(driver_cache_files("", NULL, 0), 0);
-	outcome_release(&reference);
 }
 
-static void recache_stores_and_never_hits(void)
+TEST(recache_stores_and_never_hits)
 {
 	struct driver_stats stats;
 
@@ -48,10 +46,9 @@ static void recache_stores_and_never_hits(void)
 	driver_setenv("CKCACHE_RECACHE", NULL);
 	run_same("vector");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
-	outcome_release(&reference);
 }
 
-static void read_only_hits_and_never_stores(void)
+TEST(read_only_hits_and_never_stores)
 {
 	struct outcome other;
 	unsigned int built;
@@ -65,11 +62,9 @@ static void read_only_hits_and_never_stores(void)
 	other = CLIENT(LAYERED, "vector", "-DK=77");
 	CU_ASSERT(outcome_good(&other));
 	CU_ASSERT_EQUAL(driver_cache_files(".bin", NULL, 0), 1);
-	outcome_release(&other);
-	outcome_release(&reference);
 }
 
-static void memory_only(void)
+TEST(memory_only)
 {
 	begin("two-options");
 	driver_setenv("CKCACHE_PERSISTENT", "0");
@@ -77,10 +72,9 @@ static void memory_only(void)
 	CU_ASSERT_EQUAL(driver_cache_files(".bin", NULL, 0), 0);
 	if (driver_is("stub"))
 		CU_ASSERT_EQUAL(driver_counted("build-source"), 3 + 2);
-	outcome_release(&reference);
 }
 
-static void disk_only(void)
+TEST(disk_only)
 {
 	struct driver_stats stats;
 
@@ -91,20 +85,18 @@ static void disk_only(void)
 	stats = driver_stats();
 	CU_ASSERT_EQUAL(stats.hits_memory, 0);
 	CU_ASSERT(stats.hits_disk >= 3);
-	outcome_release(&reference);
 }
 
-static void image_too_small_to_store(void)
+TEST(image_too_small_to_store)
 {
 	begin("vector");
 	driver_setenv("CKCACHE_MIN_DEVICE_IMAGE_SIZE", "100M");
 	run_same("vector");
 	run_same("vector");
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
-	outcome_release(&reference);
 }
 
-static void read_only_tier(void)
+TEST(read_only_tier)
 {
 	char tier[4096];
 
@@ -117,10 +109,9 @@ static void read_only_tier(void)
 	run_same("vector");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
 	CU_ASSERT_EQUAL(driver_stats().misses, 0);
-	outcome_release(&reference);
 }
 
-static void trace_says_miss_then_hit(void)
+TEST(trace_says_miss_then_hit)
 {
 	char path[4096], line[65536];
 	unsigned int misses = 0, hits = 0;
@@ -141,18 +132,14 @@ static void trace_says_miss_then_hit(void)
 	CU_ASSERT_EQUAL(fclose(file), 0);
 	CU_ASSERT_EQUAL(misses, 1);
 	CU_ASSERT_EQUAL(hits, 1);
-	outcome_release(&reference);
 }
 
 /* Whatever their lengths: with its terminator the name has that of a number. */
-static void trace_tells_numbers_from_texts(void)
+TEST_ON("stub", trace_tells_numbers_from_texts)
 {
 	char path[4096], line[65536] = "";
 	FILE *file;
 
-	if (!driver_is("stub"))
-		return;
-	driver_begin();
 	driver_stub_setting("STUB_DEVICE_NAME", "7 bytes");
 	(void)snprintf(path, sizeof(path), "%s/trace", unit_dir());
 	driver_setenv("CKCACHE_TRACE", path);
@@ -166,10 +153,9 @@ static void trace_tells_numbers_from_texts(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(line, "\"device.driver_version\":\"1.0\","));
 	CU_ASSERT_PTR_NOT_NULL(strstr(line, "\"device.vendor_id\":22357,"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(line, "\"device.type\":4,"));
-	outcome_release(&reference);
 }
 
-static void unrelated_variables_and_directories_share(void)
+TEST(unrelated_variables_and_directories_share)
 {
 	begin("vector");
 	run_same("vector");
@@ -182,10 +168,9 @@ static void unrelated_variables_and_directories_share(void)
 		driver_shell("cd ../home && exec \"$@\"");
 	run_same("vector");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
-	outcome_release(&reference);
 }
 
-static void late_capture_stores_at_the_last_release(void)
+TEST(late_capture_stores_at_the_last_release)
 {
 	begin("vector");
 	driver_setenv("CKCACHE_CAPTURE", "late");
@@ -193,10 +178,9 @@ static void late_capture_stores_at_the_last_release(void)
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
 	run_same("vector");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
-	outcome_release(&reference);
 }
 
-static void default_capture(void)
+TEST(default_capture)
 {
 	begin("vector");
 	driver_setenv("CKCACHE_CAPTURE", NULL);
@@ -208,10 +192,9 @@ static void default_capture(void)
 	} else {
 		CU_ASSERT_EQUAL(driver_stats().entries, 1);
 	}
-	outcome_release(&reference);
 }
 
-static void random_option_is_noticed(void)
+TEST(random_option_is_noticed)
 {
 	enum { RUNS = 12, STORED = 8 };
 
@@ -224,8 +207,6 @@ static void random_option_is_noticed(void)
 		bare = CLIENT(BARE, "vector", options);
 		outcome = CLIENT(LAYERED, "vector", options);
 		CU_ASSERT(outcome_same(&bare, &outcome));
-		outcome_release(&bare);
-		outcome_release(&outcome);
 	}
 	CU_ASSERT_EQUAL(driver_stats().misses, RUNS);
 	CU_ASSERT_EQUAL(driver_stats().entries, STORED);
@@ -234,27 +215,4 @@ static void random_option_is_noticed(void)
 	run_same("vector");
 	run_same("vector");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
-	outcome_release(&reference);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(disabled_layer_does_nothing),
-		UNIT_TEST(recache_stores_and_never_hits),
-		UNIT_TEST(read_only_hits_and_never_stores),
-		UNIT_TEST(memory_only),
-		UNIT_TEST(disk_only),
-		UNIT_TEST(image_too_small_to_store),
-		UNIT_TEST(read_only_tier),
-		UNIT_TEST(trace_says_miss_then_hit),
-		UNIT_TEST(trace_tells_numbers_from_texts),
-		UNIT_TEST(unrelated_variables_and_directories_share),
-		UNIT_TEST(random_option_is_noticed),
-		UNIT_TEST(late_capture_stores_at_the_last_release),
-		UNIT_TEST(default_capture),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("opencl.settings", tests);
 }

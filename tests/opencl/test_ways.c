@@ -23,7 +23,6 @@ static void run_layered(const struct outcome *reference, const char *const *argu
 	struct outcome outcome = driver_client(LAYERED, arguments);
 
 	CU_ASSERT(outcome_same(reference, &outcome));
-	outcome_release(&outcome);
 }
 
 /* Its output may differ; it must still be good. */
@@ -32,7 +31,6 @@ static void run_unlike(const char *const *arguments)
 	struct outcome outcome = driver_client(LAYERED, arguments);
 
 	CU_ASSERT(outcome_good(&outcome));
-	outcome_release(&outcome);
 }
 
 /*
@@ -58,17 +56,15 @@ static void cold_and_warm(const char *const *arguments, const char *works, unsig
 	} else {
 		printf("%s cannot; ", driver_selected()->name);
 	}
-	outcome_release(&reference);
 }
 
-static void embedded_headers(void)
+TEST(embedded_headers)
 {
 	const char *const four[] = { "embedded", "#define VALUE 4\n", NULL };
 	const char *const five[] = { "embedded", "#define VALUE 5\n", NULL };
 	struct driver_stats stats;
 	struct outcome other;
 
-	driver_begin();
 	cold_and_warm(four, "link 0", 2);
 	/* The header's text is in the key. */
 	stats = driver_stats();
@@ -77,14 +73,12 @@ static void embedded_headers(void)
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, stats.hits_disk);
 	if (driver_selected()->executes && answers(&other, "link 0") && !driver_is("stub"))
 		CU_ASSERT(answers(&other, "value 5"));
-	outcome_release(&other);
 }
 
-static void objects_and_a_library(void)
+TEST(objects_and_a_library)
 {
 	const char *const arguments[] = { "library", NULL };
 
-	driver_begin();
 	cold_and_warm(arguments, "link 0", 4);
 	if (driver_is("stub")) {
 		CU_ASSERT_EQUAL(driver_counted("compile"), 4);
@@ -100,7 +94,6 @@ static void il_and_constants(const char *way)
 	struct outcome reference;
 	struct driver_stats before;
 
-	driver_begin();
 	if (driver_is("oclgrind"))
 		return (void)printf("%s ends the process; ", driver_selected()->name);
 	cold_and_warm(plain, "build 0", 1);
@@ -113,25 +106,22 @@ static void il_and_constants(const char *way)
 		CU_ASSERT_EQUAL(driver_stats().hits_disk, before.hits_disk);
 	} else if (answers(&reference, "constant 0") && answers(&reference, "build 0")) {
 		CU_ASSERT_EQUAL(driver_stats().misses, before.misses + 1);
-		outcome_release(&reference);
 		/* Only the last value of a constant counts. */
 		reference = driver_client(BARE, last);
 		run_layered(&reference, last);
 		CU_ASSERT_EQUAL(driver_stats().misses, before.misses + 1);
 	}
-	outcome_release(&reference);
 }
 
-static void il_and_its_constants(void) { il_and_constants("core"); }
-static void il_by_the_functions_addresses(void) { il_and_constants("address"); }
+TEST(il_and_its_constants) { il_and_constants("core"); }
+TEST(il_by_the_functions_addresses) { il_and_constants("address"); }
 
-static void a_failure_is_remembered_in_the_process(void)
+TEST(a_failure_is_remembered_in_the_process)
 {
 	const char *const arguments[] = { "failing-again", NULL };
 	struct outcome reference;
 	struct driver_stats stats;
 
-	driver_begin();
 	reference = driver_client(BARE, arguments);
 	for (unsigned int i = 1; i <= 2; i++) {
 		/* NEO numbers the sources of a process in its logs: the second one compiled is "2:". */
@@ -145,15 +135,13 @@ static void a_failure_is_remembered_in_the_process(void)
 		CU_ASSERT_EQUAL(stats.entries, 0);
 		CU_ASSERT_EQUAL(stats.stores, 0);
 	}
-	outcome_release(&reference);
 }
 
-static void a_failure_of_a_deferred_build_is_remembered(void)
+TEST(a_failure_of_a_deferred_build_is_remembered)
 {
 	const char *const arguments[] = { "failing-again", NULL };
 	struct outcome reference;
 
-	driver_begin();
 	driver_setenv("CKCACHE_CAPTURE", "deferred");
 	reference = driver_client(BARE, arguments);
 	if (driver_is("neo"))	/* as above */
@@ -164,14 +152,12 @@ static void a_failure_of_a_deferred_build_is_remembered(void)
 	CU_ASSERT_EQUAL(driver_stats().hits_memory, 1);
 	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
-	outcome_release(&reference);
 }
 
-static void kernels_that_do_not_exist_leave_nothing(void)
+TEST(kernels_that_do_not_exist_leave_nothing)
 {
 	const char *const arguments[] = { "unknown-kernels", "10000", NULL };
 
-	driver_begin();
 	cold_and_warm(arguments, "refused 10000 kept 0", 1);
 }
 
@@ -183,11 +169,10 @@ static void two_devices(void)
 	driver_setenv("CreateMultipleRootDevices", "2");
 }
 
-static void one_device_of_two(void)
+TEST(one_device_of_two)
 {
 	const char *const arguments[] = { "second-device", NULL };
 
-	driver_begin();
 	two_devices();
 	if (driver_is("rusticl") || driver_is("oclgrind"))
 		return (void)printf("has one device; ");
@@ -196,12 +181,11 @@ static void one_device_of_two(void)
 	cold_and_warm(arguments, "build 0", 1);
 }
 
-static void devices_in_turn(void)
+TEST(devices_in_turn)
 {
 	const char *const arguments[] = { "devices-in-turn", NULL };
 	struct outcome reference;
 
-	driver_begin();
 	two_devices();
 	if (driver_is("rusticl") || driver_is("oclgrind"))
 		return (void)printf("has one device; ");
@@ -209,7 +193,6 @@ static void devices_in_turn(void)
 	CU_ASSERT(outcome_good(&reference));
 	for (int i = 0; i < 3; i++)
 		run_layered(&reference, arguments);
-	outcome_release(&reference);
 }
 
 /* As without the layer, but for the stub, whose values come from the text. */
@@ -222,10 +205,9 @@ static void run_with_token(const char *const *arguments)
 		run_unlike(arguments);
 	else
 		run_layered(&reference, arguments);
-	outcome_release(&reference);
 }
 
-static void random_token_of_pyopencl(void)
+TEST(random_token_of_pyopencl)
 {
 	static const char *const tokens[] = {
 		"00112233445566778899aabbccddeeff", "0f0e0d0c0b0a09080706050403020100",
@@ -234,7 +216,6 @@ static void random_token_of_pyopencl(void)
 	};
 	static const unsigned int misses[] = { 1, 1, 2, 3 };
 
-	driver_begin();
 	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
 		const char *const arguments[] = { "token", tokens[i], NULL };
 
@@ -244,7 +225,7 @@ static void random_token_of_pyopencl(void)
 }
 
 /* Two tokens under text that makes another program of the second one. */
-static void token_that_the_source_refers_to(void)
+TEST(token_that_the_source_refers_to)
 {
 	static const char first[] = "00112233445566778899aabbccddeeff";
 	static const char second[] = "0f0e0d0c0b0a09080706050403020100";
@@ -255,7 +236,6 @@ static void token_that_the_source_refers_to(void)
 		"kernel void NAME(more_0f0e0d0c, 0b0a09080706050403020100)(global int *out) { out[0] = 1; }",
 	};
 
-	driver_begin();
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		const char *const arguments[][4] = { { "token", first, texts[i] }, { "token", second, texts[i] } };
 
@@ -264,14 +244,13 @@ static void token_that_the_source_refers_to(void)
 
 			CU_ASSERT(outcome_good(&reference));
 			run_layered(&reference, arguments[j % 2]);
-			outcome_release(&reference);
 			CU_ASSERT_EQUAL(driver_stats().misses, 2 * i + (j > 0) + 1);
 		}
 	}
 }
 
 /* A header's macro by the name of the third; the others' entry is no answer for it. */
-static void token_that_a_header_refers_to(void)
+TEST(token_that_a_header_refers_to)
 {
 	static const char *const tokens[] = {
 		"00112233445566778899aabbccddeeff", "0f0e0d0c0b0a09080706050403020100",
@@ -279,7 +258,6 @@ static void token_that_a_header_refers_to(void)
 	};
 	static const unsigned int built[] = { 1, 1, 2, 2 };
 
-	driver_begin();
 	unit_write("work/token.h", "#define pyopencl_defeat_cache_fedcba9876543210fedcba9876543210 "
 		   "a = 0; kernel void more(global int *out) { out[0] = 1; } __constant int b\n");
 	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
@@ -291,7 +269,7 @@ static void token_that_a_header_refers_to(void)
 	}
 }
 
-static void token_that_the_log_names(void)
+TEST_ON("stub", token_that_the_log_names)
 {
 	const char *const failing[] = { "tokens-failing", NULL };
 	/* The stub's log has the options. */
@@ -299,9 +277,6 @@ static void token_that_the_log_names(void)
 					 "-Dpyopencl_defeat_cache_0=1", NULL };
 	struct outcome reference;
 
-	if (!driver_is("stub"))
-		return;
-	driver_begin();
 	run_unlike(building);
 	run_unlike(building);
 	CU_ASSERT_EQUAL(driver_bypasses("random-token"), 2);
@@ -309,60 +284,30 @@ static void token_that_the_log_names(void)
 	reference = driver_client(BARE, failing);
 	CU_ASSERT(answers(&reference, "pyopencl_defeat_cache_0f0e"));
 	run_layered(&reference, failing);
-	outcome_release(&reference);
 }
 
-static void a_header_that_changes_through_a_mapping(void)
+TEST(a_header_that_changes_through_a_mapping)
 {
 	const char *const arguments[] = { "mapped", NULL };
 	struct outcome reference;
 
-	driver_begin();
 	reference = driver_client(BARE, arguments);
 	CU_ASSERT(outcome_good(&reference));
 	run_layered(&reference, arguments);
 	CU_ASSERT_EQUAL(driver_stats().misses + driver_stats().deferred, 3);
 	run_layered(&reference, arguments);
-	outcome_release(&reference);
 }
 
-static void program_without_kernels(void)
+TEST(program_without_kernels)
 {
 	struct outcome bare;
 
-	driver_begin();
 	bare = CLIENT(BARE, "no-kernels");
 	CU_ASSERT(outcome_good(&bare));
 	for (int i = 0; i < 2; i++) {
 		struct outcome layered = CLIENT(LAYERED, "no-kernels");
 
 		CU_ASSERT(outcome_same(&bare, &layered));
-		outcome_release(&layered);
 	}
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
-	outcome_release(&bare);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(program_without_kernels),
-		UNIT_TEST(embedded_headers),
-		UNIT_TEST(objects_and_a_library),
-		UNIT_TEST(il_and_its_constants),
-		UNIT_TEST(il_by_the_functions_addresses),
-		UNIT_TEST(a_failure_is_remembered_in_the_process),
-		UNIT_TEST(a_failure_of_a_deferred_build_is_remembered),
-		UNIT_TEST(kernels_that_do_not_exist_leave_nothing),
-		UNIT_TEST(one_device_of_two),
-		UNIT_TEST(devices_in_turn),
-		UNIT_TEST(random_token_of_pyopencl),
-		UNIT_TEST(token_that_the_source_refers_to),
-		UNIT_TEST(token_that_a_header_refers_to),
-		UNIT_TEST(token_that_the_log_names),
-		UNIT_TEST(a_header_that_changes_through_a_mapping),
-	};
-
-	(void)driver_select(argc, argv);
-	return UNIT_MAIN("opencl.ways", tests);
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """docs/SEMANTICS.md promises a test for each sentence: each that it names exists.
 
-`unit.programs: name` is the line UNIT_TEST(name) in tests/unit/test_programs.c;
+`unit.programs: name` is TEST(name) in test_programs.c of a folder of tests/unit;
 `unit.programs` is that file; `stress.programs` is tests/stress/stress_programs.c.
 Each row of a table names a test or says "not here, because"; each test of
 test_semantics.c is named somewhere. Prints each breach as line: message.
@@ -13,17 +13,17 @@ import sys
 DOCUMENT = "docs/SEMANTICS.md"
 OWN_SUITE = "semantics"		# every test of it is there for a sentence
 REFERENCE = re.compile(r"`(unit|stress)\.(\w+)(?:: (\w+))?`")
-CALL = re.compile(r"\bUNIT_TEST\((\w+)\)")
+CALL = re.compile(r"\b(?:UNIT_)?TEST\((\w+)\)")
 
 
 def tests_of(root, folder, suite):
     """The names of the tests in this suite's file, or None if there is no such file."""
     name = ("test_%s.c" if folder == "unit" else "stress_%s.c") % suite
-    try:
-        with open(os.path.join(root, "tests", folder, name), encoding="utf-8") as source:
-            return CALL.findall(source.read())
-    except FileNotFoundError:
-        return None
+    for where, _, files in os.walk(os.path.join(root, "tests", folder)):
+        if name in files:
+            with open(os.path.join(where, name), encoding="utf-8") as source:
+                return CALL.findall(source.read())
+    return None
 
 
 def is_row(line):

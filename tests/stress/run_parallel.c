@@ -19,7 +19,6 @@ static bool all_right(struct outcome *outcome)
 
 	if (!right)
 		(void)printf("\n    %s", outcome->output);
-	outcome_release(outcome);
 	return right;
 }
 
@@ -44,7 +43,6 @@ static void same_programs_in_all_processes(void)
 	unsigned int threads = stub ? 8 : 3;
 	struct driver_stats stats;
 
-	driver_begin();
 	driver_stub_setting("STUB_DELAY_MS", "2");
 	crowd(processes, stub ? "8" : "3", stub ? "50" : "6");
 	stats = driver_stats();

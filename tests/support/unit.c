@@ -2,17 +2,21 @@
 /* unit: CUnit's basic runner with a temporary directory for each test. */
 #include "tests/support/unit.h"
 
+#include <errno.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CUnit/Basic.h>
 
 static char directory[4096];
+static struct unit_test *added;		/* by line */
+static void (*begin_each)(void), (*before_each)(void), (*after_each)(void), (*end_each)(void);
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
 {
@@ -47,10 +51,18 @@ static void set_up(void)
 		perror("unit: temporary directory");
 		exit(2);
 	}
+	if (begin_each)
+		begin_each();
+	if (before_each)
+		before_each();
 }
 
 static void tear_down(void)
 {
+	if (after_each)
+		after_each();
+	if (end_each)
+		end_each();
 	if (chdir("/") < 0)
 		perror("unit: chdir");
 	unit_remove(directory);
@@ -92,25 +104,49 @@ const char *unit_tsan_options(void)
 	return options ? options : "die_after_fork=0:atexit_sleep_ms=0";
 }
 
-int unit_main(const char *suite, const struct unit_test *tests, size_t count)
+void unit_add(struct unit_test *test)
+{
+	struct unit_test **at = &added;
+
+	while (*at && (*at)->line < test->line)
+		at = &(*at)->next;
+	test->next = *at;
+	*at = test;
+}
+
+void unit_each(void (*begin)(void), void (*end)(void))
+{
+	begin_each = begin;
+	end_each = end;
+}
+
+void unit_before_each(void (*act)(void))
+{
+	before_each = act;
+}
+
+void unit_after_each(void (*act)(void))
+{
+	after_each = act;
+}
+
+static CU_pSuite begin_suite(const char *suite)
 {
 	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
-	unsigned int failures;
-	CU_pSuite handle;
 
 	/* As in a terminal, wherever this was started from: in the background some are ignored. */
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		(void)signal(signals[i], SIG_DFL);
 	(void)umask(022);	/* what others may write is not trusted */
 	if (CU_initialize_registry() != CUE_SUCCESS)
-		return 2;
-	handle = CU_add_suite_with_setup_and_teardown(suite, NULL, NULL, set_up, tear_down);
-	if (!handle)
-		return 2;
-	for (size_t i = 0; i < count; i++) {
-		if (!CU_add_test(handle, tests[i].name, tests[i].run))
-			return 2;
-	}
+		return NULL;
+	return CU_add_suite_with_setup_and_teardown(suite, NULL, NULL, set_up, tear_down);
+}
+
+static int run(void)
+{
+	unsigned int failures;
+
 	CU_basic_set_mode(CU_BRM_VERBOSE);
 	(void)CU_basic_run_tests();
 	failures = CU_get_number_of_failures() + CU_get_number_of_tests_failed();
@@ -118,14 +154,62 @@ int unit_main(const char *suite, const struct unit_test *tests, size_t count)
 	return failures ? 1 : 0;
 }
 
-bool unit_driver_required(const char *name)
+static bool has_word(const char *list, const char *word)
 {
-	const char *list = getenv("CKCACHE_TEST_REQUIRE_DRIVERS");
-	size_t len = strlen(name);
+	size_t len = strlen(word);
 
-	for (const char *at = list; at && (at = strstr(at, name)) != NULL; at += len) {
+	for (const char *at = list; at && (at = strstr(at, word)) != NULL; at += len) {
 		if ((at == list || at[-1] == ' ') && (!at[len] || at[len] == ' '))
 			return true;
 	}
 	return false;
+}
+
+static bool is_due(const struct unit_test *test, const char *where)
+{
+	if (!test->where)
+		return true;
+	return test->where[0] == '!' ? strcmp(test->where + 1, where) != 0 : has_word(test->where, where);
+}
+
+int unit_run(const char *where)
+{
+	CU_pSuite suite = begin_suite(program_invocation_short_name);
+
+	for (const struct unit_test *test = added; test; test = test->next) {
+		if (!suite || (is_due(test, where) && !CU_add_test(suite, test->name, test->run)))
+			return 2;
+	}
+	return added ? run() : 2;
+}
+
+int unit_run_apart(void)
+{
+	int failed = !added, status;
+	pid_t child;
+
+	for (struct unit_test *test = added; test; test = test->next) {
+		(void)fflush(stdout);
+		child = fork();
+		if (child == 0)
+			exit(unit_main(test->name, test, 1));
+		failed |= child < 0 || waitpid(child, &status, 0) != child || status != 0;
+	}
+	return failed;
+}
+
+int unit_main(const char *name, const struct unit_test *tests, size_t count)
+{
+	CU_pSuite suite = begin_suite(name);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!suite || !CU_add_test(suite, tests[i].name, tests[i].run))
+			return 2;
+	}
+	return run();
+}
+
+bool unit_driver_required(const char *name)
+{
+	return has_word(getenv("CKCACHE_TEST_REQUIRE_DRIVERS"), name);
 }

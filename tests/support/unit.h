@@ -2,6 +2,13 @@
 /*
  * unit: what every CUnit program of the suite shares: one suite per program,
  * tests named by behaviour, and a fresh temporary directory for each test.
+ *
+ *	TEST(evicts_the_oldest_first)
+ *	{
+ *		CU_ASSERT(...);
+ *	}
+ *
+ * A program without a main of its own runs its tests in their order in the source.
  */
 #ifndef TESTS_SUPPORT_UNIT_H
 #define TESTS_SUPPORT_UNIT_H
@@ -13,8 +20,39 @@
 struct unit_test {
 	const char *name;
 	void (*run)(void);
+	const char *where;
+	int line;
+	struct unit_test *next;
 };
-#define UNIT_TEST(function) { #function, function }
+#define TEST(test) TEST_ON(NULL, test)
+/* BEFORE_EACH { ... } and AFTER_EACH { ... }: what each test of the file begins and ends with. */
+#define BEFORE_EACH UNIT_EACH(before_each)
+#define AFTER_EACH UNIT_EACH(after_each)
+#define UNIT_EACH(when) \
+	static void when(void); \
+	__attribute__((constructor)) static void add_##when(void) { unit_##when(when); } \
+	static void when(void)
+void unit_before_each(void (*act)(void));
+void unit_after_each(void (*act)(void));
+/* Only where the driver, or whatever else unit_run is told, is "that", one of "that other", or not: "!that". */
+#define TEST_ON(where, test) \
+	static void test(void); \
+	__attribute__((constructor)) static void add_##test(void) \
+	{ \
+		static struct unit_test of_##test = { #test, test, where, __LINE__, NULL }; \
+		unit_add(&of_##test); \
+	} \
+	static void test(void)
+void unit_add(struct unit_test *test);
+/* Runs them, and prints CUnit's summary; the exit code for main. where: NULL where it is one for all. */
+int unit_run(const char *where);
+/* Runs each in a process of its own. */
+int unit_run_apart(void);
+/* What each test of the program begins with, in its directory, and ends with; before and after the file's own. */
+void unit_each(void (*begin)(void), void (*end)(void));
+
+/* For programs that choose among several lists: no TEST is run. */
+#define UNIT_TEST(function) { .name = #function, .run = function }
 
 /* Runs the tests as one suite and prints CUnit's summary; the exit code for main. */
 int unit_main(const char *suite, const struct unit_test *tests, size_t count);

@@ -70,7 +70,7 @@ static void scenario_reload(void)
 	CHECK(zeContextDestroy(driver.context) == ZE_RESULT_SUCCESS);
 }
 
-static void a_native_is_the_module_again_without_its_log(void)
+TEST(a_native_is_the_module_again_without_its_log)
 {
 	static const char *const drivers[] = { STUB_DRIVER, BOTH };
 
@@ -107,7 +107,7 @@ static void scenario_inputs(void)
 	      memcmp(plain, other, len) != 0);	/* four bytes count here */
 }
 
-static void natives_tell_what_went_in(void)
+TEST(natives_tell_what_went_in)
 {
 	CU_ASSERT_EQUAL(child_run(STUB_DRIVER, scenario_inputs, NULL), CHILD_GOOD);
 }
@@ -136,7 +136,7 @@ static void scenario_bad_input(void)
 	}
 }
 
-static void bad_input_fails_to_build(void)
+TEST(bad_input_fails_to_build)
 {
 	static const char *const exits[] = { "STUB_GARBAGE_EXITS=1", NULL };
 
@@ -179,7 +179,7 @@ static void scenario_linkage(void)
 	CHECK(zeKernelCreate(to.module, &desc, &kernel) == ZE_RESULT_SUCCESS);
 }
 
-static void links_imports_to_exports(void)
+TEST(links_imports_to_exports)
 {
 	CU_ASSERT_EQUAL(child_run(STUB_DRIVER, scenario_linkage, NULL), CHILD_GOOD);
 }
@@ -211,7 +211,7 @@ static void scenario_program(void)
 	CHECK(made.status == ZE_RESULT_ERROR_MODULE_BUILD_FAILURE);
 }
 
-static void takes_several_inputs(void)
+TEST(takes_several_inputs)
 {
 	CU_ASSERT_EQUAL(child_run(STUB_DRIVER, scenario_program, NULL), CHILD_GOOD);
 }
@@ -234,7 +234,7 @@ static void scenario_corrupt(void)
 	child_make(&driver, &desc, &made);
 }
 
-static void a_changed_native_ends_the_process(void)
+TEST(a_changed_native_ends_the_process)
 {
 	static const char *const changed[][2] = {
 		{ "CHANGED=1", NULL }, { "CHANGED=2", NULL }, { "CHANGED=30", NULL },
@@ -246,18 +246,4 @@ static void a_changed_native_ends_the_process(void)
 				CHILD_SIGNAL + SIGABRT);
 		CU_ASSERT_EQUAL(child_events("corrupt-native"), 1);
 	}
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(a_native_is_the_module_again_without_its_log),
-		UNIT_TEST(natives_tell_what_went_in),
-		UNIT_TEST(bad_input_fails_to_build),
-		UNIT_TEST(links_imports_to_exports),
-		UNIT_TEST(takes_several_inputs),
-		UNIT_TEST(a_changed_native_ends_the_process),
-	};
-
-	return UNIT_MAIN("level_zero_stub", tests);
 }

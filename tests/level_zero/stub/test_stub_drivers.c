@@ -28,7 +28,7 @@ static void scenario_properties(void)
 	CHECK(properties.subdeviceId == 1 && properties.flags == ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE);
 }
 
-static void offers_a_device_with_two_sub_devices(void)
+TEST(offers_a_device_with_two_sub_devices)
 {
 	CU_ASSERT_EQUAL(child_run(STUB_DRIVER, scenario_properties, NULL), CHILD_GOOD);
 	CU_ASSERT_EQUAL(child_events("context-create"), 1);
@@ -57,7 +57,7 @@ static void scenario_foreign(void)
 	(void)child_compile(&other, CHILD_SPIRV(value_il), 0, NULL, "", native);
 }
 
-static void another_drivers_native_and_handles_are_refused(void)
+TEST(another_drivers_native_and_handles_are_refused)
 {
 	CU_ASSERT_EQUAL(child_run(BOTH, scenario_foreign, NULL), CHILD_GOOD);
 	CU_ASSERT_EQUAL(child_events("bad-handle device zeModuleCreate"), 1);
@@ -83,7 +83,7 @@ static void scenario_stale_handles(void)
 	CHECK(zeModuleDestroy((ze_module_handle_t)&size) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
 }
 
-static void stale_and_wrong_handles_are_told(void)
+TEST(stale_and_wrong_handles_are_told)
 {
 	CU_ASSERT_EQUAL(child_run(STUB_DRIVER, scenario_stale_handles, NULL), CHILD_GOOD);
 	CU_ASSERT_EQUAL(child_events("bad-handle module zeModuleDestroy"), 2);
@@ -145,7 +145,7 @@ static void scenario_settings(void)
 	CHECK(made.status == ZE_RESULT_SUCCESS && !made.log[0]);
 }
 
-static void settings_do_what_they_say(void)
+TEST(settings_do_what_they_say)
 {
 	CU_ASSERT_EQUAL(child_run(STUB_DRIVER, scenario_settings, NULL), CHILD_GOOD);
 	CU_ASSERT_EQUAL(child_events("compile-failed"), 2);
@@ -170,7 +170,7 @@ static void scenario_file(void)
 	CHECK(made.status == ZE_RESULT_ERROR_MODULE_BUILD_FAILURE);
 }
 
-static void settings_can_change_in_a_file(void)
+TEST(settings_can_change_in_a_file)
 {
 	static const char *const settings[] = { "STUB_SETTINGS=settings", "STUB_FAIL=0", NULL };
 
@@ -189,7 +189,7 @@ static void scenario_compiler(void)
 	CHECK(child_events("compiler-load") == 1);
 }
 
-static void the_compiler_is_loaded_when_it_should_be(void)
+TEST(the_compiler_is_loaded_when_it_should_be)
 {
 	static const char *const lazy[] = { "STUB_LAZY_COMPILER=1", NULL };
 
@@ -222,7 +222,7 @@ static void scenario_threads(void)
 		CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-static void threads_compile_at_once(void)
+TEST(threads_compile_at_once)
 {
 	static const char *const settings[] = { "STUB_DELAY_MS=500", NULL };
 
@@ -230,19 +230,4 @@ static void threads_compile_at_once(void)
 	CU_ASSERT_EQUAL(child_events("compile"), THREADS);
 	CU_ASSERT_EQUAL(child_events("compiled"), THREADS);
 	CU_ASSERT(child_most_compiles_at_once() > 1);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(offers_a_device_with_two_sub_devices),
-		UNIT_TEST(another_drivers_native_and_handles_are_refused),
-		UNIT_TEST(stale_and_wrong_handles_are_told),
-		UNIT_TEST(settings_do_what_they_say),
-		UNIT_TEST(settings_can_change_in_a_file),
-		UNIT_TEST(the_compiler_is_loaded_when_it_should_be),
-		UNIT_TEST(threads_compile_at_once),
-	};
-
-	return UNIT_MAIN("level_zero_stub_drivers", tests);
 }

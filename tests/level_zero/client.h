@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client: a Level Zero application that does what its arguments say, in their
+ * order: each is a word, or word=VALUE. Three programs are made of it, which
+ * open the loader, are linked to it, or are linked to libckcache and open the
+ * loader when they need it. Settings hold until they are set again. Of all:
+ *
+ *   loader=PATH       use that loader
+ *   driver=N          use driver N (of those that the loader has), its first device; makes a context
+ *   found=N           the same without a context
+ *   device=N          use its device N; "device=N.M": sub-device M of that; "device=": NULL
+ *   il=NAME           the input: one of kernels/
+ *   flags=TEXT        build flags; "flags": NULL
+ *   constant=ID:BYTES:VALUE   one more specialization constant; "constants": none
+ *   setenv=NAME=VALUE
+ *
+ * Further words stand in client_loader.c, client_modules.c and client_library.c.
+ */
+#ifndef TESTS_LEVEL_ZERO_CLIENT_H
+#define TESTS_LEVEL_ZERO_CLIENT_H
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <level_zero/ze_api.h>
+
+#define CLIENT_MAX_CONSTANTS 32
+#define CLIENT_MAX_THREADS 64
+
+struct client_input {
+	const uint8_t *il;
+	size_t size;
+	const char *flags;
+	uint32_t constant_count;
+	uint32_t ids[CLIENT_MAX_CONSTANTS], sizes[CLIENT_MAX_CONSTANTS];
+	uint64_t values[CLIENT_MAX_CONSTANTS];
+};
+
+/* What the arguments have set. */
+struct client {
+	void *loader;
+	ze_driver_handle_t driver;
+	ze_device_handle_t device;
+	ze_context_handle_t context;
+	struct client_input input;
+};
+extern struct client client;
+
+#define CALL(name) ((__typeof__(&name))dlsym(client.loader, #name))
+
+/* WORD(name) { ... } is what an argument does; its parameter is char *value, NULL: a word alone. */
+struct client_word {
+	const char *name;
+	void (*run)(char *value);
+	struct client_word *next;
+};
+#define WORD(name) \
+	static void word_##name(char *value); \
+	__attribute__((constructor)) static void add_##name(void) \
+	{ \
+		static struct client_word of_##name = { #name, word_##name, NULL }; \
+		client_add(&of_##name); \
+	} \
+	static void word_##name(__attribute__((unused)) char *value)
+void client_add(struct client_word *word);
+
+/* What is left to do after the last word. */
+extern void (*client_at_end)(void);
+
+/* Prints and ends the process. */
+void client_give_up(const char *what, unsigned int status) __attribute__((noreturn));
+void client_open_loader(const char *path);
+void client_find_driver(const char *place);
+/* A file's content in static room; and the other way round. */
+uint8_t *client_read(const char *path, size_t *ret_size);
+void client_write(const char *path, const void *data, size_t size);
+/* zeModuleCreate's part of an input; values: room for the pointers to its constants. */
+ze_module_constants_t client_constants(const struct client_input *input,
+				       const void *values[CLIENT_MAX_CONSTANTS]);
+void client_print_kernels(ze_module_handle_t module);
+/* So many threads do it at once. */
+void client_in_threads(const char *count, void (*act)(void));
+
+#endif

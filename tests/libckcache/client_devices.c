@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* client_devices: what a library learns of a device. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/libckcache/client.h"
+
+static const char data[] = "118 bytes or so of what a trial kernel told";
+
+static struct ckcache_library library_of(const char *name, const char *version, const char *hash)
+{
+	return (struct ckcache_library){
+		.struct_size = sizeof(struct ckcache_library),
+		.name = name, .version = version, .hash = hash,
+		.hash_size = hash ? strlen(hash) : 0,
+	};
+}
+
+static struct ckcache_desc *describe(struct client *client, const struct ckcache_library *library)
+{
+	struct ckcache_desc *desc = NULL;
+	enum ckcache_status status = api->opencl_device_desc_new(client->devices[0], library,
+								 &desc);
+
+	if (status != CKCACHE_OK)
+		client_fail("ckcache_opencl_device_desc_new", (cl_int)status);
+	return desc;
+}
+
+/* One slot, whatever the id is. */
+struct slot {
+	struct bytes id, blob;
+	unsigned int evictions;
+};
+
+static enum ckcache_status load(void *ctx, size_t id_size, const uint8_t *id, size_t *size,
+				uint8_t *blob)
+{
+	const struct slot *slot = ctx;
+	size_t room = *size;
+
+	(void)id_size;
+	(void)id;
+	if (!slot->blob.size)
+		return CKCACHE_MISS;
+	*size = slot->blob.size;
+	if (blob && room < slot->blob.size)
+		return CKCACHE_ERROR_BUFFER_TOO_SMALL;
+	if (blob)
+		memcpy(blob, slot->blob.data, slot->blob.size);
+	return CKCACHE_OK;
+}
+
+static enum ckcache_status store(void *ctx, size_t id_size, const uint8_t *id, size_t size,
+				 const uint8_t *blob)
+{
+	struct slot *slot = ctx;
+
+	bytes_release(&slot->id);
+	bytes_release(&slot->blob);
+	slot->id = (struct bytes){ id_size, malloc(id_size) };
+	slot->blob = (struct bytes){ size, malloc(size) };
+	if (!slot->id.data || !slot->blob.data)
+		client_fail("malloc", CL_OUT_OF_HOST_MEMORY);
+	memcpy(slot->id.data, id, id_size);
+	memcpy(slot->blob.data, blob, size);
+	return CKCACHE_OK;
+}
+
+static enum ckcache_status evict(void *ctx, size_t id_size, const uint8_t *id)
+{
+	struct slot *slot = ctx;
+
+	(void)id_size;
+	(void)id;
+	bytes_release(&slot->id);
+	bytes_release(&slot->blob);
+	slot->evictions++;
+	return CKCACHE_OK;
+}
+
+static struct ckcache_storage storage_of(struct slot *slot)
+{
+	return (struct ckcache_storage){
+		.struct_size = sizeof(struct ckcache_storage),
+		.ctx = slot, .load = load, .store = store, .evict = evict,
+	};
+}
+
+static bool has(struct ckcache_desc *desc, const struct ckcache_storage *storage,
+		const char *wanted)
+{
+	char found[128] = "";
+	size_t size = sizeof(found);
+
+	return api->device_load(desc, storage, &size, found) == CKCACHE_OK &&
+	       size == strlen(wanted) + 1 && !strcmp(found, wanted);
+}
+
+/* Stored, found, replaced, evicted, in both places. */
+static void live(struct ckcache_desc *desc, const struct ckcache_storage *storage)
+{
+	char room[128] = "unchanged";
+	size_t size = 128;
+
+	WANT(CKCACHE_MISS, api->device_load(desc, storage, &size, room));
+	WANT(CKCACHE_MISS, api->device_load(desc, storage, &size, NULL));
+	CHECK(size == 128 && !strcmp(room, "unchanged"));
+	WANT(CKCACHE_OK, api->device_store(desc, storage, sizeof(data), data));
+	CHECK(has(desc, storage, data));
+	WANT(CKCACHE_OK, api->device_load(desc, storage, &size, NULL));
+	CHECK(size == sizeof(data));
+	size--;
+	WANT(CKCACHE_ERROR_BUFFER_TOO_SMALL, api->device_load(desc, storage, &size, room));
+	CHECK(size == sizeof(data) && !strcmp(room, "unchanged"));
+	for (int i = 0; i < 3; i++) {
+		WANT(CKCACHE_OK, api->device_store(desc, storage, 6, i % 2 ? "first" : "later"));
+		CHECK(has(desc, storage, i % 2 ? "first" : "later"));
+	}
+	WANT(CKCACHE_OK, api->desc_evict(desc, storage));
+	WANT(CKCACHE_MISS, api->device_load(desc, storage, &size, room));
+	WANT(CKCACHE_OK, api->desc_evict(desc, storage));
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->device_store(desc, storage, 0, data));
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->device_store(desc, storage, 5, NULL));
+	WANT(CKCACHE_OK, api->device_store(desc, storage, sizeof(data), data));
+}
+
+/* A blob around the data, and every way to damage it. */
+static void wrap(struct client *client, struct ckcache_desc *desc)
+{
+	const struct ckcache_library other = library_of("library", "1.0", "another");
+	struct ckcache_desc *foreign = describe(client, &other);
+	uint8_t blob[512], room[128] = "unchanged";
+	size_t size = 0, room_size = sizeof(room);
+
+	WANT(CKCACHE_OK, api->device_get_blob(desc, 0, NULL, &size, NULL));
+	CHECK(size == 0);
+	WANT(CKCACHE_OK, api->device_get_blob(desc, sizeof(data), data, &size, NULL));
+	CHECK(size > sizeof(data) && size < sizeof(blob));
+	memset(blob, 0x33, sizeof(blob));
+	size--;
+	WANT(CKCACHE_ERROR_BUFFER_TOO_SMALL,
+	     api->device_get_blob(desc, sizeof(data), data, &size, blob));
+	CHECK(blob[0] == 0x33);
+	WANT(CKCACHE_OK, api->device_get_blob(desc, sizeof(data), data, &size, blob));
+	CHECK(blob[size] == 0x33);
+	for (size_t bit = 0; bit < 8 * size; bit++) {
+		enum ckcache_status status;
+
+		blob[bit / 8] ^= (uint8_t)(1u << (bit % 8));
+		status = api->device_get_data(desc, size, blob, &room_size, room);
+		CHECK(status == (bit / 32 == 2 ? CKCACHE_ERROR_VERSION : CKCACHE_ERROR_DAMAGED));
+		blob[bit / 8] ^= (uint8_t)(1u << (bit % 8));
+	}
+	for (size_t cut = 1; cut < size; cut++)
+		WANT(CKCACHE_ERROR_DAMAGED,
+		     api->device_get_data(desc, cut, blob, &room_size, room));
+	WANT(CKCACHE_ERROR_FOREIGN, api->device_get_data(foreign, size, blob, &room_size, room));
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->device_get_data(desc, 0, blob, &room_size, room));
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
+	     api->device_get_data(desc, size, NULL, &room_size, room));
+	CHECK(room_size == sizeof(room) && !strcmp((char *)room, "unchanged"));
+	WANT(CKCACHE_OK, api->device_get_data(desc, size, blob, &room_size, room));
+	CHECK(room_size == sizeof(data) && !memcmp(room, data, sizeof(data)));
+	api->desc_free(foreign);
+}
+
+SCENARIO(device)
+{
+	const struct ckcache_library library = library_of("library", "1.0", "0123abcd");
+	struct ckcache_desc *desc = describe(client, &library);
+	struct slot slot = { .evictions = 0 };
+	const struct ckcache_storage storage = storage_of(&slot);
+	struct bytes id = api_id(desc);
+	size_t size;
+
+	CHECK(id.size == 88);
+	live(desc, NULL);
+	live(desc, &storage);
+	CHECK(bytes_equal(&id, &slot.id) && slot.evictions == 2);
+	wrap(client, desc);
+	/* What the storage gives is checked, and goes if it is of no use. */
+	slot.blob.data[slot.blob.size - 1] ^= 1;
+	WANT(CKCACHE_MISS, api->device_load(desc, &storage, &size, NULL));
+	CHECK(slot.evictions == 3);
+	bytes_release(&id);
+	bytes_release(&slot.id);
+	bytes_release(&slot.blob);
+	api->desc_free(desc);
+}
+
+/* Other names, versions, hashes, builds: other ids. */
+SCENARIO(device_identity)
+{
+	struct ckcache_library libraries[9] = {
+		library_of("library", "1.0", "0123abcd"), library_of("Library", "1.0", "0123abcd"),
+		library_of("library", "1.1", "0123abcd"), library_of("library", NULL, "0123abcd"),
+		library_of("library", "1.0", "0123abce"), library_of("library", "1.0", "0123abc"),
+		library_of("library1", ".0", "0123abcd"), library_of("library", "1.0", NULL),
+		library_of("library", "1.0", NULL),
+	};
+	struct ckcache_library bad;
+	struct ckcache_desc *none = NULL;
+	struct bytes ids[9];
+
+	/* This program, and the C library. */
+	libraries[7].address = data;
+	libraries[8].address = dlsym(RTLD_DEFAULT, "strlen");
+	for (size_t i = 0; i < 9; i++) {
+		struct ckcache_desc *desc = describe(client, &libraries[i]), *again;
+		struct bytes id;
+
+		ids[i] = api_id(desc);
+		again = describe(client, &libraries[i]);
+		id = api_id(again);
+		CHECK(bytes_equal(&id, &ids[i]));
+		bytes_release(&id);
+		api->desc_free(again);
+		api->desc_free(desc);
+		for (size_t j = 0; j < i; j++)
+			CHECK(!bytes_equal(&ids[i], &ids[j]));
+	}
+	for (size_t i = 0; i < 9; i++)
+		bytes_release(&ids[i]);
+	bad = library_of("", "1.0", "0");
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
+	     api->opencl_device_desc_new(client->devices[0], &bad, &none));
+	bad = library_of(NULL, "1.0", "0");
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
+	     api->opencl_device_desc_new(client->devices[0], &bad, &none));
+	bad = library_of("library", "1.0", "");
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
+	     api->opencl_device_desc_new(client->devices[0], &bad, &none));
+	bad = library_of("library", "1.0", NULL);
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
+	     api->opencl_device_desc_new(client->devices[0], &bad, &none));
+	bad.address = &bad;	/* on the stack: in no object */
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
+	     api->opencl_device_desc_new(client->devices[0], &bad, &none));
+	bad = library_of("library", "1.0", "0");
+	bad.struct_size--;
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
+	     api->opencl_device_desc_new(client->devices[0], &bad, &none));
+	bad.struct_size = sizeof(bad) + 8;
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
+	     api->opencl_device_desc_new(client->devices[0], &bad, &none));
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
+	     api->opencl_device_desc_new(client->devices[0], NULL, &none));
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
+	     api->opencl_device_desc_new(NULL, &libraries[0], &none));
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
+	     api->opencl_device_desc_new(client->devices[0], &libraries[0], NULL));
+	CHECK(!none);
+}
+
+/* Prints the id and the data, or nothing. With arguments: stores the first of them. */
+SCENARIO(device_load)
+{
+	const struct ckcache_library library = library_of("library", "1.0", "0123abcd");
+	struct ckcache_desc *desc = describe(client, &library);
+	struct bytes id = api_id(desc);
+	char found[128];
+	size_t size = sizeof(found);
+
+	api_print(&id);
+	if (client->arguments[0])
+		WANT(CKCACHE_OK, api->device_store(desc, NULL, strlen(client->arguments[0]) + 1,
+						   client->arguments[0]));
+	else if (api->device_load(desc, NULL, &size, found) == CKCACHE_OK)
+		printf("%s\n", found);
+	bytes_release(&id);
+	api->desc_free(desc);
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client_storage: a storage of the application's own: a small one that drops
+ * what came first, as oneDNN's proposal has it; and ones that are worse.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/libckcache/client.h"
+
+#define SLOTS 2
+
+/* What the callbacks do instead of what they should. */
+enum lie {
+	LIE_NONE, LIE_EMPTY, LIE_HUGE, LIE_GARBAGE, LIE_GROWS, LIE_GROWS_ONCE, LIE_SHRINKS,
+	LIE_OVERFILLED, LIE_OTHER, LIE_DAMAGED, LIE_FAILS, LIE_FAILS_LATE, LIE_STATUS, LIES
+};
+
+/* First in, first out. */
+struct fifo {
+	struct slot {
+		struct bytes id, blob;
+	} slots[SLOTS];
+	size_t next;
+	unsigned int loads, stores, evictions, dropped;
+	enum lie lie;
+	enum ckcache_status stores_with, evicts_with;	/* what these callbacks return, if not CKCACHE_OK */
+};
+
+static struct slot *find(struct fifo *fifo, size_t id_size, const uint8_t *id)
+{
+	for (size_t i = 0; i < SLOTS; i++) {
+		struct slot *slot = &fifo->slots[i];
+
+		if (slot->id.size == id_size && !memcmp(slot->id.data, id, id_size))
+			return slot;
+	}
+	return NULL;
+}
+
+static enum ckcache_status give(const struct bytes *blob, size_t *size, uint8_t *place)
+{
+	size_t room = *size;
+
+	*size = blob->size;
+	if (!place)
+		return CKCACHE_OK;
+	if (room < blob->size)
+		return CKCACHE_ERROR_BUFFER_TOO_SMALL;
+	memcpy(place, blob->data, blob->size);
+	return CKCACHE_OK;
+}
+
+static enum ckcache_status lie_about(struct fifo *fifo, struct slot *slot, size_t *size,
+				     uint8_t *place)
+{
+	enum ckcache_status status = CKCACHE_OK;
+
+	switch (fifo->lie) {
+	case LIE_EMPTY:
+		*size = 0;
+		return CKCACHE_OK;
+	case LIE_HUGE:
+		if (place)
+			return CKCACHE_ERROR_IO;
+		*size = SIZE_MAX;
+		return CKCACHE_OK;
+	case LIE_GARBAGE:
+		if (place)
+			memset(place, 0x5a, *size);
+		*size = 200;
+		return CKCACHE_OK;
+	case LIE_GROWS:
+	case LIE_GROWS_ONCE:
+		/* Another thread stores longer ones all the time. */
+		if (place && fifo->loads % 2 == 0 && (fifo->lie == LIE_GROWS || fifo->loads < 3)) {
+			*size = slot->blob.size + fifo->loads;
+			return CKCACHE_ERROR_BUFFER_TOO_SMALL;
+		}
+		return give(&slot->blob, size, place);
+	case LIE_SHRINKS:
+		status = give(&slot->blob, size, place);
+		*size -= place ? 1 : 0;
+		return status;
+	case LIE_OVERFILLED:
+		status = give(&slot->blob, size, place);
+		*size += place ? 1 : 0;
+		return status;
+	case LIE_OTHER:
+		return give(&fifo->slots[slot == &fifo->slots[0]].blob, size, place);
+	case LIE_DAMAGED:
+		status = give(&slot->blob, size, place);
+		if (place)
+			place[slot->blob.size / 2] ^= 1;
+		return status;
+	case LIE_FAILS_LATE:
+		*size = 300;
+		return place ? CKCACHE_ERROR_IO : CKCACHE_OK;
+	case LIE_STATUS:
+		return (enum ckcache_status)12345;
+	default:
+		return CKCACHE_ERROR_IO;
+	}
+}
+
+static enum ckcache_status load(void *ctx, size_t id_size, const uint8_t *id, size_t *size,
+				uint8_t *blob)
+{
+	struct fifo *fifo = ctx;
+	struct slot *slot = find(fifo, id_size, id);
+
+	fifo->loads++;
+	if (!slot)
+		return CKCACHE_MISS;
+	return fifo->lie ? lie_about(fifo, slot, size, blob) : give(&slot->blob, size, blob);
+}
+
+static void fill(struct bytes *ret, size_t size, const uint8_t *data)
+{
+	bytes_release(ret);
+	ret->data = malloc(size);
+	if (!ret->data)
+		client_fail("malloc", CL_OUT_OF_HOST_MEMORY);
+	memcpy(ret->data, data, size);
+	ret->size = size;
+}
+
+static enum ckcache_status store(void *ctx, size_t id_size, const uint8_t *id, size_t size,
+				 const uint8_t *blob)
+{
+	struct fifo *fifo = ctx;
+	struct slot *slot = find(fifo, id_size, id);
+
+	fifo->stores++;
+	if (fifo->stores_with != CKCACHE_OK)
+		return fifo->stores_with;
+	if (!slot) {
+		slot = &fifo->slots[fifo->next++ % SLOTS];
+		fifo->dropped += slot->id.size != 0;
+		fill(&slot->id, id_size, id);
+	}
+	fill(&slot->blob, size, blob);
+	return CKCACHE_OK;
+}
+
+static enum ckcache_status evict(void *ctx, size_t id_size, const uint8_t *id)
+{
+	struct fifo *fifo = ctx;
+	struct slot *slot = find(fifo, id_size, id);
+
+	fifo->evictions++;
+	if (fifo->evicts_with != CKCACHE_OK)
+		return fifo->evicts_with;
+	if (!slot)
+		return CKCACHE_MISS;
+	bytes_release(&slot->id);
+	bytes_release(&slot->blob);
+	return CKCACHE_OK;
+}
+
+static struct ckcache_storage storage_of(struct fifo *fifo)
+{
+	return (struct ckcache_storage){
+		.struct_size = sizeof(struct ckcache_storage),
+		.ctx = fifo, .load = load, .store = store, .evict = evict,
+	};
+}
+
+static void clear(struct fifo *fifo)
+{
+	for (size_t i = 0; i < SLOTS; i++) {
+		bytes_release(&fifo->slots[i].id);
+		bytes_release(&fifo->slots[i].blob);
+	}
+	*fifo = (struct fifo){ .next = 0 };
+}
+
+static enum ckcache_origin build(struct client *client, const struct ckcache_storage *storage,
+				 const char *options, int value)
+{
+	struct ckcache_desc *desc = api_desc(client, api_text, options);
+	enum ckcache_origin origin = (enum ckcache_origin)77;
+	cl_program program = NULL;
+
+	if (WANT(CKCACHE_OK, api->opencl_build(desc, storage, &program, &origin))) {
+		CHECK(api_is(client, program, api_text, options, value));
+		CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	}
+	api->desc_free(desc);
+	return origin;
+}
+
+/* Two places for three programs: what came first goes first, however often it is used. */
+SCENARIO(storage)
+{
+	struct fifo fifo = { .next = 0 };
+	const struct ckcache_storage storage = storage_of(&fifo);
+	struct ckcache_desc *desc = api_desc(client, api_text, "-DVALUE=1");
+
+	CHECK(build(client, &storage, "-DVALUE=1", 1) == CKCACHE_ORIGIN_BUILT);
+	CHECK(build(client, &storage, "-DVALUE=2", 2) == CKCACHE_ORIGIN_BUILT);
+	CHECK(fifo.stores == 2);
+	CHECK(build(client, &storage, "-DVALUE=1", 1) == CKCACHE_ORIGIN_STORAGE);
+	CHECK(build(client, &storage, "-DVALUE=2", 2) == CKCACHE_ORIGIN_STORAGE);
+	CHECK(fifo.stores == 2 && fifo.evictions == 0 && fifo.dropped == 0);
+	CHECK(build(client, &storage, "-DVALUE=3", 3) == CKCACHE_ORIGIN_BUILT);
+	CHECK(fifo.dropped == 1);
+	CHECK(build(client, &storage, "-DVALUE=2", 2) == CKCACHE_ORIGIN_STORAGE);
+	CHECK(build(client, &storage, "-DVALUE=1", 1) == CKCACHE_ORIGIN_BUILT);
+	CHECK(fifo.dropped == 2 && fifo.evictions == 0);
+	/* By hand. */
+	WANT(CKCACHE_OK, api->desc_evict(desc, &storage));
+	CHECK(fifo.evictions == 1);
+	WANT(CKCACHE_OK, api->desc_evict(desc, &storage));
+	CHECK(build(client, &storage, "-DVALUE=1", 1) == CKCACHE_ORIGIN_BUILT);
+	api->desc_free(desc);
+	clear(&fifo);
+}
+
+/* Whatever load says, the program is right, and what was of no use goes. */
+SCENARIO(storage_lies)
+{
+	for (int lie = LIE_NONE + 1; lie < LIES; lie++) {
+		struct fifo fifo = { .next = 0 };
+		const struct ckcache_storage storage = storage_of(&fifo);
+		bool evicted = lie == LIE_GARBAGE || lie == LIE_SHRINKS || lie == LIE_OTHER ||
+			       lie == LIE_DAMAGED;
+		enum ckcache_origin origin;
+		unsigned int stores;
+
+		(void)build(client, &storage, "-DVALUE=1", 1);
+		(void)build(client, &storage, "-DVALUE=2", 2);
+		fifo.lie = (enum lie)lie;
+		fifo.loads = 0;
+		stores = fifo.stores;
+		origin = build(client, &storage, "-DVALUE=1", 1);
+		if (lie == LIE_GROWS_ONCE) {
+			CHECK(origin == CKCACHE_ORIGIN_STORAGE && fifo.loads == 4);
+		} else if (!CHECK(origin == CKCACHE_ORIGIN_BUILT) ||
+			   !CHECK(fifo.evictions == (evicted ? 1 : 0)) ||
+			   !CHECK(fifo.stores == stores + 1) || !CHECK(fifo.loads < 20)) {
+			(void)fprintf(stderr, "lie %d\n", lie);
+		}
+		fifo.lie = LIE_NONE;
+		CHECK(build(client, &storage, "-DVALUE=1", 1) == CKCACHE_ORIGIN_STORAGE);
+		clear(&fifo);
+	}
+}
+
+/* A storage that cannot, or does not have, what it need not. */
+SCENARIO(storage_fails)
+{
+	struct fifo fifo = { .stores_with = CKCACHE_ERROR_IO, .evicts_with = CKCACHE_ERROR_IO };
+	struct ckcache_storage storage = storage_of(&fifo), bad;
+	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
+	cl_program none = (cl_program)(void *)&fifo, program = none;
+
+	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+	CHECK(fifo.stores == 2);
+	WANT(CKCACHE_ERROR_IO, api->desc_evict(desc, &storage));
+	/* One that stores and does not let go: the damaged one is built anew each time. */
+	fifo.stores_with = CKCACHE_OK;
+	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+	fifo.lie = LIE_DAMAGED;
+	for (int i = 0; i < 3; i++)
+		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+	CHECK(fifo.evictions == 4);
+	storage.evict = NULL;
+	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+	CHECK(fifo.evictions == 4);
+	WANT(CKCACHE_ERROR_UNAVAILABLE, api->desc_evict(desc, &storage));
+	fifo.lie = LIE_NONE;
+	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_STORAGE);
+	clear(&fifo);
+	storage.store = NULL;
+	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+	bad = storage;
+	bad.load = NULL;
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->opencl_build(desc, &bad, &program, NULL));
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->desc_evict(desc, &bad));
+	bad = storage;
+	bad.struct_size = sizeof(bad) - 1;
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->opencl_build(desc, &bad, &program, NULL));
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->desc_evict(desc, &bad));
+	CHECK(program == none);
+	api->desc_free(desc);
+	clear(&fifo);
+}
+
+/* The driver refuses binaries: argument: a file with the stub's settings, which is written here. */
+SCENARIO(storage_refused)
+{
+	static const char *const refusals[] = {
+		"STUB_REFUSE_BINARY=1\n", "STUB_REFUSE_BINARY_BUILD=1\n", "STUB_STATUS_ONLY=error\n",
+		"STUB_STATUS_ONLY=status\n",
+	};
+	struct fifo fifo = { .next = 0 };
+	const struct ckcache_storage storage = storage_of(&fifo);
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_STORAGE);
+		api_write_text(client->arguments[0], refusals[i]);
+		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+		CHECK(fifo.evictions == 1 && fifo.stores == 2);
+		api_write_text(client->arguments[0], "\n");
+		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_STORAGE);
+		clear(&fifo);
+	}
+}
+
+/*
+ * A header that the driver looks for with every program, and that no id names: what was stored
+ * without it is not loaded with it, nor the other way round. Argument: its path.
+ */
+SCENARIO(storage_files)
+{
+	static const char with_header[] = "#include \"value.h\"\nkernel void value(global int *out) { }\n";
+	struct fifo fifo = { .next = 0 };
+	const struct ckcache_storage storage = storage_of(&fifo);
+	const char *path = client->arguments[0];
+	struct ckcache_desc *desc;
+	cl_program program;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		if (i % 2)
+			api_write_text(path, "/* of the user's */\n");
+		else
+			(void)unlink(path);	/* there may be none */
+		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+		CHECK(fifo.stores == i + 1 && fifo.evictions == i);
+		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_STORAGE);
+	}
+	/* By hand it is the same. */
+	desc = api_desc(client, api_text, api_options);
+	CHECK(unlink(path) == 0);
+	for (size_t i = 0; i < SLOTS; i++) {
+		const struct bytes *blob = &fifo.slots[i].blob;
+
+		program = NULL;
+		if (blob->size)
+			WANT(CKCACHE_ERROR_STALE,
+			     api->opencl_create_from_blob(desc, blob->size, blob->data, &program));
+		CHECK(!program);
+	}
+	api->desc_free(desc);
+	clear(&fifo);
+	/* Without an id nothing is asked for or stored. */
+	api_write_text("value.h", "\n");
+	desc = api_desc(client, with_header, "");
+	WANT(CKCACHE_OK, api->opencl_build(desc, &storage, &program, NULL));
+	CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	WANT(CKCACHE_OK, api->desc_evict(desc, &storage));
+	CHECK(fifo.loads == 0 && fifo.stores == 0 && fifo.evictions == 0);
+	api->desc_free(desc);
+}
+
+/* What a build reads cannot be seen: it is right, and is not stored. */
+SCENARIO(storage_unseen)
+{
+	struct fifo fifo = { .next = 0 };
+	const struct ckcache_storage storage = storage_of(&fifo);
+
+	for (int i = 0; i < 2; i++)
+		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+	CHECK(fifo.stores == 0);
+	clear(&fifo);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* test_devices: what a library stored of a device is found again as long as nothing that it depends on is another. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/libckcache/ways.h"
+#include "tests/support/unit.h"
+
+TEST(data_is_stored_found_replaced_and_evicted)
+{
+	BEGIN_EACH_WAY(way) {
+		GOOD(way, "device");
+		CU_ASSERT_EQUAL(driver_counted("create-source"), 0);
+	}
+}
+
+TEST(each_part_of_the_librarys_identity_counts)
+{
+	BEGIN_EACH_WAY(way) {
+		GOOD(way, "device-identity");
+	}
+}
+
+static void expect_data(enum way way, const char *wanted)
+{
+	const char *output = OUTPUT(way, "device-load");
+	const char *line = strchr(output, '\n');
+
+	CU_ASSERT(line != NULL && !strcmp(line + 1, wanted));
+}
+
+TEST(data_is_found_by_other_processes_and_ways)
+{
+	BEGIN_EACH_WAY(way) {
+		expect_data(way, "");
+		GOOD(way, "device-load", "told");
+		EACH_WAY(other)
+			expect_data(other, "told\n");
+		GOOD(way, "device-load", "told anew");
+		EACH_WAY(other)
+			expect_data(other, "told anew\n");
+	}
+}
+
+TEST(data_of_another_driver_is_not_found)
+{
+	if (!driver_is("stub"))
+		return;
+	EACH_WAY(way) {
+		char line[4096];
+
+		way_begin(way);
+		GOOD(way, "device-load", "told");
+		driver_setenv("STUB_DRIVER_VERSION", "1.1");
+		expect_data(way, "");
+		driver_setenv("STUB_DRIVER_VERSION", NULL);
+		expect_data(way, "told\n");
+		(void)snprintf(line, sizeof(line), "%s\n", STUB_OTHER_BUILD);
+		unit_write("vendors/driver.icd", line);
+		expect_data(way, "");
+	}
+}

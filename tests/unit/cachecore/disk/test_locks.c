@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * locks: each lock of a root is held by a process that is stopped, in each
+ * state of the root, while an application's thread looks up, stores, rejects,
+ * removes and ends. Nothing waits, and nothing that was there is lost.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachecore/disk/account.h"
+#include "cachecore/cache.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/store.h"
+#include "cachecore/disk/writer.h"
+#include "common/clock.h"
+#include "tests/support/unit.h"
+
+#define MS UINT64_C(1000000)
+/* Where 20 ms are meant: the machine may be loaded. */
+#define AT_ONCE (1000 * MS)
+#define EXIT_WAIT (300 * MS)
+#define MANY 40
+
+enum state { SOUND, DAMAGED, FULL, ABSENT, STATES };
+static const char *const state_names[] = { "sound", "damaged", "full", "absent" };
+/* The leaf is that of key 1. */
+enum { ROOT, LEAF, EVICT_LOCK, HISTORY, LOCKS };
+static const char *const lock_names[] = { "root", "leaf", "evict.lock", "history.dat" };
+
+static bool no_threads;
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+			  void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+			  void *arg);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+			  void *arg)
+{
+	return no_threads ? EAGAIN : __real_pthread_create(thread, attr, run, arg);
+}
+
+static const char *below(const char *name)
+{
+	static char path[4300];
+
+	(void)snprintf(path, sizeof(path), "%s/cache/%s", unit_dir(), name);
+	return path;
+}
+
+static void make_key(struct cc_key *key, unsigned int number)
+{
+	cc_key_init(key);
+	cc_key_add_text(key, CC_PART_DEVICE, "device.name", "test");
+	cc_key_add_u64(key, CC_PART_IMAGE, "number", number);
+	CU_ASSERT_EQUAL_FATAL(cc_key_status(key), CMN_OK);
+}
+
+static struct cc_entry *make_entry(void)
+{
+	struct cc_entry *entry = cc_entry_new(1000000);
+	char image[1000] = "image";
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, image, sizeof(image));
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	return entry;
+}
+
+static struct cc_cache *open_cache(bool full)
+{
+	struct cc_cache *cache = NULL;
+
+	CU_ASSERT_EQUAL(setenv("CKCACHE_DIR", below(""), 1), 0);
+	CU_ASSERT_EQUAL(setenv("CKCACHE_READ_ONLY_DIRS", "", 1), 0);
+	CU_ASSERT_EQUAL(setenv("CKCACHE_IN_MEM", "0", 1), 0);
+	CU_ASSERT_EQUAL(setenv("CKCACHE_MAX_SIZE", full ? "200Ki" : "1Gi", 1), 0);
+	CU_ASSERT_EQUAL_FATAL(cc_cache_open(&cache), CMN_OK);
+	return cache;
+}
+
+static void put(struct cc_cache *cache, unsigned int number)
+{
+	struct cc_entry *entry = make_entry();
+	struct cc_key key;
+
+	make_key(&key, number);
+	cc_cache_put(cache, &key, entry);
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+}
+
+static void put_many(struct cc_cache *cache)
+{
+	for (unsigned int i = 0; i < MANY; i++)
+		put(cache, 100 + i);
+}
+
+static enum cmn_status get(struct cc_cache *cache, unsigned int number)
+{
+	enum cmn_status status;
+	struct cc_entry *entry;
+	enum cc_origin origin;
+	struct cc_key key;
+
+	make_key(&key, number);
+	status = cc_cache_get(cache, &key, &entry, &origin);
+	if (status == CMN_OK)
+		cc_entry_unref(entry);
+	cc_key_release(&key);
+	return status;
+}
+
+static const char *leaf_of(unsigned int number)
+{
+	static char leaf[CC_LEAF_PATH_SIZE];
+	struct cc_key key;
+
+	make_key(&key, number);
+	cc_leaf_path(cc_key_view(&key), leaf);
+	cc_key_release(&key);
+	return leaf;
+}
+
+static void damage(unsigned int number)
+{
+	char path[4400];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/0.bin", below(leaf_of(number)));
+	fd = open(path, O_WRONLY);
+	CU_ASSERT_EQUAL(pwrite(fd, "damage", 6, 60), 6);
+	CU_ASSERT_EQUAL(close(fd), 0);
+}
+
+/* A root with entries 1 and 2 and all of its files; what is there more is the state. */
+static void make_root(enum state state)
+{
+	struct cc_cache *cache;
+
+	unit_remove(below(""));
+	if (state == ABSENT) {
+		CU_ASSERT_EQUAL_FATAL(mkdir(below(""), 0700), 0);
+		return;
+	}
+	cache = open_cache(false);
+	for (unsigned int i = 1; i <= (state == FULL ? 14 : 2); i++) {
+		(void)get(cache, i);
+		put(cache, i);
+	}
+	cc_cache_close(cache);
+	if (state == DAMAGED) {
+		damage(1);
+		damage(2);
+	}
+}
+
+/* A process that has the lock and is stopped; 0: there is nothing to lock. */
+static pid_t hold(int lock)
+{
+	const char *path = below(lock == ROOT ? "" : lock == LEAF ? leaf_of(1) : lock_names[lock]);
+	int flags = lock == ROOT || lock == LEAF ? O_RDONLY : O_RDWR | O_CREAT, state, fd;
+	pid_t pid;
+
+	fd = open(path, flags, 0600);
+	if (fd < 0)
+		return 0;
+	pid = fork();
+	CU_ASSERT_TRUE_FATAL(pid >= 0);
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		fd = open(path, flags, 0600);	/* not one that the parent has too */
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			(void)raise(SIGSTOP);
+		_exit(1);
+	}
+	CU_ASSERT_EQUAL(close(fd), 0);
+	CU_ASSERT_EQUAL_FATAL(waitpid(pid, &state, WUNTRACED), pid);
+	CU_ASSERT_TRUE_FATAL(WIFSTOPPED(state));
+	return pid;
+}
+
+static void let_go(pid_t pid)
+{
+	CU_ASSERT_EQUAL(kill(pid, SIGKILL), 0);
+	CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), pid);
+}
+
+/* Fails where that took longer; returns now. */
+static uint64_t in_time(uint64_t since, uint64_t limit, enum state state, int lock, const char *what)
+{
+	uint64_t took = cmn_clock_monotonic() - since;
+
+	if (took > limit)
+		(void)printf("\n    %s, %s locked: %s took %.0f ms\n", state_names[state],
+			     lock_names[lock], what, (double)took / 1e6);
+	CU_ASSERT_TRUE(took <= limit);
+	return cmn_clock_monotonic();
+}
+
+static void use(enum state state, int lock)
+{
+	struct cc_cache *cache = open_cache(state == FULL);
+	uint64_t time = cmn_clock_monotonic();
+	enum cmn_status status;
+	struct cc_key key;
+
+	status = get(cache, 1);
+	time = in_time(time, AT_ONCE, state, lock, "a look-up");
+	CU_ASSERT_EQUAL(status, state == SOUND || state == FULL ? CMN_OK : CMN_MISS);
+	put(cache, 1);
+	put_many(cache);
+	time = in_time(time, AT_ONCE, state, lock, "stores");
+	make_key(&key, 1);
+	cc_cache_reject(cache, &key, NULL);
+	time = in_time(time, AT_ONCE, state, lock, "a rejection");
+	cc_key_release(&key);
+	make_key(&key, 2);
+	status = cc_cache_remove(cache, &key);
+	cc_key_release(&key);
+	time = in_time(time, AT_ONCE, state, lock, "a removal");
+	/* The other leaf nobody holds, and the account alone keeps nothing. */
+	CU_ASSERT_EQUAL(status, CMN_OK);
+	CU_ASSERT_EQUAL(get(cache, 2), CMN_MISS);
+	cc_cache_flush_within(cache, EXIT_WAIT);
+	time = in_time(time, EXIT_WAIT + AT_ONCE, state, lock, "the end");
+	/* Not that of a process: the thread may be waiting for a lock, as long as it does at most. */
+	cc_cache_close(cache);
+	(void)in_time(time, 10 * AT_ONCE, state, lock, "closing");
+}
+
+/* What was stored meanwhile is counted, and what was not is not there; it all goes on. */
+static void goes_on(void)
+{
+	struct cc_cache *cache = open_cache(false);
+	struct cc_config *config = (struct cc_config *)(uintptr_t)cc_cache_config(cache);
+	struct cc_store *store = NULL;
+
+	put(cache, 1);
+	put(cache, 3);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
+	CU_ASSERT_EQUAL(get(cache, 3), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(config, NULL, &store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_evict(store), CMN_OK);
+	cc_store_close(store);
+	cc_cache_close(cache);
+}
+
+TEST(nothing_waits_for_a_lock_that_is_held)
+{
+	for (int state = 0; state < STATES; state++) {
+		for (int lock = 0; lock < LOCKS; lock++) {
+			pid_t holder;
+
+			make_root((enum state)state);
+			holder = hold(lock);
+			if (!holder)
+				continue;
+			use((enum state)state, lock);
+			let_go(holder);
+			goes_on();
+		}
+	}
+}
+
+/* Where a process may have no more threads, the one that ends it stores. */
+TEST(an_end_without_a_thread_waits_no_longer)
+{
+	no_threads = true;
+	for (int lock = 0; lock < LOCKS; lock++) {
+		struct cc_cache *cache;
+		uint64_t time;
+		pid_t holder;
+
+		make_root(FULL);
+		holder = hold(lock);
+		cache = open_cache(true);
+		put_many(cache);
+		put(cache, 1);
+		time = cmn_clock_monotonic();
+		cc_cache_flush_within(cache, EXIT_WAIT);
+		(void)in_time(time, EXIT_WAIT + AT_ONCE, FULL, lock, "the end without a thread");
+		let_go(holder);
+		cc_cache_close(cache);
+	}
+	no_threads = false;
+}
+
+/* However patient the store is else. */
+TEST(an_end_without_a_thread_does_not_wait_as_a_thread_does)
+{
+	static char *no_dirs[] = { NULL };
+	struct cc_config config = { .persistent = true, .read_only_dirs = no_dirs,
+				    .dir = (char *)(uintptr_t)below(""),
+				    .max_device_image_size = 1 << 20 };
+	struct cc_entry *entry = make_entry();
+	struct cc_store *store = NULL;
+	struct cc_writer *writer;
+	struct cc_key key;
+	uint64_t time;
+	pid_t holder;
+
+	make_root(SOUND);
+	holder = hold(ROOT);
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&config, NULL, &store), CMN_OK);
+	cc_store_set_patience(store, 60 * AT_ONCE);
+	writer = cc_writer_new(store, NULL, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
+	no_threads = true;
+	make_key(&key, 3);
+	CU_ASSERT_TRUE(cc_writer_put(writer, &key, entry, NULL));
+	time = cmn_clock_monotonic();
+	(void)cc_writer_flush(writer, EXIT_WAIT);
+	(void)in_time(time, 10 * AT_ONCE, SOUND, ROOT, "a flush");
+	no_threads = false;
+	let_go(holder);
+	CU_ASSERT_TRUE(cc_writer_free(writer, 60 * AT_ONCE));
+	cc_store_close(store);
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+}
+
+static enum cmn_status remove_number(struct cc_cache *cache, unsigned int number)
+{
+	enum cmn_status status;
+	struct cc_key key;
+
+	make_key(&key, number);
+	status = cc_cache_remove(cache, &key);
+	cc_key_release(&key);
+	return status;
+}
+
+/* While the thread waits for a lock with one of them, or has not begun. */
+TEST(what_is_removed_is_not_stored_afterwards)
+{
+	struct cc_cache *cache;
+	pid_t holder;
+
+	make_root(SOUND);
+	holder = hold(ROOT);
+	cache = open_cache(false);
+	for (unsigned int i = 7; i < 10; i++)
+		put(cache, i);
+	CU_ASSERT_EQUAL(usleep(100000), 0);
+	CU_ASSERT_EQUAL(remove_number(cache, 7), CMN_OK);
+	CU_ASSERT_EQUAL(remove_number(cache, 9), CMN_OK);
+	let_go(holder);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(get(cache, 7), CMN_MISS);
+	CU_ASSERT_EQUAL(get(cache, 9), CMN_MISS);
+	cc_cache_close(cache);
+}
+
+/* What the thread just stores goes as soon as it is stored; what another process holds stays. */
+TEST(a_removal_does_not_wait_for_the_leaf)
+{
+	struct cc_cache *cache;
+	pid_t holder;
+
+	make_root(SOUND);
+	holder = hold(LEAF);
+	cache = open_cache(false);
+	CU_ASSERT_EQUAL(remove_number(cache, 1), CMN_BUSY);
+	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
+	put(cache, 1);
+	CU_ASSERT_EQUAL(usleep(100000), 0);
+	CU_ASSERT_EQUAL(remove_number(cache, 1), CMN_OK);
+	let_go(holder);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(get(cache, 1), CMN_MISS);
+	cc_cache_close(cache);
+}
+
+static void account_is_right(void)
+{
+	uint64_t counted = 1, written = 0;
+	int fd = open(below(""), O_RDONLY | O_DIRECTORY);
+
+	CU_ASSERT_EQUAL(cc_account_count(fd, &counted, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_number_file_read(fd, CC_ACCOUNT_NAME, &written), CMN_OK);
+	CU_ASSERT_EQUAL(counted, written);
+	CU_ASSERT_EQUAL(close(fd), 0);
+}
+
+/* The account would be less than what is there, and the bound would not hold. */
+TEST(what_cannot_be_counted_is_not_kept)
+{
+	struct cc_cache *cache;
+	pid_t holder;
+
+	make_root(SOUND);
+	holder = hold(ROOT);
+	cache = open_cache(false);
+	put(cache, 7);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(get(cache, 7), CMN_MISS);
+	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
+	let_go(holder);
+	put(cache, 7);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(get(cache, 7), CMN_OK);
+	cc_cache_close(cache);
+	account_is_right();
+}
+
+/* As that of an entry whose own was lost. */
+TEST(an_access_time_that_cannot_be_counted_is_not_kept)
+{
+	struct cc_cache *cache;
+	char path[4400];
+	pid_t holder;
+
+	make_root(SOUND);
+	(void)snprintf(path, sizeof(path), "%s/0_access_time.txt", below(leaf_of(1)));
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	cache = open_cache(false);
+	holder = hold(ROOT);
+	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(access(path, F_OK), -1);
+	let_go(holder);
+	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(access(path, F_OK), 0);
+	cc_cache_close(cache);
+}
+
+/* It was counted before its directory's lock was waited for. */
+TEST(what_is_not_stored_counts_no_longer)
+{
+	struct cc_cache *cache;
+	pid_t holder;
+
+	make_root(SOUND);
+	holder = hold(LEAF);
+	cache = open_cache(false);
+	put(cache, 1);
+	cc_cache_flush(cache);
+	account_is_right();
+	let_go(holder);
+	cc_cache_close(cache);
+}
+
+/* Locks that stay taken are waited for once, not for each entry. */
+TEST(many_entries_wait_once)
+{
+	struct cc_cache *cache;
+	uint64_t time;
+	pid_t holder;
+
+	make_root(SOUND);
+	holder = hold(ROOT);
+	cache = open_cache(false);
+	put_many(cache);
+	time = cmn_clock_monotonic();
+	cc_cache_flush_within(cache, MANY * AT_ONCE);
+	(void)in_time(time, 10 * AT_ONCE, SOUND, ROOT, "a flush");
+	let_go(holder);
+	cc_cache_close(cache);
+}

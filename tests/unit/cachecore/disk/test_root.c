@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* test_root: which directories are trusted, and who may read what is made in them. */
+#include "cachecore/disk/root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <grp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/store.h"
+#include "common/file.h"
+#include "tests/support/unit.h"
+
+/* Ids that are nobody's. */
+#define OTHER_USER 54321
+#define OTHER_GROUP 54322
+
+static enum cmn_status check(const char *path, enum cc_root_kind kind)
+{
+	const char *reason = NULL;
+	enum cmn_status status = cc_root_check(path, kind, &reason);
+
+	CU_ASSERT_TRUE(status != CMN_ERR_ACCESS || reason);
+	return status;
+}
+
+static void make(const char *path, mode_t mode)
+{
+	CU_ASSERT_EQUAL_FATAL(mkdir(path, 0700), 0);
+	CU_ASSERT_EQUAL_FATAL(chmod(path, mode), 0);
+}
+
+TEST(only_its_owner_may_write_to_a_root)
+{
+	make("own", 0700);
+	make("readable", 0755);
+	make("group", 0770);
+	make("group-s", 02770);
+	make("all", 0777);
+	make("sticky", 01777);
+	CU_ASSERT_EQUAL(check("own", CC_ROOT_OWN), CMN_OK);
+	CU_ASSERT_EQUAL(check("readable", CC_ROOT_OWN), CMN_OK);
+	CU_ASSERT_EQUAL(check("group", CC_ROOT_OWN), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(check("group-s", CC_ROOT_OWN), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(check("group-s", CC_ROOT_TIER), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(check("all", CC_ROOT_OWN), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(check("sticky", CC_ROOT_OWN), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(check("none", CC_ROOT_OWN), CMN_MISS);
+}
+
+TEST(a_groups_root_has_the_group_bits_and_this_member)
+{
+	make("own", 0700);
+	make("group", 0770);
+	make("group-s", 02770);
+	make("sticky", 03770);
+	make("open", 02777);
+	CU_ASSERT_EQUAL(check("own", CC_ROOT_GROUP), CMN_OK);
+	CU_ASSERT_EQUAL(check("group", CC_ROOT_GROUP), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(check("group-s", CC_ROOT_GROUP), CMN_OK);
+	CU_ASSERT_EQUAL(check("sticky", CC_ROOT_GROUP), CMN_OK);
+	CU_ASSERT_EQUAL(check("open", CC_ROOT_GROUP), CMN_ERR_ACCESS);
+	if (geteuid() != 0)
+		return;
+	/* Its owner may be anybody; the group may not. */
+	CU_ASSERT_EQUAL(chown("group-s", OTHER_USER, getegid()), 0);
+	CU_ASSERT_EQUAL(chmod("group-s", 02770), 0);
+	CU_ASSERT_EQUAL(check("group-s", CC_ROOT_GROUP), CMN_OK);
+	CU_ASSERT_EQUAL(chown("group-s", 0, OTHER_GROUP), 0);
+	CU_ASSERT_EQUAL(chmod("group-s", 02770), 0);
+	CU_ASSERT_EQUAL(check("group-s", CC_ROOT_GROUP), CMN_ERR_ACCESS);
+}
+
+/*
+ * In a child, as the user and the group that a user namespace without a mapping
+ * shows, of which the directory is as well: nobody can tell whose it is.
+ */
+static int check_unmapped(uid_t user, gid_t group, enum cc_root_kind kind)
+{
+	const char *reason = "";
+	int status = 0;
+	pid_t pid = fork();
+
+	CU_ASSERT_TRUE_FATAL(pid >= 0);
+	if (pid == 0) {
+		if (setgroups(0, NULL) < 0 || setgid(group) < 0 || setuid(user) < 0)
+			_exit(100);
+		if (cc_root_check("unmapped", kind, &reason) == CMN_OK)
+			_exit(1);
+		_exit(strstr(reason, "without a mapping") ? 2 : 3);
+	}
+	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status);
+}
+
+TEST(nobody_owns_what_is_not_mapped)
+{
+	const uid_t user = cmn_file_overflow_user();
+	const gid_t group = cmn_file_overflow_group();
+
+	CU_ASSERT_NOT_EQUAL(user, 0);
+	CU_ASSERT_FALSE(geteuid() != user && cmn_file_is_own(user));
+	if (geteuid() != 0)
+		return;
+	CU_ASSERT_EQUAL_FATAL(chmod(".", 0755), 0);
+	make("unmapped", 0700);
+	CU_ASSERT_EQUAL(chown("unmapped", user, group), 0);
+	CU_ASSERT_EQUAL(check_unmapped(user, group, CC_ROOT_OWN), 2);
+	CU_ASSERT_EQUAL(check_unmapped(user, group, CC_ROOT_TIER), 2);
+	CU_ASSERT_EQUAL(chmod("unmapped", 02770), 0);
+	CU_ASSERT_NOT_EQUAL(check_unmapped(OTHER_USER, group, CC_ROOT_GROUP), 1);
+	/* The same for ids that are somebody's. */
+	CU_ASSERT_EQUAL(chown("unmapped", OTHER_USER, OTHER_GROUP), 0);
+	CU_ASSERT_EQUAL(chmod("unmapped", 0700), 0);
+	CU_ASSERT_EQUAL(check_unmapped(OTHER_USER, OTHER_GROUP, CC_ROOT_OWN), 1);
+	CU_ASSERT_EQUAL(chmod("unmapped", 02770), 0);
+	CU_ASSERT_EQUAL(check_unmapped(user, OTHER_GROUP, CC_ROOT_GROUP), 1);
+}
+
+static enum cmn_status put(struct cc_config *config, const char *source)
+{
+	struct cc_entry *entry = cc_entry_new(1);
+	struct cc_store *store = NULL;
+	enum cmn_status status;
+	struct cc_key key;
+
+	cc_key_init(&key);
+	cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, "image", 5);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	status = cc_store_open(config, NULL, &store);
+	if (status == CMN_OK)
+		status = cc_store_put(store, &key, entry);
+	cc_store_close(store);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	return status;
+}
+
+static enum cmn_status get(struct cc_config *config, const char *source,
+			   struct cc_store_place *ret_place)
+{
+	struct cc_store_report report = { 0 };
+	struct cc_entry *entry = NULL;
+	struct cc_store *store = NULL;
+	enum cmn_status status;
+	struct cc_key key;
+
+	cc_key_init(&key);
+	cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
+	status = cc_store_open(config, NULL, &store);
+	if (status == CMN_OK)
+		status = cc_store_get(store, &key, NULL, SIZE_MAX, &entry, &report);
+	if (ret_place)
+		*ret_place = report.place;
+	cc_entry_unref(entry);
+	cc_store_close(store);
+	cc_key_release(&key);
+	return status;
+}
+
+static mode_t want_dir, want_file;
+
+static int check_mode(const char *path, const struct stat *info, int kind, struct FTW *at)
+{
+	mode_t want = kind == FTW_D ? want_dir : want_file;
+
+	if (at->level == 0)
+		return 0;
+	CU_ASSERT_EQUAL(info->st_mode & 07777, want);
+	if ((info->st_mode & 07777) != want)
+		(void)fprintf(stderr, "%s: %o\n", path, info->st_mode);
+	return 0;
+}
+
+static void check_modes(const char *root, mode_t dir, mode_t file)
+{
+	want_dir = dir;
+	want_file = file;
+	CU_ASSERT_EQUAL(nftw(root, check_mode, 8, FTW_PHYS), 0);
+}
+
+static struct cc_config config_of(const char *root, enum cc_sharing sharing)
+{
+	return (struct cc_config){
+		.dir = (char *)(uintptr_t)root, .sharing = sharing, .max_device_image_size = 1000,
+	};
+}
+
+TEST(what_is_made_has_the_modes_of_its_root_whatever_the_umask)
+{
+	struct cc_config own = config_of("own", CC_SHARING_NONE);
+	struct cc_config group = config_of("group", CC_SHARING_GROUP);
+	struct cc_config readers = config_of("readers", CC_SHARING_READERS);
+	mode_t was = umask(077);
+
+	CU_ASSERT_EQUAL(put(&own, "a"), CMN_OK);
+	check_modes("own", 0700, 0600);
+	make("group", 03770);
+	CU_ASSERT_EQUAL(put(&group, "a"), CMN_OK);
+	check_modes("group", 03770, 0660);
+	CU_ASSERT_EQUAL(get(&group, "a", NULL), CMN_OK);
+	CU_ASSERT_EQUAL(put(&readers, "a"), CMN_OK);
+	check_modes("readers", 0755, 0644);
+	(void)umask(0);
+	CU_ASSERT_EQUAL(put(&own, "b"), CMN_OK);
+	check_modes("own", 0700, 0600);
+	(void)umask(was);
+}
+
+TEST(a_groups_root_is_used_where_the_setting_says_so_alone)
+{
+	struct cc_config group = config_of("group", CC_SHARING_GROUP);
+	struct cc_config none = config_of("group", CC_SHARING_NONE);
+
+	make("group", 02770);
+	CU_ASSERT_EQUAL(put(&none, "a"), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(put(&group, "a"), CMN_OK);
+	CU_ASSERT_EQUAL(get(&none, "a", NULL), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(get(&group, "a", NULL), CMN_OK);
+}
+
+static int change_owner(const char *path, const struct stat *info, int kind, struct FTW *at)
+{
+	(void)info;
+	(void)at;
+	return kind == FTW_F ? lchown(path, OTHER_USER, OTHER_GROUP) : 0;
+}
+
+static int open_to_all(const char *path, const struct stat *info, int kind, struct FTW *at)
+{
+	(void)info;
+	(void)at;
+	return kind == FTW_F ? chmod(path, 0666) : 0;
+}
+
+TEST(files_of_others_are_not_trusted)
+{
+	char tier[4300], *tiers[] = { tier, NULL };
+	struct cc_config own = config_of("own", CC_SHARING_NONE);
+	struct cc_config below = config_of("empty", CC_SHARING_NONE);
+
+	CU_ASSERT_EQUAL(put(&own, "a"), CMN_OK);
+	(void)snprintf(tier, sizeof(tier), "%s/own", unit_dir());
+	below.read_only_dirs = tiers;
+	CU_ASSERT_EQUAL(get(&below, "a", NULL), CMN_OK);
+	CU_ASSERT_EQUAL(nftw("own", open_to_all, 8, FTW_PHYS), 0);
+	CU_ASSERT_EQUAL(get(&below, "a", NULL), CMN_MISS);
+	CU_ASSERT_EQUAL(get(&own, "a", NULL), CMN_MISS);
+	CU_ASSERT_EQUAL(put(&own, "a"), CMN_OK);
+	CU_ASSERT_EQUAL(get(&own, "a", NULL), CMN_OK);
+	if (geteuid() != 0)
+		return;
+	/* A put replaces such a file, although its bytes are the same. */
+	CU_ASSERT_EQUAL(nftw("own", change_owner, 8, FTW_PHYS), 0);
+	CU_ASSERT_EQUAL(put(&own, "a"), CMN_OK);
+	CU_ASSERT_EQUAL(get(&own, "a", NULL), CMN_OK);
+	CU_ASSERT_EQUAL(nftw("own", change_owner, 8, FTW_PHYS), 0);
+	CU_ASSERT_EQUAL(get(&below, "a", NULL), CMN_MISS);
+	CU_ASSERT_EQUAL(get(&own, "a", NULL), CMN_MISS);
+	CU_ASSERT_EQUAL(put(&own, "a"), CMN_OK);
+	CU_ASSERT_EQUAL(get(&own, "a", NULL), CMN_OK);
+}
+
+TEST(a_second_name_of_a_file_is_never_written_through)
+{
+	struct cc_config own = config_of("own", CC_SHARING_NONE);
+	struct cc_store_place place = { "", 0 };
+	struct cc_store *store = NULL;
+	char path[4600];
+	struct stat info;
+
+	CU_ASSERT_EQUAL(put(&own, "a"), CMN_OK);
+	CU_ASSERT_EQUAL(get(&own, "a", &place), CMN_OK);
+	unit_write("precious", "not a time\n");
+	(void)snprintf(path, sizeof(path), "own/%s/0_access_time.txt", place.leaf);
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	CU_ASSERT_EQUAL(link("precious", path), 0);
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&own, NULL, &store), CMN_OK);
+	cc_store_touch(store, &place);
+	cc_store_close(store);
+	CU_ASSERT_EQUAL(stat("precious", &info), 0);
+	CU_ASSERT_EQUAL(info.st_size, 11);
+}
+
+/* As another user, who is no member of anything. */
+static enum cmn_status get_as_other(struct cc_config *config, const char *source)
+{
+	int state = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (setgroups(0, NULL) || setgid(OTHER_GROUP) || setuid(OTHER_USER))
+			_exit(99);
+		_exit(get(config, source, NULL) == CMN_OK ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_TRUE(WIFEXITED(state) && WEXITSTATUS(state) != 99);
+	return WEXITSTATUS(state) == 0 ? CMN_OK : CMN_MISS;
+}
+
+TEST(other_users_read_what_was_made_for_readers)
+{
+	char tier[4300], *tiers[] = { tier, NULL };
+	struct cc_config site = config_of("site", CC_SHARING_READERS);
+	struct cc_config secret = config_of("secret", CC_SHARING_NONE);
+	struct cc_config user = config_of("/nonexistent", CC_SHARING_NONE);
+
+	if (geteuid() != 0)
+		return;
+	CU_ASSERT_EQUAL(chmod(unit_dir(), 0755), 0);
+	user.read_only_dirs = tiers;
+	CU_ASSERT_EQUAL(put(&site, "a"), CMN_OK);
+	(void)snprintf(tier, sizeof(tier), "%s/site", unit_dir());
+	CU_ASSERT_EQUAL(get_as_other(&user, "a"), CMN_OK);
+	CU_ASSERT_EQUAL(put(&secret, "a"), CMN_OK);
+	(void)snprintf(tier, sizeof(tier), "%s/secret", unit_dir());
+	CU_ASSERT_EQUAL(get_as_other(&user, "a"), CMN_MISS);
+}

@@ -1,0 +1,1157 @@
+/* SPDX-License-Identifier: MIT */
+/* test_store: look-up, publication, repair and refusal of entries on disk. */
+#include "cachecore/disk/entry_files.h"
+#include "cachecore/disk/src_file.h"
+#include "cachecore/disk/store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/disk/leaf.h"
+#include "common/file.h"
+#include "tests/support/unit.h"
+
+/* One store below unit_dir() with what it logged. */
+struct bench {
+	char root[4200];
+	struct cc_config config;
+	struct cmn_log log;
+	unsigned int messages;
+	struct cc_store *store;
+	struct cc_key key;
+	char leaf[4400];	/* of the key, absolute */
+};
+
+static void count_message(void *ctx, enum cmn_log_level level, const char *message)
+{
+	struct bench *bench = ctx;
+
+	(void)level;
+	(void)message;
+	bench->messages++;
+}
+
+static void make_key(struct cc_key *key, const char *options)
+{
+	cc_key_init(key);
+	cc_key_add_text(key, CC_PART_DEVICE, "device", "d");
+	cc_key_add_text(key, CC_PART_IMAGE, "source", "kernel void f() {}");
+	cc_key_add_text(key, CC_PART_OPTIONS, "options", options);
+}
+
+static void open_bench(struct bench *bench)
+{
+	char leaf[CC_LEAF_PATH_SIZE];
+
+	memset(bench, 0, sizeof(*bench));
+	(void)snprintf(bench->root, sizeof(bench->root), "%s/a/root", unit_dir());
+	bench->config.dir = bench->root;
+	bench->config.persistent = true;
+	bench->config.max_size = UINT64_C(8) << 30;
+	bench->config.threshold_days = 90;
+	bench->config.max_device_image_size = UINT64_C(1) << 30;
+	bench->config.compression = CC_COMPRESSION_AUTO;
+	bench->log = (struct cmn_log){ CMN_LOG_DEBUG, count_message, bench };
+	make_key(&bench->key, "-O2");
+	cc_leaf_path(cc_key_view(&bench->key), leaf);
+	(void)snprintf(bench->leaf, sizeof(bench->leaf), "%s/%s", bench->root, leaf);
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench->config, &bench->log, &bench->store), CMN_OK);
+}
+
+static void close_bench(struct bench *bench)
+{
+	cc_store_close(bench->store);
+	cc_key_release(&bench->key);
+}
+
+static struct cc_entry *make_entry(const char *image, struct cc_manifest *manifest)
+{
+	struct cc_entry *entry = cc_entry_new(1000);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, image, strlen(image));
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, manifest), CMN_OK);
+	return entry;
+}
+
+static enum cmn_status put(struct bench *bench, const struct cc_key *key, const char *image)
+{
+	struct cc_entry *entry = make_entry(image, NULL);
+	enum cmn_status status = cc_store_put(bench->store, key, entry);
+
+	cc_entry_unref(entry);
+	return status;
+}
+
+/* What a look-up gives: the image's text, or "miss"; *ret_damaged may be NULL. */
+static const char *get(struct bench *bench, const struct cc_key *key, unsigned int *ret_damaged)
+{
+	static char text[4096];
+	struct cc_entry *entry = NULL;
+	struct cc_store_report report = { .damaged = 99 };
+	struct cmn_view view;
+	enum cmn_status status = cc_store_get(bench->store, key, NULL, SIZE_MAX, &entry, &report);
+
+	if (ret_damaged)
+		*ret_damaged = report.damaged;
+	if (status == CMN_MISS)
+		return "miss";
+	CU_ASSERT_EQUAL_FATAL(status, CMN_OK);
+	CU_ASSERT_TRUE_FATAL(cc_entry_find(entry, CC_TAG_IMAGE, 0, &view));
+	(void)snprintf(text, sizeof(text), "%.*s", (int)view.len, (const char *)view.data);
+	cc_entry_unref(entry);
+	return text;
+}
+
+static bool exists(const char *directory, const char *name)
+{
+	char path[8192];
+	struct stat info;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return lstat(path, &info) == 0;
+}
+
+static struct cmn_buffer slurp(const char *directory, const char *name)
+{
+	char path[8192];
+	struct cmn_buffer file;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(-1, path, 1 << 20, false, &file), CMN_OK);
+	return file;
+}
+
+static void spill(const char *directory, const char *name, const void *data, size_t len)
+{
+	char path[8192];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
+	(void)unlink(path);	/* a new file: some file systems wait when an old one is cut */
+	unit_write_bytes(path, data, len);
+}
+
+static unsigned long account(const struct bench *bench)
+{
+	struct cmn_buffer file = slurp(bench->root, "cache_size.txt");
+	unsigned long value;
+
+	cmn_buffer_append_u8(&file, 0);
+	value = strtoul((const char *)file.data, NULL, 10);
+	cmn_buffer_release(&file);
+	return value;
+}
+
+static unsigned long walked_bytes;
+static unsigned int walked_files, walked_loose;
+
+static int walk_file(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+	const char *name = path + where->base;
+	char directory[4400];
+	struct stat leaf;
+
+	if (kind == FTW_D && (info->st_mode & 07777) != 0700)
+		walked_loose++;
+	if (kind != FTW_F)
+		return 0;
+	walked_files++;
+	if ((info->st_mode & 07777) != 0600)
+		walked_loose++;
+	if (!strstr(name, ".src") && !strstr(name, ".bin") && !strstr(name, "_access_time.txt"))
+		return 0;
+	/* What it takes on disk. Of each entry, its directories too. */
+	if (info->st_blocks * 512 > info->st_size)
+		walked_bytes += (unsigned long)info->st_blocks * 512;
+	else
+		walked_bytes += (unsigned long)info->st_size;
+	if (!strstr(name, ".src"))
+		return 0;
+	(void)snprintf(directory, sizeof(directory), "%.*s", where->base, path);
+	if (stat(directory, &leaf) == 0)
+		walked_bytes += leaf.st_blocks ? 4 * 4096 : 0;
+	return 0;
+}
+
+static void walk_files(const char *root)
+{
+	walked_bytes = 0;
+	walked_files = walked_loose = 0;
+	(void)nftw(root, walk_file, 16, FTW_PHYS);
+}
+
+static struct bench bench;
+
+BEFORE_EACH
+{
+	open_bench(&bench);
+}
+
+AFTER_EACH
+{
+	close_bench(&bench);
+}
+
+TEST(what_was_put_is_found_by_another_store)
+{
+	struct bench other;
+
+	open_bench(&other);
+	CU_ASSERT_STRING_EQUAL(get(&other, &other.key, NULL), "miss");
+	CU_ASSERT_FALSE(exists(bench.root, ""));
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	CU_ASSERT_STRING_EQUAL(get(&other, &other.key, NULL), "image");
+	CU_ASSERT_STRING_EQUAL(cc_store_root(bench.store), bench.root);
+	close_bench(&other);
+}
+
+TEST(files_are_private_named_as_documented_and_accounted)
+{
+	struct cc_key key;
+
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
+	CU_ASSERT_TRUE(exists(bench.leaf, "0.bin"));
+	CU_ASSERT_TRUE(exists(bench.leaf, "0_access_time.txt"));
+	make_key(&key, "-O3");
+	CU_ASSERT_EQUAL(put(&bench, &key, "another image"), CMN_OK);
+	walk_files(bench.root);
+	CU_ASSERT_EQUAL(walked_loose, 0);
+	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
+	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &key), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &key, NULL), "miss");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	walk_files(bench.root);
+	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
+	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &key), CMN_OK);
+	cc_key_release(&key);
+}
+
+TEST(a_second_put_replaces)
+{
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "one"), CMN_OK);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "the other"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "the other");
+	CU_ASSERT_FALSE(exists(bench.leaf, "1.src"));
+	walk_files(bench.root);
+	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
+}
+
+/* The hashes collide by force: another key's files are laid into this key's leaf. */
+TEST(colliding_keys_are_told_apart)
+{
+	char leaf[CC_LEAF_PATH_SIZE], from[4400];
+	struct cmn_buffer src, bin;
+	struct cc_key key;
+
+	make_key(&key, "-O3");
+	cc_leaf_path(cc_key_view(&key), leaf);
+	(void)snprintf(from, sizeof(from), "%s/%s", bench.root, leaf);
+	CU_ASSERT_EQUAL(put(&bench, &key, "foreign"), CMN_OK);
+	src = slurp(from, "0.src");
+	bin = slurp(from, "0.bin");
+	spill(bench.leaf, "0.src", src.data, src.len);
+	spill(bench.leaf, "0.bin", bin.data, bin.len);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "mine"), CMN_OK);
+	CU_ASSERT_TRUE(exists(bench.leaf, "1.src"));
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "mine");
+	/* A .bin under another's .src is never taken, nor called damaged. */
+	bin.len = 0;
+	cmn_buffer_release(&src);
+	cmn_buffer_release(&bin);
+	bin = slurp(bench.leaf, "0.bin");
+	spill(bench.leaf, "1.bin", bin.data, bin.len);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_EQUAL(bench.messages, 0);
+	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_OK);
+	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
+	CU_ASSERT_FALSE(exists(bench.leaf, "1.src"));
+	cmn_buffer_release(&bin);
+	cc_key_release(&key);
+}
+
+static struct cc_manifest *absent(const char *path)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+	CU_ASSERT_EQUAL_FATAL(cc_manifest_add_absent(manifest, path), CMN_OK);
+	return manifest;
+}
+
+TEST(states_of_the_dependencies_live_side_by_side)
+{
+	struct cc_manifest *present = cc_manifest_new();
+	struct cmn_hash hash = cmn_hash_of("text", 4);
+	struct cc_entry *without, *with;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(present);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(present, "h.h", 4, &hash), CMN_OK);
+	with = make_entry("with", present);
+	without = make_entry("without", absent("h.h"));
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, with), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, without), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "without");
+	unit_write("h.h", "text");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "with");
+	unit_write("h.h", "teXt");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_EQUAL(bench.messages, 0);
+	cc_entry_unref(with);
+	cc_entry_unref(without);
+}
+
+TEST(a_full_leaf_replaces_the_least_recently_used)
+{
+	char name[64];
+
+	for (unsigned int i = 0; i <= CC_LEAF_VARIANTS; i++) {
+		struct cc_entry *entry;
+
+		(void)snprintf(name, sizeof(name), "absent%u.h", i);
+		entry = make_entry(name, absent(name));
+		CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
+		cc_entry_unref(entry);
+		if (i == 0)
+			spill(bench.leaf, "0_access_time.txt", "2000000000000000000\n", 20);
+		if (i == 7)
+			spill(bench.leaf, "7_access_time.txt", "1\n", 2);
+	}
+	walk_files(bench.leaf);
+	CU_ASSERT_EQUAL(walked_files, 3 * CC_LEAF_VARIANTS);
+	unit_write("absent0.h", "");
+	CU_ASSERT_STRING_NOT_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	for (unsigned int i = 0; i < CC_LEAF_VARIANTS; i++) {
+		(void)snprintf(name, sizeof(name), "absent%u.h", i);
+		unit_write(name, "");
+	}
+	/* Only the last still holds; it took the place of number 7. */
+	(void)snprintf(name, sizeof(name), "absent%u.h", CC_LEAF_VARIANTS);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), name);
+	CU_ASSERT_TRUE(unlink("absent7.h") == 0);
+	unit_write(name, "");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+}
+
+/* Every look-up with `name` replaced by these bytes: a miss, noticed and repaired. */
+static void expect_damage(struct bench *of, const char *name, const void *data, size_t len,
+			  bool version)
+{
+	unsigned int damaged;
+
+	spill(of->leaf, name, data, len);
+	CU_ASSERT_STRING_EQUAL(get(of, &of->key, &damaged), "miss");
+	CU_ASSERT_EQUAL(damaged, version ? 0 : 1);
+	CU_ASSERT_EQUAL(exists(of->leaf, "0.src"), version);
+	CU_ASSERT_EQUAL(exists(of->leaf, "0.bin"), version);
+}
+
+/* Each bit of the file flipped, each truncation, a byte more. The other file is put back too. */
+static void check_damage(int compression, const char *name, const char *other)
+{
+	struct cmn_buffer file, pair;
+	char image[200];
+
+	bench.config.compression = compression;
+	memset(image, 'i', sizeof(image) - 1);
+	image[sizeof(image) - 1] = '\0';
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
+	file = slurp(bench.leaf, name);
+	pair = slurp(bench.leaf, other);
+	for (size_t bit = 0; bit < file.len * 8; bit++) {
+		spill(bench.leaf, other, pair.data, pair.len);
+		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		expect_damage(&bench, name, file.data, file.len, bit / 8 >= 8 && bit / 8 < 12);
+		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	for (size_t len = 0; len < file.len; len++) {
+		spill(bench.leaf, other, pair.data, pair.len);
+		expect_damage(&bench, name, file.data, len, false);
+	}
+	spill(bench.leaf, other, pair.data, pair.len);
+	cmn_buffer_append_u8(&file, 0);
+	expect_damage(&bench, name, file.data, file.len, false);
+	CU_ASSERT_EQUAL(bench.messages, 1);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), image);
+	cmn_buffer_release(&file);
+	cmn_buffer_release(&pair);
+}
+
+TEST(notices_every_flip_and_truncation_of_bin_raw)
+{
+	check_damage(CC_COMPRESSION_NONE, "0.bin", "0.src");
+}
+
+TEST(notices_every_flip_and_truncation_of_bin_compressed)
+{
+	check_damage(9, "0.bin", "0.src");
+}
+
+TEST(notices_every_flip_and_truncation_of_src_raw)
+{
+	check_damage(CC_COMPRESSION_NONE, "0.src", "0.bin");
+}
+
+TEST(notices_every_flip_and_truncation_of_src_compressed)
+{
+	check_damage(9, "0.src", "0.bin");
+}
+
+TEST(what_is_no_regular_file_is_no_entry)
+{
+	static const char *const names[] = { "0.src", "0.bin" };
+	char path[8192];
+
+	for (int i = 0; i < 2; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", bench.leaf, names[i]);
+		CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+		CU_ASSERT_EQUAL_FATAL(rename(path, "moved"), 0);
+		CU_ASSERT_EQUAL_FATAL(symlink("/dev/zero", path), 0);
+		CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+		CU_ASSERT_FALSE(exists(bench.leaf, names[i]));
+		CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+		CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
+		CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
+		CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+		CU_ASSERT_FALSE(exists(bench.leaf, names[i]));
+	}
+	/* A directory cannot be removed so: another number is taken. */
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	(void)snprintf(path, sizeof(path), "%s/0.src", bench.leaf);
+	CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
+	CU_ASSERT_EQUAL_FATAL(mkdir(path, 0700), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+}
+
+TEST(a_lone_src_is_a_miss_and_is_filled_again)
+{
+	unsigned int damaged;
+	char path[8192];
+
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	(void)snprintf(path, sizeof(path), "%s/0.bin", bench.leaf);
+	CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, &damaged), "miss");
+	CU_ASSERT_EQUAL(damaged, 0);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "again"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "again");
+	CU_ASSERT_FALSE(exists(bench.leaf, "1.src"));
+}
+
+TEST(a_damaged_entry_behind_a_lock_is_left_to_its_holder)
+{
+	int fd;
+
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	spill(bench.leaf, "0.bin", "x", 1);
+	fd = open(bench.leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_TRUE_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL_FATAL(cc_leaf_lock(fd, 0), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
+	cc_leaf_unlock(fd);
+	(void)close(fd);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_FALSE(exists(bench.leaf, ""));
+}
+
+TEST(image_and_entry_sizes_are_bounded)
+{
+	bench.config.min_device_image_size = 3;
+	bench.config.max_device_image_size = 5;
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "12"), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "123456"), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_FALSE(exists(bench.root, ""));
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "123"), CMN_OK);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "12345"), CMN_OK);
+	bench.config.max_size = 200;
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "1234"), CMN_ERR_TOO_LARGE);
+	bench.config.max_size = 0;
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "1234"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "1234");
+}
+
+static void touch(struct bench *of)
+{
+	struct cc_store_place place = { .n = 0 };
+
+	cc_leaf_path(cc_key_view(&of->key), place.leaf);
+	cc_store_touch(of->store, &place);
+}
+
+TEST(read_only_never_writes)
+{
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	bench.config.read_only = true;
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "new"), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_ERR_ACCESS);
+	spill(bench.leaf, "0_access_time.txt", "5\n", 2);
+	touch(&bench);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	spill(bench.leaf, "0.bin", "x", 1);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
+	CU_ASSERT_TRUE(exists(bench.leaf, "0_access_time.txt"));
+}
+
+TEST(tiers_are_looked_up_in_order_and_left_alone)
+{
+	char low[4200], none[4200], *tiers[] = { none, low, NULL };
+	char root[4200];
+	struct cmn_buffer before, after;
+	struct cc_key other;
+	char leaf[CC_LEAF_PATH_SIZE], at[4400];
+
+	make_key(&other, "-O3");
+	memcpy(root, bench.root, sizeof(root));
+	(void)snprintf(low, sizeof(low), "%s/low", unit_dir());
+	(void)snprintf(none, sizeof(none), "%s/none", unit_dir());
+	(void)snprintf(bench.root, sizeof(bench.root), "%s", low);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "low"), CMN_OK);
+	CU_ASSERT_EQUAL(put(&bench, &other, "low other"), CMN_OK);
+	memcpy(bench.root, root, sizeof(root));
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	bench.config.read_only_dirs = tiers;
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "low");
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "high"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "high");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &other, NULL), "low other");
+	cc_leaf_path(cc_key_view(&other), leaf);
+	(void)snprintf(at, sizeof(at), "%s/%s", low, leaf);
+	before = slurp(at, "0.bin");
+	before.data[before.len - 1] ^= 1;
+	spill(at, "0.bin", before.data, before.len);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &other, NULL), "miss");
+	after = slurp(at, "0.bin");
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&before), cmn_buffer_view(&after)));
+	before.data[before.len - 1] ^= 1;
+	spill(at, "0.bin", before.data, before.len);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &other, NULL), "low other");
+	CU_ASSERT_EQUAL(chmod(low, 0777), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &other, NULL), "miss");
+	cmn_buffer_release(&before);
+	cmn_buffer_release(&after);
+	cc_key_release(&other);
+}
+
+TEST(a_root_that_others_can_write_is_refused)
+{
+	struct cc_store *store = NULL;
+
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_EQUAL(chmod(bench.root, 0777), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_EQUAL(bench.messages, 1);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cc_store_open(&bench.config, &bench.log, &store), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(bench.messages, 2);
+	CU_ASSERT_EQUAL(chmod(bench.root, 0700), 0);
+	if (geteuid() == 0) {
+		CU_ASSERT_EQUAL(chown(bench.root, 12345, 12345), 0);
+		CU_ASSERT_EQUAL(cc_store_open(&bench.config, &bench.log, &store), CMN_ERR_ACCESS);
+		CU_ASSERT_EQUAL(chown(bench.root, 0, 0), 0);
+	}
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	CU_ASSERT_PTR_NULL(store);
+}
+
+TEST(a_root_that_cannot_be_made_is_a_failure_of_put_alone)
+{
+	struct cc_store *store = NULL;
+
+	unit_write("a", "a file where a directory should be");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_TRUE(put(&bench, &bench.key, "image") < 0);
+	CU_ASSERT_EQUAL(unlink("a"), 0);
+	unit_write("a/root", "a file in the root's place");
+	CU_ASSERT_EQUAL(cc_store_open(&bench.config, &bench.log, &store), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_ERR_ACCESS);
+	CU_ASSERT_PTR_NULL(store);
+}
+
+TEST(a_root_that_is_too_long_or_missing_is_refused)
+{
+	struct cc_store *store = NULL;
+
+	memset(bench.root, 'r', sizeof(bench.root) - 1);
+	bench.root[0] = '/';
+	CU_ASSERT_EQUAL(cc_store_open(&bench.config, &bench.log, &store), CMN_ERR_INVALID);
+	CU_ASSERT_EQUAL(bench.messages, 1);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	bench.config.dir = NULL;
+	CU_ASSERT_EQUAL(cc_store_open(&bench.config, &bench.log, &store), CMN_ERR_INVALID);
+	CU_ASSERT_PTR_NULL(store);
+	bench.config.dir = bench.root;
+}
+
+/* A bound on file sizes fails a write midway, as a full disk does. */
+TEST(a_failed_write_leaves_nothing_or_the_old)
+{
+	struct rlimit limit, was;
+	char image[3000];
+	struct cc_key key;
+
+	make_key(&key, "-O3");
+	memset(image, 'i', sizeof(image) - 1);
+	image[sizeof(image) - 1] = '\0';
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "old"), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &was), 0);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	limit = was;
+	limit.rlim_cur = 1000;
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	CU_ASSERT_TRUE(put(&bench, &bench.key, image) < 0);
+	CU_ASSERT_TRUE(put(&bench, &key, image) < 0);
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &was), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "old");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &key, NULL), "miss");
+	walk_files(bench.root);
+	/* Three of the entry; cache_size.txt, the evictor's lock and stamp. */
+	CU_ASSERT_EQUAL(walked_files, 6);
+	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), image);
+	cc_key_release(&key);
+}
+
+TEST(a_lost_or_wrong_account_is_counted_anew)
+{
+	static const char *const texts[] = { "", "12", "x\n", "-5\n", "123456789012345678901234\n" };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		CU_ASSERT_EQUAL(put(&bench, &bench.key, texts[i][0] ? texts[i] : "image"), CMN_OK);
+		walk_files(bench.root);
+		CU_ASSERT_EQUAL(walked_bytes, account(&bench));
+		spill(bench.root, "cache_size.txt", texts[i], strlen(texts[i]));
+	}
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "last"), CMN_OK);
+	walk_files(bench.root);
+	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
+}
+
+TEST(a_removed_root_is_made_again)
+{
+	char command[4300];
+
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	(void)snprintf(command, sizeof(command), "%s.gone", bench.root);
+	CU_ASSERT_EQUAL(rename(bench.root, command), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "new"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "new");
+}
+
+TEST(puts_sweep_dead_writers_files)
+{
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	spill(bench.leaf, ".tmp-1-1", "half", 4);
+	spill(bench.leaf, "unknown", "kept", 4);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_FALSE(exists(bench.leaf, ".tmp-1-1"));
+	CU_ASSERT_TRUE(exists(bench.leaf, "unknown"));
+}
+
+TEST(touching_writes_the_time_once_a_second)
+{
+	struct cmn_buffer first, second;
+
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	first = slurp(bench.leaf, "0_access_time.txt");
+	CU_ASSERT_EQUAL(first.len, 20);
+	cmn_buffer_release(&first);
+	spill(bench.leaf, "0_access_time.txt", "garbage that is longer than a time\n", 35);
+	touch(&bench);
+	first = slurp(bench.leaf, "0_access_time.txt");
+	CU_ASSERT_EQUAL(first.len, 20);
+	touch(&bench);
+	second = slurp(bench.leaf, "0_access_time.txt");
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&first), cmn_buffer_view(&second)));
+	cmn_buffer_release(&second);
+	spill(bench.leaf, "0_access_time.txt", "9999999999999999999\n", 20);
+	touch(&bench);
+	second = slurp(bench.leaf, "0_access_time.txt");
+	CU_ASSERT_NOT_EQUAL(second.data[0], '9');
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	cmn_buffer_release(&first);
+	cmn_buffer_release(&second);
+}
+
+struct seen {
+	unsigned int count;
+	unsigned long bytes;
+	enum cmn_status status;
+	bool key;
+	uint64_t payload_len;
+};
+
+static bool see(void *ctx, const struct cc_store_item *item)
+{
+	struct seen *seen = ctx;
+
+	seen->count++;
+	seen->bytes += item->bytes;
+	/* In whatever order the file system lists them. */
+	if (seen->count == 1 || item->status != CMN_OK)
+		seen->status = item->status;
+	seen->key = item->key.len > 0;
+	seen->payload_len = item->payload_len;
+	return seen->count < 2;
+}
+
+static struct seen walk(struct bench *of, bool deep)
+{
+	struct seen seen = { 0 };
+
+	CU_ASSERT_EQUAL(cc_store_walk(of->store, deep, see, &seen), CMN_OK);
+	return seen;
+}
+
+/* Corrects the hash of a .src after a change, as a hostile writer would. */
+static void seal_src(struct cmn_buffer *file)
+{
+	const size_t hash_at = CC_SRC_HEADER_SIZE - CMN_HASH_SIZE;
+	struct cmn_hash fold[2] = {
+		cmn_hash_of(file->data, hash_at),
+		cmn_hash_of(file->data + CC_SRC_HEADER_SIZE, file->len - CC_SRC_HEADER_SIZE),
+	};
+	struct cmn_hash hash = cmn_hash_of(fold, sizeof(fold));
+
+	memcpy(file->data + hash_at, hash.bytes, CMN_HASH_SIZE);
+}
+
+/* The same for a .bin, which belongs to the .src with that hash from now on. */
+static void seal_bin(struct cmn_buffer *file, const uint8_t *src_hash)
+{
+	const size_t hash_at = CC_ENTRY_HEADER_SIZE - CMN_HASH_SIZE;
+	struct cmn_hash fold[2], hash;
+
+	memcpy(file->data + hash_at - 2 * CMN_HASH_SIZE, src_hash, CMN_HASH_SIZE);
+	fold[0] = cmn_hash_of(file->data, hash_at);
+	fold[1] = cmn_hash_of(file->data + CC_ENTRY_HEADER_SIZE, file->len - CC_ENTRY_HEADER_SIZE);
+	hash = cmn_hash_of(fold, sizeof(fold));
+	memcpy(file->data + hash_at, hash.bytes, CMN_HASH_SIZE);
+}
+
+static bool encoding_fails;
+void __real_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *ret);
+void __wrap_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *ret);
+
+void __wrap_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *ret)
+{
+	if (encoding_fails)
+		ret->failed = true;
+	else
+		__real_cc_manifest_encode(manifest, ret);
+}
+
+/* Without its dependencies an entry would be good for ever. */
+TEST(without_memory_for_its_manifest_nothing_is_stored)
+{
+	struct cc_entry *entry;
+
+	entry = make_entry("image", absent("/nowhere/absent.h"));
+	encoding_fails = true;
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_ERR_NOMEM);
+	encoding_fails = false;
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	cc_entry_unref(entry);
+}
+
+static enum cmn_status judge(struct bench *of)
+{
+	struct cc_store_place place = { .n = 0 };
+
+	cc_leaf_path(cc_key_view(&of->key), place.leaf);
+	return cc_store_judge(of->store, &place);
+}
+
+TEST(half_an_entry_is_damaged)
+{
+	struct cmn_buffer src, bin, other;
+	struct cc_entry *entry;
+	char path[8192];
+	struct cc_key key;
+
+	entry = make_entry("image", absent("/nowhere/absent.h"));
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
+	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(judge(&bench), CMN_OK);
+	src = slurp(bench.leaf, "0.src");
+	bin = slurp(bench.leaf, "0.bin");
+	/* Another entry's half. */
+	make_key(&key, "-O1");
+	CU_ASSERT_EQUAL(put(&bench, &key, "other"), CMN_OK);
+	cc_leaf_path(cc_key_view(&key), path);
+	(void)snprintf(path + strlen(path), sizeof(path) - strlen(path), "/0.bin");
+	other = slurp(bench.root, path);
+	spill(bench.leaf, "0.bin", other.data, other.len);
+	CU_ASSERT_EQUAL(judge(&bench), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_STALE);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	/* None. */
+	spill(bench.leaf, "0.bin", bin.data, bin.len);
+	CU_ASSERT_EQUAL(judge(&bench), CMN_OK);
+	(void)snprintf(path, sizeof(path), "%s/0.bin", bench.leaf);
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	CU_ASSERT_EQUAL(judge(&bench), CMN_ERR_CORRUPT);
+	/* A manifest that is none, under sound checksums: its first kind is not known. */
+	spill(bench.leaf, "0.bin", bin.data, bin.len);
+	CU_ASSERT_EQUAL(judge(&bench), CMN_OK);
+	src.data[CC_SRC_HEADER_SIZE + cc_key_view(&bench.key).len + 8] = 99;
+	seal_src(&src);
+	seal_bin(&bin, src.data + CC_SRC_HEADER_SIZE - CMN_HASH_SIZE);
+	spill(bench.leaf, "0.src", src.data, src.len);
+	spill(bench.leaf, "0.bin", bin.data, bin.len);
+	CU_ASSERT_EQUAL(judge(&bench), CMN_ERR_CORRUPT);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	cmn_buffer_release(&src);
+	cmn_buffer_release(&bin);
+	cmn_buffer_release(&other);
+	cc_key_release(&key);
+}
+
+TEST(headers_of_src_files_are_bounded)
+{
+	struct cmn_buffer file = { 0 };
+	struct cc_src_header header;
+	struct cmn_hash hash;
+	struct cc_src src;
+	uint64_t key_len;
+
+	CU_ASSERT_EQUAL_FATAL(cc_src_file_encode(cc_key_view(&bench.key), NULL, &file, &hash), CMN_OK);
+	key_len = cc_key_view(&bench.key).len;
+	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len, &header), CMN_OK);
+	CU_ASSERT_EQUAL(header.key_len, key_len);
+	/* Of a file that is longer, or shorter, than it says. */
+	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len + 1, &header),
+			CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len - 1, &header),
+			CMN_ERR_CORRUPT);
+	/* Of which the sum is right, by wrapping around. */
+	for (int i = 0; i < 8; i++) {
+		file.data[16 + i] = (uint8_t)((key_len + 1) >> (8 * i));
+		file.data[24 + i] = 0xff;
+	}
+	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len, &header),
+			CMN_ERR_CORRUPT);
+	for (int i = 0; i < 8; i++) {
+		file.data[16 + i] = (uint8_t)(key_len >> (8 * i));
+		file.data[24 + i] = 0;
+	}
+	/* And its mark, under a sound checksum. */
+	CU_ASSERT_EQUAL(cc_src_file_decode(cmn_buffer_view(&file), &src), CMN_OK);
+	file.data[0] ^= 1;
+	seal_src(&file);
+	CU_ASSERT_EQUAL(cc_src_file_decode(cmn_buffer_view(&file), &src), CMN_ERR_CORRUPT);
+	cmn_buffer_release(&file);
+}
+
+static bool bin_is_another;	/* once */
+enum cmn_status __real_cc_entry_files_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+					const struct cc_src *src, const struct cmn_room *room,
+					struct cc_manifest *manifest, struct cc_entry **ret);
+enum cmn_status __wrap_cc_entry_files_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+					const struct cc_src *src, const struct cmn_room *room,
+					struct cc_manifest *manifest, struct cc_entry **ret);
+
+enum cmn_status __wrap_cc_entry_files_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+					const struct cc_src *src, const struct cmn_room *room,
+					struct cc_manifest *manifest, struct cc_entry **ret)
+{
+	bool another = bin_is_another;
+
+	bin_is_another = false;
+	return another ? CMN_STALE : __real_cc_entry_files_read_bin(dir_fd, n, trust, src, room, manifest, ret);
+}
+
+/* Replaced between the looks at its two files. */
+TEST(an_entry_that_is_replaced_is_read_again)
+{
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	bin_is_another = true;
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	CU_ASSERT_FALSE(bin_is_another);
+}
+
+TEST(a_key_that_went_wrong_is_not_looked_for)
+{
+	struct cc_entry *entry = NULL;
+
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	bench.key.encoded.failed = true;
+	CU_ASSERT_EQUAL(cc_store_get(bench.store, &bench.key, NULL, SIZE_MAX, &entry, NULL), CMN_ERR_NOMEM);
+	CU_ASSERT_PTR_NULL(entry);
+}
+
+TEST(a_walk_lists_and_judges_entries)
+{
+	struct cmn_buffer file;
+	struct cc_key key;
+
+	CU_ASSERT_EQUAL(walk(&bench, true).count, 0);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	unit_write("a/root/README/0.src", "not ours");
+	CU_ASSERT_EQUAL(walk(&bench, true).count, 1);
+	CU_ASSERT_EQUAL(walk(&bench, true).status, CMN_OK);
+	CU_ASSERT_EQUAL(walk(&bench, false).bytes, account(&bench));
+	CU_ASSERT_EQUAL(walk(&bench, false).payload_len, 16 + 5);
+	CU_ASSERT_TRUE(walk(&bench, false).key);
+	file = slurp(bench.leaf, "0.bin");
+	file.data[file.len - 1] ^= 1;
+	spill(bench.leaf, "0.bin", file.data, file.len);
+	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_OK);
+	CU_ASSERT_EQUAL(walk(&bench, true).status, CMN_ERR_CORRUPT);
+	spill(bench.leaf, "0.bin", file.data, file.len - 1);
+	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_ERR_CORRUPT);
+	spill(bench.leaf, "0.src", "x", 1);
+	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_ERR_CORRUPT);
+	CU_ASSERT_FALSE(walk(&bench, false).key);
+	for (int i = 0; i < 3; i++) {
+		make_key(&key, i == 0 ? "0" : i == 1 ? "1" : "2");
+		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
+		cc_key_release(&key);
+	}
+	/* The visitor says when it has enough. */
+	CU_ASSERT_EQUAL(walk(&bench, false).count, 2);
+	cmn_buffer_release(&file);
+}
+
+#define LONG_SOURCE ((size_t)200 << 10)
+
+static void make_long_key(struct cc_key *key, char end)
+{
+	char *source = malloc(LONG_SOURCE);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(source);
+	memset(source, 's', LONG_SOURCE);
+	source[LONG_SOURCE - 1] = end;
+	cc_key_init(key);
+	cc_key_add_text(key, CC_PART_DEVICE, "device", "d");
+	cc_key_add(key, CC_PART_IMAGE, "source", source, LONG_SOURCE);
+	free(source);
+}
+
+/* Such a key's file is never read whole, unless something about it is odd. */
+TEST(dependencies_of_long_keys_count)
+{
+	struct cc_store_report report;
+	struct cc_entry *entry;
+	struct cc_key key;
+
+	make_long_key(&key, '1');
+	entry = make_entry("image", absent("absent.h"));
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &key, entry), CMN_OK);
+	cc_entry_unref(entry);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &key, NULL), "image");
+	unit_write("absent.h", "");
+	CU_ASSERT_EQUAL(cc_store_get(bench.store, &key, NULL, SIZE_MAX, &entry, &report), CMN_MISS);
+	/* What has changed is told. */
+	CU_ASSERT_EQUAL(report.change.how, CC_MANIFEST_APPEARED);
+	CU_ASSERT_STRING_EQUAL(report.change.path, "absent.h");
+	cc_key_release(&key);
+}
+
+/* Of a tier's root the group need not be the one that shares the own one. */
+TEST(a_tier_is_no_groups_root)
+{
+	char *tiers[2] = { NULL, NULL };
+
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	cc_store_close(bench.store);
+	tiers[0] = bench.root;
+	bench.config.dir = NULL;
+	bench.config.sharing = CC_SHARING_GROUP;
+	bench.config.read_only_dirs = tiers;
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench.config, &bench.log, &bench.store), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+}
+
+/* Whoever they are of: what is in them may be anybody's. */
+TEST(files_that_others_may_write_are_no_entries)
+{
+	static const char *const names[] = { "0.src", "0.bin" };
+	unsigned int damaged;
+	struct cc_key keys[2];
+	char path[8192];
+
+	make_long_key(&keys[0], '1');
+	make_key(&keys[1], "-O1");
+	for (size_t i = 0; i < 4; i++) {
+		const struct cc_key *key = &keys[i / 2];
+
+		cc_leaf_path(cc_key_view(key), bench.leaf + strlen(bench.root) + 1);
+		(void)snprintf(path, sizeof(path), "%s/%s", bench.leaf, names[i % 2]);
+		CU_ASSERT_EQUAL(put(&bench, key, "image"), CMN_OK);
+		CU_ASSERT_STRING_EQUAL(get(&bench, key, &damaged), "image");
+		CU_ASSERT_EQUAL(chmod(path, 0622), 0);
+		CU_ASSERT_STRING_EQUAL(get(&bench, key, &damaged), "miss");
+		CU_ASSERT_EQUAL(damaged, 1);
+	}
+	cc_key_release(&keys[0]);
+	cc_key_release(&keys[1]);
+}
+
+TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed)
+{
+	struct cmn_buffer file, other_file;
+	struct cc_key key, other;
+	unsigned int damaged;
+	struct cc_entry *entry;
+
+	make_long_key(&key, '1');
+	make_long_key(&other, '2');
+	cc_leaf_path(cc_key_view(&other), bench.leaf + strlen(bench.root) + 1);
+	CU_ASSERT_EQUAL(put(&bench, &other, "other"), CMN_OK);
+	other_file = slurp(bench.leaf, "0.src");
+	cc_leaf_path(cc_key_view(&key), bench.leaf + strlen(bench.root) + 1);
+	entry = make_entry("image", absent("/nowhere/absent.h"));
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &key, entry), CMN_OK);
+	cc_entry_unref(entry);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "image");
+	CU_ASSERT_STRING_EQUAL(get(&bench, &other, &damaged), "other");
+	file = slurp(bench.leaf, "0.src");
+	CU_ASSERT(file.len > LONG_SOURCE);
+	for (size_t at = 0; at < file.len; at += at < 64 ? 1 : file.len / 40) {
+		if (at >= 8 && at < 12)		/* another version is not ours to judge */
+			continue;
+		file.data[at] ^= 4;
+		spill(bench.leaf, "0.src", file.data, file.len);
+		CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "miss");
+		CU_ASSERT_EQUAL(damaged, 1);
+		file.data[at] ^= 4;
+		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
+	}
+	for (size_t len = 0; len < file.len; len += file.len / 20) {
+		spill(bench.leaf, "0.src", file.data, len);
+		CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "miss");
+		CU_ASSERT_EQUAL(damaged, 1);
+		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
+	}
+	/* Another key of equal length where this one's is looked for: no damage. */
+	spill(bench.leaf, "0.src", other_file.data, other_file.len);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "miss");
+	CU_ASSERT_EQUAL(damaged, 0);
+	cmn_buffer_release(&file);
+	cmn_buffer_release(&other_file);
+	cc_key_release(&key);
+	cc_key_release(&other);
+}
+
+/*
+ * The application, at a moment: closes every descriptor that there is from first on, and gives the
+ * numbers to a file of its own.
+ */
+static struct {
+	unsigned int at, calls;	/* at: before which call, or after which write; 0: never */
+	int own;
+	bool replaced[128];
+} application;
+
+static void let_application_close(void)
+{
+	if (!application.at || ++application.calls != application.at)
+		return;
+	for (int fd = application.own + 1; fd < 128; fd++) {
+		application.replaced[fd] = fcntl(fd, F_GETFD) >= 0;
+		if (application.replaced[fd])
+			CU_ASSERT_EQUAL(dup2(application.own, fd), fd);
+	}
+}
+
+#define BEFORE(name, parameters, arguments)		\
+	int __real_##name parameters;			\
+	int __wrap_##name parameters;			\
+	int __wrap_##name parameters			\
+	{						\
+		let_application_close();		\
+		return __real_##name arguments;		\
+	}
+
+BEFORE(openat, (int dir, const char *path, int flags, mode_t mode), (dir, path, flags, mode))
+BEFORE(fstatat, (int dir, const char *path, struct stat *info, int flags), (dir, path, info, flags))
+BEFORE(unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
+BEFORE(mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode))
+
+#define AFTER(name, parameters, arguments)		\
+	ssize_t __real_##name parameters;		\
+	ssize_t __wrap_##name parameters;		\
+	ssize_t __wrap_##name parameters		\
+	{						\
+		ssize_t put = __real_##name arguments;	\
+		let_application_close();		\
+		return put;				\
+	}
+
+AFTER(write, (int fd, const void *data, size_t len), (fd, data, len))
+AFTER(pwrite, (int fd, const void *data, size_t len, off_t at), (fd, data, len, at))
+
+/* Whether its file was left alone, and it is still open by each number. */
+static void check_application(void)
+{
+	int other = open("own", O_RDWR | O_CLOEXEC);
+	struct stat info;
+
+	CU_ASSERT_EQUAL(fstat(application.own, &info), 0);
+	CU_ASSERT_EQUAL(info.st_size, 0);
+	CU_ASSERT_EQUAL(info.st_mode & 0777, 0600);
+	CU_ASSERT_EQUAL(flock(other, LOCK_EX | LOCK_NB), 0);
+	(void)close(other);
+	for (int fd = 0; fd < 128; fd++) {
+		if (!application.replaced[fd])
+			continue;
+		CU_ASSERT_TRUE(fcntl(fd, F_GETFD) >= 0);
+		(void)close(fd);
+		application.replaced[fd] = false;
+	}
+}
+
+TEST(a_program_may_close_everything_at_any_time)
+{
+	const struct cc_store_place place = { .n = 0 };
+	unsigned int calls;
+	bool more = true;
+
+	application.own = open("own", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CU_ASSERT_FATAL(application.own >= 0);
+	for (unsigned int at = 1; more && at < 1000; at++) {
+		struct cc_store_place used = place;
+
+		cc_leaf_path(cc_key_view(&bench.key), used.leaf);
+		CU_ASSERT_EQUAL(system("rm -rf a"), 0);
+		application.at = at;
+		application.calls = 0;
+		(void)put(&bench, &bench.key, "image");
+		/* One of before the last second. */
+		(void)!system("rm -f $(find a -name '*_access_time.txt')");
+		cc_store_touch(bench.store, &used);
+		(void)!cc_store_evict(bench.store);
+		(void)!cc_store_remove(bench.store, &bench.key);
+		calls = application.calls;
+		application.at = 0;
+		more = calls >= at;
+		check_application();
+		CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+		CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	}
+	CU_ASSERT_TRUE(calls > 50);
+	(void)close(application.own);
+}

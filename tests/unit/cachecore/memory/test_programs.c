@@ -1,0 +1,1200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tests of the in-memory level, sentence by sentence after the SYCL
+ * KernelProgramCache document: "In-memory cache", "Thread-safety", "Core of
+ * caching mechanism" and "In-memory cache eviction".
+ */
+#include "cachecore/api/build.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachecore/memory/programs_internal.h"
+#include "tests/support/fast_kernel.h"
+#include "tests/support/unit.h"
+
+#define THREADS 8
+
+/* A counted value, as a runtime's handle is. Every test ends with none alive. */
+struct value {
+	atomic_int refs;
+	struct cc_programs *programs;	/* where release may look in, or NULL */
+};
+
+static atomic_int values_alive;
+static atomic_int values_released_after_kernel;	/* order of release, see the test */
+
+static struct value *value_new(void)
+{
+	struct value *value = calloc(1, sizeof(*value));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(value);
+	atomic_init(&value->refs, 1);
+	atomic_fetch_add(&values_alive, 1);
+	return value;
+}
+
+static void value_retain(void *arg)
+{
+	struct value *value = arg;
+
+	atomic_fetch_add(&value->refs, 1);
+}
+
+static void value_release(void *arg)
+{
+	struct value *value = arg;
+	struct cc_programs_usage usage;
+
+	/* Would not come back if the lock were held. */
+	if (value->programs)
+		cc_programs_usage(value->programs, &usage);
+	if (atomic_fetch_sub(&value->refs, 1) == 1) {
+		atomic_fetch_sub(&values_alive, 1);
+		free(value);
+	}
+}
+
+static const struct cc_value_ops counted = { value_retain, value_release };
+
+static struct cc_programs *programs_new(uint64_t threshold)
+{
+	struct cc_programs *programs = cc_programs_new(threshold, &counted, &counted);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(programs);
+	return programs;
+}
+
+static void programs_end(struct cc_programs *programs)
+{
+	cc_programs_free(programs);
+	CU_ASSERT_EQUAL(atomic_load(&values_alive), 0);
+}
+
+static struct cc_programs_usage usage_of(struct cc_programs *programs)
+{
+	struct cc_programs_usage usage;
+
+	cc_programs_usage(programs, &usage);
+	return usage;
+}
+
+/* A build that a test steers: fails as often as told, and may be held at a gate. */
+struct script {
+	enum cmn_status failure;	/* of the first `failures` calls */
+	int failures;
+	int error_code;
+	const char *message;		/* NULL: the failure carries no error */
+	size_t size;
+	atomic_int calls;
+	atomic_bool started;
+	atomic_bool closed;		/* a build waits until it is open */
+};
+
+static void wait_for(atomic_bool *flag, bool wanted)
+{
+	while (atomic_load(flag) != wanted)
+		sched_yield();
+}
+
+static enum cmn_status build_script(void *ctx, struct cc_build_output *ret)
+{
+	struct script *script = ctx;
+	int call = atomic_fetch_add(&script->calls, 1);
+
+	atomic_store(&script->started, true);
+	wait_for(&script->closed, false);
+	if (call < script->failures) {
+		ret->error_code = script->error_code;
+		ret->error_message = script->message ? strdup(script->message) : NULL;
+		return script->failure;
+	}
+	ret->value = value_new();
+	ret->size = script->size;
+	return CMN_OK;
+}
+
+static struct cmn_view key_of(const char *text)
+{
+	return cmn_view_of(text);
+}
+
+static enum cmn_status get_or_build(struct cc_programs *programs, const char *key,
+				    struct script *script, struct cc_build_taken *taken)
+{
+	return api_build_program(programs, key_of(key), build_script, script, false, taken);
+}
+
+/* Builds a program, or takes it, and gives the reference back. */
+static enum cc_way use(struct cc_programs *programs, const char *key, size_t size)
+{
+	struct script script = { .size = size };
+	struct cc_build_taken taken;
+
+	CU_ASSERT_EQUAL_FATAL(get_or_build(programs, key, &script, &taken), CMN_OK);
+	value_release(taken.value);
+	return taken.way;
+}
+
+static enum cc_way use_kernel(struct cc_programs *programs, const char *key, const char *name)
+{
+	struct script script = { 0 };
+	struct cc_build_taken taken;
+
+	CU_ASSERT_EQUAL_FATAL(api_build_kernel(programs, key_of(key), cmn_view_of(name), build_script,
+						      &script, &taken), CMN_OK);
+	value_release(taken.value);
+	return taken.way;
+}
+
+static bool is_there(struct cc_programs *programs, const char *key)
+{
+	void *value;
+
+	if (cc_programs_get(programs, key_of(key), &value) != CMN_OK)
+		return false;
+	value_release(value);
+	return true;
+}
+
+/* A kernel in the kernels map and in the fast kernel cache; gives its value, borrowed from the cache. */
+static void *add_fast_kernel(struct cc_programs *programs, const char *key, const char *name,
+			     uint64_t constants)
+{
+	struct script script = { 0 };
+	struct cc_build_taken taken;
+
+	CU_ASSERT_EQUAL_FATAL(api_build_kernel(programs, key_of(key), cmn_view_of(name), build_script,
+						      &script, &taken), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(fast_kernel_put(programs, key_of(key), constants, programs,
+						 cmn_view_of(name), taken.value), CMN_OK);
+	value_release(taken.value);
+	return taken.value;
+}
+
+static void *get_fast_kernel(struct cc_programs *programs, const char *name, uint64_t constants)
+{
+	void *kernel;
+
+	if (fast_kernel_get(programs, constants, programs, cmn_view_of(name), &kernel) != CMN_OK)
+		return NULL;
+	value_release(kernel);
+	return kernel;
+}
+
+/* A get_or_build in a thread of its own. */
+struct caller {
+	pthread_t thread;
+	struct cc_programs *programs;
+	const char *key;
+	const char *kernel;		/* NULL: the program itself */
+	struct script *script;
+	struct cc_build_taken taken;
+	enum cmn_status status;
+};
+
+static void *call(void *arg)
+{
+	struct caller *caller = arg;
+
+	if (caller->kernel)
+		caller->status = api_build_kernel(caller->programs, key_of(caller->key),
+							 cmn_view_of(caller->kernel), build_script,
+							 caller->script, &caller->taken);
+	else
+		caller->status = get_or_build(caller->programs, caller->key, caller->script,
+					      &caller->taken);
+	return NULL;
+}
+
+static void caller_start(struct caller *caller)
+{
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&caller->thread, NULL, call, caller), 0);
+}
+
+static void caller_join(struct caller *caller)
+{
+	CU_ASSERT_EQUAL_FATAL(pthread_join(caller->thread, NULL), 0);
+	if (caller->status == CMN_OK)
+		value_release(caller->taken.value);
+}
+
+/* "the first thread to request it ... will then execute the build"; then "Build result is available" */
+TEST(first_request_builds_and_second_finds)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .size = 5 };
+	struct cc_build_taken first, second;
+
+	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &first), CMN_OK);
+	CU_ASSERT_EQUAL(first.way, CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &second), CMN_OK);
+	CU_ASSERT_EQUAL(second.way, CC_WAY_FOUND);
+	CU_ASSERT_PTR_EQUAL(first.value, second.value);
+	CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
+	CU_ASSERT_EQUAL(usage_of(programs).programs, 1);
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 5);
+	value_release(first.value);
+	value_release(second.value);
+	programs_end(programs);
+}
+
+/* Keys are compared in full: alike ones in every length, differing in one byte anywhere. */
+TEST(keys_that_differ_in_one_byte_are_two)
+{
+	static const size_t lengths[] = { 1, 8, 127, 128, 129, 4096 };
+	struct cc_programs *programs = programs_new(0);
+	struct cc_programs_usage usage;
+	unsigned char key[4096];
+	size_t added = 0;
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		size_t len = lengths[i];
+		size_t step = len > 64 ? len / 61 : 1;
+
+		for (size_t at = 0; at < len; at += step) {
+			void *got;
+
+			memset(key, 'k', len);
+			key[at] ^= 1;
+			CU_ASSERT_EQUAL(cc_programs_get(programs, (struct cmn_view){ key, len },
+							&got), CMN_MISS);
+			struct value *value = value_new();
+			CU_ASSERT_EQUAL(cc_programs_put(programs, (struct cmn_view){ key, len },
+							value, 1), CMN_OK);
+			CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs,
+							      (struct cmn_view){ key, len },
+							      &got), CMN_OK);
+			CU_ASSERT_PTR_EQUAL(got, value);
+			value_release(got);
+			added++;
+		}
+	}
+	usage = usage_of(programs);
+	CU_ASSERT_EQUAL(usage.programs, added);
+	CU_ASSERT_EQUAL(usage.bytes, added);
+	programs_end(programs);
+}
+
+TEST(empty_key_is_a_key)
+{
+	struct cc_programs *programs = programs_new(0);
+
+	CU_ASSERT_EQUAL(use(programs, "", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use(programs, "", 1), CC_WAY_FOUND);
+	programs_end(programs);
+}
+
+TEST(kernels_of_one_name_are_told_apart_by_their_programs)
+{
+	static const char *const keys[] = { "a", "b", "" };
+	struct cc_programs *programs = programs_new(0);
+	void *first[3], *value;
+
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(use(programs, keys[i], 1), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use_kernel(programs, keys[i], ""), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use_kernel(programs, keys[i], "k"), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL_FATAL(cc_kernels_get(programs, key_of(keys[i]), cmn_view_of("k"),
+						     &first[i]), CMN_OK);
+		value_release(first[i]);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL_FATAL(cc_kernels_get(programs, key_of(keys[i]), cmn_view_of("k"),
+						     &value), CMN_OK);
+		CU_ASSERT_PTR_EQUAL(value, first[i]);
+		value_release(value);
+	}
+	CU_ASSERT_PTR_NOT_EQUAL(first[0], first[1]);
+	CU_ASSERT_PTR_NOT_EQUAL(first[1], first[2]);
+	programs_end(programs);
+}
+
+/* "Actual build of the program happens outside of the lock, so other threads can ... build other programs" */
+/* So long that it is not copied while it is built for. */
+TEST(a_long_key_is_the_maps_own_afterwards)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .size = 1 };
+	const size_t len = 200000;
+	struct cc_build_taken taken;
+	char *key = malloc(len);
+	void *value;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(key);
+	memset(key, 'a', len);
+	CU_ASSERT_EQUAL(api_build_program(programs, (struct cmn_view){ key, len },
+						 build_script, &script, false, &taken), CMN_OK);
+	value_release(taken.value);
+	/* The caller's memory is its own again. */
+	memset(key, 'b', len);
+	CU_ASSERT_EQUAL(cc_programs_get(programs, (struct cmn_view){ key, len }, &value), CMN_MISS);
+	free(key);
+	key = malloc(len);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(key);
+	memset(key, 'a', len);
+	CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, (struct cmn_view){ key, len }, &value),
+			      CMN_OK);
+	value_release(value);
+	free(key);
+	programs_end(programs);
+}
+
+static enum cmn_status build_transient(void *ctx, struct cc_build_output *ret)
+{
+	enum cmn_status status = build_script(ctx, ret);
+
+	ret->transient = true;
+	return status;
+}
+
+TEST(a_transient_value_is_given_and_not_kept)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .size = 1 };
+	struct cc_build_taken taken;
+
+	for (int i = 1; i <= 2; i++) {
+		CU_ASSERT_EQUAL(api_build_program(programs, key_of("key"), build_transient,
+							 &script, false, &taken), CMN_OK);
+		CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
+		value_release(taken.value);
+		CU_ASSERT_EQUAL(script.calls, i);
+		CU_ASSERT_FALSE(is_there(programs, "key"));
+	}
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 0);
+	programs_end(programs);
+}
+
+TEST(builds_outside_the_lock)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .closed = true };
+	struct caller caller = { .programs = programs, .key = "slow", .script = &script };
+
+	caller_start(&caller);
+	wait_for(&script.started, true);
+	CU_ASSERT_EQUAL(use(programs, "other", 1), CC_WAY_BUILT);
+	CU_ASSERT_TRUE(is_there(programs, "other"));
+	CU_ASSERT_FALSE(is_there(programs, "slow"));	/* get does not wait */
+	atomic_store(&script.closed, false);
+	caller_join(&caller);
+	CU_ASSERT_TRUE(is_there(programs, "slow"));
+	programs_end(programs);
+}
+
+static enum cmn_status build_with_another(void *ctx, struct cc_build_output *ret)
+{
+	CU_ASSERT_EQUAL(use(ctx, "inner", 1), CC_WAY_BUILT);
+	ret->value = value_new();
+	return CMN_OK;
+}
+
+TEST(build_may_use_the_cache)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct cc_build_taken taken;
+
+	CU_ASSERT_EQUAL(api_build_program(programs, key_of("outer"), build_with_another,
+						 programs, false, &taken), CMN_OK);
+	value_release(taken.value);
+	CU_ASSERT_TRUE(is_there(programs, "inner"));
+	programs_end(programs);
+}
+
+/* "to make sure only one thread builds the requested program"; the others wait and see the same result. */
+TEST(one_of_eight_threads_builds)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .closed = true, .size = 1 };
+	struct caller callers[THREADS];
+	int ways[3] = { 0 };
+	void *value = NULL;
+
+	for (size_t i = 0; i < THREADS; i++) {
+		callers[i] = (struct caller){ .programs = programs, .key = "key",
+					      .script = &script };
+		caller_start(&callers[i]);
+	}
+	wait_for(&script.started, true);
+	atomic_store(&script.closed, false);
+	for (size_t i = 0; i < THREADS; i++) {
+		caller_join(&callers[i]);
+		CU_ASSERT_EQUAL(callers[i].status, CMN_OK);
+		value = value ? value : callers[i].taken.value;
+		CU_ASSERT_PTR_EQUAL(callers[i].taken.value, value);
+		ways[callers[i].taken.way]++;
+	}
+	CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
+	CU_ASSERT_EQUAL(ways[CC_WAY_BUILT], 1);
+	CU_ASSERT_EQUAL(ways[CC_WAY_WAITED] + ways[CC_WAY_FOUND], THREADS - 1);
+	CU_ASSERT_EQUAL(usage_of(programs).programs, 1);
+	programs_end(programs);
+}
+
+/* How many threads are between finding this key's BuildResult and leaving it. */
+static unsigned int users_of(struct cc_programs *programs, const char *key, const char *kernel)
+{
+	unsigned int hash, users = 0;
+	struct program_record *program = programs_lock_and_find(programs, key_of(key), &hash);
+	struct kernel_record *record;
+
+	if (program && !kernel) {
+		users = program_record_result(program)->users;
+	} else if (program) {
+		record = program_find_kernel(program, cmn_view_of(kernel));
+		users = record ? kernel_record_result(record)->users : 0;
+	}
+	pthread_mutex_unlock(&programs->lock);
+	return users;
+}
+
+/*
+ * Starts a builder and a waiter of one key, each with its own script, and
+ * lets the builder go only when the waiter has found its BuildResult.
+ */
+static void builder_and_waiter(struct cc_programs *programs, const char *kernel,
+			       struct script *builder_script, struct script *waiter_script,
+			       struct caller *builder, struct caller *waiter)
+{
+	atomic_store(&builder_script->closed, true);
+	*builder = (struct caller){ .programs = programs, .key = "key", .kernel = kernel,
+				    .script = builder_script };
+	*waiter = (struct caller){ .programs = programs, .key = "key", .kernel = kernel,
+				   .script = waiter_script };
+	caller_start(builder);
+	wait_for(&builder_script->started, true);
+	caller_start(waiter);
+	while (users_of(programs, "key", kernel) < 2)
+		sched_yield();
+	CU_ASSERT_EQUAL(atomic_load(&waiter_script->calls), 0);
+	atomic_store(&builder_script->closed, false);
+	caller_join(builder);
+	caller_join(waiter);
+}
+
+/* "This function will throw stored exception upon build failure": "its message and error code" */
+TEST(waiter_gets_the_builders_error_code_and_message)
+{
+	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = -11,
+				  .message = "line 3: no" };
+	struct script never = { 0 };
+	struct cc_programs *programs = programs_new(0);
+	struct caller builder, waiter;
+
+	builder_and_waiter(programs, NULL, &failing, &never, &builder, &waiter);
+	CU_ASSERT_EQUAL(builder.status, CMN_ERR_DRIVER);
+	CU_ASSERT_EQUAL(waiter.status, CMN_ERR_DRIVER);
+	CU_ASSERT_EQUAL(builder.taken.error_code, -11);
+	CU_ASSERT_EQUAL(waiter.taken.error_code, -11);
+	CU_ASSERT_STRING_EQUAL(builder.taken.error_message, "line 3: no");
+	CU_ASSERT_STRING_EQUAL(waiter.taken.error_message, "line 3: no");
+	CU_ASSERT_EQUAL(builder.taken.way, CC_WAY_BUILT);
+	CU_ASSERT_NOT_EQUAL(waiter.taken.way, CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(atomic_load(&never.calls), 0);
+	free(builder.taken.error_message);
+	free(waiter.taken.error_message);
+	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
+	programs_end(programs);
+}
+
+/* "this error may be sporadic ... the waiting thread will try to build the same object once more" */
+TEST(waiter_retries_after_a_failure_without_error)
+{
+	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = -5 };
+	struct script good = { .size = 3 };
+	struct cc_programs *programs = programs_new(0);
+	struct caller builder, waiter;
+
+	builder_and_waiter(programs, NULL, &failing, &good, &builder, &waiter);
+	CU_ASSERT_EQUAL(builder.status, CMN_ERR_DRIVER);
+	CU_ASSERT_EQUAL(builder.taken.error_code, -5);
+	CU_ASSERT_PTR_NULL(builder.taken.error_message);
+	CU_ASSERT_EQUAL(waiter.status, CMN_OK);
+	CU_ASSERT_EQUAL(waiter.taken.way, CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(atomic_load(&good.calls), 1);
+	CU_ASSERT_TRUE(is_there(programs, "key"));
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 3);
+	programs_end(programs);
+}
+
+/* The same where the builder leaves before the waiter has woken up. */
+TEST(who_will_retry_keeps_the_result_in_the_map)
+{
+	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .closed = true };
+	struct cc_programs *programs = programs_new(0);
+	struct caller builder = { .programs = programs, .key = "key", .script = &failing };
+	unsigned int hash;
+
+	caller_start(&builder);
+	wait_for(&failing.started, true);
+	program_record_result(programs_lock_and_find(programs, key_of("key"), &hash))->users++;
+	pthread_mutex_unlock(&programs->lock);
+	atomic_store(&failing.closed, false);
+	caller_join(&builder);
+	CU_ASSERT_EQUAL(users_of(programs, "key", NULL), 1);
+	programs_end(programs);
+}
+
+/* Every thread's failure is its own where none carries an error: as many builds as threads, and an end. */
+TEST(spurious_failures_of_all_threads_end)
+{
+	struct script script = { .failure = CMN_ERR_DRIVER, .failures = THREADS, .closed = true };
+	struct cc_programs *programs = programs_new(0);
+	struct caller callers[THREADS];
+
+	for (size_t i = 0; i < THREADS; i++) {
+		callers[i] = (struct caller){ .programs = programs, .key = "key",
+					      .script = &script };
+		caller_start(&callers[i]);
+	}
+	wait_for(&script.started, true);
+	atomic_store(&script.closed, false);
+	for (size_t i = 0; i < THREADS; i++) {
+		caller_join(&callers[i]);
+		CU_ASSERT_EQUAL(callers[i].status, CMN_ERR_DRIVER);
+	}
+	CU_ASSERT_EQUAL(atomic_load(&script.calls), THREADS);
+	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
+	programs_end(programs);
+}
+
+TEST(failure_is_dropped_unless_remembered)
+{
+	struct script script = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = 7,
+				 .message = "no" };
+	struct cc_programs *programs = programs_new(0);
+	struct cc_build_taken taken;
+
+	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &taken), CMN_ERR_DRIVER);
+	free(taken.error_message);
+	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
+	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &taken), CMN_OK);
+	CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
+	value_release(taken.value);
+	programs_end(programs);
+}
+
+TEST(remembered_failure_stays_until_removed)
+{
+	struct script script = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = 7,
+				 .message = "no" };
+	struct cc_programs *programs = programs_new(0);
+	struct cc_build_taken taken;
+
+	for (int i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(api_build_program(programs, key_of("key"), build_script,
+							 &script, true, &taken), CMN_ERR_DRIVER);
+		CU_ASSERT_EQUAL(taken.way, i ? CC_WAY_FOUND : CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(taken.error_code, 7);
+		CU_ASSERT_STRING_EQUAL(taken.error_message, "no");
+		free(taken.error_message);
+	}
+	CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
+	CU_ASSERT_FALSE(is_there(programs, "key"));
+	cc_programs_remove(programs, key_of("key"), NULL);
+	CU_ASSERT_EQUAL(use(programs, "key", 1), CC_WAY_BUILT);
+	programs_end(programs);
+}
+
+TEST(remembered_failure_makes_place_for_a_put)
+{
+	struct script script = { .failure = CMN_ERR_DRIVER, .failures = 1, .message = "no" };
+	struct cc_programs *programs = programs_new(0);
+	struct cc_build_taken taken;
+
+	CU_ASSERT_EQUAL(api_build_program(programs, key_of("key"), build_script, &script,
+						 true, &taken), CMN_ERR_DRIVER);
+	free(taken.error_message);
+	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value_new(), 2), CMN_OK);
+	CU_ASSERT_TRUE(is_there(programs, "key"));
+	/* The failure does not come back when that is gone. */
+	CU_ASSERT_EQUAL(usage_of(programs).programs, 1);
+	cc_programs_remove(programs, key_of("key"), NULL);
+	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
+	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &taken), CMN_OK);
+	value_release(taken.value);
+	programs_end(programs);
+}
+
+static enum cmn_status build_nothing(void *ctx, struct cc_build_output *ret)
+{
+	(void)ctx;
+	(void)ret;
+	return CMN_OK;
+}
+
+TEST(success_without_a_value_is_a_failure)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct cc_build_taken taken;
+
+	CU_ASSERT_EQUAL(api_build_program(programs, key_of("key"), build_nothing, NULL,
+						 false, &taken), CMN_ERR_INVALID);
+	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
+	programs_end(programs);
+}
+
+TEST(put_is_found_and_does_not_replace)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct value *first = value_new();
+	void *got;
+
+	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), first, 10), CMN_OK);
+	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value_new(), 20), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, key_of("key"), &got), CMN_OK);
+	CU_ASSERT_PTR_EQUAL(got, first);
+	CU_ASSERT_EQUAL(atomic_load(&first->refs), 2);
+	CU_ASSERT_EQUAL(atomic_load(&values_alive), 1);
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 10);
+	value_release(got);
+	programs_end(programs);
+}
+
+/* A put during a build: who comes now gets the put value, the builder and its waiters their own. */
+TEST(put_during_a_build_is_what_stays)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .closed = true, .size = 100 };
+	struct caller caller = { .programs = programs, .key = "key", .script = &script };
+	struct value *value = value_new();
+	void *got;
+
+	caller_start(&caller);
+	wait_for(&script.started, true);
+	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value, 10), CMN_OK);
+	atomic_store(&script.closed, false);
+	caller_join(&caller);
+	CU_ASSERT_EQUAL(caller.taken.way, CC_WAY_BUILT);
+	CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, key_of("key"), &got), CMN_OK);
+	CU_ASSERT_PTR_EQUAL(got, value);
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 10);
+	value_release(got);
+	programs_end(programs);
+}
+
+/* What the build came to is its own affair. */
+TEST(put_during_a_build_that_fails_stays)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .closed = true, .failure = CMN_ERR_DRIVER, .failures = 1,
+				 .message = "no" };
+	struct caller caller = { .programs = programs, .key = "key", .script = &script };
+
+	caller_start(&caller);
+	wait_for(&script.started, true);
+	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value_new(), 10), CMN_OK);
+	atomic_store(&script.closed, false);
+	caller_join(&caller);
+	CU_ASSERT_EQUAL(caller.status, CMN_ERR_DRIVER);
+	free(caller.taken.error_message);
+	CU_ASSERT_TRUE(is_there(programs, "key"));
+	programs_end(programs);
+}
+
+TEST(remove_takes_only_the_value_that_is_meant)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct value *value = value_new();
+	struct value *other = value_new();
+
+	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value, 1), CMN_OK);
+	cc_programs_remove(programs, key_of("key"), other);
+	CU_ASSERT_TRUE(is_there(programs, "key"));
+	cc_programs_remove(programs, key_of("key"), value);
+	CU_ASSERT_FALSE(is_there(programs, "key"));
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 0);
+	cc_programs_remove(programs, key_of("key"), NULL);
+	value_release(other);
+	programs_end(programs);
+}
+
+TEST(flush_takes_everything_and_a_taken_value_stays_valid)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct cc_programs_usage usage;
+	void *got;
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use(programs, "b", 1), CC_WAY_BUILT);
+	(void)add_fast_kernel(programs, "a", "kernel", 0);
+	CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, key_of("a"), &got), CMN_OK);
+	cc_programs_flush(programs);
+	usage = usage_of(programs);
+	CU_ASSERT_EQUAL(usage.programs + usage.kernels + usage.fast_kernels + usage.bytes, 0);
+	CU_ASSERT_EQUAL(atomic_load(&((struct value *)got)->refs), 1);
+	CU_ASSERT_EQUAL(atomic_load(&values_alive), 1);
+	value_release(got);
+	programs_end(programs);
+}
+
+TEST(build_in_progress_during_a_flush_is_given_but_not_kept)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .closed = true };
+	struct caller caller = { .programs = programs, .key = "key", .script = &script };
+
+	caller_start(&caller);
+	wait_for(&script.started, true);
+	cc_programs_flush(programs);
+	atomic_store(&script.closed, false);
+	caller_join(&caller);
+	CU_ASSERT_EQUAL(caller.status, CMN_OK);
+	CU_ASSERT_FALSE(is_there(programs, "key"));
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 0);
+	programs_end(programs);
+}
+
+/* "Eviction in in-memory cache is disabled by default" */
+TEST(threshold_zero_never_evicts)
+{
+	struct cc_programs *programs = programs_new(0);
+
+	for (char key[] = "a"; key[0] <= 'z'; key[0]++)
+		CU_ASSERT_EQUAL(use(programs, key, 1u << 30), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(usage_of(programs).programs, 26);
+	programs_end(programs);
+}
+
+/* "when the cache size exceeds the threshold": not when it reaches it */
+TEST(size_equal_to_the_threshold_evicts_nothing)
+{
+	struct cc_programs *programs = programs_new(30);
+
+	for (char key[] = "a"; key[0] <= 'c'; key[0]++)
+		CU_ASSERT_EQUAL(use(programs, key, 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(usage_of(programs).programs, 3);
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 30);
+	programs_end(programs);
+}
+
+/* "the programs at the beginning of the eviction list are always the least recently used" */
+TEST(evicts_least_recently_used_first)
+{
+	struct cc_programs *programs = programs_new(30);
+
+	for (char key[] = "a"; key[0] <= 'c'; key[0]++)
+		CU_ASSERT_EQUAL(use(programs, key, 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use(programs, "d", 15), CC_WAY_BUILT);	/* 45: a and b go */
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 25);
+	CU_ASSERT_FALSE(is_there(programs, "a"));
+	CU_ASSERT_FALSE(is_there(programs, "b"));
+	CU_ASSERT_TRUE(is_there(programs, "c"));
+	CU_ASSERT_TRUE(is_there(programs, "d"));
+	programs_end(programs);
+}
+
+/* "When a program is fetched from cache, we move the program to the end of the eviction list" */
+TEST(fetched_program_moves_to_the_end)
+{
+	struct cc_programs *programs = programs_new(30);
+
+	for (char key[] = "a"; key[0] <= 'c'; key[0]++)
+		CU_ASSERT_EQUAL(use(programs, key, 10), CC_WAY_BUILT);
+	CU_ASSERT_TRUE(is_there(programs, "a"));		/* by get: b c a */
+	CU_ASSERT_EQUAL(use(programs, "b", 10), CC_WAY_FOUND);	/* by getOrBuild: c a b */
+	CU_ASSERT_EQUAL(use_kernel(programs, "c", "k"), CC_WAY_BUILT);	/* by a kernel: a b c */
+	CU_ASSERT_EQUAL(use(programs, "d", 10), CC_WAY_BUILT);
+	CU_ASSERT_FALSE(is_there(programs, "a"));
+	CU_ASSERT_TRUE(is_there(programs, "b"));
+	CU_ASSERT_TRUE(is_there(programs, "c"));
+	CU_ASSERT_TRUE(is_there(programs, "d"));
+	programs_end(programs);
+}
+
+TEST(put_evicts_as_a_build_does)
+{
+	struct cc_programs *programs = programs_new(30);
+
+	CU_ASSERT_EQUAL(use(programs, "a", 20), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("b"), value_new(), 20), CMN_OK);
+	CU_ASSERT_FALSE(is_there(programs, "a"));
+	CU_ASSERT_TRUE(is_there(programs, "b"));
+	programs_end(programs);
+}
+
+/* "until the cache size is below the threshold": also where the newest alone is larger */
+TEST(value_larger_than_the_threshold_is_given_but_not_kept)
+{
+	struct cc_programs *programs = programs_new(30);
+	struct script script = { .size = 31 };
+	struct cc_build_taken taken;
+
+	CU_ASSERT_EQUAL(get_or_build(programs, "big", &script, &taken), CMN_OK);
+	CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
+	CU_ASSERT_FALSE(is_there(programs, "big"));
+	CU_ASSERT_EQUAL(atomic_load(&((struct value *)taken.value)->refs), 1);
+	value_release(taken.value);
+	programs_end(programs);
+}
+
+TEST(program_in_progress_is_not_evicted)
+{
+	struct cc_programs *programs = programs_new(30);
+	struct script script = { .closed = true, .size = 10 };
+	struct caller caller = { .programs = programs, .key = "slow", .script = &script };
+
+	caller_start(&caller);			/* the first of the eviction list */
+	wait_for(&script.started, true);
+	CU_ASSERT_EQUAL(use(programs, "a", 30), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use(programs, "b", 20), CC_WAY_BUILT);
+	CU_ASSERT_FALSE(is_there(programs, "a"));
+	CU_ASSERT_EQUAL(usage_of(programs).programs, 2);
+	atomic_store(&script.closed, false);
+	caller_join(&caller);
+	CU_ASSERT_TRUE(is_there(programs, "slow"));
+	CU_ASSERT_TRUE(is_there(programs, "b"));
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 30);
+	programs_end(programs);
+}
+
+/* "When a program is deleted from the cache, we also evict its corresponding kernels from both" */
+TEST(eviction_takes_the_kernels_in_both_maps)
+{
+	struct cc_programs *programs = programs_new(30);
+
+	CU_ASSERT_EQUAL(use(programs, "a", 20), CC_WAY_BUILT);
+	(void)add_fast_kernel(programs, "a", "k1", 0);
+	(void)add_fast_kernel(programs, "a", "k2", 0);
+	CU_ASSERT_EQUAL(usage_of(programs).kernels, 2);
+	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 2);
+	CU_ASSERT_EQUAL(use(programs, "b", 20), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
+	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 0);
+	CU_ASSERT_PTR_NULL(get_fast_kernel(programs, "k1", 0));
+	CU_ASSERT_EQUAL(atomic_load(&values_alive), 1);
+	CU_ASSERT_EQUAL(use(programs, "a", 20), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel(programs, "a", "k1"), CC_WAY_BUILT);
+	programs_end(programs);
+}
+
+/* "The kernels map's key consists of two components: the program ..., kernel name" */
+TEST(kernels_are_found_by_program_and_name)
+{
+	struct cc_programs *programs = programs_new(0);
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use(programs, "b", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel(programs, "a", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel(programs, "b", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel(programs, "a", "other"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel(programs, "a", "k"), CC_WAY_FOUND);
+	CU_ASSERT_EQUAL(usage_of(programs).kernels, 3);
+	programs_end(programs);
+}
+
+TEST(kernel_of_an_unknown_program_is_built_and_not_kept)
+{
+	struct cc_programs *programs = programs_new(0);
+
+	CU_ASSERT_EQUAL(use_kernel(programs, "none", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel(programs, "none", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
+	CU_ASSERT_EQUAL(atomic_load(&values_alive), 0);
+	programs_end(programs);
+}
+
+TEST(kernel_waiter_gets_the_error_and_retries_without_one)
+{
+	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = 4,
+				  .message = "bad kernel" };
+	struct script spurious = { .failure = CMN_ERR_DRIVER, .failures = 1 };
+	struct script never = { 0 }, good = { 0 };
+	struct cc_programs *programs = programs_new(0);
+	struct caller builder, waiter;
+
+	CU_ASSERT_EQUAL(use(programs, "key", 1), CC_WAY_BUILT);
+	builder_and_waiter(programs, "k", &failing, &never, &builder, &waiter);
+	CU_ASSERT_EQUAL(waiter.status, CMN_ERR_DRIVER);
+	CU_ASSERT_EQUAL(waiter.taken.error_code, 4);
+	CU_ASSERT_STRING_EQUAL(waiter.taken.error_message, "bad kernel");
+	free(builder.taken.error_message);
+	free(waiter.taken.error_message);
+	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
+	builder_and_waiter(programs, "k", &spurious, &good, &builder, &waiter);
+	CU_ASSERT_EQUAL(waiter.status, CMN_OK);
+	CU_ASSERT_EQUAL(waiter.taken.way, CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(usage_of(programs).kernels, 1);
+	programs_end(programs);
+}
+
+TEST(kernel_in_progress_goes_with_its_program)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .closed = true };
+	struct caller caller = { .programs = programs, .key = "key", .kernel = "k",
+				 .script = &script };
+
+	CU_ASSERT_EQUAL(use(programs, "key", 1), CC_WAY_BUILT);
+	caller_start(&caller);
+	wait_for(&script.started, true);
+	cc_programs_remove(programs, key_of("key"), NULL);
+	CU_ASSERT_EQUAL(use(programs, "key", 1), CC_WAY_BUILT);
+	atomic_store(&script.closed, false);
+	caller_join(&caller);
+	CU_ASSERT_EQUAL(caller.status, CMN_OK);
+	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
+	programs_end(programs);
+}
+
+/* "Its key consists of ...: specialization constants values, the ... device, kernel name" */
+TEST(fast_kernels_are_found_by_constants_device_and_name)
+{
+	struct cc_programs *programs = programs_new(0);
+	int device = 0;	/* its address counts */
+	void *first, *got;
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use(programs, "b", 1), CC_WAY_BUILT);
+	first = add_fast_kernel(programs, "a", "k", 1);
+	CU_ASSERT_PTR_NOT_EQUAL(add_fast_kernel(programs, "b", "k", 2), first);
+	CU_ASSERT_PTR_EQUAL(get_fast_kernel(programs, "k", 1), first);
+	CU_ASSERT_PTR_NOT_EQUAL(get_fast_kernel(programs, "k", 2), first);
+	CU_ASSERT_PTR_NULL(get_fast_kernel(programs, "k", 3));
+	CU_ASSERT_PTR_NULL(get_fast_kernel(programs, "K", 1));
+	CU_ASSERT_EQUAL(fast_kernel_get(programs, 1, &device, cmn_view_of("k"), &got), CMN_MISS);
+	programs_end(programs);
+}
+
+TEST(fast_kernel_put_again_leads_to_the_new_kernel)
+{
+	struct cc_programs *programs = programs_new(0);
+	void *first, *second;
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use(programs, "b", 1), CC_WAY_BUILT);
+	first = add_fast_kernel(programs, "a", "k", 1);
+	CU_ASSERT_PTR_EQUAL(add_fast_kernel(programs, "a", "k", 1), first);
+	second = add_fast_kernel(programs, "b", "k", 1);
+	CU_ASSERT_PTR_EQUAL(get_fast_kernel(programs, "k", 1), second);
+	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 1);
+	cc_programs_remove(programs, key_of("a"), NULL);
+	CU_ASSERT_PTR_EQUAL(get_fast_kernel(programs, "k", 1), second);
+	cc_programs_remove(programs, key_of("b"), NULL);
+	CU_ASSERT_PTR_NULL(get_fast_kernel(programs, "k", 1));
+	programs_end(programs);
+}
+
+TEST(fast_kernel_needs_its_kernel_in_the_map)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct value *stranger = value_new();
+
+	CU_ASSERT_EQUAL(fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
+					   stranger), CMN_MISS);
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
+					   stranger), CMN_MISS);
+	CU_ASSERT_EQUAL(use_kernel(programs, "a", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
+					   stranger), CMN_MISS);
+	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 0);
+	value_release(stranger);
+	programs_end(programs);
+}
+
+TEST(many_fast_kernels_are_all_found)
+{
+	struct cc_programs *programs = programs_new(0);
+	char name[32];
+	void *kernels[300];
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	for (int i = 0; i < 300; i++) {
+		(void)snprintf(name, sizeof(name), "kernel_%d", i);
+		kernels[i] = add_fast_kernel(programs, "a", name, 5);
+	}
+	for (int i = 0; i < 300; i++) {
+		(void)snprintf(name, sizeof(name), "kernel_%d", i);
+		CU_ASSERT_PTR_EQUAL(get_fast_kernel(programs, name, 5), kernels[i]);
+	}
+	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 300);
+	programs_end(programs);
+}
+
+/* "If the application runs out-of-memory, ... we will evict all the items from program and kernel caches" */
+/* Once: there is no memory. */
+static bool calloc_fails;
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	bool fails = calloc_fails;
+
+	calloc_fails = false;
+	return fails ? NULL : __real_calloc(count, size);
+}
+
+/* Room is made, and what is built is kept all the same. */
+TEST(without_memory_for_a_program_room_is_made)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .size = 3 };
+	struct cc_build_taken taken;
+
+	calloc_fails = true;
+	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &taken), CMN_OK);
+	CU_ASSERT_FALSE(calloc_fails);
+	value_release(taken.value);
+	CU_ASSERT_TRUE(is_there(programs, "key"));
+	programs_end(programs);
+}
+
+TEST(out_of_memory_flushes_everything_and_tries_once_more)
+{
+	struct script script = { .failure = CMN_ERR_NOMEM, .failures = 1, .message = "full",
+				 .size = 4 };
+	struct cc_programs *programs = programs_new(0);
+	struct cc_build_taken taken;
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	(void)add_fast_kernel(programs, "a", "k", 0);
+	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &taken), CMN_OK);
+	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
+	CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
+	CU_ASSERT_PTR_NULL(taken.error_message);
+	value_release(taken.value);
+	CU_ASSERT_FALSE(is_there(programs, "a"));
+	CU_ASSERT_TRUE(is_there(programs, "key"));
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 4);
+	CU_ASSERT_EQUAL(usage_of(programs).kernels + usage_of(programs).fast_kernels, 0);
+	programs_end(programs);
+}
+
+TEST(out_of_memory_twice_is_a_failure)
+{
+	struct script script = { .failure = CMN_ERR_NOMEM, .failures = 2, .error_code = -6,
+				 .message = "full" };
+	struct cc_programs *programs = programs_new(0);
+	struct cc_build_taken taken;
+
+	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &taken), CMN_ERR_NOMEM);
+	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
+	CU_ASSERT_EQUAL(taken.error_code, -6);
+	CU_ASSERT_STRING_EQUAL(taken.error_message, "full");
+	free(taken.error_message);
+	programs_end(programs);
+}
+
+TEST(out_of_memory_in_a_kernel_flushes_its_program_too)
+{
+	struct script script = { .failure = CMN_ERR_NOMEM, .failures = 1 };
+	struct cc_programs *programs = programs_new(0);
+	struct cc_build_taken taken;
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(api_build_kernel(programs, key_of("a"), cmn_view_of("k"), build_script, &script,
+						&taken), CMN_OK);
+	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
+	value_release(taken.value);
+	CU_ASSERT_EQUAL(usage_of(programs).programs + usage_of(programs).kernels, 0);
+	programs_end(programs);
+}
+
+/* Evicted, removed and flushed ones are released by callbacks that use the cache: no lock is held. */
+TEST(callbacks_are_called_without_locks)
+{
+	struct cc_programs *programs = programs_new(10);
+	struct value *value;
+
+	for (int i = 0; i < 3; i++) {
+		value = value_new();
+		value->programs = programs;
+		CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value, 8), CMN_OK);
+		CU_ASSERT_EQUAL(use(programs, "other", 1), i ? CC_WAY_FOUND : CC_WAY_BUILT);
+		if (i == 0)
+			CU_ASSERT_EQUAL(use(programs, "third", 9), CC_WAY_BUILT);	/* evicts */
+		if (i == 0)
+			CU_ASSERT_FALSE(is_there(programs, "key"));
+		if (i == 0)
+			CU_ASSERT_EQUAL(use(programs, "other", 1), CC_WAY_FOUND);
+		if (i == 1)
+			cc_programs_remove(programs, key_of("key"), value);
+		if (i == 2)
+			cc_programs_flush(programs);
+	}
+	programs_end(programs);
+}
+
+static struct value *program_value;
+
+static void kernel_release_first(void *kernel)
+{
+	/* A kernel's end must come before its program's. */
+	if (program_value && atomic_load(&program_value->refs) == 1)
+		atomic_fetch_add(&values_released_after_kernel, 1);
+	value_release(kernel);
+}
+
+TEST(kernels_are_released_before_their_program)
+{
+	const struct cc_value_ops kernel_ops = { value_retain, kernel_release_first };
+	struct cc_programs *programs = cc_programs_new(0, &counted, &kernel_ops);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(programs);
+	program_value = value_new();
+	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("a"), program_value, 1), CMN_OK);
+	(void)add_fast_kernel(programs, "a", "k", 0);
+	atomic_store(&values_released_after_kernel, 0);
+	value_retain(program_value);
+	value_release(program_value);
+	cc_programs_flush(programs);
+	program_value = NULL;
+	CU_ASSERT_EQUAL(atomic_load(&values_released_after_kernel), 1);
+	programs_end(programs);
+}
+
+TEST(callbacks_may_be_left_out)
+{
+	struct cc_programs *programs = cc_programs_new(0, NULL, NULL);
+	int value;
+	void *got;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(programs);
+	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), &value, 1), CMN_OK);
+	CU_ASSERT_EQUAL(cc_programs_get(programs, key_of("key"), &got), CMN_OK);
+	CU_ASSERT_PTR_EQUAL(got, &value);
+	cc_programs_free(programs);
+	cc_programs_free(NULL);
+}
+
+/* In a forked child nobody finishes the parent's builds: they are tried anew, and what was built is there. */
+TEST(forked_child_does_not_wait_for_the_parents_builds)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .closed = true };
+	struct caller caller = { .programs = programs, .key = "slow", .script = &script };
+	int status = -1;
+	pid_t child;
+
+	CU_ASSERT_EQUAL(use(programs, "built", 1), CC_WAY_BUILT);
+	caller_start(&caller);
+	wait_for(&script.started, true);
+	cc_programs_fork_prepare(programs);
+	child = fork();
+	if (child == 0) {
+		struct script own = { 0 };
+		struct cc_build_taken taken;
+
+		cc_programs_fork_child(programs);
+		(void)alarm(60);	/* a wait for ever is a failure */
+		_exit(is_there(programs, "built") &&
+		      get_or_build(programs, "slow", &own, &taken) == CMN_OK &&
+		      taken.way == CC_WAY_BUILT ? 0 : 1);
+	}
+	cc_programs_fork_parent(programs);
+	CU_ASSERT_TRUE_FATAL(child > 0);
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
+	atomic_store(&script.closed, false);
+	caller_join(&caller);
+	CU_ASSERT_TRUE(is_there(programs, "slow"));
+	programs_end(programs);
+}

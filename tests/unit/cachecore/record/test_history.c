@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/* history: its bounds, damage, many writers, fork, and what happens where it cannot be written. */
+#include "cachecore/record/history.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachecore/cache.h"
+#include "common/file.h"
+#include "tests/support/unit.h"
+
+enum { WRITERS = 8, EACH = 200 };
+
+struct seen {
+	unsigned int parts, events, evictions;
+	struct cc_history_event last;
+	char reason[64], detail[600], name[64];
+};
+
+static void see_part(void *ctx, const struct cmn_hash *hash, struct cmn_view outline)
+{
+	struct seen *seen = ctx;
+
+	(void)hash;
+	(void)outline;
+	seen->parts++;
+}
+
+static void copy_text(char *to, size_t size, struct cmn_view text)
+{
+	(void)snprintf(to, size, "%.*s", (int)text.len, text.len ? (const char *)text.data : "");
+}
+
+static void see_event(void *ctx, const struct cc_history_event *event)
+{
+	struct seen *seen = ctx;
+
+	seen->events++;
+	seen->last = *event;
+	copy_text(seen->reason, sizeof(seen->reason), event->reason);
+	copy_text(seen->detail, sizeof(seen->detail), event->detail);
+	copy_text(seen->name, sizeof(seen->name), event->name);
+}
+
+static void see_eviction(void *ctx, enum cc_history_cause cause, uint64_t time_ns, uint64_t leaf)
+{
+	struct seen *seen = ctx;
+
+	(void)cause;
+	(void)time_ns;
+	(void)leaf;
+	seen->evictions++;
+}
+
+static const char *root(void)
+{
+	static _Thread_local char path[4200];	/* threads write to it at once */
+
+	(void)snprintf(path, sizeof(path), "%s/cache", unit_dir());
+	return path;
+}
+
+static struct seen see(void)
+{
+	struct seen seen = { 0 };
+	const struct cc_history_reader reader = { see_part, see_event, see_eviction, &seen };
+
+	CU_ASSERT_EQUAL(cc_history_read(root(), CMN_FILE_TRUSTED, &reader), CMN_OK);
+	return seen;
+}
+
+static void make_key(struct cc_key *key, unsigned int number)
+{
+	char source[64];
+
+	(void)snprintf(source, sizeof(source), "kernel void k%u() {}", number);
+	cc_key_init(key);
+	cc_key_add_text(key, CC_PART_DEVICE, "device.name", "none");
+	cc_key_add_text(key, CC_PART_IMAGE, "source", source);
+	cc_key_add_text(key, CC_PART_OPTIONS, "options", "-DN=4");
+	CU_ASSERT_EQUAL_FATAL(cc_key_status(key), CMN_OK);
+}
+
+static void note(struct cc_history *history, enum cc_history_kind kind, unsigned int number,
+		 const char *reason)
+{
+	struct cc_history_note note = {
+		.kind = kind, .reason = reason, .detail = "detail", .start_ns = 7, .build_ns = 11,
+	};
+	struct cc_key key;
+
+	make_key(&key, number);
+	note.key = &key;
+	cc_history_add(history, cc_history_task_new(&note));
+	cc_key_release(&key);
+}
+
+static void write_one(struct cc_history *history, unsigned int number)
+{
+	note(history, CC_HISTORY_MISS, number, "because");
+	cc_history_write(history, root());
+}
+
+static off_t size_of(const char *name)
+{
+	char path[4400];
+	struct stat info;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", root(), name);
+	return stat(path, &info) == 0 ? info.st_size : -1;
+}
+
+TEST(events_come_back)
+{
+	struct cc_history history = { 0 };
+	struct seen seen;
+
+	write_one(&history, 3);
+	CU_ASSERT_EQUAL(history.count, 0);
+	seen = see();
+	CU_ASSERT_EQUAL(seen.events, 1);
+	CU_ASSERT_EQUAL(seen.parts, CC_PART_COUNT);
+	CU_ASSERT_EQUAL(seen.last.kind, CC_HISTORY_MISS);
+	CU_ASSERT_EQUAL(seen.last.pid, (uint32_t)getpid());
+	CU_ASSERT_EQUAL(seen.last.start_ns, 7);
+	CU_ASSERT_EQUAL(seen.last.build_ns, 11);
+	CU_ASSERT_STRING_EQUAL(seen.reason, "because");
+	CU_ASSERT_STRING_EQUAL(seen.detail, "detail");
+	CU_ASSERT_STRING_EQUAL(seen.name, "k3");
+}
+
+/* What a process has written of a device it does not write again. */
+TEST(parts_are_written_once)
+{
+	struct cc_history history = { 0 };
+	struct seen seen;
+
+	for (unsigned int i = 0; i < 10; i++)
+		write_one(&history, i);
+	seen = see();
+	CU_ASSERT_EQUAL(seen.events, 10);
+	/* Each its source; device, constants and options once. */
+	CU_ASSERT_EQUAL(seen.parts, 10 + 3);
+}
+
+/* Of what only says what became of an entry, the key's hashes are enough. */
+TEST(other_events_have_no_parts)
+{
+	struct cc_history history = { 0 };
+	struct seen seen;
+
+	note(&history, CC_HISTORY_NOT_STORED, 1, "max_size");
+	cc_history_write(&history, root());
+	seen = see();
+	CU_ASSERT_EQUAL(seen.events, 1);
+	CU_ASSERT_EQUAL(seen.parts, 0);
+}
+
+TEST(two_files_and_no_more)
+{
+	struct cc_history history = { 0 };
+	struct seen seen;
+
+	for (unsigned int i = 0; i < 20000 && size_of(CC_HISTORY_OLD_NAME) < 0; i++) {
+		for (unsigned int j = 0; j < 100; j++)
+			note(&history, CC_HISTORY_MISS, 100 * i + j, "because");
+		cc_history_write(&history, root());
+	}
+	CU_ASSERT_TRUE(size_of(CC_HISTORY_OLD_NAME) >= (off_t)CC_HISTORY_MAX_FILE);
+	CU_ASSERT_TRUE(size_of(CC_HISTORY_OLD_NAME) < 2 * (off_t)CC_HISTORY_MAX_FILE);
+	CU_ASSERT_TRUE(size_of(CC_HISTORY_NAME) < (off_t)CC_HISTORY_MAX_FILE);
+	/* In the new file the parts are all there again. */
+	CU_ASSERT_EQUAL(unlink("cache/" CC_HISTORY_OLD_NAME), 0);
+	seen = see();
+	CU_ASSERT_EQUAL(seen.parts, seen.events + 3);
+}
+
+TEST(what_waits_is_bounded)
+{
+	struct cc_history history = { 0 };
+
+	for (unsigned int i = 0; i < 5000; i++)
+		note(&history, CC_HISTORY_MISS, i, NULL);
+	CU_ASSERT_EQUAL(history.count, 1024);
+	cc_history_drop(&history);
+	CU_ASSERT_EQUAL(history.count, 0);
+	CU_ASSERT_EQUAL(history.bytes, 0);
+	CU_ASSERT_PTR_NULL(history.tasks);
+}
+
+TEST(evictions_are_the_last_ones)
+{
+	struct cc_history_evicted evicted = { 0 };
+	int fd;
+
+	CU_ASSERT_EQUAL_FATAL(mkdir(root(), 0700), 0);
+	fd = open(root(), O_RDONLY | O_DIRECTORY);
+	CU_ASSERT_TRUE_FATAL(fd >= 0);
+	for (unsigned int i = 0; i < CC_HISTORY_EVICTED + 100; i++) {
+		char path[32];
+
+		(void)snprintf(path, sizeof(path), "%u", i);
+		cc_history_add_removal(&evicted, CC_HISTORY_BY_SIZE, path);
+	}
+	cc_history_add_removal(&evicted, CC_HISTORY_BY_AGE, "old");
+	cc_history_write_removals(&evicted, fd);
+	CU_ASSERT_PTR_NULL(evicted.leaves);
+	CU_ASSERT_EQUAL(see().evictions, CC_HISTORY_EVICTED + 1);
+	(void)close(fd);
+}
+
+static struct cmn_buffer read_history(void)
+{
+	struct cmn_buffer file;
+
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, "cache/" CC_HISTORY_NAME, 1 << 24, false,
+					    &file), CMN_OK);
+	return file;
+}
+
+static unsigned int events_in(const struct cmn_buffer *file, size_t len)
+{
+	struct seen seen = { 0 };
+	const struct cc_history_reader reader = { see_part, see_event, see_eviction, &seen };
+
+	cc_history_parse((struct cmn_view){ file->data, len }, &reader);
+	return seen.events;
+}
+
+/* One record is lost by a changed byte; the others are found behind it. */
+TEST(damage_costs_one_record)
+{
+	struct cc_history history = { 0 };
+	struct cmn_buffer file;
+
+	for (unsigned int i = 0; i < 3; i++)
+		write_one(&history, i);
+	file = read_history();
+	CU_ASSERT_EQUAL(events_in(&file, file.len), 3);
+	for (size_t i = 0; i < file.len; i++) {
+		file.data[i] ^= 0x20;
+		CU_ASSERT_TRUE(events_in(&file, file.len) >= 2);
+		file.data[i] ^= 0x20;
+		CU_ASSERT_TRUE(events_in(&file, i) <= 3);
+	}
+	cmn_buffer_release(&file);
+}
+
+/* Of another version it is left alone, and more is written behind it. */
+TEST(other_versions_are_skipped)
+{
+	struct cc_history history = { 0 };
+	struct cmn_buffer file;
+
+	note(&history, CC_HISTORY_DAMAGED, 1, NULL);
+	cc_history_write(&history, root());
+	file = read_history();
+	file.data[4]++;
+	unit_write_bytes("cache/" CC_HISTORY_NAME, file.data, file.len);
+	CU_ASSERT_EQUAL(see().events, 0);
+	history = (struct cc_history){ 0 };
+	write_one(&history, 2);
+	CU_ASSERT_EQUAL(see().events, 1);
+	cmn_buffer_release(&file);
+}
+
+TEST(what_is_no_file_makes_room)
+{
+	struct cc_history history = { 0 };
+	struct stat info;
+
+	CU_ASSERT_EQUAL_FATAL(mkdir(root(), 0700), 0);
+	CU_ASSERT_EQUAL(mkfifo("cache/" CC_HISTORY_NAME, 0600), 0);
+	write_one(&history, 1);
+	CU_ASSERT_EQUAL(see().events, 1);
+	/* Of a second name's bytes nothing is changed. */
+	CU_ASSERT_EQUAL(link("cache/" CC_HISTORY_NAME, "other"), 0);
+	CU_ASSERT_EQUAL(stat("other", &info), 0);
+	write_one(&history, 2);
+	CU_ASSERT_EQUAL(see().events, 1);
+	CU_ASSERT_EQUAL(size_of("../other"), info.st_size);
+	/* A directory makes way, in silence. */
+	CU_ASSERT_EQUAL(unlink("cache/" CC_HISTORY_NAME), 0);
+	CU_ASSERT_EQUAL(mkdir("cache/" CC_HISTORY_NAME, 0700), 0);
+	write_one(&history, 3);
+	CU_ASSERT_EQUAL(see().events, 1);
+}
+
+TEST(a_directory_in_place_of_the_old_one)
+{
+	struct cc_history history = { 0 };
+	char *much = calloc(1, CC_HISTORY_MAX_FILE);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(much);
+	CU_ASSERT_EQUAL_FATAL(mkdir(root(), 0700), 0);
+	unit_write_bytes("cache/" CC_HISTORY_NAME, much, CC_HISTORY_MAX_FILE);
+	CU_ASSERT_EQUAL(mkdir("cache/" CC_HISTORY_OLD_NAME, 0700), 0);
+	write_one(&history, 1);
+	CU_ASSERT_TRUE(size_of(CC_HISTORY_NAME) < 4096);
+	CU_ASSERT_EQUAL(see().events, 1);
+	free(much);
+}
+
+TEST(a_taken_lock_is_not_waited_for)
+{
+	struct cc_history history = { 0 };
+	int fd;
+
+	write_one(&history, 1);
+	fd = open("cache/" CC_HISTORY_NAME, O_RDWR);
+	CU_ASSERT_EQUAL_FATAL(flock(fd, LOCK_EX), 0);
+	write_one(&history, 2);
+	CU_ASSERT_EQUAL(history.count, 0);
+	CU_ASSERT_EQUAL(see().events, 1);
+	(void)close(fd);
+	write_one(&history, 3);
+	CU_ASSERT_EQUAL(see().events, 2);
+}
+
+/* What could not be written whole is cut off again. */
+TEST(a_full_disk_leaves_whole_records)
+{
+	struct cc_history history = { 0 };
+	struct rlimit old, limit;
+	off_t before;
+
+	write_one(&history, 1);
+	before = size_of(CC_HISTORY_NAME);
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &old), 0);
+	limit = old;
+	limit.rlim_cur = (rlim_t)before + 20;
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	write_one(&history, 2);
+	CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &old), 0);
+	CU_ASSERT_EQUAL(size_of(CC_HISTORY_NAME), before);
+	/* What did not arrive is written with the next one. */
+	write_one(&history, 2);
+	CU_ASSERT_EQUAL(see().events, 2);
+	CU_ASSERT_EQUAL(see().parts, CC_PART_COUNT + CC_PART_COUNT);
+}
+
+static void *write_many(void *arg)
+{
+	struct cc_history history = { 0 };
+	unsigned int from = *(unsigned int *)arg;
+
+	for (unsigned int i = 0; i < EACH; i++)
+		write_one(&history, from + i);
+	return NULL;
+}
+
+TEST(many_threads_write_whole_records)
+{
+	unsigned int from[WRITERS];
+	pthread_t threads[WRITERS];
+
+	for (unsigned int i = 0; i < WRITERS; i++) {
+		from[i] = i * EACH;
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, write_many, &from[i]), 0);
+	}
+	for (unsigned int i = 0; i < WRITERS; i++)
+		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	/* Who found the lock taken for long has lost some; what is there is sound. */
+	CU_ASSERT_TRUE(see().events > WRITERS * EACH / 2);
+	CU_ASSERT_TRUE(see().events <= WRITERS * EACH);
+}
+
+static struct cc_cache *open_cache(void)
+{
+	static char *no_dirs[] = { NULL };
+	struct cc_config config = {
+		.persistent = true, .in_mem = true, .max_device_image_size = 1 << 20,
+		.log_level = CMN_LOG_NONE,
+	};
+	struct cc_cache *cache = NULL;
+
+	config.dir = strdup(root());
+	config.read_only_dirs = calloc(1, sizeof(*no_dirs));
+	CU_ASSERT_EQUAL_FATAL(cc_cache_open_with(&config, &cache), CMN_OK);
+	return cache;
+}
+
+static void count_one(struct cc_cache *cache, unsigned int number)
+{
+	struct cc_key key;
+
+	make_key(&key, number);
+	cc_cache_count_miss(cache, &key, 5);
+	cc_key_release(&key);
+}
+
+/* Each process writes what it did, none what its parent did. */
+TEST(a_fork_writes_its_own)
+{
+	struct cc_cache *cache = open_cache();
+	int status = 0;
+	pid_t child;
+
+	count_one(cache, 1);
+	cc_cache_fork_prepare(cache);
+	child = fork();
+	if (child == 0) {
+		cc_cache_fork_child(cache);
+		count_one(cache, 2);
+		count_one(cache, 3);
+		cc_cache_flush(cache);
+		_exit(0);
+	}
+	cc_cache_fork_parent(cache);
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(see().events, 2);
+	cc_cache_close(cache);
+	CU_ASSERT_EQUAL(see().events, 3);
+}
+
+/* What happened in a directory is told there. */
+TEST(another_directory_has_its_own)
+{
+	struct cc_cache *cache = open_cache();
+	char other[4200];
+
+	(void)snprintf(other, sizeof(other), "%s/other", unit_dir());
+	count_one(cache, 1);
+	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, other), CMN_OK);
+	CU_ASSERT_EQUAL(see().events, 1);
+	count_one(cache, 2);
+	cc_cache_close(cache);
+	CU_ASSERT_EQUAL(see().events, 1);
+	CU_ASSERT_EQUAL(access("other/" CC_HISTORY_NAME, F_OK), 0);
+}
+
+TEST(of_no_directory_nothing_is_written)
+{
+	const struct cc_history_reader reader = { NULL, NULL, NULL, NULL };
+
+	CU_ASSERT_EQUAL(cc_history_read(root(), CMN_FILE_TRUSTED, &reader), CMN_OK);
+	cc_history_note_cleared(root());
+	CU_ASSERT_EQUAL(access(root(), F_OK), -1);
+	CU_ASSERT_EQUAL_FATAL(mkdir(root(), 0700), 0);
+	cc_history_note_cleared(root());
+	CU_ASSERT_EQUAL(see().events, 1);
+	CU_ASSERT_EQUAL(see().last.kind, CC_HISTORY_CLEARED);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* key_summary: short and long values, where texts differ, and what is not to be believed. */
+#include "cachecore/record/key_summary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachecore/kernel_names.h"
+#include "tests/support/unit.h"
+
+/* The only field of a key with that value. */
+static struct cc_key_summary_field field_of(struct cmn_buffer *buf, enum cc_part part,
+					const char *text)
+{
+	struct cc_key_summary_field field = { 0 };
+	struct cmn_reader reader;
+	struct cc_key key;
+
+	cc_key_init(&key);
+	cc_key_add_text(&key, part, "source", text);
+	buf->len = 0;
+	cc_key_summary_append(buf, cc_key_view(&key));
+	cc_key_release(&key);
+	CU_ASSERT_FALSE_FATAL(buf->failed);
+	reader = cmn_reader_of(cmn_buffer_view(buf));
+	CU_ASSERT_EQUAL_FATAL(cc_key_summary_next(&reader, &field), CMN_OK);
+	CU_ASSERT_EQUAL(cc_key_summary_next(&reader, &(struct cc_key_summary_field){ 0 }), CMN_MISS);
+	return field;
+}
+
+/* count lines, of which the one at `other` (from 1) is another. */
+static char *text_of(size_t count, size_t other)
+{
+	char *text = malloc(count * 16 + 1), *at = text;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	*at = '\0';
+	for (size_t i = 1; i <= count; i++)
+		at += sprintf(at, i == other ? "other %zu\n" : "line %zu\n", i);
+	return text;
+}
+
+TEST(short_values_are_kept_whole)
+{
+	struct cmn_buffer buf = { 0 };
+	struct cc_key_summary_field field = field_of(&buf, CC_PART_DEVICE, "a device");
+
+	CU_ASSERT_TRUE(field.whole);
+	CU_ASSERT_TRUE(cmn_view_equal(field.value, cmn_view_of("a device")));
+	CU_ASSERT_TRUE(cmn_view_equal(field.name, cmn_view_of("source")));
+	CU_ASSERT_EQUAL(field.part, CC_PART_DEVICE);
+	cmn_buffer_release(&buf);
+}
+
+TEST(long_values_are_told_by_their_lines)
+{
+	struct cmn_buffer a = { 0 }, b = { 0 };
+	char *was = text_of(200, 0), *is = text_of(200, 77);
+	struct cc_key_summary_field one = field_of(&a, CC_PART_IMAGE, was);
+	struct cc_key_summary_field other = field_of(&b, CC_PART_IMAGE, is);
+	uint64_t line = 0, more = 9;
+
+	CU_ASSERT_FALSE(one.whole);
+	CU_ASSERT_EQUAL(one.len, strlen(was));
+	CU_ASSERT_FALSE(cc_key_summary_equal(&one, &other));
+	CU_ASSERT_TRUE(cc_key_summary_equal(&one, &one));
+	CU_ASSERT_TRUE(cc_key_summary_first_line(&one, &other, &line, &more));
+	CU_ASSERT_EQUAL(line, 77);
+	CU_ASSERT_EQUAL(more, 0);
+	CU_ASSERT_DOUBLE_EQUAL(cc_key_summary_alike(&one, &other), 199.0 / 200, 0.001);
+	cmn_buffer_release(&a);
+	cmn_buffer_release(&b);
+	free(was);
+	free(is);
+}
+
+TEST(many_lines_are_told_by_blocks)
+{
+	struct cmn_buffer a = { 0 }, b = { 0 };
+	char *was = text_of(5000, 0), *is = text_of(5000, 3000);
+	struct cc_key_summary_field one = field_of(&a, CC_PART_IMAGE, was);
+	struct cc_key_summary_field other = field_of(&b, CC_PART_IMAGE, is);
+	uint64_t line = 0, more = 0;
+
+	CU_ASSERT_TRUE(a.len < 2000);
+	CU_ASSERT_EQUAL(one.per, 32);
+	CU_ASSERT_TRUE(cc_key_summary_first_line(&one, &other, &line, &more));
+	CU_ASSERT_TRUE(line <= 3000 && line + more >= 3000);
+	CU_ASSERT_EQUAL(more, 31);
+	cmn_buffer_release(&a);
+	cmn_buffer_release(&b);
+	free(was);
+	free(is);
+}
+
+/* Each prefix, and each byte changed: it ends, within its bounds. */
+TEST(damage_is_noticed_or_harmless)
+{
+	struct cmn_buffer buf = { 0 };
+	struct cc_key_summary_field field;
+	char *text = text_of(40, 0);
+
+	(void)field_of(&buf, CC_PART_IMAGE, text);
+	for (size_t len = 0; len < buf.len; len++) {
+		uint8_t *copy = malloc(len + 1);
+		struct cmn_reader reader;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
+		memcpy(copy, buf.data, len);
+		reader = cmn_reader_of((struct cmn_view){ copy, len });
+		CU_ASSERT_NOT_EQUAL(cc_key_summary_next(&reader, &field), CMN_OK);
+		free(copy);
+	}
+	for (size_t i = 0; i < buf.len; i++) {
+		struct cmn_reader reader = cmn_reader_of(cmn_buffer_view(&buf));
+		uint64_t line, more;
+
+		buf.data[i] ^= 0xff;
+		while (cc_key_summary_next(&reader, &field) == CMN_OK) {
+			(void)cc_key_summary_first_line(&field, &field, &line, &more);
+			(void)cc_key_summary_alike(&field, &field);
+		}
+		buf.data[i] ^= 0xff;
+	}
+	cmn_buffer_release(&buf);
+	free(text);
+}
+
+TEST(kernels_are_named)
+{
+	struct cc_kernel_names names = cc_kernel_names_of(cmn_view_of(
+		"int f();\n__kernel void one(global int *a) {}\nkernel  void\ttwo() {} kernel"));
+
+	CU_ASSERT_TRUE(cmn_view_equal(cc_kernel_names_next(&names), cmn_view_of("one")));
+	CU_ASSERT_TRUE(cmn_view_equal(cc_kernel_names_next(&names), cmn_view_of("two")));
+	CU_ASSERT_EQUAL(cc_kernel_names_next(&names).len, 0);
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/* stats: counting, the root's file, damage, several threads and processes. */
+#include "cachecore/record/stats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachecore/record/stats_log.h"
+#include "common/file.h"
+#include "tests/support/unit.h"
+
+/* The working directory is the test's own. */
+#define ROOT "cache/root"
+#define LOG ROOT "/" CC_STATS_LOG_NAME
+#define THREADS 8
+#define ROUNDS 200
+
+static struct cc_stats *new_stats(void)
+{
+	struct cc_stats *stats = cc_stats_new();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
+	return stats;
+}
+
+/* What the root's file says. */
+static struct cc_stats *loaded(void)
+{
+	struct cc_stats *stats = new_stats();
+
+	CU_ASSERT_EQUAL(cc_stats_load(stats, ROOT), CMN_OK);
+	return stats;
+}
+
+static uint64_t bypasses(const struct cc_stats *stats, const char *reason)
+{
+	const char *name;
+	uint64_t count;
+
+	for (unsigned int i = 0; (name = cc_stats_bypass_at(stats, i, &count)); i++) {
+		if (strcmp(name, reason) == 0)
+			return count;
+	}
+	return 0;
+}
+
+static void check_file(enum cc_counter counter, uint64_t expected)
+{
+	struct cc_stats *stats = loaded();
+
+	CU_ASSERT_EQUAL(cc_stats_get(stats, counter), expected);
+	cc_stats_free(stats);
+}
+
+TEST(adds_to_the_file_at_each_flush)
+{
+	struct cc_stats *stats = new_stats();
+
+	cc_stats_add(stats, CC_HITS_DISK, 3);
+	cc_stats_add(stats, CC_COMPILE_NS_SAVED, UINT64_C(5000000000));
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	check_file(CC_HITS_DISK, 3);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	check_file(CC_HITS_DISK, 3);
+	cc_stats_add(stats, CC_HITS_DISK, 2);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	check_file(CC_HITS_DISK, 5);
+	check_file(CC_COMPILE_NS_SAVED, UINT64_C(5000000000));
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_HITS_DISK), 5);
+	cc_stats_free(stats);
+}
+
+TEST(makes_no_root_for_nothing)
+{
+	struct cc_stats *stats = new_stats();
+	struct stat info;
+
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(stat(ROOT, &info), -1);
+	CU_ASSERT_EQUAL(cc_stats_load(stats, ROOT), CMN_MISS);
+	CU_ASSERT_EQUAL(cc_stats_zero(ROOT), CMN_OK);
+	cc_stats_add(stats, CC_MISSES, 1);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(stat(ROOT, &info), 0);
+	CU_ASSERT_EQUAL(info.st_mode & 0777, 0700);
+	cc_stats_free(stats);
+}
+
+TEST(counts_bypasses_by_reason)
+{
+	struct cc_stats *stats = new_stats(), *file;
+
+	cc_stats_bypass(stats, "has-include");
+	cc_stats_bypass(stats, "time");
+	cc_stats_bypass(stats, "has-include");
+	CU_ASSERT_EQUAL(bypasses(stats, "has-include"), 2);
+	CU_ASSERT_EQUAL(bypasses(stats, "time"), 1);
+	CU_ASSERT_EQUAL(bypasses(stats, "other"), 0);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	file = loaded();
+	CU_ASSERT_EQUAL(bypasses(file, "has-include"), 2);
+	CU_ASSERT_EQUAL(bypasses(file, "time"), 1);
+	cc_stats_free(file);
+	cc_stats_free(stats);
+}
+
+TEST(puts_strange_and_too_many_reasons_under_other)
+{
+	struct cc_stats *stats = new_stats(), *file;
+	char reason[128];
+
+	memset(reason, 'x', sizeof(reason) - 1);
+	reason[sizeof(reason) - 1] = '\0';
+	cc_stats_bypass(stats, reason);
+	cc_stats_bypass(stats, "");
+	cc_stats_bypass(stats, "two words");
+	cc_stats_bypass(stats, "line\nend");
+	CU_ASSERT_EQUAL(bypasses(stats, "other"), 4);
+	for (int i = 0; i < 70; i++) {
+		(void)snprintf(reason, sizeof(reason), "reason-%d", i);
+		cc_stats_bypass(stats, reason);
+	}
+	CU_ASSERT_EQUAL(bypasses(stats, "reason-63"), 1);
+	CU_ASSERT_EQUAL(bypasses(stats, "reason-64"), 0);
+	CU_ASSERT_EQUAL(bypasses(stats, "other"), 10);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	file = loaded();
+	CU_ASSERT_EQUAL(bypasses(file, "other"), 10);
+	CU_ASSERT_EQUAL(bypasses(file, "reason-63"), 1);
+	cc_stats_free(file);
+	cc_stats_free(stats);
+}
+
+TEST(loading_is_not_counting)
+{
+	struct cc_stats *stats = new_stats();
+
+	cc_stats_add(stats, CC_STORES, 4);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_load(stats, ROOT), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_STORES), 8);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	check_file(CC_STORES, 4);
+	cc_stats_free(stats);
+}
+
+TEST(forgets_the_file_on_zero)
+{
+	struct cc_stats *stats = new_stats();
+
+	cc_stats_add(stats, CC_STORES, 4);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_zero(ROOT), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_load(stats, ROOT), CMN_MISS);
+	cc_stats_add(stats, CC_STORES, 1);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	check_file(CC_STORES, 1);
+	cc_stats_free(stats);
+}
+
+TEST(skips_damaged_lines)
+{
+	struct cc_stats *stats;
+
+	unit_write("cache/root/stats.txt", "misses\nmisses x\nstores -3\nno_such_thing 5\n"
+					   "bypass. 3\nbypass.two words 3\n\n hits_disk 9\n"
+					   "hits_memory 12\nbypass.time 2\nhits_disk 7");
+	stats = loaded();
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_MISSES), 0);
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_STORES), 0);
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_HITS_MEMORY), 12);
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_HITS_DISK), 0);	/* its line was cut */
+	CU_ASSERT_EQUAL(bypasses(stats, "time"), 2);
+	cc_stats_free(stats);
+}
+
+TEST(sums_never_wrap)
+{
+	struct cc_stats *stats = new_stats();
+
+	unit_write("cache/root/stats.txt", "misses 18446744073709551615\n");
+	cc_stats_add(stats, CC_MISSES, 5);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	check_file(CC_MISSES, UINT64_MAX);
+	cc_stats_free(stats);
+}
+
+TEST(replaces_a_file_that_is_none)
+{
+	static const char block[100000];
+	struct cc_stats *stats = new_stats();
+
+	unit_write_bytes("cache/root/stats.txt", block, sizeof(block));
+	cc_stats_add(stats, CC_MISSES, 5);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	check_file(CC_MISSES, 5);
+	cc_stats_free(stats);
+}
+
+TEST(refuses_a_root_that_others_can_write)
+{
+	struct cc_stats *stats = new_stats();
+
+	unit_write("cache/root/stats.txt", "");
+	CU_ASSERT_EQUAL_FATAL(chmod(ROOT, 0777), 0);
+	cc_stats_add(stats, CC_MISSES, 5);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cc_stats_zero(ROOT), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL_FATAL(chmod(ROOT, 0700), 0);
+	/* What could not be written is not lost. */
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	check_file(CC_MISSES, 5);
+	cc_stats_free(stats);
+}
+
+TEST(does_not_wait_for_ever_for_the_lock)
+{
+	struct cc_stats *stats = new_stats();
+	int fd;
+
+	unit_write("cache/root/stats.txt", "");
+	fd = open(ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_EQUAL_FATAL(flock(fd, LOCK_EX), 0);
+	cc_stats_add(stats, CC_MISSES, 5);
+	cc_stats_add(stats, CC_STORES, 1);
+	cc_stats_bypass(stats, "time");
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, 0), CMN_BUSY);
+	CU_ASSERT_EQUAL_FATAL(close(fd), 0);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	check_file(CC_MISSES, 5);
+	cc_stats_free(stats);
+}
+
+static uint64_t size_of(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
+}
+
+static void flush(enum cc_counter counter, uint64_t amount)
+{
+	struct cc_stats *stats = new_stats();
+
+	cc_stats_add(stats, counter, amount);
+	cc_stats_bypass(stats, "time");
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, 0), CMN_OK);
+	cc_stats_free(stats);
+}
+
+/* A process that only had hits does not wait for who holds the lock, and replaces nothing. */
+TEST(who_stored_nothing_appends_without_a_lock)
+{
+	struct cc_stats *stats;
+	int fd;
+
+	unit_write("cache/root/stats.txt", "hits_disk 10\n");
+	fd = open(ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_EQUAL_FATAL(flock(fd, LOCK_EX), 0);
+	for (int i = 0; i < 3; i++)
+		flush(CC_HITS_DISK, 2);
+	CU_ASSERT_EQUAL_FATAL(close(fd), 0);
+	CU_ASSERT_EQUAL(size_of("cache/root/stats.txt"), strlen("hits_disk 10\n"));
+	check_file(CC_HITS_DISK, 16);
+	stats = loaded();
+	CU_ASSERT_EQUAL(bypasses(stats, "time"), 3);
+	cc_stats_free(stats);
+	/* Who stores adds it all to the file. */
+	flush(CC_STORES, 1);
+	CU_ASSERT_EQUAL(access(LOG, F_OK), -1);
+	check_file(CC_HITS_DISK, 16);
+	stats = loaded();
+	CU_ASSERT_EQUAL(bypasses(stats, "time"), 4);
+	cc_stats_free(stats);
+}
+
+TEST(the_log_is_bounded)
+{
+	bool merged = false;
+
+	unit_write("cache/root/stats.txt", "");
+	for (unsigned int i = 0; i < 2 * CC_STATS_LOG_MAX / CC_STATS_LOG_RECORD; i++) {
+		flush(CC_HITS_DISK, 1);
+		CU_ASSERT_TRUE(size_of(LOG) <= CC_STATS_LOG_MAX);
+		merged |= access(LOG, F_OK) != 0;
+	}
+	CU_ASSERT_TRUE(merged);
+	check_file(CC_HITS_DISK, 2 * CC_STATS_LOG_MAX / CC_STATS_LOG_RECORD);
+}
+
+/* Torn, damaged, of another version: only that is lost, wherever it lies. */
+TEST(damaged_records_are_skipped)
+{
+	struct cmn_buffer file;
+	uint8_t *bytes;
+
+	unit_write("cache/root/stats.txt", "");
+	for (int i = 0; i < 4; i++)
+		flush(CC_HITS_DISK, 1);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, LOG, 1 << 20, false, &file), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(file.len, 4 * CC_STATS_LOG_RECORD);
+	bytes = file.data;
+	for (size_t i = 0; i < CC_STATS_LOG_RECORD; i += 37) {
+		bytes[i + CC_STATS_LOG_RECORD] ^= 4;
+		unit_write_bytes(LOG, bytes, file.len);
+		check_file(CC_HITS_DISK, 3);
+		/* The first one's beginning is lost. */
+		unit_write_bytes(LOG, bytes + i + 1, file.len - i - 1);
+		check_file(CC_HITS_DISK, 2);
+		bytes[i + CC_STATS_LOG_RECORD] ^= 4;
+	}
+	cmn_buffer_release(&file);
+}
+
+/* It has added the log to stats.txt, and dies before it removes the log. */
+TEST(a_merge_that_dies_counts_nothing_twice)
+{
+	struct cmn_buffer log;
+
+	unit_write("cache/root/stats.txt", "");
+	flush(CC_HITS_DISK, 1);
+	flush(CC_HITS_DISK, 2);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, LOG, 1 << 20, false, &log), CMN_OK);
+	flush(CC_STORES, 1);
+	CU_ASSERT_EQUAL(access(LOG, F_OK), -1);
+	unit_write_bytes(LOG, log.data, log.len);
+	check_file(CC_HITS_DISK, 3);
+	/* What is appended then counts, and the next merge takes that alone. */
+	flush(CC_HITS_DISK, 4);
+	check_file(CC_HITS_DISK, 7);
+	flush(CC_STORES, 1);
+	check_file(CC_HITS_DISK, 7);
+	/* Another log that begins like none that was merged. */
+	flush(CC_HITS_DISK, 5);
+	check_file(CC_HITS_DISK, 12);
+	cmn_buffer_release(&log);
+}
+
+static void check_usage(uint64_t hits)
+{
+	struct cc_usage *usage = calloc(1, sizeof(*usage));
+	int fd = open(ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(usage);
+	CU_ASSERT_EQUAL(cc_stats_load_usage(usage, fd), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(usage->program_count, 1);
+	CU_ASSERT_EQUAL(usage->programs[0].counts.hits_disk, hits);
+	CU_ASSERT_EQUAL(close(fd), 0);
+	free(usage);
+}
+
+/* By day and program: before and after it is merged. */
+TEST(the_log_counts_for_the_usage)
+{
+	unit_write("cache/root/stats.txt", "");
+	flush(CC_HITS_DISK, 1);
+	flush(CC_HITS_DISK, 2);
+	check_usage(3);
+	flush(CC_STORES, 1);
+	check_usage(3);
+	flush(CC_HITS_DISK, 3);
+	check_usage(6);
+}
+
+TEST(whatever_is_in_the_logs_place_goes)
+{
+	for (int i = 0; i < 5; i++) {
+		unit_write("cache/root/stats.txt", "hits_disk 10\n");
+		unit_write("cache/root/target", "theirs");
+		CU_ASSERT_EQUAL_FATAL(i == 0 ? mkdir(LOG, 0700) : i == 1 ? symlink("target", LOG) :
+				      i == 2 ? mkfifo(LOG, 0600) : i == 3 ? link("cache/root/target", LOG) :
+				      truncate("cache/root/target", 1 << 30) + rename("cache/root/target", LOG),
+				      0);
+		flush(CC_HITS_DISK, 1);
+		check_file(CC_HITS_DISK, 11);
+		flush(CC_HITS_DISK, 1);
+		check_file(CC_HITS_DISK, 12);
+		CU_ASSERT_EQUAL(size_of(LOG), CC_STATS_LOG_RECORD);
+		CU_ASSERT_TRUE(i == 4 || size_of("cache/root/target") == strlen("theirs"));
+		CU_ASSERT_EQUAL(unlink(LOG), 0);
+	}
+}
+
+TEST(a_forked_child_leaves_its_parents_counts)
+{
+	struct cc_stats *stats = new_stats();
+	int state;
+	pid_t child;
+
+	cc_stats_add(stats, CC_MISSES, 5);
+	cc_stats_bypass(stats, "time");
+	child = fork();
+	CU_ASSERT_TRUE_FATAL(child >= 0);
+	if (child == 0) {
+		cc_stats_forget(stats);
+		cc_stats_add(stats, CC_MISSES, 1);
+		_exit(cc_stats_flush(stats, ROOT, UINT64_MAX) == CMN_OK ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL_FATAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	check_file(CC_MISSES, 1);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	check_file(CC_MISSES, 6);
+	cc_stats_free(stats);
+}
+
+static void *count_and_flush(void *ctx)
+{
+	struct cc_stats *stats = ctx;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		char reason[24];
+
+		(void)snprintf(reason, sizeof(reason), "reason-%d", i % 10);
+		cc_stats_add(stats, CC_HITS_MEMORY, 1);
+		cc_stats_bypass(stats, reason);
+		/* Busy is fine: the next one, or the last, does it. */
+		if (i % 50 == 0 && cc_stats_flush(stats, ROOT, UINT64_MAX) < 0)
+			return stats;
+	}
+	return NULL;
+}
+
+TEST(loses_nothing_among_threads)
+{
+	struct cc_stats *stats = new_stats(), *file;
+	pthread_t threads[THREADS];
+	void *failed;
+
+	for (int i = 0; i < THREADS; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, count_and_flush, stats), 0);
+	for (int i = 0; i < THREADS; i++) {
+		CU_ASSERT_EQUAL_FATAL(pthread_join(threads[i], &failed), 0);
+		CU_ASSERT_PTR_NULL(failed);
+	}
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	file = loaded();
+	CU_ASSERT_EQUAL(cc_stats_get(file, CC_HITS_MEMORY), THREADS * ROUNDS);
+	for (int i = 0; i < 10; i++) {
+		char reason[24];
+
+		(void)snprintf(reason, sizeof(reason), "reason-%d", i);
+		CU_ASSERT_EQUAL(bypasses(file, reason), THREADS * ROUNDS / 10);
+	}
+	cc_stats_free(file);
+	cc_stats_free(stats);
+}
+
+TEST(loses_nothing_among_processes)
+{
+	pid_t children[4];
+	int state;
+
+	for (int i = 0; i < 4; i++) {
+		children[i] = fork();
+		CU_ASSERT_TRUE_FATAL(children[i] >= 0);
+		if (children[i] == 0) {
+			struct cc_stats *stats = cc_stats_new();
+
+			for (int j = 0; stats && j < 25; j++) {
+				cc_stats_add(stats, CC_STORES, 1);
+				if (cc_stats_flush(stats, ROOT, UINT64_MAX) < 0)
+					_exit(1);
+			}
+			_exit(stats && cc_stats_flush(stats, ROOT, UINT64_MAX) == CMN_OK ? 0 : 1);
+		}
+	}
+	for (int i = 0; i < 4; i++) {
+		CU_ASSERT_EQUAL_FATAL(waitpid(children[i], &state, 0), children[i]);
+		CU_ASSERT_EQUAL(state, 0);
+	}
+	check_file(CC_STORES, 100);
+}

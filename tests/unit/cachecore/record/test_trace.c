@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* trace: the shape of a line, and where no line may go. */
+#include "cachecore/record/trace.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/file.h"
+#include "tests/support/unit.h"
+
+static void count_message(void *ctx, enum cmn_log_level level, const char *message)
+{
+	unsigned int *count = ctx;
+
+	(void)level;
+	(void)message;
+	(*count)++;
+}
+
+/* The trace's file as a string; the caller frees. */
+static char *content(void)
+{
+	struct cmn_buffer buf;
+	char *text;
+
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, "trace", 1 << 20, false, &buf), CMN_OK);
+	text = cmn_buffer_take_string(&buf);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	return text;
+}
+
+static void check_has(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		(void)fprintf(stderr, "no %s in %s\n", part, text);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, part));
+}
+
+TEST(writes_one_object_per_line)
+{
+	struct cc_trace_event event = { .what = "miss", .build_ns = 12, .lookup_ns = 3, .bytes = 7 };
+	struct cc_trace *trace = cc_trace_open("trace", NULL);
+	char *text, *end;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
+	cc_trace_write(trace, &event);
+	event.what = "bypass";
+	event.reason = "has \"include\"";
+	cc_trace_write(trace, &event);
+	cc_trace_close(trace);
+	text = content();
+	end = strchr(text, '\n');
+	CU_ASSERT_PTR_NOT_NULL_FATAL(end);
+	CU_ASSERT_EQUAL(end[-1], '}');
+	CU_ASSERT_EQUAL(end[1], '{');
+	*end = '\0';
+	check_has(text, "\"event\":\"miss\",\"lookup_ns\":3,\"build_ns\":12,\"bytes\":7}");
+	CU_ASSERT_PTR_NULL(strstr(text, "reason"));
+	check_has(end + 1, "\"event\":\"bypass\",\"reason\":\"has \\\"include\\\"\"");
+	free(text);
+}
+
+TEST(shows_key_fields_by_name)
+{
+	struct cc_trace *trace = cc_trace_open("trace", NULL);
+	struct cc_trace_event event = { .what = "hit-disk" };
+	char source[2000];
+	struct cc_key key;
+	char *text;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
+	memset(source, 's', sizeof(source));
+	cc_key_init(&key);
+	cc_key_add_text(&key, CC_PART_DEVICE, "device.name", "A\tGPU");
+	cc_key_add_u64(&key, CC_PART_DEVICE, "number", 513);
+	cc_key_add(&key, CC_PART_IMAGE, "source", source, sizeof(source));
+	cc_key_add(&key, CC_PART_IMAGE, "bytes", "\xff\x00", 2);
+	cc_key_add_u64(&key, CC_PART_IMAGE, "seven letters", UINT64_C(0x0067666564636261));
+	cc_key_add_text(&key, CC_PART_IMAGE, "eight letters", "abcdefgh");
+	cc_key_add_text(&key, CC_PART_IMAGE, "eight bytes", "\xe9" "bcdefgh");
+	cc_key_add_text(&key, CC_PART_OPTIONS, "options", "-DX=\"1\"");
+	cc_key_add_text(&key, CC_PART_OPTIONS, "number", "again");
+	CU_ASSERT_EQUAL_FATAL(cc_key_status(&key), CMN_OK);
+	event.key = &key;
+	cc_trace_write(trace, &event);
+	cc_trace_close(trace);
+	cc_key_release(&key);
+	text = content();
+	check_has(text, "\"key\":{\"device.name\":\"A\\tGPU\",\"number\":513,");
+	check_has(text, "\"source\":{\"size\":2000,\"hash\":\"");
+	check_has(text, "\"bytes\":{\"size\":2,\"hash\":\"");
+	check_has(text, "\"seven letters\":29104508263162465,\"eight letters\":\"abcdefgh\",");
+	check_has(text, "\"eight bytes\":{\"size\":8,\"hash\":\"");
+	check_has(text, "\"options\":\"-DX=\\\"1\\\"\",\"number#2\":\"again\"}}\n");
+	free(text);
+}
+
+TEST(appends_to_what_is_there)
+{
+	struct cc_trace_event event = { .what = "miss" };
+	struct cc_trace *trace;
+	char *text;
+
+	unit_write("trace", "before\n");
+	trace = cc_trace_open("trace", NULL);
+	cc_trace_write(trace, &event);
+	cc_trace_close(trace);
+	text = content();
+	CU_ASSERT_EQUAL(strncmp(text, "before\n{", 8), 0);
+	free(text);
+}
+
+TEST(makes_a_file_for_its_owner_alone)
+{
+	struct cc_trace *trace = cc_trace_open("trace", NULL);
+	struct stat info;
+
+	cc_trace_close(trace);
+	CU_ASSERT_EQUAL_FATAL(stat("trace", &info), 0);
+	CU_ASSERT_EQUAL(info.st_mode & 077, 0);
+}
+
+TEST(refuses_pipes_and_missing_folders)
+{
+	unsigned int messages = 0;
+	struct cmn_log log = { CMN_LOG_ERROR, count_message, &messages };
+	struct cc_trace_event event = { .what = "miss" };
+	int reader;
+
+	CU_ASSERT_PTR_NULL(cc_trace_open("none/trace", &log));
+	CU_ASSERT_EQUAL(messages, 1);
+	CU_ASSERT_EQUAL_FATAL(mkfifo("fifo", 0600), 0);
+	CU_ASSERT_PTR_NULL(cc_trace_open("fifo", &log));
+	CU_ASSERT_EQUAL(messages, 2);
+	reader = open("fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	CU_ASSERT_PTR_NULL(cc_trace_open("fifo", &log));
+	CU_ASSERT_EQUAL(messages, 3);
+	(void)close(reader);
+	cc_trace_write(NULL, &event);
+	cc_trace_close(NULL);
+}
+
+TEST(complains_once_when_it_cannot_write)
+{
+	unsigned int messages = 0;
+	struct cmn_log log = { CMN_LOG_ERROR, count_message, &messages };
+	struct cc_trace_event event = { .what = "miss" };
+	struct cc_trace *trace = cc_trace_open("/dev/full", &log);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
+	for (int i = 0; i < 3; i++)
+		cc_trace_write(trace, &event);
+	CU_ASSERT_EQUAL(messages, 1);
+	cc_trace_close(trace);
+}
+
+/* As a daemon that closes every descriptor, and opens its own. */
+TEST(a_file_that_has_its_number_gets_no_line)
+{
+	struct cc_trace_event event = { .what = "miss" };
+	unsigned int complaints = 0;
+	struct cmn_log log = { CMN_LOG_ERROR, count_message, &complaints };
+	int own = open("own", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct cc_trace *trace = cc_trace_open("trace", &log);
+	struct stat info;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
+	CU_ASSERT_FATAL(own >= 0);
+	/* The lowest that was free is the trace's. */
+	CU_ASSERT_TRUE(fcntl(own + 1, F_GETFD) >= 0);
+	CU_ASSERT_EQUAL(dup2(own, own + 1), own + 1);
+	cc_trace_write(trace, &event);
+	cc_trace_write(trace, &event);
+	CU_ASSERT_EQUAL(complaints, 1);
+	cc_trace_close(trace);
+	CU_ASSERT_EQUAL(fstat(own + 1, &info), 0);
+	CU_ASSERT_EQUAL(info.st_size, 0);
+	(void)close(own + 1);
+	(void)close(own);
+}
+
+static void *write_some(void *ctx)
+{
+	struct cc_trace_event event = { .what = "miss", .reason = "because" };
+
+	for (int i = 0; i < 100; i++)
+		cc_trace_write(ctx, &event);
+	return NULL;
+}
+
+TEST(lines_of_threads_do_not_mix)
+{
+	struct cc_trace *trace = cc_trace_open("trace", NULL);
+	unsigned int lines = 0;
+	pthread_t threads[4];
+	char *text, *line;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
+	for (int i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, write_some, trace), 0);
+	for (int i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_join(threads[i], NULL), 0);
+	cc_trace_close(trace);
+	text = content();
+	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		lines++;
+		CU_ASSERT_EQUAL(strncmp(line, "{\"time_ns\":", 11), 0);
+		CU_ASSERT_EQUAL(line[strlen(line) - 1], '}');
+	}
+	CU_ASSERT_EQUAL(lines, 400);
+	free(text);
+}

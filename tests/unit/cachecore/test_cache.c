@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT */
+/* cache: the facade, with real levels below it and a counting build above it. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachecore/cache.h"
+#include "tests/support/file_hash.h"
+#include "tests/support/unit.h"
+
+struct builder {
+	unsigned int calls;
+	const char *image;		/* NULL: the build fails */
+	const char *header;		/* NULL: depends on nothing */
+	enum cmn_status first_status;	/* what the first call answers, if not CMN_OK */
+};
+
+static enum cmn_status build(void *ctx, struct cc_entry **ret)
+{
+	struct builder *builder = ctx;
+	struct cc_manifest *manifest = NULL;
+	struct cmn_hash hash;
+	uint64_t size;
+
+	builder->calls++;
+	if (builder->calls == 1 && builder->first_status != CMN_OK)
+		return builder->first_status;
+	if (!builder->image)
+		return CMN_MISS;
+	if (builder->header) {
+		manifest = cc_manifest_new();
+		CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+		CU_ASSERT_EQUAL_FATAL(file_hash(NULL, builder->header, &size, &hash),
+				      CMN_OK);
+		CU_ASSERT_EQUAL_FATAL(cc_manifest_add_file(manifest, builder->header, size, &hash),
+				      CMN_OK);
+	}
+	*ret = cc_entry_new(1000000);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
+	cc_entry_add(*ret, CC_TAG_IMAGE, 0, builder->image, strlen(builder->image));
+	return cc_entry_finish(*ret, manifest);
+}
+
+static struct cc_cache *open_cache(void)
+{
+	struct cc_cache *cache = NULL;
+	char dir[4200];
+
+	(void)snprintf(dir, sizeof(dir), "%s/cache", unit_dir());
+	setenv("CKCACHE_DIR", dir, 1);
+	CU_ASSERT_EQUAL_FATAL(cc_cache_open(&cache), CMN_OK);
+	return cache;
+}
+
+static void make_key(struct cc_key *key, const char *source)
+{
+	cc_key_init(key);
+	cc_key_add_text(key, CC_PART_DEVICE, "device.name", "test");
+	cc_key_add_text(key, CC_PART_IMAGE, "source", source);
+	cc_key_add_text(key, CC_PART_OPTIONS, "options", "");
+}
+
+/* Looks up, checks the image, and gives the origin back. */
+static enum cc_origin expect(struct cc_cache *cache, const char *source, struct builder *builder,
+			     const char *image)
+{
+	struct cc_entry *entry = NULL;
+	enum cc_origin origin = CC_ORIGIN_BUILT;
+	struct cmn_view found = { 0 };
+	struct cc_key key;
+
+	make_key(&key, source);
+	CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build, builder, &entry, &origin),
+			      CMN_OK);
+	CU_ASSERT(cc_entry_find(entry, CC_TAG_IMAGE, 0, &found));
+	CU_ASSERT(cmn_view_equal(found, cmn_view_of(image)));
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	return origin;
+}
+
+TEST(builds_once_then_hits_memory_then_disk)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache = open_cache();
+
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_MEMORY);
+	cc_cache_close(cache);
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(builder.calls, 1);
+	cc_cache_close(cache);
+}
+
+TEST(failed_build_is_not_remembered)
+{
+	struct builder builder = { .image = NULL };
+	struct cc_cache *cache = open_cache();
+	struct cc_entry *entry;
+	enum cc_origin origin;
+	struct cc_key key;
+
+	make_key(&key, "bad");
+	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin),
+			CMN_MISS);
+	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin),
+			CMN_MISS);
+	CU_ASSERT_EQUAL(builder.calls, 2);
+	cc_key_release(&key);
+	cc_cache_close(cache);
+}
+
+TEST(changed_header_is_never_a_hit)
+{
+	struct builder builder = { .image = "one", .header = "x.h" };
+	struct cc_cache *cache = open_cache();
+
+	unit_write("x.h", "#define V 1\n");
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "one"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "one"), CC_ORIGIN_MEMORY);
+	unit_write("x.h", "#define V 2\n");
+	builder.image = "two";
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "two"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "two"), CC_ORIGIN_MEMORY);
+	cc_cache_close(cache);
+	/* Both states are on disk; which one holds is read from the header. */
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "two"), CC_ORIGIN_DISK);
+	unit_write("x.h", "#define V 1\n");
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "one"), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(builder.calls, 2);
+	cc_cache_close(cache);
+}
+
+/* What cc_cache_get gives, if that has this image. */
+static enum cc_origin get(struct cc_cache *cache, const char *source, const char *image)
+{
+	enum cc_origin origin = CC_ORIGIN_BUILT;
+	struct cmn_view found = { 0 };
+	struct cc_entry *entry;
+	struct cc_key key;
+
+	make_key(&key, source);
+	if (cc_cache_get(cache, &key, &entry, &origin) == CMN_OK) {
+		CU_ASSERT(cc_entry_find(entry, CC_TAG_IMAGE, 0, &found));
+		CU_ASSERT(cmn_view_equal(found, cmn_view_of(image)));
+		cc_entry_unref(entry);
+	}
+	cc_key_release(&key);
+	return origin;
+}
+
+static void put(struct cc_cache *cache, const char *source, const char *image)
+{
+	struct builder builder = { .image = image };
+	struct cc_entry *entry = NULL;
+	struct cc_key key;
+
+	CU_ASSERT_EQUAL_FATAL(build(&builder, &entry), CMN_OK);
+	make_key(&key, source);
+	cc_cache_put(cache, &key, entry);
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+}
+
+TEST(a_changed_header_is_none_for_get_either)
+{
+	struct builder builder = { .image = "one", .header = "x.h" };
+	struct cc_cache *cache = open_cache();
+
+	unit_write("x.h", "#define V 1\n");
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "one"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(get(cache, "a", "one"), CC_ORIGIN_MEMORY);
+	unit_write("x.h", "#define V 2\n");
+	CU_ASSERT_EQUAL(get(cache, "a", ""), CC_ORIGIN_BUILT);
+	unit_write("x.h", "#define V 1\n");
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(get(cache, "a", "one"), CC_ORIGIN_DISK);
+	cc_cache_close(cache);
+}
+
+TEST(what_is_put_is_there_at_once_and_what_is_removed_is_gone)
+{
+	struct cc_cache *cache = open_cache();
+	struct cc_key key;
+
+	put(cache, "a", "one");
+	CU_ASSERT_EQUAL(get(cache, "a", "one"), CC_ORIGIN_MEMORY);
+	make_key(&key, "a");
+	/* What is still to be written, too. */
+	CU_ASSERT_EQUAL(cc_cache_remove(cache, &key), CMN_OK);
+	CU_ASSERT_EQUAL(get(cache, "a", ""), CC_ORIGIN_BUILT);
+	cc_key_release(&key);
+	cc_cache_close(cache);
+	cache = open_cache();
+	CU_ASSERT_EQUAL(get(cache, "a", ""), CC_ORIGIN_BUILT);
+	cc_cache_close(cache);
+}
+
+TEST(out_of_memory_flushes_and_tries_once_more)
+{
+	struct builder other = { .image = "other" };
+	struct builder builder = { .image = "native", .first_status = CMN_ERR_NOMEM };
+	struct cc_cache *cache = open_cache();
+
+	CU_ASSERT_EQUAL(expect(cache, "other", &other, "other"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(builder.calls, 2);
+	/* It is gone from memory; the disk level, or the driver, makes it again. */
+	CU_ASSERT_NOT_EQUAL(expect(cache, "other", &other, "other"), CC_ORIGIN_MEMORY);
+	cc_cache_close(cache);
+}
+
+TEST(rejected_entry_is_gone_from_every_level)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache = open_cache();
+	struct cc_entry *entry;
+	enum cc_origin origin;
+	struct cc_key key;
+
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	cc_cache_close(cache);
+	cache = open_cache();
+	make_key(&key, "a");
+	CU_ASSERT_EQUAL_FATAL(cc_cache_get(cache, &key, &entry, &origin), CMN_OK);
+	CU_ASSERT_EQUAL(origin, CC_ORIGIN_DISK);
+	cc_cache_reject(cache, &key, entry);
+	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(cc_cache_get(cache, &key, &entry, &origin), CMN_MISS);
+	cc_key_release(&key);
+	cc_cache_close(cache);
+}
+
+TEST(what_a_tier_had_is_promoted_where_asked_for)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache = open_cache();
+	char tier[4200];
+
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	cc_cache_close(cache);
+	(void)snprintf(tier, sizeof(tier), "%s/tier", unit_dir());
+	CU_ASSERT_EQUAL(rename("cache", "tier"), 0);
+	setenv("CKCACHE_READ_ONLY_DIRS", tier, 1);
+	for (int promote = 0; promote < 2; promote++) {
+		setenv("CKCACHE_PROMOTE", promote ? "1" : "0", 1);
+		cache = open_cache();
+		CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
+		cc_cache_close(cache);
+	}
+	setenv("CKCACHE_READ_ONLY_DIRS", "", 1);
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
+	cc_cache_close(cache);
+	CU_ASSERT_EQUAL(builder.calls, 1);
+	unsetenv("CKCACHE_PROMOTE");
+	unsetenv("CKCACHE_READ_ONLY_DIRS");
+}
+
+TEST(recache_never_hits_but_stores)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache;
+
+	setenv("CKCACHE_RECACHE", "1", 1);
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(get(cache, "a", ""), CC_ORIGIN_BUILT);
+	put(cache, "b", "put");
+	CU_ASSERT_EQUAL(get(cache, "b", ""), CC_ORIGIN_BUILT);
+	cc_cache_close(cache);
+	unsetenv("CKCACHE_RECACHE");
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(builder.calls, 2);
+	cc_cache_close(cache);
+}
+
+TEST(levels_can_be_switched_off)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache;
+
+	setenv("CKCACHE_IN_MEM", "0", 1);
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
+	cc_cache_close(cache);
+	setenv("CKCACHE_PERSISTENT", "0", 1);
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	cc_cache_close(cache);
+	unsetenv("CKCACHE_IN_MEM");
+	unsetenv("CKCACHE_PERSISTENT");
+}
+
+TEST(unusable_directory_leaves_memory_working)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache;
+
+	unit_write("cache", "a file where the directory should be");
+	setenv("CKCACHE_LOG", "none", 1);
+	cache = open_cache();
+	unsetenv("CKCACHE_LOG");
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_MEMORY);
+	cc_cache_close(cache);
+}
+
+/* A text of len times that letter, which the caller frees. */
+static char *make_text(size_t len, char letter)
+{
+	char *text = malloc(len + 1);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	memset(text, letter, len);
+	text[len] = '\0';
+	return text;
+}
+
+TEST(an_entry_beyond_the_budget_is_kept_when_it_is_read_again)
+{
+	char *large = make_text((size_t)2 << 20, 'x');
+	struct builder builder = { .image = large };
+	struct builder small = { .image = "native" };
+	struct cc_cache *cache = open_cache();
+
+	/* What was built here is kept, whatever its size. */
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, large), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, large), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(expect(cache, "b", &small, "native"), CC_ORIGIN_BUILT);
+	cc_cache_close(cache);
+	cache = open_cache();
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, large), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect(cache, "b", &small, "native"), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect(cache, "b", &small, "native"), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, large), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, large), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, large), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(builder.calls, 1);
+	cc_cache_close(cache);
+	free(large);
+}
+
+TEST(small_entries_are_kept_when_the_budget_is_spent)
+{
+	char *middle = make_text((size_t)255 << 10, 'x');	/* four leave less than a small one takes */
+	char *little = make_text((size_t)10 << 10, 'y');
+	char *names[] = { "a", "b", "c", "d", "e", "f" };
+	size_t count = sizeof(names) / sizeof(names[0]);
+	struct builder builder = { .image = middle };
+	struct builder small = { .image = little };
+	struct cc_cache *cache = open_cache();
+	unsigned int kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		CU_ASSERT_EQUAL(expect(cache, names[i], &builder, middle), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect(cache, "small", &small, little), CC_ORIGIN_BUILT);
+	cc_cache_close(cache);
+	cache = open_cache();
+	for (size_t i = 0; i < count; i++)
+		CU_ASSERT_EQUAL(expect(cache, names[i], &builder, middle), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect(cache, "small", &small, little), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect(cache, "small", &small, little), CC_ORIGIN_MEMORY);
+	/* The first ones fit into the budget, the last ones do not. */
+	CU_ASSERT_EQUAL(expect(cache, "a", &builder, middle), CC_ORIGIN_MEMORY);
+	for (size_t i = 0; i < count; i++)
+		kept += expect(cache, names[i], &builder, middle) == CC_ORIGIN_MEMORY;
+	CU_ASSERT_TRUE(kept < count);
+	for (size_t i = 0; i < count; i++)
+		CU_ASSERT_EQUAL(expect(cache, names[i], &builder, middle), CC_ORIGIN_MEMORY);
+	cc_cache_close(cache);
+	free(middle);
+	free(little);
+}
+
+/* cc_cache_get follows the same rule; what it lends is sound as long as it is held. */
+TEST(large_entries_that_were_read_outlive_the_cache)
+{
+	char *texts[] = { make_text((size_t)2 << 20, 'x'), make_text((size_t)2 << 20, 'y') };
+	static const enum cc_origin origins[] = { CC_ORIGIN_DISK, CC_ORIGIN_DISK,
+						  CC_ORIGIN_MEMORY };
+	static const char *const names[] = { "a", "b" };
+	struct cc_entry *entries[3][2];
+	struct cc_cache *cache = open_cache();
+	enum cc_origin origin;
+	struct cmn_view found;
+	struct cc_key key;
+
+	for (int i = 0; i < 2; i++) {
+		struct builder builder = { .image = texts[i] };
+
+		(void)expect(cache, names[i], &builder, texts[i]);
+	}
+	cc_cache_close(cache);
+	cache = open_cache();
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 2; i++) {
+			make_key(&key, names[i]);
+			CU_ASSERT_EQUAL_FATAL(cc_cache_get(cache, &key, &entries[round][i],
+							   &origin), CMN_OK);
+			CU_ASSERT_EQUAL(origin, origins[round]);
+			cc_key_release(&key);
+		}
+	}
+	cc_cache_close(cache);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 2; i++) {
+			CU_ASSERT_TRUE(cc_entry_find(entries[round][i], CC_TAG_IMAGE, 0, &found));
+			CU_ASSERT_TRUE(cmn_view_equal(found, cmn_view_of(texts[i])));
+			cc_entry_unref(entries[round][i]);
+		}
+	}
+	free(texts[0]);
+	free(texts[1]);
+}
+
+struct waiter {
+	struct cc_cache *cache;
+	struct builder *builder;
+	pthread_barrier_t *barrier;
+};
+
+static void *look_up(void *ctx)
+{
+	struct waiter *waiter = ctx;
+
+	(void)pthread_barrier_wait(waiter->barrier);
+	(void)expect(waiter->cache, "shared", waiter->builder, "native");
+	return NULL;
+}
+
+TEST(eight_threads_build_once)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache = open_cache();
+	pthread_barrier_t barrier;
+	pthread_t threads[8];
+	struct waiter waiter = { cache, &builder, &barrier };
+
+	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&barrier, NULL, 8), 0);
+	for (int i = 0; i < 8; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, look_up, &waiter), 0);
+	for (int i = 0; i < 8; i++)
+		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	CU_ASSERT_EQUAL(builder.calls, 1);
+	(void)pthread_barrier_destroy(&barrier);
+	cc_cache_close(cache);
+}
+
+/* A forked child leaves it as it is, on purpose: not a leak to be told of. */
+static struct cc_file_memo *volatile parents_memo;
+
+TEST(forked_child_can_look_up_and_store)
+{
+	struct builder builder = { .image = "native" };
+	struct cc_cache *cache = open_cache();
+	int status = -1;
+	pid_t child;
+
+	(void)expect(cache, "a", &builder, "native");
+	cc_cache_fork_prepare(cache);
+	child = fork();
+	if (child == 0) {
+		struct builder own = { .image = "child" };
+
+		parents_memo = cc_cache_file_memo(cache);
+		cc_cache_fork_child(cache);
+		/* A thread of the parent may have been inside that one. */
+		if (cc_cache_file_memo(cache) == parents_memo)
+			_exit(2);
+		(void)expect(cache, "b", &own, "child");
+		cc_cache_flush(cache);
+		_exit(own.calls == 1 ? 0 : 1);
+	}
+	cc_cache_fork_parent(cache);
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CU_ASSERT_EQUAL(expect(cache, "b", &builder, "child"), CC_ORIGIN_DISK);
+	cc_cache_close(cache);
+}
+
+TEST(a_cache_that_is_switched_off_is_none)
+{
+	struct cc_cache *cache = NULL;
+
+	CU_ASSERT_EQUAL(setenv("CKCACHE_DISABLE", "1", 1), 0);
+	CU_ASSERT_EQUAL(cc_cache_open(&cache), CMN_MISS);
+	CU_ASSERT_PTR_NULL(cache);
+	CU_ASSERT_EQUAL(unsetenv("CKCACHE_DISABLE"), 0);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* config: where a setting comes from, how its text is read, and complaints. */
+#include "cachecore/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/unit.h"
+
+static struct {
+	unsigned int count;
+	char last[1024];
+} complaints;
+
+static struct cc_config config;		/* of the running test */
+
+static void keep(void *ctx, enum cmn_log_level level, const char *message)
+{
+	(void)ctx;
+	(void)level;
+	complaints.count++;
+	(void)snprintf(complaints.last, sizeof(complaints.last), "%s", message);
+}
+
+static void set(const char *name, const char *value)
+{
+	CU_ASSERT_EQUAL_FATAL(setenv(name, value, 1), 0);
+}
+
+/* Nothing of the tester's own environment counts; HOME is the test's directory. */
+static void clean_environment(void)
+{
+	CU_ASSERT_EQUAL_FATAL(clearenv(), 0);
+	set("HOME", unit_dir());
+}
+
+/* Loads with files "system.conf" and ".config/ckcache/ckcache.conf" of the test's directory. */
+static void load(void)
+{
+	const struct cmn_log log = { CMN_LOG_WARNING, keep, NULL };
+	char file[4200];
+
+	(void)snprintf(file, sizeof(file), "%s/system.conf", unit_dir());
+	memset(&complaints, 0, sizeof(complaints));
+	cc_config_release(&config);
+	CU_ASSERT_EQUAL_FATAL(cc_config_load_from(&log, file, &config), CMN_OK);
+}
+
+static char *below(const char *tail)
+{
+	static char path[4200];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), tail);
+	return path;
+}
+
+BEFORE_EACH
+{
+	clean_environment();
+}
+
+AFTER_EACH
+{
+	cc_config_release(&config);
+}
+
+TEST(has_the_documented_defaults)
+{
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 0);
+	CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
+	CU_ASSERT_PTR_NULL(config.dir_problem);
+	CU_ASSERT_FALSE(config.disable);
+	CU_ASSERT_TRUE(config.persistent);
+	CU_ASSERT_TRUE(config.in_mem);
+	CU_ASSERT_EQUAL(config.in_mem_eviction_threshold, UINT64_C(268435456));
+	CU_ASSERT_FALSE(config.eviction_disable);
+	CU_ASSERT_EQUAL(config.max_size, UINT64_C(8589934592));
+	CU_ASSERT_EQUAL(config.threshold_days, 90);
+	CU_ASSERT_EQUAL(config.min_device_image_size, 0);
+	CU_ASSERT_EQUAL(config.max_device_image_size, UINT64_C(1073741824));
+	CU_ASSERT_EQUAL(config.compression, CC_COMPRESSION_AUTO);
+	CU_ASSERT_FALSE(config.read_only);
+	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[0], "/usr/share/ckcache");
+	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[1], "/var/lib/ckcache");
+	CU_ASSERT_PTR_NULL(config.read_only_dirs[2]);
+	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_AUTO);
+	CU_ASSERT_FALSE(config.recache);
+	CU_ASSERT_FALSE(config.admit_all);
+	CU_ASSERT_TRUE(config.observe);
+	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_ERROR);
+	CU_ASSERT_PTR_NULL(config.trace);
+	CU_ASSERT_PTR_NULL(config.remote);
+}
+
+TEST(reads_every_variable)
+{
+	set("CKCACHE_DIR", "/some/where");
+	set("CKCACHE_DISABLE", "1");
+	set("CKCACHE_IN_MEM", "off");
+	set("CKCACHE_IN_MEM_EVICTION_THRESHOLD", "1Mi");
+	set("CKCACHE_EVICTION_DISABLE", "0");
+	set("CKCACHE_MAX_SIZE", "2G");
+	set("CKCACHE_THRESHOLD", "7");
+	set("CKCACHE_MIN_DEVICE_IMAGE_SIZE", "10");
+	set("CKCACHE_MAX_DEVICE_IMAGE_SIZE", "1K");
+	set("CKCACHE_COMPRESSION", "9");
+	set("CKCACHE_READ_ONLY", "yes");
+	set("CKCACHE_READ_ONLY_DIRS", ":/a::/b:");
+	set("CKCACHE_CAPTURE", "late");
+	set("CKCACHE_RECACHE", "true");
+	set("CKCACHE_ADMIT_ALL", "1");
+	set("CKCACHE_OBSERVE", "0");
+	set("CKCACHE_LOG", "debug");
+	set("CKCACHE_TRACE", "/tmp/trace");
+	set("CKCACHE_REMOTE", "redis://host");
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 0);
+	CU_ASSERT_STRING_EQUAL(config.dir, "/some/where");
+	CU_ASSERT_TRUE(config.disable);
+	CU_ASSERT_FALSE(config.in_mem);
+	CU_ASSERT_EQUAL(config.in_mem_eviction_threshold, 1048576);
+	CU_ASSERT_TRUE(config.eviction_disable);	/* any value sets it */
+	CU_ASSERT_EQUAL(config.max_size, UINT64_C(2000000000));
+	CU_ASSERT_EQUAL(config.threshold_days, 7);
+	CU_ASSERT_EQUAL(config.min_device_image_size, 10);
+	CU_ASSERT_EQUAL(config.max_device_image_size, 1000);
+	CU_ASSERT_EQUAL(config.compression, 9);
+	CU_ASSERT_TRUE(config.read_only);
+	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[0], "/a");
+	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[1], "/b");
+	CU_ASSERT_PTR_NULL(config.read_only_dirs[2]);
+	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_LATE);
+	CU_ASSERT_TRUE(config.recache);
+	CU_ASSERT_TRUE(config.admit_all);
+	CU_ASSERT_FALSE(config.observe);
+	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_DEBUG);
+	CU_ASSERT_STRING_EQUAL(config.trace, "/tmp/trace");
+	CU_ASSERT_STRING_EQUAL(config.remote, "redis://host");
+}
+
+TEST(a_variable_wins_over_the_users_file_over_the_systems)
+{
+	unit_write("system.conf", "max_size = 1\nthreshold = 1\ncompression = 1\n");
+	unit_write(".config/ckcache/ckcache.conf", "max_size = 2\nthreshold = 2\n");
+	set("CKCACHE_MAX_SIZE", "3");
+	load();
+	CU_ASSERT_EQUAL(config.max_size, 3);
+	CU_ASSERT_EQUAL(config.threshold_days, 2);
+	CU_ASSERT_EQUAL(config.compression, 1);
+	CU_ASSERT_EQUAL(complaints.count, 0);
+}
+
+TEST(looks_for_the_users_file_where_xdg_says)
+{
+	unit_write(".config/ckcache/ckcache.conf", "threshold = 2\n");
+	unit_write("elsewhere/ckcache/ckcache.conf", "threshold = 3\n");
+	set("XDG_CONFIG_HOME", below("elsewhere"));
+	load();
+	CU_ASSERT_EQUAL(config.threshold_days, 3);
+	cc_config_release(&config);
+	/* The specification has relative paths ignored. */
+	set("XDG_CONFIG_HOME", "elsewhere");
+	load();
+	CU_ASSERT_EQUAL(config.threshold_days, 2);
+}
+
+TEST(reads_comments_blanks_and_last_lines)
+{
+	unit_write("system.conf", "# a comment\n\n \t\r\n"
+				  "  dir=/a#b  # not part of it\r\n"
+				  "\tThreshold\t=\t4\n"
+				  "threshold = 5\n"
+				  "remote = a = b");
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 0);
+	CU_ASSERT_STRING_EQUAL(config.dir, "/a#b");
+	CU_ASSERT_EQUAL(config.threshold_days, 5);
+	CU_ASSERT_STRING_EQUAL(config.remote, "a = b");
+}
+
+TEST(names_a_bad_variable_and_uses_the_default)
+{
+	unit_write("system.conf", "threshold = 4\n");
+	set("CKCACHE_THRESHOLD", "soon");
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "CKCACHE_THRESHOLD"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "\"soon\""));
+	CU_ASSERT_EQUAL(config.threshold_days, 90);
+}
+
+TEST(names_a_bad_line_by_file_and_number)
+{
+	unit_write("system.conf", "\nmax_size = lots\n");
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "system.conf:2: max_size"));
+	CU_ASSERT_EQUAL(config.max_size, UINT64_C(8589934592));
+	unit_write("system.conf", "threshold = 3\njust words\nno_such_setting = 1\n");
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "no_such_setting"));
+	CU_ASSERT_EQUAL(config.threshold_days, 3);
+}
+
+TEST(refuses_each_kind_of_bad_value)
+{
+	static const char *const cases[][2] = {
+		{ "CKCACHE_DISABLE", "perhaps" },     { "CKCACHE_MAX_SIZE", "-1" },
+		{ "CKCACHE_THRESHOLD", "36501" },     { "CKCACHE_COMPRESSION", "0" },
+		{ "CKCACHE_COMPRESSION", "10" },      { "CKCACHE_CAPTURE", "never" },
+		{ "CKCACHE_LOG", "loud" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		clean_environment();
+		set(cases[i][0], cases[i][1]);
+		load();
+		CU_ASSERT_EQUAL(complaints.count, 1);
+	}
+}
+
+TEST(an_empty_value_asks_for_the_default)
+{
+	unit_write("system.conf", "dir = /a\ntrace = /b\nthreshold = 4\n");
+	set("CKCACHE_DIR", "");
+	set("CKCACHE_TRACE", "");
+	set("CKCACHE_THRESHOLD", "");
+	set("CKCACHE_EVICTION_DISABLE", "");
+	set("CKCACHE_READ_ONLY_DIRS", "");
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 0);
+	CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
+	CU_ASSERT_PTR_NULL(config.trace);
+	CU_ASSERT_EQUAL(config.threshold_days, 90);
+	CU_ASSERT_FALSE(config.eviction_disable);
+	CU_ASSERT_PTR_NULL(config.read_only_dirs[0]);
+}
+
+TEST(makes_relative_paths_of_variables_absolute)
+{
+	set("CKCACHE_DIR", "~/cache");
+	set("CKCACHE_TRACE", "trace");
+	set("CKCACHE_READ_ONLY_DIRS", "/a:b");
+	load();
+	CU_ASSERT_STRING_EQUAL(config.dir, below("~/cache"));
+	CU_ASSERT_STRING_EQUAL(config.trace, below("trace"));
+	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[1], below("b"));
+}
+
+TEST(refuses_relative_paths_in_files)
+{
+	unit_write("system.conf", "dir = cache\n");
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 1);
+	CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
+}
+
+TEST(prefers_the_cache_home)
+{
+	set("XDG_CACHE_HOME", "/caches");
+	load();
+	CU_ASSERT_STRING_EQUAL(config.dir, "/caches/ckcache");
+}
+
+TEST(has_no_directory_without_a_home_and_says_why)
+{
+	CU_ASSERT_EQUAL_FATAL(clearenv(), 0);
+	load();
+	CU_ASSERT_PTR_NULL(config.dir);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(config.dir_problem);
+	CU_ASSERT_PTR_NOT_NULL(strstr(config.dir_problem, "HOME"));
+	set("HOME", "not/absolute");
+	load();
+	CU_ASSERT_PTR_NULL(config.dir);
+}
+
+TEST(has_no_directory_when_the_disk_level_is_off)
+{
+	set("CKCACHE_DIR", "/a");
+	set("CKCACHE_PERSISTENT", "0");
+	load();
+	CU_ASSERT_PTR_NULL(config.dir);
+	CU_ASSERT_PTR_NULL(config.dir_problem);
+}
+
+TEST(survives_files_that_cannot_be_read)
+{
+	unit_write("system.conf/inside", "a directory stands there");
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 1);
+	CU_ASSERT_EQUAL(config.threshold_days, 90);
+}
+
+TEST(releases_an_empty_configuration)
+{
+	cc_config_release(&config);
+	cc_config_release(&config);
+	CU_PASS("did not crash");
+}

@@ -1,0 +1,739 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of cachecore/manifest.h: what makes a manifest stale, its encoding, the memo of hashes. */
+#include "cachecore/manifest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/support/file_hash.h"
+#include "tests/support/unit.h"
+
+static struct cc_manifest *manifest_of(const char *present, const char *absent)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	struct cmn_hash hash;
+	uint64_t size;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+	if (present) {
+		CU_ASSERT_EQUAL_FATAL(file_hash(NULL, present, &size, &hash), CMN_OK);
+		CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, present, size, &hash), CMN_OK);
+	}
+	if (absent)
+		CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, absent), CMN_OK);
+	return manifest;
+}
+
+/* As long ago as the memo wants, without waiting: ctime cannot be set, so only mtime is. */
+static void age(const char *path)
+{
+	struct timespec times[2] = { { 1000, 0 }, { 1000, 0 } };
+
+	CU_ASSERT_EQUAL_FATAL(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+TEST(untouched_files_verify)
+{
+	struct cc_file_memo *memo = cc_file_memo_new();
+	struct cc_manifest *manifest;
+
+	unit_write("a.h", "text");
+	manifest = manifest_of("a.h", "b.h");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(NULL, memo), CMN_OK);
+	cc_manifest_free(manifest);
+	cc_file_memo_free(memo);
+}
+
+TEST(changed_content_of_the_same_size_and_time_is_stale)
+{
+	struct cc_file_memo *memo = cc_file_memo_new();
+	struct cc_manifest *manifest;
+
+	unit_write("a.h", "one");
+	age("a.h");
+	manifest = manifest_of("a.h", NULL);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_OK);
+	unit_write("a.h", "two");
+	age("a.h");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_STALE);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	unit_write("a.h", "one");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_OK);
+	cc_manifest_free(manifest);
+	cc_file_memo_free(memo);
+}
+
+TEST(longer_removed_or_replaced_file_is_stale)
+{
+	struct cc_manifest *manifest;
+
+	unit_write("a.h", "one");
+	manifest = manifest_of("a.h", NULL);
+	unit_write("a.h", "one ");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL_FATAL(unlink("a.h"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL_FATAL(mkdir("a.h", 0700), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL_FATAL(rmdir("a.h"), 0);
+	CU_ASSERT_EQUAL_FATAL(mkfifo("a.h", 0600), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	cc_manifest_free(manifest);
+}
+
+TEST(what_appears_is_stale_be_it_a_directory)
+{
+	struct cc_manifest *manifest = manifest_of(NULL, "a.h");
+
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(mkdir("a.h", 0700), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL_FATAL(rmdir("a.h"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	unit_write("a.h", "");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	cc_manifest_free(manifest);
+	manifest = manifest_of(NULL, "a.h/b.h");	/* below a file: not there */
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	cc_manifest_free(manifest);
+}
+
+TEST(retargeted_symbolic_link_is_stale)
+{
+	struct cc_file_memo *memo = cc_file_memo_new();
+	struct cc_manifest *manifest;
+
+	unit_write("one/a.h", "one");
+	unit_write("two/a.h", "two");
+	CU_ASSERT_EQUAL_FATAL(symlink("one", "dir"), 0);
+	manifest = manifest_of("dir/a.h", NULL);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(unlink("dir"), 0);
+	CU_ASSERT_EQUAL_FATAL(symlink("two", "dir"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_STALE);
+	cc_manifest_free(manifest);
+	cc_file_memo_free(memo);
+}
+
+TEST(working_directory_is_compared)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	char *current = cc_manifest_working_directory();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(current);
+	CU_ASSERT_EQUAL(cc_manifest_add_directory(manifest, current), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(chdir("/"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL_FATAL(chdir(current), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(mkdir("sub", 0700), 0);
+	CU_ASSERT_EQUAL_FATAL(chdir("sub"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	/* One without a name. */
+	CU_ASSERT_EQUAL_FATAL(rmdir("../sub"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL_FATAL(chdir(current), 0);
+	free(current);
+	cc_manifest_free(manifest);
+}
+
+/* Once: there is no memory. */
+static bool calloc_fails;
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	bool fails = calloc_fails;
+
+	calloc_fails = false;
+	return fails ? NULL : __real_calloc(count, size);
+}
+
+TEST(without_memory_nothing_holds)
+{
+	struct cc_manifest *manifest = manifest_of(NULL, "a.h");
+	char path[32];
+
+	/* More than need none. */
+	for (int i = 0; i < 40; i++) {
+		(void)snprintf(path, sizeof(path), "absent-%d", i);
+		CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, path), CMN_OK);
+	}
+	calloc_fails = true;
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	cc_manifest_free(manifest);
+}
+
+TEST(relative_paths_are_the_lookers)
+{
+	struct cc_manifest *manifest;
+
+	unit_write("a.h", "one");
+	unit_write("sub/a.h", "two");
+	manifest = manifest_of("a.h", NULL);
+	CU_ASSERT_EQUAL_FATAL(chdir("sub"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	cc_manifest_free(manifest);
+}
+
+TEST(contradiction_is_noticed)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	struct cmn_hash one = cmn_hash_of("1", 1), two = cmn_hash_of("2", 1);
+
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 1, &one), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 1, &one), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 1, &two), CMN_STALE);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 2, &one), CMN_STALE);
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, "a"), CMN_STALE);
+	/* Of equal numbers: another kind all the same. */
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, "b"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_place(manifest, "b"), CMN_STALE);
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, ""), CMN_ERR_INVALID);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 2);
+	CU_ASSERT_EQUAL(cc_manifest_count(NULL), 0);
+	cc_manifest_free(manifest);
+	cc_manifest_free(NULL);
+}
+
+TEST(encoding_round_trips_and_every_truncation_is_corrupt)
+{
+	struct cmn_buffer encoded = { 0 };
+	struct cc_manifest *manifest, *decoded = NULL;
+	struct cc_manifest_item item;
+
+	unit_write("a.h", "text");
+	manifest = manifest_of("a.h", "b.h");
+	CU_ASSERT_EQUAL(cc_manifest_add_directory(manifest, "/c"), CMN_OK);
+	cc_manifest_encode(manifest, &encoded);
+	CU_ASSERT_FALSE_FATAL(encoded.failed);
+	CU_ASSERT_EQUAL_FATAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_manifest_count(decoded), 3);
+	item = cc_manifest_get(decoded, 0);
+	CU_ASSERT_EQUAL(item.kind, CC_DEPENDENCY_FILE);
+	CU_ASSERT_STRING_EQUAL(item.path, "a.h");
+	CU_ASSERT_EQUAL(item.size, 4);
+	CU_ASSERT_EQUAL(cc_manifest_get(decoded, 1).kind, CC_DEPENDENCY_ABSENT);
+	CU_ASSERT_STRING_EQUAL(cc_manifest_get(decoded, 2).path, "/c");
+	cc_manifest_free(decoded);
+	for (size_t len = 0; len < encoded.len; len++) {
+		decoded = NULL;
+		CU_ASSERT_EQUAL(cc_manifest_decode((struct cmn_view){ encoded.data, len }, &decoded),
+				CMN_ERR_CORRUPT);
+		CU_ASSERT_PTR_NULL(decoded);
+	}
+	/* Any one bit: an error or another manifest, never a crash. */
+	for (size_t bit = 0; bit < 8 * encoded.len; bit++) {
+		encoded.data[bit / 8] ^= (uint8_t)(1 << (bit % 8));
+		if (cc_manifest_decode(cmn_buffer_view(&encoded), &decoded) == CMN_OK)
+			cc_manifest_free(decoded);
+		encoded.data[bit / 8] ^= (uint8_t)(1 << (bit % 8));
+	}
+	encoded.data[0]++;
+	CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_ERR_VERSION);
+	cmn_buffer_release(&encoded);
+	cc_manifest_free(manifest);
+}
+
+/* What stat says of this file, for the calls of the manifest and of its memo, too. */
+static const char *faked;	/* NULL: all is as it is */
+static void (*fake)(struct stat *info);	/* NULL: that it may not be looked at */
+
+int __real_stat(const char *path, struct stat *ret);
+int __wrap_stat(const char *path, struct stat *ret);
+
+int __wrap_stat(const char *path, struct stat *ret)
+{
+	int result = __real_stat(path, ret);
+
+	if (!faked || strcmp(path, faked) != 0)
+		return result;
+	if (fake && result == 0)
+		fake(ret);
+	if (!fake)
+		errno = EACCES;
+	return fake ? result : -1;
+}
+
+static struct cc_file_identity identity_of(const char *path)
+{
+	struct stat info;
+
+	CU_ASSERT_EQUAL_FATAL(stat(path, &info), 0);
+	return cc_file_identity_of(&info);
+}
+
+static void with_other_size(struct stat *info) { info->st_size++; }
+static void with_other_mtime(struct stat *info) { info->st_mtim.tv_nsec ^= 1; }
+static void with_other_ctime(struct stat *info) { info->st_ctim.tv_nsec ^= 1; }
+static void as_directory(struct stat *info) { info->st_mode = S_IFDIR | 0700; }
+static void on_other_device(struct stat *info) { info->st_dev++; }
+
+static struct { uint64_t device, inode; } distance;
+static void elsewhere(struct stat *info)
+{
+	info->st_dev += distance.device;
+	info->st_ino += distance.inode;
+}
+
+static enum cmn_status verify_with(const struct cc_manifest *manifest, const char *path,
+				   void (*how)(struct stat *info))
+{
+	enum cmn_status status;
+
+	faked = path;
+	fake = how;
+	status = cc_manifest_verify(manifest, NULL);
+	faked = NULL;
+	return status;
+}
+
+/* What nobody read: by its size and times. */
+TEST(what_was_seen_is_compared)
+{
+	for (int with_ctime = 0; with_ctime < 2; with_ctime++) {
+		struct cc_manifest *manifest = cc_manifest_new(), *decoded = NULL;
+		struct cmn_buffer encoded = { 0 };
+		struct cc_file_identity identity;
+
+		unit_write("a.h", "text");
+		identity = identity_of("a.h");
+		CU_ASSERT_EQUAL(cc_manifest_add_seen(manifest, "a.h", &identity, with_ctime), CMN_OK);
+		cc_manifest_encode(manifest, &encoded);
+		CU_ASSERT_EQUAL_FATAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_OK);
+		CU_ASSERT_EQUAL(cc_manifest_get(decoded, 0).kind, CC_DEPENDENCY_SEEN);
+		CU_ASSERT_EQUAL(cc_manifest_verify(decoded, NULL), CMN_OK);
+		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", with_other_size), CMN_STALE);
+		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", with_other_mtime), CMN_STALE);
+		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", as_directory), CMN_STALE);
+		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", with_other_ctime),
+				with_ctime ? CMN_STALE : CMN_OK);
+		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", NULL), CMN_STALE);
+		/* By whichever name it is reached. */
+		CU_ASSERT_EQUAL(rename("a.h", "b.h"), 0);
+		CU_ASSERT_EQUAL(cc_manifest_verify(decoded, NULL), CMN_STALE);
+		CU_ASSERT_EQUAL(symlink("b.h", "a.h"), 0);
+		CU_ASSERT_EQUAL(cc_manifest_verify(decoded, NULL), with_ctime ? CMN_STALE : CMN_OK);
+		CU_ASSERT_EQUAL(unlink("a.h"), 0);
+		cmn_buffer_release(&encoded);
+		cc_manifest_free(decoded);
+		cc_manifest_free(manifest);
+	}
+}
+
+TEST(a_directory_may_vanish_and_be_nothing_else)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+
+	CU_ASSERT_EQUAL(mkdir("d", 0700), 0);
+	CU_ASSERT_EQUAL(cc_manifest_add_place(manifest, "d"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(verify_with(manifest, "d", NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(rmdir("d"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	unit_write("d", "");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	cc_manifest_free(manifest);
+}
+
+TEST(an_absence_is_known_or_it_is_none)
+{
+	struct cc_manifest *manifest = manifest_of(NULL, "a.h");
+
+	CU_ASSERT_EQUAL(verify_with(manifest, "a.h", NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(symlink("nothing", "a.h"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(unlink("a.h"), 0);
+	CU_ASSERT_EQUAL(symlink("a.h", "a.h"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	cc_manifest_free(manifest);
+}
+
+static void unit_link(const char *from, const char *to)
+{
+	CU_ASSERT_EQUAL_FATAL(link(from, to), 0);
+}
+
+static void add_identified(struct cc_manifest *manifest, const char *path, enum cc_dependency kind)
+{
+	struct cc_file_identity identity = identity_of(path);
+	const struct cmn_hash hash = cmn_hash_of("text", 4);
+	enum cmn_status status;
+
+	if (kind == CC_DEPENDENCY_FILE)
+		status = cc_manifest_add_file(manifest, path, 4, &hash);
+	else if (kind == CC_DEPENDENCY_SEEN)
+		status = cc_manifest_add_seen(manifest, path, &identity, false);
+	else
+		status = cc_manifest_add_place(manifest, path);
+	CU_ASSERT_EQUAL(status, CMN_OK);
+	cc_manifest_identify(manifest, &identity);
+}
+
+/* Three names of which two are one: in the manifest, encoded and read again. */
+static struct cc_manifest *two_names_and_one(enum cc_dependency kind)
+{
+	static const char *const names[] = { "a", "b", "c" };
+	struct cc_manifest *manifest = cc_manifest_new(), *decoded = NULL;
+	struct cmn_buffer encoded = { 0 };
+
+	for (size_t i = 0; i < 3; i++)
+		add_identified(manifest, names[i], kind);
+	CU_ASSERT_EQUAL(cc_manifest_get(manifest, 2).same, 0);
+	cc_manifest_encode(manifest, &encoded);
+	CU_ASSERT_EQUAL_FATAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_get(decoded, 1).same, 1);
+	CU_ASSERT_EQUAL(cc_manifest_get(decoded, 2).same, 0);
+	cmn_buffer_release(&encoded);
+	cc_manifest_free(manifest);
+	return decoded;
+}
+
+TEST(which_names_are_one_is_compared)
+{
+	static const enum cc_dependency kinds[] = { CC_DEPENDENCY_FILE, CC_DEPENDENCY_SEEN };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct cc_manifest *manifest;
+		struct cc_manifest_change change;
+
+		unit_write("a", "text");
+		unit_write("b", "text");
+		CU_ASSERT_EQUAL(system("touch -r a b"), 0);
+		unit_link("a", "c");
+		manifest = two_names_and_one(kinds[i]);
+		CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+		/* Numbers of inodes say nothing without their device. */
+		CU_ASSERT_EQUAL(verify_with(manifest, "c", on_other_device), CMN_STALE);
+		/* Two that are one now. */
+		CU_ASSERT_EQUAL(unlink("b"), 0);
+		unit_link("a", "b");
+		CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_STALE);
+		CU_ASSERT_EQUAL(change.how, CC_MANIFEST_ANOTHER);
+		CU_ASSERT_STRING_EQUAL(change.path, "b");
+		/* One that is two now. */
+		CU_ASSERT_EQUAL(system("cp -p a d && mv d b && cp -p a d && mv d c"), 0);
+		CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_STALE);
+		CU_ASSERT_EQUAL(change.how, CC_MANIFEST_ANOTHER);
+		CU_ASSERT_STRING_EQUAL(change.path, "c");
+		CU_ASSERT_EQUAL(system("rm a b c"), 0);
+		cc_manifest_free(manifest);
+	}
+}
+
+TEST(which_directories_are_one_is_compared)
+{
+	struct cc_manifest *manifest;
+
+	CU_ASSERT_EQUAL(system("mkdir a b && ln -s a c"), 0);
+	manifest = two_names_and_one(CC_DEPENDENCY_PLACE);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(system("rm c && ln -s b c"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(system("rm c"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(system("mkdir c"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	cc_manifest_free(manifest);
+}
+
+/* Of two devices one number of an inode is two files. */
+TEST(inodes_are_of_a_device)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	const struct cmn_hash hash = cmn_hash_of("text", 4);
+	struct cc_file_identity identity;
+
+	unit_write("a", "text");
+	unit_link("a", "b");
+	unit_link("a", "c");
+	identity = identity_of("a");
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 4, &hash), CMN_OK);
+	cc_manifest_identify(manifest, &identity);
+	identity.device++;
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "b", 4, &hash), CMN_OK);
+	cc_manifest_identify(manifest, &identity);
+	identity.device--;
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "c", 4, &hash), CMN_OK);
+	cc_manifest_identify(manifest, &identity);
+	CU_ASSERT_EQUAL(cc_manifest_get(manifest, 1).same, 1);
+	CU_ASSERT_EQUAL(cc_manifest_get(manifest, 2).same, 0);
+	CU_ASSERT_EQUAL(verify_with(manifest, "b", on_other_device), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	/* Also where the table has a place for one of them where it has one for the other. */
+	for (uint64_t i = 1; i < 300; i++) {
+		distance.device = i;
+		distance.inode = 0;
+		CU_ASSERT_EQUAL(verify_with(manifest, "b", elsewhere), CMN_OK);
+		distance.device = 0;
+		distance.inode = i << 8;
+		CU_ASSERT_EQUAL(verify_with(manifest, "b", elsewhere), CMN_OK);
+		distance.inode = i << 32;
+		CU_ASSERT_EQUAL(verify_with(manifest, "b", elsewhere), CMN_OK);
+	}
+	cc_manifest_free(manifest);
+}
+
+/* As entries of earlier versions have it. */
+TEST(where_no_names_were_compared_none_are)
+{
+	struct cc_manifest *manifest;
+	struct cmn_hash hash;
+
+	unit_write("a", "text");
+	manifest = manifest_of("a", NULL);
+	unit_link("a", "b");
+	hash = cmn_hash_of("text", 4);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "b", 4, &hash), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	cc_manifest_free(manifest);
+}
+
+static void append(struct cmn_buffer *encoded, enum cc_dependency kind, const char *path, uint64_t size)
+{
+	static const struct cmn_hash none;
+
+	cmn_buffer_append_u8(encoded, (uint8_t)kind);
+	cmn_buffer_append_sized(encoded, path, strlen(path));
+	cmn_buffer_append_u64(encoded, size);
+	cmn_buffer_append(encoded, none.bytes, CMN_HASH_SIZE);
+}
+
+/* Sound checksums do not make a manifest true. */
+TEST(what_no_manifest_says_is_corrupt)
+{
+	static const struct {
+		uint32_t count;
+		struct { enum cc_dependency kind; const char *path; uint64_t size; } items[3];
+		enum cmn_status status;
+	} rows[] = {
+		{ 2, { { 2, "a", 0 }, { 2, "b", 0 } }, CMN_OK },
+		{ 1, { { 2, "a", 0 }, { 2, "b", 0 } }, CMN_ERR_CORRUPT },	/* bytes follow */
+		{ 3, { { 2, "a", 0 }, { 2, "b", 0 } }, CMN_ERR_CORRUPT },
+		{ UINT32_MAX, { { 2, "a", 0 }, { 2, "b", 0 } }, CMN_ERR_CORRUPT },
+		{ 2, { { 2, "a", 0 }, { 2, "a", 0 } }, CMN_ERR_CORRUPT },	/* twice */
+		{ 2, { { 2, "a", 0 }, { 4, "a", 0 } }, CMN_ERR_CORRUPT },	/* and otherwise */
+		{ 2, { { 0, "a", 0 }, { 2, "b", 0 } }, CMN_ERR_CORRUPT },
+		{ 2, { { 2, "a", 0 }, { 7, "b", 0 } }, CMN_ERR_CORRUPT },
+		{ 2, { { 2, "", 0 }, { 2, "b", 0 } }, CMN_ERR_CORRUPT },
+		{ 3, { { 4, "a", 0 }, { 4, "b", 0 }, { 5, "b", 0 } }, CMN_OK },
+		{ 3, { { 4, "a", 0 }, { 4, "b", 0 }, { 5, "a", 1 } }, CMN_ERR_CORRUPT },	/* a later one */
+		{ 3, { { 4, "a", 0 }, { 4, "b", 0 }, { 5, "a", 9 } }, CMN_ERR_CORRUPT },
+		{ 3, { { 4, "a", 0 }, { 4, "b", 0 }, { 5, "c", 0 } }, CMN_ERR_CORRUPT },	/* no such path */
+		{ 3, { { 4, "a", 0 }, { 4, "b", 0 }, { 5, "a", UINT64_MAX } }, CMN_OK },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct cmn_buffer encoded = { 0 };
+		struct cc_manifest *decoded = NULL;
+
+		cmn_buffer_append_u32(&encoded, CC_MANIFEST_VERSION);
+		cmn_buffer_append_u32(&encoded, rows[i].count);
+		for (size_t j = 0; j < 3 && rows[i].items[j].path; j++)
+			append(&encoded, rows[i].items[j].kind, rows[i].items[j].path,
+			       rows[i].items[j].size);
+		CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded),
+				rows[i].status);
+		if (rows[i].status == CMN_OK)
+			cc_manifest_free(decoded);
+		cmn_buffer_release(&encoded);
+	}
+}
+
+/* Of three names the third says that it is the second, which is itself the first. */
+TEST(what_is_the_same_is_the_first_of_its_names)
+{
+	struct cmn_buffer encoded = { 0 };
+	struct cc_manifest *decoded = NULL;
+
+	cmn_buffer_append_u32(&encoded, CC_MANIFEST_VERSION);
+	cmn_buffer_append_u32(&encoded, 5);
+	append(&encoded, CC_DEPENDENCY_PLACE, "a", 0);
+	append(&encoded, CC_DEPENDENCY_PLACE, "b", 0);
+	append(&encoded, CC_DEPENDENCY_PLACE, "c", 0);
+	append(&encoded, CC_DEPENDENCY_SAME, "b", 0);
+	append(&encoded, CC_DEPENDENCY_SAME, "c", 1);
+	CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_ERR_CORRUPT);
+	cmn_buffer_release(&encoded);
+}
+
+TEST(each_version_is_its_own)
+{
+	struct cmn_buffer encoded = { 0 };
+	struct cc_manifest *decoded;
+
+	cmn_buffer_append_u32(&encoded, CC_MANIFEST_VERSION - 1);
+	cmn_buffer_append_u32(&encoded, 0);
+	CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_ERR_VERSION);
+	cmn_buffer_release(&encoded);
+}
+
+TEST(path_with_a_nul_is_corrupt)
+{
+	struct cc_manifest *manifest = manifest_of(NULL, "abc"), *decoded = NULL;
+	struct cmn_buffer encoded = { 0 };
+	uint8_t *at;
+
+	cc_manifest_encode(manifest, &encoded);
+	at = memmem(encoded.data, encoded.len, "abc", 3);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+	at[1] = 0;
+	CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_ERR_CORRUPT);
+	cmn_buffer_release(&encoded);
+	cc_manifest_free(manifest);
+}
+
+TEST(a_hash_is_of_a_regular_files_bytes)
+{
+	struct cmn_hash hash, want = cmn_hash_of("text", 4);
+	uint64_t size = 77;
+
+	unit_write("a.h", "text");
+	unit_write("empty.h", "");
+	CU_ASSERT_EQUAL_FATAL(file_hash(NULL, "a.h", &size, &hash), CMN_OK);
+	CU_ASSERT_EQUAL(size, 4);
+	CU_ASSERT_TRUE(cmn_hash_equal(&hash, &want));
+	CU_ASSERT_EQUAL_FATAL(file_hash(NULL, "empty.h", &size, &hash), CMN_OK);
+	CU_ASSERT_EQUAL(size, 0);
+	CU_ASSERT_EQUAL(file_hash(NULL, "none.h", &size, &hash), CMN_MISS);
+	CU_ASSERT_EQUAL(file_hash(NULL, ".", &size, &hash), CMN_STALE);
+	CU_ASSERT_EQUAL(file_hash(NULL, "/dev/null", &size, &hash), CMN_ERR_ACCESS);
+}
+
+TEST(huge_file_is_too_large_before_it_is_read)
+{
+	struct cmn_hash hash;
+	uint64_t size;
+
+	unit_write("a.h", "");
+	CU_ASSERT_EQUAL_FATAL(truncate("a.h", (off_t)CC_MANIFEST_MAX_FILE + 1), 0);
+	CU_ASSERT_EQUAL(file_hash(NULL, "a.h", &size, &hash), CMN_ERR_TOO_LARGE);
+}
+
+static void *verify_many_times(void *ctx)
+{
+	void **args = ctx;
+	size_t failures = 0;
+
+	for (int i = 0; i < 300; i++)
+		failures += cc_manifest_verify(args[0], args[1]) != CMN_OK;
+	return failures ? ctx : NULL;
+}
+
+TEST(threads_share_a_memo)
+{
+	void *args[2] = { cc_manifest_new(), cc_file_memo_new() };
+	pthread_t threads[4];
+	struct cmn_hash hash;
+	uint64_t size;
+
+	/* Some old enough for the memo, one too young. */
+	static const char *const paths[] = { "/etc/passwd", "/etc/group", "a.h" };
+
+	unit_write("a.h", "text");
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL_FATAL(file_hash(args[1], paths[i], &size, &hash), CMN_OK);
+		CU_ASSERT_EQUAL(cc_manifest_add_file(args[0], paths[i], size, &hash), CMN_OK);
+	}
+	for (size_t i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, verify_many_times, args), 0);
+	for (size_t i = 0; i < 4; i++) {
+		void *failed;
+
+		CU_ASSERT_EQUAL_FATAL(pthread_join(threads[i], &failed), 0);
+		CU_ASSERT_PTR_NULL(failed);
+	}
+	cc_manifest_free(args[0]);
+	cc_file_memo_free(args[1]);
+}
+
+TEST(what_changed_is_told)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	struct cc_manifest_change change = { CC_MANIFEST_VANISHED, "x" };
+	struct cmn_hash hash = cmn_hash_of("one", 3);
+	char far[600];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+	CU_ASSERT_EQUAL(cc_manifest_compare(NULL, NULL, &change), CMN_OK);
+	CU_ASSERT_EQUAL(change.how, CC_MANIFEST_SAME);
+	unit_write("a.h", "one");
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a.h", 3, &hash), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, "b.h"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_OK);
+	unit_write("b.h", "");
+	CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_STALE);
+	CU_ASSERT_EQUAL(change.how, CC_MANIFEST_APPEARED);
+	CU_ASSERT_STRING_EQUAL(change.path, "b.h");
+	unit_write("a.h", "two");
+	CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_STALE);
+	CU_ASSERT_EQUAL(change.how, CC_MANIFEST_CHANGED);
+	CU_ASSERT_STRING_EQUAL(change.path, "a.h");
+	CU_ASSERT_EQUAL(unlink("a.h"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_STALE);
+	CU_ASSERT_EQUAL(change.how, CC_MANIFEST_VANISHED);
+	cc_manifest_free(manifest);
+	manifest = cc_manifest_new();
+	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+	memset(far, 'd', sizeof(far));
+	memcpy(far + sizeof(far) - 5, "/end", 5);
+	CU_ASSERT_EQUAL(cc_manifest_add_directory(manifest, far), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_STALE);
+	CU_ASSERT_EQUAL(change.how, CC_MANIFEST_DIRECTORY);
+	CU_ASSERT_STRING_EQUAL(change.path, far + sizeof(far) - sizeof(change.path));
+	cc_manifest_free(manifest);
+}
+
+/* More than fit on a stack, and so many that some share a place in a table; each by two names. */
+TEST(names_of_one_file_among_many)
+{
+	enum { FILES = 200 };
+	struct cc_manifest *manifest = cc_manifest_new();
+	struct cmn_hash hash = cmn_hash_of("text", 4);
+	char first[64], path[64];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+	for (int i = 0; i < 2 * FILES; i++) {
+		struct cc_file_identity identity;
+
+		(void)snprintf(path, sizeof(path), "many/%d", i);
+		(void)snprintf(first, sizeof(first), "many/%d", i - FILES);
+		if (i < FILES)
+			unit_write(path, "text");
+		else
+			CU_ASSERT_EQUAL(link(first, path), 0);
+		identity = identity_of(path);
+		CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, path, 4, &hash), CMN_OK);
+		cc_manifest_identify(manifest, &identity);
+	}
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	for (int i = FILES; i < 2 * FILES; i += 7) {
+		(void)snprintf(path, sizeof(path), "many/%d", i);
+		(void)snprintf(first, sizeof(first), "many/%d", i - FILES);
+		/* Another file with the same text. */
+		CU_ASSERT_EQUAL(unlink(path), 0);
+		unit_write(path, "text");
+		CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+		/* Another one's. */
+		CU_ASSERT_EQUAL(unlink(path), 0);
+		CU_ASSERT_EQUAL(link(i == FILES ? "many/1" : "many/0", path), 0);
+		CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+		CU_ASSERT_EQUAL(unlink(path), 0);
+		CU_ASSERT_EQUAL(link(first, path), 0);
+	}
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	cc_manifest_free(manifest);
+}

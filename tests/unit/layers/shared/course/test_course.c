@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/* course: the steps of a build in their order, over a real cache, with a driver that does what a test says. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layers/shared/course/course.h"
+#include "tests/support/unit.h"
+
+/* One build, and what each step answers. */
+struct script {
+	struct drv_course course;	/* first */
+	enum drv_outcome outcomes[3];	/* of the driver's calls, in turn */
+	bool unkept;			/* the result may not be kept */
+	bool key_changes, environment_changes, input_changes;
+	enum cmn_status captured;	/* what capture says instead of CMN_OK */
+	enum cmn_status attached;
+	bool looks_in_call;		/* another course of the same key, while the driver builds */
+	unsigned int calls, prepared, captures, attaches, keys_asked;
+};
+
+static struct cc_cache *cache;
+static struct cc_key key;
+
+/* What the course does outside of its steps. */
+static struct {
+	unsigned int begun, ended, dropped;	/* observations */
+	bool unseen;			/* it is not known what the driver read */
+	unsigned long long loaded;	/* libraries, so far */
+	char counted[128];		/* a word for each count */
+	unsigned int rejected;
+	bool goes_on, switched_off;	/* of the last observation */
+	unsigned int noted;		/* that the environment may have changed */
+} world;
+
+struct drv_observation *__wrap_drv_observer_begin(const struct drv_observer_request *request);
+struct drv_observation *__wrap_drv_observer_begin(const struct drv_observer_request *request)
+{
+	world.goes_on = request->goes_on;
+	world.switched_off = request->switched_off;
+	world.begun++;
+	return (struct drv_observation *)&world;
+}
+
+enum cmn_status __wrap_drv_observer_end(struct drv_observation *observation,
+					const struct drv_observer_text *text,
+					struct cc_file_memo *memo, struct cc_manifest **ret,
+					const char **ret_reason);
+enum cmn_status __wrap_drv_observer_end(struct drv_observation *observation,
+					const struct drv_observer_text *text,
+					struct cc_file_memo *memo, struct cc_manifest **ret,
+					const char **ret_reason)
+{
+	CU_ASSERT_STRING_EQUAL(text->options, "-given");
+	CU_ASSERT_PTR_NOT_NULL(memo);
+	world.ended += observation != NULL;
+	*ret_reason = "files-unseen";
+	if (world.unseen || !observation)
+		return CMN_MISS;
+	*ret = cc_manifest_new();
+	return *ret ? CMN_OK : CMN_ERR_NOMEM;
+}
+
+void __wrap_drv_observer_drop(struct drv_observation *observation);
+void __wrap_drv_observer_drop(struct drv_observation *observation)
+{
+	world.dropped += observation != NULL;
+}
+
+struct drv_library_epoch __wrap_drv_libraries_epoch(void);
+struct drv_library_epoch __wrap_drv_libraries_epoch(void)
+{
+	return (struct drv_library_epoch){ .loaded = world.loaded };
+}
+
+void __wrap_drv_environment_note_build(void);
+void __wrap_drv_environment_note_build(void)
+{
+	world.noted++;
+}
+
+bool __wrap_drv_libraries_came(const struct drv_library_epoch *before);
+bool __wrap_drv_libraries_came(const struct drv_library_epoch *before)
+{
+	return before->loaded != world.loaded;
+}
+
+static void note(const char *what)
+{
+	size_t len = strlen(world.counted);
+
+	(void)snprintf(world.counted + len, sizeof(world.counted) - len, "%s%s",
+		       len ? " " : "", what);
+}
+
+void __wrap_cc_cache_count_hit(struct cc_cache *of, const struct cc_key *with, enum cc_origin origin,
+			       const struct cc_entry *entry, uint64_t took_ns);
+void __wrap_cc_cache_count_hit(struct cc_cache *of, const struct cc_key *with, enum cc_origin origin,
+			       const struct cc_entry *entry, uint64_t took_ns)
+{
+	(void)of, (void)with, (void)entry, (void)took_ns;
+	note(origin == CC_ORIGIN_MEMORY ? "memory" : "disk");
+}
+
+void __wrap_cc_cache_count_miss(struct cc_cache *of, const struct cc_key *with, uint64_t build_ns);
+void __wrap_cc_cache_count_miss(struct cc_cache *of, const struct cc_key *with, uint64_t build_ns)
+{
+	(void)of, (void)with, (void)build_ns;
+	note("miss");
+}
+
+void __wrap_cc_cache_count_deferred(struct cc_cache *of, const struct cc_key *with,
+				    uint64_t build_ns);
+void __wrap_cc_cache_count_deferred(struct cc_cache *of, const struct cc_key *with,
+				    uint64_t build_ns)
+{
+	(void)of, (void)with, (void)build_ns;
+	note("deferred");
+}
+
+void __wrap_cc_cache_count_bypass(struct cc_cache *of, const char *reason,
+				  const struct cc_key *with);
+void __wrap_cc_cache_count_bypass(struct cc_cache *of, const char *reason,
+				  const struct cc_key *with)
+{
+	(void)of, (void)with;
+	note(reason);
+}
+
+void __real_cc_cache_reject(struct cc_cache *of, const struct cc_key *with,
+			    const struct cc_entry *entry);
+void __wrap_cc_cache_reject(struct cc_cache *of, const struct cc_key *with,
+			    const struct cc_entry *entry);
+void __wrap_cc_cache_reject(struct cc_cache *of, const struct cc_key *with,
+			    const struct cc_entry *entry)
+{
+	world.rejected++;
+	__real_cc_cache_reject(of, with, entry);
+}
+
+static bool may_be_kept(struct drv_course *course, const char **ret_reason)
+{
+	*ret_reason = "option";
+	return !((struct script *)course)->unkept;
+}
+
+static bool observe(struct drv_course *course, struct drv_observer_request *ret)
+{
+	(void)course, (void)ret;
+	return true;
+}
+
+static struct drv_observer_text text(struct drv_course *course)
+{
+	(void)course;
+	return (struct drv_observer_text){ .options = "-given" };
+}
+
+static void prepare(struct drv_course *course)
+{
+	((struct script *)course)->prepared++;
+}
+
+static enum cmn_status build_nothing(void *ctx, struct cc_entry **ret)
+{
+	(void)ret;
+	*(bool *)ctx = true;
+	return CMN_MISS;
+}
+
+/* In the thread that builds: it would wait for itself. */
+static void look_in_call(void)
+{
+	struct cc_entry *entry;
+	enum cc_origin origin;
+	bool asked = false;
+
+	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build_nothing, &asked, &entry, &origin),
+			CMN_MISS);
+	CU_ASSERT(asked);
+}
+
+static enum drv_outcome call(struct drv_course *course)
+{
+	struct script *script = (struct script *)course;
+
+	CU_ASSERT_FATAL(script->calls < 3);
+	if (script->looks_in_call)
+		look_in_call();
+	return script->outcomes[script->calls++];
+}
+
+static bool key_holds(struct drv_course *course)
+{
+	struct script *script = (struct script *)course;
+
+	script->keys_asked++;
+	return !script->key_changes;
+}
+
+static bool environment_holds(struct drv_course *course)
+{
+	return !((struct script *)course)->environment_changes;
+}
+
+static const char *input_changed(struct drv_course *course)
+{
+	return ((struct script *)course)->input_changes ? "link-input" : NULL;
+}
+
+static enum cmn_status capture(struct drv_course *course, struct cc_entry **ret)
+{
+	struct script *script = (struct script *)course;
+	struct cc_manifest *manifest = course->manifest;
+
+	script->captures++;
+	CU_ASSERT_PTR_NOT_NULL(manifest);
+	if (script->captured != CMN_OK)
+		return script->captured;
+	course->manifest = NULL;
+	*ret = cc_entry_new(course->build_ns);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
+	if (course->outcome == DRV_BUILD_FAILED)
+		cc_entry_keep_in_memory(*ret);
+	cc_entry_add(*ret, CC_TAG_IMAGE, 0, "image", 5);
+	return cc_entry_finish(*ret, manifest);
+}
+
+static enum cmn_status attach(struct drv_course *course, struct cc_entry *entry)
+{
+	struct script *script = (struct script *)course;
+	struct cmn_view image;
+
+	script->attaches++;
+	CU_ASSERT(cc_entry_find(entry, CC_TAG_IMAGE, 0, &image));
+	return script->attached;
+}
+
+static const struct drv_course_steps steps = {
+	.may_be_kept = may_be_kept, .observe = observe, .text = text, .prepare = prepare,
+	.call = call, .key_holds = key_holds, .environment_holds = environment_holds,
+	.input_changed = input_changed, .capture = capture, .attach = attach,
+};
+
+/* With a cache that has nothing. */
+static void begin(void)
+{
+	static unsigned int caches;
+	char dir[4200], name[32];
+
+	(void)snprintf(dir, sizeof(dir), "%s/cache%u", unit_dir(), caches);
+	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_DIR", dir, 1), 0);
+	CU_ASSERT_EQUAL_FATAL(cc_cache_open(&cache), CMN_OK);
+	(void)snprintf(name, sizeof(name), "build %u", caches++);
+	cc_key_init(&key);
+	cc_key_add_text(&key, CC_PART_IMAGE, "source", name);
+	memset(&world, 0, sizeof(world));
+	world.loaded = 7;
+}
+
+static void end(void)
+{
+	cc_key_release(&key);
+	cc_cache_close(cache);
+}
+
+/* Whether it was a hit. Each observation ends once. */
+static bool run_with(struct script *script, const struct drv_course_steps *with)
+{
+	bool hit;
+
+	script->course.steps = with;
+	script->course.cache = cache;
+	script->course.key = &key;
+	world.counted[0] = '\0';
+	drv_course_begin(&script->course);
+	hit = drv_course_run(&script->course);
+	drv_course_release(&script->course);
+	CU_ASSERT_EQUAL(world.begun, world.ended + world.dropped);
+	CU_ASSERT_EQUAL(script->prepared, script->calls);
+	return hit;
+}
+
+static bool run(struct script *script)
+{
+	return run_with(script, &steps);
+}
+
+#define EXPECT_COUNTED(words) CU_ASSERT_STRING_EQUAL(world.counted, words)
+
+/* The next course finds it. */
+static void expect_kept(bool kept)
+{
+	struct script next = { 0 };
+
+	CU_ASSERT_EQUAL(run(&next), kept);
+	CU_ASSERT_EQUAL(next.calls, !kept);
+}
+
+TEST(what_was_built_is_a_hit_afterwards)
+{
+	struct script first = { 0 }, second = { 0 };
+
+	begin();
+	CU_ASSERT_FALSE(run(&first));
+	EXPECT_COUNTED("miss");
+	CU_ASSERT_EQUAL(first.calls, 1);
+	CU_ASSERT_EQUAL(first.keys_asked, 0);
+	CU_ASSERT_EQUAL(world.noted, 1);
+	CU_ASSERT(run(&second));
+	EXPECT_COUNTED("memory");
+	CU_ASSERT_EQUAL(second.calls, 0);
+	CU_ASSERT_EQUAL(world.begun, 1);
+	end();
+}
+
+TEST(a_refused_entry_is_built_once_and_replaced)
+{
+	struct script first = { 0 }, refused = { .attached = CMN_ERR_DRIVER };
+
+	begin();
+	(void)run(&first);
+	CU_ASSERT_FALSE(run(&refused));
+	EXPECT_COUNTED("miss");
+	CU_ASSERT_EQUAL(refused.attaches, 1);
+	CU_ASSERT_EQUAL(refused.calls, 1);
+	CU_ASSERT_EQUAL(world.rejected, 1);
+	expect_kept(true);
+	end();
+}
+
+/* Also where nothing takes its place. */
+TEST(a_refused_entry_goes)
+{
+	struct script first = { 0 };
+	struct script refused = { .attached = CMN_ERR_DRIVER, .outcomes = { DRV_BUILD_FAILED } };
+
+	begin();
+	(void)run(&first);
+	CU_ASSERT_FALSE(run(&refused));
+	expect_kept(false);
+	end();
+}
+
+TEST(an_entry_of_no_use_here_is_not_refused)
+{
+	static const enum cmn_status statuses[] = { CMN_MISS, CMN_ERR_NOMEM };
+
+	begin();
+	(void)run(&(struct script){ 0 });
+	for (size_t i = 0; i < 2; i++) {
+		struct script useless = { .attached = statuses[i], .outcomes = { DRV_ERROR } };
+
+		CU_ASSERT_FALSE(run(&useless));
+		EXPECT_COUNTED("miss");
+		CU_ASSERT_EQUAL(useless.calls, 1);
+		CU_ASSERT_EQUAL(world.rejected, 0);
+		expect_kept(true);
+	}
+	end();
+}
+
+TEST(out_of_memory_is_tried_again_once)
+{
+	struct script again = { .outcomes = { DRV_OUT_OF_MEMORY, DRV_BUILT } }, bare = again;
+	struct script refused = { .outcomes = { DRV_OUT_OF_MEMORY, DRV_BUILT },
+				  .attached = CMN_ERR_DRIVER };
+	struct script for_good = { .outcomes = { DRV_OUT_OF_MEMORY, DRV_OUT_OF_MEMORY } };
+
+	begin();
+	CU_ASSERT_FALSE(run(&again));
+	EXPECT_COUNTED("miss");
+	CU_ASSERT_EQUAL(again.calls, 2);
+	expect_kept(true);
+	/* Whether or not others wait for the build; and without a level to make room in. */
+	CU_ASSERT_FALSE(run(&refused));
+	EXPECT_COUNTED("miss");
+	CU_ASSERT_EQUAL(refused.calls, 2);
+	expect_kept(true);
+	end();
+	CU_ASSERT_EQUAL(setenv("CKCACHE_IN_MEM", "0", 1), 0);
+	begin();
+	CU_ASSERT_EQUAL(unsetenv("CKCACHE_IN_MEM"), 0);
+	CU_ASSERT_FALSE(run(&bare));
+	CU_ASSERT_EQUAL(bare.calls, 2);
+	end();
+	begin();
+	CU_ASSERT_FALSE(run(&for_good));
+	EXPECT_COUNTED("miss");
+	CU_ASSERT_EQUAL(for_good.calls, 2);
+	CU_ASSERT_EQUAL(for_good.captures, 0);
+	end();
+}
+
+/* The driver succeeded: that it could not be captured is no reason to call it again. */
+TEST(a_failed_capture_is_not_tried_again)
+{
+	struct script script = { .captured = CMN_ERR_NOMEM };
+
+	begin();
+	CU_ASSERT_FALSE(run(&script));
+	EXPECT_COUNTED("miss");
+	CU_ASSERT_EQUAL(script.calls, 1);
+	expect_kept(false);
+	end();
+}
+
+TEST(what_may_not_be_kept_is_not_observed)
+{
+	struct script script = { .unkept = true, .looks_in_call = true };
+
+	begin();
+	CU_ASSERT_FALSE(run(&script));
+	EXPECT_COUNTED("option");
+	CU_ASSERT_EQUAL(script.calls, 1);
+	CU_ASSERT_EQUAL(script.captures, 0);
+	CU_ASSERT_EQUAL(world.begun, 0);
+	end();
+}
+
+TEST(the_observer_is_told_what_it_may_and_when)
+{
+	struct script script = { .course = { .goes_on = true } }, off = { .unkept = false };
+
+	begin();
+	(void)run(&script);
+	CU_ASSERT(world.goes_on);
+	CU_ASSERT_FALSE(world.switched_off);
+	end();
+	CU_ASSERT_EQUAL(setenv("CKCACHE_OBSERVE", "0", 1), 0);
+	begin();
+	CU_ASSERT_EQUAL(unsetenv("CKCACHE_OBSERVE"), 0);
+	(void)run(&off);
+	CU_ASSERT_FALSE(world.goes_on);
+	CU_ASSERT(world.switched_off);
+	end();
+}
+
+TEST(nobody_waits_for_a_build_without_an_entry)
+{
+	struct script script = { .course = { .apart = true }, .looks_in_call = true,
+				 .captured = CMN_MISS };
+
+	begin();
+	CU_ASSERT_FALSE(run(&script));
+	EXPECT_COUNTED("miss");
+	CU_ASSERT_EQUAL(script.calls, 1);
+	CU_ASSERT_EQUAL(script.captures, 1);
+	end();
+}
+
+/* A failed build counts as a miss: not for what it read is nothing kept. */
+TEST(failures_are_kept_where_they_are_wanted)
+{
+	struct drv_course_steps keeping = steps;
+	struct script failing = { .outcomes = { DRV_BUILD_FAILED } }, kept = failing, other = failing;
+
+	begin();
+	world.unseen = true;
+	CU_ASSERT_FALSE(run(&failing));
+	EXPECT_COUNTED("miss");
+	CU_ASSERT_EQUAL(failing.captures, 0);
+	world.unseen = false;
+	keeping.keeps_failures = true;
+	CU_ASSERT_FALSE(run_with(&kept, &keeping));
+	EXPECT_COUNTED("miss");
+	CU_ASSERT_EQUAL(kept.captures, 1);
+	CU_ASSERT(run_with(&other, &keeping));
+	EXPECT_COUNTED("memory");
+	end();
+	/* Of an error that is none of the program's nothing is. */
+	begin();
+	failing = (struct script){ .outcomes = { DRV_ERROR } };
+	CU_ASSERT_FALSE(run_with(&failing, &keeping));
+	EXPECT_COUNTED("miss");
+	CU_ASSERT_EQUAL(failing.captures, 0);
+	end();
+}
+
+/* From the gathering of the key on, whatever is loaded in between. */
+TEST(a_compiler_that_the_key_lacks_is_noticed)
+{
+	struct script script = { .key_changes = true };
+
+	begin();
+	script.course = (struct drv_course){ .steps = &steps, .cache = cache, .key = &key };
+	drv_course_begin(&script.course);
+	world.loaded++;
+	CU_ASSERT_FALSE(drv_course_run(&script.course));
+	EXPECT_COUNTED("compiler-loaded-late");
+	CU_ASSERT_EQUAL(script.keys_asked, 1);
+	CU_ASSERT_EQUAL(script.captures, 0);
+	drv_course_release(&script.course);
+	expect_kept(false);
+	end();
+}
+
+/* What a build that is not kept loaded is in the keys of those after it. */
+TEST(libraries_count_whatever_became_of_the_build)
+{
+	struct script scripts[] = {
+		{ .outcomes = { DRV_BUILD_FAILED } }, { .outcomes = { DRV_ERROR } },
+		{ .unkept = true }, { .unkept = false },
+	};
+
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+		begin();
+		world.unseen = true;
+		scripts[i].course = (struct drv_course){ .steps = &steps, .cache = cache, .key = &key };
+		drv_course_begin(&scripts[i].course);
+		world.loaded++;
+		(void)drv_course_run(&scripts[i].course);
+		drv_course_release(&scripts[i].course);
+		CU_ASSERT_EQUAL(scripts[i].keys_asked, 1);
+		end();
+	}
+}
+
+TEST(the_first_reason_is_told)
+{
+	static const char *const reasons[] = { "files-unseen", "compiler-loaded-late",
+					       "environment-changed", "link-input" };
+
+	for (unsigned int i = 0; i < 4; i++) {
+		struct script script = { .key_changes = i <= 1, .environment_changes = i <= 2,
+					 .input_changes = true };
+
+		begin();
+		world.unseen = i == 0;
+		script.course = (struct drv_course){ .steps = &steps, .cache = cache, .key = &key };
+		drv_course_begin(&script.course);
+		world.loaded++;
+		CU_ASSERT_FALSE(drv_course_run(&script.course));
+		drv_course_release(&script.course);
+		EXPECT_COUNTED(reasons[i]);
+		CU_ASSERT_EQUAL(script.captures, 0);
+		end();
+	}
+}

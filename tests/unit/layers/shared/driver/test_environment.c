@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: MIT */
+/* environment: which variables make a build another build, and when none may be cached; copies in one process. */
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/owner.h"
+#include "tests/support/unit.h"
+#include "tests/unit/layers/shared/driver/environment_copy.h"
+
+#define NEO "libigdrcl.so"
+#define RUSTICL "libRusticlOpenCL.so.1"
+#define ZE_INTEL "libze_intel_gpu.so.1"
+#define UNKNOWN "libother.so"
+#define OPTIONS_FILE "/tmp/IntelIGC/debugFlags/Options.txt"
+
+/* The linker leads access here: one file of the system's is there where a test wants it. */
+static const char *there;
+int __real_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode);
+
+int __wrap_access(const char *path, int mode)
+{
+	if (path[0] == '/')
+		return there && strcmp(path, there) == 0 ? 0 : -1;
+	return __real_access(path, mode);
+}
+
+/* As if nothing were loaded. */
+static bool blind;
+typedef int iterate_fn(struct dl_phdr_info *info, size_t size, void *ctx);
+int __real_dl_iterate_phdr(iterate_fn *function, void *ctx);
+int __wrap_dl_iterate_phdr(iterate_fn *function, void *ctx);
+
+int __wrap_dl_iterate_phdr(iterate_fn *function, void *ctx)
+{
+	return blind ? 0 : __real_dl_iterate_phdr(function, ctx);
+}
+
+static bool counts(const char *driver, const char *name, bool debug_keys)
+{
+	return drv_environment_counts(drv_driver_of(driver), name, strlen(name), debug_keys);
+}
+
+/* The state is the process's: what begins runs in a child of its own. */
+static bool in_child(bool (*run)(void))
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0)
+		_exit(run() ? 0 : 1);
+	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == 0;
+}
+
+/* NULL: the fields were added, to *key where it is not NULL; or the reason. */
+static const char *look(const char *driver, struct cc_key *key)
+{
+	const char *reason = NULL;
+	struct cc_key own;
+
+	cc_key_init(&own);
+	if (drv_environment_add(drv_driver_of(driver), key ? key : &own, &reason))
+		reason = NULL;
+	else if (!reason)
+		reason = "none was given";
+	cc_key_release(&own);
+	return reason;
+}
+
+static bool is_reason(const char *driver, const char *wanted)
+{
+	const char *reason = look(driver, NULL);
+
+	return reason && strcmp(reason, wanted) == 0 && !drv_environment_holds(drv_driver_of(driver));
+}
+
+static bool is_cached(const char *driver)
+{
+	return !look(driver, NULL) && drv_environment_holds(drv_driver_of(driver));
+}
+
+/* Whether NEO's keys have exactly these two fields of such an environment. */
+static bool has_fields(char **variables, const char *const fields[2][2])
+{
+	struct cc_key key, wanted;
+	bool equal;
+
+	environ = variables;
+	cc_key_init(&key);
+	cc_key_init(&wanted);
+	for (size_t i = 0; i < 2; i++)
+		cc_key_add_text(&wanted, CC_PART_OPTIONS, fields[i][0], fields[i][1]);
+	equal = !look(NEO, &key) && cmn_view_equal(cc_key_view(&key), cc_key_view(&wanted));
+	cc_key_release(&key);
+	cc_key_release(&wanted);
+	return equal;
+}
+
+static bool has_both_fields(char **variables)
+{
+	static const char *const fields[2][2] = { { "env.IGC_A", "1" }, { "env.IGC_B", "2" } };
+
+	return has_fields(variables, fields);
+}
+
+TEST(each_drivers_own_variables_count)
+{
+	static const char *const names[][2] = {
+		{ NEO, "IGC_EnableOption" }, { NEO, "NEO_FP64_EMULATION" }, { NEO, "SOURCE_DATE_EPOCH" },
+		{ "libze_intel_gpu.so.1", "IGC_EnableOption" }, { "libpocl.so.2", "POCL_AFFINITY" },
+		{ RUSTICL, "LP_NATIVE_VECTOR_WIDTH" }, { RUSTICL, "CPATH" }, { RUSTICL, "INTEL_DEBUG" },
+		{ "libnvidia-opencl.so.1", "CUDA_FORCE_PTX_JIT" },
+		{ "libnvidia-opencl.so.1", "NV_OPENCL_DISABLE_UVM" }, { "libamdocl64.so", "AMD_OCL_BUILD_OPTIONS" },
+		{ "liboclgrind-rt-icd.so", "OCLGRIND_BUILD_OPTIONS" }, { NEO, "VC_X" }, { ZE_INTEL, "CM_FE_X" },
+		{ RUSTICL, "NIR_DEBUG" }, { "libpocl.so.2", "CUDA_X" }, { "libpocl.so.2", "IGC_X" },
+		{ "libnvidia-opencl.so.1", "LLVM_X" }, { "libamdocl64.so", "CPATH" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		CU_ASSERT(counts(names[i][0], names[i][1], false));
+		CU_ASSERT(counts(UNKNOWN, names[i][1], false));
+	}
+	CU_ASSERT(!counts(NEO, "LP_NATIVE_VECTOR_WIDTH", false));
+	CU_ASSERT(!counts(RUSTICL, "IGC_EnableOption", false));
+}
+
+/* What selects devices matters by the devices, for drivers whose devices are known to say what they are. */
+TEST(what_selects_devices_does_not_count)
+{
+	static const char *const names[] = {
+		"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPU_DEVICE_ORDINAL", "HIP_VISIBLE_DEVICES",
+		"ROCR_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_REQUIRE_CUDA", "INTEL_LICENSE_FILE",
+		"CUDA_VERSION", "CUDA_HOME",
+		"ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		for (size_t j = 0; j < DRV_DRIVERS - 1; j++)
+			CU_ASSERT(!drv_environment_counts(&drv_drivers[j], names[i], strlen(names[i]), true));
+	}
+	CU_ASSERT(counts(UNKNOWN, "CUDA_VISIBLE_DEVICES", false));
+	CU_ASSERT(counts(UNKNOWN, "ZE_AFFINITY_MASK", false));
+}
+
+TEST(places_and_loaders_do_not_count)
+{
+	static const char *const names[] = { "POCL_CACHE_DIR", "MESA_SHADER_CACHE_DIR", "CUDA_CACHE_PATH",
+					     "OCL_ICD_VENDORS", "OPENCL_LAYERS", "CKCACHE_DIR", "HOME",
+					     "PWD", "TMPDIR", "LANG", "DISPLAY", "LD_LIBRARY_PATH" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		for (size_t j = 0; j < DRV_DRIVERS; j++)
+			CU_ASSERT(!drv_environment_counts(&drv_drivers[j], names[i], strlen(names[i]), true));
+	}
+}
+
+TEST(debug_keys_count_only_where_the_driver_reads_them)
+{
+	CU_ASSERT(!counts(NEO, "ProductFamilyOverride", false));
+	CU_ASSERT(counts(NEO, "ProductFamilyOverride", true));
+	CU_ASSERT(counts(ZE_INTEL, "ProductFamilyOverride", true));
+	CU_ASSERT(counts(UNKNOWN, "SetCommandStreamReceiver", true));
+	CU_ASSERT(!counts(RUSTICL, "SetCommandStreamReceiver", true));
+}
+
+static bool values_and_order(void)
+{
+	static char *first[] = { "IGC_B=2", "UNRELATED=1", "IGC_A=1", NULL };
+	static char *second[] = { "IGC_A=1", "IGC_B=2", "UNRELATED=2", NULL };
+	static char *other[] = { "IGC_A=1", "IGC_B=3", "UNRELATED=2", NULL };
+
+	if (!has_both_fields(first) || !has_both_fields(second))
+		return false;
+	environ = other;
+	return is_reason(NEO, "environment-changed");
+}
+
+/* One of which begins as the other does, and sorts before it. */
+static bool long_names(void)
+{
+	static const char *const fields[2][2] = { { "env.IGC_Option1", "1" }, { "env.IGC_Option", "2" } };
+	static char *variables[] = { "IGC_Option=2", "IGC_Option1=1", NULL };
+
+	return has_fields(variables, fields);
+}
+
+TEST(the_values_of_the_beginning_are_in_the_key)
+{
+	CU_ASSERT(in_child(values_and_order));
+	CU_ASSERT(in_child(long_names));
+}
+
+static bool changes(void)
+{
+	(void)unsetenv("IGC_TestOption");
+	drv_environment_begin();
+	if (!is_cached(NEO) || setenv("IGC_TestOption", "1", 1) || !is_reason(NEO, "environment-changed") ||
+	    !is_reason(UNKNOWN, "environment-changed") || !is_cached(RUSTICL))
+		return false;
+	if (setenv("UNRELATED_TO_COMPILERS", "1", 1) || unsetenv("IGC_TestOption") || !is_cached(NEO))
+		return false;
+	/* Debug keys count for who reads them; that they are read at all is one of them. */
+	if (setenv("NEOReadDebugKeys", "1", 1) || !is_reason(NEO, "environment-changed") ||
+	    unsetenv("NEOReadDebugKeys") || !is_cached(NEO))
+		return false;
+	if (setenv("ProductFamilyOverride", "x", 1) || !is_cached(NEO) ||
+	    setenv("NEOReadDebugKeys", "1", 1) || !is_reason(NEO, "environment-changed") ||
+	    !is_cached(RUSTICL))
+		return false;
+	return setenv("NEOReadDebugKeys", "0", 1) == 0 && is_cached(NEO);
+}
+
+TEST(what_changed_since_is_not_cached_until_it_is_back)
+{
+	CU_ASSERT(in_child(changes));
+}
+
+static bool builds_meanwhile(void)
+{
+	(void)unsetenv("IGC_TestOption");
+	drv_environment_begin();
+	drv_environment_note_build();
+	if (!is_cached(NEO) || setenv("IGC_TestOption", "1", 1))
+		return false;
+	drv_environment_note_build();
+	return unsetenv("IGC_TestOption") == 0 && is_reason(NEO, "environment-changed") &&
+	       is_cached(RUSTICL);
+}
+
+TEST(a_build_meanwhile_may_have_read_it_for_good)
+{
+	CU_ASSERT(in_child(builds_meanwhile));
+}
+
+static bool equal_twice(void)
+{
+	static char *twice[] = { "IGC_A=1", "IGC_B=2", "IGC_A=1", NULL };
+
+	return has_both_fields(twice);
+}
+
+static bool different_twice(void)
+{
+	static char *twice[] = { "IGC_A=1", "IGC_B=2", "IGC_A=2", NULL };
+
+	environ = twice;
+	return is_reason(NEO, "environment-changed") && is_cached(RUSTICL);
+}
+
+TEST(a_variable_that_is_there_twice_counts_once_or_nothing_is_cached)
+{
+	CU_ASSERT(in_child(equal_twice));
+	CU_ASSERT(in_child(different_twice));
+}
+
+static const char *settings;
+
+static bool settings_before(void)
+{
+	unit_write(settings, "");
+	return is_reason(NEO, "settings-file") && is_reason(ZE_INTEL, "settings-file") &&
+	       is_cached(RUSTICL) && unlink(settings) == 0 && is_reason(NEO, "settings-file");
+}
+
+/* In the working directory it is looked for once only. */
+static bool settings_afterwards(void)
+{
+	drv_environment_begin();
+	unit_write("igdrcl.config", "");
+	drv_environment_note_build();
+	return is_cached(NEO) && unlink("igdrcl.config") == 0;
+}
+
+/* The compiler's own, at its first build, which may be this one. */
+static bool settings_at_a_build(void)
+{
+	drv_environment_begin();
+	drv_environment_note_build();
+	if (!is_cached(NEO) || !is_cached(ZE_INTEL))
+		return false;
+	there = OPTIONS_FILE;
+	drv_environment_note_build();
+	there = NULL;
+	return is_reason(NEO, "settings-file") && is_reason(ZE_INTEL, "settings-file") &&
+	       is_cached(RUSTICL);
+}
+
+TEST(a_settings_file_counts_when_the_driver_is_loaded)
+{
+	settings = "neo.config";
+	CU_ASSERT(in_child(settings_before));
+	settings = "igdrcl.config";
+	CU_ASSERT(in_child(settings_before));
+	CU_ASSERT(in_child(settings_afterwards));
+	CU_ASSERT(in_child(settings_at_a_build));
+}
+
+static bool no_environment(void)
+{
+	return clearenv() == 0 && is_cached(NEO) && setenv("IGC_A", "1", 1) == 0 &&
+	       is_reason(NEO, "environment-changed");
+}
+
+TEST(an_empty_environment_is_one)
+{
+	CU_ASSERT(in_child(no_environment));
+}
+
+static const struct environment_copy *copy;	/* in another library; this program's own is the owner */
+
+static bool load_copy(void)
+{
+	void *library = dlopen(COPY, RTLD_NOW | RTLD_LOCAL);
+
+	copy = library ? dlsym(library, "environment_copy") : NULL;
+	return copy && unsetenv("IGC_X") == 0;
+}
+
+static bool is_cached_by_both(const char *driver)
+{
+	return is_cached(driver) && copy->is_cached(driver);
+}
+
+static bool is_cached_by_none(const char *driver)
+{
+	return !is_cached(driver) && !copy->is_cached(driver);
+}
+
+static bool later_copy(void)
+{
+	if (!load_copy())
+		return false;
+	drv_environment_begin();
+	if (setenv("UNRELATED_TO_COMPILERS", "1", 1))
+		return false;
+	copy->begin();
+	if (!is_cached_by_both(NEO) || setenv("IGC_X", "1", 1) || !is_cached_by_none(NEO) ||
+	    copy->at_begin("IGC_X"))
+		return false;
+	return unsetenv("IGC_X") == 0 && is_cached_by_both(NEO);
+}
+
+/* Another driver was loaded, and may have read it. */
+static bool changed_while_a_copy_begins(void)
+{
+	if (!load_copy())
+		return false;
+	drv_environment_begin();
+	if (setenv("IGC_X", "1", 1))
+		return false;
+	copy->begin();
+	return unsetenv("IGC_X") == 0 && is_cached_by_none(NEO) && is_cached_by_both(RUSTICL);
+}
+
+static bool settings_while_a_copy_begins(void)
+{
+	if (!load_copy())
+		return false;
+	drv_environment_begin();
+	unit_write("igdrcl.config", "");
+	copy->begin();
+	return unlink("igdrcl.config") == 0 && is_cached_by_none(NEO) && is_cached_by_both(RUSTICL);
+}
+
+/* It began by what another one asked. */
+static bool changed_while_the_owner_begins(void)
+{
+	if (!load_copy())
+		return false;
+	copy->begin();
+	if (!copy->is_cached(NEO) || setenv("IGC_X", "1", 1))
+		return false;
+	drv_environment_begin();
+	return unsetenv("IGC_X") == 0 && is_cached_by_none(NEO) && is_cached_by_both(RUSTICL);
+}
+
+static bool build_of(void (*note_build)(void))
+{
+	if (!load_copy())
+		return false;
+	drv_environment_begin();
+	copy->begin();
+	note_build();
+	if (!is_cached_by_both(NEO) || setenv("IGC_X", "1", 1))
+		return false;
+	note_build();
+	return unsetenv("IGC_X") == 0 && is_cached_by_none(NEO) && is_cached_by_both(RUSTICL);
+}
+
+static bool build_of_owner(void)
+{
+	return build_of(drv_environment_note_build);
+}
+
+static bool build_of_copy(void)
+{
+	return load_copy() && build_of(copy->note_build);
+}
+
+static void *begin_copy(void *start)
+{
+	(void)pthread_barrier_wait(start);
+	copy->begin();
+	return NULL;
+}
+
+/* One of them copies the environment. */
+static bool both_begin(void)
+{
+	pthread_barrier_t start;
+	pthread_t thread;
+
+	if (!load_copy() || setenv("IGC_X", "1", 1) || pthread_barrier_init(&start, NULL, 2) ||
+	    pthread_create(&thread, NULL, begin_copy, &start))
+		return false;
+	(void)pthread_barrier_wait(&start);
+	drv_environment_begin();
+	(void)pthread_join(thread, NULL);
+	return is_cached_by_both(NEO) && copy->at_begin("IGC_X") &&
+	       copy->at_begin("IGC_X") == drv_environment_at_begin("IGC_X");
+}
+
+TEST(copies_have_the_environment_of_the_first)
+{
+	CU_ASSERT(in_child(both_begin));
+	CU_ASSERT(in_child(later_copy));
+	CU_ASSERT(in_child(changed_while_a_copy_begins));
+	CU_ASSERT(in_child(settings_while_a_copy_begins));
+	CU_ASSERT(in_child(changed_while_the_owner_begins));
+	CU_ASSERT(in_child(build_of_owner));
+	CU_ASSERT(in_child(build_of_copy));
+}
+
+static bool of_namespace(void)
+{
+	void *library = dlmopen(LM_ID_NEWLM, COPY, RTLD_NOW | RTLD_LOCAL);
+
+	copy = library ? dlsym(library, "environment_copy") : NULL;
+	if (!copy)
+		return false;
+	drv_environment_begin();
+	/* Its own libc has its own variables. */
+	return setenv("IGC_X", "1", 1) == 0 && !is_cached(NEO) && copy->is_cached(NEO);
+}
+
+TEST(a_namespace_has_an_environment_of_its_own)
+{
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)	/* which are there once */
+	CU_ASSERT(in_child(of_namespace));
+#else
+	(void)of_namespace;
+#endif
+}
+
+static bool agrees;		/* the other release */
+static unsigned int loads, builds;	/* that it was told */
+
+static bool note_in_other(bool loading)
+{
+	loads += loading;
+	builds += !loading;
+	return agrees;
+}
+
+typedef void begin_fn(bool (*note)(bool loading));
+
+static bool load_other(bool agreeing)
+{
+	void *library = dlopen(ANOTHER_RELEASE, RTLD_NOW | RTLD_LOCAL);
+	begin_fn *begin = library ? (begin_fn *)dlsym(library, "another_release_begin") : NULL;
+
+	agrees = agreeing;
+	if (begin)
+		begin(note_in_other);
+	return begin;
+}
+
+static bool other_agrees(void)
+{
+	if (!load_other(true) || !is_cached(NEO) || loads != 1)
+		return false;
+	drv_environment_note_build();
+	/* What it has to say later is about its own builds, which it told. */
+	agrees = false;
+	drv_environment_note_build();
+	return loads == 1 && builds == 2 && is_cached(NEO);
+}
+
+static bool other_disagrees(void)
+{
+	return load_other(false) && is_reason(NEO, "environment-changed") &&
+	       is_reason(RUSTICL, "environment-changed");
+}
+
+static bool other_did_not_begin(void)
+{
+	return dlopen(ANOTHER_RELEASE, RTLD_NOW | RTLD_LOCAL) && is_cached(NEO);
+}
+
+/* What another release sees here. */
+static bool (*own_note(void))(bool loading)
+{
+	uint64_t release;
+	bool (**own)(bool) = drv_owner_copy(DRV_OWNER_ENVIRONMENT, 0, &release);
+
+	return own ? *own : NULL;
+}
+
+static bool builds_of_other(void)
+{
+	if (own_note() || unsetenv("IGC_X"))
+		return false;
+	drv_environment_begin();
+	if (!own_note() || !own_note()(true) || !own_note()(false) || setenv("IGC_X", "1", 1) ||
+	    own_note()(false))
+		return false;
+	return unsetenv("IGC_X") == 0 && is_reason(NEO, "environment-changed") && is_cached(RUSTICL);
+}
+
+/* Which may matter there. */
+static bool tells_of_any_change(void)
+{
+	drv_environment_begin();
+	if (setenv("UNRELATED_TO_COMPILERS", "1", 1))
+		return false;
+	drv_environment_note_build();
+	return unsetenv("UNRELATED_TO_COMPILERS") == 0 && !own_note()(true) && is_cached(NEO);
+}
+
+static bool tells_of_settings(void)
+{
+	drv_environment_begin();
+	there = OPTIONS_FILE;
+	drv_environment_note_build();
+	there = NULL;
+	return !own_note()(true);
+}
+
+TEST(releases_tell_each_other)
+{
+	CU_ASSERT(in_child(other_agrees));
+	CU_ASSERT(in_child(other_disagrees));
+	CU_ASSERT(in_child(other_did_not_begin));
+	CU_ASSERT(in_child(builds_of_other));
+	CU_ASSERT(in_child(tells_of_any_change));
+	CU_ASSERT(in_child(tells_of_settings));
+}
+
+static bool nothing_is_found(void)
+{
+	blind = true;
+	return is_reason(NEO, "environment-changed") && is_reason(RUSTICL, "environment-changed");
+}
+
+TEST(without_an_owner_nothing_is_cached)
+{
+	CU_ASSERT(in_child(nothing_is_found));
+}

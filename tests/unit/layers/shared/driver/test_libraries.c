@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_libraries: what comes while a driver builds, and whose compiler it is
+ * taken for. Drivers and compilers are copies of a small library that the
+ * process has, told apart by their file names.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "layers/shared/driver/libraries.h"
+#include "tests/support/unit.h"
+
+static char driver_path[PATH_MAX];
+
+static bool is_driver(const char *path)
+{
+	return strcmp(path, driver_path) == 0;
+}
+
+static void load(const char *name, char path[PATH_MAX])
+{
+	char command[2 * PATH_MAX + 16];
+	Dl_info info;
+
+	CU_ASSERT_FATAL(dladdr((void *)(uintptr_t)CU_get_error, &info) != 0);
+	(void)snprintf(path, PATH_MAX, "%.*s/%s", PATH_MAX / 2, unit_dir(), name);
+	(void)snprintf(command, sizeof(command), "cp '%s' '%s'", info.dli_fname, path);
+	CU_ASSERT_FATAL(system(command) == 0);
+	CU_ASSERT_FATAL(dlopen(path, RTLD_NOW | RTLD_LOCAL) != NULL);	/* for good, as drivers are */
+}
+
+static bool names(const char *driver, const char *field)
+{
+	const struct drv_libraries_query query = { .is_driver = is_driver };
+	const struct drv_driver *row;
+	struct cc_key key;
+	bool found;
+
+	(void)snprintf(driver_path, sizeof(driver_path), "%s", driver);
+	cc_key_init(&key);
+	CU_ASSERT_EQUAL(drv_libraries_identify(&query, &key, &row), CMN_OK);
+	found = memmem(cc_key_view(&key).data, cc_key_view(&key).len, field, strlen(field)) != NULL;
+	cc_key_release(&key);
+	return found;
+}
+
+TEST(nothing_came_where_nothing_was_loaded)
+{
+	struct drv_library_epoch before = drv_libraries_epoch();
+
+	CU_ASSERT(!drv_libraries_came(&before));
+}
+
+/* A known driver's build may load what an unknown one's next build then finds there. */
+TEST(what_came_in_any_build_counts_for_unknown_drivers)
+{
+	static char unknown[PATH_MAX], known[PATH_MAX], other[PATH_MAX];
+	struct drv_library_epoch before;
+
+	load("libunknown_driver.so", unknown);
+	load("libpocl.so.9", known);
+	load("libnot_of_a_build.so", other);
+	before = drv_libraries_epoch();
+	load("libsome_compiler.so", other);
+	CU_ASSERT(drv_libraries_came(&before));
+	CU_ASSERT(names(unknown, "library.libunknown_driver.so"));
+	CU_ASSERT(names(unknown, "library.libsome_compiler.so"));
+	CU_ASSERT(!names(unknown, "library.libnot_of_a_build.so"));
+	CU_ASSERT(names(known, "library.libpocl.so.9"));
+	CU_ASSERT(!names(known, "library.libsome_compiler.so"));
+}
+
+/* The field's value as text, in room; false: there is none of that name. */
+static bool value_of(const struct cc_key *key, const char *name, char room[PATH_MAX])
+{
+	struct cmn_reader reader;
+	struct cc_key_field field;
+
+	CU_ASSERT_EQUAL_FATAL(cc_key_read(cc_key_view(key), &reader), CMN_OK);
+	while (cc_key_next(&reader, &field) == CMN_OK) {
+		if (!cmn_view_equal(field.name, cmn_view_of(name)) || field.value.len >= PATH_MAX)
+			continue;
+		memcpy(room, field.value.data, field.value.len);
+		room[field.value.len] = '\0';
+		return true;
+	}
+	return false;
+}
+
+static bool has_field(const struct cc_key *key, const char *name, const char *value)
+{
+	struct cmn_reader reader;
+	struct cc_key_field field;
+
+	CU_ASSERT_EQUAL_FATAL(cc_key_read(cc_key_view(key), &reader), CMN_OK);
+	while (cc_key_next(&reader, &field) == CMN_OK) {
+		if (cmn_view_equal(field.name, cmn_view_of(name)) &&
+		    cmn_view_equal(field.value, cmn_view_of(value)))
+			return true;
+	}
+	return false;
+}
+
+static const char *both[2];
+
+static bool is_one_of_both(const char *path)
+{
+	return strcmp(path, both[0]) == 0 || strcmp(path, both[1]) == 0;
+}
+
+/* As readelf tells it. */
+static void read_build_id(const char *path, char ret[128])
+{
+	char command[PATH_MAX + 64];
+	FILE *pipe;
+
+	(void)snprintf(command, sizeof(command), "readelf -n '%s' | sed -n 's/.*Build ID: //p'", path);
+	pipe = popen(command, "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
+	ret[0] = '\0';
+	(void)!fgets(ret, 128, pipe);
+	ret[strcspn(ret, "\n")] = '\0';
+	(void)pclose(pipe);
+}
+
+/* By its build-id, and where it has none by path, size and time; with what it is linked with. */
+TEST(a_library_is_told_apart_from_any_other)
+{
+	static char first[PATH_MAX], second[PATH_MAX], stripped[PATH_MAX];
+	const struct timespec times[2] = { { 1000, 7 }, { 1000, 7 } };
+	const struct drv_libraries_query query = { .is_driver = is_one_of_both };
+	char text[PATH_MAX], want[PATH_MAX + 128], command[3 * PATH_MAX];
+	const struct drv_driver *row;
+	struct cc_key key;
+	struct stat info;
+
+	load("libsource_of_another.so", first);
+	(void)snprintf(stripped, sizeof(stripped), "%.*s/libRusticlOpenCL.so.9", PATH_MAX / 2, unit_dir());
+	(void)snprintf(command, sizeof(command), "objcopy -R .note.gnu.build-id '%s' '%s'", first,
+		       stripped);
+	CU_ASSERT_FATAL(system(command) == 0);
+	CU_ASSERT_FATAL(utimensat(AT_FDCWD, stripped, times, 0) == 0);
+	CU_ASSERT_FATAL(stat(stripped, &info) == 0);
+	CU_ASSERT_FATAL(dlopen(stripped, RTLD_NOW | RTLD_LOCAL) != NULL);
+	(void)snprintf(second, sizeof(second), "%s", stripped);
+	load("libdriver_without_row.so", first);
+	both[0] = first;
+	both[1] = second;
+	cc_key_init(&key);
+	CU_ASSERT_EQUAL(drv_libraries_identify(&query, &key, &row), CMN_OK);
+	/* Of several nothing is known. */
+	CU_ASSERT_PTR_NULL(row->library);
+	read_build_id(first, want);
+	CU_ASSERT(strlen(want) >= 32);
+	CU_ASSERT(value_of(&key, "library.libdriver_without_row.so", text));
+	CU_ASSERT_STRING_EQUAL(text, want);
+	(void)snprintf(want, sizeof(want), "%s %lld 1000.000000007", stripped, (long long)info.st_size);
+	CU_ASSERT(value_of(&key, "library.libRusticlOpenCL.so.9", text));
+	CU_ASSERT_STRING_EQUAL(text, want);
+	CU_ASSERT(has_field(&key, "driver.path", first));
+	CU_ASSERT(has_field(&key, "driver.path", second));
+	CU_ASSERT(value_of(&key, "library.libc.so.6", text));
+	cc_key_release(&key);
+}
+
+/* Whichever of them was loaded last. */
+TEST(of_several_drivers_none_is_known)
+{
+	static char unknown[PATH_MAX], known[PATH_MAX], other[PATH_MAX];
+	const struct drv_libraries_query query = { .is_driver = is_one_of_both };
+	const char *const pairs[][2] = { { known, known }, { unknown, known }, { known, other } };
+	const struct drv_driver *row;
+	struct cc_key key;
+
+	load("libunknown_of_two.so", unknown);
+	load("libpocl.so.9", known);
+	load("libigdrcl.so.9", other);
+	for (size_t i = 0; i < 3; i++) {
+		both[0] = pairs[i][0];
+		both[1] = pairs[i][1];
+		cc_key_init(&key);
+		CU_ASSERT_EQUAL(drv_libraries_identify(&query, &key, &row), CMN_OK);
+		CU_ASSERT_PTR_EQUAL(row, drv_driver_of(i ? "" : known));
+		cc_key_release(&key);
+	}
+}
+
+TEST(all_that_came_in_a_build_is_known)
+{
+	static char unknown[PATH_MAX], one[PATH_MAX], two[PATH_MAX];
+	struct drv_library_epoch before;
+
+	load("libunknown_driver_2.so", unknown);
+	before = drv_libraries_epoch();
+	load("libcompiler_a.so", one);
+	load("libcompiler_b.so", two);
+	CU_ASSERT(drv_libraries_came(&before));
+	CU_ASSERT(names(unknown, "library.libcompiler_a.so"));
+	CU_ASSERT(names(unknown, "library.libcompiler_b.so"));
+}
+
+/* Of a library that was there before, and under another name than it is asked for by. */
+TEST(what_is_needed_is_found_wherever_it_came_from)
+{
+	char command[3 * PATH_MAX], path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%.*s/renamed.so", PATH_MAX / 2, unit_dir());
+	(void)snprintf(command, sizeof(command), "cp '%s' '%s'", DEEPEST, path);
+	CU_ASSERT_FATAL(system(command) == 0);
+	CU_ASSERT_FATAL(dlopen(path, RTLD_NOW | RTLD_LOCAL) != NULL);
+	CU_ASSERT_FATAL(dlopen(INNER, RTLD_NOW | RTLD_LOCAL) != NULL);
+	CU_ASSERT_FATAL(dlopen(THROUGH, RTLD_NOW | RTLD_LOCAL) != NULL);
+	CU_ASSERT(names(THROUGH, "library.libobserved_inner.so"));
+	CU_ASSERT(names(THROUGH, "library.renamed.so"));
+}
+
+static bool no_memory;
+char *__real_cmn_buffer_take_string(struct cmn_buffer *buffer);
+char *__wrap_cmn_buffer_take_string(struct cmn_buffer *buffer);
+
+char *__wrap_cmn_buffer_take_string(struct cmn_buffer *buffer)
+{
+	if (!no_memory)
+		return __real_cmn_buffer_take_string(buffer);
+	cmn_buffer_release(buffer);
+	return NULL;
+}
+
+static bool no_copy;	/* once */
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+
+char *__wrap_strdup(const char *text)
+{
+	bool fails = no_copy;
+
+	no_copy = false;
+	return fails ? NULL : __real_strdup(text);
+}
+
+/* A key without one of its libraries is another's. */
+TEST(without_memory_there_is_no_key)
+{
+	static char path[PATH_MAX];
+	const struct drv_libraries_query query = { .is_driver = is_driver };
+	const struct drv_driver *row;
+	struct cc_key key;
+
+	load("libpocl.so.7", path);
+	(void)snprintf(driver_path, sizeof(driver_path), "%s", path);
+	cc_key_init(&key);
+	no_memory = true;
+	CU_ASSERT_EQUAL(drv_libraries_identify(&query, &key, &row), CMN_OK);
+	no_memory = false;
+	CU_ASSERT_EQUAL(cc_key_status(&key), CMN_ERR_NOMEM);
+	cc_key_release(&key);
+	cc_key_init(&key);
+	no_copy = true;
+	CU_ASSERT_EQUAL(drv_libraries_identify(&query, &key, &row), CMN_ERR_NOMEM);
+	CU_ASSERT_FALSE(no_copy);
+	cc_key_release(&key);
+}
+
+static bool is_nobody(const char *path)
+{
+	(void)path;
+	return false;
+}
+
+TEST(without_a_driver_nothing_is_identified)
+{
+	const struct drv_libraries_query query = { .is_driver = is_nobody };
+	const struct drv_driver *row;
+	struct cc_key key;
+
+	cc_key_init(&key);
+	CU_ASSERT_EQUAL(drv_libraries_identify(&query, &key, &row), CMN_MISS);
+	cc_key_release(&key);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* observing: what the tests of the observer and of dependencies share. */
+#include "tests/unit/layers/shared/observer/observing.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/unit.h"
+
+observed_fn observed;
+const char *library_path;
+struct cc_manifest *manifest;
+const char *reason = "";
+
+bool observing_load(const char *path)
+{
+	void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+
+	library_path = path;
+	if (library)
+		observed = (observed_fn)dlsym(library, "observed_do");
+	if (!observed)
+		(void)fprintf(stderr, "%s\n", dlerror());
+	return observed;
+}
+
+struct drv_observation *begin_as(const struct drv_driver *driver, bool goes_on)
+{
+	struct drv_observation *observation = drv_observer_begin(&(struct drv_observer_request){
+		.driver = driver, .libraries = { .address = (const void *)observed }, .goes_on = goes_on,
+	});
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(observation);
+	return observation;
+}
+
+struct drv_observation *begin(bool goes_on)
+{
+	return begin_as(drv_driver_of("libother.so"), goes_on);
+}
+
+static enum cmn_status end(struct drv_observation *observation, const struct drv_observer_text *text)
+{
+	cc_manifest_free(manifest);
+	manifest = NULL;
+	reason = "";
+	return drv_observer_end(observation, text, NULL, &manifest, &reason);
+}
+
+enum cmn_status end_with(struct drv_observation *observation, const char *options, bool reads)
+{
+	return end(observation, &(struct drv_observer_text){ .reads = reads, .options = options });
+}
+
+enum cmn_status end_text(struct drv_observation *observation, const char *source)
+{
+	return end(observation, &(struct drv_observer_text){
+		.source = { source, strlen(source) } });
+}
+
+enum cmn_status watch(const char *how, const char *path)
+{
+	struct drv_observation *observation = begin(false);
+
+	observed(how, path);
+	return end_with(observation, NULL, false);
+}
+
+bool depends_on(enum cc_dependency kind, const char *path)
+{
+	for (size_t i = 0; i < cc_manifest_count(manifest); i++) {
+		struct cc_manifest_item item = cc_manifest_get(manifest, i);
+
+		if (item.kind == kind && strcmp(item.path, path) == 0)
+			return true;
+	}
+	return false;
+}

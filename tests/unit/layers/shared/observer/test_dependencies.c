@@ -1,0 +1,649 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_dependencies: from what a build looked for to what it depends on: what the driver
+ * keeps for itself, its own files and settings, names of one file, what changes meanwhile.
+ */
+#include "tests/unit/layers/shared/observer/observing.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/unit.h"
+
+static char room[4][4096];
+
+/* Absolute, in the i-th place. */
+static const char *path_of(unsigned int i, const char *name)
+{
+	(void)snprintf(room[i], sizeof(room[i]), "%s/%s", unit_dir(), name);
+	return room[i];
+}
+
+static size_t count(void)
+{
+	return cc_manifest_count(manifest);
+}
+
+TEST(an_absence_below_a_directory_is_one_of_its_own)
+{
+	struct drv_observation *observation = begin(false);
+
+	unit_write("sub/there.h", "");
+	observed("stat", "sub");
+	observed("open", "sub/absent.h");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_PLACE, "sub"));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "sub/absent.h"));
+	/* Below an absent one it is told by that. */
+	observation = begin(false);
+	observed("stat", "none");
+	observed("open", "none/absent.h");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "none"));
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_ABSENT, "none/absent.h"));
+}
+
+TEST(a_listed_directory_is_its_own_where_it_made_something)
+{
+	struct drv_observation *observation = begin(false);
+
+	unit_write("sub/there.h", "");
+	observed("write", "own");
+	observed("open", "sub/there.h");
+	observed("list", "sub");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "directory-listed");
+	observation = begin(false);
+	observed("write", "sub/own");
+	observed("list", "sub");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+}
+
+/* A cache: files beside one that the build left there, where a compiler ran. */
+static enum cmn_status look_beside(const char *how, const char *own, const char *other)
+{
+	struct drv_observation *observation = begin(false);
+
+	observed("open", "there.h");
+	observed("open", other);
+	observed(how, own);
+	return end_with(observation, NULL, false);
+}
+
+TEST(what_lies_where_the_driver_keeps_its_files_is_its_own)
+{
+	const char *own = path_of(0, "cache/own"), *other = path_of(1, "cache/other");
+	const char *deep = path_of(2, "cache/deep/other");
+
+	unit_write("there.h", "text");
+	unit_write("cache/other", "text");
+	unit_write("cache/deep/other", "text");
+	CU_ASSERT_EQUAL_FATAL(chmod("cache", 0700), 0);
+	CU_ASSERT_EQUAL(look_beside("write", own, other), CMN_OK);
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_FILE, other));
+	CU_ASSERT_EQUAL(look_beside("write", own, path_of(3, "cache/absent")), CMN_OK);
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_ABSENT, room[3]));
+	/* Not below it, nor by another name of the directory than its own. */
+	CU_ASSERT_EQUAL(look_beside("write", own, deep), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, deep));
+	CU_ASSERT_EQUAL(look_beside("write", path_of(3, "cache/deep/own"), other), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, other));
+	CU_ASSERT_EQUAL(look_beside("write", "cache/own", "cache/other"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "cache/other"));
+	/* Nor where what it made is gone again, or is a directory. */
+	CU_ASSERT_EQUAL(unlink(own), 0);
+	CU_ASSERT_EQUAL(look_beside("mkdir", path_of(3, "cache/made"), other), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, other));
+	/* Nor where everybody may write. */
+	CU_ASSERT_EQUAL_FATAL(chmod("cache", 01777), 0);
+	CU_ASSERT_EQUAL(look_beside("write", own, other), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, other));
+}
+
+TEST(what_was_made_and_removed_keeps_nothing)
+{
+	struct drv_observation *observation = begin(false);
+	const char *own = path_of(0, "cache/own"), *other = path_of(1, "cache/other");
+
+	unit_write("there.h", "text");
+	unit_write("cache/other", "text");
+	CU_ASSERT_EQUAL_FATAL(chmod("cache", 0700), 0);
+	observed("open", "there.h");
+	observed("open", other);
+	observed("write", own);
+	CU_ASSERT_EQUAL(unlink(own), 0);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, other));
+}
+
+/* A driver with a cache of a known name, and files of its own. */
+static struct drv_driver *known_driver(void)
+{
+	static struct drv_driver driver = { .library = "libtest.so", .cached = { "*.cl_cache" } };
+
+	driver.files[0] = path_of(3, "files/*.h");
+	return &driver;
+}
+
+/* What comes from its cache without a compiler depends on what is there. */
+TEST(a_program_from_the_drivers_cache_depends_on_it)
+{
+	struct drv_observation *observation;
+
+	unit_write("there.h", "text");
+	unit_write("x.cl_cache", "text");
+	observation = begin_as(known_driver(), false);
+	observed("open", "x.cl_cache");
+	CU_ASSERT_EQUAL(end_text(observation, "source"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "x.cl_cache"));
+	/* It compiled, or wrote it: whatever was there. */
+	observation = begin_as(known_driver(), false);
+	observed("open", "x.cl_cache");
+	observed("open", "y.cl_cache");
+	observed("open", "there.h");
+	CU_ASSERT_EQUAL(end_text(observation, "source"), CMN_OK);
+	CU_ASSERT_EQUAL(count(), 1);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+	/* An absence in it says that it compiled. */
+	observation = begin_as(known_driver(), false);
+	observed("open", "y.cl_cache");
+	CU_ASSERT_EQUAL(end_text(observation, "source"), CMN_OK);
+	CU_ASSERT_EQUAL(count(), 0);
+	/* What is no text is read by no compiler that would look for files. */
+	observation = begin_as(known_driver(), false);
+	observed("open", "x.cl_cache");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(count(), 0);
+}
+
+/* Processes that share a driver's cache find what others leave there during their builds. */
+TEST(what_others_leave_in_the_drivers_cache_is_no_change)
+{
+	struct drv_observation *observation;
+
+	unit_write("there.h", "text");
+	observation = begin_as(known_driver(), false);
+	observed("open", "there.h");
+	observed("open", "x.cl_cache");
+	unit_write("x.cl_cache", "text");
+	observed("open", "x.cl_cache");
+	CU_ASSERT_EQUAL(unlink("x.cl_cache"), 0);
+	observed("open", "x.cl_cache");
+	CU_ASSERT_EQUAL(end_text(observation, "source"), CMN_OK);
+	CU_ASSERT_EQUAL(count(), 1);
+	/* Where nothing says that it compiled, the program may be from there. */
+	observation = begin_as(known_driver(), false);
+	observed("open", "x.cl_cache");
+	unit_write("x.cl_cache", "text");
+	observed("open", "x.cl_cache");
+	CU_ASSERT_EQUAL(end_text(observation, "source"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	/* What was another's when it was read is no less so for being written afterwards. */
+	observation = begin(false);
+	observed("open", "new.h");
+	unit_write("new.h", "text");
+	observed("open", "new.h");
+	observed("write", "new.h");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+}
+
+/* They are in the key, and too large to be read each time. */
+TEST(the_drivers_own_files_count_by_their_times)
+{
+	struct drv_observation *observation;
+
+	unit_write("files/own.h", "text");
+	unit_write("files/deep/other.h", "text");
+	unit_write("files/other.c", "text");
+	CU_ASSERT_EQUAL(symlink("files/own.h", "link.h"), 0);
+	observation = begin_as(known_driver(), false);
+	observed("open", "files/own.h");
+	observed("open", "link.h");
+	observed("open", "files/deep/other.h");
+	observed("open", "files/other.c");
+	CU_ASSERT_EQUAL(end_text(observation, "source"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_SEEN, "files/own.h"));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_SEEN, "link.h"));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "files/deep/other.h"));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "files/other.c"));
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	/* Both of its times, since it is not read. */
+	CU_ASSERT_EQUAL(chmod("files/own.h", 0640), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+}
+
+/* What was only looked at: whoever copies it keeps its time, and not the other one. */
+TEST(what_was_looked_at_counts_by_size_and_time)
+{
+	const struct timespec old[2] = { { 1000, 7 }, { 1000, 7 } }, other[2] = { { 1000, 8 }, { 1000, 8 } };
+
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, "there.h", old, 0), 0);
+	CU_ASSERT_EQUAL(watch("stat", "there.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_SEEN, "there.h"));
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(unlink("there.h"), 0);
+	unit_write("there.h", "tixt");
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, "there.h", old, 0), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, "there.h", other, 0), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	unit_write("there.h", "longer");
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, "there.h", old, 0), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(unlink("there.h"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+}
+
+/* Looked at first and opened then, or the other way: it was opened. */
+TEST(what_was_opened_once_counts_by_its_content)
+{
+	for (int i = 0; i < 2; i++) {
+		struct drv_observation *observation = begin(false);
+
+		unit_write("there.h", "text");
+		observed(i ? "open" : "stat", "there.h");
+		observed(i ? "stat" : "open", "there.h");
+		CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+		CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+	}
+}
+
+TEST(names_of_one_thing_are_told_whatever_it_is)
+{
+	static const char *const ways[] = { "stat", "open" };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct drv_observation *observation;
+
+		unit_write("a.h", "text");
+		CU_ASSERT_EQUAL(link("a.h", "b.h"), 0);
+		observation = begin(false);
+		observed(ways[i], "a.h");
+		observed(ways[i], "b.h");
+		CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+		CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+		CU_ASSERT_EQUAL(system("cp -p a.h c.h && mv c.h b.h"), 0);
+		CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+		CU_ASSERT_EQUAL(unlink("b.h"), 0);
+	}
+}
+
+TEST(names_of_one_directory_are_told)
+{
+	struct drv_observation *observation = begin(false);
+
+	CU_ASSERT_EQUAL(mkdir("one", 0700), 0);
+	CU_ASSERT_EQUAL(symlink("one", "two"), 0);
+	observed("stat", "one");
+	observed("stat", "two");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(unlink("two"), 0);
+	CU_ASSERT_EQUAL(mkdir("two", 0700), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+}
+
+TEST(a_header_that_is_too_large_is_told)
+{
+	unit_write("large.h", "");
+	CU_ASSERT_EQUAL_FATAL(truncate("large.h", (off_t)CC_MANIFEST_MAX_FILE + 1), 0);
+	CU_ASSERT_EQUAL(watch("open", "large.h"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "header-unreadable");
+}
+
+static enum cmn_status hash_status;	/* what hashing answers, once; CMN_OK: the truth */
+
+enum cmn_status __real_cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
+					      const struct cc_file_identity *expected,
+					      struct cmn_hash *ret_hash);
+enum cmn_status __wrap_cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
+					      const struct cc_file_identity *expected,
+					      struct cmn_hash *ret_hash);
+
+enum cmn_status __wrap_cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
+					      const struct cc_file_identity *expected,
+					      struct cmn_hash *ret_hash)
+{
+	enum cmn_status status = hash_status;
+
+	hash_status = CMN_OK;
+	return status != CMN_OK ? status :
+				  __real_cc_file_memo_hash_same(memo, path, expected, ret_hash);
+}
+
+TEST(a_header_that_cannot_be_hashed_is_told)
+{
+	unit_write("there.h", "text");
+	hash_status = CMN_STALE;
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	hash_status = CMN_ERR_NOMEM;
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_ERR_NOMEM);
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+}
+
+TEST(what_the_machine_does_not_have_is_an_absence)
+{
+	CU_ASSERT_EQUAL(watch("open", "/proc/no-such-file"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "/proc/no-such-file"));
+}
+
+TEST(absences_that_end_are_noticed)
+{
+	struct drv_observation *observation = begin(false);
+
+	/* It cannot be told any more. */
+	observed("open", "absent.h");
+	CU_ASSERT_EQUAL(symlink("absent.h", "absent.h"), 0);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	CU_ASSERT_EQUAL(unlink("absent.h"), 0);
+	/* There for one look, and gone at the end. */
+	observation = begin(false);
+	observed("open", "absent.h");
+	unit_write("absent.h", "");
+	observed("open", "absent.h");
+	CU_ASSERT_EQUAL(unlink("absent.h"), 0);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+}
+
+TEST(presences_that_end_are_noticed)
+{
+	struct drv_observation *observation = begin(false);
+
+	unit_write("there.h", "");
+	observed("open", "there.h");
+	CU_ASSERT_EQUAL(unlink("there.h"), 0);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	/* Away for one look. */
+	CU_ASSERT_EQUAL(mkdir("one", 0700), 0);
+	observation = begin(false);
+	observed("stat", "one");
+	CU_ASSERT_EQUAL(rename("one", "two"), 0);
+	observed("stat", "one");
+	CU_ASSERT_EQUAL(rename("two", "one"), 0);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	/* Another one for one look. */
+	CU_ASSERT_EQUAL(mkdir("other", 0700), 0);
+	observation = begin(false);
+	observed("stat", "one");
+	CU_ASSERT_EQUAL(rename("one", "two"), 0);
+	CU_ASSERT_EQUAL(rename("other", "one"), 0);
+	observed("stat", "one");
+	CU_ASSERT_EQUAL(rename("one", "other"), 0);
+	CU_ASSERT_EQUAL(rename("two", "one"), 0);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	/* Another one from then on. */
+	observation = begin(false);
+	observed("stat", "one");
+	CU_ASSERT_EQUAL(rename("one", "two"), 0);
+	CU_ASSERT_EQUAL(rename("other", "one"), 0);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+}
+
+TEST(what_is_read_and_then_written_has_changed)
+{
+	struct drv_observation *observation = begin(false);
+
+	unit_write("old", "text");
+	observed("open", "old");
+	observed("write", "old");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+}
+
+TEST(another_working_directory_is_noticed)
+{
+	struct drv_observation *observation = begin(false);
+
+	CU_ASSERT_EQUAL(mkdir("sub", 0700), 0);
+	CU_ASSERT_EQUAL(chdir("sub"), 0);	/* not by the driver */
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "directory-changed");
+	CU_ASSERT_EQUAL(chdir(".."), 0);
+}
+
+/* Made by another name than the one that it was looked for by. */
+TEST(what_it_made_is_known_by_any_name)
+{
+	struct drv_observation *observation = begin(false);
+
+	observed("open", "made");
+	observed("write", path_of(0, "made"));
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(count(), 0);
+	observation = begin(false);
+	observed("write", "made.too");
+	observed("open", path_of(0, "made.too"));
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(count(), 0);
+}
+
+TEST(who_looks_by_the_directorys_name_depends_on_it)
+{
+	CU_ASSERT_EQUAL(watch("getcwd", "absent.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, path_of(0, "absent.h")));
+}
+
+TEST(who_asks_for_the_directorys_name_depends_on_it)
+{
+	static const char *const ways[] = { "getcwd", "get_current_dir_name", "realpath-here" };
+
+	unit_write("there.h", "text");
+	/* Who asks and does not use it does not. */
+	CU_ASSERT_EQUAL(watch("realpath", "there.h"), CMN_OK);
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(watch(ways[i], "there.h"), CMN_OK);
+		CU_ASSERT(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
+		CU_ASSERT_EQUAL(watch(ways[i], "absent.h"), CMN_OK);
+		CU_ASSERT(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
+	}
+}
+
+/* What a driver looked for once in the process, as it was when it last looked. */
+TEST(settings_are_as_the_driver_saw_them_last)
+{
+	const char *path = path_of(0, "settings/file");
+	struct drv_observation *observation;
+
+	CU_ASSERT_EQUAL(watch("open", path), CMN_OK);
+	unit_write("settings/file", "text");
+	CU_ASSERT_EQUAL(watch("open", path), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, path));
+	/* Later builds depend on its content, of then. */
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, path));
+	unit_write("settings/file", "tixt");
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	/* They do not show that this build was seen. */
+	CU_ASSERT_EQUAL(watch("open", path), CMN_OK);
+	observation = begin(false);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, true), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
+	CU_ASSERT_EQUAL(unlink("settings/file"), 0);
+	CU_ASSERT_EQUAL(watch("open", path), CMN_OK);
+}
+
+TEST(what_is_no_setting_is_of_one_build)
+{
+	const char *header = path_of(0, "include/x.h"), *kept = path_of(1, "cache/x.cl_cache");
+	struct drv_observation *observation;
+
+	unit_write("include/x.h", "text");
+	/* In a directory that was looked at, as compilers look at those of headers. */
+	observation = begin(false);
+	observed("stat", path_of(2, "include"));
+	observed("open", header);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_FILE, header));
+	/* Of its cache. */
+	unit_write("cache/x.cl_cache", "text");
+	observation = begin_as(known_driver(), false);
+	observed("open", kept);
+	CU_ASSERT_EQUAL(end_text(observation, "source"), CMN_OK);
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_FILE, kept));
+	/* By a descriptor of a directory. */
+	unit_write("sub/there.h", "text");
+	CU_ASSERT_EQUAL(watch("openat-directory", "there.h"), CMN_OK);
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_FILE, path_of(2, "sub/there.h")));
+}
+
+TEST(the_same_looks_are_the_same_bytes)
+{
+	struct cmn_buffer bytes[2] = { { 0 }, { 0 } };
+
+	unit_write("a.h", "text");
+	unit_write("b.h", "text");
+	for (int i = 0; i < 2; i++) {
+		struct drv_observation *observation = begin(false);
+
+		observed("open", i ? "a.h" : "b.h");
+		observed("open", i ? "b.h" : "a.h");
+		CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+		cc_manifest_encode(manifest, &bytes[i]);
+	}
+	CU_ASSERT(cmn_view_equal(cmn_buffer_view(&bytes[0]), cmn_buffer_view(&bytes[1])));
+	cmn_buffer_release(&bytes[0]);
+	cmn_buffer_release(&bytes[1]);
+}
+
+/* As debug information has it, where an option names the directory as well. */
+TEST(the_working_directory_counts_by_its_name_and_as_a_place)
+{
+	struct drv_observation *observation = begin(false);
+	const struct drv_observer_text text = { .directory = true, .options = unit_dir() };
+	char place[4096];
+
+	observed("stat", unit_dir());
+	cc_manifest_free(manifest);
+	manifest = NULL;
+	CU_ASSERT_EQUAL(drv_observer_end(observation, &text, NULL, &manifest, &reason), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
+	(void)snprintf(place, sizeof(place), "%s/.", unit_dir());
+	CU_ASSERT(depends_on(CC_DEPENDENCY_PLACE, place));
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(chdir("/"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(chdir(unit_dir()), 0);
+}
+
+TEST(what_was_not_observed_is_not_known)
+{
+	struct drv_observation *observation = drv_observer_begin(&(struct drv_observer_request){
+		.driver = drv_driver_of("libother.so"), .libraries = { .address = (const void *)observed },
+		.switched_off = true,
+	});
+
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "observer-off");
+	CU_ASSERT_EQUAL(end_with(NULL, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "no-memory");
+	/* A file of its own is none that it looked for. */
+	observation = begin(false);
+	observed("write", "own");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, true), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
+}
+
+TEST(more_files_than_any_build_has_are_told)
+{
+	struct drv_observation *observation = begin(false);
+	char name[32];
+
+	for (int i = 0; i <= 65536; i++) {
+		(void)snprintf(name, sizeof(name), "absent-%d", i);
+		observed("open", name);
+	}
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "too-many-files");
+}
+
+/* A build within a build, as a driver's callback may begin: what each looks for is its own. */
+TEST(builds_within_builds_are_apart)
+{
+	struct drv_driver in_call = { .library = "libtest.so", .compiles_in_call = true };
+	struct drv_observation *outer = begin_as(&in_call, false), *inner = begin(false);
+
+	unit_write("there.h", "text");
+	observed("open", "there.h");
+	observed("write", "own");
+	CU_ASSERT_EQUAL(end_with(inner, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+	observed("open", "absent.h");
+	/* Made by this process: no dependency of either. */
+	observed("open", "own");
+	CU_ASSERT_EQUAL(end_with(outer, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(count(), 1);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "absent.h"));
+}
+
+/* Two that go on after the calls that began them: what this thread looks for may be either's. */
+TEST(builds_that_go_on_have_no_thread)
+{
+	struct drv_observation *one = begin(true), *two = begin(true);
+
+	unit_write("there.h", "text");
+	observed("open", "there.h");
+	CU_ASSERT_EQUAL(end_with(one, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+	CU_ASSERT_EQUAL(end_with(two, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+}
+
+TEST(a_link_that_is_looked_at_is_what_it_leads_to)
+{
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL(symlink("there.h", "link.h"), 0);
+	CU_ASSERT_EQUAL(symlink("absent.h", "dangling.h"), 0);
+	CU_ASSERT_EQUAL(watch("lstat", "link.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_SEEN, "link.h"));
+	CU_ASSERT_EQUAL(watch("lstat", "dangling.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "dangling.h"));
+}
+
+static void *look(void *path)
+{
+	observed("open", path);
+	return NULL;
+}
+
+/* Threads that build nothing, of a driver that compiles where it is called, and where that goes on. */
+TEST(other_threads_count_where_the_driver_uses_them)
+{
+	struct drv_driver in_call = { .library = "libtest.so", .compiles_in_call = true };
+
+	unit_write("there.h", "text");
+	for (int goes_on = 0; goes_on < 2; goes_on++) {
+		struct drv_observation *observation = begin_as(&in_call, goes_on);
+		pthread_t thread;
+
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, look, "there.h"), 0);
+		(void)pthread_join(thread, NULL);
+		CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+		CU_ASSERT_EQUAL(count(), (size_t)goes_on);
+	}
+}
+
+/* What a driver looked for by paths of its own counts for all later builds of the process. */
+int main(int argc, char **argv)
+{
+	return argc == 2 && observing_load(argv[1]) ? unit_run_apart() : 2;
+}

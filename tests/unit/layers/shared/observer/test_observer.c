@@ -1,0 +1,894 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_observer: what a library looks for is seen, in each way and however it
+ * was linked; what it makes is its own; what cannot be seen is known as such.
+ */
+#include "tests/unit/layers/shared/observer/observing.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/unit.h"
+
+static void *early;		/* a copy of the library, loaded before the first build */
+
+static const struct {
+	const char *how;
+	bool opens;
+} ways[] = {
+	{ "open", true }, { "openat", true }, { "fopen", true }, { "temporary", true },
+	{ "stat", false }, { "lstat", false }, { "fstatat", false }, { "statx", false },
+	{ "access", false }, { "faccessat", false }, { "realpath", false },
+	{ "statfs", false }, { "statvfs", false }, { "inotify", false },
+	{ "open_2", true }, { "openat_2", true }, { "freopen", true }, { "euidaccess", false },
+	{ "eaccess", false }, { "xstat", false }, { "fstatat-link", false }, { "readlink", false },
+	{ "readlinkat", false }, { "canonicalize", false },
+};
+
+TEST(each_way_of_looking_is_seen)
+{
+	unit_write("there.h", "text");
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		CU_ASSERT_EQUAL(watch(ways[i].how, "there.h"), CMN_OK);
+		CU_ASSERT(depends_on(ways[i].opens ? CC_DEPENDENCY_FILE : CC_DEPENDENCY_SEEN,
+				     "there.h"));
+		CU_ASSERT_EQUAL(watch(ways[i].how, "absent.h"), CMN_OK);
+		CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "absent.h"));
+		CU_ASSERT_EQUAL(watch(ways[i].how, "."), CMN_OK);
+		CU_ASSERT(depends_on(CC_DEPENDENCY_PLACE, "."));
+	}
+}
+
+static char mapped[2][8192];	/* how the library's pages are mapped: at the start, and now */
+
+static void read_mappings(char ret[8192])
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4500];
+
+	ret[0] = '\0';
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (strstr(line, library_path) && strlen(ret) + strlen(line) < 8192)
+			strcat(ret, line);
+	}
+	if (maps)
+		(void)fclose(maps);	/* only read */
+}
+
+/* What is read-only once it is relocated is so again. */
+TEST(pages_are_mapped_as_they_were)
+{
+	CU_ASSERT_EQUAL(watch("stat", "there.h"), CMN_OK);
+	read_mappings(mapped[1]);
+	CU_ASSERT_STRING_EQUAL(mapped[0], mapped[1]);
+	CU_ASSERT(strlen(mapped[0]) > 0);
+}
+
+TEST(nothing_looked_for_is_no_dependency)
+{
+	struct drv_observation *observation = begin(false);
+
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_PTR_NULL(manifest);
+	/* A source that includes something must have been looked at. */
+	CU_ASSERT_EQUAL(end_with(begin(false), NULL, true), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
+}
+
+TEST(a_path_below_a_descriptor_has_its_whole_name)
+{
+	char path[4096];
+
+	unit_write("sub/there.h", "text");
+	CU_ASSERT_EQUAL(watch("openat-directory", "there.h"), CMN_OK);
+	(void)snprintf(path, sizeof(path), "%s/sub/there.h", unit_dir());
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, path));
+}
+
+TEST(what_is_made_meanwhile_is_no_dependency)
+{
+	CU_ASSERT_EQUAL(watch("write", "own"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	CU_ASSERT_EQUAL(watch("cache", "cached"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	CU_ASSERT_EQUAL(watch("exchange", "exchanged"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	CU_ASSERT_EQUAL(watch("mkdir", "made-too"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	CU_ASSERT_EQUAL(watch("mkdtemp", ""), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	/* What was there before it was written is. */
+	unit_write("old", "text");
+	CU_ASSERT_EQUAL(watch("temporary", "old"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 1);
+	CU_ASSERT_EQUAL(watch("open-update", "old"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	CU_ASSERT_EQUAL(watch("fopen-update", "old"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+}
+
+/* What could not be written or moved was only looked for. */
+TEST(what_could_not_be_made_is_not_its_own)
+{
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL(watch("rename-nothing", "there.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+	CU_ASSERT_EQUAL(watch("write-nowhere", "absent/x.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "absent/x.h"));
+}
+
+TEST(calls_are_as_they_were)
+{
+	static char text[8192];
+
+	memset(text, '1', 4096);
+	memset(text + 4096, '2', 4096);
+	unit_write_bytes("two-pages", text, sizeof(text));
+	CU_ASSERT_EQUAL(watch("errno", "absent.h"), CMN_OK);
+	CU_ASSERT_EQUAL(watch("syscall-six", "two-pages"), CMN_OK);
+}
+
+/* Longer than any path: it cannot be found again. */
+TEST(a_path_that_is_too_long_is_told)
+{
+	char name[251], here[8192];
+
+	memset(name, 'd', 200);
+	name[200] = '\0';
+	while (getcwd(here, sizeof(here)) && strlen(here) < 3890) {
+		CU_ASSERT_EQUAL_FATAL(mkdir(name, 0700), 0);
+		CU_ASSERT_EQUAL_FATAL(chdir(name), 0);
+	}
+	memset(name, 'n', 250);
+	name[250] = '\0';
+	strcat(here, "/");
+	CU_ASSERT(strlen(here) + strlen(name) >= 4096);
+	CU_ASSERT_EQUAL(watch("openat-here", name), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "header-unreadable");
+}
+
+/* Whether the row has a pattern for the path. */
+static bool is_cached(const char *library, const char *path)
+{
+	const struct drv_driver *driver = drv_driver_of(library);
+
+	for (size_t i = 0; i < DRV_LISTS && driver->cached[i]; i++) {
+		if (fnmatch(driver->cached[i], path, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+TEST(names_in_caches_are_no_headers)
+{
+	static const char mesa[] = "libRusticlOpenCL.so.1", neo[] = "libigdrcl.so";
+	static const char sum[] = "0d050400b5460f4092d0391f76b9a6cad99e07a9ede385b62327fc7a604e60";
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "/home/me/.cache/mesa_shader_cache/af/%s.tmp", sum);
+	CU_ASSERT(is_cached(mesa, path));
+	path[strlen(path) - 4] = '\0';
+	CU_ASSERT(is_cached(mesa, path));
+	CU_ASSERT(is_cached(mesa, "/home/me/.cache/mesa_shader_cache/af"));
+	CU_ASSERT_FALSE(is_cached(mesa, "/home/me/.cache/mesa_shader_cache/af/face.h"));
+	CU_ASSERT_FALSE(is_cached(mesa, "/home/me/.cache/mesa_shader_cache"));
+	CU_ASSERT_FALSE(is_cached(mesa, "mesa_shader_cache/af"));
+	CU_ASSERT(is_cached(neo, "cl_cache/0123456789abcdef.cl_cache"));
+	CU_ASSERT_FALSE(is_cached(neo, "./my.cl_cache"));
+}
+
+TEST(what_cannot_be_told_is_said)
+{
+	static const struct {
+		const char *how, *path, *reason;
+	} rows[] = {
+		{ "list", ".", "directory-listed" }, { "time", "", "date" },
+		{ "syscall", "there.h", "system-call" }, { "process", "", "other-process" },
+		{ "chdir", ".", "directory-changed" }, { "readlink", "link", "header-unreadable" },
+		{ "open", "/proc/self/stat", "header-unreadable" },
+		{ "vfork", "", "other-process" }, { "spawn", "", "other-process" },
+		{ "system", "", "other-process" }, { "popen", "", "other-process" },
+		{ "clone", "", "other-process" }, { "words", "*.h", "other-process" },
+		{ "glob", "*.h", "directory-listed" }, { "ftw", ".", "directory-listed" },
+		{ "nftw", ".", "directory-listed" }, { "fts", ".", "directory-listed" },
+		{ "scandirat", ".", "directory-listed" }, { "getdents", ".", "directory-listed" },
+		{ "unwind", ".", "directory-listed" },
+		{ "xattr", "there.h", "header-unreadable" },
+		{ "handle", "there.h", "header-unreadable" },
+		{ "linkat", "there.h", "file-made" }, { "symlinkat", "there.h", "file-made" },
+		{ "ctime", "", "date" },
+		{ "open", "loop", "header-unreadable" }, { "stat", "loop", "header-unreadable" },
+		{ "readlinkat", "link", "header-unreadable" }, { "scandir", ".", "directory-listed" },
+		{ "fdopendir", ".", "directory-listed" }, { "gmtime", "", "date" },
+		{ "syscall-statx", "there.h", "system-call" }, { "spawn-path", "", "other-process" },
+		{ "fchdir", ".", "directory-changed" }, { "link", "there.h", "file-made" },
+		{ "symlink", "there.h", "file-made" }, { "stat", "/dev/ptmx", "header-unreadable" },
+	};
+
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL(symlink("there.h", "link"), 0);
+	CU_ASSERT_EQUAL(symlink("loop", "loop"), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		CU_ASSERT_EQUAL(watch(rows[i].how, rows[i].path), CMN_MISS);
+		CU_ASSERT_STRING_EQUAL(reason, rows[i].reason);
+		if (strcmp(reason, rows[i].reason) != 0)
+			(void)fprintf(stderr, "%s: %s\n", rows[i].how, reason);
+	}
+}
+
+TEST(devices_and_system_directories_are_no_files)
+{
+	CU_ASSERT_EQUAL(watch("open", "/dev/null"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	CU_ASSERT_EQUAL(watch("access", "/proc/self/fd"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	CU_ASSERT_EQUAL(mkfifo("fifo", 0600), 0);
+	CU_ASSERT_EQUAL(watch("stat", "fifo"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "header-unreadable");
+}
+
+TEST(a_file_that_changes_meanwhile_is_noticed)
+{
+	struct drv_observation *observation;
+
+	unit_write("there.h", "one");
+	observation = begin(false);
+	observed("open", "there.h");
+	unit_write("there.h", "two");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	/* Back again, with the same text: another time all the same. */
+	unit_write("there.h", "one");
+	observation = begin(false);
+	observed("open", "there.h");
+	unit_write("there.h", "two");
+	unit_write("there.h", "one");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	/* What appears after the look. */
+	observation = begin(false);
+	observed("open", "absent.h");
+	unit_write("absent.h", "");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+}
+
+TEST(names_of_one_file_are_told)
+{
+	struct drv_observation *observation;
+
+	unit_write("one/a.h", "text");
+	CU_ASSERT_EQUAL(symlink("one", "two"), 0);
+	observation = begin(false);
+	observed("open", "one/a.h");
+	observed("open", "two/a.h");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	/* Two files of equal text: `#pragma once` takes them as two. */
+	CU_ASSERT_EQUAL(unlink("two"), 0);
+	unit_write("two/a.h", "text");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+}
+
+TEST(what_is_loaded_meanwhile_is_seen)
+{
+	char command[8192];
+
+	/* A library of another name is another one for the dynamic linker. */
+	(void)snprintf(command, sizeof(command), "cp '%s' late.so", library_path);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	unit_write("there.h", "text");
+	for (int i = 0; i < 2; i++) {
+		CU_ASSERT_EQUAL(watch("load", "there.h"), CMN_OK);
+		CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+	}
+}
+
+/*
+ * One that was loaded before the first build, and is no compiler, is gone; another, which is one,
+ * lies at its address, as far as the dynamic linker likes that.
+ */
+TEST(what_lies_where_another_did_is_seen)
+{
+	char command[8192];
+
+	(void)snprintf(command, sizeof(command), "cp '%s' late.so", library_path);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+	if (early)
+		CU_ASSERT_EQUAL(dlclose(early), 0);
+	early = NULL;
+	CU_ASSERT_EQUAL(watch("load", "there.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+}
+
+struct looker {
+	const char *path;
+	atomic_bool ready;
+};
+
+static void *look_in_thread(void *data)
+{
+	struct looker *looker = data;
+
+	observed("open", looker->path);
+	return NULL;
+}
+
+TEST(threads_that_build_nothing_count)
+{
+	struct looker looker = { .path = "there.h" };
+	struct drv_observation *observation;
+	pthread_t thread;
+
+	unit_write("there.h", "text");
+	for (int goes_on = 0; goes_on < 2; goes_on++) {
+		observation = begin(goes_on);
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, look_in_thread, &looker), 0);
+		(void)pthread_join(thread, NULL);
+		CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+		CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+	}
+}
+
+static void *begin_in_thread(void *data)
+{
+	struct drv_observation **ret = data;
+
+	*ret = begin(false);
+	observed("open", "there.h");
+	return NULL;
+}
+
+TEST(a_thread_that_ends_leaves_its_build)
+{
+	struct drv_observation *observation = NULL;
+	pthread_t thread;
+
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, begin_in_thread, &observation), 0);
+	(void)pthread_join(thread, NULL);
+	CU_ASSERT_EQUAL(watch("open", "absent.h"), CMN_OK);
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+}
+
+static void look_at_signal(int number)
+{
+	(void)number;
+	observed("access", "handled.h");
+}
+
+/* A handler's look counts, or the build is not kept; whatever it interrupts. */
+TEST(a_signals_handler_may_look)
+{
+	const struct sigaction action = { .sa_handler = look_at_signal, .sa_flags = SA_RESTART };
+	const struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { { 0, 0 }, { 0, 0 } };
+
+	unit_write("handled.h", "text");
+	CU_ASSERT_EQUAL_FATAL(sigaction(SIGALRM, &action, NULL), 0);
+	for (int i = 0; i < 50; i++) {
+		struct drv_observation *observation = begin(false);
+		enum cmn_status status;
+
+		/* Memory is asked for by whoever notes, which the signal must not interrupt elsewhere. */
+		observed("access", "handled.h");
+		observed("access", "absent.h");
+		CU_ASSERT_EQUAL(setitimer(ITIMER_REAL, &often, NULL), 0);
+		for (int j = 0; j < 100; j++)
+			observed("access", j % 2 ? "handled.h" : "absent.h");
+		CU_ASSERT_EQUAL(setitimer(ITIMER_REAL, &never, NULL), 0);
+		status = end_with(observation, NULL, false);
+		CU_ASSERT(status == CMN_OK ? depends_on(CC_DEPENDENCY_SEEN, "handled.h") :
+					     strcmp(reason, "signal") == 0);
+	}
+	(void)signal(SIGALRM, SIG_IGN);	/* one may be on its way */
+}
+
+static void *build_in_thread(void *data)
+{
+	struct looker *looker = data;
+
+	for (int i = 0; i < 50; i++) {
+		struct drv_observation *observation = begin(false);
+		const struct drv_observer_text text = { .reads = false };
+		struct cc_manifest *own = NULL;
+		const char *why;
+
+		observed("open", looker->path);
+		if (drv_observer_end(observation, &text, NULL, &own, &why) != CMN_OK ||
+		    cc_manifest_count(own) != 1 ||
+		    strcmp(cc_manifest_get(own, 0).path, looker->path) != 0)
+			atomic_store(&looker->ready, false);
+		cc_manifest_free(own);
+	}
+	return NULL;
+}
+
+TEST(builds_of_threads_are_apart)
+{
+	struct looker lookers[4] = { { "a.h", true }, { "b.h", true }, { "c.h", true }, { "d.h", true } };
+	pthread_t threads[4];
+
+	for (size_t i = 0; i < 4; i++) {
+		unit_write(lookers[i].path, "text");
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, build_in_thread, &lookers[i]), 0);
+	}
+	for (size_t i = 0; i < 4; i++) {
+		(void)pthread_join(threads[i], NULL);
+		CU_ASSERT_TRUE(lookers[i].ready);
+	}
+}
+
+TEST(a_child_observes_for_itself)
+{
+	struct drv_observation *observation;
+	int status;
+	pid_t child;
+
+	unit_write("there.h", "text");
+	observation = begin(false);
+	child = fork();
+	if (child == 0) {
+		bool good = watch("open", "there.h") == CMN_OK &&
+			    depends_on(CC_DEPENDENCY_FILE, "there.h");
+
+		/* Its parent's is not known to it. */
+		good = good && end_with(observation, NULL, false) == CMN_MISS;
+		_exit(good && strcmp(reason, "other-process") == 0 ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_PTR_NULL(manifest);
+}
+
+TEST(children_observe_while_threads_build)
+{
+	struct looker lookers[2] = { { "a.h", true }, { "b.h", true } };
+	pthread_t threads[2];
+	int status;
+
+	for (size_t i = 0; i < 2; i++) {
+		unit_write(lookers[i].path, "text");
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, build_in_thread, &lookers[i]), 0);
+	}
+	for (int i = 0; i < 20; i++) {
+		pid_t child = fork();
+
+		/* Ends by a signal, since what the parent's threads had would be a leak of the child's. */
+		if (child == 0 && watch("open", "a.h") == CMN_OK &&
+		    depends_on(CC_DEPENDENCY_FILE, "a.h"))
+			(void)raise(SIGKILL);
+		if (child == 0)
+			_exit(1);
+		CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+		CU_ASSERT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		(void)pthread_join(threads[i], NULL);
+		CU_ASSERT_TRUE(lookers[i].ready);
+	}
+}
+
+/* A library of another name is another one for the dynamic linker. */
+static void load_early(void)
+{
+	char path[] = "/tmp/ckcache-early-XXXXXX", command[8192];
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return;
+	(void)close(fd);
+	(void)snprintf(command, sizeof(command), "cp '%s' '%s'", library_path, path);
+	if (system(command) == 0)
+		early = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	(void)unlink(path);
+}
+
+static uint64_t clock_behind;	/* ns */
+static _Atomic(const char *) looked_for_meanwhile;
+
+uint64_t __real_cmn_clock_realtime(void);
+uint64_t __wrap_cmn_clock_realtime(void);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+uint64_t __wrap_cmn_clock_realtime(void)
+{
+	return __real_cmn_clock_realtime() - clock_behind;
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	const char *path = atomic_exchange(&looked_for_meanwhile, NULL);
+
+	if (path)
+		observed("stat", path);
+	return __real_calloc(count, size);
+}
+
+/* Nobody can say whether it changes again. */
+TEST(a_file_of_the_future_is_told)
+{
+	unit_write("there.h", "text");
+	clock_behind = UINT64_C(3600000000000);
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	clock_behind = 0;
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+}
+
+/* As a signal's handler would that interrupts a note: what it looks for cannot be noted. */
+TEST(a_look_within_a_note_is_told)
+{
+	struct drv_observation *observation = begin(false);
+
+	looked_for_meanwhile = "unnoted.h";
+	observed("open", "absent.h");
+	CU_ASSERT_PTR_NULL(looked_for_meanwhile);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "signal");
+}
+
+static atomic_bool looking;
+
+static void *look_all_the_time(void *data)
+{
+	(void)data;
+	while (atomic_load(&looking))
+		observed("access", "absent.h");
+	return NULL;
+}
+
+/* Which holds the lock then, and is not in the child. */
+TEST(a_child_waits_for_no_thread_of_its_parent)
+{
+	struct drv_observation *observation = begin(false);
+	pthread_t thread;
+	int status = 0;
+
+	atomic_store(&looking, true);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, look_all_the_time, NULL), 0);
+	for (int i = 0; i < 60 && (i == 0 || status == SIGKILL); i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			(void)alarm(20);
+			drv_observer_drop(observation);
+			/* Ends by a signal, since what is its parent's would be a leak of the child's. */
+			if (watch("open", "absent.h") == CMN_OK)
+				(void)raise(SIGKILL);
+			_exit(1);
+		}
+		CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+	}
+	CU_ASSERT_EQUAL(status, SIGKILL);
+	atomic_store(&looking, false);
+	(void)pthread_join(thread, NULL);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define DEEPBIND 0	/* refused by their runtimes */
+#else
+#define DEEPBIND RTLD_DEEPBIND
+#endif
+
+/* It stays as it is, and nothing is believed from then on: in a child. */
+static int build_with_another_library(void)
+{
+	void *library = dlopen(OBSERVED_BLIND, RTLD_NOW | RTLD_LOCAL | DEEPBIND);
+	const int *calls = library ? dlsym(library, "blinding_calls") : NULL;
+
+	if (!calls)
+		return 1;
+	observed = (observed_fn)dlsym(library, "observed_do");
+	observed("eaccess", "absent.h");
+	if (watch("eaccess", "absent.h") != CMN_MISS || strcmp(reason, "observer-blind") != 0)
+		return 2;
+	return *calls == 2 ? 0 : 3;
+}
+
+/* The same where it comes with the build. */
+static int build_while_another_library_comes(void)
+{
+	struct drv_observation *observation = begin(false);
+	void *library = dlopen(OBSERVED_BLIND, RTLD_NOW | RTLD_LOCAL | DEEPBIND);
+
+	observed = library ? (observed_fn)dlsym(library, "observed_do") : NULL;
+	if (!observed)
+		return 1;
+	observed("eaccess", "absent.h");
+	return end_with(observation, NULL, false) == CMN_MISS &&
+	       strcmp(reason, "observer-blind") == 0 ? 0 : 2;
+}
+
+TEST(functions_of_other_libraries_are_left_alone)
+{
+	static int (*const builds[])(void) = {
+		build_with_another_library, build_while_another_library_comes,
+	};
+
+	for (size_t i = 0; DEEPBIND && i < sizeof(builds) / sizeof(builds[0]); i++) {
+		int status;
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(builds[i]());
+		CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+		CU_ASSERT_EQUAL(status, 0);
+	}
+}
+
+void observed_do(const char *how, const char *path);	/* of a library that this program is linked with */
+static observed_fn observed_through, observed_driver, observed_compiler;	/* of others that are there from the start */
+
+static __typeof__(drv_observer_begin) *copy_begin;	/* of a library that has an observer, too */
+static __typeof__(drv_observer_end) *copy_end;
+
+static observed_fn load(const char *path, const char *name)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	return library ? (observed_fn)dlsym(library, name) : NULL;
+}
+
+static bool load_copy(void)
+{
+	void *library = dlopen(OBSERVER_COPY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return false;
+	copy_begin = (__typeof__(copy_begin))dlsym(library, "observer_copy_begin");
+	copy_end = (__typeof__(copy_end))dlsym(library, "observer_copy_end");
+	return copy_begin && copy_end;
+}
+
+static struct drv_observation *begin_at(const struct drv_driver *driver, const void *address)
+{
+	return drv_observer_begin(&(struct drv_observer_request){ .driver = driver, .libraries = { .address = address } });
+}
+
+TEST(what_a_driver_is_linked_with_is_seen)
+{
+	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
+						       (const void *)observed_through);
+
+	unit_write("there.h", "text");
+	observed_through("open", "there.h");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+}
+
+TEST(a_compiler_that_was_there_is_seen)
+{
+	struct drv_observation *observation = begin_at(drv_driver_of("libamdocl64.so"),
+						       (const void *)observed_driver);
+
+	unit_write("there.h", "text");
+	observed_compiler("open", "there.h");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+}
+
+static void *look_in_thread_by_the_programs_library(void *path)
+{
+	observed_do("open", path);
+	return NULL;
+}
+
+/* What other threads look for by its libraries is its own affair, though a driver is linked with them. */
+TEST(what_the_program_looks_for_does_not_count)
+{
+	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
+						       (const void *)observed_through);
+	pthread_t thread;
+
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, look_in_thread_by_the_programs_library,
+					     "there.h"), 0);
+	(void)pthread_join(thread, NULL);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+}
+
+void another_layer_looks(const char *path);	/* of a library that has an observer of another version */
+
+/* It is neither asked to observe, nor are its own calls a driver's. */
+TEST(a_layer_of_another_version_is_left_alone)
+{
+	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
+						       (const void *)another_layer_looks);
+
+	unit_write("there.h", "text");
+	another_layer_looks("there.h");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+}
+
+/* Each slot leads to one of them: all use that. */
+TEST(copies_share_the_first_ones_observer)
+{
+	const struct drv_observer_text text = { .reads = true };
+	struct drv_observation *observation;
+
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+	cc_manifest_free(manifest);
+	manifest = NULL;
+	observation = copy_begin(&(struct drv_observer_request){
+		.driver = drv_driver_of("libother.so"),
+		.libraries = { .address = (const void *)observed },
+	});
+	observed("open", "there.h");
+	CU_ASSERT_EQUAL(copy_end(observation, &text, NULL, &manifest, &reason), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+}
+
+/* In a child, since nobody forgets them. */
+static int build_with_many_drivers(void)
+{
+	for (int i = 0; i < 20; i++) {
+		struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
+							       (const char *)observed + i);
+
+		if (end_with(observation, NULL, false) != CMN_OK)
+			return strcmp(reason, "observer-blind") == 0 && i >= 4 ? 0 : 1;
+	}
+	return 2;
+}
+
+TEST(more_drivers_than_any_machine_has_are_told)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(build_with_many_drivers());
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
+}
+
+/* As drivers have it: a lock around forks, under which they look for files and symbols, also while they fork. */
+static pthread_mutex_t of_driver = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool forks_watched;
+
+static void before_fork(void)
+{
+	if (!atomic_load(&forks_watched))
+		return;
+	(void)pthread_mutex_lock(&of_driver);
+	observed("access", "absent.h");
+	(void)dlsym(RTLD_DEFAULT, "nothing_of_that_name");
+}
+
+static void after_fork(void)
+{
+	if (atomic_load(&forks_watched))
+		(void)pthread_mutex_unlock(&of_driver);
+}
+
+static void *look_under_the_drivers_lock(void *data)
+{
+	while (atomic_load(&looking)) {
+		struct drv_observation *observation = begin(false);
+		struct cc_manifest *own = NULL;
+		const struct drv_observer_text text = { .reads = false };
+		const char *why;
+
+		(void)pthread_mutex_lock(&of_driver);
+		observed("access", "absent.h");
+		(void)pthread_mutex_unlock(&of_driver);
+		(void)!drv_observer_end(observation, &text, NULL, &own, &why);
+		cc_manifest_free(own);
+	}
+	return data;
+}
+
+TEST(forks_wait_for_no_observer)
+{
+	struct drv_observation *observation;
+	pthread_t thread;
+	int status = SIGKILL;
+
+	atomic_store(&looking, true);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, look_under_the_drivers_lock, NULL), 0);
+	observation = begin(false);
+	atomic_store(&forks_watched, true);
+	(void)alarm(60);	/* else it would be for ever */
+	for (int i = 0; i < 300 && status == SIGKILL; i++) {
+		pid_t child = fork();
+
+		if (child == 0)
+			(void)raise(SIGKILL);
+		CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+	}
+	(void)alarm(0);
+	atomic_store(&forks_watched, false);
+	CU_ASSERT_EQUAL(status, SIGKILL);
+	atomic_store(&looking, false);
+	(void)pthread_join(thread, NULL);
+	drv_observer_drop(observation);
+}
+
+/* Last, as what it leaves is a dependency of later builds. As LLVM looks whether $PWD is the working directory. */
+TEST(the_working_directory_counts_where_its_name_is_used)
+{
+	struct drv_observation *observation;
+	char path[4096];
+
+	CU_ASSERT_EQUAL(watch("stat", unit_dir()), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 0);
+	unit_write("there.h", "text");
+	(void)snprintf(path, sizeof(path), "%s/there.h", unit_dir());
+	observation = begin(false);
+	observed("stat", unit_dir());
+	observed("open", path);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
+	/* Not where the application has it from itself. */
+	observation = begin(false);
+	observed("stat", unit_dir());
+	observed("open", path);
+	CU_ASSERT_EQUAL(end_with(observation, path, false), CMN_OK);
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_PLACE, unit_dir()));
+}
+
+/* Likewise. */
+TEST(settings_count_for_later_builds)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/deep/settings", unit_dir());
+	CU_ASSERT_EQUAL(watch("access", path), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, path));
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, path));
+	unit_write("deep/settings", "");
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	CU_ASSERT_EQUAL(unlink("deep/settings"), 0);
+	/* What the application names is none of the driver's. */
+	(void)snprintf(path, sizeof(path), "%s/named/x.h", unit_dir());
+	{
+		struct drv_observation *observation = begin(false);
+
+		observed("open", path);
+		path[strlen(path) - 4] = '\0';
+		CU_ASSERT_EQUAL(end_with(observation, path, false), CMN_OK);
+	}
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	strcat(path, "/x.h");
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_ABSENT, path));
+}
+
+int main(int argc, char **argv)
+{
+	observed_through = load(OBSERVED_THROUGH, "observed_through");
+	observed_driver = load(OBSERVED_DRIVER, "observed_do");
+	observed_compiler = load(OBSERVED_COMPILER, "observed_do");
+	if (argc != 2 || !observing_load(argv[1]) || !load_copy() || !observed_through ||
+	    !observed_compiler)
+		return 2;
+	read_mappings(mapped[0]);
+	load_early();
+	/* Before the observer's own. */
+	if (pthread_atfork(before_fork, after_fork, after_fork) != 0)
+		return 2;
+	return unit_run(NULL);
+}
