@@ -308,7 +308,9 @@ run_valgrind()
 		test=$(basename "$source" .c)
 		echo "$test"
 		argument=
-		[ "$test" != test_observer ] || argument=$base-gcc/lib/libobserved_now.so
+		case $test in
+		test_observer | test_dependencies) argument=$base-gcc/lib/libobserved_now.so ;;
+		esac
 		# shellcheck disable=SC2086  # one, or none
 		valgrind --quiet --error-exitcode=9 --leak-check=full \
 			--errors-for-leak-kinds=definite --suppressions=tests/valgrind.supp \
