@@ -127,13 +127,19 @@ static enum cmn_status compare_account(struct verification *verification, int ro
 
 static enum cmn_status verify_account(struct verification *verification, int root_fd)
 {
-	enum cmn_status status = CMN_OK;
-	bool certain = false, corrects = !verification->cache->config.read_only;
+	bool certain = false, corrects = false;
+	enum cmn_status status;
 	int fd = -1;
 
+	/* Without the lock, whose file may have to be made, while nothing is to be corrected. */
+	status = compare_account(verification, root_fd, corrects, &certain);
+	if (status != CMN_OK || verification->cache->config.read_only ||
+	    (verification->account == verification->counted &&
+	     (verification->has_account || !verification->counted)))
+		return status;
 	/* An evictor corrects it, too. */
-	if (corrects)
-		corrects = cc_evict_lock(root_fd, tool_lock_until(), &fd) != CMN_BUSY;
+	corrects = cc_evict_lock(root_fd, tool_lock_until(), &fd) != CMN_BUSY;
+	certain = false;
 	for (int i = 0; i < ACCOUNT_TRIES && status == CMN_OK && !certain && !verification->corrected; i++)
 		status = compare_account(verification, root_fd, corrects, &certain);
 	if (fd >= 0)
