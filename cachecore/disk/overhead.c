@@ -13,6 +13,7 @@
 #include "cachecore/record/history_file.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/recipes.h"
+#include "cachecore/record/stats.h"
 #include "cachecore/record/stats_log.h"
 #include "cachecore/record/usage.h"
 #include "common/descriptor.h"

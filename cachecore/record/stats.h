@@ -16,23 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cachecore/record/counters.h"
 #include "common/status.h"
 
 #define CC_STATS_NAME "stats.txt"
-
-enum cc_counter {
-	CC_HITS_MEMORY,
-	CC_HITS_DISK,
-	CC_MISSES,
-	CC_STORES,
-	CC_DEFERRED,		/* of the misses: left to ckcache replay */
-	CC_ERRORS,		/* damaged entries, refused binaries, failed writes */
-	CC_COMPILE_NS_SPENT,	/* in the driver, on misses */
-	CC_COMPILE_NS_SAVED,	/* build time of what was hit, less what the hit took */
-	CC_COUNTER_COUNT,
-};
-
-const char *cc_counter_name(enum cc_counter counter);	/* as in stats.txt: "hits_memory", … */
 
 struct cc_stats;
 struct cc_stats *cc_stats_new(void);	/* NULL: out of memory */

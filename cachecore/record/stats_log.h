@@ -16,8 +16,10 @@
 #ifndef CACHECORE_RECORD_STATS_LOG_H
 #define CACHECORE_RECORD_STATS_LOG_H
 
-#include "cachecore/record/stats.h"
+#include "cachecore/record/counters.h"
 #include "cachecore/record/usage.h"
+#include "common/bytes.h"
+#include "common/status.h"
 
 #define CC_STATS_LOG_NAME "stats.log"
 #define CC_STATS_LOG_RECORD 512

@@ -11,6 +11,7 @@ stands in a header, to be compiled into its callers, does not count. BOUNDS: the
 "90,18,14". --list also prints the calls.
 """
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -95,6 +96,7 @@ def measure(part, names, show):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--ckcache", required=True)
     parser.add_argument("--driver", required=True)
     parser.add_argument("--layer", help="what the loader is told, where that is not LIBRARY")
     parser.add_argument("api", choices=HOOKS)
@@ -111,10 +113,11 @@ def main():
         for _ in range(2):
             subprocess.run(command, env=env, cwd=work, check=True, stdout=subprocess.DEVNULL,
                            timeout=60)
-        with open(os.path.join(work, "cache", "stats.txt"), encoding="ascii") as stats:
-            counts = dict(line.split() for line in stats if len(line.split()) == 2)
+        env_of_stats = {name: env[name] for name in ("PATH", "HOME", "CKCACHE_DIR")}
+        counts = json.loads(subprocess.check_output([options.ckcache, "stats", "--json"],
+                                                    env=env_of_stats))
         threads = list(read_calls(env["HIT_PATH_CALLS"]))
-    if counts.get("hits_disk") != "1" or counts.get("misses") != "1":
+    if counts["hits_disk"] != 1 or counts["misses"] != 1:
         sys.exit("%s: the second run was no hit on disk: %s" % (options.api, counts))
     names = names_of(options.library, sorted({call[0] for calls in threads for call in calls}))
     threads = [[call for call in calls if call[0] in names] for calls in threads]

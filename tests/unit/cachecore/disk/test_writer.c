@@ -332,10 +332,8 @@ TEST(history_stays_within_a_quarter_of_the_bound)
 {
 	static const char block[200000];
 	const struct cc_history_note note = { .kind = CC_HISTORY_BYPASS, .reason = "time" };
-	struct bench bench;
 	struct stat info;
 
-	bench_open(&bench);
 	bench.config.max_size = 400000;
 	CU_ASSERT_EQUAL_FATAL(mkdir("cache", 0700), 0);
 	unit_write_bytes("cache/" CC_HISTORY_NAME, block, sizeof(block));
@@ -343,7 +341,6 @@ TEST(history_stays_within_a_quarter_of_the_bound)
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_EQUAL(stat("cache/" CC_HISTORY_NAME, &info), 0);
 	CU_ASSERT_TRUE(info.st_size > 0 && info.st_size < 10000);
-	bench_close(&bench);
 }
 
 TEST(touches_mark_entries_as_used)
