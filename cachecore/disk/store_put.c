@@ -18,7 +18,6 @@
 #include "cachecore/disk/store_internal.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
-#include "common/env.h"
 #include "common/file.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -560,19 +559,6 @@ out:
 	release_leaf(&held);
 }
 
-/* What an access time's file has; UINT64_MAX: no number. */
-static uint64_t read_access_ns(int fd)
-{
-	char text[24];
-	ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
-	uint64_t ns;
-
-	if (got < 2 || text[got - 1] != '\n')
-		return UINT64_MAX;
-	text[got - 1] = '\0';
-	return cmn_env_parse_number(text, 0, UINT64_MAX, &ns) == CMN_OK ? ns : UINT64_MAX;
-}
-
 /*
  * In place, not by a new file: it needs no lock and no free block, and a
  * number torn by a crash only means "used when it was written". Not more than
@@ -588,20 +574,21 @@ static bool touch_file(int leaf_fd, unsigned int n)
 	int fd, len;
 
 	cc_leaf_name(CC_LEAF_ACCESS, n, name);
-	fd = cmn_descriptor_open(leaf_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	/* Not opened for writing before: on overlayfs that copies the directory to the upper layer. */
+	if (cc_number_file_read(leaf_fd, name, &last) == CMN_OK && last <= now &&
+	    now - last < NS_PER_S)
+		return true;
+	fd = cmn_descriptor_open(leaf_fd, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return false;
 	/* What has a second name is a backup's, too. */
 	done = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink <= 1;
-	last = done ? read_access_ns(fd) : 0;
-	if (done && (last > now || now - last >= NS_PER_S)) {
-		len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
-		/* Cut after writing: never empty, which would look unused to an evictor. */
-		done = cmn_descriptor_is_ours(fd) &&
-		       cmn_file_write_at(fd, text, (size_t)len, 0) == len &&
-		       (info.st_size <= len ||
-			(cmn_descriptor_is_ours(fd) && ftruncate(fd, len) == 0));
-	}
+	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
+	/* Cut after writing: never empty, which would look unused to an evictor. */
+	done = done && cmn_descriptor_is_ours(fd) &&
+	       cmn_file_write_at(fd, text, (size_t)len, 0) == len &&
+	       (info.st_size <= len ||
+		(cmn_descriptor_is_ours(fd) && ftruncate(fd, len) == 0));
 	(void)cmn_descriptor_close(fd);	/* best effort */
 	return done;
 }

@@ -9,13 +9,13 @@
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <link.h>
-#include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+
+#include "common/bytes.h"
 
 #define MAX_DIRECTORIES 1024	/* a long LD_LIBRARY_PATH has 50 */
 
@@ -34,24 +34,22 @@ static const char *const built_in[][5] = {
 	{ "/usr/lib" },
 };
 
-/* printf's a path; an empty one is the working directory. */
-__attribute__((format(printf, 2, 3)))
-static enum cmn_status add(struct drv_search_directories *list, const char *format, ...)
+/* Takes the path; an empty one is the working directory. */
+static enum cmn_status add(struct drv_search_directories *list, struct cmn_buffer *text)
 {
 	struct drv_search_directory *added = &list->items[list->count];
+	char *path = cmn_buffer_take_string(text);
 	struct stat info;
-	va_list arguments;
 	bool known = false;
-	char *path;
-	int len;
+	size_t len;
 
-	if (list->count == MAX_DIRECTORIES)
-		return CMN_MISS;
-	va_start(arguments, format);
-	len = vasprintf(&path, format, arguments);
-	va_end(arguments);
-	if (len < 0)
+	if (!path)
 		return CMN_ERR_NOMEM;
+	if (list->count == MAX_DIRECTORIES) {
+		free(path);
+		return CMN_MISS;
+	}
+	len = strlen(path);
 	while (len > 1 && path[len - 1] == '/')
 		path[--len] = '\0';
 	/* What is no directory, or may not be looked at, ld.so passes over. */
@@ -67,6 +65,15 @@ static enum cmn_status add(struct drv_search_directories *list, const char *form
 	}
 	free(path);
 	return known || added->path ? CMN_OK : CMN_ERR_NOMEM;
+}
+
+static enum cmn_status add_inside(struct drv_search_directories *list, const char *directory,
+				  const char *name)
+{
+	struct cmn_buffer path = { 0 };
+
+	cmn_buffer_printf(&path, "%s/%s", directory, name);
+	return add(list, &path);
 }
 
 /*
@@ -89,14 +96,14 @@ static enum cmn_status add_variants(struct drv_search_directories *list, size_t 
 
 		for (size_t j = 0; status == CMN_OK && j < count; j++) {
 			if (names[j])
-				status = add(list, "%s/%s", path, names[j]);
+				status = add_inside(list, path, names[j]);
 		}
 		directory = is_hwcaps ? opendir(path) : NULL;
 		if (is_hwcaps && !directory)
 			status = CMN_MISS;
 		while (directory && status == CMN_OK && (entry = readdir(directory))) {
 			if (entry->d_name[0] != '.')
-				status = add(list, "%s/%s", path, entry->d_name);
+				status = add_inside(list, path, entry->d_name);
 		}
 		if (directory)
 			(void)closedir(directory);	/* only read from */
@@ -126,11 +133,13 @@ static enum cmn_status add_all(struct drv_search_directories *list, const Dl_ser
 {
 	unsigned int before_cache = info->dls_cnt - count_built_in(info);
 	enum cmn_status status = before_cache < info->dls_cnt ? CMN_OK : CMN_MISS;
+	struct cmn_buffer path = { 0 };
 
 	for (unsigned int i = 0; status == CMN_OK && i < info->dls_cnt; i++) {
 		if (i == before_cache)
 			list->before_cache = list->count;
-		status = add(list, "%s", info->dls_serpath[i].dls_name);
+		cmn_buffer_append_text(&path, info->dls_serpath[i].dls_name);
+		status = add(list, &path);
 	}
 	list->ordered = list->count;
 	return status == CMN_OK ? add_variants(list, 0) : status;
@@ -214,6 +223,7 @@ enum cmn_status drv_search_directories_add_run_path(struct drv_search_directorie
 
 	for (const char *end; run_path && status == CMN_OK; run_path = *end ? end + 1 : NULL) {
 		const char *rest = run_path;
+		struct cmn_buffer path = { 0 };
 		size_t len = 0;		/* of the file's directory; the root keeps its slash */
 
 		end = strchrnul(run_path, ':');
@@ -230,7 +240,9 @@ enum cmn_status drv_search_directories_add_run_path(struct drv_search_directorie
 		/* Other tokens are ld.so's own. */
 		if (memchr(rest, '$', (size_t)(end - rest)))
 			return CMN_MISS;
-		status = add(list, "%.*s%.*s", (int)len, file, (int)(end - rest), rest);
+		cmn_buffer_append(&path, file, len);
+		cmn_buffer_append(&path, rest, (size_t)(end - rest));
+		status = add(list, &path);
 	}
 	return status == CMN_OK ? add_variants(list, from) : status;
 }
