@@ -192,11 +192,13 @@ static void write_tasks(struct cc_history *history, int fd)
 void cc_history_write(struct cc_history *history, const char *root)
 {
 	int root_fd = -1, fd;
+	struct stat info;
 	uint64_t id;
 
 	if (history->tasks && cc_root_make(root, &root_fd) == CMN_OK &&
 	    cc_history_open(root_fd, &fd, &id) == CMN_OK) {
-		if (history->id != id)
+		/* One that is empty is new, and may have the inode of one that was removed. */
+		if (history->id != id || fstat(fd, &info) < 0 || info.st_size == 0)
 			memset(history->known, 0, sizeof(history->known));
 		history->id = id;
 		write_tasks(history, fd);

@@ -388,7 +388,8 @@ enum cmn_status cc_stats_zero(const char *root)
 	status = cmn_file_lock(fd, cmn_clock_monotonic() + LOCK_WAIT_NS);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && status == CMN_OK; i++) {
 		if (unlinkat(fd, names[i], 0) < 0 && errno != ENOENT)
-			status = cmn_status_from_errno(errno);
+			status = errno == EISDIR ? cmn_file_make_way(fd, names[i]) :
+						   cmn_status_from_errno(errno);
 	}
 	cc_root_unlock(fd);
 	return status;
@@ -520,6 +521,8 @@ static enum cmn_status merge(struct cc_stats *taken, int root_fd, struct cc_usag
 	/* It is replaced by one; what merely failed to be read is not. */
 	if (is_no_file_of_counts(status))
 		status = CMN_OK;
+	if (status == CMN_OK && !is_no_file_of_counts(log_status))
+		status = log_status;
 	if (status != CMN_OK)
 		goto out;
 	/* Twice: without a sync the file may lose its end, and more than its end. */

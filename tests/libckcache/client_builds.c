@@ -236,3 +236,19 @@ SCENARIO(children)
 	CHECK(build(client, desc, api_options) == CKCACHE_ORIGIN_MEMORY);
 	api->desc_free(desc);
 }
+
+SCENARIO(two_of_one)
+{
+	const struct ckcache_program two[2] = {
+		api_program(api_text, "-DVALUE=1"), api_program(api_text, "-DVALUE=2"),
+	};
+	struct ckcache_desc *desc = api_desc_of(client, 2, two);
+	cl_program programs[2] = { 0 };
+	enum ckcache_origin origin;
+
+	WANT(CKCACHE_OK, api->opencl_build(desc, NULL, programs, &origin));
+	CHECK(origin == CKCACHE_ORIGIN_BUILT);
+	CHECK(clReleaseProgram(programs[0]) == CL_SUCCESS);
+	CHECK(clReleaseProgram(programs[1]) == CL_SUCCESS);
+	api->desc_free(desc);
+}

@@ -316,3 +316,17 @@ TEST(what_the_driver_may_have_had_otherwise_is_not_stored)
 		}
 	}
 }
+
+/* The key of the second program was made before the compiler came, too. */
+TEST(a_compiler_that_came_with_the_first_program_is_not_in_the_seconds_key)
+{
+	if (!driver_is("stub"))
+		return;
+	EACH_WAY(way) {
+		way_begin(way);
+		driver_setenv("CKCACHE_DIR", driver_cache());
+		driver_stub_setting("STUB_LATE_LIBRARY", PASSING_LIBRARY);
+		GOOD(way, "two_of_one");
+		CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	}
+}

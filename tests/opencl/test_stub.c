@@ -449,6 +449,18 @@ TEST(a_link_that_runs_out_of_memory_is_tried_again)
 	CU_ASSERT_EQUAL(driver_stats().entries, 3);
 }
 
+/* Nothing is linked again of what was only made for the try before. */
+TEST(a_link_of_originals_that_runs_out_of_memory_is_tried_again)
+{
+	struct outcome bare, layered;
+
+	run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
+	bare = CLIENT(BARE, "link-two", "-DONE=1", "-DTWO=1", "-cl-mad-enable");
+	driver_stub_setting("STUB_LINK_NO_MEMORY", "2");
+	layered = CLIENT(LAYERED, "link-two", "-DONE=1", "-DTWO=1", "-cl-mad-enable");
+	CU_ASSERT(outcome_good(&bare) && outcome_same(&bare, &layered));
+}
+
 /* As a failed build: there is nothing whose capture could be deferred. */
 TEST(a_failed_link_is_a_miss_whatever_is_deferred)
 {
@@ -756,6 +768,16 @@ TEST(only_failures_of_the_source_are_remembered)
 		driver_stub_setting("STUB_FAIL_LOG", rows[i].log);
 		CU_ASSERT_EQUAL(built_by("failing-again"), rows[i].built);
 	}
+}
+
+/* Also where it came with a call that nothing is kept of. */
+TEST(a_compiler_that_came_with_an_uncached_link_is_noticed)
+{
+	driver_stub_setting("STUB_LATE_LINKER", PASSING_LIBRARY);
+	CU_ASSERT_EQUAL(built_by("built-after-a-link"), 1);
+	CU_ASSERT_EQUAL(driver_bypasses("link-callback"), 1);
+	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 1);
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);	/* the compiled object */
 }
 
 /* What comes with a build may be its compiler: then the key did not have it. */

@@ -142,10 +142,13 @@ out:
 	return code;
 }
 
-/* A writer that is at a leaf is waited for: its entry goes too. */
+/*
+ * A writer that is at a leaf is waited for: its entry goes too. CMN_BUSY also: the account stays
+ * locked, and is too high by this leaf until the next eviction counts.
+ */
 static enum cmn_status clear_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
 {
-	enum cmn_status status = cc_leaf_lock(leaf_fd, tool_lock_until());
+	enum cmn_status status = cc_leaf_lock(leaf_fd, tool_lock_until()), counted = CMN_OK;
 	struct amount *removed = ctx;
 	struct cc_leaf_scan scan;
 	uint64_t all = 0;
@@ -165,13 +168,14 @@ static enum cmn_status clear_leaf(void *ctx, int root_fd, const char *path, int 
 		if (scan.present[CC_LEAF_SRC] >> n & 1)
 			all += freed;
 	}
-	/* Before others may count here. Too much in the account the next eviction finds. */
+	/* Before others may count here. */
 	if (all)
-		(void)!cc_account_add(root_fd, -(int64_t)all, tool_lock_until());
+		counted = cc_account_add(root_fd, -(int64_t)all, tool_lock_until());
 	cc_leaf_sweep(leaf_fd, status == CMN_OK);
 	cc_leaf_prune(root_fd, path);
 	terminal_progress("clear", removed->entries, 0);
-	return CMN_OK;
+	/* Waiting as long at each leaf would take hours. */
+	return counted == CMN_BUSY ? CMN_BUSY : CMN_OK;
 }
 
 static enum cmn_status clear_root(const char *root, struct amount *removed)
@@ -180,16 +184,18 @@ static enum cmn_status clear_root(const char *root, struct amount *removed)
 	enum cmn_status status;
 	uint64_t left = 0;
 	int fd = -1, evict_fd = -1;
-	bool busy;
+	bool busy, alone;
 
 	status = cc_root_open(root, &fd);
 	if (status == CMN_MISS)
 		return CMN_OK;
 	if (status != CMN_OK)
 		return status;
+	/* Else an evictor would count what goes meanwhile. */
+	alone = cc_evict_lock(fd, tool_lock_until(), &evict_fd) != CMN_BUSY;
 	status = cc_leaf_walk(fd, true, clear_leaf, removed);
 	/* What killed writers left in the account; where another counts, it does that. */
-	if (status == CMN_OK && cc_evict_lock(fd, tool_lock_until(), &evict_fd) != CMN_BUSY) {
+	if (status == CMN_OK && alone) {
 		cc_account_mark(fd, &before);
 		status = cc_account_count(fd, &left, &busy);
 		if (status == CMN_OK)

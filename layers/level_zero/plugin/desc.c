@@ -237,6 +237,16 @@ enum ckcache_status lz_ckcache_desc_new(ze_driver_handle_t driver, ze_context_ha
 	return CKCACHE_OK;
 }
 
+struct drv_library_epoch lz_desc_epoch(struct lz_desc *desc)
+{
+	struct drv_library_epoch epoch;
+
+	(void)pthread_mutex_lock(&desc->base.lock);	/* a default mutex cannot fail here */
+	epoch = desc->epoch;
+	(void)pthread_mutex_unlock(&desc->base.lock);
+	return epoch;
+}
+
 /* All keys have the same driver, device and environment. */
 bool lz_desc_holds(struct lz_desc *desc)
 {

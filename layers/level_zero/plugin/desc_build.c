@@ -194,6 +194,7 @@ static enum ckcache_status construct(struct lz_desc *desc, struct order *order,
 		enum ckcache_status status;
 
 		drv_course_begin(&one.course);
+		one.course.epoch = lz_desc_epoch(desc);
 		from = obtain(&one, order);
 		status = status_of_build(one.result);
 		if (status == CKCACHE_OK && order->blob && !add_to_blob(&one, order->blob))

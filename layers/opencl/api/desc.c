@@ -234,6 +234,16 @@ enum ckcache_status ocl_ckcache_desc_new(cl_context context, cl_device_id device
 	return CKCACHE_OK;
 }
 
+struct drv_library_epoch ocl_desc_epoch(struct ocl_desc *desc)
+{
+	struct drv_library_epoch epoch;
+
+	(void)pthread_mutex_lock(&desc->base.lock);	/* a default mutex cannot fail here */
+	epoch = desc->epoch;
+	(void)pthread_mutex_unlock(&desc->base.lock);
+	return epoch;
+}
+
 /* All keys have the same devices and environment. */
 bool ocl_desc_holds(struct ocl_desc *desc)
 {

@@ -34,6 +34,8 @@ struct ocl_desc_program {
 
 /* Whether environment and compiler are what they were when it was made. */
 bool ocl_desc_holds(struct ocl_desc *desc);
+/* When its keys were last known to hold: what was loaded since may not be in them. */
+struct drv_library_epoch ocl_desc_epoch(struct ocl_desc *desc);
 /* desc if it is of OpenCL programs, else NULL. */
 struct ocl_desc *ocl_desc_of(struct ckcache_desc *desc);
 

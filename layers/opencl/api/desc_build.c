@@ -230,6 +230,7 @@ static enum ckcache_status construct(struct ocl_desc *desc, struct order *order,
 		enum ckcache_status status;
 
 		drv_course_begin(&one.course);
+		one.course.epoch = ocl_desc_epoch(desc);
 		from = obtain(&one, order);
 		status = status_of_build(&one);
 		if (status == CKCACHE_OK && order->blob && !add_to_blob(&one, order->blob))

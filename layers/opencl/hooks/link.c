@@ -151,6 +151,7 @@ static void gather(struct link *link)
 		return;
 	}
 	request.targets = &link->devices;
+	ocl_identity_since(link->devices.program_count, link->devices.all, &link->course.epoch);
 	if (ocl_build_key(&request, &link->key, &link->driver, &reason) != CMN_OK) {
 		link->course.bypass = reason;
 		return;
@@ -218,8 +219,11 @@ static void run_with_originals(struct link *link)
 			(void)OCL_NEXT.clReleaseProgram(failed);	/* nobody else has it */
 	}
 	for (cl_uint i = 0; made && i < link->input_count; i++) {
-		if (made[i])
-			(void)OCL_NEXT.clReleaseProgram(made[i]);	/* ours alone */
+		if (!made[i])
+			continue;
+		/* The link may be tried again. */
+		link->targets[i] = is_substituted(link, i) ? link->loaded[i]->handle : link->inputs[i];
+		(void)OCL_NEXT.clReleaseProgram(made[i]);	/* ours alone */
 	}
 	free(made);
 }

@@ -144,7 +144,7 @@ static void build_alone(struct drv_course *course)
 	(void)drv_course_may_be_kept(course);	/* bypass tells */
 	do
 		status = build(course, &entry);
-	while (status == CMN_ERR_NOMEM);
+	while (status == CMN_ERR_NOMEM && !course->bypass);	/* as without the layer */
 	if (status != CMN_OK)
 		return;
 	cc_cache_put(course->cache, course->key, entry);
