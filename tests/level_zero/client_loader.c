@@ -8,6 +8,7 @@
  *   versions         names of the loader's parts
  */
 #include <stdatomic.h>
+#include <stdbool.h>	/* ze_loader.h 1.32 uses bool without it */
 #include <stdlib.h>
 #include <string.h>
 
