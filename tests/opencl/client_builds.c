@@ -317,28 +317,6 @@ SCENARIO(no_kernels)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
-static void CL_CALLBACK link_done(cl_program program, void *data)
-{
-	(void)program;
-	(void)data;
-}
-
-/* A link whose end a callback tells, then a build of something else. */
-SCENARIO(built_after_a_link)
-{
-	cl_program part = client_program(client, client_source), linked;
-	cl_program next = client_program(client, "kernel void next(global int *out) { out[0] = 6; }\n");
-	cl_int error;
-
-	printf("compile %d\n", clCompileProgram(part, 0, NULL, "-DK=1", 0, NULL, NULL, NULL, NULL));
-	linked = clLinkProgram(client->context, 0, NULL, "", 1, &part, link_done, NULL, &error);
-	printf("link %d\n", error);
-	printf("build %d\n", client_build(next, ""));
-	printf("release %d\n", clReleaseProgram(linked));
-	printf("release %d\n", clReleaseProgram(part));
-	printf("release %d\n", clReleaseProgram(next));
-}
-
 /* A program that includes value.h, and one that does not. Argument: the directory. */
 SCENARIO(named)
 {

@@ -770,16 +770,6 @@ TEST(only_failures_of_the_source_are_remembered)
 	}
 }
 
-/* Also where it came with a call that nothing is kept of. */
-TEST(a_compiler_that_came_with_an_uncached_link_is_noticed)
-{
-	driver_stub_setting("STUB_LATE_LINKER", PASSING_LIBRARY);
-	CU_ASSERT_EQUAL(built_by("built-after-a-link"), 1);
-	CU_ASSERT_EQUAL(driver_bypasses("link-callback"), 1);
-	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 1);
-	CU_ASSERT_EQUAL(driver_stats().entries, 1);	/* the compiled object */
-}
-
 /* What comes with a build may be its compiler: then the key did not have it. */
 TEST(a_compiler_that_comes_with_a_build_is_noticed)
 {

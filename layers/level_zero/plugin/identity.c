@@ -24,7 +24,6 @@ struct known_device {
 	ze_device_handle_t device;
 	struct cc_key fields;
 	const struct drv_driver *row;
-	struct drv_library_epoch epoch;	/* before fields were gathered */
 	struct known_device *older;
 };
 
@@ -243,8 +242,7 @@ enum cmn_status lz_identity_renew(struct lz_next *next, ze_driver_handle_t drive
 
 	if (!found)
 		return CMN_ERR_NOMEM;
-	*found = (struct known_device){ .next = next, .driver = driver, .device = device,
-					.epoch = drv_libraries_epoch() };
+	*found = (struct known_device){ .next = next, .driver = driver, .device = device };
 	status = gather(next, driver, device, &found->fields, &found->row);
 	if (status != CMN_OK) {
 		cc_key_release(&found->fields);
@@ -285,15 +283,6 @@ enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handle_t driver,
 		return lz_identity_renew(next, driver, device, ret);
 	*ret = &found->fields;
 	return CMN_OK;
-}
-
-void lz_identity_since(struct lz_next *next, ze_driver_handle_t driver,
-		       ze_device_handle_t device, struct drv_library_epoch *epoch)
-{
-	const struct known_device *found = find(next, driver, device);
-
-	if (found && found->epoch.loaded < epoch->loaded)
-		*epoch = found->epoch;
 }
 
 bool lz_identity_observe(struct lz_next *next, ze_driver_handle_t driver,

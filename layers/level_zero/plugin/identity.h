@@ -28,9 +28,6 @@ CMN_CHECKED enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handl
 					   ze_device_handle_t device, const struct cc_key **ret);
 /* Why not: the word for a bypass. */
 const char *lz_identity_lack(void);
-/* Before a key is made of it: sets epoch back to when the device was identified, if that was earlier. */
-void lz_identity_since(struct lz_next *next, ze_driver_handle_t driver,
-		       ze_device_handle_t device, struct drv_library_epoch *epoch);
 /* Gathers again: a compiler was loaded since. What _of gave before stays valid. */
 CMN_CHECKED enum cmn_status lz_identity_renew(struct lz_next *next, ze_driver_handle_t driver,
 					      ze_device_handle_t device, const struct cc_key **ret);

@@ -152,7 +152,6 @@ static void create_through_cache(struct creation *creation)
 	const char *reason;
 
 	drv_course_begin(course);
-	lz_identity_since(creation->next, creation->driver, creation->device, &course->epoch);
 	if (lz_module_key(creation->next, creation->driver, creation->device, &creation->inputs,
 			  &creation->key, &reason) != CMN_OK) {
 		cc_cache_count_bypass(lz_plugin_cache(), reason, NULL);

@@ -117,7 +117,6 @@ static bool gather(struct build *build)
 	if (request.num_headers && !request.headers)
 		return false;
 	cc_key_release(&build->key);
-	ocl_identity_since(build->targets.program_count, build->targets.all, &build->course.epoch);
 	if (ocl_build_key(&request, &build->key, &build->driver, reason) != CMN_OK)
 		return false;
 	*reason = NULL;

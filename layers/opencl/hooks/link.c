@@ -151,7 +151,6 @@ static void gather(struct link *link)
 		return;
 	}
 	request.targets = &link->devices;
-	ocl_identity_since(link->devices.program_count, link->devices.all, &link->course.epoch);
 	if (ocl_build_key(&request, &link->key, &link->driver, &reason) != CMN_OK) {
 		link->course.bypass = reason;
 		return;

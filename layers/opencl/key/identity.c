@@ -30,7 +30,6 @@
 struct known_device {
 	cl_device_id device;
 	struct ocl_identity identity;
-	struct drv_library_epoch epoch;	/* before it was gathered */
 	struct known_device *next;
 };
 
@@ -264,7 +263,6 @@ static enum cmn_status learn(cl_device_id device, struct known_device **ret)
 	if (!found)
 		return CMN_ERR_NOMEM;
 	found->device = device;
-	found->epoch = drv_libraries_epoch();
 	status = gather(device, &found->identity);
 	if (status != CMN_OK) {
 		cc_key_release(&found->identity.fields);
@@ -342,20 +340,6 @@ enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key,
 	}
 	*ret = &found->identity;
 	return CMN_OK;
-}
-
-void ocl_identity_since(cl_uint num_devices, const cl_device_id *devices,
-			struct drv_library_epoch *epoch)
-{
-	for (cl_uint i = 0; i < num_devices; i++) {
-		struct known_device *found = find_known(devices[i]);
-		cl_device_id root = devices[i];
-
-		while (!found && (root = parent_of(root)) != NULL)
-			found = find_known(root);
-		if (found && found->epoch.loaded < epoch->loaded)
-			*epoch = found->epoch;
-	}
 }
 
 enum cmn_status ocl_identity_renew(cl_uint num_devices, const cl_device_id *devices)

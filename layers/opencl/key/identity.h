@@ -8,7 +8,6 @@
 
 #include "cachecore/key.h"
 #include "layers/shared/driver/drivers.h"
-#include "layers/shared/driver/libraries.h"
 #include "layers/opencl/hooks/layer.h"
 
 struct ocl_identity {
@@ -29,13 +28,6 @@ CMN_CHECKED enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key 
 
 /* The reason to report for a bypass when a device cannot be identified. */
 const char *ocl_identity_lack(void);
-
-/*
- * Before keys are made of them: sets epoch back to when the first of these devices was identified,
- * if that was earlier. A compiler that was loaded since then is not in the key.
- */
-void ocl_identity_since(cl_uint num_devices, const cl_device_id *devices,
-			struct drv_library_epoch *epoch);
 
 /* Gathers again, because a compiler was loaded since. What _of gave before stays valid. */
 CMN_CHECKED enum cmn_status ocl_identity_renew(cl_uint num_devices, const cl_device_id *devices);

@@ -455,7 +455,6 @@ static pid_t start_beating(bool works_on)
 {
 	struct cc_flights *flights;
 	struct cc_flight *flight;
-	volatile unsigned int work = 0;
 	pid_t child = fork();
 
 	CU_ASSERT_TRUE_FATAL(child >= 0);
@@ -468,7 +467,7 @@ static pid_t start_beating(bool works_on)
 			(void)usleep(50000);
 		}
 		while (works_on)
-			work++;
+			(void)getppid();
 		for (;;)
 			(void)pause();
 	}
