@@ -53,6 +53,8 @@ const struct diff_explained diff_explained[] = {
 	{ "pocl 3-7", "misuse-build.kernel-as-program", "0 none -4[56]", "0 none -4[56]", 'E' },
 	{ "pocl 3-7", "misuse-build.release-too-often", "signal *", "signal *", 'E' },
 	{ "pocl 6-7", "misuse-build.kernel-as-program", "0 none -4[56]", "signal 11", 'E' },
+	{ "stub 1", "misuse-build.kernel-as-program", "0 none -4[56]", "signal 11", 'E' },
+	{ "stub 1", "misuse-build.kernel-as-program", "signal 11", "0 none -4[56]", 'E' },
 	{ "pocl 6-7", "misuse-build.kernel-as-program", "signal 11", "0 none -4[56]", 'E' },
 
 	{ "rusticl 22", "rebuilt.kernel-count", "* 9 larger *", "* 3 larger *", 'F' },
