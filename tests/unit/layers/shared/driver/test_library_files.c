@@ -7,9 +7,9 @@
  */
 #include <dlfcn.h>
 #include <elf.h>
+#include <gnu/libc-version.h>
 #include <link.h>
 #include <stdlib.h>
-#include <gnu/libc-version.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
