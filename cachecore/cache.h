@@ -11,7 +11,7 @@
 #include "cachecore/config.h"
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
-#include "cachecore/disk/recipe.h"
+#include "cachecore/disk/writer/recipe.h"
 #include "cachecore/record/stats.h"
 #include "cachecore/record/trace.h"
 #include "common/log.h"

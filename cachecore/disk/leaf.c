@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/space/number_file.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "common/file.h"

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cachecore/disk/flights.h"
-#include "cachecore/disk/recipe.h"
+#include "cachecore/disk/flights/flights.h"
+#include "cachecore/disk/writer/recipe.h"
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
 #include "cachecore/record/history.h"

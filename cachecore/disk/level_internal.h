@@ -6,7 +6,7 @@
 #include "cachecore/config.h"
 #include "cachecore/disk/level.h"
 #include "cachecore/disk/store.h"
-#include "cachecore/disk/writer.h"
+#include "cachecore/disk/writer/writer.h"
 #include "cachecore/record/stats.h"
 #include "common/log.h"
 

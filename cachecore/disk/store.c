@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/account.h"
+#include "cachecore/disk/space/account.h"
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/store_internal.h"

@@ -23,7 +23,7 @@
 
 #include "cachecore/config.h"
 #include "cachecore/entry.h"
-#include "cachecore/disk/evict.h"
+#include "cachecore/disk/space/evict.h"
 #include "cachecore/key.h"
 #include "cachecore/disk/leaf.h"
 #include "common/log.h"

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/disk/account.h"
+#include "cachecore/disk/space/account.h"
 #include "cachecore/disk/leaf.h"
-#include "cachecore/disk/number_file.h"
-#include "cachecore/disk/overhead.h"
+#include "cachecore/disk/space/number_file.h"
+#include "cachecore/disk/space/overhead.h"
 #include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/store_internal.h"
 #include "common/clock.h"

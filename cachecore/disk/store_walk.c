@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/disk/flights.h"
+#include "cachecore/disk/flights/flights.h"
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/store_internal.h"

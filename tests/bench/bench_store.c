@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/store.h"
-#include "cachecore/disk/writer.h"
+#include "cachecore/disk/writer/writer.h"
 #include "tests/bench/bench_entries.h"
 #include "tests/bench/bench_run.h"
 #include "tests/bench/bench_samples.h"

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/disk/number_file.h"
-#include "cachecore/disk/recipe.h"
+#include "cachecore/disk/space/number_file.h"
+#include "cachecore/disk/writer/recipe.h"
 #include "common/file.h"
 #include "common/hash.h"
 #include "tests/support/unit.h"

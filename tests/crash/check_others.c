@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/disk/flights.h"
+#include "cachecore/disk/flights/flights.h"
 #include "cachecore/disk/nonce.h"
-#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/stats.h"
 #include "common/file.h"
 #include "tests/crash/bench.h"

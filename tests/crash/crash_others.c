@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "cachecore/disk/flights.h"
+#include "cachecore/disk/flights/flights.h"
 #include "cachecore/disk/nonce.h"
-#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/stats.h"
 #include "tests/crash/bench.h"
 #include "tests/crash/effort.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cachecore/cache.h"
-#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/store.h"
 #include "tests/support/file_hash.h"

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/evict.h"
+#include "cachecore/disk/space/evict.h"
 #include "cachecore/record/history_file.h"
-#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/space/number_file.h"
 #include "cachecore/record/key_summary.h"
 #include "cachecore/disk/nonce.h"
-#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/record/stats.h"
 #include "cachecore/disk/store.h"

@@ -12,7 +12,7 @@
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
 #include "cachecore/disk/leaf.h"
-#include "cachecore/disk/recipe.h"
+#include "cachecore/disk/writer/recipe.h"
 
 enum golden_entry {
 	GOLDEN_RAW,		/* needs golden.h, of GOLDEN_HEADER, in the working directory, and no absent.h */

@@ -15,7 +15,7 @@
 #include "cachecore/disk/codec.h"
 #include "cachecore/record/history_file.h"
 #include "cachecore/record/key_summary.h"
-#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/src_file.h"
 #include "cachecore/record/stats.h"
 #include "cachecore/disk/store.h"

@@ -16,11 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/disk/evict.h"
-#include "cachecore/disk/flights.h"
+#include "cachecore/disk/space/evict.h"
+#include "cachecore/disk/flights/flights.h"
 #include "cachecore/record/history.h"
 #include "cachecore/disk/nonce.h"
-#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/stats.h"
 #include "common/clock.h"
 #include "common/file.h"

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "cachecore/disk/codec.h"
-#include "cachecore/disk/recipe.h"
-#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/writer/recipe.h"
+#include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/src_file.h"
 #include "common/file.h"
 #include "tests/hostile/hostile.h"

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/disk/account.h"
-#include "cachecore/disk/evict.h"
-#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/space/account.h"
+#include "cachecore/disk/space/evict.h"
+#include "cachecore/disk/space/number_file.h"
 #include "tests/hostile/hostile.h"
 #include "tests/support/unit.h"
 

@@ -26,9 +26,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cachecore/disk/account.h"
-#include "cachecore/disk/flights.h"
-#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/space/account.h"
+#include "cachecore/disk/flights/flights.h"
+#include "cachecore/disk/space/number_file.h"
 #include "common/file.h"
 #include "tests/stress/stress_store.h"
 

@@ -15,8 +15,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "cachecore/disk/account.h"
-#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/space/account.h"
+#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
 #include "common/file.h"

@@ -3,12 +3,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cachecore/disk/account.h"
-#include "cachecore/disk/evict.h"
+#include "cachecore/disk/space/account.h"
+#include "cachecore/disk/space/evict.h"
 #include "cachecore/record/history.h"
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/nonce.h"
-#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "common/descriptor.h"

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cachecore/disk/account.h"
-#include "cachecore/disk/evict.h"
-#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/space/account.h"
+#include "cachecore/disk/space/evict.h"
+#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
 #include "tools/arguments.h"

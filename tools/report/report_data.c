@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/evict.h"
+#include "cachecore/disk/space/evict.h"
 #include "cachecore/kernel_names.h"
 #include "cachecore/key.h"
-#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/space/number_file.h"
 #include "common/clock.h"
 #include "common/hash.h"
 #include "common/json.h"

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cachecore/disk/recipes.h"
+#include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/stats.h"
 #include "cachecore/record/usage.h"
 #include "common/file.h"

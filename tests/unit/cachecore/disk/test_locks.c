@@ -18,12 +18,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/disk/account.h"
+#include "cachecore/disk/space/account.h"
 #include "cachecore/cache.h"
 #include "cachecore/disk/leaf.h"
-#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/store.h"
-#include "cachecore/disk/writer.h"
+#include "cachecore/disk/writer/writer.h"
 #include "common/clock.h"
 #include "tests/support/unit.h"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/leaf.h"
-#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/store.h"

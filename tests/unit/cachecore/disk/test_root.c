@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/disk/number_file.h"
+#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/store.h"
 #include "common/file.h"
 #include "tests/support/unit.h"

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * holder: which process holds a lock, noted in the file that the lock is on.
+ * A lock can outlive its process, in a child that was made without fork's
+ * handlers, and a process can be stopped: who waits wants to know. Processes
+ * are known by number and start, within one PID and one time namespace;
+ * elsewhere by their beat alone, a number that changes while they work. The beat
+ * tells of a frozen one, too (cgroups(7)), which looks like one that sleeps.
+ * Thread-safe.
+ */
+#ifndef CACHECORE_DISK_FLIGHTS_HOLDER_H
+#define CACHECORE_DISK_FLIGHTS_HOLDER_H
+
+#include <stdint.h>
+
+enum cc_holder_state {
+	CC_HOLDER_UNKNOWN,	/* it works, or is frozen, or nobody can tell */
+	CC_HOLDER_UNSEEN,	/* in another namespace, or there is no /proc */
+	CC_HOLDER_STOPPED,	/* by a signal or a debugger */
+	CC_HOLDER_GONE,
+	CC_HOLDER_UNSIGNED,	/* the file is empty: stopped before it signed, or the disk is full */
+};
+
+/* All zero: not known. beat 0: it has none. */
+struct cc_holder {
+	uint64_t pid, start, space, beat;
+	uint64_t ticks;		/* of processor time, where it can be seen */
+};
+
+/* Of this process. */
+struct cc_holder cc_holder_self(void);
+/* Writes it to the file, best effort: without, nothing is known. */
+void cc_holder_note(int fd, const struct cc_holder *self);
+/* Of whom the file names now, as self sees it. */
+enum cc_holder_state cc_holder_look(int fd, const struct cc_holder *self, struct cc_holder *ret);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* account: the size of all entries. */
+#include "cachecore/disk/space/account.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/disk/space/evict.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/space/number_file.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/disk/leaf_walk.h"
+#include "common/descriptor.h"
+#include "common/file.h"
+#include "common/listing.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/*
+ * What nobody removes within one count of the tree: a share of what is there, or
+ * these bytes. By so much the number may stay too high where it always changes.
+ */
+#define DRIFT_SHARE 8
+#define DRIFT_BYTES (UINT64_C(64) << 20)
+
+/* A descriptor of its own, so that a lock on it also excludes this process's other threads. */
+enum cmn_status cc_account_lock(int root_fd, uint64_t until, int *ret_fd)
+{
+	int fd = cmn_descriptor_open(root_fd, ".", O_RDONLY | O_DIRECTORY);
+	enum cmn_status status;
+
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	status = cmn_file_lock(fd, until);
+	/* Without locks the number may drift, which the next eviction mends. */
+	if (status == CMN_BUSY) {
+		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+		return status;
+	}
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
+static uint64_t sum_of(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Whether there is no directory that could have entries: a root that is new has no number. */
+static bool has_no_entries(int root_fd)
+{
+	const struct dirent64 *item;
+	struct cmn_listing listing;
+	bool any = false;
+
+	if (!cmn_listing_open(&listing, root_fd, "."))
+		return false;
+	while (!any && (item = cmn_listing_next(&listing)))
+		any = strlen(item->d_name) == CMN_HASH_HEX_SIZE - 1;
+	cmn_listing_close(&listing);
+	return !any;
+}
+
+enum cmn_status cc_account_sum(int locked_fd, uint64_t bytes, uint64_t limit, uint64_t *ret_total)
+{
+	uint64_t total = 0;
+
+	if (cc_number_file_read(locked_fd, CC_ACCOUNT_NAME, &total) != CMN_OK) {
+		total = 0;
+		(void)unlinkat(locked_fd, CC_EVICT_STAMP_NAME, 0);	/* if it stays, that is a day later */
+		if (limit != UINT64_MAX && !has_no_entries(locked_fd))
+			return CMN_STALE;
+	}
+	total = sum_of(total, bytes);
+	if (total > limit)
+		return CMN_STALE;
+	*ret_total = total;
+	return CMN_OK;
+}
+
+enum cmn_status cc_account_write(int locked_fd, uint64_t total)
+{
+	return cc_number_file_write(locked_fd, CC_ACCOUNT_NAME, total);
+}
+
+enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t until)
+{
+	uint64_t total = 0, less = bytes < 0 ? (uint64_t)-bytes : 0;
+	enum cmn_status status;
+	int fd = -1;
+
+	status = cc_account_lock(root_fd, until, &fd);
+	if (status != CMN_OK)
+		return status;
+	if (cc_number_file_read(fd, CC_ACCOUNT_NAME, &total) != CMN_OK) {
+		(void)unlinkat(fd, CC_EVICT_STAMP_NAME, 0);	/* if it stays, that is a day later */
+	} else {
+		total = less ? (total > less ? total - less : 0) : sum_of(total, (uint64_t)bytes);
+		status = cc_account_write(fd, total);
+	}
+	cc_root_unlock(fd);
+	return status;
+}
+
+void cc_account_mark(int root_fd, struct cc_account_mark *ret)
+{
+	struct stat info;
+
+	*ret = (struct cc_account_mark){ 0 };
+	/* In this order: a number that is newer than its file's inode shows as a change. */
+	if (fstatat(root_fd, CC_ACCOUNT_NAME, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	ret->inode = (uint64_t)info.st_ino;
+	ret->changed_ns = (uint64_t)info.st_ctim.tv_sec * NS_PER_S + (uint64_t)info.st_ctim.tv_nsec;
+	ret->known = cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &ret->total) == CMN_OK;
+}
+
+static bool is_same(const struct cc_account_mark *a, const struct cc_account_mark *b)
+{
+	return a->known == b->known && a->total == b->total && a->inode == b->inode &&
+	       a->changed_ns == b->changed_ns;
+}
+
+enum cmn_status cc_account_correct(int root_fd, const struct cc_account_mark *before,
+				   uint64_t counted, bool busy, uint64_t until, uint64_t *ret_total)
+{
+	struct cc_account_mark now;
+	uint64_t total = counted, drift;
+	enum cmn_status status;
+	int fd = -1;
+
+	status = cc_account_lock(root_fd, until, &fd);
+	if (status != CMN_OK)
+		return status;
+	cc_account_mark(fd, &now);
+	if (now.known && (busy || !is_same(before, &now))) {
+		drift = now.total / DRIFT_SHARE > DRIFT_BYTES ? now.total / DRIFT_SHARE : DRIFT_BYTES;
+		/* What was added may have been counted too. */
+		if (now.total > before->total)
+			drift = sum_of(drift, now.total - before->total);
+		total = now.total > counted ? now.total : counted;
+		if (!busy && before->known && total > sum_of(counted, drift))
+			total = sum_of(counted, drift);
+	}
+	status = now.known && now.total == total ? CMN_OK : cc_account_write(fd, total);
+	cc_root_unlock(fd);
+	if (status == CMN_OK)
+		*ret_total = total;
+	return status;
+}
+
+struct count {
+	uint64_t total;
+	bool busy;
+};
+
+static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+{
+	struct cc_leaf_scan scan;
+	struct count *count = ctx;
+
+	(void)root_fd;
+	(void)path;
+	count->busy |= cc_leaf_lock(leaf_fd, 0) == CMN_BUSY;
+	cc_leaf_unlock(leaf_fd);
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+		return CMN_OK;	/* removed meanwhile */
+	/* What a dead writer left takes blocks until somebody sweeps. */
+	count->busy |= scan.temporaries;
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+		if (scan.present[CC_LEAF_SRC] >> n & 1)
+			count->total += cc_leaf_bytes(leaf_fd, n);
+	}
+	return CMN_OK;
+}
+
+enum cmn_status cc_account_count(int root_fd, uint64_t *ret_total, bool *ret_busy)
+{
+	struct count count = { 0 };
+	enum cmn_status status = cc_leaf_walk(root_fd, false, count_leaf, &count);
+
+	if (status == CMN_OK) {
+		*ret_total = count.total;
+		if (ret_busy)
+			*ret_busy = count.busy;
+	}
+	return status;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * account: <root>/cache_size.txt, what all entries take on disk (cc_leaf_bytes),
+ * kept by differences under the root's lock, so that a store need not count the
+ * whole tree. It is never less than what is there:
+ *
+ * - Who stores adds the bytes before it writes, with the leaf locked, and adds
+ *   what they differ by before it unlocks the leaf. Who removes subtracts before
+ *   it unlocks the leaf, or while it has the evictor's lock.
+ * - Who counts the tree has the evictor's lock. If the number did not change
+ *   meanwhile and no leaf was locked, what was counted is exact.
+ *
+ * A missing or damaged number is counted anew by the next eviction, which is due
+ * then; until then nothing is stored in a bounded root that has entries. A process
+ * killed between its files and its difference leaves the number too high, until
+ * the next eviction. Thread-safe, also between processes.
+ */
+#ifndef CACHECORE_DISK_SPACE_ACCOUNT_H
+#define CACHECORE_DISK_SPACE_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/status.h"
+
+#define CC_ACCOUNT_NAME "cache_size.txt"
+
+/*
+ * The root's lock, for the next two; waited for as cmn_file_lock has it. To be
+ * given back by cc_root_unlock.
+ */
+CMN_CHECKED enum cmn_status cc_account_lock(int root_fd, uint64_t until, int *ret_fd);
+/*
+ * What the number would be with those bytes. CMN_STALE: over limit, or there is
+ * a limit (not UINT64_MAX) and the number is lost.
+ */
+CMN_CHECKED enum cmn_status cc_account_sum(int locked_fd, uint64_t bytes, uint64_t limit,
+					   uint64_t *ret_total);
+CMN_CHECKED enum cmn_status cc_account_write(int locked_fd, uint64_t total);
+
+/* Changes the number, unless it is lost. CMN_BUSY: nothing was written. */
+CMN_CHECKED enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t until);
+
+/* The number before the tree is counted, and which file had it. */
+struct cc_account_mark {
+	bool known;
+	uint64_t total, inode, changed_ns;
+};
+void cc_account_mark(int root_fd, struct cc_account_mark *ret);
+/*
+ * The tree was counted after the mark. busy: somebody was writing, whose bytes
+ * may be in the number and not in the tree. The number becomes what was counted
+ * where that is certain, and else stays, or becomes a little more than can be
+ * there, where it was much more. CMN_BUSY: nothing was written.
+ */
+CMN_CHECKED enum cmn_status cc_account_correct(int root_fd, const struct cc_account_mark *before,
+					       uint64_t counted, bool busy, uint64_t until,
+					       uint64_t *ret_total);
+/* Counts the tree. *ret_busy (may be NULL): somebody writes, or has left what is to be swept. */
+CMN_CHECKED enum cmn_status cc_account_count(int root_fd, uint64_t *ret_total, bool *ret_busy);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* overhead: a look at names that are known; whatever else lies there is not the cache's. */
+#include "cachecore/disk/space/overhead.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/disk/space/account.h"
+#include "cachecore/disk/space/evict.h"
+#include "cachecore/disk/flights/flights.h"
+#include "cachecore/record/history_file.h"
+#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/writer/recipes.h"
+#include "cachecore/record/stats.h"
+#include "cachecore/record/stats_log.h"
+#include "cachecore/record/usage.h"
+#include "common/descriptor.h"
+#include "common/file.h"
+#include "common/listing.h"
+
+/* Smaller files stay, or a smaller share of the bound: removing them would gain little. */
+#define TRIM_FROM (UINT64_C(64) << 10)
+#define TRIM_SHARE 16
+/* Of the bound, what there is trimmed to; and what history, tokens and the small files never exceed. */
+#define QUARTER 4
+#define SMALL_FILES_MAX (UINT64_C(2) << 20)
+
+static uint64_t blocks_of(int dir_fd, const char *name)
+{
+	struct stat info;
+
+	if (fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return cmn_file_blocks(&info);
+}
+
+/* Of a directory and what is in it, but for other directories' content. */
+static uint64_t directory_bytes(int root_fd, const char *path)
+{
+	const struct dirent64 *item;
+	struct cmn_listing listing;
+	uint64_t bytes;
+
+	if (!cmn_listing_open(&listing, root_fd, path))
+		return 0;
+	bytes = blocks_of(listing.fd, ".");
+	while ((item = cmn_listing_next(&listing)))
+		bytes += blocks_of(listing.fd, item->d_name);
+	cmn_listing_close(&listing);
+	return bytes;
+}
+
+uint64_t cc_overhead_bytes(int root_fd)
+{
+	static const char *const names[] = {
+		".", CC_ACCOUNT_NAME, CC_EVICT_LOCK_NAME, CC_EVICT_STAMP_NAME, CC_STATS_NAME,
+		CC_STATS_LOG_NAME, CC_USAGE_NAME, CC_NONCE_NAME, CC_HISTORY_NAME, CC_HISTORY_OLD_NAME,
+	};
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		bytes += blocks_of(root_fd, names[i]);
+	return bytes + directory_bytes(root_fd, CC_FLIGHTS_DIRECTORY) +
+	       directory_bytes(root_fd, CC_RECIPES_DIRECTORY) +
+	       directory_bytes(root_fd, CC_RECIPES_DIRECTORY "/" CC_RECIPES_QUARANTINE);
+}
+
+uint64_t cc_overhead_share(int root_fd, uint64_t max_size, uint64_t more)
+{
+	uint64_t bytes = cc_overhead_bytes(root_fd), least = max_size / QUARTER;
+
+	bytes = bytes > UINT64_MAX - more ? UINT64_MAX : bytes + more;
+	least = least < SMALL_FILES_MAX ? least : SMALL_FILES_MAX;
+	return bytes > least ? bytes : least;
+}
+
+void cc_overhead_trim_records(int root_fd, uint64_t max_size)
+{
+	static const char *const names[] = {
+		CC_HISTORY_OLD_NAME, CC_NONCE_NAME, CC_HISTORY_NAME,
+	};
+	uint64_t most = max_size / QUARTER, from = max_size / TRIM_SHARE;
+
+	if (!max_size || cc_overhead_bytes(root_fd) <= most)
+		return;
+	if (from > TRIM_FROM)
+		from = TRIM_FROM;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (blocks_of(root_fd, names[i]) > from && cc_overhead_bytes(root_fd) > most)
+			(void)unlinkat(root_fd, names[i], 0);	/* what stays is counted */
+	}
+}
+
+void cc_overhead_trim(int root_fd, uint64_t max_size)
+{
+	uint64_t most = max_size / QUARTER;
+
+	cc_overhead_trim_records(root_fd, max_size);
+	if (max_size && cc_overhead_bytes(root_fd) > most)
+		cc_recipes_limit(root_fd, most / 2);
+}

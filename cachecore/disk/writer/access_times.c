@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* access_times: an array that grows. */
+#include "cachecore/disk/writer/access_times.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PLACES 1024
+
+static bool is_there(const struct cc_access_times *times, const struct cc_store_place *place)
+{
+	for (size_t i = 0; i < times->count; i++) {
+		const struct cc_store_place *other = &times->places[i];
+
+		if (other->n == place->n && strcmp(other->leaf, place->leaf) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* false: out of memory. */
+static bool make_room(struct cc_access_times *times)
+{
+	size_t cap = times->cap ? 2 * times->cap : 16;
+	struct cc_store_place *places;
+
+	if (times->count < times->cap)
+		return true;
+	places = realloc(times->places, cap * sizeof(*places));
+	if (!places)
+		return false;
+	times->places = places;
+	times->cap = cap;
+	return true;
+}
+
+bool cc_access_times_add(struct cc_access_times *times, const struct cc_store_place *place)
+{
+	if (times->count >= MAX_PLACES || is_there(times, place) || !make_room(times))
+		return false;
+	times->places[times->count++] = *place;
+	return true;
+}
+
+bool cc_access_times_take(struct cc_access_times *times, struct cc_store_place *ret)
+{
+	if (!times->count)
+		return false;
+	*ret = times->places[--times->count];
+	return true;
+}
+
+void cc_access_times_release(struct cc_access_times *times)
+{
+	free(times->places);
+	*times = (struct cc_access_times){ 0 };
+}

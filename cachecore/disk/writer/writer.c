@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer: a queue, a lock, and one thread that is started by a store and ends
+ * when there is nothing to do. What it does is in writer_work.c.
+ *
+ * The lock guards the lists and the flags and is never held across the
+ * store's or the statistics' work. Entries go first, then access times, then an
+ * eviction that is due; statistics when their time has come, or when a flush
+ * asks for them.
+ */
+#include "cachecore/disk/writer/writer_internal.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <utlist.h>
+
+#include "cachecore/disk/nonce.h"
+#include "common/clock.h"
+#include "common/hash.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* Of payloads and keys that wait. The memory level shares them; this bounds what outlives it there. */
+#define MAX_QUEUED_BYTES ((uint64_t)64 << 20)
+/* From the first event that they do not have yet until statistics are written. */
+#define STATS_INTERVAL_NS NS_PER_S
+/*
+ * Without work for so long the thread ends: a process whose main thread called
+ * pthread_exit ends with its last thread, which must not be this one for ever.
+ * Longer than a compiler takes for the next program of a burst; where it is
+ * not, that program took so long that starting a thread is nothing.
+ */
+#define IDLE_NS (NS_PER_S / 2)
+/*
+ * How long an eviction goes on looking when a flush asks, as a process ends,
+ * but for a third of the flush's time at most; then it still removes for a
+ * while (evict.h). Some thousand entries, so that a store which only short
+ * processes use is evicted from too.
+ */
+#define EVICT_GRACE_NS (NS_PER_S / 4)
+/* What a thread that is told to stop gets for the file operation that it is in. */
+#define STOP_GRACE_NS (NS_PER_S / 10)
+/* Path buffers and libdeflate's frames need a tenth of it; the rest is for the C library's thread-local data. */
+#define STACK_SIZE ((size_t)512 << 10)
+
+/* Conditions wait on the monotonic clock: wall time may jump. */
+static bool init_conditions(struct cc_writer *writer)
+{
+	pthread_condattr_t attr;
+	bool done = false;
+
+	if (pthread_condattr_init(&attr) != 0)
+		return false;
+	if (pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
+	    pthread_cond_init(&writer->work, &attr) == 0) {
+		done = pthread_cond_init(&writer->idle, &attr) == 0;
+		if (!done)
+			(void)pthread_cond_destroy(&writer->work);	/* nobody waits */
+	}
+	(void)pthread_condattr_destroy(&attr);	/* cannot fail on an initialised one */
+	return done;
+}
+
+struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
+				const struct cmn_log *log)
+{
+	struct cc_writer *writer = calloc(1, sizeof(*writer));
+
+	if (!writer)
+		return NULL;
+	writer->store = store;
+	writer->stats = stats;
+	writer->log = log;
+	atomic_flag_clear(&writer->failure_logged);
+	atomic_flag_clear(&writer->token_logged);
+	writer->run = cc_nonce_run();
+	writer->own_stats = cc_stats_new();
+	if (!writer->own_stats || pthread_mutex_init(&writer->lock, NULL) != 0)
+		goto failed;
+	if (!init_conditions(writer)) {
+		(void)pthread_mutex_destroy(&writer->lock);	/* nobody holds it */
+		goto failed;
+	}
+	return writer;
+failed:
+	cc_stats_free(writer->own_stats);
+	free(writer);
+	return NULL;
+}
+
+void cc_writer_admit_all(struct cc_writer *writer)
+{
+	writer->admits_all = true;
+}
+
+void cc_writer_set_run(struct cc_writer *writer, uint64_t run)
+{
+	writer->run = run;
+}
+
+void cc_writer_set_start(struct cc_writer *writer, uint64_t start_ns)
+{
+	writer->start_ns = start_ns;
+}
+
+/* The rest of these fail only on misuse. */
+static void lock(struct cc_writer *writer)
+{
+	(void)pthread_mutex_lock(&writer->lock);
+}
+
+static void unlock(struct cc_writer *writer)
+{
+	(void)pthread_mutex_unlock(&writer->lock);
+}
+
+void cc_writer_set_stats(struct cc_writer *writer, struct cc_stats *stats)
+{
+	lock(writer);
+	if (writer->stats)
+		cc_stats_move(writer->stats, writer->own_stats);
+	writer->stats = stats;
+	unlock(writer);
+}
+
+/* Waits until the monotonic time; false: it has come. */
+static bool wait_until(struct cc_writer *writer, pthread_cond_t *condition, uint64_t time)
+{
+	const struct timespec until = {
+		.tv_sec = (time_t)(time / NS_PER_S),
+		.tv_nsec = (long)(time % NS_PER_S),
+	};
+
+	return pthread_cond_timedwait(condition, &writer->lock, &until) != ETIMEDOUT;
+}
+
+static uint64_t deadline_of(uint64_t timeout_ns)
+{
+	uint64_t now = cmn_clock_monotonic();
+
+	/* A day is for ever, and cannot overflow. */
+	return now + (timeout_ns < 86400 * NS_PER_S ? timeout_ns : 86400 * NS_PER_S);
+}
+
+/*
+ * One thing that is to do, or a wait for one; with the lock. false: there was
+ * nothing for so long that the thread is to end. Whatever releases the lock
+ * returns to the loop, so that no change goes unseen before a wait. A flush is
+ * done when it was wanted before the lists were seen empty, and statistics
+ * were written after that.
+ */
+static bool work_or_wait(struct cc_writer *writer)
+{
+	uint64_t wanted = writer->flush_wanted, now = cmn_clock_monotonic();
+	uint64_t until = writer->idle_time;
+
+	if (writer->beat_time && now >= writer->beat_time) {
+		cc_writer_do_beat(writer);
+	} else if (writer->stats_time && now >= writer->stats_time) {
+		cc_writer_do_stats(writer);
+	} else if (cc_writer_do_task(writer)) {
+		writer->idle_time = cmn_clock_monotonic() + IDLE_NS;
+	} else if (writer->evict_due) {
+		cc_writer_do_evict(writer);
+	} else if (wanted != writer->flush_done) {
+		cc_writer_do_stats(writer);
+		writer->flush_done = wanted;
+		writer->evict_end = 0;
+		(void)pthread_cond_broadcast(&writer->idle);
+	} else if (now < until || writer->beat_time) {
+		if (writer->beat_time && (now >= until || writer->beat_time < until))
+			until = writer->beat_time;
+		if (writer->stats_time && writer->stats_time < until)
+			until = writer->stats_time;
+		(void)wait_until(writer, &writer->work, until);
+	} else if (writer->stats_time) {
+		writer->stats_time = now;	/* before it ends, they are due */
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/*
+ * What ends by itself leaves the writer as it was before the first store: it
+ * may be the process's last thread, whose return makes the C library call
+ * exit(), and with it a flush, on this very thread.
+ */
+static void *run(void *arg)
+{
+	const struct sched_param param = { .sched_priority = 0 };
+	struct cc_writer *writer = arg;
+
+	/*
+	 * When it is woken it does not take the processor from who woke it, and
+	 * an application's real-time policy is not for it. Without, it only
+	 * costs the application some of its time.
+	 */
+	(void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &param);
+	lock(writer);
+	while (!writer->stop && work_or_wait(writer))
+		continue;
+	if (writer->stop) {
+		writer->stopped = true;
+		(void)pthread_cond_broadcast(&writer->idle);
+	} else {
+		writer->started = false;
+		(void)pthread_detach(writer->thread);	/* it is this one, and nobody has joined it */
+	}
+	unlock(writer);
+	return NULL;
+}
+
+static bool create_thread(struct cc_writer *writer)
+{
+	pthread_attr_t attr;
+	int error;
+
+	if (pthread_attr_init(&attr) != 0)
+		return false;
+	error = pthread_attr_setstacksize(&attr, STACK_SIZE);
+	if (error == 0)
+		error = pthread_create(&writer->thread, &attr, run, writer);
+	(void)pthread_attr_destroy(&attr);	/* cannot fail on an initialised one */
+	/* A program with much thread-local data needs more than our size for that alone. */
+	if (error == EINVAL)
+		error = pthread_create(&writer->thread, NULL, run, writer);
+	return error == 0;
+}
+
+/*
+ * With the lock. Without a thread (none could be made) what is queued waits
+ * for the next put's attempt, or for a flush. The application's signals are
+ * the application's threads' business.
+ */
+static void start(struct cc_writer *writer)
+{
+	sigset_t all, old;
+
+	if (writer->started)
+		return;
+	(void)sigfillset(&all);	/* cannot fail */
+	if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0)
+		return;
+	writer->idle_time = cmn_clock_monotonic() + IDLE_NS;
+	writer->started = create_thread(writer);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);	/* arguments are right */
+}
+
+/* With the lock; true: the thread may be asleep without a time to wake. */
+static bool note_event(struct cc_writer *writer)
+{
+	if (writer->stats_time)
+		return false;
+	writer->stats_time = cmn_clock_monotonic() + STATS_INTERVAL_NS;
+	return true;
+}
+
+/* Takes the task; false: dropped. */
+static bool enqueue(struct cc_writer *writer, struct cc_writer_task *task)
+{
+	struct cc_flight *early = NULL;
+	bool taken;
+
+	lock(writer);
+	/* An entry larger than the bound goes alone. */
+	taken = !writer->stop && (!writer->stores || (task->size <= MAX_QUEUED_BYTES &&
+		 writer->stored_bytes <= MAX_QUEUED_BYTES - task->size));
+	if (taken) {
+		DL_APPEND(writer->stores, task);
+		writer->stored_bytes += task->size;
+		(void)note_event(writer);	/* it is woken in any case */
+		start(writer);
+		(void)pthread_cond_signal(&writer->work);
+		/* Without a thread it is stored when the process ends: too late for who waits. */
+		if (!writer->started || writer->held_up) {
+			early = task->flight;
+			task->flight = NULL;
+		}
+	}
+	unlock(writer);
+	cc_flight_end(early);
+	if (!taken)
+		cc_writer_task_free(task);
+	return taken;
+}
+
+bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry,
+		   struct cc_flight *flight)
+{
+	struct cc_writer_task *task = cc_writer_task_of_entry(key, entry);
+
+	if (!task) {
+		cc_flight_end(flight);
+		return false;
+	}
+	task->flight = flight;
+	return enqueue(writer, task);
+}
+
+bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded)
+{
+	struct cc_writer_task *task = cc_writer_task_of_recipe(encoded);
+
+	return task && enqueue(writer, task);
+}
+
+static bool is_of_key(const struct cc_writer_task *task, const struct cc_key *key)
+{
+	return task && task->entry && cmn_view_equal(cc_key_view(&task->key), cc_key_view(key));
+}
+
+bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns)
+{
+	uint64_t deadline = deadline_of(timeout_ns);
+	struct cc_writer_task *task, *next, *gone = NULL;
+	bool is_stored;
+
+	lock(writer);
+	DL_FOREACH_SAFE(writer->stores, task, next) {
+		if (!is_of_key(task, key))
+			continue;
+		DL_DELETE(writer->stores, task);
+		writer->stored_bytes -= task->size;
+		DL_APPEND(gone, task);
+	}
+	while (is_of_key(writer->current, key) && wait_until(writer, &writer->idle, deadline))
+		continue;
+	is_stored = is_of_key(writer->current, key);
+	if (is_stored)
+		writer->current->unwanted = true;
+	unlock(writer);
+	cc_writer_tasks_free(&gone);
+	return is_stored;
+}
+
+void cc_writer_beat(struct cc_writer *writer, struct cc_flights *flights)
+{
+	lock(writer);
+	writer->flights = flights;
+	start(writer);
+	if (writer->started && !writer->beat_time) {
+		writer->beat_time = cmn_clock_monotonic();
+		(void)pthread_cond_signal(&writer->work);
+	}
+	unlock(writer);
+}
+
+void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place)
+{
+	lock(writer);
+	/* Else the thread wakes by itself within a second. */
+	if (!writer->stop && cc_access_times_add(&writer->access_times, place) && note_event(writer))
+		(void)pthread_cond_signal(&writer->work);
+	unlock(writer);
+}
+
+void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note)
+{
+	struct cc_history_task *task = cc_history_task_new(note);
+
+	lock(writer);
+	cc_history_add(&writer->history, task);
+	/* As a touch. */
+	if (!writer->stop && note_event(writer))
+		(void)pthread_cond_signal(&writer->work);
+	unlock(writer);
+}
+
+/* With the lock. */
+static bool has_statistics(const struct cc_writer *writer)
+{
+	return writer->history.tasks || cc_stats_pending(writer->own_stats) ||
+	       (writer->stats && cc_stats_pending(writer->stats));
+}
+
+/* With the lock; as cc_writer_flush. */
+static bool flush_until(struct cc_writer *writer, uint64_t deadline)
+{
+	uint64_t wanted, now, third;
+
+	/* Nothing to wait for: a process may end now. */
+	if (!writer->stores && !writer->access_times.count && !writer->evict_due && !writer->working &&
+	    !has_statistics(writer))
+		return true;
+	now = cmn_clock_monotonic();
+	third = now < deadline ? (deadline - now) / 3 : 0;
+	writer->evict_end = now + (third < EVICT_GRACE_NS ? third : EVICT_GRACE_NS);
+	if (!writer->started) {
+		/* What another thread has taken is lost if this one ends the process now. */
+		while (writer->working && wait_until(writer, &writer->idle, deadline))
+			continue;
+		/* Time is left for what needs no lock, or has it at once. */
+		cc_store_hurry(writer->store, now + third);
+		while (cmn_clock_monotonic() < deadline && cc_writer_do_task(writer))
+			continue;
+		if (writer->evict_due && cmn_clock_monotonic() < writer->evict_end)
+			cc_writer_do_evict(writer);
+		/* What did not fit before. */
+		while (cmn_clock_monotonic() < deadline && cc_writer_do_task(writer))
+			continue;
+		cc_writer_do_stats(writer);
+		cc_store_hurry(writer->store, 0);
+		writer->evict_end = 0;
+		return !writer->stores && !writer->access_times.count;
+	}
+	wanted = ++writer->flush_wanted;
+	(void)pthread_cond_signal(&writer->work);
+	while (writer->flush_done < wanted && !writer->stopped) {
+		if (!wait_until(writer, &writer->idle, deadline))
+			break;
+	}
+	return writer->flush_done >= wanted;
+}
+
+bool cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns)
+{
+	uint64_t deadline = deadline_of(timeout_ns);
+	bool done;
+
+	lock(writer);
+	done = flush_until(writer, deadline);
+	unlock(writer);
+	return done;
+}
+
+/* With the lock; false: the thread did not end in time. */
+static bool stop_thread(struct cc_writer *writer)
+{
+	uint64_t deadline = deadline_of(STOP_GRACE_NS);
+
+	writer->stop = true;
+	(void)pthread_cond_signal(&writer->work);
+	while (writer->started && !writer->stopped) {
+		if (!wait_until(writer, &writer->idle, deadline))
+			break;
+	}
+	return !writer->started || writer->stopped;
+}
+
+bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns)
+{
+	bool stopped;
+
+	if (!writer)
+		return true;
+	lock(writer);
+	(void)flush_until(writer, deadline_of(timeout_ns));	/* what is left is dropped */
+	stopped = stop_thread(writer);
+	unlock(writer);
+	if (!stopped) {
+		(void)pthread_detach(writer->thread);	/* it is joinable */
+		return false;
+	}
+	if (writer->started)
+		(void)pthread_join(writer->thread, NULL);	/* it is past its last wait */
+	cc_writer_tasks_free(&writer->stores);
+	cc_access_times_release(&writer->access_times);
+	cc_history_drop(&writer->history);
+	(void)pthread_cond_destroy(&writer->work);	/* nobody is left to use them */
+	(void)pthread_cond_destroy(&writer->idle);
+	(void)pthread_mutex_destroy(&writer->lock);
+	cc_stats_free(writer->own_stats);
+	free(writer);
+	return true;
+}
+
+void cc_writer_fork_prepare(struct cc_writer *writer)
+{
+	lock(writer);
+}
+
+void cc_writer_fork_parent(struct cc_writer *writer)
+{
+	unlock(writer);
+}
+
+void cc_writer_fork_child(struct cc_writer *writer)
+{
+	cc_writer_tasks_free(&writer->stores);
+	writer->stored_bytes = 0;
+	writer->access_times.count = 0;
+	cc_history_drop(&writer->history);
+	writer->evict_due = false;
+	writer->evict_end = 0;
+	writer->working = false;
+	writer->current = NULL;
+	writer->held_up = false;
+	writer->started = false;
+	writer->stopped = false;
+	writer->flush_done = writer->flush_wanted;
+	writer->stats_time = 0;
+	writer->beat_time = 0;
+	cc_stats_forget(writer->own_stats);
+	if (writer->stats)
+		cc_stats_forget(writer->stats);
+	/* The conditions may count waiters that do not exist here: made anew, not destroyed. */
+	(void)init_conditions(writer);	/* cannot fail: the first time did not */
+	unlock(writer);
+}

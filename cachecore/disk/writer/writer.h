@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer: what need not run in the application's thread: storing entries and
+ * recipes, access times, statistics, beats of flights. One thread, started by
+ * a store or a flight; half a second after its last work it ends, so that it
+ * keeps no process alive whose other threads have ended, and the next store
+ * starts another. A queue bounded in bytes: what does not fit is dropped, since
+ * a later run can make it again. Access times alone start no thread: they wait
+ * for a store or for flush, and past a fixed number of entries they are
+ * dropped. Thread-safe.
+ */
+#ifndef CACHECORE_DISK_WRITER_WRITER_H
+#define CACHECORE_DISK_WRITER_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cachecore/record/stats.h"
+#include "cachecore/disk/flights/flights.h"
+#include "cachecore/record/history.h"
+#include "cachecore/disk/store.h"
+
+struct cc_writer;
+
+/*
+ * Borrows store and stats (may be NULL), which must outlive it. Not for a read-only cache:
+ * the writer would write statistics. NULL: out of memory.
+ */
+struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
+				const struct cmn_log *log);
+/* Before the first store: nothing is refused for a random word (nonce.h). */
+void cc_writer_admit_all(struct cc_writer *writer);
+/* Likewise: what happens before and after in other writers belongs to the same run of the program. */
+void cc_writer_set_run(struct cc_writer *writer, uint64_t run);
+/* Likewise, when the process began to use the cache: for what the writer itself notes. */
+void cc_writer_set_start(struct cc_writer *writer, uint64_t start_ns);
+/*
+ * Whose counts it writes from now on. NULL: nobody's; what those of before have
+ * counted so far is still written to its root, with what it does itself.
+ */
+void cc_writer_set_stats(struct cc_writer *writer, struct cc_stats *stats);
+/*
+ * Drains within timeout_ns, then stops; what is left is dropped. false: the
+ * thread is still inside a file operation; nothing was freed, and the writer,
+ * store and stats must be left alone for ever. NULL is fine (true).
+ */
+bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns);
+/*
+ * Takes a reference to entry, copies the key. flight (may be NULL) is taken in
+ * any case, and ended when the entry is stored or dropped. false: dropped
+ * (queue full, out of memory).
+ */
+bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry,
+		   struct cc_flight *flight);
+/* The same for an encoded recipe (recipe.h), which it takes in any case. */
+bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded);
+/*
+ * Of that key nothing that was queued before will be stored after the call. What
+ * is just being stored is waited for until timeout_ns have passed. true: it still
+ * is, and what is stored under the key will be removed right afterwards.
+ */
+bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns);
+/* From now on its thread beats for these, as long as there is a flight; they must outlive it. */
+void cc_writer_beat(struct cc_writer *writer, struct cc_flights *flights);
+/* What happened, for the root's history: copied, written with the statistics, lost where that fails. */
+void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note);
+/* The entry there was used. */
+void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place);
+/*
+ * Waits until what was queued before the call is done and statistics are
+ * written, as far as they can be; false: timeout. Without a thread the work
+ * is done by the caller, who waits for locks for a third of the time.
+ */
+bool cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns);
+/*
+ * fork: prepare takes the queue's lock, parent gives it back, child also
+ * forgets the thread and what was queued or counted (the parent writes it). A layer
+ * registers them with pthread_atfork.
+ */
+void cc_writer_fork_prepare(struct cc_writer *writer);
+void cc_writer_fork_parent(struct cc_writer *writer);
+void cc_writer_fork_child(struct cc_writer *writer);
+
+#endif

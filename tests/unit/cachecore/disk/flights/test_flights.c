@@ -1,0 +1,664 @@
+/* SPDX-License-Identifier: MIT */
+/* flights: one owner of a key at a time, among threads and processes, living and dead. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachecore/disk/flights/flights.h"
+#include "common/clock.h"
+#include "common/descriptor.h"
+#include "tests/support/unit.h"
+
+#define LONG_NS (UINT64_C(60) * 1000000000)
+#define SHORT_NS UINT64_C(20000000)
+
+static struct cmn_view key_of(const char *text)
+{
+	return cmn_view_of(text);
+}
+
+static const char *root(void)
+{
+	static _Thread_local char path[4200];
+
+	(void)snprintf(path, sizeof(path), "%s/root", unit_dir());
+	return path;
+}
+
+static struct cc_flights *open_flights(void)
+{
+	struct cc_flights *flights = cc_flights_new();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
+	return flights;
+}
+
+static enum cc_flight_turn begin(struct cc_flights *flights, const char *key, uint64_t timeout_ns,
+				 struct cc_flight **ret)
+{
+	*ret = NULL;
+	return cc_flights_begin(flights, root(), key_of(key), timeout_ns, ret);
+}
+
+static int count_files(void)
+{
+	FILE *pipe = popen("ls root/flights | wc -l", "r");
+	int count = -1;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
+	CU_ASSERT_EQUAL(fscanf(pipe, "%d", &count), 1);
+	(void)pclose(pipe);	/* it was only read */
+	return count;
+}
+
+TEST(one_at_a_time_and_no_file_stays)
+{
+	struct cc_flights *flights = open_flights(), *others = open_flights();
+	struct cc_flight *flight, *other, *third;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(begin(others, "key", SHORT_NS, &other), CC_FLIGHT_ALONE);
+	CU_ASSERT_EQUAL(begin(others, "another key", 0, &third), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(count_files(), 2);
+	cc_flight_end(flight);
+	cc_flight_end(third);
+	CU_ASSERT_EQUAL(count_files(), 0);
+	CU_ASSERT_EQUAL(begin(others, "key", 0, &other), CC_FLIGHT_OWN);
+	cc_flight_end(other);
+	cc_flight_end(NULL);
+	cc_flights_free(flights);
+	cc_flights_free(others);
+	cc_flights_free(NULL);
+}
+
+struct waiter {
+	struct cc_flights *flights;
+	uint64_t timeout_ns;
+	atomic_bool waiting, done;
+	enum cc_flight_turn turn;
+	struct cc_flight *flight;
+};
+
+static void *wait_for_it(void *arg)
+{
+	struct waiter *waiter = arg;
+
+	atomic_store(&waiter->waiting, true);
+	waiter->turn = begin(waiter->flights, "key", waiter->timeout_ns, &waiter->flight);
+	atomic_store(&waiter->done, true);
+	return NULL;
+}
+
+TEST(waiters_go_on_when_it_has_landed)
+{
+	struct cc_flights *flights = open_flights();
+	struct waiter waiters[4] = { 0 };
+	pthread_t threads[4];
+	struct cc_flight *flight;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	for (int i = 0; i < 4; i++) {
+		waiters[i].flights = flights;
+		waiters[i].timeout_ns = LONG_NS;
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, wait_for_it, &waiters[i]), 0);
+		while (!atomic_load(&waiters[i].waiting))
+			(void)sched_yield();
+	}
+	cc_flight_end(flight);
+	for (int i = 0; i < 4; i++) {
+		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+		/* One that came only now has nothing to wait for, and is the next owner. */
+		CU_ASSERT(waiters[i].turn == CC_FLIGHT_LANDED || waiters[i].turn == CC_FLIGHT_OWN);
+		cc_flight_end(waiters[i].flight);
+	}
+	cc_flights_free(flights);
+}
+
+/* In a child: begins, tells so, and is there until it is killed. *ret_child: its own child, or 0. */
+static pid_t start_owner(bool with_child, pid_t *ret_child)
+{
+	int pipe_fds[2];
+	pid_t pid, child = 0;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(pipe_fds), 0);
+	pid = fork();
+	CU_ASSERT_FATAL(pid >= 0);
+	if (pid == 0) {
+		struct cc_flights *flights = cc_flights_new();
+		struct cc_flight *flight;
+
+		if (!flights || cc_flights_begin(flights, root(), key_of("key"), 0, &flight) != CC_FLIGHT_OWN)
+			_exit(1);
+		if (with_child) {
+			cc_flights_fork_prepare(flights);
+			if (fork() == 0) {
+				struct cc_flight *again;
+
+				cc_flights_fork_child(flights);
+				/* Its parent may wait for it. */
+				if (cc_flights_begin(flights, root(), key_of("key"), LONG_NS, &again) !=
+				    CC_FLIGHT_ALONE)
+					_exit(1);
+				cc_flight_end(flight);	/* it is the parent's: nothing happens */
+				child = getpid();
+			} else {
+				cc_flights_fork_parent(flights);
+			}
+		}
+		/* Once: with a child, that tells. */
+		if ((!with_child || child) &&
+		    write(pipe_fds[1], &child, sizeof(child)) != (ssize_t)sizeof(child))
+			_exit(1);
+		(void)pause();
+	}
+	CU_ASSERT_EQUAL(read(pipe_fds[0], ret_child, sizeof(*ret_child)),
+			(ssize_t)sizeof(*ret_child));
+	(void)close(pipe_fds[0]);
+	(void)close(pipe_fds[1]);
+	return pid;
+}
+
+TEST(a_dead_builder_frees_the_others)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+
+	for (int with_child = 0; with_child < 2; with_child++) {
+		pid_t child, owner = start_owner(with_child, &child);
+
+		CU_ASSERT_EQUAL(begin(flights, "key", SHORT_NS, &flight), CC_FLIGHT_ALONE);
+		CU_ASSERT_EQUAL(kill(owner, SIGKILL), 0);
+		CU_ASSERT_EQUAL(waitpid(owner, NULL, 0), owner);
+		/* Also where a child of its own lives on. */
+		CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+		cc_flight_end(flight);
+		if (with_child)
+			CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
+	}
+	CU_ASSERT_EQUAL(count_files(), 0);
+	cc_flights_free(flights);
+}
+
+TEST(without_a_lock_everybody_builds)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight, *other;
+
+	/* A directory where the file should be. */
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(system("ls root/flights >name"), 0);
+	cc_flight_end(flight);
+	CU_ASSERT_EQUAL(system("mkdir root/flights/$(cat name)"), 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
+	/* A link to something of the user's. */
+	CU_ASSERT_EQUAL(system("rmdir root/flights/* && echo mine >mine && "
+			       "ln -s ../../mine root/flights/$(cat name)"), 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
+	CU_ASSERT_EQUAL(system("test \"$(cat mine)\" = mine && rm -r root/flights"), 0);
+	/* A file where the directory should be. */
+	CU_ASSERT_EQUAL(system("echo >root/flights"), 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
+	/* The root, taken away while it is in use, and made again by others. */
+	CU_ASSERT_EQUAL(system("rm -r root"), 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(system("mv root old"), 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &other), CC_FLIGHT_OWN);
+	cc_flight_end(flight);
+	CU_ASSERT_EQUAL(count_files(), 1);
+	cc_flight_end(other);
+	CU_ASSERT_EQUAL(count_files(), 0);
+	CU_ASSERT_EQUAL(cc_flights_begin(flights, "/proc/nowhere", key_of("key"), LONG_NS, &flight),
+			CC_FLIGHT_ALONE);
+	/* A root that others may write to. */
+	CU_ASSERT_EQUAL(system("chmod 777 root"), 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
+	cc_flights_free(flights);
+}
+
+TEST(what_the_dead_left_is_swept_when_it_is_old)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight, *dead;
+	int fd;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	fd = open(root(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_FATAL(fd >= 0);
+	/* As a killed builder's. */
+	CU_ASSERT_EQUAL(system("touch root/flights/0123456789abcdef0123456789abcdef.lock && "
+			       "touch -d '2 hours ago' root/flights/mine.lock"), 0);
+	cc_flights_sweep(fd);
+	CU_ASSERT_EQUAL(count_files(), 3);
+	/* And one that was made before the clock was set back. */
+	CU_ASSERT_EQUAL(system("touch -d '2 hours ago' root/flights/*.lock && "
+			       "touch -d 'now + 2 days' root/flights/0123456789abcdef0123456789abcde0.lock"), 0);
+	cc_flights_sweep(fd);
+	/* Not the one that somebody has, nor what is not ours. */
+	CU_ASSERT_EQUAL(count_files(), 2);
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &dead), CC_FLIGHT_ALONE);
+	cc_flight_end(flight);
+	CU_ASSERT_EQUAL(system("rm root/flights/mine.lock && rmdir root/flights"), 0);
+	cc_flights_sweep(fd);
+	(void)close(fd);	/* a directory */
+	cc_flights_free(flights);
+}
+
+static pid_t fork_with_handlers(struct cc_flights *flights)
+{
+	pid_t pid;
+
+	cc_flights_fork_prepare(flights);
+	cmn_descriptors_fork_prepare();
+	pid = fork();
+	if (pid == 0) {
+		cc_flights_fork_child(flights);
+		cmn_descriptors_fork_child();
+	} else {
+		cmn_descriptors_fork_parent();
+		cc_flights_fork_parent(flights);
+	}
+	return pid;
+}
+
+/* The process is forked, with handlers, at the moment when it has the lock. */
+static struct cc_flights *forks_when_locked;
+static int forked_pipe[2];
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+
+int __wrap_flock(int fd, int operation)
+{
+	int result = __real_flock(fd, operation);
+	struct cc_flights *flights = forks_when_locked;
+	pid_t pid;
+
+	if (flights && result == 0 && (operation & LOCK_EX)) {
+		forks_when_locked = NULL;
+		pid = fork_with_handlers(flights);
+		if (pid == 0) {
+			pid = getpid();
+			if (write(forked_pipe[1], &pid, sizeof(pid)) != (ssize_t)sizeof(pid))
+				_exit(1);
+			(void)pause();
+		}
+	}
+	return result;
+}
+
+enum child { FORKED_AT_THE_LOCK, WITHOUT_HANDLERS };
+
+/* An owner of "key" with a child, which lives when it is dead. Returns the child. */
+static pid_t leave_child(enum child how)
+{
+	pid_t owner, child = -1;
+	struct cc_flight *flight;
+	int status;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(forked_pipe), 0);
+	owner = fork();
+	CU_ASSERT_FATAL(owner >= 0);
+	if (owner == 0) {
+		struct cc_flights *flights = cc_flights_new();
+
+		if (how == FORKED_AT_THE_LOCK)
+			forks_when_locked = flights;
+		if (!flights || cc_flights_begin(flights, root(), key_of("key"), 0, &flight) !=
+				CC_FLIGHT_OWN)
+			_exit(1);
+		if (how == WITHOUT_HANDLERS && fork() == 0) {
+			child = getpid();
+			if (write(forked_pipe[1], &child, sizeof(child)) != (ssize_t)sizeof(child))
+				_exit(1);
+			(void)pause();
+		}
+		_exit(0);	/* and nothing is ended */
+	}
+	CU_ASSERT_EQUAL(read(forked_pipe[0], &child, sizeof(child)), (ssize_t)sizeof(child));
+	CU_ASSERT_EQUAL(waitpid(owner, &status, 0), owner);
+	CU_ASSERT_EQUAL(status, 0);
+	(void)close(forked_pipe[0]);
+	(void)close(forked_pipe[1]);
+	return child;
+}
+
+TEST(no_fork_comes_between_lock_and_list)
+{
+	struct cc_flights *flights = open_flights();
+	pid_t child = leave_child(FORKED_AT_THE_LOCK);
+
+	/* The lock itself, without what else would free it. */
+	CU_ASSERT_EQUAL(system("flock --nonblock root/flights/*.lock true"), 0);
+	CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
+	cc_flights_free(flights);
+}
+
+TEST(a_lock_that_outlives_its_builder_is_passed_by)
+{
+	struct cc_flights *flights = open_flights(), *others = open_flights();
+	pid_t child = leave_child(WITHOUT_HANDLERS);
+	struct cc_flight *flight, *other;
+
+	CU_ASSERT_NOT_EQUAL(system("flock --nonblock root/flights/*.lock true"), 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	/* It is a flight like others. */
+	CU_ASSERT_EQUAL(begin(others, "key", SHORT_NS, &other), CC_FLIGHT_ALONE);
+	cc_flight_end(flight);
+	CU_ASSERT_EQUAL(count_files(), 0);
+	CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
+	cc_flights_free(flights);
+	cc_flights_free(others);
+}
+
+TEST(a_stopped_builder_is_not_waited_for)
+{
+	struct cc_flights *flights = open_flights();
+	pid_t child, owner = start_owner(false, &child);
+	struct cc_flight *flight;
+	uint64_t start;
+	int status;
+
+	CU_ASSERT_EQUAL(kill(owner, SIGSTOP), 0);
+	CU_ASSERT_EQUAL(waitpid(owner, &status, WUNTRACED), owner);
+	start = cmn_clock_monotonic();
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
+	CU_ASSERT_TRUE(cmn_clock_monotonic() - start < LONG_NS / 2);
+	/* Its lock stays: it goes on some time. */
+	CU_ASSERT_EQUAL(count_files(), 1);
+	CU_ASSERT_EQUAL(kill(owner, SIGKILL), 0);
+	CU_ASSERT_EQUAL(waitpid(owner, NULL, 0), owner);
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	cc_flight_end(flight);
+	cc_flights_free(flights);
+}
+
+/* Who is at work, and whom nobody can judge. */
+TEST(a_builder_that_works_is_waited_for)
+{
+	static const char *const lines[] = { "1 2", "1 2 3\n", "999999999 1 2 0\n", "x y z 0\n" };
+	const uint64_t long_enough = UINT64_C(700000000);
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight, *other;
+	FILE *file;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(system("cp root/flights/*.lock line"), 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", long_enough, &other), CC_FLIGHT_ALONE);
+	CU_ASSERT_EQUAL(count_files(), 1);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		file = popen("cat >line && cp line root/flights/*.lock", "w");
+		CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+		CU_ASSERT(fputs(lines[i], file) >= 0);
+		CU_ASSERT_EQUAL(pclose(file), 0);
+		CU_ASSERT_EQUAL(begin(flights, "key", long_enough, &other), CC_FLIGHT_ALONE);
+		CU_ASSERT_EQUAL(count_files(), 1);
+	}
+	cc_flight_end(flight);
+	cc_flights_free(flights);
+}
+
+/* In the place of what the builder has written there. */
+static void sign(const char *line)
+{
+	FILE *file = popen("cat >line && cp line root/flights/*.lock", "w");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	CU_ASSERT(fputs(line, file) >= 0);
+	CU_ASSERT_EQUAL(pclose(file), 0);
+}
+
+TEST(an_unseen_builder_is_waited_for_while_it_beats)
+{
+	struct waiter waiter = { .timeout_ns = UINT64_C(1500000000) };
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight, *other;
+	char line[32];
+	pthread_t thread;
+	uint64_t start;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	sign("1 1 1 7\n");
+	start = cmn_clock_monotonic();
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &other), CC_FLIGHT_ALONE);
+	CU_ASSERT_TRUE(cmn_clock_monotonic() - start < LONG_NS / 2);
+	/* One that could have no thread, or is of a process without /proc. */
+	sign("0 0 0 0\n");
+	start = cmn_clock_monotonic();
+	CU_ASSERT_EQUAL(begin(flights, "key", waiter.timeout_ns, &other), CC_FLIGHT_ALONE);
+	CU_ASSERT_TRUE(cmn_clock_monotonic() - start >= waiter.timeout_ns);
+	waiter.flights = flights;
+	start = cmn_clock_monotonic();
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, wait_for_it, &waiter), 0);
+	for (unsigned int beat = 8; !atomic_load(&waiter.done); beat++) {
+		(void)snprintf(line, sizeof(line), "1 1 1 %u\n", beat);
+		sign(line);
+	}
+	CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+	CU_ASSERT_EQUAL(waiter.turn, CC_FLIGHT_ALONE);
+	CU_ASSERT_TRUE(cmn_clock_monotonic() - start >= waiter.timeout_ns);
+	cc_flight_end(flight);
+	cc_flights_free(flights);
+}
+
+/* A child that has the flight and beats until it is told to stop that; then it sleeps, or works on. */
+static pid_t start_beating(bool works_on)
+{
+	struct cc_flights *flights;
+	struct cc_flight *flight;
+	pid_t child = fork();
+
+	CU_ASSERT_TRUE_FATAL(child >= 0);
+	if (child == 0) {
+		flights = cc_flights_new();
+		if (!flights || begin(flights, "key", LONG_NS, &flight) != CC_FLIGHT_OWN)
+			_exit(1);
+		while (access("quiet", F_OK) != 0) {
+			(void)cc_flights_beat(flights);
+			(void)usleep(50000);
+		}
+		while (works_on)
+			(void)getppid();
+		for (;;)
+			(void)pause();
+	}
+	while (system("grep -q ' [1-9][0-9]*$' root/flights/*.lock 2>/dev/null") != 0)
+		CU_ASSERT_EQUAL(usleep(10000), 0);
+	return child;
+}
+
+/* Waits for its flight; returns the nanoseconds. */
+static uint64_t wait_for_child(uint64_t timeout_ns)
+{
+	struct cc_flights *flights = open_flights();
+	uint64_t start = cmn_clock_monotonic();
+	struct cc_flight *flight;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", timeout_ns, &flight), CC_FLIGHT_ALONE);
+	cc_flights_free(flights);
+	return cmn_clock_monotonic() - start;
+}
+
+static void end_child(pid_t child)
+{
+	CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
+	CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
+}
+
+/* As a frozen one: no signal has stopped it, and nothing of it runs. */
+TEST(a_builder_that_beats_no_more_is_not_waited_for)
+{
+	pid_t child = start_beating(false);
+
+	unit_write("quiet", "");
+	CU_ASSERT_TRUE(wait_for_child(LONG_NS) < LONG_NS / 2);
+	end_child(child);
+}
+
+/* The thread that beats may be at something else, or get no processor. */
+TEST(one_that_works_without_a_beat_is_waited_for)
+{
+	const uint64_t long_enough = UINT64_C(2000000000);
+	pid_t child = start_beating(true);
+
+	unit_write("quiet", "");
+	CU_ASSERT_TRUE(wait_for_child(long_enough) >= long_enough);
+	end_child(child);
+}
+
+/* "" where there is no freezer that may be used. */
+static void make_freezer(char ret[128])
+{
+	static const char *const parents[] = { "/sys/fs/cgroup/freezer", "/sys/fs/cgroup" };
+	static const char *const files[] = { "freezer.state", "cgroup.freeze" };
+	char path[160];
+
+	for (size_t i = 0; i < 2; i++) {
+		(void)snprintf(ret, 128, "%s/ckcache-test-%d", parents[i], (int)getpid());
+		if (mkdir(ret, 0755) != 0)
+			continue;
+		(void)snprintf(path, sizeof(path), "%s/%s", ret, files[i]);
+		if (access(path, W_OK) == 0)
+			return;
+		(void)rmdir(ret);
+	}
+	ret[0] = '\0';
+}
+
+static void tell_freezer(const char *freezer, const char *one, const char *other)
+{
+	char command[400];
+
+	(void)snprintf(command, sizeof(command), "cd %s && if test -e freezer.state; then echo %s >freezer.state; "
+		       "else echo %s >cgroup.freeze; fi", freezer, one, other);
+	CU_ASSERT_EQUAL(system(command), 0);
+}
+
+TEST(a_frozen_builder_is_not_waited_for)
+{
+	char freezer[128], command[300];
+	pid_t child;
+
+	make_freezer(freezer);
+	if (!freezer[0]) {
+		(void)printf("    SKIPPED: no freezer of cgroups that may be written to\n");
+		return;
+	}
+	child = start_beating(false);
+	(void)snprintf(command, sizeof(command), "echo %d >%s/cgroup.procs", (int)child, freezer);
+	CU_ASSERT_EQUAL(system(command), 0);
+	tell_freezer(freezer, "FROZEN", "1");
+	CU_ASSERT_TRUE(wait_for_child(LONG_NS) < LONG_NS / 2);
+	tell_freezer(freezer, "THAWED", "0");
+	/* It is at work again. */
+	CU_ASSERT_TRUE(wait_for_child(UINT64_C(1500000000)) >= UINT64_C(1500000000));
+	end_child(child);
+	CU_ASSERT_EQUAL(rmdir(freezer), 0);
+}
+
+/* It was stopped before it signed, or the disk is full, and then there is nothing to wait for. */
+TEST(a_builder_that_has_not_signed_is_not_waited_for)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight, *other;
+	uint64_t start;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(system("for lock in root/flights/*.lock; do : >$lock; done"), 0);
+	start = cmn_clock_monotonic();
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &other), CC_FLIGHT_ALONE);
+	CU_ASSERT_TRUE(cmn_clock_monotonic() - start < LONG_NS / 2);
+	CU_ASSERT_EQUAL(count_files(), 1);
+	cc_flight_end(flight);
+	cc_flights_free(flights);
+}
+
+TEST(each_flight_has_the_beat)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *first, *second, *third;
+
+	CU_ASSERT_FALSE(cc_flights_beat(flights));
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &first), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(begin(flights, "another key", LONG_NS, &second), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(system("grep -l ' 0$' root/flights/*.lock | wc -l | grep -qx 2"), 0);
+	for (int beat = 2; beat < 4; beat++) {
+		CU_ASSERT_TRUE(cc_flights_beat(flights));
+		(void)setenv("BEAT", beat == 2 ? "2" : "3", 1);
+		CU_ASSERT_EQUAL(system("grep -l \" $BEAT$\" root/flights/*.lock | wc -l | grep -qx 2"), 0);
+	}
+	/* It is the flight's, and closes nothing of it. */
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &third), CC_FLIGHT_ALONE);
+	cc_flight_end(first);
+	CU_ASSERT_TRUE(cc_flights_beat(flights));
+	CU_ASSERT_EQUAL(count_files(), 1);
+	cc_flight_end(second);
+	CU_ASSERT_FALSE(cc_flights_beat(flights));
+	CU_ASSERT_EQUAL(count_files(), 0);
+	cc_flights_free(flights);
+}
+
+static int count_descriptors(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 100; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+TEST(a_programs_own_file_is_neither_locked_nor_closed)
+{
+	struct cc_flights *flights = open_flights();
+	int count, own = open("own", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct cc_flight *flight;
+
+	CU_ASSERT_FATAL(own >= 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	count = count_descriptors();
+	/* As a program that closes all, and opens its own. */
+	for (int fd = own + 1; fd < 100; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			CU_ASSERT_EQUAL(dup2(own, fd), fd);
+	}
+	CU_ASSERT_EQUAL(flock(own, LOCK_EX), 0);
+	cc_flight_end(flight);
+	CU_ASSERT_NOT_EQUAL(system("flock --nonblock own true"), 0);
+	CU_ASSERT_EQUAL(count_descriptors(), count);
+	/* The flight's own lock went when it was closed: nobody waits for it. */
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	cc_flight_end(flight);
+	cc_flights_free(flights);
+	for (int fd = own; fd < 100; fd++)
+		(void)close(fd);
+}
+
+TEST(a_first_flight_sweeps)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	cc_flight_end(flight);
+	CU_ASSERT_EQUAL(system("touch -d '2 hours ago' root/flights/0123456789abcdef0123456789abcdef.lock"),
+			0);
+	/* A process's later ones look at nothing. */
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	cc_flight_end(flight);
+	CU_ASSERT_EQUAL(count_files(), 1);
+	cc_flights_free(flights);
+	flights = open_flights();
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	cc_flight_end(flight);
+	CU_ASSERT_EQUAL(count_files(), 0);
+	cc_flights_free(flights);
+}

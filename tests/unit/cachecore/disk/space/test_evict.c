@@ -1,0 +1,892 @@
+/* SPDX-License-Identifier: MIT */
+/* test_evict: what goes first, what stays, and what is cleared on the way. */
+#include "cachecore/disk/space/evict.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cachecore/disk/space/account.h"
+#include "cachecore/record/history.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/space/number_file.h"
+#include "cachecore/disk/space/overhead.h"
+#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/writer/recipes.h"
+#include "cachecore/record/stats.h"
+#include "cachecore/disk/store.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "tests/support/unit.h"
+
+#define NS_PER_DAY (UINT64_C(86400) * 1000000000)
+
+/* A store with a few entries of equal size, made the same way each. */
+struct bench {
+	struct cc_config config;
+	char root[4200];
+	struct cc_store *store;
+	int root_fd;
+	uint64_t each;		/* bytes of one entry */
+	uint64_t build_ns;	/* of entries that are put */
+	unsigned int calls, stop_at;	/* of pace; 0: never */
+};
+
+static void make_key(struct cc_key *key, unsigned int i)
+{
+	cc_key_init(key);
+	cc_key_add_u64(key, CC_PART_IMAGE, "source", i);
+}
+
+static enum cmn_status put(struct bench *bench, unsigned int i)
+{
+	struct cc_entry *entry = cc_entry_new(bench->build_ns);
+	enum cmn_status status;
+	char image[1000];
+	struct cc_key key;
+
+	memset(image, (int)i, sizeof(image));
+	make_key(&key, i);
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, image, sizeof(image));
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	status = cc_store_put(bench->store, &key, entry);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	return status;
+}
+
+static bool has(struct bench *bench, unsigned int i)
+{
+	struct cc_entry *entry;
+	struct cc_key key;
+	bool found;
+
+	make_key(&key, i);
+	found = cc_store_get(bench->store, &key, NULL, SIZE_MAX, &entry, NULL) == CMN_OK;
+	if (found)
+		cc_entry_unref(entry);
+	cc_key_release(&key);
+	return found;
+}
+
+static int open_leaf(struct bench *bench, unsigned int i)
+{
+	char path[CC_LEAF_PATH_SIZE];
+	struct cc_key key;
+	int fd = -1;
+
+	make_key(&key, i);
+	cc_leaf_path(cc_key_view(&key), path);
+	cc_key_release(&key);
+	CU_ASSERT_EQUAL_FATAL(cc_leaf_open(bench->root_fd, path, &fd), CMN_OK);
+	return fd;
+}
+
+static void set_access(struct bench *bench, unsigned int i, uint64_t ns)
+{
+	int fd = open_leaf(bench, i);
+
+	CU_ASSERT_EQUAL(cc_number_file_write(fd, "0_access_time.txt", ns), CMN_OK);
+	(void)close(fd);
+}
+
+static void open_bench(struct bench *bench, unsigned int entries)
+{
+	memset(bench, 0, sizeof(*bench));
+	(void)snprintf(bench->root, sizeof(bench->root), "%s/root", unit_dir());
+	CU_ASSERT_EQUAL_FATAL(mkdir(bench->root, 0700), 0);
+	bench->config.dir = bench->root;
+	bench->config.max_device_image_size = 1 << 20;
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench->config, NULL, &bench->store), CMN_OK);
+	bench->root_fd = open(bench->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_TRUE_FATAL(bench->root_fd >= 0);
+	for (unsigned int i = 0; i < entries; i++) {
+		CU_ASSERT_EQUAL_FATAL(put(bench, i), CMN_OK);
+		set_access(bench, i, cmn_clock_realtime());
+	}
+	if (entries) {
+		CU_ASSERT_EQUAL_FATAL(cc_account_count(bench->root_fd, &bench->each, NULL), CMN_OK);
+		bench->each /= entries;
+	}
+}
+
+/* And the account agrees with what is there. */
+static void close_bench(struct bench *bench)
+{
+	uint64_t counted = 1, written = 2;
+
+	CU_ASSERT_EQUAL(cc_account_count(bench->root_fd, &counted, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_number_file_read(bench->root_fd, CC_ACCOUNT_NAME, &written), CMN_OK);
+	CU_ASSERT_EQUAL(counted, written);
+	(void)close(bench->root_fd);
+	cc_store_close(bench->store);
+}
+
+/* The bound that leaves entries so much, where the rest takes what it does or a quarter. */
+static uint64_t bound_for(const struct bench *bench, uint64_t bytes)
+{
+	uint64_t bound = bytes + cc_overhead_bytes(bench->root_fd);
+
+	return bound > bytes * 4 / 3 ? bound : bytes * 4 / 3;
+}
+
+TEST(evicts_least_recently_used_until_half_is_left)
+{
+	uint64_t now = cmn_clock_realtime();
+	struct bench bench;
+
+	open_bench(&bench, 10);
+	for (unsigned int i = 0; i < 10; i++)
+		set_access(&bench, i, now - (i * 7 % 10) * 1000000);
+	bench.config.max_size = bound_for(&bench, bench.each * 10 - 1);
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	/* i * 7 % 10 is the rank by age: 4 of 10 fit into just under a half. */
+	for (unsigned int i = 0; i < 10; i++)
+		CU_ASSERT_EQUAL(has(&bench, i), i * 7 % 10 < 4);
+	close_bench(&bench);
+}
+
+TEST(keeps_all_within_the_bound)
+{
+	struct bench bench;
+
+	open_bench(&bench, 4);
+	bench.config.max_size = bound_for(&bench, bench.each * 4);
+	bench.config.threshold_days = 1;
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	bench.config.max_size = 0;
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	for (unsigned int i = 0; i < 4; i++)
+		CU_ASSERT_TRUE(has(&bench, i));
+	close_bench(&bench);
+}
+
+TEST(a_put_over_the_bound_evicts)
+{
+	struct bench bench;
+	unsigned int left = 0;
+
+	open_bench(&bench, 6);
+	bench.config.max_size = bench.each * 6;
+	CU_ASSERT_EQUAL(put(&bench, 100), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 100));
+	for (unsigned int i = 0; i < 6; i++)
+		left += has(&bench, i);
+	CU_ASSERT_EQUAL(left, 2);
+	close_bench(&bench);
+}
+
+TEST(evicts_what_was_not_used_for_days)
+{
+	uint64_t now = cmn_clock_realtime();
+	struct bench bench;
+
+	open_bench(&bench, 3);
+	bench.config.threshold_days = 30;
+	set_access(&bench, 0, now - 31 * NS_PER_DAY);
+	set_access(&bench, 1, now - 29 * NS_PER_DAY);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_TRUE(has(&bench, 1));
+	CU_ASSERT_TRUE(has(&bench, 2));
+	bench.config.threshold_days = UINT64_MAX;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 1));
+	close_bench(&bench);
+}
+
+TEST(looks_at_age_once_a_day)
+{
+	uint64_t now = cmn_clock_realtime();
+	struct bench bench;
+
+	open_bench(&bench, 1);
+	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
+	bench.config.threshold_days = 30;
+	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
+	CU_ASSERT_EQUAL(unlink("root/" CC_EVICT_STAMP_NAME), 0);
+	CU_ASSERT_TRUE(cc_evict_due(bench.root_fd, &bench.config));
+	set_access(&bench, 0, now - 31 * NS_PER_DAY);
+	CU_ASSERT_EQUAL(put(&bench, 1), CMN_OK);
+	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
+	set_access(&bench, 1, now - 31 * NS_PER_DAY);
+	CU_ASSERT_EQUAL(put(&bench, 2), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 1));
+	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_EVICT_STAMP_NAME,
+					     now - NS_PER_DAY), CMN_OK);
+	CU_ASSERT_TRUE(cc_evict_due(bench.root_fd, &bench.config));
+	/* A stamp from before the clock was set back does not stop it. */
+	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_EVICT_STAMP_NAME,
+					     now + 9 * NS_PER_DAY), CMN_OK);
+	CU_ASSERT_TRUE(cc_evict_due(bench.root_fd, &bench.config));
+	bench.config.eviction_disable = true;
+	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
+	close_bench(&bench);
+}
+
+TEST(a_missing_or_wrong_access_time_counts_as_written_then)
+{
+	struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+	uint64_t now = cmn_clock_realtime();
+	struct bench bench;
+	int fd;
+
+	open_bench(&bench, 3);
+	bench.config.threshold_days = 30;
+	fd = open_leaf(&bench, 0);
+	CU_ASSERT_EQUAL(unlinkat(fd, "0_access_time.txt", 0), 0);
+	CU_ASSERT_EQUAL(cc_leaf_access_ns(fd, 0, now + NS_PER_DAY) / NS_PER_DAY, now / NS_PER_DAY);
+	CU_ASSERT_EQUAL(utimensat(fd, "0.src", old, 0), 0);
+	(void)close(fd);
+	unit_write("garbage", "yesterday");
+	fd = open_leaf(&bench, 1);
+	CU_ASSERT_EQUAL(renameat(AT_FDCWD, "garbage", fd, "0_access_time.txt"), 0);
+	(void)close(fd);
+	/* The future is now, else nothing would ever age. */
+	set_access(&bench, 2, UINT64_MAX);
+	fd = open_leaf(&bench, 2);
+	CU_ASSERT_EQUAL(cc_leaf_access_ns(fd, 0, now), now);
+	(void)close(fd);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_TRUE(has(&bench, 1));
+	CU_ASSERT_TRUE(has(&bench, 2));
+	close_bench(&bench);
+}
+
+TEST(disabled_it_clears_and_counts_only)
+{
+	struct bench bench;
+
+	open_bench(&bench, 4);
+	bench.config.eviction_disable = true;
+	bench.config.max_size = bench.each * 4 - 1;
+	bench.config.threshold_days = 1;
+	for (unsigned int i = 0; i < 4; i++)
+		set_access(&bench, i, 5);
+	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_ACCOUNT_NAME, 1), CMN_OK);
+	CU_ASSERT_EQUAL(put(&bench, 4), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	for (unsigned int i = 0; i < 5; i++)
+		CU_ASSERT_TRUE(has(&bench, i));
+	close_bench(&bench);
+}
+
+TEST(one_evictor_at_a_time)
+{
+	struct bench bench;
+	int fd;
+
+	open_bench(&bench, 2);
+	fd = openat(bench.root_fd, CC_EVICT_LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_BUSY);
+	/* Who stores does not wait for it, and does not store what does not fit. */
+	bench.config.max_size = bound_for(&bench, bench.each * 2);
+	CU_ASSERT_EQUAL(put(&bench, 2), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_TRUE(has(&bench, 0));
+	(void)close(fd);
+	CU_ASSERT_EQUAL(put(&bench, 2), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 2));
+	CU_ASSERT_FALSE(has(&bench, 0));
+	close_bench(&bench);
+}
+
+/* Entries go, and what was in the lock's place is not written to. */
+TEST(a_lock_that_is_no_plain_file_does_not_stop_it)
+{
+	struct bench bench;
+	struct stat info;
+
+	for (int i = 0; i < 6; i++) {
+		open_bench(&bench, 2);
+		set_access(&bench, 0, 5);
+		bench.config.threshold_days = 1;
+		unit_write("backup", "theirs");
+		CU_ASSERT_EQUAL(unlink("root/evict.lock"), 0);
+		switch (i) {
+		case 0:
+			CU_ASSERT_EQUAL(link("backup", "root/evict.lock"), 0);
+			break;
+		case 1:
+			CU_ASSERT_EQUAL(mkdir("root/evict.lock", 0700), 0);
+			break;
+		case 2:
+			unit_write("root/evict.lock/inner", "theirs");
+			break;
+		case 3:
+			CU_ASSERT_EQUAL(symlink("../backup", "root/evict.lock"), 0);
+			break;
+		case 4:
+			CU_ASSERT_EQUAL(mkfifo("root/evict.lock", 0600), 0);
+			break;
+		default:
+			CU_ASSERT_EQUAL(link("backup", "root/evict.lock"), 0);
+			CU_ASSERT_EQUAL(unlink("backup"), 0);
+			CU_ASSERT_EQUAL(chmod("root/evict.lock", 0), 0);
+		}
+		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+		CU_ASSERT_FALSE(has(&bench, 0));
+		CU_ASSERT_TRUE(has(&bench, 1));
+		CU_ASSERT_EQUAL(lstat("root/evict.lock", &info), 0);
+		CU_ASSERT_TRUE(S_ISREG(info.st_mode) && info.st_nlink == 1);
+		if (i < 5) {
+			CU_ASSERT_EQUAL(lstat("backup", &info), 0);
+			CU_ASSERT_TRUE(S_ISREG(info.st_mode) && info.st_nlink == 1 &&
+				       info.st_size == 6);
+		}
+		CU_ASSERT_EQUAL(system(i == 2 ? "grep -qx theirs root/evict.lock.aside-*/inner"
+					      : "! ls root | grep -q aside"), 0);
+		close_bench(&bench);
+		CU_ASSERT_EQUAL(system("rm -r root"), 0);
+	}
+}
+
+/* The number is counted again, and bounds the store again. */
+TEST(an_account_that_is_a_directory_makes_way)
+{
+	struct bench bench;
+
+	for (int i = 0; i < 2; i++) {
+		open_bench(&bench, 6);
+		CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
+		CU_ASSERT_EQUAL(mkdir("root/" CC_ACCOUNT_NAME, 0700), 0);
+		if (i)
+			unit_write("root/" CC_ACCOUNT_NAME "/inner", "theirs");
+		bench.config.max_size = bench.each * 3;
+		CU_ASSERT_EQUAL(put(&bench, 100), CMN_OK);
+		CU_ASSERT_TRUE(has(&bench, 100));
+		CU_ASSERT_FALSE(has(&bench, 0) && has(&bench, 1) && has(&bench, 2));
+		close_bench(&bench);
+		CU_ASSERT_EQUAL(system("rm -r root"), 0);
+	}
+}
+
+static uint64_t on_disk;
+
+static int add_blocks(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+	(void)path;
+	(void)kind;
+	(void)where;
+	on_disk += (uint64_t)info->st_blocks * 512;
+	return 0;
+}
+
+/* All that the root takes, as du counts it. */
+static uint64_t disk_use(void)
+{
+	on_disk = 0;
+	CU_ASSERT_EQUAL(nftw("root", add_blocks, 16, FTW_PHYS), 0);
+	return on_disk;
+}
+
+/* Whatever a root has, also what later versions add to it. */
+TEST(everything_counts)
+{
+	const struct cc_history_note note = { .kind = CC_HISTORY_CLEARED };
+	struct cc_history history = { 0 };
+	struct cc_stats *stats = cc_stats_new();
+	struct cc_recipe recipe = { .directory = cmn_view_of("/") };
+	struct cmn_buffer encoded;
+	struct bench bench;
+	struct cc_key key;
+	uint64_t total = 0;
+
+	open_bench(&bench, 1);
+	make_key(&key, 3);
+	recipe.key = cc_key_view(&key);
+	CU_ASSERT_EQUAL_FATAL(cc_recipe_encode(&recipe, &encoded), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_put(bench.root, cmn_buffer_view(&encoded)), CMN_OK);
+	cmn_buffer_release(&encoded);
+	cc_stats_add(stats, CC_MISSES, 1);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, bench.root, UINT64_MAX), CMN_OK);
+	cc_stats_free(stats);
+	cc_history_add(&history, cc_history_task_new(&note));
+	cc_history_write(&history, bench.root);
+	unit_write("root/" CC_HISTORY_OLD_NAME, "old");
+	CU_ASSERT_TRUE(cc_nonce_admits(bench.root, cc_key_view(&key), 1, 1));
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &total), CMN_OK);
+	total += cc_overhead_bytes(bench.root_fd);
+	CU_ASSERT_TRUE(disk_use() <= total);
+	/* Files that are smaller than their file system would have them: an empty block each. */
+	CU_ASSERT_TRUE(total <= disk_use() + UINT64_C(16) * 4096);
+	cc_key_release(&key);
+	close_bench(&bench);
+}
+
+static bool check_bound(void *ctx)
+{
+	const struct bench *bench = ctx;
+
+	CU_ASSERT_TRUE(disk_use() <= bench->config.max_size);
+	return true;
+}
+
+/* At each moment, and the last one that was stored is there. */
+TEST(the_bound_holds_all_the_time)
+{
+	struct cc_evict_pace pace = { .go_on = check_bound };
+	unsigned int left = 0;
+	struct bench bench;
+
+	open_bench(&bench, 2);
+	pace.ctx = &bench;
+	bench.config.max_size = bound_for(&bench, bench.each * 12);
+	for (unsigned int i = 2; i < 100; i++) {
+		CU_ASSERT_EQUAL(put(&bench, i), CMN_OK);
+		CU_ASSERT_TRUE(has(&bench, i));
+		(void)check_bound(&bench);
+		set_access(&bench, i, cmn_clock_realtime());
+	}
+	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
+	for (unsigned int i = 0; i < 100; i++)
+		left += has(&bench, i);
+	CU_ASSERT_TRUE(left >= 2 && left <= 12);
+	close_bench(&bench);
+}
+
+static unsigned int count_left(struct bench *bench, unsigned int entries)
+{
+	unsigned int left = 0;
+
+	for (unsigned int i = 0; i < entries; i++)
+		left += has(bench, i);
+	return left;
+}
+
+static enum cmn_status add_one(struct bench *bench, unsigned int i, bool *ret_due)
+{
+	struct cc_entry *entry = cc_entry_new(1);
+	enum cmn_status status;
+	struct cc_key key;
+
+	make_key(&key, i);
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, "image", 5);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	status = cc_store_add(bench->store, &key, entry, ret_due);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	return status;
+}
+
+/* So that what is stored while it runs still fits. */
+TEST(it_begins_before_the_root_is_full)
+{
+	struct bench bench;
+	bool due = false;
+	unsigned int i;
+
+	open_bench(&bench, 2);
+	bench.config.max_size = bound_for(&bench, bench.each * 32);
+	for (i = 2; i < 40 && !due; i++)
+		CU_ASSERT_EQUAL(add_one(&bench, i, &due), CMN_OK);
+	/* Seven of eight parts of 32. */
+	CU_ASSERT_TRUE(due && i >= 27 && i <= 30);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_TRUE(has(&bench, i - 1));
+	close_bench(&bench);
+}
+
+/* The root's other files do not push the entries out for good. */
+TEST(large_files_of_its_own_go_where_the_bound_is_small)
+{
+	static const size_t sizes[] = { 1 << 20, 60000 }, bounds[] = { 400000, 100000 };
+	static char text[1 << 20];
+	struct bench bench;
+
+	memset(text, 'h', sizeof(text));
+	open_bench(&bench, 2);
+	for (unsigned int i = 0; i < 2; i++) {
+		unit_write_bytes("root/" CC_HISTORY_OLD_NAME, text, sizes[i]);
+		bench.config.max_size = bounds[i];
+		CU_ASSERT_EQUAL(put(&bench, 2 + i), CMN_OK);
+		CU_ASSERT_TRUE(has(&bench, 2 + i));
+		CU_ASSERT_EQUAL(access("root/" CC_HISTORY_OLD_NAME, F_OK), -1);
+		(void)check_bound(&bench);
+	}
+	close_bench(&bench);
+}
+
+/* Nobody waits while the tree is counted: what is added meanwhile counts too. */
+TEST(a_lost_account_is_counted_by_the_next_eviction)
+{
+	uint64_t written = 0;
+	struct bench bench;
+	bool due;
+
+	open_bench(&bench, 5);
+	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
+	CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
+	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, 1000, 0), CMN_OK);
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &written), CMN_MISS);
+	due = cc_evict_due(bench.root_fd, &bench.config);
+	CU_ASSERT_TRUE(due);
+	CU_ASSERT_EQUAL(put(&bench, 5), CMN_OK);
+	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
+	close_bench(&bench);
+}
+
+/* A full root would else take as much again. */
+TEST(nothing_is_stored_while_the_account_is_lost)
+{
+	struct bench bench;
+	bool due;
+
+	open_bench(&bench, 4);
+	bench.config.max_size = bound_for(&bench, bench.each * 8);
+	CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
+	CU_ASSERT_EQUAL(add_one(&bench, 4, &due), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_TRUE(due);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(add_one(&bench, 4, &due), CMN_OK);
+	CU_ASSERT_EQUAL(count_left(&bench, 5), 5);
+	close_bench(&bench);
+}
+
+/* What others add or remove while the tree is counted is in both, or in none. */
+TEST(a_count_never_lowers_the_account_below_what_is_there)
+{
+	struct cc_account_mark mark;
+	uint64_t total = 0, there;
+	struct bench bench;
+
+	open_bench(&bench, 3);
+	there = bench.each * 3;
+	cc_account_mark(bench.root_fd, &mark);
+	CU_ASSERT_TRUE(mark.known && mark.total == there);
+	/* One removed before it was counted, another stored behind the count's back. */
+	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, -(int64_t)bench.each, 0), CMN_OK);
+	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, (int64_t)bench.each, 0), CMN_OK);
+	CU_ASSERT_EQUAL(cc_account_correct(bench.root_fd, &mark, bench.each * 2, false, 0, &total),
+			CMN_OK);
+	CU_ASSERT_EQUAL(total, there);
+	/* Nobody was at it. */
+	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_ACCOUNT_NAME, there + 1000), CMN_OK);
+	cc_account_mark(bench.root_fd, &mark);
+	CU_ASSERT_EQUAL(cc_account_correct(bench.root_fd, &mark, there, true, 0, &total), CMN_OK);
+	CU_ASSERT_EQUAL(total, there + 1000);
+	CU_ASSERT_EQUAL(cc_account_correct(bench.root_fd, &mark, there, false, 0, &total), CMN_OK);
+	CU_ASSERT_EQUAL(total, there);
+	close_bench(&bench);
+}
+
+static void *add_in_thread(void *arg)
+{
+	bool due;
+
+	return add_one(arg, 1, &due) == CMN_OK ? arg : NULL;
+}
+
+/* What an eviction meanwhile did not find would be stored without being counted. */
+TEST(who_waits_for_a_directory_has_reserved_nothing)
+{
+	uint64_t before, after = 0;
+	pthread_t thread;
+	struct bench bench;
+	void *done = NULL;
+	int fd;
+
+	open_bench(&bench, 2);
+	fd = open_leaf(&bench, 1);
+	CU_ASSERT_EQUAL(cc_leaf_lock(fd, 0), CMN_OK);
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &before), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, add_in_thread, &bench), 0);
+	for (int i = 0; i < 40; i++) {
+		CU_ASSERT_EQUAL(usleep(5000), 0);
+		CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &after), CMN_OK);
+		CU_ASSERT_EQUAL(after, before);
+	}
+	(void)close(fd);
+	CU_ASSERT_EQUAL(pthread_join(thread, &done), 0);
+	CU_ASSERT_PTR_EQUAL(done, &bench);
+	close_bench(&bench);
+}
+
+/* It is not an evicted entry's, and it counts. */
+TEST(a_missing_access_time_is_made_and_counted)
+{
+	struct cc_store_place place = { .n = 0 };
+	struct bench bench;
+	struct cc_key key;
+	int fd;
+
+	open_bench(&bench, 2);
+	make_key(&key, 1);
+	cc_leaf_path(cc_key_view(&key), place.leaf);
+	cc_key_release(&key);
+	fd = open_leaf(&bench, 1);
+	CU_ASSERT_EQUAL(unlinkat(fd, "0_access_time.txt", 0), 0);
+	bench.config.eviction_disable = true;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	cc_store_touch(bench.store, &place);
+	CU_ASSERT_EQUAL(faccessat(fd, "0_access_time.txt", F_OK, 0), 0);
+	(void)close(fd);
+	place.n = 7;
+	cc_store_touch(bench.store, &place);
+	fd = open_leaf(&bench, 1);
+	CU_ASSERT_EQUAL(faccessat(fd, "7_access_time.txt", F_OK, 0), -1);
+	(void)close(fd);
+	close_bench(&bench);
+}
+
+TEST(leaves_a_leaf_that_somebody_writes_to)
+{
+	struct bench bench;
+	int fd;
+
+	open_bench(&bench, 2);
+	bench.config.threshold_days = 1;
+	set_access(&bench, 0, 5);
+	set_access(&bench, 1, 5);
+	fd = open_leaf(&bench, 0);
+	CU_ASSERT_EQUAL(cc_leaf_lock(fd, 0), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	(void)close(fd);
+	CU_ASSERT_TRUE(has(&bench, 0));
+	CU_ASSERT_FALSE(has(&bench, 1));
+	close_bench(&bench);
+}
+
+/* It would be stored without being counted. */
+TEST(what_somebody_is_to_write_stays_in_the_account)
+{
+	uint64_t before = 0, after = 1;
+	struct bench bench;
+	int fd;
+
+	open_bench(&bench, 3);
+	fd = open_leaf(&bench, 0);
+	CU_ASSERT_EQUAL(cc_leaf_lock(fd, 0), CMN_OK);
+	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, (int64_t)bench.each, 0), CMN_OK);
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &before), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &after), CMN_OK);
+	CU_ASSERT_EQUAL(before, after);
+	/* Killed instead: nobody is at it, and it is corrected. */
+	(void)close(fd);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	close_bench(&bench);
+}
+
+static bool there(const char *path)
+{
+	struct stat info;
+
+	return lstat(path, &info) == 0;
+}
+
+TEST(clears_leftovers_and_nothing_else)
+{
+	static const char leaf[] = "root/00000000000000000000000000000000/"
+				   "11111111111111111111111111111111/"
+				   "22222222222222222222222222222222/"
+				   "33333333333333333333333333333333/";
+	static const char *const foreign[] = { "root/README", "root/notes/0.src",
+					       "root/0123/.tmp-1-1", "outside/0.src" };
+	struct bench bench;
+	char path[400];
+
+	open_bench(&bench, 1);
+	for (int i = 0; i < 4; i++)
+		unit_write(foreign[i], "not ours");
+	unit_write("root/.tmp-9-9", "half an account");
+	(void)snprintf(path, sizeof(path), "%s0.bin", leaf);
+	unit_write(path, "a .src never came");
+	(void)snprintf(path, sizeof(path), "%s.tmp-9-9", leaf);
+	unit_write(path, "half a .bin");
+	CU_ASSERT_EQUAL(mkdir("root/44444444444444444444444444444444", 0700), 0);
+	CU_ASSERT_EQUAL(symlink("../outside", "root/55555555555555555555555555555555"), 0);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	for (int i = 0; i < 4; i++)
+		CU_ASSERT_TRUE(there(foreign[i]));
+	CU_ASSERT_FALSE(there("root/.tmp-9-9"));
+	CU_ASSERT_FALSE(there("root/00000000000000000000000000000000"));
+	CU_ASSERT_FALSE(there("root/44444444444444444444444444444444"));
+	CU_ASSERT_TRUE(has(&bench, 0));
+	close_bench(&bench);
+}
+
+TEST(a_reader_keeps_what_it_opened)
+{
+	struct cc_entry *entry;
+	struct cmn_view view;
+	struct bench bench;
+	struct cc_key key;
+
+	open_bench(&bench, 1);
+	make_key(&key, 0);
+	CU_ASSERT_EQUAL_FATAL(cc_store_get(bench.store, &key, NULL, SIZE_MAX, &entry, NULL), CMN_OK);
+	set_access(&bench, 0, 5);
+	bench.config.threshold_days = 1;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_TRUE(cc_entry_find(entry, CC_TAG_IMAGE, 0, &view));
+	CU_ASSERT_EQUAL(view.len, 1000);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	close_bench(&bench);
+}
+
+static bool count_and_stop(void *ctx)
+{
+	struct bench *bench = ctx;
+
+	bench->calls++;
+	return !bench->stop_at || bench->calls < bench->stop_at;
+}
+
+TEST(more_than_a_search_holds_goes_in_rounds)
+{
+	const struct cc_evict_pace pace = { .max_candidates = 3 };
+	uint64_t now = cmn_clock_realtime();
+	struct bench bench;
+
+	open_bench(&bench, 20);
+	for (unsigned int i = 0; i < 20; i++)
+		set_access(&bench, i, now - (i * 7 % 20 + 1) * 1000000);
+	bench.config.max_size = bound_for(&bench, bench.each * 20 - 1);
+	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
+	for (unsigned int i = 0; i < 20; i++)
+		CU_ASSERT_EQUAL(has(&bench, i), i * 7 % 20 < 9);
+	close_bench(&bench);
+}
+
+TEST(ended_early_it_removes_its_share)
+{
+	struct cc_evict_pace pace = { .go_on = count_and_stop };
+	struct bench bench;
+	unsigned int left;
+
+	open_bench(&bench, 40);
+	CU_ASSERT_EQUAL(unlink("root/" CC_EVICT_STAMP_NAME), 0);
+	pace.ctx = &bench;
+	bench.stop_at = 21;
+	bench.config.max_size = bound_for(&bench, bench.each * 40 - 1);
+	/* Twenty were seen: ten of them go, whichever they are. */
+	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_STALE);
+	left = count_left(&bench, 40);
+	CU_ASSERT_TRUE(left >= 29 && left <= 31);
+	CU_ASSERT_EQUAL(faccessat(bench.root_fd, CC_EVICT_STAMP_NAME, F_OK, 0), -1);
+	/* At once nothing was seen, and nothing is lost. */
+	bench.stop_at = 1;
+	bench.config.max_size = bench.each * left - 1;
+	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_STALE);
+	CU_ASSERT_EQUAL(count_left(&bench, 40), left);
+	/* Within the bound it is no eviction's business to go on. */
+	bench.stop_at = 0;
+	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
+	CU_ASSERT_TRUE(count_left(&bench, 40) <= left / 2);
+	close_bench(&bench);
+}
+
+/* As who has a larger bound does: within this one it would wait for the eviction. */
+static void put_beyond_the_bound(struct bench *bench, unsigned int i)
+{
+	const uint64_t max_size = bench->config.max_size;
+
+	bench->config.max_size = 0;
+	CU_ASSERT_EQUAL(put(bench, i), CMN_OK);
+	bench->config.max_size = max_size;
+}
+
+static bool put_one_more(void *ctx)
+{
+	struct bench *bench = ctx;
+
+	if (bench->calls++ == 5)
+		put_beyond_the_bound(bench, 1000);
+	return true;
+}
+
+TEST(what_is_stored_meanwhile_stays_and_is_accounted)
+{
+	struct cc_evict_pace pace = { .go_on = put_one_more };
+	uint64_t now = cmn_clock_realtime(), total = 0, walked = 0;
+	struct bench bench;
+
+	open_bench(&bench, 10);
+	pace.ctx = &bench;
+	for (unsigned int i = 0; i < 10; i++)
+		set_access(&bench, i, now - 1000000);
+	bench.config.max_size = bound_for(&bench, bench.each * 10 - 1);
+	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 1000));
+	/* It may have been counted twice, not less; the next one knows better. */
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &total), CMN_OK);
+	CU_ASSERT_EQUAL(cc_account_count(bench.root_fd, &walked, NULL), CMN_OK);
+	CU_ASSERT_TRUE(total >= walked && total <= walked + bench.each);
+	bench.config.max_size = 0;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	close_bench(&bench);
+}
+
+/* As other processes do, that go on storing while an evictor looks. */
+static bool put_always(void *ctx)
+{
+	struct bench *bench = ctx;
+
+	bench->calls++;
+	/* An end, for an evictor that would never find one. */
+	if (bench->calls < 1000 && bench->calls % 3 == 0)
+		put_beyond_the_bound(bench, 1000 + bench->calls);
+	return true;
+}
+
+TEST(does_not_run_after_those_who_store_meanwhile)
+{
+	struct cc_evict_pace pace = { .go_on = put_always };
+	struct bench bench;
+
+	open_bench(&bench, 20);
+	pace.ctx = &bench;
+	bench.config.max_size = bound_for(&bench, bench.each * 20 - 1);
+	/* No put evicts by itself here: the evictor has the lock. */
+	CU_ASSERT(cc_store_evict_paced(bench.store, &pace) >= CMN_OK);
+	CU_ASSERT_TRUE(bench.calls < 200);
+	/* What came while it counted may be in the account twice: the next one knows better. */
+	bench.config.max_size = 0;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	close_bench(&bench);
+}
+
+TEST(by_cost_what_saves_least_goes_first)
+{
+	uint64_t now = cmn_clock_realtime();
+	struct bench bench;
+
+	open_bench(&bench, 0);
+	/* The first four took a second each to build, the others a millisecond. */
+	for (unsigned int i = 0; i < 8; i++) {
+		bench.build_ns = i < 4 ? 1000000000 : 1000000;
+		CU_ASSERT_EQUAL(put(&bench, i), CMN_OK);
+		set_access(&bench, i, now - (i < 4 ? 100 : 1) * UINT64_C(1000000000));
+	}
+	CU_ASSERT_EQUAL(cc_account_count(bench.root_fd, &bench.each, NULL), CMN_OK);
+	bench.config.max_size = bench.each - 1;
+	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_ACCOUNT_NAME, bench.each), CMN_OK);
+	bench.config.eviction_order = CC_EVICTION_COST;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	for (unsigned int i = 4; i < 8; i++)
+		CU_ASSERT_FALSE(has(&bench, i));
+	/* Just under a half stays. */
+	CU_ASSERT_EQUAL(count_left(&bench, 4), 3);
+	/* What was not used for days goes all the same. */
+	for (unsigned int i = 0; i < 4; i++) {
+		if (has(&bench, i))
+			set_access(&bench, i, 5);
+	}
+	bench.config.threshold_days = 30;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(count_left(&bench, 8), 0);
+	close_bench(&bench);
+}

@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: MIT */
+/* writer: the queue in front of a real store, its bounds, its thread, fork. */
+#include "cachecore/disk/writer/writer.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachecore/disk/flights/flights.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/record/history_file.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "tests/support/unit.h"
+
+#define SECOND UINT64_C(1000000000)
+#define LONG_ENOUGH (60 * SECOND)	/* never reached unless something hangs */
+
+/* A writer with what it borrows, on the root "<unit_dir>/cache". */
+struct bench {
+	struct cc_config config;
+	struct cc_store *store;
+	struct cc_stats *stats;
+	struct cc_writer *writer;
+};
+
+static void bench_open(struct bench *bench)
+{
+	static char *no_dirs[] = { NULL };
+
+	*bench = (struct bench){ .config = { .persistent = true, .read_only_dirs = no_dirs } };
+	bench->config.max_device_image_size = UINT64_C(1) << 30;
+	CU_ASSERT_TRUE_FATAL(asprintf(&bench->config.dir, "%s/cache", unit_dir()) > 0);
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench->config, NULL, &bench->store), CMN_OK);
+	/* Locks that a test holds are waited for. */
+	cc_store_set_patience(bench->store, LONG_ENOUGH);
+	bench->stats = cc_stats_new();
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bench->stats);
+	bench->writer = cc_writer_new(bench->store, bench->stats, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bench->writer);
+}
+
+static void bench_close(struct bench *bench)
+{
+	CU_ASSERT_TRUE(cc_writer_free(bench->writer, LONG_ENOUGH));
+	cc_store_close(bench->store);
+	cc_stats_free(bench->stats);
+	free(bench->config.dir);
+}
+
+static void make_key(struct cc_key *key, int number)
+{
+	cc_key_init(key);
+	cc_key_add_text(key, CC_PART_DEVICE, "device.name", "none");
+	cc_key_add_u64(key, CC_PART_IMAGE, "number", (uint64_t)number);
+	CU_ASSERT_EQUAL_FATAL(cc_key_status(key), CMN_OK);
+}
+
+static struct cc_entry *make_entry(size_t len)
+{
+	struct cc_entry *entry = cc_entry_new(SECOND);
+	void *room;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+	room = cc_entry_add_room(entry, CC_TAG_IMAGE, 0, len);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(room);
+	memset(room, 'x', len);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	return entry;
+}
+
+static bool put(struct cc_writer *writer, int number, size_t len)
+{
+	struct cc_entry *entry = make_entry(len);
+	struct cc_key key;
+	bool taken;
+
+	make_key(&key, number);
+	taken = cc_writer_put(writer, &key, entry, NULL);
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+	return taken;
+}
+
+static bool is_stored(struct cc_store *store, int number)
+{
+	struct cc_entry *entry = NULL;
+	struct cc_key key;
+	enum cmn_status status;
+
+	make_key(&key, number);
+	status = cc_store_get(store, &key, NULL, SIZE_MAX, &entry, NULL);
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+	return status == CMN_OK;
+}
+
+static uint64_t stores_in_file(const char *root)
+{
+	struct cc_stats *stats = cc_stats_new();
+	uint64_t stores;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
+	CU_ASSERT_EQUAL(cc_stats_load(stats, root), CMN_OK);
+	stores = cc_stats_get(stats, CC_STORES);
+	cc_stats_free(stats);
+	return stores;
+}
+
+static unsigned int count_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	unsigned int count = 0;
+	struct dirent *entry;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+	while ((entry = readdir(dir)))
+		count += entry->d_name[0] != '.';
+	(void)closedir(dir);
+	return count;
+}
+
+/* Stores entry `number` and then locks its directory, so that storing it again waits. */
+static int hold_leaf(struct bench *bench, int number)
+{
+	char leaf[CC_LEAF_PATH_SIZE], *path;
+	struct cc_key key;
+	int fd;
+
+	CU_ASSERT_TRUE(put(bench->writer, number, 10));
+	CU_ASSERT_TRUE(cc_writer_flush(bench->writer, LONG_ENOUGH));
+	make_key(&key, number);
+	cc_leaf_path(cc_key_view(&key), leaf);
+	cc_key_release(&key);
+	CU_ASSERT_TRUE_FATAL(asprintf(&path, "%s/%s", bench->config.dir, leaf) > 0);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(path);
+	CU_ASSERT_TRUE_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_lock(fd, 0), CMN_OK);
+	return fd;
+}
+
+static struct bench bench;
+
+BEFORE_EACH
+{
+	bench_open(&bench);
+}
+
+AFTER_EACH
+{
+	bench_close(&bench);
+}
+
+TEST(stores_what_was_put_and_counts_it)
+{
+	CU_ASSERT_TRUE(put(bench.writer, 1, 100));
+	CU_ASSERT_TRUE(put(bench.writer, 2, 0));
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(is_stored(bench.store, 1));
+	CU_ASSERT_TRUE(is_stored(bench.store, 2));
+	CU_ASSERT_FALSE(is_stored(bench.store, 3));
+	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_STORES), 2);
+	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_ERRORS), 0);
+	CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), 2);
+}
+
+TEST(drains_when_freed)
+{
+	for (int i = 0; i < 20; i++)
+		CU_ASSERT_TRUE(put(bench.writer, i, 1000));
+	CU_ASSERT_TRUE(cc_writer_free(bench.writer, LONG_ENOUGH));
+	bench.writer = NULL;
+	for (int i = 0; i < 20; i++)
+		CU_ASSERT_TRUE(is_stored(bench.store, i));
+	CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), 20);
+}
+
+TEST(does_not_count_what_is_too_large_as_an_error)
+{
+	bench.config.max_device_image_size = 10;
+	CU_ASSERT_TRUE(put(bench.writer, 1, 11));
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_FALSE(is_stored(bench.store, 1));
+	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_STORES), 0);
+	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_ERRORS), 0);
+}
+
+static void touch(struct cc_writer *writer, int id)
+{
+	struct cc_store_place place = { .n = 0 };
+	struct cc_key key;
+
+	make_key(&key, id);
+	cc_leaf_path(cc_key_view(&key), place.leaf);
+	cc_writer_touch(writer, &place);
+	cc_key_release(&key);
+}
+
+TEST(has_no_thread_before_the_first_store)
+{
+	unsigned int before = count_threads();
+
+	touch(bench.writer, 1);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(count_threads(), before);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
+	CU_ASSERT_EQUAL(count_threads(), before + 1);
+}
+
+static bool keep_access(void *ctx, const struct cc_store_item *item)
+{
+	*(uint64_t *)ctx = item->access_ns;
+	return true;
+}
+
+static uint64_t only_access(struct cc_store *store)
+{
+	uint64_t access_ns = 0;
+
+	CU_ASSERT_EQUAL(cc_store_walk(store, false, keep_access, &access_ns), CMN_OK);
+	return access_ns;
+}
+
+static void wait_for_threads(unsigned int count)
+{
+	uint64_t deadline = cmn_clock_monotonic() + LONG_ENOUGH;
+
+	while (count_threads() != count && cmn_clock_monotonic() < deadline)
+		(void)sched_yield();
+	CU_ASSERT_EQUAL(count_threads(), count);
+}
+
+static bool has_eighth_beat(const char *dir)
+{
+	char command[4300];
+
+	(void)snprintf(command, sizeof(command), "grep -Eqs ' ([89]|[0-9]{2,})$' '%s'/flights/*.lock",
+		       dir);
+	return system(command) == 0;
+}
+
+TEST(thread_beats_while_there_is_a_flight)
+{
+	struct cc_flights *flights = cc_flights_new();
+	uint64_t deadline = cmn_clock_monotonic() + LONG_ENOUGH;
+	unsigned int before = count_threads();
+	struct cc_flight *flight = NULL;
+	struct bench own;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
+	bench_open(&own);
+	CU_ASSERT_EQUAL(cc_flights_begin(flights, own.config.dir, cmn_view_of("key"), LONG_ENOUGH,
+					 &flight), CC_FLIGHT_OWN);
+	cc_writer_beat(own.writer, flights);
+	CU_ASSERT_EQUAL(count_threads(), before + 1);
+	/* Longer than a thread without work lives. */
+	while (!has_eighth_beat(own.config.dir) && cmn_clock_monotonic() < deadline)
+		continue;
+	CU_ASSERT_TRUE(cmn_clock_monotonic() < deadline);
+	CU_ASSERT_EQUAL(count_threads(), before + 1);
+	cc_flight_end(flight);
+	wait_for_threads(before);
+	bench_close(&own);
+	cc_flights_free(flights);
+}
+
+TEST(thread_ends_when_idle_and_a_store_starts_another)
+{
+	unsigned int before = count_threads();
+
+	for (int i = 1; i <= 2; i++) {
+		CU_ASSERT_TRUE(put(bench.writer, i, 10));
+		wait_for_threads(before);
+		/* What was put is stored, and counted on disk, without a flush. */
+		CU_ASSERT_TRUE(is_stored(bench.store, i));
+		CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), (uint64_t)i);
+	}
+	/* What comes without a thread is the caller's to write, as before the first store. */
+	touch(bench.writer, 1);
+	cc_stats_add(bench.stats, CC_STORES, 1);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), 3);
+	CU_ASSERT_EQUAL(count_threads(), before);
+	CU_ASSERT_TRUE(put(bench.writer, 3, 10));
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(is_stored(bench.store, 3));
+}
+
+/* Stores under a name that is chance, in eight runs and one more. */
+static void put_tokens(bool admit_all, uint64_t stores)
+{
+	struct bench own;
+	struct cc_key key;
+
+	bench_open(&own);
+	for (unsigned int i = 1; i <= 9; i++) {
+		struct cc_entry *entry = make_entry(10);
+		char source[64];
+
+		CU_ASSERT_TRUE(cc_writer_free(own.writer, LONG_ENOUGH));
+		own.writer = cc_writer_new(own.store, own.stats, NULL);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(own.writer);
+		if (admit_all)
+			cc_writer_admit_all(own.writer);
+		cc_key_init(&key);
+		(void)snprintf(source, sizeof(source), "f_%08x", i * 0x9e3779b9U);
+		cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
+		CU_ASSERT_TRUE(cc_writer_put(own.writer, &key, entry, NULL));
+		cc_key_release(&key);
+		cc_entry_unref(entry);
+	}
+	CU_ASSERT_TRUE(cc_writer_flush(own.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(cc_stats_get(own.stats, CC_STORES), stores);
+	bench_close(&own);
+}
+
+TEST(random_words_are_refused) { put_tokens(false, 8); }
+TEST(random_words_are_admitted_where_asked_for) { put_tokens(true, 9); }
+
+/* Where nothing is stored no eviction ever would make it fit. */
+TEST(history_stays_within_a_quarter_of_the_bound)
+{
+	static const char block[200000];
+	const struct cc_history_note note = { .kind = CC_HISTORY_BYPASS, .reason = "time" };
+	struct stat info;
+
+	bench.config.max_size = 400000;
+	CU_ASSERT_EQUAL_FATAL(mkdir("cache", 0700), 0);
+	unit_write_bytes("cache/" CC_HISTORY_NAME, block, sizeof(block));
+	cc_writer_note(bench.writer, &note);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(stat("cache/" CC_HISTORY_NAME, &info), 0);
+	CU_ASSERT_TRUE(info.st_size > 0 && info.st_size < 10000);
+}
+
+TEST(touches_mark_entries_as_used)
+{
+	char leaf[CC_LEAF_PATH_SIZE], name[CC_LEAF_NAME_SIZE], path[600];
+	struct cc_key key;
+
+	make_key(&key, 1);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
+	CU_ASSERT_TRUE(cc_writer_free(bench.writer, LONG_ENOUGH));
+	cc_leaf_path(cc_key_view(&key), leaf);
+	cc_leaf_name(CC_LEAF_ACCESS, 0, name);
+	(void)snprintf(path, sizeof(path), "cache/%s/%s", leaf, name);
+	unit_write(path, "1000\n");
+	CU_ASSERT_EQUAL(only_access(bench.store), 1000);
+	/* Without a thread, by the flush; with one, by it. */
+	bench.writer = cc_writer_new(bench.store, bench.stats, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bench.writer);
+	touch(bench.writer, 1);
+	CU_ASSERT_EQUAL(only_access(bench.store), 1000);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(only_access(bench.store) > 1000);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	unit_write(path, "1000\n");
+	touch(bench.writer, 1);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(only_access(bench.store) > 1000);
+	cc_key_release(&key);
+}
+
+TEST(touches_beyond_the_bound_do_no_harm)
+{
+	for (int i = 0; i < 5000; i++)
+		touch(bench.writer, i % 2500);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+}
+
+TEST(drops_what_exceeds_the_queue)
+{
+	const size_t large = (size_t)40 << 20;
+	int fd;
+
+	bench.config.compression = CC_COMPRESSION_NONE;
+	fd = hold_leaf(&bench, 1);
+	/* The thread is kept by entry 1, or entry 1 is still in the queue. */
+	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
+	CU_ASSERT_TRUE(put(bench.writer, 2, large));
+	CU_ASSERT_FALSE(put(bench.writer, 3, large));
+	CU_ASSERT_TRUE(put(bench.writer, 4, 10));
+	CU_ASSERT_FALSE(cc_writer_flush(bench.writer, 0));
+	(void)flock(fd, LOCK_UN);
+	(void)close(fd);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(is_stored(bench.store, 2));
+	CU_ASSERT_FALSE(is_stored(bench.store, 3));
+	CU_ASSERT_TRUE(is_stored(bench.store, 4));
+}
+
+TEST(gives_up_on_a_thread_that_is_stuck)
+{
+	/* Static, since the thread goes on using it after the test: nothing of it is freed. */
+	static struct bench own;
+	uint64_t start;
+	int fd;
+
+	bench_open(&own);
+	fd = hold_leaf(&own, 1);
+	CU_ASSERT_TRUE(put(own.writer, 1, 20));
+	/* More than the queue takes goes only into an empty one: the thread has taken entry 1. */
+	while (!put(own.writer, 2, (size_t)65 << 20))
+		(void)sched_yield();
+	start = cmn_clock_monotonic();
+	CU_ASSERT_FALSE(cc_writer_free(own.writer, 0));
+	CU_ASSERT_TRUE(cmn_clock_monotonic() - start < 30 * SECOND);
+	(void)flock(fd, LOCK_UN);
+	(void)close(fd);
+}
+
+static void put_in_flight(struct bench *of, struct cc_flights *flights, int number)
+{
+	struct cc_entry *entry = make_entry(20);
+	struct cc_flight *flight;
+	struct cc_key key;
+
+	make_key(&key, number);
+	CU_ASSERT_EQUAL(cc_flights_begin(flights, of->config.dir, cc_key_view(&key), 0, &flight),
+			CC_FLIGHT_OWN);
+	CU_ASSERT_TRUE(cc_writer_put(of->writer, &key, entry, flight));
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+}
+
+/* Who waits for what cannot be stored now waits for no lock, which somebody stopped may have. */
+TEST(flights_end_while_a_lock_is_held)
+{
+	struct cc_flights *flights = cc_flights_new(), *others = cc_flights_new();
+	struct cc_flight *flight = NULL;
+	struct bench own;
+	struct cc_key key;
+	int fd;
+
+	CU_ASSERT_TRUE_FATAL(flights && others);
+	bench_open(&own);
+	fd = hold_leaf(&own, 1);
+	/* What is being stored, what is queued behind it, and what comes then. */
+	put_in_flight(&own, flights, 1);
+	put_in_flight(&own, flights, 2);
+	for (int i = 1; i <= 3; i++) {
+		make_key(&key, i);
+		CU_ASSERT_NOT_EQUAL(cc_flights_begin(others, own.config.dir, cc_key_view(&key),
+						     LONG_ENOUGH / 6, &flight), CC_FLIGHT_ALONE);
+		cc_flight_end(flight);
+		flight = NULL;
+		cc_key_release(&key);
+		if (i == 2)
+			put_in_flight(&own, flights, 3);
+	}
+	(void)flock(fd, LOCK_UN);
+	(void)close(fd);
+	CU_ASSERT_TRUE(cc_writer_flush(own.writer, LONG_ENOUGH));
+	for (int i = 1; i <= 3; i++)
+		CU_ASSERT_TRUE(is_stored(own.store, i));
+	bench_close(&own);
+	cc_flights_free(flights);
+	cc_flights_free(others);
+}
+
+/* Not waited for any longer, it goes as soon as it is stored. */
+TEST(what_is_being_stored_can_be_forgotten)
+{
+	struct cc_key key;
+	int fd;
+
+	bench.config.compression = CC_COMPRESSION_NONE;
+	fd = hold_leaf(&bench, 1);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
+	/* As above: the thread has taken entry 1. */
+	while (!put(bench.writer, 2, (size_t)65 << 20))
+		(void)sched_yield();
+	make_key(&key, 1);
+	cc_writer_forget(bench.writer, &key, 0);
+	cc_key_release(&key);
+	(void)flock(fd, LOCK_UN);
+	(void)close(fd);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_FALSE(is_stored(bench.store, 1));
+	CU_ASSERT_TRUE(is_stored(bench.store, 2));
+}
+
+/* Whether one of this process's threads is of that policy. */
+static bool has_thread_of(int policy)
+{
+	DIR *dir = opendir("/proc/self/task");
+	bool found = false;
+	struct dirent *item;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+	while ((item = readdir(dir)))
+		found |= item->d_name[0] != '.' && sched_getscheduler(atoi(item->d_name)) == policy;
+	(void)closedir(dir);
+	return found;
+}
+
+TEST(the_thread_does_not_push_others_aside)
+{
+	uint64_t deadline = cmn_clock_monotonic() + LONG_ENOUGH;
+	int fd;
+
+	CU_ASSERT_FALSE(has_thread_of(SCHED_BATCH));
+	/* It cannot be through with entry 1 before it was looked at. */
+	fd = hold_leaf(&bench, 1);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
+	while (!has_thread_of(SCHED_BATCH) && cmn_clock_monotonic() < deadline)
+		(void)sched_yield();
+	CU_ASSERT_TRUE(has_thread_of(SCHED_BATCH));
+	(void)flock(fd, LOCK_UN);
+	(void)close(fd);
+	CU_ASSERT_NOT_EQUAL(sched_getscheduler(0), SCHED_BATCH);
+}
+
+TEST(signals_stay_with_the_application)
+{
+	const struct timespec limit = { 60, 0 };
+	sigset_t set, old;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGUSR1);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
+	/* Blocked here only now: the thread has not inherited it. */
+	CU_ASSERT_EQUAL_FATAL(pthread_sigmask(SIG_BLOCK, &set, &old), 0);
+	CU_ASSERT_EQUAL(sigismember(&old, SIGUSR1), 0);
+	CU_ASSERT_EQUAL(kill(getpid(), SIGUSR1), 0);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(sigtimedwait(&set, NULL, &limit), SIGUSR1);
+	CU_ASSERT_EQUAL_FATAL(pthread_sigmask(SIG_SETMASK, &old, NULL), 0);
+}
+
+TEST(a_forked_child_forgets_the_queue)
+{
+	int fd, state;
+	pid_t child;
+
+	fd = hold_leaf(&bench, 1);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
+	CU_ASSERT_TRUE(put(bench.writer, 2, 20));
+	cc_stats_add(bench.stats, CC_MISSES, 1);
+	cc_writer_fork_prepare(bench.writer);
+	child = fork();
+	if (child == 0) {
+		cc_writer_fork_child(bench.writer);
+		/* No thread and nothing to do: neither hangs nor stores. */
+		_exit(cc_writer_flush(bench.writer, LONG_ENOUGH) && !is_stored(bench.store, 2)
+			      ? 0 : 1);
+	}
+	cc_writer_fork_parent(bench.writer);
+	CU_ASSERT_TRUE_FATAL(child > 0);
+	CU_ASSERT_EQUAL_FATAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	(void)flock(fd, LOCK_UN);
+	(void)close(fd);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(is_stored(bench.store, 2));
+	CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), 3);
+}
+
+TEST(a_child_can_store_for_itself)
+{
+	int state;
+	pid_t child;
+
+	cc_writer_fork_prepare(bench.writer);
+	child = fork();
+	if (child == 0) {
+		cc_writer_fork_child(bench.writer);
+		_exit(put(bench.writer, 7, 20) && cc_writer_flush(bench.writer, LONG_ENOUGH) ? 0 : 1);
+	}
+	cc_writer_fork_parent(bench.writer);
+	CU_ASSERT_TRUE_FATAL(child > 0);
+	CU_ASSERT_EQUAL_FATAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	CU_ASSERT_TRUE(is_stored(bench.store, 7));
+}
+
+struct worker {
+	struct cc_writer *writer;
+	int first;
+	unsigned int dropped;
+};
+
+static void *put_some(void *ctx)
+{
+	struct worker *worker = ctx;
+
+	for (int i = 0; i < 20; i++) {
+		worker->dropped += !put(worker->writer, worker->first + i, 500);
+		touch(worker->writer, i);
+		if (i == 10)
+			worker->dropped += !cc_writer_flush(worker->writer, LONG_ENOUGH);
+	}
+	return NULL;
+}
+
+TEST(serves_many_threads)
+{
+	struct worker workers[8];
+	pthread_t threads[8];
+
+	for (int i = 0; i < 8; i++) {
+		workers[i] = (struct worker){ bench.writer, 100 * i, 0 };
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, put_some, &workers[i]), 0);
+	}
+	for (int i = 0; i < 8; i++) {
+		CU_ASSERT_EQUAL_FATAL(pthread_join(threads[i], NULL), 0);
+		CU_ASSERT_EQUAL(workers[i].dropped, 0);
+	}
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_STORES), 160);
+	for (int i = 0; i < 8; i++)
+		CU_ASSERT_TRUE(is_stored(bench.store, 100 * i + 19));
+}
