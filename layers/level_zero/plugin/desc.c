@@ -222,7 +222,6 @@ enum ckcache_status lz_ckcache_desc_new(ze_driver_handle_t driver, ze_context_ha
 	desc->driver = driver;
 	desc->context = context;
 	desc->device = device;
-	desc->epoch = drv_libraries_epoch();
 	if (api_desc_init(&desc->base, count) != CMN_OK) {
 		free(desc);
 		return CKCACHE_ERROR_OUT_OF_MEMORY;
@@ -237,37 +236,18 @@ enum ckcache_status lz_ckcache_desc_new(ze_driver_handle_t driver, ze_context_ha
 	return CKCACHE_OK;
 }
 
-struct drv_library_epoch lz_desc_epoch(struct lz_desc *desc)
+/* All keys have the same driver, device and environment. */
+static bool key_holds(const struct ckcache_desc *base)
 {
-	struct drv_library_epoch epoch;
+	const struct lz_desc *desc = (const struct lz_desc *)base;
 
-	(void)pthread_mutex_lock(&desc->base.lock);	/* a default mutex cannot fail here */
-	epoch = desc->epoch;
-	(void)pthread_mutex_unlock(&desc->base.lock);
-	return epoch;
+	return lz_module_key_holds(desc->next, desc->driver, desc->device, &base->items[0].key);
 }
 
-/* All keys have the same driver, device and environment. */
 bool lz_desc_holds(struct lz_desc *desc)
 {
-	const struct cc_key *key = &desc->base.items[0].key;
-	const struct drv_library_epoch now = drv_libraries_epoch();
-	struct drv_library_epoch before;
-
-	if (!lz_module_key_environment_holds(desc->next, desc->driver, desc->device))
-		return false;
-	(void)pthread_mutex_lock(&desc->base.lock);	/* a default mutex cannot fail here */
-	before = desc->epoch;
-	(void)pthread_mutex_unlock(&desc->base.lock);
-	if (!drv_libraries_came(&before))
-		return true;
-	if (!lz_module_key_holds(desc->next, desc->driver, desc->device, key))
-		return false;
-	/* What came before is known to change nothing. */
-	(void)pthread_mutex_lock(&desc->base.lock);
-	desc->epoch = now;
-	(void)pthread_mutex_unlock(&desc->base.lock);
-	return true;
+	return lz_module_key_environment_holds(desc->next, desc->driver, desc->device) &&
+	       api_desc_keys_hold(&desc->base, key_holds);
 }
 
 enum ckcache_status lz_ckcache_device_desc_new(ze_driver_handle_t driver,

@@ -28,15 +28,11 @@ struct lz_desc {
 	ze_driver_handle_t driver;
 	ze_context_handle_t context;
 	ze_device_handle_t device;
-	/* When the key was known to hold, last; guarded by base.lock. */
-	struct drv_library_epoch epoch;
 	struct lz_desc_program *programs;	/* base.count */
 };
 
 /* Whether compiler and environment are what they were when it was made. */
 bool lz_desc_holds(struct lz_desc *desc);
-/* When its keys were last known to hold: what was loaded since may not be in them. */
-struct drv_library_epoch lz_desc_epoch(struct lz_desc *desc);
 /* desc if it is of modules, else NULL. */
 struct lz_desc *lz_desc_of(struct ckcache_desc *desc);
 /* What zeModuleCreate is to be called with; lives as long as the description. */

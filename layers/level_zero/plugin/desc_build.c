@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * desc_build: described modules from a storage or from the machine's cache,
- * else built by the driver. Whatever goes wrong with the caches, the driver
- * builds them.
+ * desc_build: the steps by which described modules come to be (layers/shared/api/desc_build.h).
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/shared/api/storage.h"
+#include "layers/shared/api/desc_build.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/level_zero/plugin/desc.h"
 #include "layers/level_zero/plugin/identity.h"
@@ -19,7 +17,8 @@ struct construction {
 	struct lz_desc *desc;
 	size_t i;
 	ze_module_handle_t module;
-	ze_module_build_log_handle_t log;	/* of a build that is to be kept, for who asks zeModuleCreate for it */
+	bool wants_log;		/* the build is to be kept, for whoever asks zeModuleCreate for it */
+	ze_module_build_log_handle_t log;
 	ze_result_t result;		/* of the driver's build */
 };
 
@@ -44,25 +43,19 @@ static struct drv_observer_text step_text(struct drv_course *course)
 			      program->options);
 }
 
-/* log may be NULL. */
-static void call_driver(struct construction *one, ze_module_build_log_handle_t *log)
-{
-	const struct lz_desc *desc = one->desc;
-	const ze_module_desc_t module = lz_desc_module(desc, one->i);
-
-	drv_environment_note_build();
-	one->result = LZ_NEXT_FIND(desc->next, module_create)(desc->context, desc->device, &module,
-							      &one->module, log);
-	if (one->result != ZE_RESULT_SUCCESS)
-		one->module = NULL;	/* drivers may leave something there */
-}
-
 static enum drv_outcome step_call(struct drv_course *course)
 {
 	struct construction *one = of(course);
+	const struct lz_desc *desc = one->desc;
+	const ze_module_desc_t module = lz_desc_module(desc, one->i);
 
 	one->log = NULL;	/* a call that failed may have left something there */
-	call_driver(one, &one->log);
+	drv_environment_note_build();
+	one->result = LZ_NEXT_FIND(desc->next, module_create)(desc->context, desc->device, &module,
+							      &one->module,
+							      one->wants_log ? &one->log : NULL);
+	if (one->result != ZE_RESULT_SUCCESS)
+		one->module = NULL;	/* drivers may leave something there */
 	return lz_outcome(one->result);
 }
 
@@ -115,32 +108,6 @@ static const struct drv_course_steps steps = {
 	.attach = step_attach,
 };
 
-/* How described modules come to be. */
-struct order {
-	bool cached;			/* through the machine's cache, else by the driver alone */
-	struct cmn_buffer *blob;	/* begun; NULL: none is wanted, or there can be none */
-};
-
-/* Afterwards module and result are as after a build. */
-static enum ckcache_origin obtain(struct construction *one, const struct order *order)
-{
-	struct drv_course *course = &one->course;
-
-	if (!order->cached) {
-		if (order->blob)
-			drv_course_watch(course);
-		call_driver(one, NULL);
-		return CKCACHE_ORIGIN_BUILT;
-	}
-	if (!drv_course_run(course)) {
-		/* A failed call's log may not be touched (native.c), and is lost. */
-		if (one->result == ZE_RESULT_SUCCESS)
-			lz_log_discard(one->desc->next, one->log);
-		return CKCACHE_ORIGIN_BUILT;
-	}
-	return course->origin == CC_ORIGIN_MEMORY ? CKCACHE_ORIGIN_MEMORY : CKCACHE_ORIGIN_DISK;
-}
-
 static enum ckcache_status status_of_build(ze_result_t result)
 {
 	switch (result) {
@@ -161,105 +128,50 @@ static enum ckcache_status status_of_build(ze_result_t result)
 /* What a build read goes with its binary, to be looked at when that is loaded. false: no blob. */
 static bool add_to_blob(struct construction *one, struct cmn_buffer *blob)
 {
-	struct drv_course *course = &one->course;
-
-	if (!drv_course_see(course)) {
-		if (course->cache)
-			drv_course_count(course);
+	if (!api_build_may_be_stored(&one->course) ||
+	    lz_desc_add_native(one->desc, one->i, one->module, blob) != CMN_OK)
 		return false;
-	}
-	if (lz_desc_add_native(one->desc, one->i, one->module, blob) != CMN_OK)
-		return false;
-	api_desc_add_files(blob, one->i, course->manifest);
+	api_desc_add_files(blob, one->i, one->course.manifest);
 	return true;
 }
 
-/* Every module, one after the other. */
-static enum ckcache_status construct(struct lz_desc *desc, struct order *order,
-				     ze_module_handle_t *modules, enum ckcache_origin *ret_origin)
+static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api_order *order,
+				 void *objects, enum ckcache_origin *ret_origin)
 {
-	enum ckcache_origin origin = CKCACHE_ORIGIN_MEMORY;
+	struct construction one = { .course.steps = &steps, .desc = (struct lz_desc *)base, .i = i };
+	ze_module_handle_t *modules = objects;
+	enum ckcache_status status;
 
-	for (size_t i = 0; i < desc->base.count; i++) {
-		struct construction one = {
-			.course = {
-				.steps = &steps,
-				.cache = desc->base.cache,
-				.key = &desc->base.items[i].key,
-			},
-			.desc = desc,
-			.i = i,
-		};
-		enum ckcache_origin from;
-		enum ckcache_status status;
-
-		drv_course_begin(&one.course);
-		one.course.epoch = lz_desc_epoch(desc);
-		from = obtain(&one, order);
-		status = status_of_build(one.result);
-		if (status == CKCACHE_OK && order->blob && !add_to_blob(&one, order->blob))
-			order->blob = NULL;
-		drv_course_release(&one.course);
-		if (status != CKCACHE_OK) {
-			lz_desc_discard(desc, i, modules);
-			return status;
-		}
+	one.wants_log = order->cached;
+	api_build_begin(base, i, &one.course);
+	*ret_origin = api_build_one(&one.course, order);
+	status = status_of_build(one.result);
+	/* A failed call's log may not be touched (native.c), and is lost. */
+	if (one.log && status == CKCACHE_OK)
+		lz_log_discard(one.desc->next, one.log);
+	if (status == CKCACHE_OK && order->blob && !add_to_blob(&one, order->blob))
+		order->blob = NULL;
+	drv_course_release(&one.course);
+	if (status == CKCACHE_OK)
 		modules[i] = one.module;
-		origin = api_origin_of_both(origin, from);
-	}
-	*ret_origin = origin;
-	return CKCACHE_OK;
-}
-
-/* A storage that fails, or a driver without binaries, only means that it is built again. */
-static enum ckcache_status build_and_store(struct lz_desc *desc,
-					   const struct ckcache_storage *storage,
-					   ze_module_handle_t *modules,
-					   enum ckcache_origin *ret_origin)
-{
-	struct cmn_buffer blob = { 0 };
-	struct order order = { .blob = storage->store ? &blob : NULL };
-	enum ckcache_status status;
-
-	api_blob_begin(&blob, &desc->base.id);
-	status = construct(desc, &order, modules, ret_origin);
-	if (status == CKCACHE_OK && order.blob && api_blob_end(&blob) == CMN_OK)
-		(void)!api_storage_store(storage, &desc->base.id, cmn_buffer_view(&blob));
-	cmn_buffer_release(&blob);
+	else
+		lz_desc_discard(one.desc, i, modules);
 	return status;
 }
 
-/* CKCACHE_OK: from the storage; else they are to be built. */
-static enum ckcache_status load_blob(struct lz_desc *desc, const struct ckcache_storage *storage,
-				     ze_module_handle_t *modules)
+static bool holds(struct ckcache_desc *base)
 {
-	struct cmn_buffer blob = { 0 };
-	enum ckcache_status status;
-
-	if (!lz_desc_holds(desc) || api_storage_load(storage, &desc->base.id, &blob) != CMN_OK)
-		return CKCACHE_MISS;
-	status = lz_desc_create(desc, cmn_buffer_view(&blob), modules);
-	if (status == CKCACHE_ERROR_REFUSED || status == CKCACHE_ERROR_DAMAGED ||
-	    status == CKCACHE_ERROR_STALE)
-		(void)!api_storage_evict(storage, &desc->base.id);	/* another takes its place */
-	cmn_buffer_release(&blob);
-	return status;
+	return lz_desc_holds((struct lz_desc *)base);
 }
 
-static enum ckcache_status build(struct lz_desc *desc, const struct ckcache_storage *storage,
-				 ze_module_handle_t *modules, enum ckcache_origin *ret_origin)
+static enum ckcache_status create(struct ckcache_desc *base, struct cmn_view blob, void *objects)
 {
-	struct order order = { .cached = false };
-
-	if (storage && !desc->base.empty) {
-		if (load_blob(desc, storage, modules) != CKCACHE_OK)
-			return build_and_store(desc, storage, modules, ret_origin);
-		*ret_origin = CKCACHE_ORIGIN_STORAGE;
-		return CKCACHE_OK;
-	}
-	order.cached = !storage && !desc->base.empty && desc->base.cache && lz_desc_holds(desc);
-	return construct(desc, &order, modules, ret_origin);
+	return lz_desc_create((struct lz_desc *)base, blob, objects);
 }
+
+static const struct api_build_steps build_steps = {
+	.holds = holds, .create = create, .build = build,
+};
 
 enum ckcache_status lz_ckcache_build(struct ckcache_desc *base,
 				     const struct ckcache_storage *storage,
@@ -276,7 +188,7 @@ enum ckcache_status lz_ckcache_build(struct ckcache_desc *base,
 	modules = calloc(base->count, sizeof(*modules));
 	if (!modules)
 		return CKCACHE_ERROR_OUT_OF_MEMORY;
-	status = build(desc, storage, modules, &origin);
+	status = api_desc_build(base, storage, &build_steps, modules, &origin);
 	if (status == CKCACHE_OK) {
 		memcpy(ret_modules, modules, base->count * sizeof(*modules));
 		if (ret_origin)

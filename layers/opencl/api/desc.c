@@ -217,7 +217,6 @@ enum ckcache_status ocl_ckcache_desc_new(cl_context context, cl_device_id device
 	desc->base.functions = ocl_ckcache_functions();
 	desc->base.cache = ocl_layer.cache;
 	desc->base.destroy = destroy;
-	desc->epoch = drv_libraries_epoch();
 	if (api_desc_init(&desc->base, count) != CMN_OK) {
 		free(desc);
 		return CKCACHE_ERROR_OUT_OF_MEMORY;
@@ -234,37 +233,16 @@ enum ckcache_status ocl_ckcache_desc_new(cl_context context, cl_device_id device
 	return CKCACHE_OK;
 }
 
-struct drv_library_epoch ocl_desc_epoch(struct ocl_desc *desc)
+/* All keys have the same devices and environment. */
+static bool key_holds(const struct ckcache_desc *base)
 {
-	struct drv_library_epoch epoch;
-
-	(void)pthread_mutex_lock(&desc->base.lock);	/* a default mutex cannot fail here */
-	epoch = desc->epoch;
-	(void)pthread_mutex_unlock(&desc->base.lock);
-	return epoch;
+	return ocl_build_key_holds(&base->items[0].key, &((const struct ocl_desc *)base)->targets);
 }
 
-/* All keys have the same devices and environment. */
 bool ocl_desc_holds(struct ocl_desc *desc)
 {
-	const struct cc_key *key = &desc->base.items[0].key;
-	const struct drv_library_epoch now = drv_libraries_epoch();
-	struct drv_library_epoch before;
-
-	if (!desc->driver || !drv_environment_holds(desc->driver))
-		return false;
-	(void)pthread_mutex_lock(&desc->base.lock);	/* a default mutex cannot fail here */
-	before = desc->epoch;
-	(void)pthread_mutex_unlock(&desc->base.lock);
-	if (!drv_libraries_came(&before))
-		return true;
-	if (!ocl_build_key_holds(key, &desc->targets))
-		return false;
-	/* What came before is known to change nothing. */
-	(void)pthread_mutex_lock(&desc->base.lock);
-	desc->epoch = now;
-	(void)pthread_mutex_unlock(&desc->base.lock);
-	return true;
+	return desc->driver && drv_environment_holds(desc->driver) &&
+	       api_desc_keys_hold(&desc->base, key_holds);
 }
 
 enum ckcache_status ocl_ckcache_device_desc_new(cl_device_id device,

@@ -20,8 +20,6 @@ struct ocl_desc {
 	cl_device_id device;		/* NULL unless it is a sub-device, retained */
 	struct ocl_targets targets;	/* the device, among the context's */
 	const struct drv_driver *driver;	/* NULL: nothing is cached */
-	/* When it was known to hold; guarded by base.lock. */
-	struct drv_library_epoch epoch;
 	struct ocl_desc_program *programs;	/* base.count */
 };
 
@@ -34,8 +32,6 @@ struct ocl_desc_program {
 
 /* Whether environment and compiler are what they were when it was made. */
 bool ocl_desc_holds(struct ocl_desc *desc);
-/* When its keys were last known to hold: what was loaded since may not be in them. */
-struct drv_library_epoch ocl_desc_epoch(struct ocl_desc *desc);
 /* desc if it is of OpenCL programs, else NULL. */
 struct ocl_desc *ocl_desc_of(struct ckcache_desc *desc);
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * desc_build: described programs from a storage or from the machine's cache,
- * else built by the driver. Whatever goes wrong with the caches, the driver
- * builds them.
+ * desc_build: the steps by which described programs come to be (layers/shared/api/desc_build.h).
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/shared/api/storage.h"
+#include "layers/shared/api/desc_build.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/api/desc.h"
@@ -171,134 +169,57 @@ static enum ckcache_status status_of_build(const struct construction *one)
 /* What a build read goes with its image, to be looked at when that is loaded. false: no blob. */
 static bool add_to_blob(struct construction *one, struct cmn_buffer *blob)
 {
-	struct drv_course *course = &one->course;
 	struct cmn_view image;
 
-	if (!drv_course_see(course)) {
-		if (course->cache)
-			drv_course_count(course);
-		return false;
-	}
-	if (ocl_desc_add_image(one->desc, one->i, one->program, blob, &image) != CMN_OK)
+	if (!api_build_may_be_stored(&one->course) ||
+	    ocl_desc_add_image(one->desc, one->i, one->program, blob, &image) != CMN_OK)
 		return false;
 	ocl_desc_note_image(one->desc, one->i, image);
-	api_desc_add_files(blob, one->i, course->manifest);
+	api_desc_add_files(blob, one->i, one->course.manifest);
 	return true;
 }
 
-/* How described programs come to be. */
-struct order {
-	bool cached;			/* through the machine's cache, else by the driver alone */
-	struct cmn_buffer *blob;	/* begun; NULL: none is wanted, or there can be none */
-};
-
-/* Afterwards program and error are as after a build. */
-static enum ckcache_origin obtain(struct construction *one, const struct order *order)
+static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api_order *order,
+				 void *objects, enum ckcache_origin *ret_origin)
 {
-	struct drv_course *course = &one->course;
+	struct construction one = { .course.steps = &steps, .desc = (struct ocl_desc *)base, .i = i };
+	cl_program *programs = objects;
+	enum ckcache_status status;
 
-	if (order->cached) {
-		course->apart = cc_cache_config(course->cache)->capture == CC_CAPTURE_DEFERRED;
-		if (!drv_course_run(course))
-			return CKCACHE_ORIGIN_BUILT;
-		return course->origin == CC_ORIGIN_MEMORY ? CKCACHE_ORIGIN_MEMORY :
-							    CKCACHE_ORIGIN_DISK;
-	}
-	if (order->blob)
-		drv_course_watch(course);
-	(void)step_call(course);	/* error tells */
-	return CKCACHE_ORIGIN_BUILT;
-}
-
-/* Every program, one after the other. */
-static enum ckcache_status construct(struct ocl_desc *desc, struct order *order,
-				     cl_program *programs, enum ckcache_origin *ret_origin)
-{
-	enum ckcache_origin origin = CKCACHE_ORIGIN_MEMORY;
-
-	for (size_t i = 0; i < desc->base.count; i++) {
-		struct construction one = {
-			.course = {
-				.steps = &steps,
-				.cache = desc->base.cache,
-				.key = &desc->base.items[i].key,
-			},
-			.desc = desc,
-			.i = i,
-		};
-		enum ckcache_origin from;
-		enum ckcache_status status;
-
-		drv_course_begin(&one.course);
-		one.course.epoch = ocl_desc_epoch(desc);
-		from = obtain(&one, order);
-		status = status_of_build(&one);
-		if (status == CKCACHE_OK && order->blob && !add_to_blob(&one, order->blob))
-			order->blob = NULL;
-		drv_course_release(&one.course);
-		if (status != CKCACHE_OK) {
-			ocl_desc_release_programs(i, programs);
-			if (status == CKCACHE_ERROR_BUILD)
-				programs[0] = one.program;
-			else
-				ocl_desc_release_programs(1, &one.program);
-			return status;
-		}
+	api_build_begin(base, i, &one.course);
+	one.course.apart = order->cached &&
+			   cc_cache_config(base->cache)->capture == CC_CAPTURE_DEFERRED;
+	*ret_origin = api_build_one(&one.course, order);
+	status = status_of_build(&one);
+	if (status == CKCACHE_OK && order->blob && !add_to_blob(&one, order->blob))
+		order->blob = NULL;
+	drv_course_release(&one.course);
+	if (status == CKCACHE_OK) {
 		programs[i] = one.program;
-		origin = api_origin_of_both(origin, from);
+		return status;
 	}
-	*ret_origin = origin;
-	return CKCACHE_OK;
-}
-
-/* A storage that fails, or a driver without binaries, only means that it is built again. */
-static enum ckcache_status build_and_store(struct ocl_desc *desc,
-					   const struct ckcache_storage *storage,
-					   cl_program *programs, enum ckcache_origin *ret_origin)
-{
-	struct cmn_buffer blob = { 0 };
-	struct order order = { .blob = storage->store ? &blob : NULL };
-	enum ckcache_status status;
-
-	api_blob_begin(&blob, &desc->base.id);
-	status = construct(desc, &order, programs, ret_origin);
-	if (status == CKCACHE_OK && order.blob && api_blob_end(&blob) == CMN_OK)
-		(void)!api_storage_store(storage, &desc->base.id, cmn_buffer_view(&blob));
-	cmn_buffer_release(&blob);
+	ocl_desc_release_programs(i, programs);
+	/* The application gets the one that failed, with its log. */
+	if (status == CKCACHE_ERROR_BUILD)
+		programs[0] = one.program;
+	else
+		ocl_desc_release_programs(1, &one.program);
 	return status;
 }
 
-/* CKCACHE_OK: from the storage; else they are to be built. */
-static enum ckcache_status load_blob(struct ocl_desc *desc, const struct ckcache_storage *storage,
-				     cl_program *programs)
+static bool holds(struct ckcache_desc *base)
 {
-	struct cmn_buffer blob = { 0 };
-	enum ckcache_status status;
-
-	if (!ocl_desc_holds(desc) || api_storage_load(storage, &desc->base.id, &blob) != CMN_OK)
-		return CKCACHE_MISS;
-	status = ocl_desc_create(desc, cmn_buffer_view(&blob), programs);
-	if (status == CKCACHE_ERROR_REFUSED || status == CKCACHE_ERROR_DAMAGED ||
-	    status == CKCACHE_ERROR_STALE)
-		(void)!api_storage_evict(storage, &desc->base.id);	/* another takes its place */
-	cmn_buffer_release(&blob);
-	return status;
+	return ocl_desc_holds((struct ocl_desc *)base);
 }
 
-static enum ckcache_status build(struct ocl_desc *desc, const struct ckcache_storage *storage,
-				 cl_program *programs, enum ckcache_origin *ret_origin)
+static enum ckcache_status create(struct ckcache_desc *base, struct cmn_view blob, void *objects)
 {
-	struct order order = { .cached = false };
-
-	if (storage && api_desc_has_id(&desc->base)) {
-		if (load_blob(desc, storage, programs) != CKCACHE_OK)
-			return build_and_store(desc, storage, programs, ret_origin);
-		*ret_origin = CKCACHE_ORIGIN_STORAGE;
-		return CKCACHE_OK;
-	}
-	order.cached = !storage && !desc->base.empty && desc->base.cache && ocl_desc_holds(desc);
-	return construct(desc, &order, programs, ret_origin);
+	return ocl_desc_create((struct ocl_desc *)base, blob, objects);
 }
+
+static const struct api_build_steps build_steps = {
+	.holds = holds, .create = create, .build = build,
+};
 
 enum ckcache_status ocl_ckcache_build(struct ckcache_desc *base,
 				      const struct ckcache_storage *storage,
@@ -315,7 +236,7 @@ enum ckcache_status ocl_ckcache_build(struct ckcache_desc *base,
 	programs = calloc(base->count, sizeof(*programs));
 	if (!programs)
 		return CKCACHE_ERROR_OUT_OF_MEMORY;
-	status = build(desc, storage, programs, &origin);
+	status = api_desc_build(base, storage, &build_steps, programs, &origin);
 	if (status == CKCACHE_OK || status == CKCACHE_ERROR_BUILD)
 		memcpy(ret_programs, programs, base->count * sizeof(*programs));
 	if (status == CKCACHE_OK && ret_origin)

@@ -9,6 +9,7 @@
 
 enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count)
 {
+	desc->epoch = drv_libraries_epoch();
 	desc->items = calloc(count, sizeof(*desc->items));
 	if (!desc->items)
 		return CMN_ERR_NOMEM;
@@ -26,6 +27,31 @@ void api_desc_release(struct ckcache_desc *desc)
 	free(desc->items);
 	cmn_buffer_release(&desc->blob);
 	(void)pthread_mutex_destroy(&desc->lock);	/* nobody holds it */
+}
+
+struct drv_library_epoch api_desc_epoch(struct ckcache_desc *desc)
+{
+	struct drv_library_epoch epoch;
+
+	(void)pthread_mutex_lock(&desc->lock);	/* a default mutex cannot fail here */
+	epoch = desc->epoch;
+	(void)pthread_mutex_unlock(&desc->lock);
+	return epoch;
+}
+
+bool api_desc_keys_hold(struct ckcache_desc *desc, bool (*key_holds)(const struct ckcache_desc *desc))
+{
+	const struct drv_library_epoch now = drv_libraries_epoch(), before = api_desc_epoch(desc);
+
+	if (!drv_libraries_came(&before))
+		return true;
+	if (!key_holds(desc))
+		return false;
+	/* What came before is known to change nothing. */
+	(void)pthread_mutex_lock(&desc->lock);
+	desc->epoch = now;
+	(void)pthread_mutex_unlock(&desc->lock);
+	return true;
 }
 
 bool api_desc_has_id(const struct ckcache_desc *desc)

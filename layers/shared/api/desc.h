@@ -15,6 +15,7 @@
 #include "layers/shared/api/blob.h"
 #include "layers/shared/api/ckcache_ext.h"
 #include "layers/shared/api/status.h"
+#include "layers/shared/driver/libraries.h"
 
 /* One program, or a library and a device. */
 struct api_item {
@@ -33,16 +34,22 @@ struct ckcache_desc {
 	size_t count;
 	struct api_item *items;
 	pthread_mutex_t lock;
+	/* When the keys were last known to hold; guarded by lock. */
+	struct drv_library_epoch epoch;
 	/* The blob whose size was asked for last, until it is fetched; guarded by lock. */
 	struct cmn_buffer blob;
 	struct cmn_hash blob_of;	/* of what blob was made from */
 };
 
-/* Initialises *desc, zeroed but for functions, cache and destroy, with room for count items, zeroed. CMN_ERR_NOMEM. */
+/* Before keys are made. Initialises *desc, zeroed but for functions, cache and destroy, with room for count items, zeroed. CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count);
 /* Makes the id of the items, if the description has one. CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status api_desc_identify(struct ckcache_desc *desc);
 void api_desc_release(struct ckcache_desc *desc);
+/* When the keys were last known to hold: what was loaded since may not be in them. */
+struct drv_library_epoch api_desc_epoch(struct ckcache_desc *desc);
+/* Whether the keys hold although libraries may have come; then key_holds is asked. */
+bool api_desc_keys_hold(struct ckcache_desc *desc, bool (*key_holds)(const struct ckcache_desc *desc));
 bool api_desc_has_id(const struct ckcache_desc *desc);
 
 /* Of two programs of one description: the farther one. Neither is from a storage. */

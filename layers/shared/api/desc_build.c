@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* desc_build: the storage first, then one item after the other. */
+#include "layers/shared/api/desc_build.h"
+
+void api_build_begin(struct ckcache_desc *desc, size_t i, struct drv_course *course)
+{
+	course->cache = desc->cache;
+	course->key = &desc->items[i].key;
+	drv_course_begin(course);
+	/* What came since the keys were made is not in them. */
+	course->epoch = api_desc_epoch(desc);
+}
+
+enum ckcache_origin api_build_one(struct drv_course *course, const struct api_order *order)
+{
+	if (!order->cached) {
+		if (order->blob)
+			drv_course_watch(course);
+		(void)course->steps->call(course);	/* its owner knows what came of it */
+		return CKCACHE_ORIGIN_BUILT;
+	}
+	if (!drv_course_run(course))
+		return CKCACHE_ORIGIN_BUILT;
+	return course->origin == CC_ORIGIN_MEMORY ? CKCACHE_ORIGIN_MEMORY : CKCACHE_ORIGIN_DISK;
+}
+
+bool api_build_may_be_stored(struct drv_course *course)
+{
+	bool may = drv_course_see(course);
+
+	if (!may && course->cache)
+		drv_course_count(course);
+	return may;
+}
+
+static enum ckcache_status build_all(struct ckcache_desc *desc, const struct api_build_steps *steps,
+				     struct api_order *order, void *objects,
+				     enum ckcache_origin *ret_origin)
+{
+	enum ckcache_origin origin = CKCACHE_ORIGIN_MEMORY, from;
+	enum ckcache_status status;
+
+	for (size_t i = 0; i < desc->count; i++) {
+		status = steps->build(desc, i, order, objects, &from);
+		if (status != CKCACHE_OK)
+			return status;
+		origin = api_origin_of_both(origin, from);
+	}
+	*ret_origin = origin;
+	return CKCACHE_OK;
+}
+
+/* A storage that fails, or a driver without binaries, only means that it is built again. */
+static enum ckcache_status build_and_store(struct ckcache_desc *desc,
+					   const struct ckcache_storage *storage,
+					   const struct api_build_steps *steps, void *objects,
+					   enum ckcache_origin *ret_origin)
+{
+	struct cmn_buffer blob = { 0 };
+	struct api_order order = { .blob = storage->store ? &blob : NULL };
+	enum ckcache_status status;
+
+	api_blob_begin(&blob, &desc->id);
+	status = build_all(desc, steps, &order, objects, ret_origin);
+	if (status == CKCACHE_OK && order.blob && api_blob_end(&blob) == CMN_OK)
+		(void)!api_storage_store(storage, &desc->id, cmn_buffer_view(&blob));
+	cmn_buffer_release(&blob);
+	return status;
+}
+
+/* CKCACHE_OK: from the storage; else they are to be built. */
+static enum ckcache_status load_blob(struct ckcache_desc *desc,
+				     const struct ckcache_storage *storage,
+				     const struct api_build_steps *steps, void *objects)
+{
+	struct cmn_buffer blob = { 0 };
+	enum ckcache_status status;
+
+	if (!steps->holds(desc) || api_storage_load(storage, &desc->id, &blob) != CMN_OK)
+		return CKCACHE_MISS;
+	status = steps->create(desc, cmn_buffer_view(&blob), objects);
+	if (status == CKCACHE_ERROR_REFUSED || status == CKCACHE_ERROR_DAMAGED ||
+	    status == CKCACHE_ERROR_STALE)
+		(void)!api_storage_evict(storage, &desc->id);	/* another takes its place */
+	cmn_buffer_release(&blob);
+	return status;
+}
+
+enum ckcache_status api_desc_build(struct ckcache_desc *desc, const struct ckcache_storage *storage,
+				   const struct api_build_steps *steps, void *objects,
+				   enum ckcache_origin *ret_origin)
+{
+	struct api_order order = { .cached = false };
+
+	if (storage && api_desc_has_id(desc)) {
+		if (load_blob(desc, storage, steps, objects) != CKCACHE_OK)
+			return build_and_store(desc, storage, steps, objects, ret_origin);
+		*ret_origin = CKCACHE_ORIGIN_STORAGE;
+		return CKCACHE_OK;
+	}
+	order.cached = !storage && !desc->empty && desc->cache && steps->holds(desc);
+	return build_all(desc, steps, &order, objects, ret_origin);
+}
