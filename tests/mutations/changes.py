@@ -13,7 +13,7 @@ tests/mutations/<source file>.changes has the changes of one source file:
 `tests:` are the nearest tests, which are tried first: regular expressions of
 ctest's names. The word after a change's name is what the change endangers: stale (an
 entry that is not what the driver would make), fail (an application or its driver), loss
-(hits). Lines that begin with - are the old text without their first character, joined
+(hits), wrong (what a tool says or does, or what is recorded). Lines that begin with - are the old text without their first character, joined
 by line ends; it stands in the source file exactly once, and need not be whole lines.
 Those with + are what replaces it; none: nothing does. A change that no test can see
 says so, with the reason.
@@ -27,7 +27,7 @@ import sys
 
 FOLDER = "tests/mutations"
 SUFFIX = ".changes"
-HEAD = re.compile(r"\[([a-z0-9][a-z0-9-]*)\] (stale|fail|loss)$")
+HEAD = re.compile(r"\[([a-z0-9][a-z0-9-]*)\] (stale|fail|loss|wrong)$")
 
 
 class Bad(Exception):

@@ -325,6 +325,23 @@ SCENARIO(link_odd)
 	printf("release %d %d\n", clReleaseProgram(object), clReleaseProgram(other));
 }
 
+/* A build after, with "link", a link that the layer lets pass: link-before [link]. */
+SCENARIO(link_before)
+{
+	static const char source[] = "kernel void value(global int *out) { out[0] = 5; }\n";
+	cl_program object = client_program(client, source), built = client_program(client, source), linked;
+	cl_int error;
+	int called = 0;
+
+	printf("compile %d\n", clCompileProgram(object, 0, NULL, "-DO=1", 0, NULL, NULL, NULL, NULL));
+	if (client->arguments[0]) {
+		linked = clLinkProgram(client->context, 0, NULL, "", 1, &object, note_link, &called, &error);
+		printf("link %d called %d release %d\n", error, called, clReleaseProgram(linked));
+	}
+	printf("build %d\n", clBuildProgram(built, 0, NULL, "-DO=2", NULL, NULL));
+	printf("release %d %d\n", clReleaseProgram(object), clReleaseProgram(built));
+}
+
 static void write_value(const char *text)
 {
 	FILE *file = fopen("value.h", "w");

@@ -501,6 +501,23 @@ TEST(links_that_cannot_be_told_are_not_kept)
 	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 1);
 }
 
+/* A compiler that came with it is that of later builds: others do not have it. */
+TEST(a_link_that_passes_may_bring_a_compiler)
+{
+	driver_stub_setting("STUB_LATE_LINKER", PASSING_LIBRARY);
+	run_as_bare("link-before", "link", NULL, NULL);
+	CU_ASSERT_EQUAL(driver_bypasses("link-callback"), 1);
+	CU_ASSERT_EQUAL(driver_stats().stores, 2);
+	run_as_bare("link-before", NULL, NULL, NULL);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);	/* the object, from before the link */
+	CU_ASSERT_EQUAL(driver_stats().stores, 3);
+	/* A driver that is known to load others has the same one. */
+	driver_stub_as("libnvidia-opencl.so.1");
+	run_as_bare("link-before", "link", NULL, NULL);
+	run_as_bare("link-before", NULL, NULL, NULL);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 3);
+}
+
 static void write_main(const char *before, const char *token, const char *after)
 {
 	char text[8192];

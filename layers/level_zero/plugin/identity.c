@@ -24,6 +24,7 @@ struct known_device {
 	ze_device_handle_t device;
 	struct cc_key fields;
 	const struct drv_driver *row;
+	struct drv_library_epoch epoch;	/* before they were gathered */
 	struct known_device *older;
 };
 
@@ -242,7 +243,8 @@ enum cmn_status lz_identity_renew(struct lz_next *next, ze_driver_handle_t drive
 
 	if (!found)
 		return CMN_ERR_NOMEM;
-	*found = (struct known_device){ .next = next, .driver = driver, .device = device };
+	*found = (struct known_device){ .next = next, .driver = driver, .device = device,
+					.epoch = drv_libraries_epoch() };
 	status = gather(next, driver, device, &found->fields, &found->row);
 	if (status != CMN_OK) {
 		cc_key_release(&found->fields);
@@ -279,7 +281,7 @@ enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handle_t driver,
 	struct known_device *found = find(next, driver, device);
 
 	/* Two threads may learn at once: the results are equal, and one is a few bytes too many. */
-	if (!found)
+	if (!found || !drv_libraries_hold(found->row, &found->epoch))
 		return lz_identity_renew(next, driver, device, ret);
 	*ret = &found->fields;
 	return CMN_OK;

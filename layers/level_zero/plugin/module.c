@@ -44,16 +44,11 @@ static void call_driver(struct creation *creation, ze_module_build_log_handle_t 
 		creation->context, creation->device, creation->desc, creation->module, log);
 }
 
-/* With nothing to be kept. What it loads counts for all further keys. */
+/* With nothing to be kept. */
 static void run_uncached(struct creation *creation)
 {
-	const struct drv_library_epoch epoch = drv_libraries_epoch();
-	const struct cc_key *now;
-
+	drv_libraries_note_unseen();
 	call_driver(creation, creation->log);
-	if (drv_libraries_came(&epoch) && creation->device)
-		(void)!lz_identity_renew(creation->next, creation->driver, creation->device,
-					 &now);	/* then they have none */
 }
 
 /* The steps of the course. */

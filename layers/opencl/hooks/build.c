@@ -183,15 +183,12 @@ static void call_driver(struct build *build, ocl_notify_fn notify, void *user_da
 	build->superseded = NULL;
 }
 
-/* The driver's build with nothing to be kept. What it loads counts for all further keys. */
+/* The driver's build with nothing to be kept. */
 static void run_uncached(struct build *build)
 {
-	const struct ocl_targets *targets = &build->targets;
-
 	supersede(build);
+	drv_libraries_note_unseen();
 	call_driver(build, build->call.notify, build->call.user_data);
-	if (targets->count && drv_libraries_came(&build->course.epoch))
-		(void)!ocl_identity_renew(targets->program_count, targets->all);	/* then they have none */
 }
 
 /* The steps of the course. */
@@ -681,6 +678,7 @@ cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint num_devices,
 
 	if (!request.program) {
 		drv_environment_note_build();
+		drv_libraries_note_unseen();
 		return OCL_NEXT.clBuildProgram(program, num_devices, device_list, options,
 					       pfn_notify, user_data);
 	}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/libraries.h"
 #include "layers/opencl/hooks/build.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/key/build_key.h"
@@ -62,6 +63,7 @@ cl_int CL_API_CALL ocl_clCompileProgram(cl_program handle, cl_uint num_devices,
 
 	if (!request.program) {
 		drv_environment_note_build();
+		drv_libraries_note_unseen();
 		return OCL_NEXT.clCompileProgram(handle, num_devices, device_list, options,
 						 num_input_headers, input_headers,
 						 header_include_names, pfn_notify, user_data);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/libraries.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/program/kernel_clone.h"
 
@@ -115,6 +116,7 @@ static bool fall_back(struct ocl_program *program)
 		return false;
 	loaded = ocl_program_supersede(program);
 	drv_environment_note_build();
+	drv_libraries_note_unseen();
 	if (loaded)
 		error = OCL_NEXT.clBuildProgram(program->object.handle, loaded->num_devices,
 						loaded->devices, loaded->options, NULL, NULL);

@@ -451,6 +451,7 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 	}
 	if (link.course.bypass) {
 		cc_cache_count_bypass(ocl_layer.cache, link.course.bypass, NULL);
+		drv_libraries_note_unseen();
 		run(&link);
 	} else {
 		link.hit = drv_course_run(&link.course);

@@ -30,6 +30,7 @@
 struct known_device {
 	cl_device_id device;
 	struct ocl_identity identity;
+	struct drv_library_epoch epoch;	/* before it was gathered */
 	struct known_device *next;
 };
 
@@ -242,6 +243,7 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	return cc_key_status(key);
 }
 
+/* NULL: it is to be learned, or learned again. */
 static struct known_device *find_known(cl_device_id device)
 {
 	struct known_device *found;
@@ -251,6 +253,8 @@ static struct known_device *find_known(cl_device_id device)
 	while (found && found->device != device)
 		found = found->next;
 	ocl_objects_unlock();
+	if (found && !drv_libraries_hold(found->identity.driver, &found->epoch))
+		return NULL;
 	return found;
 }
 
@@ -263,6 +267,7 @@ static enum cmn_status learn(cl_device_id device, struct known_device **ret)
 	if (!found)
 		return CMN_ERR_NOMEM;
 	found->device = device;
+	found->epoch = drv_libraries_epoch();
 	status = gather(device, &found->identity);
 	if (status != CMN_OK) {
 		cc_key_release(&found->identity.fields);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/libraries.h"
 #include "layers/opencl/hooks/program.h"
 #include "layers/opencl/key/build_key.h"
 
@@ -223,6 +224,7 @@ static cl_program make_of_program(const struct ocl_original *original, cl_contex
 	if (!program)
 		return NULL;
 	drv_environment_note_build();
+	drv_libraries_note_unseen();
 	error = original->how == COMPILED ? compile(original, context, program) :
 		OCL_NEXT.clBuildProgram(program, original->list_count, original->list,
 					original->options, NULL, NULL);

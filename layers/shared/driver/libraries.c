@@ -21,6 +21,9 @@
  */
 static _Atomic(char *) learned[MAX_LEARNED];
 
+/* One more than the number of objects that had been loaded before the first build that nobody sees; 0: there was none. */
+static _Atomic(unsigned long long) unseen;
+
 static bool is_learned(const char *name)
 {
 	for (size_t i = 0; i < MAX_LEARNED; i++) {
@@ -278,12 +281,24 @@ static void release(struct identification *wanted)
 	}
 }
 
+/* What came with builds that nobody saw. */
+static void learn_unseen(void)
+{
+	struct drv_library_epoch before = { .loaded = atomic_load(&unseen) };
+
+	if (!before.loaded)
+		return;
+	before.loaded--;
+	(void)drv_libraries_came(&before);
+}
+
 enum cmn_status drv_libraries_identify(const struct drv_libraries_query *query,
 				       struct cc_key *key, const struct drv_driver **ret_driver)
 {
 	struct identification wanted = { .query = query, .key = key };
 	enum cmn_status status = CMN_OK;
 
+	learn_unseen();
 	if (!drv_loaded_visit(find_drivers, &wanted))
 		wanted.no_memory = true;
 	if (wanted.driver && !wanted.no_memory) {
@@ -335,4 +350,17 @@ bool drv_libraries_came(const struct drv_library_epoch *before)
 		return false;
 	(void)drv_loaded_visit(learn_newest, &count);	/* without memory the key will not hold either */
 	return true;
+}
+
+void drv_libraries_note_unseen(void)
+{
+	unsigned long long none = 0;
+
+	(void)atomic_compare_exchange_strong(&unseen, &none, drv_libraries_epoch().loaded + 1);
+}
+
+bool drv_libraries_hold(const struct drv_driver *driver, const struct drv_library_epoch *since)
+{
+	return driver->library || !atomic_load(&unseen) ||
+	       drv_libraries_epoch().loaded == since->loaded;
 }

@@ -50,4 +50,12 @@ struct drv_library_epoch drv_libraries_epoch(void);
  */
 bool drv_libraries_came(const struct drv_library_epoch *before);
 
+/*
+ * To be called before a build that the layer lets pass, whose end it may not see: whatever the
+ * process loads from now on counts as a compiler of a driver that no row knows.
+ */
+void drv_libraries_note_unseen(void);
+/* Whether what drv_libraries_identify found for the driver, after since, is still so after such builds. */
+bool drv_libraries_hold(const struct drv_driver *driver, const struct drv_library_epoch *since);
+
 #endif
