@@ -303,6 +303,13 @@ enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd)
 			break;
 		made |= fd >= 0 && i % 2;
 		fd = cmn_descriptor_keep(fd, forks);
+		/* Else it was replaced, or the number given to a file of the application's, just now. */
+		if (fd >= 0 && !cmn_file_is_named(dir_fd, name, fd)) {
+			made = false;
+			(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+			fd = -1;
+			errno = EAGAIN;
+		}
 	}
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
@@ -540,6 +547,15 @@ enum cmn_status cmn_file_lock(int fd, uint64_t until)
 			pause.tv_nsec += pause.tv_nsec / 2;
 	}
 	return CMN_OK;
+}
+
+enum cmn_status cmn_file_share(int fd)
+{
+	if (!cmn_descriptor_is_ours(fd))
+		return CMN_BUSY;
+	if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+		return CMN_OK;
+	return errno == EWOULDBLOCK ? CMN_BUSY : CMN_ERR_IO;
 }
 
 void cmn_file_unlock(int fd)

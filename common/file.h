@@ -128,7 +128,12 @@ CMN_CHECKED enum cmn_status cmn_file_make_dirs(const char *path, mode_t mode);
  */
 CMN_CHECKED enum cmn_status cmn_file_lock(int fd, uint64_t until);
 /*
- * Gives it back. Closing alone would leave it to a child that was forked
+ * The same, shared with others that share it, at once. CMN_BUSY also where somebody
+ * has it exclusively, however shortly.
+ */
+CMN_CHECKED enum cmn_status cmn_file_share(int fd);
+/*
+ * Gives either back. Closing alone would leave it to a child that was forked
  * meanwhile and shares the open file.
  */
 void cmn_file_unlock(int fd);

@@ -419,7 +419,8 @@ class Round:
         if self.signalled.get(pid):
             return      # it was stopped itself
         done = self.signalled.get(owner, [])
-        if end - start > self.compiles + LATE + (MOST_FLIGHT if done else 0):
+        # One that gets no processor cannot be told from one that is stopped, and is waited for as long.
+        if end - start > self.compiles + LATE + MOST_FLIGHT:
             self.fail("waited %.3f s for a flight of %s: %s" % (end - start, self.about(owner), self.about(pid)))
         for i, (moment, what) in enumerate(done):
             until = done[i + 1][0] if what == signal.SIGSTOP and i + 1 < len(done) else float("inf")

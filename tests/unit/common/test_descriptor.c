@@ -6,10 +6,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +31,27 @@ static void replace(int fd, const char *path)
 	CU_ASSERT_FATAL(own >= 0 && own != fd);
 	CU_ASSERT_EQUAL(dup2(own, fd), fd);
 	(void)close(own);	/* the other one is open */
+}
+
+/* The application replaces what is opened next, before anybody looks at it. */
+static bool replaces_next;
+
+int openat(int dir_fd, const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list list;
+	int fd;
+
+	va_start(list, flags);
+	if (flags & O_CREAT)
+		mode = va_arg(list, mode_t);
+	va_end(list);
+	fd = (int)syscall(SYS_openat, dir_fd, path, flags, mode);
+	if (fd >= 0 && replaces_next) {
+		replaces_next = false;
+		replace(fd, "application");
+	}
+	return fd;
 }
 
 TEST(another_files_number_is_left_alone)
@@ -249,4 +273,20 @@ TEST(cache_bytes_stay_out_of_the_applications_file)
 	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "application", 100, false, &got), CMN_OK);
 	CU_ASSERT_EQUAL(got.len, 0);
 	cmn_buffer_release(&got);
+}
+
+TEST(a_number_that_changes_while_it_is_opened_is_not_used)
+{
+	struct stat file, application;
+	int fd;
+
+	unit_write("own", "");
+	replaces_next = true;
+	CU_ASSERT_EQUAL_FATAL(cmn_file_open_own(AT_FDCWD, "own", &fd), CMN_OK);
+	CU_ASSERT_FALSE(replaces_next);
+	CU_ASSERT_EQUAL(fstat(fd, &file), 0);
+	CU_ASSERT_EQUAL(stat("application", &application), 0);
+	CU_ASSERT_NOT_EQUAL(file.st_ino, application.st_ino);
+	CU_ASSERT_TRUE(cmn_file_is_named(AT_FDCWD, "own", fd));
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
 }
