@@ -46,7 +46,7 @@ static void encode(const struct cc_stats_record *record, struct cmn_buffer *ret)
 /* The file, made if it is not there, to be appended to. */
 static enum cmn_status open_log(int root_fd, int *ret_fd)
 {
-	const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	const int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 	enum cmn_status status;
 	int fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME, flags);
 
@@ -72,14 +72,19 @@ enum cmn_status cc_stats_log_append(int root_fd, const struct cc_stats_record *r
 	if (status != CMN_OK)
 		return status;
 	encode(record, &bytes);
-	/* One with a second name is a backup's, too. A number that the application took is another file. */
-	if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_nlink != 1 ||
+	/*
+	 * Nobody removes it meanwhile; where there are no locks that cannot be helped. One
+	 * that was just removed has no name, one with a second is a backup's, too. A number
+	 * that the application took is another file.
+	 */
+	if (cmn_file_share(fd) == CMN_BUSY || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_nlink != 1 ||
 	    (uint64_t)info.st_size + bytes.len > CC_STATS_LOG_MAX || !cmn_descriptor_is_ours(fd))
 		status = CMN_STALE;
 	else if (bytes.failed)
 		status = CMN_ERR_NOMEM;
 	else if (cmn_file_write(fd, bytes.data, bytes.len) != (ssize_t)bytes.len)
 		status = CMN_ERR_IO;
+	cmn_file_unlock(fd);
 	(void)cmn_descriptor_close(fd);	/* what is not written then is lost, or torn */
 	cmn_buffer_release(&bytes);
 	return status;
@@ -134,20 +139,23 @@ bool cc_stats_log_next(struct cmn_view *rest, struct cc_stats_record *ret)
 	return false;
 }
 
-/* Another user's, in a directory with the sticky bit, is cut instead. */
-static void remove_file(int root_fd, const struct stat *info)
+/*
+ * Unless it has grown, or somebody is about to append to it: what stays is known to be merged.
+ * Another user's, in a directory with the sticky bit, is cut.
+ */
+static void remove_merged(int root_fd, size_t len)
 {
-	int fd;
+	struct stat info;
+	int fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME,
+				     O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 
-	if (unlinkat(root_fd, CC_STATS_LOG_NAME, 0) == 0 || !S_ISREG(info->st_mode) ||
-	    info->st_nlink != 1)
-		return;
-	fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME,
-				 O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return;
-	if (cmn_descriptor_is_ours(fd))
-		(void)!ftruncate(fd, 0);	/* what stays is known to be merged */
+	if (cmn_file_lock(fd, 0) != CMN_BUSY && fstat(fd, &info) == 0 &&
+	    (uint64_t)info.st_size == len && unlinkat(root_fd, CC_STATS_LOG_NAME, 0) < 0 &&
+	    info.st_nlink == 1 && cmn_descriptor_is_ours(fd))
+		(void)!ftruncate(fd, 0);
+	cmn_file_unlock(fd);
 	(void)cmn_descriptor_close(fd);
 }
 
@@ -159,6 +167,8 @@ void cc_stats_log_remove(int root_fd, enum cmn_status read, size_t len)
 		return;
 	if (S_ISDIR(info.st_mode))
 		(void)!cmn_file_make_way(root_fd, CC_STATS_LOG_NAME);	/* the next one tries again */
-	else if (read != CMN_OK || (uint64_t)info.st_size == len)
-		remove_file(root_fd, &info);
+	else if (read != CMN_OK)
+		(void)unlinkat(root_fd, CC_STATS_LOG_NAME, 0);	/* likewise */
+	else
+		remove_merged(root_fd, len);
 }

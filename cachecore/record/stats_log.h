@@ -50,7 +50,7 @@ CMN_CHECKED enum cmn_status cc_stats_log_read(int root_fd, struct cmn_buffer *re
 bool cc_stats_log_next(struct cmn_view *rest, struct cc_stats_record *ret);
 /*
  * What cc_stats_log_read found, by its status and length, is in stats.txt: removed,
- * unless it grew since. What could not be read goes too. Under the root's lock.
+ * unless it grew since, or somebody is just appending. What could not be read goes too. Under the root's lock.
  */
 void cc_stats_log_remove(int root_fd, enum cmn_status read, size_t len);
 

@@ -27,7 +27,7 @@ def breaches(path, text):
         return ["%s: %s: use cmn_file_lock" % (path, word) for word in LOCKS.findall(text)]
     calls = CALL.findall(text)
     found = ["%s: flock(%s) may block" % (path, call) for call in calls
-             if call.partition(", ")[2] not in ("LOCK_EX | LOCK_NB", "LOCK_UN")]
+             if call.partition(", ")[2] not in ("LOCK_EX | LOCK_NB", "LOCK_SH | LOCK_NB", "LOCK_UN")]
     if len(calls) != len(LOCKS.findall(text)):
         found.append("%s: a lock that this rule does not understand" % path)
     return found

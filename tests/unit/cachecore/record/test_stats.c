@@ -390,6 +390,32 @@ TEST(whatever_is_in_the_logs_place_goes)
 	}
 }
 
+/* Who appends shares it; who removes it has it alone. */
+TEST(the_log_is_not_removed_under_who_appends)
+{
+	int fd;
+
+	unit_write("cache/root/stats.txt", "hits_disk 10\n");
+	flush(CC_HITS_DISK, 1);
+	fd = open(LOG, O_RDONLY | O_CLOEXEC);
+	CU_ASSERT_EQUAL_FATAL(flock(fd, LOCK_SH | LOCK_NB), 0);
+	flush(CC_STORES, 1);
+	CU_ASSERT_EQUAL(size_of(LOG), CC_STATS_LOG_RECORD);
+	check_file(CC_HITS_DISK, 11);
+	flush(CC_HITS_DISK, 1);
+	CU_ASSERT_EQUAL(size_of(LOG), 2 * CC_STATS_LOG_RECORD);
+	check_file(CC_HITS_DISK, 12);
+	CU_ASSERT_EQUAL_FATAL(flock(fd, LOCK_EX | LOCK_NB), 0);
+	flush(CC_HITS_DISK, 1);
+	CU_ASSERT_EQUAL(size_of(LOG), 2 * CC_STATS_LOG_RECORD);
+	check_file(CC_HITS_DISK, 13);
+	CU_ASSERT_EQUAL(flock(fd, LOCK_UN), 0);
+	flush(CC_STORES, 1);
+	CU_ASSERT_NOT_EQUAL(access(LOG, F_OK), 0);
+	check_file(CC_HITS_DISK, 13);
+	(void)close(fd);
+}
+
 TEST(a_forked_child_leaves_its_parents_counts)
 {
 	struct cc_stats *stats = new_stats();
