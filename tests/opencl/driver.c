@@ -25,6 +25,8 @@ static const struct driver drivers[] = {
 	    "HardwareInfoOverride=1x6x16", "UseAubStream=0", "NEO_CACHE_PERSISTENT=0" }, NULL, false },
 	{ "rusticl", "/usr/lib/*/libRusticlOpenCL.so.1", { "RUSTICL_ENABLE=llvmpipe" }, NULL, true },
 	{ "pocl", "/usr/lib/*/libpocl.so.2*", { NULL }, "eager", true },
+	/* By hand, where there is such a device. */
+	{ "nvidia", "/usr/{lib,lib/*,local/nvidia/*}/libnvidia-opencl.so.1", { "CUDA_CACHE_DISABLE=1" }, NULL, true },
 	{ "oclgrind", "/usr/lib/oclgrind/liboclgrind-rt-icd.so", { NULL }, NULL, true },
 };
 
@@ -65,7 +67,7 @@ const struct driver *driver_select(int argc, char **argv)
 		(void)fprintf(stderr, "no such driver: %s\n", name);
 		exit(2);
 	}
-	if (glob(selected->library, 0, NULL, &found)) {
+	if (glob(selected->library, GLOB_BRACE, NULL, &found)) {
 		(void)fprintf(stderr, "SKIPPED: the driver %s (%s) is not installed\n", name,
 			      selected->library);
 		exit(unit_driver_required(name) ? 1 : DRIVER_SKIPPED);
