@@ -129,12 +129,14 @@ static void remove_shaders(void)
 }
 
 /*
- * For all tests of the process, since rusticl 26 takes seconds to read its
- * built-ins where Mesa's cache, which has no programs, does not have them.
+ * For all tests of the process, since rusticl 26 takes seconds to read its built-ins where Mesa's
+ * cache does not have them. rusticl 25's has programs as well: clients with the layer have their
+ * own, so that none without it compiles for them.
  */
-static const char *shader_cache(void)
+static void set_shader_cache(enum driver_layer layer)
 {
 	static bool made;
+	char path[PATH + sizeof("/layered")];
 
 	if (!made) {
 		made = true;
@@ -142,10 +144,12 @@ static const char *shader_cache(void)
 			       getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 		CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(shaders));
 		CU_ASSERT_EQUAL_FATAL(atexit(remove_shaders), 0);
-		/* Clients of the user nobody write there, too. */
-		CU_ASSERT_EQUAL_FATAL(chmod(shaders, 0777), 0);
+		CU_ASSERT_EQUAL_FATAL(chmod(shaders, 0755), 0);
 	}
-	return shaders;
+	(void)snprintf(path, sizeof(path), "%s/%s", shaders, layer == LAYERED ? "layered" : "bare");
+	/* Clients of the user nobody write there, too. */
+	CU_ASSERT_FATAL(mkdir(path, 0777) == 0 ? chmod(path, 0777) == 0 : errno == EEXIST);
+	driver_setenv("MESA_SHADER_CACHE_DIR", path);
 }
 
 /* In the test's directory, where other users may come to. */
@@ -188,8 +192,6 @@ void driver_begin(void)
 	set_below("STUB_COUNTS", "counts");
 	set_below("STUB_SETTINGS", "settings");
 	set_below("POCL_CACHE_DIR", "pocl");
-	if (driver_is("rusticl"))
-		driver_setenv("MESA_SHADER_CACHE_DIR", shader_cache());
 	driver_setenv("CKCACHE_CAPTURE", selected->capture);
 	for (size_t i = 0; i < sizeof(selected->environment) / sizeof(selected->environment[0]) && selected->environment[i]; i++) {
 		char name[64];
@@ -304,6 +306,8 @@ static struct running start(enum driver_layer layer, const char **command)
 	struct running running = { .number = run_count++ };
 	int out = open_output(running.number, "out"), err = open_output(running.number, "err");
 
+	if (driver_is("rusticl"))
+		set_shader_cache(layer);
 	(void)fflush(NULL);	/* else the child could print it again */
 	running.pid = fork();
 	if (running.pid == 0)

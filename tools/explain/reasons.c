@@ -23,7 +23,7 @@ static const struct reason bypasses[] = {
 	{ "directory-listed", "the driver read the names of the files in a directory" },
 	{ "environment-changed", "a variable that the driver reads has another value than when it was loaded" },
 	{ "file-made", "the driver made a link to a file" },
-	{ "files-unseen", "the source includes files, and which ones the driver read was not seen" },
+	{ "files-unseen", "no compiler was seen to look for files; perhaps the driver's own cache answered" },
 	{ "format", "the module is neither SPIR-V nor a native binary" },
 	{ "header-unknown", "a header that was handed over is no program from source" },
 	{ "header-unreadable", "a header cannot be read" },

@@ -101,8 +101,7 @@ struct gathering {
 	struct cc_file_memo *memo;
 	const struct drv_observer_text *text;
 	enum cmn_status status;
-	bool seen;		/* anything was looked for */
-	bool compiled;		/* and something else than what the driver keeps */
+	bool compiled;		/* what the driver's cache has does not matter */
 };
 
 /* pocl's headers and libraries are 15 MB, which nobody reads for each hit; they are in the key, too. */
@@ -249,15 +248,13 @@ static const char *gather(struct gathering *gathering)
 	if (!reason && gathering->status == CMN_OK &&
 	    (gathering->text->directory || uses_directory_name(gathering)))
 		gathering->status = cc_manifest_add_directory(gathering->manifest, directory);
-	if (!reason && gathering->text->reads && !gathering->seen)
-		reason = "files-unseen";
 	free(directory);
 	return reason;
 }
 
 enum cmn_status drv_dependencies_gather(const struct drv_observation *observation,
-					const struct drv_observer_text *text, bool seen,
-					bool compiled, struct cc_file_memo *memo,
+					const struct drv_observer_text *text, enum drv_origin origin,
+					struct cc_file_memo *memo,
 					struct cc_manifest **ret, const char **ret_reason)
 {
 	struct gathering gathering = {
@@ -265,14 +262,17 @@ enum cmn_status drv_dependencies_gather(const struct drv_observation *observatio
 		.manifest = cc_manifest_new(),
 		.memo = memo,
 		.text = text,
-		.seen = seen,
-		.compiled = compiled,
+		/* Without text there is no compiler that looks for files. */
+		.compiled = origin == DRV_ORIGIN_COMPILER || !text->source.len,
 	};
 	const char *reason;
 
 	if (!gathering.manifest)
 		return CMN_ERR_NOMEM;
 	reason = gather(&gathering);
+	if (!reason && text->reads &&
+	    (origin == DRV_ORIGIN_UNSEEN || (origin == DRV_ORIGIN_CACHE && gathering.compiled)))
+		reason = "files-unseen";
 	if (reason) {
 		*ret_reason = reason;
 		gathering.status = CMN_MISS;

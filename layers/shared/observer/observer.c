@@ -315,6 +315,25 @@ static bool is_setting(const struct drv_observation *observation, const struct l
 	return true;
 }
 
+/* Directories, settings and what the build wrote show nothing: it may look at them before its cache answers. */
+static enum drv_origin origin_of(const struct drv_observation *observation,
+				 const struct drv_observer_text *text)
+{
+	enum drv_origin origin = DRV_ORIGIN_UNSEEN;
+
+	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
+		bool file = lookup->finding == FOUND_FILE;
+
+		if (!file && lookup->finding != FOUND_NOTHING)
+			continue;
+		if (!lookup->kept && !is_setting(observation, lookup, text))
+			return DRV_ORIGIN_COMPILER;
+		if (lookup->kept && file && !lookup->written)
+			origin = DRV_ORIGIN_CACHE;
+	}
+	return origin;
+}
+
 static const struct setting *find_setting(const char *path)
 {
 	const struct setting *setting = atomic_load_explicit(&settings, memory_order_acquire);
@@ -381,7 +400,7 @@ static enum cmn_status end(struct drv_observation *observation,
 			   const struct drv_observer_text *text, struct cc_file_memo *memo,
 			   struct cc_manifest **ret, const char **ret_reason)
 {
-	bool seen = false, compiled = !text->source.len;	/* no text, no compiler that reads any */
+	enum drv_origin origin;
 	enum cmn_status status;
 
 	if (!leave(observation)) {
@@ -393,14 +412,10 @@ static enum cmn_status end(struct drv_observation *observation,
 		drv_observation_be_unsure(observation, "observer-blind");
 	drv_dependencies_judge(observation);
 	learn_settings(observation, text);
-	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		seen = seen || lookup->finding != FOUND_OWN;
-		if ((lookup->finding == FOUND_NOTHING || lookup->finding == FOUND_FILE) && !lookup->kept)
-			compiled = true;
-	}
+	origin = origin_of(observation, text);
 	take_settings(observation);
 	drv_observation_sort(observation);
-	status = drv_dependencies_gather(observation, text, seen, compiled, memo, ret, ret_reason);
+	status = drv_dependencies_gather(observation, text, origin, memo, ret, ret_reason);
 	drv_observation_free(observation);
 	return status;
 }

@@ -56,7 +56,7 @@ enum cmn_status end_with(struct drv_observation *observation, const char *option
 enum cmn_status end_text(struct drv_observation *observation, const char *source)
 {
 	return end(observation, &(struct drv_observer_text){
-		.source = { source, strlen(source) } });
+		.reads = strstr(source, "#include") != NULL, .source = { source, strlen(source) } });
 }
 
 enum cmn_status watch(const char *how, const char *path)

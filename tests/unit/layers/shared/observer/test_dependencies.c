@@ -162,6 +162,50 @@ TEST(a_program_from_the_drivers_cache_depends_on_it)
 	CU_ASSERT_EQUAL(count(), 0);
 }
 
+/* Mesa's is one file that stays open: a process's first build finds it, and directories. */
+TEST(what_the_drivers_cache_answers_shows_no_header)
+{
+	struct drv_observation *observation;
+
+	unit_write("x.cl_cache", "text");
+	unit_write("settings/file", "text");
+	unit_write("sub/x.h", "text");
+	for (int i = 0; i < 4; i++) {
+		observation = begin_as(known_driver(), false);
+		observed("stat", path_of(0, "sub"));
+		observed("open", path_of(1, "settings/file"));
+		observed("write", "index");
+		if (i == 1)
+			observed("open", path_of(2, "sub/x.h"));
+		else if (i == 2)
+			observed("open", "x.cl_cache");
+		else if (i == 3)
+			observed("open", "y.cl_cache");
+		CU_ASSERT_EQUAL(end_text(observation, "#include \"x.h\""), i % 3 ? CMN_OK : CMN_MISS);
+		if (i % 3 == 0) {
+			CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
+		} else {
+			CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, i == 1 ? path_of(2, "sub/x.h") : "x.cl_cache"));
+		}
+	}
+}
+
+TEST(what_the_driver_wrote_in_its_cache_answers_nothing)
+{
+	struct drv_observation *observation = begin_as(known_driver(), false);
+
+	unit_write("x.cl_cache", "text");
+	observed("open", "x.cl_cache");
+	observed("write", "x.cl_cache");
+	CU_ASSERT_EQUAL(end_text(observation, "#include \"x.h\""), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
+	/* A module does not depend on the cache, so that its options' headers are unknown. */
+	observation = begin_as(known_driver(), false);
+	observed("open", "x.cl_cache");
+	CU_ASSERT_EQUAL(end_with(observation, "-Idirectory", true), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
+}
+
 /* Processes that share a driver's cache find what others leave there during their builds. */
 TEST(what_others_leave_in_the_drivers_cache_is_no_change)
 {
@@ -473,6 +517,10 @@ TEST(settings_are_as_the_driver_saw_them_last)
 	/* They do not show that this build was seen. */
 	CU_ASSERT_EQUAL(watch("open", path), CMN_OK);
 	observation = begin(false);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, true), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
+	observation = begin(false);
+	observed("open", path);
 	CU_ASSERT_EQUAL(end_with(observation, NULL, true), CMN_MISS);
 	CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
 	CU_ASSERT_EQUAL(unlink("settings/file"), 0);
