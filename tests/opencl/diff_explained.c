@@ -78,5 +78,10 @@ const struct diff_explained diff_explained[] = {
 
 	{ "pocl 3-7", "corpus-name-*.exit", "exit 0", "signal *", 'J' },
 	{ "pocl 3-7", "corpus-name-*", "*", "", 'J' },
+
+	{ "nvidia 580", "misuse-build.kernel-as-program", "signal *", "signal *", 'E' },
+	{ "nvidia 580", "*library*kernel-count", "size -45/8 *", "size -45/- *", 'K' },
+	{ "nvidia 580", "linked-again.build-log", "* [[](): Warning: *", "size 0/3 *", 'K' },
+	{ "nvidia 580", "misuse-build.compile-with-a-kernel", "* build -59 *", "* build 0 *", 'K' },
 	{ NULL, NULL, NULL, NULL, 0 },
 };
