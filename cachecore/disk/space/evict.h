@@ -21,11 +21,8 @@
 #include <stdint.h>
 
 #include "cachecore/config.h"
+#include "cachecore/disk/space/space_files.h"
 #include "common/status.h"
-
-#define CC_EVICT_LOCK_NAME "evict.lock"
-/* When the last eviction ended, nanoseconds since the epoch. */
-#define CC_EVICT_STAMP_NAME "last_cleanup.txt"
 
 /*
  * Is called between entries, with no lock held but evict.lock: it may do other

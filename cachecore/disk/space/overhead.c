@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/evict.h"
+#include "cachecore/disk/space/space_files.h"
 #include "cachecore/disk/flights/flights.h"
 #include "cachecore/record/history_file.h"
 #include "cachecore/disk/nonce.h"

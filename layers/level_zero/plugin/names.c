@@ -11,7 +11,6 @@
 #include <uthash.h>
 
 #include "layers/level_zero/plugin/identity.h"
-#include "layers/level_zero/plugin/native.h"
 
 #undef uthash_nonfatal_oom
 #define uthash_nonfatal_oom(element) (out_of_memory = true)

@@ -14,6 +14,12 @@
 
 #include "layers/level_zero/plugin/next.h"
 
+/* Fields of an entry beside those of native.h; index 0. */
+enum {
+	LZ_TAG_NO_FUNCTION = 3,
+	LZ_TAG_NO_GLOBAL = 4,
+};
+
 /*
  * Asks the module just built, and adds the answers to its entry. Only where the
  * driver is known to stand it; from a thread of its own, since drivers keep a

@@ -13,11 +13,9 @@
 #include "layers/shared/course/course.h"
 #include "layers/level_zero/plugin/next.h"
 
-/* Fields of an entry beside CC_TAG_IMAGE; index 0. */
+/* A field of an entry beside CC_TAG_IMAGE and those of names.h; index 0. */
 enum {
 	LZ_TAG_LOG = 2,		/* as the driver gave it, with its terminator; absent: it gave none */
-	LZ_TAG_NO_FUNCTION = 3,	/* see names.h */
-	LZ_TAG_NO_GLOBAL = 4,
 };
 
 bool lz_is_out_of_memory(ze_result_t result);
