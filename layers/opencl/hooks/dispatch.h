@@ -8,7 +8,7 @@
 #ifndef OPENCL_HOOKS_DISPATCH_H
 #define OPENCL_HOOKS_DISPATCH_H
 
-#include "layers/opencl/hooks/layer.h"
+#include "layers/opencl/layer.h"
 
 /* Fills the slots of *ret that the layer intercepts and that the target has. */
 void ocl_dispatch_fill(const cl_icd_dispatch *next, cl_icd_dispatch *ret);

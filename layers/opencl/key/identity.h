@@ -8,7 +8,7 @@
 
 #include "cachecore/key.h"
 #include "layers/shared/driver/drivers.h"
-#include "layers/opencl/hooks/layer.h"
+#include "layers/opencl/layer.h"
 
 struct ocl_identity {
 	struct cc_key fields;		/* of CC_PART_DEVICE only */

@@ -8,7 +8,7 @@
 #define OPENCL_KEY_LAYERS_BELOW_H
 
 #include "cachecore/key.h"
-#include "layers/opencl/hooks/layer.h"
+#include "layers/opencl/layer.h"
 
 /*
  * Finds them. To be called once, before the first build and before the functions below. Loaders

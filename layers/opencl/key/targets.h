@@ -6,7 +6,7 @@
 #ifndef OPENCL_KEY_TARGETS_H
 #define OPENCL_KEY_TARGETS_H
 
-#include "layers/opencl/hooks/layer.h"
+#include "layers/opencl/layer.h"
 
 struct ocl_targets {
 	cl_uint count;

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 #include "layers/shared/driver/drivers.h"
-#include "layers/opencl/hooks/layer.h"
+#include "layers/opencl/layer.h"
 #include "layers/opencl/program/original.h"
 
 /*

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "layers/opencl/hooks/layer.h"
+#include "layers/opencl/layer.h"
 
 struct ocl_header;
 struct ocl_original;

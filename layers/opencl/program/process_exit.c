@@ -9,7 +9,7 @@
 
 #include "layers/shared/driver/exit_time.h"
 #include "layers/opencl/program/capture.h"
-#include "layers/opencl/hooks/layer.h"
+#include "layers/opencl/layer.h"
 
 /*
  * Of the C++ ABI for Linux, in glibc since 2.18; C has no other way to it. The

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/opencl/hooks/layer.h"
+#include "layers/opencl/layer.h"
 
 /* Whether the driver answers. A want of memory is no answer: the entry would say less than the truth for ever. */
 static bool answers(struct cc_entry *entry, cl_int error)

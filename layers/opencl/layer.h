@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layer: the layer's one static structure, and its life: made by the loader's
- * init call, never torn down, since applications call OpenCL from other
- * threads and from atexit handlers until the very end.
+ * layer: the one static structure of the layer (hooks/loader.c) or of libckcache (its opencl.c),
+ * whoever fills it: never torn down, since applications call OpenCL from other threads and from
+ * atexit handlers until the very end.
  */
-#ifndef OPENCL_HOOKS_LAYER_H
-#define OPENCL_HOOKS_LAYER_H
+#ifndef OPENCL_LAYER_H
+#define OPENCL_LAYER_H
 
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layer: the entry points that loaders call (cl_loader_layers 1.0, and the
+ * loader: the entry points that loaders call (cl_loader_layers 1.0, and the
  * later clInitLayerWithProperties and clDeinitLayer), and what happens at
  * fork and at exit.
  */
-#include "layers/opencl/hooks/layer.h"
+#include "layers/opencl/layer.h"
 
 #include <CL/cl_layer.h>
 #include <pthread.h>
