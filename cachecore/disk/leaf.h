@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaf: the directory of all entries whose keys have the same four hashes,
- * and the names in it. Numbers run from 0 to CC_LEAF_VARIANTS - 1; any other
- * name is left alone. Whoever adds or removes a name in a leaf holds its lock
- * (cc_leaf_lock); readers do not. Functions are thread-safe.
+ * leaf: the directory of all entries whose keys have the same four hashes, and
+ * the names in it. Entries have numbers from 0 to CC_LEAF_VARIANTS - 1; any other
+ * name is left alone. To add or remove a name, hold the leaf's lock
+ * (cc_leaf_lock); readers need no lock. Functions are thread-safe.
  */
 #ifndef CACHECORE_DISK_LEAF_H
 #define CACHECORE_DISK_LEAF_H
@@ -44,10 +44,10 @@ void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_
 /* false: not a name of a leaf. */
 bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *ret_n);
 
-/* Links are not followed, on no level. CMN_MISS: not there, or something else is. */
+/* No links are followed, at any depth. CMN_MISS: not there, or not a directory. */
 CMN_CHECKED enum cmn_status cc_leaf_find(int root_fd, const char *path, int *ret_fd);	/* O_PATH: to open files, to scan */
 CMN_CHECKED enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd);
-/* Makes the levels first, with that mode whatever the umask. CMN_MISS: somebody removed one meanwhile; try again. */
+/* Also makes the directories above it, with that mode, whatever the umask. CMN_MISS: one was removed in between; try again. */
 CMN_CHECKED enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode,
 					 int *ret_fd);
 /*
@@ -60,21 +60,21 @@ CMN_CHECKED enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret);
 bool cc_leaf_empty(const struct cc_leaf_scan *scan);	/* nothing of the cache's is in it */
 
 /*
- * What entry n takes on disk: the blocks of its files, or their sizes where
- * these are more (a file system may find the blocks later, or compress), and as
- * much as the directories that lead to it have if it is alone there. 0: there is none.
+ * What entry n takes on disk: the blocks of its files, or their sizes if these
+ * are larger (a file system may allocate blocks later, or compress), and the
+ * directories that lead to it, as if it were alone there. 0: there is no entry n.
  */
 uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n);
 /* The directories' part of that, by any directory of the root. */
 uint64_t cc_leaf_directories(int dir_fd);
-/* When entry n was last used, at most now; without a sound record when it was written, else 0. */
+/* When entry n was last used, at most now; if that is not recorded, when it was written; else 0. */
 uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n, uint64_t now);
 /* The next three need the lock. */
 /* Removes entry n, .src first, so that no reader sees half of it; returns the bytes freed. */
 uint64_t cc_leaf_remove(int leaf_fd, unsigned int n);
-/* Removes dead writers' temporaries; without a working lock (locked false) only old ones. */
+/* Removes dead writers' temporary files; without a working lock (locked false) only old ones. */
 void cc_leaf_sweep(int dir_fd, bool locked);
-/* Removes the leaf and the levels above it as far as they are empty. */
+/* Removes the leaf and the directories above it, as far as they are empty. */
 void cc_leaf_prune(int root_fd, const char *path);
 
 #endif
