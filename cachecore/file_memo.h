@@ -39,7 +39,7 @@ void cc_file_memo_free(struct cc_file_memo *memo);	/* NULL is fine */
 CMN_CHECKED enum cmn_status cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
 						   const struct cc_file_identity *expected,
 						   struct cmn_hash *ret_hash);
-/* Whether the regular file at path has that size and hash; *ret is its stat. memo may be NULL. */
+/* Whether the regular file at path, which *ret is of, has that size and hash. memo may be NULL. */
 bool cc_file_memo_holds(struct cc_file_memo *memo, const char *path, uint64_t size,
 			const struct cmn_hash *expected, struct stat *ret);
 

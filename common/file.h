@@ -38,7 +38,7 @@ CMN_CHECKED enum cmn_status cmn_file_read_into(int dir_fd, const char *path, siz
 					       enum cmn_file_trust trust,
 					       const struct cmn_room *room,
 					       struct cmn_buffer *buf);
-/* Whether a file with this stat is a regular file that may be read under that trust. */
+/* Whether an open file may be read under that trust: a regular one. */
 bool cmn_file_trusted(const struct stat *info, enum cmn_file_trust trust);
 /*
  * Whether this is the effective user's id. Never true for the overflow id,

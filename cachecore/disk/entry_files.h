@@ -16,10 +16,10 @@
 #include "common/status.h"
 
 /*
- * Reads one of the two files whole, whatever it contains, into the buffer's own
- * memory, room (may be NULL) or malloc's. Of a long file it checks the head
- * first. CMN_MISS: not there. CMN_ERR_CORRUPT: longer than any of ours, or it
- * shrinks; CMN_ERR_ACCESS as below; others of file.h.
+ * One of the two files whole, whatever it holds, in the buffer's room, the
+ * room given (may be NULL) or malloc's. Of a long one the head is looked at
+ * first. CMN_MISS: not there. CMN_ERR_CORRUPT: it is longer than any of ours,
+ * or shrinks; CMN_ERR_ACCESS as below; others of file.h.
  */
 CMN_CHECKED enum cmn_status cc_entry_files_read_file(int dir_fd, enum cc_leaf_file file, unsigned int n,
 					      enum cmn_file_trust trust,
@@ -34,9 +34,9 @@ CMN_CHECKED enum cmn_status cc_entry_files_read_src(int dir_fd, unsigned int n,
 					     enum cmn_file_trust trust,
 					     struct cmn_buffer *file, struct cc_src *ret);
 /*
- * The same for an expected key. Compares a long key piece by piece without
- * keeping it, because fresh memory for it takes longer than the rest; ret->key is
- * then the given key. CMN_MISS also: the file has another key.
+ * The same where the key is expected to be that one: a long one is compared
+ * piece by piece and not kept, since fresh memory for it takes longer than the
+ * rest. ret->key is the given one then. CMN_MISS also: it is another key.
  */
 CMN_CHECKED enum cmn_status cc_entry_files_read_src_of(int dir_fd, unsigned int n,
 						enum cmn_file_trust trust, struct cmn_view key,

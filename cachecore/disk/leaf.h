@@ -44,10 +44,10 @@ void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_
 /* false: not a name of a leaf. */
 bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *ret_n);
 
-/* No links are followed, at any depth. CMN_MISS: not there, or not a directory. */
+/* Links are not followed, on no level. CMN_MISS: not there, or something else is. */
 CMN_CHECKED enum cmn_status cc_leaf_find(int root_fd, const char *path, int *ret_fd);	/* O_PATH: to open files, to scan */
 CMN_CHECKED enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd);
-/* Also makes the directories above it, with that mode, whatever the umask. CMN_MISS: one was removed in between; try again. */
+/* Makes the levels first, with that mode whatever the umask. CMN_MISS: somebody removed one meanwhile; try again. */
 CMN_CHECKED enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode,
 					 int *ret_fd);
 /*

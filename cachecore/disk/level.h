@@ -27,7 +27,7 @@ struct cc_level;
 CMN_CHECKED enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 					struct cc_file_memo *memo, size_t kept_len,
 					struct cc_entry **ret);
-/* Queues the entry. Takes the flight (may be NULL), and ends it when the entry can be found or was dropped. */
+/* Queues the entry. Takes the flight (may be NULL), which ends when the entry can be found or was dropped. */
 void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry,
 		 struct cc_flight *flight);
 /* As cc_writer_put_recipe, of a recipe that it borrows. */
