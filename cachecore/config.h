@@ -16,7 +16,7 @@
 #include "common/status.h"
 
 enum cc_capture {
-	CC_CAPTURE_AUTO,	/* the layer knows its drivers */
+	CC_CAPTURE_AUTO,	/* the layer decides, by the driver */
 	CC_CAPTURE_EAGER,	/* right after the build */
 	CC_CAPTURE_LATE,	/* at the program's last release */
 	CC_CAPTURE_DEFERRED,	/* out of process */
@@ -30,7 +30,7 @@ enum cc_sharing {
 
 enum cc_eviction_order {
 	CC_EVICTION_LRU,	/* least recently used first */
-	CC_EVICTION_COST,	/* what saves least compile time a byte first, by age */
+	CC_EVICTION_COST,	/* first what saves least compile time per byte; its value sinks with time without use */
 };
 
 enum { CC_COMPRESSION_AUTO = -1, CC_COMPRESSION_NONE = 0 };	/* else a level of compression, 1 to 9 */
@@ -51,28 +51,28 @@ struct cc_config {
 	int compression;
 	bool read_only;
 	char **read_only_dirs;		/* NULL-terminated, absolute */
-	bool promote;			/* what a read-only tier had is stored in the root too */
+	bool promote;			/* entries found in a read-only tier are stored in the root too */
 	enum cc_sharing sharing;
 	enum cc_capture capture;
 	bool recache;
 	bool admit_all;
-	bool observe;			/* what a driver reads is watched while it builds */
-	uint64_t build_wait;		/* seconds for which another process's build is waited for; 0: never */
-	uint64_t exit_wait;		/* milliseconds that a process's end may take longer, in all */
+	bool observe;			/* observe what a driver reads while it builds */
+	uint64_t build_wait;		/* seconds to wait for another process's build; 0: never */
+	uint64_t exit_wait;		/* milliseconds by which a process's end may be delayed, in all */
 	enum cmn_log_level log_level;
 	char *trace;			/* file, or NULL */
-	char *remote;			/* as given, or NULL */
+	char *remote;			/* as given, or NULL; not used yet */
 };
 
-/* Never fails but for memory; *ret is released by cc_config_release. Complaints go to log. */
+/* Fails only for lack of memory; cc_config_release releases *ret. Messages go to log. */
 CMN_CHECKED enum cmn_status cc_config_load(const struct cmn_log *log, struct cc_config *ret);
-/* The same with another file in the place of /etc/ckcache.conf. */
+/* The same with another file instead of /etc/ckcache.conf. */
 CMN_CHECKED enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *system_file,
 						struct cc_config *ret);
 void cc_config_release(struct cc_config *config);	/* {0} is fine */
 
 #define CC_CONFIG_SYSTEM_FILE "/etc/ckcache.conf"
-/* Where the user's file would stand, the caller's to free; NULL in *ret: nowhere. */
+/* Where the user's file would be; the caller frees it. *ret is NULL: nowhere. */
 CMN_CHECKED enum cmn_status cc_config_user_file(char **ret);
 /* Whether an environment variable of that name is a setting. */
 bool cc_config_knows(const char *variable);

@@ -47,7 +47,7 @@ void cc_entry_add(struct cc_entry *entry, uint32_t tag, uint32_t index, const vo
 		  size_t len);
 /* Room of len bytes for the caller to fill before finish; NULL: out of memory (shows in finish too). Valid until the next add. */
 void *cc_entry_add_room(struct cc_entry *entry, uint32_t tag, uint32_t index, size_t len);
-/* What was to be added could not be had for want of memory: finish fails. */
+/* Something could not be added for lack of memory: cc_entry_finish will fail. */
 void cc_entry_fail(struct cc_entry *entry);
 /*
  * Takes the manifest (may be NULL) and freezes the entry. On failure the caller still owns the
@@ -60,17 +60,17 @@ void cc_entry_keep_in_memory(struct cc_entry *entry);
 bool cc_entry_in_memory_only(const struct cc_entry *entry);
 
 /*
- * While building: what the driver is known to take at least to load the
- * images, in nanoseconds a byte; 0, as at first: not known. Compression looks
- * at it. It is not kept on disk: an entry that is read and stored again counts as not known.
+ * While building: the least time that the driver is known to need to load the
+ * images, in nanoseconds per byte, for compression; 0 (the default): not known.
+ * It is not stored: an entry that is read from disk has 0.
  */
 void cc_entry_set_load_rate(struct cc_entry *entry, unsigned int ns_per_byte);
 
 struct cc_entry *cc_entry_ref(struct cc_entry *entry);
 /*
- * For who is through with the images: a reference to an entry with the same
- * other fields and build time, without manifest; entry itself where a copy would gain
- * nothing or there is no memory.
+ * For a caller that no longer needs the images: a reference to a copy with the
+ * other fields and the build time, without images and manifest; or to entry
+ * itself if a copy would save nothing or there is no memory.
  */
 struct cc_entry *cc_entry_without_images(struct cc_entry *entry);
 void cc_entry_unref(struct cc_entry *entry);	/* NULL is fine */
@@ -84,9 +84,9 @@ size_t cc_entry_payload_size(const struct cc_entry *entry);	/* bytes held */
 size_t cc_entry_image_size(const struct cc_entry *entry);	/* sum of CC_TAG_IMAGE fields */
 
 /*
- * The header and the stored payload as they go to disk. level as
- * cc_config.compression; compression.h says when the payload is stored raw. ret_header: CC_ENTRY_HEADER_SIZE bytes. ret_stored is empty when
- * the payload itself is to be written.
+ * The header (CC_ENTRY_HEADER_SIZE bytes) and the stored payload as they go to
+ * disk. level is cc_config.compression; compression.h says when the payload is
+ * stored raw. If ret_stored is empty, write the payload itself.
  */
 CMN_CHECKED enum cmn_status cc_entry_encode(const struct cc_entry *entry, int level,
 					    const struct cmn_hash *key_hash,
@@ -95,10 +95,10 @@ CMN_CHECKED enum cmn_status cc_entry_encode(const struct cc_entry *entry, int le
 struct cmn_view cc_entry_payload(const struct cc_entry *entry);
 
 /*
- * From a file's bytes; takes the buffer on success and failure alike, and the
- * manifest (may be NULL) on success only. What has to be decoded goes to the room given
- * (may be NULL) or malloc's. CMN_ERR_CORRUPT, CMN_ERR_VERSION,
- * CMN_ERR_NOMEM; CMN_STALE: sound, but belongs to another key_hash.
+ * Makes an entry from a file's bytes. Takes the buffer on success and failure
+ * alike, and the manifest (may be NULL) on success only. A compressed payload is
+ * decoded into room (may be NULL) or malloc's memory. CMN_ERR_CORRUPT,
+ * CMN_ERR_VERSION, CMN_ERR_NOMEM; CMN_STALE: sound, but for another key_hash.
  */
 CMN_CHECKED enum cmn_status cc_entry_decode(struct cmn_buffer *file,
 					    const struct cmn_hash *key_hash,

@@ -2,9 +2,9 @@
 /*
  * file_memo: remembers contents' hashes by file identity (device, inode, size, mtime and
  * ctime in ns), so that a file that did not change is hashed once per process.
- * A file is remembered only on file systems of disks that are known to date what
- * is written through mappings, and only if its ctime is an hour ago: any other
- * could change again with the same times, by whoever has it mapped. Thread-safe.
+ * A file is remembered only if it is on a disk file system that is known to update
+ * the times of files that are written through mappings, and if its ctime is at least an
+ * hour ago. Any other file could change through a mapping and keep its times. Thread-safe.
  */
 #ifndef CACHECORE_FILE_MEMO_H
 #define CACHECORE_FILE_MEMO_H
@@ -17,7 +17,7 @@
 
 struct stat;
 
-/* What tells a file from any other, and from itself after a change. */
+/* Distinguishes a file from any other, and from itself after a change. */
 struct cc_file_identity {
 	uint64_t device, inode, size, mtime_ns, ctime_ns;
 };
@@ -32,9 +32,9 @@ void cc_file_memo_free(struct cc_file_memo *memo);	/* NULL is fine */
 #define CC_MANIFEST_MAX_FILE (UINT64_C(1) << 28)
 
 /*
- * The hash of the regular file at path (links followed), if that is and stays the one of that
- * identity. CMN_STALE: it is another, is gone, or has changed. Other statuses: it cannot be read; a
- * FIFO or a device is CMN_ERR_ACCESS and is never opened. memo may be NULL.
+ * The hash of the regular file at path (follows links), if the file has that identity before and
+ * after it is read. CMN_STALE: it has another, is gone, or has changed. Other statuses: it cannot be
+ * read; a FIFO or a device is CMN_ERR_ACCESS and is never opened. memo may be NULL.
  */
 CMN_CHECKED enum cmn_status cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
 						   const struct cc_file_identity *expected,

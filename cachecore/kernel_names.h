@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_names: the kernels that a text seems to have, for people: what a
- * listing calls an entry by. Texts in C say "kernel void NAME"; SPIR-V names its
- * entry points. A comment that says so counts too, and does no harm. Pure.
+ * kernel_names: finds the names of the kernels in a source, to name entries in
+ * listings. OpenCL C has "kernel void NAME"; SPIR-V has names of entry points.
+ * A comment with such words counts too, which does no harm. Pure.
  */
 #ifndef CACHECORE_KERNEL_NAMES_H
 #define CACHECORE_KERNEL_NAMES_H

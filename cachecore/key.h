@@ -38,7 +38,7 @@ struct cc_key {
 	bool bad_name;
 };
 
-/* An empty key in the room of an empty buffer, which it takes. Failures are remembered and reported by cc_key_status. */
+/* An empty key in the memory of an empty buffer, which it takes. Failures show in cc_key_status. */
 void cc_key_init_in(struct cc_key *key, struct cmn_buffer room);
 
 static inline void cc_key_init(struct cc_key *key)
@@ -46,19 +46,19 @@ static inline void cc_key_init(struct cc_key *key)
 	cc_key_init_in(key, (struct cmn_buffer){ 0 });
 }
 
-/* A copy of another key's fields, to go on from. */
+/* Begins with a copy of another key's fields. */
 void cc_key_init_copy(struct cc_key *key, const struct cc_key *from);
 void cc_key_release(struct cc_key *key);
 /* name: 1 to 255 bytes, from the caller's fixed vocabulary or a library's or variable's name. */
 void cc_key_add(struct cc_key *key, enum cc_part part, const char *name, const void *data,
 		size_t len);
 void cc_key_add_text(struct cc_key *key, enum cc_part part, const char *name, const char *text);
-/* All fields of another key, in their order, after those that are here. */
+/* Appends all fields of another key, in their order. */
 void cc_key_add_fields(struct cc_key *key, const struct cc_key *from);
-/* For a key whose fields begin many others: those need not hash them again. */
+/* For a key with which many others begin: hashes its fields now, so that those need not. */
 void cc_key_fold(struct cc_key *key);
 void cc_key_add_u64(struct cc_key *key, enum cc_part part, const char *name, uint64_t value);
-/* Whether a value is a number, as _add_u64 writes those below 2^56: no text ends with a zero byte. */
+/* Whether a value is a number below 2^56 as cc_key_add_u64 writes it: no text ends with a zero byte. */
 bool cc_key_is_number(struct cmn_view value, uint64_t *ret);
 /* CMN_OK, or what went wrong since init (memory, a bad name). */
 CMN_CHECKED enum cmn_status cc_key_status(const struct cc_key *key);
@@ -70,8 +70,8 @@ static inline struct cmn_view cc_key_view(const struct cc_key *key)
 }
 
 /*
- * The hash of each part's own fields, wherever they stand among the others'.
- * A pure function of the encoding; of a damaged one, of what can be read.
+ * The hash of each part's fields, wherever they are in the encoding. A pure
+ * function of the encoding; if that is damaged, of the fields that can be read.
  */
 void cc_key_part_hashes(struct cmn_view encoded, struct cmn_hash ret[CC_PART_COUNT]);
 /* The same of a key. */

@@ -31,15 +31,18 @@ enum cc_dependency {
 	CC_DEPENDENCY_FILE = 1,		/* a regular file with this size and hash */
 	CC_DEPENDENCY_ABSENT = 2,	/* nothing there */
 	CC_DEPENDENCY_DIRECTORY = 3,	/* path is cc_manifest_working_directory */
-	CC_DEPENDENCY_PLACE = 4,	/* a directory, or nothing any more: what was found in it tells */
+	CC_DEPENDENCY_PLACE = 4,	/* a directory, or nothing any more: its files are dependencies of their own */
 	/*
-	 * A regular file of this size and, in the hash's halves, this mtime and (0: whatever it is)
-	 * ctime in ns: one that nobody read, or that is too large to be read at each look-up.
+	 * A regular file with this size and, in the halves of hash, this mtime and ctime in ns
+	 * (ctime 0: any). For a file that nobody read, or that is too large to read at each look-up.
 	 */
 	CC_DEPENDENCY_SEEN = 6,
-	CC_DEPENDENCY_SAME = 5,		/* encoded only: path, which stands before, is the same file or
-					   directory as dependency number size, the first that is it;
-					   UINT64_MAX: it is itself known, and who has none such is like no other */
+	/*
+	 * Encoded only, after the others: path, which has a dependency already, leads to the same file
+	 * or directory as dependency number size, the first one that does. A size of UINT64_MAX says
+	 * that the manifest records this: paths without such a line then lead to different ones.
+	 */
+	CC_DEPENDENCY_SAME = 5,
 };
 
 struct cc_manifest;
@@ -63,8 +66,8 @@ CMN_CHECKED enum cmn_status cc_manifest_add_directory(struct cc_manifest *manife
 						      const char *path);
 
 /*
- * Which file or directory the path last added leads to, so that another name of
- * it is known as such.
+ * Says which file or directory the path that was added last leads to, so that
+ * other names of it are recognized.
  */
 void cc_manifest_identify(struct cc_manifest *manifest, const struct cc_file_identity *identity);
 
@@ -88,10 +91,10 @@ CMN_CHECKED enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct c
  */
 char *cc_manifest_working_directory(void);
 
-/* The first dependency that does not hold. */
+/* The first dependency that is not as it was. */
 struct cc_manifest_change {
 	enum cc_manifest_how {
-		CC_MANIFEST_SAME,	/* all hold */
+		CC_MANIFEST_SAME,	/* there is none */
 		CC_MANIFEST_CHANGED,
 		CC_MANIFEST_VANISHED,	/* or cannot be read */
 		CC_MANIFEST_APPEARED,

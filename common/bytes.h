@@ -29,8 +29,8 @@ static inline bool cmn_view_equal(struct cmn_view a, struct cmn_view b)
 }
 
 /*
- * Room for one more in an array of count elements, each of which was added by this: the array, moved
- * perhaps. NULL: out of memory, and it is as it was.
+ * Makes room for one more element in an array of count elements that only this function has grown.
+ * Returns the array, which may have moved. NULL: out of memory; the array is unchanged.
  */
 void *cmn_array_grow(void *array, size_t count, size_t size);
 
@@ -48,7 +48,7 @@ struct cmn_buffer {
 
 void cmn_buffer_release(struct cmn_buffer *buf);	/* frees, leaves {0} */
 bool cmn_buffer_reserve(struct cmn_buffer *buf, size_t extra);	/* room for extra more bytes */
-/* Gives a buffer that owns nothing room for len bytes in a block of slabs. false: as cmn_slabs_take; it is as it was. */
+/* Gives a buffer that owns nothing room for len bytes in a block of slabs. false: see cmn_slabs_take; buf is unchanged. */
 bool cmn_buffer_reserve_in(struct cmn_buffer *buf, struct cmn_slabs *slabs, size_t len);
 void cmn_buffer_append(struct cmn_buffer *buf, const void *data, size_t len);
 void cmn_buffer_append_text(struct cmn_buffer *buf, const char *text);	/* no terminator */

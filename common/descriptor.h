@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptor: files that stay open while the cache works in the background of
- * an application, which forks, and may close every descriptor that there is,
- * without knowing of these. A kept descriptor
- *  - is closed in a forked child, so that no lock outlives its owner in one;
- *  - is known by device and inode, so that a number which the application has
- *    closed and given to a file of its own is neither written to nor closed;
- *  - gets no number that another one had which the application has closed and
- *    whose owner does not know yet.
- * The table is the process's, as its descriptors are: 128 are known at once,
- * and any more are descriptors like others. Thread-safe, without a lock.
+ * descriptor: a table of the files that the cache keeps open in the background
+ * of an application. The application does not know of them: it forks, and it
+ * may close every descriptor of the process. A descriptor in the table
+ *  - is closed in a forked child, so that no lock outlives its owner there;
+ *  - is identified by device and inode: if the application has closed it and
+ *    its number now belongs to a file of the application, the cache neither
+ *    writes to that file nor closes it;
+ *  - never gets the number of another one that the application has closed,
+ *    as long as that one's owner has not noticed.
+ * The table belongs to the process, as descriptors do. It has room for 128; any
+ * more are ordinary descriptors. Thread-safe, without a lock.
  */
 #ifndef COMMON_DESCRIPTOR_H
 #define COMMON_DESCRIPTOR_H
@@ -18,25 +19,25 @@
 #include <sys/types.h>
 
 /*
- * As openat, close-on-exec, for what need not be made: kept from before any
- * child can have it. Not for O_PATH.
+ * Like openat, close-on-exec, for a file that exists. It is in the table before
+ * any child can have it. Not for O_PATH.
  */
 int cmn_descriptor_open(int dir_fd, const char *path, int flags);
 /*
- * The same in two steps, for other ways of opening: the number goes to
- * cmn_descriptor_keep with the new descriptor, which it takes (also -1), and
- * which may get another number. -1 with EINTR: the process was forked
- * meanwhile, and it was closed; to be opened again.
+ * The same in two steps, for other ways of opening. Call _forks first, then
+ * open, then pass the number and the new descriptor (also -1) to _keep, which
+ * takes it, may move it to another number, and returns it. -1 with EINTR: the
+ * process forked in between and the file was closed; start again.
  */
 unsigned int cmn_descriptor_forks(void);
 int cmn_descriptor_keep(int fd, unsigned int forks);
 
-/* false: it was kept, and the number is now another file's, or nobody's. */
+/* false: fd was in the table, and the number now belongs to another file, or to none. */
 bool cmn_descriptor_is_ours(int fd);
-/* As close, of one that was kept or not; EBADF: it is not ours. Unlocks nothing that a child may share. */
+/* Like close, in the table or not. EBADF: not ours any more. Does not unlock what a child may share. */
 int cmn_descriptor_close(int fd);
 
-/* For pthread_atfork, any number of times a fork. In the child all that were kept are closed. */
+/* For pthread_atfork; may be called several times per fork. The child closes all that are in the table. */
 void cmn_descriptors_fork_prepare(void);
 void cmn_descriptors_fork_parent(void);
 void cmn_descriptors_fork_child(void);

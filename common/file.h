@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file: contracts over POSIX files that the rest can rely on: whole reads
- * with a bound, whole writes that notice a short one, files that appear
- * atomically, locks that die with their process. Every descriptor is
+ * file: operations on POSIX files with firm contracts: reads of whole files
+ * up to a bound, writes that fail if they are short, files that appear
+ * atomically, locks that end with their process. Every descriptor is
  * close-on-exec. All functions are thread-safe.
  */
 #ifndef COMMON_FILE_H
@@ -24,10 +24,10 @@
 CMN_CHECKED enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,
 					  struct cmn_buffer *ret);
 /*
- * The same, of any owner's file or only one that is trusted, into a buffer
- * that exists: what it held is dropped, its room is used where it suffices,
- * else the given one (may be NULL), else malloc's. On failure its content is
- * undefined, and it is the caller's to release or use again.
+ * The same into an existing buffer, whose content is dropped, and with a
+ * choice of which files to trust. Uses the buffer's own memory if it suffices,
+ * else room (may be NULL), else malloc. On failure the content is undefined;
+ * the caller releases the buffer or uses it again.
  */
 enum cmn_file_trust {
 	CMN_FILE_ANY,
@@ -41,24 +41,24 @@ CMN_CHECKED enum cmn_status cmn_file_read_into(int dir_fd, const char *path, siz
 /* Whether an open file may be read under that trust: a regular one. */
 bool cmn_file_trusted(const struct stat *info, enum cmn_file_trust trust);
 /*
- * Whether that is the effective user's own id. Never the overflow id, which is
- * what a user namespace shows of everybody whom it does not map: two users who
- * both have it need not be the same one.
+ * Whether this is the effective user's id. Never true for the overflow id,
+ * which stands for every user whom a user namespace does not map: two users
+ * who both have it need not be the same.
  */
 bool cmn_file_is_own(uid_t owner);
-/* The same of the effective group or a supplementary one. */
+/* The same for a group: the effective one or a supplementary one. */
 bool cmn_file_is_of_own_group(gid_t group);
-/* What the kernel shows of a user, or a group, that a namespace does not map. */
+/* The ids that stand for users and groups that a namespace does not map. */
 uid_t cmn_file_overflow_user(void);
 gid_t cmn_file_overflow_group(void);
 
-/* Bytes of the blocks that it takes on disk. */
+/* How many bytes the blocks of the file take on disk. */
 uint64_t cmn_file_blocks(const struct stat *info);
 
 /*
- * As write and pwrite, but they fail where those would end the process: by SIGXFSZ, where a file may
- * not grow (RLIMIT_FSIZE), and by SIGPIPE. The signals are blocked for the calling thread alone,
- * during the call. What was written, or -1 with errno.
+ * Like write and pwrite, but they fail where those would end the process with SIGXFSZ (a file may
+ * not grow: RLIMIT_FSIZE) or SIGPIPE. They block these signals during the call, for the calling
+ * thread alone. They return what was written, or -1 with errno.
  */
 ssize_t cmn_file_write(int fd, const void *data, size_t len);
 ssize_t cmn_file_write_at(int fd, const void *data, size_t len, off_t at);
@@ -66,80 +66,81 @@ ssize_t cmn_file_write_at(int fd, const void *data, size_t len, off_t at);
 /* Writes all of it or fails; EINTR and short writes are handled. */
 CMN_CHECKED enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len);
 
-/* Whether the name in the directory means the open file. */
+/* Whether the name in the directory leads to the open file. */
 bool cmn_file_is_named(int dir_fd, const char *name, int fd);
 
 /*
- * Opens dir_fd/name for reading and writing in place, made if it is not
- * there. CMN_ERR_ACCESS: it is not a regular file, or has a second name (its
- * bytes may be somebody's who does not expect them to change). To be closed by
+ * Opens dir_fd/name for reading and writing in place; creates it if it does
+ * not exist. CMN_ERR_ACCESS: it is not a regular file, or it has a second
+ * name, whose owner may not expect its bytes to change. Close it with
  * cmn_descriptor_close (descriptor.h).
  */
 CMN_CHECKED enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd);
 
 /*
- * Takes a directory out of the way of a file of ours: an empty one is removed,
- * any other is renamed to "<name>.aside-<time>" and left alone. Whatever else
- * has the name stays: publishing replaces it. CMN_OK: there was one, and it is
- * gone; CMN_MISS: there was none.
+ * If a directory has the name of a file of ours, moves it away: an empty
+ * directory is removed, any other is renamed to "<name>.aside-<time>". Anything
+ * else with that name stays, because publishing replaces it. CMN_OK: there was
+ * a directory, and it is gone; CMN_MISS: there was none.
  */
 CMN_CHECKED enum cmn_status cmn_file_make_way(int dir_fd, const char *name);
 
 /*
- * As cmn_file_open_own; what it refuses there, or a directory, is replaced by an
- * empty file, by rename, so that a second name of it keeps its bytes.
+ * Like cmn_file_open_own, but replaces what that refuses, or a directory, by an
+ * empty file. It does so by rename, so a second name of the old file keeps its
+ * bytes.
  */
 CMN_CHECKED enum cmn_status cmn_file_open_healed(int dir_fd, const char *name, int *ret_fd);
 
 /*
- * Creates or replaces dir_fd/name with the bytes of the views, in order:
- * written to a temporary beside it, which must be in the same directory
- * (its name starts with ".tmp-"), then renamed. On failure nothing remains.
- * A crash can leave a temporary; whoever cleans the directory removes it.
+ * Creates or replaces dir_fd/name with the bytes of the views, in order.
+ * Writes them to a temporary file in the same directory, whose name starts
+ * with ".tmp-", and renames it. On failure nothing remains. After a crash a
+ * temporary file may remain; whoever cleans the directory removes it.
  */
 CMN_CHECKED enum cmn_status cmn_file_publish(int dir_fd, const char *name,
 					     const struct cmn_view *views, size_t count);
 #define CMN_FILE_TEMPORARY_PREFIX ".tmp-"
 /*
- * The same, and a directory in its place makes way. A file that is another
- * user's, in a directory with the sticky bit, cannot be replaced: it is written
- * in place, where that is permitted. So the caller holds a lock that other
- * writers take, and who reads can tell half a content.
+ * The same, and moves a directory with that name away. In a directory with the
+ * sticky bit, another user's file cannot be replaced; it is then written in
+ * place, if that is permitted. So the caller must hold a lock that all writers
+ * take, and readers must be able to recognize a half-written file.
  */
 CMN_CHECKED enum cmn_status cmn_file_replace(int dir_fd, const char *name,
 					     const struct cmn_view *views, size_t count);
 
 /*
- * Makes a directory of exactly that mode; one that exists is left alone. What
- * the other functions make in it may be read and written by whom its mode
- * names: a file has its directory's permissions.
+ * Makes a directory with exactly that mode; leaves an existing one alone.
+ * Files that the other functions make in it get the directory's permissions.
  */
 CMN_CHECKED enum cmn_status cmn_file_make_dir(int dir_fd, const char *path, mode_t mode);
-/* mkdir -p with the mode for each directory that is made; existing ones are left alone. */
+/* mkdir -p; each directory that it makes has that mode, existing ones are left alone. */
 CMN_CHECKED enum cmn_status cmn_file_make_dirs(const char *path, mode_t mode);
 
 /*
- * An advisory exclusive lock (flock) on an open file or directory; released
- * by closing the descriptor or by the death of the process, so that none can
- * outlive its owner, who may be stopped for ever, though. So it is waited for
- * until a time of cmn_clock_monotonic, here and nowhere else: CMN_BUSY if
- * somebody holds it then, or where the number is not the cache's any more
- * (descriptor.h). until 0: no wait. A file system without locks gives CMN_ERR_IO.
+ * Takes an advisory exclusive lock (flock) on an open file or directory. The
+ * lock ends when the descriptor is closed or the process dies. A process that
+ * holds it may be stopped forever, so this waits only until a time of
+ * cmn_clock_monotonic; until 0: does not wait. Nothing else in the project
+ * waits for file locks. CMN_BUSY: another process still has the lock, or the
+ * number no longer belongs to the cache (descriptor.h). CMN_ERR_IO: the file
+ * system has no locks.
  */
 CMN_CHECKED enum cmn_status cmn_file_lock(int fd, uint64_t until);
 /*
- * The same, shared with others that share it, at once. CMN_BUSY also where somebody
- * has it exclusively, however shortly.
+ * Takes the same lock shared, without waiting. CMN_BUSY: another process has it
+ * exclusively, however briefly.
  */
 CMN_CHECKED enum cmn_status cmn_file_share(int fd);
 /*
- * Gives either back. Closing alone would leave it to a child that was forked
- * meanwhile and shares the open file.
+ * Gives either lock back. Closing alone would leave the lock to a child that was
+ * forked in between and shares the open file.
  */
 void cmn_file_unlock(int fd);
 /*
- * Whether the file system is another machine's, or may be: its locks may block
- * for ever, and a mapping's pages fail where a read would.
+ * Whether the file system is on another machine, or may be: then locks may block
+ * forever, and pages of a mapping fail where a read would return an error.
  */
 bool cmn_file_is_remote(int fd);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hash: XXH3-128 (xxHash, https://xxhash.com) behind two small types.
- * Not cryptographic: it finds accidents, not attackers; ownership and
- * permissions of the cache directory are what keep attackers out.
+ * Not cryptographic: it detects accidents, not attackers. Ownership and
+ * permissions of the cache directory keep attackers out.
  */
 #ifndef COMMON_HASH_H
 #define COMMON_HASH_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json: text as JSON strings (RFC 8259), for traces, since the layers bring in
- * no library for that; the ckcache command has json-c. Bytes that are not
- * UTF-8 become U+FFFD, so that the output is always valid.
+ * json: text as JSON strings (RFC 8259), for traces. The layers load no library
+ * for JSON; the ckcache command uses json-c. Bytes that are not UTF-8 become
+ * U+FFFD, so that the output is always valid.
  */
 #ifndef COMMON_JSON_H
 #define COMMON_JSON_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept_buffer: one buffer that is kept between two uses of the same kind, since
+ * kept_buffer: keeps one buffer between two uses of the same kind, because
  * giving its pages back and getting fresh ones costs more than filling them.
- * Thread-safe and safe at fork: who finds it taken gets an empty buffer.
+ * Thread-safe and safe at fork: if the buffer is taken, the caller gets an empty one.
  * A zeroed structure is a valid empty one.
  */
 #ifndef COMMON_KEPT_BUFFER_H

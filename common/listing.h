@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * listing: the names in a directory. Not a stream: closedir closes whatever
- * file the application has given the number to meanwhile (descriptor.h). One
- * thread at a time.
+ * listing: the names in a directory. It does not use opendir, because closedir
+ * would close a file of the application that has got the same number
+ * (descriptor.h). One thread at a time.
  */
 #ifndef COMMON_LISTING_H
 #define COMMON_LISTING_H
@@ -11,16 +11,16 @@
 #include <stdalign.h>
 #include <stdbool.h>
 
-/* To be zero but for what cmn_listing_open sets; about 2 kB. */
+/* Zero it before cmn_listing_open; about 2 kB. */
 struct cmn_listing {
 	int fd;
 	long at, len;
 	alignas(struct dirent64) char block[2048];
 };
 
-/* Of the directory path in dir_fd; no link is followed. false: errno says why. Ended by cmn_listing_close. */
+/* Lists the directory path in dir_fd; follows no link. false: errno says why. Ends with cmn_listing_close. */
 bool cmn_listing_open(struct cmn_listing *listing, int dir_fd, const char *path);
-/* The next one but "." and "..", valid until the next call; NULL: no more, or no more can be read. */
+/* The next name except "." and "..", valid until the next call; NULL: no more, or no more can be read. */
 const struct dirent64 *cmn_listing_next(struct cmn_listing *listing);
 /* Begins again. */
 void cmn_listing_rewind(struct cmn_listing *listing);

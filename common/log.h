@@ -27,7 +27,7 @@ struct cmn_log {
 void cmn_log_write(const struct cmn_log *log, enum cmn_log_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Writes only the first time that *flag is seen false: for what would repeat for ever. */
+/* Writes only the first time that *flag is false, for messages that would otherwise repeat. */
 void cmn_log_once(const struct cmn_log *log, atomic_flag *flag, enum cmn_log_level level,
 		  const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex: the two calls that everybody makes. A mutex of the default kind that was
- * initialised fails only where its owner's code is wrong, and then there is
- * nothing to be done about it here.
+ * mutex: locking and unlocking. An initialized mutex of the default kind fails
+ * only if the code that uses it is wrong, and then nothing can be done here.
  */
 #ifndef COMMON_MUTEX_H
 #define COMMON_MUTEX_H

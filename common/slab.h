@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slab: room for large buffers that live shortly. A fresh page costs several
- * times what filling it does, and malloc gets fresh ones for each large buffer
- * and gives them back; here the pages are used again, from the front of a
- * block, as soon as nobody holds a buffer in it. Huge pages would be cheaper
- * still, but not on virtual machines whose host takes free ones back: 1 to 6
- * ms each (measured).
+ * slab: memory for short-lived large buffers. A fresh page costs several times
+ * as much as filling it, and malloc gets fresh pages for each large buffer and
+ * gives them back. Here the pages of a block are reused, from its front, as
+ * soon as no buffer is in it. Huge pages would be cheaper still, but not on
+ * virtual machines whose host takes free ones back: 1 to 6 ms each (measured).
  *
- * Thread-safe and safe at fork; whoever comes while another thread is inside
- * gets nothing, and takes malloc's.
+ * Thread-safe and safe at fork. While one thread is inside, others get nothing
+ * and use malloc.
  */
 #ifndef COMMON_SLAB_H
 #define COMMON_SLAB_H
@@ -18,19 +17,20 @@
 struct cmn_slab;	/* one block */
 struct cmn_slabs;
 
-/* For functions that make room for something whose length they find out. */
+/* For functions that only learn the length of a buffer themselves. */
 struct cmn_room {
 	struct cmn_slabs *slabs;	/* may be NULL */
-	size_t from;			/* shorter ones are malloc's */
+	size_t from;			/* shorter buffers come from malloc */
 };
 
 struct cmn_slabs *cmn_slabs_new(void);		/* NULL: out of memory */
 void cmn_slabs_free(struct cmn_slabs *slabs);	/* NULL is fine; buffers outlive it */
 
 /*
- * Room for len bytes, *ret_cap in all, in a block that is the caller's until
- * cmn_slab_unref. NULL: slabs is NULL, or malloc serves this one better (len is
- * small, or too large), or there is no memory. For cmn_buffer_reserve_in.
+ * Returns room for len bytes (*ret_cap is the size) in a block that belongs to
+ * the caller until cmn_slab_unref. NULL: use malloc (slabs is NULL, len is too
+ * small or too large, another thread is inside), or out of memory. For
+ * cmn_buffer_reserve_in.
  */
 void *cmn_slabs_take(struct cmn_slabs *slabs, size_t len, size_t *ret_cap,
 		     struct cmn_slab **ret_block);

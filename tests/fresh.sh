@@ -151,7 +151,7 @@ mirror=${CKCACHE_FRESH_MIRROR:-$(echo "$sources" | awk -v release="$release" '$3
 [ -z "${CKCACHE_FRESH_MIRROR-}" ] || sources="deb $mirror $release main"
 apt_helper=/usr/lib/apt/apt-helper
 if [ -x $apt_helper ] && [ -n "$mirror" ] && ! $apt_helper download-file "$mirror/dists/$release/InRelease" "$work/InRelease" >/dev/null 2>&1; then
-	give_up 75 "the mirror $mirror does not give $release"
+	give_up 75 "the mirror $mirror does not have $release"
 fi
 debs=
 if [ -n "${CKCACHE_FRESH_DEBS-}" ]; then

@@ -74,9 +74,9 @@ find_drivers()
 		oclgrind) library=$(ls /usr/lib/oclgrind/liboclgrind-rt-icd.so 2>/dev/null) ;;
 		esac || true
 		if [ -z "$library" ]; then
-			echo "No $driver on this system: its tests are left out"
+			echo "No $driver on this system: skipping its tests"
 		elif [ "$driver" != ze_intel ] && ! runs_bare "$driver" "$library"; then
-			echo "$driver does not work here without ckcache (clinfo: $why): its tests are left out"
+			echo "$driver does not work here without ckcache (clinfo: $why): skipping its tests"
 		else
 			drivers="$drivers $driver"
 			continue
@@ -106,10 +106,10 @@ space()
 {
 	directory=$(dirname "$base-x")
 	mkdir -p "$directory" 2>/dev/null && [ -w "$directory" ] ||
-		give_up "$PWD/$directory cannot be written: set BUILD_DIR to a directory that can, as in BUILD_DIR=/tmp/build sh tests/run.sh"
+		give_up "cannot write to $PWD/$directory: set BUILD_DIR to a writable directory, as in BUILD_DIR=/tmp/build sh tests/run.sh"
 	free=$(df -Pk "$directory" | awk 'NR == 2 { print int($4 / 1024) }')
 	[ "$free" -ge "$1" ] ||
-		give_up "The builds need $1 MB in $directory, and $free are free there: set BUILD_DIR to another place or make room"
+		give_up "The builds need $1 MB in $directory, but only $free MB are free: set BUILD_DIR to another directory, or free some space"
 }
 
 # quietly COMMAND...: its output is seen on a terminal, and elsewhere only if it fails.
@@ -199,12 +199,12 @@ install_clang()
 		fi
 	done
 	tail -n 3 "$work/log"
-	give_up "This needs a clang with its runtime for fuzzing: install clang and libclang-rt-NN-dev"
+	give_up "This needs clang and its runtime for fuzzing: install clang and libclang-rt-NN-dev"
 }
 
 run_default()
 {
-	begin "Installing what is missing"
+	begin "Installing missing packages"
 	install install_packages "$packages_build"
 	install install_within "$most_mb" "$packages_drivers"
 	find_drivers
@@ -215,7 +215,7 @@ run_default()
 
 run_full()
 {
-	begin "Installing what is missing"
+	begin "Installing missing packages"
 	install install_packages "$packages_build"
 	install install_available "$packages_drivers" "$packages_more"
 	find_drivers
@@ -235,7 +235,7 @@ run_full()
 
 run_quick()
 {
-	begin "Installing what is missing"
+	begin "Installing missing packages"
 	install install_packages "$packages_build"
 	build_gcc 500
 	test_gcc 'unit|rules' long
@@ -243,7 +243,7 @@ run_quick()
 
 run_today()
 {
-	begin "Installing what is missing"
+	begin "Installing missing packages"
 	install install_packages "$packages_build"
 	install install_available "$packages_drivers" darktable
 	find_drivers
@@ -253,7 +253,7 @@ run_today()
 
 run_thorough()
 {
-	begin "Installing what is missing"
+	begin "Installing missing packages"
 	install install_packages "$packages_build"
 	install install_available "$packages_drivers"
 	find_drivers
@@ -300,7 +300,7 @@ run_tsan()
 
 run_valgrind()
 {
-	begin "Installing what is missing"
+	begin "Installing missing packages"
 	install install_packages "$packages_build" valgrind
 	build_gcc 500
 	begin "valgrind"
@@ -326,7 +326,7 @@ product_sources()
 
 run_tidy()
 {
-	begin "Installing what is missing"
+	begin "Installing missing packages"
 	install install_packages "$packages_build" clang-tidy
 	build_gcc 500
 	begin "clang-tidy"
@@ -336,7 +336,7 @@ run_tidy()
 
 run_cppcheck()
 {
-	begin "Installing what is missing"
+	begin "Installing missing packages"
 	install install_packages cppcheck uthash-dev
 	begin "cppcheck"
 	# shellcheck disable=SC2046  # no name has a space
@@ -416,7 +416,7 @@ for place in ${TMPDIR:-/dev/shm /tmp}; do
 	rm -rf "$work"
 	work=
 done
-[ -n "$work" ] || give_up "The tests need a directory for temporary files with 1000 MB of room: set TMPDIR"
+[ -n "$work" ] || give_up "The tests need a directory for temporary files with 1000 MB of free space: set TMPDIR"
 trap 'chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
 # Tests run programs as other users in it.
@@ -428,13 +428,13 @@ export TMPDIR="$work/tmp"
 for mode in $modes; do
 	case $mode in
 	asan | tsan)
-		begin "Installing what is missing"
+		begin "Installing missing packages"
 		install install_packages "$packages_build"
 		space 1000
 		"run_$mode" '^asan'
 		;;
 	fuzz)
-		begin "Installing what is missing"
+		begin "Installing missing packages"
 		install install_packages "$packages_build"
 		install_clang
 		space 500

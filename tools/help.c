@@ -102,8 +102,9 @@ static void append_all(struct cmn_buffer *text)
 	for (unsigned int i = 0; (verb = verb_at(i)); i++)
 		cmn_buffer_printf(text, "  %-9s %s\n", verb->name, verb->summary);
 	cmn_buffer_append_text(text,
-		"\nckcache VERB --help has the options of a verb; ckcache --version; man ckcache.\n"
-		"Exit codes: 0 done, 1 failed, 2 wrong usage; of run: the command's.\n");
+		"\nckcache VERB --help shows the options of a verb, ckcache --version the version.\n"
+		"See also man ckcache.\n"
+		"Exit codes: 0 success, 1 failure, 2 wrong usage; ckcache run: the command's.\n");
 }
 
 int help_print(const struct verb *verb)

@@ -27,7 +27,7 @@ bool output_open(const char *file, const char *what, struct output *ret)
 		}
 	} else if (lstat(file, &info) == 0 && !S_ISREG(info.st_mode)) {
 		/* It would be replaced: a device, a link, a pipe. */
-		problem = "it is there and not a regular file (- is standard output)";
+		problem = "it exists and is not a regular file (- is standard output)";
 	} else if (asprintf(&output.temporary, "%.*s.ckcache-output-XXXXXX",
 			    slash ? (int)(slash - file + 1) : 0, file) < 0) {
 		problem = "out of memory";

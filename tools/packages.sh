@@ -108,7 +108,7 @@ packages_get()
 install_packages()
 {
 	if ! command -v dpkg-query >/dev/null; then
-		echo "This is no Debian; what is needed has these names there: $*" >&2
+		echo "This is not Debian; the names of the needed packages there are: $*" >&2
 		return 0
 	fi
 	# shellcheck disable=SC2046  # names are words
@@ -119,7 +119,7 @@ install_packages()
 		set -- $(for names in "$@"; do packages_choose "$names" || echo "${names%%|*}"; done)
 		! packages_get "$@" || return 0
 	fi
-	echo "These packages are needed, and $packages_why: $*" >&2
+	echo "Cannot install needed packages ($packages_why): $*" >&2
 	return 1
 }
 
@@ -132,7 +132,7 @@ install_within()
 	set -- $(packages_missing "$@")
 	[ $# -gt 0 ] || return 0
 	if ! packages_prepare; then
-		echo "Done without these packages, since $packages_why: $*"
+		echo "Continuing without these packages ($packages_why): $*"
 		return 0
 	fi
 	taken='' absent=''
@@ -143,14 +143,14 @@ install_within()
 		elif expr " $taken " : ".* $name " >/dev/null; then
 			:	# two names' alternative
 		elif [ "$most" -gt 0 ] && [ $((packages_mb + $(packages_size $taken "$name"))) -gt "$most" ]; then
-			echo "Done without $name: with it these packages would take more than $most MB"
+			echo "Continuing without $name: with it the packages would take more than $most MB"
 		else
 			taken="$taken $name"
 		fi
 	done
-	[ -z "$absent" ] || echo "Done without what this system's archive does not have:$absent"
+	[ -z "$absent" ] || echo "Continuing without packages that this system's archive does not have:$absent"
 	# shellcheck disable=SC2086
-	[ -z "$taken" ] || packages_get $taken || echo "Done without:$taken" >&2
+	[ -z "$taken" ] || packages_get $taken || echo "Continuing without:$taken" >&2
 }
 
 install_available()

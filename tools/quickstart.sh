@@ -6,7 +6,7 @@
 # Intel's compiler without hardware, Mesa's rusticl or pocl on the CPU; or the one that is named.
 # The program is darktable-cltest, else CLBlast's tuner, else the trial of `ckcache doctor`. It runs
 # with an empty cache, with the driver's own cache alone, and with ckcache. Debian packages that are
-# missing are installed, elsewhere they are named. All but the build, and the packages, lies in a
+# missing are installed; elsewhere they are named. All but the build, and the packages, lies in a
 # temporary directory that is removed at the end.
 # Exit code: 0 if the last run built nothing, 1 if it did or something was missing, 2 for a usage error.
 set -eu
@@ -35,7 +35,7 @@ esac
 full()
 {
 	free=$(df -Pk "$1" 2>/dev/null | awk 'NR == 2 { print int($4 / 1024) }')
-	[ "${free:-20}" -lt 20 ] && fail "the disk of $1 is full ($free MB free); the build takes 30 MB and the runs 100 MB: make room and run this again"
+	[ "${free:-20}" -lt 20 ] && fail "the disk of $1 is full ($free MB free); the build needs 30 MB and the runs 100 MB: free some space and run this again"
 	return 0
 }
 
@@ -70,7 +70,7 @@ prepare()
 			# shellcheck disable=SC2046
 			install_packages $(family=debian && packages_of $needs) || exit 1
 		else
-			echo "quickstart: to build, $distribution lacks what these packages have; install them and run this again:" >&2
+			echo "quickstart: $distribution lacks packages that the build needs; install them and run this again:" >&2
 			echo "    $(how_to_install $needs)" >&2
 			exit 1
 		fi
@@ -85,11 +85,11 @@ choose_build()
 {
 	build=${BUILD_DIR:-$source_dir/build}
 	if ! mkdir -p "$build" 2>/dev/null || ! [ -w "$build" ]; then
-		[ -z "${BUILD_DIR-}" ] || fail "$build cannot be written: set BUILD_DIR to a directory that can"
+		[ -z "${BUILD_DIR-}" ] || fail "cannot write to $build: set BUILD_DIR to a writable directory"
 		unwritable=$build
 		build=${XDG_CACHE_HOME:-${HOME:-/nowhere}/.cache}/ckcache-build
 		mkdir -p "$build" 2>/dev/null && [ -w "$build" ] ||
-			fail "neither $unwritable nor $build can be written: set BUILD_DIR to a directory that can"
+			fail "cannot write to $unwritable or $build: set BUILD_DIR to a writable directory"
 	fi
 	build=$(cd "$build" && pwd)
 	ckcache=$build/bin/ckcache
@@ -106,7 +106,7 @@ build()
 	cmake --log-level=NOTICE -S . -B "$build" $generator && cmake --build "$build" || {
 		full "$build"
 		full "${TMPDIR:-/tmp}"
-		fail "the build failed, as is said above; if $build is another tree's, remove it or set BUILD_DIR"
+		fail "the build failed (see above); if $build belongs to another source tree, remove it or set BUILD_DIR"
 	}
 }
 
@@ -163,7 +163,7 @@ program()
 run()
 {
 	run=$1
-	mkdir "$run" "$run/config" "$run/kernels" || fail "no room in $work for another run"
+	mkdir "$run" "$run/config" "$run/kernels" || fail "no space in $work for another run"
 	start=$(cut -d ' ' -f 1 /proc/uptime)
 	code=0
 	(cd "$run" && program "$@") >"$run.txt" 2>&1 </dev/null || code=$?
@@ -211,7 +211,7 @@ last_words()
 # cold: with an empty cache; 1 if this program does not use the driver.
 cold()
 {
-	echo "First run: everything is compiled (half a minute or more)"
+	echo "First run: compiles everything (half a minute or more)"
 	cold_code=0
 	run cold "$ckcache" run -- || cold_code=$?
 	[ -s cold.s ] && [ "$(built cold)" -gt 0 ] && return 0
@@ -244,7 +244,7 @@ choose_application()
 			! cold || return 0
 		else
 			names=$(packages_of "$application")
-			[ -z "$names" ] || can_install || echo "Without $application (package $names)"
+			[ -z "$names" ] || can_install || echo "Skipping $application: package $names is not installed"
 		fi
 	done
 	return 1
@@ -285,18 +285,18 @@ table()
 	done
 	echo
 	if [ -n "$own_cache" ]; then
-		echo "The driver's own cache is on, as it is by default; it was empty at the first run and is"
-		echo "full at both others. All caches lie in a temporary directory."
+		echo "The driver's own cache is on, as by default; it was empty in the first run and full in the"
+		echo "others. All caches are in a temporary directory."
 	else
-		echo "This driver keeps no cache of its own here. All caches lie in a temporary directory."
+		echo "This driver keeps no cache of its own here. All caches are in a temporary directory."
 	fi
 }
 
 # The trial of `ckcache doctor` is a program that is always there.
 show_doctor()
 {
-	echo "No program here compiles something on this driver: \"ckcache doctor\" tries the cache on a small one of its own."
-	"$ckcache" doctor || fail "ckcache doctor has found what is wrong, above"
+	echo "No program here compiles anything on this driver, so \"ckcache doctor\" tries the cache with a small program of its own."
+	"$ckcache" doctor || fail "ckcache doctor found a problem (see above)"
 }
 
 demonstrate()
@@ -309,7 +309,7 @@ demonstrate()
 	own_code=0
 	if [ -n "$(find "$own" -type f | head -n 1)" ]; then
 		own_cache=yes
-		echo "Second run, with the driver's own cache alone"
+		echo "Second run: with the driver's own cache only"
 		run own env || own_code=$?
 	fi
 	if [ "$(count cold recipes)" -gt 0 ]; then
@@ -317,7 +317,7 @@ demonstrate()
 		"$ckcache" replay >replay.txt 2>&1 || last_words replay "ckcache replay failed"
 		"$ckcache" stats --zero >/dev/null
 	fi
-	echo "Run with ckcache"
+	echo "Last run: with ckcache"
 	warm_code=0
 	run warm "$ckcache" run -- || warm_code=$?
 	# Some tuners crash at their end on some drivers; that is not the cache's doing where it happens without.
@@ -335,11 +335,11 @@ demonstrate()
 next()
 {
 	echo
-	echo "Next, with a program of your own, twice; what the cache did; whether it works for all drivers:"
+	echo "Next: run a program of your own twice, see what the cache did, and check all drivers:"
 	echo "    $(quoted "$ckcache") run -- PROGRAM ARGUMENTS"
 	echo "    $(quoted "$ckcache") stats"
 	echo "    $(quoted "$ckcache") doctor"
-	echo "Install it for everybody (docs/INSTALL.md):"
+	echo "Install it for all users (docs/INSTALL.md):"
 	echo "    sudo cmake --install $(quoted "$build")"
 }
 
@@ -352,13 +352,13 @@ read_distribution
 prepare
 build
 work=$(mktemp -d "${TMPDIR:-/tmp}/ckcache-quickstart.XXXXXX" 2>/dev/null) ||
-	fail "no directory can be made in ${TMPDIR:-/tmp}: set TMPDIR to one that can be written"
+	fail "cannot create a directory in ${TMPDIR:-/tmp}: set TMPDIR to a writable directory"
 if ! choose_driver; then
 	next
 	if [ -n "$wanted" ]; then
 		fail "the driver $wanted has no device here"
 	fi
-	fail "built, but there is no OpenCL driver to show it with; install one and run this again: $(how_to_install rusticl)"
+	fail "ckcache is built, but there is no OpenCL driver to demonstrate it; install one and run this again: $(how_to_install rusticl)"
 fi
 echo "Driver: $(driver_text "$driver"): $device"
 settle "$driver"

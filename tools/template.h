@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * template: text with places for values, which a tree of json.h has. The templates are files of
- * their own, embedded at build time.
+ * template: fills the values of a json.h tree into a template. The templates are separate files,
+ * embedded at build time.
  *
  *   {{name}}             the value, a text or a number, escaped
  *   {{name:80}}          at most 80 characters of it
  *   {{&name}}            the value as it is: for texts of this project
  *   {{.}}                the element itself
- *   {{#name}}...{{/name}}  for each element of an array; for an object, or a value that is
- *                        neither null, false, 0 nor empty, once. Names within are looked for in
- *                        the element first, then in what is around it.
- *   {{^name}}...{{/name}}  once where the same with # would be nothing
- *   {{=name}}...{{/name}}  a part to be inserted; is nothing where it stands
- *   {{>name}}            that part, with the values of this place
+ *   {{#name}}...{{/name}}  once for each element of an array; once for an object, or for a value
+ *                        that is not null, false, 0 or empty. Names inside are looked up in the
+ *                        element first, then in what surrounds it.
+ *   {{^name}}...{{/name}}  once if the same block with # would give nothing
+ *   {{=name}}...{{/name}}  defines a part to be inserted elsewhere; gives nothing itself
+ *   {{>name}}            inserts that part, with the values of this place
  *   {{! a comment }}
  *
- * A block does not contain one of its own name. The end of a line that has nothing but one of
- * the block's tags goes with it, and so does one behind a part.
+ * A block does not contain a block of its own name. If a line has nothing but a tag of a block, its
+ * end is removed with the tag; so is a line end behind a part.
  */
 #ifndef TOOLS_TEMPLATE_H
 #define TOOLS_TEMPLATE_H

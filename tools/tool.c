@@ -69,7 +69,7 @@ bool tool_set_path(const char *variable, const char *path)
 	if (path[0] != '/')
 		cwd = getcwd(NULL, 0);
 	if (!*path || (path[0] != '/' && !cwd)) {
-		tool_complain("\"%s\" is no path", path);
+		tool_complain("\"%s\" is not a path", path);
 		goto out;
 	}
 	len = cwd ? asprintf(&full, "%s/%s", cwd, path) : asprintf(&full, "%s", path);

@@ -21,14 +21,14 @@
 	  .variable = (its_variable), .text = (its_text) }
 
 #define DIR_OPTION PATH("dir", OPTION_DIRECTORY, "DIR", "CKCACHE_DIR", \
-			"the cache directory, as the variable CKCACHE_DIR")
+			"the cache directory, like the variable CKCACHE_DIR")
 #define JSON_OPTION FLAG("json", "for scripts; docs/JSON.md has the schema")
 
 static const struct verb_option run_options[] = {
 	DIR_OPTION,
 	PATH("trace", OPTION_FILE, "FILE", "CKCACHE_TRACE",
-	     "append a JSON object to FILE for each look-up, one a\n"
-	     "line, as the variable CKCACHE_TRACE does"),
+	     "append one line of JSON to FILE for each look-up, like\n"
+	     "the variable CKCACHE_TRACE"),
 	FLAG("summary", "at the end, print hits, misses and times on stderr"),
 	{ 0 },
 };
@@ -37,14 +37,16 @@ static const struct verb_option doctor_options[] = {
 	DIR_OPTION,
 	JSON_OPTION,
 	FLAG("quick", "compile nothing"),
-	NUMBER("timeout", "SECONDS", 3600, "for each answer of a driver, at most 3600; default 30"),
+	NUMBER("timeout", "SECONDS", 3600,
+	       "how long a driver may take for each answer, at most\n"
+	       "3600; default 30"),
 	{ 0 },
 };
 
 static const struct verb_option stats_options[] = {
 	DIR_OPTION,
 	JSON_OPTION,
-	FLAG("zero", "then reset the counts; entries stay"),
+	FLAG("zero", "reset the counts after showing them; entries stay"),
 	{ 0 },
 };
 
@@ -62,7 +64,7 @@ static const struct verb_option list_options[] = {
 static const struct verb_option show_options[] = {
 	DIR_OPTION,
 	JSON_OPTION,
-	FLAG("source", "print only the source of its program"),
+	FLAG("source", "print only the source that was built"),
 	{ 0 },
 };
 
@@ -80,7 +82,8 @@ static const struct verb_option explain_options[] = {
 static const struct verb_option verify_options[] = {
 	DIR_OPTION,
 	JSON_OPTION,
-	FLAG("repair", "remove damaged entries, and what dead writers left"),
+	FLAG("repair", "remove damaged entries, and temporary files of\n"
+		       "processes that died"),
 	{ 0 },
 };
 
@@ -108,7 +111,9 @@ static const struct verb_option replay_options[] = {
 	DIR_OPTION,
 	JSON_OPTION,
 	NUMBER("jobs", "N", 256, "parallel builds, 1 to 256; default: half the CPUs"),
-	NUMBER("timeout", "SECONDS", 1000000, "for one build, at most 1000000; default 600"),
+	NUMBER("timeout", "SECONDS", 1000000,
+	       "how long one build may take, at most 1000000;\n"
+	       "default 600"),
 	FLAG("stale", "also rebuild what a driver update made useless"),
 	{ 0 },
 };
@@ -124,19 +129,20 @@ static const struct verb verbs[] = {
 	{ VERB(run), "COMMAND [ARGUMENT...]", COMMAND_FIRST,
 	  "run a command with the cache",
 	  "Runs COMMAND with both layers enabled; nothing else needs to be set up. The exit\n"
-	  "code is the command's; 127 or 126 if it cannot be run, 125 without the layers.",
+	  "code is the command's; 127 or 126 if it cannot be run, 125 if the layers are\n"
+	  "missing.",
 	  "ckcache run -- your-program --its-arguments\n"
 	  "ckcache run --summary -- your-program" },
 	{ VERB(doctor), "[PROGRAM]", COMMAND_NONE,
-	  "does it work on this machine, and if not, why",
+	  "check whether the cache works here and, if not, why",
 	  "Checks settings, the directory, loaders, layers, drivers and devices, and builds\n"
 	  "a small program twice for each device, in a temporary cache. With PROGRAM, also\n"
-	  "checks whether layers can be loaded into it. The last line is \"works\"; if not,\n"
-	  "what to do is listed there, and the exit code is 1.",
+	  "checks whether layers can be loaded into it. If the cache works, the last line\n"
+	  "is \"works\"; otherwise the last lines say what to do, and the exit code is 1.",
 	  "ckcache doctor\n"
 	  "ckcache doctor --quick darktable" },
 	{ VERB(stats), NULL, COMMAND_NONE,
-	  "show what the cache did and what it holds",
+	  "show what the cache did and what it contains",
 	  "Shows hits, misses, what was not cached and why, the compile time spent and\n"
 	  "saved, and what is on disk.",
 	  "ckcache stats\n"
@@ -151,56 +157,56 @@ static const struct verb verbs[] = {
 	  "show everything about one entry",
 	  "Shows the key of ENTRY field by field, the files that it depends on, kernels,\n"
 	  "sizes and times. ENTRY is a path as ckcache list prints it, or the beginning of\n"
-	  "only one.",
+	  "a path if only one entry has it.",
 	  "ckcache show 9ba01f30/349ce1c0/4f2f8709/7ba0ccb1\n"
 	  "ckcache show --source 9ba01f30/349ce1c0/4f2f8709/7ba0ccb1" },
 	{ VERB(explain), "[ENTRY | -- COMMAND...]", COMMAND_AFTER_DASHES,
 	  "say why something was compiled again",
-	  "One line for each compile of the last run: what it was, how long it took, and\n"
-	  "why the cache did not have it: what differs from the most similar key that is\n"
-	  "stored. With ENTRY: why that was compiled. With COMMAND: runs it first.",
+	  "Prints one line for each compile of the last run: what it was, how long it took,\n"
+	  "and why the cache did not have it (what differs from the most similar stored\n"
+	  "key). With ENTRY: why that entry was compiled. With COMMAND: runs it first.",
 	  "ckcache explain\n"
 	  "ckcache explain --last 20 --verbose\n"
 	  "ckcache explain -- your-program" },
 	{ VERB(verify), NULL, COMMAND_NONE,
 	  "read and check every entry",
 	  "Reads every byte of every entry, and corrects the recorded size of the cache.\n"
-	  "The exit code is 1 if a damaged entry remains. Entries in another version of\n"
-	  "the format are not damaged.",
+	  "The exit code is 1 if a damaged entry remains. Entries of another format version\n"
+	  "do not count as damaged.",
 	  "ckcache verify\n"
 	  "ckcache verify --repair" },
 	{ VERB(prune), NULL, COMMAND_NONE,
 	  "evict by age and size now",
-	  "Evicts now what the cache otherwise evicts by itself: entries not used for\n"
-	  "CKCACHE_THRESHOLD days, and, when CKCACHE_MAX_SIZE is exceeded, the least\n"
-	  "recently used ones down to half of it.",
+	  "Evicts now what the cache otherwise evicts by itself: entries that were not used\n"
+	  "for CKCACHE_THRESHOLD days and, if CKCACHE_MAX_SIZE is exceeded, the least\n"
+	  "recently used entries down to half of it.",
 	  "ckcache prune\n"
 	  "CKCACHE_THRESHOLD=7 ckcache prune" },
 	{ VERB(clear), NULL, COMMAND_NONE,
 	  "remove every entry",
-	  "Removes all entries, and what was left for replay. Counts stay; ckcache stats\n"
-	  "--zero resets them.",
+	  "Removes all entries, and all recipes for ckcache replay. Counts stay; ckcache\n"
+	  "stats --zero resets them.",
 	  "ckcache clear" },
 	{ VERB(export), "FILE", COMMAND_NONE,
 	  "write all entries into one file, for other machines",
-	  "Writes all sound entries to FILE (- is standard output). Damaged entries, and\n"
-	  "those in another version of the format, are left out and counted on stderr.",
+	  "Writes all sound entries to FILE (- is standard output). Leaves out damaged\n"
+	  "entries and those of another format version, and prints their number on stderr.",
 	  "ckcache export kernels.ckb\n"
 	  "ckcache export kernels.ckb --sign site.pem" },
 	{ VERB(import), "FILE", COMMAND_NONE,
 	  "store the entries of a file that export wrote",
 	  "Stores the entries of FILE (- is standard input), after reading and checking all\n"
-	  "of it. Entries are code that will run: import only what you trust, or what is\n"
-	  "signed. The exit code is 1 if an entry was refused.",
+	  "of it. Entries are code that will run: import only your own files, or files\n"
+	  "signed by somebody whom you trust. The exit code is 1 if an entry was refused.",
 	  "ckcache import kernels.ckb --verify site.pub" },
 	{ VERB(replay), NULL, COMMAND_NONE,
 	  "build what was left for later, at low priority",
 	  "Builds programs that applications left for later (with pocl, whose binaries take\n"
-	  "long to read), each in its own process. The exit code is 1 if one failed.",
+	  "long to read), each in its own process. The exit code is 1 if a build failed.",
 	  "ckcache replay\n"
 	  "ckcache replay --stale --jobs 1" },
 	{ VERB(report), "FILE", COMMAND_NONE,
-	  "write a page with charts of what the cache did and holds",
+	  "write a page with charts of what the cache did and contains",
 	  "Writes one HTML page to FILE (- is standard output) that needs no network: hits\n"
 	  "and misses over time, time saved per program, what fills the disk, the\n"
 	  "slowest compiles, why builds were not cached, the settings in force.",

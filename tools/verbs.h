@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verbs: the one table of what the command understands. Arguments are parsed by it (arguments.h),
- * help and the shells' completions are made from it; ckcache(1) and docs/JSON.md are checked
- * against what help says (tests/tools/command_line.py).
+ * verbs: the one table of verbs and their options. It drives the parsing of arguments (arguments.h),
+ * the help and the shells' completions. tests/tools/command_line.py checks ckcache(1) and
+ * docs/JSON.md against the help.
  */
 #ifndef TOOLS_VERBS_H
 #define TOOLS_VERBS_H

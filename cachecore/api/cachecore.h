@@ -9,15 +9,15 @@
  * of device binaries (cachecore_store). Values are the runtime's own handles, as pointers that the
  * cache never looks into; keys are bytes, copied, and always compared in full.
  *
- * Threads: every function may be called by any number of threads at once, but for those that free
- * an object, and unless said otherwise. No callback is called with a lock held, so that it may use
- * the cache. No callback may leave by a C++ exception or longjmp.
+ * Threads: any number of threads may call any function at once, except those that free an object,
+ * and unless a function says otherwise. No callback is called with a lock held, so a callback may
+ * use the cache. A callback must not leave by a C++ exception or longjmp.
  *
- * A cache is never a reason to fail: where a function takes maps or a store, NULL is one that keeps
- * nothing, so that a runtime whose cache could not be made, or is switched off, runs the same code.
- * A look-up that returns anything but CACHECORE_OK means "do as if there were no cache". What is
- * passed is borrowed for the call unless it says that it is taken. Outputs are untouched on failure
- * unless said otherwise.
+ * A cache is never a reason to fail: if maps or a store are NULL, functions behave as with a cache
+ * that keeps nothing. So a runtime runs the same code if its cache could not be made or is switched
+ * off. If a look-up returns anything but CACHECORE_OK, do what you would do without a cache.
+ * Arguments are borrowed for the call unless a function takes them. Outputs are untouched on
+ * failure unless a function says otherwise.
  */
 #ifndef CACHECORE_H
 #define CACHECORE_H
@@ -30,18 +30,18 @@
 extern "C" {
 #endif
 
-/** Of this header: with another major version structures and functions may be others. */
+/** Of this header. A new major version may change structures and functions. */
 #define CACHECORE_VERSION_MAJOR 1
-/** With a later minor version there are more functions, and structures with a struct_size are longer. */
+/** A new minor version may add functions, and members of structures with a struct_size. */
 #define CACHECORE_VERSION_MINOR 0
 /** As cachecore_version() gives it. */
 #define CACHECORE_VERSION (CACHECORE_VERSION_MAJOR * 1000 + CACHECORE_VERSION_MINOR)
 /**
- * What the library shows to a linker. A runtime that is a shared library itself keeps it to itself
- * by a version script, or -Wl,--exclude-libs,libcachecore.a.
+ * What the library exports. A runtime that is a shared library itself can hide it with a version
+ * script, or with -Wl,--exclude-libs,libcachecore.a.
  */
 #define CACHECORE_API __attribute__((visibility("default")))
-/** The status is not to be ignored. */
+/** Do not ignore the status. */
 #define CACHECORE_CHECKED __attribute__((warn_unused_result))
 
 /** CACHECORE_VERSION of the library that is linked. */
@@ -57,8 +57,8 @@ enum cachecore_status {
 	CACHECORE_ERR_IO = -2,		/**< a system call failed */
 	CACHECORE_ERR_CORRUPT = -3,	/**< bytes that are not what was written */
 	CACHECORE_ERR_VERSION = -4,	/**< a format version that this library does not know */
-	CACHECORE_ERR_INVALID = -5,	/**< an argument makes no sense; nothing was done or taken */
-	CACHECORE_ERR_ACCESS = -6,	/**< permission denied, or a directory that is not to be trusted */
+	CACHECORE_ERR_INVALID = -5,	/**< an argument is invalid; nothing was done or taken */
+	CACHECORE_ERR_ACCESS = -6,	/**< permission denied, or a directory that cannot be trusted */
 	CACHECORE_ERR_NOSPACE = -7,	/**< disk or quota full */
 	CACHECORE_ERR_TOO_LARGE = -8,	/**< over a bound */
 	CACHECORE_ERR_BUILD = -9,	/**< for build callbacks: compiler or driver failed */
@@ -91,9 +91,9 @@ struct cachecore_value_ops {
 struct cachecore_build_output {
 	void *value;		/**< on CACHECORE_OK: not NULL, a reference that the cache takes */
 	size_t size;		/**< bytes that the value counts for eviction; of a kernel: not used */
-	bool transient;		/**< for this thread and those that wait for it, not to be kept */
+	bool transient;		/**< only for this thread and those that wait for it; do not keep it */
 	int error_code;		/**< of a failure */
-	char *error_message;	/**< likewise: malloc'd, taken; NULL: it carries no error, may be spurious */
+	char *error_message;	/**< of a failure: malloc'd, taken; NULL: no error, the failure may be spurious */
 };
 
 /**
@@ -114,9 +114,9 @@ enum cachecore_way {
 /** What getOrBuild gives: set whatever the status, all zero where an argument is bad. */
 struct cachecore_taken {
 	void *value;		/**< on CACHECORE_OK a reference of the caller's own, else NULL */
-	enum cachecore_way way;	/**< how it was come by */
+	enum cachecore_way way;	/**< how the thread got it */
 	int error_code;		/**< of a failed build, also of another thread's */
-	char *error_message;	/**< likewise: for the caller to free(), or NULL */
+	char *error_message;	/**< of a failed build: the caller calls free(); or NULL */
 };
 
 /** @} */
@@ -134,11 +134,11 @@ struct cachecore_programs;
 struct cachecore_programs_options {
 	size_t struct_size;	/**< sizeof(struct cachecore_programs_options), for versions to come */
 	/**
-	 * Bytes. When a program that is added makes the total exceed it, the least recently used ones
-	 * go, with their kernels in both kernel maps, until it is no longer exceeded; the new one too,
-	 * where it alone is larger; none that is in progress. A program is used when it, or a kernel
-	 * with its key, is fetched; a look into the fast kernel cache does not count. 0: no bound. The
-	 * document, "In-memory cache eviction".
+	 * Bytes; 0: no bound. When adding a program makes the total exceed it, the least recently used
+	 * programs are evicted, with their kernels in both kernel maps, until the total does not exceed
+	 * it. That includes the new program if it alone is larger, but no program in progress. Fetching
+	 * a program, or a kernel with the program's key, counts as a use; a look-up in the fast kernel
+	 * cache does not. The document, "In-memory cache eviction".
 	 */
 	uint64_t threshold;
 	struct cachecore_value_ops program_ops;	/**< of the programs map's values */
@@ -147,16 +147,17 @@ struct cachecore_programs_options {
 
 /**
  * A key of the programs map (the document, "In-memory cache", with the build options of
- * "Persistent cache"). The lengths are part of it: no two keys are taken for one because their
- * bytes run together. What identifies a device image within the process is the runtime's choice.
+ * "Persistent cache"). The lengths are part of the key, so two keys never become equal because their
+ * bytes run together. The runtime chooses what identifies a device image within the process.
  */
 struct cachecore_program_key {
 	struct cachecore_bytes image_id;	/**< of the device image that holds the program */
 	struct cachecore_bytes constants;	/**< values of the specialization constants */
 	struct cachecore_bytes devices;		/**< the set of devices that it is built for: ids or handles */
 	/**
-	 * Bytes of each device in devices, such as sizeof(a handle): devices is a set then, in any
-	 * order and as often as may be. 0: it is one string. CACHECORE_ERR_INVALID: does not divide it.
+	 * Bytes of each device in devices, such as sizeof(a handle). devices is then a set: order and
+	 * repetitions do not matter. 0: devices is one string. CACHECORE_ERR_INVALID: the size of
+	 * devices is not a multiple.
 	 */
 	size_t device_size;
 	struct cachecore_bytes options;		/**< build options */
@@ -171,12 +172,12 @@ CACHECORE_API void cachecore_programs_free(struct cachecore_programs *programs);
 
 /**
  * getOrBuild of the programs map (the document, "Core of caching mechanism"). The first thread
- * that asks for a key builds; others wait for it and see its value, or its status, error code and
- * message. Where a failure carries no error, one of those that waited tries itself. Where there is
- * no memory for the map, or programs is NULL, it builds and keeps nothing.
+ * that asks for a key builds; others wait for it and get its value, or its status, error code and
+ * message. If a failure carries no error, one of the waiting threads builds. If there is no memory
+ * for the map, or programs is NULL, the function builds and keeps nothing.
  * @param remember_errors if this thread builds: a failure with an error stays in the map, and
- *	counts its message's bytes, until it is removed, flushed or evicted. Else only those that
- *	waited see it, and who comes later builds again.
+ *	counts its message's bytes, until it is removed, flushed or evicted. Otherwise only threads
+ *	that waited get it, and threads that come later build again.
  * @return the build's status
  */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
@@ -191,10 +192,10 @@ CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_programs_get(struct cachecore_programs *programs, const struct cachecore_program_key *key,
 		       void **ret_value);
 /**
- * Adds a program that was built elsewhere; takes the reference value whatever the status but
- * CACHECORE_ERR_INVALID (no value, programs NULL, a bad key). A program that is there stays, and
- * value is released. An error or a build in progress makes place; who waits gets what it waits for.
- * CACHECORE_ERR_NOMEM, CACHECORE_ERR_TOO_LARGE (a key of 4 GiB): not kept.
+ * Adds a program that was built elsewhere. Takes the reference value with any status except
+ * CACHECORE_ERR_INVALID (no value, programs NULL, a bad key). If the map has the program already, it
+ * stays, and value is released. value replaces an error or a build in progress; threads that wait
+ * still get what they wait for. CACHECORE_ERR_NOMEM, CACHECORE_ERR_TOO_LARGE (a key of 4 GiB): not kept.
  */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_programs_put(struct cachecore_programs *programs, const struct cachecore_program_key *key,
@@ -202,12 +203,12 @@ cachecore_programs_put(struct cachecore_programs *programs, const struct cacheco
 /**
  * Removes the program, or its error, with its kernels in both kernel maps. Cannot fail: without
  * memory to encode a long key, everything is flushed.
- * @param value only if this is the program's; NULL: whatever it is
+ * @param value remove it only if this is the program's value; NULL: in any case
  */
 CACHECORE_API void cachecore_programs_remove(struct cachecore_programs *programs,
 					     const struct cachecore_program_key *key,
 					     const void *value);
-/** Everything leaves the maps. Builds in progress go on, are given to who waits, and are not kept. */
+/** Empties the maps. Builds in progress continue; waiting threads get their results, which are not kept. */
 CACHECORE_API void cachecore_programs_flush(struct cachecore_programs *programs);
 
 /** What may run out of memory; its status. */
@@ -234,30 +235,30 @@ CACHECORE_API void cachecore_programs_usage(struct cachecore_programs *programs,
 					    struct cachecore_usage *ret);
 
 /**
- * For the runtime's handlers of pthread_atfork, which call it for each of its contexts: from here
- * to the next two no other thread is inside the maps. Several objects' go in any order.
+ * For the runtime's handlers of pthread_atfork, which call it for each context, in any order: no
+ * other thread is inside the maps from here until one of the next two functions.
  */
 CACHECORE_API void cachecore_programs_fork_prepare(struct cachecore_programs *programs);
 /** In the parent, after the fork. */
 CACHECORE_API void cachecore_programs_fork_parent(struct cachecore_programs *programs);
 /**
- * In the child: it forgets the builds that the parent's threads were at, since they would never end
- * there. It has the parent's values, without references of its own.
+ * In the child: it forgets the builds of the parent's threads, which would never end there. It has
+ * the parent's values, without references of its own.
  */
 CACHECORE_API void cachecore_programs_fork_child(struct cachecore_programs *programs);
 
 /**
  * getOrBuild of the kernels map: by program and kernel name (the document, "In-memory cache").
- * Where the program is not in the map or not built, the kernel is built and not kept. Failures are
- * not remembered. A kernel leaves the map with its program, and is released before it. All else as
- * cachecore_programs_get_or_build.
+ * If the program is not in the map or not built, the kernel is built and not kept. Failures are not
+ * remembered. A kernel leaves the map with its program, and is released before it. Everything else
+ * as for cachecore_programs_get_or_build.
  */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_kernels_get_or_build(struct cachecore_programs *programs,
 			       const struct cachecore_program_key *program,
 			       struct cachecore_bytes name, cachecore_build_fn build, void *ctx,
 			       struct cachecore_taken *ret);
-/** As cachecore_programs_get, of a kernel; its program is used by that. */
+/** As cachecore_programs_get, for a kernel; counts as a use of its program. */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_kernels_get(struct cachecore_programs *programs,
 		      const struct cachecore_program_key *program, struct cachecore_bytes name,
@@ -274,9 +275,9 @@ CACHECORE_API void cachecore_kernels_remove(struct cachecore_programs *programs,
 
 /**
  * The fast kernel cache (the document, "In-memory cache", and "Thread-safety": GetCache), for
- * launches in a loop: a kernel by the values of specialization constants, the device and its name.
- * The runtime sees to it that these three mean one program. Takes no lock of the maps, but one of
- * its processor's.
+ * launches in a loop: finds a kernel by the values of specialization constants, the device and the
+ * kernel's name. The runtime makes sure that these three mean one program. Takes no lock of the
+ * maps, only one that belongs to the current processor.
  * @param device any number or pointer that tells the devices of this context apart
  * @return CACHECORE_OK, with a reference of the caller's own, or CACHECORE_MISS
  */
@@ -284,8 +285,8 @@ CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_fast_kernel_get(struct cachecore_programs *programs, struct cachecore_bytes constants,
 			  const void *device, struct cachecore_bytes name, void **ret_kernel);
 /**
- * Makes these three lead to a kernel of the kernels map, instead of what they led to; it goes with
- * the kernel. The status may be ignored: the next look-up is a miss, then.
+ * Makes these three lead to a kernel of the kernels map, instead of what they led to before. The
+ * entry is removed with the kernel. You may ignore the status: the next look-up is then a miss.
  * @param program the key under which the kernel's program is in the map
  * @param kernel as got from the kernels map; stays the caller's
  * @return CACHECORE_MISS: the kernels map does not have this kernel under this program and name;
@@ -301,18 +302,18 @@ cachecore_fast_kernel_put(struct cachecore_programs *programs,
 /**
  * @name BuildResult
  * One result that one thread builds and others wait for (the document, "Thread-safety"), for
- * runtimes with maps of their own. Shared by reference counts: one that was taken out of a map
- * stays valid for those who wait for it. @{ */
+ * runtimes with maps of their own. It has a reference count: after it was taken out of a map, it
+ * stays valid for threads that wait for it. @{ */
 
 /** A value that is built, was built or could not be built. */
 struct cachecore_build_result;
 
-/** How far it is; only one thread brings it from UNCLAIMED to IN_PROGRESS. */
+/** The state of a build; only one thread moves it from UNCLAIMED to IN_PROGRESS. */
 enum cachecore_build_state {
 	CACHECORE_BUILD_UNCLAIMED = 0,		/**< new, or the last build failed without an error */
 	CACHECORE_BUILD_IN_PROGRESS = 1,	/**< some thread builds */
-	CACHECORE_BUILD_SUCCEEDED = 2,		/**< for ever */
-	CACHECORE_BUILD_FAILED = 3,		/**< for ever, with an error */
+	CACHECORE_BUILD_SUCCEEDED = 2,		/**< final */
+	CACHECORE_BUILD_FAILED = 3,		/**< final, with an error */
 };
 
 /** Unclaimed, with one reference. ops (may be NULL) is copied. CACHECORE_ERR_NOMEM. */
@@ -324,17 +325,17 @@ CACHECORE_API struct cachecore_build_result *
 cachecore_build_result_ref(struct cachecore_build_result *result);
 /** The last one releases the value. NULL is fine. */
 CACHECORE_API void cachecore_build_result_unref(struct cachecore_build_result *result);
-/** Without a lock; of what is in progress, how it was a moment ago. */
+/** Takes no lock; a build in progress may be further by now. */
 CACHECORE_API enum cachecore_build_state
 cachecore_build_result_state(const struct cachecore_build_result *result);
 /** A reference to the value, without any lock. CACHECORE_MISS: it has not succeeded. */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_build_result_take(struct cachecore_build_result *result, void **ret_value);
 /**
- * The ways A, B and C of the document: the first thread builds, others wait for it, and what is
- * done is taken without a lock. transient has no meaning here. Statuses and ret as
- * cachecore_programs_get_or_build; FAILED stays so, and every later caller gets that error.
- * @param flushed whose maps make room when the build runs out of memory; may be NULL
+ * The ways A, B and C of the document: the first thread builds, others wait for it, and a finished
+ * result is taken without a lock. transient has no meaning here. Statuses and ret as for
+ * cachecore_programs_get_or_build; FAILED is final, and every later caller gets that error.
+ * @param flushed the maps to flush when the build runs out of memory; may be NULL
  */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_build_result_obtain(struct cachecore_build_result *result, cachecore_build_fn build,
@@ -345,16 +346,16 @@ cachecore_build_result_obtain(struct cachecore_build_result *result, cachecore_b
 /**
  * @name Persistent store
  * The document, "Persistent cache": device binaries on disk, for all processes of the machine that
- * use the same root. Entries appear whole or not at all, are checksummed, and their keys compared in
- * full; damaged or foreign ones are misses. Every function takes NULL for a store that never has
- * anything. @{ */
+ * use the same root. Entries appear whole or not at all. They have checksums, and their keys are
+ * compared in full; damaged or foreign entries are misses. NULL stands for a store that is always
+ * empty. @{ */
 
 /** A root on disk, as one runtime sees it. */
 struct cachecore_store;
 /** An entry's bytes: device binaries and a build log. Immutable, shared by reference counts. */
 struct cachecore_blob;
 
-/** As CKCACHE_MAX_SIZE and the files say. */
+/** The value of CKCACHE_MAX_SIZE or of the configuration files. */
 #define CACHECORE_CAPACITY_DEFAULT UINT64_C(0)
 /** Nothing is evicted for its size. */
 #define CACHECORE_CAPACITY_UNBOUNDED UINT64_MAX
@@ -362,36 +363,36 @@ struct cachecore_blob;
 /** For cachecore_store_open. */
 struct cachecore_store_options {
 	size_t struct_size;	/**< sizeof(struct cachecore_store_options), for versions to come */
-	/** Part of each key: no runtime gets what another one stored in the same root. Not empty. */
+	/** Part of each key, so that a runtime never gets what another one stored in the same root. Not empty. */
 	const char *runtime;
 	/**
-	 * The root directory; made with mode 0700 at the first store. A relative one is below the
-	 * working directory of now. NULL: as CKCACHE_DIR and the files say (docs/CONFIG.md).
+	 * The root directory; created with mode 0700 at the first store. A relative path starts at the
+	 * current working directory. NULL: from CKCACHE_DIR or the configuration files (docs/CONFIG.md).
 	 */
 	const char *dir;
-	/** Bytes on disk, at which the least recently used entries go until half is left. */
+	/** Bytes on disk; when exceeded, the least recently used entries are evicted down to half. */
 	uint64_t capacity;
 };
 
 /**
- * Opens the store. What the user's environment and files say counts (CKCACHE_*, docs/CONFIG.md), but
- * for the directory and capacity where the options give them; CKCACHE_DISABLE, CKCACHE_PERSISTENT=0
- * and CKCACHE_READ_ONLY stand whatever the options say. Complaints go to stderr, as CKCACHE_LOG says.
+ * Opens the store. The user's environment and configuration files apply (CKCACHE_*, docs/CONFIG.md),
+ * except for the directory and the capacity if the options set them. The options cannot override
+ * CKCACHE_DISABLE, CKCACHE_PERSISTENT=0 and CKCACHE_READ_ONLY. Messages go to stderr (CKCACHE_LOG).
  * @param ret NULL unless CACHECORE_OK
- * @return CACHECORE_MISS: the user switched it off, or no place for it is known;
- *	CACHECORE_ERR_ACCESS: the directory is not to be trusted (of another user, or others may
- *	write to it); CACHECORE_ERR_INVALID, CACHECORE_ERR_NOMEM
+ * @return CACHECORE_MISS: the user switched it off, or there is no directory for it;
+ *	CACHECORE_ERR_ACCESS: the directory cannot be trusted (it belongs to another user, or others
+ *	may write to it); CACHECORE_ERR_INVALID, CACHECORE_ERR_NOMEM
  */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_store_open(const struct cachecore_store_options *options, struct cachecore_store **ret);
-/** Writes what was put, within five seconds, and frees. No thread may be inside. Blobs stay valid. */
+/** Writes what is queued, within five seconds, and frees the store. No thread may be inside. Blobs stay valid. */
 CACHECORE_API void cachecore_store_close(struct cachecore_store *store);
-/** Waits until what was put is written, at most five seconds; for who ends without close. */
+/** Waits until everything queued is written, at most five seconds; for programs that end without _close. */
 CACHECORE_API void cachecore_store_flush(struct cachecore_store *store);
 
 /**
- * The four levels of the document's "Persistent cache storage structure". All that the binary
- * depends on must be in one of them, and none may differ from run to run without need.
+ * The four levels of the document's "Persistent cache storage structure". Everything that the binary
+ * depends on must be in one of them, and nothing that differs from run to run without need.
  */
 struct cachecore_store_key {
 	/** Platform, device, and versions of device, driver and compiler: a new driver is a new device. */
@@ -430,9 +431,9 @@ CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_store_get(struct cachecore_store *store, const struct cachecore_store_key *key,
 		    struct cachecore_blob **ret);
 /**
- * Copies value and writes it in the background. What could not be written (a full queue, a full
- * disk, sizes outside CKCACHE_MIN_ and CKCACHE_MAX_DEVICE_IMAGE_SIZE, a read-only cache) is a miss
- * later, and so the status may be ignored.
+ * Copies value and writes it in the background. A value that could not be written (a full queue, a
+ * full disk, a size outside CKCACHE_MIN_ and CKCACHE_MAX_DEVICE_IMAGE_SIZE, a read-only cache) is a
+ * miss later, so you may ignore the status.
  * @return CACHECORE_OK: taken, or store is NULL; CACHECORE_ERR_INVALID, CACHECORE_ERR_NOMEM,
  *	CACHECORE_ERR_TOO_LARGE (over 4 GiB)
  */
@@ -441,17 +442,17 @@ cachecore_store_put(struct cachecore_store *store, const struct cachecore_store_
 		    const struct cachecore_store_value *value);
 
 /**
- * Builds, in the calling thread, and fills ret, which is all zero before. What ret points to is
- * owned through ctx and stays until cachecore_store_get_or_build returns. build_ns 0: the time that
- * the callback took is stored. Any status but CACHECORE_OK is a failure; nothing is tried again.
+ * Builds, in the calling thread, and fills ret, which is all zero before. ctx owns what ret points
+ * to; it must stay until cachecore_store_get_or_build returns. build_ns 0: the time that the
+ * callback took is stored. Any status but CACHECORE_OK is a failure, and the build is not repeated.
  */
 typedef enum cachecore_status (*cachecore_store_build_fn)(void *ctx,
 							  struct cachecore_store_value *ret);
 /**
- * The entry, or else a build, which is stored in the background. One process or thread of the
- * machine builds a key at a time: others wait for its entry, for at most CKCACHE_BUILD_WAIT
- * seconds; a builder that dies or fails frees them at once, and each builds for itself then. There
- * is no waiting on network file systems. Without a store, or memory for the key, it only builds.
+ * Finds the entry, or else builds it and stores it in the background. Only one process or thread of
+ * the machine builds a key at a time; others wait for its entry, for at most CKCACHE_BUILD_WAIT
+ * seconds. If the builder dies or fails, they continue at once, and each builds for itself. On
+ * network file systems nobody waits. Without a store, or without memory for the key, it only builds.
  * @param ret_built (may be NULL) whether build was called, set whatever the status; what it built
  *	is the caller's, through ctx, also where no blob could be made of it
  * @param ret a reference to what was found or built; untouched unless CACHECORE_OK
@@ -463,8 +464,8 @@ cachecore_store_get_or_build(struct cachecore_store *store, const struct cacheco
 			     cachecore_store_build_fn build, void *ctx, bool *ret_built,
 			     struct cachecore_blob **ret);
 /**
- * The driver refused this key's binary: it is removed from the root and counted as an error. The
- * caller builds again, and puts what it gets. What cannot be removed now (a read-only cache) stays.
+ * The driver refused this key's binary: removes the entry from the root and counts an error. The
+ * caller builds again, and puts the result. An entry that cannot be removed (a read-only cache) stays.
  */
 CACHECORE_API void cachecore_store_reject(struct cachecore_store *store,
 					  const struct cachecore_store_key *key);
@@ -474,10 +475,10 @@ struct cachecore_store_stats {
 	uint64_t hits;			/**< of get and get_or_build */
 	uint64_t misses;		/**< likewise */
 	uint64_t rejected;		/**< by cachecore_store_reject */
-	uint64_t build_ns_saved;	/**< what the hits' builds took once, less the look-ups */
+	uint64_t build_ns_saved;	/**< build times of the hits, minus the look-ups */
 	uint64_t build_ns_spent;	/**< in the callbacks of cachecore_store_get_or_build */
 };
-/** Counts, of all threads. store NULL: all zero. */
+/** The counts of all threads. store NULL: all zero. */
 CACHECORE_API void cachecore_store_stats(const struct cachecore_store *store,
 					 struct cachecore_store_stats *ret);
 
@@ -485,7 +486,7 @@ CACHECORE_API void cachecore_store_stats(const struct cachecore_store *store,
 CACHECORE_API void cachecore_store_fork_prepare(struct cachecore_store *store);
 /** As cachecore_programs_fork_parent. */
 CACHECORE_API void cachecore_store_fork_parent(struct cachecore_store *store);
-/** As cachecore_programs_fork_child: what was put before is the parent's to write. */
+/** As cachecore_programs_fork_child; the parent writes what was put before. */
 CACHECORE_API void cachecore_store_fork_child(struct cachecore_store *store);
 
 /** @} */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaf: the directory of all entries whose keys have the same four hashes,
- * and the names in it. Numbers run from 0 to CC_LEAF_VARIANTS - 1; any other
- * name is left alone. Whoever adds or removes a name in a leaf holds its lock
- * (cc_leaf_lock); readers do not. Functions are thread-safe.
+ * leaf: the directory of all entries whose keys have the same four hashes, and
+ * the names in it. Entries have numbers from 0 to CC_LEAF_VARIANTS - 1; any other
+ * name is left alone. To add or remove a name, hold the leaf's lock
+ * (cc_leaf_lock); readers need no lock. Functions are thread-safe.
  */
 #ifndef CACHECORE_DISK_LEAF_H
 #define CACHECORE_DISK_LEAF_H
@@ -60,21 +60,21 @@ CMN_CHECKED enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret);
 bool cc_leaf_empty(const struct cc_leaf_scan *scan);	/* nothing of the cache's is in it */
 
 /*
- * What entry n takes on disk: the blocks of its files, or their sizes where
- * these are more (a file system may find the blocks later, or compress), and as
- * much as the directories that lead to it have if it is alone there. 0: there is none.
+ * What entry n takes on disk: the blocks of its files, or their sizes if these
+ * are larger (a file system may allocate blocks later, or compress), and the
+ * directories that lead to it, as if it were alone there. 0: there is no entry n.
  */
 uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n);
 /* The directories' part of that, by any directory of the root. */
 uint64_t cc_leaf_directories(int dir_fd);
-/* When entry n was last used, at most now; without a sound record when it was written, else 0. */
+/* When entry n was last used, at most now; if that is not recorded, when it was written; else 0. */
 uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n, uint64_t now);
 /* The next three need the lock. */
 /* Removes entry n, .src first, so that no reader sees half of it; returns the bytes freed. */
 uint64_t cc_leaf_remove(int leaf_fd, unsigned int n);
-/* Removes dead writers' temporaries; without a working lock (locked false) only old ones. */
+/* Removes dead writers' temporary files; without a working lock (locked false) only old ones. */
 void cc_leaf_sweep(int dir_fd, bool locked);
-/* Removes the leaf and the levels above it as far as they are empty. */
+/* Removes the leaf and the directories above it, as far as they are empty. */
 void cc_leaf_prune(int root_fd, const char *path);
 
 #endif

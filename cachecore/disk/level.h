@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * level: one disk level: a root with its store and writer, and the flights that
- * lead there. It never changes; level_switch.h says which one is in use.
- * Whoever calls has entered it there; with NULL these do as if it were empty
- * and took nothing. Thread-safe.
+ * level: one disk level: a root with its store, its writer and its flights. It
+ * never changes; level_switch.h says which one is in use. A caller must have
+ * entered it there. A NULL level behaves as an empty one that stores nothing.
+ * Thread-safe.
  */
 #ifndef CACHECORE_DISK_LEVEL_H
 #define CACHECORE_DISK_LEVEL_H
@@ -21,8 +21,8 @@
 struct cc_level;
 
 /*
- * As cc_store_get; what it found is marked as used, or stored here if a tier had
- * it and the configuration asks for that.
+ * Like cc_store_get. Marks the entry as used; if a tier had it and promote is
+ * set, queues it to be stored here.
  */
 CMN_CHECKED enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 					struct cc_file_memo *memo, size_t kept_len,

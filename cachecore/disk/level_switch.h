@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * level_switch: the disk level that is in use now. Another one takes its place
- * when a program sets a directory or a bound, or switches the level on or off.
- * Whoever looks up or stores enters the one in use and leaves it afterwards:
- * what was begun in a level ends there, and one that has been replaced goes
- * when the last thread has left it.
- * What the user's configuration forbids no program can allow.
+ * level_switch: which disk level is in use. When a program sets a directory or
+ * a bound, or switches the level on or off, another level replaces it. A thread
+ * that looks up or stores enters the level in use and leaves it afterwards, so
+ * it finishes in the level in which it began. A level that was replaced is
+ * freed when the last thread has left it.
+ * A program cannot allow what the user's configuration forbids.
  * Thread-safe. Its lock is held for a few instructions only.
  */
 #ifndef CACHECORE_DISK_LEVEL_SWITCH_H

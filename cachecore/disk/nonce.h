@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nonce: notices programs whose text is another each time, by a number
- * or a name made of a time, an address or chance: what they build would fill
- * the disk and never be a hit.
+ * nonce: recognizes programs whose text differs in each run by a number or a
+ * name made from the time, an address or a random number. Their results would
+ * fill the disk and never be a hit.
  *
- * Evidence: in run after run something was stored that differs from what the
- * run before stored in one word alone (however often it occurs), the word has
- * a part of enough digits to be no counter, date or size, and nothing of it was
- * ever a hit. After eight runs of this, builds of that shape are no longer
- * stored, for a week; then they get another chance. Such a part is one of at
- * least eight digits and nothing else between underscores or the word's ends,
- * hexadecimal by a letter behind a digit, or by 0x, in either of the two words;
- * or ten decimal digits one after another. What both words begin or end with
- * is no such part.
+ * Evidence: in run after run, something is stored that differs from what the
+ * previous run stored in only one word (however often it occurs); the word has
+ * a part with too many digits for a counter, a date or a size; and nothing of
+ * it was ever a hit. After eight such runs, builds of that shape are not stored
+ * for a week; then they get another chance. The part has at least eight digits
+ * and nothing else between underscores or the word's ends, where a letter
+ * behind a digit, or 0x, in either of the two words makes the digits
+ * hexadecimal; or it has ten decimal digits in a row. What both words begin or
+ * end with does not count as such a part.
  *
  * <root>/tokens.dat holds a slot for each shape (the key with every word that
  * has a digit taken for the same), found by its hash; two shapes that share a

@@ -3,10 +3,10 @@
  * root: which directories may be trusted as the root of a store. An entry is
  * code that will run, so a root must belong to the effective user (a
  * read-only tier: or to the superuser) and be writable by its owner alone,
- * unless the user says that it is a group's.
+ * unless the user's setting says that it may be a group's.
  * No descriptor is kept between operations: a root may be removed and made
- * again while the process runs, and an application may close what it does not
- * know. Thread-safe.
+ * again while the process runs, and an application may close descriptors that it
+ * does not know. Thread-safe.
  */
 #ifndef CACHECORE_DISK_ROOT_H
 #define CACHECORE_DISK_ROOT_H

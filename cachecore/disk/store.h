@@ -72,15 +72,14 @@ CMN_CHECKED enum cmn_status cc_store_get(struct cc_store *store, const struct cc
 bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key);
 
 /*
- * How long what writes waits for a lock that another process holds, which may
- * be stopped: a second, or what is set here. Once it was in vain it is not
- * waited again before a lock was to be had, so that many entries together wait
- * once.
+ * How long writing waits for a lock of another process, which may be stopped: a
+ * second, or this time. After it has waited in vain, it does not wait again
+ * until it gets a lock without waiting, so that many entries wait only once.
  */
 void cc_store_set_patience(struct cc_store *store, uint64_t ns);
-/* No lock is waited for after that time of cmn_clock_monotonic; 0: no such time. */
+/* After that time of cmn_clock_monotonic, waits for no lock; 0: no such time. */
 void cc_store_hurry(struct cc_store *store, uint64_t time);
-/* Until when a lock may be waited for now, by who writes other files in the root too. */
+/* Until when to wait for a lock now, for callers that write other files in the root. */
 uint64_t cc_store_lock_until(const struct cc_store *store);
 
 /*
@@ -94,7 +93,7 @@ uint64_t cc_store_lock_until(const struct cc_store *store);
  */
 CMN_CHECKED enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
 					 const struct cc_entry *entry, bool *ret_evict);
-/* The same, and waits for 20 ms at most, for who keeps others waiting: CMN_BUSY: try cc_store_add. */
+/* The same, but waits for at most 20 ms, for callers that others wait for. CMN_BUSY: try cc_store_add. */
 CMN_CHECKED enum cmn_status cc_store_add_soon(struct cc_store *store, const struct cc_key *key,
 					      const struct cc_entry *entry, bool *ret_evict);
 /* As cc_store_add, and evicts at once where that is due, then tries again what did not fit. */
@@ -161,7 +160,7 @@ CMN_CHECKED enum cmn_status cc_store_repair(struct cc_store *store,
 					    const struct cc_store_place *place);
 /* Whose files in the root a look-up reads: what else may be read of it goes by the same rule. */
 enum cmn_file_trust cc_store_trust(const struct cc_store *store);
-/* The setting that an entry's size is outside of, as "max_device_image_size"; NULL: of none that its image is held against. */
+/* The setting that the size of an entry's image violates, such as "max_device_image_size"; NULL: none. */
 const char *cc_store_bound_of(const struct cc_store *store, const struct cc_entry *entry);
 /* Root directory as configured, or NULL; borrowed. */
 const char *cc_store_root(const struct cc_store *store);

@@ -34,11 +34,11 @@ struct cc_programs *cc_programs_new(uint64_t threshold, const struct cc_value_op
 void cc_programs_free(struct cc_programs *programs);	/* no thread may be inside; NULL is fine */
 
 /*
- * A build that a thread has claimed, and that others wait for until it ends it,
- * by cc_programs_publish or cc_programs_fail, once. {0} is one that nobody waits
- * for and of which nothing is kept, as is what is claimed where there is no
- * memory for the maps. The thread may use the cache meanwhile, but not ask for
- * the claim's own key.
+ * A build that a thread has claimed. Other threads wait until this thread ends
+ * the claim, once, by cc_programs_publish or cc_programs_fail. {0} is a claim
+ * that nobody waits for and whose result is not kept; a claim for which the maps
+ * have no memory is the same. The thread may use the cache before it ends the
+ * claim, but must not ask for the claim's own key.
  */
 struct cc_claim {
 	struct cc_programs *programs;
@@ -49,11 +49,11 @@ struct cc_claim {
 };
 
 /*
- * The first step of getOrBuild. CC_WAY_BUILT: the caller is to build the
- * program, and then to end *ret_claim, until when key must stay. CC_WAY_WAITED
- * and CC_WAY_FOUND: *ret has the outcome, and there is nothing to end. Who finds
- * another thread building waits for it and sees its error; after a failure
- * without an error it claims the build itself.
+ * The first step of getOrBuild. CC_WAY_BUILT: the caller must build the program
+ * and then end *ret_claim; key must stay valid until then. CC_WAY_WAITED and
+ * CC_WAY_FOUND: *ret has the outcome, and there is no claim to end. If another
+ * thread is building, waits for it and gets its error; after a failure without
+ * an error, claims the build.
  */
 CMN_CHECKED enum cc_way cc_programs_claim(struct cc_programs *programs, struct cmn_view key,
 					  struct cc_claim *ret_claim, struct cc_build_taken *ret);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history: events of this process on their way into the root's history
- * (history_file.h). Noting copies the key and does no more; the writer's thread
- * makes records of it. A bounded number waits, others are lost; so is what
- * cannot be written: nobody is told. Fields of a part of a key that this
- * process has written already are not written again. Not thread-safe: the
- * writer's lock guards it.
+ * history: events of this process that wait to be written to the root's history
+ * (history_file.h). Adding one only copies the key; the writer's thread makes
+ * records of it. Events beyond a bounded number are lost, and so are records
+ * that cannot be written; nobody is told. A part of a key that this process has
+ * already written is not written again. Not thread-safe: the writer's lock
+ * guards it.
  */
 #ifndef CACHECORE_RECORD_HISTORY_H
 #define CACHECORE_RECORD_HISTORY_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_file: what happened in a root lately, so that it can be told later
- * why something was compiled: <root>/history.dat, to which records are
- * appended, and history.old, which it becomes when it is full. Some 1 MiB
- * together. Both may be removed at any time.
+ * history_file: what happened in a root lately, to explain later why something
+ * was compiled. Records are appended to <root>/history.dat; when it is full, it
+ * is renamed to history.old. The two take some 1 MiB. Both may be removed at any
+ * time.
  *
  *   file    = record*
  *   record  = magic[4] version:u32 len:u32 hash[16] payload[len]

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * key_summary: a key's fields in short, to compare keys whose text is not at hand:
- * a short value as it is, a long one as its size, its hash and hashes of its
- * lines (or blocks), so that it can be told where two texts differ.
+ * key_summary: a short form of a key's fields, to compare keys whose full text is
+ * not available. A short value is kept as it is; of a long one the summary has the
+ * size, the hash, and hashes of its lines (or blocks), to tell where two texts
+ * differ.
  *
  *   outline = field*
  *   field   = part:u8 form:u8 name_len:u8 name[name_len] value

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats: what the cache did, counted in the process and added by cc_stats_flush
- * to <root>/stats.txt ("name value" lines, replaced atomically under the lock of
- * <root>), by day and by program to usage.h's file. A process that has stored
- * nothing appends its counts to stats.log instead, without a lock (stats_log.h);
- * the next one that writes stats.txt adds them there and removes the log.
- * "merged_bytes" and "merged_hash" name what of a log has been added, should it
- * die before it removes it: nothing counts twice. A record that is appended at
- * the very moment of the removal is lost. A killed process loses its own counts only.
- * Every function is thread-safe; counting takes no lock.
+ * stats: counts in this process what the cache did. cc_stats_flush adds the
+ * counts to <root>/stats.txt ("name value" lines, replaced atomically under the
+ * lock of <root>), and by day and by program to usage.txt (usage.h). A process
+ * that has stored nothing appends its counts to stats.log instead, which is
+ * cheaper (stats_log.h); the next process that writes stats.txt adds them and
+ * removes the log. "merged_bytes" and "merged_hash" say how much of a log was
+ * added, so that nothing counts twice if that process dies before it removes the
+ * log. A killed process loses only its own counts. Every function is thread-safe;
+ * counting takes no lock.
  */
 #ifndef CACHECORE_RECORD_STATS_H
 #define CACHECORE_RECORD_STATS_H

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats_log: <root>/stats.log, to which a process that has stored nothing appends
- * what it counted: one write of one record, without a lock, a temporary or a
- * rename. Who writes stats.txt merges it (stats.h).
+ * stats_log: <root>/stats.log. A process that has stored nothing appends its
+ * counts there: one write of one record, under a shared lock that it does not wait
+ * for, without a temporary file or a rename. A process that writes stats.txt
+ * merges the log (stats.h).
  *
  *   file    = record*, each of CC_STATS_LOG_RECORD bytes
  *   record  = magic[4] version:u32 day:u32 reasons:u32 pid:u64 time:u64 counter:u64*8
  *             program[64] (reason[48] count:u64)*6 hash[16]
  *   magic   = "cks\n"; hash = hash(the bytes before it)
  *
- * counters in the order of enum cc_counter; texts end with zeros; pid and time
- * make no two records the same. What is no sound record of this version, as one
- * that was torn, is skipped. Thread-safe.
+ * counters are in the order of enum cc_counter; texts end with zeros; pid and
+ * time make each record unique. Readers skip anything that is not a sound record
+ * of this version, such as a torn one. Thread-safe.
  */
 #ifndef CACHECORE_RECORD_STATS_LOG_H
 #define CACHECORE_RECORD_STATS_LOG_H
@@ -40,8 +41,8 @@ struct cc_stats_record {
 };
 
 /*
- * CMN_STALE: it is full, or something else has its name; CMN_ERR_*: likewise
- * nothing of it will be read.
+ * CMN_STALE: the log is full, or being removed, or something else has its name. CMN_ERR_*: nothing of
+ * the record will be read.
  */
 CMN_CHECKED enum cmn_status cc_stats_log_append(int root_fd, const struct cc_stats_record *record);
 /* All bytes, for cc_stats_log_next. Statuses as cmn_file_read's; *ret is the caller's in any case. */
@@ -49,8 +50,9 @@ CMN_CHECKED enum cmn_status cc_stats_log_read(int root_fd, struct cmn_buffer *re
 /* The first sound record of *rest, which becomes what follows it. false: there is none. */
 bool cc_stats_log_next(struct cmn_view *rest, struct cc_stats_record *ret);
 /*
- * What cc_stats_log_read found, by its status and length, is in stats.txt: removed,
- * unless it grew since, or somebody is just appending. What could not be read goes too. Under the root's lock.
+ * What cc_stats_log_read found (its status and length) is now in stats.txt: removes
+ * the log, unless it has grown since or somebody is appending to it. Also removes a
+ * log that could not be read. Call it under the root's lock.
  */
 void cc_stats_log_remove(int root_fd, enum cmn_status read, size_t len);
 

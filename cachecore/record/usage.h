@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: what stats.txt sums up, by day and by program, for who draws it:
- * <root>/usage.txt, replaced atomically by cc_stats_flush, under the root's
- * lock. What a process did counts for the day (UTC) on which it is flushed,
- * and for the name of the program's file. Bounded: of more days the one that is
- * farthest from today goes, of more programs the one that was used longest ago
- * becomes a part of "others". It says less than stats.txt where a write failed,
- * or where an older version counted. Lines:
+ * usage: the counts of stats.txt by day and by program, for charts:
+ * <root>/usage.txt, which cc_stats_flush replaces atomically, under the root's
+ * lock. The counts of a process belong to the day (UTC) on which they are
+ * flushed, and to the name of the program's file. The numbers of days and
+ * programs are bounded: the day farthest from today is dropped; the least
+ * recently used program is added to "others". The sums are less than those of
+ * stats.txt if a write failed, or if an older version counted. Lines:
  *
  *   day N COUNTS            N: days since the epoch
  *   program NAME N COUNTS   N: the last day of use; NAME: letters, digits and

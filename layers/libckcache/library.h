@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * library: where libckcache's functions are done: by the layer of that API
- * where one is active in the process, so that there is one cache and nobody
- * waits for himself; else by this library's own copy, through the API's
- * loader. No API's types.
+ * library: decides who carries out libckcache's functions. If a layer of the API
+ * is active in the process, the layer does, so that the process has one cache
+ * and never waits for itself. Otherwise this library's own copy does, through
+ * the API's loader. Knows no API's types.
  */
 #ifndef LIBCKCACHE_LIBRARY_H
 #define LIBCKCACHE_LIBRARY_H
@@ -12,9 +12,10 @@
 #include "layers/shared/api/ckcache_ext.h"
 
 /*
- * The functions of an API. The handle is any of the process; NULL: none is
- * at hand, and its loader is not to be brought into the process. NULL: the API
- * is not there. Thread-safe; what it gives may change until a layer was found.
+ * The functions of an API. handle is any handle of the API in the process; NULL:
+ * the caller has none, and the API's loader is not loaded for this. Returns NULL
+ * if the API is absent. Thread-safe. The result may change until a layer is
+ * found.
  */
 const struct ckcache_functions *library_opencl(struct _cl_device_id *handle);
 const struct ckcache_functions *library_level_zero(struct _ze_driver_handle_t *handle);
@@ -22,7 +23,7 @@ const struct ckcache_functions *library_level_zero(struct _ze_driver_handle_t *h
 /* This library's own cache for an API; NULL: switched off. Opens it at the first call. */
 struct cc_cache *library_cache(enum ckcache_api api);
 
-/* Hands a layer that was just found what the program has set before; later calls do nothing. */
+/* Passes the settings that the program has made so far to a layer that was just found; later calls do nothing. */
 void library_found(enum ckcache_api api, const struct ckcache_functions *layer);
 
 #endif

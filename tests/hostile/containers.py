@@ -330,8 +330,8 @@ def waiting(until, first, second):
     expect(out in ("disk first", "built second"), out)
     members[0].verify()
     if out == "disk first":
-        return "has the first one's"
-    return "compiles itself, after `CKCACHE_BUILD_WAIT`" if late else "compiles itself, soon"
+        return "gets the builder's result"
+    return "compiles it too, after `CKCACHE_BUILD_WAIT`" if late else "compiles it too, soon"
 
 
 WAITING = [
@@ -391,7 +391,7 @@ def image_layer(make=None):
     expect(second.one_way(10) == ("built", "second"))
     second.verify()
     Member("image", below + "/image/cache").verify()
-    return "the image's entries are shared, others kept apart", second.message()
+    return "the image's entries are shared, other entries are not", second.message()
 
 
 def removed_meanwhile():
@@ -419,7 +419,7 @@ def removed_meanwhile():
     expect(again == [("disk", "first")], again, one.message(), tree(root))
     one.verify()
     expect(not one.messages, one.messages)
-    return "is made anew", one.message()
+    return "is made again", one.message()
 
 
 def directory_in_the_way():
@@ -520,7 +520,7 @@ def without_room(make, owner=0):
         expect(one.one_way(400) == ("built", "first"))
         expect(one.one_way(400) == ("disk", "first"))
         one.verify()
-        return "what fits is stored, and all when there is room again", message
+        return "what fits is stored; everything is, once there is room again", message
     return outcome
 
 
@@ -536,7 +536,7 @@ def btrfs_quota():
 PLACES = [
     ("tmpfs", shared_on(tmpfs())),
     ("ext4", shared_on(image_of("ext4", 32))),
-    ("ext4 that does not tell the type of names in a listing",
+    ("ext4 without file types in directory listings",
      shared_on(image_of("ext4", 32, "-O", "^filetype"))),
     ("xfs", shared_on(image_of("xfs", 400))),
     ("btrfs", shared_on(image_of("btrfs", 400))),
@@ -544,12 +544,12 @@ PLACES = [
     ("overlayfs on ext4", shared_on(overlay_on(image_of("ext4", 32)))),
     ("overlayfs on xfs", shared_on(overlay_on(image_of("xfs", 400)))),
     ("a network file system, by what `fstatfs` says", network),
-    ("two containers' overlayfs on tmpfs, over an image that holds a cache", image_layer),
-    ("the same on ext4, with the image", lambda: image_layer(image_of("ext4", 64))),
-    ("overlayfs where an entry's directory, which the image has, too, is removed by another process",
+    ("two containers' overlayfs on tmpfs, over an image with a cache", image_layer),
+    ("the same on ext4", lambda: image_layer(image_of("ext4", 64))),
+    ("overlayfs where another process removes an entry's directory that the image has too",
      removed_meanwhile),
     ("overlayfs over an image with a directory in place of `cache_size.txt`", directory_in_the_way),
-    ("an image that holds a cache, without an upper layer", read_only_image),
+    ("an image with a cache, without an upper layer", read_only_image),
     ("a full tmpfs", without_room(tmpfs("size=8m,mode=0755"))),
     ("a full ext4", without_room(image_of("ext4", 10))),
     ("a full btrfs", without_room(image_of("btrfs", 32, "--mixed"))),
@@ -563,7 +563,7 @@ PLACES = [
 TABLES = [
     ("the first process, and the second", "outcome", "message"),
     ("the directory is on", "outcome", "message"),
-    ("the builder", "who waits"),
+    ("the builder", "the other process"),
 ]
 
 

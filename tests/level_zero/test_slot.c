@@ -150,7 +150,7 @@ TEST(a_name_is_looked_for_beside_the_slot_above_it_and_by_the_linker)
 
 TEST(a_missing_plugin_is_named_in_one_line_and_left_out)
 {
-	const char *line = "ckcache: ZE_ENABLE_LAYERS: going on without nowhere: ";
+	const char *line = "ckcache: ZE_ENABLE_LAYERS: continuing without nowhere: ";
 	const char *end;
 
 	slot_run(&plain, CLIENT_LINKED, MODULE, "");

@@ -420,10 +420,10 @@ TEST(a_tier_that_was_imported_serves_other_users)
 TEST(a_file_that_cannot_be_made_leaves_nothing)
 {
 	fill();
-	SAYS(1, "/dev/full: it is there and not a regular file", "export", "/dev/full");
+	SAYS(1, "/dev/full: it exists and is not a regular file", "export", "/dev/full");
 	SAYS(1, "no/such/directory/bundle: No such file", "export", "no/such/directory/bundle");
 	CU_ASSERT_EQUAL(shell("ln -s elsewhere link"), 0);
-	SAYS(1, "link: it is there and not a regular file", "export", "link");
+	SAYS(1, "link: it exists and is not a regular file", "export", "link");
 	CU_ASSERT_EQUAL(shell("CKCACHE_DIR=../cache '%s' export - > /dev/full 2> said",
 			      CKCACHE_PROGRAM), 1);
 	CU_ASSERT_EQUAL(shell("grep -q 'no space left' said && test -z \"$(ls -A | grep ckcache)\""), 0);

@@ -47,7 +47,7 @@ static void expect(const char *cause)
 TEST_ON("stub", first_time)
 {
 	run_header(SOURCE, "");
-	expect("first time: nothing alike is stored");
+	expect("first time: nothing similar is stored");
 }
 
 TEST(another_option)
@@ -88,7 +88,7 @@ TEST_ON("stub", header_that_appears)
 	run_header("#include <common.h>\n" KERNEL, "-I first -I second");
 	unit_write("work/first/common.h", "#define VALUE 2\n");
 	run_header("#include <common.h>\n" KERNEL, "-I first -I second");
-	expect("header common.h appeared where it was looked for first");
+	expect("header common.h appeared where the compiler looks for it first");
 }
 
 /* The driver's library, which from now on is to be one of the test's own. */
@@ -168,7 +168,7 @@ TEST_ON("stub", a_variable_changed_by_the_program)
 
 	outcome = CLIENT(LAYERED, "variables", "IGC_X=1", "build");
 	CU_ASSERT(outcome_good(&outcome));
-	expect("a variable that the driver reads has another value than when it was loaded");
+	expect("a variable that the driver reads has changed since the driver was loaded");
 }
 
 TEST_ON("stub", another_device)
@@ -177,7 +177,7 @@ TEST_ON("stub", another_device)
 	run_header(SOURCE, "");
 	driver_stub_setting("STUB_DEVICE_NAME", "B");
 	run_header(SOURCE, "");
-	expect("device is another: A -> B");
+	expect("device differs: A -> B");
 }
 
 static void run_constant(const char *value)
@@ -283,7 +283,7 @@ TEST_ON("stub", recache)
 	run_header(SOURCE, "");
 	driver_setenv("CKCACHE_RECACHE", "1");
 	run_header(SOURCE, "");
-	expect("CKCACHE_RECACHE=1: compiled and stored anew");
+	expect("CKCACHE_RECACHE=1: compiled and stored again");
 }
 
 TEST_ON("stub", deferred)
@@ -409,7 +409,7 @@ TEST_ON("stub", empty_and_damaged)
 
 	outcome = TOOL("explain");
 	CU_ASSERT_EQUAL(outcome.code, 0);
-	CU_ASSERT_STRING_EQUAL(outcome.output, "nothing was compiled, as far as is known\n");
+	CU_ASSERT_STRING_EQUAL(outcome.output, "no compiles are known\n");
 	run_header(SOURCE, "");
 	unit_write("cache/history.old", "ckh\nckh\nckh\n");
 	unit_write("cache/history.dat", "no history");

@@ -214,7 +214,7 @@ TEST_ON("stub", crashing_recipe_is_quarantined)
 	driver_stub_setting("STUB_CRASH", "1");
 	expect_replay(1, "failed                                1", "signal 6; it is kept");
 	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
-	expect_replay(1, "of these quarantined                  1", "it will not be tried again");
+	expect_replay(1, "of these, quarantined                 1", "it will not be tried again");
 	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
 	CU_ASSERT_EQUAL(driver_stats().quarantined, 1);
 	expect_replay(0, "built                                 0", NULL);
@@ -240,7 +240,7 @@ TEST_ON("stub", failing_recipe_is_quarantined)
 	run_same("vector", "-DK=5");
 	driver_stub_setting("STUB_NO_BINARY", "1");
 	expect_replay(1, "failed", "nothing was stored");
-	expect_replay(1, "of these quarantined", "nothing was stored");
+	expect_replay(1, "of these, quarantined", "nothing was stored");
 }
 
 static void make_gate(char path[4096])
@@ -259,7 +259,7 @@ TEST_ON("stub", hanging_recipe_is_ended_in_time)
 	make_gate(gate);
 	outcome = TOOL("replay", "--timeout", "1");
 	CU_ASSERT_EQUAL(outcome.code, 1);
-	CU_ASSERT(strstr(outcome.errors, "its time was up") != NULL);
+	CU_ASSERT(strstr(outcome.errors, "it timed out") != NULL);
 	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
 }
 
@@ -360,8 +360,8 @@ TEST_ON("stub", image_of_a_size_that_is_not_stored_drops_its_recipe)
 		run_same("vector", "-DK=5");
 		CU_ASSERT_EQUAL(driver_stats().recipes, 1);
 		driver_setenv(settings[i][0], settings[i][1]);
-		expect_replay(0, "of a size not stored                  1",
-			      "the settings have images of its size not stored");
+		expect_replay(0, "size excluded                         1",
+			      "the settings exclude images of its size");
 		driver_setenv(settings[i][0], NULL);
 		CU_ASSERT_EQUAL(driver_stats().recipes, 0);
 		CU_ASSERT_EQUAL(driver_stats().quarantined, 0);
@@ -380,7 +380,7 @@ TEST_ON("stub", two_replays_do_not_work_at_once)
 	make_gate(gate);
 	running = driver_tool_start(arguments);
 	fd = reach_gate(gate);
-	expect_replay(1, "", "another ckcache replay is at work");
+	expect_replay(1, "", "another ckcache replay is running");
 	driver_stub_setting(NULL, NULL);
 	(void)close(fd);	/* the worker goes on */
 	outcome = driver_wait(running);
@@ -416,7 +416,7 @@ TEST_ON("stub", recipe_waits_for_its_device)
 {
 	run_same("vector", "-DK=5");
 	CU_ASSERT_EQUAL(rename("vendors", "vendors-away"), 0);
-	expect_replay(0, "without device                        1", NULL);
+	expect_replay(0, "device absent                         1", NULL);
 	CU_ASSERT_EQUAL(rename("vendors-away", "vendors"), 0);
 	expect_replay(0, "built                                 1", NULL);
 	expect_hit("-DK=5");
@@ -427,7 +427,7 @@ TEST_ON("stub", driver_that_changed_meanwhile_gets_its_own)
 	driver_stub_setting("STUB_DRIVER_VERSION", "1.0");
 	run_same("vector", "-DK=5");
 	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
-	expect_replay(0, "outdated                              1", "device.driver_version is another");
+	expect_replay(0, "outdated                              1", "device.driver_version differs");
 	expect_hit("-DK=5");
 	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
 }

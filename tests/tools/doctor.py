@@ -81,7 +81,7 @@ class Drivers(Doctor):
             self.assertGreaterEqual(value["devices"][0][member], 0)
         self.assertEqual(self.counted("build-source"), 1)
         self.assertEqual(self.counted("build-binary"), 1)
-        self.says(value, "ok", "the layer comes in")
+        self.says(value, "ok", "the layer is loaded and answers")
         self.assertEqual(len([text for text in self.marked(value, "ok")
                               if "the loader is " in text]), 2 if self.level_zero(value) else 1)
 
@@ -205,7 +205,7 @@ class Drivers(Doctor):
     def test_one_that_refuses_its_binary(self):
         self.drivers(machine.STUB)
         value = self.doctor(code=1, extra={"STUB_REFUSE_BINARY": "1"})
-        self.says(value, "problem", "not found again")
+        self.says(value, "problem", "does not find what was stored")
         self.assertEqual(value["devices"][0]["result"], "no-hit")
         self.assertIsNone(value["devices"][0]["hit_ms"])
 
@@ -235,8 +235,8 @@ class Drivers(Doctor):
                 self.assertGreater(device["compile_ms"], 0)
             if name == "neo" and "ze_intel" in required:
                 self.assertIn("level-zero", [device["api"] for device in value["devices"]])
-                self.says(value, "ok", "the plugin comes in")
-            taken = [text for text in self.marked(value, "ok") if "its binary is taken" in text]
+                self.says(value, "ok", "the plugin is loaded")
+            taken = [text for text in self.marked(value, "ok") if "reading its binary took" in text]
             self.assertIn("deferred" if name == "pocl" else "eager", taken[0])
         if not tried:
             self.skipTest("no real driver")
@@ -281,7 +281,7 @@ class Loaders(Doctor):
         ran = subprocess.run([alone, "doctor"], env=self.environment(), capture_output=True,
                              cwd=self.path("cwd"), timeout=machine.PATIENCE, check=False)
         self.assertEqual(ran.returncode, 1, ran)
-        self.assertIn(b"libckcache_opencl.so is not where", ran.stdout)
+        self.assertIn(b"libckcache_opencl.so is missing", ran.stdout)
         self.left_nothing()
 
     def test_files_that_name_layers(self):
@@ -305,25 +305,25 @@ class Directories(Doctor):
     def test_a_good_one(self):
         os.mkdir(self.root, 0o700)
         value = self.quick()
-        self.says(value, "ok", "%s (by CKCACHE_DIR), of " % self.root)
+        self.says(value, "ok", "%s (from CKCACHE_DIR), owned by " % self.root)
         self.says(value, "ok", "written and locked")
         self.assertEqual(os.listdir(self.root), [])
 
     def test_where_it_comes_from(self):
         value = self.quick(extra={"CKCACHE_DIR": None})
-        self.says(value, "ok", "home/.cache/ckcache (by HOME)")
+        self.says(value, "ok", "home/.cache/ckcache (from HOME)")
         value = self.quick(extra={"CKCACHE_DIR": None, "XDG_CACHE_HOME": self.path("cwd")})
-        self.says(value, "ok", "cwd/ckcache (by XDG_CACHE_HOME)")
+        self.says(value, "ok", "cwd/ckcache (from XDG_CACHE_HOME)")
         value = self.quick(code=1, extra={"CKCACHE_DIR": None, "HOME": None})
         self.says(value, "problem", "there is no cache directory")
-        self.says(self.doctor("--quick", "--dir", "rel"), "ok", "cwd/rel (by CKCACHE_DIR)")
+        self.says(self.doctor("--quick", "--dir", "rel"), "ok", "cwd/rel (from CKCACHE_DIR)")
 
     def test_by_a_file(self):
         os.makedirs(self.path("config", "ckcache"))
         self.write(self.path("config", "ckcache", "ckcache.conf"), "dir = %s\n" % self.root)
         value = self.quick(extra={"CKCACHE_DIR": None, "XDG_CONFIG_HOME": self.path("config")})
-        self.says(value, "ok", "%s (by ckcache.conf)" % self.root)
-        self.says(value, "ok", "ckcache/ckcache.conf is read")
+        self.says(value, "ok", "%s (from ckcache.conf)" % self.root)
+        self.says(value, "ok", "ckcache/ckcache.conf is in use")
 
     def test_one_that_others_may_write_to(self):
         os.mkdir(self.root)
@@ -367,20 +367,20 @@ class Directories(Doctor):
 
     def test_one_that_cannot_be_written(self):
         os.mkdir(self.root, 0o500)
-        self.says(self.as_nobody(1), "problem", "no file can be made in " + self.root)
+        self.says(self.as_nobody(1), "problem", "cannot create a file in " + self.root)
         value = self.as_nobody(0, {"CKCACHE_READ_ONLY": "1"})
-        self.says(value, "note", "no file can be made in " + self.root)
+        self.says(value, "note", "cannot create a file in " + self.root)
 
     def test_one_that_cannot_be_made(self):
         os.mkdir(self.path("closed"), 0o500)
         self.says(self.as_nobody(1, {"CKCACHE_DIR": self.path("closed", "a", "b")}),
-                  "problem", "no file can be made in " + self.path("closed"))
+                  "problem", "cannot create a file in " + self.path("closed"))
 
     def test_a_limit_on_files(self):
         os.mkdir(self.root, 0o700)
         value = self.quick(code=1, preexec_fn=lambda: resource.setrlimit(
             resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY)))
-        self.says(value, "problem", "a file of 65536 bytes cannot be written")
+        self.says(value, "problem", "cannot write a file of 65536 bytes")
 
     @unittest.skipIf(os.geteuid(), "not root")
     def test_a_full_and_small_file_system(self):
@@ -396,8 +396,8 @@ class Directories(Doctor):
                              timeout=machine.PATIENCE, check=False)
         self.assertEqual(ran.returncode, 1, ran)
         self.assertIn(b"on tmpfs", ran.stdout)
-        self.assertIn(b"hardly any room", ran.stdout)
-        self.assertIn(b"cannot be written", ran.stdout)
+        self.assertIn(b"almost no space", ran.stdout)
+        self.assertIn(b"cannot write a file", ran.stdout)
 
     def test_tiers(self):
         os.mkdir(self.path("tier"), 0o755)
@@ -405,8 +405,8 @@ class Directories(Doctor):
         os.chmod(self.path("open"), 0o777)
         value = self.quick(extra={"CKCACHE_READ_ONLY_DIRS": ":".join(
             [self.path("tier"), self.path("open"), "/nowhere/tier"])})
-        self.says(value, "ok", self.path("tier") + " is looked in, too")
-        self.says(value, "note", self.path("open") + " (read only) is not used: others may write")
+        self.says(value, "ok", self.path("tier") + " is a read-only tier")
+        self.says(value, "note", self.path("open") + ", a read-only tier, is not used: others may write")
         self.says(value, "note", "/nowhere/tier")
 
     def test_history(self):
@@ -434,7 +434,7 @@ class Settings(Doctor):
     def test_bad_values_and_names(self):
         value = self.doctor("--quick", extra={"CKCACHE_MAX_SIZE": "many", "CKCACHE_MAXSIZE": "1"})
         self.says(value, "note", "CKCACHE_MAX_SIZE: bad value \"many\"")
-        self.says(value, "note", "CKCACHE_MAXSIZE is set, and is no setting")
+        self.says(value, "note", "CKCACHE_MAXSIZE is set, but there is no such setting")
 
     def test_bad_files(self):
         os.makedirs(self.path("config", "ckcache"))
@@ -473,12 +473,12 @@ class Programs(Doctor):
         self.drivers(machine.STUB)
 
     def test_usual_ones(self):
-        self.says(self.doctor("--quick", "env"), "ok", "layers can come into")
+        self.says(self.doctor("--quick", "env"), "ok", "layers can be loaded into")
         script = self.write(self.path("script"), "#!/bin/sh\n", 0o755)
         self.says(self.doctor("--quick", script), "ok", "is a script")
 
     def test_one_that_is_not_there(self):
-        self.says(self.doctor("--quick", "no-such-program", code=1), "problem", "is not found")
+        self.says(self.doctor("--quick", "no-such-program", code=1), "problem", "was not found")
 
 
 class Endings(Doctor):

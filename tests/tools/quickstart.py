@@ -329,7 +329,7 @@ class Packages(Quickstart):
         self.write("os-release", "NAME=Fedora\nID=fedora\n")
         os.unlink(self.path("fake/headers/level_zero/ze_api.h"))
         self.quickstart(says=("optional: sudo dnf install oneapi-level-zero-devel", "Without something",
-                              "Without darktable (package darktable)", "the trial of doctor"))
+                              "Skipping darktable: package darktable is not installed", "the trial of doctor"))
 
     def test_without_os_release(self):
         self.tools()
@@ -359,17 +359,17 @@ class Packages(Quickstart):
     def test_debian_offline(self):
         self.apt("libze-dev", "darktable")
         self.write("fake/offline")
-        self.quickstart(code=1, says="These packages are needed, and apt-get could not install them")
+        self.quickstart(code=1, says="Cannot install needed packages (apt-get could not install them)")
         self.tools()
         os.unlink(self.path("fake/headers/level_zero/ze_api.h"))
         self.driver("rusticl-llvmpipe", "llvmpipe/gpu")
-        self.quickstart(says=("Done without: libze-dev", "Done without: darktable", "the trial of doctor"))
+        self.quickstart(says=("Continuing without: libze-dev", "Continuing without: darktable", "the trial of doctor"))
 
     def test_debian_as_a_user(self):
         self.apt("pocl-opencl-icd")
         self.driver("pocl", "cpu/other", where="fake/packages/pocl-opencl-icd")
         self.write("fake/uid", "1000\n")
-        self.quickstart(code=1, says="somebody is not root and there is no sudo: gcc")
+        self.quickstart(code=1, says="somebody is not root and there is no sudo): gcc")
         self.command("sudo", script="exit 1")
         self.quickstart(code=1, says="sudo does not let somebody install packages")
         self.command("sudo", script='"$@"')
@@ -391,8 +391,8 @@ class BadInput(Quickstart):
     def test_a_checkout_that_cannot_be_written(self):
         self.write("tree/build", "in the way")
         self.quickstart(says="Building into %s/.cache/ckcache-build\n" % self.path("home"))
-        self.quickstart(HOME="/proc/nowhere", code=1, says="set BUILD_DIR to a directory that can")
-        self.quickstart(BUILD_DIR="/proc/nowhere", code=1, says="/proc/nowhere cannot be written: set BUILD_DIR")
+        self.quickstart(HOME="/proc/nowhere", code=1, says="set BUILD_DIR to a writable directory")
+        self.quickstart(BUILD_DIR="/proc/nowhere", code=1, says="cannot write to /proc/nowhere: set BUILD_DIR")
 
     def test_names_with_blanks(self):
         self.quickstart(BUILD_DIR=self.path("a 'build"))
@@ -406,11 +406,11 @@ class BadInput(Quickstart):
         self.quickstart(BUILD_DIR="there", says="Building into %s\n" % self.path("tree/there"))
 
     def test_no_temporary_directory(self):
-        self.quickstart(TMPDIR="/proc/nowhere", code=1, says="set TMPDIR to one that can be written")
+        self.quickstart(TMPDIR="/proc/nowhere", code=1, says="set TMPDIR to a writable directory")
 
     def test_a_full_disk(self):
         self.write("fake/broken")
-        self.quickstart(code=1, says="the build failed, as is said above")
+        self.quickstart(code=1, says="the build failed (see above)")
         self.command("df", script="echo; echo disk 100 97 3072 97% /\n")
         self.quickstart(code=1, says="is full (3 MB free)")
         os.unlink(self.path("fake/broken"))

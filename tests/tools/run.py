@@ -188,7 +188,7 @@ class Codes(Run):
         os.chmod(program, 0o4755)
         ran = self.tool("run", "--summary", program)
         self.assertEqual(ran.code, 0, ran)
-        self.assertIn("rights of its own", self.summary(ran))
+        self.assertIn("runs with other privileges", self.summary(ran))
 
 
 class Summaries(Run):
@@ -209,7 +209,7 @@ class Summaries(Run):
         self.assertEqual((ran.code, ran.out, ran.err), (0, "", ""), ran)
 
     def test_why_there_is_nothing(self):
-        for extra, text in (({}, "no kernels were asked for\n"),
+        for extra, text in (({}, "no kernels were requested\n"),
                             ({"CKCACHE_DISABLE": "1"}, "CKCACHE_DISABLE"),
                             ({"CKCACHE_PERSISTENT": "0"}, "CKCACHE_PERSISTENT"),
                             ({"CKCACHE_DIR": None, "HOME": None}, "no cache directory")):

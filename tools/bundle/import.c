@@ -173,7 +173,7 @@ static bool import_entries(struct importing *importing)
 	if (stored != CMN_OK)
 		tool_complain("%s: %s", importing->cache->config.dir, cmn_status_string(stored));
 	else if (status == CMN_STALE)
-		tool_complain("%s: it changed while it was read; the rest is not imported",
+		tool_complain("%s: it changed during the import; the rest is not imported",
 			      importing->source.file);
 	else if (status != CMN_MISS)
 		tool_complain("%s: %s", importing->source.file, cmn_status_string(status));

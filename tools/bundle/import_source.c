@@ -77,7 +77,7 @@ static bool copy_input(const char *file, int *fd, uint64_t *ret_size)
 	const char *problem = copy < 0 ? strerror(errno) : NULL;
 
 	if (problem) {
-		tool_complain("a temporary file cannot be made: %s", problem);
+		tool_complain("cannot create a temporary file: %s", problem);
 		return false;
 	}
 	*ret_size = copy_all(*fd, copy, &problem);

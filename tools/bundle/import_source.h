@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * import_source: a bundle that is read twice: first to its end, so that
- * nothing of one is used that was cut, damaged or made by somebody else; then
- * entry by entry. A file may change between the two, so that the second
- * reading must come by the same digests as the first. What is no regular file
- * (standard input, a pipe) is copied to a nameless temporary file before.
- * Memory: the largest entry, and a digest of each.
+ * import_source: reads a bundle twice: first to its end, so that nothing is used
+ * of a bundle that was cut, damaged or made by somebody else; then entry by
+ * entry. The file may change in between, so the second reading must give the same
+ * digests as the first. Input that is not a regular file (standard input, a pipe)
+ * is first copied to an unnamed temporary file. Needs memory for the largest
+ * entry, and for one digest per entry.
  */
 #ifndef TOOLS_BUNDLE_IMPORT_SOURCE_H
 #define TOOLS_BUNDLE_IMPORT_SOURCE_H

@@ -40,7 +40,7 @@ struct signature_digest *signature_digest_new(void)
 	    EVP_DigestInit_ex(digest->running, EVP_sha256(), NULL) == 1)
 		return digest;
 	signature_digest_free(digest);
-	tool_complain("SHA-256 cannot be had from OpenSSL, or there is no memory");
+	tool_complain("OpenSSL offers no SHA-256, or memory ran out");
 	return NULL;
 }
 

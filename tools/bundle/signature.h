@@ -2,9 +2,9 @@
 /*
  * signature: SHA-256 of a stream, and Ed25519 signatures (RFC 8032) of such
  * digests, with keys from PEM files as openssl makes them. The only file that
- * knows OpenSSL. What is signed is 32 bytes that say what for, "ckcache bundle
- * signature, 1" padded with zeros, and the digest, so that a key's signatures
- * of other things are none of bundles. Failures are complained about here.
+ * knows OpenSSL. It signs 32 bytes that name the purpose, "ckcache bundle
+ * signature, 1" padded with zeros, and the digest, so that a key's signature of
+ * something else is never valid for a bundle. Prints messages about failures.
  */
 #ifndef TOOLS_BUNDLE_SIGNATURE_H
 #define TOOLS_BUNDLE_SIGNATURE_H

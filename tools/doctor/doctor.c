@@ -46,7 +46,7 @@ const char *doctor_end_text(const struct doctor *doctor, const struct probe_resu
 	case PROBE_STUCK:
 		(void)snprintf(text, 128, "did not answer within %llu s%s",
 			       (unsigned long long)(doctor->timeout_ns / NS_PER_S),
-			       result->end == PROBE_STUCK ? ", and cannot be ended" : "");
+			       result->end == PROBE_STUCK ? ", and cannot be killed" : "");
 		break;
 	case PROBE_LEFT:
 		(void)snprintf(text, 128, "was ended by a driver, with exit code %d", result->code);

@@ -86,7 +86,7 @@ static void read_attempt(const struct trial *trial, struct probe_result *result,
 		(void)snprintf(ret->problem, sizeof(ret->problem), "a process %s when it asked %s%s",
 			       problem, asked, doctor_last_words(result, words));	/* cut, if at all */
 	else if (!ret->built && !*ret->problem)
-		(void)snprintf(ret->problem, sizeof(ret->problem), "it said nothing");	/* it fits */
+		(void)snprintf(ret->problem, sizeof(ret->problem), "it gave no answer");	/* it fits */
 }
 
 /* One process; caches: a name for its drivers' caches. false: the doctor is to end, or no memory. */
@@ -168,7 +168,7 @@ static void blame(struct trial *trial, const struct attempt *with)
 	(void)snprintf(why, sizeof(why), "its driver builds a small program, but not with the "
 		       "cache: %s", with->problem);	/* it fits */
 	fail(trial, "fails", DOCTOR_PROBLEM,
-	     "report it to ckcache; until then CKCACHE_DISABLE=1 keeps the cache out", why);
+	     "report this to the ckcache project; until then, set CKCACHE_DISABLE=1", why);
 }
 
 /* Built and not stored: why, in the word that the layer counted. */
@@ -178,10 +178,10 @@ static void say_not_stored(struct trial *trial)
 	const char *reason = cc_stats_bypass_at(trial->before, 0, &count);
 	char why[256];
 
-	(void)snprintf(why, sizeof(why), "what it builds is not cached%s%s",
+	(void)snprintf(why, sizeof(why), "its builds are not cached%s%s",
 		       reason ? ": " : "", reason ? reason : "");	/* it fits */
 	fail(trial, "not-cached", DOCTOR_PROBLEM,
-	     "report it to ckcache, with the driver's name and version", why);
+	     "report this to the ckcache project, with the driver's name and version", why);
 }
 
 static void say_times(struct trial *trial)
@@ -192,7 +192,7 @@ static void say_times(struct trial *trial)
 	device->result = "hit";
 	device->measured = true;
 	doctor_say(trial->doctor, SECTION, DOCTOR_OK, NULL,
-		   "%s: compiled in %s, loaded again in %s; its binary is taken in %s (%s)",
+		   "%s: compiled in %s, loaded again in %s; reading its binary took %s (%s)",
 		   trial->label, text_time(device->compile_ns, compile),
 		   text_time(device->hit_ns, hit), text_time(device->capture_ns, capture),
 		   capture_word(device));
@@ -228,8 +228,8 @@ static void run(struct trial *trial)
 		blame(trial, &warm);
 	} else if (!cc_stats_get(trial->after, CC_HITS_DISK)) {
 		fail(trial, "no-hit", DOCTOR_PROBLEM,
-		     "report it to ckcache, with the driver's name and version",
-		     "what was stored is not found again by the next process");
+		     "report this to the ckcache project, with the driver's name and version",
+		     "the next process does not find what was stored");
 	} else {
 		device->compile_ns = cc_stats_get(trial->before, CC_COMPILE_NS_SPENT);
 		device->capture_ns = cold.ns > device->compile_ns ? cold.ns - device->compile_ns
@@ -252,8 +252,8 @@ static void try(struct doctor *doctor, size_t i)
 	if (trial.directory)
 		run(&trial);
 	else
-		fail(&trial, "not-tried", DOCTOR_NOTE, "set TMPDIR to a directory with room",
-		     "it was not tried, since no temporary directory can be made");
+		fail(&trial, "not-tried", DOCTOR_NOTE, "set TMPDIR to a directory with free space",
+		     "not tried: cannot create a temporary directory");
 	cc_stats_free(trial.before);
 	cc_stats_free(trial.after);
 	free(trial.directory);
@@ -294,5 +294,5 @@ void doctor_look_at_devices(struct doctor *doctor)
 	if (!doctor->ready && !doctor->problem_count)
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
 			   "install a driver: pocl-opencl-icd runs on any processor, intel-opencl-icd and mesa-opencl-icd on GPUs",
-			   "there is no device here that anything could be compiled for");
+			   "there is no device here to compile for");
 }

@@ -93,30 +93,30 @@ static void look_at_space(struct doctor *doctor, int fd)
 	uint64_t left;
 
 	if (fstatvfs(fd, &space) < 0 || fstatfs(fd, &type) < 0) {
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL, "its file system does not tell its size: %s",
+		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL, "the size of its file system is unknown: %s",
 			   strerror(errno));
 		return;
 	}
 	left = (uint64_t)space.f_bavail * space.f_frsize;
 	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "it is on %s%s: %s of %s free",
-		   type_name(&type), space.f_flag & ST_NOEXEC ? ", noexec (which does no harm)" : "",
+		   type_name(&type), space.f_flag & ST_NOEXEC ? ", noexec (which does not matter)" : "",
 		   text_bytes(left, free_text),
 		   text_bytes((uint64_t)space.f_blocks * space.f_frsize, all_text));
 	if (type.f_type == 0x01021994 || type.f_type == 0x858458f6)
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "it is in memory: it is empty after the next start of the machine");
+			   "it is in memory: restarting the machine empties it");
 	if (cmn_file_is_remote(fd))
 		doctor_say(doctor, SECTION, DOCTOR_NOTE,
-			   "a directory on a local disk (CKCACHE_DIR) is faster and surer",
-			   "its file system may be another machine's: processes do not wait there "
+			   "set CKCACHE_DIR to a directory on a local disk, which is faster and safer",
+			   "it may be on another machine: processes do not wait there "
 			   "for each other's builds");
 	if (left < FEW_BYTES)
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "make room there, or set CKCACHE_DIR",
-			   "hardly any room is left");
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "free some space there, or set CKCACHE_DIR",
+			   "almost no space is left");
 	if (space.f_files && space.f_favail < FEW_INODES)
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
 			   "remove files there, or set CKCACHE_DIR",
-			   "only %llu more files can be made there",
+			   "only %llu more files can be created there",
 			   (unsigned long long)space.f_favail);
 }
 
@@ -172,7 +172,7 @@ static void look_at_writing(struct doctor *doctor, int dir_fd, const char *dir)
 	if (fd < 0) {
 		doctor_say(doctor, SECTION, mark,
 			   "make it writable for this user, or set CKCACHE_DIR",
-			   "no file can be made in %s: %s", dir, strerror(errno));
+			   "cannot create a file in %s: %s", dir, strerror(errno));
 		free(bytes);
 		return;
 	}
@@ -182,8 +182,8 @@ static void look_at_writing(struct doctor *doctor, int dir_fd, const char *dir)
 		look_at_locks(doctor, fd);
 	else
 		doctor_say(doctor, SECTION, mark,
-			   "make room there (also in quotas and ulimit -f), or set CKCACHE_DIR",
-			   "a file of %d bytes cannot be written in %s: %s", PROBE_BYTES, dir,
+			   "free some space there (also check quotas and ulimit -f), or set CKCACHE_DIR",
+			   "cannot write a file of %d bytes in %s: %s", PROBE_BYTES, dir,
 			   cmn_status_string(status));
 	(void)close(fd);	/* it goes with this */
 	free(bytes);
@@ -198,7 +198,7 @@ static void look_at_bound(struct doctor *doctor, int fd)
 	if (cc_number_file_read(fd, CC_ACCOUNT_NAME, &used) != CMN_OK)
 		used = 0;	/* nothing was stored yet, or the next one counts anew */
 	if (config->max_size)
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s are in use, of at most %s",
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s of at most %s are in use",
 			   text_bytes(used, used_text), text_bytes(config->max_size, bound_text));
 	else
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
@@ -213,7 +213,7 @@ static void look_at_root(struct doctor *doctor, const char *dir, int fd)
 
 	if (fstat(fd, &info) < 0)
 		return;	/* an open directory: it does not happen */
-	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s (by %s), of %s, mode %04o", dir, why(dir),
+	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s (from %s), owned by %s, mode %04o", dir, why(dir),
 		   owner_of(&info, owner), info.st_mode & 07777);
 	look_at_space(doctor, fd);
 	look_at_bound(doctor, fd);
@@ -238,11 +238,11 @@ static void look_at_absent(struct doctor *doctor, const char *dir)
 	}
 	if (fd < 0) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "set CKCACHE_DIR",
-			   "%s (by %s) cannot be made: %s", dir, why(dir),
+			   "%s (from %s) cannot be created: %s", dir, why(dir),
 			   parent ? strerror(errno) : "out of memory");
 	} else {
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
-			   "%s (by %s) is made when something is stored", dir, why(dir));
+			   "%s (from %s) will be created when something is stored", dir, why(dir));
 		look_at_space(doctor, fd);
 		look_at_writing(doctor, fd, parent);
 		(void)close(fd);	/* nothing was written through it */
@@ -258,9 +258,9 @@ static void look_at_refused(struct doctor *doctor, const char *dir, const char *
 	if (stat(dir, &info) == 0)
 		(void)owner_of(&info, owner);
 	doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-		   "chown and chmod go-w it if only its owner could write to it so far, else "
+		   "if only its owner could write to it so far, chown it and chmod go-w it; else "
 		   "remove it; or set CKCACHE_DIR (docs/SECURITY.md says why)",
-		   "%s (by %s), of %s, is not used: %s", dir, why(dir), owner, reason);
+		   "%s (from %s), owned by %s, is not used: %s", dir, why(dir), owner, reason);
 }
 
 static void look_at_tiers(struct doctor *doctor)
@@ -273,13 +273,13 @@ static void look_at_tiers(struct doctor *doctor)
 
 		if (status == CMN_OK)
 			doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
-				   "%s is looked in, too (read only)", dirs[i]);
+				   "%s is a read-only tier", dirs[i]);
 		else if (status != CMN_MISS)
 			doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-				   "%s (read only) is not used: %s", dirs[i], reason);
+				   "%s, a read-only tier, is not used: %s", dirs[i], reason);
 		else if (getenv("CKCACHE_READ_ONLY_DIRS"))
 			doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-				   "%s, of CKCACHE_READ_ONLY_DIRS, is not there", dirs[i]);
+				   "%s, from CKCACHE_READ_ONLY_DIRS, does not exist", dirs[i]);
 	}
 }
 

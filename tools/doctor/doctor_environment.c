@@ -148,12 +148,13 @@ static void look_at_key(struct doctor *doctor)
 
 		if (counts(environ[i], len, debug_keys))
 			doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-				   "%s: drivers compile by it; runs with another value do not share",
+				   "%s: it changes what drivers compile; runs with another value share nothing",
 				   environ[i]);
 	}
 	if (debug_keys)
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "NEOReadDebugKeys=%s: with it every variable written LikeThis counts", debug);
+			   "NEOReadDebugKeys=%s: every variable written LikeThis may change what "
+			   "the driver compiles", debug);
 }
 
 static void look_at_linker(struct doctor *doctor)
@@ -164,10 +165,10 @@ static void look_at_linker(struct doctor *doctor)
 
 	if (has_foreign(preload, ": ", "libckcache_preload.so"))
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "LD_PRELOAD=%s: what it loads is in every process, this one too", preload);
+			   "LD_PRELOAD=%s: every process loads this, this one too", preload);
 	if (path && *path)
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "LD_LIBRARY_PATH=%s: programs may get another loader, driver or compiler by it",
+			   "LD_LIBRARY_PATH=%s: programs may get another loader, driver or compiler",
 			   path);
 	for (size_t i = 0; i < sizeof(sanitizers) / sizeof(sanitizers[0]); i++) {
 		const char *value = getenv(sanitizers[i]);
@@ -184,7 +185,7 @@ static void look_at_user(struct doctor *doctor)
 
 	if (user && *user && geteuid() == 0)
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "this is root's cache, by sudo, not that of %s", user);
+			   "with sudo this is root's cache, not that of %s", user);
 }
 
 void doctor_look_at_environment(struct doctor *doctor)

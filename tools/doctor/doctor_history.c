@@ -44,7 +44,7 @@ void doctor_look_at_history(struct doctor *doctor)
 	if (status == CMN_OK)
 		look_at_counts(doctor, stats);
 	else if (status == CMN_MISS)
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "nothing was counted yet");
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "nothing has been counted yet");
 	else
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL, "its counts cannot be read: %s",
 			   cmn_status_string(status));

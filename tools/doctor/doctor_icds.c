@@ -198,7 +198,7 @@ void doctor_icds_say(struct doctor *doctor, struct doctor_icds *icds, const char
 	for (size_t i = 0; i < icds->count; i++) {
 		if (icds->items[i].problem && (icds->items[i].readers & icds->loader))
 			doctor_say(doctor, DOCTOR_OPENCL, DOCTOR_NOTE,
-				   "remove it, or install its package anew", "%s",
+				   "remove it, or reinstall its package", "%s",
 				   icds->items[i].problem);
 	}
 	if (icds->loader == DOCTOR_OCL_ICD && getenv("OCL_ICD_FILENAMES"))
@@ -277,7 +277,7 @@ static bool answers(struct doctor *doctor, const struct doctor_icd *icd, const c
 		return true;
 	problem = doctor_end_text(doctor, &result, text);
 	if (problem) {
-		if (asprintf(&advice, "repair or remove it (%s), or have programs pass over it "
+		if (asprintf(&advice, "repair or remove it (%s), or make programs skip it "
 			     "(OCL_ICD_VENDORS)", icd->file ? icd->file : icd->library) < 0)
 			advice = NULL;
 		doctor_say(doctor, DOCTOR_OPENCL, DOCTOR_PROBLEM, advice,

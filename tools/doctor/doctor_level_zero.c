@@ -27,8 +27,8 @@ static void say_file(struct doctor *doctor, const char *what, const char *name)
 	if (path)
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s is %s", what, path);
 	else
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "install libckcache-level-zero anew",
-			   "%s (%s) is not where this command's installation should have it",
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "reinstall libckcache-level-zero",
+			   "%s (%s) is missing from this command's installation",
 			   what, name);
 	free(path);
 }
@@ -48,7 +48,7 @@ static void look_at_variables(struct doctor *doctor)
 	}
 	if (path && *path)
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, "unset it, or put the slot there",
-			   "ZEL_LIBRARY_PATH is %s: newer loaders look for layers there alone, "
+			   "ZEL_LIBRARY_PATH is %s: newer loaders look for layers only there, "
 			   "and do not find the slot", path);
 }
 
@@ -93,13 +93,13 @@ static void say_plugin(struct doctor *doctor, const struct answer *answer)
 			   answer->failure ? " fails" : "");
 	else if (answer->plugin)
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
-			   "the plugin comes in; %zu device%s of %s", answer->devices,
+			   "the plugin is loaded; %zu device%s of %s", answer->devices,
 			   answer->devices == 1 ? "" : "s",
 			   answer->library ? answer->library : "an unknown driver");
 	else
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "look at the libraries of the slot and the plugin with ldd; unset ZEL_LIBRARY_PATH",
-			   "the plugin does not come in");
+			   "check the libraries of the slot and the plugin with ldd; unset ZEL_LIBRARY_PATH",
+			   "the plugin is not loaded");
 	doctor->ready = doctor->ready || (answer->plugin && answer->devices);
 }
 
@@ -134,7 +134,7 @@ static void say_end(struct doctor *doctor, const struct answer *answer, const ch
 			   words);
 	else
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "report it to ckcache; until then CKCACHE_DISABLE=1 keeps the cache out",
+			   "report this to the ckcache project; until then, set CKCACHE_DISABLE=1",
 			   "a process with the plugin %s when it asked %s, and without it does not%s",
 			   problem, asked, words);
 	probe_result_release(&result);
@@ -164,7 +164,7 @@ void doctor_look_at_level_zero(struct doctor *doctor)
 	read_records(doctor, (char *)result.records.data, &answer);
 	if (answer.loader)
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the loader is %s (%s)", answer.loader,
-			   answer.version ? answer.version : "which does not tell its version");
+			   answer.version ? answer.version : "of unknown version");
 	if (problem)
 		say_end(doctor, &answer, problem, doctor_last_words(&result, words));
 	else if (!answer.loader)

@@ -58,11 +58,11 @@ static void look_at_layer_file(struct doctor *doctor, const char *directory, con
 	if (text)
 		text[strcspn(text, "\r\n")] = '\0';
 	if (!text || (strchr(text, '/') && access(text, R_OK) < 0))
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, "remove it, or install its package anew",
+		doctor_say(doctor, SECTION, DOCTOR_NOTE, "remove it, or reinstall its package",
 			   "%s names %s, which cannot be read", path, text ? text : "nothing");
 	else
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
-			   "%s names %s, for loaders that know such files", path, text);
+			   "%s names %s, for loaders that read such files", path, text);
 	free(text);
 	free(path);
 }
@@ -119,7 +119,7 @@ static void say_loader(struct doctor *doctor, const struct answer *answer)
 static void say_layer(struct doctor *doctor, const struct answer *answer)
 {
 	if (answer->active) {
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the layer comes in and answers");
+		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the layer is loaded and answers");
 		if (answer->layers > 1)
 			doctor_say(doctor, SECTION, DOCTOR_NOTE,
 				   "let OPENCL_LAYERS and the .lay files name the same file",
@@ -131,18 +131,18 @@ static void say_layer(struct doctor *doctor, const struct answer *answer)
 	} else if (!knows_layers(answer->loader)) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
 			   "install ocl-icd 2.3.0 or later (ocl-icd-libopencl1), or Khronos' loader",
-			   "the loader is too old to know layers");
+			   "the loader is too old to support layers");
 	} else if (answer->layers) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
 			   "install this command and the layer in the same version",
-			   "the layer is loaded, and does not answer");
+			   "the layer is loaded, but does not answer");
 	} else if (answer->platforms) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "look at its libraries with ldd: one may be missing",
+			   "check its libraries with ldd: one may be missing",
 			   "the loader does not load the layer");
 	} else {
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "the loader found no driver, and does without layers then");
+			   "the loader found no driver, so it loads no layers");
 	}
 }
 
@@ -196,7 +196,7 @@ static void say_icd(struct doctor *doctor, const struct doctor_icds *icds,
 		return;	/* another loader would */
 	if (*record->fields[1])
 		doctor_say(doctor, SECTION, DOCTOR_NOTE,
-			   "install its package anew, or remove what names it",
+			   "reinstall its package, or remove the file that names it",
 			   "the driver of %s cannot be loaded: %s", file ? file : "the environment",
 			   record->fields[1]);
 	else if (!has_device(doctor, library))
@@ -285,7 +285,7 @@ static void say_end(struct doctor *doctor, const struct doctor_icds *icds,
 
 	if (ends_well_without(doctor))
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "report it to ckcache; until then CKCACHE_DISABLE=1 keeps the cache out",
+			   "report this to the ckcache project; until then, set CKCACHE_DISABLE=1",
 			   "a process with the layer %s when it asked %s, and without it does not%s",
 			   problem, asked, words);
 	else if (!doctor->signal && !doctor->failed && !doctor_icds_blame(doctor, icds))
@@ -326,7 +326,7 @@ static void look(struct doctor *doctor, struct doctor_icds *icds, char *const *a
 			   "for OpenCL programs: install ocl-icd-libopencl1",
 			   "there is no OpenCL loader: %s", answer.failure);
 	else if (!answer.asked)
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "run it again, with more memory",
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "run it again with more memory",
 			   "nothing could be asked%s", doctor_last_words(&result, words));
 	if (answer.active && answer.devices && !answer.below)
 		doctor->ready = true;
@@ -345,7 +345,7 @@ void doctor_look_at_opencl(struct doctor *doctor)
 
 	if (!path) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "install libckcache-opencl",
-			   "%s is not where this command's installation should have it",
+			   "%s is missing from this command's installation",
 			   TOOL_OPENCL_LIBRARY);
 		return;
 	}

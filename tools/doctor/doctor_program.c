@@ -13,15 +13,15 @@ void doctor_look_at_program(struct doctor *doctor, const char *command)
 
 	if (kind == PROGRAM_ABSENT)
 		doctor_say(doctor, DOCTOR_PROGRAM, DOCTOR_PROBLEM, "give its path",
-			   "%s is not found", command);
+			   "%s was not found", command);
 	else if (obstacle)
 		doctor_say(doctor, DOCTOR_PROGRAM, DOCTOR_PROBLEM,
-			   "nothing can be done from outside; it has to be built or started another way",
+			   "build or start the program in another way",
 			   "%s: %s", path, obstacle);
 	else if (kind == PROGRAM_SCRIPT)
 		doctor_say(doctor, DOCTOR_PROGRAM, DOCTOR_OK, NULL,
-			   "%s is a script; what it starts gets the layers", path);
+			   "%s is a script; the programs that it starts get the layers", path);
 	else
-		doctor_say(doctor, DOCTOR_PROGRAM, DOCTOR_OK, NULL, "layers can come into %s", path);
+		doctor_say(doctor, DOCTOR_PROGRAM, DOCTOR_OK, NULL, "layers can be loaded into %s", path);
 	free(path);
 }

@@ -9,13 +9,13 @@
 static void complain(void *ctx, enum cmn_log_level level, const char *message)
 {
 	(void)level;
-	doctor_say(ctx, DOCTOR_SETTINGS, DOCTOR_NOTE, "correct it, or take it out", "%s", message);
+	doctor_say(ctx, DOCTOR_SETTINGS, DOCTOR_NOTE, "correct it or remove it", "%s", message);
 }
 
 static void look_at_file(struct doctor *doctor, const char *path)
 {
 	if (access(path, R_OK) == 0)
-		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL, "%s is read", path);
+		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL, "%s is in use", path);
 }
 
 static void look_at_variables(struct doctor *doctor)
@@ -36,7 +36,7 @@ static void look_at_variables(struct doctor *doctor)
 			else
 				doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_NOTE,
 					   "look for its name in ckcache.conf(5)",
-					   "%s is set, and is no setting", name);
+					   "%s is set, but there is no such setting", name);
 		}
 		free(name);
 	}
@@ -49,19 +49,19 @@ static void look_at_switches(struct doctor *doctor)
 
 	if (config->disable)
 		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_PROBLEM,
-			   "unset CKCACHE_DISABLE, or take disable out of ckcache.conf",
+			   "unset CKCACHE_DISABLE, or remove disable from ckcache.conf",
 			   "the cache is switched off: CKCACHE_DISABLE");
 	if (!config->persistent)
 		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_PROBLEM,
-			   "unset CKCACHE_PERSISTENT, or take persistent out of ckcache.conf",
-			   "nothing is kept from one run to the next: CKCACHE_PERSISTENT is 0");
+			   "unset CKCACHE_PERSISTENT, or remove persistent from ckcache.conf",
+			   "nothing is stored for the next run: CKCACHE_PERSISTENT is 0");
 	if (config->recache)
 		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_PROBLEM,
-			   "unset CKCACHE_RECACHE, or take recache out of ckcache.conf",
+			   "unset CKCACHE_RECACHE, or remove recache from ckcache.conf",
 			   "everything is compiled each time: CKCACHE_RECACHE is 1");
 	if (config->read_only)
 		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_NOTE, NULL,
-			   "nothing new is kept: CKCACHE_READ_ONLY is 1");
+			   "nothing new is stored: CKCACHE_READ_ONLY is 1");
 	if (config->trace)
 		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_NOTE, NULL,
 			   "each look-up adds a line to %s: CKCACHE_TRACE", config->trace);
@@ -84,6 +84,6 @@ void doctor_look_at_settings(struct doctor *doctor)
 	look_at_variables(doctor);
 	look_at_switches(doctor);
 	if (doctor->finding_count == before)
-		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL, "all settings are the defaults");
+		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL, "all settings have their defaults");
 	free(user_file);
 }

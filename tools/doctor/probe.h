@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe: what `ckcache doctor` asks loaders and drivers, each time in a process
- * of its own, since any of them may crash or hang. A record is a
- * line: a word, then its fields, each behind a tab. Before each thing that may
- * not come back stands an "asking" record, so that the last one says what
- * it was.
+ * probe: asks loaders and drivers for `ckcache doctor`, each time in a process of
+ * its own, because any of them may crash or hang. A record is a line: a word,
+ * then its fields, each behind a tab. Before each call that may not return, the
+ * probe writes an "asking" record, so the last one tells which call it was.
  *
  *   asking WHAT
  *   failed WHAT WHY                   a call of the loader's or a driver's

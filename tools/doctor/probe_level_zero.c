@@ -268,7 +268,7 @@ int probe_level_zero_build(int argc, char **argv)
 	if (!load(&loader) || !get_drivers(&loader, drivers, &count))
 		return TOOL_FAILED;
 	if (at >= count || place >= get_devices(&loader, drivers[at], devices)) {
-		probe_say("failed", "device", "it is not there any more");
+		probe_say("failed", "device", "it is no longer there");
 		return TOOL_FAILED;
 	}
 	probe_asking("the driver to build a small module");

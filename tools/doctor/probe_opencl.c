@@ -232,7 +232,7 @@ int probe_opencl_build(int argc, char **argv)
 		return TOOL_FAILED;
 	if (at >= get_platforms(&loader, platforms) ||
 	    place >= opencl_loader_devices(&loader, platforms[at], devices)) {
-		probe_say("failed", "device", "it is not there any more");
+		probe_say("failed", "device", "it is no longer there");
 		return TOOL_FAILED;
 	}
 	probe_asking("the driver to build a small program");

@@ -47,7 +47,7 @@ static bool find(const struct tool_cache *cache, const char *name, struct shown_
 	else if (!search.count)
 		tool_complain("there is no entry \"%s\" (see ckcache list)", name);
 	else if (search.count > 1)
-		tool_complain("\"%s\" begins several entries (see ckcache list)", name);
+		tool_complain("several entries begin with \"%s\" (see ckcache list)", name);
 	return status == CMN_OK && search.count == 1;
 }
 

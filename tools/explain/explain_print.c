@@ -50,7 +50,7 @@ static void append_fields(struct cmn_buffer *text, const struct question *questi
 	}
 	if (question->has_nearest && question->diff.count)
 		cmn_buffer_printf(text, "    nearest: %s\n", question->nearest[0]
-				  ? question->nearest : "a key of the history, which is not stored");
+				  ? question->nearest : "a key in the history that is not stored");
 	if (question->event.leaf[0])
 		cmn_buffer_printf(text, "    entry: %s\n", question->event.leaf);
 }
@@ -126,7 +126,7 @@ int explain_print(const struct explanation *explanation, bool verbose)
 	if (explanation->count)
 		append_summary(&text, explanation);
 	else
-		cmn_buffer_append_text(&text, "nothing was compiled, as far as is known\n");
+		cmn_buffer_append_text(&text, "no compiles are known\n");
 	return tool_print(&text);
 }
 

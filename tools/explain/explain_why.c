@@ -92,12 +92,12 @@ static void add_header_change(struct rebuild_causes *causes, const struct run_hi
 
 	if (strcmp(change->reason, "appeared") == 0)
 		rebuild_causes_add(causes, CAUSE_HEADER,
-			   "header %s appeared where it was looked for first (%s)", name, path);
+			   "header %s appeared where the compiler looks for it first (%s)", name, path);
 	else if (strcmp(change->reason, "vanished") == 0)
 		rebuild_causes_add(causes, CAUSE_HEADER, "header %s is gone (%s)", name, path);
 	else if (strcmp(change->reason, "directory") == 0)
 		rebuild_causes_add(causes, CAUSE_HEADER,
-				   "the working directory is another (was %s)", path);
+				   "the working directory differs (was %s)", path);
 	else
 		rebuild_causes_add(causes, CAUSE_HEADER, "header %s changed (%s)", name, path);
 }
@@ -157,7 +157,7 @@ static void compare(struct explanation *explanation, struct question *question)
 
 	if (!question->has_nearest) {
 		rebuild_causes_add(&question->causes, CAUSE_FIRST_TIME, question->has_summary
-			   ? "first time: nothing alike is stored" : "first time, as far as is known");
+			   ? "first time: nothing similar is stored" : "first time, as far as is known");
 		return;
 	}
 	if (!key_fields_read(cmn_buffer_view(&question->nearest_summary),
@@ -193,7 +193,7 @@ static void answer(struct explanation *explanation, struct question *question)
 		add_loss(causes, loss, "");
 	if (strcmp(event->reason, "recache") == 0) {
 		rebuild_causes_add(causes, CAUSE_RECACHE,
-				   "CKCACHE_RECACHE=1: compiled and stored anew");
+				   "CKCACHE_RECACHE=1: compiled and stored again");
 		return;
 	}
 	if (strcmp(event->reason, "read-only") == 0)

@@ -105,6 +105,6 @@ void option_diff_append(struct cmn_buffer *text, struct cmn_view was_text, struc
 		cmn_buffer_append_text(text, " dropped");
 	}
 	if (!shown)
-		cmn_buffer_append_text(text, "the options' order or blanks differ");
+		cmn_buffer_append_text(text, "the options differ only in order or blanks");
 	free(was);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reasons: the layers' words for why a build was not cached, and the cache's
- * for why a result was not stored, in sentences. A rule of the suite
- * (tests/rules/reasons.py) holds that none of them is without.
+ * reasons: a sentence for each word with which the layers say why a build was not
+ * cached, and the cache why a result was not stored. tests/rules/reasons.py checks
+ * that none is missing.
  */
 #ifndef TOOLS_EXPLAIN_REASONS_H
 #define TOOLS_EXPLAIN_REASONS_H

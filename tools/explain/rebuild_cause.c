@@ -142,7 +142,7 @@ static bool add_device(struct rebuild_causes *causes, const struct key_diff *dif
 
 	if (!name || !name->was || !name->is)
 		return false;
-	add_change(causes, CAUSE_DEVICE, cmn_view_of("device is another"), name, &usual);
+	add_change(causes, CAUSE_DEVICE, cmn_view_of("device differs"), name, &usual);
 	return true;
 }
 
@@ -279,7 +279,7 @@ static void add_image(struct rebuild_causes *causes, const struct key_difference
 	} else if (key_field_is(field_of(one), "header.text")) {
 		name = value_text(one->header);
 		rebuild_causes_add(causes, CAUSE_HEADER,
-				   "header %s, handed over by the program, %s",
+				   "embedded header %s %s",
 			   name ? name : "", !one->was ? "is new" : one->is ? "changed" : "is gone");
 		free(name);
 	} else if (key_field_is(field_of(one), "input")) {

@@ -73,13 +73,13 @@ static void describe_end(const struct child *job, char *ret, size_t size)
 	int state = job->state;
 
 	if (job->timed_out)
-		(void)snprintf(ret, size, "its time was up");
+		(void)snprintf(ret, size, "it timed out");
 	else if (WIFSIGNALED(state))
 		(void)snprintf(ret, size, "the driver was ended by signal %d", WTERMSIG(state));
 	else if (WEXITSTATUS(state) == WORKER_FAILED)
 		(void)snprintf(ret, size, "the driver did not build it");
 	else if (WEXITSTATUS(state) == WORKER_BUILT)
-		(void)snprintf(ret, size, "it was built, and nothing was stored");
+		(void)snprintf(ret, size, "it was built, but nothing was stored");
 	else
 		(void)snprintf(ret, size, "the driver ended with exit code %d",
 			       WEXITSTATUS(state));
@@ -110,7 +110,7 @@ static bool is_outdated(const struct replay *replay, const struct cc_recipe *rec
 	char *field = replay_entries_difference(replay->settings.root, recipe->key);
 
 	if (field)
-		tool_complain("%.8s: built for what is here now (%s is another)", name, field);
+		tool_complain("%.8s: the build has another key than the recipe (%s differs)", name, field);
 	free(field);
 	return field != NULL;
 }
@@ -126,11 +126,11 @@ static void judge(struct replay *replay, const struct child *job, const struct c
 		replay->absent++;
 		set_attempts(replay, job->name, 0);
 	} else if (code == WORKER_UNABLE) {
-		tool_complain("%.8s: no worker, or none that finds libOpenCL.so.1", job->name);
+		tool_complain("%.8s: no worker could start, or it did not find libOpenCL.so.1", job->name);
 		replay->failed = true;
 		set_attempts(replay, job->name, 0);
 	} else if (code == WORKER_UNWANTED) {
-		complain_about(job->name, "built; the settings have images of its size not stored");
+		complain_about(job->name, "built, but not stored, because the settings exclude images of its size");
 		replay->unwanted++;
 		drop(replay, job->name);
 	} else if (code == WORKER_STALE ||
@@ -247,14 +247,14 @@ static int print(const struct replay *replay, bool json)
 		const char *name, *text;
 		unsigned long long count;
 	} rows[] = {
-		{ "stale", "entries found stale", replay->stale },
+		{ "stale", "entries of old drivers", replay->stale },
 		{ "built", "built", replay->built },
 		{ "there", "already there", replay->there },
 		{ "outdated", "outdated", replay->outdated },
-		{ "unwanted", "of a size not stored", replay->unwanted },
-		{ "absent", "without device", replay->absent },
+		{ "unwanted", "size excluded", replay->unwanted },
+		{ "absent", "device absent", replay->absent },
 		{ "failed", "failed", replay->wrong },
-		{ "quarantined", "of these quarantined", replay->quarantined },
+		{ "quarantined", "of these, quarantined", replay->quarantined },
 		{ "damaged", "damaged", replay->damaged },
 	};
 	struct json_object *object = json ? json_new_object() : NULL;
@@ -300,7 +300,7 @@ static int run_locked(struct replay *replay, struct cc_store *store, bool stale,
 	status = cc_recipes_lock(replay->fd, &lock);
 	if (status != CMN_OK) {
 		tool_complain("%s: %s", replay->settings.root, status == CMN_BUSY ?
-			      "another ckcache replay is at work" : cmn_status_string(status));
+			      "another ckcache replay is running" : cmn_status_string(status));
 		return TOOL_FAILED;
 	}
 	run(replay, store, stale);

@@ -293,7 +293,7 @@ bool replay_stale_record(const struct replay_settings *settings, struct cc_store
 	bool done = false;
 
 	if (!directory) {
-		tool_complain("no temporary directory can be made");
+		tool_complain("cannot create a temporary directory");
 		return false;
 	}
 	if (run_probe(settings, directory, ret_signal)) {

@@ -14,7 +14,7 @@ static const char *const kinds[CC_HISTORY_KIND_COUNT] = {
 	[CC_HISTORY_NOT_STORED] = "not stored",
 	[CC_HISTORY_REFUSED] = "the driver refused a stored binary",
 	[CC_HISTORY_DAMAGED] = "an entry was found damaged",
-	[CC_HISTORY_CHANGED] = "a header was another one than before",
+	[CC_HISTORY_CHANGED] = "a header had changed",
 	[CC_HISTORY_CLEARED] = "the cache was cleared",
 };
 

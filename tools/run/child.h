@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child: processes that this one starts and waits for. Signals are taken one after another while
- * it waits, so that no handler runs. Workers are for what may crash, hang or leave threads behind:
- * drivers; a command behaves as if it had taken this process's place (run_wait.h).
+ * child: starts child processes and waits for them. While it waits, it takes signals one after
+ * another, so that no handler runs. A worker is a child for things that may crash, hang or leave
+ * threads behind, such as drivers. A command behaves as if it had replaced this process (run_wait.h).
  */
 #ifndef TOOLS_RUN_CHILD_H
 #define TOOLS_RUN_CHILD_H

@@ -128,11 +128,11 @@ const char *program_obstacle(enum program_kind kind)
 {
 	switch (kind) {
 	case PROGRAM_STATIC:
-		return "it is linked statically: no layer can come in";
+		return "it is linked statically, so it cannot load layers";
 	case PROGRAM_PRIVILEGED:
-		return "it runs with rights of its own: no layer is let in";
+		return "it runs with other privileges, so loaders load no layers";
 	case PROGRAM_FOREIGN:
-		return "it is for another kind of processor than the layers";
+		return "it is for another architecture than the layers";
 	default:
 		return NULL;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program: what is known of a command's file before it runs: whether layers
- * can come into it at all. They come in through the dynamic linker and by
- * variables, so not into static programs, nor with rights of their own.
+ * program: finds a command's file, and says before it runs whether layers can be
+ * loaded into it. Layers need the dynamic linker and variables, so they cannot be
+ * loaded into static programs or into programs that run with other privileges.
  */
 #ifndef TOOLS_RUN_PROGRAM_H
 #define TOOLS_RUN_PROGRAM_H

@@ -92,7 +92,7 @@ static void print_summary(const struct cc_config *config, enum program_kind kind
 	char spent[TEXT_SIZE], saved[TEXT_SIZE], not_cached[64] = "";
 
 	if (!memory && !disk && !misses && !others) {
-		tool_complain("no kernels were asked for%s%s", *why && *why != ':' ? ": " : "", why);
+		tool_complain("no kernels were requested%s%s", *why && *why != ':' ? ": " : "", why);
 		return;
 	}
 	if (others)

@@ -108,7 +108,7 @@ static bool enable_opencl(void)
 	bool done;
 
 	if (!path) {
-		tool_complain("%s is not where this command's installation should have it",
+		tool_complain("%s is missing from this command's installation",
 			      TOOL_OPENCL_LIBRARY);
 		return false;
 	}

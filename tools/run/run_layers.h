@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_layers: the variables by which a command's loaders find the layers. What
- * the command itself starts inherits them, and nothing that it did not have to.
+ * run_layers: sets the variables by which a command's loaders find the layers.
+ * Programs that the command starts inherit these variables, and no others.
  */
 #ifndef TOOLS_RUN_RUN_LAYERS_H
 #define TOOLS_RUN_RUN_LAYERS_H

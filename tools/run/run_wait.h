@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_wait: a command as a child that behaves, for who started this process
- * and for the terminal, as if it had taken this process's place: signals reach
- * it, what stops it stops this process too, what ends this process ends it, and
- * it alone holds what both inherited.
+ * run_wait: runs a command as a child. For the parent of this process and for
+ * the terminal, it looks as if the command had replaced this process: signals
+ * reach the command, if it stops so does this process, if this process is ended
+ * so is the command, and only the command has the inherited descriptors.
  */
 #ifndef TOOLS_RUN_RUN_WAIT_H
 #define TOOLS_RUN_RUN_WAIT_H
@@ -11,9 +11,10 @@
 #include <stdbool.h>
 
 /*
- * Runs the command to its end; execute is called in the child, and returns an
- * exit code if it cannot. *ret_state is as from waitpid. Afterwards only stderr
- * is left of this process's descriptors. false: it was not started, complained about.
+ * Runs the command to its end. execute runs in the child, and returns an exit
+ * code if it cannot execute the command. *ret_state is as from waitpid.
+ * Afterwards stderr is the only descriptor left open in this process. false: the
+ * command was not started; a message was printed.
  */
 bool run_wait(char **command, int (*execute)(char **command), int *ret_state);
 /* Ends this process as the command ended; returns the exit code, if it returns. */

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flights: one build of a key at a time on a machine ("single flight"). Who
- * starts first holds a lock on <root>/flights/<hash>.lock until its result can
- * be found in the store; the others wait for that, within a bound, and look
- * again. The lock is flock's and dies with its process, so that a dead builder
- * frees its waiters at once; where a child has inherited the lock, and where
- * the builder is stopped, within half a second, or within a second where it can
- * only be told by its beat, as of one that is frozen. Nor is one waited for longer who could not be noted,
- * as on a full disk, where its result would not be found either. Where there is
- * no lock to be had (a network file system, whose locks may block for ever; a
- * directory that cannot be written) everybody builds. Thread-safe.
+ * flights: lets only one process of a machine at a time build a key ("single
+ * flight"). The first one holds a lock on <root>/flights/<hash>.lock until its
+ * result can be found in the store. The others wait for that, up to a bound,
+ * and then look again.
+ *
+ * The lock is a flock and ends with its process, so waiters of a dead builder
+ * continue at once. They continue within half a second if the builder is
+ * stopped, if a child has inherited a dead builder's lock, or if the file does
+ * not name the builder (as on a full disk, where its result would not be found
+ * either); and within a second if only the beat can tell, as for a frozen
+ * process. Without locks (a network file system, whose locks may block forever;
+ * a directory that cannot be written) every process builds. Thread-safe.
  */
 #ifndef CACHECORE_DISK_FLIGHTS_FLIGHTS_H
 #define CACHECORE_DISK_FLIGHTS_FLIGHTS_H
@@ -30,8 +32,8 @@ void cc_flights_free(struct cc_flights *flights);	/* when all have ended; NULL i
 
 enum cc_flight_turn {
 	CC_FLIGHT_OWN,		/* the caller builds, and ends the flight when its result can be found */
-	CC_FLIGHT_LANDED,	/* somebody else's ended: the result may be there now */
-	CC_FLIGHT_ALONE,	/* nobody can be waited for, or the wait was long enough: the caller builds */
+	CC_FLIGHT_LANDED,	/* another process's flight ended: the result may be there now */
+	CC_FLIGHT_ALONE,	/* no lock, or the wait was long enough: the caller builds without a flight */
 };
 
 /*
@@ -44,9 +46,9 @@ enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, const char *roo
 void cc_flight_end(struct cc_flight *flight);	/* from any thread; NULL is fine */
 
 /*
- * Tells who waits that this process still builds; so often,
- * by a thread that does nothing else for long. Without it they wait as long as
- * they may. false: there is nothing to tell.
+ * Tells waiters that this process still builds. Call it every CC_FLIGHTS_BEAT_NS,
+ * from a thread that does nothing else for long. A flight that never beats is
+ * waited for until the bound. false: there is no flight.
  */
 bool cc_flights_beat(struct cc_flights *flights);
 #define CC_FLIGHTS_BEAT_NS UINT64_C(100000000)

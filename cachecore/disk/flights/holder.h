@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holder: which process holds a lock, noted in the file that the lock is on.
- * A lock can outlive its process, in a child that was made without fork's
- * handlers, and a process can be stopped: who waits wants to know. Processes
- * are known by number and start, within one PID and one time namespace;
- * elsewhere by their beat alone, a number that changes while they work. The beat
- * tells of a frozen one, too (cgroups(7)), which looks like one that sleeps.
- * Thread-safe.
+ * holder: which process holds a lock, written in the file that the lock is on.
+ * Waiters need to know whether that process still works: a lock can outlive its
+ * process, in a child that was made without fork's handlers, and a process can
+ * be stopped. Within one PID and one time namespace, number and start time
+ * identify a process. Elsewhere only its beat can tell, a number that changes
+ * while it works. The beat also reveals a frozen process (cgroups(7)), which
+ * otherwise looks as if it slept. Thread-safe.
  */
 #ifndef CACHECORE_DISK_FLIGHTS_HOLDER_H
 #define CACHECORE_DISK_FLIGHTS_HOLDER_H

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * account: <root>/cache_size.txt, what all entries take on disk (cc_leaf_bytes),
- * kept by differences under the root's lock, so that a store need not count the
- * whole tree. It is never less than what is there:
+ * account: <root>/cache_size.txt, what all entries take on disk (cc_leaf_bytes).
+ * Stores and removals add to it and subtract from it under the root's lock, so
+ * that nobody has to count the whole tree. It is never less than the truth:
  *
- * - Who stores adds the bytes before it writes, with the leaf locked, and adds
- *   what they differ by before it unlocks the leaf. Who removes subtracts before
- *   it unlocks the leaf, or while it has the evictor's lock.
- * - Who counts the tree has the evictor's lock. If the number did not change
- *   meanwhile and no leaf was locked, what was counted is exact.
+ * - A process that stores adds the bytes before it writes, with the leaf locked,
+ *   and corrects them before it unlocks the leaf. A process that removes
+ *   subtracts before it unlocks the leaf, or while it has the evictor's lock.
+ * - A process that counts the tree has the evictor's lock. Its count is exact if
+ *   the number did not change during the count and no leaf was locked.
  *
- * A missing or damaged number is counted anew by the next eviction, which is due
- * then; until then nothing is stored in a bounded root that has entries. A process
- * killed between its files and its difference leaves the number too high, until
- * the next eviction. Thread-safe, also between processes.
+ * If the number is missing or damaged, an eviction is due, which counts again;
+ * until then nothing is stored in a bounded root that has entries. If a process
+ * is killed between changing files and correcting the number, the number is too
+ * high until the next eviction. Thread-safe, also between processes.
  */
 #ifndef CACHECORE_DISK_SPACE_ACCOUNT_H
 #define CACHECORE_DISK_SPACE_ACCOUNT_H

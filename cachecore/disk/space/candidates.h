@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * candidates: which entries of a root have been of use longest ago, found by one
- * walk in bounded memory: of more than CC_CANDIDATES_MAX entries only the first
- * to go are kept, and all are counted. On the way it clears what dead writers
- * left. Not thread-safe; the evictor's lock guards the root.
+ * candidates: finds the entries to evict first, in one walk with bounded memory.
+ * It counts all entries, but remembers at most CC_CANDIDATES_MAX, those with the
+ * lowest rank. On the way it removes what dead writers left. Not thread-safe; the
+ * evictor's lock guards the root.
  */
 #ifndef CACHECORE_DISK_SPACE_CANDIDATES_H
 #define CACHECORE_DISK_SPACE_CANDIDATES_H

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * evict: which entries of a root go, and their removal. When the root takes more
- * than max_size on disk, or would with what is to be stored, those that have
- * been of use longest ago (or, by eviction_order, those that save least time a
- * byte) go until they take half of what the root's other files leave
- * (overhead.h); and what was not used for threshold_days. On the way it clears what dead
- * writers left and corrects cache_size.txt by what it counted. One evictor
- * works on a root at a time, under the lock of <root>/evict.lock; each leaf's
- * lock is taken, never waited for, while names in it are removed. Memory is
- * bounded (candidates.h). Readers are not held up: they take no lock.
+ * evict: removes entries of a root. If the root takes more than max_size on
+ * disk, or would with the next entry, it removes the least recently used
+ * entries (or, by eviction_order, those that save least time per byte) until
+ * the rest takes half of what the root's other files leave (overhead.h). It
+ * also removes entries that were not used for threshold_days. On the way it
+ * removes what dead writers left, and corrects cache_size.txt by its own count.
+ * One evictor works on a root at a time, under the lock of <root>/evict.lock. It
+ * locks each leaf while it removes names in it, but does not wait for that lock.
+ * Its memory is bounded (candidates.h). Readers take no lock and do not wait.
  *
- * Who has to end early loses nothing: of the part of the tree that was seen,
- * its share of the excess goes, and the next one begins elsewhere.
+ * An evictor may end early: from the part of the tree that it saw, it then
+ * removes that part's share of the excess, and the next one begins elsewhere.
  */
 #ifndef CACHECORE_DISK_SPACE_EVICT_H
 #define CACHECORE_DISK_SPACE_EVICT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * overhead: what a root holds beside its entries, and counts to its bound too:
- * the account, statistics, history, tokens, flights, recipes, the directory
- * itself. Not others' files. Takes no lock. Thread-safe.
+ * overhead: what the root takes on disk beside its entries, which counts for its
+ * bound too: the account, statistics, history, tokens, flights, recipes, the
+ * directory itself. Not files of others. Takes no lock. Thread-safe.
  */
 #ifndef CACHECORE_DISK_SPACE_OVERHEAD_H
 #define CACHECORE_DISK_SPACE_OVERHEAD_H

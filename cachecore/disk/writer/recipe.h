@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipe: what it takes to repeat a build in another process, so that its
- * result gets the same key: written where taking the result from the driver
- * would hold up the application, and read by `ckcache replay`.
+ * recipe: how to repeat a build in another process so that its result gets the
+ * same key. Written if reading the result from the driver would delay the
+ * application; read by `ckcache replay`.
  *
  *   file    = magic[8] version:u32 zero:u32 payload_len:u64 identity[16]
  *             hash[16] payload
@@ -51,10 +51,10 @@ bool cc_recipe_identity(struct cmn_view file, struct cmn_hash *ret);
 void cc_recipe_name(struct cmn_view key, char ret[CC_RECIPE_NAME_SIZE]);
 
 /*
- * Whether a recipe carries this NAME=value: how loaders find drivers, and
- * drivers their libraries, devices and caches (a driver's own cache holds what it
- * compiled for the application's launches). What changes code is in the key;
- * any other variable is nobody's business, and may be a secret.
+ * Whether a recipe contains this NAME=value: variables by which loaders find
+ * drivers, and drivers find their libraries, devices and caches (a driver's own
+ * cache has what it compiled for the application's launches). Variables that
+ * change code are in the key. Others are left out, because they may be secrets.
  */
 bool cc_recipe_carries(const char *variable);
 

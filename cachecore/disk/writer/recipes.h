@@ -7,10 +7,11 @@
  *   quarantine/<hash>.recipe  one that went wrong too often: never tried again
  *   replay.lock               whoever replays holds flock on it
  *
- * Files appear by rename; what is damaged is removed; a directory of such a name
- * is none of it. Both directories are bounded in number and bytes, give or take
- * a few: the oldest go, and temporaries of writers that died. Nothing here is an
- * entry, and the store does not look here. Thread-safe, also between processes.
+ * Files appear by rename; damaged files are removed; directories with such names
+ * are ignored. Both directories are bounded in number and bytes, more or less:
+ * the oldest files are removed, and temporary files of dead writers. Nothing here
+ * is an entry, and the store does not look here. Thread-safe, also between
+ * processes.
  */
 #ifndef CACHECORE_DISK_WRITER_RECIPES_H
 #define CACHECORE_DISK_WRITER_RECIPES_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer: what need not run in the application's thread: storing entries and
- * recipes, access times, statistics, beats of flights. One thread, started by
- * a store or a flight; half a second after its last work it ends, so that it
- * keeps no process alive whose other threads have ended, and the next store
- * starts another. A queue bounded in bytes: what does not fit is dropped, since
- * a later run can make it again. Access times alone start no thread: they wait
- * for a store or for flush, and past a fixed number of entries they are
- * dropped. Thread-safe.
+ * writer: does in a thread of its own what need not delay the application: stores
+ * entries and recipes, writes access times and statistics, beats for flights. A
+ * store or a flight starts the thread. It ends half a second after its last work,
+ * so that it does not keep a process alive whose other threads have ended; the
+ * next store starts another. The queue is bounded in bytes; what does not fit is
+ * dropped, because a later run can build it again. Access times alone start no
+ * thread: they wait for a store or a flush, and are dropped beyond a fixed number.
+ * Thread-safe.
  */
 #ifndef CACHECORE_DISK_WRITER_WRITER_H
 #define CACHECORE_DISK_WRITER_WRITER_H
@@ -55,9 +55,9 @@ bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc
 /* The same for an encoded recipe (recipe.h), which it takes in any case. */
 bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded);
 /*
- * Of that key nothing that was queued before will be stored after the call. What
- * is just being stored is waited for until timeout_ns have passed. true: it still
- * is, and what is stored under the key will be removed right afterwards.
+ * Drops everything under that key from the queue. If the thread is storing it
+ * just now, waits for at most timeout_ns. true: it still is; what it stores
+ * under the key will be removed right afterwards.
  */
 bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns);
 /* From now on its thread beats for these, as long as there is a flight; they must outlive it. */

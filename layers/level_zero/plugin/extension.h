@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * extension: the plugin's own functions, those of ckcache.h: by name through
- * zeDriverGetExtensionFunctionAddress, and as a table for the library
- * (libckcache), which leaves Level Zero to the plugin where one is in use.
+ * extension: the plugin's functions of ckcache.h: by name, through
+ * zeDriverGetExtensionFunctionAddress, and as a table for libckcache, which
+ * leaves Level Zero to the plugin if one is in use.
  */
 #ifndef LEVEL_ZERO_EXTENSION_H
 #define LEVEL_ZERO_EXTENSION_H
@@ -20,7 +20,7 @@ ze_result_t lz_extension_get_function(struct lz_next *next, ze_driver_handle_t d
  */
 __attribute__((visibility("default"))) ckcache_functions_fn ckcache_functions;
 
-/* After zeModuleCreate was hooked: gives the library, if it is there, the moment to pass on what the program has set. */
+/* After zeModuleCreate was hooked: lets the library, if it is loaded, pass on what the program has set. */
 void lz_extension_announce(void);
 
 #endif

@@ -6,10 +6,10 @@
  *   api, driver.version, driver.api, driver.path and library.* (see libraries.h),
  *   device.* (ze_device_properties_t, ze_device_module_properties_t)
  *
- * The driver's uuid is no part of it: Intel's holds the time at which the
- * process started. A device's uuid tells boards of one kind apart, which share
- * code; it is taken only where the driver does not tell the device's IP
- * version, since it may hold the stepping then.
+ * The driver's uuid is not included: Intel's contains the time at which the
+ * process started. A device's uuid differs between boards of one kind, which
+ * share code; it is included only if the driver does not report the device's IP
+ * version, because then the uuid may contain the stepping.
  */
 #ifndef LEVEL_ZERO_IDENTITY_H
 #define LEVEL_ZERO_IDENTITY_H
@@ -19,10 +19,10 @@
 #include "layers/level_zero/plugin/next.h"
 
 /*
- * Borrowed for the process's life; from a table where the device is known.
- * driver may be NULL: not known. Thread-safe. CMN_MISS: the device or its
- * driver's library cannot be identified, or another layer is below: do not cache
- * for it. CMN_ERR_NOMEM.
+ * The fields of a device, valid for the process's life; gathered once. driver
+ * may be NULL: not known. Thread-safe. CMN_MISS: the device or its driver's
+ * library cannot be identified, or another layer is below: do not cache for it.
+ * CMN_ERR_NOMEM.
  */
 CMN_CHECKED enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handle_t driver,
 					   ze_device_handle_t device, const struct cc_key **ret);

@@ -33,17 +33,17 @@ struct lz_module_inputs {
 };
 
 /*
- * What a descriptor is made of. false: it is not one to cache for, and *ret_reason
- * says why; NULL: it is none that is compiled. Nothing is to be released then.
+ * The inputs in a descriptor. false: do not cache for it, and *ret_reason says
+ * why; NULL: it compiles nothing. Then there is nothing to release.
  */
 bool lz_module_inputs_of(const ze_module_desc_t *desc, struct lz_module_inputs *ret,
 			 const char **ret_reason);
 void lz_module_inputs_release(struct lz_module_inputs *inputs);
 
 /*
- * Initialises *ret in every case; the caller releases it by
- * lz_module_key_release. driver may be NULL: not known. CMN_MISS: *ret_reason
- * says why there is none to be had.
+ * Initializes *ret in every case; the caller releases it with
+ * lz_module_key_release. driver may be NULL: not known. CMN_MISS: there can be
+ * no key; *ret_reason says why.
  */
 CMN_CHECKED enum cmn_status lz_module_key(struct lz_next *next, ze_driver_handle_t driver,
 					  ze_device_handle_t device,
@@ -52,7 +52,7 @@ CMN_CHECKED enum cmn_status lz_module_key(struct lz_next *next, ze_driver_handle
 /* Leaves the key's room for the next one. */
 void lz_module_key_release(struct cc_key *key);
 
-/* Whether the device is still what it was when the key was made; its compiler may have come since. */
+/* Whether the key still describes the device; its compiler may have been loaded since. */
 bool lz_module_key_holds(struct lz_next *next, ze_driver_handle_t driver,
 			 ze_device_handle_t device, const struct cc_key *key);
 /* Whether the variables that compilers read, and those of tools, are what they were when a key was made. */

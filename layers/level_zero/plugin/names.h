@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names: what a module from the cache answers when it is asked for a name that it
- * does not have. A module of a native answers otherwise than one of SPIR-V: NEO
- * 26.27 says of the latter that it does not support such pointers without a build
- * flag, and why. So a module that was built is asked, for a name that no module
- * has, and the entry keeps the answer (LZ_TAG_NO_FUNCTION, LZ_TAG_NO_GLOBAL): the
- * result in 4 bytes, little-endian, and the driver's description with its
- * terminator. The field is absent where the result says no more than that the name
- * is not there, as it does of natives.
+ * names: the answer of a module from the cache to a name that it does not have.
+ * A module made from a native binary answers differently from one made from
+ * SPIR-V: for the latter, NEO 26.27 says that it does not support such pointers
+ * without a build flag, and why. So the plugin asks a module that was just built
+ * for a name that no module has, and stores the answer in the entry
+ * (LZ_TAG_NO_FUNCTION, LZ_TAG_NO_GLOBAL): the result in 4 bytes, little-endian,
+ * and the driver's description with its terminator. The field is absent if the
+ * result only says that there is no such name, as for native binaries.
  */
 #ifndef LEVEL_ZERO_NAMES_H
 #define LEVEL_ZERO_NAMES_H
@@ -21,9 +21,10 @@ enum {
 };
 
 /*
- * Asks the module just built, and adds the answers to its entry. Only where the
- * driver is known to stand it; from a thread of its own, since drivers keep a
- * description for each thread and the application's is not to change.
+ * Asks the module that was just built, and adds the answers to its entry. Does
+ * so only if the driver is known not to crash on it, and from a thread of its
+ * own: drivers keep a description for each thread, and the application's must
+ * not change.
  */
 void lz_names_learn(struct lz_next *next, ze_driver_handle_t driver, ze_device_handle_t device,
 		    ze_module_handle_t module, struct cc_entry *entry);
@@ -40,8 +41,8 @@ ze_result_t lz_names_destroy_module(struct lz_next *next, ze_module_handle_t mod
 
 /*
  * zeDriverGetLastErrorDescription (Level Zero core, Driver): after one of the above
- * answered from the entry, the entry's description, once, unless the driver has had
- * another since.
+ * has answered from the entry, returns the entry's description, once, unless the
+ * driver has a newer one.
  */
 ze_result_t lz_names_get_last_error(struct lz_next *next, ze_driver_handle_t driver,
 				    const char **ret);

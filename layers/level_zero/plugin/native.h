@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * native: native binaries of modules, with the build logs that come with them:
- * taken from a module that was built, and made into a module again. Whether
- * for zeModuleCreate or for ckcache.h. An entry holds the native binary
- * (CC_TAG_IMAGE 0) and the build log.
+ * native: reads the native binary and the build log of a module that was built,
+ * and makes a module from a native binary; for zeModuleCreate and for ckcache.h.
+ * An entry has the native binary (CC_TAG_IMAGE 0) and the build log.
  */
 #ifndef LEVEL_ZERO_NATIVE_H
 #define LEVEL_ZERO_NATIVE_H
@@ -21,7 +20,7 @@ enum {
 bool lz_is_out_of_memory(ze_result_t result);
 /* Of a build by the driver. */
 enum drv_outcome lz_outcome(ze_result_t result);
-/* Of lz_native_load: the binary is at fault, neither memory nor the device. */
+/* A result of lz_native_load: the driver refuses the binary; neither memory nor the device is at fault. */
 bool lz_native_is_refused(ze_result_t result);
 /* The same as the status of a course's attach step. */
 enum cmn_status lz_native_status(ze_result_t result);
@@ -46,17 +45,17 @@ struct lz_native_built {
 
 /* What the observer has to know: flags may be NULL; il is what the module is made of, or the first of several. Borrows. */
 struct drv_observer_text lz_native_text(struct cmn_view il, const char *flags);
-/* As an entry with the course's manifest, which is taken. Not CMN_OK: there is none to be had; the course's bypass may say why. */
+/* Makes an entry, with the course's manifest, which it takes. Any status but CMN_OK: no entry; the course's bypass may say why. */
 CMN_CHECKED enum cmn_status lz_native_capture(struct drv_course *course,
 					      const struct lz_native_built *built,
 					      struct cc_entry **ret);
 
 /*
  * A new module from a native binary. flags: those that it was built with; NULL:
- * none. A binary that the driver only compiles again, from what it carries, is
- * refused here (ZE_RESULT_ERROR_INVALID_NATIVE_BINARY). On success *ret_log is
- * the driver's own log, or NULL, for the caller to destroy; on failure nothing
- * is left, and nothing is touched.
+ * none. If the driver would compile the binary again, from the intermediate
+ * language in it, this refuses it (ZE_RESULT_ERROR_INVALID_NATIVE_BINARY). On
+ * success *ret_log is the driver's own log, which the caller destroys, or NULL.
+ * On failure nothing is left and no output is touched.
  */
 ze_result_t lz_native_load(struct lz_next *next, ze_context_handle_t context,
 			   ze_device_handle_t device, struct cmn_view native, const char *flags,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * next: the functions below the plugin, as loaders hand them over. A process
- * may have several loaders, each with handles of its own where it has several
- * drivers: what belongs together is told by the object that the functions are
- * in. Set once and never cleared, since threads may be inside.
+ * next: the functions below the plugin, as loaders pass them to it. A process may
+ * have several loaders, and a loader with several drivers has handles of its
+ * own. Functions in the same object belong together. They are set once and
+ * never cleared, because threads may be inside.
  */
 #ifndef LEVEL_ZERO_NEXT_H
 #define LEVEL_ZERO_NEXT_H
@@ -51,10 +51,10 @@ struct lz_next {
 
 extern struct lz_next lz_nexts[LZ_NEXTS];
 
-/* Whose function it is, a new one's where there was none; NULL: the plugin's own, no room, or not to be told. Thread-safe. */
+/* The loader whose function this is, a new one if needed. NULL: the plugin's own, no room, or unknown. Thread-safe. */
 struct lz_next *lz_next_of(const void *function);
 
-/* The function there, or where another plugin stands in between, any other's; NULL: nobody has it. */
+/* The function of this loader or, if another plugin is in between, of any other; NULL: none has it. */
 #define LZ_NEXT_FIND(next, member)                                              \
 	((next)->member ? (next)->member :                                      \
 	 lz_nexts[0].member ? lz_nexts[0].member :                              \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spirv: what the key must know of a SPIR-V module: that it is one, and how
- * many bytes each specialization constant has, since the application gives
+ * spirv: what the key must know about a SPIR-V module: that it is one, and how
+ * many bytes each specialization constant has, because the application passes
  * values without sizes. SPIR-V 1.6: 2.3 Physical Layout of a SPIR-V Module and
  * Instruction, 2.4 Logical Layout of a Module, and of 3 the decoration SpecId
  * and the type-declaration and constant-creation instructions. Pure: bytes in,

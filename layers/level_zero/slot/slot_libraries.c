@@ -17,7 +17,7 @@
 
 static void complain(const char *plugin, const char *why)
 {
-	(void)fprintf(stderr, "ckcache: " PLUGINS_VARIABLE ": going on without %s: %s\n", plugin,
+	(void)fprintf(stderr, "ckcache: " PLUGINS_VARIABLE ": continuing without %s: %s\n", plugin,
 		      why);
 }
 
@@ -89,7 +89,7 @@ static void add_plugin(struct slot_libraries *libraries, const char *name)
 		return;
 	}
 	if (slot_libraries_symbol(plugin, "ckcache_level_zero_slot")) {
-		complain(name, "it is what reads this variable");
+		complain(name, "it is the slot itself");
 		return;
 	}
 	for (size_t i = 0; i < libraries->count; i++)

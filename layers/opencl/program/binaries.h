@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * binaries: CL_PROGRAM_BINARY_SIZES and CL_PROGRAM_BINARIES after a hit. The
- * answers have a place for each device of the application's program, of which
- * the loaded one may be built for a few; an object's come from the entry, since what was only loaded may not
- * give its binary back.
+ * binaries: answers CL_PROGRAM_BINARY_SIZES and CL_PROGRAM_BINARIES after a hit.
+ * The answers have a place for each device of the application's program, while
+ * the loaded program may be built for only some of them. For an object they come
+ * from the entry, because a program that was only loaded may not return its
+ * binary.
  */
 #ifndef OPENCL_PROGRAM_BINARIES_H
 #define OPENCL_PROGRAM_BINARIES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture: reading what the driver built, as an entry: at once; at the
- * program's last release, for drivers that compile late; or, for drivers that
- * take long to give a binary, when the application itself has asked for it.
+ * capture: makes an entry of what the driver built: at once; at the program's
+ * last release, for drivers that compile late; or, for drivers that take long to
+ * return a binary, when the application itself asks for the binary.
  */
 #ifndef OPENCL_PROGRAM_CAPTURE_H
 #define OPENCL_PROGRAM_CAPTURE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel_clone: kernels of a loaded program that an application creates again and
- * again, as PyOpenCL and many C++ programs do for each launch. Where the driver clones a
- * kernel faster than it creates one (drivers.h), the third creation of a name
- * and all later ones are clones of one that nobody has set an argument of
- * (clCloneKernel, OpenCL 2.1), which is what a new one is. Thread-safe.
+ * again, as PyOpenCL and many C++ programs do for each launch. If the driver clones
+ * a kernel faster than it creates one (drivers.h), the third and later creation of a
+ * name is a clone (clCloneKernel, OpenCL 2.1) of a kernel whose arguments nobody
+ * has set, which equals a new one. Thread-safe.
  */
 #ifndef OPENCL_PROGRAM_KERNEL_CLONE_H
 #define OPENCL_PROGRAM_KERNEL_CLONE_H

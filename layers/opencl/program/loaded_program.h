@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loaded_program: what stands for the application's program after a hit. As a
- * rule another program of the driver's, made from the entry's binaries, never
- * shared by two of the application's (their program-scope variables would be),
- * kept alive by that one and by each kernel created from it.
+ * loaded_program: what answers for the application's program after a hit. As a
+ * rule it is another program of the driver, made from the entry's binaries. Two
+ * programs of the application never share one, because they would then share
+ * program-scope variables. The application's program and each kernel created
+ * from the loaded program keep it alive.
  */
 #ifndef OPENCL_PROGRAM_LOADED_PROGRAM_H
 #define OPENCL_PROGRAM_LOADED_PROGRAM_H
@@ -16,7 +17,7 @@
 
 /*
  * Fields of an entry beside CC_TAG_IMAGE. index: the device's place, or a
- * kernel's, or 0. What the loaded program answers truly is not stored.
+ * kernel's, or 0. Answers that the loaded program gives correctly are not stored.
  */
 enum {
 	OCL_TAG_LOG = 2,		/* build log as the driver gave it, with its terminator */

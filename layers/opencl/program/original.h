@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * original: how an object, an executable or a library came to be, kept so that
- * the driver can make it once more. After a hit a program that was loaded from a
- * binary stands for such an object. Where the driver refuses to link it
- * (rusticl 26), or answers a question otherwise than for an object that it
- * compiled (which error clCreateKernel gives), the original is compiled after
- * all and takes its place. The application's own programs are not touched.
+ * original: remembers how an object, an executable or a library was made, so that
+ * the driver can make it again. After a hit, a program loaded from a binary
+ * replaces such an object. If the driver refuses to link that program (rusticl
+ * 26), or answers a question differently from an object that it compiled (the
+ * error of clCreateKernel), the layer compiles the original and uses it instead.
+ * The application's own programs are not touched.
  */
 #ifndef OPENCL_PROGRAM_ORIGINAL_H
 #define OPENCL_PROGRAM_ORIGINAL_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * private_copy: a binary that shares no files with another load of it. Some drivers
- * write a directory's name into binaries, unpack each there, and remove it with
- * the program, while another process with the same binary still uses it.
+ * private_copy: a copy of a binary that shares no files with other loads of it. Some
+ * drivers write a directory's name into a binary, unpack the binary there, and remove
+ * the directory with the program, although another process may still use it.
  */
 #ifndef OPENCL_PROGRAM_PRIVATE_COPY_H
 #define OPENCL_PROGRAM_PRIVATE_COPY_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_exit: what is left to do when the process ends is done before anything of
- * the driver is taken apart. A driver's threads may still be at work when the
- * application calls exit, and go on while destructors of its libraries run;
- * every millisecond spent after those is one in which they use what is gone.
+ * process_exit: runs what is pending when the process ends, before anything of the
+ * driver is torn down. A driver's threads may still work when the application
+ * calls exit, and continue while destructors of its libraries run; every
+ * millisecond spent after those is one in which these threads use freed objects.
  *
  * exit() first runs the destructors of its caller's thread-local objects, then
  * exit handlers, static objects' destructors among them (glibc's exit.c). So

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program_info: logs, options and names of a built program, and what its kernels
- * answer, as fields of its entry. What the driver does not answer is left out, and asked of the
- * loaded program on a hit; where memory ran out, the driver's or the layer's, the entry fails.
+ * program_info: adds the logs, options and names of a built program, and the answers
+ * of its kernels, to its entry. Answers that the driver does not give are left out;
+ * on a hit the loaded program is asked for them. If the driver or the layer runs out
+ * of memory, the entry fails.
  */
 #ifndef OPENCL_PROGRAM_PROGRAM_INFO_H
 #define OPENCL_PROGRAM_PROGRAM_INFO_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch: what the observer (layers/shared/observer/observer.h) has to know of a
- * build, a compilation or a link to say which files its driver read.
+ * watch: tells the observer (layers/shared/observer/observer.h) what it must know
+ * about a build, a compilation or a link to find out which files the driver read.
  */
 #ifndef OPENCL_PROGRAM_WATCH_H
 #define OPENCL_PROGRAM_WATCH_H

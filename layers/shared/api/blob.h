@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blob: what an application keeps in a place of its own: fields, with the id
- * of what they are of, and a checksum over all of it. Never compressed: where
- * it is kept is the application's to choose.
+ * blob: the bytes that an application stores itself: fields, with the id of the
+ * description that they belong to, and a checksum over everything. Never
+ * compressed, because the application chooses how to store them.
  *
  *   blob    = header field*
  *   header  = magic[8] version:u32 zero:u32 id[88] fields_len:u64 hash[16]

@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file ckcache.h
- * The kernel cache for programs that want it in their own hands (libckcache):
- * settings at run time; of a program that is to be built, an id and a blob,
- * and the program from the blob; what a library learns of a device; storage of
- * the application's own. C11 and C++17. It follows two proposals of oneDNN,
- * "Persistent Cache in oneDNN" and "Add Persistent Cache API for OpenCL Engine"
+ * The kernel cache for programs that call it directly (libckcache): settings at
+ * run time; ids and blobs of programs, and programs from blobs; data that a
+ * library learns about a device; a storage of the application's own. C11 and
+ * C++17. It follows two proposals of oneDNN, "Persistent Cache in oneDNN" and
+ * "Add Persistent Cache API for OpenCL Engine"
  * (rfcs/20210113-persistent-cache, rfcs/20211008-persistent-cache-engine).
  *
- * A program need not link the library: where the OpenCL layer is active,
- * clGetExtensionFunctionAddressForPlatform gives every function here by its
- * name, but for those of Level Zero; and the Level Zero plugin its own by
- * zeDriverGetExtensionFunctionAddress (ckcache_ext.h has their types).
+ * A program need not link the library. If the OpenCL layer is active,
+ * clGetExtensionFunctionAddressForPlatform finds every function of this header
+ * by its name, except those for Level Zero; the Level Zero plugin offers these
+ * by zeDriverGetExtensionFunctionAddress (ckcache_ext.h has the types).
  *
- * **Threads.** Every function may be called from any thread at any time, also
- * with one description in several threads, unless it says otherwise; none may
- * be called from a storage callback. No lock is held while a driver or a
- * callback runs.
+ * **Threads.** Unless a function says otherwise, any thread may call it at any
+ * time, and several threads may use one description. No function may be called
+ * from a storage callback. No lock is held while a driver or a callback runs.
  *
- * **Sizes.** Functions that give bytes take `size` and a place for them. With
- * the place NULL, *size becomes the size of what there is; else *size is the
- * room in bytes, and becomes the size of what was written. Where the room is
- * too small nothing is written, *size becomes what is needed, and
- * CKCACHE_ERROR_BUFFER_TOO_SMALL is returned. What is empty has the size 0.
+ * **Sizes.** Functions that return bytes take `size` and a buffer. If the buffer
+ * is NULL, *size becomes the size of the bytes. Otherwise *size is the size of
+ * the buffer, and becomes the number of bytes written. If the buffer is too
+ * small, nothing is written, *size becomes the size that is needed, and the
+ * function returns CKCACHE_ERROR_BUFFER_TOO_SMALL. Something empty has the size 0.
  *
  * **Structures** that the caller fills begin with their own size, so that later
- * versions can add to them. A description is not made of one that is larger
- * than the library knows: CKCACHE_ERROR_INVALID_ARGUMENT. On failure nothing
- * that is returned through pointers is touched, unless it says so.
+ * versions can add members. If a structure is larger than the library knows, no
+ * description is made of it: CKCACHE_ERROR_INVALID_ARGUMENT. On failure, nothing
+ * is written through output pointers unless the function says so.
  */
 #ifndef CKCACHE_H
 #define CKCACHE_H
@@ -39,11 +38,11 @@
 extern "C" {
 #endif
 
-/** Of this header: with another major version structures and functions may be others. */
+/** Of this header. A new major version may change structures and functions. */
 #define CKCACHE_VERSION_MAJOR 1
-/** With a later minor version there are more. */
+/** A new minor version may add some. */
 #define CKCACHE_VERSION_MINOR 0
-/** What ckcache_version() of a library that fits this header gives at least. */
+/** ckcache_version() of a library that fits this header is at least this. */
 #define CKCACHE_VERSION (CKCACHE_VERSION_MAJOR * 1000 + CKCACHE_VERSION_MINOR)
 
 /** What the library exports. */
@@ -58,41 +57,41 @@ struct _ze_context_handle_t;
 struct _ze_device_handle_t;
 struct _ze_module_handle_t;
 
-/** What functions return: 0, a positive value where that is no failure, a negative one where it is. */
+/** What functions return: 0 for success, a positive value for another expected outcome, a negative one for a failure. */
 enum ckcache_status {
-	CKCACHE_OK = 0,				/**< done */
-	CKCACHE_MISS = 1,			/**< looked for, and not there */
-	CKCACHE_ERROR_OUT_OF_MEMORY = -1,	/**< the host's, or the device's */
-	CKCACHE_ERROR_INVALID_ARGUMENT = -2,	/**< one makes no sense; nothing was done */
+	CKCACHE_OK = 0,				/**< success */
+	CKCACHE_MISS = 1,			/**< not found */
+	CKCACHE_ERROR_OUT_OF_MEMORY = -1,	/**< out of the host's or the device's memory */
+	CKCACHE_ERROR_INVALID_ARGUMENT = -2,	/**< an argument is invalid; nothing was done */
 	CKCACHE_ERROR_BUFFER_TOO_SMALL = -3,	/**< see "Sizes" */
-	CKCACHE_ERROR_DENIED = -4,		/**< the user's settings, or permissions, forbid it */
-	CKCACHE_ERROR_DAMAGED = -5,		/**< a blob: not the bytes that were given out */
-	CKCACHE_ERROR_STALE = -6,		/**< a blob: of another device, driver or compiler, a later or earlier one, or of files that are others now */
-	CKCACHE_ERROR_FOREIGN = -7,		/**< a blob: of another program, or what another library stored */
+	CKCACHE_ERROR_DENIED = -4,		/**< the user's settings or permissions forbid it */
+	CKCACHE_ERROR_DAMAGED = -5,		/**< a blob: its bytes have changed */
+	CKCACHE_ERROR_STALE = -6,		/**< a blob: of another device, driver or compiler (also of another version), or files that its build read have changed */
+	CKCACHE_ERROR_FOREIGN = -7,		/**< a blob: of another program or another library */
 	CKCACHE_ERROR_VERSION = -8,		/**< a blob: of another version of this library */
 	CKCACHE_ERROR_REFUSED = -9,		/**< the driver refused the binary in a sound blob */
 	CKCACHE_ERROR_BUILD = -10,		/**< the driver could not build the program */
-	CKCACHE_ERROR_CHANGED = -11,		/**< the environment or the compiler is not what it was when the description was made */
-	CKCACHE_ERROR_UNAVAILABLE = -12,	/**< no OpenCL or Level Zero here, or no driver's own handle */
-	CKCACHE_ERROR_IO = -13,			/**< the cache's files, or the application's storage */
+	CKCACHE_ERROR_CHANGED = -11,		/**< the environment or the compiler has changed since the description was made */
+	CKCACHE_ERROR_UNAVAILABLE = -12,	/**< no OpenCL or Level Zero here, or not a driver's own handle */
+	CKCACHE_ERROR_IO = -13,			/**< the cache's files or the application's storage failed */
 	CKCACHE_ERROR_DRIVER = -14,		/**< another failure of the driver */
 };
 
 /** A short English phrase; never NULL; static storage. */
 CKCACHE_EXPORT const char *ckcache_status_string(enum ckcache_status status);
-/** CKCACHE_VERSION as the library was built with. */
+/** CKCACHE_VERSION of the library. */
 CKCACHE_EXPORT int ckcache_version(void);
 
 /**
  * @name Settings
- * Of the machine's cache in this process, which the OpenCL layer and the Level
- * Zero layer use where they are loaded, and ckcache_opencl_build() and others
- * without a storage of their own. They hold until the process ends, and go
- * before what the environment and the configuration files say (docs/CONFIG.md),
- * except for the user's word about security: CKCACHE_DISABLE=1,
- * CKCACHE_PERSISTENT=0 and CKCACHE_READ_ONLY=1 stand, and a directory must
- * belong to the user and be closed to others. Then they return
- * CKCACHE_ERROR_DENIED, and all stays as it was.
+ * Settings of the machine's cache in this process. The OpenCL layer and the
+ * Level Zero layer use this cache if they are loaded, and so do
+ * ckcache_opencl_build() and similar functions without a storage. A setting
+ * lasts until the process ends. It overrides the environment and the
+ * configuration files (docs/CONFIG.md), except where security is concerned:
+ * CKCACHE_DISABLE=1, CKCACHE_PERSISTENT=0 and CKCACHE_READ_ONLY=1 cannot be
+ * overridden, and a directory must belong to the user and be closed to others.
+ * Otherwise the functions return CKCACHE_ERROR_DENIED and change nothing.
  * @{
  */
 /** Whose programs. */
@@ -101,44 +100,45 @@ enum ckcache_api {
 	CKCACHE_API_LEVEL_ZERO = 2,	/**< Level Zero's */
 };
 
-/** Switches the level on disk on (1, as at first) or off (0) for programs of one API. */
+/** Switches the level on disk on (1, the default) or off (0) for programs of one API. */
 CKCACHE_EXPORT enum ckcache_status ckcache_set_persistent(enum ckcache_api api, int enable);
 /** *ret_enabled: 1 or 0. */
 CKCACHE_EXPORT enum ckcache_status ckcache_get_persistent(enum ckcache_api api, int *ret_enabled);
-/** How many bytes the cache on disk may grow to; 0: no bound. Once over it, it is made to shrink to half. */
+/** How many bytes the cache on disk may take; 0: no bound. When it is exceeded, the cache evicts down to half. */
 CKCACHE_EXPORT enum ckcache_status ckcache_set_capacity(uint64_t bytes);
-/** What ckcache_set_capacity() or the configuration has said. */
+/** The value from ckcache_set_capacity() or from the configuration. */
 CKCACHE_EXPORT enum ckcache_status ckcache_get_capacity(uint64_t *ret_bytes);
 /**
- * The cache's root, made with mode 0700 when something is stored. A relative
- * path is taken from the working directory of now; NULL: what the
- * configuration says. The path is copied.
+ * Sets the cache's root, which is created with mode 0700 when something is
+ * stored. A relative path starts at the current working directory; NULL: the
+ * root from the configuration. The path is copied.
  */
 CKCACHE_EXPORT enum ckcache_status ckcache_set_dir(const char *dir);
-/** The root with its terminator, which counts in *size; empty where there is no cache on disk. */
+/** The root with its terminator, which counts in *size; empty if there is no cache on disk. */
 CKCACHE_EXPORT enum ckcache_status ckcache_get_dir(size_t *size, char *dir);
-/** Waits, within some seconds, until what was to be stored is. Not needed before a process ends. */
+/** Waits, for some seconds at most, until everything queued is stored. Not needed before a process ends. */
 CKCACHE_EXPORT enum ckcache_status ckcache_flush(void);
 /** @} */
 
 /**
- * A storage of the application's own, in the place of the machine's cache: it
- * alone decides where blobs lie, which ones go and when, and who else sees
- * them. Callbacks run in the thread that calls the library, without locks, and
- * several at a time where several threads do. They return CKCACHE_OK,
- * CKCACHE_MISS, or a failure, which only means that the storage did not help.
- * What load gives is checked in full before it is used.
+ * A storage of the application's own, instead of the machine's cache: the
+ * application decides where blobs are, which ones to remove and when, and who
+ * else can read them. Callbacks run in the thread that calls the library,
+ * without locks; if several threads call, several callbacks run at a time. They
+ * return CKCACHE_OK, CKCACHE_MISS or a failure; a failure only means that the
+ * storage did not help. The library checks all of what load returns before
+ * using it.
  */
 struct ckcache_storage {
 	size_t struct_size;	/**< sizeof(struct ckcache_storage) */
-	void *ctx;		/**< handed to each callback */
-	/** The blob of that id; as every function that gives bytes (see "Sizes"). CKCACHE_MISS: there is none. */
+	void *ctx;		/**< passed to each callback */
+	/** Returns the blob for that id, like every function that returns bytes (see "Sizes"). CKCACHE_MISS: there is none. */
 	enum ckcache_status (*load)(void *ctx, size_t id_size, const uint8_t *id, size_t *size,
 				    uint8_t *blob);
-	/** Keeps a copy of the blob, in the place of an older one; or does not. NULL: nothing is stored. */
+	/** Stores a copy of the blob, replacing an older one; need not store it. NULL: nothing is stored. */
 	enum ckcache_status (*store)(void *ctx, size_t id_size, const uint8_t *id, size_t size,
 				     const uint8_t *blob);
-	/** The blob is of no use: damaged, refused by the driver, or not wanted any more. NULL: it stays. */
+	/** The blob is useless: damaged, refused by the driver, or no longer wanted. NULL: it stays. */
 	enum ckcache_status (*evict)(void *ctx, size_t id_size, const uint8_t *id);
 };
 
@@ -175,9 +175,9 @@ struct ckcache_program {
 };
 
 /**
- * A description: of one or several programs that belong together and are to be
- * built for a device, or of a library and a device. Everything that it is made
- * from is copied; it holds references to OpenCL's handles, and Level Zero's
+ * A description of one or several programs that belong together and will be
+ * built for a device, or of a library and a device. It copies everything that
+ * it is made from. It has references to OpenCL's handles; Level Zero's handles
  * must outlive it.
  */
 struct ckcache_desc;
@@ -186,89 +186,96 @@ struct ckcache_desc;
 CKCACHE_EXPORT void ckcache_desc_free(struct ckcache_desc *desc);
 
 /**
- * The id of what the description describes, different wherever what it is made
- * from differs: device, driver, compiler, source, options, constants, variables
- * of the environment that compilers read. Its bytes mean nothing else, but are
- * the same for every process and user of a machine, and can name a file (88
- * bytes now). It is made from what is there when the description is made.
+ * The id of a description. Ids differ if any of these differ: device, driver,
+ * compiler, source, options, constants, environment variables that compilers
+ * read. Apart from that the bytes have no meaning; they are the same for every
+ * process and user of a machine, and can name a file (88 bytes now). The id is
+ * made when the description is made.
  *
- * Empty: source and options may ask for more than that: a file (`#include`,
- * `-include`, `asm`), the date, the file's name, debug information. Words are
- * looked for wherever they stand, so that one in a comment counts as well. There
- * is no blob then, and a storage is not asked; the machine's cache keeps such a
- * program with all files that its build was seen to look for. Also empty: the program
- * changed a variable that compilers read after the driver, or this library, was
- * loaded: they read them once.
+ * The id is empty if source or options may ask for more: a file (`#include`,
+ * `-include`, `asm`), the date, the file's name, debug information. Such words
+ * count wherever they are, also in a comment. Then there is no blob, and a
+ * storage is not used; the machine's cache stores the result, with all files
+ * that its build looked for. The id is also empty if the program has changed a
+ * variable that compilers read since the driver, or this library, was loaded,
+ * because compilers read variables only once.
  *
- * What a driver reads for every program (its settings, a header of its own that it
- * looks for in the working directory) is in no id. ckcache_opencl_build() puts it
- * into the blob, by which the blob is refused once that has changed.
+ * An id does not cover files that a driver reads for every program (its settings,
+ * a header of its own that it looks for in the working directory).
+ * ckcache_opencl_build() records them in the blob; if one of them changes, the
+ * blob is refused.
  *
- * Limitation: where a driver does not tell a device's stepping, as OpenCL
- * drivers need not, devices that differ in that alone have one id.
+ * Limitation: a driver need not report a device's stepping (OpenCL). If it does
+ * not, devices that differ only in their stepping have the same id.
  */
 CKCACHE_EXPORT enum ckcache_status ckcache_desc_get_id(const struct ckcache_desc *desc, size_t *size,
 						    uint8_t *id);
 
 /**
- * Removes what is stored under the description: from the storage, or for NULL
- * from the machine's cache. CKCACHE_OK also where there was nothing.
+ * Removes everything stored for the description, from the storage or (NULL) from
+ * the machine's cache. CKCACHE_OK also if there was nothing.
  */
 CKCACHE_EXPORT enum ckcache_status ckcache_desc_evict(struct ckcache_desc *desc,
 						   const struct ckcache_storage *storage);
 
 /**
  * @name OpenCL programs
- * Made before the programs are built, so that a compiler that comes or an environment that changes meanwhile is noticed.
+ * Make the description before you build the programs, so that ckcache notices if a compiler is
+ * loaded or the environment changes in between.
  * @{
  */
 /**
- * Describes programs to be built for one device of the context, each by
- * clBuildProgram with this device alone and the options given here. Reads no files.
- * CKCACHE_ERROR_INVALID_ARGUMENT: also a device that is not the context's.
+ * Describes programs to build for one device of the context, each by
+ * clBuildProgram with only this device and the given options. Reads no files.
+ * CKCACHE_ERROR_INVALID_ARGUMENT: also if the device is not in the context.
  */
 CKCACHE_EXPORT enum ckcache_status ckcache_opencl_desc_new(struct _cl_context *context,
 							struct _cl_device_id *device, size_t count,
 							const struct ckcache_program *programs,
 							struct ckcache_desc **ret_desc);
 /**
- * The blob of the programs, which are built as the description says, in its
- * order. Empty: the id is, or the driver has no binary to give. On pocl this
- * takes as long as a build. CKCACHE_ERROR_CHANGED: make a new description
- * and build again.
+ * The blob of programs that the application has built as the description says,
+ * in the same order. It is empty if the id is empty or the driver gives no
+ * binary. On pocl this takes as long as a build. CKCACHE_ERROR_CHANGED: make a
+ * new description and build again.
  *
- * CKCACHE_ERROR_INVALID_ARGUMENT: a program is not built, not by clBuildProgram, or
- * of another source, with other options or constants. The OpenCL layer has seen that; where there is
- * none, the driver is asked for source and options. A program of which it tells no source
- * (from a binary or IL) must be one that was built or loaded by this description.
+ * CKCACHE_ERROR_INVALID_ARGUMENT: a program is not built, not built by
+ * clBuildProgram, or has another source, other options or constants. The OpenCL
+ * layer knows this; without it, the driver is asked for source and options. A
+ * program whose source the driver does not tell (from a binary or IL) must have
+ * been built or loaded by this description.
  *
- * Not in such a blob is what the driver read by itself when the application had it build the
- * programs (see ckcache_desc_get_id()): where users change a driver's settings, build with a storage.
+ * Such a blob does not record what the driver read by itself when the application
+ * built the programs (see ckcache_desc_get_id()). If users change a driver's
+ * settings, build with a storage instead.
  */
 CKCACHE_EXPORT enum ckcache_status ckcache_opencl_get_blob(struct ckcache_desc *desc,
 							struct _cl_program *const *programs,
 							size_t *size, uint8_t *blob);
 /**
- * The described programs from a blob of theirs, built and ready for
- * clCreateKernel, without a compiler; ret_programs has room for as many as the
- * description has, and the caller releases them. They are the driver's own,
- * made by clCreateProgramWithBinary: they have no source and no build log.
+ * Makes the described programs from their blob, built and ready for
+ * clCreateKernel, without a compiler. ret_programs has room for all programs of
+ * the description; the caller releases them. They are made by
+ * clCreateProgramWithBinary, so they have no source and no build log.
  *
- * A blob that is not the description's, or whose build read files that are others now, is never
- * handed to the driver: CKCACHE_ERROR_DAMAGED, _STALE, _FOREIGN, _VERSION; an empty one, or one for an
- * empty id, is CKCACHE_ERROR_INVALID_ARGUMENT. The blob is not changed, and not needed afterwards.
+ * A blob that does not belong to the description, or whose build read files that
+ * have changed, never reaches the driver: CKCACHE_ERROR_DAMAGED, _STALE, _FOREIGN,
+ * _VERSION. An empty blob, or a blob for an empty id, is
+ * CKCACHE_ERROR_INVALID_ARGUMENT. The blob is not changed, and not needed afterwards.
  */
 CKCACHE_EXPORT enum ckcache_status ckcache_opencl_create_from_blob(struct ckcache_desc *desc,
 								size_t size, const uint8_t *blob,
 								struct _cl_program **ret_programs);
 /**
- * The described programs from the storage (NULL: the machine's cache), or
- * built by the driver and stored; ret_origin may be NULL. Not stored is a build of which it could not
- * be seen what it read (docs/CONFIG.md, reasons of a bypass). What is stored but
- * damaged, stale or refused is evicted and built anew: only the driver's own
- * failures are returned. CKCACHE_ERROR_BUILD: ret_programs[0] is the program that the driver
- * could not build, to be asked for its log and released; the others are NULL.
- * With the machine's cache, threads and processes that want the same at the same time build it once.
+ * Gets the described programs from the storage (NULL: the machine's cache), or
+ * lets the driver build them and stores them; ret_origin may be NULL. A build
+ * whose files could not be observed is not stored (docs/CONFIG.md, reasons of a
+ * bypass). Something stored that is damaged, stale or refused is evicted and
+ * built again, so only the driver's own failures are returned.
+ * CKCACHE_ERROR_BUILD: ret_programs[0] is the program that the driver could not
+ * build; the caller may ask for its log, and releases it. The others are NULL.
+ * With the machine's cache, threads and processes that want the same programs at
+ * the same time build them once.
  */
 CKCACHE_EXPORT enum ckcache_status ckcache_opencl_build(struct ckcache_desc *desc,
 						     const struct ckcache_storage *storage,
@@ -278,25 +285,25 @@ CKCACHE_EXPORT enum ckcache_status ckcache_opencl_build(struct ckcache_desc *des
 
 /**
  * @name Level Zero modules
- * As for OpenCL programs. The language is SPIR-V alone.
+ * As for OpenCL programs. The only language is SPIR-V.
  * @{
  */
-/** driver: the context's. A module is made by zeModuleCreate with the options as its build flags. */
+/** driver: the context's driver. zeModuleCreate makes each module, with the options as its build flags. */
 CKCACHE_EXPORT enum ckcache_status ckcache_level_zero_desc_new(struct _ze_driver_handle_t *driver,
 							    struct _ze_context_handle_t *context,
 							    struct _ze_device_handle_t *device,
 							    size_t count,
 							    const struct ckcache_program *programs,
 							    struct ckcache_desc **ret_desc);
-/** As ckcache_opencl_get_blob(); what a module was made from cannot be asked for, and is not checked. */
+/** As ckcache_opencl_get_blob(). Nobody can ask what a module was made from, so that is not checked. */
 CKCACHE_EXPORT enum ckcache_status ckcache_level_zero_get_blob(struct ckcache_desc *desc,
 							    struct _ze_module_handle_t *const *modules,
 							    size_t *size, uint8_t *blob);
-/** As ckcache_opencl_create_from_blob(). A binary that the driver only compiled again is CKCACHE_ERROR_REFUSED. */
+/** As ckcache_opencl_create_from_blob(). CKCACHE_ERROR_REFUSED also if the driver would compile the binary again. */
 CKCACHE_EXPORT enum ckcache_status
 ckcache_level_zero_create_from_blob(struct ckcache_desc *desc, size_t size, const uint8_t *blob,
 				    struct _ze_module_handle_t **ret_modules);
-/** As ckcache_opencl_build(); of a module that cannot be built nothing is returned. */
+/** As ckcache_opencl_build(); if a module cannot be built, nothing is returned. */
 CKCACHE_EXPORT enum ckcache_status ckcache_level_zero_build(struct ckcache_desc *desc,
 							 const struct ckcache_storage *storage,
 							 struct _ze_module_handle_t **ret_modules,
@@ -304,21 +311,21 @@ CKCACHE_EXPORT enum ckcache_status ckcache_level_zero_build(struct ckcache_desc 
 /** @} */
 
 /**
- * @name What a library learns of a device
+ * @name What a library learns about a device
  *
- * By compiling a trial kernel, say: stored, and found again until the driver, the compiler, the
- * device or the library is another. Such a description has an id and blobs like a program's, for
- * libraries that give their users both, as oneDNN's engine does.
+ * For instance by compiling a trial kernel. The data is stored, and found again until the driver,
+ * the compiler, the device or the library changes. Such a description has an id and blobs like a
+ * program's, for libraries that offer both to their users, as oneDNN's engine does.
  * @{
  */
-/** Who stores something. */
+/** The library that stores something. */
 struct ckcache_library {
 	size_t struct_size;	/**< sizeof(struct ckcache_library) */
 	const char *name;	/**< not empty */
 	const char *version;	/**< NULL: none */
-	const void *hash;	/**< of its code (a commit, say); NULL: that of the object that address is in */
+	const void *hash;	/**< of its code (a commit, for instance); NULL: the build-id of the object that has address */
 	size_t hash_size;	/**< bytes */
-	const void *address;	/**< any function or constant of the library, with hash NULL; its build-id is taken */
+	const void *address;	/**< with hash NULL: any function or constant of the library */
 };
 
 /**
@@ -334,19 +341,19 @@ ckcache_level_zero_device_desc_new(struct _ze_driver_handle_t *driver,
 				   struct _ze_device_handle_t *device,
 				   const struct ckcache_library *library,
 				   struct ckcache_desc **ret_desc);
-/** The data as a blob, which says whose it is and can be checked. */
+/** The data as a blob, with the id of its description and a checksum. */
 CKCACHE_EXPORT enum ckcache_status ckcache_device_get_blob(struct ckcache_desc *desc, size_t data_size,
 							const void *data, size_t *size,
 							uint8_t *blob);
-/** The data in a blob; refusals as ckcache_opencl_create_from_blob(). */
+/** The data in a blob; refuses blobs like ckcache_opencl_create_from_blob(). */
 CKCACHE_EXPORT enum ckcache_status ckcache_device_get_data(struct ckcache_desc *desc, size_t blob_size,
 							const uint8_t *blob, size_t *size,
 							void *data);
-/** Stores the data, in the storage or for NULL in the machine's cache, in the place of older ones. */
+/** Stores the data, in the storage or (NULL) in the machine's cache; replaces older data. */
 CKCACHE_EXPORT enum ckcache_status ckcache_device_store(struct ckcache_desc *desc,
 						     const struct ckcache_storage *storage,
 						     size_t size, const void *data);
-/** The data stored; CKCACHE_MISS: none, or none that is sound. */
+/** The stored data; CKCACHE_MISS: there is none, or it is damaged. */
 CKCACHE_EXPORT enum ckcache_status ckcache_device_load(struct ckcache_desc *desc,
 						    const struct ckcache_storage *storage,
 						    size_t *size, void *data);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * desc: what all descriptions have (struct ckcache_desc): who made it, so that
- * a program may hand it to whichever copy of these functions it has; keys
- * and the id made from them. Knows no API's types. Immutable once
- * made, but for what is guarded by a lock.
+ * desc: what all descriptions have in common (struct ckcache_desc): the copy of
+ * the functions that made it, so that a program may pass it to any copy; the
+ * keys, and the id made from them. Knows no API's types. Immutable once made,
+ * except what the lock guards.
  */
 #ifndef SHARED_API_DESC_H
 #define SHARED_API_DESC_H
@@ -23,7 +23,7 @@ struct api_item {
 };
 
 struct ckcache_desc {
-	/* Whose description this is: first, and so in every version. */
+	/* The copy that made this. It comes first, in every version. */
 	const struct ckcache_functions *functions;
 	struct cc_cache *cache;		/* the machine's; NULL: switched off */
 	void (*destroy)(struct ckcache_desc *desc);	/* frees what is around this, and this */
@@ -41,14 +41,17 @@ struct ckcache_desc {
 	struct cmn_hash blob_of;	/* of what blob was made from */
 };
 
-/* Before keys are made. Initialises *desc, zeroed but for functions, cache and destroy, with room for count items, zeroed. CMN_ERR_NOMEM. */
+/*
+ * Call it before making keys. Initializes *desc, in which only functions, cache and destroy are set,
+ * and makes room for count zeroed items. CMN_ERR_NOMEM.
+ */
 CMN_CHECKED enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count);
 /* Makes the id of the items, if the description has one. CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status api_desc_identify(struct ckcache_desc *desc);
 void api_desc_release(struct ckcache_desc *desc);
-/* When the keys were last known to hold: what was loaded since may not be in them. */
+/* When the keys were last known to be right: libraries that were loaded later may not be in them. */
 struct drv_library_epoch api_desc_epoch(struct ckcache_desc *desc);
-/* Whether the keys hold although libraries may have come; then key_holds is asked. */
+/* Whether the keys are still right; asks key_holds if libraries were loaded. */
 bool api_desc_keys_hold(struct ckcache_desc *desc, bool (*key_holds)(const struct ckcache_desc *desc));
 bool api_desc_has_id(const struct ckcache_desc *desc);
 
@@ -59,18 +62,18 @@ enum ckcache_origin api_origin_of_both(enum ckcache_origin a, enum ckcache_origi
 enum ckcache_status api_give(struct cmn_view bytes, size_t *size, void *place);
 
 /*
- * A blob by the same convention. Making one may take long, so that what was
- * made to tell its size is kept until it is fetched. of: says from what it is
- * made. make fills an empty buffer with a whole blob, or leaves it empty; its
- * status is returned where it is no success.
+ * Gives a blob by the same convention. Making a blob may take long, so the one
+ * that was made to report its size is kept until it is fetched. of identifies
+ * what it is made from. make fills an empty buffer with a whole blob, or leaves
+ * it empty and returns why.
  */
 enum ckcache_status api_desc_give_blob(struct ckcache_desc *desc, const struct cmn_hash *of,
 				       enum ckcache_status (*make)(void *ctx, struct cmn_buffer *ret),
 				       void *ctx, size_t *size, uint8_t *blob);
 
-/* To a blob: what the build of its i-th image read; manifest may be NULL. Without memory the blob fails. */
+/* Adds to a blob which files the build of its i-th image read; manifest may be NULL. Out of memory: the blob fails. */
 void api_desc_add_files(struct cmn_buffer *blob, size_t i, const struct cc_manifest *manifest);
-/* Whether that is as it was. CMN_STALE: it is not. A blob need not have any. CMN_ERR_CORRUPT, CMN_ERR_NOMEM. */
+/* Whether these files, if the blob has any, are unchanged. CMN_STALE: they are not. CMN_ERR_CORRUPT, CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status api_desc_check_files(const struct ckcache_desc *desc, size_t i,
 						 struct cmn_view blob);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * desc_build: what a description describes, from a storage or from the machine's
- * cache, else built by the driver. Whatever goes wrong with the caches, the
- * driver builds it. Knows no API's types: objects are handles, as many as the
- * description has items, in an array of the caller's that begins zeroed.
+ * desc_build: makes the objects of a description: from a storage, from the
+ * machine's cache, or by the driver. If anything goes wrong with the caches, the
+ * driver builds. Knows no API's types: objects are handles, one for each item of
+ * the description, in an array of the caller that is zeroed at first.
  */
 #ifndef SHARED_API_DESC_BUILD_H
 #define SHARED_API_DESC_BUILD_H
@@ -42,8 +42,8 @@ void api_build_begin(struct ckcache_desc *desc, size_t i, struct drv_course *cou
 /* Runs it as ordered; afterwards its owner has what the driver or the cache made. */
 enum ckcache_origin api_build_one(struct drv_course *course, const struct api_order *order);
 /*
- * After a build for a blob, which must not depend on what the keys do not say: course->manifest
- * is what it read. false: there can be no blob, which is counted.
+ * After a build for a blob: whether keys and course->manifest (what the build read) cover
+ * everything that the blob depends on. false: there can be no blob; counts that.
  */
 bool api_build_may_be_stored(struct drv_course *course);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device: what a library learns of a device (ckcache.h), kept as a blob of its
- * own or as an entry (cachecore/entry.h) with one field. Knows no API's types:
- * the device is told by its identity's fields.
+ * device: what a library learns about a device (ckcache.h), stored as a blob or
+ * as an entry (cachecore/entry.h) with one field. Knows no API's types: the
+ * fields of its identity identify the device.
  */
 #ifndef SHARED_API_DEVICE_H
 #define SHARED_API_DEVICE_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * functions: what the tables of ckcache_ext.h have in common. A copy is the
- * OpenCL layer's, the plugin's, or the library's for one of both APIs.
+ * functions: what the tables of ckcache_ext.h have in common. There is one table,
+ * a copy, in the OpenCL layer, one in the plugin, and one for each API in the
+ * library.
  */
 #ifndef SHARED_API_FUNCTIONS_H
 #define SHARED_API_FUNCTIONS_H

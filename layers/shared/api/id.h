@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * id: the identity of what a description describes, as bytes: a digest of the
- * keys (cachecore/key.h). Parts stand apart, so that one can tell in what two
- * ids differ:
+ * id: the identity of a description, as bytes: a digest of its keys
+ * (cachecore/key.h). The parts are separate, to tell in which part two ids
+ * differ:
  *
  *   id = magic[4] version:u32 device[16] image[16] constants[16] options[16] whole[16]
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * storage: an application's own storage (struct ckcache_storage), called as
- * its contract says, and believed in nothing. Thread-safe.
+ * storage: calls an application's own storage (struct ckcache_storage) as its
+ * contract says, and trusts nothing that it returns. Thread-safe.
  */
 #ifndef SHARED_API_STORAGE_H
 #define SHARED_API_STORAGE_H

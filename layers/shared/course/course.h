@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * course: the one course of a build, whether of a program, a link or a module.
- * Look up what is cached and attach it; else let the driver build while what
- * it reads is observed, capture the result and publish it; count. Whatever
- * goes wrong with the cache, the driver builds as it would without it.
+ * course: the steps of every build, whether of a program, a link or a module:
+ * look up an entry and attach it; else observe what the driver reads while it
+ * builds, capture the result and publish it; count. If anything goes wrong with
+ * the cache, the driver builds as it would without it.
  *
- * Knows no API's types: each kind of build passes its own steps. The key is
- * gathered before; a build without one does not come here.
+ * Knows no API's types: each kind of build passes its own steps. The caller has
+ * gathered the key; a build without a key does not come here.
  */
 #ifndef SHARED_COURSE_COURSE_H
 #define SHARED_COURSE_COURSE_H
@@ -34,8 +34,8 @@ struct drv_course_steps {
 	bool keeps_failures;
 
 	/*
-	 * Whether the result may be cached, as far as that need not be asked for
-	 * a hit; else *ret_reason says why not. NULL: always.
+	 * Whether the result may be cached; else *ret_reason says why not. Asked
+	 * only on a miss. NULL: always.
 	 */
 	bool (*may_be_kept)(struct drv_course *course, const char **ret_reason);
 
@@ -44,27 +44,27 @@ struct drv_course_steps {
 	/* What the application gave to be compiled; borrowed until the observation ends. */
 	struct drv_observer_text (*text)(struct drv_course *course);
 
-	/* What is in the way of the driver's call goes, before it is observed and timed. NULL: nothing is. */
+	/* Releases what would be in the way of the driver's call; not observed, not timed. NULL: nothing to do. */
 	void (*prepare)(struct drv_course *course);
-	/* The driver's own build. It may be called twice, after the first ran out of memory. May set bypass. */
+	/* Lets the driver build. Called a second time if the first ran out of memory. May set bypass. */
 	enum drv_outcome (*call)(struct drv_course *course);
 
-	/* Whether driver and compiler are still those of the key, though libraries were loaded; learns what they are now. */
+	/* Libraries were loaded: whether driver and compiler are still those of the key. Learns the new ones. */
 	bool (*key_holds)(struct drv_course *course);
 	bool (*environment_holds)(struct drv_course *course);
-	/* Why the key and course->manifest do not say all that went in, or NULL. The step may be NULL. */
+	/* Why key and course->manifest do not cover all inputs of the build, or NULL. The step may be NULL. */
 	const char *(*input_changed)(struct drv_course *course);
 
 	/*
-	 * What was just built, as an entry; takes course->manifest and leaves NULL
-	 * there. Any status but CMN_OK: there is none now; bypass may say why, or
-	 * deferred be set.
+	 * Makes an entry of what was just built; takes course->manifest and leaves
+	 * NULL there. Any status but CMN_OK: there is no entry now; bypass may say
+	 * why, or deferred may be set.
 	 */
 	enum cmn_status (*capture)(struct drv_course *course, struct cc_entry **ret);
 	/*
-	 * The application's result from an entry. CMN_ERR_DRIVER: the driver
-	 * refuses it, and it is to go. Any other failure: it is of no use here,
-	 * and stays. On failure nothing was done for the application.
+	 * Makes the application's result from an entry. CMN_ERR_DRIVER: the driver
+	 * refuses the entry, and it must be removed. Any other failure: it cannot be
+	 * used now, but stays. On failure nothing was done for the application.
 	 */
 	enum cmn_status (*attach)(struct drv_course *course, struct cc_entry *entry);
 };

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drivers: what is known of particular drivers, by measurement, in one table,
- * for both APIs. An unknown driver gets defaults that are safe for all.
+ * drivers: one table of the measured properties of particular drivers, for both
+ * APIs. A driver without a row gets defaults that are safe for every driver.
  *
- * What a driver's binary loses is measured by `losses` (docs/TESTING.md): for
- * each question whose answer differs between a build and its own binary, the
- * row says so, and the answer is stored with the entry.
+ * Some answers differ between a build and a program made from its binary. The
+ * `losses` program (docs/TESTING.md) finds them; the driver's row says so, and
+ * the layer stores these answers with the entry.
  *
- * The rule about questions: where a driver is known to crash on a question, or
- * to answer it by writing where it should not, the layer never asks it by
- * itself. When the application asks, the driver gets the question as it would
- * without the layer. To add a driver, give its row the question's flag of enum
- * drv_question, with the version that it was seen on.
+ * The rule about questions: if a driver is known to crash on a question, or to
+ * write where it should not, the layer never asks it by itself. If the
+ * application asks, the driver gets the question as it would without the layer.
+ * To forbid a question, add its flag of enum drv_question to the driver's row,
+ * with the version that the fault was seen on.
  */
 #ifndef SHARED_DRIVER_DRIVERS_H
 #define SHARED_DRIVER_DRIVERS_H
@@ -33,70 +33,72 @@ struct drv_driver {
 	const char *since;		/* the first version that this row is for; NULL: all before the next row's */
 	enum cc_capture capture;	/* what "auto" means for it */
 	/*
-	 * A kernel of a program that was loaded answers some questions otherwise than one of a build
-	 * (CL_KERNEL_ATTRIBUTES, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE). The answers are read
-	 * after a build, for which all its kernels are created.
+	 * A kernel of a loaded program answers some questions differently from a kernel of a build
+	 * (CL_KERNEL_ATTRIBUTES, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE). After a build, the
+	 * layer creates all kernels and reads these answers.
 	 */
 	bool binaries_lose_answers;
-	unsigned int unasked;		/* enum drv_question */
+	unsigned int unasked;		/* questions that the layer must not ask; enum drv_question */
 	/*
-	 * A program made from a binary has the specialization constants of its build, seen by running
-	 * it. Elsewhere it may have their defaults again (rusticl 25.0): nothing with constants is cached.
+	 * A program made from a binary still has the specialization constants of its build (checked by
+	 * running it). If false, it may have their defaults again (rusticl 25.0), and no build with
+	 * constants is cached.
 	 */
 	bool binaries_keep_constants;
 	/*
-	 * Asked for kernels, a compiled object or a library gives the error of a program that was
-	 * never built (CL_INVALID_PROGRAM_EXECUTABLE): nothing is compiled to know it.
+	 * Creating kernels of a compiled object or a library gives the error of a program that was
+	 * never built (CL_INVALID_PROGRAM_EXECUTABLE), so the layer need not compile to find it out.
 	 */
 	bool objects_as_unbuilt;
 	/*
-	 * It compiles in the thread that asks for it, and looks for some file for each source.
-	 * What its other threads look for, which finish kernels, is no matter of a build's then.
+	 * It compiles in the thread that asks for it, and looks for some file for each source. Its
+	 * other threads only finish kernels, so files that they look for do not belong to a build.
 	 */
 	bool compiles_in_call;
 	/* Threads that load binaries at the same time may end the process. */
 	bool loads_race;
 	/*
-	 * How the name of a directory begins that stands in binaries, six letters of mkdtemp's behind it:
-	 * each load unpacks there, and whoever releases its program first removes it. NULL: none.
+	 * Binaries contain the name of a directory: this prefix and six letters from mkdtemp. Each load
+	 * unpacks there, and the first release of such a program removes it. NULL: none.
 	 */
 	const char *private_directory;
-	/* A program whose kernels live is compiled all the same, against the specification. */
+	/* It compiles a program that has live kernels, against the specification. */
 	bool compiles_with_kernels;
 	/* clCloneKernel is much faster than clCreateKernel. */
 	bool clones_kernels;
-	/* Building a linked program ends the process once its binary was read, or if it was loaded. */
+	/* Building a linked program ends the process if its binary was read before, or if it was loaded. */
 	bool linked_builds_abort;
 	/*
-	 * What it takes at least to load an executable's binary and build it, in nanoseconds a
-	 * byte, its own caches warm (docs/COMPRESSION.md); 0: unknown.
+	 * The least time that it takes to load an executable's binary and build it, in nanoseconds per
+	 * byte, with its own caches warm (docs/COMPRESSION.md); 0: unknown.
 	 */
 	unsigned int load_rate;
 	/*
-	 * Level Zero: a module may be asked for a function's or a variable's pointer by a name
-	 * that it does not have, though the application did not ask: it answers with an error.
+	 * Level Zero: the layer may ask a module for the pointer of a function or variable that it does
+	 * not have, although the application did not ask; the driver answers with an error.
 	 */
 	bool stands_absent_names;
-	/* File names (prefixes) of compilers that it loads itself, beside what it is linked with. */
+	/* Prefixes of the file names of compilers that it loads itself, besides what it is linked with. */
 	const char *compilers[DRV_LISTS];
-	/* Those that some versions load only when they first compile, as they ask for them. */
+	/* Compilers that some versions load only when they first compile, by the names that they use. */
 	const char *late_compilers[DRV_LISTS];
 	/*
-	 * Patterns (fnmatch) of files and directories in its own cache, whose names tell what they
-	 * hold, and which no header has: whether one is there makes no difference to a build in which
-	 * the compiler ran.
+	 * Patterns (fnmatch) of files and directories in its own cache. Their names say what they
+	 * contain, and no header has such a name. If the compiler ran in a build, it makes no
+	 * difference whether one of these files exists.
 	 */
 	const char *cached[DRV_LISTS];
 	/* Patterns (glob) of files that it compiles into programs or runs. */
 	const char *files[DRV_LISTS];
 	/*
-	 * How the names of the variables begin that it and its compilers read; ends with NULL. Which device
-	 * a program gets is no matter: the device's own properties are in the key. The default row has all.
+	 * Prefixes of the names of the variables that it and its compilers read; ends with NULL. Not
+	 * variables that select devices: the key has the device's own properties. The default row has
+	 * the variables of all drivers.
 	 */
 	const char *const *variables;
 	/* With NEOReadDebugKeys set it reads some 480 more, all in CamelCase. */
 	bool debug_keys;
-	/* Files, up to NULL, that it reads once: when it is loaded, or (of absolute path) at its first build. */
+	/* Files, up to NULL, that it reads once: when it is loaded, or (absolute paths) at its first build. */
 	const char *const *settings;
 };
 
