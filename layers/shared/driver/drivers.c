@@ -2,6 +2,7 @@
 /* drivers: the table. Each row says where its facts were measured. */
 #include "layers/shared/driver/drivers.h"
 
+#include <fnmatch.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -208,6 +209,17 @@ bool drv_driver_has_compiler(const struct drv_driver *driver, const char *file_n
 	for (size_t i = 0; i < DRV_LISTS && driver->compilers[i]; i++) {
 		if (strncmp(file_name, driver->compilers[i], strlen(driver->compilers[i])) == 0)
 			return true;
+	}
+	return false;
+}
+
+bool drv_drivers_have_file(const char *path)
+{
+	for (size_t i = 0; i < DRV_DRIVERS; i++) {
+		for (size_t j = 0; j < DRV_LISTS && drv_drivers[i].files[j]; j++) {
+			if (fnmatch(drv_drivers[i].files[j], path, FNM_PATHNAME) == 0)
+				return true;
+		}
 	}
 	return false;
 }

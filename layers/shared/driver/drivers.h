@@ -107,6 +107,8 @@ extern const struct drv_driver drv_drivers[DRV_DRIVERS];
 const struct drv_driver *drv_driver_of(const char *library);
 /* Whether the driver loads such a file as its compiler, by its row. */
 bool drv_driver_has_compiler(const struct drv_driver *driver, const char *file_name);
+/* Whether a path is of some driver's files, by the rows. */
+bool drv_drivers_have_file(const char *path);
 /* Of the same driver, the row for a version as the driver reports it; NULL: the row itself. */
 const struct drv_driver *drv_driver_at(const struct drv_driver *driver, const char *version);
 

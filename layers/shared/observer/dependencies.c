@@ -135,6 +135,8 @@ static const char *add_file(struct gathering *gathering, const struct lookup *lo
 		return "header-unreadable";
 	if (status != CMN_OK && status != CMN_ERR_NOMEM)
 		return "include-changed";
+	if (status == CMN_OK && lookup->has_content && !cmn_hash_equal(&hash, &lookup->content))
+		return "include-changed";
 	if (status == CMN_OK)
 		status = cc_manifest_add_file(gathering->manifest, lookup->path, lookup->identity.size,
 					      &hash);

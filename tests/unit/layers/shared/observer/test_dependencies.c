@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -525,6 +526,58 @@ TEST(settings_are_as_the_driver_saw_them_last)
 	CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
 	CU_ASSERT_EQUAL(unlink("settings/file"), 0);
 	CU_ASSERT_EQUAL(watch("open", path), CMN_OK);
+}
+
+/* A header of one byte that changes through a mapping, and whose times stay. */
+static char *map_header(const char *path)
+{
+	int fd = open(path, O_RDWR);
+	char *at = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	CU_ASSERT_NOT_EQUAL_FATAL(at, MAP_FAILED);
+	CU_ASSERT_EQUAL(close(fd), 0);
+	*(volatile char *)at = '1';	/* a disk dates the first write to a page */
+	return at;
+}
+
+TEST(what_changes_without_another_time_has_changed)
+{
+	const char *setting = path_of(0, "settings/file");
+	struct drv_observation *observation;
+	volatile char *at;
+
+	unit_write("mapped.h", "1");
+	at = map_header("mapped.h");
+	CU_ASSERT_EQUAL(watch("open", "mapped.h"), CMN_OK);
+	for (int i = 0; i < 2; i++) {
+		observation = begin(false);
+		observed(i ? "fopen" : "open", "mapped.h");
+		*at = i ? '1' : '2';
+		CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+		CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	}
+	/* Between two looks. */
+	observation = begin(false);
+	observed("open", "mapped.h");
+	*at = '2';
+	observed("open", "mapped.h");
+	*at = '1';
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	CU_ASSERT_EQUAL(munmap((char *)at, 1), 0);
+	/* A setting counts as it was when it was read. */
+	unit_write("settings/file", "1");
+	at = map_header(setting);
+	CU_ASSERT_EQUAL(watch("open", setting), CMN_OK);
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	*at = '2';
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	CU_ASSERT_EQUAL(watch("open", setting), CMN_OK);
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	CU_ASSERT_EQUAL(munmap((char *)at, 1), 0);
+	CU_ASSERT_EQUAL(unlink("settings/file"), 0);
+	CU_ASSERT_EQUAL(watch("open", setting), CMN_OK);
 }
 
 TEST(what_is_no_setting_is_of_one_build)
