@@ -22,7 +22,7 @@ static const struct reason bypasses[] = {
 	{ "directory-changed", "the working directory changed while the driver was building" },
 	{ "directory-listed", "the driver read the names of the files in a directory" },
 	{ "environment-changed", "a variable that the driver reads has another value than when it was loaded" },
-	{ "file-made", "the driver made a link to a file" },
+	{ "file-made", "the driver made a file that a hit would not make, or a link" },
 	{ "files-unseen", "no compiler was seen to look for files; perhaps the driver's own cache answered" },
 	{ "format", "the module is neither SPIR-V nor a native binary" },
 	{ "header-unknown", "a header that was handed over is no program from source" },

@@ -87,6 +87,8 @@ struct drv_driver {
 	 * the compiler ran.
 	 */
 	const char *cached[DRV_LISTS];
+	/* Any other file that it leaves is a dump that a setting or an option asked for. */
+	bool leaves_dumps;
 	/* Patterns (glob) of files that it compiles into programs or runs. */
 	const char *files[DRV_LISTS];
 	/*

@@ -33,6 +33,7 @@ struct lookup {
 	bool opened;			/* else only looked at */
 	bool by_descriptor;		/* of its directory: the path's beginning was not asked for */
 	bool kept;			/* by the driver, as far as can be told */
+	bool named;			/* the application gave its directory or its name all the same */
 	bool changed;			/* another answer at a later look */
 	bool has_content;		/* its times would not show every change */
 	struct cc_file_identity identity;	/* of a file or a directory */
