@@ -172,7 +172,7 @@ static enum cmn_status kind_status(const struct stat *info)
 	return (uint64_t)info->st_size > CC_MANIFEST_MAX_FILE ? CMN_ERR_TOO_LARGE : CMN_OK;
 }
 
-/* CMN_STALE: its size is another now. */
+/* CMN_STALE: its size is another now. The offset stays. */
 static enum cmn_status hash_content(int fd, uint64_t len, struct cmn_hash *ret)
 {
 	struct cmn_hasher *hasher = cmn_hasher_new();
@@ -184,7 +184,7 @@ static enum cmn_status hash_content(int fd, uint64_t len, struct cmn_hash *ret)
 	if (!hasher)
 		return CMN_ERR_NOMEM;
 	while (status == CMN_OK && got != 0) {
-		got = read(fd, block, sizeof(block));
+		got = pread(fd, block, sizeof(block), (off_t)sum);
 		if (got < 0 && errno != EINTR)
 			status = CMN_ERR_IO;
 		if (got <= 0)
@@ -236,6 +236,13 @@ static enum cmn_status read_file(struct cc_file_memo *memo, const char *path,
 out:
 	(void)close(fd);	/* nothing was written through it */
 	return status;
+}
+
+enum cmn_status cc_file_memo_hash_open(int fd, const struct stat *info, struct cmn_hash *ret_hash)
+{
+	if (!may_change_unseen(fd, info))
+		return CMN_MISS;
+	return hash_content(fd, (uint64_t)info->st_size, ret_hash);
 }
 
 /* stat first: opening a device or a FIFO can have effects. */

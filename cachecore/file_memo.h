@@ -39,6 +39,12 @@ void cc_file_memo_free(struct cc_file_memo *memo);	/* NULL is fine */
 CMN_CHECKED enum cmn_status cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
 						   const struct cc_file_identity *expected,
 						   struct cmn_hash *ret_hash);
+/*
+ * The hash of what an open regular file holds now, by which a change can be told that its times do
+ * not show. CMN_MISS: they would show it, and nothing was read. Other statuses: it cannot be read.
+ */
+CMN_CHECKED enum cmn_status cc_file_memo_hash_open(int fd, const struct stat *info,
+						   struct cmn_hash *ret_hash);
 /* Whether the regular file at path, which *ret is of, has that size and hash. memo may be NULL. */
 bool cc_file_memo_holds(struct cc_file_memo *memo, const char *path, uint64_t size,
 			const struct cmn_hash *expected, struct stat *ret);

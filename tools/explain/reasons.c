@@ -22,7 +22,7 @@ static const struct reason bypasses[] = {
 	{ "directory-changed", "the working directory changed during the build" },
 	{ "directory-listed", "the driver listed a directory" },
 	{ "environment-changed", "a variable that the driver reads has changed since the driver was loaded" },
-	{ "file-made", "the driver made a link to a file" },
+	{ "file-made", "the driver made a file that a hit would not make, or a link" },
 	{ "files-unseen", "no compiler was seen to look for files; perhaps the driver's own cache answered" },
 	{ "format", "the module is neither SPIR-V nor a native binary" },
 	{ "header-unknown", "an embedded header is not a program from source" },

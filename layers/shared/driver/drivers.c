@@ -2,6 +2,7 @@
 /* drivers: the table. Each row says where its facts were measured. */
 #include "layers/shared/driver/drivers.h"
 
+#include <fnmatch.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -53,7 +54,8 @@ const struct drv_driver drv_drivers[] = {
 		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
 		.binaries_keep_constants = true,
-		.cached = { "*/" HEX16 ".cl_cache" },
+		.cached = { "*/" HEX16 ".cl_cache", "*/config.file" },
+		.leaves_dumps = true,
 		.compilers = { "libigc.so", "libigdfcl.so", "libopencl-clang.so" },
 		.late_compilers = { "libigdfcl.so.2", "libigdfcl.so.1", "libigc.so.2",
 				    "libigc.so.1" },
@@ -71,7 +73,8 @@ const struct drv_driver drv_drivers[] = {
 		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
 		.stands_absent_names = true,
-		.cached = { "*.l0_cache" },
+		.cached = { "*.l0_cache", "*/config.file" },
+		.leaves_dumps = true,
 		.compilers = { "libigc.so" },
 		.late_compilers = { "libigc.so.2", "libigc.so.1" },
 		.variables = intel,
@@ -208,6 +211,17 @@ bool drv_driver_has_compiler(const struct drv_driver *driver, const char *file_n
 	for (size_t i = 0; i < DRV_LISTS && driver->compilers[i]; i++) {
 		if (strncmp(file_name, driver->compilers[i], strlen(driver->compilers[i])) == 0)
 			return true;
+	}
+	return false;
+}
+
+bool drv_drivers_have_file(const char *path)
+{
+	for (size_t i = 0; i < DRV_DRIVERS; i++) {
+		for (size_t j = 0; j < DRV_LISTS && drv_drivers[i].files[j]; j++) {
+			if (fnmatch(drv_drivers[i].files[j], path, FNM_PATHNAME) == 0)
+				return true;
+		}
 	}
 	return false;
 }

@@ -88,6 +88,8 @@ struct drv_driver {
 	 * difference whether one of these files exists.
 	 */
 	const char *cached[DRV_LISTS];
+	/* Any other file that it leaves is a dump that a setting or an option asked for. */
+	bool leaves_dumps;
 	/* Patterns (glob) of files that it compiles into programs or runs. */
 	const char *files[DRV_LISTS];
 	/*
@@ -109,6 +111,8 @@ extern const struct drv_driver drv_drivers[DRV_DRIVERS];
 const struct drv_driver *drv_driver_of(const char *library);
 /* Whether the driver loads such a file as its compiler, by its row. */
 bool drv_driver_has_compiler(const struct drv_driver *driver, const char *file_name);
+/* Whether a path is of some driver's files, by the rows. */
+bool drv_drivers_have_file(const char *path);
 /* Of the same driver, the row for a version as the driver reports it; NULL: the row itself. */
 const struct drv_driver *drv_driver_at(const struct drv_driver *driver, const char *version);
 

@@ -2,6 +2,7 @@
 /* dependencies: from what a build looked for to what its result depends on. */
 #include "layers/shared/observer/dependencies.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
@@ -16,6 +17,49 @@ bool drv_observer_text_names(const struct drv_observer_text *text, const char *p
 {
 	return (text->options && strstr(text->options, path)) ||
 	       (text->source.len && memmem(text->source.data, text->source.len, path, strlen(path)));
+}
+
+static bool is_in_names(char byte)
+{
+	return isalnum((unsigned char)byte) || byte == '_' || byte == '-' || byte == '.';
+}
+
+/* Whether the options have the path, or a directory above it, as a whole name. */
+static bool options_name(const char *options, const char *path)
+{
+	for (const char *at = options ? strchr(options, '/') : NULL; at; at = strchr(at + 1, '/')) {
+		size_t len = 0;
+
+		while (at[len] && at[len] == path[len])
+			len++;
+		/* "/a/b" and "/a/b/" are there for "/a/b/c", and "/a/bc" or "/a/b/d" are not. */
+		while (len > 1 && at[len - 1] == '/')
+			len--;
+		if (len > 1 && (path[len] == '/' || !path[len]) &&
+		    !is_in_names(at[len + strspn(at + len, "/")]))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the source has an #include of a file of that name. */
+static bool source_includes(struct cmn_view source, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	const char *text = source.data, *end = text + source.len;
+	size_t len = strlen(name);
+
+	/* What was listed is a directory, whose path ends with a slash. */
+	for (const char *at = text; len && at < end; at++) {
+		at = memmem(at, (size_t)(end - at), name, len);
+		if (!at)
+			return false;
+		if (at > text && at + len < end && (at[-1] == '"' || at[-1] == '<' || at[-1] == '/') &&
+		    (at[len] == '"' || at[len] == '>'))
+			return true;
+	}
+	return false;
 }
 
 /* The path without its last part; false: it has one part only. */
@@ -57,23 +101,26 @@ static bool has_own_below(const struct drv_observation *observation, const char 
 	return false;
 }
 
-/*
- * Whether the driver keeps files of its own where this one lies, as a cache
- * does: it left one there, or is known to. A program that came from there without the compiler
- * depends on it all the same: see gather. Not where everybody may write, nor by names that
- * are relative to the application's directory.
- */
-static bool is_kept_by_driver(const struct drv_observation *observation, const char *path)
+static bool is_cached(const struct drv_driver *driver, const char *path)
 {
-	const struct drv_driver *driver = observation->driver;
-	char parent[PATH_MAX];
-	struct stat info;
-	size_t len;
-
 	for (size_t i = 0; driver && i < DRV_LISTS && driver->cached[i]; i++) {
 		if (fnmatch(driver->cached[i], path, 0) == 0)
 			return true;
 	}
+	return false;
+}
+
+/*
+ * Whether the driver left a file of its own where this one lies, as in a cache. A program that
+ * came from there without the compiler depends on it all the same: see gather. Not where
+ * everybody may write, nor by names that are relative to the application's directory.
+ */
+static bool lies_beside_own(const struct drv_observation *observation, const char *path)
+{
+	char parent[PATH_MAX];
+	struct stat info;
+	size_t len;
+
 	if (path[0] != '/' || !parent_of(path, parent) || stat(parent, &info) != 0 ||
 	    (info.st_mode & S_IWOTH))
 		return false;
@@ -88,10 +135,23 @@ static bool is_kept_by_driver(const struct drv_observation *observation, const c
 	return false;
 }
 
-void drv_dependencies_judge(struct drv_observation *observation)
+void drv_dependencies_judge(struct drv_observation *observation,
+			    const struct drv_observer_text *text)
 {
-	for (struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next)
-		lookup->kept = is_kept_by_driver(observation, lookup->path);
+	for (struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
+		bool cached = is_cached(observation->driver, lookup->path);
+
+		lookup->kept = cached || lies_beside_own(observation, lookup->path);
+		lookup->named = lookup->kept &&
+				((!cached && options_name(text->options, lookup->path)) ||
+				 source_includes(text->source, lookup->path));
+	}
+}
+
+/* Headers may lie in the directory of a driver's cache, too. */
+static bool is_of_cache(const struct lookup *lookup)
+{
+	return lookup->kept && !lookup->named;
 }
 
 /* What is to be gathered, and what becomes of it. */
@@ -135,6 +195,8 @@ static const char *add_file(struct gathering *gathering, const struct lookup *lo
 		return "header-unreadable";
 	if (status != CMN_OK && status != CMN_ERR_NOMEM)
 		return "include-changed";
+	if (status == CMN_OK && lookup->has_content && !cmn_hash_equal(&hash, &lookup->content))
+		return "include-changed";
 	if (status == CMN_OK)
 		status = cc_manifest_add_file(gathering->manifest, lookup->path, lookup->identity.size,
 					      &hash);
@@ -170,6 +232,25 @@ static const char *add_directory(struct gathering *gathering, const struct looku
 	return NULL;
 }
 
+/* A file that the driver left, and not in its cache: a hit would not write it. */
+static bool is_dump(const struct drv_observation *observation, const struct lookup *lookup)
+{
+	const struct drv_driver *driver = observation->driver;
+	const char *slash = strrchr(lookup->path, '/');
+	size_t len = slash ? (size_t)(slash - lookup->path) + 1 : 0;
+	struct stat info;
+
+	if (!driver || !driver->leaves_dumps || (lookup->finding != FOUND_OWN && !lookup->written) ||
+	    lstat(lookup->path, &info) != 0 || !S_ISREG(info.st_mode))
+		return false;
+	for (const struct lookup *other = observation->lookups; other; other = other->hh.next) {
+		if (is_cached(driver, other->path) && strncmp(other->path, lookup->path, len) == 0 &&
+		    !strchr(other->path + len, '/'))
+			return false;
+	}
+	return true;
+}
+
 /* A reason not to keep the build, or NULL. */
 static const char *add_dependency(struct gathering *gathering, const struct lookup *lookup)
 {
@@ -179,10 +260,12 @@ static const char *add_dependency(struct gathering *gathering, const struct look
 	bool there;
 
 	/* Processes that share the driver's cache find what others left there meanwhile. */
-	if (lookup->changed && !(lookup->kept && (gathering->compiled || lookup->written)))
+	if (lookup->changed && !(is_of_cache(lookup) && (gathering->compiled || lookup->written)))
 		return "include-changed";
+	if (is_dump(observation, lookup))
+		return "file-made";
 	if (lookup->finding == FOUND_OWN ||
-	    (lookup->kept && lookup->finding != FOUND_LISTED &&
+	    (is_of_cache(lookup) && lookup->finding != FOUND_LISTED &&
 	     (gathering->compiled || lookup->written || lookup->finding == FOUND_NOTHING)))
 		return NULL;
 	if (lookup->finding == FOUND_LISTED)
@@ -226,7 +309,7 @@ static bool uses_directory_name(const struct gathering *gathering)
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
 		if ((lookup->finding == FOUND_NOTHING || lookup->finding == FOUND_FILE) &&
 		    strncmp(lookup->path, observation->directory, len) == 0 &&
-		    lookup->path[len] == '/' && !lookup->kept)
+		    lookup->path[len] == '/' && !is_of_cache(lookup))
 			return true;
 	}
 	return false;

@@ -129,6 +129,17 @@ static void note_presence(struct drv_observation *observation, const char *path,
 		lookup->changed = true;
 }
 
+static void note_content(struct lookup *lookup, const struct drv_answer *answer)
+{
+	if (!answer->has_content)
+		return;
+	if (lookup->has_content && !cmn_hash_equal(&lookup->content, &answer->content))
+		lookup->changed = true;
+	if (!lookup->has_content)
+		lookup->content = answer->content;
+	lookup->has_content = true;
+}
+
 void drv_observation_note_look(struct drv_observation *observation, const struct drv_answer *answer)
 {
 	struct lookup *lookup;
@@ -145,6 +156,7 @@ void drv_observation_note_look(struct drv_observation *observation, const struct
 	if (lookup) {
 		lookup->by_descriptor |= answer->by_descriptor;
 		lookup->opened |= answer->opened;
+		note_content(lookup, answer);
 	}
 }
 

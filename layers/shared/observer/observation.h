@@ -33,8 +33,11 @@ struct lookup {
 	bool opened;			/* else only looked at */
 	bool by_descriptor;		/* of its directory: the path's beginning was not asked for */
 	bool kept;			/* by the driver, as far as can be told */
+	bool named;			/* the application gave its directory or its name all the same */
 	bool changed;			/* another answer at a later look */
+	bool has_content;		/* its times would not show every change */
 	struct cc_file_identity identity;	/* of a file or a directory */
+	struct cmn_hash content;	/* when it was opened first */
 	UT_hash_handle hh;
 	char path[];
 };
@@ -61,6 +64,8 @@ struct drv_observation {
 struct drv_answer {
 	const char *path;
 	bool by_descriptor, opened;
+	bool has_content;
+	struct cmn_hash content;
 	int error;			/* 0 or an errno value */
 	const struct stat *info;	/* of what is there; NULL: nothing */
 	const char *reason;

@@ -38,7 +38,8 @@ struct setting {
 	struct setting *next;
 	enum finding finding;
 	struct cc_file_identity identity;
-	bool opened;
+	struct cmn_hash content;
+	bool opened, has_content;
 	char path[];
 };
 static _Atomic(struct setting *) settings;
@@ -154,6 +155,22 @@ static bool settle(struct stat *info, int fd)
 	return false;
 }
 
+/*
+ * What a file holds before the driver reads it, if it may change through a mapping without another
+ * time: it has to be the same after the build. What cannot be read now cannot be then. false: no memory.
+ */
+static bool read_content(const struct stat *info, int fd, struct drv_answer *answer)
+{
+	enum cmn_status status;
+
+	/* Those are compared by their times, and large. */
+	if (drv_drivers_have_file(answer->path) || (uint64_t)info->st_size > CC_MANIFEST_MAX_FILE)
+		return true;
+	status = cc_file_memo_hash_open(fd, info, &answer->content);
+	answer->has_content = status == CMN_OK;
+	return status != CMN_ERR_NOMEM;
+}
+
 void drv_note_look(int directory, const char *path, int error, struct stat *info, int fd)
 {
 	int saved = errno;
@@ -167,6 +184,8 @@ void drv_note_look(int directory, const char *path, int error, struct stat *info
 		drv_note_unsure("header-unreadable");
 	else if (fd >= 0 && !error && S_ISREG(info->st_mode) && !settle(info, fd))
 		drv_note_unsure("include-changed");
+	else if (fd >= 0 && !error && S_ISREG(info->st_mode) && !read_content(info, fd, &answer))
+		drv_note_unsure("no-memory");
 	else
 		tell(false, drv_observation_note_look, &answer);
 	errno = saved;
@@ -352,13 +371,17 @@ static bool learn_setting(const struct lookup *lookup)
 	struct setting *setting;
 
 	if (known && known->finding == lookup->finding && known->opened == opened &&
-	    cc_file_identity_equal(&known->identity, &lookup->identity))
+	    cc_file_identity_equal(&known->identity, &lookup->identity) &&
+	    known->has_content == lookup->has_content &&
+	    cmn_hash_equal(&known->content, &lookup->content))
 		return true;
 	setting = calloc(1, sizeof(*setting) + len + 1);
 	if (!setting)
 		return false;
 	setting->finding = lookup->finding;	/* the latest answer is what the driver goes by */
 	setting->identity = lookup->identity;
+	setting->content = lookup->content;
+	setting->has_content = lookup->has_content;
 	setting->opened = opened;
 	memcpy(setting->path, lookup->path, len);
 	setting->next = atomic_load_explicit(&settings, memory_order_relaxed);
@@ -391,6 +414,8 @@ static void take_settings(struct drv_observation *observation)
 
 		if (copy) {
 			copy->identity = setting->identity;
+			copy->content = setting->content;
+			copy->has_content = setting->has_content;
 			copy->opened = setting->opened;
 		}
 	}
@@ -410,7 +435,7 @@ static enum cmn_status end(struct drv_observation *observation,
 	/* What came with this build, and could not be hooked then. */
 	if (observation->listed && !drv_hooked_objects_update(NULL))
 		drv_observation_be_unsure(observation, "observer-blind");
-	drv_dependencies_judge(observation);
+	drv_dependencies_judge(observation, text);
 	learn_settings(observation, text);
 	origin = origin_of(observation, text);
 	take_settings(observation);
@@ -425,7 +450,7 @@ static enum cmn_status end(struct drv_observation *observation,
  * one that they reach. Copies of different versions do not use each other, and where both would
  * hook the same slots, the second one is blind.
  */
-#define VERSION 1
+#define VERSION 2
 
 const struct functions {
 	struct drv_observation *(*begin)(const struct drv_observer_request *request);

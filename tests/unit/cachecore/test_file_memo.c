@@ -34,8 +34,8 @@ uint64_t __wrap_cmn_clock_realtime(void);
 int __wrap_fstatfs(int fd, struct statfs *ret);
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
-ssize_t __real_read(int fd, void *data, size_t len);
-ssize_t __wrap_read(int fd, void *data, size_t len);
+ssize_t __real_pread(int fd, void *data, size_t len, off_t offset);
+ssize_t __wrap_pread(int fd, void *data, size_t len, off_t offset);
 int __real_stat(const char *path, struct stat *ret);
 int __wrap_stat(const char *path, struct stat *ret);
 int __real_fstat(int fd, struct stat *ret);
@@ -69,7 +69,7 @@ int __wrap_open(const char *path, int flags, ...)
 	return __real_open(path, flags);
 }
 
-ssize_t __wrap_read(int fd, void *data, size_t len)
+ssize_t __wrap_pread(int fd, void *data, size_t len, off_t offset)
 {
 	run_once(&before_read);
 	if (read_error) {
@@ -77,7 +77,7 @@ ssize_t __wrap_read(int fd, void *data, size_t len)
 		read_error = 0;
 		return errno == ENODATA ? 0 : -1;	/* its end, which no error is */
 	}
-	return __real_read(fd, data, len);
+	return __real_pread(fd, data, len, offset);
 }
 
 int __wrap_stat(const char *path, struct stat *ret)
@@ -374,6 +374,32 @@ TEST(errors_of_reading_are_told)
 	CU_ASSERT_EQUAL(file_hash(memo, "a.h", &size, &hash), CMN_ERR_IO);
 	read_error = EINTR;
 	CU_ASSERT(gives("one"));
+}
+
+/* A driver goes on reading where it was; and nothing is read where the times would tell. */
+TEST(an_open_file_is_hashed_where_its_times_do_not_tell)
+{
+	struct cmn_hash hash, want = cmn_hash_of("one", 3);
+	struct stat info;
+	char byte;
+	int fd;
+
+	begin(2 * HOUR);
+	fd = open("a.h", O_RDONLY);
+	CU_ASSERT_EQUAL_FATAL(fstat(fd, &info), 0);
+	CU_ASSERT_EQUAL(cc_file_memo_hash_open(fd, &info, &hash), CMN_MISS);
+	file_system = TMPFS_MAGIC;
+	CU_ASSERT_EQUAL(cc_file_memo_hash_open(fd, &info, &hash), CMN_OK);
+	CU_ASSERT(cmn_hash_equal(&hash, &want));
+	CU_ASSERT_EQUAL(read(fd, &byte, 1), 1);
+	CU_ASSERT_EQUAL(byte, 'o');
+	file_system = DISK;
+	clock_ns -= 2 * HOUR;
+	CU_ASSERT_EQUAL(cc_file_memo_hash_open(fd, &info, &hash), CMN_OK);
+	CU_ASSERT(cmn_hash_equal(&hash, &want));
+	read_error = EIO;
+	CU_ASSERT_EQUAL(cc_file_memo_hash_open(fd, &info, &hash), CMN_ERR_IO);
+	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
 TEST(every_byte_is_hashed)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -106,6 +107,65 @@ TEST(what_lies_where_the_driver_keeps_its_files_is_its_own)
 	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, other));
 }
 
+/* The same with what the application gave. */
+static enum cmn_status give(const char *options, const char *source, const char *own, const char *other)
+{
+	struct drv_observation *observation = begin(false);
+
+	observed("open", "there.h");
+	observed("open", other);
+	observed("write", own);
+	return end_given(observation, options, source);
+}
+
+static enum cmn_status list_beside(const char *options, const char *source, const char *own,
+				   const char *directory)
+{
+	struct drv_observation *observation = begin(false);
+
+	observed("open", "there.h");
+	observed("write", own);
+	observed("list", directory);
+	return end_given(observation, options, source);
+}
+
+TEST(a_header_may_lie_where_the_driver_keeps_its_files)
+{
+	const char *own = path_of(0, "cache/own"), *other = path_of(1, "cache/other");
+	char text[8192];
+
+	unit_write("there.h", "text");
+	unit_write("cache/other", "text");
+	CU_ASSERT_EQUAL_FATAL(chmod("cache", 0700), 0);
+	for (unsigned int i = 0; i < 5; i++) {
+		static const char *const named[] = { "-I%s/cache", "-w -I \"%s/cache//\" -Dx", "-I%s",
+						     "-include %s/cache/other", "-I%s/ -Da=/cache/others" };
+
+		(void)snprintf(text, sizeof(text), named[i], unit_dir());
+		CU_ASSERT_EQUAL(give(text, "source", own, other), CMN_OK);
+		CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, other));
+		/* And where it is not there. */
+		CU_ASSERT_EQUAL(give(text, "source", own, path_of(2, i == 3 ? "cache/other" : "cache/absent")), CMN_OK);
+		CU_ASSERT(depends_on(i == 3 ? CC_DEPENDENCY_FILE : CC_DEPENDENCY_ABSENT, room[2]));
+	}
+	for (unsigned int i = 0; i < 6; i++) {
+		static const char *const others[] = { "-I%s/cac", "-I%s/cache/othe", "-I%s/cache.d", "-I%s/cache/other/s",
+						      "-I%s-2", "-I/" };
+
+		(void)snprintf(text, sizeof(text), others[i], unit_dir());
+		CU_ASSERT_EQUAL(give(text, "other", own, other), CMN_OK);
+		CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_FILE, other));
+	}
+	/* A directory that is listed, as caches are, has no name that is included. */
+	CU_ASSERT_EQUAL(list_beside("-I/x", "#include \"other\" /", path_of(3, "cache/made"), path_of(2, "cache")), CMN_OK);
+	CU_ASSERT_EQUAL(give("", "#include \"other\"", own, other), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, other));
+	CU_ASSERT_EQUAL(give(NULL, "int other; #include </x/other>", own, other), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, other));
+	CU_ASSERT_EQUAL(give(NULL, "#include \"other.h\" \"another\" other", own, other), CMN_OK);
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_FILE, other));
+}
+
 TEST(what_was_made_and_removed_keeps_nothing)
 {
 	struct drv_observation *observation = begin(false);
@@ -129,6 +189,40 @@ static struct drv_driver *known_driver(void)
 
 	driver.files[0] = path_of(3, "files/*.h");
 	return &driver;
+}
+
+/* What a hit would not make. */
+TEST(a_dump_is_told_from_a_cache)
+{
+	static const struct {
+		const char *cached, *how, *made;
+		bool dump;
+	} cases[] = {
+		{ "y.cl_cache", "write", "dump", false },	/* beside what is in the cache */
+		{ "y.cl_cache", "write", "y.cl_cache", false },
+		{ "y.cl_cache", "write", "sub/dump", true },
+		{ "sub/y.cl_cache", "write", "dump", true },
+		{ "sub/y.cl_cache", "mkdir", "dump", false },
+		{ "sub/y.cl_cache", "temporary", "dump", false },	/* gone again */
+	};
+	struct drv_driver *driver = known_driver();
+
+	unit_write("there.h", "text");
+	unit_write("sub/there.h", "text");
+	for (unsigned int i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		struct drv_observation *observation;
+		bool dump = cases[i / 2].dump && i % 2;
+
+		driver->leaves_dumps = i % 2;
+		observation = begin_as(driver, false);
+		observed("open", "there.h");
+		observed("open", cases[i / 2].cached);
+		observed(cases[i / 2].how, cases[i / 2].made);
+		CU_ASSERT_EQUAL(end_text(observation, "source"), dump ? CMN_MISS : CMN_OK);
+		CU_ASSERT_STRING_EQUAL(reason, dump ? "file-made" : "");
+		(void)remove(cases[i / 2].made);
+	}
+	driver->leaves_dumps = false;
 }
 
 /* What comes from its cache without a compiler depends on what is there. */
@@ -525,6 +619,58 @@ TEST(settings_are_as_the_driver_saw_them_last)
 	CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
 	CU_ASSERT_EQUAL(unlink("settings/file"), 0);
 	CU_ASSERT_EQUAL(watch("open", path), CMN_OK);
+}
+
+/* A header of one byte that changes through a mapping, and whose times stay. */
+static char *map_header(const char *path)
+{
+	int fd = open(path, O_RDWR);
+	char *at = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	CU_ASSERT_NOT_EQUAL_FATAL(at, MAP_FAILED);
+	CU_ASSERT_EQUAL(close(fd), 0);
+	*(volatile char *)at = '1';	/* a disk dates the first write to a page */
+	return at;
+}
+
+TEST(what_changes_without_another_time_has_changed)
+{
+	const char *setting = path_of(0, "settings/file");
+	struct drv_observation *observation;
+	volatile char *at;
+
+	unit_write("mapped.h", "1");
+	at = map_header("mapped.h");
+	CU_ASSERT_EQUAL(watch("open", "mapped.h"), CMN_OK);
+	for (int i = 0; i < 2; i++) {
+		observation = begin(false);
+		observed(i ? "fopen" : "open", "mapped.h");
+		*at = i ? '1' : '2';
+		CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+		CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	}
+	/* Between two looks. */
+	observation = begin(false);
+	observed("open", "mapped.h");
+	*at = '2';
+	observed("open", "mapped.h");
+	*at = '1';
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	CU_ASSERT_EQUAL(munmap((char *)at, 1), 0);
+	/* A setting counts as it was when it was read. */
+	unit_write("settings/file", "1");
+	at = map_header(setting);
+	CU_ASSERT_EQUAL(watch("open", setting), CMN_OK);
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	*at = '2';
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_MISS);
+	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	CU_ASSERT_EQUAL(watch("open", setting), CMN_OK);
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	CU_ASSERT_EQUAL(munmap((char *)at, 1), 0);
+	CU_ASSERT_EQUAL(unlink("settings/file"), 0);
+	CU_ASSERT_EQUAL(watch("open", setting), CMN_OK);
 }
 
 TEST(what_is_no_setting_is_of_one_build)
