@@ -22,6 +22,7 @@
 #include "cachecore/disk/nonce.h"
 #include "common/clock.h"
 #include "common/hash.h"
+#include "common/mutex.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /* Of payloads and keys that wait. The memory level shares them; this bounds what outlives it there. */
@@ -107,24 +108,13 @@ void cc_writer_set_start(struct cc_writer *writer, uint64_t start_ns)
 	writer->start_ns = start_ns;
 }
 
-/* The rest of these fail only on misuse. */
-static void lock(struct cc_writer *writer)
-{
-	(void)pthread_mutex_lock(&writer->lock);
-}
-
-static void unlock(struct cc_writer *writer)
-{
-	(void)pthread_mutex_unlock(&writer->lock);
-}
-
 void cc_writer_set_stats(struct cc_writer *writer, struct cc_stats *stats)
 {
-	lock(writer);
+	cmn_mutex_lock(&writer->lock);
 	if (writer->stats)
 		cc_stats_move(writer->stats, writer->own_stats);
 	writer->stats = stats;
-	unlock(writer);
+	cmn_mutex_unlock(&writer->lock);
 }
 
 /* Waits until the monotonic time; false: it has come. */
@@ -201,7 +191,7 @@ static void *run(void *arg)
 	 * costs the application some of its time.
 	 */
 	(void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &param);
-	lock(writer);
+	cmn_mutex_lock(&writer->lock);
 	while (!writer->stop && work_or_wait(writer))
 		continue;
 	if (writer->stop) {
@@ -211,7 +201,7 @@ static void *run(void *arg)
 		writer->started = false;
 		(void)pthread_detach(writer->thread);	/* it is this one, and nobody has joined it */
 	}
-	unlock(writer);
+	cmn_mutex_unlock(&writer->lock);
 	return NULL;
 }
 
@@ -266,7 +256,7 @@ static bool enqueue(struct cc_writer *writer, struct cc_writer_task *task)
 	struct cc_flight *early = NULL;
 	bool taken;
 
-	lock(writer);
+	cmn_mutex_lock(&writer->lock);
 	/* An entry larger than the bound goes alone. */
 	taken = !writer->stop && (!writer->stores || (task->size <= MAX_QUEUED_BYTES &&
 		 writer->stored_bytes <= MAX_QUEUED_BYTES - task->size));
@@ -282,7 +272,7 @@ static bool enqueue(struct cc_writer *writer, struct cc_writer_task *task)
 			task->flight = NULL;
 		}
 	}
-	unlock(writer);
+	cmn_mutex_unlock(&writer->lock);
 	cc_flight_end(early);
 	if (!taken)
 		cc_writer_task_free(task);
@@ -320,7 +310,7 @@ bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64
 	struct cc_writer_task *task, *next, *gone = NULL;
 	bool is_stored;
 
-	lock(writer);
+	cmn_mutex_lock(&writer->lock);
 	DL_FOREACH_SAFE(writer->stores, task, next) {
 		if (!is_of_key(task, key))
 			continue;
@@ -333,42 +323,42 @@ bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64
 	is_stored = is_of_key(writer->current, key);
 	if (is_stored)
 		writer->current->unwanted = true;
-	unlock(writer);
+	cmn_mutex_unlock(&writer->lock);
 	cc_writer_tasks_free(&gone);
 	return is_stored;
 }
 
 void cc_writer_beat(struct cc_writer *writer, struct cc_flights *flights)
 {
-	lock(writer);
+	cmn_mutex_lock(&writer->lock);
 	writer->flights = flights;
 	start(writer);
 	if (writer->started && !writer->beat_time) {
 		writer->beat_time = cmn_clock_monotonic();
 		(void)pthread_cond_signal(&writer->work);
 	}
-	unlock(writer);
+	cmn_mutex_unlock(&writer->lock);
 }
 
 void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place)
 {
-	lock(writer);
+	cmn_mutex_lock(&writer->lock);
 	/* Else the thread wakes by itself within a second. */
 	if (!writer->stop && cc_access_times_add(&writer->access_times, place) && note_event(writer))
 		(void)pthread_cond_signal(&writer->work);
-	unlock(writer);
+	cmn_mutex_unlock(&writer->lock);
 }
 
 void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note)
 {
 	struct cc_history_task *task = cc_history_task_new(note);
 
-	lock(writer);
+	cmn_mutex_lock(&writer->lock);
 	cc_history_add(&writer->history, task);
 	/* As a touch. */
 	if (!writer->stop && note_event(writer))
 		(void)pthread_cond_signal(&writer->work);
-	unlock(writer);
+	cmn_mutex_unlock(&writer->lock);
 }
 
 /* With the lock. */
@@ -422,9 +412,9 @@ bool cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns)
 	uint64_t deadline = deadline_of(timeout_ns);
 	bool done;
 
-	lock(writer);
+	cmn_mutex_lock(&writer->lock);
 	done = flush_until(writer, deadline);
-	unlock(writer);
+	cmn_mutex_unlock(&writer->lock);
 	return done;
 }
 
@@ -448,10 +438,10 @@ bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns)
 
 	if (!writer)
 		return true;
-	lock(writer);
+	cmn_mutex_lock(&writer->lock);
 	(void)flush_until(writer, deadline_of(timeout_ns));	/* what is left is dropped */
 	stopped = stop_thread(writer);
-	unlock(writer);
+	cmn_mutex_unlock(&writer->lock);
 	if (!stopped) {
 		(void)pthread_detach(writer->thread);	/* it is joinable */
 		return false;
@@ -471,12 +461,12 @@ bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns)
 
 void cc_writer_fork_prepare(struct cc_writer *writer)
 {
-	lock(writer);
+	cmn_mutex_lock(&writer->lock);
 }
 
 void cc_writer_fork_parent(struct cc_writer *writer)
 {
-	unlock(writer);
+	cmn_mutex_unlock(&writer->lock);
 }
 
 void cc_writer_fork_child(struct cc_writer *writer)
@@ -500,5 +490,5 @@ void cc_writer_fork_child(struct cc_writer *writer)
 		cc_stats_forget(writer->stats);
 	/* The conditions may count waiters that do not exist here: made anew, not destroyed. */
 	(void)init_conditions(writer);	/* cannot fail: the first time did not */
-	unlock(writer);
+	cmn_mutex_unlock(&writer->lock);
 }
