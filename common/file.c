@@ -147,23 +147,30 @@ static enum cmn_status read_fd(int fd, size_t max_len, enum cmn_file_trust trust
 	return CMN_OK;
 }
 
+enum cmn_status cmn_file_read_open(int fd, size_t max_len, enum cmn_file_trust trust,
+				   const struct cmn_room *room, struct cmn_buffer *buf)
+{
+	enum cmn_status status;
+
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	status = read_fd(fd, max_len, trust, room, buf);
+	(void)close(fd);	/* nothing was written through it */
+	return status;
+}
+
 enum cmn_status cmn_file_read_into(int dir_fd, const char *path, size_t max_len,
 				   enum cmn_file_trust trust, const struct cmn_room *room,
 				   struct cmn_buffer *buf)
 {
 	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
 		    (trust == CMN_FILE_FOLLOW ? 0 : O_NOFOLLOW);
-	enum cmn_status status;
 	int fd;
 
 	do {
 		fd = openat(dir_fd, path, flags);
 	} while (fd < 0 && errno == EINTR);
-	if (fd < 0)
-		return cmn_status_from_errno(errno);
-	status = read_fd(fd, max_len, trust, room, buf);
-	(void)close(fd);	/* nothing was written through it */
-	return status;
+	return cmn_file_read_open(fd, max_len, trust, room, buf);
 }
 
 enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,

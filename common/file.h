@@ -38,6 +38,10 @@ CMN_CHECKED enum cmn_status cmn_file_read_into(int dir_fd, const char *path, siz
 					       enum cmn_file_trust trust,
 					       const struct cmn_room *room,
 					       struct cmn_buffer *buf);
+/* The same of an open file, from its beginning; closes it. fd is what open gave: below 0, errno says why. */
+CMN_CHECKED enum cmn_status cmn_file_read_open(int fd, size_t max_len, enum cmn_file_trust trust,
+					       const struct cmn_room *room,
+					       struct cmn_buffer *buf);
 /* Whether an open file may be read under that trust: a regular one. */
 bool cmn_file_trusted(const struct stat *info, enum cmn_file_trust trust);
 /*

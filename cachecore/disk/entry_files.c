@@ -45,33 +45,23 @@ static enum cmn_status check_head(int fd, enum cc_leaf_file file)
 	return status;
 }
 
-static enum cmn_status check_head_at(int dir_fd, const char *name, enum cc_leaf_file file)
-{
-	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	enum cmn_status status;
-
-	if (fd < 0)
-		return cmn_status_from_errno(errno);
-	status = check_head(fd, file);
-	(void)close(fd);	/* read only */
-	return status;
-}
-
-enum cmn_status cc_entry_files_read_file(int dir_fd, enum cc_leaf_file file, unsigned int n,
-				  enum cmn_file_trust trust, const struct cmn_room *room,
-				  struct cmn_buffer *buf)
+enum cmn_status cc_entry_files_read_file(int dir_fd, const char *leaf, enum cc_leaf_file file,
+				  unsigned int n, enum cmn_file_trust trust,
+				  const struct cmn_room *room, struct cmn_buffer *buf)
 {
 	const uint64_t max_len = file == CC_LEAF_SRC ? CC_SRC_MAX_FILE
 						     : CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE;
-	char name[CC_LEAF_NAME_SIZE];
 	enum cmn_status status;
+	int fd = cc_leaf_open_file(dir_fd, leaf, file, n);
 
-	cc_leaf_name(file, n, name);
-	status = cmn_file_read_into(dir_fd, name, UNSEEN_LEN_MAX, trust, room, buf);
+	status = cmn_file_read_open(fd, UNSEEN_LEN_MAX, trust, room, buf);
 	if (status == CMN_ERR_TOO_LARGE) {
-		status = check_head_at(dir_fd, name, file);
+		fd = cc_leaf_open_file(dir_fd, leaf, file, n);
+		status = fd < 0 ? cmn_status_from_errno(errno) : check_head(fd, file);
 		if (status == CMN_OK)
-			status = cmn_file_read_into(dir_fd, name, (size_t)max_len, trust, room, buf);
+			status = cmn_file_read_open(fd, (size_t)max_len, trust, room, buf);
+		else if (fd >= 0)
+			(void)close(fd);	/* read only */
 	}
 	/* Files appear whole: one that is larger than any of ours or shrinks is not what was written. */
 	if (status == CMN_ERR_TOO_LARGE || status == CMN_STALE)
@@ -82,7 +72,8 @@ enum cmn_status cc_entry_files_read_file(int dir_fd, enum cc_leaf_file file, uns
 enum cmn_status cc_entry_files_read_src(int dir_fd, unsigned int n, enum cmn_file_trust trust,
 				 struct cmn_buffer *file, struct cc_src *ret)
 {
-	enum cmn_status status = cc_entry_files_read_file(dir_fd, CC_LEAF_SRC, n, trust, NULL, file);
+	enum cmn_status status = cc_entry_files_read_file(dir_fd, NULL, CC_LEAF_SRC, n, trust, NULL,
+							  file);
 
 	return status == CMN_OK ? cc_src_file_decode(cmn_buffer_view(file), ret) : status;
 }
@@ -143,24 +134,22 @@ static enum cmn_status match_src(int fd, enum cmn_file_trust trust, struct cmn_v
 	return cc_src_file_check(start, key, cmn_buffer_view(file), ret);
 }
 
-enum cmn_status cc_entry_files_read_src_of(int dir_fd, unsigned int n, enum cmn_file_trust trust,
-				    struct cmn_view key, struct cmn_buffer *file,
-				    struct cc_src *ret)
+enum cmn_status cc_entry_files_read_src_of(int dir_fd, const char *leaf, unsigned int n,
+				    enum cmn_file_trust trust, struct cmn_view key,
+				    struct cmn_buffer *file, struct cc_src *ret)
 {
-	char name[CC_LEAF_NAME_SIZE];
 	enum cmn_status status = CMN_STALE;
 	int fd = -1;
 
-	cc_leaf_name(CC_LEAF_SRC, n, name);
 	if (key.len >= MATCHED_LEN_MIN)
-		fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		fd = cc_leaf_open_file(dir_fd, leaf, CC_LEAF_SRC, n);
 	if (fd >= 0) {
 		status = match_src(fd, trust, key, file, ret);
 		(void)close(fd);	/* read only */
 	}
 	if (status == CMN_OK)
 		return CMN_OK;
-	status = cc_entry_files_read_file(dir_fd, CC_LEAF_SRC, n, trust, NULL, file);
+	status = cc_entry_files_read_file(dir_fd, leaf, CC_LEAF_SRC, n, trust, NULL, file);
 	if (status == CMN_OK)
 		status = cc_src_file_decode(cmn_buffer_view(file), ret);
 	if (status == CMN_OK && !cmn_view_equal(ret->key, key))
@@ -168,13 +157,14 @@ enum cmn_status cc_entry_files_read_src_of(int dir_fd, unsigned int n, enum cmn_
 	return status;
 }
 
-enum cmn_status cc_entry_files_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
-				 const struct cc_src *src,
+enum cmn_status cc_entry_files_read_bin(int dir_fd, const char *leaf, unsigned int n,
+				 enum cmn_file_trust trust, const struct cc_src *src,
 				 const struct cmn_room *room, struct cc_manifest *manifest,
 				 struct cc_entry **ret)
 {
 	struct cmn_buffer file = { 0 };
-	enum cmn_status status = cc_entry_files_read_file(dir_fd, CC_LEAF_BIN, n, trust, room, &file);
+	enum cmn_status status = cc_entry_files_read_file(dir_fd, leaf, CC_LEAF_BIN, n, trust, room,
+							  &file);
 
 	if (status != CMN_OK) {
 		cmn_buffer_release(&file);
@@ -189,14 +179,11 @@ enum cmn_status cc_entry_files_read_bin_header(int dir_fd, unsigned int n, const
 	uint8_t bytes[CC_ENTRY_HEADER_SIZE];
 	struct cmn_view view = { bytes, 0 };
 	struct cc_entry_header header;
-	char name[CC_LEAF_NAME_SIZE];
 	enum cmn_status status;
 	struct stat info;
 	ssize_t got;
-	int fd;
+	int fd = cc_leaf_open_file(dir_fd, NULL, CC_LEAF_BIN, n);
 
-	cc_leaf_name(CC_LEAF_BIN, n, name);
-	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
 	if (fstat(fd, &info) < 0) {
@@ -243,7 +230,7 @@ enum cmn_status cc_entry_files_judge(int dir_fd, unsigned int n, enum cmn_file_t
 	if (status == CMN_OK && src.manifest.len)
 		status = cc_manifest_decode(src.manifest, &manifest);
 	if (status == CMN_OK) {
-		status = cc_entry_files_read_bin(dir_fd, n, trust, &src, NULL, NULL, &entry);
+		status = cc_entry_files_read_bin(dir_fd, NULL, n, trust, &src, NULL, NULL, &entry);
 		if (status == CMN_MISS || status == CMN_STALE)
 			status = CMN_ERR_CORRUPT;
 	}

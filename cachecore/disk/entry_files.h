@@ -16,12 +16,18 @@
 #include "common/status.h"
 
 /*
+ * Where the functions take a leaf, dir_fd is the root's, and leaf the path; or leaf is NULL, and
+ * dir_fd the leaf's.
+ */
+
+/*
  * One of the two files whole, whatever it holds, in the buffer's room, the
  * room given (may be NULL) or malloc's. Of a long one the head is looked at
  * first. CMN_MISS: not there. CMN_ERR_CORRUPT: it is longer than any of ours,
  * or shrinks; CMN_ERR_ACCESS as below; others of file.h.
  */
-CMN_CHECKED enum cmn_status cc_entry_files_read_file(int dir_fd, enum cc_leaf_file file, unsigned int n,
+CMN_CHECKED enum cmn_status cc_entry_files_read_file(int dir_fd, const char *leaf,
+					      enum cc_leaf_file file, unsigned int n,
 					      enum cmn_file_trust trust,
 					      const struct cmn_room *room, struct cmn_buffer *buf);
 /*
@@ -38,14 +44,15 @@ CMN_CHECKED enum cmn_status cc_entry_files_read_src(int dir_fd, unsigned int n,
  * piece by piece and not kept, since fresh memory for it takes longer than the
  * rest. ret->key is the given one then. CMN_MISS also: it is another key.
  */
-CMN_CHECKED enum cmn_status cc_entry_files_read_src_of(int dir_fd, unsigned int n,
+CMN_CHECKED enum cmn_status cc_entry_files_read_src_of(int dir_fd, const char *leaf, unsigned int n,
 						enum cmn_file_trust trust, struct cmn_view key,
 						struct cmn_buffer *file, struct cc_src *ret);
 /*
  * The result, in the room given (may be NULL) or malloc's; takes manifest on
  * success. Also CMN_STALE: sound, but belongs to another .src.
  */
-CMN_CHECKED enum cmn_status cc_entry_files_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+CMN_CHECKED enum cmn_status cc_entry_files_read_bin(int dir_fd, const char *leaf, unsigned int n,
+					     enum cmn_file_trust trust,
 					     const struct cc_src *src, const struct cmn_room *room,
 					     struct cc_manifest *manifest, struct cc_entry **ret);
 /* The header alone, against the file's size and src, which may be NULL. Statuses as above. */

@@ -125,20 +125,27 @@ static int open_level_by_level(int root_fd, const char *path, int access)
 	return fd;
 }
 
+/* Opens what no link leads to, where the kernel has a call for that. Sets errno. */
+static int open_beneath(int root_fd, const char *path, int flags)
+{
+	const struct open_how how = {
+		.flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
 /* Opens some levels of a leaf's path, none of them through a link. Sets errno. */
 static int open_levels(int root_fd, const char *path, int access)
 {
-	const struct open_how how = {
-		.flags = (uint64_t)(access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
-	};
 	unsigned int forks;
 	int fd = -1;
 
 	errno = EINTR;
 	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0 && errno == EINTR; i++) {
 		forks = access == O_PATH ? 0 : cmn_descriptor_forks();
-		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+		fd = open_beneath(root_fd, path, access | O_DIRECTORY);
 		if (access != O_PATH)
 			fd = cmn_descriptor_keep(fd, forks);
 	}
@@ -167,6 +174,37 @@ enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd)
 		return cmn_status_from_errno(errno);
 	*ret_fd = fd;
 	return CMN_OK;
+}
+
+int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n)
+{
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+	char name[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE];
+	size_t len = path ? strlen(path) : 0;
+	int fd, leaf_fd = dir_fd, error;
+
+	if (path) {
+		memcpy(name, path, len);
+		name[len++] = '/';
+		cc_leaf_name(file, n, name + len);
+		fd = open_beneath(dir_fd, name, flags);
+		if (fd >= 0 || errno == ENOENT || errno == ENOTDIR)
+			return fd;
+		/* Whether the leaf is in the way or the file. */
+		leaf_fd = open_levels(dir_fd, path, O_PATH);
+		errno = ENOENT;
+		if (leaf_fd < 0)
+			return -1;
+	}
+	cc_leaf_name(file, n, name + len);
+	do {
+		fd = openat(leaf_fd, name + len, flags | O_NOFOLLOW | O_CLOEXEC);
+	} while (fd < 0 && errno == EINTR);
+	error = errno;
+	if (path)
+		(void)close(leaf_fd);	/* read only */
+	errno = error;
+	return fd;
 }
 
 /* Opens the directory, made if it is not there. What else has its name makes room. */

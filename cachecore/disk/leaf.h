@@ -47,6 +47,12 @@ bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *
 /* Links are not followed, on no level. CMN_MISS: not there, or something else is. */
 CMN_CHECKED enum cmn_status cc_leaf_find(int root_fd, const char *path, int *ret_fd);	/* O_PATH: to open files, to scan */
 CMN_CHECKED enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd);
+/*
+ * Opens a file of entry n for reading, as open does, neither it nor what leads to it a link: by one
+ * system call from the root's descriptor and the leaf's path, or, path NULL, from the leaf's. Sets
+ * errno: ENOENT and ENOTDIR also where the leaf itself is not there or cannot be entered.
+ */
+int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n);
 /* Makes the levels first, with that mode whatever the umask. CMN_MISS: somebody removed one meanwhile; try again. */
 CMN_CHECKED enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode,
 					 int *ret_fd);

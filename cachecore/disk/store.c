@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store: opening and look-up. The look-up opens root and leaf, whose owner and
- * way it checks, and two files, nothing else: a fresh process's small hit is a
- * matter of system calls.
+ * store: opening and look-up. The look-up opens the root, whose owner it checks,
+ * and two files in it that no link may lead to, nothing else: a fresh process's
+ * small hit is a matter of system calls.
  * Writing is in store_put.c, listing and eviction in store_walk.c.
  */
 #include "cachecore/disk/store.h"
@@ -37,7 +37,7 @@ struct lookup {
 	struct cmn_room room;		/* for a .bin */
 	struct cc_store_report report;
 	const char *root;
-	int leaf_fd;
+	int root_fd;
 	uint64_t lock_until;		/* of removals; 0: none yet */
 };
 
@@ -153,7 +153,8 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 	struct cc_manifest *manifest = NULL;
 	struct cmn_buffer file = cmn_kept_buffer_take(&store->spare);
 	struct cc_src src;
-	enum cmn_status status = cc_entry_files_read_src_of(lookup->leaf_fd, n, store->trust,
+	const char *leaf = lookup->report.place.leaf;
+	enum cmn_status status = cc_entry_files_read_src_of(lookup->root_fd, leaf, n, store->trust,
 							    lookup->key, &file, &src);
 
 	if (status != CMN_OK)
@@ -164,8 +165,8 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 		*known = change;
 	if (status != CMN_OK)
 		goto out;
-	status = cc_entry_files_read_bin(lookup->leaf_fd, n, store->trust, &src, &lookup->room,
-					 manifest, ret);
+	status = cc_entry_files_read_bin(lookup->root_fd, leaf, n, store->trust, &src,
+					 &lookup->room, manifest, ret);
 	if (status != CMN_OK)
 		cc_manifest_free(manifest);
 out:
@@ -276,11 +277,17 @@ static enum cmn_status try_variant(struct lookup *lookup, unsigned int n, struct
 /* The rest of the leaf, after entry 0 was none. */
 static enum cmn_status try_others(struct lookup *lookup, struct cc_entry **ret)
 {
-	enum cmn_status status = CMN_MISS;
+	enum cmn_status status;
 	struct cc_leaf_scan scan;
+	int leaf_fd;
 
-	if (cc_leaf_scan(lookup->leaf_fd, &scan) != CMN_OK)
+	if (cc_leaf_find(lookup->root_fd, lookup->report.place.leaf, &leaf_fd) != CMN_OK)
 		return CMN_MISS;
+	status = cc_leaf_scan(leaf_fd, &scan);
+	(void)close(leaf_fd);	/* read only */
+	if (status != CMN_OK)
+		return CMN_MISS;
+	status = CMN_MISS;
 	for (unsigned int n = 1; n < CC_LEAF_VARIANTS && status == CMN_MISS; n++) {
 		if (scan.present[CC_LEAF_SRC] >> n & 1)
 			status = try_variant(lookup, n, ret);
@@ -292,9 +299,8 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, struct 
 {
 	bool own = root == lookup->store->config->dir;
 	const char *reason;
-	int root_fd;
 	enum cmn_status status = cc_root_find(root, own ? lookup->store->kind : CC_ROOT_TIER,
-					      &root_fd, &reason);
+					      &lookup->root_fd, &reason);
 
 	if (status == CMN_ERR_ACCESS && own)
 		cmn_log_once(lookup->store->log, &lookup->store->access_logged, CMN_LOG_ERROR,
@@ -305,14 +311,10 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, struct 
 	if (status != CMN_OK)
 		return CMN_MISS;
 	lookup->root = root;
-	status = cc_leaf_find(root_fd, lookup->report.place.leaf, &lookup->leaf_fd);
-	(void)close(root_fd);	/* read only */
-	if (status != CMN_OK)
-		return CMN_MISS;
 	status = try_variant(lookup, 0, ret);
 	if (status == CMN_MISS)
 		status = try_others(lookup, ret);
-	(void)close(lookup->leaf_fd);	/* read only */
+	(void)close(lookup->root_fd);	/* read only */
 	return status;
 }
 

@@ -86,7 +86,7 @@ static enum cmn_status list_bin(const struct listing *listing, int leaf_fd, unsi
 	item->build_ns = header.build_ns;
 	if (!listing->deep)
 		return CMN_OK;
-	status = cc_entry_files_read_bin(leaf_fd, n, cc_store_trust(listing->store), src, NULL, NULL, &entry);
+	status = cc_entry_files_read_bin(leaf_fd, NULL, n, cc_store_trust(listing->store), src, NULL, NULL, &entry);
 	if (status == CMN_OK)
 		cc_entry_unref(entry);
 	return status;

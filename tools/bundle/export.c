@@ -119,10 +119,10 @@ static enum cmn_status read_entry(const struct exporting *exporting, int leaf_fd
 {
 	enum cmn_status status;
 
-	status = cc_entry_files_read_file(leaf_fd, CC_LEAF_SRC, n, exporting->trust, NULL, src);
+	status = cc_entry_files_read_file(leaf_fd, NULL, CC_LEAF_SRC, n, exporting->trust, NULL, src);
 	if (status != CMN_OK)
 		return status;
-	status = cc_entry_files_read_file(leaf_fd, CC_LEAF_BIN, n, exporting->trust, NULL, bin);
+	status = cc_entry_files_read_file(leaf_fd, NULL, CC_LEAF_BIN, n, exporting->trust, NULL, bin);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_ERR_CORRUPT : status;	/* half of one */
 	return check_entry(src, bin);

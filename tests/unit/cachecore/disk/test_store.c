@@ -866,21 +866,21 @@ TEST(headers_of_src_files_are_bounded)
 }
 
 static bool bin_is_another;	/* once */
-enum cmn_status __real_cc_entry_files_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+enum cmn_status __real_cc_entry_files_read_bin(int dir_fd, const char *leaf, unsigned int n, enum cmn_file_trust trust,
 					const struct cc_src *src, const struct cmn_room *room,
 					struct cc_manifest *manifest, struct cc_entry **ret);
-enum cmn_status __wrap_cc_entry_files_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+enum cmn_status __wrap_cc_entry_files_read_bin(int dir_fd, const char *leaf, unsigned int n, enum cmn_file_trust trust,
 					const struct cc_src *src, const struct cmn_room *room,
 					struct cc_manifest *manifest, struct cc_entry **ret);
 
-enum cmn_status __wrap_cc_entry_files_read_bin(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+enum cmn_status __wrap_cc_entry_files_read_bin(int dir_fd, const char *leaf, unsigned int n, enum cmn_file_trust trust,
 					const struct cc_src *src, const struct cmn_room *room,
 					struct cc_manifest *manifest, struct cc_entry **ret)
 {
 	bool another = bin_is_another;
 
 	bin_is_another = false;
-	return another ? CMN_STALE : __real_cc_entry_files_read_bin(dir_fd, n, trust, src, room, manifest, ret);
+	return another ? CMN_STALE : __real_cc_entry_files_read_bin(dir_fd, leaf, n, trust, src, room, manifest, ret);
 }
 
 /* Replaced between the looks at its two files. */
