@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "common/quick_hash.h"
 
 /* kind, path_len, size, hash: what an encoded dependency takes beside its path. */
 #define DEPENDENCY_FIXED (1 + 8 + 8 + CMN_HASH_SIZE)
@@ -23,15 +22,15 @@ struct dependency {
 	struct cmn_hash hash;
 	uint32_t same;			/* place of the first that is the same */
 	uint64_t device, inode;		/* while a manifest is made; 0: unknown */
-	UT_hash_handle hh;
-	char path[];
+	char *path;
+	size_t path_len;
 };
 
 struct cc_manifest {
-	struct dependency **items;
+	struct dependency *items;
 	size_t count, cap;
-	struct dependency *index;	/* by path; the same objects */
-	bool identified;		/* same is known of each */
+	uint32_t *index;	/* by path, twice as many as cap: an item's place and 1, or 0 */
+	bool identified;	/* same is known of each */
 };
 
 struct cc_manifest *cc_manifest_new(void)
@@ -43,10 +42,10 @@ void cc_manifest_free(struct cc_manifest *manifest)
 {
 	if (!manifest)
 		return;
-	HASH_CLEAR(hh, manifest->index);
 	for (size_t i = 0; i < manifest->count; i++)
-		free(manifest->items[i]);
+		free(manifest->items[i].path);
 	free(manifest->items);
+	free(manifest->index);
 	free(manifest);
 }
 
@@ -55,51 +54,79 @@ size_t cc_manifest_count(const struct cc_manifest *manifest)
 	return manifest ? manifest->count : 0;
 }
 
-static enum cmn_status add(struct cc_manifest *manifest, enum cc_dependency kind, const char *path,
-			   size_t path_len, uint64_t size, const struct cmn_hash *hash)
+/* Where the index has the path's item, or is to have it: there is room. */
+static uint32_t *find(const struct cc_manifest *manifest, struct cmn_view path)
+{
+	size_t mask = 2 * manifest->cap - 1, at = (size_t)cmn_quick_hash(path) & mask;
+	const struct dependency *item;
+
+	for (; manifest->index[at]; at = (at + 1) & mask) {
+		item = &manifest->items[manifest->index[at] - 1];
+		if (item->path_len == path.len && memcmp(item->path, path.data, path.len) == 0)
+			break;
+	}
+	return &manifest->index[at];
+}
+
+/* Room for so many items at least. */
+static bool reserve(struct cc_manifest *manifest, size_t count)
+{
+	size_t cap = manifest->cap ? manifest->cap : 16;
+	struct dependency *items;
+	uint32_t *index;
+
+	if (count <= manifest->cap)
+		return true;
+	while (cap < count)
+		cap *= 2;
+	items = realloc(manifest->items, cap * sizeof(*items));
+	if (items)
+		manifest->items = items;
+	index = items ? calloc(2 * cap, sizeof(*index)) : NULL;
+	if (!index)
+		return false;
+	free(manifest->index);
+	manifest->index = index;
+	manifest->cap = cap;
+	for (uint32_t i = 0; i < manifest->count; i++)
+		*find(manifest, (struct cmn_view){ items[i].path, items[i].path_len }) = i + 1;
+	return true;
+}
+
+static enum cmn_status add(struct cc_manifest *manifest, enum cc_dependency kind,
+			   struct cmn_view path, uint64_t size, const struct cmn_hash *hash)
 {
 	struct dependency *item;
+	uint32_t *place;
+	char *copy;
 
-	if (path_len == 0)
+	if (path.len == 0)
 		return CMN_ERR_INVALID;
-	HASH_FIND(hh, manifest->index, path, path_len, item);
-	if (item) {
-		bool same = item->kind == kind && item->size == size &&
-			    cmn_hash_equal(&item->hash, hash);
-
-		return same ? CMN_OK : CMN_STALE;
-	}
-	if (manifest->count == manifest->cap) {
-		size_t cap = manifest->cap ? 2 * manifest->cap : 16;
-		struct dependency **items = realloc(manifest->items,
-						    cap * sizeof(struct dependency *));
-
-		if (!items)
-			return CMN_ERR_NOMEM;
-		manifest->items = items;
-		manifest->cap = cap;
-	}
-	item = calloc(1, sizeof(*item) + path_len + 1);
-	if (!item)
+	if (!reserve(manifest, manifest->count + 1))
 		return CMN_ERR_NOMEM;
-	item->kind = kind;
-	item->size = size;
-	item->hash = *hash;
-	item->same = (uint32_t)manifest->count;
-	memcpy(item->path, path, path_len);
-	HASH_ADD_KEYPTR(hh, manifest->index, item->path, path_len, item);
-	if (!item->hh.tbl) {
-		free(item);
-		return CMN_ERR_NOMEM;
+	place = find(manifest, path);
+	if (*place) {
+		item = &manifest->items[*place - 1];
+		return item->kind == kind && item->size == size &&
+		       cmn_hash_equal(&item->hash, hash) ? CMN_OK : CMN_STALE;
 	}
-	manifest->items[manifest->count++] = item;
+	copy = malloc(path.len + 1);
+	if (!copy)
+		return CMN_ERR_NOMEM;
+	memcpy(copy, path.data, path.len);
+	copy[path.len] = '\0';
+	item = &manifest->items[manifest->count];
+	*item = (struct dependency){ .kind = kind, .size = size, .hash = *hash,
+				     .same = (uint32_t)manifest->count, .path = copy,
+				     .path_len = path.len };
+	*place = (uint32_t)++manifest->count;
 	return CMN_OK;
 }
 
 enum cmn_status cc_manifest_add_file(struct cc_manifest *manifest, const char *path, uint64_t size,
 				     const struct cmn_hash *hash)
 {
-	return add(manifest, CC_DEPENDENCY_FILE, path, strlen(path), size, hash);
+	return add(manifest, CC_DEPENDENCY_FILE, cmn_view_of(path), size, hash);
 }
 
 static struct cmn_hash times_of(uint64_t mtime_ns, uint64_t ctime_ns)
@@ -119,7 +146,7 @@ enum cmn_status cc_manifest_add_seen(struct cc_manifest *manifest, const char *p
 	const struct cmn_hash hash = times_of(identity->mtime_ns,
 					      with_ctime ? identity->ctime_ns : 0);
 
-	return add(manifest, CC_DEPENDENCY_SEEN, path, strlen(path), identity->size, &hash);
+	return add(manifest, CC_DEPENDENCY_SEEN, cmn_view_of(path), identity->size, &hash);
 }
 
 static bool seen_holds(const struct dependency *item, struct stat *ret)
@@ -138,20 +165,20 @@ static bool seen_holds(const struct dependency *item, struct stat *ret)
 
 enum cmn_status cc_manifest_add_place(struct cc_manifest *manifest, const char *path)
 {
-	return add(manifest, CC_DEPENDENCY_PLACE, path, strlen(path), 0, &(struct cmn_hash){ 0 });
+	return add(manifest, CC_DEPENDENCY_PLACE, cmn_view_of(path), 0, &(struct cmn_hash){ 0 });
 }
 
 void cc_manifest_identify(struct cc_manifest *manifest, const struct cc_file_identity *identity)
 {
-	struct dependency *item = manifest->items[manifest->count - 1];
+	struct dependency *item = &manifest->items[manifest->count - 1];
 
 	manifest->identified = true;
 	item->device = identity->device;
 	item->inode = identity->inode;
 	for (size_t i = 0; i + 1 < manifest->count; i++) {
-		if (manifest->items[i]->inode == item->inode &&
-		    manifest->items[i]->device == item->device) {
-			item->same = manifest->items[i]->same;
+		if (manifest->items[i].inode == item->inode &&
+		    manifest->items[i].device == item->device) {
+			item->same = manifest->items[i].same;
 			return;
 		}
 	}
@@ -159,18 +186,18 @@ void cc_manifest_identify(struct cc_manifest *manifest, const struct cc_file_ide
 
 enum cmn_status cc_manifest_add_absent(struct cc_manifest *manifest, const char *path)
 {
-	return add(manifest, CC_DEPENDENCY_ABSENT, path, strlen(path), 0, &(struct cmn_hash){ 0 });
+	return add(manifest, CC_DEPENDENCY_ABSENT, cmn_view_of(path), 0, &(struct cmn_hash){ 0 });
 }
 
 enum cmn_status cc_manifest_add_directory(struct cc_manifest *manifest, const char *path)
 {
-	return add(manifest, CC_DEPENDENCY_DIRECTORY, path, strlen(path), 0,
+	return add(manifest, CC_DEPENDENCY_DIRECTORY, cmn_view_of(path), 0,
 		   &(struct cmn_hash){ 0 });
 }
 
 struct cc_manifest_item cc_manifest_get(const struct cc_manifest *manifest, size_t i)
 {
-	const struct dependency *item = manifest->items[i];
+	const struct dependency *item = &manifest->items[i];
 
 	return (struct cc_manifest_item){ item->kind, item->path, item->size, item->hash,
 					  item->same };
@@ -190,19 +217,19 @@ void cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *r
 	size_t count = manifest->count + manifest->identified;
 
 	for (size_t i = 0; i < manifest->count; i++)
-		count += manifest->items[i]->same != i;
+		count += manifest->items[i].same != i;
 	cmn_buffer_append_u32(ret, CC_MANIFEST_VERSION);
 	cmn_buffer_append_u32(ret, (uint32_t)count);
 	for (size_t i = 0; i < manifest->count; i++) {
-		const struct dependency *item = manifest->items[i];
+		const struct dependency *item = &manifest->items[i];
 
 		encode_one(ret, item->kind, item->path, item->size, &item->hash);
 	}
 	if (manifest->identified)
-		encode_one(ret, CC_DEPENDENCY_SAME, manifest->items[0]->path, UINT64_MAX,
+		encode_one(ret, CC_DEPENDENCY_SAME, manifest->items[0].path, UINT64_MAX,
 			   &(struct cmn_hash){ 0 });
 	for (size_t i = 0; i < manifest->count; i++) {
-		const struct dependency *item = manifest->items[i];
+		const struct dependency *item = &manifest->items[i];
 
 		if (item->same != i)
 			encode_one(ret, CC_DEPENDENCY_SAME, item->path, item->same,
@@ -213,14 +240,14 @@ void cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *r
 /* The path is another name of what an earlier one leads to, which is the first of its names. */
 static enum cmn_status decode_same(struct cc_manifest *manifest, struct cmn_view path, uint64_t first)
 {
-	struct dependency *item;
+	uint32_t place = *find(manifest, path);
+	struct dependency *item = place ? &manifest->items[place - 1] : NULL;
 
-	HASH_FIND(hh, manifest->index, path.data, path.len, item);
 	if (item && first == UINT64_MAX) {
 		manifest->identified = true;
 		return CMN_OK;
 	}
-	if (!item || first >= item->same || manifest->items[first]->same != first)
+	if (!item || first >= item->same || manifest->items[first].same != first)
 		return CMN_ERR_CORRUPT;
 	item->same = (uint32_t)first;
 	return CMN_OK;
@@ -244,7 +271,7 @@ static enum cmn_status decode_dependency(struct cmn_reader *reader, struct cc_ma
 	if (kind == CC_DEPENDENCY_SAME)
 		return decode_same(manifest, path, size);
 	++*ret_count;
-	status = add(manifest, (enum cc_dependency)kind, path.data, path.len, size, &hash);
+	status = add(manifest, (enum cc_dependency)kind, path, size, &hash);
 	return status == CMN_STALE ? CMN_ERR_CORRUPT : status;
 }
 
@@ -266,6 +293,8 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 	manifest = cc_manifest_new();
 	if (!manifest)
 		return CMN_ERR_NOMEM;
+	if (!reserve(manifest, count))
+		status = CMN_ERR_NOMEM;
 	for (uint32_t i = 0; i < count && status == CMN_OK; i++)
 		status = decode_dependency(&reader, manifest, &own_count);
 	if (status == CMN_OK && (reader.left || manifest->count != own_count))
@@ -366,7 +395,7 @@ static struct change find_change(const struct cc_manifest *manifest, struct cc_f
 	else
 		memset(few, 0, sizeof(few));
 	for (size_t i = 0; i < count && !change.item; i++) {
-		const struct dependency *item = manifest->items[i];
+		const struct dependency *item = &manifest->items[i];
 		struct stat info;
 
 		if (!table.seen || !holds(item, memo, &info))
