@@ -371,8 +371,7 @@ void ocl_program_remember(cl_program handle, cl_context context, enum ocl_progra
 	program->kind = kind;
 	program->source = source;
 	program->source_len = source_len;
-	if (!ocl_objects_add(OCL_PROGRAMS, &program->object))
-		ocl_program_unref(program);
+	ocl_objects_add(OCL_PROGRAMS, &program->object);
 }
 
 cl_program CL_API_CALL ocl_clCreateProgramWithSource(cl_context context, cl_uint count,
