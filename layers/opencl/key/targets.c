@@ -18,10 +18,10 @@ static bool reserve(struct ocl_targets *targets)
 {
 	cl_uint count = targets->program_count;
 
-	targets->devices = calloc(count, sizeof(*targets->devices));
-	targets->indices = calloc(count, sizeof(*targets->indices));
-	targets->all = calloc(count, sizeof(*targets->all));
-	return targets->devices && targets->indices && targets->all;
+	targets->devices = calloc(count, 2 * sizeof(*targets->devices) + sizeof(*targets->indices));
+	targets->all = targets->devices + count;
+	targets->indices = (cl_uint *)(targets->all + count);
+	return targets->devices;
 }
 
 enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all, cl_uint list_count,
@@ -36,10 +36,8 @@ enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all, c
 		if (!is_listed(list[i], all_count, all) || is_listed(list[i], i, list))
 			return CMN_MISS;
 	}
-	if (!reserve(&targets)) {
-		ocl_targets_release(&targets);
+	if (!reserve(&targets))
 		return CMN_ERR_NOMEM;
-	}
 	for (cl_uint i = 0; i < all_count; i++) {
 		targets.all[i] = all[i];
 		if (list && !is_listed(all[i], list_count, list))
@@ -59,20 +57,22 @@ enum cmn_status ocl_targets_of_program(cl_program program, cl_uint list_count,
 				       const cl_device_id *list, struct ocl_targets *ret)
 {
 	cl_device_id few[8], *all = few;
-	cl_uint count = 0;
+	size_t size = 0;
 	enum cmn_status status = CMN_ERR_DRIVER;
+	/* As a rule one question is enough. */
+	cl_int error = OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof(few), few,
+						 &size);
 
-	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(count), &count,
-				      NULL) != CL_SUCCESS)
-		return CMN_ERR_DRIVER;
-	if (count > sizeof(few) / sizeof(few[0])) {
-		all = calloc(count, sizeof(*all));
+	if (error != CL_SUCCESS &&
+	    OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_DEVICES, 0, NULL, &size) == CL_SUCCESS) {
+		all = malloc(size ? size : 1);
 		if (!all)
 			return CMN_ERR_NOMEM;
+		error = OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_DEVICES, size, all, NULL);
 	}
-	if (OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_DEVICES, count * sizeof(*all), all,
-				      NULL) == CL_SUCCESS)
-		status = ocl_targets_choose(count, all, list_count, list, ret);
+	if (error == CL_SUCCESS)
+		status = ocl_targets_choose((cl_uint)(size / sizeof(*all)), all, list_count, list,
+					    ret);
 	if (all != few)
 		free(all);
 	return status;
@@ -117,10 +117,8 @@ enum cmn_status ocl_targets_copy(const struct ocl_targets *from, struct ocl_targ
 {
 	struct ocl_targets copy = { .count = from->count, .program_count = from->program_count };
 
-	if (!reserve(&copy)) {
-		ocl_targets_release(&copy);
+	if (!reserve(&copy))
 		return CMN_ERR_NOMEM;
-	}
 	memcpy(copy.devices, from->devices, from->count * sizeof(*copy.devices));
 	memcpy(copy.indices, from->indices, from->count * sizeof(*copy.indices));
 	memcpy(copy.all, from->all, from->program_count * sizeof(*copy.all));
@@ -131,7 +129,5 @@ enum cmn_status ocl_targets_copy(const struct ocl_targets *from, struct ocl_targ
 void ocl_targets_release(struct ocl_targets *targets)
 {
 	free(targets->devices);
-	free(targets->indices);
-	free(targets->all);
 	*targets = (struct ocl_targets){ 0 };
 }

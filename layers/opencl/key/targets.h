@@ -10,7 +10,7 @@
 
 struct ocl_targets {
 	cl_uint count;
-	cl_device_id *devices;
+	cl_device_id *devices;	/* what is allocated; the other two follow it */
 	cl_uint *indices;	/* of each among the program's */
 	cl_uint program_count;
 	cl_device_id *all;	/* the program's */

@@ -19,14 +19,15 @@ static bool is_memory_error(cl_int error)
 static cl_int create_from_entry(cl_context context, struct ocl_loaded_program *loaded)
 {
 	cl_uint count = loaded->num_devices;
-	const unsigned char **images = calloc(count + 1, sizeof(*images));
-	size_t *lens = calloc(count + 1, sizeof(*lens));
-	cl_int *statuses = calloc(count + 1, sizeof(*statuses));
-	unsigned char **copies = calloc(count + 1, sizeof(*copies));
+	const unsigned char **images = calloc(count + 1, sizeof(*images) + sizeof(size_t) +
+					      sizeof(unsigned char *) + sizeof(cl_int));
+	size_t *lens = (size_t *)(images + count);
+	unsigned char **copies = (unsigned char **)(lens + count);
+	cl_int *statuses = (cl_int *)(copies + count);
 	cl_int error = CL_OUT_OF_HOST_MEMORY;
 
-	if (!images || !lens || !statuses || !copies)
-		goto out;
+	if (!images)
+		return error;
 	for (cl_uint i = 0; i < count; i++) {
 		struct cmn_view image;
 
@@ -45,12 +46,9 @@ static cl_int create_from_entry(cl_context context, struct ocl_loaded_program *l
 	if (!loaded->handle && error == CL_SUCCESS)
 		error = CL_INVALID_BINARY;
 out:
-	for (cl_uint i = 0; copies && i < count; i++)
+	for (cl_uint i = 0; i < count; i++)
 		free(copies[i]);
-	free(copies);
 	free(images);
-	free(lens);
-	free(statuses);
 	return error;
 }
 
