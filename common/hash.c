@@ -17,10 +17,12 @@ static struct cmn_hash canonical(XXH128_hash_t value)
 }
 
 /*
- * The same function by the widest instructions that the processor has: of
- * libxxhash where it was built with it (xxh_x86dispatch.h), not of the header.
+ * The same functions by the widest instructions that the processor has: of
+ * libxxhash where it was built with them (xxh_x86dispatch.h), not of the header.
  */
 extern XXH128_hash_t XXH3_128bits_dispatch(const void *data, size_t len) __attribute__((weak));
+extern XXH_errorcode XXH3_128bits_update_dispatch(XXH3_state_t *state, const void *data, size_t len)
+	__attribute__((weak));
 
 /* Shorter inputs gain nothing. */
 #define LONG_INPUT 1024
@@ -59,7 +61,13 @@ void cmn_hasher_free(struct cmn_hasher *hasher)
 
 void cmn_hasher_update(struct cmn_hasher *hasher, const void *data, size_t len)
 {
-	(void)XXH3_128bits_update((XXH3_state_t *)hasher, data, len);	/* fails only on NULL */
+	XXH3_state_t *state = (XXH3_state_t *)hasher;
+
+	/* Both fail only on NULL. */
+	if (len >= LONG_INPUT && XXH3_128bits_update_dispatch)
+		(void)XXH3_128bits_update_dispatch(state, data, len);
+	else
+		(void)XXH3_128bits_update(state, data, len);
 }
 
 struct cmn_hash cmn_hasher_digest(const struct cmn_hasher *hasher)
