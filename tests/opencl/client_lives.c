@@ -2,6 +2,7 @@
 /* client_lives: scenarios about lifetimes, callbacks, processes and threads. */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,44 @@ SCENARIO(pthread_exit)
 	if (pthread_create(&thread, NULL, last_thread, &kept))
 		client_fail("pthread_create", 0);
 	pthread_exit(NULL);
+}
+
+struct cancelled {
+	cl_program program;
+	sem_t wanted;
+};
+
+static void *cancelled_thread(void *data)
+{
+	struct cancelled *cancelled = data;
+	int ignored;
+
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);	/* the argument is right */
+	while (sem_wait(&cancelled->wanted) != 0)
+		continue;
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &ignored);	/* likewise */
+	printf("build %d\n", client_build(cancelled->program, "-DK=15"));
+	pthread_testcancel();
+	return NULL;
+}
+
+/* A thread that is to end builds; then others do. */
+SCENARIO(cancelled)
+{
+	struct cancelled cancelled = { .program = client_program(client, client_source) };
+	void *result = NULL;
+	pthread_t thread;
+
+	(void)dlopen("libgcc_s.so.1", RTLD_NOW);	/* as above */
+	if (sem_init(&cancelled.wanted, 0, 0) ||
+	    pthread_create(&thread, NULL, cancelled_thread, &cancelled))
+		client_fail("pthread_create", 0);
+	(void)pthread_cancel(thread);	/* it lives */
+	(void)sem_post(&cancelled.wanted);	/* its first */
+	(void)pthread_join(thread, &result);	/* it is joinable */
+	printf("cancelled %d\n", result == PTHREAD_CANCELED);
+	printf("build again %d\n", client_build(cancelled.program, "-DK=15"));
+	printf("build another %d\n", client_build(client_program(client, client_source), "-DK=15"));
 }
 
 /* Builds before, in and after a forked child that uses its own copy of the session. */

@@ -314,6 +314,16 @@ TEST(process_ends_with_the_last_thread_of_the_application)
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 4);
 }
 
+/* It would leave locks in the cache, and a flight that others wait for. */
+TEST(a_thread_is_cancelled_after_its_build)
+{
+	driver_shell("exec timeout -s KILL 20 \"$@\"");
+	for (int i = 0; i < 2; i++)
+		PRINTS("build 0\ncancelled 1\nbuild again 0\nbuild another 0\nrelease context 0\n", "cancelled");
+	CU_ASSERT_EQUAL(driver_stats().stores, 1);
+	CU_ASSERT(driver_stats().hits_disk >= 1);
+}
+
 static void make_gate(const char *setting, char path[4096])
 {
 	(void)snprintf(path, 4096, "%s/gate", unit_dir());

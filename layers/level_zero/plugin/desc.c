@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cancel.h"
 #include "layers/shared/api/device.h"
 #include "layers/level_zero/plugin/contexts.h"
 #include "layers/level_zero/plugin/identity.h"
@@ -198,6 +199,7 @@ enum ckcache_status lz_ckcache_desc_new(ze_driver_handle_t driver, ze_context_ha
 					const struct ckcache_program *programs,
 					struct ckcache_desc **ret_desc)
 {
+	CMN_NOT_CANCELLED;
 	struct lz_next *next;
 	struct lz_desc *desc;
 	enum cmn_status status;

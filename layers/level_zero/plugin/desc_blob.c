@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "layers/level_zero/plugin/desc.h"
+#include "common/cancel.h"
 #include "layers/level_zero/plugin/native.h"
 
 enum cmn_status lz_desc_add_native(const struct lz_desc *desc, size_t i, ze_module_handle_t module,
@@ -56,6 +57,7 @@ enum ckcache_status lz_ckcache_get_blob(struct ckcache_desc *base,
 					struct _ze_module_handle_t *const *modules, size_t *size,
 					uint8_t *blob)
 {
+	CMN_NOT_CANCELLED;
 	struct making making = { lz_desc_of(base), modules };
 	struct cmn_hash of;
 
@@ -131,6 +133,7 @@ enum ckcache_status lz_ckcache_create_from_blob(struct ckcache_desc *base, size_
 						const uint8_t *blob,
 						struct _ze_module_handle_t **ret_modules)
 {
+	CMN_NOT_CANCELLED;
 	struct lz_desc *desc = lz_desc_of(base);
 	struct cmn_view bytes = { blob, size };
 	enum cmn_status status;

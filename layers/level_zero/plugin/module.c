@@ -6,6 +6,7 @@
  */
 #include "layers/level_zero/plugin/module.h"
 
+#include "common/cancel.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/level_zero/plugin/build_logs.h"
 #include "layers/level_zero/plugin/contexts.h"
@@ -166,6 +167,7 @@ ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 			     ze_device_handle_t device, const ze_module_desc_t *desc,
 			     ze_module_handle_t *module, ze_module_build_log_handle_t *log)
 {
+	CMN_NOT_CANCELLED;
 	struct creation creation = {
 		.course = { .steps = &steps, .cache = lz_plugin_cache(), .key = &creation.key },
 		.next = next, .context = context, .device = device,

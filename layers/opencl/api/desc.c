@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cancel.h"
 #include "layers/shared/api/device.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/opencl/key/build_key.h"
@@ -202,6 +203,7 @@ enum ckcache_status ocl_ckcache_desc_new(cl_context context, cl_device_id device
 					 const struct ckcache_program *programs,
 					 struct ckcache_desc **ret_desc)
 {
+	CMN_NOT_CANCELLED;
 	struct ocl_desc *desc;
 	enum cmn_status status;
 

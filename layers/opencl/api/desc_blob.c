@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "layers/opencl/program/private_copy.h"
+#include "common/cancel.h"
 #include "layers/opencl/api/desc.h"
 #include "layers/opencl/hooks/dispatch.h"
 
@@ -245,6 +246,7 @@ enum ckcache_status ocl_ckcache_get_blob(struct ckcache_desc *base,
 					 struct _cl_program *const *programs, size_t *size,
 					 uint8_t *blob)
 {
+	CMN_NOT_CANCELLED;
 	struct making making = { ocl_desc_of(base), programs };
 	struct cmn_hash of;
 
@@ -325,6 +327,7 @@ enum ckcache_status ocl_ckcache_create_from_blob(struct ckcache_desc *base, size
 						 const uint8_t *blob,
 						 struct _cl_program **ret_programs)
 {
+	CMN_NOT_CANCELLED;
 	struct ocl_desc *desc = ocl_desc_of(base);
 	struct cmn_view bytes = { blob, size };
 	enum cmn_status status;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cancel.h"
 #include "common/clock.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/key/build_key.h"
@@ -666,6 +667,7 @@ cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint num_devices,
 				      const cl_device_id *device_list, const char *options,
 				      ocl_notify_fn pfn_notify, void *user_data)
 {
+	CMN_NOT_CANCELLED;
 	const struct ocl_build_request request = {
 		.program = ocl_program_find(program),
 		.list_count = num_devices,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "layers/shared/driver/environment.h"
+#include "common/cancel.h"
 #include "layers/shared/driver/libraries.h"
 #include "layers/opencl/hooks/build.h"
 #include "layers/opencl/hooks/dispatch.h"
@@ -48,6 +49,7 @@ cl_int CL_API_CALL ocl_clCompileProgram(cl_program handle, cl_uint num_devices,
 					const char **header_include_names,
 					ocl_notify_fn pfn_notify, void *user_data)
 {
+	CMN_NOT_CANCELLED;
 	struct ocl_compile compile = { num_input_headers, input_headers, header_include_names,
 				       NULL };
 	const struct ocl_build_request request = {

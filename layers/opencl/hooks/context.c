@@ -6,6 +6,7 @@
  * and its directory into memory (some 50 µs more).
  */
 #include "layers/opencl/key/build_key.h"
+#include "common/cancel.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/program/process_exit.h"
 
@@ -55,6 +56,7 @@ cl_context CL_API_CALL ocl_clCreateContext(
 	void(CL_CALLBACK *pfn_notify)(const char *, const void *, size_t, void *), void *user_data,
 	cl_int *errcode_ret)
 {
+	CMN_NOT_CANCELLED;
 	cl_context context = OCL_NEXT.clCreateContext(properties, num_devices, devices, pfn_notify,
 						      user_data, errcode_ret);
 
@@ -69,6 +71,7 @@ cl_context CL_API_CALL ocl_clCreateContextFromType(
 	void(CL_CALLBACK *pfn_notify)(const char *, const void *, size_t, void *), void *user_data,
 	cl_int *errcode_ret)
 {
+	CMN_NOT_CANCELLED;
 	cl_context context = OCL_NEXT.clCreateContextFromType(properties, device_type, pfn_notify,
 							      user_data, errcode_ret);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cancel.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/libraries.h"
 #include "layers/opencl/hooks/dispatch.h"
@@ -148,6 +149,7 @@ static cl_kernel create_from_program(struct ocl_program *program, const char *ke
 cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_name,
 					 cl_int *errcode_ret)
 {
+	CMN_NOT_CANCELLED;
 	struct ocl_loaded_program *loaded;
 	struct ocl_program *program = ocl_program_find_for_kernel(handle, &loaded);
 	bool of_loaded;
@@ -271,6 +273,7 @@ static bool remember_all(struct ocl_program *program, struct ocl_loaded_program 
 cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_kernels,
 						cl_kernel *kernels, cl_uint *num_kernels_ret)
 {
+	CMN_NOT_CANCELLED;
 	struct ocl_program *program = ocl_program_find(handle);
 	struct ocl_loaded_program *loaded;
 	cl_program target;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "layers/opencl/key/build_key.h"
+#include "common/cancel.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/shared/driver/environment.h"
@@ -419,6 +420,7 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 					 ocl_notify_fn pfn_notify, void *user_data,
 					 cl_int *errcode_ret)
 {
+	CMN_NOT_CANCELLED;
 	struct link link = {
 		.course = { .steps = &steps, .cache = ocl_layer.cache, .key = &link.key },
 		.context = context,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cancel.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/program/process_exit.h"
@@ -567,6 +568,7 @@ static cl_int release_last(struct ocl_program *program)
 
 cl_int CL_API_CALL ocl_clReleaseProgram(cl_program handle)
 {
+	CMN_NOT_CANCELLED;
 	struct ocl_program *program = NULL;
 	cl_int error;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "layers/opencl/program/binaries.h"
+#include "common/cancel.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/hooks/kernel.h"
@@ -201,6 +202,7 @@ cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program handle, cl_program_info param
 					size_t param_value_size, void *param_value,
 					size_t *param_value_size_ret)
 {
+	CMN_NOT_CANCELLED;
 	struct ocl_program *program = ocl_program_find(handle);
 	struct ocl_loaded_program *loaded = program ? ocl_program_loaded(program) : NULL;
 	cl_int error;
@@ -265,6 +267,7 @@ cl_int CL_API_CALL ocl_clGetProgramBuildInfo(cl_program handle, cl_device_id dev
 					     size_t param_value_size, void *param_value,
 					     size_t *param_value_size_ret)
 {
+	CMN_NOT_CANCELLED;
 	struct ocl_program *program = ocl_program_find(handle);
 	struct ocl_loaded_program *loaded = program ? ocl_program_loaded(program) : NULL;
 	cl_program target = handle;

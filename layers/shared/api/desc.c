@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cancel.h"
 #include "layers/shared/api/storage.h"
 
 enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count)
@@ -163,6 +164,7 @@ enum ckcache_status api_desc_get_id(const struct ckcache_desc *desc, size_t *siz
 
 enum ckcache_status api_desc_evict(struct ckcache_desc *desc, const struct ckcache_storage *storage)
 {
+	CMN_NOT_CANCELLED;
 	enum cmn_status status = CMN_OK;
 
 	if (!desc || !api_storage_is_valid(storage))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* desc_build: the storage first, then one item after the other. */
 #include "layers/shared/api/desc_build.h"
+#include "common/cancel.h"
 
 void api_build_begin(struct ckcache_desc *desc, size_t i, struct drv_course *course)
 {
@@ -90,6 +91,7 @@ enum ckcache_status api_desc_build(struct ckcache_desc *desc, const struct ckcac
 				   const struct api_build_steps *steps, void *objects,
 				   enum ckcache_origin *ret_origin)
 {
+	CMN_NOT_CANCELLED;
 	struct api_order order = { .cached = false };
 
 	if (storage && api_desc_has_id(desc)) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cancel.h"
 #include "layers/shared/api/storage.h"
 #include "layers/shared/driver/build_id.h"
 
@@ -193,6 +194,7 @@ enum ckcache_status api_device_store(struct ckcache_desc *desc,
 				     const struct ckcache_storage *storage, size_t size,
 				     const void *data)
 {
+	CMN_NOT_CANCELLED;
 	struct cmn_view bytes = { data, size };
 	struct cmn_buffer blob = { 0 };
 	enum cmn_status status;
@@ -231,6 +233,7 @@ enum ckcache_status api_device_load(struct ckcache_desc *desc,
 				    const struct ckcache_storage *storage, size_t *size,
 				    void *data)
 {
+	CMN_NOT_CANCELLED;
 	struct cmn_buffer blob = { 0 };
 	enum ckcache_status status;
 	enum cmn_status loaded;

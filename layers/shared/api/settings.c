@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cancel.h"
 #include "layers/shared/api/desc.h"
 
 enum ckcache_status api_set_persistent(struct cc_cache *cache, int enable)
 {
+	CMN_NOT_CANCELLED;
 	if (!cache)
 		return enable ? CKCACHE_ERROR_DENIED : CKCACHE_OK;
 	return api_status_of(cc_cache_set_persistent(cache, enable != 0));
@@ -39,6 +41,7 @@ enum ckcache_status api_get_capacity(struct cc_cache *cache, uint64_t *ret_bytes
 
 enum ckcache_status api_set_dir(struct cc_cache *cache, const char *dir)
 {
+	CMN_NOT_CANCELLED;
 	return cache ? api_status_of(cc_cache_set_dir(cache, dir)) : CKCACHE_ERROR_DENIED;
 }
 
@@ -57,6 +60,7 @@ enum ckcache_status api_get_dir(struct cc_cache *cache, size_t *size, char *dir)
 
 enum ckcache_status api_flush(struct cc_cache *cache)
 {
+	CMN_NOT_CANCELLED;
 	if (cache)
 		cc_cache_flush(cache);
 	return CKCACHE_OK;
