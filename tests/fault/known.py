@@ -21,7 +21,7 @@ HARMLESS = [
     r"|gnu_get_libc_version|__x86_get_cpuid_feature_leaf",
     # threads that exist, time that passes, signals
     r"pthread_(mutex|cond)_(lock|trylock|unlock|wait|timedwait|signal|broadcast|destroy)"
-    r"|pthread_(join|detach|once|self|sigmask|setschedparam|attr_.*|condattr_.*)"
+    r"|pthread_(join|detach|once|self|sigmask|setcancelstate|setschedparam|attr_.*|condattr_.*)"
     r"|sched_(yield|getcpu)|nanosleep|sig[a-z]+",
     # places in what is open, libraries that are there
     r"dirfd|sysconf|lseek|dl_iterate_phdr|dlclose|dladdr1?|dlsym|dlerror|_dl_find_object|globfree",
