@@ -3,6 +3,7 @@
 #include "common/bytes.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/unit.h"
@@ -208,4 +209,33 @@ TEST(two_threads_never_share_room)
 	cmn_buffer_release(&buf);
 	cmn_slabs_free(slabs);
 	(void)pthread_barrier_destroy(&barrier);
+}
+
+TEST(shares_begin_at_whole_cache_lines)
+{
+	struct cmn_slabs *slabs = new_slabs();
+	struct cmn_buffer a = take(slabs, SHARE + 1, 1), b = take(slabs, SHARE + 3, 2);
+
+	CU_ASSERT_EQUAL((uintptr_t)a.data % 64, 0);
+	CU_ASSERT_EQUAL((uintptr_t)b.data % 64, 0);
+	cmn_buffer_release(&a);
+	cmn_buffer_release(&b);
+	cmn_slabs_free(slabs);
+}
+
+TEST(a_string_in_a_block_is_given_in_room_of_its_own)
+{
+	struct cmn_slabs *slabs = new_slabs();
+	struct cmn_buffer buf = take(slabs, SHARE, 'x');
+	const uint8_t *block = buf.data;
+	char *text;
+
+	buf.len = 5;
+	text = cmn_buffer_take_string(&buf);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT_STRING_EQUAL(text, "xxxxx");
+	CU_ASSERT_PTR_NOT_EQUAL(text, block);
+	if ((const uint8_t *)text != block)
+		free(text);
+	cmn_slabs_free(slabs);
 }
