@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -28,6 +29,15 @@
 #else
 #define CHILD_HAS_THREADS true
 #endif
+
+static bool privileged;		/* as a program is whose user is another than its caller */
+
+unsigned long __real_getauxval(unsigned long type);
+unsigned long __wrap_getauxval(unsigned long type);
+unsigned long __wrap_getauxval(unsigned long type)
+{
+	return type == AT_SECURE && privileged ? 1 : __real_getauxval(type);
+}
 
 static char *below(const char *name)
 {
@@ -941,4 +951,28 @@ TEST(threads_that_share_memory_lose_nothing_either)
 TEST(it_may_be_switched_while_others_build)
 {
 	run_crowd(false, true);
+}
+
+TEST(a_privileged_programs_directory_is_not_its_callers_choice)
+{
+	struct cc_cache *cache = open_cache(false);
+
+	privileged = true;
+	CU_ASSERT_TRUE(cc_cache_set_dir(cache, "two") < 0);
+	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, below("two")), CMN_OK);
+	privileged = false;
+	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, "two"), CMN_OK);
+	cc_cache_close(cache);
+}
+
+TEST(the_bound_is_known_while_it_is_off)
+{
+	struct cc_cache *cache = open_cache(false);
+
+	CU_ASSERT_EQUAL(cc_cache_set_capacity(cache, 12345678), CMN_OK);
+	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, false), CMN_OK);
+	CU_ASSERT_EQUAL(cc_cache_capacity(cache), 12345678);
+	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, true), CMN_OK);
+	CU_ASSERT_EQUAL(cc_cache_capacity(cache), 12345678);
+	cc_cache_close(cache);
 }
