@@ -24,6 +24,7 @@
 static struct {
 	bool shrinks;		/* a file, while it is read */
 	bool short_write;	/* the next one writes a byte */
+	int write_error;	/* of the next write, without a signal */
 	int open_error;		/* of the next file that is opened */
 	bool forks;		/* while the next file is opened */
 	int taken_by;		/* -1, or the application's file that gets the next kept number */
@@ -43,6 +44,11 @@ ssize_t __real_write(int fd, const void *data, size_t len);
 ssize_t __wrap_write(int fd, const void *data, size_t len);
 ssize_t __wrap_write(int fd, const void *data, size_t len)
 {
+	if (next.write_error) {
+		errno = next.write_error;
+		next.write_error = 0;
+		return -1;
+	}
 	if (next.short_write)
 		len = 1;
 	next.short_write = false;
@@ -466,6 +472,18 @@ TEST(a_failed_write_leaves_the_signals_and_tells_its_reason)
 	CU_ASSERT_FALSE(sigismember(&mask, SIGXFSZ));
 	(void)signal(SIGPIPE, before);
 	(void)close(ends[1]);
+}
+
+/* As where the file system's own bound is met. */
+TEST(a_failure_without_its_signal_keeps_its_reason)
+{
+	int fd = open("file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	next.write_error = EFBIG;
+	CU_ASSERT_EQUAL(cmn_file_write(fd, "x", 1), -1);
+	CU_ASSERT_EQUAL(errno, EFBIG);
+	(void)close(fd);
 }
 
 TEST(goes_on_where_a_short_write_ended)

@@ -11,6 +11,24 @@
 #define SHARE ((size_t)100000)		/* served by a block, many to one */
 #define TOO_LARGE ((size_t)64 << 20)	/* more than a block */
 
+/* Another thread that wants room while one makes a block. */
+static struct cmn_slabs *wanted_meanwhile;
+static bool got_any;
+
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+	struct cmn_slabs *slabs = wanted_meanwhile;
+	struct cmn_buffer buf = { 0 };
+
+	wanted_meanwhile = NULL;
+	if (slabs)
+		got_any = cmn_buffer_reserve_in(&buf, slabs, SHARE);
+	cmn_buffer_release(&buf);
+	return __real_aligned_alloc(alignment, size);
+}
+
 static struct cmn_slabs *new_slabs(void)
 {
 	struct cmn_slabs *slabs = cmn_slabs_new();
@@ -237,5 +255,18 @@ TEST(a_string_in_a_block_is_given_in_room_of_its_own)
 	CU_ASSERT_PTR_NOT_EQUAL(text, block);
 	if ((const uint8_t *)text != block)
 		free(text);
+	cmn_slabs_free(slabs);
+}
+
+TEST(two_threads_at_once_share_no_room)
+{
+	struct cmn_slabs *slabs = new_slabs();
+	struct cmn_buffer buf = { 0 };
+
+	wanted_meanwhile = slabs;
+	CU_ASSERT_TRUE(cmn_buffer_reserve_in(&buf, slabs, SHARE));
+	CU_ASSERT_PTR_NULL(wanted_meanwhile);
+	CU_ASSERT_FALSE(got_any);
+	cmn_buffer_release(&buf);
 	cmn_slabs_free(slabs);
 }

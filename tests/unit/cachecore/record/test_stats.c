@@ -25,6 +25,15 @@
 #define THREADS 8
 #define ROUNDS 200
 
+static bool log_cannot_be_read;	/* now */
+
+enum cmn_status __real_cc_stats_log_read(int root_fd, struct cmn_buffer *ret);
+enum cmn_status __wrap_cc_stats_log_read(int root_fd, struct cmn_buffer *ret);
+enum cmn_status __wrap_cc_stats_log_read(int root_fd, struct cmn_buffer *ret)
+{
+	return log_cannot_be_read ? CMN_ERR_IO : __real_cc_stats_log_read(root_fd, ret);
+}
+
 static struct cc_stats *new_stats(void)
 {
 	struct cc_stats *stats = cc_stats_new();
@@ -283,6 +292,23 @@ TEST(who_stored_nothing_appends_without_a_lock)
 	check_file(CC_HITS_DISK, 16);
 	stats = loaded();
 	CU_ASSERT_EQUAL(bypasses(stats, "time"), 4);
+	cc_stats_free(stats);
+}
+
+TEST(a_log_that_cannot_be_read_now_stays)
+{
+	struct cc_stats *stats = new_stats();
+
+	unit_write("cache/root/stats.txt", "hits_disk 10\n");
+	flush(CC_HITS_DISK, 1);
+	cc_stats_add(stats, CC_STORES, 1);
+	log_cannot_be_read = true;
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_ERR_IO);
+	log_cannot_be_read = false;
+	CU_ASSERT_EQUAL(size_of(LOG), CC_STATS_LOG_RECORD);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	check_file(CC_HITS_DISK, 11);
+	check_file(CC_STORES, 1);
 	cc_stats_free(stats);
 }
 
