@@ -467,3 +467,27 @@ TEST(every_flipped_bit_of_an_entry_is_noticed)
 	CU_ASSERT_EQUAL(wrong, 0);
 	release_files(&whole);
 }
+
+TEST(behind_a_failure_nothing_is_written)
+{
+	char options[4001];
+	struct stream stream = { .failure = CMN_ERR_NOSPACE };
+	struct cc_bundle_writer writer;
+	struct files files;
+	size_t before;
+
+	memset(options, 'o', sizeof(options) - 1);
+	options[sizeof(options) - 1] = '\0';
+	files = make_files(options, "image", 0);
+	CU_ASSERT_TRUE_FATAL(files.src.len > files.bin.len);
+	CU_ASSERT_EQUAL(cc_bundle_writer_begin(&writer, CC_BUNDLE_UNSIGNED, write_stream, &stream), CMN_OK);
+	before = stream.bytes.len;
+	/* The head fits, and the source does not; what comes behind it would. */
+	stream.fail_at = before + 48 + files.bin.len;
+	CU_ASSERT_EQUAL(cc_bundle_writer_add(&writer, cmn_buffer_view(&files.src),
+					     cmn_buffer_view(&files.bin)), CMN_ERR_NOSPACE);
+	CU_ASSERT_TRUE(stream.bytes.len <= before + 48);
+	cmn_buffer_release(&files.src);
+	cmn_buffer_release(&files.bin);
+	cmn_buffer_release(&stream.bytes);
+}

@@ -737,6 +737,52 @@ TEST(a_forked_child_signs_as_itself)
 	cc_flights_free(flights);
 }
 
+TEST(a_child_does_not_beat_for_its_parent)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+	int state = 77;
+	pid_t child;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	cc_flights_fork_prepare(flights);
+	child = fork();
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		cc_flights_fork_child(flights);
+		_exit(cc_flights_beat(flights) ? 1 : 0);
+	}
+	cc_flights_fork_parent(flights);
+	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	cc_flight_end(flight);
+	cc_flights_free(flights);
+}
+
+TEST(of_many_flights_some_beat)
+{
+	enum { MANY = 80, AT_ONCE = 64 };
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *all[MANY];
+	int count = -1;
+	char key[16];
+	FILE *pipe;
+
+	for (int i = 0; i < MANY; i++) {
+		(void)snprintf(key, sizeof(key), "key %d", i);
+		CU_ASSERT_EQUAL(begin(flights, key, LONG_NS, &all[i]), CC_FLIGHT_OWN);
+	}
+	CU_ASSERT_TRUE(cc_flights_beat(flights));
+	pipe = popen("cat root/flights/* | grep -vc ' 0$'", "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
+	CU_ASSERT_EQUAL(fscanf(pipe, "%d", &count), 1);
+	(void)pclose(pipe);	/* it was only read */
+	CU_ASSERT_EQUAL(count, AT_ONCE);
+	for (int i = 0; i < MANY; i++)
+		cc_flight_end(all[i]);
+	cc_flights_free(flights);
+}
+
 TEST(a_first_flight_sweeps)
 {
 	struct cc_flights *flights = open_flights();
