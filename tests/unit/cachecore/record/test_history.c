@@ -21,6 +21,7 @@ enum { WRITERS = 8, EACH = 200 };
 
 struct seen {
 	unsigned int parts, events, evictions;
+	unsigned int runs;	/* that began at another time than that of the event before */
 	uint64_t removed;	/* the leaf of the first eviction */
 	struct cc_history_event last;
 	char reason[64], detail[600], name[64];
@@ -45,6 +46,7 @@ static void see_event(void *ctx, const struct cc_history_event *event)
 	struct seen *seen = ctx;
 
 	seen->events++;
+	seen->runs += event->start_ns != seen->last.start_ns;
 	seen->last = *event;
 	copy_text(seen->reason, sizeof(seen->reason), event->reason);
 	copy_text(seen->detail, sizeof(seen->detail), event->detail);
@@ -430,6 +432,7 @@ TEST(a_fork_writes_its_own)
 	CU_ASSERT_EQUAL(see().events, 2);
 	cc_cache_close(cache);
 	CU_ASSERT_EQUAL(see().events, 3);
+	CU_ASSERT_EQUAL(see().runs, 2);
 }
 
 /* What happened in a directory is told there. */
