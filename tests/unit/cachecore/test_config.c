@@ -5,22 +5,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/unit.h"
 
 static struct {
 	unsigned int count;
+	enum cmn_log_level level;	/* of the last one */
 	char last[1024];
 } complaints;
+
+static bool privileged;		/* as a program is whose user is another than its caller */
+
+char *__real_secure_getenv(const char *name);
+char *__wrap_secure_getenv(const char *name);
+char *__wrap_secure_getenv(const char *name)
+{
+	return privileged ? NULL : __real_secure_getenv(name);
+}
 
 static struct cc_config config;		/* of the running test */
 
 static void keep(void *ctx, enum cmn_log_level level, const char *message)
 {
 	(void)ctx;
-	(void)level;
 	complaints.count++;
+	complaints.level = level;
 	(void)snprintf(complaints.last, sizeof(complaints.last), "%s", message);
 }
 
@@ -63,6 +74,7 @@ BEFORE_EACH
 
 AFTER_EACH
 {
+	privileged = false;
 	cc_config_release(&config);
 }
 
@@ -86,6 +98,8 @@ TEST(has_the_documented_defaults)
 	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[0], "/usr/share/ckcache");
 	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[1], "/var/lib/ckcache");
 	CU_ASSERT_PTR_NULL(config.read_only_dirs[2]);
+	CU_ASSERT_EQUAL(config.build_wait, 300);
+	CU_ASSERT_EQUAL(config.exit_wait, 300);
 	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_AUTO);
 	CU_ASSERT_FALSE(config.recache);
 	CU_ASSERT_FALSE(config.admit_all);
@@ -203,6 +217,7 @@ TEST(names_a_bad_line_by_file_and_number)
 	load();
 	CU_ASSERT_EQUAL(complaints.count, 2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "no_such_setting"));
+	CU_ASSERT_EQUAL(complaints.level, CMN_LOG_WARNING);	/* a later version may know it */
 	CU_ASSERT_EQUAL(config.threshold_days, 3);
 }
 
@@ -213,6 +228,7 @@ TEST(refuses_each_kind_of_bad_value)
 		{ "CKCACHE_THRESHOLD", "36501" },     { "CKCACHE_COMPRESSION", "0" },
 		{ "CKCACHE_COMPRESSION", "10" },      { "CKCACHE_CAPTURE", "never" },
 		{ "CKCACHE_LOG", "loud" },
+		{ "CKCACHE_BUILD_WAIT", "86401" },    { "CKCACHE_EXIT_WAIT", "60001" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -300,4 +316,103 @@ TEST(releases_an_empty_configuration)
 	cc_config_release(&config);
 	cc_config_release(&config);
 	CU_PASS("did not crash");
+}
+
+TEST(takes_words_in_any_case)
+{
+	set("CKCACHE_LOG", "Debug");
+	set("CKCACHE_COMPRESSION", "NONE");
+	set("CKCACHE_EVICTION_ORDER", "cost");
+	set("CKCACHE_SHARED", "group");
+	set("CKCACHE_BUILD_WAIT", "0");
+	set("CKCACHE_PROMOTE", "1");
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 0);
+	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_DEBUG);
+	CU_ASSERT_EQUAL(config.compression, CC_COMPRESSION_NONE);
+	CU_ASSERT_EQUAL(config.eviction_order, CC_EVICTION_COST);
+	CU_ASSERT_EQUAL(config.sharing, CC_SHARING_GROUP);
+	CU_ASSERT_EQUAL(config.build_wait, 0);
+	CU_ASSERT_TRUE(config.promote);
+}
+
+TEST(refuses_a_list_with_one_relative_path_in_a_file)
+{
+	static const char *const lists[] = { "read_only_dirs = /a:b\n", "read_only_dirs = b:/a\n" };
+
+	for (size_t i = 0; i < 2; i++) {
+		unit_write("system.conf", lists[i]);
+		load();
+		CU_ASSERT_EQUAL(complaints.count, 1);
+		CU_ASSERT_STRING_EQUAL(config.read_only_dirs[0], "/usr/share/ckcache");
+		CU_ASSERT_STRING_EQUAL(config.read_only_dirs[1], "/var/lib/ckcache");
+	}
+}
+
+TEST(follows_a_link_to_a_file)
+{
+	unit_write("elsewhere.conf", "threshold = 6\n");
+	CU_ASSERT_EQUAL_FATAL(symlink("elsewhere.conf", "system.conf"), 0);
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 0);
+	CU_ASSERT_EQUAL(config.threshold_days, 6);
+}
+
+TEST(a_bad_value_leaves_the_other_settings)
+{
+	set("CKCACHE_DISABLE", "perhaps");
+	set("CKCACHE_LOG", "info");
+	set("CKCACHE_TRACE", "/trace");
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 1);
+	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_INFO);
+	CU_ASSERT_STRING_EQUAL(config.trace, "/trace");
+}
+
+TEST(does_not_use_the_home_of_another_user)
+{
+	if (geteuid() != 0)
+		return;		/* nobody else can give a directory away */
+	CU_ASSERT_EQUAL_FATAL(mkdir("home", 0755), 0);
+	CU_ASSERT_EQUAL_FATAL(chown("home", 12345, 12345), 0);
+	set("HOME", below("home"));
+	load();
+	CU_ASSERT_PTR_NULL(config.dir);
+	CU_ASSERT_PTR_NOT_NULL(config.dir_problem);
+}
+
+TEST(uses_a_home_that_belongs_to_the_superuser)
+{
+	uid_t user = geteuid();
+
+	set("HOME", "/usr");
+	CU_ASSERT_FATAL(user != 0 || seteuid(12345) == 0);
+	load();
+	CU_ASSERT_FATAL(user != 0 || seteuid(0) == 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(config.dir);
+	CU_ASSERT_STRING_EQUAL(config.dir, "/usr/.cache/ckcache");
+}
+
+TEST(a_privileged_program_does_not_heed_its_callers_environment)
+{
+	unit_write("elsewhere/ckcache/ckcache.conf", "threshold = 3\n");
+	set("XDG_CONFIG_HOME", below("elsewhere"));
+	set("XDG_CACHE_HOME", "/caches");
+	set("CKCACHE_MAX_SIZE", "3");
+	privileged = true;
+	load();
+	CU_ASSERT_EQUAL(config.threshold_days, 90);
+	CU_ASSERT_EQUAL(config.max_size, UINT64_C(8589934592));
+	CU_ASSERT_PTR_NULL(config.dir);
+	CU_ASSERT_EQUAL_FATAL(unsetenv("XDG_CACHE_HOME"), 0);
+	load();
+	CU_ASSERT_PTR_NULL(config.dir);
+}
+
+TEST(knows_the_variables_of_its_settings)
+{
+	CU_ASSERT_TRUE(cc_config_knows("CKCACHE_DIR"));
+	CU_ASSERT_TRUE(cc_config_knows("CKCACHE_REMOTE"));
+	CU_ASSERT_FALSE(cc_config_knows("CKCACHE_DIRECTORY"));
+	CU_ASSERT_FALSE(cc_config_knows("CKCACHE"));
 }

@@ -7,6 +7,15 @@
 
 #include "tests/support/unit.h"
 
+static bool no_memory;
+
+void *__real_realloc(void *block, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+void *__wrap_realloc(void *block, size_t size)
+{
+	return no_memory ? NULL : __real_realloc(block, size);
+}
+
 TEST(compares_views_by_content)
 {
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_view_of(NULL), cmn_view_of("")));
@@ -119,4 +128,28 @@ TEST(prints_and_gives_a_string)
 	CU_ASSERT_STRING_EQUAL(text, "a42-x");
 	CU_ASSERT_EQUAL(buf.len, 0);
 	free(text);
+}
+
+TEST(remembers_that_there_was_no_memory)
+{
+	struct cmn_buffer buf = { 0 };
+
+	cmn_buffer_append_text(&buf, "abc");
+	no_memory = true;
+	CU_ASSERT_FALSE(cmn_buffer_reserve(&buf, 1000));
+	no_memory = false;
+	CU_ASSERT_TRUE(buf.failed);
+	CU_ASSERT_PTR_NULL(cmn_buffer_take_string(&buf));
+}
+
+TEST(printing_needs_room_for_an_end)
+{
+	struct cmn_buffer buf = { 0 };
+
+	CU_ASSERT_TRUE_FATAL(cmn_buffer_reserve(&buf, 300));
+	CU_ASSERT_EQUAL_FATAL(buf.cap, 300);
+	cmn_buffer_printf(&buf, "%300d", 1);
+	CU_ASSERT_EQUAL(buf.len, 300);
+	CU_ASSERT_TRUE(buf.cap > 300);
+	cmn_buffer_release(&buf);
 }

@@ -11,9 +11,11 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -35,6 +37,33 @@ static void replace(int fd, const char *path)
 
 /* The application replaces what is opened next, before anybody looks at it. */
 static bool replaces_next;
+static bool forks_always;	/* while anything is opened */
+static bool server_is_gone;	/* of each file that somebody asks for */
+static unsigned int waits;	/* of those for a fork; the first one ends it, where it should */
+static bool ends_fork;
+
+int __real_fstat(int fd, struct stat *info);
+int __wrap_fstat(int fd, struct stat *info);
+int __wrap_fstat(int fd, struct stat *info)
+{
+	if (server_is_gone) {
+		errno = ESTALE;
+		return -1;
+	}
+	return __real_fstat(fd, info);
+}
+
+int __real_nanosleep(const struct timespec *pause, struct timespec *rest);
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *rest);
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *rest)
+{
+	waits++;
+	if (!ends_fork)
+		return __real_nanosleep(pause, rest);
+	ends_fork = false;
+	cmn_descriptors_fork_parent();
+	return 0;
+}
 
 int openat(int dir_fd, const char *path, int flags, ...)
 {
@@ -47,6 +76,10 @@ int openat(int dir_fd, const char *path, int flags, ...)
 		mode = va_arg(list, mode_t);
 	va_end(list);
 	fd = (int)syscall(SYS_openat, dir_fd, path, flags, mode);
+	if (forks_always) {
+		cmn_descriptors_fork_prepare();
+		cmn_descriptors_fork_parent();
+	}
 	if (fd >= 0 && replaces_next) {
 		replaces_next = false;
 		replace(fd, "application");
@@ -184,6 +217,92 @@ TEST(what_was_opened_during_a_fork_is_opened_again)
 	fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
 	CU_ASSERT_TRUE(fd >= 0);
 	cmn_descriptors_fork_parent();
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+}
+
+static unsigned int count_open(void)
+{
+	unsigned int count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+TEST(what_was_opened_during_a_fork_is_closed)
+{
+	unsigned int forks = cmn_descriptor_forks(), before = count_open();
+
+	cmn_descriptors_fork_prepare();
+	cmn_descriptors_fork_parent();
+	CU_ASSERT_EQUAL(cmn_descriptor_keep(open(".", O_RDONLY | O_CLOEXEC), forks), -1);
+	CU_ASSERT_EQUAL(count_open(), before);
+}
+
+TEST(a_program_that_forks_all_the_time_opens_files)
+{
+	int fd;
+
+	forks_always = true;
+	fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
+	forks_always = false;
+	CU_ASSERT_TRUE(fd >= 0);
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+}
+
+TEST(nobody_waits_for_a_fork_that_is_over)
+{
+	waits = 0;
+	cmn_descriptors_fork_prepare();
+	cmn_descriptors_fork_parent();
+	(void)cmn_descriptor_forks();
+	CU_ASSERT_EQUAL(waits, 0);
+	/* Nor a child for the one that it comes from. */
+	cmn_descriptors_fork_prepare();
+	cmn_descriptors_fork_child();
+	(void)cmn_descriptor_forks();
+	CU_ASSERT_EQUAL(waits, 0);
+}
+
+/* A child that has it open is to find it in its table. */
+TEST(closing_waits_for_a_fork)
+{
+	int fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
+
+	CU_ASSERT_TRUE(fd >= 0);
+	waits = 0;
+	cmn_descriptors_fork_prepare();
+	ends_fork = true;
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_EQUAL(waits, 1);
+	if (ends_fork)
+		cmn_descriptors_fork_parent();
+	ends_fork = false;
+}
+
+TEST(what_cannot_be_asked_for_is_ours)
+{
+	int fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
+
+	CU_ASSERT_TRUE(fd >= 0);
+	server_is_gone = true;
+	CU_ASSERT_TRUE(cmn_descriptor_is_ours(fd));
+	server_is_gone = false;
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+}
+
+TEST(a_low_number_serves_where_no_other_is_free)
+{
+	struct rlimit old, limit;
+	int fd;
+
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NOFILE, &old), 0);
+	limit = old;
+	limit.rlim_cur = 40;
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
+	CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &old), 0);
+	CU_ASSERT_TRUE(fd >= 0 && fd < 40);
 	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
 }
 

@@ -6,6 +6,15 @@
 
 #include "tests/support/unit.h"
 
+static bool privileged;		/* as a program is whose user is another than its caller */
+
+char *__real_secure_getenv(const char *name);
+char *__wrap_secure_getenv(const char *name);
+char *__wrap_secure_getenv(const char *name)
+{
+	return privileged ? NULL : __real_secure_getenv(name);
+}
+
 TEST(reads_a_variable_or_nothing)
 {
 	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_TEST_VARIABLE", "value", 1), 0);
@@ -31,7 +40,7 @@ TEST(takes_the_words_for_yes_and_no)
 
 TEST(refuses_other_words_and_keeps_the_value)
 {
-	static const char *const bad[] = { "", "2", "yes ", " 1", "maybe" };
+	static const char *const bad[] = { "", "2", "yes ", " 1", "maybe", "nothing", "0x0", "only" };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		bool value = true;
@@ -110,4 +119,13 @@ TEST(refuses_what_is_no_size)
 		CU_ASSERT_EQUAL(cmn_env_parse_size(bad[i], &value), CMN_ERR_INVALID);
 		CU_ASSERT_EQUAL(value, 77);
 	}
+}
+
+TEST(a_privileged_program_reads_nothing)
+{
+	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_TEST_VARIABLE", "value", 1), 0);
+	privileged = true;
+	CU_ASSERT_PTR_NULL(cmn_env_get("CKCACHE_TEST_VARIABLE"));
+	privileged = false;
+	CU_ASSERT_STRING_EQUAL(cmn_env_get("CKCACHE_TEST_VARIABLE"), "value");
 }

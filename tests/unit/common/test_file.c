@@ -1,20 +1,123 @@
 /* SPDX-License-Identifier: MIT */
 /* file: bounded reads, whole writes, atomic publication, locks. */
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/file.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/unit.h"
+
+/* What goes wrong next, and what else happens in the process meanwhile. */
+static struct {
+	bool shrinks;		/* a file, while it is read */
+	bool short_write;	/* the next one writes a byte */
+	int write_error;	/* of the next write, without a signal */
+	int open_error;		/* of the next file that is opened */
+	bool forks;		/* while the next file is opened */
+	int taken_by;		/* -1, or the application's file that gets the next kept number */
+	int close_error;	/* of the next descriptor that was kept */
+	int lock_error;
+	long type;		/* 0, or the file system's */
+} next = { .taken_by = -1 };
+
+ssize_t __real_read(int fd, void *data, size_t len);
+ssize_t __wrap_read(int fd, void *data, size_t len);
+ssize_t __wrap_read(int fd, void *data, size_t len)
+{
+	return next.shrinks ? 0 : __real_read(fd, data, len);
+}
+
+ssize_t __real_write(int fd, const void *data, size_t len);
+ssize_t __wrap_write(int fd, const void *data, size_t len);
+ssize_t __wrap_write(int fd, const void *data, size_t len)
+{
+	if (next.write_error) {
+		errno = next.write_error;
+		next.write_error = 0;
+		return -1;
+	}
+	if (next.short_write)
+		len = 1;
+	next.short_write = false;
+	return __real_write(fd, data, len);
+}
+
+int __real_openat(int dir_fd, const char *path, int flags, ...);
+int __wrap_openat(int dir_fd, const char *path, int flags, mode_t mode);
+int __wrap_openat(int dir_fd, const char *path, int flags, mode_t mode)
+{
+	if (next.open_error) {
+		errno = next.open_error;
+		next.open_error = 0;
+		return -1;
+	}
+	if (next.forks) {
+		next.forks = false;
+		cmn_descriptors_fork_prepare();
+		cmn_descriptors_fork_parent();
+	}
+	return __real_openat(dir_fd, path, flags, mode);
+}
+
+int __real_cmn_descriptor_keep(int fd, unsigned int forks);
+int __wrap_cmn_descriptor_keep(int fd, unsigned int forks);
+int __wrap_cmn_descriptor_keep(int fd, unsigned int forks)
+{
+	fd = __real_cmn_descriptor_keep(fd, forks);
+	if (fd >= 0 && next.taken_by >= 0)
+		CU_ASSERT_EQUAL(dup2(next.taken_by, fd), fd);
+	next.taken_by = -1;
+	return fd;
+}
+
+int __real_cmn_descriptor_close(int fd);
+int __wrap_cmn_descriptor_close(int fd);
+int __wrap_cmn_descriptor_close(int fd)
+{
+	int result = __real_cmn_descriptor_close(fd);
+
+	if (next.close_error) {
+		errno = next.close_error;
+		next.close_error = 0;
+		return -1;
+	}
+	return result;
+}
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation)
+{
+	if (next.lock_error) {
+		errno = next.lock_error;
+		return -1;
+	}
+	return __real_flock(fd, operation);
+}
+
+int __real_fstatfs(int fd, struct statfs *ret);
+int __wrap_fstatfs(int fd, struct statfs *ret);
+int __wrap_fstatfs(int fd, struct statfs *ret)
+{
+	int result = __real_fstatfs(fd, ret);
+
+	if (next.type)
+		ret->f_type = next.type;
+	return result;
+}
 
 static unsigned int count_files(void)
 {
@@ -310,4 +413,223 @@ TEST(a_lock_excludes_and_ends_with_its_process)
 	(void)close(fd);
 	(void)close(go[0]);
 	(void)close(go[1]);
+}
+
+TEST(the_last_supplementary_group_is_ones_own)
+{
+	gid_t mine[] = { 4241, 4242 }, before[256];
+	int count = getgroups(256, before);
+
+	if (geteuid() != 0 || count < 0)
+		return;		/* nobody else can choose */
+	CU_ASSERT_EQUAL_FATAL(setgroups(2, mine), 0);
+	CU_ASSERT_TRUE(cmn_file_is_of_own_group(4241));
+	CU_ASSERT_TRUE(cmn_file_is_of_own_group(4242));
+	CU_ASSERT_FALSE(cmn_file_is_of_own_group(4243));
+	CU_ASSERT_EQUAL(setgroups((size_t)count, before), 0);
+}
+
+TEST(trusts_files_that_nobody_else_can_write)
+{
+	struct stat info = { .st_mode = S_IFREG | 0644 };
+
+	CU_ASSERT_TRUE(cmn_file_trusted(&info, CMN_FILE_TRUSTED));
+	info.st_uid = geteuid();
+	CU_ASSERT_TRUE(cmn_file_trusted(&info, CMN_FILE_TRUSTED));
+	info.st_mode = S_IFREG | 0660;
+	CU_ASSERT_FALSE(cmn_file_trusted(&info, CMN_FILE_TRUSTED));
+	CU_ASSERT_TRUE(cmn_file_trusted(&info, CMN_FILE_ANY));
+	info.st_mode = S_IFREG | 0602;
+	CU_ASSERT_FALSE(cmn_file_trusted(&info, CMN_FILE_TRUSTED));
+	info.st_mode = S_IFREG | 0644;
+	info.st_uid = geteuid() + 1;
+	CU_ASSERT_FALSE(cmn_file_trusted(&info, CMN_FILE_TRUSTED));
+}
+
+TEST(a_file_that_shrinks_is_not_whole)
+{
+	struct cmn_buffer got;
+
+	unit_write("file", "12345");
+	next.shrinks = true;
+	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "file", 1000, false, &got), CMN_STALE);
+	next.shrinks = false;
+}
+
+TEST(a_failed_write_leaves_the_signals_and_tells_its_reason)
+{
+	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+	sigset_t mask;
+	int ends[2];
+
+	CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+	(void)close(ends[0]);
+	errno = 0;
+	CU_ASSERT_EQUAL(cmn_file_write(ends[1], "x", 1), -1);
+	CU_ASSERT_EQUAL(errno, EPIPE);
+	CU_ASSERT_EQUAL_FATAL(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
+	CU_ASSERT_FALSE(sigismember(&mask, SIGPIPE));
+	CU_ASSERT_FALSE(sigismember(&mask, SIGXFSZ));
+	(void)signal(SIGPIPE, before);
+	(void)close(ends[1]);
+}
+
+/* As where the file system's own bound is met. */
+TEST(a_failure_without_its_signal_keeps_its_reason)
+{
+	int fd = open("file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	next.write_error = EFBIG;
+	CU_ASSERT_EQUAL(cmn_file_write(fd, "x", 1), -1);
+	CU_ASSERT_EQUAL(errno, EFBIG);
+	(void)close(fd);
+}
+
+TEST(goes_on_where_a_short_write_ended)
+{
+	struct cmn_view view = cmn_view_of("12345");
+
+	next.short_write = true;
+	CU_ASSERT_EQUAL(cmn_file_publish(AT_FDCWD, "file", &view, 1), CMN_OK);
+	check_content("file", "12345");
+}
+
+TEST(a_failure_that_passes_leaves_the_file)
+{
+	int fd = -1;
+
+	unit_write("file", "12345");
+	next.open_error = EIO;
+	CU_ASSERT_EQUAL(cmn_file_open_healed(AT_FDCWD, "file", &fd), CMN_ERR_IO);
+	check_content("file", "12345");
+	CU_ASSERT_EQUAL_FATAL(cmn_file_open_healed(AT_FDCWD, "file", &fd), CMN_OK);
+	(void)cmn_descriptor_close(fd);
+}
+
+TEST(publishes_although_the_process_is_forked)
+{
+	struct cmn_view view = cmn_view_of("12345");
+
+	next.forks = true;
+	CU_ASSERT_EQUAL(cmn_file_publish(AT_FDCWD, "file", &view, 1), CMN_OK);
+	check_content("file", "12345");
+	CU_ASSERT_EQUAL(count_files(), 1);
+}
+
+/* As one that closes all descriptors and opens its own. */
+TEST(publishes_nothing_in_the_applications_directory)
+{
+	struct cmn_view view = cmn_view_of("12345");
+	int ours, theirs;
+
+	CU_ASSERT_EQUAL_FATAL(mkdir("ours", 0700) | mkdir("theirs", 0700), 0);
+	ours = cmn_descriptor_open(AT_FDCWD, "ours", O_RDONLY | O_DIRECTORY);
+	theirs = open("theirs", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_FATAL(ours >= 0 && theirs >= 0);
+	CU_ASSERT_EQUAL(dup2(theirs, ours), ours);
+	CU_ASSERT_EQUAL(cmn_file_publish(ours, "file", &view, 1), CMN_ERR_IO);
+	CU_ASSERT_EQUAL(faccessat(theirs, "file", F_OK, 0), -1);
+	(void)cmn_descriptor_close(ours);
+	(void)close(ours);
+	(void)close(theirs);
+}
+
+TEST(does_not_publish_the_applications_file)
+{
+	struct stat info;
+	int theirs;
+
+	CU_ASSERT_EQUAL_FATAL(chmod(".", 0755), 0);
+	theirs = open("theirs", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CU_ASSERT_FATAL(theirs >= 0);
+	next.taken_by = theirs;
+	CU_ASSERT_EQUAL(cmn_file_publish(AT_FDCWD, "file", NULL, 0), CMN_ERR_IO);
+	CU_ASSERT_EQUAL_FATAL(fstat(theirs, &info), 0);
+	CU_ASSERT_EQUAL(info.st_mode & 0777, 0600);
+	CU_ASSERT_EQUAL(access("file", F_OK), -1);
+	(void)close(theirs);
+}
+
+TEST(publishes_nothing_that_could_not_be_written_to_the_end)
+{
+	struct cmn_view view = cmn_view_of("12345");
+
+	next.close_error = EDQUOT;
+	CU_ASSERT_EQUAL(cmn_file_publish(AT_FDCWD, "file", &view, 1), CMN_ERR_NOSPACE);
+	CU_ASSERT_EQUAL(count_files(), 0);
+}
+
+TEST(a_directory_may_be_there)
+{
+	CU_ASSERT_EQUAL(cmn_file_make_dir(AT_FDCWD, "directory", 0700), CMN_OK);
+	CU_ASSERT_EQUAL(cmn_file_make_dir(AT_FDCWD, "directory", 0700), CMN_OK);
+}
+
+TEST(knows_other_machines_file_systems)
+{
+	int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	next.type = 0x6969;
+	CU_ASSERT_TRUE(cmn_file_is_remote(fd));
+	next.type = 0x65735546;
+	CU_ASSERT_TRUE(cmn_file_is_remote(fd));
+	next.type = 0xef53;
+	CU_ASSERT_FALSE(cmn_file_is_remote(fd));
+	next.type = 0;
+	(void)close(fd);
+}
+
+TEST(does_not_lock_the_applications_file)
+{
+	int ours, theirs, other;
+
+	unit_write("ours", "");
+	unit_write("theirs", "");
+	ours = cmn_descriptor_open(AT_FDCWD, "ours", O_RDWR);
+	theirs = open("theirs", O_RDWR | O_CLOEXEC);
+	other = open("theirs", O_RDWR | O_CLOEXEC);
+	CU_ASSERT_FATAL(ours >= 0 && theirs >= 0 && other >= 0);
+	CU_ASSERT_EQUAL(dup2(theirs, ours), ours);
+	CU_ASSERT_EQUAL(cmn_file_lock(ours, 0), CMN_BUSY);
+	CU_ASSERT_EQUAL(cmn_file_share(ours), CMN_BUSY);
+	CU_ASSERT_EQUAL(flock(other, LOCK_EX | LOCK_NB), 0);
+	(void)cmn_descriptor_close(ours);
+	(void)close(ours);
+	(void)close(theirs);
+	(void)close(other);
+}
+
+TEST(a_file_system_without_locks_is_no_lock_that_is_held)
+{
+	int fd;
+
+	unit_write("file", "");
+	fd = open("file", O_RDWR | O_CLOEXEC);
+	CU_ASSERT_FATAL(fd >= 0);
+	next.lock_error = ENOLCK;
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_ERR_IO);
+	CU_ASSERT_EQUAL(cmn_file_share(fd), CMN_ERR_IO);
+	next.lock_error = 0;
+	(void)close(fd);
+}
+
+/* A child has the same open file: closing here would leave the lock with it. */
+TEST(unlocks_what_a_child_has_too)
+{
+	int fd, childs, other;
+
+	unit_write("file", "");
+	fd = cmn_descriptor_open(AT_FDCWD, "file", O_RDWR);
+	other = open("file", O_RDWR | O_CLOEXEC);
+	childs = dup(fd);
+	CU_ASSERT_FATAL(fd >= 0 && other >= 0 && childs >= 0);
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
+	CU_ASSERT_EQUAL(flock(other, LOCK_EX | LOCK_NB), -1);
+	cmn_file_unlock(fd);
+	CU_ASSERT_EQUAL(flock(other, LOCK_EX | LOCK_NB), 0);
+	(void)cmn_descriptor_close(fd);
+	(void)close(childs);
+	(void)close(other);
 }

@@ -32,6 +32,9 @@ TEST(keeps_utf8_and_replaces_the_rest)
 	      "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
 	check(cmn_view_of("a\xff"), "\"a\\ufffd\"");
 	check(cmn_view_of("\xc0\xaf"), "\"\\ufffd\\ufffd\"");		/* overlong */
+	check(cmn_view_of("\xe0\x9f\xbf"), "\"\\ufffd\\ufffd\\ufffd\"");
+	check(cmn_view_of("\xf0\x8f\xbf\xbf"), "\"\\ufffd\\ufffd\\ufffd\\ufffd\"");
+	check(cmn_view_of("\xe2\x82z"), "\"\\ufffd\\ufffdz\"");	/* another character in it */
 	check(cmn_view_of("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\"");	/* a surrogate */
 	check(cmn_view_of("\xf4\x90\x80\x80"), "\"\\ufffd\\ufffd\\ufffd\\ufffd\"");
 	check((struct cmn_view){ "\xe2\x82\xac", 2 }, "\"\\ufffd\\ufffd\"");	/* cut */
@@ -43,5 +46,6 @@ TEST(tells_text_from_bytes)
 	CU_ASSERT_TRUE(cmn_json_is_text(cmn_view_of("one\r\n\ttwo \xc3\xa9")));
 	CU_ASSERT_FALSE(cmn_json_is_text(cmn_view_of("\x1b[31m")));
 	CU_ASSERT_FALSE(cmn_json_is_text(cmn_view_of("\xff")));
+	CU_ASSERT_FALSE(cmn_json_is_text(cmn_view_of("\x7f")));
 	CU_ASSERT_FALSE(cmn_json_is_text((struct cmn_view){ "a\0", 2 }));
 }

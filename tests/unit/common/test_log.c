@@ -37,6 +37,7 @@ TEST(drops_what_is_above_its_level)
 	CU_ASSERT_STRING_EQUAL(record.message, "yes 7");
 	cmn_log_write(&log, CMN_LOG_ERROR, "also");
 	CU_ASSERT_EQUAL(record.count, 2);
+	CU_ASSERT_EQUAL(record.level, CMN_LOG_ERROR);
 }
 
 TEST(swallows_all_without_a_log)
@@ -86,5 +87,40 @@ TEST(writes_prefixed_lines_to_stderr)
 	CU_ASSERT_TRUE(pread(file, text, sizeof(text) - 1, 0) > 0);
 	CU_ASSERT_STRING_EQUAL(text, "ckcache: hello\n");
 	(void)close(file);
+	(void)close(saved);
+}
+
+TEST(a_long_line_has_its_end)
+{
+	struct cmn_log log = { .level = CMN_LOG_ERROR };
+	int saved = dup(STDERR_FILENO);
+	int file = open("stderr", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	char text[4000], line[2000];
+	ssize_t len;
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	CU_ASSERT_TRUE_FATAL(saved >= 0 && file >= 0);
+	CU_ASSERT_TRUE_FATAL(dup2(file, STDERR_FILENO) >= 0);
+	cmn_log_write(&log, CMN_LOG_ERROR, "%s", text);
+	CU_ASSERT_TRUE_FATAL(dup2(saved, STDERR_FILENO) >= 0);
+	len = pread(file, line, sizeof(line), 0);
+	CU_ASSERT_EQUAL_FATAL(len, (ssize_t)strlen("ckcache: ") + 1023 + 1);
+	CU_ASSERT_EQUAL(line[len - 1], '\n');
+	(void)close(file);
+	(void)close(saved);
+}
+
+TEST(a_message_to_nobody_does_not_end_the_program)
+{
+	struct cmn_log log = { .level = CMN_LOG_ERROR };
+	int saved = dup(STDERR_FILENO), ends[2];
+
+	CU_ASSERT_TRUE_FATAL(saved >= 0 && pipe(ends) == 0);
+	(void)close(ends[0]);
+	CU_ASSERT_TRUE_FATAL(dup2(ends[1], STDERR_FILENO) >= 0);
+	cmn_log_write(&log, CMN_LOG_ERROR, "hello");
+	CU_ASSERT_TRUE_FATAL(dup2(saved, STDERR_FILENO) >= 0);
+	(void)close(ends[1]);
 	(void)close(saved);
 }

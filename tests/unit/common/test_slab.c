@@ -3,12 +3,31 @@
 #include "common/bytes.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/unit.h"
 
 #define SHARE ((size_t)100000)		/* served by a block, many to one */
 #define TOO_LARGE ((size_t)64 << 20)	/* more than a block */
+
+/* Another thread that wants room while one makes a block. */
+static struct cmn_slabs *wanted_meanwhile;
+static bool got_any;
+
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+	struct cmn_slabs *slabs = wanted_meanwhile;
+	struct cmn_buffer buf = { 0 };
+
+	wanted_meanwhile = NULL;
+	if (slabs)
+		got_any = cmn_buffer_reserve_in(&buf, slabs, SHARE);
+	cmn_buffer_release(&buf);
+	return __real_aligned_alloc(alignment, size);
+}
 
 static struct cmn_slabs *new_slabs(void)
 {
@@ -208,4 +227,46 @@ TEST(two_threads_never_share_room)
 	cmn_buffer_release(&buf);
 	cmn_slabs_free(slabs);
 	(void)pthread_barrier_destroy(&barrier);
+}
+
+TEST(shares_begin_at_whole_cache_lines)
+{
+	struct cmn_slabs *slabs = new_slabs();
+	struct cmn_buffer a = take(slabs, SHARE + 1, 1), b = take(slabs, SHARE + 3, 2);
+
+	CU_ASSERT_EQUAL((uintptr_t)a.data % 64, 0);
+	CU_ASSERT_EQUAL((uintptr_t)b.data % 64, 0);
+	cmn_buffer_release(&a);
+	cmn_buffer_release(&b);
+	cmn_slabs_free(slabs);
+}
+
+TEST(a_string_in_a_block_is_given_in_room_of_its_own)
+{
+	struct cmn_slabs *slabs = new_slabs();
+	struct cmn_buffer buf = take(slabs, SHARE, 'x');
+	const uint8_t *block = buf.data;
+	char *text;
+
+	buf.len = 5;
+	text = cmn_buffer_take_string(&buf);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT_STRING_EQUAL(text, "xxxxx");
+	CU_ASSERT_PTR_NOT_EQUAL(text, block);
+	if ((const uint8_t *)text != block)
+		free(text);
+	cmn_slabs_free(slabs);
+}
+
+TEST(two_threads_at_once_share_no_room)
+{
+	struct cmn_slabs *slabs = new_slabs();
+	struct cmn_buffer buf = { 0 };
+
+	wanted_meanwhile = slabs;
+	CU_ASSERT_TRUE(cmn_buffer_reserve_in(&buf, slabs, SHARE));
+	CU_ASSERT_PTR_NULL(wanted_meanwhile);
+	CU_ASSERT_FALSE(got_any);
+	cmn_buffer_release(&buf);
+	cmn_slabs_free(slabs);
 }

@@ -14,10 +14,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cachecore/api/program_key.h"
 #include "tests/support/unit.h"
 
 #define THREADS 8
 #define ROUNDS 300
+
+/* Of the next key. */
+static bool no_memory;
+
+enum cmn_status __real_api_key_of_program(const struct cachecore_program_key *key, struct api_key *ret);
+enum cmn_status __wrap_api_key_of_program(const struct cachecore_program_key *key, struct api_key *ret);
+enum cmn_status __wrap_api_key_of_program(const struct cachecore_program_key *key, struct api_key *ret)
+{
+	if (!no_memory)
+		return __real_api_key_of_program(key, ret);
+	*ret = (struct api_key){ 0 };
+	return CMN_ERR_NOMEM;
+}
 
 /* A counted handle. Every test ends with none alive. */
 struct handle {
@@ -881,4 +895,85 @@ TEST(cc_build_result_is_built_by_one_of_eight_threads)
 	CU_ASSERT_EQUAL(atomic_load(&crowd.got), THREADS);
 	cachecore_build_result_unref(crowd.result);
 	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
+}
+
+TEST(without_memory_what_is_put_is_released)
+{
+	struct cachecore_programs *map = programs_new(0);
+	struct cachecore_program_key key = key_of("image", "");
+
+	no_memory = true;
+	CU_ASSERT_EQUAL(cachecore_programs_put(map, &key, handle_new(), 1), CACHECORE_ERR_NOMEM);
+	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
+	CU_ASSERT_EQUAL(cachecore_kernels_put(map, &key, text("name"), handle_new()), CACHECORE_ERR_NOMEM);
+	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
+	no_memory = false;
+	programs_end(map);
+}
+
+static unsigned int programs_released, kernels_released;
+
+static void release_program(void *value)
+{
+	(void)value;
+	programs_released++;
+}
+
+static void release_kernel(void *value)
+{
+	(void)value;
+	kernels_released++;
+}
+
+TEST(a_kernel_is_released_as_a_kernel)
+{
+	const struct cachecore_programs_options options = {
+		.struct_size = sizeof(options),
+		.program_ops = { .release = release_program }, .kernel_ops = { .release = release_kernel },
+	};
+	struct cachecore_program_key key = key_of("image", "");
+	struct cachecore_programs *map = NULL;
+	int kernel;
+
+	CU_ASSERT_EQUAL_FATAL(cachecore_programs_new(&options, &map), CACHECORE_OK);
+	programs_released = kernels_released = 0;
+	no_memory = true;
+	CU_ASSERT_EQUAL(cachecore_kernels_put(map, &key, text("name"), &kernel), CACHECORE_ERR_NOMEM);
+	no_memory = false;
+	CU_ASSERT_EQUAL(kernels_released, 1);
+	CU_ASSERT_EQUAL(programs_released, 0);
+	cachecore_programs_free(map);
+}
+
+/* Who removes something must not be given it again. */
+TEST(without_memory_for_a_key_all_is_removed)
+{
+	for (int kernels = 0; kernels < 2; kernels++) {
+		struct cachecore_programs *map = programs_new(0);
+		struct cachecore_program_key key = key_of("image", "");
+
+		put(map, &key);
+		CU_ASSERT_TRUE(has(map, &key));
+		no_memory = true;
+		if (kernels)
+			cachecore_kernels_remove(map, &key, text("name"), NULL);
+		else
+			cachecore_programs_remove(map, &key, NULL);
+		no_memory = false;
+		CU_ASSERT_FALSE(has(map, &key));
+		programs_end(map);
+	}
+}
+
+TEST(kernels_need_a_place_and_constants_bytes)
+{
+	const struct cachecore_bytes nothing = { NULL, 5 };
+	struct cachecore_programs *map = programs_new(0);
+	struct cachecore_program_key key = key_of("image", "");
+	int kernel;
+
+	CU_ASSERT_EQUAL(cachecore_kernels_get(map, &key, text("name"), NULL), CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(map, &key, nothing, &kernel, text("name"), &kernel),
+			CACHECORE_ERR_INVALID);
+	programs_end(map);
 }

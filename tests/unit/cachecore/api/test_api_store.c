@@ -298,6 +298,36 @@ TEST(builds_once_and_stores)
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
 }
 
+TEST(time_of_builds_is_counted_as_spent_and_as_saved)
+{
+	static const uint64_t times[] = { UINT64_C(1000000000000000), 1 };
+	const struct cachecore_bytes image = text("binary");
+
+	for (int t = 0; t < 2; t++) {
+		struct script script = { .value = { .images = &image, .image_count = 1, .build_ns = times[t] } };
+		struct cachecore_store_key key = key_of(t ? "short" : "long");
+
+		for (int i = 0; i < 2; i++) {
+			struct cachecore_store *store = open_store();
+			struct cachecore_store_stats stats;
+			struct cachecore_blob *blob = NULL;
+			bool built;
+
+			CU_ASSERT_EQUAL_FATAL(cachecore_store_get_or_build(store, &key, build, &script,
+									   &built, &blob), CACHECORE_OK);
+			cachecore_blob_unref(blob);
+			cachecore_store_stats(store, &stats);
+			/* Spent is what was measured, whatever the callback says. */
+			CU_ASSERT_EQUAL(stats.build_ns_spent > 0, i == 0);
+			CU_ASSERT_TRUE(stats.build_ns_spent < times[0]);
+			/* Less what the look-up took; never less than nothing. */
+			CU_ASSERT_TRUE(stats.build_ns_saved < times[t]);
+			CU_ASSERT_EQUAL(stats.build_ns_saved > 0, i && !t);
+			cachecore_store_close(store);
+		}
+	}
+}
+
 TEST(failed_build_is_not_stored)
 {
 	const struct cachecore_bytes image = text("binary"), bad = { NULL, 5 };

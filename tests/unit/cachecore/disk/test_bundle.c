@@ -65,12 +65,13 @@ static struct cc_manifest *make_manifest(void)
 	return manifest;
 }
 
-static struct files make_files(const char *options, const char *image, int level)
+/* cut: bytes that the key lacks at its end. */
+static struct files make_files_of(const char *options, const char *image, int level, size_t cut)
 {
 	struct cc_entry *entry = cc_entry_new(1000);
 	struct cmn_buffer stored = { 0 };
 	struct files files = { 0 };
-	struct cmn_view payload;
+	struct cmn_view payload, view;
 	struct cmn_hash hash;
 	struct cc_key key;
 
@@ -78,8 +79,10 @@ static struct files make_files(const char *options, const char *image, int level
 	make_key(&key, options);
 	cc_entry_add(entry, CC_TAG_IMAGE, 0, image, strlen(image));
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, make_manifest()), CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(cc_src_file_encode(cc_key_view(&key), cc_entry_manifest(entry),
-						 &files.src, &hash), CMN_OK);
+	view = cc_key_view(&key);
+	view.len -= cut;
+	CU_ASSERT_EQUAL_FATAL(cc_src_file_encode(view, cc_entry_manifest(entry), &files.src, &hash),
+			      CMN_OK);
 	CU_ASSERT_FATAL(cmn_buffer_reserve(&files.bin, CC_ENTRY_HEADER_SIZE));
 	CU_ASSERT_EQUAL_FATAL(cc_entry_encode(entry, level, &hash, files.bin.data, &stored), CMN_OK);
 	files.bin.len = CC_ENTRY_HEADER_SIZE;
@@ -89,6 +92,11 @@ static struct files make_files(const char *options, const char *image, int level
 	cc_entry_unref(entry);
 	cc_key_release(&key);
 	return files;
+}
+
+static struct files make_files(const char *options, const char *image, int level)
+{
+	return make_files_of(options, image, level, 0);
 }
 
 static void release_files(struct files *files)
@@ -466,4 +474,46 @@ TEST(every_flipped_bit_of_an_entry_is_noticed)
 	}
 	CU_ASSERT_EQUAL(wrong, 0);
 	release_files(&whole);
+}
+
+TEST(behind_a_failure_nothing_is_written)
+{
+	char options[4001];
+	struct stream stream = { .failure = CMN_ERR_NOSPACE };
+	struct cc_bundle_writer writer;
+	struct files files;
+	size_t before;
+
+	memset(options, 'o', sizeof(options) - 1);
+	options[sizeof(options) - 1] = '\0';
+	files = make_files(options, "image", 0);
+	CU_ASSERT_TRUE_FATAL(files.src.len > files.bin.len);
+	CU_ASSERT_EQUAL(cc_bundle_writer_begin(&writer, CC_BUNDLE_UNSIGNED, write_stream, &stream), CMN_OK);
+	before = stream.bytes.len;
+	/* The head fits, and the source does not; what comes behind it would. */
+	stream.fail_at = before + 48 + files.bin.len;
+	CU_ASSERT_EQUAL(cc_bundle_writer_add(&writer, cmn_buffer_view(&files.src),
+					     cmn_buffer_view(&files.bin)), CMN_ERR_NOSPACE);
+	CU_ASSERT_TRUE(stream.bytes.len <= before + 48);
+	cmn_buffer_release(&files.src);
+	cmn_buffer_release(&files.bin);
+	cmn_buffer_release(&stream.bytes);
+}
+
+TEST(each_field_of_a_key_is_read)
+{
+	for (size_t cut = 0; cut < 2; cut++) {
+		struct files files = make_files_of("-O1", "image", 0, cut);
+		struct cc_entry *entry = NULL;
+		struct cc_key key = { 0 };
+		enum cmn_status status;
+
+		status = cc_bundle_decode(cmn_buffer_view(&files.src), &files.bin, &key, &entry);
+		CU_ASSERT_EQUAL(status, cut ? CMN_ERR_CORRUPT : CMN_OK);
+		if (status == CMN_OK) {
+			cc_entry_unref(entry);
+			cc_key_release(&key);
+		}
+		release_files(&files);
+	}
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -28,6 +29,15 @@
 #else
 #define CHILD_HAS_THREADS true
 #endif
+
+static bool privileged;		/* as a program is whose user is another than its caller */
+
+unsigned long __real_getauxval(unsigned long type);
+unsigned long __wrap_getauxval(unsigned long type);
+unsigned long __wrap_getauxval(unsigned long type)
+{
+	return type == AT_SECURE && privileged ? 1 : __real_getauxval(type);
+}
 
 static char *below(const char *name)
 {
@@ -941,4 +951,71 @@ TEST(threads_that_share_memory_lose_nothing_either)
 TEST(it_may_be_switched_while_others_build)
 {
 	run_crowd(false, true);
+}
+
+TEST(a_privileged_programs_directory_is_not_its_callers_choice)
+{
+	struct cc_cache *cache = open_cache(false);
+
+	privileged = true;
+	CU_ASSERT_TRUE(cc_cache_set_dir(cache, "two") < 0);
+	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, below("two")), CMN_OK);
+	privileged = false;
+	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, "two"), CMN_OK);
+	cc_cache_close(cache);
+}
+
+TEST(the_bound_is_known_while_it_is_off)
+{
+	struct cc_cache *cache = open_cache(false);
+
+	CU_ASSERT_EQUAL(cc_cache_set_capacity(cache, 12345678), CMN_OK);
+	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, false), CMN_OK);
+	CU_ASSERT_EQUAL(cc_cache_capacity(cache), 12345678);
+	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, true), CMN_OK);
+	CU_ASSERT_EQUAL(cc_cache_capacity(cache), 12345678);
+	cc_cache_close(cache);
+}
+
+TEST(switched_off_no_tier_is_looked_up)
+{
+	struct cc_cache *cache = open_cache(false);
+
+	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_BUILT);
+	cc_cache_close(cache);
+	for (int off = 0; off < 2; off++) {
+		CU_ASSERT_EQUAL(setenv("CKCACHE_DIR", below("two"), 1), 0);
+		CU_ASSERT_EQUAL(setenv("CKCACHE_READ_ONLY_DIRS", below("one"), 1), 0);
+		CU_ASSERT_EQUAL(setenv("CKCACHE_PERSISTENT", off ? "0" : "1", 1), 0);
+		CU_ASSERT_EQUAL_FATAL(cc_cache_open(&cache), CMN_OK);
+		CU_ASSERT_EQUAL(look_up(cache, "a"), off ? CC_ORIGIN_BUILT : CC_ORIGIN_DISK);
+		cc_cache_close(cache);
+	}
+	CU_ASSERT_EQUAL(unsetenv("CKCACHE_PERSISTENT"), 0);
+}
+
+/* Where there is no place for it, it says so, unless nobody wants one. */
+TEST(a_missing_directory_is_told)
+{
+	int saved = dup(STDERR_FILENO), file = open("log", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct cc_cache *cache = NULL;
+
+	CU_ASSERT_FATAL(saved >= 0 && file >= 0);
+	for (int off = 0; off < 2; off++) {
+		struct stat info;
+
+		CU_ASSERT_EQUAL(ftruncate(file, 0), 0);
+		CU_ASSERT_EQUAL(clearenv(), 0);
+		CU_ASSERT_EQUAL(setenv("CKCACHE_LOG", "warning", 1), 0);
+		CU_ASSERT_EQUAL(setenv("CKCACHE_PERSISTENT", off ? "0" : "1", 1), 0);
+		CU_ASSERT_FATAL(dup2(file, STDERR_FILENO) >= 0);
+		CU_ASSERT_EQUAL(cc_cache_open(&cache), CMN_OK);
+		cc_cache_close(cache);
+		CU_ASSERT_FATAL(dup2(saved, STDERR_FILENO) >= 0);
+		CU_ASSERT_EQUAL(fstat(file, &info), 0);
+		CU_ASSERT_EQUAL(info.st_size > 0, !off);
+	}
+	CU_ASSERT_EQUAL(unsetenv("CKCACHE_PERSISTENT"), 0);
+	(void)close(saved);
+	(void)close(file);
 }

@@ -5,6 +5,7 @@
 #include "cachecore/disk/store.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
@@ -191,6 +192,17 @@ static void walk_files(const char *root)
 }
 
 static struct bench bench;
+static bool has_no_locks;
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation)
+{
+	if (!has_no_locks)
+		return __real_flock(fd, operation);
+	errno = ENOLCK;
+	return -1;
+}
 
 BEFORE_EACH
 {
@@ -331,6 +343,8 @@ TEST(a_full_leaf_replaces_the_least_recently_used)
 	}
 	walk_files(bench.leaf);
 	CU_ASSERT_EQUAL(walked_files, 3 * CC_LEAF_VARIANTS);
+	walk_files(bench.root);
+	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 	unit_write("absent0.h", "");
 	CU_ASSERT_STRING_NOT_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	for (unsigned int i = 0; i < CC_LEAF_VARIANTS; i++) {
@@ -503,6 +517,12 @@ TEST(read_only_never_writes)
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_ERR_ACCESS);
 	spill(bench.leaf, "0_access_time.txt", "5\n", 2);
 	touch(&bench);
+	{
+		struct cmn_buffer time = slurp(bench.leaf, "0_access_time.txt");
+
+		CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&time), cmn_view_of("5\n")));
+		cmn_buffer_release(&time);
+	}
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 	spill(bench.leaf, "0.bin", "x", 1);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
@@ -900,6 +920,7 @@ TEST(a_key_that_went_wrong_is_not_looked_for)
 	bench.key.encoded.failed = true;
 	CU_ASSERT_EQUAL(cc_store_get(bench.store, &bench.key, NULL, SIZE_MAX, &entry, NULL), CMN_ERR_NOMEM);
 	CU_ASSERT_PTR_NULL(entry);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "another image"), CMN_ERR_NOMEM);
 }
 
 TEST(a_walk_lists_and_judges_entries)
@@ -1154,4 +1175,99 @@ TEST(a_program_may_close_everything_at_any_time)
 	}
 	CU_ASSERT_TRUE(calls > 50);
 	(void)close(application.own);
+}
+
+TEST(stores_where_there_are_no_locks)
+{
+	has_no_locks = true;
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	has_no_locks = false;
+}
+
+TEST(what_another_version_wrote_stays_beside)
+{
+	struct cmn_buffer before, after;
+
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	before = slurp(bench.leaf, "0.bin");
+	before.data[8]++;	/* its version, behind eight bytes that all have */
+	spill(bench.leaf, "0.bin", before.data, before.len);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	after = slurp(bench.leaf, "0.bin");
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&before), cmn_buffer_view(&after)));
+	CU_ASSERT_TRUE(exists(bench.leaf, "1.bin"));
+	cmn_buffer_release(&before);
+	cmn_buffer_release(&after);
+}
+
+/* A key that is larger than its image, where files must be small. */
+TEST(without_its_key_no_image_stays)
+{
+	struct rlimit limit, was;
+	char options[20001];
+	struct cc_key key;
+
+	for (size_t i = 0; i < sizeof(options) - 1; i++)
+		options[i] = (char)('!' + (i * i * 7919 >> 5) % 90);
+	options[sizeof(options) - 1] = '\0';
+	make_key(&key, options);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "old"), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &was), 0);
+	limit = was;
+	limit.rlim_cur = 1000;
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	CU_ASSERT_TRUE(put(&bench, &key, "image") < 0);
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &was), 0);
+	walk_files(bench.root);
+	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
+	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_OK);
+	walk_files(bench.root);
+	CU_ASSERT_EQUAL(walked_bytes, 0);
+	cc_key_release(&key);
+}
+
+TEST(each_state_of_a_removed_key_goes)
+{
+	struct cc_entry *one = make_entry("one", absent("a.h")), *other = make_entry("other", absent("b.h"));
+
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, one), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, other), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+	cc_entry_unref(one);
+	cc_entry_unref(other);
+}
+
+TEST(is_full_where_its_bound_is_passed)
+{
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_FALSE(cc_store_is_full(bench.store, 100));
+	bench.config.max_size = 1 << 20;
+	CU_ASSERT_TRUE(cc_store_is_full(bench.store, 2 << 20));
+	spill(bench.root, "cache_size.txt", "2000000\n", 8);
+	CU_ASSERT_TRUE(cc_store_is_full(bench.store, 0));
+	/* Nor where there is no bound, or nothing goes for it. */
+	bench.config.eviction_disable = true;
+	CU_ASSERT_FALSE(cc_store_is_full(bench.store, 2 << 20));
+	bench.config.eviction_disable = false;
+	bench.config.max_size = 0;
+	CU_ASSERT_FALSE(cc_store_is_full(bench.store, 2 << 20));
+}
+
+TEST(without_evictions_there_is_no_bound)
+{
+	char options[16];
+
+	bench.config.eviction_disable = true;
+	bench.config.max_size = 60000;
+	for (int i = 0; i < 30; i++) {
+		struct cc_key key;
+
+		(void)snprintf(options, sizeof(options), "-DN=%d", i);
+		make_key(&key, options);
+		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
+		cc_key_release(&key);
+	}
+	CU_ASSERT_TRUE(account(&bench) > 60000);
 }

@@ -21,6 +21,8 @@ enum { WRITERS = 8, EACH = 200 };
 
 struct seen {
 	unsigned int parts, events, evictions;
+	unsigned int runs;	/* that began at another time than that of the event before */
+	uint64_t removed;	/* the leaf of the first eviction */
 	struct cc_history_event last;
 	char reason[64], detail[600], name[64];
 };
@@ -44,6 +46,7 @@ static void see_event(void *ctx, const struct cc_history_event *event)
 	struct seen *seen = ctx;
 
 	seen->events++;
+	seen->runs += event->start_ns != seen->last.start_ns;
 	seen->last = *event;
 	copy_text(seen->reason, sizeof(seen->reason), event->reason);
 	copy_text(seen->detail, sizeof(seen->detail), event->detail);
@@ -56,8 +59,8 @@ static void see_eviction(void *ctx, enum cc_history_cause cause, uint64_t time_n
 
 	(void)cause;
 	(void)time_ns;
-	(void)leaf;
-	seen->evictions++;
+	if (!seen->evictions++)
+		seen->removed = leaf;
 }
 
 static const char *root(void)
@@ -162,6 +165,9 @@ TEST(other_events_have_no_parts)
 	seen = see();
 	CU_ASSERT_EQUAL(seen.events, 1);
 	CU_ASSERT_EQUAL(seen.parts, 0);
+	note(&history, CC_HISTORY_BYPASS, 1, "time");
+	cc_history_write(&history, root());
+	CU_ASSERT_EQUAL(see().parts, CC_PART_COUNT);
 }
 
 TEST(two_files_and_no_more)
@@ -214,6 +220,11 @@ TEST(evictions_are_the_last_ones)
 	cc_history_write_removals(&evicted, fd);
 	CU_ASSERT_PTR_NULL(evicted.leaves);
 	CU_ASSERT_EQUAL(see().evictions, CC_HISTORY_EVICTED + 1);
+	/* The last ones took the places of the first. */
+	CU_ASSERT_EQUAL(see().removed, cc_history_leaf("4096"));
+	(void)close(fd);
+	fd = open("cache/" CC_HISTORY_NAME, O_RDWR);
+	CU_ASSERT_EQUAL(flock(fd, LOCK_EX | LOCK_NB), 0);
 	(void)close(fd);
 }
 
@@ -251,6 +262,8 @@ TEST(damage_costs_one_record)
 		file.data[i] ^= 0x20;
 		CU_ASSERT_TRUE(events_in(&file, i) <= 3);
 	}
+	file.data[file.len - 1] ^= 0x20;
+	CU_ASSERT_EQUAL(events_in(&file, file.len), 2);
 	cmn_buffer_release(&file);
 }
 
@@ -419,6 +432,7 @@ TEST(a_fork_writes_its_own)
 	CU_ASSERT_EQUAL(see().events, 2);
 	cc_cache_close(cache);
 	CU_ASSERT_EQUAL(see().events, 3);
+	CU_ASSERT_EQUAL(see().runs, 2);
 }
 
 /* What happened in a directory is told there. */
@@ -448,4 +462,140 @@ TEST(of_no_directory_nothing_is_written)
 	cc_history_note_cleared(root());
 	CU_ASSERT_EQUAL(see().events, 1);
 	CU_ASSERT_EQUAL(see().last.kind, CC_HISTORY_CLEARED);
+}
+
+TEST(long_texts_and_names_are_cut)
+{
+	char reason[2001], source[1100];
+	struct cc_history_note note = { .kind = CC_HISTORY_MISS, .reason = reason };
+	struct cc_history history = { 0 };
+	struct seen seen;
+	struct cc_key key;
+
+	memset(reason, 'r', sizeof(reason) - 1);
+	reason[sizeof(reason) - 1] = '\0';
+	(void)snprintf(source, sizeof(source), "kernel void %.1000s() {}", reason);
+	cc_key_init(&key);
+	cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
+	note.key = &key;
+	cc_history_add(&history, cc_history_task_new(&note));
+	cc_key_release(&key);
+	cc_history_write(&history, root());
+	seen = see();
+	CU_ASSERT_EQUAL_FATAL(seen.events, 1);
+	CU_ASSERT_EQUAL(seen.last.reason.len, 512);
+	CU_ASSERT_EQUAL(seen.last.name.len, 512);
+}
+
+TEST(the_bytes_that_wait_are_bounded)
+{
+	struct cc_history_note note = { .kind = CC_HISTORY_MISS };
+	struct cc_history history = { 0 };
+	size_t len = (size_t)7 << 20;
+	char *source = calloc(1, len);
+	struct cc_key key;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(source);
+	cc_key_init(&key);
+	cc_key_add(&key, CC_PART_IMAGE, "source", source, len);
+	free(source);
+	note.key = &key;
+	for (int i = 0; i < 4; i++)
+		cc_history_add(&history, cc_history_task_new(&note));
+	cc_key_release(&key);
+	CU_ASSERT_EQUAL(history.count, 2);
+	cc_history_drop(&history);
+}
+
+/* What one thread takes and writes, another one's events need not bring again. */
+TEST(what_is_taken_and_written_is_learned)
+{
+	struct cc_history history = { 0 }, taken;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		note(&history, CC_HISTORY_MISS, 1, "because");
+		taken = cc_history_take(&history);
+		CU_ASSERT_PTR_NULL(history.tasks);
+		CU_ASSERT_EQUAL(history.count, 0);
+		CU_ASSERT_EQUAL(history.bytes, 0);
+		cc_history_write(&taken, root());
+		cc_history_learn(&history, &taken);
+	}
+	CU_ASSERT_EQUAL(see().events, 3);
+	CU_ASSERT_EQUAL(see().parts, CC_PART_COUNT);
+}
+
+/* More than one write takes. */
+TEST(many_events_are_written_once_each)
+{
+	struct cc_history history = { 0 };
+
+	for (unsigned int i = 0; i < 1000; i++)
+		note(&history, CC_HISTORY_MISS, i, "because");
+	cc_history_write(&history, root());
+	CU_ASSERT_EQUAL(see().events, 1000);
+}
+
+/* The number of a file that was removed may be that of a new one. */
+TEST(an_empty_file_gets_all_parts)
+{
+	struct cc_history history = { 0 };
+
+	write_one(&history, 1);
+	CU_ASSERT_EQUAL_FATAL(truncate("cache/" CC_HISTORY_NAME, 0), 0);
+	write_one(&history, 1);
+	CU_ASSERT_EQUAL(see().parts, CC_PART_COUNT);
+}
+
+/* As a later version writes it: sound, and none of these. */
+TEST(sound_records_of_other_versions_and_kinds_are_skipped)
+{
+	enum { HEAD = 12 };
+	struct cc_history_event event = { .kind = CC_HISTORY_KIND_COUNT };
+	struct cmn_buffer file = { 0 };
+	struct cmn_hash fold[2], hash;
+
+	cc_history_add_event(&file, &event);
+	CU_ASSERT_EQUAL(events_in(&file, file.len), 0);
+	file.len = 0;
+	event.kind = CC_HISTORY_MISS;
+	cc_history_add_event(&file, &event);
+	CU_ASSERT_EQUAL(events_in(&file, file.len), 1);
+	for (int newer = 1; newer >= 0; newer--) {
+		file.data[4] = (uint8_t)(CC_HISTORY_VERSION + newer);
+		fold[0] = cmn_hash_of(file.data, HEAD);
+		fold[1] = cmn_hash_of(file.data + HEAD + CMN_HASH_SIZE, file.len - HEAD - CMN_HASH_SIZE);
+		hash = cmn_hash_of(fold, sizeof(fold));
+		memcpy(file.data + HEAD, hash.bytes, CMN_HASH_SIZE);
+		CU_ASSERT_EQUAL(events_in(&file, file.len), newer ? 0 : 1);
+	}
+	cmn_buffer_release(&file);
+}
+
+TEST(a_reader_need_not_want_anything)
+{
+	const struct cc_history_reader reader = { 0 };
+	struct cc_history history = { 0 };
+	struct cc_history_evicted evicted = { 0 };
+	int fd;
+
+	write_one(&history, 1);
+	fd = open(root(), O_RDONLY | O_DIRECTORY);
+	cc_history_add_removal(&evicted, CC_HISTORY_BY_AGE, "old");
+	cc_history_write_removals(&evicted, fd);
+	(void)close(fd);
+	CU_ASSERT_EQUAL(cc_history_read(root(), CMN_FILE_TRUSTED, &reader), CMN_OK);
+}
+
+TEST(the_old_file_is_read_first)
+{
+	struct cc_history history = { 0 };
+	struct seen seen;
+
+	write_one(&history, 1);
+	CU_ASSERT_EQUAL_FATAL(rename("cache/" CC_HISTORY_NAME, "cache/" CC_HISTORY_OLD_NAME), 0);
+	write_one(&history, 2);
+	seen = see();
+	CU_ASSERT_EQUAL(seen.events, 2);
+	CU_ASSERT_STRING_EQUAL(seen.name, "k2");
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/kernel_names.h"
 #include "tests/support/unit.h"
 
 /* The only field of a key with that value. */
@@ -127,12 +126,109 @@ TEST(damage_is_noticed_or_harmless)
 	free(text);
 }
 
-TEST(kernels_are_named)
+TEST(options_are_kept_whole_longer_than_other_values)
 {
-	struct cc_kernel_names names = cc_kernel_names_of(cmn_view_of(
-		"int f();\n__kernel void one(global int *a) {}\nkernel  void\ttwo() {} kernel"));
+	struct cmn_buffer buf = { 0 };
+	char text[1001];
 
-	CU_ASSERT_TRUE(cmn_view_equal(cc_kernel_names_next(&names), cmn_view_of("one")));
-	CU_ASSERT_TRUE(cmn_view_equal(cc_kernel_names_next(&names), cmn_view_of("two")));
-	CU_ASSERT_EQUAL(cc_kernel_names_next(&names).len, 0);
+	memset(text, 'o', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	CU_ASSERT_TRUE(field_of(&buf, CC_PART_OPTIONS, text).whole);
+	CU_ASSERT_FALSE(field_of(&buf, CC_PART_DEVICE, text).whole);
+	cmn_buffer_release(&buf);
+}
+
+/* What lies behind a value in memory is no part of it. */
+TEST(the_last_block_of_bytes_ends_where_they_end)
+{
+	uint8_t bytes[2][1200];
+	struct cmn_buffer bufs[2] = { { 0 } };
+
+	for (size_t i = 0; i < 2; i++) {
+		memset(bytes[i], i ? 0xaa : 0x55, sizeof(bytes[i]));
+		memset(bytes[i], 0xff, 1001);
+		cc_key_summary_append_value(&bufs[i], CC_PART_IMAGE, cmn_view_of("binary"),
+					    (struct cmn_view){ bytes[i], 1001 });
+	}
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&bufs[0]), cmn_buffer_view(&bufs[1])));
+	cmn_buffer_release(&bufs[0]);
+	cmn_buffer_release(&bufs[1]);
+}
+
+TEST(a_field_known_by_its_hash_is_read_back)
+{
+	struct cmn_hash hash = cmn_hash_of("text", 4);
+	struct cc_key_summary_field field;
+	struct cmn_buffer buf = { 0 };
+	struct cmn_reader reader;
+
+	cc_key_summary_append_hashed(&buf, CC_PART_IMAGE, cmn_view_of("header"), 4, &hash);
+	reader = cmn_reader_of(cmn_buffer_view(&buf));
+	CU_ASSERT_EQUAL_FATAL(cc_key_summary_next(&reader, &field), CMN_OK);
+	CU_ASSERT_FALSE(field.whole);
+	CU_ASSERT_EQUAL(field.len, 4);
+	CU_ASSERT_TRUE(cmn_hash_equal(&field.hash, &hash));
+	CU_ASSERT_EQUAL(cc_key_summary_next(&reader, &field), CMN_MISS);
+	cmn_buffer_release(&buf);
+}
+
+TEST(refuses_parts_and_blocks_that_cannot_be)
+{
+	struct cmn_hash hash = { { 0 } };
+	struct cc_key_summary_field field;
+	struct cmn_buffer buf = { 0 };
+	struct cmn_reader reader;
+
+	cc_key_summary_append_value(&buf, CC_PART_COUNT, cmn_view_of("name"), cmn_view_of("value"));
+	reader = cmn_reader_of(cmn_buffer_view(&buf));
+	CU_ASSERT_EQUAL(cc_key_summary_next(&reader, &field), CMN_ERR_CORRUPT);
+	buf.len = 0;
+	cc_key_summary_append_hashed(&buf, CC_PART_IMAGE, cmn_view_of("name"), 4, &hash);
+	buf.len -= sizeof(uint32_t);
+	cmn_buffer_append_u32(&buf, 1);		/* one block, of no lines */
+	cmn_buffer_append_u32(&buf, 7);
+	reader = cmn_reader_of(cmn_buffer_view(&buf));
+	CU_ASSERT_EQUAL(cc_key_summary_next(&reader, &field), CMN_ERR_CORRUPT);
+	cmn_buffer_release(&buf);
+}
+
+TEST(only_texts_cut_alike_have_a_first_line_that_differs)
+{
+	struct cmn_buffer bufs[6] = { { 0 } };
+	char *few = text_of(200, 0), *many = text_of(5000, 0), bytes[1001];
+	struct cc_key_summary_field fields[6];
+	uint64_t line, more;
+
+	memset(bytes, '\xff', sizeof(bytes));
+	bytes[sizeof(bytes) - 1] = '\0';
+	fields[0] = field_of(&bufs[0], CC_PART_IMAGE, few);
+	fields[1] = field_of(&bufs[1], CC_PART_IMAGE, many);
+	fields[2] = field_of(&bufs[2], CC_PART_IMAGE, bytes);
+	bytes[0] = '\xfe';
+	fields[3] = field_of(&bufs[3], CC_PART_IMAGE, bytes);
+	fields[4] = field_of(&bufs[4], CC_PART_IMAGE, "\xff\n");
+	fields[5] = field_of(&bufs[5], CC_PART_IMAGE, "text\n");
+	CU_ASSERT_FALSE(cc_key_summary_first_line(&fields[0], &fields[1], &line, &more));
+	CU_ASSERT_FALSE(cc_key_summary_first_line(&fields[2], &fields[3], &line, &more));
+	CU_ASSERT_FALSE(cc_key_summary_first_line(&fields[4], &fields[5], &line, &more));
+	CU_ASSERT_FALSE(cc_key_summary_first_line(&fields[5], &fields[4], &line, &more));
+	for (size_t i = 0; i < 6; i++)
+		cmn_buffer_release(&bufs[i]);
+	free(few);
+	free(many);
+}
+
+TEST(the_share_is_that_of_the_later_text)
+{
+	struct cmn_buffer a = { 0 }, b = { 0 };
+	char *was = text_of(200, 0), *is = text_of(100, 0);
+	struct cc_key_summary_field one = field_of(&a, CC_PART_IMAGE, was);
+	struct cc_key_summary_field other = field_of(&b, CC_PART_IMAGE, is);
+
+	CU_ASSERT_DOUBLE_EQUAL(cc_key_summary_alike(&one, &other), 1, 0.001);
+	CU_ASSERT_DOUBLE_EQUAL(cc_key_summary_alike(&other, &one), 0.5, 0.001);
+	cmn_buffer_release(&a);
+	cmn_buffer_release(&b);
+	free(was);
+	free(is);
 }

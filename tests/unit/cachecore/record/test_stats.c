@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cachecore/record/stats_log.h"
 #include "common/file.h"
+#include "common/hash.h"
 #include "tests/support/unit.h"
 
 /* The working directory is the test's own. */
@@ -22,6 +24,15 @@
 #define LOG ROOT "/" CC_STATS_LOG_NAME
 #define THREADS 8
 #define ROUNDS 200
+
+static bool log_cannot_be_read;	/* now */
+
+enum cmn_status __real_cc_stats_log_read(int root_fd, struct cmn_buffer *ret);
+enum cmn_status __wrap_cc_stats_log_read(int root_fd, struct cmn_buffer *ret);
+enum cmn_status __wrap_cc_stats_log_read(int root_fd, struct cmn_buffer *ret)
+{
+	return log_cannot_be_read ? CMN_ERR_IO : __real_cc_stats_log_read(root_fd, ret);
+}
 
 static struct cc_stats *new_stats(void)
 {
@@ -180,6 +191,7 @@ TEST(skips_damaged_lines)
 	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_HITS_MEMORY), 12);
 	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_HITS_DISK), 0);	/* its line was cut */
 	CU_ASSERT_EQUAL(bypasses(stats, "time"), 2);
+	CU_ASSERT_EQUAL(bypasses(stats, "other"), 0);
 	cc_stats_free(stats);
 }
 
@@ -283,6 +295,23 @@ TEST(who_stored_nothing_appends_without_a_lock)
 	cc_stats_free(stats);
 }
 
+TEST(a_log_that_cannot_be_read_now_stays)
+{
+	struct cc_stats *stats = new_stats();
+
+	unit_write("cache/root/stats.txt", "hits_disk 10\n");
+	flush(CC_HITS_DISK, 1);
+	cc_stats_add(stats, CC_STORES, 1);
+	log_cannot_be_read = true;
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_ERR_IO);
+	log_cannot_be_read = false;
+	CU_ASSERT_EQUAL(size_of(LOG), CC_STATS_LOG_RECORD);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	check_file(CC_HITS_DISK, 11);
+	check_file(CC_STORES, 1);
+	cc_stats_free(stats);
+}
+
 TEST(the_log_is_bounded)
 {
 	bool merged = false;
@@ -343,6 +372,126 @@ TEST(a_merge_that_dies_counts_nothing_twice)
 	flush(CC_HITS_DISK, 5);
 	check_file(CC_HITS_DISK, 12);
 	cmn_buffer_release(&log);
+}
+
+/* What of it is merged cannot be told for sure then: better lost than counted twice. */
+TEST(a_merged_log_counts_no_more_when_files_are_damaged)
+{
+	struct cmn_buffer log, text;
+	uint8_t *end;
+
+	unit_write("cache/root/stats.txt", "");
+	flush(CC_HITS_DISK, 1);
+	flush(CC_HITS_DISK, 2);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, LOG, 1 << 20, false, &log), CMN_OK);
+	flush(CC_STORES, 1);
+	log.data[100] ^= 4;
+	unit_write_bytes(LOG, log.data, log.len);
+	check_file(CC_HITS_DISK, 3);
+	/* A crash of the machine cuts the sums. */
+	log.data[100] ^= 4;
+	unit_write_bytes(LOG, log.data, log.len);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, ROOT "/" CC_STATS_NAME, 1 << 16, false, &text),
+			      CMN_OK);
+	end = memmem(text.data, text.len, "hits_disk", strlen("hits_disk"));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(end);
+	unit_write_bytes(ROOT "/" CC_STATS_NAME, text.data, (size_t)(end - text.data));
+	check_file(CC_HITS_DISK, 0);
+	cmn_buffer_release(&log);
+	cmn_buffer_release(&text);
+}
+
+/* Signed as the version that wrote it would. */
+static void sign(uint8_t *record)
+{
+	struct cmn_hash hash = cmn_hash_of(record, CC_STATS_LOG_RECORD - CMN_HASH_SIZE);
+
+	memcpy(record + CC_STATS_LOG_RECORD - CMN_HASH_SIZE, hash.bytes, CMN_HASH_SIZE);
+}
+
+TEST(sound_records_of_other_versions_are_skipped)
+{
+	enum { VERSION_AT = 4, REASONS_AT = 12 };
+	static const struct {
+		size_t at;
+		uint8_t value;
+	} cases[] = { { VERSION_AT, 2 }, { REASONS_AT, CC_STATS_LOG_REASONS + 1 }, { REASONS_AT, 255 } };
+	struct cmn_buffer log;
+
+	unit_write("cache/root/stats.txt", "");
+	flush(CC_HITS_DISK, 1);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, LOG, 1 << 20, false, &log), CMN_OK);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t was = log.data[cases[i].at];
+
+		log.data[cases[i].at] = cases[i].value;
+		sign(log.data);
+		unit_write_bytes(LOG, log.data, log.len);
+		check_file(CC_HITS_DISK, 0);
+		log.data[cases[i].at] = was;
+	}
+	sign(log.data);
+	unit_write_bytes(LOG, log.data, log.len);
+	check_file(CC_HITS_DISK, 1);
+	cmn_buffer_release(&log);
+}
+
+/* Several that append at once may each find the last free place. */
+TEST(a_log_beyond_its_bound_is_read)
+{
+	unsigned int count = 3 * CC_STATS_LOG_MAX / 2 / CC_STATS_LOG_RECORD;
+	struct cmn_buffer log, many = { 0 };
+
+	unit_write("cache/root/stats.txt", "");
+	flush(CC_HITS_DISK, 1);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, LOG, 1 << 20, false, &log), CMN_OK);
+	for (unsigned int i = 0; i < count; i++)
+		cmn_buffer_append(&many, log.data, log.len);
+	unit_write_bytes(LOG, many.data, many.len);
+	check_file(CC_HITS_DISK, count);
+	flush(CC_STORES, 1);
+	check_file(CC_HITS_DISK, count);
+	cmn_buffer_release(&log);
+	cmn_buffer_release(&many);
+}
+
+TEST(a_record_that_is_torn_is_not_lost)
+{
+	struct rlimit old, limit;
+
+	unit_write("cache/root/stats.txt", "");
+	flush(CC_HITS_DISK, 1);
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &old), 0);
+	limit = old;
+	limit.rlim_cur = CC_STATS_LOG_RECORD + 300;
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	flush(CC_HITS_DISK, 1);
+	CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &old), 0);
+	check_file(CC_HITS_DISK, 2);
+}
+
+TEST(zero_forgets_the_log_whatever_it_is)
+{
+	struct cc_stats *stats = new_stats();
+
+	unit_write("cache/root/stats.txt", "");
+	flush(CC_HITS_DISK, 1);
+	CU_ASSERT_EQUAL(cc_stats_zero(ROOT), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_load(stats, ROOT), CMN_MISS);
+	unit_write(LOG "/inside", "a directory stands there");
+	CU_ASSERT_EQUAL(cc_stats_zero(ROOT), CMN_OK);
+	CU_ASSERT_NOT_EQUAL(access(LOG, F_OK), 0);
+	cc_stats_free(stats);
+}
+
+TEST(a_bypass_alone_is_pending)
+{
+	struct cc_stats *stats = new_stats();
+
+	CU_ASSERT_FALSE(cc_stats_pending(stats));
+	cc_stats_bypass(stats, "time");
+	CU_ASSERT_TRUE(cc_stats_pending(stats));
+	cc_stats_free(stats);
 }
 
 static void check_usage(uint64_t hits)
@@ -418,7 +567,7 @@ TEST(the_log_is_not_removed_under_who_appends)
 
 TEST(a_forked_child_leaves_its_parents_counts)
 {
-	struct cc_stats *stats = new_stats();
+	struct cc_stats *stats = new_stats(), *file;
 	int state;
 	pid_t child;
 
@@ -434,6 +583,9 @@ TEST(a_forked_child_leaves_its_parents_counts)
 	CU_ASSERT_EQUAL_FATAL(waitpid(child, &state, 0), child);
 	CU_ASSERT_EQUAL(state, 0);
 	check_file(CC_MISSES, 1);
+	file = loaded();
+	CU_ASSERT_EQUAL(bypasses(file, "time"), 0);
+	cc_stats_free(file);
 	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
 	check_file(CC_MISSES, 6);
 	cc_stats_free(stats);

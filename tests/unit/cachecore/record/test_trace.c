@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -182,6 +183,41 @@ TEST(a_file_that_has_its_number_gets_no_line)
 	CU_ASSERT_EQUAL(info.st_size, 0);
 	(void)close(own + 1);
 	(void)close(own);
+}
+
+TEST(children_do_not_inherit_it)
+{
+	int lowest = dup(0);
+	struct cc_trace *trace;
+
+	CU_ASSERT_FATAL(lowest >= 0 && close(lowest) == 0);
+	trace = cc_trace_open("trace", NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
+	CU_ASSERT_EQUAL(fcntl(lowest, F_GETFD), FD_CLOEXEC);
+	cc_trace_close(trace);
+}
+
+TEST(a_cut_line_is_the_last)
+{
+	struct cc_trace_event event = { .what = "miss" };
+	unsigned int complaints = 0;
+	struct cmn_log log = { CMN_LOG_ERROR, count_message, &complaints };
+	struct cc_trace *trace = cc_trace_open("trace", &log);
+	struct rlimit old, limit;
+	struct stat info;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &old), 0);
+	limit = old;
+	limit.rlim_cur = 20;
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	cc_trace_write(trace, &event);
+	CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &old), 0);
+	cc_trace_write(trace, &event);
+	CU_ASSERT_EQUAL(complaints, 1);
+	cc_trace_close(trace);
+	CU_ASSERT_EQUAL_FATAL(stat("trace", &info), 0);
+	CU_ASSERT_EQUAL(info.st_size, 20);
 }
 
 static void *write_some(void *ctx)

@@ -124,6 +124,8 @@ TEST(skips_what_is_no_line_of_its_own)
 		"program a/b 20000 1 2 3 4 5 6\n"
 		"program %00 20000 1 2 3 4 5 6\n"
 		"program %2 20000 1 2 3 4 5 6\n"
+		"program a%4 20000 1 2 3 4 5 6\n"
+		"program a%4z 20000 1 2 3 4 5 6\n"
 		"program %3cb%3e 20000 1 2 3 4 5 18446744073709551615\n"
 		"program %3cb%3e 20000 1 2 3 4 5 6\n"
 		"rubbish 20000 1 2 3 4 5 6\n"
@@ -258,4 +260,45 @@ TEST(statistics_are_recorded_once)
 	(void)close(fd);
 	free(usage);
 	cc_stats_free(stats);
+}
+
+TEST(a_file_that_is_too_large_is_replaced)
+{
+	char *text = malloc(200001);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	memset(text, '\n', 200000);
+	text[200000] = '\0';
+	unit_write("usage.txt", text);
+	free(text);
+	record(2);
+	check_record(2);
+}
+
+TEST(all_that_was_counted_is_in_the_file)
+{
+	struct cc_usage *usage = new_usage();
+	char name[16];
+	int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	for (uint32_t i = 0; i < 70; i++) {
+		(void)snprintf(name, sizeof(name), "program-%u", (unsigned int)i);
+		add(usage, TODAY + i % 3, i < 69 ? name : "", 1);
+	}
+	CU_ASSERT_PTR_NOT_NULL(find(usage, "?"));
+	CU_ASSERT_EQUAL(cc_usage_record(fd, usage), CMN_OK);
+	memset(usage, 0, sizeof(*usage));
+	CU_ASSERT_EQUAL(cc_usage_load(usage, fd), CMN_OK);
+	CU_ASSERT_EQUAL(usage->day_count, 3);
+	CU_ASSERT_EQUAL(usage->program_count, CC_USAGE_MAX_PROGRAMS);
+	CU_ASSERT_EQUAL(all_misses(usage), 70);
+	(void)close(fd);
+	free(usage);
+}
+
+TEST(a_bypass_alone_is_something)
+{
+	CU_ASSERT_TRUE(cc_usage_is_any(&(struct cc_usage_counts){ .bypasses = 1 }));
+	CU_ASSERT_FALSE(cc_usage_is_any(&(struct cc_usage_counts){ .saved_ns = 1 }));
 }

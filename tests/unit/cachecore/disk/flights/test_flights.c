@@ -22,6 +22,15 @@
 #define LONG_NS (UINT64_C(60) * 1000000000)
 #define SHORT_NS UINT64_C(20000000)
 
+static bool is_remote;
+
+bool __real_cmn_file_is_remote(int fd);
+bool __wrap_cmn_file_is_remote(int fd);
+bool __wrap_cmn_file_is_remote(int fd)
+{
+	return is_remote || __real_cmn_file_is_remote(fd);
+}
+
 static struct cmn_view key_of(const char *text)
 {
 	return cmn_view_of(text);
@@ -640,6 +649,138 @@ TEST(a_programs_own_file_is_neither_locked_nor_closed)
 	cc_flights_free(flights);
 	for (int fd = own; fd < 100; fd++)
 		(void)close(fd);
+}
+
+TEST(on_another_machines_file_system_everybody_builds)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+
+	is_remote = true;
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
+	is_remote = false;
+	CU_ASSERT_EQUAL(count_files(), 0);
+	cc_flights_free(flights);
+}
+
+TEST(a_link_is_not_the_directory)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+
+	CU_ASSERT_EQUAL_FATAL(mkdir("root", 0700) | mkdir("elsewhere", 0700), 0);
+	CU_ASSERT_EQUAL_FATAL(symlink("../elsewhere", "root/flights"), 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_ALONE);
+	CU_ASSERT_EQUAL(rmdir("elsewhere"), 0);
+	cc_flights_free(flights);
+}
+
+TEST(a_flight_beats_as_long_as_others_wait_for_it)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", 0, &flight), CC_FLIGHT_OWN);
+	CU_ASSERT_FALSE(cc_flights_beat(flights));
+	cc_flight_end(flight);
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	CU_ASSERT_TRUE(cc_flights_beat(flights));
+	cc_flight_end(flight);
+	cc_flights_free(flights);
+}
+
+TEST(a_programs_own_file_gets_no_beat)
+{
+	struct cc_flights *flights = open_flights();
+	int own = open("own", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct cc_flight *flight;
+	struct stat info;
+
+	CU_ASSERT_FATAL(own >= 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	for (int fd = own + 1; fd < 100; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			CU_ASSERT_EQUAL(dup2(own, fd), fd);
+	}
+	CU_ASSERT_TRUE(cc_flights_beat(flights));
+	CU_ASSERT_EQUAL(fstat(own, &info), 0);
+	CU_ASSERT_EQUAL(info.st_size, 0);
+	cc_flight_end(flight);
+	cc_flights_free(flights);
+	for (int fd = own; fd < 100; fd++)
+		(void)close(fd);
+}
+
+TEST(a_forked_child_signs_as_itself)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+	long signed_by = 0;
+	int state = 77;
+	pid_t child;
+
+	cc_flights_fork_prepare(flights);
+	child = fork();
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		FILE *file;
+
+		cc_flights_fork_child(flights);
+		if (begin(flights, "key", LONG_NS, &flight) != CC_FLIGHT_OWN)
+			_exit(1);
+		file = popen("cat root/flights/*", "r");
+		_exit(file && fscanf(file, "%ld", &signed_by) == 1 && signed_by == (long)getpid() ? 0 : 2);
+	}
+	cc_flights_fork_parent(flights);
+	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	cc_flights_free(flights);
+}
+
+TEST(a_child_does_not_beat_for_its_parent)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+	int state = 77;
+	pid_t child;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	cc_flights_fork_prepare(flights);
+	child = fork();
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		cc_flights_fork_child(flights);
+		_exit(cc_flights_beat(flights) ? 1 : 0);
+	}
+	cc_flights_fork_parent(flights);
+	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	cc_flight_end(flight);
+	cc_flights_free(flights);
+}
+
+TEST(of_many_flights_some_beat)
+{
+	enum { MANY = 80, AT_ONCE = 64 };
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *all[MANY];
+	int count = -1;
+	char key[16];
+	FILE *pipe;
+
+	for (int i = 0; i < MANY; i++) {
+		(void)snprintf(key, sizeof(key), "key %d", i);
+		CU_ASSERT_EQUAL(begin(flights, key, LONG_NS, &all[i]), CC_FLIGHT_OWN);
+	}
+	CU_ASSERT_TRUE(cc_flights_beat(flights));
+	pipe = popen("cat root/flights/* | grep -vc ' 0$'", "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
+	CU_ASSERT_EQUAL(fscanf(pipe, "%d", &count), 1);
+	(void)pclose(pipe);	/* it was only read */
+	CU_ASSERT_EQUAL(count, AT_ONCE);
+	for (int i = 0; i < MANY; i++)
+		cc_flight_end(all[i]);
+	cc_flights_free(flights);
 }
 
 TEST(a_first_flight_sweeps)

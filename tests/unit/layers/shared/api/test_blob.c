@@ -144,3 +144,12 @@ TEST(what_differs_says_stale_or_foreign)
 	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), &other), CMN_MISS);
 	cmn_buffer_release(&blob);
 }
+
+TEST(a_blob_without_memory_is_none)
+{
+	struct cmn_buffer blob = make();
+
+	blob.failed = true;
+	CU_ASSERT_EQUAL(api_blob_end(&blob), CMN_ERR_NOMEM);
+	cmn_buffer_release(&blob);
+}

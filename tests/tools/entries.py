@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""What list, show, stats, verify, prune and export say of entries, word by word and number by number.
+
+    entries.py CKCACHE FILL_CACHE SOURCE-DIRECTORY [TEST...]
+"""
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import caches
+
+CKCACHE, FILL_CACHE, SOURCE = None, None, None
+LINES = ["// the number of this line is %d, and it is as long as others" % i for i in range(8)]
+TEXT = "\n".join(LINES) + """
+kernel void one(global int *a);
+kernel void one(global int *a) {}
+kernel void two(global int *a) {}
+"""
+HOUR = 3600 * 10 ** 9
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.work = tempfile.mkdtemp(prefix="ckcache-entries-")
+        self.addCleanup(shutil.rmtree, self.work)
+        self.root = os.path.join(self.work, "root")
+
+    def run_tool(self, *arguments, code=0, extra=None):
+        kept = {name: value for name, value in os.environ.items()
+                if name in ("PATH", "TMPDIR") or "SAN_OPTIONS" in name}
+        ran = subprocess.run(
+            [CKCACHE, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, cwd=self.work, timeout=120, check=False,
+            env={**kept, "HOME": self.work, "CKCACHE_DIR": self.root, "LC_ALL": "C.UTF-8", **(extra or {})})
+        self.assertEqual(ran.returncode, code, (arguments, ran))
+        return ran.stdout.decode()
+
+    def json(self, *arguments, **options):
+        return json.loads(self.run_tool(*arguments, "--json", **options))
+
+    def golden(self):
+        caches.copy(SOURCE, self.root)
+
+    def fill(self):
+        """One entry, last used two hours ago; (the time of that, the time that it took)."""
+        used, took = time.time_ns() - 2 * HOUR - HOUR // 2, 5000000
+        line = "%d %d 1000 %s %s %s %s\n" % (took, used, *(
+            text.encode().hex() for text in ("A GPU", "1.2", TEXT, "-DN=4")))
+        subprocess.run([FILL_CACHE, self.root], input=line.encode(), check=True, timeout=120)
+        return used, took
+
+    def show(self, ending=""):
+        """What is shown of each entry, as text and as JSON."""
+        for row in self.json("list"):
+            if row["entry"].endswith(ending):
+                yield self.run_tool("show", row["entry"]), self.json("show", row["entry"])
+
+
+class Listed(Case):
+    def test_an_entry_by_its_kernel_device_and_options(self):
+        used, _ = self.fill()
+        [row] = self.json("list")
+        self.assertEqual((row["device"], row["source"], row["options"], row["status"]),
+                         ("A GPU", "kernel one", "-DN=4", "success"))
+        self.assertEqual((row["last_use_ns"], row["compile_ms"]), (used, 5.0))
+        [_, line] = self.run_tool("list").splitlines()
+        self.assertIn(" 2h ", line)
+        self.assertNotIn("!", line)
+
+    def test_a_damaged_one_is_marked(self):
+        self.golden()
+        os.truncate(caches.files(self.root, ".src")[0], 20)
+        self.assertEqual(sorted(row["status"] for row in self.json("list")),
+                         ["corrupt data", "success", "success"])
+        marked = [line for line in self.run_tool("list").splitlines() if "! corrupt data" in line]
+        self.assertEqual(len(marked), 1)
+
+
+class Shown(Case):
+    def test_kernels_fields_and_first_lines(self):
+        used, _ = self.fill()
+        [(text, value)] = self.show()
+        self.assertIn("kernels        one, two\n", text)
+        self.assertEqual(value["kernels"], ["one", "two"])
+        self.assertEqual([line[8:] for line in text.splitlines() if line.startswith("      | ")],
+                         LINES[:5])
+        self.assertEqual(text.count("device.name: A GPU"), 1)
+        self.assertEqual(text.count("-DN=4"), 1)
+        self.assertEqual(value["last_use_ns"], used)
+        self.assertGreater(value["stored_ns"], used)
+
+    def test_dependencies(self):
+        self.golden()
+        shown = [value["depends_on"] for _, value in self.show()]
+        self.assertIn([("file", "golden.h"), ("absent", "absent.h")],
+                      [[(item["kind"], item["path"]) for item in items] for items in shown])
+        texts = "".join(text for text, _ in self.show())
+        self.assertIn("  file golden.h (17 bytes", texts)
+        self.assertIn("  absent absent.h\n", texts)
+
+    def test_sizes(self):
+        self.golden()
+        for text, value in self.show():
+            self.assertIn("status         sound\n", text)
+            self.assertIn("%d bytes, stored as %d" % (value["result_bytes"], value["stored_bytes"]), text)
+            self.assertEqual(value["compressed"], value["result_bytes"] > value["stored_bytes"])
+        self.assertEqual([value["compressed"] for _, value in self.show()].count(True), 1)
+
+    def test_half_an_entry_has_no_result(self):
+        self.golden()
+        os.unlink(caches.files(self.root, ".bin")[0])
+        lost = [(text, value) for text, value in self.show() if value["result_bytes"] is None]
+        self.assertEqual(len(lost), 1)
+        [(text, value)] = lost
+        self.assertNotEqual(value["status"], "success")
+        self.assertNotIn("status         sound", text)
+        self.assertNotIn("\nresult ", text)
+
+
+class Counted(Case):
+    def test_look_ups_and_shares(self):
+        self.golden()
+        for name in ("stats.log", "stats.txt"):
+            if os.path.exists(os.path.join(self.root, name)):
+                os.unlink(os.path.join(self.root, name))
+        caches.write(os.path.join(self.root, "stats.txt"),
+                     b"hits_memory 1\nhits_disk 2\nmisses 1\nbypass.time 4\nbypass.pipe 5\n")
+        text = self.run_tool("stats", extra={"CKCACHE_MAX_SIZE": "1Mi"})
+        lines = {line[:27].strip(): line[27:].split() for line in text.splitlines()}
+        self.assertEqual(lines["hits in memory"], ["1", "25.0", "%"])
+        self.assertEqual(lines["hits on disk"], ["2", "50.0", "%"])
+        self.assertEqual(lines["misses"], ["1", "25.0", "%"])
+        self.assertEqual(lines["to be replayed"], ["1"])
+        self.assertIn("%", lines["size"])
+        self.assertEqual(self.json("stats")["bypasses"], {"time": 4, "pipe": 5})
+        text = self.run_tool("stats", extra={"CKCACHE_MAX_SIZE": "0"})
+        [size] = [line for line in text.splitlines() if line.startswith("size")]
+        self.assertNotIn("%", size)
+
+    def test_verify_names_damage_and_the_account(self):
+        self.golden()
+        caches.damage_bin(self.root)
+        caches.write(os.path.join(self.root, "cache_size.txt"), b"12345\n")
+        self.assertEqual(self.json("verify", code=1)["account_bytes"], 12345)
+        self.assertIn(": corrupt data", self.run_tool("verify", code=1))
+
+    def test_prune_tells_the_bytes_that_went(self):
+        self.golden()
+        total = sum(row["bytes"] for row in self.json("list"))
+        value = self.json("prune", extra={"CKCACHE_THRESHOLD": "1"})
+        self.assertEqual((value["removed_entries"], value["removed_bytes"], value["bytes"]), (3, total, 0))
+
+    def test_prune_fails_behind_another_one(self):
+        self.golden()
+        with open(os.path.join(self.root, "evict.lock"), "w", encoding="ascii") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self.run_tool("prune", code=1)
+        self.run_tool("prune")
+
+
+class Carried(Case):
+    def rename(self, old, new, how):
+        for path in caches.files(self.root):
+            folder, name = os.path.split(path)
+            if name.startswith(old + ".") or name.startswith(old + "_"):
+                how(path, os.path.join(folder, new + name[len(old):]))
+
+    def test_each_state_of_an_entry(self):
+        self.golden()
+        self.rename("0", "1", shutil.copy)
+        file = os.path.join(self.work, "bundle")
+        self.assertEqual(self.json("export", file)["exported"], 6)
+
+    def test_an_entry_is_there_whatever_its_number(self):
+        self.golden()
+        file = os.path.join(self.work, "bundle")
+        self.assertEqual(self.json("export", file)["exported"], 3)
+        self.rename("0", "1", os.rename)
+        value = self.json("import", file)
+        self.assertEqual((value["imported"], value["there"]), (0, 3))
+
+    def test_half_an_entry_is_damaged(self):
+        self.golden()
+        caches.lose_bin(self.root)
+        file = os.path.join(self.work, "bundle")
+        value = self.json("export", file)
+        self.assertEqual((value["exported"], value["damaged"]), (2, 1))
+
+
+if __name__ == "__main__":
+    CKCACHE, FILL_CACHE, SOURCE = (os.path.abspath(path) for path in sys.argv[1:4])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel_names: what C and SPIR-V call their kernels, and modules that lie about their lengths. */
+#include "cachecore/kernel_names.h"
+
+#include "cachecore/key.h"
+#include "tests/support/unit.h"
+
+#define ENTRY_POINT(words) ((UINT32_C(words) << 16) | 15)
+#define OTHER(words) ((UINT32_C(words) << 16) | 17)
+#define WORD(a, b, c, d) \
+	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+#define HEADER 0x07230203, 0x10000, 0, 9, 0
+
+static void expect(struct cc_kernel_names *names, const char *name)
+{
+	CU_ASSERT_TRUE(cmn_view_equal(cc_kernel_names_next(names), cmn_view_of(name)));
+}
+
+TEST(kernels_are_named)
+{
+	struct cc_kernel_names names = cc_kernel_names_of(cmn_view_of(
+		"int f();\n__kernel void one(global int *a) {}\nkernel  void\ttwo() {} kernel"));
+
+	CU_ASSERT_TRUE(cmn_view_equal(cc_kernel_names_next(&names), cmn_view_of("one")));
+	CU_ASSERT_TRUE(cmn_view_equal(cc_kernel_names_next(&names), cmn_view_of("two")));
+	CU_ASSERT_EQUAL(cc_kernel_names_next(&names).len, 0);
+}
+
+TEST(other_functions_are_no_kernels)
+{
+	struct cc_kernel_names names = cc_kernel_names_of(cmn_view_of(
+		"void helper() {} kernel int odd; __kernel void the_first_1() {}"));
+
+	expect(&names, "the_first_1");
+	expect(&names, "");
+}
+
+TEST(entry_points_of_spirv_are_named)
+{
+	static const uint32_t words[] = {
+		HEADER,
+		/* An operand that looks like an entry point. */
+		OTHER(6), ENTRY_POINT(5), 6, 1, WORD('b', 'a', 'd', 0), 0,
+		ENTRY_POINT(5), 6, 1, WORD('o', 'n', 'e', 0), 7,
+		ENTRY_POINT(3), 6, 2,
+		ENTRY_POINT(4), 6, 3, WORD('f', 'o', 'u', 'r'),
+	};
+	struct cc_kernel_names names = cc_kernel_names_of((struct cmn_view){ words, sizeof(words) });
+
+	expect(&names, "one");
+	expect(&names, "four");
+	expect(&names, "");
+	expect(&names, "");
+}
+
+TEST(an_empty_instruction_ends_the_module)
+{
+	static const uint32_t words[] = { HEADER, 15, ENTRY_POINT(4), 6, 1, WORD('o', 'n', 'e', 0) };
+	struct cc_kernel_names names = cc_kernel_names_of((struct cmn_view){ words, sizeof(words) });
+
+	expect(&names, "");
+}
+
+TEST(an_instruction_beyond_the_end_ends_the_module)
+{
+	static const uint32_t words[] = { HEADER, ENTRY_POINT(5), 6, 1, WORD('o', 'n', 'e', 0), 0 };
+	struct cc_kernel_names names = cc_kernel_names_of(
+		(struct cmn_view){ words, sizeof(words) - sizeof(words[0]) });
+
+	expect(&names, "");
+}
+
+TEST(a_key_is_called_by_the_first_kernel_of_its_image)
+{
+	struct cc_key key;
+
+	cc_key_init(&key);
+	cc_key_add_text(&key, CC_PART_OPTIONS, "options", "kernel void option");
+	cc_key_add_text(&key, CC_PART_IMAGE, "source", "kernel void one() {}");
+	cc_key_add_text(&key, CC_PART_IMAGE, "source", "kernel void two() {}");
+	CU_ASSERT_TRUE(cmn_view_equal(cc_kernel_names_of_key(cc_key_view(&key)), cmn_view_of("one")));
+	cc_key_release(&key);
+	CU_ASSERT_EQUAL(cc_kernel_names_of_key(cmn_view_of("no key")).len, 0);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* device: what is refused, what a library is told by, and a cache that is off or busy. */
+#include "layers/shared/api/device.h"
+
+#include <string.h>
+
+#include "layers/shared/api/desc.h"
+#include "layers/shared/driver/build_id.h"
+#include "tests/support/unit.h"
+
+static struct cc_cache *const cache = (struct cc_cache *)(void *)&cache;	/* of nobody's */
+static struct {
+	size_t id_len;		/* of each object's build-id; 0: the true one */
+	bool busy;		/* the entry's directory */
+	unsigned int put;
+} state;
+
+enum cmn_status __real_drv_build_id_find(struct cmn_view notes, uint64_t alignment, struct cmn_view *ret_id);
+enum cmn_status __wrap_drv_build_id_find(struct cmn_view notes, uint64_t alignment, struct cmn_view *ret_id);
+enum cmn_status __wrap_drv_build_id_find(struct cmn_view notes, uint64_t alignment, struct cmn_view *ret_id)
+{
+	static const uint8_t id[1024];
+
+	if (!state.id_len)
+		return __real_drv_build_id_find(notes, alignment, ret_id);
+	*ret_id = (struct cmn_view){ id, state.id_len };
+	return CMN_OK;
+}
+
+enum cmn_status __wrap_cc_cache_remove(struct cc_cache *from, const struct cc_key *key);
+enum cmn_status __wrap_cc_cache_remove(struct cc_cache *from, const struct cc_key *key)
+{
+	(void)key;
+	CU_ASSERT_PTR_EQUAL(from, cache);
+	return state.busy ? CMN_BUSY : CMN_OK;
+}
+
+void __wrap_cc_cache_put(struct cc_cache *to, const struct cc_key *key, struct cc_entry *entry);
+void __wrap_cc_cache_put(struct cc_cache *to, const struct cc_key *key, struct cc_entry *entry)
+{
+	(void)key;
+	(void)entry;
+	CU_ASSERT_PTR_EQUAL(to, cache);
+	state.put++;
+}
+
+enum cmn_status __wrap_cc_cache_get(struct cc_cache *from, const struct cc_key *key,
+				    struct cc_entry **ret_entry, enum cc_origin *ret_origin);
+enum cmn_status __wrap_cc_cache_get(struct cc_cache *from, const struct cc_key *key,
+				    struct cc_entry **ret_entry, enum cc_origin *ret_origin)
+{
+	(void)key;
+	(void)ret_entry;
+	(void)ret_origin;
+	CU_ASSERT_PTR_EQUAL(from, cache);
+	return CMN_MISS;
+}
+
+static unsigned int storage_calls;
+
+static enum ckcache_status load_nothing(void *ctx, size_t id_size, const uint8_t *id, size_t *size,
+					uint8_t *blob)
+{
+	(void)ctx;
+	(void)id_size;
+	(void)id;
+	(void)size;
+	(void)blob;
+	storage_calls++;
+	return CKCACHE_MISS;
+}
+
+static struct ckcache_desc *desc;
+
+static enum ckcache_status make(struct cc_cache *of, const char *hash, const void *address)
+{
+	const struct ckcache_library library = {
+		.struct_size = sizeof(library), .name = "library", .hash = hash,
+		.hash_size = hash ? strlen(hash) : 0, .address = address,
+	};
+	struct cc_key identity;
+	enum ckcache_status status;
+
+	cc_key_init(&identity);
+	cc_key_add_text(&identity, CC_PART_DEVICE, "device", "none");
+	status = api_device_desc_new(NULL, of, &identity, &library, &desc);
+	cc_key_release(&identity);
+	return status;
+}
+
+BEFORE_EACH
+{
+	memset(&state, 0, sizeof(state));
+	storage_calls = 0;
+	desc = NULL;
+}
+
+AFTER_EACH
+{
+	if (desc)
+		desc->destroy(desc);
+}
+
+TEST(a_library_needs_no_version)
+{
+	CU_ASSERT_EQUAL(make(NULL, "hash", NULL), CKCACHE_OK);
+}
+
+TEST(a_library_without_a_hash_is_told_by_its_build_id)
+{
+	static const char constant = 'c';
+
+	CU_ASSERT_EQUAL(make(NULL, NULL, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
+	state.id_len = 20;
+	CU_ASSERT_EQUAL(make(NULL, NULL, &constant), CKCACHE_OK);
+	desc->destroy(desc);
+	desc = NULL;
+	/* No linker makes such a long one. */
+	state.id_len = 65;
+	CU_ASSERT_EQUAL(make(NULL, NULL, &constant), CKCACHE_ERROR_INVALID_ARGUMENT);
+}
+
+TEST(refuses_data_without_bytes_and_sizes_without_room)
+{
+	const struct ckcache_storage old = { .struct_size = sizeof(old) - 1, .load = load_nothing };
+	uint8_t bytes[4] = { 0 };
+	size_t size = 0;
+
+	CU_ASSERT_EQUAL_FATAL(make(NULL, "hash", NULL), CKCACHE_OK);
+	CU_ASSERT_EQUAL(api_device_get_blob(desc, 4, NULL, &size, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
+	CU_ASSERT_EQUAL(api_device_get_blob(desc, 4, bytes, NULL, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
+	CU_ASSERT_EQUAL(api_device_load(desc, NULL, NULL, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
+	CU_ASSERT_EQUAL(api_device_load(desc, &old, &size, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
+	CU_ASSERT_EQUAL(api_device_store(desc, &old, 4, bytes), CKCACHE_ERROR_INVALID_ARGUMENT);
+	CU_ASSERT_EQUAL(storage_calls, 0);
+}
+
+TEST(a_storage_may_store_nothing)
+{
+	const struct ckcache_storage storage = { .struct_size = sizeof(storage), .load = load_nothing };
+	uint8_t bytes[4] = { 0 };
+	size_t size = 0;
+
+	CU_ASSERT_EQUAL_FATAL(make(NULL, "hash", NULL), CKCACHE_OK);
+	CU_ASSERT_EQUAL(api_device_store(desc, &storage, 4, bytes), CKCACHE_ERROR_UNAVAILABLE);
+	CU_ASSERT_EQUAL(api_device_load(desc, &storage, &size, NULL), CKCACHE_MISS);
+	CU_ASSERT_EQUAL(storage_calls, 1);
+}
+
+TEST(switched_off_nothing_is_there_and_nothing_is_stored)
+{
+	uint8_t bytes[4] = { 0 };
+	size_t size = 0;
+
+	CU_ASSERT_EQUAL_FATAL(make(NULL, "hash", NULL), CKCACHE_OK);
+	CU_ASSERT_EQUAL(api_device_store(desc, NULL, 4, bytes), CKCACHE_ERROR_DENIED);
+	CU_ASSERT_EQUAL(api_device_load(desc, NULL, &size, NULL), CKCACHE_MISS);
+	CU_ASSERT_EQUAL(state.put, 0);
+}
+
+TEST(what_is_busy_is_replaced_when_it_is_stored)
+{
+	uint8_t bytes[4] = { 0 };
+	size_t size = 0;
+
+	CU_ASSERT_EQUAL_FATAL(make(cache, "hash", NULL), CKCACHE_OK);
+	state.busy = true;
+	CU_ASSERT_EQUAL(api_device_store(desc, NULL, 4, bytes), CKCACHE_OK);
+	CU_ASSERT_EQUAL(state.put, 1);
+	CU_ASSERT_EQUAL(api_device_load(desc, NULL, &size, NULL), CKCACHE_MISS);
+}
