@@ -58,8 +58,10 @@ static bool remember_kernel(cl_kernel handle, struct ocl_program *program,
 	ocl_object_init(&kernel->object, handle, destroy_kernel);
 	kernel->program = program;
 	kernel->loaded = loaded;
-	ocl_objects_add(OCL_KERNELS, &kernel->object);
-	return true;
+	if (ocl_objects_add(OCL_KERNELS, &kernel->object))
+		return true;
+	free(kernel);
+	return false;
 }
 
 /* The same with references of the kernel's own. */

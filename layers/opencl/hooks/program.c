@@ -371,7 +371,8 @@ void ocl_program_remember(cl_program handle, cl_context context, enum ocl_progra
 	program->kind = kind;
 	program->source = source;
 	program->source_len = source_len;
-	ocl_objects_add(OCL_PROGRAMS, &program->object);
+	if (!ocl_objects_add(OCL_PROGRAMS, &program->object))
+		ocl_program_unref(program);
 }
 
 cl_program CL_API_CALL ocl_clCreateProgramWithSource(cl_context context, cl_uint count,

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
 #include "layers/opencl/program/objects.h"
 
 struct ocl_kernel_clone {

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* objects: shards of hash tables, each behind a spinning lock. */
+/* objects: shards of uthash tables, each behind a spinning lock. */
 #include "layers/opencl/program/objects.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
-#include <stdlib.h>
+
+/*
+ * Adding to a table of objects must not end the application for want of
+ * memory: uthash is told to report it, and the object's `handle` tells.
+ */
+#undef uthash_nonfatal_oom
+#define uthash_nonfatal_oom(element) (out_of_memory = true)
 
 #define SHARD_COUNT 32	/* many times the threads that launch kernels at once */
 #define SPINS 100	/* before the processor goes to who may be holding the lock */
 
-/* A few chains cost no memory; without memory for more they only grow longer. */
-#define FIRST_CHAINS 4
-#define LONG_CHAIN 2	/* on the average */
-
-struct map {
-	struct ocl_object **chains;	/* NULL: first */
-	size_t chain_count;		/* a power of two; of chains */
-	size_t count;			/* of objects */
-	struct ocl_object *first[FIRST_CHAINS];
-};
-
 struct shard {
 	_Alignas(64) atomic_bool busy;
-	struct map maps[OCL_OBJECT_KINDS];	/* guarded by busy */
+	struct ocl_object *maps[OCL_OBJECT_KINDS];	/* guarded by busy */
+	/*
+	 * In each map that was ever used, so that it is never empty: uthash
+	 * gives an empty table back and makes the next one, which takes longer
+	 * than all the rest.
+	 */
+	struct ocl_object anchors[OCL_OBJECT_KINDS];
 };
 
 static struct shard shards[SHARD_COUNT];
@@ -60,7 +61,7 @@ static unsigned int hash_of(const void *handle)
 
 static struct shard *shard_of(unsigned int hash)
 {
-	/* The low bits choose the chain. */
+	/* uthash takes the low bits for its buckets. */
 	return &shards[(hash >> 24) % SHARD_COUNT];
 }
 
@@ -117,68 +118,43 @@ void ocl_object_unlock(const struct ocl_object *object)
 	unlock_shard(shard_of(hash_of(object->handle)));
 }
 
-static size_t chains_of(const struct map *map)
+static struct ocl_object *find_in(const struct shard *shard, enum ocl_object_kind kind,
+				  void *handle, unsigned int hash)
 {
-	return map->chains ? map->chain_count : FIRST_CHAINS;
+	struct ocl_object *object;
+
+	HASH_FIND_BYHASHVALUE(hh, shard->maps[kind], &handle, sizeof(handle), hash, object);
+	return object;
 }
 
-static struct ocl_object **chain_of(struct map *map, unsigned int hash)
+static bool add_to(struct shard *shard, enum ocl_object_kind kind, struct ocl_object *object,
+		   unsigned int hash)
 {
-	struct ocl_object **chains = map->chains ? map->chains : map->first;
+	bool out_of_memory = false;
 
-	return &chains[hash & (chains_of(map) - 1)];
+	HASH_ADD_BYHASHVALUE(hh, shard->maps[kind], handle, sizeof(object->handle), hash, object);
+	return !out_of_memory;
 }
 
-/* What points to the object of that handle, or ends its chain. */
-static struct ocl_object **find_in(struct map *map, const void *handle, unsigned int hash)
-{
-	struct ocl_object **at = chain_of(map, hash);
-
-	while (*at && (*at)->handle != handle)
-		at = &(*at)->next;
-	return at;
-}
-
-static void grow(struct map *map)
-{
-	size_t count = chains_of(map);
-	struct map more = { .chain_count = 4 * count };
-	struct ocl_object **from = map->chains ? map->chains : map->first, **to, *object;
-
-	more.chains = calloc(more.chain_count, sizeof(struct ocl_object *));
-	if (!more.chains)
-		return;
-	for (size_t i = 0; i < count; i++) {
-		while ((object = from[i])) {
-			from[i] = object->next;
-			to = chain_of(&more, hash_of(object->handle));
-			object->next = *to;
-			*to = object;
-		}
-	}
-	more.count = map->count;
-	free(map->chains);
-	*map = more;
-}
-
-void ocl_objects_add(enum ocl_object_kind kind, struct ocl_object *object)
+bool ocl_objects_add(enum ocl_object_kind kind, struct ocl_object *object)
 {
 	unsigned int hash = hash_of(object->handle);
 	struct shard *shard = shard_of(hash);
-	struct map *map = &shard->maps[kind];
-	struct ocl_object **at, *old;
+	struct ocl_object *old;
+	bool added;
 
 	lock_shard(shard);
+	/* No driver's handle is NULL. Without memory for the anchor there is none for the object. */
+	if (!shard->maps[kind])
+		(void)add_to(shard, kind, &shard->anchors[kind], hash_of(NULL));
 	/* A handle that is already known was released behind our back; the new object is the true one. */
-	at = find_in(map, object->handle, hash);
-	old = *at;
-	object->next = old ? old->next : NULL;
-	*at = object;
-	map->count += !old;
-	if (map->count > LONG_CHAIN * chains_of(map))
-		grow(map);
+	old = find_in(shard, kind, object->handle, hash);
+	if (old)
+		HASH_DEL(shard->maps[kind], old);
+	added = add_to(shard, kind, object, hash);
 	unlock_shard(shard);
 	ocl_object_unref(old);
+	return added;
 }
 
 struct ocl_object *ocl_objects_find_and_lock(enum ocl_object_kind kind, void *handle)
@@ -188,7 +164,7 @@ struct ocl_object *ocl_objects_find_and_lock(enum ocl_object_kind kind, void *ha
 	struct ocl_object *object;
 
 	lock_shard(shard);
-	object = *find_in(&shard->maps[kind], handle, hash);
+	object = handle ? find_in(shard, kind, handle, hash) : NULL;
 	if (!object)
 		unlock_shard(shard);
 	return object;
@@ -207,12 +183,9 @@ struct ocl_object *ocl_objects_find(enum ocl_object_kind kind, void *handle)
 
 void ocl_objects_remove_and_unlock(enum ocl_object_kind kind, struct ocl_object *object)
 {
-	unsigned int hash = hash_of(object->handle);
-	struct shard *shard = shard_of(hash);
-	struct map *map = &shard->maps[kind];
+	struct shard *shard = shard_of(hash_of(object->handle));
 
-	*find_in(map, object->handle, hash) = object->next;
-	map->count--;
+	HASH_DEL(shard->maps[kind], object);
 	unlock_shard(shard);
 }
 
@@ -220,12 +193,11 @@ void ocl_objects_each(enum ocl_object_kind kind,
 		      void (*visit)(struct ocl_object *object, void *ctx), void *ctx)
 {
 	for (unsigned int i = 0; i < SHARD_COUNT; i++) {
-		struct map *map = &shards[i].maps[kind];
+		struct ocl_object *object, *next;
 
 		lock_shard(&shards[i]);
-		for (size_t j = 0; j < chains_of(map); j++) {
-			for (struct ocl_object *object = *chain_of(map, (unsigned int)j); object;
-			     object = object->next)
+		HASH_ITER(hh, shards[i].maps[kind], object, next) {
+			if (object != &shards[i].anchors[kind])
 				visit(object, ctx);
 		}
 		unlock_shard(&shards[i]);

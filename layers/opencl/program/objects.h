@@ -23,8 +23,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
 struct ocl_object {
-	struct ocl_object *next;	/* guarded by the object's lock, as app_refs is */
+	UT_hash_handle hh;	/* guarded by the object's lock, as app_refs is */
 	void *handle;		/* the driver's; immutable */
 	atomic_uint refs;
 	unsigned int app_refs;	/* of the application to the handle */
@@ -52,8 +55,8 @@ void ocl_objects_fork_child(void);	/* the layer's lock stays held: for who has m
 void ocl_object_lock(const struct ocl_object *object);
 void ocl_object_unlock(const struct ocl_object *object);
 
-/* Takes over the caller's reference. */
-void ocl_objects_add(enum ocl_object_kind kind, struct ocl_object *object);
+/* Takes over the caller's reference. false: out of memory; the caller keeps it. */
+bool ocl_objects_add(enum ocl_object_kind kind, struct ocl_object *object);
 /* A new reference, or NULL for an unknown handle. */
 struct ocl_object *ocl_objects_find(enum ocl_object_kind kind, void *handle);
 /* No reference, but the object's lock is held; NULL: unknown, and no lock is. */
