@@ -150,6 +150,14 @@ class Counted(Case):
         self.assertEqual(self.json("verify", code=1)["account_bytes"], 12345)
         self.assertIn(": corrupt data", self.run_tool("verify", code=1))
 
+    def test_repair_corrects_the_account_and_clears_leftovers(self):
+        self.golden()
+        left = os.path.join(os.path.dirname(caches.files(self.root, ".bin")[0]), ".tmp-1-1-1")
+        caches.write(left, b"of a writer that died")
+        caches.write(os.path.join(self.root, "cache_size.txt"), b"12345\n")
+        self.run_tool("verify", "--repair")
+        self.assertFalse(os.path.exists(left))
+
     def test_prune_tells_the_bytes_that_went(self):
         self.golden()
         total = sum(row["bytes"] for row in self.json("list"))
@@ -184,6 +192,42 @@ class Carried(Case):
         self.rename("0", "1", os.rename)
         value = self.json("import", file)
         self.assertEqual((value["imported"], value["there"]), (0, 3))
+
+    def test_an_entry_over_a_limit_is_refused(self):
+        self.golden()
+        file = os.path.join(self.work, "bundle")
+        self.run_tool("export", file)
+        shutil.rmtree(self.root)
+        value = self.json("import", file, code=1, extra={"CKCACHE_MAX_DEVICE_IMAGE_SIZE": "10"})
+        self.assertEqual((value["imported"], value["too_large"]), (0, 3))
+
+    def test_what_comes_through_a_pipe_is_kept_where_temporary_files_go(self):
+        self.golden()
+        file = os.path.join(self.work, "bundle")
+        self.run_tool("export", file)
+        shutil.rmtree(self.root)
+        command = "exec cat %s | %s import -" % (file, CKCACHE)
+        environment = {"PATH": os.environ["PATH"], "HOME": self.work, "CKCACHE_DIR": self.root}
+
+        def run(script, temporary):
+            return subprocess.run(["sh", "-c", script], env={**environment, "TMPDIR": temporary},
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+
+        nowhere = run(command, os.path.join(self.work, "none"))
+        self.assertNotEqual(nowhere.returncode, 0, nowhere)
+        self.assertFalse(os.path.exists(self.root))
+        full = run("ulimit -f 1; " + command, self.work)
+        self.assertNotEqual(full.returncode, 0, full)
+        self.assertIn(b"too large", full.stderr)
+        good = run(command, self.work)
+        self.assertEqual(good.returncode, 0, good)
+
+    def test_a_pipe_is_no_key(self):
+        self.golden()
+        file, pipe = (os.path.join(self.work, name) for name in ("bundle", "pipe"))
+        self.run_tool("export", file)
+        os.mkfifo(pipe)
+        self.run_tool("import", file, "--verify", pipe, code=1)
 
     def test_half_an_entry_is_damaged(self):
         self.golden()

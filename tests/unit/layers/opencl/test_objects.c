@@ -22,6 +22,14 @@ void *__wrap_malloc(size_t size)
 	return no_memory ? NULL : __real_malloc(size);
 }
 
+/* Compilers make one of malloc and memset. */
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return no_memory ? NULL : __real_calloc(count, size);
+}
+
 static unsigned int destroyed;
 
 static void destroy(struct ocl_object *object)
