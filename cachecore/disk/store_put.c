@@ -581,8 +581,9 @@ static bool touch_file(int leaf_fd, unsigned int n)
 	fd = cmn_descriptor_open(leaf_fd, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return false;
-	/* What has a second name is a backup's, too. */
-	done = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink <= 1;
+	/* What has a second name is a backup's, too; what has none here got our number meanwhile. */
+	done = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink <= 1 &&
+	       cmn_file_is_named(leaf_fd, name, fd);
 	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
 	/* Cut after writing: never empty, which would look unused to an evictor. */
 	done = done && cmn_descriptor_is_ours(fd) &&
