@@ -47,10 +47,10 @@ class Case(unittest.TestCase):
     def golden(self):
         caches.copy(SOURCE, self.root)
 
-    def fill(self):
-        """One entry, last used two hours ago; (the time of that, the time that it took)."""
+    def fill(self, size=1000):
+        """One entry of a result of that size, last used two hours ago; (the time of that, the time that it took)."""
         used, took = time.time_ns() - 2 * HOUR - HOUR // 2, 5000000
-        line = "%d %d 1000 %s %s %s %s\n" % (took, used, *(
+        line = "%d %d %d %s %s %s %s\n" % (took, used, size, *(
             text.encode().hex() for text in ("A GPU", "1.2", TEXT, "-DN=4")))
         subprocess.run([FILL_CACHE, self.root], input=line.encode(), check=True, timeout=120)
         return used, took
@@ -221,6 +221,20 @@ class Carried(Case):
         self.assertIn(b"too large", full.stderr)
         good = run(command, self.work)
         self.assertEqual(good.returncode, 0, good)
+
+    def test_a_reader_that_left_is_no_complaint(self):
+        self.fill(200000)
+        file = os.path.join(self.work, "bundle")
+        self.run_tool("export", file)
+        self.assertGreater(os.path.getsize(file), 8192)	# more than is buffered
+        left, output = os.pipe()
+        os.close(left)
+        # As a parent that ignores SIGPIPE starts it.
+        ran = subprocess.run(["sh", "-c", "trap '' PIPE; exec %s export -" % CKCACHE], stdout=output,
+                             env={"PATH": os.environ["PATH"], "HOME": self.work, "CKCACHE_DIR": self.root},
+                             stderr=subprocess.PIPE, timeout=120, check=False)
+        os.close(output)
+        self.assertEqual((ran.returncode != 0, ran.stderr), (True, b""))
 
     def test_a_pipe_is_no_key(self):
         self.golden()
