@@ -343,7 +343,7 @@ run_cppcheck()
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem --suppress="*:/usr/include/*" \
 		--include=/usr/include/uthash.h --include=/usr/include/utlist.h \
-		--error-exitcode=1 -D_GNU_SOURCE -I . -j "$jobs" \
+		--include=tests/cppcheck.h --error-exitcode=1 -D_GNU_SOURCE -I . -j "$jobs" \
 		$(product_sources) || failed="$failed cppcheck"
 }
 

@@ -29,7 +29,7 @@ static void add(struct doctor *doctor, struct doctor_icds *icds, unsigned reader
 		struct doctor_icd *item = &icds->items[i];
 
 		if (!file == !item->file && (!file || strcmp(file, item->file) == 0) &&
-		    (file || strcmp(library, item->library) == 0)) {
+		    (file || (library && strcmp(library, item->library) == 0))) {
 			item->readers |= readers;
 			free(problem);
 			return;

@@ -21,13 +21,15 @@ static cl_int create_from_entry(cl_context context, struct ocl_loaded_program *l
 	cl_uint count = loaded->num_devices;
 	const unsigned char **images = calloc(count + 1, sizeof(*images) + sizeof(size_t) +
 					      sizeof(unsigned char *) + sizeof(cl_int));
-	size_t *lens = (size_t *)(images + count);
-	unsigned char **copies = (unsigned char **)(lens + count);
-	cl_int *statuses = (cl_int *)(copies + count);
-	cl_int error = CL_OUT_OF_HOST_MEMORY;
+	unsigned char **copies;
+	cl_int error, *statuses;
+	size_t *lens;
 
 	if (!images)
-		return error;
+		return CL_OUT_OF_HOST_MEMORY;
+	lens = (size_t *)(images + count);
+	copies = (unsigned char **)(lens + count);
+	statuses = (cl_int *)(copies + count);
 	for (cl_uint i = 0; i < count; i++) {
 		struct cmn_view image;
 
