@@ -19,9 +19,11 @@ static bool reserve(struct ocl_targets *targets)
 	cl_uint count = targets->program_count;
 
 	targets->devices = calloc(count, 2 * sizeof(*targets->devices) + sizeof(*targets->indices));
+	if (!targets->devices)
+		return false;
 	targets->all = targets->devices + count;
 	targets->indices = (cl_uint *)(targets->all + count);
-	return targets->devices;
+	return true;
 }
 
 enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all, cl_uint list_count,
