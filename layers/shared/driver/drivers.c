@@ -13,6 +13,11 @@
 /* Mesa's: it makes a directory when it has a file to write there, which may be after the build. */
 #define MESA_CACHED "/*/mesa_shader_cache/" HEX2, "/*/mesa_shader_cache*/" HEX2 "/" HEX16 HEX16 "*"
 
+/* pocl's 3.1, 6.0 and 7.1: by hashes in letters; each directory is a program's. */
+#define LETTER2 "[A-P][A-P]"
+#define LETTER8 LETTER2 LETTER2 LETTER2 LETTER2
+#define POCL_CACHED "/*/" LETTER2 "/" LETTER8 LETTER8 LETTER8 LETTER8 "*"
+
 /* clang's and LLVM's own. Of the paths NEO 22.43, rusticl 22.3 and pocl 3.1 read none. */
 #define CLANG_VARIABLES \
 	"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OPENCL_INCLUDE_PATH", "LLVM_", "LIBCLC_", \
@@ -54,7 +59,7 @@ const struct drv_driver drv_drivers[] = {
 		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
 		.binaries_keep_constants = true,
-		.cached = { "*/" HEX16 ".cl_cache", "*/config.file" },
+		.cached = { "*/" HEX16 ".cl_cache" },
 		.leaves_dumps = true,
 		.compilers = { "libigc.so", "libigdfcl.so", "libopencl-clang.so" },
 		.late_compilers = { "libigdfcl.so.2", "libigdfcl.so.1", "libigc.so.2",
@@ -73,7 +78,7 @@ const struct drv_driver drv_drivers[] = {
 		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
 		.stands_absent_names = true,
-		.cached = { "*.l0_cache", "*/config.file" },
+		.cached = { "*/" HEX16 ".l0_cache" },
 		.leaves_dumps = true,
 		.compilers = { "libigc.so" },
 		.late_compilers = { "libigc.so.2", "libigc.so.1" },
@@ -148,6 +153,7 @@ const struct drv_driver drv_drivers[] = {
 		.private_directory = "_UNCACHED_",
 		.load_rate = 11,	/* 11 to 26; 90 to 140 with its cache empty */
 		.linked_builds_abort = true,
+		.cached = { POCL_CACHED },
 		.compilers = { "libpocl-devices-" },
 		.files = { "/usr/share/pocl/*.bc", "/usr/share/pocl/include/*.h",
 			   "/usr/local/share/pocl/*.bc", "/usr/local/share/pocl/include/*.h" },

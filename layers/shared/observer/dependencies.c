@@ -2,7 +2,6 @@
 /* dependencies: from what a build looked for to what its result depends on. */
 #include "layers/shared/observer/dependencies.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
@@ -17,49 +16,6 @@ bool drv_observer_text_names(const struct drv_observer_text *text, const char *p
 {
 	return (text->options && strstr(text->options, path)) ||
 	       (text->source.len && memmem(text->source.data, text->source.len, path, strlen(path)));
-}
-
-static bool is_in_names(char byte)
-{
-	return isalnum((unsigned char)byte) || byte == '_' || byte == '-' || byte == '.';
-}
-
-/* Whether the options have the path, or a directory above it, as a whole name. */
-static bool options_name(const char *options, const char *path)
-{
-	for (const char *at = options ? strchr(options, '/') : NULL; at; at = strchr(at + 1, '/')) {
-		size_t len = 0;
-
-		while (at[len] && at[len] == path[len])
-			len++;
-		/* "/a/b" and "/a/b/" are there for "/a/b/c", and "/a/bc" or "/a/b/d" are not. */
-		while (len > 1 && at[len - 1] == '/')
-			len--;
-		if (len > 1 && (path[len] == '/' || !path[len]) &&
-		    !is_in_names(at[len + strspn(at + len, "/")]))
-			return true;
-	}
-	return false;
-}
-
-/* Whether the source has an #include of a file of that name. */
-static bool source_includes(struct cmn_view source, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	const char *text = source.data, *end = text + source.len;
-	size_t len = strlen(name);
-
-	/* What was listed is a directory, whose path ends with a slash. */
-	for (const char *at = text; len && at < end; at++) {
-		at = memmem(at, (size_t)(end - at), name, len);
-		if (!at)
-			return false;
-		if (at > text && at + len < end && (at[-1] == '"' || at[-1] == '<' || at[-1] == '/') &&
-		    (at[len] == '"' || at[len] == '>'))
-			return true;
-	}
-	return false;
 }
 
 /* The path without its last part; false: it has one part only. */
@@ -111,9 +67,10 @@ static bool is_cached(const struct drv_driver *driver, const char *path)
 }
 
 /*
- * Whether the driver left a file of its own where this one lies, as in a cache. A program that
- * came from there without the compiler depends on it all the same: see gather. Not where
- * everybody may write, nor by names that are relative to the application's directory.
+ * Whether the driver left a file of its own where this one lies, as in a cache whose files have no
+ * names that are known. A header may lie there as well: such a file does not show that a compiler
+ * ran, and the build depends on it. Not where everybody may write, nor by names that are relative
+ * to the application's directory.
  */
 static bool lies_beside_own(const struct drv_observation *observation, const char *path)
 {
@@ -135,23 +92,18 @@ static bool lies_beside_own(const struct drv_observation *observation, const cha
 	return false;
 }
 
-void drv_dependencies_judge(struct drv_observation *observation,
-			    const struct drv_observer_text *text)
+void drv_dependencies_judge(struct drv_observation *observation)
 {
 	for (struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		bool cached = is_cached(observation->driver, lookup->path);
-
-		lookup->kept = cached || lies_beside_own(observation, lookup->path);
-		lookup->named = lookup->kept &&
-				((!cached && options_name(text->options, lookup->path)) ||
-				 source_includes(text->source, lookup->path));
+		lookup->cached = is_cached(observation->driver, lookup->path);
+		lookup->kept = lookup->cached || lies_beside_own(observation, lookup->path);
 	}
 }
 
-/* Headers may lie in the directory of a driver's cache, too. */
+/* What is there makes no difference to a compiler: only a driver's cache has such a name, or it wrote it itself. */
 static bool is_of_cache(const struct lookup *lookup)
 {
-	return lookup->kept && !lookup->named;
+	return lookup->cached || (lookup->kept && lookup->written);
 }
 
 /* What is to be gathered, and what becomes of it. */

@@ -25,8 +25,7 @@ struct drv_observer_text {
 bool drv_observer_text_names(const struct drv_observer_text *text, const char *path);
 
 /* Notes which files the driver keeps for itself. Asks the file system: to be called without a lock. */
-void drv_dependencies_judge(struct drv_observation *observation,
-			    const struct drv_observer_text *text);
+void drv_dependencies_judge(struct drv_observation *observation);
 
 /* What an observation shows of where the program comes from. */
 enum drv_origin {

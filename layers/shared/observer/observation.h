@@ -32,8 +32,8 @@ struct lookup {
 	bool written;			/* by the build, after it was found */
 	bool opened;			/* else only looked at */
 	bool by_descriptor;		/* of its directory: the path's beginning was not asked for */
-	bool kept;			/* by the driver, as far as can be told */
-	bool named;			/* the application gave its directory or its name all the same */
+	bool cached;			/* it has a name that only files of the driver's cache have */
+	bool kept;			/* perhaps by the driver, in its cache */
 	bool changed;			/* another answer at a later look */
 	bool has_content;		/* its times would not show every change */
 	struct cc_file_identity identity;	/* of a file or a directory */

@@ -435,7 +435,7 @@ static enum cmn_status end(struct drv_observation *observation,
 	/* What came with this build, and could not be hooked then. */
 	if (observation->listed && !drv_hooked_objects_update(NULL))
 		drv_observation_be_unsure(observation, "observer-blind");
-	drv_dependencies_judge(observation, text);
+	drv_dependencies_judge(observation);
 	learn_settings(observation, text);
 	origin = origin_of(observation, text);
 	take_settings(observation);
@@ -450,7 +450,7 @@ static enum cmn_status end(struct drv_observation *observation,
  * one that they reach. Copies of different versions do not use each other, and where both would
  * hook the same slots, the second one is blind.
  */
-#define VERSION 2
+#define VERSION 3
 
 const struct functions {
 	struct drv_observation *(*begin)(const struct drv_observer_request *request);

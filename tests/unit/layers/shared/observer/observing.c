@@ -59,12 +59,6 @@ enum cmn_status end_text(struct drv_observation *observation, const char *source
 		.reads = strstr(source, "#include") != NULL, .source = { source, strlen(source) } });
 }
 
-enum cmn_status end_given(struct drv_observation *observation, const char *options, const char *source)
-{
-	return end(observation, &(struct drv_observer_text){
-		.options = options, .source = { source, strlen(source) } });
-}
-
 enum cmn_status watch(const char *how, const char *path)
 {
 	struct drv_observation *observation = begin(false);

@@ -21,7 +21,6 @@ struct drv_observation *begin(bool goes_on);
 enum cmn_status end_with(struct drv_observation *observation, const char *options, bool reads);
 /* Of a source of text. */
 enum cmn_status end_text(struct drv_observation *observation, const char *source);
-enum cmn_status end_given(struct drv_observation *observation, const char *options, const char *source);
 /* A build that does only this. */
 enum cmn_status watch(const char *how, const char *path);
 bool depends_on(enum cc_dependency kind, const char *path);
