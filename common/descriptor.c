@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptor: a table of what is open. A fork between opening and noting would
- * give the child one that it knows nothing of, and that is locked later: forks
- * are counted, and what was opened during one is opened again.
+ * descriptor: close_range(2), or a table of what is open. A fork between opening
+ * and noting would give the child one that it knows nothing of, and that is
+ * locked later: forks are counted, and what was opened during one is opened again.
  */
 #include "common/descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +31,14 @@
 /* A program that forks all the time: then one of its children may have it. */
 #define OPEN_ATTEMPTS 16
 
+/*
+ * Of threads with their own descriptors. ThreadSanitizer takes equal numbers for
+ * equal descriptors, and would see races between them and the process's.
+ */
+#define FIRST_SEPARATE 256
+#define SEPARATE_EACH 32
+#define SEPARATE_THREADS 16	/* the next one begins again */
+
 enum { FREE = 0, BUSY = -1 };
 
 struct slot {
@@ -41,13 +52,36 @@ static struct {
 	struct slot slots[COUNT];
 } table;
 
+static _Thread_local int first_separate;	/* 0: the thread's descriptors are the process's */
+
+bool cmn_descriptors_separate(void)
+{
+	static atomic_uint threads;
+	unsigned int turn;
+
+	/* By its number: the C library's function is younger than the kernel's. */
+	if (syscall(SYS_close_range, 0U, UINT_MAX, CLOSE_RANGE_UNSHARE) != 0)
+		return false;
+	turn = atomic_fetch_add(&threads, 1) % SEPARATE_THREADS;
+	first_separate = FIRST_SEPARATE + (int)turn * SEPARATE_EACH;
+	/* What a library prints must not go to the next file that is opened: these can be neither read nor written. */
+	for (int i = 0; i <= STDERR_FILENO; i++)
+		(void)!open("/", O_PATH | O_DIRECTORY);
+	return true;
+}
+
+bool cmn_descriptors_are_separate(void)
+{
+	return first_separate;
+}
+
 unsigned int cmn_descriptor_forks(void)
 {
 	const struct timespec pause = { 0, FORK_PAUSE_NS };
 	unsigned int begun = atomic_load(&table.begun);
 	uint64_t deadline = 0;
 
-	while (atomic_load(&table.ended) != begun) {
+	while (!first_separate && atomic_load(&table.ended) != begun) {
 		if (!deadline)
 			deadline = cmn_clock_monotonic() + FORK_WAIT_NS;
 		else if (cmn_clock_monotonic() >= deadline)
@@ -106,12 +140,12 @@ static void note(int fd)
  * Where no number is free there the old one serves. Not to one that is in the
  * table: a program closed it, and who has it must not take this file for his.
  */
-static int move_up(int fd)
+static int move_up(int fd, int first)
 {
 	int high = fd, next;
 
-	while (high >= 0 && (high < FIRST_NUMBER || find(high + 1))) {
-		next = fcntl(fd, F_DUPFD_CLOEXEC, high < FIRST_NUMBER ? FIRST_NUMBER : high + 1);
+	while (high >= 0 && (high < first || (!first_separate && find(high + 1)))) {
+		next = fcntl(fd, F_DUPFD_CLOEXEC, high < first ? first : high + 1);
 		if (high != fd)
 			(void)close(high);	/* the file stays open */
 		high = next;
@@ -126,7 +160,9 @@ int cmn_descriptor_keep(int fd, unsigned int forks)
 {
 	if (fd < 0)
 		return fd;
-	fd = move_up(fd);
+	if (first_separate)
+		return move_up(fd, first_separate);
+	fd = move_up(fd, FIRST_NUMBER);
 	note(fd);
 	if (atomic_load(&table.begun) == forks)
 		return fd;
@@ -153,7 +189,7 @@ int cmn_descriptor_open(int dir_fd, const char *path, int flags)
 
 bool cmn_descriptor_is_ours(int fd)
 {
-	const struct slot *slot = find(fd + 1);
+	const struct slot *slot = first_separate ? NULL : find(fd + 1);
 
 	return !slot || is_file(slot, fd);
 }
@@ -166,7 +202,7 @@ static int leaving(int fd)
 
 int cmn_descriptor_close(int fd)
 {
-	struct slot *slot = find(fd + 1);
+	struct slot *slot = first_separate ? NULL : find(fd + 1);
 	bool ours = !slot || is_file(slot, fd);
 	int result = -1, error;
 

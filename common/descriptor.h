@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptor: a table of the files that the cache keeps open in the background
- * of an application. The application does not know of them: it forks, and it
- * may close every descriptor of the process. A descriptor in the table
+ * descriptor: the files that the cache has open in the background of an
+ * application. The application does not know of them: it forks, and it may
+ * close every descriptor of the process. So the cache's own threads have
+ * descriptors of their own (background.h), which no other thread can reach and
+ * no child inherits. For all other threads, and where the kernel cannot do
+ * that, there is a table. A descriptor in the table
  *  - is closed in a forked child, so that no lock outlives its owner there;
  *  - is identified by device and inode: if the application has closed it and
  *    its number now belongs to a file of the application, the cache neither
@@ -17,6 +20,16 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
+
+/*
+ * From now on the calling thread has descriptors of its own, none of which is
+ * open: it can use none of the process's, standard streams included, and the
+ * threads that it creates share them. false: the kernel is older than Linux
+ * 5.9, or it is forbidden; nothing was changed.
+ */
+bool cmn_descriptors_separate(void);
+/* Whether the calling thread has. */
+bool cmn_descriptors_are_separate(void);
 
 /*
  * Like openat, close-on-exec, for a file that exists. It is in the table before

@@ -162,8 +162,6 @@ enum cmn_status cc_level_join_flight(struct cc_level *level, const struct cc_key
 	if (turn == CC_FLIGHT_LANDED ||
 	    (turn == CC_FLIGHT_OWN && cc_store_may_have(level->store, key)))
 		return CMN_OK;
-	if (turn == CC_FLIGHT_OWN)
-		cc_writer_beat(level->writer, level->around->flights);
 	return CMN_MISS;
 }
 

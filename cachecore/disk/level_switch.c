@@ -20,6 +20,7 @@
 #include "cachecore/disk/path.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
+#include "common/log_relay.h"
 #include "common/mutex.h"
 
 /* Nobody waits longer for a level. */
@@ -34,6 +35,7 @@ struct settings {
 
 struct cc_level_switch {
 	struct cc_level_shared around;
+	struct cmn_log_relay relay;	/* around.log */
 	pthread_mutex_t lock;
 	/* guarded by lock, all that follows */
 	struct settings settings;
@@ -91,11 +93,16 @@ enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct
 		free(levels);
 		return CMN_ERR_NOMEM;
 	}
+	if (!cmn_log_relay_init(&levels->relay, log)) {
+		(void)pthread_mutex_destroy(&levels->lock);	/* nobody holds it */
+		free(levels);
+		return CMN_ERR_NOMEM;
+	}
 	/* Without, every process builds for itself. */
 	if (config->persistent && config->build_wait)
 		flights = cc_flights_new();
 	levels->around = (struct cc_level_shared){
-		.config = config, .log = log, .stats = stats, .flights = flights,
+		.config = config, .log = &levels->relay.log, .stats = stats, .flights = flights,
 		.run = cc_nonce_run(), .start_ns = cmn_clock_realtime(),
 	};
 	levels->settings = (struct settings){ .on = config->persistent,
@@ -130,6 +137,7 @@ bool cc_level_switch_free(struct cc_level_switch *levels)
 	if (levels->hangs)
 		return false;
 	cc_flights_free(levels->around.flights);
+	cmn_log_relay_release(&levels->relay);
 	(void)pthread_mutex_destroy(&levels->lock);	/* nobody is inside */
 	free(levels->settings.dir);
 	free(levels);
@@ -140,6 +148,7 @@ struct cc_level *cc_level_switch_enter(struct cc_level_switch *levels)
 {
 	struct cc_level *level;
 
+	cmn_log_relay_deliver(&levels->relay);
 	cmn_mutex_lock(&levels->lock);
 	level = levels->current;
 	if (level)
@@ -227,6 +236,10 @@ bool cc_level_switch_flush(struct cc_level_switch *levels, uint64_t timeout_ns)
 		leave_until(levels, level, deadline);
 		level = next;
 	}
+	/* What others wait for is there by now. */
+	if (levels->around.flights)
+		done &= cc_flights_flush(levels->around.flights, time_left(deadline));
+	cmn_log_relay_deliver(&levels->relay);
 	return done;
 }
 
@@ -419,6 +432,7 @@ void cc_level_switch_fork_prepare(struct cc_level_switch *levels)
 	}
 	if (levels->around.flights)
 		cc_flights_fork_prepare(levels->around.flights);
+	cmn_log_relay_fork_prepare(&levels->relay);
 	cmn_descriptors_fork_prepare();
 }
 
@@ -427,6 +441,7 @@ void cc_level_switch_fork_parent(struct cc_level_switch *levels)
 	struct cc_level *level;
 
 	cmn_descriptors_fork_parent();
+	cmn_log_relay_fork_parent(&levels->relay);
 	if (levels->around.flights)
 		cc_flights_fork_parent(levels->around.flights);
 	DL_FOREACH(levels->all, level) {
@@ -445,6 +460,7 @@ void cc_level_switch_fork_child(struct cc_level_switch *levels)
 	if (levels->around.flights)
 		cc_flights_fork_child(levels->around.flights);
 	cmn_descriptors_fork_child();
+	cmn_log_relay_fork_child(&levels->relay);
 	DL_FOREACH(levels->all, level) {
 		if (level->writer)
 			cc_writer_fork_child(level->writer);

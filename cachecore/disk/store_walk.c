@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* store_walk: what concerns all entries of a root: listing and eviction. */
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -58,7 +59,7 @@ enum cmn_status cc_store_evict_paced(struct cc_store *store, const struct cc_evi
 	own.room = atomic_exchange(&store->wanted_room, 0);
 	status = cc_evict_run(root_fd, store->config, &own);
 	if (status != CMN_BUSY)
-		cc_flights_sweep(root_fd);
+		cc_flights_sweep(root_fd, UINT_MAX);
 	if (status != CMN_OK && status != CMN_BUSY) {
 		now = cmn_clock_monotonic();
 		pause = (now - began) * RETRY_TIMES;

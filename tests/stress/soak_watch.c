@@ -26,16 +26,26 @@
 #define LEAST_NS (NS_PER_S / 1000)
 #define REAL(name) (look_up_all(), real.name##_)
 
-/* Of a thread. A flight that is waited for ends with another owner, another lock, or the call. */
+/*
+ * Another's flight that is waited for, by the number of its file in the thread that tries to lock
+ * it: until it has another owner, is locked, or is closed.
+ */
+struct wait {
+	bool waits;
+	long owner;
+	int64_t start, last, late;
+};
+#define MAX_FILES 512
+
 static _Thread_local struct {
 	bool is_own;		/* the cache's */
 	bool exiting;
 	int64_t asked;		/* in this call, or in exit() */
 	int64_t exit_start;
-	bool flight;		/* the last lock that was busy is one */
-	long owner;
-	int64_t start, last, late;
+	struct wait *waits;	/* of MAX_FILES */
 } thread;
+static atomic_int flights_waited_for;	/* of the process */
+static atomic_uint flights_so_far;
 
 static const char *record;
 static long first_shift, second_shift, readings;
@@ -45,6 +55,7 @@ static bool no_threads;
 
 static struct {
 	__typeof__(&flock) flock_;
+	__typeof__(&close) close_;
 	__typeof__(&nanosleep) nanosleep_;
 	__typeof__(&pthread_cond_timedwait) pthread_cond_timedwait_;
 	__typeof__(&pthread_create) pthread_create_;
@@ -65,6 +76,7 @@ static void look_up_all(void)
 {
 	if (real.flock_)
 		return;
+	real.close_ = (__typeof__(real.close_))look_up("close");
 	real.nanosleep_ = (__typeof__(real.nanosleep_))look_up("nanosleep");
 	real.pthread_cond_timedwait_ =
 		(__typeof__(real.pthread_cond_timedwait_))look_up("pthread_cond_timedwait");
@@ -88,11 +100,19 @@ static long number_of(const char *name)
 	return text ? atol(text) : 0;
 }
 
+/* The thread that waits is the parent's. */
+static void forget_waits(void)
+{
+	atomic_store(&flights_waited_for, 0);
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	const char *jump = getenv("SOAK_CLOCK");
 
 	look_up_all();
+	if (pthread_atfork(NULL, NULL, forget_waits) != 0)
+		abort();
 	record = getenv("SOAK_RECORD");
 	slow_ms = number_of("SOAK_SLOW");
 	atomic_store(&stop_at, number_of("SOAK_STOP_AT"));
@@ -142,20 +162,28 @@ static bool is_watched(const void *caller)
 	return watched;
 }
 
-static void end_flight(void)
+static void end_wait(struct wait *wait)
 {
-	if (thread.flight)
-		note("flight %d %ld %" PRId64 " %" PRId64 "\n", (int)getpid(), thread.owner,
-		     thread.start, thread.last - thread.late);
-	thread.flight = false;
+	if (!wait->waits)
+		return;
+	note("flight %d %ld %" PRId64 " %" PRId64 "\n", (int)getpid(), wait->owner, wait->start,
+	     wait->last - wait->late);
+	wait->waits = false;
+	(void)atomic_fetch_sub(&flights_waited_for, 1);
 }
 
+static struct wait *wait_of(int fd)
+{
+	return thread.waits && fd >= 0 && fd < MAX_FILES ? &thread.waits[fd] : NULL;
+}
+
+/* The cache's own threads may have files of their own. */
 static void path_of(int fd, char *ret_path, size_t size)
 {
 	char link[64];
 	ssize_t len;
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	(void)snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
 	len = readlink(link, ret_path, size - 1);
 	ret_path[len > 0 ? len : 0] = '\0';
 }
@@ -164,23 +192,33 @@ static void path_of(int fd, char *ret_path, size_t size)
 static void note_busy(int fd)
 {
 	char path[300], line[24] = "";
+	struct wait *wait;
 	long owner;
 
 	path_of(fd, path, sizeof(path));
-	if (!strstr(path, "/flights/")) {
-		end_flight();
+	if (!strstr(path, "/flights/"))
 		return;
-	}
+	if (!thread.waits)
+		thread.waits = calloc(MAX_FILES, sizeof(*thread.waits));
+	wait = wait_of(fd);
+	if (!wait)
+		return;
 	owner = pread(fd, line, sizeof(line) - 1, 0) > 0 ? atol(line) : 0;
-	if (thread.flight && thread.owner == owner) {
-		thread.last = monotonic();
+	if (wait->waits && wait->owner == owner) {
+		wait->last = monotonic();
 		return;
 	}
-	end_flight();
-	thread.flight = true;
-	thread.owner = owner;
-	thread.start = thread.last = monotonic();
-	thread.late = 0;
+	end_wait(wait);
+	*wait = (struct wait){ true, owner, monotonic(), monotonic(), 0 };
+	(void)atomic_fetch_add(&flights_waited_for, 1);
+	(void)atomic_fetch_add(&flights_so_far, 1);
+}
+
+/* By so much it was woken up late. */
+static void be_late(int64_t late)
+{
+	for (int fd = 0; thread.waits && fd < MAX_FILES && late > 0; fd++)
+		thread.waits[fd].late += thread.waits[fd].waits ? late : 0;
 }
 
 static bool is_now(atomic_long *countdown)
@@ -216,43 +254,49 @@ EXPORTED int flock(int fd, int operation)
 
 		(void)REAL(nanosleep)(&pause, NULL);	/* a signal only makes it shorter */
 	}
-	if (watched && operation & LOCK_EX) {
+	if (product && operation & LOCK_EX) {
 		if (result != 0)
 			note_busy(fd);
-		else
-			end_flight();
+		else if (wait_of(fd))
+			end_wait(wait_of(fd));
 	}
 	errno = error;
 	return result;
+}
+
+EXPORTED int close(int fd)
+{
+	if (wait_of(fd))
+		end_wait(wait_of(fd));
+	return REAL(close)(fd);
 }
 
 EXPORTED int nanosleep(const struct timespec *time, struct timespec *left)
 {
 	bool watched = is_watched(__builtin_return_address(0));
-	int64_t start = watched ? monotonic() : 0, asked = time->tv_sec * NS_PER_S + time->tv_nsec;
-	int result = REAL(nanosleep)(time, left), error = errno;
+	int result = REAL(nanosleep)(time, left);
 
-	if (watched && thread.flight) {
-		thread.last = monotonic();
-		thread.late += thread.last - start > asked ? thread.last - start - asked : 0;
-	} else if (watched) {
-		thread.asked += asked;
-	}
-	errno = error;
+	if (watched)
+		thread.asked += time->tv_sec * NS_PER_S + time->tv_nsec;
 	return result;
 }
 
-/* The layer's conditions are on the monotonic clock. */
+/* The layer's conditions are on the monotonic clock. Whoever waits meanwhile for another's flight may do so. */
 EXPORTED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 				    const struct timespec *until)
 {
 	bool watched = is_watched(__builtin_return_address(0));
-	int64_t start = watched ? monotonic() : 0, most, took;
+	int64_t start = monotonic(), end = until->tv_sec * NS_PER_S + until->tv_nsec, most, took;
+	unsigned int before = atomic_load(&flights_so_far);
+	bool flight = atomic_load(&flights_waited_for) > 0;
 	int result = REAL(pthread_cond_timedwait)(condition, mutex, until);
 
-	if (watched) {
-		took = monotonic() - start;
-		most = until->tv_sec * NS_PER_S + until->tv_nsec - start;
+	took = monotonic() - start;
+	if (thread.is_own && result == ETIMEDOUT)
+		be_late(start + took - end);
+	flight |= atomic_load(&flights_so_far) != before;
+	if (watched && !flight) {
+		most = end - start;
 		thread.asked += took < most ? took : most > 0 ? most : 0;
 	}
 	return result;
@@ -278,7 +322,7 @@ EXPORTED int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attribu
 	struct beginning *beginning;
 	int error;
 
-	if (!is_watched(__builtin_return_address(0)))
+	if (!is_product(__builtin_return_address(0)))
 		return REAL(pthread_create)(ret_thread, attributes, run, data);
 	if (no_threads)
 		return EAGAIN;
@@ -309,7 +353,6 @@ EXPORTED void soak_call(void)
 
 EXPORTED void soak_called(void)
 {
-	end_flight();
 	if (thread.asked > LEAST_NS)
 		note("call %d %" PRId64 "\n", (int)getpid(), thread.asked);
 	thread.asked = 0;
@@ -325,7 +368,6 @@ EXPORTED void soak_exit(void)
 /* After the layer's, which was loaded later. */
 __attribute__((destructor)) static void end(void)
 {
-	end_flight();
 	if (thread.exiting)
 		note("exit %d %" PRId64 " %" PRId64 "\n", (int)getpid(), thread.asked,
 		     monotonic() - thread.exit_start);

@@ -11,7 +11,11 @@
  * not name the builder (as on a full disk, where its result would not be found
  * either); and within a second if only the beat can tell, as for a frozen
  * process. Without locks (a network file system, whose locks may block forever;
- * a directory that cannot be written) every process builds. Thread-safe.
+ * a directory that cannot be written; no thread for them) every process builds.
+ *
+ * All locks of a process are one thread's (background.h), which also tells the
+ * others that this process still builds, ten times a second. It ends half a
+ * second after the last flight. Thread-safe.
  */
 #ifndef CACHECORE_DISK_FLIGHTS_FLIGHTS_H
 #define CACHECORE_DISK_FLIGHTS_FLIGHTS_H
@@ -28,7 +32,8 @@ struct cc_flights;
 struct cc_flight;
 
 struct cc_flights *cc_flights_new(void);	/* NULL: out of memory */
-void cc_flights_free(struct cc_flights *flights);	/* when all have ended; NULL is fine */
+/* When all have ended. What its thread is still at in the file system is left to it. NULL is fine. */
+void cc_flights_free(struct cc_flights *flights);
 
 enum cc_flight_turn {
 	CC_FLIGHT_OWN,		/* the caller builds, and ends the flight when its result can be found */
@@ -37,27 +42,23 @@ enum cc_flight_turn {
 };
 
 /*
- * Waits for at most timeout_ns; the root's path must outlive the flight. *ret_flight is set for
- * CC_FLIGHT_OWN alone.
+ * Waits for another's flight for at most timeout_ns. *ret_flight is set for CC_FLIGHT_OWN alone.
  */
 enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, const char *root,
 				     struct cmn_view key, uint64_t timeout_ns,
 				     struct cc_flight **ret_flight);
-void cc_flight_end(struct cc_flight *flight);	/* from any thread; NULL is fine */
+/* From any thread, and without waiting. NULL is fine. */
+void cc_flight_end(struct cc_flight *flight);
 
-/*
- * Tells waiters that this process still builds. Call it every CC_FLIGHTS_BEAT_NS,
- * from a thread that does nothing else for long. A flight that never beats is
- * waited for until the bound. false: there is no flight.
- */
-bool cc_flights_beat(struct cc_flights *flights);
-#define CC_FLIGHTS_BEAT_NS UINT64_C(100000000)
+/* Waits until all that have been ended can be taken by others; false: not within that time. */
+bool cc_flights_flush(struct cc_flights *flights, uint64_t timeout_ns);
 
 /*
  * Removes what builders that died an hour ago and more have left, as far as it
- * can. A process's first flight does so, too, with some hundred files at most.
+ * can, looking at so many names at most. A process's first flight does so, too,
+ * with some hundred.
  */
-void cc_flights_sweep(int root_fd);
+void cc_flights_sweep(int root_fd, unsigned int max);
 
 /*
  * For pthread_atfork, with descriptor.h's: in the child the flights are the parent's. It keeps none

@@ -11,8 +11,6 @@
 #include "cachecore/disk/writer/writer_internal.h"
 
 #include <errno.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,6 +18,7 @@
 #include <utlist.h>
 
 #include "cachecore/disk/nonce.h"
+#include "common/background.h"
 #include "common/clock.h"
 #include "common/hash.h"
 #include "common/mutex.h"
@@ -45,9 +44,6 @@
 #define EVICT_GRACE_NS (NS_PER_S / 4)
 /* What a thread that is told to stop gets for the file operation that it is in. */
 #define STOP_GRACE_NS (NS_PER_S / 10)
-/* Path buffers and libdeflate's frames need a tenth of it; the rest is for the C library's thread-local data. */
-#define STACK_SIZE ((size_t)512 << 10)
-
 /* Conditions wait on the monotonic clock: wall time may jump. */
 static bool init_conditions(struct cc_writer *writer)
 {
@@ -148,9 +144,7 @@ static bool work_or_wait(struct cc_writer *writer)
 	uint64_t wanted = writer->flush_wanted, now = cmn_clock_monotonic();
 	uint64_t until = writer->idle_time;
 
-	if (writer->beat_time && now >= writer->beat_time) {
-		cc_writer_do_beat(writer);
-	} else if (writer->stats_time && now >= writer->stats_time) {
+	if (writer->stats_time && now >= writer->stats_time) {
 		cc_writer_do_stats(writer);
 	} else if (cc_writer_do_task(writer)) {
 		writer->idle_time = cmn_clock_monotonic() + IDLE_NS;
@@ -161,9 +155,7 @@ static bool work_or_wait(struct cc_writer *writer)
 		writer->flush_done = wanted;
 		writer->evict_end = 0;
 		(void)pthread_cond_broadcast(&writer->idle);
-	} else if (now < until || writer->beat_time) {
-		if (writer->beat_time && (now >= until || writer->beat_time < until))
-			until = writer->beat_time;
+	} else if (now < until) {
 		if (writer->stats_time && writer->stats_time < until)
 			until = writer->stats_time;
 		(void)wait_until(writer, &writer->work, until);
@@ -180,17 +172,10 @@ static bool work_or_wait(struct cc_writer *writer)
  * may be the process's last thread, whose return makes the C library call
  * exit(), and with it a flush, on this very thread.
  */
-static void *run(void *arg)
+static void run(void *arg)
 {
-	const struct sched_param param = { .sched_priority = 0 };
 	struct cc_writer *writer = arg;
 
-	/*
-	 * When it is woken it does not take the processor from who woke it, and
-	 * an application's real-time policy is not for it. Without, it only
-	 * costs the application some of its time.
-	 */
-	(void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &param);
 	cmn_mutex_lock(&writer->lock);
 	while (!writer->stop && work_or_wait(writer))
 		continue;
@@ -199,46 +184,18 @@ static void *run(void *arg)
 		(void)pthread_cond_broadcast(&writer->idle);
 	} else {
 		writer->started = false;
-		(void)pthread_detach(writer->thread);	/* it is this one, and nobody has joined it */
+		(void)pthread_detach(writer->thread);	/* it ends with this one, and nobody has joined it */
 	}
 	cmn_mutex_unlock(&writer->lock);
-	return NULL;
 }
 
-static bool create_thread(struct cc_writer *writer)
-{
-	pthread_attr_t attr;
-	int error;
-
-	if (pthread_attr_init(&attr) != 0)
-		return false;
-	error = pthread_attr_setstacksize(&attr, STACK_SIZE);
-	if (error == 0)
-		error = pthread_create(&writer->thread, &attr, run, writer);
-	(void)pthread_attr_destroy(&attr);	/* cannot fail on an initialised one */
-	/* A program with much thread-local data needs more than our size for that alone. */
-	if (error == EINVAL)
-		error = pthread_create(&writer->thread, NULL, run, writer);
-	return error == 0;
-}
-
-/*
- * With the lock. Without a thread (none could be made) what is queued waits
- * for the next put's attempt, or for a flush. The application's signals are
- * the application's threads' business.
- */
+/* With the lock. Without a thread (none could be made) what is queued waits for the next put's attempt, or for a flush. */
 static void start(struct cc_writer *writer)
 {
-	sigset_t all, old;
-
 	if (writer->started)
 		return;
-	(void)sigfillset(&all);	/* cannot fail */
-	if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0)
-		return;
 	writer->idle_time = cmn_clock_monotonic() + IDLE_NS;
-	writer->started = create_thread(writer);
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);	/* arguments are right */
+	writer->started = cmn_background_start(run, writer, &writer->thread);
 }
 
 /* With the lock; true: the thread may be asleep without a time to wake. */
@@ -326,18 +283,6 @@ bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64
 	cmn_mutex_unlock(&writer->lock);
 	cc_writer_tasks_free(&gone);
 	return is_stored;
-}
-
-void cc_writer_beat(struct cc_writer *writer, struct cc_flights *flights)
-{
-	cmn_mutex_lock(&writer->lock);
-	writer->flights = flights;
-	start(writer);
-	if (writer->started && !writer->beat_time) {
-		writer->beat_time = cmn_clock_monotonic();
-		(void)pthread_cond_signal(&writer->work);
-	}
-	cmn_mutex_unlock(&writer->lock);
 }
 
 void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place)
@@ -484,7 +429,6 @@ void cc_writer_fork_child(struct cc_writer *writer)
 	writer->stopped = false;
 	writer->flush_done = writer->flush_wanted;
 	writer->stats_time = 0;
-	writer->beat_time = 0;
 	cc_stats_forget(writer->own_stats);
 	if (writer->stats)
 		cc_stats_forget(writer->stats);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer: does in a thread of its own what need not delay the application: stores
- * entries and recipes, writes access times and statistics, beats for flights. A
- * store or a flight starts the thread. It ends half a second after its last work,
- * so that it does not keep a process alive whose other threads have ended; the
+ * writer: does in a thread of its own (background.h) what need not delay the
+ * application: stores entries and recipes, writes access times and statistics. A
+ * store starts the thread. It ends half a second after its last work, so that it does not keep a process alive whose other threads have ended; the
  * next store starts another. The queue is bounded in bytes; what does not fit is
  * dropped, because a later run can build it again. Access times alone start no
  * thread: they wait for a store or a flush, and are dropped beyond a fixed number.
@@ -60,8 +59,6 @@ bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded);
  * under the key will be removed right afterwards.
  */
 bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns);
-/* From now on its thread beats for these, as long as there is a flight; they must outlive it. */
-void cc_writer_beat(struct cc_writer *writer, struct cc_flights *flights);
 /* What happened, for the root's history: copied, written with the statistics, lost where that fails. */
 void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note);
 /* The entry there was used. */

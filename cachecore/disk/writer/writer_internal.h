@@ -59,8 +59,6 @@ struct cc_writer {
 	struct cc_writer_task *current;	/* what is being stored; NULL: nothing */
 	uint64_t flush_wanted, flush_done;	/* serial numbers */
 	uint64_t stats_time;	/* monotonic, when statistics are to be written; 0: nothing happened */
-	struct cc_flights *flights;	/* to beat for */
-	uint64_t beat_time;	/* monotonic, of the next beat; 0: there are no flights */
 	uint64_t idle_time;	/* monotonic, when the thread ends unless it gets work */
 };
 
@@ -72,6 +70,5 @@ struct cc_writer {
 bool cc_writer_do_task(struct cc_writer *writer);
 void cc_writer_do_evict(struct cc_writer *writer);
 void cc_writer_do_stats(struct cc_writer *writer);
-void cc_writer_do_beat(struct cc_writer *writer);
 
 #endif

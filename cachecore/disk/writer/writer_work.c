@@ -272,8 +272,6 @@ static bool pace_eviction(void *ctx)
 	(void)pthread_mutex_lock(&writer->lock);
 	while (cc_writer_do_task(writer))
 		continue;
-	if (writer->beat_time && cmn_clock_monotonic() >= writer->beat_time)
-		cc_writer_do_beat(writer);
 	writer->working = true;	/* still at the eviction */
 	more = !writer->stop && (!writer->evict_end || writer->evict_steps++ < LEAST_STEPS ||
 				 cmn_clock_monotonic() < writer->evict_end);
@@ -333,17 +331,4 @@ void cc_writer_do_stats(struct cc_writer *writer)
 	cc_history_learn(&writer->history, &history);
 	writer->working = false;
 	(void)pthread_cond_broadcast(&writer->idle);
-}
-
-void cc_writer_do_beat(struct cc_writer *writer)
-{
-	struct cc_flights *flights = writer->flights;
-	bool any;
-
-	writer->beat_time = 0;	/* a flight that begins meanwhile sets it */
-	(void)pthread_mutex_unlock(&writer->lock);
-	any = cc_flights_beat(flights);
-	(void)pthread_mutex_lock(&writer->lock);
-	if (any && !writer->beat_time)
-		writer->beat_time = cmn_clock_monotonic() + CC_FLIGHTS_BEAT_NS;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* level: the disk level changes while the process runs, through the facade, with two roots and a third. */
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,12 +12,14 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cachecore/cache.h"
 #include "cachecore/disk/store.h"
+#include "common/clock.h"
 #include "tests/support/unit.h"
 
 #define OTHER_USER 54321	/* nobody's */
@@ -731,8 +735,18 @@ static struct {
 	struct cc_cache *cache;
 	atomic_uint locks;
 	unsigned int at;
+	atomic_bool reached;
+	bool handlers;		/* the child's run */
 	int ready[2];		/* the child's number comes through it */
 } forking;
+static bool shares_descriptors;
+
+bool __real_cmn_descriptors_separate(void);
+bool __wrap_cmn_descriptors_separate(void);
+bool __wrap_cmn_descriptors_separate(void)
+{
+	return !shares_descriptors && __real_cmn_descriptors_separate();
+}
 
 int __real_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation);
@@ -740,15 +754,28 @@ int __wrap_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation)
 {
 	int result = __real_flock(fd, operation);
-	pid_t pid;
 
 	if (!forking.cache || result < 0 || !(operation & LOCK_EX) ||
 	    atomic_fetch_add(&forking.locks, 1) + 1 != forking.at)
 		return result;
-	cc_cache_fork_prepare(forking.cache);
+	atomic_store(&forking.reached, true);
+	for (;;)
+		(void)pause();
+}
+
+static void *fork_when_locked(void *arg)
+{
+	pid_t pid;
+
+	(void)arg;
+	while (!atomic_load(&forking.reached))
+		(void)sched_yield();
+	if (forking.handlers)
+		cc_cache_fork_prepare(forking.cache);
 	if (fork() > 0)
 		_exit(0);
-	cc_cache_fork_child(forking.cache);
+	if (forking.handlers)
+		cc_cache_fork_child(forking.cache);
 	pid = getpid();
 	if (write(forking.ready[1], &pid, sizeof(pid)) == (ssize_t)sizeof(pid))
 		(void)pause();
@@ -779,10 +806,13 @@ static pid_t store_and_fork(unsigned int at)
 	CU_ASSERT_FATAL(owner >= 0);
 	if (owner == 0) {
 		struct cc_cache *cache = open_cache(false);
+		pthread_t thread;
 
 		(void)close(forking.ready[0]);
 		forking.at = at;
 		forking.cache = cache;
+		if (pthread_create(&thread, NULL, fork_when_locked, NULL) != 0)
+			_exit(1);
 		(void)look_up(cache, "forking");
 		cc_cache_flush(cache);
 		_exit(0);
@@ -796,21 +826,34 @@ static pid_t store_and_fork(unsigned int at)
 	return child;
 }
 
-TEST(a_child_keeps_no_lock_of_a_dead_parent)
+/* Of a flight, the leaf, the root, the eviction and what it is about, statistics and history. */
+static void fork_at_each_lock(void)
 {
 	unsigned int at = 1;
 	pid_t child;
 
-	if (!CHILD_HAS_THREADS)
-		return;
 	while ((child = store_and_fork(at)) > 0) {
 		CU_ASSERT_EQUAL(nftw(below("one"), check_free, 16, FTW_PHYS), 0);
 		CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
 		CU_ASSERT_EQUAL_FATAL(system("rm -rf one"), 0);
 		at++;
 	}
-	/* Of a flight, the leaf, the root, the eviction and what it is about, statistics and history. */
+	CU_ASSERT_EQUAL_FATAL(system("rm -rf one"), 0);
 	CU_ASSERT_TRUE(at > 7);
+}
+
+TEST(a_child_keeps_no_lock_of_a_dead_parent)
+{
+	if (!CHILD_HAS_THREADS)
+		return;
+	shares_descriptors = true;
+	forking.handlers = true;
+	fork_at_each_lock();
+	/* Where locks are the thread's alone no child has any, with handlers or without. */
+	shares_descriptors = false;
+	fork_at_each_lock();
+	forking.handlers = false;
+	fork_at_each_lock();
 }
 
 struct crowd {
@@ -1018,4 +1061,46 @@ TEST(a_missing_directory_is_told)
 	CU_ASSERT_EQUAL(unsetenv("CKCACHE_PERSISTENT"), 0);
 	(void)close(saved);
 	(void)close(file);
+}
+
+/* The writer fails, and its own thread has no stderr. */
+static void fail_to_store(bool flushes)
+{
+	const uint64_t deadline = cmn_clock_monotonic() + UINT64_C(30000000000);
+	int pipe_fds[2], saved = dup(STDERR_FILENO);
+	struct rlimit limit, before;
+	struct cc_cache *cache;
+	char text[4096] = "";
+	size_t len = 0;
+	ssize_t got;
+
+	CU_ASSERT_EQUAL_FATAL(pipe2(pipe_fds, O_NONBLOCK), 0);
+	CU_ASSERT_EQUAL(setenv("CKCACHE_LOG", "error", 1), 0);
+	CU_ASSERT_FATAL(dup2(pipe_fds[1], STDERR_FILENO) >= 0);
+	CU_ASSERT_EQUAL(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = (struct rlimit){ 4, before.rlim_max };	/* a root, and nothing in it */
+	CU_ASSERT(mkdir("one", 0700) == 0 || errno == EEXIST);
+	cache = open_cache(false);
+	CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	do {
+		(void)look_up(cache, "text");
+		if (flushes)
+			cc_cache_flush(cache);
+		got = read(pipe_fds[0], text + len, sizeof(text) - 1 - len);
+		len += got > 0 ? (size_t)got : 0;
+	} while (!strstr(text, "cannot write") && !flushes && cmn_clock_monotonic() < deadline);
+	CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
+	CU_ASSERT_FATAL(dup2(saved, STDERR_FILENO) >= 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "cannot write an entry"));
+	cc_cache_close(cache);
+	CU_ASSERT_EQUAL(unsetenv("CKCACHE_LOG"), 0);
+	(void)close(saved);
+	(void)close(pipe_fds[0]);
+	(void)close(pipe_fds[1]);
+}
+
+TEST(what_the_writer_says_is_said_by_the_application)
+{
+	fail_to_store(true);
+	fail_to_store(false);
 }

@@ -240,40 +240,6 @@ static void wait_for_threads(unsigned int count)
 	CU_ASSERT_EQUAL(count_threads(), count);
 }
 
-static bool has_eighth_beat(const char *dir)
-{
-	char command[4300];
-
-	(void)snprintf(command, sizeof(command), "grep -Eqs ' ([89]|[0-9]{2,})$' '%s'/flights/*.lock",
-		       dir);
-	return system(command) == 0;
-}
-
-TEST(thread_beats_while_there_is_a_flight)
-{
-	struct cc_flights *flights = cc_flights_new();
-	uint64_t deadline = cmn_clock_monotonic() + LONG_ENOUGH;
-	unsigned int before = count_threads();
-	struct cc_flight *flight = NULL;
-	struct bench own;
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
-	bench_open(&own);
-	CU_ASSERT_EQUAL(cc_flights_begin(flights, own.config.dir, cmn_view_of("key"), LONG_ENOUGH,
-					 &flight), CC_FLIGHT_OWN);
-	cc_writer_beat(own.writer, flights);
-	CU_ASSERT_EQUAL(count_threads(), before + 1);
-	/* Longer than a thread without work lives. */
-	while (!has_eighth_beat(own.config.dir) && cmn_clock_monotonic() < deadline)
-		continue;
-	CU_ASSERT_TRUE(cmn_clock_monotonic() < deadline);
-	CU_ASSERT_EQUAL(count_threads(), before + 1);
-	cc_flight_end(flight);
-	wait_for_threads(before);
-	bench_close(&own);
-	cc_flights_free(flights);
-}
-
 TEST(thread_ends_when_idle_and_a_store_starts_another)
 {
 	unsigned int before = count_threads();

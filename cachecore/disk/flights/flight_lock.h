@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flight_lock: one flight's lock file, <root>/flights/<hash>.lock. None of these
+ * functions waits for a lock, and all may wait for the disk. Not thread-safe:
+ * one thread has all flights of a process.
+ */
+#ifndef CACHECORE_DISK_FLIGHTS_FLIGHT_LOCK_H
+#define CACHECORE_DISK_FLIGHTS_FLIGHT_LOCK_H
+
+#include "cachecore/disk/flights/flights.h"
+#include "cachecore/disk/flights/holder.h"
+#include "common/hash.h"
+
+#define CC_FLIGHT_LOCK_NAME_SIZE (CMN_HASH_HEX_SIZE - 1 + sizeof(".lock"))
+
+/* What is known of who has the lock that is waited for. */
+struct cc_flight_watch {
+	uint64_t next;			/* monotonic, when to look again */
+	enum cc_holder_state state;
+	struct cc_holder holder;
+	uint64_t changed;		/* monotonic: when the holder was first seen as it is */
+};
+
+struct cc_flight_lock {
+	const char *root;
+	int fd;				/* -1: not open */
+	unsigned int attempts;
+	uint64_t pause;			/* ns, until it is tried again */
+	struct cc_flight_watch watch;
+	char name[CC_FLIGHT_LOCK_NAME_SIZE];
+};
+
+/* Borrows the root's path. */
+void cc_flight_lock_init(struct cc_flight_lock *lock, const char *root, struct cmn_view key);
+/*
+ * true: *ret_turn is decided; with CC_FLIGHT_OWN it is locked, and signed by self. false: another
+ * has the lock, and it is to be tried again at the time that _next says. deadline: monotonic.
+ */
+bool cc_flight_lock_try(struct cc_flight_lock *lock, const struct cc_holder *self,
+			uint64_t deadline, enum cc_flight_turn *ret_turn);
+uint64_t cc_flight_lock_next(struct cc_flight_lock *lock, uint64_t deadline);
+/* Removes and unlocks what it holds, or stops waiting. */
+void cc_flight_lock_end(struct cc_flight_lock *lock);
+
+#endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flights: a list, and the thread that goes through it. Who asks for a flight adds it, and waits
+ * until the thread has an answer; who ends one says that it is over. Only the thread takes flights
+ * out of the list, and frees them. So it may leave the lock while it works on a file.
+ */
+#include "cachecore/disk/flights/flights.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <utlist.h>
+
+#include "cachecore/disk/flights/flight_lock.h"
+#include "cachecore/disk/flights/holder.h"
+#include "cachecore/disk/root.h"
+#include "common/background.h"
+#include "common/clock.h"
+#include "common/descriptor.h"
+#include "common/mutex.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define BEAT_NS (NS_PER_S / 10)
+/* As the writer's (writer.c), and for the same reason. */
+#define IDLE_NS (NS_PER_S / 2)
+/* The thread's first answer takes microseconds. Where it takes so long, the file system hangs, or the machine is busy with better things. */
+#define ANSWER_NS (NS_PER_S / 4)
+#define STOP_NS (NS_PER_S / 10)
+/* Names that a process's first flight looks at: there are as many as builds at a time. */
+#define SWEPT_AT_ONCE 256
+
+struct cc_flight {
+	struct cc_flights *flights;
+	char *root;
+	struct cc_flight_lock lock;	/* the thread's */
+	uint64_t deadline;		/* monotonic, of the wait */
+	uint64_t beats_until;		/* likewise */
+	/* guarded by the flights' lock, all that follows */
+	uint64_t next;			/* monotonic, when to try again */
+	bool tried;
+	bool answered;
+	enum cc_flight_turn turn;
+	bool over;			/* nobody uses it any more */
+	bool inherited;			/* the parent's, in a forked child */
+	struct cc_flight *prev, *next_one;
+};
+
+struct cc_flights {
+	struct cc_holder self;
+	pthread_mutex_t lock;
+	pthread_cond_t work;		/* to the thread: something changed */
+	pthread_cond_t answer;		/* from the thread: something is answered, over, or it stopped */
+	/* guarded by lock, all that follows */
+	struct cc_flight *own;		/* also those that are waited for */
+	struct cc_flight *inherited;	/* of the parent, when this process was forked */
+	bool started, stop, stopped;
+	pthread_t thread;
+	bool swept;
+	uint64_t beat_time;		/* monotonic, of the next beat */
+	uint64_t idle_time;		/* monotonic, when the thread ends unless it gets work */
+};
+
+/* Conditions wait on the monotonic clock: wall time may jump. */
+static bool init_conditions(struct cc_flights *flights)
+{
+	pthread_condattr_t attr;
+	bool done = false;
+
+	if (pthread_condattr_init(&attr) != 0)
+		return false;
+	if (pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
+	    pthread_cond_init(&flights->work, &attr) == 0) {
+		done = pthread_cond_init(&flights->answer, &attr) == 0;
+		if (!done)
+			(void)pthread_cond_destroy(&flights->work);	/* nobody waits */
+	}
+	(void)pthread_condattr_destroy(&attr);	/* cannot fail on an initialised one */
+	return done;
+}
+
+struct cc_flights *cc_flights_new(void)
+{
+	struct cc_flights *flights = calloc(1, sizeof(*flights));
+
+	if (!flights)
+		return NULL;
+	flights->self = cc_holder_self();
+	if (pthread_mutex_init(&flights->lock, NULL) == 0) {
+		if (init_conditions(flights))
+			return flights;
+		(void)pthread_mutex_destroy(&flights->lock);	/* nobody holds it */
+	}
+	free(flights);
+	return NULL;
+}
+
+/* Waits until the monotonic time; false: it has come. */
+static bool wait_until(struct cc_flights *flights, pthread_cond_t *condition, uint64_t time)
+{
+	const struct timespec until = {
+		.tv_sec = (time_t)(time / NS_PER_S),
+		.tv_nsec = (long)(time % NS_PER_S),
+	};
+
+	return pthread_cond_timedwait(condition, &flights->lock, &until) != ETIMEDOUT;
+}
+
+static uint64_t deadline_of(uint64_t timeout_ns)
+{
+	/* A year is for ever, and cannot overflow. */
+	const uint64_t year = 365 * 86400 * NS_PER_S;
+
+	return cmn_clock_monotonic() + (timeout_ns < year ? timeout_ns : year);
+}
+
+static void free_flight(struct cc_flight *flight)
+{
+	free(flight->root);
+	free(flight);
+}
+
+/* The thread. All with the lock, which they leave while they work on a file. */
+
+static void end(struct cc_flights *flights, struct cc_flight *flight)
+{
+	cmn_mutex_unlock(&flights->lock);
+	cc_flight_lock_end(&flight->lock);
+	cmn_mutex_lock(&flights->lock);
+	DL_DELETE2(flights->own, flight, prev, next_one);
+	free_flight(flight);
+	flights->idle_time = deadline_of(IDLE_NS);
+	(void)pthread_cond_broadcast(&flights->answer);
+}
+
+static void sweep(const char *root)
+{
+	int fd;
+
+	if (cc_root_open(root, &fd) != CMN_OK)
+		return;
+	cc_flights_sweep(fd, SWEPT_AT_ONCE);
+	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+}
+
+static bool beats(const struct cc_flight *flight, uint64_t now)
+{
+	return flight->answered && !flight->over && now < flight->beats_until;
+}
+
+static void try(struct cc_flights *flights, struct cc_flight *flight)
+{
+	struct cc_holder self = flights->self;
+	enum cc_flight_turn turn;
+	bool answered, sweeps = false;
+
+	self.beat = cmn_clock_monotonic() < flight->beats_until;
+	cmn_mutex_unlock(&flights->lock);
+	answered = cc_flight_lock_try(&flight->lock, &self, flight->deadline, &turn);
+	cmn_mutex_lock(&flights->lock);
+	flight->tried = true;
+	flight->answered = answered;
+	flight->turn = turn;
+	if (!answered)
+		flight->next = cc_flight_lock_next(&flight->lock, flight->deadline);
+	else if (turn != CC_FLIGHT_OWN)
+		flight->beats_until = 0;
+	if (answered && turn == CC_FLIGHT_OWN) {
+		sweeps = !flights->swept;
+		flights->swept = true;
+	}
+	if (answered && (!flights->beat_time || cmn_clock_monotonic() > flights->beat_time))
+		flights->beat_time = deadline_of(BEAT_NS);
+	(void)pthread_cond_broadcast(&flights->answer);
+	if (!sweeps)
+		return;
+	cmn_mutex_unlock(&flights->lock);
+	sweep(flight->root);
+	cmn_mutex_lock(&flights->lock);
+}
+
+/* Tells waiters that this process still builds. */
+static void beat(struct cc_flights *flights, uint64_t now)
+{
+	struct cc_holder self = flights->self;
+	struct cc_flight *flight;
+
+	flights->beat_time = deadline_of(BEAT_NS);
+	self.beat = now / BEAT_NS;
+	DL_FOREACH2(flights->own, flight, next_one) {
+		if (!beats(flight, now))
+			continue;
+		cmn_mutex_unlock(&flights->lock);
+		cc_holder_note(flight->lock.fd, &self);
+		cmn_mutex_lock(&flights->lock);
+	}
+}
+
+/* One thing that is to do, or a wait for one. false: there was nothing for so long that the thread is to end. */
+static bool work_or_wait(struct cc_flights *flights)
+{
+	uint64_t now = cmn_clock_monotonic(), until = UINT64_MAX;
+	struct cc_flight *flight;
+	bool any = false;
+
+	DL_FOREACH2(flights->own, flight, next_one) {
+		if (flight->over) {
+			end(flights, flight);
+			return true;
+		}
+		if (!flight->answered && now >= flight->next) {
+			try(flights, flight);
+			return true;
+		}
+		if (!flight->answered && flight->next < until)
+			until = flight->next;
+		any |= beats(flight, now);
+	}
+	if (any && now >= flights->beat_time) {
+		beat(flights, now);
+		return true;
+	}
+	if (any && flights->beat_time < until)
+		until = flights->beat_time;
+	if (!flights->own) {
+		if (now >= flights->idle_time)
+			return false;
+		until = flights->idle_time;
+	}
+	if (until == UINT64_MAX)
+		(void)pthread_cond_wait(&flights->work, &flights->lock);
+	else
+		(void)wait_until(flights, &flights->work, until);
+	return true;
+}
+
+static void run(void *arg)
+{
+	struct cc_flights *flights = arg;
+
+	cmn_mutex_lock(&flights->lock);
+	while ((!flights->stop || flights->own) && work_or_wait(flights))
+		continue;
+	if (flights->stop) {
+		flights->stopped = true;
+		(void)pthread_cond_broadcast(&flights->answer);
+	} else {
+		flights->started = false;
+		(void)pthread_detach(flights->thread);	/* it ends with this one, and nobody has joined it */
+	}
+	cmn_mutex_unlock(&flights->lock);
+}
+
+/* The application's threads, and the writer's. */
+
+static struct cc_flight *new_flight(struct cc_flights *flights, const char *root,
+				    struct cmn_view key, uint64_t timeout_ns)
+{
+	struct cc_flight *flight = calloc(1, sizeof(*flight));
+
+	if (!flight)
+		return NULL;
+	flight->root = strdup(root);
+	if (!flight->root) {
+		free(flight);
+		return NULL;
+	}
+	flight->flights = flights;
+	flight->deadline = deadline_of(timeout_ns);
+	flight->beats_until = flight->deadline;
+	cc_flight_lock_init(&flight->lock, flight->root, key);
+	return flight;
+}
+
+/* The parent may wait for this process: that would be for ever. */
+static bool is_inherited(struct cc_flights *flights, const char *name)
+{
+	struct cc_flight *flight;
+
+	DL_FOREACH2(flights->inherited, flight, next_one) {
+		if (strcmp(flight->lock.name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* With the lock. false: there is no thread. */
+static bool hand_over(struct cc_flights *flights, struct cc_flight *flight)
+{
+	if (!flights->started)
+		flights->started = cmn_background_start(run, flights, &flights->thread);
+	if (!flights->started)
+		return false;
+	DL_APPEND2(flights->own, flight, prev, next_one);
+	(void)pthread_cond_signal(&flights->work);
+	return true;
+}
+
+/* With the lock: the thread's answer, as long as it can be expected. */
+static enum cc_flight_turn wait_for_answer(struct cc_flights *flights, struct cc_flight *flight)
+{
+	uint64_t first = deadline_of(ANSWER_NS), until;
+
+	while (!flight->answered) {
+		until = flight->tried ? flight->deadline + ANSWER_NS : first;
+		if (!wait_until(flights, &flights->answer, until) && !flight->answered &&
+		    cmn_clock_monotonic() >= (flight->tried ? flight->deadline + ANSWER_NS : first))
+			return CC_FLIGHT_ALONE;
+	}
+	return flight->turn;
+}
+
+static void say_over(struct cc_flight *flight)
+{
+	flight->over = true;
+	(void)pthread_cond_signal(&flight->flights->work);
+}
+
+enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, const char *root,
+				     struct cmn_view key, uint64_t timeout_ns,
+				     struct cc_flight **ret_flight)
+{
+	struct cc_flight *flight = new_flight(flights, root, key, timeout_ns);
+	enum cc_flight_turn turn = CC_FLIGHT_ALONE;
+
+	if (!flight)
+		return CC_FLIGHT_ALONE;
+	cmn_mutex_lock(&flights->lock);
+	if (is_inherited(flights, flight->lock.name) || !hand_over(flights, flight)) {
+		free_flight(flight);
+	} else {
+		turn = wait_for_answer(flights, flight);
+		if (turn == CC_FLIGHT_OWN)
+			*ret_flight = flight;
+		else
+			say_over(flight);
+	}
+	cmn_mutex_unlock(&flights->lock);
+	return turn;
+}
+
+void cc_flight_end(struct cc_flight *flight)
+{
+	struct cc_flights *flights;
+
+	if (!flight)
+		return;
+	flights = flight->flights;
+	cmn_mutex_lock(&flights->lock);
+	if (flight->inherited) {
+		DL_DELETE2(flights->inherited, flight, prev, next_one);
+		free_flight(flight);
+	} else {
+		say_over(flight);
+	}
+	cmn_mutex_unlock(&flights->lock);
+}
+
+static bool any_over(const struct cc_flights *flights)
+{
+	const struct cc_flight *flight;
+
+	DL_FOREACH2(flights->own, flight, next_one) {
+		if (flight->over)
+			return true;
+	}
+	return false;
+}
+
+bool cc_flights_flush(struct cc_flights *flights, uint64_t timeout_ns)
+{
+	uint64_t deadline = deadline_of(timeout_ns);
+	bool done;
+
+	cmn_mutex_lock(&flights->lock);
+	while (!(done = !any_over(flights)) && wait_until(flights, &flights->answer, deadline))
+		continue;
+	cmn_mutex_unlock(&flights->lock);
+	return done;
+}
+
+static void free_list(struct cc_flight **list)
+{
+	struct cc_flight *flight, *next;
+
+	DL_FOREACH_SAFE2(*list, flight, next, next_one)
+		free_flight(flight);
+	*list = NULL;
+}
+
+void cc_flights_free(struct cc_flights *flights)
+{
+	uint64_t deadline = deadline_of(STOP_NS);
+	bool ended;
+
+	if (!flights)
+		return;
+	cmn_mutex_lock(&flights->lock);
+	flights->stop = true;
+	(void)pthread_cond_signal(&flights->work);
+	while (flights->started && !flights->stopped && wait_until(flights, &flights->answer, deadline))
+		continue;
+	ended = !flights->started || flights->stopped;
+	if (!ended)
+		(void)pthread_detach(flights->thread);	/* it is joinable */
+	cmn_mutex_unlock(&flights->lock);
+	if (!ended)
+		return;
+	if (flights->started)
+		(void)pthread_join(flights->thread, NULL);	/* it is past its last wait */
+	free_list(&flights->inherited);
+	(void)pthread_cond_destroy(&flights->work);	/* nobody is left to use them */
+	(void)pthread_cond_destroy(&flights->answer);
+	(void)pthread_mutex_destroy(&flights->lock);
+	free(flights);
+}
+
+void cc_flights_fork_prepare(struct cc_flights *flights)
+{
+	cmn_mutex_lock(&flights->lock);
+}
+
+void cc_flights_fork_parent(struct cc_flights *flights)
+{
+	cmn_mutex_unlock(&flights->lock);
+}
+
+void cc_flights_fork_child(struct cc_flights *flights)
+{
+	struct cc_flight *flight, *next;
+
+	/* The locks are the parent's as long as that has them. Others have nobody here who could end them. */
+	DL_FOREACH_SAFE2(flights->own, flight, next, next_one) {
+		DL_DELETE2(flights->own, flight, prev, next_one);
+		if (flight->over || !flight->answered) {
+			free_flight(flight);
+			continue;
+		}
+		flight->inherited = true;
+		DL_APPEND2(flights->inherited, flight, prev, next_one);
+	}
+	flights->self = cc_holder_self();
+	flights->started = false;
+	flights->stop = false;
+	flights->stopped = false;
+	/* The conditions may count waiters that do not exist here: made anew, not destroyed. */
+	(void)init_conditions(flights);	/* cannot fail: the first time did not */
+	cmn_mutex_unlock(&flights->lock);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* background: threads whose files are their own, and processes that end with them. */
+#include "common/background.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/descriptor.h"
+#include "tests/support/unit.h"
+
+static bool shares_descriptors;
+
+bool __real_cmn_descriptors_separate(void);
+bool __wrap_cmn_descriptors_separate(void);
+bool __wrap_cmn_descriptors_separate(void)
+{
+	return !shares_descriptors && __real_cmn_descriptors_separate();
+}
+
+static atomic_int creations_left = 100;
+
+int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+	return atomic_fetch_sub(&creations_left, 1) > 0 ? __real_pthread_create(ret, attr, run, arg)
+							: EAGAIN;
+}
+
+AFTER_EACH
+{
+	shares_descriptors = false;
+	atomic_store(&creations_left, 100);
+}
+
+struct work {
+	int fd;			/* of the process */
+	int own;		/* of the thread */
+	bool separate, sees_fd, takes_signals, ours;
+	atomic_bool opened, go_on;
+	ssize_t wrote;
+};
+
+static void work(void *arg)
+{
+	struct work *work = arg;
+	sigset_t blocked;
+
+	work->separate = cmn_descriptors_are_separate();
+	work->sees_fd = fcntl(work->fd, F_GETFD) >= 0;
+	CU_ASSERT_EQUAL(pthread_sigmask(SIG_SETMASK, NULL, &blocked), 0);
+	work->takes_signals = !sigismember(&blocked, SIGTERM) || !sigismember(&blocked, SIGINT);
+	work->own = cmn_descriptor_open(AT_FDCWD, "file", O_RDWR);
+	atomic_store(&work->opened, true);
+	while (!atomic_load(&work->go_on))
+		(void)sched_yield();
+	work->ours = cmn_descriptor_is_ours(work->own);
+	work->wrote = write(work->own, "text", 4);
+	CU_ASSERT_EQUAL(cmn_descriptor_close(work->own), 0);
+}
+
+static pthread_t start(struct work *work_of)
+{
+	pthread_t thread;
+
+	unit_write("file", "");
+	CU_ASSERT_FATAL(cmn_background_start(work, work_of, &thread));
+	while (!atomic_load(&work_of->opened))
+		(void)sched_yield();
+	return thread;
+}
+
+static void finish(struct work *work_of, pthread_t thread)
+{
+	atomic_store(&work_of->go_on, true);
+	CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+}
+
+TEST(its_files_are_its_own)
+{
+	struct work one = { 0 }, two = { 0 };
+	int pipe_fds[2];
+	pthread_t first, second;
+	char byte;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(pipe_fds), 0);
+	one.fd = two.fd = pipe_fds[1];
+	first = start(&one);
+	second = start(&two);
+	CU_ASSERT(one.separate && two.separate);
+	CU_ASSERT_FALSE(one.sees_fd || two.sees_fd || one.takes_signals);
+	CU_ASSERT_FALSE(cmn_descriptors_are_separate());
+	/* Of other numbers than the process's, for tools that know files by these. */
+	CU_ASSERT(one.own >= 256 && two.own >= 256 && one.own != two.own);
+	CU_ASSERT_EQUAL(fcntl(one.own, F_GETFD), -1);
+	/* Whoever reads from a pipe of the application's sees its end. */
+	CU_ASSERT_EQUAL(close(pipe_fds[1]), 0);
+	CU_ASSERT_EQUAL(read(pipe_fds[0], &byte, 1), 0);
+	/* A program that closes everything closes nothing of it. */
+	for (int fd = 3; fd < 1000; fd++)
+		(void)close(fd);
+	finish(&one, first);
+	finish(&two, second);
+	CU_ASSERT_EQUAL(one.wrote, 4);
+	CU_ASSERT_EQUAL(two.wrote, 4);
+}
+
+/* The same number, for a file of the process that the cache has in its table, or an application's. */
+static void have_equal_numbers(bool in_table)
+{
+	struct work one = { 0 };
+	int own, theirs[16];
+	pthread_t thread;
+
+	unit_write("theirs", "");
+	own = open("theirs", O_RDWR | O_CLOEXEC);
+	for (int i = 0; i < 16; i++) {
+		theirs[i] = fcntl(own, F_DUPFD_CLOEXEC, 256 + 32 * i);
+		CU_ASSERT_EQUAL_FATAL(theirs[i], 256 + 32 * i);
+		if (in_table)
+			CU_ASSERT_EQUAL(cmn_descriptor_keep(theirs[i], cmn_descriptor_forks()), theirs[i]);
+	}
+	thread = start(&one);
+	CU_ASSERT_EQUAL(one.own % 32, 0);
+	CU_ASSERT(cmn_descriptor_is_ours(one.own));
+	finish(&one, thread);
+	CU_ASSERT(one.ours);
+	CU_ASSERT_EQUAL(one.wrote, 4);
+	for (int i = 0; i < 16; i++) {
+		CU_ASSERT(cmn_descriptor_is_ours(theirs[i]));
+		CU_ASSERT_EQUAL(cmn_descriptor_close(theirs[i]), 0);
+	}
+	(void)close(own);
+}
+
+TEST(the_processs_numbers_are_not_its)
+{
+	have_equal_numbers(true);
+	have_equal_numbers(false);
+}
+
+static void print(void *arg)
+{
+	int own;
+
+	/* A library that has something to say. */
+	CU_ASSERT_EQUAL(write(STDERR_FILENO, "message", 7), -1);
+	CU_ASSERT_EQUAL(errno, EBADF);
+	own = open("file", O_RDWR | O_CLOEXEC);
+	CU_ASSERT(own > STDERR_FILENO);
+	CU_ASSERT_EQUAL(write(STDOUT_FILENO, "message", 7), -1);
+	(void)close(own);
+	*(bool *)arg = true;
+}
+
+TEST(what_it_prints_goes_nowhere)
+{
+	bool done = false;
+	pthread_t thread;
+
+	unit_write("file", "");
+	CU_ASSERT_FATAL(cmn_background_start(print, &done, &thread));
+	CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+	CU_ASSERT(done);
+	CU_ASSERT_EQUAL(system("test ! -s file"), 0);
+}
+
+TEST(where_it_cannot_be_its_files_are_the_processs)
+{
+	struct work one = { 0 };
+	pthread_t thread;
+
+	shares_descriptors = true;
+	thread = start(&one);
+	CU_ASSERT(one.sees_fd && !one.separate && !one.takes_signals);
+	CU_ASSERT(fcntl(one.own, F_GETFD) >= 0);
+	finish(&one, thread);
+	CU_ASSERT_EQUAL(one.wrote, 4);
+	/* The second thread cannot be made. */
+	one = (struct work){ 0 };
+	shares_descriptors = false;
+	atomic_store(&creations_left, 1);
+	thread = start(&one);
+	CU_ASSERT(one.sees_fd && !one.separate);
+	finish(&one, thread);
+	CU_ASSERT_EQUAL(one.wrote, 4);
+}
+
+TEST(without_threads_there_is_none)
+{
+	struct work one = { 0 };
+	pthread_t thread;
+
+	atomic_store(&creations_left, 0);
+	CU_ASSERT_FALSE(cmn_background_start(work, &one, &thread));
+	CU_ASSERT_FALSE(one.opened);
+}
+
+static void say_goodbye(void)
+{
+	if (write(STDOUT_FILENO, "goodbye", 7) != 7)
+		abort();
+}
+
+/* Until the process's first thread has ended. */
+static void idle(void *arg)
+{
+	char text[256], state = ' ';
+	const char *at;
+	ssize_t got;
+	int fd;
+
+	(void)arg;
+	while (state != 'Z') {
+		fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+		got = read(fd, text, sizeof(text) - 1);
+		(void)close(fd);
+		text[got > 0 ? got : 0] = '\0';
+		at = strrchr(text, ')');
+		state = at && at[1] ? at[2] : ' ';
+	}
+}
+
+/* The C library calls exit() in a process's last thread: handlers and streams need the process's files there. */
+TEST(a_process_whose_last_thread_it_is_ends_with_its_files)
+{
+	int pipe_fds[2], status;
+	char text[64] = "";
+	pthread_t thread;
+	ssize_t got, len = 0;
+	pid_t child;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(pipe_fds), 0);
+	child = fork();
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		if (dup2(pipe_fds[1], STDOUT_FILENO) != STDOUT_FILENO || atexit(say_goodbye) != 0 ||
+		    setvbuf(stdout, NULL, _IOFBF, 4096) != 0 || printf(" in a buffer") < 0 ||
+		    !cmn_background_start(idle, NULL, &thread) || pthread_detach(thread) != 0)
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	(void)close(pipe_fds[1]);
+	while ((got = read(pipe_fds[0], text + len, sizeof(text) - 1 - (size_t)len)) > 0)
+		len += got;
+	(void)close(pipe_fds[0]);
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "goodbye"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, " in a buffer"));
+}
