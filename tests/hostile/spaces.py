@@ -6,6 +6,7 @@ mounts are the test's own and vanish with it (private_mounts).
 """
 import ctypes
 import errno
+import glob
 import os
 import re
 import select
@@ -192,16 +193,16 @@ class Process:
         return bool(select.select([self.stdout], [], [], 0.01)[0]) and not self.read()
 
     def has_opened(self, name):
-        """Whether it has a file or directory of that name open, for more than to look at it."""
-        folder = "/proc/%d/" % self.program()
-        try:
-            for number in os.listdir(folder + "fd"):
-                with open(folder + "fdinfo/" + number, encoding="ascii") as file:
-                    flags = int(re.search(r"^flags:\s+([0-7]+)", file.read(), re.M)[1], 8)
-                if name in os.readlink(folder + "fd/" + number) and not flags & os.O_PATH:
-                    return True
-        except OSError:
-            pass
+        """Whether one of its threads has a file or directory of that name open, for more than to look at it."""
+        for folder in glob.glob("/proc/%d/task/*/" % self.program()):
+            try:
+                for number in os.listdir(folder + "fd"):
+                    with open(folder + "fdinfo/" + number, encoding="ascii") as file:
+                        flags = int(re.search(r"^flags:\s+([0-7]+)", file.read(), re.M)[1], 8)
+                    if name in os.readlink(folder + "fd/" + number) and not flags & os.O_PATH:
+                        return True
+            except OSError:
+                pass
         return False
 
     def tell(self):
