@@ -71,12 +71,10 @@ static struct cmn_log_message *take(struct cmn_log_relay *relay)
 	return messages;
 }
 
-void cmn_log_relay_deliver(struct cmn_log_relay *relay)
+void cmn_log_relay_say(struct cmn_log_relay *relay)
 {
 	struct cmn_log_message *messages, *next;
 
-	if (atomic_load_explicit(&relay->count, memory_order_relaxed) == 0)
-		return;
 	for (messages = take(relay); messages; messages = next) {
 		next = messages->next;
 		cmn_log_write(relay->to, messages->level, "%s", messages->text);

@@ -23,8 +23,13 @@ struct cmn_log_relay {
 
 /* Borrows to, which may be NULL. The relay must not move. false: no mutex can be made. */
 bool cmn_log_relay_init(struct cmn_log_relay *relay, const struct cmn_log *to);
+void cmn_log_relay_say(struct cmn_log_relay *relay);
 /* Says what was kept; to be called by a thread of the application. */
-void cmn_log_relay_deliver(struct cmn_log_relay *relay);
+static inline void cmn_log_relay_deliver(struct cmn_log_relay *relay)
+{
+	if (atomic_load_explicit(&relay->count, memory_order_relaxed))
+		cmn_log_relay_say(relay);
+}
 /* The same; no thread may use the relay any more. */
 void cmn_log_relay_release(struct cmn_log_relay *relay);
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/disk/flights/flights.h"
+#include "cachecore/disk/flights/flight_lock.h"
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/store_internal.h"
@@ -59,7 +59,7 @@ enum cmn_status cc_store_evict_paced(struct cc_store *store, const struct cc_evi
 	own.room = atomic_exchange(&store->wanted_room, 0);
 	status = cc_evict_run(root_fd, store->config, &own);
 	if (status != CMN_BUSY)
-		cc_flights_sweep(root_fd, UINT_MAX);
+		cc_flight_locks_sweep(root_fd, UINT_MAX);
 	if (status != CMN_OK && status != CMN_BUSY) {
 		now = cmn_clock_monotonic();
 		pause = (now - began) * RETRY_TIMES;

@@ -220,7 +220,7 @@ static void sweep(int dir_fd, unsigned int max)
 	cmn_listing_close(&listing);
 }
 
-void cc_flights_sweep(int root_fd, unsigned int max)
+void cc_flight_locks_sweep(int root_fd, unsigned int max)
 {
 	int fd = cmn_descriptor_open(root_fd, CC_FLIGHTS_DIRECTORY,
 				     O_RDONLY | O_DIRECTORY | O_NOFOLLOW);

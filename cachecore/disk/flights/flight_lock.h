@@ -7,11 +7,21 @@
 #ifndef CACHECORE_DISK_FLIGHTS_FLIGHT_LOCK_H
 #define CACHECORE_DISK_FLIGHTS_FLIGHT_LOCK_H
 
-#include "cachecore/disk/flights/flights.h"
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "cachecore/disk/flights/holder.h"
+#include "common/bytes.h"
 #include "common/hash.h"
 
+#define CC_FLIGHTS_DIRECTORY "flights"
 #define CC_FLIGHT_LOCK_NAME_SIZE (CMN_HASH_HEX_SIZE - 1 + sizeof(".lock"))
+
+enum cc_flight_turn {
+	CC_FLIGHT_OWN,		/* the caller builds, and ends the flight when its result can be found */
+	CC_FLIGHT_LANDED,	/* another process's flight ended: the result may be there now */
+	CC_FLIGHT_ALONE,	/* no lock, or the wait was long enough: the caller builds without a flight */
+};
 
 /* What is known of who has the lock that is waited for. */
 struct cc_flight_watch {
@@ -41,5 +51,12 @@ bool cc_flight_lock_try(struct cc_flight_lock *lock, const struct cc_holder *sel
 uint64_t cc_flight_lock_next(struct cc_flight_lock *lock, uint64_t deadline);
 /* Removes and unlocks what it holds, or stops waiting. */
 void cc_flight_lock_end(struct cc_flight_lock *lock);
+
+/*
+ * Removes what builders that died an hour ago and more have left, as far as it
+ * can, looking at so many names at most. A process's first flight does so, too,
+ * with some hundred.
+ */
+void cc_flight_locks_sweep(int root_fd, unsigned int max);
 
 #endif

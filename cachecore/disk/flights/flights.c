@@ -14,7 +14,6 @@
 
 #include <utlist.h>
 
-#include "cachecore/disk/flights/flight_lock.h"
 #include "cachecore/disk/flights/holder.h"
 #include "cachecore/disk/root.h"
 #include "common/background.h"
@@ -141,7 +140,7 @@ static void sweep(const char *root)
 
 	if (cc_root_open(root, &fd) != CMN_OK)
 		return;
-	cc_flights_sweep(fd, SWEPT_AT_ONCE);
+	cc_flight_locks_sweep(fd, SWEPT_AT_ONCE);
 	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
 }
 

@@ -23,10 +23,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cachecore/disk/flights/flight_lock.h"
 #include "common/bytes.h"
-#include "common/status.h"
-
-#define CC_FLIGHTS_DIRECTORY "flights"
 
 struct cc_flights;
 struct cc_flight;
@@ -34,12 +32,6 @@ struct cc_flight;
 struct cc_flights *cc_flights_new(void);	/* NULL: out of memory */
 /* When all have ended. What its thread is still at in the file system is left to it. NULL is fine. */
 void cc_flights_free(struct cc_flights *flights);
-
-enum cc_flight_turn {
-	CC_FLIGHT_OWN,		/* the caller builds, and ends the flight when its result can be found */
-	CC_FLIGHT_LANDED,	/* another process's flight ended: the result may be there now */
-	CC_FLIGHT_ALONE,	/* no lock, or the wait was long enough: the caller builds without a flight */
-};
 
 /*
  * Waits for another's flight for at most timeout_ns. *ret_flight is set for CC_FLIGHT_OWN alone.
@@ -52,13 +44,6 @@ void cc_flight_end(struct cc_flight *flight);
 
 /* Waits until all that have been ended can be taken by others; false: not within that time. */
 bool cc_flights_flush(struct cc_flights *flights, uint64_t timeout_ns);
-
-/*
- * Removes what builders that died an hour ago and more have left, as far as it
- * can, looking at so many names at most. A process's first flight does so, too,
- * with some hundred.
- */
-void cc_flights_sweep(int root_fd, unsigned int max);
 
 /*
  * For pthread_atfork, with descriptor.h's: in the child the flights are the parent's. It keeps none

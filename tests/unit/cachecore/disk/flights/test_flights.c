@@ -290,18 +290,18 @@ TEST(what_the_dead_left_is_swept_when_it_is_old)
 	/* As a killed builder's. */
 	CU_ASSERT_EQUAL(system("touch root/flights/0123456789abcdef0123456789abcdef.lock && "
 			       "touch -d '2 hours ago' root/flights/mine.lock"), 0);
-	cc_flights_sweep(fd, 1000);
+	cc_flight_locks_sweep(fd, 1000);
 	CU_ASSERT_EQUAL(count_files(), 3);
 	/* And one that was made before the clock was set back. */
 	CU_ASSERT_EQUAL(system("touch -d '2 hours ago' root/flights/*.lock && "
 			       "touch -d 'now + 2 days' root/flights/0123456789abcdef0123456789abcde0.lock"), 0);
-	cc_flights_sweep(fd, 1000);
+	cc_flight_locks_sweep(fd, 1000);
 	/* Not the one that somebody has, nor what is not ours. */
 	CU_ASSERT_EQUAL(count_files(), 2);
 	CU_ASSERT_EQUAL(begin(flights, "key", 0, &dead), CC_FLIGHT_ALONE);
 	end(flights, flight);
 	CU_ASSERT_EQUAL(system("rm root/flights/mine.lock && rmdir root/flights"), 0);
-	cc_flights_sweep(fd, 1000);
+	cc_flight_locks_sweep(fd, 1000);
 	(void)close(fd);	/* a directory */
 	cc_flights_free(flights);
 }
