@@ -25,8 +25,14 @@
 #define BEAT_NS (NS_PER_S / 10)
 /* As the writer's (writer.c), and for the same reason. */
 #define IDLE_NS (NS_PER_S / 2)
-/* The thread's first answer takes microseconds. Where it takes so long, the file system hangs, or the machine is busy with better things. */
-#define ANSWER_NS (NS_PER_S / 4)
+/*
+ * What the thread does with a file takes microseconds. An application's thread does not wait for a
+ * file system that takes so long, twice that in all; but it waits until the thread gets a processor.
+ */
+#define SLOW_NS (NS_PER_S / 50)
+/* Nor for one that hangs while it waits for another process's flight. */
+#define HANGS_NS (NS_PER_S / 5)
+#define NO_PROCESSOR_NS NS_PER_S
 #define STOP_NS (NS_PER_S / 10)
 /* Names that a process's first flight looks at: there are as many as builds at a time. */
 #define SWEPT_AT_ONCE 256
@@ -58,6 +64,7 @@ struct cc_flights {
 	bool started, stop, stopped;
 	pthread_t thread;
 	bool swept;
+	uint64_t busy_since;		/* monotonic: the thread is at a file; 0: it is not */
 	uint64_t beat_time;		/* monotonic, of the next beat */
 	uint64_t idle_time;		/* monotonic, when the thread ends unless it gets work */
 };
@@ -121,13 +128,25 @@ static void free_flight(struct cc_flight *flight)
 	free(flight);
 }
 
-/* The thread. All with the lock, which they leave while they work on a file. */
+/* The thread. All with the lock, which they leave while they are at a file. */
+
+static void turn_to_file(struct cc_flights *flights)
+{
+	flights->busy_since = cmn_clock_monotonic();
+	cmn_mutex_unlock(&flights->lock);
+}
+
+static void turn_to_list(struct cc_flights *flights)
+{
+	cmn_mutex_lock(&flights->lock);
+	flights->busy_since = 0;
+}
 
 static void end(struct cc_flights *flights, struct cc_flight *flight)
 {
-	cmn_mutex_unlock(&flights->lock);
+	turn_to_file(flights);
 	cc_flight_lock_end(&flight->lock);
-	cmn_mutex_lock(&flights->lock);
+	turn_to_list(flights);
 	DL_DELETE2(flights->own, flight, prev, next_one);
 	free_flight(flight);
 	flights->idle_time = deadline_of(IDLE_NS);
@@ -156,9 +175,9 @@ static void try(struct cc_flights *flights, struct cc_flight *flight)
 	bool answered, sweeps = false;
 
 	self.beat = cmn_clock_monotonic() < flight->beats_until;
-	cmn_mutex_unlock(&flights->lock);
+	turn_to_file(flights);
 	answered = cc_flight_lock_try(&flight->lock, &self, flight->deadline, &turn);
-	cmn_mutex_lock(&flights->lock);
+	turn_to_list(flights);
 	flight->tried = true;
 	flight->answered = answered;
 	flight->turn = turn;
@@ -175,9 +194,9 @@ static void try(struct cc_flights *flights, struct cc_flight *flight)
 	(void)pthread_cond_broadcast(&flights->answer);
 	if (!sweeps)
 		return;
-	cmn_mutex_unlock(&flights->lock);
+	turn_to_file(flights);
 	sweep(flight->root);
-	cmn_mutex_lock(&flights->lock);
+	turn_to_list(flights);
 }
 
 /* Tells waiters that this process still builds. */
@@ -191,9 +210,9 @@ static void beat(struct cc_flights *flights, uint64_t now)
 	DL_FOREACH2(flights->own, flight, next_one) {
 		if (!beats(flight, now))
 			continue;
-		cmn_mutex_unlock(&flights->lock);
+		turn_to_file(flights);
 		cc_holder_note(flight->lock.fd, &self);
-		cmn_mutex_lock(&flights->lock);
+		turn_to_list(flights);
 	}
 }
 
@@ -300,15 +319,19 @@ static bool hand_over(struct cc_flights *flights, struct cc_flight *flight)
 /* With the lock: the thread's answer, as long as it can be expected. */
 static enum cc_flight_turn wait_for_answer(struct cc_flights *flights, struct cc_flight *flight)
 {
-	uint64_t first = deadline_of(ANSWER_NS), until;
+	uint64_t start = cmn_clock_monotonic(), now = start, slow;
 
 	while (!flight->answered) {
-		until = flight->tried ? flight->deadline + ANSWER_NS : first;
-		if (!wait_until(flights, &flights->answer, until) && !flight->answered &&
-		    cmn_clock_monotonic() >= (flight->tried ? flight->deadline + ANSWER_NS : first))
-			return CC_FLIGHT_ALONE;
+		slow = flight->tried ? HANGS_NS : SLOW_NS;
+		if (wait_until(flights, &flights->answer, now + slow))
+			continue;
+		now = cmn_clock_monotonic();
+		if (flights->busy_since && now >= flights->busy_since + slow)
+			break;
+		if (!flight->tried && now >= start + NO_PROCESSOR_NS)
+			break;
 	}
-	return flight->turn;
+	return flight->answered ? flight->turn : CC_FLIGHT_ALONE;
 }
 
 static void say_over(struct cc_flight *flight)
@@ -444,6 +467,7 @@ void cc_flights_fork_child(struct cc_flights *flights)
 	flights->started = false;
 	flights->stop = false;
 	flights->stopped = false;
+	flights->busy_since = 0;
 	/* The conditions may count waiters that do not exist here: made anew, not destroyed. */
 	(void)init_conditions(flights);	/* cannot fail: the first time did not */
 	cmn_mutex_unlock(&flights->lock);

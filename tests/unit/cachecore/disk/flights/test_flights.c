@@ -50,17 +50,31 @@ static const char *root(void)
 
 /* Kernels that have no descriptors for one thread, or forbid them. */
 static bool shares_descriptors;
+static unsigned int late_ms;		/* by so much the thread gets its processor late */
+static atomic_uint slow_ms;		/* so long each lock takes, on a slow disk */
+static atomic_uint busy;		/* locks that were another's */
+
+static void sleep_ms(unsigned int ms)
+{
+	const struct timespec pause = { ms / 1000, ms % 1000 * 1000000 };
+
+	if (ms)
+		(void)nanosleep(&pause, NULL);
+}
 
 bool __real_cmn_descriptors_separate(void);
 bool __wrap_cmn_descriptors_separate(void);
 bool __wrap_cmn_descriptors_separate(void)
 {
+	sleep_ms(late_ms);
 	return !shares_descriptors && __real_cmn_descriptors_separate();
 }
 
 AFTER_EACH
 {
 	shares_descriptors = false;
+	late_ms = 0;
+	atomic_store(&slow_ms, 0);
 }
 
 static struct cc_flights *open_flights(void)
@@ -336,6 +350,9 @@ int __wrap_flock(int fd, int operation)
 	struct cc_flights *flights = forks_when_locked;
 	pid_t pid;
 
+	sleep_ms(atomic_load(&slow_ms));
+	if (result != 0)
+		(void)atomic_fetch_add(&busy, 1);
 	if (flights && result == 0 && (operation & LOCK_EX)) {
 		forks_when_locked = NULL;
 		pid = fork_with_handlers(flights);
@@ -846,4 +863,67 @@ TEST(a_first_flight_sweeps)
 	end(flights, flight);
 	CU_ASSERT_EQUAL(count_files(), 0);
 	cc_flights_free(flights);
+}
+
+TEST(a_slow_disk_is_not_waited_for)
+{
+	struct cc_flights *flights = open_flights();
+	uint64_t start, took = UINT64_MAX;
+	struct cc_flight *flight;
+
+	for (int i = 0; i < 8 && took >= HALF_SECOND_NS / 4; i++) {
+		atomic_store(&slow_ms, 2000);
+		start = cmn_clock_monotonic();
+		CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
+		took = cmn_clock_monotonic() - start;
+		atomic_store(&slow_ms, 0);
+		/* What it gets afterwards goes at once. */
+		CU_ASSERT(cc_flights_flush(flights, LONG_NS));
+		CU_ASSERT_EQUAL(count_files(), 0);
+	}
+	CU_ASSERT(took < HALF_SECOND_NS / 4);
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	end(flights, flight);
+	cc_flights_free(flights);
+}
+
+TEST(a_processor_is_waited_for)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+
+	late_ms = 200;
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	end(flights, flight);
+	cc_flights_free(flights);
+}
+
+/* While another's flight is waited for. */
+TEST(a_disk_that_is_slow_then_is_waited_for_and_one_that_hangs_is_not)
+{
+	struct cc_flights *flights = open_flights(), *others = open_flights();
+	struct waiter waiter = { .flights = others, .timeout_ns = HALF_SECOND_NS };
+	struct cc_flight *flight;
+	pthread_t thread;
+	uint64_t start;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	for (int hangs = 0; hangs < 2; hangs++) {
+		atomic_store(&busy, 0);
+		waiter.timeout_ns = hangs ? LONG_NS : HALF_SECOND_NS;
+		start = cmn_clock_monotonic();
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, wait_for_it, &waiter), 0);
+		while (!atomic_load(&busy))
+			(void)sched_yield();
+		atomic_store(&slow_ms, hangs ? 10000 : 50);
+		CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+		CU_ASSERT_EQUAL(waiter.turn, CC_FLIGHT_ALONE);
+		CU_ASSERT(hangs ? cmn_clock_monotonic() - start < 10 * SECOND_NS
+				: cmn_clock_monotonic() - start >= HALF_SECOND_NS);
+		atomic_store(&slow_ms, 0);
+	}
+	end(flights, flight);
+	cc_flights_free(flights);
+	CU_ASSERT(cc_flights_flush(others, LONG_NS));
+	cc_flights_free(others);
 }
