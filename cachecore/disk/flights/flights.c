@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <utlist.h>
 
@@ -26,12 +27,14 @@
 /* As the writer's (writer.c), and for the same reason. */
 #define IDLE_NS (NS_PER_S / 2)
 /*
- * What the thread does with a file takes microseconds. An application's thread does not wait for a
- * file system that takes so long, twice that in all; but it waits until the thread gets a processor.
+ * What the thread does with files takes microseconds. An application's thread looks after each of
+ * these times whether it is still at one, and after three such looks builds alone: the file system
+ * is slow, or it hangs, while another process's flight is waited for. But it waits until the
+ * thread gets a processor.
  */
-#define SLOW_NS (NS_PER_S / 50)
-/* Nor for one that hangs while it waits for another process's flight. */
-#define HANGS_NS (NS_PER_S / 5)
+#define SLOW_NS (NS_PER_S / 100)
+#define HANGS_NS (NS_PER_S / 20)
+#define BUSY_LOOKS 3
 #define NO_PROCESSOR_NS NS_PER_S
 #define STOP_NS (NS_PER_S / 10)
 /* Names that a process's first flight looks at: there are as many as builds at a time. */
@@ -63,8 +66,10 @@ struct cc_flights {
 	struct cc_flight *inherited;	/* of the parent, when this process was forked */
 	bool started, stop, stopped;
 	pthread_t thread;
+	pid_t thread_id;		/* of the one that works */
 	bool swept;
-	uint64_t busy_since;		/* monotonic: the thread is at a file; 0: it is not */
+	bool busy;			/* the thread is at a file */
+	unsigned int turns;		/* to files, so far */
 	uint64_t beat_time;		/* monotonic, of the next beat */
 	uint64_t idle_time;		/* monotonic, when the thread ends unless it gets work */
 };
@@ -132,14 +137,15 @@ static void free_flight(struct cc_flight *flight)
 
 static void turn_to_file(struct cc_flights *flights)
 {
-	flights->busy_since = cmn_clock_monotonic();
+	flights->busy = true;
+	flights->turns++;
 	cmn_mutex_unlock(&flights->lock);
 }
 
 static void turn_to_list(struct cc_flights *flights)
 {
 	cmn_mutex_lock(&flights->lock);
-	flights->busy_since = 0;
+	flights->busy = false;
 }
 
 static void end(struct cc_flights *flights, struct cc_flight *flight)
@@ -259,6 +265,7 @@ static void run(void *arg)
 	struct cc_flights *flights = arg;
 
 	cmn_mutex_lock(&flights->lock);
+	flights->thread_id = gettid();
 	while ((!flights->stop || flights->own) && work_or_wait(flights))
 		continue;
 	if (flights->stop) {
@@ -319,16 +326,19 @@ static bool hand_over(struct cc_flights *flights, struct cc_flight *flight)
 /* With the lock: the thread's answer, as long as it can be expected. */
 static enum cc_flight_turn wait_for_answer(struct cc_flights *flights, struct cc_flight *flight)
 {
-	uint64_t start = cmn_clock_monotonic(), now = start, slow;
+	uint64_t start = cmn_clock_monotonic(), look = start;
+	unsigned int busy = 0, turns = 0;
 
-	while (!flight->answered) {
-		slow = flight->tried ? HANGS_NS : SLOW_NS;
-		if (wait_until(flights, &flights->answer, now + slow))
+	while (!flight->answered && busy < BUSY_LOOKS) {
+		look = cmn_clock_monotonic() + (flight->tried ? HANGS_NS : SLOW_NS);
+		while (!flight->answered && wait_until(flights, &flights->answer, look))
 			continue;
-		now = cmn_clock_monotonic();
-		if (flights->busy_since && now >= flights->busy_since + slow)
-			break;
-		if (!flight->tried && now >= start + NO_PROCESSOR_NS)
+		/* A slow file system is waited for as long as the other process is. */
+		if (flight->tried && (!flights->busy || flights->turns != turns))
+			busy = 0;
+		busy += flights->busy && !cc_holder_thread_runs(flights->thread_id);
+		turns = flights->turns;
+		if (!flight->tried && look >= start + NO_PROCESSOR_NS)
 			break;
 	}
 	return flight->answered ? flight->turn : CC_FLIGHT_ALONE;
@@ -467,7 +477,7 @@ void cc_flights_fork_child(struct cc_flights *flights)
 	flights->started = false;
 	flights->stop = false;
 	flights->stopped = false;
-	flights->busy_since = 0;
+	flights->busy = false;
 	/* The conditions may count waiters that do not exist here: made anew, not destroyed. */
 	(void)init_conditions(flights);	/* cannot fail: the first time did not */
 	cmn_mutex_unlock(&flights->lock);

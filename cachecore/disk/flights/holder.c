@@ -50,13 +50,12 @@ static bool parse_stat(const char *text, struct process *ret)
 	return true;
 }
 
-static bool read_stat(uint64_t pid, struct process *ret)
+static bool read_stat_file(const char *path, struct process *ret)
 {
-	char path[48], text[MAX_STAT];
+	char text[MAX_STAT];
 	ssize_t got;
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", pid);	/* it fits */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return false;
@@ -66,6 +65,23 @@ static bool read_stat(uint64_t pid, struct process *ret)
 		return false;
 	text[got] = '\0';
 	return parse_stat(text, ret);
+}
+
+static bool read_stat(uint64_t pid, struct process *ret)
+{
+	char path[48];
+
+	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", pid);	/* it fits */
+	return read_stat_file(path, ret);
+}
+
+bool cc_holder_thread_runs(pid_t thread)
+{
+	struct process process;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)thread);	/* it fits */
+	return read_stat_file(path, &process) && process.state == 'R';
 }
 
 static bool read_space(const char *path, uint64_t *ret)

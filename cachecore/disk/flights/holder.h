@@ -11,7 +11,9 @@
 #ifndef CACHECORE_DISK_FLIGHTS_HOLDER_H
 #define CACHECORE_DISK_FLIGHTS_HOLDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum cc_holder_state {
 	CC_HOLDER_UNKNOWN,	/* it works, or is frozen, or nobody can tell */
@@ -33,5 +35,7 @@ struct cc_holder cc_holder_self(void);
 void cc_holder_note(int fd, const struct cc_holder *self);
 /* Of whom the file names now, as self sees it. */
 enum cc_holder_state cc_holder_look(int fd, const struct cc_holder *self, struct cc_holder *ret);
+/* Whether a thread of this process runs, or would if it got a processor; false also where nobody can tell. */
+bool cc_holder_thread_runs(pid_t thread);
 
 #endif

@@ -177,3 +177,16 @@ TEST(the_applications_file_is_not_signed)
 	(void)close(ours);
 	(void)close(theirs);
 }
+
+TEST(a_thread_runs_or_waits)
+{
+	CU_ASSERT(cc_holder_thread_runs(gettid()));
+	proc.stat = stat_of("name", 'R', 1, START);
+	CU_ASSERT(cc_holder_thread_runs(1));
+	proc.stat = stat_of("name", 'D', 1, START);
+	CU_ASSERT_FALSE(cc_holder_thread_runs(1));
+	proc.stat = stat_of("name", 'S', 1, START);
+	CU_ASSERT_FALSE(cc_holder_thread_runs(1));
+	proc.stat = "";
+	CU_ASSERT_FALSE(cc_holder_thread_runs(1));
+}
