@@ -9,7 +9,6 @@
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/libraries.h"
 #include "layers/opencl/hooks/dispatch.h"
-#include "layers/opencl/program/kernel_clone.h"
 
 /* The loaded program goes before the application's. */
 static void forget_kernel(struct ocl_program *program, struct ocl_loaded_program *loaded,
@@ -169,7 +168,8 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 			*errcode_ret = CL_INVALID_PROGRAM_EXECUTABLE;
 	} else if (of_loaded && loaded->driver->clones_kernels && kernel_name &&
 		   OCL_NEXT.clCloneKernel) {
-		kernel = ocl_kernel_clone_create_kernel(loaded, kernel_name, errcode_ret);
+		kernel = ocl_kernel_clone_create_kernel(&loaded->clones, target, kernel_name,
+							errcode_ret);
 	} else {
 		kernel = OCL_NEXT.clCreateKernel(target, kernel_name, errcode_ret);
 	}
