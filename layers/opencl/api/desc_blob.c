@@ -35,8 +35,8 @@ static bool has_source(cl_program program, const struct ocl_program *parts, bool
 	if (len && answer.data[len - 1] == '\0')
 		len--;
 	*ret_none = len == 0;
-	same = parts->kind == OCL_PROGRAM_SOURCE && len == parts->source_len &&
-	       memcmp(answer.data, parts->source, len) == 0;
+	same = ocl_program_text_is_source(parts->text) && len == parts->text->len &&
+	       memcmp(answer.data, parts->text->data, len) == 0;
 	cmn_buffer_release(&answer);
 	return same;
 }

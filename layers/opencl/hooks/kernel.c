@@ -9,6 +9,7 @@
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/libraries.h"
 #include "layers/opencl/hooks/dispatch.h"
+#include "layers/opencl/program/capture.h"
 
 /* The loaded program goes before the application's. */
 static void forget_kernel(struct ocl_program *program, struct ocl_loaded_program *loaded,
@@ -114,7 +115,7 @@ static bool fall_back(struct ocl_program *program)
 	/* Not waited for: who builds may wait in the driver for the callback that calls here. */
 	if (!ocl_program_try_begin(program))
 		return false;
-	loaded = ocl_program_supersede(program);
+	loaded = ocl_capture_supersede(program);
 	drv_environment_note_build();
 	drv_libraries_note_unseen();
 	if (loaded)

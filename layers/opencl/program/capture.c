@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "layers/opencl/program/program.h"
 #include "layers/opencl/program/program_info.h"
-#include "layers/opencl/hooks/program.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
 
 /* The program's binaries, read into *images, which the caller frees with free_images. */
@@ -240,6 +240,26 @@ void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program, u
 	if (capture && !capture->request.on_request)
 		store(capture, program, serial, NULL, NULL);
 	ocl_capture_free(capture);
+}
+
+struct ocl_loaded_program *ocl_capture_supersede(struct ocl_program *program)
+{
+	struct ocl_loaded_program *loaded;
+	struct ocl_capture *capture;
+	uint64_t serial;
+
+	ocl_objects_lock();
+	capture = program->capture;
+	program->capture = NULL;
+	program->has_content = false;
+	serial = ++program->build_serial;
+	ocl_objects_unlock();
+	ocl_object_lock(&program->object);
+	loaded = program->loaded;
+	program->loaded = NULL;
+	ocl_object_unlock(&program->object);
+	ocl_capture_run(capture, program, serial);
+	return loaded;
 }
 
 struct ocl_offer *ocl_offer_new(struct ocl_program *program, size_t count)

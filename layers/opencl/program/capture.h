@@ -48,6 +48,12 @@ void ocl_capture_later(struct drv_course *course, struct ocl_program *program,
  */
 void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial);
 /*
+ * Before the driver is told to build or compile the program anew: what it holds
+ * now and was to be read later is read; the loaded program is detached and
+ * given to the caller.
+ */
+struct ocl_loaded_program *ocl_capture_supersede(struct ocl_program *program);
+/*
  * The application asks for the program's binaries: the answer may be what a
  * capture on request waits for. _new is called before the driver is asked and
  * notes what the answer will be of; count: how many images the application has
