@@ -58,6 +58,17 @@ enum cmn_status cc_cache_open(struct cc_cache **ret)
 	return status == CMN_OK ? cc_cache_open_with(&config, ret) : status;
 }
 
+/* Without its levels. */
+static void release(struct cc_cache *cache)
+{
+	cc_programs_free(cache->programs);
+	cc_trace_close(cache->trace);
+	cc_file_memo_free(cache->memo);
+	cc_stats_free(cache->stats);
+	cc_config_release(&cache->config);
+	free(cache);
+}
+
 enum cmn_status cc_cache_open_with(struct cc_config *config, struct cc_cache **ret)
 {
 	struct cc_cache *cache = calloc(1, sizeof(*cache));
@@ -78,14 +89,14 @@ enum cmn_status cc_cache_open_with(struct cc_config *config, struct cc_cache **r
 		cache->programs = cc_programs_new(cache->config.in_mem_eviction_threshold,
 						  &entry_ops, NULL);
 	if (!cache->stats || !cache->memo || (cache->config.in_mem && !cache->programs)) {
-		cc_cache_close(cache);
+		release(cache);
 		return CMN_ERR_NOMEM;
 	}
 	if (cache->config.trace)
 		cache->trace = cc_trace_open(cache->config.trace, &cache->log);
 	status = cc_level_switch_new(&cache->config, &cache->log, cache->stats, &cache->levels);
 	if (status != CMN_OK) {
-		cc_cache_close(cache);
+		release(cache);
 		return status;
 	}
 	*ret = cache;
@@ -97,12 +108,7 @@ void cc_cache_close(struct cc_cache *cache)
 	/* A thread that hangs in the file system still uses what it was given. */
 	if (!cache || !cc_level_switch_free(cache->levels))
 		return;
-	cc_programs_free(cache->programs);
-	cc_trace_close(cache->trace);
-	cc_file_memo_free(cache->memo);
-	cc_stats_free(cache->stats);
-	cc_config_release(&cache->config);
-	free(cache);
+	release(cache);
 }
 
 void cc_cache_flush(struct cc_cache *cache)

@@ -10,6 +10,7 @@
 #include <linux/magic.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -92,11 +93,14 @@ bool cc_file_identity_equal(const struct cc_file_identity *a, const struct cc_fi
 static bool memo_find(struct cc_file_memo *memo, const struct cc_file_identity *identity,
 		      struct cmn_hash *ret)
 {
-	struct memo_file key = { .id = { identity->device, identity->inode } }, *file;
+	struct memo_file key, *file;
 	bool found = false;
 
 	if (!memo)
 		return false;
+	memset(&key, 0, sizeof(key));	/* the map hashes bytes */
+	key.id.device = identity->device;
+	key.id.inode = identity->inode;
 	cmn_mutex_lock(&memo->lock);
 	HASH_FIND(hh, memo->files, &key.id, sizeof(key.id), file);
 	if (file && cc_file_identity_equal(&file->identity, identity)) {

@@ -247,7 +247,8 @@ static enum cmn_status decode_same(struct cc_manifest *manifest, struct cmn_view
 		manifest->identified = true;
 		return CMN_OK;
 	}
-	if (!item || first >= item->same || manifest->items[first].same != first)
+	if (!item || first >= manifest->count || first >= item->same ||
+	    manifest->items[first].same != first)
 		return CMN_ERR_CORRUPT;
 	item->same = (uint32_t)first;
 	return CMN_OK;

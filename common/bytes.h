@@ -116,6 +116,17 @@ static inline struct cmn_view cmn_reader_bytes(struct cmn_reader *reader, uint64
 	return view;
 }
 
+/* The next len bytes; past the end, zero. */
+static inline void cmn_reader_copy(struct cmn_reader *reader, void *ret, size_t len)
+{
+	struct cmn_view view = cmn_reader_bytes(reader, len);
+
+	if (view.data)
+		memcpy(ret, view.data, len);
+	else
+		memset(ret, 0, len);
+}
+
 /* An integer of up to eight bytes. */
 static inline uint64_t cmn_reader_number(struct cmn_reader *reader, unsigned int width)
 {

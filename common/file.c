@@ -44,6 +44,7 @@ static bool reserve_for_file(struct cmn_buffer *buf, size_t len, const struct cm
 static unsigned int overflow_id(const char *path, atomic_int *known)
 {
 	int id = atomic_load(known);
+	unsigned long number;
 	char text[16];
 	ssize_t got;
 	int fd;
@@ -55,8 +56,9 @@ static unsigned int overflow_id(const char *path, atomic_int *known)
 	if (fd >= 0) {
 		got = read(fd, text, sizeof(text) - 1);
 		text[got > 0 ? got : 0] = '\0';
-		if (text[0] >= '1' && text[0] <= '9')
-			id = atoi(text);
+		number = strtoul(text, NULL, 10);
+		if (number > 0 && number <= INT_MAX)
+			id = (int)number;
 		(void)close(fd);	/* read only */
 	}
 	atomic_store(known, id);
@@ -438,7 +440,7 @@ static enum cmn_status write_in_place(int dir_fd, const char *name, const struct
 {
 	enum cmn_status status;
 	size_t len = 0;
-	int fd;
+	int fd = -1;
 
 	status = cmn_file_open_own(dir_fd, name, &fd);
 	if (status != CMN_OK)

@@ -3,7 +3,8 @@
 # Installs what is missing, builds, and runs the suite, or the parts that are named:
 #   sh tests/run.sh [MODE...]
 # default   gcc: unit and rule tests, both layers on stub drivers and on each real one; some minutes
-# full      everything that a change must pass: also clang, sanitizers, fuzzing, the long tests
+# full      everything that a change must pass: also clang, sanitizers, fuzzing, clang-tidy, cppcheck,
+#           the long tests
 # quick     gcc, unit and rule tests; no drivers needed
 # today     the layers on the stub drivers, and what is worth a run on newer drivers
 # asan tsan valgrind tidy cppcheck thorough
@@ -216,7 +217,7 @@ run_default()
 run_full()
 {
 	begin "Installing missing packages"
-	install install_packages "$packages_build"
+	install install_packages "$packages_build" clang-tidy cppcheck
 	install install_available "$packages_drivers" "$packages_more"
 	find_drivers
 	install_clang
@@ -225,7 +226,9 @@ run_full()
 	run_asan '^asan$'
 	run_tsan
 	run_fuzz 20 entry key config bundle blob history
+	check_cppcheck
 	build_gcc 500
+	check_tidy
 	if [ "${default_drivers-none}" = "$drivers" ]; then
 		test_gcc long thorough
 	else
@@ -329,6 +332,12 @@ run_tidy()
 	begin "Installing missing packages"
 	install install_packages "$packages_build" clang-tidy
 	build_gcc 500
+	check_tidy
+}
+
+# With the commands of $base-gcc.
+check_tidy()
+{
 	begin "clang-tidy"
 	product_sources | xargs -P "$jobs" -n 4 "$(sh tests/support/newest.sh clang-tidy)" --quiet \
 		-p "$base-gcc" || failed="$failed tidy"
@@ -338,6 +347,11 @@ run_cppcheck()
 {
 	begin "Installing missing packages"
 	install install_packages cppcheck uthash-dev
+	check_cppcheck
+}
+
+check_cppcheck()
+{
 	begin "cppcheck"
 	# shellcheck disable=SC2046  # no name has a space
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
@@ -384,11 +398,11 @@ modes=
 while [ $# -gt 0 ]; do
 	case $1 in
 	default | quick | today | thorough) steps=$((steps + 3)) ;;
-	full) steps=$((steps + 11)) ;;
+	full) steps=$((steps + 13)) ;;
 	asan | tsan | valgrind | tidy | fuzz) steps=$((steps + 3)) ;;
 	cppcheck) steps=$((steps + 2)) ;;
 	*)
-		sed -n 's/^# //p' "$0" | sed -n 2,16p >&2
+		sed -n 's/^# //p' "$0" | sed -n 2,13p >&2
 		exit 2
 		;;
 	esac

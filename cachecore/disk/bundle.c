@@ -269,9 +269,8 @@ enum cmn_status cc_bundle_reader_finish(struct cc_bundle_reader *reader,
 	    cmn_reader_u32(&fields) != 0 ||
 	    memcmp(hash.bytes, bytes + SIGNATURE_HASHED, CMN_HASH_SIZE) != 0)
 		return CMN_ERR_CORRUPT;
-	memcpy(ret->key_hash, cmn_reader_bytes(&fields, sizeof(ret->key_hash)).data,
-	       sizeof(ret->key_hash));
-	memcpy(ret->bytes, cmn_reader_bytes(&fields, sizeof(ret->bytes)).data, sizeof(ret->bytes));
+	cmn_reader_copy(&fields, ret->key_hash, sizeof(ret->key_hash));
+	cmn_reader_copy(&fields, ret->bytes, sizeof(ret->bytes));
 	return CMN_OK;
 }
 

@@ -30,6 +30,14 @@ static enum cmn_status open_store(struct cc_level *level)
 	return CMN_OK;
 }
 
+/* Without its writer. */
+static void release(struct cc_level *level)
+{
+	cc_store_close(level->store);
+	free(level->config.dir);
+	free(level);
+}
+
 enum cmn_status cc_level_open(const struct cc_level_shared *around, const char *dir,
 			     uint64_t max_size, struct cc_level **ret)
 {
@@ -46,7 +54,7 @@ enum cmn_status cc_level_open(const struct cc_level_shared *around, const char *
 	if (!dir || level->config.dir)
 		status = open_store(level);
 	if (status != CMN_OK) {
-		(void)cc_level_free(level, 0);	/* no thread of its writer was started */
+		release(level);	/* it has no writer */
 		return status;
 	}
 	*ret = level;
@@ -60,9 +68,7 @@ bool cc_level_free(struct cc_level *level, uint64_t timeout_ns)
 	/* A thread that hangs in the file system still uses what it was given. */
 	if (!cc_writer_free(level->writer, timeout_ns))
 		return false;
-	cc_store_close(level->store);
-	free(level->config.dir);
-	free(level);
+	release(level);
 	return true;
 }
 

@@ -276,6 +276,7 @@ static enum cmn_status prepare(struct cc_level_switch *levels, const struct chan
 {
 	const struct settings *settings = &attempt->settings;
 	bool has_level, opens = false;
+	struct cc_level *level = NULL;
 	enum cmn_status status;
 
 	status = change_settings(levels, change, attempt, &has_level);
@@ -295,11 +296,11 @@ static enum cmn_status prepare(struct cc_level_switch *levels, const struct chan
 	if (opens)
 		status = cc_level_open(&levels->around,
 				      settings->dir ? settings->dir : levels->around.config->dir,
-				      settings->max_size, &attempt->level);
-	if (opens && status == CMN_OK && !settings->on) {
-		(void)cc_level_free(attempt->level, 0);	/* it was not used */
-		attempt->level = NULL;
-	}
+				      settings->max_size, &level);
+	if (settings->on)
+		attempt->level = level;
+	else
+		(void)cc_level_free(level, 0);	/* it was not used */
 	attempt->replaces = opens || !settings->on;
 	return status;
 }

@@ -242,7 +242,6 @@ static bool read_slot(int fd, uint64_t number, struct slot *ret)
 	uint8_t bytes[SLOT_SIZE];
 	struct cmn_reader reader = { .data = bytes, .left = sizeof(bytes) };
 	struct cmn_hash hash;
-	struct cmn_view view;
 
 	if (pread(fd, bytes, sizeof(bytes), (off_t)(number * SLOT_SIZE)) != SLOT_SIZE)
 		return false;
@@ -255,8 +254,7 @@ static bool read_slot(int fd, uint64_t number, struct slot *ret)
 	ret->run = cmn_reader_u64(&reader);
 	ret->stored_ns = cmn_reader_u64(&reader);
 	ret->since_ns = cmn_reader_u64(&reader);
-	view = cmn_reader_bytes(&reader, sizeof(ret->leaf));
-	memcpy(ret->leaf, view.data, sizeof(ret->leaf));
+	cmn_reader_copy(&reader, ret->leaf, sizeof(ret->leaf));
 	return true;
 }
 

@@ -232,19 +232,22 @@ static void parse_evicted(struct cmn_reader *payload, const struct cc_history_re
 static bool find_payload(struct cmn_view file, struct cmn_view *ret)
 {
 	struct cmn_reader reader = cmn_reader_of(file);
-	struct cmn_view start = cmn_reader_bytes(&reader, sizeof(magic));
-	uint32_t version = cmn_reader_u32(&reader), len = cmn_reader_u32(&reader);
-	struct cmn_view stored = cmn_reader_bytes(&reader, CMN_HASH_SIZE);
-	struct cmn_hash hash;
+	struct cmn_hash stored, hash;
+	char start[sizeof(magic)];
+	uint32_t version, len;
 
-	if (reader.failed || memcmp(start.data, magic, sizeof(magic)) != 0 ||
+	cmn_reader_copy(&reader, start, sizeof(start));
+	version = cmn_reader_u32(&reader);
+	len = cmn_reader_u32(&reader);
+	stored = cmn_reader_hash(&reader);
+	if (reader.failed || memcmp(start, magic, sizeof(magic)) != 0 ||
 	    version != CC_HISTORY_VERSION || len > CC_HISTORY_MAX_RECORD)
 		return false;
 	*ret = cmn_reader_bytes(&reader, len);
 	if (reader.failed)
 		return false;
 	hash = hash_record(file.data, *ret);
-	return memcmp(hash.bytes, stored.data, CMN_HASH_SIZE) == 0;
+	return cmn_hash_equal(&hash, &stored);
 }
 
 static void parse_payload(struct cmn_view view, const struct cc_history_reader *reader)

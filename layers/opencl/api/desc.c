@@ -19,7 +19,7 @@ static void free_parts(struct ocl_object *object)
 	struct ocl_program *parts = (struct ocl_program *)object;
 
 	free(parts->constants);
-	free(parts->source);
+	ocl_program_text_unref(parts->text);
 	free(parts);
 }
 
@@ -109,29 +109,24 @@ static enum cmn_status copy_program(struct ocl_desc_program *ret,
 		return CMN_ERR_NOMEM;
 	ocl_object_init(&parts->object, NULL, free_parts);
 	ret->parts = parts;
-	parts->kind = program->language == CKCACHE_LANGUAGE_SPIRV ? OCL_PROGRAM_IL :
-								     OCL_PROGRAM_SOURCE;
-	parts->source = malloc(program->source_size + 1);
+	parts->text = ocl_program_text_new(program->language == CKCACHE_LANGUAGE_SPIRV,
+				   program->source_size);
 	if (program->options)
 		ret->options = strdup(program->options);
-	if (!parts->source || (program->options && !ret->options))
+	if (!parts->text || (program->options && !ret->options))
 		return CMN_ERR_NOMEM;
-	memcpy(parts->source, program->source, program->source_size);
-	parts->source[program->source_size] = '\0';
-	parts->source_len = program->source_size;
+	memcpy(parts->text->data, program->source, program->source_size);
 	return copy_constants(parts, program);
 }
 
 /* Whether an id says all that a build depends on. */
 static bool has_name(const struct ocl_desc_program *program)
 {
-	const struct ocl_program *parts = program->parts;
-	struct cmn_view text = { parts->source, parts->source_len };
+	const struct ocl_program_text *text = program->parts->text;
 
 	/* IL reads nothing; its options may. */
-	if (parts->kind != OCL_PROGRAM_SOURCE)
-		text = (struct cmn_view){ NULL, 0 };
-	return ocl_source_tells_all(text, program->options);
+	return ocl_source_tells_all(ocl_program_text_view(text->is_il ? NULL : text),
+				    program->options);
 }
 
 /* The key of one program. CMN_MISS: not to be cached. */
@@ -140,7 +135,7 @@ static enum cmn_status gather(struct ocl_desc *desc, size_t i)
 	const struct ocl_desc_program *program = &desc->programs[i];
 	const struct ocl_key_request request = {
 		/* As build.c has them: such a program and an application's are one. */
-		.kind = program->parts->kind == OCL_PROGRAM_IL ? "il" : "source",
+		.kind = program->parts->text->is_il ? "il" : "source",
 		.program = program->parts,
 		.options = program->options,
 		.targets = &desc->targets,

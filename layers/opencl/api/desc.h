@@ -11,7 +11,7 @@
 #include "layers/shared/api/desc.h"
 #include "layers/shared/driver/drivers.h"
 #include "layers/shared/driver/libraries.h"
-#include "layers/opencl/hooks/program.h"
+#include "layers/opencl/program/program.h"
 #include "layers/opencl/key/targets.h"
 
 struct ocl_desc {

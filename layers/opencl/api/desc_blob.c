@@ -35,8 +35,8 @@ static bool has_source(cl_program program, const struct ocl_program *parts, bool
 	if (len && answer.data[len - 1] == '\0')
 		len--;
 	*ret_none = len == 0;
-	same = parts->kind == OCL_PROGRAM_SOURCE && len == parts->source_len &&
-	       memcmp(answer.data, parts->source, len) == 0;
+	same = len && ocl_program_text_is_source(parts->text) && len == parts->text->len &&
+	       memcmp(answer.data, parts->text->data, len) == 0;
 	cmn_buffer_release(&answer);
 	return same;
 }
@@ -197,7 +197,7 @@ enum cmn_status ocl_desc_add_image(const struct ocl_desc *desc, size_t i, cl_pro
 	const size_t *lens = (const size_t *)(const void *)sizes.data;
 	unsigned char *room;
 
-	if (ours < count && sizes.len == count * sizeof(*lens) && lens[ours]) {
+	if (lens && ours < count && sizes.len == count * sizeof(*lens) && lens[ours]) {
 		room = api_blob_add_room(blob, API_FIELD_IMAGE, (uint32_t)i, lens[ours]);
 		status = room ? read_image(program, count, lens, ours, room) : CMN_ERR_NOMEM;
 		*ret_image = (struct cmn_view){ room, lens[ours] };

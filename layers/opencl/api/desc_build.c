@@ -64,8 +64,8 @@ static enum drv_outcome step_call(struct drv_course *course)
 
 	drv_environment_note_build();
 	one->error = CL_SUCCESS;
-	one->program = ocl_program_create_again(desc->context, parts, parts->constants,
-						parts->constant_count, &one->error);
+	one->program = ocl_program_text_make_program(parts->text, desc->context, parts->constants,
+						     parts->constant_count, &one->error);
 	if (!one->program && one->error == CL_SUCCESS)
 		one->error = CL_OUT_OF_HOST_MEMORY;
 	if (one->error == CL_SUCCESS)

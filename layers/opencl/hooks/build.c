@@ -65,7 +65,7 @@ static bool has_bad_arguments(const struct ocl_build_request *call)
 
 static const char *kind_of(const struct ocl_build_request *call)
 {
-	bool il = call->program->kind == OCL_PROGRAM_IL;
+	bool il = call->program->text->is_il;
 
 	if (call->compile)
 		return il ? "compile-il" : "compile";
@@ -127,7 +127,7 @@ static bool gather(struct build *build)
 	if (build->kind == OCL_LOADED_OBJECT)
 		build->capture = CC_CAPTURE_EAGER;
 	build->course.apart = build->capture == CC_CAPTURE_DEFERRED;
-	build->original = ocl_original_of_program(call->program, &original);
+	build->original = ocl_program_new_original(call->program, &original);
 	return true;
 }
 
@@ -154,7 +154,7 @@ static void note_devices(struct build *build)
 /* From now on the application's program answers for itself, also while it is being built. */
 static void supersede(struct build *build)
 {
-	build->superseded = ocl_program_supersede(build->call.program);
+	build->superseded = ocl_capture_supersede(build->call.program);
 }
 
 /* The driver's own build or compilation, after supersede. */
@@ -597,7 +597,7 @@ static void bring_back_others(struct build *build)
 {
 	struct ocl_program *program = build->call.program;
 	/* What the program holds may have to be read before that is gone. */
-	struct ocl_loaded_program *loaded = ocl_program_supersede(program);
+	struct ocl_loaded_program *loaded = ocl_capture_supersede(program);
 
 	if (loaded && loaded->kind == OCL_LOADED_EXECUTABLE && !loaded->own)
 		(void)OCL_NEXT.clBuildProgram(program->object.handle, loaded->num_devices,
@@ -615,7 +615,7 @@ static void do_build(struct build *build)
 		return;
 	}
 	/* A linked program should not be built again; some drivers do it all the same. */
-	if (is_plain(build) || program->kind == OCL_PROGRAM_LINKED) {
+	if (is_plain(build) || !program->text) {
 		run_uncached(build);
 		return;
 	}

@@ -8,14 +8,12 @@
 
 #include "layers/opencl/hooks/program.h"
 
-struct ocl_header;
-
 /* What clCompileProgram is given beyond clBuildProgram. */
 struct ocl_compile {
 	cl_uint count;
 	const cl_program *programs;
 	const char **names;
-	struct ocl_header *headers;	/* the same, as far as they are known; holds references */
+	struct ocl_header *headers;	/* the same, as far as they are known; holds the texts */
 };
 
 /* The call, as the application made it. */

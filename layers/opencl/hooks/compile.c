@@ -16,7 +16,7 @@
 static void release_headers(struct ocl_compile *compile)
 {
 	for (cl_uint i = 0; compile->headers && i < compile->count; i++)
-		ocl_program_unref(compile->headers[i].program);
+		ocl_program_text_unref(compile->headers[i].text);
 	free(compile->headers);
 	compile->headers = NULL;
 }
@@ -31,8 +31,11 @@ static void find_headers(struct ocl_compile *compile)
 		struct ocl_program *program = compile->names[i] ?
 			ocl_program_find(compile->programs[i]) : NULL;
 
-		compile->headers[i] = (struct ocl_header){ compile->names[i], program };
-		if (!program || program->kind != OCL_PROGRAM_SOURCE)
+		compile->headers[i].name = compile->names[i];
+		if (program && ocl_program_text_is_source(program->text))
+			compile->headers[i].text = ocl_program_text_ref(program->text);
+		ocl_program_unref(program);
+		if (!compile->headers[i].text)
 			release_headers(compile);
 	}
 }

@@ -12,8 +12,8 @@
 
 static void rehearse_lookup(cl_device_id device)
 {
-	static char no_source[] = "";
-	struct ocl_program program = { .source = no_source };
+	static struct ocl_program_text no_bytes;
+	struct ocl_program program = { .text = &no_bytes };
 	cl_uint place = 0;
 	const struct ocl_targets targets = { 1, &device, &place, 1, &device };
 	const struct ocl_key_request request = {

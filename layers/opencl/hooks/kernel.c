@@ -9,7 +9,7 @@
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/libraries.h"
 #include "layers/opencl/hooks/dispatch.h"
-#include "layers/opencl/program/kernel_clone.h"
+#include "layers/opencl/program/capture.h"
 
 /* The loaded program goes before the application's. */
 static void forget_kernel(struct ocl_program *program, struct ocl_loaded_program *loaded,
@@ -115,7 +115,7 @@ static bool fall_back(struct ocl_program *program)
 	/* Not waited for: who builds may wait in the driver for the callback that calls here. */
 	if (!ocl_program_try_begin(program))
 		return false;
-	loaded = ocl_program_supersede(program);
+	loaded = ocl_capture_supersede(program);
 	drv_environment_note_build();
 	drv_libraries_note_unseen();
 	if (loaded)
@@ -169,7 +169,8 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 			*errcode_ret = CL_INVALID_PROGRAM_EXECUTABLE;
 	} else if (of_loaded && loaded->driver->clones_kernels && kernel_name &&
 		   OCL_NEXT.clCloneKernel) {
-		kernel = ocl_kernel_clone_create_kernel(loaded, kernel_name, errcode_ret);
+		kernel = ocl_kernel_clone_create_kernel(&loaded->clones, target, kernel_name,
+							errcode_ret);
 	} else {
 		kernel = OCL_NEXT.clCreateKernel(target, kernel_name, errcode_ret);
 	}

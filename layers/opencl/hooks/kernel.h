@@ -7,7 +7,7 @@
 #ifndef OPENCL_HOOKS_KERNEL_H
 #define OPENCL_HOOKS_KERNEL_H
 
-#include "layers/opencl/hooks/program.h"
+#include "layers/opencl/program/program.h"
 
 struct ocl_kernel {
 	struct ocl_object object;	/* first; handle is the kernel */

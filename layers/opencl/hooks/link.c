@@ -13,7 +13,9 @@
 #include "layers/opencl/key/build_key.h"
 #include "common/cancel.h"
 #include "layers/opencl/program/capture.h"
+#include "layers/opencl/program/process_exit.h"
 #include "layers/opencl/hooks/dispatch.h"
+#include "layers/opencl/hooks/program.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/opencl/key/options.h"
 #include "layers/opencl/program/watch.h"
@@ -237,7 +239,8 @@ static void remember(const struct link *link)
 	};
 	struct ocl_program *program;
 
-	ocl_program_remember(link->result, link->context, OCL_PROGRAM_LINKED, NULL, 0);
+	ocl_process_exit_watch();
+	ocl_program_remember(link->result, link->context, NULL);
 	program = link->originals && link->error == CL_SUCCESS ? ocl_program_find(link->result) : NULL;
 	/* Only libraries are linked again. */
 	if (program && is_library(link))

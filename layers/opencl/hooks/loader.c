@@ -15,7 +15,7 @@
 #include "layers/shared/driver/loaded.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/key/layers_below.h"
-#include "layers/opencl/hooks/program.h"
+#include "layers/opencl/program/program.h"
 
 /* The version script decides what is exported; these must not be hidden before it. */
 #define EXPORT __attribute__((visibility("default")))

@@ -12,7 +12,6 @@
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/hooks/kernel.h"
-#include "layers/opencl/program/kernel_clone.h"
 
 /* Answers from stored bytes as every clGet…Info does. */
 static cl_int give(struct cmn_view value, size_t size, void *ret_value, size_t *ret_size)
@@ -47,7 +46,7 @@ static cl_int give_program_refs(struct ocl_program *program, struct ocl_loaded_p
 {
 	cl_uint refs = driver_program_refs(program->object.handle) +
 		       driver_program_refs(loaded->handle) - 1 -
-		       ocl_kernel_clones_count(loaded);
+		       ocl_kernel_clones_count(&loaded->clones);
 
 	ocl_object_lock(&program->object);
 	if (program->held)

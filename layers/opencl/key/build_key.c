@@ -61,8 +61,7 @@ static bool add_constants(struct cc_key *key, const struct ocl_program *program,
 /* PyOpenCL's random token has a fixed value where it makes no difference. */
 static void add_source(struct cc_key *key, const struct ocl_key_request *request)
 {
-	const struct ocl_program *program = request->program;
-	struct cmn_view source = { program->source, program->source_len }, token;
+	struct cmn_view source = ocl_program_text_view(request->program->text), token;
 
 	cc_key_add(key, CC_PART_IMAGE, "source", source.data, source.len);
 	/* Only what PyOpenCL itself does: a build of one source. */
@@ -71,15 +70,14 @@ static void add_source(struct cc_key *key, const struct ocl_key_request *request
 		return;
 	/* The field's value is the last thing in the key so far. */
 	memset(key->encoded.data + key->encoded.len - source.len +
-		       ((const char *)token.data - program->source),
+		       ((const char *)token.data - (const char *)source.data),
 	       '0', token.len);
 }
 
 static void add_header(struct cc_key *key, const struct ocl_header *header)
 {
 	cc_key_add_text(key, CC_PART_IMAGE, "header.name", header->name);
-	cc_key_add(key, CC_PART_IMAGE, "header.text", header->program->source,
-		   header->program->source_len);
+	cc_key_add(key, CC_PART_IMAGE, "header.text", header->text->data, header->text->len);
 }
 
 enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_key *ret,
@@ -92,7 +90,7 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	cc_key_init_in(ret, cmn_kept_buffer_take(&spare));
 	/* Room for all at once; without it the key only grows in steps. */
 	(void)cmn_buffer_reserve(&ret->encoded,
-				 (program ? program->source_len : 0) + USUAL_SIZE);
+				 (program ? program->text->len : 0) + USUAL_SIZE);
 	status = add_devices(ret, request->targets, ret_driver);
 	if (status != CMN_OK)
 		return status;

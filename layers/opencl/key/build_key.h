@@ -15,14 +15,8 @@
 #define OPENCL_KEY_BUILD_KEY_H
 
 #include "layers/opencl/key/identity.h"
-#include "layers/opencl/hooks/program.h"
 #include "layers/opencl/key/targets.h"
-
-/* A header that the application passes to clCompileProgram. */
-struct ocl_header {
-	const char *name;
-	struct ocl_program *program;
-};
+#include "layers/opencl/program/program.h"
 
 struct ocl_key_request {
 	const char *kind;		/* "source", "il", "compile", "link" */

@@ -7,16 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "layers/opencl/program/program.h"
 #include "layers/opencl/program/program_info.h"
-#include "layers/opencl/hooks/program.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
-
-struct ocl_capture {
-	struct cc_key key;
-	struct cc_manifest *manifest;
-	struct ocl_targets targets;
-	struct ocl_capture_request request;	/* whose targets are these */
-};
 
 /* The program's binaries, read into *images, which the caller frees with free_images. */
 static enum cmn_status read_images(cl_program program, const struct ocl_targets *targets,
@@ -217,38 +210,6 @@ out:
 	return status;
 }
 
-/* Takes the manifest, copies the rest. NULL: out of memory. */
-static struct ocl_capture *new_capture(const struct cc_key *key,
-				       const struct ocl_capture_request *request,
-				       struct cc_manifest *manifest)
-{
-	struct ocl_capture *capture = calloc(1, sizeof(*capture));
-
-	if (!capture) {
-		cc_manifest_free(manifest);
-		return NULL;
-	}
-	cc_key_init_copy(&capture->key, key);
-	capture->manifest = manifest;
-	capture->request = *request;
-	capture->request.targets = &capture->targets;
-	if (cc_key_status(&capture->key) == CMN_OK &&
-	    ocl_targets_copy(request->targets, &capture->targets) == CMN_OK)
-		return capture;
-	ocl_capture_free(capture);
-	return NULL;
-}
-
-void ocl_capture_free(struct ocl_capture *capture)
-{
-	if (!capture)
-		return;
-	cc_key_release(&capture->key);
-	cc_manifest_free(capture->manifest);
-	ocl_targets_release(&capture->targets);
-	free(capture);
-}
-
 static bool is_at(struct ocl_program *program, uint64_t serial)
 {
 	bool same;
@@ -279,6 +240,26 @@ void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program, u
 	if (capture && !capture->request.on_request)
 		store(capture, program, serial, NULL, NULL);
 	ocl_capture_free(capture);
+}
+
+struct ocl_loaded_program *ocl_capture_supersede(struct ocl_program *program)
+{
+	struct ocl_loaded_program *loaded;
+	struct ocl_capture *capture;
+	uint64_t serial;
+
+	ocl_objects_lock();
+	capture = program->capture;
+	program->capture = NULL;
+	program->has_content = false;
+	serial = ++program->build_serial;
+	ocl_objects_unlock();
+	ocl_object_lock(&program->object);
+	loaded = program->loaded;
+	program->loaded = NULL;
+	ocl_object_unlock(&program->object);
+	ocl_capture_run(capture, program, serial);
+	return loaded;
 }
 
 struct ocl_offer *ocl_offer_new(struct ocl_program *program, size_t count)
@@ -395,7 +376,7 @@ void ocl_capture_later(struct drv_course *course, struct ocl_program *program,
 		       const struct ocl_capture_request *request)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct ocl_capture *capture = new_capture(course->key, request, take_manifest(course));
+	struct ocl_capture *capture = ocl_capture_new(course->key, request, take_manifest(course));
 
 	if (!capture)
 		return;

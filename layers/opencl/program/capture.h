@@ -7,23 +7,10 @@
 #ifndef OPENCL_PROGRAM_CAPTURE_H
 #define OPENCL_PROGRAM_CAPTURE_H
 
-#include "layers/opencl/program/loaded_program.h"
-#include "layers/opencl/key/targets.h"
+#include "layers/opencl/program/capture_request.h"
 #include "layers/shared/course/course.h"
 
 struct ocl_program;
-
-struct ocl_capture;
-
-/* What was built. Borrowed. */
-struct ocl_capture_request {
-	enum ocl_loaded_program_kind kind;
-	const struct ocl_targets *targets;
-	const struct drv_driver *driver;	/* what its binaries lose is read too */
-	uint64_t build_ns;
-	unsigned int load_rate;	/* as cc_entry_set_load_rate */
-	bool on_request;	/* of a later one: only from the answer to the application's own question */
-};
 
 /*
  * For the capture step of a course: what was built goes to an entry with the
@@ -60,7 +47,12 @@ void ocl_capture_later(struct drv_course *course, struct ocl_program *program,
  * from it; what is read is not stored if the program is built again meanwhile.
  */
 void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial);
-void ocl_capture_free(struct ocl_capture *capture);	/* NULL is fine */
+/*
+ * Before the driver is told to build or compile the program anew: what it holds
+ * now and was to be read later is read; the loaded program is detached and
+ * given to the caller.
+ */
+struct ocl_loaded_program *ocl_capture_supersede(struct ocl_program *program);
 /*
  * The application asks for the program's binaries: the answer may be what a
  * capture on request waits for. _new is called before the driver is asked and

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_clone: by name, in a table of the loaded program's, guarded by the layer's lock. */
+/* kernel_clone: by name, in a table for each program, guarded by the layer's lock. */
 #include "layers/opencl/program/kernel_clone.h"
 
 #include <stdlib.h>
@@ -14,16 +14,16 @@ struct ocl_kernel_clone {
 	char name[];
 };
 
-static struct ocl_kernel_clone *find(struct ocl_loaded_program *loaded, const char *name)
+static struct ocl_kernel_clone *find(struct ocl_kernel_clones *clones, const char *name)
 {
 	struct ocl_kernel_clone *record;
 
-	HASH_FIND(hh, loaded->clones, name, strlen(name), record);
+	HASH_FIND(hh, clones->by_name, name, strlen(name), record);
 	return record;
 }
 
 /* uthash is told not to end the application for want of memory; hh.tbl tells. */
-static struct ocl_kernel_clone *add(struct ocl_loaded_program *loaded, const char *name)
+static struct ocl_kernel_clone *add(struct ocl_kernel_clones *clones, const char *name)
 {
 	size_t len = strlen(name);
 	struct ocl_kernel_clone *record = calloc(1, sizeof(*record) + len + 1);
@@ -31,7 +31,7 @@ static struct ocl_kernel_clone *add(struct ocl_loaded_program *loaded, const cha
 	if (!record)
 		return NULL;
 	memcpy(record->name, name, len + 1);
-	HASH_ADD_KEYPTR(hh, loaded->clones, record->name, len, record);
+	HASH_ADD_KEYPTR(hh, clones->by_name, record->name, len, record);
 	if (!record->hh.tbl) {
 		free(record);
 		return NULL;
@@ -40,22 +40,22 @@ static struct ocl_kernel_clone *add(struct ocl_loaded_program *loaded, const cha
 }
 
 /* A kernel of that name was created, so there is one. The record, if its time has come to get a clone. */
-static struct ocl_kernel_clone *note_creation(struct ocl_loaded_program *loaded, const char *name)
+static struct ocl_kernel_clone *note_creation(struct ocl_kernel_clones *clones, const char *name)
 {
 	struct ocl_kernel_clone *record;
 	bool again;
 
 	ocl_objects_lock();
-	record = find(loaded, name);
+	record = find(clones, name);
 	if (!record)
-		record = add(loaded, name);
+		record = add(clones, name);
 	again = record && !record->kernel && ++record->creations == 2;
 	ocl_objects_unlock();
 	return again ? record : NULL;
 }
 
 /* A clone of a kernel that the application has not seen yet is the one to clone from. */
-static void keep_clone(struct ocl_loaded_program *loaded, struct ocl_kernel_clone *record,
+static void keep_clone(struct ocl_kernel_clones *clones, struct ocl_kernel_clone *record,
 		       cl_kernel kernel)
 {
 	cl_int error = CL_SUCCESS;
@@ -66,7 +66,7 @@ static void keep_clone(struct ocl_loaded_program *loaded, struct ocl_kernel_clon
 	ocl_objects_lock();
 	if (!record->kernel) {
 		record->kernel = clone;
-		loaded->clone_count++;
+		clones->count++;
 		clone = NULL;
 	}
 	ocl_objects_unlock();
@@ -74,15 +74,15 @@ static void keep_clone(struct ocl_loaded_program *loaded, struct ocl_kernel_clon
 		(void)OCL_NEXT.clReleaseKernel(clone);	/* another thread was faster */
 }
 
-cl_kernel ocl_kernel_clone_create_kernel(struct ocl_loaded_program *loaded, const char *name,
-					 cl_int *errcode_ret)
+cl_kernel ocl_kernel_clone_create_kernel(struct ocl_kernel_clones *clones, cl_program program,
+					 const char *name, cl_int *errcode_ret)
 {
 	struct ocl_kernel_clone *record;
 	cl_kernel pristine = NULL, kernel;
 	cl_int error = CL_SUCCESS;
 
 	ocl_objects_lock();
-	record = find(loaded, name);
+	record = find(clones, name);
 	if (record)
 		pristine = record->kernel;
 	ocl_objects_unlock();
@@ -94,29 +94,29 @@ cl_kernel ocl_kernel_clone_create_kernel(struct ocl_loaded_program *loaded, cons
 			return kernel;
 		}
 	}
-	kernel = OCL_NEXT.clCreateKernel(loaded->handle, name, errcode_ret);
-	record = kernel && !pristine ? note_creation(loaded, name) : NULL;
+	kernel = OCL_NEXT.clCreateKernel(program, name, errcode_ret);
+	record = kernel && !pristine ? note_creation(clones, name) : NULL;
 	if (record)
-		keep_clone(loaded, record, kernel);
+		keep_clone(clones, record, kernel);
 	return kernel;
 }
 
-cl_uint ocl_kernel_clones_count(const struct ocl_loaded_program *loaded)
+cl_uint ocl_kernel_clones_count(const struct ocl_kernel_clones *clones)
 {
 	cl_uint count;
 
 	ocl_objects_lock();
-	count = loaded->clone_count;
+	count = clones->count;
 	ocl_objects_unlock();
 	return count;
 }
 
-void ocl_kernel_clones_release(struct ocl_loaded_program *loaded)
+void ocl_kernel_clones_release(struct ocl_kernel_clones *clones)
 {
 	struct ocl_kernel_clone *record, *next;
 
-	HASH_ITER(hh, loaded->clones, record, next) {
-		HASH_DEL(loaded->clones, record); /* NOLINT(clang-analyzer-unix.Malloc): the analyzer loses track of uthash */
+	HASH_ITER(hh, clones->by_name, record, next) {
+		HASH_DEL(clones->by_name, record); /* NOLINT(clang-analyzer-unix.Malloc): the analyzer loses track of uthash */
 		if (record->kernel)
 			(void)OCL_NEXT.clReleaseKernel(record->kernel);	/* nobody to tell */
 		free(record);

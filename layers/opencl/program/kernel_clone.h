@@ -9,14 +9,22 @@
 #ifndef OPENCL_PROGRAM_KERNEL_CLONE_H
 #define OPENCL_PROGRAM_KERNEL_CLONE_H
 
-#include "layers/opencl/program/loaded_program.h"
+#include "layers/opencl/layer.h"
 
-/* As clCreateKernel of the loaded program; the caller holds a reference. */
-cl_kernel ocl_kernel_clone_create_kernel(struct ocl_loaded_program *loaded, const char *name,
-					 cl_int *errcode_ret);
-/* How many of its kernels are the layer's own. */
-cl_uint ocl_kernel_clones_count(const struct ocl_loaded_program *loaded);
-/* Releases them; the loaded program goes. Calls the driver. */
-void ocl_kernel_clones_release(struct ocl_loaded_program *loaded);
+struct ocl_kernel_clone;
+
+/* Of one loaded program, which holds them; {0}: none yet. Guarded by the layer's lock. */
+struct ocl_kernel_clones {
+	struct ocl_kernel_clone *by_name;
+	cl_uint count;
+};
+
+/* As clCreateKernel of the program whose clones they are; the caller holds a reference. */
+cl_kernel ocl_kernel_clone_create_kernel(struct ocl_kernel_clones *clones, cl_program program,
+					 const char *name, cl_int *errcode_ret);
+/* How many of the program's kernels are the layer's own. */
+cl_uint ocl_kernel_clones_count(const struct ocl_kernel_clones *clones);
+/* Releases them; the program goes. Calls the driver. */
+void ocl_kernel_clones_release(struct ocl_kernel_clones *clones);
 
 #endif

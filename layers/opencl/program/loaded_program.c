@@ -8,7 +8,6 @@
 
 #include "layers/opencl/program/private_copy.h"
 #include "layers/opencl/program/objects.h"
-#include "layers/opencl/program/kernel_clone.h"
 
 static bool is_memory_error(cl_int error)
 {
@@ -130,7 +129,7 @@ void ocl_loaded_program_unref(struct ocl_loaded_program *loaded)
 	if (!loaded ||
 	    atomic_fetch_sub_explicit(&loaded->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	ocl_kernel_clones_release(loaded);
+	ocl_kernel_clones_release(&loaded->clones);
 	if (loaded->stand_in)
 		(void)OCL_NEXT.clReleaseProgram(loaded->stand_in);	/* nobody to tell */
 	if (loaded->handle && !loaded->own)

@@ -13,6 +13,7 @@
 
 #include "layers/shared/driver/drivers.h"
 #include "layers/opencl/layer.h"
+#include "layers/opencl/program/kernel_clone.h"
 #include "layers/opencl/program/original.h"
 
 /*
@@ -50,8 +51,7 @@ struct ocl_loaded_program {
 	bool own;	/* the handle is the application's program itself, which a link's hit made */
 	const struct drv_driver *driver;
 	cl_program handle;		/* NULL: a failure */
-	struct ocl_kernel_clone *clones;	/* guarded by the layer's lock, as their number is */
-	cl_uint clone_count;
+	struct ocl_kernel_clones clones;
 	cl_program stand_in;		/* made of the original for what this cannot answer; guarded by the layer's lock */
 	struct cc_entry *entry;		/* what the handle does not answer; with the images where it is an object */
 	char *options;			/* of the build, or NULL */

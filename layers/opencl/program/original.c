@@ -8,14 +8,12 @@
 
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/libraries.h"
-#include "layers/opencl/hooks/program.h"
-#include "layers/opencl/key/build_key.h"
 
 enum how { BUILT, COMPILED, LINKED };
 
 struct header {
 	char *name;
-	struct ocl_program *program;	/* for its text */
+	struct ocl_program_text *text;
 };
 
 struct ocl_original {
@@ -26,7 +24,7 @@ struct ocl_original {
 	cl_uint list_count;
 	cl_device_id *list;
 	/* BUILT and COMPILED */
-	struct ocl_program *program;	/* for its text */
+	struct ocl_program_text *text;
 	struct ocl_constant *constants;
 	size_t constant_count;
 	cl_uint header_count;
@@ -50,11 +48,11 @@ void ocl_original_unref(struct ocl_original *original)
 		return;
 	for (cl_uint i = 0; i < original->header_count; i++) {
 		free(original->headers[i].name);
-		ocl_program_unref(original->headers[i].program);
+		ocl_program_text_unref(original->headers[i].text);
 	}
 	for (cl_uint i = 0; i < original->input_count; i++)
 		ocl_original_unref(original->inputs[i]);
-	ocl_program_unref(original->program);
+	ocl_program_text_unref(original->text);
 	cc_entry_unref(atomic_load(&original->entry));
 	free(original->headers);
 	free(original->inputs);
@@ -88,22 +86,19 @@ static struct ocl_original *new_original(enum how how, const struct ocl_original
 	return original;
 }
 
-static bool copy_constants(struct ocl_original *original, const struct ocl_program *program)
+static bool copy_constants(struct ocl_original *original,
+			   const struct ocl_original_request *request)
 {
-	size_t size;
-	bool copied;
+	size_t size = request->constant_count * sizeof(*request->constants);
 
-	ocl_objects_lock();
-	size = program->constant_count * sizeof(*program->constants);
-	if (size)
-		original->constants = malloc(size);
-	copied = !size || original->constants;
-	if (size && copied) {
-		memcpy(original->constants, program->constants, size);
-		original->constant_count = program->constant_count;
-	}
-	ocl_objects_unlock();
-	return copied;
+	if (!size)
+		return true;
+	original->constants = malloc(size);
+	if (!original->constants)
+		return false;
+	memcpy(original->constants, request->constants, size);
+	original->constant_count = request->constant_count;
+	return true;
 }
 
 static bool copy_headers(struct ocl_original *original,
@@ -121,22 +116,20 @@ static bool copy_headers(struct ocl_original *original,
 		original->headers[i].name = strdup(header->name);
 		if (!original->headers[i].name)
 			return false;
-		ocl_object_ref(&header->program->object);
-		original->headers[i].program = header->program;
+		original->headers[i].text = ocl_program_text_ref(header->text);
 	}
 	return true;
 }
 
-struct ocl_original *ocl_original_of_program(struct ocl_program *program,
-					     const struct ocl_original_request *request)
+struct ocl_original *ocl_original_of_text(struct ocl_program_text *text,
+					  const struct ocl_original_request *request)
 {
 	struct ocl_original *original = new_original(request->compiled ? COMPILED : BUILT, request);
 
 	if (!original)
 		return NULL;
-	ocl_object_ref(&program->object);
-	original->program = program;
-	if (copy_constants(original, program) && copy_headers(original, request))
+	original->text = ocl_program_text_ref(text);
+	if (copy_constants(original, request) && copy_headers(original, request))
 		return original;
 	ocl_original_unref(original);
 	return NULL;
@@ -202,8 +195,8 @@ static cl_int compile(const struct ocl_original *original, cl_context context, c
 		goto out;
 	for (cl_uint i = 0; i < count; i++) {
 		names[i] = original->headers[i].name;
-		headers[i] = ocl_program_create_again(context, original->headers[i].program, NULL, 0,
-						      &error);
+		headers[i] = ocl_program_text_make_program(original->headers[i].text, context,
+							   NULL, 0, &error);
 		if (!headers[i])
 			goto out;
 	}
@@ -215,12 +208,13 @@ out:
 	return error;
 }
 
-static cl_program make_of_program(const struct ocl_original *original, cl_context context)
+static cl_program make_of_text(const struct ocl_original *original, cl_context context)
 {
 	cl_int error;
-	cl_program program = ocl_program_create_again(context, original->program,
-						      original->constants,
-						      original->constant_count, &error);
+	cl_program program = ocl_program_text_make_program(original->text, context,
+							   original->constants,
+							   original->constant_count, &error);
+
 	if (!program)
 		return NULL;
 	drv_environment_note_build();
@@ -263,5 +257,5 @@ cl_program ocl_original_make(const struct ocl_original *original, cl_context con
 	if (!original)
 		return NULL;
 	return original->how == LINKED ? make_of_link(original, context) :
-					 make_of_program(original, context);
+					 make_of_text(original, context);
 }

@@ -12,17 +12,23 @@
 
 #include <stdbool.h>
 
-#include "layers/opencl/layer.h"
+#include "layers/opencl/program/program_text.h"
 
-struct ocl_header;
 struct ocl_original;
-struct ocl_program;
+
+/* A header that the application passes to clCompileProgram. */
+struct ocl_header {
+	const char *name;
+	struct ocl_program_text *text;
+};
 
 /* What a call was given, as the application gave it. Borrowed. */
 struct ocl_original_request {
 	cl_uint list_count;
 	const cl_device_id *list;
 	const char *options;	/* may be NULL */
+	size_t constant_count;
+	const struct ocl_constant *constants;
 	bool compiled;		/* by clCompileProgram; the rest is its own */
 	cl_uint header_count;
 	const struct ocl_header *headers;
@@ -30,11 +36,11 @@ struct ocl_original_request {
 
 /*
  * clCompileProgram's or clBuildProgram's, of arguments that a key could be made
- * of. It keeps the program's text and its constants as they are
- * now, not the driver's program. NULL: out of memory.
+ * of. NULL: out of memory. Calls no driver, so that the caller may hold the
+ * layer's lock, which guards a program's constants.
  */
-struct ocl_original *ocl_original_of_program(struct ocl_program *program,
-					     const struct ocl_original_request *request);
+struct ocl_original *ocl_original_of_text(struct ocl_program_text *text,
+					  const struct ocl_original_request *request);
 /* clLinkProgram's; inputs may be NULL. Takes no references. NULL: out of memory. */
 struct ocl_original *ocl_original_of_link(cl_uint count, struct ocl_original *const *inputs,
 					  const struct ocl_original_request *request);

@@ -89,7 +89,7 @@ enum cmn_status api_blob_check(struct cmn_view blob, const struct api_id *id)
 		return CMN_ERR_VERSION;
 	if (cmn_reader_u32(&reader) != 0)
 		return CMN_ERR_CORRUPT;
-	memcpy(found.bytes, cmn_reader_bytes(&reader, API_ID_SIZE).data, API_ID_SIZE);
+	cmn_reader_copy(&reader, found.bytes, API_ID_SIZE);
 	if (cmn_reader_u64(&reader) != blob.len - API_BLOB_HEADER_SIZE)
 		return CMN_ERR_CORRUPT;
 	hash = hash_of_blob(bytes, blob.len);

@@ -15,7 +15,7 @@ static const struct {
 /* The same list as a structure: each member is where the public one has it, and there is no other. */
 struct listed {
 	size_t struct_size;
-#define FUNCTION(name) void (*name)(void);
+#define FUNCTION(name) void (*(name))(void);
 #include "layers/shared/api/functions.def"
 };
 

@@ -18,7 +18,7 @@ enum cmn_status drv_note_find(struct cmn_view notes, uint64_t alignment, const c
 		struct cmn_view name, value;
 		ElfW(Nhdr) note;
 
-		memcpy(&note, cmn_reader_bytes(&reader, sizeof(note)).data, sizeof(note));
+		cmn_reader_copy(&reader, &note, sizeof(note));
 		name = cmn_reader_bytes(&reader, note.n_namesz);
 		(void)cmn_reader_bytes(&reader, -(header_size + note.n_namesz) & padding);
 		value = cmn_reader_bytes(&reader, note.n_descsz);

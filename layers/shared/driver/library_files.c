@@ -266,11 +266,14 @@ enum cmn_status drv_library_files(const char *driver, const char *const *sonames
 {
 	struct search search = { .loaded = loaded, .ctx = ctx };
 	enum cmn_status status = CMN_OK;
+	bool begun = false;
 
 	for (size_t i = 0; status == CMN_OK && i < count && sonames[i]; i++) {
-		if (!search.files && !loaded(ctx, sonames[i]))
+		if (!begun && !loaded(ctx, sonames[i])) {
 			status = begin(&search, driver);
-		if (status == CMN_OK && search.files)
+			begun = true;
+		}
+		if (status == CMN_OK && begun)
 			status = add(&search, sonames[i], false);
 	}
 	if (status == CMN_OK)

@@ -78,6 +78,19 @@ TEST(never_reads_past_the_end)
 	CU_ASSERT_TRUE(reader.failed);
 }
 
+TEST(copies_what_is_there_and_else_zeros)
+{
+	static const uint8_t three[] = { 1, 2, 3 };
+	struct cmn_reader reader = cmn_reader_of((struct cmn_view){ three, sizeof(three) });
+	uint8_t copy[2] = { 7, 7 };
+
+	cmn_reader_copy(&reader, copy, sizeof(copy));
+	CU_ASSERT_EQUAL(memcmp(copy, three, sizeof(copy)), 0);
+	cmn_reader_copy(&reader, copy, sizeof(copy));
+	CU_ASSERT_TRUE(reader.failed);
+	CU_ASSERT_EQUAL(copy[0] | copy[1], 0);
+}
+
 TEST(refuses_a_length_larger_than_what_is_left)
 {
 	struct cmn_buffer buf = { 0 };

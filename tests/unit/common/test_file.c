@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/no_locks.h"
 #include "tests/support/unit.h"
 
 /* What goes wrong next, and what else happens in the process meanwhile. */
@@ -29,7 +30,6 @@ static struct {
 	bool forks;		/* while the next file is opened */
 	int taken_by;		/* -1, or the application's file that gets the next kept number */
 	int close_error;	/* of the next descriptor that was kept */
-	int lock_error;
 	long type;		/* 0, or the file system's */
 } next = { .taken_by = -1 };
 
@@ -95,17 +95,6 @@ int __wrap_cmn_descriptor_close(int fd)
 		return -1;
 	}
 	return result;
-}
-
-int __real_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation)
-{
-	if (next.lock_error) {
-		errno = next.lock_error;
-		return -1;
-	}
-	return __real_flock(fd, operation);
 }
 
 int __real_fstatfs(int fd, struct statfs *ret);
@@ -608,10 +597,10 @@ TEST(a_file_system_without_locks_is_no_lock_that_is_held)
 	unit_write("file", "");
 	fd = open("file", O_RDWR | O_CLOEXEC);
 	CU_ASSERT_FATAL(fd >= 0);
-	next.lock_error = ENOLCK;
+	has_no_locks = true;
 	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_ERR_IO);
 	CU_ASSERT_EQUAL(cmn_file_share(fd), CMN_ERR_IO);
-	next.lock_error = 0;
+	has_no_locks = false;
 	(void)close(fd);
 }
 

@@ -5,7 +5,6 @@
 #include "cachecore/disk/store.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
@@ -20,6 +19,7 @@
 
 #include "cachecore/disk/leaf.h"
 #include "common/file.h"
+#include "tests/support/no_locks.h"
 #include "tests/support/unit.h"
 
 /* One store below unit_dir() with what it logged. */
@@ -192,17 +192,6 @@ static void walk_files(const char *root)
 }
 
 static struct bench bench;
-static bool has_no_locks;
-
-int __real_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation)
-{
-	if (!has_no_locks)
-		return __real_flock(fd, operation);
-	errno = ENOLCK;
-	return -1;
-}
 
 BEFORE_EACH
 {

@@ -86,12 +86,12 @@ static cl_int CL_API_CALL release_kernel(cl_kernel kernel)
 	return CL_SUCCESS;
 }
 
-static struct ocl_loaded_program loaded;
+static struct ocl_kernel_clones clones;
 
 BEFORE_EACH
 {
 	memset(&driver, 0, sizeof(driver));
-	loaded = (struct ocl_loaded_program){ .handle = PROGRAM };
+	clones = (struct ocl_kernel_clones){ 0 };
 	ocl_layer.next.clCreateKernel = create_kernel;
 	ocl_layer.next.clCloneKernel = clone_kernel;
 	ocl_layer.next.clReleaseKernel = release_kernel;
@@ -99,13 +99,13 @@ BEFORE_EACH
 
 AFTER_EACH
 {
-	ocl_kernel_clones_release(&loaded);
+	ocl_kernel_clones_release(&clones);
 }
 
 static cl_kernel create(const char *name)
 {
 	cl_int error = 77;
-	cl_kernel kernel = ocl_kernel_clone_create_kernel(&loaded, name, &error);
+	cl_kernel kernel = ocl_kernel_clone_create_kernel(&clones, PROGRAM, name, &error);
 
 	CU_ASSERT_EQUAL(error, CL_SUCCESS);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(kernel);
@@ -118,23 +118,23 @@ TEST(the_third_kernel_of_a_name_and_all_later_ones_are_clones)
 	unsigned int first = number_of(create("name")), second, kept, third, fourth;
 
 	CU_ASSERT_EQUAL(driver.clones, 0);
-	CU_ASSERT_EQUAL(ocl_kernel_clones_count(&loaded), 0);
+	CU_ASSERT_EQUAL(ocl_kernel_clones_count(&clones), 0);
 	second = number_of(create("name"));
 	CU_ASSERT_EQUAL(driver.creations, 2);
 	CU_ASSERT_EQUAL_FATAL(driver.clones, 1);
-	CU_ASSERT_EQUAL(ocl_kernel_clones_count(&loaded), 1);
+	CU_ASSERT_EQUAL(ocl_kernel_clones_count(&clones), 1);
 	kept = driver.made;
 	CU_ASSERT_TRUE(kept != first && kept != second);
 	CU_ASSERT_EQUAL(driver.cloned_from[kept], second);
 	third = number_of(create("name"));
-	fourth = number_of(ocl_kernel_clone_create_kernel(&loaded, "name", NULL));
+	fourth = number_of(ocl_kernel_clone_create_kernel(&clones, PROGRAM, "name", NULL));
 	CU_ASSERT_EQUAL(driver.creations, 2);
 	/* None is one that the application may have set arguments of. */
 	CU_ASSERT_EQUAL(driver.cloned_from[third], kept);
 	CU_ASSERT_EQUAL(driver.cloned_from[fourth], kept);
 	CU_ASSERT_EQUAL(driver.refs[kept], 1);
-	CU_ASSERT_EQUAL(ocl_kernel_clones_count(&loaded), 1);
-	ocl_kernel_clones_release(&loaded);
+	CU_ASSERT_EQUAL(ocl_kernel_clones_count(&clones), 1);
+	ocl_kernel_clones_release(&clones);
 	CU_ASSERT_EQUAL(driver.refs[kept], 0);
 	CU_ASSERT_EQUAL(driver.refs[third], 1);
 }
@@ -149,7 +149,7 @@ TEST(kernels_of_other_names_are_others)
 	CU_ASSERT_EQUAL(driver.clones, 1);
 	(void)create("name");
 	CU_ASSERT_EQUAL(driver.creations, 5);
-	CU_ASSERT_EQUAL(ocl_kernel_clones_count(&loaded), 2);
+	CU_ASSERT_EQUAL(ocl_kernel_clones_count(&clones), 2);
 }
 
 TEST(where_the_driver_refuses_to_clone_it_creates)
@@ -157,13 +157,13 @@ TEST(where_the_driver_refuses_to_clone_it_creates)
 	driver.refuses_clones = true;
 	(void)create("name");
 	(void)create("name");
-	CU_ASSERT_EQUAL(ocl_kernel_clones_count(&loaded), 0);
+	CU_ASSERT_EQUAL(ocl_kernel_clones_count(&clones), 0);
 	(void)create("name");
 	CU_ASSERT_EQUAL(driver.creations, 3);
 	driver.refuses_clones = false;
 	(void)create("other");
 	(void)create("other");
-	CU_ASSERT_EQUAL(ocl_kernel_clones_count(&loaded), 1);
+	CU_ASSERT_EQUAL(ocl_kernel_clones_count(&clones), 1);
 	driver.refuses_clones = true;
 	(void)create("other");
 	CU_ASSERT_EQUAL(driver.creations, 6);
@@ -174,7 +174,7 @@ TEST(a_kernel_that_is_not_there_is_not_cloned)
 	cl_int error = 77;
 
 	for (int i = 0; i < 4; i++) {
-		CU_ASSERT_PTR_NULL(ocl_kernel_clone_create_kernel(&loaded, "none", &error));
+		CU_ASSERT_PTR_NULL(ocl_kernel_clone_create_kernel(&clones, PROGRAM, "none", &error));
 		CU_ASSERT_EQUAL(error, CL_INVALID_KERNEL_NAME);
 	}
 	CU_ASSERT_EQUAL(driver.creations, 4);
@@ -188,5 +188,5 @@ TEST(without_memory_the_driver_creates)
 		(void)create("name");
 	driver.no_memory = false;
 	CU_ASSERT_EQUAL(driver.creations, 4);
-	CU_ASSERT_EQUAL(ocl_kernel_clones_count(&loaded), 0);
+	CU_ASSERT_EQUAL(ocl_kernel_clones_count(&clones), 0);
 }

@@ -2,7 +2,6 @@
 /* account: sums that are lost, too large or too small, and what a count sees of others. */
 #include "cachecore/disk/space/account.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
@@ -14,22 +13,13 @@
 #include "cachecore/disk/space/number_file.h"
 #include "common/file.h"
 #include "common/listing.h"
+#include "tests/support/no_locks.h"
 #include "tests/support/unit.h"
 
 #define GIB (UINT64_C(1) << 30)
 #define BOUND (64 * GIB)
 
-static bool has_no_locks, cannot_be_listed, is_removed;
-
-int __real_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation)
-{
-	if (!has_no_locks)
-		return __real_flock(fd, operation);
-	errno = ENOLCK;
-	return -1;
-}
+static bool cannot_be_listed, is_removed;
 
 bool __real_cmn_listing_open(struct cmn_listing *listing, int dir_fd, const char *path);
 bool __wrap_cmn_listing_open(struct cmn_listing *listing, int dir_fd, const char *path);

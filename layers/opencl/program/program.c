@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* program: the life of programs, and what they are built from and for. */
+#include "layers/opencl/program/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void destroy_program(struct ocl_object *object)
+{
+	struct ocl_program *program = (struct ocl_program *)object;
+
+	ocl_loaded_program_unref(program->loaded);
+	ocl_capture_free(program->capture);
+	ocl_original_unref(program->original);
+	free(program->constants);
+	free(program->built);
+	free(program->options);
+	ocl_program_text_unref(program->text);
+	free(program);
+}
+
+struct ocl_program *ocl_program_find(cl_program handle)
+{
+	if (!ocl_layer.cache)
+		return NULL;
+	return (struct ocl_program *)ocl_objects_find(OCL_PROGRAMS, handle);
+}
+
+void ocl_program_unref(struct ocl_program *program)
+{
+	if (program)
+		ocl_object_unref(&program->object);
+}
+
+struct ocl_loaded_program *ocl_program_loaded(struct ocl_program *program)
+{
+	struct ocl_loaded_program *loaded;
+
+	ocl_object_lock(&program->object);
+	loaded = ocl_loaded_program_ref(program->loaded);
+	ocl_object_unlock(&program->object);
+	return loaded;
+}
+
+void ocl_program_set_loaded(struct ocl_program *program, struct ocl_loaded_program *loaded)
+{
+	struct ocl_loaded_program *old;
+
+	ocl_object_lock(&program->object);
+	old = program->loaded;
+	program->loaded = loaded;
+	ocl_object_unlock(&program->object);
+	ocl_loaded_program_unref(old);
+}
+
+static void lose_loaded(struct ocl_program *program, struct ocl_loaded_program *loaded,
+			cl_int error)
+{
+	ocl_object_lock(&program->object);
+	if (error == CL_SUCCESS)
+		program->lost_loaded = false;
+	else if (loaded && loaded->kind == OCL_LOADED_EXECUTABLE)
+		program->lost_loaded = true;
+	ocl_object_unlock(&program->object);
+	ocl_loaded_program_unref(loaded);
+}
+
+void ocl_program_superseded(struct ocl_program *program, struct ocl_loaded_program *loaded,
+			    cl_int error)
+{
+	/* A call that the driver refused outright left the program as it was. */
+	if (loaded && (error == CL_INVALID_VALUE || error == CL_INVALID_DEVICE ||
+		       error == CL_INVALID_OPERATION || error == CL_INVALID_PROGRAM))
+		ocl_program_set_loaded(program, loaded);
+	else
+		lose_loaded(program, loaded, error);
+}
+
+static void forget_builds(struct ocl_object *object, void *ctx)
+{
+	struct ocl_program *program = (struct ocl_program *)object;
+
+	(void)ctx;
+	program->busy = false;
+	program->read_at_exit = false;
+	program->async_builds = 0;
+}
+
+void ocl_programs_forked_locked(void)
+{
+	ocl_objects_each(OCL_PROGRAMS, forget_builds, NULL);
+}
+
+void ocl_program_begin(struct ocl_program *program)
+{
+	ocl_objects_lock();
+	while (program->busy)
+		ocl_objects_wait();
+	program->busy = true;
+	ocl_objects_unlock();
+}
+
+bool ocl_program_try_begin(struct ocl_program *program)
+{
+	bool begun;
+
+	ocl_objects_lock();
+	begun = !program->busy;
+	program->busy = true;
+	ocl_objects_unlock();
+	return begun;
+}
+
+void ocl_program_end(struct ocl_program *program)
+{
+	ocl_objects_lock();
+	program->busy = false;
+	program->read_at_exit = false;
+	ocl_objects_changed();
+	ocl_objects_unlock();
+}
+
+void ocl_program_remember(cl_program handle, cl_context context, struct ocl_program_text *text)
+{
+	struct ocl_program *program = calloc(1, sizeof(*program));
+
+	if (!program) {
+		ocl_program_text_unref(text);
+		return;
+	}
+	ocl_object_init(&program->object, handle, destroy_program);
+	program->context = context;
+	program->text = text;
+	if (!ocl_objects_add(OCL_PROGRAMS, &program->object))
+		ocl_program_unref(program);
+}
+
+/*
+ * The driver's final release, once the application and the loaded program's
+ * kernels are through with the program. The object's lock is held on entry and released here: the
+ * record leaves the map before the driver may use the address again.
+ */
+static cl_int finish_program(struct ocl_program *program)
+{
+	cl_program handle = program->object.handle;
+	struct ocl_loaded_program *loaded = program->loaded;
+	cl_int error;
+
+	program->loaded = NULL;
+	program->held = false;
+	ocl_objects_remove_and_unlock(OCL_PROGRAMS, &program->object);
+	ocl_loaded_program_unref(loaded);
+	error = OCL_NEXT.clReleaseProgram(handle);
+	ocl_object_unref(&program->object);
+	return error;
+}
+
+void ocl_program_add_kernel(struct ocl_program *program, bool of_loaded)
+{
+	ocl_object_lock(&program->object);
+	program->live_kernels++;
+	program->loaded_kernels += of_loaded;
+	ocl_object_unlock(&program->object);
+}
+
+struct ocl_program *ocl_program_find_for_kernel(cl_program handle,
+						struct ocl_loaded_program **ret_loaded)
+{
+	struct ocl_program *program;
+
+	if (!ocl_layer.cache)
+		return NULL;
+	program = (struct ocl_program *)ocl_objects_find_and_lock(OCL_PROGRAMS, handle);
+	if (!program)
+		return NULL;
+	ocl_object_ref(&program->object);
+	*ret_loaded = ocl_loaded_program_ref(program->loaded);
+	program->live_kernels++;
+	program->loaded_kernels += ocl_loaded_program_has_kernels(program->loaded);
+	ocl_object_unlock(&program->object);
+	return program;
+}
+
+void ocl_program_drop_kernel(struct ocl_program *program, bool of_loaded)
+{
+	ocl_object_lock(&program->object);
+	program->live_kernels--;
+	program->loaded_kernels -= of_loaded;
+	if (program->held && program->loaded_kernels == 0) {
+		(void)finish_program(program);	/* the application's call has succeeded already */
+		return;
+	}
+	ocl_object_unlock(&program->object);
+}
+
+cl_int ocl_program_release(struct ocl_program *program)
+{
+	cl_program handle = program->object.handle;
+
+	ocl_object_lock(&program->object);
+	if (program->object.app_refs > 1) {
+		program->object.app_refs--;
+		ocl_object_unlock(&program->object);
+		return OCL_NEXT.clReleaseProgram(handle);
+	}
+	if (program->object.app_refs == 0) {
+		ocl_object_unlock(&program->object);
+		return CL_INVALID_PROGRAM;
+	}
+	program->object.app_refs = 0;
+	program->held = program->loaded_kernels != 0;
+	if (!program->held)
+		return finish_program(program);
+	ocl_object_unlock(&program->object);	/* the last of them finishes it */
+	return CL_SUCCESS;
+}
+
+void ocl_program_set_content(struct ocl_program *program, struct cc_entry *entry)
+{
+	struct cmn_view payload = entry ? cc_entry_payload(entry) : (struct cmn_view){ 0 };
+	struct cmn_hash content = cmn_hash_of(payload.data, payload.len);
+
+	ocl_objects_lock();
+	program->has_content = entry != NULL;
+	program->content = content;
+	if (entry && program->original)
+		ocl_original_set_entry(program->original, entry);
+	ocl_objects_unlock();
+}
+
+struct ocl_original *ocl_program_new_original(struct ocl_program *program,
+					      const struct ocl_original_request *request)
+{
+	struct ocl_original_request whole = *request;
+	struct ocl_original *original;
+
+	ocl_objects_lock();
+	whole.constants = program->constants;
+	whole.constant_count = program->constant_count;
+	original = ocl_original_of_text(program->text, &whole);
+	ocl_objects_unlock();
+	return original;
+}
+
+struct ocl_original *ocl_program_original(struct ocl_program *program)
+{
+	struct ocl_original *original;
+
+	ocl_objects_lock();
+	original = ocl_original_ref(program->original);
+	ocl_objects_unlock();
+	return original;
+}
+
+void ocl_program_set_original(struct ocl_program *program, struct ocl_original *original)
+{
+	struct ocl_original *old;
+
+	ocl_objects_lock();
+	old = program->original;
+	program->original = original;
+	ocl_objects_unlock();
+	ocl_original_unref(old);
+}
+
+bool ocl_program_content(struct ocl_program *program, struct cmn_hash *ret)
+{
+	bool known;
+
+	ocl_objects_lock();
+	known = program->has_content;
+	*ret = program->content;
+	ocl_objects_unlock();
+	return known;
+}
+
+static bool is_among(cl_device_id device, cl_uint num_devices, const cl_device_id *devices)
+{
+	for (cl_uint i = 0; i < num_devices; i++) {
+		if (devices[i] == device)
+			return true;
+	}
+	return false;
+}
+
+void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
+			   const cl_device_id *devices)
+{
+	ocl_objects_lock();
+	for (cl_uint i = 0; i < num_devices; i++) {
+		cl_device_id *built;
+
+		if (is_among(devices[i], program->built_count, program->built))
+			continue;
+		built = realloc(program->built, (program->built_count + 1) * sizeof(*built));
+		if (!built) {
+			program->built_unknown = true;
+			break;
+		}
+		program->built = built;
+		built[program->built_count++] = devices[i];
+	}
+	ocl_objects_unlock();
+}
+
+void ocl_program_set_options(struct ocl_program *program, const char *options)
+{
+	char *copy = options ? strdup(options) : NULL, *old;
+
+	ocl_objects_lock();
+	old = program->options;
+	program->options = copy;
+	ocl_objects_unlock();
+	free(old);
+}
+
+static bool same_constants(const struct ocl_program *a, const struct ocl_program *b)
+{
+	bool same = a->constant_count == b->constant_count && !a->constants_unknown;
+
+	for (size_t i = 0; same && i < a->constant_count; i++) {
+		const struct ocl_constant *left = &a->constants[i], *right = &b->constants[i];
+
+		same = left->id == right->id && left->size == right->size &&
+		       memcmp(left->value, right->value, left->size) == 0;
+	}
+	return same;
+}
+
+static bool same_text(const struct ocl_program_text *a, const struct ocl_program_text *b)
+{
+	return a && b && a->is_il == b->is_il && a->len == b->len &&
+	       memcmp(a->data, b->data, a->len) == 0;
+}
+
+bool ocl_program_is_build_of(struct ocl_program *program, const struct ocl_program *parts,
+			     const char *options)
+{
+	bool same = same_text(program->text, parts->text);
+
+	ocl_objects_lock();
+	same = same && program->options && strcmp(program->options, options ? options : "") == 0 &&
+	       same_constants(program, parts);
+	ocl_objects_unlock();
+	return same;
+}
+
+bool ocl_program_built_beyond(struct ocl_program *program, cl_uint num_devices,
+			      const cl_device_id *devices)
+{
+	bool beyond;
+
+	ocl_objects_lock();
+	beyond = program->built_unknown;
+	for (cl_uint i = 0; i < program->built_count; i++)
+		beyond = beyond || !is_among(program->built[i], num_devices, devices);
+	ocl_objects_unlock();
+	return beyond;
+}
+
+/* With the lock. The place of a constant in the list, or where it would be. */
+static size_t place_of_constant(const struct ocl_program *program, cl_uint id)
+{
+	size_t i = 0;
+
+	while (i < program->constant_count && program->constants[i].id < id)
+		i++;
+	return i;
+}
+
+/* With the lock. */
+static bool keep_constant(struct ocl_program *program, cl_uint id, size_t size, const void *value)
+{
+	size_t count = program->constant_count, i = place_of_constant(program, id);
+	struct ocl_constant *constants = program->constants;
+
+	if (size > sizeof(constants->value))
+		return false;
+	if (i == count || constants[i].id != id) {
+		constants = realloc(constants, (count + 1) * sizeof(*constants));
+		if (!constants)
+			return false;
+		memmove(constants + i + 1, constants + i, (count - i) * sizeof(*constants));
+		program->constants = constants;
+		program->constant_count++;
+	}
+	constants[i] = (struct ocl_constant){ .id = id, .size = size };
+	memcpy(constants[i].value, value, size);
+	return true;
+}
+
+void ocl_program_keep_constant(struct ocl_program *program, cl_uint id, size_t size,
+			       const void *value)
+{
+	ocl_objects_lock();
+	if (!keep_constant(program, id, size, value))
+		program->constants_unknown = true;
+	ocl_objects_unlock();
+	ocl_program_set_options(program, NULL);	/* it is built with others */
+}

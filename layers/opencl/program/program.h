@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program: what the layer knows of a program that the application made from
+ * source or from an intermediate language (IL), or by linking. The program
+ * stays the driver's own object; a build that hits gives it a loaded program
+ * (loaded_program.h), which answers for what the binary decides.
+ *
+ * The driver's own reference counts stay true: each retain and release of the
+ * application goes through, except the last release while kernels of the
+ * loaded program live; that one waits for them, as the driver would keep the
+ * program for kernels of its own.
+ */
+#ifndef OPENCL_PROGRAM_PROGRAM_H
+#define OPENCL_PROGRAM_PROGRAM_H
+
+#include "layers/opencl/program/capture_request.h"
+#include "layers/opencl/program/loaded_program.h"
+#include "layers/opencl/program/objects.h"
+#include "layers/opencl/program/original.h"
+#include "layers/opencl/program/program_text.h"
+
+struct ocl_program {
+	struct ocl_object object;	/* first; handle is the application's program */
+	cl_context context;		/* borrowed: the program holds it */
+	struct ocl_program_text *text;	/* immutable; NULL: it was linked */
+	bool unbuildable;		/* the driver would not survive that; immutable once the application has it */
+	/* guarded by the object's lock */
+	unsigned int live_kernels;	/* created from it or a loaded program, and not released */
+	unsigned int loaded_kernels;	/* of those, the ones created from a loaded program */
+	bool held;			/* released by the application, kept for these */
+	struct ocl_loaded_program *loaded;	/* NULL: the program answers for itself */
+	bool lost_loaded;		/* a build failed after a hit: the driver never built the program */
+	/* guarded by the layer's lock */
+	struct ocl_constant *constants;	/* by id, ascending */
+	size_t constant_count;
+	bool constants_unknown;		/* some could not be kept */
+	cl_device_id *built;		/* devices that it is built, compiled or loaded for */
+	cl_uint built_count;
+	bool built_unknown;		/* there was no memory to put one down */
+	char *options;			/* of the build that all these are of, "" for none; NULL: unknown */
+	bool has_content;		/* content says what it is as the input of a link */
+	struct cmn_hash content;
+	uint64_t build_serial;		/* counts what the driver was told to do to it */
+	unsigned int async_builds;	/* in the driver, with a callback to come */
+	bool busy;			/* a thread is in clBuildProgram or clCompileProgram */
+	bool read_at_exit;		/* busy because of that: it must stay */
+	struct ocl_capture *capture;	/* NULL: none pending */
+	struct ocl_original *original;	/* the call that made it; NULL: not known, or not cached */
+};
+
+/* A new reference, or NULL: not one of ours. */
+struct ocl_program *ocl_program_find(cl_program handle);
+void ocl_program_unref(struct ocl_program *program);	/* NULL is fine */
+
+/* The loaded program with a new reference, or NULL. */
+struct ocl_loaded_program *ocl_program_loaded(struct ocl_program *program);
+/* Replaces the loaded program (NULL: the program answers for itself); takes the reference. May call the driver. */
+void ocl_program_set_loaded(struct ocl_program *program, struct ocl_loaded_program *loaded);
+
+/*
+ * After the driver was told to build or compile the program anew: gives back the loaded program
+ * (ocl_capture_supersede) if the driver refused the call outright, else lets it go.
+ */
+void ocl_program_superseded(struct ocl_program *program, struct ocl_loaded_program *loaded,
+			    cl_int error);
+
+/* In a forked child, with the lock: builds that threads of the parent were at are not going on here. */
+void ocl_programs_forked_locked(void);
+
+/* A program that the driver made, known from now on; takes text (NULL: it was linked), borrows context. Without memory it stays unknown. */
+void ocl_program_remember(cl_program handle, cl_context context, struct ocl_program_text *text);
+/* The value of a specialization constant from now on. */
+void ocl_program_keep_constant(struct ocl_program *program, cl_uint id, size_t size,
+			       const void *value);
+
+/* ocl_original_of_text of it, as it is now. */
+struct ocl_original *ocl_program_new_original(struct ocl_program *program,
+					      const struct ocl_original_request *request);
+/* The call that made it, with a new reference, or NULL; and which it is from now on, whose reference is taken. */
+struct ocl_original *ocl_program_original(struct ocl_program *program);
+void ocl_program_set_original(struct ocl_program *program, struct ocl_original *original);
+/* Which entry it was loaded from or became: what a link of it depends on. NULL: unknown. */
+void ocl_program_set_content(struct ocl_program *program, struct cc_entry *entry);
+/* false: unknown. */
+bool ocl_program_content(struct ocl_program *program, struct cmn_hash *ret);
+/* It is built, or loaded, for these devices, too. */
+void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
+			   const cl_device_id *devices);
+/* By which options it is built now for all of its devices; NULL: by none that are known. */
+void ocl_program_set_options(struct ocl_program *program, const char *options);
+/* Whether it is a build of that text or IL, with these constants and options. options may be NULL. */
+bool ocl_program_is_build_of(struct ocl_program *program, const struct ocl_program *parts,
+			     const char *options);
+/* Whether it is built for a device that is not among these. */
+bool ocl_program_built_beyond(struct ocl_program *program, cl_uint num_devices,
+			      const cl_device_id *devices);
+
+/* Waits until no other thread builds the program, then claims it; the lock is not held after. */
+void ocl_program_begin(struct ocl_program *program);
+/* The same without waiting. false: somebody has it. */
+bool ocl_program_try_begin(struct ocl_program *program);
+void ocl_program_end(struct ocl_program *program);
+
+/*
+ * For a kernel that is about to be made of handle: the program with a new
+ * reference, the kernel counted among its live ones, and the
+ * loaded program (or NULL) with a new reference. NULL: not one of ours.
+ */
+struct ocl_program *ocl_program_find_for_kernel(cl_program handle,
+						struct ocl_loaded_program **ret_loaded);
+/* One more of its kernels. */
+void ocl_program_add_kernel(struct ocl_program *program, bool of_loaded);
+/* One of them is gone, or did not come into being: this may release the program in the driver. */
+void ocl_program_drop_kernel(struct ocl_program *program, bool of_loaded);
+/* A release by the application that may be its last one: the driver's answer. Its capture was taken. */
+cl_int ocl_program_release(struct ocl_program *program);
+
+#endif
