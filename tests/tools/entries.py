@@ -250,6 +250,12 @@ class Carried(Case):
         value = self.json("export", file)
         self.assertEqual((value["exported"], value["damaged"]), (2, 1))
 
+    def test_an_entry_of_a_later_version_is_no_damage(self):
+        self.golden()
+        caches.add_foreign_version(self.root)
+        value = self.json("export", os.path.join(self.work, "bundle"))
+        self.assertEqual((value["exported"], value["damaged"], value["foreign"]), (2, 0, 1))
+
 
 if __name__ == "__main__":
     CKCACHE, FILL_CACHE, SOURCE = (os.path.abspath(path) for path in sys.argv[1:4])

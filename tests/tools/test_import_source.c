@@ -182,6 +182,21 @@ static void what_is_no_bundle_is_refused(void)
 	CU_ASSERT_FALSE(import_source_open(".", &source));
 }
 
+/* Behind the last entry, where nothing would be missing. */
+static void a_damaged_end_is_damage(void)
+{
+	struct cmn_buffer bundle = make_bundle("abc");
+	struct import_source source;
+	struct import_seal seal;
+
+	bundle.data[bundle.len - 1] ^= 1;
+	unit_write_bytes("bundle", bundle.data, bundle.len);
+	cmn_buffer_release(&bundle);
+	CU_ASSERT_FATAL(import_source_open("bundle", &source));
+	CU_ASSERT_FALSE(import_source_examine(&source, &seal));
+	import_source_close(&source);
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
@@ -191,6 +206,7 @@ int main(void)
 		UNIT_TEST(a_file_that_replaces_it_is_not_looked_at),
 		UNIT_TEST(a_pipe_is_copied_to_a_file_without_a_name),
 		UNIT_TEST(what_is_no_bundle_is_refused),
+		UNIT_TEST(a_damaged_end_is_damage),
 	};
 
 	return UNIT_MAIN("import_source", tests);

@@ -5,6 +5,7 @@
 #include <ftw.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,7 +19,9 @@
 #include <unistd.h>
 
 #include "cachecore/cache.h"
+#include "cachecore/disk/level_switch.h"
 #include "cachecore/disk/store.h"
+#include "cachecore/disk/writer/writer.h"
 #include "common/clock.h"
 #include "tests/support/unit.h"
 
@@ -748,13 +751,29 @@ bool __wrap_cmn_descriptors_separate(void)
 	return !shares_descriptors && __real_cmn_descriptors_separate();
 }
 
+/* A writer's thread that is held at its next lock. */
+static struct {
+	atomic_bool next;
+	sem_t there, go;
+	enum { FLUSH_IS_REAL, FLUSH_FAILS, FLUSH_LETS_GO } flush;
+} held;
+
 int __real_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation);
 
 int __wrap_flock(int fd, int operation)
 {
-	int result = __real_flock(fd, operation);
+	struct stat info;
+	int result;
 
+	/* A leaf, or the root: a flight's is a file. */
+	if (atomic_load(&held.next) && fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) &&
+	    atomic_exchange(&held.next, false)) {
+		(void)sem_post(&held.there);
+		while (sem_wait(&held.go) < 0)
+			continue;
+	}
+	result = __real_flock(fd, operation);
 	if (!forking.cache || result < 0 || !(operation & LOCK_EX) ||
 	    atomic_fetch_add(&forking.locks, 1) + 1 != forking.at)
 		return result;
@@ -1035,6 +1054,139 @@ TEST(switched_off_no_tier_is_looked_up)
 		cc_cache_close(cache);
 	}
 	CU_ASSERT_EQUAL(unsetenv("CKCACHE_PERSISTENT"), 0);
+}
+
+bool __real_cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns);
+bool __wrap_cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns);
+
+bool __wrap_cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns)
+{
+	if (held.flush == FLUSH_FAILS)
+		return false;	/* as after five seconds */
+	if (held.flush == FLUSH_LETS_GO) {
+		held.flush = FLUSH_IS_REAL;
+		(void)sem_post(&held.go);
+	}
+	return __real_cc_writer_flush(writer, timeout_ns);
+}
+
+#define QUEUED 20
+
+/* A level in one/ that the caller has entered, with so much queued, and its writer held at the first. */
+static struct cc_level *queue_behind_a_lock(struct cc_level_switch *levels)
+{
+	struct cc_level *level = cc_level_switch_enter(levels);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(level);
+	held.flush = FLUSH_IS_REAL;
+	CU_ASSERT_EQUAL_FATAL(sem_init(&held.there, 0, 0), 0);
+	CU_ASSERT_EQUAL_FATAL(sem_init(&held.go, 0, 0), 0);
+	atomic_store(&held.next, true);
+	for (unsigned int i = 0; i < QUEUED; i++) {
+		struct cc_entry *entry = NULL;
+		struct cc_key key;
+		char source[32];
+
+		(void)snprintf(source, sizeof(source), "queued %u", i);
+		make_key(&key, source);
+		CU_ASSERT_EQUAL_FATAL(make_entry(source, &entry), CMN_OK);
+		cc_level_put(level, &key, entry, NULL);
+		cc_entry_unref(entry);
+		cc_key_release(&key);
+	}
+	while (sem_wait(&held.there) < 0)
+		continue;
+	return level;
+}
+
+/* If no flush did. */
+static void let_go(void)
+{
+	if (held.flush == FLUSH_LETS_GO)
+		CU_ASSERT_EQUAL(sem_post(&held.go), 0);
+	held.flush = FLUSH_IS_REAL;
+}
+
+static struct cc_level_switch *open_levels(struct cc_config *config)
+{
+	static char *no_tiers[] = { NULL };
+	struct cc_level_switch *levels = NULL;
+
+	*config = (struct cc_config){ .dir = below("one"), .persistent = true, .admit_all = true,
+				      .read_only_dirs = no_tiers, .max_device_image_size = 1 << 30 };
+	CU_ASSERT_EQUAL_FATAL(cc_level_switch_new(config, NULL, NULL, &levels), CMN_OK);
+	return levels;
+}
+
+TEST(what_is_queued_is_stored_before_another_takes_its_place)
+{
+	struct cc_config config;
+	struct cc_level_switch *levels = open_levels(&config);
+	struct cc_level *level = queue_behind_a_lock(levels);
+
+	/* Also while somebody is inside, who will leave some time. */
+	held.flush = FLUSH_LETS_GO;
+	CU_ASSERT_EQUAL(cc_level_switch_set_dir(levels, below("two")), CMN_OK);
+	CU_ASSERT_EQUAL(entries_in("one"), QUEUED);
+	let_go();
+	cc_level_switch_leave(levels, level);
+	CU_ASSERT_TRUE(cc_level_switch_free(levels));
+}
+
+TEST(the_last_one_to_leave_waits_for_what_is_queued)
+{
+	struct cc_config config;
+	struct cc_level_switch *levels = open_levels(&config);
+	struct cc_level *level = queue_behind_a_lock(levels);
+
+	held.flush = FLUSH_FAILS;
+	CU_ASSERT_EQUAL(cc_level_switch_set_dir(levels, below("two")), CMN_OK);
+	held.flush = FLUSH_LETS_GO;
+	cc_level_switch_leave(levels, level);
+	CU_ASSERT_EQUAL(entries_in("one"), QUEUED);
+	let_go();
+	CU_ASSERT_TRUE(cc_level_switch_free(levels));
+}
+
+TEST(a_flush_tells_of_each_level)
+{
+	struct cc_config config;
+	struct cc_level_switch *levels = open_levels(&config);
+	struct cc_level *level = queue_behind_a_lock(levels);
+
+	held.flush = FLUSH_FAILS;
+	CU_ASSERT_EQUAL(cc_level_switch_set_dir(levels, below("two")), CMN_OK);
+	held.flush = FLUSH_IS_REAL;
+	/* The one in use, behind the other in the list, has nothing to store. */
+	CU_ASSERT_FALSE(cc_level_switch_flush(levels, 0));
+	CU_ASSERT_EQUAL(sem_post(&held.go), 0);
+	CU_ASSERT_TRUE(cc_level_switch_flush(levels, UINT64_C(60000000000)));
+	cc_level_switch_leave(levels, level);
+	CU_ASSERT_TRUE(cc_level_switch_free(levels));
+}
+
+/* Its thread still uses what it was given; a child, since that is never freed. */
+TEST(a_writer_that_hangs_is_left_alone)
+{
+	int status = -1;
+	pid_t child;
+
+	if (!CHILD_HAS_THREADS)
+		return;
+	child = fork();
+	if (child == 0) {
+		struct cc_config config;
+		struct cc_level_switch *levels = open_levels(&config);
+		struct cc_level *level = queue_behind_a_lock(levels);
+
+		held.flush = FLUSH_FAILS;
+		if (cc_level_switch_set_dir(levels, below("two")) != CMN_OK)
+			_exit(2);
+		cc_level_switch_leave(levels, level);
+		_exit(cc_level_switch_free(levels));
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
 }
 
 /* Where there is no place for it, it says so, unless nobody wants one. */

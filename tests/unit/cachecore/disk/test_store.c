@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "cachecore/disk/leaf.h"
+#include "common/clock.h"
 #include "common/file.h"
-#include "tests/support/no_locks.h"
 #include "tests/support/unit.h"
 
 /* One store below unit_dir() with what it logged. */
@@ -192,6 +192,46 @@ static void walk_files(const char *root)
 }
 
 static struct bench bench;
+static bool has_no_locks;
+
+static struct {
+	int leaf;		/* the test's, with the lock; -1: none */
+	unsigned int failed;	/* attempts to have it, too */
+	void (*waits)(void);	/* at the third: somebody waits */
+} held = { .leaf = -1 };
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation)
+{
+	struct stat info, leaf;
+	int result;
+
+	if (has_no_locks) {
+		errno = ENOLCK;
+		return -1;
+	}
+	result = __real_flock(fd, operation);
+	if (result == 0 || held.leaf < 0 || fstat(fd, &info) < 0 || fstat(held.leaf, &leaf) < 0 ||
+	    info.st_ino != leaf.st_ino)
+		return result;
+	if (++held.failed == 3)
+		held.waits();
+	errno = EWOULDBLOCK;
+	return -1;
+}
+
+/* Steps by a millisecond with each look at it, while it is the test's. */
+static uint64_t test_time;
+uint64_t __real_cmn_clock_monotonic(void);
+uint64_t __wrap_cmn_clock_monotonic(void);
+uint64_t __wrap_cmn_clock_monotonic(void)
+{
+	if (!test_time)
+		return __real_cmn_clock_monotonic();
+	test_time += 1000000;
+	return test_time;
+}
 
 BEFORE_EACH
 {
@@ -1097,9 +1137,21 @@ static void let_application_close(void)
 	}
 
 BEFORE(openat, (int dir, const char *path, int flags, mode_t mode), (dir, path, flags, mode))
-BEFORE(fstatat, (int dir, const char *path, struct stat *info, int flags), (dir, path, info, flags))
 BEFORE(unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
 BEFORE(mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode))
+
+/* After it, too: what it tells of a file holds for that file, whatever its number is by now. */
+int __real_fstatat(int dir, const char *path, struct stat *info, int flags);
+int __wrap_fstatat(int dir, const char *path, struct stat *info, int flags);
+int __wrap_fstatat(int dir, const char *path, struct stat *info, int flags)
+{
+	int result;
+
+	let_application_close();
+	result = __real_fstatat(dir, path, info, flags);
+	let_application_close();
+	return result;
+}
 
 #define AFTER(name, parameters, arguments)		\
 	ssize_t __real_##name parameters;		\
@@ -1134,6 +1186,26 @@ static void check_application(void)
 	}
 }
 
+/* Of the entry, if it is there; old: there is one, of long ago. */
+static void lose_access_time(bool old)
+{
+	unsigned int at = application.at;
+	char path[8192];
+	int fd;
+
+	application.at = 0;	/* these calls are the test's */
+	(void)snprintf(path, sizeof(path), "%s/0_access_time.txt", bench.leaf);
+	if (old) {
+		fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+		if (fd >= 0)
+			CU_ASSERT_EQUAL(write(fd, "1\n", 2), 2);
+		(void)close(fd);
+	} else {
+		(void)unlink(path);
+	}
+	application.at = at;
+}
+
 TEST(a_program_may_close_everything_at_any_time)
 {
 	const struct cc_store_place place = { .n = 0 };
@@ -1146,12 +1218,14 @@ TEST(a_program_may_close_everything_at_any_time)
 		struct cc_store_place used = place;
 
 		cc_leaf_path(cc_key_view(&bench.key), used.leaf);
-		CU_ASSERT_EQUAL(system("rm -rf a"), 0);
+		unit_remove("a");
 		application.at = at;
 		application.calls = 0;
 		(void)put(&bench, &bench.key, "image");
-		/* One of before the last second. */
-		(void)!system("rm -f $(find a -name '*_access_time.txt')");
+		/* One that is missing, and one of before the last second. */
+		lose_access_time(false);
+		cc_store_touch(bench.store, &used);
+		lose_access_time(true);
 		cc_store_touch(bench.store, &used);
 		(void)!cc_store_evict(bench.store);
 		(void)!cc_store_remove(bench.store, &bench.key);
@@ -1259,4 +1333,119 @@ TEST(without_evictions_there_is_no_bound)
 		cc_key_release(&key);
 	}
 	CU_ASSERT_TRUE(account(&bench) > 60000);
+}
+
+static void hold_leaf(void (*waits)(void))
+{
+	held.failed = 0;
+	held.waits = waits;
+	held.leaf = open(bench.leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_FATAL(held.leaf >= 0);
+	CU_ASSERT_EQUAL_FATAL(__real_flock(held.leaf, LOCK_EX | LOCK_NB), 0);
+}
+
+static void let_go_of_leaf(void)
+{
+	(void)close(held.leaf);
+	held.leaf = -1;
+}
+
+static bool is_free(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool is = __real_flock(fd, LOCK_EX | LOCK_NB) == 0;
+
+	(void)close(fd);
+	return is;
+}
+
+static bool root_was_free;
+
+static void look_at_root(void)
+{
+	root_was_free = is_free(bench.root);
+	let_go_of_leaf();
+}
+
+TEST(others_have_the_root_while_a_leaf_is_waited_for)
+{
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	hold_leaf(look_at_root);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "another image"), CMN_OK);
+	CU_ASSERT_EQUAL(held.failed, 3);
+	CU_ASSERT_TRUE(root_was_free);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "another image");
+}
+
+/* Another process's entries, meanwhile. */
+static void fill_root(void)
+{
+	spill(bench.root, "cache_size.txt", "9000000000\n", 11);
+	let_go_of_leaf();
+}
+
+static enum cmn_status add(const char *image, bool *ret_evict)
+{
+	struct cc_entry *entry = make_entry(image, NULL);
+	enum cmn_status status = cc_store_add(bench.store, &bench.key, entry, ret_evict);
+
+	cc_entry_unref(entry);
+	return status;
+}
+
+TEST(the_leaf_of_what_does_not_fit_is_free_again)
+{
+	bool evict = false;
+
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	hold_leaf(fill_root);
+	CU_ASSERT_EQUAL(add("another image", &evict), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(held.failed, 3);
+	CU_ASSERT_TRUE(evict);
+	CU_ASSERT_TRUE(is_free(bench.leaf));
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+}
+
+TEST(a_lock_that_was_had_is_waited_for_the_next_time)
+{
+	int root;
+
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_TRUE(cc_store_lock_until(bench.store) > 0);
+	root = open(bench.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_EQUAL_FATAL(__real_flock(root, LOCK_EX | LOCK_NB), 0);
+	cc_store_set_patience(bench.store, 1);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_BUSY);
+	CU_ASSERT_EQUAL(cc_store_lock_until(bench.store), 0);
+	(void)close(root);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_TRUE(cc_store_lock_until(bench.store) > 0);
+}
+
+static void never(void)
+{
+}
+
+TEST(an_eviction_in_vain_is_not_tried_at_once)
+{
+	bool evict = false;
+	struct cc_key key;
+
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	hold_leaf(never);
+	bench.config.max_size = account(&bench) + 1000;
+	make_key(&key, "-O3");
+	cc_key_release(&bench.key);
+	bench.key = key;
+	test_time = cmn_clock_monotonic();
+	CU_ASSERT_EQUAL(add("image", &evict), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_TRUE(evict);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_STALE);
+	CU_ASSERT_EQUAL(add("image", &evict), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_FALSE(evict);
+	test_time += UINT64_C(3600000000000);
+	CU_ASSERT_EQUAL(add("image", &evict), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_TRUE(evict);
+	test_time = 0;
+	let_go_of_leaf();
 }

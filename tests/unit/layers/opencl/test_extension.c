@@ -26,12 +26,22 @@ static struct {
 	bool poor;		/* a driver without any of these */
 	cl_uint devices;	/* of the context */
 	bool no_context, no_program;
+	bool no_room;		/* for the context's devices, where they were to be written */
 	cl_program asked;	/* of the driver */
 	unsigned int device_queries, found, unrefs, loads, loaded_unrefs, nobodys, nameless;
 	unsigned int creations, constants, driver_creations, driver_constants;
 } state;
 
 static char known, loaded_program;
+static void *allocated;		/* lately */
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+	allocated = __real_malloc(size);
+	return allocated;
+}
 
 struct ocl_program *ocl_program_find(cl_program handle)
 {
@@ -180,7 +190,11 @@ static cl_int CL_API_CALL context_info(cl_context context, cl_context_info info,
 		return CL_INVALID_CONTEXT;
 	if (size_ret)
 		*size_ret = state.devices * sizeof(*devices);
-	for (cl_uint i = 0; value && i < size / sizeof(*devices); i++)
+	if (!value)
+		return CL_SUCCESS;
+	/* A variable has room for one; more than that is not written there. */
+	state.no_room |= size > sizeof(*devices) && value != allocated;
+	for (cl_uint i = 0; i < (state.no_room ? 1 : size / sizeof(*devices)); i++)
 		devices[i] = i ? STRANGE_DEVICE : DEVICE;
 	return CL_SUCCESS;
 }
@@ -287,6 +301,7 @@ TEST(programs_of_il_and_their_constants_are_noted)
 		CU_ASSERT_EQUAL(state.driver_creations, state.devices);
 		CU_ASSERT_EQUAL(state.constants, state.devices);
 		CU_ASSERT_EQUAL(state.driver_constants, state.devices);
+		CU_ASSERT_FALSE(state.no_room);
 	}
 }
 

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_import: bundles with what no export writes, and what happens between the
+ * examination of a bundle and its import. The cache's directory is looked at there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/disk/bundle.h"
+#include "cachecore/disk/leaf.h"
+#include "common/file.h"
+#include "tests/support/unit.h"
+#include "tools/arguments.h"
+#include "tools/json.h"
+#include "tools/tool.h"
+
+verb_function verb_import;
+
+/* When the directory is looked at. */
+static struct {
+	const char *cut;	/* this bundle loses its end; NULL: none */
+	bool refused;		/* it cannot be written, as the kernel says */
+} look;
+
+int __real_faccessat(int dir, const char *path, int mode, int flags);
+int __wrap_faccessat(int dir, const char *path, int mode, int flags);
+int __wrap_faccessat(int dir, const char *path, int mode, int flags)
+{
+	if (look.cut)
+		CU_ASSERT_EQUAL(truncate(look.cut, 100), 0);
+	if (look.refused && (mode & W_OK)) {
+		errno = EACCES;
+		return -1;
+	}
+	return __real_faccessat(dir, path, mode, flags);
+}
+
+bool arguments_flag(const struct arguments *arguments, const char *name)
+{
+	(void)arguments;
+	return strcmp(name, "json") == 0;
+}
+
+const char *arguments_next(const struct arguments *arguments, const char *name, size_t *at)
+{
+	(void)arguments;
+	(void)name;
+	(void)at;
+	return NULL;
+}
+
+static void open_cache(const char *dir, struct tool_cache *ret)
+{
+	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_DIR", dir, 1), 0);
+	CU_ASSERT_FATAL(tool_open(ret));
+}
+
+static struct cmn_buffer slurp(const char *leaf, const char *name)
+{
+	struct cmn_buffer file;
+	char path[4400];
+
+	(void)snprintf(path, sizeof(path), "%s/filled/%s/%s", unit_dir(), leaf, name);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(-1, path, 1 << 20, false, &file), CMN_OK);
+	return file;
+}
+
+/* The two files of an entry. */
+static void make_files(struct cmn_buffer *src, struct cmn_buffer *bin)
+{
+	struct cc_entry *entry = cc_entry_new(1000);
+	char dir[4300], leaf[CC_LEAF_PATH_SIZE];
+	struct tool_cache cache;
+	struct cc_key key;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, "image", 5);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	cc_key_init(&key);
+	cc_key_add_text(&key, CC_PART_IMAGE, "source", "kernel void f() {}");
+	cc_leaf_path(cc_key_view(&key), leaf);
+	(void)snprintf(dir, sizeof(dir), "%s/filled", unit_dir());
+	open_cache(dir, &cache);
+	CU_ASSERT_EQUAL_FATAL(cc_store_put(cache.store, &key, entry), CMN_OK);
+	tool_close(&cache);
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+	*src = slurp(leaf, "0.src");
+	*bin = slurp(leaf, "0.bin");
+}
+
+static enum cmn_status append(void *ctx, const void *data, size_t len)
+{
+	cmn_buffer_append(ctx, data, len);
+	return CMN_OK;
+}
+
+/* Of one entry; of_another_version: its .src says so. */
+static void write_bundle(bool of_another_version)
+{
+	struct cmn_buffer src, bin, bundle = { 0 };
+	struct cc_bundle_writer writer;
+
+	make_files(&src, &bin);
+	src.data[8] += of_another_version;	/* behind eight bytes that all versions have */
+	CU_ASSERT_EQUAL(cc_bundle_writer_begin(&writer, CC_BUNDLE_UNSIGNED, append, &bundle), CMN_OK);
+	CU_ASSERT_EQUAL(cc_bundle_writer_add(&writer, cmn_buffer_view(&src), cmn_buffer_view(&bin)),
+			CMN_OK);
+	CU_ASSERT_EQUAL(cc_bundle_writer_end(&writer), CMN_OK);
+	CU_ASSERT_FATAL(!bundle.failed);
+	unit_write_bytes("bundle", bundle.data, bundle.len);
+	cmn_buffer_release(&src);
+	cmn_buffer_release(&bin);
+	cmn_buffer_release(&bundle);
+}
+
+/* The exit code of an import into an empty directory; what it prints is in the file "printed". */
+static int import_bundle(void)
+{
+	const struct arguments arguments = { .operand = "bundle" };
+	int saved = dup(STDOUT_FILENO), code;
+	char dir[4300];
+	int file;
+
+	(void)snprintf(dir, sizeof(dir), "%s/empty", unit_dir());
+	CU_ASSERT_EQUAL_FATAL(mkdir(dir, 0700), 0);
+	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_DIR", dir, 1), 0);
+	file = open("printed", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	CU_ASSERT_FATAL(saved >= 0 && file >= 0);
+	(void)fflush(stdout);
+	CU_ASSERT_FATAL(dup2(file, STDOUT_FILENO) >= 0);
+	code = verb_import(&arguments);
+	(void)fflush(stdout);
+	CU_ASSERT_FATAL(dup2(saved, STDOUT_FILENO) >= 0);
+	(void)close(saved);
+	(void)close(file);
+	return code;
+}
+
+static void expect_printed(unsigned int imported, unsigned int damaged, unsigned int foreign)
+{
+	struct json_object *printed = json_object_from_file("printed"), *value = NULL;
+	const struct {
+		const char *name;
+		unsigned int count;
+	} wanted[] = { { "imported", imported }, { "damaged", damaged }, { "foreign", foreign } };
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(printed);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		CU_ASSERT_TRUE(json_object_object_get_ex(printed, wanted[i].name, &value));
+		CU_ASSERT_EQUAL(json_object_get_int(value), (int)wanted[i].count);
+	}
+	(void)json_object_put(printed);
+}
+
+static void a_sound_entry_is_imported(void)
+{
+	write_bundle(false);
+	CU_ASSERT_EQUAL(import_bundle(), TOOL_OK);
+	expect_printed(1, 0, 0);
+}
+
+static void an_entry_of_another_version_is_no_damage(void)
+{
+	write_bundle(true);
+	CU_ASSERT_EQUAL(import_bundle(), TOOL_FAILED);
+	expect_printed(0, 0, 1);
+}
+
+static void a_bundle_that_changes_during_the_import_is_not_imported(void)
+{
+	write_bundle(false);
+	look.cut = "bundle";
+	CU_ASSERT_EQUAL(import_bundle(), TOOL_FAILED);
+	look.cut = NULL;
+	expect_printed(0, 0, 0);
+}
+
+/* Before anything of it, so there is nothing to count. */
+static void nothing_is_imported_where_nothing_can_be_written(void)
+{
+	struct stat info;
+
+	write_bundle(false);
+	look.refused = true;
+	CU_ASSERT_EQUAL(import_bundle(), TOOL_FAILED);
+	look.refused = false;
+	CU_ASSERT_EQUAL(stat("printed", &info), 0);
+	CU_ASSERT_EQUAL(info.st_size, 0);
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(a_sound_entry_is_imported),
+		UNIT_TEST(an_entry_of_another_version_is_no_damage),
+		UNIT_TEST(a_bundle_that_changes_during_the_import_is_not_imported),
+		UNIT_TEST(nothing_is_imported_where_nothing_can_be_written),
+	};
+
+	return UNIT_MAIN("import", tests);
+}
