@@ -31,14 +31,6 @@
 /* A program that forks all the time: then one of its children may have it. */
 #define OPEN_ATTEMPTS 16
 
-/*
- * Of threads with their own descriptors. ThreadSanitizer takes equal numbers for
- * equal descriptors, and would see races between them and the process's.
- */
-#define FIRST_SEPARATE 256
-#define SEPARATE_EACH 32
-#define SEPARATE_THREADS 16	/* the next one begins again */
-
 enum { FREE = 0, BUSY = -1 };
 
 struct slot {
@@ -52,18 +44,19 @@ static struct {
 	struct slot slots[COUNT];
 } table;
 
-static _Thread_local int first_separate;	/* 0: the thread's descriptors are the process's */
+static _Thread_local bool separate;
+
+/* Sanitizers report to stderr, and take equal numbers for equal descriptors, in which they see races. */
+extern void __asan_init(void) __attribute__((weak));
+extern void __tsan_init(void) __attribute__((weak));
 
 bool cmn_descriptors_separate(void)
 {
-	static atomic_uint threads;
-	unsigned int turn;
-
 	/* By its number: the C library's function is younger than the kernel's. */
-	if (syscall(SYS_close_range, 0U, UINT_MAX, CLOSE_RANGE_UNSHARE) != 0)
+	if (__asan_init || __tsan_init ||
+	    syscall(SYS_close_range, 0U, UINT_MAX, CLOSE_RANGE_UNSHARE) != 0)
 		return false;
-	turn = atomic_fetch_add(&threads, 1) % SEPARATE_THREADS;
-	first_separate = FIRST_SEPARATE + (int)turn * SEPARATE_EACH;
+	separate = true;
 	/* What a library prints must not go to the next file that is opened: these can be neither read nor written. */
 	for (int i = 0; i <= STDERR_FILENO; i++)
 		(void)!open("/", O_PATH | O_DIRECTORY);
@@ -72,7 +65,7 @@ bool cmn_descriptors_separate(void)
 
 bool cmn_descriptors_are_separate(void)
 {
-	return first_separate;
+	return separate;
 }
 
 unsigned int cmn_descriptor_forks(void)
@@ -81,7 +74,7 @@ unsigned int cmn_descriptor_forks(void)
 	unsigned int begun = atomic_load(&table.begun);
 	uint64_t deadline = 0;
 
-	while (!first_separate && atomic_load(&table.ended) != begun) {
+	while (!separate && atomic_load(&table.ended) != begun) {
 		if (!deadline)
 			deadline = cmn_clock_monotonic() + FORK_WAIT_NS;
 		else if (cmn_clock_monotonic() >= deadline)
@@ -140,12 +133,12 @@ static void note(int fd)
  * Where no number is free there the old one serves. Not to one that is in the
  * table: a program closed it, and who has it must not take this file for his.
  */
-static int move_up(int fd, int first)
+static int move_up(int fd)
 {
 	int high = fd, next;
 
-	while (high >= 0 && (high < first || (!first_separate && find(high + 1)))) {
-		next = fcntl(fd, F_DUPFD_CLOEXEC, high < first ? first : high + 1);
+	while (high >= 0 && (high < FIRST_NUMBER || find(high + 1))) {
+		next = fcntl(fd, F_DUPFD_CLOEXEC, high < FIRST_NUMBER ? FIRST_NUMBER : high + 1);
 		if (high != fd)
 			(void)close(high);	/* the file stays open */
 		high = next;
@@ -158,11 +151,9 @@ static int move_up(int fd, int first)
 
 int cmn_descriptor_keep(int fd, unsigned int forks)
 {
-	if (fd < 0)
+	if (fd < 0 || separate)
 		return fd;
-	if (first_separate)
-		return move_up(fd, first_separate);
-	fd = move_up(fd, FIRST_NUMBER);
+	fd = move_up(fd);
 	note(fd);
 	if (atomic_load(&table.begun) == forks)
 		return fd;
@@ -189,7 +180,7 @@ int cmn_descriptor_open(int dir_fd, const char *path, int flags)
 
 bool cmn_descriptor_is_ours(int fd)
 {
-	const struct slot *slot = first_separate ? NULL : find(fd + 1);
+	const struct slot *slot = separate ? NULL : find(fd + 1);
 
 	return !slot || is_file(slot, fd);
 }
@@ -202,7 +193,7 @@ static int leaving(int fd)
 
 int cmn_descriptor_close(int fd)
 {
-	struct slot *slot = first_separate ? NULL : find(fd + 1);
+	struct slot *slot = separate ? NULL : find(fd + 1);
 	bool ours = !slot || is_file(slot, fd);
 	int result = -1, error;
 

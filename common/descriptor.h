@@ -25,7 +25,7 @@
  * From now on the calling thread has descriptors of its own, none of which is
  * open: it can use none of the process's, standard streams included, and the
  * threads that it creates share them. false: the kernel is older than Linux
- * 5.9, or it is forbidden; nothing was changed.
+ * 5.9, it is forbidden, or a sanitizer is there; nothing was changed.
  */
 bool cmn_descriptors_separate(void);
 /* Whether the calling thread has. */

@@ -25,6 +25,13 @@ struct unit_test {
 	struct unit_test *next;
 };
 #define TEST(test) TEST_ON(NULL, test)
+/* Where no thread has descriptors of its own (common/descriptor.h). */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNIT_SHARED_DESCRIPTORS 1
+#else
+#define UNIT_SHARED_DESCRIPTORS 0
+#endif
+
 /* BEFORE_EACH { ... } and AFTER_EACH { ... }: what each test of the file begins and ends with. */
 #define BEFORE_EACH UNIT_EACH(before_each)
 #define AFTER_EACH UNIT_EACH(after_each)

@@ -122,7 +122,7 @@ static bool wait_until(struct cc_flights *flights, pthread_cond_t *condition, ui
 static uint64_t deadline_of(uint64_t timeout_ns)
 {
 	/* A year is for ever, and cannot overflow. */
-	const uint64_t year = 365 * 86400 * NS_PER_S;
+	const uint64_t year = 365 * (86400 * NS_PER_S);
 
 	return cmn_clock_monotonic() + (timeout_ns < year ? timeout_ns : year);
 }
@@ -326,7 +326,7 @@ static bool hand_over(struct cc_flights *flights, struct cc_flight *flight)
 /* With the lock: the thread's answer, as long as it can be expected. */
 static enum cc_flight_turn wait_for_answer(struct cc_flights *flights, struct cc_flight *flight)
 {
-	uint64_t start = cmn_clock_monotonic(), look = start;
+	uint64_t start = cmn_clock_monotonic(), look;
 	unsigned int busy = 0, turns = 0;
 
 	while (!flight->answered && busy < BUSY_LOOKS) {
@@ -461,11 +461,11 @@ void cc_flights_fork_parent(struct cc_flights *flights)
 
 void cc_flights_fork_child(struct cc_flights *flights)
 {
-	struct cc_flight *flight, *next;
+	struct cc_flight *flight, *next, *all = flights->own;
 
 	/* The locks are the parent's as long as that has them. Others have nobody here who could end them. */
-	DL_FOREACH_SAFE2(flights->own, flight, next, next_one) {
-		DL_DELETE2(flights->own, flight, prev, next_one);
+	flights->own = NULL;
+	DL_FOREACH_SAFE2(all, flight, next, next_one) {
 		if (flight->over || !flight->answered) {
 			free_flight(flight);
 			continue;

@@ -78,21 +78,19 @@ enum cmn_status cc_recipe_encode(const struct cc_recipe *recipe, struct cmn_buff
 static enum cmn_status read_header(struct cmn_reader *reader, uint64_t *ret_len,
 				   struct cmn_hash *ret_identity)
 {
-	struct cmn_view mark = cmn_reader_bytes(reader, sizeof(magic));
-	uint32_t version = cmn_reader_u32(reader);
-	struct cmn_view identity;
+	uint8_t mark[sizeof(magic)];
+	uint32_t version;
 
-	if (reader->failed || memcmp(mark.data, magic, sizeof(magic)) != 0)
+	cmn_reader_copy(reader, mark, sizeof(mark));
+	version = cmn_reader_u32(reader);
+	if (reader->failed || memcmp(mark, magic, sizeof(magic)) != 0)
 		return CMN_ERR_CORRUPT;
 	if (version != CC_RECIPE_VERSION)
 		return CMN_ERR_VERSION;
 	(void)cmn_reader_u32(reader);	/* zero; the hash covers it */
 	*ret_len = cmn_reader_u64(reader);
-	identity = cmn_reader_bytes(reader, CMN_HASH_SIZE);
-	if (reader->failed)
-		return CMN_ERR_CORRUPT;
-	memcpy(ret_identity->bytes, identity.data, CMN_HASH_SIZE);
-	return CMN_OK;
+	cmn_reader_copy(reader, ret_identity->bytes, CMN_HASH_SIZE);
+	return reader->failed ? CMN_ERR_CORRUPT : CMN_OK;
 }
 
 bool cc_recipe_identity(struct cmn_view file, struct cmn_hash *ret)

@@ -206,7 +206,7 @@ static enum cmn_status make_room(int fd, unsigned long long max_count, size_t le
 void cc_recipes_limit(int root_fd, uint64_t bytes)
 {
 	/* Each takes a block of some KiB, and another one for its attempts. */
-	uint64_t count = bytes / (2 * 4096);
+	uint64_t count = bytes / 8192;
 	size_t len = bytes < CC_RECIPES_MAX_BYTES ? (size_t)(CC_RECIPES_MAX_BYTES - bytes) : 0;
 	int fd = -1, quarantine = -1;
 

@@ -264,16 +264,19 @@ static bool is_of_key(const struct cc_writer_task *task, const struct cc_key *ke
 bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns)
 {
 	uint64_t deadline = deadline_of(timeout_ns);
-	struct cc_writer_task *task, *next, *gone = NULL;
+	struct cc_writer_task *task, *next, *all, *gone = NULL;
 	bool is_stored;
 
 	cmn_mutex_lock(&writer->lock);
-	DL_FOREACH_SAFE(writer->stores, task, next) {
-		if (!is_of_key(task, key))
-			continue;
-		DL_DELETE(writer->stores, task);
-		writer->stored_bytes -= task->size;
-		DL_APPEND(gone, task);
+	all = writer->stores;
+	writer->stores = NULL;
+	DL_FOREACH_SAFE(all, task, next) {
+		if (is_of_key(task, key)) {
+			writer->stored_bytes -= task->size;
+			DL_APPEND(gone, task);
+		} else {
+			DL_APPEND(writer->stores, task);
+		}
 	}
 	while (is_of_key(writer->current, key) && wait_until(writer, &writer->idle, deadline))
 		continue;

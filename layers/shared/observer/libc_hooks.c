@@ -69,6 +69,7 @@ static void note_name(int directory, const char *path, bool failed, bool link)
 	errno = saved;
 }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): mode is the name of what is declared */
 #define OPEN_MODE(flags, mode)                                                  \
 	mode_t mode = 0;                                                        \
 	if ((flags) & (O_CREAT | O_TMPFILE)) {                                  \
@@ -77,6 +78,7 @@ static void note_name(int directory, const char *path, bool failed, bool link)
 		mode = (mode_t)va_arg(arguments, unsigned int);                 \
 		va_end(arguments);                                              \
 	}
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static int watched_openat(int directory, const char *path, int flags, ...)
 {
@@ -307,6 +309,7 @@ static int watched_scandir(const char *path, struct dirent ***ret,
 	/* The filter may never come back. */
 	if (wanted && filter && path && access(path, F_OK) == 0)
 		drv_note_listing(path);
+	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): whatever the driver gives */
 	result = scandir(path, ret, filter, compare);
 	saved = errno;
 	if (wanted) {
@@ -385,8 +388,10 @@ UNSURE(pid_t, fork, "other-process", (void), ())
 #if __GLIBC_PREREQ(2, 34)
 UNSURE(pid_t, _Fork, "other-process", (void), ())
 #endif
+/* NOLINTBEGIN(cert-env33-c): the driver's own calls */
 UNSURE(int, system, "other-process", (const char *command), (command))
 UNSURE(FILE *, popen, "other-process", (const char *command, const char *mode), (command, mode))
+/* NOLINTEND(cert-env33-c) */
 UNSURE(int, wordexp, "other-process", (const char *words, wordexp_t *ret, int flags),
        (words, ret, flags))
 /* NOLINTBEGIN(concurrency-mt-unsafe): the driver's own calls */

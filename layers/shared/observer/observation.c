@@ -43,8 +43,11 @@ struct lookup *drv_observation_find(const struct drv_observation *observation, c
 
 bool drv_observation_is_own(const struct drv_observation *observation, uint64_t device, uint64_t inode)
 {
-	struct own_file key = { .id = { device, inode } }, *found;
+	struct own_file key, *found;
 
+	memset(&key, 0, sizeof(key));	/* the map hashes bytes */
+	key.id.device = device;
+	key.id.inode = inode;
 	HASH_FIND(hh, observation->own, &key.id, sizeof(key.id), found);
 	return found;
 }
@@ -142,15 +145,14 @@ static void note_content(struct lookup *lookup, const struct drv_answer *answer)
 
 void drv_observation_note_look(struct drv_observation *observation, const struct drv_answer *answer)
 {
+	mode_t mode = answer->error ? 0 : answer->info->st_mode;
 	struct lookup *lookup;
 
 	if (answer->error && drv_is_absence(answer->error))
 		note_absence(observation, answer->path);
-	else if (answer->error)
-		drv_observation_be_unsure(observation, "header-unreadable");
-	else if (S_ISREG(answer->info->st_mode) || S_ISDIR(answer->info->st_mode))
+	else if (S_ISREG(mode) || S_ISDIR(mode))
 		note_presence(observation, answer->path, answer->info);
-	else if (!is_device(answer->info))
+	else if (answer->error || !is_device(answer->info))
 		drv_observation_be_unsure(observation, "header-unreadable");
 	lookup = answer->by_descriptor || answer->opened ? drv_observation_find(observation, answer->path) : NULL;
 	if (lookup) {
@@ -186,15 +188,18 @@ void drv_observation_note_listing(struct drv_observation *observation, const str
 
 void drv_observation_free(struct drv_observation *observation)
 {
-	struct lookup *lookup, *next;
-	struct own_file *own, *next_own;
+	struct lookup *lookup = observation->lookups, *next;
+	struct own_file *own = observation->own, *next_own;
 
-	HASH_ITER(hh, observation->lookups, lookup, next) {
-		HASH_DEL(observation->lookups, lookup);
+	/* The tables, and not what was in them, which is still a list. */
+	HASH_CLEAR(hh, observation->lookups);
+	HASH_CLEAR(hh, observation->own);
+	for (; lookup; lookup = next) {
+		next = lookup->hh.next;
 		free(lookup);
 	}
-	HASH_ITER(hh, observation->own, own, next_own) {
-		HASH_DEL(observation->own, own);
+	for (; own; own = next_own) {
+		next_own = own->hh.next;
 		free(own);
 	}
 	free(observation->directory);

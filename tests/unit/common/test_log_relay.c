@@ -48,6 +48,7 @@ static void speak_in_the_background(int count)
 	CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
 }
 
+#if !UNIT_SHARED_DESCRIPTORS
 TEST(what_a_thread_of_the_caches_says_waits_for_the_applications)
 {
 	CU_ASSERT_FATAL(cmn_log_relay_init(&relay, &target));
@@ -85,6 +86,8 @@ TEST(only_so_much_is_kept)
 	CU_ASSERT_STRING_EQUAL(said, "1 own 0;");
 }
 
+#endif
+
 TEST(nobody_need_listen)
 {
 	CU_ASSERT_FATAL(cmn_log_relay_init(&relay, NULL));
@@ -94,6 +97,7 @@ TEST(nobody_need_listen)
 	CU_ASSERT_STRING_EQUAL(said, "");
 }
 
+#if !UNIT_SHARED_DESCRIPTORS
 TEST(a_child_does_not_say_what_its_parent_will)
 {
 	int status = -1;
@@ -115,3 +119,13 @@ TEST(a_child_does_not_say_what_its_parent_will)
 	cmn_log_relay_release(&relay);
 	CU_ASSERT_STRING_EQUAL(said, "1 own 0;1 own 1;");
 }
+#else
+TEST(where_its_files_are_the_applications_a_thread_speaks_itself)
+{
+	CU_ASSERT_FATAL(cmn_log_relay_init(&relay, &target));
+	speak_in_the_background(2);
+	CU_ASSERT_STRING_EQUAL(said, "1 own 0;1 own 1;");
+	CU_ASSERT_FALSE(pthread_equal(said_by, pthread_self()));
+	cmn_log_relay_release(&relay);
+}
+#endif

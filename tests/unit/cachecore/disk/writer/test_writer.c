@@ -214,7 +214,7 @@ TEST(has_no_thread_before_the_first_store)
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_EQUAL(count_threads(), before);
 	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
-	CU_ASSERT_EQUAL(count_threads(), before + 1);
+	CU_ASSERT(count_threads() > before);
 }
 
 static bool keep_access(void *ctx, const struct cc_store_item *item)
