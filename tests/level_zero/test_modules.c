@@ -803,18 +803,19 @@ TEST(files_of_the_compiler_count)
 /* What came from there without the compiler is good for as long as it is there. */
 TEST(the_drivers_own_cache_counts_where_a_module_comes_from_it)
 {
-	static const char cached[] = "STUB_CACHED=0123456789abcdef.l0_cache";
+	static const char cached[] = "STUB_CACHED=l0_cache/0123456789abcdef.l0_cache";
 
 	use_known_driver();
+	slot_run_shell("mkdir l0_cache");
 	module_run_plain(&plain, ONE, cached);
 	expect_run(ONE, cached, 0, 0);
 	CU_ASSERT_EQUAL(module_run_count(&run, "cached"), 1);
 	expect_run(ONE, cached, 0, 1);
 	expect_same_output(plain.client.output);
-	slot_run_shell("rm 0123456789abcdef.l0_cache");
+	slot_run_shell("rm l0_cache/*");
 	expect_run(ONE, cached, 1, 0);
 	/* What was compiled does not depend on it. */
-	slot_run_shell("rm 0123456789abcdef.l0_cache");
+	slot_run_shell("rm l0_cache/*");
 	expect_run(ONE, cached, 0, 1);
 	module_run_drivers(STUB_DRIVER);
 }
