@@ -9,12 +9,26 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "common/descriptor.h"
 
 /* Path buffers and libdeflate's frames need a tenth of it; the rest is for the C library's thread-local data. */
 #define STACK_SIZE ((size_t)512 << 10)
+
+extern void __tsan_init(void) __attribute__((weak));
+
+/*
+ * ThreadSanitizer gives up where a thread of a forked child lies where one of the parent's did. The C
+ * library does not take a smaller stack that is left over.
+ */
+static size_t stack_size(void)
+{
+	static atomic_size_t threads;
+
+	return STACK_SIZE + (__tsan_init ? 4096 * (atomic_fetch_add(&threads, 1) + 1) : 0);
+}
 
 struct job {
 	void (*work)(void *arg);
@@ -29,7 +43,7 @@ static bool create(void *(*run)(void *), struct job *job, pthread_t *ret)
 
 	if (pthread_attr_init(&attr) != 0)
 		return false;
-	error = pthread_attr_setstacksize(&attr, STACK_SIZE);
+	error = pthread_attr_setstacksize(&attr, stack_size());
 	if (error == 0)
 		error = pthread_create(ret, &attr, run, job);
 	(void)pthread_attr_destroy(&attr);	/* cannot fail on an initialised one */

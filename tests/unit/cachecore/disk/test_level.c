@@ -22,6 +22,7 @@
 #include "cachecore/disk/level_switch.h"
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer/writer.h"
+#include "cachecore/record/stats.h"
 #include "common/clock.h"
 #include "tests/support/unit.h"
 
@@ -1108,14 +1109,19 @@ static void let_go(void)
 	held.flush = FLUSH_IS_REAL;
 }
 
+static struct cc_stats *switch_stats;
+
 static struct cc_level_switch *open_levels(struct cc_config *config)
 {
 	static char *no_tiers[] = { NULL };
 	struct cc_level_switch *levels = NULL;
 
+	if (!switch_stats)
+		switch_stats = cc_stats_new();	/* the program's end frees it */
+	CU_ASSERT_PTR_NOT_NULL_FATAL(switch_stats);
 	*config = (struct cc_config){ .dir = below("one"), .persistent = true, .admit_all = true,
 				      .read_only_dirs = no_tiers, .max_device_image_size = 1 << 30 };
-	CU_ASSERT_EQUAL_FATAL(cc_level_switch_new(config, NULL, NULL, &levels), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_level_switch_new(config, NULL, switch_stats, &levels), CMN_OK);
 	return levels;
 }
 
