@@ -17,6 +17,13 @@ uint64_t cmn_clock_monotonic(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t cmn_clock_deadline(uint64_t timeout_ns)
+{
+	const uint64_t year = UINT64_C(365) * 86400 * 1000000000;
+
+	return cmn_clock_monotonic() + (timeout_ns < year ? timeout_ns : year);
+}
+
 uint64_t cmn_clock_realtime(void)
 {
 	return read_clock(CLOCK_REALTIME);

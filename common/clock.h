@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 uint64_t cmn_clock_monotonic(void);	/* for durations */
+/* Monotonic, so much later than now; a year at most, which cannot overflow. */
+uint64_t cmn_clock_deadline(uint64_t timeout_ns);
 uint64_t cmn_clock_realtime(void);	/* since the epoch */
 
 #endif

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,7 +42,7 @@ void cc_flight_lock_init(struct cc_flight_lock *lock, const char *root, struct c
 	(void)snprintf(lock->name, sizeof(lock->name), "%s" SUFFIX, hex);	/* it fits */
 }
 
-/* false: there is none to be used. */
+/* false: there is none to be used; *ret_fd is -1, or as it was. */
 static bool open_directory(const char *root, int *ret_fd)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
@@ -58,7 +57,7 @@ static bool open_directory(const char *root, int *ret_fd)
 	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
 	if (fd >= 0 && cmn_file_is_remote(fd)) {
 		(void)cmn_descriptor_close(fd);	/* likewise */
-		return false;
+		fd = -1;
 	}
 	*ret_fd = fd;
 	return fd >= 0;
@@ -94,64 +93,77 @@ static void close_lock(struct cc_flight_lock *lock)
 	lock->fd = -1;
 }
 
-/* The file of that name, at first; with a watch of whom it names. */
-static bool open_lock(struct cc_flight_lock *lock, int dir_fd, uint64_t now)
+/* The file of that name, with a watch of whom it names. */
+static bool open_lock(struct cc_flight_lock *lock, int dir_fd)
 {
-	if (lock->fd >= 0)
-		return true;
-	lock->watch = (struct cc_flight_watch){ .next = now + LOOK_NS };
+	lock->watch = (struct cc_flight_watch){ .next = cmn_clock_monotonic() + LOOK_NS };
 	return lock->attempts++ < ATTEMPTS &&
 	       cmn_file_open_own(dir_fd, lock->name, &lock->fd) == CMN_OK;
 }
 
-/* As cc_flight_lock_try, in the directory. */
-static bool try_in(struct cc_flight_lock *lock, int dir_fd, const struct cc_holder *self,
-		   uint64_t deadline, enum cc_flight_turn *ret_turn)
-{
-	uint64_t now = cmn_clock_monotonic();
-	enum cc_holder_state state;
-	enum cmn_status status;
+enum attempt { LOCKED, ANOTHERS, OF_THE_DEAD, IN_VAIN };
 
-	*ret_turn = CC_FLIGHT_ALONE;
-	if (!open_lock(lock, dir_fd, now))
-		return true;
-	status = cmn_file_lock(lock->fd, 0);
-	if (status == CMN_OK) {
-		/* Who ends a flight removes the file first: this one's result is there, or there is none. */
-		if (cmn_file_is_named(dir_fd, lock->name, lock->fd)) {
-			*ret_turn = CC_FLIGHT_OWN;
-			cc_holder_note(lock->fd, self);
-			return true;
-		}
-		*ret_turn = CC_FLIGHT_LANDED;
-	} else if (status == CMN_BUSY && now < deadline && cmn_descriptor_is_ours(lock->fd)) {
-		state = look(lock, self, now);
-		if (state == CC_HOLDER_UNKNOWN)
-			return false;
-		/* Its owner is dead, and a process that inherited it has it. At worst it is another one's by now, and two build. */
-		if (state == CC_HOLDER_GONE && cmn_file_is_named(dir_fd, lock->name, lock->fd) &&
-		    unlinkat(dir_fd, lock->name, 0) == 0) {
-			close_lock(lock);
-			return false;
-		}
+static enum attempt attempt(struct cc_flight_lock *lock, const struct cc_holder *self,
+			    uint64_t deadline)
+{
+	enum cmn_status status = cmn_file_lock(lock->fd, 0);
+	uint64_t now = cmn_clock_monotonic();
+
+	if (status == CMN_OK)
+		return LOCKED;
+	/* The application may have closed it, and locked a file of its own. */
+	if (status != CMN_BUSY || now >= deadline || !cmn_descriptor_is_ours(lock->fd))
+		return IN_VAIN;
+	switch (look(lock, self, now)) {
+	case CC_HOLDER_UNKNOWN:
+		return ANOTHERS;
+	case CC_HOLDER_GONE:
+		return OF_THE_DEAD;
+	default:
+		return IN_VAIN;
 	}
+}
+
+/* true: decided; false: the file of the dead is gone, and another can be made. */
+static bool settle(struct cc_flight_lock *lock, int dir_fd, enum attempt how,
+		   const struct cc_holder *self, enum cc_flight_turn *ret_turn)
+{
+	bool named = cmn_file_is_named(dir_fd, lock->name, lock->fd), gone;
+
+	if (how == LOCKED && named) {
+		*ret_turn = CC_FLIGHT_OWN;
+		cc_holder_note(lock->fd, self);
+		return true;
+	}
+	/* Who ends a flight removes the file first: its result is there, or there is none. */
+	if (how == LOCKED)
+		*ret_turn = CC_FLIGHT_LANDED;
+	/* At worst it is another one's by now, and two build. */
+	gone = how == OF_THE_DEAD && named && unlinkat(dir_fd, lock->name, 0) == 0;
 	close_lock(lock);
-	return true;
+	return !gone;
 }
 
 bool cc_flight_lock_try(struct cc_flight_lock *lock, const struct cc_holder *self,
 			uint64_t deadline, enum cc_flight_turn *ret_turn)
 {
+	enum attempt how = IN_VAIN;
 	bool done = true;
-	int dir_fd;
+	int dir_fd = -1;
 
 	*ret_turn = CC_FLIGHT_ALONE;
-	if (open_directory(lock->root, &dir_fd)) {
-		done = try_in(lock, dir_fd, self, deadline, ret_turn);
-		(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
-	} else if (lock->fd >= 0) {
+	if (lock->fd < 0 && !(open_directory(lock->root, &dir_fd) && open_lock(lock, dir_fd)))
+		goto out;
+	how = attempt(lock, self, deadline);
+	if (how == ANOTHERS)
+		done = false;
+	else if (how != IN_VAIN && (dir_fd >= 0 || open_directory(lock->root, &dir_fd)))
+		done = settle(lock, dir_fd, how, self, ret_turn);
+	else
 		close_lock(lock);
-	}
+out:
+	if (dir_fd >= 0)
+		(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 	return done;
 }
 

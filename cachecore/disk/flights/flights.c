@@ -6,11 +6,9 @@
  */
 #include "cachecore/disk/flights/flights.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <utlist.h>
@@ -19,6 +17,7 @@
 #include "cachecore/disk/root.h"
 #include "common/background.h"
 #include "common/clock.h"
+#include "common/condition.h"
 #include "common/descriptor.h"
 #include "common/mutex.h"
 
@@ -44,8 +43,7 @@ struct cc_flight {
 	struct cc_flights *flights;
 	char *root;
 	struct cc_flight_lock lock;	/* the thread's */
-	uint64_t deadline;		/* monotonic, of the wait */
-	uint64_t beats_until;		/* likewise */
+	uint64_t deadline;		/* monotonic: of its wait, and of its beats, for which others wait as long */
 	/* guarded by the flights' lock, all that follows */
 	uint64_t next;			/* monotonic, when to try again */
 	bool tried;
@@ -74,24 +72,6 @@ struct cc_flights {
 	uint64_t idle_time;		/* monotonic, when the thread ends unless it gets work */
 };
 
-/* Conditions wait on the monotonic clock: wall time may jump. */
-static bool init_conditions(struct cc_flights *flights)
-{
-	pthread_condattr_t attr;
-	bool done = false;
-
-	if (pthread_condattr_init(&attr) != 0)
-		return false;
-	if (pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
-	    pthread_cond_init(&flights->work, &attr) == 0) {
-		done = pthread_cond_init(&flights->answer, &attr) == 0;
-		if (!done)
-			(void)pthread_cond_destroy(&flights->work);	/* nobody waits */
-	}
-	(void)pthread_condattr_destroy(&attr);	/* cannot fail on an initialised one */
-	return done;
-}
-
 struct cc_flights *cc_flights_new(void)
 {
 	struct cc_flights *flights = calloc(1, sizeof(*flights));
@@ -100,31 +80,12 @@ struct cc_flights *cc_flights_new(void)
 		return NULL;
 	flights->self = cc_holder_self();
 	if (pthread_mutex_init(&flights->lock, NULL) == 0) {
-		if (init_conditions(flights))
+		if (cmn_conditions_init(&flights->work, &flights->answer))
 			return flights;
 		(void)pthread_mutex_destroy(&flights->lock);	/* nobody holds it */
 	}
 	free(flights);
 	return NULL;
-}
-
-/* Waits until the monotonic time; false: it has come. */
-static bool wait_until(struct cc_flights *flights, pthread_cond_t *condition, uint64_t time)
-{
-	const struct timespec until = {
-		.tv_sec = (time_t)(time / NS_PER_S),
-		.tv_nsec = (long)(time % NS_PER_S),
-	};
-
-	return pthread_cond_timedwait(condition, &flights->lock, &until) != ETIMEDOUT;
-}
-
-static uint64_t deadline_of(uint64_t timeout_ns)
-{
-	/* A year is for ever, and cannot overflow. */
-	const uint64_t year = 365 * (86400 * NS_PER_S);
-
-	return cmn_clock_monotonic() + (timeout_ns < year ? timeout_ns : year);
 }
 
 static void free_flight(struct cc_flight *flight)
@@ -155,7 +116,7 @@ static void end(struct cc_flights *flights, struct cc_flight *flight)
 	turn_to_list(flights);
 	DL_DELETE2(flights->own, flight, prev, next_one);
 	free_flight(flight);
-	flights->idle_time = deadline_of(IDLE_NS);
+	flights->idle_time = cmn_clock_deadline(IDLE_NS);
 	(void)pthread_cond_broadcast(&flights->answer);
 }
 
@@ -171,35 +132,30 @@ static void sweep(const char *root)
 
 static bool beats(const struct cc_flight *flight, uint64_t now)
 {
-	return flight->answered && !flight->over && now < flight->beats_until;
+	return flight->answered && flight->turn == CC_FLIGHT_OWN && !flight->over && now < flight->deadline;
 }
 
 static void try(struct cc_flights *flights, struct cc_flight *flight)
 {
 	struct cc_holder self = flights->self;
 	enum cc_flight_turn turn;
-	bool answered, sweeps = false;
+	bool answered;
 
-	self.beat = cmn_clock_monotonic() < flight->beats_until;
+	self.beat = cmn_clock_monotonic() < flight->deadline;
 	turn_to_file(flights);
 	answered = cc_flight_lock_try(&flight->lock, &self, flight->deadline, &turn);
 	turn_to_list(flights);
 	flight->tried = true;
 	flight->answered = answered;
 	flight->turn = turn;
-	if (!answered)
+	if (!answered) {
 		flight->next = cc_flight_lock_next(&flight->lock, flight->deadline);
-	else if (turn != CC_FLIGHT_OWN)
-		flight->beats_until = 0;
-	if (answered && turn == CC_FLIGHT_OWN) {
-		sweeps = !flights->swept;
-		flights->swept = true;
-	}
-	if (answered && (!flights->beat_time || cmn_clock_monotonic() > flights->beat_time))
-		flights->beat_time = deadline_of(BEAT_NS);
-	(void)pthread_cond_broadcast(&flights->answer);
-	if (!sweeps)
 		return;
+	}
+	(void)pthread_cond_broadcast(&flights->answer);
+	if (turn != CC_FLIGHT_OWN || flights->swept)
+		return;
+	flights->swept = true;
 	turn_to_file(flights);
 	sweep(flight->root);
 	turn_to_list(flights);
@@ -211,7 +167,7 @@ static void beat(struct cc_flights *flights, uint64_t now)
 	struct cc_holder self = flights->self;
 	struct cc_flight *flight;
 
-	flights->beat_time = deadline_of(BEAT_NS);
+	flights->beat_time = cmn_clock_deadline(BEAT_NS);
 	self.beat = now / BEAT_NS;
 	DL_FOREACH2(flights->own, flight, next_one) {
 		if (!beats(flight, now))
@@ -256,7 +212,7 @@ static bool work_or_wait(struct cc_flights *flights)
 	if (until == UINT64_MAX)
 		(void)pthread_cond_wait(&flights->work, &flights->lock);
 	else
-		(void)wait_until(flights, &flights->work, until);
+		(void)cmn_condition_wait(&flights->work, &flights->lock, until);
 	return true;
 }
 
@@ -293,8 +249,7 @@ static struct cc_flight *new_flight(struct cc_flights *flights, const char *root
 		return NULL;
 	}
 	flight->flights = flights;
-	flight->deadline = deadline_of(timeout_ns);
-	flight->beats_until = flight->deadline;
+	flight->deadline = cmn_clock_deadline(timeout_ns);
 	cc_flight_lock_init(&flight->lock, flight->root, key);
 	return flight;
 }
@@ -328,16 +283,22 @@ static enum cc_flight_turn wait_for_answer(struct cc_flights *flights, struct cc
 {
 	uint64_t start = cmn_clock_monotonic(), look;
 	unsigned int busy = 0, turns = 0;
+	pid_t thread;
 
 	while (!flight->answered && busy < BUSY_LOOKS) {
 		look = cmn_clock_monotonic() + (flight->tried ? HANGS_NS : SLOW_NS);
-		while (!flight->answered && wait_until(flights, &flights->answer, look))
+		while (!flight->answered && cmn_condition_wait(&flights->answer, &flights->lock, look))
 			continue;
 		/* A slow file system is waited for as long as the other process is. */
 		if (flight->tried && (!flights->busy || flights->turns != turns))
 			busy = 0;
-		busy += flights->busy && !cc_holder_thread_runs(flights->thread_id);
 		turns = flights->turns;
+		if (flights->busy) {
+			thread = flights->thread_id;
+			cmn_mutex_unlock(&flights->lock);
+			busy += !cc_holder_thread_runs(thread);
+			cmn_mutex_lock(&flights->lock);
+		}
 		if (!flight->tried && look >= start + NO_PROCESSOR_NS)
 			break;
 	}
@@ -403,11 +364,11 @@ static bool any_over(const struct cc_flights *flights)
 
 bool cc_flights_flush(struct cc_flights *flights, uint64_t timeout_ns)
 {
-	uint64_t deadline = deadline_of(timeout_ns);
+	uint64_t deadline = cmn_clock_deadline(timeout_ns);
 	bool done;
 
 	cmn_mutex_lock(&flights->lock);
-	while (!(done = !any_over(flights)) && wait_until(flights, &flights->answer, deadline))
+	while (!(done = !any_over(flights)) && cmn_condition_wait(&flights->answer, &flights->lock, deadline))
 		continue;
 	cmn_mutex_unlock(&flights->lock);
 	return done;
@@ -424,7 +385,7 @@ static void free_list(struct cc_flight **list)
 
 void cc_flights_free(struct cc_flights *flights)
 {
-	uint64_t deadline = deadline_of(STOP_NS);
+	uint64_t deadline = cmn_clock_deadline(STOP_NS);
 	bool ended;
 
 	if (!flights)
@@ -432,7 +393,7 @@ void cc_flights_free(struct cc_flights *flights)
 	cmn_mutex_lock(&flights->lock);
 	flights->stop = true;
 	(void)pthread_cond_signal(&flights->work);
-	while (flights->started && !flights->stopped && wait_until(flights, &flights->answer, deadline))
+	while (flights->started && !flights->stopped && cmn_condition_wait(&flights->answer, &flights->lock, deadline))
 		continue;
 	ended = !flights->started || flights->stopped;
 	if (!ended)
@@ -479,6 +440,6 @@ void cc_flights_fork_child(struct cc_flights *flights)
 	flights->stopped = false;
 	flights->busy = false;
 	/* The conditions may count waiters that do not exist here: made anew, not destroyed. */
-	(void)init_conditions(flights);	/* cannot fail: the first time did not */
+	(void)cmn_conditions_init(&flights->work, &flights->answer);	/* cannot fail: the first time did not */
 	cmn_mutex_unlock(&flights->lock);
 }

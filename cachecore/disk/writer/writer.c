@@ -10,16 +10,15 @@
  */
 #include "cachecore/disk/writer/writer_internal.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <utlist.h>
 
 #include "cachecore/disk/nonce.h"
 #include "common/background.h"
 #include "common/clock.h"
+#include "common/condition.h"
 #include "common/hash.h"
 #include "common/mutex.h"
 
@@ -44,24 +43,6 @@
 #define EVICT_GRACE_NS (NS_PER_S / 4)
 /* What a thread that is told to stop gets for the file operation that it is in. */
 #define STOP_GRACE_NS (NS_PER_S / 10)
-/* Conditions wait on the monotonic clock: wall time may jump. */
-static bool init_conditions(struct cc_writer *writer)
-{
-	pthread_condattr_t attr;
-	bool done = false;
-
-	if (pthread_condattr_init(&attr) != 0)
-		return false;
-	if (pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
-	    pthread_cond_init(&writer->work, &attr) == 0) {
-		done = pthread_cond_init(&writer->idle, &attr) == 0;
-		if (!done)
-			(void)pthread_cond_destroy(&writer->work);	/* nobody waits */
-	}
-	(void)pthread_condattr_destroy(&attr);	/* cannot fail on an initialised one */
-	return done;
-}
-
 struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
 				const struct cmn_log *log)
 {
@@ -78,7 +59,7 @@ struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
 	writer->own_stats = cc_stats_new();
 	if (!writer->own_stats || pthread_mutex_init(&writer->lock, NULL) != 0)
 		goto failed;
-	if (!init_conditions(writer)) {
+	if (!cmn_conditions_init(&writer->work, &writer->idle)) {
 		(void)pthread_mutex_destroy(&writer->lock);	/* nobody holds it */
 		goto failed;
 	}
@@ -113,25 +94,6 @@ void cc_writer_set_stats(struct cc_writer *writer, struct cc_stats *stats)
 	cmn_mutex_unlock(&writer->lock);
 }
 
-/* Waits until the monotonic time; false: it has come. */
-static bool wait_until(struct cc_writer *writer, pthread_cond_t *condition, uint64_t time)
-{
-	const struct timespec until = {
-		.tv_sec = (time_t)(time / NS_PER_S),
-		.tv_nsec = (long)(time % NS_PER_S),
-	};
-
-	return pthread_cond_timedwait(condition, &writer->lock, &until) != ETIMEDOUT;
-}
-
-static uint64_t deadline_of(uint64_t timeout_ns)
-{
-	uint64_t now = cmn_clock_monotonic();
-
-	/* A day is for ever, and cannot overflow. */
-	return now + (timeout_ns < 86400 * NS_PER_S ? timeout_ns : 86400 * NS_PER_S);
-}
-
 /*
  * One thing that is to do, or a wait for one; with the lock. false: there was
  * nothing for so long that the thread is to end. Whatever releases the lock
@@ -158,7 +120,7 @@ static bool work_or_wait(struct cc_writer *writer)
 	} else if (now < until) {
 		if (writer->stats_time && writer->stats_time < until)
 			until = writer->stats_time;
-		(void)wait_until(writer, &writer->work, until);
+		(void)cmn_condition_wait(&writer->work, &writer->lock, until);
 	} else if (writer->stats_time) {
 		writer->stats_time = now;	/* before it ends, they are due */
 	} else {
@@ -263,7 +225,7 @@ static bool is_of_key(const struct cc_writer_task *task, const struct cc_key *ke
 
 bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns)
 {
-	uint64_t deadline = deadline_of(timeout_ns);
+	uint64_t deadline = cmn_clock_deadline(timeout_ns);
 	struct cc_writer_task *task, *next, *all, *gone = NULL;
 	bool is_stored;
 
@@ -278,7 +240,7 @@ bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64
 			DL_APPEND(writer->stores, task);
 		}
 	}
-	while (is_of_key(writer->current, key) && wait_until(writer, &writer->idle, deadline))
+	while (is_of_key(writer->current, key) && cmn_condition_wait(&writer->idle, &writer->lock, deadline))
 		continue;
 	is_stored = is_of_key(writer->current, key);
 	if (is_stored)
@@ -330,7 +292,7 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 	writer->evict_end = now + (third < EVICT_GRACE_NS ? third : EVICT_GRACE_NS);
 	if (!writer->started) {
 		/* What another thread has taken is lost if this one ends the process now. */
-		while (writer->working && wait_until(writer, &writer->idle, deadline))
+		while (writer->working && cmn_condition_wait(&writer->idle, &writer->lock, deadline))
 			continue;
 		/* Time is left for what needs no lock, or has it at once. */
 		cc_store_hurry(writer->store, now + third);
@@ -349,7 +311,7 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 	wanted = ++writer->flush_wanted;
 	(void)pthread_cond_signal(&writer->work);
 	while (writer->flush_done < wanted && !writer->stopped) {
-		if (!wait_until(writer, &writer->idle, deadline))
+		if (!cmn_condition_wait(&writer->idle, &writer->lock, deadline))
 			break;
 	}
 	return writer->flush_done >= wanted;
@@ -357,7 +319,7 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 
 bool cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns)
 {
-	uint64_t deadline = deadline_of(timeout_ns);
+	uint64_t deadline = cmn_clock_deadline(timeout_ns);
 	bool done;
 
 	cmn_mutex_lock(&writer->lock);
@@ -369,12 +331,12 @@ bool cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns)
 /* With the lock; false: the thread did not end in time. */
 static bool stop_thread(struct cc_writer *writer)
 {
-	uint64_t deadline = deadline_of(STOP_GRACE_NS);
+	uint64_t deadline = cmn_clock_deadline(STOP_GRACE_NS);
 
 	writer->stop = true;
 	(void)pthread_cond_signal(&writer->work);
 	while (writer->started && !writer->stopped) {
-		if (!wait_until(writer, &writer->idle, deadline))
+		if (!cmn_condition_wait(&writer->idle, &writer->lock, deadline))
 			break;
 	}
 	return !writer->started || writer->stopped;
@@ -387,7 +349,7 @@ bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns)
 	if (!writer)
 		return true;
 	cmn_mutex_lock(&writer->lock);
-	(void)flush_until(writer, deadline_of(timeout_ns));	/* what is left is dropped */
+	(void)flush_until(writer, cmn_clock_deadline(timeout_ns));	/* what is left is dropped */
 	stopped = stop_thread(writer);
 	cmn_mutex_unlock(&writer->lock);
 	if (!stopped) {
@@ -436,6 +398,6 @@ void cc_writer_fork_child(struct cc_writer *writer)
 	if (writer->stats)
 		cc_stats_forget(writer->stats);
 	/* The conditions may count waiters that do not exist here: made anew, not destroyed. */
-	(void)init_conditions(writer);	/* cannot fail: the first time did not */
+	(void)cmn_conditions_init(&writer->work, &writer->idle);	/* cannot fail: the first time did not */
 	cmn_mutex_unlock(&writer->lock);
 }
