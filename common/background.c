@@ -77,7 +77,7 @@ static void *keep(void *arg)
 	 * of its time.
 	 */
 	(void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &param);
-	if (create(work, job, &worker))
+	if (cmn_descriptors_may_separate() && create(work, job, &worker))
 		(void)pthread_join(worker, NULL);	/* it is joinable, and not this one */
 	if (!job->done)
 		job->work(job->arg);

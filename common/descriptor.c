@@ -50,10 +50,15 @@ static _Thread_local bool separate;
 extern void __asan_init(void) __attribute__((weak));
 extern void __tsan_init(void) __attribute__((weak));
 
+bool cmn_descriptors_may_separate(void)
+{
+	return !__asan_init && !__tsan_init;
+}
+
 bool cmn_descriptors_separate(void)
 {
 	/* By its number: the C library's function is younger than the kernel's. */
-	if (__asan_init || __tsan_init ||
+	if (!cmn_descriptors_may_separate() ||
 	    syscall(SYS_close_range, 0U, UINT_MAX, CLOSE_RANGE_UNSHARE) != 0)
 		return false;
 	separate = true;

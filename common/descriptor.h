@@ -28,6 +28,8 @@
  * 5.9, it is forbidden, or a sanitizer is there; nothing was changed.
  */
 bool cmn_descriptors_separate(void);
+/* false: no thread can, since a sanitizer is there. */
+bool cmn_descriptors_may_separate(void);
 /* Whether the calling thread has. */
 bool cmn_descriptors_are_separate(void);
 
