@@ -3,7 +3,7 @@
 # Installs what is missing, builds, and runs the suite, or the parts that are named:
 #   sh tests/run.sh [MODE...]
 # default   gcc: unit and rule tests, both layers on stub drivers and on each real one; some minutes
-# full      everything that a change must pass: also clang, sanitizers, fuzzing, cppcheck,
+# full      everything that a change must pass: also clang, sanitizers, fuzzing, clang-tidy, cppcheck,
 #           the long tests
 # quick     gcc, unit and rule tests; no drivers needed
 # today     the layers on the stub drivers, and what is worth a run on newer drivers
@@ -217,7 +217,7 @@ run_default()
 run_full()
 {
 	begin "Installing missing packages"
-	install install_packages "$packages_build" cppcheck
+	install install_packages "$packages_build" clang-tidy cppcheck
 	install install_available "$packages_drivers" "$packages_more"
 	find_drivers
 	install_clang
@@ -228,6 +228,7 @@ run_full()
 	run_fuzz 20 entry key config bundle blob history
 	check_cppcheck
 	build_gcc 500
+	check_tidy
 	if [ "${default_drivers-none}" = "$drivers" ]; then
 		test_gcc long thorough
 	else
@@ -397,7 +398,7 @@ modes=
 while [ $# -gt 0 ]; do
 	case $1 in
 	default | quick | today | thorough) steps=$((steps + 3)) ;;
-	full) steps=$((steps + 12)) ;;
+	full) steps=$((steps + 13)) ;;
 	asan | tsan | valgrind | tidy | fuzz) steps=$((steps + 3)) ;;
 	cppcheck) steps=$((steps + 2)) ;;
 	*)
