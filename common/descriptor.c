@@ -64,8 +64,8 @@ bool cmn_descriptors_separate(void)
 	separate = true;
 	/* What a library prints must not go to the next file that is opened: these can be neither read nor written. */
 	for (int i = 0; i <= STDERR_FILENO; i++)
-		(void)!open("/", O_PATH | O_DIRECTORY);
-	return true;
+		separate = separate && open("/", O_PATH | O_DIRECTORY) == i;
+	return separate;
 }
 
 bool cmn_descriptors_are_separate(void)

@@ -25,7 +25,8 @@
  * From now on the calling thread has descriptors of its own, none of which is
  * open: it can use none of the process's, standard streams included, and the
  * threads that it creates share them. false: the kernel is older than Linux
- * 5.9, it is forbidden, or a sanitizer is there; nothing was changed.
+ * 5.9, it is forbidden, or a sanitizer is there; or the thread has no files at
+ * all, and is to end.
  */
 bool cmn_descriptors_separate(void);
 /* false: no thread can, since a sanitizer is there. */

@@ -295,7 +295,10 @@ int __wrap_openat(int dir_fd, const char *path, int flags, ...)
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 
-/* Of system calls that have no function, the one that is used: openat2. */
+/*
+ * Of system calls that are made by their number: openat2; and close_range, refused as by an old
+ * kernel, since a file is known here by its number, of which each thread would have its own.
+ */
 long __wrap_syscall(long number, ...)
 {
 	const struct open_how *how;
@@ -305,6 +308,10 @@ long __wrap_syscall(long number, ...)
 	int dir_fd, fd;
 	size_t size;
 
+	if (number == SYS_close_range) {
+		errno = ENOSYS;
+		return -1;
+	}
 	if (number != SYS_openat2)
 		give_up("a system call that it does not know", "syscall");
 	va_start(arguments, number);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -72,6 +73,7 @@ int open(const char *path, int flags, ...)
 	int kind = NEXT(open, flags & O_CREAT ? FAULT_CREATES : 0);
 	va_list more;
 	mode_t mode;
+	int fd;
 
 	va_start(more, flags);
 	mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;
@@ -80,10 +82,12 @@ int open(const char *path, int flags, ...)
 		errno = kind;
 		return -1;
 	}
-	return interposer_note_file(REAL(open)(path, flags, mode), CALLER);
+	fd = REAL(open)(path, flags, mode);
+	/* In the place of a thread's standard streams (common/descriptor.c): they go with the thread. */
+	return strcmp(path, "/") == 0 ? fd : interposer_note_file(fd, CALLER);
 }
 
-/* openat2, which libc has no function for; nothing else of it is called. */
+/* openat2, and others that are called by their numbers. */
 long syscall(long number, ...)
 {
 	int kind = number == SYS_openat2 ? NEXT(syscall, 0) : 0;
