@@ -3,8 +3,9 @@
  * fault: what a test and the preloaded interposer share: a block of memory
  * (a file, mapped by both) in which the test says which call of the product is
  * to fail, and how, and reads what happened. A "point" is one call of a
- * function of functions.def, made from an object of the product's, in the
- * order of the calls of all threads, from 1.
+ * function of functions.def, made from an object of the product's. It is known
+ * by its place in the code and by how often that was passed, not by an order of
+ * all calls, which threads make differently in each run.
  *
  *   FAULT_CONTROL   the file; without it the interposer does nothing
  *   FAULT_OBJECTS   parts of the names of the objects whose calls count, with
@@ -52,19 +53,26 @@ struct fault_call {
 	uint32_t site;		/* where the call stands in the object */
 };
 
+/* What is to happen. */
+struct fault_task {
+	struct fault_call call;	/* of no function: nothing */
+	uint32_t turn;		/* which of the calls that are alike, from 1 */
+	int32_t kind;
+	uint32_t sticky;	/* all later calls of that function fail too; of memory: of the class */
+};
+
 enum { FAULT_MAX_POINTS = 1 << 15, FAULT_TREE_SIZE = 512 };
 
 struct fault_control {
 	/* the test's */
-	uint32_t point;		/* which fails; 0: none */
+	struct fault_task task;
 	uint32_t classes;	/* of functions that are points, a set of enum fault_class */
-	int32_t kind;
-	uint32_t sticky;	/* all later calls of that function fail too; of memory: of the class */
 	char tree[FAULT_TREE_SIZE];
 	/* the interposer's */
 	atomic_uint armed;	/* the test's too: 0: calls are not looked at */
 	atomic_uint count;	/* of points so far */
-	atomic_uint fired;	/* the point's function, once it was reached */
+	atomic_uint alike;	/* calls like the task's so far */
+	atomic_uint fired;	/* the task's function, once its point was reached */
 	atomic_int files;	/* opened and not closed */
 	atomic_int blocks;	/* of memory, that are not free */
 	struct fault_call calls[FAULT_MAX_POINTS];

@@ -113,7 +113,7 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 /* What happens beside the call; 0: it is to be made. */
 static int act(const struct fault_control *control)
 {
-	switch (control->kind) {
+	switch (control->task.kind) {
 	case FAULT_REMOVE:
 		(void)nftw(control->tree, remove_one, 16, FTW_PHYS | FTW_DEPTH);
 		return 0;
@@ -124,8 +124,18 @@ static int act(const struct fault_control *control)
 		atomic_store(&clock_shift, TWO_YEARS_S);
 		return 0;
 	default:
-		return control->kind;
+		return control->task.kind;
 	}
+}
+
+/* Whether the call is the task's; it is counted. */
+static bool is_point(struct fault_control *control, struct fault_call call)
+{
+	const struct fault_task *task = &control->task;
+
+	return call.function == task->call.function && call.site == task->call.site &&
+	       call.flags == task->call.flags &&
+	       atomic_fetch_add(&control->alike, 1) + 1 == task->turn;
 }
 
 static bool same_family(enum fault_function a, enum fault_function b)
@@ -139,23 +149,22 @@ int interposer_next(enum fault_function function, unsigned int flags, const void
 	struct fault_control *control = control_for(caller, &object);
 	int error = errno, kind = 0;
 	unsigned int number, fired;
+	struct fault_call call;
 
 	if (!control || !(classes[function] & control->classes))
 		return 0;
+	call = (struct fault_call){ .function = (uint8_t)function, .flags = (uint8_t)flags,
+				    .site = (uint32_t)((uintptr_t)caller - object->l_addr) };
 	number = atomic_fetch_add(&control->count, 1);
-	if (number < FAULT_MAX_POINTS) {
-		struct fault_call *call = &control->calls[number];
-
-		call->function = (uint8_t)function;
-		call->flags = (uint8_t)flags;
-		call->site = (uint32_t)((uintptr_t)caller - object->l_addr);
-	}
+	if (number < FAULT_MAX_POINTS)
+		control->calls[number] = call;
 	fired = atomic_load(&control->fired);
-	if (number + 1 == control->point) {
+	if (is_point(control, call)) {
 		atomic_store(&control->fired, function);
 		kind = act(control);
-	} else if (fired && control->sticky && same_family(function, (enum fault_function)fired)) {
-		kind = control->kind;
+	} else if (fired && control->task.sticky &&
+		   same_family(function, (enum fault_function)fired)) {
+		kind = control->task.kind;
 	}
 	errno = error;
 	return kind;

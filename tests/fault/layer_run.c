@@ -231,9 +231,7 @@ const char *layer_run_try(void *unused, unsigned int number, const struct fault_
 
 	(void)unused;
 	begin_run(worker);
-	worker->control->point = task->point;
-	worker->control->kind = task->kind;
-	worker->control->sticky = task->sticky;
+	worker->control->task = *task;
 	wrong = run(worker, FAULTY);
 	if (wrong)
 		return wrong;

@@ -142,12 +142,11 @@ static const char *run_child(const char *directory, struct fault_control *contro
 
 static void reset(struct fault_control *control)
 {
-	control->point = 0;
+	control->task = (struct fault_task){ 0 };
 	control->classes = 0;
-	control->kind = 0;
-	control->sticky = 0;
 	atomic_store(&control->armed, 0);
 	atomic_store(&control->count, 0);
+	atomic_store(&control->alike, 0);
 	atomic_store(&control->fired, 0);
 	atomic_store(&control->files, 0);
 	atomic_store(&control->blocks, 0);
@@ -264,9 +263,7 @@ static const char *run_once(struct worker *worker, const struct fault_task *task
 
 	begin_run(worker);
 	control->classes = classes;
-	control->point = task->point;
-	control->kind = task->kind;
-	control->sticky = task->sticky;
+	control->task = *task;
 	(void)snprintf(control->tree, sizeof(control->tree), "%.500s/cache",
 		       worker->directory);
 	/* cachecore has no state of its own: the next cache in this process is as good as one in another. */
@@ -295,7 +292,7 @@ const char *store_run_try(void *unused, unsigned int number, const struct fault_
 
 const char *store_run_limited(int resource, unsigned long amount)
 {
-	const struct fault_task none = { .point = 0 };
+	const struct fault_task none = { 0 };
 	const char *wrong;
 
 	limited_resource = resource;

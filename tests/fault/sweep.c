@@ -86,6 +86,17 @@ unsigned int sweep_jobs(void)
 	return jobs < 1 ? 1 : jobs > SWEEP_MAX_JOBS ? SWEEP_MAX_JOBS : (unsigned int)jobs;
 }
 
+struct fault_task sweep_task(const struct fault_control *counted, size_t at)
+{
+	struct fault_task task = { .call = counted->calls[at] };
+
+	for (size_t i = 0; i <= at; i++)
+		task.turn += counted->calls[i].function == task.call.function &&
+			     counted->calls[i].site == task.call.site &&
+			     counted->calls[i].flags == task.call.flags;
+	return task;
+}
+
 /* Whether the point is the first or the last of its place in the code. */
 static bool is_edge(const struct fault_control *counted, size_t count, size_t at)
 {
@@ -102,7 +113,7 @@ static bool is_edge(const struct fault_control *counted, size_t count, size_t at
 static void plan_point(const struct fault_control *counted, size_t at, enum sweep_plan plan,
 		       size_t turn, struct fault_task *tasks, size_t *count)
 {
-	struct fault_task task = { .call = counted->calls[at], .point = (uint32_t)at + 1 };
+	struct fault_task task = sweep_task(counted, at);
 	int kinds[KINDS_MAX];
 	size_t ways = 0;
 
@@ -140,8 +151,8 @@ static void show(const char *name, const struct fault_task *task, const char *wr
 {
 	char kind[64];
 
-	(void)fprintf(stderr, "\n    %s: point %u, %s at %#x: %s%s: %s\n", name, task->point,
-		      function_name(task->call.function), task->call.site,
+	(void)fprintf(stderr, "\n    %s: %s at %#x, call %u: %s%s: %s\n", name,
+		      function_name(task->call.function), task->call.site, task->turn,
 		      kind_name(task->kind, kind, sizeof(kind)), task->sticky ? ", for good" : "",
 		      wrong);
 }

@@ -14,13 +14,6 @@
 
 enum { SWEEP_MAX_JOBS = 64 };
 
-struct fault_task {
-	struct fault_call call;
-	uint32_t point;
-	int32_t kind;
-	bool sticky;
-};
-
 /* How much of what was counted is tried. */
 enum sweep_plan {
 	SWEEP_ALL,	/* each point in each way */
@@ -36,6 +29,8 @@ void *sweep_share(size_t size);
 bool sweep_is_full(void);
 unsigned int sweep_jobs(void);
 
+/* The task of a counted point, but for the way in which it fails. */
+struct fault_task sweep_task(const struct fault_control *counted, size_t at);
 /* The tasks for what a run without faults has counted, the caller's to free. */
 size_t sweep_make_plan(const struct fault_control *counted, enum sweep_plan plan,
 		       struct fault_task **ret);

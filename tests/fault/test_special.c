@@ -42,9 +42,10 @@ static void sweep(const char *name, unsigned int classes, int kind)
 	points = atomic_load(&store_run_counted()->count);
 	tasks = calloc(points, sizeof(*tasks));
 	CU_ASSERT_FATAL(points > 0 && tasks != NULL);
-	for (size_t i = 0; i < points; i++)
-		tasks[i] = (struct fault_task){ store_run_counted()->calls[i], (uint32_t)i + 1,
-						kind, false };
+	for (size_t i = 0; i < points; i++) {
+		tasks[i] = sweep_task(store_run_counted(), i);
+		tasks[i].kind = kind;
+	}
 	CU_ASSERT_EQUAL(sweep_run(name, tasks, points, store_run_try, NULL), 0);
 	sweep_count(points, points);
 	free(tasks);
