@@ -300,14 +300,19 @@ bool cc_leaf_empty(const struct cc_leaf_scan *scan)
 
 uint64_t cc_leaf_directories(int dir_fd)
 {
+	uint64_t least = DIRECTORY_BYTES, blocks;
 	struct stat info;
-	uint64_t blocks;
 
 	if (fstat(dir_fd, &info) < 0)
 		return 0;
-	/* The least that one has: what many names need more is little for each. */
+	/*
+	 * The least that one has: what many names need more is little for each,
+	 * and overlayfs gives one a second block when it copies it, at a hit.
+	 */
+	if (info.st_blksize > 0 && (uint64_t)info.st_blksize < least)
+		least = (uint64_t)info.st_blksize;
 	blocks = cmn_file_blocks(&info);
-	return CC_PART_COUNT * (blocks < DIRECTORY_BYTES ? blocks : DIRECTORY_BYTES);
+	return CC_PART_COUNT * (blocks < least ? blocks : least);
 }
 
 uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n)
