@@ -25,8 +25,8 @@
  * next. The kernel's first table has 64, so that these cost no larger one.
  */
 #define FIRST_NUMBER 48
-/* A fork takes long where memory is large; who opens a file meanwhile waits so long. */
-#define FORK_WAIT_NS UINT64_C(50000000)
+/* A fork takes long where memory is large; who opens a file meanwhile waits so long, once. */
+#define FORK_WAIT_NS UINT64_C(20000000)
 #define FORK_PAUSE_NS 100000
 /* A program that forks all the time: then one of its children may have it. */
 #define OPEN_ATTEMPTS 16
@@ -41,6 +41,7 @@ struct slot {
 
 static struct {
 	atomic_uint begun, ended;	/* forks */
+	atomic_uint in_vain;		/* of begun: the fork that was waited for in vain */
 	struct slot slots[COUNT];
 } table;
 
@@ -79,11 +80,12 @@ unsigned int cmn_descriptor_forks(void)
 	unsigned int begun = atomic_load(&table.begun);
 	uint64_t deadline = 0;
 
-	while (!separate && atomic_load(&table.ended) != begun) {
+	while (!separate && atomic_load(&table.ended) != begun &&
+	       atomic_load(&table.in_vain) != begun) {
 		if (!deadline)
-			deadline = cmn_clock_monotonic() + FORK_WAIT_NS;
+			deadline = cmn_clock_deadline(FORK_WAIT_NS);
 		else if (cmn_clock_monotonic() >= deadline)
-			break;
+			atomic_store(&table.in_vain, begun);
 		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
 		begun = atomic_load(&table.begun);
 	}

@@ -26,15 +26,15 @@
 /* As the writer's (writer.c), and for the same reason. */
 #define IDLE_NS (NS_PER_S / 2)
 /*
- * What the thread does with files takes microseconds. An application's thread looks after each of
- * these times whether it is still at one, and after three such looks builds alone: the file system
- * is slow, or it hangs, while another process's flight is waited for. But it waits until the
- * thread gets a processor.
+ * What the thread does with files takes microseconds. An application's thread looks every so often
+ * whether it is at one, and after three such looks builds alone: the file system is slow, or it
+ * hangs. Another process's flight is waited for as long as no file takes the thread a whole look.
+ * But a thread that has no processor is waited for. For a while afterwards one look is enough.
  */
-#define SLOW_NS (NS_PER_S / 100)
-#define HANGS_NS (NS_PER_S / 20)
+#define LOOK_NS (NS_PER_S / 100)
 #define BUSY_LOOKS 3
 #define NO_PROCESSOR_NS NS_PER_S
+#define SLOW_NS NS_PER_S
 #define STOP_NS (NS_PER_S / 10)
 /* Names that a process's first flight looks at: there are as many as builds at a time. */
 #define SWEPT_AT_ONCE 256
@@ -68,6 +68,7 @@ struct cc_flights {
 	bool swept;
 	bool busy;			/* the thread is at a file */
 	unsigned int turns;		/* to files, so far */
+	uint64_t slow_until;		/* monotonic: somebody gave up since the thread was at a file for so long */
 	uint64_t beat_time;		/* monotonic, of the next beat */
 	uint64_t idle_time;		/* monotonic, when the thread ends unless it gets work */
 };
@@ -282,26 +283,27 @@ static bool hand_over(struct cc_flights *flights, struct cc_flight *flight)
 static enum cc_flight_turn wait_for_answer(struct cc_flights *flights, struct cc_flight *flight)
 {
 	uint64_t start = cmn_clock_monotonic(), look;
-	unsigned int busy = 0, turns = 0;
+	unsigned int most = start < flights->slow_until ? 1 : BUSY_LOOKS, busy = 0, turns;
 	pid_t thread;
+	bool is_slow;
 
-	while (!flight->answered && busy < BUSY_LOOKS) {
-		look = cmn_clock_monotonic() + (flight->tried ? HANGS_NS : SLOW_NS);
+	do {
+		turns = flights->turns;
+		look = cmn_clock_deadline(LOOK_NS);
 		while (!flight->answered && cmn_condition_wait(&flights->answer, &flights->lock, look))
 			continue;
-		/* A slow file system is waited for as long as the other process is. */
-		if (flight->tried && (!flights->busy || flights->turns != turns))
-			busy = 0;
-		turns = flights->turns;
-		if (flights->busy) {
+		is_slow = !flight->answered && flights->busy &&
+			  (!flight->tried || flights->turns == turns);
+		if (is_slow) {
 			thread = flights->thread_id;
 			cmn_mutex_unlock(&flights->lock);
 			busy += !cc_holder_thread_runs(thread);
 			cmn_mutex_lock(&flights->lock);
 		}
-		if (!flight->tried && look >= start + NO_PROCESSOR_NS)
-			break;
-	}
+	} while (!flight->answered && busy < most &&
+		 (flight->tried || look < start + NO_PROCESSOR_NS));
+	if (!flight->answered && busy == most)
+		flights->slow_until = cmn_clock_deadline(SLOW_NS);
 	return flight->answered ? flight->turn : CC_FLIGHT_ALONE;
 }
 

@@ -873,25 +873,44 @@ TEST(a_first_flight_sweeps)
 	cc_flights_free(flights);
 }
 
-TEST(a_slow_disk_is_not_waited_for)
+/* Begins so often on a disk that is as slow as that: the shortest time of some tries. */
+static uint64_t time_on_a_slow_disk(struct cc_flights *flights, int count)
 {
-	struct cc_flights *flights = open_flights();
-	uint64_t start, took = UINT64_MAX;
+	uint64_t start, took, least = UINT64_MAX, bound = HALF_SECOND_NS / 4;
 	struct cc_flight *flight;
 
-	for (int i = 0; i < 8 && took >= HALF_SECOND_NS / 4; i++) {
+	for (int i = 0; i < 8 && least >= bound; i++) {
 		atomic_store(&slow_ms, 2000);
 		start = cmn_clock_monotonic();
-		CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
+		for (int k = 0; k < count; k++)
+			CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
 		took = cmn_clock_monotonic() - start;
+		least = took < least ? took : least;
 		atomic_store(&slow_ms, 0);
 		/* What it gets afterwards goes at once. */
 		CU_ASSERT(cc_flights_flush(flights, LONG_NS));
 		CU_ASSERT_EQUAL(count_files(), 0);
 	}
-	CU_ASSERT(took < HALF_SECOND_NS / 4);
+	return least;
+}
+
+TEST(a_slow_disk_is_not_waited_for)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+
+	CU_ASSERT(time_on_a_slow_disk(flights, 1) < HALF_SECOND_NS / 4);
 	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
 	end(flights, flight);
+	cc_flights_free(flights);
+}
+
+TEST(a_slow_disk_is_not_waited_for_again)
+{
+	struct cc_flights *flights = open_flights();
+
+	/* Three looks, and one for each of the others. */
+	CU_ASSERT(time_on_a_slow_disk(flights, 8) < HALF_SECOND_NS / 4);
 	cc_flights_free(flights);
 }
 
@@ -906,32 +925,43 @@ TEST(a_processor_is_waited_for)
 	cc_flights_free(flights);
 }
 
-/* While another's flight is waited for. */
-TEST(a_disk_that_is_slow_then_is_waited_for_and_one_that_hangs_is_not)
+/* The disk is slow while another's flight is waited for: how long that was. */
+static uint64_t wait_on_a_slow_disk(unsigned int ms, uint64_t timeout_ns)
 {
 	struct cc_flights *flights = open_flights(), *others = open_flights();
-	struct waiter waiter = { .flights = others, .timeout_ns = HALF_SECOND_NS };
+	struct waiter waiter = { .flights = others, .timeout_ns = timeout_ns };
 	struct cc_flight *flight;
 	pthread_t thread;
-	uint64_t start;
+	uint64_t took;
 
 	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
-	for (int hangs = 0; hangs < 2; hangs++) {
-		atomic_store(&busy, 0);
-		waiter.timeout_ns = hangs ? LONG_NS : HALF_SECOND_NS;
-		start = cmn_clock_monotonic();
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, wait_for_it, &waiter), 0);
-		while (!atomic_load(&busy))
-			(void)sched_yield();
-		atomic_store(&slow_ms, hangs ? 10000 : 50);
-		CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
-		CU_ASSERT_EQUAL(waiter.turn, CC_FLIGHT_ALONE);
-		CU_ASSERT(hangs ? cmn_clock_monotonic() - start < 10 * SECOND_NS
-				: cmn_clock_monotonic() - start >= HALF_SECOND_NS);
-		atomic_store(&slow_ms, 0);
-	}
+	atomic_store(&busy, 0);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, wait_for_it, &waiter), 0);
+	while (!atomic_load(&busy))
+		(void)sched_yield();
+	took = cmn_clock_monotonic();
+	atomic_store(&slow_ms, ms);
+	CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+	took = cmn_clock_monotonic() - took;
+	CU_ASSERT_EQUAL(waiter.turn, CC_FLIGHT_ALONE);
+	atomic_store(&slow_ms, 0);
 	end(flights, flight);
 	cc_flights_free(flights);
 	CU_ASSERT(cc_flights_flush(others, LONG_NS));
 	cc_flights_free(others);
+	return took;
+}
+
+TEST(a_disk_that_is_slow_then_is_waited_for)
+{
+	CU_ASSERT(wait_on_a_slow_disk(2, HALF_SECOND_NS) >= HALF_SECOND_NS / 2);
+}
+
+TEST(a_disk_that_hangs_then_is_not_waited_for)
+{
+	uint64_t took = UINT64_MAX;
+
+	for (int i = 0; i < 8 && took >= HALF_SECOND_NS / 4; i++)
+		took = wait_on_a_slow_disk(2000, LONG_NS);
+	CU_ASSERT(took < HALF_SECOND_NS / 4);
 }
