@@ -7,7 +7,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 /* An application's thread waits that long for an entry that is just being stored. */
-#define FORGET_NS (NS_PER_S / 50)
+#define FORGET_NS (NS_PER_S / 100)
 
 static enum cmn_status open_store(struct cc_level *level)
 {

@@ -93,7 +93,7 @@ uint64_t cc_store_lock_until(const struct cc_store *store);
  */
 CMN_CHECKED enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
 					 const struct cc_entry *entry, bool *ret_evict);
-/* The same, but waits for at most 20 ms, for callers that others wait for. CMN_BUSY: try cc_store_add. */
+/* The same, but waits for at most 10 ms, for callers that others wait for. CMN_BUSY: try cc_store_add. */
 CMN_CHECKED enum cmn_status cc_store_add_soon(struct cc_store *store, const struct cc_key *key,
 					      const struct cc_entry *entry, bool *ret_evict);
 /* As cc_store_add, and evicts at once where that is due, then tries again what did not fit. */
@@ -107,7 +107,7 @@ void cc_store_trim(struct cc_store *store);
 
 /*
  * Removes every entry of that key (a driver refused it). CMN_OK also where
- * there was none. Locks are waited for 20 ms in all, since an application's
+ * there was none. Locks are waited for 10 ms in all, since an application's
  * thread waits: CMN_BUSY: the entries are still there.
  */
 CMN_CHECKED enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key);

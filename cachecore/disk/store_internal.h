@@ -13,7 +13,7 @@
 #include "common/kept_buffer.h"
 
 /* For locks in all, in a look-up or a removal: an application's thread waits. */
-#define CC_STORE_LOOKUP_PATIENCE_NS UINT64_C(20000000)
+#define CC_STORE_LOOKUP_PATIENCE_NS UINT64_C(10000000)
 
 struct cc_store {
 	const struct cc_config *config;

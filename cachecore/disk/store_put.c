@@ -404,7 +404,7 @@ static bool evict_due(const struct cc_store *store, int root_fd, bool full)
 	       cmn_clock_monotonic() >= atomic_load(&store->evict_time);
 }
 
-/* soon: the locks that it needs before it writes are waited for 20 ms in all, and that tells nothing. */
+/* soon: the locks that it needs before it writes are waited for 10 ms in all, and that tells nothing. */
 static enum cmn_status add(struct cc_store *store, const struct cc_key *key,
 			   const struct cc_entry *entry, bool soon, bool *ret_evict)
 {

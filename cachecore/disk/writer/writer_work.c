@@ -160,7 +160,7 @@ static void end_flights(struct cc_writer *writer)
 	} while (flight);
 }
 
-/* Who has the lock that is wanted may be stopped: others wait for 20 ms of that, not for a second. */
+/* Who has the lock that is wanted may be stopped: others wait for 10 ms of that, not for a second. */
 static enum cmn_status add_entry(struct cc_writer *writer, struct cc_writer_task *task, bool *ret_evict)
 {
 	enum cmn_status status = CMN_BUSY;

@@ -28,7 +28,7 @@
 #include "tests/support/unit.h"
 
 #define MS UINT64_C(1000000)
-/* Where 20 ms are meant: the machine may be loaded. */
+/* Where 10 ms are meant: the machine may be loaded. */
 #define AT_ONCE (1000 * MS)
 #define EXIT_WAIT (300 * MS)
 #define MANY 40
