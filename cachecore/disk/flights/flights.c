@@ -29,7 +29,8 @@
  * What the thread does with files takes microseconds. An application's thread looks every so often
  * whether it is at one, and after three such looks builds alone: the file system is slow, or it
  * hangs. Another process's flight is waited for as long as no file takes the thread a whole look.
- * But a thread that has no processor is waited for. For a while afterwards one look is enough.
+ * But a thread that has no processor is waited for. For a while afterwards nobody waits for one that
+ * is at a file.
  */
 #define LOOK_NS (NS_PER_S / 100)
 #define BUSY_LOOKS 3
@@ -267,6 +268,11 @@ static bool is_inherited(struct cc_flights *flights, const char *name)
 	return false;
 }
 
+static bool is_slow(const struct cc_flights *flights)
+{
+	return flights->busy && cmn_clock_monotonic() < flights->slow_until;
+}
+
 /* With the lock. false: there is no thread. */
 static bool hand_over(struct cc_flights *flights, struct cc_flight *flight)
 {
@@ -285,16 +291,14 @@ static enum cc_flight_turn wait_for_answer(struct cc_flights *flights, struct cc
 	uint64_t start = cmn_clock_monotonic(), look;
 	unsigned int most = start < flights->slow_until ? 1 : BUSY_LOOKS, busy = 0, turns;
 	pid_t thread;
-	bool is_slow;
 
 	do {
 		turns = flights->turns;
 		look = cmn_clock_deadline(LOOK_NS);
 		while (!flight->answered && cmn_condition_wait(&flights->answer, &flights->lock, look))
 			continue;
-		is_slow = !flight->answered && flights->busy &&
-			  (!flight->tried || flights->turns == turns);
-		if (is_slow) {
+		if (!flight->answered && flights->busy &&
+		    (!flight->tried || flights->turns == turns)) {
 			thread = flights->thread_id;
 			cmn_mutex_unlock(&flights->lock);
 			busy += !cc_holder_thread_runs(thread);
@@ -323,7 +327,8 @@ enum cc_flight_turn cc_flights_begin(struct cc_flights *flights, const char *roo
 	if (!flight)
 		return CC_FLIGHT_ALONE;
 	cmn_mutex_lock(&flights->lock);
-	if (is_inherited(flights, flight->lock.name) || !hand_over(flights, flight)) {
+	if (is_inherited(flights, flight->lock.name) || is_slow(flights) ||
+	    !hand_over(flights, flight)) {
 		free_flight(flight);
 	} else {
 		turn = wait_for_answer(flights, flight);
