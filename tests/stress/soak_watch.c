@@ -44,6 +44,9 @@ static _Thread_local struct {
 	int64_t exit_start;
 	struct wait *waits;	/* of MAX_FILES */
 } thread;
+#define MAX_THREADS 8
+static atomic_int own_threads[MAX_THREADS];	/* the last ones that the cache started, by their ids */
+static atomic_uint own_threads_so_far;
 static atomic_int flights_waited_for;	/* of the process */
 static atomic_uint flights_so_far;
 
@@ -104,6 +107,8 @@ static long number_of(const char *name)
 static void forget_waits(void)
 {
 	atomic_store(&flights_waited_for, 0);
+	for (int i = 0; i < MAX_THREADS; i++)
+		atomic_store(&own_threads[i], 0);
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -281,15 +286,40 @@ EXPORTED int nanosleep(const struct timespec *time, struct timespec *left)
 	return result;
 }
 
+/* For how long the cache's threads, which are waited for, had no processor: the kernel's count of it. */
+static int64_t without_processor(void)
+{
+	char path[64], text[64];
+	int64_t sum = 0, ran, waited;
+	ssize_t len;
+	int fd;
+
+	for (int i = 0; i < MAX_THREADS; i++) {
+		int id = atomic_load(&own_threads[i]);
+
+		(void)snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", id);
+		fd = id ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+		if (fd < 0)
+			continue;
+		len = read(fd, text, sizeof(text) - 1);
+		(void)REAL(close)(fd);
+		text[len > 0 ? len : 0] = '\0';
+		if (sscanf(text, "%" SCNd64 " %" SCNd64, &ran, &waited) == 2)
+			sum += waited;
+	}
+	return sum;
+}
+
 /* The layer's conditions are on the monotonic clock. Whoever waits meanwhile for another's flight may do so. */
 EXPORTED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 				    const struct timespec *until)
 {
 	bool watched = is_watched(__builtin_return_address(0));
+	int64_t late = watched ? without_processor() : 0;
 	int64_t start = monotonic(), end = until->tv_sec * NS_PER_S + until->tv_nsec, most, took;
 	unsigned int before = atomic_load(&flights_so_far);
 	bool flight = atomic_load(&flights_waited_for) > 0;
-	int result = REAL(pthread_cond_timedwait)(condition, mutex, until);
+	int result = REAL(pthread_cond_timedwait)(condition, mutex, until), error = errno;
 
 	took = monotonic() - start;
 	if (thread.is_own && result == ETIMEDOUT)
@@ -297,8 +327,12 @@ EXPORTED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *
 	flight |= atomic_load(&flights_so_far) != before;
 	if (watched && !flight) {
 		most = end - start;
-		thread.asked += took < most ? took : most > 0 ? most : 0;
+		took = took < most ? took : most;
+		late = without_processor() - late;
+		took -= late > 0 ? late : 0;
+		thread.asked += took > 0 ? took : 0;
 	}
+	errno = error;
 	return result;
 }
 
@@ -313,6 +347,7 @@ static void *run_own(void *data)
 
 	free(data);
 	thread.is_own = true;
+	atomic_store(&own_threads[atomic_fetch_add(&own_threads_so_far, 1) % MAX_THREADS], gettid());
 	return beginning.run(beginning.data);
 }
 

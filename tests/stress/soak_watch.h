@@ -7,7 +7,8 @@
  *
  * SOAK_RECORD names a FIFO, which no full disk or limit holds up, that gets a
  * line for each event; times are nanoseconds of CLOCK_MONOTONIC.
- *   call PID ASKED              waits in one call, but for flights
+ *   call PID ASKED              waits in one call, but for flights, without the time
+ *                               in which the layer's threads had no processor
  *   flight PID OWNER START END  for one owner of a flight, without the time by
  *                               which the machine woke up the thread too late
  *   exit PID ASKED WALL         waits in exit(), and how long that took
