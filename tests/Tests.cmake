@@ -21,6 +21,10 @@ function(ckcache_test name)
   endif()
   if(NOT test_TIMEOUT)
     set(test_TIMEOUT 600)
+    # They take minutes on a machine that does nothing else, and several times that on others.
+    if("long" IN_LIST labels)
+      set(test_TIMEOUT 1800)
+    endif()
   endif()
   add_test(NAME ${name} COMMAND ${test_COMMAND})
   # A loaded machine does not store in the time that a process's end may take.
