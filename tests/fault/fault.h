@@ -15,6 +15,7 @@
 #define TESTS_FAULT_FAULT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum fault_function {
@@ -52,6 +53,12 @@ struct fault_call {
 	uint16_t unused;
 	uint32_t site;		/* where the call stands in the object */
 };
+
+/* Whether they stand at one place and can fail in the same ways. */
+static inline bool fault_alike(struct fault_call a, struct fault_call b)
+{
+	return a.function == b.function && a.site == b.site && a.flags == b.flags;
+}
 
 /* What is to happen. */
 struct fault_task {

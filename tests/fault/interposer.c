@@ -133,8 +133,7 @@ static bool is_point(struct fault_control *control, struct fault_call call)
 {
 	const struct fault_task *task = &control->task;
 
-	return call.function == task->call.function && call.site == task->call.site &&
-	       call.flags == task->call.flags &&
+	return fault_alike(call, task->call) &&
 	       atomic_fetch_add(&control->alike, 1) + 1 == task->turn;
 }
 

@@ -91,9 +91,7 @@ struct fault_task sweep_task(const struct fault_control *counted, size_t at)
 	struct fault_task task = { .call = counted->calls[at] };
 
 	for (size_t i = 0; i <= at; i++)
-		task.turn += counted->calls[i].function == task.call.function &&
-			     counted->calls[i].site == task.call.site &&
-			     counted->calls[i].flags == task.call.flags;
+		task.turn += fault_alike(counted->calls[i], task.call);
 	return task;
 }
 

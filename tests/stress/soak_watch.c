@@ -286,17 +286,18 @@ EXPORTED int nanosleep(const struct timespec *time, struct timespec *left)
 	return result;
 }
 
-/* For how long the cache's threads, which are waited for, had no processor: the kernel's count of it. */
-static int64_t without_processor(void)
+/* For how long each of the cache's threads, which are waited for, had no processor so far: the kernel counts that. */
+static void look_at_threads(int64_t ret_waited[MAX_THREADS])
 {
 	char path[64], text[64];
-	int64_t sum = 0, ran, waited;
+	int64_t ran;
 	ssize_t len;
 	int fd;
 
 	for (int i = 0; i < MAX_THREADS; i++) {
 		int id = atomic_load(&own_threads[i]);
 
+		ret_waited[i] = 0;
 		(void)snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", id);
 		fd = id ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 		if (fd < 0)
@@ -304,10 +305,19 @@ static int64_t without_processor(void)
 		len = read(fd, text, sizeof(text) - 1);
 		(void)REAL(close)(fd);
 		text[len > 0 ? len : 0] = '\0';
-		if (sscanf(text, "%" SCNd64 " %" SCNd64, &ran, &waited) == 2)
-			sum += waited;
+		(void)sscanf(text, "%" SCNd64 " %" SCNd64, &ran, &ret_waited[i]);	/* else 0 */
 	}
-	return sum;
+}
+
+/* The most that one of them had none since they were looked at. */
+static int64_t without_processor(const int64_t before[MAX_THREADS])
+{
+	int64_t now[MAX_THREADS], most = 0;
+
+	look_at_threads(now);
+	for (int i = 0; i < MAX_THREADS; i++)
+		most = now[i] - before[i] > most ? now[i] - before[i] : most;
+	return most;
 }
 
 /* The layer's conditions are on the monotonic clock. Whoever waits meanwhile for another's flight may do so. */
@@ -315,12 +325,16 @@ EXPORTED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *
 				    const struct timespec *until)
 {
 	bool watched = is_watched(__builtin_return_address(0));
-	int64_t late = watched ? without_processor() : 0;
+	int64_t waited[MAX_THREADS] = { 0 };
 	int64_t start = monotonic(), end = until->tv_sec * NS_PER_S + until->tv_nsec, most, took;
 	unsigned int before = atomic_load(&flights_so_far);
 	bool flight = atomic_load(&flights_waited_for) > 0;
-	int result = REAL(pthread_cond_timedwait)(condition, mutex, until), error = errno;
+	int result, error;
 
+	if (watched)
+		look_at_threads(waited);
+	result = REAL(pthread_cond_timedwait)(condition, mutex, until);
+	error = errno;
 	took = monotonic() - start;
 	if (thread.is_own && result == ETIMEDOUT)
 		be_late(start + took - end);
@@ -328,8 +342,7 @@ EXPORTED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *
 	if (watched && !flight) {
 		most = end - start;
 		took = took < most ? took : most;
-		late = without_processor() - late;
-		took -= late > 0 ? late : 0;
+		took -= without_processor(waited);
 		thread.asked += took > 0 ? took : 0;
 	}
 	errno = error;

@@ -69,7 +69,7 @@ struct cc_flights {
 	bool swept;
 	bool busy;			/* the thread is at a file */
 	unsigned int turns;		/* to files, so far */
-	uint64_t slow_until;		/* monotonic: somebody gave up since the thread was at a file for so long */
+	uint64_t slow_until;		/* monotonic: until then the file system counts as slow */
 	uint64_t beat_time;		/* monotonic, of the next beat */
 	uint64_t idle_time;		/* monotonic, when the thread ends unless it gets work */
 };

@@ -691,6 +691,7 @@ static void wait_for_beats(int count)
 	do
 		first = beats(&there);
 	while (there != count && cmn_clock_monotonic() < deadline);
+	CU_ASSERT_EQUAL(there, count);
 	do
 		now = beats(&there);
 	while (now < first + 3ull * (unsigned int)count && cmn_clock_monotonic() < deadline);
@@ -925,7 +926,7 @@ TEST(a_processor_is_waited_for)
 	cc_flights_free(flights);
 }
 
-/* The disk is slow while another's flight is waited for: how long that was. */
+/* The disk gets slow while another's flight is waited for: how long that was. */
 static uint64_t wait_on_a_slow_disk(unsigned int ms, uint64_t timeout_ns)
 {
 	struct cc_flights *flights = open_flights(), *others = open_flights();
@@ -936,10 +937,10 @@ static uint64_t wait_on_a_slow_disk(unsigned int ms, uint64_t timeout_ns)
 
 	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
 	atomic_store(&busy, 0);
+	took = cmn_clock_monotonic();
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, wait_for_it, &waiter), 0);
 	while (!atomic_load(&busy))
 		(void)sched_yield();
-	took = cmn_clock_monotonic();
 	atomic_store(&slow_ms, ms);
 	CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
 	took = cmn_clock_monotonic() - took;
@@ -954,7 +955,7 @@ static uint64_t wait_on_a_slow_disk(unsigned int ms, uint64_t timeout_ns)
 
 TEST(a_disk_that_is_slow_then_is_waited_for)
 {
-	CU_ASSERT(wait_on_a_slow_disk(2, HALF_SECOND_NS) >= HALF_SECOND_NS / 2);
+	CU_ASSERT(wait_on_a_slow_disk(2, HALF_SECOND_NS) >= HALF_SECOND_NS);
 }
 
 TEST(a_disk_that_hangs_then_is_not_waited_for)
