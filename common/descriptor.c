@@ -42,6 +42,7 @@ struct slot {
 static struct {
 	atomic_uint begun, ended;	/* forks */
 	atomic_uint in_vain;		/* of begun: the fork that was waited for in vain */
+	atomic_uint used;		/* slots that ever had a number: no page is touched for others */
 	struct slot slots[COUNT];
 } table;
 
@@ -92,6 +93,11 @@ unsigned int cmn_descriptor_forks(void)
 	return begun;
 }
 
+static bool is_of(const struct slot *slot, const struct stat *info)
+{
+	return info->st_dev == slot->device && info->st_ino == slot->inode;
+}
+
 /* What cannot be asked (a server that is gone) is open all the same. */
 static bool is_file(const struct slot *slot, int fd)
 {
@@ -99,16 +105,27 @@ static bool is_file(const struct slot *slot, int fd)
 
 	if (fstat(fd, &info) < 0)
 		return errno != EBADF;
-	return info.st_dev == slot->device && info.st_ino == slot->inode;
+	return is_of(slot, &info);
 }
 
 static struct slot *find(int number)
 {
-	for (size_t i = 0; i < COUNT; i++) {
+	unsigned int end = number == FREE ? COUNT : atomic_load(&table.used);
+
+	for (unsigned int i = 0; i < end; i++) {
 		if (atomic_load(&table.slots[i].number) == number)
 			return &table.slots[i];
 	}
 	return NULL;
+}
+
+/* Before the slot has a number. */
+static void note_use(const struct slot *slot)
+{
+	unsigned int end = (unsigned int)(slot - table.slots) + 1, used = atomic_load(&table.used);
+
+	while (used < end && !atomic_compare_exchange_weak(&table.used, &used, end))
+		continue;
 }
 
 /* What cannot be noted is a descriptor like others. */
@@ -127,6 +144,7 @@ static void note(int fd)
 	} while (slot && !atomic_compare_exchange_strong(&slot->number, &was, BUSY));
 	if (!slot)
 		return;
+	note_use(slot);
 	if (fstat(fd, &info) == 0) {
 		slot->device = info.st_dev;
 		slot->inode = info.st_ino;
@@ -190,6 +208,13 @@ bool cmn_descriptor_is_ours(int fd)
 	const struct slot *slot = separate ? NULL : find(fd + 1);
 
 	return !slot || is_file(slot, fd);
+}
+
+bool cmn_descriptor_stat(int fd, struct stat *ret)
+{
+	const struct slot *slot = separate ? NULL : find(fd + 1);
+
+	return fstat(fd, ret) == 0 && (!slot || is_of(slot, ret));
 }
 
 /* One that is about to be closed: nobody's in this process, but a child that is forked before closes it, too. */

@@ -19,6 +19,7 @@
 #define COMMON_DESCRIPTOR_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /*
@@ -50,6 +51,8 @@ int cmn_descriptor_keep(int fd, unsigned int forks);
 
 /* false: fd was in the table, and the number now belongs to another file, or to none. */
 bool cmn_descriptor_is_ours(int fd);
+/* The same with fstat; false also where that fails. */
+bool cmn_descriptor_stat(int fd, struct stat *ret);
 /* Like close, in the table or not. EBADF: not ours any more. Does not unlock what a child may share. */
 int cmn_descriptor_close(int fd);
 

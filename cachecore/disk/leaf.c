@@ -176,17 +176,24 @@ enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd)
 	return CMN_OK;
 }
 
-int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n)
+void cc_leaf_file_path(const char *path, enum cc_leaf_file file, unsigned int n,
+		       char ret[CC_LEAF_FILE_PATH_SIZE])
 {
-	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
-	char name[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE];
-	size_t len = path ? strlen(path) : 0;
+	size_t len = strlen(path);
+
+	memcpy(ret, path, len);
+	ret[len] = '/';
+	cc_leaf_name(file, n, ret + len + 1);
+}
+
+static int open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n, int access)
+{
+	const int flags = access | O_NONBLOCK | O_NOCTTY;
+	char name[CC_LEAF_FILE_PATH_SIZE];
 	int fd, leaf_fd = dir_fd, error;
 
 	if (path) {
-		memcpy(name, path, len);
-		name[len++] = '/';
-		cc_leaf_name(file, n, name + len);
+		cc_leaf_file_path(path, file, n, name);
 		fd = open_beneath(dir_fd, name, flags);
 		if (fd >= 0 || errno == ENOENT || errno == ENOTDIR)
 			return fd;
@@ -196,14 +203,32 @@ int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsi
 		if (leaf_fd < 0)
 			return -1;
 	}
-	cc_leaf_name(file, n, name + len);
+	cc_leaf_name(file, n, name);
 	do {
-		fd = openat(leaf_fd, name + len, flags | O_NOFOLLOW | O_CLOEXEC);
+		fd = openat(leaf_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
 	} while (fd < 0 && errno == EINTR);
 	error = errno;
 	if (path)
 		(void)close(leaf_fd);	/* read only */
 	errno = error;
+	return fd;
+}
+
+int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n)
+{
+	return open_file(dir_fd, path, file, n, O_RDONLY);
+}
+
+int cc_leaf_open_to_write(int root_fd, const char *path, enum cc_leaf_file file, unsigned int n)
+{
+	unsigned int forks;
+	int fd = -1;
+
+	errno = EINTR;
+	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0 && errno == EINTR; i++) {
+		forks = cmn_descriptor_forks();
+		fd = cmn_descriptor_keep(open_file(root_fd, path, file, n, O_WRONLY), forks);
+	}
 	return fd;
 }
 

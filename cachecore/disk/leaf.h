@@ -22,6 +22,7 @@
 #define CC_LEAF_VARIANTS 64
 #define CC_LEAF_PATH_SIZE (CC_PART_COUNT * CMN_HASH_HEX_SIZE)	/* four names, slashes, terminator */
 #define CC_LEAF_NAME_SIZE 32
+#define CC_LEAF_FILE_PATH_SIZE (CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE)
 
 enum cc_leaf_file {
 	CC_LEAF_SRC,
@@ -41,6 +42,8 @@ void cc_leaf_path(struct cmn_view key, char ret[CC_LEAF_PATH_SIZE]);
 void cc_leaf_path_of(const struct cc_key *key, char ret[CC_LEAF_PATH_SIZE]);
 void cc_leaf_path_by(const struct cmn_hash hashes[CC_PART_COUNT], char ret[CC_LEAF_PATH_SIZE]);
 void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_SIZE]);
+void cc_leaf_file_path(const char *path, enum cc_leaf_file file, unsigned int n,
+		       char ret[CC_LEAF_FILE_PATH_SIZE]);
 /* false: not a name of a leaf. */
 bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *ret_n);
 
@@ -53,6 +56,8 @@ CMN_CHECKED enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret
  * errno: ENOENT and ENOTDIR also where the leaf itself is not there or cannot be entered.
  */
 int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n);
+/* The same for writing, from the root's alone; for cmn_descriptor_close. */
+int cc_leaf_open_to_write(int root_fd, const char *path, enum cc_leaf_file file, unsigned int n);
 /* Makes the levels first, with that mode whatever the umask. CMN_MISS: somebody removed one meanwhile; try again. */
 CMN_CHECKED enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode,
 					 int *ret_fd);

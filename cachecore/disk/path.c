@@ -2,9 +2,10 @@
 /* path: the working directory before a relative path, nothing is resolved; the program's own. */
 #include "cachecore/disk/path.h"
 
-#include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "common/bytes.h"
@@ -32,12 +33,11 @@ enum cmn_status cc_path_absolute(const char *text, size_t len, bool relative, ch
 	return CMN_OK;
 }
 
-const char *cc_path_program(char *room)
+const char *cc_path_program(void)
 {
-	ssize_t len = readlink("/proc/self/exe", room, PATH_MAX - 1);
-	const char *slash;
+	/* Of the process's stack, and true for as long as it lives. Asking /proc for it takes 50 us. */
+	const char *path = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+	const char *slash = path ? strrchr(path, '/') : NULL;
 
-	room[len < 0 ? 0 : len] = '\0';
-	slash = strrchr(room, '/');
-	return slash ? slash + 1 : room;
+	return slash ? slash + 1 : path ? path : "";
 }

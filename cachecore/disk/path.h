@@ -16,7 +16,7 @@
 CMN_CHECKED enum cmn_status cc_path_absolute(const char *text, size_t len, bool relative,
 					     char **ret);
 
-/* The name of the process's program, as its file has it, in the room of PATH_MAX bytes; "" where it cannot be told. */
-const char *cc_path_program(char *room);
+/* What the process's program is called: the last part of the path by which it, or a script, was started. */
+const char *cc_path_program(void);
 
 #endif

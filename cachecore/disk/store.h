@@ -112,8 +112,15 @@ void cc_store_trim(struct cc_store *store);
  */
 CMN_CHECKED enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key);
 
-/* Marks the entry at a place as used now, for eviction; best effort. */
-void cc_store_touch(struct cc_store *store, const struct cc_store_place *place);
+/* The root, opened, where it is what the configuration allows. Statuses as cc_root_check's. */
+CMN_CHECKED enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd);
+
+/*
+ * Marks the entries at count places in that root as used now, for eviction; best effort. Returns
+ * how many it came to, one at least: where the file system is slow it stops after some ms.
+ */
+size_t cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
+		      size_t count);
 
 /*
  * Evicts by age and by size now, to half of max_size if it is passed.

@@ -32,9 +32,6 @@ struct cc_store {
 	atomic_uint_least64_t evict_time;	/* monotonic, before which eviction would be in vain; 0: none */
 };
 
-/* The root, opened, where it is what the configuration allows. Statuses as cc_root_check's. */
-CMN_CHECKED enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd);
-
 /*
  * CMN_OK: the dependencies of src hold now; *ret is the caller's, NULL for
  * none. CMN_MISS: they do not, *ret_change says why. CMN_ERR_CORRUPT,

@@ -21,6 +21,8 @@
 #include "common/file.h"
 
 #define NS_PER_S UINT64_C(1000000000)
+/* A process that ends may wait for its access times. */
+#define TOUCH_NS UINT64_C(50000000)
 /* When so large a share is left, an eviction begins: what is stored meanwhile should fit. */
 #define HEADROOM_SHARE 8
 /* Of file systems, as a rule; where it is another one the account is corrected afterwards. */
@@ -560,51 +562,61 @@ out:
 }
 
 /*
- * In place, not by a new file: it needs no lock and no free block, and a
- * number torn by a crash only means "used when it was written". Not more than
- * once a second: eviction looks at days, and a program that builds the same
- * source in a loop should not write in a loop. false: it cannot be written to.
+ * Not more than once a second: eviction looks at days, and a program that builds the same source in
+ * a loop should not write in a loop. Not opened for writing: on overlayfs that copies the directory
+ * to the upper layer.
  */
-static bool touch_file(int leaf_fd, unsigned int n)
+static bool is_recent(int root_fd, const struct cc_store_place *place)
 {
+	int fd = cc_leaf_open_file(root_fd, place->leaf, CC_LEAF_ACCESS, place->n);
 	uint64_t last, now = cmn_clock_realtime();
-	char name[CC_LEAF_NAME_SIZE], text[24];
+
+	return fd >= 0 && cc_number_file_read_open(fd, &last) == CMN_OK && last <= now &&
+	       now - last < NS_PER_S;
+}
+
+/*
+ * In place, not by a new file: it needs no lock and no free block, and a
+ * number torn by a crash only means "used when it was written". false: it
+ * cannot be written to.
+ */
+static bool touch_file(int root_fd, const struct cc_store_place *place)
+{
+	int len, fd = cc_leaf_open_to_write(root_fd, place->leaf, CC_LEAF_ACCESS, place->n);
+	char path[CC_LEAF_FILE_PATH_SIZE], text[24];
 	struct stat info;
 	bool done;
-	int fd, len;
 
-	cc_leaf_name(CC_LEAF_ACCESS, n, name);
-	/* Not opened for writing before: on overlayfs that copies the directory to the upper layer. */
-	if (cc_number_file_read(leaf_fd, name, &last) == CMN_OK && last <= now &&
-	    now - last < NS_PER_S)
-		return true;
-	fd = cmn_descriptor_open(leaf_fd, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return false;
 	/* What has a second name is a backup's, too; what has none here got our number meanwhile. */
-	done = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink <= 1 &&
-	       cmn_file_is_named(leaf_fd, name, fd);
-	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", now);
+	cc_leaf_file_path(place->leaf, CC_LEAF_ACCESS, place->n, path);
+	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", cmn_clock_realtime());
+	done = cmn_file_is_named(root_fd, path, fd) && cmn_descriptor_stat(fd, &info) &&
+	       S_ISREG(info.st_mode) && info.st_nlink <= 1;
 	/* Cut after writing: never empty, which would look unused to an evictor. */
-	done = done && cmn_descriptor_is_ours(fd) &&
-	       cmn_file_write_at(fd, text, (size_t)len, 0) == len &&
+	done = done && cmn_file_write_at(fd, text, (size_t)len, 0) == len &&
 	       (info.st_size <= len ||
 		(cmn_descriptor_is_ours(fd) && ftruncate(fd, len) == 0));
 	(void)cmn_descriptor_close(fd);	/* best effort */
 	return done;
 }
 
-void cc_store_touch(struct cc_store *store, const struct cc_store_place *place)
+static void touch(struct cc_store *store, int root_fd, const struct cc_store_place *place)
 {
-	int root_fd, leaf_fd;
+	if (place->leaf[0] && !is_recent(root_fd, place) && !touch_file(root_fd, place))
+		make_access_time(store, root_fd, place);
+}
 
-	if (store->config->read_only || !place->leaf[0] ||
-	    cc_store_open_root(store, &root_fd) != CMN_OK)
-		return;
-	if (cc_leaf_open(root_fd, place->leaf, &leaf_fd) == CMN_OK) {
-		if (!touch_file(leaf_fd, place->n))
-			make_access_time(store, root_fd, place);
-		(void)cmn_descriptor_close(leaf_fd);	/* read only */
-	}
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+size_t cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
+		      size_t count)
+{
+	uint64_t until = cmn_clock_monotonic() + TOUCH_NS;
+	size_t done = 0;
+
+	if (store->config->read_only)
+		return count;
+	while (done < count && (!done || cmn_clock_monotonic() < until))
+		touch(store, root_fd, &places[done++]);
+	return done;
 }

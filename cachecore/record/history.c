@@ -2,7 +2,6 @@
 /* history: what waits, and records made of it. */
 #include "cachecore/record/history.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -169,8 +168,7 @@ static void add_task(struct cc_history *history, struct cmn_buffer *records,
 
 static void write_tasks(struct cc_history *history, int fd)
 {
-	char path[PATH_MAX];
-	struct cmn_view program = cmn_view_of(cc_path_program(path));
+	struct cmn_view program = cmn_view_of(cc_path_program());
 	struct cmn_buffer records = { 0 };
 	enum cmn_status status = CMN_OK;
 	struct cc_history_task *task;

@@ -15,7 +15,6 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -470,12 +469,11 @@ static void encode_merged(const struct cmn_buffer *log, struct cmn_buffer *ret)
 /* What was taken. false: it has more reasons than a record, whose last then stands for the rest. */
 static bool make_record(const struct cc_stats *taken, struct cc_stats_record *ret)
 {
-	char path[PATH_MAX];
 	bool fits = true;
 	uint64_t count;
 
 	*ret = (struct cc_stats_record){ .day = (uint32_t)(cmn_clock_realtime() / DAY_NS) };
-	(void)strncat(ret->program, cc_path_program(path), sizeof(ret->program) - 1);
+	(void)strncat(ret->program, cc_path_program(), sizeof(ret->program) - 1);
 	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
 		ret->counters[i] = atomic_load(&taken->counters[i].pending);
 	for (unsigned int i = 0; i <= MAX_REASONS; i++) {
@@ -497,11 +495,13 @@ static bool make_record(const struct cc_stats *taken, struct cc_stats_record *re
 }
 
 /* For who has stored nothing: no lock is waited for, and no file is replaced. */
-static enum cmn_status append_to_log(const struct cc_stats_record *record, const char *root)
+static enum cmn_status append_to_log(const struct cc_stats_record *record, const char *root, int root_fd)
 {
 	enum cmn_status status;
 	int fd = -1;
 
+	if (root_fd >= 0)
+		return cc_stats_log_append(root_fd, record);
 	status = cc_root_open(root, &fd);
 	if (status != CMN_OK)
 		return status;
@@ -573,7 +573,7 @@ static enum cmn_status add_to_file(struct cc_stats *taken, const struct cc_stats
 	return status;
 }
 
-enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root, uint64_t until)
+enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd, uint64_t until)
 {
 	struct cc_stats *taken = cc_stats_new();
 	enum cmn_status status = CMN_OK;
@@ -584,7 +584,7 @@ enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root, uint64_
 	if (take_pending(stats, taken)) {
 		status = CMN_STALE;
 		if (make_record(taken, &record) && !record.counters[CC_STORES])
-			status = append_to_log(&record, root);
+			status = append_to_log(&record, root, root_fd);
 		if (status != CMN_OK)
 			status = add_to_file(taken, &record, root, until);
 		if (status != CMN_OK)

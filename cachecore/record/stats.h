@@ -37,8 +37,9 @@ void cc_stats_bypass(struct cc_stats *stats, const char *reason);
  * root (0700) if there is something to write. CMN_ERR_ACCESS: the root is not
  * ours alone (root.h). CMN_BUSY: the root stayed locked until that time, as
  * cmn_file_lock has it. On failure nothing is lost: the next flush tries again.
+ * root_fd: the root, where the caller has it open, else -1.
  */
-CMN_CHECKED enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root,
+CMN_CHECKED enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd,
 					   uint64_t until);
 /* Whether something was counted since the last flush. */
 bool cc_stats_pending(const struct cc_stats *stats);

@@ -77,8 +77,8 @@ enum cmn_status cc_stats_log_append(int root_fd, const struct cc_stats_record *r
 	 * that was just removed has no name, one with a second is a backup's, too. A number
 	 * that the application took is another file.
 	 */
-	if (cmn_file_share(fd) == CMN_BUSY || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_nlink != 1 ||
-	    (uint64_t)info.st_size + bytes.len > CC_STATS_LOG_MAX || !cmn_descriptor_is_ours(fd))
+	if (cmn_file_share(fd) == CMN_BUSY || !cmn_descriptor_stat(fd, &info) || !S_ISREG(info.st_mode) ||
+	    info.st_nlink != 1 || (uint64_t)info.st_size + bytes.len > CC_STATS_LOG_MAX)
 		status = CMN_STALE;
 	else if (bytes.failed)
 		status = CMN_ERR_NOMEM;
@@ -151,7 +151,7 @@ static void remove_merged(int root_fd, size_t len)
 
 	if (fd < 0)
 		return;
-	if (cmn_file_lock(fd, 0) != CMN_BUSY && fstat(fd, &info) == 0 &&
+	if (cmn_file_lock(fd, 0) != CMN_BUSY && cmn_descriptor_stat(fd, &info) &&
 	    (uint64_t)info.st_size == len && unlinkat(root_fd, CC_STATS_LOG_NAME, 0) < 0 &&
 	    info.st_nlink == 1 && cmn_descriptor_is_ours(fd))
 		(void)!ftruncate(fd, 0);

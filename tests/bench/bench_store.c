@@ -33,6 +33,7 @@
 #include "tests/bench/bench_entries.h"
 #include "tests/bench/bench_run.h"
 #include "tests/bench/bench_samples.h"
+#include "tests/support/touch.h"
 
 #define PROBES 200
 #define SMALL_IMAGE 4000
@@ -246,7 +247,7 @@ static void hit_until_end(const char *root)
 
 		/* Used just now, so that they are what an eviction leaves. */
 		cc_leaf_path(cc_key_view(&probes[i]), place.leaf);
-		cc_store_touch(store, &place);
+		touch_place(store, &place);
 		hit(store, i, true);
 	}
 	begin_until_end();

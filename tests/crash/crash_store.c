@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "tests/crash/bench.h"
 #include "tests/crash/effort.h"
+#include "tests/support/touch.h"
 #include "tests/support/unit.h"
 
 #define NS_PER_DAY (UINT64_C(86400) * 1000000000)
@@ -151,7 +152,7 @@ static void touch(unsigned int id)
 	bench_key(&key, id);
 	cc_leaf_path(cc_key_view(&key), place.leaf);
 	cc_key_release(&key);
-	cc_store_touch(bench.store, &place);
+	touch_place(bench.store, &place);
 }
 
 /* In place over an old number; over a longer one, which is cut; and where there is none. */

@@ -20,7 +20,7 @@ bool others_count(const char *root, uint64_t misses, bool stores)
 	cc_stats_add(stats, CC_MISSES, misses);
 	cc_stats_add(stats, CC_STORES, stores);
 	cc_stats_bypass(stats, "crash");
-	done = cc_stats_flush(stats, root, UINT64_MAX) == CMN_OK;
+	done = cc_stats_flush(stats, root, -1, UINT64_MAX) == CMN_OK;
 	cc_stats_free(stats);
 	return done;
 }

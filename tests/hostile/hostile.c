@@ -24,6 +24,7 @@
 #include "cachecore/record/stats.h"
 #include "common/clock.h"
 #include "common/file.h"
+#include "tests/support/touch.h"
 #include "tests/support/unit.h"
 
 #define TOOL_SECONDS 60
@@ -112,7 +113,7 @@ const char *hostile_get(struct hostile *hostile)
 	if (cc_entry_find(entry, CC_TAG_IMAGE, 0, &view))
 		(void)snprintf(text, sizeof(text), "%.*s", (int)view.len, (const char *)view.data);
 	cc_entry_unref(entry);
-	cc_store_touch(hostile->store, &report.place);
+	touch_place(hostile->store, &report.place);
 	return text;
 }
 
@@ -137,9 +138,9 @@ static void fill(const char *root, const struct cc_key *key, const char *image)
 	/* The file; and the log, which who stored nothing appends to. */
 	cc_stats_add(stats, CC_STORES, 1);
 	cc_stats_add(stats, CC_MISSES, 1);
-	CU_ASSERT_EQUAL_FATAL(cc_stats_flush(stats, root, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_stats_flush(stats, root, -1, UINT64_MAX), CMN_OK);
 	cc_stats_add(stats, CC_MISSES, 1);
-	CU_ASSERT_EQUAL_FATAL(cc_stats_flush(stats, root, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_stats_flush(stats, root, -1, UINT64_MAX), CMN_OK);
 	cc_stats_free(stats);
 	cc_history_note_cleared(root);
 	(void)snprintf(path, sizeof(path), "%s/%s", root, CC_HISTORY_OLD_NAME);
@@ -375,7 +376,7 @@ static void use_the_rest(struct hostile *hostile)
 
 	for (int i = 0; i < 2; i++) {
 		cc_stats_add(stats, i ? CC_STORES : CC_MISSES, 1);
-		(void)!cc_stats_flush(stats, hostile->root, UINT64_MAX);
+		(void)!cc_stats_flush(stats, hostile->root, -1, UINT64_MAX);
 	}
 	(void)!cc_stats_load(stats, hostile->root);
 	cc_stats_free(stats);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stress_store: images from chance, and their proof. */
 #include "tests/stress/stress_store.h"
+#include "tests/support/touch.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -135,6 +136,6 @@ void stress_touch(struct cc_store *store, unsigned int id)
 
 	stress_make_key(&key, id);
 	cc_leaf_path(cc_key_view(&key), place.leaf);
-	cc_store_touch(store, &place);
+	touch_place(store, &place);
 	cc_key_release(&key);
 }

@@ -12,6 +12,8 @@
 
 /* CMN_MISS: not there. CMN_ERR_CORRUPT: not a number. Others: cannot be read. */
 CMN_CHECKED enum cmn_status cc_number_file_read(int dir_fd, const char *name, uint64_t *ret);
+/* The same from what an open call returned (-1: by errno), which is closed. */
+CMN_CHECKED enum cmn_status cc_number_file_read_open(int fd, uint64_t *ret);
 /* Creates or replaces it atomically; the caller holds the directory's lock. */
 CMN_CHECKED enum cmn_status cc_number_file_write(int dir_fd, const char *name, uint64_t value);
 

@@ -42,12 +42,12 @@ bool cc_access_times_add(struct cc_access_times *times, const struct cc_store_pl
 	return true;
 }
 
-bool cc_access_times_take(struct cc_access_times *times, struct cc_store_place *ret)
+struct cc_access_times cc_access_times_take(struct cc_access_times *times)
 {
-	if (!times->count)
-		return false;
-	*ret = times->places[--times->count];
-	return true;
+	struct cc_access_times taken = *times;
+
+	*times = (struct cc_access_times){ 0 };
+	return taken;
 }
 
 void cc_access_times_release(struct cc_access_times *times)

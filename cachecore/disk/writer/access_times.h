@@ -19,8 +19,8 @@ struct cc_access_times {
 
 /* Copies the place. false: it is there already, or dropped (too many, out of memory). */
 bool cc_access_times_add(struct cc_access_times *times, const struct cc_store_place *place);
-/* Takes one out. false: there is none. */
-bool cc_access_times_take(struct cc_access_times *times, struct cc_store_place *ret);
+/* Takes all out, for the caller to release. */
+struct cc_access_times cc_access_times_take(struct cc_access_times *times);
 void cc_access_times_release(struct cc_access_times *times);	/* {0} is fine */
 
 #endif

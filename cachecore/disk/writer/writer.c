@@ -4,8 +4,8 @@
  * when there is nothing to do. What it does is in writer_work.c.
  *
  * The lock guards the lists and the flags and is never held across the
- * store's or the statistics' work. Entries go first, then access times, then an
- * eviction that is due; statistics when their time has come, or when a flush
+ * store's or the statistics' work. Entries go first, then an eviction that is
+ * due; access times and statistics when their time has come, or when a flush
  * asks for them.
  */
 #include "cachecore/disk/writer/writer_internal.h"
@@ -25,8 +25,6 @@
 #define NS_PER_S UINT64_C(1000000000)
 /* Of payloads and keys that wait. The memory level shares them; this bounds what outlives it there. */
 #define MAX_QUEUED_BYTES ((uint64_t)64 << 20)
-/* From the first event that they do not have yet until statistics are written. */
-#define STATS_INTERVAL_NS NS_PER_S
 /*
  * Without work for so long the thread ends: a process whose main thread called
  * pthread_exit ends with its last thread, which must not be this one for ever.
@@ -165,7 +163,7 @@ static bool note_event(struct cc_writer *writer)
 {
 	if (writer->stats_time)
 		return false;
-	writer->stats_time = cmn_clock_monotonic() + STATS_INTERVAL_NS;
+	writer->stats_time = cmn_clock_monotonic() + CC_WRITER_STATS_INTERVAL_NS;
 	return true;
 }
 

@@ -11,6 +11,9 @@
 #include "cachecore/disk/writer/access_times.h"
 #include "cachecore/disk/writer/writer.h"
 
+/* From the first event that they do not have yet until statistics are written. */
+#define CC_WRITER_STATS_INTERVAL_NS UINT64_C(1000000000)
+
 /* What is to be stored: an entry under its key, or a recipe. It belongs to whoever has it in a list. */
 struct cc_writer_task {
 	struct cc_key key;
@@ -64,8 +67,8 @@ struct cc_writer {
 
 /*
  * All of these are called with the lock, which they release while they work.
- * cc_writer_do_task stores the next entry or marks one as used; false: there
- * was none.
+ * cc_writer_do_task stores the next entry; false: there was none. Access times
+ * are written before an eviction, and with the statistics.
  */
 bool cc_writer_do_task(struct cc_writer *writer);
 void cc_writer_do_evict(struct cc_writer *writer);

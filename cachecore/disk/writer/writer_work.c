@@ -14,6 +14,7 @@
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 
 /* Leaves that an eviction looks at even if its time is over: some ms of work, where a machine is busy. */
 #define LEAST_STEPS 64
@@ -217,41 +218,34 @@ static bool do_store(struct cc_writer *writer, struct cc_writer_task *task, bool
 bool cc_writer_do_task(struct cc_writer *writer)
 {
 	struct cc_writer_task *task = writer->stores;
-	struct cc_store_place place;
 	bool evict = false, again = false;
 
-	if (task && !(task->waits && writer->evict_due)) {
-		DL_DELETE(writer->stores, task);
-		writer->stored_bytes -= task->size;
-		writer->working = true;
-		writer->current = task;
-		(void)pthread_mutex_unlock(&writer->lock);
-		again = do_store(writer, task, &evict);
-		if (again) {
-			cc_flight_end(task->flight);	/* who waits for it does not wait for an eviction */
-			task->flight = NULL;
-		}
-		(void)pthread_mutex_lock(&writer->lock);
-		writer->current = NULL;
-		again = again && !task->unwanted;
-		if (again) {
-			task->waits = true;
-			DL_PREPEND(writer->stores, task);
-			writer->stored_bytes += task->size;
-		}
-		(void)pthread_mutex_unlock(&writer->lock);
-		if (!again) {
-			/* Where even that fails it is as if it had been stored afterwards. */
-			if (task->unwanted)
-				(void)!cc_store_remove(writer->store, &task->key);
-			cc_writer_task_free(task);
-		}
-	} else if (cc_access_times_take(&writer->access_times, &place)) {
-		writer->working = true;
-		(void)pthread_mutex_unlock(&writer->lock);
-		cc_store_touch(writer->store, &place);
-	} else {
+	if (!task || (task->waits && writer->evict_due))
 		return false;
+	DL_DELETE(writer->stores, task);
+	writer->stored_bytes -= task->size;
+	writer->working = true;
+	writer->current = task;
+	(void)pthread_mutex_unlock(&writer->lock);
+	again = do_store(writer, task, &evict);
+	if (again) {
+		cc_flight_end(task->flight);	/* who waits for it does not wait for an eviction */
+		task->flight = NULL;
+	}
+	(void)pthread_mutex_lock(&writer->lock);
+	writer->current = NULL;
+	again = again && !task->unwanted;
+	if (again) {
+		task->waits = true;
+		DL_PREPEND(writer->stores, task);
+		writer->stored_bytes += task->size;
+	}
+	(void)pthread_mutex_unlock(&writer->lock);
+	if (!again) {
+		/* Where even that fails it is as if it had been stored afterwards. */
+		if (task->unwanted)
+			(void)!cc_store_remove(writer->store, &task->key);
+		cc_writer_task_free(task);
 	}
 	(void)pthread_mutex_lock(&writer->lock);
 	writer->evict_due |= evict;
@@ -286,19 +280,38 @@ static uint64_t evict_lock_until(void *ctx)
 	return cc_store_lock_until(writer->store);
 }
 
+/* With the lock. What a slow file system did not come to is tried again. */
+static void end_access_times(struct cc_writer *writer, struct cc_access_times *times, size_t done)
+{
+	if (done < times->count && !writer->stats_time)
+		writer->stats_time = cmn_clock_monotonic() + CC_WRITER_STATS_INTERVAL_NS;
+	for (; done < times->count; done++)
+		(void)cc_access_times_add(&writer->access_times, &times->places[done]);	/* best effort */
+	cc_access_times_release(times);
+}
+
 void cc_writer_do_evict(struct cc_writer *writer)
 {
+	struct cc_access_times times = cc_access_times_take(&writer->access_times);
 	const struct cc_evict_pace pace = {
 		.go_on = pace_eviction, .lock_until = evict_lock_until, .ctx = writer,
 	};
 	enum cmn_status status;
+	size_t touched = times.count;
+	int root_fd;
 
 	writer->working = true;
 	writer->evict_steps = 0;
 	(void)pthread_mutex_unlock(&writer->lock);
+	/* It goes by them. */
+	if (cc_store_open_root(writer->store, &root_fd) == CMN_OK) {
+		touched = cc_store_touch(writer->store, root_fd, times.places, times.count);
+		(void)cmn_descriptor_close(root_fd);	/* read only */
+	}
 	status = cc_store_evict_paced(writer->store, &pace);
 	(void)status;	/* it was logged; a later put tries again */
 	(void)pthread_mutex_lock(&writer->lock);
+	end_access_times(writer, &times, touched);
 	writer->evict_due = false;	/* also what its own stores asked for */
 	writer->working = false;
 	(void)pthread_cond_broadcast(&writer->idle);
@@ -308,8 +321,11 @@ void cc_writer_do_stats(struct cc_writer *writer)
 {
 	uint64_t until = cc_store_lock_until(writer->store);
 	uint64_t near = cmn_clock_monotonic() + STATS_PATIENCE_NS;
+	struct cc_access_times times = cc_access_times_take(&writer->access_times);
 	struct cc_history history;
 	enum cmn_status status;
+	size_t touched = times.count;
+	int root_fd = -1;
 
 	/* Others may wait for what is queued behind it, and it is tried again. */
 	if (writer->flush_wanted == writer->flush_done && writer->started && near < until)
@@ -323,12 +339,18 @@ void cc_writer_do_stats(struct cc_writer *writer)
 	if (history.tasks)
 		cc_store_trim(writer->store);
 	cc_history_write(&history, cc_store_root(writer->store));
-	status = cc_stats_flush(writer->own_stats, cc_store_root(writer->store), until);
+	/* What a process does as it ends: once for both. */
+	if (cc_store_open_root(writer->store, &root_fd) == CMN_OK)
+		touched = cc_store_touch(writer->store, root_fd, times.places, times.count);
+	status = cc_stats_flush(writer->own_stats, cc_store_root(writer->store), root_fd, until);
+	if (root_fd >= 0)
+		(void)cmn_descriptor_close(root_fd);	/* read only */
 	/* A root that is not ours is the store's complaint; a busy one is tried again. */
 	if (status < 0 && status != CMN_ERR_ACCESS)
 		log_failure(writer, "statistics", status);
 	(void)pthread_mutex_lock(&writer->lock);
 	cc_history_learn(&writer->history, &history);
+	end_access_times(writer, &times, touched);
 	writer->working = false;
 	(void)pthread_cond_broadcast(&writer->idle);
 }

@@ -15,6 +15,7 @@
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/store.h"
 #include "common/file.h"
+#include "tests/support/touch.h"
 #include "tests/support/unit.h"
 
 /* Ids that are nobody's. */
@@ -283,7 +284,7 @@ TEST(a_second_name_of_a_file_is_never_written_through)
 	CU_ASSERT_EQUAL(unlink(path), 0);
 	CU_ASSERT_EQUAL(link("precious", path), 0);
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(&own, NULL, &store), CMN_OK);
-	cc_store_touch(store, &place);
+	touch_place(store, &place);
 	cc_store_close(store);
 	CU_ASSERT_EQUAL(stat("precious", &info), 0);
 	CU_ASSERT_EQUAL(info.st_size, 11);

@@ -20,6 +20,7 @@
 #include "cachecore/disk/leaf.h"
 #include "common/clock.h"
 #include "common/file.h"
+#include "tests/support/touch.h"
 #include "tests/support/unit.h"
 
 /* One store below unit_dir() with what it logged. */
@@ -534,7 +535,45 @@ static void touch(struct bench *of)
 	struct cc_store_place place = { .n = 0 };
 
 	cc_leaf_path(cc_key_view(&of->key), place.leaf);
-	cc_store_touch(of->store, &place);
+	touch_place(of->store, &place);
+}
+
+/* More than it comes to where that takes long: the rest is for another call, or dropped. */
+TEST(marks_several_entries_and_not_for_long)
+{
+	static struct cc_store_place many[100000];
+	static const char *const options[] = { "-O0", "-O1", "-O3" };
+	struct cc_store_place places[3] = { 0 };
+	char leaf[5000];
+	size_t done;
+	int root_fd;
+
+	for (int i = 0; i < 3; i++) {
+		struct cc_key key;
+
+		make_key(&key, options[i]);
+		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
+		cc_leaf_path(cc_key_view(&key), places[i].leaf);
+		(void)snprintf(leaf, sizeof(leaf), "%s/%s", bench.root, places[i].leaf);
+		spill(leaf, "0_access_time.txt", "5\n", 2);
+		cc_key_release(&key);
+	}
+	CU_ASSERT_EQUAL_FATAL(cc_store_open_root(bench.store, &root_fd), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_touch(bench.store, root_fd, places, 0), 0);
+	CU_ASSERT_EQUAL(cc_store_touch(bench.store, root_fd, places, 3), 3);
+	for (int i = 0; i < 3; i++) {
+		struct cmn_buffer time;
+
+		(void)snprintf(leaf, sizeof(leaf), "%s/%s", bench.root, places[i].leaf);
+		time = slurp(leaf, "0_access_time.txt");
+		CU_ASSERT_TRUE(time.len > 10);
+		cmn_buffer_release(&time);
+	}
+	for (size_t i = 0; i < sizeof(many) / sizeof(many[0]); i++)
+		many[i] = places[0];
+	done = cc_store_touch(bench.store, root_fd, many, sizeof(many) / sizeof(many[0]));
+	(void)close(root_fd);
+	CU_ASSERT_TRUE(done >= 1 && done < sizeof(many) / sizeof(many[0]));
 }
 
 TEST(read_only_never_writes)
@@ -1224,9 +1263,9 @@ TEST(a_program_may_close_everything_at_any_time)
 		(void)put(&bench, &bench.key, "image");
 		/* One that is missing, and one of before the last second. */
 		lose_access_time(false);
-		cc_store_touch(bench.store, &used);
+		touch_place(bench.store, &used);
 		lose_access_time(true);
-		cc_store_touch(bench.store, &used);
+		touch_place(bench.store, &used);
 		(void)!cc_store_evict(bench.store);
 		(void)!cc_store_remove(bench.store, &bench.key);
 		calls = application.calls;

@@ -77,12 +77,12 @@ TEST(adds_to_the_file_at_each_flush)
 
 	cc_stats_add(stats, CC_HITS_DISK, 3);
 	cc_stats_add(stats, CC_COMPILE_NS_SAVED, UINT64_C(5000000000));
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	check_file(CC_HITS_DISK, 3);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	check_file(CC_HITS_DISK, 3);
 	cc_stats_add(stats, CC_HITS_DISK, 2);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	check_file(CC_HITS_DISK, 5);
 	check_file(CC_COMPILE_NS_SAVED, UINT64_C(5000000000));
 	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_HITS_DISK), 5);
@@ -94,12 +94,12 @@ TEST(makes_no_root_for_nothing)
 	struct cc_stats *stats = new_stats();
 	struct stat info;
 
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	CU_ASSERT_EQUAL(stat(ROOT, &info), -1);
 	CU_ASSERT_EQUAL(cc_stats_load(stats, ROOT), CMN_MISS);
 	CU_ASSERT_EQUAL(cc_stats_zero(ROOT), CMN_OK);
 	cc_stats_add(stats, CC_MISSES, 1);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(stat(ROOT, &info), 0);
 	CU_ASSERT_EQUAL(info.st_mode & 0777, 0700);
 	cc_stats_free(stats);
@@ -115,8 +115,8 @@ TEST(counts_bypasses_by_reason)
 	CU_ASSERT_EQUAL(bypasses(stats, "has-include"), 2);
 	CU_ASSERT_EQUAL(bypasses(stats, "time"), 1);
 	CU_ASSERT_EQUAL(bypasses(stats, "other"), 0);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	file = loaded();
 	CU_ASSERT_EQUAL(bypasses(file, "has-include"), 2);
 	CU_ASSERT_EQUAL(bypasses(file, "time"), 1);
@@ -143,7 +143,7 @@ TEST(puts_strange_and_too_many_reasons_under_other)
 	CU_ASSERT_EQUAL(bypasses(stats, "reason-63"), 1);
 	CU_ASSERT_EQUAL(bypasses(stats, "reason-64"), 0);
 	CU_ASSERT_EQUAL(bypasses(stats, "other"), 10);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	file = loaded();
 	CU_ASSERT_EQUAL(bypasses(file, "other"), 10);
 	CU_ASSERT_EQUAL(bypasses(file, "reason-63"), 1);
@@ -156,10 +156,10 @@ TEST(loading_is_not_counting)
 	struct cc_stats *stats = new_stats();
 
 	cc_stats_add(stats, CC_STORES, 4);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	CU_ASSERT_EQUAL(cc_stats_load(stats, ROOT), CMN_OK);
 	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_STORES), 8);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	check_file(CC_STORES, 4);
 	cc_stats_free(stats);
 }
@@ -169,11 +169,11 @@ TEST(forgets_the_file_on_zero)
 	struct cc_stats *stats = new_stats();
 
 	cc_stats_add(stats, CC_STORES, 4);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	CU_ASSERT_EQUAL(cc_stats_zero(ROOT), CMN_OK);
 	CU_ASSERT_EQUAL(cc_stats_load(stats, ROOT), CMN_MISS);
 	cc_stats_add(stats, CC_STORES, 1);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	check_file(CC_STORES, 1);
 	cc_stats_free(stats);
 }
@@ -201,7 +201,7 @@ TEST(sums_never_wrap)
 
 	unit_write("cache/root/stats.txt", "misses 18446744073709551615\n");
 	cc_stats_add(stats, CC_MISSES, 5);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	check_file(CC_MISSES, UINT64_MAX);
 	cc_stats_free(stats);
 }
@@ -213,7 +213,7 @@ TEST(replaces_a_file_that_is_none)
 
 	unit_write_bytes("cache/root/stats.txt", block, sizeof(block));
 	cc_stats_add(stats, CC_MISSES, 5);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	check_file(CC_MISSES, 5);
 	cc_stats_free(stats);
 }
@@ -225,11 +225,11 @@ TEST(refuses_a_root_that_others_can_write)
 	unit_write("cache/root/stats.txt", "");
 	CU_ASSERT_EQUAL_FATAL(chmod(ROOT, 0777), 0);
 	cc_stats_add(stats, CC_MISSES, 5);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(cc_stats_zero(ROOT), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL_FATAL(chmod(ROOT, 0700), 0);
 	/* What could not be written is not lost. */
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	check_file(CC_MISSES, 5);
 	cc_stats_free(stats);
 }
@@ -245,9 +245,9 @@ TEST(does_not_wait_for_ever_for_the_lock)
 	cc_stats_add(stats, CC_MISSES, 5);
 	cc_stats_add(stats, CC_STORES, 1);
 	cc_stats_bypass(stats, "time");
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, 0), CMN_BUSY);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, 0), CMN_BUSY);
 	CU_ASSERT_EQUAL_FATAL(close(fd), 0);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	check_file(CC_MISSES, 5);
 	cc_stats_free(stats);
 }
@@ -265,7 +265,7 @@ static void flush(enum cc_counter counter, uint64_t amount)
 
 	cc_stats_add(stats, counter, amount);
 	cc_stats_bypass(stats, "time");
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, 0), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, 0), CMN_OK);
 	cc_stats_free(stats);
 }
 
@@ -303,10 +303,10 @@ TEST(a_log_that_cannot_be_read_now_stays)
 	flush(CC_HITS_DISK, 1);
 	cc_stats_add(stats, CC_STORES, 1);
 	log_cannot_be_read = true;
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_ERR_IO);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_ERR_IO);
 	log_cannot_be_read = false;
 	CU_ASSERT_EQUAL(size_of(LOG), CC_STATS_LOG_RECORD);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	check_file(CC_HITS_DISK, 11);
 	check_file(CC_STORES, 1);
 	cc_stats_free(stats);
@@ -578,7 +578,7 @@ TEST(a_forked_child_leaves_its_parents_counts)
 	if (child == 0) {
 		cc_stats_forget(stats);
 		cc_stats_add(stats, CC_MISSES, 1);
-		_exit(cc_stats_flush(stats, ROOT, UINT64_MAX) == CMN_OK ? 0 : 1);
+		_exit(cc_stats_flush(stats, ROOT, -1, UINT64_MAX) == CMN_OK ? 0 : 1);
 	}
 	CU_ASSERT_EQUAL_FATAL(waitpid(child, &state, 0), child);
 	CU_ASSERT_EQUAL(state, 0);
@@ -586,7 +586,7 @@ TEST(a_forked_child_leaves_its_parents_counts)
 	file = loaded();
 	CU_ASSERT_EQUAL(bypasses(file, "time"), 0);
 	cc_stats_free(file);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	check_file(CC_MISSES, 6);
 	cc_stats_free(stats);
 }
@@ -602,7 +602,7 @@ static void *count_and_flush(void *ctx)
 		cc_stats_add(stats, CC_HITS_MEMORY, 1);
 		cc_stats_bypass(stats, reason);
 		/* Busy is fine: the next one, or the last, does it. */
-		if (i % 50 == 0 && cc_stats_flush(stats, ROOT, UINT64_MAX) < 0)
+		if (i % 50 == 0 && cc_stats_flush(stats, ROOT, -1, UINT64_MAX) < 0)
 			return stats;
 	}
 	return NULL;
@@ -620,7 +620,7 @@ TEST(loses_nothing_among_threads)
 		CU_ASSERT_EQUAL_FATAL(pthread_join(threads[i], &failed), 0);
 		CU_ASSERT_PTR_NULL(failed);
 	}
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	file = loaded();
 	CU_ASSERT_EQUAL(cc_stats_get(file, CC_HITS_MEMORY), THREADS * ROUNDS);
 	for (int i = 0; i < 10; i++) {
@@ -646,10 +646,10 @@ TEST(loses_nothing_among_processes)
 
 			for (int j = 0; stats && j < 25; j++) {
 				cc_stats_add(stats, CC_STORES, 1);
-				if (cc_stats_flush(stats, ROOT, UINT64_MAX) < 0)
+				if (cc_stats_flush(stats, ROOT, -1, UINT64_MAX) < 0)
 					_exit(1);
 			}
-			_exit(stats && cc_stats_flush(stats, ROOT, UINT64_MAX) == CMN_OK ? 0 : 1);
+			_exit(stats && cc_stats_flush(stats, ROOT, -1, UINT64_MAX) == CMN_OK ? 0 : 1);
 		}
 	}
 	for (int i = 0; i < 4; i++) {

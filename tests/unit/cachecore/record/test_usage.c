@@ -242,10 +242,10 @@ TEST(statistics_are_recorded_once)
 	cc_stats_bypass(stats, "time");
 	cc_stats_bypass(stats, "no word");
 	unit_write("root", "not a directory");
-	CU_ASSERT_NOT_EQUAL(cc_stats_flush(stats, "root", UINT64_MAX), CMN_OK);
+	CU_ASSERT_NOT_EQUAL(cc_stats_flush(stats, "root", -1, UINT64_MAX), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(unlink("root"), 0);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, "root", UINT64_MAX), CMN_OK);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, "root", UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, "root", -1, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, "root", -1, UINT64_MAX), CMN_OK);
 	fd = open("root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CU_ASSERT_FATAL(fd >= 0);
 	CU_ASSERT_EQUAL(cc_usage_load(usage, fd), CMN_OK);

@@ -24,6 +24,7 @@
 #include "cachecore/disk/store.h"
 #include "common/clock.h"
 #include "common/file.h"
+#include "tests/support/touch.h"
 #include "tests/support/unit.h"
 
 #define NS_PER_DAY (UINT64_C(86400) * 1000000000)
@@ -408,7 +409,7 @@ TEST(everything_counts)
 	CU_ASSERT_EQUAL(cc_recipes_put(bench.root, cmn_buffer_view(&encoded)), CMN_OK);
 	cmn_buffer_release(&encoded);
 	cc_stats_add(stats, CC_MISSES, 1);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, bench.root, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, bench.root, -1, UINT64_MAX), CMN_OK);
 	cc_stats_free(stats);
 	cc_history_add(&history, cc_history_task_new(&note));
 	cc_history_write(&history, bench.root);
@@ -628,11 +629,11 @@ TEST(a_missing_access_time_is_made_and_counted)
 	CU_ASSERT_EQUAL(unlinkat(fd, "0_access_time.txt", 0), 0);
 	bench.config.eviction_disable = true;
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	cc_store_touch(bench.store, &place);
+	touch_place(bench.store, &place);
 	CU_ASSERT_EQUAL(faccessat(fd, "0_access_time.txt", F_OK, 0), 0);
 	(void)close(fd);
 	place.n = 7;
-	cc_store_touch(bench.store, &place);
+	touch_place(bench.store, &place);
 	fd = open_leaf(&bench, 1);
 	CU_ASSERT_EQUAL(faccessat(fd, "7_access_time.txt", F_OK, 0), -1);
 	(void)close(fd);
