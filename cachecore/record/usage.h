@@ -3,10 +3,11 @@
  * usage: the counts of stats.txt by day and by program, for charts:
  * <root>/usage.txt, which cc_stats_flush replaces atomically, under the root's
  * lock. The counts of a process belong to the day (UTC) on which they are
- * flushed, and to the name of the program's file. The numbers of days and
- * programs are bounded: the day farthest from today is dropped; the least
- * recently used program is added to "others". The sums are less than those of
- * stats.txt if a write failed, or if an older version counted. Lines:
+ * flushed, and to the name with which the program was started (the last part
+ * of its path). The numbers of days and programs are bounded: the day farthest
+ * from today is dropped; the least recently used program is added to "others".
+ * The sums are less than those of stats.txt if a write failed, or if an older
+ * version counted. Lines:
  *
  *   day N COUNTS            N: days since the epoch
  *   program NAME N COUNTS   N: the last day of use; NAME: letters, digits and
