@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # How a test is added, and its labels, by which tests/run.sh chooses.
 #
-# ckcache_test(<name> [DRIVER <driver>] [LABELS <label>...] [TIMEOUT <seconds>] COMMAND <word>...)
+# ckcache_test(<name> [DRIVER <driver>] [LABELS <label>...] COMMAND <word>...)
 #
 # Labels of each test: its kind, which is its name up to the first dot, and its driver: stub, or
 # one of those in tests/run.sh. Further ones:
@@ -13,22 +13,16 @@
 #   today        worth a run with drivers newer than those of the distribution this is developed on
 # Exit code 77 is "skipped".
 function(ckcache_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "UNSANITIZED" "DRIVER;TIMEOUT" "LABELS;COMMAND")
+  cmake_parse_arguments(PARSE_ARGV 1 test "UNSANITIZED" "DRIVER" "LABELS;COMMAND")
   string(REGEX REPLACE "\\..*" "" kind ${name})
   set(labels ${kind} ${test_DRIVER} ${test_LABELS})
   if((kind STREQUAL "unit" OR test_DRIVER STREQUAL "stub") AND NOT test_UNSANITIZED)
     list(APPEND labels asan tsan)
   endif()
-  if(NOT test_TIMEOUT)
-    set(test_TIMEOUT 600)
-    # They take minutes on a machine that does nothing else, and several times that on others.
-    if("long" IN_LIST labels)
-      set(test_TIMEOUT 1800)
-    endif()
-  endif()
   add_test(NAME ${name} COMMAND ${test_COMMAND})
-  # A loaded machine does not store in the time that a process's end may take.
-  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT}
+  # A loaded machine takes several times as long as an idle one, and does not store in the time
+  # that a process's end may take.
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 1800
     SKIP_RETURN_CODE 77 ENVIRONMENT CKCACHE_EXIT_WAIT=20000)
 endfunction()
 
