@@ -6,6 +6,7 @@
  */
 #include "cachecore/api/build.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -1268,6 +1269,8 @@ TEST(fast_kernel_is_found_and_gone_on_each_processor)
 	for (processor = 0; processor < FAST_KERNEL_SHARDS; processor++)
 		CU_ASSERT_PTR_NULL(get_fast_kernel(programs, "k", 1));
 	processor = -1;
+	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++)
+		CU_ASSERT_PTR_NULL(programs->map.fast.shards[i].table);
 	programs_end(programs);
 }
 
@@ -1555,4 +1558,29 @@ TEST(every_shard_is_locked_while_the_process_is_copied)
 	cc_programs_fork_child(programs);
 	CU_ASSERT_EQUAL(locked_shards(programs), 0);
 	programs_end(programs);
+}
+
+/* One of each map, and an end. */
+static void fill_and_free(void)
+{
+	struct cc_programs *programs = programs_new(0);
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	(void)add_fast_kernel(programs, "a", "k", 1);
+	programs_end(programs);
+}
+
+/* Where malloc counts, as it does but for the sanitizers', which look for leaks themselves. */
+TEST(what_was_in_the_maps_leaves_no_memory)
+{
+	struct mallinfo2 before;
+
+	for (int i = 0; i < 10; i++)	/* what the C library itself keeps for the next time */
+		fill_and_free();
+	before = mallinfo2();
+	for (int i = 0; i < 100; i++)
+		fill_and_free();
+	/* Each loss would be of at least 24 bytes, a hundred times. */
+	CU_ASSERT_TRUE(mallinfo2().uordblks < before.uordblks + 1000);
+	CU_ASSERT_TRUE(mallinfo2().hblkhd <= before.hblkhd);
 }
