@@ -246,6 +246,7 @@ TEST(evicts_what_was_not_used_for_days)
 	set_access(&bench, 1, now - 29 * NS_PER_DAY);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_FALSE(there(leaf_file(0, "")));
 	CU_ASSERT_TRUE(has(&bench, 1));
 	CU_ASSERT_TRUE(has(&bench, 2));
 	bench.config.threshold_days = UINT64_MAX;
@@ -837,7 +838,10 @@ TEST(a_living_writers_file_in_the_root_stays)
 /* Between the search and the removals. */
 static uint64_t use_the_first(void *ctx)
 {
-	set_access(ctx, 0, cmn_clock_realtime());
+	struct bench *bench = ctx;
+
+	if (!bench->calls++)
+		set_access(bench, 0, cmn_clock_realtime());
 	return cmn_clock_monotonic() + NS_PER_DAY;
 }
 
@@ -931,6 +935,62 @@ TEST(the_history_tells_what_was_too_old_from_what_was_too_much)
 	causes = (struct causes){ 0, 0 };
 	CU_ASSERT_EQUAL(cc_history_read(bench.root, CMN_FILE_TRUSTED, &reader), CMN_OK);
 	CU_ASSERT_TRUE(causes.by_age == 1 && causes.by_size >= 2);
+	close_bench(&bench);
+}
+
+/* After the two leaves that are looked at, between the removals. */
+static uint64_t first_account, last_account;
+
+static bool read_account(void *ctx)
+{
+	struct bench *bench = ctx;
+
+	if (++bench->calls > 2) {
+		CU_ASSERT_EQUAL(cc_number_file_read(bench->root_fd, CC_ACCOUNT_NAME, &last_account),
+				CMN_OK);
+		if (!first_account)
+			first_account = last_account;
+	}
+	return true;
+}
+
+TEST(what_is_gone_makes_room_before_all_is_gone)
+{
+	struct cc_evict_pace pace = { .go_on = read_account };
+	struct bench bench;
+	char name[32];
+
+	open_bench(&bench, 2);
+	pace.ctx = &bench;
+	for (unsigned int n = 1; n < CC_LEAF_VARIANTS; n++) {
+		for (unsigned int i = 0; i < 2; i++) {
+			(void)snprintf(name, sizeof(name), "%u.src", n);
+			unit_write(leaf_file(i, name), "too old");
+			(void)snprintf(name, sizeof(name), "%u_access_time.txt", n);
+			unit_write(leaf_file(i, name), "5\n");
+		}
+	}
+	bench.config.threshold_days = 1;
+	first_account = 0;
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
+	CU_ASSERT_EQUAL(bench.calls, 2 + 2 * (CC_LEAF_VARIANTS - 1));
+	CU_ASSERT_TRUE(last_account < first_account);
+	CU_ASSERT_EQUAL(count_left(&bench, 2), 2);
+	close_bench(&bench);
+}
+
+/* What is to fit still does when it has told what it removed. */
+TEST(its_own_history_does_not_take_the_room)
+{
+	struct cc_evict_pace pace = { .room = 50000 };
+	struct bench bench;
+
+	open_bench(&bench, 10);
+	bench.config.max_size = bound_for(&bench, bench.each * 10 + pace.room + 100);
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(count_left(&bench, 10), 10);
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
+	CU_ASSERT_TRUE(count_left(&bench, 10) < 10);
 	close_bench(&bench);
 }
 
