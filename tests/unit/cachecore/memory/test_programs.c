@@ -6,6 +6,7 @@
  */
 #include "cachecore/api/build.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -345,6 +346,31 @@ TEST(a_long_key_is_the_maps_own_afterwards)
 	programs_end(programs);
 }
 
+TEST(a_long_key_that_was_put_is_the_maps_own)
+{
+	struct cc_programs *programs = programs_new(0);
+	const size_t len = 200000;
+	char *key = malloc(len);
+	void *value;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(key);
+	memset(key, 'a', len);
+	CU_ASSERT_EQUAL(cc_programs_put(programs, (struct cmn_view){ key, len }, value_new(), 1),
+			CMN_OK);
+	/* The address stays, and what is there is as long. */
+	memset(key, 'b', len - 1);
+	CU_ASSERT_EQUAL(cc_programs_get(programs, (struct cmn_view){ key, len }, &value), CMN_MISS);
+	char *same = malloc(len);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(same);
+	memset(same, 'a', len);
+	CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, (struct cmn_view){ same, len }, &value),
+			      CMN_OK);
+	value_release(value);
+	free(same);
+	free(key);
+	programs_end(programs);
+}
+
 static enum cmn_status build_transient(void *ctx, struct cc_build_output *ret)
 {
 	enum cmn_status status = build_script(ctx, ret);
@@ -523,11 +549,24 @@ TEST(waiter_retries_after_a_failure_without_error)
 	programs_end(programs);
 }
 
+TEST(what_was_waited_for_counts_once)
+{
+	struct script good = { .size = 3 }, never = { 0 };
+	struct cc_programs *programs = programs_new(0);
+	struct caller builder, waiter;
+
+	builder_and_waiter(programs, NULL, &good, &never, &builder, &waiter);
+	CU_ASSERT_EQUAL(builder.status, CMN_OK);
+	CU_ASSERT_EQUAL(waiter.status, CMN_OK);
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 3);
+	programs_end(programs);
+}
+
 /* The same where the builder leaves before the waiter has woken up. */
 TEST(who_will_retry_keeps_the_result_in_the_map)
 {
 	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .closed = true };
-	struct cc_programs *programs = programs_new(0);
+	struct cc_programs *programs = programs_new(30);
 	struct caller builder = { .programs = programs, .key = "key", .script = &failing };
 	unsigned int hash;
 
@@ -537,6 +576,10 @@ TEST(who_will_retry_keeps_the_result_in_the_map)
 	pthread_mutex_unlock(&programs->lock);
 	atomic_store(&failing.closed, false);
 	caller_join(&builder);
+	CU_ASSERT_EQUAL(users_of(programs, "key", NULL), 1);
+	/* Nor does it go for others, as what is built does not. */
+	CU_ASSERT_EQUAL(use(programs, "large", 31), CC_WAY_BUILT);
+	CU_ASSERT_FALSE(is_there(programs, "large"));
 	CU_ASSERT_EQUAL(users_of(programs, "key", NULL), 1);
 	programs_end(programs);
 }
@@ -943,6 +986,177 @@ TEST(kernel_in_progress_goes_with_its_program)
 	programs_end(programs);
 }
 
+static bool kernel_is_there(struct cc_programs *programs, const char *key, const char *name)
+{
+	void *value;
+
+	if (cc_kernels_get(programs, key_of(key), cmn_view_of(name), &value) != CMN_OK)
+		return false;
+	value_release(value);
+	return true;
+}
+
+TEST(kernel_of_a_program_that_is_being_built_is_not_kept)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .closed = true };
+	struct caller caller = { .programs = programs, .key = "slow", .script = &script };
+
+	caller_start(&caller);
+	wait_for(&script.started, true);
+	CU_ASSERT_EQUAL(use_kernel(programs, "slow", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel(programs, "slow", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("slow"), cmn_view_of("k"), value_new()),
+			CMN_MISS);
+	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
+	atomic_store(&script.closed, false);
+	caller_join(&caller);
+	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
+	CU_ASSERT_EQUAL(use_kernel(programs, "slow", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel(programs, "slow", "k"), CC_WAY_FOUND);
+	programs_end(programs);
+}
+
+TEST(kernel_that_failed_without_an_error_leaves_nothing)
+{
+	struct script script = { .failure = CMN_ERR_DRIVER, .failures = 1 };
+	struct cc_programs *programs = programs_new(0);
+	struct cc_build_taken taken;
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(api_build_kernel(programs, key_of("a"), cmn_view_of("k"), build_script,
+					 &script, &taken), CMN_ERR_DRIVER);
+	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
+	programs_end(programs);
+}
+
+/* As a program's: the builder leaves before the waiter has woken up. */
+TEST(who_will_retry_keeps_the_kernel_in_the_map)
+{
+	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .closed = true };
+	struct cc_programs *programs = programs_new(0);
+	struct caller builder = { .programs = programs, .key = "a", .kernel = "k",
+				  .script = &failing };
+	struct program_record *program;
+	unsigned int hash;
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	caller_start(&builder);
+	wait_for(&failing.started, true);
+	program = programs_lock_and_find(programs, key_of("a"), &hash);
+	kernel_record_result(program_find_kernel(program, cmn_view_of("k")))->users++;
+	pthread_mutex_unlock(&programs->lock);
+	atomic_store(&failing.closed, false);
+	caller_join(&builder);
+	CU_ASSERT_EQUAL(users_of(programs, "a", "k"), 1);
+	programs_end(programs);
+}
+
+TEST(kernel_that_is_being_built_is_not_given)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .closed = true };
+	struct caller caller = { .programs = programs, .key = "a", .kernel = "k",
+				 .script = &script };
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	caller_start(&caller);
+	wait_for(&script.started, true);
+	CU_ASSERT_FALSE(kernel_is_there(programs, "a", "k"));
+	atomic_store(&script.closed, false);
+	caller_join(&caller);
+	CU_ASSERT_TRUE(kernel_is_there(programs, "a", "k"));
+	programs_end(programs);
+}
+
+/* As a program's: who comes gets what was put, whatever the build comes to. */
+static void put_during_a_kernels_build(struct script *script)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct caller caller = { .programs = programs, .key = "a", .kernel = "k",
+				 .script = script };
+	struct value *value = value_new();
+	void *got;
+
+	atomic_store(&script->closed, true);
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	caller_start(&caller);
+	wait_for(&script->started, true);
+	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("a"), cmn_view_of("k"), value), CMN_OK);
+	for (int i = 0; i < 2; i++) {
+		CU_ASSERT_EQUAL_FATAL(cc_kernels_get(programs, key_of("a"), cmn_view_of("k"), &got),
+				      CMN_OK);
+		CU_ASSERT_PTR_EQUAL(got, value);
+		value_release(got);
+		if (i == 0) {
+			atomic_store(&script->closed, false);
+			caller_join(&caller);
+		}
+	}
+	free(caller.taken.error_message);
+	CU_ASSERT_EQUAL(usage_of(programs).kernels, 1);
+	programs_end(programs);
+}
+
+TEST(kernel_that_is_put_during_its_build_stays)
+{
+	struct script script = { 0 };
+
+	put_during_a_kernels_build(&script);
+}
+
+TEST(kernel_that_is_put_during_a_build_that_fails_stays)
+{
+	struct script script = { .failure = CMN_ERR_DRIVER, .failures = 1, .message = "no" };
+
+	put_during_a_kernels_build(&script);
+}
+
+/* "a program is used when it or a kernel is fetched with its key": here the kernel was built before */
+TEST(program_whose_kernel_is_fetched_moves_to_the_end)
+{
+	struct cc_programs *programs = programs_new(30);
+
+	CU_ASSERT_EQUAL(use(programs, "a", 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel(programs, "a", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use(programs, "b", 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use(programs, "c", 10), CC_WAY_BUILT);
+	CU_ASSERT_TRUE(kernel_is_there(programs, "a", "k"));
+	CU_ASSERT_EQUAL(use(programs, "d", 10), CC_WAY_BUILT);
+	CU_ASSERT_TRUE(is_there(programs, "a"));
+	CU_ASSERT_FALSE(is_there(programs, "b"));
+	programs_end(programs);
+}
+
+TEST(program_whose_kernel_is_put_moves_to_the_end)
+{
+	struct cc_programs *programs = programs_new(30);
+
+	for (char key[] = "a"; key[0] <= 'c'; key[0]++)
+		CU_ASSERT_EQUAL(use(programs, key, 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("a"), cmn_view_of("k"), value_new()), CMN_OK);
+	CU_ASSERT_EQUAL(use(programs, "d", 10), CC_WAY_BUILT);
+	CU_ASSERT_TRUE(is_there(programs, "a"));
+	CU_ASSERT_FALSE(is_there(programs, "b"));
+	programs_end(programs);
+}
+
+TEST(remove_takes_only_the_kernel_that_is_meant)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct value *value = value_new();
+	struct value *other = value_new();
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("a"), cmn_view_of("k"), value), CMN_OK);
+	cc_kernels_remove(programs, key_of("a"), cmn_view_of("k"), other);
+	CU_ASSERT_TRUE(kernel_is_there(programs, "a", "k"));
+	cc_kernels_remove(programs, key_of("a"), cmn_view_of("k"), value);
+	CU_ASSERT_FALSE(kernel_is_there(programs, "a", "k"));
+	value_release(other);
+	programs_end(programs);
+}
+
 /* "Its key consists of ...: specialization constants values, the ... device, kernel name" */
 TEST(fast_kernels_are_found_by_constants_device_and_name)
 {
@@ -996,6 +1210,108 @@ TEST(fast_kernel_needs_its_kernel_in_the_map)
 					   stranger), CMN_MISS);
 	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 0);
 	value_release(stranger);
+	programs_end(programs);
+}
+
+/* Its name and its constants, which are compared in full, are the cache's own. */
+TEST(fast_kernel_is_found_when_its_callers_memory_is_another_thing)
+{
+	char name[] = "k", constants[] = "1234";
+	struct cc_programs *programs = programs_new(0);
+	const struct fast_key key = { .device = programs, .name = cmn_view_of(name),
+				      .constants = cmn_view_of(constants) };
+	const struct fast_key same = { .device = programs, .name = cmn_view_of("k"),
+				       .constants = cmn_view_of("1234") };
+	struct value *value = value_new();
+	void *got;
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("a"), same.name, value), CMN_OK);
+	CU_ASSERT_EQUAL(cc_fast_kernel_put(programs, key_of("a"), value, &key), CMN_OK);
+	memset(constants, 'x', sizeof(constants) - 1);
+	CU_ASSERT_EQUAL_FATAL(fast_kernels_get(&programs->map.fast, &same, &got), CMN_OK);
+	CU_ASSERT_PTR_EQUAL(got, value);
+	value_release(got);
+	name[0] = 'x';
+	CU_ASSERT_EQUAL_FATAL(fast_kernels_get(&programs->map.fast, &same, &got), CMN_OK);
+	CU_ASSERT_PTR_EQUAL(got, value);
+	value_release(got);
+	programs_end(programs);
+}
+
+/* -1: the processor that the thread is on. */
+static int processor = -1;
+static bool no_processor;
+int __real_sched_getcpu(void);
+int __wrap_sched_getcpu(void);
+
+int __wrap_sched_getcpu(void)
+{
+	if (no_processor)
+		return -1;
+	return processor >= 0 ? processor : __real_sched_getcpu();
+}
+
+TEST(fast_kernel_is_found_and_gone_on_each_processor)
+{
+	struct cc_programs *programs = programs_new(0);
+	void *first;
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	first = add_fast_kernel(programs, "a", "k", 1);
+	for (processor = 0; processor < FAST_KERNEL_SHARDS; processor++)
+		CU_ASSERT_PTR_EQUAL(get_fast_kernel(programs, "k", 1), first);
+	/* It cannot be told, as where a sandbox forbids the question. */
+	no_processor = true;
+	CU_ASSERT_PTR_EQUAL(get_fast_kernel(programs, "k", 1), first);
+	no_processor = false;
+	cc_programs_remove(programs, key_of("a"), NULL);
+	for (processor = 0; processor < FAST_KERNEL_SHARDS; processor++)
+		CU_ASSERT_PTR_NULL(get_fast_kernel(programs, "k", 1));
+	processor = -1;
+	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++)
+		CU_ASSERT_PTR_NULL(programs->map.fast.shards[i].table);
+	programs_end(programs);
+}
+
+/* How many shards of the fast kernel cache are locked. */
+static unsigned int locked_shards(struct cc_programs *programs)
+{
+	unsigned int locked = 0;
+
+	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++) {
+		pthread_mutex_t *lock = &programs->map.fast.shards[i].lock;
+
+		if (pthread_mutex_trylock(lock) == 0)
+			pthread_mutex_unlock(lock);
+		else
+			locked++;
+	}
+	return locked;
+}
+
+static struct cc_programs *launched_from;
+static unsigned int locked_in_launch;
+
+static void retain_and_look(void *value)
+{
+	if (launched_from)
+		locked_in_launch += locked_shards(launched_from);
+	value_retain(value);
+}
+
+TEST(fast_kernel_is_retained_without_a_shards_lock)
+{
+	const struct cc_value_ops kernel_ops = { retain_and_look, value_release };
+	struct cc_programs *programs = cc_programs_new(0, &counted, &kernel_ops);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(programs);
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	(void)add_fast_kernel(programs, "a", "k", 1);
+	launched_from = programs;
+	CU_ASSERT_PTR_NOT_NULL(get_fast_kernel(programs, "k", 1));
+	launched_from = NULL;
+	CU_ASSERT_EQUAL(locked_in_launch, 0);
 	programs_end(programs);
 }
 
@@ -1197,4 +1513,74 @@ TEST(forked_child_does_not_wait_for_the_parents_builds)
 	caller_join(&caller);
 	CU_ASSERT_TRUE(is_there(programs, "slow"));
 	programs_end(programs);
+}
+
+TEST(forked_child_does_not_wait_for_the_parents_kernel)
+{
+	struct cc_programs *programs = programs_new(0);
+	struct script script = { .closed = true };
+	struct caller caller = { .programs = programs, .key = "a", .kernel = "slow",
+				 .script = &script };
+	int status = -1;
+	pid_t child;
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel(programs, "a", "built"), CC_WAY_BUILT);
+	caller_start(&caller);
+	wait_for(&script.started, true);
+	cc_programs_fork_prepare(programs);
+	child = fork();
+	if (child == 0) {
+		cc_programs_fork_child(programs);
+		_exit(usage_of(programs).kernels == 1 && kernel_is_there(programs, "a", "built") &&
+		      use_kernel(programs, "a", "slow") == CC_WAY_BUILT ? 0 : 1);
+	}
+	cc_programs_fork_parent(programs);
+	CU_ASSERT_TRUE_FATAL(child > 0);
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
+	atomic_store(&script.closed, false);
+	caller_join(&caller);
+	CU_ASSERT_TRUE(kernel_is_there(programs, "a", "slow"));
+	programs_end(programs);
+}
+
+/* Else a child could find it locked by a thread that it does not have. */
+TEST(every_shard_is_locked_while_the_process_is_copied)
+{
+	struct cc_programs *programs = programs_new(0);
+
+	cc_programs_fork_prepare(programs);
+	CU_ASSERT_EQUAL(locked_shards(programs), FAST_KERNEL_SHARDS);
+	cc_programs_fork_parent(programs);
+	CU_ASSERT_EQUAL(locked_shards(programs), 0);
+	cc_programs_fork_prepare(programs);
+	cc_programs_fork_child(programs);
+	CU_ASSERT_EQUAL(locked_shards(programs), 0);
+	programs_end(programs);
+}
+
+/* One of each map, and an end. */
+static void fill_and_free(void)
+{
+	struct cc_programs *programs = programs_new(0);
+
+	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	(void)add_fast_kernel(programs, "a", "k", 1);
+	programs_end(programs);
+}
+
+/* Where malloc counts, as it does but for the sanitizers', which look for leaks themselves. */
+TEST(what_was_in_the_maps_leaves_no_memory)
+{
+	struct mallinfo2 before;
+
+	for (int i = 0; i < 10; i++)	/* what the C library itself keeps for the next time */
+		fill_and_free();
+	before = mallinfo2();
+	for (int i = 0; i < 100; i++)
+		fill_and_free();
+	/* Each loss would be of at least 24 bytes, a hundred times. */
+	CU_ASSERT_TRUE(mallinfo2().uordblks < before.uordblks + 1000);
+	CU_ASSERT_TRUE(mallinfo2().hblkhd <= before.hblkhd);
 }

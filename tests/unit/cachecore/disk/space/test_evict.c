@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
+#include "cachecore/disk/space/candidates.h"
 #include "cachecore/record/history.h"
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/space/number_file.h"
@@ -24,6 +25,7 @@
 #include "cachecore/disk/store.h"
 #include "common/clock.h"
 #include "common/file.h"
+#include "tests/support/no_locks.h"
 #include "tests/support/touch.h"
 #include "tests/support/unit.h"
 
@@ -37,6 +39,7 @@ struct bench {
 	int root_fd;
 	uint64_t each;		/* bytes of one entry */
 	uint64_t build_ns;	/* of entries that are put */
+	size_t image;		/* their bytes; 0: 1000 */
 	unsigned int calls, stop_at;	/* of pace; 0: never */
 };
 
@@ -50,12 +53,13 @@ static enum cmn_status put(struct bench *bench, unsigned int i)
 {
 	struct cc_entry *entry = cc_entry_new(bench->build_ns);
 	enum cmn_status status;
-	char image[1000];
+	static char image[100000];
+	const size_t len = bench->image ? bench->image : 1000;
 	struct cc_key key;
 
-	memset(image, (int)i, sizeof(image));
+	memset(image, (int)i, len);
 	make_key(&key, i);
-	cc_entry_add(entry, CC_TAG_IMAGE, 0, image, sizeof(image));
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, image, len);
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 	status = cc_store_put(bench->store, &key, entry);
 	cc_entry_unref(entry);
@@ -138,6 +142,53 @@ static uint64_t bound_for(const struct bench *bench, uint64_t bytes)
 	return bound > bytes * 4 / 3 ? bound : bytes * 4 / 3;
 }
 
+/* The path of a name in the entry's directory, from unit_dir. */
+static const char *leaf_file(unsigned int i, const char *name)
+{
+	static char path[CC_LEAF_PATH_SIZE + 300];
+	char leaf[CC_LEAF_PATH_SIZE];
+	struct cc_key key;
+
+	make_key(&key, i);
+	cc_leaf_path(cc_key_view(&key), leaf);
+	cc_key_release(&key);
+	(void)snprintf(path, sizeof(path), "root/%s/%s", leaf, name);
+	return path;
+}
+
+static bool there(const char *path)
+{
+	struct stat info;
+
+	return lstat(path, &info) == 0;
+}
+
+/* A clock that a test sets; 0: the machine's. */
+static uint64_t monotonic;
+uint64_t __real_cmn_clock_monotonic(void);
+uint64_t __wrap_cmn_clock_monotonic(void);
+uint64_t __wrap_cmn_clock_monotonic(void)
+{
+	return monotonic ? monotonic : __real_cmn_clock_monotonic();
+}
+
+/* Until when locks were waited for, at most, since it was set to 0. */
+static uint64_t longest_wait;
+enum cmn_status __real_cmn_file_lock(int fd, uint64_t until);
+enum cmn_status __wrap_cmn_file_lock(int fd, uint64_t until);
+enum cmn_status __wrap_cmn_file_lock(int fd, uint64_t until)
+{
+	if (until > longest_wait)
+		longest_wait = until;
+	return __real_cmn_file_lock(fd, until);
+}
+
+BEFORE_EACH
+{
+	has_no_locks = false;
+	monotonic = 0;
+}
+
 TEST(evicts_least_recently_used_until_half_is_left)
 {
 	uint64_t now = cmn_clock_realtime();
@@ -195,6 +246,7 @@ TEST(evicts_what_was_not_used_for_days)
 	set_access(&bench, 1, now - 29 * NS_PER_DAY);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_FALSE(there(leaf_file(0, "")));
 	CU_ASSERT_TRUE(has(&bench, 1));
 	CU_ASSERT_TRUE(has(&bench, 2));
 	bench.config.threshold_days = UINT64_MAX;
@@ -679,13 +731,6 @@ TEST(what_somebody_is_to_write_stays_in_the_account)
 	close_bench(&bench);
 }
 
-static bool there(const char *path)
-{
-	struct stat info;
-
-	return lstat(path, &info) == 0;
-}
-
 TEST(clears_leftovers_and_nothing_else)
 {
 	static const char leaf[] = "root/00000000000000000000000000000000/"
@@ -714,6 +759,238 @@ TEST(clears_leftovers_and_nothing_else)
 	CU_ASSERT_FALSE(there("root/00000000000000000000000000000000"));
 	CU_ASSERT_FALSE(there("root/44444444444444444444444444444444"));
 	CU_ASSERT_TRUE(has(&bench, 0));
+	close_bench(&bench);
+}
+
+TEST(clears_leftovers_beside_an_entry)
+{
+	static const char *const leftovers[] = { ".tmp-9-9", "3_access_time.txt", "5.bin" };
+	struct bench bench;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		open_bench(&bench, 1);
+		unit_write(leaf_file(0, leftovers[i]), "5\n");
+		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+		CU_ASSERT_FALSE(there(leaf_file(0, leftovers[i])));
+		CU_ASSERT_TRUE(has(&bench, 0));
+		CU_ASSERT_TRUE(there(leaf_file(0, "0_access_time.txt")));
+		close_bench(&bench);
+		unit_remove("root");
+	}
+}
+
+/* Who writes it cannot show that it lives. */
+TEST(half_an_entry_stays_where_there_are_no_locks)
+{
+	struct bench bench;
+
+	open_bench(&bench, 1);
+	unit_write(leaf_file(0, "5.bin"), "its .src is to come");
+	has_no_locks = true;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	has_no_locks = false;
+	CU_ASSERT_TRUE(there(leaf_file(0, "5.bin")));
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_FALSE(there(leaf_file(0, "5.bin")));
+	close_bench(&bench);
+}
+
+TEST(evicts_where_there_are_no_locks)
+{
+	struct bench bench;
+
+	open_bench(&bench, 2);
+	set_access(&bench, 0, 5);
+	bench.config.threshold_days = 1;
+	has_no_locks = true;
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_TRUE(has(&bench, 1));
+	has_no_locks = false;
+	close_bench(&bench);
+}
+
+static uint64_t wait_for_nobody(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+/* Who is to replace cache_size.txt has the root's lock while it writes. */
+TEST(a_living_writers_file_in_the_root_stays)
+{
+	const struct cc_evict_pace pace = { .lock_until = wait_for_nobody };
+	struct bench bench;
+	int fd;
+
+	open_bench(&bench, 1);
+	fd = open("root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
+	unit_write("root/.tmp-9-9", "12");
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_BUSY);
+	CU_ASSERT_TRUE(there("root/.tmp-9-9"));
+	(void)close(fd);
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
+	CU_ASSERT_FALSE(there("root/.tmp-9-9"));
+	close_bench(&bench);
+}
+
+/* Between the search and the removals. */
+static uint64_t use_the_first(void *ctx)
+{
+	struct bench *bench = ctx;
+
+	if (!bench->calls++)
+		set_access(bench, 0, cmn_clock_realtime());
+	return cmn_clock_monotonic() + NS_PER_DAY;
+}
+
+TEST(what_was_used_since_it_was_looked_at_stays)
+{
+	struct cc_evict_pace pace = { .lock_until = use_the_first };
+	struct bench bench;
+
+	open_bench(&bench, 2);
+	pace.ctx = &bench;
+	bench.config.threshold_days = 1;
+	set_access(&bench, 0, 5);
+	set_access(&bench, 1, 5);
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 0));
+	CU_ASSERT_FALSE(has(&bench, 1));
+	close_bench(&bench);
+}
+
+static uint64_t wait_for_a_day(void *ctx)
+{
+	(void)ctx;
+	return cmn_clock_monotonic() + NS_PER_DAY;
+}
+
+static bool end_at_once(void *ctx)
+{
+	(void)ctx;
+	return false;
+}
+
+TEST(who_is_to_end_does_not_wait_for_the_root)
+{
+	struct cc_evict_pace pace = { .lock_until = wait_for_a_day };
+	struct bench bench;
+	uint64_t start;
+
+	open_bench(&bench, 2);
+	start = monotonic = cmn_clock_monotonic();
+	longest_wait = 0;
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
+	CU_ASSERT_EQUAL(longest_wait, start + NS_PER_DAY);
+	pace.go_on = end_at_once;
+	longest_wait = 0;
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_STALE);
+	CU_ASSERT_TRUE(longest_wait < start + UINT64_C(1000000000));
+	close_bench(&bench);
+}
+
+struct causes {
+	unsigned int by_size, by_age;
+};
+
+static void count_cause(void *ctx, enum cc_history_cause cause, uint64_t time_ns, uint64_t leaf)
+{
+	struct causes *causes = ctx;
+
+	(void)time_ns;
+	(void)leaf;
+	causes->by_size += cause == CC_HISTORY_BY_SIZE;
+	causes->by_age += cause == CC_HISTORY_BY_AGE;
+}
+
+static void skip_part(void *ctx, const struct cmn_hash *hash, struct cmn_view outline)
+{
+	(void)ctx;
+	(void)hash;
+	(void)outline;
+}
+
+static void skip_event(void *ctx, const struct cc_history_event *event)
+{
+	(void)ctx;
+	(void)event;
+}
+
+TEST(the_history_tells_what_was_too_old_from_what_was_too_much)
+{
+	struct causes causes = { 0, 0 };
+	const struct cc_history_reader reader = { skip_part, skip_event, count_cause, &causes };
+	struct bench bench;
+
+	open_bench(&bench, 5);
+	bench.config.threshold_days = 1;
+	set_access(&bench, 0, 5);
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_history_read(bench.root, CMN_FILE_TRUSTED, &reader), CMN_OK);
+	CU_ASSERT_TRUE(causes.by_age == 1 && causes.by_size == 0);
+	bench.config.max_size = bound_for(&bench, bench.each * 4 - 1);
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	causes = (struct causes){ 0, 0 };
+	CU_ASSERT_EQUAL(cc_history_read(bench.root, CMN_FILE_TRUSTED, &reader), CMN_OK);
+	CU_ASSERT_TRUE(causes.by_age == 1 && causes.by_size >= 2);
+	close_bench(&bench);
+}
+
+/* After the two leaves that are looked at, between the removals. */
+static uint64_t first_account, last_account;
+
+static bool read_account(void *ctx)
+{
+	struct bench *bench = ctx;
+
+	if (++bench->calls > 2) {
+		CU_ASSERT_EQUAL(cc_number_file_read(bench->root_fd, CC_ACCOUNT_NAME, &last_account),
+				CMN_OK);
+		if (!first_account)
+			first_account = last_account;
+	}
+	return true;
+}
+
+TEST(what_is_gone_makes_room_before_all_is_gone)
+{
+	struct cc_evict_pace pace = { .go_on = read_account };
+	struct bench bench;
+	char name[32];
+
+	open_bench(&bench, 2);
+	pace.ctx = &bench;
+	for (unsigned int n = 1; n < CC_LEAF_VARIANTS; n++) {
+		for (unsigned int i = 0; i < 2; i++) {
+			(void)snprintf(name, sizeof(name), "%u.src", n);
+			unit_write(leaf_file(i, name), "too old");
+			(void)snprintf(name, sizeof(name), "%u_access_time.txt", n);
+			unit_write(leaf_file(i, name), "5\n");
+		}
+	}
+	bench.config.threshold_days = 1;
+	first_account = 0;
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
+	CU_ASSERT_EQUAL(bench.calls, 2 + 2 * (CC_LEAF_VARIANTS - 1));
+	CU_ASSERT_TRUE(last_account < first_account);
+	CU_ASSERT_EQUAL(count_left(&bench, 2), 2);
+	close_bench(&bench);
+}
+
+/* What is to fit still does when it has told what it removed. */
+TEST(its_own_history_does_not_take_the_room)
+{
+	struct cc_evict_pace pace = { .room = 50000 };
+	struct bench bench;
+
+	open_bench(&bench, 10);
+	bench.config.max_size = bound_for(&bench, bench.each * 10 + pace.room + 100);
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(count_left(&bench, 10), 10);
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
+	CU_ASSERT_TRUE(count_left(&bench, 10) < 10);
 	close_bench(&bench);
 }
 
@@ -905,5 +1182,121 @@ TEST(by_cost_what_saves_least_goes_first)
 	bench.config.threshold_days = 30;
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	CU_ASSERT_EQUAL(count_left(&bench, 8), 0);
+	close_bench(&bench);
+}
+
+/* What a search finds in the root. */
+static void find(struct bench *bench, struct cc_candidates *found, bool (*go_on)(void *ctx))
+{
+	*found = (struct cc_candidates){
+		.config = &bench->config, .now = cmn_clock_realtime(), .go_on = go_on, .ctx = bench,
+		.max = CC_CANDIDATES_MAX,
+	};
+	CU_ASSERT_EQUAL_FATAL(cc_candidates_find(found, bench->root_fd), CMN_OK);
+}
+
+/* The place of entry i among what was found, from the first to go. */
+static size_t place_of(const struct cc_candidates *found, unsigned int i)
+{
+	char path[CC_LEAF_PATH_SIZE];
+	struct cc_key key;
+	size_t place = 0;
+
+	make_key(&key, i);
+	cc_leaf_path(cc_key_view(&key), path);
+	cc_key_release(&key);
+	while (place < found->count && strcmp(found->all[place].path, path) != 0)
+		place++;
+	CU_ASSERT_TRUE_FATAL(place < found->count);
+	return place;
+}
+
+TEST(by_cost_what_is_older_larger_or_damaged_goes_before_its_like)
+{
+	uint64_t now = cmn_clock_realtime();
+	struct cc_candidates found;
+	struct bench bench;
+
+	open_bench(&bench, 0);
+	bench.config.eviction_order = CC_EVICTION_COST;
+	bench.build_ns = UINT64_C(1000000000);
+	for (unsigned int i = 0; i < 4; i++) {
+		/* A hundred times the bytes for twice the time. */
+		bench.image = i == 2 ? 100000 : 1000;
+		bench.build_ns = UINT64_C(1000000000) << (i == 2);
+		CU_ASSERT_EQUAL(put(&bench, i), CMN_OK);
+		set_access(&bench, i, now - (i == 1 ? 100 : 3) * UINT64_C(1000000000));
+	}
+	find(&bench, &found, NULL);
+	CU_ASSERT_EQUAL(found.count, 4);
+	CU_ASSERT_TRUE(place_of(&found, 1) < place_of(&found, 0));
+	CU_ASSERT_TRUE(place_of(&found, 2) < place_of(&found, 0));
+	cc_candidates_release(&found);
+	CU_ASSERT_EQUAL(truncate(leaf_file(0, "0.bin"), 1), 0);
+	find(&bench, &found, NULL);
+	CU_ASSERT_EQUAL(place_of(&found, 0), 0);
+	CU_ASSERT_EQUAL(found.all[0].rank, 0);
+	cc_candidates_release(&found);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	close_bench(&bench);
+}
+
+TEST(by_cost_what_was_built_at_once_stays_within_the_bound)
+{
+	struct bench bench;
+
+	open_bench(&bench, 4);
+	bench.config.eviction_order = CC_EVICTION_COST;
+	bench.config.max_size = bound_for(&bench, bench.each * 8);
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(count_left(&bench, 4), 4);
+	close_bench(&bench);
+}
+
+/* By their names alone: what is in them is not looked at. */
+TEST(many_candidates_are_all_remembered)
+{
+	struct cc_candidates found;
+	struct bench bench;
+	char name[16];
+
+	open_bench(&bench, 5);
+	for (unsigned int i = 0; i < 5; i++) {
+		for (unsigned int n = 1; n < CC_LEAF_VARIANTS; n++) {
+			(void)snprintf(name, sizeof(name), "%u.src", n);
+			unit_write(leaf_file(i, name), "");
+		}
+	}
+	find(&bench, &found, NULL);
+	CU_ASSERT_EQUAL(found.entries, 5 * CC_LEAF_VARIANTS);
+	CU_ASSERT_EQUAL(found.count, found.entries);
+	CU_ASSERT_TRUE(found.cap >= found.count);
+	for (size_t i = 1; i < found.count; i++)
+		CU_ASSERT_TRUE(found.all[i - 1].rank <= found.all[i].rank);
+	cc_candidates_release(&found);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	close_bench(&bench);
+}
+
+/* So that each part of the tree has its turn. */
+TEST(who_ends_early_begins_elsewhere_at_another_moment)
+{
+	char first[CC_LEAF_PATH_SIZE] = "";
+	struct cc_candidates found;
+	struct bench bench;
+
+	open_bench(&bench, 20);
+	bench.stop_at = 2;
+	for (uint64_t half = 0; half < 2; half++) {
+		/* Of 256 beginnings of a hash, one each 7 ns: the first one, and that in the middle. */
+		monotonic = UINT64_C(7) * 256 * 1000 + half * 7 * 128;
+		bench.calls = 0;
+		find(&bench, &found, count_and_stop);
+		CU_ASSERT_TRUE(found.partial);
+		CU_ASSERT_EQUAL_FATAL(found.count, 1);
+		CU_ASSERT_NOT_EQUAL(strcmp(found.all[0].path, first), 0);
+		memcpy(first, found.all[0].path, sizeof(first));
+		cc_candidates_release(&found);
+	}
 	close_bench(&bench);
 }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,11 @@
 
 #include "cachecore/disk/flights/flights.h"
 #include "cachecore/disk/leaf.h"
+#include "cachecore/disk/space/evict.h"
 #include "cachecore/record/history_file.h"
+#include "common/background.h"
 #include "common/clock.h"
+#include "common/condition.h"
 #include "common/file.h"
 #include "tests/support/unit.h"
 
@@ -104,16 +108,21 @@ static bool is_stored(struct cc_store *store, int number)
 	return status == CMN_OK;
 }
 
-static uint64_t stores_in_file(const char *root)
+static uint64_t count_in_file(const char *root, enum cc_counter counter)
 {
 	struct cc_stats *stats = cc_stats_new();
-	uint64_t stores;
+	uint64_t count;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
 	CU_ASSERT_EQUAL(cc_stats_load(stats, root), CMN_OK);
-	stores = cc_stats_get(stats, CC_STORES);
+	count = cc_stats_get(stats, counter);
 	cc_stats_free(stats);
-	return stores;
+	return count;
+}
+
+static uint64_t stores_in_file(const char *root)
+{
+	return count_in_file(root, CC_STORES);
 }
 
 static unsigned int count_threads(void)
@@ -151,8 +160,104 @@ static int hold_leaf(struct bench *bench, int number)
 
 static struct bench bench;
 
+/* Whose thread cannot be made, as where a process may have no more. */
+static struct cc_writer *threadless;
+bool __real_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret);
+bool __wrap_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret);
+bool __wrap_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret)
+{
+	return arg != threadless && __real_cmn_background_start(work, arg, ret);
+}
+
+/* This thread's clock stands still; 0: the machine's. */
+static _Thread_local uint64_t stopped_clock;
+uint64_t __real_cmn_clock_monotonic(void);
+uint64_t __wrap_cmn_clock_monotonic(void);
+uint64_t __wrap_cmn_clock_monotonic(void)
+{
+	return stopped_clock ? stopped_clock : __real_cmn_clock_monotonic();
+}
+
+/* This thread's next one fails. */
+static _Thread_local bool calloc_fails;
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size)
+{
+	bool fails = calloc_fails;
+
+	calloc_fails = false;
+	return fails ? NULL : __real_calloc(count, size);
+}
+
+/* While it is closed nothing is stored; reached: somebody would. */
+static atomic_bool gate_closed, gate_reached;
+enum cmn_status __real_cc_store_add(struct cc_store *store, const struct cc_key *key,
+				    const struct cc_entry *entry, bool *ret_evict);
+enum cmn_status __wrap_cc_store_add(struct cc_store *store, const struct cc_key *key,
+				    const struct cc_entry *entry, bool *ret_evict);
+enum cmn_status __wrap_cc_store_add(struct cc_store *store, const struct cc_key *key,
+				    const struct cc_entry *entry, bool *ret_evict)
+{
+	while (atomic_load(&gate_closed)) {
+		atomic_store(&gate_reached, true);
+		(void)sched_yield();
+	}
+	return __real_cc_store_add(store, key, entry, ret_evict);
+}
+
+static void wait_at_the_gate(void)
+{
+	while (!atomic_load(&gate_reached))
+		(void)sched_yield();
+}
+
+/* Of this thread; a wait opens the gate, or, in a child, is one that never would end. */
+static _Thread_local unsigned int waits;
+static _Thread_local bool opens_the_gate, waits_for_nobody;
+bool __real_cmn_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t deadline);
+bool __wrap_cmn_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t deadline);
+bool __wrap_cmn_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t deadline)
+{
+	waits++;
+	if (opens_the_gate)
+		atomic_store(&gate_closed, false);
+	return !waits_for_nobody && __real_cmn_condition_wait(condition, lock, deadline);
+}
+
+static atomic_uint detached;
+int __real_pthread_detach(pthread_t thread);
+int __wrap_pthread_detach(pthread_t thread);
+int __wrap_pthread_detach(pthread_t thread)
+{
+	atomic_fetch_add(&detached, 1);
+	return __real_pthread_detach(thread);
+}
+
+/* Of evictions: how many there were, and how many would have ended an hour later. */
+static atomic_uint evictions, ended_early;
+enum cmn_status __real_cc_store_evict_paced(struct cc_store *store, const struct cc_evict_pace *pace);
+enum cmn_status __wrap_cc_store_evict_paced(struct cc_store *store, const struct cc_evict_pace *pace);
+enum cmn_status __wrap_cc_store_evict_paced(struct cc_store *store, const struct cc_evict_pace *pace)
+{
+	uint64_t clock = stopped_clock;
+	bool goes_on = true;
+
+	stopped_clock = __real_cmn_clock_monotonic() + 3600 * SECOND;
+	/* More leaves than one looks at in any case. */
+	for (int i = 0; i < 100 && goes_on; i++)
+		goes_on = pace->go_on(pace->ctx);
+	stopped_clock = clock;
+	atomic_fetch_add(&ended_early, !goes_on);
+	atomic_fetch_add(&evictions, 1);
+	return __real_cc_store_evict_paced(store, pace);
+}
+
 BEFORE_EACH
 {
+	/* No writer has this address. */
+	threadless = (struct cc_writer *)&threadless;
+	stopped_clock = 0;
 	bench_open(&bench);
 }
 
@@ -244,12 +349,15 @@ TEST(thread_ends_when_idle_and_a_store_starts_another)
 {
 	unsigned int before = count_threads();
 
-	for (int i = 1; i <= 2; i++) {
-		CU_ASSERT_TRUE(put(bench.writer, i, 10));
+	atomic_store(&detached, 0);
+	for (unsigned int i = 1; i <= 2; i++) {
+		CU_ASSERT_TRUE(put(bench.writer, (int)i, 10));
 		wait_for_threads(before);
+		/* Nothing of it is left. */
+		CU_ASSERT_EQUAL(atomic_load(&detached), i);
 		/* What was put is stored, and counted on disk, without a flush. */
-		CU_ASSERT_TRUE(is_stored(bench.store, i));
-		CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), (uint64_t)i);
+		CU_ASSERT_TRUE(is_stored(bench.store, (int)i));
+		CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), i);
 	}
 	/* What comes without a thread is the caller's to write, as before the first store. */
 	touch(bench.writer, 1);
@@ -400,6 +508,167 @@ static void put_in_flight(struct bench *of, struct cc_flights *flights, int numb
 	cc_entry_unref(entry);
 }
 
+/* Whether others wait no longer for entry `number`. */
+static bool can_be_built(struct bench *of, int number)
+{
+	struct cc_flights *others = cc_flights_new();
+	struct cc_flight *flight = NULL;
+	enum cc_flight_turn turn;
+	struct cc_key key;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(others);
+	make_key(&key, number);
+	turn = cc_flights_begin(others, of->config.dir, cc_key_view(&key), LONG_ENOUGH / 6, &flight);
+	cc_key_release(&key);
+	cc_flight_end(flight);
+	cc_flights_free(others);
+	return turn != CC_FLIGHT_ALONE;
+}
+
+/* It is stored when the process ends, which may be hours later. */
+TEST(without_a_thread_nobody_waits_for_what_is_queued)
+{
+	struct cc_flights *flights = cc_flights_new();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
+	threadless = bench.writer;
+	put_in_flight(&bench, flights, 1);
+	CU_ASSERT_TRUE(can_be_built(&bench, 1));
+	CU_ASSERT_FALSE(is_stored(bench.store, 1));
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(is_stored(bench.store, 1));
+	cc_flights_free(flights);
+}
+
+TEST(nobody_waits_for_what_there_was_no_memory_to_queue)
+{
+	struct cc_flights *flights = cc_flights_new();
+	struct cc_entry *entry = make_entry(20);
+	struct cc_flight *flight = NULL;
+	struct cc_key key;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
+	make_key(&key, 1);
+	CU_ASSERT_EQUAL(cc_flights_begin(flights, bench.config.dir, cc_key_view(&key), 0, &flight),
+			CC_FLIGHT_OWN);
+	calloc_fails = true;
+	CU_ASSERT_FALSE(cc_writer_put(bench.writer, &key, entry, flight));
+	CU_ASSERT_FALSE(calloc_fails);
+	CU_ASSERT_TRUE(can_be_built(&bench, 1));
+	cc_key_release(&key);
+	cc_entry_unref(entry);
+	cc_flights_free(flights);
+}
+
+/* After a flush that the caller did, others may be waited for as long as before. */
+TEST(the_hurry_of_a_flush_ends_with_it)
+{
+	CU_ASSERT_TRUE(cc_store_lock_until(bench.store) > cmn_clock_monotonic() + LONG_ENOUGH / 2);
+	touch(bench.writer, 1);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_TRUE(cc_store_lock_until(bench.store) > cmn_clock_monotonic() + LONG_ENOUGH / 2);
+}
+
+TEST(without_a_thread_what_fits_after_the_eviction_is_stored)
+{
+	uint64_t total = 0;
+	char text[32] = "";
+	FILE *account;
+
+	threadless = bench.writer;
+	for (int i = 0; i < 10; i++)
+		CU_ASSERT_TRUE(put(bench.writer, i, 10000));
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	account = fopen("cache/cache_size.txt", "re");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(account);
+	CU_ASSERT_PTR_NOT_NULL(fgets(text, sizeof(text), account));
+	(void)fclose(account);
+	total = strtoull(text, NULL, 10);
+	CU_ASSERT_TRUE_FATAL(total > 100000);
+	/* A quarter is for the root's other files: what is left is full. */
+	bench.config.max_size = total * 4 / 3;
+	CU_ASSERT_TRUE(put(bench.writer, 10, 10000));
+	/* A busy machine may take the eviction's time for what comes before it. */
+	stopped_clock = cmn_clock_monotonic();
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	stopped_clock = 0;
+	CU_ASSERT_TRUE(is_stored(bench.store, 10));
+	CU_ASSERT_FALSE(is_stored(bench.store, 0) && is_stored(bench.store, 1) &&
+			is_stored(bench.store, 2));
+}
+
+static void *flush_in_thread(void *arg)
+{
+	return cc_writer_flush(arg, LONG_ENOUGH) ? arg : NULL;
+}
+
+/* Who flushes may end the process then. */
+TEST(without_a_thread_a_flush_waits_for_what_another_has_taken)
+{
+	pthread_t thread;
+	void *done = NULL;
+
+	threadless = bench.writer;
+	atomic_store(&gate_reached, false);
+	atomic_store(&gate_closed, true);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, flush_in_thread, bench.writer), 0);
+	wait_at_the_gate();
+	waits = 0;
+	opens_the_gate = true;
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	opens_the_gate = false;
+	CU_ASSERT_TRUE(waits > 0);
+	CU_ASSERT_TRUE(waits == 0 || is_stored(bench.store, 1));
+	atomic_store(&gate_closed, false);
+	CU_ASSERT_EQUAL_FATAL(pthread_join(thread, &done), 0);
+	CU_ASSERT_PTR_EQUAL(done, bench.writer);
+}
+
+/* A flush hurries the eviction that it waits for, and no later one. */
+TEST(an_eviction_after_a_flush_takes_its_time)
+{
+	uint64_t deadline = cmn_clock_monotonic() + LONG_ENOUGH;
+	unsigned int before;
+
+	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	before = atomic_load(&evictions);
+	CU_ASSERT_TRUE(before > 0);
+	atomic_store(&ended_early, 0);
+	CU_ASSERT_EQUAL(unlink("cache/" CC_EVICT_STAMP_NAME), 0);
+	CU_ASSERT_TRUE(put(bench.writer, 2, 10));
+	while (atomic_load(&evictions) == before && cmn_clock_monotonic() < deadline)
+		(void)sched_yield();
+	CU_ASSERT_EQUAL(atomic_load(&evictions), before + 1);
+	CU_ASSERT_EQUAL(atomic_load(&ended_early), 0);
+}
+
+TEST(what_was_forgotten_makes_room_in_the_queue)
+{
+	const size_t large = (size_t)40 << 20;
+	struct cc_key key;
+	int fd;
+
+	bench.config.compression = CC_COMPRESSION_NONE;
+	fd = hold_leaf(&bench, 1);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 20));
+	CU_ASSERT_TRUE(put(bench.writer, 2, large));
+	make_key(&key, 2);
+	CU_ASSERT_FALSE(cc_writer_forget(bench.writer, &key, 0));
+	cc_key_release(&key);
+	/* An empty queue would take anything. */
+	CU_ASSERT_TRUE(put(bench.writer, 4, 20));
+	CU_ASSERT_TRUE(put(bench.writer, 3, large));
+	make_key(&key, 3);
+	CU_ASSERT_FALSE(cc_writer_forget(bench.writer, &key, 0));
+	cc_key_release(&key);
+	(void)flock(fd, LOCK_UN);
+	(void)close(fd);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_FALSE(is_stored(bench.store, 2) || is_stored(bench.store, 3));
+}
+
 /* Who waits for what cannot be stored now waits for no lock, which somebody stopped may have. */
 TEST(flights_end_while_a_lock_is_held)
 {
@@ -531,6 +800,31 @@ TEST(a_forked_child_forgets_the_queue)
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_TRUE(is_stored(bench.store, 2));
 	CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), 3);
+	CU_ASSERT_EQUAL(count_in_file(bench.config.dir, CC_MISSES), 1);
+}
+
+TEST(a_forked_child_does_not_wait_for_what_its_parents_thread_is_at)
+{
+	int state;
+	pid_t child;
+
+	atomic_store(&gate_reached, false);
+	atomic_store(&gate_closed, true);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
+	wait_at_the_gate();
+	cc_writer_fork_prepare(bench.writer);
+	child = fork();
+	if (child == 0) {
+		cc_writer_fork_child(bench.writer);
+		waits = 0;
+		waits_for_nobody = true;
+		_exit(cc_writer_flush(bench.writer, LONG_ENOUGH) && waits == 0 ? 0 : 1);
+	}
+	cc_writer_fork_parent(bench.writer);
+	atomic_store(&gate_closed, false);
+	CU_ASSERT_TRUE_FATAL(child > 0);
+	CU_ASSERT_EQUAL_FATAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
 }
 
 TEST(a_child_can_store_for_itself)
