@@ -304,7 +304,7 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 		cc_writer_do_stats(writer);
 		cc_store_hurry(writer->store, 0);
 		writer->evict_end = 0;
-		return !writer->stores && !writer->access_times.count;
+		return !writer->stores && !writer->access_times.count && !writer->working;
 	}
 	wanted = ++writer->flush_wanted;
 	(void)pthread_cond_signal(&writer->work);
@@ -385,7 +385,7 @@ void cc_writer_fork_child(struct cc_writer *writer)
 	cc_history_drop(&writer->history);
 	writer->evict_due = false;
 	writer->evict_end = 0;
-	writer->working = false;
+	writer->working = 0;
 	writer->current = NULL;
 	writer->held_up = false;
 	writer->started = false;

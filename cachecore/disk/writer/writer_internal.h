@@ -58,7 +58,7 @@ struct cc_writer {
 	bool stop;			/* as soon as the work at hand is done */
 	bool stopped;
 	bool held_up;			/* it may wait long for a lock: nobody is to wait for it meanwhile */
-	bool working;			/* at something that it took from the lists */
+	unsigned int working;		/* threads at something that they took from the lists */
 	struct cc_writer_task *current;	/* what is being stored; NULL: nothing */
 	uint64_t flush_wanted, flush_done;	/* serial numbers */
 	uint64_t stats_time;	/* monotonic, when statistics are to be written; 0: nothing happened */

@@ -224,7 +224,7 @@ bool cc_writer_do_task(struct cc_writer *writer)
 		return false;
 	DL_DELETE(writer->stores, task);
 	writer->stored_bytes -= task->size;
-	writer->working = true;
+	writer->working++;
 	writer->current = task;
 	(void)pthread_mutex_unlock(&writer->lock);
 	again = do_store(writer, task, &evict);
@@ -249,7 +249,7 @@ bool cc_writer_do_task(struct cc_writer *writer)
 	}
 	(void)pthread_mutex_lock(&writer->lock);
 	writer->evict_due |= evict;
-	writer->working = false;
+	writer->working--;
 	(void)pthread_cond_broadcast(&writer->idle);
 	return true;
 }
@@ -266,7 +266,6 @@ static bool pace_eviction(void *ctx)
 	(void)pthread_mutex_lock(&writer->lock);
 	while (cc_writer_do_task(writer))
 		continue;
-	writer->working = true;	/* still at the eviction */
 	more = !writer->stop && (!writer->evict_end || writer->evict_steps++ < LEAST_STEPS ||
 				 cmn_clock_monotonic() < writer->evict_end);
 	(void)pthread_mutex_unlock(&writer->lock);
@@ -300,7 +299,7 @@ void cc_writer_do_evict(struct cc_writer *writer)
 	size_t touched = times.count;
 	int root_fd;
 
-	writer->working = true;
+	writer->working++;
 	writer->evict_steps = 0;
 	(void)pthread_mutex_unlock(&writer->lock);
 	/* It goes by them. */
@@ -313,7 +312,7 @@ void cc_writer_do_evict(struct cc_writer *writer)
 	(void)pthread_mutex_lock(&writer->lock);
 	end_access_times(writer, &times, touched);
 	writer->evict_due = false;	/* also what its own stores asked for */
-	writer->working = false;
+	writer->working--;
 	(void)pthread_cond_broadcast(&writer->idle);
 }
 
@@ -331,7 +330,7 @@ void cc_writer_do_stats(struct cc_writer *writer)
 	if (writer->flush_wanted == writer->flush_done && writer->started && near < until)
 		until = near;
 	writer->stats_time = 0;
-	writer->working = true;
+	writer->working++;
 	if (writer->stats)
 		cc_stats_move(writer->stats, writer->own_stats);
 	history = cc_history_take(&writer->history);
@@ -351,6 +350,6 @@ void cc_writer_do_stats(struct cc_writer *writer)
 	(void)pthread_mutex_lock(&writer->lock);
 	cc_history_learn(&writer->history, &history);
 	end_access_times(writer, &times, touched);
-	writer->working = false;
+	writer->working--;
 	(void)pthread_cond_broadcast(&writer->idle);
 }

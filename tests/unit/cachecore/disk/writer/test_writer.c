@@ -614,6 +614,9 @@ TEST(without_a_thread_a_flush_waits_for_what_another_has_taken)
 	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, flush_in_thread, bench.writer), 0);
 	wait_at_the_gate();
+	/* One that has no time says so, and what it did itself is not taken for the other's end. */
+	CU_ASSERT_FALSE(cc_writer_flush(bench.writer, 0));
+	CU_ASSERT_FALSE(cc_writer_flush(bench.writer, 0));
 	waits = 0;
 	opens_the_gate = true;
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
