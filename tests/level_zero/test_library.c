@@ -104,6 +104,36 @@ TEST_ON("stub", what_cannot_be_told_has_an_empty_id)
 	expect_part("blob 0 empty\n");
 	expect_part("build 0 from 0 ");
 	CU_ASSERT_EQUAL(module_run_stat("stores"), 0);
+	/* There is no blob of it, and so none is anybody's. */
+	module_run_plain(&run, ONE "desc modules blob=b", "");
+	module_run_plain(&run, ONE "desc create=b", "ZET_ENABLE_PROGRAM_DEBUGGING=1");
+	expect_output("desc 0\ncreate -2\n");
+	/* Nothing can be said of constants of what is no module. */
+	module_run_plain(&run, "driver=0 text=none constant=32:2:7 desc", "");
+	expect_output("desc 0\n");
+}
+
+TEST_ON("stub", a_description_needs_nothing_of_what_was_given)
+{
+	static const char constants[] = "driver=0 il=constants constant=32:4:7 constant=8:1:1 desc ";
+	char arguments[256];
+
+	(void)snprintf(arguments, sizeof(arguments), "%smodules blob=made", constants);
+	module_run_plain(&run, arguments, "");
+	(void)snprintf(arguments, sizeof(arguments), "%sbuild blob=built", constants);
+	module_run_plain(&run, arguments, NO_WAITING);
+	module_run_expect(&run, 1, 0);
+	slot_run_shell("cmp made built");
+}
+
+/* The description keeps the last blob for whoever first asks for its size. */
+TEST_ON("stub", a_blob_is_of_the_modules_given)
+{
+	module_run_plain(&run, ONE "add il=other add il=plain add desc modules blob=first swap "
+			       "blob=second swap blob=third lacking", "");
+	expect_part("blob 0 bytes\nblob 0 bytes\nblob 0 bytes\nblob -2\n");
+	slot_run_shell("! cmp -s first second && cmp first third");
+	module_run_expect_clean(&run);
 }
 
 TEST_ON("stub", a_blob_makes_the_modules_without_a_compiler)
@@ -198,6 +228,20 @@ TEST_ON("stub", what_the_driver_refuses_is_said)
 			module_run_count(&run, "module-destroy"));
 	CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
 			module_run_count(&run, "log-destroy"));
+	/* But not what it lacks, or lost. */
+	module_run_plain(&run, ONE "desc create=blob", "STUB_REFUSE_NATIVE=host-memory");
+	expect_output("desc 0\ncreate -1\n");
+	module_run_plain(&run, ONE "desc create=blob", "STUB_REFUSE_NATIVE=device-memory");
+	expect_output("desc 0\ncreate -1\n");
+	module_run_plain(&run, ONE "desc create=blob", "STUB_REFUSE_NATIVE=device-lost");
+	expect_output("desc 0\ncreate -14\n");
+	/* The modules before it are given back. */
+	module_run_plain(&run, ONE "add il=other add desc modules blob=two", "");
+	module_run_plain(&run, ONE "add il=other add desc create=two", "STUB_REFUSE_NATIVE=later");
+	expect_output("desc 0\ncreate -9\n");
+	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 2);
+	CU_ASSERT_EQUAL(module_run_count(&run, "module-create"), 1);
+	CU_ASSERT_EQUAL(module_run_count(&run, "module-destroy"), 1);
 	/* Also where the flags keep the driver from telling. */
 	module_run_plain(&run, ONE "flags=-Wno-recompiled-from-ir desc modules blob=blob", "");
 	module_run_plain(&run, ONE "flags=-Wno-recompiled-from-ir desc create=blob",
