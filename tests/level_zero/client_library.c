@@ -11,11 +11,13 @@
  *   blob=FILE         the blob of the modules
  *   short=FILE        asks for the blob with too little room first
  *   swap              exchanges the last two modules
+ *   sized             asks for the blob's size only
  *   lacking           asks for the blob without the last module
  *   create=FILE       modules from the blob
  *   flips=FILE, cuts=FILE   the same with each bit changed, with each shorter length
  *   build             from the machine's cache
  *   built=DIR         from a storage in that directory (made)
+ *   children          a child builds, a child of it, and one more
  *   evict, evicted=DIR
  *   threads=N         N threads build at once
  *   settings, persistent=N, capacity=N, dir=PATH    prints, sets
@@ -29,6 +31,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 struct client_library library;
 
@@ -205,6 +209,15 @@ WORD(swap)
 	last[-1] = module;
 }
 
+WORD(sized)
+{
+	size_t size = 0;
+	enum ckcache_status status = ckcache_level_zero_get_blob(library.desc, library.modules, &size,
+								 NULL);
+
+	printf("size %d\n", status);
+}
+
 WORD(lacking)
 {
 	ze_module_handle_t modules[CLIENT_MAX_PROGRAMS];
@@ -269,6 +282,28 @@ static void build(char *directory)
 	else if (modules[0])
 		client_give_up("module", 0);
 	printf("\n");
+}
+
+/* In a child, and in a child of that; the exit code of either is 0 where all went well. */
+static int build_in_child(int generations)
+{
+	int status = 1;
+	pid_t child;
+
+	(void)fflush(stdout);	/* else the child writes it again */
+	child = fork();
+	if (child == 0) {
+		build(NULL);
+		exit(generations > 1 ? build_in_child(generations - 1) : 0);
+	}
+	return child < 0 || waitpid(child, &status, 0) != child ? 1 : status;
+}
+
+WORD(children)
+{
+	if (build_in_child(2) || build_in_child(1))
+		client_give_up("children", 0);
+	printf("children\n");
 }
 
 static void evict(char *directory)

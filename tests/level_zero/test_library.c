@@ -126,13 +126,13 @@ TEST_ON("stub", a_description_needs_nothing_of_what_was_given)
 	slot_run_shell("cmp made built");
 }
 
-/* The description keeps the last blob for whoever first asks for its size. */
+/* For who asks for the size first, the description keeps what it made. */
 TEST_ON("stub", a_blob_is_of_the_modules_given)
 {
-	module_run_plain(&run, ONE "add il=other add il=plain add desc modules blob=first swap "
-			       "blob=second swap blob=third lacking", "");
-	expect_part("blob 0 bytes\nblob 0 bytes\nblob 0 bytes\nblob -2\n");
-	slot_run_shell("! cmp -s first second && cmp first third");
+	module_run_plain(&run, ONE "add il=other add il=plain add desc modules sized swap "
+			       "blob=swapped swap blob=straight lacking", "");
+	expect_part("size 0\nblob 0 bytes\nblob 0 bytes\nblob -2\n");
+	slot_run_shell("! cmp -s swapped straight");
 	module_run_expect_clean(&run);
 }
 
@@ -388,6 +388,21 @@ TEST_ON("stub", what_the_driver_may_have_read_otherwise_is_not_kept)
 	module_run_plain(&run, ONE "desc build", NO_WAITING " IGC_X=1");
 	module_run_expect(&run, 1, 0);
 }
+
+#ifndef __SANITIZE_THREAD__	/* as above */
+TEST_ON("stub", parents_and_children_go_on_after_a_fork)
+{
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		slot_run_shell("rm -rf cache");
+		run_either(plugin, ONE "desc build children build", NO_WAITING);
+		expect_output("desc 0\nbuild 0 from 0 one\n"
+			      "build 0 from 1 one\nbuild 0 from 1 one\nbuild 0 from 1 one\n"
+			      "children\n"
+			      "build 0 from 1 one\n");
+		module_run_expect(&run, 1, 4);
+	}
+}
+#endif
 
 TEST_ON("stub", an_entry_has_the_log)
 {

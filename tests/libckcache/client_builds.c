@@ -215,7 +215,21 @@ SCENARIO(threads)
 	api->desc_free(crew.desc);
 }
 
-/* A child of a process that has used the cache uses it too. Only for drivers that survive a fork. */
+/* Forks, and ends the child, which uses what its parent has; whether it could. */
+static bool child_goes_on(struct client *client, struct ckcache_desc *desc)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0)
+		exit(build(client, desc, api_options) == CKCACHE_ORIGIN_MEMORY ? 0 : 1);
+	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/*
+ * A child of a process that has used the cache uses it too; and both can fork
+ * again. Only for drivers that survive a fork.
+ */
 SCENARIO(children)
 {
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
@@ -230,10 +244,39 @@ SCENARIO(children)
 			    build(client, desc, api_options) == CKCACHE_ORIGIN_MEMORY;
 
 		api->desc_free(own);
-		exit(good ? 0 : 1);
+		exit(good && child_goes_on(client, desc) ? 0 : 1);
 	}
 	CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+	CHECK(child_goes_on(client, desc));
 	CHECK(build(client, desc, api_options) == CKCACHE_ORIGIN_MEMORY);
+	api->desc_free(desc);
+}
+
+/* As the application's own program of that intermediate language, which has zeros within. */
+SCENARIO(build_il)
+{
+	static const uint32_t il[] = { 0x07230203, 0x00010000, 0, 4711, 0 };
+	const struct ckcache_program part = {
+		.struct_size = sizeof(part),
+		.language = CKCACHE_LANGUAGE_SPIRV,
+		.source = il,
+		.source_size = sizeof(il),
+	};
+	struct ckcache_desc *desc = api_desc_of(client, 1, &part);
+	cl_program programs[2] = { 0 };
+	cl_ulong sizes[2] = { 0 };
+
+	WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &programs[0], NULL));
+	programs[1] = clCreateProgramWithIL(client->context, il, sizeof(il), NULL);
+	CHECK(clBuildProgram(programs[1], 1, client->devices, NULL, NULL, NULL) == CL_SUCCESS);
+	for (size_t i = 0; i < 2; i++) {
+		cl_kernel kernel = client_kernel(programs[i], "value");
+
+		sizes[i] = client_private_size(client, kernel);
+		CHECK(clReleaseKernel(kernel) == CL_SUCCESS);
+		CHECK(clReleaseProgram(programs[i]) == CL_SUCCESS);
+	}
+	CHECK(sizes[0] == sizes[1]);
 	api->desc_free(desc);
 }
 
