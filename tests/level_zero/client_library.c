@@ -8,6 +8,7 @@
  *   desc, free        a description of the programs (instead of the one that is there); frees it
  *   id                prints it
  *   modules           the application's own zeModuleCreate of each program
+ *   absent            asks the first module for names that it does not have
  *   blob=FILE         the blob of the modules
  *   short=FILE        asks for the blob with too little room first
  *   swap              exchanges the last two modules
@@ -180,6 +181,14 @@ WORD(modules)
 	printf("\n");
 }
 
+WORD(absent)
+{
+	void *pointer = NULL;
+
+	printf("absent %#x", CALL(zeModuleGetFunctionPointer)(library.modules[0], "absent", &pointer));
+	printf(" %#x\n", CALL(zeModuleGetGlobalPointer)(library.modules[0], "absent", NULL, &pointer));
+}
+
 static void get_blob(const char *path, size_t room)
 {
 	size_t size = room, again;
@@ -293,6 +302,7 @@ static int build_in_child(int generations)
 	(void)fflush(stdout);	/* else the child writes it again */
 	child = fork();
 	if (child == 0) {
+		(void)alarm(60);	/* one that waits for ever ends */
 		build(NULL);
 		exit(generations > 1 ? build_in_child(generations - 1) : 0);
 	}

@@ -10,6 +10,7 @@
 #include "tests/libckcache/client.h"
 
 #define THREADS 8
+#define HANGS 150	/* seconds, after which a child that waits for ever ends: before its parent is given up */
 
 static const char failing[] = "#error not today\nkernel void value(global int *out) { }\n";
 
@@ -221,8 +222,10 @@ static bool child_goes_on(struct client *client, struct ckcache_desc *desc)
 	int status = -1;
 	pid_t child = fork();
 
-	if (child == 0)
+	if (child == 0) {
+		(void)alarm(HANGS);
 		exit(build(client, desc, api_options) == CKCACHE_ORIGIN_MEMORY ? 0 : 1);
+	}
 	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
@@ -239,9 +242,13 @@ SCENARIO(children)
 	CHECK(build(client, desc, api_options) == CKCACHE_ORIGIN_BUILT);
 	child = fork();
 	if (child == 0) {
-		struct ckcache_desc *own = api_desc(client, api_text, "-DVALUE=8");
-		bool good = build(client, own, "-DVALUE=8") == CKCACHE_ORIGIN_BUILT &&
-			    build(client, desc, api_options) == CKCACHE_ORIGIN_MEMORY;
+		struct ckcache_desc *own;
+		bool good;
+
+		(void)alarm(HANGS);
+		own = api_desc(client, api_text, "-DVALUE=8");
+		good = build(client, own, "-DVALUE=8") == CKCACHE_ORIGIN_BUILT &&
+		       build(client, desc, api_options) == CKCACHE_ORIGIN_MEMORY;
 
 		api->desc_free(own);
 		exit(good && child_goes_on(client, desc) ? 0 : 1);

@@ -552,6 +552,30 @@ SCENARIO(il_refused)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
+/* Large modules with a constant each, made and given back: what they leave behind. */
+SCENARIO(il_again)
+{
+	enum { SIZE = 1 << 20, TIMES = 64 };
+	char *il = calloc(1, SIZE);
+	const int constant = 5;
+	size_t before = 0, after;
+
+	if (!il)
+		client_fail("calloc", CL_OUT_OF_HOST_MEMORY);
+	for (int i = 0; i < TIMES; i++) {
+		cl_program program = clCreateProgramWithIL(client->context, il, SIZE, NULL);
+
+		if (clSetProgramSpecializationConstant(program, 7, sizeof(constant), &constant) ||
+		    clReleaseProgram(program))
+			client_fail("constant", CL_INVALID_VALUE);
+		if (i == 0)
+			before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	}
+	after = mallinfo2().uordblks + mallinfo2().hblkhd;
+	printf("grew %d\n", after > before + SIZE * (TIMES / 2));
+	free(il);
+}
+
 /* Strings with and without a length; the argument stands in one without. */
 SCENARIO(strings)
 {

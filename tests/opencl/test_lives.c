@@ -237,6 +237,7 @@ TEST(constants_leave_nothing_behind)
 	RUNS_ALIKE(2, "il", "core", "5");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
 	expect_all_freed();
+	RUNS_ALIKE(1, "il-again");
 	/* Those that are refused are none. */
 	RUNS_ALIKE(2, "il-refused");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
