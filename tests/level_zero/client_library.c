@@ -4,15 +4,21 @@
  *   open=PATH         dlopen, no more
  *   byte=N            the input with its last word's byte N changed
  *   add               one more program, of what was set; without it there is one
+ *   text=TEXT         the input is this instead
  *   desc, free        a description of the programs (instead of the one that is there); frees it
  *   id                prints it
  *   modules           the application's own zeModuleCreate of each program
+ *   absent            asks the first module for names that it does not have
  *   blob=FILE         the blob of the modules
  *   short=FILE        asks for the blob with too little room first
+ *   swap              exchanges the last two modules
+ *   sized             asks for the blob's size only
+ *   lacking           asks for the blob without the last module
  *   create=FILE       modules from the blob
  *   flips=FILE, cuts=FILE   the same with each bit changed, with each shorter length
  *   build             from the machine's cache
  *   built=DIR         from a storage in that directory (made)
+ *   children          a child builds, a child of it, and one more
  *   evict, evicted=DIR
  *   threads=N         N threads build at once
  *   settings, persistent=N, capacity=N, dir=PATH    prints, sets
@@ -26,6 +32,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 struct client_library library;
 
@@ -54,10 +62,21 @@ WORD(add)
 	library.inputs[library.count++] = client.input;
 }
 
+WORD(text)
+{
+	client.input.il = (const uint8_t *)value;
+	client.input.size = strlen(value);
+}
+
+/* What a description is made of. */
+static struct {
+	struct ckcache_program programs[CLIENT_MAX_PROGRAMS];
+	struct ckcache_constant constants[CLIENT_MAX_PROGRAMS][CLIENT_MAX_CONSTANTS];
+	uint64_t values[CLIENT_MAX_PROGRAMS][CLIENT_MAX_CONSTANTS];
+} given;
+
 struct ckcache_program *client_programs(size_t *ret_count)
 {
-	static struct ckcache_program programs[CLIENT_MAX_PROGRAMS];
-	static struct ckcache_constant constants[CLIENT_MAX_PROGRAMS][CLIENT_MAX_CONSTANTS];
 
 	if (!library.count)
 		library.inputs[0] = client.input;
@@ -65,20 +84,21 @@ struct ckcache_program *client_programs(size_t *ret_count)
 	for (size_t i = 0; i < *ret_count; i++) {
 		const struct client_input *input = &library.inputs[i];
 
+		memcpy(given.values[i], input->values, sizeof(given.values[i]));
 		for (size_t k = 0; k < input->constant_count; k++)
-			constants[i][k] = (struct ckcache_constant){ input->ids[k], input->sizes[k],
-								     &input->values[k] };
-		programs[i] = (struct ckcache_program){
-			.struct_size = sizeof(programs[i]),
+			given.constants[i][k] = (struct ckcache_constant){
+				input->ids[k], input->sizes[k], &given.values[i][k] };
+		given.programs[i] = (struct ckcache_program){
+			.struct_size = sizeof(given.programs[i]),
 			.language = CKCACHE_LANGUAGE_SPIRV,
 			.source = input->il,
 			.source_size = input->size,
 			.options = input->flags,
 			.constant_count = input->constant_count,
-			.constants = constants[i],
+			.constants = given.constants[i],
 		};
 	}
-	return programs;
+	return given.programs;
 }
 
 WORD(desc)
@@ -92,7 +112,7 @@ WORD(desc)
 	status = ckcache_level_zero_desc_new(client.driver, client.context, client.device, count,
 					     programs, &library.desc);
 	/* All was copied. */
-	memset(programs, 0xa5, count * sizeof(*programs));
+	memset(&given, 0xa5, sizeof(given));
 	printf("desc %d\n", status);
 }
 
@@ -161,6 +181,14 @@ WORD(modules)
 	printf("\n");
 }
 
+WORD(absent)
+{
+	void *pointer = NULL;
+
+	printf("absent %#x", CALL(zeModuleGetFunctionPointer)(library.modules[0], "absent", &pointer));
+	printf(" %#x\n", CALL(zeModuleGetGlobalPointer)(library.modules[0], "absent", NULL, &pointer));
+}
+
 static void get_blob(const char *path, size_t room)
 {
 	size_t size = room, again;
@@ -180,6 +208,33 @@ static void get_blob(const char *path, size_t room)
 		client_give_up("blob", 0);
 	client_write(path, blob, size);
 	free(blob);
+}
+
+WORD(swap)
+{
+	ze_module_handle_t *last = &library.modules[library.module_count - 1], module = *last;
+
+	*last = last[-1];
+	last[-1] = module;
+}
+
+WORD(sized)
+{
+	size_t size = 0;
+	enum ckcache_status status = ckcache_level_zero_get_blob(library.desc, library.modules, &size,
+								 NULL);
+
+	printf("size %d\n", status);
+}
+
+WORD(lacking)
+{
+	ze_module_handle_t modules[CLIENT_MAX_PROGRAMS];
+	size_t size = 0;
+
+	memcpy(modules, library.modules, sizeof(modules));
+	modules[library.module_count - 1] = NULL;
+	printf("blob %d\n", ckcache_level_zero_get_blob(library.desc, modules, &size, NULL));
 }
 
 WORD(create)
@@ -236,6 +291,29 @@ static void build(char *directory)
 	else if (modules[0])
 		client_give_up("module", 0);
 	printf("\n");
+}
+
+/* In a child, and in a child of that; the exit code of either is 0 where all went well. */
+static int build_in_child(int generations)
+{
+	int status = 1;
+	pid_t child;
+
+	(void)fflush(stdout);	/* else the child writes it again */
+	child = fork();
+	if (child == 0) {
+		(void)alarm(60);	/* one that waits for ever ends */
+		build(NULL);
+		exit(generations > 1 ? build_in_child(generations - 1) : 0);
+	}
+	return child < 0 || waitpid(child, &status, 0) != child ? 1 : status;
+}
+
+WORD(children)
+{
+	if (build_in_child(2) || build_in_child(1))
+		client_give_up("children", 0);
+	printf("children\n");
 }
 
 static void evict(char *directory)

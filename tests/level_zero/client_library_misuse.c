@@ -22,10 +22,12 @@ static void check_programs(void)
 	const struct ckcache_program good = *client_programs(&count);
 	const uint32_t values[3] = { 1, 2, 3 };
 	const struct ckcache_constant twice[2] = { { 32, 4, &values[0] }, { 32, 4, &values[1] } };
+	const struct ckcache_constant apart[3] = { { 32, 4, &values[0] }, { 8, 1, &values[1] },
+						   { 32, 4, &values[2] } };
 	const struct ckcache_constant none = { 32, 4, NULL }, wide = { 32, 9, values },
 				      empty = { 32, 0, values }, narrow = { 32, 2, values };
 	struct ckcache_desc *desc = NULL;
-	struct ckcache_program bad[11];
+	struct ckcache_program bad[13];
 
 	count = sizeof(bad) / sizeof(bad[0]);
 	for (size_t i = 0; i < count; i++)
@@ -45,6 +47,10 @@ static void check_programs(void)
 	/* The module says that it has four bytes. */
 	bad[10].constant_count = 1;
 	bad[10].constants = &narrow;
+	/* A later version's program: what it has more would be in no id. */
+	bad[11].struct_size += 8;
+	bad[12].constant_count = 3;
+	bad[12].constants = apart;
 	for (size_t i = 0; i < count; i++) {
 		if (ckcache_level_zero_desc_new(client.driver, client.context, client.device, 1,
 						&bad[i], &desc) != CKCACHE_ERROR_INVALID_ARGUMENT ||

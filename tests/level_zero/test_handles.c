@@ -3,6 +3,9 @@
  * handles: build logs, contexts and modules by their handles, over functions that do what the
  * test says: handles that are used again, calls that are refused, room that is too small.
  */
+#include <dlfcn.h>
+#include <level_zero/ze_ddi.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "layers/level_zero/plugin/build_logs.h"
@@ -247,6 +250,60 @@ static const char *said_by_default(void)
 
 	CU_ASSERT_EQUAL(lz_names_get_default_error(&next, &text), ZE_RESULT_SUCCESS);
 	return text;
+}
+
+/* A loader's table, of whatever length its version has, and what lies behind it. */
+union table {
+	ze_context_dditable_t context;
+	ze_driver_dditable_t driver;
+	void *entries[16];
+};
+
+static ze_result_t fill_context(ze_api_version_t version, union table *table)
+{
+	return zeGetContextProcAddrTable(version, &table->context);
+}
+
+static ze_result_t fill_driver(ze_api_version_t version, union table *table)
+{
+	return zeGetDriverProcAddrTable(version, &table->driver);
+}
+
+#define VERSION(major, minor) ((ze_api_version_t)ZE_MAKE_VERSION(major, minor))
+
+TEST(only_what_a_tables_version_has_is_touched)
+{
+	static const struct {
+		ze_result_t (*fill)(ze_api_version_t version, union table *table);
+		ze_api_version_t version;
+		unsigned int touched;	/* one bit for each entry */
+	} rows[] = {
+		{ fill_context, VERSION(1, 0), 1 << 0 | 1 << 1 },
+		{ fill_context, VERSION(1, 1), 1 << 0 | 1 << 1 | 1 << 8 },
+		{ fill_context, VERSION(2, 0), 0 },
+		{ fill_driver, VERSION(1, 0), 0 },
+		{ fill_driver, VERSION(1, 1), 1 << 5 },
+		{ fill_driver, VERSION(1, 5), 1 << 5 },
+		{ fill_driver, VERSION(1, 6), 1 << 5 | 1 << 6 },
+		{ fill_driver, VERSION(1, 14), 1 << 5 | 1 << 6 },
+		{ fill_driver, VERSION(2, 6), 0 },
+		{ fill_driver, VERSION(0, 9), 0 },
+	};
+	void *lower = dlsym(RTLD_DEFAULT, "a64l");	/* of another object, as a loader's are */
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(lower);
+	CU_ASSERT_EQUAL(setenv("CKCACHE_DIR", unit_dir(), 1), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		union table table;
+		unsigned int touched = 0;
+
+		for (size_t k = 0; k < 16; k++)
+			table.entries[k] = lower;
+		CU_ASSERT_EQUAL(rows[i].fill(rows[i].version, &table), ZE_RESULT_SUCCESS);
+		for (unsigned int k = 0; k < 16; k++)
+			touched |= (unsigned int)(table.entries[k] != lower) << k;
+		CU_ASSERT_EQUAL(touched, rows[i].touched);
+	}
 }
 
 TEST(an_error_is_described_once_by_its_driver)

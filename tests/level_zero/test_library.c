@@ -104,6 +104,36 @@ TEST_ON("stub", what_cannot_be_told_has_an_empty_id)
 	expect_part("blob 0 empty\n");
 	expect_part("build 0 from 0 ");
 	CU_ASSERT_EQUAL(module_run_stat("stores"), 0);
+	/* There is no blob of it, and so none is anybody's. */
+	module_run_plain(&run, ONE "desc modules blob=b", "");
+	module_run_plain(&run, ONE "desc create=b", "ZET_ENABLE_PROGRAM_DEBUGGING=1");
+	expect_output("desc 0\ncreate -2\n");
+	/* Nothing can be said of constants of what is no module. */
+	module_run_plain(&run, "driver=0 text=none constant=32:2:7 desc", "");
+	expect_output("desc 0\n");
+}
+
+TEST_ON("stub", a_description_needs_nothing_of_what_was_given)
+{
+	static const char constants[] = "driver=0 il=constants constant=32:4:7 constant=8:1:1 desc ";
+	char arguments[256];
+
+	(void)snprintf(arguments, sizeof(arguments), "%smodules blob=made", constants);
+	module_run_plain(&run, arguments, "");
+	(void)snprintf(arguments, sizeof(arguments), "%sbuild blob=built", constants);
+	module_run_plain(&run, arguments, NO_WAITING);
+	module_run_expect(&run, 1, 0);
+	slot_run_shell("cmp made built");
+}
+
+/* For who asks for the size first, the description keeps what it made. */
+TEST_ON("stub", a_blob_is_of_the_modules_given)
+{
+	module_run_plain(&run, ONE "add il=other add il=plain add desc modules sized swap "
+			       "blob=swapped swap blob=straight lacking", "");
+	expect_part("size 0\nblob 0 bytes\nblob 0 bytes\nblob -2\n");
+	slot_run_shell("! cmp -s swapped straight");
+	module_run_expect_clean(&run);
 }
 
 TEST_ON("stub", a_blob_makes_the_modules_without_a_compiler)
@@ -198,6 +228,20 @@ TEST_ON("stub", what_the_driver_refuses_is_said)
 			module_run_count(&run, "module-destroy"));
 	CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
 			module_run_count(&run, "log-destroy"));
+	/* But not what it lacks, or lost. */
+	module_run_plain(&run, ONE "desc create=blob", "STUB_REFUSE_NATIVE=host-memory");
+	expect_output("desc 0\ncreate -1\n");
+	module_run_plain(&run, ONE "desc create=blob", "STUB_REFUSE_NATIVE=device-memory");
+	expect_output("desc 0\ncreate -1\n");
+	module_run_plain(&run, ONE "desc create=blob", "STUB_REFUSE_NATIVE=device-lost");
+	expect_output("desc 0\ncreate -14\n");
+	/* The modules before it are given back. */
+	module_run_plain(&run, ONE "add il=other add desc modules blob=two", "");
+	module_run_plain(&run, ONE "add il=other add desc create=two", "STUB_REFUSE_NATIVE=later");
+	expect_output("desc 0\ncreate -9\n");
+	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 2);
+	CU_ASSERT_EQUAL(module_run_count(&run, "module-create"), 1);
+	CU_ASSERT_EQUAL(module_run_count(&run, "module-destroy"), 1);
 	/* Also where the flags keep the driver from telling. */
 	module_run_plain(&run, ONE "flags=-Wno-recompiled-from-ir desc modules blob=blob", "");
 	module_run_plain(&run, ONE "flags=-Wno-recompiled-from-ir desc create=blob",
@@ -345,10 +389,43 @@ TEST_ON("stub", what_the_driver_may_have_read_otherwise_is_not_kept)
 	module_run_expect(&run, 1, 0);
 }
 
+#ifndef __SANITIZE_THREAD__	/* as above */
+TEST_ON("stub", parents_and_children_go_on_after_a_fork)
+{
+	for (int plugin = 0; plugin <= 1; plugin++) {
+		slot_run_shell("rm -rf cache");
+		run_either(plugin, ONE "desc build children build", NO_WAITING);
+		expect_output("desc 0\nbuild 0 from 0 one\n"
+			      "build 0 from 1 one\nbuild 0 from 1 one\nbuild 0 from 1 one\n"
+			      "children\n"
+			      "build 0 from 1 one\n");
+		module_run_expect(&run, 1, 4);
+	}
+}
+#endif
+
 TEST_ON("stub", an_entry_has_the_log)
 {
 	module_run_plain(&run, "driver=0 il=one flags=-Wstub desc build", "");
 	slot_run_shell("grep -rlq 'warning: stub' cache");
+}
+
+/* The stub under the name of a driver that is asked for absent names: an entry has the answers, whoever made it. */
+TEST_ON("stub", an_entry_has_the_answers_about_absent_names)
+{
+	static char driver[512];	/* it is borrowed */
+
+	slot_run_shell("mkdir known && cp '" STUB_DRIVER "' known/libze_intel_gpu.so.1 && "
+		       "cp '" STUB_COMPILER "' known/libstub_compiler.so.1");
+	(void)snprintf(driver, sizeof(driver), "%s/known/libze_intel_gpu.so.1", unit_dir());
+	module_run_drivers(driver);
+	module_run_plain(&run, ONE "desc build absent", NO_WAITING " STUB_POINTERS_WANT_FLAGS=1");
+	expect_part("absent 0x78000003 0x78000003\n");
+	module_run_expect(&run, 1, 0);
+	module_run(&run, ONE "modules absent", "STUB_POINTERS_WANT_FLAGS=1");
+	expect_part("absent 0x78000003 0x78000003\n");
+	module_run_expect(&run, 0, 1);
+	module_run_drivers(STUB_DRIVER);
 }
 
 TEST_ON("stub", a_plugin_of_another_name_is_found_too)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * alone: a program with libckcache and without OpenCL: settings are the cache's,
- * in any thread from the first call on, and no API's loader comes for them.
+ * in any thread from the first call on, and no API's loader comes for them. With
+ * the argument "describe", where no API can be loaded: there are no descriptions.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -47,11 +48,36 @@ static void *set_and_get(void *ctx)
 	return NULL;
 }
 
-int main(void)
+static void describe(void)
+{
+	const struct ckcache_program program = {
+		.struct_size = sizeof(program), .language = CKCACHE_LANGUAGE_OPENCL_C,
+		.source = "kernel void k() {}", .source_size = 18,
+	};
+	const struct ckcache_library library = {
+		.struct_size = sizeof(library), .name = "library", .hash = "0", .hash_size = 1,
+	};
+	void *handle = (void *)&program;	/* nobody is there to look at it */
+	struct ckcache_desc *desc = NULL;
+
+	CHECK(!dlopen("libOpenCL.so.1", RTLD_LAZY) && !dlopen("libze_loader.so.1", RTLD_LAZY));
+	CHECK(ckcache_opencl_desc_new(handle, handle, 1, &program, &desc) ==
+	      CKCACHE_ERROR_UNAVAILABLE);
+	CHECK(ckcache_opencl_device_desc_new(handle, &library, &desc) == CKCACHE_ERROR_UNAVAILABLE);
+	CHECK(ckcache_level_zero_desc_new(handle, handle, handle, 1, &program, &desc) ==
+	      CKCACHE_ERROR_UNAVAILABLE);
+	CHECK(ckcache_level_zero_device_desc_new(handle, handle, &library, &desc) ==
+	      CKCACHE_ERROR_UNAVAILABLE);
+	CHECK(!desc);
+}
+
+int main(int argc, char **argv)
 {
 	static char dirs[THREADS][16];
 	pthread_t threads[THREADS];
 
+	if (!strcmp(argv[argc - 1], "describe"))
+		describe();
 	CHECK(pthread_barrier_init(&start, NULL, THREADS) == 0);
 	for (int i = 0; i < THREADS; i++) {
 		(void)snprintf(dirs[i], sizeof(dirs[i]), "alone-%d", i);

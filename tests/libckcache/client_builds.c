@@ -10,6 +10,7 @@
 #include "tests/libckcache/client.h"
 
 #define THREADS 8
+#define HANGS 150	/* seconds, after which a child that waits for ever ends: before its parent is given up */
 
 static const char failing[] = "#error not today\nkernel void value(global int *out) { }\n";
 
@@ -215,7 +216,23 @@ SCENARIO(threads)
 	api->desc_free(crew.desc);
 }
 
-/* A child of a process that has used the cache uses it too. Only for drivers that survive a fork. */
+/* Forks, and ends the child, which uses what its parent has; whether it could. */
+static bool child_goes_on(struct client *client, struct ckcache_desc *desc)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		(void)alarm(HANGS);
+		exit(build(client, desc, api_options) == CKCACHE_ORIGIN_MEMORY ? 0 : 1);
+	}
+	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/*
+ * A child of a process that has used the cache uses it too; and both can fork
+ * again. Only for drivers that survive a fork.
+ */
 SCENARIO(children)
 {
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
@@ -225,15 +242,48 @@ SCENARIO(children)
 	CHECK(build(client, desc, api_options) == CKCACHE_ORIGIN_BUILT);
 	child = fork();
 	if (child == 0) {
-		struct ckcache_desc *own = api_desc(client, api_text, "-DVALUE=8");
-		bool good = build(client, own, "-DVALUE=8") == CKCACHE_ORIGIN_BUILT &&
-			    build(client, desc, api_options) == CKCACHE_ORIGIN_MEMORY;
+		struct ckcache_desc *own;
+		bool good;
+
+		(void)alarm(HANGS);
+		own = api_desc(client, api_text, "-DVALUE=8");
+		good = build(client, own, "-DVALUE=8") == CKCACHE_ORIGIN_BUILT &&
+		       build(client, desc, api_options) == CKCACHE_ORIGIN_MEMORY;
 
 		api->desc_free(own);
-		exit(good ? 0 : 1);
+		exit(good && child_goes_on(client, desc) ? 0 : 1);
 	}
 	CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+	CHECK(child_goes_on(client, desc));
 	CHECK(build(client, desc, api_options) == CKCACHE_ORIGIN_MEMORY);
+	api->desc_free(desc);
+}
+
+/* As the application's own program of that intermediate language, which has zeros within. */
+SCENARIO(build_il)
+{
+	static const uint32_t il[] = { 0x07230203, 0x00010000, 0, 4711, 0 };
+	const struct ckcache_program part = {
+		.struct_size = sizeof(part),
+		.language = CKCACHE_LANGUAGE_SPIRV,
+		.source = il,
+		.source_size = sizeof(il),
+	};
+	struct ckcache_desc *desc = api_desc_of(client, 1, &part);
+	cl_program programs[2] = { 0 };
+	cl_ulong sizes[2] = { 0 };
+
+	WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &programs[0], NULL));
+	programs[1] = clCreateProgramWithIL(client->context, il, sizeof(il), NULL);
+	CHECK(clBuildProgram(programs[1], 1, client->devices, NULL, NULL, NULL) == CL_SUCCESS);
+	for (size_t i = 0; i < 2; i++) {
+		cl_kernel kernel = client_kernel(programs[i], "value");
+
+		sizes[i] = client_private_size(client, kernel);
+		CHECK(clReleaseKernel(kernel) == CL_SUCCESS);
+		CHECK(clReleaseProgram(programs[i]) == CL_SUCCESS);
+	}
+	CHECK(sizes[0] == sizes[1]);
 	api->desc_free(desc);
 }
 

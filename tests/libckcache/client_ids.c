@@ -41,7 +41,8 @@ static void add_source(struct ids *ids, struct client *client, const char *text,
 static void add_il(struct ids *ids, struct client *client, size_t count,
 		   const struct ckcache_constant *constants)
 {
-	static const uint32_t il[] = { 0x07230203, 0x00010000, 0, 1, 0 };
+	/* It ends with what would be the date in a text; here it is a name. */
+	static const uint32_t il[] = { 0x07230203, 0x00010000, 0, 1, 0, 0x41445f5f, 0x5f5f4554, 0 };
 	const struct ckcache_program program = {
 		.struct_size = sizeof(program),
 		.language = CKCACHE_LANGUAGE_SPIRV,
@@ -148,6 +149,19 @@ SCENARIO(id_of)
 static const char with_header[] = "#include \"value.h\"\n"
 	"kernel void value(global int *out) { out[get_global_id(0)] = VALUE; }\n";
 
+/* One of several is enough. */
+static void expect_no_id_of_two(struct client *client, const struct ckcache_program *one,
+				const struct ckcache_program *other)
+{
+	const struct ckcache_program two[] = { *one, *other };
+	struct ckcache_desc *desc = api_desc_of(client, 2, two);
+	struct bytes id = api_id(desc);
+
+	CHECK(id.size == 0);
+	bytes_release(&id);
+	api->desc_free(desc);
+}
+
 static void expect_no_id(struct client *client, const char *text, const char *options)
 {
 	struct ckcache_desc *desc = api_desc(client, text, options);
@@ -196,6 +210,11 @@ SCENARIO(empty)
 		"kernel void value(global int *out) { out[get_global_id(0)] = 7 + 0 * time[0]; }\n",
 	};
 
+	const struct ckcache_program named = api_program(api_text, api_options);
+	const struct ckcache_program nameless = api_program(with_header, "");
+
+	expect_no_id_of_two(client, &named, &nameless);
+	expect_no_id_of_two(client, &nameless, &named);
 	expect_no_id(client, "#include __OPENCL_HEADER__\n", "");
 	expect_no_id(client, with_header, "");
 	expect_no_id(client, api_text, "-DVALUE=7 -include value.h");
@@ -210,6 +229,26 @@ SCENARIO(empty)
 		(void)build_nameless(client, desc, texts[i], "", 7);
 		api->desc_free(desc);
 	}
+}
+
+static cl_uint context_references(struct client *client)
+{
+	cl_uint references = 0;
+
+	CHECK(clGetContextInfo(client->context, CL_CONTEXT_REFERENCE_COUNT, sizeof(references),
+			       &references, NULL) == CL_SUCCESS);
+	return references;
+}
+
+/* A description holds its context, and for no longer than it lives. */
+SCENARIO(context)
+{
+	cl_uint before = context_references(client);
+	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
+
+	CHECK(context_references(client) == before + 1);
+	api->desc_free(desc);
+	CHECK(context_references(client) == before);
 }
 
 /* The date, in any case: never from a cache. */

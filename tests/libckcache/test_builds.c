@@ -141,6 +141,15 @@ TEST(a_build_never_waits_for_itself)
 	CU_ASSERT(end.tv_sec - start.tv_sec < 60);
 }
 
+TEST(intermediate_language_is_taken_whole)
+{
+	if (!driver_is("stub"))
+		return;
+	BEGIN_EACH_WAY(way) {
+		GOOD(way, "build-il");
+	}
+}
+
 TEST(a_child_goes_on)
 {
 	if (!driver_is("stub"))

@@ -153,6 +153,15 @@ TEST(ids_are_empty_where_the_result_cannot_be_told)
 	}
 }
 
+TEST(descriptions_give_their_context_back)
+{
+	if (!driver_is("stub"))
+		return;
+	BEGIN_EACH_WAY(way) {
+		GOOD(way, "context");
+	}
+}
+
 TEST(what_has_the_date_is_never_cached)
 {
 	BEGIN_EACH_WAY(way) {

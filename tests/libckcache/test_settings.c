@@ -68,6 +68,20 @@ TEST(settings_need_no_opencl)
 	CU_ASSERT(outcome_good(&outcome));
 }
 
+/* ld.so goes no further than to a file of that name that is no library. */
+TEST(without_opencl_and_level_zero_nothing_is_described)
+{
+	struct outcome outcome;
+
+	way_begin(WAY_LINKED);
+	unit_write("none/libOpenCL.so.1", "no library, though as long as the header of one would have to be");
+	unit_write("none/libze_loader.so.1", "no library, though as long as the header of one would have to be");
+	driver_setenv("LD_LIBRARY_PATH", below("none"));
+	driver_program(API_ALONE);
+	outcome = driver_client(BARE, (const char *const[]){ "describe", NULL });
+	CU_ASSERT(outcome_good(&outcome));
+}
+
 TEST(nothing_is_written_while_it_is_off)
 {
 	EACH_WAY(way) {

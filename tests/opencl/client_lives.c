@@ -70,6 +70,24 @@ SCENARIO(callback)
 	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
 }
 
+/* A program that was given back is got again from its kernel, and outlives that. */
+SCENARIO(retained_again)
+{
+	cl_program program = client_program(client, client_source), again = NULL;
+	cl_kernel kernel;
+
+	printf("build %d\n", client_build(program, "-DK=5"));
+	kernel = client_kernel(program, "scale");
+	printf("release %d\n", clReleaseProgram(program));
+	printf("program %d\n", clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(again), &again,
+					       NULL));
+	printf("retain %d same %d\n", clRetainProgram(again), again == program);
+	printf("release %d\n", clReleaseKernel(kernel));
+	printf("references %u\n", client_references(again));
+	client_print_program(client, again);
+	printf("release %d\n", clReleaseProgram(again));
+}
+
 /* A build that is refused does not call back. */
 SCENARIO(callback_refused)
 {

@@ -538,6 +538,82 @@ SCENARIO(il)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
+/* Constants that the driver refuses change nothing. */
+SCENARIO(il_refused)
+{
+	const unsigned char wide[65] = { 1 };
+	cl_int error;
+	cl_program program = clCreateProgramWithIL(client->context, value_il, sizeof(value_il), &error);
+
+	printf("create %d\n", error);
+	printf("constant %d\n", clSetProgramSpecializationConstant(program, 7, sizeof(wide), wide));
+	printf("build %d\n", client_build(program, NULL));
+	print_value(client, program, "value");
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+/* Large modules with a constant each, made and given back: what they leave behind. */
+SCENARIO(il_again)
+{
+	enum { SIZE = 1 << 20, TIMES = 64 };
+	char *il = calloc(1, SIZE);
+	const int constant = 5;
+	size_t before = 0, after;
+
+	if (!il)
+		client_fail("calloc", CL_OUT_OF_HOST_MEMORY);
+	for (int i = 0; i < TIMES; i++) {
+		cl_program program = clCreateProgramWithIL(client->context, il, SIZE, NULL);
+
+		if (clSetProgramSpecializationConstant(program, 7, sizeof(constant), &constant) ||
+		    clReleaseProgram(program))
+			client_fail("constant", CL_INVALID_VALUE);
+		if (i == 0)
+			before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	}
+	after = mallinfo2().uordblks + mallinfo2().hblkhd;
+	printf("grew %d\n", after > before + SIZE * (TIMES / 2));
+	free(il);
+}
+
+/* Strings with and without a length; the argument stands in one without. */
+SCENARIO(strings)
+{
+	const char *strings[] = { "kernel void value(global int *out) { out[0] = ",
+				  client->arguments[0], "; }\nthis is not read" };
+	const size_t lengths[] = { strlen(strings[0]), 0, 4 };
+	cl_int error;
+	cl_program program = clCreateProgramWithSource(client->context, 3, strings, lengths, &error);
+
+	printf("create %d\n", error);
+	printf("build %d\n", client_build(program, ""));
+	print_value(client, program, "value");
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+/* All kernels of a program at once, of which one's name begins with another's. */
+SCENARIO(kernel_order)
+{
+	cl_program program = client_program(client,
+		"kernel void scaled(global int *out) { out[0] = 1; }\n"
+		"kernel void scale(global int *out) { out[0] = 2; }\n"
+		"kernel void shift(global int *out) { out[0] = 3; }\n");
+	cl_kernel kernels[3];
+	cl_uint count = 0;
+
+	printf("build %d\n", client_build(program, ""));
+	printf("create %d\n", clCreateKernelsInProgram(program, 3, kernels, &count));
+	for (cl_uint i = 0; i < count; i++) {
+		char name[64] = "";
+
+		(void)clGetKernelInfo(kernels[i], CL_KERNEL_FUNCTION_NAME, sizeof(name), name,
+				      NULL);	/* empty: it failed */
+		printf("%s\n", name);
+		printf("release %d\n", clReleaseKernel(kernels[i]));
+	}
+	printf("release %d\n", clReleaseProgram(program));
+}
+
 /* The same bytes as a text and ("il") as an intermediate language, built, ("compile") compiled or included ("header"). */
 SCENARIO(text_or_il)
 {

@@ -68,7 +68,9 @@ cl_int CL_API_CALL stub_clCreateKernelsInProgram(cl_program program, cl_uint cou
 	if (ret_kernels && count < all)
 		return CL_INVALID_VALUE;
 	for (cl_uint i = 0; ret_kernels && i < all; i++) {
-		(void)stub_image_kernel(build->image, i, name, sizeof(name), &arguments);
+		bool backwards = program->loaded && stub_is_set("STUB_LOADED_BACKWARDS");
+
+		(void)stub_image_kernel(build->image, backwards ? all - 1 - i : i, name, sizeof(name), &arguments);
 		ret_kernels[i] = kernel_new(program, name, arguments, digest_of(build->image));
 	}
 	if (ret_count)

@@ -217,6 +217,50 @@ TEST(program_lives_as_long_as_kernels_of_any_build)
 	CU_ASSERT(driver_stats().hits_disk + driver_stats().hits_memory >= 10);
 }
 
+static void expect_all_freed(void)
+{
+	CU_ASSERT_EQUAL(driver_counted("free-program"),
+			driver_counted("create-source") + driver_counted("create-binary"));
+}
+
+TEST(a_program_that_is_retained_again_outlives_its_kernel)
+{
+	RUNS_ALIKE(3, "retained-again");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+	expect_all_freed();
+}
+
+/* On a driver whose binaries keep them. */
+TEST(constants_leave_nothing_behind)
+{
+	driver_stub_as("libigdrcl.so");
+	RUNS_ALIKE(2, "il", "core", "5");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	expect_all_freed();
+	RUNS_ALIKE(1, "il-again");
+	/* Those that are refused are none. */
+	RUNS_ALIKE(2, "il-refused");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+	expect_all_freed();
+}
+
+TEST(each_string_counts_as_the_driver_reads_it)
+{
+	RUNS_ALIKE(2, "strings", "1");
+	RUNS_ALIKE(2, "strings", "2");
+	RUNS_ALIKE(2, "strings", "23");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 3);
+}
+
+/* A driver that lists a loaded program's kernels in another order than a built one's. */
+TEST(kernels_come_in_the_order_of_the_build)
+{
+	driver_stub_setting("STUB_LOADED_BACKWARDS", "1");
+	RUNS_ALIKE(2, "kernel-order");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	expect_all_freed();
+}
+
 TEST(refused_calls_leave_the_program_as_it_was)
 {
 	RUNS_ALIKE(3, "refused");

@@ -57,7 +57,8 @@ static bool constants_are_valid(const struct ckcache_program *program)
 
 static bool is_valid(const struct ckcache_program *program)
 {
-	return program->struct_size >= sizeof(*program) &&
+	/* What a later version has more would be missing in the id; and the next one would not be where it is looked for. */
+	return program->struct_size == sizeof(*program) &&
 	       program->language == CKCACHE_LANGUAGE_SPIRV && program->source &&
 	       program->source_size && constants_are_valid(program);
 }

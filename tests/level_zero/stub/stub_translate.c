@@ -303,11 +303,22 @@ static void recompile(const struct stub_native *native, const char *flags,
 	stub_native_write(native->body.data, &native->image, ret_native);
 }
 
+/* STUB_REFUSE_NATIVE: how; "later": all but the process's first. */
+static bool refuses_native(char *how, size_t size)
+{
+	static atomic_uint loads;
+
+	if (!stub_is_set("STUB_REFUSE_NATIVE") || !stub_setting("STUB_REFUSE_NATIVE", how, size))
+		return false;
+	return strcmp(how, "later") != 0 || atomic_fetch_add(&loads, 1) > 0;
+}
+
 static ze_result_t translate_native(const ze_module_desc_t *desc, struct stub_image *ret_image,
 				    struct stub_text *ret_native, struct stub_text *log)
 {
 	bool recompiles = stub_is_set("STUB_RECOMPILES");
 	struct stub_native native = { 0 };
+	char how[32];
 
 	stub_event("load-native");
 	if (find_program(desc))		/* as the real driver answers */
@@ -316,11 +327,8 @@ static ze_result_t translate_native(const ze_module_desc_t *desc, struct stub_im
 		stub_event("load-flags %.200s", desc->pBuildFlags);
 	if (desc->pConstants)
 		stub_event("native-constants");
-	if (stub_is_set("STUB_REFUSE_NATIVE")) {
-		char how[32];
-
+	if (refuses_native(how, sizeof(how))) {
 		stub_event("refuse-native");
-		(void)stub_setting("STUB_REFUSE_NATIVE", how, sizeof(how));
 		return strcmp(how, "host-memory") == 0 ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY :
 		       strcmp(how, "device-memory") == 0 ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY :
 		       strcmp(how, "device-lost") == 0 ? ZE_RESULT_ERROR_DEVICE_LOST :

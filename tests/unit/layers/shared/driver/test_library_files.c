@@ -212,7 +212,11 @@ struct object {
 	const char *needed[4];
 	size_t repeat;		/* needed[0] so often instead, each with a number */
 	uint8_t id;		/* each byte of the build-id; 0: none */
-	bool other_machine;
+	bool other_machine, other_class;
+	bool old_comes_first;	/* of the two run paths */
+	bool has_no_end;	/* the last string lacks its terminator */
+	int64_t tag;		/* one more dynamic entry; 0: none */
+	uint64_t value;
 };
 
 struct image {
@@ -270,6 +274,8 @@ static void fill_header(struct image *image, const struct object *object)
 	image->header.e_shoff = image->header.e_shnum = image->header.e_shstrndx = 0;
 	if (object->other_machine)
 		image->header.e_machine = EM_S390;
+	if (object->other_class)
+		image->header.e_ident[EI_CLASS] = ELFCLASSNUM - image->header.e_ident[EI_CLASS];
 }
 
 static void fill_parts(struct image *image, size_t dynamic_len, size_t total)
@@ -303,14 +309,19 @@ static struct cmn_buffer make_object(const struct object *object)
 	cmn_buffer_append_u8(&strings, 0);
 	add_needed(object, &dynamic, &strings);
 	add_string(&dynamic, &strings, DT_SONAME, object->soname);
-	add_string(&dynamic, &strings, DT_RUNPATH, object->run_path);
+	if (!object->old_comes_first)
+		add_string(&dynamic, &strings, DT_RUNPATH, object->run_path);
 	add_string(&dynamic, &strings, DT_RPATH, object->run_path_old);
+	if (object->old_comes_first)
+		add_string(&dynamic, &strings, DT_RUNPATH, object->run_path);
+	if (object->tag)
+		add_entry(&dynamic, object->tag, object->value);
 	add_entry(&dynamic, DT_SYMTAB, offsetof(struct image, symbols));
 	add_entry(&dynamic, DT_SYMENT, sizeof(ElfW(Sym)));
 	add_entry(&dynamic, DT_HASH, offsetof(struct image, hash));
 	dynamic_len = dynamic.len + 3 * sizeof(ElfW(Dyn));
 	add_entry(&dynamic, DT_STRTAB, sizeof(image) + dynamic_len);
-	add_entry(&dynamic, DT_STRSZ, strings.len);
+	add_entry(&dynamic, DT_STRSZ, strings.len - object->has_no_end);
 	add_entry(&dynamic, DT_NULL, 0);
 	fill_parts(&image, dynamic_len, sizeof(image) + dynamic_len + strings.len);
 	cmn_buffer_append(&whole, &image, sizeof(image));
@@ -397,6 +408,9 @@ TEST(other_machines_are_passed_over)
 	(void)snprintf(variable, sizeof(variable), "%s:%s", at("one"), at("two"));
 	CU_ASSERT_EQUAL(look_and_load("libx.so", variable), SAME);
 	CU_ASSERT_EQUAL(look_and_load("libx.so", at("one")), ABSENT);
+	/* Nor does one of 32 bits hinder one of 64, or the other way round. */
+	write_object("one/libx.so", &(struct object){ .other_class = true, .id = 1 });
+	CU_ASSERT_EQUAL(look_and_load("libx.so", variable), SAME);
 	/* But damage is not: ld.so fails there, even though another one follows. */
 	unit_write("one/libx.so", "no library, though as long as the header of one would have to be");
 	CU_ASSERT_EQUAL(look_and_load("libx.so", variable), ABSENT);
@@ -453,6 +467,11 @@ TEST(run_paths_lead_to_what_is_needed)
 	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
 						 .run_path = "$ORIGIN/../y",
 						 .run_path_old = "$ORIGIN/../v" });
+	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), NULL), SAME);
+	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
+						 .run_path = "$ORIGIN/../y",
+						 .run_path_old = "$ORIGIN/../v",
+						 .old_comes_first = true });
 	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), NULL), SAME);
 	/* By another path of the file they lead elsewhere. */
 	CU_ASSERT_EQUAL(mkdir(at("z"), 0700), 0);
@@ -677,6 +696,60 @@ TEST(damaged_files_are_refused_or_read_within_bounds)
 	}
 	CU_ASSERT(accepted > 0);
 	cmn_buffer_release(&whole);
+}
+
+TEST(strings_end_in_their_table)
+{
+	static char name[5000];
+	struct object object = { .needed = { "libb.so", "libz.so.1" }, .run_path = "$ORIGIN",
+				 .has_no_end = true };
+	struct drv_elf_file file;
+
+	write_object("a.so", &object);
+	CU_ASSERT_EQUAL_FATAL(drv_elf_file_read("a.so", &file), CMN_ERR_CORRUPT);
+	/* No path can have such a name, and so the rest of it is not read. */
+	memset(name, 'x', sizeof(name) - 1);
+	object = (struct object){ .needed = { name, "libz.so.1" } };
+	write_object("a.so", &object);
+	CU_ASSERT_EQUAL_FATAL(drv_elf_file_read("a.so", &file), CMN_ERR_TOO_LARGE);
+}
+
+TEST(unusual_ways_to_look_for_libraries_are_told)
+{
+	static const struct {
+		int64_t tag;
+		uint64_t value;
+		bool is_unusual;
+	} rows[] = {
+		{ DT_FILTER, 0, true }, { DT_AUXILIARY, 0, true }, { DT_AUDIT, 0, true },
+		{ DT_DEPAUDIT, 0, true }, { DT_FLAGS_1, DF_1_NODEFLIB, true },
+		{ DT_FLAGS_1, DF_1_NODEFLIB | DF_1_NOW, true }, { DT_FLAGS_1, DF_1_NOW, false },
+		{ DT_FLAGS_1, DF_1_INTERPOSE, false }, { DT_BIND_NOW, 0, false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct drv_elf_file file;
+
+		write_object("a.so", &(struct object){ .tag = rows[i].tag, .value = rows[i].value });
+		CU_ASSERT_EQUAL_FATAL(drv_elf_file_read("a.so", &file), CMN_OK);
+		CU_ASSERT_EQUAL(file.unusual, rows[i].is_unusual);
+		drv_elf_file_release(&file);
+	}
+}
+
+/* As ld.so, which goes on to the next directory. */
+TEST(unreadable_files_are_passed_over)
+{
+	struct drv_elf_file file;
+	bool is_root = geteuid() == 0;
+
+	write_object("a.so", &(struct object){ .id = 1 });
+	CU_ASSERT_EQUAL(chmod("a.so", 0), 0);
+	/* Nothing is unreadable to root, which in a namespace may have nobody else to be. */
+	if (is_root && seteuid(65534) != 0)
+		return;
+	CU_ASSERT_EQUAL(drv_elf_file_read("a.so", &file), CMN_MISS);
+	CU_ASSERT_EQUAL(is_root ? seteuid(0) : 0, 0);
 }
 
 TEST(only_regular_files_are_opened)
