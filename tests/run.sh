@@ -47,6 +47,7 @@ begin()
 	echo "[$step/$steps, $(elapsed)] $*"
 }
 
+# is_late: more than $CKCACHE_TEST_MINUTES have passed.
 is_late()
 {
 	[ -n "${CKCACHE_TEST_MINUTES-}" ] && [ $(($(date +%s) - began)) -gt $((CKCACHE_TEST_MINUTES * 60)) ]

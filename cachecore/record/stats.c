@@ -494,22 +494,6 @@ static bool make_record(const struct cc_stats *taken, struct cc_stats_record *re
 	return fits;
 }
 
-/* For who has stored nothing: no lock is waited for, and no file is replaced. */
-static enum cmn_status append_to_log(const struct cc_stats_record *record, const char *root, int root_fd)
-{
-	enum cmn_status status;
-	int fd = -1;
-
-	if (root_fd >= 0)
-		return cc_stats_log_append(root_fd, record);
-	status = cc_root_open(root, &fd);
-	if (status != CMN_OK)
-		return status;
-	status = cc_stats_log_append(fd, record);
-	(void)cmn_descriptor_close(fd);	/* nothing was written through it */
-	return status;
-}
-
 /* taken becomes the sum of itself and the files; stats.txt and usage.txt are replaced. The root is locked. */
 static enum cmn_status merge(struct cc_stats *taken, int root_fd, struct cc_usage *more)
 {
@@ -554,42 +538,42 @@ static enum cmn_status merge_into(struct cc_stats *taken, const struct cc_stats_
 	status = cmn_file_lock(root_fd, until);
 	if (status == CMN_OK)
 		status = merge(taken, root_fd, more);
+	cmn_file_unlock(root_fd);
 	free(more);
 	return status;
 }
 
-/* taken becomes the sum of itself and the file, which is replaced by it. */
-static enum cmn_status add_to_file(struct cc_stats *taken, const struct cc_stats_record *record,
-				   const char *root, uint64_t until)
+/* Who has stored nothing waits for no lock and replaces no file, as long as the log has room. */
+static enum cmn_status flush_into(struct cc_stats *taken, int root_fd, bool is_new, uint64_t until)
 {
-	enum cmn_status status;
-	int fd = -1;
+	struct cc_stats_record record;
 
-	status = cc_root_make(root, &fd);
-	if (status != CMN_OK)
-		return status;
-	status = merge_into(taken, record, fd, until);
-	cc_root_unlock(fd);
-	return status;
+	if (make_record(taken, &record) && !record.counters[CC_STORES] && !is_new &&
+	    cc_stats_log_append(root_fd, &record) == CMN_OK)
+		return CMN_OK;
+	return merge_into(taken, &record, root_fd, until);
 }
 
 enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd, uint64_t until)
 {
 	struct cc_stats *taken = cc_stats_new();
 	enum cmn_status status = CMN_OK;
-	struct cc_stats_record record;
+	int fd = root_fd;
+	bool is_new;
 
 	if (!taken)
 		return CMN_ERR_NOMEM;
 	if (take_pending(stats, taken)) {
-		status = CMN_STALE;
-		if (make_record(taken, &record) && !record.counters[CC_STORES])
-			status = append_to_log(&record, root, root_fd);
-		if (status != CMN_OK)
-			status = add_to_file(taken, &record, root, until);
+		is_new = fd < 0 && cc_root_open(root, &fd) != CMN_OK;
+		if (is_new)
+			status = cc_root_make(root, &fd);
+		if (status == CMN_OK)
+			status = flush_into(taken, fd, is_new, until);
 		if (status != CMN_OK)
 			give_back(stats, taken);
 	}
+	if (fd != root_fd)
+		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
 	cc_stats_free(taken);
 	return status;
 }

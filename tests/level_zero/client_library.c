@@ -77,7 +77,6 @@ static struct {
 
 struct ckcache_program *client_programs(size_t *ret_count)
 {
-
 	if (!library.count)
 		library.inputs[0] = client.input;
 	*ret_count = library.count ? library.count : 1;

@@ -19,7 +19,10 @@ MOST_CALLS, MOST_OF_ONE = 24, 13
 def calls_at_exit(build, work, programs):
     env = {"PATH": os.environ["PATH"], "HOME": work, "OCL_ICD_VENDORS": work + "/vendors",
            "CKCACHE_DIR": work + "/cache", "OPENCL_LAYERS": build + "/lib/libckcache_opencl.so",
+           "CKCACHE_READ_ONLY_DIRS": "", "CKCACHE_EXIT_WAIT": "20000",	# a busy machine's
            "LD_PRELOAD": build + "/lib/libexit_calls.so", "EXIT_CALLS": work + "/calls"}
+    if "CKCACHE_TEST_LOADER_DIR" in os.environ:
+        env["LD_LIBRARY_PATH"] = os.environ["CKCACHE_TEST_LOADER_DIR"]
     subprocess.run([build + "/bin/soak_client"] + ["build=%d" % i for i in programs], env=env, cwd=work,
                    check=True, stdout=subprocess.DEVNULL, timeout=60)
     with open(work + "/calls", encoding="ascii") as file:

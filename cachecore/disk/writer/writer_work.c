@@ -303,7 +303,7 @@ void cc_writer_do_evict(struct cc_writer *writer)
 	writer->evict_steps = 0;
 	(void)pthread_mutex_unlock(&writer->lock);
 	/* It goes by them. */
-	if (cc_store_open_root(writer->store, &root_fd) == CMN_OK) {
+	if (times.count && cc_store_open_root(writer->store, &root_fd) == CMN_OK) {
 		touched = cc_store_touch(writer->store, root_fd, times.places, times.count);
 		(void)cmn_descriptor_close(root_fd);	/* read only */
 	}
@@ -338,7 +338,7 @@ void cc_writer_do_stats(struct cc_writer *writer)
 	if (history.tasks)
 		cc_store_trim(writer->store);
 	cc_history_write(&history, cc_store_root(writer->store));
-	/* What a process does as it ends: once for both. */
+	/* As a process ends: once for both. */
 	if (cc_store_open_root(writer->store, &root_fd) == CMN_OK)
 		touched = cc_store_touch(writer->store, root_fd, times.places, times.count);
 	status = cc_stats_flush(writer->own_stats, cc_store_root(writer->store), root_fd, until);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/support/file_hash.h"
+#include "tests/support/no_memory.h"
 #include "tests/support/unit.h"
 
 static struct cc_manifest *manifest_of(const char *present, const char *absent)
@@ -146,19 +147,6 @@ TEST(working_directory_is_compared)
 	CU_ASSERT_EQUAL_FATAL(chdir(current), 0);
 	free(current);
 	cc_manifest_free(manifest);
-}
-
-/* Once: there is no memory. */
-static bool calloc_fails;
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	bool fails = calloc_fails;
-
-	calloc_fails = false;
-	return fails ? NULL : __real_calloc(count, size);
 }
 
 TEST(without_memory_nothing_holds)

@@ -17,6 +17,7 @@
 
 #include "cachecore/memory/programs_internal.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/no_memory.h"
 #include "tests/support/unit.h"
 
 #define THREADS 8
@@ -225,6 +226,19 @@ static void caller_join(struct caller *caller)
 		value_release(caller->taken.value);
 }
 
+/* Starts the caller, whose script is closed, and returns when it builds; lets it go on to its end. */
+static void begin_build(struct caller *caller)
+{
+	caller_start(caller);
+	wait_for(&caller->script->started, true);
+}
+
+static void end_build(struct caller *caller)
+{
+	atomic_store(&caller->script->closed, false);
+	caller_join(caller);
+}
+
 /* "the first thread to request it ... will then execute the build"; then "Build result is available" */
 TEST(first_request_builds_and_second_finds)
 {
@@ -350,18 +364,16 @@ TEST(a_long_key_that_was_put_is_the_maps_own)
 {
 	struct cc_programs *programs = programs_new(0);
 	const size_t len = 200000;
-	char *key = malloc(len);
+	char *key = malloc(len), *same = malloc(len);
 	void *value;
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(key);
+	CU_ASSERT_FATAL(key && same);
 	memset(key, 'a', len);
 	CU_ASSERT_EQUAL(cc_programs_put(programs, (struct cmn_view){ key, len }, value_new(), 1),
 			CMN_OK);
 	/* The address stays, and what is there is as long. */
 	memset(key, 'b', len - 1);
 	CU_ASSERT_EQUAL(cc_programs_get(programs, (struct cmn_view){ key, len }, &value), CMN_MISS);
-	char *same = malloc(len);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(same);
 	memset(same, 'a', len);
 	CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, (struct cmn_view){ same, len }, &value),
 			      CMN_OK);
@@ -403,13 +415,11 @@ TEST(builds_outside_the_lock)
 	struct script script = { .closed = true };
 	struct caller caller = { .programs = programs, .key = "slow", .script = &script };
 
-	caller_start(&caller);
-	wait_for(&script.started, true);
+	begin_build(&caller);
 	CU_ASSERT_EQUAL(use(programs, "other", 1), CC_WAY_BUILT);
 	CU_ASSERT_TRUE(is_there(programs, "other"));
 	CU_ASSERT_FALSE(is_there(programs, "slow"));	/* get does not wait */
-	atomic_store(&script.closed, false);
-	caller_join(&caller);
+	end_build(&caller);
 	CU_ASSERT_TRUE(is_there(programs, "slow"));
 	programs_end(programs);
 }
@@ -570,12 +580,10 @@ TEST(who_will_retry_keeps_the_result_in_the_map)
 	struct caller builder = { .programs = programs, .key = "key", .script = &failing };
 	unsigned int hash;
 
-	caller_start(&builder);
-	wait_for(&failing.started, true);
+	begin_build(&builder);
 	program_record_result(programs_lock_and_find(programs, key_of("key"), &hash))->users++;
 	pthread_mutex_unlock(&programs->lock);
-	atomic_store(&failing.closed, false);
-	caller_join(&builder);
+	end_build(&builder);
 	CU_ASSERT_EQUAL(users_of(programs, "key", NULL), 1);
 	/* Nor does it go for others, as what is built does not. */
 	CU_ASSERT_EQUAL(use(programs, "large", 31), CC_WAY_BUILT);
@@ -709,11 +717,9 @@ TEST(put_during_a_build_is_what_stays)
 	struct value *value = value_new();
 	void *got;
 
-	caller_start(&caller);
-	wait_for(&script.started, true);
+	begin_build(&caller);
 	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value, 10), CMN_OK);
-	atomic_store(&script.closed, false);
-	caller_join(&caller);
+	end_build(&caller);
 	CU_ASSERT_EQUAL(caller.taken.way, CC_WAY_BUILT);
 	CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, key_of("key"), &got), CMN_OK);
 	CU_ASSERT_PTR_EQUAL(got, value);
@@ -730,11 +736,9 @@ TEST(put_during_a_build_that_fails_stays)
 				 .message = "no" };
 	struct caller caller = { .programs = programs, .key = "key", .script = &script };
 
-	caller_start(&caller);
-	wait_for(&script.started, true);
+	begin_build(&caller);
 	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value_new(), 10), CMN_OK);
-	atomic_store(&script.closed, false);
-	caller_join(&caller);
+	end_build(&caller);
 	CU_ASSERT_EQUAL(caller.status, CMN_ERR_DRIVER);
 	free(caller.taken.error_message);
 	CU_ASSERT_TRUE(is_there(programs, "key"));
@@ -783,11 +787,9 @@ TEST(build_in_progress_during_a_flush_is_given_but_not_kept)
 	struct script script = { .closed = true };
 	struct caller caller = { .programs = programs, .key = "key", .script = &script };
 
-	caller_start(&caller);
-	wait_for(&script.started, true);
+	begin_build(&caller);
 	cc_programs_flush(programs);
-	atomic_store(&script.closed, false);
-	caller_join(&caller);
+	end_build(&caller);
 	CU_ASSERT_EQUAL(caller.status, CMN_OK);
 	CU_ASSERT_FALSE(is_there(programs, "key"));
 	CU_ASSERT_EQUAL(usage_of(programs).bytes, 0);
@@ -883,14 +885,12 @@ TEST(program_in_progress_is_not_evicted)
 	struct script script = { .closed = true, .size = 10 };
 	struct caller caller = { .programs = programs, .key = "slow", .script = &script };
 
-	caller_start(&caller);			/* the first of the eviction list */
-	wait_for(&script.started, true);
+	begin_build(&caller);			/* the first of the eviction list */
 	CU_ASSERT_EQUAL(use(programs, "a", 30), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(use(programs, "b", 20), CC_WAY_BUILT);
 	CU_ASSERT_FALSE(is_there(programs, "a"));
 	CU_ASSERT_EQUAL(usage_of(programs).programs, 2);
-	atomic_store(&script.closed, false);
-	caller_join(&caller);
+	end_build(&caller);
 	CU_ASSERT_TRUE(is_there(programs, "slow"));
 	CU_ASSERT_TRUE(is_there(programs, "b"));
 	CU_ASSERT_EQUAL(usage_of(programs).bytes, 30);
@@ -975,12 +975,10 @@ TEST(kernel_in_progress_goes_with_its_program)
 				 .script = &script };
 
 	CU_ASSERT_EQUAL(use(programs, "key", 1), CC_WAY_BUILT);
-	caller_start(&caller);
-	wait_for(&script.started, true);
+	begin_build(&caller);
 	cc_programs_remove(programs, key_of("key"), NULL);
 	CU_ASSERT_EQUAL(use(programs, "key", 1), CC_WAY_BUILT);
-	atomic_store(&script.closed, false);
-	caller_join(&caller);
+	end_build(&caller);
 	CU_ASSERT_EQUAL(caller.status, CMN_OK);
 	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
 	programs_end(programs);
@@ -1002,15 +1000,13 @@ TEST(kernel_of_a_program_that_is_being_built_is_not_kept)
 	struct script script = { .closed = true };
 	struct caller caller = { .programs = programs, .key = "slow", .script = &script };
 
-	caller_start(&caller);
-	wait_for(&script.started, true);
+	begin_build(&caller);
 	CU_ASSERT_EQUAL(use_kernel(programs, "slow", "k"), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(use_kernel(programs, "slow", "k"), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("slow"), cmn_view_of("k"), value_new()),
 			CMN_MISS);
 	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
-	atomic_store(&script.closed, false);
-	caller_join(&caller);
+	end_build(&caller);
 	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
 	CU_ASSERT_EQUAL(use_kernel(programs, "slow", "k"), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(use_kernel(programs, "slow", "k"), CC_WAY_FOUND);
@@ -1041,13 +1037,11 @@ TEST(who_will_retry_keeps_the_kernel_in_the_map)
 	unsigned int hash;
 
 	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	caller_start(&builder);
-	wait_for(&failing.started, true);
+	begin_build(&builder);
 	program = programs_lock_and_find(programs, key_of("a"), &hash);
 	kernel_record_result(program_find_kernel(program, cmn_view_of("k")))->users++;
 	pthread_mutex_unlock(&programs->lock);
-	atomic_store(&failing.closed, false);
-	caller_join(&builder);
+	end_build(&builder);
 	CU_ASSERT_EQUAL(users_of(programs, "a", "k"), 1);
 	programs_end(programs);
 }
@@ -1060,11 +1054,9 @@ TEST(kernel_that_is_being_built_is_not_given)
 				 .script = &script };
 
 	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	caller_start(&caller);
-	wait_for(&script.started, true);
+	begin_build(&caller);
 	CU_ASSERT_FALSE(kernel_is_there(programs, "a", "k"));
-	atomic_store(&script.closed, false);
-	caller_join(&caller);
+	end_build(&caller);
 	CU_ASSERT_TRUE(kernel_is_there(programs, "a", "k"));
 	programs_end(programs);
 }
@@ -1080,8 +1072,7 @@ static void put_during_a_kernels_build(struct script *script)
 
 	atomic_store(&script->closed, true);
 	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	caller_start(&caller);
-	wait_for(&script->started, true);
+	begin_build(&caller);
 	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("a"), cmn_view_of("k"), value), CMN_OK);
 	for (int i = 0; i < 2; i++) {
 		CU_ASSERT_EQUAL_FATAL(cc_kernels_get(programs, key_of("a"), cmn_view_of("k"), &got),
@@ -1089,8 +1080,7 @@ static void put_during_a_kernels_build(struct script *script)
 		CU_ASSERT_PTR_EQUAL(got, value);
 		value_release(got);
 		if (i == 0) {
-			atomic_store(&script->closed, false);
-			caller_join(&caller);
+			end_build(&caller);
 		}
 	}
 	free(caller.taken.error_message);
@@ -1335,19 +1325,6 @@ TEST(many_fast_kernels_are_all_found)
 }
 
 /* "If the application runs out-of-memory, ... we will evict all the items from program and kernel caches" */
-/* Once: there is no memory. */
-static bool calloc_fails;
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	bool fails = calloc_fails;
-
-	calloc_fails = false;
-	return fails ? NULL : __real_calloc(count, size);
-}
-
 /* Room is made, and what is built is kept all the same. */
 TEST(without_memory_for_a_program_room_is_made)
 {
@@ -1491,8 +1468,7 @@ TEST(forked_child_does_not_wait_for_the_parents_builds)
 	pid_t child;
 
 	CU_ASSERT_EQUAL(use(programs, "built", 1), CC_WAY_BUILT);
-	caller_start(&caller);
-	wait_for(&script.started, true);
+	begin_build(&caller);
 	cc_programs_fork_prepare(programs);
 	child = fork();
 	if (child == 0) {
@@ -1509,8 +1485,7 @@ TEST(forked_child_does_not_wait_for_the_parents_builds)
 	CU_ASSERT_TRUE_FATAL(child > 0);
 	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
 	CU_ASSERT_EQUAL(status, 0);
-	atomic_store(&script.closed, false);
-	caller_join(&caller);
+	end_build(&caller);
 	CU_ASSERT_TRUE(is_there(programs, "slow"));
 	programs_end(programs);
 }
@@ -1526,8 +1501,7 @@ TEST(forked_child_does_not_wait_for_the_parents_kernel)
 
 	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(use_kernel(programs, "a", "built"), CC_WAY_BUILT);
-	caller_start(&caller);
-	wait_for(&script.started, true);
+	begin_build(&caller);
 	cc_programs_fork_prepare(programs);
 	child = fork();
 	if (child == 0) {
@@ -1539,8 +1513,7 @@ TEST(forked_child_does_not_wait_for_the_parents_kernel)
 	CU_ASSERT_TRUE_FATAL(child > 0);
 	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
 	CU_ASSERT_EQUAL(status, 0);
-	atomic_store(&script.closed, false);
-	caller_join(&caller);
+	end_build(&caller);
 	CU_ASSERT_TRUE(kernel_is_there(programs, "a", "slow"));
 	programs_end(programs);
 }

@@ -24,6 +24,7 @@
 #include "common/clock.h"
 #include "common/condition.h"
 #include "common/file.h"
+#include "tests/support/no_memory.h"
 #include "tests/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -176,18 +177,6 @@ uint64_t __wrap_cmn_clock_monotonic(void);
 uint64_t __wrap_cmn_clock_monotonic(void)
 {
 	return stopped_clock ? stopped_clock : __real_cmn_clock_monotonic();
-}
-
-/* This thread's next one fails. */
-static _Thread_local bool calloc_fails;
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size)
-{
-	bool fails = calloc_fails;
-
-	calloc_fails = false;
-	return fails ? NULL : __real_calloc(count, size);
 }
 
 /* While it is closed nothing is stored; reached: somebody would. */
