@@ -44,6 +44,8 @@
  *   STUB_REFUSE_BINARY_BUILD=1  a program from a binary does not build
  *   STUB_BINARY_WANTS_OPTIONS=1  nor does it with other options than it was built with
  *   STUB_NO_BINARY=1          every program's binary is empty
+ *   STUB_WHOLE_CONTEXT=devices  what is loaded for some devices answers for all of the context's (NVIDIA)
+ *   STUB_WHOLE_CONTEXT=places the same for its binaries and their sizes alone
  *   STUB_NO_BINARY=error      its size is told, and asking for it is an error
  *   STUB_NO_MEMORY=n          the first n builds of a process run out of memory
  *   STUB_LINK_NO_MEMORY=n     and the first n links
@@ -141,6 +143,7 @@ struct _cl_program {
 	cl_uint device_count;
 	cl_device_id devices[STUB_MAX_DEVICES];
 	struct stub_build builds[STUB_MAX_DEVICES];
+	bool tells_loaded_only;	/* CL_PROGRAM_DEVICES has those with a binary, whatever places there are */
 	unsigned int builds_done;	/* guarded by stub_wait's lock */
 	bool callback_waits;		/* likewise */
 };

@@ -238,10 +238,19 @@ cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uin
 		error = CL_OUT_OF_HOST_MEMORY;
 	if (program)
 		program->loaded = true;
+	if (program && stub_setting("STUB_WHOLE_CONTEXT", mode, sizeof(mode))) {
+		program->device_count = context->device_count;
+		memcpy(program->devices, context->devices, sizeof(program->devices));
+		program->tells_loaded_only = !strcmp(mode, "places");
+	}
 	for (cl_uint i = 0; program && i < device_count; i++) {
-		program->builds[i].image = strndup((const char *)binaries[i] + magic,
-						   lengths[i] - magic);
-		if (!program->builds[i].image)
+		cl_uint place = 0;
+
+		while (program->devices[place] != devices[i])
+			place++;
+		program->builds[place].image = strndup((const char *)binaries[i] + magic,
+						       lengths[i] - magic);
+		if (!program->builds[place].image)
 			abort();
 	}
 	if (ret_error)

@@ -76,13 +76,18 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 					 void *ret, size_t *ret_size)
 {
 	struct stub_build *build = program ? stub_program_build(program, NULL) : NULL;
+	cl_device_id told_devices[STUB_MAX_DEVICES];
 	size_t sizes[STUB_MAX_DEVICES], count;
 	char names[8192];
-	cl_uint references;
+	cl_uint references, told = 0;
 	cl_bool none = CL_FALSE;
 
 	if (!program)
 		return CL_INVALID_PROGRAM;
+	for (cl_uint i = 0; i < program->device_count; i++) {
+		if (!program->tells_loaded_only || program->builds[i].image)
+			told_devices[told++] = program->devices[i];
+	}
 	if (stub_is_set("STUB_COUNT_QUERIES"))
 		stub_count("query");
 	switch (name) {
@@ -92,10 +97,9 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 	case CL_PROGRAM_CONTEXT:
 		return stub_answer(&program->context, sizeof(program->context), size, ret, ret_size);
 	case CL_PROGRAM_NUM_DEVICES:
-		return stub_answer(&program->device_count, sizeof(cl_uint), size, ret, ret_size);
+		return stub_answer(&told, sizeof(told), size, ret, ret_size);
 	case CL_PROGRAM_DEVICES:
-		return stub_answer(program->devices, program->device_count * sizeof(cl_device_id),
-				   size, ret, ret_size);
+		return stub_answer(told_devices, told * sizeof(cl_device_id), size, ret, ret_size);
 	case CL_PROGRAM_SOURCE:
 		return stub_answer_text(program->source, size, ret, ret_size);
 	case CL_PROGRAM_IL:

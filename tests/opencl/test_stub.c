@@ -173,6 +173,22 @@ TEST(each_device_has_its_own)
 	}
 }
 
+/* A driver may give what is loaded for some devices a place for each of the context's. */
+TEST(places_for_devices_that_nothing_was_loaded_for)
+{
+	static const char *const scenarios[] = { "one-device", "second-device", "devices-in-turn", "some-binaries" };
+
+	for (size_t i = 0; i < 8; i++) {
+		driver_begin();
+		driver_stub_setting("STUB_WHOLE_CONTEXT", i % 2 ? "places\nSTUB_DEVICES=3\nSTUB_PER_DEVICE=1"
+								: "devices\nSTUB_DEVICES=3\nSTUB_PER_DEVICE=1");
+		fill(scenarios[i / 2]);
+		run_same(scenarios[i / 2]);
+		run_same(scenarios[i / 2]);
+		CU_ASSERT(driver_stats().hits_disk >= 2);
+	}
+}
+
 /* What a build leaves of devices that it is not for, a hit leaves. */
 TEST(other_devices_are_as_the_build_left_them)
 {
