@@ -101,7 +101,7 @@ def together(first, second, number, until="told"):
     waiter = second.start("slow", second.name, number, CKCACHE_BUILD_WAIT=BUILD_WAIT)
     try:
         # One that compiles itself says so; one that waits has the lock's file open.
-        while not waiter.has_opened("/flights/") and b"building" not in waiter.said:
+        while not waiter.has_opened("/flights") and b"building" not in waiter.said:
             if waiter.has_ended():
                 break
         alone = b"building" in waiter.said
@@ -469,7 +469,10 @@ def overlay_on(make):
 
 
 def network():
-    members = pair_on(WORK, LD_PRELOAD=WORK + "/remote.so")
+    server, run = WORK + "/server", WORK + "/run"
+    os.makedirs(server, 0o755)
+    os.makedirs(run, 0o700)
+    members = pair_on(server, LD_PRELOAD=WORK + "/remote.so", REMOTE_BELOW=server, XDG_RUNTIME_DIR=run)
     return share(*members), members[1].message()
 
 
@@ -545,7 +548,7 @@ PLACES = [
     ("overlayfs on tmpfs", shared_on(overlay_on(tmpfs()))),
     ("overlayfs on ext4", shared_on(overlay_on(image_of("ext4", 32)))),
     ("overlayfs on xfs", shared_on(overlay_on(image_of("xfs", 400)))),
-    ("a network file system, by what `fstatfs` says", network),
+    ("a network file system, by what `fstatfs` says; one runtime directory", network),
     ("two containers' overlayfs on tmpfs, over an image with a cache", image_layer),
     ("the same on ext4", lambda: image_layer(image_of("ext4", 64))),
     ("overlayfs where another process removes an entry's directory that the image has too",

@@ -3,15 +3,18 @@
  * run_parallel: eight processes of eight threads build the same fifty
  * programs at once; each checks its own results. Then one more process does
  * the same without a single build. The driver is the argument: the stub,
- * which counts, or a real one, with fewer of everything.
+ * which counts, or a real one, with fewer of everything. Then the same on a network
+ * file system, with the one thread that each of many ranks of a job has.
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 
-enum { PROCESSES = 8 };
+enum { PROCESSES = 8, RANKS = 32 };
 
 static bool all_right(struct outcome *outcome)
 {
@@ -25,7 +28,7 @@ static bool all_right(struct outcome *outcome)
 static void crowd(unsigned int processes, const char *threads, const char *programs)
 {
 	const char *const arguments[] = { "threads", threads, programs, NULL };
-	struct running running[PROCESSES];
+	struct running running[RANKS];
 	struct outcome outcome;
 
 	for (unsigned int i = 0; i < processes; i++)
@@ -62,10 +65,35 @@ static void same_programs_in_all_processes(void)
 	CU_ASSERT_EQUAL(driver_stats().hits_disk - stats.hits_disk, programs);
 }
 
+/* Builders are waited for; only one that gets no processor for long is not. Without that all would build. */
+static void ranks_on_a_network_file_system(void)
+{
+	enum { PROGRAMS = 4 };
+	char path[4200];
+
+	/* A sanitizer wants its library to be the first. */
+	if (!driver_is("stub") || UNIT_SHARED_DESCRIPTORS)
+		return (void)printf("with the stub alone, and without sanitizers; ");
+	CU_ASSERT_EQUAL_FATAL(mkdir("run", 0700), 0);
+	(void)snprintf(path, sizeof(path), "%s/run", unit_dir());
+	driver_setenv("XDG_RUNTIME_DIR", path);
+	(void)snprintf(path, sizeof(path), "%s/cache", unit_dir());
+	driver_setenv("REMOTE_BELOW", path);
+	driver_setenv("LD_PRELOAD", REMOTE_LIBRARY);
+	driver_stub_setting("STUB_DELAY_MS", "100");
+	crowd(RANKS, "1", "4");
+	CU_ASSERT_EQUAL(driver_stats().entries, PROGRAMS);
+	printf("%u built by %d ranks; ", driver_counted("build-source"), RANKS);
+	CU_ASSERT(driver_counted("build-source") < 2 * PROGRAMS);
+	CU_ASSERT_EQUAL(access("run/ckcache", F_OK), 0);
+	CU_ASSERT_EQUAL(access("cache/flights", F_OK), -1);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
 		UNIT_TEST(same_programs_in_all_processes),
+		UNIT_TEST(ranks_on_a_network_file_system),
 	};
 
 	(void)driver_select(argc, argv);

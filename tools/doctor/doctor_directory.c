@@ -108,8 +108,8 @@ static void look_at_space(struct doctor *doctor, int fd)
 	if (cmn_file_is_remote(fd))
 		doctor_say(doctor, SECTION, DOCTOR_NOTE,
 			   "set CKCACHE_DIR to a directory on a local disk, which is faster and safer",
-			   "it may be on another machine: processes do not wait there "
-			   "for each other's builds");
+			   "it may be on another machine: only processes of this machine "
+			   "wait for each other's builds");
 	if (left < FEW_BYTES)
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "free some space there, or set CKCACHE_DIR",
 			   "almost no space is left");

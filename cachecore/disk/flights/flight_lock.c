@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,35 +33,80 @@
 /* Who is between making a file and locking it must not lose it to a sweep. */
 #define SWEPT_AGE_NS (UINT64_C(3600) * 1000000000)
 
-void cc_flight_lock_init(struct cc_flight_lock *lock, const char *root, struct cmn_view key)
+void cc_flight_lock_init(struct cc_flight_lock *lock, const char *root, const char *runtime_dir,
+			 struct cmn_view key)
 {
 	struct cmn_hash hash = cmn_hash_of(key.data, key.len);
 	char hex[CMN_HASH_HEX_SIZE];
 
-	*lock = (struct cc_flight_lock){ .root = root, .fd = -1, .pause = FIRST_PAUSE_NS };
+	*lock = (struct cc_flight_lock){ .root = root, .runtime_dir = runtime_dir, .fd = -1,
+					 .pause = FIRST_PAUSE_NS };
 	cmn_hash_hex(&hash, hex);
 	(void)snprintf(lock->name, sizeof(lock->name), "%s" SUFFIX, hex);	/* it fits */
 }
 
-/* false: there is none to be used; *ret_fd is -1, or as it was. */
-static bool open_directory(const char *root, int *ret_fd)
+/* -1: there is none, and none could be made. */
+static int open_below(int dir_fd, const char *name)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
-	int root_fd, fd;
+	int fd = cmn_descriptor_open(dir_fd, name, flags);
 
-	if (cc_root_make(root, &root_fd) != CMN_OK)
-		return false;
-	fd = cmn_descriptor_open(root_fd, CC_FLIGHTS_DIRECTORY, flags);
 	if (fd < 0 && errno == ENOENT &&
-	    cmn_file_make_dir(root_fd, CC_FLIGHTS_DIRECTORY, cc_root_dir_mode(root_fd)) == CMN_OK)
-		fd = cmn_descriptor_open(root_fd, CC_FLIGHTS_DIRECTORY, flags);
+	    cmn_file_make_dir(dir_fd, name, cc_root_dir_mode(dir_fd)) == CMN_OK)
+		fd = cmn_descriptor_open(dir_fd, name, flags);
+	return fd;
+}
+
+/* This user's directory on this machine. -1: there is none that can be used. */
+static int open_local(const char *runtime_dir)
+{
+	const char *reason;
+	char path[PATH_MAX];
+	int fd, len;
+
+	if (runtime_dir && cc_root_check(runtime_dir, CC_ROOT_OWN, &reason) == CMN_OK)
+		len = snprintf(path, sizeof(path), "%s/ckcache", runtime_dir);
+	else
+		len = snprintf(path, sizeof(path), "/tmp/ckcache-%u", geteuid());
+	if (len < 0 || (size_t)len >= sizeof(path) || (mkdir(path, 0700) < 0 && errno != EEXIST) ||
+	    cc_root_open_as(path, CC_ROOT_OWN, &fd) != CMN_OK)
+		return -1;
+	if (!cmn_file_is_remote(fd))
+		return fd;
+	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+	return -1;
+}
+
+/* The directory of the root's locks on this machine. Processes that name the root otherwise find the same one. */
+static int open_roots_local(int root_fd, const char *runtime_dir)
+{
+	char name[sizeof(CC_FLIGHTS_DIRECTORY) + 2 * sizeof("-0123456789abcdef")];
+	struct stat info;
+	int local_fd, fd;
+
+	if (fstat(root_fd, &info) < 0)
+		return -1;
+	local_fd = open_local(runtime_dir);
+	if (local_fd < 0)
+		return -1;
+	(void)snprintf(name, sizeof(name), CC_FLIGHTS_DIRECTORY "-%jx-%jx", (uintmax_t)info.st_dev,
+		       (uintmax_t)info.st_ino);	/* it fits */
+	fd = open_below(local_fd, name);
+	(void)cmn_descriptor_close(local_fd);	/* a directory: nothing to be lost */
+	return fd;
+}
+
+/* false: there is none to be used; *ret_fd is -1, or as it was. */
+static bool open_directory(const struct cc_flight_lock *lock, int *ret_fd)
+{
+	int root_fd;
+
+	if (cc_root_make(lock->root, &root_fd) != CMN_OK)
+		return false;
+	*ret_fd = cmn_file_is_remote(root_fd) ? open_roots_local(root_fd, lock->runtime_dir)
+					      : open_below(root_fd, CC_FLIGHTS_DIRECTORY);
 	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
-	if (fd >= 0 && cmn_file_is_remote(fd)) {
-		(void)cmn_descriptor_close(fd);	/* likewise */
-		fd = -1;
-	}
-	*ret_fd = fd;
-	return fd >= 0;
+	return *ret_fd >= 0;
 }
 
 /*
@@ -152,12 +198,12 @@ bool cc_flight_lock_try(struct cc_flight_lock *lock, const struct cc_holder *sel
 	int dir_fd = -1;
 
 	*ret_turn = CC_FLIGHT_ALONE;
-	if (lock->fd < 0 && !(open_directory(lock->root, &dir_fd) && open_lock(lock, dir_fd)))
+	if (lock->fd < 0 && !(open_directory(lock, &dir_fd) && open_lock(lock, dir_fd)))
 		goto out;
 	how = attempt(lock, self, deadline);
 	if (how == ANOTHERS)
 		done = false;
-	else if (how != IN_VAIN && (dir_fd >= 0 || open_directory(lock->root, &dir_fd)))
+	else if (how != IN_VAIN && (dir_fd >= 0 || open_directory(lock, &dir_fd)))
 		done = settle(lock, dir_fd, how, self, ret_turn);
 	else
 		close_lock(lock);
@@ -183,7 +229,7 @@ void cc_flight_lock_end(struct cc_flight_lock *lock)
 	if (lock->fd < 0)
 		return;
 	/* While it is locked: nobody else's of that name can be met. */
-	if (open_directory(lock->root, &dir_fd)) {
+	if (open_directory(lock, &dir_fd)) {
 		if (cmn_descriptor_is_ours(lock->fd) &&
 		    cmn_file_is_named(dir_fd, lock->name, lock->fd))
 			(void)unlinkat(dir_fd, lock->name, 0);	/* else the next one finds it free */
@@ -230,6 +276,16 @@ static void sweep(int dir_fd, unsigned int max)
 			sweep_one(dir_fd, item->d_name);
 	}
 	cmn_listing_close(&listing);
+}
+
+void cc_flight_lock_sweep(const struct cc_flight_lock *lock, unsigned int max)
+{
+	int fd;
+
+	if (!open_directory(lock, &fd))
+		return;
+	sweep(fd, max);
+	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
 }
 
 void cc_flight_locks_sweep(int root_fd, unsigned int max)

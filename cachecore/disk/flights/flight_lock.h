@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flight_lock: one flight's lock file, <root>/flights/<hash>.lock. None of these
- * functions waits for a lock, and all may wait for the disk. Not thread-safe:
- * one thread has all flights of a process.
+ * flight_lock: one flight's lock file, <root>/flights/<hash>.lock. Where the root
+ * is on a network file system, whose locks may block for ever, the file is on
+ * this machine: in flights-<root's device>-<inode> below $XDG_RUNTIME_DIR/ckcache, or
+ * below /tmp/ckcache-<user> where there is no such directory of this user.
+ * None of these functions waits for a lock, and all may wait for the disk. Not
+ * thread-safe: one thread has all flights of a process.
  */
 #ifndef CACHECORE_DISK_FLIGHTS_FLIGHT_LOCK_H
 #define CACHECORE_DISK_FLIGHTS_FLIGHT_LOCK_H
@@ -33,6 +36,7 @@ struct cc_flight_watch {
 
 struct cc_flight_lock {
 	const char *root;
+	const char *runtime_dir;	/* $XDG_RUNTIME_DIR, or NULL */
 	int fd;				/* -1: not open */
 	unsigned int attempts;
 	uint64_t pause;			/* ns, until it is tried again */
@@ -40,8 +44,9 @@ struct cc_flight_lock {
 	char name[CC_FLIGHT_LOCK_NAME_SIZE];
 };
 
-/* Borrows the root's path. */
-void cc_flight_lock_init(struct cc_flight_lock *lock, const char *root, struct cmn_view key);
+/* Borrows the paths. */
+void cc_flight_lock_init(struct cc_flight_lock *lock, const char *root, const char *runtime_dir,
+			 struct cmn_view key);
 /*
  * true: *ret_turn is decided; with CC_FLIGHT_OWN it is locked, and signed by self. false: another
  * has the lock, and it is to be tried again at the time that _next says. deadline: monotonic.
@@ -54,9 +59,9 @@ void cc_flight_lock_end(struct cc_flight_lock *lock);
 
 /*
  * Removes what builders that died an hour ago and more have left, as far as it
- * can, looking at so many names at most. A process's first flight does so, too,
- * with some hundred.
+ * can, looking at so many names at most: beside this lock, or in a root.
  */
+void cc_flight_lock_sweep(const struct cc_flight_lock *lock, unsigned int max);
 void cc_flight_locks_sweep(int root_fd, unsigned int max);
 
 #endif

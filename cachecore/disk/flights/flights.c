@@ -14,11 +14,10 @@
 #include <utlist.h>
 
 #include "cachecore/disk/flights/holder.h"
-#include "cachecore/disk/root.h"
 #include "common/background.h"
 #include "common/clock.h"
 #include "common/condition.h"
-#include "common/descriptor.h"
+#include "common/env.h"
 #include "common/mutex.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -57,6 +56,7 @@ struct cc_flight {
 
 struct cc_flights {
 	struct cc_holder self;
+	char *runtime_dir;		/* $XDG_RUNTIME_DIR, or NULL */
 	pthread_mutex_t lock;
 	pthread_cond_t work;		/* to the thread: something changed */
 	pthread_cond_t answer;		/* from the thread: something is answered, over, or it stopped */
@@ -76,16 +76,25 @@ struct cc_flights {
 
 struct cc_flights *cc_flights_new(void)
 {
+	const char *runtime_dir = cmn_env_get("XDG_RUNTIME_DIR");
 	struct cc_flights *flights = calloc(1, sizeof(*flights));
 
 	if (!flights)
 		return NULL;
 	flights->self = cc_holder_self();
+	/* As of now: the thread must not look into an environment that the application changes. */
+	if (runtime_dir && runtime_dir[0] == '/') {
+		flights->runtime_dir = strdup(runtime_dir);
+		if (!flights->runtime_dir)
+			goto no_memory;
+	}
 	if (pthread_mutex_init(&flights->lock, NULL) == 0) {
 		if (cmn_conditions_init(&flights->work, &flights->answer))
 			return flights;
 		(void)pthread_mutex_destroy(&flights->lock);	/* nobody holds it */
 	}
+no_memory:
+	free(flights->runtime_dir);
 	free(flights);
 	return NULL;
 }
@@ -122,16 +131,6 @@ static void end(struct cc_flights *flights, struct cc_flight *flight)
 	(void)pthread_cond_broadcast(&flights->answer);
 }
 
-static void sweep(const char *root)
-{
-	int fd;
-
-	if (cc_root_open(root, &fd) != CMN_OK)
-		return;
-	cc_flight_locks_sweep(fd, SWEPT_AT_ONCE);
-	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
-}
-
 static bool beats(const struct cc_flight *flight, uint64_t now)
 {
 	return flight->answered && flight->turn == CC_FLIGHT_OWN && !flight->over && now < flight->deadline;
@@ -159,7 +158,7 @@ static void try(struct cc_flights *flights, struct cc_flight *flight)
 		return;
 	flights->swept = true;
 	turn_to_file(flights);
-	sweep(flight->root);
+	cc_flight_lock_sweep(&flight->lock, SWEPT_AT_ONCE);
 	turn_to_list(flights);
 }
 
@@ -252,7 +251,7 @@ static struct cc_flight *new_flight(struct cc_flights *flights, const char *root
 	}
 	flight->flights = flights;
 	flight->deadline = cmn_clock_deadline(timeout_ns);
-	cc_flight_lock_init(&flight->lock, flight->root, key);
+	cc_flight_lock_init(&flight->lock, flight->root, flights->runtime_dir, key);
 	return flight;
 }
 
@@ -414,6 +413,7 @@ void cc_flights_free(struct cc_flights *flights)
 	(void)pthread_cond_destroy(&flights->work);	/* nobody is left to use them */
 	(void)pthread_cond_destroy(&flights->answer);
 	(void)pthread_mutex_destroy(&flights->lock);
+	free(flights->runtime_dir);
 	free(flights);
 }
 

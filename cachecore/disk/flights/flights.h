@@ -10,8 +10,9 @@
  * stopped, if a child has inherited a dead builder's lock, or if the file does
  * not name the builder (as on a full disk, where its result would not be found
  * either); and within a second if only the beat can tell, as for a frozen
- * process. Without locks (a network file system, whose locks may block forever;
- * a directory that cannot be written; no thread for them) every process builds.
+ * process. Where the root is on a network file system, the lock is on this machine
+ * (flight_lock.h), and other machines build for themselves. Without locks (a
+ * directory that cannot be written; no thread for them) every process builds.
  *
  * All locks of a process are one thread's (background.h), which also tells the
  * others that this process still builds, ten times a second. It ends half a

@@ -26,13 +26,36 @@
 #define HALF_SECOND_NS UINT64_C(500000000)
 #define SECOND_NS UINT64_C(1100000000)	/* with what the waiter's own thread takes to be woken up */
 
-static bool is_remote;
+/* Paths that begin so below the test's directory are on another machine, but for is_local's. NULL: none. */
+static const char *is_remote, *is_local;
+
+static bool begins_so(int fd, const char *name)
+{
+	char link[64], path[4200], wanted[4200];
+	ssize_t len;
+
+	(void)snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
+	(void)snprintf(wanted, sizeof(wanted), "%s/%s", unit_dir(), name);
+	len = readlink(link, path, sizeof(path) - 1);
+	path[len < 0 ? 0 : len] = '\0';
+	return strncmp(path, wanted, strlen(wanted)) == 0;
+}
 
 bool __real_cmn_file_is_remote(int fd);
 bool __wrap_cmn_file_is_remote(int fd);
 bool __wrap_cmn_file_is_remote(int fd)
 {
-	return is_remote || __real_cmn_file_is_remote(fd);
+	if (is_remote && begins_so(fd, is_remote) && !(is_local && begins_so(fd, is_local)))
+		return true;
+	return __real_cmn_file_is_remote(fd);
+}
+
+static void set_runtime_dir(const char *name)
+{
+	char path[4200];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), name);
+	CU_ASSERT_EQUAL_FATAL(setenv("XDG_RUNTIME_DIR", path, 1), 0);
 }
 
 static struct cmn_view key_of(const char *text)
@@ -72,6 +95,7 @@ bool __wrap_cmn_descriptors_separate(void)
 
 AFTER_EACH
 {
+	is_remote = is_local = NULL;
 	shares_descriptors = false;
 	late_ms = 0;
 	atomic_store(&slow_ms, 0);
@@ -804,16 +828,118 @@ TEST(a_program_that_closes_all_keeps_its_flights)
 	cc_flights_free(others);
 }
 
-TEST(on_another_machines_file_system_everybody_builds)
+/* The locks are on this machine: below the user's runtime directory. */
+TEST(on_a_network_file_system_a_machine_builds_once)
 {
-	struct cc_flights *flights = open_flights();
+	struct cc_flights *flights, *others;
+	struct cc_flight *flight, *other;
+	glob_t found;
+
+	CU_ASSERT_EQUAL_FATAL(mkdir("run", 0700), 0);
+	set_runtime_dir("run");
+	flights = open_flights();
+	others = open_flights();
+	is_remote = "root";
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(begin(others, "key", SHORT_NS, &other), CC_FLIGHT_ALONE);
+	CU_ASSERT_EQUAL(glob("run/ckcache/flights-*/*.lock", 0, NULL, &found), 0);
+	globfree(&found);
+	end(flights, flight);
+	CU_ASSERT_EQUAL(glob("run/ckcache/flights-*/*.lock", 0, NULL, &found), GLOB_NOMATCH);
+	CU_ASSERT_EQUAL(begin(others, "key", LONG_NS, &other), CC_FLIGHT_OWN);
+	end(others, other);
+	CU_ASSERT_EQUAL(access("root/flights", F_OK), -1);
+	is_remote = NULL;
+	cc_flights_free(flights);
+	cc_flights_free(others);
+}
+
+/* Each root has its own, whatever name it is called by. */
+TEST(locks_of_roots_on_network_file_systems_are_apart)
+{
+	struct cc_flights *flights, *others;
+	struct cc_flight *flight, *other;
+	char path[4200];
+
+	CU_ASSERT_EQUAL_FATAL(mkdir("run", 0700) | mkdir("root", 0700) | mkdir("another", 0700), 0);
+	CU_ASSERT_EQUAL_FATAL(symlink("root", "by-another-name"), 0);
+	set_runtime_dir("run");
+	flights = open_flights();
+	others = open_flights();
+	is_remote = "";
+	is_local = "run";
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	(void)snprintf(path, sizeof(path), "%s/another", unit_dir());
+	CU_ASSERT_EQUAL(cc_flights_begin(others, path, key_of("key"), LONG_NS, &other), CC_FLIGHT_OWN);
+	end(others, other);
+	(void)snprintf(path, sizeof(path), "%s/by-another-name", unit_dir());
+	CU_ASSERT_EQUAL(cc_flights_begin(others, path, key_of("key"), SHORT_NS, &other), CC_FLIGHT_ALONE);
+	end(flights, flight);
+	cc_flights_free(flights);
+	cc_flights_free(others);
+}
+
+/* Where there is no directory of the user's on this machine, everybody builds; the last one is below /tmp. */
+TEST(what_is_no_runtime_directory_is_not_used)
+{
+	static const struct {
+		const char *run;
+		mode_t mode;
+		const char *made;	/* in its place, before */
+		mode_t made_mode;
+		const char *remote;
+		enum cc_flight_turn turn;
+	} rows[] = {
+		{ "run", 0700, NULL, 0, "root", CC_FLIGHT_OWN },
+		{ "run", 0700, "run/ckcache", 0777, "root", CC_FLIGHT_ALONE },
+		{ "run", 0700, NULL, 0, "", CC_FLIGHT_ALONE },
+	};
+	struct cc_flights *flights;
 	struct cc_flight *flight;
 
-	is_remote = true;
-	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
-	is_remote = false;
-	CU_ASSERT_EQUAL(count_files(), 0);
-	cc_flights_free(flights);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		CU_ASSERT_EQUAL_FATAL(mkdir(rows[i].run, rows[i].mode), 0);
+		if (rows[i].made)
+			CU_ASSERT_EQUAL_FATAL(mkdir(rows[i].made, 0700) | chmod(rows[i].made, rows[i].made_mode), 0);
+		set_runtime_dir(rows[i].run);
+		flights = open_flights();
+		is_remote = rows[i].remote;
+		CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), rows[i].turn);
+		if (rows[i].turn == CC_FLIGHT_OWN)
+			end(flights, flight);
+		is_remote = NULL;
+		cc_flights_free(flights);
+		unit_remove(rows[i].run);
+	}
+}
+
+/* Others may write to the runtime directory, or it is named from where the process happens to be. */
+TEST(an_untrusted_runtime_directory_is_left_alone)
+{
+	char usual[64];
+	struct cc_flights *flights;
+	struct cc_flight *flight;
+	bool there;
+
+	(void)snprintf(usual, sizeof(usual), "/tmp/ckcache-%u", geteuid());
+	there = access(usual, F_OK) == 0;
+	CU_ASSERT_EQUAL_FATAL(mkdir("run", 0700) | chmod("run", 0777), 0);
+	for (int i = 0; i < 2; i++) {
+		if (i == 0)
+			set_runtime_dir("run");
+		else
+			CU_ASSERT_EQUAL_FATAL(setenv("XDG_RUNTIME_DIR", "run", 1) | chmod("run", 0700), 0);
+		flights = open_flights();
+		is_remote = "root";
+		CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+		end(flights, flight);
+		is_remote = NULL;
+		cc_flights_free(flights);
+		CU_ASSERT_EQUAL(access("run/ckcache", F_OK), -1);
+		CU_ASSERT_EQUAL(access(usual, F_OK), 0);
+	}
+	if (!there)
+		unit_remove(usual);
 }
 
 TEST(a_link_is_not_the_directory)
