@@ -22,7 +22,8 @@ static const char *const ignored[] = {
 /* Which devices a known driver shows; and names of others' that begin as a driver's do. */
 static const char *const selecting[] = {
 	"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPU_DEVICE_ORDINAL", "HIP_VISIBLE_DEVICES",
-	"ONEAPI_DEVICE_SELECTOR", "INTEL_LICENSE_FILE", "CUDA_HOME", "CUDA_PATH", "CUDA_VERSION", NULL,
+	"ONEAPI_DEVICE_SELECTOR", "INTEL_LICENSE_FILE", "CUDA_HOME", "CUDA_PATH", "CUDA_VERSION",
+	"CUDA_MPS_LOG_DIRECTORY", "CUDA_MPS_PIPE_DIRECTORY", NULL,
 };
 
 static bool has_prefix(const char *name, size_t len, const char *const *list)
@@ -39,14 +40,20 @@ static bool has_prefix(const char *name, size_t len, const char *const *list)
 	return false;
 }
 
-/* As Intel's debug variables are written: letters of both cases, beginning with a capital. */
+/*
+ * As Intel's debug variables are written: letters of both cases and digits, beginning with a capital.
+ * Not OMPI_MCA_orte_ess_node_rank, which is another one for each rank of a job.
+ */
 static bool is_camel_case(const char *name, size_t len)
 {
 	bool lower = false;
 
-	for (size_t i = 0; i < len; i++)
+	for (size_t i = 0; i < len; i++) {
+		if (!isalnum((unsigned char)name[i]))
+			return false;
 		lower = lower || islower((unsigned char)name[i]);
-	return lower && len && isupper((unsigned char)name[0]);
+	}
+	return lower && isupper((unsigned char)name[0]);
 }
 
 /*

@@ -137,7 +137,7 @@ TEST(what_selects_devices_does_not_count)
 	static const char *const names[] = {
 		"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPU_DEVICE_ORDINAL", "HIP_VISIBLE_DEVICES",
 		"ROCR_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_REQUIRE_CUDA", "INTEL_LICENSE_FILE",
-		"CUDA_VERSION", "CUDA_HOME",
+		"CUDA_VERSION", "CUDA_HOME", "CUDA_MPS_PIPE_DIRECTORY",
 		"ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY",
 	};
 
@@ -168,6 +168,9 @@ TEST(debug_keys_count_only_where_the_driver_reads_them)
 	CU_ASSERT(counts(ZE_INTEL, "ProductFamilyOverride", true));
 	CU_ASSERT(counts(UNKNOWN, "SetCommandStreamReceiver", true));
 	CU_ASSERT(!counts(RUSTICL, "SetCommandStreamReceiver", true));
+	CU_ASSERT(counts(NEO, "NEO_OCL_ProductFamilyOverride", true));
+	CU_ASSERT(!counts(NEO, "OMPI_MCA_orte_ess_node_rank", true));
+	CU_ASSERT(!counts(UNKNOWN, "OMPI_MCA_orte_ess_node_rank", true));
 }
 
 static bool values_and_order(void)
