@@ -164,6 +164,35 @@ class Counted(Case):
         value = self.json("prune", extra={"CKCACHE_THRESHOLD": "1"})
         self.assertEqual((value["removed_entries"], value["removed_bytes"], value["bytes"]), (3, total, 0))
 
+    def test_prune_fails_if_too_much_stays(self):
+        self.golden()
+        for path in caches.files(self.root, ".src"):
+            os.unlink(path)
+            os.mkdir(path)	# which nobody removes
+        self.run_tool("prune", code=1, extra={"CKCACHE_MAX_SIZE": "1"})
+
+    def test_clear_leaves_nothing_and_counts_what_was_whole(self):
+        self.golden()
+        os.unlink(caches.files(self.root, ".src")[0])
+        caches.write(os.path.join(os.path.dirname(caches.files(self.root, ".bin")[1]), ".tmp-1-1-1"), b"")
+        with open(os.path.join(self.root, "cache_size.txt"), "r+", encoding="ascii") as file:
+            too_much = int(file.read()) + 12345
+            file.seek(0)
+            file.write("%d\n" % too_much)
+        self.assertEqual(self.json("clear")["removed_entries"], 2)
+        self.assertEqual([name for name in os.listdir(self.root) if len(name) == 32], [])
+        self.assertEqual(self.json("verify")["account_bytes"], 0)
+
+    def test_clear_leaves_what_another_writes(self):
+        self.golden()
+        leaves = [os.path.dirname(path) for path in caches.files(self.root, ".src")]
+        held = [os.open(leaf, os.O_RDONLY) for leaf in leaves]
+        for file in held:
+            self.addCleanup(os.close, file)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        self.run_tool("clear", code=1)
+        self.assertEqual(len(self.json("list")), 3)
+
     def test_prune_fails_behind_another_one(self):
         self.golden()
         with open(os.path.join(self.root, "evict.lock"), "w", encoding="ascii") as file:

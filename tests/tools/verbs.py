@@ -389,6 +389,7 @@ class Caches(Case):
             self.assertEqual(caches.snapshot(self.root), before, (verb, arguments))
             if refuses:
                 self.assertIn(b"read", ran.err, (verb, arguments))
+                self.assertEqual(ran.err.count(b"\n"), 1, (verb, arguments))
 
     def test_bad_settings_are_named_and_hinder_nobody(self):
         self.make()
