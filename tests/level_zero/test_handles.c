@@ -306,6 +306,35 @@ TEST(only_what_a_tables_version_has_is_touched)
 	}
 }
 
+/* What a loader's functions answer is its own. */
+TEST(each_loader_is_called_for_its_own_handles)
+{
+	static const char *const paths[] = { FIRST_LOADER, SECOND_LOADER };
+	ze_context_dditable_t contexts[2] = { { 0 } };
+	ze_module_dditable_t modules[2] = { { 0 } };
+	size_t size;
+	void *at;
+
+	begin();
+	for (size_t i = 0; i < 2; i++) {
+		void *loader = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(loader);
+		contexts[i].pfnDestroy = (ze_pfnContextDestroy_t)dlsym(loader, "destroy_context");
+		modules[i].pfnCreate = (ze_pfnModuleCreate_t)dlsym(loader, "create_module");
+		modules[i].pfnGetGlobalPointer = (ze_pfnModuleGetGlobalPointer_t)dlsym(loader, "get_global");
+		CU_ASSERT_EQUAL(zeGetContextProcAddrTable(VERSION(1, 0), &contexts[i]), ZE_RESULT_SUCCESS);
+		CU_ASSERT_EQUAL(zeGetModuleProcAddrTable(VERSION(1, 0), &modules[i]), ZE_RESULT_SUCCESS);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		ze_result_t own = i ? ZE_RESULT_ERROR_DEVICE_LOST : ZE_RESULT_ERROR_UNKNOWN;
+
+		CU_ASSERT_EQUAL(contexts[i].pfnDestroy(CONTEXT), own);
+		CU_ASSERT_EQUAL(modules[i].pfnCreate(CONTEXT, NULL, NULL, NULL, NULL), own);
+		CU_ASSERT_EQUAL(modules[i].pfnGetGlobalPointer(MODULE, "name", &size, &at), own);
+	}
+}
+
 TEST(an_error_is_described_once_by_its_driver)
 {
 	begin();

@@ -67,6 +67,7 @@ TEST_ON("stub", an_id_tells_what_the_module_would_be)
 		{ "driver=0 il=constants constant=8:1:7 desc id", "" },
 		{ ONE "desc id", "STUB_EPOCH=b" },
 		{ ONE "desc id", "IGC_EnableDPEmulation=1" },
+		{ ONE "desc id", "STUB_STEPPING=4" },
 	};
 	enum { COUNT = 1 + sizeof(others) / sizeof(others[0]) };
 	static char ids[COUNT][512];
@@ -251,9 +252,10 @@ TEST_ON("stub", what_the_driver_refuses_is_said)
 
 TEST_ON("stub", without_a_native_binary_the_blob_is_empty)
 {
-	static const char *const settings[] = { "STUB_NO_NATIVE=1", "STUB_NATIVE_FAILS=1" };
+	static const char *const settings[] = { "STUB_NO_NATIVE=1", "STUB_NATIVE_FAILS=1",
+						"STUB_NATIVE_UNREAD=1" };
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		module_run_plain(&run, ONE "desc modules blob=blob build", settings[i]);
 		expect_part("blob 0 empty\nbuild 0 from 0 ");
 		CU_ASSERT_EQUAL(module_run_stat("bypass.no-binary"), i + 1);
@@ -625,6 +627,9 @@ TEST_ON("stub", what_a_library_learns_of_a_device_is_kept)
 			      "device 0\nload 1 \n");
 		run_either(plugin, "driver=0 describe=library load", "STUB_EPOCH=b");
 		expect_output("device 0\nload 1 \n");
+		/* A device that does not answer. */
+		run_either(plugin, "driver=0 describe=library", "STUB_SILENT=1");
+		expect_output("device -12\n");
 		run_either(plugin, "driver=0 describe=library wrap=blob unwrap=blob describe=library:2 "
 				   "unwrap=blob", "");
 		expect_output("device 0\nwrap\nunwrap 0 data\ndevice 0\nunwrap -7 \n");
