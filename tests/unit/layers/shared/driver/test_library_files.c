@@ -755,11 +755,16 @@ TEST(unreadable_files_are_passed_over)
 TEST(only_regular_files_are_opened)
 {
 	struct drv_elf_file file;
+	int free_fd = dup(STDERR_FILENO);
 
+	CU_ASSERT_EQUAL(close(free_fd), 0);
 	CU_ASSERT_EQUAL(mkfifo(at("fifo"), 0600), 0);
 	CU_ASSERT_EQUAL(drv_elf_file_read(at("fifo"), &file), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(drv_elf_file_read(unit_dir(), &file), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(drv_elf_file_read(at("nowhere"), &file), CMN_MISS);
+	/* Nor are they left open. */
+	CU_ASSERT_EQUAL(dup(STDERR_FILENO), free_fd);
+	CU_ASSERT_EQUAL(close(free_fd), 0);
 }
 
 struct cached {

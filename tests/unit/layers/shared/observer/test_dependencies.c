@@ -504,6 +504,12 @@ TEST(what_is_read_and_then_written_has_changed)
 	observed("write", "old");
 	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
 	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
+	/* Opened to be written, and left as it was. */
+	observation = begin(false);
+	observed("open", "old");
+	observed("open-update", "old");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "old"));
 }
 
 TEST(another_working_directory_is_noticed)
@@ -583,6 +589,13 @@ TEST(settings_are_as_the_driver_saw_them_last)
 	CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
 	CU_ASSERT_EQUAL(unlink("settings/file"), 0);
 	CU_ASSERT_EQUAL(watch("open", path), CMN_OK);
+	/* One that is only looked at is another file then. */
+	path = path_of(1, "settings/looked-at");
+	for (int i = 0; i < 2; i++) {
+		unit_write("settings/looked-at", i ? "longer text" : "text");
+		CU_ASSERT_EQUAL(watch("stat", path), CMN_OK);
+		CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	}
 }
 
 /* A header of one byte that changes through a mapping, and whose times stay. */
