@@ -2,7 +2,8 @@
 /*
  * alone: a program with libckcache and without OpenCL: settings are the cache's,
  * in any thread from the first call on, and no API's loader comes for them. With
- * the argument "describe", where no API can be loaded: there are no descriptions.
+ * the argument "describe", where no API can be loaded: there are no descriptions. With "usable" or
+ * "unusable" and a library's name: it is asked for one with OpenCL as that library has it.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -48,12 +49,22 @@ static void *set_and_get(void *ctx)
 	return NULL;
 }
 
+static const struct ckcache_program program = {
+	.struct_size = sizeof(program), .language = CKCACHE_LANGUAGE_OPENCL_C,
+	.source = "kernel void k() {}", .source_size = 18,
+};
+
+static void describe_with(const char *library, enum ckcache_status wanted)
+{
+	void *handle = (void *)&program;	/* nobody looks at it: all functions fail */
+	struct ckcache_desc *desc = NULL;
+
+	CHECK(dlopen(library, RTLD_NOW | RTLD_GLOBAL));
+	CHECK(ckcache_opencl_desc_new(handle, handle, 1, &program, &desc) == wanted);
+}
+
 static void describe(void)
 {
-	const struct ckcache_program program = {
-		.struct_size = sizeof(program), .language = CKCACHE_LANGUAGE_OPENCL_C,
-		.source = "kernel void k() {}", .source_size = 18,
-	};
 	const struct ckcache_library library = {
 		.struct_size = sizeof(library), .name = "library", .hash = "0", .hash_size = 1,
 	};
@@ -76,6 +87,11 @@ int main(int argc, char **argv)
 	static char dirs[THREADS][16];
 	pthread_t threads[THREADS];
 
+	if (argc > 2 && strstr(argv[argc - 2], "usable")) {
+		describe_with(argv[argc - 1], strcmp(argv[argc - 2], "usable") ?
+			      CKCACHE_ERROR_UNAVAILABLE : CKCACHE_ERROR_INVALID_ARGUMENT);
+		return 0;
+	}
 	if (!strcmp(argv[argc - 1], "describe"))
 		describe();
 	CHECK(pthread_barrier_init(&start, NULL, THREADS) == 0);

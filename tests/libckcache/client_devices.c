@@ -273,3 +273,11 @@ SCENARIO(device_load)
 	bytes_release(&id);
 	api->desc_free(desc);
 }
+
+SCENARIO(device_unknown)
+{
+	const struct ckcache_library library = library_of("library", "1.0", "0123abcd");
+	struct ckcache_desc *desc = NULL;
+
+	WANT(CKCACHE_ERROR_UNAVAILABLE, api->opencl_device_desc_new(client->devices[0], &library, &desc));
+}

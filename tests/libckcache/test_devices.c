@@ -61,3 +61,21 @@ TEST(data_of_another_driver_is_not_found)
 		expect_data(way, "");
 	}
 }
+
+TEST_ON("stub", a_device_that_cannot_be_told_is_unavailable)
+{
+	BEGIN_EACH_WAY(way) {
+		driver_stub_setting("STUB_NO_PLATFORM", "1");
+		GOOD(way, "device-unknown");
+	}
+}
+
+TEST_ON("stub", a_description_keeps_its_sub_device)
+{
+	BEGIN_EACH_WAY(way) {
+		driver_stub_setting("STUB_PARENT", "1");
+		GOOD(way, "build", "0");
+		CU_ASSERT(driver_counted("retain-device") > 0);
+		CU_ASSERT_EQUAL(driver_counted("release-device"), driver_counted("retain-device"));
+	}
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_settings: what a program sets while it runs holds for its whole process, and the user's word goes before it. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,6 +80,24 @@ TEST(without_opencl_and_level_zero_nothing_is_described)
 	driver_setenv("LD_LIBRARY_PATH", below("none"));
 	driver_program(API_ALONE);
 	outcome = driver_client(BARE, (const char *const[]){ "describe", NULL });
+	CU_ASSERT(outcome_good(&outcome));
+}
+
+/* Under another name, and without what came with later versions; but not without what is called. */
+TEST(any_library_with_the_functions_of_opencl_is_used)
+{
+	struct outcome outcome;
+	char command[8192];
+
+	way_begin(WAY_LINKED);
+	unit_write("none/libOpenCL.so.1", "no library, though as long as the header of one would have to be");
+	driver_setenv("LD_LIBRARY_PATH", below("none"));
+	driver_program(API_ALONE);
+	outcome = driver_client(BARE, (const char *const[]){ "usable", OTHER_OPENCL, NULL });
+	CU_ASSERT(outcome_good(&outcome));
+	(void)snprintf(command, sizeof(command), "cp '%s' none/libOpenCL.so.1", LACKING_OPENCL);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	outcome = driver_client(BARE, (const char *const[]){ "unusable", "libOpenCL.so.1", NULL });
 	CU_ASSERT(outcome_good(&outcome));
 }
 

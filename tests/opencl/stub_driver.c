@@ -271,6 +271,20 @@ stub_clCreateContextFromType(const cl_context_properties *properties, cl_device_
 	return stub_clCreateContext(properties, count, list, notify, data, ret_error);
 }
 
+static cl_int CL_API_CALL stub_clRetainDevice(cl_device_id device)
+{
+	(void)device;
+	stub_count("retain-device");
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL stub_clReleaseDevice(cl_device_id device)
+{
+	(void)device;
+	stub_count("release-device");
+	return CL_SUCCESS;
+}
+
 static cl_int CL_API_CALL stub_clRetainContext(cl_context context)
 {
 	if (!context)
@@ -369,6 +383,8 @@ const cl_icd_dispatch stub_dispatch = {
 	.clGetDeviceInfo = stub_clGetDeviceInfo,
 	.clCreateContext = stub_clCreateContext,
 	.clCreateContextFromType = stub_clCreateContextFromType,
+	.clRetainDevice = stub_clRetainDevice,
+	.clReleaseDevice = stub_clReleaseDevice,
 	.clRetainContext = stub_clRetainContext,
 	.clReleaseContext = stub_clReleaseContext,
 	.clGetContextInfo = stub_clGetContextInfo,

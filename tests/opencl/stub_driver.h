@@ -10,7 +10,7 @@
  *
  * STUB_COUNTS names a file that gets one line per event: create-source,
  * create-binary, build-source, build-binary, compile, link, read-binary,
- * free-program, free-source (it was made from one), free-kernel, and with
+ * free-program, free-source (it was made from one), free-kernel, retain-device, release-device, and with
  * STUB_COUNT_QUERIES query (of a program or its build). STUB_SETTINGS names a
  * file of NAME=value lines, which are read at each use, so that a test can
  * change them without changing the environment. Where the environment does not
