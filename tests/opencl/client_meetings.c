@@ -313,13 +313,20 @@ static void *build_second(void *data)
 	return NULL;
 }
 
+static void *release_program(void *data)
+{
+	(void)clReleaseProgram(data);	/* who waits for it tells */
+	return NULL;
+}
+
 struct rebuild {
 	cl_program program;
 	const char *gate;
+	void *(*act)(void *program);
 };
 
-/* Opens the gate when the program is built again, or cannot be for a second. */
-static void *build_at_gate(void *data)
+/* Opens the gate when the program is built again or released, or cannot be for a second. */
+static void *act_at_gate(void *data)
 {
 	struct rebuild *rebuild = data;
 	int gate = reach_gate(rebuild->gate);
@@ -327,17 +334,19 @@ static void *build_at_gate(void *data)
 	pthread_t thread;
 
 	if (clock_gettime(CLOCK_REALTIME, &until) ||
-	    pthread_create(&thread, NULL, build_second, rebuild->program))
+	    pthread_create(&thread, NULL, rebuild->act, rebuild->program))
 		client_fail("thread", 0);
 	until.tv_sec++;
-	if (pthread_timedjoin_np(thread, NULL, &until) && pthread_detach(thread))
+	if (pthread_timedjoin_np(thread, NULL, &until) == 0)
+		(void)!write(STDOUT_FILENO, "not waited for\n", 15);	/* all else was printed */
+	else if (pthread_detach(thread))
 		client_fail("pthread_detach", 0);
 	(void)close(gate);	/* nothing was written */
 	return NULL;
 }
 
-/* rebuilt-at-exit GATE: the process ends while a thread builds a program that nobody released. */
-SCENARIO(rebuilt_at_exit)
+/* rebuilt-at-exit, released-at-exit GATE: the process ends while a thread builds or releases a program. */
+static void end_meanwhile(struct client *client, void *(*act)(void *program))
 {
 	static struct rebuild rebuild;
 	pthread_t thread;
@@ -345,11 +354,15 @@ SCENARIO(rebuilt_at_exit)
 	(void)alarm(PATIENCE_S);	/* cannot fail */
 	rebuild.program = client_program(client, client_source);
 	rebuild.gate = client->arguments[0];
+	rebuild.act = act;
 	printf("build %d\n", client_build(rebuild.program, "-DK=1"));
-	if (pthread_create(&thread, NULL, build_at_gate, &rebuild) || pthread_detach(thread))
+	if (pthread_create(&thread, NULL, act_at_gate, &rebuild) || pthread_detach(thread))
 		client_fail("thread", 0);
 	exit(fflush(stdout) ? 2 : 0);
 }
+
+SCENARIO(rebuilt_at_exit) { end_meanwhile(client, build_second); }
+SCENARIO(released_at_exit) { end_meanwhile(client, release_program); }
 
 /* loading-at-exit GATE: the same while the driver loads what it is built anew from. */
 SCENARIO(loading_at_exit)

@@ -101,7 +101,7 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 	case CL_PROGRAM_DEVICES:
 		return stub_answer(told_devices, told * sizeof(cl_device_id), size, ret, ret_size);
 	case CL_PROGRAM_SOURCE:
-		return stub_answer_text(program->source, size, ret, ret_size);
+		return stub_answer_text(program->il ? "" : program->source, size, ret, ret_size);
 	case CL_PROGRAM_IL:
 		return stub_answer("", 0, size, ret, ret_size);
 	case CL_PROGRAM_BINARY_SIZES:

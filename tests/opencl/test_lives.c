@@ -443,6 +443,16 @@ TEST(build_during_the_end_is_not_stored_as_the_one_before)
 	RUNS_ALIKE(1, "vector", "-DK=2");
 }
 
+TEST(a_release_waits_for_the_end_to_have_read)
+{
+	char gate[4096];
+
+	driver_setenv("CKCACHE_CAPTURE", "late");
+	make_gate("STUB_SIZES_GATE", gate);
+	PRINTS("build 0\n", "released-at-exit", gate);
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+}
+
 TEST(what_is_being_built_is_left_alone_at_the_end)
 {
 	char gate[4096];
