@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* test_kernel: kernels of a loaded program, without memory, and with a handle that is used again, on the stub driver. */
+#include "layers/opencl/hooks/kernel.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "layers/opencl/hooks/dispatch.h"
+#include "tests/support/unit.h"
+
+enum { PATIENCE_S = 20 };
+
+struct ocl_layer ocl_layer;
+
+static cl_icd_dispatch driver;
+static cl_context context;
+static cl_program program;	/* of the application; loaded */
+static size_t failing;		/* the next malloc of so many bytes fails */
+static cl_kernel given_back, came;	/* which the driver has free for the next one; which that is */
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+	if (size != failing)
+		return __real_malloc(size);
+	failing = 0;
+	return NULL;
+}
+
+static cl_kernel CL_API_CALL create_kernel(cl_program of, const char *name, cl_int *ret_error)
+{
+	cl_kernel again = given_back;
+
+	given_back = NULL;
+	return again ? again : driver.clCreateKernel(of, name, ret_error);
+}
+
+/* By when it has returned another thread may have got the same handle. */
+static cl_int CL_API_CALL release_kernel(cl_kernel kernel)
+{
+	given_back = kernel;
+	came = ocl_clCreateKernel(program, "k", NULL);
+	return CL_SUCCESS;
+}
+
+static void make_program(void)
+{
+	static const char *const source = "kernel void k(global int *a) {}\n";
+
+	program = ocl_clCreateProgramWithSource(context, 1, (const char **)&source, NULL, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(program);
+	CU_ASSERT_EQUAL_FATAL(ocl_clBuildProgram(program, 0, NULL, "", NULL, NULL), CL_SUCCESS);
+}
+
+BEFORE_EACH
+{
+	void *library = dlopen(STUB_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	cl_platform_id platform = NULL;
+	cl_device_id device = NULL;
+	cl_int (*get_platforms)(cl_uint, cl_platform_id *, cl_uint *);
+
+	(void)alarm(PATIENCE_S);	/* cannot fail */
+	CU_ASSERT_PTR_NOT_NULL_FATAL(library);
+	get_platforms = (cl_int (*)(cl_uint, cl_platform_id *, cl_uint *))dlsym(library, "clIcdGetPlatformIDsKHR");
+	CU_ASSERT_EQUAL_FATAL(get_platforms(1, &platform, NULL), CL_SUCCESS);
+	driver = **(cl_icd_dispatch **)platform;
+	ocl_layer.next = driver;
+	CU_ASSERT_EQUAL(setenv("CKCACHE_DIR", unit_dir(), 1), 0);
+	CU_ASSERT_EQUAL(setenv("CKCACHE_CAPTURE", "eager", 1), 0);
+	CU_ASSERT_EQUAL_FATAL(cc_cache_open(&ocl_layer.cache), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(driver.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
+	context = driver.clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+	make_program();
+	CU_ASSERT_EQUAL(ocl_clReleaseProgram(program), CL_SUCCESS);
+	make_program();
+}
+
+static cl_program program_of(cl_kernel kernel)
+{
+	cl_program of = NULL;
+
+	CU_ASSERT_EQUAL(driver.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(of), &of, NULL), CL_SUCCESS);
+	return of;
+}
+
+TEST(a_kernel_that_cannot_be_remembered_is_of_the_applications_program)
+{
+	cl_kernel kernel = ocl_clCreateKernel(program, "k", NULL);
+
+	CU_ASSERT_PTR_NOT_EQUAL(program_of(kernel), program);	/* it was loaded */
+	CU_ASSERT_EQUAL(ocl_clReleaseKernel(kernel), CL_SUCCESS);
+	failing = sizeof(struct ocl_kernel);
+	kernel = ocl_clCreateKernel(program, "k", NULL);
+	CU_ASSERT_EQUAL(failing, 0);
+	CU_ASSERT_PTR_EQUAL(program_of(kernel), program);
+	CU_ASSERT_EQUAL(ocl_clReleaseKernel(kernel), CL_SUCCESS);
+	/* Which can be built again. */
+	CU_ASSERT_EQUAL(ocl_clBuildProgram(program, 0, NULL, "-DK=2", NULL, NULL), CL_SUCCESS);
+	CU_ASSERT_EQUAL(ocl_clReleaseProgram(program), CL_SUCCESS);
+}
+
+TEST(a_handle_that_is_used_again_is_the_later_kernel)
+{
+	cl_kernel kernel = ocl_clCreateKernel(program, "k", NULL);
+	struct ocl_kernel *known;
+
+	ocl_layer.next.clCreateKernel = create_kernel;
+	ocl_layer.next.clReleaseKernel = release_kernel;
+	CU_ASSERT_EQUAL(ocl_clReleaseKernel(kernel), CL_SUCCESS);
+	CU_ASSERT_PTR_EQUAL(came, kernel);
+	known = ocl_kernel_find(came);
+	CU_ASSERT_PTR_NOT_NULL(known);
+	ocl_kernel_unref(known);
+	ocl_layer.next = driver;
+	CU_ASSERT_EQUAL(ocl_clReleaseKernel(came), CL_SUCCESS);
+	CU_ASSERT_EQUAL(ocl_clReleaseProgram(program), CL_SUCCESS);
+}
+
+int main(void)
+{
+	return unit_run_apart();
+}
