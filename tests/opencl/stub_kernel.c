@@ -30,9 +30,18 @@ static bool has_kernels(const struct stub_build *build)
 			 !stub_is_set("STUB_STRICT_OBJECTS"));
 }
 
-cl_kernel CL_API_CALL stub_clCreateKernel(cl_program program, const char *name, cl_int *ret_error)
+/* As rusticl 26 has it. */
+static struct stub_build *build_of(cl_program program)
 {
 	struct stub_build *build = program ? stub_program_build(program, NULL) : NULL;
+
+	return build && build->type != CL_PROGRAM_BINARY_TYPE_EXECUTABLE &&
+	       stub_is_set("STUB_OBJECTS_UNBUILT") ? NULL : build;
+}
+
+cl_kernel CL_API_CALL stub_clCreateKernel(cl_program program, const char *name, cl_int *ret_error)
+{
+	struct stub_build *build = build_of(program);
 	cl_int error = !program ? CL_INVALID_PROGRAM : !name ? CL_INVALID_VALUE :
 		       !build ? CL_INVALID_PROGRAM_EXECUTABLE : CL_INVALID_KERNEL_NAME;
 	cl_kernel kernel = NULL;
@@ -55,7 +64,7 @@ cl_kernel CL_API_CALL stub_clCreateKernel(cl_program program, const char *name, 
 cl_int CL_API_CALL stub_clCreateKernelsInProgram(cl_program program, cl_uint count,
 						 cl_kernel *ret_kernels, cl_uint *ret_count)
 {
-	struct stub_build *build = program ? stub_program_build(program, NULL) : NULL;
+	struct stub_build *build = build_of(program);
 	cl_uint all = 0, arguments;
 	char name[128];
 

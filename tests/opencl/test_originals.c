@@ -147,6 +147,23 @@ TEST(kernels_of_objects_have_the_drivers_error)
 	}
 }
 
+/* Of such a driver the layer knows the answers, and those for want of a name all the same. */
+TEST_ON("stub", kernels_of_objects_have_the_known_drivers_error)
+{
+	begin_as("libRusticlOpenCL.so.1", "STUB_OBJECTS_UNBUILT", "26.2.6-1");
+	for (int i = 0; i < 3; i++)
+		SAME("object-kernels");
+}
+
+TEST_ON("stub", kernels_that_are_not_there_keep_nothing)
+{
+	for (int i = 0; i < 2; i++)
+		SAME("unknown-kernels", "3");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	CU_ASSERT_EQUAL(driver_counted("free-program"),
+			driver_counted("create-source") + driver_counted("create-binary"));
+}
+
 TEST(what_binaries_lose_is_answered)
 {
 	if (is_stub())
