@@ -2,6 +2,7 @@
 /* unit: CUnit's basic runner with a temporary directory for each test. */
 #include "tests/support/unit.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <signal.h>
@@ -15,6 +16,8 @@
 #include <CUnit/Basic.h>
 
 static char directory[4096];
+static int descriptors;			/* when the test began */
+static bool counts_descriptors;
 static struct unit_test *added;		/* by line */
 static void (*begin_each)(void), (*before_each)(void), (*after_each)(void), (*end_each)(void);
 
@@ -42,9 +45,23 @@ void unit_remove(const char *path)
 	(void)nftw(path, remove_depth, 16, FTW_PHYS | FTW_DEPTH);
 }
 
+static int count_descriptors(void)
+{
+	DIR *all = opendir("/proc/self/fd");
+	int count = 0;
+
+	while (all && readdir(all))
+		count++;
+	if (all)
+		(void)closedir(all);
+	return count;
+}
+
 static void set_up(void)
 {
 	const char *base = getenv("TMPDIR");
+
+	descriptors = count_descriptors();
 
 	(void)snprintf(directory, sizeof(directory), "%s/ckcache-test-XXXXXX", base ? base : "/tmp");
 	if (!mkdtemp(directory) || chdir(directory) < 0) {
@@ -63,6 +80,8 @@ static void tear_down(void)
 		after_each();
 	if (end_each)
 		end_each();
+	if (counts_descriptors)
+		CU_ASSERT_TRUE(count_descriptors() <= descriptors);
 	if (chdir("/") < 0)
 		perror("unit: chdir");
 	unit_remove(directory);
@@ -177,6 +196,7 @@ int unit_run(const char *where)
 	CU_pSuite suite = begin_suite(program_invocation_short_name);
 	bool any = false;
 
+	counts_descriptors = !where;
 	for (const struct unit_test *test = added; test; test = test->next) {
 		if (!suite || (is_due(test, where) && !CU_add_test(suite, test->name, test->run)))
 			return 2;

@@ -8,7 +8,8 @@
  *		CU_ASSERT(...);
  *	}
  *
- * A program without a main of its own runs its tests in their order in the source.
+ * A program without a main of its own runs its tests in their order in the source;
+ * none of them may leave a descriptor open.
  */
 #ifndef TESTS_SUPPORT_UNIT_H
 #define TESTS_SUPPORT_UNIT_H

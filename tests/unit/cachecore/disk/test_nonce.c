@@ -148,14 +148,17 @@ TEST(families_are_no_chance)
 	/* Dates and sizes. */
 	CU_ASSERT(family_is_stored("f() { x(%llu); }", 20251100, 1));
 	CU_ASSERT(family_is_stored("f() { x(%lluu); }", 1 << 20, 1 << 20));
+	CU_ASSERT(family_is_stored("f() { x(%llu); }", 100000000, 1 << 20));
 	/* In words whose letters happen to be hexadecimal digits. */
 	CU_ASSERT(family_is_stored("feedback_%llu() {}", 1000, 7));
+	CU_ASSERT(family_is_stored("gemm_%llxf() {}", 0x10a0, 7));
 }
 
 TEST(chance_is_noticed_in_any_dress)
 {
 	static const char *const formats[] = {
-		"f() { p(0x%llx); }", "f() { p(0x%llxULL); }", "k_%llx_k() {}", "kernel%llu() {}",
+		"f() { p(0x%llx); }", "f() { q(0X%llX); }", "f() { p(0x%llxULL); }", "k_%llx_k() {}",
+		"kernel%llu() {}",
 		"k_%016llx_9e3779b9() {}",
 	};
 
@@ -164,6 +167,9 @@ TEST(chance_is_noticed_in_any_dress)
 	/* Seconds, and addresses of 32 bits without a letter every now and then. */
 	CU_ASSERT(!family_is_stored("t_%llu() {}", 1763700000, 61));
 	CU_ASSERT(!family_is_stored("t_%08llx() {}", 0x8a000000, 0x1003));
+	for (uint64_t i = 1; i <= CC_NONCE_RUNS; i++)
+		CU_ASSERT(run_once(i, i % 2 ? "t_12345678() {}" : "t_9a3b5c7d() {}"));
+	CU_ASSERT(!run_once(100, "t_12345678() {}"));
 }
 
 TEST(two_words_are_two_programs)
@@ -228,6 +234,32 @@ TEST(damaged_or_foreign_file_admits)
 	CU_ASSERT(run_token(101, 101 * chance));
 }
 
+TEST(slot_that_is_damaged_or_anothers_counts_for_nothing)
+{
+	enum { SLOT = 128, SLOTS = 4096 };
+	char used[SLOT], slot[SLOT];
+	FILE *file;
+
+	gather_evidence();
+	CU_ASSERT(!run_token(100, 100 * chance));
+	file = fopen("root/tokens.dat", "r+b");
+	CU_ASSERT_FATAL(file != NULL);
+	while (fread(slot, SLOT, 1, file) == 1)
+		memcpy(used, slot, SLOT);	/* the file ends with it */
+	rewind(file);
+	for (int i = 0; i < SLOTS; i++)
+		CU_ASSERT_EQUAL(fwrite(used, SLOT, 1, file), 1);
+	CU_ASSERT_EQUAL(fflush(file), 0);
+	CU_ASSERT(run_once(101, "kernel void g() {}"));
+	CU_ASSERT(!run_token(102, 102 * chance));
+	memset(used + SLOT - CMN_HASH_SIZE, 0, CMN_HASH_SIZE);
+	rewind(file);
+	for (int i = 0; i < SLOTS; i++)
+		CU_ASSERT_EQUAL(fwrite(used, SLOT, 1, file), 1);
+	CU_ASSERT_EQUAL(fclose(file), 0);
+	CU_ASSERT(run_token(103, 103 * chance));
+}
+
 TEST(nothing_is_left_when_cleared)
 {
 	CU_ASSERT_EQUAL(cc_nonce_clear(root), CMN_OK);
@@ -235,5 +267,6 @@ TEST(nothing_is_left_when_cleared)
 	CU_ASSERT(!run_token(100, 100 * chance));
 	CU_ASSERT_EQUAL(cc_nonce_clear(root), CMN_OK);
 	CU_ASSERT(access("root/tokens.dat", F_OK) < 0);
+	CU_ASSERT_EQUAL(cc_nonce_clear(root), CMN_OK);
 	CU_ASSERT(run_token(101, 101 * chance));
 }

@@ -187,12 +187,16 @@ TEST(quarantined_key_is_not_recorded_again)
 	put(1, "");
 	fd = open_recipes();
 	CU_ASSERT_EQUAL_FATAL(cc_recipes_list(fd, &names), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_set_attempts(fd, names.names[0], 2), CMN_OK);
 	CU_ASSERT_EQUAL(cc_recipes_quarantine(fd, names.names[0]), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_attempts(fd, names.names[0]), 0);
 	put(1, "");
 	CU_ASSERT_EQUAL(cc_recipes_count(root(), &found), CMN_OK);
 	CU_ASSERT_EQUAL(found.recipes, 0);
 	CU_ASSERT_EQUAL(found.quarantined, 1);
+	CU_ASSERT_EQUAL(cc_recipes_set_attempts(fd, names.names[0], 2), CMN_OK);
 	CU_ASSERT_EQUAL(cc_recipes_clear(root()), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_attempts(fd, names.names[0]), 0);
 	put(1, "");
 	CU_ASSERT_EQUAL(count(), 1);
 	cc_recipes_names_release(&names);
@@ -205,6 +209,69 @@ TEST(number_of_recipes_is_bounded)
 		put(i, "");
 	CU_ASSERT(count() <= CC_RECIPES_MAX_COUNT + 200);
 	CU_ASSERT(count() >= CC_RECIPES_MAX_COUNT - 1);
+}
+
+/* What the directory of the root holds, of six recipes whose ages are not the order of their names. */
+static void check_limit(uint64_t bytes, unsigned int left)
+{
+	char name[CC_RECIPE_NAME_SIZE];
+	int fd, root_fd;
+
+	for (uint64_t i = 0; i < 6; i++) {
+		const struct timespec times[2] = { { 0 }, { .tv_sec = 1000000000 + (time_t)i / 2,
+							    .tv_nsec = i % 2 * 500000000 } };
+
+		make(i, "");
+		cc_recipe_name(recipe.key, name);
+		CU_ASSERT_EQUAL(cc_recipes_put(root(), cmn_buffer_view(&encoded)), CMN_OK);
+		fd = open_recipes();
+		CU_ASSERT_EQUAL(utimensat(fd, name, times, 0), 0);
+		CU_ASSERT_EQUAL(close(fd), 0);
+		drop();
+	}
+	CU_ASSERT_EQUAL_FATAL(cc_root_open(root(), &root_fd), CMN_OK);
+	cc_recipes_limit(root_fd, bytes);
+	CU_ASSERT_EQUAL(close(root_fd), 0);
+	fd = open_recipes();
+	for (uint64_t i = 0; i < 6; i++) {
+		make(i, "");
+		cc_recipe_name(recipe.key, name);
+		CU_ASSERT_EQUAL(faccessat(fd, name, F_OK, 0) == 0, i >= 6 - left);
+		drop();
+	}
+	CU_ASSERT_EQUAL(close(fd), 0);
+}
+
+TEST(oldest_recipes_go_until_the_rest_has_room)
+{
+	check_limit(UINT64_MAX, 6);
+	check_limit(3 * 8192, 3);
+	check_limit(0, 0);
+}
+
+TEST(bytes_of_recipes_are_bounded)
+{
+	char name[CC_RECIPE_NAME_SIZE];
+	struct cmn_buffer file = { 0 };
+	struct cc_recipe read;
+	int fd, large;
+
+	make(1, "");
+	cc_recipe_name(recipe.key, name);
+	drop();
+	put(1, "");
+	fd = open_recipes();
+	/* Large by its size alone, and so old as to go first. */
+	large = openat(fd, name, O_WRONLY | O_CLOEXEC);
+	CU_ASSERT_EQUAL(ftruncate(large, CC_RECIPES_MAX_BYTES), 0);
+	CU_ASSERT_EQUAL(futimens(large, (const struct timespec[2]){ { 0 }, { 0 } }), 0);
+	CU_ASSERT_EQUAL(close(large), 0);
+	CU_ASSERT_EQUAL(cc_recipes_read(fd, name, &file, &read), CMN_ERR_CORRUPT);
+	cmn_buffer_release(&file);
+	for (uint64_t i = 2; i < 200; i++)
+		put(i, "");
+	CU_ASSERT_EQUAL(count(), 198);
+	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
 TEST(quarantine_is_bounded)
@@ -292,7 +359,7 @@ TEST(damaged_file_is_told_from_a_missing_one)
 	struct cmn_buffer file = { 0 };
 	char name[CC_RECIPE_NAME_SIZE];
 	struct cc_recipe read;
-	int fd;
+	int fd, other;
 
 	put(1, "");
 	fd = open_recipes();
@@ -308,6 +375,18 @@ TEST(damaged_file_is_told_from_a_missing_one)
 	cmn_buffer_release(&file);
 	CU_ASSERT_EQUAL(cc_recipes_put(root(), cmn_buffer_view(&encoded)), CMN_OK);
 	CU_ASSERT_EQUAL(cc_recipes_read(fd, name, &file, &read), CMN_OK);
+	cmn_buffer_release(&file);
+	/* A pipe is as good as nothing, and one of another version is for that to replay. */
+	CU_ASSERT_EQUAL(unlinkat(fd, name, 0), 0);
+	CU_ASSERT_EQUAL(mkfifoat(fd, name, 0600), 0);
+	CU_ASSERT_EQUAL(cc_recipes_put(root(), cmn_buffer_view(&encoded)), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_read(fd, name, &file, &read), CMN_OK);
+	cmn_buffer_release(&file);
+	other = openat(fd, name, O_WRONLY | O_CLOEXEC);
+	CU_ASSERT_EQUAL(pwrite(other, "\xff", 1, 8), 1);
+	CU_ASSERT_EQUAL(close(other), 0);
+	CU_ASSERT_EQUAL(cc_recipes_put(root(), cmn_buffer_view(&encoded)), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_read(fd, name, &file, &read), CMN_ERR_VERSION);
 	cmn_buffer_release(&file);
 	drop();
 	CU_ASSERT_EQUAL(close(fd), 0);
