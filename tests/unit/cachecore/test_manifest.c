@@ -197,6 +197,20 @@ TEST(contradiction_is_noticed)
 	cc_manifest_free(NULL);
 }
 
+TEST(each_name_is_its_own_though_it_begins_another)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	char path[256];
+
+	memset(path, 'a', sizeof(path));
+	for (size_t len = sizeof(path); len-- > 1;) {
+		path[len] = '\0';
+		CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, path), CMN_OK);
+	}
+	CU_ASSERT_EQUAL(cc_manifest_count(manifest), sizeof(path) - 1);
+	cc_manifest_free(manifest);
+}
+
 TEST(encoding_round_trips_and_every_truncation_is_corrupt)
 {
 	struct cmn_buffer encoded = { 0 };

@@ -110,6 +110,8 @@ TEST(a_child_does_not_say_what_its_parent_will)
 	CU_ASSERT_FATAL(child >= 0);
 	if (child == 0) {
 		cmn_log_relay_fork_child(&relay);
+		if (pthread_mutex_trylock(&relay.lock) != 0 || pthread_mutex_unlock(&relay.lock) != 0)
+			_exit(2);
 		cmn_log_relay_release(&relay);
 		_exit(said[0] ? 1 : 0);
 	}

@@ -482,6 +482,28 @@ TEST(what_is_no_regular_file_is_no_entry)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 }
 
+TEST(links_lead_to_no_entry)
+{
+	char path[8192];
+	unsigned int damaged;
+
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(rename(bench.leaf, "moved"), 0);
+	(void)snprintf(path, sizeof(path), "%s/moved", unit_dir());
+	CU_ASSERT_EQUAL_FATAL(symlink(path, bench.leaf), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, &damaged), "miss");
+	CU_ASSERT_EQUAL(damaged, 0);
+	CU_ASSERT_EQUAL(unlink(bench.leaf), 0);
+	CU_ASSERT_EQUAL_FATAL(rename("moved", bench.leaf), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	/* Of the entry, its own image, by another name. */
+	(void)snprintf(path, sizeof(path), "%s/0.bin", bench.leaf);
+	CU_ASSERT_EQUAL_FATAL(rename(path, "image"), 0);
+	CU_ASSERT_EQUAL_FATAL(symlink("../../../../../../image", path), 0);
+	CU_ASSERT_EQUAL(access(path, R_OK), 0);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
+}
+
 TEST(a_lone_src_is_a_miss_and_is_filled_again)
 {
 	unsigned int damaged;
