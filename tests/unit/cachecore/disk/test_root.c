@@ -45,6 +45,7 @@ TEST(only_its_owner_may_write_to_a_root)
 	make("group-s", 02770);
 	make("all", 0777);
 	make("sticky", 01777);
+	make("others", 0702);
 	CU_ASSERT_EQUAL(check("own", CC_ROOT_OWN), CMN_OK);
 	CU_ASSERT_EQUAL(check("readable", CC_ROOT_OWN), CMN_OK);
 	CU_ASSERT_EQUAL(check("group", CC_ROOT_OWN), CMN_ERR_ACCESS);
@@ -52,6 +53,7 @@ TEST(only_its_owner_may_write_to_a_root)
 	CU_ASSERT_EQUAL(check("group-s", CC_ROOT_TIER), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(check("all", CC_ROOT_OWN), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(check("sticky", CC_ROOT_OWN), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(check("others", CC_ROOT_OWN), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(check("none", CC_ROOT_OWN), CMN_MISS);
 }
 
@@ -79,10 +81,10 @@ TEST(a_groups_root_has_the_group_bits_and_this_member)
 }
 
 /*
- * In a child, as the user and the group that a user namespace without a mapping
- * shows, of which the directory is as well: nobody can tell whose it is.
+ * In a child, as that user and group. 1: the directory is trusted; 2: not, as nobody can tell
+ * whose it is, since user and group are those that a user namespace without a mapping shows; 3: not.
  */
-static int check_unmapped(uid_t user, gid_t group, enum cc_root_kind kind)
+static int check_as(uid_t user, gid_t group, enum cc_root_kind kind)
 {
 	const char *reason = "";
 	int status = 0;
@@ -92,7 +94,7 @@ static int check_unmapped(uid_t user, gid_t group, enum cc_root_kind kind)
 	if (pid == 0) {
 		if (setgroups(0, NULL) < 0 || setgid(group) < 0 || setuid(user) < 0)
 			_exit(100);
-		if (cc_root_check("unmapped", kind, &reason) == CMN_OK)
+		if (cc_root_check("anothers", kind, &reason) == CMN_OK)
 			_exit(1);
 		_exit(strstr(reason, "without a mapping") ? 2 : 3);
 	}
@@ -110,18 +112,62 @@ TEST(nobody_owns_what_is_not_mapped)
 	if (geteuid() != 0)
 		return;
 	CU_ASSERT_EQUAL_FATAL(chmod(".", 0755), 0);
-	make("unmapped", 0700);
-	CU_ASSERT_EQUAL(chown("unmapped", user, group), 0);
-	CU_ASSERT_EQUAL(check_unmapped(user, group, CC_ROOT_OWN), 2);
-	CU_ASSERT_EQUAL(check_unmapped(user, group, CC_ROOT_TIER), 2);
-	CU_ASSERT_EQUAL(chmod("unmapped", 02770), 0);
-	CU_ASSERT_NOT_EQUAL(check_unmapped(OTHER_USER, group, CC_ROOT_GROUP), 1);
+	make("anothers", 0700);
+	CU_ASSERT_EQUAL(chown("anothers", user, group), 0);
+	CU_ASSERT_EQUAL(check_as(user, group, CC_ROOT_OWN), 2);
+	CU_ASSERT_EQUAL(check_as(user, group, CC_ROOT_TIER), 2);
+	CU_ASSERT_EQUAL(chmod("anothers", 02770), 0);
+	CU_ASSERT_NOT_EQUAL(check_as(OTHER_USER, group, CC_ROOT_GROUP), 1);
 	/* The same for ids that are somebody's. */
-	CU_ASSERT_EQUAL(chown("unmapped", OTHER_USER, OTHER_GROUP), 0);
-	CU_ASSERT_EQUAL(chmod("unmapped", 0700), 0);
-	CU_ASSERT_EQUAL(check_unmapped(OTHER_USER, OTHER_GROUP, CC_ROOT_OWN), 1);
-	CU_ASSERT_EQUAL(chmod("unmapped", 02770), 0);
-	CU_ASSERT_EQUAL(check_unmapped(user, OTHER_GROUP, CC_ROOT_GROUP), 1);
+	CU_ASSERT_EQUAL(chown("anothers", OTHER_USER, OTHER_GROUP), 0);
+	CU_ASSERT_EQUAL(chmod("anothers", 0700), 0);
+	CU_ASSERT_EQUAL(check_as(OTHER_USER, OTHER_GROUP, CC_ROOT_OWN), 1);
+	CU_ASSERT_EQUAL(chmod("anothers", 02770), 0);
+	CU_ASSERT_EQUAL(check_as(user, OTHER_GROUP, CC_ROOT_GROUP), 1);
+}
+
+TEST(the_superusers_directory_is_a_tier_and_no_more)
+{
+	if (geteuid() != 0)
+		return;
+	CU_ASSERT_EQUAL_FATAL(chmod(".", 0755), 0);
+	make("anothers", 0755);
+	CU_ASSERT_EQUAL(check_as(OTHER_USER, OTHER_GROUP, CC_ROOT_OWN), 3);
+	CU_ASSERT_EQUAL(check_as(OTHER_USER, OTHER_GROUP, CC_ROOT_TIER), 1);
+}
+
+TEST(ones_own_link_leads_to_a_root)
+{
+	const char *reason;
+	int fd;
+
+	make("own", 0700);
+	CU_ASSERT_EQUAL(symlink("own", "link"), 0);
+	CU_ASSERT_EQUAL(symlink("nowhere", "lost"), 0);
+	CU_ASSERT_EQUAL(check("link", CC_ROOT_OWN), CMN_OK);
+	CU_ASSERT_EQUAL(check("lost", CC_ROOT_OWN), CMN_MISS);
+	CU_ASSERT_EQUAL(cc_root_make("lost/root", &fd), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL_FATAL(cc_root_find("link", CC_ROOT_OWN, &fd, &reason), CMN_OK);
+	CU_ASSERT_EQUAL(close(fd), 0);
+	if (geteuid() != 0)
+		return;
+	CU_ASSERT_EQUAL(lchown("link", OTHER_USER, OTHER_GROUP), 0);
+	CU_ASSERT_EQUAL(check("link", CC_ROOT_OWN), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cc_root_find("link", CC_ROOT_OWN, &fd, &reason), CMN_ERR_ACCESS);
+}
+
+TEST(who_shares_a_descriptor_does_not_keep_its_lock)
+{
+	int fd, shared, other;
+
+	CU_ASSERT_EQUAL_FATAL(cc_root_make("root", &fd), CMN_OK);
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
+	shared = dup(fd);
+	cc_root_unlock(fd);
+	CU_ASSERT_EQUAL_FATAL(cc_root_open("root", &other), CMN_OK);
+	CU_ASSERT_EQUAL(cmn_file_lock(other, 0), CMN_OK);
+	cc_root_unlock(other);
+	CU_ASSERT_EQUAL(close(shared), 0);
 }
 
 static enum cmn_status put(struct cc_config *config, const char *source)

@@ -249,6 +249,13 @@ TEST(does_not_wait_for_ever_for_the_lock)
 	CU_ASSERT_EQUAL_FATAL(close(fd), 0);
 	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
 	check_file(CC_MISSES, 5);
+	/* Nobody waits for one that is over, though the root stays open. */
+	fd = open(ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cc_stats_add(stats, CC_STORES, 1);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, fd, UINT64_MAX), CMN_OK);
+	cc_stats_add(stats, CC_STORES, 1);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, 0), CMN_OK);
+	CU_ASSERT_EQUAL(close(fd), 0);
 	cc_stats_free(stats);
 }
 
