@@ -191,7 +191,7 @@ static enum cmn_status put(struct cc_config *config, const char *source)
 }
 
 static enum cmn_status get(struct cc_config *config, const char *source,
-			   struct cc_store_place *ret_place)
+			   struct cc_store_report *ret_report)
 {
 	struct cc_store_report report = { 0 };
 	struct cc_entry *entry = NULL;
@@ -204,8 +204,8 @@ static enum cmn_status get(struct cc_config *config, const char *source,
 	status = cc_store_open(config, NULL, &store);
 	if (status == CMN_OK)
 		status = cc_store_get(store, &key, NULL, SIZE_MAX, &entry, &report);
-	if (ret_place)
-		*ret_place = report.place;
+	if (ret_report)
+		*ret_report = report;
 	cc_entry_unref(entry);
 	cc_store_close(store);
 	cc_key_release(&key);
@@ -318,19 +318,19 @@ TEST(files_of_others_are_not_trusted)
 TEST(a_second_name_of_a_file_is_never_written_through)
 {
 	struct cc_config own = config_of("own", CC_SHARING_NONE);
-	struct cc_store_place place = { "", 0 };
+	struct cc_store_report report;
 	struct cc_store *store = NULL;
 	char path[4600];
 	struct stat info;
 
 	CU_ASSERT_EQUAL(put(&own, "a"), CMN_OK);
-	CU_ASSERT_EQUAL(get(&own, "a", &place), CMN_OK);
+	CU_ASSERT_EQUAL(get(&own, "a", &report), CMN_OK);
 	unit_write("precious", "not a time\n");
-	(void)snprintf(path, sizeof(path), "own/%s/0_access_time.txt", place.leaf);
+	(void)snprintf(path, sizeof(path), "own/%s/0_access_time.txt", report.place.leaf);
 	CU_ASSERT_EQUAL(unlink(path), 0);
 	CU_ASSERT_EQUAL(link("precious", path), 0);
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(&own, NULL, &store), CMN_OK);
-	touch_place(store, &place);
+	touch_place(store, &report.place);
 	cc_store_close(store);
 	CU_ASSERT_EQUAL(stat("precious", &info), 0);
 	CU_ASSERT_EQUAL(info.st_size, 11);
@@ -369,4 +369,34 @@ TEST(other_users_read_what_was_made_for_readers)
 	CU_ASSERT_EQUAL(put(&secret, "a"), CMN_OK);
 	(void)snprintf(tier, sizeof(tier), "%s/secret", unit_dir());
 	CU_ASSERT_EQUAL(get_as_other(&user, "a"), CMN_MISS);
+}
+
+/* In a child, which is no superuser. */
+static bool misses_what_is_closed(struct cc_config *config)
+{
+	struct cc_store_report report;
+	char leaf[4600];
+
+	if (geteuid() == 0 && (setgroups(0, NULL) || setgid(OTHER_GROUP) || setuid(OTHER_USER)))
+		return false;
+	if (put(config, "a") != CMN_OK || get(config, "a", &report) != CMN_OK)
+		return false;
+	(void)snprintf(leaf, sizeof(leaf), "%s/%s", config->dir, report.place.leaf);
+	*strrchr(leaf, '/') = '\0';
+	return chmod(leaf, 0) == 0 && get(config, "a", &report) == CMN_MISS && !report.damaged;
+}
+
+TEST(what_cannot_be_looked_into_is_no_damage)
+{
+	struct cc_config config = config_of("all/own", CC_SHARING_NONE);
+	int state = -1;
+	pid_t child;
+
+	CU_ASSERT_EQUAL_FATAL(chmod(".", 0755), 0);
+	make("all", 0777);
+	child = fork();
+	if (child == 0)
+		_exit(misses_what_is_closed(&config) ? 0 : 1);
+	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
 }

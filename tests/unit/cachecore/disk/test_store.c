@@ -1363,6 +1363,23 @@ TEST(each_state_of_a_removed_key_goes)
 	cc_entry_unref(other);
 }
 
+/* What the directories of an entry take, as the store sees it; 0: what they do. */
+static uint64_t bytes_of_directories;
+uint64_t __real_cc_leaf_directories(int dir_fd);
+uint64_t __wrap_cc_leaf_directories(int dir_fd);
+uint64_t __wrap_cc_leaf_directories(int dir_fd)
+{
+	return bytes_of_directories ? bytes_of_directories : __real_cc_leaf_directories(dir_fd);
+}
+
+TEST(directories_need_room_too)
+{
+	bytes_of_directories = bench.config.max_size;
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_ERR_TOO_LARGE);
+	bytes_of_directories = 0;
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+}
+
 TEST(is_full_where_its_bound_is_passed)
 {
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
