@@ -222,15 +222,16 @@ int __wrap_flock(int fd, int operation)
 	return -1;
 }
 
-/* Steps by a millisecond with each look at it, while it is the test's. */
-static uint64_t test_time;
+/* Steps, by a millisecond as a rule, with each look at it, while it is the test's. */
+#define STEP 1000000
+static uint64_t test_time, test_step = STEP;
 uint64_t __real_cmn_clock_monotonic(void);
 uint64_t __wrap_cmn_clock_monotonic(void);
 uint64_t __wrap_cmn_clock_monotonic(void)
 {
 	if (!test_time)
 		return __real_cmn_clock_monotonic();
-	test_time += 1000000;
+	test_time += test_step;
 	return test_time;
 }
 
@@ -804,7 +805,7 @@ TEST(touching_writes_the_time_once_a_second)
 }
 
 struct seen {
-	unsigned int count;
+	unsigned int count, numbers;	/* numbers: a bit for each */
 	unsigned long bytes;
 	enum cmn_status status;
 	bool key;
@@ -816,6 +817,7 @@ static bool see(void *ctx, const struct cc_store_item *item)
 	struct seen *seen = ctx;
 
 	seen->count++;
+	seen->numbers |= 1U << item->place->n;
 	seen->bytes += item->bytes;
 	/* In whatever order the file system lists them. */
 	if (seen->count == 1 || item->status != CMN_OK)
@@ -923,6 +925,14 @@ TEST(half_an_entry_is_damaged)
 	(void)snprintf(path, sizeof(path), "%s/0.bin", bench.leaf);
 	CU_ASSERT_EQUAL(unlink(path), 0);
 	CU_ASSERT_EQUAL(judge(&bench), CMN_ERR_CORRUPT);
+	/* What another version says of its files is no damage, whatever they are. */
+	src.data[CC_SRC_HEADER_SIZE + cc_key_view(&bench.key).len]++;
+	seal_src(&src);
+	spill(bench.leaf, "0.src", src.data, src.len);
+	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_ERR_VERSION);
+	src.data[CC_SRC_HEADER_SIZE + cc_key_view(&bench.key).len]--;
+	seal_src(&src);
+	spill(bench.leaf, "0.src", src.data, src.len);
 	/* A manifest that is none, under sound checksums: its first kind is not known. */
 	spill(bench.leaf, "0.bin", bin.data, bin.len);
 	CU_ASSERT_EQUAL(judge(&bench), CMN_OK);
@@ -1357,27 +1367,11 @@ TEST(each_state_of_a_removed_key_goes)
 
 	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, one), CMN_OK);
 	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, other), CMN_OK);
+	CU_ASSERT_EQUAL(walk(&bench, false).numbers, 3);
 	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	cc_entry_unref(one);
 	cc_entry_unref(other);
-}
-
-/* What the directories of an entry take, as the store sees it; 0: what they do. */
-static uint64_t bytes_of_directories;
-uint64_t __real_cc_leaf_directories(int dir_fd);
-uint64_t __wrap_cc_leaf_directories(int dir_fd);
-uint64_t __wrap_cc_leaf_directories(int dir_fd)
-{
-	return bytes_of_directories ? bytes_of_directories : __real_cc_leaf_directories(dir_fd);
-}
-
-TEST(directories_need_room_too)
-{
-	bytes_of_directories = bench.config.max_size;
-	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_ERR_TOO_LARGE);
-	bytes_of_directories = 0;
-	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 }
 
 TEST(is_full_where_its_bound_is_passed)
@@ -1524,6 +1518,49 @@ TEST(an_eviction_in_vain_is_not_tried_at_once)
 	test_time += UINT64_C(3600000000000);
 	CU_ASSERT_EQUAL(add("image", &evict), CMN_ERR_TOO_LARGE);
 	CU_ASSERT_TRUE(evict);
+	/* Nor for much longer where one takes hours. */
+	test_step = UINT64_C(3600000000000);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_STALE);
+	test_step = STEP;
+	test_time += UINT64_C(60000000000);
+	CU_ASSERT_EQUAL(add("image", &evict), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_TRUE(evict);
 	test_time = 0;
 	let_go_of_leaf();
+}
+
+/* What the directories of an entry take, as the store sees it; 0: what they do. */
+static uint64_t bytes_of_directories;
+uint64_t __real_cc_leaf_directories(int dir_fd);
+uint64_t __wrap_cc_leaf_directories(int dir_fd);
+uint64_t __wrap_cc_leaf_directories(int dir_fd)
+{
+	return bytes_of_directories ? bytes_of_directories : __real_cc_leaf_directories(dir_fd);
+}
+
+TEST(directories_need_room_too_and_once)
+{
+	bool evict = false;
+
+	bytes_of_directories = bench.config.max_size;
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(add("image", &evict), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_TRUE(evict);
+	bytes_of_directories = 0;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	/* The next eviction makes none for what one was for already. */
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+}
+
+TEST(an_eviction_clears_flights_of_the_dead)
+{
+	static const char name[] = "a/root/flights/0123456789abcdef0123456789abcdef.lock";
+	const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+
+	unit_write(name, "");
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, name, old, 0), 0);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_TRUE(access(name, F_OK) < 0);
 }
