@@ -242,6 +242,28 @@ enum cmn_status __wrap_cc_store_evict_paced(struct cc_store *store, const struct
 	return __real_cc_store_evict_paced(store, pace);
 }
 
+/* Of a touch of many: it comes to the first one only. */
+static bool touches_one;
+size_t __real_cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
+			     size_t count);
+size_t __wrap_cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
+			     size_t count);
+size_t __wrap_cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
+			     size_t count)
+{
+	return __real_cc_store_touch(store, root_fd, places, touches_one && count ? 1 : count);
+}
+
+/* How long the last flush of statistics would have waited for the lock. */
+static atomic_llong stats_patience;
+enum cmn_status __real_cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd, uint64_t until);
+enum cmn_status __wrap_cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd, uint64_t until);
+enum cmn_status __wrap_cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd, uint64_t until)
+{
+	atomic_store(&stats_patience, (long long)(until - __real_cmn_clock_monotonic()));
+	return __real_cc_stats_flush(stats, root, root_fd, until);
+}
+
 BEFORE_EACH
 {
 	/* No writer has this address. */
@@ -347,6 +369,8 @@ TEST(thread_ends_when_idle_and_a_store_starts_another)
 		/* What was put is stored, and counted on disk, without a flush. */
 		CU_ASSERT_TRUE(is_stored(bench.store, (int)i));
 		CU_ASSERT_EQUAL(stores_in_file(bench.config.dir), i);
+		/* Nobody wanted it just then: it waited for no other's lock for long. */
+		CU_ASSERT_TRUE(atomic_load(&stats_patience) < (long long)SECOND);
 	}
 	/* What comes without a thread is the caller's to write, as before the first store. */
 	touch(bench.writer, 1);
@@ -433,6 +457,93 @@ TEST(touches_mark_entries_as_used)
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_TRUE(only_access(bench.store) > 1000);
 	cc_key_release(&key);
+}
+
+/* Makes it an entry that was used long ago. */
+static void age(int number)
+{
+	char leaf[CC_LEAF_PATH_SIZE], path[600];
+	struct cc_key key;
+
+	make_key(&key, number);
+	cc_leaf_path(cc_key_view(&key), leaf);
+	(void)snprintf(path, sizeof(path), "cache/%s/0_access_time.txt", leaf);
+	unit_write(path, "1000\n");
+	cc_key_release(&key);
+}
+
+static bool count_aged(void *ctx, const struct cc_store_item *item)
+{
+	*(unsigned int *)ctx += item->access_ns == 1000;
+	return true;
+}
+
+static unsigned int aged(void)
+{
+	unsigned int count = 0;
+
+	CU_ASSERT_EQUAL(cc_store_walk(bench.store, false, count_aged, &count), CMN_OK);
+	return count;
+}
+
+TEST(touches_of_which_there_was_no_time_come_later)
+{
+	threadless = bench.writer;
+	for (int i = 1; i <= 3; i++)
+		CU_ASSERT_TRUE(put(bench.writer, i, 10));
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	for (int i = 1; i <= 3; i++) {
+		age(i);
+		touch(bench.writer, i);
+	}
+	touches_one = true;
+	CU_ASSERT_FALSE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	touches_one = false;
+	CU_ASSERT_EQUAL(aged(), 2);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(aged(), 0);
+}
+
+TEST(an_eviction_knows_what_was_used)
+{
+	threadless = bench.writer;
+	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	age(1);
+	touch(bench.writer, 1);
+	/* All that was not used in this year goes. */
+	bench.config.threshold_days = 365;
+	CU_ASSERT_EQUAL(unlink("cache/" CC_EVICT_STAMP_NAME), 0);
+	CU_ASSERT_TRUE(put(bench.writer, 2, 10));
+	/* A busy machine may take the eviction's time for what comes before it. */
+	stopped_clock = cmn_clock_monotonic();
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	stopped_clock = 0;
+	CU_ASSERT_TRUE(is_stored(bench.store, 1));
+	CU_ASSERT_EQUAL(aged(), 0);
+}
+
+static void count_message(void *ctx, enum cmn_log_level level, const char *message)
+{
+	(void)level;
+	(void)message;
+	++*(unsigned int *)ctx;
+}
+
+/* The store says so. */
+TEST(of_a_root_that_is_not_ones_own_the_writer_says_nothing)
+{
+	unsigned int messages = 0;
+	const struct cmn_log log = { CMN_LOG_DEBUG, count_message, &messages };
+
+	CU_ASSERT_TRUE(cc_writer_free(bench.writer, LONG_ENOUGH));
+	bench.writer = cc_writer_new(bench.store, bench.stats, &log);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bench.writer);
+	CU_ASSERT_EQUAL_FATAL(mkdir("cache", 0700), 0);
+	CU_ASSERT_EQUAL(chmod("cache", 0777), 0);
+	cc_stats_add(bench.stats, CC_MISSES, 1);
+	(void)cc_writer_flush(bench.writer, LONG_ENOUGH);
+	CU_ASSERT_EQUAL(messages, 0);
 }
 
 TEST(touches_beyond_the_bound_do_no_harm)
