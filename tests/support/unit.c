@@ -196,7 +196,8 @@ int unit_run(const char *where)
 	CU_pSuite suite = begin_suite(program_invocation_short_name);
 	bool any = false;
 
-	counts_descriptors = !where;
+	/* Else a thread that was given up on may have some. */
+	counts_descriptors = !where && !UNIT_SHARED_DESCRIPTORS;
 	for (const struct unit_test *test = added; test; test = test->next) {
 		if (!suite || (is_due(test, where) && !CU_add_test(suite, test->name, test->run)))
 			return 2;

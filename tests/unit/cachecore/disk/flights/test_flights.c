@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "cachecore/disk/flights/flights.h"
+#include "cachecore/disk/flights/holder.h"
+#include "common/background.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "tests/support/unit.h"
@@ -93,11 +95,68 @@ bool __wrap_cmn_descriptors_separate(void)
 	return !shares_descriptors && __real_cmn_descriptors_separate();
 }
 
+/* Threads that were started, and that ended by themselves; one cannot be had. */
+static atomic_uint started, ended;
+static bool has_no_thread;
+bool __real_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret);
+bool __wrap_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret);
+bool __wrap_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret)
+{
+	atomic_fetch_add(&started, 1);
+	return !has_no_thread && __real_cmn_background_start(work, arg, ret);
+}
+
+int __real_pthread_detach(pthread_t thread);
+int __wrap_pthread_detach(pthread_t thread);
+int __wrap_pthread_detach(pthread_t thread)
+{
+	atomic_fetch_add(&ended, 1);
+	return __real_pthread_detach(thread);
+}
+
+/* Whether the thread has a processor was asked so often; it has none, if so. */
+static unsigned int looks;
+static bool has_no_processor;
+bool __real_cc_holder_thread_runs(pid_t thread);
+bool __wrap_cc_holder_thread_runs(pid_t thread);
+bool __wrap_cc_holder_thread_runs(pid_t thread)
+{
+	looks++;
+	return has_no_processor || __real_cc_holder_thread_runs(thread);
+}
+
+/* What the clock says to all threads, or by how much it is fast for this one; 0: the machine's. */
+static atomic_ullong stopped_clock;
+static _Thread_local uint64_t fast_ns;
+uint64_t __real_cmn_clock_monotonic(void);
+uint64_t __wrap_cmn_clock_monotonic(void);
+uint64_t __wrap_cmn_clock_monotonic(void)
+{
+	uint64_t stopped = atomic_load(&stopped_clock);
+
+	return stopped ? stopped : __real_cmn_clock_monotonic() + fast_ns;
+}
+
+/* Beats that the file had already. */
+static atomic_uint vain_beats;
+void __real_cc_holder_note(int fd, const struct cc_holder *self);
+void __wrap_cc_holder_note(int fd, const struct cc_holder *self);
+void __wrap_cc_holder_note(int fd, const struct cc_holder *self)
+{
+	static _Thread_local uint64_t last;
+
+	atomic_fetch_add(&vain_beats, self->beat > 1 && self->beat == last);
+	last = self->beat;
+	__real_cc_holder_note(fd, self);
+}
+
 AFTER_EACH
 {
 	is_remote = is_local = NULL;
-	shares_descriptors = false;
+	shares_descriptors = has_no_thread = has_no_processor = false;
 	late_ms = 0;
+	fast_ns = 0;
+	atomic_store(&stopped_clock, 0);
 	atomic_store(&slow_ms, 0);
 }
 
@@ -1001,6 +1060,173 @@ TEST(a_first_flight_sweeps)
 	cc_flights_free(flights);
 }
 
+TEST(who_only_waited_does_not_sweep)
+{
+	struct cc_flights *flights = open_flights(), *others = open_flights();
+	struct cc_flight *flight, *other;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(system("touch -d '2 hours ago' root/flights/0123456789abcdef0123456789abcdef.lock"),
+			0);
+	CU_ASSERT_EQUAL(begin(others, "key", 0, &other), CC_FLIGHT_ALONE);
+	CU_ASSERT(cc_flights_flush(others, LONG_NS));
+	CU_ASSERT_EQUAL(count_files(), 2);
+	end(flights, flight);
+	cc_flights_free(flights);
+	cc_flights_free(others);
+}
+
+TEST(each_beat_is_another)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+
+	atomic_store(&vain_beats, 0);
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	wait_for_beats(1);
+	end(flights, flight);
+	CU_ASSERT_EQUAL(atomic_load(&vain_beats), 0);
+	cc_flights_free(flights);
+}
+
+TEST(without_a_thread_nothing_is_left_to_do)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+
+	has_no_thread = true;
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
+	CU_ASSERT(cc_flights_flush(flights, 0));
+	has_no_thread = false;
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	end(flights, flight);
+	cc_flights_free(flights);
+}
+
+TEST(one_thread_serves_what_comes_soon_and_another_what_comes_late)
+{
+	uint64_t deadline = cmn_clock_monotonic() + LONG_NS;
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+
+	atomic_store(&started, 0);
+	atomic_store(&ended, 0);
+	atomic_store(&stopped_clock, cmn_clock_monotonic());
+	for (int i = 0; i < 100; i++) {
+		CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+		end(flights, flight);
+	}
+	CU_ASSERT_EQUAL(atomic_load(&started), 1);
+	CU_ASSERT_EQUAL(atomic_load(&ended), 0);
+	atomic_store(&stopped_clock, 0);
+	while (!atomic_load(&ended) && cmn_clock_monotonic() < deadline)
+		(void)sched_yield();
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	end(flights, flight);
+	CU_ASSERT_EQUAL(atomic_load(&started), 2);
+	cc_flights_free(flights);
+}
+
+TEST(flights_that_are_over_end_before_the_thread)
+{
+	enum { MANY = 20 };
+	uint64_t deadline = cmn_clock_monotonic() + LONG_NS / 6;
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *all[MANY];
+	char key[16];
+
+	for (int i = 0; i < MANY; i++) {
+		(void)snprintf(key, sizeof(key), "key %d", i);
+		CU_ASSERT_EQUAL(begin(flights, key, LONG_NS, &all[i]), CC_FLIGHT_OWN);
+	}
+	atomic_store(&slow_ms, 2);
+	for (int i = 0; i < MANY; i++)
+		cc_flight_end(all[i]);
+	cc_flights_free(flights);
+	/* A thread that takes long is not waited for. */
+	while (count_files() && cmn_clock_monotonic() < deadline)
+		(void)sched_yield();
+	CU_ASSERT_EQUAL(count_files(), 0);
+}
+
+TEST(a_child_that_ended_its_parents_flight_has_one_of_its_own)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight, *own;
+	int state = -1;
+	pid_t child;
+
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(system("rm root/flights/*.lock"), 0);
+	child = fork_with_handlers(flights);
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		cc_flight_end(flight);
+		_exit(begin(flights, "key", LONG_NS, &own) == CC_FLIGHT_OWN ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	end(flights, flight);
+	cc_flights_free(flights);
+}
+
+/* The lock of a dead builder, which its child has, as who looks at it for the second time sees it. */
+static pid_t look_twice_at_the_dead(struct cc_flight_lock *lock, const struct cc_holder *self)
+{
+	pid_t child = leave_child(WITHOUT_HANDLERS);
+	enum cc_flight_turn turn;
+
+	cc_flight_lock_init(lock, root(), key_of("key"));
+	for (int i = 0; i < 2; i++) {
+		CU_ASSERT_FALSE(cc_flight_lock_try(lock, self, UINT64_MAX, &turn));
+		CU_ASSERT_EQUAL(count_files(), 1);
+		lock->watch.next = 0;	/* it is time */
+	}
+	CU_ASSERT_TRUE(lock->fd >= 0);
+	return child;
+}
+
+TEST(who_is_dead_is_seen_so_twice)
+{
+	const struct cc_holder self = cc_holder_self();
+	struct cc_flight_lock lock;
+	enum cc_flight_turn turn;
+	pid_t child = look_twice_at_the_dead(&lock, &self);
+
+	CU_ASSERT_FALSE(cc_flight_lock_try(&lock, &self, UINT64_MAX, &turn));
+	CU_ASSERT_EQUAL(count_files(), 0);
+	CU_ASSERT_TRUE(cc_flight_lock_try(&lock, &self, UINT64_MAX, &turn));
+	CU_ASSERT_EQUAL(turn, CC_FLIGHT_OWN);
+	cc_flight_lock_end(&lock);
+	CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
+}
+
+TEST(what_has_the_name_of_a_dead_ones_lock_by_then_stays)
+{
+	const struct cc_holder self = cc_holder_self();
+	struct cc_flight_lock lock;
+	enum cc_flight_turn turn;
+	pid_t child = look_twice_at_the_dead(&lock, &self);
+
+	CU_ASSERT_EQUAL(system("mv root/flights/*.lock . && cp *.lock root/flights"), 0);
+	CU_ASSERT_TRUE(cc_flight_lock_try(&lock, &self, UINT64_MAX, &turn));
+	CU_ASSERT_EQUAL(turn, CC_FLIGHT_ALONE);
+	CU_ASSERT_EQUAL(count_files(), 1);
+	cc_flight_lock_end(&lock);
+	CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
+}
+
+TEST(tries_come_after_a_pause_and_not_after_the_deadline)
+{
+	uint64_t now = cmn_clock_monotonic();
+	struct cc_flight_lock lock;
+
+	cc_flight_lock_init(&lock, root(), key_of("key"));
+	CU_ASSERT_EQUAL(cc_flight_lock_next(&lock, now), now);
+	lock.pause = LONG_NS;
+	CU_ASSERT(cc_flight_lock_next(&lock, UINT64_MAX) >= now + LONG_NS);
+}
+
 /* Begins so often on a disk that is as slow as that: the shortest time of some tries. */
 static uint64_t time_on_a_slow_disk(struct cc_flights *flights, int count)
 {
@@ -1041,12 +1267,38 @@ TEST(a_slow_disk_is_not_waited_for_again)
 	cc_flights_free(flights);
 }
 
+TEST(a_disk_is_slow_when_it_was_so_thrice_and_for_a_while)
+{
+	struct cc_flights *flights = open_flights();
+	struct cc_flight *flight;
+
+	atomic_store(&slow_ms, 2000);
+	looks = 0;
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
+	CU_ASSERT(looks >= 3);
+	looks = 0;
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
+	CU_ASSERT_EQUAL(looks, 0);
+	fast_ns = LONG_NS;
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_ALONE);
+	CU_ASSERT(looks >= 3);
+	fast_ns = 0;
+	atomic_store(&slow_ms, 0);
+	CU_ASSERT(cc_flights_flush(flights, LONG_NS));
+	cc_flights_free(flights);
+}
+
 TEST(a_processor_is_waited_for)
 {
 	struct cc_flights *flights = open_flights();
 	struct cc_flight *flight;
 
 	late_ms = 200;
+	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
+	end(flights, flight);
+	/* Also by a thread that is at a file. */
+	atomic_store(&slow_ms, 100);
+	has_no_processor = true;
 	CU_ASSERT_EQUAL(begin(flights, "key", LONG_NS, &flight), CC_FLIGHT_OWN);
 	end(flights, flight);
 	cc_flights_free(flights);
