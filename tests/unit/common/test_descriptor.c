@@ -41,6 +41,8 @@ static bool forks_always;	/* while anything is opened */
 static bool server_is_gone;	/* of each file that somebody asks for */
 static unsigned int waits;	/* of those for a fork; the first one ends it, where it should */
 static bool ends_fork;
+static pid_t (*forks_child)(void);	/* what has a child by then */
+static pid_t forked;
 
 int __real_fstat(int fd, struct stat *info);
 int __wrap_fstat(int fd, struct stat *info);
@@ -61,6 +63,7 @@ int __wrap_nanosleep(const struct timespec *pause, struct timespec *rest)
 	if (!ends_fork)
 		return __real_nanosleep(pause, rest);
 	ends_fork = false;
+	forked = forks_child ? forks_child() : 0;
 	cmn_descriptors_fork_parent();
 	return 0;
 }
@@ -90,12 +93,15 @@ int openat(int dir_fd, const char *path, int flags, ...)
 TEST(another_files_number_is_left_alone)
 {
 	int next, fd = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
+	struct stat info;
 
 	CU_ASSERT_FATAL(fd >= 0);
 	CU_ASSERT_TRUE(cmn_descriptor_is_ours(fd));
+	CU_ASSERT_TRUE(cmn_descriptor_stat(fd, &info));
 	CU_ASSERT_EQUAL(fcntl(fd, F_GETFD), FD_CLOEXEC);
 	replace(fd, "application");
 	CU_ASSERT_FALSE(cmn_descriptor_is_ours(fd));
+	CU_ASSERT_FALSE(cmn_descriptor_stat(fd, &info));
 	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), -1);
 	CU_ASSERT_EQUAL(errno, EBADF);
 	CU_ASSERT_TRUE(fcntl(fd, F_GETFD) >= 0);
@@ -285,6 +291,40 @@ TEST(closing_waits_for_a_fork)
 	if (ends_fork)
 		cmn_descriptors_fork_parent();
 	ends_fork = false;
+}
+
+static int closing = -1, copy = -1;
+
+/* Whose files were copied before the number was closed, and whose memory after that. */
+static pid_t fork_with_copy(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (dup2(copy, closing) != closing)
+			_exit(2);
+		cmn_descriptors_fork_child();
+		_exit(fcntl(closing, F_GETFD) < 0 ? 0 : 1);
+	}
+	return pid;
+}
+
+TEST(a_child_closes_what_was_closed_while_it_was_forked)
+{
+	int status = -1;
+
+	closing = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
+	copy = dup(closing);
+	CU_ASSERT_FATAL(closing >= 0 && copy >= 0);
+	cmn_descriptors_fork_prepare();
+	ends_fork = true;
+	forks_child = fork_with_copy;
+	CU_ASSERT_EQUAL(cmn_descriptor_close(closing), 0);
+	forks_child = NULL;
+	CU_ASSERT_FALSE_FATAL(ends_fork);
+	CU_ASSERT_EQUAL(waitpid(forked, &status, 0), forked);
+	CU_ASSERT_EQUAL(status, 0);
+	(void)close(copy);
 }
 
 TEST(what_cannot_be_asked_for_is_ours)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "cachecore/cache.h"
+#include "cachecore/disk/level_internal.h"
 #include "cachecore/disk/level_switch.h"
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer/writer.h"
@@ -753,9 +754,9 @@ bool __wrap_cmn_descriptors_separate(void)
 	return !shares_descriptors && __real_cmn_descriptors_separate();
 }
 
-/* A writer's thread that is held at its next lock. */
+/* A writer's thread that is held at its next lock, or that of flights, where it gives one back. */
 static struct {
-	atomic_bool next;
+	atomic_bool next, flight;
 	sem_t there, go;
 	enum { FLUSH_IS_REAL, FLUSH_FAILS, FLUSH_LETS_GO } flush;
 } held;
@@ -769,8 +770,9 @@ int __wrap_flock(int fd, int operation)
 	int result;
 
 	/* A leaf, or the root: a flight's is a file. */
-	if (atomic_load(&held.next) && fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) &&
-	    atomic_exchange(&held.next, false)) {
+	if ((atomic_load(&held.next) && fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) &&
+	     atomic_exchange(&held.next, false)) ||
+	    (operation == LOCK_UN && atomic_exchange(&held.flight, false))) {
 		(void)sem_post(&held.there);
 		while (sem_wait(&held.go) < 0)
 			continue;
@@ -1110,6 +1112,17 @@ static void let_go(void)
 }
 
 static struct cc_stats *switch_stats;
+static unsigned int messages;
+
+static void count_message(void *ctx, enum cmn_log_level level, const char *message)
+{
+	(void)ctx;
+	(void)level;
+	(void)message;
+	messages++;
+}
+
+static const struct cmn_log counting_log = { .level = CMN_LOG_ERROR, .sink = count_message };
 
 static struct cc_level_switch *open_levels(struct cc_config *config)
 {
@@ -1120,8 +1133,9 @@ static struct cc_level_switch *open_levels(struct cc_config *config)
 		switch_stats = cc_stats_new();	/* the program's end frees it */
 	CU_ASSERT_PTR_NOT_NULL_FATAL(switch_stats);
 	*config = (struct cc_config){ .dir = below("one"), .persistent = true, .admit_all = true,
-				      .read_only_dirs = no_tiers, .max_device_image_size = 1 << 30 };
-	CU_ASSERT_EQUAL_FATAL(cc_level_switch_new(config, NULL, switch_stats, &levels), CMN_OK);
+				      .read_only_dirs = no_tiers, .max_device_image_size = 1 << 30,
+				      .build_wait = 60 };
+	CU_ASSERT_EQUAL_FATAL(cc_level_switch_new(config, &counting_log, switch_stats, &levels), CMN_OK);
 	return levels;
 }
 
@@ -1165,6 +1179,32 @@ TEST(a_flush_tells_of_each_level)
 	CU_ASSERT_EQUAL(cc_level_switch_set_dir(levels, below("two")), CMN_OK);
 	held.flush = FLUSH_IS_REAL;
 	/* The one in use, behind the other in the list, has nothing to store. */
+	CU_ASSERT_FALSE(cc_level_switch_flush(levels, 0));
+	CU_ASSERT_EQUAL(sem_post(&held.go), 0);
+	CU_ASSERT_TRUE(cc_level_switch_flush(levels, UINT64_C(60000000000)));
+	cc_level_switch_leave(levels, level);
+	CU_ASSERT_TRUE(cc_level_switch_free(levels));
+}
+
+TEST(a_flush_waits_for_flights_to_end)
+{
+	struct cc_config config;
+	struct cc_level_switch *levels = open_levels(&config);
+	struct cc_level *level = cc_level_switch_enter(levels);
+	struct cc_flight *flight = NULL;
+	struct cc_key key;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(level);
+	make_key(&key, "image");
+	CU_ASSERT_EQUAL(cc_level_join_flight(level, &key, &flight), CMN_MISS);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(flight);
+	cc_key_release(&key);
+	CU_ASSERT_EQUAL_FATAL(sem_init(&held.there, 0, 0), 0);
+	CU_ASSERT_EQUAL_FATAL(sem_init(&held.go, 0, 0), 0);
+	atomic_store(&held.flight, true);
+	cc_flight_end(flight);
+	while (sem_wait(&held.there) < 0)
+		continue;
 	CU_ASSERT_FALSE(cc_level_switch_flush(levels, 0));
 	CU_ASSERT_EQUAL(sem_post(&held.go), 0);
 	CU_ASSERT_TRUE(cc_level_switch_flush(levels, UINT64_C(60000000000)));
@@ -1264,4 +1304,50 @@ TEST(what_the_writer_says_is_said_by_the_application)
 		return;		/* so few that nothing can be stored at all */
 	fail_to_store(true);
 	fail_to_store(false);
+}
+
+TEST(what_its_parents_writer_said_no_child_says)
+{
+	struct rlimit limit, before;
+	struct cc_level_switch *levels;
+	struct cc_entry *entry = NULL;
+	struct cc_config config;
+	struct cc_level *level;
+	int status = -1;
+	struct cc_key key;
+	pid_t child;
+
+	if (UNIT_SHARED_DESCRIPTORS)
+		return;		/* there it says it itself */
+	levels = open_levels(&config);
+	level = cc_level_switch_enter(levels);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(level);
+	CU_ASSERT_EQUAL(mkdir("one", 0700), 0);
+	make_key(&key, "image");
+	CU_ASSERT_EQUAL_FATAL(make_entry("image", &entry), CMN_OK);
+	messages = 0;
+	CU_ASSERT_EQUAL(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = (struct rlimit){ 4, before.rlim_max };	/* as above */
+	CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	cc_level_put(level, &key, entry, NULL);
+	(void)cc_level_flush(level, UINT64_C(60000000000));
+	CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
+	CU_ASSERT_EQUAL(messages, 0);
+	cc_level_switch_fork_prepare(levels);
+	child = fork();
+	if (child == 0) {
+		messages = 0;
+		cc_level_switch_fork_child(levels);
+		cc_level_switch_leave(levels, cc_level_switch_enter(levels));
+		_exit(messages ? 1 : 0);
+	}
+	cc_level_switch_fork_parent(levels);
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
+	cc_level_switch_leave(levels, level);
+	cc_level_switch_leave(levels, cc_level_switch_enter(levels));
+	CU_ASSERT_TRUE(messages > 0);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	CU_ASSERT_TRUE(cc_level_switch_free(levels));
 }
