@@ -191,13 +191,17 @@ static bool is_due(const struct unit_test *test, const char *where)
 	return test->where[0] == '!' ? strcmp(test->where + 1, where) != 0 : has_word(test->where, where);
 }
 
+void unit_count_descriptors(void)
+{
+	/* Else a thread that was given up on may have some. */
+	counts_descriptors = !UNIT_SHARED_DESCRIPTORS;
+}
+
 int unit_run(const char *where)
 {
 	CU_pSuite suite = begin_suite(program_invocation_short_name);
 	bool any = false;
 
-	/* Else a thread that was given up on may have some. */
-	counts_descriptors = !where && !UNIT_SHARED_DESCRIPTORS;
 	for (const struct unit_test *test = added; test; test = test->next) {
 		if (!suite || (is_due(test, where) && !CU_add_test(suite, test->name, test->run)))
 			return 2;

@@ -8,8 +8,8 @@
  *		CU_ASSERT(...);
  *	}
  *
- * A program without a main of its own runs its tests in their order in the source;
- * none of them may leave a descriptor open.
+ * A program without a main of its own runs its tests in their order in the source,
+ * and none of them may leave a descriptor open.
  */
 #ifndef TESTS_SUPPORT_UNIT_H
 #define TESTS_SUPPORT_UNIT_H
@@ -54,6 +54,8 @@ void unit_after_each(void (*act)(void));
 void unit_add(struct unit_test *test);
 /* Runs them, and prints CUnit's summary; the exit code for main. where: NULL where it is one for all. */
 int unit_run(const char *where);
+/* Of those that unit_run runs from now on, each is to leave no more descriptors open than it found. */
+void unit_count_descriptors(void);
 /* Runs each in a process of its own. */
 int unit_run_apart(void);
 /* What each test of the program begins with, in its directory, and ends with; before and after the file's own. */

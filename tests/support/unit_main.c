@@ -4,5 +4,6 @@
 
 int main(void)
 {
+	unit_count_descriptors();
 	return unit_run(NULL);
 }
