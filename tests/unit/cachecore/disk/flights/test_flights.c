@@ -1182,7 +1182,7 @@ static pid_t look_twice_at_the_dead(struct cc_flight_lock *lock, const struct cc
 	pid_t child = leave_child(WITHOUT_HANDLERS);
 	enum cc_flight_turn turn;
 
-	cc_flight_lock_init(lock, root(), key_of("key"));
+	cc_flight_lock_init(lock, root(), NULL, key_of("key"));
 	for (int i = 0; i < 2; i++) {
 		CU_ASSERT_FALSE(cc_flight_lock_try(lock, self, UINT64_MAX, &turn));
 		CU_ASSERT_EQUAL(count_files(), 1);
@@ -1227,7 +1227,7 @@ TEST(tries_come_after_a_pause_and_not_after_the_deadline)
 	uint64_t now = cmn_clock_monotonic();
 	struct cc_flight_lock lock;
 
-	cc_flight_lock_init(&lock, root(), key_of("key"));
+	cc_flight_lock_init(&lock, root(), NULL, key_of("key"));
 	CU_ASSERT_EQUAL(cc_flight_lock_next(&lock, now), now);
 	lock.pause = LONG_NS;
 	CU_ASSERT(cc_flight_lock_next(&lock, UINT64_MAX) >= now + LONG_NS);
