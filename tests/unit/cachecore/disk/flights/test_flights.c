@@ -894,6 +894,7 @@ TEST(on_a_network_file_system_a_machine_builds_once)
 	struct cc_flight *flight, *other;
 	glob_t found;
 
+	shares_descriptors = true;	/* so that none is left open unseen */
 	CU_ASSERT_EQUAL_FATAL(mkdir("run", 0700), 0);
 	set_runtime_dir("run");
 	flights = open_flights();
@@ -951,6 +952,7 @@ TEST(what_is_no_runtime_directory_is_not_used)
 	} rows[] = {
 		{ "run", 0700, NULL, 0, "root", CC_FLIGHT_OWN },
 		{ "run", 0700, "run/ckcache", 0777, "root", CC_FLIGHT_ALONE },
+		{ "run", 0700, "run/ckcache", 02770, "root", CC_FLIGHT_ALONE },
 		{ "run", 0700, NULL, 0, "", CC_FLIGHT_ALONE },
 	};
 	struct cc_flights *flights;
