@@ -47,6 +47,18 @@ static cl_int answer_binaries(cl_program program, size_t size, void *ret, size_t
 	return CL_SUCCESS;
 }
 
+/* Of what is no program, as far as there is room. */
+static cl_uint told_devices(cl_program program, cl_device_id *ret)
+{
+	cl_uint count = 0;
+
+	for (cl_uint i = 0; i < program->device_count && i < STUB_MAX_DEVICES; i++) {
+		if (!program->tells_loaded_only || program->builds[i].image)
+			ret[count++] = program->devices[i];
+	}
+	return count;
+}
+
 /* "a;b;c", or how many if names is NULL. */
 static size_t list_kernels(const struct stub_build *build, char *names, size_t size)
 {
@@ -76,18 +88,14 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 					 void *ret, size_t *ret_size)
 {
 	struct stub_build *build = program ? stub_program_build(program, NULL) : NULL;
-	cl_device_id told_devices[STUB_MAX_DEVICES];
+	cl_device_id devices[STUB_MAX_DEVICES];
 	size_t sizes[STUB_MAX_DEVICES], count;
 	char names[8192];
-	cl_uint references, told = 0;
+	cl_uint references, device_count;
 	cl_bool none = CL_FALSE;
 
 	if (!program)
 		return CL_INVALID_PROGRAM;
-	for (cl_uint i = 0; i < program->device_count; i++) {
-		if (!program->tells_loaded_only || program->builds[i].image)
-			told_devices[told++] = program->devices[i];
-	}
 	if (stub_is_set("STUB_COUNT_QUERIES"))
 		stub_count("query");
 	switch (name) {
@@ -97,9 +105,11 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 	case CL_PROGRAM_CONTEXT:
 		return stub_answer(&program->context, sizeof(program->context), size, ret, ret_size);
 	case CL_PROGRAM_NUM_DEVICES:
-		return stub_answer(&told, sizeof(told), size, ret, ret_size);
+		device_count = told_devices(program, devices);
+		return stub_answer(&device_count, sizeof(device_count), size, ret, ret_size);
 	case CL_PROGRAM_DEVICES:
-		return stub_answer(told_devices, told * sizeof(cl_device_id), size, ret, ret_size);
+		device_count = told_devices(program, devices);
+		return stub_answer(devices, device_count * sizeof(devices[0]), size, ret, ret_size);
 	case CL_PROGRAM_SOURCE:
 		return stub_answer_text(program->il ? "" : program->source, size, ret, ret_size);
 	case CL_PROGRAM_IL:
