@@ -278,7 +278,7 @@ static void sweep(int dir_fd, unsigned int max)
 	cmn_listing_close(&listing);
 }
 
-void cc_flight_lock_sweep(const struct cc_flight_lock *lock, unsigned int max)
+void cc_flight_lock_sweep_beside(const struct cc_flight_lock *lock, unsigned int max)
 {
 	int fd;
 

@@ -61,7 +61,7 @@ void cc_flight_lock_end(struct cc_flight_lock *lock);
  * Removes what builders that died an hour ago and more have left, as far as it
  * can, looking at so many names at most: beside this lock, or in a root.
  */
-void cc_flight_lock_sweep(const struct cc_flight_lock *lock, unsigned int max);
+void cc_flight_lock_sweep_beside(const struct cc_flight_lock *lock, unsigned int max);
 void cc_flight_locks_sweep(int root_fd, unsigned int max);
 
 #endif

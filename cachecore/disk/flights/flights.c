@@ -158,7 +158,7 @@ static void try(struct cc_flights *flights, struct cc_flight *flight)
 		return;
 	flights->swept = true;
 	turn_to_file(flights);
-	cc_flight_lock_sweep(&flight->lock, SWEPT_AT_ONCE);
+	cc_flight_lock_sweep_beside(&flight->lock, SWEPT_AT_ONCE);
 	turn_to_list(flights);
 }
 

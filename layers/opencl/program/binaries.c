@@ -37,7 +37,6 @@ static bool make_list(struct device_list *ret, cl_uint count)
 static void release_list(struct device_list *list)
 {
 	release_room(list->devices, list->few);
-	list->devices = NULL;
 }
 
 static cl_int get_devices(cl_program handle, struct device_list *ret)
@@ -54,52 +53,51 @@ static cl_int get_devices(cl_program handle, struct device_list *ret)
 					 ret->devices, NULL);
 }
 
-static cl_int get_context_devices(cl_program handle, cl_uint count, struct device_list *ret)
+/*
+ * Whose places the loaded program's binaries have, in its order: the devices that it was loaded for.
+ * NVIDIA's driver has a place for each of the context's.
+ */
+static cl_int get_places(const struct ocl_loaded_program *loaded, struct device_list *ret)
 {
+	size_t wanted, got = 0, sizes = loaded->num_devices * sizeof(size_t);
+	cl_int error = CL_SUCCESS;
 	cl_context context;
-	size_t size = 0;
-	cl_int error = OCL_NEXT.clGetProgramInfo(handle, CL_PROGRAM_CONTEXT, sizeof(context), &context,
-						 NULL);
 
+	if (loaded->kind == OCL_LOADED_EXECUTABLE)
+		error = OCL_NEXT.clGetProgramInfo(loaded->handle, CL_PROGRAM_BINARY_SIZES, 0, NULL,
+						  &sizes);
 	if (error != CL_SUCCESS)
 		return error;
-	release_list(ret);
-	if (!make_list(ret, count))
+	if (!make_list(ret, (cl_uint)(sizes / sizeof(size_t))))
 		return CL_OUT_OF_HOST_MEMORY;
-	error = OCL_NEXT.clGetContextInfo(context, CL_CONTEXT_DEVICES, count * sizeof(*ret->devices),
-					  ret->devices, &size);
-	return error == CL_SUCCESS && size != count * sizeof(*ret->devices) ? CL_INVALID_VALUE : error;
-}
-
-/*
- * The devices that the loaded program's binaries are of, in its order. NVIDIA's
- * driver has a place for each of the context's, whatever it was loaded for.
- */
-static cl_int get_loaded_devices(const struct ocl_loaded_program *loaded, struct device_list *ret)
-{
-	size_t size = 0;
-	cl_int error;
-
-	if (loaded->kind != OCL_LOADED_EXECUTABLE) {
-		if (!make_list(ret, loaded->num_devices))
-			return CL_OUT_OF_HOST_MEMORY;
-		memcpy(ret->devices, loaded->devices, loaded->num_devices * sizeof(*ret->devices));
+	wanted = ret->count * sizeof(*ret->devices);
+	if (ret->count == loaded->num_devices) {
+		memcpy(ret->devices, loaded->devices, wanted);
 		return CL_SUCCESS;
 	}
-	error = get_devices(loaded->handle, ret);
+	error = OCL_NEXT.clGetProgramInfo(loaded->handle, CL_PROGRAM_CONTEXT, sizeof(context), &context,
+					  NULL);
 	if (error == CL_SUCCESS)
-		error = OCL_NEXT.clGetProgramInfo(loaded->handle, CL_PROGRAM_BINARY_SIZES, 0, NULL,
-						  &size);
-	if (error == CL_SUCCESS && size != ret->count * sizeof(size_t))
-		error = get_context_devices(loaded->handle, (cl_uint)(size / sizeof(size_t)), ret);
-	return error;
+		error = OCL_NEXT.clGetContextInfo(context, CL_CONTEXT_DEVICES, wanted, ret->devices,
+						  &got);
+	return error == CL_SUCCESS && got != wanted ? CL_INVALID_VALUE : error;
 }
 
-static cl_uint place_of(const struct device_list *list, cl_device_id device)
+/* What there is for each device of the application's program: sizes, or (below) behind its own pointers. */
+struct answer {
+	const struct ocl_loaded_program *loaded;
+	struct device_list devices, places;	/* the program's; the loaded program's */
+};
+
+/* The device's place in the loaded program, or the number of them: it was not loaded for it. */
+static cl_uint place_of(const struct answer *answer, cl_device_id device)
 {
+	const struct device_list *places = &answer->places;
 	cl_uint i = 0;
 
-	while (i < list->count && list->devices[i] != device)
+	if (ocl_loaded_program_place(answer->loaded, device) == answer->loaded->num_devices)
+		return places->count;
+	while (i < places->count && places->devices[i] != device)
 		i++;
 	return i;
 }
@@ -119,30 +117,23 @@ static cl_int get_sizes(const struct ocl_loaded_program *loaded, cl_uint count, 
 	return CL_SUCCESS;
 }
 
-/* What there is for each device of the application's program: sizes, or (below) behind its own pointers. */
-struct answer {
-	const struct ocl_loaded_program *loaded;
-	struct device_list of_program, of_loaded;
-};
-
 static cl_int give_sizes(const struct answer *answer, size_t *ret)
 {
 	const struct ocl_loaded_program *loaded = answer->loaded;
-	cl_uint count = answer->of_loaded.count;
+	cl_uint count = answer->places.count;
 	size_t few[FEW_DEVICES], *sizes = make_room(few, sizeof(*sizes), count);
 	cl_int error = sizes ? get_sizes(loaded, count, sizes) : CL_OUT_OF_HOST_MEMORY;
 
-	for (cl_uint i = 0; i < answer->of_program.count && error == CL_SUCCESS; i++) {
-		cl_device_id device = answer->of_program.devices[i];
+	for (cl_uint i = 0; i < answer->devices.count && error == CL_SUCCESS; i++) {
+		cl_uint place = place_of(answer, answer->devices.devices[i]);
 		struct cmn_view other = { 0 };
 
-		ret[i] = 0;
-		if (ocl_loaded_program_place(loaded, device) == loaded->num_devices) {
-			if (cc_entry_find(loaded->entry, OCL_TAG_OTHER_IMAGE, i, &other))
-				ret[i] = other.len;
-		} else if (place_of(&answer->of_loaded, device) < count) {
-			ret[i] = sizes[place_of(&answer->of_loaded, device)];
-		}
+		if (place < count)
+			ret[i] = sizes[place];
+		else if (cc_entry_find(loaded->entry, OCL_TAG_OTHER_IMAGE, i, &other))
+			ret[i] = other.len;
+		else
+			ret[i] = 0;
 	}
 	release_room(sizes, few);
 	return error;
@@ -151,23 +142,22 @@ static cl_int give_sizes(const struct answer *answer, size_t *ret)
 static cl_int give_images(const struct answer *answer, unsigned char **images)
 {
 	const struct ocl_loaded_program *loaded = answer->loaded;
-	cl_uint count = answer->of_loaded.count;
+	cl_uint count = answer->places.count;
 	unsigned char *few[FEW_DEVICES];
 	unsigned char **wanted = make_room(few, sizeof(*wanted), count);
 	cl_int error = CL_SUCCESS;
 
 	if (!wanted)
 		return CL_OUT_OF_HOST_MEMORY;
-	for (cl_uint i = 0; i < answer->of_program.count; i++) {
-		cl_device_id device = answer->of_program.devices[i];
+	for (cl_uint i = 0; i < answer->devices.count; i++) {
+		cl_uint place = place_of(answer, answer->devices.devices[i]);
 		struct cmn_view other;
 
-		if (ocl_loaded_program_place(loaded, device) == loaded->num_devices) {
-			if (images[i] && cc_entry_find(loaded->entry, OCL_TAG_OTHER_IMAGE, i, &other))
-				memcpy(images[i], other.data, other.len);
-		} else if (place_of(&answer->of_loaded, device) < count) {
-			wanted[place_of(&answer->of_loaded, device)] = images[i];
-		}
+		if (place < count)
+			wanted[place] = images[i];
+		else if (images[i] &&
+			 cc_entry_find(loaded->entry, OCL_TAG_OTHER_IMAGE, i, &other))
+			memcpy(images[i], other.data, other.len);
 	}
 	if (loaded->kind == OCL_LOADED_EXECUTABLE)
 		error = OCL_NEXT.clGetProgramInfo(loaded->handle, CL_PROGRAM_BINARIES,
@@ -189,9 +179,9 @@ cl_int ocl_binaries_get(cl_program handle, const struct ocl_loaded_program *load
 	size_t item = param_name == CL_PROGRAM_BINARIES ? sizeof(unsigned char *) : sizeof(size_t);
 	struct answer answer = { .loaded = loaded };
 	cl_uint count;
-	cl_int error = get_devices(handle, &answer.of_program);
+	cl_int error = get_devices(handle, &answer.devices);
 
-	count = answer.of_program.count;
+	count = answer.devices.count;
 	if (error == CL_SUCCESS && loaded->kind == OCL_LOADED_EXECUTABLE &&
 	    count == loaded->num_devices) {
 		error = OCL_NEXT.clGetProgramInfo(loaded->handle, param_name, size, ret_value,
@@ -201,14 +191,14 @@ cl_int ocl_binaries_get(cl_program handle, const struct ocl_loaded_program *load
 	if (error == CL_SUCCESS && ret_value && size < count * item)
 		error = CL_INVALID_VALUE;
 	if (error == CL_SUCCESS && ret_value)
-		error = get_loaded_devices(loaded, &answer.of_loaded);
+		error = get_places(loaded, &answer.places);
 	if (error == CL_SUCCESS && ret_value)
 		error = param_name == CL_PROGRAM_BINARIES ? give_images(&answer, ret_value)
 							  : give_sizes(&answer, ret_value);
 	if (error == CL_SUCCESS && ret_size)
 		*ret_size = count * item;
 out:
-	release_list(&answer.of_program);
-	release_list(&answer.of_loaded);
+	release_list(&answer.devices);
+	release_list(&answer.places);
 	return error;
 }
