@@ -52,8 +52,7 @@ static struct cmn_hash hash_end(const uint8_t head[HEAD_HASHED], const struct cm
 	return fold(&hash, chain);
 }
 
-/* Whether files of these lengths could be an entry's. */
-static bool lengths_possible(uint64_t src_len, uint64_t bin_len)
+bool cc_bundle_lengths_possible(uint64_t src_len, uint64_t bin_len)
 {
 	return src_len >= CC_SRC_HEADER_SIZE && src_len <= CC_SRC_MAX_FILE &&
 	       bin_len >= CC_ENTRY_HEADER_SIZE &&
@@ -107,7 +106,7 @@ enum cmn_status cc_bundle_writer_add(struct cc_bundle_writer *writer, struct cmn
 	struct cmn_hash hash;
 	enum cmn_status status;
 
-	if (!lengths_possible(src.len, bin.len))
+	if (!cc_bundle_lengths_possible(src.len, bin.len))
 		return CMN_ERR_INVALID;
 	append_head(&head, KIND_RECORD, src.len, bin.len);
 	if (!head.failed) {
@@ -236,7 +235,7 @@ enum cmn_status cc_bundle_reader_next(struct cc_bundle_reader *reader, struct cm
 	if (kind == KIND_END)
 		return check_end(reader, head, a, b);
 	/* Bounded first, so that the sum cannot overflow. */
-	if (kind != KIND_RECORD || !lengths_possible(a, b) || a + b > reader->left)
+	if (kind != KIND_RECORD || !cc_bundle_lengths_possible(a, b) || a + b > reader->left)
 		return CMN_ERR_CORRUPT;
 	status = read_into(reader, a, src);
 	if (status == CMN_OK)

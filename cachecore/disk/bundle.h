@@ -90,6 +90,8 @@ CMN_CHECKED enum cmn_status cc_bundle_reader_next(struct cc_bundle_reader *reade
 CMN_CHECKED enum cmn_status cc_bundle_reader_finish(struct cc_bundle_reader *reader,
 						    struct cc_bundle_signature *ret);
 
+/* Whether files of these lengths could be an entry's. If so, their sum does not overflow. */
+bool cc_bundle_lengths_possible(uint64_t src_len, uint64_t bin_len);
 /*
  * An entry from its two files, verified as a look-up does it, and its key,
  * walked to its end. Takes bin in any case. On success the caller owns both.
