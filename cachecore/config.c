@@ -353,9 +353,21 @@ static enum cmn_status xdg_path(const char *variable, const char *home_tail, con
 	return *ret ? CMN_OK : CMN_ERR_NOMEM;
 }
 
+enum cmn_status cc_config_user_path(const char *name, char **ret)
+{
+	struct cmn_buffer tail = { 0 };
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	cmn_buffer_printf(&tail, "ckcache/%s%c", name, '\0');
+	if (!tail.failed)
+		status = xdg_path("XDG_CONFIG_HOME", ".config", (const char *)tail.data, ret);
+	cmn_buffer_release(&tail);
+	return status;
+}
+
 enum cmn_status cc_config_user_file(char **ret)
 {
-	return xdg_path("XDG_CONFIG_HOME", ".config", "ckcache/ckcache.conf", ret);
+	return cc_config_user_path("ckcache.conf", ret);
 }
 
 static void complain(const struct cmn_log *log, const struct setting *setting,

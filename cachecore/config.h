@@ -74,6 +74,8 @@ void cc_config_release(struct cc_config *config);	/* {0} is fine */
 #define CC_CONFIG_SYSTEM_FILE "/etc/ckcache.conf"
 /* Where the user's file would be; the caller frees it. *ret is NULL: nowhere. */
 CMN_CHECKED enum cmn_status cc_config_user_file(char **ret);
+/* The same of another file beside it. */
+CMN_CHECKED enum cmn_status cc_config_user_path(const char *name, char **ret);
 /* Whether an environment variable of that name is a setting. */
 bool cc_config_knows(const char *variable);
 
