@@ -64,6 +64,10 @@ ckcache_package(command utils ckcache ckcache "cache for compiled compute kernel
 "This package has the command that runs programs with the cache, shows what
  it did, and looks after it; and a switch for everybody on the machine.")
 set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "libckcache-opencl ${same_version}")
+# Loaded at first use, where there is a remote tier: nothing that links says so.
+set(sodium "libsodium23")
+set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS ${sodium})
+set(CPACK_DEBIAN_OPENCL_PACKAGE_RECOMMENDS ${sodium})
 set(CPACK_RPM_COMMAND_PACKAGE_REQUIRES "ckcache-opencl ${same_rpm}")
 set(CPACK_RPM_COMMAND_USER_FILELIST
   "%config(noreplace) ${CMAKE_INSTALL_FULL_SYSCONFDIR}/default/ckcache"
@@ -86,7 +90,8 @@ if(TARGET ckcache_level_zero)
  library to preload that enables it. Nothing is enabled by installing it.")
   set(CPACK_DEBIAN_LEVEL_ZERO_PACKAGE_ENHANCES "libze1")
   set(CPACK_DEBIAN_LEVEL_ZERO_PACKAGE_SUGGESTS "ckcache")
-  set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "libckcache-level-zero ${same_version}")
+  set(CPACK_DEBIAN_LEVEL_ZERO_PACKAGE_RECOMMENDS ${sodium})
+  set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "libckcache-level-zero ${same_version}, ${sodium}")
 endif()
 
 list(APPEND CPACK_COMPONENTS_ALL library library_dev)
@@ -98,6 +103,7 @@ ckcache_package(library_dev libdevel libckcache-dev ckcache-devel
 "cache for compiled compute kernels: development files"
 "This package has what is needed to build programs with the library for
  frameworks that want the cache in their own hands.")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS ${sodium})
 set(CPACK_DEBIAN_LIBRARY_DEV_PACKAGE_DEPENDS "libckcache1 ${same_version}")
 set(CPACK_RPM_LIBRARY_DEV_PACKAGE_REQUIRES "libckcache1 ${same_rpm}")
 
@@ -108,6 +114,7 @@ if(TARGET cachecore_public)
 "This package has the cache as a static library and a header, for runtimes
  that keep handles of their own.")
   set(CPACK_DEBIAN_CACHECORE_PACKAGE_DEPENDS "libdeflate-dev, libxxhash-dev")
+  set(CPACK_DEBIAN_CACHECORE_PACKAGE_RECOMMENDS ${sodium})
   # An .rpm takes these from the file of pkg-config.
 endif()
 include(CPack)

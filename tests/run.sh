@@ -20,7 +20,7 @@ cd "$(dirname "$0")/.."
 . tools/packages.sh
 
 packages_build='gcc g++ libc6-dev cmake ninja-build pkg-config binutils python3 libxxhash-dev
-	libdeflate-dev libssl-dev openssl libjson-c-dev libze-dev uthash-dev libcunit1-dev
+	libdeflate-dev libssl-dev openssl libjson-c-dev libze-dev uthash-dev libsodium-dev libcunit1-dev
 	opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1'
 packages_drivers='clinfo intel-opencl-icd libze-intel-gpu1|intel-opencl-icd mesa-opencl-icd
 	pocl-opencl-icd oclgrind mandoc zsh clblast-utils'
@@ -357,7 +357,7 @@ check_tidy()
 run_cppcheck()
 {
 	begin "Installing missing packages"
-	install install_packages cppcheck uthash-dev
+	install install_packages cppcheck uthash-dev libsodium-dev
 	check_cppcheck
 }
 

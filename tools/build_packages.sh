@@ -18,7 +18,8 @@ cd "$(dirname "$0")/.."
 . tools/packages.sh
 
 install_packages gcc libc6-dev cmake ninja-build pkg-config binutils dpkg-dev file libxxhash-dev \
-	libdeflate-dev libssl-dev libjson-c-dev uthash-dev opencl-headers ocl-icd-opencl-dev libze-dev
+	libdeflate-dev libssl-dev libjson-c-dev uthash-dev libsodium-dev opencl-headers \
+	ocl-icd-opencl-dev libze-dev
 [ "$kind" = deb ] || install_packages rpm
 
 umask 022

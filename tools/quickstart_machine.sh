@@ -15,6 +15,7 @@ deflate	libdeflate-dev	libdeflate-devel	libdeflate	libdeflate-devel	libdeflate-d
 crypto	libssl-dev	openssl-devel	openssl	libopenssl-devel	openssl-dev	OpenSSL+3
 json	libjson-c-dev	json-c-devel	json-c	libjson-c-devel	json-c-dev	json-c
 uthash	uthash-dev	uthash-devel	uthash	uthash-devel	uthash-dev	uthash
+sodium	libsodium-dev	libsodium-devel	libsodium	libsodium-devel	libsodium-dev	libsodium
 opencl	opencl-c-headers	opencl-headers	opencl-headers	opencl-headers	opencl-headers	the+OpenCL+headers
 loader	ocl-icd-libopencl1	OpenCL-ICD-Loader	ocl-icd	libOpenCL1	opencl-icd-loader	an+OpenCL+loader
 level-zero	libze-dev	oneapi-level-zero-devel	level-zero-headers	level-zero-devel	level-zero-dev	the+Level+Zero+headers
@@ -110,6 +111,7 @@ missing_needs()
 	pkg-config --exists 'libcrypto >= 3' 2>/dev/null || echo crypto
 	pkg-config --exists json-c 2>/dev/null || echo json
 	has_header uthash.h || echo uthash
+	has_header sodium.h || echo sodium
 	has_header CL/cl_layer.h || echo opencl
 	echo 'int main(void) { return 0; }' |
 		cc -x c - -o /dev/null -l:libOpenCL.so.1 2>/dev/null || echo loader

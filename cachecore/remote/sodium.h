@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sodium: BLAKE2b-256 and Ed25519 (RFC 8032), by libsodium. The only file that
+ * knows it. The first call loads the library, so that a process without a remote
+ * tier gains none; where it is missing, every later call says so at once.
+ * Thread-safe.
+ */
+#ifndef CACHECORE_REMOTE_SODIUM_H
+#define CACHECORE_REMOTE_SODIUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/bytes.h"
+#include "common/status.h"
+
+#define CC_SODIUM_HASH_SIZE 32
+#define CC_SODIUM_KEY_SIZE 32		/* a public key */
+#define CC_SODIUM_SIGNATURE_SIZE 64
+
+/* Whether libsodium is on this machine. */
+bool cc_sodium_available(void);
+/* BLAKE2b-256 of the views' bytes, in order. CMN_MISS: libsodium is missing. */
+CMN_CHECKED enum cmn_status cc_sodium_hash(const struct cmn_view *views, size_t count,
+					   uint8_t ret[CC_SODIUM_HASH_SIZE]);
+/* CMN_OK: the key's owner has signed this message. CMN_ERR_ACCESS: no. CMN_MISS: libsodium is missing. */
+CMN_CHECKED enum cmn_status cc_sodium_verify(const uint8_t signature[CC_SODIUM_SIGNATURE_SIZE],
+					     struct cmn_view message,
+					     const uint8_t key[CC_SODIUM_KEY_SIZE]);
+
+#endif
