@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/* trust: lines into keys, strictly; files as the rules of a read-only tier have it. */
+#include "cachecore/remote/trust.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/config.h"
+#include "cachecore/disk/root.h"
+#include "common/file.h"
+
+#define BASE64_SIZE 44		/* of 32 bytes, with one "=" */
+#define FIRST_YEAR 1970		/* a date is a time since the epoch */
+#define DAY_SECONDS 86400
+
+struct trusted {
+	struct cc_trust_key key;
+	uint8_t id[CC_SODIUM_HASH_SIZE];
+	size_t file;		/* of the files */
+	unsigned int line;
+};
+
+struct cc_trust {
+	char **files;		/* ends with NULL */
+	size_t count;
+	bool has_ids;		/* false: libsodium is missing */
+	struct trusted keys[CC_TRUST_MAX_KEYS];
+};
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* The one encoding (RFC 4648) of 32 bytes, or false. */
+static bool decode_base64(struct cmn_view text, uint8_t ret[CC_SODIUM_KEY_SIZE])
+{
+	const char *at = text.data;
+	uint8_t key[CC_SODIUM_KEY_SIZE];
+	unsigned int bits = 0;
+	uint32_t value = 0;
+	size_t len = 0;
+
+	if (text.len != BASE64_SIZE || at[BASE64_SIZE - 1] != '=')
+		return false;
+	for (size_t i = 0; i < BASE64_SIZE - 1; i++) {
+		const char *digit = memchr(digits, at[i], sizeof(digits) - 1);
+
+		if (!digit)
+			return false;
+		value = value << 6 | (uint32_t)(digit - digits);
+		bits += 6;
+		if (bits >= 8) {
+			bits -= 8;
+			key[len++] = (uint8_t)(value >> bits);
+		}
+	}
+	if (value & ((1U << bits) - 1))
+		return false;	/* these bits are of no byte */
+	memcpy(ret, key, sizeof(key));
+	return true;
+}
+
+static void append_base64(struct cmn_buffer *buf, const uint8_t key[CC_SODIUM_KEY_SIZE])
+{
+	for (size_t bit = 0; bit < 8 * CC_SODIUM_KEY_SIZE; bit += 6) {
+		size_t at = bit / 8;
+		unsigned int pair = (unsigned int)key[at] << 8;
+
+		if (at + 1 < CC_SODIUM_KEY_SIZE)
+			pair |= key[at + 1];
+		cmn_buffer_append_u8(buf, (uint8_t)digits[pair >> (10 - bit % 8) & 63]);
+	}
+	cmn_buffer_append_u8(buf, '=');
+}
+
+static bool is_blank(char byte)
+{
+	return byte == ' ' || byte == '\t' || byte == '\r';
+}
+
+/* The words before a comment; one more than most says that there are too many. */
+static size_t split(struct cmn_view line, struct cmn_view *ret_words, size_t most)
+{
+	const char *at = line.data, *end = line.len ? at + line.len : at;
+	size_t count = 0;
+
+	while (count <= most) {
+		const char *start;
+
+		while (at < end && is_blank(*at))
+			at++;
+		if (at == end || *at == '#')
+			return count;
+		for (start = at; at < end && !is_blank(*at);)
+			at++;
+		if (count < most)
+			ret_words[count] = (struct cmn_view){ start, (size_t)(at - start) };
+		count++;
+	}
+	return count;
+}
+
+enum cmn_status cc_trust_key_set_name(struct cc_trust_key *key, struct cmn_view name)
+{
+	const char *at = name.data;
+
+	if (!name.len || name.len > CC_TRUST_MAX_NAME || at[0] == '#')
+		return CMN_ERR_INVALID;
+	for (size_t i = 0; i < name.len; i++) {
+		if (at[i] <= ' ' || at[i] > '~')
+			return CMN_ERR_INVALID;
+	}
+	memcpy(key->name, at, name.len);
+	key->name[name.len] = '\0';
+	return CMN_OK;
+}
+
+/* The number of len digits. */
+static bool read_digits(const char *at, size_t len, unsigned int *ret)
+{
+	unsigned int value = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (at[i] < '0' || at[i] > '9')
+			return false;
+		value = value * 10 + (unsigned int)(at[i] - '0');
+	}
+	*ret = value;
+	return true;
+}
+
+static bool is_leap(unsigned int year)
+{
+	return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+/* The first second after a day of the Gregorian calendar, since the epoch; false: no such day. */
+static bool end_of_day(unsigned int year, unsigned int month, unsigned int day, uint64_t *ret)
+{
+	static const uint8_t lengths[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	uint64_t days = day;
+
+	if (year < FIRST_YEAR || month < 1 || month > 12 || day < 1 ||
+	    day > lengths[month - 1] + (unsigned int)(month == 2 && is_leap(year)))
+		return false;
+	for (unsigned int i = FIRST_YEAR; i < year; i++)
+		days += is_leap(i) ? 366 : 365;
+	for (unsigned int i = 1; i < month; i++)
+		days += lengths[i - 1] + (unsigned int)(i == 2 && is_leap(year));
+	*ret = days * DAY_SECONDS;
+	return true;
+}
+
+enum cmn_status cc_trust_key_set_until(struct cc_trust_key *key, struct cmn_view until)
+{
+	const char *at = until.data;
+	unsigned int year, month, day;
+	uint64_t end = UINT64_MAX;
+
+	if (until.len && (until.len != CC_TRUST_DATE_SIZE - 1 || at[4] != '-' || at[7] != '-' ||
+			  !read_digits(at, 4, &year) || !read_digits(at + 5, 2, &month) ||
+			  !read_digits(at + 8, 2, &day) || !end_of_day(year, month, day, &end)))
+		return CMN_ERR_INVALID;
+	if (until.len)
+		memcpy(key->until, at, until.len);
+	key->until[until.len] = '\0';
+	key->end = end;
+	return CMN_OK;
+}
+
+enum cmn_status cc_trust_key_parse(struct cmn_view line, const char **ret_problem,
+				   struct cc_trust_key *ret)
+{
+	struct cmn_view words[5] = { 0 };
+	size_t count = split(line, words, 5);
+	struct cc_trust_key key;
+
+	if (!count)
+		return CMN_MISS;
+	if (!cmn_view_equal(words[0], cmn_view_of("ed25519")) || (count != 3 && count != 5) ||
+	    (count == 5 && !cmn_view_equal(words[3], cmn_view_of("until"))))
+		*ret_problem = "not \"ed25519 KEY NAME [until YYYY-MM-DD]\"";
+	else if (!decode_base64(words[1], key.key))
+		*ret_problem = "the key is not 32 bytes in base64";
+	else if (cc_trust_key_set_name(&key, words[2]) != CMN_OK)
+		*ret_problem = "the name is longer than 64 bytes, or not of printable ASCII";
+	else if (cc_trust_key_set_until(&key, words[4]) != CMN_OK)
+		*ret_problem = "no such day; YYYY-MM-DD is expected";
+	else {
+		*ret = key;
+		return CMN_OK;
+	}
+	return CMN_ERR_INVALID;
+}
+
+void cc_trust_key_append(struct cmn_buffer *buf, const struct cc_trust_key *key)
+{
+	cmn_buffer_append_text(buf, "ed25519 ");
+	append_base64(buf, key->key);
+	cmn_buffer_printf(buf, " %s", key->name);
+	if (key->until[0])
+		cmn_buffer_printf(buf, " until %s", key->until);
+}
+
+enum cmn_status cc_trust_key_id(const uint8_t key[CC_SODIUM_KEY_SIZE],
+				uint8_t ret[CC_SODIUM_HASH_SIZE])
+{
+	const struct cmn_view view = { key, CC_SODIUM_KEY_SIZE };
+
+	return cc_sodium_hash(&view, 1, ret);
+}
+
+static const char *problem_of(const struct stat *info)
+{
+	if (!S_ISREG(info->st_mode))
+		return "it is not a regular file";
+	if (!cmn_file_is_own(info->st_uid) && info->st_uid != 0)
+		return "it belongs to another user";
+	if (info->st_mode & (S_IWGRP | S_IWOTH))
+		return "others may write to it";
+	return NULL;
+}
+
+static enum cmn_status read_in(int dir_fd, const char *name, const char **ret_problem,
+			       struct cmn_buffer *ret)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	const char *problem = NULL;
+	enum cmn_status status;
+	struct stat info;
+
+	if (fd < 0) {
+		status = cmn_status_from_errno(errno);
+		*ret_problem = errno == ELOOP ? "it is a symbolic link" : cmn_status_string(status);
+		return status;
+	}
+	if (fstat(fd, &info) == 0)
+		problem = problem_of(&info);
+	status = cmn_file_read_open(fd, CC_TRUST_MAX_FILE, CMN_FILE_TRUSTED, NULL, ret);
+	if (status != CMN_OK)
+		*ret_problem = problem ? problem : cmn_status_string(status);
+	return status;
+}
+
+/* CMN_MISS: it is not there; else *ret_problem says what keeps us from it. */
+static enum cmn_status read_trusted(const char *path, const char **ret_problem,
+				    struct cmn_buffer *ret)
+{
+	const char *slash = strrchr(path, '/');
+	char *directory = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup("./");
+	enum cmn_status status;
+	int dir_fd;
+
+	if (!directory)
+		return CMN_ERR_NOMEM;
+	/* A slash at the end would lead through a link before it is looked at. */
+	for (size_t len = strlen(directory); len > 1 && directory[len - 1] == '/'; len--)
+		directory[len - 1] = '\0';
+	status = cc_root_find(directory, CC_ROOT_TIER, &dir_fd, ret_problem);
+	free(directory);
+	if (status != CMN_OK)
+		return status;
+	status = read_in(dir_fd, slash ? slash + 1 : path, ret_problem, ret);
+	(void)close(dir_fd);	/* nothing was written through it */
+	return status;
+}
+
+static void add_lines(const struct cmn_log *log, struct cc_trust *trust, size_t file,
+		      struct cmn_view text)
+{
+	const char *at = text.data, *end = text.len ? at + text.len : at;
+	const char *path = trust->files[file];
+	const char *problem;
+
+	for (unsigned int line = 1; at < end; line++) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((stop ? stop : end) - at);
+		struct cc_trust_key key;
+		enum cmn_status status = cc_trust_key_parse((struct cmn_view){ at, len }, &problem,
+							    &key);
+
+		if (status == CMN_OK && trust->count == CC_TRUST_MAX_KEYS) {
+			cmn_log_write(log, CMN_LOG_ERROR,
+				      "%s:%u: more than %d keys; the rest of the file is ignored",
+				      path, line, CC_TRUST_MAX_KEYS);
+			return;
+		}
+		if (status == CMN_ERR_INVALID)
+			cmn_log_write(log, CMN_LOG_ERROR, "%s:%u: %s; the line is ignored", path,
+				      line, problem);
+		if (status == CMN_OK) {
+			struct trusted *trusted = &trust->keys[trust->count++];
+
+			*trusted = (struct trusted){ .key = key, .file = file, .line = line };
+			trust->has_ids = cc_trust_key_id(key.key, trusted->id) == CMN_OK;
+		}
+		at += len + 1;
+	}
+}
+
+static enum cmn_status add_file(const struct cmn_log *log, struct cc_trust *trust, size_t file)
+{
+	const char *path = trust->files[file], *problem = "it cannot be examined";
+	struct cmn_buffer text = { 0 };
+	enum cmn_status status = read_trusted(path, &problem, &text);
+
+	if (status == CMN_OK)
+		add_lines(log, trust, file, cmn_buffer_view(&text));
+	else if (status != CMN_MISS && status != CMN_ERR_NOMEM)
+		cmn_log_write(log, CMN_LOG_ERROR, "%s: the keys in it are ignored: %s", path,
+			      problem);
+	cmn_buffer_release(&text);
+	return status == CMN_ERR_NOMEM ? status : CMN_OK;
+}
+
+static char **copy_paths(char *const *paths)
+{
+	size_t count = 0;
+	char **copy;
+
+	while (paths[count])
+		count++;
+	copy = calloc(count + 1, sizeof(*copy));
+	for (size_t i = 0; copy && i < count; i++) {
+		copy[i] = strdup(paths[i]);
+		if (!copy[i]) {
+			cc_trust_free_paths(copy);
+			return NULL;
+		}
+	}
+	return copy;
+}
+
+enum cmn_status cc_trust_new(const struct cmn_log *log, char *const *paths, struct cc_trust **ret)
+{
+	struct cc_trust *trust = calloc(1, sizeof(*trust));
+	enum cmn_status status = CMN_OK;
+
+	if (trust)
+		trust->files = copy_paths(paths);
+	if (!trust || !trust->files)
+		status = CMN_ERR_NOMEM;
+	for (size_t i = 0; status == CMN_OK && trust->files[i]; i++)
+		status = add_file(log, trust, i);
+	if (status == CMN_OK)
+		*ret = trust;
+	else
+		cc_trust_free(trust);
+	return status;
+}
+
+void cc_trust_free(struct cc_trust *trust)
+{
+	if (!trust)
+		return;
+	cc_trust_free_paths(trust->files);
+	free(trust);
+}
+
+const struct cc_trust_key *cc_trust_at(const struct cc_trust *trust, size_t i,
+				       struct cc_trust_place *ret_place)
+{
+	if (i >= trust->count)
+		return NULL;
+	ret_place->file = trust->files[trust->keys[i].file];
+	ret_place->line = trust->keys[i].line;
+	return &trust->keys[i].key;
+}
+
+enum cmn_status cc_trust_find(const struct cc_trust *trust, const uint8_t id[CC_SODIUM_HASH_SIZE],
+			      uint64_t now, const struct cc_trust_key **ret)
+{
+	enum cmn_status status = CMN_MISS;
+
+	for (size_t i = 0; trust->has_ids && i < trust->count && status != CMN_OK; i++) {
+		const struct trusted *trusted = &trust->keys[i];
+
+		if (memcmp(trusted->id, id, sizeof(trusted->id)) != 0)
+			continue;
+		*ret = &trusted->key;
+		status = now < trusted->key.end ? CMN_OK : CMN_STALE;
+	}
+	return status;
+}
+
+enum cmn_status cc_trust_user_file(char **ret)
+{
+	return cc_config_user_path("trusted_keys", ret);
+}
+
+enum cmn_status cc_trust_default_paths(char ***ret)
+{
+	char **paths = calloc(3, sizeof(*paths));
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	if (!paths)
+		return status;
+	paths[0] = strdup(CC_TRUST_SYSTEM_FILE);
+	if (paths[0])
+		status = cc_trust_user_file(&paths[1]);
+	if (status == CMN_OK)
+		*ret = paths;
+	else
+		cc_trust_free_paths(paths);
+	return status;
+}
+
+void cc_trust_free_paths(char **paths)
+{
+	for (size_t i = 0; paths && paths[i]; i++)
+		free(paths[i]);
+	free(paths);
+}
