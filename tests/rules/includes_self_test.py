@@ -18,7 +18,7 @@ GOOD = {
     "layers/shared/api/d.c": SPDX + '#include "cachecore/api/c.h"\n',
     "layers/opencl/l.h": SPDX + '#include "cachecore/b.h"\n#include <CL/cl.h>\ncl_mem x;\n',
     "layers/level_zero/z.h": SPDX,
-    "tools/bundle/signature.c": SPDX + "#include <openssl/evp.h>\n",
+    "tools/key/signature.c": SPDX + "#include <openssl/evp.h>\n",
     "tools/json.h": SPDX + "#include <json-c/json.h>\n",
     "tools/t.c": SPDX + '#include "cachecore/b.h"\n',
 }

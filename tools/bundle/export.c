@@ -21,7 +21,7 @@
 #include "tools/arguments.h"
 #include "tools/json.h"
 #include "tools/output.h"
-#include "tools/bundle/signature.h"
+#include "tools/bundle/seal.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
 
@@ -206,7 +206,7 @@ static bool export_signature(struct exporting *exporting, const struct signature
 	enum cmn_status status = signature_digest_get(exporting->digest, digest);
 
 	if (status == CMN_OK) {
-		if (!signature_make(key, digest, &signature))
+		if (!seal_make(key, digest, &signature))
 			return false;
 		status = cc_bundle_writer_sign(&exporting->writer, &signature);
 	}

@@ -16,6 +16,7 @@
 #include "common/descriptor.h"
 #include "tools/arguments.h"
 #include "tools/bundle/import_source.h"
+#include "tools/bundle/seal.h"
 #include "tools/json.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
@@ -72,7 +73,7 @@ static bool check_seal(const char *file, const struct import_seal *seal, const s
 		if (memcmp(signature_key_hash(keys->list[i]), seal->signature.key_hash,
 			   sizeof(seal->signature.key_hash)) != 0)
 			continue;
-		if (signature_holds(keys->list[i], seal->digest, &seal->signature))
+		if (seal_holds(keys->list[i], seal->digest, &seal->signature))
 			return true;
 		tool_complain("%s: the signature is wrong; nothing was imported", file);
 		return false;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "cachecore/disk/bundle.h"
-#include "tools/bundle/signature.h"
+#include "tools/key/signature.h"
 
 struct import_source {
 	const char *file;	/* as given */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "tools/bundle/signature.h"
+#include "tools/key/signature.h"
 #include "tools/report/report_value.h"
 #include "tools/template.h"
 #include "tools/text.h"

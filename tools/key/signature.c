@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* signature: OpenSSL's digests, keys and signatures in this project's words. */
-#include "tools/bundle/signature.h"
+#include "tools/key/signature.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +13,11 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
+#include "common/file.h"
 #include "tools/tool.h"
 
 #define MAX_KEY_FILE 65536	/* a PEM file of such a key has some 120 bytes */
-enum { CONTEXT_SIZE = 32, PUBLIC_KEY_SIZE = 32 };
-static const uint8_t context[CONTEXT_SIZE] = "ckcache bundle signature, 1";
+#define PRIVATE_MARK "PRIVATE KEY-----"	/* ends the first line of any such PEM */
 
 struct signature_digest {
 	EVP_MD_CTX *running, *copy;
@@ -25,6 +25,7 @@ struct signature_digest {
 
 struct signature_key {
 	EVP_PKEY *key;
+	uint8_t public[SIGNATURE_KEY_SIZE];
 	uint8_t hash[SIGNATURE_DIGEST_SIZE];
 };
 
@@ -120,13 +121,14 @@ static EVP_PKEY *read_pem(int fd, bool private, bool *ret_unasked)
 	return key;
 }
 
-static bool hash_public(EVP_PKEY *key, uint8_t ret[SIGNATURE_DIGEST_SIZE])
+/* The public half, as bytes. */
+static bool examine(struct signature_key *key)
 {
-	uint8_t bytes[PUBLIC_KEY_SIZE];
-	size_t len = sizeof(bytes);
+	size_t len = sizeof(key->public);
 
-	return EVP_PKEY_get_raw_public_key(key, bytes, &len) == 1 && len == sizeof(bytes) &&
-	       EVP_Digest(bytes, sizeof(bytes), ret, NULL, EVP_sha256(), NULL) == 1;
+	return EVP_PKEY_get_raw_public_key(key->key, key->public, &len) == 1 &&
+	       len == sizeof(key->public) &&
+	       EVP_Digest(key->public, len, key->hash, NULL, EVP_sha256(), NULL) == 1;
 }
 
 static struct signature_key *read_key(const char *path, bool private)
@@ -151,7 +153,7 @@ static struct signature_key *read_key(const char *path, bool private)
 			      private ? "private" : "public");
 	else if (EVP_PKEY_get_base_id(key->key) != EVP_PKEY_ED25519)
 		tool_complain("%s: not an Ed25519 key", path);
-	else if (!hash_public(key->key, key->hash))
+	else if (!examine(key))
 		tool_complain("%s: OpenSSL cannot use this key", path);
 	else
 		return key;
@@ -169,6 +171,65 @@ struct signature_key *signature_key_read_public(const char *path)
 	return read_key(path, false);
 }
 
+struct signature_key *signature_key_read(const char *path, bool *ret_private)
+{
+	struct cmn_buffer text;
+	bool private = false;
+
+	/* What goes wrong here is said below. */
+	if (cmn_file_read(AT_FDCWD, path, MAX_KEY_FILE, true, &text) == CMN_OK) {
+		private = memmem(text.data, text.len, PRIVATE_MARK, strlen(PRIVATE_MARK));
+		OPENSSL_cleanse(text.data, text.len);
+		cmn_buffer_release(&text);
+	}
+	*ret_private = private;
+	return read_key(path, private);
+}
+
+struct signature_key *signature_key_make(void)
+{
+	struct signature_key *key = calloc(1, sizeof(*key));
+	EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_id(EVP_PKEY_ED25519, NULL);
+	bool made;
+
+	made = key && ctx && EVP_PKEY_keygen_init(ctx) == 1 &&
+	       EVP_PKEY_keygen(ctx, &key->key) == 1 && examine(key);
+	EVP_PKEY_CTX_free(ctx);
+	ERR_clear_error();
+	if (made)
+		return key;
+	tool_complain("OpenSSL cannot make a key, or memory ran out");
+	signature_key_free(key);
+	return NULL;
+}
+
+bool signature_key_write(const struct signature_key *key, const char *path)
+{
+	/* Never another's file, nor through a link. */
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	bool written;
+	BIO *bio;
+
+	if (fd < 0) {
+		tool_complain("%s: %s", path, errno == EEXIST ?
+			      "it exists, and a key is never overwritten" : strerror(errno));
+		return false;
+	}
+	bio = BIO_new_fd(fd, BIO_NOCLOSE);
+	errno = 0;
+	written = bio && PEM_write_bio_PKCS8PrivateKey(bio, key->key, NULL, NULL, 0, NULL, NULL) == 1 &&
+		  fsync(fd) == 0;
+	BIO_free(bio);
+	ERR_clear_error();
+	if (close(fd) < 0)
+		written = false;
+	if (!written) {
+		tool_complain("%s: %s", path, errno ? strerror(errno) : "OpenSSL cannot write the key");
+		(void)unlink(path);	/* half a key is none */
+	}
+	return written;
+}
+
 void signature_key_free(struct signature_key *key)
 {
 	if (!key)
@@ -177,52 +238,44 @@ void signature_key_free(struct signature_key *key)
 	free(key);
 }
 
+const uint8_t *signature_key_public(const struct signature_key *key)
+{
+	return key->public;
+}
+
 const uint8_t *signature_key_hash(const struct signature_key *key)
 {
 	return key->hash;
 }
 
-static void make_message(const uint8_t digest[SIGNATURE_DIGEST_SIZE],
-			 uint8_t ret[CONTEXT_SIZE + SIGNATURE_DIGEST_SIZE])
+bool signature_make(const struct signature_key *key, struct cmn_view message,
+		    uint8_t ret[SIGNATURE_SIZE])
 {
-	memcpy(ret, context, CONTEXT_SIZE);
-	memcpy(ret + CONTEXT_SIZE, digest, SIGNATURE_DIGEST_SIZE);
-}
-
-bool signature_make(const struct signature_key *key, const uint8_t digest[SIGNATURE_DIGEST_SIZE],
-		    struct cc_bundle_signature *ret)
-{
-	uint8_t message[CONTEXT_SIZE + SIGNATURE_DIGEST_SIZE];
-	struct cc_bundle_signature signature;
-	size_t len = sizeof(signature.bytes);
+	uint8_t signature[SIGNATURE_SIZE];
+	size_t len = sizeof(signature);
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 	bool made;
 
-	make_message(digest, message);
-	memcpy(signature.key_hash, key->hash, sizeof(signature.key_hash));
 	made = ctx && EVP_DigestSignInit(ctx, NULL, NULL, NULL, key->key) == 1 &&
-	       EVP_DigestSign(ctx, signature.bytes, &len, message, sizeof(message)) == 1 &&
-	       len == sizeof(signature.bytes);
+	       EVP_DigestSign(ctx, signature, &len, message.data, message.len) == 1 &&
+	       len == sizeof(signature);
 	EVP_MD_CTX_free(ctx);
 	ERR_clear_error();
 	if (made)
-		*ret = signature;
+		memcpy(ret, signature, sizeof(signature));
 	else
 		tool_complain("OpenSSL cannot sign with this key");
 	return made;
 }
 
-bool signature_holds(const struct signature_key *key, const uint8_t digest[SIGNATURE_DIGEST_SIZE],
-		     const struct cc_bundle_signature *signature)
+bool signature_holds(const struct signature_key *key, struct cmn_view message,
+		     const uint8_t signature[SIGNATURE_SIZE])
 {
-	uint8_t message[CONTEXT_SIZE + SIGNATURE_DIGEST_SIZE];
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 	bool holds;
 
-	make_message(digest, message);
 	holds = ctx && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, key->key) == 1 &&
-		EVP_DigestVerify(ctx, signature->bytes, sizeof(signature->bytes), message,
-				 sizeof(message)) == 1;
+		EVP_DigestVerify(ctx, signature, SIGNATURE_SIZE, message.data, message.len) == 1;
 	EVP_MD_CTX_free(ctx);
 	ERR_clear_error();
 	return holds;
