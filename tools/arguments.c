@@ -36,18 +36,24 @@ static bool check_number(const struct verb_option *option, const char *text)
 	return false;
 }
 
-/* false: complained about. */
-static bool check_word(const struct verb_option *option, const char *text)
+static bool is_one_of(const char *words, const char *text)
 {
-	const char *word = option->words;
 	size_t len;
 
 	do {
-		len = strcspn(word, " ");
-		if (strlen(text) == len && strncmp(word, text, len) == 0)
+		len = strcspn(words, " ");
+		if (strlen(text) == len && strncmp(words, text, len) == 0)
 			return true;
-		word += len + 1;
-	} while (word[-1]);
+		words += len + 1;
+	} while (words[-1]);
+	return false;
+}
+
+/* false: complained about. */
+static bool check_word(const struct verb_option *option, const char *text)
+{
+	if (is_one_of(option->words, text))
+		return true;
 	tool_complain("--%s: \"%s\" is none of: %s", option->name, text, option->words);
 	return false;
 }
@@ -96,6 +102,14 @@ static int take_operands(struct arguments *arguments, int argc, char **argv)
 	const struct verb *verb = arguments->verb;
 	int most = verb->operand ? 1 : 0;
 
+	if (verb->actions) {
+		if (optind == argc || !is_one_of(verb->actions, argv[optind])) {
+			tool_complain("%s: one of these comes first: %s (try %s --help)",
+				      verb->name, verb->actions, verb->full_name);
+			return TOOL_USAGE;
+		}
+		arguments->action = argv[optind++];
+	}
 	if (verb->operand && verb->operand[0] != '[' && optind == argc) {
 		tool_complain("%s: %.*s is missing (try %s --help)", verb->name,
 			      (int)strcspn(verb->operand, " "), verb->operand, verb->full_name);

@@ -15,6 +15,7 @@ struct arguments {
 		const char *value;	/* NULL: a flag */
 	} *options;		/* in the order given */
 	size_t option_count;
+	const char *action;	/* one of the verb's actions; NULL: it has none */
 	const char *operand;	/* NULL: none */
 	char **command;		/* argv of it, at least one word; NULL: none */
 };

@@ -61,6 +61,12 @@ static void append_usage(struct cmn_buffer *text, const struct verb *verb)
 	}
 	if (verb->command == COMMAND_FIRST)
 		append_word(text, "[--]", indent, &column);
+	if (verb->actions) {
+		(void)snprintf(word, sizeof(word), "%s", verb->actions);	/* they are short */
+		for (char *blank = word; (blank = strchr(blank, ' '));)
+			*blank = '|';
+		append_word(text, word, indent, &column);
+	}
 	if (verb->operand)
 		append_word(text, verb->operand, indent, &column);
 	cmn_buffer_append_text(text, "\n\n");

@@ -16,6 +16,9 @@
 #define WORD(its_name, its_argument, its_words, its_text)                           \
 	{ .name = (its_name), .kind = OPTION_WORD, .argument = (its_argument),      \
 	  .words = (its_words), .text = (its_text) }
+#define TEXT(its_name, its_argument, its_text)                                      \
+	{ .name = (its_name), .kind = OPTION_TEXT, .argument = (its_argument),      \
+	  .text = (its_text) }
 #define PATH(its_name, its_kind, its_argument, its_variable, its_text)              \
 	{ .name = (its_name), .kind = (its_kind), .argument = (its_argument),       \
 	  .variable = (its_variable), .text = (its_text) }
@@ -120,11 +123,21 @@ static const struct verb_option replay_options[] = {
 
 static const struct verb_option report_options[] = { DIR_OPTION, { 0 } };
 
+static const struct verb_option key_options[] = {
+	JSON_OPTION,
+	TEXT("name", "NAME", "whose key it is; default: you, or the name of FILE"),
+	TEXT("until", "DATE", "the last day on which to trust it: YYYY-MM-DD, in UTC"),
+	FLAG("system", "trust: for all users, in /etc/ckcache/trusted_keys"),
+	TEXT("remove", "NAME", "trust: trust this key no more (its name, or its base64)"),
+	{ 0 },
+};
+
 /* Each is in the file of its name, or of its folder's. */
 verb_function verb_run, verb_doctor, verb_stats, verb_list, verb_show, verb_explain, verb_verify,
-	verb_prune, verb_clear, verb_export, verb_import, verb_replay, verb_report;
+	verb_prune, verb_clear, verb_export, verb_import, verb_key, verb_replay, verb_report;
 
-#define VERB(name) #name, "ckcache " #name, verb_##name, name##_options
+#define VERB(name) VERB_OF(name, NULL)
+#define VERB_OF(name, actions) #name, "ckcache " #name, verb_##name, name##_options, actions
 static const struct verb verbs[] = {
 	{ VERB(run), "COMMAND [ARGUMENT...]", COMMAND_FIRST,
 	  "run a command with the cache",
@@ -199,6 +212,17 @@ static const struct verb verbs[] = {
 	  "of it. Entries are code that will run: import only your own files, or files\n"
 	  "signed by somebody whom you trust. The exit code is 1 if an entry was refused.",
 	  "ckcache import kernels.ckb --verify site.pub" },
+	{ VERB_OF(key, "new show trust"), "[FILE | LINE]", COMMAND_NONE,
+	  "keys that sign entries, and keys whose entries are trusted",
+	  "new makes a private key (FILE, or ~/.config/ckcache/signing_key.pem) and prints\n"
+	  "its public line, for the machines that are to trust it. show prints the public\n"
+	  "line of FILE, or of your key, and all keys that are trusted here. trust adds the\n"
+	  "key in LINE or FILE to ~/.config/ckcache/trusted_keys. Whoever has a trusted\n"
+	  "private key can make your programs run any code.",
+	  "ckcache key new --name build-farm\n"
+	  "ckcache key show\n"
+	  "ckcache key trust site.pub --until 2027-12-31\n"
+	  "ckcache key trust --remove site" },
 	{ VERB(replay), NULL, COMMAND_NONE,
 	  "build what was left for later, at low priority",
 	  "Builds programs that applications left for later (with pocl, whose binaries take\n"

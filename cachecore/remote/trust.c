@@ -14,7 +14,7 @@
 #include "cachecore/disk/root.h"
 #include "common/file.h"
 
-#define BASE64_SIZE 44		/* of 32 bytes, with one "=" */
+#define BASE64_LEN (CC_TRUST_BASE64_SIZE - 1)	/* one "=" at its end */
 #define FIRST_YEAR 1970		/* a date is a time since the epoch */
 #define DAY_SECONDS 86400
 
@@ -43,9 +43,9 @@ static bool decode_base64(struct cmn_view text, uint8_t ret[CC_SODIUM_KEY_SIZE])
 	uint32_t value = 0;
 	size_t len = 0;
 
-	if (text.len != BASE64_SIZE || at[BASE64_SIZE - 1] != '=')
+	if (text.len != BASE64_LEN || at[BASE64_LEN - 1] != '=')
 		return false;
-	for (size_t i = 0; i < BASE64_SIZE - 1; i++) {
+	for (size_t i = 0; i < BASE64_LEN - 1; i++) {
 		const char *digit = memchr(digits, at[i], sizeof(digits) - 1);
 
 		if (!digit)
@@ -63,17 +63,19 @@ static bool decode_base64(struct cmn_view text, uint8_t ret[CC_SODIUM_KEY_SIZE])
 	return true;
 }
 
-static void append_base64(struct cmn_buffer *buf, const uint8_t key[CC_SODIUM_KEY_SIZE])
+void cc_trust_key_base64(const struct cc_trust_key *key, char ret[CC_TRUST_BASE64_SIZE])
 {
-	for (size_t bit = 0; bit < 8 * CC_SODIUM_KEY_SIZE; bit += 6) {
-		size_t at = bit / 8;
-		unsigned int pair = (unsigned int)key[at] << 8;
+	/* The last digit's lowest bits are of no byte. */
+	for (size_t i = 0; i < BASE64_LEN - 1; i++) {
+		size_t at = i * 6 / 8, offset = i * 6 % 8;
+		unsigned int pair = (unsigned int)key->key[at] << 8;
 
 		if (at + 1 < CC_SODIUM_KEY_SIZE)
-			pair |= key[at + 1];
-		cmn_buffer_append_u8(buf, (uint8_t)digits[pair >> (10 - bit % 8) & 63]);
+			pair |= key->key[at + 1];
+		ret[i] = digits[pair >> (10 - offset) & 63];
 	}
-	cmn_buffer_append_u8(buf, '=');
+	ret[BASE64_LEN - 1] = '=';
+	ret[BASE64_LEN] = '\0';
 }
 
 static bool is_blank(char byte)
@@ -198,9 +200,10 @@ enum cmn_status cc_trust_key_parse(struct cmn_view line, const char **ret_proble
 
 void cc_trust_key_append(struct cmn_buffer *buf, const struct cc_trust_key *key)
 {
-	cmn_buffer_append_text(buf, "ed25519 ");
-	append_base64(buf, key->key);
-	cmn_buffer_printf(buf, " %s", key->name);
+	char text[CC_TRUST_BASE64_SIZE];
+
+	cc_trust_key_base64(key, text);
+	cmn_buffer_printf(buf, "ed25519 %s %s", text, key->name);
 	if (key->until[0])
 		cmn_buffer_printf(buf, " until %s", key->until);
 }

@@ -27,6 +27,7 @@
 #define CC_TRUST_MAX_FILE 65536		/* bytes */
 #define CC_TRUST_MAX_KEYS 64		/* in all files together */
 #define CC_TRUST_MAX_NAME 64		/* bytes */
+#define CC_TRUST_BASE64_SIZE 45		/* with the terminator */
 #define CC_TRUST_DATE_SIZE 11		/* "2027-01-31" and its terminator */
 
 struct cc_trust_key {
@@ -42,6 +43,7 @@ struct cc_trust_key {
  */
 CMN_CHECKED enum cmn_status cc_trust_key_parse(struct cmn_view line, const char **ret_problem,
 					       struct cc_trust_key *ret);
+void cc_trust_key_base64(const struct cc_trust_key *key, char ret[CC_TRUST_BASE64_SIZE]);
 /* Appends the line that parse reads, without a newline. */
 void cc_trust_key_append(struct cmn_buffer *buf, const struct cc_trust_key *key);
 /* Each sets that part of a key. CMN_ERR_INVALID: it cannot be one. until "" or NULL: no end. */

@@ -40,12 +40,15 @@ GOOD = {
     "clear": [[], ["--json"]],
     "export": [["FILE"], ["FILE", "--json"], ["--json", "--", "FILE"], ["-"]],
     "import": [["BUNDLE"], ["BUNDLE", "--json"], ["--json", "--", "BUNDLE"]],
+    # trust changes the home directory: key.py.
+    "key": [["show"], ["show", "--json"], ["new", "FILE"], ["new", "FILE", "--name", "x"]],
     "replay": [[], ["--json"], ["--jobs", "1", "--timeout=5"]],
     "report": [["FILE"], ["-"], ["--", "FILE"]],
 }
 # Those that look and touch nothing: not the cache, not the directory that they run in.
-LOOKS = ("stats", "list", "show", "explain", "verify")
-TAKE_ARGUMENTS = ("run", "doctor", "show", "explain", "export", "import", "report")
+LOOKS = ("stats", "list", "show", "explain", "verify", "key")
+NEED_NO_CACHE = ("run", "doctor", "key")
+TAKE_ARGUMENTS = ("run", "doctor", "show", "explain", "export", "import", "key", "report")
 # Wrong by themselves, beside those that every verb has to refuse.
 BAD = {
     "run": [[], ["--"], ["--summary"]],
@@ -57,6 +60,9 @@ BAD = {
                 ["a", "--", "true"]],
     "export": [[], ["a", "b"]],
     "import": [[], ["a", "b"]],
+    "key": [[], ["show", "a", "b"], ["trust"], ["nothing"], ["Show"], ["new show"], ["show", "--until=2027-01-01"],
+            ["new", "--system"], ["new", "--json"], ["show", "a", "--json"], ["show", "--name=x"],
+            ["trust", "--remove=x", "a"], ["trust", "--remove=x", "--until=2027-01-01"]],
     "replay": [["--jobs", "0"], ["--jobs", "257"], ["--jobs", "9" * 50], ["--timeout", "+1"],
                ["--timeout", "0x5"], ["--timeout=1000001"], ["--jobs="]],
     "report": [[], ["a", "b"]],
@@ -219,6 +225,8 @@ class Arguments(Case):
         rest = {"run": ["true"], "show": ["x"], "report": ["-"], "export": ["FILE"],
                 "import": [os.path.join(self.work, "none")]}
         for verb in GOOD:
+            if verb == "key":	# which needs none
+                continue
             arguments = self.fill_in(rest.get(verb, []))
             wrong = (125,) if verb == "run" else (2,)
             self.refuse(verb, "--dir", "", *arguments, codes=wrong)
@@ -342,7 +350,7 @@ class Caches(Case):
         """Each verb says why it does not use it, and leaves it as it is."""
         before = caches.snapshot(self.root) if os.path.isdir(self.root) else None
         for verb, arguments in self.calls():
-            if verb in ("run", "doctor"):
+            if verb in NEED_NO_CACHE:
                 continue	# it runs the command, and the layer says it; doctor.py
             ran = self.expect([1], verb, *arguments)
             self.assertIn(self.root.encode(), ran.err)
@@ -373,7 +381,7 @@ class Caches(Case):
     def test_no_directory_at_all(self):
         nobody = {"CKCACHE_DIR": "", "HOME": ""}
         for verb, arguments in self.calls():
-            if verb not in ("run", "doctor"):
+            if verb not in NEED_NO_CACHE:
                 ran = self.expect([1], verb, *arguments, extra=nobody)
                 self.assertIn(b"there is no cache directory", ran.err)
                 self.assertEqual(ran.out, b"")

@@ -35,7 +35,8 @@ static void add_option(struct json_object *array, const struct verb *verb,
 	json_add_text(object, "text", option->text);
 	json_add_text(object, "words", option->words);
 	json_add_bool(object, "repeats", option->repeats);
-	json_add_bool(object, "number", option->kind == OPTION_NUMBER);
+	json_add_bool(object, "anything",
+		      option->kind == OPTION_NUMBER || option->kind == OPTION_TEXT);
 	json_add_bool(object, "file", option->kind == OPTION_FILE);
 	json_add_bool(object, "directory", option->kind == OPTION_DIRECTORY);
 }
@@ -47,6 +48,7 @@ static void add_verb(struct json_object *array, const struct verb *verb)
 
 	json_add_text(object, "name", verb->name);
 	json_add_text(object, "summary", verb->summary);
+	json_add_text(object, "actions", verb->actions);
 	json_add_bool(object, "command_first", verb->command == COMMAND_FIRST);
 	json_add_bool(object, "command_after_dashes", verb->command == COMMAND_AFTER_DASHES);
 	for (size_t i = 0; i < sizeof(operands) / sizeof(operands[0]); i++)
