@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/* test_value: only what a trusted key has signed comes back, and as it was. Signatures are OpenSSL's. */
+#include "cachecore/remote/value.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <openssl/evp.h>
+
+#include "cachecore/disk/src_file.h"
+#include "cachecore/key.h"
+#include "tests/support/unit.h"
+
+/* The keys of RFC 8032's TEST 1 and TEST 2, and of nobody. */
+enum who { ONE, TWO, NOBODY };
+static const char *const seeds[] = {
+	"9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+	"4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
+	"c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
+};
+#define ONE_LINE "ed25519 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= one until 2026-11-25\n"
+#define TWO_LINE "ed25519 PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw= two\n"
+#define NOW UINT64_C(1795651199)	/* the last second of that day */
+
+#define SEAL_AT 12
+#define SRC_LEN_AT 16
+#define BIN_LEN_AT 24
+#define SIGNATURE_AT 64
+
+static struct cc_trust *trust;
+static bool missing;
+
+void *__real_dlopen(const char *name, int flags);
+void *__wrap_dlopen(const char *name, int flags);
+
+void *__wrap_dlopen(const char *name, int flags)
+{
+	return missing && strstr(name, "sodium") ? NULL : __real_dlopen(name, flags);
+}
+
+static void read_trust(void)
+{
+	char *const paths[] = { (char[]){ "keys/trusted" }, NULL };
+
+	CU_ASSERT_EQUAL_FATAL(cc_trust_new(NULL, paths, &trust), CMN_OK);
+}
+
+BEFORE_EACH
+{
+	unit_write("keys/trusted", ONE_LINE TWO_LINE);
+}
+
+AFTER_EACH
+{
+	cc_trust_free(trust);
+	trust = NULL;
+}
+
+static void from_hex(const char *text, uint8_t *ret, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		const char digits[3] = { text[2 * i], text[2 * i + 1], '\0' };
+
+		ret[i] = (uint8_t)strtoul(digits, NULL, 16);
+	}
+}
+
+static EVP_PKEY *private_key(enum who who)
+{
+	uint8_t seed[32];
+	EVP_PKEY *key;
+
+	from_hex(seeds[who], seed, sizeof(seed));
+	key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, sizeof(seed));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(key);
+	return key;
+}
+
+static void find_id(enum who who, uint8_t ret[CC_SODIUM_HASH_SIZE])
+{
+	EVP_PKEY *key = private_key(who);
+	uint8_t public[32];
+	size_t len = sizeof(public);
+
+	CU_ASSERT_EQUAL_FATAL(EVP_PKEY_get_raw_public_key(key, public, &len), 1);
+	CU_ASSERT_EQUAL_FATAL(cc_trust_key_id(public, ret), CMN_OK);
+	EVP_PKEY_free(key);
+}
+
+static void sign(enum who who, const void *message, size_t message_len,
+		 uint8_t ret[CC_SODIUM_SIGNATURE_SIZE])
+{
+	EVP_PKEY *key = private_key(who);
+	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	size_t len = CC_SODIUM_SIGNATURE_SIZE;
+
+	CU_ASSERT_EQUAL_FATAL(EVP_DigestSignInit(ctx, NULL, NULL, NULL, key), 1);
+	CU_ASSERT_EQUAL_FATAL(EVP_DigestSign(ctx, ret, &len, message, message_len), 1);
+	EVP_MD_CTX_free(ctx);
+	EVP_PKEY_free(key);
+}
+
+/* An entry's two files, as the store writes them. */
+struct files {
+	struct cmn_buffer src, bin;
+};
+
+static void make_key(struct cc_key *key, const char *options)
+{
+	cc_key_init(key);
+	cc_key_add_text(key, CC_PART_OPTIONS, "options", options);
+}
+
+static struct files make_files(const char *options, const char *image)
+{
+	struct cc_entry *entry = cc_entry_new(1000);
+	struct cmn_buffer stored = { 0 };
+	struct files files = { 0 };
+	struct cmn_view payload;
+	struct cmn_hash hash;
+	struct cc_key key;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+	make_key(&key, options);
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, image, strlen(image));
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_src_file_encode(cc_key_view(&key), NULL, &files.src, &hash), CMN_OK);
+	CU_ASSERT_FATAL(cmn_buffer_reserve(&files.bin, CC_ENTRY_HEADER_SIZE));
+	CU_ASSERT_EQUAL_FATAL(cc_entry_encode(entry, 0, &hash, files.bin.data, &stored), CMN_OK);
+	files.bin.len = CC_ENTRY_HEADER_SIZE;
+	payload = cc_entry_payload(entry);
+	cmn_buffer_append(&files.bin, payload.data, payload.len);
+	cmn_buffer_release(&stored);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	return files;
+}
+
+/* The value of these files, which it takes; unsigned, or signed by one who says that another was it. */
+static struct cmn_buffer make_value_of(struct files files, bool is_signed, enum who signer,
+				       enum who named)
+{
+	uint8_t header[CC_REMOTE_HEADER_SIZE], message[CC_REMOTE_MESSAGE_SIZE];
+	uint8_t id[CC_SODIUM_HASH_SIZE], signature[CC_SODIUM_SIGNATURE_SIZE];
+	struct cmn_view src = cmn_buffer_view(&files.src), bin = cmn_buffer_view(&files.bin);
+	struct cmn_buffer value = { 0 };
+
+	if (is_signed)
+		find_id(named, id);
+	CU_ASSERT_EQUAL_FATAL(cc_remote_value_header(src, bin, is_signed ? id : NULL, header),
+			      CMN_OK);
+	if (is_signed) {
+		CU_ASSERT_EQUAL_FATAL(cc_remote_value_message(header, src, bin, message), CMN_OK);
+		sign(signer, message, sizeof(message), signature);
+		cc_remote_value_set_signature(header, signature);
+	}
+	cmn_buffer_append(&value, header, sizeof(header));
+	cmn_buffer_append(&value, src.data, src.len);
+	cmn_buffer_append(&value, bin.data, bin.len);
+	cmn_buffer_release(&files.src);
+	cmn_buffer_release(&files.bin);
+	CU_ASSERT_FALSE_FATAL(value.failed);
+	return value;
+}
+
+static struct cmn_buffer make_signed(enum who who)
+{
+	return make_value_of(make_files("-O1", "image"), true, who, who);
+}
+
+static struct cmn_buffer make_unsigned(void)
+{
+	return make_value_of(make_files("-O1", "image"), false, ONE, ONE);
+}
+
+static enum cmn_status check(const struct cmn_buffer *bytes, struct cc_remote_value *ret)
+{
+	return cc_remote_value_check(cmn_buffer_view(bytes), trust, NOW, ret);
+}
+
+/* Refused for that reason; releases the value. */
+static void check_refused(struct cmn_buffer bytes, uint64_t now, enum cc_remote_refusal refusal,
+			  const char *signer)
+{
+	struct cc_remote_value value;
+
+	CU_ASSERT_EQUAL(cc_remote_value_check(cmn_buffer_view(&bytes), trust, now, &value),
+			CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(value.refusal, refusal);
+	CU_ASSERT_EQUAL(value.src.len + value.bin.len, 0);
+	CU_ASSERT_EQUAL(!value.key_id, refusal == CC_REMOTE_NOT_SIGNED);
+	CU_ASSERT_FATAL(!signer == !value.signer);
+	if (signer)
+		CU_ASSERT_STRING_EQUAL(value.signer, signer);
+	cmn_buffer_release(&bytes);
+}
+
+/* In a child, as the answer is remembered by the process. The first test, before anything has loaded it. */
+TEST(without_libsodium_nothing_signed_is_taken_where_trust_is_asked_for)
+{
+	struct cmn_buffer bytes = make_unsigned();
+	struct cc_remote_value value;
+	int status, good;
+	pid_t child = fork();
+
+	CU_ASSERT_FATAL(child >= 0);
+	if (!child) {
+		missing = true;
+		read_trust();
+		good = check(&bytes, &value) == CMN_ERR_ACCESS &&
+		       value.refusal == CC_REMOTE_NOT_SIGNED;
+		memcpy(bytes.data + SEAL_AT, "\1\0\0", 4);
+		good = good && check(&bytes, &value) == CMN_ERR_ACCESS &&
+		       value.refusal == CC_REMOTE_NO_LIBSODIUM && value.key_id && !value.signer;
+		good = good && cc_remote_value_check(cmn_buffer_view(&bytes), NULL, 0, &value) == CMN_OK;
+		_exit(good ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	cmn_buffer_release(&bytes);
+}
+
+TEST(a_signed_value_comes_back_as_it_was)
+{
+	struct files files = make_files("-O1", "image");
+	struct cmn_buffer bytes = make_signed(TWO);
+	struct cc_remote_value value;
+	uint8_t id[CC_SODIUM_HASH_SIZE];
+
+	read_trust();
+	find_id(TWO, id);
+	CU_ASSERT_EQUAL_FATAL(check(&bytes, &value), CMN_OK);
+	CU_ASSERT(cmn_view_equal(value.src, cmn_buffer_view(&files.src)));
+	CU_ASSERT(cmn_view_equal(value.bin, cmn_buffer_view(&files.bin)));
+	CU_ASSERT_STRING_EQUAL(value.signer, "two");
+	CU_ASSERT_EQUAL(memcmp(value.key_id, id, sizeof(id)), 0);
+	CU_ASSERT_EQUAL(value.refusal, CC_REMOTE_NOT_REFUSED);
+	cmn_buffer_release(&bytes);
+	cmn_buffer_release(&files.src);
+	cmn_buffer_release(&files.bin);
+}
+
+/* Made by Python's hashlib and `openssl pkeyutl -sign -rawin`, from docs/FORMAT.md alone. */
+TEST(a_value_that_other_programs_have_made_is_taken)
+{
+	struct cmn_buffer bytes = { 0 };
+	struct cc_remote_value value;
+	uint8_t id[CC_SODIUM_HASH_SIZE], signature[CC_SODIUM_SIGNATURE_SIZE];
+
+	from_hex("7849ac3049680be1ef762efe0d36e01733c3464eb0c7c558138acf24bb263bd3", id, sizeof(id));
+	from_hex("ed5139d97b9ab3008dc225786c44ec304f5a12355a4b3f4cebd4ae9c263ff61b"
+		 "62633d9f462cae0c53f370a8862ec06da2c75937d64c4d94cb18737275a57c0e", signature,
+		 sizeof(signature));
+	cmn_buffer_append_text(&bytes, "ckcrem\r\n");
+	cmn_buffer_append_u32(&bytes, 1);
+	cmn_buffer_append_u32(&bytes, 1);
+	cmn_buffer_append_u64(&bytes, CC_SRC_HEADER_SIZE);
+	cmn_buffer_append_u64(&bytes, CC_ENTRY_HEADER_SIZE);
+	cmn_buffer_append(&bytes, id, sizeof(id));
+	cmn_buffer_append(&bytes, signature, sizeof(signature));
+	for (int i = 0; i < CC_SRC_HEADER_SIZE; i++)
+		cmn_buffer_append_u8(&bytes, 's');
+	for (int i = 0; i < CC_ENTRY_HEADER_SIZE; i++)
+		cmn_buffer_append_u8(&bytes, 'b');
+	read_trust();
+	CU_ASSERT_EQUAL_FATAL(check(&bytes, &value), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(value.signer, "one");
+	cmn_buffer_release(&bytes);
+}
+
+TEST(every_flipped_bit_of_a_signed_value_is_refused)
+{
+	struct cmn_buffer bytes = make_signed(TWO);
+	struct cc_remote_value value;
+	size_t wrong = 0;
+
+	read_trust();
+	for (size_t bit = 0; bit < 8 * bytes.len; bit++) {
+		bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		wrong += check(&bytes, &value) >= CMN_OK;
+		bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT_EQUAL(check(&bytes, &value), CMN_OK);
+	cmn_buffer_release(&bytes);
+}
+
+/* What is behind the header has hashes of its own (cc_remote_value_open). */
+TEST(an_unsigned_value_has_one_header)
+{
+	struct cmn_buffer bytes = make_unsigned();
+	struct cc_remote_value value;
+	size_t taken = 0;
+
+	CU_ASSERT_EQUAL(check(&bytes, &value), CMN_OK);
+	CU_ASSERT_PTR_NULL(value.key_id);
+	CU_ASSERT_PTR_NULL(value.signer);
+	for (size_t bit = 0; bit < 8 * CC_REMOTE_HEADER_SIZE; bit++) {
+		bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		taken += check(&bytes, &value) >= CMN_OK;
+		bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	CU_ASSERT_EQUAL(taken, 1);	/* as a signed one, which nobody looks at here */
+	cmn_buffer_release(&bytes);
+}
+
+TEST(every_cut_and_what_follows_is_corrupt)
+{
+	for (int is_signed = 0; is_signed < 2; is_signed++) {
+		struct cmn_buffer bytes = is_signed ? make_signed(TWO) : make_unsigned();
+		struct cc_remote_value value;
+		size_t whole = bytes.len, wrong = 0;
+
+		for (size_t len = 0; len < whole; len++) {
+			/* Of its own, so that AddressSanitizer sees a byte too many. */
+			uint8_t *copy = malloc(len ? len : 1);
+
+			CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
+			memcpy(copy, bytes.data, len);
+			wrong += cc_remote_value_check((struct cmn_view){ copy, len }, NULL, NOW,
+						       &value) != CMN_ERR_CORRUPT;
+			free(copy);
+		}
+		CU_ASSERT_EQUAL(wrong, 0);
+		cmn_buffer_append_u8(&bytes, 0);
+		CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_CORRUPT);
+		cmn_buffer_release(&bytes);
+	}
+}
+
+TEST(lengths_are_bounded_and_do_not_overflow)
+{
+	static const uint64_t lengths[] = {
+		0, 1, CC_SRC_HEADER_SIZE - 1, UINT64_C(1) << 20, CC_SRC_MAX_FILE,
+		CC_SRC_MAX_FILE + 1, CC_ENTRY_MAX_PAYLOAD, CC_ENTRY_MAX_PAYLOAD + 89,
+		UINT64_C(1) << 62, UINT64_C(1) << 63, UINT64_MAX - 127, UINT64_MAX,
+	};
+	struct cc_remote_value value;
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		struct cmn_buffer bytes = make_unsigned();
+		uint64_t src_len, bin_len, sum;
+
+		memcpy(&src_len, bytes.data + SRC_LEN_AT, 8);
+		memcpy(&bin_len, bytes.data + BIN_LEN_AT, 8);
+		sum = src_len + bin_len;
+		memcpy(bytes.data + SRC_LEN_AT, &lengths[i], 8);
+		CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_CORRUPT);
+		/* With a sum that is right, if numbers wrapped around. */
+		bin_len = sum - lengths[i];
+		memcpy(bytes.data + BIN_LEN_AT, &bin_len, 8);
+		CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_CORRUPT);
+		memcpy(bytes.data + BIN_LEN_AT, &lengths[i], 8);
+		src_len = sum - lengths[i];
+		memcpy(bytes.data + SRC_LEN_AT, &src_len, 8);
+		CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_CORRUPT);
+		cmn_buffer_release(&bytes);
+	}
+}
+
+TEST(another_version_is_left_alone)
+{
+	struct cmn_buffer bytes = make_signed(TWO);
+	struct cc_remote_value value;
+
+	read_trust();
+	bytes.data[8]++;
+	CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_VERSION);
+	bytes.len = CC_REMOTE_HEADER_SIZE;
+	CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_VERSION);
+	bytes.data[8]--;
+	bytes.data[SEAL_AT]++;
+	CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_CORRUPT);
+	cmn_buffer_release(&bytes);
+}
+
+TEST(only_what_a_trusted_key_signed_is_taken)
+{
+	struct files files = make_files("-O1", "image");
+
+	read_trust();
+	check_refused(make_unsigned(), NOW, CC_REMOTE_NOT_SIGNED, NULL);
+	check_refused(make_signed(NOBODY), NOW, CC_REMOTE_UNKNOWN_KEY, NULL);
+	check_refused(make_value_of(files, true, NOBODY, TWO), NOW, CC_REMOTE_WRONG_SIGNATURE, "two");
+	check_refused(make_signed(ONE), NOW + 1, CC_REMOTE_EXPIRED_KEY, "one");
+	check_refused(make_value_of(make_files("-O1", "image"), true, ONE, TWO), NOW,
+		      CC_REMOTE_WRONG_SIGNATURE, "two");
+}
+
+TEST(a_key_counts_to_the_end_of_its_day)
+{
+	struct cmn_buffer bytes = make_signed(ONE);
+	struct cc_remote_value value;
+
+	read_trust();
+	CU_ASSERT_EQUAL(cc_remote_value_check(cmn_buffer_view(&bytes), trust, NOW, &value), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(value.signer, "one");
+	cmn_buffer_release(&bytes);
+}
+
+/* A signed value's, with another signature: of what its message becomes. */
+static struct cmn_buffer sign_again(const char *purpose, size_t skipped)
+{
+	struct cmn_buffer bytes = make_signed(TWO);
+	uint8_t message[CC_REMOTE_MESSAGE_SIZE];
+	struct cc_remote_value value;
+
+	CU_ASSERT_EQUAL_FATAL(check(&bytes, &value), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_remote_value_message(bytes.data, value.src, value.bin, message),
+			      CMN_OK);
+	CU_ASSERT_STRING_EQUAL((const char *)message, "ckcache remote entry, 1");
+	memset(message, 0, 32);
+	memcpy(message, purpose, strlen(purpose));
+	sign(TWO, message + skipped, sizeof(message) - skipped, bytes.data + SIGNATURE_AT);
+	return bytes;
+}
+
+TEST(a_signature_for_another_purpose_is_wrong)
+{
+	struct cmn_buffer right;
+	struct cc_remote_value value;
+
+	read_trust();
+	right = sign_again("ckcache remote entry, 1", 0);
+	CU_ASSERT_EQUAL(check(&right, &value), CMN_OK);
+	cmn_buffer_release(&right);
+	check_refused(sign_again("ckcache bundle signature, 1", 0), NOW, CC_REMOTE_WRONG_SIGNATURE,
+		      "two");
+	check_refused(sign_again("", 0), NOW, CC_REMOTE_WRONG_SIGNATURE, "two");
+	check_refused(sign_again("", 32), NOW, CC_REMOTE_WRONG_SIGNATURE, "two");
+}
+
+/* Opens the value, which it takes, as the entry of a key with these options. */
+static enum cmn_status open_as(struct cmn_buffer bytes, const char *options, bool *ret_right)
+{
+	struct cc_remote_value value;
+	struct cc_entry *entry = NULL;
+	struct cmn_view image;
+	enum cmn_status status;
+	struct cc_key key;
+
+	make_key(&key, options);
+	CU_ASSERT_EQUAL_FATAL(check(&bytes, &value), CMN_OK);
+	status = cc_remote_value_open(&value, cc_key_view(&key), &entry);
+	cmn_buffer_release(&bytes);
+	cc_key_release(&key);
+	CU_ASSERT_EQUAL(!entry, status != CMN_OK);
+	*ret_right = entry && cc_entry_find(entry, CC_TAG_IMAGE, 0, &image) &&
+		     cmn_view_equal(image, cmn_view_of("image"));
+	cc_entry_unref(entry);
+	return status;
+}
+
+TEST(a_value_is_the_entry_of_its_own_key_alone)
+{
+	bool right;
+
+	read_trust();
+	CU_ASSERT_EQUAL(open_as(make_signed(TWO), "-O1", &right), CMN_OK);
+	CU_ASSERT_TRUE(right);
+	/* Signed and sound, and stored under the name of another key. */
+	CU_ASSERT_EQUAL(open_as(make_signed(TWO), "-O2", &right), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(open_as(make_signed(TWO), "-O11", &right), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(open_as(make_signed(TWO), "", &right), CMN_ERR_CORRUPT);
+}
+
+TEST(damage_behind_the_header_is_found_without_a_signature)
+{
+	struct cmn_buffer whole = make_unsigned();
+	size_t wrong = 0;
+	bool right;
+
+	CU_ASSERT_EQUAL(open_as(make_unsigned(), "-O1", &right), CMN_OK);
+	CU_ASSERT_TRUE(right);
+	for (size_t at = CC_REMOTE_HEADER_SIZE; at < whole.len; at++) {
+		struct cmn_buffer bytes = make_unsigned();
+
+		bytes.data[at] ^= 4;
+		wrong += open_as(bytes, "-O1", &right) >= CMN_OK;
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+	cmn_buffer_release(&whole);
+}
+
+TEST(a_result_of_another_key_is_no_entry)
+{
+	struct files one = make_files("-O1", "image"), two = make_files("-O2", "image");
+	struct files mixed = { one.src, two.bin };
+	bool right;
+
+	cmn_buffer_release(&one.bin);
+	cmn_buffer_release(&two.src);
+	CU_ASSERT_EQUAL(open_as(make_value_of(mixed, false, ONE, ONE), "-O1", &right),
+			CMN_ERR_CORRUPT);
+}
+
+TEST(files_of_no_possible_length_have_no_header)
+{
+	uint8_t header[CC_REMOTE_HEADER_SIZE] = { 7 };
+	const struct cmn_view src = { "", CC_SRC_HEADER_SIZE }, bin = { "", CC_ENTRY_HEADER_SIZE };
+
+	CU_ASSERT_EQUAL(cc_remote_value_header((struct cmn_view){ "", src.len - 1 }, bin, NULL,
+					       header), CMN_ERR_INVALID);
+	CU_ASSERT_EQUAL(cc_remote_value_header(src, (struct cmn_view){ "", bin.len - 1 }, NULL,
+					       header), CMN_ERR_INVALID);
+	CU_ASSERT_EQUAL(cc_remote_value_header((struct cmn_view){ "", CC_SRC_MAX_FILE + 1 }, bin,
+					       NULL, header), CMN_ERR_INVALID);
+	CU_ASSERT_EQUAL(header[0], 7);
+	CU_ASSERT_EQUAL(cc_remote_value_header(src, bin, NULL, header), CMN_OK);
+}
+
+TEST(a_name_says_format_and_key)
+{
+	char one[CC_REMOTE_NAME_SIZE], two[CC_REMOTE_NAME_SIZE];
+	const struct cmn_hash hash = cmn_hash_of("abc", 3);
+	char hex[CMN_HASH_HEX_SIZE];
+
+	cc_remote_name(cmn_view_of("abc"), one);
+	cc_remote_name(cmn_view_of("abd"), two);
+	cmn_hash_hex(&hash, hex);
+	CU_ASSERT_EQUAL(strncmp(one, "ckcache-1-", 10), 0);
+	CU_ASSERT_STRING_EQUAL(one + 10, hex);
+	CU_ASSERT_STRING_NOT_EQUAL(one, two);
+	CU_ASSERT_EQUAL(strlen(one), CC_REMOTE_NAME_SIZE - 1);
+}
+
+TEST(each_refusal_has_its_own_words)
+{
+	for (int i = CC_REMOTE_NOT_REFUSED; i <= CC_REMOTE_NO_LIBSODIUM; i++) {
+		for (int j = CC_REMOTE_NOT_REFUSED; j < i; j++) {
+			CU_ASSERT_STRING_NOT_EQUAL(
+				cc_remote_refusal_string((enum cc_remote_refusal)i),
+				cc_remote_refusal_string((enum cc_remote_refusal)j));
+		}
+	}
+}
