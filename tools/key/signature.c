@@ -178,7 +178,7 @@ struct signature_key *signature_key_read(const char *path, bool *ret_private)
 
 	/* What goes wrong here is said below. */
 	if (cmn_file_read(AT_FDCWD, path, MAX_KEY_FILE, true, &text) == CMN_OK) {
-		private = memmem(text.data, text.len, PRIVATE_MARK, strlen(PRIVATE_MARK));
+		private = text.len && memmem(text.data, text.len, PRIVATE_MARK, strlen(PRIVATE_MARK));
 		OPENSSL_cleanse(text.data, text.len);
 		cmn_buffer_release(&text);
 	}
