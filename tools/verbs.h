@@ -44,7 +44,7 @@ struct verb {
 	char *full_name;	/* argv[0] of the verb, for getopt's messages */
 	verb_function *run;
 	const struct verb_option *options;	/* ended by a zero one */
-	const char *actions;	/* words with a blank between them, one of which comes first; NULL: none */
+	const char *actions;	/* words with blanks between, one of which comes first; NULL: none */
 	const char *operand;	/* in the usage, behind options: "FILE"; "[FILE]": or none; NULL: none */
 	enum verb_command command;
 	const char *summary;	/* in the list of verbs: one line of at most 64 bytes */

@@ -24,7 +24,7 @@ bool cc_sodium_available(void);
 /* BLAKE2b-256 of the views' bytes, in order. CMN_MISS: libsodium is missing. */
 CMN_CHECKED enum cmn_status cc_sodium_hash(const struct cmn_view *views, size_t count,
 					   uint8_t ret[CC_SODIUM_HASH_SIZE]);
-/* CMN_OK: the key's owner has signed this message. CMN_ERR_ACCESS: no. CMN_MISS: libsodium is missing. */
+/* CMN_OK: the key's owner signed this message. CMN_ERR_ACCESS: no. CMN_MISS: no libsodium. */
 CMN_CHECKED enum cmn_status cc_sodium_verify(const uint8_t signature[CC_SODIUM_SIGNATURE_SIZE],
 					     struct cmn_view message,
 					     const uint8_t key[CC_SODIUM_KEY_SIZE]);

@@ -34,7 +34,7 @@ struct cc_trust_key {
 	uint8_t key[CC_SODIUM_KEY_SIZE];
 	char name[CC_TRUST_MAX_NAME + 1];
 	char until[CC_TRUST_DATE_SIZE];	/* the last day; "": no end */
-	uint64_t end;			/* seconds since the epoch when it counts no more; UINT64_MAX: no end */
+	uint64_t end;			/* counts before it: seconds since the epoch; UINT64_MAX: no end */
 };
 
 /*
@@ -49,7 +49,7 @@ void cc_trust_key_append(struct cmn_buffer *buf, const struct cc_trust_key *key)
 /* Each sets that part of a key. CMN_ERR_INVALID: it cannot be one. until "" or NULL: no end. */
 CMN_CHECKED enum cmn_status cc_trust_key_set_name(struct cc_trust_key *key, struct cmn_view name);
 CMN_CHECKED enum cmn_status cc_trust_key_set_until(struct cc_trust_key *key, struct cmn_view until);
-/* The id by which a remote entry names its key: BLAKE2b-256 of its 32 bytes. CMN_MISS: libsodium is missing. */
+/* How a remote entry names its key: BLAKE2b-256 of its 32 bytes. CMN_MISS: no libsodium. */
 CMN_CHECKED enum cmn_status cc_trust_key_id(const uint8_t key[CC_SODIUM_KEY_SIZE],
 					    uint8_t ret[CC_SODIUM_HASH_SIZE]);
 

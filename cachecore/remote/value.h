@@ -65,7 +65,7 @@ const char *cc_remote_refusal_string(enum cc_remote_refusal refusal);	/* a phras
 struct cc_remote_value {
 	struct cmn_view src, bin;	/* empty if it was refused */
 	const uint8_t *key_id;		/* NULL: unsigned */
-	const char *signer;		/* the name of the trusted key that key_id says; NULL: none */
+	const char *signer;		/* the name of the trusted key with that id; NULL: none */
 	enum cc_remote_refusal refusal;
 };
 /*

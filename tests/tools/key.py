@@ -284,7 +284,7 @@ class Trust(Case):
         self.write(self.path("comments"), "# nothing\n")
         line = "ed25519 %s b" % OTHER
         for arguments in (["lines"], ["comments"], ["none"], ["ed25519 AAAA b"], ["ed25519 "], [""],
-                          [line, "--until", "2027-02-30"], [line, "--until", "tomorrow"],
+                          [line, "--until", "2027-02-30"], [line, "--until", "tomorrow"], [line, "--until="],
                           [line, "--name", "a b"], [line + " until 2027"], [self.work]):
             self.key(1, "trust", *arguments)
         self.write(self.path("lines"), "ed25519 %s b\ned25519 %s c\n" % (OTHER, KEY))

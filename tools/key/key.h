@@ -20,7 +20,7 @@ int key_new(const struct key_request *request);
 int key_show(const struct key_request *request);
 int key_trust(const struct key_request *request);
 
-/* The user's own private key; freed by the caller. NULL: there is no place for it, complained about. */
+/* Where the user's own private key is; the caller frees it. NULL: nowhere, complained about. */
 char *key_own_file(void);
 /*
  * The key in a PEM file, private or public, as a line has it; its name: as asked

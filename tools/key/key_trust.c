@@ -126,13 +126,15 @@ static bool read_wanted(struct wanted *wanted, const struct key_request *request
 			      wanted->count);
 		return false;
 	}
-	if (request->name && !key_of(wanted->keys[0].key, request->name, &key))
-		return false;
-	for (size_t i = 0; i < wanted->count; i++) {
-		if (request->name)
-			memcpy(wanted->keys[i].name, key.name, sizeof(key.name));
-		if (request->until &&
-		    cc_trust_key_set_until(&wanted->keys[i], cmn_view_of(request->until)) != CMN_OK) {
+	if (request->name) {
+		if (!key_of(wanted->keys[0].key, request->name, &key))
+			return false;
+		memcpy(wanted->keys[0].name, key.name, sizeof(key.name));
+	}
+	for (size_t i = 0; request->until && i < wanted->count; i++) {
+		/* An empty date would be none. */
+		if (!request->until[0] || cc_trust_key_set_until(&wanted->keys[i],
+						cmn_view_of(request->until)) != CMN_OK) {
 			tool_complain("--until: \"%s\" is no day: YYYY-MM-DD is expected",
 				      request->until);
 			return false;

@@ -178,7 +178,8 @@ struct signature_key *signature_key_read(const char *path, bool *ret_private)
 
 	/* What goes wrong here is said below. */
 	if (cmn_file_read(AT_FDCWD, path, MAX_KEY_FILE, true, &text) == CMN_OK) {
-		private = text.len && memmem(text.data, text.len, PRIVATE_MARK, strlen(PRIVATE_MARK));
+		private = text.len &&
+			  memmem(text.data, text.len, PRIVATE_MARK, strlen(PRIVATE_MARK));
 		OPENSSL_cleanse(text.data, text.len);
 		cmn_buffer_release(&text);
 	}
@@ -217,14 +218,16 @@ bool signature_key_write(const struct signature_key *key, const char *path)
 	}
 	bio = BIO_new_fd(fd, BIO_NOCLOSE);
 	errno = 0;
-	written = bio && PEM_write_bio_PKCS8PrivateKey(bio, key->key, NULL, NULL, 0, NULL, NULL) == 1 &&
+	written = bio &&
+		  PEM_write_bio_PKCS8PrivateKey(bio, key->key, NULL, NULL, 0, NULL, NULL) == 1 &&
 		  fsync(fd) == 0;
 	BIO_free(bio);
 	ERR_clear_error();
 	if (close(fd) < 0)
 		written = false;
 	if (!written) {
-		tool_complain("%s: %s", path, errno ? strerror(errno) : "OpenSSL cannot write the key");
+		tool_complain("%s: %s", path,
+			      errno ? strerror(errno) : "OpenSSL cannot write the key");
 		(void)unlink(path);	/* half a key is none */
 	}
 	return written;
