@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* server: start, the socket, the clients' threads, the end. */
+#include "storage/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/file.h"
+#include "storage/connection.h"
+#include "storage/service.h"
+
+#define MAX_CLIENTS 512		/* each has a thread and a descriptor */
+#define STACK_SIZE (512 * 1024)	/* TLS libraries and resolvers want some */
+#define BACKLOG 128
+#define LOCK_WAIT_NS 2000000000ULL
+#define LOOK_INTERVAL_MS 60000	/* between looks at whether the socket is still reachable */
+/* Blocks of this size and above go back to the system when they are freed. */
+#define MMAP_THRESHOLD (256 * 1024)
+
+/* The socket: as a name in an open directory, so that it is found after any chdir. */
+struct endpoint {
+	int directory;
+	const char *name;
+	int listener;
+	struct stat made;
+};
+
+static bool is_own(const struct endpoint *endpoint)
+{
+	struct stat info;
+
+	return fstatat(endpoint->directory, endpoint->name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       info.st_dev == endpoint->made.st_dev && info.st_ino == endpoint->made.st_ino;
+}
+
+static const struct endpoint *endpoint_of_process;
+
+/* At once, whatever the threads do. */
+static _Noreturn void end(void)
+{
+	if (is_own(endpoint_of_process))
+		(void)unlinkat(endpoint_of_process->directory, endpoint_of_process->name, 0);
+	_exit(0);
+}
+
+/* Whether the name is a socket of this user's that nobody listens on. */
+static bool is_stale(const struct endpoint *endpoint, const struct sockaddr_un *address)
+{
+	struct stat info;
+	bool stale;
+	int fd;
+
+	if (fstatat(endpoint->directory, endpoint->name, &info, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISSOCK(info.st_mode) || info.st_uid != geteuid())
+		return false;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	stale = connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
+		errno == ECONNREFUSED;
+	(void)close(fd);	/* nothing was sent */
+	return stale;
+}
+
+/*
+ * bind, listen. The socket of a helper that died is replaced, under a lock of the directory:
+ * else two helpers that start together could each remove the other's new socket.
+ */
+static int listen_at(struct endpoint *endpoint, const struct sockaddr_un *address)
+{
+	bool locked = cmn_file_lock(endpoint->directory,
+				    cmn_clock_monotonic() + LOCK_WAIT_NS) == CMN_OK;
+	const struct sockaddr *plain = (const struct sockaddr *)address;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	mode_t mask = umask(077);
+	int error = 0;
+
+	if (fd < 0 || bind(fd, plain, sizeof(*address)) < 0)
+		error = errno;
+	if (error == EADDRINUSE && locked && is_stale(endpoint, address) &&
+	    unlinkat(endpoint->directory, endpoint->name, 0) == 0)
+		error = bind(fd, plain, sizeof(*address)) < 0 ? errno : 0;
+	(void)umask(mask);	/* cannot fail */
+	if (!error && (fstatat(endpoint->directory, endpoint->name, &endpoint->made,
+			       AT_SYMLINK_NOFOLLOW) < 0 ||
+		       listen(fd, BACKLOG) < 0))
+		error = errno;
+	if (locked)
+		cmn_file_unlock(endpoint->directory);
+	endpoint->listener = fd;
+	return error;
+}
+
+static bool make_endpoint(const char *path, struct endpoint *endpoint)
+{
+	const char *slash = strrchr(path, '/');
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char *directory;
+	int error = ENAMETOOLONG;
+
+	if (strlen(path) < sizeof(address.sun_path)) {
+		(void)strcpy(address.sun_path, path);	/* it fits */
+		directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+		endpoint->name = slash ? slash + 1 : path;
+		endpoint->directory = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+						: -1;
+		error = endpoint->directory < 0 ? errno : listen_at(endpoint, &address);
+		free(directory);
+	}
+	if (error)
+		(void)fprintf(stderr, "cannot listen on %s: %s\n", path, storage_error_phrase(error));
+	return error == 0;
+}
+
+/* Signals come through the returned descriptor; all threads inherit the mask. */
+static int take_signals(void)
+{
+	sigset_t ends;
+
+	(void)sigemptyset(&ends);	/* these cannot fail */
+	(void)sigaddset(&ends, SIGTERM);
+	(void)sigaddset(&ends, SIGINT);
+	(void)sigaddset(&ends, SIGHUP);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	(void)pthread_sigmask(SIG_BLOCK, &ends, NULL);	/* arguments are right */
+	return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/*
+ * A helper outlives who started it: it keeps no terminal, no pipe that somebody reads to its
+ * end, no directory that somebody wants to unmount.
+ */
+static void leave_parent(void)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	if (null >= 0) {
+		(void)dup2(null, STDIN_FILENO);	/* into open descriptors: cannot fail */
+		(void)dup2(null, STDOUT_FILENO);
+		(void)dup2(null, STDERR_FILENO);
+		if (null > STDERR_FILENO)
+			(void)close(null);
+	}
+	(void)setsid();		/* fails for a shell's job, which may stay one */
+	if (chdir("/") < 0)
+		return;		/* then not */
+}
+
+/* As many descriptors as are allowed: a client and a connection have one each. */
+static void raise_limits(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < 4UL * MAX_CLIENTS) {
+		files.rlim_cur = files.rlim_max < 4UL * MAX_CLIENTS ? files.rlim_max
+								     : 4UL * MAX_CLIENTS;
+		(void)setrlimit(RLIMIT_NOFILE, &files);	/* else fewer clients */
+	}
+#ifdef __GLIBC__
+	(void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
+	(void)mallopt(M_ARENA_MAX, 4);	/* else each of many threads may keep one */
+#endif
+}
+
+static bool init_service(struct storage_service *service, struct storage_options *options,
+			 const struct storage_backend *backend, struct storage_error *error)
+{
+	unsigned char random[STORAGE_TOKEN_SIZE / 2];
+
+	service->backend = backend;
+	service->options = options;
+	service->end = end;
+	storage_breaker_init(&service->breaker);
+	if (!backend->setup(options, &service->ctx, error))
+		return false;
+	if (!storage_pool_init(&service->pool, backend, service->ctx, options->max_connections)) {
+		storage_error_set(error, "out of memory");
+		return false;
+	}
+	if (getrandom(random, sizeof(random), 0) != sizeof(random)) {
+		storage_error_set(error, "no random numbers");
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(random); i++)
+		(void)snprintf(service->token + 2 * i, 3, "%02x", random[i]);
+	atomic_store(&service->last_activity, cmn_clock_monotonic());
+	return true;
+}
+
+/* Gives the client a thread, or hangs up. */
+static void welcome(struct storage_service *service, int fd, const pthread_attr_t *attributes)
+{
+	struct storage_connection *connection;
+	pthread_t thread;
+
+	storage_service_touch(service);
+	if (atomic_fetch_add(&service->clients, 1) < MAX_CLIENTS) {
+		connection = storage_connection_new(service, fd);
+		if (connection && pthread_create(&thread, attributes, storage_connection_serve,
+						 connection) == 0)
+			return;
+		free(connection);
+	}
+	atomic_fetch_sub(&service->clients, 1);
+	(void)close(fd);	/* nothing was sent */
+}
+
+/* Milliseconds until the idle time-out, 0: it has come; at most LOOK_INTERVAL_MS. */
+static int idle_left(struct storage_service *service)
+{
+	uint64_t timeout = service->options->idle_timeout * 1000000000ULL;
+	uint64_t now = cmn_clock_monotonic();
+	uint64_t last = atomic_load(&service->last_activity);
+	uint64_t left;
+
+	if (!timeout || atomic_load(&service->busy))
+		return timeout && timeout < LOOK_INTERVAL_MS * 1000000ULL
+			? (int)(timeout / 1000000) : LOOK_INTERVAL_MS;
+	if (last + timeout <= now)
+		return 0;
+	left = (last + timeout - now) / 1000000 + 1;
+	return left < LOOK_INTERVAL_MS ? (int)left : LOOK_INTERVAL_MS;
+}
+
+static _Noreturn void serve(struct storage_service *service, struct endpoint *endpoint,
+			    int signals)
+{
+	pthread_attr_t attributes;
+
+	(void)pthread_attr_init(&attributes);	/* cannot fail on Linux */
+	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	(void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	for (;;) {
+		struct pollfd wanted[] = { { .fd = endpoint->listener, .events = POLLIN },
+					   { .fd = signals, .events = POLLIN } };
+		int left = idle_left(service);
+		int ready = left ? poll(wanted, 2, left) : 0;
+		int fd;
+
+		if (ready > 0 && wanted[1].revents)
+			end();
+		if (ready > 0) {
+			fd = accept4(endpoint->listener, NULL, NULL, SOCK_CLOEXEC);
+			if (fd >= 0)
+				welcome(service, fd, &attributes);
+			else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+				(void)poll(&wanted[1], 1, 100);	/* no descriptor is free */
+		} else if (!left || (ready == 0 && !atomic_load(&service->clients) &&
+				     !is_own(endpoint))) {
+			end();	/* idle, or out of reach */
+		}
+	}
+}
+
+int storage_server_main(const struct storage_backend *backend, int argc, char **argv)
+{
+	static struct storage_options options;
+	static struct storage_service service;
+	static struct endpoint endpoint;
+	struct storage_error error = { "" };
+	int signals;
+
+	(void)argv;
+	if (argc > 1) {
+		(void)printf("%s\nA storage helper, which ccache or ckcache starts.\n",
+			     backend->identity);
+		return 2;
+	}
+	(void)close_range(STDERR_FILENO + 1, ~0U, 0);	/* else the parent's pipes stay open */
+	raise_limits();
+	if (!storage_options_read(&options, &error) ||
+	    !init_service(&service, &options, backend, &error)) {
+		(void)fprintf(stderr, "%s: %s\n", backend->identity, error.text);
+		return 2;
+	}
+	signals = take_signals();
+	if (signals < 0 || !make_endpoint(options.endpoint, &endpoint))
+		return 1;
+	endpoint_of_process = &endpoint;
+	leave_parent();
+	serve(&service, &endpoint, signals);
+}

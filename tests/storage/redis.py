@@ -1,0 +1,412 @@
+# SPDX-License-Identifier: MIT
+"""ckcache-storage-redis with real servers: redis-server, or valkey-server (CKCACHE_TEST_REDIS)."""
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import helper
+import protocol
+
+SERVER = os.environ.get("CKCACHE_TEST_REDIS") or shutil.which("redis-server") or \
+    shutil.which("valkey-server")
+
+
+class Server:
+    """On a Unix socket in the test's directory, and on a port of the kernel's choice."""
+
+    def __init__(self, case, *settings, port=0):
+        self.case = case
+        self.settings = settings
+        self.path = case.path("redis%d" % case.started)
+        case.started += 1
+        self.port = port or self.free_port()
+        self.start()
+        case.addCleanup(self.kill)
+
+    @staticmethod
+    def free_port():
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            return probe.getsockname()[1]
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [SERVER, "--bind", "127.0.0.1", "--port", str(self.port), "--unixsocket", self.path,
+             "--save", "", "--appendonly", "no", "--dir", self.case.work, *self.settings],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        for line in self.process.stdout:
+            if b"ready to accept connections at" in line:
+                break
+        else:
+            raise RuntimeError("%s does not start" % SERVER)
+        # What it says later goes nowhere, and does not stop it.
+        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+
+    def kill(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
+
+    def command(self, *words):
+        """The reply, as it comes (a short one)."""
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(helper.PATIENCE)
+            client.connect(self.path)
+            parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+            client.sendall(b"*%d\r\n" % len(parts) +
+                           b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts))
+            return client.recv(65536)
+
+    @property
+    def url(self):
+        return "redis://127.0.0.1:%d" % self.port
+
+
+class WithServer(helper.Case):
+    settings = ()
+    attributes = {}
+
+    def setUp(self):
+        super().setUp()
+        self.server = Server(self, *self.settings)
+        self.url = self.server.url
+
+    def begin(self, attributes=(), url=None, **more):
+        process, endpoint = self.helper(url or self.url, {**self.attributes, **dict(attributes)},
+                                        **more)
+        return self.client(endpoint), process, endpoint
+
+
+class Common(protocol.Protocol, WithServer):
+    pass
+
+
+class Settings(WithServer):
+    def test_names_of_keys(self):
+        client, _, _ = self.begin()
+        client.put(b"\xab\x01", b"value")
+        self.assertIn(b"value", self.server.command("GET", "ckcache:ab01"))
+        client.claim(b"\x02", 60000)
+        self.assertIn(b":1\r\n", self.server.command("EXISTS", "ckcache:claim:02"))
+        client, _, _ = self.begin({"key-prefix": "own/"})
+        self.assertIsNone(client.get(b"\xab\x01"))
+        client.put(b"\xab\x01", b"other")
+        self.assertIn(b"other", self.server.command("GET", "own/ab01"))
+        self.refused(self.url, {"key-prefix": "x" * 201})
+
+    def test_values_expire(self):
+        client, _, _ = self.begin({"ttl": 100})
+        for overwrite in (True, False):
+            client.put(b"\xab", b"value", overwrite)
+            self.assertIn(self.server.command("TTL", "ckcache:ab"), (b":100\r\n", b":99\r\n"))
+            client.remove(b"\xab")
+        client, _, _ = self.begin({"ttl": 1})
+        client.put(b"\xab", b"value")
+        start = time.monotonic()
+        while client.get(b"\xab"):
+            self.assertLess(time.monotonic() - start, 60)
+        client, _, _ = self.begin()
+        client.put(b"\xab", b"value")
+        self.assertEqual(self.server.command("TTL", "ckcache:ab"), b":-1\r\n")
+        for ttl in ("0", "-1", "x", "99999999999"):
+            self.refused(self.url, {"ttl": ttl})
+
+    def test_databases(self):
+        for url, attributes in ((self.url + "/3", {}), (self.url, {"database": 3}),
+                                ("redis://" + self.server.path, {"database": 3}),
+                                ("redis+unix:%s?db=3" % self.server.path, {})):
+            client, _, _ = self.begin(attributes, url)
+            self.assertEqual(client.put(b"\xab", b"value"), helper.OK)
+            self.assertIn(b"db3:keys=1", self.server.command("INFO", "keyspace"))
+            self.assertNotIn(b"db0", self.server.command("INFO", "keyspace"))
+            client.remove(b"\xab")
+        client, _, _ = self.begin(url=self.url + "/999999")
+        self.assertIn("choosing the database", self.message(client.get(b"\xab")))
+        self.refused(self.url + "/name")
+        self.refused(self.url, {"database": "name"})
+
+    def test_urls(self):
+        self.assertIn("rediss", self.refused("rediss://127.0.0.1:%d" % self.server.port)
+                      if not self.has_tls() else "rediss")
+        self.refused("redis:relative")
+        for url in ("redis+unix:" + self.server.path, "redis+unix://" + self.server.path,
+                    "redis://localhost:%d/0" % self.server.port):
+            self.assertIsNone(self.begin(url=url)[0].get(b"key"))
+
+    def has_tls(self):
+        return b"libhiredis_ssl" in subprocess.run(
+            ["ldd", os.path.join(helper.PROGRAMS, "ckcache-storage-redis")],
+            stdout=subprocess.PIPE, check=True).stdout
+
+    def test_connections_are_used_again(self):
+        client, _, endpoint = self.begin()
+        for number in range(50):
+            self.client(endpoint).put(b"%d" % number, b"")
+            client.get(b"%d" % number)
+        text = self.server.command("INFO", "stats").decode()
+        count = int(text.partition("total_connections_received:")[2].split()[0])
+        # Its own question is one, the wait for its start none.
+        self.assertEqual(count, 2)
+
+    def test_connections_are_few(self):
+        _, _, endpoint = self.begin({"max-connections": 3})
+        clients = [self.client(endpoint) for _ in range(20)]
+        for _ in range(20):
+            for client in clients:
+                client.send(client.keyed(0, b"key"))
+            for client in clients:
+                self.assertIsNone(client.value())
+        text = self.server.command("INFO", "clients").decode()
+        self.assertLessEqual(int(text.partition("connected_clients:")[2].split()[0]), 4)
+
+
+class Passwords(WithServer):
+    settings = ("--requirepass", "pass:w@rd/1", "--user", *"alice on >al1ce-secret ~* &* +@all".split(),
+                "--user", *"reader on >reader-secret ~* +get".split())
+
+    def test_passwords(self):
+        at = "@127.0.0.1:%d" % self.server.port
+        for url, attributes in (("redis://pass%3Aw%40rd%2F1" + at, {}),
+                                ("redis://:pass%3Aw%40rd%2F1" + at, {}),
+                                ("redis://default:pass%3Aw%40rd%2F1" + at, {}),
+                                (self.url, {"password": "pass:w@rd/1"}),
+                                ("redis://alice:al1ce-secret" + at, {}),
+                                (self.url, {"username": "alice", "password": "al1ce-secret"})):
+            client, process, _ = self.begin(attributes, url)
+            self.assertEqual(client.put(b"key", b"value"), helper.OK)
+            self.assertIs(client.claim(b"other", 1), True)
+            self.assertEqual(client.get(b"key"), b"value")
+            shown = self.read("/proc/%d/environ" % process.pid) + str(client.info()).encode()
+            for secret in (b"al1ce-secret", b"w@rd", b"w%40rd"):
+                self.assertNotIn(secret, shown)
+
+    def test_wrong_passwords(self):
+        client, _, _ = self.begin()
+        self.assertIn("wants a password", self.message(client.get(b"key")))
+        for url in ("redis://wrong-secret@", "redis://bob:wrong-secret@",
+                    "redis://alice:wrong-secret@"):
+            client, _, _ = self.begin(url=url + "127.0.0.1:%d" % self.server.port)
+            for _ in range(3):
+                said = self.message(client.get(b"key"))
+                self.assertIn("refuses this user or password", said)
+                self.assertNotIn("wrong-secret", said)
+
+    def test_a_user_who_may_only_read(self):
+        client, _, _ = self.begin(url="redis://reader:reader-secret@127.0.0.1:%d" %
+                                  self.server.port)
+        self.assertIsNone(client.get(b"key"))
+        for said in (client.put(b"key", b"value"), client.claim(b"key", 1), client.remove(b"key")):
+            self.assertIn("does not let this user", self.message(said))
+        self.assertIsNone(client.get(b"key"))
+
+
+class Trouble(WithServer):
+    def test_full_memory(self):
+        self.server.command("CONFIG", "SET", "maxmemory", 4 << 20)
+        client, _, _ = self.begin()
+        client.put(b"first", b"value")
+        answers = [client.put(b"%d" % number, bytes(1 << 20)) for number in range(8)]
+        self.assertIn("put: the server's memory is full", answers)
+        self.assertEqual(client.get(b"first"), b"value")
+
+    def test_a_read_only_replica(self):
+        other = Server(self)
+        client, _, _ = self.begin()
+        client.put(b"key", b"value")
+        self.server.command("REPLICAOF", "127.0.0.1", other.port)
+        start = time.monotonic()
+        while b"master_link_status:up" not in self.server.command("INFO", "replication"):
+            self.assertLess(time.monotonic() - start, 60)
+        self.assertIn("read-only", client.put(b"key", b"value"))
+        self.assertIsNone(client.get(b"key"))
+
+    def test_a_key_of_another_type(self):
+        self.server.command("LPUSH", "ckcache:ab", "x")
+        client, _, _ = self.begin()
+        self.assertIn("something else", self.message(client.get(b"\xab")))
+        self.assertEqual(client.put(b"\xab", b"value"), helper.OK)
+
+    def test_a_server_that_goes_and_comes_back(self):
+        client, _, _ = self.begin()
+        client.put(b"key", b"value")
+        self.server.kill()
+        said = self.message(client.get(b"key"))
+        self.assertIn("connecting: ", said)
+        # Then without asking, however many.
+        for _ in range(100):
+            self.assertIn("not tried, since connecting", self.message(client.get(b"key")))
+        self.assertIn("the storage is down", " ".join(client.info()[1]))
+        self.server.start()
+        start = time.monotonic()
+        while client.get(b"key") is not None:
+            self.assertLess(time.monotonic() - start, 60)
+        self.assertEqual(client.put(b"key", b"value"), helper.OK)
+        self.assertIn("the storage is up", client.info()[1])
+
+    def test_a_restart_between_requests_is_not_seen(self):
+        client, _, endpoint = self.begin()
+        many = [self.client(endpoint) for _ in range(8)]
+        for turn in range(3):
+            for one in many:
+                one.send(one.keyed(0, b"key"))
+            for one in many:
+                self.assertIsNone(one.value())
+            self.server.kill()
+            self.server.start()
+            self.assertEqual(client.put(b"%d" % turn, b"value"), helper.OK)
+            self.assertIs(client.claim(b"claim", 60000), True)
+
+    def test_a_server_that_is_stopped(self):
+        client, _, endpoint = self.begin({"operation-timeout": 300})
+        client.put(b"key", b"value")
+        self.server.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.server.process.send_signal, signal.SIGCONT)
+        start = time.monotonic()
+        self.assertIn("in time", self.message(client.get(b"key")))
+        self.assertLess(time.monotonic() - start, 10)
+        other = self.client(endpoint)
+        for _ in range(10):
+            self.assertIn("not tried", self.message(other.get(b"key")))
+        self.server.process.send_signal(signal.SIGCONT)
+        start = time.monotonic()
+        while client.get(b"key") != b"value":
+            self.assertLess(time.monotonic() - start, 60)
+
+    def test_pauses_grow(self):
+        client, _, _ = self.begin()
+        self.server.kill()
+        tried = []
+        start = time.monotonic()
+        while time.monotonic() < start + 4.5:
+            if "not tried" not in self.message(client.get(b"key")):
+                tried.append(time.monotonic() - start)
+        self.assertEqual(len(tried), 3, tried)  # at 0, 1, 3 s
+
+    def test_stop_does_not_wait(self):
+        client, process, endpoint = self.begin()
+        self.server.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.server.process.send_signal, signal.SIGCONT)
+        client.send(client.keyed(0, b"key"))
+        self.client(endpoint).stop()
+        self.assertEqual(process.wait(5), 0)
+
+
+class Liar:
+    """A server that answers each command with the next of its answers, whatever it is."""
+
+    def __init__(self, case, *answers, then=None):
+        self.answers = list(answers)
+        self.then = then
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = "redis://127.0.0.1:%d" % self.listener.getsockname()[1]
+        self.clients = []
+        threading.Thread(target=self.serve, daemon=True).start()
+        case.addCleanup(self.listener.close)
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            self.clients.append(client)
+            threading.Thread(target=self.talk, args=(client,), daemon=True).start()
+
+    def talk(self, client):
+        try:
+            while client.recv(1 << 20):
+                answer = self.answers.pop(0) if self.answers else b""
+                client.sendall(answer)
+                if self.then:
+                    self.then(client)
+        except OSError:
+            pass
+        client.close()
+
+
+class Lies(helper.Case):
+    def ask(self, answer, request=lambda client: client.get(b"key"), then=None, attributes=()):
+        liar = Liar(self, answer, then=then)
+        process, endpoint = self.helper(liar.url, {"operation-timeout": 300, **dict(attributes)})
+        got = request(self.client(endpoint))
+        self.assertIsNone(process.poll())
+        return got
+
+    def test_wrong_types(self):
+        get, put = (lambda client: client.get(b"key")), (lambda client: client.put(b"key", b"v"))
+        rest = [lambda client: client.remove(b"key"), lambda client: client.exists(b"key"),
+                lambda client: client.release(b"key")]
+        claim = lambda client: client.claim(b"key", 1)
+        for answer, requests in ((b":1\r\n", [get, put]), (b"+OK\r\n", [get, claim, *rest]),
+                                 (b"$2\r\nOK\r\n", [put, *rest]), (b"$-1\r\n", [put, claim, *rest]),
+                                 (b"*0\r\n", [get, put, claim, *rest]),
+                                 (b"*-1\r\n", [put, claim, *rest]),
+                                 (b"*2147483647\r\n", [get, put, claim, *rest]),
+                                 (b"*1\r\n$1\r\nx\r\n", [get, put]), (b"!\r\n", [get, put]),
+                                 (b"HTTP/1.1 400 Bad Request\r\n\r\n", [get]), (b"\0" * 100, [get])):
+            for request in requests:
+                self.message(self.ask(answer, request))
+
+    def test_wrong_lengths(self):
+        for length in (b"999999999999999999", b"99999999999999999999999", b"-2", b"x", b"10",
+                       b"2147483647", b"9223372036854775807", b""):
+            self.message(self.ask(b"$" + length + b"\r\nshort\r\n"))
+
+    def test_a_value_without_end(self):
+        def flood(client):
+            while True:
+                client.sendall(bytes(1 << 16))
+
+        said = self.message(self.ask(b"$1000000000\r\n", then=flood,
+                                     attributes={"max-value-size": "1M", "operation-timeout": 9000}))
+        self.assertIn("more than", said)
+
+    def test_a_value_that_is_cut(self):
+        self.assertIn("closed", self.message(self.ask(b"$10\r\nshort", then=lambda c: c.shutdown(2))))
+
+    def test_a_byte_now_and_then(self):
+        def drip(client):
+            while True:
+                client.sendall(b"x")
+                threading.Event().wait(0.1)
+
+        start = time.monotonic()
+        self.assertIn("in time", self.message(self.ask(b"$1000\r\n", then=drip)))
+        self.assertLess(time.monotonic() - start, 20)
+
+    def test_refusals(self):
+        for answer, words in ((b"-MOVED 3999 127.0.0.1:6381\r\n", "cluster: use a proxy"),
+                              (b"-ASK 3999 127.0.0.1:6381\r\n", "cluster: use a proxy"),
+                              (b"-CLUSTERDOWN The cluster is down\r\n", "cluster: use a proxy"),
+                              (b"-LOADING Redis is loading\r\n", "loading"),
+                              (b"-MISCONF x\r\n", "disk"),
+                              (b"-ERR unknown command, with args beginning with: 'secret'\r\n",
+                               "get: the server answers with an error (ERR)"),
+                              (b"-\r\n", "the server answers with an error ()")):
+            said = self.message(self.ask(answer))
+            self.assertIn(words, said)
+            self.assertNotIn("secret", said)
+
+    def test_nobody_there(self):
+        with socket.socket() as closed:
+            closed.bind(("127.0.0.1", 0))
+            _, endpoint = self.helper("redis://127.0.0.1:%d" % closed.getsockname()[1])
+            self.assertIn("refused", self.message(self.client(endpoint).get(b"key")))
+        _, endpoint = self.helper("redis://" + self.path("none"))
+        self.assertIn("No such file", self.message(self.client(endpoint).get(b"key")))
+        _, endpoint = self.helper("redis://no-such-host.invalid")
+        self.assertIn("address is not known", self.message(self.client(endpoint).get(b"key")))
+
+
+if __name__ == "__main__":
+    if not SERVER:
+        helper.skip("neither redis-server nor valkey-server is installed")
+    if not os.path.exists(os.path.join(os.path.abspath(sys.argv[1]), "ckcache-storage-redis")):
+        helper.skip("built without hiredis")
+    helper.main()
