@@ -180,7 +180,8 @@ class Passwords(WithServer):
                                 (self.url, {"username": "alice", "password": "al1ce-secret"})):
             client, process, _ = self.begin(attributes, url)
             self.assertEqual(client.put(b"key", b"value"), helper.OK)
-            self.assertIs(client.claim(b"other", 1), True)
+            self.assertIs(client.claim(b"other", 60000), True)
+            self.assertEqual(client.release(b"other"), helper.OK)
             self.assertEqual(client.get(b"key"), b"value")
             shown = self.read("/proc/%d/environ" % process.pid) + str(client.info()).encode()
             for secret in (b"al1ce-secret", b"w@rd", b"w%40rd"):

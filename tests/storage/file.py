@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: MIT
+"""ckcache-storage-file on directories: shared, untrusted, full, damaged."""
+import glob
+import os
+import subprocess
+import threading
+import time
+import unittest
+
+import helper
+import protocol
+
+DAY = 24 * 3600
+NOBODY = 65534
+as_root = unittest.skipIf(os.geteuid(), "not root")
+
+
+class WithDirectory(helper.Case):
+    attributes = {}
+
+    def setUp(self):
+        super().setUp()
+        self.directory = self.path("values")
+        self.url = "file:" + self.directory
+
+    def begin(self, attributes=(), url=None, **more):
+        process, endpoint = self.helper(url or self.url, {**self.attributes, **dict(attributes)},
+                                        **more)
+        return self.client(endpoint), process, endpoint
+
+    def files(self):
+        return sorted(os.path.relpath(name, self.directory) for name in
+                      glob.glob(self.directory + "/**", recursive=True, include_hidden=True)
+                      if os.path.isfile(name))
+
+
+class Common(protocol.Protocol, WithDirectory):
+    pass
+
+
+class Trusting(protocol.Protocol, WithDirectory):
+    attributes = {"trusted-only": "true"}
+
+
+class Files(WithDirectory):
+    def test_names(self):
+        client, _, _ = self.begin()
+        client.put(b"\xab\xcd\xef", b"value")
+        self.assertEqual(self.read(self.directory + "/ab/cdef"), b"value")
+        client.claim(b"\xab\xff", 60000)
+        self.assertEqual(self.files(), ["ab/cdef", "ab/ff.claim"])
+
+    def test_urls(self):
+        for url in ("file://" + self.directory, "file:///" + self.directory,
+                    "file://localhost" + self.directory, "file:" + self.directory + "/%61+b"):
+            self.assertEqual(self.begin(url=url)[0].put(b"key", b"value"), helper.OK)
+        self.assertTrue(os.path.isdir(self.directory + "/a+b"))
+        for url in ("file:relative", "file://host/path", "file:/x?y"):
+            self.refused(url)
+
+    def test_umask(self):
+        for mask, mode in (("002", 0o664), ("077", 0o600), ("0", 0o666)):
+            client, _, _ = self.begin({"umask": mask}, self.url + mask)
+            client.put(b"\xab\xcd", b"value")
+            path = self.directory + mask
+            self.assertEqual(os.stat(path + "/ab/cd").st_mode & 0o777, mode)
+            self.assertEqual(os.stat(path + "/ab").st_mode & 0o777, 0o777 & ~int(mask, 8))
+        client, _, _ = self.begin({"umask": "0", "trusted-only": "yes"})
+        client.put(b"\xab\xcd", b"value")
+        self.assertEqual(os.stat(self.directory + "/ab/cd").st_mode & 0o777, 0o644)
+        for mask in ("8", "1777", "x", "-1"):
+            self.refused(self.url, {"umask": mask})
+
+    def test_nothing_half_is_left(self):
+        client, _, _ = self.begin()
+        os.makedirs(self.directory + "/ab/cd")
+        self.assertIn("directory", self.message(client.put(b"\xab\xcd", b"value")))
+        self.assertEqual(self.files(), [])
+        self.message(client.get(b"\xab\xcd"))
+
+    def test_what_is_no_file(self):
+        client, _, _ = self.begin()
+        os.makedirs(self.directory + "/ab")
+        os.symlink("/etc/passwd", self.directory + "/ab/01")
+        os.mkfifo(self.directory + "/ab/02")
+        os.symlink("/", self.directory + "/ac")
+        for key in (b"\xab\x01", b"\xab\x02", b"\xac\x01"):
+            self.message(client.get(key))
+
+    def test_it_removes_what_dead_writers_left(self):
+        client, _, _ = self.begin()
+        client.put(b"\xab\x01", b"value")
+        for name, age in ((".tmp-old", 2 * DAY), (".tmp-new", 0), ("02.claim", 2 * DAY),
+                          ("03.claim", 0), ("04", 2 * DAY)):
+            path = self.write(os.path.join(self.directory, "ab", name), "x")
+            os.utime(path, (time.time() - age,) * 2)
+        for number in range(300):
+            client.put(b"\xab\x01", b"%d" % number)
+        self.assertEqual(self.files(), ["ab/.tmp-new", "ab/01", "ab/03.claim", "ab/04"])
+
+    def test_two_helpers_see_whole_values(self):
+        one, _, endpoint = self.begin()
+        other, _, _ = self.begin()
+        values = [bytes([n]) * (n * 5000 + 1) for n in range(20)]
+        one.put(b"key", values[0])
+        done = threading.Event()
+
+        def write():
+            with helper.Client(endpoint) as writer:
+                for turn in range(200):
+                    writer.put(b"key", values[turn % 20])
+            done.set()
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        while not done.is_set():
+            self.assertIn(other.get(b"key"), values)
+        thread.join()
+
+    def test_a_directory_that_goes(self):
+        client, _, _ = self.begin()
+        client.put(b"key", b"value")
+        os.rename(self.directory, self.directory + "2")
+        self.assertIsNone(client.get(b"key"))
+        self.assertEqual(client.put(b"key", b"value"), helper.OK)
+        self.assertEqual(client.get(b"key"), b"value")
+
+    @as_root
+    def test_a_full_disk(self):
+        os.mkdir(self.directory)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", self.directory], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", self.directory], check=True)
+        client, _, _ = self.begin()
+        client.put(b"small", b"value")
+        for _ in range(5):
+            self.assertIn("No space left", self.message(client.put(b"large", bytes(2 << 20))))
+        self.assertEqual(len(self.files()), 1)
+        self.assertIsNone(client.get(b"large"))
+        self.assertEqual(client.get(b"small"), b"value")
+        self.assertEqual(client.put(b"other", b"value"), helper.OK)
+
+
+class Claims(WithDirectory):
+    def claim_file(self):
+        return self.directory + "/ab/cd.claim"
+
+    def test_one_that_says_nothing(self):
+        client, _, _ = self.begin()
+        os.makedirs(self.directory + "/ab")
+        for text in (b"", b"token", b"token x", b"x" * 5000, b"\0" * 50):
+            self.write(self.claim_file(), text)
+            self.assertIs(client.claim(b"\xab\xcd", 60000), False)
+            self.assertEqual(client.release(b"\xab\xcd"), helper.NOOP)
+            os.utime(self.claim_file(), (time.time() - 61,) * 2)
+            self.assertIs(client.claim(b"\xab\xcd", 60000), True)
+            self.assertEqual(client.release(b"\xab\xcd"), helper.OK)
+        self.assertEqual(self.files(), [])
+
+    def test_clocks_that_differ(self):
+        client, _, _ = self.begin()
+        other, _, _ = self.begin()
+        other.claim(b"\xab\xcd", 60000)
+        os.utime(self.claim_file(), (time.time() + 1000,) * 2)
+        self.assertIs(client.claim(b"\xab\xcd", 60000), False)
+        os.utime(self.claim_file(), (time.time() - 59,) * 2)
+        self.assertIs(client.claim(b"\xab\xcd", 1), False)
+        os.utime(self.claim_file(), (time.time() - 61,) * 2)
+        self.assertIs(client.claim(b"\xab\xcd", 60000), True)
+        # It is another one's by now.
+        self.assertEqual(other.release(b"\xab\xcd"), helper.NOOP)
+        self.assertEqual(client.release(b"\xab\xcd"), helper.OK)
+        self.assertEqual(self.files(), [])
+
+    def test_many_take_over(self):
+        endpoints = [self.begin()[2] for _ in range(3)]
+        counts = []
+        for turn in range(30):
+            name = self.directory + "/ab/%02x.claim" % turn
+            os.makedirs(self.directory + "/ab", exist_ok=True)
+            self.write(name, "dead 1\n")
+            os.utime(name, (time.time() - 61,) * 2)
+            won = []
+            start = threading.Barrier(6)
+
+            def work(number, key=bytes([0xab, turn])):
+                with helper.Client(endpoints[number % 3]) as client:
+                    start.wait()
+                    won.append(client.claim(key, 60000))
+
+            threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            counts.append(won.count(True))
+        print("claims taken over by: %s" % counts)
+        self.assertGreaterEqual(min(counts), 1)
+        self.assertLessEqual(max(counts), 2)
+        self.assertFalse([name for name in self.files() if ".tmp" in name])
+
+
+class Trust(WithDirectory):
+    attributes = {"trusted-only": "true"}
+
+    def setUp(self):
+        super().setUp()
+        self.one, _, self.endpoint = self.begin()
+        self.assertEqual(self.one.put(b"\xab\xcd", b"value"), helper.OK)
+        self.plain, _, _ = self.begin({"trusted-only": "false"})
+
+    def check_not_trusted(self):
+        for answer in (self.one.get(b"\xab\xcd"), self.one.exists(b"\xab\xcd"),
+                       self.one.claim(b"\xab\xcd", 1000)):
+            self.assertIn("not trusted: ", self.message(answer))
+        self.assertEqual(self.plain.get(b"\xab\xcd"), b"value")
+
+    def test_modes(self):
+        for path in ("", "/ab", "/ab/cd"):
+            for mode in (0o020, 0o002):
+                name = self.directory + path
+                before = os.stat(name).st_mode
+                os.chmod(name, before | mode)
+                self.check_not_trusted()
+                os.chmod(name, before)
+                self.assertEqual(self.one.get(b"\xab\xcd"), b"value")
+
+    def test_the_directories_above(self):
+        os.chmod(self.work, 0o777)
+        self.check_not_trusted()
+        self.assertIn("not trusted", self.message(self.one.put(b"\xab\xcd", b"x")))
+        os.chmod(self.work, 0o1777)
+        self.assertEqual(self.one.get(b"\xab\xcd"), b"value")
+        os.chmod(self.work, 0o700)
+
+    def test_links(self):
+        os.symlink(self.directory, self.path("link"))
+        one, _, _ = self.begin(url="file:" + self.path("link"))
+        self.assertEqual(one.get(b"\xab\xcd"), b"value")
+        os.rename(self.directory + "/ab/cd", self.directory + "/ab/other")
+        os.symlink("other", self.directory + "/ab/cd")
+        self.assertIn("not trusted", self.message(self.one.get(b"\xab\xcd")))
+
+    @as_root
+    def test_other_owners(self):
+        for path in ("", "/ab", "/ab/cd"):
+            os.chown(self.directory + path, NOBODY, NOBODY)
+            self.check_not_trusted()
+            os.chown(self.directory + path, 0, 0)
+        self.assertEqual(self.one.get(b"\xab\xcd"), b"value")
+
+
+if __name__ == "__main__":
+    helper.main()
