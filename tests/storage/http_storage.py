@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: MIT
+"""ckcache-storage-http with nginx, and with servers that misbehave."""
+import http.server
+import os
+import shutil
+import socket
+import socketserver
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import helper
+import protocol
+
+NGINX = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+
+SETTINGS = """
+daemon off;
+pid {work}/nginx.pid;
+error_log {work}/nginx.log;
+worker_processes 1;
+{user}
+events {{ worker_connections 1024; }}
+http {{
+    access_log off;
+    client_body_temp_path {work}/body;
+    proxy_temp_path {work}/proxy; fastcgi_temp_path {work}/fastcgi;
+    uwsgi_temp_path {work}/uwsgi; scgi_temp_path {work}/scgi;
+    client_max_body_size 64m;
+    server {{
+        listen {port}{tls};
+        {server}
+        root {work}/root;
+        location / {{
+            dav_methods PUT DELETE;
+            create_full_put_path on;
+            {location}
+        }}
+    }}
+}}
+"""
+
+
+class Nginx:
+    def __init__(self, case, server="", location="", tls=""):
+        self.case = case
+        work = case.path("nginx")
+        os.mkdir(work)
+        os.mkdir(work + "/root")
+        os.chmod(work, 0o755)
+        self.root = work + "/root"
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.settings = case.write(work + "/nginx.conf", SETTINGS.format(
+            work=work, port="127.0.0.1:%d" % self.port, server=server, location=location,
+            tls=tls, user="user root;" if os.geteuid() == 0 else ""))
+        self.process = None
+        self.start()
+        case.addCleanup(self.kill)
+
+    def start(self):
+        self.process = subprocess.Popen([NGINX, "-c", self.settings, "-p", self.root],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+        while self.process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return
+            except ConnectionRefusedError:
+                pass
+        raise RuntimeError("nginx does not start: " + self.case.read(
+            self.case.path("nginx", "nginx.log")).decode())
+
+    def kill(self):
+        self.process.terminate()    # and its worker
+        self.process.wait()
+
+    def url(self, scheme="http", user=""):
+        return "%s://%s127.0.0.1:%d" % (scheme, user, self.port)
+
+
+class Begins(helper.Case):
+    attributes = {}
+    url = None
+
+    def begin(self, attributes=(), url=None, **more):
+        process, endpoint = self.helper(url or self.url, {**self.attributes, **dict(attributes)},
+                                        **more)
+        return self.client(endpoint), process, endpoint
+
+
+@unittest.skipUnless(NGINX, "nginx is not installed")
+class WithNginx(Begins):
+    def setUp(self):
+        super().setUp()
+        self.server = Nginx(self)
+        self.url = self.server.url()
+
+
+class Common(protocol.Protocol, WithNginx):
+    claims = False
+    atomic_add = False  # nginx does not know the hint
+
+
+class Layouts(WithNginx):
+    def test_subdirs(self):
+        client, _, _ = self.begin(url=self.url + "/some/path//")
+        client.put(b"\xab\xcd\xef", b"value")
+        self.assertEqual(self.read(self.server.root + "/some/path/ab/cdef"), b"value")
+        client, _, _ = self.begin({"layout": "subdirs"}, self.url + "/some/path")
+        self.assertEqual(client.get(b"\xab\xcd\xef"), b"value")
+
+    def test_flat(self):
+        client, _, _ = self.begin({"layout": "flat"})
+        for key in (b"\xab\xcd\xef", b"\xab", b""):
+            self.assertEqual(client.put(key, b"value"), helper.OK)
+            self.assertEqual(client.get(key), b"value")
+        self.assertEqual(self.read(self.server.root + "/abcdef"), b"value")
+
+    def test_settings(self):
+        for attributes in ({"layout": "other"}, {"header": "none"}, {"header": "A: b\r\nC: d"},
+                           {"header": ": b"}, {"bearer-token": "a\nb"}):
+            self.refused(self.url, attributes)
+        for url in ("http:relative", "http:///path", "http://host/?query"):
+            self.refused(url)
+
+    def test_a_server_that_goes_and_comes_back(self):
+        client, _, _ = self.begin()
+        self.assertEqual(client.put(b"key", b"value"), helper.OK)
+        self.server.kill()
+        self.message(client.get(b"key"))
+        self.assertIn("not tried", self.message(client.get(b"key")))
+        self.server.start()
+        start = time.monotonic()
+        while client.get(b"key") != b"value":
+            self.assertLess(time.monotonic() - start, 60)
+
+    def test_a_restart_between_requests_is_not_seen(self):
+        client, _, _ = self.begin()
+        self.assertEqual(client.put(b"key", b"value"), helper.OK)
+        self.server.kill()
+        self.server.start()
+        self.assertEqual(client.get(b"key"), b"value")
+
+
+@unittest.skipUnless(NGINX, "nginx is not installed")
+class Passwords(Begins):
+    def test_basic(self):
+        self.write(self.path("users"), "alice:{PLAIN}s/cret@1\n")
+        os.chmod(self.work, 0o755)
+        server = Nginx(self, location="auth_basic x; auth_basic_user_file %s;" % self.path("users"))
+        for url, attributes in ((server.url(user="alice:s%2Fcret%401@"), {}),
+                                (server.url(), {"username": "alice", "password": "s/cret@1"})):
+            client, _, _ = self.begin(attributes, url)
+            self.assertEqual(client.put(b"key", b"value"), helper.OK)
+            self.assertEqual(client.get(b"key"), b"value")
+            self.assertNotIn("cret", str(client.info()))
+        for url in (server.url(), server.url(user="alice:wrong-secret@")):
+            client, _, _ = self.begin(url=url)
+            for answer in (client.get(b"key"), client.put(b"key", b"value"), client.remove(b"key"),
+                           client.exists(b"key")):
+                self.assertIn("HTTP status 401", self.message(answer))
+                self.assertNotIn("secret", self.message(answer))
+
+    def test_bearer_tokens_and_headers(self):
+        server = Nginx(self, location='if ($http_authorization != "Bearer t0ken") { return 403; }'
+                                      'if ($http_x_own != "some value") { return 402; }')
+        good = {"bearer-token": "t0ken", "header": "X-Own: some value"}
+        client, _, _ = self.begin(good, server.url())
+        self.assertEqual(client.put(b"key", b"value"), helper.OK)
+        client, _, _ = self.begin({**good, "header": "X-Own=some value"}, server.url())
+        self.assertEqual(client.get(b"key"), b"value")
+        client, _, _ = self.begin({**good, "bearer-token": "wrong"}, server.url())
+        self.assertIn("403", self.message(client.get(b"key")))
+        client, _, _ = self.begin({"bearer-token": "t0ken"}, server.url())
+        self.assertIn("402", self.message(client.get(b"key")))
+
+    @unittest.skipUnless(shutil.which("openssl"), "openssl is not installed")
+    def test_tls(self):
+        key, certificate = self.path("key.pem"), self.path("cert.pem")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key,
+                        "-out", certificate, "-days", "2", "-subj", "/CN=x",
+                        "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        server = Nginx(self, tls=" ssl", server="ssl_certificate %s; ssl_certificate_key %s;" %
+                       (certificate, key))
+        client, _, _ = self.begin({"ca-file": certificate}, server.url("https"))
+        self.assertEqual(client.put(b"key", os.urandom(1 << 20)), helper.OK)
+        self.assertEqual(len(client.get(b"key")), 1 << 20)
+        # Nobody has signed it; it is another one's; there is no such file.
+        for attributes, url in (({}, server.url("https")),
+                                ({"ca-file": certificate},
+                                 server.url("https").replace("127.0.0.1", "localhost")),
+                                ({"ca-file": self.path("none")}, server.url("https"))):
+            client, _, _ = self.begin(attributes, url)
+            self.message(client.get(b"key"))
+
+
+class Odd(http.server.BaseHTTPRequestHandler):
+    """Answers by server.answer(self)."""
+    protocol_version = "HTTP/1.1"
+
+    def handle_any(self):
+        length = int(self.headers.get("Content-Length") or 0)
+        self.body = self.rfile.read(length)
+        self.server.seen.append((self.command, self.path, dict(self.headers)))
+        self.server.answer(self)
+
+    do_GET = do_PUT = do_HEAD = do_DELETE = handle_any
+
+    def raw(self, data, close=True):
+        self.wfile.write(data)
+        self.wfile.flush()
+        self.close_connection = close
+
+    def plain(self, code, body=b"", **headers):
+        self.send_response(code)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        pass
+
+
+class Threads(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        pass
+
+
+class Misbehaviour(Begins):
+    def odd(self, answer):
+        server = Threads(("127.0.0.1", 0), Odd)
+        server.answer, server.seen = answer, []
+        server.url = "http://127.0.0.1:%d" % server.server_address[1]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return server
+
+    def ask(self, answer, attributes=()):
+        server = self.odd(answer)
+        return self.begin({"operation-timeout": 1000, **dict(attributes)}, server.url)[0]
+
+    def test_codes(self):
+        for code in (201, 204, 206, 300, 304, 400, 401, 403, 405, 409, 418, 429, 500, 502, 503, 507):
+            client = self.ask(lambda request: request.plain(code))
+            answers = [client.get(b"key"), client.remove(b"key"), client.put(b"key", b"value"),
+                       client.exists(b"key")]
+            if code in (204,):
+                answers = answers[:1]
+            if code == 201:
+                answers = [answers[0], answers[1], answers[3]]
+            for answer in answers:
+                self.assertIn("HTTP status %d" % code, self.message(answer))
+            self.assertIn("the storage is up", client.info()[1])
+        for code in (404, 410):
+            client = self.ask(lambda request: request.plain(code, b"<html>not here</html>"))
+            self.assertIsNone(client.get(b"key"))
+            self.assertEqual(client.remove(b"key"), helper.NOOP)
+            self.assertIs(client.exists(b"key"), False)
+        client = self.ask(lambda request: request.plain(412))
+        self.assertEqual(client.put(b"key", b"value", overwrite=False), helper.NOOP)
+        self.assertIn("412", client.put(b"key", b"value"))
+
+    def test_the_hint(self):
+        server = self.odd(lambda request: request.plain(201))
+        client, _, _ = self.begin(url=server.url)
+        client.put(b"key", b"value", overwrite=False)
+        client.put(b"key", b"value")
+        self.assertEqual([seen[2].get("If-None-Match") for seen in server.seen], ["*", None])
+        self.assertEqual([seen[2].get("Expect") for seen in server.seen], [None, None])
+
+    def test_bodies_that_are_cut(self):
+        head = b"HTTP/1.1 200 OK\r\n"
+        for data in (head + b"Content-Length: 100\r\n\r\nshort", head + b"Content-Length: 100\r\n\r\n",
+                     head + b"Transfer-Encoding: chunked\r\n\r\n64\r\nshort",
+                     head + b"Transfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n",
+                     head + b"\r\nno length", b"HTTP/1.0 200 OK\r\n\r\nno length",
+                     head + b"Content-Length: -1\r\n\r\nvalue", head + b"Content-Length: x\r\n\r\nvalue",
+                     head[:12], b"", b"nonsense\r\n\r\n",
+                     head + b"Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nvalue",
+                     head + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n"):
+            client = self.ask(lambda request: request.raw(data))
+            self.message(client.get(b"key"))
+        for data in (head + b"Transfer-Encoding: chunked\r\n\r\n5\r\nvalue\r\n0\r\n\r\n",
+                     head + b"Content-Encoding: identity\r\nContent-Length: 5\r\n\r\nvalue",
+                     b"HTTP/1.1 103 Early Hints\r\n\r\n" + head + b"Content-Length: 5\r\n\r\nvalue"):
+            client = self.ask(lambda request: request.raw(data))
+            self.assertEqual(client.get(b"key"), b"value")
+
+    def test_bodies_without_end(self):
+        def flood(request):
+            request.raw(b"HTTP/1.1 %d x\r\nTransfer-Encoding: chunked\r\n\r\n" % code)
+            while True:
+                request.wfile.write(b"10000\r\n" + bytes(0x10000) + b"\r\n")
+
+        for code, words in ((200, "more than"), (500, "long page"), (404, "long page")):
+            client = self.ask(flood, {"max-value-size": "1M"})
+            self.assertIn(words, self.message(client.get(b"key")))
+
+    def test_slow_servers(self):
+        stop = threading.Event()
+        self.addCleanup(stop.set)
+
+        def drip(request):
+            request.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+            while not stop.wait(0.1):
+                request.raw(b"x")
+
+        for answer in (drip, lambda request: stop.wait(60)):
+            client = self.ask(answer)
+            start = time.monotonic()
+            self.assertIn("in time", self.message(client.get(b"key")))
+            self.assertLess(time.monotonic() - start, 20)
+            self.assertIn("not tried", self.message(client.get(b"key")))
+
+    def test_redirects(self):
+        other = self.odd(lambda request: request.plain(200, b"stolen"))
+
+        def answer(request):
+            number = int(request.path.rpartition("n")[2] if "/n" in request.path else 0)
+            if number == hops:
+                request.plain(200, b"value")
+            else:
+                request.plain(302, Location="/n%d" % (number + 1) if target is None else target)
+
+        for hops, target, good in ((1, None, True), (3, None, True), (9, None, False),
+                                   (1, other.url + "/x", False), (1, "file:///etc/passwd", False),
+                                   (1, "//127.0.0.2/x", False), (1, "", False)):
+            client = self.ask(answer, {"bearer-token": "t0ken"})
+            got = client.get(b"\xab\xcd")
+            if good:
+                self.assertEqual(got, b"value")
+                self.assertIs(client.exists(b"\xab\xcd"), True)
+            else:
+                self.message(got)
+            for refused in (client.put(b"\xab\xcd", b"v"), client.remove(b"\xab\xcd")):
+                self.assertIn("302", self.message(refused))
+        self.assertEqual(other.seen, [])
+
+    def test_proxies(self):
+        proxy = self.odd(lambda request: request.plain(200, request.path.encode()))
+        for attributes, extra in (({"proxy": proxy.url}, {}), ({}, {"http_proxy": proxy.url})):
+            client, _, _ = self.begin(attributes, "http://storage.invalid/x", extra=extra)
+            self.assertEqual(client.get(b"\xab\xcd"), b"http://storage.invalid/x/ab/cd")
+
+    def test_nobody_there(self):
+        with socket.socket() as closed:
+            closed.bind(("127.0.0.1", 0))
+            client, _, _ = self.begin(url="http://127.0.0.1:%d" % closed.getsockname()[1])
+            self.message(client.get(b"key"))
+            self.assertIn("not tried", self.message(client.get(b"key")))
+
+
+if __name__ == "__main__":
+    if not os.path.exists(os.path.join(os.path.abspath(sys.argv[1]), "ckcache-storage-http")):
+        helper.skip("built without libcurl")
+    if not NGINX:
+        helper.skip("nginx is not installed")
+    helper.main()
