@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spawn: two clones that share the memory of the caller, who stands still until
+ * the second has become the program. The first, which is the parent of the
+ * second and ends at once, sends no signal when it ends, so that only a wait
+ * for clones sees it. None of this calls malloc or takes a lock.
+ */
+#include "common/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STACK_SIZE ((size_t)64 << 10)
+/* Without close_range (before Linux 5.9): more than a process has open. */
+#define LAST_FD 65536
+#define SIGSET_SIZE 8	/* bytes, of the kernel's set of signals */
+
+struct spawn {
+	const char *path;
+	char *const *argv;
+	char *const *envp;
+	int keep_fd;
+	char *stacks;		/* of both clones, which run at the same time */
+	int error;		/* errno of what went wrong, or 0 */
+};
+
+/*
+ * By system calls alone: the C library, or a sanitizer's in its place, would note
+ * in the memory that is shared what is true of this process only.
+ * false: errno says why.
+ */
+static bool set_descriptors(int keep_fd)
+{
+	long null_fd = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
+
+	/* A number above those that it is copied to. */
+	if (null_fd < 0 ||
+	    (keep_fd >= 0 && (keep_fd = (int)syscall(SYS_fcntl, keep_fd, F_DUPFD, 4)) < 0))
+		return false;
+	for (int fd = 0; fd < CMN_SPAWN_KEPT_FD; fd++) {
+		if (null_fd != fd && syscall(SYS_dup3, null_fd, fd, 0) < 0)
+			return false;
+	}
+	if (keep_fd >= 0 && syscall(SYS_dup3, keep_fd, CMN_SPAWN_KEPT_FD, 0) < 0)
+		return false;
+	keep_fd = keep_fd >= 0 ? CMN_SPAWN_KEPT_FD + 1 : CMN_SPAWN_KEPT_FD;
+	if (syscall(SYS_close_range, keep_fd, ~0U, 0) < 0) {
+		for (int fd = keep_fd; fd < LAST_FD; fd++)
+			(void)syscall(SYS_close, fd);	/* most are not open */
+	}
+	return true;
+}
+
+static void reset_signals(void)
+{
+	/* The kernel's structure has this size at most; zeros are SIG_DFL, and no signal. */
+	static const uint64_t nothing[8];
+
+	for (int number = 1; number < _NSIG; number++)
+		(void)syscall(SYS_rt_sigaction, number, nothing, NULL, SIGSET_SIZE);	/* two cannot be set */
+	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, nothing, NULL, SIGSET_SIZE);
+}
+
+static int become_program(void *arg)
+{
+	struct spawn *spawn = arg;
+
+	errno = 0;
+	(void)syscall(SYS_setsid);	/* it leads no group yet */
+	/* What the application handles must not run here, and what it ignores is not ours to ignore. */
+	reset_signals();
+	if (set_descriptors(spawn->keep_fd) && syscall(SYS_chdir, "/") == 0) {
+		(void)syscall(SYS_umask, 077);
+		(void)syscall(SYS_execve, spawn->path, spawn->argv, spawn->envp);
+	}
+	spawn->error = errno ? errno : EIO;
+	syscall(SYS_exit_group, 127);
+	return 0;
+}
+
+static int start_program(void *arg)
+{
+	struct spawn *spawn = arg;
+
+	if (clone(become_program, spawn->stacks + 2 * STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD,
+		  spawn) < 0)
+		spawn->error = errno;
+	syscall(SYS_exit_group, 0);
+	return 0;
+}
+
+enum cmn_status cmn_spawn_detached(const char *path, char *const argv[], char *const envp[],
+				   int keep_fd)
+{
+	struct spawn spawn = { .path = path, .argv = argv, .envp = envp, .keep_fd = keep_fd };
+	sigset_t all, before;
+	pid_t pid;
+
+	spawn.stacks = mmap(NULL, 2 * STACK_SIZE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (spawn.stacks == MAP_FAILED)
+		return CMN_ERR_NOMEM;
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);	/* fails on misuse only */
+	pid = clone(start_program, spawn.stacks + STACK_SIZE, CLONE_VM | CLONE_VFORK, &spawn);
+	if (pid < 0)
+		spawn.error = errno;
+	while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+		continue;
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	(void)munmap(spawn.stacks, 2 * STACK_SIZE);
+	return spawn.error ? cmn_status_from_errno(spawn.error) : CMN_OK;
+}
