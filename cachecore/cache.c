@@ -10,6 +10,7 @@
 
 #include "cachecore/disk/level_switch.h"
 #include "cachecore/memory/programs.h"
+#include "cachecore/remote/remote.h"
 
 /* Entries go stale between two looks only when headers are being edited; more than this is a fight. */
 #define STALE_RETRIES 3
@@ -33,6 +34,7 @@ struct cc_cache {
 	struct cc_file_memo *memo;
 	struct cc_programs *programs;	/* NULL: level off */
 	struct cc_level_switch *levels;
+	struct cc_remote *remote;	/* NULL: none */
 	atomic_size_t kept;	/* of the budget; may go over it by one entry a thread */
 	atomic_uint_least64_t seen[SEEN_KEYS];	/* hashes of keys that were read, each in its slot */
 };
@@ -65,6 +67,7 @@ static void release(struct cc_cache *cache)
 	cc_trace_close(cache->trace);
 	cc_file_memo_free(cache->memo);
 	cc_stats_free(cache->stats);
+	cc_remote_free(cache->remote);
 	cc_config_release(&cache->config);
 	free(cache);
 }
@@ -94,7 +97,10 @@ enum cmn_status cc_cache_open_with(struct cc_config *config, struct cc_cache **r
 	}
 	if (cache->config.trace)
 		cache->trace = cc_trace_open(cache->config.trace, &cache->log);
-	status = cc_level_switch_new(&cache->config, &cache->log, cache->stats, &cache->levels);
+	status = cc_remote_new(&cache->config, &cache->log, &cache->remote);
+	if (status == CMN_OK)
+		status = cc_level_switch_new(&cache->config, &cache->log, cache->stats,
+					     cache->remote, &cache->levels);
 	if (status != CMN_OK) {
 		release(cache);
 		return status;
@@ -259,17 +265,48 @@ static enum cmn_status wait_for_flight(struct cc_cache *cache, struct cc_level *
 	return status;
 }
 
+/* *ret_claimed: as cc_remote_get. The entry is stored on disk too, which ends the flight. */
+static enum cmn_status get_remote(struct cc_cache *cache, struct cc_level *level,
+				  const struct cc_key *key, struct cc_entry **ret,
+				  struct cc_flight *flight, bool *ret_claimed)
+{
+	if (cache->config.recache ||
+	    cc_remote_get(cache->remote, key, cache->memo, ret, ret_claimed) != CMN_OK)
+		return CMN_MISS;
+	cc_level_put(level, key, *ret, flight);
+	return CMN_OK;
+}
+
+/* With what there is by now: other threads and processes wait for it. */
+static enum cmn_status build_entry(struct cc_level *level, const struct cc_key *key,
+				   cc_cache_build_fn build, void *ctx,
+				   const struct cc_claim *claim, struct cc_flight *flight,
+				   struct cc_entry **ret)
+{
+	enum cmn_status status = build(ctx, ret);
+
+	if (status == CMN_ERR_NOMEM && claim->programs) {
+		cc_programs_make_room(claim->programs);
+		status = build(ctx, ret);
+	}
+	if (status == CMN_OK)
+		cc_level_put(level, key, *ret, flight);
+	else
+		cc_flight_end(flight);
+	return status;
+}
+
 enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_key *key,
 				      cc_cache_build_fn build, void *ctx, struct cc_entry **ret,
 				      enum cc_origin *ret_origin)
 {
 	enum cc_origin origin = CC_ORIGIN_DISK;
 	struct cc_entry *entry = NULL;
-	struct cc_flight *flight;
+	struct cc_flight *flight = NULL;
 	struct cc_claim claim;
 	struct cc_level *level;
 	enum cmn_status status;
-	bool keep;
+	bool keep = true, others_wait = false;
 
 	if (claim_in_memory(cache, cc_key_view(key), &claim, ret)) {
 		*ret_origin = CC_ORIGIN_MEMORY;
@@ -281,17 +318,15 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 	if (status != CMN_OK)
 		status = wait_for_flight(cache, level, key, &entry, &keep, &flight);
 	if (status != CMN_OK) {
+		origin = CC_ORIGIN_REMOTE;
+		status = get_remote(cache, level, key, &entry, flight, &others_wait);
+	}
+	if (status != CMN_OK) {
 		origin = CC_ORIGIN_BUILT;
-		keep = true;
-		status = build(ctx, &entry);
-		if (status == CMN_ERR_NOMEM && claim.programs) {
-			cc_programs_make_room(claim.programs);
-			status = build(ctx, &entry);
-		}
-		if (status == CMN_OK)
-			cc_level_put(level, key, entry, flight);
-		else
-			cc_flight_end(flight);
+		status = build_entry(level, key, build, ctx, &claim, flight, &entry);
+		/* What is not stored is not uploaded. */
+		if (others_wait && (status != CMN_OK || cc_entry_in_memory_only(entry)))
+			cc_remote_release(cache->remote, key);
 	}
 	cc_level_switch_leave(cache->levels, level);
 	if (status != CMN_OK) {
@@ -313,12 +348,13 @@ static void remember(struct cc_cache *cache, struct cmn_view key, struct cc_entr
 enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 			     struct cc_entry **ret, enum cc_origin *ret_origin)
 {
+	enum cc_origin origin = CC_ORIGIN_DISK;
 	struct cmn_view view = cc_key_view(key);
 	struct cc_entry *entry = NULL;
 	enum cmn_status status;
 	struct cc_level *level;
+	bool keep = true;
 	void *value;
-	bool keep;
 
 	if (cache->config.recache)
 		return CMN_MISS;
@@ -333,12 +369,16 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 	}
 	level = cc_level_switch_enter(cache->levels);
 	status = read_level(cache, level, key, &entry, &keep);
+	if (status != CMN_OK) {
+		origin = CC_ORIGIN_REMOTE;
+		status = get_remote(cache, level, key, &entry, NULL, NULL);
+	}
 	cc_level_switch_leave(cache->levels, level);
 	if (status != CMN_OK)
 		return CMN_MISS;
 	if (keep)
 		remember(cache, view, entry);
-	*ret_origin = CC_ORIGIN_DISK;
+	*ret_origin = origin;
 	*ret = entry;
 	return CMN_OK;
 }
@@ -386,18 +426,22 @@ enum cmn_status cc_cache_remove(struct cc_cache *cache, const struct cc_key *key
 void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum cc_origin origin,
 			const struct cc_entry *entry, uint64_t took_ns)
 {
-	bool memory = origin == CC_ORIGIN_MEMORY;
+	static const struct { const char *what; enum cc_counter counter; } kinds[] = {
+		[CC_ORIGIN_MEMORY] = { "hit-memory", CC_HITS_MEMORY },
+		[CC_ORIGIN_DISK] = { "hit-disk", CC_HITS_DISK },
+		[CC_ORIGIN_REMOTE] = { "hit-remote", CC_HITS_REMOTE },
+	};
 	uint64_t build_ns = cc_entry_build_ns(entry);
 	uint64_t saved = build_ns > took_ns ? build_ns - took_ns : 0;
 	struct cc_trace_event event = {
-		.what = memory ? "hit-memory" : "hit-disk",
+		.what = kinds[origin].what,
 		.key = key,
 		.lookup_ns = took_ns,
 		.build_ns = saved,
 		.bytes = cc_entry_payload_size(entry),
 	};
 
-	cc_stats_add(cache->stats, memory ? CC_HITS_MEMORY : CC_HITS_DISK, 1);
+	cc_stats_add(cache->stats, kinds[origin].counter, 1);
 	cc_stats_add(cache->stats, CC_COMPILE_NS_SAVED, saved);
 	cc_trace_write(cache->trace, &event);
 }
@@ -424,6 +468,7 @@ static void count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_
 		.kind = CC_HISTORY_MISS, .key = key, .reason = reason, .build_ns = build_ns,
 	};
 
+	cc_remote_note_build(cache->remote, build_ns);
 	cc_stats_add(cache->stats, CC_MISSES, 1);
 	cc_stats_add(cache->stats, CC_COMPILE_NS_SPENT, build_ns);
 	cc_trace_write(cache->trace, &event);

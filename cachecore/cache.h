@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache: the facade that a layer uses. It looks in memory, then on disk; if
- * neither has the key, it calls the layer's build callback. It owns
+ * cache: the facade that a layer uses. It looks in memory, on disk, and in the
+ * remote tier; if none has the key, it calls the layer's build callback. It owns
  * configuration, disk level (level.h), statistics and trace. It never calls a
  * driver itself. Thread-safe. Any status but CMN_OK means "do what you would do
  * without a cache".
@@ -23,6 +23,7 @@ struct cc_cache;
 enum cc_origin {
 	CC_ORIGIN_MEMORY,
 	CC_ORIGIN_DISK,
+	CC_ORIGIN_REMOTE,
 	CC_ORIGIN_BUILT,	/* by this call's build callback */
 };
 
@@ -85,7 +86,7 @@ uint64_t cc_cache_capacity(struct cc_cache *cache);
 typedef enum cmn_status (*cc_cache_build_fn)(void *ctx, struct cc_entry **ret);
 
 /*
- * Looks in memory, then on disk, else builds. CMN_OK: *ret is a new reference,
+ * Looks in memory, on disk, and in the remote tier, else builds. CMN_OK: *ret is a new reference,
  * and *ret_origin says where it came from. CMN_MISS and failures: build ran in
  * this thread and gave nothing, or (CMN_ERR_*) could not run; *ret is NULL.
  */
@@ -93,7 +94,7 @@ CMN_CHECKED enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const 
 						  cc_cache_build_fn build, void *ctx,
 						  struct cc_entry **ret,
 						  enum cc_origin *ret_origin);
-/* Looks in memory, then on disk, without waiting for a build in progress. CMN_MISS: in neither. */
+/* Looks in the same places, without waiting for a build in progress. CMN_MISS: in none. */
 CMN_CHECKED enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 					 struct cc_entry **ret, enum cc_origin *ret_origin);
 /* Keeps and stores a result that was built outside of get_or_build (late capture, asynchronous builds). Borrows entry. */

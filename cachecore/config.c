@@ -220,6 +220,10 @@ static const struct setting settings[] = {
 	  "none, error, warning, info or debug" },
 	SETTING(trace, parse_path, "an absolute path"),
 	SETTING(remote, parse_text, "an address"),
+	SETTING(remote_key, parse_path, "an absolute path"),
+	SETTING(remote_trust, parse_path_list, "absolute paths separated by colons"),
+	SETTING(remote_secrets, parse_path, "an absolute path"),
+	SETTING(remote_helpers, parse_path_list, "absolute paths separated by colons"),
 };
 #define SETTING_COUNT (sizeof(settings) / sizeof(settings[0]))
 
@@ -507,5 +511,9 @@ void cc_config_release(struct cc_config *config)
 	free_list(config->read_only_dirs);
 	free(config->trace);
 	free(config->remote);
+	free(config->remote_key);
+	free_list(config->remote_trust);
+	free(config->remote_secrets);
+	free_list(config->remote_helpers);
 	*config = (struct cc_config){ 0 };
 }

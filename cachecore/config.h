@@ -61,7 +61,11 @@ struct cc_config {
 	uint64_t exit_wait;		/* milliseconds by which a process's end may be delayed, in all */
 	enum cmn_log_level log_level;
 	char *trace;			/* file, or NULL */
-	char *remote;			/* as given, or NULL; not used yet */
+	char *remote;			/* remote/address.h, or NULL */
+	char *remote_key;		/* file of the private key that signs what is uploaded, or NULL */
+	char **remote_trust;		/* files of trusted public keys, NULL-terminated; NULL: the usual ones */
+	char *remote_secrets;		/* file of attributes for the storage helper, or NULL */
+	char **remote_helpers;		/* directories of storage helpers, NULL-terminated, or NULL */
 };
 
 /* Fails only for lack of memory; cc_config_release releases *ret. Messages go to log. */

@@ -30,6 +30,7 @@ struct cc_entry {
 	struct cc_manifest *manifest;
 	bool too_large;
 	bool in_memory_only;
+	bool remote;
 };
 
 struct field {
@@ -137,6 +138,16 @@ void cc_entry_keep_in_memory(struct cc_entry *entry)
 bool cc_entry_in_memory_only(const struct cc_entry *entry)
 {
 	return entry->in_memory_only;
+}
+
+void cc_entry_set_remote(struct cc_entry *entry)
+{
+	entry->remote = true;
+}
+
+bool cc_entry_is_remote(const struct cc_entry *entry)
+{
+	return entry->remote;
 }
 
 void cc_entry_set_load_rate(struct cc_entry *entry, unsigned int ns_per_byte)

@@ -58,6 +58,9 @@ CMN_CHECKED enum cmn_status cc_entry_finish(struct cc_entry *entry, struct cc_ma
 /* While building: this one is never written to disk (a failure that this process remembers). */
 void cc_entry_keep_in_memory(struct cc_entry *entry);
 bool cc_entry_in_memory_only(const struct cc_entry *entry);
+/* By its first owner: it came from the remote tier, and need not be uploaded. */
+void cc_entry_set_remote(struct cc_entry *entry);
+bool cc_entry_is_remote(const struct cc_entry *entry);
 
 /*
  * While building: the least time that the driver is known to need to load the

@@ -9,6 +9,9 @@ set(CMAKE_SKIP_INSTALL_RPATH ON)
 # From the command to the libraries: what is moved as a whole finds them still.
 file(RELATIVE_PATH CKCACHE_LIBDIR ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 
+# Programs that the cache starts by itself.
+add_compile_definitions(CKCACHE_LIBEXECDIR="${CMAKE_INSTALL_FULL_LIBEXECDIR}/ckcache")
+
 # Loaders read /etc/OpenCL/layers, whatever prefix there is: below another one than /usr the file
 # is an example, and enables nothing for anybody.
 set(CKCACHE_LAY_DIR ${CMAKE_INSTALL_FULL_SYSCONFDIR}/OpenCL/layers CACHE PATH

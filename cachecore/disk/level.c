@@ -25,6 +25,7 @@ static enum cmn_status open_store(struct cc_level *level)
 		return CMN_ERR_NOMEM;
 	cc_writer_set_run(level->writer, around->run);
 	cc_writer_set_start(level->writer, around->start_ns);
+	cc_writer_set_remote(level->writer, around->remote);
 	if (level->config.admit_all)
 		cc_writer_admit_all(level->writer);
 	return CMN_OK;

@@ -16,6 +16,7 @@ struct cc_level_shared {
 	const struct cmn_log *log;
 	struct cc_stats *stats;
 	struct cc_flights *flights;	/* NULL: off */
+	struct cc_remote *remote;	/* NULL: none */
 	uint64_t run;			/* nonce.h */
 	uint64_t start_ns;		/* since the epoch, of this process's use of the cache */
 };

@@ -81,7 +81,7 @@ static struct cc_level *install(struct cc_level_switch *levels, struct cc_level 
 }
 
 enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct cmn_log *log,
-			     struct cc_stats *stats, struct cc_level_switch **ret)
+			     struct cc_stats *stats, struct cc_remote *remote, struct cc_level_switch **ret)
 {
 	struct cc_level_switch *levels = calloc(1, sizeof(*levels));
 	struct cc_flights *flights = NULL;
@@ -103,6 +103,7 @@ enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct
 		flights = cc_flights_new();
 	levels->around = (struct cc_level_shared){
 		.config = config, .log = &levels->relay.log, .stats = stats, .flights = flights,
+		.remote = remote,
 		.run = cc_nonce_run(), .start_ns = cmn_clock_realtime(),
 	};
 	levels->settings = (struct settings){ .on = config->persistent,

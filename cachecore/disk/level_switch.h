@@ -21,13 +21,15 @@
 #include "common/status.h"
 
 struct cc_level_switch;
+struct cc_remote;
 
 /*
  * Opens the level that config describes; one that cannot be used is left out
- * and logged once. All three are borrowed and outlive it. CMN_ERR_NOMEM.
+ * and logged once. All four (remote may be NULL) are borrowed and outlive it. CMN_ERR_NOMEM.
  */
 CMN_CHECKED enum cmn_status cc_level_switch_new(const struct cc_config *config,
 						const struct cmn_log *log, struct cc_stats *stats,
+						struct cc_remote *remote,
 						struct cc_level_switch **ret);
 /*
  * Writes what is pending within five seconds, then frees. No thread may be

@@ -12,6 +12,7 @@ enum cc_counter {
 	CC_ERRORS,		/* damaged entries, refused binaries, failed writes */
 	CC_COMPILE_NS_SPENT,	/* in the driver, on misses */
 	CC_COMPILE_NS_SAVED,	/* build time of what was hit, less what the hit took */
+	CC_HITS_REMOTE,
 	CC_COUNTER_COUNT,
 };
 

@@ -71,6 +71,7 @@ const char *cc_counter_name(enum cc_counter counter)
 		[CC_ERRORS] = "errors",
 		[CC_COMPILE_NS_SPENT] = "compile_ns_spent",
 		[CC_COMPILE_NS_SAVED] = "compile_ns_saved",
+		[CC_HITS_REMOTE] = "hits_remote",
 	};
 
 	return names[counter];
@@ -288,7 +289,7 @@ static void add_usage(struct cc_usage *usage, const struct cc_stats_record *reco
 {
 	struct cc_usage_counts counts = {
 		.hits_memory = record->counters[CC_HITS_MEMORY],
-		.hits_disk = record->counters[CC_HITS_DISK],
+		.hits_disk = record->counters[CC_HITS_DISK] + record->counters[CC_HITS_REMOTE],
 		.misses = record->counters[CC_MISSES],
 		.spent_ns = record->counters[CC_COMPILE_NS_SPENT],
 		.saved_ns = record->counters[CC_COMPILE_NS_SAVED],

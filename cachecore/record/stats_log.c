@@ -30,7 +30,7 @@ static void encode(const struct cc_stats_record *record, struct cmn_buffer *ret)
 	cmn_buffer_append_u32(ret, record->reason_count);
 	cmn_buffer_append_u64(ret, (uint64_t)getpid());
 	cmn_buffer_append_u64(ret, cmn_clock_realtime());
-	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+	for (unsigned int i = 0; i < CC_STATS_LOG_COUNTERS; i++)
 		cmn_buffer_append_u64(ret, record->counters[i]);
 	cmn_buffer_append(ret, record->program, sizeof(record->program));
 	for (unsigned int i = 0; i < CC_STATS_LOG_REASONS; i++) {
@@ -68,6 +68,10 @@ enum cmn_status cc_stats_log_append(int root_fd, const struct cc_stats_record *r
 	struct stat info;
 	int fd = -1;
 
+	for (unsigned int i = CC_STATS_LOG_COUNTERS; i < CC_COUNTER_COUNT; i++) {
+		if (record->counters[i])
+			return CMN_STALE;
+	}
 	status = open_log(root_fd, &fd);
 	if (status != CMN_OK)
 		return status;
@@ -111,7 +115,7 @@ static bool decode(struct cmn_view bytes, struct cc_stats_record *ret)
 	ret->reason_count = cmn_reader_u32(&reader);
 	(void)cmn_reader_u64(&reader);	/* pid */
 	(void)cmn_reader_u64(&reader);	/* time */
-	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+	for (unsigned int i = 0; i < CC_STATS_LOG_COUNTERS; i++)
 		ret->counters[i] = cmn_reader_u64(&reader);
 	text = cmn_reader_bytes(&reader, sizeof(ret->program));
 	memcpy(ret->program, text.data, sizeof(ret->program) - 1);

@@ -10,7 +10,7 @@
  *             program[64] (reason[48] count:u64)*6 hash[16]
  *   magic   = "cks\n"; hash = hash(the bytes before it)
  *
- * counters are in the order of enum cc_counter; texts end with zeros; pid and
+ * counters are the first of enum cc_counter, in its order; texts end with zeros; pid and
  * time make each record unique. Readers skip anything that is not a sound record
  * of this version, such as a torn one. Thread-safe.
  */
@@ -24,6 +24,7 @@
 
 #define CC_STATS_LOG_NAME "stats.log"
 #define CC_STATS_LOG_RECORD 512
+#define CC_STATS_LOG_COUNTERS 8
 /* What would make it longer is for who writes stats.txt. */
 #define CC_STATS_LOG_MAX (UINT64_C(64) << 10)
 #define CC_STATS_LOG_REASONS 6
@@ -41,8 +42,8 @@ struct cc_stats_record {
 };
 
 /*
- * CMN_STALE: the log is full, or being removed, or something else has its name. CMN_ERR_*: nothing of
- * the record will be read.
+ * CMN_STALE: the log is full, or being removed, or something else has its name, or a record has no
+ * place for one of the counts. CMN_ERR_*: nothing of the record will be read.
  */
 CMN_CHECKED enum cmn_status cc_stats_log_append(int root_fd, const struct cc_stats_record *record);
 /* All bytes, for cc_stats_log_next. Statuses as cmn_file_read's; *ret is the caller's in any case. */

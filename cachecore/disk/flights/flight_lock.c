@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cachecore/disk/node_dir.h"
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
@@ -57,26 +57,6 @@ static int open_below(int dir_fd, const char *name)
 	return fd;
 }
 
-/* This user's directory on this machine. -1: there is none that can be used. */
-static int open_local(const char *runtime_dir)
-{
-	const char *reason;
-	char path[PATH_MAX];
-	int fd, len;
-
-	if (runtime_dir && cc_root_check(runtime_dir, CC_ROOT_OWN, &reason) == CMN_OK)
-		len = snprintf(path, sizeof(path), "%s/ckcache", runtime_dir);
-	else
-		len = snprintf(path, sizeof(path), "/tmp/ckcache-%u", geteuid());
-	if (len < 0 || (size_t)len >= sizeof(path) || (mkdir(path, 0700) < 0 && errno != EEXIST) ||
-	    cc_root_open_as(path, CC_ROOT_OWN, &fd) != CMN_OK)
-		return -1;
-	if (!cmn_file_is_remote(fd))
-		return fd;
-	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
-	return -1;
-}
-
 /* The directory of the root's locks on this machine. Processes that name the root otherwise find the same one. */
 static int open_roots_local(int root_fd, const char *runtime_dir)
 {
@@ -86,7 +66,7 @@ static int open_roots_local(int root_fd, const char *runtime_dir)
 
 	if (fstat(root_fd, &info) < 0)
 		return -1;
-	local_fd = open_local(runtime_dir);
+	local_fd = cc_node_dir_open(runtime_dir, NULL);
 	if (local_fd < 0)
 		return -1;
 	(void)snprintf(name, sizeof(name), CC_FLIGHTS_DIRECTORY "-%jx-%jx", (uintmax_t)info.st_dev,

@@ -78,6 +78,11 @@ void cc_writer_set_run(struct cc_writer *writer, uint64_t run)
 	writer->run = run;
 }
 
+void cc_writer_set_remote(struct cc_writer *writer, struct cc_remote *remote)
+{
+	writer->remote = remote;
+}
+
 void cc_writer_set_start(struct cc_writer *writer, uint64_t start_ns)
 {
 	writer->start_ns = start_ns;

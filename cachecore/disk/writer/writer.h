@@ -20,6 +20,7 @@
 #include "cachecore/disk/store.h"
 
 struct cc_writer;
+struct cc_remote;
 
 /*
  * Borrows store and stats (may be NULL), which must outlive it. Not for a read-only cache:
@@ -31,6 +32,8 @@ struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
 void cc_writer_admit_all(struct cc_writer *writer);
 /* Likewise: what happens before and after in other writers belongs to the same run of the program. */
 void cc_writer_set_run(struct cc_writer *writer, uint64_t run);
+/* Likewise: where what it stores is uploaded too; borrowed, NULL: nowhere. */
+void cc_writer_set_remote(struct cc_writer *writer, struct cc_remote *remote);
 /* Likewise, when the process began to use the cache: for what the writer itself notes. */
 void cc_writer_set_start(struct cc_writer *writer, uint64_t start_ns);
 /*

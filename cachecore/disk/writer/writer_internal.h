@@ -38,6 +38,7 @@ struct cc_writer {
 	struct cc_stats *own_stats;	/* to be written: taken from stats, or counted here without these */
 	const struct cmn_log *log;
 	atomic_flag failure_logged, token_logged;
+	struct cc_remote *remote;	/* NULL: none */
 	uint64_t run;
 	uint64_t start_ns;
 	bool admits_all;

@@ -13,6 +13,7 @@
 
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
+#include "cachecore/remote/remote.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
 
@@ -208,6 +209,10 @@ static bool do_store(struct cc_writer *writer, struct cc_writer_task *task, bool
 		note_not_stored(writer, task, reason_of(writer, task, status));
 	if (status == CMN_OK) {
 		count(writer, CC_STORES);
+		cc_flight_end(task->flight);	/* it can be found */
+		task->flight = NULL;
+		if (!cc_entry_is_remote(task->entry))
+			cc_remote_stored(writer->remote, cc_store_root(writer->store), &task->key);
 	} else if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
 		count(writer, CC_ERRORS);
 		log_failure(writer, task->entry ? "an entry" : "a recipe", status);

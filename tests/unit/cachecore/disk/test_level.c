@@ -1135,7 +1135,8 @@ static struct cc_level_switch *open_levels(struct cc_config *config)
 	*config = (struct cc_config){ .dir = below("one"), .persistent = true, .admit_all = true,
 				      .read_only_dirs = no_tiers, .max_device_image_size = 1 << 30,
 				      .build_wait = 60 };
-	CU_ASSERT_EQUAL_FATAL(cc_level_switch_new(config, &counting_log, switch_stats, &levels), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_level_switch_new(config, &counting_log, switch_stats, NULL, &levels),
+			      CMN_OK);
 	return levels;
 }
 

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* address: parses the setting that names a remote tier. */
+#include "cachecore/remote/address.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/env.h"
+
+#define BLANKS " \t"
+
+void cc_address_release(struct cc_address *address)
+{
+	free(address->url);
+	for (size_t i = 0; i < address->attribute_count; i++)
+		free(address->attributes[i]);
+	*address = (struct cc_address){ 0 };
+}
+
+static int digit_of(char digit)
+{
+	if (isdigit((unsigned char)digit))
+		return digit - '0';
+	return isxdigit((unsigned char)digit) ? (digit | 0x20) - 'a' + 10 : -1;
+}
+
+/* In place. false: it would contain a zero byte, or "%" begins no byte. */
+static bool decode(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++) {
+		int high, low;
+
+		if (*text != '%') {
+			*to++ = *text;
+			continue;
+		}
+		high = digit_of(text[1]);
+		low = high < 0 ? -1 : digit_of(text[2]);
+		if (low < 0 || high + low == 0)
+			return false;
+		*to++ = (char)(high * 16 + low);
+		text += 2;
+	}
+	*to = '\0';
+	return true;
+}
+
+/* The scheme also names a program: nothing but these letters gets into a path. */
+static bool take_scheme(struct cc_address *address)
+{
+	size_t len = strcspn(address->url, ":");
+
+	if (!len || len >= sizeof(address->scheme) || address->url[len] != ':' ||
+	    !isalpha((unsigned char)address->url[0]))
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (!isalnum((unsigned char)address->url[i]) && !strchr("+-", address->url[i]))
+			return false;
+		address->scheme[i] = (char)tolower((unsigned char)address->url[i]);
+	}
+	return true;
+}
+
+enum cmn_status cc_address_add(struct cc_address *address, struct cmn_view attribute)
+{
+	char *copy;
+
+	if (address->attribute_count == CC_ADDRESS_MAX_ATTRIBUTES)
+		return CMN_ERR_TOO_LARGE;
+	copy = strndup(attribute.data, attribute.len);
+	if (!copy)
+		return CMN_ERR_NOMEM;
+	address->attributes[address->attribute_count++] = copy;
+	return CMN_OK;
+}
+
+/* word: a terminated copy, changed in place. */
+static enum cmn_status take_word(struct cc_address *address, char *word, const char **ret_problem)
+{
+	char *value = strchr(word, '=');
+	enum cmn_status status;
+	bool *flag = NULL;
+
+	*ret_problem = "what follows the URL is not NAME=VALUE";
+	if (!value || value == word || (*word == '@' && value == word + 1))
+		return CMN_ERR_INVALID;
+	*ret_problem = "a value has a % that stands for no byte";
+	if (!decode(value + 1))
+		return CMN_ERR_INVALID;
+	if (*word == '@') {
+		*ret_problem = "it has too many attributes";
+		status = cc_address_add(address, cmn_view_of(word + 1));
+		return status == CMN_ERR_TOO_LARGE ? CMN_ERR_INVALID : status;
+	}
+	*value++ = '\0';
+	if (!strcmp(word, "read-only"))
+		flag = &address->read_only;
+	else if (!strcmp(word, "write-only"))
+		flag = &address->write_only;
+	*ret_problem = flag ? "read-only and write-only are true or false"
+			    : "it has an unknown property; a helper's attributes begin with @";
+	return flag ? cmn_env_parse_bool(value, flag) : CMN_ERR_INVALID;
+}
+
+enum cmn_status cc_address_parse(const char *text, struct cc_address *ret,
+				 const char **ret_problem)
+{
+	enum cmn_status status = CMN_OK;
+
+	*ret = (struct cc_address){ 0 };
+	for (text += strspn(text, BLANKS); *text && status == CMN_OK; text += strspn(text, BLANKS)) {
+		size_t len = strcspn(text, BLANKS);
+		char *word = strndup(text, len);
+
+		if (!word) {
+			status = CMN_ERR_NOMEM;
+		} else if (!ret->url) {
+			ret->url = word;
+			word = NULL;
+			*ret_problem = "it begins with no URL, such as redis://host or file:/directory";
+			status = take_scheme(ret) ? CMN_OK : CMN_ERR_INVALID;
+		} else {
+			status = take_word(ret, word, ret_problem);
+		}
+		free(word);
+		text += len;
+	}
+	if (status == CMN_OK && !ret->url) {
+		*ret_problem = "it is empty";
+		status = CMN_ERR_INVALID;
+	}
+	if (status == CMN_OK && ret->read_only && ret->write_only) {
+		*ret_problem = "it is both read-only and write-only";
+		status = CMN_ERR_INVALID;
+	}
+	if (status != CMN_OK)
+		cc_address_release(ret);
+	return status;
+}
+
+void cc_address_show(const struct cc_address *address, struct cmn_buffer *ret)
+{
+	const char *url = address->url, *host = strstr(url, "://");
+	size_t len = strcspn(url, "?#"), authority;
+
+	if (!host || (size_t)(host - url) > len) {
+		cmn_buffer_append(ret, url, len);
+		return;
+	}
+	host += strlen("://");
+	cmn_buffer_append(ret, url, (size_t)(host - url));
+	/* A password may contain "/" and "@", though it should not: up to the last "@". */
+	for (const char *at = url + len; at > host; at--) {
+		if (at[-1] == '@') {
+			host = at;
+			break;
+		}
+	}
+	authority = (size_t)(host - url);
+	cmn_buffer_append(ret, host, len - authority);
+}

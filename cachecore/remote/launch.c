@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* launch: finds and runs ckcache-remote. */
+#include "cachecore/remote/launch.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "common/spawn.h"
+
+#define MAX_ARGUMENTS 8
+
+const char cc_launch_directory[] = CKCACHE_LIBEXECDIR;
+
+/* Names, or their beginnings where they end with "*". */
+static const char *const kept[] = {
+	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "LC_*", "XDG_*", "CKCACHE_*",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
+	"http_proxy", "https_proxy", "all_proxy", "no_proxy",
+	"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS",
+};
+
+static bool is_kept(const char *variable)
+{
+	size_t len = strcspn(variable, "=");
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+		size_t kept_len = strlen(kept[i]);
+
+		if (kept[i][kept_len - 1] == '*') {
+			if (len >= kept_len - 1 && !strncmp(variable, kept[i], kept_len - 1))
+				return true;
+		} else if (len == kept_len && !strncasecmp(variable, kept[i], len)) {
+			return true;	/* proxies' names are written either way */
+		}
+	}
+	return false;
+}
+
+enum cmn_status cc_launch_environment(char ***ret)
+{
+	size_t count = 0, kept_count = 0;
+	char **copy;
+
+	while (environ && environ[count])
+		count++;
+	copy = calloc(count + 1, sizeof(*copy));
+	if (!copy)
+		return CMN_ERR_NOMEM;
+	for (size_t i = 0; i < count && environ[i]; i++) {
+		if (!is_kept(environ[i]))
+			continue;
+		copy[kept_count] = strdup(environ[i]);
+		if (!copy[kept_count++]) {
+			cc_launch_free_environment(copy);
+			return CMN_ERR_NOMEM;
+		}
+	}
+	*ret = copy;
+	return CMN_OK;
+}
+
+void cc_launch_free_environment(char **environment)
+{
+	for (size_t i = 0; environment && environment[i]; i++)
+		free(environment[i]);
+	free(environment);
+}
+
+static enum cmn_status run_in(const char *directory, char *const *argv, char *const *environment,
+			      int keep_fd)
+{
+	char path[PATH_MAX];
+	int len = snprintf(path, sizeof(path), "%s/" CC_LAUNCH_PROGRAM, directory);
+
+	if (len < 0 || (size_t)len >= sizeof(path))
+		return CMN_MISS;
+	return cmn_spawn_detached(path, argv, environment, keep_fd);
+}
+
+enum cmn_status cc_launch(char *const *directories, char *const *environment,
+			  const char *const *arguments, int keep_fd)
+{
+	char name[] = CC_LAUNCH_PROGRAM;
+	char *argv[MAX_ARGUMENTS + 2] = { name };
+	enum cmn_status status = CMN_MISS;
+
+	for (size_t i = 0; arguments[i]; i++) {
+		if (i == MAX_ARGUMENTS)
+			return CMN_ERR_INVALID;
+		argv[1 + i] = (char *)(uintptr_t)arguments[i];
+	}
+	for (size_t i = 0; directories && directories[i] && status == CMN_MISS; i++)
+		status = run_in(directories[i], argv, environment, keep_fd);
+	return status == CMN_MISS ? run_in(cc_launch_directory, argv, environment, keep_fd)
+				  : status;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* node: a socket, two locks and a note on this machine. */
+#include "cachecore/remote/node.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cachecore/disk/root.h"
+#include "common/bytes.h"
+#include "common/clock.h"
+#include "common/env.h"
+#include "common/file.h"
+#include "common/hash.h"
+
+#define MAX_NOTE 512
+#define NAME_SIZE 64
+#define NS_PER_S UINT64_C(1000000000)
+
+enum cmn_status cc_node_init(const struct cc_address *address, const char *secrets,
+			     struct cc_node *ret)
+{
+	const char *runtime_dir = cmn_env_get("XDG_RUNTIME_DIR");
+	struct cmn_buffer text = { 0 };
+	char hex[CMN_HASH_HEX_SIZE];
+	struct cmn_hash hash;
+
+	*ret = (struct cc_node){ 0 };
+	cmn_buffer_append_sized(&text, address->url, strlen(address->url));
+	for (size_t i = 0; i < address->attribute_count; i++)
+		cmn_buffer_append_sized(&text, address->attributes[i],
+					strlen(address->attributes[i]));
+	cmn_buffer_append_text(&text, secrets ? secrets : "");
+	if (text.failed) {
+		cmn_buffer_release(&text);
+		return CMN_ERR_NOMEM;
+	}
+	hash = cmn_hash_of(text.data, text.len);
+	cmn_hash_hex(&hash, hex);
+	memcpy(ret->id, hex, sizeof(ret->id) - 1);
+	cmn_buffer_release(&text);
+	if (runtime_dir && runtime_dir[0] == '/') {
+		ret->runtime_dir = strdup(runtime_dir);
+		if (!ret->runtime_dir)
+			return CMN_ERR_NOMEM;
+	}
+	return CMN_OK;
+}
+
+void cc_node_release(struct cc_node *node)
+{
+	free(node->runtime_dir);
+	*node = (struct cc_node){ 0 };
+}
+
+int cc_node_open(const struct cc_node *node, char ret_path[CC_NODE_DIR_SIZE])
+{
+	return cc_node_dir_open(node->runtime_dir, ret_path);
+}
+
+void cc_node_socket(const struct cc_node *node, const char *path, char ret[CC_NODE_SOCKET_SIZE])
+{
+	(void)snprintf(ret, CC_NODE_SOCKET_SIZE, "%s/remote-%s.sock", path, node->id);	/* it fits */
+}
+
+static void name_file(const struct cc_node *node, const char *suffix, char ret[NAME_SIZE])
+{
+	(void)snprintf(ret, NAME_SIZE, "remote-%s.%s", node->id, suffix);	/* it fits */
+}
+
+static enum cmn_status lock_file(int dir_fd, const char *name, int *ret_fd)
+{
+	enum cmn_status status = cmn_file_open_own(dir_fd, name, ret_fd);
+
+	if (status != CMN_OK)
+		return status;
+	status = cmn_file_lock(*ret_fd, 0);
+	if (status != CMN_OK)
+		cc_root_unlock(*ret_fd);
+	return status;
+}
+
+enum cmn_status cc_node_lock_helper(const struct cc_node *node, int dir_fd, int *ret_fd)
+{
+	char name[NAME_SIZE];
+
+	name_file(node, "lock", name);
+	return lock_file(dir_fd, name, ret_fd);
+}
+
+enum cmn_status cc_node_lock_uploads(const struct cc_node *node, int dir_fd, const char *root,
+				     int *ret_fd)
+{
+	struct cmn_hash hash = cmn_hash_of(root, strlen(root));
+	char hex[CMN_HASH_HEX_SIZE], suffix[sizeof("upload-") + 16], name[NAME_SIZE];
+
+	cmn_hash_hex(&hash, hex);
+	(void)snprintf(suffix, sizeof(suffix), "upload-%.16s", hex);	/* it fits */
+	name_file(node, suffix, name);
+	return lock_file(dir_fd, name, ret_fd);
+}
+
+bool cc_node_is_down(const struct cc_node *node, int dir_fd, char *reason, size_t size)
+{
+	struct cmn_buffer note;
+	unsigned long long until;
+	uint64_t now = cmn_clock_realtime() / NS_PER_S;
+	char name[NAME_SIZE], *text, *end;
+	bool down;
+
+	name_file(node, "down", name);
+	if (cmn_file_read(dir_fd, name, MAX_NOTE, false, &note) != CMN_OK)
+		return false;
+	text = cmn_buffer_take_string(&note);
+	if (!text)
+		return true;
+	until = strtoull(text, &end, 10);
+	/* A clock that was set back must not make it last. */
+	down = *end == ' ' && until > now && until <= now + CC_NODE_DOWN_S;
+	if (down && reason) {
+		(void)snprintf(reason, size, "%s", end + 1);
+		for (; *reason; reason++) {
+			if ((unsigned char)*reason < ' ' || *reason == 0x7f)
+				*reason = '\0';
+		}
+	}
+	free(text);
+	return down;
+}
+
+void cc_node_set_down(const struct cc_node *node, int dir_fd, const char *reason)
+{
+	struct cmn_buffer text = { 0 };
+	struct cmn_view view;
+	char name[NAME_SIZE];
+
+	name_file(node, "down", name);
+	cmn_buffer_printf(&text, "%llu %.400s\n",
+			  (unsigned long long)(cmn_clock_realtime() / NS_PER_S + CC_NODE_DOWN_S),
+			  reason);
+	view = cmn_buffer_view(&text);
+	if (!text.failed && cmn_file_publish(dir_fd, name, &view, 1) != CMN_OK)
+		(void)unlinkat(dir_fd, name, 0);	/* each process finds it out itself then */
+	cmn_buffer_release(&text);
+}
+
+void cc_node_set_up(const struct cc_node *node, int dir_fd)
+{
+	char name[NAME_SIZE];
+
+	name_file(node, "down", name);
+	(void)unlinkat(dir_fd, name, 0);	/* usually there is none */
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+/* remote: asks the tier within its time, and checks what it says. */
+#include "cachecore/remote/remote.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/path.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/record/stats.h"
+#include "cachecore/record/usage.h"
+#include "cachecore/remote/helper.h"
+#include "cachecore/remote/launch.h"
+#include "cachecore/remote/uploads.h"
+#include "cachecore/remote/value.h"
+#include "common/clock.h"
+#include "common/descriptor.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S UINT64_C(1000000000)
+/* Until it is known: what one of a program's compiles takes. */
+#define UNKNOWN_BUILD_NS NS_PER_S
+/* A look-up may take a half of a compile, within these bounds: on a busy machine less is often not enough. */
+#define LEAST_DEADLINE_NS (NS_PER_S / 4)
+#define MOST_DEADLINE_NS (3 * NS_PER_S)
+/* Another machine's compile is waited for as long as some of this program's take. */
+#define LEAST_CLAIM_NS (2 * NS_PER_S)
+#define MOST_CLAIM_NS (60 * NS_PER_S)
+#define CLAIM_BUILDS 4
+#define FIRST_PAUSE_NS (5 * NS_PER_MS)
+#define LAST_PAUSE_NS (200 * NS_PER_MS)
+#define START_PAUSE_NS (2 * NS_PER_MS)
+/* Releasing a claim is a favour to others. */
+#define RELEASE_NS (100 * NS_PER_MS)
+#define MINUTE_NS (CC_NODE_DOWN_S * NS_PER_S)
+#define MAX_VALUE ((size_t)1 << 30)
+
+struct cc_remote {
+	const struct cc_config *config;
+	const struct cmn_log *log;
+	struct cc_remote_setup setup;
+	char **environment;	/* of programs that it starts */
+	atomic_flag refusal_logged, failure_logged, program_logged;
+	atomic_bool usage_read;
+	atomic_uint_least64_t builds, build_ns;	/* of this program, here and earlier */
+	atomic_uint_least64_t down_until;	/* monotonic */
+	/* What look-ups that found nothing have taken since minute began. */
+	atomic_uint_least64_t minute, lost_ns, compiled_ns;
+};
+
+void cc_remote_setup_release(struct cc_remote_setup *setup)
+{
+	cc_address_release(&setup->address);
+	cc_node_release(&setup->node);
+	cc_trust_free(setup->trust);
+	*setup = (struct cc_remote_setup){ 0 };
+}
+
+static enum cmn_status load_trust(const struct cc_config *config, const struct cmn_log *log,
+				  struct cc_trust **ret)
+{
+	char **paths = config->remote_trust;
+	enum cmn_status status = CMN_OK;
+
+	if (!paths)
+		status = cc_trust_default_paths(&paths);
+	if (status != CMN_OK)
+		return status;
+	status = cc_trust_new(log, paths, ret);
+	if (paths != config->remote_trust)
+		cc_trust_free_paths(paths);
+	return status;
+}
+
+/* Whose entries count: those that a trusted key has signed; without keys, a trusted directory's. */
+static enum cmn_status decide_trust(struct cc_remote_setup *setup, const char **ret_problem)
+{
+	struct cc_trust_place place;
+
+	if (cc_trust_at(setup->trust, 0, &place)) {
+		*ret_problem = "its entries cannot be verified: libsodium is not installed";
+		return cc_sodium_available() ? CMN_OK : CMN_ERR_INVALID;
+	}
+	if (!setup->reads)
+		return CMN_OK;
+	cc_trust_free(setup->trust);
+	setup->trust = NULL;
+	*ret_problem = "no key is trusted (ckcache key trust)";
+	if (strcmp(setup->address.scheme, "file") != 0)
+		return CMN_ERR_ACCESS;
+	return cc_address_add(&setup->address, cmn_view_of("trusted-only=true"));
+}
+
+enum cmn_status cc_remote_setup(const struct cc_config *config, const struct cmn_log *log,
+				struct cc_remote_setup *ret, const char **ret_problem)
+{
+	enum cmn_status status;
+
+	*ret = (struct cc_remote_setup){ 0 };
+	if (!config->remote)
+		return CMN_MISS;
+	/* It would start programs with more rights than the user's. */
+	*ret_problem = "this program runs with other rights than its user's";
+	if (getauxval(AT_SECURE))
+		return CMN_ERR_ACCESS;
+	status = cc_address_parse(config->remote, &ret->address, ret_problem);
+	if (status != CMN_OK)
+		return status;
+	ret->reads = !ret->address.write_only;
+	/* Without a key others would refuse what is uploaded, except into a trusted directory. */
+	ret->writes = !ret->address.read_only && !config->read_only;
+	status = load_trust(config, log, &ret->trust);
+	if (status == CMN_OK)
+		status = decide_trust(ret, ret_problem);
+	if (status == CMN_OK && ret->writes && !config->remote_key)
+		ret->writes = !strcmp(ret->address.scheme, "file") && !ret->trust;
+	if (status == CMN_OK)
+		status = cc_node_init(&ret->address, config->remote_secrets, &ret->node);
+	if (status != CMN_OK)
+		cc_remote_setup_release(ret);
+	return status;
+}
+
+enum cmn_status cc_remote_new(const struct cc_config *config, const struct cmn_log *log,
+			      struct cc_remote **ret)
+{
+	struct cc_remote_setup setup;
+	struct cc_remote *remote;
+	const char *problem;
+	enum cmn_status status;
+
+	*ret = NULL;
+	status = cc_remote_setup(config, log, &setup, &problem);
+	if (status == CMN_MISS || status == CMN_ERR_NOMEM)
+		return status == CMN_MISS ? CMN_OK : status;
+	if (status != CMN_OK) {
+		cmn_log_write(log, CMN_LOG_ERROR, "the remote tier is off: %s", problem);
+		return CMN_OK;
+	}
+	remote = calloc(1, sizeof(*remote));
+	if (!remote || cc_launch_environment(&remote->environment) != CMN_OK) {
+		free(remote);
+		cc_remote_setup_release(&setup);
+		return CMN_ERR_NOMEM;
+	}
+	remote->config = config;
+	remote->log = log;
+	remote->setup = setup;
+	atomic_flag_clear(&remote->refusal_logged);
+	atomic_flag_clear(&remote->failure_logged);
+	atomic_flag_clear(&remote->program_logged);
+	*ret = remote;
+	return CMN_OK;
+}
+
+void cc_remote_free(struct cc_remote *remote)
+{
+	if (!remote)
+		return;
+	cc_launch_free_environment(remote->environment);
+	cc_remote_setup_release(&remote->setup);
+	free(remote);
+}
+
+/* What this program's compiles took in earlier processes. */
+static void read_usage(struct cc_remote *remote)
+{
+	struct cc_usage *usage;
+	int root_fd;
+
+	if (atomic_exchange(&remote->usage_read, true) || !remote->config->dir)
+		return;
+	usage = calloc(1, sizeof(*usage));
+	if (!usage || cc_root_open(remote->config->dir, &root_fd) != CMN_OK) {
+		free(usage);
+		return;
+	}
+	if (cc_stats_load_usage(usage, root_fd) == CMN_OK) {
+		for (size_t i = 0; i < usage->program_count; i++) {
+			const struct cc_usage_program *program = &usage->programs[i];
+
+			if (strcmp(program->name, cc_path_program()) != 0)
+				continue;
+			(void)atomic_fetch_add(&remote->builds, program->counts.misses);
+			(void)atomic_fetch_add(&remote->build_ns, program->counts.spent_ns);
+		}
+	}
+	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
+	free(usage);
+}
+
+static uint64_t typical_build_ns(struct cc_remote *remote)
+{
+	uint64_t builds;
+
+	read_usage(remote);
+	builds = atomic_load(&remote->builds);
+	return builds ? atomic_load(&remote->build_ns) / builds : UNKNOWN_BUILD_NS;
+}
+
+static uint64_t bounded(uint64_t value, uint64_t least, uint64_t most)
+{
+	if (value < least)
+		return least;
+	return value > most ? most : value;
+}
+
+void cc_remote_note_build(struct cc_remote *remote, uint64_t build_ns)
+{
+	if (!remote)
+		return;
+	(void)atomic_fetch_add(&remote->builds, 1);
+	(void)atomic_fetch_add(&remote->build_ns, build_ns);
+	(void)atomic_fetch_add(&remote->compiled_ns, build_ns);
+}
+
+/* A look-up that found nothing: a tier that costs more than a deadline and a tenth of the compiles is left alone. */
+static void note_lost(struct cc_remote *remote, uint64_t begun, uint64_t deadline_ns)
+{
+	uint64_t now = cmn_clock_monotonic(), minute = atomic_load(&remote->minute), lost;
+
+	if (now - minute >= MINUTE_NS &&
+	    atomic_compare_exchange_strong(&remote->minute, &minute, now)) {
+		atomic_store(&remote->lost_ns, 0);
+		atomic_store(&remote->compiled_ns, 0);
+	}
+	lost = atomic_fetch_add(&remote->lost_ns, now - begun) + now - begun;
+	if (lost > deadline_ns + atomic_load(&remote->compiled_ns) / 10)
+		atomic_store(&remote->down_until, now + MINUTE_NS);
+}
+
+/* *ret_fd: the helper's lock, if the caller has it now and is to start the helper. */
+static bool may_start(struct cc_remote *remote, int dir_fd, int *ret_fd)
+{
+	return cc_node_lock_helper(&remote->setup.node, dir_fd, ret_fd) == CMN_OK;
+}
+
+/* The program takes the lock, which ends with the helper. */
+static enum cmn_status launch(struct cc_remote *remote, const char *const *arguments, int lock_fd)
+{
+	enum cmn_status status = cc_launch(remote->config->remote_helpers, remote->environment,
+					   arguments, lock_fd);
+
+	(void)cmn_descriptor_close(lock_fd);	/* without unlocking: the lock is the program's */
+	return status;
+}
+
+static enum cmn_status start_helper(struct cc_remote *remote, int dir_fd, const char *socket)
+{
+	const char *const arguments[] = { "start", socket, NULL };
+	enum cmn_status status;
+	int lock_fd;
+
+	if (!may_start(remote, dir_fd, &lock_fd))
+		return CMN_OK;	/* another does, or it runs */
+	status = launch(remote, arguments, lock_fd);
+	if (status == CMN_OK)
+		return CMN_OK;
+	cmn_log_once(remote->log, &remote->program_logged, CMN_LOG_ERROR,
+		     "the remote tier cannot be used: " CC_LAUNCH_PROGRAM ": %s",
+		     status == CMN_MISS ? "not found" : cmn_status_string(status));
+	return CMN_ERR_IO;
+}
+
+/* Connects, and starts the helper first where there is none. */
+static enum cmn_status connect_helper(struct cc_remote *remote, int dir_fd, const char *path,
+				      uint64_t deadline, struct cc_helper *ret)
+{
+	const struct timespec pause = { 0, START_PAUSE_NS };
+	char socket[CC_NODE_SOCKET_SIZE];
+	enum cmn_status status;
+
+	cc_node_socket(&remote->setup.node, path, socket);
+	status = cc_helper_connect(socket, deadline, ret);
+	if (status != CMN_MISS)
+		return status;
+	status = start_helper(remote, dir_fd, socket);
+	if (status != CMN_OK)
+		return status;
+	do {
+		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
+		status = cc_helper_connect(socket, deadline, ret);
+	} while (status == CMN_MISS && cmn_clock_monotonic() < deadline);
+	return status;
+}
+
+/* A value that came: whose it is, whether it is this key's, and whether it holds here. */
+static enum cmn_status open_value(struct cc_remote *remote, const struct cmn_buffer *buf,
+				  const struct cc_key *key, struct cc_file_memo *memo,
+				  struct cc_entry **ret)
+{
+	const struct cc_manifest *manifest;
+	struct cc_remote_value value;
+	enum cmn_status status;
+
+	status = cc_remote_value_check(cmn_buffer_view(buf), remote->setup.trust,
+				       cmn_clock_realtime() / NS_PER_S, &value);
+	if (status == CMN_OK)
+		status = cc_remote_value_open(&value, cc_key_view(key), ret);
+	if (status != CMN_OK) {
+		cmn_log_once(remote->log, &remote->refusal_logged, CMN_LOG_WARNING,
+			     "an entry of the remote tier is not used: %s",
+			     status == CMN_ERR_ACCESS ? cc_remote_refusal_string(value.refusal)
+						      : cmn_status_string(status));
+		return CMN_MISS;
+	}
+	manifest = cc_entry_manifest(*ret);
+	if (cc_manifest_count(manifest) && cc_manifest_verify(manifest, memo) != CMN_OK) {
+		cc_entry_unref(*ret);
+		*ret = NULL;
+		return CMN_MISS;
+	}
+	cc_entry_set_remote(*ret);
+	return CMN_OK;
+}
+
+/* Asks until there is a value, or this caller is to build it. */
+static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, struct cmn_view name,
+			   uint64_t deadline_ns, struct cmn_buffer *value, bool *ret_claimed)
+{
+	uint64_t claim_ns = bounded(CLAIM_BUILDS * typical_build_ns(remote), LEAST_CLAIM_NS,
+				    MOST_CLAIM_NS);
+	uint64_t end = cmn_clock_deadline(claim_ns), wait = remote->config->build_wait;
+	struct timespec pause = { 0, FIRST_PAUSE_NS };
+	enum cmn_status status;
+
+	if (!ret_claimed || !helper->has_claims || !remote->setup.writes)
+		return cc_helper_get(helper, name, MAX_VALUE, value);
+	if (wait < claim_ns / NS_PER_S)
+		end = cmn_clock_deadline(wait * NS_PER_S);
+	for (;;) {
+		status = cc_helper_get_or_claim(helper, name, claim_ns / NS_PER_MS, MAX_VALUE,
+						value, ret_claimed);
+		if (status != CMN_MISS || *ret_claimed || cmn_clock_monotonic() >= end)
+			return status;
+		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
+		if (pause.tv_nsec < (long)LAST_PAUSE_NS)
+			pause.tv_nsec += pause.tv_nsec / 2;
+		helper->deadline = cmn_clock_deadline(deadline_ns);
+	}
+}
+
+static void note_failure(struct cc_remote *remote, int dir_fd, const struct cc_helper *helper,
+			 enum cmn_status status)
+{
+	const char *reason = helper->message[0] ? helper->message
+			   : status == CMN_BUSY ? "no answer in time" : cmn_status_string(status);
+
+	cmn_log_once(remote->log, &remote->failure_logged, CMN_LOG_WARNING,
+		     "the remote tier is left alone for a while: %s", reason);
+	atomic_store(&remote->down_until, cmn_clock_deadline(MINUTE_NS));
+	cc_node_set_down(&remote->setup.node, dir_fd, reason);
+}
+
+enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
+			      struct cc_file_memo *memo, struct cc_entry **ret, bool *ret_claimed)
+{
+	uint64_t begun = cmn_clock_monotonic(), deadline_ns;
+	char path[CC_NODE_DIR_SIZE], name[CC_REMOTE_NAME_SIZE];
+	struct cmn_buffer value = { 0 };
+	struct cc_helper helper;
+	enum cmn_status status;
+	int dir_fd;
+
+	if (ret_claimed)
+		*ret_claimed = false;
+	if (!remote || !remote->setup.reads || begun < atomic_load(&remote->down_until))
+		return CMN_MISS;
+	dir_fd = cc_node_open(&remote->setup.node, path);
+	if (dir_fd < 0)
+		return CMN_MISS;
+	if (cc_node_is_down(&remote->setup.node, dir_fd, NULL, 0)) {
+		(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+		return CMN_MISS;
+	}
+	deadline_ns = bounded(typical_build_ns(remote) / 2, LEAST_DEADLINE_NS, MOST_DEADLINE_NS);
+	cc_remote_name(cc_key_view(key), name);
+	status = connect_helper(remote, dir_fd, path, begun + deadline_ns, &helper);
+	if (status == CMN_OK)
+		status = ask(remote, &helper, cmn_view_of(name), deadline_ns, &value, ret_claimed);
+	cc_helper_close(&helper);
+	/* A helper that has not started in time may be there for the next look-up. */
+	if (status != CMN_OK && status != CMN_MISS && status != CMN_ERR_NOMEM)
+		note_failure(remote, dir_fd, &helper, status);
+	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+	if (status == CMN_OK)
+		status = open_value(remote, &value, key, memo, ret);
+	cmn_buffer_release(&value);
+	if (status != CMN_OK) {
+		note_lost(remote, begun, deadline_ns);
+		return CMN_MISS;
+	}
+	atomic_store(&remote->lost_ns, 0);
+	return CMN_OK;
+}
+
+enum cmn_status cc_remote_connect(struct cc_remote *remote, uint64_t timeout_ns,
+				  struct cc_helper *ret)
+{
+	uint64_t deadline = cmn_clock_deadline(timeout_ns);
+	char path[CC_NODE_DIR_SIZE];
+	enum cmn_status status;
+	int dir_fd = cc_node_open(&remote->setup.node, path);
+
+	*ret = (struct cc_helper){ .fd = -1 };
+	if (dir_fd < 0)
+		return CMN_ERR_ACCESS;
+	status = connect_helper(remote, dir_fd, path, deadline, ret);
+	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+	return status;
+}
+
+void cc_remote_release(struct cc_remote *remote, const struct cc_key *key)
+{
+	char path[CC_NODE_DIR_SIZE], socket[CC_NODE_SOCKET_SIZE], name[CC_REMOTE_NAME_SIZE];
+	int dir_fd = cc_node_open(&remote->setup.node, path);
+	struct cc_helper helper;
+
+	if (dir_fd < 0)
+		return;
+	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+	cc_node_socket(&remote->setup.node, path, socket);
+	cc_remote_name(cc_key_view(key), name);
+	/* Where this fails, the claim ends by itself. */
+	if (cc_helper_connect(socket, cmn_clock_deadline(RELEASE_NS), &helper) == CMN_OK &&
+	    cc_helper_release(&helper, cmn_view_of(name)) != CMN_OK)
+		cmn_log_write(remote->log, CMN_LOG_DEBUG, "a claim ends by itself");
+	cc_helper_close(&helper);
+}
+
+void cc_remote_stored(struct cc_remote *remote, const char *root, const struct cc_key *key)
+{
+	const char *const arguments[] = { "upload", root, NULL };
+	char leaf[CC_LEAF_PATH_SIZE];
+	enum cmn_status status;
+	int fd, dir_fd;
+
+	if (!remote || !remote->setup.writes || cc_root_open(root, &fd) != CMN_OK)
+		return;
+	cc_leaf_path_of(key, leaf);
+	status = cc_uploads_add(fd, leaf);
+	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+	dir_fd = status == CMN_OK ? cc_node_open(&remote->setup.node, NULL) : -1;
+	if (dir_fd < 0)
+		return;
+	/* Whoever has the lock finds what is noted. While the tier is down it waits. */
+	if (!cc_node_is_down(&remote->setup.node, dir_fd, NULL, 0) &&
+	    cc_node_lock_uploads(&remote->setup.node, dir_fd, root, &fd) == CMN_OK)
+		(void)launch(remote, arguments, fd);	/* a later one may start it */
+	(void)cmn_descriptor_close(dir_fd);	/* likewise */
+}
