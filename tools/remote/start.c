@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start: finds a storage helper, gives it what ccache's protocol says that it
+ * gets, and sees it start. Its secrets come from a file that only this process
+ * and the helper read, and are in no argument.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachecore/remote/helper.h"
+#include "cachecore/remote/launch.h"
+#include "common/clock.h"
+#include "common/descriptor.h"
+#include "common/file.h"
+#include "common/spawn.h"
+#include "tools/remote/remote.h"
+#include "tools/tool.h"
+
+#define IDLE_S "600"		/* without requests a helper ends */
+#define START_NS (UINT64_C(5) * 1000000000)
+#define LOOK_MS 5
+#define MAX_SECRETS 65536
+#define REASON_SIZE 256
+
+struct variables {
+	char **names;	/* "NAME=VALUE", NULL-terminated */
+	size_t count;
+};
+
+/* false: no memory. */
+static bool set(struct variables *variables, const char *format, const char *name,
+		const char *value)
+{
+	char **names = realloc(variables->names, (variables->count + 2) * sizeof(*names));
+
+	if (!names)
+		return false;
+	variables->names = names;
+	if (asprintf(&names[variables->count], format, name, value) < 0)
+		return false;
+	names[++variables->count] = NULL;
+	return true;
+}
+
+/* A line "NAME=VALUE" of the file, or a comment. */
+static bool take_secret(struct cc_address *address, char *line)
+{
+	char *end;
+
+	line += strspn(line, " \t");
+	for (end = line + strlen(line); end > line && isspace((unsigned char)end[-1]); end--)
+		end[-1] = '\0';
+	if (!*line || *line == '#')
+		return true;
+	return strchr(line, '=') > line && cc_address_add(address, cmn_view_of(line)) == CMN_OK;
+}
+
+/* NULL, or why the secrets cannot be used. */
+static const char *read_secrets(const char *path, struct cc_address *address)
+{
+	struct cmn_buffer content = { 0 };
+	const char *problem = NULL;
+	char *text = NULL, *line, *next;
+	struct stat info;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+
+	if (fd < 0 || fstat(fd, &info) < 0) {
+		if (fd >= 0)
+			(void)close(fd);	/* nothing was written through it */
+		return "the file of remote_secrets cannot be read";
+	}
+	if (!cmn_file_is_own(info.st_uid) || (info.st_mode & 077)) {
+		(void)close(fd);	/* likewise */
+		return "the file of remote_secrets is not this user's alone (chmod 600)";
+	}
+	if (cmn_file_read_open(fd, MAX_SECRETS, CMN_FILE_ANY, NULL, &content) != CMN_OK)
+		problem = "the file of remote_secrets cannot be read";
+	else if (!(text = cmn_buffer_take_string(&content)))
+		problem = "no memory";
+	for (line = text; line && !problem; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (!take_secret(address, line))
+			problem = "the file of remote_secrets has a line that is not NAME=VALUE";
+	}
+	if (text)
+		explicit_bzero(text, strlen(text));
+	free(text);
+	cmn_buffer_release(&content);
+	return problem;
+}
+
+static bool is_program(char ret[PATH_MAX], const char *directory, size_t len, const char *name)
+{
+	struct stat info;
+	int size = snprintf(ret, PATH_MAX, "%.*s/%s", (int)len, directory, name);
+
+	return size > 0 && size < PATH_MAX && *directory == '/' && stat(ret, &info) == 0 &&
+	       S_ISREG(info.st_mode) && access(ret, X_OK) == 0;
+}
+
+/* The helper of that name in the setting's directories, in the one of this installation, in $PATH. */
+static bool find_named(const struct cc_config *config, const char *name, bool own, char ret[PATH_MAX])
+{
+	const char *path = own ? NULL : getenv("PATH");
+
+	for (char **directory = config->remote_helpers; directory && *directory; directory++) {
+		if (is_program(ret, *directory, strlen(*directory), name))
+			return true;
+	}
+	if (is_program(ret, cc_launch_directory, strlen(cc_launch_directory), name))
+		return true;
+	while (path && *path) {
+		size_t len = strcspn(path, ":");
+
+		if (len && is_program(ret, path, len, name))
+			return true;
+		path += len + (path[len] == ':');
+	}
+	return false;
+}
+
+/*
+ * ckcache's own helper, or else ccache's. Where entries have no signatures, the
+ * helper must know what may be trusted: then it is ckcache's own, and is not looked for in $PATH.
+ */
+static bool find_helper(const struct cc_config *config, const struct cc_remote_setup *setup,
+			char ret[PATH_MAX])
+{
+	char name[64];
+	bool own = !setup->trust;
+
+	(void)snprintf(name, sizeof(name), "ckcache-storage-%s", setup->address.scheme);	/* it fits */
+	if (find_named(config, name, own, ret))
+		return true;
+	(void)snprintf(name, sizeof(name), "ccache-storage-%s", setup->address.scheme);	/* it fits */
+	return !own && find_named(config, name, false, ret);
+}
+
+/* The helper's whole environment. */
+static bool set_variables(struct variables *variables, const struct cc_address *address,
+			  const char *socket)
+{
+	char **kept, number[24];
+	bool done;
+
+	if (cc_launch_environment(&kept) != CMN_OK)
+		return false;
+	done = true;
+	for (size_t i = 0; kept[i] && done; i++) {
+		/* Its own settings come by the protocol. */
+		if (strncmp(kept[i], "CKCACHE_", strlen("CKCACHE_")) != 0)
+			done = set(variables, "%s%s", kept[i], "");
+	}
+	cc_launch_free_environment(kept);
+	(void)snprintf(number, sizeof(number), "%zu", address->attribute_count);
+	done = done && set(variables, "%s=%s", "CRSH_IPC_ENDPOINT", socket) &&
+	       set(variables, "%s=%s", "CRSH_URL", address->url) &&
+	       set(variables, "%s=%s", "CRSH_IDLE_TIMEOUT", IDLE_S) &&
+	       set(variables, "%s=%s", "CRSH_NUM_ATTR", number);
+	for (size_t i = 0; i < address->attribute_count && done; i++) {
+		const char *value = strchr(address->attributes[i], '=');
+		char name[CC_HELPER_MESSAGE_SIZE];
+
+		(void)snprintf(name, sizeof(name), "CRSH_ATTR_KEY_%zu=%.*s", i,
+			       (int)(value - address->attributes[i]), address->attributes[i]);
+		done = set(variables, "%s%s", name, "");
+		(void)snprintf(name, sizeof(name), "CRSH_ATTR_VALUE_%zu", i);
+		done = done && set(variables, "%s=%s", name, value + 1);
+	}
+	return done;
+}
+
+static void forget(struct variables *variables)
+{
+	for (size_t i = 0; i < variables->count; i++) {
+		explicit_bzero(variables->names[i], strlen(variables->names[i]));
+		free(variables->names[i]);
+	}
+	free(variables->names);
+}
+
+/* What the helper writes to its standard error goes to the pipe: its first line may say why it ends. */
+static pid_t run_helper(const char *path, char *const *environment, int pipe_fds[2])
+{
+	char *argv[] = { (char *)(uintptr_t)path, NULL };
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	if (dup2(pipe_fds[1], STDERR_FILENO) >= 0)
+		(void)execve(path, argv, environment);
+	_exit(127);
+}
+
+/* Adds what has come to the reason, up to its first line end. */
+static void read_reason(int fd, char reason[REASON_SIZE])
+{
+	size_t len = strlen(reason);
+	ssize_t got = read(fd, reason + len, REASON_SIZE - 1 - len);
+
+	if (got <= 0)
+		return;
+	reason[len + (size_t)got] = '\0';
+	reason[strcspn(reason, "\n")] = '\0';
+}
+
+/* CMN_OK: it answers. Else reason says why not, if anything does. */
+static enum cmn_status see_start(pid_t pid, const char *socket, int pipe_fd,
+				 char reason[REASON_SIZE])
+{
+	uint64_t deadline = cmn_clock_deadline(START_NS);
+	enum cmn_status status;
+	struct cc_helper helper;
+	int state;
+
+	for (;;) {
+		struct pollfd pollfd = { .fd = pipe_fd, .events = POLLIN };
+
+		status = cc_helper_connect(socket, deadline, &helper);
+		cc_helper_close(&helper);
+		if (status == CMN_OK)
+			return CMN_OK;
+		if (poll(&pollfd, 1, LOOK_MS) > 0)
+			read_reason(pipe_fd, reason);
+		if (waitpid(pid, &state, WNOHANG) == pid) {
+			read_reason(pipe_fd, reason);
+			if (!reason[0])
+				(void)snprintf(reason, REASON_SIZE, "the helper ended at once");
+			return CMN_ERR_IO;
+		}
+		if (cmn_clock_monotonic() >= deadline)
+			break;
+	}
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, &state, 0);
+	(void)snprintf(reason, REASON_SIZE, "the helper did not start in time");
+	return CMN_BUSY;
+}
+
+/* NULL, or why there is none. */
+static const char *start(const struct cc_config *config, struct cc_remote_setup *setup,
+			 const char *socket, char reason[REASON_SIZE])
+{
+	struct variables variables = { 0 };
+	const char *problem = NULL;
+	char path[PATH_MAX];
+	int pipe_fds[2];
+	pid_t pid;
+
+	if (!find_helper(config, setup, path)) {
+		(void)snprintf(reason, REASON_SIZE, "there is no ckcache-storage-%s",
+			       setup->address.scheme);
+		return reason;
+	}
+	if (config->remote_secrets)
+		problem = read_secrets(config->remote_secrets, &setup->address);
+	if (problem)
+		return problem;
+	/* Whoever has the lock may: no other helper has this socket. */
+	(void)unlink(socket);
+	if (!set_variables(&variables, &setup->address, socket) ||
+	    pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0) {
+		forget(&variables);
+		return "no memory or descriptors for a helper";
+	}
+	pid = run_helper(path, variables.names, pipe_fds);
+	forget(&variables);
+	(void)close(pipe_fds[1]);	/* the helper's end */
+	/* From here on it alone has the lock. */
+	(void)close(CMN_SPAWN_KEPT_FD);
+	if (pid < 0)
+		problem = "no process for a helper";
+	else if (see_start(pid, socket, pipe_fds[0], reason) != CMN_OK)
+		problem = reason;
+	(void)close(pipe_fds[0]);	/* nothing was written through it */
+	return problem;
+}
+
+int remote_start_helper(const struct cc_config *config, const struct cc_remote_setup *setup,
+			const char *socket)
+{
+	/* Its attributes grow by the secrets. */
+	struct cc_remote_setup own = *setup;
+	char reason[REASON_SIZE] = "";
+	const char *problem;
+	int dir_fd;
+
+	problem = start(config, &own, socket, reason);
+	/* Those that were added are this function's. */
+	for (size_t i = setup->address.attribute_count; i < own.address.attribute_count; i++) {
+		explicit_bzero(own.address.attributes[i], strlen(own.address.attributes[i]));
+		free(own.address.attributes[i]);
+	}
+	dir_fd = cc_node_open(&setup->node, NULL);
+	if (dir_fd >= 0 && problem)
+		cc_node_set_down(&setup->node, dir_fd, problem);
+	else if (dir_fd >= 0)
+		cc_node_set_up(&setup->node, dir_fd);
+	if (dir_fd >= 0)
+		(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+	if (problem)
+		tool_complain("%s", problem);
+	return problem ? TOOL_FAILED : TOOL_OK;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* upload: reads an entry as a look-up does, signs it, and gives it to the helper. */
+#include "tools/remote/upload.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/disk/bundle.h"
+#include "cachecore/disk/entry_files.h"
+#include "cachecore/disk/leaf.h"
+#include "cachecore/remote/value.h"
+#include "common/clock.h"
+#include "tools/key/signature.h"
+#include "tools/tool.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* Nobody waits for an upload, but it is not to hang for ever. */
+#define PUT_NS (60 * NS_PER_S)
+
+bool upload_begin(const struct cc_config *config, const struct cc_remote_setup *setup,
+		  struct upload *ret)
+{
+	const struct cmn_log log = { .level = CMN_LOG_NONE };	/* what fails here is said here */
+
+	*ret = (struct upload){
+		.setup = setup, .helper = { .fd = -1 },
+		.trust = config->sharing == CC_SHARING_GROUP ? CMN_FILE_ANY : CMN_FILE_TRUSTED,
+	};
+	if (!setup->writes) {
+		tool_complain("nothing is uploaded: %s", setup->address.read_only || config->read_only
+			      ? "the tier is read-only" : "there is no key to sign with (remote_key)");
+		return false;
+	}
+	if (config->remote_key) {
+		ret->key = signature_key_read_private(config->remote_key);
+		if (!ret->key)
+			return false;
+		if (cc_trust_key_id(signature_key_public(ret->key), ret->key_id) != CMN_OK) {
+			tool_complain("libsodium is not installed");
+			return false;
+		}
+	}
+	if (cc_remote_new(config, &log, &ret->remote) == CMN_OK && ret->remote)
+		return true;
+	tool_complain("no memory");
+	return false;
+}
+
+void upload_release(struct upload *upload)
+{
+	cc_helper_close(&upload->helper);
+	cc_remote_free(upload->remote);
+	signature_key_free(upload->key);
+}
+
+/* The number of the entry that was stored last; false: there is none. */
+static bool find_newest(int leaf_fd, unsigned int *ret)
+{
+	struct timespec newest = { 0 };
+	struct cc_leaf_scan scan;
+	bool found = false;
+
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+		return false;
+	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+		char name[CC_LEAF_NAME_SIZE];
+		struct stat info;
+
+		if (!(scan.present[CC_LEAF_SRC] >> n & 1))
+			continue;
+		cc_leaf_name(CC_LEAF_SRC, n, name);
+		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (!found || info.st_mtim.tv_sec > newest.tv_sec ||
+		    (info.st_mtim.tv_sec == newest.tv_sec &&
+		     info.st_mtim.tv_nsec > newest.tv_nsec)) {
+			newest = info.st_mtim;
+			*ret = n;
+			found = true;
+		}
+	}
+	return found;
+}
+
+static enum cmn_status sign(const struct upload *upload, uint8_t header[CC_REMOTE_HEADER_SIZE],
+			    struct cmn_view src, struct cmn_view bin)
+{
+	uint8_t message[CC_REMOTE_MESSAGE_SIZE], signature[CC_SODIUM_SIGNATURE_SIZE];
+	enum cmn_status status;
+
+	status = cc_remote_value_header(src, bin, upload->key ? upload->key_id : NULL, header);
+	if (status != CMN_OK || !upload->key)
+		return status;
+	status = cc_remote_value_message(header, src, bin, message);
+	if (status != CMN_OK)
+		return status;
+	if (!signature_make(upload->key, (struct cmn_view){ message, sizeof(message) }, signature))
+		return CMN_ERR_INVALID;
+	cc_remote_value_set_signature(header, signature);
+	return CMN_OK;
+}
+
+static enum cmn_status put(struct upload *upload, struct cmn_view name,
+			   const struct cmn_view *views, size_t count)
+{
+	enum cmn_status status = CMN_OK;
+
+	if (upload->helper.fd < 0)
+		status = cc_remote_connect(upload->remote, PUT_NS, &upload->helper);
+	upload->helper.deadline = cmn_clock_deadline(PUT_NS);
+	if (status == CMN_OK)
+		status = cc_helper_put(&upload->helper, name, views, count);
+	if (status != CMN_OK && status != CMN_MISS) {
+		(void)snprintf(upload->problem, sizeof(upload->problem), "%s",
+			       upload->helper.message[0] ? upload->helper.message
+			       : status == CMN_BUSY ? "no answer in time" : cmn_status_string(status));
+		cc_helper_close(&upload->helper);
+		/* What the helper itself says ends no connection, but it is as good as new after one. */
+		return status;
+	}
+	return status;
+}
+
+static enum cmn_status put_entry(struct upload *upload, const struct cmn_buffer *src,
+				 const struct cmn_buffer *bin)
+{
+	uint8_t header[CC_REMOTE_HEADER_SIZE];
+	const struct cmn_view views[] = {
+		{ header, sizeof(header) }, cmn_buffer_view(src), cmn_buffer_view(bin),
+	};
+	char name[CC_REMOTE_NAME_SIZE];
+	struct cmn_buffer copy = { 0 };
+	struct cc_entry *entry;
+	struct cc_key key;
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	/* What others are to trust is looked at first, by a copy. */
+	cmn_buffer_append(&copy, bin->data, bin->len);
+	if (!copy.failed)
+		status = cc_bundle_decode(cmn_buffer_view(src), &copy, &key, &entry);
+	cmn_buffer_release(&copy);
+	if (status != CMN_OK)
+		return status == CMN_ERR_NOMEM ? status : CMN_MISS;
+	cc_entry_unref(entry);
+	cc_remote_name(cc_key_view(&key), name);
+	cc_key_release(&key);
+	status = sign(upload, header, views[1], views[2]);
+	if (status == CMN_OK)
+		status = put(upload, cmn_view_of(name), views, sizeof(views) / sizeof(views[0]));
+	if (status == CMN_OK) {
+		upload->count++;
+		upload->bytes += sizeof(header) + src->len + bin->len;
+	}
+	return status;
+}
+
+enum cmn_status upload_leaf(struct upload *upload, int root_fd, const char *leaf)
+{
+	struct cmn_buffer src = { 0 }, bin = { 0 };
+	enum cmn_status status = CMN_MISS;
+	unsigned int n;
+	int leaf_fd;
+
+	upload->problem[0] = '\0';
+	if (cc_leaf_find(root_fd, leaf, &leaf_fd) != CMN_OK)
+		return CMN_MISS;	/* it was evicted */
+	/* Whatever cannot be read is not uploaded. */
+	if (find_newest(leaf_fd, &n) &&
+	    cc_entry_files_read_file(leaf_fd, NULL, CC_LEAF_SRC, n, upload->trust, NULL,
+				     &src) == CMN_OK &&
+	    cc_entry_files_read_file(leaf_fd, NULL, CC_LEAF_BIN, n, upload->trust, NULL,
+				     &bin) == CMN_OK)
+		status = put_entry(upload, &src, &bin);
+	(void)close(leaf_fd);	/* read only */
+	cmn_buffer_release(&src);
+	cmn_buffer_release(&bin);
+	return status;
+}

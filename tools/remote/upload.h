@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * upload: signs entries of a root and stores them in the remote tier. One
+ * connection, which is made again where it broke. Belongs to one thread.
+ */
+#ifndef TOOLS_REMOTE_UPLOAD_H
+#define TOOLS_REMOTE_UPLOAD_H
+
+#include <stdint.h>
+
+#include "cachecore/config.h"
+#include "cachecore/remote/helper.h"
+#include "cachecore/remote/remote.h"
+#include "cachecore/remote/sodium.h"
+#include "common/file.h"
+
+struct signature_key;
+
+struct upload {
+	const struct cc_remote_setup *setup;
+	enum cmn_file_trust trust;	/* in files of the root */
+	struct signature_key *key;	/* NULL: unsigned, into a trusted directory */
+	uint8_t key_id[CC_SODIUM_HASH_SIZE];
+	struct cc_remote *remote;	/* by which the helper is reached */
+	struct cc_helper helper;
+	uint64_t count, bytes;		/* that were stored */
+	char problem[CC_HELPER_MESSAGE_SIZE];	/* of what failed last; "": nothing */
+};
+
+/* false: complained about. In any case to be released. */
+bool upload_begin(const struct cc_config *config, const struct cc_remote_setup *setup,
+		  struct upload *ret);
+void upload_release(struct upload *upload);
+/*
+ * Stores the newest entry of a leaf. CMN_MISS: there is none that is sound, or the server
+ * does not want it. CMN_BUSY, CMN_ERR_IO, …: the tier cannot be reached now (problem).
+ */
+CMN_CHECKED enum cmn_status upload_leaf(struct upload *upload, int root_fd, const char *leaf);
+
+#endif
