@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""Hosts that share a remote tier, as directories of their own on this machine:
+each has a cache, a home and a runtime directory, and so its own storage
+helpers and uploaders. What is started ends with the test.
+"""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PATIENCE = 300
+BUILD = None  # the build's directory
+
+
+def built(*names):
+    return os.path.join(BUILD, *names)
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        signal.signal(signal.SIGALRM, self.out_of_patience)
+        signal.alarm(PATIENCE)
+        self.addCleanup(signal.alarm, 0)
+        os.umask(0o022)  # what others may write is not trusted
+        self.work = tempfile.mkdtemp(prefix="ckr-")  # short: it has sockets
+        self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
+        self.addCleanup(self.end_processes)
+        os.mkdir(self.path("vendors"))
+        with open(self.path("vendors", "stub.icd"), "w", encoding="ascii") as file:
+            file.write(built("lib", "libstub_driver.so") + "\n")
+
+    def out_of_patience(self, number, frame):
+        raise TimeoutError("nothing came for %d s" % PATIENCE)
+
+    def path(self, *names):
+        return os.path.join(self.work, *names)
+
+    def processes(self, name=""):
+        """Of all hosts: {pid: command line} whose environment names the test's directory."""
+        found = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/cmdline" % pid, "rb") as file:
+                    command = file.read().replace(b"\0", b" ").decode(errors="replace").strip()
+                with open("/proc/%s/environ" % pid, "rb") as file:
+                    ours = self.work.encode() in file.read()
+            except OSError:
+                continue
+            if (ours or self.work in command) and name in command and int(pid) != os.getpid():
+                found[int(pid)] = command
+        return found
+
+    def end_processes(self):
+        for pid in self.processes():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def wait_until(self, what, done, patience=60):
+        end = time.monotonic() + patience
+        while not done():
+            self.assertLess(time.monotonic(), end, "not in time: " + what)
+            time.sleep(0.01)
+
+    def host(self, name, remote, **settings):
+        return Host(self, name, remote, settings)
+
+
+class Host:
+    def __init__(self, case, name, remote, settings):
+        self.case, self.name = case, name
+        self.home = case.path(name)
+        for folder in ("", "run", "cwd", "home"):
+            os.makedirs(os.path.join(self.home, folder), mode=0o700, exist_ok=True)
+        self.root = os.path.join(self.home, "cache")
+        self.counts = os.path.join(self.home, "counts")
+        self.settings = {"CKCACHE_REMOTE": remote, **settings}
+
+    def environment(self, extra=None):
+        kept = {name: value for name, value in os.environ.items() if "SAN_OPTIONS" in name}
+        made = {**kept, "PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8",
+                "HOME": os.path.join(self.home, "home"),
+                "XDG_RUNTIME_DIR": os.path.join(self.home, "run"),
+                "CKCACHE_DIR": self.root, "CKCACHE_READ_ONLY_DIRS": "",
+                "CKCACHE_REMOTE_HELPERS": built("bin"), "CKCACHE_EXIT_WAIT": "20000",
+                "OPENCL_LAYERS": built("lib", "libckcache_opencl.so"),
+                "OCL_ICD_VENDORS": self.case.path("vendors"),
+                "STUB_COUNTS": self.counts, **self.settings, **(extra or {})}
+        return {name: value for name, value in made.items() if value is not None}
+
+    def begin(self, first, count, **extra):
+        return subprocess.Popen([built("bin", "kernels_client"), str(first), str(count)],
+                                env=self.environment(extra), cwd=os.path.join(self.home, "cwd"),
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+
+    def end(self, process):
+        out, err = process.communicate(timeout=PATIENCE)
+        self.case.assertEqual((process.returncode, out), (0, ""), err)
+        return err
+
+    def use(self, first, count, **extra):
+        """Builds programs; what it said on stderr."""
+        return self.end(self.begin(first, count, **extra))
+
+    def tool(self, *arguments, **extra):
+        return subprocess.run([built("bin", "ckcache"), *arguments], env=self.environment(extra),
+                              cwd=os.path.join(self.home, "cwd"), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=PATIENCE, check=False)
+
+    def builds(self):
+        """How often its driver has compiled."""
+        try:
+            with open(self.counts, encoding="utf-8") as file:
+                return sum(line.strip() == "build-source" for line in file)
+        except FileNotFoundError:
+            return 0
+
+    def forget(self):
+        """As a new machine: nothing is in its cache."""
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def noted(self):
+        """What is still to be uploaded."""
+        try:
+            return os.listdir(os.path.join(self.root, "uploads"))
+        except FileNotFoundError:
+            return []
+
+    def uploaded(self):
+        self.case.wait_until("the upload of %s" % self.name, lambda: not self.noted())
+
+    def down(self):
+        """Why the tier is left alone; None: it is not."""
+        folder = os.path.join(self.home, "run", "ckcache")
+        for name in os.listdir(folder) if os.path.isdir(folder) else []:
+            if name.endswith(".down"):
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    return file.read()
+        return None
+
+
+def main():
+    global BUILD
+    BUILD = os.path.abspath(sys.argv[1])
+    unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[2:]])
