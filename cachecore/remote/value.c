@@ -12,7 +12,7 @@
 #include "common/hash.h"
 
 #define SIGNATURE_AT (CC_REMOTE_HEADER_SIZE - CC_SODIUM_SIGNATURE_SIZE)
-#define NAME_PREFIX "ckcache-1-"
+#define NAME_SUFFIX "-ckcache-1"
 
 enum seal {
 	SEAL_NONE = 0,
@@ -25,15 +25,15 @@ static const uint8_t purpose[CC_REMOTE_MESSAGE_SIZE - CC_SODIUM_HASH_SIZE] =
 	"ckcache remote entry, 1";
 static const uint8_t zeros[CC_SODIUM_HASH_SIZE + CC_SODIUM_SIGNATURE_SIZE];
 
-_Static_assert(CC_REMOTE_VERSION == 1, "NAME_PREFIX has it too");
-_Static_assert(CC_REMOTE_NAME_SIZE == sizeof(NAME_PREFIX) + CMN_HASH_HEX_SIZE - 1, "both texts");
+_Static_assert(CC_REMOTE_VERSION == 1, "NAME_SUFFIX has it too");
+_Static_assert(CC_REMOTE_NAME_SIZE == sizeof(NAME_SUFFIX) + CMN_HASH_HEX_SIZE - 1, "both texts");
 
 void cc_remote_name(struct cmn_view key, char ret[CC_REMOTE_NAME_SIZE])
 {
 	const struct cmn_hash hash = cmn_hash_of(key.data, key.len);
 
-	memcpy(ret, NAME_PREFIX, sizeof(NAME_PREFIX) - 1);
-	cmn_hash_hex(&hash, ret + sizeof(NAME_PREFIX) - 1);
+	cmn_hash_hex(&hash, ret);
+	memcpy(ret + CMN_HASH_HEX_SIZE - 1, NAME_SUFFIX, sizeof(NAME_SUFFIX));
 }
 
 static void put_number(uint8_t *at, uint64_t value, unsigned int width)

@@ -29,8 +29,8 @@
 #define CC_REMOTE_NAME_SIZE 43		/* with the terminator */
 
 /*
- * The name under which a key's value is stored: "ckcache-1-", with the format's
- * version, and 32 hexadecimal digits of the key's hash. Two keys with one name do
+ * The name under which a key's value is stored: 32 hexadecimal digits of the key's
+ * hash, which servers spread values by, and "-ckcache-1", with the format's version. Two keys with one name do
  * no harm: cc_remote_value_open compares the whole key.
  */
 void cc_remote_name(struct cmn_view key, char ret[CC_REMOTE_NAME_SIZE]);
