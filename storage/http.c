@@ -26,7 +26,7 @@
 #include "storage/server.h"
 
 #define MAX_REDIRECTS 3
-#define MAX_DRAINED (64 * 1024)	/* of an error's page; a longer one costs the connection */
+#define MAX_DRAINED (64ULL * 1024)	/* of an error's page; a longer one costs the connection */
 #define SLOW_BYTES_PER_SECOND (1024 * 1024)	/* a large value may take this much longer */
 #define USER_AGENT "ckcache-storage-http/" CKCACHE_VERSION
 

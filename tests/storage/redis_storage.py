@@ -406,7 +406,7 @@ class Lies(helper.Case):
 
 
 if __name__ == "__main__":
-    if not SERVER:
+    if not SERVER and sys.argv[2:] != ["Lies"]:
         helper.skip("neither redis-server nor valkey-server is installed")
     if not os.path.exists(os.path.join(os.path.abspath(sys.argv[1]), "ckcache-storage-redis")):
         helper.skip("built without hiredis")
