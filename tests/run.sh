@@ -21,10 +21,11 @@ cd "$(dirname "$0")/.."
 
 packages_build='gcc g++ libc6-dev cmake ninja-build pkg-config binutils python3 libxxhash-dev
 	libdeflate-dev libssl-dev openssl libjson-c-dev libze-dev uthash-dev libsodium-dev libcunit1-dev
-	opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1'
+	opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1 libhiredis-dev libcurl4-openssl-dev'
 packages_drivers='clinfo intel-opencl-icd libze-intel-gpu1|intel-opencl-icd mesa-opencl-icd
 	pocl-opencl-icd oclgrind mandoc zsh clblast-utils'
-packages_more='xfsprogs btrfs-progs strace doxygen darktable piglit python3-pyopencl dpkg-dev file lintian'
+packages_more='xfsprogs btrfs-progs strace doxygen darktable piglit python3-pyopencl dpkg-dev file lintian
+	redis-server nginx-light ccache'
 most_mb=1450	# of packages, in the run without arguments
 
 base=${BUILD_DIR:-build}
@@ -335,7 +336,7 @@ run_valgrind()
 
 product_sources()
 {
-	find common cachecore layers tools -name '*.c' | sort
+	find common cachecore layers storage tools -name '*.c' | sort
 }
 
 run_tidy()

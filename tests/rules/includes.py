@@ -23,10 +23,12 @@ ALLOWED = {
                           "layers/opencl", "layers/level_zero"),
     # Of the drivers alone: what is known of them, in one place.
     "tools": ("common", "cachecore", "layers/shared"),
+    # Programs of their own, for ccache too: nothing of entries or kernels.
+    "storage": ("common",),
 }
 # What knows of no API.
 BELOW = ("common", "cachecore", "cachecore/api", "layers/shared", "layers/shared/api")
-OWN = ("common/", "cachecore/", "layers/", "tools/", "tests/")
+OWN = ("common/", "cachecore/", "layers/", "storage/", "tools/", "tests/")
 DRIVER_WORD = re.compile(r"\b(cl_[a-z]\w*|ze_[a-z]\w*|zes_\w+|cl[A-Z]\w+|ze[A-Z]\w+|CL_[A-Z]\w+|ZE_[A-Z]\w+)\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SOURCE_NAME = re.compile(r"(\.(c|h|cl|py|sh|map|cmake)|/CMakeLists\.txt|^CMakeLists\.txt|\.ci/run)$")
