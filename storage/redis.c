@@ -256,7 +256,7 @@ static enum storage_result prepare(struct session *session, struct storage_error
 #ifdef STORAGE_REDIS_TLS
 	if (session->redis->tls &&
 	    !storage_redis_tls_begin(session->redis->tls, context, session->redis->host)) {
-		storage_error_set(error, "connecting: no TLS with the server, or its certificate is not good");
+		storage_error_set(error, "connecting: no TLS, or the certificate is not good");
 		return STORAGE_DOWN;
 	}
 #endif
@@ -321,7 +321,8 @@ static enum storage_result take_value(struct session *session, const char *doing
 	if (fits)
 		cmn_buffer_append(value, reply->str, reply->len);
 	if (!fits || value->failed)
-		storage_error_set(error, "%s: %s", doing, fits ? "out of memory" : "the value is too large");
+		storage_error_set(error, "%s: %s", doing,
+				  fits ? "out of memory" : "the value is too large");
 	freeReplyObject(reply);
 	return fits && !value->failed ? STORAGE_OK : STORAGE_ERR;
 }
