@@ -318,13 +318,17 @@ static enum storage_result take_value(struct session *session, const char *doing
 {
 	bool fits = reply->len <= session->redis->max_value;
 
-	if (fits)
-		cmn_buffer_append(value, reply->str, reply->len);
-	if (!fits || value->failed)
-		storage_error_set(error, "%s: %s", doing,
-				  fits ? "out of memory" : "the value is too large");
+	/* hiredis takes memory from malloc, as the buffer does, unless it is told otherwise. */
+	if (fits) {
+		cmn_buffer_release(value);
+		*value = (struct cmn_buffer){ .data = (uint8_t *)reply->str, .len = reply->len,
+					      .cap = reply->len };
+		reply->str = NULL;
+	} else {
+		storage_error_set(error, "%s: the value is too large", doing);
+	}
 	freeReplyObject(reply);
-	return fits && !value->failed ? STORAGE_OK : STORAGE_ERR;
+	return fits ? STORAGE_OK : STORAGE_ERR;
 }
 
 static enum storage_result get(void *ctx, struct cmn_view key, struct cmn_buffer *value,

@@ -288,8 +288,64 @@ static enum cmn_status connect_helper(struct cc_remote *remote, int dir_fd, cons
 	return status;
 }
 
-/* A value that came: whose it is, whether it is this key's, and whether it holds here. */
-static enum cmn_status open_value(struct cc_remote *remote, const struct cmn_buffer *buf,
+/* A value as it comes: its parts, which are hashed meanwhile. */
+struct received {
+	uint8_t header[CC_REMOTE_HEADER_SIZE], hash[CC_SODIUM_HASH_SIZE];
+	bool hashed;
+	struct cmn_buffer src, bin;
+};
+
+static void add_to_hash(void *ctx, const void *data, size_t len)
+{
+	cc_sodium_hash_add(ctx, data, len);
+}
+
+static void log_refusal(struct cc_remote *remote, const char *reason)
+{
+	cmn_log_once(remote->log, &remote->refusal_logged, CMN_LOG_WARNING,
+		     "an entry of the remote tier is not used: %s", reason);
+}
+
+/* CMN_MISS: it is no value. */
+static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper *helper,
+				     uint64_t len, struct received *ret)
+{
+	struct cmn_buffer header = { 0 };
+	struct cc_sodium_hash hash;
+	enum cmn_status status, decoded = CMN_OK;
+	size_t src_len, bin_len;
+	cc_helper_seen_fn seen;
+
+	if (len < CC_REMOTE_HEADER_SIZE || len > MAX_VALUE) {
+		log_refusal(remote, "it has no possible length");
+		return CMN_MISS;
+	}
+	status = cc_helper_read(helper, CC_REMOTE_HEADER_SIZE, &header, NULL, NULL);
+	if (status == CMN_OK) {
+		memcpy(ret->header, header.data, sizeof(ret->header));
+		decoded = cc_remote_value_lengths(ret->header, len, &src_len, &bin_len);
+	}
+	cmn_buffer_release(&header);
+	if (status != CMN_OK)
+		return status;
+	if (decoded != CMN_OK) {
+		log_refusal(remote, cmn_status_string(decoded));
+		return CMN_MISS;
+	}
+	ret->hashed = remote->setup.trust && cc_sodium_hash_begin(&hash) == CMN_OK;
+	seen = ret->hashed ? add_to_hash : NULL;
+	if (ret->hashed)
+		cc_remote_value_hash_header(&hash, ret->header);
+	status = cc_helper_read(helper, src_len, &ret->src, seen, &hash);
+	if (status == CMN_OK)
+		status = cc_helper_read(helper, bin_len, &ret->bin, seen, &hash);
+	if (ret->hashed)
+		cc_sodium_hash_end(&hash, ret->hash);
+	return status;
+}
+
+/* Whose it is, whether it is this key's, and whether it holds here. */
+static enum cmn_status open_value(struct cc_remote *remote, struct received *received,
 				  const struct cc_key *key, struct cc_file_memo *memo,
 				  struct cc_entry **ret)
 {
@@ -297,15 +353,17 @@ static enum cmn_status open_value(struct cc_remote *remote, const struct cmn_buf
 	struct cc_remote_value value;
 	enum cmn_status status;
 
-	status = cc_remote_value_check(cmn_buffer_view(buf), remote->setup.trust,
-				       cmn_clock_realtime() / NS_PER_S, &value);
+	status = cc_remote_value_check_parts(received->header, cmn_buffer_view(&received->src),
+					     cmn_buffer_view(&received->bin),
+					     received->hashed ? received->hash : NULL,
+					     remote->setup.trust, cmn_clock_realtime() / NS_PER_S,
+					     &value);
 	if (status == CMN_OK)
-		status = cc_remote_value_open(&value, cc_key_view(key), ret);
+		status = cc_remote_value_take(&value, &received->bin, cc_key_view(key), ret);
 	if (status != CMN_OK) {
-		cmn_log_once(remote->log, &remote->refusal_logged, CMN_LOG_WARNING,
-			     "an entry of the remote tier is not used: %s",
-			     status == CMN_ERR_ACCESS ? cc_remote_refusal_string(value.refusal)
-						      : cmn_status_string(status));
+		log_refusal(remote, status == CMN_ERR_ACCESS
+				    ? cc_remote_refusal_string(value.refusal)
+				    : cmn_status_string(status));
 		return CMN_MISS;
 	}
 	manifest = cc_entry_manifest(*ret);
@@ -320,7 +378,7 @@ static enum cmn_status open_value(struct cc_remote *remote, const struct cmn_buf
 
 /* Asks until there is a value, or this caller is to build it. */
 static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, struct cmn_view name,
-			   uint64_t deadline_ns, struct cmn_buffer *value, bool *ret_claimed)
+			   uint64_t deadline_ns, uint64_t *ret_len, bool *ret_claimed)
 {
 	uint64_t claim_ns = bounded(CLAIM_BUILDS * typical_build_ns(remote), LEAST_CLAIM_NS,
 				    MOST_CLAIM_NS);
@@ -329,12 +387,12 @@ static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, s
 	enum cmn_status status;
 
 	if (!ret_claimed || !helper->has_claims || !remote->setup.writes)
-		return cc_helper_get(helper, name, MAX_VALUE, value);
+		return cc_helper_ask(helper, name, ret_len);
 	if (wait < claim_ns / NS_PER_S)
 		end = cmn_clock_deadline(wait * NS_PER_S);
 	for (;;) {
-		status = cc_helper_get_or_claim(helper, name, claim_ns / NS_PER_MS, MAX_VALUE,
-						value, ret_claimed);
+		status = cc_helper_ask_or_claim(helper, name, claim_ns / NS_PER_MS, ret_len,
+						ret_claimed);
 		if (status != CMN_MISS || *ret_claimed || cmn_clock_monotonic() >= end)
 			return status;
 		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
@@ -359,9 +417,9 @@ static void note_failure(struct cc_remote *remote, int dir_fd, const struct cc_h
 enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
 			      struct cc_file_memo *memo, struct cc_entry **ret, bool *ret_claimed)
 {
-	uint64_t begun = cmn_clock_monotonic(), deadline_ns;
+	uint64_t begun = cmn_clock_monotonic(), deadline_ns, len = 0;
 	char path[CC_NODE_DIR_SIZE], name[CC_REMOTE_NAME_SIZE];
-	struct cmn_buffer value = { 0 };
+	struct received received = { .hashed = false };
 	struct cc_helper helper;
 	enum cmn_status status;
 	int dir_fd;
@@ -381,15 +439,18 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	cc_remote_name(cc_key_view(key), name);
 	status = connect_helper(remote, dir_fd, path, begun + deadline_ns, &helper);
 	if (status == CMN_OK)
-		status = ask(remote, &helper, cmn_view_of(name), deadline_ns, &value, ret_claimed);
+		status = ask(remote, &helper, cmn_view_of(name), deadline_ns, &len, ret_claimed);
+	if (status == CMN_OK)
+		status = receive_value(remote, &helper, len, &received);
 	cc_helper_close(&helper);
 	/* A helper that has not started in time may be there for the next look-up. */
 	if (status != CMN_OK && status != CMN_MISS && status != CMN_ERR_NOMEM)
 		note_failure(remote, dir_fd, &helper, status);
 	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 	if (status == CMN_OK)
-		status = open_value(remote, &value, key, memo, ret);
-	cmn_buffer_release(&value);
+		status = open_value(remote, &received, key, memo, ret);
+	cmn_buffer_release(&received.src);
+	cmn_buffer_release(&received.bin);
 	if (status != CMN_OK) {
 		note_lost(remote, begun, deadline_ns);
 		return CMN_MISS;

@@ -82,11 +82,31 @@ CMN_CHECKED enum cmn_status cc_remote_value_check(struct cmn_view value,
 						  const struct cc_trust *trust, uint64_t now,
 						  struct cc_remote_value *ret);
 /*
+ * The same of a value whose parts come one after another: first the lengths that a header
+ * announces, of a value of len bytes; then who signed it. hash: of the header's part and of src and
+ * bin, if they were hashed as they came, else NULL. *ret has the views that are given.
+ */
+CMN_CHECKED enum cmn_status cc_remote_value_lengths(const uint8_t header[CC_REMOTE_HEADER_SIZE],
+						    uint64_t len, size_t *ret_src,
+						    size_t *ret_bin);
+CMN_CHECKED enum cmn_status cc_remote_value_check_parts(
+	const uint8_t header[CC_REMOTE_HEADER_SIZE], struct cmn_view src, struct cmn_view bin,
+	const uint8_t *hash, const struct cc_trust *trust, uint64_t now,
+	struct cc_remote_value *ret);
+/* What is hashed of a header. */
+void cc_remote_value_hash_header(struct cc_sodium_hash *hash,
+				 const uint8_t header[CC_REMOTE_HEADER_SIZE]);
+/*
  * The entry of a checked value, which the caller owns, verified as a look-up does
  * it. CMN_ERR_CORRUPT: damaged, or the entry of another key, which somebody has
  * stored under the wrong name or has the same hash. CMN_ERR_VERSION, CMN_ERR_NOMEM.
  */
 CMN_CHECKED enum cmn_status cc_remote_value_open(const struct cc_remote_value *value,
+						 struct cmn_view wanted_key,
+						 struct cc_entry **ret);
+/* The same; takes bin, which value->bin is a view of, in any case. */
+CMN_CHECKED enum cmn_status cc_remote_value_take(const struct cc_remote_value *value,
+						 struct cmn_buffer *bin,
 						 struct cmn_view wanted_key,
 						 struct cc_entry **ret);
 

@@ -28,6 +28,7 @@
 
 #define IDLE_S "600"		/* without requests a helper ends */
 #define START_NS (UINT64_C(5) * 1000000000)
+#define ANSWER_NS (UINT64_C(1) * 1000000000)
 #define LOOK_MS 5
 #define MAX_SECRETS 65536
 #define REASON_SIZE 256
@@ -249,6 +250,15 @@ static enum cmn_status see_start(pid_t pid, const char *socket, int pipe_fd,
 	return CMN_BUSY;
 }
 
+static bool answers(const char *socket)
+{
+	struct cc_helper helper;
+	bool done = cc_helper_connect(socket, cmn_clock_deadline(ANSWER_NS), &helper) == CMN_OK;
+
+	cc_helper_close(&helper);
+	return done;
+}
+
 /* NULL, or why there is none. */
 static const char *start(const struct cc_config *config, struct cc_remote_setup *setup,
 			 const char *socket, char reason[REASON_SIZE])
@@ -268,7 +278,9 @@ static const char *start(const struct cc_config *config, struct cc_remote_setup 
 		problem = read_secrets(config->remote_secrets, &setup->address);
 	if (problem)
 		return problem;
-	/* Whoever has the lock may: no other helper has this socket. */
+	/* Another may have started one just before; what does not answer is a dead one's. */
+	if (answers(socket))
+		return NULL;
 	(void)unlink(socket);
 	if (!set_variables(&variables, &setup->address, socket) ||
 	    pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0) {
