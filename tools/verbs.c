@@ -148,10 +148,11 @@ static const struct verb verbs[] = {
 	  "ckcache run --summary -- your-program" },
 	{ VERB(doctor), "[PROGRAM]", COMMAND_NONE,
 	  "check whether the cache works here and, if not, why",
-	  "Checks settings, the directory, loaders, layers, drivers and devices, and builds\n"
-	  "a small program twice for each device, in a temporary cache. With PROGRAM, also\n"
-	  "checks whether layers can be loaded into it. If the cache works, the last line\n"
-	  "is \"works\"; otherwise the last lines say what to do, and the exit code is 1.",
+	  "Checks settings, the directory, the remote tier, loaders, layers, drivers and\n"
+	  "devices, and builds a small program twice for each device, in a temporary cache.\n"
+	  "With PROGRAM, also checks whether layers can be loaded into it. If the cache\n"
+	  "works, the last line is \"works\"; otherwise the last lines say what to do, and\n"
+	  "the exit code is 1.",
 	  "ckcache doctor\n"
 	  "ckcache doctor --quick darktable" },
 	{ VERB(stats), NULL, COMMAND_NONE,

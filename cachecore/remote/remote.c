@@ -3,6 +3,7 @@
 #include "cachecore/remote/remote.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -48,6 +49,7 @@ struct cc_remote {
 	atomic_bool usage_read;
 	atomic_uint_least64_t builds, build_ns;	/* of this program, here and earlier */
 	atomic_uint_least64_t down_until;	/* monotonic */
+	atomic_uint_least64_t away_said;	/* monotonic: since when that is known to who asked; 0: it is not */
 	/* What look-ups that found nothing have taken since minute began. */
 	atomic_uint_least64_t minute, lost_ns, compiled_ns;
 };
@@ -60,8 +62,8 @@ void cc_remote_setup_release(struct cc_remote_setup *setup)
 	*setup = (struct cc_remote_setup){ 0 };
 }
 
-static enum cmn_status load_trust(const struct cc_config *config, const struct cmn_log *log,
-				  struct cc_trust **ret)
+enum cmn_status cc_remote_trust(const struct cc_config *config, const struct cmn_log *log,
+				struct cc_trust **ret)
 {
 	char **paths = config->remote_trust;
 	enum cmn_status status = CMN_OK;
@@ -113,7 +115,7 @@ enum cmn_status cc_remote_setup(const struct cc_config *config, const struct cmn
 	ret->reads = !ret->address.write_only;
 	/* Without a key others would refuse what is uploaded, except into a trusted directory. */
 	ret->writes = !ret->address.read_only && !config->read_only;
-	status = load_trust(config, log, &ret->trust);
+	status = cc_remote_trust(config, log, &ret->trust);
 	if (status == CMN_OK)
 		status = decide_trust(ret, ret_problem);
 	if (status == CMN_OK && ret->writes && !config->remote_key)
@@ -300,15 +302,42 @@ static void add_to_hash(void *ctx, const void *data, size_t len)
 	cc_sodium_hash_add(ctx, data, len);
 }
 
-static void log_refusal(struct cc_remote *remote, const char *reason)
+static void set_report(const struct cc_remote *remote, enum cc_remote_event event,
+		       const char *text, struct cc_remote_report *ret)
+{
+	ret->event = event;
+	memcpy(ret->scheme, remote->setup.address.scheme, sizeof(ret->scheme));
+	(void)snprintf(ret->text, sizeof(ret->text), "%s", text);	/* cut, if it must be */
+}
+
+/* That it is left alone is known once a minute: a look-up more that did not ask is no news. */
+static void report_away(struct cc_remote *remote, const char *reason, struct cc_remote_report *ret)
+{
+	uint64_t now = cmn_clock_monotonic(), said = atomic_load(&remote->away_said);
+
+	if ((!said || now - said >= MINUTE_NS) &&
+	    atomic_compare_exchange_strong(&remote->away_said, &said, now))
+		set_report(remote, CC_REMOTE_AWAY, reason, ret);
+}
+
+static void report_refusal(struct cc_remote *remote, const char *reason,
+			   struct cc_remote_report *ret)
 {
 	cmn_log_once(remote->log, &remote->refusal_logged, CMN_LOG_WARNING,
 		     "an entry of the remote tier is not used: %s", reason);
+	set_report(remote, CC_REMOTE_REFUSED, reason, ret);
+}
+
+static const char *fault_string(enum cmn_status status)
+{
+	return status == CMN_ERR_CORRUPT ? "it is damaged, or another key's"
+	     : status == CMN_ERR_VERSION ? "it has another format version" : cmn_status_string(status);
 }
 
 /* CMN_MISS: it is no value. */
 static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper *helper,
-				     uint64_t len, struct received *ret)
+				     uint64_t len, struct received *ret,
+				     struct cc_remote_report *report)
 {
 	struct cmn_buffer header = { 0 };
 	struct cc_sodium_hash hash;
@@ -317,7 +346,7 @@ static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper 
 	cc_helper_seen_fn seen;
 
 	if (len < CC_REMOTE_HEADER_SIZE || len > MAX_VALUE) {
-		log_refusal(remote, "it has no possible length");
+		report_refusal(remote, "it has no possible length", report);
 		return CMN_MISS;
 	}
 	status = cc_helper_read(helper, CC_REMOTE_HEADER_SIZE, &header, NULL, NULL);
@@ -329,7 +358,7 @@ static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper 
 	if (status != CMN_OK)
 		return status;
 	if (decoded != CMN_OK) {
-		log_refusal(remote, cmn_status_string(decoded));
+		report_refusal(remote, fault_string(decoded), report);
 		return CMN_MISS;
 	}
 	ret->hashed = remote->setup.trust && cc_sodium_hash_begin(&hash) == CMN_OK;
@@ -347,7 +376,7 @@ static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper 
 /* Whose it is, whether it is this key's, and whether it holds here. */
 static enum cmn_status open_value(struct cc_remote *remote, struct received *received,
 				  const struct cc_key *key, struct cc_file_memo *memo,
-				  struct cc_entry **ret)
+				  struct cc_entry **ret, struct cc_remote_report *report)
 {
 	const struct cc_manifest *manifest;
 	struct cc_remote_value value;
@@ -361,9 +390,9 @@ static enum cmn_status open_value(struct cc_remote *remote, struct received *rec
 	if (status == CMN_OK)
 		status = cc_remote_value_take(&value, &received->bin, cc_key_view(key), ret);
 	if (status != CMN_OK) {
-		log_refusal(remote, status == CMN_ERR_ACCESS
-				    ? cc_remote_refusal_string(value.refusal)
-				    : cmn_status_string(status));
+		report_refusal(remote, status == CMN_ERR_ACCESS
+				       ? cc_remote_refusal_string(value.refusal)
+				       : fault_string(status), report);
 		return CMN_MISS;
 	}
 	manifest = cc_entry_manifest(*ret);
@@ -373,6 +402,7 @@ static enum cmn_status open_value(struct cc_remote *remote, struct received *rec
 		return CMN_MISS;
 	}
 	cc_entry_set_remote(*ret);
+	set_report(remote, CC_REMOTE_USED, value.signer ? value.signer : "", report);
 	return CMN_OK;
 }
 
@@ -403,7 +433,7 @@ static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, s
 }
 
 static void note_failure(struct cc_remote *remote, int dir_fd, const struct cc_helper *helper,
-			 enum cmn_status status)
+			 enum cmn_status status, struct cc_remote_report *report)
 {
 	const char *reason = helper->message[0] ? helper->message
 			   : status == CMN_BUSY ? "no answer in time" : cmn_status_string(status);
@@ -412,10 +442,22 @@ static void note_failure(struct cc_remote *remote, int dir_fd, const struct cc_h
 		     "the remote tier is left alone for a while: %s", reason);
 	atomic_store(&remote->down_until, cmn_clock_deadline(MINUTE_NS));
 	cc_node_set_down(&remote->setup.node, dir_fd, reason);
+	report_away(remote, reason, report);
+}
+
+static bool is_left_alone(struct cc_remote *remote, int dir_fd, struct cc_remote_report *report)
+{
+	char reason[CC_REMOTE_TEXT_SIZE];
+
+	if (!cc_node_is_down(&remote->setup.node, dir_fd, reason, sizeof(reason)))
+		return false;
+	report_away(remote, reason, report);
+	return true;
 }
 
 enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
-			      struct cc_file_memo *memo, struct cc_entry **ret, bool *ret_claimed)
+			      struct cc_file_memo *memo, struct cc_entry **ret, bool *ret_claimed,
+			      struct cc_remote_report *ret_report)
 {
 	uint64_t begun = cmn_clock_monotonic(), deadline_ns, len = 0;
 	char path[CC_NODE_DIR_SIZE], name[CC_REMOTE_NAME_SIZE];
@@ -424,6 +466,7 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	enum cmn_status status;
 	int dir_fd;
 
+	*ret_report = (struct cc_remote_report){ .event = CC_REMOTE_NOTHING };
 	if (ret_claimed)
 		*ret_claimed = false;
 	if (!remote || !remote->setup.reads || begun < atomic_load(&remote->down_until))
@@ -431,7 +474,7 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	dir_fd = cc_node_open(&remote->setup.node, path);
 	if (dir_fd < 0)
 		return CMN_MISS;
-	if (cc_node_is_down(&remote->setup.node, dir_fd, NULL, 0)) {
+	if (is_left_alone(remote, dir_fd, ret_report)) {
 		(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 		return CMN_MISS;
 	}
@@ -441,14 +484,14 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	if (status == CMN_OK)
 		status = ask(remote, &helper, cmn_view_of(name), deadline_ns, &len, ret_claimed);
 	if (status == CMN_OK)
-		status = receive_value(remote, &helper, len, &received);
+		status = receive_value(remote, &helper, len, &received, ret_report);
 	cc_helper_close(&helper);
 	/* A helper that has not started in time may be there for the next look-up. */
 	if (status != CMN_OK && status != CMN_MISS && status != CMN_ERR_NOMEM)
-		note_failure(remote, dir_fd, &helper, status);
+		note_failure(remote, dir_fd, &helper, status, ret_report);
 	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 	if (status == CMN_OK)
-		status = open_value(remote, &received, key, memo, ret);
+		status = open_value(remote, &received, key, memo, ret, ret_report);
 	cmn_buffer_release(&received.src);
 	cmn_buffer_release(&received.bin);
 	if (status != CMN_OK) {

@@ -30,7 +30,10 @@ static void look_at_variables(struct doctor *doctor)
 			return;
 		}
 		if (strncmp(name, prefix, sizeof(prefix) - 1) == 0) {
-			if (cc_config_knows(name))
+			if (strcmp(name, "CKCACHE_REMOTE") == 0)
+				doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL,
+					   "%s is set (see the remote tier)", name);	/* it may hold a password */
+			else if (cc_config_knows(name))
 				doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL, "%s is set",
 					   environ[i]);
 			else

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: MIT
+"""What the ckcache command says of the remote tier and does with it, with a
+directory that hosts share, and with redis-server where there is one.
+
+    verbs.py BUILD-DIRECTORY [TEST...]
+"""
+import datetime
+import glob
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+import unittest
+
+import hosts
+
+REDIS = os.environ.get("CKCACHE_TEST_REDIS") or shutil.which("redis-server") or \
+    shutil.which("valkey-server")
+
+
+class Verbs(hosts.Case):
+    def setUp(self):
+        super().setUp()
+        self.shared = self.path("shared")
+        os.mkdir(self.shared, 0o700)
+        self.remote = "file:" + self.shared
+        self.lines = {}
+
+    def key(self, name):
+        """The file of a new private key; its public line is kept."""
+        path = self.path(name + ".pem")
+        ran = subprocess.run([hosts.built("bin", "ckcache"), "key", "new", path, "--name", name],
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True,
+                             env={**os.environ, "HOME": self.work})
+        self.lines[name] = next(line for line in ran.stdout.splitlines()
+                                if line.startswith("ed25519 "))
+        return path
+
+    def trust(self, host, *lines):
+        path = os.path.join(host.home, "trusted_keys")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("".join(line + "\n" for line in lines))
+        host.settings["CKCACHE_REMOTE_TRUST"] = path
+
+    def signed_pair(self, remote=None):
+        """A host that uploads with farm's key and one that trusts it."""
+        one = self.host("one", remote or self.remote, CKCACHE_REMOTE_KEY=self.key("farm"))
+        two = self.host("two", remote or self.remote)
+        self.trust(one, self.lines["farm"])
+        self.trust(two, self.lines["farm"])
+        return one, two
+
+    def good(self, host, *arguments, **extra):
+        ran = host.tool(*arguments, **extra)
+        self.assertEqual(ran.returncode, 0, (arguments, ran.stdout, ran.stderr))
+        return ran
+
+    def json(self, host, *arguments, codes=(0,)):
+        ran = host.tool(*arguments, "--json")
+        self.assertIn(ran.returncode, codes, (arguments, ran.stdout, ran.stderr))
+        return json.loads(ran.stdout)
+
+    def values(self):
+        """The files of entries in the shared directory."""
+        return sorted(path for path in glob.glob(os.path.join(self.shared, "*", "*"))
+                      if not path.endswith(".claim"))
+
+    def causes(self, host, *arguments):
+        return {compile["kernel"]: [(cause["kind"], cause["text"]) for cause in compile["causes"]]
+                for compile in self.json(host, "explain", *arguments)["compiles"]}
+
+    def findings(self, host, codes=(0, 1)):
+        report = self.json(host, "doctor", "--quick", codes=codes)
+        return report["remote"], [(found["mark"], found["text"]) for found in report["findings"]
+                                  if found["section"] == "remote"]
+
+    def says(self, findings, mark, part):
+        self.assertTrue(any(found[0] == mark and part in found[1] for found in findings),
+                        (mark, part, findings))
+
+    def closed_port(self):
+        """Of an address where nobody listens."""
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            return one.getsockname()[1]
+
+
+class Shown(Verbs):
+    def test_stats_and_the_summary_count_what_came_from_the_tier(self):
+        one, two = self.host("one", self.remote), self.host("two", self.remote)
+        one.use(0, 5)
+        one.uploaded()
+        two.use(0, 5)
+        stats = self.json(two, "stats")
+        self.assertEqual((stats["hits_remote"], stats["misses"]), (5, 0))
+        self.assertEqual((stats["remote"], stats["remote_problem"], stats["uploads_waiting"]),
+                         (self.remote, None, 0))
+        self.assertIn("hits in the remote tier               5   100.0 %",
+                      self.good(two, "stats").stdout)
+        two.forget()
+        ran = self.good(two, "run", "--summary", "--", hosts.built("bin", "kernels_client"), "0", "6")
+        self.assertIn("5 hits (0 memory, 0 disk, 5 remote), 1 misses", ran.stderr)
+        ran = self.good(two, "run", "--summary", "--", hosts.built("bin", "kernels_client"), "0", "6")
+        self.assertIn("6 hits (0 memory, 6 disk), 0 misses", ran.stderr)
+
+    def test_a_machine_without_a_tier_sees_nothing_of_it(self):
+        one = self.host("one", None)
+        one.use(0, 1)
+        self.assertNotIn("remote", self.good(one, "stats").stdout)
+        stats = self.json(one, "stats")
+        self.assertEqual((stats["remote"], stats["remote_problem"], stats["uploads_waiting"]),
+                         (None, None, 0))
+        self.assertEqual(self.findings(one), (None, []))
+
+    def test_stats_say_what_waits_and_why_the_tier_is_left_alone(self):
+        address = "redis://joe:hunter2@127.0.0.1:%d" % self.closed_port()
+        one, _ = self.signed_pair(address)
+        one.use(0, 3)
+        self.assertIsNotNone(one.down())
+        stats = self.json(one, "stats")
+        self.assertEqual((stats["uploads_waiting"], stats["remote"]),
+                         (3, address.replace("joe:hunter2@", "")))
+        self.assertRegex(stats["remote_problem"], r"^left alone until \d\d:\d\d:\d\d: .*refused")
+        text = self.good(one, "stats").stdout
+        self.assertIn("left alone until", text)
+        self.assertIn("to be uploaded                        3", text)
+        kinds = self.causes(one)["program_0"]
+        self.assertEqual([kind for kind, _ in kinds], ["first-time", "remote-away"])
+        # It is of no use to anybody else.
+        for verb in (["stats"], ["doctor", "--quick"], ["stats", "--json"], ["explain"],
+                     ["doctor", "--quick", "--json"], ["report", "-"]):
+            ran = one.tool(*verb)
+            self.assertNotIn("hunter2", ran.stdout + ran.stderr, verb)
+
+    def test_stats_say_why_the_tier_is_off(self):
+        one = self.host("one", "redis://127.0.0.1:%d" % self.closed_port(), CKCACHE_REMOTE_TRUST=self.path("none"))
+        self.assertEqual(self.json(one, "stats")["remote_problem"],
+                         "off: no key is trusted (ckcache key trust)")
+
+
+class Explained(Verbs):
+    def setUp(self):
+        super().setUp()
+        self.one, self.two = self.signed_pair()
+        self.one.use(0, 2)
+        self.one.uploaded()
+
+    def refused(self):
+        """Uses both programs where their entries are refused; why, of the first."""
+        self.two.use(0, 2)
+        self.assertEqual(self.two.builds(), 2)
+        causes = self.causes(self.two)["program_0"]
+        self.assertEqual(causes[0][0], "remote-refused")
+        return causes[0][1]
+
+    def test_whose_entry_it_is(self):
+        self.two.use(0, 2)
+        self.assertEqual(self.two.builds(), 0)
+        entries = [entry["entry"] for entry in self.json(self.two, "list")]
+        causes = self.causes(self.two, entries[0])
+        self.assertEqual(list(causes.values()), [[("remote", "came from file, signed by farm")]])
+        self.assertIn("came from file, signed by farm", self.good(self.two, "explain", entries[0]).stdout)
+        # Nothing was compiled, which is what it is asked about otherwise.
+        self.assertEqual(self.causes(self.two, "--all"), {})
+
+    def test_an_entry_that_is_gone_was_one(self):
+        self.two.use(0, 2)
+        self.good(self.two, "clear")
+        self.two.use(0, 2, CKCACHE_REMOTE=None)
+        self.assertEqual([kind for kind, _ in self.causes(self.two)["program_0"]], ["cleared"])
+
+    def test_a_key_that_is_not_trusted(self):
+        self.key("other")
+        self.trust(self.two, self.lines["other"])
+        self.assertEqual(self.refused(), "the remote tier had an entry, but it is signed with a "
+                                         "key that is not trusted here")
+
+    def test_a_key_that_has_expired(self):
+        self.trust(self.two, self.lines["farm"] + " until 2020-01-01")
+        self.assertIn("has expired", self.refused())
+
+    def test_other_bytes(self):
+        for path in self.values():
+            with open(path, "r+b") as file:
+                file.seek(-1, os.SEEK_END)
+                last = file.read(1)
+                file.seek(-1, os.SEEK_END)
+                file.write(bytes([last[0] ^ 1]))
+        self.assertIn("its signature is wrong", self.refused())
+
+    def test_no_value_at_all(self):
+        for path in self.values():
+            with open(path, "wb") as file:
+                file.write(b"nothing that anybody has made")
+        self.assertIn("it is damaged", self.refused())
+
+
+class Doctor(Verbs):
+    def test_a_directory_works(self):
+        one, _ = self.signed_pair()
+        remote, found = self.findings(one, codes=(0,))
+        self.assertTrue(remote["works"])
+        self.assertEqual(remote["address"], self.remote)
+        self.assertEqual(remote["helper"], hosts.built("bin", "ckcache-storage-file"))
+        self.assertGreater(remote["put_ms"], 0)
+        self.assertGreater(remote["get_ms"], 0)
+        self.says(found, "ok", "the key of farm is trusted")
+        self.says(found, "ok", "farm.pem signs what is uploaded, as farm")
+        self.says(found, "ok", "the helper says: ckcache-storage-file")
+        self.says(found, "ok", "was written in")
+        self.assertEqual(self.values(), [])
+
+    def test_a_reader_writes_nothing(self):
+        _, two = self.signed_pair()
+        two.settings["CKCACHE_REMOTE"] += " read-only=true"
+        os.chmod(self.shared, 0o500)
+        remote, found = self.findings(two, codes=(0,))
+        self.assertEqual((remote["works"], remote["put_ms"]), (True, None))
+        self.says(found, "ok", "read-only: nothing is uploaded")
+        self.says(found, "ok", "a look-up that finds nothing took")
+        self.assertEqual(os.listdir(self.shared), [])
+
+    def test_a_writer_reads_nothing(self):
+        one, _ = self.signed_pair()
+        one.settings["CKCACHE_REMOTE"] += " write-only=true"
+        one.settings["CKCACHE_REMOTE_TRUST"] = self.path("none")
+        remote, found = self.findings(one, codes=(0,))
+        self.assertEqual((remote["works"], remote["get_ms"]), (True, None))
+        self.assertGreater(remote["put_ms"], 0)
+
+    def test_what_is_wrong_with_the_settings(self):
+        for address, what in (("redis", "no URL"), (self.remote + " x=y", "unknown property"),
+                              (self.remote + " read-only=true write-only=true", "both")):
+            one = self.host("one", address)
+            remote, found = self.findings(one, codes=(1,))
+            self.assertIsNone(remote)
+            self.says(found, "problem", what)
+
+    def test_what_is_wrong_with_the_keys(self):
+        one, two = self.signed_pair("redis://127.0.0.1:%d" % self.closed_port())
+        two.settings["CKCACHE_REMOTE_TRUST"] = self.path("none")
+        self.says(self.findings(two, codes=(1,))[1], "problem", "no key is trusted")
+        self.trust(two, self.lines["farm"] + " until 2020-01-01")
+        found = self.findings(two, codes=(1,))[1]
+        self.says(found, "note", "the key of farm has expired (2020-01-01")
+        self.says(found, "problem", "every trusted key has expired")
+        self.says(found, "note", "nothing is uploaded: there is no key to sign with")
+        day = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=3)
+        self.trust(two, self.lines["farm"] + " until " + day.strftime("%Y-%m-%d"))
+        self.says(self.findings(two)[1], "note", "expires soon")
+        os.chmod(self.path("farm.pem"), 0o644)
+        self.says(self.findings(one)[1], "problem", "mode 0644")
+        os.unlink(self.path("farm.pem"))
+        self.says(self.findings(one)[1], "problem", "cannot be read")
+
+    def test_what_is_wrong_with_the_secrets(self):
+        one, _ = self.signed_pair()
+        secrets = self.path("secrets")
+        one.settings["CKCACHE_REMOTE_SECRETS"] = secrets
+        self.says(self.findings(one, codes=(1,))[1], "problem", "cannot be read")
+        with open(secrets, "w", encoding="ascii") as file:
+            file.write("password=hunter2\n")
+        self.says(self.findings(one, codes=(1,))[1], "problem", "chmod 600")
+        os.chmod(secrets, 0o600)
+        found = self.findings(one)[1]
+        self.says(found, "ok", "has 1 secrets")
+        self.assertNotIn("hunter2", str(found))
+
+    def test_programs_that_are_missing(self):
+        one, _ = self.signed_pair("gopher://127.0.0.1")
+        found = self.findings(one, codes=(1,))[1]
+        self.says(found, "problem", "ckcache-storage-gopher not found in " + hosts.built("bin"))
+        one.settings["CKCACHE_REMOTE_HELPERS"] = self.path("nowhere")
+        found = self.findings(one, codes=(1,))[1]
+        if not os.path.exists("/usr/libexec/ckcache/ckcache-remote"):
+            self.says(found, "problem", "ckcache-remote not found in " + self.path("nowhere"))
+
+    def test_a_server_that_is_not_there(self):
+        address = "redis://127.0.0.1:%d" % self.closed_port()
+        one, _ = self.signed_pair(address)
+        remote, found = self.findings(one, codes=(1,))
+        self.assertFalse(remote["works"])
+        self.says(found, "problem", address)
+        self.says(found, "problem", "refused")
+
+    def test_it_ends_the_pause_of_a_tier_that_works_again(self):
+        one, _ = self.signed_pair()
+        os.chmod(self.shared, 0o700)
+        self.assertTrue(self.findings(one)[0]["works"])
+        name = glob.glob(os.path.join(one.home, "run", "ckcache", "remote-*.lock"))[0]
+        with open(name[:-len("lock")] + "down", "w", encoding="ascii") as file:
+            file.write("%d it was away\n" % (time.time() + 50))
+        self.assertIn("it was away", self.json(one, "stats")["remote_problem"])
+        found = self.findings(one, codes=(0,))[1]
+        self.says(found, "note", ": it was away")
+        self.says(found, "ok", "works again")
+        self.assertIsNone(self.json(one, "stats")["remote_problem"])
+
+
+@unittest.skipUnless(REDIS, "no redis-server")
+class Redis(Verbs):
+    def server(self, *options):
+        port = self.closed_port()
+        folder = self.path("redis")
+        os.mkdir(folder)
+        server = subprocess.Popen([REDIS, "--port", str(port), "--bind", "127.0.0.1", "--save", "",
+                                   "--dir", folder, *options], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        self.wait_until("redis", lambda: self.answers(port))
+        return port
+
+    @staticmethod
+    def answers(port):
+        with socket.socket() as one:
+            return one.connect_ex(("127.0.0.1", port)) == 0
+
+    def test_whose_entry_it_is(self):
+        one, two = self.signed_pair("redis://127.0.0.1:%d" % self.server())
+        one.use(0, 1)
+        one.uploaded()
+        two.use(0, 1)
+        self.assertEqual(two.builds(), 0)
+        entry = self.json(two, "list")[0]["entry"]
+        self.assertEqual(list(self.causes(two, entry).values()),
+                         [[("remote", "came from redis, signed by farm")]])
+        self.assertTrue(self.findings(two, codes=(0,))[0]["works"])
+        remote, _ = self.findings(one, codes=(0,))
+        self.assertTrue(remote["works"] and remote["put_ms"] and remote["get_ms"])
+
+    def test_doctor_repeats_what_the_server_says(self):
+        port = self.server("--requirepass", "hunter2")
+        one, _ = self.signed_pair("redis://127.0.0.1:%d" % port)
+        remote, found = self.findings(one, codes=(1,))
+        self.assertFalse(remote["works"])
+        self.says(found, "problem", "redis://127.0.0.1:%d" % port)
+        self.says(found, "problem", "the server wants a password")
+        secrets = self.path("secrets")
+        with open(os.open(secrets, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
+            file.write("password=hunter2\n")
+        one.settings["CKCACHE_REMOTE_SECRETS"] = secrets
+        self.assertTrue(self.findings(one, codes=(0,))[0]["works"])
+
+
+if __name__ == "__main__":
+    hosts.main()
