@@ -32,7 +32,12 @@ void cc_remote_name(struct cmn_view key, char ret[CC_REMOTE_NAME_SIZE])
 {
 	const struct cmn_hash hash = cmn_hash_of(key.data, key.len);
 
-	cmn_hash_hex(&hash, ret);
+	cc_remote_name_of(&hash, ret);
+}
+
+void cc_remote_name_of(const struct cmn_hash *hash, char ret[CC_REMOTE_NAME_SIZE])
+{
+	cmn_hash_hex(hash, ret);
 	memcpy(ret + CMN_HASH_HEX_SIZE - 1, NAME_SUFFIX, sizeof(NAME_SUFFIX));
 }
 

@@ -21,6 +21,7 @@
 #include "cachecore/remote/sodium.h"
 #include "cachecore/remote/trust.h"
 #include "common/bytes.h"
+#include "common/hash.h"
 #include "common/status.h"
 
 #define CC_REMOTE_VERSION 1
@@ -34,6 +35,8 @@
  * no harm: cc_remote_value_open compares the whole key.
  */
 void cc_remote_name(struct cmn_view key, char ret[CC_REMOTE_NAME_SIZE]);
+/* The same by that hash. */
+void cc_remote_name_of(const struct cmn_hash *hash, char ret[CC_REMOTE_NAME_SIZE]);
 
 /*
  * To store an entry, send the header, src and bin, in that order. key_id: of the

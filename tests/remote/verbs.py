@@ -6,16 +6,21 @@ directory that hosts share, and with redis-server where there is one.
 """
 import datetime
 import glob
-import json
 import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import unittest
 
 import hosts
 
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
+import schema  # noqa: E402
+
+SCHEMA = schema.read(os.path.join(SOURCE, "docs", "JSON.md"))
 REDIS = os.environ.get("CKCACHE_TEST_REDIS") or shutil.which("redis-server") or \
     shutil.which("valkey-server")
 
@@ -60,7 +65,9 @@ class Verbs(hosts.Case):
     def json(self, host, *arguments, codes=(0,)):
         ran = host.tool(*arguments, "--json")
         self.assertIn(ran.returncode, codes, (arguments, ran.stdout, ran.stderr))
-        return json.loads(ran.stdout)
+        value = schema.parse(ran.stdout.encode())
+        self.assertEqual(list(schema.check(value, SCHEMA[arguments[0]])), [], arguments)
+        return value
 
     def values(self):
         """The files of entries in the shared directory."""
@@ -299,6 +306,182 @@ class Doctor(Verbs):
         self.assertIsNone(self.json(one, "stats")["remote_problem"])
 
 
+class PushAndPull(Verbs):
+    """Machines that compiled without a tier, as before there was one."""
+
+    def setUp(self):
+        super().setUp()
+        self.one, self.two = self.signed_pair()
+        self.one.use(0, 5, CKCACHE_REMOTE=None)
+
+    def pushed(self, host=None, *arguments):
+        return self.json(host or self.one, "push", *arguments)
+
+    def pulled(self, host=None, *arguments, codes=(0,)):
+        found = self.json(host or self.two, "pull", *arguments, codes=codes)
+        return tuple(found[name] for name in ("pulled", "there", "gone", "refused"))
+
+    def entries(self, host):
+        return self.json(host, "stats")["entries"]
+
+    def index(self):
+        """The file of the list, whose name is text."""
+        paths = [path for path in self.values()
+                 if b"index" in bytes.fromhex(os.path.basename(path))]
+        self.assertEqual(len(paths), 1)
+        return paths[0]
+
+    def test_all_of_a_cache(self):
+        ran = self.good(self.one, "push")
+        self.assertRegex(ran.stdout, r"^5 entries, [0-9.]+ KiB uploaded\n$")
+        self.assertEqual(self.pulled(), (5, 0, 0, 0))
+        self.two.use(0, 5, CKCACHE_REMOTE=None)
+        self.assertEqual(self.two.builds(), 0)
+        self.assertEqual(self.pulled(), (0, 5, 0, 0))
+        self.assertRegex(self.good(self.two, "pull").stdout,
+                         r"^0 entries, 0 B pulled; 5 there already\n$")
+        entry = self.json(self.two, "list")[0]["entry"]
+        self.assertEqual(list(self.causes(self.two, entry).values()),
+                         [[("remote", "came from file, signed by farm")]])
+        self.assertEqual(self.json(self.two, "verify")["sound"], 5)
+
+    def test_a_look_up_finds_what_was_pushed(self):
+        self.pushed()
+        self.two.use(0, 5)
+        self.assertEqual(self.two.builds(), 0)
+
+    def test_lists_of_one_key_add_up(self):
+        three = self.host("three", self.remote, CKCACHE_REMOTE_KEY=self.path("farm.pem"))
+        self.trust(three, self.lines["farm"])
+        three.use(3, 4, CKCACHE_REMOTE=None)
+        self.assertEqual(self.pushed()["uploaded"], 5)
+        self.assertEqual(self.pushed(three)["uploaded"], 4)
+        self.assertEqual(self.pulled(), (7, 0, 0, 0))
+
+    def test_lists_of_several_keys(self):
+        three = self.host("three", self.remote, CKCACHE_REMOTE_KEY=self.key("desk"))
+        self.trust(three, self.lines["desk"])
+        three.use(3, 4, CKCACHE_REMOTE=None)
+        self.pushed()
+        self.pushed(three)
+        # Programs 3 and 4 lie there with desk's signature, who was the last.
+        self.assertEqual(self.pulled(codes=(1,)), (3, 0, 0, 2))
+        self.trust(self.two, self.lines["farm"], self.lines["desk"])
+        self.assertEqual(self.pulled(), (4, 3, 0, 0))
+
+    def test_what_waited_is_no_longer_to_be_uploaded(self):
+        os.chmod(self.shared, 0o500)
+        self.one.settings["CKCACHE_REMOTE_HELPERS"] = self.path("nowhere")
+        self.one.use(10, 2)
+        self.assertEqual(len(self.one.noted()), 2)
+        os.chmod(self.shared, 0o700)
+        self.one.settings["CKCACHE_REMOTE_HELPERS"] = hosts.built("bin")
+        self.assertEqual(self.pushed()["uploaded"], 7)
+        self.assertEqual(self.one.noted(), [])
+
+    def test_one_program(self):
+        other = self.path("other_client")
+        shutil.copy(hosts.built("bin", "kernels_client"), other)
+        ran = subprocess.run([other, "20", "3"], env=self.one.environment({"CKCACHE_REMOTE": None}),
+                             cwd=self.work, check=True)
+        self.assertEqual(ran.returncode, 0)
+        self.assertEqual(self.pushed(self.one, "--program", "other_client")["uploaded"], 3)
+        self.assertEqual(self.pulled(self.two, "--program", "kernels_client"), (0, 0, 0, 0))
+        self.assertEqual(self.pulled(self.two, "--program", "other_client"), (3, 0, 0, 0))
+        self.assertEqual(self.pushed(self.one)["uploaded"], 8)
+        self.assertEqual(self.pulled(), (5, 3, 0, 0))
+        self.assertEqual(self.pushed(self.one, "--program", "nobody")["uploaded"], 0)
+
+    def test_what_the_server_has_lost(self):
+        self.pushed()
+        index = self.index()
+        for path in self.values()[:]:
+            if path != index:
+                os.unlink(path)
+                break
+        self.assertEqual(self.pulled(), (4, 0, 1, 0))
+
+    def test_nothing_unsigned_nor_damaged_is_stored(self):
+        self.pushed()
+        index = self.index()
+        paths = [path for path in self.values() if path != index]
+        # One has other bytes, one is another entry, one is nothing, one is of no size.
+        with open(paths[0], "r+b") as file:
+            file.seek(200)
+            file.write(b"X")
+        os.unlink(paths[1])
+        shutil.copy(paths[2], paths[1])
+        with open(paths[3], "wb") as file:
+            file.write(b"nothing")
+        with open(paths[4], "wb"):
+            pass
+        ran = self.two.tool("pull")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("4 values were refused", ran.stderr)
+        self.assertEqual(self.entries(self.two), 1)
+
+    def test_a_list_that_nobody_trusted_has_signed(self):
+        self.pushed()
+        with open(self.index(), "r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            file.write(b"X")
+        ran = self.two.tool("pull")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("the list of farm is not used: its signature is wrong", ran.stderr)
+        # It is replaced by who owns it.
+        self.pushed()
+        self.assertEqual(self.pulled(), (5, 0, 0, 0))
+
+    def test_a_key_that_is_not_trusted(self):
+        self.pushed()
+        self.key("other")
+        self.trust(self.two, self.lines["other"])
+        ran = self.good(self.two, "pull")
+        self.assertIn("nobody whose entries are trusted here has pushed anything", ran.stderr)
+        self.trust(self.two, self.lines["farm"] + " until 2020-01-01")
+        self.assertEqual(self.pulled(), (0, 0, 0, 0))
+
+    def test_a_directory_without_keys(self):
+        for host in (self.one, self.two):
+            del host.settings["CKCACHE_REMOTE_TRUST"]
+        self.one.settings.pop("CKCACHE_REMOTE_KEY")
+        self.assertEqual(self.pushed()["uploaded"], 5)
+        self.assertEqual(self.pulled(), (5, 0, 0, 0))
+
+    def test_who_may_not(self):
+        ran = self.two.tool("push")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("no key to sign with", ran.stderr)
+        for extra in (" read-only=true", ""):
+            self.one.settings["CKCACHE_REMOTE"] = self.remote + extra
+            ran = self.one.tool("push", **({} if extra else {"CKCACHE_READ_ONLY": "1"}))
+            self.assertEqual(ran.returncode, 1)
+            self.assertIn("read-only", ran.stderr)
+        self.assertEqual(self.two.tool("pull", CKCACHE_READ_ONLY="1").returncode, 1)
+        self.two.settings["CKCACHE_REMOTE"] = self.remote + " write-only=true"
+        ran = self.two.tool("pull")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("only writes", ran.stderr)
+        for verb in ("push", "pull"):
+            ran = self.one.tool(verb, CKCACHE_REMOTE=None)
+            self.assertEqual(ran.returncode, 1)
+            self.assertIn("no remote tier is set", ran.stderr)
+
+    def test_a_server_that_is_not_there(self):
+        address = "redis://joe:hunter2@127.0.0.1:%d" % self.closed_port()
+        for host, verb in ((self.one, "push"), (self.two, "pull")):
+            host.settings["CKCACHE_REMOTE"] = address
+            ran = host.tool(verb)
+            self.assertEqual(ran.returncode, 1)
+            self.assertIn("refused", ran.stderr)
+            self.assertNotIn("hunter2", ran.stdout + ran.stderr)
+
+    def test_an_empty_cache(self):
+        self.good(self.one, "clear")
+        self.assertEqual(self.pushed()["uploaded"], 0)
+        self.assertEqual(self.values(), [])
+
+
 @unittest.skipUnless(REDIS, "no redis-server")
 class Redis(Verbs):
     def server(self, *options):
@@ -330,6 +513,14 @@ class Redis(Verbs):
         self.assertTrue(self.findings(two, codes=(0,))[0]["works"])
         remote, _ = self.findings(one, codes=(0,))
         self.assertTrue(remote["works"] and remote["put_ms"] and remote["get_ms"])
+
+    def test_push_and_pull(self):
+        one, two = self.signed_pair("redis://127.0.0.1:%d" % self.server())
+        one.use(0, 4, CKCACHE_REMOTE=None)
+        self.assertEqual(self.json(one, "push")["uploaded"], 4)
+        self.assertEqual(self.json(two, "pull")["pulled"], 4)
+        two.use(0, 4)
+        self.assertEqual(two.builds(), 0)
 
     def test_doctor_repeats_what_the_server_says(self):
         port = self.server("--requirepass", "hunter2")
