@@ -90,7 +90,14 @@ static const struct verb_option verify_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option prune_options[] = { DIR_OPTION, JSON_OPTION, { 0 } };
+static const struct verb_option prune_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	FLAG("remote", "the directory of a file: remote tier instead"),
+	TEXT("max-size", "SIZE", "with --remote: what may be left, such as 50G; default:\n"
+				 "@max-size=SIZE in CKCACHE_REMOTE"),
+	{ 0 },
+};
 static const struct verb_option clear_options[] = { DIR_OPTION, JSON_OPTION, { 0 } };
 
 static const struct verb_option export_options[] = {
@@ -209,8 +216,10 @@ static const struct verb verbs[] = {
 	  "evict by age and size now",
 	  "Evicts now what the cache otherwise evicts by itself: entries that were not used\n"
 	  "for CKCACHE_THRESHOLD days and, if CKCACHE_MAX_SIZE is exceeded, the least\n"
-	  "recently used entries down to half of it.",
+	  "recently used entries down to half of it. With --remote, for cron: what was used\n"
+	  "least recently in the directory that hosts share.",
 	  "ckcache prune\n"
+	  "ckcache prune --remote --max-size 50G\n"
 	  "CKCACHE_THRESHOLD=7 ckcache prune" },
 	{ VERB(clear), NULL, COMMAND_NONE,
 	  "remove every entry",

@@ -482,6 +482,112 @@ class PushAndPull(Verbs):
         self.assertEqual(self.values(), [])
 
 
+class Prune(Verbs):
+    HOUR = 3600
+
+    def setUp(self):
+        super().setUp()
+        self.one, self.two = self.signed_pair()
+
+    def value(self, name, size, age_hours, folder="63"):
+        """A value of that many KiB that was written and read so long ago."""
+        path = os.path.join(self.shared, folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(b"x" * 1024 * size)
+        then = time.time() - age_hours * self.HOUR
+        os.utime(path, (then, then))
+        return path
+
+    def prune(self, size, codes=(0,)):
+        found = self.json(self.one, "prune", "--remote", "--max-size", size, codes=codes)
+        return tuple(found[name] for name in ("removed_entries", "removed_bytes", "entries", "bytes"))
+
+    def test_the_least_recently_used_values_go(self):
+        paths = [self.value("%02x" % i, 64, 10 - i, "%02x" % (i * 20)) for i in range(10)]
+        self.assertEqual(self.prune("640Ki"), (0, 0, 10, 640 * 1024))
+        # One that was read counts as used, whenever it was written.
+        os.utime(paths[0], (time.time(), time.time() - 10 * self.HOUR))
+        self.assertEqual(self.prune("320Ki"), (5, 320 * 1024, 5, 320 * 1024))
+        self.assertEqual([os.path.exists(path) for path in paths], [True] + 5 * [False] + 4 * [True])
+        self.assertRegex(self.good(self.one, "prune", "--remote", "--max-size", "65536").stdout,
+                         "^4 entries removed, 256.0 KiB; 1 left, 64.0 KiB\n$")
+        self.assertTrue(os.path.exists(paths[0]))
+
+    def test_the_size_may_be_an_attribute(self):
+        self.one.settings["CKCACHE_REMOTE"] += " @max-size=100Ki"
+        for i in range(4):
+            self.value("a%d" % i, 64, i)
+        self.assertEqual(self.json(self.one, "prune", "--remote")["entries"], 1)
+        # It is no obstacle to anybody else.
+        self.one.use(0, 1)
+        self.one.uploaded()
+        self.two.use(0, 1)
+        self.assertEqual(self.two.builds(), 0)
+
+    def test_what_processes_left_behind(self):
+        kept = [self.value(".tmp-1-2", 1, 2), self.value("aa.claim", 1, 0)]
+        gone = [self.value(".tmp-1-3", 1, 25), self.value("ab.claim", 1, 2),
+                self.value(".tmp-prune-1", 1, 25, ".")]
+        self.prune("1G")
+        self.assertEqual([os.path.exists(path) for path in kept + gone], [True] * 2 + [False] * 3)
+
+    def test_nothing_else_is_touched(self):
+        os.mkdir(os.path.join(self.shared, "63"))
+        target = self.value("target", 64, 100, "elsewhere")
+        os.symlink(target, os.path.join(self.shared, "63", "aa"))
+        os.symlink(os.path.join(self.shared, "elsewhere"), os.path.join(self.shared, "64"))
+        kept = [target, self.value("README", 64, 100), self.value("aa", 64, 100, "sources"),
+                self.value("aa.bak", 64, 100), self.value("AA", 64, 100), self.value("aa", 64, 100, "630"),
+                self.value("aa", 64, 100, "."), self.value("cc/dd", 64, 100)]
+        value = self.value("bb", 64, 100)
+        long = self.value("0" * 200 + "+/aa", 64, 100)
+        self.assertEqual(self.prune("1")[0], 2)
+        self.assertFalse(os.path.exists(value) or os.path.exists(long))
+        self.assertTrue(all(map(os.path.exists, kept)))
+        self.assertTrue(os.path.islink(os.path.join(self.shared, "63", "aa")))
+
+    def test_lists_stay(self):
+        self.one.use(0, 3, CKCACHE_REMOTE=None)
+        self.good(self.one, "push")
+        self.assertEqual(self.prune("1")[0], 3)
+        self.assertEqual(self.json(self.two, "pull")["gone"], 3)
+
+    def test_beside_readers_and_writers(self):
+        def turn(host, first):
+            self.good(host, "clear")
+            return host.begin(first, 30)
+
+        running = [turn(self.one, 0), turn(self.two, 10)]
+        for _ in range(40):
+            self.prune("20Ki")
+            for i, host in enumerate((self.one, self.two)):
+                if running[i].poll() is not None:
+                    self.assertEqual(host.end(running[i]), "")
+                    running[i] = turn(host, 10 * i)
+        for i, host in enumerate((self.one, self.two)):
+            self.assertEqual(host.end(running[i]), "")
+            self.assertIsNone(host.down())
+        self.one.uploaded()
+        self.assertLessEqual(self.prune("20Ki")[3], 20 * 1024 + 4096)
+
+    def test_what_cannot_be_done(self):
+        for arguments, what in (([], "--max-size says"), (["--max-size", "x"], "no size"),
+                                (["--max-size", "0"], "no size"), (["--max-size="], "no size")):
+            ran = self.one.tool("prune", "--remote", *arguments)
+            self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+            self.assertIn(what, ran.stderr)
+        for address, what in (
+                ("redis://joe:hunter2@localhost", "redis://localhost: this server evicts by itself: set maxmemory"),
+                ("http://localhost", "evicts by itself"), (self.remote + " read-only=true", "read-only"),
+                ("file:relative", "file:/absolute"), ("file://elsewhere/x", "file:/absolute"),
+                ("file:" + self.path("nowhere"), "No such file"), (None, "no remote tier is set")):
+            ran = self.one.tool("prune", "--remote", "--max-size", "1G", CKCACHE_REMOTE=address)
+            self.assertEqual((ran.returncode, ran.stdout), (1, ""), ran)
+            self.assertIn(what, ran.stderr)
+            self.assertNotIn("hunter2", ran.stderr)
+
+
 @unittest.skipUnless(REDIS, "no redis-server")
 class Redis(Verbs):
     def server(self, *options):

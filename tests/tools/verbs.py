@@ -63,6 +63,7 @@ BAD = {
                 ["a", "--", "true"]],
     "export": [[], ["a", "b"]],
     "import": [[], ["a", "b"]],
+    "prune": [["--max-size", "1G"], ["--max-size="]],
     "key": [[], ["show", "a", "b"], ["trust"], ["nothing"], ["Show"], ["new show"], ["show", "--until=2027-01-01"],
             ["new", "--system"], ["new", "--json"], ["show", "a", "--json"], ["show", "--name=x"],
             ["trust", "--remove=x", "a"], ["trust", "--remove=x", "--until=2027-01-01"]],
