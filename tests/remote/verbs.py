@@ -141,6 +141,28 @@ class Shown(Verbs):
             ran = one.tool(*verb)
             self.assertNotIn("hunter2", ran.stdout + ran.stderr, verb)
 
+    def test_the_report(self):
+        one, two = self.signed_pair()
+        one.use(0, 4)
+        one.uploaded()
+        two.use(0, 5)
+        page = self.good(two, "report", "-").stdout
+        self.assertRegex(page, r"id=hits-remote>(<[^>]*>)*4(<[^>]*>)*</span> from the remote tier")
+        self.assertRegex(page, r"id=rate>80.0 %")
+        self.assertIn(self.remote, page)
+        self.assertIn(two.settings["CKCACHE_REMOTE_TRUST"], page)
+        page = self.good(two, "report", "-", CKCACHE_REMOTE="redis://joe:hunter2@db?a=b @token=hunter2",
+                         CKCACHE_REMOTE_TRUST=self.path("none")).stdout
+        self.assertIn("redis://db<", page)
+        self.assertIn("off: no key is trusted", page)
+        self.assertNotIn("hunter2", page)
+
+    def test_key_show_reads_the_files_of_the_setting(self):
+        one, two = self.signed_pair()
+        self.assertEqual([key["name"] for key in self.json(two, "key", "show")["trusted"]], ["farm"])
+        two.settings["CKCACHE_REMOTE_TRUST"] = self.path("none")
+        self.assertEqual(self.json(two, "key", "show")["trusted"], [])
+
     def test_stats_say_why_the_tier_is_off(self):
         one = self.host("one", "redis://127.0.0.1:%d" % self.closed_port(), CKCACHE_REMOTE_TRUST=self.path("none"))
         self.assertEqual(self.json(one, "stats")["remote_problem"],
