@@ -222,7 +222,7 @@ class Explained(Verbs):
     def test_no_value_at_all(self):
         for path in self.values():
             with open(path, "wb") as file:
-                file.write(b"nothing that anybody has made")
+                file.write(b"nothing that anybody has made" * 10)
         self.assertIn("it is damaged", self.refused())
 
 
