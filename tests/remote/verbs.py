@@ -150,6 +150,7 @@ class Shown(Verbs):
         self.assertRegex(page, r"id=hits-remote>(<[^>]*>)*4(<[^>]*>)*</span> from the remote tier")
         self.assertRegex(page, r"id=rate>80.0 %")
         self.assertIn(self.remote, page)
+        self.assertIn("came from the remote tier", page)
         self.assertIn(two.settings["CKCACHE_REMOTE_TRUST"], page)
         page = self.good(two, "report", "-", CKCACHE_REMOTE="redis://joe:hunter2@db?a=b @token=hunter2",
                          CKCACHE_REMOTE_TRUST=self.path("none")).stdout
@@ -305,6 +306,14 @@ class Doctor(Verbs):
         found = self.findings(one, codes=(1,))[1]
         if not os.path.exists("/usr/libexec/ckcache/ckcache-remote"):
             self.says(found, "problem", "ckcache-remote not found in " + self.path("nowhere"))
+
+    def test_a_directory_that_others_may_write_to(self):
+        one = self.host("one", self.remote)
+        found = self.findings(one, codes=(0,))[1]
+        self.says(found, "note", "no key is trusted: entries are used unsigned")
+        os.chmod(self.shared, 0o777)
+        found = self.findings(one, codes=(1,))[1]
+        self.says(found, "problem", "not trusted")
 
     def test_a_server_that_is_not_there(self):
         address = "redis://127.0.0.1:%d" % self.closed_port()

@@ -198,13 +198,13 @@ static void look_at_signing(struct doctor *doctor, const struct cc_address *addr
 	}
 }
 
-static void look_at_secrets(struct doctor *doctor)
+static bool look_at_secrets(struct doctor *doctor)
 {
 	const char *path = doctor->config.remote_secrets, *problem;
 	struct cc_address scratch = { 0 };
 
 	if (!path)
-		return;
+		return true;
 	problem = remote_read_secrets(path, &scratch);
 	for (size_t i = 0; i < scratch.attribute_count; i++)
 		explicit_bzero(scratch.attributes[i], strlen(scratch.attributes[i]));
@@ -215,6 +215,7 @@ static void look_at_secrets(struct doctor *doctor)
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s has %zu secrets for the helper", path,
 			   scratch.attribute_count);
 	cc_address_release(&scratch);
+	return !problem;
 }
 
 static void append_directories(const struct cc_config *config, struct cmn_buffer *text)
@@ -530,7 +531,7 @@ static void look_at_keys(struct doctor *doctor, const struct cc_address *address
 	usable = look_at_trust(doctor, address, trust);
 	look_at_signing(doctor, address, trust);
 	cc_trust_free(trust);
-	look_at_secrets(doctor);
+	usable = look_at_secrets(doctor) && usable;	/* else no helper starts */
 	if (usable && !doctor->failed)
 		look_at_use(doctor);
 }
