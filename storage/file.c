@@ -19,8 +19,9 @@
  * A file that is seen is whole; one that is not is a miss.
  *
  * URL: file:/absolute/directory or file:///absolute/directory.
- * Attributes: umask (octal); trusted-only: all directories on the way and the
- * files must be this user's or root's, and nobody else's to write.
+ * Attributes: umask (octal); trusted-only: all directories on the way and the files must
+ * be this user's or root's, and nobody else's to write; max-size, which is for `ckcache
+ * prune --remote`.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -642,6 +643,7 @@ static bool setup(struct storage_options *options, void **ret_ctx, struct storag
 	directory.max_value = (size_t)options->max_value_size;
 	if (!storage_options_flag(options, "trusted-only", &directory.trusted_only, error))
 		return false;
+	(void)storage_options_text(options, "max-size");	/* so that it is known */
 	if (mask_text) {
 		mask = strtoul(mask_text, &end, 8);
 		if (mask_text[0] < '0' || mask_text[0] > '7' || *end || mask > 0777) {

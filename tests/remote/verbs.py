@@ -551,6 +551,7 @@ class Prune(Verbs):
             self.value("a%d" % i, 64, i)
         self.assertEqual(self.json(self.one, "prune", "--remote")["entries"], 1)
         # It is no obstacle to anybody else.
+        self.assertNotIn("unknown", str(self.findings(self.one, codes=(0,))[1]))
         self.one.use(0, 1)
         self.one.uploaded()
         self.two.use(0, 1)

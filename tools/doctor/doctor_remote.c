@@ -275,7 +275,8 @@ static bool say_info(struct doctor *doctor, struct cc_helper *helper)
 	}
 	text = cmn_buffer_take_string(&info);
 	for (line = text ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the helper says: %s", line);
+		doctor_say(doctor, SECTION, strstr(line, "unknown attribute") ? DOCTOR_NOTE : DOCTOR_OK,
+			   NULL, "the helper says: %s", line);
 	free(text);
 	return true;
 }
