@@ -101,10 +101,15 @@ int main(int argc, char **argv, char **envp)
 /* A kernel that refuses. */
 static int clone_error;
 static bool no_memory;
+static atomic_int unblocked, mapped;	/* clones made while a handler might have run; stacks that are left */
 int __real_clone(int (*run)(void *), void *stack, int flags, void *arg, ...);
 int __wrap_clone(int (*run)(void *), void *stack, int flags, void *arg, ...);
 int __wrap_clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
 {
+	sigset_t mine;
+
+	atomic_fetch_add(&unblocked, pthread_sigmask(SIG_SETMASK, NULL, &mine) != 0 ||
+			 !sigismember(&mine, SIGTERM) || !sigismember(&mine, SIGUSR1));
 	errno = clone_error;
 	return clone_error ? -1 : __real_clone(run, stack, flags, arg);
 }
@@ -113,7 +118,16 @@ void *__real_mmap(void *at, size_t len, int protection, int flags, int fd, off_t
 void *__wrap_mmap(void *at, size_t len, int protection, int flags, int fd, off_t offset);
 void *__wrap_mmap(void *at, size_t len, int protection, int flags, int fd, off_t offset)
 {
+	atomic_fetch_add(&mapped, !no_memory);
 	return no_memory ? MAP_FAILED : __real_mmap(at, len, protection, flags, fd, offset);
+}
+
+int __real_munmap(void *at, size_t len);
+int __wrap_munmap(void *at, size_t len);
+int __wrap_munmap(void *at, size_t len)
+{
+	atomic_fetch_sub(&mapped, 1);
+	return __real_munmap(at, len);
 }
 
 static char self[4200], fifo[4200], result[32768];
@@ -132,6 +146,8 @@ AFTER_EACH
 {
 	clone_error = 0;
 	no_memory = false;
+	CU_ASSERT_EQUAL(atomic_load(&unblocked), 0);
+	CU_ASSERT_EQUAL(atomic_load(&mapped), 0);
 	(void)signal(SIGCHLD, SIG_DFL);
 }
 
@@ -199,7 +215,7 @@ static void check_clean(int descriptors)
 
 static bool has_children(void)
 {
-	return waitpid(-1, NULL, WNOHANG) != -1 || errno != ECHILD;
+	return waitpid(-1, NULL, WNOHANG | __WALL) != -1 || errno != ECHILD;
 }
 
 static atomic_int signals;
