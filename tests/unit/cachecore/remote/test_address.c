@@ -135,7 +135,8 @@ TEST(properties_are_true_or_false)
 TEST(other_words_are_unknown)
 {
 	static const char *const unknown[] = { "a:b secret=x", "a:b Read-only=true", "a:b read-onl=1",
-					       "a:b read-only2=1", "a:b read-%6fnly=1" };
+					       "a:b read-only2=1", "a:b read-%6fnly=1",
+					       "a:b write-onlyx=1", "a:b write-onl=1" };
 	static const char *const no_pairs[] = { "a:b secret", "a:b =x", "a:b @", "a:b @=x", "a:b @secret",
 						"a:b =", "a:b read-only", "a:b c:d" };
 
