@@ -51,9 +51,11 @@ AFTER_EACH
 static const char *open_it(const char *directory)
 {
 	static char path[CC_NODE_DIR_SIZE];
-	int fd = cc_node_dir_open(directory, path), without;
 	struct stat info, named;
+	int fd, without;
 
+	memset(path, 'x', sizeof(path));
+	fd = cc_node_dir_open(directory, path);
 	without = cc_node_dir_open(directory, NULL);
 	CU_ASSERT_EQUAL(fd < 0, without < 0);
 	if (fd < 0)
