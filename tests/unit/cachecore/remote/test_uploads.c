@@ -153,7 +153,8 @@ TEST(what_is_found_can_be_removed_at_once)
 
 	for (unsigned int i = 0; i < MANY; i++)
 		add(i);
-	while (cc_uploads_walk(fd, remove_it, &fd) == CMN_OK)
+	/* A directory that changes while it is read may need a few more looks. */
+	for (unsigned int i = 0; i < MANY && cc_uploads_walk(fd, remove_it, &fd) == CMN_OK; i++)
 		continue;
 	CU_ASSERT_EQUAL(count_names(), 0);
 	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
