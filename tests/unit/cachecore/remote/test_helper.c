@@ -62,6 +62,43 @@ void *__wrap_realloc(void *old, size_t size)
 	return no_memory ? NULL : __real_realloc(old, size);
 }
 
+/* A connection on which a byte comes or goes at each call, for ever; and calls for that after a deadline. */
+static bool trickles;
+static uint64_t trickle_deadline;
+static unsigned int late_calls;
+static int receive_error;		/* of the next call, once */
+static ssize_t trickle(void)
+{
+	late_calls += cmn_clock_monotonic() >= trickle_deadline;
+	return 1;
+}
+
+ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	return trickles && message->msg_iov->iov_len ? trickle() : __real_sendmsg(fd, message, flags);
+}
+
+/* Not where the fake is: that wants all of it. */
+ssize_t __real_recv(int fd, void *data, size_t len, int flags);
+ssize_t __wrap_recv(int fd, void *data, size_t len, int flags);
+ssize_t __wrap_recv(int fd, void *data, size_t len, int flags)
+{
+	if (!(flags & MSG_DONTWAIT))
+		return __real_recv(fd, data, len, flags);
+	if (receive_error) {
+		errno = receive_error;
+		receive_error = 0;
+		return -1;
+	}
+	if (!trickles)
+		return __real_recv(fd, data, len, flags);
+	/* An answer that is a long value. */
+	*(uint8_t *)data = len > 1;
+	return trickle();
+}
+
 static char path[200];
 static struct fake fake;
 
@@ -76,7 +113,8 @@ AFTER_EACH
 	peer = -1;
 	socket_error = 0;
 	forks_left = 0;
-	no_memory = false;
+	no_memory = trickles = false;
+	receive_error = 0;
 }
 
 static const uint8_t greeting[] = { 1, 3, 0x00, 0x01, 0x80 };
@@ -708,6 +746,54 @@ TEST(a_deadline_holds_while_bytes_come_and_go)
 		fake_stop(&fake);
 	}
 	free(much);
+}
+
+TEST(no_more_is_sent_or_received_after_a_deadline)
+{
+	struct canned canned = { .greeting = greeting, .greeting_len = sizeof(greeting), .limit = 5,
+				 .request_len = 1000 };
+	const struct cmn_view key = cmn_view_of("key");
+	struct cmn_view view = { NULL, (size_t)256 << 20 };
+	struct cmn_buffer buf = { 0 };
+	void *much = calloc(1, view.len);	/* no page of it is written to */
+	struct cc_helper helper;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(much);
+	view.data = much;
+	fake_start(&fake, path, serve_canned, &canned);
+	helper = connect_well();
+	helper.deadline = trickle_deadline = cmn_clock_deadline(SHORT_NS);
+	trickles = true;
+	late_calls = 0;
+	CU_ASSERT_EQUAL(cc_helper_put(&helper, key, &view, 1), CMN_BUSY);
+	CU_ASSERT(late_calls <= 1);
+	helper.deadline = trickle_deadline = cmn_clock_deadline(SHORT_NS);
+	late_calls = 0;
+	CU_ASSERT_EQUAL(cc_helper_get(&helper, key, SIZE_MAX, &buf), CMN_BUSY);
+	CU_ASSERT(late_calls <= 1);
+	trickles = false;
+	cc_helper_close(&helper);
+	fake_stop(&fake);
+	cmn_buffer_release(&buf);
+	free(much);
+}
+
+TEST(an_error_of_the_kernels_ends_a_connection)
+{
+	struct canned canned = { .greeting = greeting, .greeting_len = sizeof(greeting), .answer = "\0",
+				 .answer_len = 1, .limit = 6, .request_len = 5, .stays = true };
+	struct cc_helper helper;
+
+	fake_start(&fake, path, serve_canned, &canned);
+	helper = connect_well();
+	receive_error = EIO;
+	CU_ASSERT_EQUAL(cc_helper_remove(&helper, cmn_view_of("key")), CMN_ERR_IO);
+	cc_helper_close(&helper);
+	helper = connect_well();
+	receive_error = EINTR;
+	CU_ASSERT_EQUAL(cc_helper_remove(&helper, cmn_view_of("key")), CMN_OK);
+	cc_helper_close(&helper);
+	fake_stop(&fake);
 }
 
 /* It reads nothing. */
