@@ -341,6 +341,17 @@ static const struct {
 	[STOP] = { "\3", 1, "\0", 1, CMN_OK },
 };
 
+static enum cmn_status get_or_claim(struct cc_helper *helper, struct cmn_view key, size_t max,
+				    struct cmn_buffer *ret, bool *ret_claimed)
+{
+	uint64_t len = 0;
+	enum cmn_status status = cc_helper_ask_or_claim(helper, key, 0x11223344, &len, ret_claimed);
+
+	if (status == CMN_OK && len > max)
+		return CMN_ERR_TOO_LARGE;
+	return status == CMN_OK ? cc_helper_read(helper, (size_t)len, ret, NULL, NULL) : status;
+}
+
 static enum cmn_status ask(enum op op, struct cc_helper *helper, size_t max, struct cmn_buffer *ret,
 			   bool *ret_claimed)
 {
@@ -351,7 +362,7 @@ static enum cmn_status ask(enum op op, struct cc_helper *helper, size_t max, str
 	case GET:
 		return cc_helper_get(helper, key, max, ret);
 	case CLAIM:
-		return cc_helper_get_or_claim(helper, key, 0x11223344, max, ret, ret_claimed);
+		return get_or_claim(helper, key, max, ret, ret_claimed);
 	case PUT:
 		return cc_helper_put(helper, key, views, 3);
 	case REMOVE:
@@ -530,8 +541,6 @@ TEST(a_value_is_no_longer_than_the_caller_wants)
 	CU_ASSERT(has_value(&outcome, "value"));
 	CU_ASSERT_EQUAL(status_of(ask_limited(GET, answer, 14, 14, true, PLENTY_NS, 4)),
 			CMN_ERR_TOO_LARGE);
-	CU_ASSERT_EQUAL(status_of(ask_limited(CLAIM, answer, 14, 14, true, PLENTY_NS, 4)),
-			CMN_ERR_TOO_LARGE);
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
 		memcpy(lie + 1, &lies[i], 8);
 		outcome = ask_limited(GET, lie, 9, 9, true, PLENTY_NS, 5);
@@ -613,6 +622,50 @@ TEST(large_values_come_back_as_they_were)
 	cc_helper_close(&helper);
 	fake_stop(&fake);
 	free(value);
+}
+
+static void add_seen(void *ctx, const void *data, size_t len)
+{
+	cmn_buffer_append(ctx, data, len);
+}
+
+/* Some more after what is there, and all of that is seen. */
+TEST(a_value_may_be_read_in_parts)
+{
+	static uint8_t answer[9 + 100000];
+	struct canned canned = { .greeting = greeting, .greeting_len = sizeof(greeting), .answer = answer,
+				 .answer_len = sizeof(answer), .request_len = 5, .limit = SIZE_MAX,
+				 .stays = true };
+	struct cmn_buffer first = { 0 }, second = { 0 }, seen = { 0 };
+	struct cc_helper helper;
+	uint64_t len = 100000;
+
+	memcpy(answer + 1, &len, 8);
+	for (size_t i = 0; i < len; i++)
+		answer[9 + i] = (uint8_t)(i * i >> 7);
+	len = 0;
+	fake_start(&fake, path, serve_canned, &canned);
+	helper = connect_well();
+	CU_ASSERT_EQUAL(cc_helper_ask(&helper, cmn_view_of("key"), &len), CMN_OK);
+	CU_ASSERT_EQUAL(len, 100000);
+	CU_ASSERT_EQUAL(cc_helper_read(&helper, 1, &first, add_seen, &seen), CMN_OK);
+	CU_ASSERT_EQUAL(cc_helper_read(&helper, 0, &second, add_seen, &seen), CMN_OK);
+	CU_ASSERT_EQUAL(cc_helper_read(&helper, 49, &first, NULL, NULL), CMN_OK);
+	cmn_buffer_append(&second, "before", 6);
+	CU_ASSERT_EQUAL(cc_helper_read(&helper, 99950, &second, add_seen, &seen), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(first.len, 50);
+	CU_ASSERT_EQUAL(memcmp(first.data, answer + 9, 50), 0);
+	CU_ASSERT_EQUAL_FATAL(second.len, 6 + 99950);
+	CU_ASSERT_EQUAL(memcmp(second.data, "before", 6), 0);
+	CU_ASSERT_EQUAL(memcmp(second.data + 6, answer + 59, 99950), 0);
+	CU_ASSERT_EQUAL_FATAL(seen.len, 1 + 99950);
+	CU_ASSERT_EQUAL(seen.data[0], answer[9]);
+	CU_ASSERT_EQUAL(memcmp(seen.data + 1, answer + 59, 99950), 0);
+	cc_helper_close(&helper);
+	fake_stop(&fake);
+	cmn_buffer_release(&first);
+	cmn_buffer_release(&second);
+	cmn_buffer_release(&seen);
 }
 
 TEST(what_no_request_can_hold_is_not_sent)

@@ -131,6 +131,8 @@ static struct tier {
 	const char *greeting;
 	size_t greeting_len;
 	uint64_t takes_ns;	/* of an answer */
+	uint64_t announced;	/* the length of the value, as it says; 0: the true one */
+	size_t missing;		/* so much of the value does not come: it goes away */
 	atomic_uint gets, claims, releases, others_left;
 	uint64_t ttl_ms;
 	char name[256];		/* of the key that was asked for last */
@@ -142,7 +144,7 @@ static bool runs;
 /* Whether the connection goes on. */
 static bool answer(int fd, uint8_t request)
 {
-	uint64_t len = tier.value.len;
+	uint64_t len = tier.announced ? tier.announced : tier.value.len;
 	uint8_t claimed[2] = { 1, 0 };
 
 	atomic_fetch_add(&passed_ns, tier.takes_ns);
@@ -157,7 +159,8 @@ static bool answer(int fd, uint8_t request)
 	}
 	if (request != 0x81 && len)
 		return fake_write(fd, "", 1) && fake_write(fd, &len, 8) &&
-		       fake_write(fd, tier.value.data, tier.value.len);
+		       fake_write(fd, tier.value.data, tier.value.len - tier.missing) &&
+		       !tier.missing;
 	claimed[1] = 1;
 	return fake_write(fd, request == 0x81 ? "" : (const char *)claimed, request == 0x80 ? 2 : 1);
 }
@@ -598,6 +601,47 @@ TEST(what_no_trusted_key_has_signed_is_not_used)
 	value = make_value(true, TWO, TWO);
 	value.len--;
 	check_refused(value, "");
+}
+
+TEST(what_is_no_value_is_not_used)
+{
+	static const size_t lens[] = { 1, CC_REMOTE_HEADER_SIZE - 1, CC_REMOTE_HEADER_SIZE, 0 };
+	struct cmn_buffer value;
+
+	for (size_t at = 0; at < 4; at++) {
+		value = make_value(true, TWO, TWO);
+		value.len = lens[at] ? lens[at] : value.len - 1;
+		check_refused(value, "");
+	}
+	for (size_t at = 0; at < 32; at += 8) {
+		value = make_value(true, TWO, TWO);
+		value.data[at] ^= 1;
+		check_refused(value, "");
+	}
+	/* It is not waited for, nor is there memory for it. */
+	tier.announced = (UINT64_C(1) << 30) + 1;
+	check_refused(make_value(true, TWO, TWO), "no possible length");
+	tier.announced = UINT64_MAX;
+	check_refused(make_value(true, TWO, TWO), "no possible length");
+}
+
+TEST(a_value_that_does_not_come_is_a_failure)
+{
+	static const size_t missing[] = { 1, 100, 0 };
+
+	for (size_t i = 0; i < 3; i++) {
+		has_value(make_value(true, TWO, TWO));
+		tier.missing = missing[i] ? missing[i] : tier.value.len - 10;
+		messages[0] = '\0';
+		begin();
+		CU_ASSERT(asks());
+		CU_ASSERT_FALSE(asks());
+		CU_ASSERT_PTR_NOT_NULL(strstr(messages, "left alone for a while: input/output error"));
+		atomic_fetch_add(&passed_ns, 61 * S);
+		stop();
+		cc_remote_free(remote);
+		remote = NULL;
+	}
 }
 
 static struct cmn_buffer make_dependent(const char *path, const char *content)
