@@ -53,6 +53,12 @@ static enum cmn_status wait_for(struct cc_helper *helper, short events)
 	}
 }
 
+/* After a part of a message: who sends or takes a little at a time must not make it last. */
+static bool is_late(const struct cc_helper *helper)
+{
+	return cmn_clock_monotonic() >= helper->deadline;
+}
+
 static enum cmn_status send_views(struct cc_helper *helper, const struct cmn_view *views,
 				  size_t count)
 {
@@ -86,6 +92,8 @@ static enum cmn_status send_views(struct cc_helper *helper, const struct cmn_vie
 			message.msg_iov++;
 			message.msg_iovlen--;
 		}
+		if (message.msg_iovlen && is_late(helper))
+			return CMN_BUSY;
 	}
 	return CMN_OK;
 }
@@ -123,6 +131,8 @@ static enum cmn_status receive(struct cc_helper *helper, void *data, size_t len)
 	for (; len && status == CMN_OK; at += got, len -= got) {
 		got = 0;
 		status = receive_some(helper, at, len, &got);
+		if (status == CMN_OK && got < len && is_late(helper))
+			status = CMN_BUSY;
 	}
 	return status;
 }
@@ -184,7 +194,11 @@ static enum cmn_status connect_to(struct cc_helper *helper, const struct sockadd
 {
 	const struct timespec pause = { 0, 1000000 };
 
-	while (connect(helper->fd, (const struct sockaddr *)address, sizeof(*address)) < 0) {
+	for (;;) {
+		if (!cmn_descriptor_is_ours(helper->fd))
+			return CMN_ERR_IO;
+		if (connect(helper->fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+			break;
 		if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR)
 			return CMN_MISS;
 		if (errno == EISCONN)
@@ -284,6 +298,8 @@ enum cmn_status cc_helper_read(struct cc_helper *helper, size_t len, struct cmn_
 		if (status == CMN_OK && seen)
 			seen(ctx, ret->data + ret->len, got);
 		ret->len += status == CMN_OK ? got : 0;
+		if (status == CMN_OK && ret->len < end && is_late(helper))
+			status = CMN_BUSY;
 	}
 	return status;
 }

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/root.h"
 #include "common/bytes.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/env.h"
 #include "common/file.h"
 #include "common/hash.h"
@@ -72,13 +72,17 @@ static void name_file(const struct cc_node *node, const char *suffix, char ret[N
 
 static enum cmn_status lock_file(int dir_fd, const char *name, int *ret_fd)
 {
-	enum cmn_status status = cmn_file_open_own(dir_fd, name, ret_fd);
+	enum cmn_status status;
+	int fd;
 
+	status = cmn_file_open_own(dir_fd, name, &fd);
 	if (status != CMN_OK)
 		return status;
-	status = cmn_file_lock(*ret_fd, 0);
-	if (status != CMN_OK)
-		cc_root_unlock(*ret_fd);
+	status = cmn_file_lock(fd, 0);
+	if (status == CMN_OK)
+		*ret_fd = fd;
+	else
+		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
 	return status;
 }
 

@@ -79,20 +79,23 @@ enum cmn_status cc_remote_trust(const struct cc_config *config, const struct cmn
 }
 
 /* Whose entries count: those that a trusted key has signed; without keys, a trusted directory's. */
-static enum cmn_status decide_trust(struct cc_remote_setup *setup, const char **ret_problem)
+static enum cmn_status decide_trust(struct cc_remote_setup *setup, bool signs,
+				    const char **ret_problem)
 {
+	bool is_directory = !strcmp(setup->address.scheme, "file");
 	struct cc_trust_place place;
 
 	if (cc_trust_at(setup->trust, 0, &place)) {
 		*ret_problem = "its entries cannot be verified: libsodium is not installed";
 		return cc_sodium_available() ? CMN_OK : CMN_ERR_INVALID;
 	}
-	if (!setup->reads)
+	/* Who only stores, and signs, trusts nobody; unsigned entries need the directory all the same. */
+	if (!setup->reads && (signs || !is_directory))
 		return CMN_OK;
 	cc_trust_free(setup->trust);
 	setup->trust = NULL;
 	*ret_problem = "no key is trusted (ckcache key trust)";
-	if (strcmp(setup->address.scheme, "file") != 0)
+	if (!is_directory)
 		return CMN_ERR_ACCESS;
 	return cc_address_add(&setup->address, cmn_view_of("trusted-only=true"));
 }
@@ -117,7 +120,7 @@ enum cmn_status cc_remote_setup(const struct cc_config *config, const struct cmn
 	ret->writes = !ret->address.read_only && !config->read_only;
 	status = cc_remote_trust(config, log, &ret->trust);
 	if (status == CMN_OK)
-		status = decide_trust(ret, ret_problem);
+		status = decide_trust(ret, config->remote_key, ret_problem);
 	if (status == CMN_OK && ret->writes && !config->remote_key)
 		ret->writes = !strcmp(ret->address.scheme, "file") && !ret->trust;
 	if (status == CMN_OK)
