@@ -151,4 +151,5 @@ class Host:
 def main():
     global BUILD
     BUILD = os.path.abspath(sys.argv[1])
-    unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[2:]])
+    unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[2:]],
+                  warnings="ignore")
