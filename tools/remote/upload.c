@@ -103,8 +103,8 @@ static enum cmn_status sign(const struct upload *upload, uint8_t header[CC_REMOT
 	return CMN_OK;
 }
 
-static enum cmn_status put(struct upload *upload, struct cmn_view name,
-			   const struct cmn_view *views, size_t count)
+static enum cmn_status put_once(struct upload *upload, struct cmn_view name,
+				const struct cmn_view *views, size_t count)
 {
 	enum cmn_status status = CMN_OK;
 
@@ -113,14 +113,25 @@ static enum cmn_status put(struct upload *upload, struct cmn_view name,
 	upload->helper.deadline = cmn_clock_deadline(PUT_NS);
 	if (status == CMN_OK)
 		status = cc_helper_put(&upload->helper, name, views, count);
-	if (status != CMN_OK && status != CMN_MISS) {
+	/* What the helper itself says ends no connection, but it is as good as new after one. */
+	if (status != CMN_OK && status != CMN_MISS)
+		cc_helper_close(&upload->helper);
+	return status;
+}
+
+static enum cmn_status put(struct upload *upload, struct cmn_view name,
+			   const struct cmn_view *views, size_t count)
+{
+	bool was_connected = upload->helper.fd >= 0;
+	enum cmn_status status = put_once(upload, name, views, count);
+
+	/* The helper may have ended since the last one; then another is started. */
+	if (status == CMN_ERR_IO && was_connected && !upload->helper.message[0])
+		status = put_once(upload, name, views, count);
+	if (status != CMN_OK && status != CMN_MISS)
 		(void)snprintf(upload->problem, sizeof(upload->problem), "%s",
 			       upload->helper.message[0] ? upload->helper.message
 			       : status == CMN_BUSY ? "no answer in time" : cmn_status_string(status));
-		cc_helper_close(&upload->helper);
-		/* What the helper itself says ends no connection, but it is as good as new after one. */
-		return status;
-	}
 	return status;
 }
 
