@@ -3,6 +3,7 @@
 #include "cachecore/remote/remote.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -44,7 +45,7 @@ struct cc_remote {
 	const struct cmn_log *log;
 	struct cc_remote_setup setup;
 	char **environment;	/* of programs that it starts */
-	atomic_flag refusal_logged, failure_logged, program_logged;
+	atomic_flag refusal_logged, failure_logged;
 	atomic_bool usage_read;
 	atomic_uint_least64_t builds, build_ns;	/* of this program, here and earlier */
 	atomic_uint_least64_t down_until;	/* monotonic */
@@ -152,7 +153,6 @@ enum cmn_status cc_remote_new(const struct cc_config *config, const struct cmn_l
 	remote->setup = setup;
 	atomic_flag_clear(&remote->refusal_logged);
 	atomic_flag_clear(&remote->failure_logged);
-	atomic_flag_clear(&remote->program_logged);
 	*ret = remote;
 	return CMN_OK;
 }
@@ -249,7 +249,8 @@ static enum cmn_status launch(struct cc_remote *remote, const char *const *argum
 	return status;
 }
 
-static enum cmn_status start_helper(struct cc_remote *remote, int dir_fd, const char *socket)
+static enum cmn_status start_helper(struct cc_remote *remote, int dir_fd, const char *socket,
+				    char ret_message[CC_HELPER_MESSAGE_SIZE])
 {
 	const char *const arguments[] = { "start", socket, NULL };
 	enum cmn_status status;
@@ -260,9 +261,11 @@ static enum cmn_status start_helper(struct cc_remote *remote, int dir_fd, const 
 	status = launch(remote, arguments, lock_fd);
 	if (status == CMN_OK)
 		return CMN_OK;
-	cmn_log_once(remote->log, &remote->program_logged, CMN_LOG_ERROR,
-		     "the remote tier cannot be used: " CC_LAUNCH_PROGRAM ": %s",
-		     status == CMN_MISS ? "not found" : cmn_status_string(status));
+	(void)snprintf(ret_message, CC_HELPER_MESSAGE_SIZE, CC_LAUNCH_PROGRAM ": %s",
+		       status == CMN_MISS ? "not found" : cmn_status_string(status));	/* it fits */
+	/* An error of this installation. Once: no warning follows. */
+	cmn_log_once(remote->log, &remote->failure_logged, CMN_LOG_ERROR,
+		     "the remote tier cannot be used: %s", ret_message);
 	return CMN_ERR_IO;
 }
 
@@ -278,7 +281,7 @@ static enum cmn_status connect_helper(struct cc_remote *remote, int dir_fd, cons
 	status = cc_helper_connect(socket, deadline, ret);
 	if (status != CMN_MISS)
 		return status;
-	status = start_helper(remote, dir_fd, socket);
+	status = start_helper(remote, dir_fd, socket, ret->message);
 	if (status != CMN_OK)
 		return status;
 	do {
