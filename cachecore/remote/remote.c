@@ -49,7 +49,7 @@ struct cc_remote {
 	atomic_bool usage_read;
 	atomic_uint_least64_t builds, build_ns;	/* of this program, here and earlier */
 	atomic_uint_least64_t down_until;	/* monotonic */
-	/* What look-ups that found nothing have taken since minute began. */
+	/* What look-ups that were of no use have taken since minute began. */
 	atomic_uint_least64_t minute, lost_ns, compiled_ns;
 };
 
@@ -218,8 +218,8 @@ void cc_remote_note_build(struct cc_remote *remote, uint64_t build_ns)
 	(void)atomic_fetch_add(&remote->compiled_ns, build_ns);
 }
 
-/* A look-up that found nothing: a tier that costs more than a deadline and a tenth of the compiles is left alone. */
-static void note_lost(struct cc_remote *remote, uint64_t begun, uint64_t deadline_ns)
+/* What a look-up took in vain: a tier that costs more than a deadline and a tenth of the compiles is left alone. */
+static void note_lost(struct cc_remote *remote, uint64_t lost_ns, uint64_t deadline_ns)
 {
 	uint64_t now = cmn_clock_monotonic(), minute = atomic_load(&remote->minute), lost;
 
@@ -228,9 +228,23 @@ static void note_lost(struct cc_remote *remote, uint64_t begun, uint64_t deadlin
 		atomic_store(&remote->lost_ns, 0);
 		atomic_store(&remote->compiled_ns, 0);
 	}
-	lost = atomic_fetch_add(&remote->lost_ns, now - begun) + now - begun;
+	lost = atomic_fetch_add(&remote->lost_ns, lost_ns) + lost_ns;
 	if (lost > deadline_ns + atomic_load(&remote->compiled_ns) / 10)
 		atomic_store(&remote->down_until, now + MINUTE_NS);
+}
+
+/* A hit is worth its compile; one that took longer is as good as none. */
+static void note_hit(struct cc_remote *remote, const struct cc_entry *entry, uint64_t took_ns,
+		     uint64_t deadline_ns)
+{
+	uint64_t saved_ns = cc_entry_build_ns(entry);
+
+	if (!saved_ns)
+		saved_ns = typical_build_ns(remote);
+	if (took_ns > saved_ns)
+		note_lost(remote, took_ns - saved_ns, deadline_ns);
+	else
+		atomic_store(&remote->lost_ns, 0);
 }
 
 /* *ret_fd: the helper's lock, if the caller has it now and is to start the helper. */
@@ -394,10 +408,10 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 		status = open_value(remote, &value, key, memo, ret);
 	cmn_buffer_release(&value);
 	if (status != CMN_OK) {
-		note_lost(remote, begun, deadline_ns);
+		note_lost(remote, cmn_clock_monotonic() - begun, deadline_ns);
 		return CMN_MISS;
 	}
-	atomic_store(&remote->lost_ns, 0);
+	note_hit(remote, *ret, cmn_clock_monotonic() - begun, deadline_ns);
 	return CMN_OK;
 }
 
