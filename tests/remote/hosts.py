@@ -138,6 +138,13 @@ class Host:
     def uploaded(self):
         self.case.wait_until("the upload of %s" % self.name, lambda: not self.noted())
 
+    def forget_down(self):
+        """As a minute later: a tier that failed is tried again."""
+        folder = os.path.join(self.home, "run", "ckcache")
+        for name in os.listdir(folder):
+            if name.endswith(".down"):
+                os.unlink(os.path.join(folder, name))
+
     def down(self):
         """Why the tier is left alone; None: it is not."""
         folder = os.path.join(self.home, "run", "ckcache")

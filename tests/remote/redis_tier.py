@@ -118,6 +118,24 @@ class RedisTier(tiers.RedisCase):
         two.use(0, 2)
         self.assertEqual(two.builds(), 2)
 
+    def test_what_one_cannot_upload_keeps_nothing_else_back(self):
+        """Entries that are too large for the server, and others."""
+        large = 10 ** 18
+        self.fill(1, 3)
+        small = max(len(value) for value in self.server.values().values())
+        self.server.command("FLUSHALL")
+        one = self.writer("one", self.remote + " @max-value-size=%d" % small)
+        self.assertEqual(one.use(large, 3), "")
+        # Since nothing could be uploaded, the tier pauses.
+        self.wait_until("the end of the uploader",
+                        lambda: not self.processes("ckcache-remote upload"))
+        self.assertIn("the value has more than", one.down())
+        one.forget_down()
+        self.assertEqual(one.use(1, 3), "")
+        self.wait_until("the upload of small entries", lambda: len(self.server.values()) == 3)
+        one.uploaded()
+        self.assertIsNone(one.down())
+
     def test_bad_addresses(self):
         for remote in ("redis", "", " ", "redis://h x", "redis://h @", "redis://h read-only=perhaps",
                        "redis://h read-only=1 write-only=1", "../../bin/sh://x", "re/dis://h",
