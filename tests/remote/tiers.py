@@ -44,10 +44,15 @@ class Redis(redis_storage.Server):
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(hosts.PATIENCE)
             client.connect(self.path)
+            password = self.settings[1:2] if "--requirepass" in self.settings[:1] else ()
+            for secret in password:
+                client.sendall(b"AUTH %s\r\n" % secret.encode())
             parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
             client.sendall(b"*%d\r\n" % len(parts) +
                            b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts))
             with client.makefile("rb") as reader:
+                for _ in password:
+                    self.reply(reader)
                 return self.reply(reader)
 
     def reply(self, reader):
