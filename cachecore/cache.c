@@ -304,7 +304,7 @@ static enum cmn_status get_remote(struct cc_cache *cache, struct cc_level *level
 static enum cmn_status build_entry(struct cc_level *level, const struct cc_key *key,
 				   cc_cache_build_fn build, void *ctx,
 				   const struct cc_claim *claim, struct cc_flight *flight,
-				   struct cc_entry **ret)
+				   bool others_wait, struct cc_entry **ret)
 {
 	enum cmn_status status = build(ctx, ret);
 
@@ -312,6 +312,8 @@ static enum cmn_status build_entry(struct cc_level *level, const struct cc_key *
 		cc_programs_make_room(claim->programs);
 		status = build(ctx, ret);
 	}
+	if (status == CMN_OK && others_wait && !cc_entry_in_memory_only(*ret))
+		cc_entry_set_claimed(*ret);
 	if (status == CMN_OK)
 		cc_level_put(level, key, *ret, flight);
 	else
@@ -342,12 +344,13 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 		status = wait_for_flight(cache, level, key, &entry, &keep, &flight);
 	if (status != CMN_OK) {
 		origin = CC_ORIGIN_REMOTE;
-		status = get_remote(cache, level, key, &entry, flight, &others_wait);
+		/* What is not stored is not uploaded: nobody is to wait for it. */
+		status = get_remote(cache, level, key, &entry, flight,
+				    cc_level_stores(level) ? &others_wait : NULL);
 	}
 	if (status != CMN_OK) {
 		origin = CC_ORIGIN_BUILT;
-		status = build_entry(level, key, build, ctx, &claim, flight, &entry);
-		/* What is not stored is not uploaded. */
+		status = build_entry(level, key, build, ctx, &claim, flight, others_wait, &entry);
 		if (others_wait && (status != CMN_OK || cc_entry_in_memory_only(entry)))
 			cc_remote_release(cache->remote, key);
 	}

@@ -30,7 +30,7 @@ struct cc_entry {
 	struct cc_manifest *manifest;
 	bool too_large;
 	bool in_memory_only;
-	bool remote;
+	bool remote, claimed;
 };
 
 struct field {
@@ -148,6 +148,16 @@ void cc_entry_set_remote(struct cc_entry *entry)
 bool cc_entry_is_remote(const struct cc_entry *entry)
 {
 	return entry->remote;
+}
+
+void cc_entry_set_claimed(struct cc_entry *entry)
+{
+	entry->claimed = true;
+}
+
+bool cc_entry_is_claimed(const struct cc_entry *entry)
+{
+	return entry->claimed;
 }
 
 void cc_entry_set_load_rate(struct cc_entry *entry, unsigned int ns_per_byte)

@@ -61,6 +61,9 @@ bool cc_entry_in_memory_only(const struct cc_entry *entry);
 /* By its first owner: it came from the remote tier, and need not be uploaded. */
 void cc_entry_set_remote(struct cc_entry *entry);
 bool cc_entry_is_remote(const struct cc_entry *entry);
+/* By its first owner: other machines wait for it until it is uploaded. */
+void cc_entry_set_claimed(struct cc_entry *entry);
+bool cc_entry_is_claimed(const struct cc_entry *entry);
 
 /*
  * While building: the least time that the driver is known to need to load the

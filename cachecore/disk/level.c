@@ -146,6 +146,11 @@ void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_en
 		cc_level_note(level, &note);	/* a later run stores it */
 }
 
+bool cc_level_stores(const struct cc_level *level)
+{
+	return level && level->writer;
+}
+
 bool cc_level_put_recipe(struct cc_level *level, const struct cc_recipe *recipe)
 {
 	struct cmn_buffer encoded;

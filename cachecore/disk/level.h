@@ -27,6 +27,8 @@ struct cc_level;
 CMN_CHECKED enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 					struct cc_file_memo *memo, size_t kept_len,
 					struct cc_entry **ret);
+/* Whether cc_level_put does anything; level may be NULL. */
+bool cc_level_stores(const struct cc_level *level);
 /* Queues the entry. Takes the flight (may be NULL), which ends when the entry can be found or was dropped. */
 void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry,
 		 struct cc_flight *flight);

@@ -45,12 +45,12 @@ struct cc_remote {
 	const struct cmn_log *log;
 	struct cc_remote_setup setup;
 	char **environment;	/* of programs that it starts */
-	atomic_flag refusal_logged, failure_logged, program_logged;
+	atomic_flag refusal_logged, failure_logged;
 	atomic_bool usage_read;
 	atomic_uint_least64_t builds, build_ns;	/* of this program, here and earlier */
 	atomic_uint_least64_t down_until;	/* monotonic */
 	atomic_uint_least64_t away_said;	/* monotonic: since when that is known to who asked; 0: it is not */
-	/* What look-ups that found nothing have taken since minute began. */
+	/* What look-ups that were of no use have taken since minute began. */
 	atomic_uint_least64_t minute, lost_ns, compiled_ns;
 };
 
@@ -157,7 +157,6 @@ enum cmn_status cc_remote_new(const struct cc_config *config, const struct cmn_l
 	remote->setup = setup;
 	atomic_flag_clear(&remote->refusal_logged);
 	atomic_flag_clear(&remote->failure_logged);
-	atomic_flag_clear(&remote->program_logged);
 	*ret = remote;
 	return CMN_OK;
 }
@@ -223,8 +222,8 @@ void cc_remote_note_build(struct cc_remote *remote, uint64_t build_ns)
 	(void)atomic_fetch_add(&remote->compiled_ns, build_ns);
 }
 
-/* A look-up that found nothing: a tier that costs more than a deadline and a tenth of the compiles is left alone. */
-static void note_lost(struct cc_remote *remote, uint64_t begun, uint64_t deadline_ns)
+/* What a look-up took in vain: a tier that costs more than a deadline and a tenth of the compiles is left alone. */
+static void note_lost(struct cc_remote *remote, uint64_t lost_ns, uint64_t deadline_ns)
 {
 	uint64_t now = cmn_clock_monotonic(), minute = atomic_load(&remote->minute), lost;
 
@@ -233,9 +232,23 @@ static void note_lost(struct cc_remote *remote, uint64_t begun, uint64_t deadlin
 		atomic_store(&remote->lost_ns, 0);
 		atomic_store(&remote->compiled_ns, 0);
 	}
-	lost = atomic_fetch_add(&remote->lost_ns, now - begun) + now - begun;
+	lost = atomic_fetch_add(&remote->lost_ns, lost_ns) + lost_ns;
 	if (lost > deadline_ns + atomic_load(&remote->compiled_ns) / 10)
 		atomic_store(&remote->down_until, now + MINUTE_NS);
+}
+
+/* A hit is worth its compile; one that took longer is as good as none. */
+static void note_hit(struct cc_remote *remote, const struct cc_entry *entry, uint64_t took_ns,
+		     uint64_t deadline_ns)
+{
+	uint64_t saved_ns = cc_entry_build_ns(entry);
+
+	if (!saved_ns)
+		saved_ns = typical_build_ns(remote);
+	if (took_ns > saved_ns)
+		note_lost(remote, took_ns - saved_ns, deadline_ns);
+	else
+		atomic_store(&remote->lost_ns, 0);
 }
 
 /* *ret_fd: the helper's lock, if the caller has it now and is to start the helper. */
@@ -254,7 +267,8 @@ static enum cmn_status launch(struct cc_remote *remote, const char *const *argum
 	return status;
 }
 
-static enum cmn_status start_helper(struct cc_remote *remote, int dir_fd, const char *socket)
+static enum cmn_status start_helper(struct cc_remote *remote, int dir_fd, const char *socket,
+				    char ret_message[CC_HELPER_MESSAGE_SIZE])
 {
 	const char *const arguments[] = { "start", socket, NULL };
 	enum cmn_status status;
@@ -265,9 +279,11 @@ static enum cmn_status start_helper(struct cc_remote *remote, int dir_fd, const 
 	status = launch(remote, arguments, lock_fd);
 	if (status == CMN_OK)
 		return CMN_OK;
-	cmn_log_once(remote->log, &remote->program_logged, CMN_LOG_ERROR,
-		     "the remote tier cannot be used: " CC_LAUNCH_PROGRAM ": %s",
-		     status == CMN_MISS ? "not found" : cmn_status_string(status));
+	(void)snprintf(ret_message, CC_HELPER_MESSAGE_SIZE, CC_LAUNCH_PROGRAM ": %s",
+		       status == CMN_MISS ? "not found" : cmn_status_string(status));	/* it fits */
+	/* An error of this installation. Once: no warning follows. */
+	cmn_log_once(remote->log, &remote->failure_logged, CMN_LOG_ERROR,
+		     "the remote tier cannot be used: %s", ret_message);
 	return CMN_ERR_IO;
 }
 
@@ -283,7 +299,7 @@ static enum cmn_status connect_helper(struct cc_remote *remote, int dir_fd, cons
 	status = cc_helper_connect(socket, deadline, ret);
 	if (status != CMN_MISS)
 		return status;
-	status = start_helper(remote, dir_fd, socket);
+	status = start_helper(remote, dir_fd, socket, ret->message);
 	if (status != CMN_OK)
 		return status;
 	do {
@@ -498,10 +514,10 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	cmn_buffer_release(&received.src);
 	cmn_buffer_release(&received.bin);
 	if (status != CMN_OK) {
-		note_lost(remote, begun, deadline_ns);
+		note_lost(remote, cmn_clock_monotonic() - begun, deadline_ns);
 		return CMN_MISS;
 	}
-	atomic_store(&remote->lost_ns, 0);
+	note_hit(remote, *ret, cmn_clock_monotonic() - begun, deadline_ns);
 	return CMN_OK;
 }
 

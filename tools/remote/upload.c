@@ -126,13 +126,28 @@ static enum cmn_status note_problem(struct upload *upload, enum cmn_status statu
 	return status;
 }
 
-enum cmn_status upload_value(struct upload *upload, struct cmn_view name,
-			     const struct cmn_view *views, size_t count)
+static enum cmn_status put_once(struct upload *upload, struct cmn_view name,
+				const struct cmn_view *views, size_t count)
 {
 	enum cmn_status status = connect_helper(upload);
 
 	if (status == CMN_OK)
 		status = cc_helper_put(&upload->helper, name, views, count);
+	/* What the helper itself says ends no connection, but it is as good as new after one. */
+	if (status != CMN_OK && status != CMN_MISS)
+		cc_helper_close(&upload->helper);
+	return status;
+}
+
+enum cmn_status upload_value(struct upload *upload, struct cmn_view name,
+			     const struct cmn_view *views, size_t count)
+{
+	bool was_connected = upload->helper.fd >= 0;
+	enum cmn_status status = put_once(upload, name, views, count);
+
+	/* The helper may have ended since the last one; then another is started. */
+	if (status == CMN_ERR_IO && was_connected && !upload->helper.message[0])
+		status = put_once(upload, name, views, count);
 	return note_problem(upload, status);
 }
 

@@ -40,20 +40,56 @@ static bool take(void *ctx, const char *leaf)
 	return batch->count < BATCH;
 }
 
+/* What cannot be uploaded at all is not tried again. */
+static enum cmn_status upload_one(struct upload *upload, int root_fd, int uploads_fd,
+				  const char *leaf)
+{
+	enum cmn_status status = upload_leaf(upload, root_fd, leaf);
+
+	return status == CMN_OK || status == CMN_MISS ? cc_uploads_remove(uploads_fd, leaf) : status;
+}
+
+/*
+ * Tries each. *batch keeps those that the server refuses, with a reason, since it may take
+ * others. Another failure ends it. *ret_done: how many are done.
+ */
+static enum cmn_status try_each(struct upload *upload, int root_fd, int uploads_fd,
+				struct batch *batch, size_t *ret_done)
+{
+	size_t refused = 0;
+
+	*ret_done = 0;
+	for (size_t i = 0; i < batch->count; i++) {
+		enum cmn_status status = upload_one(upload, root_fd, uploads_fd, batch->leaves[i]);
+		if (status == CMN_OK)
+			++*ret_done;
+		else if (status == CMN_ERR_IO && upload->helper.message[0])
+			memmove(batch->leaves[refused++], batch->leaves[i], CC_LEAF_PATH_SIZE);
+		else
+			return status;
+	}
+	batch->count = refused;
+	return CMN_OK;
+}
+
 /* CMN_MISS: nothing is noted. Failures: the tier is out of reach; the rest stays noted. */
 static enum cmn_status upload_batch(struct upload *upload, int root_fd, int uploads_fd)
 {
 	struct batch batch = { .count = 0 };
 	enum cmn_status status = cc_uploads_walk(uploads_fd, take, &batch);
+	size_t done;
 
-	for (size_t i = 0; i < batch.count && status == CMN_OK; i++) {
-		status = upload_leaf(upload, root_fd, batch.leaves[i]);
-		/* What cannot be uploaded at all is not tried again. */
-		if (status == CMN_MISS)
-			status = CMN_OK;
-		if (status == CMN_OK)
-			status = cc_uploads_remove(uploads_fd, batch.leaves[i]);
-	}
+	if (status != CMN_OK)
+		return status;
+	status = try_each(upload, root_fd, uploads_fd, &batch, &done);
+	if (status != CMN_OK || !batch.count)
+		return status;
+	if (!done)
+		return CMN_ERR_IO;
+	/* What a server that takes others refuses twice would keep them back for ever. */
+	status = try_each(upload, root_fd, uploads_fd, &batch, &done);
+	for (size_t i = 0; i < batch.count && status == CMN_OK; i++)
+		status = cc_uploads_remove(uploads_fd, batch.leaves[i]);
 	return status;
 }
 

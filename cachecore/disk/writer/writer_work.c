@@ -85,7 +85,7 @@ static void count(struct cc_writer *writer, enum cc_counter counter)
 	(void)pthread_mutex_unlock(&writer->lock);
 }
 
-/* For the history: why an entry is not there. */
+/* For the history: why an entry is not there. Nor will it be uploaded to those who wait. */
 static void note_not_stored(struct cc_writer *writer, const struct cc_writer_task *task,
 			    const char *reason)
 {
@@ -99,6 +99,8 @@ static void note_not_stored(struct cc_writer *writer, const struct cc_writer_tas
 		return;
 	(void)snprintf(size, sizeof(size), "%zu", cc_entry_image_size(task->entry));
 	cc_writer_note(writer, &note);
+	if (cc_entry_is_claimed(task->entry))
+		cc_remote_release(writer->remote, &task->key);
 }
 
 /* By what cc_store_add answered. */

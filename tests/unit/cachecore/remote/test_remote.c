@@ -324,11 +324,12 @@ static bool finds_by(struct cc_remote *by, bool *ret_claimed)
 {
 	struct cc_entry *entry = NULL;
 	struct cmn_view image = { 0 };
+	struct cc_remote_report report;
 	enum cmn_status status;
 	struct cc_key key;
 
 	values_make_key(&key, "-O1");
-	status = cc_remote_get(by, &key, NULL, &entry, ret_claimed);
+	status = cc_remote_get(by, &key, NULL, &entry, ret_claimed, &report);
 	cc_key_release(&key);
 	CU_ASSERT(status == CMN_OK || status == CMN_MISS);
 	CU_ASSERT_EQUAL(!entry, status != CMN_OK);
@@ -1185,13 +1186,15 @@ TEST(without_a_setting_the_kernel_is_not_called)
 	values_make_key(&key, "-O1");
 	child = fork();
 	if (child == 0) {
+		struct cc_remote_report report;
 		struct cc_entry *entry = NULL;
 		bool claimed = true, right;
 
 		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) != 0)
 			_exit(77);
 		right = cc_remote_new(&config, &log_of_test, &ret) == CMN_OK && !ret &&
-			cc_remote_get(ret, &key, NULL, &entry, &claimed) == CMN_MISS && !claimed && !entry;
+			cc_remote_get(ret, &key, NULL, &entry, &claimed, &report) == CMN_MISS &&
+			!claimed && !entry;
 		cc_remote_note_build(ret, 1);
 		cc_remote_stored(ret, root, &key);
 		cc_remote_free(ret);

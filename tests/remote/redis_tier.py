@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""A Redis server that several hosts share: who has the private key writes, who trusts the
+public key reads.
+
+    redis_tier.py BUILD-DIRECTORY [TEST...]
+"""
+import json
+import os
+
+import hosts
+import tiers
+
+
+class RedisTier(tiers.RedisCase):
+    def test_what_one_host_compiles_another_uses(self):
+        one, two = self.writer("one"), self.reader("two")
+        self.assertEqual(one.use(0, 5), "")
+        self.assertEqual(one.builds(), 5)
+        one.uploaded()
+        self.assertEqual(len(self.server.values()), 5)
+        self.assertEqual(two.use(0, 5), "")
+        self.assertEqual(two.builds(), 0)
+        # It is on disk now.
+        self.assertEqual(two.use(0, 5, CKCACHE_REMOTE=None), "")
+        self.assertEqual(two.builds(), 0)
+        # Who has no key uploads nothing: neither what it got nor what it compiles.
+        self.assertEqual(two.use(5, 2), "")
+        self.assertEqual((two.builds(), two.noted()), (2, []))
+        self.assertEqual(len(self.server.values()), 5)
+
+    def test_trust_by_the_command(self):
+        """As people do it, without CKCACHE_REMOTE_TRUST: in the user's own file."""
+        self.fill(0, 3)
+        two = self.host("two", self.remote)
+        self.assertEqual(two.use(0, 1), "ckcache: the remote tier is off: no key is trusted "
+                         "(ckcache key trust)\n")
+        done = two.tool("key", "trust", self.key.line)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(two.use(1, 2), "")
+        self.assertEqual(two.builds(), 1)
+        done = two.tool("key", "trust", "--remove", "farm")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        two.forget()
+        two.use(1, 2)
+        self.assertEqual(two.builds(), 3)
+
+    def test_without_keys_the_tier_does_not_start(self):
+        self.fill(0, 3)
+        three = self.host("three", self.remote, CKCACHE_REMOTE_TRUST=self.path("none"))
+        self.assertIn("the remote tier is off", three.use(0, 3))
+        self.assertEqual(three.builds(), 3)
+        self.assertEqual(three.use(0, 3, CKCACHE_LOG="none"), "")
+        self.assertEqual(three.builds(), 3)  # its disk serves as ever
+        # Nothing was started.
+        self.assertEqual(os.listdir(os.path.join(three.home, "run")), [])
+        self.assertEqual([line for line in self.processes("ckcache-").values()
+                          if os.path.join(three.home, "run") in line], [])
+
+    def check_counts(self, host, remote, misses, disk):
+        with open(self.path("trace"), encoding="utf-8") as file:
+            events = [json.loads(line) for line in file]
+        names = [event.get("event") or event.get("what") for event in events]
+        self.assertEqual([names.count("hit-remote"), names.count("miss"), names.count("hit-disk")],
+                         [remote, misses, disk])
+        told = json.loads(host.tool("stats", "--json").stdout)
+        self.assertEqual((told.get("hits_remote", remote), told["misses"], told["hits_disk"]),
+                         (remote, misses, disk))
+
+    def test_remote_hits_are_counted(self):
+        self.fill(0, 4)
+        two = self.reader("two", CKCACHE_TRACE=self.path("trace"))
+        two.use(0, 6)
+        self.check_counts(two, 4, 2, 0)
+        two.use(0, 6)
+        self.check_counts(two, 4, 2, 6)
+
+    def test_read_only(self):
+        one = self.writer("one", self.remote + " read-only=true")
+        one.use(0, 3)
+        self.assertEqual((one.builds(), one.noted()), (3, []))
+        self.assertEqual(self.server.values(), {})
+        self.fill(0, 3)
+        one.forget()
+        one.use(0, 3)
+        self.assertEqual(one.builds(), 3)
+
+    def test_write_only(self):
+        self.fill(0, 3)
+        one = self.writer("one", self.remote + " write-only=true")
+        one.use(0, 4)
+        self.assertEqual(one.builds(), 4)  # it looks nothing up
+        one.uploaded()
+        self.assertEqual(len(self.server.values()), 4)
+
+    def test_a_writer_need_not_trust(self):
+        one = self.writer("one", self.remote + " write-only=true", CKCACHE_REMOTE_TRUST=None)
+        self.assertEqual(one.use(0, 3), "")
+        one.uploaded()
+        two = self.reader("two")
+        two.use(0, 3)
+        self.assertEqual(two.builds(), 0)
+
+    def test_a_cache_that_is_read_only_uploads_nothing(self):
+        one = self.writer("one", CKCACHE_READ_ONLY="1")
+        self.assertEqual(one.use(0, 3), "")
+        self.assertEqual(self.server.values(), {})
+        self.fill(0, 3)
+        before = one.builds()
+        one.use(0, 3)
+        self.assertEqual(one.builds(), before)
+
+    def test_attributes_reach_the_helper(self):
+        self.fill(0, 2, remote=self.remote + " @key-prefix=team%20a/")
+        self.assertEqual(self.server.values(), {})
+        names = self.server.command("KEYS", "team a/*")
+        self.assertEqual(len([name for name in names if b"claim:" not in name]), 2)
+        two = self.reader("two", self.remote + " @key-prefix=other/")
+        two.use(0, 2)
+        self.assertEqual(two.builds(), 2)
+
+    def test_what_one_cannot_upload_keeps_nothing_else_back(self):
+        """Entries that are too large for the server, and others."""
+        large = 10 ** 18
+        self.fill(1, 3)
+        small = max(len(value) for value in self.server.values().values())
+        self.server.command("FLUSHALL")
+        one = self.writer("one", self.remote + " @max-value-size=%d" % small)
+        self.assertEqual(one.use(large, 3), "")
+        # Since nothing could be uploaded, the tier pauses.
+        self.wait_until("the end of the uploader",
+                        lambda: not self.processes("ckcache-remote upload"))
+        self.assertIn("the value has more than", one.down())
+        one.forget_down()
+        self.assertEqual(one.use(1, 3), "")
+        self.wait_until("the upload of small entries", lambda: len(self.server.values()) == 3)
+        one.uploaded()
+        self.assertIsNone(one.down())
+
+    def test_bad_addresses(self):
+        for remote in ("redis", "", " ", "redis://h x", "redis://h @", "redis://h read-only=perhaps",
+                       "redis://h read-only=1 write-only=1", "../../bin/sh://x", "re/dis://h",
+                       "redis://user:topsecret@h bad", "x" * 100 + "://h"):
+            host = self.reader("host", remote)
+            said = host.use(0, 1)
+            self.assertLessEqual(said.count("\n"), 1, said)
+            self.assertNotIn("topsecret", said)
+            self.assertEqual(os.listdir(os.path.join(host.home, "run")), [], remote)
+
+
+if __name__ == "__main__":
+    tiers.need_redis()
+    hosts.main()

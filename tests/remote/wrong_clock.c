@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wrong_clock: preloaded, it puts the clock of the day forward by WRONG_CLOCK_S
+ * seconds (back where that is negative). Other clocks go right.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+
+__attribute__((visibility("default")))
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	static int (*real)(clockid_t, struct timespec *);
+	const char *offset = getenv("WRONG_CLOCK_S");
+	int result;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "clock_gettime");
+	result = real(clock, ret);
+	if (result == 0 && clock == CLOCK_REALTIME && offset)
+		ret->tv_sec += strtol(offset, NULL, 10);
+	return result;
+}
