@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,12 +71,21 @@ static void reset_signals(void)
 	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, nothing, NULL, SIGSET_SIZE);
 }
 
+static const struct sched_param no_priority;
+static const uint8_t all_processors[32] = {
+	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+};
+
 static int become_program(void *arg)
 {
 	struct spawn *spawn = arg;
 
 	errno = 0;
 	(void)syscall(SYS_setsid);	/* it leads no group yet */
+	/* It may serve others for long: not on this thread's processors, nor by its policy alone. */
+	(void)syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &no_priority);
+	(void)syscall(SYS_sched_setaffinity, 0, sizeof(all_processors), all_processors);
 	/* What the application handles must not run here, and what it ignores is not ours to ignore. */
 	reset_signals();
 	if (set_descriptors(spawn->keep_fd) && syscall(SYS_chdir, "/") == 0) {
@@ -107,6 +117,14 @@ static enum cmn_status status_of(int error)
 	       status == CMN_ERR_NOMEM ? status : CMN_ERR_IO;
 }
 
+/* It might wait for all its children to end, or for one that it does not know. */
+static bool gets_orphans(void)
+{
+	int is_subreaper = 0;
+
+	return getpid() == 1 || (prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper);
+}
+
 enum cmn_status cmn_spawn_detached(const char *path, char *const argv[], char *const envp[],
 				   int keep_fd)
 {
@@ -114,6 +132,8 @@ enum cmn_status cmn_spawn_detached(const char *path, char *const argv[], char *c
 	sigset_t all, before;
 	pid_t pid;
 
+	if (gets_orphans())
+		return CMN_ERR_INVALID;
 	spawn.stacks = mmap(NULL, 2 * STACK_SIZE, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (spawn.stacks == MAP_FAILED)

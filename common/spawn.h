@@ -5,8 +5,8 @@
  * SIGCHLD comes), it has a session of its own, no signal is blocked or ignored
  * in it, and no handler of the application runs in between. Works from any
  * thread of a process with many, without copying its memory. Only a process to
- * which orphans come (number 1 of a container, PR_SET_CHILD_SUBREAPER) sees it
- * end, as one of these.
+ * which orphans come (number 1 of a container, PR_SET_CHILD_SUBREAPER) would
+ * see it: such a process starts none.
  */
 #ifndef COMMON_SPAWN_H
 #define COMMON_SPAWN_H
@@ -18,7 +18,7 @@
  * as its standard streams and keep_fd (-1: none) as descriptor 3; no other is
  * open. The call returns when the program has been started. CMN_MISS: there is
  * no such file; CMN_ERR_ACCESS: it is none to be run; CMN_ERR_NOMEM;
- * CMN_ERR_IO: the kernel refused.
+ * CMN_ERR_INVALID: orphans come to this process; CMN_ERR_IO: the kernel refused.
  */
 CMN_CHECKED enum cmn_status cmn_spawn_detached(const char *path, char *const argv[],
 					       char *const envp[], int keep_fd);

@@ -32,8 +32,13 @@ int cc_node_dir_open(const char *runtime_dir, char ret_path[CC_NODE_DIR_SIZE])
 	char path[CC_NODE_DIR_SIZE];
 	int fd;
 
-	if (!name(runtime_dir, path) || (mkdir(path, 0700) < 0 && errno != EEXIST) ||
-	    cc_root_open_as(path, CC_ROOT_OWN, &fd) != CMN_OK)
+	if (!name(runtime_dir, path))
+		return -1;
+	if (mkdir(path, 0700) == 0)
+		(void)chmod(path, 0700);	/* whatever the application's umask is */
+	else if (errno != EEXIST)
+		return -1;
+	if (cc_root_open_as(path, CC_ROOT_OWN, &fd) != CMN_OK)
 		return -1;
 	if (cmn_file_is_remote(fd)) {
 		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */

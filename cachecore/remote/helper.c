@@ -30,6 +30,12 @@ enum request { GET = 0x00, PUT = 0x01, REMOVE = 0x02, STOP = 0x03, INFO = 0x04,
 	       GET_OR_CLAIM = 0x80, RELEASE = 0x81 };
 enum answer { OK = 0x00, NOOP = 0x01, ERROR = 0x02 };
 
+static bool is_open(struct cc_helper *helper)
+{
+	helper->lost = !cmn_descriptor_is_ours(helper->fd);
+	return !helper->lost;
+}
+
 /* CMN_OK: the socket is ready, or broken, which using it will tell. */
 static enum cmn_status wait_for(struct cc_helper *helper, short events)
 {
@@ -41,7 +47,7 @@ static enum cmn_status wait_for(struct cc_helper *helper, short events)
 		const struct timespec time = { (time_t)(left / NS_PER_S), (long)(left % NS_PER_S) };
 		int ready;
 
-		if (!cmn_descriptor_is_ours(helper->fd))
+		if (!is_open(helper))
 			return CMN_ERR_IO;
 		ready = ppoll(&pollfd, 1, &time, NULL);
 		if (ready > 0)
@@ -71,7 +77,7 @@ static enum cmn_status send_views(struct cc_helper *helper, const struct cmn_vie
 	while (message.msg_iovlen) {
 		ssize_t sent;
 
-		if (!cmn_descriptor_is_ours(helper->fd))
+		if (!is_open(helper))
 			return CMN_ERR_IO;
 		sent = sendmsg(helper->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (sent < 0 && errno == EAGAIN) {
@@ -106,7 +112,7 @@ static enum cmn_status receive_some(struct cc_helper *helper, void *data, size_t
 	for (;;) {
 		ssize_t got;
 
-		if (!cmn_descriptor_is_ours(helper->fd))
+		if (!is_open(helper))
 			return CMN_ERR_IO;
 		got = recv(helper->fd, data, len, MSG_DONTWAIT);
 		if (got > 0) {
@@ -161,8 +167,12 @@ static enum cmn_status greet(struct cc_helper *helper)
 {
 	uint8_t head[2], capabilities[UINT8_MAX];
 	bool basic = false;
-	enum cmn_status status = receive(helper, head, sizeof(head));
+	enum cmn_status status = receive(helper, head, 1);
 
+	/* It was about to end when this connection came. */
+	helper->lost |= status == CMN_ERR_IO;
+	if (status == CMN_OK)
+		status = receive(helper, head + 1, 1);
 	if (status == CMN_OK && head[0] != PROTOCOL_VERSION)
 		return CMN_ERR_VERSION;
 	if (status == CMN_OK)
@@ -195,7 +205,7 @@ static enum cmn_status connect_to(struct cc_helper *helper, const struct sockadd
 	const struct timespec pause = { 0, 1000000 };
 
 	for (;;) {
-		if (!cmn_descriptor_is_ours(helper->fd))
+		if (!is_open(helper))
 			return CMN_ERR_IO;
 		if (connect(helper->fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
 			break;
@@ -224,8 +234,10 @@ enum cmn_status cc_helper_connect(const char *path, uint64_t deadline, struct cc
 		return CMN_ERR_INVALID;
 	memcpy(address.sun_path, path, strlen(path));
 	ret->fd = open_socket();
-	if (ret->fd < 0)
+	if (ret->fd < 0) {
+		ret->lost = true;	/* this process has no more */
 		return cmn_status_from_errno(errno) == CMN_ERR_NOMEM ? CMN_ERR_NOMEM : CMN_ERR_IO;
+	}
 	status = connect_to(ret, &address);
 	/* Entries are checked by their signatures, but what is stored need not be shown to others. */
 	if (status == CMN_OK &&

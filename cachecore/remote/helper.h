@@ -29,6 +29,7 @@ struct cc_helper {
 	int fd;			/* -1: not connected */
 	uint64_t deadline;	/* of cmn_clock_monotonic */
 	bool has_info, has_claims;
+	bool lost;		/* by the application, which closed it; or the helper was just ending */
 	char message[CC_HELPER_MESSAGE_SIZE];	/* what the helper said of its last failure, printable, or "" */
 };
 

@@ -2,12 +2,14 @@
 /* remote: asks the tier within its time, and checks what it says. */
 #include "cachecore/remote/remote.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/path.h"
@@ -35,6 +37,10 @@
 #define FIRST_PAUSE_NS (5 * NS_PER_MS)
 #define LAST_PAUSE_NS (200 * NS_PER_MS)
 #define START_PAUSE_NS (2 * NS_PER_MS)
+/* A look-up that takes so much longer than it may was stopped, by a debugger perhaps. */
+#define STOOD_STILL_NS (100 * NS_PER_MS)
+/* A process that uploads ends at once where it cannot; it is not started again for each entry. */
+#define LAUNCH_NS (20 * NS_PER_S)
 /* Releasing a claim is a favour to others. */
 #define RELEASE_NS (100 * NS_PER_MS)
 #define MINUTE_NS (CC_NODE_DOWN_S * NS_PER_S)
@@ -46,7 +52,8 @@ struct cc_remote {
 	struct cc_remote_setup setup;
 	char **environment;	/* of programs that it starts */
 	atomic_flag refusal_logged, failure_logged;
-	atomic_bool usage_read;
+	atomic_bool usage_read, claims_refused, looked_for_notes;
+	atomic_uint_least64_t launched;	/* monotonic: when it started to upload last; 0: never */
 	atomic_uint_least64_t builds, build_ns;	/* of this program, here and earlier */
 	atomic_uint_least64_t down_until;	/* monotonic */
 	atomic_uint_least64_t away_said;	/* monotonic: since when that is known to who asked; 0: it is not */
@@ -78,10 +85,28 @@ enum cmn_status cc_remote_trust(const struct cc_config *config, const struct cmn
 	return status;
 }
 
-/* Whose entries count: those that a trusted key has signed; without keys, a trusted directory's. */
-static enum cmn_status decide_trust(struct cc_remote_setup *setup, bool signs,
+/* Whether somebody has named keys to trust, whatever became of them. */
+static bool wants_signatures(const struct cc_config *config)
+{
+	char **paths;
+	bool found = false;
+
+	if (config->remote_trust || cc_trust_default_paths(&paths) != CMN_OK)
+		return true;
+	for (size_t i = 0; paths[i]; i++)
+		found |= access(paths[i], F_OK) == 0 || errno != ENOENT;
+	cc_trust_free_paths(paths);
+	return found;
+}
+
+/*
+ * Whose entries count: those that a trusted key has signed; where nobody has named keys, a
+ * trusted directory's.
+ */
+static enum cmn_status decide_trust(const struct cc_config *config, struct cc_remote_setup *setup,
 				    const char **ret_problem)
 {
+	bool signs = config->remote_key;
 	bool is_directory = !strcmp(setup->address.scheme, "file");
 	struct cc_trust_place place;
 
@@ -96,6 +121,9 @@ static enum cmn_status decide_trust(struct cc_remote_setup *setup, bool signs,
 	setup->trust = NULL;
 	*ret_problem = "no key is trusted (ckcache key trust)";
 	if (!is_directory)
+		return CMN_ERR_ACCESS;
+	*ret_problem = "none of the keys that are named counts (ckcache key show)";
+	if (wants_signatures(config))
 		return CMN_ERR_ACCESS;
 	return cc_address_add(&setup->address, cmn_view_of("trusted-only=true"));
 }
@@ -120,7 +148,7 @@ enum cmn_status cc_remote_setup(const struct cc_config *config, const struct cmn
 	ret->writes = !ret->address.read_only && !config->read_only;
 	status = cc_remote_trust(config, log, &ret->trust);
 	if (status == CMN_OK)
-		status = decide_trust(ret, config->remote_key, ret_problem);
+		status = decide_trust(config, ret, ret_problem);
 	if (status == CMN_OK && ret->writes && !config->remote_key)
 		ret->writes = !strcmp(ret->address.scheme, "file") && !ret->trust;
 	if (status == CMN_OK)
@@ -280,11 +308,14 @@ static enum cmn_status start_helper(struct cc_remote *remote, int dir_fd, const 
 	if (status == CMN_OK)
 		return CMN_OK;
 	(void)snprintf(ret_message, CC_HELPER_MESSAGE_SIZE, CC_LAUNCH_PROGRAM ": %s",
-		       status == CMN_MISS ? "not found" : cmn_status_string(status));	/* it fits */
+		       status == CMN_MISS ? "not found"
+		       : status == CMN_ERR_INVALID ? "this program is an init process (or a subreaper): "
+						     "run it below one"
+		       : cmn_status_string(status));	/* it fits */
 	/* An error of this installation. Once: no warning follows. */
 	cmn_log_once(remote->log, &remote->failure_logged, CMN_LOG_ERROR,
 		     "the remote tier cannot be used: %s", ret_message);
-	return CMN_ERR_IO;
+	return status == CMN_ERR_INVALID ? status : CMN_ERR_ACCESS;
 }
 
 /* Connects, and starts the helper first where there is none. */
@@ -361,6 +392,7 @@ static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper 
 	struct cmn_buffer header = { 0 };
 	struct cc_sodium_hash hash;
 	enum cmn_status status, decoded = CMN_OK;
+	enum cc_remote_refusal refusal;
 	size_t src_len, bin_len;
 	cc_helper_seen_fn seen;
 
@@ -378,6 +410,13 @@ static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper 
 		return status;
 	if (decoded != CMN_OK) {
 		report_refusal(remote, fault_string(decoded), report);
+		return CMN_MISS;
+	}
+	/* What will be refused whatever it holds need not come. */
+	refusal = cc_remote_value_refusal(ret->header, remote->setup.trust,
+					  cmn_clock_realtime() / NS_PER_S);
+	if (refusal != CC_REMOTE_NOT_REFUSED) {
+		report_refusal(remote, cc_remote_refusal_string(refusal), report);
 		return CMN_MISS;
 	}
 	ret->hashed = remote->setup.trust && cc_sodium_hash_begin(&hash) == CMN_OK;
@@ -435,13 +474,19 @@ static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, s
 	struct timespec pause = { 0, FIRST_PAUSE_NS };
 	enum cmn_status status;
 
-	if (!ret_claimed || !helper->has_claims || !remote->setup.writes)
+	if (!ret_claimed || !helper->has_claims || !remote->setup.writes ||
+	    atomic_load(&remote->claims_refused))
 		return cc_helper_ask(helper, name, ret_len);
 	if (wait < claim_ns / NS_PER_S)
 		end = cmn_clock_deadline(wait * NS_PER_S);
 	for (;;) {
 		status = cc_helper_ask_or_claim(helper, name, claim_ns / NS_PER_MS, ret_len,
 						ret_claimed);
+		/* As where this user may only read. */
+		if (status == CMN_ERR_IO && helper->message[0]) {
+			atomic_store(&remote->claims_refused, true);
+			return cc_helper_ask(helper, name, ret_len);
+		}
 		if (status != CMN_MISS || *ret_claimed || cmn_clock_monotonic() >= end)
 			return status;
 		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
@@ -449,6 +494,21 @@ static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, s
 			pause.tv_nsec += pause.tv_nsec / 2;
 		helper->deadline = cmn_clock_deadline(deadline_ns);
 	}
+}
+
+/*
+ * Whether a failed look-up says that the tier is of no use to anybody now. It does not
+ * if an answer had begun to come, if the helper gave a reason at once, or if this process itself
+ * stood still or lost its descriptor.
+ */
+static bool is_everybodys(const struct cc_helper *helper, enum cmn_status status, bool answered,
+			  uint64_t took, uint64_t deadline_ns)
+{
+	if (answered || status == CMN_ERR_INVALID)
+		return false;
+	if (status == CMN_ERR_IO)
+		return !helper->lost && (!helper->message[0] || took > deadline_ns / 2);
+	return status != CMN_BUSY || took < deadline_ns + STOOD_STILL_NS;
 }
 
 static void note_failure(struct cc_remote *remote, int dir_fd, const struct cc_helper *helper,
@@ -479,6 +539,7 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 			      struct cc_remote_report *ret_report)
 {
 	uint64_t begun = cmn_clock_monotonic(), deadline_ns, len = 0;
+	bool answered = false;
 	char path[CC_NODE_DIR_SIZE], name[CC_REMOTE_NAME_SIZE];
 	struct received received = { .hashed = false };
 	struct cc_helper helper;
@@ -502,12 +563,16 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	status = connect_helper(remote, dir_fd, path, begun + deadline_ns, &helper);
 	if (status == CMN_OK)
 		status = ask(remote, &helper, cmn_view_of(name), deadline_ns, &len, ret_claimed);
+	answered = status == CMN_OK;
 	if (status == CMN_OK)
 		status = receive_value(remote, &helper, len, &received, ret_report);
 	cc_helper_close(&helper);
 	/* A helper that has not started in time may be there for the next look-up. */
-	if (status != CMN_OK && status != CMN_MISS && status != CMN_ERR_NOMEM)
+	if (status != CMN_OK && status != CMN_MISS && status != CMN_ERR_NOMEM &&
+	    is_everybodys(&helper, status, answered, cmn_clock_monotonic() - begun, deadline_ns))
 		note_failure(remote, dir_fd, &helper, status, ret_report);
+	else if (status == CMN_ERR_INVALID)
+		atomic_store(&remote->down_until, cmn_clock_deadline(MINUTE_NS));
 	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 	if (status == CMN_OK)
 		status = open_value(remote, &received, key, memo, ret, ret_report);
@@ -555,24 +620,36 @@ void cc_remote_release(struct cc_remote *remote, const struct cc_key *key)
 	cc_helper_close(&helper);
 }
 
-void cc_remote_stored(struct cc_remote *remote, const char *root, const struct cc_key *key)
+/* Whoever has the lock finds what is noted. While the tier is down it waits. */
+static void launch_upload(struct cc_remote *remote, const char *root)
 {
 	const char *const arguments[] = { "upload", root, NULL };
+	uint64_t now = cmn_clock_monotonic(), last = atomic_load(&remote->launched);
+	int fd, dir_fd;
+
+	if (last && now - last < LAUNCH_NS)
+		return;
+	dir_fd = cc_node_open(&remote->setup.node, NULL);
+	if (dir_fd < 0)
+		return;
+	if (!cc_node_is_down(&remote->setup.node, dir_fd, NULL, 0) &&
+	    cc_node_lock_uploads(&remote->setup.node, dir_fd, root, &fd) == CMN_OK &&
+	    atomic_compare_exchange_strong(&remote->launched, &last, now))
+		(void)launch(remote, arguments, fd);	/* a later one may start it */
+	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+}
+
+void cc_remote_stored(struct cc_remote *remote, const char *root, const struct cc_key *key)
+{
 	char leaf[CC_LEAF_PATH_SIZE];
 	enum cmn_status status;
-	int fd, dir_fd;
+	int fd;
 
 	if (!remote || !remote->setup.writes || cc_root_open(root, &fd) != CMN_OK)
 		return;
 	cc_leaf_path_of(key, leaf);
 	status = cc_uploads_add(fd, leaf);
 	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
-	dir_fd = status == CMN_OK ? cc_node_open(&remote->setup.node, NULL) : -1;
-	if (dir_fd < 0)
-		return;
-	/* Whoever has the lock finds what is noted. While the tier is down it waits. */
-	if (!cc_node_is_down(&remote->setup.node, dir_fd, NULL, 0) &&
-	    cc_node_lock_uploads(&remote->setup.node, dir_fd, root, &fd) == CMN_OK)
-		(void)launch(remote, arguments, fd);	/* a later one may start it */
-	(void)cmn_descriptor_close(dir_fd);	/* likewise */
+	if (status == CMN_OK)
+		launch_upload(remote, root);
 }

@@ -81,7 +81,8 @@ CMN_CHECKED enum cmn_status cc_remote_get(struct cc_remote *remote, const struct
 					  struct cc_remote_report *ret_report);
 /*
  * A connection to the helper, which is started where it does not run. timeout_ns: for that.
- * As cc_helper_connect; CMN_ERR_IO also: nothing can be started.
+ * As cc_helper_connect; CMN_ERR_ACCESS and CMN_ERR_INVALID also:
+ * nothing can be started.
  */
 CMN_CHECKED enum cmn_status cc_remote_connect(struct cc_remote *remote, uint64_t timeout_ns,
 					      struct cc_helper *ret);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,46 +42,74 @@ enum cmn_status cc_uploads_open(int root_fd, int *ret_fd)
 	return *ret_fd >= 0 ? CMN_OK : cmn_status_from_errno(errno);
 }
 
-enum cmn_status cc_uploads_add(int root_fd, const char *leaf)
+/* "<hash>.<hash>.<hash>.<hash>", perhaps with "-<n>": a name that a leaf could have. */
+static bool parse(const char *name, char ret_leaf[CC_LEAF_PATH_SIZE], int *ret_refusals)
+{
+	const size_t len = CC_LEAF_PATH_SIZE - 1;
+	size_t dots = 0;
+
+	if (strlen(name) != len && (strlen(name) != len + 2 || name[len] != '-' ||
+				    name[len + 1] < '0' || name[len + 1] > '9'))
+		return false;
+	*ret_refusals = name[len] ? name[len + 1] - '0' : CC_UPLOADS_FRESH;
+	memcpy(ret_leaf, name, len);
+	ret_leaf[len] = '\0';
+	for (const char *at = ret_leaf; *at; at++)
+		dots += *at == '.';
+	if (dots != CC_PART_COUNT - 1 || strspn(ret_leaf, "0123456789abcdef.") != len ||
+	    strstr(ret_leaf, "..") || *ret_leaf == '.')
+		return false;
+	replace(ret_leaf, '.', '/');
+	return true;
+}
+
+static void name_note(const char *leaf, int refusals, char ret[CC_LEAF_PATH_SIZE + 2])
+{
+	(void)snprintf(ret, CC_LEAF_PATH_SIZE, "%s", leaf);
+	replace(ret, '/', '.');
+	if (refusals != CC_UPLOADS_FRESH)
+		(void)strncat(ret, (const char[]){ '-', (char)('0' + refusals % 10), '\0' }, 2);
+}
+
+static enum cmn_status add_in(int uploads_fd, const char *name)
 {
 	const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-	char name[CC_LEAF_PATH_SIZE];
-	enum cmn_status status;
 	struct stat info;
-	int fd, file;
+	int fd;
 
-	if (strlen(leaf) >= sizeof(name))
+	if (fstat(uploads_fd, &info) == 0 && info.st_size > MAX_DIRECTORY_SIZE)
+		return CMN_ERR_TOO_LARGE;
+	fd = openat(uploads_fd, name, flags, 0600);
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	(void)close(fd);	/* nothing was written through it */
+	return CMN_OK;
+}
+
+enum cmn_status cc_uploads_add(int root_fd, const char *leaf)
+{
+	char name[CC_LEAF_PATH_SIZE + 2];
+	enum cmn_status status;
+	int fd;
+
+	if (strlen(leaf) >= CC_LEAF_PATH_SIZE)
 		return CMN_ERR_INVALID;
-	memcpy(name, leaf, strlen(leaf) + 1);
-	replace(name, '/', '.');
-	status = cc_uploads_open(root_fd, &fd);
-	if (status != CMN_OK)
-		return status;
-	if (fstat(fd, &info) == 0 && info.st_size > MAX_DIRECTORY_SIZE) {
-		status = CMN_ERR_TOO_LARGE;
-	} else {
-		file = openat(fd, name, flags, 0600);
-		status = file < 0 ? cmn_status_from_errno(errno) : CMN_OK;
-		if (file >= 0)
-			(void)close(file);	/* nothing was written through it */
+	name_note(leaf, CC_UPLOADS_FRESH, name);
+	/* Once more where it was tidied up in between. */
+	for (int i = 0; i < 2; i++) {
+		status = cc_uploads_open(root_fd, &fd);
+		if (status != CMN_OK)
+			return status;
+		status = add_in(fd, name);
+		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+		if (status != CMN_MISS)
+			break;
 	}
-	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
 	return status;
 }
 
-/* "<hash>.<hash>.<hash>.<hash>": a name that a leaf could have. */
-static bool is_leaf(const char *name)
-{
-	size_t len = strlen(name), dots = 0;
-
-	for (const char *at = name; *at; at++)
-		dots += *at == '.';
-	return len == CC_LEAF_PATH_SIZE - 1 && dots == CC_PART_COUNT - 1 &&
-	       strspn(name, "0123456789abcdef.") == len && !strstr(name, "..") && *name != '.';
-}
-
-enum cmn_status cc_uploads_walk(int uploads_fd, bool (*visit)(void *ctx, const char *leaf),
-				void *ctx)
+enum cmn_status cc_uploads_walk(int uploads_fd,
+				bool (*visit)(void *ctx, const char *leaf, int refusals), void *ctx)
 {
 	struct cmn_listing listing = { 0 };
 	enum cmn_status status = CMN_MISS;
@@ -90,28 +119,47 @@ enum cmn_status cc_uploads_walk(int uploads_fd, bool (*visit)(void *ctx, const c
 		return cmn_status_from_errno(errno);
 	while ((item = cmn_listing_next(&listing))) {
 		char leaf[CC_LEAF_PATH_SIZE];
+		struct stat info;
+		int refusals;
 
-		if (!is_leaf(item->d_name))
+		if (!parse(item->d_name, leaf, &refusals) ||
+		    fstatat(uploads_fd, item->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    info.st_uid != geteuid() || !S_ISREG(info.st_mode))
 			continue;
-		memcpy(leaf, item->d_name, sizeof(leaf));
-		replace(leaf, '.', '/');
 		status = CMN_OK;
-		if (!visit(ctx, leaf))
+		if (!visit(ctx, leaf, refusals))
 			break;
 	}
 	cmn_listing_close(&listing);
 	return status;
 }
 
-enum cmn_status cc_uploads_remove(int uploads_fd, const char *leaf)
+enum cmn_status cc_uploads_set_refusals(int uploads_fd, const char *leaf, int from, int to)
 {
-	char name[CC_LEAF_PATH_SIZE];
+	char old_name[CC_LEAF_PATH_SIZE + 2], new_name[CC_LEAF_PATH_SIZE + 2];
 
-	if (strlen(leaf) >= sizeof(name))
+	if (strlen(leaf) >= CC_LEAF_PATH_SIZE)
 		return CMN_ERR_INVALID;
-	memcpy(name, leaf, strlen(leaf) + 1);
-	replace(name, '/', '.');
+	name_note(leaf, from, old_name);
+	name_note(leaf, to, new_name);
+	if (from != to && renameat(uploads_fd, old_name, uploads_fd, new_name) < 0)
+		return cmn_status_from_errno(errno);
+	return CMN_OK;
+}
+
+enum cmn_status cc_uploads_remove(int uploads_fd, const char *leaf, int refusals)
+{
+	char name[CC_LEAF_PATH_SIZE + 2];
+
+	if (strlen(leaf) >= CC_LEAF_PATH_SIZE)
+		return CMN_ERR_INVALID;
+	name_note(leaf, refusals, name);
 	if (unlinkat(uploads_fd, name, 0) < 0 && errno != ENOENT)
 		return cmn_status_from_errno(errno);
 	return CMN_OK;
+}
+
+void cc_uploads_tidy(int root_fd)
+{
+	(void)unlinkat(root_fd, CC_UPLOADS_DIRECTORY, AT_REMOVEDIR);	/* it is not empty, else */
 }

@@ -2,8 +2,10 @@
 /*
  * uploads: which entries of a root are still to be stored in the remote tier:
  * empty files <root>/uploads/<leaf>, with a "." for each "/" in the leaf's path.
- * A file is made after its entry was stored and removed after it was uploaded, by
- * another process (ckcache-remote), which finds the rest when it starts again.
+ * A file is made after its entry was stored. Another process (ckcache-remote)
+ * renames it to "<leaf>-<n>" before it reads the entry, so that what is stored
+ * meanwhile is noted anew, and removes it after the upload. n counts how often the
+ * server has refused the entry. Files of other users, in a group's root, are theirs.
  * Thread-safe, also between processes.
  */
 #ifndef CACHECORE_REMOTE_UPLOADS_H
@@ -24,13 +26,21 @@
 CMN_CHECKED enum cmn_status cc_uploads_add(int root_fd, const char *leaf);
 /* For watching it; made if it is not there; for cmn_descriptor_close. */
 CMN_CHECKED enum cmn_status cc_uploads_open(int root_fd, int *ret_fd);
+#define CC_UPLOADS_MAX_REFUSALS 9
+#define CC_UPLOADS_FRESH -1	/* in place of n: as it was noted */
 /*
  * Calls visit for each leaf that is noted until it returns false. Other names
  * are left alone. CMN_MISS: none is noted.
  */
 CMN_CHECKED enum cmn_status cc_uploads_walk(int uploads_fd,
-					    bool (*visit)(void *ctx, const char *leaf), void *ctx);
+					    bool (*visit)(void *ctx, const char *leaf,
+							  int refusals), void *ctx);
+/* From one count to another. CMN_MISS: it is not there. */
+CMN_CHECKED enum cmn_status cc_uploads_set_refusals(int uploads_fd, const char *leaf, int from,
+						    int to);
 /* One that is not there is fine. */
-CMN_CHECKED enum cmn_status cc_uploads_remove(int uploads_fd, const char *leaf);
+CMN_CHECKED enum cmn_status cc_uploads_remove(int uploads_fd, const char *leaf, int refusals);
+/* Removes the directory where nothing is noted: those of some file systems never shrink. */
+void cc_uploads_tidy(int root_fd);
 
 #endif

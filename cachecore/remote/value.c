@@ -12,6 +12,8 @@
 #include "common/hash.h"
 
 #define SIGNATURE_AT (CC_REMOTE_HEADER_SIZE - CC_SODIUM_SIGNATURE_SIZE)
+#define SEAL_AT 12
+#define KEY_ID_AT 32
 #define NAME_SUFFIX "-ckcache-1"
 
 enum seal {
@@ -183,6 +185,24 @@ static enum cc_remote_refusal judge(const uint8_t *header, const uint8_t *hash,
 		return CC_REMOTE_NO_LIBSODIUM;
 	return is_signed_by(header, hash ? hash : own, key) ? CC_REMOTE_NOT_REFUSED
 							   : CC_REMOTE_WRONG_SIGNATURE;
+}
+
+enum cc_remote_refusal cc_remote_value_refusal(const uint8_t header[CC_REMOTE_HEADER_SIZE],
+					       const struct cc_trust *trust, uint64_t now)
+{
+	const struct cc_trust_key *key;
+	enum cmn_status status;
+
+	if (!trust)
+		return CC_REMOTE_NOT_REFUSED;
+	if (header[SEAL_AT] != SEAL_ED25519)
+		return CC_REMOTE_NOT_SIGNED;
+	if (!cc_sodium_available())
+		return CC_REMOTE_NO_LIBSODIUM;
+	status = cc_trust_find(trust, header + KEY_ID_AT, now, &key);
+	if (status == CMN_OK)
+		return CC_REMOTE_NOT_REFUSED;
+	return status == CMN_MISS ? CC_REMOTE_UNKNOWN_KEY : CC_REMOTE_EXPIRED_KEY;
 }
 
 enum cmn_status cc_remote_value_lengths(const uint8_t header[CC_REMOTE_HEADER_SIZE], uint64_t len,

@@ -96,6 +96,9 @@ CMN_CHECKED enum cmn_status cc_remote_value_check_parts(
 	const uint8_t header[CC_REMOTE_HEADER_SIZE], struct cmn_view src, struct cmn_view bin,
 	const uint8_t *hash, const struct cc_trust *trust, uint64_t now,
 	struct cc_remote_value *ret);
+/* Whether a value with that header will be refused, whatever it holds; trust as above. */
+enum cc_remote_refusal cc_remote_value_refusal(const uint8_t header[CC_REMOTE_HEADER_SIZE],
+					       const struct cc_trust *trust, uint64_t now);
 /* What is hashed of a header. */
 void cc_remote_value_hash_header(struct cc_sodium_hash *hash,
 				 const uint8_t header[CC_REMOTE_HEADER_SIZE]);

@@ -33,6 +33,7 @@ const char *remote_read_secrets(const char *path, struct cc_address *address)
 	struct cmn_buffer content = { 0 };
 	const char *problem = NULL;
 	char *text = NULL, *line, *next;
+	size_t len = 0;
 	struct stat info;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 
@@ -47,7 +48,8 @@ const char *remote_read_secrets(const char *path, struct cc_address *address)
 	}
 	if (cmn_file_read_open(fd, MAX_SECRETS, CMN_FILE_ANY, NULL, &content) != CMN_OK)
 		problem = "the file of remote_secrets cannot be read";
-	else if (!(text = cmn_buffer_take_string(&content)))
+	len = content.len;
+	if (!problem && !(text = cmn_buffer_take_string(&content)))
 		problem = "no memory";
 	for (line = text; line && !problem; line = next) {
 		next = strchr(line, '\n');
@@ -57,7 +59,7 @@ const char *remote_read_secrets(const char *path, struct cc_address *address)
 			problem = "the file of remote_secrets has a line that is not NAME=VALUE";
 	}
 	if (text)
-		explicit_bzero(text, strlen(text));
+		explicit_bzero(text, len);
 	free(text);
 	cmn_buffer_release(&content);
 	return problem;

@@ -69,6 +69,13 @@ static enum cmn_status add_leaf(void *ctx, int root_fd, const char *path, int le
 	return CMN_OK;
 }
 
+/* However often it was refused before. */
+static void forget_note(int uploads_fd, const char *leaf)
+{
+	for (int i = CC_UPLOADS_FRESH; i <= CC_UPLOADS_MAX_REFUSALS; i++)
+		(void)!cc_uploads_remove(uploads_fd, leaf, i);	/* then it is uploaded once more */
+}
+
 static enum cmn_status push_leaves(struct pushing *pushing, int root_fd)
 {
 	enum cmn_status status = CMN_OK;
@@ -81,8 +88,8 @@ static enum cmn_status push_leaves(struct pushing *pushing, int root_fd)
 		status = upload_leaf(&pushing->upload, root_fd, pushing->leaves[i]);
 		if (status == CMN_OK) {
 			cmn_buffer_append(&pushing->hashes, pushing->upload.last.bytes, CMN_HASH_SIZE);
-			if (uploads_fd >= 0)	/* if it stays noted, it is uploaded once more */
-				(void)!cc_uploads_remove(uploads_fd, pushing->leaves[i]);
+			if (uploads_fd >= 0)
+				forget_note(uploads_fd, pushing->leaves[i]);
 		} else if (status == CMN_MISS) {
 			pushing->left_out++;
 			status = CMN_OK;

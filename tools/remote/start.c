@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +28,7 @@
 #define START_NS (UINT64_C(5) * 1000000000)
 #define ANSWER_NS (UINT64_C(1) * 1000000000)
 #define LOOK_MS 5
+#define STDERR_SIZE 65536
 #define REASON_SIZE 256
 
 struct variables {
@@ -93,33 +94,45 @@ static void forget(struct variables *variables)
 	free(variables->names);
 }
 
-/* What the helper writes to its standard error goes to the pipe: its first line may say why it ends. */
-static pid_t run_helper(const char *path, char *const *environment, int pipe_fds[2])
+/*
+ * What the helper writes to its standard error goes to a file in memory that never grows: its
+ * first line may say why it ends, and what comes later is lost without a signal.
+ */
+static int make_stderr(void)
+{
+	int fd = memfd_create("stderr", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd >= 0 && (ftruncate(fd, STDERR_SIZE) < 0 ||
+			fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) < 0)) {
+		(void)close(fd);	/* nothing was written through it */
+		return -1;
+	}
+	return fd;
+}
+
+static pid_t run_helper(const char *path, char *const *environment, int stderr_fd)
 {
 	char *argv[] = { (char *)(uintptr_t)path, NULL };
 	pid_t pid = fork();
 
 	if (pid != 0)
 		return pid;
-	if (dup2(pipe_fds[1], STDERR_FILENO) >= 0)
+	if (dup2(stderr_fd, STDERR_FILENO) >= 0)
 		(void)execve(path, argv, environment);
 	_exit(127);
 }
 
-/* Adds what has come to the reason, up to its first line end. */
+/* The first line of what it has written. */
 static void read_reason(int fd, char reason[REASON_SIZE])
 {
-	size_t len = strlen(reason);
-	ssize_t got = read(fd, reason + len, REASON_SIZE - 1 - len);
+	ssize_t got = pread(fd, reason, REASON_SIZE - 1, 0);
 
-	if (got <= 0)
-		return;
-	reason[len + (size_t)got] = '\0';
+	reason[got > 0 ? got : 0] = '\0';
 	reason[strcspn(reason, "\n")] = '\0';
 }
 
-/* CMN_OK: it answers. Else reason says why not, if anything does. */
-static enum cmn_status see_start(pid_t pid, const char *socket, int pipe_fd,
+/* CMN_OK: it answers. Else reason says why not. */
+static enum cmn_status see_start(pid_t pid, const char *socket, int stderr_fd,
 				 char reason[REASON_SIZE])
 {
 	uint64_t deadline = cmn_clock_deadline(START_NS);
@@ -127,24 +140,19 @@ static enum cmn_status see_start(pid_t pid, const char *socket, int pipe_fd,
 	struct cc_helper helper;
 	int state;
 
-	for (;;) {
-		struct pollfd pollfd = { .fd = pipe_fd, .events = POLLIN };
-
+	do {
 		status = cc_helper_connect(socket, deadline, &helper);
 		cc_helper_close(&helper);
 		if (status == CMN_OK)
 			return CMN_OK;
-		if (poll(&pollfd, 1, LOOK_MS) > 0)
-			read_reason(pipe_fd, reason);
+		(void)usleep(LOOK_MS * 1000);
 		if (waitpid(pid, &state, WNOHANG) == pid) {
-			read_reason(pipe_fd, reason);
+			read_reason(stderr_fd, reason);
 			if (!reason[0])
 				(void)snprintf(reason, REASON_SIZE, "the helper ended at once");
 			return CMN_ERR_IO;
 		}
-		if (cmn_clock_monotonic() >= deadline)
-			break;
-	}
+	} while (cmn_clock_monotonic() < deadline);
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, &state, 0);
 	(void)snprintf(reason, REASON_SIZE, "the helper did not start in time");
@@ -167,7 +175,7 @@ static const char *start(const struct cc_config *config, struct cc_remote_setup 
 	struct variables variables = { 0 };
 	const char *problem = NULL;
 	char path[PATH_MAX];
-	int pipe_fds[2];
+	int stderr_fd;
 	pid_t pid;
 
 	if (!remote_find_helper(config, setup, path)) {
@@ -177,27 +185,32 @@ static const char *start(const struct cc_config *config, struct cc_remote_setup 
 	}
 	if (config->remote_secrets)
 		problem = remote_read_secrets(config->remote_secrets, &setup->address);
+	/* The last one counts. */
+	if (!problem && !setup->trust &&
+	    cc_address_add(&setup->address, cmn_view_of("trusted-only=true")) != CMN_OK)
+		problem = "too many attributes";
 	if (problem)
 		return problem;
 	/* Another may have started one just before; what does not answer is a dead one's. */
 	if (answers(socket))
 		return NULL;
 	(void)unlink(socket);
-	if (!set_variables(&variables, &setup->address, socket) ||
-	    pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0) {
+	stderr_fd = make_stderr();
+	if (stderr_fd < 0 || !set_variables(&variables, &setup->address, socket)) {
+		if (stderr_fd >= 0)
+			(void)close(stderr_fd);	/* nothing was written through it */
 		forget(&variables);
 		return "no memory or descriptors for a helper";
 	}
-	pid = run_helper(path, variables.names, pipe_fds);
+	pid = run_helper(path, variables.names, stderr_fd);
 	forget(&variables);
-	(void)close(pipe_fds[1]);	/* the helper's end */
 	/* From here on it alone has the lock. */
 	(void)close(CMN_SPAWN_KEPT_FD);
 	if (pid < 0)
 		problem = "no process for a helper";
-	else if (see_start(pid, socket, pipe_fds[0], reason) != CMN_OK)
+	else if (see_start(pid, socket, stderr_fd, reason) != CMN_OK)
 		problem = reason;
-	(void)close(pipe_fds[0]);	/* nothing was written through it */
+	(void)close(stderr_fd);	/* nothing was written through it */
 	return problem;
 }
 

@@ -36,9 +36,10 @@ static bool look_at_unusable(const struct cc_config *config, const char *problem
 	return shown;
 }
 
-static bool count_one(void *ctx, const char *leaf)
+static bool count_one(void *ctx, const char *leaf, int refusals)
 {
 	(void)leaf;
+	(void)refusals;
 	++*(uint64_t *)ctx;
 	return true;
 }

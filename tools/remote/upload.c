@@ -17,7 +17,7 @@
 #include "tools/tool.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-/* Nobody waits for an upload, but it is not to hang for ever. */
+/* Nobody waits for an upload, but it is not to hang for ever: so long, and a second for each MiB. */
 #define PUT_NS (60 * NS_PER_S)
 
 bool upload_begin(const struct cc_config *config, const struct cc_remote_setup *setup,
@@ -131,6 +131,8 @@ static enum cmn_status put_once(struct upload *upload, struct cmn_view name,
 {
 	enum cmn_status status = connect_helper(upload);
 
+	for (size_t i = 0; i < count; i++)
+		upload->helper.deadline += (views[i].len >> 20) * NS_PER_S;
 	if (status == CMN_OK)
 		status = cc_helper_put(&upload->helper, name, views, count);
 	/* What the helper itself says ends no connection, but it is as good as new after one. */

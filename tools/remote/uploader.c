@@ -27,69 +27,95 @@
 #define BATCH 64
 #define NICENESS 10
 
-struct batch {
-	char leaves[BATCH][CC_LEAF_PATH_SIZE];
-	size_t count;
+struct note {
+	char leaf[CC_LEAF_PATH_SIZE];
+	int refusals;
 };
 
-static bool take(void *ctx, const char *leaf)
+struct batch {
+	struct note notes[BATCH];
+	size_t count;
+	bool again;	/* those that were refused before */
+};
+
+static bool take(void *ctx, const char *leaf, int refusals)
 {
 	struct batch *batch = ctx;
+	struct note *note = &batch->notes[batch->count];
 
-	memcpy(batch->leaves[batch->count++], leaf, CC_LEAF_PATH_SIZE);
-	return batch->count < BATCH;
+	if ((refusals != CC_UPLOADS_FRESH) != batch->again)
+		return true;
+	memcpy(note->leaf, leaf, CC_LEAF_PATH_SIZE);
+	note->refusals = refusals;
+	return ++batch->count < BATCH;
 }
 
-/* What cannot be uploaded at all is not tried again. */
-static enum cmn_status upload_one(struct upload *upload, int root_fd, int uploads_fd,
-				  const char *leaf)
+/* What is stored while this goes on is noted anew, and uploaded after it. */
+static enum cmn_status upload_note(struct upload *upload, int root_fd, int uploads_fd,
+				   struct note *note)
 {
-	enum cmn_status status = upload_leaf(upload, root_fd, leaf);
+	enum cmn_status status = CMN_OK;
 
-	return status == CMN_OK || status == CMN_MISS ? cc_uploads_remove(uploads_fd, leaf) : status;
+	if (note->refusals == CC_UPLOADS_FRESH) {
+		status = cc_uploads_set_refusals(uploads_fd, note->leaf, CC_UPLOADS_FRESH, 0);
+		note->refusals = 0;
+	}
+	if (status != CMN_OK)
+		return CMN_OK;	/* somebody removed it */
+	status = upload_leaf(upload, root_fd, note->leaf);
+	/* What cannot be uploaded at all is not tried again. */
+	if (status == CMN_OK || status == CMN_MISS)
+		return cc_uploads_remove(uploads_fd, note->leaf, note->refusals);
+	return status;
+}
+
+/* A server that has taken others refused it: some times, and then it is given up. */
+static enum cmn_status note_refusal(int uploads_fd, const struct note *note)
+{
+	if (note->refusals >= CC_UPLOADS_MAX_REFUSALS)
+		return cc_uploads_remove(uploads_fd, note->leaf, note->refusals);
+	return cc_uploads_set_refusals(uploads_fd, note->leaf, note->refusals, note->refusals + 1);
 }
 
 /*
- * Tries each. *batch keeps those that the server refuses, with a reason, since it may take
- * others. Another failure ends it. *ret_done: how many are done.
+ * Tries each. The first *ret_refused notes of the batch are those that the server refuses, with a
+ * reason, since it may take others. Another failure ends it.
  */
 static enum cmn_status try_each(struct upload *upload, int root_fd, int uploads_fd,
-				struct batch *batch, size_t *ret_done)
+				struct batch *batch, size_t *ret_refused)
 {
-	size_t refused = 0;
-
-	*ret_done = 0;
+	*ret_refused = 0;
 	for (size_t i = 0; i < batch->count; i++) {
-		enum cmn_status status = upload_one(upload, root_fd, uploads_fd, batch->leaves[i]);
-		if (status == CMN_OK)
-			++*ret_done;
-		else if (status == CMN_ERR_IO && upload->helper.message[0])
-			memmove(batch->leaves[refused++], batch->leaves[i], CC_LEAF_PATH_SIZE);
-		else
+		enum cmn_status status = upload_note(upload, root_fd, uploads_fd, &batch->notes[i]);
+
+		if (status == CMN_ERR_IO && upload->helper.message[0])
+			batch->notes[(*ret_refused)++] = batch->notes[i];
+		else if (status != CMN_OK)
 			return status;
 	}
-	batch->count = refused;
 	return CMN_OK;
 }
 
-/* CMN_MISS: nothing is noted. Failures: the tier is out of reach; the rest stays noted. */
-static enum cmn_status upload_batch(struct upload *upload, int root_fd, int uploads_fd)
+/*
+ * CMN_MISS: nothing is noted, or what is was refused just now. Failures: the tier is out of
+ * reach; the rest stays noted.
+ */
+static enum cmn_status upload_batch(struct upload *upload, int root_fd, int uploads_fd, bool again)
 {
-	struct batch batch = { .count = 0 };
+	struct batch batch = { .count = 0, .again = again };
 	enum cmn_status status = cc_uploads_walk(uploads_fd, take, &batch);
-	size_t done;
+	size_t refused;
 
+	if (status == CMN_OK && !batch.count)
+		status = CMN_MISS;
 	if (status != CMN_OK)
 		return status;
-	status = try_each(upload, root_fd, uploads_fd, &batch, &done);
-	if (status != CMN_OK || !batch.count)
-		return status;
-	if (!done)
+	status = try_each(upload, root_fd, uploads_fd, &batch, &refused);
+	/* A server that has taken nothing yet may be away: that says nothing of an entry. */
+	if (status == CMN_OK && refused && !upload->count)
 		return CMN_ERR_IO;
-	/* What a server that takes others refuses twice would keep them back for ever. */
-	status = try_each(upload, root_fd, uploads_fd, &batch, &done);
-	for (size_t i = 0; i < batch.count && status == CMN_OK; i++)
-		status = cc_uploads_remove(uploads_fd, batch.leaves[i]);
+	for (size_t i = 0; i < refused && status == CMN_OK; i++)
+		status = note_refusal(uploads_fd, &batch.notes[i]);
 	return status;
 }
 
@@ -118,14 +144,20 @@ static int watch(int uploads_fd)
 	return fd;
 }
 
-/* Until there is nothing for a while, or the tier fails. */
+/* Until nothing new is noted for a while, or the tier fails. */
 static enum cmn_status upload_all(struct upload *upload, int root_fd, int uploads_fd, int watch_fd)
 {
 	uint64_t end = cmn_clock_deadline(IDLE_NS);
 	enum cmn_status status;
+	bool tried_again = false;
 
 	for (;;) {
-		status = upload_batch(upload, root_fd, uploads_fd);
+		status = upload_batch(upload, root_fd, uploads_fd, false);
+		/* What was refused at an earlier time: that may be over. It keeps nothing else back. */
+		if (status == CMN_MISS && !tried_again) {
+			tried_again = true;
+			status = upload_batch(upload, root_fd, uploads_fd, true);
+		}
 		if (status == CMN_OK)
 			end = cmn_clock_deadline(IDLE_NS);
 		else if (status != CMN_MISS || cmn_clock_monotonic() >= end)
@@ -150,9 +182,12 @@ static enum cmn_status upload_root(struct upload *upload, int root_fd)
 	/* What is noted from now on is the next one's; what was noted just before is not forgotten. */
 	if (status == CMN_MISS) {
 		(void)close(CMN_SPAWN_KEPT_FD);	/* with its lock */
-		status = upload_batch(upload, root_fd, uploads_fd);
+		do
+			status = upload_batch(upload, root_fd, uploads_fd, false);
+		while (status == CMN_OK);
 	}
 	(void)cmn_descriptor_close(uploads_fd);	/* a directory: nothing to be lost */
+	cc_uploads_tidy(root_fd);
 	return status;
 }
 
@@ -161,21 +196,16 @@ int remote_upload(const struct cc_config *config, const struct cc_remote_setup *
 {
 	enum cmn_status status = CMN_ERR_INVALID;
 	struct upload upload;
-	int root_fd, dir_fd;
+	int root_fd;
 
 	(void)setpriority(PRIO_PROCESS, 0, NICENESS);	/* a favour */
 	if (upload_begin(config, setup, &upload) && cc_root_open(root, &root_fd) == CMN_OK) {
 		status = upload_root(&upload, root_fd);
 		(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
 	}
-	if (status != CMN_OK && status != CMN_MISS && upload.problem[0]) {
+	/* Look-ups find out themselves whether the tier is of use. */
+	if (status != CMN_OK && status != CMN_MISS && upload.problem[0])
 		tool_complain("%s", upload.problem);
-		dir_fd = cc_node_open(&setup->node, NULL);
-		if (dir_fd >= 0) {
-			cc_node_set_down(&setup->node, dir_fd, upload.problem);
-			(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
-		}
-	}
 	upload_release(&upload);
 	return status == CMN_OK || status == CMN_MISS ? TOOL_OK : TOOL_FAILED;
 }

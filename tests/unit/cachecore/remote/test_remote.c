@@ -968,8 +968,9 @@ TEST(others_may_use_the_connection)
 	cc_helper_close(&helper);
 }
 
-static bool count_one(void *ctx, const char *leaf)
+static bool count_one(void *ctx, const char *leaf, int refusals)
 {
+	(void)refusals;
 	(void)leaf;
 	++*(unsigned int *)ctx;
 	return true;

@@ -67,17 +67,18 @@ static int open_uploads(void)
 
 struct seen {
 	unsigned int count, wrong, most;
+	int refusals;
 	bool of[MANY];
 };
 
-static bool see(void *ctx, const char *leaf)
+static bool see(void *ctx, const char *leaf, int refusals)
 {
 	struct seen *seen = ctx;
 	unsigned int i = 0;
 
 	while (i < MANY && strcmp(leaf, leaf_of(i)) != 0)
 		i++;
-	seen->wrong += i == MANY || seen->of[i];
+	seen->wrong += i == MANY || seen->of[i] || refusals != seen->refusals;
 	if (i < MANY)
 		seen->of[i] = true;
 	return ++seen->count != seen->most;
@@ -86,7 +87,7 @@ static bool see(void *ctx, const char *leaf)
 /* As many as are noted, or no more than most (0: all); each once. */
 static unsigned int count(unsigned int most)
 {
-	struct seen seen = { .most = most };
+	struct seen seen = { .most = most, .refusals = CC_UPLOADS_FRESH };
 	int fd = open_uploads();
 	enum cmn_status status = cc_uploads_walk(fd, see, &seen);
 
@@ -129,8 +130,8 @@ TEST(what_is_noted_is_found_once)
 	CU_ASSERT_EQUAL(count(1), 1);
 	CU_ASSERT_EQUAL(count(7), 7);
 	fd = open_uploads();
-	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(3)), CMN_OK);
-	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(3)), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(3), CC_UPLOADS_FRESH), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(3), CC_UPLOADS_FRESH), CMN_OK);
 	CU_ASSERT_EQUAL(count(0), MANY - 1);
 	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
 	/* An empty file, the user's alone, without directories. */
@@ -141,9 +142,9 @@ TEST(what_is_noted_is_found_once)
 	CU_ASSERT(S_ISREG(info.st_mode) && info.st_size == 0 && (info.st_mode & 0777) == 0600);
 }
 
-static bool remove_it(void *ctx, const char *leaf)
+static bool remove_it(void *ctx, const char *leaf, int refusals)
 {
-	CU_ASSERT_EQUAL(cc_uploads_remove(*(int *)ctx, leaf), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_remove(*(int *)ctx, leaf, refusals), CMN_OK);
 	return true;
 }
 
@@ -157,6 +158,33 @@ TEST(what_is_found_can_be_removed_at_once)
 	for (unsigned int i = 0; i < MANY && cc_uploads_walk(fd, remove_it, &fd) == CMN_OK; i++)
 		continue;
 	CU_ASSERT_EQUAL(count_names(), 0);
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+}
+
+TEST(refusals_are_counted)
+{
+	struct seen seen = { .refusals = 7 };
+	int fd = open_uploads();
+
+	add(1);
+	CU_ASSERT_EQUAL(cc_uploads_set_refusals(fd, leaf_of(1), CC_UPLOADS_FRESH, 0), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_set_refusals(fd, leaf_of(1), CC_UPLOADS_FRESH, 0), CMN_MISS);
+	CU_ASSERT_EQUAL(cc_uploads_set_refusals(fd, leaf_of(1), 0, 7), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_walk(fd, see, &seen), CMN_OK);
+	CU_ASSERT(seen.count == 1 && seen.wrong == 0 && seen.of[1]);
+	/* What is stored meanwhile is another note. */
+	add(1);
+	CU_ASSERT_EQUAL(count_names(), 2);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(1), 7), CMN_OK);
+	CU_ASSERT_EQUAL(count(0), 1);
+	/* While one is noted the directory stays. */
+	cc_uploads_tidy(root);
+	CU_ASSERT_EQUAL(access("root/uploads", F_OK), 0);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(1), CC_UPLOADS_FRESH), CMN_OK);
+	cc_uploads_tidy(root);
+	CU_ASSERT_NOT_EQUAL(access("root/uploads", F_OK), 0);
+	add(2);
+	CU_ASSERT_EQUAL(count(0), 1);
 	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
 }
 
@@ -216,10 +244,10 @@ TEST(a_path_that_is_no_leafs_is_refused)
 	memset(leaf, 'a', sizeof(leaf));
 	leaf[CC_LEAF_PATH_SIZE] = '\0';
 	CU_ASSERT_EQUAL(cc_uploads_add(root, leaf), CMN_ERR_INVALID);
-	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf), CMN_ERR_INVALID);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf, CC_UPLOADS_FRESH), CMN_ERR_INVALID);
 	/* Nothing above is reached. */
 	unit_write("root/file", "");
-	CU_ASSERT_EQUAL(cc_uploads_remove(fd, "../file"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, "../file", CC_UPLOADS_FRESH), CMN_OK);
 	CU_ASSERT_EQUAL(access("root/file", F_OK), 0);
 	CU_ASSERT_EQUAL(cc_uploads_add(root, "../other"), CMN_OK);
 	CU_ASSERT_NOT_EQUAL(access("root/other", F_OK), 0);
@@ -278,9 +306,9 @@ TEST(whatever_has_a_leafs_name_does_no_harm)
 		CU_ASSERT_NOT_EQUAL(cc_uploads_add(root, leaf_of(i)), CMN_OK);
 	}
 	CU_ASSERT_NOT_EQUAL(access("target", F_OK), 0);
-	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(0)), CMN_OK);
-	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(1)), CMN_OK);
-	CU_ASSERT_NOT_EQUAL(cc_uploads_remove(fd, leaf_of(2)), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(0), CC_UPLOADS_FRESH), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(1), CC_UPLOADS_FRESH), CMN_OK);
+	CU_ASSERT_NOT_EQUAL(cc_uploads_remove(fd, leaf_of(2), CC_UPLOADS_FRESH), CMN_OK);
 	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
 }
 
