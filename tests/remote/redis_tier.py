@@ -127,8 +127,7 @@ class RedisTier(tiers.RedisCase):
         one = self.writer("one", self.remote + " @max-value-size=%d" % small)
         self.assertEqual(one.use(large, 3), "")
         # Since nothing could be uploaded, the tier pauses.
-        self.wait_until("the end of the uploader",
-                        lambda: not self.processes("ckcache-remote upload"))
+        self.wait_until("a note with the reason", one.down)
         self.assertIn("the value has more than", one.down())
         one.forget_down()
         self.assertEqual(one.use(1, 3), "")
