@@ -265,16 +265,39 @@ static enum cmn_status wait_for_flight(struct cc_cache *cache, struct cc_level *
 	return status;
 }
 
+/* For the history: where an entry came from, or why it did not. */
+static void note_remote(struct cc_level *level, const struct cc_key *key,
+			const struct cc_remote_report *report)
+{
+	static const enum cc_history_kind kinds[] = {
+		[CC_REMOTE_USED] = CC_HISTORY_REMOTE,
+		[CC_REMOTE_REFUSED] = CC_HISTORY_REMOTE_REFUSED,
+		[CC_REMOTE_AWAY] = CC_HISTORY_REMOTE_AWAY,
+	};
+	const struct cc_history_note note = {
+		.kind = kinds[report->event], .key = key, .reason = report->scheme,
+		.detail = report->text,
+	};
+
+	if (report->event != CC_REMOTE_NOTHING)
+		cc_level_note(level, &note);
+}
+
 /* *ret_claimed: as cc_remote_get. The entry is stored on disk too, which ends the flight. */
 static enum cmn_status get_remote(struct cc_cache *cache, struct cc_level *level,
 				  const struct cc_key *key, struct cc_entry **ret,
 				  struct cc_flight *flight, bool *ret_claimed)
 {
-	if (cache->config.recache ||
-	    cc_remote_get(cache->remote, key, cache->memo, ret, ret_claimed) != CMN_OK)
+	struct cc_remote_report report;
+	enum cmn_status status;
+
+	if (cache->config.recache)
 		return CMN_MISS;
-	cc_level_put(level, key, *ret, flight);
-	return CMN_OK;
+	status = cc_remote_get(cache->remote, key, cache->memo, ret, ret_claimed, &report);
+	note_remote(level, key, &report);
+	if (status == CMN_OK)
+		cc_level_put(level, key, *ret, flight);
+	return status;
 }
 
 /* With what there is by now: other threads and processes wait for it. */

@@ -94,6 +94,16 @@ if(TARGET ckcache_level_zero)
   set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "libckcache-level-zero ${same_version}, ${sodium}")
 endif()
 
+if(TARGET ckcache-storage-redis OR TARGET ckcache-storage-http)
+  list(APPEND CPACK_COMPONENTS_ALL storage)
+  ckcache_package(storage utils ckcache-storage ckcache-storage
+"cache for compiled compute kernels: storage helpers"
+"This package has the programs that connect machines to a cache they share, on
+ Redis, Valkey or an HTTP server. ccache can use them too.")
+  set(CPACK_DEBIAN_COMMAND_PACKAGE_SUGGESTS "ckcache-storage")
+  set(CPACK_DEBIAN_STORAGE_PACKAGE_ENHANCES "ckcache, ccache")
+endif()
+
 list(APPEND CPACK_COMPONENTS_ALL library library_dev)
 ckcache_package(library libs libckcache1 libckcache1
 "cache for compiled compute kernels: library"

@@ -98,6 +98,15 @@ static int start_program(void *arg)
 	return 0;
 }
 
+/* What else an errno means to other callers, such as CMN_BUSY, it does not here. */
+static enum cmn_status status_of(int error)
+{
+	enum cmn_status status = cmn_status_from_errno(error);
+
+	return status == CMN_OK || status == CMN_MISS || status == CMN_ERR_ACCESS ||
+	       status == CMN_ERR_NOMEM ? status : CMN_ERR_IO;
+}
+
 enum cmn_status cmn_spawn_detached(const char *path, char *const argv[], char *const envp[],
 				   int keep_fd)
 {
@@ -118,5 +127,5 @@ enum cmn_status cmn_spawn_detached(const char *path, char *const argv[], char *c
 		continue;
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	(void)munmap(spawn.stacks, 2 * STACK_SIZE);
-	return spawn.error ? cmn_status_from_errno(spawn.error) : CMN_OK;
+	return status_of(spawn.error);
 }

@@ -4,7 +4,9 @@
  * never notices: it is no child of the process (wait() does not see it, and no
  * SIGCHLD comes), it has a session of its own, no signal is blocked or ignored
  * in it, and no handler of the application runs in between. Works from any
- * thread of a process with many, without copying its memory.
+ * thread of a process with many, without copying its memory. Only a process to
+ * which orphans come (number 1 of a container, PR_SET_CHILD_SUBREAPER) sees it
+ * end, as one of these.
  */
 #ifndef COMMON_SPAWN_H
 #define COMMON_SPAWN_H

@@ -16,8 +16,8 @@
 
 #include "storage/key.h"
 
-#define CHUNK (64 * 1024)	/* by which a value's memory begins to grow */
-#define KEPT_MEMORY (64 * 1024)	/* of a value, for the next one */
+#define CHUNK ((size_t)64 * 1024)	/* by which a value's memory begins to grow */
+#define KEPT_MEMORY ((size_t)64 * 1024)	/* of a value, for the next one */
 
 enum { VERSION = 1 };
 enum { OK = 0, NOOP = 1, ERR = 2 };

@@ -19,8 +19,9 @@
  * A file that is seen is whole; one that is not is a miss.
  *
  * URL: file:/absolute/directory or file:///absolute/directory.
- * Attributes: umask (octal); trusted-only: the directories from the root on and the
- * files must be this user's or root's, and nobody else's to write.
+ * Attributes: umask (octal); trusted-only: all directories on the way and the files must
+ * be this user's or root's, and nobody else's to write; max-size, which is for `ckcache
+ * prune --remote`.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -34,6 +35,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/env.h"
 #include "common/file.h"
 #include "storage/key.h"
 #include "storage/server.h"
@@ -41,8 +43,9 @@
 #define TEMPORARY_PREFIX ".tmp-"
 #define CLAIM_SUFFIX ".claim"
 #define NANOSECONDS 1000000000ULL
-#define ABANDONED_NS (24 * 3600 * NANOSECONDS)	/* no writer takes a day */
+#define ABANDONED_NS (24ULL * 3600 * NANOSECONDS)	/* no writer takes a day */
 #define SWEEP_INTERVAL 256	/* of this many values that are stored, one sweeps its directory */
+#define MAX_CLAIM_NS (UINT64_MAX / 4)
 #define MAX_CLAIM 100		/* bytes of a claim file */
 #define ATTEMPTS 2		/* of an operation that fails for what may have changed meanwhile */
 
@@ -110,16 +113,18 @@ static bool is_trusted(const struct stat *info)
 }
 
 /*
- * Each directory from the root on, by names without links: whoever may write to one of
+ * Each directory below the root, by names without links: whoever may write to one of
  * them can exchange what is below. In one with the sticky bit only the owners may.
  */
 static int check_path(const char *path)
 {
-	char *copy = realpath(path, NULL);
-	int problem = copy ? 0 : errno;
+	char *copy = realpath(path, NULL), *end = copy;
 	struct stat info;
+	int problem = 0;
 
-	for (char *end = copy; end && *end && !problem;) {
+	if (!copy)
+		return errno;
+	while (!problem && *end) {
 		char kept;
 
 		end += strcspn(end + 1, "/") + 1;
@@ -156,7 +161,7 @@ static int step_into(const struct directory *directory, int *fd, const char *nam
 	return problem;
 }
 
-/* Opens the key's directory: *ret->fd, -1 on failure. make: creates what is missing. */
+/* Opens the key's directory; leaves ret->fd at -1 on failure. make: creates what is missing. */
 static int open_place(const struct directory *directory, struct cmn_view key, bool make,
 		      struct place *ret)
 {
@@ -164,7 +169,6 @@ static int open_place(const struct directory *directory, struct cmn_view key, bo
 	int problem = directory->trusted_only ? check_path(directory->path) : 0;
 	char *at = ret->path, *slash;
 
-	ret->fd = -1;
 	storage_key_path(key, ret->path);
 	if (problem == ENOENT && make)
 		problem = 0;
@@ -250,7 +254,7 @@ static int read_file(int fd, const struct stat *info, struct cmn_buffer *value)
 static int read_value(const struct directory *directory, struct cmn_view key,
 		      struct cmn_buffer *value)
 {
-	struct place place;
+	struct place place = { .fd = -1 };
 	struct stat info;
 	int fd, problem = open_place(directory, key, false, &place);
 
@@ -359,7 +363,7 @@ static int write_value(struct directory *directory, struct cmn_view key, struct 
 		       bool overwrite)
 {
 	char temporary[TEMPORARY_SIZE];
-	struct place place;
+	struct place place = { .fd = -1 };
 	struct stat info;
 	int problem = open_place(directory, key, true, &place);
 
@@ -400,7 +404,7 @@ static enum storage_result remove_value(void *session, struct cmn_view key,
 					struct storage_error *error)
 {
 	const struct directory *directory = session;
-	struct place place;
+	struct place place = { .fd = -1 };
 	int problem, attempts = 0;
 
 	do {
@@ -419,7 +423,7 @@ static enum storage_result exists(void *session, struct cmn_view key, bool *ret,
 				  struct storage_error *error)
 {
 	const struct directory *directory = session;
-	struct place place;
+	struct place place = { .fd = -1 };
 	struct stat info;
 	int fd = -1, problem, attempts = 0;
 
@@ -455,9 +459,9 @@ static int read_claim(const struct directory *directory, const struct place *pla
 		      const char *name, uint64_t default_ttl, struct claim *ret)
 {
 	struct cmn_buffer text = { 0 };
-	struct stat info;
+	struct stat info = { 0 };
 	int fd, problem = open_file(directory, place, name, &fd, &info);
-	uint64_t ttl;
+	char *space, *end;
 
 	if (problem)
 		return problem;
@@ -467,10 +471,14 @@ static int read_claim(const struct directory *directory, const struct place *pla
 	else
 		(void)close(fd);	/* only read */
 	cmn_buffer_append_u8(&text, 0);
-	if (!problem && !text.failed &&
-	    sscanf((const char *)text.data, "%100s %" SCNu64, ret->token, &ttl) == 2 &&
-	    ttl < UINT64_MAX / 2)
-		ret->ttl_ns = ttl;
+	space = problem || text.failed ? NULL : strchr((char *)text.data, ' ');
+	end = space ? strchr(space, '\n') : NULL;
+	if (end) {
+		*space = '\0';
+		*end = '\0';
+		if (cmn_env_parse_number(space + 1, 0, MAX_CLAIM_NS, &ret->ttl_ns) == CMN_OK)
+			(void)snprintf(ret->token, sizeof(ret->token), "%s", (char *)text.data);
+	}
 	cmn_buffer_release(&text);
 	return problem == CHANGED ? 0 : problem;	/* it is just being written */
 }
@@ -529,7 +537,7 @@ static int take_claim(struct directory *directory, struct cmn_view key, const ch
 		      uint64_t ttl_ns, bool *ret_claimed)
 {
 	char name[STORAGE_KEY_PATH_SIZE], text[MAX_CLAIM];
-	struct place place;
+	struct place place = { .fd = -1 };
 	struct claim claim;
 	int problem = open_place(directory, key, true, &place);
 
@@ -560,7 +568,6 @@ static enum storage_result claim(void *session, struct cmn_view key, const char 
 {
 	struct directory *directory = session;
 	enum storage_result result = get(session, key, value, error);
-	const uint64_t max = UINT64_MAX / 4;
 	char path[STORAGE_KEY_PATH_SIZE];
 	int problem, attempts = 0;
 
@@ -568,7 +575,8 @@ static enum storage_result claim(void *session, struct cmn_view key, const char 
 		return result;
 	do {
 		problem = take_claim(directory, key, token,
-				     ttl < max / 1000000 ? ttl * 1000000 : max, ret_claimed);
+				     ttl < MAX_CLAIM_NS / 1000000 ? ttl * 1000000 : MAX_CLAIM_NS,
+				     ret_claimed);
 	} while (may_pass(problem) && ++attempts < ATTEMPTS);
 	storage_key_path(key, path);
 	return problem ? set_failure(directory, "claim", path, problem, error) : STORAGE_NOOP;
@@ -579,7 +587,7 @@ static enum storage_result release(void *session, struct cmn_view key, const cha
 {
 	const struct directory *directory = session;
 	char name[STORAGE_KEY_PATH_SIZE];
-	struct place place;
+	struct place place = { .fd = -1 };
 	struct claim claim;
 	int problem = open_place(directory, key, false, &place);
 
@@ -635,6 +643,7 @@ static bool setup(struct storage_options *options, void **ret_ctx, struct storag
 	directory.max_value = (size_t)options->max_value_size;
 	if (!storage_options_flag(options, "trusted-only", &directory.trusted_only, error))
 		return false;
+	(void)storage_options_text(options, "max-size");	/* so that it is known */
 	if (mask_text) {
 		mask = strtoul(mask_text, &end, 8);
 		if (mask_text[0] < '0' || mask_text[0] > '7' || *end || mask > 0777) {

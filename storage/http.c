@@ -26,7 +26,7 @@
 #include "storage/server.h"
 
 #define MAX_REDIRECTS 3
-#define MAX_DRAINED (64 * 1024)	/* of an error's page; a longer one costs the connection */
+#define MAX_DRAINED (64ULL * 1024)	/* of an error's page; a longer one costs the connection */
 #define SLOW_BYTES_PER_SECOND (1024 * 1024)	/* a large value may take this much longer */
 #define USER_AGENT "ckcache-storage-http/" CKCACHE_VERSION
 
@@ -125,7 +125,8 @@ static size_t take_header(char *line, size_t size, size_t count, void *ctx)
 }
 
 /* Whether it takes too long; curl asks about once a second, and when something moves. */
-static int watch(void *ctx, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
+static int watch(void *ctx, curl_off_t down_total, curl_off_t down, curl_off_t up_total,
+		 curl_off_t up)
 {
 	struct session *session = ctx;
 	const uint64_t moved = (uint64_t)down + session->sent.len;
@@ -177,7 +178,8 @@ static bool set_options(struct session *session)
 	if (http->user || http->password)
 		good = good &&
 		       curl_easy_setopt(curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC) == CURLE_OK &&
-		       curl_easy_setopt(curl, CURLOPT_USERNAME, http->user ? http->user : "") == CURLE_OK &&
+		       curl_easy_setopt(curl, CURLOPT_USERNAME,
+					http->user ? http->user : "") == CURLE_OK &&
 		       curl_easy_setopt(curl, CURLOPT_PASSWORD,
 					http->password ? http->password : "") == CURLE_OK;
 	if (http->proxy)
@@ -244,7 +246,10 @@ static char *part_of(CURLU *url, CURLUPart part, unsigned int flags)
 	return curl_url_get(url, part, &text, flags) == CURLUE_OK ? text : NULL;
 }
 
-/* Whether a redirect stays with the server: the same scheme, host and port, or from HTTP to HTTPS on the usual ports. */
+/*
+ * Whether a redirect stays with the server: the same scheme, host and port, or from HTTP to
+ * HTTPS on the usual ports.
+ */
 static bool stays(const char *from, const char *to)
 {
 	CURLU *urls[2] = { curl_url(), curl_url() };

@@ -11,9 +11,6 @@
  * Attributes: key-prefix, ttl (seconds), username, password, database; with TLS: ca-file.
  */
 #include <hiredis/hiredis.h>
-#ifdef STORAGE_REDIS_TLS
-#include <hiredis/hiredis_ssl.h>
-#endif
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +22,9 @@
 #include "common/clock.h"
 #include "common/env.h"
 #include "storage/key.h"
+#ifdef STORAGE_REDIS_TLS
+#include "storage/redis_tls.h"
+#endif
 #include "storage/server.h"
 
 #define DEFAULT_PORT 6379
@@ -45,7 +45,7 @@ struct redis {
 	uint64_t connect_timeout, operation_timeout;	/* milliseconds */
 	size_t max_value;
 #ifdef STORAGE_REDIS_TLS
-	redisSSLContext *tls;		/* NULL: plain */
+	struct storage_redis_tls *tls;	/* NULL: plain */
 #endif
 };
 
@@ -255,8 +255,8 @@ static enum storage_result prepare(struct session *session, struct storage_error
 		(void)redisEnableKeepAlive(context);
 #ifdef STORAGE_REDIS_TLS
 	if (session->redis->tls &&
-	    redisInitiateSSLWithContext(context, session->redis->tls) != REDIS_OK) {
-		storage_error_set(error, "connecting: no TLS with the server");
+	    !storage_redis_tls_begin(session->redis->tls, context, session->redis->host)) {
+		storage_error_set(error, "connecting: no TLS, or the certificate is not good");
 		return STORAGE_DOWN;
 	}
 #endif
@@ -318,12 +318,17 @@ static enum storage_result take_value(struct session *session, const char *doing
 {
 	bool fits = reply->len <= session->redis->max_value;
 
-	if (fits)
-		cmn_buffer_append(value, reply->str, reply->len);
-	if (!fits || value->failed)
-		storage_error_set(error, "%s: %s", doing, fits ? "out of memory" : "the value is too large");
+	/* hiredis takes memory from malloc, as the buffer does, unless it is told otherwise. */
+	if (fits) {
+		cmn_buffer_release(value);
+		*value = (struct cmn_buffer){ .data = (uint8_t *)reply->str, .len = reply->len,
+					      .cap = reply->len };
+		reply->str = NULL;
+	} else {
+		storage_error_set(error, "%s: the value is too large", doing);
+	}
 	freeReplyObject(reply);
-	return fits && !value->failed ? STORAGE_OK : STORAGE_ERR;
+	return fits ? STORAGE_OK : STORAGE_ERR;
 }
 
 static enum storage_result get(void *ctx, struct cmn_view key, struct cmn_buffer *value,
@@ -509,13 +514,14 @@ static bool set_up_tls(struct redis *redis, struct storage_options *options,
 		return false;
 	}
 #ifdef STORAGE_REDIS_TLS
-	redis->tls = redisInitOpenSSL() == REDIS_OK
-			     ? redisCreateSSLContext(storage_options_text(options, "ca-file"), NULL,
-						     NULL, NULL, options->url.host, NULL)
-			     : NULL;
+	if (redis->path[0]) {
+		storage_error_set(error, "rediss: the URL must name a host");
+		return false;
+	}
+	redis->tls = storage_redis_tls_new(storage_options_text(options, "ca-file"));
 	if (redis->tls)
 		return true;
-	storage_error_set(error, "TLS cannot be set up: see ca-file");
+	storage_error_set(error, "rediss: ca-file cannot be read, or TLS not be set up");
 #else
 	(void)redis;
 	storage_error_set(error, "rediss: this build has no TLS, since its hiredis has none");

@@ -25,7 +25,7 @@
 #include "storage/service.h"
 
 #define MAX_CLIENTS 512		/* each has a thread and a descriptor */
-#define STACK_SIZE (512 * 1024)	/* TLS libraries and resolvers want some */
+#define STACK_SIZE ((size_t)512 * 1024)	/* TLS libraries and resolvers want some */
 #define BACKLOG 128
 #define LOCK_WAIT_NS 2000000000ULL
 #define LOOK_INTERVAL_MS 60000	/* between looks at whether the socket is still reachable */
@@ -114,7 +114,7 @@ static bool make_endpoint(const char *path, struct endpoint *endpoint)
 	int error = ENAMETOOLONG;
 
 	if (strlen(path) < sizeof(address.sun_path)) {
-		(void)strcpy(address.sun_path, path);	/* it fits */
+		memcpy(address.sun_path, path, strlen(path) + 1);
 		directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
 		endpoint->name = slash ? slash + 1 : path;
 		endpoint->directory = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -97,7 +97,8 @@ bool storage_service_describe(struct storage_service *service, unsigned int numb
 		return true;
 	}
 	if (number == 1) {
-		storage_error_set(ret_line, "%" PRIuFAST64 " requests, %" PRIuFAST64 " errors, %u clients",
+		storage_error_set(ret_line,
+				  "%" PRIuFAST64 " requests, %" PRIuFAST64 " errors, %u clients",
 				  atomic_load(&service->requests), atomic_load(&service->errors),
 				  atomic_load(&service->clients));
 		return true;

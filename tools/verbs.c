@@ -90,7 +90,14 @@ static const struct verb_option verify_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option prune_options[] = { DIR_OPTION, JSON_OPTION, { 0 } };
+static const struct verb_option prune_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	FLAG("remote", "the directory of a file: remote tier instead"),
+	TEXT("max-size", "SIZE", "with --remote: what may be left, such as 50G; default:\n"
+				 "@max-size=SIZE in CKCACHE_REMOTE"),
+	{ 0 },
+};
 static const struct verb_option clear_options[] = { DIR_OPTION, JSON_OPTION, { 0 } };
 
 static const struct verb_option export_options[] = {
@@ -123,6 +130,21 @@ static const struct verb_option replay_options[] = {
 
 static const struct verb_option report_options[] = { DIR_OPTION, { 0 } };
 
+static const struct verb_option push_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	TEXT("program", "NAME", "only what NAME compiled or had from the remote tier,\n"
+				"as far as the history reaches"),
+	{ 0 },
+};
+
+static const struct verb_option pull_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	TEXT("program", "NAME", "only what was pushed with --program NAME"),
+	{ 0 },
+};
+
 static const struct verb_option key_options[] = {
 	JSON_OPTION,
 	TEXT("name", "NAME", "whose key it is; default: you, or the name of FILE"),
@@ -134,7 +156,8 @@ static const struct verb_option key_options[] = {
 
 /* Each is in the file of its name, or of its folder's. */
 verb_function verb_run, verb_doctor, verb_stats, verb_list, verb_show, verb_explain, verb_verify,
-	verb_prune, verb_clear, verb_export, verb_import, verb_key, verb_replay, verb_report;
+	verb_prune, verb_clear, verb_export, verb_import, verb_push, verb_pull,
+	verb_key, verb_replay, verb_report;
 
 #define VERB(name) VERB_OF(name, NULL)
 #define VERB_OF(name, actions) #name, "ckcache " #name, verb_##name, name##_options, actions
@@ -148,10 +171,11 @@ static const struct verb verbs[] = {
 	  "ckcache run --summary -- your-program" },
 	{ VERB(doctor), "[PROGRAM]", COMMAND_NONE,
 	  "check whether the cache works here and, if not, why",
-	  "Checks settings, the directory, loaders, layers, drivers and devices, and builds\n"
-	  "a small program twice for each device, in a temporary cache. With PROGRAM, also\n"
-	  "checks whether layers can be loaded into it. If the cache works, the last line\n"
-	  "is \"works\"; otherwise the last lines say what to do, and the exit code is 1.",
+	  "Checks settings, the directory, the remote tier, loaders, layers, drivers and\n"
+	  "devices, and builds a small program twice for each device, in a temporary cache.\n"
+	  "With PROGRAM, also checks whether layers can be loaded into it. If the cache\n"
+	  "works, the last line is \"works\"; otherwise the last lines say what to do, and\n"
+	  "the exit code is 1.",
 	  "ckcache doctor\n"
 	  "ckcache doctor --quick darktable" },
 	{ VERB(stats), NULL, COMMAND_NONE,
@@ -192,8 +216,10 @@ static const struct verb verbs[] = {
 	  "evict by age and size now",
 	  "Evicts now what the cache otherwise evicts by itself: entries that were not used\n"
 	  "for CKCACHE_THRESHOLD days and, if CKCACHE_MAX_SIZE is exceeded, the least\n"
-	  "recently used entries down to half of it.",
+	  "recently used entries down to half of it. With --remote, for cron: what was used\n"
+	  "least recently in the directory that hosts share.",
 	  "ckcache prune\n"
+	  "ckcache prune --remote --max-size 50G\n"
 	  "CKCACHE_THRESHOLD=7 ckcache prune" },
 	{ VERB(clear), NULL, COMMAND_NONE,
 	  "remove every entry",
@@ -212,6 +238,18 @@ static const struct verb verbs[] = {
 	  "of it. Entries are code that will run: import only your own files, or files\n"
 	  "signed by somebody whom you trust. The exit code is 1 if an entry was refused.",
 	  "ckcache import kernels.ckb --verify site.pub" },
+	{ VERB(push), NULL, COMMAND_NONE,
+	  "upload all entries to the remote tier",
+	  "Signs and uploads all sound entries now, and lists them for ckcache pull. The\n"
+	  "cache itself uploads what it compiles, in the background, without listing it.",
+	  "ckcache push\n"
+	  "ckcache push --program blender" },
+	{ VERB(pull), NULL, COMMAND_NONE,
+	  "store what others have pushed to the remote tier",
+	  "Stores the entries that ckcache push has listed and that are not here yet. Each\n"
+	  "one must be signed with a key that is trusted here. The exit code is 1 if an\n"
+	  "entry was refused.",
+	  "ckcache pull" },
 	{ VERB_OF(key, "new show trust"), "[FILE | LINE]", COMMAND_NONE,
 	  "keys that sign entries, and keys whose entries are trusted",
 	  "new makes a private key (FILE, or ~/.config/ckcache/signing_key.pem) and prints\n"

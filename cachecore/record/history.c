@@ -160,7 +160,8 @@ static void add_task(struct cc_history *history, struct cmn_buffer *records,
 	}
 	/* The others only say what became of an entry. */
 	for (unsigned int i = 0; task->has_key && i < CC_PART_COUNT; i++) {
-		if (task->kind == CC_HISTORY_MISS || task->kind == CC_HISTORY_BYPASS)
+		if (task->kind == CC_HISTORY_MISS || task->kind == CC_HISTORY_BYPASS ||
+		    task->kind == CC_HISTORY_REMOTE)
 			add_part(history, records, key, (enum cc_part)i, &event.parts[i]);
 	}
 	cc_history_add_event(records, &event);

@@ -44,6 +44,10 @@ enum cc_history_kind {
 	CC_HISTORY_DAMAGED,	/* an entry that was found */
 	CC_HISTORY_CHANGED,	/* reason: "changed", "appeared", "vanished", "directory"; detail: the path */
 	CC_HISTORY_CLEARED,	/* all entries were removed */
+	/* Of the remote tier. Versions that do not know these skip them, as any other kind. */
+	CC_HISTORY_REMOTE,	/* it had the entry; reason: its scheme; detail: who signed it, or "": nobody */
+	CC_HISTORY_REMOTE_REFUSED,	/* it had one that is not used; detail: why, a phrase */
+	CC_HISTORY_REMOTE_AWAY,	/* it is left alone; detail: why, a phrase */
 	CC_HISTORY_KIND_COUNT,
 };
 

@@ -143,22 +143,23 @@ enum cmn_status cc_address_parse(const char *text, struct cc_address *ret,
 
 void cc_address_show(const struct cc_address *address, struct cmn_buffer *ret)
 {
-	const char *url = address->url, *host = strstr(url, "://");
-	size_t len = strcspn(url, "?#"), authority;
+	const char *url = address->url, *rest = url + strlen(address->scheme) + 1;
+	const char *end = url + strcspn(url, "?#"), *at;
 
-	if (!host || (size_t)(host - url) > len) {
-		cmn_buffer_append(ret, url, len);
-		return;
-	}
-	host += strlen("://");
-	cmn_buffer_append(ret, url, (size_t)(host - url));
-	/* A password may contain "/" and "@", though it should not: up to the last "@". */
-	for (const char *at = url + len; at > host; at--) {
-		if (at[-1] == '@') {
-			host = at;
-			break;
-		}
-	}
-	authority = (size_t)(host - url);
-	cmn_buffer_append(ret, host, len - authority);
+	if (!strncmp(rest, "//", 2))
+		rest += 2;
+	/* A path of this machine, with nobody before it. */
+	at = !strcmp(address->scheme, "file") && (rest[0] == '/' || rest[-1] == ':')
+		? NULL : strrchr(rest, '@');
+	cmn_buffer_append(ret, url, (size_t)(rest - url));
+	/*
+	 * A password may contain "@", "/", "?" and "#", though it should not, and so may a query:
+	 * where the one ends and the other begins is not to be known then.
+	 */
+	if (at && at > end)
+		cmn_buffer_append_text(ret, "...");
+	else if (at)
+		cmn_buffer_append(ret, at + 1, (size_t)(end - at - 1));
+	else if (end > rest)
+		cmn_buffer_append(ret, rest, (size_t)(end - rest));
 }

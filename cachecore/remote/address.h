@@ -38,7 +38,10 @@ CMN_CHECKED enum cmn_status cc_address_parse(const char *text, struct cc_address
 void cc_address_release(struct cc_address *address);	/* {0} is fine */
 /* Adds "NAME=VALUE" for the helper. CMN_ERR_TOO_LARGE: too many; CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status cc_address_add(struct cc_address *address, struct cmn_view attribute);
-/* The URL as people may see it: without user name, password, query and attributes. */
+/*
+ * The URL as people may see it: without user name, password, query and attributes; "..." in place
+ * of what may be part of a password.
+ */
 void cc_address_show(const struct cc_address *address, struct cmn_buffer *ret);
 
 #endif

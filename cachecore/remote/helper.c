@@ -53,6 +53,12 @@ static enum cmn_status wait_for(struct cc_helper *helper, short events)
 	}
 }
 
+/* After a part of a message: who sends or takes a little at a time must not make it last. */
+static bool is_late(const struct cc_helper *helper)
+{
+	return cmn_clock_monotonic() >= helper->deadline;
+}
+
 static enum cmn_status send_views(struct cc_helper *helper, const struct cmn_view *views,
 				  size_t count)
 {
@@ -86,26 +92,26 @@ static enum cmn_status send_views(struct cc_helper *helper, const struct cmn_vie
 			message.msg_iov++;
 			message.msg_iovlen--;
 		}
+		if (message.msg_iovlen && is_late(helper))
+			return CMN_BUSY;
 	}
 	return CMN_OK;
 }
 
-/* Exactly len bytes. */
-static enum cmn_status receive(struct cc_helper *helper, void *data, size_t len)
+/* What has come, at least a byte and at most len; *ret: how many. */
+static enum cmn_status receive_some(struct cc_helper *helper, void *data, size_t len, size_t *ret)
 {
-	uint8_t *at = data;
 	enum cmn_status status;
 
-	while (len) {
+	for (;;) {
 		ssize_t got;
 
 		if (!cmn_descriptor_is_ours(helper->fd))
 			return CMN_ERR_IO;
-		got = recv(helper->fd, at, len, MSG_DONTWAIT);
+		got = recv(helper->fd, data, len, MSG_DONTWAIT);
 		if (got > 0) {
-			at += got;
-			len -= (size_t)got;
-			continue;
+			*ret = (size_t)got;
+			return CMN_OK;
 		}
 		if (got == 0 || (errno != EAGAIN && errno != EINTR))
 			return CMN_ERR_IO;	/* it went away */
@@ -113,7 +119,22 @@ static enum cmn_status receive(struct cc_helper *helper, void *data, size_t len)
 		if (status != CMN_OK)
 			return status;
 	}
-	return CMN_OK;
+}
+
+/* Exactly len bytes. */
+static enum cmn_status receive(struct cc_helper *helper, void *data, size_t len)
+{
+	enum cmn_status status = CMN_OK;
+	uint8_t *at = data;
+	size_t got;
+
+	for (; len && status == CMN_OK; at += got, len -= got) {
+		got = 0;
+		status = receive_some(helper, at, len, &got);
+		if (status == CMN_OK && got < len && is_late(helper))
+			status = CMN_BUSY;
+	}
+	return status;
 }
 
 /* A message of at most 255 bytes, made printable, terminated. */
@@ -173,7 +194,11 @@ static enum cmn_status connect_to(struct cc_helper *helper, const struct sockadd
 {
 	const struct timespec pause = { 0, 1000000 };
 
-	while (connect(helper->fd, (const struct sockaddr *)address, sizeof(*address)) < 0) {
+	for (;;) {
+		if (!cmn_descriptor_is_ours(helper->fd))
+			return CMN_ERR_IO;
+		if (connect(helper->fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+			break;
 		if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR)
 			return CMN_MISS;
 		if (errno == EISCONN)
@@ -249,38 +274,56 @@ static enum cmn_status ask(struct cc_helper *helper, enum request request, struc
 	return answer == OK ? CMN_OK : CMN_MISS;
 }
 
-static enum cmn_status receive_value(struct cc_helper *helper, size_t max, struct cmn_buffer *ret)
+static enum cmn_status receive_len(struct cc_helper *helper, uint64_t *ret)
 {
-	enum cmn_status status;
-	uint64_t len;
+	return receive(helper, ret, sizeof(*ret));	/* in this machine's order */
+}
 
-	status = receive(helper, &len, sizeof(len));	/* in this machine's order */
-	if (status == CMN_OK && len > max)
-		status = CMN_ERR_TOO_LARGE;
-	while (status == CMN_OK && ret->len < len) {
-		size_t step = ret->len < FIRST_ROOM ? FIRST_ROOM : ret->len;
+enum cmn_status cc_helper_read(struct cc_helper *helper, size_t len, struct cmn_buffer *ret,
+			       cc_helper_seen_fn seen, void *ctx)
+{
+	const size_t end = ret->len + len;
+	enum cmn_status status = CMN_OK;
+	size_t got = 0;
 
-		if (step > len - ret->len)
-			step = (size_t)len - ret->len;
-		if (!cmn_buffer_reserve(ret, step))
-			return CMN_ERR_NOMEM;
-		status = receive(helper, ret->data + ret->len, step);
-		ret->len += status == CMN_OK ? step : 0;
+	while (ret->len < end && status == CMN_OK) {
+		if (ret->len == ret->cap || !ret->data) {
+			size_t step = ret->len < FIRST_ROOM ? FIRST_ROOM : ret->len;
+
+			if (!cmn_buffer_reserve(ret, step < end - ret->len ? step : end - ret->len))
+				return CMN_ERR_NOMEM;
+		}
+		status = receive_some(helper, ret->data + ret->len,
+				      ret->cap < end ? ret->cap - ret->len : end - ret->len, &got);
+		if (status == CMN_OK && seen)
+			seen(ctx, ret->data + ret->len, got);
+		ret->len += status == CMN_OK ? got : 0;
+		if (status == CMN_OK && ret->len < end && is_late(helper))
+			status = CMN_BUSY;
 	}
 	return status;
+}
+
+enum cmn_status cc_helper_ask(struct cc_helper *helper, struct cmn_view key, uint64_t *ret_len)
+{
+	enum cmn_status status = ask(helper, GET, key, NULL, 0);
+
+	return status == CMN_OK ? receive_len(helper, ret_len) : status;
 }
 
 enum cmn_status cc_helper_get(struct cc_helper *helper, struct cmn_view key, size_t max,
 			      struct cmn_buffer *ret)
 {
-	enum cmn_status status = ask(helper, GET, key, NULL, 0);
+	uint64_t len;
+	enum cmn_status status = cc_helper_ask(helper, key, &len);
 
-	return status == CMN_OK ? receive_value(helper, max, ret) : status;
+	if (status == CMN_OK && len > max)
+		status = CMN_ERR_TOO_LARGE;
+	return status == CMN_OK ? cc_helper_read(helper, (size_t)len, ret, NULL, NULL) : status;
 }
 
-enum cmn_status cc_helper_get_or_claim(struct cc_helper *helper, struct cmn_view key,
-				       uint64_t ttl_ms, size_t max, struct cmn_buffer *ret,
-				       bool *ret_claimed)
+enum cmn_status cc_helper_ask_or_claim(struct cc_helper *helper, struct cmn_view key,
+				       uint64_t ttl_ms, uint64_t *ret_len, bool *ret_claimed)
 {
 	const struct cmn_view ttl = { &ttl_ms, sizeof(ttl_ms) };
 	enum cmn_status status = ask(helper, GET_OR_CLAIM, key, &ttl, 1);
@@ -288,13 +331,12 @@ enum cmn_status cc_helper_get_or_claim(struct cc_helper *helper, struct cmn_view
 
 	*ret_claimed = false;
 	if (status == CMN_OK)
-		return receive_value(helper, max, ret);
-	if (status == CMN_MISS) {
-		status = receive(helper, &claimed, 1);
-		*ret_claimed = claimed != 0;
-		return status == CMN_OK ? CMN_MISS : status;
-	}
-	return status;
+		return receive_len(helper, ret_len);
+	if (status != CMN_MISS)
+		return status;
+	status = receive(helper, &claimed, 1);
+	*ret_claimed = claimed != 0;
+	return status == CMN_OK ? CMN_MISS : status;
 }
 
 enum cmn_status cc_helper_release(struct cc_helper *helper, struct cmn_view key)

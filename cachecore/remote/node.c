@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/root.h"
 #include "common/bytes.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/env.h"
 #include "common/file.h"
 #include "common/hash.h"
@@ -72,13 +72,17 @@ static void name_file(const struct cc_node *node, const char *suffix, char ret[N
 
 static enum cmn_status lock_file(int dir_fd, const char *name, int *ret_fd)
 {
-	enum cmn_status status = cmn_file_open_own(dir_fd, name, ret_fd);
+	enum cmn_status status;
+	int fd;
 
+	status = cmn_file_open_own(dir_fd, name, &fd);
 	if (status != CMN_OK)
 		return status;
-	status = cmn_file_lock(*ret_fd, 0);
-	if (status != CMN_OK)
-		cc_root_unlock(*ret_fd);
+	status = cmn_file_lock(fd, 0);
+	if (status == CMN_OK)
+		*ret_fd = fd;
+	else
+		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
 	return status;
 }
 
@@ -104,6 +108,11 @@ enum cmn_status cc_node_lock_uploads(const struct cc_node *node, int dir_fd, con
 
 bool cc_node_is_down(const struct cc_node *node, int dir_fd, char *reason, size_t size)
 {
+	return cc_node_down_until(node, dir_fd, reason, size) != 0;
+}
+
+uint64_t cc_node_down_until(const struct cc_node *node, int dir_fd, char *reason, size_t size)
+{
 	struct cmn_buffer note;
 	unsigned long long until;
 	uint64_t now = cmn_clock_realtime() / NS_PER_S;
@@ -112,10 +121,13 @@ bool cc_node_is_down(const struct cc_node *node, int dir_fd, char *reason, size_
 
 	name_file(node, "down", name);
 	if (cmn_file_read(dir_fd, name, MAX_NOTE, false, &note) != CMN_OK)
-		return false;
+		return 0;
 	text = cmn_buffer_take_string(&note);
-	if (!text)
-		return true;
+	if (!text) {
+		if (reason)
+			(void)snprintf(reason, size, "no memory");	/* cut, if it must be */
+		return now + 1;
+	}
 	until = strtoull(text, &end, 10);
 	/* A clock that was set back must not make it last. */
 	down = *end == ' ' && until > now && until <= now + CC_NODE_DOWN_S;
@@ -127,7 +139,7 @@ bool cc_node_is_down(const struct cc_node *node, int dir_fd, char *reason, size_
 		}
 	}
 	free(text);
-	return down;
+	return down ? until : 0;
 }
 
 void cc_node_set_down(const struct cc_node *node, int dir_fd, const char *reason)

@@ -51,6 +51,8 @@ CMN_CHECKED enum cmn_status cc_node_lock_uploads(const struct cc_node *node, int
 
 /* Whether the tier is to be left alone. reason: filled with size bytes at most, printable; may be NULL. */
 bool cc_node_is_down(const struct cc_node *node, int dir_fd, char *reason, size_t size);
+/* The same; until when, in seconds since the epoch; 0: it is not. */
+uint64_t cc_node_down_until(const struct cc_node *node, int dir_fd, char *reason, size_t size);
 /* Leaves it alone for a while; best effort. */
 void cc_node_set_down(const struct cc_node *node, int dir_fd, const char *reason);
 /* The tier works again; best effort. */

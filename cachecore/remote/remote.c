@@ -49,6 +49,7 @@ struct cc_remote {
 	atomic_bool usage_read;
 	atomic_uint_least64_t builds, build_ns;	/* of this program, here and earlier */
 	atomic_uint_least64_t down_until;	/* monotonic */
+	atomic_uint_least64_t away_said;	/* monotonic: since when that is known to who asked; 0: it is not */
 	/* What look-ups that were of no use have taken since minute began. */
 	atomic_uint_least64_t minute, lost_ns, compiled_ns;
 };
@@ -61,8 +62,8 @@ void cc_remote_setup_release(struct cc_remote_setup *setup)
 	*setup = (struct cc_remote_setup){ 0 };
 }
 
-static enum cmn_status load_trust(const struct cc_config *config, const struct cmn_log *log,
-				  struct cc_trust **ret)
+enum cmn_status cc_remote_trust(const struct cc_config *config, const struct cmn_log *log,
+				struct cc_trust **ret)
 {
 	char **paths = config->remote_trust;
 	enum cmn_status status = CMN_OK;
@@ -78,20 +79,23 @@ static enum cmn_status load_trust(const struct cc_config *config, const struct c
 }
 
 /* Whose entries count: those that a trusted key has signed; without keys, a trusted directory's. */
-static enum cmn_status decide_trust(struct cc_remote_setup *setup, const char **ret_problem)
+static enum cmn_status decide_trust(struct cc_remote_setup *setup, bool signs,
+				    const char **ret_problem)
 {
+	bool is_directory = !strcmp(setup->address.scheme, "file");
 	struct cc_trust_place place;
 
 	if (cc_trust_at(setup->trust, 0, &place)) {
 		*ret_problem = "its entries cannot be verified: libsodium is not installed";
 		return cc_sodium_available() ? CMN_OK : CMN_ERR_INVALID;
 	}
-	if (!setup->reads)
+	/* Who only stores, and signs, trusts nobody; unsigned entries need the directory all the same. */
+	if (!setup->reads && (signs || !is_directory))
 		return CMN_OK;
 	cc_trust_free(setup->trust);
 	setup->trust = NULL;
 	*ret_problem = "no key is trusted (ckcache key trust)";
-	if (strcmp(setup->address.scheme, "file") != 0)
+	if (!is_directory)
 		return CMN_ERR_ACCESS;
 	return cc_address_add(&setup->address, cmn_view_of("trusted-only=true"));
 }
@@ -114,9 +118,9 @@ enum cmn_status cc_remote_setup(const struct cc_config *config, const struct cmn
 	ret->reads = !ret->address.write_only;
 	/* Without a key others would refuse what is uploaded, except into a trusted directory. */
 	ret->writes = !ret->address.read_only && !config->read_only;
-	status = load_trust(config, log, &ret->trust);
+	status = cc_remote_trust(config, log, &ret->trust);
 	if (status == CMN_OK)
-		status = decide_trust(ret, ret_problem);
+		status = decide_trust(ret, config->remote_key, ret_problem);
 	if (status == CMN_OK && ret->writes && !config->remote_key)
 		ret->writes = !strcmp(ret->address.scheme, "file") && !ret->trust;
 	if (status == CMN_OK)
@@ -305,24 +309,109 @@ static enum cmn_status connect_helper(struct cc_remote *remote, int dir_fd, cons
 	return status;
 }
 
-/* A value that came: whose it is, whether it is this key's, and whether it holds here. */
-static enum cmn_status open_value(struct cc_remote *remote, const struct cmn_buffer *buf,
+/* A value as it comes: its parts, which are hashed meanwhile. */
+struct received {
+	uint8_t header[CC_REMOTE_HEADER_SIZE], hash[CC_SODIUM_HASH_SIZE];
+	bool hashed;
+	struct cmn_buffer src, bin;
+};
+
+static void add_to_hash(void *ctx, const void *data, size_t len)
+{
+	cc_sodium_hash_add(ctx, data, len);
+}
+
+static void set_report(const struct cc_remote *remote, enum cc_remote_event event,
+		       const char *text, struct cc_remote_report *ret)
+{
+	ret->event = event;
+	memcpy(ret->scheme, remote->setup.address.scheme, sizeof(ret->scheme));
+	(void)snprintf(ret->text, sizeof(ret->text), "%s", text);	/* cut, if it must be */
+}
+
+/* That it is left alone is known once a minute: a look-up more that did not ask is no news. */
+static void report_away(struct cc_remote *remote, const char *reason, struct cc_remote_report *ret)
+{
+	uint64_t now = cmn_clock_monotonic(), said = atomic_load(&remote->away_said);
+
+	if ((!said || now - said >= MINUTE_NS) &&
+	    atomic_compare_exchange_strong(&remote->away_said, &said, now))
+		set_report(remote, CC_REMOTE_AWAY, reason, ret);
+}
+
+static void report_refusal(struct cc_remote *remote, const char *reason,
+			   struct cc_remote_report *ret)
+{
+	cmn_log_once(remote->log, &remote->refusal_logged, CMN_LOG_WARNING,
+		     "an entry of the remote tier is not used: %s", reason);
+	set_report(remote, CC_REMOTE_REFUSED, reason, ret);
+}
+
+static const char *fault_string(enum cmn_status status)
+{
+	return status == CMN_ERR_CORRUPT ? "it is damaged, or another key's"
+	     : status == CMN_ERR_VERSION ? "it has another format version" : cmn_status_string(status);
+}
+
+/* CMN_MISS: it is no value. */
+static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper *helper,
+				     uint64_t len, struct received *ret,
+				     struct cc_remote_report *report)
+{
+	struct cmn_buffer header = { 0 };
+	struct cc_sodium_hash hash;
+	enum cmn_status status, decoded = CMN_OK;
+	size_t src_len, bin_len;
+	cc_helper_seen_fn seen;
+
+	if (len < CC_REMOTE_HEADER_SIZE || len > MAX_VALUE) {
+		report_refusal(remote, "it has no possible length", report);
+		return CMN_MISS;
+	}
+	status = cc_helper_read(helper, CC_REMOTE_HEADER_SIZE, &header, NULL, NULL);
+	if (status == CMN_OK) {
+		memcpy(ret->header, header.data, sizeof(ret->header));
+		decoded = cc_remote_value_lengths(ret->header, len, &src_len, &bin_len);
+	}
+	cmn_buffer_release(&header);
+	if (status != CMN_OK)
+		return status;
+	if (decoded != CMN_OK) {
+		report_refusal(remote, fault_string(decoded), report);
+		return CMN_MISS;
+	}
+	ret->hashed = remote->setup.trust && cc_sodium_hash_begin(&hash) == CMN_OK;
+	seen = ret->hashed ? add_to_hash : NULL;
+	if (ret->hashed)
+		cc_remote_value_hash_header(&hash, ret->header);
+	status = cc_helper_read(helper, src_len, &ret->src, seen, &hash);
+	if (status == CMN_OK)
+		status = cc_helper_read(helper, bin_len, &ret->bin, seen, &hash);
+	if (ret->hashed)
+		cc_sodium_hash_end(&hash, ret->hash);
+	return status;
+}
+
+/* Whose it is, whether it is this key's, and whether it holds here. */
+static enum cmn_status open_value(struct cc_remote *remote, struct received *received,
 				  const struct cc_key *key, struct cc_file_memo *memo,
-				  struct cc_entry **ret)
+				  struct cc_entry **ret, struct cc_remote_report *report)
 {
 	const struct cc_manifest *manifest;
 	struct cc_remote_value value;
 	enum cmn_status status;
 
-	status = cc_remote_value_check(cmn_buffer_view(buf), remote->setup.trust,
-				       cmn_clock_realtime() / NS_PER_S, &value);
+	status = cc_remote_value_check_parts(received->header, cmn_buffer_view(&received->src),
+					     cmn_buffer_view(&received->bin),
+					     received->hashed ? received->hash : NULL,
+					     remote->setup.trust, cmn_clock_realtime() / NS_PER_S,
+					     &value);
 	if (status == CMN_OK)
-		status = cc_remote_value_open(&value, cc_key_view(key), ret);
+		status = cc_remote_value_take(&value, &received->bin, cc_key_view(key), ret);
 	if (status != CMN_OK) {
-		cmn_log_once(remote->log, &remote->refusal_logged, CMN_LOG_WARNING,
-			     "an entry of the remote tier is not used: %s",
-			     status == CMN_ERR_ACCESS ? cc_remote_refusal_string(value.refusal)
-						      : cmn_status_string(status));
+		report_refusal(remote, status == CMN_ERR_ACCESS
+				       ? cc_remote_refusal_string(value.refusal)
+				       : fault_string(status), report);
 		return CMN_MISS;
 	}
 	manifest = cc_entry_manifest(*ret);
@@ -332,12 +421,13 @@ static enum cmn_status open_value(struct cc_remote *remote, const struct cmn_buf
 		return CMN_MISS;
 	}
 	cc_entry_set_remote(*ret);
+	set_report(remote, CC_REMOTE_USED, value.signer ? value.signer : "", report);
 	return CMN_OK;
 }
 
 /* Asks until there is a value, or this caller is to build it. */
 static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, struct cmn_view name,
-			   uint64_t deadline_ns, struct cmn_buffer *value, bool *ret_claimed)
+			   uint64_t deadline_ns, uint64_t *ret_len, bool *ret_claimed)
 {
 	uint64_t claim_ns = bounded(CLAIM_BUILDS * typical_build_ns(remote), LEAST_CLAIM_NS,
 				    MOST_CLAIM_NS);
@@ -346,12 +436,12 @@ static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, s
 	enum cmn_status status;
 
 	if (!ret_claimed || !helper->has_claims || !remote->setup.writes)
-		return cc_helper_get(helper, name, MAX_VALUE, value);
+		return cc_helper_ask(helper, name, ret_len);
 	if (wait < claim_ns / NS_PER_S)
 		end = cmn_clock_deadline(wait * NS_PER_S);
 	for (;;) {
-		status = cc_helper_get_or_claim(helper, name, claim_ns / NS_PER_MS, MAX_VALUE,
-						value, ret_claimed);
+		status = cc_helper_ask_or_claim(helper, name, claim_ns / NS_PER_MS, ret_len,
+						ret_claimed);
 		if (status != CMN_MISS || *ret_claimed || cmn_clock_monotonic() >= end)
 			return status;
 		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
@@ -362,7 +452,7 @@ static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, s
 }
 
 static void note_failure(struct cc_remote *remote, int dir_fd, const struct cc_helper *helper,
-			 enum cmn_status status)
+			 enum cmn_status status, struct cc_remote_report *report)
 {
 	const char *reason = helper->message[0] ? helper->message
 			   : status == CMN_BUSY ? "no answer in time" : cmn_status_string(status);
@@ -371,18 +461,31 @@ static void note_failure(struct cc_remote *remote, int dir_fd, const struct cc_h
 		     "the remote tier is left alone for a while: %s", reason);
 	atomic_store(&remote->down_until, cmn_clock_deadline(MINUTE_NS));
 	cc_node_set_down(&remote->setup.node, dir_fd, reason);
+	report_away(remote, reason, report);
+}
+
+static bool is_left_alone(struct cc_remote *remote, int dir_fd, struct cc_remote_report *report)
+{
+	char reason[CC_REMOTE_TEXT_SIZE];
+
+	if (!cc_node_is_down(&remote->setup.node, dir_fd, reason, sizeof(reason)))
+		return false;
+	report_away(remote, reason, report);
+	return true;
 }
 
 enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
-			      struct cc_file_memo *memo, struct cc_entry **ret, bool *ret_claimed)
+			      struct cc_file_memo *memo, struct cc_entry **ret, bool *ret_claimed,
+			      struct cc_remote_report *ret_report)
 {
-	uint64_t begun = cmn_clock_monotonic(), deadline_ns;
+	uint64_t begun = cmn_clock_monotonic(), deadline_ns, len = 0;
 	char path[CC_NODE_DIR_SIZE], name[CC_REMOTE_NAME_SIZE];
-	struct cmn_buffer value = { 0 };
+	struct received received = { .hashed = false };
 	struct cc_helper helper;
 	enum cmn_status status;
 	int dir_fd;
 
+	*ret_report = (struct cc_remote_report){ .event = CC_REMOTE_NOTHING };
 	if (ret_claimed)
 		*ret_claimed = false;
 	if (!remote || !remote->setup.reads || begun < atomic_load(&remote->down_until))
@@ -390,7 +493,7 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	dir_fd = cc_node_open(&remote->setup.node, path);
 	if (dir_fd < 0)
 		return CMN_MISS;
-	if (cc_node_is_down(&remote->setup.node, dir_fd, NULL, 0)) {
+	if (is_left_alone(remote, dir_fd, ret_report)) {
 		(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 		return CMN_MISS;
 	}
@@ -398,15 +501,18 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	cc_remote_name(cc_key_view(key), name);
 	status = connect_helper(remote, dir_fd, path, begun + deadline_ns, &helper);
 	if (status == CMN_OK)
-		status = ask(remote, &helper, cmn_view_of(name), deadline_ns, &value, ret_claimed);
+		status = ask(remote, &helper, cmn_view_of(name), deadline_ns, &len, ret_claimed);
+	if (status == CMN_OK)
+		status = receive_value(remote, &helper, len, &received, ret_report);
 	cc_helper_close(&helper);
 	/* A helper that has not started in time may be there for the next look-up. */
 	if (status != CMN_OK && status != CMN_MISS && status != CMN_ERR_NOMEM)
-		note_failure(remote, dir_fd, &helper, status);
+		note_failure(remote, dir_fd, &helper, status, ret_report);
 	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 	if (status == CMN_OK)
-		status = open_value(remote, &value, key, memo, ret);
-	cmn_buffer_release(&value);
+		status = open_value(remote, &received, key, memo, ret, ret_report);
+	cmn_buffer_release(&received.src);
+	cmn_buffer_release(&received.bin);
 	if (status != CMN_OK) {
 		note_lost(remote, cmn_clock_monotonic() - begun, deadline_ns);
 		return CMN_MISS;

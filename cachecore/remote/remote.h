@@ -27,6 +27,8 @@
 #include "common/log.h"
 #include "common/status.h"
 
+#define CC_REMOTE_TEXT_SIZE 256
+
 /* An address and what goes with it, as the configuration has them. */
 struct cc_remote_setup {
 	struct cc_address address;
@@ -43,6 +45,10 @@ CMN_CHECKED enum cmn_status cc_remote_setup(const struct cc_config *config,
 					    const char **ret_problem);
 void cc_remote_setup_release(struct cc_remote_setup *setup);
 
+/* The keys that count by this configuration: of its files, else of the usual ones. As cc_trust_new. */
+CMN_CHECKED enum cmn_status cc_remote_trust(const struct cc_config *config,
+					    const struct cmn_log *log, struct cc_trust **ret);
+
 struct cc_remote;
 struct cc_helper;
 /* *ret is NULL where there is no tier, or none that can be used: then log has one message. Borrows both. CMN_ERR_NOMEM. */
@@ -50,15 +56,29 @@ CMN_CHECKED enum cmn_status cc_remote_new(const struct cc_config *config,
 					  const struct cmn_log *log, struct cc_remote **ret);
 void cc_remote_free(struct cc_remote *remote);	/* NULL is fine */
 
+/* What a look-up came across, for people. */
+enum cc_remote_event {
+	CC_REMOTE_NOTHING,	/* there was no entry, or the tier was not asked */
+	CC_REMOTE_USED,
+	CC_REMOTE_REFUSED,	/* there was one that may not be used, or was damaged */
+	CC_REMOTE_AWAY,		/* it is left alone; said once a minute */
+};
+struct cc_remote_report {
+	enum cc_remote_event event;
+	char scheme[CC_ADDRESS_SCHEME_SIZE];
+	char text[CC_REMOTE_TEXT_SIZE];	/* CC_REMOTE_USED: who signed it, or "": nobody; else why */
+};
+
 /*
  * The entry of that key, verified, whose dependencies hold now; the caller's. *ret_claimed: other
  * machines wait for what the caller builds now, until it is uploaded, or for cc_remote_release.
  * NULL: the caller builds nothing.
- * CMN_MISS: there is none, or not in time. remote NULL: CMN_MISS.
+ * CMN_MISS: there is none, or not in time. remote NULL: CMN_MISS. *ret_report is set in any case.
  */
 CMN_CHECKED enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
 					  struct cc_file_memo *memo, struct cc_entry **ret,
-					  bool *ret_claimed);
+					  bool *ret_claimed,
+					  struct cc_remote_report *ret_report);
 /*
  * A connection to the helper, which is started where it does not run. timeout_ns: for that.
  * As cc_helper_connect; CMN_ERR_IO also: nothing can be started.

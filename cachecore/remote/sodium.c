@@ -7,6 +7,7 @@
 #include <sodium.h>
 
 _Static_assert(CC_SODIUM_HASH_SIZE == crypto_generichash_BYTES, "BLAKE2b-256");
+_Static_assert(sizeof(crypto_generichash_state) <= sizeof(struct cc_sodium_hash), "its room");
 _Static_assert(CC_SODIUM_KEY_SIZE == crypto_sign_ed25519_PUBLICKEYBYTES, "RFC 8032");
 _Static_assert(CC_SODIUM_SIGNATURE_SIZE == crypto_sign_ed25519_BYTES, "RFC 8032");
 
@@ -68,18 +69,35 @@ bool cc_sodium_available(void)
 	return pthread_once(&sodium.once, load) == 0 && sodium.loaded;
 }
 
+/* With these sizes none of the three functions fails. */
+enum cmn_status cc_sodium_hash_begin(struct cc_sodium_hash *hash)
+{
+	if (!cc_sodium_available())
+		return CMN_MISS;
+	(void)sodium.functions.hash_init((void *)hash->state, NULL, 0, CC_SODIUM_HASH_SIZE);
+	return CMN_OK;
+}
+
+void cc_sodium_hash_add(struct cc_sodium_hash *hash, const void *data, size_t len)
+{
+	(void)sodium.functions.hash_update((void *)hash->state, data, len);
+}
+
+void cc_sodium_hash_end(struct cc_sodium_hash *hash, uint8_t ret[CC_SODIUM_HASH_SIZE])
+{
+	(void)sodium.functions.hash_final((void *)hash->state, ret, CC_SODIUM_HASH_SIZE);
+}
+
 enum cmn_status cc_sodium_hash(const struct cmn_view *views, size_t count,
 			       uint8_t ret[CC_SODIUM_HASH_SIZE])
 {
-	crypto_generichash_state state;
+	struct cc_sodium_hash hash;
 
-	if (!cc_sodium_available())
+	if (cc_sodium_hash_begin(&hash) != CMN_OK)
 		return CMN_MISS;
-	/* With these sizes none of them fails. */
-	(void)sodium.functions.hash_init(&state, NULL, 0, CC_SODIUM_HASH_SIZE);
 	for (size_t i = 0; i < count; i++)
-		(void)sodium.functions.hash_update(&state, views[i].data, views[i].len);
-	(void)sodium.functions.hash_final(&state, ret, CC_SODIUM_HASH_SIZE);
+		cc_sodium_hash_add(&hash, views[i].data, views[i].len);
+	cc_sodium_hash_end(&hash, ret);
 	return CMN_OK;
 }
 

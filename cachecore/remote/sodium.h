@@ -24,6 +24,14 @@ bool cc_sodium_available(void);
 /* BLAKE2b-256 of the views' bytes, in order. CMN_MISS: libsodium is missing. */
 CMN_CHECKED enum cmn_status cc_sodium_hash(const struct cmn_view *views, size_t count,
 					   uint8_t ret[CC_SODIUM_HASH_SIZE]);
+/* The same of bytes that come one after another. The state is libsodium's. */
+struct cc_sodium_hash {
+	_Alignas(64) uint8_t state[384];
+};
+/* CMN_MISS: libsodium is missing; then the hash is not to be used. */
+CMN_CHECKED enum cmn_status cc_sodium_hash_begin(struct cc_sodium_hash *hash);
+void cc_sodium_hash_add(struct cc_sodium_hash *hash, const void *data, size_t len);
+void cc_sodium_hash_end(struct cc_sodium_hash *hash, uint8_t ret[CC_SODIUM_HASH_SIZE]);
 /* CMN_OK: the key's owner signed this message. CMN_ERR_ACCESS: no. CMN_MISS: no libsodium. */
 CMN_CHECKED enum cmn_status cc_sodium_verify(const uint8_t signature[CC_SODIUM_SIGNATURE_SIZE],
 					     struct cmn_view message,

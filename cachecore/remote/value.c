@@ -12,7 +12,7 @@
 #include "common/hash.h"
 
 #define SIGNATURE_AT (CC_REMOTE_HEADER_SIZE - CC_SODIUM_SIGNATURE_SIZE)
-#define NAME_PREFIX "ckcache-1-"
+#define NAME_SUFFIX "-ckcache-1"
 
 enum seal {
 	SEAL_NONE = 0,
@@ -25,15 +25,20 @@ static const uint8_t purpose[CC_REMOTE_MESSAGE_SIZE - CC_SODIUM_HASH_SIZE] =
 	"ckcache remote entry, 1";
 static const uint8_t zeros[CC_SODIUM_HASH_SIZE + CC_SODIUM_SIGNATURE_SIZE];
 
-_Static_assert(CC_REMOTE_VERSION == 1, "NAME_PREFIX has it too");
-_Static_assert(CC_REMOTE_NAME_SIZE == sizeof(NAME_PREFIX) + CMN_HASH_HEX_SIZE - 1, "both texts");
+_Static_assert(CC_REMOTE_VERSION == 1, "NAME_SUFFIX has it too");
+_Static_assert(CC_REMOTE_NAME_SIZE == sizeof(NAME_SUFFIX) + CMN_HASH_HEX_SIZE - 1, "both texts");
 
 void cc_remote_name(struct cmn_view key, char ret[CC_REMOTE_NAME_SIZE])
 {
 	const struct cmn_hash hash = cmn_hash_of(key.data, key.len);
 
-	memcpy(ret, NAME_PREFIX, sizeof(NAME_PREFIX) - 1);
-	cmn_hash_hex(&hash, ret + sizeof(NAME_PREFIX) - 1);
+	cc_remote_name_of(&hash, ret);
+}
+
+void cc_remote_name_of(const struct cmn_hash *hash, char ret[CC_REMOTE_NAME_SIZE])
+{
+	cmn_hash_hex(hash, ret);
+	memcpy(ret + CMN_HASH_HEX_SIZE - 1, NAME_SUFFIX, sizeof(NAME_SUFFIX));
 }
 
 static void put_number(uint8_t *at, uint64_t value, unsigned int width)
@@ -58,21 +63,34 @@ enum cmn_status cc_remote_value_header(struct cmn_view src, struct cmn_view bin,
 	return CMN_OK;
 }
 
+void cc_remote_value_hash_header(struct cc_sodium_hash *hash,
+				 const uint8_t header[CC_REMOTE_HEADER_SIZE])
+{
+	cc_sodium_hash_add(hash, header, SIGNATURE_AT);
+	cc_sodium_hash_add(hash, zeros, CC_SODIUM_SIGNATURE_SIZE);
+}
+
+static enum cmn_status hash_value(const uint8_t header[CC_REMOTE_HEADER_SIZE], struct cmn_view src,
+				  struct cmn_view bin, uint8_t ret[CC_SODIUM_HASH_SIZE])
+{
+	struct cc_sodium_hash hash;
+	enum cmn_status status = cc_sodium_hash_begin(&hash);
+
+	if (status != CMN_OK)
+		return status;
+	cc_remote_value_hash_header(&hash, header);
+	cc_sodium_hash_add(&hash, src.data, src.len);
+	cc_sodium_hash_add(&hash, bin.data, bin.len);
+	cc_sodium_hash_end(&hash, ret);
+	return CMN_OK;
+}
+
 enum cmn_status cc_remote_value_message(const uint8_t header[CC_REMOTE_HEADER_SIZE],
 					struct cmn_view src, struct cmn_view bin,
 					uint8_t ret[CC_REMOTE_MESSAGE_SIZE])
 {
-	const struct cmn_view parts[] = {
-		{ header, SIGNATURE_AT }, { zeros, CC_SODIUM_SIGNATURE_SIZE }, src, bin,
-	};
-	uint8_t hash[CC_SODIUM_HASH_SIZE];
-	enum cmn_status status = cc_sodium_hash(parts, sizeof(parts) / sizeof(parts[0]), hash);
-
-	if (status != CMN_OK)
-		return status;
 	memcpy(ret, purpose, sizeof(purpose));
-	memcpy(ret + sizeof(purpose), hash, sizeof(hash));
-	return CMN_OK;
+	return hash_value(header, src, bin, ret + sizeof(purpose));
 }
 
 void cc_remote_value_set_signature(uint8_t header[CC_REMOTE_HEADER_SIZE],
@@ -100,11 +118,15 @@ const char *cc_remote_refusal_string(enum cc_remote_refusal refusal)
 	return "it is not refused";
 }
 
-/* The header's fields and the two files. */
-static enum cmn_status read_value(struct cmn_view bytes, struct cc_remote_value *ret)
+struct fields {
+	size_t src_len, bin_len;
+	const uint8_t *key_id;	/* NULL: unsigned */
+};
+
+/* len: of the whole value. */
+static enum cmn_status read_header(struct cmn_view header, uint64_t len, struct fields *ret)
 {
-	struct cmn_reader reader = cmn_reader_of(bytes);
-	struct cc_remote_value value = { 0 };
+	struct cmn_reader reader = cmn_reader_of(header);
 	struct cmn_view found, seen_magic = cmn_reader_bytes(&reader, sizeof(magic));
 	uint32_t version = cmn_reader_u32(&reader), seal = cmn_reader_u32(&reader);
 	uint64_t src_len = cmn_reader_u64(&reader), bin_len = cmn_reader_u64(&reader);
@@ -115,31 +137,35 @@ static enum cmn_status read_value(struct cmn_view bytes, struct cc_remote_value 
 	if (version != CC_REMOTE_VERSION)
 		return CMN_ERR_VERSION;
 	/* Bounded first, so that the sum cannot overflow. */
-	if (!cc_bundle_lengths_possible(src_len, bin_len) || src_len + bin_len != reader.left)
+	if (!cc_bundle_lengths_possible(src_len, bin_len) ||
+	    src_len + bin_len != len - CC_REMOTE_HEADER_SIZE)
 		return CMN_ERR_CORRUPT;
+	*ret = (struct fields){ .src_len = (size_t)src_len, .bin_len = (size_t)bin_len };
 	if (seal == SEAL_ED25519)
-		value.key_id = found.data;
+		ret->key_id = found.data;
 	else if (seal != SEAL_NONE || memcmp(found.data, zeros, sizeof(zeros)) != 0)
 		return CMN_ERR_CORRUPT;
-	value.src = cmn_reader_bytes(&reader, src_len);
-	value.bin = cmn_reader_bytes(&reader, bin_len);
-	*ret = value;
 	return CMN_OK;
 }
 
-static bool is_signed_by(struct cmn_view bytes, const struct cc_remote_value *value,
+static bool is_signed_by(const uint8_t *header, const uint8_t hash[CC_SODIUM_HASH_SIZE],
 			 const struct cc_trust_key *key)
 {
 	uint8_t message[CC_REMOTE_MESSAGE_SIZE];
 
-	return cc_remote_value_message(bytes.data, value->src, value->bin, message) == CMN_OK &&
-	       cc_sodium_verify((const uint8_t *)bytes.data + SIGNATURE_AT,
-				(struct cmn_view){ message, sizeof(message) }, key->key) == CMN_OK;
+	memcpy(message, purpose, sizeof(purpose));
+	memcpy(message + sizeof(purpose), hash, CC_SODIUM_HASH_SIZE);
+	return cc_sodium_verify(header + SIGNATURE_AT,
+				(struct cmn_view){ message, sizeof(message) },
+				key->key) == CMN_OK;
 }
 
-static enum cc_remote_refusal judge(struct cmn_view bytes, const struct cc_trust *trust,
-				    uint64_t now, struct cc_remote_value *value)
+/* hash: NULL: not computed yet. */
+static enum cc_remote_refusal judge(const uint8_t *header, const uint8_t *hash,
+				    const struct cc_trust *trust, uint64_t now,
+				    struct cc_remote_value *value)
 {
+	uint8_t own[CC_SODIUM_HASH_SIZE];
 	const struct cc_trust_key *key;
 	enum cmn_status status;
 
@@ -153,19 +179,45 @@ static enum cc_remote_refusal judge(struct cmn_view bytes, const struct cc_trust
 	value->signer = key->name;
 	if (status != CMN_OK)
 		return CC_REMOTE_EXPIRED_KEY;
-	return is_signed_by(bytes, value, key) ? CC_REMOTE_NOT_REFUSED : CC_REMOTE_WRONG_SIGNATURE;
+	if (!hash && hash_value(header, value->src, value->bin, own) != CMN_OK)
+		return CC_REMOTE_NO_LIBSODIUM;
+	return is_signed_by(header, hash ? hash : own, key) ? CC_REMOTE_NOT_REFUSED
+							   : CC_REMOTE_WRONG_SIGNATURE;
 }
 
-enum cmn_status cc_remote_value_check(struct cmn_view bytes, const struct cc_trust *trust,
-				      uint64_t now, struct cc_remote_value *ret)
+enum cmn_status cc_remote_value_lengths(const uint8_t header[CC_REMOTE_HEADER_SIZE], uint64_t len,
+					size_t *ret_src, size_t *ret_bin)
 {
-	struct cc_remote_value value;
-	enum cmn_status status = read_value(bytes, &value);
+	struct fields fields;
+	enum cmn_status status = CMN_ERR_CORRUPT;
 
+	if (len >= CC_REMOTE_HEADER_SIZE)
+		status = read_header((struct cmn_view){ header, CC_REMOTE_HEADER_SIZE }, len, &fields);
 	if (status != CMN_OK)
 		return status;
+	*ret_src = fields.src_len;
+	*ret_bin = fields.bin_len;
+	return CMN_OK;
+}
+
+enum cmn_status cc_remote_value_check_parts(const uint8_t header[CC_REMOTE_HEADER_SIZE],
+					    struct cmn_view src, struct cmn_view bin,
+					    const uint8_t *hash, const struct cc_trust *trust,
+					    uint64_t now, struct cc_remote_value *ret)
+{
+	struct cc_remote_value value = { .src = src, .bin = bin };
+	struct fields fields;
+	enum cmn_status status;
+
+	status = read_header((struct cmn_view){ header, CC_REMOTE_HEADER_SIZE },
+			     CC_REMOTE_HEADER_SIZE + (uint64_t)src.len + bin.len, &fields);
+	if (status == CMN_OK && (fields.src_len != src.len || fields.bin_len != bin.len))
+		status = CMN_ERR_CORRUPT;
+	if (status != CMN_OK)
+		return status;
+	value.key_id = fields.key_id;
 	if (trust)
-		value.refusal = judge(bytes, trust, now, &value);
+		value.refusal = judge(header, hash, trust, now, &value);
 	if (value.refusal != CC_REMOTE_NOT_REFUSED) {
 		value.src = value.bin = (struct cmn_view){ 0 };
 		status = CMN_ERR_ACCESS;
@@ -174,18 +226,31 @@ enum cmn_status cc_remote_value_check(struct cmn_view bytes, const struct cc_tru
 	return status;
 }
 
-enum cmn_status cc_remote_value_open(const struct cc_remote_value *value,
-				     struct cmn_view wanted_key, struct cc_entry **ret)
+enum cmn_status cc_remote_value_check(struct cmn_view bytes, const struct cc_trust *trust,
+				      uint64_t now, struct cc_remote_value *ret)
 {
-	struct cmn_buffer bin = { 0 };
-	struct cc_entry *entry;
-	struct cc_key key;
+	struct cmn_reader reader = cmn_reader_of(bytes);
+	struct cmn_view header = cmn_reader_bytes(&reader, CC_REMOTE_HEADER_SIZE), src, bin;
+	struct fields fields;
 	enum cmn_status status;
 
-	cmn_buffer_append(&bin, value->bin.data, value->bin.len);
-	if (bin.failed)
-		return CMN_ERR_NOMEM;
-	status = cc_bundle_decode(value->src, &bin, &key, &entry);
+	if (reader.failed)
+		return CMN_ERR_CORRUPT;
+	status = read_header(header, bytes.len, &fields);
+	if (status != CMN_OK)
+		return status;
+	src = cmn_reader_bytes(&reader, fields.src_len);
+	bin = cmn_reader_bytes(&reader, fields.bin_len);
+	return cc_remote_value_check_parts(header.data, src, bin, NULL, trust, now, ret);
+}
+
+enum cmn_status cc_remote_value_take(const struct cc_remote_value *value, struct cmn_buffer *bin,
+				     struct cmn_view wanted_key, struct cc_entry **ret)
+{
+	struct cc_entry *entry;
+	struct cc_key key;
+	enum cmn_status status = cc_bundle_decode(value->src, bin, &key, &entry);
+
 	if (status != CMN_OK)
 		return status;
 	if (cmn_view_equal(cc_key_view(&key), wanted_key))
@@ -196,4 +261,15 @@ enum cmn_status cc_remote_value_open(const struct cc_remote_value *value,
 		cc_entry_unref(entry);
 	cc_key_release(&key);
 	return status;
+}
+
+enum cmn_status cc_remote_value_open(const struct cc_remote_value *value,
+				     struct cmn_view wanted_key, struct cc_entry **ret)
+{
+	struct cmn_buffer bin = { 0 };
+
+	cmn_buffer_append(&bin, value->bin.data, value->bin.len);
+	if (bin.failed)
+		return CMN_ERR_NOMEM;
+	return cc_remote_value_take(value, &bin, wanted_key, ret);
 }

@@ -21,6 +21,7 @@
 #include "cachecore/remote/sodium.h"
 #include "cachecore/remote/trust.h"
 #include "common/bytes.h"
+#include "common/hash.h"
 #include "common/status.h"
 
 #define CC_REMOTE_VERSION 1
@@ -29,11 +30,13 @@
 #define CC_REMOTE_NAME_SIZE 43		/* with the terminator */
 
 /*
- * The name under which a key's value is stored: "ckcache-1-", with the format's
- * version, and 32 hexadecimal digits of the key's hash. Two keys with one name do
+ * The name under which a key's value is stored: 32 hexadecimal digits of the key's
+ * hash, which servers spread values by, and "-ckcache-1", with the format's version. Two keys with one name do
  * no harm: cc_remote_value_open compares the whole key.
  */
 void cc_remote_name(struct cmn_view key, char ret[CC_REMOTE_NAME_SIZE]);
+/* The same by that hash. */
+void cc_remote_name_of(const struct cmn_hash *hash, char ret[CC_REMOTE_NAME_SIZE]);
 
 /*
  * To store an entry, send the header, src and bin, in that order. key_id: of the
@@ -82,11 +85,31 @@ CMN_CHECKED enum cmn_status cc_remote_value_check(struct cmn_view value,
 						  const struct cc_trust *trust, uint64_t now,
 						  struct cc_remote_value *ret);
 /*
+ * The same of a value whose parts come one after another: first the lengths that a header
+ * announces, of a value of len bytes; then who signed it. hash: of the header's part and of src and
+ * bin, if they were hashed as they came, else NULL. *ret has the views that are given.
+ */
+CMN_CHECKED enum cmn_status cc_remote_value_lengths(const uint8_t header[CC_REMOTE_HEADER_SIZE],
+						    uint64_t len, size_t *ret_src,
+						    size_t *ret_bin);
+CMN_CHECKED enum cmn_status cc_remote_value_check_parts(
+	const uint8_t header[CC_REMOTE_HEADER_SIZE], struct cmn_view src, struct cmn_view bin,
+	const uint8_t *hash, const struct cc_trust *trust, uint64_t now,
+	struct cc_remote_value *ret);
+/* What is hashed of a header. */
+void cc_remote_value_hash_header(struct cc_sodium_hash *hash,
+				 const uint8_t header[CC_REMOTE_HEADER_SIZE]);
+/*
  * The entry of a checked value, which the caller owns, verified as a look-up does
  * it. CMN_ERR_CORRUPT: damaged, or the entry of another key, which somebody has
  * stored under the wrong name or has the same hash. CMN_ERR_VERSION, CMN_ERR_NOMEM.
  */
 CMN_CHECKED enum cmn_status cc_remote_value_open(const struct cc_remote_value *value,
+						 struct cmn_view wanted_key,
+						 struct cc_entry **ret);
+/* The same; takes bin, which value->bin is a view of, in any case. */
+CMN_CHECKED enum cmn_status cc_remote_value_take(const struct cc_remote_value *value,
+						 struct cmn_buffer *bin,
 						 struct cmn_view wanted_key,
 						 struct cc_entry **ret);
 

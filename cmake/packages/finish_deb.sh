@@ -65,7 +65,7 @@ write_control()
 			"-I$here/$1.symbols" -O../tree/DEBIAN/symbols '-e../tree/usr/lib/*/libckcache.so.*')
 	fi
 	case $1 in
-	ckcache) multiarch=foreign ;;
+	ckcache | ckcache-storage) multiarch=foreign ;;
 	*) multiarch=same ;;
 	esac
 	sed -i "/^Installed-Size:/d; /^\$/d; s/^Section:/Multi-Arch: $multiarch\nInstalled-Size: $(installed_size)\n&/" \

@@ -5,6 +5,7 @@
 #   sh tests/bench/run.sh level-zero [--runs N] [--sizes small,medium,large] [--smoke]
 #   sh tests/bench/run.sh store [--entries N] [--runs N] [--parts ...] [--dir DIRECTORY] [--smoke]
 #   sh tests/bench/run.sh blobs [--runs N] [--drivers NEO,rusticl,pocl] [--sizes small,large] [--smoke]
+#   sh tests/bench/run.sh remote [--runs N] [--length BYTES] [--hosts N] [--parts look-ups,cold] [--smoke]
 #   sh tests/bench/run.sh memory [--rounds N] [--unjudged | --smoke]
 #   sh tests/bench/run.sh codec [--runs N] [--drivers NEO,rusticl,pocl,level-zero] [FILE...]
 set -eu
@@ -30,6 +31,10 @@ elif [ "${1:-}" = memory ]; then
 	shift
 	program=bench_memory
 	targets=bench_memory
+elif [ "${1:-}" = remote ]; then
+	shift
+	script=remote.py
+	targets="bench_remote kernels_client stub_driver ckcache ckcache-remote ckcache_opencl ckcache-storage-file ckcache-storage-redis"
 elif [ "${1:-}" = codec ]; then
 	shift
 	script=codec.py

@@ -17,18 +17,22 @@ import tempfile
 SKIPPED = 77
 # There is no bug of Debian's to close; manual pages are asked for once the build has any.
 SUPPRESSED = ["initial-upload-closes-no-bugs"]
-MULTI_ARCH = {"ckcache": "foreign"}
-SECTIONS = {"ckcache": "utils", "libckcache-dev": "libdevel", "libcachecore-dev": "libdevel"}
+MULTI_ARCH = {"ckcache": "foreign", "ckcache-storage": "foreign"}
+SECTIONS = {"ckcache": "utils", "ckcache-storage": "utils", "libckcache-dev": "libdevel", "libcachecore-dev": "libdevel"}
 LIBRARIES = ("libc6", "libxxhash0", "libdeflate0")
 DEPENDS = {
     "ckcache": LIBRARIES + ("libjson-c5", "libssl3", "libckcache-opencl (= {version})"),
+    "ckcache-storage": ("libc6", "libhiredis0.14", "libcurl4"),
     "libckcache-opencl": LIBRARIES,
     "libckcache-level-zero": LIBRARIES,
     "libckcache1": LIBRARIES,
     "libckcache-dev": ("libckcache1 (= {version})",),
     "libcachecore-dev": ("libxxhash-dev", "libdeflate-dev"),
 }
-EXECUTABLES = ("/usr/bin/ckcache", "/usr/lib/systemd/user-environment-generators/60-ckcache")
+EXECUTABLES = ("/usr/bin/ckcache", "/usr/lib/systemd/user-environment-generators/60-ckcache",
+               "/usr/libexec/ckcache/ckcache-remote", "/usr/libexec/ckcache/ckcache-storage-file",
+               "/usr/libexec/ckcache/ckcache-storage-redis",
+               "/usr/libexec/ckcache/ckcache-storage-http")
 
 failures = []
 

@@ -36,7 +36,7 @@ compile()
 
 # shellcheck disable=SC2086  # flags are words
 for compiler in $compilers; do
-	for header in $(find common cachecore layers tools tests/support -name '*.h' | sort); do
+	for header in $(find common cachecore layers storage tools tests/support -name '*.h' | sort); do
 		compile "$compiler" "$header" $flags
 	done
 	for header in $public; do

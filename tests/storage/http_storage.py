@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ckcache-storage-http with nginx, and with servers that misbehave."""
+"""ckcache-storage-http with nginx, and with servers that misbehave (which need no nginx)."""
 import http.server
 import os
 import shutil
@@ -363,6 +363,6 @@ class Misbehaviour(Begins):
 if __name__ == "__main__":
     if not os.path.exists(os.path.join(os.path.abspath(sys.argv[1]), "ckcache-storage-http")):
         helper.skip("built without libcurl")
-    if not NGINX:
+    if not NGINX and sys.argv[2:] != ["Misbehaviour"]:
         helper.skip("nginx is not installed")
     helper.main()

@@ -27,6 +27,7 @@ CKCACHE, SOURCE = None, None
 SUITE = "the suite itself, or a part of it"
 SYSTEM = "changes the machine: tests/packages/debian12.sh does it in a fresh one"
 MACHINE = "its exit code is the machine's: tests/tools/doctor.py runs it"
+TIER = "needs a remote tier: tests/remote/verbs.py has one"
 BUILD = "builds everything: it is how this test came to be"
 NOT_RUN = {
     "sh tools/quickstart.sh": "installs packages, builds, runs darktable for a minute",
@@ -49,6 +50,10 @@ NOT_RUN = {
     "sudo apt-get purge ckcache libckcache-opencl libckcache-level-zero": SYSTEM,
     "ckcache doctor": MACHINE,
     "ckcache doctor --quick darktable": MACHINE,
+    "ckcache push": TIER,
+    "ckcache push --program blender": TIER,
+    "ckcache pull": TIER,
+    "ckcache prune --remote --max-size 50G": TIER,
 }
 # A block is one of commands if its first line begins with one of these, or with NAME=value.
 COMMANDS = ("apt", "apt-get", "build/bin/ckcache", "cat", "ckcache", "cmake", "cpack", "ctest", "dpkg",

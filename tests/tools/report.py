@@ -258,7 +258,8 @@ class Numbers(Case):
         self.assertEqual((text["capture"], text["compression"], text["threshold (days)"]),
                          ("late", "7", "never"))
         self.assertEqual(text["read_only_dirs"], "/a<b>/c")
-        self.assertEqual(text["remote"], "redis://…@host:1/2")
+        self.assertEqual(text["remote"],
+                         "redis://host:1/2off: no key is trusted (ckcache key trust)")
         self.assertNotIn("pass-word", page.source)
 
     def test_each_setting_is_there(self):

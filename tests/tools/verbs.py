@@ -40,6 +40,9 @@ GOOD = {
     "clear": [[], ["--json"]],
     "export": [["FILE"], ["FILE", "--json"], ["--json", "--", "FILE"], ["-"]],
     "import": [["BUNDLE"], ["BUNDLE", "--json"], ["--json", "--", "BUNDLE"]],
+    # They need a remote tier: tests/remote/verbs.py.
+    "push": [],
+    "pull": [],
     # trust changes the home directory: key.py.
     "key": [["show"], ["show", "--json"], ["new", "FILE"], ["new", "FILE", "--name", "x"]],
     "replay": [[], ["--json"], ["--jobs", "1", "--timeout=5"]],
@@ -60,6 +63,7 @@ BAD = {
                 ["a", "--", "true"]],
     "export": [[], ["a", "b"]],
     "import": [[], ["a", "b"]],
+    "prune": [["--max-size", "1G"], ["--max-size="]],
     "key": [[], ["show", "a", "b"], ["trust"], ["nothing"], ["Show"], ["new show"], ["show", "--until=2027-01-01"],
             ["new", "--system"], ["new", "--json"], ["show", "a", "--json"], ["show", "--name=x"],
             ["trust", "--remove=x", "a"], ["trust", "--remove=x", "--until=2027-01-01"]],

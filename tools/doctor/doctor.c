@@ -87,9 +87,9 @@ void doctor_make_absolute(const char *variable)
 static void look(struct doctor *doctor, const char *command)
 {
 	static void (*const sections[])(struct doctor *doctor) = {
-		doctor_look_at_settings, doctor_look_at_directory, doctor_look_at_opencl,
-		doctor_look_at_level_zero, doctor_look_at_devices, doctor_look_at_environment,
-		doctor_look_at_history,
+		doctor_look_at_settings, doctor_look_at_directory, doctor_look_at_remote,
+		doctor_look_at_opencl, doctor_look_at_level_zero, doctor_look_at_devices,
+		doctor_look_at_environment, doctor_look_at_history,
 	};
 
 	if (command)

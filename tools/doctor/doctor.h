@@ -22,6 +22,7 @@ enum doctor_section {
 	DOCTOR_PROGRAM,
 	DOCTOR_SETTINGS,
 	DOCTOR_DIRECTORY,
+	DOCTOR_REMOTE,
 	DOCTOR_OPENCL,
 	DOCTOR_LEVEL_ZERO,
 	DOCTOR_DEVICES,
@@ -46,6 +47,15 @@ struct doctor_device {
 	uint64_t compile_ns, capture_ns, hit_ns;
 };
 
+/* What became of the remote tier's trial; doctor_remote.c. */
+struct doctor_remote {
+	char *address;		/* as people may see it; NULL: no tier is configured */
+	char *helper;		/* the program's path; NULL: there is none */
+	bool works;
+	bool asked, was_read, was_written;
+	uint64_t get_ns, put_ns;	/* of a value that was read, written */
+};
+
 struct doctor {
 	bool quick, json;
 	uint64_t timeout_ns;	/* for each answer of drivers */
@@ -57,6 +67,7 @@ struct doctor {
 	size_t finding_count, problem_count;
 	struct doctor_device *devices;
 	size_t device_count;
+	struct doctor_remote remote;
 	bool failed;		/* out of memory, or nobody reads */
 	bool begun;		/* a section's title was printed: that of */
 	enum doctor_section printed;
@@ -112,6 +123,7 @@ void doctor_look_at_program(struct doctor *doctor, const char *command);
 /* Loads the configuration. */
 void doctor_look_at_settings(struct doctor *doctor);
 void doctor_look_at_directory(struct doctor *doctor);
+void doctor_look_at_remote(struct doctor *doctor);
 void doctor_look_at_opencl(struct doctor *doctor);
 void doctor_look_at_level_zero(struct doctor *doctor);
 void doctor_look_at_devices(struct doctor *doctor);

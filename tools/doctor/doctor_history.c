@@ -12,7 +12,8 @@
 
 static void look_at_counts(struct doctor *doctor, const struct cc_stats *stats)
 {
-	uint64_t hits = cc_stats_get(stats, CC_HITS_MEMORY) + cc_stats_get(stats, CC_HITS_DISK);
+	uint64_t hits = cc_stats_get(stats, CC_HITS_MEMORY) + cc_stats_get(stats, CC_HITS_DISK) +
+			cc_stats_get(stats, CC_HITS_REMOTE);
 	uint64_t misses = cc_stats_get(stats, CC_MISSES), bypasses = 0, count;
 	uint64_t errors = cc_stats_get(stats, CC_ERRORS);
 	char saved[TEXT_SIZE];

@@ -20,6 +20,7 @@ static const struct {
 	[DOCTOR_PROGRAM] = { "program", "Program" },
 	[DOCTOR_SETTINGS] = { "settings", "Settings" },
 	[DOCTOR_DIRECTORY] = { "directory", "Directory" },
+	[DOCTOR_REMOTE] = { "remote", "Remote tier" },
 	[DOCTOR_OPENCL] = { "opencl", "OpenCL" },
 	[DOCTOR_LEVEL_ZERO] = { "level-zero", "Level Zero" },
 	[DOCTOR_DEVICES] = { "devices", "Devices" },
@@ -145,6 +146,28 @@ static void add_device(struct json_object *array, const struct doctor_device *de
 	}
 }
 
+static void add_remote(struct json_object *root, const struct doctor_remote *remote)
+{
+	struct json_object *object;
+
+	if (!remote->address) {
+		json_add_null(root, "remote");
+		return;
+	}
+	object = json_add_object(root, "remote");
+	json_add_text(object, "address", remote->address);
+	json_add_text(object, "helper", remote->helper);
+	json_add_bool(object, "works", remote->works);
+	if (remote->was_written)
+		json_add_ms(object, "put_ms", remote->put_ns);
+	else
+		json_add_null(object, "put_ms");
+	if (remote->was_read)
+		json_add_ms(object, "get_ms", remote->get_ns);
+	else
+		json_add_null(object, "get_ms");
+}
+
 static int print_json(const struct doctor *doctor)
 {
 	struct json_object *object = json_new_object(), *findings, *devices;
@@ -165,6 +188,7 @@ static int print_json(const struct doctor *doctor)
 	devices = json_add_array(object, "devices");
 	for (size_t i = 0; i < doctor->device_count; i++)
 		add_device(devices, &doctor->devices[i]);
+	add_remote(object, &doctor->remote);
 	return json_print(object);
 }
 
@@ -217,5 +241,7 @@ void doctor_release(struct doctor *doctor)
 	}
 	free(doctor->findings);
 	free(doctor->devices);
+	free(doctor->remote.address);
+	free(doctor->remote.helper);
 	cc_config_release(&doctor->config);
 }

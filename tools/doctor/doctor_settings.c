@@ -4,8 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/remote/address.h"
-#include "common/bytes.h"
 #include "tools/doctor/doctor.h"
 
 static void complain(void *ctx, enum cmn_log_level level, const char *message)
@@ -20,26 +18,6 @@ static void look_at_file(struct doctor *doctor, const char *path)
 		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL, "%s is in use", path);
 }
 
-/* The address may have a password, and so may the attributes: people send what doctor says to others. */
-static void say_remote(struct doctor *doctor, const char *text)
-{
-	struct cmn_buffer shown = { 0 };
-	struct cc_address address;
-	const char *problem;
-	char *url = NULL;
-
-	if (cc_address_parse(text, &address, &problem) == CMN_OK) {
-		cc_address_show(&address, &shown);
-		url = cmn_buffer_take_string(&shown);
-		cc_address_release(&address);
-	}
-	if (url)
-		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL, "CKCACHE_REMOTE=%s is set", url);
-	else
-		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL, "CKCACHE_REMOTE is set");
-	free(url);
-}
-
 static void look_at_variables(struct doctor *doctor)
 {
 	static const char prefix[] = "CKCACHE_";
@@ -51,10 +29,11 @@ static void look_at_variables(struct doctor *doctor)
 			doctor_out_of_memory(doctor);
 			return;
 		}
-		if (strcmp(name, "CKCACHE_REMOTE") == 0) {
-			say_remote(doctor, environ[i] + sizeof("CKCACHE_REMOTE"));
-		} else if (strncmp(name, prefix, sizeof(prefix) - 1) == 0) {
-			if (cc_config_knows(name))
+		if (strncmp(name, prefix, sizeof(prefix) - 1) == 0) {
+			if (strcmp(name, "CKCACHE_REMOTE") == 0)
+				doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL,
+					   "%s is set (see the remote tier)", name);	/* it may hold a password */
+			else if (cc_config_knows(name))
 				doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL, "%s is set",
 					   environ[i]);
 			else

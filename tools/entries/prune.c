@@ -2,6 +2,8 @@
 /* prune: the verbs that remove entries: prune and clear. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/evict.h"
@@ -11,9 +13,12 @@
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
+#include "cachecore/remote/address.h"
 #include "common/descriptor.h"
+#include "common/env.h"
 #include "tools/arguments.h"
 #include "tools/json.h"
+#include "tools/remote/tier_prune.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -107,10 +112,100 @@ static bool show_pruning(void *ctx)
 	return true;
 }
 
+/* The size that a tier's directory may have: as given, else by the attribute of its address. 0: complained about. */
+static uint64_t tier_bound(const struct cc_address *address, const char *given)
+{
+	static const char attribute[] = "max-size=";
+	uint64_t size;
+
+	for (size_t i = 0; !given && i < address->attribute_count; i++) {
+		if (strncmp(address->attributes[i], attribute, sizeof(attribute) - 1) == 0)
+			given = address->attributes[i] + sizeof(attribute) - 1;
+	}
+	if (!given)
+		tool_complain("prune: --max-size says which size may be left, or @max-size=SIZE in "
+			      "CKCACHE_REMOTE");
+	else if (cmn_env_parse_size(given, &size) != CMN_OK || !size)
+		tool_complain("prune: %s is no size, such as 50G", given);
+	else
+		return size;
+	return 0;
+}
+
+/* Others evict by themselves. */
+static int complain_of_scheme(const struct cc_address *address)
+{
+	struct cmn_buffer text = { 0 };
+	char *shown;
+
+	cc_address_show(address, &text);
+	shown = cmn_buffer_take_string(&text);
+	tool_complain("%s: this server evicts by itself: %s", shown ? shown : address->scheme,
+		      strncmp(address->scheme, "redis", 5) == 0
+		      ? "set maxmemory and maxmemory-policy allkeys-lru there, or the attribute @ttl here"
+		      : "bound its storage there");
+	free(shown);
+	return TOOL_FAILED;
+}
+
+static int prune_directory(const struct cc_address *address, const char *given, bool json)
+{
+	uint64_t bound = tier_bound(address, given);
+	char *directory = bound ? tier_prune_directory(address) : NULL;
+	struct amount removed, left;
+	struct tier_pruned pruned;
+	int code;
+	bool done;
+
+	if (!bound)
+		return TOOL_USAGE;
+	if (!directory) {
+		tool_complain("prune: the URL must be file:/absolute/directory");
+		return TOOL_FAILED;
+	}
+	done = tier_prune(directory, bound, &pruned);
+	free(directory);
+	if (!done && !pruned.left && !pruned.removed)
+		return TOOL_FAILED;	/* it is not there */
+	removed = (struct amount){ pruned.removed, pruned.removed_bytes };
+	left = (struct amount){ pruned.left, pruned.left_bytes };
+	code = print_removed(&removed, &left, json);
+	return done ? code : TOOL_FAILED;
+}
+
+/* Needs no cache on this machine. */
+static int prune_remote(const char *given, bool json)
+{
+	const struct cmn_log silent = { .level = CMN_LOG_NONE };	/* other settings are not at issue */
+	struct cc_config config;
+	struct cc_address address;
+	const char *problem = "no remote tier is set (CKCACHE_REMOTE)";
+	int code = TOOL_FAILED;
+
+	if (cc_config_load(&silent, &config) != CMN_OK) {
+		tool_complain("out of memory");
+		return TOOL_FAILED;
+	}
+	if (!config.remote || cc_address_parse(config.remote, &address, &problem) != CMN_OK) {
+		tool_complain("%s", problem);
+	} else {
+		if (strcmp(address.scheme, "file") != 0)
+			code = complain_of_scheme(&address);
+		else if (address.read_only || config.read_only)
+			tool_complain("the remote tier is read-only");
+		else
+			code = prune_directory(&address, given, json);
+		cc_address_release(&address);
+	}
+	cc_config_release(&config);
+	return code;
+}
+
 verb_function verb_prune;
 
 int verb_prune(const struct arguments *arguments)
 {
+	const char *max_size = arguments_text(arguments, "max-size");
 	struct amount before, after, removed;
 	struct cc_evict_pace pace = { .go_on = show_pruning };
 	struct tool_cache cache;
@@ -119,6 +214,12 @@ int verb_prune(const struct arguments *arguments)
 	int code = TOOL_FAILED;
 	bool json = arguments_flag(arguments, "json");
 
+	if (arguments_flag(arguments, "remote"))
+		return prune_remote(max_size, json);
+	if (max_size) {
+		tool_complain("prune: --max-size is for --remote; the cache has CKCACHE_MAX_SIZE");
+		return TOOL_USAGE;
+	}
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
 	if (!tool_may_write(&cache))

@@ -8,6 +8,7 @@
 #include "cachecore/disk/writer/recipes.h"
 #include "tools/arguments.h"
 #include "tools/json.h"
+#include "tools/remote/tier.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
@@ -17,6 +18,7 @@ struct holdings {
 	uint64_t bytes;
 	uint64_t damaged;
 	struct cc_recipes_count recipes;
+	struct tier tier;
 };
 
 static bool add_item(void *ctx, const struct cc_store_item *item)
@@ -65,15 +67,34 @@ static void append_bytes(struct cmn_buffer *text, uint64_t bytes, uint64_t bound
 	cmn_buffer_append_u8(text, '\n');
 }
 
-static void append_counts(struct cmn_buffer *text, const struct cc_stats *stats)
+/* Most machines have no tier: to them nothing of it is shown. */
+static void append_tier(struct cmn_buffer *text, const struct tier *tier)
+{
+	if (tier->state != TIER_NONE)
+		cmn_buffer_printf(text, "%-26s %s\n", "remote tier",
+				  tier->address ? tier->address : "-");
+	if (tier->state == TIER_OFF || tier->state == TIER_AWAY) {
+		cmn_buffer_append_text(text, "  ");
+		tier_append_problem(tier, text);
+		cmn_buffer_append_u8(text, '\n');
+	}
+	if (tier->state != TIER_NONE || tier->waiting)
+		append_count(text, "to be uploaded", tier->waiting);
+}
+
+static void append_counts(struct cmn_buffer *text, const struct cc_stats *stats,
+			  const struct tier *tier)
 {
 	uint64_t memory = cc_stats_get(stats, CC_HITS_MEMORY);
 	uint64_t disk = cc_stats_get(stats, CC_HITS_DISK);
-	uint64_t misses = cc_stats_get(stats, CC_MISSES), all = memory + disk + misses, count;
+	uint64_t remote = cc_stats_get(stats, CC_HITS_REMOTE);
+	uint64_t misses = cc_stats_get(stats, CC_MISSES), all = memory + disk + remote + misses, count;
 	const char *reason;
 
 	append_lookups(text, "hits in memory", memory, all);
 	append_lookups(text, "hits on disk", disk, all);
+	if (remote || tier->state != TIER_NONE)
+		append_lookups(text, "hits in the remote tier", remote, all);
 	append_lookups(text, "misses", misses, all);
 	append_count(text, "  left for replay", cc_stats_get(stats, CC_DEFERRED));
 	append_count(text, "stored", cc_stats_get(stats, CC_STORES));
@@ -94,7 +115,7 @@ static int print_plain(const struct cc_stats *stats, const struct holdings *hold
 	struct cmn_buffer text = { 0 };
 
 	cmn_buffer_printf(&text, "%-26s %s\n", "directory", config->dir);
-	append_counts(&text, stats);
+	append_counts(&text, stats, &holdings->tier);
 	append_count(&text, "entries", holdings->entries);
 	if (holdings->damaged)
 		append_count(&text, "damaged entries", holdings->damaged);
@@ -102,14 +123,29 @@ static int print_plain(const struct cc_stats *stats, const struct holdings *hold
 	append_count(&text, "to be replayed", holdings->recipes.recipes);
 	if (holdings->recipes.quarantined)
 		append_count(&text, "quarantined", holdings->recipes.quarantined);
+	append_tier(&text, &holdings->tier);
 	return tool_print(&text);
+}
+
+static void add_tier(struct json_object *object, const struct tier *tier)
+{
+	struct cmn_buffer problem = { 0 };
+
+	json_add_text(object, "remote", tier->address);
+	tier_append_problem(tier, &problem);
+	if (problem.len)
+		json_add_view(object, "remote_problem", cmn_buffer_view(&problem));
+	else
+		json_add_null(object, "remote_problem");
+	cmn_buffer_release(&problem);
+	json_add_number(object, "uploads_waiting", tier->waiting);
 }
 
 static int print_json(const struct cc_stats *stats, const struct holdings *holdings,
 		      const struct cc_config *config)
 {
-	static const enum cc_counter counts[] = { CC_HITS_MEMORY, CC_HITS_DISK, CC_MISSES,
-						  CC_DEFERRED, CC_STORES, CC_ERRORS };
+	static const enum cc_counter counts[] = { CC_HITS_MEMORY, CC_HITS_DISK, CC_HITS_REMOTE,
+						  CC_MISSES, CC_DEFERRED, CC_STORES, CC_ERRORS };
 	struct json_object *object = json_new_object(), *bypasses;
 	const char *reason;
 	uint64_t count;
@@ -128,6 +164,7 @@ static int print_json(const struct cc_stats *stats, const struct holdings *holdi
 	json_add_number(object, "recipes_quarantined", holdings->recipes.quarantined);
 	json_add_ms(object, "compile_ms_spent", cc_stats_get(stats, CC_COMPILE_NS_SPENT));
 	json_add_ms(object, "compile_ms_saved", cc_stats_get(stats, CC_COMPILE_NS_SAVED));
+	add_tier(object, &holdings->tier);
 	return json_print(object);
 }
 
@@ -138,6 +175,8 @@ static enum cmn_status collect(const struct tool_cache *cache, struct cc_stats *
 
 	if (status != CMN_OK && status != CMN_MISS)
 		return status;
+	if (!tier_look(&cache->config, &ret->tier))
+		return CMN_ERR_NOMEM;
 	status = cc_recipes_count(cache->config.dir, &ret->recipes);
 	if (status != CMN_OK)
 		return status;
@@ -172,6 +211,7 @@ int verb_stats(const struct arguments *arguments)
 	}
 out:
 	cc_stats_free(stats);
+	tier_release(&holdings.tier);
 	tool_close(&cache);
 	return code;
 }

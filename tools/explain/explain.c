@@ -87,6 +87,9 @@ static const struct run_history_event *find_last_run(const struct run_history *h
 static bool is_chosen(const struct choice *choice, const struct run_history_event *event,
 		      const struct run_history_event *last, uint64_t from_ns)
 {
+	/* What came from the remote tier was not compiled: it is shown to who asks for that entry. */
+	if (choice->entry && event->kind == CC_HISTORY_REMOTE)
+		return entry_name_matches(choice->entry, event->leaf);
 	if (!run_history_is_compile(event) || event->time_ns < from_ns)
 		return false;
 	if (choice->entry)

@@ -65,7 +65,7 @@ static void append_line(struct cmn_buffer *text, const struct question *question
 	start = text->len;
 	cmn_buffer_append_text(text, question->device ? question->device : "-");
 	pad(text, start, DEVICE_WIDTH);
-	if (question->event.kind == CC_HISTORY_BYPASS)
+	if (question->event.kind != CC_HISTORY_MISS)
 		cmn_buffer_printf(text, "%13s  ", "-");
 	else
 		cmn_buffer_printf(text, "%10.1f ms  ", (double)question->event.build_ns / 1e6);
@@ -90,19 +90,20 @@ static bool is_one_run(const struct explanation *explanation)
 
 static void append_summary(struct cmn_buffer *text, const struct explanation *explanation)
 {
-	size_t counts[CAUSE_KIND_COUNT] = { 0 };
+	size_t counts[CAUSE_KIND_COUNT] = { 0 }, compiles = 0;
 	const char *between = ": ";
 	uint64_t total = 0;
 
 	for (size_t i = 0; i < explanation->count; i++) {
 		const struct question *question = &explanation->questions[i];
 
+		compiles += run_history_is_compile(&question->event);
 		total += question->event.build_ns;
 		if (question->causes.count)
 			counts[question->causes.all[0].kind]++;
 	}
-	cmn_buffer_printf(text, "%zu compile%s in %.3f s", explanation->count,
-			  explanation->count == 1 ? "" : "s", (double)total / 1e9);
+	cmn_buffer_printf(text, "%zu compile%s in %.3f s", compiles, compiles == 1 ? "" : "s",
+			  (double)total / 1e9);
 	if (is_one_run(explanation) && *explanation->questions[0].event.program)
 		cmn_buffer_printf(text, " by %s (process %" PRIu32 ")",
 				  explanation->questions[0].event.program,
@@ -147,20 +148,21 @@ static void add_value(struct json_object *object, const char *name,
 static void add_question(struct json_object *array, const struct question *question)
 {
 	const struct run_history_event *event = &question->event;
-	bool bypass = event->kind == CC_HISTORY_BYPASS;
+	bool missed = event->kind == CC_HISTORY_MISS;
 	struct json_object *object = json_add_object(array, NULL), *causes, *differences, *one;
 
 	json_add_number(object, "time_ns", event->time_ns);
 	json_add_number(object, "pid", event->pid);
-	json_add_text(object, "event", bypass ? "bypass" : "miss");
+	json_add_text(object, "event", missed ? "miss"
+			     : event->kind == CC_HISTORY_REMOTE ? "remote" : "bypass");
 	add_text(object, "program", event->program);
 	add_text(object, "reason", event->reason);
 	add_text(object, "kernel", event->name);
 	add_text(object, "device", question->device);
-	if (bypass)
-		json_add_null(object, "compile_ms");
-	else
+	if (missed)
 		json_add_ms(object, "compile_ms", event->build_ns);
+	else
+		json_add_null(object, "compile_ms");
 	add_text(object, "entry", event->leaf);
 	add_text(object, "nearest", question->diff.count ? question->nearest : NULL);
 	causes = json_add_array(object, "causes");

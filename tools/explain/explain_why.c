@@ -13,6 +13,9 @@
 #include "tools/explain/reasons.h"
 #include "tools/text.h"
 
+/* For so long the cache leaves a remote tier alone (cachecore/remote/node.h), and says so once. */
+#define AWAY_NS (UINT64_C(60) * 1000000000)
+
 static void add_loss(struct rebuild_causes *causes, const struct run_history_event *event,
 		     const char *when)
 {
@@ -54,7 +57,7 @@ static const struct run_history_event *find_own(const struct run_history *histor
 	return found;
 }
 
-/* When the same was compiled the last time, by another run; NULL: never, as far as is known. */
+/* When the same was compiled, or came from the remote tier, the last time, by another run; NULL: never, as far as is known. */
 static const struct run_history_event *find_former(const struct run_history *history,
 						   const struct run_history_event *event)
 {
@@ -63,7 +66,8 @@ static const struct run_history_event *find_former(const struct run_history *his
 	for (size_t i = 0; i < history->event_count && event->leaf[0]; i++) {
 		const struct run_history_event *one = &history->events[i];
 
-		if (one->kind == CC_HISTORY_MISS && one->time_ns < event->time_ns &&
+		if ((one->kind == CC_HISTORY_MISS || one->kind == CC_HISTORY_REMOTE) &&
+		    one->time_ns < event->time_ns &&
 		    !run_history_same_run(one, event) && strcmp(one->leaf, event->leaf) == 0)
 			found = one;
 	}
@@ -117,6 +121,42 @@ static void add_findings(const struct explanation *explanation, struct question 
 	found = find_own(history, event, CC_HISTORY_CHANGED);
 	if (found)
 		add_header_change(causes, found);
+	found = find_own(history, event, CC_HISTORY_REMOTE_REFUSED);
+	if (found)
+		rebuild_causes_add(causes, CAUSE_REMOTE_REFUSED,
+				   "the remote tier had an entry, but %s", found->detail);
+}
+
+/* Whether the remote tier was left alone when the run looked this up. */
+static void add_absence(const struct explanation *explanation, struct question *question)
+{
+	const struct run_history *history = &explanation->history;
+	const struct run_history_event *event = &question->event, *found = NULL;
+
+	for (size_t i = 0; i < history->event_count; i++) {
+		const struct run_history_event *one = &history->events[i];
+
+		if (one->kind == CC_HISTORY_REMOTE_AWAY && run_history_same_run(one, event) &&
+		    one->time_ns <= event->time_ns &&
+		    event->time_ns - one->time_ns <= AWAY_NS + event->build_ns)
+			found = one;
+	}
+	if (found)
+		rebuild_causes_add(&question->causes, CAUSE_REMOTE_AWAY,
+				   "the remote tier was left alone: %s", found->detail);
+}
+
+/* It was not compiled here. */
+static void add_source(struct question *question)
+{
+	const char *signer = question->event.detail;
+
+	if (*signer)
+		rebuild_causes_add(&question->causes, CAUSE_REMOTE, "came from %s, signed by %s",
+				   question->event.reason, signer);
+	else
+		rebuild_causes_add(&question->causes, CAUSE_REMOTE, "came from %s, not signed",
+				   question->event.reason);
 }
 
 /* What became of an entry that there was. */
@@ -188,6 +228,10 @@ static void answer(struct explanation *explanation, struct question *question)
 		add_bypass(question);
 		return;
 	}
+	if (event->kind == CC_HISTORY_REMOTE) {
+		add_source(question);
+		return;
+	}
 	loss = find_own(&explanation->history, event, CC_HISTORY_NOT_STORED);
 	if (loss)
 		add_loss(causes, loss, "");
@@ -205,6 +249,7 @@ static void answer(struct explanation *explanation, struct question *question)
 		add_fate(explanation, question);
 	if (causes->count == before)
 		compare(explanation, question);
+	add_absence(explanation, question);
 	if (strcmp(event->reason, "deferred") == 0)
 		rebuild_causes_add(causes, CAUSE_DEFERRED, "left to ckcache replay");
 }

@@ -21,12 +21,14 @@
 static const struct {
 	const char *word, *phrase;
 } kinds[CAUSE_KIND_COUNT] = {
+	[CAUSE_REMOTE] = { "remote", "from the remote tier" },
 	[CAUSE_BYPASS] = { "bypass", "not cached" },
 	[CAUSE_NOT_STORED] = { "not-stored", "not stored" },
 	[CAUSE_RECACHE] = { "recache", "by CKCACHE_RECACHE" },
 	[CAUSE_READ_ONLY] = { "read-only", "read-only" },
 	[CAUSE_REFUSED] = { "refused", "refused by the driver" },
 	[CAUSE_DAMAGED] = { "damaged", "damaged" },
+	[CAUSE_REMOTE_REFUSED] = { "remote-refused", "refused from the remote tier" },
 	[CAUSE_HEADER] = { "header", "with other headers" },
 	[CAUSE_EVICTED] = { "evicted", "evicted" },
 	[CAUSE_CLEARED] = { "cleared", "cleared" },
@@ -40,6 +42,7 @@ static const struct {
 	[CAUSE_CONSTANT] = { "constant", "with other constants" },
 	[CAUSE_OTHER] = { "other", "otherwise different" },
 	[CAUSE_FIRST_TIME] = { "first-time", "for the first time" },
+	[CAUSE_REMOTE_AWAY] = { "remote-away", "without the remote tier" },
 };
 
 const char *rebuild_cause_word(enum rebuild_cause_kind kind)

@@ -10,12 +10,14 @@
 
 /* Of each compile the first one counts in the summary. In the order of their weight. */
 enum rebuild_cause_kind {
+	CAUSE_REMOTE,		/* it was not compiled at all */
 	CAUSE_BYPASS,
 	CAUSE_NOT_STORED,
 	CAUSE_RECACHE,
 	CAUSE_READ_ONLY,
 	CAUSE_REFUSED,
 	CAUSE_DAMAGED,
+	CAUSE_REMOTE_REFUSED,
 	CAUSE_HEADER,
 	CAUSE_EVICTED,
 	CAUSE_CLEARED,
@@ -29,6 +31,7 @@ enum rebuild_cause_kind {
 	CAUSE_CONSTANT,
 	CAUSE_OTHER,
 	CAUSE_FIRST_TIME,
+	CAUSE_REMOTE_AWAY,
 	CAUSE_KIND_COUNT,
 };
 const char *rebuild_cause_word(enum rebuild_cause_kind kind);	/* in JSON, as "not-stored" */

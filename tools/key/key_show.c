@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cachecore/remote/remote.h"
 #include "tools/json.h"
 #include "tools/key/key.h"
 #include "tools/tool.h"
@@ -108,13 +109,15 @@ static int show_file(const struct key_request *request)
 
 static struct cc_trust *read_trust(void)
 {
+	const struct cmn_log silent = { .level = CMN_LOG_NONE };	/* other settings are not at issue */
 	struct cc_trust *trust = NULL;
-	char **paths = NULL;
-	enum cmn_status status = cc_trust_default_paths(&paths);
+	struct cc_config config;
+	enum cmn_status status = cc_config_load(&silent, &config);
 
-	if (status == CMN_OK)
-		status = cc_trust_new(&key_log, paths, &trust);
-	cc_trust_free_paths(paths);
+	if (status == CMN_OK) {
+		status = cc_remote_trust(&config, &key_log, &trust);
+		cc_config_release(&config);
+	}
 	if (status != CMN_OK)
 		tool_complain("%s", cmn_status_string(status));
 	return trust;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start: finds a storage helper, gives it what ccache's protocol says that it
- * gets, and sees it start. Its secrets come from a file that only this process
- * and the helper read, and are in no argument.
+ * start: gives a storage helper what ccache's protocol says that it gets, and
+ * sees it start. Its secrets are in no argument.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,13 +20,14 @@
 #include "common/descriptor.h"
 #include "common/file.h"
 #include "common/spawn.h"
+#include "tools/remote/program.h"
 #include "tools/remote/remote.h"
 #include "tools/tool.h"
 
 #define IDLE_S "600"		/* without requests a helper ends */
 #define START_NS (UINT64_C(5) * 1000000000)
+#define ANSWER_NS (UINT64_C(1) * 1000000000)
 #define LOOK_MS 5
-#define MAX_SECRETS 65536
 #define REASON_SIZE 256
 
 struct variables {
@@ -50,102 +48,6 @@ static bool set(struct variables *variables, const char *format, const char *nam
 		return false;
 	names[++variables->count] = NULL;
 	return true;
-}
-
-/* A line "NAME=VALUE" of the file, or a comment. */
-static bool take_secret(struct cc_address *address, char *line)
-{
-	char *end;
-
-	line += strspn(line, " \t");
-	for (end = line + strlen(line); end > line && isspace((unsigned char)end[-1]); end--)
-		end[-1] = '\0';
-	if (!*line || *line == '#')
-		return true;
-	return strchr(line, '=') > line && cc_address_add(address, cmn_view_of(line)) == CMN_OK;
-}
-
-/* NULL, or why the secrets cannot be used. */
-static const char *read_secrets(const char *path, struct cc_address *address)
-{
-	struct cmn_buffer content = { 0 };
-	const char *problem = NULL;
-	char *text = NULL, *line, *next;
-	struct stat info;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-
-	if (fd < 0 || fstat(fd, &info) < 0) {
-		if (fd >= 0)
-			(void)close(fd);	/* nothing was written through it */
-		return "the file of remote_secrets cannot be read";
-	}
-	if (!cmn_file_is_own(info.st_uid) || (info.st_mode & 077)) {
-		(void)close(fd);	/* likewise */
-		return "the file of remote_secrets is not this user's alone (chmod 600)";
-	}
-	if (cmn_file_read_open(fd, MAX_SECRETS, CMN_FILE_ANY, NULL, &content) != CMN_OK)
-		problem = "the file of remote_secrets cannot be read";
-	else if (!(text = cmn_buffer_take_string(&content)))
-		problem = "no memory";
-	for (line = text; line && !problem; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		if (!take_secret(address, line))
-			problem = "the file of remote_secrets has a line that is not NAME=VALUE";
-	}
-	if (text)
-		explicit_bzero(text, strlen(text));
-	free(text);
-	cmn_buffer_release(&content);
-	return problem;
-}
-
-static bool is_program(char ret[PATH_MAX], const char *directory, size_t len, const char *name)
-{
-	struct stat info;
-	int size = snprintf(ret, PATH_MAX, "%.*s/%s", (int)len, directory, name);
-
-	return size > 0 && size < PATH_MAX && *directory == '/' && stat(ret, &info) == 0 &&
-	       S_ISREG(info.st_mode) && access(ret, X_OK) == 0;
-}
-
-/* The helper of that name in the setting's directories, in the one of this installation, in $PATH. */
-static bool find_named(const struct cc_config *config, const char *name, bool own, char ret[PATH_MAX])
-{
-	const char *path = own ? NULL : getenv("PATH");
-
-	for (char **directory = config->remote_helpers; directory && *directory; directory++) {
-		if (is_program(ret, *directory, strlen(*directory), name))
-			return true;
-	}
-	if (is_program(ret, cc_launch_directory, strlen(cc_launch_directory), name))
-		return true;
-	while (path && *path) {
-		size_t len = strcspn(path, ":");
-
-		if (len && is_program(ret, path, len, name))
-			return true;
-		path += len + (path[len] == ':');
-	}
-	return false;
-}
-
-/*
- * ckcache's own helper, or else ccache's. Where entries have no signatures, the
- * helper must know what may be trusted: then it is ckcache's own, and is not looked for in $PATH.
- */
-static bool find_helper(const struct cc_config *config, const struct cc_remote_setup *setup,
-			char ret[PATH_MAX])
-{
-	char name[64];
-	bool own = !setup->trust;
-
-	(void)snprintf(name, sizeof(name), "ckcache-storage-%s", setup->address.scheme);	/* it fits */
-	if (find_named(config, name, own, ret))
-		return true;
-	(void)snprintf(name, sizeof(name), "ccache-storage-%s", setup->address.scheme);	/* it fits */
-	return !own && find_named(config, name, false, ret);
 }
 
 /* The helper's whole environment. */
@@ -249,6 +151,15 @@ static enum cmn_status see_start(pid_t pid, const char *socket, int pipe_fd,
 	return CMN_BUSY;
 }
 
+static bool answers(const char *socket)
+{
+	struct cc_helper helper;
+	bool done = cc_helper_connect(socket, cmn_clock_deadline(ANSWER_NS), &helper) == CMN_OK;
+
+	cc_helper_close(&helper);
+	return done;
+}
+
 /* NULL, or why there is none. */
 static const char *start(const struct cc_config *config, struct cc_remote_setup *setup,
 			 const char *socket, char reason[REASON_SIZE])
@@ -259,16 +170,18 @@ static const char *start(const struct cc_config *config, struct cc_remote_setup 
 	int pipe_fds[2];
 	pid_t pid;
 
-	if (!find_helper(config, setup, path)) {
+	if (!remote_find_helper(config, setup, path)) {
 		(void)snprintf(reason, REASON_SIZE, "there is no ckcache-storage-%s",
 			       setup->address.scheme);
 		return reason;
 	}
 	if (config->remote_secrets)
-		problem = read_secrets(config->remote_secrets, &setup->address);
+		problem = remote_read_secrets(config->remote_secrets, &setup->address);
 	if (problem)
 		return problem;
-	/* Whoever has the lock may: no other helper has this socket. */
+	/* Another may have started one just before; what does not answer is a dead one's. */
+	if (answers(socket))
+		return NULL;
 	(void)unlink(socket);
 	if (!set_variables(&variables, &setup->address, socket) ||
 	    pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0) {
@@ -304,10 +217,9 @@ int remote_start_helper(const struct cc_config *config, const struct cc_remote_s
 		free(own.address.attributes[i]);
 	}
 	dir_fd = cc_node_open(&setup->node, NULL);
+	/* That it has started says nothing of its server, which others may have found dead meanwhile. */
 	if (dir_fd >= 0 && problem)
 		cc_node_set_down(&setup->node, dir_fd, problem);
-	else if (dir_fd >= 0)
-		cc_node_set_up(&setup->node, dir_fd);
 	if (dir_fd >= 0)
 		(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 	if (problem)

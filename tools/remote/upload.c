@@ -103,14 +103,34 @@ static enum cmn_status sign(const struct upload *upload, uint8_t header[CC_REMOT
 	return CMN_OK;
 }
 
-static enum cmn_status put_once(struct upload *upload, struct cmn_view name,
-				const struct cmn_view *views, size_t count)
+static enum cmn_status connect_helper(struct upload *upload)
 {
 	enum cmn_status status = CMN_OK;
 
 	if (upload->helper.fd < 0)
 		status = cc_remote_connect(upload->remote, PUT_NS, &upload->helper);
 	upload->helper.deadline = cmn_clock_deadline(PUT_NS);
+	/* Who is asked for an entry may say that there is none; who is asked to listen may not. */
+	return status == CMN_MISS ? CMN_ERR_IO : status;
+}
+
+/* After a failure the next request has a connection of its own. */
+static enum cmn_status note_problem(struct upload *upload, enum cmn_status status)
+{
+	if (status == CMN_OK || status == CMN_MISS)
+		return status;
+	(void)snprintf(upload->problem, sizeof(upload->problem), "%s",
+		       upload->helper.message[0] ? upload->helper.message
+		       : status == CMN_BUSY ? "no answer in time" : cmn_status_string(status));
+	cc_helper_close(&upload->helper);
+	return status;
+}
+
+static enum cmn_status put_once(struct upload *upload, struct cmn_view name,
+				const struct cmn_view *views, size_t count)
+{
+	enum cmn_status status = connect_helper(upload);
+
 	if (status == CMN_OK)
 		status = cc_helper_put(&upload->helper, name, views, count);
 	/* What the helper itself says ends no connection, but it is as good as new after one. */
@@ -119,8 +139,8 @@ static enum cmn_status put_once(struct upload *upload, struct cmn_view name,
 	return status;
 }
 
-static enum cmn_status put(struct upload *upload, struct cmn_view name,
-			   const struct cmn_view *views, size_t count)
+enum cmn_status upload_value(struct upload *upload, struct cmn_view name,
+			     const struct cmn_view *views, size_t count)
 {
 	bool was_connected = upload->helper.fd >= 0;
 	enum cmn_status status = put_once(upload, name, views, count);
@@ -128,11 +148,28 @@ static enum cmn_status put(struct upload *upload, struct cmn_view name,
 	/* The helper may have ended since the last one; then another is started. */
 	if (status == CMN_ERR_IO && was_connected && !upload->helper.message[0])
 		status = put_once(upload, name, views, count);
-	if (status != CMN_OK && status != CMN_MISS)
-		(void)snprintf(upload->problem, sizeof(upload->problem), "%s",
-			       upload->helper.message[0] ? upload->helper.message
-			       : status == CMN_BUSY ? "no answer in time" : cmn_status_string(status));
-	return status;
+	return note_problem(upload, status);
+}
+
+enum cmn_status upload_get(struct upload *upload, struct cmn_view name, size_t max,
+			   struct cmn_buffer *ret)
+{
+	enum cmn_status status = connect_helper(upload);
+
+	if (status == CMN_OK)
+		status = cc_helper_get(&upload->helper, name, max, ret);
+	return note_problem(upload, status);
+}
+
+bool upload_sign(const struct upload *upload, struct cmn_view message,
+		 uint8_t ret[CC_SODIUM_SIGNATURE_SIZE])
+{
+	return signature_make(upload->key, message, ret);
+}
+
+const uint8_t *upload_public_key(const struct upload *upload)
+{
+	return upload->key ? signature_key_public(upload->key) : NULL;
 }
 
 static enum cmn_status put_entry(struct upload *upload, const struct cmn_buffer *src,
@@ -144,6 +181,7 @@ static enum cmn_status put_entry(struct upload *upload, const struct cmn_buffer 
 	};
 	char name[CC_REMOTE_NAME_SIZE];
 	struct cmn_buffer copy = { 0 };
+	struct cmn_hash hash;
 	struct cc_entry *entry;
 	struct cc_key key;
 	enum cmn_status status = CMN_ERR_NOMEM;
@@ -156,12 +194,15 @@ static enum cmn_status put_entry(struct upload *upload, const struct cmn_buffer 
 	if (status != CMN_OK)
 		return status == CMN_ERR_NOMEM ? status : CMN_MISS;
 	cc_entry_unref(entry);
-	cc_remote_name(cc_key_view(&key), name);
+	hash = cmn_hash_of(cc_key_view(&key).data, cc_key_view(&key).len);
 	cc_key_release(&key);
+	cc_remote_name_of(&hash, name);
 	status = sign(upload, header, views[1], views[2]);
 	if (status == CMN_OK)
-		status = put(upload, cmn_view_of(name), views, sizeof(views) / sizeof(views[0]));
+		status = upload_value(upload, cmn_view_of(name), views,
+				      sizeof(views) / sizeof(views[0]));
 	if (status == CMN_OK) {
+		upload->last = hash;
 		upload->count++;
 		upload->bytes += sizeof(header) + src->len + bin->len;
 	}

@@ -13,6 +13,7 @@
 #include "cachecore/remote/remote.h"
 #include "cachecore/remote/sodium.h"
 #include "common/file.h"
+#include "common/hash.h"
 
 struct signature_key;
 
@@ -24,6 +25,7 @@ struct upload {
 	struct cc_remote *remote;	/* by which the helper is reached */
 	struct cc_helper helper;
 	uint64_t count, bytes;		/* that were stored */
+	struct cmn_hash last;		/* of the key of the entry that was stored last */
 	char problem[CC_HELPER_MESSAGE_SIZE];	/* of what failed last; "": nothing */
 };
 
@@ -36,5 +38,17 @@ void upload_release(struct upload *upload);
  * does not want it. CMN_BUSY, CMN_ERR_IO, …: the tier cannot be reached now (problem).
  */
 CMN_CHECKED enum cmn_status upload_leaf(struct upload *upload, int root_fd, const char *leaf);
+/*
+ * For other values: signs a message (false: complained about); stores the views' bytes in order,
+ * as upload_leaf; gets a value into an empty buffer. CMN_MISS: there is none.
+ */
+bool upload_sign(const struct upload *upload, struct cmn_view message,
+		 uint8_t ret[CC_SODIUM_SIGNATURE_SIZE]);
+CMN_CHECKED enum cmn_status upload_value(struct upload *upload, struct cmn_view name,
+					 const struct cmn_view *views, size_t count);
+CMN_CHECKED enum cmn_status upload_get(struct upload *upload, struct cmn_view name, size_t max,
+				       struct cmn_buffer *ret);
+/* Of the key that signs; NULL: nothing is signed. Borrowed. */
+const uint8_t *upload_public_key(const struct upload *upload);
 
 #endif

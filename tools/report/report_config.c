@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/remote/tier.h"
 #include "tools/report/report_page.h"
 #include "tools/report/report_value.h"
 
@@ -56,23 +57,37 @@ static void add_tiers(struct json_object *rows, char **dirs)
 		json_add_text(values, NULL, "none");
 }
 
-/* The page may be sent around: without the user and password of the address. */
-static void add_remote(struct json_object *rows, const char *remote)
+static void add_paths(struct json_object *rows, const char *name, char **paths)
 {
-	const char *at = remote ? strrchr(remote, '@') : NULL;
-	const char *start = remote ? strstr(remote, "://") : NULL;
-	struct cmn_buffer text = { 0 };
+	struct json_object *values = add_row(rows, name);
 
-	if (!at) {
-		add_setting(rows, "remote", remote);
-		return;
-	}
-	if (start && start < at)
-		cmn_buffer_append(&text, remote, (size_t)(start + 3 - remote));
-	cmn_buffer_append_text(&text, "…");
-	cmn_buffer_append_text(&text, at);
-	json_add_view(add_row(rows, "remote"), NULL, cmn_buffer_view(&text));
-	cmn_buffer_release(&text);
+	for (size_t i = 0; paths && paths[i]; i++)
+		json_add_text(values, NULL, paths[i]);
+	if (!paths || !paths[0])
+		json_add_text(values, NULL, "-");
+}
+
+/* The page may be sent around: without the user and password of the address. */
+static void add_remote(struct json_object *rows, const struct cc_config *config)
+{
+	struct json_object *values = add_row(rows, "remote");
+	struct cmn_buffer problem = { 0 };
+	struct tier tier;
+
+	/* Out of memory it has no address to show. */
+	(void)!tier_look(config, &tier);
+	json_add_text(values, NULL, tier.address ? tier.address : "-");
+	tier_append_problem(&tier, &problem);
+	if (problem.len)
+		json_add_view(values, NULL, cmn_buffer_view(&problem));
+	cmn_buffer_release(&problem);
+	if (tier.state != TIER_NONE)
+		add_amount(rows, "entries to be uploaded", tier.waiting, "0", report_value_number);
+	add_setting(rows, "remote_key", config->remote_key);
+	add_paths(rows, "remote_trust", config->remote_trust);
+	add_setting(rows, "remote_secrets", config->remote_secrets);
+	add_paths(rows, "remote_helpers", config->remote_helpers);
+	tier_release(&tier);
 }
 
 void report_config_add(struct json_object *page, const struct cc_config *config)
@@ -110,5 +125,5 @@ void report_config_add(struct json_object *page, const struct cc_config *config)
 	add_amount(rows, "exit_wait (milliseconds)", config->exit_wait, "0", report_value_number);
 	add_setting(rows, "log", levels[config->log_level]);
 	add_setting(rows, "trace", config->trace);
-	add_remote(rows, config->remote);
+	add_remote(rows, config);
 }

@@ -315,7 +315,7 @@ enum cmn_status report_data_gather(const struct tool_cache *cache, struct report
 uint64_t report_data_lookups(const struct report_data *data)
 {
 	return cc_stats_get(data->stats, CC_HITS_MEMORY) + cc_stats_get(data->stats, CC_HITS_DISK) +
-	       cc_stats_get(data->stats, CC_MISSES);
+	       cc_stats_get(data->stats, CC_HITS_REMOTE) + cc_stats_get(data->stats, CC_MISSES);
 }
 
 void report_data_release(struct report_data *data)

@@ -16,6 +16,9 @@ static const char *const kinds[CC_HISTORY_KIND_COUNT] = {
 	[CC_HISTORY_DAMAGED] = "an entry was found damaged",
 	[CC_HISTORY_CHANGED] = "a header had changed",
 	[CC_HISTORY_CLEARED] = "the cache was cleared",
+	[CC_HISTORY_REMOTE] = "came from the remote tier",
+	[CC_HISTORY_REMOTE_REFUSED] = "an entry of the remote tier was refused",
+	[CC_HISTORY_REMOTE_AWAY] = "the remote tier was left alone",
 };
 
 static struct report_event *find_event(struct report_data *data, const char *what,

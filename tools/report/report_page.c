@@ -88,7 +88,8 @@ static void add_tiles(struct json_object *page, const struct report_data *data)
 		{ "hits_disk", CC_HITS_DISK }, { "hits_memory", CC_HITS_MEMORY },
 		{ "misses", CC_MISSES }, { "stores", CC_STORES }, { "deferred", CC_DEFERRED },
 	};
-	uint64_t hits = get(data, CC_HITS_MEMORY) + get(data, CC_HITS_DISK);
+	uint64_t hits = get(data, CC_HITS_MEMORY) + get(data, CC_HITS_DISK) +
+			get(data, CC_HITS_REMOTE);
 	uint64_t bound = data->config->max_size;
 	struct json_object *max_size;
 	char share[TEXT_SIZE];
@@ -98,6 +99,7 @@ static void add_tiles(struct json_object *page, const struct report_data *data)
 	json_add_text(page, "rate", text_share(hits, report_data_lookups(data), share));
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		(void)report_value_number(page, counts[i].name, get(data, counts[i].counter));
+	add_unless_0(page, "hits_remote", get(data, CC_HITS_REMOTE));
 	(void)report_value_number(page, "entries", data->sound);
 	(void)report_value_number(page, "recipes", data->recipes.recipes);
 	(void)report_value_bytes(page, "bytes", data->bytes);

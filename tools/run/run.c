@@ -86,21 +86,25 @@ static void print_summary(const struct cc_config *config, enum program_kind kind
 {
 	uint64_t memory = difference(before, after, CC_HITS_MEMORY);
 	uint64_t disk = difference(before, after, CC_HITS_DISK);
+	uint64_t remote = difference(before, after, CC_HITS_REMOTE);
 	uint64_t misses = difference(before, after, CC_MISSES);
 	uint64_t others = positive(bypasses(before), bypasses(after));
 	const char *why = why_nothing(config, kind);
-	char spent[TEXT_SIZE], saved[TEXT_SIZE], not_cached[64] = "";
+	char spent[TEXT_SIZE], saved[TEXT_SIZE], not_cached[64] = "", from_remote[64] = "";
 
-	if (!memory && !disk && !misses && !others) {
+	if (!memory && !disk && !remote && !misses && !others) {
 		tool_complain("no kernels were requested%s%s", *why && *why != ':' ? ": " : "", why);
 		return;
 	}
 	if (others)
 		(void)snprintf(not_cached, sizeof(not_cached), ", %" PRIu64 " not cached",
 			       others);	/* it fits */
-	tool_complain("%" PRIu64 " hits (%" PRIu64 " memory, %" PRIu64 " disk), %" PRIu64 " misses%s, "
+	if (remote)
+		(void)snprintf(from_remote, sizeof(from_remote), ", %" PRIu64 " remote",
+			       remote);	/* likewise */
+	tool_complain("%" PRIu64 " hits (%" PRIu64 " memory, %" PRIu64 " disk%s), %" PRIu64 " misses%s, "
 		      "%s of compilation, %s saved",
-		      memory + disk, memory, disk, misses, not_cached,
+		      memory + disk + remote, memory, disk, from_remote, misses, not_cached,
 		      text_time(difference(before, after, CC_COMPILE_NS_SPENT), spent),
 		      text_time(difference(before, after, CC_COMPILE_NS_SAVED), saved));
 }

@@ -8,21 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <openssl/evp.h>
-
 #include "cachecore/disk/src_file.h"
 #include "cachecore/key.h"
 #include "tests/support/unit.h"
+#include "tests/unit/cachecore/remote/values.h"
 
-/* The keys of RFC 8032's TEST 1 and TEST 2, and of nobody. */
-enum who { ONE, TWO, NOBODY };
-static const char *const seeds[] = {
-	"9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
-	"4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
-	"c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
-};
-#define ONE_LINE "ed25519 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= one until 2026-11-25\n"
-#define TWO_LINE "ed25519 PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw= two\n"
+#define ONE_LINE VALUES_LINE_ONE " until 2026-11-25\n"
+#define TWO_LINE VALUES_LINE_TWO "\n"
 #define NOW UINT64_C(1795651199)	/* the last second of that day */
 
 #define SEAL_AT 12
@@ -59,121 +51,14 @@ AFTER_EACH
 	trust = NULL;
 }
 
-static void from_hex(const char *text, uint8_t *ret, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		const char digits[3] = { text[2 * i], text[2 * i + 1], '\0' };
-
-		ret[i] = (uint8_t)strtoul(digits, NULL, 16);
-	}
-}
-
-static EVP_PKEY *private_key(enum who who)
-{
-	uint8_t seed[32];
-	EVP_PKEY *key;
-
-	from_hex(seeds[who], seed, sizeof(seed));
-	key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, sizeof(seed));
-	CU_ASSERT_PTR_NOT_NULL_FATAL(key);
-	return key;
-}
-
-static void find_id(enum who who, uint8_t ret[CC_SODIUM_HASH_SIZE])
-{
-	EVP_PKEY *key = private_key(who);
-	uint8_t public[32];
-	size_t len = sizeof(public);
-
-	CU_ASSERT_EQUAL_FATAL(EVP_PKEY_get_raw_public_key(key, public, &len), 1);
-	CU_ASSERT_EQUAL_FATAL(cc_trust_key_id(public, ret), CMN_OK);
-	EVP_PKEY_free(key);
-}
-
-static void sign(enum who who, const void *message, size_t message_len,
-		 uint8_t ret[CC_SODIUM_SIGNATURE_SIZE])
-{
-	EVP_PKEY *key = private_key(who);
-	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-	size_t len = CC_SODIUM_SIGNATURE_SIZE;
-
-	CU_ASSERT_EQUAL_FATAL(EVP_DigestSignInit(ctx, NULL, NULL, NULL, key), 1);
-	CU_ASSERT_EQUAL_FATAL(EVP_DigestSign(ctx, ret, &len, message, message_len), 1);
-	EVP_MD_CTX_free(ctx);
-	EVP_PKEY_free(key);
-}
-
-/* An entry's two files, as the store writes them. */
-struct files {
-	struct cmn_buffer src, bin;
-};
-
-static void make_key(struct cc_key *key, const char *options)
-{
-	cc_key_init(key);
-	cc_key_add_text(key, CC_PART_OPTIONS, "options", options);
-}
-
-static struct files make_files(const char *options, const char *image)
-{
-	struct cc_entry *entry = cc_entry_new(1000);
-	struct cmn_buffer stored = { 0 };
-	struct files files = { 0 };
-	struct cmn_view payload;
-	struct cmn_hash hash;
-	struct cc_key key;
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
-	make_key(&key, options);
-	cc_entry_add(entry, CC_TAG_IMAGE, 0, image, strlen(image));
-	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(cc_src_file_encode(cc_key_view(&key), NULL, &files.src, &hash), CMN_OK);
-	CU_ASSERT_FATAL(cmn_buffer_reserve(&files.bin, CC_ENTRY_HEADER_SIZE));
-	CU_ASSERT_EQUAL_FATAL(cc_entry_encode(entry, 0, &hash, files.bin.data, &stored), CMN_OK);
-	files.bin.len = CC_ENTRY_HEADER_SIZE;
-	payload = cc_entry_payload(entry);
-	cmn_buffer_append(&files.bin, payload.data, payload.len);
-	cmn_buffer_release(&stored);
-	cc_entry_unref(entry);
-	cc_key_release(&key);
-	return files;
-}
-
-/* The value of these files, which it takes; unsigned, or signed by one who says that another was it. */
-static struct cmn_buffer make_value_of(struct files files, bool is_signed, enum who signer,
-				       enum who named)
-{
-	uint8_t header[CC_REMOTE_HEADER_SIZE], message[CC_REMOTE_MESSAGE_SIZE];
-	uint8_t id[CC_SODIUM_HASH_SIZE], signature[CC_SODIUM_SIGNATURE_SIZE];
-	struct cmn_view src = cmn_buffer_view(&files.src), bin = cmn_buffer_view(&files.bin);
-	struct cmn_buffer value = { 0 };
-
-	if (is_signed)
-		find_id(named, id);
-	CU_ASSERT_EQUAL_FATAL(cc_remote_value_header(src, bin, is_signed ? id : NULL, header),
-			      CMN_OK);
-	if (is_signed) {
-		CU_ASSERT_EQUAL_FATAL(cc_remote_value_message(header, src, bin, message), CMN_OK);
-		sign(signer, message, sizeof(message), signature);
-		cc_remote_value_set_signature(header, signature);
-	}
-	cmn_buffer_append(&value, header, sizeof(header));
-	cmn_buffer_append(&value, src.data, src.len);
-	cmn_buffer_append(&value, bin.data, bin.len);
-	cmn_buffer_release(&files.src);
-	cmn_buffer_release(&files.bin);
-	CU_ASSERT_FALSE_FATAL(value.failed);
-	return value;
-}
-
 static struct cmn_buffer make_signed(enum who who)
 {
-	return make_value_of(make_files("-O1", "image"), true, who, who);
+	return values_make(values_make_files("-O1", "image", NULL), true, who, who);
 }
 
 static struct cmn_buffer make_unsigned(void)
 {
-	return make_value_of(make_files("-O1", "image"), false, ONE, ONE);
+	return values_make(values_make_files("-O1", "image", NULL), false, ONE, ONE);
 }
 
 static enum cmn_status check(const struct cmn_buffer *bytes, struct cc_remote_value *ret)
@@ -225,13 +110,13 @@ TEST(without_libsodium_nothing_signed_is_taken_where_trust_is_asked_for)
 
 TEST(a_signed_value_comes_back_as_it_was)
 {
-	struct files files = make_files("-O1", "image");
+	struct files files = values_make_files("-O1", "image", NULL);
 	struct cmn_buffer bytes = make_signed(TWO);
 	struct cc_remote_value value;
 	uint8_t id[CC_SODIUM_HASH_SIZE];
 
 	read_trust();
-	find_id(TWO, id);
+	values_find_id(TWO, id);
 	CU_ASSERT_EQUAL_FATAL(check(&bytes, &value), CMN_OK);
 	CU_ASSERT(cmn_view_equal(value.src, cmn_buffer_view(&files.src)));
 	CU_ASSERT(cmn_view_equal(value.bin, cmn_buffer_view(&files.bin)));
@@ -250,8 +135,8 @@ TEST(a_value_that_other_programs_have_made_is_taken)
 	struct cc_remote_value value;
 	uint8_t id[CC_SODIUM_HASH_SIZE], signature[CC_SODIUM_SIGNATURE_SIZE];
 
-	from_hex("7849ac3049680be1ef762efe0d36e01733c3464eb0c7c558138acf24bb263bd3", id, sizeof(id));
-	from_hex("ed5139d97b9ab3008dc225786c44ec304f5a12355a4b3f4cebd4ae9c263ff61b"
+	values_from_hex("7849ac3049680be1ef762efe0d36e01733c3464eb0c7c558138acf24bb263bd3", id, sizeof(id));
+	values_from_hex("ed5139d97b9ab3008dc225786c44ec304f5a12355a4b3f4cebd4ae9c263ff61b"
 		 "62633d9f462cae0c53f370a8862ec06da2c75937d64c4d94cb18737275a57c0e", signature,
 		 sizeof(signature));
 	cmn_buffer_append_text(&bytes, "ckcrem\r\n");
@@ -379,14 +264,14 @@ TEST(another_version_is_left_alone)
 
 TEST(only_what_a_trusted_key_signed_is_taken)
 {
-	struct files files = make_files("-O1", "image");
+	struct files files = values_make_files("-O1", "image", NULL);
 
 	read_trust();
 	check_refused(make_unsigned(), NOW, CC_REMOTE_NOT_SIGNED, NULL);
 	check_refused(make_signed(NOBODY), NOW, CC_REMOTE_UNKNOWN_KEY, NULL);
-	check_refused(make_value_of(files, true, NOBODY, TWO), NOW, CC_REMOTE_WRONG_SIGNATURE, "two");
+	check_refused(values_make(files, true, NOBODY, TWO), NOW, CC_REMOTE_WRONG_SIGNATURE, "two");
 	check_refused(make_signed(ONE), NOW + 1, CC_REMOTE_EXPIRED_KEY, "one");
-	check_refused(make_value_of(make_files("-O1", "image"), true, ONE, TWO), NOW,
+	check_refused(values_make(values_make_files("-O1", "image", NULL), true, ONE, TWO), NOW,
 		      CC_REMOTE_WRONG_SIGNATURE, "two");
 }
 
@@ -414,7 +299,7 @@ static struct cmn_buffer sign_again(const char *purpose, size_t skipped)
 	CU_ASSERT_STRING_EQUAL((const char *)message, "ckcache remote entry, 1");
 	memset(message, 0, 32);
 	memcpy(message, purpose, strlen(purpose));
-	sign(TWO, message + skipped, sizeof(message) - skipped, bytes.data + SIGNATURE_AT);
+	values_sign(TWO, message + skipped, sizeof(message) - skipped, bytes.data + SIGNATURE_AT);
 	return bytes;
 }
 
@@ -442,7 +327,7 @@ static enum cmn_status open_as(struct cmn_buffer bytes, const char *options, boo
 	enum cmn_status status;
 	struct cc_key key;
 
-	make_key(&key, options);
+	values_make_key(&key, options);
 	CU_ASSERT_EQUAL_FATAL(check(&bytes, &value), CMN_OK);
 	status = cc_remote_value_open(&value, cc_key_view(&key), &entry);
 	cmn_buffer_release(&bytes);
@@ -487,13 +372,13 @@ TEST(damage_behind_the_header_is_found_without_a_signature)
 
 TEST(a_result_of_another_key_is_no_entry)
 {
-	struct files one = make_files("-O1", "image"), two = make_files("-O2", "image");
+	struct files one = values_make_files("-O1", "image", NULL), two = values_make_files("-O2", "image", NULL);
 	struct files mixed = { one.src, two.bin };
 	bool right;
 
 	cmn_buffer_release(&one.bin);
 	cmn_buffer_release(&two.src);
-	CU_ASSERT_EQUAL(open_as(make_value_of(mixed, false, ONE, ONE), "-O1", &right),
+	CU_ASSERT_EQUAL(open_as(values_make(mixed, false, ONE, ONE), "-O1", &right),
 			CMN_ERR_CORRUPT);
 }
 
@@ -521,8 +406,8 @@ TEST(a_name_says_format_and_key)
 	cc_remote_name(cmn_view_of("abc"), one);
 	cc_remote_name(cmn_view_of("abd"), two);
 	cmn_hash_hex(&hash, hex);
-	CU_ASSERT_EQUAL(strncmp(one, "ckcache-1-", 10), 0);
-	CU_ASSERT_STRING_EQUAL(one + 10, hex);
+	CU_ASSERT_EQUAL(strncmp(one, hex, strlen(hex)), 0);
+	CU_ASSERT_STRING_EQUAL(one + strlen(hex), "-ckcache-1");
 	CU_ASSERT_STRING_NOT_EQUAL(one, two);
 	CU_ASSERT_EQUAL(strlen(one), CC_REMOTE_NAME_SIZE - 1);
 }

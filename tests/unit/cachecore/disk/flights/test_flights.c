@@ -29,7 +29,7 @@
 #define SECOND_NS UINT64_C(1100000000)	/* with what the waiter's own thread takes to be woken up */
 
 /* Paths that begin so below the test's directory are on another machine, but for is_local's. NULL: none. */
-static const char *is_remote, *is_local;
+static const char *_Atomic is_remote, *_Atomic is_local;	/* the flights' own thread asks too */
 
 static bool begins_so(int fd, const char *name)
 {
@@ -47,7 +47,9 @@ bool __real_cmn_file_is_remote(int fd);
 bool __wrap_cmn_file_is_remote(int fd);
 bool __wrap_cmn_file_is_remote(int fd)
 {
-	if (is_remote && begins_so(fd, is_remote) && !(is_local && begins_so(fd, is_local)))
+	const char *remote = is_remote, *local = is_local;
+
+	if (remote && begins_so(fd, remote) && !(local && begins_so(fd, local)))
 		return true;
 	return __real_cmn_file_is_remote(fd);
 }

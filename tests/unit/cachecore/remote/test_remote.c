@@ -1,0 +1,1249 @@
+/* SPDX-License-Identifier: MIT */
+/* remote: what is asked and when, whose entries are used, and when the tier is left alone. Time is the test's. */
+#include "cachecore/remote/remote.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/seccomp.h>
+
+#include "cachecore/disk/leaf.h"
+#include "cachecore/remote/helper.h"
+#include "cachecore/remote/uploads.h"
+#include "common/clock.h"
+#include "common/descriptor.h"
+#include "common/file.h"
+#include "common/spawn.h"
+#include "tests/support/unit.h"
+#include "tests/unit/cachecore/remote/fake_helper.h"
+#include "tests/unit/cachecore/remote/values.h"
+
+#define MS UINT64_C(1000000)
+#define S (1000 * MS)
+#define BEGIN (100000 * S)
+#define EPOCH (UINT64_C(1700000000) * S)
+
+/* A clock that moves when somebody waits, or when the helper says so. */
+static atomic_uint_least64_t passed_ns;
+uint64_t __wrap_cmn_clock_monotonic(void);
+uint64_t __wrap_cmn_clock_realtime(void);
+uint64_t __wrap_cmn_clock_deadline(uint64_t timeout_ns);
+uint64_t __wrap_cmn_clock_monotonic(void)
+{
+	return BEGIN + atomic_load(&passed_ns);
+}
+
+uint64_t __wrap_cmn_clock_realtime(void)
+{
+	return EPOCH + atomic_load(&passed_ns);
+}
+
+uint64_t __wrap_cmn_clock_deadline(uint64_t timeout_ns)
+{
+	return __wrap_cmn_clock_monotonic() + timeout_ns;
+}
+
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *rest);
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *rest)
+{
+	(void)rest;
+	atomic_fetch_add(&passed_ns, (uint64_t)pause->tv_sec * S + (uint64_t)pause->tv_nsec);
+	return 0;
+}
+
+/* Of a helper that will never answer the time is over as soon as it has heard the request. */
+static atomic_bool is_silent, has_heard;
+int __real_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
+{
+	const struct timespec shorter = { 0, 1000000 };
+	bool shortens = atomic_load(&is_silent) && (timeout->tv_sec || timeout->tv_nsec);
+	int ready;
+
+	do {
+		ready = __real_ppoll(fds, count, shortens ? &shorter : timeout, mask);
+	} while (ready == 0 && shortens && !atomic_exchange(&has_heard, false));
+	if (ready == 0)
+		(void)__wrap_nanosleep(timeout, NULL);
+	return ready;
+}
+
+static bool is_privileged;
+unsigned long __real_getauxval(unsigned long type);
+unsigned long __wrap_getauxval(unsigned long type);
+unsigned long __wrap_getauxval(unsigned long type)
+{
+	return type == AT_SECURE && is_privileged ? 1 : __real_getauxval(type);
+}
+
+static bool no_sodium;
+void *__real_dlopen(const char *name, int flags);
+void *__wrap_dlopen(const char *name, int flags);
+void *__wrap_dlopen(const char *name, int flags)
+{
+	return no_sodium && strstr(name, "sodium") ? NULL : __real_dlopen(name, flags);
+}
+
+static bool is_remote;
+bool __real_cmn_file_is_remote(int fd);
+bool __wrap_cmn_file_is_remote(int fd);
+bool __wrap_cmn_file_is_remote(int fd)
+{
+	return is_remote || __real_cmn_file_is_remote(fd);
+}
+
+static size_t callocs_left;
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return callocs_left && !--callocs_left ? NULL : __real_calloc(count, size);
+}
+
+/* What is started, which is nothing but, where the test wants it, the fake. */
+static struct {
+	unsigned int count;
+	enum cmn_status answer;
+	char arguments[4500];	/* each with a blank before it */
+	int kept_fd;		/* a copy; -1: none */
+	bool begins_fake;
+} starts;
+
+/* The helper. */
+static struct tier {
+	struct cmn_buffer value;	/* of every key; empty: there is none */
+	unsigned int others;	/* so many claims are another's; then there is a value, or the caller's is taken */
+	const char *error;	/* what it says instead of an answer */
+	const char *greeting;
+	size_t greeting_len;
+	uint64_t takes_ns;	/* of an answer */
+	uint64_t announced;	/* the length of the value, as it says; 0: the true one */
+	size_t missing;		/* so much of the value does not come: it goes away */
+	atomic_uint gets, claims, releases, others_left;
+	uint64_t ttl_ms;
+	char name[256];		/* of the key that was asked for last */
+} tier;
+
+static struct fake fake;
+static bool runs;
+
+/* Whether the connection goes on. */
+static bool answer(int fd, uint8_t request)
+{
+	uint64_t len = tier.announced ? tier.announced : tier.value.len;
+	uint8_t claimed[2] = { 1, 0 };
+
+	atomic_fetch_add(&passed_ns, tier.takes_ns);
+	if (tier.error) {
+		const uint8_t head[2] = { 2, (uint8_t)strlen(tier.error) };
+
+		return fake_write(fd, head, 2) && fake_write(fd, tier.error, head[1]);
+	}
+	if (request == 0x80 && atomic_load(&tier.others_left)) {
+		atomic_fetch_sub(&tier.others_left, 1);
+		return fake_write(fd, claimed, 2);
+	}
+	if (request != 0x81 && len)
+		return fake_write(fd, "", 1) && fake_write(fd, &len, 8) &&
+		       fake_write(fd, tier.value.data, tier.value.len - tier.missing) &&
+		       !tier.missing;
+	claimed[1] = 1;
+	return fake_write(fd, request == 0x81 ? "" : (const char *)claimed, request == 0x80 ? 2 : 1);
+}
+
+static void serve(struct fake *me, int fd)
+{
+	uint8_t head[2];
+
+	(void)me;
+	if (!fake_write(fd, tier.greeting, tier.greeting_len))
+		return;
+	while (fake_read(fd, head, 2) && fake_read(fd, tier.name, head[1])) {
+		tier.name[head[1]] = '\0';
+		atomic_fetch_add(head[0] == 0 ? &tier.gets : head[0] == 0x80 ? &tier.claims
+								      : &tier.releases, 1);
+		if (head[0] == 0x80 && !fake_read(fd, &tier.ttl_ms, 8))
+			return;
+		if (atomic_load(&is_silent)) {
+			atomic_store(&has_heard, true);
+			fake_await_end(fd);
+			return;
+		}
+		if (!answer(fd, head[0]))
+			return;
+	}
+}
+
+static unsigned int requests(void)
+{
+	return atomic_load(&tier.gets) + atomic_load(&tier.claims) + atomic_load(&tier.releases);
+}
+
+enum cmn_status __wrap_cmn_spawn_detached(const char *path, char *const argv[], char *const envp[], int keep_fd);
+enum cmn_status __wrap_cmn_spawn_detached(const char *path, char *const argv[], char *const envp[], int keep_fd)
+{
+	size_t len = 0;
+
+	(void)path;
+	CU_ASSERT_PTR_NOT_NULL(envp);
+	starts.count++;
+	starts.arguments[0] = '\0';
+	for (size_t i = 1; argv[i]; i++)
+		len += (size_t)snprintf(starts.arguments + len, sizeof(starts.arguments) - len, " %s",
+					argv[i]);
+	if (starts.kept_fd >= 0)
+		(void)close(starts.kept_fd);
+	starts.kept_fd = starts.answer == CMN_OK ? fcntl(keep_fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (starts.begins_fake) {
+		fake_start(&fake, argv[2], serve, NULL);
+		runs = true;
+	}
+	return starts.answer;
+}
+
+static char messages[4096];
+static unsigned int complaints;
+static void note(void *ctx, enum cmn_log_level level, const char *message)
+{
+	size_t len = strlen(messages);
+
+	(void)ctx;
+	(void)level;
+	complaints++;
+	(void)snprintf(messages + len, sizeof(messages) - len, "%s\n", message);
+}
+
+static const struct cmn_log log_of_test = { .level = CMN_LOG_WARNING, .sink = note };
+static struct cc_config config;
+static char *setting(const char *text)
+{
+	return (char *)(uintptr_t)text;	/* nobody changes it */
+}
+
+static char *trusted[2];
+static char trusted_file[4200], root[4200];
+static struct cc_remote *remote;
+
+BEFORE_EACH
+{
+	(void)snprintf(trusted_file, sizeof(trusted_file), "%s/keys/trusted", unit_dir());
+	(void)snprintf(root, sizeof(root), "%s/root", unit_dir());
+	unit_write("keys/trusted", VALUES_LINE_ONE " until 2020-01-01\n" VALUES_LINE_TWO "\n");
+	CU_ASSERT_EQUAL_FATAL(mkdir("run", 0700), 0);
+	CU_ASSERT_EQUAL_FATAL(mkdir("root", 0700), 0);
+	(void)snprintf(messages, sizeof(messages), "%s/run", unit_dir());
+	CU_ASSERT_EQUAL(setenv("XDG_RUNTIME_DIR", messages, 1), 0);
+	messages[0] = '\0';
+	complaints = 0;
+	trusted[0] = trusted_file;
+	config = (struct cc_config){ .remote = setting("redis://host"), .remote_trust = trusted,
+				     .remote_key = setting("/a/key"), .build_wait = 3600 };
+	memset(&tier, 0, sizeof(tier));
+	tier.greeting = "\1\3\0\1\x80";
+	tier.greeting_len = 5;
+	starts.count = 0;
+	starts.answer = CMN_MISS;
+	starts.kept_fd = -1;
+	starts.begins_fake = false;
+	atomic_store(&passed_ns, 0);
+	remote = NULL;
+	runs = false;
+}
+
+static void stop(void)
+{
+	if (runs)
+		fake_stop(&fake);
+	runs = false;
+}
+
+AFTER_EACH
+{
+	cc_remote_free(remote);
+	stop();
+	cmn_buffer_release(&tier.value);
+	if (starts.kept_fd >= 0)
+		(void)close(starts.kept_fd);
+	is_privileged = is_remote = false;
+	callocs_left = 0;
+	atomic_store(&is_silent, false);
+}
+
+static struct cc_remote *open_remote(void)
+{
+	struct cc_remote *ret = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(cc_remote_new(&config, &log_of_test, &ret), CMN_OK);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(ret);
+	return ret;
+}
+
+static void find_socket(char ret[CC_NODE_SOCKET_SIZE])
+{
+	char path[CC_NODE_DIR_SIZE];
+	struct cc_remote_setup setup;
+	const char *problem;
+	int fd;
+
+	CU_ASSERT_EQUAL_FATAL(cc_remote_setup(&config, NULL, &setup, &problem), CMN_OK);
+	fd = cc_node_open(&setup.node, path);
+	CU_ASSERT_FATAL(fd >= 0);
+	cc_node_socket(&setup.node, path, ret);
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	cc_remote_setup_release(&setup);
+}
+
+/* The helper runs, and remote is open. */
+static void begin(void)
+{
+	char socket[CC_NODE_SOCKET_SIZE];
+
+	find_socket(socket);
+	atomic_store(&tier.others_left, tier.others);
+	fake_start(&fake, socket, serve, NULL);
+	runs = true;
+	remote = open_remote();
+}
+
+/* Whether the entry of "-O1" is found, which must be right. */
+static bool finds_by(struct cc_remote *by, bool *ret_claimed)
+{
+	struct cc_entry *entry = NULL;
+	struct cmn_view image = { 0 };
+	struct cc_remote_report report;
+	enum cmn_status status;
+	struct cc_key key;
+
+	values_make_key(&key, "-O1");
+	status = cc_remote_get(by, &key, NULL, &entry, ret_claimed, &report);
+	cc_key_release(&key);
+	CU_ASSERT(status == CMN_OK || status == CMN_MISS);
+	CU_ASSERT_EQUAL(!entry, status != CMN_OK);
+	if (!entry)
+		return false;
+	CU_ASSERT(cc_entry_find(entry, CC_TAG_IMAGE, 0, &image));
+	CU_ASSERT(cmn_view_equal(image, cmn_view_of("image")));
+	CU_ASSERT(cc_entry_is_remote(entry));
+	cc_entry_unref(entry);
+	return true;
+}
+
+static bool finds(void)
+{
+	return finds_by(remote, NULL);
+}
+
+/* Whether a look-up, which finds nothing, asks. */
+static bool asks_by(struct cc_remote *by)
+{
+	unsigned int before = requests();
+
+	CU_ASSERT_FALSE(finds_by(by, NULL));
+	return requests() > before;
+}
+
+static bool asks(void)
+{
+	return asks_by(remote);
+}
+
+static struct cmn_buffer make_value(bool is_signed, enum who signer, enum who named)
+{
+	return values_make(values_make_files("-O1", "image", NULL), is_signed, signer, named);
+}
+
+static void has_value(struct cmn_buffer value)
+{
+	cmn_buffer_release(&tier.value);
+	tier.value = value;
+}
+
+/* In a child, as it is remembered that libsodium is missing. The first test, before anything has loaded it. */
+TEST(without_libsodium_there_is_no_tier_with_keys)
+{
+	struct cc_remote_setup setup;
+	const char *problem = "";
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		no_sodium = true;
+		status = cc_remote_setup(&config, NULL, &setup, &problem) == CMN_ERR_INVALID &&
+			 strstr(problem, "libsodium") && !setup.trust && !setup.address.url;
+		/* Without keys nothing is to be verified. */
+		unit_write("keys/trusted", "");
+		config.remote = setting("file:/directory");
+		status = status && cc_remote_setup(&config, NULL, &setup, &problem) == CMN_OK;
+		cc_remote_setup_release(&setup);
+		_exit(status ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
+}
+
+TEST(what_a_trusted_key_has_signed_is_found)
+{
+	char name[CC_REMOTE_NAME_SIZE];
+	struct cc_key key;
+
+	has_value(make_value(true, TWO, TWO));
+	begin();
+	CU_ASSERT(finds());
+	CU_ASSERT_EQUAL(requests(), 1);
+	CU_ASSERT_EQUAL(atomic_load(&tier.gets), 1);
+	values_make_key(&key, "-O1");
+	cc_remote_name(cc_key_view(&key), name);
+	cc_key_release(&key);
+	CU_ASSERT_STRING_EQUAL(tier.name, name);
+	CU_ASSERT_EQUAL(starts.count, 0);
+	CU_ASSERT_EQUAL(complaints, 0);
+}
+
+TEST(what_is_not_there_is_a_miss)
+{
+	bool claimed = true;
+
+	begin();
+	CU_ASSERT_FALSE(finds());
+	CU_ASSERT_EQUAL(requests(), 1);
+	CU_ASSERT_FALSE(finds_by(NULL, &claimed));
+	CU_ASSERT_FALSE(claimed);
+	CU_ASSERT_EQUAL(complaints, 0);
+}
+
+/* A tier that is asked with a claim, or without. */
+static void check_asked(bool with_claim)
+{
+	bool claimed = true;
+	unsigned int gets, claims;
+
+	begin();
+	gets = atomic_load(&tier.gets);
+	claims = atomic_load(&tier.claims);
+	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT_EQUAL(claimed, with_claim);
+	CU_ASSERT_EQUAL(atomic_load(&tier.claims) - claims, with_claim);
+	CU_ASSERT_EQUAL(atomic_load(&tier.gets) - gets, !with_claim);
+	stop();
+	cc_remote_free(remote);
+	remote = NULL;
+}
+
+TEST(only_who_will_upload_claims)
+{
+	check_asked(true);
+	config.read_only = true;
+	check_asked(false);
+	config.read_only = false;
+	config.remote = setting("redis://host read-only=true");
+	check_asked(false);
+	config.remote = setting("redis://host");
+	config.remote_key = NULL;
+	check_asked(false);
+	config.remote_key = setting("/a/key");
+	tier.greeting = "\1\1\0";
+	tier.greeting_len = 3;
+	check_asked(false);
+}
+
+TEST(a_claim_lasts_as_long_as_some_compiles)
+{
+	static const struct {
+		uint64_t build_ns, ttl_ms;
+	} cases[] = { { 10 * MS, 2000 }, { 500 * MS, 2000 }, { S, 4000 }, { 10 * S, 40000 },
+		      { 15 * S, 60000 }, { 1000 * S, 60000 } };
+	bool claimed;
+
+	begin();
+	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT_EQUAL(tier.ttl_ms, 4000);	/* of a program that nothing is known of */
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cc_remote_free(remote);
+		remote = open_remote();
+		cc_remote_note_build(remote, cases[i].build_ns);
+		CU_ASSERT_FALSE(finds_by(remote, &claimed));
+		CU_ASSERT_EQUAL(tier.ttl_ms, cases[i].ttl_ms);
+	}
+	/* The mean. */
+	cc_remote_free(remote);
+	remote = open_remote();
+	cc_remote_note_build(remote, 4 * S);
+	cc_remote_note_build(remote, 2 * S);
+	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT_EQUAL(tier.ttl_ms, 12000);
+	cc_remote_note_build(NULL, S);
+}
+
+TEST(earlier_processes_compiles_are_known)
+{
+	bool claimed;
+
+	unit_write("root/usage.txt", "day 19000 0 0 99 0 99000000000 0\n"
+		   "program another 19000 0 0 10 0 10000000000 0\n"
+		   "program test_remote 19000 5 6 10 7 70000000000 8\n"
+		   "others 0 0 10 0 10000000000 0\n");
+	config.dir = root;
+	begin();
+	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT_EQUAL(tier.ttl_ms, 28000);
+	cc_remote_note_build(remote, 18 * S);
+	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT_EQUAL(tier.ttl_ms, 32000);
+}
+
+TEST(anothers_build_is_waited_for)
+{
+	bool claimed = true;
+
+	tier.others = 5;
+	has_value(make_value(true, TWO, TWO));
+	begin();
+	CU_ASSERT(finds_by(remote, &claimed));
+	CU_ASSERT_FALSE(claimed);
+	CU_ASSERT_EQUAL(atomic_load(&tier.claims), 6);
+	CU_ASSERT(atomic_load(&passed_ns) > 20 * MS && atomic_load(&passed_ns) < 200 * MS);
+	CU_ASSERT_EQUAL(atomic_load(&fake.connections), 1);
+}
+
+TEST(what_another_gives_up_is_the_callers)
+{
+	bool claimed = false;
+
+	tier.others = 3;
+	begin();
+	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT(claimed);
+	CU_ASSERT_EQUAL(atomic_load(&tier.claims), 4);
+}
+
+/* Waits for another's claim that never ends; what it took. */
+static uint64_t wait_in_vain(uint64_t build_ns, uint64_t build_wait)
+{
+	uint64_t start;
+	bool claimed = true;
+
+	config.build_wait = build_wait;
+	tier.others = 100000;
+	begin();
+	cc_remote_note_build(remote, build_ns);
+	start = atomic_load(&passed_ns);
+	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT_FALSE(claimed);
+	stop();
+	cc_remote_free(remote);
+	remote = NULL;
+	return atomic_load(&passed_ns) - start;
+}
+
+TEST(anothers_build_is_not_waited_for_without_end)
+{
+	uint64_t took = wait_in_vain(S, 3600);
+
+	CU_ASSERT(took >= 4 * S && took < 4 * S + 300 * MS);
+	/* Not more often than need be. */
+	CU_ASSERT(atomic_load(&tier.claims) < 40);
+	took = wait_in_vain(100 * S, 3600);
+	CU_ASSERT(took >= 60 * S && took < 61 * S);
+	took = wait_in_vain(100 * S, 2);
+	CU_ASSERT(took >= 2 * S && took < 2 * S + 300 * MS);
+	atomic_store(&tier.claims, 0);
+	CU_ASSERT_EQUAL(wait_in_vain(100 * S, 0), 0);
+	CU_ASSERT_EQUAL(atomic_load(&tier.claims), 1);
+	CU_ASSERT_EQUAL(complaints, 0);
+}
+
+/* An entry that is not used, with what is said once. */
+static void check_refused(struct cmn_buffer value, const char *reason)
+{
+	has_value(value);
+	messages[0] = '\0';
+	complaints = 0;
+	begin();
+	for (unsigned int i = 1; i <= 3; i++) {
+		bool claimed = true;
+
+		CU_ASSERT(asks());
+		CU_ASSERT_FALSE(finds_by(remote, &claimed));
+		CU_ASSERT_FALSE(claimed);
+	}
+	CU_ASSERT_EQUAL(complaints, 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "is not used: "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(messages, reason));
+	stop();
+	cc_remote_free(remote);
+	remote = NULL;
+}
+
+TEST(what_no_trusted_key_has_signed_is_not_used)
+{
+	struct cmn_buffer value = make_value(true, TWO, TWO);
+
+	value.data[value.len - 1] ^= 1;
+	check_refused(value, cc_remote_refusal_string(CC_REMOTE_WRONG_SIGNATURE));
+	check_refused(make_value(false, TWO, TWO), cc_remote_refusal_string(CC_REMOTE_NOT_SIGNED));
+	check_refused(make_value(true, NOBODY, NOBODY), cc_remote_refusal_string(CC_REMOTE_UNKNOWN_KEY));
+	check_refused(make_value(true, NOBODY, TWO), cc_remote_refusal_string(CC_REMOTE_WRONG_SIGNATURE));
+	check_refused(make_value(true, ONE, ONE), cc_remote_refusal_string(CC_REMOTE_EXPIRED_KEY));
+	check_refused(values_make(values_make_files("-O2", "image", NULL), true, TWO, TWO), "");
+	value = make_value(true, TWO, TWO);
+	value.len--;
+	check_refused(value, "");
+}
+
+TEST(what_is_no_value_is_not_used)
+{
+	static const size_t lens[] = { 1, CC_REMOTE_HEADER_SIZE - 1, CC_REMOTE_HEADER_SIZE, 0 };
+	struct cmn_buffer value;
+
+	for (size_t at = 0; at < 4; at++) {
+		value = make_value(true, TWO, TWO);
+		value.len = lens[at] ? lens[at] : value.len - 1;
+		check_refused(value, "");
+	}
+	for (size_t at = 0; at < 32; at += 8) {
+		value = make_value(true, TWO, TWO);
+		value.data[at] ^= 1;
+		check_refused(value, "");
+	}
+	/* It is not waited for, nor is there memory for it. */
+	tier.announced = (UINT64_C(1) << 30) + 1;
+	check_refused(make_value(true, TWO, TWO), "no possible length");
+	tier.announced = UINT64_MAX;
+	check_refused(make_value(true, TWO, TWO), "no possible length");
+}
+
+TEST(a_value_that_does_not_come_is_a_failure)
+{
+	static const size_t missing[] = { 1, 100, 0 };
+
+	for (size_t i = 0; i < 3; i++) {
+		has_value(make_value(true, TWO, TWO));
+		tier.missing = missing[i] ? missing[i] : tier.value.len - 10;
+		messages[0] = '\0';
+		begin();
+		CU_ASSERT(asks());
+		CU_ASSERT_FALSE(asks());
+		CU_ASSERT_PTR_NOT_NULL(strstr(messages, "left alone for a while: input/output error"));
+		atomic_fetch_add(&passed_ns, 61 * S);
+		stop();
+		cc_remote_free(remote);
+		remote = NULL;
+	}
+}
+
+static struct cmn_buffer make_dependent(const char *path, const char *content)
+{
+	const struct cmn_hash hash = cmn_hash_of(content, strlen(content));
+	struct cc_manifest *manifest = cc_manifest_new();
+	struct cmn_buffer value;
+
+	CU_ASSERT_EQUAL_FATAL(cc_manifest_add_file(manifest, path, strlen(content), &hash), CMN_OK);
+	value = values_make(values_make_files("-O1", "image", manifest), true, TWO, TWO);
+	cc_manifest_free(manifest);
+	return value;
+}
+
+TEST(an_entry_whose_files_are_others_here_is_not_used)
+{
+	char path[4200];
+
+	(void)snprintf(path, sizeof(path), "%s/header.h", unit_dir());
+	has_value(make_dependent(path, "one"));
+	begin();
+	CU_ASSERT_FALSE(finds());
+	unit_write(path, "one");
+	CU_ASSERT(finds());
+	unit_write(path, "two");
+	CU_ASSERT_FALSE(finds());
+	unit_write(path, "one");
+	CU_ASSERT(finds());
+	CU_ASSERT_EQUAL(complaints, 0);
+}
+
+TEST(a_trusted_directory_needs_no_signatures)
+{
+	struct cc_remote_setup setup;
+	const char *problem;
+
+	unit_write("keys/trusted", "");
+	config.remote = setting("file:/directory");
+	CU_ASSERT_EQUAL_FATAL(cc_remote_setup(&config, NULL, &setup, &problem), CMN_OK);
+	/* Which the helper is to see to. */
+	CU_ASSERT_EQUAL_FATAL(setup.address.attribute_count, 1);
+	CU_ASSERT_STRING_EQUAL(setup.address.attributes[0], "trusted-only=true");
+	cc_remote_setup_release(&setup);
+	has_value(make_value(false, TWO, TWO));
+	begin();
+	CU_ASSERT(finds());
+	has_value(make_value(true, NOBODY, NOBODY));
+	CU_ASSERT(finds());
+	has_value(values_make(values_make_files("-O2", "image", NULL), false, TWO, TWO));
+	CU_ASSERT_FALSE(finds());
+}
+
+TEST(after_a_time_out_nothing_is_asked_for_a_minute)
+{
+	struct cc_remote *other = NULL;
+
+	begin();
+	other = open_remote();
+	atomic_store(&is_silent, true);
+	CU_ASSERT(asks());
+	/* Half of what a compile takes, as far as is known. */
+	CU_ASSERT_EQUAL(atomic_load(&passed_ns), 500 * MS);
+	CU_ASSERT_EQUAL(complaints, 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "left alone for a while: no answer in time"));
+	atomic_store(&is_silent, false);
+	atomic_fetch_add(&passed_ns, 59 * S);
+	CU_ASSERT_FALSE(asks());
+	CU_ASSERT_FALSE(asks_by(other));	/* as another process of this machine */
+	CU_ASSERT_EQUAL(atomic_load(&fake.connections), 1);
+	atomic_fetch_add(&passed_ns, 2 * S);
+	CU_ASSERT(asks());
+	CU_ASSERT(asks_by(other));
+	CU_ASSERT_EQUAL(complaints, 1);
+	cc_remote_free(other);
+}
+
+TEST(a_look_up_takes_half_of_a_compile_at_most)
+{
+	static const struct {
+		uint64_t build_ns, deadline_ns;
+	} cases[] = { { MS, 250 * MS }, { 500 * MS, 250 * MS }, { 2 * S, S }, { 6 * S, 3 * S },
+		      { 600 * S, 3 * S } };
+
+	begin();
+	atomic_store(&is_silent, true);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t start = atomic_load(&passed_ns);
+
+		cc_remote_free(remote);
+		remote = open_remote();
+		cc_remote_note_build(remote, cases[i].build_ns);
+		CU_ASSERT(asks());
+		CU_ASSERT_EQUAL(atomic_load(&passed_ns) - start, cases[i].deadline_ns);
+		atomic_fetch_add(&passed_ns, 100 * S);
+	}
+}
+
+TEST(after_a_failure_nothing_is_asked_for_a_minute)
+{
+	tier.error = "the server is on fire";
+	begin();
+	CU_ASSERT(asks());
+	CU_ASSERT_FALSE(asks());
+	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "left alone for a while: the server is on fire"));
+	atomic_fetch_add(&passed_ns, 61 * S);
+	CU_ASSERT(asks());
+	CU_ASSERT_EQUAL(complaints, 1);
+	/* One of another version. */
+	stop();
+	cc_remote_free(remote);
+	atomic_fetch_add(&passed_ns, 61 * S);
+	tier.error = NULL;
+	tier.greeting = "\2\1\0";
+	tier.greeting_len = 3;
+	begin();
+	CU_ASSERT_FALSE(asks());
+	CU_ASSERT_EQUAL(atomic_load(&fake.connections), 1);
+	CU_ASSERT_FALSE(asks());
+	CU_ASSERT_EQUAL(atomic_load(&fake.connections), 1);
+	CU_ASSERT_EQUAL(complaints, 2);
+}
+
+/* So many look-ups that find nothing. Whether all asked. */
+static bool ask_often(unsigned int count)
+{
+	bool all = true;
+
+	while (count--)
+		all = asks() && all;
+	return all;
+}
+
+TEST(look_ups_in_vain_have_a_budget)
+{
+	tier.takes_ns = 200 * MS;
+	begin();
+	cc_remote_note_build(remote, 2 * S);	/* a deadline of a second */
+	CU_ASSERT(ask_often(5));
+	CU_ASSERT(asks());	/* that was too much */
+	CU_ASSERT_FALSE(asks());
+	CU_ASSERT_EQUAL(complaints, 0);
+	atomic_fetch_add(&passed_ns, 60 * S - MS);
+	CU_ASSERT_FALSE(asks());
+	atomic_fetch_add(&passed_ns, MS);
+	CU_ASSERT(asks());
+}
+
+TEST(a_budget_is_of_a_minute_and_of_one_process)
+{
+	struct cc_remote *other;
+
+	tier.takes_ns = 200 * MS;
+	begin();
+	other = open_remote();
+	cc_remote_note_build(remote, 2 * S);
+	CU_ASSERT(ask_often(5));
+	atomic_fetch_add(&passed_ns, 60 * S);
+	CU_ASSERT(ask_often(6));
+	CU_ASSERT_FALSE(asks());
+	CU_ASSERT(asks_by(other));
+	cc_remote_free(other);
+}
+
+TEST(who_compiles_much_may_ask_more)
+{
+	tier.takes_ns = 200 * MS;
+	begin();
+	cc_remote_note_build(remote, 2 * S);
+	CU_ASSERT(ask_often(4));
+	cc_remote_note_build(remote, 2 * S);	/* a tenth: 200 ms */
+	CU_ASSERT(ask_often(3));
+	CU_ASSERT_FALSE(asks());
+}
+
+TEST(a_hit_forgives_what_was_asked_in_vain)
+{
+	tier.takes_ns = 200 * MS;
+	begin();
+	cc_remote_note_build(remote, 2 * S);
+	CU_ASSERT(ask_often(5));
+	has_value(make_value(true, TWO, TWO));
+	CU_ASSERT(finds());
+	cmn_buffer_release(&tier.value);
+	CU_ASSERT(ask_often(6));
+	CU_ASSERT_FALSE(asks());
+}
+
+TEST(a_claim_can_be_released)
+{
+	char name[CC_REMOTE_NAME_SIZE];
+	struct cc_key key;
+
+	begin();
+	values_make_key(&key, "-O1");
+	cc_remote_name(cc_key_view(&key), name);
+	cc_remote_release(remote, &key);
+	CU_ASSERT_EQUAL(atomic_load(&tier.releases), 1);
+	CU_ASSERT_STRING_EQUAL(tier.name, name);
+	/* A favour, for which nobody waits long, and nothing is started. */
+	atomic_store(&is_silent, true);
+	cc_remote_release(remote, &key);
+	CU_ASSERT_EQUAL(atomic_load(&passed_ns), 100 * MS);
+	stop();
+	cc_remote_release(remote, &key);
+	is_remote = true;
+	cc_remote_release(remote, &key);
+	CU_ASSERT_EQUAL(starts.count, 0);
+	CU_ASSERT_EQUAL(complaints, 0);
+	cc_key_release(&key);
+}
+
+/* Whether another could have that lock now. */
+static bool is_locked(const char *suffix)
+{
+	char command[4500];
+
+	(void)snprintf(command, sizeof(command), "for file in \"$XDG_RUNTIME_DIR\"/ckcache/remote-*.%s; do "
+		       "flock -n \"$file\" true && exit 1; done; exit 0", suffix);
+	return system(command) == 0;
+}
+
+TEST(a_helper_that_does_not_run_is_started)
+{
+	char socket[CC_NODE_SOCKET_SIZE], wanted[200];
+
+	find_socket(socket);
+	(void)snprintf(wanted, sizeof(wanted), " start %s", socket);
+	has_value(make_value(true, TWO, TWO));
+	starts.answer = CMN_OK;
+	starts.begins_fake = true;
+	remote = open_remote();
+	CU_ASSERT(finds());
+	CU_ASSERT_EQUAL(starts.count, 1);
+	CU_ASSERT_STRING_EQUAL(starts.arguments, wanted);
+	CU_ASSERT(is_locked("lock"));
+	CU_ASSERT(finds());
+	CU_ASSERT_EQUAL(starts.count, 1);
+	/* It has ended, and its lock with it. */
+	stop();
+	(void)close(starts.kept_fd);
+	starts.kept_fd = -1;
+	CU_ASSERT_FALSE(is_locked("lock"));
+	CU_ASSERT(finds());
+	CU_ASSERT_EQUAL(starts.count, 2);
+}
+
+TEST(a_helper_that_another_starts_is_waited_for)
+{
+	starts.answer = CMN_OK;
+	remote = open_remote();
+	/* It does not come in time, and may later. */
+	CU_ASSERT_FALSE(finds());
+	CU_ASSERT_EQUAL(starts.count, 1);
+	CU_ASSERT(atomic_load(&passed_ns) >= 500 * MS && atomic_load(&passed_ns) < 600 * MS);
+	atomic_fetch_add(&passed_ns, 60 * S);
+	CU_ASSERT_FALSE(finds());
+	CU_ASSERT_EQUAL(starts.count, 1);	/* the first one has the lock */
+	CU_ASSERT_EQUAL(complaints, 0);
+	atomic_fetch_add(&passed_ns, 60 * S);
+	cc_remote_free(remote);
+	has_value(make_value(true, TWO, TWO));
+	begin();
+	CU_ASSERT(finds());
+}
+
+TEST(what_cannot_be_started_is_said_once)
+{
+	remote = open_remote();
+	CU_ASSERT_FALSE(finds());
+	CU_ASSERT_EQUAL(starts.count, 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "ckcache-remote: not found"));
+	CU_ASSERT_FALSE(finds());
+	CU_ASSERT_EQUAL(starts.count, 1);
+	atomic_fetch_add(&passed_ns, 61 * S);
+	starts.answer = CMN_ERR_ACCESS;
+	CU_ASSERT_FALSE(finds());
+	CU_ASSERT_EQUAL(starts.count, 2);
+	CU_ASSERT_EQUAL(complaints, 2);		/* and that it is left alone */
+	cc_remote_free(remote);
+	atomic_fetch_add(&passed_ns, 61 * S);
+	remote = open_remote();
+	CU_ASSERT_FALSE(finds());
+	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "ckcache-remote: permission denied"));
+	CU_ASSERT_FALSE(is_locked("lock"));
+}
+
+TEST(others_may_use_the_connection)
+{
+	struct cc_helper helper;
+
+	begin();
+	CU_ASSERT_EQUAL(cc_remote_connect(remote, S, &helper), CMN_OK);
+	CU_ASSERT(helper.has_claims);
+	CU_ASSERT_EQUAL(cc_helper_release(&helper, cmn_view_of("key")), CMN_OK);
+	cc_helper_close(&helper);
+	is_remote = true;
+	CU_ASSERT_EQUAL(cc_remote_connect(remote, S, &helper), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(helper.fd, -1);
+	CU_ASSERT_FALSE(asks());
+	is_remote = false;
+	stop();
+	CU_ASSERT_EQUAL(cc_remote_connect(remote, S, &helper), CMN_ERR_IO);
+	cc_helper_close(&helper);
+	starts.answer = CMN_OK;
+	starts.begins_fake = true;
+	CU_ASSERT_EQUAL(cc_remote_connect(remote, S, &helper), CMN_OK);
+	cc_helper_close(&helper);
+}
+
+static bool count_one(void *ctx, const char *leaf)
+{
+	(void)leaf;
+	++*(unsigned int *)ctx;
+	return true;
+}
+
+static unsigned int noted(void)
+{
+	int root_fd = open("root", O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	unsigned int count = 0;
+
+	if (access("root/uploads", F_OK) == 0) {
+		CU_ASSERT_EQUAL(cc_uploads_open(root_fd, &fd), CMN_OK);
+		CU_ASSERT(cc_uploads_walk(fd, count_one, &count) >= CMN_OK);
+		CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	}
+	(void)close(root_fd);
+	return count;
+}
+
+static void store(struct cc_remote *by, const char *options)
+{
+	struct cc_key key;
+
+	values_make_key(&key, options);
+	cc_remote_stored(by, root, &key);
+	cc_key_release(&key);
+}
+
+TEST(what_was_stored_is_noted_and_uploaded)
+{
+	char wanted[4300];
+
+	(void)snprintf(wanted, sizeof(wanted), " upload %s", root);
+	starts.answer = CMN_OK;
+	remote = open_remote();
+	store(remote, "-O1");
+	CU_ASSERT_EQUAL(noted(), 1);
+	CU_ASSERT_EQUAL(starts.count, 1);
+	CU_ASSERT_STRING_EQUAL(starts.arguments, wanted);
+	CU_ASSERT(is_locked("upload-*"));
+	/* Whoever uploads finds it. */
+	store(remote, "-O2");
+	CU_ASSERT_EQUAL(noted(), 2);
+	CU_ASSERT_EQUAL(starts.count, 1);
+	(void)close(starts.kept_fd);
+	starts.kept_fd = -1;
+	store(remote, "-O2");
+	CU_ASSERT_EQUAL(noted(), 2);
+	CU_ASSERT_EQUAL(starts.count, 2);
+	CU_ASSERT_EQUAL(complaints, 0);
+}
+
+TEST(what_cannot_be_uploaded_now_waits)
+{
+	tier.error = "no";
+	begin();
+	CU_ASSERT(asks());
+	store(remote, "-O1");
+	CU_ASSERT_EQUAL(noted(), 1);
+	CU_ASSERT_EQUAL(starts.count, 0);
+	atomic_fetch_add(&passed_ns, 61 * S);
+	store(remote, "-O2");
+	CU_ASSERT_EQUAL(noted(), 2);
+	CU_ASSERT_EQUAL(starts.count, 1);	/* in vain */
+	is_remote = true;
+	store(remote, "-O3");
+	CU_ASSERT_EQUAL(noted(), 3);
+	CU_ASSERT_EQUAL(starts.count, 1);
+}
+
+TEST(who_does_not_upload_notes_nothing)
+{
+	store(NULL, "-O1");
+	config.remote_key = NULL;
+	remote = open_remote();
+	store(remote, "-O1");
+	CU_ASSERT_EQUAL(noted(), 0);
+	cc_remote_free(remote);
+	config.remote_key = setting("/a/key");
+	remote = open_remote();
+	CU_ASSERT_EQUAL(chmod("root", 0777), 0);
+	store(remote, "-O1");
+	CU_ASSERT_EQUAL(noted(), 0);
+	CU_ASSERT_EQUAL(chmod("root", 0700), 0);
+	unit_write("root/uploads", "no directory");
+	store(remote, "-O1");
+	CU_ASSERT_EQUAL(starts.count, 0);
+	CU_ASSERT_EQUAL(unlink("root/uploads"), 0);
+}
+
+/* What a setting comes to: "r" reads, "w" writes, "t" with keys, "o" a trusted directory's; NULL: it is a problem. */
+static void check_setup(const char *address, bool keys, bool own_key, bool read_only, const char *wanted)
+{
+	struct cc_remote_setup setup;
+	const char *problem = NULL;
+	enum cmn_status status;
+	char text[8] = "";
+
+	unit_write("keys/trusted", keys ? VALUES_LINE_TWO "\n" : "");
+	config.remote = setting(address);
+	config.remote_key = own_key ? setting("/a/key") : NULL;
+	config.read_only = read_only;
+	status = cc_remote_setup(&config, NULL, &setup, &problem);
+	CU_ASSERT_EQUAL(status, wanted ? CMN_OK : CMN_ERR_ACCESS);
+	if (status == CMN_OK) {
+		(void)snprintf(text, sizeof(text), "%s%s%s%s", setup.reads ? "r" : "", setup.writes ? "w" : "",
+			       setup.trust ? "t" : "", setup.address.attribute_count ? "o" : "");
+		CU_ASSERT_STRING_EQUAL(text, wanted);
+		if (strcmp(text, wanted) != 0)
+			(void)fprintf(stderr, "%s %d %d %d: %s\n", address, keys, own_key, read_only, text);
+	} else {
+		CU_ASSERT_STRING_EQUAL(problem, "no key is trusted (ckcache key trust)");
+		CU_ASSERT(!setup.trust && !setup.address.url && !setup.node.runtime_dir);
+	}
+	cc_remote_setup_release(&setup);
+}
+
+TEST(a_setting_says_what_is_read_and_written)
+{
+	check_setup("redis://host", true, true, false, "rwt");
+	check_setup("redis://host", true, true, true, "rt");
+	check_setup("redis://host", true, false, false, "rt");
+	check_setup("redis://host read-only=true", true, true, false, "rt");
+	check_setup("redis://host write-only=true", true, true, false, "wt");
+	check_setup("redis://host", false, true, false, NULL);
+	check_setup("redis://host read-only=true", false, true, false, NULL);
+	check_setup("redis://host write-only=true", false, true, false, "wt");
+	check_setup("redis://host write-only=true", false, false, false, "t");
+	check_setup("file:/d", true, true, false, "rwt");
+	check_setup("file:/d", true, false, false, "rt");
+	check_setup("file:/d", false, false, false, "rwo");
+	check_setup("file:/d", false, true, false, "rwo");
+	check_setup("file:/d read-only=1", false, false, false, "ro");
+	check_setup("file:/d write-only=1", false, false, false, "wo");
+	check_setup("file:/d write-only=1", false, true, false, "wt");
+	check_setup("file:/d write-only=1", true, false, false, "t");
+	check_setup("file:/d", false, false, true, "ro");
+	check_setup("filex:/d", false, false, false, NULL);
+}
+
+/* The tier is off, with one message. */
+static void check_off(const char *reason)
+{
+	struct cc_remote *ret = (struct cc_remote *)&config;
+
+	messages[0] = '\0';
+	complaints = 0;
+	CU_ASSERT_EQUAL(cc_remote_new(&config, &log_of_test, &ret), CMN_OK);
+	CU_ASSERT_PTR_NULL(ret);
+	CU_ASSERT_EQUAL(complaints, 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "the remote tier is off: "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(messages, reason));
+	CU_ASSERT_PTR_NULL(strstr(messages, "secret"));
+}
+
+TEST(a_tier_that_cannot_be_used_is_off)
+{
+	config.remote = setting("//secret");
+	check_off("begins with no URL");
+	config.remote = setting("a://secret secret=x");
+	check_off("unknown property");
+	config.remote = setting("a://secret read-only=1 write-only=1");
+	check_off("both read-only and write-only");
+	config.remote = setting("redis://secret");
+	unit_write("keys/trusted", "");
+	check_off("no key is trusted");
+	CU_ASSERT_EQUAL(unlink("keys/trusted"), 0);
+	check_off("no key is trusted");
+	is_privileged = true;
+	check_off("other rights");
+	CU_ASSERT_EQUAL(starts.count, 0);
+}
+
+TEST(the_usual_files_have_the_keys)
+{
+	char home[4200];
+
+	(void)snprintf(home, sizeof(home), "%s/config", unit_dir());
+	CU_ASSERT_EQUAL(setenv("XDG_CONFIG_HOME", home, 1), 0);
+	config.remote_trust = NULL;
+	unit_write("config/ckcache/trusted_keys", VALUES_LINE_TWO "\n");
+	has_value(make_value(true, TWO, TWO));
+	begin();
+	CU_ASSERT(finds());
+	CU_ASSERT_EQUAL(unsetenv("XDG_CONFIG_HOME"), 0);
+}
+
+TEST(without_memory_there_is_none)
+{
+	struct cc_remote *ret;
+
+	for (size_t i = 1; i < 20; i++) {
+		enum cmn_status status;
+
+		ret = (struct cc_remote *)&config;
+		callocs_left = i;
+		status = cc_remote_new(&config, &log_of_test, &ret);
+		CU_ASSERT_EQUAL(status, callocs_left ? CMN_OK : CMN_ERR_NOMEM);
+		CU_ASSERT_EQUAL(!ret, status != CMN_OK);
+		callocs_left = 0;
+		cc_remote_free(ret);
+		if (status == CMN_OK)
+			return;
+	}
+	CU_FAIL("it always fails");
+}
+
+TEST(a_privileged_program_has_none)
+{
+	struct cc_remote_setup setup;
+	const char *problem;
+
+	is_privileged = true;
+	CU_ASSERT_EQUAL(cc_remote_setup(&config, NULL, &setup, &problem), CMN_ERR_ACCESS);
+	CU_ASSERT_PTR_NULL(setup.address.url);
+	is_privileged = false;
+	CU_ASSERT_EQUAL(cc_remote_setup(&config, NULL, &setup, &problem), CMN_OK);
+	cc_remote_setup_release(&setup);
+}
+
+/* In a process that any call of the kernel but read, write and exit ends. */
+TEST(without_a_setting_the_kernel_is_not_called)
+{
+	struct cc_remote *ret = NULL;
+	struct cc_key key;
+	pid_t child;
+	int status;
+
+	config.remote = NULL;
+	values_make_key(&key, "-O1");
+	child = fork();
+	if (child == 0) {
+		struct cc_remote_report report;
+		struct cc_entry *entry = NULL;
+		bool claimed = true, right;
+
+		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) != 0)
+			_exit(77);
+		right = cc_remote_new(&config, &log_of_test, &ret) == CMN_OK && !ret &&
+			cc_remote_get(ret, &key, NULL, &entry, &claimed, &report) == CMN_MISS &&
+			!claimed && !entry;
+		cc_remote_note_build(ret, 1);
+		cc_remote_stored(ret, root, &key);
+		cc_remote_free(ret);
+		syscall(SYS_exit, right ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT(status == 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 77));
+	cc_key_release(&key);
+	CU_ASSERT_EQUAL(starts.count, 0);
+}
+
+TEST(a_forked_child_goes_on)
+{
+	pid_t child;
+	int status;
+
+	has_value(make_value(true, TWO, TWO));
+	begin();
+	CU_ASSERT(finds());
+	child = fork();
+	if (child == 0) {
+		runs = false;
+		_exit(finds() ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(finds());
+	CU_ASSERT_EQUAL(atomic_load(&tier.gets), 3);
+}
+
+static void *find_often(void *arg)
+{
+	atomic_uint *found = arg;
+
+	for (int i = 0; i < 20; i++)
+		atomic_fetch_add(found, finds_by(remote, NULL));
+	return NULL;
+}
+
+TEST(many_threads_may_look_up)
+{
+	atomic_uint found = 0;
+	pthread_t threads[4];
+
+	has_value(make_value(true, TWO, TWO));
+	begin();
+	for (int i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, find_often, &found), 0);
+	for (int i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	CU_ASSERT_EQUAL(atomic_load(&found), 80);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* values: what others have stored in a remote tier, signed or not. */
+#ifndef TESTS_UNIT_CACHECORE_REMOTE_VALUES_H
+#define TESTS_UNIT_CACHECORE_REMOTE_VALUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cachecore/key.h"
+#include "cachecore/manifest.h"
+#include "cachecore/remote/value.h"
+#include "common/bytes.h"
+
+/* The keys of RFC 8032's TEST 1 and TEST 2, and of nobody. */
+enum who { ONE, TWO, NOBODY };
+/* A file of trusted keys has these, each with what follows and a newline. */
+#define VALUES_LINE_ONE "ed25519 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= one"
+#define VALUES_LINE_TWO "ed25519 PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw= two"
+
+/* An entry's two files, as the store writes them. */
+struct files {
+	struct cmn_buffer src, bin;
+};
+
+void values_from_hex(const char *text, uint8_t *ret, size_t len);
+void values_find_id(enum who who, uint8_t ret[CC_SODIUM_HASH_SIZE]);
+void values_sign(enum who who, const void *message, size_t message_len,
+		 uint8_t ret[CC_SODIUM_SIGNATURE_SIZE]);
+void values_make_key(struct cc_key *key, const char *options);
+/* Of the key with these options. manifest may be NULL. */
+struct files values_make_files(const char *options, const char *image,
+			       const struct cc_manifest *manifest);
+/* The value of these files, which it takes; unsigned, or signed by one who says that another was it. */
+struct cmn_buffer values_make(struct files files, bool is_signed, enum who signer, enum who named);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pull: stores in the root what push has listed and the root does not have. Each
+ * value is checked as a look-up checks it, its signature first; its own key says
+ * where it belongs, and must be the one that was asked for.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachecore/disk/bundle.h"
+#include "cachecore/record/history.h"
+#include "cachecore/remote/helper.h"
+#include "cachecore/remote/index.h"
+#include "cachecore/remote/value.h"
+#include "common/clock.h"
+#include "tools/arguments.h"
+#include "tools/json.h"
+#include "tools/key/key.h"
+#include "tools/remote/remote_verb.h"
+#include "tools/terminal.h"
+#include "tools/text.h"
+#include "tools/tool.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* Nobody waits for one value, but it is not to hang for ever. */
+#define GET_NS (60 * NS_PER_S)
+#define MAX_VALUE ((size_t)1 << 30)
+/* The history takes so many at a time. */
+#define HISTORY_BATCH 256
+
+/* Hashes of keys, CMN_HASH_SIZE bytes each. */
+struct hashes {
+	struct cmn_buffer bytes;
+};
+
+struct pulling {
+	const struct tool_cache *cache;
+	const struct cc_remote_setup *setup;
+	const char *address;
+	const char *program;	/* NULL: all entries */
+	struct cc_remote *remote;
+	struct cc_helper helper;
+	char problem[CC_HELPER_MESSAGE_SIZE];	/* of the tier; "": none */
+	struct hashes there, wanted;	/* keys of the root's entries; what is listed */
+	struct cc_history history;
+	size_t noted;
+	unsigned int lists;
+	uint64_t stored, bytes, had, gone, refused, too_large;
+};
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, CMN_HASH_SIZE);
+}
+
+static size_t count_of(const struct hashes *hashes)
+{
+	return hashes->bytes.len / CMN_HASH_SIZE;
+}
+
+static void sort(struct hashes *hashes)
+{
+	if (hashes->bytes.len)
+		qsort(hashes->bytes.data, count_of(hashes), CMN_HASH_SIZE, compare);
+}
+
+/* Of sorted ones. */
+static bool has(const struct hashes *hashes, const uint8_t *hash)
+{
+	return hashes->bytes.len &&
+	       bsearch(hash, hashes->bytes.data, count_of(hashes), CMN_HASH_SIZE, compare);
+}
+
+/* After a failure the next request has a connection of its own. */
+static enum cmn_status get(struct pulling *pulling, const char *name, size_t max,
+			   struct cmn_buffer *ret)
+{
+	enum cmn_status status = CMN_OK;
+
+	if (pulling->helper.fd < 0)
+		status = cc_remote_connect(pulling->remote, GET_NS, &pulling->helper);
+	if (status == CMN_MISS)
+		status = CMN_ERR_IO;	/* it was not an entry that was not there */
+	pulling->helper.deadline = cmn_clock_deadline(GET_NS);
+	if (status == CMN_OK)
+		status = cc_helper_get(&pulling->helper, cmn_view_of(name), max, ret);
+	if (status == CMN_OK || status == CMN_MISS)
+		return status;
+	(void)snprintf(pulling->problem, sizeof(pulling->problem), "%s",
+		       pulling->helper.message[0] ? pulling->helper.message
+		       : status == CMN_BUSY ? "no answer in time" : cmn_status_string(status));
+	cc_helper_close(&pulling->helper);
+	return status;
+}
+
+static bool note_item(void *ctx, const struct cc_store_item *item)
+{
+	struct hashes *hashes = ctx;
+	struct cmn_hash hash;
+
+	/* One that is damaged may be replaced. */
+	if (item->status == CMN_OK && item->key.len) {
+		hash = cmn_hash_of(item->key.data, item->key.len);
+		cmn_buffer_append(&hashes->bytes, hash.bytes, CMN_HASH_SIZE);
+	}
+	return !hashes->bytes.failed;
+}
+
+static enum cmn_status find_there(struct pulling *pulling)
+{
+	enum cmn_status status = cc_store_walk(pulling->cache->store, false, note_item,
+					       &pulling->there);
+
+	if (pulling->there.bytes.failed)
+		return CMN_ERR_NOMEM;
+	sort(&pulling->there);
+	return status == CMN_MISS ? CMN_OK : status;
+}
+
+/* Adds what one key has listed. key NULL: what nobody has signed. */
+static enum cmn_status read_list(struct pulling *pulling, const struct cc_trust_key *key)
+{
+	struct cmn_buffer index = { 0 };
+	uint8_t id[CC_SODIUM_HASH_SIZE];
+	char name[CC_INDEX_NAME_SIZE];
+	struct cmn_view hashes;
+	enum cmn_status status = CMN_OK;
+
+	if (key && cc_trust_key_id(key->key, id) != CMN_OK)
+		return CMN_ERR_INVALID;	/* cc_remote_setup has seen libsodium */
+	cc_index_name(key ? id : NULL, pulling->program, name);
+	status = get(pulling, name, CC_INDEX_MAX_SIZE, &index);
+	if (status == CMN_OK || status == CMN_ERR_TOO_LARGE) {
+		if (status == CMN_OK)
+			status = cc_index_check(cmn_buffer_view(&index), key ? key->key : NULL,
+						&hashes);
+		if (status == CMN_OK) {
+			cmn_buffer_append(&pulling->wanted.bytes, hashes.data, hashes.len);
+			pulling->lists++;
+		} else {
+			tool_complain("%s: the list of %s is not used: %s", pulling->address,
+				      key ? key->name : "entries",
+				      status == CMN_ERR_ACCESS ? "its signature is wrong"
+							       : cmn_status_string(status));
+			pulling->refused++;
+			status = CMN_OK;
+		}
+	}
+	cmn_buffer_release(&index);
+	return status == CMN_MISS ? CMN_OK : status;
+}
+
+static enum cmn_status read_lists(struct pulling *pulling)
+{
+	const struct cc_trust *trust = pulling->setup->trust;
+	uint64_t now = cmn_clock_realtime() / NS_PER_S;
+	enum cmn_status status = CMN_OK;
+	const struct cc_trust_key *key;
+	struct cc_trust_place place;
+
+	if (!trust)
+		status = read_list(pulling, NULL);
+	for (size_t i = 0; trust && status == CMN_OK && (key = cc_trust_at(trust, i, &place)); i++) {
+		if (now < key->end)
+			status = read_list(pulling, key);
+	}
+	if (status == CMN_OK && pulling->wanted.bytes.failed)
+		status = CMN_ERR_NOMEM;
+	sort(&pulling->wanted);
+	return status;
+}
+
+/* As where an application takes an entry from the tier. */
+static void note_origin(struct pulling *pulling, const struct cc_key *key, const char *signer)
+{
+	const struct cc_history_note note = {
+		.kind = CC_HISTORY_REMOTE, .key = key, .reason = pulling->setup->address.scheme,
+		.detail = signer ? signer : "", .start_ns = cmn_clock_realtime(),
+	};
+
+	cc_history_add(&pulling->history, cc_history_task_new(&note));
+	if (++pulling->noted % HISTORY_BATCH == 0)
+		cc_history_write(&pulling->history, pulling->cache->config.dir);
+}
+
+/* Anything but CMN_OK and what refuse knows would befall the others too. */
+static enum cmn_status store(struct pulling *pulling, const struct cc_remote_value *value,
+			     const uint8_t *wanted)
+{
+	struct cmn_buffer bin = { 0 };
+	struct cc_entry *entry;
+	struct cmn_hash hash;
+	struct cc_key key;
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	cmn_buffer_append(&bin, value->bin.data, value->bin.len);
+	if (bin.failed)
+		return status;
+	status = cc_bundle_decode(value->src, &bin, &key, &entry);
+	if (status != CMN_OK)
+		return status;
+	hash = cmn_hash_of(cc_key_view(&key).data, cc_key_view(&key).len);
+	/* The entry of another key under this name. */
+	status = memcmp(hash.bytes, wanted, CMN_HASH_SIZE) == 0 ? CMN_OK : CMN_ERR_CORRUPT;
+	if (status == CMN_OK)
+		status = cc_store_put(pulling->cache->store, &key, entry);
+	if (status == CMN_OK)
+		note_origin(pulling, &key, value->signer);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	return status;
+}
+
+static enum cmn_status pull_one(struct pulling *pulling, const uint8_t *wanted)
+{
+	struct cmn_buffer bytes = { 0 };
+	char name[CC_REMOTE_NAME_SIZE];
+	struct cc_remote_value value;
+	struct cmn_hash hash;
+	enum cmn_status status;
+
+	memcpy(hash.bytes, wanted, CMN_HASH_SIZE);
+	cc_remote_name_of(&hash, name);
+	status = get(pulling, name, MAX_VALUE, &bytes);
+	if (status == CMN_MISS) {
+		pulling->gone++;
+		status = CMN_OK;
+	} else if (status == CMN_OK || status == CMN_ERR_TOO_LARGE) {
+		if (status == CMN_OK)
+			status = cc_remote_value_check(cmn_buffer_view(&bytes), pulling->setup->trust,
+						       cmn_clock_realtime() / NS_PER_S, &value);
+		if (status == CMN_OK)
+			status = store(pulling, &value, wanted);
+		else if (status == CMN_ERR_ACCESS)
+			status = CMN_ERR_CORRUPT;	/* not of the root, which it means below */
+		pulling->stored += status == CMN_OK;
+		pulling->bytes += status == CMN_OK ? bytes.len : 0;
+		pulling->refused += status == CMN_ERR_CORRUPT || status == CMN_ERR_VERSION;
+		pulling->too_large += status == CMN_ERR_TOO_LARGE;
+		if (status == CMN_ERR_CORRUPT || status == CMN_ERR_VERSION ||
+		    status == CMN_ERR_TOO_LARGE)
+			status = CMN_OK;
+	}
+	cmn_buffer_release(&bytes);
+	return status;
+}
+
+static enum cmn_status pull_entries(struct pulling *pulling)
+{
+	const size_t count = count_of(&pulling->wanted);
+	const uint8_t *hash = pulling->wanted.bytes.data;
+	enum cmn_status status = CMN_OK;
+
+	for (size_t i = 0; i < count && status == CMN_OK; i++, hash += CMN_HASH_SIZE) {
+		terminal_progress("pull", i, count);
+		if (i && compare(hash - CMN_HASH_SIZE, hash) == 0)
+			continue;	/* two keys have listed it */
+		if (has(&pulling->there, hash))
+			pulling->had++;
+		else
+			status = pull_one(pulling, hash);
+	}
+	terminal_progress_hide();
+	cc_history_write(&pulling->history, pulling->cache->config.dir);
+	return status;
+}
+
+static int print_json(const struct pulling *pulling)
+{
+	struct json_object *object = json_new_object();
+
+	json_add_number(object, "pulled", pulling->stored);
+	json_add_number(object, "bytes", pulling->bytes);
+	json_add_number(object, "there", pulling->had);
+	json_add_number(object, "gone", pulling->gone);
+	json_add_number(object, "refused", pulling->refused);
+	json_add_number(object, "too_large", pulling->too_large);
+	return json_print(object);
+}
+
+static int print_plain(const struct pulling *pulling)
+{
+	struct cmn_buffer text = { 0 };
+	char size[TEXT_SIZE];
+
+	cmn_buffer_printf(&text, "%" PRIu64 " entries, %s pulled; %" PRIu64 " there already",
+			  pulling->stored, text_bytes(pulling->bytes, size), pulling->had);
+	if (pulling->gone)
+		cmn_buffer_printf(&text, ", %" PRIu64 " no longer on the server", pulling->gone);
+	if (pulling->refused)
+		cmn_buffer_printf(&text, ", %" PRIu64 " refused", pulling->refused);
+	if (pulling->too_large)
+		cmn_buffer_printf(&text, ", %" PRIu64 " over a size limit", pulling->too_large);
+	cmn_buffer_append_u8(&text, '\n');
+	return tool_print(&text);
+}
+
+static int pull(struct pulling *pulling, bool json)
+{
+	enum cmn_status status = find_there(pulling);
+	bool refused;
+	int code;
+
+	if (status == CMN_OK)
+		status = read_lists(pulling);
+	if (status == CMN_OK)
+		status = pull_entries(pulling);
+	if (status != CMN_OK && pulling->problem[0])
+		tool_complain("%s: %s", pulling->address, pulling->problem);
+	else if (status != CMN_OK)
+		tool_complain("%s: %s", pulling->cache->config.dir, cmn_status_string(status));
+	else if (!pulling->lists && !pulling->refused)
+		tool_complain("%s: nobody whose entries are trusted here has pushed anything%s%s",
+			      pulling->address, pulling->program ? " for " : "",
+			      pulling->program ? pulling->program : "");
+	refused = pulling->refused || pulling->too_large;
+	if (pulling->refused)
+		tool_complain("%s: %" PRIu64 " values were refused: not signed with a trusted key, or "
+			      "damaged", pulling->address, pulling->refused);
+	code = (json ? print_json : print_plain)(pulling);
+	return status == CMN_OK && !refused ? code : TOOL_FAILED;
+}
+
+static int begin(struct pulling *pulling, bool json)
+{
+	const struct cmn_log silent = { .level = CMN_LOG_NONE };	/* the set-up is known to be sound */
+	int code = TOOL_FAILED;
+
+	if (!pulling->setup->reads) {
+		tool_complain("%s: this machine only writes there", pulling->address);
+		return TOOL_FAILED;
+	}
+	if (cc_remote_new(&pulling->cache->config, &silent, &pulling->remote) == CMN_OK &&
+	    pulling->remote)
+		code = pull(pulling, json);
+	else
+		tool_complain("out of memory");
+	cc_helper_close(&pulling->helper);
+	cc_remote_free(pulling->remote);
+	cc_history_drop(&pulling->history);
+	cmn_buffer_release(&pulling->there.bytes);
+	cmn_buffer_release(&pulling->wanted.bytes);
+	return code;
+}
+
+verb_function verb_pull;
+
+int verb_pull(const struct arguments *arguments)
+{
+	struct pulling pulling = { .program = arguments_text(arguments, "program"),
+				   .helper.fd = -1 };
+	struct cc_remote_setup setup;
+	struct tool_cache cache;
+	int code = TOOL_FAILED;
+	char *address;
+
+	if (!tool_open(&cache))
+		return TOOL_FAILED;
+	if (tool_may_write(&cache) && remote_verb_begin(&cache, &setup, &address)) {
+		pulling.cache = &cache;
+		pulling.setup = &setup;
+		pulling.address = address;
+		code = begin(&pulling, arguments_flag(arguments, "json"));
+		cc_remote_setup_release(&setup);
+		free(address);
+	}
+	tool_close(&cache);
+	return code;
+}

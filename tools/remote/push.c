@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * push: uploads the root's entries now, and stores a list of their names, which
+ * pull reads. Who pushes with the same key adds to one list.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/leaf_walk.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/remote/index.h"
+#include "cachecore/remote/uploads.h"
+#include "common/descriptor.h"
+#include "tools/arguments.h"
+#include "tools/explain/run_history.h"
+#include "tools/json.h"
+#include "tools/remote/remote_verb.h"
+#include "tools/remote/upload.h"
+#include "tools/terminal.h"
+#include "tools/text.h"
+#include "tools/tool.h"
+
+typedef char leaf_path[CC_LEAF_PATH_SIZE];
+
+struct pushing {
+	struct upload upload;
+	const char *address;
+	leaf_path *leaves;
+	size_t count;
+	const char *program;	/* NULL: all entries */
+	struct run_history history;
+	struct cmn_buffer hashes;	/* of what was uploaded, then of what was listed before */
+	uint64_t left_out;
+};
+
+/* The history knows what a program compiled, and what it had from the remote tier. */
+static bool was_used_by(const struct run_history *history, const char *program, const char *leaf)
+{
+	for (size_t i = 0; i < history->event_count; i++) {
+		const struct run_history_event *event = &history->events[i];
+
+		if ((event->kind == CC_HISTORY_MISS || event->kind == CC_HISTORY_REMOTE) &&
+		    strcmp(event->leaf, leaf) == 0 && strcmp(event->program, program) == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum cmn_status add_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+{
+	struct pushing *pushing = ctx;
+	struct cc_leaf_scan scan;
+	leaf_path *leaves;
+
+	(void)root_fd;
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK || !scan.present[CC_LEAF_SRC])
+		return CMN_OK;	/* removed meanwhile, or empty */
+	if (pushing->program && !was_used_by(&pushing->history, pushing->program, path))
+		return CMN_OK;
+	leaves = cmn_array_grow(pushing->leaves, pushing->count, sizeof(*leaves));
+	if (!leaves)
+		return CMN_ERR_NOMEM;
+	pushing->leaves = leaves;
+	memcpy(leaves[pushing->count++], path, CC_LEAF_PATH_SIZE);
+	return CMN_OK;
+}
+
+static enum cmn_status push_leaves(struct pushing *pushing, int root_fd)
+{
+	enum cmn_status status = CMN_OK;
+	int uploads_fd = -1;
+
+	if (cc_uploads_open(root_fd, &uploads_fd) != CMN_OK)
+		uploads_fd = -1;
+	for (size_t i = 0; i < pushing->count && status == CMN_OK; i++) {
+		terminal_progress("push", i, pushing->count);
+		status = upload_leaf(&pushing->upload, root_fd, pushing->leaves[i]);
+		if (status == CMN_OK) {
+			cmn_buffer_append(&pushing->hashes, pushing->upload.last.bytes, CMN_HASH_SIZE);
+			if (uploads_fd >= 0)	/* if it stays noted, it is uploaded once more */
+				(void)!cc_uploads_remove(uploads_fd, pushing->leaves[i]);
+		} else if (status == CMN_MISS) {
+			pushing->left_out++;
+			status = CMN_OK;
+		}
+	}
+	terminal_progress_hide();
+	if (uploads_fd >= 0)
+		(void)cmn_descriptor_close(uploads_fd);	/* a directory: nothing to be lost */
+	return status;
+}
+
+static int compare_hashes(const void *a, const void *b)
+{
+	return memcmp(a, b, CMN_HASH_SIZE);
+}
+
+/* Adds the old list's hashes that are not among the new ones, up to the bound. */
+static bool add_old(struct cmn_buffer *hashes, struct cmn_view old)
+{
+	const size_t count = hashes->len / CMN_HASH_SIZE;
+	uint8_t *sorted = malloc(hashes->len + 1);
+	const uint8_t *at = old.data;
+
+	if (!sorted)
+		return false;
+	if (count)
+		memcpy(sorted, hashes->data, hashes->len);
+	qsort(sorted, count, CMN_HASH_SIZE, compare_hashes);
+	for (size_t i = 0; i < old.len / CMN_HASH_SIZE; i++, at += CMN_HASH_SIZE) {
+		if (hashes->len / CMN_HASH_SIZE < CC_INDEX_MAX_COUNT &&
+		    !bsearch(at, sorted, count, CMN_HASH_SIZE, compare_hashes))
+			cmn_buffer_append(hashes, at, CMN_HASH_SIZE);
+	}
+	free(sorted);
+	return !hashes->failed;
+}
+
+/* A copy of the new hashes, and those of the list that this key has signed before. */
+static enum cmn_status merge(struct pushing *pushing, struct cmn_view name,
+			     struct cmn_buffer *ret_hashes)
+{
+	struct cmn_buffer old = { 0 };
+	struct cmn_view hashes;
+	enum cmn_status status;
+	size_t len = pushing->hashes.len;
+
+	if (len > (size_t)CC_INDEX_MAX_COUNT * CMN_HASH_SIZE)
+		len = (size_t)CC_INDEX_MAX_COUNT * CMN_HASH_SIZE;
+	cmn_buffer_append(ret_hashes, pushing->hashes.data, len);
+	if (ret_hashes->failed)
+		return CMN_ERR_NOMEM;
+	status = upload_get(&pushing->upload, name, CC_INDEX_MAX_SIZE, &old);
+	/* What is no list of this key's is replaced. */
+	if (status == CMN_OK &&
+	    cc_index_check(cmn_buffer_view(&old), upload_public_key(&pushing->upload),
+			   &hashes) == CMN_OK && !add_old(ret_hashes, hashes))
+		status = CMN_ERR_NOMEM;
+	cmn_buffer_release(&old);
+	return status == CMN_MISS || status == CMN_ERR_TOO_LARGE ? CMN_OK : status;
+}
+
+/* CMN_ERR_INVALID: complained about. */
+static enum cmn_status sign(const struct upload *upload, struct cmn_view hashes,
+			    uint8_t header[CC_INDEX_HEADER_SIZE])
+{
+	uint8_t message[CC_INDEX_MESSAGE_SIZE], signature[CC_SODIUM_SIGNATURE_SIZE];
+	const uint8_t *id = upload->key ? upload->key_id : NULL;
+	enum cmn_status status = cc_index_header(hashes, id, header);
+
+	if (status != CMN_OK || !id)
+		return status;
+	status = cc_index_message(header, hashes, message);
+	if (status != CMN_OK)
+		return status;
+	if (!upload_sign(upload, (struct cmn_view){ message, sizeof(message) }, signature))
+		return CMN_ERR_INVALID;
+	cc_index_set_signature(header, signature);
+	return CMN_OK;
+}
+
+/* Lists what was uploaded, for all or for a program. */
+static enum cmn_status push_index(struct pushing *pushing, const char *program)
+{
+	const uint8_t *id = pushing->upload.key ? pushing->upload.key_id : NULL;
+	uint8_t header[CC_INDEX_HEADER_SIZE];
+	struct cmn_buffer hashes = { 0 };
+	char name[CC_INDEX_NAME_SIZE];
+	enum cmn_status status;
+
+	cc_index_name(id, program, name);
+	status = merge(pushing, cmn_view_of(name), &hashes);
+	if (status == CMN_OK)
+		status = sign(&pushing->upload, cmn_buffer_view(&hashes), header);
+	if (status == CMN_OK) {
+		const struct cmn_view views[] = {
+			{ header, sizeof(header) }, cmn_buffer_view(&hashes),
+		};
+
+		status = upload_value(&pushing->upload, cmn_view_of(name), views, 2);
+	}
+	cmn_buffer_release(&hashes);
+	return status;
+}
+
+static enum cmn_status push_root(struct pushing *pushing, const char *root)
+{
+	enum cmn_status status;
+	int root_fd;
+
+	status = cc_root_open(root, &root_fd);
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_OK : status;	/* nothing was stored in it yet */
+	status = cc_leaf_walk(root_fd, false, add_leaf, pushing);
+	if (status == CMN_OK)
+		status = push_leaves(pushing, root_fd);
+	(void)cmn_descriptor_close(root_fd);	/* read only */
+	if (status == CMN_OK && pushing->hashes.failed)
+		status = CMN_ERR_NOMEM;
+	/* What was uploaded before a failure is found by look-ups, not by pull. */
+	if (status == CMN_OK && pushing->hashes.len)
+		status = push_index(pushing, NULL);
+	if (status == CMN_OK && pushing->hashes.len && pushing->program)
+		status = push_index(pushing, pushing->program);
+	return status;
+}
+
+static int report(const struct pushing *pushing, bool complete, bool json)
+{
+	const struct upload *upload = &pushing->upload;
+	struct cmn_buffer text = { 0 };
+	char size[TEXT_SIZE];
+	int code;
+
+	if (pushing->left_out)
+		tool_complain("left out: %" PRIu64 " entries that are damaged or of another version, "
+			      "or that the server did not want", pushing->left_out);
+	if (json) {
+		struct json_object *object = json_new_object();
+
+		json_add_number(object, "uploaded", upload->count);
+		json_add_number(object, "bytes", upload->bytes);
+		json_add_number(object, "left_out", pushing->left_out);
+		code = json_print(object);
+	} else {
+		cmn_buffer_printf(&text, "%" PRIu64 " entries, %s uploaded\n", upload->count,
+				  text_bytes(upload->bytes, size));
+		code = tool_print(&text);
+	}
+	return complete ? code : TOOL_FAILED;
+}
+
+static int push(const struct tool_cache *cache, const struct cc_remote_setup *setup,
+		struct pushing *pushing, bool json)
+{
+	enum cmn_status status = CMN_OK;
+	const char *problem;
+
+	if (!upload_begin(&cache->config, setup, &pushing->upload))
+		return TOOL_FAILED;
+	if (pushing->program)
+		status = run_history_load(cache->config.dir, cc_store_trust(cache->store),
+					  &pushing->history);
+	if (status == CMN_OK)
+		status = push_root(pushing, cache->config.dir);
+	problem = pushing->upload.problem[0] ? pushing->upload.problem : cmn_status_string(status);
+	if (status != CMN_OK)
+		tool_complain("%s: %s", pushing->address, problem);
+	return report(pushing, status == CMN_OK, json);
+}
+
+verb_function verb_push;
+
+int verb_push(const struct arguments *arguments)
+{
+	struct pushing pushing = { .program = arguments_text(arguments, "program"),
+				   .upload.helper.fd = -1 };
+	struct cc_remote_setup setup;
+	struct tool_cache cache;
+	int code = TOOL_FAILED;
+	char *address;
+
+	if (!tool_open(&cache))
+		return TOOL_FAILED;
+	if (remote_verb_begin(&cache, &setup, &address)) {
+		pushing.address = address;
+		code = push(&cache, &setup, &pushing, arguments_flag(arguments, "json"));
+		upload_release(&pushing.upload);
+		cc_remote_setup_release(&setup);
+		free(address);
+	}
+	run_history_release(&pushing.history);
+	cmn_buffer_release(&pushing.hashes);
+	free(pushing.leaves);
+	tool_close(&cache);
+	return code;
+}

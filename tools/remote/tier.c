@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* tier: the setting, the notes of this machine, and what the root has for uploading. */
+#include "tools/remote/tier.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cachecore/disk/root.h"
+#include "cachecore/remote/uploads.h"
+#include "common/descriptor.h"
+
+static bool show_address(const struct cc_address *address, struct tier *tier)
+{
+	struct cmn_buffer text = { 0 };
+
+	cc_address_show(address, &text);
+	tier->address = cmn_buffer_take_string(&text);
+	return tier->address != NULL;
+}
+
+/* What cannot be used has an address all the same, if it is one. */
+static bool look_at_unusable(const struct cc_config *config, const char *problem, struct tier *tier)
+{
+	struct cc_address address;
+	const char *unread;
+	bool shown = true;
+
+	tier->state = TIER_OFF;
+	(void)snprintf(tier->problem, sizeof(tier->problem), "%s", problem);	/* it fits */
+	if (cc_address_parse(config->remote, &address, &unread) != CMN_OK)
+		return true;
+	shown = show_address(&address, tier);
+	cc_address_release(&address);
+	return shown;
+}
+
+static bool count_one(void *ctx, const char *leaf)
+{
+	(void)leaf;
+	++*(uint64_t *)ctx;
+	return true;
+}
+
+/* Only looks: cc_uploads_open would make the directory. */
+static uint64_t count_waiting(const struct cc_config *config)
+{
+	uint64_t count = 0;
+	int root_fd, fd;
+
+	if (!config->dir || cc_root_open(config->dir, &root_fd) != CMN_OK)
+		return 0;
+	fd = cmn_descriptor_open(root_fd, CC_UPLOADS_DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	if (fd >= 0) {
+		if (cc_uploads_walk(fd, count_one, &count) < 0)
+			count = 0;	/* what cannot be read is not uploaded either */
+		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+	}
+	(void)cmn_descriptor_close(root_fd);	/* likewise */
+	return count;
+}
+
+static void look_at_node(const struct cc_node *node, struct tier *tier)
+{
+	int dir_fd = cc_node_open(node, NULL);
+
+	if (dir_fd < 0)
+		return;
+	tier->until_s = cc_node_down_until(node, dir_fd, tier->problem, sizeof(tier->problem));
+	if (tier->until_s)
+		tier->state = TIER_AWAY;
+	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+}
+
+bool tier_look(const struct cc_config *config, struct tier *ret)
+{
+	const struct cmn_log log = { .level = CMN_LOG_NONE };	/* doctor says what is wrong with keys */
+	struct cc_remote_setup setup;
+	const char *problem = "";
+	enum cmn_status status;
+	bool shown;
+
+	*ret = (struct tier){ .waiting = count_waiting(config) };
+	status = cc_remote_setup(config, &log, &setup, &problem);
+	if (status == CMN_MISS || status == CMN_ERR_NOMEM)
+		return status == CMN_MISS;
+	if (status != CMN_OK)
+		return look_at_unusable(config, problem, ret);
+	ret->state = TIER_IN_USE;
+	shown = show_address(&setup.address, ret);
+	look_at_node(&setup.node, ret);
+	cc_remote_setup_release(&setup);
+	return shown;
+}
+
+void tier_release(struct tier *tier)
+{
+	free(tier->address);
+	*tier = (struct tier){ 0 };
+}
+
+void tier_append_problem(const struct tier *tier, struct cmn_buffer *text)
+{
+	time_t until = (time_t)tier->until_s;
+	char clock[16];
+	struct tm local;
+
+	if (tier->state == TIER_OFF)
+		cmn_buffer_printf(text, "off: %s", tier->problem);
+	if (tier->state != TIER_AWAY)
+		return;
+	if (!localtime_r(&until, &local) || !strftime(clock, sizeof(clock), "%T", &local))
+		clock[0] = '\0';
+	cmn_buffer_printf(text, "left alone until %s: %s", clock, tier->problem);
+}

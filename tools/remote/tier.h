@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* tier: what there is to say about the remote tier without asking it. */
+#ifndef TOOLS_REMOTE_TIER_H
+#define TOOLS_REMOTE_TIER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cachecore/config.h"
+#include "cachecore/remote/remote.h"
+
+enum tier_state {
+	TIER_NONE,		/* not configured */
+	TIER_OFF,		/* it cannot be used: problem */
+	TIER_AWAY,		/* left alone until then: problem */
+	TIER_IN_USE,
+};
+
+struct tier {
+	enum tier_state state;
+	char *address;		/* as people may see it; NULL: it has none */
+	char problem[CC_REMOTE_TEXT_SIZE];
+	uint64_t until_s;	/* since the epoch */
+	uint64_t waiting;	/* entries that are still to be uploaded */
+};
+
+/* false: out of memory. In any case to be released. */
+bool tier_look(const struct cc_config *config, struct tier *ret);
+void tier_release(struct tier *tier);
+/* "left alone until 12:05:30: …", "off: …", or "": it is in use. Appends. */
+void tier_append_problem(const struct tier *tier, struct cmn_buffer *text);
+
+#endif

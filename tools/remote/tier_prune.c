@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tier_prune: two walks, so that a directory of a million values takes 16 MB: the
+ * first one finds out up to which time of use values have to go; the second one
+ * looks at each value again and removes those.
+ */
+#include "tools/remote/tier_prune.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/bytes.h"
+#include "common/clock.h"
+#include "common/listing.h"
+#include "tools/terminal.h"
+#include "tools/tool.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define TEMPORARY_PREFIX ".tmp-"
+#define CLAIM_SUFFIX ".claim"
+/* No writer takes a day (storage/file.c has the same time). */
+#define TEMPORARY_NS (24 * 3600 * NS_PER_S)
+/* A claim holds for a minute at most (cachecore/remote/remote.c); clocks of nodes may differ. */
+#define CLAIM_NS (3600 * NS_PER_S)
+/* A key has at most 255 bytes: two digits, then up to 200 a level. */
+#define MAX_DEPTH 4
+#define DIGITS "0123456789abcdef"
+/* "63/" and this: "ckcache-1-index" in hexadecimal digits. */
+#define INDEX_DIRECTORY "63"
+#define INDEX_NAME "6b63616368652d312d696e646578"
+
+struct use {
+	uint64_t time_ns, bytes;
+};
+
+struct pruning {
+	struct use *uses;
+	size_t count;
+	uint64_t now_ns;	/* by the file system's clock */
+	uint64_t to_free;	/* bytes; 0 in the first walk */
+	uint64_t until_ns;	/* values that were used later stay */
+	uint64_t seen;
+	uint64_t unremoved;
+	int problem;		/* errno of the last one that could not be removed */
+	bool failed;		/* out of memory */
+	struct tier_pruned *result;
+};
+
+static int digit_of(char digit)
+{
+	const char *at = digit ? strchr("0123456789abcdef0123456789ABCDEF", digit) : NULL;
+
+	return at ? (int)((at - "0123456789abcdef0123456789ABCDEF") % 16) : -1;
+}
+
+static bool decode(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++) {
+		int high = *text == '%' ? digit_of(text[1]) : -1;
+		int low = high < 0 ? -1 : digit_of(text[2]);
+
+		if (*text == '%' && (low < 0 || high + low == 0))
+			return false;
+		*to++ = *text == '%' ? (char)(high * 16 + low) : *text;
+		text += *text == '%' ? 2 : 0;
+	}
+	*to = '\0';
+	return true;
+}
+
+char *tier_prune_directory(const struct cc_address *address)
+{
+	const char *path = address->url + strcspn(address->url, ":");
+	char *copy;
+
+	path += *path == ':';
+	if (strncmp(path, "//", 2) == 0) {
+		path += 2;
+		if (strncmp(path, "localhost/", strlen("localhost/")) == 0)
+			path += strlen("localhost");
+	}
+	if (*path != '/' || path[strcspn(path, "?#")])
+		return NULL;
+	copy = strdup(path);
+	if (copy && decode(copy))
+		return copy;
+	free(copy);
+	return NULL;
+}
+
+static bool is_digits(const char *name, size_t len)
+{
+	return len && strspn(name, DIGITS) >= len;
+}
+
+/* A directory that storage/file.c has made: "xx" or "_", and below it names that go on. */
+static bool is_level(const char *name, unsigned int depth)
+{
+	size_t len = strlen(name);
+
+	if (depth == 0)
+		return (len == 2 && is_digits(name, 2)) || strcmp(name, "_") == 0;
+	return len > 1 && name[len - 1] == '+' && is_digits(name, len - 1);
+}
+
+static bool is_value(const char *name)
+{
+	const char *digits = name + (*name == '_');
+
+	return is_digits(digits, strlen(digits));
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t len = strlen(name), end_len = strlen(end);
+
+	return len >= end_len && strcmp(name + len - end_len, end) == 0;
+}
+
+static uint64_t ns_of(const struct timespec *time)
+{
+	return time->tv_sec < 0 ? 0 : (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_nsec;
+}
+
+/* File systems that note no reads, or only some, at least know when it was written. */
+static uint64_t time_of(const struct stat *info)
+{
+	uint64_t read = ns_of(&info->st_atim), written = ns_of(&info->st_mtim);
+
+	return read > written ? read : written;
+}
+
+static uint64_t bytes_of(const struct stat *info)
+{
+	uint64_t blocks = (uint64_t)info->st_blocks * 512, size = (uint64_t)info->st_size;
+
+	return blocks > size ? blocks : size;
+}
+
+/* true: it is gone, by this. */
+static bool remove_file(struct pruning *pruning, int dir_fd, const char *name)
+{
+	if (unlinkat(dir_fd, name, 0) == 0)
+		return true;
+	/* Another node was faster, or a name was remembered that is no more. */
+	if (errno != ENOENT && errno != ESTALE) {
+		pruning->unremoved++;
+		pruning->problem = errno;
+	}
+	return false;
+}
+
+/* What a process left behind that died, or forgot. */
+static void look_at_leftover(struct pruning *pruning, int dir_fd, const char *name, uint64_t age)
+{
+	struct stat info;
+
+	if (pruning->to_free || fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(info.st_mode) || ns_of(&info.st_mtim) + age >= pruning->now_ns)
+		return;
+	pruning->result->leftovers += remove_file(pruning, dir_fd, name);
+}
+
+static void note_value(struct pruning *pruning, const struct stat *info, bool stays)
+{
+	struct use *uses;
+
+	pruning->result->left++;
+	pruning->result->left_bytes += bytes_of(info);
+	if (stays)
+		return;
+	uses = cmn_array_grow(pruning->uses, pruning->count, sizeof(*uses));
+	pruning->failed |= !uses;
+	if (!uses)
+		return;
+	pruning->uses = uses;
+	uses[pruning->count++] = (struct use){ time_of(info), bytes_of(info) };
+}
+
+static void look_at_value(struct pruning *pruning, int dir_fd, const char *name, bool stays)
+{
+	struct tier_pruned *result = pruning->result;
+	struct stat info;
+
+	if (fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(info.st_mode))
+		return;
+	terminal_progress("prune", ++pruning->seen, 0);
+	if (!pruning->to_free) {
+		note_value(pruning, &info, stays);
+		return;
+	}
+	/* One that was written or read meanwhile is a new one. */
+	if (stays || result->removed_bytes >= pruning->to_free ||
+	    time_of(&info) > pruning->until_ns || !remove_file(pruning, dir_fd, name))
+		return;
+	result->removed++;
+	result->removed_bytes += bytes_of(&info);
+}
+
+static void look_at_name(struct pruning *pruning, int dir_fd, const char *name, unsigned int depth,
+			 bool has_lists)
+{
+	if (strncmp(name, TEMPORARY_PREFIX, strlen(TEMPORARY_PREFIX)) == 0)
+		look_at_leftover(pruning, dir_fd, name, TEMPORARY_NS);
+	else if (depth && ends_with(name, CLAIM_SUFFIX))
+		look_at_leftover(pruning, dir_fd, name, CLAIM_NS);
+	else if (depth && is_value(name))
+		look_at_value(pruning, dir_fd, name, has_lists &&
+			      strncmp(name, INDEX_NAME, strlen(INDEX_NAME)) == 0);
+}
+
+static void walk(struct pruning *pruning, int dir_fd, unsigned int depth, bool has_lists)
+{
+	struct cmn_listing listing = { 0 };
+	const struct dirent64 *item;
+
+	if (!cmn_listing_open(&listing, dir_fd, "."))
+		return;	/* another node has removed it */
+	while (!pruning->failed && (item = cmn_listing_next(&listing))) {
+		const char *name = item->d_name;
+		int fd;
+
+		if (!is_level(name, depth)) {
+			look_at_name(pruning, dir_fd, name, depth, has_lists);
+			continue;
+		}
+		if (depth == MAX_DEPTH)
+			continue;
+		fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		walk(pruning, fd, depth + 1, depth == 0 && strcmp(name, INDEX_DIRECTORY) == 0);
+		(void)close(fd);	/* a directory */
+	}
+	cmn_listing_close(&listing);
+}
+
+/* Nodes' clocks differ: a new file has the file system's time. */
+static uint64_t ask_time(int dir_fd)
+{
+	uint64_t now = cmn_clock_realtime();
+	struct stat info;
+	char name[64];
+	int fd;
+
+	(void)snprintf(name, sizeof(name), TEMPORARY_PREFIX "prune-%lx-%" PRIx64, (long)getpid(), now);	/* it fits */
+	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return now;
+	if (fstat(fd, &info) == 0)
+		now = ns_of(&info.st_mtim);
+	(void)close(fd);	/* nothing was written */
+	(void)unlinkat(dir_fd, name, 0);	/* else the next one sweeps it */
+	return now;
+}
+
+static int compare_uses(const void *a, const void *b)
+{
+	const struct use *one = a, *two = b;
+
+	return (one->time_ns > two->time_ns) - (one->time_ns < two->time_ns);
+}
+
+/* Up to which time values go, so that so many bytes are freed. */
+static uint64_t find_until(struct pruning *pruning)
+{
+	uint64_t freed = 0;
+	size_t i = 0;
+
+	if (!pruning->count)
+		return 0;
+	qsort(pruning->uses, pruning->count, sizeof(*pruning->uses), compare_uses);
+	while (i < pruning->count && freed < pruning->to_free)
+		freed += pruning->uses[i++].bytes;
+	return pruning->uses[i - 1].time_ns;
+}
+
+static bool finish(const struct pruning *pruning, const char *directory)
+{
+	if (pruning->failed)
+		tool_complain("out of memory");
+	else if (pruning->unremoved)
+		tool_complain("%s: %" PRIu64 " files cannot be removed: %s", directory,
+			      pruning->unremoved, strerror(pruning->problem));
+	return !pruning->failed && !pruning->unremoved;
+}
+
+bool tier_prune(const char *directory, uint64_t max_size, struct tier_pruned *ret)
+{
+	struct pruning pruning = { .result = ret };
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	*ret = (struct tier_pruned){ 0 };
+	if (fd < 0) {
+		tool_complain("%s: %s", directory, strerror(errno));
+		return false;
+	}
+	pruning.now_ns = ask_time(fd);
+	walk(&pruning, fd, 0, false);
+	if (!pruning.failed && ret->left_bytes > max_size) {
+		pruning.to_free = ret->left_bytes - max_size;
+		pruning.until_ns = find_until(&pruning);
+		walk(&pruning, fd, 0, false);
+		ret->left -= ret->removed < ret->left ? ret->removed : ret->left;
+		ret->left_bytes -= ret->removed_bytes < ret->left_bytes ? ret->removed_bytes
+									: ret->left_bytes;
+	}
+	terminal_progress_hide();
+	(void)close(fd);	/* a directory */
+	free(pruning.uses);
+	return finish(&pruning, directory);
+}
