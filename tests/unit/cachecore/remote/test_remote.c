@@ -319,20 +319,25 @@ static void begin(void)
 	remote = open_remote();
 }
 
+/* What the last look-up came across. */
+static struct cc_remote_report report;
+
 /* Whether the entry of "-O1" is found, which must be right. */
 static bool finds_by(struct cc_remote *by, bool *ret_claimed)
 {
 	struct cc_entry *entry = NULL;
 	struct cmn_view image = { 0 };
-	struct cc_remote_report report;
 	enum cmn_status status;
 	struct cc_key key;
 
 	values_make_key(&key, "-O1");
+	report.event = CC_REMOTE_USED + 100;
 	status = cc_remote_get(by, &key, NULL, &entry, ret_claimed, &report);
 	cc_key_release(&key);
 	CU_ASSERT(status == CMN_OK || status == CMN_MISS);
 	CU_ASSERT_EQUAL(!entry, status != CMN_OK);
+	CU_ASSERT_EQUAL(report.event == CC_REMOTE_USED, status == CMN_OK);
+	CU_ASSERT(report.event <= CC_REMOTE_AWAY);
 	if (!entry)
 		return false;
 	CU_ASSERT(cc_entry_find(entry, CC_TAG_IMAGE, 0, &image));
@@ -403,6 +408,7 @@ TEST(what_a_trusted_key_has_signed_is_found)
 	has_value(make_value(true, TWO, TWO));
 	begin();
 	CU_ASSERT(finds());
+	CU_ASSERT_STRING_EQUAL(report.text, "two");
 	CU_ASSERT_EQUAL(requests(), 1);
 	CU_ASSERT_EQUAL(atomic_load(&tier.gets), 1);
 	values_make_key(&key, "-O1");
@@ -579,6 +585,10 @@ static void check_refused(struct cmn_buffer value, const char *reason)
 		CU_ASSERT(asks());
 		CU_ASSERT_FALSE(finds_by(remote, &claimed));
 		CU_ASSERT_FALSE(claimed);
+		/* What is said once is reported each time. */
+		CU_ASSERT_EQUAL(report.event, CC_REMOTE_REFUSED);
+		CU_ASSERT_PTR_NOT_NULL(strstr(report.text, reason));
+		CU_ASSERT(report.text[0] != '\0');
 	}
 	CU_ASSERT_EQUAL(complaints, 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "is not used: "));
@@ -689,6 +699,8 @@ TEST(a_trusted_directory_needs_no_signatures)
 	has_value(make_value(false, TWO, TWO));
 	begin();
 	CU_ASSERT(finds());
+	CU_ASSERT_STRING_EQUAL(report.scheme, "file");
+	CU_ASSERT_STRING_EQUAL(report.text, "");
 	has_value(make_value(true, NOBODY, NOBODY));
 	CU_ASSERT(finds());
 	has_value(values_make(values_make_files("-O2", "image", NULL), false, TWO, TWO));
@@ -745,10 +757,14 @@ TEST(after_a_failure_nothing_is_asked_for_a_minute)
 	tier.error = "the server is on fire";
 	begin();
 	CU_ASSERT(asks());
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
+	CU_ASSERT_STRING_EQUAL(report.text, "the server is on fire");
 	CU_ASSERT_FALSE(asks());
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
 	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "left alone for a while: the server is on fire"));
 	atomic_fetch_add(&passed_ns, 61 * S);
 	CU_ASSERT(asks());
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
 	CU_ASSERT_EQUAL(complaints, 1);
 	/* One of another version. */
 	stop();
@@ -1186,7 +1202,6 @@ TEST(without_a_setting_the_kernel_is_not_called)
 	values_make_key(&key, "-O1");
 	child = fork();
 	if (child == 0) {
-		struct cc_remote_report report;
 		struct cc_entry *entry = NULL;
 		bool claimed = true, right;
 
@@ -1194,7 +1209,7 @@ TEST(without_a_setting_the_kernel_is_not_called)
 			_exit(77);
 		right = cc_remote_new(&config, &log_of_test, &ret) == CMN_OK && !ret &&
 			cc_remote_get(ret, &key, NULL, &entry, &claimed, &report) == CMN_MISS &&
-			!claimed && !entry;
+			!claimed && !entry && report.event == CC_REMOTE_NOTHING;
 		cc_remote_note_build(ret, 1);
 		cc_remote_stored(ret, root, &key);
 		cc_remote_free(ret);
