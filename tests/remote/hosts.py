@@ -99,7 +99,7 @@ class Host:
         return subprocess.Popen([built("bin", "kernels_client"), str(first), str(count)],
                                 env=self.environment(extra), cwd=os.path.join(self.home, "cwd"),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True)
+                                stderr=subprocess.PIPE, text=True, errors="replace")
 
     def end(self, process):
         out, err = process.communicate(timeout=PATIENCE)
