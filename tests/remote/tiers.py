@@ -73,6 +73,11 @@ class Redis(redis_storage.Server):
         names = [name for name in self.command("KEYS", "ckcache:*") if b":claim:" not in name]
         return {name: self.command("GET", name) for name in sorted(names)}
 
+    def given(self):
+        """How many values it has given."""
+        told = self.command("INFO", "stats").decode().partition("keyspace_hits:")[2]
+        return int(told.split()[0])
+
     def claims(self):
         return self.command("KEYS", "ckcache:claim:*")
 

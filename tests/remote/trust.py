@@ -13,6 +13,10 @@ import hosts
 import tiers
 
 
+CHUNK = 20
+ATTEMPTS = 8
+
+
 def day(offset):
     today = datetime.datetime.now(datetime.timezone.utc).date()
     return (today + datetime.timedelta(days=offset)).isoformat()
@@ -23,23 +27,34 @@ class Trust(tiers.RedisCase):
         """A new machine asks for all of them, and compiles all."""
         reader = reader or self.reader("reader%d" % self.started)
         self.started += 1
-        before = reader.builds()
-        said = reader.use(0, count, CKCACHE_LOG="warning")
-        self.assertEqual(reader.builds() - before, count, said)
-        lines = said.splitlines()
-        self.assertLessEqual(len(lines), 1, said)
+        for first in range(0, count, CHUNK):
+            self.check_chunk(reader, first, min(CHUNK, count - first), reason)
+
+    def check_chunk(self, reader, first, count, reason):
+        """On a busy machine not each look-up is in time: only a process counts whose are."""
+        for _ in range(ATTEMPTS):
+            before, given = reader.builds(), self.server.given()
+            said = reader.use(first, count, CKCACHE_LOG="warning")
+            self.assertEqual(reader.builds() - before, count, said)
+            self.assertLessEqual(said.count("\n"), 1, said)
+            given = self.server.given() - given
+            # What the driver made is stored, nothing else.
+            self.assertEqual(reader.use(first, count, CKCACHE_REMOTE=None), "")
+            self.assertEqual(reader.builds() - before, count)
+            if given == count:
+                break
+            reader.forget()
+            reader.forget_down()
+        self.assertEqual(given, count)
         if reason:
             self.assertEqual(said, "ckcache: an entry of the remote tier is not used: %s\n" % reason)
-        # What the driver made is stored, nothing else.
-        self.assertEqual(reader.use(0, count, CKCACHE_REMOTE=None), "")
-        self.assertEqual(reader.builds() - before, count)
+        else:
+            self.assertIn("an entry of the remote tier is not used", said)
 
     def check_used(self, count, reader=None):
         reader = reader or self.reader("used%d" % self.started)
         self.started += 1
-        before = reader.builds()
-        self.assertEqual(reader.use(0, count), "")
-        self.assertEqual(reader.builds() - before, 0)
+        self.assertEqual(reader.finds(0, count), "")
 
     def change(self, alter):
         """alter(number, value) of each value on the server."""
@@ -117,8 +132,11 @@ class Trust(tiers.RedisCase):
         self.fill(0, 3)
         reader = self.reader("reader")
         self.server.kill()
-        reader.use(10, 1, LD_PRELOAD=hosts.built("lib", "libwrong_clock.so"),
-                   WRONG_CLOCK_S=str(10 * 365 * 86400))
+        for number in range(10):  # until its helper has started in time
+            reader.use(10 + number, 1, LD_PRELOAD=hosts.built("lib", "libwrong_clock.so"),
+                       WRONG_CLOCK_S=str(10 * 365 * 86400))
+            if reader.down():
+                break
         self.assertIsNotNone(reader.down())
         self.server.start()
         self.key = tiers.Key(self, "farm2")
@@ -126,8 +144,13 @@ class Trust(tiers.RedisCase):
         self.fill(0, 3)
         for pid in self.processes("ckcache-storage"):
             os.kill(pid, 9)  # it would wait before it tries the server again
-        reader.use(0, 3)
-        self.assertEqual(reader.builds(), 1)
+        for _ in range(10):
+            before = reader.builds()
+            reader.forget()
+            reader.use(0, 3)
+            if reader.builds() == before:
+                break
+        self.assertEqual(reader.builds(), before)
 
     def test_values_under_others_names(self):
         self.fill(0, 6)
@@ -248,11 +271,11 @@ class TrustedDirectory(hosts.Case):
         one.use(0, 3)
         one.uploaded()
         two = self.host("two", "file:" + shared)
-        two.use(0, 1)
-        self.assertEqual(two.builds(), 0)
+        two.finds(0, 1)
+        before = two.builds()
         os.chmod(shared, 0o777)
         two.use(1, 2)
-        self.assertEqual(two.builds(), 2)
+        self.assertEqual(two.builds() - before, 2)
 
     @unittest.skipIf(os.geteuid(), "needs root")
     def test_a_value_of_another_user(self):
@@ -283,8 +306,7 @@ class TrustedDirectory(hosts.Case):
         two.use(0, 3)
         self.assertEqual(two.builds(), 3)
         three = self.host("three", "file:" + shared, CKCACHE_REMOTE_TRUST=self.path("stranger"))
-        three.use(0, 3)
-        self.assertEqual(three.builds(), 0)
+        three.finds(0, 3)
 
 
 if __name__ == "__main__":

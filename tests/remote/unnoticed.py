@@ -168,7 +168,8 @@ class Unnoticed(tiers.RedisCase):
 
     @unittest.skipIf(os.geteuid(), "needs root")
     def test_programs_with_more_rights(self):
-        """They start nothing: settings are their user's, not theirs."""
+        """They start nothing: settings are their user's, not theirs. Where the loader takes no
+        layer from such a program's environment, this shows that alone."""
         one = self.writer("one")
         client = self.path("client")
         shutil.copy(hosts.built(*CLIENT), client)
