@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -65,10 +64,15 @@ static bool parse(const char *name, char ret_leaf[CC_LEAF_PATH_SIZE], int *ret_r
 
 static void name_note(const char *leaf, int refusals, char ret[CC_LEAF_PATH_SIZE + 2])
 {
-	(void)snprintf(ret, CC_LEAF_PATH_SIZE, "%s", leaf);
+	size_t len = strlen(leaf);
+
+	memcpy(ret, leaf, len + 1);
 	replace(ret, '/', '.');
-	if (refusals != CC_UPLOADS_FRESH)
-		(void)strncat(ret, (const char[]){ '-', (char)('0' + refusals % 10), '\0' }, 2);
+	if (refusals == CC_UPLOADS_FRESH)
+		return;
+	ret[len] = '-';
+	ret[len + 1] = (char)('0' + refusals % 10);
+	ret[len + 2] = '\0';
 }
 
 static enum cmn_status add_in(int uploads_fd, const char *name)
