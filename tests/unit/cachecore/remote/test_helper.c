@@ -486,6 +486,24 @@ TEST(a_failure_has_a_message)
 	}
 }
 
+TEST(a_message_is_of_the_last_request)
+{
+	/* Both answers, after the first request. */
+	struct canned canned = { .greeting = greeting, .greeting_len = sizeof(greeting),
+				 .answer = "\2\4oops", .answer_len = 7, .request_len = 5, .limit = 12,
+				 .stays = true };
+	struct cc_helper helper;
+
+	fake_start(&fake, path, serve_canned, &canned);
+	helper = connect_well();
+	CU_ASSERT_EQUAL(cc_helper_remove(&helper, cmn_view_of("key")), CMN_ERR_IO);
+	CU_ASSERT_STRING_EQUAL(helper.message, "oops");
+	CU_ASSERT_EQUAL(cc_helper_remove(&helper, cmn_view_of("key")), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(helper.message, "");
+	cc_helper_close(&helper);
+	fake_stop(&fake);
+}
+
 TEST(messages_have_no_control_characters)
 {
 	uint8_t answer[2 + 255] = { 2, 255 };
