@@ -127,6 +127,7 @@ struct canned {
 	size_t limit;		/* of what it says in all */
 	bool stays;
 	uint8_t request[1024];
+	size_t more;		/* bytes of requests after that, if it stays */
 };
 
 static size_t least(size_t a, size_t b)
@@ -144,8 +145,8 @@ static void serve_canned(struct fake *me, int fd)
 	    fake_read(fd, canned->request, canned->request_len))
 		(void)fake_write(fd, canned->answer,
 				 least(canned->limit - first, canned->answer_len));
-	if (canned->stays)
-		fake_await_end(fd);
+	for (uint8_t byte; canned->stays && fake_read(fd, &byte, 1);)
+		canned->more++;
 }
 
 static enum cmn_status connect_now(uint64_t timeout_ns, struct cc_helper *ret)
@@ -384,6 +385,7 @@ struct outcome {
 	bool claimed;
 	char message[CC_HELPER_MESSAGE_SIZE];
 	uint8_t request[1024];
+	size_t more;
 };
 
 /* Asks one that answers so, at most limit bytes of it, and then goes or stays. timeout_ns: of the request. */
@@ -406,6 +408,7 @@ static struct outcome ask_limited(enum op op, const void *answer, size_t len, si
 	cc_helper_close(&helper);
 	fake_stop(&fake);
 	memcpy(outcome.request, canned.request, sizeof(outcome.request));
+	outcome.more = canned.more;
 	return outcome;
 }
 
@@ -435,6 +438,7 @@ TEST(requests_are_those_of_the_protocol)
 
 		CU_ASSERT_EQUAL(outcome.status, ops[op].status);
 		CU_ASSERT_EQUAL(memcmp(outcome.request, ops[op].request, ops[op].request_len), 0);
+		CU_ASSERT_EQUAL(outcome.more, 0);
 		CU_ASSERT_STRING_EQUAL(outcome.message, "");
 		CU_ASSERT(has_value(&outcome, op == GET ? "value" : op == INFO ? "id\n\none\n" : ""));
 	}
