@@ -127,6 +127,7 @@ struct canned {
 	size_t limit;		/* of what it says in all */
 	bool stays;
 	uint8_t request[1024];
+	size_t more;		/* bytes of requests after that, if it stays */
 };
 
 static size_t least(size_t a, size_t b)
@@ -144,8 +145,8 @@ static void serve_canned(struct fake *me, int fd)
 	    fake_read(fd, canned->request, canned->request_len))
 		(void)fake_write(fd, canned->answer,
 				 least(canned->limit - first, canned->answer_len));
-	if (canned->stays)
-		fake_await_end(fd);
+	for (uint8_t byte; canned->stays && fake_read(fd, &byte, 1);)
+		canned->more++;
 }
 
 static enum cmn_status connect_now(uint64_t timeout_ns, struct cc_helper *ret)
@@ -384,6 +385,7 @@ struct outcome {
 	bool claimed;
 	char message[CC_HELPER_MESSAGE_SIZE];
 	uint8_t request[1024];
+	size_t more;
 };
 
 /* Asks one that answers so, at most limit bytes of it, and then goes or stays. timeout_ns: of the request. */
@@ -406,6 +408,7 @@ static struct outcome ask_limited(enum op op, const void *answer, size_t len, si
 	cc_helper_close(&helper);
 	fake_stop(&fake);
 	memcpy(outcome.request, canned.request, sizeof(outcome.request));
+	outcome.more = canned.more;
 	return outcome;
 }
 
@@ -435,6 +438,7 @@ TEST(requests_are_those_of_the_protocol)
 
 		CU_ASSERT_EQUAL(outcome.status, ops[op].status);
 		CU_ASSERT_EQUAL(memcmp(outcome.request, ops[op].request, ops[op].request_len), 0);
+		CU_ASSERT_EQUAL(outcome.more, 0);
 		CU_ASSERT_STRING_EQUAL(outcome.message, "");
 		CU_ASSERT(has_value(&outcome, op == GET ? "value" : op == INFO ? "id\n\none\n" : ""));
 	}
@@ -484,6 +488,24 @@ TEST(a_failure_has_a_message)
 		CU_ASSERT_EQUAL(strlen(outcome.message), 255);
 		CU_ASSERT_EQUAL(memcmp(outcome.message, answer + 2, 255), 0);
 	}
+}
+
+TEST(a_message_is_of_the_last_request)
+{
+	/* Both answers, after the first request. */
+	struct canned canned = { .greeting = greeting, .greeting_len = sizeof(greeting),
+				 .answer = "\2\4oops", .answer_len = 7, .request_len = 5, .limit = 12,
+				 .stays = true };
+	struct cc_helper helper;
+
+	fake_start(&fake, path, serve_canned, &canned);
+	helper = connect_well();
+	CU_ASSERT_EQUAL(cc_helper_remove(&helper, cmn_view_of("key")), CMN_ERR_IO);
+	CU_ASSERT_STRING_EQUAL(helper.message, "oops");
+	CU_ASSERT_EQUAL(cc_helper_remove(&helper, cmn_view_of("key")), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(helper.message, "");
+	cc_helper_close(&helper);
+	fake_stop(&fake);
 }
 
 TEST(messages_have_no_control_characters)

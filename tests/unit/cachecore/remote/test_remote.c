@@ -140,6 +140,7 @@ static struct tier {
 
 static struct fake fake;
 static bool runs;
+static pthread_mutex_t answering = PTHREAD_MUTEX_INITIALIZER;	/* the value is used */
 
 /* Whether the connection goes on. */
 static bool answer(int fd, uint8_t request)
@@ -168,6 +169,7 @@ static bool answer(int fd, uint8_t request)
 static void serve(struct fake *me, int fd)
 {
 	uint8_t head[2];
+	bool goes_on;
 
 	(void)me;
 	if (!fake_write(fd, tier.greeting, tier.greeting_len))
@@ -183,7 +185,10 @@ static void serve(struct fake *me, int fd)
 			fake_await_end(fd);
 			return;
 		}
-		if (!answer(fd, head[0]))
+		(void)pthread_mutex_lock(&answering);
+		goes_on = answer(fd, head[0]);
+		(void)pthread_mutex_unlock(&answering);
+		if (!goes_on)
 			return;
 	}
 }
@@ -373,8 +378,10 @@ static struct cmn_buffer make_value(bool is_signed, enum who signer, enum who na
 
 static void has_value(struct cmn_buffer value)
 {
+	(void)pthread_mutex_lock(&answering);
 	cmn_buffer_release(&tier.value);
 	tier.value = value;
+	(void)pthread_mutex_unlock(&answering);
 }
 
 /* In a child, as it is remembered that libsodium is missing. The first test, before anything has loaded it. */
@@ -842,7 +849,7 @@ TEST(a_hit_forgives_what_was_asked_in_vain)
 	has_value(make_value(true, TWO, TWO));
 	tier.takes_ns = 0;	/* less than its compile */
 	CU_ASSERT(finds());
-	cmn_buffer_release(&tier.value);
+	has_value((struct cmn_buffer){ 0 });
 	tier.takes_ns = 200 * MS;
 	CU_ASSERT(ask_often(6));
 	CU_ASSERT_FALSE(asks());
@@ -1207,15 +1214,42 @@ TEST(a_privileged_program_has_none)
 	cc_remote_setup_release(&setup);
 }
 
+TEST(a_tier_that_is_only_written_is_not_asked)
+{
+	config.remote = setting("redis://host write-only=true");
+	has_value(make_value(true, TWO, TWO));
+	begin();
+	CU_ASSERT_FALSE(asks());
+	CU_ASSERT_EQUAL(atomic_load(&fake.connections), 0);
+}
+
+/* Their own calls of the kernel would end the process. */
+static bool is_watched(void)
+{
+	const char *loaded = getenv("LD_PRELOAD");
+
+#if defined(__SANITIZE_THREAD__)
+	return true;
+#endif
+	return loaded && strstr(loaded, "vgpreload");
+}
+
 /* In a process that any call of the kernel but read, write and exit ends. */
 TEST(without_a_setting_the_kernel_is_not_called)
 {
-	struct cc_remote *ret = NULL;
+	struct cc_remote *ret = remote;
+	struct cc_remote_setup setup;
+	const char *problem;
 	struct cc_key key;
 	pid_t child;
 	int status;
 
 	config.remote = NULL;
+	CU_ASSERT_EQUAL(cc_remote_setup(&config, NULL, &setup, &problem), CMN_MISS);
+	CU_ASSERT_EQUAL(cc_remote_new(&config, &log_of_test, &ret), CMN_OK);
+	CU_ASSERT(!ret && !complaints);
+	if (is_watched())
+		return;
 	values_make_key(&key, "-O1");
 	child = fork();
 	if (child == 0) {

@@ -318,6 +318,33 @@ TEST(a_signature_for_another_purpose_is_wrong)
 	check_refused(sign_again("", 32), NOW, CC_REMOTE_WRONG_SIGNATURE, "two");
 }
 
+/* As a look-up receives it. */
+TEST(parts_are_as_long_as_the_header_says)
+{
+	struct cmn_buffer bytes = make_signed(TWO);
+	size_t src_len = 0, bin_len = 0;
+	struct cmn_view src, bin;
+	struct cc_remote_value value;
+
+	read_trust();
+	CU_ASSERT_EQUAL_FATAL(cc_remote_value_lengths(bytes.data, bytes.len, &src_len, &bin_len), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(CC_REMOTE_HEADER_SIZE + src_len + bin_len, bytes.len);
+	for (size_t len = 0; len < bytes.len + 2; len++) {
+		CU_ASSERT_EQUAL(cc_remote_value_lengths(bytes.data, len, &src_len, &bin_len),
+				len == bytes.len ? CMN_OK : CMN_ERR_CORRUPT);
+	}
+	for (size_t at = 0; at <= src_len + bin_len; at++) {
+		src = (struct cmn_view){ bytes.data + CC_REMOTE_HEADER_SIZE, at };
+		bin = (struct cmn_view){ bytes.data + CC_REMOTE_HEADER_SIZE + at, src_len + bin_len - at };
+		CU_ASSERT_EQUAL(cc_remote_value_check_parts(bytes.data, src, bin, NULL, trust, NOW, &value),
+				at == src_len ? CMN_OK : CMN_ERR_CORRUPT);
+	}
+	src.len = src_len - 1;
+	CU_ASSERT_EQUAL(cc_remote_value_check_parts(bytes.data, src, bin, NULL, trust, NOW, &value),
+			CMN_ERR_CORRUPT);
+	cmn_buffer_release(&bytes);
+}
+
 /* Opens the value, which it takes, as the entry of a key with these options. */
 static enum cmn_status open_as(struct cmn_buffer bytes, const char *options, bool *ret_right)
 {
