@@ -53,6 +53,7 @@ struct cc_remote {
 	char **environment;	/* of programs that it starts */
 	atomic_flag refusal_logged, failure_logged;
 	atomic_bool usage_read, claims_refused, looked_for_notes;
+	atomic_uint failures;	/* in a row */
 	atomic_uint_least64_t launched;	/* monotonic: when it started to upload last; 0: never */
 	atomic_uint_least64_t builds, build_ns;	/* of this program, here and earlier */
 	atomic_uint_least64_t down_until;	/* monotonic */
@@ -497,18 +498,20 @@ static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, s
 }
 
 /*
- * Whether a failed look-up says that the tier is of no use to anybody now. It does not
- * if an answer had begun to come, if the helper gave a reason at once, or if this process itself
- * stood still or lost its descriptor.
+ * Whether a failed look-up says that the tier is of no use to anybody now. It does not if this
+ * process itself stood still, lost its descriptor, or can start nothing. What the helper says of one
+ * entry, or a value that ends too early, may be that entry's fault: the second one in a row is not.
  */
-static bool is_everybodys(const struct cc_helper *helper, enum cmn_status status, bool answered,
-			  uint64_t took, uint64_t deadline_ns)
+static bool is_everybodys(struct cc_remote *remote, const struct cc_helper *helper,
+			  enum cmn_status status, bool answered, uint64_t took,
+			  uint64_t deadline_ns)
 {
-	if (answered || status == CMN_ERR_INVALID)
+	bool is_entrys = answered || (status == CMN_ERR_IO && helper->message[0]);
+
+	if (helper->lost || status == CMN_ERR_INVALID ||
+	    (status == CMN_BUSY && took > deadline_ns + STOOD_STILL_NS))
 		return false;
-	if (status == CMN_ERR_IO)
-		return !helper->lost && (!helper->message[0] || took > deadline_ns / 2);
-	return status != CMN_BUSY || took < deadline_ns + STOOD_STILL_NS;
+	return !is_entrys || took > deadline_ns / 2 || atomic_fetch_add(&remote->failures, 1) > 0;
 }
 
 static void note_failure(struct cc_remote *remote, int dir_fd, const struct cc_helper *helper,
@@ -569,10 +572,12 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	cc_helper_close(&helper);
 	/* A helper that has not started in time may be there for the next look-up. */
 	if (status != CMN_OK && status != CMN_MISS && status != CMN_ERR_NOMEM &&
-	    is_everybodys(&helper, status, answered, cmn_clock_monotonic() - begun, deadline_ns))
+	    is_everybodys(remote, &helper, status, answered, cmn_clock_monotonic() - begun, deadline_ns))
 		note_failure(remote, dir_fd, &helper, status, ret_report);
 	else if (status == CMN_ERR_INVALID)
 		atomic_store(&remote->down_until, cmn_clock_deadline(MINUTE_NS));
+	else if (status == CMN_OK || status == CMN_MISS)
+		atomic_store(&remote->failures, 0);
 	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 	if (status == CMN_OK)
 		status = open_value(remote, &received, key, memo, ret, ret_report);

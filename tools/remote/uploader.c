@@ -153,17 +153,20 @@ static enum cmn_status upload_all(struct upload *upload, int root_fd, int upload
 
 	for (;;) {
 		status = upload_batch(upload, root_fd, uploads_fd, false);
-		/* What was refused at an earlier time: that may be over. It keeps nothing else back. */
+		/* Then what was refused, since others were taken: it keeps nothing else back. */
 		if (status == CMN_MISS && !tried_again) {
 			tried_again = true;
-			status = upload_batch(upload, root_fd, uploads_fd, true);
+			(void)!upload_batch(upload, root_fd, uploads_fd, true);
+			status = upload_batch(upload, root_fd, uploads_fd, false);
 		}
-		if (status == CMN_OK)
+		if (status == CMN_OK) {
 			end = cmn_clock_deadline(IDLE_NS);
-		else if (status != CMN_MISS || cmn_clock_monotonic() >= end)
+			tried_again = false;
+		} else if (status != CMN_MISS || cmn_clock_monotonic() >= end) {
 			return status;
-		else
+		} else {
 			wait_for_more(watch_fd);
+		}
 	}
 }
 

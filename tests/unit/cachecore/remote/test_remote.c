@@ -396,11 +396,10 @@ TEST(without_libsodium_there_is_no_tier_with_keys)
 		no_sodium = true;
 		status = cc_remote_setup(&config, NULL, &setup, &problem) == CMN_ERR_INVALID &&
 			 strstr(problem, "libsodium") && !setup.trust && !setup.address.url;
-		/* Without keys nothing is to be verified. */
+		/* Who names keys that do not count wants signatures all the same. */
 		unit_write("keys/trusted", "");
 		config.remote = setting("file:/directory");
-		status = status && cc_remote_setup(&config, NULL, &setup, &problem) == CMN_OK;
-		cc_remote_setup_release(&setup);
+		status = status && cc_remote_setup(&config, NULL, &setup, &problem) == CMN_ERR_ACCESS;
 		_exit(status ? 0 : 1);
 	}
 	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
@@ -652,6 +651,8 @@ TEST(a_value_that_does_not_come_is_a_failure)
 		tier.missing = missing[i] ? missing[i] : tier.value.len - 10;
 		messages[0] = '\0';
 		begin();
+		/* One may be that entry's fault. */
+		CU_ASSERT(asks());
 		CU_ASSERT(asks());
 		CU_ASSERT_FALSE(asks());
 		CU_ASSERT_PTR_NOT_NULL(strstr(messages, "left alone for a while: input/output error"));
@@ -696,7 +697,9 @@ TEST(a_trusted_directory_needs_no_signatures)
 	struct cc_remote_setup setup;
 	const char *problem;
 
-	unit_write("keys/trusted", "");
+	/* Nobody has named a key, at the usual places either. */
+	CU_ASSERT_EQUAL(setenv("XDG_CONFIG_HOME", unit_dir(), 1), 0);
+	config.remote_trust = NULL;
 	config.remote = setting("file:/directory");
 	CU_ASSERT_EQUAL_FATAL(cc_remote_setup(&config, NULL, &setup, &problem), CMN_OK);
 	/* Which the helper is to see to. */
@@ -763,6 +766,9 @@ TEST(after_a_failure_nothing_is_asked_for_a_minute)
 {
 	tier.error = "the server is on fire";
 	begin();
+	/* It may be the fault of one entry. */
+	CU_ASSERT(asks());
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
 	CU_ASSERT(asks());
 	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
 	CU_ASSERT_STRING_EQUAL(report.text, "the server is on fire");
@@ -983,7 +989,7 @@ TEST(others_may_use_the_connection)
 	CU_ASSERT_FALSE(asks());
 	is_remote = false;
 	stop();
-	CU_ASSERT_EQUAL(cc_remote_connect(remote, S, &helper), CMN_ERR_IO);
+	CU_ASSERT_EQUAL(cc_remote_connect(remote, S, &helper), CMN_ERR_ACCESS);
 	cc_helper_close(&helper);
 	starts.answer = CMN_OK;
 	starts.begins_fake = true;
@@ -1042,6 +1048,11 @@ TEST(what_was_stored_is_noted_and_uploaded)
 	starts.kept_fd = -1;
 	store(remote, "-O2");
 	CU_ASSERT_EQUAL(noted(), 2);
+	/* One that has ended cannot upload just now, perhaps: no other for each entry. */
+	CU_ASSERT_EQUAL(starts.count, 1);
+	atomic_fetch_add(&passed_ns, 21 * S);
+	store(remote, "-O2");
+	CU_ASSERT_EQUAL(noted(), 2);
 	CU_ASSERT_EQUAL(starts.count, 2);
 	CU_ASSERT_EQUAL(complaints, 0);
 }
@@ -1050,6 +1061,7 @@ TEST(what_cannot_be_uploaded_now_waits)
 {
 	tier.error = "no";
 	begin();
+	CU_ASSERT(asks());
 	CU_ASSERT(asks());
 	store(remote, "-O1");
 	CU_ASSERT_EQUAL(noted(), 1);
@@ -1087,6 +1099,7 @@ TEST(who_does_not_upload_notes_nothing)
 /* What a setting comes to: "r" reads, "w" writes, "t" with keys, "o" a trusted directory's; NULL: it is a problem. */
 static void check_setup(const char *address, bool keys, bool own_key, bool read_only, const char *wanted)
 {
+	char **const trust = config.remote_trust;
 	struct cc_remote_setup setup;
 	const char *problem = NULL;
 	enum cmn_status status;
@@ -1094,6 +1107,9 @@ static void check_setup(const char *address, bool keys, bool own_key, bool read_
 
 	unit_write("keys/trusted", keys ? VALUES_LINE_TWO "\n" : "");
 	config.remote = setting(address);
+	if (!keys)
+		config.remote_trust = NULL;
+	CU_ASSERT_EQUAL(setenv("XDG_CONFIG_HOME", unit_dir(), 1), 0);
 	config.remote_key = own_key ? setting("/a/key") : NULL;
 	config.read_only = read_only;
 	status = cc_remote_setup(&config, NULL, &setup, &problem);
@@ -1109,6 +1125,7 @@ static void check_setup(const char *address, bool keys, bool own_key, bool read_
 		CU_ASSERT(!setup.trust && !setup.address.url && !setup.node.runtime_dir);
 	}
 	cc_remote_setup_release(&setup);
+	config.remote_trust = trust;
 }
 
 TEST(a_setting_says_what_is_read_and_written)
