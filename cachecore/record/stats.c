@@ -452,9 +452,13 @@ static void encode(const struct cc_stats *stats, struct cmn_buffer *ret)
 	const char *reason;
 	uint64_t amount;
 
-	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
-		cmn_buffer_printf(ret, "%s %llu\n", cc_counter_name((enum cc_counter)i),
-				  (unsigned long long)cc_stats_get(stats, (enum cc_counter)i));
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++) {
+		amount = cc_stats_get(stats, (enum cc_counter)i);
+		/* What was added since has a line where it was counted. */
+		if (amount || i < CC_STATS_LOG_COUNTERS)
+			cmn_buffer_printf(ret, "%s %llu\n", cc_counter_name((enum cc_counter)i),
+					  (unsigned long long)amount);
+	}
 	for (unsigned int i = 0; (reason = cc_stats_bypass_at(stats, i, &amount)); i++)
 		cmn_buffer_printf(ret, BYPASS_PREFIX "%s %llu\n", reason,
 				  (unsigned long long)amount);

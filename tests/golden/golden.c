@@ -15,6 +15,7 @@
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/record/stats.h"
+#include "cachecore/record/stats_log.h"
 #include "cachecore/disk/store.h"
 
 #define IMAGE_SIZE 8192
@@ -154,7 +155,7 @@ static bool put_stats(const char *root)
 
 	if (!stats)
 		return false;
-	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+	for (unsigned int i = 0; i < CC_STATS_LOG_COUNTERS; i++)
 		cc_stats_add(stats, (enum cc_counter)i, (uint64_t)i << 33);
 	cc_stats_bypass(stats, "has-include");
 	done = cc_stats_flush(stats, root, -1, UINT64_MAX) == CMN_OK;

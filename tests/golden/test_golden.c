@@ -18,6 +18,7 @@
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/src_file.h"
 #include "cachecore/record/stats.h"
+#include "cachecore/record/stats_log.h"
 #include "cachecore/disk/store.h"
 #include "common/file.h"
 #include "tests/golden/golden.h"
@@ -258,8 +259,9 @@ TEST(statistics_are_read)
 	uint64_t count = 0;
 
 	CU_ASSERT_EQUAL(cc_stats_load(stats, root), CMN_OK);
-	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+	for (unsigned int i = 0; i < CC_STATS_LOG_COUNTERS; i++)
 		CU_ASSERT_EQUAL(cc_stats_get(stats, (enum cc_counter)i), (uint64_t)i << 33);
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_HITS_REMOTE), 0);
 	CU_ASSERT_STRING_EQUAL(cc_stats_bypass_at(stats, 0, &count), "has-include");
 	CU_ASSERT_EQUAL(count, 1);
 	cc_stats_free(stats);
