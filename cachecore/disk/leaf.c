@@ -102,22 +102,32 @@ static int open_level(int dir_fd, const char *name, int access)
 	return fd;
 }
 
+/*
+ * One of O_PATH that was open for a moment, and so is in no table (descriptor.h). If the program
+ * closed it meanwhile, its number is that of another file by now, which is hardly such a one.
+ * Keeps errno.
+ */
+static void close_path(int fd)
+{
+	int error = errno, flags = fcntl(fd, F_GETFL);
+
+	if (flags >= 0 && flags & O_PATH)
+		(void)close(fd);	/* nothing was written through it */
+	errno = error;
+}
+
 /* As openat2 below, for kernels before 5.6 and sandboxes that do not know it. */
 static int open_level_by_level(int root_fd, const char *path, int access)
 {
 	size_t levels = (strlen(path) + 1) / CMN_HASH_HEX_SIZE;
 	char part[CC_LEAF_PATH_SIZE];
-	int fd = root_fd;
+	int fd = root_fd, next;
 
 	for (size_t i = 1; i <= levels; i++) {
-		int next, error;
-
 		cut_path(path, i, part);
 		next = open_level(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, i == levels ? access : O_PATH);
-		error = errno;
 		if (fd != root_fd)
-			(void)close(fd);	/* read only */
-		errno = error;
+			close_path(fd);
 		if (next < 0)
 			return -1;
 		fd = next;
@@ -190,7 +200,7 @@ static int open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsig
 {
 	const int flags = access | O_NONBLOCK | O_NOCTTY;
 	char name[CC_LEAF_FILE_PATH_SIZE];
-	int fd, leaf_fd = dir_fd, error;
+	int fd, leaf_fd = dir_fd;
 
 	if (path) {
 		cc_leaf_file_path(path, file, n, name);
@@ -207,10 +217,8 @@ static int open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsig
 	do {
 		fd = openat(leaf_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
 	} while (fd < 0 && errno == EINTR);
-	error = errno;
 	if (path)
-		(void)close(leaf_fd);	/* read only */
-	errno = error;
+		close_path(leaf_fd);
 	return fd;
 }
 

@@ -313,10 +313,10 @@ static pid_t start_owner(bool with_child, pid_t *ret_child)
 			_exit(1);
 		(void)pause();
 	}
-	CU_ASSERT_EQUAL(read(pipe_fds[0], ret_child, sizeof(*ret_child)),
-			(ssize_t)sizeof(*ret_child));
+	(void)close(pipe_fds[1]);	/* one that ends without a word is seen so */
+	CU_ASSERT_EQUAL_FATAL(read(pipe_fds[0], ret_child, sizeof(*ret_child)),
+			      (ssize_t)sizeof(*ret_child));
 	(void)close(pipe_fds[0]);
-	(void)close(pipe_fds[1]);
 	return pid;
 }
 
@@ -470,6 +470,7 @@ static pid_t leave_child(enum child how)
 		shares_descriptors = how != WITH_OWN_DESCRIPTORS;
 		if (how == FORKED_AT_THE_LOCK)
 			forks_when_locked = flights;
+		has_no_processor = true;	/* a fork may take long, and is waited for */
 		if (!flights || cc_flights_begin(flights, root(), key_of("key"), 0, &flight) !=
 				CC_FLIGHT_OWN)
 			_exit(1);
@@ -481,11 +482,12 @@ static pid_t leave_child(enum child how)
 		}
 		_exit(0);	/* and nothing is ended */
 	}
-	CU_ASSERT_EQUAL(read(forked_pipe[0], &child, sizeof(child)), (ssize_t)sizeof(child));
+	(void)close(forked_pipe[1]);	/* as above */
+	/* Fatal: without its number, a signal for it would be one for every process. */
+	CU_ASSERT_EQUAL_FATAL(read(forked_pipe[0], &child, sizeof(child)), (ssize_t)sizeof(child));
 	CU_ASSERT_EQUAL(waitpid(owner, &status, 0), owner);
 	CU_ASSERT_EQUAL(status, 0);
 	(void)close(forked_pipe[0]);
-	(void)close(forked_pipe[1]);
 	return child;
 }
 
