@@ -41,6 +41,8 @@
 #define STOOD_STILL_NS (100 * NS_PER_MS)
 /* A process that uploads ends at once where it cannot; it is not started again for each entry. */
 #define LAUNCH_NS (20 * NS_PER_S)
+/* So often a look-up may end before the helper has started, at the price of its deadline. */
+#define MAX_LATE_STARTS 3
 /* Releasing a claim is a favour to others. */
 #define RELEASE_NS (100 * NS_PER_MS)
 #define MINUTE_NS (CC_NODE_DOWN_S * NS_PER_S)
@@ -54,6 +56,7 @@ struct cc_remote {
 	atomic_flag refusal_logged, failure_logged;
 	atomic_bool usage_read, claims_refused, looked_for_notes;
 	atomic_uint failures;	/* in a row */
+	atomic_uint late_starts;
 	atomic_uint_least64_t launched;	/* monotonic: when it started to upload last; 0: never */
 	atomic_uint_least64_t builds, build_ns;	/* of this program, here and earlier */
 	atomic_uint_least64_t down_until;	/* monotonic */
@@ -542,7 +545,7 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 			      struct cc_remote_report *ret_report)
 {
 	uint64_t begun = cmn_clock_monotonic(), deadline_ns, len = 0;
-	bool answered = false;
+	bool answered = false, starts_late;
 	char path[CC_NODE_DIR_SIZE], name[CC_REMOTE_NAME_SIZE];
 	struct received received = { .hashed = false };
 	struct cc_helper helper;
@@ -564,6 +567,9 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	deadline_ns = bounded(typical_build_ns(remote) / 2, LEAST_DEADLINE_NS, MOST_DEADLINE_NS);
 	cc_remote_name(cc_key_view(key), name);
 	status = connect_helper(remote, dir_fd, path, begun + deadline_ns, &helper);
+	/* A busy machine starts a helper late: that says nothing of the tier. */
+	starts_late = status == CMN_MISS &&
+		      atomic_fetch_add(&remote->late_starts, 1) < MAX_LATE_STARTS;
 	if (status == CMN_OK)
 		status = ask(remote, &helper, cmn_view_of(name), deadline_ns, &len, ret_claimed);
 	answered = status == CMN_OK;
@@ -583,6 +589,8 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 		status = open_value(remote, &received, key, memo, ret, ret_report);
 	cmn_buffer_release(&received.src);
 	cmn_buffer_release(&received.bin);
+	if (starts_late)
+		return CMN_MISS;
 	if (status != CMN_OK) {
 		note_lost(remote, cmn_clock_monotonic() - begun, deadline_ns);
 		return CMN_MISS;
