@@ -201,6 +201,7 @@ static void close_place(struct place *place)
 {
 	if (place->fd >= 0)
 		(void)close(place->fd);	/* a directory */
+	place->fd = -1;	/* the number may be another thread's by the next attempt */
 }
 
 /* Opens a file that may be read; *ret_fd is -1 on failure. */

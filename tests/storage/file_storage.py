@@ -240,6 +240,13 @@ class Trust(WithDirectory):
         os.symlink("other", self.directory + "/ab/cd")
         self.assertIn("not trusted", self.message(self.one.get(b"\xab\xcd")))
 
+    def test_a_failed_attempt_closes_once(self):
+        # A helper that closes twice what it opened once ends by SIGABRT.
+        client, process, _ = self.begin(extra=self.fault("stale"))
+        self.assertIn("remove: ", self.message(client.remove(b"\xab\xcd")))
+        self.message(client.get(b"\xab\xcd"))
+        self.assertIsNone(process.poll())
+
     @as_root
     def test_other_owners(self):
         for path in ("", "/ab", "/ab/cd"):
