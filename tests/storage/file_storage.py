@@ -247,6 +247,23 @@ class Trust(WithDirectory):
         self.message(client.get(b"\xab\xcd"))
         self.assertIsNone(process.poll())
 
+    def test_a_link_that_changes_after_the_check(self):
+        bad = self.path("bad")
+        os.makedirs(bad + "/ab")
+        os.chmod(bad, 0o777)
+        self.write(bad + "/ab/cd", "stolen")
+        os.symlink(self.directory, self.path("link"))
+        os.symlink(bad, self.path("other"))
+        one, _, _ = self.begin(url="file:" + self.path("link"), extra=self.fault(
+            "swap", STORAGE_SWAP_FROM=self.path("other"), STORAGE_SWAP_TO=self.path("link")))
+        self.assertEqual(one.get(b"\xab\xcd"), b"value")
+        self.assertEqual(os.readlink(self.path("link")), bad)
+        self.assertIn("not trusted", self.message(one.get(b"\xab\xcd")))
+
+    def test_a_directory_above_that_cannot_be_listed(self):
+        os.chmod(self.work, 0o711)
+        self.assertEqual(self.one.get(b"\xab\xcd"), b"value")
+
     @as_root
     def test_other_owners(self):
         for path in ("", "/ab", "/ab/cd"):
