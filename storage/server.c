@@ -16,11 +16,13 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/file.h"
+#include "common/spawn.h"
 #include "storage/connection.h"
 #include "storage/service.h"
 
@@ -31,6 +33,9 @@
 #define LOOK_INTERVAL_MS 60000	/* between looks at whether the socket is still reachable */
 /* Blocks of this size and above go back to the system when they are freed. */
 #define MMAP_THRESHOLD (256 * 1024)
+
+/* Without close_range (before Linux 5.9): more than a process has open. */
+#define LAST_FD 65536
 
 /* The socket: as a name in an open directory, so that it is found after any chdir. */
 struct endpoint {
@@ -162,6 +167,25 @@ static void leave_parent(void)
 		return;		/* then not */
 }
 
+/*
+ * Else the parent's pipes stay open. A file with a lock, which whoever starts helpers may hand
+ * over as descriptor 3 (ckcache-remote does), stays open until the end: the lock says that
+ * there is a helper already.
+ */
+static void close_inherited(void)
+{
+	unsigned int first = STDERR_FILENO + 1;
+	struct stat info;
+
+	if (fstat(CMN_SPAWN_KEPT_FD, &info) == 0 && S_ISREG(info.st_mode))
+		first = CMN_SPAWN_KEPT_FD + 1;
+	/* By its number: the C library's function is younger than the kernel's. */
+	if (syscall(SYS_close_range, first, ~0U, 0) < 0) {
+		for (unsigned int fd = first; fd < LAST_FD; fd++)
+			(void)close((int)fd);	/* most are not open */
+	}
+}
+
 /* As many descriptors as are allowed: a client and a connection have one each. */
 static void raise_limits(void)
 {
@@ -282,7 +306,7 @@ int storage_server_main(const struct storage_backend *backend, int argc, char **
 			     backend->identity);
 		return 2;
 	}
-	(void)close_range(STDERR_FILENO + 1, ~0U, 0);	/* else the parent's pipes stay open */
+	close_inherited();
 	raise_limits();
 	if (!storage_options_read(&options, &error) ||
 	    !init_service(&service, &options, backend, &error)) {

@@ -3,6 +3,7 @@
 
 CKCACHE_STORAGE_REQUESTS=1000000: so many requests in the test of memory.
 """
+import fcntl
 import os
 import socket
 import struct
@@ -250,6 +251,40 @@ class Protocol:
         os.close(reader)
         self.assertIsNone(self.client(endpoint).get(b"key"))
         self.assertEqual(os.readlink("/proc/%d/cwd" % process.pid), "/")
+
+    def test_it_keeps_a_lock_on_descriptor_3(self):
+        path, endpoint = self.write(self.path("lock"), ""), self.path("s")
+        program = os.path.join(helper.PROGRAMS, "ckcache-storage-" + self.url.partition(":")[0])
+        other = open(self.write(self.path("other"), ""), encoding="ascii")
+        lock = open(path, encoding="ascii")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        def number():
+            os.dup2(other.fileno(), 60)
+            os.dup2(lock.fileno(), 3)
+
+        process = subprocess.Popen([program], preexec_fn=number, close_fds=False,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE,
+                                   env=self.environment(self.url, endpoint, 0, self.attributes))
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        lock.close()
+        other.close()
+        self.assertEqual(process.stderr.read(), b"")
+        process.stderr.close()
+        client = self.client(endpoint)
+        self.assertIsNone(client.get(b"key"))
+        opened = {os.readlink("/proc/%d/fd/%s" % (process.pid, number)): number
+                  for number in os.listdir("/proc/%d/fd" % process.pid)}
+        self.assertEqual(opened.get(path), "3")
+        self.assertNotIn(self.path("other"), opened)
+        with open(path, encoding="ascii") as again:
+            with self.assertRaises(BlockingIOError):
+                fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            client.stop()
+            self.assertEqual(process.wait(helper.PATIENCE), 0)
+            fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def test_settings_that_make_no_sense(self):
         for attributes in ({"connect-timeout": "soon"}, {"operation-timeout": "-1"},
