@@ -170,15 +170,33 @@ class Settings(WithServer):
             self.assertIn("certificate", self.message(client.get(b"key")))
         self.refused(url, {"ca-file": self.path("none")})
 
+    def connections(self):
+        """How many there have been, with this question's."""
+        text = self.server.command("INFO", "stats").decode()
+        return int(text.partition("total_connections_received:")[2].split()[0])
+
     def test_connections_are_used_again(self):
         client, _, endpoint = self.begin()
         for number in range(50):
             self.client(endpoint).put(b"%d" % number, b"")
             client.get(b"%d" % number)
-        text = self.server.command("INFO", "stats").decode()
-        count = int(text.partition("total_connections_received:")[2].split()[0])
         # Its own question is one, the wait for its start none.
-        self.assertEqual(count, 2)
+        self.assertEqual(self.connections(), 2)
+
+    def test_connections_rest_for_some_minutes(self):
+        clock = self.write(self.path("clock"), "")
+        client, _, _ = self.begin(extra=self.fault("clock", STORAGE_CLOCK=clock))
+        client.get(b"key")
+        first = self.connections()
+        os.truncate(clock, 298)
+        client.get(b"key")
+        self.assertEqual(self.connections(), first + 1)     # the question's
+        os.truncate(clock, 2 * 298)
+        client.get(b"key")
+        self.assertEqual(self.connections(), first + 2)
+        os.truncate(clock, 2 * 298 + 301)
+        client.get(b"key")
+        self.assertEqual(self.connections(), first + 4)
 
     def test_connections_are_few(self):
         _, _, endpoint = self.begin({"max-connections": 3})
