@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -28,7 +29,7 @@
 
 #define MAX_CLIENTS 512		/* each has a thread and a descriptor */
 #define STACK_SIZE ((size_t)512 * 1024)	/* TLS libraries and resolvers want some */
-#define BACKLOG 128
+#define BACKLOG 128		/* where further ones wait */
 #define LOCK_WAIT_NS 2000000000ULL
 #define LOOK_INTERVAL_MS 60000	/* between looks at whether the socket is still reachable */
 /* Blocks of this size and above go back to the system when they are freed. */
@@ -210,11 +211,16 @@ static bool init_service(struct storage_service *service, struct storage_options
 	service->backend = backend;
 	service->options = options;
 	service->end = end;
+	service->departures = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	storage_breaker_init(&service->breaker);
 	if (!backend->setup(options, &service->ctx, error))
 		return false;
 	if (!storage_pool_init(&service->pool, backend, service->ctx, options->max_connections)) {
 		storage_error_set(error, "out of memory");
+		return false;
+	}
+	if (service->departures < 0) {
+		storage_error_set(error, "no descriptors");
 		return false;
 	}
 	if (getrandom(random, sizeof(random), 0) != sizeof(random)) {
@@ -227,20 +233,19 @@ static bool init_service(struct storage_service *service, struct storage_options
 	return true;
 }
 
-/* Gives the client a thread, or hangs up. */
+/* Gives the client a thread, or hangs up if there is no memory for one. */
 static void welcome(struct storage_service *service, int fd, const pthread_attr_t *attributes)
 {
 	struct storage_connection *connection;
 	pthread_t thread;
 
 	storage_service_touch(service);
-	if (atomic_fetch_add(&service->clients, 1) < MAX_CLIENTS) {
-		connection = storage_connection_new(service, fd);
-		if (connection && pthread_create(&thread, attributes, storage_connection_serve,
-						 connection) == 0)
-			return;
-		free(connection);
-	}
+	atomic_fetch_add(&service->clients, 1);
+	connection = storage_connection_new(service, fd);
+	if (connection && pthread_create(&thread, attributes, storage_connection_serve,
+					 connection) == 0)
+		return;
+	free(connection);
 	atomic_fetch_sub(&service->clients, 1);
 	(void)close(fd);	/* nothing was sent */
 }
@@ -262,33 +267,46 @@ static int idle_left(struct storage_service *service)
 	return left < LOOK_INTERVAL_MS ? (int)left : LOOK_INTERVAL_MS;
 }
 
+/* The next client that waits. */
+static void admit(struct storage_service *service, const struct endpoint *endpoint, int signals,
+		  const pthread_attr_t *attributes)
+{
+	struct pollfd wanted = { .fd = signals, .events = POLLIN };
+	int fd = accept4(endpoint->listener, NULL, NULL, SOCK_CLOEXEC);
+
+	if (fd >= 0)
+		welcome(service, fd, attributes);
+	else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+		(void)poll(&wanted, 1, 100);	/* no descriptor is free */
+}
+
+/* With as many clients as it has room for, further ones wait in the backlog until one leaves. */
 static _Noreturn void serve(struct storage_service *service, struct endpoint *endpoint,
 			    int signals)
 {
 	pthread_attr_t attributes;
+	eventfd_t left_since;
 
 	(void)pthread_attr_init(&attributes);	/* cannot fail on Linux */
 	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	(void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	for (;;) {
-		struct pollfd wanted[] = { { .fd = endpoint->listener, .events = POLLIN },
-					   { .fd = signals, .events = POLLIN } };
+		bool full = atomic_load(&service->clients) >= MAX_CLIENTS;
+		struct pollfd wanted[] = {
+			{ .fd = full ? service->departures : endpoint->listener, .events = POLLIN },
+			{ .fd = signals, .events = POLLIN },
+		};
 		int left = idle_left(service);
-		int ready = left ? poll(wanted, 2, left) : 0;
-		int fd;
+		int ready = poll(wanted, 2, left);
 
 		if (ready > 0 && wanted[1].revents)
 			end();
-		if (ready > 0) {
-			fd = accept4(endpoint->listener, NULL, NULL, SOCK_CLOEXEC);
-			if (fd >= 0)
-				welcome(service, fd, &attributes);
-			else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-				(void)poll(&wanted[1], 1, 100);	/* no descriptor is free */
-		} else if (!left || (ready == 0 && !atomic_load(&service->clients) &&
-				     !is_own(endpoint))) {
+		if (ready > 0 && full)
+			(void)eventfd_read(service->departures, &left_since);	/* looks again */
+		else if (ready > 0)
+			admit(service, endpoint, signals, &attributes);
+		else if (ready == 0 && (!left || (!atomic_load(&service->clients) && !is_own(endpoint))))
 			end();	/* idle, or out of reach */
-		}
 	}
 }
 

@@ -140,6 +140,18 @@ class Files(WithDirectory):
         self.assertEqual(client.put(b"other", b"value"), helper.OK)
 
 
+class Ends(WithDirectory):
+    """Of a helper that is idle; the same for all of them."""
+
+    def test_full_of_silent_clients(self):
+        _, process, endpoint = self.begin(idle=1)
+        for _ in range(511):
+            self.client(endpoint)
+        late = self.client(endpoint, greet=False)
+        self.assertEqual(process.wait(helper.PATIENCE), 0)
+        self.assertTrue(late.ended())
+
+
 class Claims(WithDirectory):
     def claim_file(self):
         return self.directory + "/ab/cd.claim"

@@ -28,8 +28,11 @@ class Client:
         self.socket.settimeout(PATIENCE)
         self.socket.connect(path)
         if greet:
-            self.version, count = self.take(2)
-            self.capabilities = self.take(count)
+            self.greeted()
+
+    def greeted(self):
+        self.version, count = self.take(2)
+        self.capabilities = self.take(count)
 
     def __enter__(self):
         return self
