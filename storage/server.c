@@ -64,6 +64,31 @@ static _Noreturn void end(void)
 	_exit(0);
 }
 
+/*
+ * Ends an idle process, unless a client waits. The socket's name goes first, so that nobody comes
+ * after the look; it comes back for a client that waits, unless another process has the name by
+ * then. What was moved may be that one's already.
+ */
+static void end_unless_awaited(const struct endpoint *endpoint)
+{
+	struct pollfd waiting = { .fd = endpoint->listener, .events = POLLIN };
+	char aside[sizeof(((struct sockaddr_un *)0)->sun_path) + 32];
+	const struct endpoint moved = { endpoint->directory, aside, -1, endpoint->made };
+	bool named = is_own(endpoint);
+	int ready;
+
+	(void)snprintf(aside, sizeof(aside), "%s.%ld", endpoint->name, (long)getpid());
+	if (named && renameat(endpoint->directory, endpoint->name, endpoint->directory, aside) < 0)
+		end();
+	ready = poll(&waiting, 1, 0);
+	if (named && (ready > 0 || !is_own(&moved)))
+		(void)linkat(endpoint->directory, aside, endpoint->directory, endpoint->name, 0);
+	if (named)
+		(void)unlinkat(endpoint->directory, aside, 0);	/* else it is left over */
+	if (ready <= 0)
+		_exit(0);
+}
+
 /* Whether the name is a socket of this user's that nobody listens on. */
 static bool is_stale(const struct endpoint *endpoint, const struct sockaddr_un *address)
 {
@@ -305,8 +330,12 @@ static _Noreturn void serve(struct storage_service *service, struct endpoint *en
 			(void)eventfd_read(service->departures, &left_since);	/* looks again */
 		else if (ready > 0)
 			admit(service, endpoint, signals, &attributes);
-		else if (ready == 0 && (!left || (!atomic_load(&service->clients) && !is_own(endpoint))))
-			end();	/* idle, or out of reach */
+		else if (ready == 0 && left && !atomic_load(&service->clients) && !is_own(endpoint))
+			end();	/* out of reach */
+		else if (ready == 0 && !left && full)
+			end();	/* all are silent: who waits finds room with the next helper */
+		else if (ready == 0 && !left)
+			end_unless_awaited(endpoint);
 	}
 }
 

@@ -2,6 +2,7 @@
 """ckcache-storage-file on directories: shared, untrusted, full, damaged."""
 import glob
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -150,6 +151,39 @@ class Ends(WithDirectory):
         late = self.client(endpoint, greet=False)
         self.assertEqual(process.wait(helper.PATIENCE), 0)
         self.assertTrue(late.ended())
+
+
+    def stopped(self):
+        """A helper that has just decided to end; its socket."""
+        process, endpoint = self.helper(self.url, idle=1, extra=self.fault("stop"))
+        self.assertTrue(os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1]))
+        return process, endpoint
+
+    def test_a_client_that_comes_at_the_end(self):
+        process, endpoint = self.stopped()
+        late = [self.client(endpoint, greet=False) for _ in range(3)]
+        process.send_signal(signal.SIGCONT)
+        for client in late:
+            client.greeted()
+            self.assertEqual(client.put(b"key", b"value"), helper.OK)
+        # It goes on as before, for others as well.
+        self.assertEqual(self.client(endpoint).get(b"key"), b"value")
+        self.assertEqual(process.wait(helper.PATIENCE), 0)
+        self.assertEqual([name for name in os.listdir(self.work) if name.startswith("s")], [])
+
+    def test_another_one_that_has_the_name_by_then(self):
+        for awaited in (True, False):
+            process, endpoint = self.stopped()
+            late = self.client(endpoint, greet=False) if awaited else None
+            os.unlink(endpoint)
+            other, _, _ = self.begin(endpoint=endpoint)
+            process.send_signal(signal.SIGCONT)
+            if late:
+                late.greeted()
+                self.assertIsNone(late.get(b"key"))
+            self.assertEqual(process.wait(helper.PATIENCE), 0)
+            self.assertIsNone(self.client(endpoint).get(b"key"))
+            self.assertIsNone(other.get(b"key"))
 
 
 class Claims(WithDirectory):
