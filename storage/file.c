@@ -377,47 +377,6 @@ static void sweep(int dir_fd)
 		(void)closedir(listing);
 }
 
-static int write_value(struct directory *directory, struct cmn_view key, struct cmn_view value,
-		       bool overwrite)
-{
-	char temporary[TEMPORARY_SIZE];
-	struct place place = { .fd = -1 };
-	struct stat info;
-	int problem = open_place(directory, key, true, &place);
-
-	make_temporary_name(directory, temporary);
-	if (!problem && !overwrite && fstatat(place.fd, place.name, &info, AT_SYMLINK_NOFOLLOW) == 0)
-		problem = EEXIST;
-	if (!problem)
-		problem = write_file(place.fd, temporary, value, true);
-	if (!problem && renameat(place.fd, temporary, place.fd, place.name) < 0) {
-		problem = errno;
-		(void)unlinkat(place.fd, temporary, 0);	/* else it is swept */
-	}
-	if (!problem && atomic_fetch_add(&directory->serial, 1) % SWEEP_INTERVAL < 2)
-		sweep(place.fd);
-	close_place(&place);
-	return problem;
-}
-
-static enum storage_result put(void *session, struct cmn_view key, struct cmn_view value,
-			       bool overwrite, struct storage_error *error)
-{
-	struct directory *directory = session;
-	char path[STORAGE_KEY_PATH_SIZE];
-	int problem, attempts = 0;
-
-	do {
-		problem = write_value(directory, key, value, overwrite);
-	} while (may_pass(problem) && ++attempts < ATTEMPTS);
-	if (problem == 0)
-		return STORAGE_OK;
-	if (problem == EEXIST && !overwrite)
-		return STORAGE_NOOP;
-	storage_key_path(key, path);
-	return set_failure(directory, "put", path, problem, error);
-}
-
 static enum storage_result remove_value(void *session, struct cmn_view key,
 					struct storage_error *error)
 {
@@ -549,6 +508,64 @@ static bool move_aside(struct directory *directory, const struct place *place, c
 		(void)linkat(place->fd, aside, place->fd, name, 0);	/* see above */
 	(void)unlinkat(place->fd, aside, 0);	/* else it is swept */
 	return good;
+}
+
+/* The value is there: removes a claim of this helper's, or one whose time is over. */
+static void end_claim(struct directory *directory, const struct place *place, const char *token)
+{
+	char name[STORAGE_KEY_PATH_SIZE];
+	struct claim claim;
+
+	(void)snprintf(name, sizeof(name), "%s" CLAIM_SUFFIX, place->name);
+	if (read_claim(directory, place, name, ABANDONED_NS, &claim) != 0)
+		return;		/* mostly since there is none */
+	if (strncmp(claim.token, token, strlen(token)) == 0)
+		(void)unlinkat(place->fd, name, 0);	/* else it is swept */
+	else if (is_over(directory, place, &claim))
+		(void)move_aside(directory, place, name, &claim);	/* else it is swept */
+}
+
+static int write_value(struct directory *directory, struct cmn_view key, struct cmn_view value,
+		       bool overwrite, const char *token)
+{
+	char temporary[TEMPORARY_SIZE];
+	struct place place = { .fd = -1 };
+	struct stat info;
+	int problem = open_place(directory, key, true, &place);
+
+	make_temporary_name(directory, temporary);
+	if (!problem && !overwrite && fstatat(place.fd, place.name, &info, AT_SYMLINK_NOFOLLOW) == 0)
+		problem = EEXIST;
+	if (!problem)
+		problem = write_file(place.fd, temporary, value, true);
+	if (!problem && renameat(place.fd, temporary, place.fd, place.name) < 0) {
+		problem = errno;
+		(void)unlinkat(place.fd, temporary, 0);	/* else it is swept */
+	}
+	if (!problem || problem == EEXIST)
+		end_claim(directory, &place, token);
+	if (!problem && atomic_fetch_add(&directory->serial, 1) % SWEEP_INTERVAL < 2)
+		sweep(place.fd);
+	close_place(&place);
+	return problem;
+}
+
+static enum storage_result put(void *session, struct cmn_view key, struct cmn_view value,
+			       bool overwrite, const char *token, struct storage_error *error)
+{
+	struct directory *directory = session;
+	char path[STORAGE_KEY_PATH_SIZE];
+	int problem, attempts = 0;
+
+	do {
+		problem = write_value(directory, key, value, overwrite, token);
+	} while (may_pass(problem) && ++attempts < ATTEMPTS);
+	if (problem == 0)
+		return STORAGE_OK;
+	if (problem == EEXIST && !overwrite)
+		return STORAGE_NOOP;
+	storage_key_path(key, path);
+	return set_failure(directory, "put", path, problem, error);
 }
 
 static int take_claim(struct directory *directory, struct cmn_view key, const char *token,

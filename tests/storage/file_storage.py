@@ -50,6 +50,8 @@ class Files(WithDirectory):
         self.assertEqual(self.read(self.directory + "/ab/cdef"), b"value")
         client.claim(b"\xab\xff", 60000)
         self.assertEqual(self.files(), ["ab/cdef", "ab/ff.claim"])
+        client.put(b"\xab\xff", b"value")
+        self.assertEqual(self.files(), ["ab/cdef", "ab/ff"])
 
     def test_urls(self):
         for url in ("file://" + self.directory, "file:///" + self.directory,
@@ -153,37 +155,40 @@ class Ends(WithDirectory):
         self.assertTrue(late.ended())
 
 
-    def stopped(self):
-        """A helper that has just decided to end; its socket."""
-        process, endpoint = self.helper(self.url, idle=1, extra=self.fault("stop"))
-        self.assertTrue(os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1]))
-        return process, endpoint
+    def begin_to_end(self, count=1):
+        """Helpers that have just decided to end, and their sockets."""
+        begun = [self.helper(self.url, idle=1, extra=self.fault("stop")) for _ in range(count)]
+        for process, _ in begun:
+            self.assertTrue(os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1]))
+        return begun
 
     def test_a_client_that_comes_at_the_end(self):
-        process, endpoint = self.stopped()
+        process, endpoint = self.begin_to_end()[0]
         late = [self.client(endpoint, greet=False) for _ in range(3)]
         process.send_signal(signal.SIGCONT)
         for client in late:
             client.greeted()
             self.assertEqual(client.put(b"key", b"value"), helper.OK)
-        # It goes on as before, for others as well.
+        # It goes on as before, for others as well, and leaves nothing else.
         self.assertEqual(self.client(endpoint).get(b"key"), b"value")
-        self.assertEqual(process.wait(helper.PATIENCE), 0)
-        self.assertEqual([name for name in os.listdir(self.work) if name.startswith("s")], [])
+        self.assertEqual([name for name in os.listdir(self.work) if name.startswith("s")],
+                         [os.path.basename(endpoint)])
 
     def test_another_one_that_has_the_name_by_then(self):
-        for awaited in (True, False):
-            process, endpoint = self.stopped()
-            late = self.client(endpoint, greet=False) if awaited else None
+        awaited, alone = self.begin_to_end(2)
+        late = self.client(awaited[1], greet=False)
+        others = []
+        for process, endpoint in (awaited, alone):
             os.unlink(endpoint)
-            other, _, _ = self.begin(endpoint=endpoint)
+            others.append(self.helper(self.url, endpoint=endpoint)[0])
             process.send_signal(signal.SIGCONT)
-            if late:
-                late.greeted()
-                self.assertIsNone(late.get(b"key"))
-            self.assertEqual(process.wait(helper.PATIENCE), 0)
+        late.greeted()
+        self.assertIsNone(late.get(b"key"))
+        self.assertEqual(alone[0].wait(helper.PATIENCE), 0)
+        for (_, endpoint), other in zip((awaited, alone), others):
             self.assertIsNone(self.client(endpoint).get(b"key"))
-            self.assertIsNone(other.get(b"key"))
+            self.client(endpoint).stop()
+            self.assertEqual(other.wait(helper.PATIENCE), 0)
 
 
 class Claims(WithDirectory):
@@ -216,6 +221,29 @@ class Claims(WithDirectory):
         self.assertEqual(other.release(b"\xab\xcd"), helper.NOOP)
         self.assertEqual(client.release(b"\xab\xcd"), helper.OK)
         self.assertEqual(self.files(), [])
+
+    def test_the_value_ends_the_claim(self):
+        client, _, endpoint = self.begin()
+        other, _, _ = self.begin()
+        for overwrite in (True, False):
+            for one in (client, self.client(endpoint)):
+                self.assertIs(client.claim(b"\xab\xcd", 60000), True)
+                self.assertEqual(one.put(b"\xab\xcd", b"value", overwrite), helper.OK)
+                self.assertEqual(self.files(), ["ab/cd"])
+                self.assertEqual(client.release(b"\xab\xcd"), helper.NOOP)
+                client.remove(b"\xab\xcd")
+        # Another helper's stays until its time is over.
+        self.assertIs(client.claim(b"\xab\xcd", 60000), True)
+        self.assertEqual(other.put(b"\xab\xcd", b"value"), helper.OK)
+        self.assertEqual(self.files(), ["ab/cd", "ab/cd.claim"])
+        os.utime(self.claim_file(), (time.time() - 61,) * 2)
+        self.assertEqual(other.put(b"\xab\xcd", b"value"), helper.OK)
+        self.assertEqual(self.files(), ["ab/cd"])
+        # So does one of a value that was there before.
+        self.write(self.claim_file(), "dead 1\n")
+        os.utime(self.claim_file(), (time.time() - 61,) * 2)
+        self.assertEqual(other.put(b"\xab\xcd", b"value", overwrite=False), helper.NOOP)
+        self.assertEqual(self.files(), ["ab/cd"])
 
     def test_many_take_over(self):
         endpoints = [self.begin()[2] for _ in range(3)]
