@@ -41,6 +41,8 @@ class Common(protocol.Protocol, WithDirectory):
 
 class Trusting(protocol.Protocol, WithDirectory):
     attributes = {"trusted-only": "true"}
+    # These take long and are the same without trust.
+    test_memory_stays_constant = test_many_clients = None
 
 
 class Files(WithDirectory):
@@ -110,7 +112,7 @@ class Files(WithDirectory):
 
         def write():
             with helper.Client(endpoint) as writer:
-                for turn in range(200):
+                for turn in range(100):
                     writer.put(b"key", values[turn % 20])
             done.set()
 
@@ -145,6 +147,22 @@ class Files(WithDirectory):
 
 class Ends(WithDirectory):
     """Of a helper that is idle; the same for all of them."""
+
+    def test_idle_timeout(self):
+        start = time.monotonic()
+        client, process, endpoint = self.begin(idle=1)
+        client.get(b"key")
+        # A client that only stays connected is not active.
+        self.assertEqual(process.wait(helper.PATIENCE), 0)
+        self.assertGreaterEqual(time.monotonic() - start, 1)
+        self.assertFalse(os.path.exists(endpoint))
+
+    def test_activity_keeps_it(self):
+        client, process, _ = self.begin(idle=2)
+        start = time.monotonic()
+        while time.monotonic() < start + 2.5:
+            client.get(b"key")
+            self.assertIsNone(process.poll())
 
     def test_full_of_silent_clients(self):
         _, process, endpoint = self.begin(idle=1)
