@@ -42,9 +42,13 @@ struct storage_backend {
 	/* Appends to *value, which is empty. It holds anything on failure. */
 	enum storage_result (*get)(void *session, struct cmn_view key, struct cmn_buffer *value,
 				   struct storage_error *error);
-	/* overwrite false: STORAGE_NOOP if there is a value already; only a hint. */
+	/*
+	 * overwrite false: STORAGE_NOOP if there is a value already; only a hint. token is the
+	 * helper's own: a claim that starts with it may end with this.
+	 */
 	enum storage_result (*put)(void *session, struct cmn_view key, struct cmn_view value,
-				   bool overwrite, struct storage_error *error);
+				   bool overwrite, const char *token,
+				   struct storage_error *error);
 	enum storage_result (*remove)(void *session, struct cmn_view key,
 				      struct storage_error *error);
 	enum storage_result (*exists)(void *session, struct cmn_view key, bool *ret,

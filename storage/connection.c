@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -342,5 +343,6 @@ void *storage_connection_serve(void *ctx)
 	cmn_buffer_release(&connection->value);
 	free(connection);
 	atomic_fetch_sub(&service->clients, 1);
+	(void)eventfd_write(service->departures, 1);	/* fails if it is readable anyway */
 	return NULL;
 }

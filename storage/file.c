@@ -112,34 +112,60 @@ static bool is_trusted(const struct stat *info)
 	       !(info->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/*
- * Each directory below the root, by names without links: whoever may write to one of
- * them can exchange what is below. In one with the sticky bit only the owners may.
- */
-static int check_path(const char *path)
+/* On the way to another one: with the sticky bit only the owners may exchange what is below. */
+static bool is_trusted_way(const struct stat *info)
 {
-	char *copy = realpath(path, NULL), *end = copy;
+	return is_trusted(info) || ((info->st_mode & S_ISVTX) &&
+				    (info->st_uid == 0 || cmn_file_is_own(info->st_uid)));
+}
+
+/*
+ * Opens a directory through each one below the root, by names without links, and checks what it
+ * has opened: whoever may write to one of them can exchange what is below.
+ */
+static int open_trusted(const char *path, int *ret_fd)
+{
+	const int flags = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	char *names = realpath(path, NULL), *name = names, *slash = NULL;
+	int fd = names ? open("/", O_PATH | flags) : -1;
+	int problem = fd < 0 ? errno : 0;
 	struct stat info;
-	int problem = 0;
 
-	if (!copy)
-		return errno;
-	while (!problem && *end) {
-		char kept;
+	while (!problem && name) {
+		int next;
 
-		end += strcspn(end + 1, "/") + 1;
-		kept = *end;
-		*end = '\0';
-		if (lstat(copy, &info) < 0)
-			problem = errno;
-		else if (!is_trusted(&info) &&
-			 (!kept || !(info.st_mode & S_ISVTX) ||
-			  (info.st_uid != 0 && !cmn_file_is_own(info.st_uid))))
+		name++;	/* behind a slash */
+		slash = strchr(name, '/');
+		if (slash)
+			*slash = '\0';
+		next = openat(fd, name[0] ? name : ".", (slash ? O_PATH : O_RDONLY) | flags);
+		if (next < 0 || fstat(next, &info) < 0)
+			problem = errno;	/* also a link that has come meanwhile */
+		else if (slash ? !is_trusted_way(&info) : !is_trusted(&info))
 			problem = NOT_TRUSTED;
-		*end = kept;
+		(void)close(fd);	/* a directory */
+		fd = next;
+		name = slash;
 	}
-	free(copy);
+	free(names);
+	if (problem && fd >= 0)
+		(void)close(fd);	/* a directory */
+	else if (!problem)
+		*ret_fd = fd;
 	return problem;
+}
+
+static int open_directory(const struct directory *directory, int *ret_fd)
+{
+	int fd;
+
+	if (directory->trusted_only)
+		return open_trusted(directory->path, ret_fd);
+	fd = open(directory->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	*ret_fd = fd;
+	return 0;
 }
 
 /* Opens a directory below another one; makes it if that is wanted. Closes the other one. */
@@ -165,24 +191,15 @@ static int step_into(const struct directory *directory, int *fd, const char *nam
 static int open_place(const struct directory *directory, struct cmn_view key, bool make,
 		      struct place *ret)
 {
-	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-	int problem = directory->trusted_only ? check_path(directory->path) : 0;
+	int problem = open_directory(directory, &ret->fd);
 	char *at = ret->path, *slash;
 
 	storage_key_path(key, ret->path);
-	if (problem == ENOENT && make)
-		problem = 0;
-	if (problem)
-		return problem;
-	ret->fd = open(directory->path, flags);
-	if (ret->fd < 0 && errno == ENOENT && make) {
+	if (problem == ENOENT && make) {
 		/* What it cannot make shows when it is opened. */
 		(void)!cmn_file_make_dirs(directory->path, 0777);
-		problem = directory->trusted_only ? check_path(directory->path) : 0;
-		ret->fd = problem ? -1 : open(directory->path, flags);
+		problem = open_directory(directory, &ret->fd);
 	}
-	if (ret->fd < 0)
-		return problem ? problem : errno;
 	while (!problem && (slash = strchr(at, '/'))) {
 		*slash = '\0';
 		problem = step_into(directory, &ret->fd, at, make);
@@ -201,6 +218,7 @@ static void close_place(struct place *place)
 {
 	if (place->fd >= 0)
 		(void)close(place->fd);	/* a directory */
+	place->fd = -1;	/* the number may be another thread's by the next attempt */
 }
 
 /* Opens a file that may be read; *ret_fd is -1 on failure. */
@@ -359,47 +377,6 @@ static void sweep(int dir_fd)
 		(void)closedir(listing);
 }
 
-static int write_value(struct directory *directory, struct cmn_view key, struct cmn_view value,
-		       bool overwrite)
-{
-	char temporary[TEMPORARY_SIZE];
-	struct place place = { .fd = -1 };
-	struct stat info;
-	int problem = open_place(directory, key, true, &place);
-
-	make_temporary_name(directory, temporary);
-	if (!problem && !overwrite && fstatat(place.fd, place.name, &info, AT_SYMLINK_NOFOLLOW) == 0)
-		problem = EEXIST;
-	if (!problem)
-		problem = write_file(place.fd, temporary, value, true);
-	if (!problem && renameat(place.fd, temporary, place.fd, place.name) < 0) {
-		problem = errno;
-		(void)unlinkat(place.fd, temporary, 0);	/* else it is swept */
-	}
-	if (!problem && atomic_fetch_add(&directory->serial, 1) % SWEEP_INTERVAL < 2)
-		sweep(place.fd);
-	close_place(&place);
-	return problem;
-}
-
-static enum storage_result put(void *session, struct cmn_view key, struct cmn_view value,
-			       bool overwrite, struct storage_error *error)
-{
-	struct directory *directory = session;
-	char path[STORAGE_KEY_PATH_SIZE];
-	int problem, attempts = 0;
-
-	do {
-		problem = write_value(directory, key, value, overwrite);
-	} while (may_pass(problem) && ++attempts < ATTEMPTS);
-	if (problem == 0)
-		return STORAGE_OK;
-	if (problem == EEXIST && !overwrite)
-		return STORAGE_NOOP;
-	storage_key_path(key, path);
-	return set_failure(directory, "put", path, problem, error);
-}
-
 static enum storage_result remove_value(void *session, struct cmn_view key,
 					struct storage_error *error)
 {
@@ -531,6 +508,64 @@ static bool move_aside(struct directory *directory, const struct place *place, c
 		(void)linkat(place->fd, aside, place->fd, name, 0);	/* see above */
 	(void)unlinkat(place->fd, aside, 0);	/* else it is swept */
 	return good;
+}
+
+/* The value is there: removes a claim of this helper's, or one whose time is over. */
+static void end_claim(struct directory *directory, const struct place *place, const char *token)
+{
+	char name[STORAGE_KEY_PATH_SIZE];
+	struct claim claim;
+
+	(void)snprintf(name, sizeof(name), "%s" CLAIM_SUFFIX, place->name);
+	if (read_claim(directory, place, name, ABANDONED_NS, &claim) != 0)
+		return;		/* mostly since there is none */
+	if (strncmp(claim.token, token, strlen(token)) == 0)
+		(void)unlinkat(place->fd, name, 0);	/* else it is swept */
+	else if (is_over(directory, place, &claim))
+		(void)move_aside(directory, place, name, &claim);	/* else it is swept */
+}
+
+static int write_value(struct directory *directory, struct cmn_view key, struct cmn_view value,
+		       bool overwrite, const char *token)
+{
+	char temporary[TEMPORARY_SIZE];
+	struct place place = { .fd = -1 };
+	struct stat info;
+	int problem = open_place(directory, key, true, &place);
+
+	make_temporary_name(directory, temporary);
+	if (!problem && !overwrite && fstatat(place.fd, place.name, &info, AT_SYMLINK_NOFOLLOW) == 0)
+		problem = EEXIST;
+	if (!problem)
+		problem = write_file(place.fd, temporary, value, true);
+	if (!problem && renameat(place.fd, temporary, place.fd, place.name) < 0) {
+		problem = errno;
+		(void)unlinkat(place.fd, temporary, 0);	/* else it is swept */
+	}
+	if (!problem || problem == EEXIST)
+		end_claim(directory, &place, token);
+	if (!problem && atomic_fetch_add(&directory->serial, 1) % SWEEP_INTERVAL < 2)
+		sweep(place.fd);
+	close_place(&place);
+	return problem;
+}
+
+static enum storage_result put(void *session, struct cmn_view key, struct cmn_view value,
+			       bool overwrite, const char *token, struct storage_error *error)
+{
+	struct directory *directory = session;
+	char path[STORAGE_KEY_PATH_SIZE];
+	int problem, attempts = 0;
+
+	do {
+		problem = write_value(directory, key, value, overwrite, token);
+	} while (may_pass(problem) && ++attempts < ATTEMPTS);
+	if (problem == 0)
+		return STORAGE_OK;
+	if (problem == EEXIST && !overwrite)
+		return STORAGE_NOOP;
+	storage_key_path(key, path);
+	return set_failure(directory, "put", path, problem, error);
 }
 
 static int take_claim(struct directory *directory, struct cmn_view key, const char *token,

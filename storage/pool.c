@@ -8,8 +8,12 @@
 #include "common/condition.h"
 #include "common/mutex.h"
 
-/* Servers and what is between drop connections that nobody uses, and not all say so. */
-#define MAX_IDLE_NS 60000000000ULL
+/*
+ * Servers and what is between drop connections that nobody uses, and not all say so. Longer than
+ * clients leave a storage alone that did not answer in time (a minute): a server that is far
+ * answers in time only through a connection that is there already.
+ */
+#define MAX_IDLE_NS (5 * 60 * 1000000000ULL)
 
 bool storage_pool_init(struct storage_pool *pool, const struct storage_backend *backend,
 		       void *ctx, size_t max)

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "common/clock.h"
 #include "common/env.h"
@@ -72,7 +73,7 @@ static const struct {
 } refusals[] = {
 	{ "OOM", "the server's memory is full" },
 	{ "READONLY", "the server is a read-only replica" },
-	{ "NOAUTH", "the server wants a password" },
+	{ "NOAUTH", "the server wants a password (NOAUTH)" },
 	{ "WRONGPASS", "the server refuses this user or password" },
 	{ "NOPERM", "the server does not let this user do that" },
 	{ "LOADING", "the server is still loading its data" },
@@ -87,18 +88,32 @@ static const struct {
 	{ "NOREPLICAS", "the server has too few replicas" },
 };
 
-static void set_refusal(struct storage_error *error, const char *doing, const redisReply *reply)
+/*
+ * What a server that wants a password says of a large value, before it has read it ("bulk length",
+ * "multibulk length"); then it closes the connection.
+ */
+static bool is_early(const char *reply)
 {
-	size_t len = strspn(reply->str, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	const char said[] = "ERR Protocol error: unauthenticated ";
 
+	return strncmp(reply, said, strlen(said)) == 0;
+}
+
+static void set_refusal(struct storage_error *error, const char *doing, const char *reply)
+{
+	size_t len;
+
+	if (is_early(reply))
+		reply = "NOAUTH";
+	len = strspn(reply, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-		if (strlen(refusals[i].word) == len && strncmp(refusals[i].word, reply->str, len) == 0) {
+		if (strlen(refusals[i].word) == len && strncmp(refusals[i].word, reply, len) == 0) {
 			storage_error_set(error, "%s: %s", doing, refusals[i].sentence);
 			return;
 		}
 	}
 	storage_error_set(error, "%s: the server answers with an error (%.*s)", doing,
-			  len < 20 ? (int)len : 20, reply->str);
+			  len < 20 ? (int)len : 20, reply);
 }
 
 static struct timeval interval(uint64_t milliseconds)
@@ -132,6 +147,20 @@ static enum storage_result set_failure(const struct session *session, const char
 	return number == EPIPE || number == ECONNRESET ? STORAGE_LOST : STORAGE_DOWN;
 }
 
+/* After a write that failed: the server may have said why it reads no more. (Without TLS.) */
+static enum storage_result set_write_failure(const struct session *session, const char *doing,
+					     int number, struct storage_error *error)
+{
+	char said[100];
+	ssize_t got = recv(session->context->fd, said, sizeof(said) - 1, MSG_DONTWAIT);
+
+	said[got > 0 ? got : 0] = '\0';
+	if (said[0] != '-' || !is_early(said + 1))
+		return set_failure(session, doing, number, error);
+	set_refusal(error, doing, said + 1);
+	return STORAGE_SPOILT;
+}
+
 /* No reply that is asked for is an array: a server that sends one would have us make room for it. */
 #if HIREDIS_MAJOR >= 1
 static void *refuse_array(const redisReadTask *task, size_t count)
@@ -156,6 +185,7 @@ static enum storage_result ask(struct session *session, const char *doing, int c
 	redisContext *context = session->context;
 	const uint64_t start = cmn_clock_monotonic();
 	uint64_t bytes = 0, limit;
+	enum storage_result result;
 	void *reply = NULL;
 	int done = 0;
 
@@ -167,7 +197,7 @@ static enum storage_result ask(struct session *session, const char *doing, int c
 	while (!reply) {
 		if (!done) {
 			if (redisBufferWrite(context, &done) != REDIS_OK)
-				return set_failure(session, doing, errno, error);
+				return set_write_failure(session, doing, errno, error);
 		} else if (redisGetReplyFromReader(context, &reply) != REDIS_OK ||
 			   (!reply && redisBufferRead(context) != REDIS_OK)) {
 			return set_failure(session, doing, errno, error);
@@ -185,9 +215,10 @@ static enum storage_result ask(struct session *session, const char *doing, int c
 	*ret = reply;
 	if ((*ret)->type != REDIS_REPLY_ERROR)
 		return STORAGE_OK;
-	set_refusal(error, doing, *ret);
+	set_refusal(error, doing, (*ret)->str);
+	result = is_early((*ret)->str) ? STORAGE_SPOILT : STORAGE_ERR;
 	freeReplyObject(reply);
-	return STORAGE_ERR;
+	return result;
 }
 
 /* For what is not one of the replies that a command has. */
@@ -352,7 +383,7 @@ static enum storage_result get(void *ctx, struct cmn_view key, struct cmn_buffer
 }
 
 static enum storage_result put(void *ctx, struct cmn_view key, struct cmn_view value,
-			       bool overwrite, struct storage_error *error)
+			       bool overwrite, const char *token, struct storage_error *error)
 {
 	struct session *session = ctx;
 	const char *ttl = session->redis->ttl;
@@ -363,6 +394,7 @@ static enum storage_result put(void *ctx, struct cmn_view key, struct cmn_view v
 	redisReply *reply;
 	enum storage_result result;
 
+	(void)token;	/* a claim goes by itself */
 	if (ttl[0]) {
 		words[count] = "EX";
 		lens[count++] = 2;

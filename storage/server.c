@@ -11,26 +11,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/file.h"
+#include "common/spawn.h"
 #include "storage/connection.h"
 #include "storage/service.h"
 
 #define MAX_CLIENTS 512		/* each has a thread and a descriptor */
 #define STACK_SIZE ((size_t)512 * 1024)	/* TLS libraries and resolvers want some */
-#define BACKLOG 128
+#define BACKLOG 128		/* where further ones wait */
 #define LOCK_WAIT_NS 2000000000ULL
 #define LOOK_INTERVAL_MS 60000	/* between looks at whether the socket is still reachable */
 /* Blocks of this size and above go back to the system when they are freed. */
 #define MMAP_THRESHOLD (256 * 1024)
+
+/* Without close_range (before Linux 5.9): more than a process has open. */
+#define LAST_FD 65536
 
 /* The socket: as a name in an open directory, so that it is found after any chdir. */
 struct endpoint {
@@ -56,6 +62,31 @@ static _Noreturn void end(void)
 	if (is_own(endpoint_of_process))
 		(void)unlinkat(endpoint_of_process->directory, endpoint_of_process->name, 0);
 	_exit(0);
+}
+
+/*
+ * Ends an idle process, unless a client waits. The socket's name goes first, so that nobody comes
+ * after the look; it comes back for a client that waits, unless another process has the name by
+ * then. What was moved may be that one's already.
+ */
+static void end_unless_awaited(const struct endpoint *endpoint)
+{
+	struct pollfd waiting = { .fd = endpoint->listener, .events = POLLIN };
+	char aside[sizeof(((struct sockaddr_un *)0)->sun_path) + 32];
+	const struct endpoint moved = { endpoint->directory, aside, -1, endpoint->made };
+	bool named = is_own(endpoint);
+	int ready;
+
+	(void)snprintf(aside, sizeof(aside), "%s.%ld", endpoint->name, (long)getpid());
+	if (named && renameat(endpoint->directory, endpoint->name, endpoint->directory, aside) < 0)
+		end();
+	ready = poll(&waiting, 1, 0);
+	if (named && (ready > 0 || !is_own(&moved)))
+		(void)linkat(endpoint->directory, aside, endpoint->directory, endpoint->name, 0);
+	if (named)
+		(void)unlinkat(endpoint->directory, aside, 0);	/* else it is left over */
+	if (ready <= 0)
+		_exit(0);
 }
 
 /* Whether the name is a socket of this user's that nobody listens on. */
@@ -162,6 +193,25 @@ static void leave_parent(void)
 		return;		/* then not */
 }
 
+/*
+ * Else the parent's pipes stay open. A file with a lock, which whoever starts helpers may hand
+ * over as descriptor 3 (ckcache-remote does), stays open until the end: the lock says that
+ * there is a helper already.
+ */
+static void close_inherited(void)
+{
+	unsigned int first = STDERR_FILENO + 1;
+	struct stat info;
+
+	if (fstat(CMN_SPAWN_KEPT_FD, &info) == 0 && S_ISREG(info.st_mode))
+		first = CMN_SPAWN_KEPT_FD + 1;
+	/* By its number: the C library's function is younger than the kernel's. */
+	if (syscall(SYS_close_range, first, ~0U, 0) < 0) {
+		for (unsigned int fd = first; fd < LAST_FD; fd++)
+			(void)close((int)fd);	/* most are not open */
+	}
+}
+
 /* As many descriptors as are allowed: a client and a connection have one each. */
 static void raise_limits(void)
 {
@@ -186,11 +236,16 @@ static bool init_service(struct storage_service *service, struct storage_options
 	service->backend = backend;
 	service->options = options;
 	service->end = end;
+	service->departures = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	storage_breaker_init(&service->breaker);
 	if (!backend->setup(options, &service->ctx, error))
 		return false;
 	if (!storage_pool_init(&service->pool, backend, service->ctx, options->max_connections)) {
 		storage_error_set(error, "out of memory");
+		return false;
+	}
+	if (service->departures < 0) {
+		storage_error_set(error, "no descriptors");
 		return false;
 	}
 	if (getrandom(random, sizeof(random), 0) != sizeof(random)) {
@@ -203,20 +258,19 @@ static bool init_service(struct storage_service *service, struct storage_options
 	return true;
 }
 
-/* Gives the client a thread, or hangs up. */
+/* Gives the client a thread, or hangs up if there is no memory for one. */
 static void welcome(struct storage_service *service, int fd, const pthread_attr_t *attributes)
 {
 	struct storage_connection *connection;
 	pthread_t thread;
 
 	storage_service_touch(service);
-	if (atomic_fetch_add(&service->clients, 1) < MAX_CLIENTS) {
-		connection = storage_connection_new(service, fd);
-		if (connection && pthread_create(&thread, attributes, storage_connection_serve,
-						 connection) == 0)
-			return;
-		free(connection);
-	}
+	atomic_fetch_add(&service->clients, 1);
+	connection = storage_connection_new(service, fd);
+	if (connection && pthread_create(&thread, attributes, storage_connection_serve,
+					 connection) == 0)
+		return;
+	free(connection);
 	atomic_fetch_sub(&service->clients, 1);
 	(void)close(fd);	/* nothing was sent */
 }
@@ -238,33 +292,50 @@ static int idle_left(struct storage_service *service)
 	return left < LOOK_INTERVAL_MS ? (int)left : LOOK_INTERVAL_MS;
 }
 
+/* The next client that waits. */
+static void admit(struct storage_service *service, const struct endpoint *endpoint, int signals,
+		  const pthread_attr_t *attributes)
+{
+	struct pollfd wanted = { .fd = signals, .events = POLLIN };
+	int fd = accept4(endpoint->listener, NULL, NULL, SOCK_CLOEXEC);
+
+	if (fd >= 0)
+		welcome(service, fd, attributes);
+	else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+		(void)poll(&wanted, 1, 100);	/* no descriptor is free */
+}
+
+/* With as many clients as it has room for, further ones wait in the backlog until one leaves. */
 static _Noreturn void serve(struct storage_service *service, struct endpoint *endpoint,
 			    int signals)
 {
 	pthread_attr_t attributes;
+	eventfd_t left_since;
 
 	(void)pthread_attr_init(&attributes);	/* cannot fail on Linux */
 	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	(void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	for (;;) {
-		struct pollfd wanted[] = { { .fd = endpoint->listener, .events = POLLIN },
-					   { .fd = signals, .events = POLLIN } };
+		bool full = atomic_load(&service->clients) >= MAX_CLIENTS;
+		struct pollfd wanted[] = {
+			{ .fd = full ? service->departures : endpoint->listener, .events = POLLIN },
+			{ .fd = signals, .events = POLLIN },
+		};
 		int left = idle_left(service);
-		int ready = left ? poll(wanted, 2, left) : 0;
-		int fd;
+		int ready = poll(wanted, 2, left);
 
 		if (ready > 0 && wanted[1].revents)
 			end();
-		if (ready > 0) {
-			fd = accept4(endpoint->listener, NULL, NULL, SOCK_CLOEXEC);
-			if (fd >= 0)
-				welcome(service, fd, &attributes);
-			else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-				(void)poll(&wanted[1], 1, 100);	/* no descriptor is free */
-		} else if (!left || (ready == 0 && !atomic_load(&service->clients) &&
-				     !is_own(endpoint))) {
-			end();	/* idle, or out of reach */
-		}
+		if (ready > 0 && full)
+			(void)eventfd_read(service->departures, &left_since);	/* looks again */
+		else if (ready > 0)
+			admit(service, endpoint, signals, &attributes);
+		else if (ready == 0 && left && !atomic_load(&service->clients) && !is_own(endpoint))
+			end();	/* out of reach */
+		else if (ready == 0 && !left && full)
+			end();	/* all are silent: who waits finds room with the next helper */
+		else if (ready == 0 && !left)
+			end_unless_awaited(endpoint);
 	}
 }
 
@@ -282,7 +353,7 @@ int storage_server_main(const struct storage_backend *backend, int argc, char **
 			     backend->identity);
 		return 2;
 	}
-	(void)close_range(STDERR_FILENO + 1, ~0U, 0);	/* else the parent's pipes stay open */
+	close_inherited();
 	raise_limits();
 	if (!storage_options_read(&options, &error) ||
 	    !init_service(&service, &options, backend, &error)) {

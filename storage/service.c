@@ -23,7 +23,8 @@ static enum storage_result call(const struct storage_backend *backend, void *ses
 	case STORAGE_GET:
 		return backend->get(session, request->key, request->ret_value, error);
 	case STORAGE_PUT:
-		return backend->put(session, request->key, request->value, request->overwrite, error);
+		return backend->put(session, request->key, request->value, request->overwrite,
+				    token, error);
 	case STORAGE_REMOVE:
 		return backend->remove(session, request->key, error);
 	case STORAGE_EXISTS:

@@ -26,6 +26,7 @@ struct storage_service {
 	struct storage_breaker breaker;
 	char token[STORAGE_TOKEN_SIZE + 1];
 	atomic_uint clients;
+	int departures;			/* an eventfd that is readable after a client has left */
 	atomic_uint busy;		/* requests whose answer is not known yet */
 	atomic_uint_fast64_t last_activity;	/* monotonic */
 	atomic_uint_fast64_t requests, errors, claims;

@@ -2,6 +2,7 @@
 """ckcache-storage-file on directories: shared, untrusted, full, damaged."""
 import glob
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -40,6 +41,8 @@ class Common(protocol.Protocol, WithDirectory):
 
 class Trusting(protocol.Protocol, WithDirectory):
     attributes = {"trusted-only": "true"}
+    # These take long and are the same without trust.
+    test_memory_stays_constant = test_many_clients = None
 
 
 class Files(WithDirectory):
@@ -49,6 +52,8 @@ class Files(WithDirectory):
         self.assertEqual(self.read(self.directory + "/ab/cdef"), b"value")
         client.claim(b"\xab\xff", 60000)
         self.assertEqual(self.files(), ["ab/cdef", "ab/ff.claim"])
+        client.put(b"\xab\xff", b"value")
+        self.assertEqual(self.files(), ["ab/cdef", "ab/ff"])
 
     def test_urls(self):
         for url in ("file://" + self.directory, "file:///" + self.directory,
@@ -107,7 +112,7 @@ class Files(WithDirectory):
 
         def write():
             with helper.Client(endpoint) as writer:
-                for turn in range(200):
+                for turn in range(100):
                     writer.put(b"key", values[turn % 20])
             done.set()
 
@@ -140,6 +145,70 @@ class Files(WithDirectory):
         self.assertEqual(client.put(b"other", b"value"), helper.OK)
 
 
+class Ends(WithDirectory):
+    """Of a helper that is idle; the same for all of them."""
+
+    def test_idle_timeout(self):
+        start = time.monotonic()
+        client, process, endpoint = self.begin(idle=1)
+        client.get(b"key")
+        # A client that only stays connected is not active.
+        self.assertEqual(process.wait(helper.PATIENCE), 0)
+        self.assertGreaterEqual(time.monotonic() - start, 1)
+        self.assertFalse(os.path.exists(endpoint))
+
+    def test_activity_keeps_it(self):
+        client, process, _ = self.begin(idle=2)
+        start = time.monotonic()
+        while time.monotonic() < start + 2.5:
+            client.get(b"key")
+            self.assertIsNone(process.poll())
+
+    def test_full_of_silent_clients(self):
+        _, process, endpoint = self.begin(idle=1)
+        for _ in range(511):
+            self.client(endpoint)
+        late = self.client(endpoint, greet=False)
+        self.assertEqual(process.wait(helper.PATIENCE), 0)
+        self.assertTrue(late.ended())
+
+
+    def begin_to_end(self, count=1):
+        """Helpers that have just decided to end, and their sockets."""
+        begun = [self.helper(self.url, idle=1, extra=self.fault("stop")) for _ in range(count)]
+        for process, _ in begun:
+            self.assertTrue(os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1]))
+        return begun
+
+    def test_a_client_that_comes_at_the_end(self):
+        process, endpoint = self.begin_to_end()[0]
+        late = [self.client(endpoint, greet=False) for _ in range(3)]
+        process.send_signal(signal.SIGCONT)
+        for client in late:
+            client.greeted()
+            self.assertEqual(client.put(b"key", b"value"), helper.OK)
+        # It goes on as before, for others as well, and leaves nothing else.
+        self.assertEqual(self.client(endpoint).get(b"key"), b"value")
+        self.assertEqual([name for name in os.listdir(self.work) if name.startswith("s")],
+                         [os.path.basename(endpoint)])
+
+    def test_another_one_that_has_the_name_by_then(self):
+        awaited, alone = self.begin_to_end(2)
+        late = self.client(awaited[1], greet=False)
+        others = []
+        for process, endpoint in (awaited, alone):
+            os.unlink(endpoint)
+            others.append(self.helper(self.url, endpoint=endpoint)[0])
+            process.send_signal(signal.SIGCONT)
+        late.greeted()
+        self.assertIsNone(late.get(b"key"))
+        self.assertEqual(alone[0].wait(helper.PATIENCE), 0)
+        for (_, endpoint), other in zip((awaited, alone), others):
+            self.assertIsNone(self.client(endpoint).get(b"key"))
+            self.client(endpoint).stop()
+            self.assertEqual(other.wait(helper.PATIENCE), 0)
+
+
 class Claims(WithDirectory):
     def claim_file(self):
         return self.directory + "/ab/cd.claim"
@@ -170,6 +239,29 @@ class Claims(WithDirectory):
         self.assertEqual(other.release(b"\xab\xcd"), helper.NOOP)
         self.assertEqual(client.release(b"\xab\xcd"), helper.OK)
         self.assertEqual(self.files(), [])
+
+    def test_the_value_ends_the_claim(self):
+        client, _, endpoint = self.begin()
+        other, _, _ = self.begin()
+        for overwrite in (True, False):
+            for one in (client, self.client(endpoint)):
+                self.assertIs(client.claim(b"\xab\xcd", 60000), True)
+                self.assertEqual(one.put(b"\xab\xcd", b"value", overwrite), helper.OK)
+                self.assertEqual(self.files(), ["ab/cd"])
+                self.assertEqual(client.release(b"\xab\xcd"), helper.NOOP)
+                client.remove(b"\xab\xcd")
+        # Another helper's stays until its time is over.
+        self.assertIs(client.claim(b"\xab\xcd", 60000), True)
+        self.assertEqual(other.put(b"\xab\xcd", b"value"), helper.OK)
+        self.assertEqual(self.files(), ["ab/cd", "ab/cd.claim"])
+        os.utime(self.claim_file(), (time.time() - 61,) * 2)
+        self.assertEqual(other.put(b"\xab\xcd", b"value"), helper.OK)
+        self.assertEqual(self.files(), ["ab/cd"])
+        # So does one of a value that was there before.
+        self.write(self.claim_file(), "dead 1\n")
+        os.utime(self.claim_file(), (time.time() - 61,) * 2)
+        self.assertEqual(other.put(b"\xab\xcd", b"value", overwrite=False), helper.NOOP)
+        self.assertEqual(self.files(), ["ab/cd"])
 
     def test_many_take_over(self):
         endpoints = [self.begin()[2] for _ in range(3)]
@@ -239,6 +331,30 @@ class Trust(WithDirectory):
         os.rename(self.directory + "/ab/cd", self.directory + "/ab/other")
         os.symlink("other", self.directory + "/ab/cd")
         self.assertIn("not trusted", self.message(self.one.get(b"\xab\xcd")))
+
+    def test_a_failed_attempt_closes_once(self):
+        # A helper that closes twice what it opened once ends by SIGABRT.
+        client, process, _ = self.begin(extra=self.fault("stale"))
+        self.assertIn("remove: ", self.message(client.remove(b"\xab\xcd")))
+        self.message(client.get(b"\xab\xcd"))
+        self.assertIsNone(process.poll())
+
+    def test_a_link_that_changes_after_the_check(self):
+        bad = self.path("bad")
+        os.makedirs(bad + "/ab")
+        os.chmod(bad, 0o777)
+        self.write(bad + "/ab/cd", "stolen")
+        os.symlink(self.directory, self.path("link"))
+        os.symlink(bad, self.path("other"))
+        one, _, _ = self.begin(url="file:" + self.path("link"), extra=self.fault(
+            "swap", STORAGE_SWAP_FROM=self.path("other"), STORAGE_SWAP_TO=self.path("link")))
+        self.assertEqual(one.get(b"\xab\xcd"), b"value")
+        self.assertEqual(os.readlink(self.path("link")), bad)
+        self.assertIn("not trusted", self.message(one.get(b"\xab\xcd")))
+
+    def test_a_directory_above_that_cannot_be_listed(self):
+        os.chmod(self.work, 0o711)
+        self.assertEqual(self.one.get(b"\xab\xcd"), b"value")
 
     @as_root
     def test_other_owners(self):

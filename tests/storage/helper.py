@@ -28,8 +28,11 @@ class Client:
         self.socket.settimeout(PATIENCE)
         self.socket.connect(path)
         if greet:
-            self.version, count = self.take(2)
-            self.capabilities = self.take(count)
+            self.greeted()
+
+    def greeted(self):
+        self.version, count = self.take(2)
+        self.capabilities = self.take(count)
 
     def __enter__(self):
         return self
@@ -209,6 +212,16 @@ class Case(unittest.TestCase):
         self.assertEqual(process.wait(), code, said)
         self.assertTrue(said)
         return said
+
+    def fault(self, name, **variables):
+        """What goes into a helper's environment for a fault of faults.c."""
+        library = os.path.join(PROGRAMS, "..", "lib", "libstorage_faults.so")
+        if not os.path.exists(library):
+            self.skipTest("there is no libstorage_faults.so")
+        options = [os.environ.get("ASAN_OPTIONS"), "log_path=" + self.path("report"),
+                   "verify_asan_link_order=0"]
+        return {"LD_PRELOAD": library, "STORAGE_FAULT": name,
+                "ASAN_OPTIONS": ":".join(filter(None, options)), **variables}
 
     def message(self, answer):
         """The text of an answer, which must be an error."""

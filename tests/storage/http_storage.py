@@ -181,7 +181,8 @@ class Passwords(Begins):
     @unittest.skipUnless(shutil.which("openssl"), "openssl is not installed")
     def test_tls(self):
         key, certificate = self.path("key.pem"), self.path("cert.pem")
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key,
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                        "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key,
                         "-out", certificate, "-days", "2", "-subj", "/CN=x",
                         "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
         server = Nginx(self, tls=" ssl", server="ssl_certificate %s; ssl_certificate_key %s;" %
@@ -240,7 +241,7 @@ class Misbehaviour(Begins):
         server = Threads(("127.0.0.1", 0), Odd)
         server.answer, server.seen = answer, []
         server.url = "http://127.0.0.1:%d" % server.server_address[1]
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         return server
@@ -316,7 +317,7 @@ class Misbehaviour(Begins):
                 request.raw(b"x")
 
         for answer in (drip, lambda request: stop.wait(60)):
-            client = self.ask(answer)
+            client = self.ask(answer, {"operation-timeout": 300})
             start = time.monotonic()
             self.assertIn("in time", self.message(client.get(b"key")))
             self.assertLess(time.monotonic() - start, 20)
