@@ -76,7 +76,10 @@ static enum cmn_status build(void *ctx, struct cc_entry **ret)
 
 static int use_one(struct cc_cache *cache, uint64_t number)
 {
-	static const char *const origins[] = { "memory", "disk", "built" };
+	static const char *const origins[] = {
+		[CC_ORIGIN_MEMORY] = "memory", [CC_ORIGIN_DISK] = "disk",
+		[CC_ORIGIN_REMOTE] = "remote", [CC_ORIGIN_BUILT] = "built",
+	};
 	struct cc_entry *entry = NULL;
 	enum cc_origin origin;
 	struct cmn_view image;
