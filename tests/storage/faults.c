@@ -7,12 +7,13 @@
  *           from then on no path can be resolved. A close of what is not open aborts, always.
  *   swap    after a path was resolved, the link $STORAGE_SWAP_TO becomes $STORAGE_SWAP_FROM.
  *   stop    stops the process just before it takes its socket's name away.
+ *   old     the kernel has no close_range.
  *   clock   the clocks are as many seconds ahead as the file $STORAGE_CLOCK has bytes.
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,6 +37,24 @@ static void stop_once(void)
 {
 	if (wants("stop") && !atomic_exchange(&has_stopped, true))
 		(void)raise(SIGSTOP);
+}
+
+long syscall(long number, ...)
+{
+	long (*real)(long, ...);
+	long args[6];
+	va_list list;
+
+	va_start(list, number);
+	for (int i = 0; i < 6; i++)
+		args[i] = va_arg(list, long);
+	va_end(list);
+	if (number == SYS_close_range && wants("old")) {
+		errno = ENOSYS;
+		return -1;
+	}
+	*(void **)&real = dlsym(RTLD_NEXT, "syscall");
+	return real(number, args[0], args[1], args[2], args[3], args[4], args[5]);
 }
 
 int unlinkat(int dir_fd, const char *name, int flags)

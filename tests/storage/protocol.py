@@ -237,6 +237,12 @@ class Protocol:
         self.assertEqual(os.readlink("/proc/%d/cwd" % process.pid), "/")
 
     def test_it_keeps_a_lock_on_descriptor_3(self):
+        self.check_lock({})
+
+    def test_it_keeps_a_lock_on_an_old_kernel(self):
+        self.check_lock(self.fault("old"))
+
+    def check_lock(self, extra):
         path, endpoint = self.write(self.path("lock"), ""), self.path("s")
         program = os.path.join(helper.PROGRAMS, "ckcache-storage-" + self.url.partition(":")[0])
         other = open(self.write(self.path("other"), ""), encoding="ascii")
@@ -250,7 +256,8 @@ class Protocol:
         process = subprocess.Popen([program], preexec_fn=number, close_fds=False,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE,
-                                   env=self.environment(self.url, endpoint, 0, self.attributes))
+                                   env=self.environment(self.url, endpoint, 0, self.attributes,
+                                                        extra))
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         lock.close()
