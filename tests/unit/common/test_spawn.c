@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -133,6 +134,14 @@ int __wrap_munmap(void *at, size_t len)
 	return __real_munmap(at, len);
 }
 
+static bool is_init;
+pid_t __real_getpid(void);
+pid_t __wrap_getpid(void);
+pid_t __wrap_getpid(void)
+{
+	return is_init ? 1 : __real_getpid();
+}
+
 static char self[4200], fifo[4200], result[32768];
 
 BEFORE_EACH
@@ -148,7 +157,7 @@ BEFORE_EACH
 AFTER_EACH
 {
 	clone_error = 0;
-	no_memory = false;
+	no_memory = is_init = false;
 	CU_ASSERT_EQUAL(atomic_load(&unblocked), 0);
 	CU_ASSERT_EQUAL(atomic_load(&mapped), 0);
 	(void)signal(SIGCHLD, SIG_DFL);
@@ -457,6 +466,20 @@ TEST(many_threads_may_start_some_while_others_fork)
 	CU_ASSERT_EQUAL(marks, THREADS * SPAWNS);
 	CU_ASSERT_EQUAL(atomic_load(&wrong), 0);
 	CU_ASSERT_FALSE(has_children());
+}
+
+/* An application that gets others' children might wait for the program. */
+TEST(who_gets_orphans_starts_nothing)
+{
+	is_init = true;
+	CU_ASSERT_EQUAL(spawn("report", -1), CMN_ERR_INVALID);
+	is_init = false;
+	CU_ASSERT_EQUAL_FATAL(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	CU_ASSERT_EQUAL(spawn("report", -1), CMN_ERR_INVALID);
+	CU_ASSERT_EQUAL_FATAL(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
+	CU_ASSERT_FALSE(has_children());
+	CU_ASSERT_EQUAL_FATAL(spawn("report", -1), CMN_OK);
+	read_report();
 }
 
 static enum cmn_status spawn_path(const char *name)

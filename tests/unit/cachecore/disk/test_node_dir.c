@@ -45,6 +45,8 @@ AFTER_EACH
 {
 	is_remote = false;
 	user = 0;
+	/* The user's own stays: as it must be, should the product have made it otherwise. */
+	(void)chmod(shared, 0700);
 }
 
 /* The path of the directory that it opens, which is closed again; NULL: none. */
@@ -106,6 +108,12 @@ TEST(it_is_made_for_the_user_alone_and_used_again)
 		unit_write("run/ckcache/file", "text");
 		CU_ASSERT(uses_runtime_dir(runtime_dir));
 		CU_ASSERT_EQUAL(access("run/ckcache/file", F_OK), 0);
+		/* Whatever the application lets nobody have. */
+		unit_remove("run/ckcache");
+		(void)umask(0777);
+		CU_ASSERT(uses_runtime_dir(runtime_dir));
+		CU_ASSERT_EQUAL(stat("run/ckcache", &info), 0);
+		CU_ASSERT_EQUAL(info.st_mode & 07777, 0700);
 	}
 	(void)umask(mask);
 }

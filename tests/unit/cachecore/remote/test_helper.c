@@ -274,6 +274,7 @@ TEST(without_a_socket_there_is_none)
 	fake_start(&fake, path, serve_canned, &canned);
 	socket_error = EMFILE;
 	CU_ASSERT_EQUAL(connect_now(PLENTY_NS, &helper), CMN_ERR_IO);
+	CU_ASSERT(helper.lost);	/* which is not the helper's fault */
 	socket_error = ENOMEM;
 	CU_ASSERT_EQUAL(connect_now(PLENTY_NS, &helper), CMN_ERR_NOMEM);
 	CU_ASSERT_EQUAL(helper.fd, -1);
@@ -721,6 +722,8 @@ TEST(a_helper_may_go_away_at_any_time)
 		fake_start(&fake, path, serve_canned, &canned);
 		CU_ASSERT_EQUAL(connect_now(PLENTY_NS, &helper), CMN_ERR_IO);
 		CU_ASSERT_EQUAL(helper.fd, -1);
+		/* One that was about to end says nothing. */
+		CU_ASSERT_EQUAL(helper.lost, canned.limit == 0);
 		fake_stop(&fake);
 	}
 	for (enum op op = GET; op < OPS; op++) {
@@ -1015,6 +1018,7 @@ static void steal(enum op op, size_t before, const void *answer, size_t len, str
 	status = value.len ? cc_helper_put(&helper, cmn_view_of("key"), &value, 1)
 			   : ask(op, &helper, 1000, &buf, &claimed);
 	CU_ASSERT_EQUAL(status, CMN_ERR_IO);
+	CU_ASSERT(helper.lost);
 	cc_helper_close(&helper);
 	CU_ASSERT_EQUAL(helper.fd, -1);
 	fake_stop(&fake);
@@ -1064,6 +1068,7 @@ TEST(another_file_with_its_number_is_not_connected)
 	CU_ASSERT_EQUAL(connect_now(PLENTY_NS, &helper), CMN_ERR_IO);
 	connecting = NULL;
 	CU_ASSERT_EQUAL(helper.fd, -1);
+	CU_ASSERT(helper.lost);
 	CU_ASSERT_EQUAL(send(thief.theirs[0], "x", 1, MSG_NOSIGNAL), -1);
 	CU_ASSERT_EQUAL(errno, ENOTCONN);
 	CU_ASSERT_EQUAL(close(atomic_load(&thief.fd)), 0);

@@ -66,6 +66,8 @@ int __wrap_nanosleep(const struct timespec *pause, struct timespec *rest)
 
 /* Of a helper that will never answer the time is over as soon as it has heard the request. */
 static atomic_bool is_silent, has_heard;
+/* So much longer a wait takes. */
+static atomic_uint_least64_t still_ns;
 int __real_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask);
 int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask);
 int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
@@ -79,6 +81,8 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeou
 	} while (ready == 0 && shortens && !atomic_exchange(&has_heard, false));
 	if (ready == 0)
 		(void)__wrap_nanosleep(timeout, NULL);
+	if (ready == 0 && shortens)
+		atomic_fetch_add(&passed_ns, atomic_load(&still_ns));
 	return ready;
 }
 
@@ -128,6 +132,8 @@ static struct tier {
 	struct cmn_buffer value;	/* of every key; empty: there is none */
 	unsigned int others;	/* so many claims are another's; then there is a value, or the caller's is taken */
 	const char *error;	/* what it says instead of an answer */
+	const char *claims_error;	/* the same, where a claim is asked for */
+	bool ends, ends_at_claims;	/* it goes away before it says anything, or where a claim is asked for */
 	const char *greeting;
 	size_t greeting_len;
 	uint64_t takes_ns;	/* of an answer */
@@ -147,12 +153,15 @@ static bool answer(int fd, uint8_t request)
 {
 	uint64_t len = tier.announced ? tier.announced : tier.value.len;
 	uint8_t claimed[2] = { 1, 0 };
+	const char *error = request == 0x80 && tier.claims_error ? tier.claims_error : tier.error;
 
 	atomic_fetch_add(&passed_ns, tier.takes_ns);
-	if (tier.error) {
-		const uint8_t head[2] = { 2, (uint8_t)strlen(tier.error) };
+	if (request == 0x80 && tier.ends_at_claims)
+		return false;
+	if (error) {
+		const uint8_t head[2] = { 2, (uint8_t)strlen(error) };
 
-		return fake_write(fd, head, 2) && fake_write(fd, tier.error, head[1]);
+		return fake_write(fd, head, 2) && fake_write(fd, error, head[1]);
 	}
 	if (request == 0x80 && atomic_load(&tier.others_left)) {
 		atomic_fetch_sub(&tier.others_left, 1);
@@ -172,7 +181,7 @@ static void serve(struct fake *me, int fd)
 	bool goes_on;
 
 	(void)me;
-	if (!fake_write(fd, tier.greeting, tier.greeting_len))
+	if (tier.ends || !fake_write(fd, tier.greeting, tier.greeting_len))
 		return;
 	while (fake_read(fd, head, 2) && fake_read(fd, tier.name, head[1])) {
 		tier.name[head[1]] = '\0';
@@ -286,6 +295,7 @@ AFTER_EACH
 	is_privileged = is_remote = false;
 	callocs_left = 0;
 	atomic_store(&is_silent, false);
+	atomic_store(&still_ns, 0);
 }
 
 static struct cc_remote *open_remote(void)
@@ -470,6 +480,38 @@ TEST(only_who_will_upload_claims)
 	tier.greeting = "\1\1\0";
 	tier.greeting_len = 3;
 	check_asked(false);
+}
+
+TEST(who_may_not_claim_asks_without)
+{
+	bool claimed = true;
+
+	tier.claims_error = "this user only reads";
+	begin();
+	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT_FALSE(claimed);
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
+	CU_ASSERT(atomic_load(&tier.claims) == 1 && atomic_load(&tier.gets) == 1);
+	has_value(make_value(true, TWO, TWO));
+	CU_ASSERT(finds_by(remote, &claimed));
+	CU_ASSERT(atomic_load(&tier.claims) == 1 && atomic_load(&tier.gets) == 2);
+	CU_ASSERT_EQUAL(complaints, 0);
+}
+
+TEST(who_goes_away_has_not_refused_a_claim)
+{
+	bool claimed = true;
+
+	tier.ends_at_claims = true;
+	begin();
+	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT_FALSE(claimed);
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
+	atomic_fetch_add(&passed_ns, 61 * S);
+	tier.ends_at_claims = false;
+	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT(claimed);
+	CU_ASSERT_EQUAL(atomic_load(&tier.claims), 2);
 }
 
 TEST(a_claim_lasts_as_long_as_some_compiles)
@@ -663,6 +705,19 @@ TEST(a_value_that_does_not_come_is_a_failure)
 	}
 }
 
+/* Of which the header is enough. */
+TEST(what_will_be_refused_is_not_waited_for)
+{
+	has_value(make_value(false, TWO, TWO));
+	tier.missing = tier.value.len - CC_REMOTE_HEADER_SIZE;
+	begin();
+	for (int i = 0; i < 3; i++) {
+		CU_ASSERT(asks());
+		CU_ASSERT_EQUAL(report.event, CC_REMOTE_REFUSED);
+		CU_ASSERT_STRING_EQUAL(report.text, cc_remote_refusal_string(CC_REMOTE_NOT_SIGNED));
+	}
+}
+
 static struct cmn_buffer make_dependent(const char *path, const char *content)
 {
 	const struct cmn_hash hash = cmn_hash_of(content, strlen(content));
@@ -715,6 +770,41 @@ TEST(a_trusted_directory_needs_no_signatures)
 	CU_ASSERT(finds());
 	has_value(values_make(values_make_files("-O2", "image", NULL), false, TWO, TWO));
 	CU_ASSERT_FALSE(finds());
+}
+
+static void check_wants_signatures(void)
+{
+	struct cc_remote_setup setup;
+	const char *problem = "";
+
+	CU_ASSERT_EQUAL(cc_remote_setup(&config, NULL, &setup, &problem), CMN_ERR_ACCESS);
+	CU_ASSERT_PTR_NOT_NULL(strstr(problem, "none of the keys that are named counts"));
+	CU_ASSERT_PTR_NULL(setup.address.url);
+}
+
+/* Somebody wants signatures there, even if no key is left. */
+TEST(a_directory_is_not_trusted_where_keys_are_named)
+{
+	char home[4200];
+	struct cc_remote_setup setup;
+	const char *problem;
+
+	(void)snprintf(home, sizeof(home), "%s/config", unit_dir());
+	CU_ASSERT_EQUAL(setenv("XDG_CONFIG_HOME", home, 1), 0);
+	config.remote = setting("file:/directory");
+	unit_write("keys/trusted", "");
+	check_wants_signatures();
+	CU_ASSERT_EQUAL(unlink("keys/trusted"), 0);
+	check_wants_signatures();
+	config.remote_trust = NULL;
+	CU_ASSERT_EQUAL_FATAL(cc_remote_setup(&config, NULL, &setup, &problem), CMN_OK);
+	cc_remote_setup_release(&setup);
+	unit_write("config/ckcache/trusted_keys", "");
+	check_wants_signatures();
+	unit_remove("config/ckcache");
+	unit_write("config/ckcache", "no directory");
+	check_wants_signatures();
+	CU_ASSERT_EQUAL(unsetenv("XDG_CONFIG_HOME"), 0);
 }
 
 TEST(after_a_time_out_nothing_is_asked_for_a_minute)
@@ -792,6 +882,85 @@ TEST(after_a_failure_nothing_is_asked_for_a_minute)
 	CU_ASSERT_FALSE(asks());
 	CU_ASSERT_EQUAL(atomic_load(&fake.connections), 1);
 	CU_ASSERT_EQUAL(complaints, 2);
+}
+
+TEST(failures_of_entries_count_in_a_row)
+{
+	tier.error = "no";
+	begin();
+	CU_ASSERT(asks());
+	tier.error = NULL;
+	CU_ASSERT(asks());
+	tier.error = "no";
+	CU_ASSERT(asks());
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
+	CU_ASSERT(asks());
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
+}
+
+/* A server that fails after a while makes all wait. */
+TEST(a_failure_that_takes_long_is_no_entrys)
+{
+	tier.error = "no";
+	tier.takes_ns = 240 * MS;
+	begin();
+	CU_ASSERT(asks());
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
+	cc_remote_free(remote);
+	remote = open_remote();
+	tier.takes_ns = 260 * MS;
+	CU_ASSERT(asks());
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
+}
+
+TEST(a_process_that_stood_still_is_no_judge)
+{
+	struct cc_remote *other = NULL;
+
+	begin();
+	other = open_remote();
+	atomic_store(&is_silent, true);
+	atomic_store(&still_ns, 101 * MS);
+	CU_ASSERT(asks());
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
+	CU_ASSERT_EQUAL(complaints, 0);
+	atomic_store(&still_ns, 99 * MS);
+	CU_ASSERT(asks_by(other));
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
+	cc_remote_free(other);
+}
+
+TEST(a_helper_that_was_ending_is_asked_again)
+{
+	tier.ends = true;
+	begin();
+	for (unsigned int i = 1; i <= 3; i++) {
+		CU_ASSERT_FALSE(finds());
+		CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
+		CU_ASSERT_EQUAL(atomic_load(&fake.connections), i);
+	}
+	CU_ASSERT_EQUAL(complaints, 0);
+}
+
+TEST(who_can_start_nothing_is_no_judge)
+{
+	struct cc_remote *other;
+
+	starts.answer = CMN_ERR_INVALID;
+	remote = open_remote();
+	other = open_remote();
+	CU_ASSERT_FALSE(finds());
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
+	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "this program is an init process"));
+	CU_ASSERT_FALSE(finds());
+	CU_ASSERT_EQUAL(starts.count, 1);
+	CU_ASSERT_FALSE(finds_by(other, NULL));
+	CU_ASSERT_EQUAL(starts.count, 2);
+	atomic_fetch_add(&passed_ns, 61 * S);
+	CU_ASSERT_FALSE(finds());
+	CU_ASSERT_EQUAL(starts.count, 3);
+	CU_ASSERT_EQUAL(complaints, 2);
+	cc_remote_free(other);
 }
 
 /* So many look-ups that find nothing. Whether all asked. */
@@ -1030,6 +1199,7 @@ static void store(struct cc_remote *by, const char *options)
 
 TEST(what_was_stored_is_noted_and_uploaded)
 {
+	struct cc_remote *other;
 	char wanted[4300];
 
 	(void)snprintf(wanted, sizeof(wanted), " upload %s", root);
@@ -1040,6 +1210,10 @@ TEST(what_was_stored_is_noted_and_uploaded)
 	CU_ASSERT_EQUAL(starts.count, 1);
 	CU_ASSERT_STRING_EQUAL(starts.arguments, wanted);
 	CU_ASSERT(is_locked("upload-*"));
+	other = open_remote();	/* as another process */
+	store(other, "-O1");
+	cc_remote_free(other);
+	CU_ASSERT_EQUAL(starts.count, 1);
 	/* Whoever uploads finds it. */
 	store(remote, "-O2");
 	CU_ASSERT_EQUAL(noted(), 2);

@@ -100,6 +100,7 @@ TEST(without_libsodium_nothing_signed_is_taken_where_trust_is_asked_for)
 		memcpy(bytes.data + SEAL_AT, "\1\0\0", 4);
 		good = good && check(&bytes, &value) == CMN_ERR_ACCESS &&
 		       value.refusal == CC_REMOTE_NO_LIBSODIUM && value.key_id && !value.signer;
+		good = good && cc_remote_value_refusal(bytes.data, trust, NOW) == CC_REMOTE_NO_LIBSODIUM;
 		good = good && cc_remote_value_check(cmn_buffer_view(&bytes), NULL, 0, &value) == CMN_OK;
 		_exit(good ? 0 : 1);
 	}
@@ -273,6 +274,30 @@ TEST(only_what_a_trusted_key_signed_is_taken)
 	check_refused(make_signed(ONE), NOW + 1, CC_REMOTE_EXPIRED_KEY, "one");
 	check_refused(values_make(values_make_files("-O1", "image", NULL), true, ONE, TWO), NOW,
 		      CC_REMOTE_WRONG_SIGNATURE, "two");
+}
+
+/* Releases the value. */
+static enum cc_remote_refusal refusal_of(struct cmn_buffer bytes, const struct cc_trust *by, uint64_t now)
+{
+	enum cc_remote_refusal refusal = cc_remote_value_refusal(bytes.data, by, now);
+
+	cmn_buffer_release(&bytes);
+	return refusal;
+}
+
+TEST(a_header_says_what_will_be_refused)
+{
+	read_trust();
+	CU_ASSERT_EQUAL(refusal_of(make_signed(TWO), trust, NOW), CC_REMOTE_NOT_REFUSED);
+	CU_ASSERT_EQUAL(refusal_of(make_signed(ONE), trust, NOW), CC_REMOTE_NOT_REFUSED);
+	CU_ASSERT_EQUAL(refusal_of(make_signed(ONE), trust, NOW + 1), CC_REMOTE_EXPIRED_KEY);
+	CU_ASSERT_EQUAL(refusal_of(make_signed(NOBODY), trust, NOW), CC_REMOTE_UNKNOWN_KEY);
+	CU_ASSERT_EQUAL(refusal_of(make_unsigned(), trust, NOW), CC_REMOTE_NOT_SIGNED);
+	/* What only the rest of it says. */
+	CU_ASSERT_EQUAL(refusal_of(values_make(values_make_files("-O1", "image", NULL), true, NOBODY, TWO),
+				   trust, NOW), CC_REMOTE_NOT_REFUSED);
+	CU_ASSERT_EQUAL(refusal_of(make_unsigned(), NULL, NOW), CC_REMOTE_NOT_REFUSED);
+	CU_ASSERT_EQUAL(refusal_of(make_signed(NOBODY), NULL, NOW), CC_REMOTE_NOT_REFUSED);
 }
 
 TEST(a_key_counts_to_the_end_of_its_day)
