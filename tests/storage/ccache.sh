@@ -3,7 +3,7 @@
 # ccache itself with our helper for Redis: what one cache directory compiled, another one finds in
 # the storage. Our helper's prefix of keys shows that it was this one that stored them.
 #   ccache.sh FOLDER-OF-HELPERS
-# Skipped without redis-server, or without a ccache that has helpers (4.13 and later).
+# Skipped without redis-server or valkey-server, or without a ccache that has helpers (4.13 and later).
 set -eu
 helper=$1/ckcache-storage-redis
 
@@ -26,8 +26,10 @@ set -- ${version:-0 0}
 [ "$1" -gt 4 ] || { [ "$1" -eq 4 ] && [ "$2" -ge 13 ]; } ||
 	skip "this ccache is $1.$2; storage helpers came with 4.13"
 [ -x "$helper" ] || skip "built without hiredis"
-command -v redis-server >/dev/null && command -v redis-cli >/dev/null ||
-	skip "redis-server is not installed"
+name=redis
+command -v redis-server >/dev/null || name=valkey
+command -v $name-server >/dev/null && command -v $name-cli >/dev/null ||
+	skip "neither redis-server nor valkey-server is installed"
 
 work=$(mktemp -d)
 server=
@@ -35,12 +37,12 @@ trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
 mkdir "$work/bin"
 ln -s "$helper" "$work/bin/ccache-storage-redis"
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-redis-server --bind 127.0.0.1 --port "$port" --save '' --dir "$work" >"$work/log" 2>&1 &
+$name-server --bind 127.0.0.1 --port "$port" --save '' --dir "$work" >"$work/log" 2>&1 &
 server=$!
 tries=0
-while ! redis-cli -p "$port" ping >/dev/null 2>&1; do
+while ! $name-cli -p "$port" ping >/dev/null 2>&1; do
 	tries=$((tries + 1))
-	[ "$tries" -lt 1000 ] || fail "redis-server does not start"
+	[ "$tries" -lt 1000 ] || fail "$name-server does not start"
 done
 
 # compile NAME: with a cache directory of that name.
@@ -54,7 +56,7 @@ compile()
 
 echo 'int value(void); int value(void) { return 42; }' >"$work/file.c"
 compile one
-[ -n "$(redis-cli -p "$port" --scan --pattern 'ckcache:*')" ] || {
+[ -n "$($name-cli -p "$port" --scan --pattern 'ckcache:*')" ] || {
 	tail -n 40 "$work/one.log"
 	fail "ccache stored nothing through the helper"
 }
