@@ -5,7 +5,7 @@
 #   ccache.sh FOLDER-OF-HELPERS
 # Skipped without redis-server or valkey-server, or without a ccache that has helpers (4.13 and later).
 set -eu
-helper=$1/ckcache-storage-redis
+helper=$(cd "$1" && pwd)/ckcache-storage-redis
 
 skip()
 {
@@ -34,8 +34,6 @@ command -v $name-server >/dev/null && command -v $name-cli >/dev/null ||
 work=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
-mkdir "$work/bin"
-ln -s "$helper" "$work/bin/ccache-storage-redis"
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 $name-server --bind 127.0.0.1 --port "$port" --save '' --dir "$work" >"$work/log" 2>&1 &
 server=$!
@@ -48,9 +46,9 @@ done
 # compile NAME: with a cache directory of that name.
 compile()
 {
-	PATH="$work/bin:$PATH" CCACHE_DIR="$work/$1" CCACHE_CONFIGPATH=/dev/null \
+	CCACHE_DIR="$work/$1" CCACHE_CONFIGPATH=/dev/null \
 		XDG_RUNTIME_DIR="$work" CCACHE_LOGFILE="$work/$1.log" \
-		CCACHE_REMOTE_STORAGE="redis://127.0.0.1:$port" \
+		CCACHE_REMOTE_STORAGE="redis://127.0.0.1:$port helper=$helper" \
 		ccache gcc -c "$work/file.c" -o "$work/$1.o"
 }
 
