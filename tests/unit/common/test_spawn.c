@@ -299,6 +299,7 @@ TEST(the_applications_own_children_are_left_to_it)
 TEST(signals_are_as_if_nobody_had_touched_them)
 {
 	struct sigaction action = { .sa_handler = note_signal }, before[65] = { { .sa_handler = SIG_DFL } }, after;
+	enum cmn_status status;
 	sigset_t all, mine, old;
 
 	atomic_store(&signals, 0);
@@ -308,7 +309,7 @@ TEST(signals_are_as_if_nobody_had_touched_them)
 	}
 	(void)sigfillset(&all);
 	CU_ASSERT_EQUAL(pthread_sigmask(SIG_SETMASK, &all, &old), 0);
-	CU_ASSERT_EQUAL(spawn("report", -1), CMN_OK);
+	status = spawn("report", -1);
 	CU_ASSERT_EQUAL(pthread_sigmask(SIG_SETMASK, NULL, &mine), 0);
 	for (int number = 1; number <= 64; number++) {
 		CU_ASSERT_EQUAL(sigismember(&mine, number), sigismember(&all, number) &&
@@ -319,6 +320,7 @@ TEST(signals_are_as_if_nobody_had_touched_them)
 			(void)sigaction(number, &before[number], NULL);
 	}
 	CU_ASSERT_EQUAL(pthread_sigmask(SIG_SETMASK, &old, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(status, CMN_OK);
 	read_report();
 	check_clean(3);
 	CU_ASSERT_EQUAL(pthread_sigmask(SIG_SETMASK, NULL, &mine), 0);
