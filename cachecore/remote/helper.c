@@ -157,8 +157,8 @@ static enum cmn_status receive_message(struct cc_helper *helper, char ret[CC_HEL
 		return status;
 	ret[len] = '\0';
 	for (size_t i = 0; i < len; i++) {
-		if ((unsigned char)ret[i] < ' ' || ret[i] == 0x7f)
-			ret[i] = '?';
+		if (ret[i] < ' ' || ret[i] > '~')
+			ret[i] = '?';	/* also what is no UTF-8, or controls a terminal */
 	}
 	return CMN_OK;
 }

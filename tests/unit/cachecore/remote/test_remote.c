@@ -133,7 +133,7 @@ static struct tier {
 	unsigned int others;	/* so many claims are another's; then there is a value, or the caller's is taken */
 	const char *error;	/* what it says instead of an answer */
 	const char *claims_error;	/* the same, where a claim is asked for */
-	bool ends, ends_at_claims;	/* it goes away before it says anything, or where a claim is asked for */
+	atomic_bool ends, ends_at_claims;	/* it goes away before it says anything, or where a claim is asked for */
 	const char *greeting;
 	size_t greeting_len;
 	uint64_t takes_ns;	/* of an answer */
@@ -335,7 +335,7 @@ static void begin(void)
 }
 
 /* What the last look-up came across. */
-static struct cc_remote_report report;
+static _Thread_local struct cc_remote_report report;
 
 /* Whether the entry of "-O1" is found, which must be right. */
 static bool finds_by(struct cc_remote *by, bool *ret_claimed)
