@@ -38,6 +38,7 @@
 
 /* A clock that moves when somebody waits, or when the helper says so. */
 static atomic_uint_least64_t passed_ns;
+static uint64_t later_ns, jump_ns;	/* of the day's time alone: it jumps while a value comes */
 uint64_t __wrap_cmn_clock_monotonic(void);
 uint64_t __wrap_cmn_clock_realtime(void);
 uint64_t __wrap_cmn_clock_deadline(uint64_t timeout_ns);
@@ -48,7 +49,7 @@ uint64_t __wrap_cmn_clock_monotonic(void)
 
 uint64_t __wrap_cmn_clock_realtime(void)
 {
-	return EPOCH + atomic_load(&passed_ns);
+	return EPOCH + atomic_load(&passed_ns) + later_ns;
 }
 
 uint64_t __wrap_cmn_clock_deadline(uint64_t timeout_ns)
@@ -84,6 +85,14 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeou
 	if (ready == 0 && shortens)
 		atomic_fetch_add(&passed_ns, atomic_load(&still_ns));
 	return ready;
+}
+
+enum cmn_status __real_cc_sodium_hash_begin(struct cc_sodium_hash *hash);
+enum cmn_status __wrap_cc_sodium_hash_begin(struct cc_sodium_hash *hash);
+enum cmn_status __wrap_cc_sodium_hash_begin(struct cc_sodium_hash *hash)
+{
+	later_ns += jump_ns;
+	return __real_cc_sodium_hash_begin(hash);
 }
 
 static bool is_privileged;
@@ -296,6 +305,7 @@ AFTER_EACH
 	callocs_left = 0;
 	atomic_store(&is_silent, false);
 	atomic_store(&still_ns, 0);
+	later_ns = jump_ns = 0;
 }
 
 static struct cc_remote *open_remote(void)
@@ -705,6 +715,18 @@ TEST(a_value_that_does_not_come_is_a_failure)
 	}
 }
 
+TEST(a_key_may_expire_while_a_value_comes)
+{
+	unit_write("keys/trusted", VALUES_LINE_TWO " until 2023-11-14\n");	/* the day of EPOCH */
+	has_value(make_value(true, TWO, TWO));
+	begin();
+	CU_ASSERT(finds());
+	jump_ns = 7200 * S;
+	CU_ASSERT_FALSE(finds());
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_REFUSED);
+	CU_ASSERT_STRING_EQUAL(report.text, cc_remote_refusal_string(CC_REMOTE_EXPIRED_KEY));
+}
+
 /* Of which the header is enough. */
 TEST(what_will_be_refused_is_not_waited_for)
 {
@@ -716,6 +738,10 @@ TEST(what_will_be_refused_is_not_waited_for)
 		CU_ASSERT_EQUAL(report.event, CC_REMOTE_REFUSED);
 		CU_ASSERT_STRING_EQUAL(report.text, cc_remote_refusal_string(CC_REMOTE_NOT_SIGNED));
 	}
+	has_value(make_value(true, ONE, ONE));
+	tier.missing = tier.value.len - CC_REMOTE_HEADER_SIZE;
+	CU_ASSERT(asks());
+	CU_ASSERT_STRING_EQUAL(report.text, cc_remote_refusal_string(CC_REMOTE_EXPIRED_KEY));
 }
 
 static struct cmn_buffer make_dependent(const char *path, const char *content)
@@ -823,6 +849,9 @@ TEST(after_a_time_out_nothing_is_asked_for_a_minute)
 	atomic_fetch_add(&passed_ns, 59 * S);
 	CU_ASSERT_FALSE(asks());
 	CU_ASSERT_FALSE(asks_by(other));	/* as another process of this machine */
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
+	CU_ASSERT_FALSE(asks_by(other));
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
 	CU_ASSERT_EQUAL(atomic_load(&fake.connections), 1);
 	atomic_fetch_add(&passed_ns, 2 * S);
 	CU_ASSERT(asks());
