@@ -646,9 +646,12 @@ static void launch_upload(struct cc_remote *remote, const char *root)
 	if (dir_fd < 0)
 		return;
 	if (!cc_node_is_down(&remote->setup.node, dir_fd, NULL, 0) &&
-	    cc_node_lock_uploads(&remote->setup.node, dir_fd, root, &fd) == CMN_OK &&
-	    atomic_compare_exchange_strong(&remote->launched, &last, now))
-		(void)launch(remote, arguments, fd);	/* a later one may start it */
+	    cc_node_lock_uploads(&remote->setup.node, dir_fd, root, &fd) == CMN_OK) {
+		if (atomic_compare_exchange_strong(&remote->launched, &last, now))
+			(void)launch(remote, arguments, fd);	/* a later one may start it */
+		else
+			cc_root_unlock(fd);	/* another thread has just done it */
+	}
 	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 }
 

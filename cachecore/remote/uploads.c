@@ -147,7 +147,7 @@ enum cmn_status cc_uploads_set_refusals(int uploads_fd, const char *leaf, int fr
 		return CMN_ERR_INVALID;
 	name_note(leaf, from, old_name);
 	name_note(leaf, to, new_name);
-	if (from != to && renameat(uploads_fd, old_name, uploads_fd, new_name) < 0)
+	if (renameat(uploads_fd, old_name, uploads_fd, new_name) < 0)
 		return cmn_status_from_errno(errno);
 	return CMN_OK;
 }
