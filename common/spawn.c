@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -134,9 +133,8 @@ enum cmn_status cmn_spawn_detached(const char *path, char *const argv[], char *c
 
 	if (gets_orphans())
 		return CMN_ERR_INVALID;
-	spawn.stacks = mmap(NULL, 2 * STACK_SIZE, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	if (spawn.stacks == MAP_FAILED)
+	spawn.stacks = malloc(2 * STACK_SIZE);
+	if (!spawn.stacks)
 		return CMN_ERR_NOMEM;
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);	/* fails on misuse only */
@@ -146,6 +144,6 @@ enum cmn_status cmn_spawn_detached(const char *path, char *const argv[], char *c
 	while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
 		continue;
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	(void)munmap(spawn.stacks, 2 * STACK_SIZE);
+	free(spawn.stacks);
 	return status_of(spawn.error);
 }

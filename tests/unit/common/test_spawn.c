@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -118,20 +117,36 @@ int __wrap_clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
 	return clone_error ? -1 : __real_clone(run, stack, flags, arg);
 }
 
-void *__real_mmap(void *at, size_t len, int protection, int flags, int fd, off_t offset);
-void *__wrap_mmap(void *at, size_t len, int protection, int flags, int fd, off_t offset);
-void *__wrap_mmap(void *at, size_t len, int protection, int flags, int fd, off_t offset)
+/* Those of that size are stacks; no more than some are in use at a time. */
+#define STACKS_SIZE ((size_t)128 << 10)
+static void *_Atomic stacks[64];
+
+void *__real_malloc(size_t len);
+void *__wrap_malloc(size_t len);
+void *__wrap_malloc(size_t len)
 {
-	atomic_fetch_add(&mapped, !no_memory);
-	return no_memory ? MAP_FAILED : __real_mmap(at, len, protection, flags, fd, offset);
+	void *made = len == STACKS_SIZE && no_memory ? NULL : __real_malloc(len);
+	void *none = NULL;
+
+	if (len != STACKS_SIZE || !made)
+		return made;
+	atomic_fetch_add(&mapped, 1);
+	for (size_t i = 0; !atomic_compare_exchange_strong(&stacks[i % 64], &none, made); i++)
+		none = NULL;
+	return made;
 }
 
-int __real_munmap(void *at, size_t len);
-int __wrap_munmap(void *at, size_t len);
-int __wrap_munmap(void *at, size_t len)
+void __real_free(void *data);
+void __wrap_free(void *data);
+void __wrap_free(void *data)
 {
-	atomic_fetch_sub(&mapped, 1);
-	return __real_munmap(at, len);
+	for (size_t i = 0; data && i < 64; i++) {
+		void *given = data;
+
+		if (atomic_compare_exchange_strong(&stacks[i], &given, NULL))
+			atomic_fetch_sub(&mapped, 1);
+	}
+	__real_free(data);
 }
 
 static bool is_init;
