@@ -262,9 +262,14 @@ static int read_file(int fd, const struct stat *info, struct cmn_buffer *value)
 		else if (got > 0)
 			value->len += (size_t)got;
 	}
-	if (!problem && (read(fd, &more, 1) != 0 || fstat(fd, &after) < 0 ||
-			 after.st_size != info->st_size))
-		problem = CHANGED;
+	if (!problem) {
+		ssize_t got = read(fd, &more, 1);
+
+		if (got < 0 || fstat(fd, &after) < 0)
+			problem = errno;	/* which may pass */
+		else if (got > 0 || after.st_size != info->st_size)
+			problem = CHANGED;
+	}
 	(void)close(fd);	/* only read */
 	return problem;
 }
