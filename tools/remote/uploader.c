@@ -23,6 +23,7 @@
 #include "tools/tool.h"
 
 #define IDLE_NS (UINT64_C(30) * 1000000000)
+#define AGAIN_NS (UINT64_C(5) * 1000000000)
 #define LOOK_MS 1000
 #define BATCH 64
 #define NICENESS 10
@@ -148,20 +149,20 @@ static int watch(int uploads_fd)
 static enum cmn_status upload_all(struct upload *upload, int root_fd, int uploads_fd, int watch_fd)
 {
 	uint64_t end = cmn_clock_deadline(IDLE_NS);
+	uint64_t again_time = 0;
 	enum cmn_status status;
-	bool tried_again = false;
 
 	for (;;) {
 		status = upload_batch(upload, root_fd, uploads_fd, false);
-		/* Then what was refused, since others were taken: it keeps nothing else back. */
-		if (status == CMN_MISS && !tried_again) {
-			tried_again = true;
+		/* Then what was refused: that may be over. It keeps nothing else back. */
+		if (status == CMN_MISS && cmn_clock_monotonic() >= again_time) {
+			again_time = cmn_clock_deadline(AGAIN_NS);
 			(void)!upload_batch(upload, root_fd, uploads_fd, true);
 			status = upload_batch(upload, root_fd, uploads_fd, false);
 		}
 		if (status == CMN_OK) {
 			end = cmn_clock_deadline(IDLE_NS);
-			tried_again = false;
+			again_time = 0;
 		} else if (status != CMN_MISS || cmn_clock_monotonic() >= end) {
 			return status;
 		} else {
