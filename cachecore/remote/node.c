@@ -3,6 +3,7 @@
 #include "cachecore/remote/node.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,9 +150,8 @@ void cc_node_set_down(const struct cc_node *node, int dir_fd, const char *reason
 	char name[NAME_SIZE];
 
 	name_file(node, "down", name);
-	cmn_buffer_printf(&text, "%llu %.400s\n",
-			  (unsigned long long)(cmn_clock_realtime() / NS_PER_S + CC_NODE_DOWN_S),
-			  reason);
+	cmn_buffer_printf(&text, "%" PRIu64 " %.400s\n",
+			  cmn_clock_realtime() / NS_PER_S + CC_NODE_DOWN_S, reason);
 	view = cmn_buffer_view(&text);
 	if (!text.failed && cmn_file_publish(dir_fd, name, &view, 1) != CMN_OK)
 		(void)unlinkat(dir_fd, name, 0);	/* each process finds it out itself then */

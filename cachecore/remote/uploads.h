@@ -27,7 +27,7 @@ CMN_CHECKED enum cmn_status cc_uploads_add(int root_fd, const char *leaf);
 /* For watching it; made if it is not there; for cmn_descriptor_close. */
 CMN_CHECKED enum cmn_status cc_uploads_open(int root_fd, int *ret_fd);
 #define CC_UPLOADS_MAX_REFUSALS 9
-#define CC_UPLOADS_FRESH -1	/* in place of n: as it was noted */
+#define CC_UPLOADS_FRESH (-1)	/* in place of n: as it was noted */
 /*
  * Calls visit for each leaf that is noted until it returns false. Other names
  * are left alone. CMN_MISS: none is noted.
