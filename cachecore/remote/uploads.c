@@ -97,7 +97,7 @@ enum cmn_status cc_uploads_add(int root_fd, const char *leaf)
 	enum cmn_status status;
 	int fd;
 
-	if (strlen(leaf) >= CC_LEAF_PATH_SIZE)
+	if (strlen(leaf) >= (size_t)CC_LEAF_PATH_SIZE)
 		return CMN_ERR_INVALID;
 	name_note(leaf, CC_UPLOADS_FRESH, name);
 	/* Once more where it was tidied up in between. */
@@ -143,7 +143,7 @@ enum cmn_status cc_uploads_set_refusals(int uploads_fd, const char *leaf, int fr
 {
 	char old_name[CC_LEAF_PATH_SIZE + 2], new_name[CC_LEAF_PATH_SIZE + 2];
 
-	if (strlen(leaf) >= CC_LEAF_PATH_SIZE)
+	if (strlen(leaf) >= (size_t)CC_LEAF_PATH_SIZE)
 		return CMN_ERR_INVALID;
 	name_note(leaf, from, old_name);
 	name_note(leaf, to, new_name);
@@ -156,7 +156,7 @@ enum cmn_status cc_uploads_remove(int uploads_fd, const char *leaf, int refusals
 {
 	char name[CC_LEAF_PATH_SIZE + 2];
 
-	if (strlen(leaf) >= CC_LEAF_PATH_SIZE)
+	if (strlen(leaf) >= (size_t)CC_LEAF_PATH_SIZE)
 		return CMN_ERR_INVALID;
 	name_note(leaf, refusals, name);
 	if (unlinkat(uploads_fd, name, 0) < 0 && errno != ENOENT)
