@@ -13,7 +13,7 @@
  * clients leave a storage alone that did not answer in time (a minute): a server that is far
  * answers in time only through a connection that is there already.
  */
-#define MAX_IDLE_NS (5 * 60 * 1000000000ULL)
+#define MAX_IDLE_NS (UINT64_C(300) * 1000000000)
 
 bool storage_pool_init(struct storage_pool *pool, const struct storage_backend *backend,
 		       void *ctx, size_t max)

@@ -330,10 +330,10 @@ static _Noreturn void serve(struct storage_service *service, struct endpoint *en
 			(void)eventfd_read(service->departures, &left_since);	/* looks again */
 		else if (ready > 0)
 			admit(service, endpoint, signals, &attributes);
-		else if (ready == 0 && left && !atomic_load(&service->clients) && !is_own(endpoint))
-			end();	/* out of reach */
-		else if (ready == 0 && !left && full)
-			end();	/* all are silent: who waits finds room with the next helper */
+		/* It is out of reach; or all are silent, and who waits finds room with the next helper. */
+		else if (ready == 0 && (left ? !atomic_load(&service->clients) && !is_own(endpoint)
+					     : full))
+			end();
 		else if (ready == 0 && !left)
 			end_unless_awaited(endpoint);
 	}
