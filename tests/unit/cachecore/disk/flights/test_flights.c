@@ -311,10 +311,10 @@ static pid_t start_owner(bool with_child, pid_t *ret_child)
 			_exit(1);
 		(void)pause();
 	}
-	CU_ASSERT_EQUAL(read(pipe_fds[0], ret_child, sizeof(*ret_child)),
-			(ssize_t)sizeof(*ret_child));
+	(void)close(pipe_fds[1]);	/* one that ends without a word is seen so */
+	CU_ASSERT_EQUAL_FATAL(read(pipe_fds[0], ret_child, sizeof(*ret_child)),
+			      (ssize_t)sizeof(*ret_child));
 	(void)close(pipe_fds[0]);
-	(void)close(pipe_fds[1]);
 	return pid;
 }
 
@@ -479,11 +479,12 @@ static pid_t leave_child(enum child how)
 		}
 		_exit(0);	/* and nothing is ended */
 	}
-	CU_ASSERT_EQUAL(read(forked_pipe[0], &child, sizeof(child)), (ssize_t)sizeof(child));
+	(void)close(forked_pipe[1]);	/* as above */
+	/* Fatal: without its number, a signal for it would be one for every process. */
+	CU_ASSERT_EQUAL_FATAL(read(forked_pipe[0], &child, sizeof(child)), (ssize_t)sizeof(child));
 	CU_ASSERT_EQUAL(waitpid(owner, &status, 0), owner);
 	CU_ASSERT_EQUAL(status, 0);
 	(void)close(forked_pipe[0]);
-	(void)close(forked_pipe[1]);
 	return child;
 }
 
