@@ -583,9 +583,13 @@ TEST(a_forked_child_leaves_its_parents_counts)
 	child = fork();
 	CU_ASSERT_TRUE_FATAL(child >= 0);
 	if (child == 0) {
+		enum cmn_status status;
+
 		cc_stats_forget(stats);
 		cc_stats_add(stats, CC_MISSES, 1);
-		_exit(cc_stats_flush(stats, ROOT, -1, UINT64_MAX) == CMN_OK ? 0 : 1);
+		status = cc_stats_flush(stats, ROOT, -1, UINT64_MAX);
+		cc_stats_free(stats);
+		_exit(status == CMN_OK ? 0 : 1);
 	}
 	CU_ASSERT_EQUAL_FATAL(waitpid(child, &state, 0), child);
 	CU_ASSERT_EQUAL(state, 0);
