@@ -462,9 +462,6 @@ TEST(eight_threads_build_once)
 
 /* ThreadSanitizer does not follow into threads that a child of several threads starts. */
 #if !defined(__SANITIZE_THREAD__)
-/* A forked child leaves it as it is, on purpose: not a leak to be told of. */
-static struct cc_file_memo *volatile parents_memo;
-
 TEST(forked_child_can_look_up_and_store)
 {
 	struct builder builder = { .image = "native" };
@@ -476,9 +473,9 @@ TEST(forked_child_can_look_up_and_store)
 	cc_cache_fork_prepare(cache);
 	child = fork();
 	if (child == 0) {
+		const struct cc_file_memo *parents_memo = cc_cache_file_memo(cache);
 		struct builder own = { .image = "child" };
 
-		parents_memo = cc_cache_file_memo(cache);
 		cc_cache_fork_child(cache);
 		/* A thread of the parent may have been inside that one. */
 		if (cc_cache_file_memo(cache) == parents_memo)

@@ -681,12 +681,8 @@ TEST(a_change_does_not_wait_for_who_is_inside)
 	CU_ASSERT_EQUAL(entries_in("two") + entries_in("three"), 0);
 }
 
-/* A forked child leaves it as it is, on purpose: not a leak to be told of. */
-static struct cc_file_memo *volatile parents_memo;
-
 static int work_as_child(struct cc_cache *cache)
 {
-	parents_memo = cc_cache_file_memo(cache);
 	cc_cache_fork_child(cache);
 	if (look_up(cache, "two's") != CC_ORIGIN_DISK)
 		return 1;
