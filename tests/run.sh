@@ -346,6 +346,7 @@ run_in_valgrind()
 	sed -i '/^--[0-9]*-- /d' "$work/valgrind"
 	if [ "$status" -eq 0 ] && [ ! -s "$work/valgrind" ]; then
 		echo "$1 passed"
+		grep '^under valgrind: ' "$work/log" | sort -u || true
 	else
 		cat "$work/log" "$work/valgrind"
 		echo "$1 failed (exit code $status)"

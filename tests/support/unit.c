@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <ftw.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,4 +240,16 @@ int unit_main(const char *name, const struct unit_test *tests, size_t count)
 bool unit_driver_required(const char *name)
 {
 	return has_word(getenv("CKCACHE_TEST_REQUIRE_DRIVERS"), name);
+}
+
+bool unit_in_valgrind(const char *reason)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+	const char *preloaded = getenv("LD_PRELOAD");
+
+	if (!preloaded || !strstr(preloaded, "/vgpreload_"))
+		return false;
+	if (!atomic_flag_test_and_set(&told))
+		(void)fprintf(stderr, "\nunder valgrind: %s\n", reason);
+	return true;
 }

@@ -81,6 +81,9 @@ void unit_write_bytes(const char *path, const void *data, size_t len);
 /* Whether CKCACHE_TEST_REQUIRE_DRIVERS, a list of words, names it: a test that does not find it has failed. */
 bool unit_driver_required(const char *name);
 
+/* Whether the program runs under valgrind, where something cannot be tested: prints the reason, once. */
+bool unit_in_valgrind(const char *reason);
+
 /* The file, or the directory with all that is below. */
 void unit_remove(const char *path);
 

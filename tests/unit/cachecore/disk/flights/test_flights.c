@@ -124,6 +124,9 @@ bool __wrap_cc_holder_thread_runs(pid_t thread);
 bool __wrap_cc_holder_thread_runs(pid_t thread)
 {
 	looks++;
+	if (!atomic_load(&slow_ms) &&
+	    unit_in_valgrind("a thread without a processor sleeps, so only disks that a test slows down are slow"))
+		return true;
 	return has_no_processor || __real_cc_holder_thread_runs(thread);
 }
 
@@ -137,6 +140,24 @@ uint64_t __wrap_cmn_clock_monotonic(void)
 	uint64_t stopped = atomic_load(&stopped_clock);
 
 	return stopped ? stopped : __real_cmn_clock_monotonic() + fast_ns;
+}
+
+/* On a busy machine, too, the thread is waited for until it ends: else what it has counts as lost. */
+static _Thread_local bool is_patient;
+uint64_t __real_cmn_clock_deadline(uint64_t timeout_ns);
+uint64_t __wrap_cmn_clock_deadline(uint64_t timeout_ns);
+uint64_t __wrap_cmn_clock_deadline(uint64_t timeout_ns)
+{
+	return __real_cmn_clock_deadline(is_patient ? LONG_NS : timeout_ns);
+}
+
+void __real_cc_flights_free(struct cc_flights *flights);
+void __wrap_cc_flights_free(struct cc_flights *flights);
+void __wrap_cc_flights_free(struct cc_flights *flights)
+{
+	is_patient = true;
+	__real_cc_flights_free(flights);
+	is_patient = false;
 }
 
 /* Beats that the file had already. */
@@ -1135,7 +1156,6 @@ TEST(one_thread_serves_what_comes_soon_and_another_what_comes_late)
 TEST(flights_that_are_over_end_before_the_thread)
 {
 	enum { MANY = 20 };
-	uint64_t deadline = cmn_clock_monotonic() + LONG_NS / 6;
 	struct cc_flights *flights = open_flights();
 	struct cc_flight *all[MANY];
 	char key[16];
@@ -1148,9 +1168,6 @@ TEST(flights_that_are_over_end_before_the_thread)
 	for (int i = 0; i < MANY; i++)
 		cc_flight_end(all[i]);
 	cc_flights_free(flights);
-	/* A thread that takes long is not waited for. */
-	while (count_files() && cmn_clock_monotonic() < deadline)
-		(void)sched_yield();
 	CU_ASSERT_EQUAL(count_files(), 0);
 }
 
