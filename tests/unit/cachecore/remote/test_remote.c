@@ -38,7 +38,7 @@
 
 /* A clock that moves when somebody waits, or when the helper says so. */
 static atomic_uint_least64_t passed_ns;
-static uint64_t later_ns, jump_ns;	/* of the day's time alone: it jumps while a value comes */
+static atomic_uint_least64_t later_ns, jump_ns;	/* of the day's time alone: it jumps while a value comes */
 uint64_t __wrap_cmn_clock_monotonic(void);
 uint64_t __wrap_cmn_clock_realtime(void);
 uint64_t __wrap_cmn_clock_deadline(uint64_t timeout_ns);
@@ -49,7 +49,7 @@ uint64_t __wrap_cmn_clock_monotonic(void)
 
 uint64_t __wrap_cmn_clock_realtime(void)
 {
-	return EPOCH + atomic_load(&passed_ns) + later_ns;
+	return EPOCH + atomic_load(&passed_ns) + atomic_load(&later_ns);
 }
 
 uint64_t __wrap_cmn_clock_deadline(uint64_t timeout_ns)
@@ -91,7 +91,7 @@ enum cmn_status __real_cc_sodium_hash_begin(struct cc_sodium_hash *hash);
 enum cmn_status __wrap_cc_sodium_hash_begin(struct cc_sodium_hash *hash);
 enum cmn_status __wrap_cc_sodium_hash_begin(struct cc_sodium_hash *hash)
 {
-	later_ns += jump_ns;
+	atomic_fetch_add(&later_ns, atomic_load(&jump_ns));
 	return __real_cc_sodium_hash_begin(hash);
 }
 
@@ -305,7 +305,8 @@ AFTER_EACH
 	callocs_left = 0;
 	atomic_store(&is_silent, false);
 	atomic_store(&still_ns, 0);
-	later_ns = jump_ns = 0;
+	atomic_store(&later_ns, 0);
+	atomic_store(&jump_ns, 0);
 }
 
 static struct cc_remote *open_remote(void)
