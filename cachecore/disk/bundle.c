@@ -315,3 +315,23 @@ enum cmn_status cc_bundle_decode(struct cmn_view src, struct cmn_buffer *bin,
 	*ret = entry;
 	return CMN_OK;
 }
+
+enum cmn_status cc_bundle_check(struct cmn_view src, struct cmn_view bin, struct cmn_hash *ret_key)
+{
+	struct cmn_buffer copy = { 0 };
+	struct cc_entry *entry;
+	struct cc_key key;
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	cmn_buffer_append(&copy, bin.data, bin.len);
+	if (!copy.failed)
+		status = cc_bundle_decode(src, &copy, &key, &entry);
+	cmn_buffer_release(&copy);
+	if (status != CMN_OK)
+		return status;
+	if (ret_key)
+		*ret_key = cmn_hash_of(cc_key_view(&key).data, cc_key_view(&key).len);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	return CMN_OK;
+}

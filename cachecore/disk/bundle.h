@@ -99,5 +99,8 @@ bool cc_bundle_lengths_possible(uint64_t src_len, uint64_t bin_len);
  */
 CMN_CHECKED enum cmn_status cc_bundle_decode(struct cmn_view src, struct cmn_buffer *bin,
 					     struct cc_key *ret_key, struct cc_entry **ret);
+/* Whether they are an entry, by a copy of bin. ret_key: the hash of its key; may be NULL. Statuses as above. */
+CMN_CHECKED enum cmn_status cc_bundle_check(struct cmn_view src, struct cmn_view bin,
+					    struct cmn_hash *ret_key);
 
 #endif

@@ -54,7 +54,7 @@ struct cc_remote {
 	struct cc_remote_setup setup;
 	char **environment;	/* of programs that it starts */
 	atomic_flag refusal_logged, failure_logged;
-	atomic_bool usage_read, claims_refused, looked_for_notes;
+	atomic_bool usage_read, claims_refused;
 	atomic_uint failures;	/* in a row */
 	atomic_uint late_starts;
 	atomic_uint_least64_t launched;	/* monotonic: when it started to upload last; 0: never */
@@ -283,12 +283,6 @@ static void note_hit(struct cc_remote *remote, const struct cc_entry *entry, uin
 		atomic_store(&remote->lost_ns, 0);
 }
 
-/* *ret_fd: the helper's lock, if the caller has it now and is to start the helper. */
-static bool may_start(struct cc_remote *remote, int dir_fd, int *ret_fd)
-{
-	return cc_node_lock_helper(&remote->setup.node, dir_fd, ret_fd) == CMN_OK;
-}
-
 /* The program takes the lock, which ends with the helper. */
 static enum cmn_status launch(struct cc_remote *remote, const char *const *arguments, int lock_fd)
 {
@@ -306,7 +300,7 @@ static enum cmn_status start_helper(struct cc_remote *remote, int dir_fd, const 
 	enum cmn_status status;
 	int lock_fd;
 
-	if (!may_start(remote, dir_fd, &lock_fd))
+	if (cc_node_lock_helper(&remote->setup.node, dir_fd, &lock_fd) != CMN_OK)
 		return CMN_OK;	/* another does, or it runs */
 	status = launch(remote, arguments, lock_fd);
 	if (status == CMN_OK)

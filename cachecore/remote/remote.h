@@ -5,8 +5,8 @@
  * the driver compiled is uploaded later, by another process (uploads.h).
  *
  * It never costs much more than it may save. A look-up ends after a share of
- * what this program's compiles take. After a failure or a time-out all processes of
- * this user leave the tier alone for a minute, and so does a process whose
+ * what this program's compiles take. After a time-out, or another failure that says
+ * something of the tier, all processes of this user leave it alone for a minute, and so does a process whose
  * look-ups found nothing for longer than that. Nothing is used that no trusted
  * key has signed (value.h), except from a directory that the helper itself
  * finds trustworthy. No descriptor stays open and no thread is used. Thread-safe;

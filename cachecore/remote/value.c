@@ -282,14 +282,3 @@ enum cmn_status cc_remote_value_take(const struct cc_remote_value *value, struct
 	cc_key_release(&key);
 	return status;
 }
-
-enum cmn_status cc_remote_value_open(const struct cc_remote_value *value,
-				     struct cmn_view wanted_key, struct cc_entry **ret)
-{
-	struct cmn_buffer bin = { 0 };
-
-	cmn_buffer_append(&bin, value->bin.data, value->bin.len);
-	if (bin.failed)
-		return CMN_ERR_NOMEM;
-	return cc_remote_value_take(value, &bin, wanted_key, ret);
-}

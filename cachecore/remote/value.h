@@ -32,7 +32,7 @@
 /*
  * The name under which a key's value is stored: 32 hexadecimal digits of the key's
  * hash, which servers spread values by, and "-ckcache-1", with the format's version. Two keys with one name do
- * no harm: cc_remote_value_open compares the whole key.
+ * no harm: cc_remote_value_take compares the whole key.
  */
 void cc_remote_name(struct cmn_view key, char ret[CC_REMOTE_NAME_SIZE]);
 /* The same by that hash. */
@@ -106,11 +106,8 @@ void cc_remote_value_hash_header(struct cc_sodium_hash *hash,
  * The entry of a checked value, which the caller owns, verified as a look-up does
  * it. CMN_ERR_CORRUPT: damaged, or the entry of another key, which somebody has
  * stored under the wrong name or has the same hash. CMN_ERR_VERSION, CMN_ERR_NOMEM.
+ * Takes bin, which value->bin is a view of, in any case.
  */
-CMN_CHECKED enum cmn_status cc_remote_value_open(const struct cc_remote_value *value,
-						 struct cmn_view wanted_key,
-						 struct cc_entry **ret);
-/* The same; takes bin, which value->bin is a view of, in any case. */
 CMN_CHECKED enum cmn_status cc_remote_value_take(const struct cc_remote_value *value,
 						 struct cmn_buffer *bin,
 						 struct cmn_view wanted_key,

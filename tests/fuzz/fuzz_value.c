@@ -59,6 +59,15 @@ static void change(struct cmn_buffer *bytes, uint8_t how, const uint8_t id[CC_SO
 	}
 }
 
+static enum cmn_status take(const struct cc_remote_value *value, struct cmn_view key,
+			    struct cc_entry **ret)
+{
+	struct cmn_buffer bin = { 0 };
+
+	cmn_buffer_append(&bin, value->bin.data, value->bin.len);
+	return cc_remote_value_take(value, &bin, key, ret);
+}
+
 static void open_value(const struct cc_remote_value *value)
 {
 	struct cc_entry *entry;
@@ -66,9 +75,9 @@ static void open_value(const struct cc_remote_value *value)
 
 	if (cc_src_file_decode(value->src, &src) != CMN_OK)
 		return;
-	if (cc_remote_value_open(value, (struct cmn_view){ "no key", 6 }, &entry) == CMN_OK)
+	if (take(value, (struct cmn_view){ "no key", 6 }, &entry) == CMN_OK)
 		abort();
-	if (cc_remote_value_open(value, src.key, &entry) == CMN_OK)
+	if (take(value, src.key, &entry) == CMN_OK)
 		cc_entry_unref(entry);
 }
 

@@ -94,25 +94,6 @@ static bool flush_output(struct exporting *exporting)
 	return false;
 }
 
-/* Whether the two files are an entry, by decoding a copy of one. */
-static enum cmn_status check_entry(const struct cmn_buffer *src, const struct cmn_buffer *bin)
-{
-	struct cmn_buffer copy = { 0 };
-	struct cc_entry *entry;
-	struct cc_key key;
-	enum cmn_status status = CMN_ERR_NOMEM;
-
-	cmn_buffer_append(&copy, bin->data, bin->len);
-	if (!copy.failed)
-		status = cc_bundle_decode(cmn_buffer_view(src), &copy, &key, &entry);
-	cmn_buffer_release(&copy);
-	if (status == CMN_OK) {
-		cc_entry_unref(entry);
-		cc_key_release(&key);
-	}
-	return status;
-}
-
 /* CMN_OK: the two files are a sound entry's. */
 static enum cmn_status read_entry(const struct exporting *exporting, int leaf_fd, unsigned int n,
 				  struct cmn_buffer *src, struct cmn_buffer *bin)
@@ -125,7 +106,7 @@ static enum cmn_status read_entry(const struct exporting *exporting, int leaf_fd
 	status = cc_entry_files_read_file(leaf_fd, NULL, CC_LEAF_BIN, n, exporting->trust, NULL, bin);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_ERR_CORRUPT : status;	/* half of one */
-	return check_entry(src, bin);
+	return cc_bundle_check(cmn_buffer_view(src), cmn_buffer_view(bin), NULL);
 }
 
 static enum cmn_status export_entry(struct exporting *exporting, int leaf_fd, unsigned int n)

@@ -182,22 +182,13 @@ static enum cmn_status put_entry(struct upload *upload, const struct cmn_buffer 
 		{ header, sizeof(header) }, cmn_buffer_view(src), cmn_buffer_view(bin),
 	};
 	char name[CC_REMOTE_NAME_SIZE];
-	struct cmn_buffer copy = { 0 };
 	struct cmn_hash hash;
-	struct cc_entry *entry;
-	struct cc_key key;
-	enum cmn_status status = CMN_ERR_NOMEM;
+	enum cmn_status status;
 
-	/* What others are to trust is looked at first, by a copy. */
-	cmn_buffer_append(&copy, bin->data, bin->len);
-	if (!copy.failed)
-		status = cc_bundle_decode(cmn_buffer_view(src), &copy, &key, &entry);
-	cmn_buffer_release(&copy);
+	/* What others are to trust is looked at first. */
+	status = cc_bundle_check(views[1], views[2], &hash);
 	if (status != CMN_OK)
 		return status == CMN_ERR_NOMEM ? status : CMN_MISS;
-	cc_entry_unref(entry);
-	hash = cmn_hash_of(cc_key_view(&key).data, cc_key_view(&key).len);
-	cc_key_release(&key);
 	cc_remote_name_of(&hash, name);
 	status = sign(upload, header, views[1], views[2]);
 	if (status == CMN_OK)

@@ -174,7 +174,7 @@ TEST(every_flipped_bit_of_a_signed_value_is_refused)
 	cmn_buffer_release(&bytes);
 }
 
-/* What is behind the header has hashes of its own (cc_remote_value_open). */
+/* What is behind the header has hashes of its own (cc_remote_value_take). */
 TEST(an_unsigned_value_has_one_header)
 {
 	struct cmn_buffer bytes = make_unsigned();
@@ -373,6 +373,7 @@ TEST(parts_are_as_long_as_the_header_says)
 /* Opens the value, which it takes, as the entry of a key with these options. */
 static enum cmn_status open_as(struct cmn_buffer bytes, const char *options, bool *ret_right)
 {
+	struct cmn_buffer bin = { 0 };
 	struct cc_remote_value value;
 	struct cc_entry *entry = NULL;
 	struct cmn_view image;
@@ -381,7 +382,8 @@ static enum cmn_status open_as(struct cmn_buffer bytes, const char *options, boo
 
 	values_make_key(&key, options);
 	CU_ASSERT_EQUAL_FATAL(check(&bytes, &value), CMN_OK);
-	status = cc_remote_value_open(&value, cc_key_view(&key), &entry);
+	cmn_buffer_append(&bin, value.bin.data, value.bin.len);
+	status = cc_remote_value_take(&value, &bin, cc_key_view(&key), &entry);
 	cmn_buffer_release(&bytes);
 	cc_key_release(&key);
 	CU_ASSERT_EQUAL(!entry, status != CMN_OK);
