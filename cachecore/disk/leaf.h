@@ -20,7 +20,7 @@
  * names fit into one word.
  */
 #define CC_LEAF_VARIANTS 64
-#define CC_LEAF_PATH_SIZE (CC_PART_COUNT * CMN_HASH_HEX_SIZE)	/* four names, slashes, terminator */
+#define CC_LEAF_PATH_SIZE ((size_t)CC_PART_COUNT * CMN_HASH_HEX_SIZE)	/* four names, slashes, terminator */
 #define CC_LEAF_NAME_SIZE 32
 #define CC_LEAF_FILE_PATH_SIZE (CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE)
 

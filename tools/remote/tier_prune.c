@@ -25,7 +25,7 @@
 #define TEMPORARY_PREFIX ".tmp-"
 #define CLAIM_SUFFIX ".claim"
 /* No writer takes a day (storage/file.c has the same time). */
-#define TEMPORARY_NS (24 * 3600 * NS_PER_S)
+#define TEMPORARY_NS (UINT64_C(24) * 3600 * NS_PER_S)
 /* A claim holds for a minute at most (cachecore/remote/remote.c); clocks of nodes may differ. */
 #define CLAIM_NS (3600 * NS_PER_S)
 /* A key has at most 255 bytes: two digits, then up to 200 a level. */
@@ -69,7 +69,7 @@ static bool decode(char *text)
 
 		if (*text == '%' && (low < 0 || high + low == 0))
 			return false;
-		*to++ = *text == '%' ? (char)(high * 16 + low) : *text;
+		*to++ = (char)(*text == '%' ? high * 16 + low : *text);
 		text += *text == '%' ? 2 : 0;
 	}
 	*to = '\0';
