@@ -42,13 +42,9 @@ struct storage_backend {
 	/* Appends to *value, which is empty. It holds anything on failure. */
 	enum storage_result (*get)(void *session, struct cmn_view key, struct cmn_buffer *value,
 				   struct storage_error *error);
-	/*
-	 * overwrite false: STORAGE_NOOP if there is a value already; only a hint. token is the
-	 * helper's own: a claim that starts with it may end with this.
-	 */
+	/* overwrite false: STORAGE_NOOP if there is a value already; only a hint. */
 	enum storage_result (*put)(void *session, struct cmn_view key, struct cmn_view value,
-				   bool overwrite, const char *token,
-				   struct storage_error *error);
+				   bool overwrite, struct storage_error *error);
 	enum storage_result (*remove)(void *session, struct cmn_view key,
 				      struct storage_error *error);
 	enum storage_result (*exists)(void *session, struct cmn_view key, bool *ret,
@@ -60,6 +56,7 @@ struct storage_backend {
 	 * whether the caller has the claim now, for ttl milliseconds. token starts with the
 	 * helper's own and is different for each request, but not for its repetition.
 	 * release: drops a claim that starts with the helper's token. STORAGE_NOOP: has none.
+	 * It follows each put, so that nobody waits for what was removed, or refused.
 	 */
 	enum storage_result (*claim)(void *session, struct cmn_view key, const char *token,
 				     uint64_t ttl, struct cmn_buffer *value, bool *ret_claimed,

@@ -515,23 +515,8 @@ static bool move_aside(struct directory *directory, const struct place *place, c
 	return good;
 }
 
-/* The value is there: removes a claim of this helper's, or one whose time is over. */
-static void end_claim(struct directory *directory, const struct place *place, const char *token)
-{
-	char name[STORAGE_KEY_PATH_SIZE];
-	struct claim claim;
-
-	(void)snprintf(name, sizeof(name), "%s" CLAIM_SUFFIX, place->name);
-	if (read_claim(directory, place, name, ABANDONED_NS, &claim) != 0)
-		return;		/* mostly since there is none */
-	if (strncmp(claim.token, token, strlen(token)) == 0)
-		(void)unlinkat(place->fd, name, 0);	/* else it is swept */
-	else if (is_over(directory, place, &claim))
-		(void)move_aside(directory, place, name, &claim);	/* else it is swept */
-}
-
 static int write_value(struct directory *directory, struct cmn_view key, struct cmn_view value,
-		       bool overwrite, const char *token)
+		       bool overwrite)
 {
 	char temporary[TEMPORARY_SIZE];
 	struct place place = { .fd = -1 };
@@ -547,8 +532,6 @@ static int write_value(struct directory *directory, struct cmn_view key, struct 
 		problem = errno;
 		(void)unlinkat(place.fd, temporary, 0);	/* else it is swept */
 	}
-	if (!problem || problem == EEXIST)
-		end_claim(directory, &place, token);
 	if (!problem && atomic_fetch_add(&directory->serial, 1) % SWEEP_INTERVAL < 2)
 		sweep(place.fd);
 	close_place(&place);
@@ -556,14 +539,14 @@ static int write_value(struct directory *directory, struct cmn_view key, struct 
 }
 
 static enum storage_result put(void *session, struct cmn_view key, struct cmn_view value,
-			       bool overwrite, const char *token, struct storage_error *error)
+			       bool overwrite, struct storage_error *error)
 {
 	struct directory *directory = session;
 	char path[STORAGE_KEY_PATH_SIZE];
 	int problem, attempts = 0;
 
 	do {
-		problem = write_value(directory, key, value, overwrite, token);
+		problem = write_value(directory, key, value, overwrite);
 	} while (may_pass(problem) && ++attempts < ATTEMPTS);
 	if (problem == 0)
 		return STORAGE_OK;
@@ -625,7 +608,7 @@ static enum storage_result claim(void *session, struct cmn_view key, const char 
 static enum storage_result release(void *session, struct cmn_view key, const char *token,
 				   struct storage_error *error)
 {
-	const struct directory *directory = session;
+	struct directory *directory = session;
 	char name[STORAGE_KEY_PATH_SIZE];
 	struct place place = { .fd = -1 };
 	struct claim claim;
@@ -633,12 +616,15 @@ static enum storage_result release(void *session, struct cmn_view key, const cha
 
 	if (!problem) {
 		(void)snprintf(name, sizeof(name), "%s" CLAIM_SUFFIX, place.name);
-		problem = read_claim(directory, &place, name, 0, &claim);
-		if (!problem && strncmp(claim.token, token, strlen(token)) != 0)
-			problem = ENOENT;
-		if (!problem && unlinkat(place.fd, name, 0) < 0)
-			problem = errno;
+		problem = read_claim(directory, &place, name, ABANDONED_NS, &claim);
 	}
+	if (!problem && strncmp(claim.token, token, strlen(token)) != 0) {
+		if (is_over(directory, &place, &claim))
+			(void)move_aside(directory, &place, name, &claim);	/* else it is swept */
+		problem = ENOENT;
+	}
+	if (!problem && unlinkat(place.fd, name, 0) < 0)
+		problem = errno;
 	close_place(&place);
 	if (problem == ENOENT)
 		return STORAGE_NOOP;

@@ -415,13 +415,12 @@ static enum storage_result get(void *ctx, struct cmn_view key, struct cmn_buffer
 }
 
 static enum storage_result put(void *ctx, struct cmn_view key, struct cmn_view value,
-			       bool overwrite, const char *token, struct storage_error *error)
+			       bool overwrite, struct storage_error *error)
 {
 	struct session *session = ctx;
 	enum storage_result result;
 	long code = 0;
 
-	(void)token;	/* there are no claims */
 	session->sent = value;
 	set_method(session, "PUT", overwrite ? session->http->headers : session->http->add_headers);
 	result = request(session, "put", key, false, &code, error);

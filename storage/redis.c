@@ -383,7 +383,7 @@ static enum storage_result get(void *ctx, struct cmn_view key, struct cmn_buffer
 }
 
 static enum storage_result put(void *ctx, struct cmn_view key, struct cmn_view value,
-			       bool overwrite, const char *token, struct storage_error *error)
+			       bool overwrite, struct storage_error *error)
 {
 	struct session *session = ctx;
 	const char *ttl = session->redis->ttl;
@@ -394,7 +394,6 @@ static enum storage_result put(void *ctx, struct cmn_view key, struct cmn_view v
 	redisReply *reply;
 	enum storage_result result;
 
-	(void)token;	/* a claim goes by itself */
 	if (ttl[0]) {
 		words[count] = "EX";
 		lens[count++] = 2;

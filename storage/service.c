@@ -24,7 +24,7 @@ static enum storage_result call(const struct storage_backend *backend, void *ses
 		return backend->get(session, request->key, request->ret_value, error);
 	case STORAGE_PUT:
 		return backend->put(session, request->key, request->value, request->overwrite,
-				    token, error);
+				    error);
 	case STORAGE_REMOVE:
 		return backend->remove(session, request->key, error);
 	case STORAGE_EXISTS:
@@ -60,6 +60,15 @@ static enum storage_result try(struct storage_service *service, const char *toke
 	return result;
 }
 
+/* Whatever became of the value, this helper's claim on it is over. */
+static void end_claim(struct storage_service *service, struct cmn_view key)
+{
+	struct storage_request request = { .verb = STORAGE_RELEASE, .key = key };
+
+	if (service->backend->release && atomic_load(&service->claims))
+		(void)try(service, service->token, &request);	/* else its time ends it */
+}
+
 enum storage_result storage_service_do(struct storage_service *service,
 				       struct storage_request *request)
 {
@@ -73,6 +82,8 @@ enum storage_result storage_service_do(struct storage_service *service,
 	atomic_fetch_add(&service->requests, 1);
 	if (storage_breaker_allows(&service->breaker, &request->error)) {
 		result = try(service, token, request);
+		if (request->verb == STORAGE_PUT && result != STORAGE_DOWN)
+			end_claim(service, request->key);
 		if (result == STORAGE_LOST || result == STORAGE_DOWN) {
 			storage_breaker_failed(&service->breaker, &request->error);
 			result = STORAGE_ERR;

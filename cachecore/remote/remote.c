@@ -12,10 +12,8 @@
 #include <unistd.h>
 
 #include "cachecore/disk/leaf.h"
-#include "cachecore/disk/path.h"
 #include "cachecore/disk/root.h"
-#include "cachecore/record/stats.h"
-#include "cachecore/record/usage.h"
+#include "cachecore/remote/account.h"
 #include "cachecore/remote/helper.h"
 #include "cachecore/remote/launch.h"
 #include "cachecore/remote/uploads.h"
@@ -25,15 +23,6 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
-/* Until it is known: what one of a program's compiles takes. */
-#define UNKNOWN_BUILD_NS NS_PER_S
-/* A look-up may take a half of a compile, within these bounds: on a busy machine less is often not enough. */
-#define LEAST_DEADLINE_NS (NS_PER_S / 4)
-#define MOST_DEADLINE_NS (3 * NS_PER_S)
-/* Another machine's compile is waited for as long as some of this program's take. */
-#define LEAST_CLAIM_NS (2 * NS_PER_S)
-#define MOST_CLAIM_NS (60 * NS_PER_S)
-#define CLAIM_BUILDS 4
 #define FIRST_PAUSE_NS (5 * NS_PER_MS)
 #define LAST_PAUSE_NS (200 * NS_PER_MS)
 #define START_PAUSE_NS (2 * NS_PER_MS)
@@ -41,8 +30,6 @@
 #define STOOD_STILL_NS (100 * NS_PER_MS)
 /* A process that uploads ends at once where it cannot; it is not started again for each entry. */
 #define LAUNCH_NS (20 * NS_PER_S)
-/* So often a look-up may end before the helper has started, at the price of its deadline. */
-#define MAX_LATE_STARTS 3
 /* Releasing a claim is a favour to others. */
 #define RELEASE_NS (100 * NS_PER_MS)
 #define MINUTE_NS (CC_NODE_DOWN_S * NS_PER_S)
@@ -54,15 +41,13 @@ struct cc_remote {
 	struct cc_remote_setup setup;
 	char **environment;	/* of programs that it starts */
 	atomic_flag refusal_logged, failure_logged;
-	atomic_bool usage_read, claims_refused;
+	struct cc_account account;
+	atomic_bool claims_refused;
 	atomic_uint failures;	/* in a row */
-	atomic_uint late_starts;
-	atomic_uint_least64_t launched;	/* monotonic: when it started to upload last; 0: never */
-	atomic_uint_least64_t builds, build_ns;	/* of this program, here and earlier */
-	atomic_uint_least64_t down_until;	/* monotonic */
-	atomic_uint_least64_t away_said;	/* monotonic: since when that is known to who asked; 0: it is not */
-	/* What look-ups that were of no use have taken since minute began. */
-	atomic_uint_least64_t minute, lost_ns, compiled_ns;
+	/* Monotonic; 0: never. */
+	atomic_uint_least64_t launched;		/* when it started to upload last */
+	atomic_uint_least64_t start_failed;	/* when a helper was last waited for in vain */
+	atomic_uint_least64_t away_said;	/* since when whoever asked knows that it is left alone */
 };
 
 void cc_remote_setup_release(struct cc_remote_setup *setup)
@@ -187,6 +172,7 @@ enum cmn_status cc_remote_new(const struct cc_config *config, const struct cmn_l
 	remote->config = config;
 	remote->log = log;
 	remote->setup = setup;
+	cc_account_init(&remote->account, config->dir);
 	atomic_flag_clear(&remote->refusal_logged);
 	atomic_flag_clear(&remote->failure_logged);
 	*ret = remote;
@@ -202,85 +188,10 @@ void cc_remote_free(struct cc_remote *remote)
 	free(remote);
 }
 
-/* What this program's compiles took in earlier processes. */
-static void read_usage(struct cc_remote *remote)
-{
-	struct cc_usage *usage;
-	int root_fd;
-
-	if (atomic_exchange(&remote->usage_read, true) || !remote->config->dir)
-		return;
-	usage = calloc(1, sizeof(*usage));
-	if (!usage || cc_root_open(remote->config->dir, &root_fd) != CMN_OK) {
-		free(usage);
-		return;
-	}
-	if (cc_stats_load_usage(usage, root_fd) == CMN_OK) {
-		for (size_t i = 0; i < usage->program_count; i++) {
-			const struct cc_usage_program *program = &usage->programs[i];
-
-			if (strcmp(program->name, cc_path_program()) != 0)
-				continue;
-			(void)atomic_fetch_add(&remote->builds, program->counts.misses);
-			(void)atomic_fetch_add(&remote->build_ns, program->counts.spent_ns);
-		}
-	}
-	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
-	free(usage);
-}
-
-static uint64_t typical_build_ns(struct cc_remote *remote)
-{
-	uint64_t builds;
-
-	read_usage(remote);
-	builds = atomic_load(&remote->builds);
-	return builds ? atomic_load(&remote->build_ns) / builds : UNKNOWN_BUILD_NS;
-}
-
-static uint64_t bounded(uint64_t value, uint64_t least, uint64_t most)
-{
-	if (value < least)
-		return least;
-	return value > most ? most : value;
-}
-
 void cc_remote_note_build(struct cc_remote *remote, uint64_t build_ns)
 {
-	if (!remote)
-		return;
-	(void)atomic_fetch_add(&remote->builds, 1);
-	(void)atomic_fetch_add(&remote->build_ns, build_ns);
-	(void)atomic_fetch_add(&remote->compiled_ns, build_ns);
-}
-
-/* What a look-up took in vain: a tier that costs more than a deadline and a tenth of the compiles is left alone. */
-static void note_lost(struct cc_remote *remote, uint64_t lost_ns, uint64_t deadline_ns)
-{
-	uint64_t now = cmn_clock_monotonic(), minute = atomic_load(&remote->minute), lost;
-
-	if (now - minute >= MINUTE_NS &&
-	    atomic_compare_exchange_strong(&remote->minute, &minute, now)) {
-		atomic_store(&remote->lost_ns, 0);
-		atomic_store(&remote->compiled_ns, 0);
-	}
-	lost = atomic_fetch_add(&remote->lost_ns, lost_ns) + lost_ns;
-	if (lost > deadline_ns + atomic_load(&remote->compiled_ns) / 10)
-		atomic_store(&remote->down_until, now + MINUTE_NS);
-}
-
-/* A hit is worth its compile; one that took longer is as good as none. */
-static void note_hit(struct cc_remote *remote, const struct cc_entry *entry, uint64_t took_ns,
-		     uint64_t deadline_ns)
-{
-	uint64_t saved_ns = cc_entry_build_ns(entry);
-
-	if (!saved_ns)
-		saved_ns = typical_build_ns(remote);
-	if (took_ns > saved_ns)
-		note_lost(remote, took_ns - saved_ns, deadline_ns);
-	else
-		atomic_store(&remote->lost_ns, 0);
+	if (remote)
+		cc_account_add_build(&remote->account, build_ns);
 }
 
 /* The program takes the lock, which ends with the helper. */
@@ -316,25 +227,33 @@ static enum cmn_status start_helper(struct cc_remote *remote, int dir_fd, const 
 	return status == CMN_ERR_INVALID ? status : CMN_ERR_ACCESS;
 }
 
-/* Connects, and starts the helper first where there is none. */
-static enum cmn_status connect_helper(struct cc_remote *remote, int dir_fd, const char *path,
-				      uint64_t deadline, struct cc_helper *ret)
+/* Less than a second. */
+static void sleep_for(uint64_t ns)
 {
-	const struct timespec pause = { 0, START_PAUSE_NS };
+	const struct timespec time = { 0, (long)ns };
+
+	(void)nanosleep(&time, NULL);	/* a signal only makes it shorter */
+}
+
+/* Connects; where there is no helper, it is started, and waited for until start_until; 0: it is not. */
+static enum cmn_status connect_helper(struct cc_remote *remote, int dir_fd, const char *path,
+				      uint64_t deadline, uint64_t start_until,
+				      struct cc_helper *ret)
+{
 	char socket[CC_NODE_SOCKET_SIZE];
 	enum cmn_status status;
 
 	cc_node_socket(&remote->setup.node, path, socket);
 	status = cc_helper_connect(socket, deadline, ret);
-	if (status != CMN_MISS)
+	if (status != CMN_MISS || !start_until)
 		return status;
 	status = start_helper(remote, dir_fd, socket, ret->message);
 	if (status != CMN_OK)
 		return status;
 	do {
-		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
+		sleep_for(START_PAUSE_NS);
 		status = cc_helper_connect(socket, deadline, ret);
-	} while (status == CMN_MISS && cmn_clock_monotonic() < deadline);
+	} while (status == CMN_MISS && cmn_clock_monotonic() < start_until);
 	return status;
 }
 
@@ -462,21 +381,20 @@ static enum cmn_status open_value(struct cc_remote *remote, struct received *rec
 	return CMN_OK;
 }
 
-/* Asks until there is a value, or this caller is to build it. */
+/* Asks until there is a value, or this caller is to build it. *ret_waited: for another machine. */
 static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, struct cmn_view name,
-			   uint64_t deadline_ns, uint64_t *ret_len, bool *ret_claimed)
+			   uint64_t *ret_len, bool *ret_claimed, bool *ret_waited)
 {
-	uint64_t claim_ns = bounded(CLAIM_BUILDS * typical_build_ns(remote), LEAST_CLAIM_NS,
-				    MOST_CLAIM_NS);
-	uint64_t end = cmn_clock_deadline(claim_ns), wait = remote->config->build_wait;
-	struct timespec pause = { 0, FIRST_PAUSE_NS };
+	uint64_t begun = cmn_clock_monotonic(), claim_ns = cc_account_claim_ns(&remote->account);
+	uint64_t wait_ns = remote->config->build_wait * NS_PER_S;
+	uint64_t time_ns = helper->deadline - begun, pause_ns = FIRST_PAUSE_NS, waited_ns;
 	enum cmn_status status;
 
 	if (!ret_claimed || !helper->has_claims || !remote->setup.writes ||
 	    atomic_load(&remote->claims_refused))
 		return cc_helper_ask(helper, name, ret_len);
-	if (wait < claim_ns / NS_PER_S)
-		end = cmn_clock_deadline(wait * NS_PER_S);
+	if (wait_ns > claim_ns)
+		wait_ns = claim_ns;
 	for (;;) {
 		status = cc_helper_ask_or_claim(helper, name, claim_ns / NS_PER_MS, ret_len,
 						ret_claimed);
@@ -485,30 +403,26 @@ static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, s
 			atomic_store(&remote->claims_refused, true);
 			return cc_helper_ask(helper, name, ret_len);
 		}
-		if (status != CMN_MISS || *ret_claimed || cmn_clock_monotonic() >= end)
+		waited_ns = cmn_clock_monotonic() - begun;
+		if (status != CMN_MISS || *ret_claimed || waited_ns >= wait_ns)
 			return status;
-		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
-		if (pause.tv_nsec < (long)LAST_PAUSE_NS)
-			pause.tv_nsec += pause.tv_nsec / 2;
-		helper->deadline = cmn_clock_deadline(deadline_ns);
+		*ret_waited = true;
+		sleep_for(pause_ns < wait_ns - waited_ns ? pause_ns : wait_ns - waited_ns);
+		if (pause_ns < LAST_PAUSE_NS)
+			pause_ns += pause_ns / 2;
+		helper->deadline = cmn_clock_deadline(time_ns);
 	}
 }
 
 /*
- * Whether a failed look-up says that the tier is of no use to anybody now. It does not if this
- * process itself stood still, lost its descriptor, or can start nothing. What the helper says of one
- * entry, or a value that ends too early, may be that entry's fault: the second one in a row is not.
+ * Whether the tier is of no use to anybody now: a look-up's time was over, or the helper cannot be
+ * used. Any other failure may be one entry's fault: the second one in a row is not.
  */
-static bool is_everybodys(struct cc_remote *remote, const struct cc_helper *helper,
-			  enum cmn_status status, bool answered, uint64_t took,
-			  uint64_t deadline_ns)
+static bool is_everybodys(struct cc_remote *remote, enum cmn_status status, uint64_t took)
 {
-	bool is_entrys = answered || (status == CMN_ERR_IO && helper->message[0]);
-
-	if (helper->lost || status == CMN_ERR_INVALID ||
-	    (status == CMN_BUSY && took > deadline_ns + STOOD_STILL_NS))
-		return false;
-	return !is_entrys || took > deadline_ns / 2 || atomic_fetch_add(&remote->failures, 1) > 0;
+	return status == CMN_ERR_VERSION || status == CMN_ERR_ACCESS ||
+	       took > cc_account_deadline(&remote->account) / 2 ||
+	       atomic_fetch_add(&remote->failures, 1) > 0;
 }
 
 static void note_failure(struct cc_remote *remote, int dir_fd, const struct cc_helper *helper,
@@ -519,8 +433,8 @@ static void note_failure(struct cc_remote *remote, int dir_fd, const struct cc_h
 
 	cmn_log_once(remote->log, &remote->failure_logged, CMN_LOG_WARNING,
 		     "the remote tier is left alone for a while: %s", reason);
-	atomic_store(&remote->down_until, cmn_clock_deadline(MINUTE_NS));
 	cc_node_set_down(&remote->setup.node, dir_fd, reason);
+	cc_account_lose_all(&remote->account);
 	report_away(remote, reason, report);
 }
 
@@ -534,63 +448,108 @@ static bool is_left_alone(struct cc_remote *remote, int dir_fd, struct cc_remote
 	return true;
 }
 
+/*
+ * What is received is to be checked. *ret_claimed, *ret_waited: as in ask. CMN_ERR_NOMEM: it says
+ * nothing of the tier, nor does its time.
+ */
+static enum cmn_status look_up(struct cc_remote *remote, int dir_fd, const char *path,
+			       const struct cc_key *key, uint64_t time_ns, struct received *ret,
+			       bool *ret_claimed, bool *ret_waited, struct cc_remote_report *report)
+{
+	uint64_t begun = cmn_clock_monotonic(), now, len, failed = atomic_load(&remote->start_failed);
+	/* A helper may be slow to start: not more than once a minute, and what is left is for asking it. */
+	bool starts = !failed || begun - failed >= MINUTE_NS;
+	char name[CC_REMOTE_NAME_SIZE];
+	struct cc_helper helper;
+	enum cmn_status status;
+
+	cc_remote_name(cc_key_view(key), name);
+	status = connect_helper(remote, dir_fd, path, begun + time_ns,
+				starts ? begun + time_ns / 4 * 3 : 0, &helper);
+	if (status != CMN_MISS)
+		atomic_store(&remote->start_failed, 0);
+	else if (starts)
+		atomic_store(&remote->start_failed, cmn_clock_monotonic());
+	if (status == CMN_OK)
+		status = ask(remote, &helper, cmn_view_of(name), &len, ret_claimed, ret_waited);
+	if (status == CMN_OK)
+		status = receive_value(remote, &helper, len, ret, report);
+	cc_helper_close(&helper);
+	if (status == CMN_OK || status == CMN_MISS)
+		atomic_store(&remote->failures, 0);
+	if (status == CMN_OK || status == CMN_MISS || status == CMN_ERR_NOMEM || helper.lost)
+		return status;
+	now = cmn_clock_monotonic();
+	/* A process that stood still, or had not a deadline's time any more, is no judge. */
+	if (status == CMN_BUSY && now > helper.deadline + STOOD_STILL_NS)
+		return CMN_ERR_NOMEM;
+	if (status == CMN_BUSY && time_ns < cc_account_deadline(&remote->account))
+		return CMN_MISS;
+	if (status == CMN_ERR_INVALID) {
+		cc_account_lose_all(&remote->account);	/* it can start nothing */
+		return CMN_ERR_NOMEM;
+	}
+	/* Since the last request: before it another machine's compile was waited for. */
+	if (is_everybodys(remote, status, now + time_ns - helper.deadline))
+		note_failure(remote, dir_fd, &helper, status, report);
+	return status;
+}
+
+/* A hit is worth its compile; one that took longer is as good as none. */
+static void note_hit(struct cc_remote *remote, const struct cc_entry *entry, uint64_t took_ns)
+{
+	uint64_t saved_ns = cc_entry_build_ns(entry);
+
+	if (!saved_ns)
+		saved_ns = cc_account_build_ns(&remote->account);
+	if (took_ns > saved_ns)
+		cc_account_lose(&remote->account, took_ns - saved_ns);
+	else
+		cc_account_win(&remote->account, saved_ns - took_ns);
+}
+
+static void note_loss(struct cc_remote *remote, uint64_t took_ns, bool waited,
+		      struct cc_remote_report *report)
+{
+	cc_account_lose(&remote->account, took_ns);
+	if (report->event == CC_REMOTE_NOTHING && !cc_account_left(&remote->account))
+		report_away(remote, waited ? "another machine's compile did not come"
+			    : "looking there took longer than it saves", report);
+}
+
 enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
 			      struct cc_file_memo *memo, struct cc_entry **ret, bool *ret_claimed,
 			      struct cc_remote_report *ret_report)
 {
-	uint64_t begun = cmn_clock_monotonic(), deadline_ns, len = 0;
-	bool answered = false, starts_late;
-	char path[CC_NODE_DIR_SIZE], name[CC_REMOTE_NAME_SIZE];
+	uint64_t begun = cmn_clock_monotonic(), left_ns;
 	struct received received = { .hashed = false };
-	struct cc_helper helper;
-	enum cmn_status status;
+	enum cmn_status status = CMN_ERR_NOMEM;
+	char path[CC_NODE_DIR_SIZE];
+	bool waited = false;
 	int dir_fd;
 
 	*ret_report = (struct cc_remote_report){ .event = CC_REMOTE_NOTHING };
 	if (ret_claimed)
 		*ret_claimed = false;
-	if (!remote || !remote->setup.reads || begun < atomic_load(&remote->down_until))
+	left_ns = remote && remote->setup.reads ? cc_account_left(&remote->account) : 0;
+	if (!left_ns)
 		return CMN_MISS;
 	dir_fd = cc_node_open(&remote->setup.node, path);
 	if (dir_fd < 0)
 		return CMN_MISS;
-	if (is_left_alone(remote, dir_fd, ret_report)) {
-		(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
-		return CMN_MISS;
-	}
-	deadline_ns = bounded(typical_build_ns(remote) / 2, LEAST_DEADLINE_NS, MOST_DEADLINE_NS);
-	cc_remote_name(cc_key_view(key), name);
-	status = connect_helper(remote, dir_fd, path, begun + deadline_ns, &helper);
-	/* A busy machine starts a helper late: that says nothing of the tier. */
-	starts_late = status == CMN_MISS &&
-		      atomic_fetch_add(&remote->late_starts, 1) < MAX_LATE_STARTS;
-	if (status == CMN_OK)
-		status = ask(remote, &helper, cmn_view_of(name), deadline_ns, &len, ret_claimed);
-	answered = status == CMN_OK;
-	if (status == CMN_OK)
-		status = receive_value(remote, &helper, len, &received, ret_report);
-	cc_helper_close(&helper);
-	/* A helper that has not started in time may be there for the next look-up. */
-	if (status != CMN_OK && status != CMN_MISS && status != CMN_ERR_NOMEM &&
-	    is_everybodys(remote, &helper, status, answered, cmn_clock_monotonic() - begun, deadline_ns))
-		note_failure(remote, dir_fd, &helper, status, ret_report);
-	else if (status == CMN_ERR_INVALID)
-		atomic_store(&remote->down_until, cmn_clock_deadline(MINUTE_NS));
-	else if (status == CMN_OK || status == CMN_MISS)
-		atomic_store(&remote->failures, 0);
+	if (!is_left_alone(remote, dir_fd, ret_report))
+		status = look_up(remote, dir_fd, path, key, left_ns, &received, ret_claimed, &waited,
+				 ret_report);
 	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 	if (status == CMN_OK)
 		status = open_value(remote, &received, key, memo, ret, ret_report);
 	cmn_buffer_release(&received.src);
 	cmn_buffer_release(&received.bin);
-	if (starts_late)
-		return CMN_MISS;
-	if (status != CMN_OK) {
-		note_lost(remote, cmn_clock_monotonic() - begun, deadline_ns);
-		return CMN_MISS;
-	}
-	note_hit(remote, *ret, cmn_clock_monotonic() - begun, deadline_ns);
-	return CMN_OK;
+	if (status == CMN_OK)
+		note_hit(remote, *ret, cmn_clock_monotonic() - begun);
+	else if (status != CMN_ERR_NOMEM)
+		note_loss(remote, cmn_clock_monotonic() - begun, waited, ret_report);
+	return status == CMN_OK ? CMN_OK : CMN_MISS;
 }
 
 enum cmn_status cc_remote_connect(struct cc_remote *remote, uint64_t timeout_ns,
@@ -604,7 +563,7 @@ enum cmn_status cc_remote_connect(struct cc_remote *remote, uint64_t timeout_ns,
 	*ret = (struct cc_helper){ .fd = -1 };
 	if (dir_fd < 0)
 		return CMN_ERR_ACCESS;
-	status = connect_helper(remote, dir_fd, path, deadline, ret);
+	status = connect_helper(remote, dir_fd, path, deadline, deadline, ret);
 	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 	return status;
 }

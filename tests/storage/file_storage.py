@@ -250,7 +250,9 @@ class Claims(WithDirectory):
                 self.assertEqual(self.files(), ["ab/cd"])
                 self.assertEqual(client.release(b"\xab\xcd"), helper.NOOP)
                 client.remove(b"\xab\xcd")
-        # Another helper's stays until its time is over.
+        # Another helper's stays until its time is over. One that makes no claims looks at none.
+        self.assertIs(other.claim(b"\xab\xce", 60000), True)
+        self.assertEqual(other.release(b"\xab\xce"), helper.OK)
         self.assertIs(client.claim(b"\xab\xcd", 60000), True)
         self.assertEqual(other.put(b"\xab\xcd", b"value"), helper.OK)
         self.assertEqual(self.files(), ["ab/cd", "ab/cd.claim"])

@@ -271,6 +271,10 @@ class Trouble(WithServer):
         self.server.command("CONFIG", "SET", "maxmemory", 4 << 20)
         client, _, _ = self.begin()
         client.put(b"first", b"value")
+        # What is refused is waited for no longer.
+        self.assertIs(client.claim(b"large", 60000), True)
+        self.assertIn("memory is full", self.message(client.put(b"large", bytes(8 << 20))))
+        self.assertEqual(client.release(b"large"), helper.NOOP)
         answers = [client.put(b"%d" % number, bytes(1 << 20)) for number in range(8)]
         self.assertIn("put: the server's memory is full", answers)
         self.assertEqual(client.get(b"first"), b"value")

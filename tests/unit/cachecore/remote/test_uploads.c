@@ -239,7 +239,7 @@ TEST(other_names_are_left_alone)
 		(void)snprintf(name, sizeof(name), "root/uploads/%s%s", leaf, ends[i]);
 		unit_write(name, "");
 	}
-	(void)snprintf(name, sizeof(name), "root/uploads/%.*s", CC_LEAF_PATH_SIZE - 2, leaf);
+	(void)snprintf(name, sizeof(name), "root/uploads/%.*s", (int)CC_LEAF_PATH_SIZE - 2, leaf);
 	unit_write(name, "");
 	for (const char *byte = "gA_~.-"; *byte; byte++) {
 		(void)snprintf(name, sizeof(name), "root/uploads/%s", leaf);

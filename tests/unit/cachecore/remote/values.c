@@ -66,9 +66,11 @@ void values_make_key(struct cc_key *key, const char *options)
 	cc_key_add_text(key, CC_PART_OPTIONS, "options", options);
 }
 
+uint64_t values_build_ns = 1000;
+
 struct files values_make_files(const char *options, const char *image, const struct cc_manifest *manifest)
 {
-	struct cc_entry *entry = cc_entry_new(1000);
+	struct cc_entry *entry = cc_entry_new(values_build_ns);
 	struct cmn_buffer stored = { 0 };
 	struct files files = { 0 };
 	struct cmn_view payload;

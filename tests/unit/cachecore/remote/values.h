@@ -22,6 +22,7 @@ struct files {
 	struct cmn_buffer src, bin;
 };
 
+extern uint64_t values_build_ns;	/* what the entries' compiles took; 1000 at first */
 void values_from_hex(const char *text, uint8_t *ret, size_t len);
 void values_find_id(enum who who, uint8_t ret[CC_SODIUM_HASH_SIZE]);
 void values_sign(enum who who, const void *message, size_t message_len,
