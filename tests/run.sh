@@ -135,6 +135,17 @@ quietly()
 	fi
 }
 
+# configure: $dir with $arguments.
+configure()
+{
+	# shellcheck disable=SC2086  # arguments hold no spaces
+	cmake -S . -B "$dir" -G Ninja -DCKCACHE_TESTS=ON -DCKCACHE_WERROR=ON $arguments \
+		>"$work/log" 2>&1 || {
+		tail -n 30 "$work/log"
+		give_up "Configuring $dir failed"
+	}
+}
+
 # build NAME [CMAKE-ARGUMENTS...] [-- TARGETS...]: into $base-NAME; a failure ends the script.
 build()
 {
@@ -148,12 +159,9 @@ build()
 	done
 	[ $# -eq 0 ] || shift
 	begin "Building $dir"
-	# shellcheck disable=SC2086  # arguments hold no spaces
-	cmake -S . -B "$dir" -G Ninja -DCKCACHE_TESTS=ON -DCKCACHE_WERROR=ON $arguments \
-		>"$work/log" 2>&1 || {
-		tail -n 30 "$work/log"
-		give_up "Configuring $dir failed"
-	}
+	configure
+	# Of a build by another compiler CMake deletes its cache, and with it what it was just told.
+	grep -q '^CKCACHE_TESTS:BOOL=ON' "$dir/CMakeCache.txt" || configure
 	quietly cmake --build "$dir" ${1:+--target "$@"} || give_up "Building $dir failed"
 }
 
