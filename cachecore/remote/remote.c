@@ -140,6 +140,11 @@ enum cmn_status cc_remote_setup(const struct cc_config *config, const struct cmn
 		status = decide_trust(config, ret, ret_problem);
 	if (status == CMN_OK && ret->writes && !config->remote_key)
 		ret->writes = !strcmp(ret->address.scheme, "file") && !ret->trust;
+	if (status == CMN_OK && !ret->reads && !ret->writes) {
+		*ret_problem = config->remote_key ? "it is only written, and this cache is read-only"
+			     : "it is only written, and there is no key to sign with (remote_key)";
+		status = CMN_ERR_INVALID;
+	}
 	if (status == CMN_OK)
 		status = cc_node_init(&ret->address, config->remote_secrets, &ret->node);
 	if (status != CMN_OK)

@@ -11,10 +11,12 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
 import hosts
+import tiers
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
@@ -492,7 +494,7 @@ class PushAndPull(Verbs):
         self.two.settings["CKCACHE_REMOTE"] = self.remote + " write-only=true"
         ran = self.two.tool("pull")
         self.assertEqual(ran.returncode, 1)
-        self.assertIn("only writes", ran.stderr)
+        self.assertIn("it is only written, and there is no key to sign with", ran.stderr)
         for verb in ("push", "pull"):
             ran = self.one.tool(verb, CKCACHE_REMOTE=None)
             self.assertEqual(ran.returncode, 1)
@@ -659,6 +661,26 @@ class Redis(Verbs):
         self.assertEqual(self.json(two, "pull")["pulled"], 4)
         two.use(0, 4)
         self.assertEqual(two.builds(), 0)
+
+    def test_pushes_at_the_same_time(self):
+        """Each reads the list before the other has stored its own; all are in it at the end."""
+        proxy = tiers.Proxy(self, self.server())
+        proxy.delay = 0.05
+        one, _ = self.signed_pair(proxy.url)
+        others = [self.host("other%d" % number, proxy.url, CKCACHE_REMOTE_KEY=one.settings["CKCACHE_REMOTE_KEY"])
+                  for number in range(2)]
+        for number, host in enumerate([one] + others):
+            self.trust(host, self.lines["farm"])
+            host.use(3 * number, 3, CKCACHE_REMOTE=None)
+        pushes = [threading.Thread(target=self.good, args=(host, "push"))
+                  for host in [one] + others]
+        for push in pushes:
+            push.start()
+        for push in pushes:
+            push.join()
+        reader = self.host("reader", proxy.url)
+        self.trust(reader, self.lines["farm"])
+        self.assertEqual(self.json(reader, "pull")["pulled"], 9)
 
     def test_doctor_repeats_what_the_server_says(self):
         port = self.server("--requirepass", "hunter2")

@@ -170,7 +170,7 @@ static enum cmn_status sign(const struct upload *upload, struct cmn_view hashes,
 	return CMN_OK;
 }
 
-/* Lists what was uploaded, for all or for a program. */
+/* Lists what was uploaded, for all or for a program. Another push with the same key waits meanwhile. */
 static enum cmn_status push_index(struct pushing *pushing, const char *program)
 {
 	const uint8_t *id = pushing->upload.key ? pushing->upload.key_id : NULL;
@@ -180,6 +180,7 @@ static enum cmn_status push_index(struct pushing *pushing, const char *program)
 	enum cmn_status status;
 
 	cc_index_name(id, program, name);
+	upload_lock(&pushing->upload, name);
 	status = merge(pushing, cmn_view_of(name), &hashes);
 	if (status == CMN_OK)
 		status = sign(&pushing->upload, cmn_buffer_view(&hashes), header);
@@ -190,6 +191,7 @@ static enum cmn_status push_index(struct pushing *pushing, const char *program)
 
 		status = upload_value(&pushing->upload, cmn_view_of(name), views, 2);
 	}
+	upload_unlock(&pushing->upload, name);
 	cmn_buffer_release(&hashes);
 	return status;
 }

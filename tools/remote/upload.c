@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cachecore/disk/bundle.h"
@@ -19,6 +20,9 @@
 #define NS_PER_S UINT64_C(1000000000)
 /* Nobody waits for an upload, but it is not to hang for ever: so long, and a second for each MiB. */
 #define PUT_NS (60 * NS_PER_S)
+#define LOCK_NS (60 * NS_PER_S)
+#define LOCK_PAUSE_NS 50000000
+#define LOCK_NAME_SIZE 128
 
 bool upload_begin(const struct cc_config *config, const struct cc_remote_setup *setup,
 		  struct upload *ret)
@@ -161,6 +165,45 @@ enum cmn_status upload_get(struct upload *upload, struct cmn_view name, size_t m
 	if (status == CMN_OK)
 		status = cc_helper_get(&upload->helper, name, max, ret);
 	return note_problem(upload, status);
+}
+
+static struct cmn_view name_lock(const char *name, char ret[LOCK_NAME_SIZE])
+{
+	(void)snprintf(ret, LOCK_NAME_SIZE, "%s-lock", name);	/* it fits */
+	return cmn_view_of(ret);
+}
+
+void upload_lock(struct upload *upload, const char *name)
+{
+	const struct timespec pause = { 0, LOCK_PAUSE_NS };
+	uint64_t end = cmn_clock_deadline(LOCK_NS), len;
+	enum cmn_status status = connect_helper(upload);
+	char lock_name[LOCK_NAME_SIZE];
+	struct cmn_view lock = name_lock(name, lock_name);
+	bool claimed = false;
+
+	while (status == CMN_OK && upload->helper.has_claims && !claimed) {
+		status = cc_helper_ask_or_claim(&upload->helper, lock, LOCK_NS / (NS_PER_S / 1000),
+						&len, &claimed);
+		if (status != CMN_MISS || cmn_clock_monotonic() >= end)
+			break;
+		status = CMN_OK;
+		if (!claimed)
+			(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
+	}
+	if (status != CMN_OK)
+		cc_helper_close(&upload->helper);	/* the next request has a connection of its own */
+}
+
+void upload_unlock(struct upload *upload, const char *name)
+{
+	char lock_name[LOCK_NAME_SIZE];
+	struct cmn_view lock = name_lock(name, lock_name);
+
+	/* Else it ends by itself. */
+	if (upload->helper.fd >= 0 && upload->helper.has_claims &&
+	    cc_helper_release(&upload->helper, lock) != CMN_OK)
+		cc_helper_close(&upload->helper);
 }
 
 bool upload_sign(const struct upload *upload, struct cmn_view message,

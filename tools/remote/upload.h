@@ -48,6 +48,12 @@ CMN_CHECKED enum cmn_status upload_value(struct upload *upload, struct cmn_view 
 					 const struct cmn_view *views, size_t count);
 CMN_CHECKED enum cmn_status upload_get(struct upload *upload, struct cmn_view name, size_t max,
 				       struct cmn_buffer *ret);
+/*
+ * Keeps others out who lock the same name, for a minute at most: a claim on another name. Waits
+ * as long; goes on without where the helper has no claims or makes none now.
+ */
+void upload_lock(struct upload *upload, const char *name);
+void upload_unlock(struct upload *upload, const char *name);
 /* Of the key that signs; NULL: nothing is signed. Borrowed. */
 const uint8_t *upload_public_key(const struct upload *upload);
 

@@ -1373,7 +1373,6 @@ TEST(a_setting_says_what_is_read_and_written)
 	check_setup("redis://host", false, true, false, NULL);
 	check_setup("redis://host read-only=true", false, true, false, NULL);
 	check_setup("redis://host write-only=true", false, true, false, "wt");
-	check_setup("redis://host write-only=true", false, false, false, "t");
 	check_setup("file:/d", true, true, false, "rwt");
 	check_setup("file:/d", true, false, false, "rt");
 	check_setup("file:/d", false, false, false, "rwo");
@@ -1381,7 +1380,6 @@ TEST(a_setting_says_what_is_read_and_written)
 	check_setup("file:/d read-only=1", false, false, false, "ro");
 	check_setup("file:/d write-only=1", false, false, false, "wo");
 	check_setup("file:/d write-only=1", false, true, false, "wt");
-	check_setup("file:/d write-only=1", true, false, false, "t");
 	check_setup("file:/d", false, false, true, "ro");
 	check_setup("filex:/d", false, false, false, NULL);
 }
@@ -1409,6 +1407,13 @@ TEST(a_tier_that_cannot_be_used_is_off)
 	check_off("unknown property");
 	config.remote = setting("a://secret read-only=1 write-only=1");
 	check_off("both read-only and write-only");
+	config.remote = setting("redis://secret write-only=1");
+	config.remote_key = NULL;
+	check_off("there is no key to sign with (remote_key)");
+	config.remote_key = setting("/a/key");
+	config.read_only = true;
+	check_off("it is only written, and this cache is read-only");
+	config.read_only = false;
 	config.remote = setting("redis://secret");
 	unit_write("keys/trusted", "");
 	check_off("no key is trusted");
@@ -1469,6 +1474,7 @@ TEST(a_privileged_program_has_none)
 TEST(a_tier_that_is_only_written_is_not_asked)
 {
 	config.remote = setting("redis://host write-only=true");
+	config.remote_key = setting("/a/key");
 	has_value(make_value(true, TWO, TWO));
 	begin();
 	CU_ASSERT_FALSE(asks());
