@@ -20,6 +20,9 @@
 #include <unistd.h>
 
 #define STACK_SIZE ((size_t)64 << 10)
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC (1U << 2)	/* Linux 5.11 */
+#endif
 /* Without close_range (before Linux 5.9): more than a process has open. */
 #define LAST_FD 65536
 #define SIGSET_SIZE 8	/* bytes, of the kernel's set of signals */
@@ -53,7 +56,9 @@ static bool set_descriptors(int keep_fd)
 	if (keep_fd >= 0 && syscall(SYS_dup3, keep_fd, CMN_SPAWN_KEPT_FD, 0) < 0)
 		return false;
 	keep_fd = keep_fd >= 0 ? CMN_SPAWN_KEPT_FD + 1 : CMN_SPAWN_KEPT_FD;
-	if (syscall(SYS_close_range, keep_fd, ~0U, 0) < 0) {
+	/* By exec, and so after the caller goes on: closing a file on NFS waits until it is written. */
+	if (syscall(SYS_close_range, keep_fd, ~0U, CLOSE_RANGE_CLOEXEC) < 0 &&
+	    syscall(SYS_close_range, keep_fd, ~0U, 0) < 0) {
 		for (int fd = keep_fd; fd < LAST_FD; fd++)
 			(void)syscall(SYS_close, fd);	/* most are not open */
 	}
@@ -138,7 +143,9 @@ enum cmn_status cmn_spawn_detached(const char *path, char *const argv[], char *c
 		return CMN_ERR_NOMEM;
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);	/* fails on misuse only */
-	pid = clone(start_program, spawn.stacks + STACK_SIZE, CLONE_VM | CLONE_VFORK, &spawn);
+	/* The descriptors stay the caller's: none is closed when the first one ends. */
+	pid = clone(start_program, spawn.stacks + STACK_SIZE, CLONE_VM | CLONE_VFORK | CLONE_FILES,
+		    &spawn);
 	if (pid < 0)
 		spawn.error = errno;
 	while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
