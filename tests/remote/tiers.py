@@ -115,15 +115,12 @@ def lengths(value):
     return struct.unpack("<QQ", value[16:32])
 
 
-class RedisCase(hosts.Case):
-    """A server, a key; writers have the private key, readers trust it."""
-    settings = ()
+class SignedCase(hosts.Case):
+    """A key; writers have the private key, readers trust it."""
+    remote = None
 
     def setUp(self):
         super().setUp()
-        self.started = self.fillers = 0
-        self.server = Redis(self, *self.settings)
-        self.remote = self.server.url
         self.key = Key(self, "farm")
         self.trust = self.trusted("trusted", self.key.line)
 
@@ -142,6 +139,17 @@ class RedisCase(hosts.Case):
     def reader(self, name, remote=None, **settings):
         return self.host(name, self.remote if remote is None else remote,
                          **{"CKCACHE_REMOTE_TRUST": self.trust, **settings})
+
+
+class RedisCase(SignedCase):
+    """With a server."""
+    settings = ()
+
+    def setUp(self):
+        super().setUp()
+        self.started = self.fillers = 0
+        self.server = Redis(self, *self.settings)
+        self.remote = self.server.url
 
     def fill(self, first, count, **settings):
         """A host that compiles programs and uploads them."""
