@@ -6,7 +6,7 @@
 # full      everything that a change must pass: also clang, sanitizers, fuzzing, clang-tidy, cppcheck,
 #           the long tests
 # quick     gcc, unit and rule tests; no drivers needed
-# today     the layers on the stub drivers, and what is worth a run on newer drivers
+# today     the layers on the stub drivers, and what is worth a run on newer drivers and servers
 # asan tsan valgrind tidy cppcheck thorough
 # fuzz [SECONDS]
 # With CKCACHE_TEST_MINUTES=N `full` leaves its last step, the long tests, out if N minutes have passed
@@ -268,7 +268,7 @@ run_today()
 {
 	begin "Installing missing packages"
 	install install_packages "$packages_build"
-	install install_available "$packages_drivers" darktable
+	install install_available "$packages_drivers" darktable "valkey-server|redis-server" nginx-light ccache
 	find_drivers
 	build_gcc 500
 	test_gcc 'stub|today' thorough
