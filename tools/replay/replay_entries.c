@@ -67,7 +67,7 @@ static bool has_entry(int leaf_fd, unsigned int n, const struct cc_recipe *recip
 
 	has = cc_entry_files_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
 	      cmn_view_equal(src.key, recipe->key) &&
-	      (cmn_view_equal(src.manifest, recipe->manifest) ||
+	      (!src.manifest.len || cmn_view_equal(src.manifest, recipe->manifest) ||
 	       holds_in(recipe->directory, src.manifest)) &&
 	      cc_entry_files_read_bin_header(leaf_fd, n, &src, &header) == CMN_OK;
 	cmn_buffer_release(&file);
