@@ -149,6 +149,23 @@ enum cmn_status cc_manifest_add_seen(struct cc_manifest *manifest, const char *p
 	return add(manifest, CC_DEPENDENCY_SEEN, cmn_view_of(path), identity->size, &hash);
 }
 
+enum cmn_status cc_manifest_add_but_drivers(struct cc_manifest *manifest,
+					    const struct cc_manifest *from)
+{
+	static const uint8_t any_ctime[8];
+	enum cmn_status status = CMN_OK;
+
+	for (size_t i = 0; i < cc_manifest_count(from) && status == CMN_OK; i++) {
+		struct cc_manifest_item item = cc_manifest_get(from, i);
+
+		if (item.kind != CC_DEPENDENCY_SEEN ||
+		    memcmp(item.hash.bytes + 8, any_ctime, sizeof(any_ctime)) == 0)
+			status = add(manifest, item.kind, cmn_view_of(item.path), item.size,
+				     &item.hash);
+	}
+	return status;
+}
+
 static bool seen_holds(const struct dependency *item, struct stat *ret)
 {
 	struct cc_file_identity now;

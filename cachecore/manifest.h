@@ -64,6 +64,12 @@ CMN_CHECKED enum cmn_status cc_manifest_add_place(struct cc_manifest *manifest, 
 CMN_CHECKED enum cmn_status cc_manifest_add_absent(struct cc_manifest *manifest, const char *path);
 CMN_CHECKED enum cmn_status cc_manifest_add_directory(struct cc_manifest *manifest,
 						      const char *path);
+/*
+ * Adds what another manifest has (NULL: nothing), but for files that were seen
+ * with their ctime, which are a driver's own, and without which names lead to the same file.
+ */
+CMN_CHECKED enum cmn_status cc_manifest_add_but_drivers(struct cc_manifest *manifest,
+							const struct cc_manifest *from);
 
 /*
  * Says which file or directory the path that was added last leads to, so that

@@ -9,7 +9,7 @@
 #include "tools/arguments.h"
 #include "tools/completion/completion.h"
 #include "tools/doctor/probe.h"
-#include "tools/replay/replay.h"
+#include "tools/replay/replay_worker.h"
 #include "tools/tool.h"
 
 /*

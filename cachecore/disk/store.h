@@ -140,6 +140,7 @@ struct cc_store_item {
 	uint64_t stored_ns;		/* since the epoch, when the .src was written; 0: not known */
 	uint64_t bytes;			/* .src, .bin and access time on disk */
 	uint64_t payload_len;		/* decoded */
+	struct cmn_hash payload_hash;	/* as the .bin's header has it */
 	uint64_t build_ns;
 	uint64_t access_ns;		/* since the epoch */
 	enum cmn_status status;		/* CMN_OK, CMN_ERR_CORRUPT, CMN_ERR_VERSION, … of the pair */

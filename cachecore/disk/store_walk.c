@@ -84,6 +84,7 @@ static enum cmn_status list_bin(const struct listing *listing, int leaf_fd, unsi
 	if (status != CMN_OK)
 		return status;
 	item->payload_len = header.payload_len;
+	item->payload_hash = header.payload_hash;
 	item->build_ns = header.build_ns;
 	if (!listing->deep)
 		return CMN_OK;

@@ -88,6 +88,11 @@ bool driver_is(const char *name)
 	return !strcmp(selected->name, name);
 }
 
+const char *driver_library(void)
+{
+	return library;
+}
+
 void driver_setenv(const char *name, const char *value)
 {
 	struct variable *variable = NULL;

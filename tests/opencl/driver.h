@@ -31,6 +31,8 @@ const struct driver *driver_select(int argc, char **argv);
 /* The selected one. */
 const struct driver *driver_selected(void);
 bool driver_is(const char *name);
+/* The path of its library. */
+const char *driver_library(void);
 
 /*
  * Empties settings, makes <unit_dir>/{vendors,home,work}: is called before each test, and by tests

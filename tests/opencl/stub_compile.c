@@ -151,7 +151,8 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 
 	if (stub_setting("STUB_DELAY_MS", delay, sizeof(delay)))
 		(void)usleep((useconds_t)atoi(delay) * 1000);
-	if (stub_is_set("STUB_CRASH"))
+	if (stub_setting("STUB_CRASH", late, sizeof(late)) &&
+	    (late[0] != '-' || (options && strstr(options, late))))
 		abort();
 	if (stub_setting("STUB_LATE_LIBRARY", late, sizeof(late)) && !dlopen(late, RTLD_NOW | RTLD_LOCAL))
 		abort();	/* a test driver has nothing better to do */

@@ -157,7 +157,7 @@ TEST_ON("stub", changed_header_makes_a_recipe_useless)
 	unit_write("work/headers/common.h", "#define VALUE 7\n");
 	header_run();
 	unit_write("work/headers/common.h", "#define VALUE 8\n");
-	expect_replay(0, "outdated                              1", NULL);
+	expect_replay(0, "  a file has changed                  1", "headers/common.h is not as it was");
 	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
 	/* And the next build of what there is now is recorded. */
@@ -165,6 +165,29 @@ TEST_ON("stub", changed_header_makes_a_recipe_useless)
 	expect_replay(0, "built                                 1", NULL);
 	header_run();
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+}
+
+TEST_ON("stub", header_that_is_gone_is_a_reason_and_no_error)
+{
+	unit_write("work/including.cl", including);
+	unit_write("work/headers/common.h", "#define VALUE 7\n");
+	header_run();
+	CU_ASSERT_EQUAL(unlink("work/headers/common.h"), 0);
+	expect_replay(0, "  a file is gone                      1", "headers/common.h is gone");
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+	CU_ASSERT_EQUAL(driver_stats().quarantined, 0);
+}
+
+TEST_ON("stub", directory_that_is_gone_is_a_reason_and_no_error)
+{
+	unit_write("work/including.cl", including);
+	unit_write("work/headers/common.h", "#define VALUE 7\n");
+	header_run();
+	CU_ASSERT_EQUAL(rename("work", "moved"), 0);
+	unit_write("elsewhere/empty", "");
+	CU_ASSERT_EQUAL(symlink("elsewhere", "work"), 0);
+	expect_replay(0, "  a file is gone                      1", "is gone");
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
 }
 
 TEST_ON("stub", environment_of_the_key_is_restored)
@@ -446,8 +469,12 @@ TEST_ON("stub", stale_entries_are_built_again)
 	outcome = TOOL("replay", "--stale", "--json");
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT_STRING_EQUAL(outcome_squeezed(&outcome),
-			       "{\"stale\":1,\"built\":1,\"there\":0,\"outdated\":0,\"unwanted\":0,"
-			       "\"absent\":0,\"failed\":0,\"quarantined\":0,\"damaged\":0}");
+			       "{\"stale\":1,\"built\":1,\"there\":0,\"outdated\":0,"
+			       "\"outdated_changed\":0,\"outdated_gone\":0,\"outdated_driver\":0,"
+			       "\"unwanted\":0,\"absent\":0,\"inputs_absent\":0,\"failed\":0,"
+			       "\"quarantined\":0,\"damaged\":0,\"left_device\":0,"
+			       "\"left_sub_device\":0,\"left_kind\":0,\"left_input\":0,"
+			       "\"left_directory\":0,\"left_size\":0,\"removed\":0}");
 	CU_ASSERT_EQUAL(driver_stats().entries, 4);
 	expect_hit("-DK=5");
 	/* The second time there is nothing to do. */

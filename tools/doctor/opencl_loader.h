@@ -28,7 +28,9 @@ enum { MAX_PLATFORMS = 64, MAX_DEVICES = 64 };
 	NEEDED(create_kernel, clCreateKernel)                                       \
 	OPTIONAL(get_platform_function, clGetExtensionFunctionAddressForPlatform)   \
 	OPTIONAL(create_with_il, clCreateProgramWithIL)                             \
-	OPTIONAL(set_constant, clSetProgramSpecializationConstant)
+	OPTIONAL(set_constant, clSetProgramSpecializationConstant)                  \
+	OPTIONAL(compile, clCompileProgram)                                         \
+	OPTIONAL(link, clLinkProgram)
 
 #define OPENCL_LOADER_MEMBER(member, function) __typeof__(&(function))(member);
 struct opencl_loader {

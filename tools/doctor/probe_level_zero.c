@@ -4,87 +4,31 @@
  * and one small module on one device. Runs in a process of its own and ends
  * with it: nothing is given back.
  */
+#include "tools/doctor/level_zero_loader.h"
+
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <link.h>
-#include <stdbool.h>	/* ze_loader.h 1.32 uses bool without it */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <level_zero/ze_api.h>
-#include <level_zero/loader/ze_loader.h>
 
 #include "common/clock.h"
 #include "tools/doctor/probe.h"
 #include "tools/tool.h"
 
-enum { MAX_DRIVERS = 16, MAX_DEVICES = 64, MAX_COMPONENTS = 32 };
-
-/*
- * A kernel that stores 7. Assembled (spirv-as --target-env opencl1.2) from:
- *
- *               OpCapability Addresses
- *               OpCapability Kernel
- *               OpMemoryModel Physical64 OpenCL
- *               OpEntryPoint Kernel %doctor "doctor"
- *       %uint = OpTypeInt 32 0
- *       %void = OpTypeVoid
- *    %pointer = OpTypePointer CrossWorkgroup %uint
- *       %kind = OpTypeFunction %void %pointer
- *      %seven = OpConstant %uint 7
- *     %doctor = OpFunction %void None %kind
- *        %out = OpFunctionParameter %pointer
- *      %entry = OpLabel
- *               OpStore %out %seven Aligned 4
- *               OpReturn
- *               OpFunctionEnd
- */
-static const uint32_t module_il[] = {
-	0x07230203, 0x00010000, 0x00070000, 0x00000009, 0x00000000, 0x00020011,
-	0x00000004, 0x00020011, 0x00000006, 0x0003000e, 0x00000002, 0x00000002,
-	0x0005000f, 0x00000006, 0x00000001, 0x74636f64, 0x0000726f, 0x00040015,
-	0x00000002, 0x00000020, 0x00000000, 0x00020013, 0x00000003, 0x00040020,
-	0x00000004, 0x00000005, 0x00000002, 0x00040021, 0x00000005, 0x00000003,
-	0x00000004, 0x0004002b, 0x00000002, 0x00000006, 0x00000007, 0x00050036,
-	0x00000003, 0x00000001, 0x00000000, 0x00000005, 0x00030037, 0x00000004,
-	0x00000007, 0x000200f8, 0x00000008, 0x0005003e, 0x00000007, 0x00000006,
-	0x00000002, 0x00000004, 0x000100fd, 0x00010038,
-};
-
-/* What the probe calls; the last one is NULL in an old loader. */
-#define FUNCTIONS(FUNCTION)                                    \
-	FUNCTION(init, zeInit)                                 \
-	FUNCTION(get_drivers, zeDriverGet)                     \
-	FUNCTION(get_driver_properties, zeDriverGetProperties) \
-	FUNCTION(get_devices, zeDeviceGet)                     \
-	FUNCTION(get_device_properties, zeDeviceGetProperties) \
-	FUNCTION(create_context, zeContextCreate)              \
-	FUNCTION(create_module, zeModuleCreate)                \
-	FUNCTION(get_versions, zelLoaderGetVersions)
-
-#define MEMBER(member, function) __typeof__(&(function))(member);
-struct opencl_loader {
-	FUNCTIONS(MEMBER)
-};
+enum { MAX_COMPONENTS = 32 };
 
 /* false: said why. */
-static bool load(struct opencl_loader *ret)
+static bool load(struct level_zero_loader *ret)
 {
-	void *library;
+	const char *lack;
 	Dl_info info;
 
 	probe_asking("the Level Zero loader");
-	library = dlopen("libze_loader.so.1", RTLD_NOW);
-	if (!library) {
-		probe_say("failed", "loader", dlerror());
-		return false;
-	}
-#define FIND(member, function) ret->member = (__typeof__(&(function)))dlsym(library, #function);
-	FUNCTIONS(FIND)
-	if (!ret->init || !ret->get_drivers || !ret->get_driver_properties || !ret->get_devices ||
-	    !ret->get_device_properties || !ret->create_context || !ret->create_module) {
-		probe_say("failed", "loader", "it lacks functions of Level Zero 1.0");
+	lack = level_zero_loader_load(ret);
+	if (lack) {
+		probe_say("failed", "loader", lack);
 		return false;
 	}
 	if (dladdr((void *)ret->init, &info))
@@ -92,7 +36,7 @@ static bool load(struct opencl_loader *ret)
 	return true;
 }
 
-static void say_loader_version(const struct opencl_loader *loader)
+static void say_loader_version(const struct level_zero_loader *loader)
 {
 	zel_component_version_t versions[MAX_COMPONENTS];
 	size_t count = 0;
@@ -125,35 +69,16 @@ static int fail(const char *what, ze_result_t result)
 }
 
 /* false: said why. */
-static bool get_drivers(const struct opencl_loader *loader, ze_driver_handle_t ret[MAX_DRIVERS],
-			uint32_t *ret_count)
+static bool get_drivers(const struct level_zero_loader *loader,
+			ze_driver_handle_t ret[MAX_LZ_DRIVERS], uint32_t *ret_count)
 {
 	ze_result_t result;
 
 	probe_asking("all Level Zero drivers to start");
-	result = loader->init(0);
-	*ret_count = 0;
-	if (result == ZE_RESULT_SUCCESS)
-		result = loader->get_drivers(ret_count, NULL);
-	if (result == ZE_RESULT_SUCCESS && *ret_count > MAX_DRIVERS)
-		result = ZE_RESULT_ERROR_INVALID_SIZE;
-	if (result == ZE_RESULT_SUCCESS)
-		result = loader->get_drivers(ret_count, ret);
+	result = level_zero_loader_drivers(loader, ret, ret_count);
 	if (result != ZE_RESULT_SUCCESS)
 		(void)fail("zeInit", result);	/* its result is the caller's exit code */
 	return result == ZE_RESULT_SUCCESS;
-}
-
-static uint32_t get_devices(const struct opencl_loader *loader, ze_driver_handle_t driver,
-			    ze_device_handle_t ret[MAX_DEVICES])
-{
-	uint32_t count = 0;
-
-	/* As many as there are: Intel's driver 22.43 fills a longer list with what is no device. */
-	if (loader->get_devices(driver, &count, NULL) != ZE_RESULT_SUCCESS || count > MAX_DEVICES ||
-	    loader->get_devices(driver, &count, ret) != ZE_RESULT_SUCCESS)
-		return 0;
-	return count;
 }
 
 /* Drivers' files are named so; the loader's own parts too. */
@@ -175,11 +100,11 @@ static int say_library(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-static void say_driver(const struct opencl_loader *loader, uint32_t place,
+static void say_driver(const struct level_zero_loader *loader, uint32_t place,
 		       ze_driver_handle_t driver)
 {
 	ze_driver_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES };
-	ze_device_handle_t devices[MAX_DEVICES];
+	ze_device_handle_t devices[MAX_LZ_DEVICES];
 	char number[16], version[48] = "";
 	uint32_t count;
 
@@ -191,7 +116,7 @@ static void say_driver(const struct opencl_loader *loader, uint32_t place,
 			       (unsigned int)(properties.driverVersion >> 16 & 0xff),
 			       (unsigned int)(properties.driverVersion & 0xffff));
 	probe_say("platform", number, "Level Zero", version);
-	count = get_devices(loader, driver, devices);
+	count = level_zero_loader_devices(loader, driver, devices);
 	for (uint32_t i = 0; i < count; i++) {
 		ze_device_properties_t device = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
 		char at[16];
@@ -204,8 +129,8 @@ static void say_driver(const struct opencl_loader *loader, uint32_t place,
 
 int probe_level_zero(int argc, char **argv)
 {
-	ze_driver_handle_t drivers[MAX_DRIVERS];
-	struct opencl_loader loader = { 0 };
+	ze_driver_handle_t drivers[MAX_LZ_DRIVERS];
+	struct level_zero_loader loader = { 0 };
 	uint32_t count = 0;
 	bool answered;
 
@@ -226,16 +151,11 @@ int probe_level_zero(int argc, char **argv)
 	return TOOL_OK;
 }
 
-static int build(const struct opencl_loader *loader, ze_driver_handle_t driver,
+static int build(const struct level_zero_loader *loader, ze_driver_handle_t driver,
 		 ze_device_handle_t device)
 {
 	const ze_context_desc_t context_desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
-	const ze_module_desc_t desc = {
-		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-		.format = ZE_MODULE_FORMAT_IL_SPIRV,
-		.inputSize = sizeof(module_il),
-		.pInputModule = (const uint8_t *)module_il,
-	};
+	const ze_module_desc_t desc = level_zero_loader_small_module();
 	ze_context_handle_t context;
 	ze_module_handle_t module;
 	ze_result_t result;
@@ -258,16 +178,16 @@ static int build(const struct opencl_loader *loader, ze_driver_handle_t driver,
 
 int probe_level_zero_build(int argc, char **argv)
 {
-	unsigned long at = argc > 2 ? strtoul(argv[1], NULL, 10) : MAX_DRIVERS;
-	unsigned long place = argc > 2 ? strtoul(argv[2], NULL, 10) : MAX_DEVICES;
-	ze_driver_handle_t drivers[MAX_DRIVERS];
-	ze_device_handle_t devices[MAX_DEVICES];
-	struct opencl_loader loader = { 0 };
+	unsigned long at = argc > 2 ? strtoul(argv[1], NULL, 10) : MAX_LZ_DRIVERS;
+	unsigned long place = argc > 2 ? strtoul(argv[2], NULL, 10) : MAX_LZ_DEVICES;
+	ze_driver_handle_t drivers[MAX_LZ_DRIVERS];
+	ze_device_handle_t devices[MAX_LZ_DEVICES];
+	struct level_zero_loader loader = { 0 };
 	uint32_t count = 0;
 
 	if (!load(&loader) || !get_drivers(&loader, drivers, &count))
 		return TOOL_FAILED;
-	if (at >= count || place >= get_devices(&loader, drivers[at], devices)) {
+	if (at >= count || place >= level_zero_loader_devices(&loader, drivers[at], devices)) {
 		probe_say("failed", "device", "it is no longer there");
 		return TOOL_FAILED;
 	}

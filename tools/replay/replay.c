@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay: builds what applications left for later. Each recipe gets a worker;
- * whatever happens to that, the entry that is there afterwards decides. An
- * attempt is put down before it begins, so that a recipe that takes the whole
- * machine down is not tried for ever.
+ * replay: builds what applications left for later. A worker has one recipe in
+ * work at a time; whatever happens to it, the entry that is there afterwards
+ * decides. An attempt is put down before it begins, so that a recipe that takes
+ * the whole machine down is not tried for ever.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,10 @@
 #include "common/descriptor.h"
 #include "tools/arguments.h"
 #include "tools/json.h"
-#include "tools/replay/replay.h"
+#include "tools/replay/replay_entries.h"
+#include "tools/replay/replay_order.h"
+#include "tools/replay/replay_process.h"
+#include "tools/replay/replay_stale.h"
 #include "tools/terminal.h"
 
 enum {
@@ -28,13 +31,17 @@ enum {
 struct replay {
 	struct replay_settings settings;
 	int fd;			/* the recipes' directory */
-	struct child *jobs;
+	struct replay_order order;
+	struct replay_workers workers;
 	size_t job_count;
 	int signal;		/* that asked this process to end; 0: none */
 	bool failed;		/* something that is not a recipe's fault, it was complained about */
-	size_t done, total;
+	size_t done;
 	/* Recipes by what became of them. */
-	unsigned long long stale, built, there, outdated, unwanted, absent, wrong, quarantined, damaged;
+	unsigned long long built, there, outdated, changed, gone, other, unwanted, absent, inputs,
+		wrong, quarantined, damaged;
+	/* Old entries, and what became of them. */
+	unsigned long long stale, removed, left[REPLAY_LEFT_COUNT];
 };
 
 static void complain_about(const char *name, const char *what)
@@ -64,20 +71,20 @@ static void set_attempts(struct replay *replay, const char *name, unsigned int c
 
 static void show_progress(const struct replay *replay)
 {
-	terminal_progress("replay", replay->done, replay->total);
+	terminal_progress("replay", replay->done, replay->order.count);
 }
 
 /* How a worker ended that left no entry, for people. */
-static void describe_end(const struct child *job, char *ret, size_t size)
+static void describe_end(const struct child *job, int code, char *ret, size_t size)
 {
 	int state = job->state;
 
-	if (job->timed_out)
+	if (code == WORKER_FAILED)
+		(void)snprintf(ret, size, "the driver did not build it");
+	else if (job->timed_out)
 		(void)snprintf(ret, size, "it timed out");
 	else if (WIFSIGNALED(state))
 		(void)snprintf(ret, size, "the driver was ended by signal %d", WTERMSIG(state));
-	else if (WEXITSTATUS(state) == WORKER_FAILED)
-		(void)snprintf(ret, size, "the driver did not build it");
 	else if (WEXITSTATUS(state) == WORKER_BUILT)
 		(void)snprintf(ret, size, "it was built, but nothing was stored");
 	else
@@ -86,12 +93,12 @@ static void describe_end(const struct child *job, char *ret, size_t size)
 }
 
 /* The attempt counts against the recipe. */
-static void went_wrong(struct replay *replay, const struct child *job)
+static void went_wrong(struct replay *replay, const struct child *job, int code)
 {
 	bool last = cc_recipes_attempts(replay->fd, job->name) >= MAX_ATTEMPTS;
 	char how[80];
 
-	describe_end(job, how, sizeof(how));
+	describe_end(job, code, how, sizeof(how));
 	tool_complain("%.8s: %s%s", job->name, how,
 		      last ? "; it will not be tried again" : "; it is kept for another try");
 	replay->wrong++;
@@ -115,10 +122,23 @@ static bool is_outdated(const struct replay *replay, const struct cc_recipe *rec
 	return field != NULL;
 }
 
-static void judge(struct replay *replay, const struct child *job, const struct cc_recipe *recipe)
+/* What it was for is not what there is now; text: the file that is meant. */
+static void is_over(struct replay *replay, const char *name, int code, const char *text)
 {
-	int code = WIFEXITED(job->state) && !job->timed_out ? WEXITSTATUS(job->state) : -1;
+	const bool gone = code == WORKER_GONE;
 
+	tool_complain("%.8s: %s%s", name, *text ? text : "a header",
+		      gone ? " is gone" : " is not as it was");
+	replay->outdated++;
+	replay->gone += gone;
+	replay->changed += !gone;
+	drop(replay, name);
+}
+
+/* code: the worker's answer, or its exit code; -1: it did not end by itself. */
+static void judge(struct replay *replay, const struct child *job, const struct cc_recipe *recipe,
+		  int code, const char *text)
+{
 	if (replay_entries_has(replay->settings.root, recipe)) {
 		replay->built++;
 		drop(replay, job->name);
@@ -126,119 +146,202 @@ static void judge(struct replay *replay, const struct child *job, const struct c
 		replay->absent++;
 		set_attempts(replay, job->name, 0);
 	} else if (code == WORKER_UNABLE) {
-		tool_complain("%.8s: no worker could start, or it did not find libOpenCL.so.1", job->name);
+		tool_complain("%.8s: no worker could start, or it did not find %s", job->name,
+			      replay_key_is_level_zero(recipe->key) ? "libze_loader.so.1" :
+								      "libOpenCL.so.1");
 		replay->failed = true;
 		set_attempts(replay, job->name, 0);
 	} else if (code == WORKER_UNWANTED) {
 		complain_about(job->name, "built, but not stored, because the settings exclude images of its size");
 		replay->unwanted++;
 		drop(replay, job->name);
-	} else if (code == WORKER_STALE ||
-		   (code == WORKER_BUILT && is_outdated(replay, recipe, job->name))) {
+	} else if (code == WORKER_INPUTS) {
+		complain_about(job->name, "what it is linked of is not in the cache");
+		replay->inputs++;
+		drop(replay, job->name);
+	} else if (code == WORKER_CHANGED || code == WORKER_GONE) {
+		is_over(replay, job->name, code, text);
+	} else if (code == WORKER_BUILT && is_outdated(replay, recipe, job->name)) {
 		replay->outdated++;
+		replay->other++;
 		drop(replay, job->name);
 	} else {
-		went_wrong(replay, job);
+		went_wrong(replay, job, code);
 	}
 }
 
-static void finish(struct replay *replay, struct child *job)
+/* The worker has it in work no longer. */
+static void finish(struct replay *replay, size_t slot, int code, const char *text)
 {
+	struct child *job = &replay->workers.children[slot];
 	struct cmn_buffer file = { 0 };
 	struct cc_recipe recipe;
 
 	/* If it is gone, somebody cleared the directory. */
 	if (cc_recipes_read(replay->fd, job->name, &file, &recipe) == CMN_OK)
-		judge(replay, job, &recipe);
+		judge(replay, job, &recipe, code, text);
 	cmn_buffer_release(&file);
+	job->name = NULL;
 	replay->done++;
 	show_progress(replay);
 }
 
-/* Waits for one worker; false: this process is to end. */
-static bool wait_for_one(struct replay *replay)
+/* A recipe that is due goes to the worker; one for which there is nothing to do is settled. */
+static void begin(struct replay *replay, size_t slot, struct replay_due *due)
 {
-	struct child *job = replay_process_wait(replay->jobs, replay->job_count, &replay->signal);
-
-	if (job)
-		finish(replay, job);
-	return job != NULL;
-}
-
-static struct child *free_job(struct replay *replay)
-{
-	for (size_t i = 0; i < replay->job_count; i++) {
-		if (!replay->jobs[i].pid)
-			return &replay->jobs[i];
-	}
-	return NULL;
-}
-
-/* Starts the recipe's worker, or finds that none is due. */
-static void start(struct replay *replay, struct child *job, char *name)
-{
+	struct child *job = &replay->workers.children[slot];
 	struct cmn_buffer file = { 0 };
 	struct cc_recipe recipe;
-	enum cmn_status status = cc_recipes_read(replay->fd, name, &file, &recipe);
+	enum cmn_status status = cc_recipes_read(replay->fd, due->name, &file, &recipe);
 
-	job->name = name;
 	if (status == CMN_ERR_CORRUPT) {
-		complain_about(name, "the recipe is damaged");
+		complain_about(due->name, "the recipe is damaged");
 		replay->damaged++;
-		drop(replay, name);
+		drop(replay, due->name);
 	} else if (status != CMN_OK && status != CMN_MISS) {
-		complain_about(name, cmn_status_string(status));
+		complain_about(due->name, cmn_status_string(status));
 		replay->failed = true;
 	} else if (status == CMN_OK &&
 		   replay_entries_has(replay->settings.root, &recipe)) {
 		replay->there++;
-		drop(replay, name);
+		drop(replay, due->name);
 	} else if (status == CMN_OK) {
-		set_attempts(replay, name, cc_recipes_attempts(replay->fd, name) + 1);
-		if (!replay_process_start(job, &recipe, &replay->settings)) {
-			set_attempts(replay, name, 0);
+		set_attempts(replay, due->name, cc_recipes_attempts(replay->fd, due->name) + 1);
+		replay->workers.slots[slot].surroundings = due->surroundings;
+		if (job->pid || replay_process_start(&replay->workers, slot, REPLAY_RECIPES, &recipe,
+						     &replay->settings)) {
+			replay_process_give(&replay->workers, slot, due->name, &replay->settings);
+		} else {
+			set_attempts(replay, due->name, 0);
 			replay->failed = true;
 		}
 	}
 	cmn_buffer_release(&file);
-	if (!job->pid) {
+	if (!job->name) {
 		replay->done++;
 		show_progress(replay);
 	}
 }
 
+/* The worker ended of what it did before: another one is to do this. */
+static void put_back(struct replay *replay, size_t slot)
+{
+	struct child *job = &replay->workers.children[slot];
+	unsigned int attempts = cc_recipes_attempts(replay->fd, job->name);
+
+	set_attempts(replay, job->name, attempts ? attempts - 1 : 0);
+	replay_order_put_back(&replay->order, job->name);
+	job->name = NULL;
+}
+
 /* What is in work counts as not begun. */
 static void abandon(struct replay *replay)
 {
-	for (size_t i = 0; i < replay->job_count; i++) {
-		struct child *job = &replay->jobs[i];
+	for (size_t i = 0; i < replay->workers.count; i++) {
+		struct child *job = &replay->workers.children[i];
 		unsigned int attempts;
 
 		if (!job->pid)
 			continue;
-		child_kill(job);
-		(void)waitpid(job->pid, NULL, 0);	/* it is dead */
-		job->pid = 0;
+		replay_process_kill(&replay->workers, i);
+		if (!job->name)
+			continue;
 		attempts = cc_recipes_attempts(replay->fd, job->name);
 		set_attempts(replay, job->name, attempts ? attempts - 1 : 0);
 	}
 }
 
-static void build_all(struct replay *replay, const struct cc_recipes_names *names)
+/* The slot gets a recipe: its worker one of the same surroundings, else a new worker any. false: there is none. */
+static bool fill(struct replay *replay, size_t slot)
 {
-	size_t next = 0;
+	const struct child *job = &replay->workers.children[slot];
+	const struct replay_slot *worker = &replay->workers.slots[slot];
+	struct replay_due *due;
 
-	replay->total = names->count;
+	if (job->name || (job->pid && worker->command < 0))
+		return false;
+	due = replay_order_next(&replay->order, job->pid ? &worker->surroundings : NULL);
+	if (due)
+		begin(replay, slot, due);
+	else if (job->pid)
+		replay_process_retire(&replay->workers, slot, &replay->settings);
+	return due != NULL;
+}
+
+/* Waits until a recipe is done or a worker ended; by a signal all workers end. */
+static void wait_for_one(struct replay *replay)
+{
+	struct replay_answer answer;
+	const struct child *job;
+	size_t slot;
+
+	switch (replay_process_wait(&replay->workers, &slot, &answer, &replay->signal)) {
+	case REPLAY_ANSWERED:
+		finish(replay, answer.slot, answer.code, answer.text);
+		break;
+	case REPLAY_ENDED:
+		job = &replay->workers.children[slot];
+		if (job->name && !replay->workers.slots[slot].begun &&
+		    replay->workers.slots[slot].used)
+			put_back(replay, slot);
+		else if (job->name)
+			finish(replay, slot, WIFEXITED(job->state) && !job->timed_out ?
+			       WEXITSTATUS(job->state) : -1, "");
+		break;
+	case REPLAY_SIGNALLED:
+		abandon(replay);
+	}
+}
+
+static bool is_at_work(const struct replay *replay)
+{
+	for (size_t i = 0; i < replay->workers.count; i++) {
+		if (replay->workers.children[i].pid)
+			return true;
+	}
+	return false;
+}
+
+/* Builds all recipes that were not tried yet. */
+static void build_all(struct replay *replay, const struct replay_worths *worths)
+{
+	enum cmn_status status = replay_order_read(&replay->order, replay->fd, &replay->settings,
+						   worths);
+	bool begun = true;
+
+	if (status != CMN_OK) {
+		tool_complain("%s: %s", replay->settings.root, cmn_status_string(status));
+		replay->failed = true;
+		return;
+	}
 	show_progress(replay);
-	while (!replay->signal && (replay->done < replay->total)) {
-		struct child *job = next < names->count ? free_job(replay) : NULL;
-
-		if (job)
-			start(replay, job, names->names[next++]);
-		else if (!wait_for_one(replay))
-			abandon(replay);
+	while (begun || is_at_work(replay)) {
+		if (!begun)
+			wait_for_one(replay);
+		begun = false;
+		for (size_t i = 0; !replay->signal && i < replay->workers.count; i++)
+			begun = fill(replay, i) || begun;
 	}
 	terminal_progress_hide();
+}
+
+/* What a driver update made useless, and what is due anyway; links when what they need is there. */
+static bool build_stale(struct replay *replay, struct replay_stale *stale)
+{
+	size_t links = 1;
+
+	if (!replay_stale_record(stale))
+		return false;
+	build_all(replay, &stale->worths);
+	while (!replay->signal && links) {
+		if (!replay_stale_record_links(stale, &links))
+			return false;
+		if (links)
+			build_all(replay, &stale->worths);
+	}
+	if (!replay->signal)
+		replay_stale_remove(stale);
+	return true;
 }
 
 static int print(const struct replay *replay, bool json)
@@ -251,11 +354,22 @@ static int print(const struct replay *replay, bool json)
 		{ "built", "built", replay->built },
 		{ "there", "already there", replay->there },
 		{ "outdated", "outdated", replay->outdated },
+		{ "outdated_changed", "  a file has changed", replay->changed },
+		{ "outdated_gone", "  a file is gone", replay->gone },
+		{ "outdated_driver", "  the driver has changed", replay->other },
 		{ "unwanted", "size excluded", replay->unwanted },
 		{ "absent", "device absent", replay->absent },
+		{ "inputs_absent", "linked of what is gone", replay->inputs },
 		{ "failed", "failed", replay->wrong },
 		{ "quarantined", "of these, quarantined", replay->quarantined },
 		{ "damaged", "damaged", replay->damaged },
+		{ "left_device", "left: device absent", replay->left[REPLAY_LEFT_DEVICE] },
+		{ "left_sub_device", "left: sub-device", replay->left[REPLAY_LEFT_SUB_DEVICE] },
+		{ "left_kind", "left: unknown kind", replay->left[REPLAY_LEFT_KIND] },
+		{ "left_input", "left: inputs not there", replay->left[REPLAY_LEFT_INPUT] },
+		{ "left_directory", "left: directory unknown", replay->left[REPLAY_LEFT_DIRECTORY] },
+		{ "left_size", "left: too large", replay->left[REPLAY_LEFT_SIZE] },
+		{ "removed", "old entries removed", replay->removed },
 	};
 	struct json_object *object = json ? json_new_object() : NULL;
 	struct cmn_buffer text = { 0 };
@@ -269,27 +383,41 @@ static int print(const struct replay *replay, bool json)
 	return json ? json_print(object) : tool_print(&text);
 }
 
-/* With the lock. */
-static void run(struct replay *replay, struct cc_store *store, bool stale)
+/* With the lock, in a directory where nothing is. */
+static void run(struct replay *replay, struct cc_store *store, bool with_stale)
 {
-	struct cc_recipes_names names = { 0 };
-	enum cmn_status status;
+	static const struct replay_worths none;
+	struct replay_stale stale;
 
 	child_begin(CHILD_WORKERS);
 	child_over();	/* nothing is to be cleared up */
-	if (stale && !replay_stale_record(&replay->settings, store, &replay->stale,
-					  &replay->signal)) {
-		replay->failed = true;
+	if (!with_stale) {
+		build_all(replay, &none);
 		return;
 	}
-	status = cc_recipes_list(replay->fd, &names);
-	if (status == CMN_OK) {
-		build_all(replay, &names);
+	if (!replay_stale_begin(&replay->settings, store, &stale, &replay->signal) ||
+	    !build_stale(replay, &stale))
+		replay->failed = true;
+	replay->stale = stale.recorded;
+	replay->removed = stale.removed;
+	memcpy(replay->left, stale.left, sizeof(replay->left));
+	replay_stale_release(&stale);
+}
+
+static void run_in_scratch(struct replay *replay, struct cc_store *store, bool with_stale)
+{
+	char *directory = getcwd(NULL, 0), *scratch = tool_make_scratch();
+
+	replay->settings.directory = directory;
+	if (scratch && chdir(scratch) == 0) {
+		run(replay, store, with_stale);
+		(void)!chdir("/");	/* this process looks for nothing any more */
 	} else {
-		tool_complain("%s: %s", replay->settings.root, cmn_status_string(status));
+		tool_complain("cannot create a temporary directory");
 		replay->failed = true;
 	}
-	cc_recipes_names_release(&names);
+	tool_remove_scratch(scratch);
+	free(directory);
 }
 
 static int run_locked(struct replay *replay, struct cc_store *store, bool stale, bool json)
@@ -303,7 +431,7 @@ static int run_locked(struct replay *replay, struct cc_store *store, bool stale,
 			      "another ckcache replay is running" : cmn_status_string(status));
 		return TOOL_FAILED;
 	}
-	run(replay, store, stale);
+	run_in_scratch(replay, store, stale);
 	cc_root_unlock(lock);
 	code = print(replay, json);
 	if (replay->signal) {
@@ -320,15 +448,16 @@ static int replay_cache(struct replay *replay, const struct tool_cache *cache, b
 	enum cmn_status status;
 	int code = TOOL_FAILED;
 
+	replay->workers = (struct replay_workers){ .answers = { -1, -1 } };
+
 	replay->settings.root = cache->config.dir;
 	replay->settings.layer = layer;
-	replay->jobs = calloc(replay->job_count, sizeof(*replay->jobs));
-	if (!layer || !replay->jobs) {
-		tool_complain("%s", layer ? "out of memory" : TOOL_OPENCL_LIBRARY
+	if (!layer) {
+		tool_complain(TOOL_OPENCL_LIBRARY
 			      " is not where this command's installation should have it");
 		goto out;
 	}
-	if (!tool_may_write(cache))
+	if (!replay_workers_init(&replay->workers, replay->job_count) || !tool_may_write(cache))
 		goto out;
 	status = stale ? cc_recipes_make(cache->config.dir, &replay->fd) :
 			 cc_recipes_open(cache->config.dir, &replay->fd);
@@ -341,7 +470,8 @@ static int replay_cache(struct replay *replay, const struct tool_cache *cache, b
 		(void)cmn_descriptor_close(replay->fd);	/* nothing was written through it */
 	}
 out:
-	free(replay->jobs);
+	replay_workers_release(&replay->workers);
+	replay_order_release(&replay->order);
 	free(layer);
 	return code;
 }

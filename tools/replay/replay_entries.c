@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* replay_entries: what the store has of a recipe's program. */
+#include "tools/replay/replay_entries.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/key.h"
-#include "cachecore/disk/leaf.h"
-#include "cachecore/manifest.h"
 #include "cachecore/disk/entry_files.h"
-#include "cachecore/disk/root.h"
+#include "cachecore/disk/leaf.h"
 #include "cachecore/disk/leaf_walk.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/key.h"
+#include "cachecore/manifest.h"
 #include "common/clock.h"
-#include "tools/replay/replay.h"
 
 bool replay_key_field(struct cmn_view key, const char *name, unsigned int i, struct cmn_view *ret)
 {
@@ -24,10 +25,22 @@ bool replay_key_field(struct cmn_view key, const char *name, unsigned int i, str
 	return found.data != NULL;
 }
 
+bool replay_key_has(struct cmn_view key, const char *name, const char *text)
+{
+	struct cmn_view value;
+
+	return replay_key_field(key, name, 0, &value) && cmn_view_equal(value, cmn_view_of(text));
+}
+
+bool replay_key_is_level_zero(struct cmn_view key)
+{
+	return replay_key_has(key, "api", "Level Zero");
+}
+
 /* What an entry depends on, by names that may be relative to a directory. */
 static bool holds_in(struct cmn_view directory, struct cmn_view encoded)
 {
-	char *path = strndup(directory.data, directory.len);
+	char *path = strndup(directory.len ? directory.data : ".", directory.len ? directory.len : 1);
 	int back = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct cc_manifest *manifest;
 	bool holds = false;
@@ -54,7 +67,7 @@ static bool has_entry(int leaf_fd, unsigned int n, const struct cc_recipe *recip
 
 	has = cc_entry_files_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
 	      cmn_view_equal(src.key, recipe->key) &&
-	      (cmn_view_equal(src.manifest, recipe->manifest) ||
+	      (!src.manifest.len || cmn_view_equal(src.manifest, recipe->manifest) ||
 	       holds_in(recipe->directory, src.manifest)) &&
 	      cc_entry_files_read_bin_header(leaf_fd, n, &src, &header) == CMN_OK;
 	cmn_buffer_release(&file);

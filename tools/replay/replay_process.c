@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * replay_process: workers, and their environments. A driver may hang, crash or fill the memory, so
- * each recipe gets a process, and its compilers its session (child.h).
+ * it runs in a process, and its compilers in its session (child.h). Starting a driver takes about as
+ * long as compiling a small program, so that a worker builds many programs, one after another.
  */
+#include "tools/replay/replay_process.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -10,11 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cachecore/key.h"
 #include "common/clock.h"
-#include "tools/replay/replay.h"
+#include "tools/replay/replay_entries.h"
+#include "tools/run/run_layers.h"
 
 #define KEY_PREFIX "env."
 
@@ -190,52 +196,226 @@ static void lower_priority(void)
 	(void)sched_setscheduler(0, SCHED_IDLE, &none);
 }
 
-static _Noreturn void in_worker(const char *name, char **variables)
+static const char *const kinds[] = {
+	[REPLAY_RECIPES] = "recipes",
+	[REPLAY_PROBE_OPENCL] = "probe-opencl",
+	[REPLAY_PROBE_LEVEL_ZERO] = "probe-level-zero",
+};
+
+struct start {
+	size_t slot;
+	enum replay_kind kind;
+	bool level_zero;
+	int command, answers;
+};
+
+/* The worker's own descriptors stay open; all others are closed by what is executed. */
+static bool keep_open(int fd)
 {
-	char *const command[] = { (char *)"ckcache", (char *)"replay-worker", (char *)name, NULL };
+	return fd < 0 || fcntl(fd, F_SETFD, 0) == 0;
+}
+
+static _Noreturn void in_worker(const struct start *start, char **variables)
+{
+	char slot[24], command[16], answers[16];
+	char *const arguments[] = {
+		(char *)"ckcache", (char *)"replay-worker", (char *)kinds[start->kind], slot,
+		command, answers, NULL,
+	};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	/* They fit. */
+	(void)snprintf(slot, sizeof(slot), "%zu", start->slot);
+	(void)snprintf(command, sizeof(command), "%d", start->command);
+	(void)snprintf(answers, sizeof(answers), "%d", start->answers);
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
-	    dup2(null, STDERR_FILENO) < 0)
+	    dup2(null, STDERR_FILENO) < 0 || !keep_open(start->command) ||
+	    !keep_open(start->answers))
 		_exit(WORKER_UNABLE);
 	lower_priority();
-	(void)execve("/proc/self/exe", command, variables);
+	environ = variables;
+	if (start->level_zero && !run_layers_enable_level_zero())
+		_exit(WORKER_UNABLE);
+	(void)execve("/proc/self/exe", arguments, environ);
 	_exit(WORKER_UNABLE);
 }
 
-bool replay_process_start(struct child *worker, const struct cc_recipe *recipe,
-			  const struct replay_settings *settings)
+static void close_command(struct replay_slot *slot)
 {
-	struct environment environment = { 0 };
-
-	gather_environment(recipe, settings, &environment);
-	if (environment.failed) {
-		tool_complain("out of memory");
-		environment_release(&environment);
-		return false;
-	}
-	worker->deadline = cmn_clock_monotonic() + settings->timeout_ns;
-	if (child_fork(worker) == 0)
-		in_worker(worker->name, environment.variables);
-	environment_release(&environment);
-	if (worker->pid < 0) {
-		tool_complain("fork: %s", strerror(errno));
-		worker->pid = 0;
-		return false;
-	}
-	return true;
+	if (slot->command >= 0)
+		(void)close(slot->command);	/* nothing is buffered */
+	slot->command = -1;
 }
 
-struct child *replay_process_wait(struct child *workers, size_t count, int *ret_signal)
+bool replay_workers_init(struct replay_workers *workers, size_t count)
+{
+	*workers = (struct replay_workers){ .count = count, .answers = { -1, -1 } };
+	workers->children = calloc(count, sizeof(*workers->children));
+	workers->slots = calloc(count, sizeof(*workers->slots));
+	for (size_t i = 0; workers->slots && i < count; i++)
+		workers->slots[i].command = -1;
+	if (workers->children && workers->slots && pipe2(workers->answers, O_CLOEXEC | O_NONBLOCK) == 0)
+		return true;
+	tool_complain("%s", workers->slots ? strerror(errno) : "out of memory");
+	return false;
+}
+
+void replay_workers_release(struct replay_workers *workers)
+{
+	for (size_t i = 0; workers->slots && i < workers->count; i++)
+		close_command(&workers->slots[i]);
+	for (size_t i = 0; i < 2; i++) {
+		if (workers->answers[i] >= 0)
+			(void)close(workers->answers[i]);	/* nobody is left to write */
+	}
+	free(workers->children);
+	free(workers->slots);
+}
+
+enum cmn_status replay_surroundings(const struct cc_recipe *recipe,
+				    const struct replay_settings *settings, struct cmn_hash *ret)
+{
+	struct environment environment = { 0 };
+	struct cmn_buffer text = { 0 };
+	bool failed;
+
+	gather_environment(recipe, settings, &environment);
+	cmn_buffer_append_u8(&text, replay_key_is_level_zero(recipe->key));
+	cmn_buffer_append_sized(&text, recipe->directory.data, recipe->directory.len);
+	for (size_t i = 0; i < environment.count; i++)
+		cmn_buffer_append(&text, environment.variables[i],
+				  strlen(environment.variables[i]) + 1);
+	*ret = cmn_hash_of(text.data, text.len);
+	failed = environment.failed || text.failed;
+	environment_release(&environment);
+	cmn_buffer_release(&text);
+	return failed ? CMN_ERR_NOMEM : CMN_OK;
+}
+
+/* false: complained about. */
+static bool fork_worker(struct replay_workers *workers, struct start *start, char **variables)
+{
+	struct replay_slot *slot = &workers->slots[start->slot];
+	struct child *child = &workers->children[start->slot];
+	int pair[2] = { -1, -1 };
+
+	if (start->kind == REPLAY_RECIPES &&
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		tool_complain("socketpair: %s", strerror(errno));
+		return false;
+	}
+	slot->command = pair[0];
+	slot->used = false;
+	start->command = pair[1];
+	start->answers = start->kind == REPLAY_RECIPES ? workers->answers[1] : -1;
+	child->name = NULL;
+	if (child_fork(child) == 0)
+		in_worker(start, variables);
+	if (pair[1] >= 0)
+		(void)close(pair[1]);	/* the worker's */
+	if (child->pid > 0)
+		return true;
+	tool_complain("fork: %s", strerror(errno));
+	child->pid = 0;
+	close_command(slot);
+	return false;
+}
+
+bool replay_process_start(struct replay_workers *workers, size_t slot, enum replay_kind kind,
+			  const struct cc_recipe *recipe, const struct replay_settings *settings)
+{
+	struct start start = {
+		.slot = slot,
+		.kind = kind,
+		.level_zero = kind == REPLAY_PROBE_LEVEL_ZERO ||
+			      (recipe && replay_key_is_level_zero(recipe->key)),
+	};
+	struct environment environment = { 0 };
+	bool started = false;
+
+	gather_environment(recipe, settings, &environment);
+	workers->children[slot].deadline = cmn_clock_monotonic() + settings->timeout_ns;
+	if (environment.failed)
+		tool_complain("out of memory");
+	else
+		started = fork_worker(workers, &start, environment.variables);
+	environment_release(&environment);
+	return started;
+}
+
+void replay_process_give(struct replay_workers *workers, size_t slot, char *name,
+			 const struct replay_settings *settings)
+{
+	struct child *child = &workers->children[slot];
+
+	child->name = name;
+	workers->slots[slot].begun = false;
+	child->deadline = cmn_clock_monotonic() + settings->timeout_ns;
+	/* Of one that is dead waiting tells. */
+	(void)!send(workers->slots[slot].command, name, strlen(name) + 1, MSG_NOSIGNAL);
+}
+
+void replay_process_retire(struct replay_workers *workers, size_t slot,
+			   const struct replay_settings *settings)
+{
+	close_command(&workers->slots[slot]);
+	workers->children[slot].deadline = cmn_clock_monotonic() + settings->timeout_ns;
+}
+
+void replay_process_kill(struct replay_workers *workers, size_t slot)
+{
+	struct child *child = &workers->children[slot];
+
+	child_kill(child);
+	(void)waitpid(child->pid, NULL, 0);	/* it is dead */
+	child->pid = 0;
+	close_command(&workers->slots[slot]);
+}
+
+/* One answer that is of the recipe that its slot has in work; others are of nobody. */
+static bool read_answer(struct replay_workers *workers, struct replay_answer *ret)
+{
+	while (read(workers->answers[0], ret, sizeof(*ret)) == (ssize_t)sizeof(*ret)) {
+		const struct child *child =
+			ret->slot < workers->count ? &workers->children[ret->slot] : NULL;
+
+		ret->name[sizeof(ret->name) - 1] = '\0';
+		ret->text[sizeof(ret->text) - 1] = '\0';
+		if (!child || !child->name || strcmp(child->name, ret->name) != 0)
+			continue;
+		workers->slots[ret->slot].begun = true;
+		if (ret->code == WORKER_BEGUN)
+			continue;
+		workers->slots[ret->slot].used = true;
+		return true;
+	}
+	return false;
+}
+
+enum replay_event replay_process_wait(struct replay_workers *workers, size_t *ret_slot,
+				      struct replay_answer *ret_answer, int *ret_signal)
 {
 	struct signalfd_siginfo info;
-	struct child *ended;
 
-	/* One that SIGKILL does not end is waited for all the same. */
-	do {
-		ended = child_wait(workers, count, NULL, &info);
-	} while (ended && ended->pid);
-	if (!ended)
-		*ret_signal = (int)info.ssi_signo;
-	return ended;
+	for (;;) {
+		struct pollfd pipes[2] = { { workers->answers[0], POLLIN, 0 }, { -1, 0, 0 } };
+		struct child *ended;
+
+		if (read_answer(workers, ret_answer))
+			return REPLAY_ANSWERED;
+		if (workers->ended) {
+			*ret_slot = (size_t)(workers->ended - workers->children);
+			workers->ended = NULL;
+			close_command(&workers->slots[*ret_slot]);
+			return REPLAY_ENDED;
+		}
+		ended = child_wait(workers->children, workers->count, pipes, &info);
+		/* One that SIGKILL does not end is waited for all the same. */
+		if (ended && !ended->pid)
+			workers->ended = ended;
+		if (!ended && info.ssi_signo) {
+			*ret_signal = (int)info.ssi_signo;
+			return REPLAY_SIGNALLED;
+		}
+	}
 }

@@ -2,311 +2,570 @@
 /*
  * replay_stale: entries that nobody will ask for again, since the driver or a
  * compiler changed: each becomes a recipe for the same program with what is
- * there now. What is there now the layer itself says, by its keys for a small
- * program that a worker builds for each device into a cache of its own.
+ * there now (present.h). A link's key names its inputs by their content, which
+ * is known when these are built: links come last.
  */
-#include <stdio.h>
+#include "tools/replay/replay_stale.h"
+
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cachecore/key.h"
-#include "tools/replay/replay.h"
+#include "common/clock.h"
+#include "tools/replay/objects.h"
+#include "tools/replay/replay_entries.h"
 
-/* Fields of one device in a key, from its platform.name to the next one's or the part's end. */
-struct segment {
-	struct cmn_view fields;		/* encoded */
-	struct cmn_view platform, device;	/* names */
+enum {
+	MAX_INPUTS = 4096,	/* of a link */
+	/* One content may be of several objects, which the new compiler tells apart: so many links are made of it. */
+	MAX_VARIANTS = 8,
 };
 
-struct present {
-	struct segment *segments;
-	size_t count;
-	char **keys;		/* that they point into */
-	size_t key_count;
-	bool failed;		/* out of memory */
-};
-
-static bool is_name(const struct cc_key_field *field, const char *name)
+bool replay_stale_begin(const struct replay_settings *settings, struct cc_store *store,
+			struct replay_stale *ret, int *ret_signal)
 {
-	return cmn_view_equal(field->name, cmn_view_of(name));
-}
-
-/* The segment at the reader, which moves past it; false: there is none. */
-static bool next_segment(struct cmn_reader *reader, struct segment *ret)
-{
-	struct cmn_reader ahead = *reader;
-	const uint8_t *start = reader->data;
-	struct cc_key_field field;
-	bool first = true;
-
-	*ret = (struct segment){ 0 };
-	while (cc_key_next(&ahead, &field) == CMN_OK && field.part == CC_PART_DEVICE) {
-		if (is_name(&field, "platform.name") != first)
-			break;
-		if (first)
-			ret->platform = field.value;
-		if (is_name(&field, "device.name"))
-			ret->device = field.value;
-		first = false;
-		*reader = ahead;
+	*ret = (struct replay_stale){ .settings = settings, .store = store };
+	for (size_t i = 0; environ && environ[i]; i++) {
+		if (cc_recipe_carries(environ[i]))
+			cmn_buffer_append(&ret->environment, environ[i], strlen(environ[i]) + 1);
 	}
-	ret->fields = (struct cmn_view){ start, (size_t)(reader->data - start) };
-	return ret->fields.len != 0;
-}
-
-static void present_release(struct present *present)
-{
-	for (size_t i = 0; i < present->key_count; i++)
-		free(present->keys[i]);
-	free(present->keys);
-	free(present->segments);
-}
-
-/* Room for one more of each; false: out of memory. */
-static bool grow(struct present *present)
-{
-	struct segment *segments;
-	char **keys;
-
-	keys = reallocarray(present->keys, present->key_count + 1, sizeof(*keys));
-	if (!keys)
-		return false;
-	present->keys = keys;
-	segments = reallocarray(present->segments, present->count + 1, sizeof(*segments));
-	if (!segments)
-		return false;
-	present->segments = segments;
-	return true;
-}
-
-static bool add_present(void *ctx, const struct cc_store_item *item)
-{
-	struct present *present = ctx;
-	struct cmn_reader reader;
-	struct segment segment;
-	char *key;
-
-	if (item->status != CMN_OK || !item->key.len)
-		return true;
-	key = grow(present) ? malloc(item->key.len) : NULL;
-	if (!key) {
-		present->failed = true;
+	if (ret->environment.failed) {
+		tool_complain("out of memory");
 		return false;
 	}
-	memcpy(key, item->key.data, item->key.len);
-	present->keys[present->key_count++] = key;
-	if (cc_key_read((struct cmn_view){ key, item->key.len }, &reader) == CMN_OK &&
-	    next_segment(&reader, &segment))
-		present->segments[present->count++] = segment;
-	return true;
+	return present_read(settings, &ret->present, ret_signal);
 }
 
-/* What is there now of that platform and device: the very same if there is one. NULL: nothing. */
-static const struct segment *find_present(const struct present *present,
-					  const struct segment *segment)
+void replay_stale_release(struct replay_stale *stale)
 {
-	const struct segment *found = NULL;
-
-	for (size_t i = 0; i < present->count; i++) {
-		const struct segment *candidate = &present->segments[i];
-
-		if (cmn_view_equal(candidate->fields, segment->fields))
-			return candidate;
-		if (!found && cmn_view_equal(candidate->platform, segment->platform) &&
-		    cmn_view_equal(candidate->device, segment->device))
-			found = candidate;
-	}
-	return found;
+	present_release(&stale->present);
+	cmn_buffer_release(&stale->environment);
+	replay_worths_release(&stale->worths);
 }
 
-static void add_segment(struct cc_key *key, const struct segment *segment)
+/* Whether it matters where it was built, and the manifest does not say where. */
+static bool lacks_directory(const struct cc_manifest *manifest)
 {
-	cmn_buffer_append(&key->encoded, segment->fields.data, segment->fields.len);
-}
+	bool relative = false;
 
-/* The key of the same build now. false: the old one still is, or there is no such device. */
-static bool renew_key(const struct present *present, struct cmn_view old, struct cc_key *ret)
-{
-	struct cmn_reader reader;
-	struct segment segment;
-	bool changed = false;
-
-	if (cc_key_read(old, &reader) != CMN_OK)
-		return false;
-	while (next_segment(&reader, &segment)) {
-		const struct segment *now = find_present(present, &segment);
-
-		if (!now)
-			return false;
-		changed = changed || !cmn_view_equal(now->fields, segment.fields);
-		add_segment(ret, now);
-	}
-	/* The other parts follow as they are. */
-	cmn_buffer_append(&ret->encoded, reader.data, reader.left);
-	return changed && cc_key_status(ret) == CMN_OK;
-}
-
-/* Whether a program can be made from its key alone, and is worth it. */
-static bool is_repeatable(struct cmn_view key)
-{
-	struct cmn_view kind, part;
-
-	return replay_key_field(key, "kind", 0, &kind) &&
-	       (cmn_view_equal(kind, cmn_view_of("source")) ||
-		cmn_view_equal(kind, cmn_view_of("il"))) &&
-	       !replay_key_field(key, "device.partition", 0, &part);
-}
-
-/* Where it was built, as far as the result depends on it. */
-static struct cmn_view directory_of(const struct cc_manifest *manifest)
-{
 	for (size_t i = 0; i < cc_manifest_count(manifest); i++) {
 		struct cc_manifest_item item = cc_manifest_get(manifest, i);
 
 		if (item.kind == CC_DEPENDENCY_DIRECTORY)
-			return cmn_view_of(item.path);
+			return false;
+		relative |= (item.kind == CC_DEPENDENCY_FILE || item.kind == CC_DEPENDENCY_SEEN) &&
+			    item.path[0] != '/';
 	}
-	return (struct cmn_view){ 0 };
+	return relative;
+}
+
+/* Whether the files are where this command was called. */
+static bool holds_at_caller(const struct replay_stale *stale, const struct cc_manifest *manifest)
+{
+	int back = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool holds = false;
+
+	if (back < 0)
+		return false;
+	if (stale->settings->directory && chdir(stale->settings->directory) == 0) {
+		holds = cc_manifest_verify(manifest, NULL) == CMN_OK;
+		holds = fchdir(back) == 0 && holds;
+	}
+	(void)close(back);	/* only a name */
+	return holds;
+}
+
+/* The recipe of an entry with its new key, all borrowed. CMN_ERR_INVALID: nobody knows where it was built. */
+static enum cmn_status recipe_of(const struct replay_stale *stale, struct cmn_view key,
+				 const struct cc_manifest *manifest, struct cmn_buffer *files,
+				 struct cc_recipe *ret)
+{
+	struct cc_manifest *copy = cc_manifest_new();
+	enum cmn_status status = copy ? cc_manifest_add_but_drivers(copy, manifest) : CMN_ERR_NOMEM;
+
+	*ret = (struct cc_recipe){ .key = key, .environment = cmn_buffer_view(&stale->environment) };
+	ret->directory = objects_directory(manifest);
+	if (status == CMN_OK && lacks_directory(copy)) {
+		ret->directory = cmn_view_of(stale->settings->directory);
+		status = holds_at_caller(stale, copy) ? CMN_OK : CMN_ERR_INVALID;
+	}
+	if (status == CMN_OK && cc_manifest_count(copy)) {
+		cc_manifest_encode(copy, files);
+		ret->manifest = cmn_buffer_view(files);
+		status = files->failed ? CMN_ERR_NOMEM : CMN_OK;
+	}
+	cc_manifest_free(copy);
+	return status;
+}
+
+/* CMN_OK: it is there now. CMN_MISS: no recipe is needed. CMN_ERR_TOO_LARGE; as recipe_of. */
+static enum cmn_status put_recipe(struct replay_stale *stale, struct cmn_view key,
+				  const struct cc_manifest *manifest)
+{
+	struct cmn_buffer files = { 0 }, encoded = { 0 };
+	struct cc_recipe recipe;
+	enum cmn_status status = recipe_of(stale, key, manifest, &files, &recipe);
+
+	if (status == CMN_OK && replay_entries_has(stale->settings->root, &recipe))
+		status = CMN_MISS;
+	if (status == CMN_OK)
+		status = cc_recipe_encode(&recipe, &encoded);
+	if (status == CMN_OK)
+		status = cc_recipes_put(stale->settings->root, cmn_buffer_view(&encoded));
+	cmn_buffer_release(&encoded);
+	cmn_buffer_release(&files);
+	return status;
+}
+
+/* The same, counted; false: this cannot go on. */
+static bool record(struct replay_stale *stale, const struct cc_store_item *item, struct cmn_view key,
+		   const struct cc_manifest *manifest, enum cmn_status *ret_status)
+{
+	char name[CC_RECIPE_NAME_SIZE];
+
+	*ret_status = put_recipe(stale, key, manifest);
+	stale->left[REPLAY_LEFT_SIZE] += *ret_status == CMN_ERR_TOO_LARGE;
+	stale->left[REPLAY_LEFT_DIRECTORY] += *ret_status == CMN_ERR_INVALID;
+	if (*ret_status == CMN_ERR_TOO_LARGE || *ret_status == CMN_ERR_INVALID ||
+	    *ret_status == CMN_MISS)
+		return true;
+	cc_recipe_name(key, name);
+	if (*ret_status == CMN_OK &&
+	    !replay_worths_add(&stale->worths, name,
+			       replay_worth_of(item->build_ns, item->access_ns,
+					       cmn_clock_realtime())))
+		*ret_status = CMN_ERR_NOMEM;
+	stale->recorded += *ret_status == CMN_OK;
+	return *ret_status == CMN_OK;
+}
+
+/* Whether a program can be made from its key alone. */
+static bool is_repeatable(struct cmn_view key)
+{
+	static const char *const kinds[] = { "source",     "il",     "compile",
+					     "compile-il", "module", "program" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (replay_key_has(key, "kind", kinds[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Whether it is of a layer: others' keys have what they like. */
+static bool is_of_layer(struct cmn_view key)
+{
+	struct cmn_view field;
+
+	return replay_key_field(key, "driver.path", 0, &field);
+}
+
+/* The key of the same build now. false: the old one still is, or cannot be replaced, which is counted. */
+static bool renew(struct replay_stale *stale, struct cmn_view old, struct cc_key *ret)
+{
+	struct cmn_view part;
+
+	if (!is_of_layer(old))
+		return false;
+	if (!present_has_devices(&stale->present, old))
+		stale->left[REPLAY_LEFT_DEVICE]++;
+	else if (!present_renew_key(&stale->present, old, ret))
+		return false;
+	else if (replay_key_field(old, "device.partition", 0, &part))
+		stale->left[REPLAY_LEFT_SUB_DEVICE]++;
+	else if (!is_repeatable(old) && !objects_is_link(old))
+		stale->left[REPLAY_LEFT_KIND]++;
+	else
+		return true;
+	return false;
 }
 
 struct recording {
-	const struct present *present;
-	const char *root;
-	struct cmn_buffer environment;
-	unsigned long long count;
+	struct replay_stale *stale;
 	enum cmn_status status;
 };
 
-static enum cmn_status put_recipe(struct recording *recording, const struct cc_key *key,
-				  const struct cc_manifest *manifest)
-{
-	struct cmn_buffer encoded_manifest = { 0 }, encoded = { 0 };
-	struct cc_recipe recipe = {
-		.key = cc_key_view(key),
-		.directory = directory_of(manifest),
-		.environment = cmn_buffer_view(&recording->environment),
-	};
-	enum cmn_status status;
-
-	if (cc_manifest_count(manifest))
-		cc_manifest_encode(manifest, &encoded_manifest);
-	recipe.manifest = cmn_buffer_view(&encoded_manifest);
-	status = encoded_manifest.failed ? CMN_ERR_NOMEM : CMN_OK;
-	if (status == CMN_OK && !replay_entries_has(recording->root, &recipe)) {
-		status = cc_recipe_encode(&recipe, &encoded);
-		if (status == CMN_OK)
-			status = cc_recipes_put(recording->root, cmn_buffer_view(&encoded));
-		if (status == CMN_OK)
-			recording->count++;
-	}
-	cmn_buffer_release(&encoded);
-	cmn_buffer_release(&encoded_manifest);
-	/* One that is too large is no reason to leave the others. */
-	return status == CMN_ERR_TOO_LARGE ? CMN_OK : status;
-}
-
+/* cc_store_walk */
 static bool record_item(void *ctx, const struct cc_store_item *item)
 {
 	struct recording *recording = ctx;
 	struct cc_key key;
+	bool more = true;
 
-	if (item->status != CMN_OK || !is_repeatable(item->key))
+	if (item->status != CMN_OK)
 		return true;
 	cc_key_init(&key);
-	if (renew_key(recording->present, item->key, &key))
-		recording->status = put_recipe(recording, &key, item->manifest);
+	if (renew(recording->stale, item->key, &key) && !objects_is_link(item->key))
+		more = record(recording->stale, item, cc_key_view(&key), item->manifest,
+			      &recording->status);
 	cc_key_release(&key);
-	return recording->status == CMN_OK;
+	if (more)
+		recording->status = CMN_OK;
+	return more;
 }
 
-static enum cmn_status record_all(const struct present *present, const char *root,
-				  struct cc_store *store, unsigned long long *ret_count)
+/* false: complained about. */
+static bool walk(struct replay_stale *stale, bool (*visit)(void *ctx, const struct cc_store_item *item),
+		 void *ctx, const enum cmn_status *status)
 {
-	struct recording recording = { .present = present, .root = root, .status = CMN_OK };
+	enum cmn_status walked = cc_store_walk(stale->store, false, visit, ctx);
+
+	if (*status != CMN_OK)
+		walked = *status;
+	if (walked == CMN_OK || walked == CMN_MISS)
+		return true;
+	tool_complain("%s: %s", stale->settings->root, cmn_status_string(walked));
+	return false;
+}
+
+bool replay_stale_record(struct replay_stale *stale)
+{
+	struct recording recording = { stale, CMN_OK };
+
+	return walk(stale, record_item, &recording, &recording.status);
+}
+
+/* Links. */
+
+struct linking {
+	struct replay_stale *stale;
+	struct objects objects;
+	size_t recorded, lacking;	/* links */
 	enum cmn_status status;
+};
 
-	for (size_t i = 0; environ && environ[i]; i++) {
-		if (cc_recipe_carries(environ[i]))
-			cmn_buffer_append(&recording.environment, environ[i],
-					  strlen(environ[i]) + 1);
+/* What the inputs of a link may be by now: for each the contents that its objects have. */
+struct choice {
+	struct cmn_hash *contents;
+	size_t count;
+};
+
+static bool add_content(struct choice *choice, const struct cmn_hash *content)
+{
+	struct cmn_hash *contents;
+
+	for (size_t i = 0; i < choice->count; i++) {
+		if (cmn_hash_equal(&choice->contents[i], content))
+			return true;
 	}
-	if (recording.environment.failed) {
-		cmn_buffer_release(&recording.environment);
-		return CMN_ERR_NOMEM;
-	}
-	status = cc_store_walk(store, false, record_item, &recording);
-	cmn_buffer_release(&recording.environment);
-	if (status == CMN_MISS)
-		status = CMN_OK;
-	*ret_count = recording.count;
-	return recording.status != CMN_OK ? recording.status : status;
+	contents = reallocarray(choice->contents, choice->count + 1, sizeof(*contents));
+	if (!contents)
+		return false;
+	choice->contents = contents;
+	contents[choice->count++] = *content;
+	return true;
 }
 
-/* Runs the probe on a cache of its own. */
-static bool run_probe(const struct replay_settings *settings, const char *directory,
-		      int *ret_signal)
-{
-	struct replay_settings own = *settings;
-	struct child worker = { .name = (char *)REPLAY_PROBE };
+static enum cmn_status renew_link(struct linking *linking, struct cmn_view old,
+				  bool (*use)(void *ctx, struct cmn_view key), void *ctx);
 
-	own.root = directory;
-	if (!replay_process_start(&worker, NULL, &own))
-		return false;
-	if (!replay_process_wait(&worker, 1, ret_signal)) {
-		child_kill(&worker);
-		(void)waitpid(worker.pid, NULL, 0);	/* it is dead */
-		return false;
-	}
-	/* A driver that crashed leaves the others' answers. */
-	if (WIFEXITED(worker.state) && WEXITSTATUS(worker.state) == WORKER_UNABLE) {
-		tool_complain("the OpenCL loader libOpenCL.so.1 cannot be loaded");
-		return false;
+struct successor {
+	struct linking *linking;
+	struct choice *choice;
+};
+
+/* The contents of what has that key now. */
+static bool add_contents(void *ctx, struct cmn_view key)
+{
+	struct successor *successor = ctx;
+	const struct object *object;
+
+	for (size_t i = 0; (object = objects_find_key(&successor->linking->objects, key, i)); i++) {
+		if (!add_content(successor->choice, &object->content))
+			return false;
 	}
 	return true;
 }
 
-static enum cmn_status read_present(const char *directory, struct present *ret)
+/* What became of the objects that had that content. CMN_MISS: nothing. */
+static enum cmn_status find_choice(struct linking *linking, const struct cmn_hash *content,
+				   const struct cmn_hash *devices, struct choice *ret)
 {
-	const struct cmn_log log = { .level = CMN_LOG_NONE };
-	char *no_tiers[] = { NULL };
-	struct cc_config config = { .dir = (char *)directory, .read_only_dirs = no_tiers };
-	struct cc_store *store;
-	enum cmn_status status = cc_store_open(&config, &log, &store);
+	struct successor successor = { linking, ret };
+	const struct object *object;
 
-	if (status != CMN_OK)
-		return status;
-	status = cc_store_walk(store, false, add_present, ret);
-	cc_store_close(store);
-	if (status == CMN_MISS)
-		status = CMN_OK;
-	return ret->failed ? CMN_ERR_NOMEM : status;
+	for (size_t i = 0; (object = objects_find(&linking->objects, content, devices, i)); i++) {
+		enum cmn_status status = CMN_OK;
+		struct cc_key key;
+
+		if (objects_is_link(object->key)) {
+			status = renew_link(linking, object->key, add_contents, &successor);
+		} else {
+			cc_key_init(&key);
+			if (present_renew_key(&linking->stale->present, object->key, &key) &&
+			    !add_contents(&successor, cc_key_view(&key)))
+				status = CMN_ERR_NOMEM;
+			cc_key_release(&key);
+		}
+		if (status != CMN_OK && status != CMN_MISS)
+			return status;
+	}
+	return ret->count ? CMN_OK : CMN_MISS;
 }
 
-bool replay_stale_record(const struct replay_settings *settings, struct cc_store *store,
-			 unsigned long long *ret_count, int *ret_signal)
+/* The old key with the devices that are there now and these contents of its inputs. */
+static enum cmn_status make_key(struct linking *linking, struct cmn_view old,
+				const struct choice *choices, size_t variant, struct cc_key *ret)
 {
-	char *directory = tool_make_scratch();
-	struct present present = { 0 };
-	enum cmn_status status;
-	bool done = false;
+	struct cc_key_field field;
+	struct cmn_reader reader;
+	struct cc_key renewed;
+	size_t input = 0;
+	enum cmn_status status = CMN_MISS;
 
-	if (!directory) {
-		tool_complain("cannot create a temporary directory");
+	cc_key_init(&renewed);
+	if (!present_renew_key(&linking->stale->present, old, &renewed) ||
+	    cc_key_read(cc_key_view(&renewed), &reader) != CMN_OK)
+		goto out;
+	while ((status = cc_key_next(&reader, &field)) == CMN_OK) {
+		char name[256];
+
+		memcpy(name, field.name.data, field.name.len);
+		name[field.name.len] = '\0';
+		if (strcmp(name, "input") == 0) {
+			const struct choice *choice = &choices[input++];
+
+			field.value.data = choice->contents[variant % choice->count].bytes;
+			variant /= choice->count;
+		}
+		cc_key_add(ret, field.part, name, field.value.data, field.value.len);
+	}
+	status = status == CMN_MISS ? cc_key_status(ret) : status;
+out:
+	cc_key_release(&renewed);
+	return status;
+}
+
+/* How many ways there are to choose; as many as are of use at most. */
+static size_t count_variants(const struct choice *choices, size_t count)
+{
+	size_t variants = 1;
+
+	for (size_t i = 0; i < count && variants < MAX_VARIANTS; i++)
+		variants *= choices[i].count;
+	return variants < MAX_VARIANTS ? variants : MAX_VARIANTS;
+}
+
+/* Calls use with each key that the same link may have now. CMN_MISS: an input is not there. */
+static enum cmn_status renew_link(struct linking *linking, struct cmn_view old,
+				  bool (*use)(void *ctx, struct cmn_view key), void *ctx)
+{
+	const struct cmn_hash devices = objects_devices(old);
+	struct choice *choices = NULL;
+	enum cmn_status status = CMN_MISS;
+	struct cmn_view field;
+	size_t count = 0, variants;
+
+	while (count < MAX_INPUTS && replay_key_field(old, "input", (unsigned int)count, &field))
+		count++;
+	if (!count || count == MAX_INPUTS)
+		return CMN_MISS;
+	choices = calloc(count, sizeof(*choices));
+	status = choices ? CMN_OK : CMN_ERR_NOMEM;
+	for (size_t i = 0; i < count && status == CMN_OK; i++) {
+		struct cmn_hash content;
+
+		status = CMN_MISS;
+		if (!replay_key_field(old, "input", (unsigned int)i, &field) ||
+		    field.len != sizeof(content.bytes))
+			break;
+		memcpy(content.bytes, field.data, sizeof(content.bytes));
+		status = find_choice(linking, &content, &devices, &choices[i]);
+	}
+	variants = status == CMN_OK ? count_variants(choices, count) : 0;
+	for (size_t i = 0; i < variants && status == CMN_OK; i++) {
+		struct cc_key key;
+
+		cc_key_init(&key);
+		status = make_key(linking, old, choices, i, &key);
+		if (status == CMN_OK && !use(ctx, cc_key_view(&key)))
+			status = CMN_STALE;	/* the caller knows why */
+		cc_key_release(&key);
+	}
+	for (size_t i = 0; choices && i < count; i++)
+		free(choices[i].contents);
+	free(choices);
+	return status;
+}
+
+struct link_item {
+	struct linking *linking;
+	const struct cc_store_item *item;
+};
+
+static bool record_link(void *ctx, struct cmn_view key)
+{
+	const struct link_item *link = ctx;
+	struct linking *linking = link->linking;
+	enum cmn_status status;
+	bool more = record(linking->stale, link->item, key, NULL, &status);
+
+	linking->recorded += status == CMN_OK;
+	linking->status = more ? CMN_OK : status;
+	return more;
+}
+
+/* Whether it is a link that was renewed by what is there now. */
+static bool is_stale_link(const struct replay_stale *stale, const struct cc_store_item *item)
+{
+	struct cmn_view part;
+	struct cc_key key;
+	bool stale_link;
+
+	if (item->status != CMN_OK || !objects_is_link(item->key) || !is_of_layer(item->key) ||
+	    replay_key_field(item->key, "device.partition", 0, &part))
 		return false;
-	}
-	if (run_probe(settings, directory, ret_signal)) {
-		status = read_present(directory, &present);
-		if (status == CMN_OK && !present.count)
-			tool_complain("no OpenCL device builds programs that can be stored");
-		if (status == CMN_OK)
-			status = record_all(&present, settings->root, store, ret_count);
-		done = status == CMN_OK;
-		if (!done)
-			tool_complain("%s: %s", settings->root, cmn_status_string(status));
-	}
-	present_release(&present);
-	tool_remove_scratch(directory);
+	cc_key_init(&key);
+	stale_link = present_renew_key(&stale->present, item->key, &key);
+	cc_key_release(&key);
+	return stale_link;
+}
+
+/* cc_store_walk */
+static bool record_link_item(void *ctx, const struct cc_store_item *item)
+{
+	struct linking *linking = ctx;
+	struct link_item link = { linking, item };
+	enum cmn_status status;
+
+	if (!is_stale_link(linking->stale, item))
+		return true;
+	status = renew_link(linking, item->key, record_link, &link);
+	linking->lacking += status == CMN_MISS;
+	if (status != CMN_OK && status != CMN_MISS && status != CMN_STALE)
+		linking->status = status;
+	return linking->status == CMN_OK;
+}
+
+bool replay_stale_record_links(struct replay_stale *stale, size_t *ret_count)
+{
+	struct linking linking = { .stale = stale, .status = CMN_OK };
+	bool done;
+
+	*ret_count = 0;
+	linking.status = objects_read(stale->store, &linking.objects);
+	done = walk(stale, record_link_item, &linking, &linking.status);
+	objects_release(&linking.objects);
+	stale->left[REPLAY_LEFT_INPUT] = linking.lacking;
+	*ret_count = linking.recorded;
 	return done;
+}
+
+/* Removal. */
+
+/*
+ * First the links that make programs, then the rest: a link can be repeated
+ * only while the old objects of its inputs are there.
+ */
+struct removal {
+	struct linking linking;
+	bool links;			/* the first walk */
+	size_t waiting;			/* links without a successor */
+	struct cc_key key;		/* of the entries that are looked at */
+	bool holds;			/* all of them can go */
+};
+
+struct successors {
+	struct removal *removal;
+	const struct cc_store_item *item;
+	size_t there, lacking;
+};
+
+static bool look_for_successor(void *ctx, struct cmn_view key)
+{
+	struct successors *successors = ctx;
+	struct replay_stale *stale = successors->removal->linking.stale;
+	struct cmn_buffer files = { 0 };
+	struct cc_recipe recipe;
+
+	if (recipe_of(stale, key, successors->item->manifest, &files, &recipe) == CMN_OK &&
+	    replay_entries_has(stale->settings->root, &recipe))
+		successors->there++;
+	else
+		successors->lacking++;
+	cmn_buffer_release(&files);
+	return true;
+}
+
+/* Whether what the entry is of has an entry with what is there now. */
+static bool has_successor(struct removal *removal, const struct cc_store_item *item)
+{
+	struct replay_stale *stale = removal->linking.stale;
+	struct successors successors = { .removal = removal, .item = item };
+	struct cc_key key;
+
+	if (is_stale_link(stale, item)) {
+		if (renew_link(&removal->linking, item->key, look_for_successor, &successors) !=
+		    CMN_OK)
+			return false;
+	} else {
+		cc_key_init(&key);
+		if (is_repeatable(item->key) &&
+		    present_renew_key(&stale->present, item->key, &key))
+			(void)look_for_successor(&successors, cc_key_view(&key));	/* it is true */
+		cc_key_release(&key);
+	}
+	return successors.there && !successors.lacking;
+}
+
+/* All entries of a key were looked at: those of one key lie together. */
+static void end_key(struct removal *removal)
+{
+	struct replay_stale *stale = removal->linking.stale;
+
+	if (removal->holds && removal->key.encoded.len &&
+	    cc_store_remove(stale->store, &removal->key) == CMN_OK)
+		stale->removed++;
+	cc_key_release(&removal->key);
+	removal->key = (struct cc_key){ 0 };
+}
+
+/* Whether an entry can go, as far as links need it. */
+static bool may_go(struct removal *removal, const struct cc_store_item *item)
+{
+	struct replay_stale *stale = removal->linking.stale;
+	bool link = item->status == CMN_OK && objects_is_link(item->key);
+	bool library = link && objects_is_library(item->key);
+	bool there;
+
+	if (item->status != CMN_OK || !is_of_layer(item->key) ||
+	    (removal->links ? !link : link && !library))
+		return false;
+	there = has_successor(removal, item);
+	if (removal->links && !there && is_stale_link(stale, item))
+		removal->waiting++;
+	if (removal->links ? library : removal->waiting && objects_is_object(item->key))
+		return false;
+	return there && present_has_replaced(&stale->present, item->key, item->access_ns);
+}
+
+/* cc_store_walk */
+static bool look_at_old(void *ctx, const struct cc_store_item *item)
+{
+	struct removal *removal = ctx;
+	bool goes = may_go(removal, item);
+
+	if (!item->key.len || !cmn_view_equal(cc_key_view(&removal->key), item->key)) {
+		end_key(removal);
+		cmn_buffer_append(&removal->key.encoded, item->key.data, item->key.len);
+		removal->holds = !removal->key.encoded.failed;
+	}
+	removal->holds = removal->holds && goes;
+	return true;
+}
+
+void replay_stale_remove(struct replay_stale *stale)
+{
+	struct removal removal = { .linking.stale = stale };
+	enum cmn_status status = objects_read(stale->store, &removal.linking.objects);
+
+	/* What is not removed is evicted one day. */
+	for (unsigned int i = 0; i < 2 && status == CMN_OK; i++) {
+		removal.links = i == 0;
+		status = cc_store_walk(stale->store, false, look_at_old, &removal);
+		end_key(&removal);
+	}
+	objects_release(&removal.linking.objects);
 }

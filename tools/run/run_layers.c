@@ -145,7 +145,7 @@ static bool enable_slot(const char *slot)
 	return done;
 }
 
-static bool enable_level_zero(void)
+bool run_layers_enable_level_zero(void)
 {
 	char *plugin = tool_find_library(TOOL_LEVEL_ZERO_LIBRARY);
 	char *shim = tool_find_library(TOOL_PRELOAD_LIBRARY);
@@ -166,5 +166,5 @@ static bool enable_level_zero(void)
 
 bool run_layers_enable(void)
 {
-	return enable_opencl() && enable_level_zero();
+	return enable_opencl() && run_layers_enable_level_zero();
 }

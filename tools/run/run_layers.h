@@ -13,5 +13,7 @@
  * environment has already are kept. false: complained about.
  */
 bool run_layers_enable(void);
+/* Level Zero's alone. */
+bool run_layers_enable_level_zero(void);
 
 #endif

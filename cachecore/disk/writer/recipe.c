@@ -151,6 +151,7 @@ bool cc_recipe_carries(const char *variable)
 {
 	static const char *const starts[] = {
 		"OCL_ICD_",		"OPENCL_VENDOR_PATH=",	"LD_LIBRARY_PATH=",
+		"ZE_ENABLE_ALT_DRIVERS=", "ZEL_LIBRARY_PATH=",
 		"LIBGL_DRIVERS_PATH=",	"VK_DRIVER_FILES=",	"VK_ICD_FILENAMES=",
 		/* What machine pocl sees, and which devices drivers show. */
 		"HWLOC_",		"CUDA_VISIBLE_DEVICES=", "CUDA_DEVICE_ORDER=",

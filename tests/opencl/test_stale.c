@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_stale: after a driver update `ckcache replay --stale` builds again what
+ * the store has, so that applications build nothing; and what of it cannot be
+ * built is told with its reason.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/opencl/driver.h"
+#include "tests/support/unit.h"
+#include "tests/support/updated.h"
+
+#define DIRECTORY "driver/lib/machine"	/* pocl looks for its files beside its library, and in ../../share */
+
+static struct outcome last;
+
+static const char *stub_name;	/* NULL: its own */
+
+/* The driver is another build from now on, in its old place. */
+static void update(unsigned char version)
+{
+	const char *own = strrchr(driver_library(), '/') + 1, *name = stub_name ? stub_name : own;
+	char path[4096], home[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/" DIRECTORY "/%s", unit_dir(), name);
+	updated_library(driver_library(), path, version);
+	unit_write("vendors/driver.icd", path);
+	(void)snprintf(home, sizeof(home), "%.*s/pocl", (int)(own - 1 - driver_library()),
+		       driver_library());
+	(void)!symlink(home, DIRECTORY "/pocl");	/* there already at the second call */
+}
+
+BEFORE_EACH
+{
+	stub_name = NULL;
+	/* A worker sees the stub's files at home. */
+	CU_ASSERT_EQUAL(symlink("../settings", "home/stub_settings"), 0);
+	CU_ASSERT_EQUAL(symlink("../counts", "home/stub_counts"), 0);
+	unit_write(DIRECTORY "/empty", "");
+	CU_ASSERT_EQUAL(symlink("/usr/share", "driver/share"), 0);
+	driver_setenv("CKCACHE_CAPTURE", "eager");
+	update(1);
+}
+
+static void run(const char *scenario, const char *argument)
+{
+	last = CLIENT(LAYERED, scenario, argument);
+	CU_ASSERT(outcome_good(&last));
+}
+
+/* What applications build: programs, objects with and without embedded headers, libraries, links. */
+static void run_all(void)
+{
+	run("vector", "-DK=5");
+	run("vector", "-DK=6");
+	run("link", NULL);
+	run("library", NULL);
+	run("embedded", "#define VALUE 5");
+}
+
+static bool printed(const char *text)
+{
+	bool found = strstr(last.output, text) || strstr(last.errors, text);
+
+	if (!found)
+		(void)printf("\n    no %s in: code %d: %s%s\n", text, last.code, last.output,
+			     last.errors);
+	return found;
+}
+
+/* The counts of a replay; each must be one of these, and all others 0. */
+static void replay(int code, const char *const *counts)
+{
+	const char *at;
+	unsigned int wanted = 0, seen = 0;
+
+	last = TOOL("replay", "--stale", "--json", "--jobs", "1", "--timeout", "60");
+	CU_ASSERT_EQUAL(last.code, code);
+	for (; counts[wanted]; wanted++)
+		CU_ASSERT(printed(counts[wanted]));
+	for (at = last.output; (at = strchr(at, ':')); at++)
+		seen += strtoul(at + 1, NULL, 10) != 0;
+	CU_ASSERT_EQUAL(seen, wanted);
+	if (seen != wanted)
+		(void)printf("\n    %s%s\n", last.output, last.errors);
+}
+#define REPLAY(code, ...) replay(code, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* So many builds of all kinds did the driver do; the stub counts them. */
+static unsigned int built(void)
+{
+	return driver_counted("build-source") + driver_counted("compile") + driver_counted("link");
+}
+
+/* Nothing is built, and what had no place in the cache before has none now. */
+static void expect_hits(unsigned int misses)
+{
+	struct driver_stats before = driver_stats(), after;
+	unsigned int count = built();
+
+	run_all();
+	after = driver_stats();
+	CU_ASSERT_EQUAL(after.misses - before.misses, misses);
+	CU_ASSERT_EQUAL(after.hits_disk + after.hits_memory - before.hits_disk -
+				before.hits_memory, 11 - misses);
+	if (driver_is("stub"))
+		CU_ASSERT_EQUAL(built(), count);
+}
+
+TEST(all_kinds_are_built_again_after_an_update)
+{
+	struct driver_stats stats;
+	unsigned int entries, lost;
+	char stale[64], done[64], removed[64];
+
+	run_all();
+	stats = driver_stats();
+	entries = (unsigned int)stats.entries;
+	lost = (unsigned int)(stats.misses - stats.stores);
+	/* rusticl gives no binary for one of the links. */
+	CU_ASSERT(entries >= 10 && entries + lost == 11);
+	(void)snprintf(stale, sizeof(stale), "\"stale\": %u,", entries);
+	(void)snprintf(done, sizeof(done), "\"built\": %u,", entries);
+	(void)snprintf(removed, sizeof(removed), "\"removed\": %u", entries);
+	update(2);
+	REPLAY(0, stale, done, removed);
+	CU_ASSERT_EQUAL(driver_stats().entries, entries);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+	expect_hits(lost);
+	/* There is nothing left to do. */
+	last = TOOL("replay", "--stale", "--json");
+	CU_ASSERT(printed("\"stale\": 0,") && printed("\"built\": 0,"));
+}
+
+TEST_ON("stub", second_update_starts_from_what_was_replayed)
+{
+	run_all();
+	update(2);
+	REPLAY(0, "\"stale\": 11,", "\"built\": 11,", "\"removed\": 11");
+	update(3);
+	REPLAY(0, "\"stale\": 11,", "\"built\": 11,", "\"removed\": 11");
+	expect_hits(0);
+}
+
+TEST_ON("stub", one_worker_builds_many)
+{
+	driver_setenv("CKCACHE_CAPTURE", "deferred");
+	run("vector", "-DK=5");
+	run("vector", "-DK=6");
+	run("vector", "-DK=7");
+	/* The first two builds of a process fail; the layer tries each once more. */
+	driver_stub_setting("STUB_NO_MEMORY", "2");
+	last = TOOL("replay", "--json", "--jobs", "1");
+	CU_ASSERT_EQUAL(last.code, 1);
+	CU_ASSERT(printed("\"built\": 2,") && printed("\"failed\": 1,"));
+}
+
+TEST_ON("stub", crash_is_blamed_on_the_recipe_in_work_alone)
+{
+	static const char *const options[] = { "-DK=1", "-DK=2", "-DK=3", "-DK=4", "-DK=5" };
+
+	for (size_t i = 0; i < 5; i++)
+		run("vector", options[i]);
+	update(2);
+	driver_stub_setting("STUB_CRASH", "-DK=3");
+	REPLAY(1, "\"stale\": 5,", "\"built\": 4,", "\"failed\": 1,", "\"removed\": 4");
+	CU_ASSERT(printed("ended by signal 6; it is kept for another try"));
+	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	CU_ASSERT_EQUAL(driver_cache_files(".attempts", NULL, 0), 1);
+	/* The old entry of what was not built is still there. */
+	CU_ASSERT_EQUAL(driver_stats().entries, 5);
+	driver_stub_setting(NULL, NULL);
+	REPLAY(0, "\"stale\": 1,", "\"built\": 1,", "\"removed\": 1");
+}
+
+TEST_ON("stub", links_wait_for_their_inputs)
+{
+	run("link", NULL);
+	CU_ASSERT_EQUAL(driver_stats().entries, 3);
+	update(2);
+	/* Not even compiled: the link has nothing to be made of, and the old objects stay for it. */
+	driver_stub_setting("STUB_CRASH", "-DK=4");
+	last = TOOL("replay", "--stale", "--json", "--jobs", "1");
+	CU_ASSERT(printed("\"failed\": 2,") && printed("\"left_input\": 1,") && printed("\"removed\": 0"));
+	driver_stub_setting(NULL, NULL);
+	last = TOOL("replay", "--stale", "--json", "--jobs", "1");
+	CU_ASSERT(printed("\"built\": 3,") && printed("\"left_input\": 0,") && printed("\"removed\": 3"));
+}
+
+/* Removes the entries of that kind. */
+static void lose(const char *kind)
+{
+	char paths[16][4096];
+	unsigned int count = driver_cache_files(".src", paths, 16);
+
+	for (unsigned int i = 0; i < count; i++) {
+		char command[16384];
+
+		(void)snprintf(command, sizeof(command), "! grep -aq '%s' '%.4095s' || rm '%.4095s'", kind,
+			       paths[i], paths[i]);
+		CU_ASSERT_EQUAL(system(command), 0);
+	}
+}
+
+TEST_ON("stub", link_of_what_is_gone_is_left_with_a_reason)
+{
+	run("link", NULL);
+	update(2);
+	lose("kind.\\{8\\}compile");
+	REPLAY(0, "\"left_input\": 1,");
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+}
+
+TEST_ON("stub", entry_that_was_used_since_the_update_stays)
+{
+	char paths[1][4096];
+
+	run("vector", "-DK=5");
+	update(2);
+	/* By another program, with the old driver: from another file system, say. */
+	CU_ASSERT_EQUAL_FATAL(driver_cache_files("_access_time.txt", paths, 1), 1);
+	{
+		FILE *file = fopen(paths[0], "w");
+
+		CU_ASSERT_FATAL(file != NULL);
+		(void)fprintf(file, "%llu\n", 1ULL << 62);	/* a time to come counts as now */
+		CU_ASSERT_EQUAL(fclose(file), 0);
+	}
+	REPLAY(0, "\"stale\": 1,", "\"built\": 1,");
+	CU_ASSERT_EQUAL(driver_stats().entries, 2);
+}
+
+TEST_ON("stub", entries_of_a_driver_elsewhere_stay)
+{
+	char path[4096];
+
+	run("vector", "-DK=5");
+	/* Another driver for the same device, while the first one may be used by others. */
+	(void)snprintf(path, sizeof(path), "%s/another.so", unit_dir());
+	updated_library(driver_library(), path, 2);
+	unit_write("vendors/driver.icd", path);
+	REPLAY(0, "\"stale\": 1,", "\"built\": 1,");
+	CU_ASSERT_EQUAL(driver_stats().entries, 2);
+}
+
+TEST_ON("stub", entries_of_devices_that_are_away_are_left)
+{
+	run("vector", "-DK=5");
+	driver_stub_setting("STUB_DEVICE_NAME", "another");
+	REPLAY(0, "\"left_device\": 1,");
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+}
+
+static void build_with_header(void)
+{
+	unit_write("work/including.cl",
+		   "#include \"common.h\"\nkernel void value(global int *out) { out[0] = VALUE; }\n");
+	unit_write("work/headers/common.h", "#define VALUE 7\n");
+	last = CLIENT(LAYERED, "header", "including.cl", "-I headers");
+	CU_ASSERT(outcome_good(&last));
+	update(2);
+}
+
+TEST_ON("stub", relative_headers_are_found_where_the_command_is_called)
+{
+	build_with_header();
+	REPLAY(0, "\"stale\": 1,", "\"built\": 1,", "\"removed\": 1");
+}
+
+TEST_ON("stub", relative_headers_elsewhere_are_a_reason)
+{
+	build_with_header();
+	CU_ASSERT_EQUAL(rename("work/headers", "headers"), 0);
+	REPLAY(0, "\"left_directory\": 1,");
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+}
+
+TEST_ON("stub", header_that_changed_or_is_gone_is_a_reason)
+{
+	char option[4096];
+
+	unit_write("work/including.cl",
+		   "#include \"common.h\"\nkernel void value(global int *out) { out[0] = VALUE; }\n");
+	unit_write("work/headers/common.h", "#define VALUE 7\n");
+	(void)snprintf(option, sizeof(option), "-I %s/work/headers", unit_dir());
+	last = CLIENT(LAYERED, "header", "including.cl", option);
+	update(2);
+	unit_write("work/headers/common.h", "#define VALUE 8\n");
+	REPLAY(0, "\"stale\": 1,", "\"outdated\": 1,", "\"outdated_changed\": 1,");
+	CU_ASSERT_EQUAL(unlink("work/headers/common.h"), 0);
+	REPLAY(0, "\"stale\": 1,", "\"outdated\": 1,", "\"outdated_gone\": 1,");
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+}
+
+TEST_ON("stub", intermediate_language_and_constants_are_built_again)
+{
+	static const char *const constants[] = { "7", "7:4:11", "7:8:1122334455" };
+	struct driver_stats before;
+
+	/* One whose binaries keep constants. */
+	stub_name = "libigdrcl.so";
+	update(1);
+	for (size_t i = 0; i < 3; i++)
+		last = CLIENT(LAYERED, "il", "core", constants[i]);
+	CU_ASSERT_EQUAL(driver_stats().entries, 3);
+	update(2);
+	REPLAY(0, "\"stale\": 3,", "\"built\": 3,", "\"removed\": 3");
+	before = driver_stats();
+	for (size_t i = 0; i < 3; i++)
+		last = CLIENT(LAYERED, "il", "core", constants[i]);
+	CU_ASSERT_EQUAL(driver_stats().misses, before.misses);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, before.hits_disk + 3);
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * present: what is there now the layers themselves say, by their keys for a small
+ * program that a worker builds for each device into a cache of its own.
+ */
+#include "tools/replay/present.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "cachecore/disk/store.h"
+
+static bool is_name(const struct cc_key_field *field, const char *name)
+{
+	return cmn_view_equal(field->name, cmn_view_of(name));
+}
+
+bool present_next_device(struct cmn_reader *reader, struct present_device *ret)
+{
+	struct cmn_reader ahead = *reader;
+	const uint8_t *start = reader->data;
+	struct cc_key_field field;
+	bool first = true;
+
+	*ret = (struct present_device){ 0 };
+	while (cc_key_next(&ahead, &field) == CMN_OK && field.part == CC_PART_DEVICE) {
+		bool starts = is_name(&field, "platform.name") || is_name(&field, "api");
+
+		if (starts != first)
+			break;
+		if (first)
+			ret->platform = field.value;
+		if (is_name(&field, "device.name"))
+			ret->device = field.value;
+		first = false;
+		*reader = ahead;
+	}
+	ret->fields = (struct cmn_view){ start, (size_t)(reader->data - start) };
+	return ret->fields.len != 0;
+}
+
+void present_release(struct present *present)
+{
+	for (size_t i = 0; i < present->key_count; i++)
+		free(present->keys[i]);
+	for (size_t i = 0; i < present->library_count; i++)
+		free(present->libraries[i].name);
+	free(present->keys);
+	free(present->devices);
+	free(present->libraries);
+}
+
+bool present_device_field(const struct present_device *device, const char *name, unsigned int i,
+			  struct cmn_view *ret)
+{
+	struct cmn_reader reader = cmn_reader_of(device->fields);
+	struct cc_key_field field;
+
+	while (cc_key_next(&reader, &field) == CMN_OK) {
+		if (!is_name(&field, name) || i--)
+			continue;
+		*ret = field.value;
+		return true;
+	}
+	return false;
+}
+
+/* Room for one more of each; false: out of memory. */
+static bool grow(struct present *present)
+{
+	struct present_device *devices;
+	char **keys;
+
+	keys = reallocarray(present->keys, present->key_count + 1, sizeof(*keys));
+	if (!keys)
+		return false;
+	present->keys = keys;
+	devices = reallocarray(present->devices, present->count + 1, sizeof(*devices));
+	if (!devices)
+		return false;
+	present->devices = devices;
+	return true;
+}
+
+static bool add_present(void *ctx, const struct cc_store_item *item)
+{
+	struct present *present = ctx;
+	struct cmn_reader reader;
+	struct present_device device;
+	char *key;
+
+	if (item->status != CMN_OK || !item->key.len)
+		return true;
+	key = grow(present) ? malloc(item->key.len) : NULL;
+	if (!key) {
+		present->failed = true;
+		return false;
+	}
+	memcpy(key, item->key.data, item->key.len);
+	present->keys[present->key_count++] = key;
+	if (cc_key_read((struct cmn_view){ key, item->key.len }, &reader) == CMN_OK &&
+	    present_next_device(&reader, &device))
+		present->devices[present->count++] = device;
+	return true;
+}
+
+/* Whether the same files are the drivers, whatever is in them. */
+static bool same_drivers(const struct present_device *a, const struct present_device *b)
+{
+	struct cmn_view left = { 0 }, right = { 0 };
+	bool more, more_too;
+
+	for (unsigned int i = 0;; i++) {
+		more = present_device_field(a, "driver.path", i, &left);
+		more_too = present_device_field(b, "driver.path", i, &right);
+		if (more != more_too || (more && !cmn_view_equal(left, right)))
+			return false;
+		if (!more)
+			return i != 0;
+	}
+}
+
+const struct present_device *present_find(const struct present *present,
+					  const struct present_device *device)
+{
+	const struct present_device *found = NULL;
+	bool found_same = false;
+
+	for (size_t i = 0; i < present->count; i++) {
+		const struct present_device *candidate = &present->devices[i];
+
+		if (cmn_view_equal(candidate->fields, device->fields))
+			return candidate;
+		if (!cmn_view_equal(candidate->platform, device->platform) ||
+		    !cmn_view_equal(candidate->device, device->device))
+			continue;
+		/* Of several drivers that know the device, the successor of its own. */
+		if (!found || (!found_same && same_drivers(candidate, device))) {
+			found = candidate;
+			found_same = same_drivers(candidate, device);
+		}
+	}
+	return found;
+}
+
+bool present_has_devices(const struct present *present, struct cmn_view key)
+{
+	struct present_device device;
+	struct cmn_reader reader;
+	bool any = false;
+
+	if (cc_key_read(key, &reader) != CMN_OK)
+		return false;
+	for (; present_next_device(&reader, &device); any = true) {
+		if (!present_find(present, &device))
+			return false;
+	}
+	return any;
+}
+
+static const struct present_library *find_library(const struct present *present,
+						  struct cmn_view name)
+{
+	const struct present_library *found = NULL;
+
+	/* Of several of that name the newest counts. */
+	for (size_t i = 0; i < present->library_count; i++) {
+		const struct present_library *library = &present->libraries[i];
+
+		if (cmn_view_equal(cmn_view_of(library->name), name) &&
+		    (!found || found->changed_ns < library->changed_ns))
+			found = library;
+	}
+	return found;
+}
+
+/* When the last of the libraries came in which they differ; 0: not known, or they differ in none. */
+static uint64_t changed_ns(const struct present *present, const struct present_device *old,
+			   const struct present_device *now)
+{
+	static const char prefix[] = "library.";
+	struct cmn_reader reader = cmn_reader_of(now->fields);
+	struct cc_key_field field;
+	uint64_t newest = 0;
+
+	while (cc_key_next(&reader, &field) == CMN_OK) {
+		const struct present_library *library;
+		struct cmn_view value;
+		char name[256];
+
+		if (field.name.len < sizeof(prefix) || field.name.len >= sizeof(name) ||
+		    memcmp(field.name.data, prefix, sizeof(prefix) - 1) != 0)
+			continue;
+		memcpy(name, field.name.data, field.name.len);
+		name[field.name.len] = '\0';
+		if (present_device_field(old, name, 0, &value) && cmn_view_equal(value, field.value))
+			continue;
+		library = find_library(present, cmn_view_of(name + sizeof(prefix) - 1));
+		if (!library)
+			return 0;
+		newest = newest > library->changed_ns ? newest : library->changed_ns;
+	}
+	return newest;
+}
+
+bool present_has_replaced(const struct present *present, struct cmn_view key, uint64_t last_use_ns)
+{
+	struct present_device device;
+	struct cmn_reader reader;
+	bool replaced = false;
+
+	if (cc_key_read(key, &reader) != CMN_OK)
+		return false;
+	while (present_next_device(&reader, &device)) {
+		const struct present_device *now = present_find(present, &device);
+
+		if (!now || !same_drivers(now, &device))
+			return false;
+		if (cmn_view_equal(now->fields, device.fields))
+			continue;
+		if (changed_ns(present, &device, now) <= last_use_ns)
+			return false;
+		replaced = true;
+	}
+	return replaced;
+}
+
+bool present_renew_key(const struct present *present, struct cmn_view old, struct cc_key *ret)
+{
+	struct present_device device;
+	struct cmn_reader reader;
+	bool changed = false;
+
+	if (cc_key_read(old, &reader) != CMN_OK)
+		return false;
+	while (present_next_device(&reader, &device)) {
+		const struct present_device *now = present_find(present, &device);
+
+		if (!now)
+			return false;
+		changed = changed || !cmn_view_equal(now->fields, device.fields);
+		cmn_buffer_append(&ret->encoded, now->fields.data, now->fields.len);
+	}
+	/* The other parts follow as they are. */
+	cmn_buffer_append(&ret->encoded, reader.data, reader.left);
+	return changed && cc_key_status(ret) == CMN_OK;
+}
+
+/* Waits for the probes. A driver that crashed leaves the others' answers. false: a signal came. */
+static bool wait_for_probes(struct replay_workers *workers, size_t count, size_t *ret_unable,
+			    int *ret_signal)
+{
+	struct replay_answer answer;
+	size_t slot;
+
+	*ret_unable = 0;
+	for (size_t ended = 0; ended < count; ended++) {
+		const struct child *child;
+
+		if (replay_process_wait(workers, &slot, &answer, ret_signal) == REPLAY_SIGNALLED)
+			return false;
+		child = &workers->children[slot];
+		*ret_unable += WIFEXITED(child->state) && WEXITSTATUS(child->state) == WORKER_UNABLE;
+	}
+	return true;
+}
+
+/* Runs the probes on a cache of their own. */
+static bool run_probes(const struct replay_settings *settings, const char *directory,
+		       int *ret_signal)
+{
+	const enum replay_kind kinds[] = { REPLAY_PROBE_OPENCL, REPLAY_PROBE_LEVEL_ZERO };
+	const size_t count = sizeof(kinds) / sizeof(kinds[0]);
+	struct replay_settings own = *settings;
+	struct replay_workers workers;
+	size_t started = 0, unable = 0;
+	bool done = false;
+
+	own.root = directory;
+	if (replay_workers_init(&workers, count)) {
+		while (started < count &&
+		       replay_process_start(&workers, started, kinds[started], NULL, &own))
+			started++;
+		done = started == count && wait_for_probes(&workers, count, &unable, ret_signal);
+	}
+	for (size_t i = 0; i < started; i++) {
+		if (workers.children[i].pid)
+			replay_process_kill(&workers, i);
+	}
+	replay_workers_release(&workers);
+	if (unable < count)
+		return done;
+	tool_complain("neither libOpenCL.so.1 nor libze_loader.so.1 can be loaded");
+	return false;
+}
+
+static bool add_library(struct present *present, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct present_library *libraries;
+	struct stat info;
+
+	/* What cannot be looked at is not known. */
+	if (!slash || stat(path, &info) < 0)
+		return true;
+	libraries = reallocarray(present->libraries, present->library_count + 1, sizeof(*libraries));
+	if (!libraries)
+		return false;
+	present->libraries = libraries;
+	libraries[present->library_count] = (struct present_library){
+		.name = strdup(slash + 1),
+		.changed_ns = (uint64_t)info.st_ctim.tv_sec * UINT64_C(1000000000) +
+			      (uint64_t)info.st_ctim.tv_nsec,
+	};
+	return libraries[present->library_count++].name != NULL;
+}
+
+/* What a probe put down. */
+static enum cmn_status read_libraries(const char *directory, const char *kind, struct present *ret)
+{
+	enum cmn_status status = CMN_OK;
+	char path[4096], line[4096];
+	FILE *file;
+
+	if (snprintf(path, sizeof(path), "%s/%s", directory, kind) >= (int)sizeof(path))
+		return CMN_OK;
+	file = fopen(path, "re");
+	if (!file)
+		return CMN_OK;
+	while (status == CMN_OK && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!add_library(ret, line))
+			status = CMN_ERR_NOMEM;
+	}
+	(void)fclose(file);	/* read only */
+	return status;
+}
+
+static enum cmn_status read_keys(const char *directory, struct present *ret)
+{
+	const struct cmn_log log = { .level = CMN_LOG_NONE };
+	char *no_tiers[] = { NULL };
+	struct cc_config config = { .dir = (char *)directory, .read_only_dirs = no_tiers };
+	struct cc_store *store;
+	enum cmn_status status = cc_store_open(&config, &log, &store);
+
+	if (status != CMN_OK)
+		return status;
+	status = cc_store_walk(store, false, add_present, ret);
+	cc_store_close(store);
+	if (status == CMN_MISS)
+		status = CMN_OK;
+	return ret->failed ? CMN_ERR_NOMEM : status;
+}
+
+bool present_read(const struct replay_settings *settings, struct present *ret, int *ret_signal)
+{
+	char *directory = tool_make_scratch();
+	enum cmn_status status;
+	bool done = false;
+
+	*ret = (struct present){ 0 };
+	if (!directory) {
+		tool_complain("cannot create a temporary directory");
+		return false;
+	}
+	if (run_probes(settings, directory, ret_signal)) {
+		status = read_keys(directory, ret);
+		if (status == CMN_OK)
+			status = read_libraries(directory, "probe-opencl", ret);
+		if (status == CMN_OK)
+			status = read_libraries(directory, "probe-level-zero", ret);
+		done = status == CMN_OK;
+		if (!done)
+			tool_complain("%s: %s", directory, cmn_status_string(status));
+		else if (!ret->count)
+			tool_complain("no device builds programs that can be stored");
+	}
+	tool_remove_scratch(directory);
+	return done;
+}

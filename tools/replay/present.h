@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * present: the devices and drivers that this machine has now, as the layers
+ * name them in keys, and the key that an old one would be with them. One
+ * thread.
+ */
+#ifndef TOOLS_REPLAY_PRESENT_H
+#define TOOLS_REPLAY_PRESENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cachecore/key.h"
+#include "tools/replay/replay_process.h"
+
+/* The fields of one device in a key, from its platform.name to the next one's or the part's end. */
+struct present_device {
+	struct cmn_view fields;			/* encoded; no whole key: no version before them */
+	struct cmn_view platform, device;	/* names; empty if it has none */
+};
+
+/* A file that drivers or compilers are made of, and when it came here, in ns since the epoch. */
+struct present_library {
+	char *name;		/* without directories */
+	uint64_t changed_ns;
+};
+
+/* Read only, but for present.c. */
+struct present {
+	struct present_device *devices;
+	size_t count;
+	char **keys;		/* into which they point */
+	size_t key_count;
+	bool failed;		/* out of memory */
+	struct present_library *libraries;	/* that were loaded to build for them */
+	size_t library_count;
+};
+
+/*
+ * Has processes build a small program for each device of both APIs, in a cache of its own.
+ * false: complained about, or a signal asked this process to end, *ret_signal
+ * says which; the caller releases *ret in any case. Between child_begin and the
+ * end of this process.
+ */
+bool present_read(const struct replay_settings *settings, struct present *ret, int *ret_signal);
+void present_release(struct present *present);
+
+/*
+ * The device at the reader, which cc_key_read gave and which moves behind it;
+ * its views are the key's. false: there are no more, the reader stays.
+ */
+bool present_next_device(struct cmn_reader *reader, struct present_device *ret);
+/* The value of the i-th field of that name; false: there is none. */
+bool present_device_field(const struct present_device *device, const char *name, unsigned int i,
+			  struct cmn_view *ret);
+/* What is there now of a key's device: the very same if it is there, else one of its names. NULL: nothing. */
+const struct present_device *present_find(const struct present *present,
+					  const struct present_device *device);
+/*
+ * Appends to *ret, an empty key, the same build with what is there now. false:
+ * the old key still is the one, or a device is gone; *ret is of no use then.
+ */
+bool present_renew_key(const struct present *present, struct cmn_view old, struct cc_key *ret);
+/* Whether all devices of a key are still here, with whatever driver. */
+bool present_has_devices(const struct present *present, struct cmn_view key);
+/*
+ * Whether nobody on this machine has the drivers and compilers of that key any
+ * more, as far as can be known: other files stand in their places, and nobody
+ * used an entry of the key since they do. last_use_ns: since the epoch.
+ */
+bool present_has_replaced(const struct present *present, struct cmn_view key, uint64_t last_use_ns);
+
+#endif

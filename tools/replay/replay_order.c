@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* replay_order: a list, the best first. */
+#include "tools/replay/replay_order.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/clock.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* After this time without use an entry is worth half as much as one that was just used. */
+#define DAY_NS (86400.0 * 1e9)
+
+double replay_worth_of(uint64_t build_ns, uint64_t last_use_ns, uint64_t now_ns)
+{
+	uint64_t age_ns = now_ns > last_use_ns ? now_ns - last_use_ns : 0;
+
+	return (double)build_ns / (1.0 + (double)age_ns / DAY_NS);
+}
+
+bool replay_worths_add(struct replay_worths *worths, const char *name, double worth)
+{
+	struct replay_worth *items = reallocarray(worths->items, worths->count + 1, sizeof(*items));
+
+	if (!items)
+		return false;
+	worths->items = items;
+	(void)strncpy(items[worths->count].name, name, sizeof(items->name) - 1);
+	items[worths->count].name[sizeof(items->name) - 1] = '\0';
+	items[worths->count++].worth = worth;
+	return true;
+}
+
+void replay_worths_release(struct replay_worths *worths)
+{
+	free(worths->items);
+	*worths = (struct replay_worths){ 0 };
+}
+
+static double worth_of(int fd, const char *name, const struct replay_worths *worths)
+{
+	struct stat info;
+
+	/* The last one: it may have been made of several entries. */
+	for (size_t i = worths->count; i-- > 0;) {
+		if (strcmp(worths->items[i].name, name) == 0)
+			return worths->items[i].worth;
+	}
+	if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return replay_worth_of(NS_PER_S, (uint64_t)info.st_mtim.tv_sec * NS_PER_S,
+			       cmn_clock_realtime());
+}
+
+static bool has(const struct replay_order *order, const char *name)
+{
+	for (size_t i = 0; i < order->count; i++) {
+		if (strcmp(order->items[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What cannot be read is of no surroundings: whoever begins it sees why. */
+static enum cmn_status look_at(int fd, const struct replay_settings *settings,
+			       struct replay_due *due)
+{
+	struct cmn_buffer file = { 0 };
+	struct cc_recipe recipe;
+	enum cmn_status status = CMN_OK;
+
+	if (cc_recipes_read(fd, due->name, &file, &recipe) == CMN_OK)
+		status = replay_surroundings(&recipe, settings, &due->surroundings);
+	cmn_buffer_release(&file);
+	return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct replay_due *left = a, *right = b;
+
+	if (left->begun != right->begun)
+		return left->begun ? -1 : 1;
+	if (left->worth > right->worth || left->worth < right->worth)
+		return left->worth > right->worth ? -1 : 1;
+	return strcmp(left->name, right->name);
+}
+
+enum cmn_status replay_order_read(struct replay_order *order, int fd,
+				  const struct replay_settings *settings,
+				  const struct replay_worths *worths)
+{
+	struct cc_recipes_names names = { 0 };
+	enum cmn_status status = cc_recipes_list(fd, &names);
+	struct replay_due *items;
+
+	for (size_t i = 0; status == CMN_OK && i < names.count; i++) {
+		struct replay_due due = { .name = names.names[i] };
+
+		if (has(order, due.name))
+			continue;
+		status = CMN_ERR_NOMEM;
+		items = reallocarray(order->items, order->count + 1, sizeof(*items));
+		if (!items)
+			break;
+		order->items = items;
+		due.worth = worth_of(fd, due.name, worths);
+		status = look_at(fd, settings, &due);
+		items[order->count++] = due;
+		names.names[i] = NULL;	/* the order's */
+	}
+	if (order->count)
+		qsort(order->items, order->count, sizeof(*order->items), compare);
+	cc_recipes_names_release(&names);
+	return status;
+}
+
+void replay_order_release(struct replay_order *order)
+{
+	for (size_t i = 0; i < order->count; i++)
+		free(order->items[i].name);
+	free(order->items);
+}
+
+struct replay_due *replay_order_next(struct replay_order *order,
+				     const struct cmn_hash *surroundings)
+{
+	for (size_t i = 0; i < order->count; i++) {
+		struct replay_due *due = &order->items[i];
+
+		if (due->begun || (surroundings && !cmn_hash_equal(&due->surroundings, surroundings)))
+			continue;
+		due->begun = true;
+		return due;
+	}
+	return NULL;
+}
+
+void replay_order_put_back(struct replay_order *order, const char *name)
+{
+	for (size_t i = 0; i < order->count; i++) {
+		if (strcmp(order->items[i].name, name) == 0)
+			order->items[i].begun = false;
+	}
+}

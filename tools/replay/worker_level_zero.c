@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/* worker_level_zero: Level Zero's modules, of one input or several. */
+#include "tools/replay/worker.h"
+
+#include "tools/doctor/level_zero_loader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachecore/key.h"
+#include "tools/replay/replay_entries.h"
+#include "tools/replay/replay_process.h"
+
+/* What an application gets: found, and its drivers started, once. */
+struct machine {
+	struct level_zero_loader loader;
+	ze_driver_handle_t drivers[MAX_LZ_DRIVERS];
+	uint32_t driver_count;
+	bool started;
+};
+
+static int start(struct machine *machine)
+{
+	if (machine->started)
+		return WORKER_BUILT;
+	if (level_zero_loader_load(&machine->loader))
+		return WORKER_UNABLE;
+	if (level_zero_loader_drivers(&machine->loader, machine->drivers,
+				      &machine->driver_count) != ZE_RESULT_SUCCESS)
+		return WORKER_ABSENT;
+	machine->started = true;
+	return WORKER_BUILT;
+}
+
+/* A key that does not have the number at all has nothing against it. */
+static bool has_number(struct cmn_view key, const char *name, uint64_t value)
+{
+	struct cmn_view field;
+	uint64_t number;
+
+	return !replay_key_field(key, name, 0, &field) ||
+	       (cc_key_is_number(field, &number) && number == value);
+}
+
+static bool driver_is(const struct machine *machine, ze_driver_handle_t driver, struct cmn_view key)
+{
+	ze_driver_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES };
+
+	return machine->loader.get_driver_properties(driver, &properties) == ZE_RESULT_SUCCESS &&
+	       has_number(key, "driver.version", properties.driverVersion);
+}
+
+/* By what the plugin has in keys (layers/level_zero/plugin/identity.c) and tells devices apart. */
+static bool device_is(const struct machine *machine, ze_device_handle_t device, struct cmn_view key)
+{
+	ze_device_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
+	struct cmn_view name;
+
+	if (machine->loader.get_device_properties(device, &properties) != ZE_RESULT_SUCCESS ||
+	    !replay_key_field(key, "device.name", 0, &name))
+		return false;
+	properties.name[sizeof(properties.name) - 1] = '\0';
+	return cmn_view_equal(cmn_view_of(properties.name), name) &&
+	       has_number(key, "device.vendor_id", properties.vendorId) &&
+	       has_number(key, "device.id", properties.deviceId) &&
+	       has_number(key, "device.flags", properties.flags) &&
+	       has_number(key, "device.sub_device",
+			  properties.flags & ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE ?
+				  properties.subdeviceId + UINT64_C(1) : 0) &&
+	       has_number(key, "device.eus_per_subslice", properties.numEUsPerSubslice) &&
+	       has_number(key, "device.subslices_per_slice", properties.numSubslicesPerSlice) &&
+	       has_number(key, "device.slices", properties.numSlices);
+}
+
+/* The first of the list, or of their sub-devices. */
+static ze_device_handle_t find_device(const struct machine *machine, ze_driver_handle_t driver,
+				      struct cmn_view key)
+{
+	ze_device_handle_t devices[MAX_LZ_DEVICES], parts[MAX_LZ_DEVICES];
+	uint32_t count = level_zero_loader_devices(&machine->loader, driver, devices);
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t part_count;
+
+		if (device_is(machine, devices[i], key))
+			return devices[i];
+		part_count = level_zero_loader_sub_devices(&machine->loader, devices[i], parts);
+		for (uint32_t j = 0; j < part_count; j++) {
+			if (device_is(machine, parts[j], key))
+				return parts[j];
+		}
+	}
+	return NULL;
+}
+
+/* A module's description as its key has it. */
+struct module {
+	ze_module_desc_t desc;
+	ze_module_program_exp_desc_t program;
+	uint32_t count;				/* of the inputs */
+	size_t *sizes;
+	const uint8_t **inputs;
+	char *flags;
+	char **input_flags;
+	const char **given_flags;
+	ze_module_constants_t *constants;	/* of each input */
+	const ze_module_constants_t **given_constants;
+};
+
+static void release_module(struct module *module)
+{
+	for (uint32_t i = 0; i < module->count; i++) {
+		if (module->input_flags)
+			free(module->input_flags[i]);
+		if (module->constants) {
+			free((void *)module->constants[i].pConstantIds);
+			free((void *)module->constants[i].pConstantValues);
+		}
+	}
+	free(module->sizes);
+	free(module->inputs);
+	free(module->flags);
+	free(module->input_flags);
+	free(module->given_flags);
+	free(module->constants);
+	free(module->given_constants);
+}
+
+static bool make_room(struct module *module, uint32_t count)
+{
+	module->count = count;
+	module->sizes = calloc(count, sizeof(*module->sizes));
+	module->inputs = calloc(count, sizeof(*module->inputs));
+	module->input_flags = calloc(count, sizeof(*module->input_flags));
+	module->given_flags = calloc(count, sizeof(*module->given_flags));
+	module->constants = calloc(count, sizeof(*module->constants));
+	module->given_constants = calloc(count, sizeof(*module->given_constants));
+	return module->sizes && module->inputs && module->input_flags && module->given_flags &&
+	       module->constants && module->given_constants;
+}
+
+/* A constant: input:u32 id:u32 size:u64 value[8]; its value stays in the key. */
+static bool add_constant(struct module *module, struct cmn_view field)
+{
+	struct cmn_reader reader = cmn_reader_of(field);
+	uint32_t input = cmn_reader_u32(&reader), id = cmn_reader_u32(&reader);
+	ze_module_constants_t *constants;
+	const void **values;
+	uint32_t *ids;
+
+	(void)cmn_reader_u64(&reader);	/* its size: the driver goes by the input's types */
+	if (reader.failed || reader.left != 8 || input >= module->count)
+		return false;
+	constants = &module->constants[input];
+	ids = reallocarray((void *)constants->pConstantIds, constants->numConstants + 1, sizeof(*ids));
+	if (!ids)
+		return false;
+	constants->pConstantIds = ids;
+	values = reallocarray((void *)constants->pConstantValues, constants->numConstants + 1,
+			      sizeof(*values));
+	if (!values)
+		return false;
+	constants->pConstantValues = values;
+	ids[constants->numConstants] = id;
+	values[constants->numConstants++] = reader.data;
+	module->given_constants[input] = constants;
+	return true;
+}
+
+static bool read_inputs(struct module *module, struct cmn_view key)
+{
+	struct cmn_view field;
+
+	for (uint32_t i = 0; i < module->count; i++) {
+		if (!replay_key_field(key, "source", i, &field))
+			return false;
+		module->sizes[i] = field.len;
+		module->inputs[i] = field.data;
+		if (!replay_key_field(key, "input.options", i, &field))
+			continue;
+		module->input_flags[i] = strndup(field.data, field.len);
+		if (!module->input_flags[i])
+			return false;
+		module->given_flags[i] = module->input_flags[i];
+	}
+	for (unsigned int i = 0; replay_key_field(key, "constant", i, &field); i++) {
+		if (!add_constant(module, field))
+			return false;
+	}
+	return true;
+}
+
+/* An array that says nothing is not given: no driver need expect one. */
+static bool says_something(const struct module *module)
+{
+	for (uint32_t i = 0; i < module->count; i++) {
+		if (module->given_flags[i] && *module->given_flags[i])
+			return true;
+	}
+	return false;
+}
+
+/* false: no memory, or no module's key. */
+static bool read_module(struct cmn_view key, struct module *ret)
+{
+	bool several = replay_key_has(key, "kind", "program"), constants = false;
+	struct cmn_view field;
+	uint32_t count = 0;
+
+	while (replay_key_field(key, "source", count, &field))
+		count++;
+	if (!count || (!several && count != 1) || !make_room(ret, count) || !read_inputs(ret, key))
+		return false;
+	if (replay_key_field(key, "options", 0, &field) && field.len) {
+		ret->flags = strndup(field.data, field.len);
+		if (!ret->flags)
+			return false;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		constants |= ret->given_constants[i] != NULL;
+	ret->desc = (ze_module_desc_t){
+		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+		.format = ZE_MODULE_FORMAT_IL_SPIRV,
+		.pBuildFlags = ret->flags,
+	};
+	if (!several) {
+		ret->desc.inputSize = ret->sizes[0];
+		ret->desc.pInputModule = ret->inputs[0];
+		ret->desc.pConstants = ret->given_constants[0];
+		return true;
+	}
+	ret->program = (ze_module_program_exp_desc_t){
+		.stype = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC,
+		.count = count,
+		.inputSizes = ret->sizes,
+		.pInputModules = ret->inputs,
+		.pBuildFlags = says_something(ret) ? ret->given_flags : NULL,
+		.pConstants = constants ? ret->given_constants : NULL,
+	};
+	ret->desc.pNext = &ret->program;
+	return true;
+}
+
+static int create(const struct machine *machine, ze_driver_handle_t driver,
+		  ze_device_handle_t device, const ze_module_desc_t *desc)
+{
+	const struct level_zero_loader *loader = &machine->loader;
+	const ze_context_desc_t context_desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+	ze_context_handle_t context;
+	ze_module_handle_t module;
+	int code = WORKER_FAILED;
+	size_t size = 0;
+
+	if (loader->create_context(driver, &context_desc, &context) != ZE_RESULT_SUCCESS)
+		return WORKER_ABSENT;
+	if (loader->create_module(context, device, desc, &module, NULL) == ZE_RESULT_SUCCESS) {
+		code = WORKER_BUILT;
+		if (loader->get_native(module, &size, NULL) == ZE_RESULT_SUCCESS &&
+		    worker_is_unwanted(size))
+			code = WORKER_UNWANTED;
+		(void)loader->destroy_module(module);	/* the entry is made: nothing depends on it */
+	}
+	(void)loader->destroy_context(context);	/* likewise */
+	return code;
+}
+
+/* What the layer has not yet written, it writes now; else when the process ends. */
+static void flush(const struct machine *machine, ze_driver_handle_t driver)
+{
+	int (*flush_layer)(void);	/* its result is an enumeration; what is on disk counts */
+	void *function = NULL;
+
+	if (!machine->loader.get_function ||
+	    machine->loader.get_function(driver, "ckcache_flush", &function) != ZE_RESULT_SUCCESS)
+		return;
+	memcpy(&flush_layer, &function, sizeof(function));
+	if (flush_layer)
+		(void)flush_layer();
+}
+
+int worker_level_zero_build(const struct cc_recipe *recipe)
+{
+	static struct machine machine;
+	struct module module = { .count = 0 };
+	int code = start(&machine);
+
+	if (code != WORKER_BUILT)
+		return code;
+	code = WORKER_ABSENT;
+	for (uint32_t i = 0; i < machine.driver_count && code == WORKER_ABSENT; i++) {
+		ze_driver_handle_t driver = machine.drivers[i];
+		ze_device_handle_t device = driver_is(&machine, driver, recipe->key) ?
+					    find_device(&machine, driver, recipe->key) : NULL;
+
+		if (!device)
+			continue;
+		code = WORKER_UNABLE;
+		if (read_module(recipe->key, &module))
+			code = create(&machine, driver, device, &module.desc);
+		release_module(&module);
+		flush(&machine, driver);
+	}
+	return code;
+}
+
+static void probe_device(const struct machine *machine, ze_driver_handle_t driver,
+			 ze_device_handle_t device)
+{
+	const ze_module_desc_t desc = level_zero_loader_small_module();
+
+	(void)create(machine, driver, device, &desc);	/* what cannot be built says nothing */
+}
+
+int worker_level_zero_probe(void)
+{
+	struct machine machine = { .started = false };
+	int code = start(&machine);
+
+	for (uint32_t i = 0; i < machine.driver_count; i++) {
+		ze_device_handle_t devices[MAX_LZ_DEVICES], parts[MAX_LZ_DEVICES];
+		uint32_t count = level_zero_loader_devices(&machine.loader, machine.drivers[i], devices);
+
+		for (uint32_t j = 0; j < count; j++) {
+			uint32_t part_count = level_zero_loader_sub_devices(&machine.loader,
+									    devices[j], parts);
+
+			probe_device(&machine, machine.drivers[i], devices[j]);
+			for (uint32_t k = 0; k < part_count; k++)
+				probe_device(&machine, machine.drivers[i], parts[k]);
+		}
+	}
+	return code == WORKER_UNABLE ? code : WORKER_BUILT;
+}
