@@ -123,6 +123,51 @@ static bool same_drivers(const struct present_device *a, const struct present_de
 	}
 }
 
+/* Both have the same in the field, or neither has it. */
+static bool same_field(const struct present_device *a, const struct present_device *b,
+		       const char *name)
+{
+	struct cmn_view left = { 0 }, right = { 0 };
+
+	(void)present_device_field(a, name, 0, &left);
+	(void)present_device_field(b, name, 0, &right);
+	return cmn_view_equal(left, right);
+}
+
+/* Drivers rename platforms and devices now and then: the same API, vendor and type of device. */
+static bool same_kind(const struct present_device *a, const struct present_device *b)
+{
+	struct cmn_view vendor;
+
+	return present_device_field(a, "device.vendor_id", 0, &vendor) && same_field(a, b, "api") &&
+	       same_field(a, b, "device.vendor_id") && same_field(a, b, "device.type");
+}
+
+/* The one device of that kind, or the one of these by the same driver. NULL: there are several, or none. */
+static const struct present_device *find_renamed(const struct present *present,
+						 const struct present_device *device)
+{
+	const struct present_device *found = NULL, *by_driver = NULL;
+	size_t count = 0, count_by_driver = 0;
+
+	for (size_t i = 0; i < present->count; i++) {
+		const struct present_device *candidate = &present->devices[i];
+
+		if (!same_kind(candidate, device) ||
+		    (found && cmn_view_equal(candidate->fields, found->fields)))
+			continue;
+		found = candidate;
+		count++;
+		if (same_drivers(candidate, device)) {
+			by_driver = candidate;
+			count_by_driver++;
+		}
+	}
+	if (count_by_driver == 1)
+		return by_driver;
+	return count == 1 ? found : NULL;
+}
+
 const struct present_device *present_find(const struct present *present,
 					  const struct present_device *device)
 {
@@ -143,7 +188,7 @@ const struct present_device *present_find(const struct present *present,
 			found_same = same_drivers(candidate, device);
 		}
 	}
-	return found;
+	return found ? found : find_renamed(present, device);
 }
 
 bool present_has_devices(const struct present *present, struct cmn_view key)
