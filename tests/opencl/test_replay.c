@@ -488,11 +488,9 @@ TEST_ON("stub", a_device_that_was_renamed_is_the_same)
 	struct outcome outcome;
 
 	driver_setenv("CKCACHE_CAPTURE", NULL);
-	driver_stub_setting("STUB_DRIVER_VERSION", "1.0");
-	driver_stub_setting("STUB_DEVICE_NAME", "Old Graphics");
+	driver_stub_setting("STUB_DEVICE_NAME", "Old Graphics\nSTUB_DRIVER_VERSION=1.0");
 	run_same("vector", "-DK=5");
-	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
-	driver_stub_setting("STUB_DEVICE_NAME", "New HD Graphics");
+	driver_stub_setting("STUB_DEVICE_NAME", "New HD Graphics\nSTUB_DRIVER_VERSION=2.0");
 	outcome = TOOL("replay", "--stale", "--json");
 	CU_ASSERT_PTR_NOT_NULL(strstr(outcome_squeezed(&outcome), "{\"stale\":1,\"built\":1,"));
 	expect_hit("-DK=5");
@@ -505,9 +503,7 @@ TEST_ON("stub", which_of_two_devices_was_renamed_is_not_guessed)
 	driver_setenv("CKCACHE_CAPTURE", NULL);
 	driver_stub_setting("STUB_DEVICE_NAME", "Old Graphics");
 	run_same("vector", "-DK=5");
-	driver_stub_setting("STUB_DEVICE_NAME", NULL);
-	driver_stub_setting("STUB_DEVICES", "2");
-	driver_stub_setting("STUB_CHANGED", "second_vendor");
+	driver_stub_setting("STUB_DEVICES", "2\nSTUB_CHANGED=second_vendor");
 	outcome = TOOL("replay", "--stale", "--json");
 	CU_ASSERT_PTR_NOT_NULL(strstr(outcome_squeezed(&outcome), "\"left_device\":1"));
 }
