@@ -279,6 +279,18 @@ class Trouble(WithServer):
         self.assertIn("put: the server's memory is full", answers)
         self.assertEqual(client.get(b"first"), b"value")
 
+    def test_a_value_that_is_too_large_for_the_server(self):
+        self.server.command("CONFIG", "SET", "proto-max-bulk-len", 1 << 20)
+        client, _, _ = self.begin()
+        self.assertEqual(client.put(b"first", b"value"), helper.OK)
+        self.assertIs(client.claim(b"large", 60000), True)
+        # It hangs up, which says nothing of other values.
+        self.assertIn("put: ", self.message(client.put(b"large", bytes(8 << 20))))
+        self.assertEqual(client.get(b"first"), b"value")
+        self.assertIn("the storage is up", client.info()[1])
+        # What is refused is waited for no longer.
+        self.assertEqual(client.release(b"large"), helper.NOOP)
+
     def test_a_read_only_replica(self):
         other = Server(self, "--repl-diskless-sync-delay", "0")
         client, _, _ = self.begin()
