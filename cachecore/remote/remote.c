@@ -406,7 +406,7 @@ static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, s
 	for (;;) {
 		status = cc_helper_ask_or_claim(helper, name, claim_ns / NS_PER_MS, ret_len,
 						ret_claimed);
-		if (status == CMN_ERR_IO && helper->message[0]) {
+		if (status == CMN_ERR_IO) {
 			status = cc_helper_ask(helper, name, ret_len);
 			/* As where this user may only read. */
 			if (status == CMN_OK || status == CMN_MISS)

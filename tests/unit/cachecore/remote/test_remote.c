@@ -664,10 +664,13 @@ TEST(anothers_build_is_not_waited_for_without_end)
 	uint64_t took = wait_in_vain(S, 3600);
 
 	CU_ASSERT(took >= 4 * S && took < 4 * S + 50 * MS);
+	CU_ASSERT_STRING_EQUAL(report.text, "another machine's compile did not come");
 	/* Not more often than need be. */
 	CU_ASSERT(atomic_load(&tier.claims) < 40);
+	atomic_store(&tier.claims, 0);
 	took = wait_in_vain(100 * S, 3600);
 	CU_ASSERT(took >= 60 * S && took < 60 * S + 50 * MS);
+	CU_ASSERT(atomic_load(&tier.claims) > 150);
 	took = wait_in_vain(100 * S, 2);
 	CU_ASSERT(took >= 2 * S && took < 2 * S + 50 * MS);
 	atomic_store(&tier.claims, 0);
@@ -731,6 +734,16 @@ TEST(what_no_trusted_key_has_signed_is_not_used)
 	value = make_value(true, TWO, TWO);
 	value.len--;
 	check_refused(value, "");
+}
+
+TEST(what_is_refused_costs_its_time)
+{
+	has_value(make_value(false, TWO, TWO));
+	tier.takes_ns = 480 * MS;
+	begin();
+	CU_ASSERT(asks());
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_REFUSED);
+	CU_ASSERT_FALSE(asks());
 }
 
 TEST(what_is_no_value_is_not_used)
@@ -994,6 +1007,7 @@ TEST(who_cannot_tell_others_of_a_failure_remembers_it)
 TEST(failures_of_entries_count_in_a_row)
 {
 	tier.error = "no";
+	tier.takes_ns = 10 * MS;
 	begin();
 	CU_ASSERT(asks());
 	tier.error = NULL;
@@ -1194,24 +1208,41 @@ TEST(a_hit_wins_back_what_it_saves)
 	begin();
 	cc_remote_note_build(remote, 2 * S);
 	CU_ASSERT(ask_often(4));
-	values_build_ns = 300 * MS;
+	values_build_ns = 350 * MS;
 	has_value(make_value(true, TWO, TWO));
-	tier.takes_ns = 50 * MS;
-	CU_ASSERT(finds());	/* it saves 250 ms */
+	tier.takes_ns = 150 * MS;
+	CU_ASSERT(finds());	/* it saves 200 ms */
 	has_value((struct cmn_buffer){ 0 });
 	tier.takes_ns = 200 * MS;
 	CU_ASSERT(ask_often(2));
 	CU_ASSERT_FALSE(asks());
 }
 
-TEST(a_hit_that_takes_longer_than_its_compile_is_in_vain)
+TEST(a_hit_of_unknown_worth_saves_a_usual_compile)
 {
 	tier.takes_ns = 200 * MS;
 	begin();
 	cc_remote_note_build(remote, 2 * S);
+	CU_ASSERT(ask_often(4));
+	values_build_ns = 0;
 	has_value(make_value(true, TWO, TWO));
-	for (int i = 0; i < 5; i++)
-		CU_ASSERT(finds());
+	tier.takes_ns = 100 * MS;
+	CU_ASSERT(finds());
+	has_value((struct cmn_buffer){ 0 });
+	tier.takes_ns = 200 * MS;
+	CU_ASSERT(ask_often(5));
+	CU_ASSERT_FALSE(asks());
+}
+
+TEST(a_hit_that_takes_longer_than_its_compile_is_in_vain)
+{
+	tier.takes_ns = 150 * MS;
+	values_build_ns = 50 * MS;
+	begin();
+	cc_remote_note_build(remote, 2 * S);
+	has_value(make_value(true, TWO, TWO));
+	for (int i = 0; i < 9; i++)
+		CU_ASSERT(finds());	/* each costs 100 ms */
 	CU_ASSERT_FALSE(finds());
 	CU_ASSERT_EQUAL(complaints, 0);
 	atomic_fetch_add(&passed_ns, 60 * S);
@@ -1312,9 +1343,14 @@ TEST(a_helper_that_another_starts_is_waited_for)
 	start = atomic_load(&passed_ns);
 	CU_ASSERT_FALSE(finds());
 	CU_ASSERT_EQUAL(atomic_load(&passed_ns), start);
-	atomic_fetch_add(&passed_ns, 60 * S);
+	atomic_fetch_add(&passed_ns, 30 * S);
+	CU_ASSERT_FALSE(finds());
+	CU_ASSERT_EQUAL(atomic_load(&passed_ns), start + 30 * S);
+	atomic_fetch_add(&passed_ns, 30 * S);
+	start = atomic_load(&passed_ns);
 	CU_ASSERT_FALSE(finds());
 	CU_ASSERT_EQUAL(starts.count, 1);	/* the first one has the lock */
+	CU_ASSERT(atomic_load(&passed_ns) - start >= 375 * MS);
 	CU_ASSERT_EQUAL(complaints, 0);
 	atomic_fetch_add(&passed_ns, 60 * S);
 	cc_remote_free(remote);
