@@ -84,13 +84,12 @@ enum storage_result storage_service_do(struct storage_service *service,
 		result = try(service, token, request);
 		if (request->verb == STORAGE_PUT && result != STORAGE_DOWN)
 			end_claim(service, request->key);
-		if (result == STORAGE_LOST || result == STORAGE_DOWN) {
+		/* A server that hangs up upon one value, as upon one too large for it, takes others. */
+		if (result == STORAGE_DOWN || (result == STORAGE_LOST && request->verb != STORAGE_PUT))
 			storage_breaker_failed(&service->breaker, &request->error);
-			result = STORAGE_ERR;
-		} else {
+		else
 			storage_breaker_succeeded(&service->breaker);
-		}
-		if (result == STORAGE_SPOILT)
+		if (result >= STORAGE_SPOILT)
 			result = STORAGE_ERR;
 	}
 	if (result == STORAGE_ERR)

@@ -285,7 +285,7 @@ static void set_report(const struct cc_remote *remote, enum cc_remote_event even
 /* That it is left alone is known once a minute: a look-up more that did not ask is no news. */
 static void report_away(struct cc_remote *remote, const char *reason, struct cc_remote_report *ret)
 {
-	uint64_t now = cmn_clock_monotonic(), said = atomic_load(&remote->away_said);
+	uint64_t said = atomic_load(&remote->away_said), now = cmn_clock_monotonic();
 
 	if ((!said || now - said >= MINUTE_NS) &&
 	    atomic_compare_exchange_strong(&remote->away_said, &said, now))
@@ -386,13 +386,16 @@ static enum cmn_status open_value(struct cc_remote *remote, struct received *rec
 	return CMN_OK;
 }
 
-/* Asks until there is a value, or this caller is to build it. *ret_waited: for another machine. */
+/*
+ * Asks until there is a value, or this caller is to build it. time_ns: for each request but the first,
+ * whose deadline is set. *ret_waited: for another machine.
+ */
 static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, struct cmn_view name,
-			   uint64_t *ret_len, bool *ret_claimed, bool *ret_waited)
+			   uint64_t time_ns, uint64_t *ret_len, bool *ret_claimed, bool *ret_waited)
 {
 	uint64_t begun = cmn_clock_monotonic(), claim_ns = cc_account_claim_ns(&remote->account);
 	uint64_t wait_ns = remote->config->build_wait * NS_PER_S;
-	uint64_t time_ns = helper->deadline - begun, pause_ns = FIRST_PAUSE_NS, waited_ns;
+	uint64_t pause_ns = FIRST_PAUSE_NS, waited_ns;
 	enum cmn_status status;
 
 	if (!ret_claimed || !helper->has_claims || !remote->setup.writes ||
@@ -403,10 +406,12 @@ static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, s
 	for (;;) {
 		status = cc_helper_ask_or_claim(helper, name, claim_ns / NS_PER_MS, ret_len,
 						ret_claimed);
-		/* As where this user may only read. */
-		if (status == CMN_ERR_IO && helper->message[0]) {
-			atomic_store(&remote->claims_refused, true);
-			return cc_helper_ask(helper, name, ret_len);
+		if (status == CMN_ERR_IO) {
+			status = cc_helper_ask(helper, name, ret_len);
+			/* As where this user may only read. */
+			if (status == CMN_OK || status == CMN_MISS)
+				atomic_store(&remote->claims_refused, true);
+			return status;
 		}
 		waited_ns = cmn_clock_monotonic() - begun;
 		if (status != CMN_MISS || *ret_claimed || waited_ns >= wait_ns)
@@ -454,14 +459,26 @@ static bool is_left_alone(struct cc_remote *remote, int dir_fd, struct cc_remote
 }
 
 /*
- * What is received is to be checked. *ret_claimed, *ret_waited: as in ask. CMN_ERR_NOMEM: it says
- * nothing of the tier, nor does its time.
+ * Whether a failure says nothing of the tier: of a process that has no memory or no descriptors, stood
+ * still, or had not a deadline's time any more.
+ */
+static bool is_own(struct cc_remote *remote, enum cmn_status status, const struct cc_helper *helper,
+		   uint64_t time_ns, uint64_t now)
+{
+	return status == CMN_ERR_NOMEM || helper->lost ||
+	       (status == CMN_BUSY && (now > helper->deadline + STOOD_STILL_NS ||
+				       time_ns < cc_account_deadline(&remote->account)));
+}
+
+/*
+ * What is received is to be checked. *ret_claimed, *ret_waited: as in ask. CMN_ERR_INVALID: nothing
+ * can be started, and nothing is left of the account.
  */
 static enum cmn_status look_up(struct cc_remote *remote, int dir_fd, const char *path,
 			       const struct cc_key *key, uint64_t time_ns, struct received *ret,
 			       bool *ret_claimed, bool *ret_waited, struct cc_remote_report *report)
 {
-	uint64_t begun = cmn_clock_monotonic(), now, len, failed = atomic_load(&remote->start_failed);
+	uint64_t failed = atomic_load(&remote->start_failed), begun = cmn_clock_monotonic(), now, len;
 	/* A helper may be slow to start: not more than once a minute, and what is left is for asking it. */
 	bool starts = !failed || begun - failed >= MINUTE_NS;
 	char name[CC_REMOTE_NAME_SIZE];
@@ -476,26 +493,19 @@ static enum cmn_status look_up(struct cc_remote *remote, int dir_fd, const char 
 	else if (starts)
 		atomic_store(&remote->start_failed, cmn_clock_monotonic());
 	if (status == CMN_OK)
-		status = ask(remote, &helper, cmn_view_of(name), &len, ret_claimed, ret_waited);
+		status = ask(remote, &helper, cmn_view_of(name), time_ns, &len, ret_claimed,
+			     ret_waited);
 	if (status == CMN_OK)
 		status = receive_value(remote, &helper, len, ret, report);
 	cc_helper_close(&helper);
+	now = cmn_clock_monotonic();
 	if (status == CMN_OK || status == CMN_MISS)
 		atomic_store(&remote->failures, 0);
-	if (status == CMN_OK || status == CMN_MISS || status == CMN_ERR_NOMEM || helper.lost)
-		return status;
-	now = cmn_clock_monotonic();
-	/* A process that stood still, or had not a deadline's time any more, is no judge. */
-	if (status == CMN_BUSY && now > helper.deadline + STOOD_STILL_NS)
-		return CMN_ERR_NOMEM;
-	if (status == CMN_BUSY && time_ns < cc_account_deadline(&remote->account))
-		return CMN_MISS;
-	if (status == CMN_ERR_INVALID) {
-		cc_account_lose_all(&remote->account);	/* it can start nothing */
-		return CMN_ERR_NOMEM;
-	}
+	else if (status == CMN_ERR_INVALID)
+		cc_account_lose_all(&remote->account);
 	/* Since the last request: before it another machine's compile was waited for. */
-	if (is_everybodys(remote, status, now + time_ns - helper.deadline))
+	else if (!is_own(remote, status, &helper, time_ns, now) &&
+		 is_everybodys(remote, status, now + time_ns - helper.deadline))
 		note_failure(remote, dir_fd, &helper, status, report);
 	return status;
 }
@@ -528,7 +538,7 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 {
 	uint64_t begun = cmn_clock_monotonic(), left_ns;
 	struct received received = { .hashed = false };
-	enum cmn_status status = CMN_ERR_NOMEM;
+	enum cmn_status status = CMN_ERR_INVALID;
 	char path[CC_NODE_DIR_SIZE];
 	bool waited = false;
 	int dir_fd;
@@ -552,7 +562,7 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	cmn_buffer_release(&received.bin);
 	if (status == CMN_OK)
 		note_hit(remote, *ret, cmn_clock_monotonic() - begun);
-	else if (status != CMN_ERR_NOMEM)
+	else if (status != CMN_ERR_INVALID)
 		note_loss(remote, cmn_clock_monotonic() - begun, waited, ret_report);
 	return status == CMN_OK ? CMN_OK : CMN_MISS;
 }
@@ -575,6 +585,7 @@ enum cmn_status cc_remote_connect(struct cc_remote *remote, uint64_t timeout_ns,
 
 void cc_remote_release(struct cc_remote *remote, const struct cc_key *key)
 {
+	uint64_t begun = cmn_clock_monotonic();
 	char path[CC_NODE_DIR_SIZE], socket[CC_NODE_SOCKET_SIZE], name[CC_REMOTE_NAME_SIZE];
 	int dir_fd = cc_node_open(&remote->setup.node, path);
 	struct cc_helper helper;
@@ -589,13 +600,14 @@ void cc_remote_release(struct cc_remote *remote, const struct cc_key *key)
 	    cc_helper_release(&helper, cmn_view_of(name)) != CMN_OK)
 		cmn_log_write(remote->log, CMN_LOG_DEBUG, "a claim ends by itself");
 	cc_helper_close(&helper);
+	cc_account_lose(&remote->account, cmn_clock_monotonic() - begun);
 }
 
 /* Whoever has the lock finds what is noted. While the tier is down it waits. */
 static void launch_upload(struct cc_remote *remote, const char *root)
 {
 	const char *const arguments[] = { "upload", root, NULL };
-	uint64_t now = cmn_clock_monotonic(), last = atomic_load(&remote->launched);
+	uint64_t last = atomic_load(&remote->launched), now = cmn_clock_monotonic();
 	int fd, dir_fd;
 
 	if (last && now - last < LAUNCH_NS)

@@ -191,6 +191,8 @@ class Settings(WithServer):
             self.client(endpoint).put(b"%d" % number, b"")
             client.get(b"%d" % number)
         self.assertEqual(self.connections(), before + 2)     # one is the question's
+        # Who has made no claims looks for none after a put.
+        self.assertNotIn(b"cmdstat_eval", self.server.command("INFO", "commandstats"))
 
     def test_connections_rest_for_some_minutes(self):
         clock = self.write(self.path("clock"), "")
@@ -278,6 +280,20 @@ class Trouble(WithServer):
         answers = [client.put(b"%d" % number, bytes(1 << 20)) for number in range(8)]
         self.assertIn("put: the server's memory is full", answers)
         self.assertEqual(client.get(b"first"), b"value")
+
+    def test_a_value_that_is_too_large_for_the_server(self):
+        self.server.command("CONFIG", "SET", "proto-max-bulk-len", 1 << 20)
+        client, _, _ = self.begin()
+        self.assertEqual(client.put(b"first", b"value"), helper.OK)
+        self.assertIs(client.claim(b"large", 60000), True)
+        # It hangs up, which says nothing of other values.
+        self.assertIn("put: ", self.message(client.put(b"large", bytes(8 << 20))))
+        self.assertEqual(client.get(b"first"), b"value")
+        lines = client.info()[1]
+        self.assertIn("the storage is up", lines)
+        self.assertIn("4 requests, 1 errors, 1 clients", lines)
+        # What is refused is waited for no longer.
+        self.assertEqual(client.release(b"large"), helper.NOOP)
 
     def test_a_read_only_replica(self):
         other = Server(self, "--repl-diskless-sync-delay", "0")
@@ -433,7 +449,10 @@ class Lies(helper.Case):
         self.assertIn("more than", said)
 
     def test_a_value_that_is_cut(self):
-        self.assertIn("closed", self.message(self.ask(b"$10\r\nshort", then=lambda c: c.shutdown(2))))
+        first, second = self.ask(b"$10\r\nshort", lambda client: (client.get(b"key"), client.get(b"key")),
+                                 then=lambda c: c.shutdown(2))
+        self.assertIn("closed", self.message(first))
+        self.assertIn("not tried, since get: the server closed", self.message(second))
 
     def test_a_byte_now_and_then(self):
         def drip(client):

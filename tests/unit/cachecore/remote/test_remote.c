@@ -33,6 +33,7 @@
 
 #define MS UINT64_C(1000000)
 #define S (1000 * MS)
+#define YEAR (31536000 * S)
 #define BEGIN (100000 * S)
 #define EPOCH (UINT64_C(1700000000) * S)
 
@@ -54,7 +55,7 @@ uint64_t __wrap_cmn_clock_realtime(void)
 
 uint64_t __wrap_cmn_clock_deadline(uint64_t timeout_ns)
 {
-	return __wrap_cmn_clock_monotonic() + timeout_ns;
+	return __wrap_cmn_clock_monotonic() + (timeout_ns < YEAR ? timeout_ns : YEAR);
 }
 
 int __wrap_nanosleep(const struct timespec *pause, struct timespec *rest);
@@ -67,18 +68,21 @@ int __wrap_nanosleep(const struct timespec *pause, struct timespec *rest)
 
 /* Of a helper that will never answer the time is over as soon as it has heard the request. */
 static atomic_bool is_silent, has_heard;
+/* Of one that answers, what is late is waited for all the same. */
+static atomic_bool is_patient;
 /* So much longer a wait takes. */
 static atomic_uint_least64_t still_ns;
 int __real_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask);
 int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask);
 int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
 {
-	const struct timespec shorter = { 0, 1000000 };
-	bool shortens = atomic_load(&is_silent) && (timeout->tv_sec || timeout->tv_nsec);
+	const struct timespec shorter = { 0, 1000000 }, longer = { 10, 0 };
+	bool silent = atomic_load(&is_silent), is_over = !timeout->tv_sec && !timeout->tv_nsec;
+	bool shortens = silent && !is_over, lengthens = !silent && is_over && atomic_load(&is_patient);
 	int ready;
 
 	do {
-		ready = __real_ppoll(fds, count, shortens ? &shorter : timeout, mask);
+		ready = __real_ppoll(fds, count, shortens ? &shorter : lengthens ? &longer : timeout, mask);
 	} while (ready == 0 && shortens && !atomic_exchange(&has_heard, false));
 	if (ready == 0)
 		(void)__wrap_nanosleep(timeout, NULL);
@@ -119,6 +123,22 @@ bool __wrap_cmn_file_is_remote(int fd)
 	return is_remote || __real_cmn_file_is_remote(fd);
 }
 
+static bool cannot_publish;
+enum cmn_status __real_cmn_file_publish(int dir_fd, const char *name, const struct cmn_view *views, size_t count);
+enum cmn_status __wrap_cmn_file_publish(int dir_fd, const char *name, const struct cmn_view *views, size_t count);
+enum cmn_status __wrap_cmn_file_publish(int dir_fd, const char *name, const struct cmn_view *views, size_t count)
+{
+	return cannot_publish ? CMN_ERR_NOSPACE : __real_cmn_file_publish(dir_fd, name, views, count);
+}
+
+static bool no_room;
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size)
+{
+	return no_room ? NULL : __real_realloc(memory, size);
+}
+
 static size_t callocs_left;
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
@@ -144,9 +164,10 @@ static struct tier {
 	const char *claims_error;	/* the same, where a claim is asked for */
 	/* It goes away before it says anything, where a claim is asked for, or when nobody else has it. */
 	atomic_bool ends, ends_at_claims, ends_after_others;
+	bool hushes_after_others;	/* then it never answers again */
 	const char *greeting;
 	size_t greeting_len;
-	uint64_t takes_ns;	/* of an answer */
+	uint64_t takes_ns, greeting_takes_ns;	/* of an answer, and of the greeting */
 	uint64_t announced;	/* the length of the value, as it says; 0: the true one */
 	size_t missing;		/* so much of the value does not come: it goes away */
 	atomic_uint gets, claims, releases, others_left;
@@ -174,7 +195,8 @@ static bool answer(int fd, uint8_t request)
 		return fake_write(fd, head, 2) && fake_write(fd, error, head[1]);
 	}
 	if (request == 0x80 && atomic_load(&tier.others_left)) {
-		atomic_fetch_sub(&tier.others_left, 1);
+		if (atomic_fetch_sub(&tier.others_left, 1) == 1 && tier.hushes_after_others)
+			atomic_store(&is_silent, true);
 		return fake_write(fd, claimed, 2);
 	}
 	if (request == 0x80 && tier.ends_after_others)
@@ -193,6 +215,7 @@ static void serve(struct fake *me, int fd)
 	bool goes_on;
 
 	(void)me;
+	atomic_fetch_add(&passed_ns, tier.greeting_takes_ns);
 	if (tier.ends || !fake_write(fd, tier.greeting, tier.greeting_len))
 		return;
 	while (fake_read(fd, head, 2) && fake_read(fd, tier.name, head[1])) {
@@ -304,7 +327,8 @@ AFTER_EACH
 	cmn_buffer_release(&tier.value);
 	if (starts.kept_fd >= 0)
 		(void)close(starts.kept_fd);
-	is_privileged = is_remote = false;
+	is_privileged = is_remote = no_room = cannot_publish = false;
+	atomic_store(&is_patient, false);
 	callocs_left = 0;
 	atomic_store(&is_silent, false);
 	atomic_store(&still_ns, 0);
@@ -513,6 +537,21 @@ TEST(who_may_not_claim_asks_without)
 	CU_ASSERT_EQUAL(complaints, 0);
 }
 
+TEST(a_server_that_answers_nothing_has_not_refused_a_claim)
+{
+	bool claimed = true;
+
+	tier.error = "out of order";
+	begin();
+	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT_FALSE(claimed);
+	CU_ASSERT(atomic_load(&tier.claims) == 1 && atomic_load(&tier.gets) == 1);
+	tier.error = NULL;
+	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT(claimed);
+	CU_ASSERT(atomic_load(&tier.claims) == 2 && atomic_load(&tier.gets) == 1);
+}
+
 TEST(who_goes_away_has_not_refused_a_claim)
 {
 	bool claimed = true;
@@ -625,16 +664,34 @@ TEST(anothers_build_is_not_waited_for_without_end)
 	uint64_t took = wait_in_vain(S, 3600);
 
 	CU_ASSERT(took >= 4 * S && took < 4 * S + 50 * MS);
+	CU_ASSERT_STRING_EQUAL(report.text, "another machine's compile did not come");
 	/* Not more often than need be. */
 	CU_ASSERT(atomic_load(&tier.claims) < 40);
+	atomic_store(&tier.claims, 0);
 	took = wait_in_vain(100 * S, 3600);
 	CU_ASSERT(took >= 60 * S && took < 60 * S + 50 * MS);
+	CU_ASSERT(atomic_load(&tier.claims) > 150);
 	took = wait_in_vain(100 * S, 2);
 	CU_ASSERT(took >= 2 * S && took < 2 * S + 50 * MS);
 	atomic_store(&tier.claims, 0);
 	CU_ASSERT_EQUAL(wait_in_vain(100 * S, 0), 0);
 	CU_ASSERT_EQUAL(atomic_load(&tier.claims), 1);
 	CU_ASSERT_EQUAL(complaints, 0);
+}
+
+/* Whatever was late before: each request has its time. */
+TEST(who_was_late_before_a_wait_does_not_wait_without_end)
+{
+	bool claimed = true;
+
+	tier.greeting_takes_ns = 600 * MS;	/* and yet it comes */
+	tier.others = 1;
+	tier.hushes_after_others = true;
+	atomic_store(&is_patient, true);
+	begin();
+	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT_EQUAL(atomic_load(&tier.claims), 2);
+	CU_ASSERT_EQUAL(atomic_load(&passed_ns), 600 * MS + 5 * MS + 500 * MS);
 }
 
 /* An entry that is not used, with what is said once. */
@@ -677,6 +734,16 @@ TEST(what_no_trusted_key_has_signed_is_not_used)
 	value = make_value(true, TWO, TWO);
 	value.len--;
 	check_refused(value, "");
+}
+
+TEST(what_is_refused_costs_its_time)
+{
+	has_value(make_value(false, TWO, TWO));
+	tier.takes_ns = 480 * MS;
+	begin();
+	CU_ASSERT(asks());
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_REFUSED);
+	CU_ASSERT_FALSE(asks());
 }
 
 TEST(what_is_no_value_is_not_used)
@@ -920,13 +987,37 @@ TEST(after_a_failure_nothing_is_asked_for_a_minute)
 	CU_ASSERT_EQUAL(complaints, 2);
 }
 
+TEST(who_cannot_tell_others_of_a_failure_remembers_it)
+{
+	struct cc_remote *other;
+
+	cannot_publish = true;
+	tier.error = "no";
+	begin();
+	other = open_remote();
+	CU_ASSERT(asks());
+	CU_ASSERT(asks());
+	CU_ASSERT_FALSE(asks());
+	CU_ASSERT(asks_by(other));
+	atomic_fetch_add(&passed_ns, 60 * S);
+	CU_ASSERT(asks());
+	cc_remote_free(other);
+}
+
 TEST(failures_of_entries_count_in_a_row)
 {
 	tier.error = "no";
+	tier.takes_ns = 10 * MS;
 	begin();
 	CU_ASSERT(asks());
 	tier.error = NULL;
 	CU_ASSERT(asks());
+	tier.error = "no";
+	CU_ASSERT(asks());
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
+	tier.error = NULL;
+	has_value(make_value(true, TWO, TWO));
+	CU_ASSERT(finds());
 	tier.error = "no";
 	CU_ASSERT(asks());
 	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
@@ -975,11 +1066,53 @@ TEST(a_process_that_stood_still_is_no_judge)
 	atomic_store(&is_silent, true);
 	atomic_store(&still_ns, 101 * MS);
 	CU_ASSERT(asks());
-	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
 	CU_ASSERT_EQUAL(complaints, 0);
+	/* The time is lost all the same: it may stand still each time. */
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
+	CU_ASSERT_STRING_EQUAL(report.text, "looking there took longer than it saves");
+	CU_ASSERT_FALSE(asks());
 	atomic_store(&still_ns, 99 * MS);
 	CU_ASSERT(asks_by(other));
 	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
+	CU_ASSERT_EQUAL(complaints, 1);
+	cc_remote_free(other);
+}
+
+TEST(who_has_not_a_deadlines_time_left_is_no_judge)
+{
+	struct cc_remote *other = NULL;
+
+	begin();
+	other = open_remote();
+	tier.takes_ns = 100 * MS;
+	CU_ASSERT(asks());
+	atomic_store(&is_silent, true);
+	CU_ASSERT(asks());
+	CU_ASSERT_EQUAL(atomic_load(&passed_ns), 500 * MS);
+	CU_ASSERT_EQUAL(complaints, 0);
+	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
+	CU_ASSERT_STRING_EQUAL(report.text, "looking there took longer than it saves");
+	CU_ASSERT_FALSE(asks());
+	CU_ASSERT(asks_by(other));
+	CU_ASSERT_EQUAL(complaints, 1);
+	cc_remote_free(other);
+}
+
+TEST(who_has_no_memory_is_no_judge)
+{
+	struct cc_remote *other;
+
+	has_value(make_value(true, TWO, TWO));
+	tier.takes_ns = 480 * MS;
+	begin();
+	other = open_remote();
+	no_room = true;
+	CU_ASSERT(asks());
+	CU_ASSERT_STRING_EQUAL(report.text, "looking there took longer than it saves");
+	CU_ASSERT_FALSE(asks());	/* the time is lost */
+	no_room = false;
+	CU_ASSERT_EQUAL(complaints, 0);
+	CU_ASSERT(finds_by(other, NULL));
 	cc_remote_free(other);
 }
 
@@ -1075,24 +1208,41 @@ TEST(a_hit_wins_back_what_it_saves)
 	begin();
 	cc_remote_note_build(remote, 2 * S);
 	CU_ASSERT(ask_often(4));
-	values_build_ns = 300 * MS;
+	values_build_ns = 350 * MS;
 	has_value(make_value(true, TWO, TWO));
-	tier.takes_ns = 50 * MS;
-	CU_ASSERT(finds());	/* it saves 250 ms */
+	tier.takes_ns = 150 * MS;
+	CU_ASSERT(finds());	/* it saves 200 ms */
 	has_value((struct cmn_buffer){ 0 });
 	tier.takes_ns = 200 * MS;
 	CU_ASSERT(ask_often(2));
 	CU_ASSERT_FALSE(asks());
 }
 
-TEST(a_hit_that_takes_longer_than_its_compile_is_in_vain)
+TEST(a_hit_of_unknown_worth_saves_a_usual_compile)
 {
 	tier.takes_ns = 200 * MS;
 	begin();
 	cc_remote_note_build(remote, 2 * S);
+	CU_ASSERT(ask_often(4));
+	values_build_ns = 0;
 	has_value(make_value(true, TWO, TWO));
-	for (int i = 0; i < 5; i++)
-		CU_ASSERT(finds());
+	tier.takes_ns = 100 * MS;
+	CU_ASSERT(finds());
+	has_value((struct cmn_buffer){ 0 });
+	tier.takes_ns = 200 * MS;
+	CU_ASSERT(ask_often(5));
+	CU_ASSERT_FALSE(asks());
+}
+
+TEST(a_hit_that_takes_longer_than_its_compile_is_in_vain)
+{
+	tier.takes_ns = 150 * MS;
+	values_build_ns = 50 * MS;
+	begin();
+	cc_remote_note_build(remote, 2 * S);
+	has_value(make_value(true, TWO, TWO));
+	for (int i = 0; i < 9; i++)
+		CU_ASSERT(finds());	/* each costs 100 ms */
 	CU_ASSERT_FALSE(finds());
 	CU_ASSERT_EQUAL(complaints, 0);
 	atomic_fetch_add(&passed_ns, 60 * S);
@@ -1120,6 +1270,27 @@ TEST(a_claim_can_be_released)
 	cc_remote_release(remote, &key);
 	CU_ASSERT_EQUAL(starts.count, 0);
 	CU_ASSERT_EQUAL(complaints, 0);
+	cc_key_release(&key);
+}
+
+TEST(releases_in_vain_use_up_the_budget_too)
+{
+	struct cc_key key;
+
+	begin();
+	cc_remote_note_build(remote, MS);	/* a deadline of 250 ms */
+	values_make_key(&key, "-O1");
+	atomic_store(&is_silent, true);
+	cc_remote_release(remote, &key);
+	cc_remote_release(remote, &key);
+	atomic_store(&is_silent, false);
+	CU_ASSERT(asks());
+	atomic_store(&is_silent, true);
+	cc_remote_release(remote, &key);
+	atomic_store(&is_silent, false);
+	CU_ASSERT_FALSE(asks());	/* so that nothing is claimed that would have to be released */
+	atomic_fetch_add(&passed_ns, 60 * S);
+	CU_ASSERT(asks());
 	cc_key_release(&key);
 }
 
@@ -1172,15 +1343,41 @@ TEST(a_helper_that_another_starts_is_waited_for)
 	start = atomic_load(&passed_ns);
 	CU_ASSERT_FALSE(finds());
 	CU_ASSERT_EQUAL(atomic_load(&passed_ns), start);
-	atomic_fetch_add(&passed_ns, 60 * S);
+	atomic_fetch_add(&passed_ns, 30 * S);
+	CU_ASSERT_FALSE(finds());
+	CU_ASSERT_EQUAL(atomic_load(&passed_ns), start + 30 * S);
+	atomic_fetch_add(&passed_ns, 30 * S);
+	start = atomic_load(&passed_ns);
 	CU_ASSERT_FALSE(finds());
 	CU_ASSERT_EQUAL(starts.count, 1);	/* the first one has the lock */
+	CU_ASSERT(atomic_load(&passed_ns) - start >= 375 * MS);
 	CU_ASSERT_EQUAL(complaints, 0);
 	atomic_fetch_add(&passed_ns, 60 * S);
 	cc_remote_free(remote);
 	has_value(make_value(true, TWO, TWO));
 	begin();
 	CU_ASSERT(finds());
+}
+
+TEST(a_helper_that_came_late_may_be_started_again)
+{
+	char socket[CC_NODE_SOCKET_SIZE];
+
+	has_value(make_value(true, TWO, TWO));
+	starts.answer = CMN_OK;
+	remote = open_remote();
+	CU_ASSERT_FALSE(finds());
+	CU_ASSERT_EQUAL(starts.count, 1);
+	find_socket(socket);
+	fake_start(&fake, socket, serve, NULL);
+	runs = true;
+	CU_ASSERT(finds());
+	stop();
+	(void)close(starts.kept_fd);
+	starts.kept_fd = -1;
+	starts.begins_fake = true;
+	CU_ASSERT(finds());
+	CU_ASSERT_EQUAL(starts.count, 2);
 }
 
 TEST(what_cannot_be_started_is_said_once)
