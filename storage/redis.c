@@ -235,7 +235,7 @@ static enum storage_result ask_text(struct session *session, const char *doing, 
 				    const char **words, struct storage_error *error)
 {
 	size_t lens[3];
-	redisReply *reply;
+	redisReply *reply = NULL;
 	enum storage_result result;
 
 	for (int i = 0; i < count; i++)
@@ -369,7 +369,7 @@ static enum storage_result get(void *ctx, struct cmn_view key, struct cmn_buffer
 	char name[NAME_SIZE];
 	const char *words[] = { "GET", name };
 	const size_t lens[] = { 3, make_name(session, "", key, name) };
-	redisReply *reply;
+	redisReply *reply = NULL;
 	enum storage_result result = ask(session, "get", 2, words, lens, &reply, error);
 
 	if (result != STORAGE_OK)
@@ -391,7 +391,7 @@ static enum storage_result put(void *ctx, struct cmn_view key, struct cmn_view v
 	const char *words[6] = { "SET", name, value.data };
 	size_t lens[6] = { 3, make_name(session, "", key, name), value.len };
 	int count = 3;
-	redisReply *reply;
+	redisReply *reply = NULL;
 	enum storage_result result;
 
 	if (ttl[0]) {
@@ -421,7 +421,7 @@ static enum storage_result count(struct session *session, const char *doing, int
 				 const char **words, const size_t *lens, bool *ret,
 				 struct storage_error *error)
 {
-	redisReply *reply;
+	redisReply *reply = NULL;
 	enum storage_result result = ask(session, doing, word_count, words, lens, &reply, error);
 
 	if (result != STORAGE_OK)
@@ -470,7 +470,7 @@ static enum storage_result claim(void *ctx, struct cmn_view key, const char *tok
 		(size_t)snprintf(milliseconds, sizeof(milliseconds), "%" PRIu64,
 				 !ttl ? 1 : ttl < UINT32_MAX ? ttl : UINT32_MAX),
 	};
-	redisReply *reply;
+	redisReply *reply = NULL;
 	enum storage_result result = ask(session, "claim", 7, words, lens, &reply, error);
 
 	if (result != STORAGE_OK)

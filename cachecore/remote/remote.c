@@ -13,7 +13,7 @@
 
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/root.h"
-#include "cachecore/remote/account.h"
+#include "cachecore/remote/budget.h"
 #include "cachecore/remote/helper.h"
 #include "cachecore/remote/launch.h"
 #include "cachecore/remote/uploads.h"
@@ -41,7 +41,7 @@ struct cc_remote {
 	struct cc_remote_setup setup;
 	char **environment;	/* of programs that it starts */
 	atomic_flag refusal_logged, failure_logged;
-	struct cc_account account;
+	struct cc_budget budget;
 	atomic_bool claims_refused;
 	atomic_uint failures;	/* in a row */
 	/* Monotonic; 0: never. */
@@ -177,7 +177,7 @@ enum cmn_status cc_remote_new(const struct cc_config *config, const struct cmn_l
 	remote->config = config;
 	remote->log = log;
 	remote->setup = setup;
-	cc_account_init(&remote->account, config->dir);
+	cc_budget_init(&remote->budget, config->dir);
 	atomic_flag_clear(&remote->refusal_logged);
 	atomic_flag_clear(&remote->failure_logged);
 	*ret = remote;
@@ -196,7 +196,7 @@ void cc_remote_free(struct cc_remote *remote)
 void cc_remote_note_build(struct cc_remote *remote, uint64_t build_ns)
 {
 	if (remote)
-		cc_account_add_build(&remote->account, build_ns);
+		cc_budget_add_build(&remote->budget, build_ns);
 }
 
 /* The program takes the lock, which ends with the helper. */
@@ -393,7 +393,7 @@ static enum cmn_status open_value(struct cc_remote *remote, struct received *rec
 static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, struct cmn_view name,
 			   uint64_t time_ns, uint64_t *ret_len, bool *ret_claimed, bool *ret_waited)
 {
-	uint64_t begun = cmn_clock_monotonic(), claim_ns = cc_account_claim_ns(&remote->account);
+	uint64_t begun = cmn_clock_monotonic(), claim_ns = cc_budget_claim_ns(&remote->budget);
 	uint64_t wait_ns = remote->config->build_wait * NS_PER_S;
 	uint64_t pause_ns = FIRST_PAUSE_NS, waited_ns;
 	enum cmn_status status;
@@ -431,7 +431,7 @@ static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, s
 static bool is_everybodys(struct cc_remote *remote, enum cmn_status status, uint64_t took)
 {
 	return status == CMN_ERR_VERSION || status == CMN_ERR_ACCESS ||
-	       took > cc_account_deadline(&remote->account) / 2 ||
+	       took > cc_budget_deadline(&remote->budget) / 2 ||
 	       atomic_fetch_add(&remote->failures, 1) > 0;
 }
 
@@ -444,7 +444,7 @@ static void note_failure(struct cc_remote *remote, int dir_fd, const struct cc_h
 	cmn_log_once(remote->log, &remote->failure_logged, CMN_LOG_WARNING,
 		     "the remote tier is left alone for a while: %s", reason);
 	cc_node_set_down(&remote->setup.node, dir_fd, reason);
-	cc_account_lose_all(&remote->account);
+	cc_budget_lose_all(&remote->budget);
 	report_away(remote, reason, report);
 }
 
@@ -467,12 +467,12 @@ static bool is_own(struct cc_remote *remote, enum cmn_status status, const struc
 {
 	return status == CMN_ERR_NOMEM || helper->lost ||
 	       (status == CMN_BUSY && (now > helper->deadline + STOOD_STILL_NS ||
-				       time_ns < cc_account_deadline(&remote->account)));
+				       time_ns < cc_budget_deadline(&remote->budget)));
 }
 
 /*
  * What is received is to be checked. *ret_claimed, *ret_waited: as in ask. CMN_ERR_INVALID: nothing
- * can be started, and nothing is left of the account.
+ * can be started, and nothing is left of the budget.
  */
 static enum cmn_status look_up(struct cc_remote *remote, int dir_fd, const char *path,
 			       const struct cc_key *key, uint64_t time_ns, struct received *ret,
@@ -502,7 +502,7 @@ static enum cmn_status look_up(struct cc_remote *remote, int dir_fd, const char 
 	if (status == CMN_OK || status == CMN_MISS)
 		atomic_store(&remote->failures, 0);
 	else if (status == CMN_ERR_INVALID)
-		cc_account_lose_all(&remote->account);
+		cc_budget_lose_all(&remote->budget);
 	/* Since the last request: before it another machine's compile was waited for. */
 	else if (!is_own(remote, status, &helper, time_ns, now) &&
 		 is_everybodys(remote, status, now + time_ns - helper.deadline))
@@ -516,18 +516,18 @@ static void note_hit(struct cc_remote *remote, const struct cc_entry *entry, uin
 	uint64_t saved_ns = cc_entry_build_ns(entry);
 
 	if (!saved_ns)
-		saved_ns = cc_account_build_ns(&remote->account);
+		saved_ns = cc_budget_build_ns(&remote->budget);
 	if (took_ns > saved_ns)
-		cc_account_lose(&remote->account, took_ns - saved_ns);
+		cc_budget_lose(&remote->budget, took_ns - saved_ns);
 	else
-		cc_account_win(&remote->account, saved_ns - took_ns);
+		cc_budget_win(&remote->budget, saved_ns - took_ns);
 }
 
 static void note_loss(struct cc_remote *remote, uint64_t took_ns, bool waited,
 		      struct cc_remote_report *report)
 {
-	cc_account_lose(&remote->account, took_ns);
-	if (report->event == CC_REMOTE_NOTHING && !cc_account_left(&remote->account))
+	cc_budget_lose(&remote->budget, took_ns);
+	if (report->event == CC_REMOTE_NOTHING && !cc_budget_left(&remote->budget))
 		report_away(remote, waited ? "another machine's compile did not come"
 			    : "looking there took longer than it saves", report);
 }
@@ -546,7 +546,7 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	*ret_report = (struct cc_remote_report){ .event = CC_REMOTE_NOTHING };
 	if (ret_claimed)
 		*ret_claimed = false;
-	left_ns = remote && remote->setup.reads ? cc_account_left(&remote->account) : 0;
+	left_ns = remote && remote->setup.reads ? cc_budget_left(&remote->budget) : 0;
 	if (!left_ns)
 		return CMN_MISS;
 	dir_fd = cc_node_open(&remote->setup.node, path);
@@ -600,7 +600,7 @@ void cc_remote_release(struct cc_remote *remote, const struct cc_key *key)
 	    cc_helper_release(&helper, cmn_view_of(name)) != CMN_OK)
 		cmn_log_write(remote->log, CMN_LOG_DEBUG, "a claim ends by itself");
 	cc_helper_close(&helper);
-	cc_account_lose(&remote->account, cmn_clock_monotonic() - begun);
+	cc_budget_lose(&remote->budget, cmn_clock_monotonic() - begun);
 }
 
 /* Whoever has the lock finds what is noted. While the tier is down it waits. */
