@@ -233,6 +233,10 @@ static enum storage_result set_failure(const struct session *session, const char
 	case CURLE_OUT_OF_MEMORY:
 	case CURLE_WRITE_ERROR:
 		return STORAGE_SPOILT;
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+	case CURLE_GOT_NOTHING:
+		return STORAGE_LOST;
 	default:
 		return STORAGE_DOWN;
 	}

@@ -297,6 +297,21 @@ class Misbehaviour(Begins):
             client = self.ask(lambda request: request.raw(data))
             self.assertEqual(client.get(b"key"), b"value")
 
+    def test_a_server_that_hangs_up_upon_one_value(self):
+        """As upon one too large for it: it takes others."""
+        def answer(request):
+            if request.command == "PUT":
+                request.close_connection = True
+                request.connection.shutdown(socket.SHUT_RDWR)
+            else:
+                request.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nvalue")
+
+        client = self.ask(answer)
+        for _ in range(3):
+            self.message(client.put(b"large", bytes(8 << 20)))
+            self.assertEqual(client.get(b"key"), b"value")
+        self.assertIn("the storage is up", client.info()[1])
+
     def test_bodies_without_end(self):
         def flood(request):
             request.raw(b"HTTP/1.1 %d x\r\nTransfer-Encoding: chunked\r\n\r\n" % code)
