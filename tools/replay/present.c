@@ -223,10 +223,10 @@ const struct present_device *present_find(const struct present *present,
 		const struct present_device *candidate = &present->devices[i];
 		size_t equal;
 
-		if (cmn_view_equal(candidate->fields, device->fields))
-			return candidate;
 		if (!has_names_of(candidate, device))
 			continue;
+		if (cmn_view_equal(candidate->fields, device->fields))
+			return candidate;
 		/* Of several that have the name, such as two drivers for it, the one that changed least. */
 		equal = count_equal_fields(candidate, device);
 		if (!found || equal > most) {

@@ -328,16 +328,19 @@ static void build_all(struct replay *replay, const struct replay_worths *worths)
 /* What a driver update made useless, and what is due anyway; links when what they need is there. */
 static bool build_stale(struct replay *replay, struct replay_stale *stale)
 {
-	size_t links = 1;
+	bool (*const record[])(struct replay_stale *stale, size_t *ret_count) = {
+		replay_stale_record, replay_stale_record_links,
+	};
 
-	if (!replay_stale_record(stale))
-		return false;
-	build_all(replay, &stale->worths);
-	while (!replay->signal && links) {
-		if (!replay_stale_record_links(stale, &links))
-			return false;
-		if (links)
-			build_all(replay, &stale->worths);
+	for (size_t i = 0; i < sizeof(record) / sizeof(record[0]) && !replay->signal; i++) {
+		size_t count;
+
+		do {
+			if (!record[i](stale, &count))
+				return false;
+			if (count || i == 0)
+				build_all(replay, &stale->worths);
+		} while (count && !replay->signal);
 	}
 	if (!replay->signal)
 		replay_stale_remove(stale);
