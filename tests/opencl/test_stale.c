@@ -177,6 +177,39 @@ TEST_ON("stub", crash_is_blamed_on_the_recipe_in_work_alone)
 	REPLAY(0, "\"stale\": 1,", "\"built\": 1,", "\"removed\": 1");
 }
 
+/* When the entry with that option was stored, in ms. */
+static long long stored_ms(const char *option)
+{
+	char paths[8][4096];
+	unsigned int count = driver_cache_files(".src", paths, 8);
+
+	for (unsigned int i = 0; i < count; i++) {
+		char command[8192];
+		struct stat info;
+
+		(void)snprintf(command, sizeof(command), "grep -aq -e '%s' '%.4095s'", option, paths[i]);
+		if (system(command) == 0 && stat(paths[i], &info) == 0)
+			return info.st_mtim.tv_sec * 1000LL + info.st_mtim.tv_nsec / 1000000;
+	}
+	CU_FAIL("no such entry");
+	return 0;
+}
+
+TEST_ON("stub", longest_build_comes_first)
+{
+	run("vector", "-DK=5");
+	driver_stub_setting("STUB_DELAY_MS", "400");
+	run("vector", "-DK=6");
+	driver_stub_setting(NULL, NULL);
+	run("vector", "-DK=7");
+	update(2);
+	/* Longer than file systems' clocks take from one time to the next. */
+	driver_stub_setting("STUB_DELAY_MS", "30");
+	REPLAY(0, "\"stale\": 3,", "\"built\": 3,", "\"removed\": 3");
+	CU_ASSERT(stored_ms("-DK=6") < stored_ms("-DK=5"));
+	CU_ASSERT(stored_ms("-DK=6") < stored_ms("-DK=7"));
+}
+
 TEST_ON("stub", links_wait_for_their_inputs)
 {
 	run("link", NULL);
