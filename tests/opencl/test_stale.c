@@ -280,10 +280,54 @@ TEST_ON("stub", entries_of_a_driver_elsewhere_stay)
 	CU_ASSERT_EQUAL(driver_stats().entries, 2);
 }
 
+static void vendor(const char *file, const char *name)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), name);
+	unit_write(file, path);
+}
+
+/* Another driver for the same device, of that version. */
+static void update_second(unsigned char version)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/second.so", unit_dir());
+	updated_library(driver_library(), path, version);
+}
+
+TEST_ON("stub", two_drivers_for_one_device_both_get_theirs)
+{
+	struct driver_stats before;
+
+	run("vector", "-DK=5");
+	update_second(2);
+	vendor("vendors/driver.icd", "second.so");
+	run("vector", "-DK=5");
+	CU_ASSERT_EQUAL(driver_stats().entries, 2);
+	/* Side by side: nothing is stale. */
+	update(1);
+	vendor("vendors/second.icd", "second.so");
+	REPLAY(0, NULL);
+	CU_ASSERT_EQUAL(driver_stats().entries, 2);
+	update(3);
+	update_second(4);
+	REPLAY(0, "\"stale\": 2,", "\"built\": 2,", "\"removed\": 2");
+	CU_ASSERT_EQUAL(driver_stats().entries, 2);
+	before = driver_stats();
+	CU_ASSERT_EQUAL(unlink("vendors/second.icd"), 0);
+	run("vector", "-DK=5");
+	vendor("vendors/driver.icd", "second.so");
+	run("vector", "-DK=5");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, before.hits_disk + 2);
+	CU_ASSERT_EQUAL(driver_stats().misses, before.misses);
+}
+
 TEST_ON("stub", entries_of_devices_that_are_away_are_left)
 {
 	run("vector", "-DK=5");
-	driver_stub_setting("STUB_DEVICE_NAME", "another");
+	driver_stub_setting("STUB_DEVICE_NAME", "another\nSTUB_CHANGED=type");
 	REPLAY(0, "\"left_device\": 1,");
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
 }
