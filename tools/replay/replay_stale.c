@@ -21,6 +21,9 @@ enum {
 	MAX_INPUTS = 4096,	/* of a link */
 	/* One content may be of several objects, which the new compiler tells apart: so many links are made of it. */
 	MAX_VARIANTS = 8,
+	/* Of libraries in libraries, and of all of them in a link: a store may say that one is made of itself. */
+	MAX_DEPTH = 16,
+	MAX_PARTS = 4096,
 	/* Recipes at a time: the directory of recipes has its bounds (recipes.h), and drops the oldest. */
 	MAX_AT_ONCE = 1024,
 };
@@ -243,6 +246,7 @@ struct linking {
 	struct replay_stale *stale;
 	struct objects objects;
 	size_t recorded, lacking;	/* links */
+	unsigned int depth, parts;	/* of the link that is looked at */
 	enum cmn_status status;
 };
 
@@ -358,8 +362,7 @@ static size_t count_variants(const struct choice *choices, size_t count)
 	return variants < MAX_VARIANTS ? variants : MAX_VARIANTS;
 }
 
-/* Calls use with each key that the same link may have now. CMN_MISS: an input is not there. */
-static enum cmn_status renew_link(struct linking *linking, struct cmn_view old,
+static enum cmn_status renew_part(struct linking *linking, struct cmn_view old,
 				  bool (*use)(void *ctx, struct cmn_view key), void *ctx)
 {
 	const struct cmn_hash devices = objects_devices(old);
@@ -397,6 +400,23 @@ static enum cmn_status renew_link(struct linking *linking, struct cmn_view old,
 	for (size_t i = 0; choices && i < count; i++)
 		free(choices[i].contents);
 	free(choices);
+	return status;
+}
+
+/* Calls use with each key that the same link may have now. CMN_MISS: an input is not there. */
+static enum cmn_status renew_link(struct linking *linking, struct cmn_view old,
+				  bool (*use)(void *ctx, struct cmn_view key), void *ctx)
+{
+	enum cmn_status status;
+
+	if (linking->depth == 0)
+		linking->parts = 0;
+	if (linking->depth == MAX_DEPTH || linking->parts == MAX_PARTS)
+		return CMN_MISS;
+	linking->depth++;
+	linking->parts++;
+	status = renew_part(linking, old, use, ctx);
+	linking->depth--;
 	return status;
 }
 

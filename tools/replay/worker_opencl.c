@@ -113,7 +113,7 @@ static bool choose_target(const struct opencl_loader *loader, const struct cc_re
 	cl_uint count = opencl_loader_platforms(loader, platforms);
 	struct cmn_view name, part;
 
-	if (!replay_key_field(recipe->key, "platform.name", 0, &name) ||
+	if (!count || !replay_key_field(recipe->key, "platform.name", 0, &name) ||
 	    replay_key_field(recipe->key, "device.partition", 0, &part))
 		return false;
 	for (cl_uint at = 0; at < 2 * count; at++) {
