@@ -26,6 +26,7 @@ enum {
 	MAX_ATTEMPTS = 2,	/* that go wrong; then it is quarantined */
 	MAX_JOBS = 256,		/* as verbs.c has it */
 	TIMEOUT_S = 600,
+	MAX_BY_WORKER = 100,	/* recipes; drivers do not give back all memory */
 };
 
 struct replay {
@@ -260,7 +261,8 @@ static bool fill(struct replay *replay, size_t slot)
 
 	if (job->name || (job->pid && worker->command < 0))
 		return false;
-	due = replay_order_next(&replay->order, job->pid ? &worker->surroundings : NULL);
+	due = job->pid && worker->done == MAX_BY_WORKER ? NULL :
+	      replay_order_next(&replay->order, job->pid ? &worker->surroundings : NULL);
 	if (due)
 		begin(replay, slot, due);
 	else if (job->pid)
@@ -282,7 +284,7 @@ static void wait_for_one(struct replay *replay)
 	case REPLAY_ENDED:
 		job = &replay->workers.children[slot];
 		if (job->name && !replay->workers.slots[slot].begun &&
-		    replay->workers.slots[slot].used)
+		    replay->workers.slots[slot].done)
 			put_back(replay, slot);
 		else if (job->name)
 			finish(replay, slot, WIFEXITED(job->state) && !job->timed_out ?
