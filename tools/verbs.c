@@ -264,7 +264,9 @@ static const struct verb verbs[] = {
 	{ VERB(replay), NULL, COMMAND_NONE,
 	  "build what was left for later, at low priority",
 	  "Builds programs that applications left for later (with pocl, whose binaries take\n"
-	  "long to read), each in its own process. The exit code is 1 if a build failed.",
+	  "long to read), in processes of its own. After a driver update, --stale builds\n"
+	  "again what the cache has, for OpenCL and Level Zero. The exit code is 1 if a\n"
+	  "build failed.",
 	  "ckcache replay\n"
 	  "ckcache replay --stale --jobs 1" },
 	{ VERB(report), "FILE", COMMAND_NONE,

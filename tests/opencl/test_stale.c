@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cachecore/disk/store.h"
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 #include "tests/support/updated.h"
@@ -177,6 +178,39 @@ TEST_ON("stub", crash_is_blamed_on_the_recipe_in_work_alone)
 	REPLAY(0, "\"stale\": 1,", "\"built\": 1,", "\"removed\": 1");
 }
 
+/* When the entry with that option was stored, in ms. */
+static long long stored_ms(const char *option)
+{
+	char paths[8][4096];
+	unsigned int count = driver_cache_files(".src", paths, 8);
+
+	for (unsigned int i = 0; i < count; i++) {
+		char command[8192];
+		struct stat info;
+
+		(void)snprintf(command, sizeof(command), "grep -aq -e '%s' '%.4095s'", option, paths[i]);
+		if (system(command) == 0 && stat(paths[i], &info) == 0)
+			return info.st_mtim.tv_sec * 1000LL + info.st_mtim.tv_nsec / 1000000;
+	}
+	CU_FAIL("no such entry");
+	return 0;
+}
+
+TEST_ON("stub", longest_build_comes_first)
+{
+	run("vector", "-DK=5");
+	driver_stub_setting("STUB_DELAY_MS", "400");
+	run("vector", "-DK=6");
+	driver_stub_setting(NULL, NULL);
+	run("vector", "-DK=7");
+	update(2);
+	/* Longer than file systems' clocks take from one time to the next. */
+	driver_stub_setting("STUB_DELAY_MS", "30");
+	REPLAY(0, "\"stale\": 3,", "\"built\": 3,", "\"removed\": 3");
+	CU_ASSERT(stored_ms("-DK=6") < stored_ms("-DK=5"));
+	CU_ASSERT(stored_ms("-DK=6") < stored_ms("-DK=7"));
+}
+
 TEST_ON("stub", links_wait_for_their_inputs)
 {
 	run("link", NULL);
@@ -215,6 +249,63 @@ TEST_ON("stub", link_of_what_is_gone_is_left_with_a_reason)
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
 }
 
+/* cc_store_walk: the device part of the last entry's key. */
+static bool take_devices(void *ctx, const struct cc_store_item *item)
+{
+	struct cc_key_field field;
+	struct cmn_reader reader;
+	struct cc_key *key = ctx;
+
+	if (cc_key_read(item->key, &reader) != CMN_OK)
+		return true;
+	while (cc_key_next(&reader, &field) == CMN_OK && field.part == CC_PART_DEVICE) {
+		char name[256];
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)field.name.len,
+			       (const char *)field.name.data);
+		cc_key_add(key, field.part, name, field.value.data, field.value.len);
+	}
+	return false;
+}
+
+/* A library whose two inputs are itself: no store that the layer wrote has it. */
+static void put_endless_library(void)
+{
+	const struct cmn_log log = { .level = CMN_LOG_NONE };
+	char *no_tiers[] = { NULL }, directory[4096];
+	struct cc_config config = { .read_only_dirs = no_tiers, .max_device_image_size = 1 << 20 };
+	struct cc_entry *entry = cc_entry_new(1);
+	struct cmn_hash content;
+	struct cc_store *store;
+	struct cc_key key;
+
+	(void)snprintf(directory, sizeof(directory), "%s/cache", unit_dir());
+	config.dir = directory;
+	cc_key_init(&key);
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, "image", 5);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	content = cmn_hash_of(cc_entry_payload(entry).data, cc_entry_payload(entry).len);
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&config, &log, &store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_walk(store, false, take_devices, &key), CMN_OK);
+	cc_key_add_text(&key, CC_PART_IMAGE, "kind", "link");
+	for (unsigned int i = 0; i < 2; i++)
+		cc_key_add(&key, CC_PART_IMAGE, "input", content.bytes, sizeof(content.bytes));
+	cc_key_add_text(&key, CC_PART_OPTIONS, "options", "-create-library");
+	CU_ASSERT_EQUAL(cc_store_put(store, &key, entry), CMN_OK);
+	cc_store_close(store);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+}
+
+TEST_ON("stub", library_that_is_made_of_itself_is_no_hang)
+{
+	run("vector", "-DK=5");
+	put_endless_library();
+	CU_ASSERT_EQUAL(driver_stats().entries, 2);
+	update(2);
+	REPLAY(0, "\"stale\": 1,", "\"built\": 1,", "\"left_input\": 1,", "\"removed\": 1");
+}
+
 TEST_ON("stub", entry_that_was_used_since_the_update_stays)
 {
 	char paths[1][4096];
@@ -247,10 +338,57 @@ TEST_ON("stub", entries_of_a_driver_elsewhere_stay)
 	CU_ASSERT_EQUAL(driver_stats().entries, 2);
 }
 
+static void vendor(const char *file, const char *name)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), name);
+	unit_write(file, path);
+}
+
+/* Another driver for the same device, of that version. */
+static void update_second(unsigned char version)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/second.so", unit_dir());
+	updated_library(driver_library(), path, version);
+}
+
+TEST_ON("stub", two_drivers_for_one_device_both_get_theirs)
+{
+	struct driver_stats before;
+
+	run("vector", "-DK=5");
+	update_second(2);
+	vendor("vendors/driver.icd", "second.so");
+	run("vector", "-DK=5");
+	CU_ASSERT_EQUAL(driver_stats().entries, 2);
+	/* Side by side: nothing is stale. */
+	update(1);
+	vendor("vendors/second.icd", "second.so");
+	REPLAY(0, NULL);
+	CU_ASSERT_EQUAL(driver_stats().entries, 2);
+	update(3);
+	update_second(4);
+	last = TOOL("replay", "--stale", "--json", "--jobs", "1");
+	CU_ASSERT_EQUAL(last.code, 0);
+	/* A worker that tried the other driver first has built for that, too. */
+	CU_ASSERT(printed("\"stale\": 2,") && printed("\"removed\": 2"));
+	CU_ASSERT_EQUAL(driver_stats().entries, 2);
+	before = driver_stats();
+	CU_ASSERT_EQUAL(unlink("vendors/second.icd"), 0);
+	run("vector", "-DK=5");
+	vendor("vendors/driver.icd", "second.so");
+	run("vector", "-DK=5");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, before.hits_disk + 2);
+	CU_ASSERT_EQUAL(driver_stats().misses, before.misses);
+}
+
 TEST_ON("stub", entries_of_devices_that_are_away_are_left)
 {
 	run("vector", "-DK=5");
-	driver_stub_setting("STUB_DEVICE_NAME", "another");
+	driver_stub_setting("STUB_DEVICE_NAME", "another\nSTUB_CHANGED=type");
 	REPLAY(0, "\"left_device\": 1,");
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
 }

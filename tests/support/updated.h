@@ -17,7 +17,7 @@ static inline void updated_library(const char *from, const char *to, unsigned ch
 		Elf64_Nhdr head;
 		char name[4];
 	} note = { { 4, 20, NT_GNU_BUILD_ID }, "GNU" };
-	char temporary[8192], *data = NULL, *found;
+	char *temporary = NULL, *data, *found;
 	FILE *file = fopen(from, "rb");
 	long size;
 
@@ -30,11 +30,12 @@ static inline void updated_library(const char *from, const char *to, unsigned ch
 	found = memmem(data, (size_t)size, &note, sizeof(note));
 	CU_ASSERT_FATAL(found && found + sizeof(note) + 20 <= data + size);
 	found[sizeof(note)] = (char)version;
-	(void)snprintf(temporary, sizeof(temporary), "%s.new", to);
+	CU_ASSERT_FATAL(asprintf(&temporary, "%s.new", to) > 0);
 	file = fopen(temporary, "wb");
 	CU_ASSERT_FATAL(file && fwrite(data, 1, (size_t)size, file) == (size_t)size);
 	CU_ASSERT_EQUAL_FATAL(fclose(file), 0);
 	CU_ASSERT_EQUAL_FATAL(rename(temporary, to), 0);
+	free(temporary);
 	free(data);
 }
 

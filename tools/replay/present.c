@@ -123,6 +123,29 @@ static bool same_drivers(const struct present_device *a, const struct present_de
 	}
 }
 
+/* Whether they may be one piece of hardware, by what no driver changes. */
+static bool ids_agree(const struct present_device *a, const struct present_device *b)
+{
+	static const char *const fields[] = {
+		"device.vendor_id", "device.id", "device.sub_device", "device.partition",
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		struct cmn_view left = { 0 }, right = { 0 };
+
+		if (present_device_field(a, fields[i], 0, &left) &&
+		    present_device_field(b, fields[i], 0, &right) && !cmn_view_equal(left, right))
+			return false;
+	}
+	return true;
+}
+
+static bool has_names_of(const struct present_device *a, const struct present_device *b)
+{
+	return cmn_view_equal(a->platform, b->platform) && cmn_view_equal(a->device, b->device) &&
+	       ids_agree(a, b);
+}
+
 /* Both have the same in the field, or neither has it. */
 static bool same_field(const struct present_device *a, const struct present_device *b,
 		       const char *name)
@@ -140,7 +163,8 @@ static bool same_kind(const struct present_device *a, const struct present_devic
 	struct cmn_view vendor;
 
 	return present_device_field(a, "device.vendor_id", 0, &vendor) && same_field(a, b, "api") &&
-	       same_field(a, b, "device.vendor_id") && same_field(a, b, "device.type");
+	       same_field(a, b, "device.vendor_id") && same_field(a, b, "device.type") &&
+	       ids_agree(a, b);
 }
 
 /* The one device of that kind, or the one of these by the same driver. NULL: there are several, or none. */
@@ -168,24 +192,46 @@ static const struct present_device *find_renamed(const struct present *present,
 	return count == 1 ? found : NULL;
 }
 
+static size_t count_equal_fields(const struct present_device *a, const struct present_device *b)
+{
+	struct cmn_reader reader = cmn_reader_of(a->fields);
+	struct cc_key_field field;
+	size_t count = 0;
+
+	while (cc_key_next(&reader, &field) == CMN_OK) {
+		struct cmn_reader other = cmn_reader_of(b->fields);
+		struct cc_key_field candidate;
+
+		while (cc_key_next(&other, &candidate) == CMN_OK) {
+			if (!cmn_view_equal(candidate.name, field.name) ||
+			    !cmn_view_equal(candidate.value, field.value))
+				continue;
+			count++;
+			break;
+		}
+	}
+	return count;
+}
+
 const struct present_device *present_find(const struct present *present,
 					  const struct present_device *device)
 {
 	const struct present_device *found = NULL;
-	bool found_same = false;
+	size_t most = 0;
 
 	for (size_t i = 0; i < present->count; i++) {
 		const struct present_device *candidate = &present->devices[i];
+		size_t equal;
 
+		if (!has_names_of(candidate, device))
+			continue;
 		if (cmn_view_equal(candidate->fields, device->fields))
 			return candidate;
-		if (!cmn_view_equal(candidate->platform, device->platform) ||
-		    !cmn_view_equal(candidate->device, device->device))
-			continue;
-		/* Of several drivers that know the device, the successor of its own. */
-		if (!found || (!found_same && same_drivers(candidate, device))) {
+		/* Of several that have the name, such as two drivers for it, the one that changed least. */
+		equal = count_equal_fields(candidate, device);
+		if (!found || equal > most) {
 			found = candidate;
-			found_same = same_drivers(candidate, device);
+			most = equal;
 		}
 	}
 	return found ? found : find_renamed(present, device);

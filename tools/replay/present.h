@@ -54,8 +54,9 @@ bool present_next_device(struct cmn_reader *reader, struct present_device *ret);
 bool present_device_field(const struct present_device *device, const char *name, unsigned int i,
 			  struct cmn_view *ret);
 /*
- * What is there now of a key's device: the very same if it is there, else one of its names, else
- * the only one of its vendor and type, since drivers rename devices. NULL: nothing.
+ * What is there now of a key's device: the very same if it is there, else of its names the one
+ * that changed least, else the only one of its vendor and type, since drivers rename devices. NULL:
+ * nothing.
  */
 const struct present_device *present_find(const struct present *present,
 					  const struct present_device *device);

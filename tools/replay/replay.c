@@ -26,6 +26,7 @@ enum {
 	MAX_ATTEMPTS = 2,	/* that go wrong; then it is quarantined */
 	MAX_JOBS = 256,		/* as verbs.c has it */
 	TIMEOUT_S = 600,
+	MAX_BY_WORKER = 100,	/* recipes; drivers do not give back all memory */
 };
 
 struct replay {
@@ -260,7 +261,8 @@ static bool fill(struct replay *replay, size_t slot)
 
 	if (job->name || (job->pid && worker->command < 0))
 		return false;
-	due = replay_order_next(&replay->order, job->pid ? &worker->surroundings : NULL);
+	due = job->pid && worker->done == MAX_BY_WORKER ? NULL :
+	      replay_order_next(&replay->order, job->pid ? &worker->surroundings : NULL);
 	if (due)
 		begin(replay, slot, due);
 	else if (job->pid)
@@ -282,7 +284,7 @@ static void wait_for_one(struct replay *replay)
 	case REPLAY_ENDED:
 		job = &replay->workers.children[slot];
 		if (job->name && !replay->workers.slots[slot].begun &&
-		    replay->workers.slots[slot].used)
+		    replay->workers.slots[slot].done)
 			put_back(replay, slot);
 		else if (job->name)
 			finish(replay, slot, WIFEXITED(job->state) && !job->timed_out ?
@@ -328,16 +330,19 @@ static void build_all(struct replay *replay, const struct replay_worths *worths)
 /* What a driver update made useless, and what is due anyway; links when what they need is there. */
 static bool build_stale(struct replay *replay, struct replay_stale *stale)
 {
-	size_t links = 1;
+	bool (*const record[])(struct replay_stale *stale, size_t *ret_count) = {
+		replay_stale_record, replay_stale_record_links,
+	};
 
-	if (!replay_stale_record(stale))
-		return false;
-	build_all(replay, &stale->worths);
-	while (!replay->signal && links) {
-		if (!replay_stale_record_links(stale, &links))
-			return false;
-		if (links)
-			build_all(replay, &stale->worths);
+	for (size_t i = 0; i < sizeof(record) / sizeof(record[0]) && !replay->signal; i++) {
+		size_t count;
+
+		do {
+			if (!record[i](stale, &count))
+				return false;
+			if (count || i == 0)
+				build_all(replay, &stale->worths);
+		} while (count && !replay->signal);
 	}
 	if (!replay->signal)
 		replay_stale_remove(stale);

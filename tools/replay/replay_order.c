@@ -39,15 +39,27 @@ void replay_worths_release(struct replay_worths *worths)
 	*worths = (struct replay_worths){ 0 };
 }
 
+static const struct replay_worth *find_worth(const struct replay_worths *worths, const char *name)
+{
+	for (size_t i = 0; i < worths->count; i++) {
+		if (strcmp(worths->items[i].name, name) == 0)
+			return &worths->items[i];
+	}
+	return NULL;
+}
+
+bool replay_worths_has(const struct replay_worths *worths, const char *name)
+{
+	return find_worth(worths, name) != NULL;
+}
+
 static double worth_of(int fd, const char *name, const struct replay_worths *worths)
 {
+	const struct replay_worth *known = find_worth(worths, name);
 	struct stat info;
 
-	/* The last one: it may have been made of several entries. */
-	for (size_t i = worths->count; i-- > 0;) {
-		if (strcmp(worths->items[i].name, name) == 0)
-			return worths->items[i].worth;
-	}
+	if (known)
+		return known->worth;
 	if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	return replay_worth_of(NS_PER_S, (uint64_t)info.st_mtim.tv_sec * NS_PER_S,

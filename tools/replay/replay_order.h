@@ -20,6 +20,7 @@ struct replay_worths {
 double replay_worth_of(uint64_t build_ns, uint64_t last_use_ns, uint64_t now_ns);
 /* false: out of memory. */
 bool replay_worths_add(struct replay_worths *worths, const char *name, double worth);
+bool replay_worths_has(const struct replay_worths *worths, const char *name);
 void replay_worths_release(struct replay_worths *worths);
 
 struct replay_due {

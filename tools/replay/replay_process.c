@@ -305,7 +305,7 @@ static bool fork_worker(struct replay_workers *workers, struct start *start, cha
 		return false;
 	}
 	slot->command = pair[0];
-	slot->used = false;
+	slot->done = 0;
 	start->command = pair[1];
 	start->answers = start->kind == REPLAY_RECIPES ? workers->answers[1] : -1;
 	child->name = NULL;
@@ -386,7 +386,7 @@ static bool read_answer(struct replay_workers *workers, struct replay_answer *re
 		workers->slots[ret->slot].begun = true;
 		if (ret->code == WORKER_BEGUN)
 			continue;
-		workers->slots[ret->slot].used = true;
+		workers->slots[ret->slot].done++;
 		return true;
 	}
 	return false;

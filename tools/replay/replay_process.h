@@ -56,7 +56,7 @@ struct replay_slot {
 	int command;			/* where it reads what to do; -1: it gets no more */
 	struct cmn_hash surroundings;	/* of its recipes */
 	bool begun;			/* it has said that it has its recipe in work */
-	bool used;			/* it has done another before */
+	unsigned int done;		/* how many it has done before */
 };
 struct replay_workers {
 	struct child *children;		/* one for each slot */

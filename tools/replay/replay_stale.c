@@ -21,6 +21,11 @@ enum {
 	MAX_INPUTS = 4096,	/* of a link */
 	/* One content may be of several objects, which the new compiler tells apart: so many links are made of it. */
 	MAX_VARIANTS = 8,
+	/* Of libraries in libraries, and of all of them in a link: a store may say that one is made of itself. */
+	MAX_DEPTH = 16,
+	MAX_PARTS = 4096,
+	/* Recipes at a time: the directory of recipes has its bounds (recipes.h), and drops the oldest. */
+	MAX_AT_ONCE = 1024,
 };
 
 bool replay_stale_begin(const struct replay_settings *settings, struct cc_store *store,
@@ -125,13 +130,16 @@ static bool record(struct replay_stale *stale, const struct cc_store_item *item,
 {
 	char name[CC_RECIPE_NAME_SIZE];
 
+	*ret_status = CMN_MISS;
+	cc_recipe_name(key, name);
+	if (replay_worths_has(&stale->worths, name))
+		return true;
 	*ret_status = put_recipe(stale, key, manifest);
 	stale->left[REPLAY_LEFT_SIZE] += *ret_status == CMN_ERR_TOO_LARGE;
 	stale->left[REPLAY_LEFT_DIRECTORY] += *ret_status == CMN_ERR_INVALID;
 	if (*ret_status == CMN_ERR_TOO_LARGE || *ret_status == CMN_ERR_INVALID ||
 	    *ret_status == CMN_MISS)
 		return true;
-	cc_recipe_name(key, name);
 	if (*ret_status == CMN_OK &&
 	    !replay_worths_add(&stale->worths, name,
 			       replay_worth_of(item->build_ns, item->access_ns,
@@ -184,6 +192,7 @@ static bool renew(struct replay_stale *stale, struct cmn_view old, struct cc_key
 
 struct recording {
 	struct replay_stale *stale;
+	unsigned long long before;	/* how many there were */
 	enum cmn_status status;
 };
 
@@ -203,7 +212,7 @@ static bool record_item(void *ctx, const struct cc_store_item *item)
 	cc_key_release(&key);
 	if (more)
 		recording->status = CMN_OK;
-	return more;
+	return more && recording->stale->recorded - recording->before < MAX_AT_ONCE;
 }
 
 /* false: complained about. */
@@ -220,11 +229,15 @@ static bool walk(struct replay_stale *stale, bool (*visit)(void *ctx, const stru
 	return false;
 }
 
-bool replay_stale_record(struct replay_stale *stale)
+bool replay_stale_record(struct replay_stale *stale, size_t *ret_count)
 {
-	struct recording recording = { stale, CMN_OK };
+	struct recording recording = { stale, stale->recorded, CMN_OK };
+	bool done;
 
-	return walk(stale, record_item, &recording, &recording.status);
+	memset(stale->left, 0, sizeof(stale->left));
+	done = walk(stale, record_item, &recording, &recording.status);
+	*ret_count = (size_t)(stale->recorded - recording.before);
+	return done;
 }
 
 /* Links. */
@@ -233,6 +246,7 @@ struct linking {
 	struct replay_stale *stale;
 	struct objects objects;
 	size_t recorded, lacking;	/* links */
+	unsigned int depth, parts;	/* of the link that is looked at */
 	enum cmn_status status;
 };
 
@@ -348,8 +362,7 @@ static size_t count_variants(const struct choice *choices, size_t count)
 	return variants < MAX_VARIANTS ? variants : MAX_VARIANTS;
 }
 
-/* Calls use with each key that the same link may have now. CMN_MISS: an input is not there. */
-static enum cmn_status renew_link(struct linking *linking, struct cmn_view old,
+static enum cmn_status renew_part(struct linking *linking, struct cmn_view old,
 				  bool (*use)(void *ctx, struct cmn_view key), void *ctx)
 {
 	const struct cmn_hash devices = objects_devices(old);
@@ -387,6 +400,23 @@ static enum cmn_status renew_link(struct linking *linking, struct cmn_view old,
 	for (size_t i = 0; choices && i < count; i++)
 		free(choices[i].contents);
 	free(choices);
+	return status;
+}
+
+/* Calls use with each key that the same link may have now. CMN_MISS: an input is not there. */
+static enum cmn_status renew_link(struct linking *linking, struct cmn_view old,
+				  bool (*use)(void *ctx, struct cmn_view key), void *ctx)
+{
+	enum cmn_status status;
+
+	if (linking->depth == 0)
+		linking->parts = 0;
+	if (linking->depth == MAX_DEPTH || linking->parts == MAX_PARTS)
+		return CMN_MISS;
+	linking->depth++;
+	linking->parts++;
+	status = renew_part(linking, old, use, ctx);
+	linking->depth--;
 	return status;
 }
 
@@ -436,7 +466,7 @@ static bool record_link_item(void *ctx, const struct cc_store_item *item)
 	linking->lacking += status == CMN_MISS;
 	if (status != CMN_OK && status != CMN_MISS && status != CMN_STALE)
 		linking->status = status;
-	return linking->status == CMN_OK;
+	return linking->status == CMN_OK && linking->recorded < MAX_AT_ONCE;
 }
 
 bool replay_stale_record_links(struct replay_stale *stale, size_t *ret_count)

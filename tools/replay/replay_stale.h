@@ -37,12 +37,14 @@ bool replay_stale_begin(const struct replay_settings *settings, struct cc_store 
 			struct replay_stale *ret, int *ret_signal);
 void replay_stale_release(struct replay_stale *stale);
 
-/* Makes recipes of all but links, which need these built first. false: complained about. */
-bool replay_stale_record(struct replay_stale *stale);
 /*
- * Makes recipes of the links whose inputs are built by now. A library that is built is an input of
- * others: to be called again while *ret_count, the number of new ones, is not 0. Sets the count of
- * links that are left. false: complained about.
+ * Makes recipes of all but links, which need these built first; of so many at a time that the
+ * directory of recipes has room for: to be called again, when these are built, while *ret_count, the
+ * number of new ones, is not 0. Sets the counts of what is left. false: complained about.
+ */
+bool replay_stale_record(struct replay_stale *stale, size_t *ret_count);
+/*
+ * The same of links whose inputs are built by now; a library that is built is an input of others.
  */
 bool replay_stale_record_links(struct replay_stale *stale, size_t *ret_count);
 /* Removes the old entries that nobody on this machine can use, and whose successors are there. */

@@ -95,7 +95,7 @@ static int build(const struct worker *worker, const struct cc_recipe *recipe,
 	if (code != WORKER_BUILT)
 		(void)snprintf(answer->text, sizeof(answer->text), "%.255s", change.path);
 	else if (!replay_key_is_level_zero(recipe->key))
-		code = worker_opencl_build(recipe, worker->store);
+		code = worker_opencl_build(recipe, worker->config.dir, worker->store);
 #ifdef CKCACHE_LEVEL_ZERO
 	else
 		code = worker_level_zero_build(recipe);

@@ -84,20 +84,44 @@ static bool choose_devices(const struct opencl_loader *loader, const struct cc_r
 	return ret->count != 0;
 }
 
-/* false: this machine has no such platform with such devices. */
+/* Whether the devices say that they are of the driver's version that the key has. */
+static bool has_versions(const struct opencl_loader *loader, const struct cc_recipe *recipe,
+			 const struct target *target)
+{
+	struct cmn_view version;
+
+	for (cl_uint i = 0; i < target->count; i++) {
+		char text[1024] = "";
+
+		if (!replay_key_field(recipe->key, "device.driver_version", i, &version) ||
+		    loader->get_device_info(target->devices[i], CL_DRIVER_VERSION, sizeof(text),
+					    text, NULL) != CL_SUCCESS ||
+		    !cmn_view_equal(cmn_view_of(text), version))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Several drivers may have a platform of that name: those of the version first. The i-th of them.
+ * false: this machine has no more such platforms with such devices.
+ */
 static bool choose_target(const struct opencl_loader *loader, const struct cc_recipe *recipe,
-			  struct target *ret)
+			  cl_uint i, struct target *ret)
 {
 	cl_platform_id platforms[MAX_PLATFORMS];
 	cl_uint count = opencl_loader_platforms(loader, platforms);
 	struct cmn_view name, part;
 
-	if (!replay_key_field(recipe->key, "platform.name", 0, &name) ||
+	if (!count || !replay_key_field(recipe->key, "platform.name", 0, &name) ||
 	    replay_key_field(recipe->key, "device.partition", 0, &part))
 		return false;
-	for (cl_uint i = 0; i < count; i++) {
-		if (platform_is(loader, platforms[i], name) &&
-		    choose_devices(loader, recipe, platforms[i], ret))
+	for (cl_uint at = 0; at < 2 * count; at++) {
+		cl_platform_id platform = platforms[at % count];
+
+		if (platform_is(loader, platform, name) &&
+		    choose_devices(loader, recipe, platform, ret) &&
+		    has_versions(loader, recipe, ret) == (at < count) && !i--)
 			return true;
 	}
 	return false;
@@ -416,33 +440,44 @@ static void flush(const struct opencl_loader *loader, cl_platform_id platform)
 		(void)flush_layer();
 }
 
-int worker_opencl_build(const struct cc_recipe *recipe, struct cc_store *store)
+static int build_for(const struct opencl_loader *loader, const struct target *target,
+		     struct cmn_view key, struct cc_store *store)
 {
-	static struct opencl_loader loader;	/* found once */
-	cl_context_properties properties[] = { CL_CONTEXT_PLATFORM, 0, 0 };
-	struct workshop workshop = { .loader = &loader };
+	const cl_context_properties properties[] = {
+		CL_CONTEXT_PLATFORM, (cl_context_properties)target->platform, 0,
+	};
+	struct workshop workshop = { .loader = loader, .target = target };
 	cl_int error = CL_SUCCESS;
-	struct target target;
 	cl_program program = NULL;
 	int code;
 
-	if (!loader.build && opencl_loader_load(&loader))
-		return WORKER_UNABLE;
-	if (!choose_target(&loader, recipe, &target))
-		return WORKER_ABSENT;
-	properties[1] = (cl_context_properties)target.platform;
-	workshop.target = &target;
-	workshop.context = loader.create_context(properties, target.count, target.devices, NULL,
-						 NULL, &error);
+	workshop.context = loader->create_context(properties, target->count, target->devices, NULL,
+						  NULL, &error);
 	if (!workshop.context || error != CL_SUCCESS)
 		return WORKER_ABSENT;
-	code = make(&workshop, recipe->key, store, &program);
-	if (code == WORKER_BUILT && worker_is_unwanted(size_of(&loader, program)))
+	code = make(&workshop, key, store, &program);
+	if (code == WORKER_BUILT && worker_is_unwanted(size_of(loader, program)))
 		code = WORKER_UNWANTED;
 	if (program)
-		(void)loader.release_program(program);	/* the entry is made: nothing depends on it */
-	(void)loader.release_context(workshop.context);	/* likewise */
-	flush(&loader, target.platform);
+		(void)loader->release_program(program);	/* the entry is made: nothing depends on it */
+	(void)loader->release_context(workshop.context);	/* likewise */
+	flush(loader, target->platform);
+	return code;
+}
+
+int worker_opencl_build(const struct cc_recipe *recipe, const char *root, struct cc_store *store)
+{
+	static struct opencl_loader loader;	/* found once */
+	int code = WORKER_ABSENT;
+	struct target target;
+
+	if (!loader.build && opencl_loader_load(&loader))
+		return WORKER_UNABLE;
+	for (cl_uint i = 0; choose_target(&loader, recipe, i, &target); i++) {
+		code = build_for(&loader, &target, recipe->key, store);
+		if (code != WORKER_BUILT || replay_entries_has(root, recipe))
+			break;
+	}
 	return code;
 }
 
