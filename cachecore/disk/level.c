@@ -26,6 +26,7 @@ static enum cmn_status open_store(struct cc_level *level)
 	cc_writer_set_run(level->writer, around->run);
 	cc_writer_set_start(level->writer, around->start_ns);
 	cc_writer_set_remote(level->writer, around->remote);
+	cc_writer_set_program(level->writer, level->config.built_for);
 	if (level->config.admit_all)
 		cc_writer_admit_all(level->writer);
 	return CMN_OK;

@@ -83,6 +83,12 @@ void cc_writer_set_remote(struct cc_writer *writer, struct cc_remote *remote)
 	writer->remote = remote;
 }
 
+void cc_writer_set_program(struct cc_writer *writer, const char *program)
+{
+	writer->history.program = program;
+	cc_stats_set_program(writer->own_stats, program);
+}
+
 void cc_writer_set_start(struct cc_writer *writer, uint64_t start_ns)
 {
 	writer->start_ns = start_ns;
