@@ -142,7 +142,29 @@ bool run_history_same_run(const struct run_history_event *a, const struct run_hi
 
 bool run_history_is_compile(const struct run_history_event *event)
 {
-	return event->kind == CC_HISTORY_MISS || event->kind == CC_HISTORY_BYPASS;
+	return event->kind == CC_HISTORY_MISS || event->kind == CC_HISTORY_BYPASS ||
+	       event->kind == CC_HISTORY_UNATTENDED;
+}
+
+bool run_history_is_unattended(const struct run_history_event *event)
+{
+	return event->kind == CC_HISTORY_UNATTENDED ||
+	       (event->kind == CC_HISTORY_BYPASS && strcmp(event->detail, CC_HISTORY_BY_REPLAY) == 0);
+}
+
+const char *run_history_program(const struct run_history *history, const char *path)
+{
+	const char *program = NULL;
+
+	for (size_t i = 0; i < history->event_count; i++) {
+		const struct run_history_event *one = &history->events[i];
+
+		if (*one->program && *one->leaf && strncmp(path, one->leaf, strlen(one->leaf)) == 0 &&
+		    (one->kind == CC_HISTORY_MISS || one->kind == CC_HISTORY_REMOTE ||
+		     one->kind == CC_HISTORY_UNATTENDED))
+			program = one->program;
+	}
+	return program;
 }
 
 const struct run_history_eviction *run_history_find_eviction(const struct run_history *history,
