@@ -181,7 +181,7 @@ static const struct verb verbs[] = {
 	{ VERB(stats), NULL, COMMAND_NONE,
 	  "show what the cache did and what it contains",
 	  "Shows hits, misses, what was not cached and why, the compile time spent and\n"
-	  "saved, and what is on disk.",
+	  "saved, what is on disk, and what was compiled while somebody or nobody waited.",
 	  "ckcache stats\n"
 	  "ckcache stats --json --zero" },
 	{ VERB(list), NULL, COMMAND_NONE,
