@@ -216,6 +216,7 @@ static const struct setting settings[] = {
 	SETTING(admit_all, parse_bool, "0 or 1"),
 	SETTING(observe, parse_bool, "0 or 1"),
 	SETTING(build_wait, parse_seconds, "seconds, 0 to 86400"),
+	SETTING(hand_over, parse_bool, "0 or 1"),
 	SETTING(exit_wait, parse_milliseconds, "milliseconds, 0 to 60000"),
 	{ "log", offsetof(struct cc_config, log_level), parse_log_level,
 	  "none, error, warning, info or debug" },

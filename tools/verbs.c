@@ -125,6 +125,7 @@ static const struct verb_option replay_options[] = {
 	       "how long one build may take, at most 1000000;\n"
 	       "default 600"),
 	FLAG("stale", "also rebuild what a driver update made useless"),
+	TEXT("program", "NAME", "only what the program NAME had asked for"),
 	{ 0 },
 };
 

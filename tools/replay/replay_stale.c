@@ -109,10 +109,9 @@ static enum cmn_status recipe_of(const struct replay_stale *stale, struct cmn_vi
 }
 
 /* CMN_OK: it is there now. CMN_MISS: no recipe is needed. CMN_ERR_TOO_LARGE; as recipe_of. */
-static enum cmn_status put_recipe(struct replay_stale *stale, const struct cc_store_item *item,
+static enum cmn_status put_recipe(struct replay_stale *stale, const char *program,
 				  struct cmn_view key, const struct cc_manifest *manifest)
 {
-	const char *program = run_history_program(&stale->history, item->path);
 	struct cmn_buffer files = { 0 }, encoded = { 0 }, environment = { 0 };
 	struct cc_recipe recipe;
 	enum cmn_status status = recipe_of(stale, key, manifest, &files, &recipe);
@@ -139,13 +138,16 @@ static enum cmn_status put_recipe(struct replay_stale *stale, const struct cc_st
 static bool record(struct replay_stale *stale, const struct cc_store_item *item, struct cmn_view key,
 		   const struct cc_manifest *manifest, enum cmn_status *ret_status)
 {
+	const char *program = run_history_program(&stale->history, item->path);
+	const char *wanted = stale->settings->program;
 	char name[CC_RECIPE_NAME_SIZE];
 
 	*ret_status = CMN_MISS;
 	cc_recipe_name(key, name);
 	if (replay_worths_has(&stale->worths, name))
 		return true;
-	*ret_status = put_recipe(stale, item, key, manifest);
+	if (!wanted || (program && strcmp(program, wanted) == 0))
+		*ret_status = put_recipe(stale, program, key, manifest);
 	stale->left[REPLAY_LEFT_SIZE] += *ret_status == CMN_ERR_TOO_LARGE;
 	stale->left[REPLAY_LEFT_DIRECTORY] += *ret_status == CMN_ERR_INVALID;
 	if (*ret_status == CMN_ERR_TOO_LARGE || *ret_status == CMN_ERR_INVALID ||
