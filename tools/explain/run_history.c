@@ -152,9 +152,10 @@ bool run_history_is_unattended(const struct run_history_event *event)
 	       (event->kind == CC_HISTORY_BYPASS && strcmp(event->detail, CC_HISTORY_BY_REPLAY) == 0);
 }
 
-const char *run_history_program(const struct run_history *history, const char *path)
+const struct run_history_event *run_history_find_arrival(const struct run_history *history,
+							 const char *path)
 {
-	const char *program = NULL;
+	const struct run_history_event *found = NULL;
 
 	for (size_t i = 0; i < history->event_count; i++) {
 		const struct run_history_event *one = &history->events[i];
@@ -162,9 +163,9 @@ const char *run_history_program(const struct run_history *history, const char *p
 		if (*one->program && *one->leaf && strncmp(path, one->leaf, strlen(one->leaf)) == 0 &&
 		    (one->kind == CC_HISTORY_MISS || one->kind == CC_HISTORY_REMOTE ||
 		     one->kind == CC_HISTORY_UNATTENDED))
-			program = one->program;
+			found = one;
 	}
-	return program;
+	return found;
 }
 
 const struct run_history_eviction *run_history_find_eviction(const struct run_history *history,

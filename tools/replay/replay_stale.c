@@ -134,11 +134,22 @@ static enum cmn_status put_recipe(struct replay_stale *stale, const char *progra
 	return status;
 }
 
+/*
+ * For one program, which may be running: what it asked for last is the first, so that the two do not
+ * want the same at the same time, until they meet. What replay itself has built was in no such order.
+ */
+static double worth_of(const struct cc_store_item *item, const struct run_history_event *arrival)
+{
+	if (arrival)
+		return (double)arrival->time_ns;
+	return replay_worth_of(item->build_ns, item->access_ns, cmn_clock_realtime());
+}
+
 /* The same, counted; false: this cannot go on. */
 static bool record(struct replay_stale *stale, const struct cc_store_item *item, struct cmn_view key,
 		   const struct cc_manifest *manifest, enum cmn_status *ret_status)
 {
-	const char *program = run_history_program(&stale->history, item->path);
+	const struct run_history_event *arrival = run_history_find_arrival(&stale->history, item->path);
 	const char *wanted = stale->settings->program;
 	char name[CC_RECIPE_NAME_SIZE];
 
@@ -146,17 +157,15 @@ static bool record(struct replay_stale *stale, const struct cc_store_item *item,
 	cc_recipe_name(key, name);
 	if (replay_worths_has(&stale->worths, name))
 		return true;
-	if (!wanted || (program && strcmp(program, wanted) == 0))
-		*ret_status = put_recipe(stale, program, key, manifest);
+	if (!wanted || (arrival && strcmp(arrival->program, wanted) == 0))
+		*ret_status = put_recipe(stale, arrival ? arrival->program : NULL, key, manifest);
 	stale->left[REPLAY_LEFT_SIZE] += *ret_status == CMN_ERR_TOO_LARGE;
 	stale->left[REPLAY_LEFT_DIRECTORY] += *ret_status == CMN_ERR_INVALID;
 	if (*ret_status == CMN_ERR_TOO_LARGE || *ret_status == CMN_ERR_INVALID ||
 	    *ret_status == CMN_MISS)
 		return true;
 	if (*ret_status == CMN_OK &&
-	    !replay_worths_add(&stale->worths, name,
-			       replay_worth_of(item->build_ns, item->access_ns,
-					       cmn_clock_realtime())))
+	    !replay_worths_add(&stale->worths, name, worth_of(item, wanted ? arrival : NULL)))
 		*ret_status = CMN_ERR_NOMEM;
 	stale->recorded += *ret_status == CMN_OK;
 	return *ret_status == CMN_OK;
