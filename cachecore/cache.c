@@ -449,6 +449,12 @@ enum cmn_status cc_cache_remove(struct cc_cache *cache, const struct cc_key *key
 	return status;
 }
 
+/* A worker of ckcache replay: what it does is no look-up of a program, and nobody waits for it. */
+static bool is_unattended(const struct cc_cache *cache)
+{
+	return cache->config.built_for != NULL;
+}
+
 void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum cc_origin origin,
 			const struct cc_entry *entry, uint64_t took_ns)
 {
@@ -467,8 +473,10 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 		.bytes = cc_entry_payload_size(entry),
 	};
 
-	cc_stats_add(cache->stats, kinds[origin].counter, 1);
-	cc_stats_add(cache->stats, CC_COMPILE_NS_SAVED, saved);
+	if (!is_unattended(cache)) {
+		cc_stats_add(cache->stats, kinds[origin].counter, 1);
+		cc_stats_add(cache->stats, CC_COMPILE_NS_SAVED, saved);
+	}
 	cc_trace_write(cache->trace, &event);
 }
 
@@ -490,13 +498,15 @@ static void count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_
 		.key = key,
 		.build_ns = build_ns,
 	};
+	bool unattended = is_unattended(cache);
 	const struct cc_history_note miss = {
-		.kind = CC_HISTORY_MISS, .key = key, .reason = reason, .build_ns = build_ns,
+		.kind = unattended ? CC_HISTORY_UNATTENDED : CC_HISTORY_MISS, .key = key,
+		.reason = unattended ? NULL : reason, .build_ns = build_ns,
 	};
 
 	cc_remote_note_build(cache->remote, build_ns);
-	cc_stats_add(cache->stats, CC_MISSES, 1);
-	cc_stats_add(cache->stats, CC_COMPILE_NS_SPENT, build_ns);
+	cc_stats_add(cache->stats, unattended ? CC_UNATTENDED : CC_MISSES, 1);
+	cc_stats_add(cache->stats, unattended ? CC_UNATTENDED_NS : CC_COMPILE_NS_SPENT, build_ns);
 	cc_trace_write(cache->trace, &event);
 	cc_level_switch_note(cache->levels, &miss);
 }
@@ -505,7 +515,9 @@ void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint6
 {
 	const char *reason = NULL;
 
-	if (cache->config.recache)
+	if (is_unattended(cache))
+		reason = "unattended";
+	else if (cache->config.recache)
 		reason = "recache";
 	else if (cache->config.read_only)
 		reason = "read-only";
@@ -514,7 +526,8 @@ void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint6
 
 void cc_cache_count_deferred(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)
 {
-	cc_stats_add(cache->stats, CC_DEFERRED, 1);
+	if (!is_unattended(cache))
+		cc_stats_add(cache->stats, CC_DEFERRED, 1);
 	count_miss(cache, key, build_ns, "deferred");
 }
 
@@ -523,9 +536,11 @@ void cc_cache_count_bypass(struct cc_cache *cache, const char *reason, const str
 	struct cc_trace_event event = { .what = "bypass", .reason = reason, .key = key };
 	const struct cc_history_note bypass = {
 		.kind = CC_HISTORY_BYPASS, .key = key, .reason = reason,
+		.detail = is_unattended(cache) ? CC_HISTORY_BY_REPLAY : NULL,
 	};
 
-	cc_stats_bypass(cache->stats, reason);
+	if (!is_unattended(cache))
+		cc_stats_bypass(cache->stats, reason);
 	cc_trace_write(cache->trace, &event);
 	cc_level_switch_note(cache->levels, &bypass);
 }

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,6 +216,7 @@ static const struct setting settings[] = {
 	SETTING(admit_all, parse_bool, "0 or 1"),
 	SETTING(observe, parse_bool, "0 or 1"),
 	SETTING(build_wait, parse_seconds, "seconds, 0 to 86400"),
+	SETTING(hand_over, parse_bool, "0 or 1"),
 	SETTING(exit_wait, parse_milliseconds, "milliseconds, 0 to 60000"),
 	{ "log", offsetof(struct cc_config, log_level), parse_log_level,
 	  "none, error, warning, info or debug" },
@@ -438,6 +440,7 @@ enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *syste
 	static const struct origin usual_dirs = { READ_ONLY_DIRS, "", 0 };
 	struct origin origins[SETTING_COUNT] = { { 0 } };
 	char *user_file = NULL, *system_text = NULL, *user_text = NULL;
+	const char *built_for;
 	struct cc_config config = {
 		.persistent = true,
 		.in_mem = true,
@@ -475,6 +478,11 @@ enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *syste
 	status = apply(log, origins, &config);
 	if (status == CMN_OK)
 		status = settle_dir(&config);
+	built_for = cmn_env_get(CC_CONFIG_BUILT_FOR);
+	if (status == CMN_OK && built_for) {
+		config.built_for = strndup(built_for, NAME_MAX);
+		status = config.built_for ? CMN_OK : CMN_ERR_NOMEM;
+	}
 	if (status != CMN_OK)
 		goto out;
 	*ret = config;
@@ -508,6 +516,7 @@ void cc_config_release(struct cc_config *config)
 {
 	free(config->dir);
 	free(config->dir_problem);
+	free(config->built_for);
 	free_list(config->read_only_dirs);
 	free(config->trace);
 	free(config->remote);

@@ -58,6 +58,7 @@ struct cc_config {
 	bool admit_all;
 	bool observe;			/* observe what a driver reads while it builds */
 	uint64_t build_wait;		/* seconds to wait for another process's build; 0: never */
+	bool hand_over;			/* hand_over.h */
 	uint64_t exit_wait;		/* milliseconds by which a process's end may be delayed, in all */
 	enum cmn_log_level log_level;
 	char *trace;			/* file, or NULL */
@@ -66,7 +67,14 @@ struct cc_config {
 	char **remote_trust;		/* files of trusted public keys, NULL-terminated; NULL: the usual ones */
 	char *remote_secrets;		/* file of attributes for the storage helper, or NULL */
 	char **remote_helpers;		/* directories of storage helpers, NULL-terminated, or NULL */
+	/*
+	 * No setting: this process is a worker of ckcache replay, which says so in
+	 * CC_CONFIG_BUILT_FOR; the program for which it builds, "": not known. NULL: it is none.
+	 */
+	char *built_for;
 };
+
+#define CC_CONFIG_BUILT_FOR "CKCACHE_BUILT_FOR"
 
 /* Fails only for lack of memory; cc_config_release releases *ret. Messages go to log. */
 CMN_CHECKED enum cmn_status cc_config_load(const struct cmn_log *log, struct cc_config *ret);

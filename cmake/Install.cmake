@@ -9,6 +9,9 @@ set(CMAKE_SKIP_INSTALL_RPATH ON)
 # From the command to the libraries: what is moved as a whole finds them still.
 file(RELATIVE_PATH CKCACHE_LIBDIR ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 
+# From the programs that the cache starts by itself to the command.
+file(RELATIVE_PATH CKCACHE_BINDIR ${CMAKE_INSTALL_FULL_LIBEXECDIR}/ckcache ${CMAKE_INSTALL_FULL_BINDIR})
+
 # Programs that the cache starts by itself.
 add_compile_definitions(CKCACHE_LIBEXECDIR="${CMAKE_INSTALL_FULL_LIBEXECDIR}/ckcache")
 

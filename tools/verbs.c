@@ -125,6 +125,7 @@ static const struct verb_option replay_options[] = {
 	       "how long one build may take, at most 1000000;\n"
 	       "default 600"),
 	FLAG("stale", "also rebuild what a driver update made useless"),
+	TEXT("program", "NAME", "only what the program NAME had asked for"),
 	{ 0 },
 };
 
@@ -181,7 +182,7 @@ static const struct verb verbs[] = {
 	{ VERB(stats), NULL, COMMAND_NONE,
 	  "show what the cache did and what it contains",
 	  "Shows hits, misses, what was not cached and why, the compile time spent and\n"
-	  "saved, and what is on disk.",
+	  "saved, what is on disk, and what was compiled while somebody or nobody waited.",
 	  "ckcache stats\n"
 	  "ckcache stats --json --zero" },
 	{ VERB(list), NULL, COMMAND_NONE,

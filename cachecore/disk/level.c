@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachecore/disk/writer/hand_over.h"
+
 #define NS_PER_S UINT64_C(1000000000)
 /* An application's thread waits that long for an entry that is just being stored. */
 #define FORGET_NS (NS_PER_S / 100)
@@ -12,6 +14,7 @@
 static enum cmn_status open_store(struct cc_level *level)
 {
 	const struct cc_level_shared *around = level->around;
+	struct cc_hand_over *hand_over;
 	/* The store itself names the reason in the log. */
 	enum cmn_status status = cc_store_open(&level->config, around->log, &level->store);
 
@@ -26,6 +29,10 @@ static enum cmn_status open_store(struct cc_level *level)
 	cc_writer_set_run(level->writer, around->run);
 	cc_writer_set_start(level->writer, around->start_ns);
 	cc_writer_set_remote(level->writer, around->remote);
+	cc_writer_set_program(level->writer, level->config.built_for);
+	if (cc_hand_over_new(&level->config, &hand_over) != CMN_OK)
+		return CMN_ERR_NOMEM;
+	cc_writer_set_hand_over(level->writer, hand_over);
 	if (level->config.admit_all)
 		cc_writer_admit_all(level->writer);
 	return CMN_OK;

@@ -161,7 +161,7 @@ static void add_task(struct cc_history *history, struct cmn_buffer *records,
 	/* The others only say what became of an entry. */
 	for (unsigned int i = 0; task->has_key && i < CC_PART_COUNT; i++) {
 		if (task->kind == CC_HISTORY_MISS || task->kind == CC_HISTORY_BYPASS ||
-		    task->kind == CC_HISTORY_REMOTE)
+		    task->kind == CC_HISTORY_REMOTE || task->kind == CC_HISTORY_UNATTENDED)
 			add_part(history, records, key, (enum cc_part)i, &event.parts[i]);
 	}
 	cc_history_add_event(records, &event);
@@ -169,7 +169,7 @@ static void add_task(struct cc_history *history, struct cmn_buffer *records,
 
 static void write_tasks(struct cc_history *history, int fd)
 {
-	struct cmn_view program = cmn_view_of(cc_path_program());
+	struct cmn_view program = cmn_view_of(history->program ? history->program : cc_path_program());
 	struct cmn_buffer records = { 0 };
 	enum cmn_status status = CMN_OK;
 	struct cc_history_task *task;

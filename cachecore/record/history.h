@@ -35,6 +35,7 @@ void cc_history_task_free(struct cc_history_task *task);	/* NULL is fine */
 
 /* {0} is an empty one. */
 struct cc_history {
+	const char *program;	/* whose it is; borrowed; NULL: this process's */
 	struct cc_history_task *tasks;
 	size_t count, bytes;
 	/* Parts that are in the file of that id. */

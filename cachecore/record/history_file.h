@@ -38,7 +38,7 @@
 
 enum cc_history_kind {
 	CC_HISTORY_MISS = 1,	/* reason: "", "deferred", "recache" */
-	CC_HISTORY_BYPASS,	/* reason: why nothing was cached */
+	CC_HISTORY_BYPASS,	/* reason: why nothing was cached; detail: CC_HISTORY_BY_REPLAY, or "" */
 	CC_HISTORY_NOT_STORED,	/* reason, detail: the size of the image */
 	CC_HISTORY_REFUSED,	/* by the driver, on a hit */
 	CC_HISTORY_DAMAGED,	/* an entry that was found */
@@ -48,8 +48,12 @@ enum cc_history_kind {
 	CC_HISTORY_REMOTE,	/* it had the entry; reason: its scheme; detail: who signed it, or "": nobody */
 	CC_HISTORY_REMOTE_REFUSED,	/* it had one that is not used; detail: why, a phrase */
 	CC_HISTORY_REMOTE_AWAY,	/* it is left alone; detail: why, a phrase */
+	/* Compiled by ckcache replay, for the program: nobody waited. */
+	CC_HISTORY_UNATTENDED,
 	CC_HISTORY_KIND_COUNT,
 };
+
+#define CC_HISTORY_BY_REPLAY "replay"
 
 struct cc_history_event {
 	enum cc_history_kind kind;

@@ -58,6 +58,7 @@ struct cc_stats {
 	struct counter counters[CC_COUNTER_COUNT];
 	struct bypass bypasses[MAX_REASONS];
 	struct counter other;
+	const char *program;	/* NULL: this process's */
 };
 
 const char *cc_counter_name(enum cc_counter counter)
@@ -72,6 +73,8 @@ const char *cc_counter_name(enum cc_counter counter)
 		[CC_COMPILE_NS_SPENT] = "compile_ns_spent",
 		[CC_COMPILE_NS_SAVED] = "compile_ns_saved",
 		[CC_HITS_REMOTE] = "hits_remote",
+		[CC_UNATTENDED] = "unattended",
+		[CC_UNATTENDED_NS] = "unattended_ns",
 	};
 
 	return names[counter];
@@ -89,6 +92,11 @@ void cc_stats_free(struct cc_stats *stats)
 	for (unsigned int i = 0; i < MAX_REASONS; i++)
 		free(atomic_load(&stats->bypasses[i].reason));
 	free(stats);
+}
+
+void cc_stats_set_program(struct cc_stats *stats, const char *program)
+{
+	stats->program = program;
 }
 
 /* Sums stop at the largest number: a damaged file may hold any. */
@@ -293,6 +301,8 @@ static void add_usage(struct cc_usage *usage, const struct cc_stats_record *reco
 		.misses = record->counters[CC_MISSES],
 		.spent_ns = record->counters[CC_COMPILE_NS_SPENT],
 		.saved_ns = record->counters[CC_COMPILE_NS_SAVED],
+		.unattended = record->counters[CC_UNATTENDED],
+		.unattended_ns = record->counters[CC_UNATTENDED_NS],
 	};
 
 	for (unsigned int i = 0; i < record->reason_count; i++)
@@ -472,13 +482,14 @@ static void encode_merged(const struct cmn_buffer *log, struct cmn_buffer *ret)
 }
 
 /* What was taken. false: it has more reasons than a record, whose last then stands for the rest. */
-static bool make_record(const struct cc_stats *taken, struct cc_stats_record *ret)
+static bool make_record(const struct cc_stats *taken, const char *program,
+			struct cc_stats_record *ret)
 {
 	bool fits = true;
 	uint64_t count;
 
 	*ret = (struct cc_stats_record){ .day = (uint32_t)(cmn_clock_realtime() / DAY_NS) };
-	(void)strncat(ret->program, cc_path_program(), sizeof(ret->program) - 1);
+	(void)strncat(ret->program, program ? program : cc_path_program(), sizeof(ret->program) - 1);
 	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
 		ret->counters[i] = atomic_load(&taken->counters[i].pending);
 	for (unsigned int i = 0; i <= MAX_REASONS; i++) {
@@ -549,11 +560,12 @@ static enum cmn_status merge_into(struct cc_stats *taken, const struct cc_stats_
 }
 
 /* Who has stored nothing waits for no lock and replaces no file, as long as the log has room. */
-static enum cmn_status flush_into(struct cc_stats *taken, int root_fd, bool is_new, uint64_t until)
+static enum cmn_status flush_into(struct cc_stats *taken, const char *program, int root_fd,
+				  bool is_new, uint64_t until)
 {
 	struct cc_stats_record record;
 
-	if (make_record(taken, &record) && !record.counters[CC_STORES] && !is_new &&
+	if (make_record(taken, program, &record) && !record.counters[CC_STORES] && !is_new &&
 	    cc_stats_log_append(root_fd, &record) == CMN_OK)
 		return CMN_OK;
 	return merge_into(taken, &record, root_fd, until);
@@ -573,7 +585,7 @@ enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root, int roo
 		if (is_new)
 			status = cc_root_make(root, &fd);
 		if (status == CMN_OK)
-			status = flush_into(taken, fd, is_new, until);
+			status = flush_into(taken, stats->program, fd, is_new, until);
 		if (status != CMN_OK)
 			give_back(stats, taken);
 	}

@@ -24,6 +24,8 @@
 struct cc_stats;
 struct cc_stats *cc_stats_new(void);	/* NULL: out of memory */
 void cc_stats_free(struct cc_stats *stats);	/* NULL is fine */
+/* Whose counts these are (usage.h), instead of this process's program; borrowed. Before the first flush. */
+void cc_stats_set_program(struct cc_stats *stats, const char *program);
 void cc_stats_add(struct cc_stats *stats, enum cc_counter counter, uint64_t amount);
 /*
  * reason: a short fixed word of letters, digits, "-", "_" and ".", as

@@ -10,9 +10,11 @@
 #include "common/env.h"
 #include "common/file.h"
 
-/* 366 days of 140 bytes and 64 programs of 340 at most. */
+/* 366 days of 140 + 70 bytes and 64 programs of 340 + 270 at most. */
 #define MAX_FILE_SIZE 131072
 #define COUNTS (sizeof(struct cc_usage_counts) / sizeof(uint64_t))
+#define ATTENDED 6	/* of these, in lines of their own */
+#define UNATTENDED_PREFIX "unattended-"
 /* A name whose every byte is escaped. */
 #define MAX_WORD (3 * CC_USAGE_PROGRAM_SIZE)
 
@@ -120,7 +122,8 @@ void cc_usage_add(struct cc_usage *usage, uint32_t day, const char *program,
 
 bool cc_usage_is_any(const struct cc_usage_counts *counts)
 {
-	return counts->hits_memory || counts->hits_disk || counts->misses || counts->bypasses;
+	return counts->hits_memory || counts->hits_disk || counts->misses || counts->bypasses ||
+	       counts->unattended;
 }
 
 /* ---- the file ---- */
@@ -130,11 +133,12 @@ static bool parse_u64(const char *word, uint64_t max, uint64_t *ret)
 	return word && cmn_env_parse_number(word, 0, max, ret) == CMN_OK;
 }
 
-static bool parse_counts(char **state, struct cc_usage_counts *ret)
+/* The rest of a line: those up to ATTENDED, or the others. */
+static bool parse_counts(char **state, bool unattended, struct cc_usage_counts *ret)
 {
 	uint64_t counts[COUNTS] = { 0 };
 
-	for (size_t i = 0; i < COUNTS; i++) {
+	for (size_t i = unattended ? ATTENDED : 0; i < (unattended ? COUNTS : ATTENDED); i++) {
 		if (!parse_u64(strtok_r(NULL, " ", state), UINT64_MAX, &counts[i]))
 			return false;
 	}
@@ -181,21 +185,24 @@ static void parse_line(struct cc_usage *usage, char *line)
 	char name[CC_USAGE_PROGRAM_SIZE], *state = NULL;
 	const char *kind = strtok_r(line, " ", &state);
 	struct cc_usage_counts counts;
+	bool unattended;
 	uint64_t day;
 
 	if (!kind)
 		return;
+	unattended = strncmp(kind, UNATTENDED_PREFIX, strlen(UNATTENDED_PREFIX)) == 0;
+	kind += unattended ? strlen(UNATTENDED_PREFIX) : 0;
 	if (strcmp(kind, "others") == 0) {
-		if (parse_counts(&state, &counts))
+		if (parse_counts(&state, unattended, &counts))
 			cc_usage_add_counts(&usage->others, &counts);
 	} else if (strcmp(kind, "day") == 0) {
 		if (parse_u64(strtok_r(NULL, " ", &state), UINT32_MAX, &day) &&
-		    parse_counts(&state, &counts))
+		    parse_counts(&state, unattended, &counts))
 			add_day(usage, (uint32_t)day, &counts);
 	} else if (strcmp(kind, "program") == 0) {
 		if (parse_name(strtok_r(NULL, " ", &state), name) &&
 		    parse_u64(strtok_r(NULL, " ", &state), UINT32_MAX, &day) &&
-		    parse_counts(&state, &counts))
+		    parse_counts(&state, unattended, &counts))
 			add_program(usage, (uint32_t)day, name, &counts);
 	}
 }
@@ -232,31 +239,46 @@ enum cmn_status cc_usage_load(struct cc_usage *usage, int root_fd)
 	return CMN_OK;
 }
 
-static void append_counts(struct cmn_buffer *text, const struct cc_usage_counts *counts)
+/* One line, or two where something was built while nobody waited. head: what is before the counts. */
+static void append_lines(struct cmn_buffer *text, struct cmn_view head,
+			 const struct cc_usage_counts *counts)
 {
 	uint64_t all[COUNTS];
 
 	list_counts(counts, all);
-	for (size_t i = 0; i < COUNTS; i++)
+	cmn_buffer_append(text, head.data, head.len);
+	for (size_t i = 0; i < COUNTS; i++) {
+		if (i == ATTENDED) {
+			if (!counts->unattended)
+				break;
+			cmn_buffer_append_text(text, "\n" UNATTENDED_PREFIX);
+			cmn_buffer_append(text, head.data, head.len);
+		}
 		cmn_buffer_printf(text, " %llu", (unsigned long long)all[i]);
+	}
 	cmn_buffer_append_u8(text, '\n');
 }
 
 static void encode(const struct cc_usage *usage, struct cmn_buffer *ret)
 {
+	struct cmn_buffer head = { 0 };
+
 	for (size_t i = 0; i < usage->day_count; i++) {
-		cmn_buffer_printf(ret, "day %u", (unsigned int)usage->days[i].day);
-		append_counts(ret, &usage->days[i].counts);
+		head.len = 0;
+		cmn_buffer_printf(&head, "day %u", (unsigned int)usage->days[i].day);
+		append_lines(ret, cmn_buffer_view(&head), &usage->days[i].counts);
 	}
 	for (size_t i = 0; i < usage->program_count; i++) {
-		cmn_buffer_append_text(ret, "program ");
+		head.len = 0;
+		cmn_buffer_append_text(&head, "program ");
 		for (const char *at = usage->programs[i].name; *at; at++)
-			cmn_buffer_printf(ret, is_plain(*at) ? "%c" : "%%%02x", (unsigned char)*at);
-		cmn_buffer_printf(ret, " %u", (unsigned int)usage->programs[i].last_day);
-		append_counts(ret, &usage->programs[i].counts);
+			cmn_buffer_printf(&head, is_plain(*at) ? "%c" : "%%%02x", (unsigned char)*at);
+		cmn_buffer_printf(&head, " %u", (unsigned int)usage->programs[i].last_day);
+		append_lines(ret, cmn_buffer_view(&head), &usage->programs[i].counts);
 	}
-	cmn_buffer_append_text(ret, "others");
-	append_counts(ret, &usage->others);
+	append_lines(ret, cmn_view_of("others"), &usage->others);
+	ret->failed |= head.failed;
+	cmn_buffer_release(&head);
 }
 
 static void add_all(struct cc_usage *to, const struct cc_usage *from)

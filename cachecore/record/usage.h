@@ -6,6 +6,7 @@
  * flushed, and to the name with which the program was started (the last part
  * of its path). The numbers of days and programs are bounded: the day farthest
  * from today is dropped; the least recently used program is added to "others".
+ * What ckcache replay builds counts for the program that will need it.
  * The sums are less than those of stats.txt if a write failed, or if an older
  * version counted. Lines:
  *
@@ -13,9 +14,14 @@
  *   program NAME N COUNTS   N: the last day of use; NAME: letters, digits and
  *                           "._+-", any other byte as %XX
  *   others COUNTS
+ *   unattended-day N UNATTENDED
+ *   unattended-program NAME N UNATTENDED
+ *   unattended-others UNATTENDED
  *
- * COUNTS: the members of cc_usage_counts in their order, with blanks between.
- * A line that is none of these is skipped.
+ * COUNTS: the first six members of cc_usage_counts in their order, with blanks
+ * between; UNATTENDED: the other two, which have lines of their own because older
+ * versions read only lines of six counts. A line that is none of these is
+ * skipped; what it counts is lost when a version that skips it writes the file.
  */
 #ifndef CACHECORE_RECORD_USAGE_H
 #define CACHECORE_RECORD_USAGE_H
@@ -35,6 +41,7 @@
 struct cc_usage_counts {
 	uint64_t hits_memory, hits_disk, misses, bypasses;
 	uint64_t spent_ns, saved_ns;
+	uint64_t unattended, unattended_ns;	/* compiled while nobody waited */
 };
 
 struct cc_usage_day {

@@ -19,6 +19,21 @@ SCENARIO(vector)
 	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
 }
 
+/* One after the other, as most applications build their programs. */
+SCENARIO(several)
+{
+	int count = client->arguments[0] ? atoi(client->arguments[0]) : 8;
+
+	for (int i = 0; i < count; i++) {
+		cl_program program = client_program(client, client_source);
+		char options[32];
+
+		(void)snprintf(options, sizeof(options), "-DK=%d", i);
+		printf("build %d\n", client_build(program, options));
+		printf("release %d\n", clReleaseProgram(program));
+	}
+}
+
 SCENARIO(queries)
 {
 	cl_program program = client_program(client, client_source);

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 
@@ -506,6 +508,172 @@ TEST_ON("stub", which_of_two_devices_was_renamed_is_not_guessed)
 	driver_stub_setting("STUB_DEVICES", "2\nSTUB_CHANGED=second_vendor");
 	outcome = TOOL("replay", "--stale", "--json");
 	CU_ASSERT_PTR_NOT_NULL(strstr(outcome_squeezed(&outcome), "\"left_device\":1"));
+}
+
+/* Whether a number of the counts is that. */
+static void expect_number(const char *name, unsigned long long number)
+{
+	struct outcome outcome = TOOL("stats", "--json");
+	char text[80];
+
+	(void)snprintf(text, sizeof(text), "\"%s\":%llu,", name, number);
+	CU_ASSERT_EQUAL(outcome.code, 0);
+	CU_ASSERT(strstr(outcome_squeezed(&outcome), text) != NULL);
+}
+
+static unsigned long long driver_unattended(void)
+{
+	struct outcome outcome = TOOL("stats", "--json");
+	const char *at = strstr(outcome_squeezed(&outcome), "\"compiled_unattended\":");
+
+	return at ? strtoull(at + strlen("\"compiled_unattended\":"), NULL, 10) : 0;
+}
+
+/* Whether one program counts that many compiles, and no other is there. */
+static void expect_program(unsigned int attended, unsigned int unattended)
+{
+	struct outcome outcome = TOOL("stats", "--json");
+	const char *text = outcome_squeezed(&outcome), *at = strstr(text, "\"programs\":[{");
+	const char *client = strrchr(driver_client_path(), '/') + 1;
+	char expected[2][256];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+	(void)snprintf(expected[0], sizeof(expected[0]), "{\"program\":\"%s\",\"attended\":%u,",
+		       client, attended);
+	(void)snprintf(expected[1], sizeof(expected[1]), "\"unattended\":%u,", unattended);
+	CU_ASSERT(strstr(at, expected[0]) != NULL && strstr(at, expected[1]) != NULL);
+	CU_ASSERT(strstr(at, "},{") == NULL);
+}
+
+TEST(what_is_replayed_counts_apart)
+{
+	struct driver_stats before, after;
+
+	run_same("vector", "-DK=5");
+	before = driver_stats();
+	expect_number("compiled_unattended", 0);
+	expect_program(1, 0);
+	expect_replay(0, "built                                 1", NULL);
+	after = driver_stats();
+	CU_ASSERT_EQUAL(after.misses, before.misses);
+	CU_ASSERT_EQUAL(after.hits_disk, before.hits_disk);
+	CU_ASSERT_EQUAL(after.bypasses, before.bypasses);
+	CU_ASSERT_EQUAL(after.stores, before.stores + 1);
+	expect_number("compiled_unattended", 1);
+	expect_program(1, 1);
+}
+
+TEST_ON("stub", stale_entries_count_for_their_program)
+{
+	struct outcome outcome;
+
+	driver_setenv("CKCACHE_CAPTURE", NULL);
+	driver_stub_setting("STUB_DRIVER_VERSION", "1.0");
+	run_same("vector", "-DK=5");
+	run_same("vector", "-DK=6");
+	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
+	CU_ASSERT_EQUAL(TOOL("replay", "--stale").code, 0);
+	expect_number("compiled_unattended", 2);
+	expect_program(2, 2);
+	/* The application's run is still the last one; the other is told where it is asked for. */
+	outcome = TOOL("explain");
+	CU_ASSERT(strstr(outcome.output, "1 compile in") != NULL);
+	CU_ASSERT(strstr(outcome.output, "nobody waited") == NULL);
+	outcome = TOOL("explain", "--all");
+	CU_ASSERT(strstr(outcome.output, "compiled while nobody waited, by ckcache replay") != NULL);
+	CU_ASSERT(strstr(outcome.output, "4 compiles in") != NULL);
+	expect_hit("-DK=5");
+	/* Without the history nobody knows the program. */
+	CU_ASSERT_EQUAL(unlink("cache/history.dat"), 0);
+	driver_stub_setting("STUB_DRIVER_VERSION", "3.0");
+	CU_ASSERT_EQUAL(TOOL("replay", "--stale").code, 0);
+	expect_number("compiled_unattended", 4);
+	outcome = TOOL("stats");
+	CU_ASSERT(strstr(outcome.output, "\n?                                     0") != NULL);
+}
+
+/* Only recipes and stale entries of one program. */
+TEST_ON("stub", replay_can_be_of_one_program)
+{
+	struct outcome outcome;
+
+	run_same("vector", "-DK=5");
+	outcome = TOOL("replay", "--program", "another");
+	CU_ASSERT_EQUAL(outcome.code, 0);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	expect_program(1, 0);
+	outcome = TOOL("replay", "--program", strrchr(driver_client_path(), '/') + 1);
+	CU_ASSERT(strstr(outcome.output, "built                                 1") != NULL);
+	driver_setenv("CKCACHE_CAPTURE", NULL);
+	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
+	outcome = TOOL("replay", "--stale", "--json", "--program", "another");
+	CU_ASSERT(strstr(outcome_squeezed(&outcome), "{\"stale\":0,\"built\":0") != NULL);
+	outcome = TOOL("replay", "--stale", "--json", "--program",
+		       strrchr(driver_client_path(), '/') + 1);
+	CU_ASSERT(strstr(outcome_squeezed(&outcome), "{\"stale\":1,\"built\":1") != NULL);
+	expect_hit("-DK=5");
+}
+
+/* Until so many entries are there and no replay is at work; asking takes its time, so that nobody sleeps. */
+static bool wait_for_entries(uint64_t entries)
+{
+	uint64_t until = cmn_clock_monotonic() + UINT64_C(120) * 1000000000;
+	struct driver_stats stats;
+
+	do
+		stats = driver_stats();
+	while ((stats.entries != entries || stats.recipes || TOOL("replay").code != 0) &&
+	       cmn_clock_monotonic() < until);
+	return stats.entries == entries && !stats.recipes;
+}
+
+/* The application asks for three of twelve programs, and ends: the others are built for it all the same. */
+TEST_ON("stub", after_an_update_the_rest_is_handed_over)
+{
+	char tools[4096];
+	unsigned int built;
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) < 2)
+		return;
+	(void)snprintf(tools, sizeof(tools), "%s", driver_client_path());	/* they lie beside it */
+	*strrchr(tools, '/') = '\0';
+	driver_setenv("CKCACHE_REMOTE_HELPERS", tools);
+	driver_setenv("CKCACHE_CAPTURE", NULL);
+	driver_setenv("CKCACHE_HAND_OVER", "1");
+	driver_stub_setting("STUB_DRIVER_VERSION", "1.0");
+	reference = CLIENT(LAYERED, "several", "12");
+	CU_ASSERT(outcome_good(&reference));
+	CU_ASSERT_EQUAL(driver_counted("build-source"), 12);
+	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
+	CU_ASSERT_EQUAL(CLIENT(LAYERED, "several", "3").code, 0);
+	CU_ASSERT(wait_for_entries(24));
+	/* Each was built once; and one for the question what devices there are. */
+	built = driver_counted("build-source");
+	CU_ASSERT_EQUAL(built, 12 + 12 + 1);
+	expect_number("misses", 24 - driver_unattended());
+	CU_ASSERT(driver_unattended() >= 9);
+	{
+		struct outcome outcome = CLIENT(LAYERED, "several", "12");
+
+		CU_ASSERT(outcome_same(&reference, &outcome));
+	}
+	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
+}
+
+/* Who sets the variable himself only moves counts. */
+TEST(internal_variable_changes_no_result)
+{
+	driver_setenv("CKCACHE_CAPTURE", "eager");
+	driver_setenv("CKCACHE_BUILT_FOR", "../../etc/\n\x1b[1m passwd");
+	run_same("vector", "-DK=5");
+	expect_number("compiled_unattended", 1);
+	CU_ASSERT_EQUAL(driver_stats().misses, 0);
+	run_same("vector", "-DK=5");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 0);
+	driver_setenv("CKCACHE_BUILT_FOR", NULL);
+	driver_setenv("CKCACHE_CAPTURE", NULL);
+	expect_hit("-DK=5");
 }
 
 TEST_ON("stub", read_only_cache_is_not_replayed)

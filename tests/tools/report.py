@@ -175,9 +175,11 @@ class Numbers(Case):
         stats, rows = self.stats(), self.listed()
         for name, member in (("hits-disk", "hits_disk"), ("hits-memory", "hits_memory"),
                              ("misses", "misses"), ("stores", "stores"), ("deferred", "deferred"),
-                             ("entries", "entries"), ("bytes", "bytes"), ("recipes", "recipes")):
+                             ("entries", "entries"), ("bytes", "bytes"), ("recipes", "recipes"),
+                             ("unattended", "compiled_unattended")):
             self.assertEqual(page.ids[name], stats[member], name)
-        for name, member in (("saved", "compile_ms_saved"), ("spent", "compile_ms_spent")):
+        for name, member in (("saved", "compile_ms_saved"), ("spent", "compile_ms_spent"),
+                             ("unattended-time", "compile_ms_unattended")):
             self.assertAlmostEqual(page.ids[name] / 1e6, stats[member], 2)
         self.assertEqual(page.ids["bytes"], sum(row["bytes"] for row in rows))
         for word, count in stats["bypasses"].items():
@@ -221,6 +223,35 @@ class Numbers(Case):
         self.assertEqual(programs[0][0]["text"], "blender")
         self.assertEqual(programs[-1][0]["text"], "all others")
         self.assertNotIn("The chart shows", page.text)
+
+    def test_who_waited(self):
+        second = 1000 * samples.MS
+        samples.fill(FILL_CACHE, self.root, [samples.row(samples.kernel("k"))])
+        samples.write_usage(self.root, [(2, [0, 0, 0, 0, 0, 0, 30, 60 * second]),
+                                        (0, [0, 0, 2, 0, 5 * second, 0, 4, 8 * second])],
+                            [(b"a", 0, [0, 0, 2, 0, 5 * second, 0]),
+                             (b"b", 2, [0, 0, 0, 0, 0, 0, 34, 68 * second])])
+        samples.write_stats(self.root, misses=2, compile_ns_spent=5 * second, unattended=34,
+                            unattended_ns=68 * second)
+        page = self.report()
+        stats, _ = self.check(page)
+        self.assertEqual((stats["compiled_unattended"], stats["compile_ms_unattended"]), (34, 68000))
+        self.assertEqual([(day["attended"], day["attended_ms"], day["unattended"], day["unattended_ms"])
+                          for day in stats["days"]], [(0, 0, 30, 60000), (2, 5000, 4, 8000)])
+        self.assertEqual([(one["program"], one["attended"], one["unattended"])
+                          for one in stats["programs"]], [("b", 0, 34), ("a", 2, 0)])
+        self.assertEqual([[cell["value"] for cell in row[1:]]
+                          for row in self.table(page, "Compile time spent")],
+                         [[0, 60 * second], [5 * second, 8 * second]])
+        programs = {row[0]["text"]: [cell["value"] for cell in row[3:7]]
+                    for row in self.table(page, "Time saved per program")}
+        self.assertEqual(programs, {"a": [2, 5 * second, 0, 0], "b": [0, 0, 34, 68 * second]})
+        lines = [line.split() for line in self.run_tool("stats").stdout.decode().splitlines()]
+        start = lines.index("compiled while somebody waited while nobody waited".split())
+        self.assertEqual([line[0] for line in lines[start + 1:]],
+                         ["in", stats["days"][1]["day"], stats["days"][0]["day"], "b", "a"])
+        self.assertEqual(lines[start + 1][2:], ["2", "5.00", "s", "34", "1", "min", "8", "s"])
+        self.assertEqual(lines[start + 5][1:], ["2", "5.00", "s", "0", "0.00", "ms"])
 
     def test_weeks_where_days_are_many(self):
         samples.fill(FILL_CACHE, self.root, [samples.row(samples.kernel("k"))])

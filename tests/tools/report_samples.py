@@ -55,12 +55,17 @@ def hostile_rows():
 
 
 def write_usage(root, days, programs, others=None):
-    """days: [(days ago, six counts)], programs: [(name, days ago, six counts)]"""
+    """days: [(days ago, counts)], programs: [(name, days ago, counts)]; counts: six, or with those of
+    what nobody waited for eight."""
     today = int(time.time()) // DAY
-    lines = ["day %d %s" % (today - ago, " ".join(map(str, counts))) for ago, counts in days]
-    lines += ["program %s %d %s" % ("".join(chr(c) if chr(c) in NAME else "%%%02x" % c
-                                            for c in name), today - ago, " ".join(map(str, counts)))
-              for name, ago, counts in programs]
+    rows = [("day %d" % (today - ago), counts) for ago, counts in days]
+    rows += [("program %s %d" % ("".join(chr(c) if chr(c) in NAME else "%%%02x" % c for c in name),
+                                 today - ago), counts) for name, ago, counts in programs]
+    lines = []
+    for head, counts in rows:
+        lines.append("%s %s" % (head, " ".join(map(str, counts[:6]))))
+        if counts[6:]:
+            lines.append("unattended-%s %s" % (head, " ".join(map(str, counts[6:]))))
     lines.append("others " + " ".join(map(str, others or [0] * 6)))
     with open(os.path.join(root, "usage.txt"), "w", encoding="ascii") as file:
         file.write("\n".join(lines) + "\n")

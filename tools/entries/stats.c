@@ -2,15 +2,24 @@
 /* stats: counts from the root's file, entries and bytes from its entries. */
 #include "cachecore/record/stats.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cachecore/disk/writer/recipes.h"
+#include "cachecore/record/usage.h"
 #include "tools/arguments.h"
 #include "tools/json.h"
 #include "tools/remote/tier.h"
 #include "tools/text.h"
 #include "tools/tool.h"
+
+#define SHOWN_DAYS 7
+#define SHOWN_PROGRAMS 10
 
 /* What the file cannot say. */
 struct holdings {
@@ -19,6 +28,7 @@ struct holdings {
 	uint64_t damaged;
 	struct cc_recipes_count recipes;
 	struct tier tier;
+	struct cc_usage *usage;
 };
 
 static bool add_item(void *ctx, const struct cc_store_item *item)
@@ -109,6 +119,62 @@ static void append_counts(struct cmn_buffer *text, const struct cc_stats *stats,
 	append_time(text, "compile time saved", cc_stats_get(stats, CC_COMPILE_NS_SAVED));
 }
 
+static const char *date_of(uint32_t day, char ret[TEXT_SIZE])
+{
+	time_t seconds = (time_t)day * 86400;
+	struct tm date;
+
+	if (!gmtime_r(&seconds, &date) || !strftime(ret, TEXT_SIZE, "%Y-%m-%d", &date))
+		(void)snprintf(ret, TEXT_SIZE, "day %u", (unsigned int)day);
+	return ret;
+}
+
+static void append_compiles(struct cmn_buffer *text, const char *name,
+			    const struct cc_usage_counts *counts)
+{
+	char waited[TEXT_SIZE], unattended[TEXT_SIZE];
+
+	if (!counts->misses && !counts->unattended)
+		return;
+	text_append_cell(text, name, 26);
+	cmn_buffer_printf(text, " %12" PRIu64 " %11s %12" PRIu64 " %11s\n", counts->misses,
+			  text_time(counts->spent_ns, waited), counts->unattended,
+			  text_time(counts->unattended_ns, unattended));
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct cc_usage_program *one = a, *two = b;
+	uint64_t first = one->counts.spent_ns + one->counts.unattended_ns;
+	uint64_t second = two->counts.spent_ns + two->counts.unattended_ns;
+
+	return first < second ? 1 : first > second ? -1 : strcmp(one->name, two->name);
+}
+
+/* What was compiled, by who waited for it: in all, lately, and for which programs most. */
+static void append_table(struct cmn_buffer *text, const struct cc_stats *stats,
+			 const struct cc_usage *usage)
+{
+	const struct cc_usage_counts all = {
+		.misses = cc_stats_get(stats, CC_MISSES),
+		.spent_ns = cc_stats_get(stats, CC_COMPILE_NS_SPENT),
+		.unattended = cc_stats_get(stats, CC_UNATTENDED),
+		.unattended_ns = cc_stats_get(stats, CC_UNATTENDED_NS),
+	};
+	size_t first = usage->day_count > SHOWN_DAYS ? usage->day_count - SHOWN_DAYS : 0;
+	char date[TEXT_SIZE];
+
+	if (!all.misses && !all.unattended)
+		return;
+	cmn_buffer_printf(text, "\n%-26s %24s %24s\n", "compiled", "while somebody waited",
+			  "while nobody waited");
+	append_compiles(text, "in all", &all);
+	for (size_t i = usage->day_count; i > first; i--)
+		append_compiles(text, date_of(usage->days[i - 1].day, date), &usage->days[i - 1].counts);
+	for (size_t i = 0; i < usage->program_count && i < SHOWN_PROGRAMS; i++)
+		append_compiles(text, usage->programs[i].name, &usage->programs[i].counts);
+}
+
 static int print_plain(const struct cc_stats *stats, const struct holdings *holdings,
 		       const struct cc_config *config)
 {
@@ -124,6 +190,7 @@ static int print_plain(const struct cc_stats *stats, const struct holdings *hold
 	if (holdings->recipes.quarantined)
 		append_count(&text, "quarantined", holdings->recipes.quarantined);
 	append_tier(&text, &holdings->tier);
+	append_table(&text, stats, holdings->usage);
 	return tool_print(&text);
 }
 
@@ -139,6 +206,32 @@ static void add_tier(struct json_object *object, const struct tier *tier)
 		json_add_null(object, "remote_problem");
 	cmn_buffer_release(&problem);
 	json_add_number(object, "uploads_waiting", tier->waiting);
+}
+
+static void add_compiles(struct json_object *object, const struct cc_usage_counts *counts)
+{
+	json_add_number(object, "attended", counts->misses);
+	json_add_ms(object, "attended_ms", counts->spent_ns);
+	json_add_number(object, "unattended", counts->unattended);
+	json_add_ms(object, "unattended_ms", counts->unattended_ns);
+}
+
+static void add_table(struct json_object *object, const struct cc_usage *usage)
+{
+	struct json_object *days = json_add_array(object, "days"), *one;
+	struct json_object *programs = json_add_array(object, "programs");
+	char date[TEXT_SIZE];
+
+	for (size_t i = 0; i < usage->day_count; i++) {
+		one = json_add_object(days, NULL);
+		json_add_text(one, "day", date_of(usage->days[i].day, date));
+		add_compiles(one, &usage->days[i].counts);
+	}
+	for (size_t i = 0; i < usage->program_count; i++) {
+		one = json_add_object(programs, NULL);
+		json_add_text(one, "program", usage->programs[i].name);
+		add_compiles(one, &usage->programs[i].counts);
+	}
 }
 
 static int print_json(const struct cc_stats *stats, const struct holdings *holdings,
@@ -164,8 +257,25 @@ static int print_json(const struct cc_stats *stats, const struct holdings *holdi
 	json_add_number(object, "recipes_quarantined", holdings->recipes.quarantined);
 	json_add_ms(object, "compile_ms_spent", cc_stats_get(stats, CC_COMPILE_NS_SPENT));
 	json_add_ms(object, "compile_ms_saved", cc_stats_get(stats, CC_COMPILE_NS_SAVED));
+	json_add_number(object, "compiled_unattended", cc_stats_get(stats, CC_UNATTENDED));
+	json_add_ms(object, "compile_ms_unattended", cc_stats_get(stats, CC_UNATTENDED_NS));
 	add_tier(object, &holdings->tier);
+	add_table(object, holdings->usage);
 	return json_print(object);
+}
+
+/* Without it there is less to tell. */
+static void load_usage(const char *root, struct cc_usage *usage)
+{
+	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return;
+	if (cc_stats_load_usage(usage, fd) != CMN_OK)
+		*usage = (struct cc_usage){ 0 };
+	(void)close(fd);	/* read only */
+	if (usage->program_count)
+		qsort(usage->programs, usage->program_count, sizeof(*usage->programs), by_time);
 }
 
 static enum cmn_status collect(const struct tool_cache *cache, struct cc_stats *stats,
@@ -175,6 +285,10 @@ static enum cmn_status collect(const struct tool_cache *cache, struct cc_stats *
 
 	if (status != CMN_OK && status != CMN_MISS)
 		return status;
+	ret->usage = calloc(1, sizeof(*ret->usage));
+	if (!ret->usage)
+		return CMN_ERR_NOMEM;
+	load_usage(cache->config.dir, ret->usage);
 	if (!tier_look(&cache->config, &ret->tier))
 		return CMN_ERR_NOMEM;
 	status = cc_recipes_count(cache->config.dir, &ret->recipes);
@@ -211,6 +325,7 @@ int verb_stats(const struct arguments *arguments)
 	}
 out:
 	cc_stats_free(stats);
+	free(holdings.usage);
 	tier_release(&holdings.tier);
 	tool_close(&cache);
 	return code;

@@ -17,9 +17,6 @@
 #include "tools/arguments.h"
 #include "tools/entries/entry_name.h"
 
-/* Its workers compile too. */
-#define REPLAY_PROGRAM "ckcache"
-
 struct choice {
 	bool all, json, verbose;
 	size_t last;		/* compiles; 0: those of the last run */
@@ -77,7 +74,7 @@ static const struct run_history_event *find_last_run(const struct run_history *h
 	for (size_t i = 0; i < history->event_count; i++) {
 		const struct run_history_event *one = &history->events[i];
 
-		if (run_history_is_compile(one) && strcmp(one->program, REPLAY_PROGRAM) != 0 &&
+		if (run_history_is_compile(one) && !run_history_is_unattended(one) &&
 		    (!last || one->start_ns >= last->start_ns))
 			last = one;
 	}
@@ -94,7 +91,8 @@ static bool is_chosen(const struct choice *choice, const struct run_history_even
 		return false;
 	if (choice->entry)
 		return entry_name_matches(choice->entry, event->leaf);
-	return choice->all || choice->last || choice->command || (last && run_history_same_run(event, last));
+	return choice->all || choice->last || (choice->command && !run_history_is_unattended(event)) ||
+	       (last && !choice->command && run_history_same_run(event, last));
 }
 
 /* Questions from the history. */

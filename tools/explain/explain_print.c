@@ -65,7 +65,7 @@ static void append_line(struct cmn_buffer *text, const struct question *question
 	start = text->len;
 	cmn_buffer_append_text(text, question->device ? question->device : "-");
 	pad(text, start, DEVICE_WIDTH);
-	if (question->event.kind != CC_HISTORY_MISS)
+	if (question->event.kind != CC_HISTORY_MISS && question->event.kind != CC_HISTORY_UNATTENDED)
 		cmn_buffer_printf(text, "%13s  ", "-");
 	else
 		cmn_buffer_printf(text, "%10.1f ms  ", (double)question->event.build_ns / 1e6);
@@ -148,18 +148,19 @@ static void add_value(struct json_object *object, const char *name,
 static void add_question(struct json_object *array, const struct question *question)
 {
 	const struct run_history_event *event = &question->event;
-	bool missed = event->kind == CC_HISTORY_MISS;
+	bool unattended = event->kind == CC_HISTORY_UNATTENDED;
+	bool compiled = event->kind == CC_HISTORY_MISS || unattended;
 	struct json_object *object = json_add_object(array, NULL), *causes, *differences, *one;
 
 	json_add_number(object, "time_ns", event->time_ns);
 	json_add_number(object, "pid", event->pid);
-	json_add_text(object, "event", missed ? "miss"
+	json_add_text(object, "event", unattended ? "unattended" : compiled ? "miss"
 			     : event->kind == CC_HISTORY_REMOTE ? "remote" : "bypass");
 	add_text(object, "program", event->program);
 	add_text(object, "reason", event->reason);
 	add_text(object, "kernel", event->name);
 	add_text(object, "device", question->device);
-	if (missed)
+	if (compiled)
 		json_add_ms(object, "compile_ms", event->build_ns);
 	else
 		json_add_null(object, "compile_ms");

@@ -149,7 +149,8 @@ static const struct run_history_event *find_in_history(const struct run_history 
 		uint64_t to = line->event.time_ns < one->time_ns ? one->time_ns : line->event.time_ns;
 
 		if (one->kind == line->event.kind && one->pid == line->event.pid &&
-		    to - from < SAME_MOMENT_NS && strcmp(one->reason, line->reason) == 0)
+		    to - from < SAME_MOMENT_NS &&
+		    (one->kind == CC_HISTORY_UNATTENDED || strcmp(one->reason, line->reason) == 0))
 			return one;
 	}
 	return NULL;
@@ -197,7 +198,8 @@ static bool read_line(struct explanation *explanation, const char *text)
 	if (json_object_is_type(object, json_type_object))
 		read_members(&line, object);
 	(void)json_object_put(object);
-	line.event.kind = strcmp(line.what, "bypass") == 0 ? CC_HISTORY_BYPASS : CC_HISTORY_MISS;
+	line.event.kind = strcmp(line.what, "bypass") == 0 ? CC_HISTORY_BYPASS :
+			  strcmp(line.reason, "unattended") == 0 ? CC_HISTORY_UNATTENDED : CC_HISTORY_MISS;
 	if (strcmp(line.what, "bypass") == 0 || strcmp(line.what, "miss") == 0) {
 		known = find_in_history(&explanation->history, &line);
 		done = known ? explain_add(explanation, known) != NULL

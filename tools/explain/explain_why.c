@@ -66,7 +66,8 @@ static const struct run_history_event *find_former(const struct run_history *his
 	for (size_t i = 0; i < history->event_count && event->leaf[0]; i++) {
 		const struct run_history_event *one = &history->events[i];
 
-		if ((one->kind == CC_HISTORY_MISS || one->kind == CC_HISTORY_REMOTE) &&
+		if ((one->kind == CC_HISTORY_MISS || one->kind == CC_HISTORY_REMOTE ||
+		     one->kind == CC_HISTORY_UNATTENDED) &&
 		    one->time_ns < event->time_ns &&
 		    !run_history_same_run(one, event) && strcmp(one->leaf, event->leaf) == 0)
 			found = one;
@@ -235,6 +236,11 @@ static void answer(struct explanation *explanation, struct question *question)
 	loss = find_own(&explanation->history, event, CC_HISTORY_NOT_STORED);
 	if (loss)
 		add_loss(causes, loss, "");
+	if (event->kind == CC_HISTORY_UNATTENDED) {
+		rebuild_causes_add(causes, CAUSE_UNATTENDED,
+				   "compiled while nobody waited, by ckcache replay");
+		return;
+	}
 	if (strcmp(event->reason, "recache") == 0) {
 		rebuild_causes_add(causes, CAUSE_RECACHE,
 				   "CKCACHE_RECACHE=1: compiled and stored again");

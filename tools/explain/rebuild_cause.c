@@ -22,6 +22,7 @@ static const struct {
 	const char *word, *phrase;
 } kinds[CAUSE_KIND_COUNT] = {
 	[CAUSE_REMOTE] = { "remote", "from the remote tier" },
+	[CAUSE_UNATTENDED] = { "unattended", "while nobody waited" },
 	[CAUSE_BYPASS] = { "bypass", "not cached" },
 	[CAUSE_NOT_STORED] = { "not-stored", "not stored" },
 	[CAUSE_RECACHE] = { "recache", "by CKCACHE_RECACHE" },

@@ -11,6 +11,7 @@
 /* Of each compile the first one counts in the summary. In the order of their weight. */
 enum rebuild_cause_kind {
 	CAUSE_REMOTE,		/* it was not compiled at all */
+	CAUSE_UNATTENDED,	/* nobody waited for it */
 	CAUSE_BYPASS,
 	CAUSE_NOT_STORED,
 	CAUSE_RECACHE,

@@ -142,7 +142,30 @@ bool run_history_same_run(const struct run_history_event *a, const struct run_hi
 
 bool run_history_is_compile(const struct run_history_event *event)
 {
-	return event->kind == CC_HISTORY_MISS || event->kind == CC_HISTORY_BYPASS;
+	return event->kind == CC_HISTORY_MISS || event->kind == CC_HISTORY_BYPASS ||
+	       event->kind == CC_HISTORY_UNATTENDED;
+}
+
+bool run_history_is_unattended(const struct run_history_event *event)
+{
+	return event->kind == CC_HISTORY_UNATTENDED ||
+	       (event->kind == CC_HISTORY_BYPASS && strcmp(event->detail, CC_HISTORY_BY_REPLAY) == 0);
+}
+
+const struct run_history_event *run_history_find_arrival(const struct run_history *history,
+							 const char *path)
+{
+	const struct run_history_event *found = NULL;
+
+	for (size_t i = 0; i < history->event_count; i++) {
+		const struct run_history_event *one = &history->events[i];
+
+		if (*one->program && *one->leaf && strncmp(path, one->leaf, strlen(one->leaf)) == 0 &&
+		    (one->kind == CC_HISTORY_MISS || one->kind == CC_HISTORY_REMOTE ||
+		     one->kind == CC_HISTORY_UNATTENDED))
+			found = one;
+	}
+	return found;
 }
 
 const struct run_history_eviction *run_history_find_eviction(const struct run_history *history,

@@ -53,6 +53,11 @@ bool run_history_summary(const struct run_history *history, const struct run_his
 bool run_history_same_run(const struct run_history_event *a, const struct run_history_event *b);
 /* Something was compiled. */
 bool run_history_is_compile(const struct run_history_event *event);
+/* ckcache replay did it. */
+bool run_history_is_unattended(const struct run_history_event *event);
+/* When the entry of that path came last, with the program that had asked for it; NULL: not known. Borrowed. */
+const struct run_history_event *run_history_find_arrival(const struct run_history *history,
+							 const char *path);
 /* The last eviction of that leaf in the time up to before_ns; NULL: none. */
 const struct run_history_eviction *run_history_find_eviction(const struct run_history *history,
 							     const char *leaf,

@@ -202,6 +202,9 @@ static void begin(struct replay *replay, size_t slot, struct replay_due *due)
 	} else if (status != CMN_OK && status != CMN_MISS) {
 		complain_about(due->name, cmn_status_string(status));
 		replay->failed = true;
+	} else if (status == CMN_OK && replay->settings.program &&
+		   !cmn_view_equal(cc_recipe_program(&recipe), cmn_view_of(replay->settings.program))) {
+		/* It stays. */
 	} else if (status == CMN_OK &&
 		   replay_entries_has(replay->settings.root, &recipe)) {
 		replay->there++;
@@ -498,6 +501,7 @@ int verb_replay(const struct arguments *arguments)
 	struct replay replay = {
 		.fd = -1, .job_count = arguments_number(arguments, "jobs", usual_jobs()),
 		.settings.timeout_ns = (uint64_t)timeout_s * UINT64_C(1000000000),
+		.settings.program = arguments_text(arguments, "program"),
 	};
 	struct tool_cache cache;
 	int code;

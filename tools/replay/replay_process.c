@@ -176,6 +176,8 @@ static void gather_environment(const struct cc_recipe *recipe,
 		add_variable(ret, strdup(fixed[i]));
 	for (size_t i = 0; !recipe && i < sizeof(of_probe) / sizeof(of_probe[0]); i++)
 		add_variable(ret, strdup(of_probe[i]));
+	add_pair(ret, CC_CONFIG_BUILT_FOR,
+		 recipe ? cc_recipe_program(recipe) : (struct cmn_view){ 0 });
 	add_pair(ret, "CKCACHE_DIR", cmn_view_of(settings->root));
 	add_pair(ret, "OPENCL_LAYERS", cmn_view_of(settings->layer));
 	if (recipe && recipe->directory.len)

@@ -36,6 +36,7 @@ struct replay_settings {
 	const char *root;
 	const char *layer;	/* path of the OpenCL layer's library */
 	const char *directory;	/* where this process was called; NULL: it has no name */
+	const char *program;	/* only what this one had asked for; NULL: everything */
 	uint64_t timeout_ns;
 };
 

@@ -40,6 +40,8 @@ bool replay_stale_begin(const struct replay_settings *settings, struct cc_store 
 		tool_complain("out of memory");
 		return false;
 	}
+	/* What cannot be read is not known. */
+	(void)!run_history_load(settings->root, cc_store_trust(store), &ret->history);
 	return present_read(settings, &ret->present, ret_signal);
 }
 
@@ -47,6 +49,7 @@ void replay_stale_release(struct replay_stale *stale)
 {
 	present_release(&stale->present);
 	cmn_buffer_release(&stale->environment);
+	run_history_release(&stale->history);
 	replay_worths_release(&stale->worths);
 }
 
@@ -106,13 +109,19 @@ static enum cmn_status recipe_of(const struct replay_stale *stale, struct cmn_vi
 }
 
 /* CMN_OK: it is there now. CMN_MISS: no recipe is needed. CMN_ERR_TOO_LARGE; as recipe_of. */
-static enum cmn_status put_recipe(struct replay_stale *stale, struct cmn_view key,
-				  const struct cc_manifest *manifest)
+static enum cmn_status put_recipe(struct replay_stale *stale, const char *program,
+				  struct cmn_view key, const struct cc_manifest *manifest)
 {
-	struct cmn_buffer files = { 0 }, encoded = { 0 };
+	struct cmn_buffer files = { 0 }, encoded = { 0 }, environment = { 0 };
 	struct cc_recipe recipe;
 	enum cmn_status status = recipe_of(stale, key, manifest, &files, &recipe);
 
+	cmn_buffer_append(&environment, stale->environment.data, stale->environment.len);
+	if (program)
+		cc_recipe_add_program(&environment, program);
+	recipe.environment = cmn_buffer_view(&environment);
+	if (environment.failed)
+		status = CMN_ERR_NOMEM;
 	if (status == CMN_OK && replay_entries_has(stale->settings->root, &recipe))
 		status = CMN_MISS;
 	if (status == CMN_OK)
@@ -120,30 +129,43 @@ static enum cmn_status put_recipe(struct replay_stale *stale, struct cmn_view ke
 	if (status == CMN_OK)
 		status = cc_recipes_put(stale->settings->root, cmn_buffer_view(&encoded));
 	cmn_buffer_release(&encoded);
+	cmn_buffer_release(&environment);
 	cmn_buffer_release(&files);
 	return status;
+}
+
+/*
+ * For one program, which may be running: what it asked for last is the first, so that the two do not
+ * want the same at the same time, until they meet. What replay itself has built was in no such order.
+ */
+static double worth_of(const struct cc_store_item *item, const struct run_history_event *arrival)
+{
+	if (arrival)
+		return (double)arrival->time_ns;
+	return replay_worth_of(item->build_ns, item->access_ns, cmn_clock_realtime());
 }
 
 /* The same, counted; false: this cannot go on. */
 static bool record(struct replay_stale *stale, const struct cc_store_item *item, struct cmn_view key,
 		   const struct cc_manifest *manifest, enum cmn_status *ret_status)
 {
+	const struct run_history_event *arrival = run_history_find_arrival(&stale->history, item->path);
+	const char *wanted = stale->settings->program;
 	char name[CC_RECIPE_NAME_SIZE];
 
 	*ret_status = CMN_MISS;
 	cc_recipe_name(key, name);
 	if (replay_worths_has(&stale->worths, name))
 		return true;
-	*ret_status = put_recipe(stale, key, manifest);
+	if (!wanted || (arrival && strcmp(arrival->program, wanted) == 0))
+		*ret_status = put_recipe(stale, arrival ? arrival->program : NULL, key, manifest);
 	stale->left[REPLAY_LEFT_SIZE] += *ret_status == CMN_ERR_TOO_LARGE;
 	stale->left[REPLAY_LEFT_DIRECTORY] += *ret_status == CMN_ERR_INVALID;
 	if (*ret_status == CMN_ERR_TOO_LARGE || *ret_status == CMN_ERR_INVALID ||
 	    *ret_status == CMN_MISS)
 		return true;
 	if (*ret_status == CMN_OK &&
-	    !replay_worths_add(&stale->worths, name,
-			       replay_worth_of(item->build_ns, item->access_ns,
-					       cmn_clock_realtime())))
+	    !replay_worths_add(&stale->worths, name, worth_of(item, wanted ? arrival : NULL)))
 		*ret_status = CMN_ERR_NOMEM;
 	stale->recorded += *ret_status == CMN_OK;
 	return *ret_status == CMN_OK;

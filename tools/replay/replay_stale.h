@@ -7,6 +7,7 @@
 #ifndef TOOLS_REPLAY_REPLAY_STALE_H
 #define TOOLS_REPLAY_REPLAY_STALE_H
 
+#include "tools/explain/run_history.h"
 #include "tools/replay/present.h"
 #include "tools/replay/replay_order.h"
 
@@ -26,6 +27,7 @@ struct replay_stale {
 	struct cc_store *store;
 	struct present present;
 	struct cmn_buffer environment;		/* of the recipes */
+	struct run_history history;		/* says which program asked for an entry */
 	struct replay_worths worths;		/* of what became recipes */
 	unsigned long long recorded;		/* entries that became recipes */
 	unsigned long long left[REPLAY_LEFT_COUNT];

@@ -29,6 +29,8 @@ struct timeline {
 	size_t count;
 	uint64_t lookups[MAX_COLUMNS][SERIES];
 	uint64_t times[MAX_COLUMNS][SERIES];
+	uint64_t compiles[MAX_COLUMNS][SERIES];
+	bool any;		/* something is drawn */
 	uint64_t counted;	/* look-ups on these days */
 };
 
@@ -64,6 +66,9 @@ static void make_timeline(const struct report_data *data, struct timeline *ret)
 		ret->lookups[column][2] += counts->misses;
 		ret->lookups[column][3] += counts->bypasses;
 		ret->times[column][0] += counts->saved_ns;
+		ret->compiles[column][0] += counts->spent_ns;
+		ret->compiles[column][1] += counts->unattended_ns;
+		ret->any |= cc_usage_is_any(counts);
 		ret->counted += counts->hits_disk + counts->hits_memory + counts->misses;
 	}
 }
@@ -200,14 +205,20 @@ void report_chart_add_timeline(struct json_object *page, const struct report_dat
 		"Compile time saved over time", 1, { "saved" }, line.times, MS_NS,
 		report_value_time,
 	};
+	const struct chart compiles = {
+		"Compile time spent over time: while somebody waited, while nobody waited", 2,
+		{ "while somebody waited", "while nobody waited" }, line.compiles, MS_NS,
+		report_value_time,
+	};
 	struct json_object *object;
 
 	make_timeline(data, &line);
-	if (!line.counted)
+	if (!line.any)
 		return;
 	object = json_add_object(page, "timeline");
 	add_chart(object, "lookups", &line, &lookups);
 	add_chart(object, "times", &line, &times);
+	add_chart(object, "compiles", &line, &compiles);
 	if (line.counted < report_data_lookups(data))
 		(void)report_value_number(object, "drawn", line.counted);
 }

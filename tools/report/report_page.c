@@ -96,6 +96,8 @@ static void add_tiles(struct json_object *page, const struct report_data *data)
 
 	(void)report_value_time(page, "saved", get(data, CC_COMPILE_NS_SAVED));
 	(void)report_value_time(page, "spent", get(data, CC_COMPILE_NS_SPENT));
+	(void)report_value_number(page, "unattended", get(data, CC_UNATTENDED));
+	(void)report_value_time(page, "unattended_time", get(data, CC_UNATTENDED_NS));
 	json_add_text(page, "rate", text_share(hits, report_data_lookups(data), share));
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		(void)report_value_number(page, counts[i].name, get(data, counts[i].counter));
@@ -132,6 +134,8 @@ static void add_program(struct json_object *rows, const struct cc_usage_program 
 	(void)report_value_number(row, "hits",
 				  program->counts.hits_disk + program->counts.hits_memory);
 	(void)report_value_number(row, "misses", program->counts.misses);
+	(void)report_value_number(row, "unattended", program->counts.unattended);
+	(void)report_value_time(row, "unattended_time", program->counts.unattended_ns);
 	json_add_text(row, "last",
 		      program->last_day ? report_value_date(program->last_day, date) : "");
 }
@@ -154,8 +158,7 @@ static void add_programs(struct json_object *page, const struct report_data *dat
 		else
 			cc_usage_add_counts(&others.counts, &data->usage->programs[i].counts);
 	}
-	if (others.counts.hits_disk || others.counts.hits_memory || others.counts.misses ||
-	    others.counts.bypasses)
+	if (cc_usage_is_any(&others.counts))
 		add_program(rows, &others, most);
 }
 

@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cachecore/config.h"
 #include "cachecore/key.h"
 #include "cachecore/manifest.h"
 
 static const uint8_t magic[8] = { 'c', 'k', 'c', 'r', 'c', 'p', '\r', '\n' };
 
+#define PROGRAM_VARIABLE CC_CONFIG_BUILT_FOR "="
 #define IDENTITY_AT 24
 #define HASH_AT (CC_RECIPE_HEADER_SIZE - CMN_HASH_SIZE)
 
@@ -189,19 +191,46 @@ bool cc_recipe_place(const struct cc_recipe *recipe, size_t i, uint32_t *ret)
 	return true;
 }
 
-const char *cc_recipe_variable(const struct cc_recipe *recipe, size_t *at)
+/* The one at *at, which moves on; NULL: no more. */
+static const char *next_variable(const struct cc_recipe *recipe, size_t *at)
 {
 	const char *text = recipe->environment.data;
 	const char *variable, *end;
 
-	do {
-		if (*at >= recipe->environment.len)
-			return NULL;
-		variable = text + *at;
-		end = memchr(variable, '\0', recipe->environment.len - *at);
-		if (!end)
-			return NULL;
-		*at = (size_t)(end - text) + 1;
-	} while (!cc_recipe_carries(variable));
+	if (*at >= recipe->environment.len)
+		return NULL;
+	variable = text + *at;
+	end = memchr(variable, '\0', recipe->environment.len - *at);
+	if (!end)
+		return NULL;
+	*at = (size_t)(end - text) + 1;
 	return variable;
+}
+
+const char *cc_recipe_variable(const struct cc_recipe *recipe, size_t *at)
+{
+	const char *variable;
+
+	do
+		variable = next_variable(recipe, at);
+	while (variable && !cc_recipe_carries(variable));
+	return variable;
+}
+
+void cc_recipe_add_program(struct cmn_buffer *environment, const char *program)
+{
+	cmn_buffer_append_text(environment, PROGRAM_VARIABLE);
+	cmn_buffer_append(environment, program, strlen(program) + 1);
+}
+
+struct cmn_view cc_recipe_program(const struct cc_recipe *recipe)
+{
+	const char *variable;
+	size_t at = 0;
+
+	while ((variable = next_variable(recipe, &at))) {
+		if (strncmp(variable, PROGRAM_VARIABLE, strlen(PROGRAM_VARIABLE)) == 0)
+			return cmn_view_of(variable + strlen(PROGRAM_VARIABLE));
+	}
+	return (struct cmn_view){ 0 };
 }

@@ -58,6 +58,13 @@ void cc_recipe_name(struct cmn_view key, char ret[CC_RECIPE_NAME_SIZE]);
  */
 bool cc_recipe_carries(const char *variable);
 
+/*
+ * The environment of a recipe also names the program that left it, in
+ * CC_CONFIG_BUILT_FOR, by which its build is counted (usage.h).
+ */
+void cc_recipe_add_program(struct cmn_buffer *environment, const char *program);
+struct cmn_view cc_recipe_program(const struct cc_recipe *recipe);	/* empty: not known */
+
 /* The place of the key's i-th device; false: not known. */
 bool cc_recipe_place(const struct cc_recipe *recipe, size_t i, uint32_t *ret);
 /* The next NAME=value at or after *at that a recipe may carry; *at moves on; NULL: no more. */

@@ -16,6 +16,7 @@
 #include <utlist.h>
 
 #include "cachecore/disk/nonce.h"
+#include "cachecore/disk/writer/hand_over.h"
 #include "common/background.h"
 #include "common/clock.h"
 #include "common/condition.h"
@@ -81,6 +82,17 @@ void cc_writer_set_run(struct cc_writer *writer, uint64_t run)
 void cc_writer_set_remote(struct cc_writer *writer, struct cc_remote *remote)
 {
 	writer->remote = remote;
+}
+
+void cc_writer_set_hand_over(struct cc_writer *writer, struct cc_hand_over *hand_over)
+{
+	writer->hand_over = hand_over;
+}
+
+void cc_writer_set_program(struct cc_writer *writer, const char *program)
+{
+	writer->history.program = program;
+	cc_stats_set_program(writer->own_stats, program);
 }
 
 void cc_writer_set_start(struct cc_writer *writer, uint64_t start_ns)
@@ -368,6 +380,7 @@ bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns)
 	(void)pthread_cond_destroy(&writer->idle);
 	(void)pthread_mutex_destroy(&writer->lock);
 	cc_stats_free(writer->own_stats);
+	cc_hand_over_free(writer->hand_over);
 	free(writer);
 	return true;
 }

@@ -20,6 +20,7 @@
 #include "cachecore/disk/store.h"
 
 struct cc_writer;
+struct cc_hand_over;
 struct cc_remote;
 
 /*
@@ -34,6 +35,10 @@ void cc_writer_admit_all(struct cc_writer *writer);
 void cc_writer_set_run(struct cc_writer *writer, uint64_t run);
 /* Likewise: where what it stores is uploaded too; borrowed, NULL: nowhere. */
 void cc_writer_set_remote(struct cc_writer *writer, struct cc_remote *remote);
+/* Likewise; takes it, NULL: nothing is handed over. */
+void cc_writer_set_hand_over(struct cc_writer *writer, struct cc_hand_over *hand_over);
+/* Likewise: the program whose counts and history it writes, instead of this process's; borrowed. */
+void cc_writer_set_program(struct cc_writer *writer, const char *program);
 /* Likewise, when the process began to use the cache: for what the writer itself notes. */
 void cc_writer_set_start(struct cc_writer *writer, uint64_t start_ns);
 /*

@@ -39,6 +39,7 @@ struct cc_writer {
 	const struct cmn_log *log;
 	atomic_flag failure_logged, token_logged;
 	struct cc_remote *remote;	/* NULL: none */
+	struct cc_hand_over *hand_over;	/* NULL: none; the thread's */
 	uint64_t run;
 	uint64_t start_ns;
 	bool admits_all;

@@ -12,6 +12,7 @@
 #include <utlist.h>
 
 #include "cachecore/disk/nonce.h"
+#include "cachecore/disk/writer/hand_over.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/remote/remote.h"
 #include "common/clock.h"
@@ -215,6 +216,8 @@ static bool do_store(struct cc_writer *writer, struct cc_writer_task *task, bool
 		task->flight = NULL;
 		if (!cc_entry_is_remote(task->entry))
 			cc_remote_stored(writer->remote, cc_store_root(writer->store), &task->key);
+		if (!cc_entry_is_remote(task->entry))
+			cc_hand_over_stored(writer->hand_over, &task->key);
 	} else if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
 		count(writer, CC_ERRORS);
 		log_failure(writer, task->entry ? "an entry" : "a recipe", status);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cachecore/disk/path.h"
+
 static void add_environment(struct cmn_buffer *ret)
 {
 	for (size_t i = 0; environ && environ[i]; i++) {
@@ -70,6 +72,7 @@ bool ocl_recipe_record(const struct cc_key *key, const struct ocl_targets *targe
 		goto out;
 	directory = cc_manifest_working_directory();
 	add_environment(&environment);
+	cc_recipe_add_program(&environment, cc_path_program());
 	if (cc_manifest_count(manifest))
 		cc_manifest_encode(manifest, &files);
 	if (!files.failed && !places.failed && !environment.failed) {

@@ -103,6 +103,8 @@ TEST(has_the_documented_defaults)
 	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_AUTO);
 	CU_ASSERT_FALSE(config.recache);
 	CU_ASSERT_FALSE(config.admit_all);
+	CU_ASSERT_FALSE(config.hand_over);
+	CU_ASSERT_PTR_NULL(config.built_for);
 	CU_ASSERT_TRUE(config.observe);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_ERROR);
 	CU_ASSERT_PTR_NULL(config.trace);
@@ -126,6 +128,8 @@ TEST(reads_every_variable)
 	set("CKCACHE_CAPTURE", "late");
 	set("CKCACHE_RECACHE", "true");
 	set("CKCACHE_ADMIT_ALL", "1");
+	set("CKCACHE_HAND_OVER", "1");
+	set("CKCACHE_BUILT_FOR", "blender");
 	set("CKCACHE_OBSERVE", "0");
 	set("CKCACHE_LOG", "debug");
 	set("CKCACHE_TRACE", "/tmp/trace");
@@ -149,6 +153,8 @@ TEST(reads_every_variable)
 	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_LATE);
 	CU_ASSERT_TRUE(config.recache);
 	CU_ASSERT_TRUE(config.admit_all);
+	CU_ASSERT_TRUE(config.hand_over);
+	CU_ASSERT_STRING_EQUAL(config.built_for, "blender");
 	CU_ASSERT_FALSE(config.observe);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_DEBUG);
 	CU_ASSERT_STRING_EQUAL(config.trace, "/tmp/trace");

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cachecore/record/stats.h"
+#include "common/file.h"
 #include "tests/support/unit.h"
 
 #define TODAY 20000
@@ -145,6 +146,42 @@ TEST(skips_what_is_no_line_of_its_own)
 	free(usage);
 }
 
+TEST(what_nobody_waited_for_has_lines_of_its_own)
+{
+	static const char text[] =
+		"day 20000 1 2 3 4 5 6\n"
+		"unattended-day 20000 7 8\n"
+		"unattended-day 20001 7 8 9 10 11 12\n"
+		"unattended-day 20002 7\n"
+		"unattended-program a 20000 9 10\n"
+		"unattended-others 11 12\n"
+		"unattended- 20000 7 8\n"
+		"unattended-rubbish 20000 7 8\n";
+	static const char written[] =
+		"day 20000 1 2 3 4 5 6\n"
+		"unattended-day 20000 7 8\n"
+		"program a 20000 0 0 0 0 0 0\n"
+		"unattended-program a 20000 9 10\n"
+		"others 0 0 0 0 0 0\n"
+		"unattended-others 11 12\n";
+	int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct cc_usage *usage = new_usage();
+	struct cmn_buffer file;
+
+	CU_ASSERT_FATAL(fd >= 0);
+	cc_usage_parse(usage, cmn_view_of(text));
+	CU_ASSERT_EQUAL_FATAL(usage->day_count, 1);
+	CU_ASSERT_EQUAL(usage->days[0].counts.saved_ns, 6);
+	CU_ASSERT_EQUAL(usage->days[0].counts.unattended, 7);
+	CU_ASSERT_EQUAL(usage->days[0].counts.unattended_ns, 8);
+	CU_ASSERT_EQUAL(cc_usage_record(fd, usage), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(fd, "usage.txt", 4096, false, &file), CMN_OK);
+	CU_ASSERT(cmn_view_equal(cmn_buffer_view(&file), cmn_view_of(written)));
+	cmn_buffer_release(&file);
+	(void)close(fd);
+	free(usage);
+}
+
 static void record(uint64_t count)
 {
 	struct cc_usage_counts counts = misses(count);
@@ -262,6 +299,35 @@ TEST(statistics_are_recorded_once)
 	cc_stats_free(stats);
 }
 
+/* Also where nothing was stored: a record of the log has no place for these. */
+TEST(what_nobody_waited_for_counts_for_its_program)
+{
+	struct cc_stats *stats = cc_stats_new();
+	struct cc_usage *usage = new_usage();
+	int fd;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
+	cc_stats_set_program(stats, "blender");
+	for (int i = 0; i < 2; i++) {
+		cc_stats_add(stats, CC_UNATTENDED, 1);
+		cc_stats_add(stats, CC_UNATTENDED_NS, 20);
+		CU_ASSERT_EQUAL(cc_stats_flush(stats, "root", -1, UINT64_MAX), CMN_OK);
+	}
+	fd = open("root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(cc_usage_load(usage, fd), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(usage->program_count, 1);
+	CU_ASSERT_STRING_EQUAL(usage->programs[0].name, "blender");
+	CU_ASSERT_EQUAL(usage->programs[0].counts.unattended, 2);
+	CU_ASSERT_EQUAL(usage->programs[0].counts.unattended_ns, 40);
+	CU_ASSERT_EQUAL(usage->programs[0].counts.misses, 0);
+	CU_ASSERT_EQUAL_FATAL(usage->day_count, 1);
+	CU_ASSERT_EQUAL(usage->days[0].counts.unattended, 2);
+	(void)close(fd);
+	free(usage);
+	cc_stats_free(stats);
+}
+
 TEST(a_file_that_is_too_large_is_replaced)
 {
 	char *text = malloc(200001);
@@ -300,5 +366,6 @@ TEST(all_that_was_counted_is_in_the_file)
 TEST(a_bypass_alone_is_something)
 {
 	CU_ASSERT_TRUE(cc_usage_is_any(&(struct cc_usage_counts){ .bypasses = 1 }));
+	CU_ASSERT_TRUE(cc_usage_is_any(&(struct cc_usage_counts){ .unattended = 1 }));
 	CU_ASSERT_FALSE(cc_usage_is_any(&(struct cc_usage_counts){ .saved_ns = 1 }));
 }

@@ -147,6 +147,25 @@ TEST(only_named_variables_are_carried)
 	CU_ASSERT(!cc_recipe_carries("OCL_ICD_"));
 }
 
+TEST(a_recipe_names_its_program_and_no_process_gets_it)
+{
+	struct cmn_buffer environment = { 0 };
+	struct cc_recipe named = { 0 };
+	size_t at = 0;
+
+	CU_ASSERT_EQUAL(cc_recipe_program(&named).len, 0);
+	cc_recipe_add_program(&environment, "a=b");
+	cmn_buffer_append(&environment, "OCL_ICD_VENDORS=/x", sizeof("OCL_ICD_VENDORS=/x"));
+	named.environment = cmn_buffer_view(&environment);
+	CU_ASSERT(cmn_view_equal(cc_recipe_program(&named), cmn_view_of("a=b")));
+	CU_ASSERT_STRING_EQUAL(cc_recipe_variable(&named, &at), "OCL_ICD_VENDORS=/x");
+	CU_ASSERT_PTR_NULL(cc_recipe_variable(&named, &at));
+	/* One that lost its end is none. */
+	named.environment.len = sizeof("CKCACHE_BUILT_FOR=a");
+	CU_ASSERT_EQUAL(cc_recipe_program(&named).len, 0);
+	cmn_buffer_release(&environment);
+}
+
 TEST(one_recipe_for_each_key)
 {
 	put(1, "old");
