@@ -125,7 +125,7 @@ static bool same_field(struct cmn_view a, struct cmn_view b, const char *name)
 	return one.len && cmn_view_equal(one, cc_key_find(b, name, 0));
 }
 
-/* Whether that leaf is of the same device, and so of another driver or compiler. */
+/* Whether that leaf is there, and of the same device, and so of another driver or compiler. */
 static bool is_same_device(int root_fd, const char *leaf, struct cmn_view key)
 {
 	struct cmn_buffer file = { 0 };
@@ -209,7 +209,7 @@ static bool is_after_update(int root_fd, const struct cc_key *key)
 			continue;
 		(void)snprintf(other, sizeof(other), "%.*s%s", (int)NAME_LEN, entry->d_name,
 			       leaf + NAME_LEN);
-		found = is_there(root_fd, other) && is_same_device(root_fd, other, cc_key_view(key)) &&
+		found = is_same_device(root_fd, other, cc_key_view(key)) &&
 			lacks_several(root_fd, entry->d_name, leaf);
 	}
 	cmn_listing_close(&listing);

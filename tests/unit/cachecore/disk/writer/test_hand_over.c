@@ -119,7 +119,7 @@ TEST(after_an_update_the_command_is_started_once)
 	struct cc_hand_over *hand_over;
 	char dir[5000];
 
-	store_some("gpu", "1.0", 0, 3);
+	store_some("gpu", "1.0", 0, 9);
 	CU_ASSERT_EQUAL_FATAL(setenv("OCL_ICD_VENDORS", "/somewhere", 1), 0);
 	CU_ASSERT_EQUAL_FATAL(setenv("LD_LIBRARY_PATH", "/elsewhere", 1), 0);
 	CU_ASSERT_EQUAL_FATAL(setenv("SECRET", "word", 1), 0);
@@ -151,10 +151,10 @@ TEST(nothing_is_started_where_little_is_to_be_won)
 	stored(hand_over, "gpu", "2.0", 0);
 	CU_ASSERT_EQUAL(launches, 0);
 	/* Another device of this machine is no update. */
+	store_some("gpu", "1.0", 3, 9);
 	stored(hand_over, "another gpu", "2.0", 0);
 	CU_ASSERT_EQUAL(launches, 0);
 	/* A program that the older driver did not have says nothing of an update. */
-	store_some("gpu", "1.0", 3, 9);
 	stored(hand_over, "gpu", "2.0", 20);
 	CU_ASSERT_EQUAL(launches, 0);
 	/* All is there already. */
