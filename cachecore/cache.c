@@ -246,6 +246,12 @@ static bool claim_in_memory(struct cc_cache *cache, struct cmn_view key,
 	return false;
 }
 
+/* A worker of ckcache replay: what it does is no look-up of a program, and nobody waits for it. */
+static bool is_unattended(const struct cc_cache *cache)
+{
+	return cache->config.built_for != NULL;
+}
+
 /*
  * Waits while another process builds the same. CMN_OK: that was stored. Else
  * the caller is to build, and to end the flight if it was given one.
@@ -257,7 +263,9 @@ static enum cmn_status wait_for_flight(struct cc_cache *cache, struct cc_level *
 	enum cmn_status status;
 
 	*ret_flight = NULL;
-	if (cache->config.recache || cc_level_join_flight(level, key, ret_flight) != CMN_OK)
+	/* Nobody is to wait for a worker, which has the lowest priority, or is stopped while others work. */
+	if (cache->config.recache || is_unattended(cache) ||
+	    cc_level_join_flight(level, key, ret_flight) != CMN_OK)
 		return CMN_MISS;
 	status = read_level(cache, level, key, ret, ret_keep);
 	if (status == CMN_OK)
@@ -344,9 +352,9 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 		status = wait_for_flight(cache, level, key, &entry, &keep, &flight);
 	if (status != CMN_OK) {
 		origin = CC_ORIGIN_REMOTE;
-		/* What is not stored is not uploaded: nobody is to wait for it. */
+		/* What is not stored is not uploaded: nobody is to wait for it, nor for a worker. */
 		status = get_remote(cache, level, key, &entry, flight,
-				    cc_level_stores(level) ? &others_wait : NULL);
+				    cc_level_stores(level) && !is_unattended(cache) ? &others_wait : NULL);
 	}
 	if (status != CMN_OK) {
 		origin = CC_ORIGIN_BUILT;
@@ -447,12 +455,6 @@ enum cmn_status cc_cache_remove(struct cc_cache *cache, const struct cc_key *key
 	status = cc_level_remove(level, key);
 	cc_level_switch_leave(cache->levels, level);
 	return status;
-}
-
-/* A worker of ckcache replay: what it does is no look-up of a program, and nobody waits for it. */
-static bool is_unattended(const struct cc_cache *cache)
-{
-	return cache->config.built_for != NULL;
 }
 
 void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum cc_origin origin,

@@ -4,7 +4,7 @@
  * one, although the cache knows them all. Once in a process, after the first
  * entry that replaces one of an older driver, this has `ckcache replay --stale
  * --program` compile the others, at the lowest priority on all processors but
- * one. The program finds them, or waits for the one that is being compiled. Used
+ * one. The program finds them; it never waits for one that is being compiled. Used
  * by the writer's thread alone.
  */
 #ifndef CACHECORE_DISK_WRITER_HAND_OVER_H

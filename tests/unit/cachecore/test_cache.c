@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cache: the facade, with real levels below it and a counting build above it. */
+#include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -491,6 +492,44 @@ TEST(forked_child_can_look_up_and_store)
 	cc_cache_close(cache);
 }
 #endif
+
+/* While a worker builds: whether others have to wait for it. */
+static enum cmn_status build_and_look(void *ctx, struct cc_entry **ret)
+{
+	char pattern[4200];
+	glob_t found = { 0 };
+
+	(void)snprintf(pattern, sizeof(pattern), "%s/cache/flights/*", unit_dir());
+	*(bool *)ctx = glob(pattern, 0, NULL, &found) == 0;
+	globfree(&found);
+	*ret = cc_entry_new(1000000);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
+	cc_entry_add(*ret, CC_TAG_IMAGE, 0, "native", 6);
+	return cc_entry_finish(*ret, NULL);
+}
+
+TEST(nobody_waits_for_a_worker_of_replay)
+{
+	enum cc_origin origin = CC_ORIGIN_MEMORY;
+	struct cc_entry *entry = NULL;
+	struct cc_key key;
+
+	for (int is_worker = 0; is_worker < 2; is_worker++) {
+		struct cc_cache *cache;
+		bool flies = is_worker;
+
+		CU_ASSERT_EQUAL(is_worker ? setenv(CC_CONFIG_BUILT_FOR, "program", 1) : 0, 0);
+		cache = open_cache();
+		make_key(&key, is_worker ? "a" : "b");
+		CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build_and_look, &flies, &entry,
+							    &origin), CMN_OK);
+		CU_ASSERT_EQUAL(flies, !is_worker);
+		cc_entry_unref(entry);
+		cc_key_release(&key);
+		cc_cache_close(cache);
+	}
+	CU_ASSERT_EQUAL(unsetenv(CC_CONFIG_BUILT_FOR), 0);
+}
 
 TEST(a_cache_that_is_switched_off_is_none)
 {
