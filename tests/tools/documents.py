@@ -51,6 +51,7 @@ NOT_RUN = {
     "sudo apt-get purge ckcache libckcache-opencl libckcache-level-zero": SYSTEM,
     "ckcache doctor": MACHINE,
     "ckcache doctor --quick darktable": MACHINE,
+    "ckcache replay --stale --idle --budget 3600": "waits for an idle machine; tests/tools/replay_idle.py",
     "ckcache push": TIER,
     "ckcache push --program blender": TIER,
     "ckcache pull": TIER,
