@@ -74,7 +74,8 @@ set(CPACK_RPM_COMMAND_PACKAGE_REQUIRES "ckcache-opencl ${same_rpm}")
 # Which packages leave the mark, for rpm; for a .deb finish_deb.sh says it.
 file(STRINGS ${PROJECT_SOURCE_DIR}/tools/service/watched watched REGEX "^/|^LIBDIR")
 list(TRANSFORM watched REPLACE "^LIBDIR" "${CMAKE_INSTALL_FULL_LIBDIR}")
-list(TRANSFORM watched REPLACE "/usr/lib/llvm-NN" "${CMAKE_INSTALL_FULL_LIBDIR}/libLLVM")
+list(TRANSFORM watched REPLACE "/usr/lib/llvm-NN"
+  "${CMAKE_INSTALL_FULL_LIBDIR}/libLLVM ${CMAKE_INSTALL_FULL_LIBDIR}/llvm")
 list(JOIN watched " " watched)
 configure_file(${packages}/rpm_triggers.in ${CMAKE_BINARY_DIR}/rpm_triggers @ONLY)
 set(CPACK_RPM_COMMAND_POST_UNINSTALL_SCRIPT_FILE ${CMAKE_BINARY_DIR}/rpm_triggers)
