@@ -12,7 +12,7 @@ set -eu
 build=$(cd "$1" && pwd) packages=$(cd "$2" && pwd)
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/ckcache-systemd.XXXXXX")
 root=$work/root
-init= group=
+init='' group=''
 finish()
 {
 	[ -z "$init" ] || kill -9 "$init" 2>/dev/null || true

@@ -358,8 +358,9 @@ static bool build_stale(struct replay *replay, struct replay_stale *stale)
 	bool (*const record[])(struct replay_stale *stale, size_t *ret_count) = {
 		replay_stale_record, replay_stale_record_links,
 	};
+	bool over = false;
 
-	for (size_t i = 0; i < sizeof(record) / sizeof(record[0]) && !replay->signal; i++) {
+	for (size_t i = 0; i < sizeof(record) / sizeof(record[0]) && !replay->signal && !over; i++) {
 		size_t count;
 
 		do {
@@ -367,7 +368,8 @@ static bool build_stale(struct replay *replay, struct replay_stale *stale)
 				return false;
 			if (count || i == 0)
 				build_all(replay, &stale->worths);
-		} while (count && !replay->signal);
+			over = idle_is_over(&replay->idle);
+		} while (count && !replay->signal && !over);
 	}
 	if (!replay->signal)
 		replay_stale_remove(stale);
