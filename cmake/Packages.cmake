@@ -37,6 +37,8 @@ set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
   ${CMAKE_INSTALL_FULL_SYSCONFDIR}/default ${CMAKE_INSTALL_FULL_SYSCONFDIR}/profile.d
   ${CMAKE_INSTALL_FULL_SYSCONFDIR}/OpenCL ${CMAKE_INSTALL_PREFIX}/lib/systemd
   ${CMAKE_INSTALL_PREFIX}/lib/systemd/user-environment-generators
+  ${CMAKE_INSTALL_PREFIX}/lib/systemd/user-generators
+  ${CMAKE_INSTALL_PREFIX}/lib/systemd/user ${CMAKE_INSTALL_PREFIX}/lib/systemd/system
   ${CMAKE_INSTALL_FULL_LIBDIR}/cmake ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 
 set(paragraph "OpenCL and Level Zero programs compile their kernels each time they start.
@@ -69,6 +71,14 @@ set(sodium "libsodium23")
 set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS ${sodium})
 set(CPACK_DEBIAN_OPENCL_PACKAGE_RECOMMENDS ${sodium})
 set(CPACK_RPM_COMMAND_PACKAGE_REQUIRES "ckcache-opencl ${same_rpm}")
+# Which packages leave the mark, for rpm; for a .deb finish_deb.sh says it.
+file(STRINGS ${PROJECT_SOURCE_DIR}/tools/service/watched watched REGEX "^/|^LIBDIR")
+list(TRANSFORM watched REPLACE "^LIBDIR" "${CMAKE_INSTALL_FULL_LIBDIR}")
+list(TRANSFORM watched REPLACE "/usr/lib/llvm-NN"
+  "${CMAKE_INSTALL_FULL_LIBDIR}/libLLVM ${CMAKE_INSTALL_FULL_LIBDIR}/llvm")
+list(JOIN watched " " watched)
+configure_file(${packages}/rpm_triggers.in ${CMAKE_BINARY_DIR}/rpm_triggers @ONLY)
+set(CPACK_RPM_COMMAND_POST_UNINSTALL_SCRIPT_FILE ${CMAKE_BINARY_DIR}/rpm_triggers)
 set(CPACK_RPM_COMMAND_USER_FILELIST
   "%config(noreplace) ${CMAKE_INSTALL_FULL_SYSCONFDIR}/default/ckcache"
   "%config(noreplace) ${CMAKE_INSTALL_FULL_SYSCONFDIR}/profile.d/ckcache.sh")

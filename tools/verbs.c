@@ -126,6 +126,12 @@ static const struct verb_option replay_options[] = {
 	       "default 600"),
 	FLAG("stale", "also rebuild what a driver update made useless"),
 	TEXT("program", "NAME", "only what the program NAME had asked for"),
+	FLAG("idle", "build only on mains power and while others leave\n"
+		     "processors, memory and disks alone; pause otherwise;\n"
+		     "default for --jobs: all cores but one"),
+	NUMBER("budget", "SECONDS", 1000000,
+	       "begin no build after so long; the rest stays for the\n"
+	       "next time"),
 	{ 0 },
 };
 
@@ -269,7 +275,8 @@ static const struct verb verbs[] = {
 	  "again what the cache has, for OpenCL and Level Zero. The exit code is 1 if a\n"
 	  "build failed.",
 	  "ckcache replay\n"
-	  "ckcache replay --stale --jobs 1" },
+	  "ckcache replay --stale --jobs 1\n"
+	  "ckcache replay --stale --idle --budget 3600" },
 	{ VERB(report), "FILE", COMMAND_NONE,
 	  "write a page with charts of what the cache did and contains",
 	  "Writes one HTML page to FILE (- is standard output) that needs no network: hits\n"

@@ -44,10 +44,34 @@ write_documents()
 	fi
 }
 
+# list_triggers MULTIARCH: what leaves the mark when a package brings, replaces or removes it.
+list_triggers()
+{
+	sed -n "s,^LIBDIR,/usr/lib/$1,; s,^/,interest-noawait /,p" "$here/../../tools/service/watched" |
+		while read -r line; do
+			case $line in
+			*NN*)
+				# Debian 12 has 13 to 16, sid 21.
+				for number in $(seq 13 30); do
+					echo "${line%NN}$number"
+				done
+				;;
+			*) echo "$line" ;;
+			esac
+		done
+}
+
 # write_control PACKAGE
 write_control()
 {
 	rm -f DEBIAN/postinst DEBIAN/postrm	# CPack's call ldconfig, and there are no others
+	if [ "$1" = ckcache ]; then
+		for script in postinst prerm postrm; do
+			cp "$here/ckcache.$script" "DEBIAN/$script"
+			chmod 755 "DEBIAN/$script"
+		done
+		list_triggers "$(dpkg-architecture -qDEB_HOST_MULTIARCH)" >DEBIAN/triggers
+	fi
 	if [ -d etc ]; then
 		find etc -type f -printf '/%p\n' | sort >DEBIAN/conffiles
 	fi

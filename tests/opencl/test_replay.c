@@ -476,7 +476,7 @@ TEST_ON("stub", stale_entries_are_built_again)
 			       "\"unwanted\":0,\"absent\":0,\"inputs_absent\":0,\"failed\":0,"
 			       "\"quarantined\":0,\"damaged\":0,\"left_device\":0,"
 			       "\"left_sub_device\":0,\"left_kind\":0,\"left_input\":0,"
-			       "\"left_directory\":0,\"left_size\":0,\"removed\":0}");
+			       "\"left_directory\":0,\"left_size\":0,\"removed\":0,\"postponed\":0}");
 	CU_ASSERT_EQUAL(driver_stats().entries, 4);
 	expect_hit("-DK=5");
 	/* The second time there is nothing to do. */

@@ -188,6 +188,20 @@ as_user "mkdir -p .config/ckcache ~/.config/ckcache; echo 'disable = 1' >~/.conf
 expect disabled hits_disk -eq 0
 expect disabled misses -eq 0
 
+say "a driver is updated"
+[ ! -e "$root/var/lib/ckcache/changed" ] || fail "there is a mark before anything changed"
+inside apt-get -q -y install --reinstall mesa-opencl-icd >"$work/log" 2>&1 || { tail -20 "$work/log"; fail "apt-get install --reinstall"; }
+[ -e "$root/var/lib/ckcache/changed" ] || fail "a driver leaves no mark"
+as_user 'ckcache stats' | grep -q 'has changed since the last ckcache replay --stale' || fail "stats does not say so"
+as_user 'ckcache replay --stale' || fail "replay --stale"
+if as_user 'ckcache stats' | grep 'has changed since'; then
+	fail "stats still says so"
+fi
+# The same driver: nothing is stale.
+as_user 'ckcache stats --zero >/dev/null'
+as_user "ckcache run -- $tuner >/dev/null 2>&1"
+expect "after an update" misses -eq 0
+
 say "removing the packages"
 # shellcheck disable=SC2086  # words
 inside apt-get -q -y remove $names >"$work/log" 2>&1 || { tail -20 "$work/log"; fail "apt-get remove"; }

@@ -98,6 +98,43 @@ done
 sed -n 's/^CKCACHE_EVERYBODY=//p' "$source/tools/everybody/default" | grep -qx '""' ||
 	fail "it is on by default"
 
+# The units that build after a driver update: on for whom the layers are on.
+generator=$(find "$work/root" -path '*/user-generators/ckcache')
+sed "s,\"/etc/OpenCL/layers/,\"$work/,; s,\"/\([^\"]*/default\|[^\"]*/lib/systemd\)/,\"$work/root/\1/,g" \
+	"$generator" >"$work/text"
+cat "$work/text" >"$generator"
+# wanted SETTINGS: what the generator enables.
+wanted()
+{
+	printf '%s\n' "$1" >"$etc/default/ckcache"
+	rm -rf "$work/generated"
+	mkdir "$work/generated"
+	sh -u "$generator" "$work/generated" "$work/generated" "$work/generated" || fail "the generator"
+	(cd "$work/generated" && find . -type l -exec test -f '{}' ';' -print | sort | tr '\n' ' ')
+}
+both='./paths.target.wants/ckcache-replay.path ./timers.target.wants/ckcache-replay.timer '
+[ "$(wanted 'CKCACHE_EVERYBODY=""')" = '' ] || fail "replay is on and should not be"
+[ "$(wanted 'CKCACHE_EVERYBODY="opencl"')" = "$both" ] || fail "replay is not on: $(wanted 'CKCACHE_EVERYBODY=x')"
+[ "$(wanted 'CKCACHE_EVERYBODY="opencl" CKCACHE_REPLAY="no"')" = '' ] || fail "replay cannot be kept off"
+touch "$work/ckcache.lay"
+[ "$(wanted '')" = "$both" ] || fail "replay is not on with ckcache.lay"
+[ "$(wanted 'CKCACHE_REPLAY=no')" = '' ] || fail "replay cannot be kept off with ckcache.lay"
+
+# What systemd says about the units, with a command that is there.
+if command -v systemd-analyze >/dev/null; then
+	mkdir "$work/units"
+	for unit in "$top"/lib/systemd/user/ckcache-* "$top"/lib/systemd/system/ckcache-*; do
+		sed "s,$prefix/bin/ckcache,/bin/true," "$unit" >"$work/units/${unit##*/}"
+	done
+	for who in user system; do
+		for unit in "$top/lib/systemd/$who"/ckcache-*; do
+			said=$(XDG_RUNTIME_DIR=$work systemd-analyze "--$who" --man=no --recursive-errors=no \
+				verify "$work/units/${unit##*/}" 2>&1) || fail "${unit##*/}: $said"
+			[ -z "$said" ] || fail "${unit##*/}: $said"
+		done
+	done
+fi
+
 DESTDIR=$work/root "$cmake" "-DBUILD=$build" -P "$source/cmake/Uninstall.cmake" >/dev/null
 if [ -e "$work/root" ] && find "$work/root" ! -path "$work/root" | grep .; then
 	fail "this was left by uninstall"

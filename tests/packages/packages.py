@@ -30,6 +30,7 @@ DEPENDS = {
     "libcachecore-dev": ("libxxhash-dev", "libdeflate-dev"),
 }
 EXECUTABLES = ("/usr/bin/ckcache", "/usr/lib/systemd/user-environment-generators/60-ckcache",
+               "/usr/lib/systemd/user-generators/ckcache",
                "/usr/libexec/ckcache/ckcache-remote", "/usr/libexec/ckcache/ckcache-storage-file",
                "/usr/libexec/ckcache/ckcache-storage-redis",
                "/usr/libexec/ckcache/ckcache-storage-http")
@@ -133,13 +134,65 @@ def check_control(name, package, files, tree):
             conffiles = listed.read()
     settings = [path for _, path in files if path.startswith("/etc/")]
     check(conffiles.split() == sorted(settings), f"{name}: conffiles are {conffiles.split()}")
+    scripts = {"postinst", "prerm", "postrm"} if name == "ckcache" else set()
     for script in ("preinst", "postinst", "prerm", "postrm"):
-        check(not os.path.exists(os.path.join(control, script)), f"{name} has a {script}")
+        check(os.path.exists(os.path.join(control, script)) == (script in scripts), f"{name}: {script}")
+    if name == "ckcache":
+        check_mark(tree)
     if name == "libckcache1":
         with open(os.path.join(control, "symbols"), encoding="utf-8") as symbols:
             check(" ckcache_version@CKCACHE_1.0 " in symbols.read(), "libckcache1: symbols")
     sums = subprocess.run(["md5sum", "--quiet", "-c", "DEBIAN/md5sums"], cwd=tree, check=False)
     check(sums.returncode == 0, f"{name}: md5sums")
+
+
+def check_mark(tree):
+    """A package that brings a driver or a compiler leaves the mark; removing ckcache removes it."""
+    with open(os.path.join(tree, "DEBIAN", "triggers"), encoding="utf-8") as listed:
+        triggers = [line.split() for line in listed]
+    check(all(words[0] == "interest-noawait" and words[1].startswith("/") and len(words) == 2
+              for words in triggers), f"triggers: {triggers}")
+    paths = {words[1] for words in triggers}
+    libraries = "/usr/lib/" + output("dpkg-architecture", "-qDEB_HOST_MULTIARCH").strip()
+    wanted = {"/etc/OpenCL/vendors", "/usr/lib/llvm-15", "/usr/lib/llvm-21", libraries + "/libigc.so.1"}
+    check(wanted <= paths and not any("LIBDIR" in path or "NN" in path for path in paths),
+          f"triggers: {sorted(paths)}")
+    if not shutil.which("unshare") or os.geteuid():
+        print("not root: the scripts of ckcache are not run")
+        return
+    # What an administrator has put there stays; what the machine's service has made goes.
+    for kept, served in (("", ""), ("kernels", ""), ("kernels", "yes")):
+        state = tree + "." + kept + served
+        os.mkdir(state)
+        done = subprocess.run(["unshare", "-m", "sh", "-euc", '''
+            umask 077
+            mount --bind "$1" /var/lib
+            mount -t tmpfs none /run
+            cd "$2/DEBIAN"
+            ./postinst configure
+            [ ! -e /var/lib/ckcache ]
+            ./postrm purge
+            ./postinst triggered /etc/OpenCL/vendors
+            [ "$(stat -c %a/%s /var/lib/ckcache/changed)" = 644/0 ]
+            touch -d 2001-01-01 /var/lib/ckcache/changed
+            ./postinst triggered "/etc/OpenCL/vendors /usr/lib/llvm-15"
+            [ -n "$(find /var/lib/ckcache/changed -newermt 2002-01-01)" ]
+            [ -z "$3" ] || mkdir -p "/var/lib/ckcache/$3"
+            if [ -n "$4" ]; then
+                mkdir -p /var/lib/private/ckcache-machine/cache
+                ln -s private/ckcache-machine /var/lib/ckcache-machine
+            fi
+            ./postrm upgrade 2.0
+            [ -e /var/lib/ckcache/changed ]
+            ./prerm remove
+            ./postrm remove
+            [ -z "$3" ] || [ -d "/var/lib/ckcache/$3" ]
+            ./postrm purge
+            rmdir --ignore-fail-on-non-empty /var/lib/private 2>/dev/null || :
+            find /var/lib -mindepth 1 -printf "%P "
+            ''', "sh", state, tree, kept, served], check=False, stdout=subprocess.PIPE, text=True)
+        expected = "ckcache ckcache/kernels " if kept and not served else ""
+        check(done.returncode == 0 and done.stdout == expected, f"the mark: {done}")
 
 
 def check_objects(name, tree):

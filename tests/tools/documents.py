@@ -46,10 +46,12 @@ NOT_RUN = {
     "sh tools/build_packages.sh deb packages": BUILD,
     "sudo apt-get install ./packages/ckcache_*.deb ./packages/libckcache-opencl_*.deb "
     "./packages/libckcache-level-zero_*.deb": SYSTEM,
+    "sudo systemctl enable --now ckcache-machine.path ckcache-machine.timer": SYSTEM,
     "sudo apt-get remove ckcache libckcache-opencl libckcache-level-zero": SYSTEM,
     "sudo apt-get purge ckcache libckcache-opencl libckcache-level-zero": SYSTEM,
     "ckcache doctor": MACHINE,
     "ckcache doctor --quick darktable": MACHINE,
+    "ckcache replay --stale --idle --budget 3600": "waits for an idle machine; tests/tools/replay_idle.py",
     "ckcache push": TIER,
     "ckcache push --program blender": TIER,
     "ckcache pull": TIER,

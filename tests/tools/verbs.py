@@ -45,7 +45,8 @@ GOOD = {
     "pull": [],
     # trust changes the home directory: key.py.
     "key": [["show"], ["show", "--json"], ["new", "FILE"], ["new", "FILE", "--name", "x"]],
-    "replay": [[], ["--json"], ["--jobs", "1", "--timeout=5"]],
+    "replay": [[], ["--json"], ["--jobs", "1", "--timeout=5"], ["--budget", "9"],
+               ["--idle", "--budget=1", "--json"]],
     "report": [["FILE"], ["-"], ["--", "FILE"]],
 }
 # Those that look and touch nothing: not the cache, not the directory that they run in.
@@ -68,7 +69,8 @@ BAD = {
             ["new", "--system"], ["new", "--json"], ["show", "a", "--json"], ["show", "--name=x"],
             ["trust", "--remove=x", "a"], ["trust", "--remove=x", "--until=2027-01-01"]],
     "replay": [["--jobs", "0"], ["--jobs", "257"], ["--jobs", "9" * 50], ["--timeout", "+1"],
-               ["--timeout", "0x5"], ["--timeout=1000001"], ["--jobs="]],
+               ["--timeout", "0x5"], ["--timeout=1000001"], ["--jobs="],
+               ["--budget", "0"], ["--budget=1000001"], ["--idle=1"]],
     "report": [[], ["a", "b"]],
 }
 HUGE = "x/" * 30000

@@ -15,6 +15,7 @@
 #include "tools/arguments.h"
 #include "tools/json.h"
 #include "tools/remote/tier.h"
+#include "tools/replay/waiting.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
@@ -26,7 +27,11 @@ struct holdings {
 	uint64_t entries;
 	uint64_t bytes;
 	uint64_t damaged;
+	uint64_t build_ns;		/* of the entries */
+	uint64_t oldest_ns;		/* of them, since the epoch; UINT64_MAX: there is none */
 	struct cc_recipes_count recipes;
+	uint64_t replay_ns;		/* what the recipes may take */
+	bool changed;			/* drivers, since replay --stale last looked */
 	struct tier tier;
 	struct cc_usage *usage;
 };
@@ -36,10 +41,14 @@ static bool add_item(void *ctx, const struct cc_store_item *item)
 	struct holdings *holdings = ctx;
 
 	holdings->bytes += item->bytes;
-	if (item->status == CMN_OK)
+	if (item->status == CMN_OK) {
 		holdings->entries++;
-	else
+		holdings->build_ns += item->build_ns;
+		if (item->stored_ns < holdings->oldest_ns)
+			holdings->oldest_ns = item->stored_ns;
+	} else {
 		holdings->damaged++;
+	}
 	return true;
 }
 
@@ -187,6 +196,11 @@ static int print_plain(const struct cc_stats *stats, const struct holdings *hold
 		append_count(&text, "damaged entries", holdings->damaged);
 	append_bytes(&text, holdings->bytes, config->max_size);
 	append_count(&text, "to be replayed", holdings->recipes.recipes);
+	if (holdings->replay_ns)
+		append_time(&text, "  will take about", holdings->replay_ns);
+	if (holdings->changed)
+		cmn_buffer_append_text(&text, "a driver or compiler has changed since the last ckcache "
+				       "replay --stale\n");
 	if (holdings->recipes.quarantined)
 		append_count(&text, "quarantined", holdings->recipes.quarantined);
 	append_tier(&text, &holdings->tier);
@@ -255,6 +269,8 @@ static int print_json(const struct cc_stats *stats, const struct holdings *holdi
 	json_add_number(object, "max_bytes", config->max_size);
 	json_add_number(object, "recipes", holdings->recipes.recipes);
 	json_add_number(object, "recipes_quarantined", holdings->recipes.quarantined);
+	json_add_ms(object, "recipes_ms", holdings->replay_ns);
+	json_add_bool(object, "drivers_changed", holdings->changed);
 	json_add_ms(object, "compile_ms_spent", cc_stats_get(stats, CC_COMPILE_NS_SPENT));
 	json_add_ms(object, "compile_ms_saved", cc_stats_get(stats, CC_COMPILE_NS_SAVED));
 	json_add_number(object, "compiled_unattended", cc_stats_get(stats, CC_UNATTENDED));
@@ -295,6 +311,8 @@ static enum cmn_status collect(const struct tool_cache *cache, struct cc_stats *
 	if (status != CMN_OK)
 		return status;
 	status = cc_store_walk(cache->store, false, add_item, ret);
+	ret->replay_ns = waiting_time(ret->recipes.recipes, ret->entries, ret->build_ns);
+	ret->changed = waiting_changed(cache->config.dir, ret->oldest_ns);
 	return status == CMN_MISS ? CMN_OK : status;
 }
 
@@ -303,7 +321,7 @@ verb_function verb_stats;
 int verb_stats(const struct arguments *arguments)
 {
 	bool json = arguments_flag(arguments, "json"), zero = arguments_flag(arguments, "zero");
-	struct holdings holdings = { 0 };
+	struct holdings holdings = { .oldest_ns = UINT64_MAX };
 	struct cc_stats *stats = NULL;
 	struct tool_cache cache;
 	enum cmn_status status;

@@ -13,13 +13,16 @@
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
+#include "common/clock.h"
 #include "common/descriptor.h"
 #include "tools/arguments.h"
 #include "tools/json.h"
+#include "tools/replay/idle.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/replay/replay_order.h"
 #include "tools/replay/replay_process.h"
 #include "tools/replay/replay_stale.h"
+#include "tools/replay/waiting.h"
 #include "tools/terminal.h"
 
 enum {
@@ -38,6 +41,7 @@ struct replay {
 	int signal;		/* that asked this process to end; 0: none */
 	bool failed;		/* something that is not a recipe's fault, it was complained about */
 	size_t done;
+	struct idle idle;
 	/* Recipes by what became of them. */
 	unsigned long long built, there, outdated, changed, gone, other, unwanted, absent, inputs,
 		wrong, quarantined, damaged;
@@ -264,11 +268,12 @@ static bool fill(struct replay *replay, size_t slot)
 
 	if (job->name || (job->pid && worker->command < 0))
 		return false;
-	due = job->pid && worker->done == MAX_BY_WORKER ? NULL :
-	      replay_order_next(&replay->order, job->pid ? &worker->surroundings : NULL);
+	due = !idle_lets_begin(&replay->idle, job) || (job->pid && worker->done == MAX_BY_WORKER) ?
+		      NULL :
+		      replay_order_next(&replay->order, job->pid ? &worker->surroundings : NULL);
 	if (due)
 		begin(replay, slot, due);
-	else if (job->pid)
+	else if (job->pid && !job->stopped)
 		replay_process_retire(&replay->workers, slot, &replay->settings);
 	return due != NULL;
 }
@@ -295,7 +300,12 @@ static void wait_for_one(struct replay *replay)
 		break;
 	case REPLAY_SIGNALLED:
 		abandon(replay);
+		break;
+	case REPLAY_TICKED:
+		break;
 	}
+	if (idle_is_over(&replay->idle))
+		abandon(replay);
 }
 
 static bool is_at_work(const struct replay *replay)
@@ -303,6 +313,16 @@ static bool is_at_work(const struct replay *replay)
 	for (size_t i = 0; i < replay->workers.count; i++) {
 		if (replay->workers.children[i].pid)
 			return true;
+	}
+	return false;
+}
+
+/* None is at work, and there will be. */
+static bool is_held_up(const struct replay *replay)
+{
+	for (size_t i = 0; i < replay->order.count; i++) {
+		if (!replay->order.items[i].begun)
+			return !replay->signal && idle_holds_up(&replay->idle);
 	}
 	return false;
 }
@@ -320,13 +340,15 @@ static void build_all(struct replay *replay, const struct replay_worths *worths)
 		return;
 	}
 	show_progress(replay);
-	while (begun || is_at_work(replay)) {
+	idle_watch(&replay->idle, replay->workers.children, replay->workers.count);
+	while (begun || is_at_work(replay) || is_held_up(replay)) {
 		if (!begun)
 			wait_for_one(replay);
 		begun = false;
 		for (size_t i = 0; !replay->signal && i < replay->workers.count; i++)
 			begun = fill(replay, i) || begun;
 	}
+	idle_unwatch();
 	terminal_progress_hide();
 }
 
@@ -336,8 +358,9 @@ static bool build_stale(struct replay *replay, struct replay_stale *stale)
 	bool (*const record[])(struct replay_stale *stale, size_t *ret_count) = {
 		replay_stale_record, replay_stale_record_links,
 	};
+	bool over = false;
 
-	for (size_t i = 0; i < sizeof(record) / sizeof(record[0]) && !replay->signal; i++) {
+	for (size_t i = 0; i < sizeof(record) / sizeof(record[0]) && !replay->signal && !over; i++) {
 		size_t count;
 
 		do {
@@ -345,7 +368,8 @@ static bool build_stale(struct replay *replay, struct replay_stale *stale)
 				return false;
 			if (count || i == 0)
 				build_all(replay, &stale->worths);
-		} while (count && !replay->signal);
+			over = idle_is_over(&replay->idle);
+		} while (count && !replay->signal && !over);
 	}
 	if (!replay->signal)
 		replay_stale_remove(stale);
@@ -378,6 +402,7 @@ static int print(const struct replay *replay, bool json)
 		{ "left_directory", "left: directory unknown", replay->left[REPLAY_LEFT_DIRECTORY] },
 		{ "left_size", "left: too large", replay->left[REPLAY_LEFT_SIZE] },
 		{ "removed", "old entries removed", replay->removed },
+		{ "postponed", "left for the next time", replay->order.count - replay->done },
 	};
 	struct json_object *object = json ? json_new_object() : NULL;
 	struct cmn_buffer text = { 0 };
@@ -391,21 +416,40 @@ static int print(const struct replay *replay, bool json)
 	return json ? json_print(object) : tool_print(&text);
 }
 
+static bool note_one(void *ctx, const struct cc_store_item *item)
+{
+	(void)item;
+	*(bool *)ctx = true;
+	return false;
+}
+
+/* Without any, nothing can be stale, and no driver need be asked. */
+static bool has_entries(struct cc_store *store)
+{
+	bool has = false;
+
+	/* What cannot be read is complained about later. */
+	return cc_store_walk(store, false, note_one, &has) != CMN_OK || has;
+}
+
 /* With the lock, in a directory where nothing is. */
 static void run(struct replay *replay, struct cc_store *store, bool with_stale)
 {
 	static const struct replay_worths none;
+	uint64_t began = cmn_clock_realtime();
 	struct replay_stale stale;
 
 	child_begin(CHILD_WORKERS);
 	child_over();	/* nothing is to be cleared up */
-	if (!with_stale) {
+	if (!with_stale || !has_entries(store) || !idle_wait(&replay->idle, &replay->signal)) {
 		build_all(replay, &none);
 		return;
 	}
 	if (!replay_stale_begin(&replay->settings, store, &stale, &replay->signal) ||
 	    !build_stale(replay, &stale))
 		replay->failed = true;
+	else
+		waiting_note_look(replay->fd, began);
 	replay->stale = stale.recorded;
 	replay->removed = stale.removed;
 	memcpy(replay->left, stale.left, sizeof(replay->left));
@@ -484,11 +528,13 @@ out:
 	return code;
 }
 
-/* Half the processors: this is not what the machine is for. */
-static unsigned long usual_jobs(void)
+/* Half the processors: this is not what the machine is for. With --idle it may be, for a while. */
+static unsigned long usual_jobs(const struct idle *idle)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
+	if (idle->wanted)
+		return idle->most < MAX_JOBS ? idle->most : MAX_JOBS;
 	return processors > 2L * MAX_JOBS ? MAX_JOBS :
 	       processors > 2 ? (unsigned long)processors / 2 : 1;
 }
@@ -499,17 +545,28 @@ int verb_replay(const struct arguments *arguments)
 {
 	unsigned long timeout_s = arguments_number(arguments, "timeout", TIMEOUT_S);
 	struct replay replay = {
-		.fd = -1, .job_count = arguments_number(arguments, "jobs", usual_jobs()),
-		.settings.timeout_ns = (uint64_t)timeout_s * UINT64_C(1000000000),
+		.fd = -1, .settings.timeout_ns = (uint64_t)timeout_s * UINT64_C(1000000000),
 		.settings.program = arguments_text(arguments, "program"),
 	};
+	bool json = arguments_flag(arguments, "json");
 	struct tool_cache cache;
 	int code;
 
-	if (!tool_open(&cache))
+	if (!idle_init(&replay.idle, arguments_flag(arguments, "idle"),
+		       arguments_number(arguments, "budget", 0))) {
+		tool_complain("/proc and the processors cannot be read; --idle needs them");
 		return TOOL_FAILED;
-	code = replay_cache(&replay, &cache, arguments_flag(arguments, "stale"),
-			    arguments_flag(arguments, "json"));
-	tool_close(&cache);
+	}
+	replay.job_count = arguments_number(arguments, "jobs", usual_jobs(&replay.idle));
+	if (replay.idle.on_battery) {
+		tool_complain("on battery power: nothing is built");
+		code = print(&replay, json);
+	} else if (!tool_open(&cache)) {
+		code = TOOL_FAILED;
+	} else {
+		code = replay_cache(&replay, &cache, arguments_flag(arguments, "stale"), json);
+		tool_close(&cache);
+	}
+	idle_release(&replay.idle);
 	return code;
 }

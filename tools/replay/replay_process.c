@@ -8,17 +8,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cachecore/key.h"
 #include "common/clock.h"
+#include "tools/replay/priority.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/run/run_layers.h"
 
@@ -184,20 +183,6 @@ static void gather_environment(const struct cc_recipe *recipe,
 		add_pair(ret, "PWD", recipe->directory);
 }
 
-static void lower_priority(void)
-{
-	const struct sched_param none = { 0 };
-	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	/* None of them is needed; all are allowed, as a rule. */
-	if (score >= 0) {
-		(void)!write(score, "1000", 4);	/* whoever runs out of memory, this is to end first */
-		(void)close(score);
-	}
-	(void)setpriority(PRIO_PROCESS, 0, 19);
-	(void)sched_setscheduler(0, SCHED_IDLE, &none);
-}
-
 static const char *const kinds[] = {
 	[REPLAY_RECIPES] = "recipes",
 	[REPLAY_PROBE_OPENCL] = "probe-opencl",
@@ -234,7 +219,8 @@ static _Noreturn void in_worker(const struct start *start, char **variables)
 	    dup2(null, STDERR_FILENO) < 0 || !keep_open(start->command) ||
 	    !keep_open(start->answers))
 		_exit(WORKER_UNABLE);
-	lower_priority();
+	priority_lower();
+	priority_lower_session();
 	environ = variables;
 	if (start->level_zero && !run_layers_enable_level_zero())
 		_exit(WORKER_UNABLE);
@@ -371,6 +357,7 @@ void replay_process_kill(struct replay_workers *workers, size_t slot)
 	child_kill(child);
 	(void)waitpid(child->pid, NULL, 0);	/* it is dead */
 	child->pid = 0;
+	child->stopped = 0;
 	close_command(&workers->slots[slot]);
 }
 
@@ -419,5 +406,7 @@ enum replay_event replay_process_wait(struct replay_workers *workers, size_t *re
 			*ret_signal = (int)info.ssi_signo;
 			return REPLAY_SIGNALLED;
 		}
+		if (!ended && !pipes[0].revents)
+			return REPLAY_TICKED;
 	}
 }

@@ -91,6 +91,7 @@ enum replay_event {
 	REPLAY_ANSWERED,	/* *ret_answer; of that slot's recipe */
 	REPLAY_ENDED,		/* *ret_slot: by itself or since its time was up */
 	REPLAY_SIGNALLED,	/* *ret_signal asked this process to end */
+	REPLAY_TICKED,		/* what child_tick calls wants to be heard */
 };
 enum replay_event replay_process_wait(struct replay_workers *workers, size_t *ret_slot,
 				      struct replay_answer *ret_answer, int *ret_signal);

@@ -14,6 +14,7 @@
 
 #include "cachecore/record/stats.h"
 #include "tools/arguments.h"
+#include "tools/replay/waiting.h"
 #include "tools/run/program.h"
 #include "tools/run/run_layers.h"
 #include "tools/run/run_wait.h"
@@ -143,6 +144,7 @@ int verb_run(const struct arguments *arguments)
 {
 	if (!run_layers_enable())
 		return TOOL_CANNOT_RUN;
+	waiting_mention();
 	return arguments_flag(arguments, "summary") ? run_with_summary(arguments->command)
 						    : execute(arguments->command);
 }

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* idle_machine: a few small files of the kernel, each of which may be missing. */
+#include "tools/replay/idle_machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/listing.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_US UINT64_C(1000)
+
+bool idle_machine_open(struct idle_machine *ret)
+{
+	CPU_ZERO_S(sizeof(ret->cpus), ret->cpus);
+	ret->sys = -1;
+	ret->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ret->proc >= 0)
+		ret->sys = open("/sys", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Without /sys it is only not known what there is beside processors. */
+	if (ret->proc >= 0 && sched_getaffinity(0, sizeof(ret->cpus), ret->cpus) == 0)
+		return true;
+	idle_machine_close(ret);
+	return false;
+}
+
+void idle_machine_close(struct idle_machine *machine)
+{
+	if (machine->proc >= 0)
+		(void)close(machine->proc);	/* only names */
+	if (machine->sys >= 0)
+		(void)close(machine->sys);
+}
+
+/* NULL: it is not there, or too much is open. */
+static FILE *open_file(int dir_fd, const char *path)
+{
+	int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+
+	if (fd >= 0 && !file)
+		(void)close(fd);	/* nothing was written */
+	return file;
+}
+
+/* The first line, without its end; false: there is none that fits. */
+static bool read_line(int dir_fd, const char *path, char *ret, int size)
+{
+	FILE *file = open_file(dir_fd, path);
+	bool done = file && fgets(ret, size, file);
+
+	if (file)
+		(void)fclose(file);	/* likewise */
+	if (done)
+		ret[strcspn(ret, "\n")] = '\0';
+	return done;
+}
+
+static bool may_use(const struct idle_machine *machine, unsigned long cpu)
+{
+	return cpu < IDLE_MAX_CPUS && CPU_ISSET_S(cpu, sizeof(machine->cpus), machine->cpus);
+}
+
+/* Whether it is the first of its core's threads that may be used. */
+static bool is_core(const struct idle_machine *machine, unsigned long cpu)
+{
+	char path[80], line[256];
+	char *at = line, *end;
+
+	(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%lu/topology/thread_siblings_list",
+		       cpu);
+	if (!read_line(machine->sys, path, line, sizeof(line)))
+		return true;
+	/* "0,8" or "0-1" */
+	for (;;) {
+		unsigned long first = strtoul(at, &end, 10), last = first;
+
+		if (end == at)
+			return true;
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		for (; first <= last && first < cpu; first++) {
+			if (may_use(machine, first))
+				return false;
+		}
+		if (*end != ',')
+			return true;
+		at = end + 1;
+	}
+}
+
+/* Processors' time that one control group may use, in processors; 0: no limit. */
+static unsigned long quota_of(const struct idle_machine *machine, const char *group)
+{
+	char path[4200], line[80];
+	unsigned long quota, period;
+	char *end;
+
+	(void)snprintf(path, sizeof(path), "fs/cgroup%s/cpu.max", group);
+	if (!read_line(machine->sys, path, line, sizeof(line)))
+		return 0;
+	quota = strtoul(line, &end, 10);	/* "max" is no number */
+	period = end == line ? 0 : strtoul(end, NULL, 10);
+	if (!period)
+		return 0;
+	return quota < period ? 1 : quota / period;
+}
+
+/* The least that the process's group and those above it may use; 0: no limit. */
+static unsigned long quota(const struct idle_machine *machine)
+{
+	FILE *file = open_file(machine->proc, "self/cgroup");
+	char line[4096], *group = line + 3;
+	unsigned long least = 0;
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strncmp(line, "0::/", 4) == 0;
+	if (file)
+		(void)fclose(file);	/* nothing was written */
+	if (!found || strstr(line, ".."))
+		return 0;
+	line[strcspn(line, "\n")] = '\0';
+	if (strcmp(group, "/") == 0)
+		*group = '\0';
+	for (;;) {
+		unsigned long here = quota_of(machine, group);
+
+		if (here && (!least || here < least))
+			least = here;
+		if (!*group)
+			break;
+		*strrchr(group, '/') = '\0';	/* it begins with one */
+	}
+	return least;
+}
+
+unsigned int idle_machine_cores(const struct idle_machine *machine)
+{
+	unsigned long limit = quota(machine);
+	unsigned int cores = 0;
+
+	for (unsigned long cpu = 0; cpu < IDLE_MAX_CPUS; cpu++) {
+		if (may_use(machine, cpu) && is_core(machine, cpu))
+			cores++;
+	}
+	if (limit && limit < cores)
+		cores = (unsigned int)limit;
+	return cores ? cores : 1;
+}
+
+static bool supply_says(int supplies, const char *name, const char *what, const char *value)
+{
+	char path[400], line[80];
+
+	return snprintf(path, sizeof(path), "%s/%s", name, what) < (int)sizeof(path) &&
+	       read_line(supplies, path, line, sizeof(line)) && strcmp(line, value) == 0;
+}
+
+bool idle_machine_on_battery(const struct idle_machine *machine)
+{
+	int supplies = openat(machine->sys, "class/power_supply", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool plugged = false, drained = false;
+	struct cmn_listing listing = { 0 };
+	const struct dirent64 *item;
+
+	if (supplies < 0)
+		return false;
+	if (cmn_listing_open(&listing, supplies, ".")) {
+		while ((item = cmn_listing_next(&listing))) {
+			const char *name = item->d_name;
+
+			/* A mouse has a battery too. */
+			if (supply_says(supplies, name, "scope", "Device"))
+				continue;
+			if (supply_says(supplies, name, "type", "Battery"))
+				drained |= supply_says(supplies, name, "status", "Discharging");
+			else if (supply_says(supplies, name, "online", "1"))
+				plugged = true;
+			else if (supply_says(supplies, name, "type", "Mains"))
+				drained = true;
+		}
+		cmn_listing_close(&listing);
+	}
+	(void)close(supplies);	/* only a name */
+	return drained && !plugged;
+}
+
+static uint64_t ticks_ns(unsigned long long ticks)
+{
+	long per_second = sysconf(_SC_CLK_TCK);
+
+	return per_second > 0 ? ticks * (NS_PER_S / (uint64_t)per_second) : 0;
+}
+
+/* "cpu3 user nice system idle iowait irq softirq steal ...": the time that was used or taken away. */
+static uint64_t busy_of(const char *line)
+{
+	unsigned long long field[8] = { 0 };
+	char *end = (char *)line + strcspn(line, " ");
+
+	for (size_t i = 0; i < sizeof(field) / sizeof(field[0]); i++)
+		field[i] = strtoull(end, &end, 10);
+	return ticks_ns(field[0] + field[1] + field[2] + field[5] + field[6] + field[7]);
+}
+
+static bool add_busy(const struct idle_machine *machine, uint64_t *sum)
+{
+	FILE *file = open_file(machine->proc, "stat");
+	bool found = false;
+	char line[512];
+
+	/* The first line is the sum of those of the processors, which follow it. */
+	while (file && fgets(line, sizeof(line), file) && strncmp(line, "cpu", 3) == 0) {
+		if (line[3] >= '0' && line[3] <= '9' && may_use(machine, strtoul(line + 3, NULL, 10))) {
+			*sum += busy_of(line);
+			found = true;
+		}
+	}
+	if (file)
+		(void)fclose(file);	/* nothing was written */
+	return found;
+}
+
+static uint64_t usage_ns(int whose)
+{
+	struct rusage usage;
+
+	if (getrusage(whose, &usage) < 0)
+		return 0;
+	return ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * NS_PER_S +
+	       ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * NS_PER_US;
+}
+
+/* What it has used, with those of its children that it has waited for. */
+static uint64_t process_ns(const struct idle_machine *machine, pid_t pid)
+{
+	unsigned long long field[4] = { 0 };
+	char path[40], line[1024];
+	char *at;
+
+	(void)snprintf(path, sizeof(path), "%ld/stat", (long)pid);
+	if (!read_line(machine->proc, path, line, sizeof(line)))
+		return 0;
+	at = strrchr(line, ')');	/* of the name, which may be anything */
+	/* state, then 10 numbers before the times */
+	for (unsigned int i = 0; at && i < 12; i++)
+		at = strchr(at + 1, ' ');
+	for (size_t i = 0; at && i < sizeof(field) / sizeof(field[0]); i++)
+		field[i] = strtoull(at, &at, 10);
+	return ticks_ns(field[0] + field[1] + field[2] + field[3]);
+}
+
+/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=123", in microseconds. */
+static uint64_t stalled_ns(const struct idle_machine *machine, const char *resource)
+{
+	char path[40], line[256];
+	const char *total;
+
+	(void)snprintf(path, sizeof(path), "pressure/%s", resource);
+	if (!read_line(machine->proc, path, line, sizeof(line)) || strncmp(line, "some ", 5) != 0)
+		return 0;
+	total = strstr(line, " total=");
+	return total ? strtoull(total + 7, NULL, 10) * NS_PER_US : 0;
+}
+
+bool idle_machine_sample(const struct idle_machine *machine, const struct child *workers,
+			 size_t count, struct idle_sample *ret)
+{
+	static const char *const resources[IDLE_RESOURCES] = { "cpu", "memory", "io" };
+	struct idle_sample sample = { .time_ns = cmn_clock_monotonic() };
+
+	if (!add_busy(machine, &sample.busy_ns))
+		return false;
+	sample.own_ns = usage_ns(RUSAGE_SELF) + usage_ns(RUSAGE_CHILDREN);
+	for (size_t i = 0; i < count; i++) {
+		if (workers[i].pid > 0)
+			sample.own_ns += process_ns(machine, workers[i].pid);
+	}
+	for (size_t i = 0; i < IDLE_RESOURCES; i++)
+		sample.stalled_ns[i] = stalled_ns(machine, resources[i]);
+	*ret = sample;
+	return true;
+}
