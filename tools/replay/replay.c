@@ -13,9 +13,11 @@
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
+#include "common/clock.h"
 #include "common/descriptor.h"
 #include "tools/arguments.h"
 #include "tools/json.h"
+#include "tools/replay/replay.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/replay/replay_order.h"
 #include "tools/replay/replay_process.h"
@@ -37,6 +39,8 @@ struct replay {
 	size_t job_count;
 	int signal;		/* that asked this process to end; 0: none */
 	bool failed;		/* something that is not a recipe's fault, it was complained about */
+	uint64_t until;		/* no recipe begins later; 0: no such time */
+	unsigned long long late;	/* recipes for which there was no time */
 	size_t done;
 	/* Recipes by what became of them. */
 	unsigned long long built, there, outdated, changed, gone, other, unwanted, absent, inputs,
@@ -100,8 +104,10 @@ static void went_wrong(struct replay *replay, const struct child *job, int code)
 	char how[80];
 
 	describe_end(job, code, how, sizeof(how));
-	tool_complain("%.8s: %s%s", job->name, how,
-		      last ? "; it will not be tried again" : "; it is kept for another try");
+	/* Of a pack, which may be hostile, the first one is enough. */
+	if (!replay->until || !replay->wrong)
+		tool_complain("%.8s: %s%s", job->name, how, last ?
+			      "; it will not be tried again" : "; it is kept for another try");
 	replay->wrong++;
 	if (!last)
 		return;
@@ -255,6 +261,14 @@ static void abandon(struct replay *replay)
 	}
 }
 
+/* There is no time for it: whoever made it makes it again. */
+static void leave(struct replay *replay, const char *name)
+{
+	drop(replay, name);
+	replay->late++;
+	replay->done++;
+}
+
 /* The slot gets a recipe: its worker one of the same surroundings, else a new worker any. false: there is none. */
 static bool fill(struct replay *replay, size_t slot)
 {
@@ -264,6 +278,9 @@ static bool fill(struct replay *replay, size_t slot)
 
 	if (job->name || (job->pid && worker->command < 0))
 		return false;
+	while (replay->until && cmn_clock_monotonic() >= replay->until &&
+	       (due = replay_order_next(&replay->order, NULL)))
+		leave(replay, due->name);
 	due = job->pid && worker->done == MAX_BY_WORKER ? NULL :
 	      replay_order_next(&replay->order, job->pid ? &worker->surroundings : NULL);
 	if (due)
@@ -307,18 +324,10 @@ static bool is_at_work(const struct replay *replay)
 	return false;
 }
 
-/* Builds all recipes that were not tried yet. */
-static void build_all(struct replay *replay, const struct replay_worths *worths)
+static void build_order(struct replay *replay)
 {
-	enum cmn_status status = replay_order_read(&replay->order, replay->fd, &replay->settings,
-						   worths);
 	bool begun = true;
 
-	if (status != CMN_OK) {
-		tool_complain("%s: %s", replay->settings.root, cmn_status_string(status));
-		replay->failed = true;
-		return;
-	}
 	show_progress(replay);
 	while (begun || is_at_work(replay)) {
 		if (!begun)
@@ -328,6 +337,20 @@ static void build_all(struct replay *replay, const struct replay_worths *worths)
 			begun = fill(replay, i) || begun;
 	}
 	terminal_progress_hide();
+}
+
+/* Builds all recipes that were not tried yet. */
+static void build_all(struct replay *replay, const struct replay_worths *worths)
+{
+	enum cmn_status status = replay_order_read(&replay->order, replay->fd, &replay->settings,
+						   worths);
+
+	if (status == CMN_OK) {
+		build_order(replay);
+		return;
+	}
+	tool_complain("%s: %s", replay->settings.root, cmn_status_string(status));
+	replay->failed = true;
 }
 
 /* What a driver update made useless, and what is due anyway; links when what they need is there. */
@@ -484,8 +507,57 @@ out:
 	return code;
 }
 
+/* With the lock. */
+static void build_names(struct replay *replay, const struct cc_recipes_names *names)
+{
+	enum cmn_status status = CMN_OK;
+
+	for (size_t i = 0; status == CMN_OK && i < names->count; i++)
+		status = replay_order_add(&replay->order, replay->fd, &replay->settings,
+					  names->names[i]);
+	if (status == CMN_OK) {
+		build_order(replay);
+		return;
+	}
+	tool_complain("%s: %s", replay->settings.root, cmn_status_string(status));
+	replay->failed = true;
+}
+
+bool replay_build(const struct replay_settings *settings, size_t jobs,
+		  const struct cc_recipes_names *names, uint64_t until,
+		  struct replay_counts *ret, int *ret_signal)
+{
+	struct replay replay = { .settings = *settings, .until = until, .fd = -1,
+				 .workers.answers = { -1, -1 } };
+	enum cmn_status status = CMN_ERR_NOMEM;
+	int lock = -1;
+
+	if (replay_workers_init(&replay.workers, jobs))
+		status = cc_recipes_open(settings->root, &replay.fd);
+	if (status == CMN_OK)
+		status = cc_recipes_lock(replay.fd, &lock);
+	if (status == CMN_OK) {
+		build_names(&replay, names);
+		cc_root_unlock(lock);
+	} else {
+		tool_complain("%s: %s", settings->root, status == CMN_BUSY ?
+			      "another ckcache replay is running" : cmn_status_string(status));
+	}
+	if (replay.fd >= 0)
+		(void)cmn_descriptor_close(replay.fd);	/* nothing was written through it */
+	replay_workers_release(&replay.workers);
+	replay_order_release(&replay.order);
+	*ret = (struct replay_counts){
+		.built = replay.built, .there = replay.there, .failed = replay.wrong,
+		.absent = replay.absent, .late = replay.late,
+		.other = replay.outdated + replay.unwanted + replay.inputs + replay.damaged,
+	};
+	*ret_signal = replay.signal;
+	return status == CMN_OK && !replay.signal && !replay.failed;
+}
+
 /* Half the processors: this is not what the machine is for. */
-static unsigned long usual_jobs(void)
+unsigned long replay_usual_jobs(void)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -499,7 +571,7 @@ int verb_replay(const struct arguments *arguments)
 {
 	unsigned long timeout_s = arguments_number(arguments, "timeout", TIMEOUT_S);
 	struct replay replay = {
-		.fd = -1, .job_count = arguments_number(arguments, "jobs", usual_jobs()),
+		.fd = -1, .job_count = arguments_number(arguments, "jobs", replay_usual_jobs()),
 		.settings.timeout_ns = (uint64_t)timeout_s * UINT64_C(1000000000),
 		.settings.program = arguments_text(arguments, "program"),
 	};
