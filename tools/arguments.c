@@ -75,15 +75,27 @@ static bool parse_options(struct arguments *arguments, int argc, char **argv, in
 {
 	const struct verb *verb = arguments->verb;
 	struct option known[MAX_OPTIONS] = { { "help", no_argument, NULL, 'h' } };
+	char letters[2 * MAX_OPTIONS + 2] = "h";	/* zeros behind it */
+	char *end = letters + 1;
 	int found;
 
-	for (int i = 0; verb->options[i].name; i++)
+	if (verb->command == COMMAND_FIRST)
+		end = stpcpy(letters, "+h");
+	for (int i = 0; verb->options[i].name; i++) {
 		known[i + 1] = (struct option){
 			verb->options[i].name,
 			verb->options[i].argument ? required_argument : no_argument, NULL, 256 + i,
 		};
-	while ((found = getopt_long(argc, argv, verb->command == COMMAND_FIRST ? "+h" : "h", known,
-				    NULL)) != -1) {
+		if (!verb->options[i].letter)
+			continue;
+		*end++ = verb->options[i].letter;
+		*end++ = ':';	/* each takes a value */
+	}
+	while ((found = getopt_long(argc, argv, letters, known, NULL)) != -1) {
+		for (int i = 0; found < 256 && found != 'h' && verb->options[i].name; i++) {
+			if (verb->options[i].letter == found)
+				found = 256 + i;
+		}
 		if (found == 'h')
 			*ret_code = help_print(verb);
 		else if (found == '?')

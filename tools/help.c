@@ -102,7 +102,7 @@ static void append_all(struct cmn_buffer *text)
 {
 	const struct verb *verb;
 
-	cmn_buffer_append_text(text, "ckcache: ccache for compute kernels\n\n");
+	cmn_buffer_append_text(text, "ckcache: ccache for compute kernels\n");
 	append_title(text, "Usage:");
 	cmn_buffer_append_text(text, " ckcache VERB [OPTION...] [ARGUMENT...]\n");
 	for (unsigned int i = 0; (verb = verb_at(i)); i++)

@@ -135,6 +135,29 @@ static const struct verb_option replay_options[] = {
 	{ 0 },
 };
 
+static const struct verb_option record_options[] = {
+	{ .name = "output", .kind = OPTION_FILE, .argument = "FILE", .letter = 'o',
+	  .text = "the pack to write; also -o" },
+	TEXT("name", "NAME", "the program's name in the pack; default: COMMAND's"),
+	TEXT("licence", "TEXT", "the licence of the program's sources"),
+	PATH("licence-file", OPTION_FILE, "FILE", NULL, "the same, from FILE"),
+	{ .name = "merge", .kind = OPTION_FILE, .argument = "PACK", .repeats = true,
+	  .text = "also everything that PACK has" },
+	FLAG("any-device", "the program asks every device for the same: by default,\n"
+			   "recipes are for devices of the same vendor and type"),
+	{ 0 },
+};
+
+static const struct verb_option recipes_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	NUMBER("jobs", "N", 256, "build: parallel builds, 1 to 256; default: half the CPUs"),
+	NUMBER("timeout", "SECONDS", 1000000, "build: how long one build may take; default 60"),
+	NUMBER("budget", "SECONDS", 1000000, "build: how long one pack may take; default 1800"),
+	FLAG("idle", "build: as replay's"),
+	{ 0 },
+};
+
 static const struct verb_option report_options[] = { DIR_OPTION, { 0 } };
 
 static const struct verb_option push_options[] = {
@@ -164,7 +187,7 @@ static const struct verb_option key_options[] = {
 /* Each is in the file of its name, or of its folder's. */
 verb_function verb_run, verb_doctor, verb_stats, verb_list, verb_show, verb_explain, verb_verify,
 	verb_prune, verb_clear, verb_export, verb_import, verb_push, verb_pull,
-	verb_key, verb_replay, verb_report;
+	verb_key, verb_replay, verb_record, verb_recipes, verb_report;
 
 #define VERB(name) VERB_OF(name, NULL)
 #define VERB_OF(name, actions) #name, "ckcache " #name, verb_##name, name##_options, actions
@@ -277,6 +300,22 @@ static const struct verb verbs[] = {
 	  "ckcache replay\n"
 	  "ckcache replay --stale --jobs 1\n"
 	  "ckcache replay --stale --idle --budget 3600" },
+	{ VERB(record), "[-- COMMAND...]", COMMAND_AFTER_DASHES,
+	  "make a pack of what a program compiles, for other machines",
+	  "Runs COMMAND with an empty cache, and writes what it built to a pack: sources,\n"
+	  "options, and for which devices; no code, and nothing of this machine. What\n"
+	  "another machine could not use is left out, with the reason. The exit code is\n"
+	  "that of COMMAND, or 1 if no pack was written.",
+	  "ckcache record -o darktable.ckrecipes -- darktable-cltest\n"
+	  "ckcache record -o all.ckrecipes --merge intel.ckrecipes --merge amd.ckrecipes" },
+	{ VERB_OF(recipes, "list add remove build"), "[FILE | NAME]", COMMAND_NONE,
+	  "build what programs will ask for, by packs of recipes",
+	  "list shows the packs of this machine, add copies FILE to your own packs, remove\n"
+	  "removes one of these by its name. build compiles what all packs have for the\n"
+	  "devices that are here and what is not in the cache yet, at low priority. The\n"
+	  "exit code is 1 if something could not be read or built.",
+	  "ckcache recipes add darktable.ckrecipes\n"
+	  "ckcache recipes build" },
 	{ VERB(report), "FILE", COMMAND_NONE,
 	  "write a page with charts of what the cache did and contains",
 	  "Writes one HTML page to FILE (- is standard output) that needs no network: hits\n"

@@ -27,6 +27,7 @@ struct verb_option {
 	const char *words;	/* with a blank between them */
 	const char *variable;	/* of the environment: gets the value, as an absolute path */
 	bool repeats;
+	char letter;		/* its short form, as in "-o"; 0: none */
 };
 
 enum verb_command {

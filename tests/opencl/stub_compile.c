@@ -151,6 +151,8 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 
 	if (stub_setting("STUB_DELAY_MS", delay, sizeof(delay)))
 		(void)usleep((useconds_t)atoi(delay) * 1000);
+	while (strstr(source, "#pragma stub_hang"))
+		(void)pause();
 	if (stub_setting("STUB_CRASH", late, sizeof(late)) &&
 	    (late[0] != '-' || (options && strstr(options, late))))
 		abort();

@@ -75,7 +75,7 @@
  *   STUB_NAMES_ABORT=1        asking for the names of kernels ends the process (NVIDIA)
  *   STUB_NO_NAMES=1           asking a program without kernels for their names does not
  *   STUB_LOADS_ABORT=1        two threads that load binaries at a time end the process (pocl)
- * A source with #error fails to build (after #ifdef FAIL with -DFAIL), and a link of anything with the word "unresolved". Each successful build from source
+ * A source with #pragma stub_hang never gets done. One with #error fails to build (after #ifdef FAIL with -DFAIL), and a link of anything with the word "unresolved". Each successful build from source
  * leaves a warning in its log; one from a binary has neither log nor options.
  */
 #ifndef TESTS_OPENCL_STUB_DRIVER_H

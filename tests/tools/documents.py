@@ -29,7 +29,13 @@ SYSTEM = "changes the machine: tests/packages/debian12.sh does it in a fresh one
 MACHINE = "its exit code is the machine's: tests/tools/doctor.py runs it"
 TIER = "needs a remote tier: tests/remote/verbs.py has one"
 BUILD = "builds everything: it is how this test came to be"
+PACKS = "needs packs or a driver: tests/tools/recipes.py has them"
 NOT_RUN = {
+    "ckcache record -o darktable.ckrecipes --licence GPL-3.0-or-later -- darktable-cltest": PACKS,
+    "ckcache record -o darktable.ckrecipes -- darktable-cltest": PACKS,
+    "ckcache record -o all.ckrecipes --merge intel.ckrecipes --merge amd.ckrecipes": PACKS,
+    "ckcache recipes add darktable.ckrecipes": PACKS,
+    "ckcache run -- darktable": PACKS,
     "sh tools/quickstart.sh": "installs packages, builds, runs darktable for a minute",
     "sh tests/run.sh": SUITE,
     "sh tests/run.sh quick": SUITE,

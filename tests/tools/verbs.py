@@ -47,12 +47,16 @@ GOOD = {
     "key": [["show"], ["show", "--json"], ["new", "FILE"], ["new", "FILE", "--name", "x"]],
     "replay": [[], ["--json"], ["--jobs", "1", "--timeout=5"], ["--budget", "9"],
                ["--idle", "--budget=1", "--json"]],
+    # Which make packs and build them: recipes.py.
+    "record": [],
+    "recipes": [["list"], ["list", "--json"]],
     "report": [["FILE"], ["-"], ["--", "FILE"]],
 }
 # Those that look and touch nothing: not the cache, not the directory that they run in.
-LOOKS = ("stats", "list", "show", "explain", "verify", "key")
-NEED_NO_CACHE = ("run", "doctor", "key")
-TAKE_ARGUMENTS = ("run", "doctor", "show", "explain", "export", "import", "key", "report")
+LOOKS = ("stats", "list", "show", "explain", "verify", "key", "recipes")
+NEED_NO_CACHE = ("run", "doctor", "key", "record", "recipes")
+TAKE_ARGUMENTS = ("run", "doctor", "show", "explain", "export", "import", "key", "record", "recipes",
+                  "report")
 # Wrong by themselves, beside those that every verb has to refuse.
 BAD = {
     "run": [[], ["--"], ["--summary"]],
@@ -71,6 +75,12 @@ BAD = {
     "replay": [["--jobs", "0"], ["--jobs", "257"], ["--jobs", "9" * 50], ["--timeout", "+1"],
                ["--timeout", "0x5"], ["--timeout=1000001"], ["--jobs="],
                ["--budget", "0"], ["--budget=1000001"], ["--idle=1"]],
+    "record": [[], ["-o", "x"], ["-o", "x", "true"], ["--", "true"], ["-o", "-", "x", "--", "true"],
+               ["-o", "x", "--name=", "--", "true"], ["-o", "x", "--merge", "y", "--name", "z"],
+               ["-o", "x", "--licence=a", "--licence-file=b", "--", "true"], ["-o"]],
+    "recipes": [[], ["nothing"], ["add"], ["remove"], ["list", "x"], ["build", "x"],
+                ["list", "--jobs=1"], ["add", "x", "--json"], ["build", "--jobs", "0"],
+                ["build", "--budget", "-1"]],
     "report": [[], ["a", "b"]],
 }
 HUGE = "x/" * 30000
@@ -228,10 +238,10 @@ class Arguments(Case):
 
     def test_directories_that_are_no_path(self):
         self.make()
-        rest = {"run": ["true"], "show": ["x"], "report": ["-"], "export": ["FILE"],
+        rest = {"run": ["true"], "show": ["x"], "recipes": ["build"], "report": ["-"], "export": ["FILE"],
                 "import": [os.path.join(self.work, "none")]}
         for verb in GOOD:
-            if verb == "key":	# which needs none
+            if verb in ("key", "record"):	# which need none
                 continue
             arguments = self.fill_in(rest.get(verb, []))
             wrong = (125,) if verb == "run" else (2,)

@@ -102,8 +102,10 @@ static bool add_present(void *ctx, const struct cc_store_item *item)
 	memcpy(key, item->key.data, item->key.len);
 	present->keys[present->key_count++] = key;
 	if (cc_key_read((struct cmn_view){ key, item->key.len }, &reader) == CMN_OK &&
-	    present_next_device(&reader, &device))
+	    present_next_device(&reader, &device)) {
+		device.behind = (struct cmn_view){ reader.data, reader.left };
 		present->devices[present->count++] = device;
+	}
 	return true;
 }
 

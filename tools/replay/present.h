@@ -17,6 +17,7 @@
 struct present_device {
 	struct cmn_view fields;			/* encoded; no whole key: no version before them */
 	struct cmn_view platform, device;	/* names; empty if it has none */
+	struct cmn_view behind;			/* of a device in struct present: the other fields of the probe's key */
 };
 
 /* A file that drivers or compilers are made of, and when it came here, in ns since the epoch. */

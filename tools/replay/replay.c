@@ -18,6 +18,7 @@
 #include "tools/arguments.h"
 #include "tools/json.h"
 #include "tools/replay/idle.h"
+#include "tools/replay/replay.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/replay/replay_order.h"
 #include "tools/replay/replay_process.h"
@@ -40,8 +41,10 @@ struct replay {
 	size_t job_count;
 	int signal;		/* that asked this process to end; 0: none */
 	bool failed;		/* something that is not a recipe's fault, it was complained about */
+	uint64_t until;		/* no recipe begins later; 0: no such time */
+	unsigned long long late;	/* recipes for which there was no time */
 	size_t done;
-	struct idle idle;
+	struct idle *idle;
 	/* Recipes by what became of them. */
 	unsigned long long built, there, outdated, changed, gone, other, unwanted, absent, inputs,
 		wrong, quarantined, damaged;
@@ -104,8 +107,10 @@ static void went_wrong(struct replay *replay, const struct child *job, int code)
 	char how[80];
 
 	describe_end(job, code, how, sizeof(how));
-	tool_complain("%.8s: %s%s", job->name, how,
-		      last ? "; it will not be tried again" : "; it is kept for another try");
+	/* Of a pack, which may be hostile, the first one is enough. */
+	if (!replay->until || !replay->wrong)
+		tool_complain("%.8s: %s%s", job->name, how, last ?
+			      "; it will not be tried again" : "; it is kept for another try");
 	replay->wrong++;
 	if (!last)
 		return;
@@ -259,6 +264,14 @@ static void abandon(struct replay *replay)
 	}
 }
 
+/* There is no time for it: whoever made it makes it again. */
+static void leave(struct replay *replay, const char *name)
+{
+	drop(replay, name);
+	replay->late++;
+	replay->done++;
+}
+
 /* The slot gets a recipe: its worker one of the same surroundings, else a new worker any. false: there is none. */
 static bool fill(struct replay *replay, size_t slot)
 {
@@ -268,7 +281,10 @@ static bool fill(struct replay *replay, size_t slot)
 
 	if (job->name || (job->pid && worker->command < 0))
 		return false;
-	due = !idle_lets_begin(&replay->idle, job) || (job->pid && worker->done == MAX_BY_WORKER) ?
+	while (replay->until && cmn_clock_monotonic() >= replay->until &&
+	       (due = replay_order_next(&replay->order, NULL)))
+		leave(replay, due->name);
+	due = !idle_lets_begin(replay->idle, job) || (job->pid && worker->done == MAX_BY_WORKER) ?
 		      NULL :
 		      replay_order_next(&replay->order, job->pid ? &worker->surroundings : NULL);
 	if (due)
@@ -304,7 +320,7 @@ static void wait_for_one(struct replay *replay)
 	case REPLAY_TICKED:
 		break;
 	}
-	if (idle_is_over(&replay->idle))
+	if (idle_is_over(replay->idle))
 		abandon(replay);
 }
 
@@ -322,25 +338,17 @@ static bool is_held_up(const struct replay *replay)
 {
 	for (size_t i = 0; i < replay->order.count; i++) {
 		if (!replay->order.items[i].begun)
-			return !replay->signal && idle_holds_up(&replay->idle);
+			return !replay->signal && idle_holds_up(replay->idle);
 	}
 	return false;
 }
 
-/* Builds all recipes that were not tried yet. */
-static void build_all(struct replay *replay, const struct replay_worths *worths)
+static void build_order(struct replay *replay)
 {
-	enum cmn_status status = replay_order_read(&replay->order, replay->fd, &replay->settings,
-						   worths);
 	bool begun = true;
 
-	if (status != CMN_OK) {
-		tool_complain("%s: %s", replay->settings.root, cmn_status_string(status));
-		replay->failed = true;
-		return;
-	}
 	show_progress(replay);
-	idle_watch(&replay->idle, replay->workers.children, replay->workers.count);
+	idle_watch(replay->idle, replay->workers.children, replay->workers.count);
 	while (begun || is_at_work(replay) || is_held_up(replay)) {
 		if (!begun)
 			wait_for_one(replay);
@@ -350,6 +358,20 @@ static void build_all(struct replay *replay, const struct replay_worths *worths)
 	}
 	idle_unwatch();
 	terminal_progress_hide();
+}
+
+/* Builds all recipes that were not tried yet. */
+static void build_all(struct replay *replay, const struct replay_worths *worths)
+{
+	enum cmn_status status = replay_order_read(&replay->order, replay->fd, &replay->settings,
+						   worths);
+
+	if (status == CMN_OK) {
+		build_order(replay);
+		return;
+	}
+	tool_complain("%s: %s", replay->settings.root, cmn_status_string(status));
+	replay->failed = true;
 }
 
 /* What a driver update made useless, and what is due anyway; links when what they need is there. */
@@ -368,7 +390,7 @@ static bool build_stale(struct replay *replay, struct replay_stale *stale)
 				return false;
 			if (count || i == 0)
 				build_all(replay, &stale->worths);
-			over = idle_is_over(&replay->idle);
+			over = idle_is_over(replay->idle);
 		} while (count && !replay->signal && !over);
 	}
 	if (!replay->signal)
@@ -441,7 +463,7 @@ static void run(struct replay *replay, struct cc_store *store, bool with_stale)
 
 	child_begin(CHILD_WORKERS);
 	child_over();	/* nothing is to be cleared up */
-	if (!with_stale || !has_entries(store) || !idle_wait(&replay->idle, &replay->signal)) {
+	if (!with_stale || !has_entries(store) || !idle_wait(replay->idle, &replay->signal)) {
 		build_all(replay, &none);
 		return;
 	}
@@ -528,8 +550,57 @@ out:
 	return code;
 }
 
+/* With the lock. */
+static void build_names(struct replay *replay, const struct cc_recipes_names *names)
+{
+	enum cmn_status status = CMN_OK;
+
+	for (size_t i = 0; status == CMN_OK && i < names->count; i++)
+		status = replay_order_add(&replay->order, replay->fd, &replay->settings,
+					  names->names[i]);
+	if (status == CMN_OK) {
+		build_order(replay);
+		return;
+	}
+	tool_complain("%s: %s", replay->settings.root, cmn_status_string(status));
+	replay->failed = true;
+}
+
+bool replay_build(const struct replay_settings *settings, struct idle *idle, size_t jobs,
+		  const struct cc_recipes_names *names, uint64_t until,
+		  struct replay_counts *ret, int *ret_signal)
+{
+	struct replay replay = { .settings = *settings, .idle = idle, .until = until, .fd = -1,
+				 .workers.answers = { -1, -1 } };
+	enum cmn_status status = CMN_ERR_NOMEM;
+	int lock = -1;
+
+	if (replay_workers_init(&replay.workers, jobs))
+		status = cc_recipes_open(settings->root, &replay.fd);
+	if (status == CMN_OK)
+		status = cc_recipes_lock(replay.fd, &lock);
+	if (status == CMN_OK) {
+		build_names(&replay, names);
+		cc_root_unlock(lock);
+	} else {
+		tool_complain("%s: %s", settings->root, status == CMN_BUSY ?
+			      "another ckcache replay is running" : cmn_status_string(status));
+	}
+	if (replay.fd >= 0)
+		(void)cmn_descriptor_close(replay.fd);	/* nothing was written through it */
+	replay_workers_release(&replay.workers);
+	replay_order_release(&replay.order);
+	*ret = (struct replay_counts){
+		.built = replay.built, .there = replay.there, .failed = replay.wrong,
+		.absent = replay.absent, .late = replay.late,
+		.other = replay.outdated + replay.unwanted + replay.inputs + replay.damaged,
+	};
+	*ret_signal = replay.signal;
+	return status == CMN_OK && !replay.signal && !replay.failed;
+}
+
 /* Half the processors: this is not what the machine is for. With --idle it may be, for a while. */
-static unsigned long usual_jobs(const struct idle *idle)
+unsigned long replay_usual_jobs(const struct idle *idle)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -544,21 +615,22 @@ verb_function verb_replay;
 int verb_replay(const struct arguments *arguments)
 {
 	unsigned long timeout_s = arguments_number(arguments, "timeout", TIMEOUT_S);
+	struct idle idle;
 	struct replay replay = {
-		.fd = -1, .settings.timeout_ns = (uint64_t)timeout_s * UINT64_C(1000000000),
+		.fd = -1, .idle = &idle, .settings.timeout_ns = (uint64_t)timeout_s * UINT64_C(1000000000),
 		.settings.program = arguments_text(arguments, "program"),
 	};
 	bool json = arguments_flag(arguments, "json");
 	struct tool_cache cache;
 	int code;
 
-	if (!idle_init(&replay.idle, arguments_flag(arguments, "idle"),
+	if (!idle_init(&idle, arguments_flag(arguments, "idle"),
 		       arguments_number(arguments, "budget", 0))) {
 		tool_complain("/proc and the processors cannot be read; --idle needs them");
 		return TOOL_FAILED;
 	}
-	replay.job_count = arguments_number(arguments, "jobs", usual_jobs(&replay.idle));
-	if (replay.idle.on_battery) {
+	replay.job_count = arguments_number(arguments, "jobs", replay_usual_jobs(&idle));
+	if (idle.on_battery) {
 		tool_complain("on battery power: nothing is built");
 		code = print(&replay, json);
 	} else if (!tool_open(&cache)) {
@@ -567,6 +639,6 @@ int verb_replay(const struct arguments *arguments)
 		code = replay_cache(&replay, &cache, arguments_flag(arguments, "stale"), json);
 		tool_close(&cache);
 	}
-	idle_release(&replay.idle);
+	idle_release(&idle);
 	return code;
 }

@@ -100,28 +100,49 @@ static int compare(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
+/* Takes the name, unless it fails. */
+static enum cmn_status append(struct replay_order *order, int fd,
+			      const struct replay_settings *settings, char *name, double worth)
+{
+	struct replay_due due = { .name = name, .worth = worth };
+	struct replay_due *items;
+	enum cmn_status status;
+
+	items = reallocarray(order->items, order->count + 1, sizeof(*items));
+	if (!items)
+		return CMN_ERR_NOMEM;
+	order->items = items;
+	status = look_at(fd, settings, &due);
+	if (status == CMN_OK)
+		items[order->count++] = due;
+	return status;
+}
+
+enum cmn_status replay_order_add(struct replay_order *order, int fd,
+				 const struct replay_settings *settings, const char *name)
+{
+	char *copy = strdup(name);
+	enum cmn_status status = copy ? append(order, fd, settings, copy, 0) : CMN_ERR_NOMEM;
+
+	if (status != CMN_OK)
+		free(copy);
+	return status;
+}
+
 enum cmn_status replay_order_read(struct replay_order *order, int fd,
 				  const struct replay_settings *settings,
 				  const struct replay_worths *worths)
 {
 	struct cc_recipes_names names = { 0 };
 	enum cmn_status status = cc_recipes_list(fd, &names);
-	struct replay_due *items;
 
 	for (size_t i = 0; status == CMN_OK && i < names.count; i++) {
-		struct replay_due due = { .name = names.names[i] };
-
-		if (has(order, due.name))
+		if (has(order, names.names[i]))
 			continue;
-		status = CMN_ERR_NOMEM;
-		items = reallocarray(order->items, order->count + 1, sizeof(*items));
-		if (!items)
-			break;
-		order->items = items;
-		due.worth = worth_of(fd, due.name, worths);
-		status = look_at(fd, settings, &due);
-		items[order->count++] = due;
-		names.names[i] = NULL;	/* the order's */
+		status = append(order, fd, settings, names.names[i],
+				worth_of(fd, names.names[i], worths));
+		if (status == CMN_OK)
+			names.names[i] = NULL;	/* the order's */
 	}
 	if (order->count)
 		qsort(order->items, order->count, sizeof(*order->items), compare);

@@ -40,6 +40,10 @@ struct replay_order {
 CMN_CHECKED enum cmn_status replay_order_read(struct replay_order *order, int fd,
 					      const struct replay_settings *settings,
 					      const struct replay_worths *worths);
+/* Adds one of the directory, which is not in it yet. */
+CMN_CHECKED enum cmn_status replay_order_add(struct replay_order *order, int fd,
+					     const struct replay_settings *settings,
+					     const char *name);
 void replay_order_release(struct replay_order *order);
 /* The one that is next, of these surroundings (NULL: of any), begun from now on. NULL: there is none. */
 struct replay_due *replay_order_next(struct replay_order *order,

@@ -250,6 +250,20 @@ static bool is_quarantined(int fd, const char *name)
 	return faccessat(fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+bool cc_recipes_is_quarantined(const char *root, struct cmn_view key)
+{
+	char name[CC_RECIPE_NAME_SIZE];
+	bool quarantined;
+	int fd = -1;
+
+	if (cc_recipes_open(root, &fd) != CMN_OK)
+		return false;
+	cc_recipe_name(key, name);
+	quarantined = is_quarantined(fd, name);
+	(void)cmn_descriptor_close(fd);	/* read only */
+	return quarantined;
+}
+
 enum cmn_status cc_recipes_put(const char *root, struct cmn_view encoded)
 {
 	char name[CC_RECIPE_NAME_SIZE];

@@ -60,6 +60,8 @@ unsigned int cc_recipes_attempts(int fd, const char *name);
 /* 0 forgets them. */
 CMN_CHECKED enum cmn_status cc_recipes_set_attempts(int fd, const char *name, unsigned int count);
 CMN_CHECKED enum cmn_status cc_recipes_quarantine(int fd, const char *name);
+/* Whether a recipe of this key is in quarantine, so that cc_recipes_put would write none. */
+bool cc_recipes_is_quarantined(const char *root, struct cmn_view key);
 
 /* How many there are; zeros where there is no directory. */
 struct cc_recipes_count {

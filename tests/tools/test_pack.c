@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/* pack: the same content is the same bytes, two packs have one union, and what no maker wrote is refused. */
+#include "tools/recipes/pack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/unit.h"
+#include "tools/recipes/pack_format.h"
+#include "tools/recipes/portable.h"
+
+static const struct pack_target gpu = { .vendor_id = 0x8086, .device_type = 4 };
+
+/* The key of a program, as a layer makes it. */
+static struct cc_key key_of(const char *source, const char *options)
+{
+	struct cc_key key;
+
+	cc_key_init(&key);
+	cc_key_add_text(&key, CC_PART_DEVICE, "platform.name", "a platform");
+	cc_key_add_text(&key, CC_PART_DEVICE, "device.name", "a device of this machine");
+	cc_key_add_text(&key, CC_PART_IMAGE, "kind", "source");
+	cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
+	cc_key_add_text(&key, CC_PART_OPTIONS, "options", options);
+	cc_key_add_u64(&key, CC_PART_OPTIONS, "devices", 1);
+	cc_key_add_text(&key, CC_PART_OPTIONS, "env.POCL_VECTORIZER_REMARKS", "secret");
+	return key;
+}
+
+static enum cmn_status add(struct pack_maker *maker, const char *source, const char *options,
+			   const struct pack_header *headers, size_t count)
+{
+	struct cc_key key = key_of(source, options);
+	enum cmn_status status = pack_maker_add_recipe(maker, &gpu, cc_key_view(&key), headers,
+						       count);
+
+	cc_key_release(&key);
+	return status;
+}
+
+static void add_origin(struct pack_maker *maker, const char *name, const char *licence)
+{
+	const struct pack_origin origin = { cmn_view_of(name), cmn_view_of(licence) };
+
+	CU_ASSERT_EQUAL(pack_maker_add_origin(maker, &origin), CMN_OK);
+}
+
+static struct pack_maker *new_maker(void)
+{
+	struct pack_maker *maker = pack_maker_new();
+
+	CU_ASSERT_FATAL(maker != NULL);
+	return maker;
+}
+
+/* Encodes, and frees the maker. */
+static struct cmn_buffer finish(struct pack_maker *maker)
+{
+	struct cmn_buffer file = { 0 };
+
+	CU_ASSERT_EQUAL_FATAL(pack_maker_encode(maker, &file), CMN_OK);
+	pack_maker_free(maker);
+	return file;
+}
+
+static const struct pack_header a_header = {
+	.path = { "/usr/share/x/a.h", 16 }, .size = 7, .hash.bytes = { 1, 2, 3 },
+};
+
+/* Some content, from its number-th part on. */
+static struct pack_maker *made(unsigned int number)
+{
+	static const char *const sources[] = { "kernel void a() {}", "kernel void b() {}", "" };
+	struct pack_maker *maker = new_maker();
+
+	for (unsigned int i = 0; i < 3; i++)
+		CU_ASSERT_EQUAL(add(maker, sources[(i + number) % 3], "-cl-mad-enable", &a_header,
+				    (i + number) % 2), CMN_OK);
+	add_origin(maker, number % 2 ? "b" : "a", "MIT");
+	add_origin(maker, number % 2 ? "a" : "b", "MIT");
+	return maker;
+}
+
+static void expect_equal(struct cmn_buffer a, struct cmn_buffer b)
+{
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&a), cmn_buffer_view(&b)));
+	cmn_buffer_release(&a);
+	cmn_buffer_release(&b);
+}
+
+static void order_makes_no_difference(void)
+{
+	struct pack_maker *once = new_maker(), *twice = new_maker();
+
+	CU_ASSERT_EQUAL(add(once, "x", "", NULL, 0), CMN_OK);
+	CU_ASSERT_EQUAL(add(once, "y", "", &a_header, 1), CMN_OK);
+	for (unsigned int i = 0; i < 2; i++) {
+		CU_ASSERT_EQUAL(add(twice, "y", "", &a_header, 1), CMN_OK);
+		CU_ASSERT_EQUAL(add(twice, "x", "", NULL, 0), CMN_OK);
+	}
+	expect_equal(finish(once), finish(twice));
+	expect_equal(finish(new_maker()), finish(new_maker()));
+}
+
+/* The format is for other versions to read: these bytes may never change without a new version. */
+static void bytes_stay_what_they_were(void)
+{
+	struct pack_maker *maker = new_maker();
+	struct cmn_buffer file;
+	struct cmn_hash hash;
+	char hex[CMN_HASH_HEX_SIZE];
+
+	add_origin(maker, "x", "MIT");
+	CU_ASSERT_EQUAL(add(maker, "kernel void a() {}", "-cl-mad-enable", &a_header, 1), CMN_OK);
+	file = finish(maker);
+	hash = cmn_hash_of(file.data, file.len);
+	cmn_hash_hex(&hash, hex);
+	CU_ASSERT_EQUAL(file.len, 304);
+	CU_ASSERT_STRING_EQUAL(hex, "a17552e16a074d58a8eac4d453949250");
+	cmn_buffer_release(&file);
+}
+
+static void merge(struct pack_maker *maker, const struct cmn_buffer *file)
+{
+	struct pack pack;
+
+	CU_ASSERT_EQUAL_FATAL(pack_decode(cmn_buffer_view(file), &pack), CMN_OK);
+	CU_ASSERT_EQUAL(pack_maker_add_pack(maker, &pack), CMN_OK);
+	pack_release(&pack);
+}
+
+static void two_packs_have_one_union(void)
+{
+	struct cmn_buffer a = finish(made(0)), b = finish(made(1));
+	struct pack_maker *ab = new_maker(), *ba = new_maker(), *aa = new_maker();
+	struct cmn_buffer twice;
+
+	merge(ab, &a);
+	merge(ab, &b);
+	merge(ba, &b);
+	merge(ba, &a);
+	merge(aa, &a);
+	merge(aa, &a);
+	twice = finish(aa);
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&twice), cmn_buffer_view(&a)));
+	expect_equal(finish(ab), finish(ba));
+	cmn_buffer_release(&twice);
+	cmn_buffer_release(&a);
+	cmn_buffer_release(&b);
+}
+
+static void what_is_put_in_comes_out(void)
+{
+	static const char *const expected[][2] = {
+		{ "kind", "source" }, { "source", "text" }, { "options", "-w" },
+	};
+	struct pack_maker *maker = new_maker();
+	struct pack_recipe recipe;
+	struct pack_origin origin;
+	struct pack_header header;
+	struct cmn_reader reader;
+	struct cmn_buffer file;
+	struct pack pack;
+
+	add_origin(maker, "x", "");
+	CU_ASSERT_EQUAL(add(maker, "text", "-w", &a_header, 1), CMN_OK);
+	file = finish(maker);
+	CU_ASSERT_EQUAL_FATAL(pack_decode(cmn_buffer_view(&file), &pack), CMN_OK);
+	reader = pack_origins(&pack);
+	CU_ASSERT_TRUE(pack_next_origin(&reader, &origin));
+	CU_ASSERT_TRUE(cmn_view_equal(origin.name, cmn_view_of("x")) && origin.licence.len == 0);
+	CU_ASSERT_FALSE(pack_next_origin(&reader, &origin));
+	reader = pack_recipes(&pack);
+	CU_ASSERT_TRUE_FATAL(pack_next_recipe(&reader, &recipe));
+	CU_ASSERT_EQUAL(recipe.target.vendor_id, gpu.vendor_id);
+	CU_ASSERT_EQUAL(recipe.target.device_type, gpu.device_type);
+	/* Neither the device nor the environment; "devices" comes last. */
+	CU_ASSERT_EQUAL_FATAL(recipe.field_count, 4);
+	for (size_t i = 0; i < 3; i++) {
+		struct cc_key_field field = pack_field(&pack, &recipe, i);
+
+		CU_ASSERT_TRUE(cmn_view_equal(field.name, cmn_view_of(expected[i][0])));
+		CU_ASSERT_TRUE(cmn_view_equal(field.value, cmn_view_of(expected[i][1])));
+	}
+	CU_ASSERT_EQUAL_FATAL(recipe.header_count, 1);
+	header = pack_header(&pack, &recipe, 0);
+	CU_ASSERT_TRUE(cmn_view_equal(header.path, a_header.path));
+	CU_ASSERT_TRUE(header.size == 7 && cmn_hash_equal(&header.hash, &a_header.hash));
+	CU_ASSERT_FALSE(pack_next_recipe(&reader, &recipe));
+	CU_ASSERT_PTR_NULL(memmem(file.data, file.len, "secret", 6));
+	CU_ASSERT_PTR_NULL(memmem(file.data, file.len, "machine", 7));
+	pack_release(&pack);
+	cmn_buffer_release(&file);
+}
+
+static enum cmn_status decode(const struct cmn_buffer *file)
+{
+	struct pack pack = { 0 };
+	enum cmn_status status = pack_decode(cmn_buffer_view(file), &pack);
+
+	pack_release(&pack);
+	return status;
+}
+
+static void each_byte_counts(void)
+{
+	struct cmn_buffer file = finish(made(0));
+	size_t len = file.len;
+
+	for (size_t i = 0; i < len; i++) {
+		enum cmn_status status;
+
+		file.data[i] ^= 0x10;
+		status = decode(&file);
+		file.data[i] ^= 0x10;
+		CU_ASSERT_EQUAL(status, i >= 8 && i < 12 ? CMN_ERR_VERSION : CMN_ERR_CORRUPT);
+		file.len = i;
+		CU_ASSERT_EQUAL(decode(&file), CMN_ERR_CORRUPT);
+		file.len = len;
+	}
+	CU_ASSERT_EQUAL(decode(&file), CMN_OK);
+	cmn_buffer_append_u8(&file, 0);
+	CU_ASSERT_EQUAL(decode(&file), CMN_ERR_CORRUPT);
+	cmn_buffer_release(&file);
+}
+
+/* A file with such a payload, and a length and hash that are right: an attacker's. */
+static enum cmn_status decode_payload(struct cmn_buffer *payload)
+{
+	struct cmn_buffer file = { 0 };
+	enum cmn_status status;
+	struct cmn_hash hash;
+
+	CU_ASSERT_FALSE_FATAL(payload->failed);
+	cmn_buffer_append_text(&file, PACK_MAGIC);
+	cmn_buffer_append_u32(&file, PACK_VERSION);
+	cmn_buffer_append_u32(&file, 0);
+	cmn_buffer_append_u64(&file, payload->len);
+	cmn_buffer_append(&file, "0123456789abcdef", CMN_HASH_SIZE);
+	cmn_buffer_append(&file, payload->data, payload->len);
+	hash = pack_hash(cmn_buffer_view(&file));
+	memcpy(file.data + PACK_HASH_AT, hash.bytes, CMN_HASH_SIZE);
+	status = decode(&file);
+	cmn_buffer_release(&file);
+	cmn_buffer_release(payload);
+	return status;
+}
+
+static void append_texts(struct cmn_buffer *payload, const char *const *texts, uint32_t count)
+{
+	cmn_buffer_append_u32(payload, 0);	/* origins */
+	cmn_buffer_append_u32(payload, count);
+	for (uint32_t i = 0; i < count; i++)
+		cmn_buffer_append_sized(payload, texts[i], strlen(texts[i]));
+}
+
+/* A recipe with one field, and without headers. */
+static void append_recipe(struct cmn_buffer *payload, uint64_t vendor, enum cc_part part,
+			  uint32_t name, uint32_t value)
+{
+	cmn_buffer_append_u64(payload, vendor);
+	cmn_buffer_append_u64(payload, 4);
+	cmn_buffer_append_u32(payload, 1);
+	cmn_buffer_append_u8(payload, (uint8_t)part);
+	cmn_buffer_append_u32(payload, name);
+	cmn_buffer_append_u32(payload, value);
+	cmn_buffer_append_u32(payload, 0);
+}
+
+static enum cmn_status decode_one(const char *const *texts, uint32_t count, enum cc_part part,
+				  uint32_t name, uint32_t value)
+{
+	struct cmn_buffer payload = { 0 };
+
+	append_texts(&payload, texts, count);
+	cmn_buffer_append_u32(&payload, 1);
+	append_recipe(&payload, 1, part, name, value);
+	return decode_payload(&payload);
+}
+
+static void hostile_texts_are_refused(void)
+{
+	static const char *const good[] = { "kind", "source" }, *const swapped[] = { "source", "kind" };
+	static const char *const twice[] = { "kind", "kind" }, *const more[] = { "kind", "source", "x" };
+	static const char *const variable[] = { "env.LD_PRELOAD", "x.so" }, *const none[] = { "", "a" };
+
+	CU_ASSERT_EQUAL(decode_one(good, 2, CC_PART_IMAGE, 0, 1), CMN_OK);
+	CU_ASSERT_EQUAL(decode_one(swapped, 2, CC_PART_IMAGE, 0, 1), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(decode_one(twice, 2, CC_PART_IMAGE, 0, 1), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(decode_one(more, 3, CC_PART_IMAGE, 0, 1), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(decode_one(variable, 2, CC_PART_OPTIONS, 0, 1), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(decode_one(none, 2, CC_PART_IMAGE, 0, 1), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(decode_one(good, 2, CC_PART_DEVICE, 0, 1), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(decode_one(good, 2, CC_PART_COUNT, 0, 1), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(decode_one(good, 2, CC_PART_IMAGE, 2, 1), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(decode_one(good, 2, CC_PART_IMAGE, 0, UINT32_MAX), CMN_ERR_CORRUPT);
+}
+
+static enum cmn_status decode_two(uint64_t first_vendor, uint64_t second_vendor)
+{
+	static const char *const texts[] = { "kind", "source" };
+	struct cmn_buffer payload = { 0 };
+
+	append_texts(&payload, texts, 2);
+	cmn_buffer_append_u32(&payload, 2);
+	append_recipe(&payload, first_vendor, CC_PART_IMAGE, 0, 1);
+	append_recipe(&payload, second_vendor, CC_PART_IMAGE, 0, 1);
+	return decode_payload(&payload);
+}
+
+static void recipes_are_sorted(void)
+{
+	CU_ASSERT_EQUAL(decode_two(1, 2), CMN_OK);
+	CU_ASSERT_EQUAL(decode_two(2, 1), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(decode_two(1, 1), CMN_ERR_CORRUPT);
+}
+
+static void hostile_counts_are_refused(void)
+{
+	struct cmn_buffer payload = { 0 };
+
+	cmn_buffer_append_u32(&payload, UINT32_MAX);	/* origins */
+	CU_ASSERT_EQUAL(decode_payload(&payload), CMN_ERR_TOO_LARGE);
+	cmn_buffer_append_u32(&payload, 0);
+	cmn_buffer_append_u32(&payload, UINT32_MAX);	/* texts */
+	CU_ASSERT_EQUAL(decode_payload(&payload), CMN_ERR_TOO_LARGE);
+	cmn_buffer_append_u32(&payload, 0);
+	cmn_buffer_append_u32(&payload, PACK_MAX_TEXTS);
+	CU_ASSERT_EQUAL(decode_payload(&payload), CMN_ERR_CORRUPT);
+	append_texts(&payload, NULL, 0);
+	cmn_buffer_append_u32(&payload, 1000000);	/* recipes, which are there */
+	for (uint32_t i = 0; i < 1000000; i++)
+		cmn_buffer_append(&payload, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24);
+	CU_ASSERT_EQUAL(decode_payload(&payload), CMN_ERR_TOO_LARGE);
+	append_texts(&payload, NULL, 0);
+	cmn_buffer_append_u32(&payload, 3);	/* and are not */
+	CU_ASSERT_EQUAL(decode_payload(&payload), CMN_ERR_CORRUPT);
+}
+
+/* Many recipes with one large text: a small file that is large in keys. */
+static void a_small_file_is_not_large_in_memory(void)
+{
+	size_t len = (size_t)4 << 20;
+	char *text = malloc(len + 1);
+	const char *texts[] = { "source", text };
+	struct cmn_buffer payload = { 0 };
+
+	CU_ASSERT_FATAL(text != NULL);
+	memset(text, 'x', len);
+	text[len] = '\0';
+	append_texts(&payload, texts, 2);
+	cmn_buffer_append_u32(&payload, 100);
+	for (uint32_t i = 0; i < 100; i++)
+		append_recipe(&payload, i + 1, CC_PART_IMAGE, 0, 1);
+	CU_ASSERT_EQUAL(decode_payload(&payload), CMN_ERR_TOO_LARGE);
+	free(text);
+}
+
+static void makers_keep_the_bounds(void)
+{
+	struct pack_maker *maker = new_maker();
+	char *large = malloc(PACK_MAX_TEXT + 2), source[32];
+	struct pack_origin origin = { 0 };
+	struct cmn_buffer file = { 0 };
+
+	CU_ASSERT_FATAL(large != NULL);
+	memset(large, 'x', PACK_MAX_TEXT + 1);
+	large[PACK_MAX_TEXT + 1] = '\0';
+	CU_ASSERT_EQUAL(add(maker, large, "", NULL, 0), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(add(maker, large + 1, "", NULL, 0), CMN_OK);
+	CU_ASSERT_EQUAL(add(maker, "", "", &a_header, PACK_MAX_HEADERS + 1), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(pack_maker_add_origin(maker, &origin), CMN_ERR_INVALID);
+	origin.name = (struct cmn_view){ large, PACK_MAX_NAME + 1 };
+	CU_ASSERT_EQUAL(pack_maker_add_origin(maker, &origin), CMN_ERR_TOO_LARGE);
+	for (int i = 0; i < PACK_MAX_RECIPES; i++) {
+		(void)snprintf(source, sizeof(source), "%d", i);
+		CU_ASSERT_EQUAL(add(maker, source, "", NULL, 0), CMN_OK);
+	}
+	CU_ASSERT_EQUAL(pack_maker_encode(maker, &file), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_PTR_NULL(file.data);
+	pack_maker_free(maker);
+	pack_maker_free(NULL);
+	free(large);
+}
+
+static const char *refusal(const char *options)
+{
+	return portable_options(cmn_view_of(options));
+}
+
+static void options_of_programs_are_portable(void)
+{
+	static const char *const good[] = {
+		"", "  ", "-w -cl-fast-relaxed-math  -DINTEL=1 -I\"/usr/share/darktable/kernels\"",
+		"-D KERNEL_STATIC -D INCLUDE_PATH=/usr/share/hashcat/OpenCL -D XM2S(x)=#x",
+		"-I /usr/lib/python3/dist-packages/pyopencl/cl -DN=1/3", "-I. -I kernels", "-cl-std=CL3.0",
+		"-DA='b c' -UB -Werror -Wno-unused -O2 -g", "-D X=\"/2\"", "-spir-std=1.2 -ze-opt-level=2",
+	};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		CU_ASSERT_PTR_NULL(refusal(good[i]));
+}
+
+static void options_that_name_files_are_not(void)
+{
+	static const char *const bad[] = {
+		"-I/home/a", "-I /tmp/x", "-I\"/home/a b\"", "-I'/root/x'", "-I/usr/../home", "-I/usr",
+		"-I /usr/share/..", "-I ~/x", "-DP=/home/a/x.h", "-DP=\\\"/home/a/x.h\\\"", "-DP=</tmp/x.h>",
+		"-o /usr/share/x", "-o", "-I", "-D", "-s /usr/share/x.cl", "-include /usr/share/x.h",
+		"-fplugin=/usr/lib/x.so", "-Xclang -load", "-Wp,-MD,x", "-Wl,x", "-dump-opt-llvm=x", "x.cl",
+		"-cl-x=/usr/share/x", "@file", "-DA=\"b", "-save-temps", "-igc_opts 'ShaderDumpEnable=1'",
+		"-L/usr/lib", "--x", "-cl-std=CL1.2 -B/usr/lib",
+	};
+	char long_option[8192];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CU_ASSERT_PTR_NOT_NULL(refusal(bad[i]));
+	memset(long_option, 'x', sizeof(long_option));
+	memcpy(long_option, "-cl-", 4);
+	long_option[sizeof(long_option) - 1] = '\0';
+	CU_ASSERT_PTR_NOT_NULL(refusal(long_option));
+	CU_ASSERT_PTR_NOT_NULL(portable_options((struct cmn_view){ "-w\0-o x", 7 }));
+}
+
+static bool includes(const char *options, const char *path)
+{
+	return portable_includes(cmn_view_of(options), cmn_view_of(path));
+}
+
+static void headers_are_below_include_directories(void)
+{
+	CU_ASSERT_TRUE(includes("-w -I\"/usr/share/x\"", "/usr/share/x/a.h"));
+	CU_ASSERT_TRUE(includes("-I /usr/share/x/ -w", "/usr/share/x/b/a.h"));
+	CU_ASSERT_FALSE(includes("-I /usr/share/x", "/usr/share/xy/a.h"));
+	CU_ASSERT_FALSE(includes("-I /usr/share/x", "/usr/share/x"));
+	CU_ASSERT_FALSE(includes("-I . -I", "./a.h"));
+	CU_ASSERT_FALSE(includes("-D/usr/share/x", "/usr/share/x/a.h"));
+}
+
+int main(void)
+{
+	static const struct unit_test tests[] = {
+		UNIT_TEST(order_makes_no_difference),
+		UNIT_TEST(bytes_stay_what_they_were),
+		UNIT_TEST(two_packs_have_one_union),
+		UNIT_TEST(what_is_put_in_comes_out),
+		UNIT_TEST(each_byte_counts),
+		UNIT_TEST(hostile_texts_are_refused),
+		UNIT_TEST(recipes_are_sorted),
+		UNIT_TEST(hostile_counts_are_refused),
+		UNIT_TEST(a_small_file_is_not_large_in_memory),
+		UNIT_TEST(makers_keep_the_bounds),
+		UNIT_TEST(options_of_programs_are_portable),
+		UNIT_TEST(options_that_name_files_are_not),
+		UNIT_TEST(headers_are_below_include_directories),
+	};
+
+	return UNIT_MAIN("pack", tests);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* recipe_key: a key's device part comes first, then what was asked for, then the environment. */
+#include "tools/recipes/recipe_key.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/recipes/pack_format.h"
+#include "tools/recipes/portable.h"
+
+#define TYPE_DEFAULT UINT64_C(1)	/* CL_DEVICE_TYPE_DEFAULT: machines differ in it */
+
+static const char *const kinds[] = { "source",     "il",     "compile", "compile-il",
+				     "module", "program", "link" };
+/* Of Level Zero; the others are OpenCL's. */
+static const char *const level_zero[] = { "module", "program" };
+
+static bool is_one_of(struct cmn_view kind, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (cmn_view_equal(kind, cmn_view_of(list[i])))
+			return true;
+	}
+	return false;
+}
+
+static bool is_level_zero(struct cmn_view kind)
+{
+	return is_one_of(kind, level_zero, sizeof(level_zero) / sizeof(level_zero[0]));
+}
+
+const char *recipe_key_refuse(struct cmn_view key)
+{
+	const char *reason = NULL;
+	struct cc_key_field field;
+	struct cmn_reader reader;
+
+	if (!is_one_of(cc_key_find(key, "kind", 0), kinds, sizeof(kinds) / sizeof(kinds[0])))
+		return "they are of an unknown kind";
+	if (!cc_key_find(key, "source", 0).data && !cc_key_find(key, "input", 0).data)
+		return "their key has neither source nor input";
+	if (cc_key_read(key, &reader) != CMN_OK)
+		return "their key cannot be read";
+	while (!reason && cc_key_next(&reader, &field) == CMN_OK) {
+		if (cmn_view_equal(field.name, cmn_view_of("options")) ||
+		    cmn_view_equal(field.name, cmn_view_of("input.options")))
+			reason = portable_options(field.value);
+	}
+	return reason;
+}
+
+size_t recipe_key_devices(struct cmn_view key)
+{
+	struct present_device device;
+	struct cmn_reader reader;
+	size_t count = 0;
+
+	if (cc_key_read(key, &reader) != CMN_OK || cc_key_find(key, "device.partition", 0).data)
+		return 0;
+	while (present_next_device(&reader, &device))
+		count++;
+	return count;
+}
+
+static uint64_t number_of(const struct present_device *device, const char *name)
+{
+	struct cmn_view value;
+	uint64_t number;
+
+	return present_device_field(device, name, 0, &value) && cc_key_is_number(value, &number) ?
+	       number : 0;
+}
+
+static struct pack_target target_of(const struct present_device *device)
+{
+	uint64_t type = number_of(device, "device.type");
+
+	return (struct pack_target){
+		.vendor_id = number_of(device, "device.vendor_id"),
+		.device_type = type == TYPE_DEFAULT ? type : type & ~TYPE_DEFAULT,
+	};
+}
+
+void recipe_key_target(struct cmn_view key, struct pack_target *ret)
+{
+	struct present_device device = { 0 };
+	struct cmn_reader reader;
+
+	if (cc_key_read(key, &reader) == CMN_OK)
+		(void)present_next_device(&reader, &device);	/* none: a target of any */
+	*ret = target_of(&device);
+}
+
+/* The API for which the recipe is. */
+static bool is_level_zeros(const struct pack *pack, const struct pack_recipe *recipe)
+{
+	for (uint32_t i = 0; i < recipe->field_count; i++) {
+		struct cc_key_field field = pack_field(pack, recipe, i);
+
+		if (cmn_view_equal(field.name, cmn_view_of("kind")))
+			return is_level_zero(field.value);
+	}
+	return false;
+}
+
+bool recipe_key_is_for(const struct pack *pack, const struct pack_recipe *recipe,
+		       const struct present_device *device)
+{
+	const struct pack_target *target = &recipe->target;
+	struct pack_target own = target_of(device);
+	struct cmn_view api;
+
+	if (present_device_field(device, "api", 0, &api) != is_level_zeros(pack, recipe))
+		return false;
+	return (!target->vendor_id || target->vendor_id == own.vendor_id) &&
+	       (!target->device_type || target->device_type == own.device_type);
+}
+
+void recipe_key_add_field(struct cc_key *key, const struct cc_key_field *field)
+{
+	char name[PACK_MAX_NAME + 1];
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)field->name.len,
+		       (const char *)field->name.data);	/* it fits */
+	cc_key_add(key, field->part, name, field->value.data, field->value.len);
+}
+
+void recipe_key_make(const struct pack *pack, const struct pack_recipe *recipe,
+		     const struct present_device *device, const struct cmn_hash *inputs,
+		     struct cc_key *ret)
+{
+	struct cmn_reader reader = cmn_reader_of(device->behind);
+	struct cc_key_field field;
+
+	cmn_buffer_append(&ret->encoded, device->fields.data, device->fields.len);
+	for (uint32_t i = 0; i < recipe->field_count; i++) {
+		field = pack_field(pack, recipe, i);
+		if (inputs && cmn_view_equal(field.name, cmn_view_of("input")))
+			field.value = (struct cmn_view){ (inputs++)->bytes, CMN_HASH_SIZE };
+		recipe_key_add_field(ret, &field);
+	}
+	while (cc_key_next(&reader, &field) == CMN_OK) {
+		if (pack_is_environment(field.name))
+			recipe_key_add_field(ret, &field);
+	}
+}

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recipes_build: what packs have for the devices that are here becomes recipes
+ * of `ckcache replay`, pack by pack, each with its own time: a pack whose builds
+ * hang does not keep the others from being built.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cachecore/file_memo.h"
+#include "cachecore/manifest.h"
+#include "common/clock.h"
+#include "common/descriptor.h"
+#include "tools/recipes/portable.h"
+#include "tools/recipes/recipe_key.h"
+#include "tools/recipes/recipe_links.h"
+#include "tools/recipes/recipes.h"
+#include "tools/replay/present.h"
+#include "tools/replay/replay.h"
+#include "tools/replay/replay_entries.h"
+#include "tools/tool.h"
+
+enum {
+	TIMEOUT_S = 60,		/* most programs take a second, the slowest known ones 30 */
+	BUDGET_S = 1800,	/* of one pack */
+	/* At a time: the directory of recipes has twice as much room, also for applications' own. */
+	MAX_RECIPES = CC_RECIPES_MAX_COUNT / 2,
+};
+#define MAX_BYTES (CC_RECIPES_MAX_BYTES / 2)
+
+struct building {
+	struct replay_settings settings;
+	struct idle idle;
+	size_t jobs;
+	uint64_t budget_ns;
+	struct present present;
+	struct cc_store *store;
+	struct cmn_buffer environment;	/* of recipes */
+	/*
+	 * In which workers build: the recipes' own, where no header is. Not "/", which is the same
+	 * directory by two names ("." and "/") then, as it is for no application.
+	 */
+	char *directory;
+	struct json_object *packs;	/* NULL: text */
+	struct cmn_buffer text;
+	int signal;
+	bool begun, failed;	/* failed: it was complained about */
+};
+
+/* What becomes of one pack. */
+struct state {
+	struct building *building;
+	const struct packs_file *file;
+	struct recipe_index index;
+	struct objects objects;		/* of which links are made; empty until there are some */
+	bool *settled;			/* of each recipe and device: it is not to be tried again */
+	struct cc_file_memo *memo;	/* many recipes may have one header; NULL: no memory for it */
+	uint64_t until;			/* nothing begins later */
+	struct replay_counts counts;
+	struct cc_recipes_names names;	/* to be built */
+	uint64_t bytes;			/* of their recipes */
+	unsigned long long there, refused, elsewhere, quarantined, left;
+	const char *reason;	/* static: why the first one was refused */
+	char example[256];
+};
+
+static void refuse(struct state *state, const char *reason, const char *example)
+{
+	if (!state->refused++) {
+		state->reason = reason;
+		(void)snprintf(state->example, sizeof(state->example), "%s", example);
+	}
+}
+
+/*
+ * The manifest of the recipe's headers, as the pack has them. NULL: none, or one
+ * is not as the pack has it, and the recipe is refused then.
+ */
+static struct cc_manifest *manifest_of(struct state *state, const struct pack_recipe *recipe)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	struct cc_manifest_change change = { 0 };
+	enum cmn_status status = manifest ? CMN_OK : CMN_ERR_NOMEM;
+
+	for (uint32_t i = 0; status == CMN_OK && i < recipe->header_count; i++) {
+		struct pack_header header = pack_header(state->file->pack, recipe, i);
+		char *path = strndup(header.path.data, header.path.len);
+
+		status = !path ? CMN_ERR_NOMEM : !portable_path(header.path) ? CMN_ERR_ACCESS :
+			 cc_manifest_add_file(manifest, path, header.size, &header.hash);
+		free(path);
+	}
+	if (status == CMN_OK)
+		status = cc_manifest_compare(manifest, state->memo, &change);
+	if (status == CMN_OK)
+		return manifest;
+	if (status == CMN_STALE)
+		refuse(state, change.how == CC_MANIFEST_CHANGED ?
+		       "a header is another one here" : "a header is missing", change.path);
+	else
+		refuse(state, "a header cannot be read, or is no package's", "");
+	cc_manifest_free(manifest);
+	return NULL;
+}
+
+/* Takes the name into the list of what is to be built. false: out of memory. */
+static bool add_name(struct cc_recipes_names *names, struct cmn_view key)
+{
+	char name[CC_RECIPE_NAME_SIZE];
+	char **grown = cmn_array_grow(names->names, names->count, sizeof(*grown));
+
+	if (!grown)
+		return false;
+	names->names = grown;
+	cc_recipe_name(key, name);
+	grown[names->count] = strdup(name);
+	if (!grown[names->count])
+		return false;
+	names->count++;
+	return true;
+}
+
+static enum cmn_status put(struct state *state, const struct cc_recipe *recipe)
+{
+	struct building *building = state->building;
+	struct cmn_buffer encoded = { 0 };
+	enum cmn_status status;
+
+	if (replay_entries_has(building->settings.root, recipe)) {
+		state->there++;
+		return CMN_OK;
+	}
+	if (cc_recipes_is_quarantined(building->settings.root, recipe->key)) {
+		state->quarantined++;
+		return CMN_OK;
+	}
+	status = cc_recipe_encode(recipe, &encoded);
+	if (status == CMN_OK && (state->names.count == MAX_RECIPES ||
+				 encoded.len > MAX_BYTES - state->bytes ||
+				 cmn_clock_monotonic() >= state->until)) {
+		state->left++;
+		cmn_buffer_release(&encoded);
+		return CMN_OK;
+	}
+	state->bytes += encoded.len;
+	if (status == CMN_OK)
+		status = cc_recipes_put(building->settings.root, cmn_buffer_view(&encoded));
+	if (status == CMN_OK && !add_name(&state->names, recipe->key))
+		status = CMN_ERR_NOMEM;
+	cmn_buffer_release(&encoded);
+	return status;
+}
+
+/* The i-th recipe for one device. CMN_MISS: a link of something that is not there, or not there yet. */
+static enum cmn_status prepare(struct state *state, size_t i, const struct present_device *device,
+			       struct cmn_view manifest)
+{
+	struct cc_recipe wanted = {
+		.manifest = manifest,
+		.directory = cmn_view_of(state->building->directory),
+		.environment = cmn_buffer_view(&state->building->environment),
+	};
+	const char *reason = "its fields are no program's";
+	enum cmn_status status;
+	struct cc_key key;
+
+	cc_key_init(&key);
+	status = recipe_links_make(&state->index, i, &state->objects, device, &key);
+	if (status == CMN_OK) {
+		wanted.key = cc_key_view(&key);
+		reason = recipe_key_refuse(wanted.key);
+	}
+	if (status == CMN_OK && !reason)
+		status = put(state, &wanted);
+	else if (status == CMN_OK || status == CMN_ERR_INVALID)
+		refuse(state, reason, "");
+	cc_key_release(&key);
+	return status == CMN_ERR_INVALID ? CMN_OK : status;	/* it was refused */
+}
+
+/* Whether an earlier device of the machine is the same: then so are its builds. */
+static bool is_second(const struct present *present, size_t i)
+{
+	for (size_t j = 0; j < i; j++) {
+		if (cmn_view_equal(present->devices[j].fields, present->devices[i].fields))
+			return true;
+	}
+	return false;
+}
+
+/* For each device for which that was not done yet. */
+static enum cmn_status prepare_recipe(struct state *state, size_t i, bool first)
+{
+	const struct present *present = &state->building->present;
+	const struct pack_recipe *recipe = &state->index.recipes[i];
+	bool *settled = state->settled + i * present->count;
+	struct cmn_buffer encoded = { 0 };
+	struct cc_manifest *manifest = NULL;
+	enum cmn_status status = CMN_OK;
+	bool met = false;
+
+	for (size_t j = 0; status == CMN_OK && j < present->count; j++) {
+		const struct present_device *device = &present->devices[j];
+
+		if (is_second(present, j) || !recipe_key_is_for(state->file->pack, recipe, device))
+			settled[j] = true;
+		if (settled[j])
+			continue;
+		if (cmn_clock_monotonic() >= state->until) {
+			state->left++;
+			settled[j] = true;
+			continue;
+		}
+		if (!met) {
+			manifest = manifest_of(state, recipe);
+			if (manifest && recipe->header_count)
+				cc_manifest_encode(manifest, &encoded);
+			if (encoded.failed)
+				status = CMN_ERR_NOMEM;
+		}
+		met = true;
+		if (manifest && status == CMN_OK)
+			status = prepare(state, i, device, cmn_buffer_view(&encoded));
+		settled[j] = !manifest || status == CMN_OK;
+		if (status == CMN_MISS)
+			status = CMN_OK;
+	}
+	state->elsewhere += first && !met;
+	cmn_buffer_release(&encoded);
+	cc_manifest_free(manifest);
+	return status;
+}
+
+/* What was prepared; nothing of it is left to be done. */
+static void build_prepared(struct state *state)
+{
+	struct building *building = state->building;
+	struct replay_counts counts = { 0 };
+
+	if (state->names.count && !replay_build(&building->settings, &building->idle, building->jobs,
+						&state->names, state->until, &counts, &building->signal))
+		building->failed = true;
+	state->counts.built += counts.built;
+	state->counts.there += counts.there;
+	state->counts.failed += counts.failed;
+	state->counts.absent += counts.absent;
+	state->counts.late += counts.late;
+	state->counts.other += counts.other;
+	cc_recipes_names_release(&state->names);
+}
+
+/*
+ * First all but links, then the links whose inputs are there by now, until none is left or nothing
+ * more is built.
+ */
+static enum cmn_status build_pack(struct state *state)
+{
+	struct building *building = state->building;
+	enum cmn_status status = CMN_OK;
+	bool more = true;
+
+	for (unsigned int round = 0; more && status == CMN_OK && !building->signal; round++) {
+		if (round) {
+			objects_release(&state->objects);
+			status = objects_read(building->store, &state->objects);
+			if (status == CMN_MISS)	/* the root is gone */
+				status = CMN_OK;
+		}
+		for (size_t i = 0; status == CMN_OK && i < state->index.count; i++) {
+			if (recipe_index_is_link(&state->index, i) == (round > 0))
+				status = prepare_recipe(state, i, round < 2);
+		}
+		more = round ? state->names.count && round < RECIPE_LINKS_DEPTH :
+			       state->index.links != 0;
+		build_prepared(state);
+	}
+	for (size_t i = 0; i < state->index.count * building->present.count; i++) {
+		if (!state->settled[i] && status == CMN_OK && !building->signal)
+			refuse(state, "what it is linked of is not there", "");
+	}
+	return status;
+}
+
+/* The reasons, in one line each. */
+static void explain(const struct state *state)
+{
+	const struct replay_counts *counts = &state->counts;
+	const char *path = state->file->path;
+
+	if (state->refused)
+		tool_complain("%s: %llu not built: %s%s%s", path, state->refused, state->reason,
+			      *state->example ? ": " : "", state->example);
+	if (state->quarantined)
+		tool_complain("%s: %llu not built: they failed twice before", path,
+			      state->quarantined);
+	if (counts->late + state->left)
+		tool_complain("%s: %llu not built this time: %s", path, counts->late + state->left,
+			      cmn_clock_monotonic() >= state->until ?
+			      "the time for one pack was over" : "they are too many at a time");
+}
+
+static void report(const struct state *state)
+{
+	const struct replay_counts *counts = &state->counts;
+	const struct {
+		const char *name, *text;
+		unsigned long long count;
+	} rows[] = {
+		{ "built", "built", counts->built },
+		{ "there", "already there", state->there + counts->there },
+		{ "elsewhere", "for other devices", state->elsewhere },
+		{ "refused", "refused", state->refused },
+		{ "failed", "failed", counts->failed },
+		{ "quarantined", "failed twice before", state->quarantined },
+		{ "left", "left for next time", counts->late + state->left },
+		{ "other", "not stored", counts->other + counts->absent },
+	};
+	struct building *building = state->building;
+	struct json_object *object = NULL;
+	const char *comma = "";
+
+	if (building->packs) {
+		object = recipes_add_pack(building->packs, state->file);
+	} else {
+		cmn_buffer_printf(&building->text, "%s: ", state->file->path);
+	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (object) {
+			json_add_number(object, rows[i].name, rows[i].count);
+		} else if (rows[i].count || i == 0) {
+			cmn_buffer_printf(&building->text, "%s%llu %s", comma, rows[i].count,
+					  rows[i].text);
+			comma = ", ";
+		}
+	}
+	if (!object)
+		cmn_buffer_append_u8(&building->text, '\n');
+}
+
+/* How drivers are found here; nothing of it comes from packs. */
+static bool gather_environment(struct building *building)
+{
+	for (size_t i = 0; environ && environ[i]; i++) {
+		if (cc_recipe_carries(environ[i]))
+			cmn_buffer_append(&building->environment, environ[i],
+					  strlen(environ[i]) + 1);
+	}
+	if (building->environment.failed)
+		tool_complain("out of memory");
+	return !building->environment.failed;
+}
+
+/* false: complained about. */
+static bool make_directory(const struct building *building)
+{
+	int fd;
+	enum cmn_status status = cc_recipes_make(building->settings.root, &fd);
+
+	if (status == CMN_OK)
+		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+	else
+		tool_complain("%s: %s", building->settings.root, cmn_status_string(status));
+	return status == CMN_OK;
+}
+
+/* Before the first pack: without one nobody asks drivers anything. false: complained about. */
+static bool begin(struct building *building)
+{
+	if (building->begun)
+		return true;
+	building->begun = true;
+	child_begin(CHILD_WORKERS);
+	child_over();	/* nothing is to be cleared up */
+	if (asprintf(&building->directory, "%s/" CC_RECIPES_DIRECTORY, building->settings.root) < 0) {
+		building->directory = NULL;	/* asprintf leaves it undefined */
+		tool_complain("out of memory");
+		return false;
+	}
+	return gather_environment(building) && make_directory(building) &&
+	       idle_wait(&building->idle, &building->signal) &&
+	       present_read(&building->settings, &building->present, &building->signal);
+}
+
+static bool visit(void *ctx, const struct packs_file *file)
+{
+	struct building *building = ctx;
+	struct state state = { .building = building, .file = file, .memo = cc_file_memo_new() };
+	enum cmn_status status;
+
+	if (!begin(building)) {
+		cc_file_memo_free(state.memo);
+		building->failed = true;
+		return false;
+	}
+	state.until = cmn_clock_monotonic() + building->budget_ns;
+	status = recipe_index_read(file->pack, &state.index);
+	if (status == CMN_OK) {
+		state.settled = calloc(state.index.count * building->present.count + 1,
+				       sizeof(*state.settled));
+		status = state.settled ? build_pack(&state) : CMN_ERR_NOMEM;
+	}
+	if (status != CMN_OK) {
+		tool_complain("%s: %s", file->path, cmn_status_string(status));
+		building->failed = true;
+	}
+	explain(&state);
+	building->failed = building->failed || state.counts.failed || state.refused ||
+			   state.counts.late || state.left;
+	report(&state);
+	objects_release(&state.objects);
+	recipe_index_release(&state.index);
+	cc_file_memo_free(state.memo);
+	free(state.settled);
+	return !building->signal;
+}
+
+int recipes_build(const struct recipes_request *request)
+{
+	const uint64_t second = UINT64_C(1000000000);
+	struct building building = {
+		.budget_ns = (request->budget_s ? request->budget_s : BUDGET_S) * second,
+		.settings.timeout_ns = (request->timeout_s ? request->timeout_s : TIMEOUT_S) * second,
+	};
+	char *layer = tool_find_library(TOOL_OPENCL_LIBRARY);
+	struct tool_cache cache;
+	int code = TOOL_FAILED;
+
+	if (!layer) {
+		tool_complain(TOOL_OPENCL_LIBRARY
+			      " is not where this command's installation should have it");
+		return TOOL_FAILED;
+	}
+	if (!idle_init(&building.idle, request->idle, 0)) {
+		tool_complain("/proc and the processors cannot be read; --idle needs them");
+		free(layer);
+		return TOOL_FAILED;
+	}
+	building.jobs = request->jobs ? request->jobs : replay_usual_jobs(&building.idle);
+	if (tool_open(&cache)) {
+		building.settings.root = cache.config.dir;
+		building.store = cache.store;
+		building.settings.layer = layer;
+		if (tool_may_write(&cache)) {
+			building.packs = request->json ? json_new_array() : NULL;
+			if (building.idle.on_battery)
+				tool_complain("on battery power: nothing is built");
+			else if (!packs_walk(visit, &building))
+				building.failed = true;
+			if (!request->json && !building.begun)
+				cmn_buffer_append_text(&building.text, "no packs\n");
+			if (request->json)
+				code = json_print(building.packs);
+			else if (building.text.len)	/* else it was complained about */
+				code = tool_print(&building.text);
+		}
+		tool_close(&cache);
+	}
+	idle_release(&building.idle);
+	present_release(&building.present);
+	cmn_buffer_release(&building.environment);
+	free(building.directory);
+	free(layer);
+	if (building.signal) {
+		child_end_by(building.signal);
+		return 128 + building.signal;
+	}
+	return building.failed ? TOOL_FAILED : code;
+}
