@@ -37,8 +37,9 @@ class User:
     def environment(self, extra=None):
         return {"HOME": self.path("home"), "TMPDIR": self.path("tmp"),
                 "CKCACHE_DIR": self.path("cache"), "STUB_COUNTS": None, "STUB_SETTINGS": None,
-                "XDG_DATA_DIRS": self.path("share"), "POCL_CACHE_DIR": self.path("tmp"),
-                "POCL_KERNEL_CACHE": "0", "MESA_SHADER_CACHE_DISABLE": "true",
+                "XDG_DATA_DIRS": self.path("none") + ":" + self.path("share"),
+                "POCL_CACHE_DIR": self.path("tmp"), "POCL_KERNEL_CACHE": "0",
+                "MESA_SHADER_CACHE_DISABLE": "true",
                 **(self.case.extra or {}), **(extra or {})}
 
     def tool(self, *arguments, extra=None, **options):
