@@ -13,9 +13,9 @@
 #include "common/clock.h"
 #include "tools/replay/priority.h"
 
-#define LOOK_NS UINT64_C(1000000000)
-#define CALM_LOOKS 3		/* a compiler between two files is not over */
-#define BATTERY_LOOKS 10	/* asking some machines for their battery takes milliseconds */
+/* Until the next look, a program that begins to use all cores loses up to a sixth. */
+#define LOOK_NS UINT64_C(250000000)
+#define BATTERY_LOOKS 40	/* asking some machines for their battery takes milliseconds */
 
 /*
  * How much of the time somebody may wait, in percent. The workers wait too: for the disk when they
@@ -83,7 +83,7 @@ bool idle_adjust(struct idle *idle, unsigned int room)
 	unsigned int before = idle->allowed;
 
 	idle->calm = room ? idle->calm + 1 : 0;
-	if (room < idle->allowed || idle->calm >= CALM_LOOKS)
+	if (room < idle->allowed || idle->calm >= IDLE_CALM_LOOKS)
 		idle->allowed = room;
 	return idle->allowed != before;
 }

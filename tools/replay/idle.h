@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * idle: when and how many workers may run, so that nobody who uses the machine notices them
- * (`--idle`), and until when new ones begin (`--budget`). Once a second it looks at the machine
+ * (`--idle`), and until when new ones begin (`--budget`). Four times a second it looks at the machine
  * (idle_machine.h); workers that may not run stand still (child_stop).
  */
 #ifndef TOOLS_REPLAY_IDLE_H
 #define TOOLS_REPLAY_IDLE_H
 
 #include "tools/replay/idle_machine.h"
+
+/* So many looks in a row, three seconds: a compiler between two files is not over. */
+#define IDLE_CALM_LOOKS 12
 
 struct idle {
 	bool wanted;		/* --idle; without, only the budget counts */
