@@ -246,12 +246,6 @@ static bool claim_in_memory(struct cc_cache *cache, struct cmn_view key,
 	return false;
 }
 
-/* A worker of ckcache replay: what it does is no look-up of a program, and nobody waits for it. */
-static bool is_unattended(const struct cc_cache *cache)
-{
-	return cache->config.built_for != NULL;
-}
-
 /*
  * Waits while another process builds the same. CMN_OK: that was stored. Else
  * the caller is to build, and to end the flight if it was given one.
@@ -264,7 +258,7 @@ static enum cmn_status wait_for_flight(struct cc_cache *cache, struct cc_level *
 
 	*ret_flight = NULL;
 	/* Nobody is to wait for a worker, which has the lowest priority, or is stopped while others work. */
-	if (cache->config.recache || is_unattended(cache) ||
+	if (cache->config.recache || cache->config.built_for ||
 	    cc_level_join_flight(level, key, ret_flight) != CMN_OK)
 		return CMN_MISS;
 	status = read_level(cache, level, key, ret, ret_keep);
@@ -354,7 +348,7 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 		origin = CC_ORIGIN_REMOTE;
 		/* What is not stored is not uploaded: nobody is to wait for it, nor for a worker. */
 		status = get_remote(cache, level, key, &entry, flight,
-				    cc_level_stores(level) && !is_unattended(cache) ? &others_wait : NULL);
+				    cc_level_stores(level) && !cache->config.built_for ? &others_wait : NULL);
 	}
 	if (status != CMN_OK) {
 		origin = CC_ORIGIN_BUILT;
@@ -475,7 +469,8 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 		.bytes = cc_entry_payload_size(entry),
 	};
 
-	if (!is_unattended(cache)) {
+	/* What a worker of ckcache replay finds is no look-up of a program. */
+	if (!cache->config.built_for) {
 		cc_stats_add(cache->stats, kinds[origin].counter, 1);
 		cc_stats_add(cache->stats, CC_COMPILE_NS_SAVED, saved);
 	}
@@ -500,7 +495,7 @@ static void count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_
 		.key = key,
 		.build_ns = build_ns,
 	};
-	bool unattended = is_unattended(cache);
+	bool unattended = cache->config.built_for != NULL;	/* by a worker of ckcache replay */
 	const struct cc_history_note miss = {
 		.kind = unattended ? CC_HISTORY_UNATTENDED : CC_HISTORY_MISS, .key = key,
 		.reason = unattended ? NULL : reason, .build_ns = build_ns,
@@ -517,7 +512,7 @@ void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint6
 {
 	const char *reason = NULL;
 
-	if (is_unattended(cache))
+	if (cache->config.built_for)
 		reason = "unattended";
 	else if (cache->config.recache)
 		reason = "recache";
@@ -528,7 +523,7 @@ void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint6
 
 void cc_cache_count_deferred(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)
 {
-	if (!is_unattended(cache))
+	if (!cache->config.built_for)
 		cc_stats_add(cache->stats, CC_DEFERRED, 1);
 	count_miss(cache, key, build_ns, "deferred");
 }
@@ -538,10 +533,10 @@ void cc_cache_count_bypass(struct cc_cache *cache, const char *reason, const str
 	struct cc_trace_event event = { .what = "bypass", .reason = reason, .key = key };
 	const struct cc_history_note bypass = {
 		.kind = CC_HISTORY_BYPASS, .key = key, .reason = reason,
-		.detail = is_unattended(cache) ? CC_HISTORY_BY_REPLAY : NULL,
+		.detail = cache->config.built_for ? CC_HISTORY_BY_REPLAY : NULL,
 	};
 
-	if (!is_unattended(cache))
+	if (!cache->config.built_for)
 		cc_stats_bypass(cache->stats, reason);
 	cc_trace_write(cache->trace, &event);
 	cc_level_switch_note(cache->levels, &bypass);

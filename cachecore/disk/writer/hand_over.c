@@ -18,6 +18,7 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/writer/recipe.h"
 #include "cachecore/remote/launch.h"
+#include "common/bytes.h"
 #include "common/descriptor.h"
 #include "common/listing.h"
 
@@ -42,6 +43,7 @@ struct cc_hand_over {
 static enum cmn_status copy_environment(const char *root, char ***ret)
 {
 	char **base, **all, *dir;
+	struct cmn_buffer text = { 0 };
 	size_t count = 0, total = 0;
 
 	if (cc_launch_environment(&base) != CMN_OK)
@@ -64,7 +66,10 @@ static enum cmn_status copy_environment(const char *root, char ***ret)
 			goto failed;
 		all[++count] = NULL;
 	}
-	if (asprintf(&dir, "CKCACHE_DIR=%s", root) < 0)
+	cmn_buffer_append_text(&text, "CKCACHE_DIR=");
+	cmn_buffer_append_text(&text, root);
+	dir = cmn_buffer_take_string(&text);
+	if (!dir)
 		goto failed;
 	for (size_t i = 0; i < count; i++) {
 		if (strncmp(all[i], "CKCACHE_DIR=", strlen("CKCACHE_DIR=")) != 0)
