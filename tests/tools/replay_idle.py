@@ -339,9 +339,12 @@ class Idle(Replayed):
         self.leave(1, 2)
         kept = self.path("kept")
         shutil.copytree(self.root, kept)
-        mounts = MOUNTS + ('mount -t tmpfs -o size=400k,mode=0700 none "$CKCACHE_DIR" && cp -r "$FAKE/../kept/." '
-                           '"$CKCACHE_DIR" && { head -c 1M /dev/zero >"$CKCACHE_DIR/filler" 2>/dev/null || :; } && '
+        pages = sum(-(-os.path.getsize(os.path.join(folder, name)) // 4096)
+                    for folder, _, names in os.walk(kept) for name in names)
+        mounts = MOUNTS + ('mount -t tmpfs -o size=%dk,mode=0700 none "$CKCACHE_DIR" && cp -r "$FAKE/../kept/." '
+                           '"$CKCACHE_DIR" && { head -c 4M /dev/zero >"$CKCACHE_DIR/filler" 2>/dev/null || :; } && '
                            '{ "$0" "$@"; echo "$?" >"$FAKE/../code"; rm "$CKCACHE_DIR/filler"; } >"$FAKE/../first" && ')
+        mounts = mounts.replace("%d", str(4 * pages + 256))
         process = self.start_idle(mounts=mounts)
         value, err = self.finish(process)
         with open(self.path("code"), encoding="ascii") as file:
