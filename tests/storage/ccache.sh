@@ -32,8 +32,10 @@ command -v $name-server >/dev/null && command -v $name-cli >/dev/null ||
 	skip "neither redis-server nor valkey-server is installed"
 
 work=$(mktemp -d)
+# A socket's path has at most 107 characters, whatever TMPDIR is.
+runtime=$(mktemp -d /tmp/ccache.XXXXXX)
 server=
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$work" "$runtime"' EXIT
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 $name-server --bind 127.0.0.1 --port "$port" --save '' --dir "$work" >"$work/log" 2>&1 &
 server=$!
@@ -47,7 +49,7 @@ done
 compile()
 {
 	CCACHE_DIR="$work/$1" CCACHE_CONFIGPATH=/dev/null \
-		XDG_RUNTIME_DIR="$work" CCACHE_LOGFILE="$work/$1.log" \
+		XDG_RUNTIME_DIR="$runtime" CCACHE_LOGFILE="$work/$1.log" \
 		CCACHE_REMOTE_STORAGE="redis://127.0.0.1:$port helper=$helper" \
 		ccache gcc -c "$work/file.c" -o "$work/$1.o"
 }
@@ -66,7 +68,7 @@ grep -q '^remote_storage_hit[[:space:]]*[1-9]' "$work/stats" || {
 	fail "ccache found nothing in the storage"
 }
 # The helper ends with its server's test.
-for socket in $(find "$work" -type s); do
+for socket in $(find "$runtime" -type s); do
 	python3 -c 'import socket, sys
 client = socket.socket(socket.AF_UNIX)
 client.connect(sys.argv[1])
