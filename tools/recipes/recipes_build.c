@@ -47,6 +47,7 @@ struct building {
 	struct cmn_buffer text;
 	int signal;
 	bool begun, failed;	/* failed: it was complained about */
+	bool late;		/* the time was over before drivers could be asked */
 };
 
 /* What becomes of one pack. */
@@ -378,23 +379,41 @@ static bool begin(struct building *building)
 		tool_complain("out of memory");
 		return false;
 	}
-	return gather_environment(building) && make_directory(building) &&
-	       idle_wait(&building->idle, &building->signal) &&
-	       present_read(&building->settings, &building->present, &building->signal);
+	if (!gather_environment(building) || !make_directory(building))
+		return false;
+	if (idle_wait(&building->idle, &building->signal))
+		return present_read(&building->settings, &building->present, &building->signal);
+	building->late = !building->signal;
+	if (building->late)
+		tool_complain("others needed the machine all the time: nothing is built");
+	return building->late;
+}
+
+/* The pack's time begins. With --idle it is over then, whether or not anything could be built. */
+static void limit(struct state *state)
+{
+	struct building *building = state->building;
+
+	state->until = cmn_clock_monotonic() + building->budget_ns;
+	if (building->idle.wanted)
+		idle_limit(&building->idle, state->until);
 }
 
 static bool visit(void *ctx, const struct packs_file *file)
 {
 	struct building *building = ctx;
-	struct state state = { .building = building, .file = file, .memo = cc_file_memo_new() };
+	struct state state = { .building = building, .file = file };
 	enum cmn_status status;
 
+	limit(&state);
 	if (!begin(building)) {
-		cc_file_memo_free(state.memo);
 		building->failed = true;
 		return false;
 	}
-	state.until = cmn_clock_monotonic() + building->budget_ns;
+	if (building->late)
+		return false;
+	limit(&state);
+	state.memo = cc_file_memo_new();
 	status = recipe_index_read(file->pack, &state.index);
 	if (status == CMN_OK) {
 		state.settled = calloc(state.index.count * building->present.count + 1,
@@ -448,12 +467,10 @@ int recipes_build(const struct recipes_request *request)
 				tool_complain("on battery power: nothing is built");
 			else if (!packs_walk(visit, &building))
 				building.failed = true;
-			if (!request->json && !building.begun)
+			else if (!request->json && !building.begun)
 				cmn_buffer_append_text(&building.text, "no packs\n");
-			if (request->json)
-				code = json_print(building.packs);
-			else if (building.text.len)	/* else it was complained about */
-				code = tool_print(&building.text);
+			/* Without text it was complained about; that there was no time is no failure. */
+			code = request->json ? json_print(building.packs) : tool_print(&building.text);
 		}
 		tool_close(&cache);
 	}

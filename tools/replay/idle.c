@@ -45,6 +45,12 @@ bool idle_init(struct idle *ret, bool wanted, unsigned long budget_s)
 	return true;
 }
 
+void idle_limit(struct idle *idle, uint64_t end_ns)
+{
+	idle->end = end_ns;
+	idle->ended = false;
+}
+
 void idle_release(struct idle *idle)
 {
 	idle_unwatch();

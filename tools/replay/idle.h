@@ -34,6 +34,9 @@ struct idle {
 bool idle_init(struct idle *ret, bool wanted, unsigned long budget_s);
 void idle_release(struct idle *idle);
 
+/* Another budget, to this monotonic time, between two calls of idle_watch. */
+void idle_limit(struct idle *idle, uint64_t end_ns);
+
 /* Looks at these workers from now on, while child_wait waits; all of them end before idle_release. */
 void idle_watch(struct idle *idle, struct child *workers, size_t count);
 /* Looks at none. */

@@ -9,7 +9,7 @@
 /* What became of recipes. */
 struct replay_counts {
 	unsigned long long built, there, failed, absent, other;
-	unsigned long long late;	/* did not begin in time: they were removed */
+	unsigned long long late;	/* did not begin or, standing still, not end in time */
 };
 /*
  * Builds the recipes of these names that settings->root has, as the verb does, but begins none
