@@ -31,6 +31,7 @@ say()
 fail()
 {
 	echo "FAILED: $*" >&2
+	[ -z "$init" ] || inside 'journalctl -q --no-pager -n 30 -t ckcache -t systemd' >&2 || true
 	exit 1
 }
 
@@ -72,13 +73,12 @@ as()
 # until_true WHAT SCRIPT: runs it until it succeeds.
 until_true()
 {
-	for _ in $(seq 900); do
+	for _ in $(seq 360); do
 		if inside "$2" >/dev/null 2>&1; then
 			return
 		fi
-		sleep 0.2
+		sleep 0.5
 	done
-	inside "journalctl -q --no-pager -n 30" >&2 || true
 	fail "$1"
 }
 
@@ -134,6 +134,8 @@ power()
 prepare_root()
 {
 	rm -rf "$root"/etc/systemd/system/*.wants "$root"/etc/systemd/system/*.requires "$root/etc/systemd/system/default.target"
+	# Variables that login shells have and a user's systemd has not would be in keys.
+	rm -f "$root"/etc/profile.d/* "$root/etc/environment"
 	: >"$root/etc/fstab"
 	printf '[Unit]\nRequires=basic.target\nAfter=basic.target\nWants=dbus.service systemd-logind.service systemd-user-sessions.service\n' \
 		>"$root/etc/systemd/system/ck-roots.target"

@@ -4,12 +4,17 @@
 # the services build after drivers and packs have changed, counts what applications then build, removes
 # and purges everything, and looks at what is left. The machine that the services see is idle, and on
 # mains power, except where a step says otherwise. As root; needs control groups of version 2.
-#   sh tests/packages/roots.sh ROOT BUILD [PACKAGES]
+#   sh tests/packages/roots.sh ROOT BUILD [PACKAGES [PART...]]
 # ROOT      bookworm or sid: a new one, by debootstrap and apt from this machine's mirrors (1.5 GB in
 #           $TMPDIR, else in /var/tmp); a directory: what lies there; here: this machine's own root,
 #           with the stub driver alone. The latter two only lie below an overlay in memory.
 # BUILD     a build with the tests
-# PACKAGES  a directory with the packages, else they are built in the root; "here" packs BUILD's
+# PACKAGES  a directory with the packages. Where it is empty or not given, they are built in the root,
+#           and left in it; from "here" BUILD is packed.
+# PART      services, darktable (on Intel's driver), clblast (on rusticl): what is done between the
+#           installation and the removal; all, from "here" services
+# With ROOTS_OTHER_DRIVER=DIRECTORY, a path in the root with another release of Intel's driver,
+# darktable begins on that, and the update is to the root's own; else to a compiler of another build.
 # Exit code: 0; 1 if something is wrong; 77 where no such root can be made.
 # shellcheck disable=SC2016  # for shells inside
 set -eu
@@ -30,7 +35,13 @@ if [ -z "${ROOTS_MOUNTS-}" ]; then
 	export ROOTS_MOUNTS=1
 	exec unshare --mount --propagation private sh "$here/roots.sh" "$@"
 fi
-which=$1 build=$(cd "$2" && pwd) packages=${3-}
+which=$1 build=$(cd "$2" && pwd) packages=${3-} other=${ROOTS_OTHER_DRIVER-}
+parts='services darktable clblast'
+[ "$which" != here ] || parts=services
+if [ $# -gt 3 ]; then
+	shift 3
+	parts=$*
+fi
 # shellcheck source=tests/packages/root.sh
 . "$here/root.sh"
 
@@ -72,7 +83,8 @@ new_user()
 # mask USER: nothing builds for the user.
 mask()
 {
-	inside "systemctl --user -M $1@ --quiet mask --now ckcache-replay.path ckcache-replay.timer" 2>/dev/null
+	inside "systemctl --user -M $1@ stop ckcache-replay.path ckcache-replay.timer
+		systemctl --user -M $1@ --quiet mask ckcache-replay.path ckcache-replay.timer"
 }
 
 # show PROPERTY UNIT [USER]
@@ -92,12 +104,9 @@ await()
 {
 	since=$1
 	shift
-	until_true "$* does not run" "[ \$(systemctl ${2:+--user -M $2@} show -P ExecMainExitTimestampMonotonic $1) -gt $since ] &&
-		systemctl ${2:+--user -M $2@} show -P ActiveState $1 | grep -qx -e inactive -e failed"
-	[ "$(show Result "$@")" = success ] || {
-		inside "journalctl -q --no-pager -n 20" >&2
-		fail "$* does not end well: $(show Result "$@")"
-	}
+	until_true "$* does not run" "systemctl ${2:+--user -M $2@} show -p ExecMainExitTimestampMonotonic -p ActiveState $1 |
+		awk -F= '/^Exec/ { time = \$2 } /^Active/ { over = \$2 == \"inactive\" || \$2 == \"failed\" } END { exit !(over && time > $since) }'"
+	[ "$(show Result "$@")" = success ] || fail "$* does not end well: $(show Result "$@")"
 }
 
 # start_unit UNIT [USER]: and waits for its end; it has to be good.
@@ -155,31 +164,32 @@ make_root()
 
 make_packages()
 {
-	mkdir "$work/packages"
-	if [ "$packages" = here ]; then
+	made=${packages:-$work/packages}
+	mkdir -p "$made"
+	if [ -n "$(find "$made" -name '*.deb')" ]; then
+		:
+	elif [ "$which" = here ]; then
 		say "packing the build"
 		grep -q '^CMAKE_INSTALL_PREFIX:PATH=/usr$' "$build/CMakeCache.txt" || give_up "the build's prefix is not /usr"
-		command -v dpkg-dev >/dev/null || command -v dpkg-shlibdeps >/dev/null || give_up "there is no dpkg-dev"
-		(cd "$build" && quietly cpack --config CPackConfig.cmake -G DEB -B "$work/packages")
-	elif [ -n "$packages" ]; then
-		cp "$packages"/*.deb "$work/packages"
+		command -v dpkg-shlibdeps >/dev/null || give_up "there is no dpkg-dev"
+		cd "$build"
+		quietly cpack --config CPackConfig.cmake -G DEB -B "$work/cpack"
+		cp "$work"/cpack/*.deb "$made"
+		rm -rf "$work/cpack"
 	else
 		say "building the packages there"
 		overlay "$root" make
 		mkdir "$work/make/root/source"
-		git -C "$here" -c safe.directory='*' archive --format=tar HEAD:./../.. | tar -x -C "$work/make/root/source"
+		git -C "$here/../.." -c safe.directory='*' archive HEAD | tar -x -C "$work/make/root/source"
 		quietly within "$work/make" 'cd /root/source && sh tools/build_packages.sh deb /root/packages'
-		cp "$work"/make/root/packages/*.deb "$work/packages"
+		cp "$work"/make/root/packages/*.deb "$made"
 		umount -l "$work/make" "$work/make.upper"
 	fi
-	rm -rf "$work"/packages/*dbgsym* "$work"/packages/_CPack_Packages
 	mkdir "$root/root/packages"
-	case $which in
+	cp "$made"/*.deb "$root/root/packages"
+	rm -f "$root"/root/packages/*dbgsym*
 	# There is no network.
-	here) cp "$work"/packages/ckcache_*.deb "$work"/packages/libckcache-*_*.deb "$root/root/packages"
-		rm -f "$root"/root/packages/*-dev_*.deb ;;
-	*) cp "$work"/packages/*.deb "$root/root/packages" ;;
-	esac
+	[ "$which" != here ] || rm -f "$root"/root/packages/*-dev_* "$root"/root/packages/ckcache-storage_*
 }
 
 # Two versions of a package with the stub driver, alone.
@@ -566,7 +576,6 @@ remove_everything()
 	[ "$users" = "$(grep -v '^ck-' "$root/etc/passwd" | sort)" ] || fail "a user is left"
 }
 
-other=${ROOTS_OTHER_DRIVER-}
 make_root
 make_stub
 make_packages
@@ -576,11 +585,16 @@ else
 	boot
 fi
 install_packages
-services_of_users
-service_of_machine
-if [ "$which" != here ]; then
-	real_driver
-	everyday_use
-fi
+for part in $parts; do
+	case $part in
+	services)
+		services_of_users
+		service_of_machine
+		;;
+	darktable) real_driver ;;
+	clblast) everyday_use ;;
+	*) fail "there is no part $part" ;;
+	esac
+done
 remove_everything
 say "all as it should be"
