@@ -406,7 +406,7 @@ real_driver()
 	say "darktable on Intel's driver"
 	forget_users
 	quietly inside 'dpkg --purge ck-stub ck-stub-recipes'
-	# Compiles without hardware.
+	mkdir -p "$root/etc/environment.d"	# without hardware, it compiles with these variables
 	for line in NEOReadDebugKeys=1 SetCommandStreamReceiver=1 ProductFamilyOverride=tgllp UseAubStream=0 \
 		HardwareInfoOverride=1x6x16 NEO_CACHE_PERSISTENT=0 ${other:+LD_LIBRARY_PATH=$other}; do
 		echo "$line" >>"$root/etc/environment.d/50-ck-neo.conf"
