@@ -334,6 +334,37 @@ class Idle(Replayed):
         os.close(gate)
         self.resume()
 
+    def rebuild(self, library):
+        """The same code, as of another build: in its build-id."""
+        with open(library, "rb") as file:
+            content = bytearray(file.read())
+        content[content.index(b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0") + 16] ^= 0xff
+        with open(library + ".new", "wb") as file:
+            file.write(content)
+        os.rename(library + ".new", library)
+
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+    def test_killed_whenever_it_removes_something(self):
+        """Recipes that are done, and entries of the old driver: each run comes one further."""
+        driver = shutil.copy(machine.STUB, self.path("driver.so"))
+        self.drivers(driver)
+        self.stale()
+        self.rebuild(driver)	# old entries go when their driver was replaced
+        self.settings(STUB_DRIVER_VERSION="2.0")
+        for removals in range(1, 40):
+            code = subprocess.run(
+                ["strace", "-qq", "-o", "/dev/null", "-e", "trace=unlinkat", "-e",
+                 "inject=unlinkat:signal=KILL:when=%d" % removals, self.command, "replay", "--stale"],
+                cwd=self.path("cwd"), env=self.environment(), stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, timeout=machine.PATIENCE, check=False).returncode
+            if code == 0:
+                break
+            self.assertEqual(code, -signal.SIGKILL)
+        self.assertEqual((code, removals > 4), (0, True), removals)
+        self.resume()
+        entries = json.loads(self.tool("list", "--json").out)
+        self.assertEqual(len(entries), 2, entries)
+
     def pack(self, *numbers):
         """A pack of programs, which nobody has built yet."""
         packs = self.path("home", ".local", "share", "ckcache", "recipes.d")
