@@ -137,6 +137,7 @@ prepare_root()
 	# Variables that login shells have and a user's systemd has not would be in keys.
 	rm -f "$root"/etc/profile.d/* "$root/etc/environment"
 	: >"$root/etc/fstab"
+	rm -f "$root/usr/sbin/policy-rc.d"	# which keeps packages from stopping services
 	printf '[Unit]\nRequires=basic.target\nAfter=basic.target\nWants=dbus.service systemd-logind.service systemd-user-sessions.service\n' \
 		>"$root/etc/systemd/system/ck-roots.target"
 	# Drop-ins bind it over the /proc of services that have one of their own.
@@ -217,6 +218,6 @@ list_changes()
 		while read -r path kind; do
 			[ "$kind" = d ] && [ -d "$lower/$path" ] || echo "$path $kind"
 		done |
-		grep -vE '^(etc/(ld\.so\.cache|machine-id|\.pwd\.lock|\.updated|mtab|hostname|(passwd|shadow|group|gshadow|subuid|subgid)-?)|var/\.updated|var/(spool|mail)/.*|var/lib/(dbus|systemd|private)(/[^c].*)?) [a-z]$' |
+		grep -vE '^(etc/(ld\.so\.cache|machine-id|\.pwd\.lock|\.updated|mtab|hostname|(passwd|shadow|group|gshadow|subuid|subgid)-?)|var/\.updated|var/(spool|mail)/.*|etc/OpenCL/vendors|var/lib/PackageKit/.*|var/lib/(dbus|systemd|private)(/[^c].*)?) [a-z]$' |
 		sort
 }

@@ -24,6 +24,7 @@
 
 enum {
 	TIMEOUT_S = 60,		/* most programs take a second, the slowest known ones 30 */
+	IDLE_TIMEOUT_S = 600,	/* at that priority, others make it take many times as long */
 	BUDGET_S = 1800,	/* of one pack */
 	/* At a time: the directory of recipes has twice as much room, also for applications' own. */
 	MAX_RECIPES = CC_RECIPES_MAX_COUNT / 2,
@@ -440,7 +441,8 @@ int recipes_build(const struct recipes_request *request)
 	const uint64_t second = UINT64_C(1000000000);
 	struct building building = {
 		.budget_ns = (request->budget_s ? request->budget_s : BUDGET_S) * second,
-		.settings.timeout_ns = (request->timeout_s ? request->timeout_s : TIMEOUT_S) * second,
+		.settings.timeout_ns = (request->timeout_s ? request->timeout_s : request->idle ?
+					IDLE_TIMEOUT_S : TIMEOUT_S) * second,
 	};
 	char *layer = tool_find_library(TOOL_OPENCL_LIBRARY);
 	struct tool_cache cache;
