@@ -406,7 +406,7 @@ real_driver()
 	say "darktable on Intel's driver"
 	forget_users
 	quietly inside 'dpkg --purge ck-stub ck-stub-recipes'
-	mkdir -p "$root/etc/environment.d"	# without hardware, it compiles with these variables
+	mkdir -p "$root/etc/environment.d" "$root/etc/OpenCL/vendors"	# without hardware, it compiles with these variables
 	for line in NEOReadDebugKeys=1 SetCommandStreamReceiver=1 ProductFamilyOverride=tgllp UseAubStream=0 \
 		HardwareInfoOverride=1x6x16 NEO_CACHE_PERSISTENT=0 ${other:+LD_LIBRARY_PATH=$other}; do
 		echo "$line" >>"$root/etc/environment.d/50-ck-neo.conf"
@@ -486,6 +486,7 @@ everyday_use()
 	say "an unmodified program, twice"
 	tuner='clblast_tuner_xaxpy -n 65536 -runs 1'
 	rm -f "$root/etc/environment.d/50-ck-neo.conf" "$root/etc/profile.d/ck-neo.sh" "$root/etc/OpenCL/vendors"/*
+	mkdir -p "$root/etc/OpenCL/vendors"
 	cp "$root/srv/vendors/rusticl.icd" "$root/etc/OpenCL/vendors/"
 	new_user ck-user
 	mask ck-user
