@@ -391,7 +391,8 @@ static bool holds(const struct dependency *item, struct cc_file_memo *memo, stru
 		if (stat(item->path, ret) == 0)
 			return S_ISDIR(ret->st_mode);
 		ret->st_ino = 0;
-		return errno == ENOENT || errno == ENOTDIR;
+		/* Nobody enters another user's home; what a compiler looked for there does not hold then. */
+		return errno == ENOENT || errno == ENOTDIR || errno == EACCES;
 	}
 	return false;
 }

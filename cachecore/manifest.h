@@ -31,7 +31,8 @@ enum cc_dependency {
 	CC_DEPENDENCY_FILE = 1,		/* a regular file with this size and hash */
 	CC_DEPENDENCY_ABSENT = 2,	/* nothing there */
 	CC_DEPENDENCY_DIRECTORY = 3,	/* path is cc_manifest_working_directory */
-	CC_DEPENDENCY_PLACE = 4,	/* a directory, or nothing any more: its files are dependencies of their own */
+	/* A directory, or nothing that this process can reach: its files are dependencies of their own. */
+	CC_DEPENDENCY_PLACE = 4,
 	/*
 	 * A regular file with this size and, in the halves of hash, this mtime and ctime in ns
 	 * (ctime 0: any). For a file that nobody read, or that is too large to read at each look-up.
