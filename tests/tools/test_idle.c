@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -315,6 +316,57 @@ static bool act_continue(void *ctx)
 {
 	child_continue(ctx);
 	return false;
+}
+
+/* Uses the processor that it is on for so long, in ns of its own time. */
+static void spin(clockid_t clock, uint64_t ns)
+{
+	struct timespec used;
+
+	do
+		(void)clock_gettime(clock, &used);
+	while ((uint64_t)used.tv_sec * S + (uint64_t)used.tv_nsec < ns);
+	_exit(0);
+}
+
+/* Of four on one processor each has a quarter of it. */
+TEST(time_of_waiting_for_a_processor_is_not_the_workers)
+{
+	struct signalfd_siginfo info;
+	struct child worker = { 0 };
+	pid_t others[3];
+	cpu_set_t all, one;
+
+	CU_ASSERT_FATAL(sched_getaffinity(0, sizeof(all), &all) == 0);
+	CPU_ZERO(&one);
+	for (int cpu = 0; cpu < CPU_SETSIZE && !CPU_COUNT(&one); cpu++) {
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &one);
+	}
+	CU_ASSERT_FATAL(sched_setaffinity(0, sizeof(one), &one) == 0);
+	for (size_t i = 0; i < 3; i++) {
+		others[i] = fork();
+		if (others[i] == 0)
+			spin(CLOCK_PROCESS_CPUTIME_ID, 60 * S);
+	}
+	child_begin(CHILD_WORKERS);
+	child_limit(&worker, S);
+	if (child_fork(&worker) == 0)
+		spin(CLOCK_PROCESS_CPUTIME_ID, S / 2);
+	CU_ASSERT(child_wait(&worker, 1, NULL, &info) == &worker);
+	CU_ASSERT(!worker.timed_out && WIFEXITED(worker.state));
+	/* Its own time counts. */
+	child_limit(&worker, S / 10);
+	if (child_fork(&worker) == 0)
+		spin(CLOCK_PROCESS_CPUTIME_ID, 60 * S);
+	CU_ASSERT(child_wait(&worker, 1, NULL, &info) == &worker);
+	CU_ASSERT(worker.timed_out);
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(kill(others[i], SIGKILL), 0);
+		CU_ASSERT_EQUAL(waitpid(others[i], NULL, 0), others[i]);
+	}
+	CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof(all), &all), 0);
+	child_over();
 }
 
 TEST(time_of_standing_still_is_not_the_workers)
