@@ -80,9 +80,9 @@ bool cc_key_device_same_drivers(struct cmn_view a, struct cmn_view b)
 		struct cmn_view left = cc_key_device_find(a, "driver.path", i);
 		struct cmn_view right = cc_key_device_find(b, "driver.path", i);
 
-		if (!left.data != !right.data || !cmn_view_equal(left, right))
+		if (!left.data || !right.data)
+			return i && !left.data && !right.data;
+		if (!cmn_view_equal(left, right))
 			return false;
-		if (!left.data)
-			return i != 0;
 	}
 }

@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "tests/level_zero/module_run.h"
+#include "tests/support/ahead.h"
 #include "tests/support/unit.h"
 #include "tests/support/updated.h"
 
@@ -164,6 +165,7 @@ static bool wait_for_entries(unsigned long entries)
 TEST_ON("stub", after_an_update_the_rest_is_handed_over)
 {
 	unsigned long stored;
+	char variables[4200];
 	cpu_set_t set;
 
 	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) < 2)
@@ -173,8 +175,10 @@ TEST_ON("stub", after_an_update_the_rest_is_handed_over)
 	CU_ASSERT(stored >= 8);
 	update(2);
 	/* The application asks for one and ends. */
-	module_run(&run, "driver=0 il=one quiet",
-		   "CKCACHE_HAND_OVER=1 CKCACHE_REMOTE_HELPERS=\"$(dirname " CKCACHE ")\"");
+	ahead_write(CKCACHE);
+	(void)snprintf(variables, sizeof(variables),
+		       "CKCACHE_HAND_OVER=1 CKCACHE_REMOTE_HELPERS='%s/helpers'", unit_dir());
+	module_run(&run, "driver=0 il=one quiet", variables);
 	CU_ASSERT(wait_for_entries(stored));
 	module_run(&run, "driver=0" ONE_INPUT, "");
 	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 0);

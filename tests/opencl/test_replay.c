@@ -16,6 +16,7 @@
 
 #include "common/clock.h"
 #include "tests/opencl/driver.h"
+#include "tests/support/ahead.h"
 #include "tests/support/unit.h"
 
 static struct outcome reference;
@@ -630,14 +631,16 @@ static bool wait_for_entries(uint64_t entries)
 /* The application asks for three of twelve programs, and ends: the others are built for it all the same. */
 static void hand_over(const char *setting, const char *before, const char *after)
 {
-	char tools[4096];
+	char tools[8192];
 	unsigned int built;
 	cpu_set_t set;
 
 	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) < 2)
 		return;
-	(void)snprintf(tools, sizeof(tools), "%s", driver_client_path());	/* they lie beside it */
-	*strrchr(tools, '/') = '\0';
+	(void)snprintf(tools, sizeof(tools), "%.*s/ckcache",
+		       (int)(strrchr(driver_client_path(), '/') - driver_client_path()), driver_client_path());
+	ahead_write(tools);
+	(void)snprintf(tools, sizeof(tools), "%s/helpers", unit_dir());
 	driver_setenv("CKCACHE_REMOTE_HELPERS", tools);
 	driver_setenv("CKCACHE_CAPTURE", NULL);
 	driver_setenv("CKCACHE_HAND_OVER", "1");
