@@ -92,6 +92,18 @@ TEST(threads_of_a_core_count_once)
 	siblings(3, "0-7\n");
 	siblings(5, "0-7\n");
 	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 1);
+	/* Of three the second is ours and counts for the third. */
+	siblings(5, "0,3,5\n");
+	siblings(3, "3\n");
+	siblings(1, "1\n");
+	siblings(2, "1,2\n");
+	siblings(6, "3,6\n");
+	siblings(7, "3,7\n");
+	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 2);
+	siblings(1, "0-7\n");
+	siblings(2, "0-7\n");
+	siblings(3, "0-7\n");
+	siblings(5, "0-7\n");
 	siblings(6, "rubbish");
 	siblings(7, "9999999999999999999999-");
 	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 3);
@@ -125,8 +137,10 @@ TEST(limit_of_control_groups_counts)
 
 TEST(builds_leave_a_core)
 {
-	struct idle_machine machine = machine_of(1);
+	struct idle_machine machine = machine_of(0);
 
+	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 1);	/* on which this runs */
+	CPU_SET_S(0, sizeof(machine.cpus), machine.cpus);
 	CU_ASSERT_EQUAL(idle_machine_jobs(&machine), 1);
 	for (unsigned int i = 0; i < 300; i++)
 		CPU_SET_S(i, sizeof(machine.cpus), machine.cpus);
