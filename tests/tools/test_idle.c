@@ -232,7 +232,7 @@ TEST(times_are_those_of_the_processors_and_processes)
 	const uint64_t tick = S / (uint64_t)sysconf(_SC_CLK_TCK);
 
 	CU_ASSERT(!idle_machine_sample(&machine, workers, 2, &before));
-	unit_write("proc/stat", "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 1 2 3 100 200 4 5 6 7 8\n"
+	unit_write("proc/stat", "cpu  1 9 9 9 9 9 9 9 9 9\ncpu0 1 2 3 100 200 4 5 6 7 8\n"
 				"cpu1 10 0 0 1 1 0 0 0 0 0\ncpu2 5000 0 0 0 0 0 0 0 0 0\nintr 1 2\n");
 	unit_write("proc/12/stat", "12 (a) b (c) S 1 1 1 0 -1 4 50 60 70 80 3 4 5 6 39 19 1\n");
 	CU_ASSERT_FATAL(idle_machine_sample(&machine, NULL, 0, &before));
