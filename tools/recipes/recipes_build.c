@@ -34,7 +34,7 @@ struct building {
 	struct replay_settings settings;
 	struct idle idle;
 	size_t jobs;
-	uint64_t budget_ns;
+	unsigned long budget_s;
 	struct present present;
 	struct cc_store *store;
 	struct cmn_buffer environment;	/* of recipes */
@@ -57,7 +57,6 @@ struct state {
 	struct objects objects;		/* of which links are made; empty until there are some */
 	bool *settled;			/* of each recipe and device: it is not to be tried again */
 	struct cc_file_memo *memo;	/* many recipes may have one header; NULL: no memory for it */
-	uint64_t until;			/* nothing begins later */
 	struct replay_counts counts;
 	struct cc_recipes_names names;	/* to be built */
 	uint64_t bytes;			/* of their recipes */
@@ -139,7 +138,7 @@ static enum cmn_status put(struct state *state, const struct cc_recipe *recipe)
 	status = cc_recipe_encode(recipe, &encoded);
 	if (status == CMN_OK && (state->names.count == MAX_RECIPES ||
 				 encoded.len > MAX_BYTES - state->bytes ||
-				 cmn_clock_monotonic() >= state->until)) {
+				 idle_is_spent(&building->idle))) {
 		state->left++;
 		cmn_buffer_release(&encoded);
 		return CMN_OK;
@@ -208,7 +207,7 @@ static enum cmn_status prepare_recipe(struct state *state, size_t i, bool first)
 			settled[j] = true;
 		if (settled[j])
 			continue;
-		if (cmn_clock_monotonic() >= state->until) {
+		if (idle_is_spent(&state->building->idle)) {
 			state->left++;
 			settled[j] = true;
 			continue;
@@ -240,7 +239,7 @@ static void build_prepared(struct state *state)
 	struct replay_counts counts = { 0 };
 
 	if (state->names.count && !replay_build(&building->settings, &building->idle, building->jobs,
-						&state->names, state->until, &counts, &building->signal))
+						&state->names, &counts, &building->signal))
 		building->failed = true;
 	state->counts.built += counts.built;
 	state->counts.there += counts.there;
@@ -297,7 +296,7 @@ static void explain(const struct state *state)
 			      state->quarantined);
 	if (counts->late + state->left)
 		tool_complain("%s: %llu not built this time: %s", path, counts->late + state->left,
-			      cmn_clock_monotonic() >= state->until ?
+			      idle_is_spent(&state->building->idle) ?
 			      "the time for one pack was over" : "they are too many at a time");
 }
 
@@ -394,7 +393,7 @@ static bool visit(void *ctx, const struct packs_file *file)
 		building->failed = true;
 		return false;
 	}
-	state.until = cmn_clock_monotonic() + building->budget_ns;
+	idle_begin(&building->idle, building->budget_s);
 	status = recipe_index_read(file->pack, &state.index);
 	if (status == CMN_OK) {
 		state.settled = calloc(state.index.count * building->present.count + 1,
@@ -420,7 +419,7 @@ int recipes_build(const struct recipes_request *request)
 {
 	const uint64_t second = UINT64_C(1000000000);
 	struct building building = {
-		.budget_ns = (request->budget_s ? request->budget_s : BUDGET_S) * second,
+		.budget_s = request->budget_s ? request->budget_s : BUDGET_S,
 		.settings.timeout_ns = (request->timeout_s ? request->timeout_s : TIMEOUT_S) * second,
 	};
 	char *layer = tool_find_library(TOOL_OPENCL_LIBRARY);
