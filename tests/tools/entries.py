@@ -123,6 +123,66 @@ class Shown(Case):
         self.assertNotIn("\nresult ", text)
 
 
+class Named(Case):
+    """ENTRY of show and explain: any unique part of a path, or a kernel; programs: opencl.explain."""
+
+    def setUp(self):
+        super().setUp()
+        rows = (("kernel void alone(global int *a) {}\nkernel void second(global int *a) {}", "-DN=1"),
+                ("kernel void both(global int *a) {}", "-DN=1"),
+                ("kernel void both(global int *a) {}", "-DN=2"))
+        lines = "".join("1 1 9 %s %s %s %s\n" % tuple(text.encode().hex() for text in ("A GPU", "1.2", *row))
+                        for row in rows)
+        subprocess.run([FILL_CACHE, self.root], input=lines.encode(), check=True, timeout=120)
+        self.rows = self.json("list")
+        [self.path] = [row["entry"] for row in self.rows if row["source"] == "kernel alone"]
+
+    def expect_one(self, name):
+        self.assertEqual(self.json("show", name)["entry"], self.path, name)
+        self.assertEqual(self.json("explain", name)["compiles"], [], name)
+
+    def expect_several(self, name, count):
+        for verb in ("show", "explain"):
+            error = self.complaint(verb, name)
+            lines = error.splitlines()
+            self.assertIn('"%s" is the name of several entries' % name, lines[0])
+            self.assertEqual(len(lines), 1 + count, error)
+
+    def complaint(self, *arguments):
+        ran = subprocess.run([CKCACHE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120,
+                             env={**os.environ, "HOME": self.work, "CKCACHE_DIR": self.root}, check=False)
+        self.assertEqual((ran.returncode, ran.stdout), (1, b""), arguments)
+        return ran.stderr.decode()
+
+    def test_any_part_of_its_path(self):
+        parts = self.path[:-len(".src")].split("/")
+        for name in (self.path, self.path[:-len(".src")], self.root + "/" + self.path, parts[1], parts[1][:8],
+                     parts[1][7:19], parts[1] + "/" + parts[2][:4], "/".join(part[:8] for part in parts)):
+            self.expect_one(name)
+
+    def test_its_kernels(self):
+        self.expect_one("alone")
+        self.expect_one("second")
+
+    def test_a_kernel_goes_before_digits_of_a_path(self):
+        line = "1 1 9 %s %s %s -\n" % tuple(
+            text.encode().hex() for text in ("A GPU", "1.2", "kernel void a(global int *a) {}"))
+        subprocess.run([FILL_CACHE, self.root], input=line.encode(), check=True, timeout=120)
+        self.assertEqual(self.json("show", "a")["kernels"], ["a"])
+
+    def test_several_are_listed_and_told_apart(self):
+        self.expect_several("both", 2)
+        error = self.complaint("show", "both")
+        for options in ("-DN=1", "-DN=2"):
+            self.assertIn("kernel both, " + options, error)
+        self.expect_several(self.path.split("/")[0][:6], 3)
+
+    def test_none(self):
+        for verb in ("show", "explain"):
+            for name in ("absent", "0/1/2/3/4/5", "both/", ".src", "", "x" * 5000):
+                self.assertIn("there is no entry", self.complaint(verb, name), name)
+
+
 class Counted(Case):
     def test_look_ups_and_shares(self):
         self.golden()
