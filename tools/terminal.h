@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 bool terminal_is(int fd);
+/* How wide it is, also where it is a dumb one; 0: it is none. */
+unsigned int terminal_columns(int fd);
 /* A sequence for text on fd, or "". terminal_plain ends any. */
 const char *terminal_sequence(int fd, const char *sequence);
 #define terminal_bold(fd) terminal_sequence(fd, "\033[1m")

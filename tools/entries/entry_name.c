@@ -102,6 +102,17 @@ static enum entry_match match(const struct entry_search *search, const struct en
 	return is_part(search->text, offer->path) ? ENTRY_MATCH_PART : ENTRY_MATCH_NONE;
 }
 
+bool entry_search_may_begin(const struct entry_search *search, size_t level, const char *name)
+{
+	const char *text = search->text;
+
+	for (size_t i = 0; i < level && *text; i++) {
+		text += strcspn(text, "/");
+		text += *text == '/';
+	}
+	return strncmp(text, name, strcspn(text, "/")) == 0;
+}
+
 void entry_search_begin(struct entry_search *search, const char *text, const char *root,
 			const struct run_history *history)
 {

@@ -42,6 +42,11 @@ struct entry_search {
 void entry_search_begin(struct entry_search *search, const char *text, const char *root,
 			const struct run_history *history);
 void entry_search_release(struct entry_search *search);
+/*
+ * Whether a directory of a leaf's path may lead to what begins as the text does (cc_leaf_choice): those
+ * outdo all others, so that these have to be looked at only if there are none.
+ */
+bool entry_search_may_begin(const struct entry_search *search, size_t level, const char *name);
 /* One that there is; each view may be empty: not known. */
 struct entry_offer {
 	const char *path;	/* below the root */

@@ -11,11 +11,13 @@
 #include "cachecore/disk/root.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_name.h"
+#include "tools/terminal.h"
 #include "tools/tool.h"
 
 struct search {
 	struct entry_search names;
 	struct shown_entry *found;
+	uint64_t seen;
 };
 
 static bool visit(void *ctx, const struct cc_store_item *item)
@@ -35,9 +37,25 @@ static bool visit(void *ctx, const struct cc_store_item *item)
 	return !search->names.failed;
 }
 
+static bool visit_any(void *ctx, const struct cc_store_item *item)
+{
+	struct search *search = ctx;
+
+	terminal_progress("show", ++search->seen, 0);
+	return visit(ctx, item);
+}
+
+static bool may_begin(void *ctx, size_t level, const char *name)
+{
+	const struct search *search = ctx;
+
+	return entry_search_may_begin(&search->names, level, name);
+}
+
 /* false: complained about. */
 static bool find(const struct tool_cache *cache, const char *name, struct shown_entry *ret)
 {
+	const struct cc_leaf_choice beginning = { .enter = may_begin };
 	struct search search = { .found = ret };
 	struct run_history history;
 	enum cmn_status status = run_history_load(cache->config.dir, cc_store_trust(cache->store),
@@ -47,8 +65,11 @@ static bool find(const struct tool_cache *cache, const char *name, struct shown_
 	/* Without one, no program has entries. */
 	if (status != CMN_ERR_NOMEM) {
 		entry_search_begin(&search.names, name, cache->config.dir, &history);
-		status = cc_store_walk(cache->store, false, visit, &search);
+		status = cc_store_walk_chosen(cache->store, &beginning, false, visit, &search);
 	}
+	if (status == CMN_OK && search.names.best != ENTRY_MATCH_PATH)
+		status = cc_store_walk(cache->store, false, visit_any, &search);
+	terminal_progress_hide();
 	if (status == CMN_OK)
 		found = entry_search_end(&search.names) != NULL;
 	else
