@@ -50,6 +50,7 @@ static const struct verb_option stats_options[] = {
 	DIR_OPTION,
 	JSON_OPTION,
 	FLAG("zero", "reset the counts after showing them; entries stay"),
+	FLAG("exact", "count all entries, where many are estimated"),
 	{ 0 },
 };
 
@@ -60,7 +61,7 @@ static const struct verb_option list_options[] = {
 	     "used (the last used first, the default), size, compile\n"
 	     "(the slowest first) or path"),
 	FLAG("reverse", "reverse the order"),
-	NUMBER("limit", "N", ULONG_MAX, "only the first N"),
+	NUMBER("limit", "N", ULONG_MAX, "only the first N; without --sort, any N"),
 	{ 0 },
 };
 
@@ -216,9 +217,9 @@ static const struct verb verbs[] = {
 	  "ckcache stats --json --zero" },
 	{ VERB(list), NULL, COMMAND_NONE,
 	  "list the entries",
-	  "One line for each entry: path, size on disk, last use, compile time, device,\n"
-	  "first kernel or source line, build options.",
-	  "ckcache list --limit 20\n"
+	  "One line for each entry: path, size on disk, last use, compile time, first kernel\n"
+	  "or source line, device, build options; on a terminal, as much as fits.",
+	  "ckcache list --sort used --limit 20\n"
 	  "ckcache list --sort size --json" },
 	{ VERB(show), "ENTRY", COMMAND_NONE,
 	  "show everything about one entry",
