@@ -109,8 +109,7 @@ void json_add_null(struct json_object *parent, const char *name)
 	add(parent, name, NULL);
 }
 
-/* Takes the tree. */
-static void append(struct cmn_buffer *text, struct json_object *root)
+void json_append(struct cmn_buffer *text, struct json_object *root)
 {
 	const char *printed = json_object_to_json_string_ext(root, FORMAT);
 
@@ -123,7 +122,7 @@ int json_print(struct json_object *root)
 {
 	struct cmn_buffer text = { 0 };
 
-	append(&text, root);
+	json_append(&text, root);
 	cmn_buffer_append_u8(&text, '\n');
 	return tool_print(&text);
 }
@@ -132,7 +131,7 @@ int json_stream_add(struct json_stream *stream, struct json_object *element)
 {
 	cmn_buffer_append_text(&stream->text, stream->begun ? ",\n" : "[\n");
 	stream->begun = true;
-	append(&stream->text, element);
+	json_append(&stream->text, element);
 	return stream->text.len < STREAM_PIECE && !stream->text.failed ? TOOL_OK : tool_print(&stream->text);
 }
 

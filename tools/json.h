@@ -29,6 +29,8 @@ void json_add_ms(struct json_object *parent, const char *name, uint64_t ns);
 void json_add_bool(struct json_object *parent, const char *name, bool value);
 void json_add_null(struct json_object *parent, const char *name);
 
+/* Appends the tree as text without a line end, and frees it. */
+void json_append(struct cmn_buffer *text, struct json_object *root);
 /* Prints the tree, and frees it; the exit code, as tool_print. */
 int json_print(struct json_object *root);
 

@@ -15,6 +15,7 @@ enum {
 	USUAL_COLUMNS = 80,
 	MIN_COLUMNS = 40,	/* below it a bar says nothing */
 	MAX_BAR = 40,
+	COUNTED = 64,		/* read in some ms */
 };
 #define REDRAW_NS UINT64_C(100000000)
 
@@ -84,6 +85,12 @@ void terminal_progress(const char *what, uint64_t done, uint64_t total)
 		return;
 	draw(what, done, total);
 	progress.visible = true;
+}
+
+void terminal_progress_count(const char *what, uint64_t done)
+{
+	if (done % COUNTED == 0)
+		terminal_progress(what, done, 0);
 }
 
 void terminal_progress_hide(void)

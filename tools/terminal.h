@@ -28,6 +28,8 @@ const char *terminal_sequence(int fd, const char *sequence);
  * total, which may be an estimate.
  */
 void terminal_progress(const char *what, uint64_t done, uint64_t total);
+/* A count of what is often over at once: nothing is drawn for the first ones. */
+void terminal_progress_count(const char *what, uint64_t done);
 /* Takes the line away: before anything else is written there, and at the end. */
 void terminal_progress_hide(void);
 

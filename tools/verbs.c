@@ -159,7 +159,7 @@ static const struct verb_option recipes_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option report_options[] = { DIR_OPTION, { 0 } };
+static const struct verb_option report_options[] = { DIR_OPTION, JSON_OPTION, { 0 } };
 
 static const struct verb_option push_options[] = {
 	DIR_OPTION,
@@ -318,12 +318,14 @@ static const struct verb verbs[] = {
 	  "exit code is 1 if something could not be read or built.",
 	  "ckcache recipes add darktable.ckrecipes\n"
 	  "ckcache recipes build" },
-	{ VERB(report), "FILE", COMMAND_NONE,
+	{ VERB(report), "[FILE]", COMMAND_NONE,
 	  "write a page with charts of what the cache did and contains",
-	  "Writes one HTML page to FILE (- is standard output) that needs no network: hits\n"
-	  "and misses over time, time saved per program, what fills the disk, the\n"
-	  "slowest compiles, why builds were not cached, the settings in force.",
-	  "ckcache report report.html" },
+	  "Writes one HTML page to FILE (- is standard output) that needs no network: what\n"
+	  "the cache did this week, hits and misses over time, time saved per program, what\n"
+	  "fills the disk, the slowest compiles, why builds were not cached, the settings in\n"
+	  "force. With --json, the same numbers for scripts; FILE may then be left out.",
+	  "ckcache report report.html\n"
+	  "ckcache report --json" },
 };
 
 const struct verb *verb_at(unsigned int i)

@@ -446,7 +446,7 @@ class Files(Case):
             self.assertIn(b"o space left", self.run_tool("report", "-", code=1, stdout=full).stderr)
 
     def test_arguments(self):
-        for arguments in ([], ["a", "b"], ["--json", "a"], ["--dir"]):
+        for arguments in ([], ["a", "b"], ["--json=1"], ["--dir"]):
             self.run_tool("report", *arguments, code=2)
         self.assertEqual(os.listdir(self.work), [])
 

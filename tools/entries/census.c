@@ -68,7 +68,7 @@ static bool add_item(void *ctx, const struct cc_store_item *item)
 		census->damaged++;
 	}
 	if (counting->shown)
-		terminal_progress("stats", ++counting->seen, 0);
+		terminal_progress_count("stats", ++counting->seen);
 	return true;
 }
 

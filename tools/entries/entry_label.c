@@ -23,7 +23,8 @@ static unsigned int append_kernels(struct cmn_buffer *text, struct cmn_view sour
 	struct cc_kernel_names names = cc_kernel_names_of(source);
 	struct cmn_view name = cc_kernel_names_next(&names);
 
-	for (; name.len && count <= most; count++) {
+	/* Of one alone there is no more to say. */
+	for (; name.len && count < most + (most > 1); count++) {
 		cmn_buffer_append_text(text, count ? ", " : first);
 		if (count == most)
 			cmn_buffer_append_text(text, "…");
@@ -53,7 +54,7 @@ void entry_label_append(struct cmn_buffer *text, struct cmn_view key, const char
 
 	if (cc_key_read(key, &reader) != CMN_OK)
 		return;
-	while (count <= kernels && cc_key_next(&reader, &field) == CMN_OK) {
+	while (count < kernels + (kernels > 1) && cc_key_next(&reader, &field) == CMN_OK) {
 		if (field.part == CC_PART_IMAGE)
 			count = append_kernels(text, field.value, first, count, kernels);
 		inputs += cmn_view_equal(field.name, cmn_view_of("input"));

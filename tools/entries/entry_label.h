@@ -7,7 +7,7 @@
 
 /*
  * Appends the first kernels of a key's image, with ", " between, and "…" where there are more than
- * that; a link is called by the number of its inputs; what has no kernel by the first line that says
+ * those (if they are several); a link is called by the number of its inputs; what has no kernel by the first line that says
  * something, what is no text by its hash. Of a key that has none of these, nothing is appended. Text
  * may be any bytes of the key's. first: comes before a kernel's name, as "kernel ".
  */

@@ -236,7 +236,7 @@ static bool print_item(void *ctx, const struct cc_store_item *item)
 	listing->count++;
 	/* Not into lines that stand there already. */
 	if (!isatty(STDOUT_FILENO))
-		terminal_progress("list", listing->count, 0);
+		terminal_progress_count("list", listing->count);
 	return listing->code == TOOL_OK && listing->count != listing->limit;
 }
 

@@ -134,7 +134,7 @@ static bool add(struct list_order *order, const char *path, int leaf_fd, unsigne
 	for (size_t i = 0; i < CC_PART_COUNT; i++)
 		row->hashes[i] = hash_of_hex(path + i * CMN_HASH_HEX_SIZE);
 	row->n = (uint8_t)n;
-	terminal_progress("list", ++order->seen, 0);
+	terminal_progress_count("list", ++order->seen);
 	/* Sorted now and then, not each time. */
 	if (order->limit && order->count / 2 >= order->limit && order->count >= 1024)
 		return cut(order);

@@ -41,7 +41,7 @@ static bool visit_any(void *ctx, const struct cc_store_item *item)
 {
 	struct search *search = ctx;
 
-	terminal_progress("show", ++search->seen, 0);
+	terminal_progress_count("show", ++search->seen);
 	return visit(ctx, item);
 }
 
