@@ -33,6 +33,8 @@ static const struct verb_option run_options[] = {
 	     "append one line of JSON to FILE for each look-up, like\n"
 	     "the variable CKCACHE_TRACE"),
 	FLAG("summary", "at the end, print hits, misses and times on stderr"),
+	FLAG("json", "the same on stdout for scripts; COMMAND's output then\n"
+		     "goes to stderr; docs/JSON.md has the schema"),
 	{ 0 },
 };
 

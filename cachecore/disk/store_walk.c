@@ -29,7 +29,7 @@ struct listing {
 	bool deep;
 	int order;
 	bool (*enter)(void *ctx, size_t level, const char *name);
-	cc_store_visit_fn *visit;
+	cc_store_visit_fn visit;
 	void *ctx;
 	uint64_t now;
 };
@@ -164,7 +164,7 @@ static enum cmn_status list_leaf(void *ctx, int root_fd, const char *path, int l
 }
 
 enum cmn_status cc_store_walk_chosen(struct cc_store *store, const struct cc_leaf_choice *choice,
-				     bool deep, cc_store_visit_fn *visit, void *ctx)
+				     bool deep, cc_store_visit_fn visit, void *ctx)
 {
 	const struct cc_leaf_choice own = { .enter = enter, .order = choice->order };
 	struct listing listing = {
@@ -182,7 +182,7 @@ enum cmn_status cc_store_walk_chosen(struct cc_store *store, const struct cc_lea
 	return status == CMN_STALE ? CMN_OK : status;
 }
 
-enum cmn_status cc_store_walk(struct cc_store *store, bool deep, cc_store_visit_fn *visit,
+enum cmn_status cc_store_walk(struct cc_store *store, bool deep, cc_store_visit_fn visit,
 			      void *ctx)
 {
 	const struct cc_leaf_choice all = { 0 };
@@ -191,7 +191,7 @@ enum cmn_status cc_store_walk(struct cc_store *store, bool deep, cc_store_visit_
 }
 
 enum cmn_status cc_store_look(struct cc_store *store, int root_fd,
-			      const struct cc_store_place *place, cc_store_visit_fn *visit, void *ctx)
+			      const struct cc_store_place *place, cc_store_visit_fn visit, void *ctx)
 {
 	const struct listing listing = {
 		.store = store, .visit = visit, .ctx = ctx, .now = cmn_clock_realtime(),

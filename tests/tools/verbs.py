@@ -26,7 +26,8 @@ ENTRIES = 3		# of the healthy cache
 # A row for each verb: its calls that work on a healthy cache. FILE is one that is not there,
 # BUNDLE is one that export made, ENTRY is as list prints it.
 GOOD = {
-    "run": [["true"], ["--", "true"], ["--summary", "true"], ["--trace", "FILE", "true"]],
+    "run": [["true"], ["--", "true"], ["--summary", "true"], ["--trace", "FILE", "true"],
+            ["--summary", "--json", "true"], ["--json", "--", "true"]],
     # What it finds depends on the machine: doctor.py.
     "doctor": [],
     "stats": [[], ["--json"], ["--zero"], ["--"], ["--exact", "--json"]],
@@ -287,7 +288,7 @@ class Caches(Case):
             self.make()
             before = caches.snapshot(self.root)
             ran = self.expect([0], verb, *arguments)
-            if "--json" in arguments and verb != "run":
+            if "--json" in arguments:
                 self.check_json(verb, ran.out)
             if verb in LOOKS + ("export", "run", "report") and \
                not {"--zero", "--repair"} & set(arguments):
