@@ -219,8 +219,8 @@ static const struct verb verbs[] = {
 	  "ckcache stats --json --zero" },
 	{ VERB(list), NULL, COMMAND_NONE,
 	  "list the entries",
-	  "One line for each entry: path, size on disk, last use, compile time, first kernel\n"
-	  "or source line, device, build options; on a terminal, as much as fits.",
+	  "One line for each entry: path, size on disk, last use, compile time, first\n"
+	  "kernel or source line, device, build options; on a terminal, as much as fits.",
 	  "ckcache list --sort used --limit 20\n"
 	  "ckcache list --sort size --json" },
 	{ VERB(show), "ENTRY", COMMAND_NONE,
