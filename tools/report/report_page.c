@@ -112,7 +112,7 @@ static void add_tiles(struct json_object *page, const struct report_data *data)
 	report_value_bar(max_size, "one", data->bytes, bound);
 }
 
-/* What is read first: a sentence. */
+/* What is read first: a sentence. What may be missing has a name of its own: the page's would be taken. */
 static void add_week(struct json_object *page, const struct report_data *data)
 {
 	const struct cc_usage_counts counts = report_data_recent(data, REPORT_WEEK);
@@ -126,9 +126,9 @@ static void add_week(struct json_object *page, const struct report_data *data)
 	(void)report_value_number(week, "hits", counts.hits_memory + counts.hits_disk);
 	(void)report_value_number(week, "misses", counts.misses);
 	if (counts.misses)
-		(void)report_value_time(week, "spent", counts.spent_ns);
-	add_unless_0(week, "unattended", counts.unattended);
-	add_unless_0(week, "not_cached", counts.bypasses);
+		(void)report_value_time(week, "waited", counts.spent_ns);
+	add_unless_0(week, "later", counts.unattended);
+	add_unless_0(week, "left_out", counts.bypasses);
 }
 
 static int by_saved(const void *a, const void *b)
