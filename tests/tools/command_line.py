@@ -281,6 +281,24 @@ class Schema(unittest.TestCase):
             self.assertEqual(len(list(schema.refused(value, section))), 2 if value == {} else 1, value)
 
 
+class Fields(unittest.TestCase):
+    def test_show_explains_each_field_of_the_layers(self):
+        table = re.findall(r'^\t\{ "([a-z_.]+)", "', read("tools", "entries", "field_words.c"), re.M)
+        found = set()
+        for folder, _, names in os.walk(os.path.join(SOURCE, "layers")):
+            for name in (name for name in names if name.endswith(".c")):
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    text = file.read()
+                found.update(re.findall(r'CC_PART_\w+,\s*"([a-z_.]+)"', text))
+                found.update(re.findall(r'(?:\{ |, )"((?:device|platform)\.[a-z_]+)"', text))
+        self.assertGreater(len(found), 40)
+        for name in found:
+            self.assertTrue(any(name == row or (row[-1] == "." and name.startswith(row)) for row in table),
+                            name)
+        for row in table:
+            self.assertTrue(row[-1] == "." or row in found, row)
+
+
 class ExitCodes(unittest.TestCase):
     def rows(self):
         """{code: its paragraph} of ckcache(1)."""
