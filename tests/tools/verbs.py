@@ -630,6 +630,17 @@ class Output(Case):
             self.make()
             self.assertNotIn(b"\x1b", self.expect([0], *arguments).err)
 
+    def test_verbs_that_may_take_long_count(self):
+        for arguments in (["list"], ["list", "--json", "--sort", "path"], ["stats", "--exact"], ["report", "-"]):
+            self.make()
+            self.assertNotIn(b"\x1b", self.on_terminal(*arguments)[0])	# nothing is drawn for a moment
+            caches.multiply(self.root, 100)
+            shown, out = self.on_terminal(*arguments)
+            self.assertRegex(shown, rb"\r\x1b\[Kckcache: %s \d+" % arguments[0].encode(), arguments)
+            self.assertTrue(shown.endswith(b"\r\x1b[K"), (arguments, shown))
+            self.assertNotIn(b"\x1b", out)
+            self.assertNotIn(b"\x1b", self.on_terminal(*arguments, extra={"TERM": "dumb"})[0])
+
     def test_messages_stand_alone_in_their_lines(self):
         self.make(caches.damage_bin)
         shown, _ = self.on_terminal("export", os.path.join(self.work, "file"))
