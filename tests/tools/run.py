@@ -205,6 +205,15 @@ class Summaries(Run):
         self.assertEqual(len(ran.err.splitlines()), 1, ran)
         self.assertEqual(self.counted("build-source"), 1)
 
+    def test_doctor_and_replay_are_no_users(self):
+        self.tool("run", "--", machine.CKCACHE, *BUILD, extra={"CKCACHE_CAPTURE": "deferred"})
+        self.tool("doctor")
+        self.assertEqual(self.tool("replay").code, 0)
+        self.tool("replay", "--stale")
+        value = json.loads(self.tool("stats", "--json").out)
+        self.assertEqual([value[name] for name in ("hits_memory", "hits_disk", "misses", "compiled_unattended")],
+                         [0, 0, 1, 1])
+
     def test_for_scripts(self):
         self.tool("run", "--", machine.CKCACHE, *BUILD)
         ran = self.tool("run", "--json", "sh", "-c", 'echo heard; exec "$0" "$@"', machine.CKCACHE, *BUILD)
