@@ -88,6 +88,15 @@ for shell in sh bash; do
 			fail "Level Zero is not on: $value"
 		[ "$(everybody 'level-zero' ZE_ENABLE_LAYERS $shell)" = 'ckcache|ckcache' ] ||
 			fail "Level Zero's plugin is not named"
+		[ "$(ZE_ENABLE_LAYERS=a everybody 'level-zero' ZE_ENABLE_LAYERS $shell)" = 'a,ckcache|a,ckcache' ] ||
+			fail "Level Zero's plugin is not the last one"
+		value=$(everybody 'level-zero-preload' LD_PRELOAD $shell)
+		expr "$value" : '.*libckcache_preload.so|.*libckcache_preload.so$' >/dev/null ||
+			fail "nothing is preloaded: $value"
+		[ "$(everybody 'level-zero-preload' ZE_ENABLE_LAYERS $shell)" = '|' ] ||
+			fail "Level Zero is on and should not be"
+		[ "$(everybody 'level-zero-preload' ASAN_OPTIONS $shell)" = 'verify_asan_link_order=0|verify_asan_link_order=0' ] ||
+			fail "programs with gcc's address sanitizer would not start"
 	fi
 	value=$(OPENCL_LAYERS=/other.so everybody opencl OPENCL_LAYERS $shell)
 	expr "$value" : '.*libckcache_opencl.so:/other.so|.*libckcache_opencl.so:/other.so$' >/dev/null ||
@@ -115,6 +124,8 @@ wanted()
 both='./paths.target.wants/ckcache-replay.path ./timers.target.wants/ckcache-replay.timer '
 [ "$(wanted 'CKCACHE_EVERYBODY=""')" = '' ] || fail "replay is on and should not be"
 [ "$(wanted 'CKCACHE_EVERYBODY="opencl"')" = "$both" ] || fail "replay is not on: $(wanted 'CKCACHE_EVERYBODY=x')"
+[ "$(wanted 'CKCACHE_EVERYBODY="opencl level-zero-preload"')" = "$both" ] || fail "replay is not on for opencl"
+[ "$(wanted 'CKCACHE_EVERYBODY="level-zero-preload"')" = '' ] || fail "replay is on, and no layer is"
 [ "$(wanted 'CKCACHE_EVERYBODY="opencl" CKCACHE_REPLAY="no"')" = '' ] || fail "replay cannot be kept off"
 touch "$work/ckcache.lay"
 [ "$(wanted '')" = "$both" ] || fail "replay is not on with ckcache.lay"
