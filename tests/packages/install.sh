@@ -63,7 +63,7 @@ mv "$work/moved" "$work/root"
 etc=$(dirname "$(dirname "$(find "$work/root" -path '*/profile.d/ckcache.sh')")")
 generator=$(find "$work/root" -path '*/user-environment-generators/60-ckcache')
 for file in "$etc/profile.d/ckcache.sh" "$top/share/ckcache/layers.sh" "$generator"; do
-	sed "s,\"/,\"$work/root/,g; s,\"$work/root/usr/\\\$LIB,\"/usr/\$LIB," "$file" >"$work/text"
+	sed "s,\"/,\"$work/root/,g; s,\"$work/root/usr/\\\$LIB,\"/usr/\$LIB,; s,'$prefix/,'$work/root$prefix/," "$file" >"$work/text"
 	cat "$work/text" >"$file"
 done
 # everybody SETTING VARIABLE SHELL: the variable in a login shell and from the generator, by the switch.
@@ -106,6 +106,29 @@ for shell in sh bash; do
 done
 sed -n 's/^CKCACHE_EVERYBODY=//p' "$source/tools/everybody/default" | grep -qx '""' ||
 	fail "it is on by default"
+
+# With the library preloaded, the variable alone lets a program use the cache.
+client=$build/bin/level_zero_client
+if [ -x "$client" ] && ls /usr/lib/*/libze_intel_gpu.so.1 >/dev/null 2>&1; then
+	echo 'CKCACHE_EVERYBODY="level-zero-preload"' >"$etc/default/ckcache"
+	# modules HITS MISSES [VARIABLE]: what the cache has counted after another run of a program.
+	modules()
+	{
+		(
+			cd "$work"
+			# shellcheck source=/dev/null
+			. "$etc/profile.d/ckcache.sh"
+			env NEOReadDebugKeys=1 SetCommandStreamReceiver=1 ProductFamilyOverride=tgllp \
+				CKCACHE_EXIT_WAIT=20000 ${3+"$3"} "$client" driver=0 il=one create >/dev/null
+		) || fail "a Level Zero program fails"
+		counted=$("$top/bin/ckcache" stats --json | sed -n 's/^ *"\(hits_disk\|misses\)": \([0-9]*\),*$/\1=\2/p' | tr '\n' ' ')
+		[ "$counted" = "hits_disk=$1 misses=$2 " ] || fail "counted $counted and not $1 hits, $2 misses"
+	}
+	modules 0 0
+	modules 0 1 ZE_ENABLE_LAYERS=ckcache
+	modules 1 1 ZE_ENABLE_LAYERS=ckcache
+	modules 1 1
+fi
 
 # The units that build after a driver update: on for whom the layers are on.
 generator=$(find "$work/root" -path '*/user-generators/ckcache')
