@@ -93,7 +93,9 @@ class Environments(Run):
     def test_level_zeros_too(self):
         shim = layer("ckcache/libckcache_preload.so")
         self.assertEqual(self.variable("LD_PRELOAD"), shim)
-        self.assertEqual(self.variable("ZE_ENABLE_LAYERS", {"ZE_ENABLE_LAYERS": "a"}), "a:ckcache")
+        self.assertEqual(self.variable("ZE_ENABLE_LAYERS", {"ZE_ENABLE_LAYERS": "a"}), "a,ckcache")
+        self.assertEqual(self.variable("ZE_ENABLE_LAYERS", {"ZE_ENABLE_LAYERS": "ckcache:a"}),
+                         "ckcache:a")
         self.assertEqual(self.variable("ZE_ENABLE_VALIDATION_LAYER"), "")
 
     def installation(self, name):
