@@ -42,12 +42,17 @@ if [ "$kind" = deb ]; then
 	mv "$work"/*.*deb "$output/"
 else
 	# Times, the builder's name and the order of files are those of each build otherwise.
-	SOURCE_DATE_EPOCH=$(dpkg-parsechangelog -l debian/changelog -S Timestamp)
+	SOURCE_DATE_EPOCH=$(date -ud "$(sed -n '/^ -- /{s/.*>  //p;q}' debian/changelog)" +%s)
 	export SOURCE_DATE_EPOCH
 	tar -cz -C "$work" -f "$work/ckcache-$version.tar.gz" "ckcache-$version"
-	rpmbuild -bb --nodeps --define "_topdir $work/rpm" --define "_sourcedir $work" \
-		--define '_buildhost ckcache' --define 'use_source_date_epoch_as_buildtime 1' \
-		--define 'clamp_mtime_to_source_date_epoch 1' "$source/cmake/packages/ckcache.spec"
+	set -- --define "_topdir $work/rpm" --define "_sourcedir $work" --define '_buildhost ckcache' \
+		--define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1'
+	if [ -e /etc/debian_version ]; then
+		# Debian's brp-compress wants another sh than Debian's, and compresses nothing.
+		post=$(rpm -E '%__os_install_post' | sed '/^ *$/d; s,.*brp-compress,bash &,' | paste -sd \; -)
+		set -- "$@" --define "__os_install_post $post"
+	fi
+	rpmbuild -bb --nodeps "$@" "$source/cmake/packages/ckcache.spec"
 	mv "$work"/rpm/RPMS/*/*.rpm "$output/"
 fi
 ls -l "$output"

@@ -63,8 +63,7 @@ fill()
 		"s|^pkgver=.*|pkgver=$version|" "s|^url=.*|url=$homepage|"
 	edit cmake/packages/default.nix "s|^  version = .*|  version = \"$version\";|" \
 		"s|^    homepage = .*|    homepage = \"$homepage\";|"
-	edit debian/changelog "0,/^ -- /s|^ -- .*>  .*|  -- $maintainer  $(date -d "$date 12:00" -R)|" \
-		"s|^  -- | -- |"
+	edit debian/changelog "0,/^ -- /s|^ -- .*| -- $maintainer  $(date -d "$date 12:00" -R)|"
 	edit debian/copyright "s|^Upstream-Contact: .*|Upstream-Contact: $maintainer|" \
 		"s|^Source: .*|Source: $homepage|"
 	edit debian/upstream/metadata "s|^Contact: .*|Contact: $maintainer|"
