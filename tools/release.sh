@@ -76,9 +76,9 @@ fill()
 check()
 {
 	mkdir "$work/tree"
-	cp -R CMakeLists.txt cmake debian docs tools "$work/tree"
+	cp -R --parents CMakeLists.txt cmake debian docs/man tools/service/watched "$work/tree"
 	(cd "$work/tree" && fill)
-	for directory in cmake debian docs; do
+	for directory in cmake debian docs/man; do
 		diff -ru "$directory" "$work/tree/$directory" || fail "these differ: sh tools/release.sh fill"
 	done
 	for value in "$version" "$maintainer" "$homepage"; do

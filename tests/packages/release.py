@@ -16,7 +16,7 @@ import threading
 import unittest
 
 SOURCE = None
-PARTS = ("CMakeLists.txt", "CHANGELOG.md", "cmake", "debian", "docs", "tools")
+PARTS = ("CMakeLists.txt", "CHANGELOG.md", "cmake", "debian", "docs/man", "tools/release.sh", "tools/service/watched")
 
 
 class Release(unittest.TestCase):
@@ -25,6 +25,7 @@ class Release(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.work)
         for part in PARTS:
             path = os.path.join(SOURCE, part)
+            os.makedirs(os.path.dirname(os.path.join(self.work, part)), exist_ok=True)
             copy = shutil.copytree if os.path.isdir(path) else shutil.copy
             copy(path, os.path.join(self.work, part))
 
@@ -101,8 +102,8 @@ class Recipes(unittest.TestCase):
     def test_makepkg_reads_the_pkgbuild(self):
         user = {"user": "nobody"} if os.geteuid() == 0 else {}
         with tempfile.TemporaryDirectory() as place:
-            os.chmod(place, 0o755)
             shutil.copy(os.path.join(SOURCE, "cmake/packages/PKGBUILD"), place)
+            os.chmod(place, 0o777)
             # It wants one that it does not call for this.
             said = self.ask("makepkg", "--printsrcinfo", cwd=place, env={**os.environ, "PACMAN": "true", "HOME": place},
                             **user)
