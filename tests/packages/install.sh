@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Installs a build below a directory, uses it there and after it was moved, and
-# removes it by the uninstall script: nothing is left.
+# removes it by the uninstall script: nothing is left. Nothing is outside of the prefix.
 #   install.sh CMAKE SOURCE BUILD PREFIX CC
 set -eu
 cmake=$1 source=$2 build=$3 prefix=$4 cc=$5
@@ -22,6 +22,19 @@ fail()
 DESTDIR=$work/root "$cmake" --install "$build" >/dev/null
 top=$work/root$prefix
 [ -x "$top/bin/ckcache" ] || fail "there is no command"
+
+# Another prefix at the installation: everything is below it, and there is as much of it.
+DESTDIR=$work/other "$cmake" --install "$build" --prefix /opt/other >/dev/null
+stray=$(find "$work/other" ! -type d ! -path "$work/other/opt/other/*")
+[ -z "$stray" ] || fail "--prefix does not take these along: $stray"
+for root in root other; do
+	find "$work/$root" ! -type d -printf '%f\n' | sort >"$work/$root.names"
+done
+cmp "$work/root.names" "$work/other.names" || fail "--prefix installs other files"
+[ -f "$work/other/opt/other/etc/OpenCL/layers/ckcache.lay" ] || fail "--prefix leaves /etc out"
+rm -r "$work/other"
+# The manifest that uninstall reads is that of the last installation.
+DESTDIR=$work/root "$cmake" --install "$build" >/dev/null
 
 # Nobody's directories are in what is installed, and no search path.
 if grep -rlF -e "$source" -e "$build" "$work/root"; then
