@@ -22,31 +22,166 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The next identifier, past which it moves; empty: no more. */
-static struct cmn_view next_word(struct cc_kernel_names *names)
+static bool is_text(struct cmn_view text, size_t at, const char *word)
 {
-	const char *text = names->source.data;
-	size_t start;
+	size_t len = strlen(word);
 
-	while (names->at < names->source.len && !is_word(text[names->at]))
-		names->at++;
-	start = names->at;
-	while (names->at < names->source.len && is_word(text[names->at]))
-		names->at++;
-	return (struct cmn_view){ text + start, names->at - start };
+	return text.len - at >= len && memcmp((const char *)text.data + at, word, len) == 0;
+}
+
+/* Where the word is from a place on; the text's end: nowhere. */
+static size_t find(struct cmn_view text, size_t at, const char *word)
+{
+	const char *found = at < text.len ? memmem((const char *)text.data + at, text.len - at, word,
+						   strlen(word)) : NULL;
+
+	return found ? (size_t)(found - (const char *)text.data) : text.len;
+}
+
+/* Behind a line, which goes on after a backslash. */
+static size_t skip_line(struct cmn_view text, size_t at)
+{
+	const char *data = text.data;
+
+	do {
+		at = find(text, at, "\n");
+		at += at < text.len;
+	} while (at < text.len && at >= 2 && data[at - 2] == '\\');
+	return at;
+}
+
+/* Behind blanks, comments and directives of the preprocessor. */
+static size_t skip_blanks(struct cmn_view text, size_t at)
+{
+	const char *data = text.data;
+
+	while (at < text.len) {
+		if (isspace((unsigned char)data[at]) || data[at] == '\\')
+			at++;
+		else if (data[at] == '#' || is_text(text, at, "//"))
+			at = skip_line(text, at);
+		else if (is_text(text, at, "/*"))
+			at = find(text, at + 2, "*/") + 2;
+		else
+			break;
+	}
+	return at < text.len ? at : text.len;
+}
+
+/* Behind what is in parentheses, if anything is. */
+static size_t skip_parentheses(struct cmn_view text, size_t at)
+{
+	const char *data = text.data;
+	size_t depth = 0;
+
+	do {
+		at = skip_blanks(text, at);
+		if (at == text.len || (data[at] != '(' && !depth))
+			return at;
+		depth += data[at] == '(';
+		depth -= data[at] == ')';
+		at++;
+	} while (depth);
+	return at;
+}
+
+/* The word there; empty: there is none. */
+static struct cmn_view word_of(struct cmn_view text, size_t at)
+{
+	const char *data = text.data;
+	size_t end = at;
+
+	while (end < text.len && is_word(data[end]))
+		end++;
+	return (struct cmn_view){ data + at, end - at };
+}
+
+static bool is_macro(struct cmn_view word)
+{
+	const char *text = word.data;
+
+	for (size_t i = 0; i < word.len; i++) {
+		if (islower((unsigned char)text[i]))
+			return false;
+	}
+	return word.len > 0;
+}
+
+/* "void" may have attributes and other macros before it. */
+static bool may_come_before(struct cmn_view word)
+{
+	return is_macro(word) || (word.len > 2 && memcmp(word.data, "__", 2) == 0) ||
+	       cmn_view_equal(word, cmn_view_of("static")) ||
+	       cmn_view_equal(word, cmn_view_of("inline"));
+}
+
+/*
+ * The next word that says "kernel", behind which it moves: OpenCL's, or a macro that is called so.
+ * Empty: no more.
+ */
+static struct cmn_view next_mark(struct cc_kernel_names *names)
+{
+	static const char *const spellings[] = { "kernel", "KERNEL" };
+	const char *data = names->source.data;
+
+	for (;;) {
+		struct cmn_view word;
+		size_t start;
+
+		for (size_t i = 0; i < 2; i++) {
+			if (!names->at || names->next[i] < names->at)
+				names->next[i] = find(names->source, names->at, spellings[i]);
+		}
+		start = names->next[0] < names->next[1] ? names->next[0] : names->next[1];
+		if (start == names->source.len)
+			return (struct cmn_view){ 0 };
+		while (start > names->at && is_word(data[start - 1]))
+			start--;
+		word = word_of(names->source, start);
+		names->at = start + word.len;
+		if (is_macro(word) || cmn_view_equal(word, cmn_view_of("kernel")) ||
+		    cmn_view_equal(word, cmn_view_of("__kernel")))
+			return word;
+	}
+}
+
+/* What a kernel may be declared in: all that is left, or the rest of a directive, as in a macro's body. */
+static struct cmn_view declaration_behind(struct cmn_view source, struct cmn_view mark)
+{
+	const char *start = mark.data;
+
+	while (start > (const char *)source.data && start[-1] != '\n')
+		start--;
+	while (start < (const char *)mark.data && isspace((unsigned char)*start))
+		start++;
+	if (*start == '#')
+		source.len = skip_line(source, (size_t)(start - (const char *)source.data));
+	return source;
 }
 
 static struct cmn_view next_of_text(struct cc_kernel_names *names)
 {
-	struct cmn_view word = next_word(names);
+	struct cmn_view mark;
 
-	while (word.len) {
-		bool kernel = cmn_view_equal(word, cmn_view_of("kernel")) ||
-			      cmn_view_equal(word, cmn_view_of("__kernel"));
+	while ((mark = next_mark(names)).len) {
+		struct cmn_view text = declaration_behind(names->source, mark);
+		size_t at = skip_blanks(text, names->at);
+		struct cmn_view word = word_of(text, at);
 
-		word = next_word(names);
-		if (kernel && cmn_view_equal(word, cmn_view_of("void")))
-			return next_word(names);
+		while (may_come_before(word)) {
+			at = skip_blanks(text, skip_parentheses(text, at + word.len));
+			word = word_of(text, at);
+		}
+		if (!cmn_view_equal(word, cmn_view_of("void")))
+			continue;
+		at = skip_blanks(text, at + word.len);
+		word = word_of(text, at);
+		/* A macro that is called so may be something else. */
+		if (is_macro(mark) && !is_text(text, skip_blanks(text, at + word.len), "("))
+			continue;
+		names->at = at + word.len;
+		if (word.len)
+			return word;
 	}
 	return (struct cmn_view){ 0 };
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel_names: finds the names of the kernels in a source, to name entries in
- * listings. OpenCL C has "kernel void NAME"; SPIR-V has names of entry points.
- * A comment with such words counts too, which does no harm. Pure.
+ * listings. OpenCL C has "kernel void NAME", with attributes between, or with a
+ * macro in the place of "kernel" that has KERNEL in its name; SPIR-V has names of
+ * entry points. A comment with such words counts too, which does no harm. Pure.
  */
 #ifndef CACHECORE_KERNEL_NAMES_H
 #define CACHECORE_KERNEL_NAMES_H
@@ -14,6 +15,7 @@
 struct cc_kernel_names {
 	struct cmn_view source;
 	size_t at;
+	size_t next[2];		/* where the next words may be */
 };
 
 struct cc_kernel_names cc_kernel_names_of(struct cmn_view source);

@@ -20,6 +20,8 @@ struct dependency {
 	enum cc_dependency kind;
 	uint64_t size;
 	struct cmn_hash hash;
+	struct cmn_hash content;	/* of what was seen, where has_content */
+	bool has_content;
 	uint32_t same;			/* place of the first that is the same */
 	uint64_t device, inode;		/* while a manifest is made; 0: unknown */
 	char *path;
@@ -166,6 +168,14 @@ enum cmn_status cc_manifest_add_but_drivers(struct cc_manifest *manifest,
 	return status;
 }
 
+void cc_manifest_set_content(struct cc_manifest *manifest, const struct cmn_hash *hash)
+{
+	struct dependency *item = &manifest->items[manifest->count - 1];
+
+	item->content = *hash;
+	item->has_content = true;
+}
+
 static bool seen_holds(const struct dependency *item, struct stat *ret)
 {
 	struct cc_file_identity now;
@@ -234,13 +244,19 @@ void cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *r
 	size_t count = manifest->count + manifest->identified;
 
 	for (size_t i = 0; i < manifest->count; i++)
-		count += manifest->items[i].same != i;
+		count += (manifest->items[i].same != i) + (size_t)manifest->items[i].has_content;
 	cmn_buffer_append_u32(ret, CC_MANIFEST_VERSION);
 	cmn_buffer_append_u32(ret, (uint32_t)count);
 	for (size_t i = 0; i < manifest->count; i++) {
 		const struct dependency *item = &manifest->items[i];
 
 		encode_one(ret, item->kind, item->path, item->size, &item->hash);
+	}
+	for (size_t i = 0; i < manifest->count; i++) {
+		const struct dependency *item = &manifest->items[i];
+
+		if (item->has_content)
+			encode_one(ret, CC_DEPENDENCY_CONTENT, item->path, item->size, &item->content);
 	}
 	if (manifest->identified)
 		encode_one(ret, CC_DEPENDENCY_SAME, manifest->items[0].path, UINT64_MAX,
@@ -271,6 +287,19 @@ static enum cmn_status decode_same(struct cc_manifest *manifest, struct cmn_view
 	return CMN_OK;
 }
 
+static enum cmn_status decode_content(struct cc_manifest *manifest, struct cmn_view path,
+				      uint64_t size, const struct cmn_hash *hash)
+{
+	uint32_t place = *find(manifest, path);
+	struct dependency *item = place ? &manifest->items[place - 1] : NULL;
+
+	if (!item || item->kind != CC_DEPENDENCY_SEEN || item->size != size || item->has_content)
+		return CMN_ERR_CORRUPT;
+	item->content = *hash;
+	item->has_content = true;
+	return CMN_OK;
+}
+
 /* ret_count: of those that stand for themselves. */
 static enum cmn_status decode_dependency(struct cmn_reader *reader, struct cc_manifest *manifest,
 					 uint32_t *ret_count)
@@ -281,13 +310,15 @@ static enum cmn_status decode_dependency(struct cmn_reader *reader, struct cc_ma
 	struct cmn_hash hash = cmn_reader_hash(reader);
 	enum cmn_status status;
 
-	if (reader->failed || kind < CC_DEPENDENCY_FILE || kind > CC_DEPENDENCY_SEEN)
+	if (reader->failed || kind < CC_DEPENDENCY_FILE || kind > CC_DEPENDENCY_CONTENT)
 		return CMN_ERR_CORRUPT;
 	/* A path with a NUL would be checked as a shorter one. */
 	if (path.len == 0 || memchr(path.data, '\0', path.len))
 		return CMN_ERR_CORRUPT;
 	if (kind == CC_DEPENDENCY_SAME)
 		return decode_same(manifest, path, size);
+	if (kind == CC_DEPENDENCY_CONTENT)
+		return decode_content(manifest, path, size, &hash);
 	++*ret_count;
 	status = add(manifest, (enum cc_dependency)kind, path, size, &hash);
 	return status == CMN_STALE ? CMN_ERR_CORRUPT : status;
@@ -384,14 +415,18 @@ static bool holds(const struct dependency *item, struct cc_file_memo *memo, stru
 	case CC_DEPENDENCY_DIRECTORY:
 		return directory_holds(item);
 	case CC_DEPENDENCY_SAME:
+	case CC_DEPENDENCY_CONTENT:
 		break;
 	case CC_DEPENDENCY_SEEN:
-		return seen_holds(item, ret);
+		return seen_holds(item, ret) ||
+		       (item->has_content &&
+			cc_file_memo_holds(memo, item->path, item->size, &item->content, ret));
 	case CC_DEPENDENCY_PLACE:
 		if (stat(item->path, ret) == 0)
 			return S_ISDIR(ret->st_mode);
 		ret->st_ino = 0;
-		return errno == ENOENT || errno == ENOTDIR;
+		/* Nobody enters another user's home; what a compiler looked for there does not hold then. */
+		return errno == ENOENT || errno == ENOTDIR || errno == EACCES;
 	}
 	return false;
 }

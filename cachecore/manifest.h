@@ -31,12 +31,18 @@ enum cc_dependency {
 	CC_DEPENDENCY_FILE = 1,		/* a regular file with this size and hash */
 	CC_DEPENDENCY_ABSENT = 2,	/* nothing there */
 	CC_DEPENDENCY_DIRECTORY = 3,	/* path is cc_manifest_working_directory */
-	CC_DEPENDENCY_PLACE = 4,	/* a directory, or nothing any more: its files are dependencies of their own */
+	/* A directory, or nothing that this process can reach: its files are dependencies of their own. */
+	CC_DEPENDENCY_PLACE = 4,
 	/*
 	 * A regular file with this size and, in the halves of hash, this mtime and ctime in ns
 	 * (ctime 0: any). For a file that nobody read, or that is too large to read at each look-up.
 	 */
 	CC_DEPENDENCY_SEEN = 6,
+	/*
+	 * Encoded only, after the others: path, which is one that was seen, has this size and hash. It
+	 * holds with other times as well then: a copy on another machine or in another image.
+	 */
+	CC_DEPENDENCY_CONTENT = 7,
 	/*
 	 * Encoded only, after the others: path, which has a dependency already, leads to the same file
 	 * or directory as dependency number size, the first one that does. A size of UINT64_MAX says
@@ -60,6 +66,8 @@ CMN_CHECKED enum cmn_status cc_manifest_add_file(struct cc_manifest *manifest, c
 CMN_CHECKED enum cmn_status cc_manifest_add_seen(struct cc_manifest *manifest, const char *path,
 						 const struct cc_file_identity *identity,
 						 bool with_ctime);
+/* Says what the file has that was added last, by cc_manifest_add_seen. */
+void cc_manifest_set_content(struct cc_manifest *manifest, const struct cmn_hash *hash);
 CMN_CHECKED enum cmn_status cc_manifest_add_place(struct cc_manifest *manifest, const char *path);
 CMN_CHECKED enum cmn_status cc_manifest_add_absent(struct cc_manifest *manifest, const char *path);
 CMN_CHECKED enum cmn_status cc_manifest_add_directory(struct cc_manifest *manifest,

@@ -15,10 +15,19 @@ file(RELATIVE_PATH CKCACHE_BINDIR ${CMAKE_INSTALL_FULL_LIBEXECDIR}/ckcache ${CMA
 # Programs that the cache starts by itself.
 add_compile_definitions(CKCACHE_LIBEXECDIR="${CMAKE_INSTALL_FULL_LIBEXECDIR}/ckcache")
 
-# Loaders read /etc/OpenCL/layers, whatever prefix there is: below another one than /usr the file
-# is an example, and enables nothing for anybody.
-set(CKCACHE_LAY_DIR ${CMAKE_INSTALL_FULL_SYSCONFDIR}/OpenCL/layers CACHE PATH
-  "Where ckcache.lay is put")
+# ckcache_install_setting(FILE DIRECTORY NAME COMPONENT): into DIRECTORY below /etc, or what that is
+# for the prefix; `cmake --install --prefix` takes it below the prefix that it names. Loaders read
+# /etc/OpenCL/layers, whatever prefix there is: below another one than /usr the file there is an
+# example, and enables nothing for anybody.
+function(ckcache_install_setting file directory name component)
+  install(CODE "
+    set(settings \"${CMAKE_INSTALL_FULL_SYSCONFDIR}\")
+    if(NOT CMAKE_INSTALL_PREFIX STREQUAL \"${CMAKE_INSTALL_PREFIX}\")
+      set(settings \"\${CMAKE_INSTALL_PREFIX}/etc\")
+    endif()
+    file(INSTALL \"${file}\" DESTINATION \"\${settings}/${directory}\" TYPE FILE RENAME ${name})"
+    COMPONENT ${component})
+endfunction()
 
 # What the files for everybody name the libraries by. Below /usr the dynamic linker finds the
 # architecture's own, so that those files are the same on each.

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds binary packages of this source with the distribution's own flags. The
-# same source gives the same bytes, wherever and whenever it is built.
+# Builds binary packages of this source with the distribution's own flags: of debian/ by debhelper,
+# of cmake/packages/ckcache.spec by rpmbuild. The same source gives the same bytes, wherever and
+# whenever it is built.
 #   sh tools/build_packages.sh deb|rpm DIRECTORY
-# The packages appear in DIRECTORY; the build lies in a temporary directory
-# that is removed. Debian packages that are missing for it are installed.
+# The packages appear in DIRECTORY; the build lies in a temporary directory that is removed.
+# Debian packages that are missing for it are installed.
 set -eu
 if [ $# -ne 2 ] || { [ "$1" != deb ] && [ "$1" != rpm ]; }; then
-	sed -n 's/^# //p' "$0" | sed -n 2,6p >&2
+	sed -n 's/^# //p' "$0" | sed -n 2,7p >&2
 	exit 2
 fi
 kind=$1
@@ -17,35 +18,41 @@ cd "$(dirname "$0")/.."
 # shellcheck source=tools/packages.sh
 . tools/packages.sh
 
-install_packages gcc libc6-dev cmake ninja-build pkg-config binutils dpkg-dev file libxxhash-dev \
-	libdeflate-dev libssl-dev libjson-c-dev uthash-dev libsodium-dev opencl-headers \
-	ocl-icd-opencl-dev libze-dev
+# What debian/control names for the build, but not for its tests.
+# shellcheck disable=SC2046  # names are words
+install_packages gcc libc6-dev dpkg-dev $(sed -n '/^Build-Depends:/,/^$/s/^ \([a-z0-9.+-]*\).*/\1 &/p' debian/control |
+	grep -v '<!nocheck>' | sed 's/ .*//; s/^debhelper-compat$/debhelper/')
 [ "$kind" = deb ] || install_packages rpm
 
 umask 022
-SOURCE_DATE_EPOCH=$(dpkg-parsechangelog -l cmake/packages/changelog -S Timestamp)
-export SOURCE_DATE_EPOCH
 # What a package is built with is said here, not by who happens to build it.
 unset CC CFLAGS CPPFLAGS LDFLAGS DESTDIR
-eval "$(DEB_BUILD_MAINT_OPTIONS=hardening=+all DEB_CFLAGS_MAINT_STRIP=-g \
-	dpkg-buildflags --export=sh)"
+version=$(sed -n 's/^project(ckcache VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
+source=$work/ckcache-$version
+mkdir "$source"
+tar -c --anchored --exclude=./.git --exclude='./build*' --exclude=".${output#"$PWD"}" . | tar -x -C "$source"
 
-# Debian's directory of the architecture, and what distributions with RPM have in its place.
-libdir=
-[ "$kind" = deb ] || libdir=-DCMAKE_INSTALL_LIBDIR=lib64
-# shellcheck disable=SC2086  # one word or none
-cmake -S . -B "$work/build" -G Ninja -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-	-DCMAKE_C_FLAGS="$CFLAGS $CPPFLAGS" -DCMAKE_SHARED_LINKER_FLAGS="$LDFLAGS" \
-	-DCMAKE_MODULE_LINKER_FLAGS="$LDFLAGS" -DCMAKE_EXE_LINKER_FLAGS="$LDFLAGS" $libdir
-cmake --build "$work/build"
-(cd "$work/build" && cpack -G "$(echo "$kind" | tr "[:lower:]" "[:upper:]")" -B "$work/packages")
-for package in "$work/packages"/*."$kind" "$work/packages"/*.ddeb; do
-	[ -e "$package" ] || continue
-	name=$(basename "$package")
-	# As Debian's own are called.
-	mv "$package" "$output/${name%.ddeb}$(case $name in *.ddeb) echo .deb ;; esac)"
-done
+if [ "$kind" = deb ]; then
+	(cd "$source" && DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)" DEB_BUILD_PROFILES=nocheck \
+		dpkg-buildpackage -b -us -uc)
+	rm -f "$work"/*.changes "$work"/*.buildinfo
+	mv "$work"/*.*deb "$output/"
+else
+	# Times, the builder's name and the order of files are those of each build otherwise.
+	SOURCE_DATE_EPOCH=$(date -ud "$(sed -n '/^ -- /{s/.*>  //p;q}' debian/changelog)" +%s)
+	export SOURCE_DATE_EPOCH
+	tar -cz -C "$work" -f "$work/ckcache-$version.tar.gz" "ckcache-$version"
+	set -- --define "_topdir $work/rpm" --define "_sourcedir $work" --define '_buildhost ckcache' \
+		--define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1'
+	if [ -e /etc/debian_version ]; then
+		# Debian's brp-compress wants another sh than Debian's, and compresses nothing.
+		post=$(rpm -E '%__os_install_post' | sed '/^ *$/d; s,.*brp-compress,bash &,' | paste -sd \; -)
+		set -- "$@" --define "__os_install_post $post"
+	fi
+	rpmbuild -bb --nodeps "$@" "$source/cmake/packages/ckcache.spec"
+	mv "$work"/rpm/RPMS/*/*.rpm "$output/"
+fi
 ls -l "$output"

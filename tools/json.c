@@ -9,6 +9,8 @@
 #include "common/json.h"
 #include "tools/tool.h"
 
+#define FORMAT (JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
+#define STREAM_PIECE ((size_t)1 << 16)
 #define REPLACEMENT "\xef\xbf\xbd"
 
 /* NULL would be a null in what is printed. */
@@ -107,18 +109,36 @@ void json_add_null(struct json_object *parent, const char *name)
 	add(parent, name, NULL);
 }
 
+void json_append(struct cmn_buffer *text, struct json_object *root)
+{
+	const char *printed = json_object_to_json_string_ext(root, FORMAT);
+
+	text->failed |= !printed;
+	cmn_buffer_append_text(text, printed ? printed : "");
+	(void)json_object_put(root);
+}
+
 int json_print(struct json_object *root)
 {
 	struct cmn_buffer text = { 0 };
-	const char *printed = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
-			JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE);
 
-	text.failed = !printed;
-	if (printed)
-		cmn_buffer_append_text(&text, printed);
+	json_append(&text, root);
 	cmn_buffer_append_u8(&text, '\n');
-	(void)json_object_put(root);
 	return tool_print(&text);
+}
+
+int json_stream_add(struct json_stream *stream, struct json_object *element)
+{
+	cmn_buffer_append_text(&stream->text, stream->begun ? ",\n" : "[\n");
+	stream->begun = true;
+	json_append(&stream->text, element);
+	return stream->text.len < STREAM_PIECE && !stream->text.failed ? TOOL_OK : tool_print(&stream->text);
+}
+
+int json_stream_end(struct json_stream *stream)
+{
+	cmn_buffer_append_text(&stream->text, stream->begun ? "\n]\n" : "[]\n");
+	return tool_print(&stream->text);
 }
 
 struct cmn_view json_text(struct json_object *value)

@@ -15,6 +15,7 @@ enum {
 	USUAL_COLUMNS = 80,
 	MIN_COLUMNS = 40,	/* below it a bar says nothing */
 	MAX_BAR = 40,
+	COUNTED = 64,		/* read in some ms */
 };
 #define REDRAW_NS UINT64_C(100000000)
 
@@ -38,20 +39,21 @@ const char *terminal_sequence(int fd, const char *sequence)
 	return (no && *no) || !terminal_is(fd) ? "" : sequence;
 }
 
-static int columns(void)
+unsigned int terminal_columns(int fd)
 {
 	struct winsize size;
 
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_col)
-		return USUAL_COLUMNS;
-	return size.ws_col;
+	if (!isatty(fd))
+		return 0;
+	return ioctl(fd, TIOCGWINSZ, &size) < 0 || !size.ws_col ? USUAL_COLUMNS : size.ws_col;
 }
 
 /* Output that fails is not worth a word: there is nobody else to tell. */
 static void draw(const char *what, uint64_t done, uint64_t total)
 {
 	/* "ckcache: WHAT [bar] 100 %" in one column less, where a terminal would wrap. */
-	int room = columns() - 1 - (int)strlen("ckcache:  [] 100 %") - (int)strlen(what);
+	int width = (int)terminal_columns(STDERR_FILENO);
+	int room = width - 1 - (int)strlen("ckcache:  [] 100 %") - (int)strlen(what);
 	int bar = room < MAX_BAR ? room : MAX_BAR;
 	double share = total ? (double)done / (double)total : 0;
 	char cells[MAX_BAR + 1];
@@ -60,7 +62,7 @@ static void draw(const char *what, uint64_t done, uint64_t total)
 		share = 1;
 	if (!total) {
 		(void)fprintf(stderr, "\r\033[Kckcache: %s %" PRIu64, what, done);
-	} else if (bar < 4 || columns() < MIN_COLUMNS) {
+	} else if (bar < 4 || width < MIN_COLUMNS) {
 		(void)fprintf(stderr, "\r\033[K%3d %%", (int)(100 * share));
 	} else {
 		memset(cells, ' ', (size_t)bar);
@@ -83,6 +85,12 @@ void terminal_progress(const char *what, uint64_t done, uint64_t total)
 		return;
 	draw(what, done, total);
 	progress.visible = true;
+}
+
+void terminal_progress_count(const char *what, uint64_t done)
+{
+	if (done % COUNTED == 0)
+		terminal_progress(what, done, 0);
 }
 
 void terminal_progress_hide(void)

@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 bool terminal_is(int fd);
+/* How wide it is, also where it is a dumb one; 0: it is none. */
+unsigned int terminal_columns(int fd);
 /* A sequence for text on fd, or "". terminal_plain ends any. */
 const char *terminal_sequence(int fd, const char *sequence);
 #define terminal_bold(fd) terminal_sequence(fd, "\033[1m")
@@ -26,6 +28,8 @@ const char *terminal_sequence(int fd, const char *sequence);
  * total, which may be an estimate.
  */
 void terminal_progress(const char *what, uint64_t done, uint64_t total);
+/* A count of what is often over at once: nothing is drawn for the first ones. */
+void terminal_progress_count(const char *what, uint64_t done);
 /* Takes the line away: before anything else is written there, and at the end. */
 void terminal_progress_hide(void);
 

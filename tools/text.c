@@ -71,15 +71,27 @@ const char *text_date(uint64_t ns, bool seconds, char ret[TEXT_SIZE])
 	return ret;
 }
 
+/* The next line with something in it, without the blanks before it, from *at on, which moves behind it. */
+static struct cmn_view next_line(const char **at, const char *end)
+{
+	const char *start;
+
+	while (*at < end && isspace((unsigned char)**at))
+		++*at;
+	for (start = *at; *at < end && **at != '\n'; ++*at)
+		;
+	return (struct cmn_view){ start, (size_t)(*at - start) };
+}
+
 struct cmn_view text_first_line(struct cmn_view text)
 {
-	const char *at = text.data, *end = at + text.len, *start;
+	const char *at = text.data, *end = at + text.len;
+	struct cmn_view first = next_line(&at, end), line = first;
 
-	while (at < end && isspace((unsigned char)*at))
-		at++;
-	for (start = at; at < end && *at != '\n'; at++)
-		;
-	return (struct cmn_view){ start, (size_t)(at - start) };
+	/* Directives and comments are the same in many programs. */
+	while (line.len && memchr("#/*", *(const char *)line.data, 3))
+		line = next_line(&at, end);
+	return line.len ? line : first;
 }
 
 void text_append_clean(struct cmn_buffer *buf, struct cmn_view text, size_t max)

@@ -22,7 +22,10 @@ const char *text_share(uint64_t part, uint64_t whole, char ret[TEXT_SIZE]);	/* "
 /* "2026-11-20 17:05", or with its seconds ":21", of this place; 0: "-". */
 const char *text_date(uint64_t ns, bool seconds, char ret[TEXT_SIZE]);
 
-/* The first line that is not blank, without the blanks before it. */
+/*
+ * The first line that is neither blank, a directive of the preprocessor nor a comment, without the
+ * blanks before it; where there is none, the first one that is not blank.
+ */
 struct cmn_view text_first_line(struct cmn_view text);
 
 /* Appends a text in one line: control characters as blanks, "..." for what is over max bytes. */

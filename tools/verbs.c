@@ -33,6 +33,8 @@ static const struct verb_option run_options[] = {
 	     "append one line of JSON to FILE for each look-up, like\n"
 	     "the variable CKCACHE_TRACE"),
 	FLAG("summary", "at the end, print hits, misses and times on stderr"),
+	FLAG("json", "the same on stdout for scripts; COMMAND's output then\n"
+		     "goes to stderr; docs/JSON.md has the schema"),
 	{ 0 },
 };
 
@@ -50,6 +52,7 @@ static const struct verb_option stats_options[] = {
 	DIR_OPTION,
 	JSON_OPTION,
 	FLAG("zero", "reset the counts after showing them; entries stay"),
+	FLAG("exact", "count all entries, where many are estimated"),
 	{ 0 },
 };
 
@@ -60,7 +63,7 @@ static const struct verb_option list_options[] = {
 	     "used (the last used first, the default), size, compile\n"
 	     "(the slowest first) or path"),
 	FLAG("reverse", "reverse the order"),
-	NUMBER("limit", "N", ULONG_MAX, "only the first N"),
+	NUMBER("limit", "N", ULONG_MAX, "only the first N; without --sort, any N"),
 	{ 0 },
 };
 
@@ -158,7 +161,7 @@ static const struct verb_option recipes_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option report_options[] = { DIR_OPTION, { 0 } };
+static const struct verb_option report_options[] = { DIR_OPTION, JSON_OPTION, { 0 } };
 
 static const struct verb_option push_options[] = {
 	DIR_OPTION,
@@ -216,16 +219,17 @@ static const struct verb verbs[] = {
 	  "ckcache stats --json --zero" },
 	{ VERB(list), NULL, COMMAND_NONE,
 	  "list the entries",
-	  "One line for each entry: path, size on disk, last use, compile time, device,\n"
-	  "first kernel or source line, build options.",
-	  "ckcache list --limit 20\n"
+	  "One line for each entry: path, size on disk, last use, compile time, first\n"
+	  "kernel or source line, device, build options; on a terminal, as much as fits.",
+	  "ckcache list --sort used --limit 20\n"
 	  "ckcache list --sort size --json" },
 	{ VERB(show), "ENTRY", COMMAND_NONE,
 	  "show everything about one entry",
 	  "Shows the key of ENTRY field by field, the files that it depends on, kernels,\n"
-	  "sizes and times. ENTRY is a path as ckcache list prints it, or the beginning of\n"
-	  "a path if only one entry has it.",
-	  "ckcache show 9ba01f30/349ce1c0/4f2f8709/7ba0ccb1\n"
+	  "sizes and times. ENTRY is a path as ckcache list prints it, any part of a path, a\n"
+	  "kernel, or the name of a program, if only one entry has it.",
+	  "ckcache show 349ce1c0\n"
+	  "ckcache show my_kernel\n"
 	  "ckcache show --source 9ba01f30/349ce1c0/4f2f8709/7ba0ccb1" },
 	{ VERB(explain), "[ENTRY | -- COMMAND...]", COMMAND_AFTER_DASHES,
 	  "say why something was compiled again",
@@ -316,12 +320,14 @@ static const struct verb verbs[] = {
 	  "exit code is 1 if something could not be read or built.",
 	  "ckcache recipes add darktable.ckrecipes\n"
 	  "ckcache recipes build" },
-	{ VERB(report), "FILE", COMMAND_NONE,
+	{ VERB(report), "[FILE]", COMMAND_NONE,
 	  "write a page with charts of what the cache did and contains",
-	  "Writes one HTML page to FILE (- is standard output) that needs no network: hits\n"
-	  "and misses over time, time saved per program, what fills the disk, the\n"
-	  "slowest compiles, why builds were not cached, the settings in force.",
-	  "ckcache report report.html" },
+	  "Writes one HTML page to FILE (- is standard output) that needs no network: what\n"
+	  "the cache did this week, hits and misses over time, time saved per program, what\n"
+	  "fills the disk, the slowest compiles, why builds were not cached, the settings in\n"
+	  "force. With --json, the same numbers for scripts; FILE may then be left out.",
+	  "ckcache report report.html\n"
+	  "ckcache report --json" },
 };
 
 const struct verb *verb_at(unsigned int i)

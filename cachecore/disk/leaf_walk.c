@@ -4,17 +4,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cachecore/disk/leaf.h"
+#include "common/bytes.h"
 #include "common/descriptor.h"
 #include "common/listing.h"
 
 struct walk {
 	int root_fd;
 	unsigned int first;
+	struct cc_leaf_choice choice;
 	bool prune;
 	cc_leaf_visit_fn visit;
 	void *ctx;
@@ -42,6 +45,11 @@ static bool is_of_pass(const struct walk *walk, size_t level, const char *name, 
 		return !second;
 	late = digit_of(name[0]) * 16 + digit_of(name[1]) < walk->first;
 	return late == second;
+}
+
+static bool is_chosen(const struct walk *walk, size_t level, const char *name)
+{
+	return is_hash(name) && (!walk->choice.enter || walk->choice.enter(walk->ctx, level, name));
 }
 
 static enum cmn_status visit_leaf(struct walk *walk, int dir_fd, const char *child)
@@ -84,6 +92,41 @@ static enum cmn_status walk_child(struct walk *walk, int dir_fd, size_t level, c
 	return status;
 }
 
+typedef char hash_name[CMN_HASH_HEX_SIZE];
+
+static int by_name(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(hash_name));
+}
+
+/* As walk_level, in the order that was chosen. */
+static enum cmn_status walk_in_order(struct walk *walk, struct cmn_listing *listing, size_t level)
+{
+	enum cmn_status status = CMN_OK;
+	const struct dirent64 *item;
+	hash_name *names = NULL, *grown;
+	size_t count = 0;
+
+	while (status == CMN_OK && (item = cmn_listing_next(listing))) {
+		if (!is_chosen(walk, level, item->d_name))
+			continue;
+		grown = cmn_array_grow(names, count, sizeof(*names));
+		names = grown ? grown : names;
+		if (grown)
+			memcpy(names[count++], item->d_name, sizeof(*names));
+		else
+			status = CMN_ERR_NOMEM;
+	}
+	if (count)
+		qsort(names, count, sizeof(*names), by_name);
+	for (size_t i = 0; i < count && status == CMN_OK; i++)
+		status = walk_child(walk, listing->fd, level,
+				    names[walk->choice.order > 0 ? i : count - 1 - i]);
+	free(names);
+	cmn_listing_close(listing);
+	return status;
+}
+
 /* Takes the listing. level: how many names of walk->path lead to it. */
 static enum cmn_status walk_level(struct walk *walk, struct cmn_listing *listing, size_t level)
 {
@@ -91,6 +134,8 @@ static enum cmn_status walk_level(struct walk *walk, struct cmn_listing *listing
 	const struct dirent64 *item;
 	bool empty = true;
 
+	if (walk->choice.order)
+		return walk_in_order(walk, listing, level);
 	for (int pass = 0; pass < 2 && status == CMN_OK; pass++) {
 		/* A second pass is seldom needed, and listing again may be much. */
 		if (pass && (level != CC_PART_IMAGE || !walk->first))
@@ -100,7 +145,7 @@ static enum cmn_status walk_level(struct walk *walk, struct cmn_listing *listing
 			walk->emptied = false;
 			if (is_hash(item->d_name) && !is_of_pass(walk, level, item->d_name, pass))
 				continue;
-			if (is_hash(item->d_name))
+			if (is_chosen(walk, level, item->d_name))
 				status = walk_child(walk, listing->fd, level, item->d_name);
 			empty &= walk->emptied;
 		}
@@ -115,15 +160,29 @@ enum cmn_status cc_leaf_walk(int root_fd, bool prune, cc_leaf_visit_fn visit, vo
 	return cc_leaf_walk_from(root_fd, 0, prune, visit, ctx);
 }
 
+static enum cmn_status walk_root(struct walk *walk)
+{
+	struct cmn_listing listing;
+
+	if (!cmn_listing_open(&listing, walk->root_fd, "."))
+		return CMN_ERR_IO;
+	return walk_level(walk, &listing, 0);
+}
+
 enum cmn_status cc_leaf_walk_from(int root_fd, unsigned int first, bool prune,
 				  cc_leaf_visit_fn visit, void *ctx)
 {
 	struct walk walk = {
 		.root_fd = root_fd, .first = first, .prune = prune, .visit = visit, .ctx = ctx,
 	};
-	struct cmn_listing listing;
 
-	if (!cmn_listing_open(&listing, root_fd, "."))
-		return CMN_ERR_IO;
-	return walk_level(&walk, &listing, 0);
+	return walk_root(&walk);
+}
+
+enum cmn_status cc_leaf_walk_chosen(int root_fd, const struct cc_leaf_choice *choice,
+				    cc_leaf_visit_fn visit, void *ctx)
+{
+	struct walk walk = { .root_fd = root_fd, .choice = *choice, .visit = visit, .ctx = ctx };
+
+	return walk_root(&walk);
 }

@@ -8,6 +8,7 @@
 #define CACHECORE_DISK_LEAF_WALK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "common/status.h"
 
@@ -28,5 +29,15 @@ CMN_CHECKED enum cmn_status cc_leaf_walk(int root_fd, bool prune, cc_leaf_visit_
  */
 CMN_CHECKED enum cmn_status cc_leaf_walk_from(int root_fd, unsigned int first, bool prune,
 					      cc_leaf_visit_fn visit, void *ctx);
+
+/* Part of the tree, or all of it in an order. */
+struct cc_leaf_choice {
+	/* Whether a directory is entered; level: the part of the key (enum cc_part). NULL: each is. */
+	bool (*enter)(void *ctx, size_t level, const char *name);
+	int order;	/* by path: 1 rising, -1 falling; 0: as the file system has it, which is faster */
+};
+/* As cc_leaf_walk, without prune; enter gets ctx too. Also CMN_ERR_NOMEM, where there is an order. */
+CMN_CHECKED enum cmn_status cc_leaf_walk_chosen(int root_fd, const struct cc_leaf_choice *choice,
+						cc_leaf_visit_fn visit, void *ctx);
 
 #endif

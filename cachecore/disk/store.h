@@ -26,6 +26,7 @@
 #include "cachecore/disk/space/evict.h"
 #include "cachecore/key.h"
 #include "cachecore/disk/leaf.h"
+#include "cachecore/disk/leaf_walk.h"
 #include "common/log.h"
 #include "common/status.h"
 
@@ -149,9 +150,17 @@ struct cc_store_item {
  * Calls visit for each entry of the root until it returns false. With deep,
  * .bin files are read and their checksums verified; else only headers are.
  */
+typedef bool (*cc_store_visit_fn)(void *ctx, const struct cc_store_item *item);
 CMN_CHECKED enum cmn_status cc_store_walk(struct cc_store *store, bool deep,
-					  bool (*visit)(void *ctx, const struct cc_store_item *item),
-					  void *ctx);
+					  cc_store_visit_fn visit, void *ctx);
+/* The same for what is chosen (leaf_walk.h); ctx is for both. */
+CMN_CHECKED enum cmn_status cc_store_walk_chosen(struct cc_store *store,
+						 const struct cc_leaf_choice *choice, bool deep,
+						 cc_store_visit_fn visit, void *ctx);
+/* The same for one entry of that root. CMN_MISS: it is not there. */
+CMN_CHECKED enum cmn_status cc_store_look(struct cc_store *store, int root_fd,
+					  const struct cc_store_place *place,
+					  cc_store_visit_fn visit, void *ctx);
 /*
  * Looks at one entry again, every byte of it. CMN_OK: it is sound; CMN_MISS: it
  * is gone; CMN_ERR_CORRUPT, CMN_ERR_ACCESS: damaged; CMN_ERR_VERSION; others:

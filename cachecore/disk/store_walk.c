@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* store_walk: what concerns all entries of a root: listing and eviction. */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -26,7 +27,9 @@
 struct listing {
 	const struct cc_store *store;
 	bool deep;
-	bool (*visit)(void *ctx, const struct cc_store_item *item);
+	int order;
+	bool (*enter)(void *ctx, size_t level, const char *name);
+	cc_store_visit_fn visit;
 	void *ctx;
 	uint64_t now;
 };
@@ -135,6 +138,13 @@ static bool list_entry(const struct listing *listing, const char *leaf, int leaf
 	return more;
 }
 
+static bool enter(void *ctx, size_t level, const char *name)
+{
+	const struct listing *listing = ctx;
+
+	return !listing->enter || listing->enter(listing->ctx, level, name);
+}
+
 /* CMN_STALE ends the walk on the visitor's wish. */
 static enum cmn_status list_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
 {
@@ -144,24 +154,60 @@ static enum cmn_status list_leaf(void *ctx, int root_fd, const char *path, int l
 	(void)root_fd;
 	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
 		return CMN_OK;	/* removed meanwhile */
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+	for (unsigned int i = 0; i < CC_LEAF_VARIANTS; i++) {
+		unsigned int n = listing->order < 0 ? CC_LEAF_VARIANTS - 1 - i : i;
+
 		if ((scan.present[CC_LEAF_SRC] >> n & 1) && !list_entry(listing, path, leaf_fd, n))
 			return CMN_STALE;
 	}
 	return CMN_OK;
 }
 
-enum cmn_status cc_store_walk(struct cc_store *store, bool deep,
-			      bool (*visit)(void *ctx, const struct cc_store_item *item), void *ctx)
+enum cmn_status cc_store_walk_chosen(struct cc_store *store, const struct cc_leaf_choice *choice,
+				     bool deep, cc_store_visit_fn visit, void *ctx)
 {
-	struct listing listing = { store, deep, visit, ctx, cmn_clock_realtime() };
+	const struct cc_leaf_choice own = { .enter = enter, .order = choice->order };
+	struct listing listing = {
+		.store = store, .deep = deep, .order = choice->order, .enter = choice->enter,
+		.visit = visit, .ctx = ctx, .now = cmn_clock_realtime(),
+	};
 	enum cmn_status status;
 	int root_fd;
 
 	status = cc_store_open_root(store, &root_fd);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
-	status = cc_leaf_walk(root_fd, false, list_leaf, &listing);
+	status = cc_leaf_walk_chosen(root_fd, &own, list_leaf, &listing);
 	(void)cmn_descriptor_close(root_fd);	/* read only */
 	return status == CMN_STALE ? CMN_OK : status;
+}
+
+enum cmn_status cc_store_walk(struct cc_store *store, bool deep, cc_store_visit_fn visit,
+			      void *ctx)
+{
+	const struct cc_leaf_choice all = { 0 };
+
+	return cc_store_walk_chosen(store, &all, deep, visit, ctx);
+}
+
+enum cmn_status cc_store_look(struct cc_store *store, int root_fd,
+			      const struct cc_store_place *place, cc_store_visit_fn visit, void *ctx)
+{
+	const struct listing listing = {
+		.store = store, .visit = visit, .ctx = ctx, .now = cmn_clock_realtime(),
+	};
+	enum cmn_status status;
+	int leaf_fd, src_fd;
+
+	status = cc_leaf_open(root_fd, place->leaf, &leaf_fd);
+	if (status != CMN_OK)
+		return status;
+	src_fd = cc_leaf_open_file(leaf_fd, NULL, CC_LEAF_SRC, place->n);
+	status = src_fd < 0 && errno == ENOENT ? CMN_MISS : CMN_OK;
+	if (src_fd >= 0)
+		(void)close(src_fd);	/* read only */
+	if (status == CMN_OK)
+		(void)list_entry(&listing, place->leaf, leaf_fd, place->n);
+	(void)cmn_descriptor_close(leaf_fd);	/* read only */
+	return status;
 }

@@ -17,6 +17,7 @@
 
 #define LOADER "libze_loader.so.1"
 #define PLUGIN "libckcache_level_zero.so"
+#define PLUGIN_LINK "libze_ckcache_layer.so.1"
 #define FUNCTIONS "ckcache_functions"
 /* No longer path can be opened (Linux, PATH_MAX). */
 #define PATH_SIZE 4096
@@ -54,7 +55,7 @@ static void install_fork_handlers(void)
 			      "no memory for fork handlers: do not fork while modules are built");
 }
 
-/* The skip-th loaded object with the plugin's file name. */
+/* The skip-th loaded object that is the plugin's file, or a link to it. */
 struct search {
 	size_t skip;
 	char path[PATH_SIZE];
@@ -67,7 +68,8 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *ctx)
 	int len;
 
 	(void)size;
-	if (!slash || strcmp(slash + 1, PLUGIN) != 0 || search->skip-- > 0)
+	if (!slash || (strcmp(slash + 1, PLUGIN) != 0 && strcmp(slash + 1, PLUGIN_LINK) != 0) ||
+	    search->skip-- > 0)
 		return 0;
 	len = snprintf(search->path, sizeof(search->path), "%s", info->dlpi_name);
 	return len > 0 && (size_t)len < sizeof(search->path);

@@ -7,7 +7,9 @@
 # Kernels do not run there, so a program that checks its results says the same
 # wrong thing each time; one that waits for results can't be used. Variables:
 #   WAY      run (`ckcache run`, the default), preload (the shim), slot (the
-#            loader's own variable, which asks for the validation layer)
+#            loader's own variable, which asks for the validation layer), loader
+#            (ZE_ENABLE_LAYERS=ckcache alone: for a LOADER with the patch of
+#            docs/upstream)
 #   LOADER   a directory with another libze_loader.so.1 than the system's
 #   FILES    a directory of what PROGRAM looks for in its working directory
 #   PRODUCT  tgllp (the default), dg2, pvc
@@ -24,7 +26,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 slot=$(cd "$(dirname "$CKCACHE")/../lib/ckcache" && pwd)
 way=${WAY:-run}
 case $way in
-run | preload | slot) ;;
+run | preload | slot | loader) ;;
 *)
 	echo "no such way: $way" >&2
 	exit 2
@@ -60,6 +62,10 @@ layered()
 	slot)
 		env LD_LIBRARY_PATH="$slot${library_path:+:$library_path}" \
 			ZE_ENABLE_VALIDATION_LAYER=1 ZE_ENABLE_LAYERS=ckcache "$@"
+		;;
+	loader)
+		# Where a package puts the layer, no path is needed.
+		env LD_LIBRARY_PATH="${slot%/*}${library_path:+:$library_path}" ZE_ENABLE_LAYERS=ckcache "$@"
 		;;
 	esac
 }

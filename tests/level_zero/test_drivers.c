@@ -202,7 +202,7 @@ TEST(run_enables_both_layers)
 	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);
 	/* Its own list first; what the command starts sees no more than that. */
 	slot_run_shell("env -i PATH=\"$PATH\" HOME='%s' ZE_ENABLE_LAYERS=other '" CKCACHE
-		       "' run -- sh -c 'test \"$ZE_ENABLE_LAYERS\" = other:ckcache && "
+		       "' run -- sh -c 'test \"$ZE_ENABLE_LAYERS\" = other,ckcache && "
 		       "test -z \"$ZE_ENABLE_VALIDATION_LAYER\"'", unit_dir());
 }
 

@@ -96,7 +96,13 @@ TEST(above_another_layer_nothing_is_cached)
 	for (unsigned int i = 0; i < 2; i++) {
 		expect_run(ONE, variables, 1, 0);
 	}
-	CU_ASSERT_EQUAL(module_run_stat("bypass.layer-below"), 5);
+	/* One that the list does not name by its file. */
+	slot_run_shell("cp '" INNER_PLUGIN "' libze_inner_layer.so.1");
+	(void)snprintf(variables, sizeof(variables),
+		       "LD_LIBRARY_PATH='%s' ZE_ENABLE_LAYERS=ckcache,inner",
+		       unit_dir());
+	expect_run(ONE, variables, 1, 0);
+	CU_ASSERT_EQUAL(module_run_stat("bypass.layer-below"), 6);
 }
 
 TEST(other_inputs_are_other_modules)

@@ -62,7 +62,7 @@ TEST(plugins_see_calls_in_the_order_of_the_list)
 		slot_run(&plain, clients[i], MODULE, "");
 		expect_calls(clients[i], SENT LAYERS(PLUGIN("outer") ":" PLUGIN("inner")),
 			     BOTH_CALLED);
-		expect_calls(clients[i], SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("inner")),
+		expect_calls(clients[i], SHIM LAYERS(PLUGIN("outer") "," PLUGIN("inner")),
 			     BOTH_CALLED);
 		expect_calls(clients[i], SHIM LAYERS(PLUGIN("inner")), INNER_CALLED);
 	}
@@ -146,6 +146,11 @@ TEST(a_name_is_looked_for_beside_the_slot_above_it_and_by_the_linker)
 	expect_calls(CLIENT_DLOPEN, variables, BOTH_CALLED);
 	expect_calls(CLIENT_DLOPEN,
 		     SHIM " LD_LIBRARY_PATH='" PLUGIN_DIRECTORY "'" LAYERS("inner"), INNER_CALLED);
+	/* As loaders with such a variable of their own call it. */
+	slot_run_shell("cp '" PLUGIN("outer") "' lib/libze_other_layer.so.1");
+	(void)snprintf(variables, sizeof(variables), SHIM " LD_LIBRARY_PATH='%s/lib'" LAYERS("other"),
+		       unit_dir());
+	expect_calls(CLIENT_DLOPEN, variables, OUTER_CALLED);
 }
 
 TEST(a_missing_plugin_is_named_in_one_line_and_left_out)

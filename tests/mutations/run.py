@@ -158,6 +158,8 @@ class Copy:
                 self.make("test_%s" % module.partition(".")[0])	# and the libraries that it opens
                 if module.startswith(("observer", "dependencies")):
                     self.make("observed_lazy", "observed_now", "observed_no_plt")
+            elif kind == "tools" and os.path.exists(os.path.join(ROOT, "tests/tools/test_%s.c" % module)):
+                self.make("test_%s" % module)
             elif kind == "opencl":
                 self.make("test_opencl_%s" % module.partition(".")[0], "ckcache_opencl", "ckcache")
             else:

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -155,6 +156,12 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 		(void)pause();
 	if (stub_setting("STUB_CRASH", late, sizeof(late)) &&
 	    (late[0] != '-' || (options && strstr(options, late))))
+		abort();
+	/* So much of a machine's memory, in percent; none of it is touched. */
+	if (stub_setting("STUB_MEMORY", late, sizeof(late)) &&
+	    mmap(NULL, (size_t)sysconf(_SC_PHYS_PAGES) / 100 * (size_t)atoi(late) *
+			       (size_t)sysconf(_SC_PAGESIZE),
+		 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
 		abort();
 	if (stub_setting("STUB_LATE_LIBRARY", late, sizeof(late)) && !dlopen(late, RTLD_NOW | RTLD_LOCAL))
 		abort();	/* a test driver has nothing better to do */

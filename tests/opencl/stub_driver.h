@@ -52,6 +52,7 @@
  *   STUB_REBUILD=1            programs that have kernels may be built again
  *   STUB_CRASH=1              a build from source ends the process by SIGABRT
  *   STUB_CRASH=-option        one with that option does
+ *   STUB_MEMORY=50            a build from source maps that part of the memory, in percent, or aborts
  *   STUB_GATE=path            a build from source opens this FIFO and reads it to its end
  *   STUB_LOAD_GATE=path       create-with-binary does, while it is there
  *   STUB_LINK_GATE=path       a link does, before it reads its inputs

@@ -16,6 +16,7 @@
 
 #include "common/clock.h"
 #include "tests/opencl/driver.h"
+#include "tests/support/ahead.h"
 #include "tests/support/unit.h"
 
 static struct outcome reference;
@@ -628,24 +629,26 @@ static bool wait_for_entries(uint64_t entries)
 }
 
 /* The application asks for three of twelve programs, and ends: the others are built for it all the same. */
-TEST_ON("stub", after_an_update_the_rest_is_handed_over)
+static void hand_over(const char *setting, const char *before, const char *after)
 {
-	char tools[4096];
+	char tools[8192];
 	unsigned int built;
 	cpu_set_t set;
 
 	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) < 2)
 		return;
-	(void)snprintf(tools, sizeof(tools), "%s", driver_client_path());	/* they lie beside it */
-	*strrchr(tools, '/') = '\0';
+	(void)snprintf(tools, sizeof(tools), "%.*s/ckcache",
+		       (int)(strrchr(driver_client_path(), '/') - driver_client_path()), driver_client_path());
+	ahead_write(tools);
+	(void)snprintf(tools, sizeof(tools), "%s/helpers", unit_dir());
 	driver_setenv("CKCACHE_REMOTE_HELPERS", tools);
 	driver_setenv("CKCACHE_CAPTURE", NULL);
 	driver_setenv("CKCACHE_HAND_OVER", "1");
-	driver_stub_setting("STUB_DRIVER_VERSION", "1.0");
+	driver_stub_setting(setting, before);
 	reference = CLIENT(LAYERED, "several", "12");
 	CU_ASSERT(outcome_good(&reference));
 	CU_ASSERT_EQUAL(driver_counted("build-source"), 12);
-	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
+	driver_stub_setting(setting, after);
 	CU_ASSERT_EQUAL(CLIENT(LAYERED, "several", "3").code, 0);
 	CU_ASSERT(wait_for_entries(24));
 	/* Each was built once; and one for the question what devices there are. */
@@ -659,6 +662,16 @@ TEST_ON("stub", after_an_update_the_rest_is_handed_over)
 		CU_ASSERT(outcome_same(&reference, &outcome));
 	}
 	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
+}
+
+TEST_ON("stub", after_an_update_the_rest_is_handed_over)
+{
+	hand_over("STUB_DRIVER_VERSION", "1.0", "2.0");
+}
+
+TEST_ON("stub", an_update_that_renames_the_device_hands_over)
+{
+	hand_over("STUB_DEVICE_NAME", "Old Graphics", "New HD Graphics\nSTUB_DRIVER_VERSION=2.0");
 }
 
 /* Who sets the variable himself only moves counts. */

@@ -178,6 +178,19 @@ TEST_ON("stub", crash_is_blamed_on_the_recipe_in_work_alone)
 	REPLAY(0, "\"stale\": 1,", "\"built\": 1,", "\"removed\": 1");
 }
 
+TEST_ON("stub", a_driver_that_takes_most_of_the_memory_fails)
+{
+	run("vector", "-DK=5");
+	update(2);
+	driver_stub_setting("STUB_MEMORY", "75");
+	REPLAY(1, "\"stale\": 1,", "\"failed\": 1,");
+	CU_ASSERT(printed("ended by signal 6"));
+	/* An application may. */
+	run("vector", "-DK=6");
+	driver_stub_setting("STUB_MEMORY", "25");
+	REPLAY(0, "\"stale\": 1,", "\"built\": 1,", "\"removed\": 1");
+}
+
 /* When the entry with that option was stored, in ms. */
 static long long stored_ms(const char *option)
 {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Installs a build below a directory, uses it there and after it was moved, and
-# removes it by the uninstall script: nothing is left.
+# removes it by the uninstall script: nothing is left. Nothing is outside of the prefix.
 #   install.sh CMAKE SOURCE BUILD PREFIX CC
 set -eu
 cmake=$1 source=$2 build=$3 prefix=$4 cc=$5
@@ -22,6 +22,19 @@ fail()
 DESTDIR=$work/root "$cmake" --install "$build" >/dev/null
 top=$work/root$prefix
 [ -x "$top/bin/ckcache" ] || fail "there is no command"
+
+# Another prefix at the installation: everything is below it, and there is as much of it.
+DESTDIR=$work/other "$cmake" --install "$build" --prefix /opt/other >/dev/null
+stray=$(find "$work/other" ! -type d ! -path "$work/other/opt/other/*")
+[ -z "$stray" ] || fail "--prefix does not take these along: $stray"
+for root in root other; do
+	find "$work/$root" ! -type d -printf '%f\n' | sort >"$work/$root.names"
+done
+cmp "$work/root.names" "$work/other.names" || fail "--prefix installs other files"
+[ -f "$work/other/opt/other/etc/OpenCL/layers/ckcache.lay" ] || fail "--prefix leaves /etc out"
+rm -r "$work/other"
+# The manifest that uninstall reads is that of the last installation.
+DESTDIR=$work/root "$cmake" --install "$build" >/dev/null
 
 # Nobody's directories are in what is installed, and no search path.
 if grep -rlF -e "$source" -e "$build" "$work/root"; then
@@ -63,7 +76,7 @@ mv "$work/moved" "$work/root"
 etc=$(dirname "$(dirname "$(find "$work/root" -path '*/profile.d/ckcache.sh')")")
 generator=$(find "$work/root" -path '*/user-environment-generators/60-ckcache')
 for file in "$etc/profile.d/ckcache.sh" "$top/share/ckcache/layers.sh" "$generator"; do
-	sed "s,\"/,\"$work/root/,g; s,\"$work/root/usr/\\\$LIB,\"/usr/\$LIB," "$file" >"$work/text"
+	sed "s,\"/,\"$work/root/,g; s,\"$work/root/usr/\\\$LIB,\"/usr/\$LIB,; s,'$prefix/,'$work/root$prefix/," "$file" >"$work/text"
 	cat "$work/text" >"$file"
 done
 # everybody SETTING VARIABLE SHELL: the variable in a login shell and from the generator, by the switch.
@@ -88,6 +101,15 @@ for shell in sh bash; do
 			fail "Level Zero is not on: $value"
 		[ "$(everybody 'level-zero' ZE_ENABLE_LAYERS $shell)" = 'ckcache|ckcache' ] ||
 			fail "Level Zero's plugin is not named"
+		[ "$(ZE_ENABLE_LAYERS=a everybody 'level-zero' ZE_ENABLE_LAYERS $shell)" = 'a,ckcache|a,ckcache' ] ||
+			fail "Level Zero's plugin is not the last one"
+		value=$(everybody 'level-zero-preload' LD_PRELOAD $shell)
+		expr "$value" : '.*libckcache_preload.so|.*libckcache_preload.so$' >/dev/null ||
+			fail "nothing is preloaded: $value"
+		[ "$(everybody 'level-zero-preload' ZE_ENABLE_LAYERS $shell)" = '|' ] ||
+			fail "Level Zero is on and should not be"
+		[ "$(everybody 'level-zero-preload' ASAN_OPTIONS $shell)" = 'verify_asan_link_order=0|verify_asan_link_order=0' ] ||
+			fail "programs with gcc's address sanitizer would not start"
 	fi
 	value=$(OPENCL_LAYERS=/other.so everybody opencl OPENCL_LAYERS $shell)
 	expr "$value" : '.*libckcache_opencl.so:/other.so|.*libckcache_opencl.so:/other.so$' >/dev/null ||
@@ -97,6 +119,29 @@ for shell in sh bash; do
 done
 sed -n 's/^CKCACHE_EVERYBODY=//p' "$source/tools/everybody/default" | grep -qx '""' ||
 	fail "it is on by default"
+
+# With the library preloaded, the variable alone lets a program use the cache.
+client=$build/bin/level_zero_client
+if [ -x "$client" ] && ls /usr/lib/*/libze_intel_gpu.so.1 >/dev/null 2>&1; then
+	echo 'CKCACHE_EVERYBODY="level-zero-preload"' >"$etc/default/ckcache"
+	# modules HITS MISSES [VARIABLE]: what the cache has counted after another run of a program.
+	modules()
+	{
+		(
+			cd "$work"
+			# shellcheck source=/dev/null
+			. "$etc/profile.d/ckcache.sh"
+			env NEOReadDebugKeys=1 SetCommandStreamReceiver=1 ProductFamilyOverride=tgllp \
+				CKCACHE_EXIT_WAIT=20000 ${3+"$3"} "$client" driver=0 il=one create >/dev/null
+		) || fail "a Level Zero program fails"
+		counted=$("$top/bin/ckcache" stats --json | sed -n 's/^ *"\(hits_disk\|misses\)": \([0-9]*\),*$/\1=\2/p' | tr '\n' ' ')
+		[ "$counted" = "hits_disk=$1 misses=$2 " ] || fail "counted $counted and not $1 hits, $2 misses"
+	}
+	modules 0 0
+	modules 0 1 ZE_ENABLE_LAYERS=ckcache
+	modules 1 1 ZE_ENABLE_LAYERS=ckcache
+	modules 1 1
+fi
 
 # The units that build after a driver update: on for whom the layers are on.
 generator=$(find "$work/root" -path '*/user-generators/ckcache')
@@ -115,6 +160,8 @@ wanted()
 both='./paths.target.wants/ckcache-replay.path ./timers.target.wants/ckcache-replay.timer '
 [ "$(wanted 'CKCACHE_EVERYBODY=""')" = '' ] || fail "replay is on and should not be"
 [ "$(wanted 'CKCACHE_EVERYBODY="opencl"')" = "$both" ] || fail "replay is not on: $(wanted 'CKCACHE_EVERYBODY=x')"
+[ "$(wanted 'CKCACHE_EVERYBODY="opencl level-zero-preload"')" = "$both" ] || fail "replay is not on for opencl"
+[ "$(wanted 'CKCACHE_EVERYBODY="level-zero-preload"')" = '' ] || fail "replay is on, and no layer is"
 [ "$(wanted 'CKCACHE_EVERYBODY="opencl" CKCACHE_REPLAY="no"')" = '' ] || fail "replay cannot be kept off"
 touch "$work/ckcache.lay"
 [ "$(wanted '')" = "$both" ] || fail "replay is not on with ckcache.lay"

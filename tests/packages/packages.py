@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Makes the Debian packages of a build and examines them.
+"""Makes the packages as tools/build_packages.sh does, and examines them.
 
-    packages.py CMAKE SOURCE BUILD
+    packages.py deb|rpm SOURCE
 
-BUILD is used if its prefix is /usr; else one is made for this. Exit code 77:
-what makes packages is not installed (dpkg-dev, file).
+Exit code 77: what makes them, or what their build needs, is not installed.
 """
 import fnmatch
 import os
@@ -15,8 +14,9 @@ import sys
 import tempfile
 
 SKIPPED = 77
-# There is no bug of Debian's to close; manual pages are asked for once the build has any.
-SUPPRESSED = ["initial-upload-closes-no-bugs"]
+# What the packages of Fedora are called, and what is in none of Debian's and in no documents' folder.
+RPM = {"libckcache-opencl": "ckcache-opencl", "libckcache-level-zero": "ckcache-level-zero",
+       "libckcache-dev": "ckcache-devel", "libcachecore-dev": "cachecore-devel"}
 MULTI_ARCH = {"ckcache": "foreign", "ckcache-storage": "foreign"}
 SECTIONS = {"ckcache": "utils", "ckcache-storage": "utils", "libckcache-dev": "libdevel", "libcachecore-dev": "libdevel"}
 LIBRARIES = ("libc6", "libxxhash0", "libdeflate0")
@@ -47,29 +47,20 @@ def output(*command, **options):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **options).stdout
 
 
-def prefix_of(build):
-    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as cache:
-        return re.search(r"^CMAKE_INSTALL_PREFIX:PATH=(.*)$", cache.read(), re.M).group(1)
-
-
-def make_build(cmake, source, directory):
-    subprocess.run([cmake, "-S", source, "-B", directory, "-DCMAKE_INSTALL_PREFIX=/usr"],
-                   check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([cmake, "--build", directory, "-j", str(os.cpu_count())],
-                   check=True, stdout=subprocess.DEVNULL)
-    return directory
-
-
-def pack(cpack, build, directory, umask, **environment):
+def build(kind, source, work):
     """The paths of the packages by their name."""
-    subprocess.run([cpack, "--config", os.path.join(build, "CPackConfig.cmake"), "-G", "DEB",
-                    "-B", directory], check=True, stdout=subprocess.DEVNULL,
-                   env={**os.environ, **environment}, umask=umask, cwd=build)
-    packages = {}
-    for name in sorted(os.listdir(directory)):
-        if name.endswith(("deb", "ddeb")):
-            packages[name.split("_")[0]] = os.path.join(directory, name)
-    return packages
+    directory = os.path.join(work, "packages")
+    done = subprocess.run(["sh", os.path.join(source, "tools/build_packages.sh"), kind, directory],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stdout[-5000:])
+    divider = {"deb": "_", "rpm": "-%s-" % version_of(source)}[kind]
+    return {name.split(divider)[0]: os.path.join(directory, name) for name in sorted(os.listdir(directory))}
+
+
+def version_of(source):
+    with open(os.path.join(source, "CMakeLists.txt"), encoding="utf-8") as cmake:
+        return re.search(r"^project\(ckcache VERSION ([0-9.]+)", cmake.read(), re.M).group(1)
 
 
 def fields_of(package):
@@ -104,7 +95,7 @@ def patterns_of(source):
 def check_contents(name, files, patterns):
     documents = f"/usr/share/doc/{name}/"
     shared = [documents + "copyright", documents + "changelog.Debian.gz"]
-    optional = ["/usr/share/lintian/overrides/" + name]
+    optional = ["/usr/share/lintian/overrides/" + name, documents + "changelog.gz"]
     for pattern in patterns:
         (optional if pattern.startswith("?") else shared).append(pattern.lstrip("?"))
     paths = [path for _, path in files]
@@ -224,50 +215,72 @@ def check_package(name, package, patterns, work):
 
 
 def check_lintian(packages):
-    suppressed = list(SUPPRESSED)
-    if not any("/usr/share/man/" in output("dpkg-deb", "-c", package) for package in packages):
-        suppressed.append("no-manual-page")
-    if not shutil.which("lintian"):
-        if "CKCACHE_TEST_REQUIRE_DRIVERS" in os.environ:
-            failures.append("lintian is not installed")
-        else:
-            print("lintian is not installed: not asked")
-        return
-    command = ["lintian", "--fail-on", "error,warning", "--suppress-tags",
-               ",".join(suppressed)]
+    command = ["lintian", "--pedantic", "--fail-on", "error,warning,pedantic"]
     if os.geteuid() == 0:
         command.append("--allow-root")
-    check(subprocess.run(command + packages, check=False).returncode == 0, "lintian")
+    check_by(command + packages)
 
 
-def check_equal(first, second):
-    check(first.keys() == second.keys(), "the second time there are others")
-    for name in first.keys() & second.keys():
-        same = subprocess.run(["cmp", first[name], second[name]], check=False).returncode == 0
-        check(same, f"{name} is not the same the second time")
+def check_by(command):
+    if shutil.which(command[0]):
+        check(subprocess.run(command, check=False).returncode == 0, command[0])
+    elif "CKCACHE_TEST_REQUIRE_DRIVERS" in os.environ and command[0] == "lintian":
+        failures.append("lintian is not installed")
+    else:
+        print(command[0], "is not installed: not asked")
+
+
+def check_rpm(name, package, patterns):
+    """What a package of Debian has in its own places, that of Fedora has in Fedora's."""
+    paths = output("rpm", "-qlp", package).split()
+    wanted, optional = [], ["/usr/share/licenses/*"]
+    for pattern in patterns:
+        path = pattern.lstrip("?").replace("/usr/lib/*/", "/usr/lib64/").replace("vendor-completions", "site-functions")
+        path = path.replace("/changelog.gz", "/CHANGELOG.md")
+        (optional if pattern.startswith("?") else wanted).append(path)
+    for pattern in wanted:
+        check(fnmatch.filter(paths, pattern), f"{name}.rpm: nothing is {pattern}")
+    for path in paths:
+        # A directory is a package's own.
+        check(any(fnmatch.fnmatch(path, pattern) or pattern.startswith(path + "/") for pattern in wanted + optional),
+              f"{name}.rpm: {path} is not expected")
+    settings = [path for path in wanted if path.startswith("/etc/")]
+    check(output("rpm", "-qcp", package).split() == settings, f"{name}.rpm: configuration files")
+    if name == "ckcache":
+        triggers = output("rpm", "-qp", "--filetriggers", package)
+        check(triggers.count("/etc/OpenCL/vendors") == 2, f"{name}.rpm: {triggers}")
+
+
+def missing(kind, source):
+    for tool in {"deb": ("dh", "dpkg-buildpackage", "dpkg-checkbuilddeps"), "rpm": ("rpmbuild", "dpkg-checkbuilddeps")}[kind]:
+        if not shutil.which(tool):
+            return f"{tool} is not installed"
+    done = subprocess.run(["dpkg-checkbuilddeps", "-Pnocheck"], cwd=source, check=False, stderr=subprocess.PIPE, text=True)
+    return done.stderr.strip()
 
 
 def main():
-    cmake, source, build = sys.argv[1:]
-    for tool in ("dpkg-deb", "dpkg-shlibdeps", "dpkg-gensymbols", "file"):
-        if not shutil.which(tool):
-            print(f"{tool} is not installed")
-            return SKIPPED
-    cpack = os.path.join(os.path.dirname(cmake), "cpack")
+    kind, source = sys.argv[1:]
+    why = missing(kind, source)
+    if why:
+        print(why)
+        return SKIPPED
     patterns = patterns_of(source)
     with tempfile.TemporaryDirectory() as work:
-        if prefix_of(build) != "/usr":
-            build = make_build(cmake, source, os.path.join(work, "build"))
-        packages = pack(cpack, build, os.path.join(work, "first"), 0o022)
-        again = pack(cpack, build, os.path.join(work, "a", "second"), 0o077, TZ="Asia/Tokyo")
-        check_equal(packages, again)
-        products = {name: path for name, path in packages.items()
-                    if not name.endswith("-dbgsym")}
-        check(products.keys() == patterns.keys() or not os.path.exists(
-            "/usr/include/level_zero/ze_api.h"), f"there are {sorted(products)}")
-        for name, path in products.items():
-            check_package(name, path, patterns.get(name, []), work)
-        check_lintian(list(products.values()))
+        packages = build(kind, source, work)
+        if kind == "deb":
+            products = {name: path for name, path in packages.items() if not name.endswith("-dbgsym")}
+            check(products.keys() == patterns.keys(), f"there are {sorted(products)}")
+            for name, path in products.items():
+                check_package(name, path, patterns.get(name, []), work)
+            check_lintian(list(packages.values()))
+        else:
+            names = {RPM.get(name, name): name for name in patterns}
+            check(packages.keys() == names.keys(), f"there are {sorted(packages)}")
+            for name in packages.keys() & names.keys():
+                check_rpm(name, packages[name], patterns[names[name]])
+            check_by(["rpmlint", "-c", os.path.join(source, "cmake/packages/rpmlint.toml"),
+                      os.path.join(source, "cmake/packages/ckcache.spec"), *packages.values()])
     for failure in failures:
         print("FAILED:", failure)
     print(f"{len(packages)} packages, {len(failures)} failures")

@@ -10,7 +10,7 @@
 #           with the stub driver alone. The latter two only lie below an overlay in memory.
 # BUILD     a build with the tests
 # PACKAGES  a directory with the packages. Where it is empty or not given, they are built in the root,
-#           and left in it; from "here" BUILD is packed.
+#           and left in it.
 # PART      services, darktable (on Intel's driver), clblast (on rusticl): what is done between the
 #           installation and the removal; all, from "here" services
 # With ROOTS_OTHER_DRIVER=DIRECTORY, a path in the root with another release of Intel's driver,
@@ -169,13 +169,10 @@ make_packages()
 	if [ -n "$(find "$made" -name '*.deb')" ]; then
 		:
 	elif [ "$which" = here ]; then
-		say "packing the build"
-		grep -q '^CMAKE_INSTALL_PREFIX:PATH=/usr$' "$build/CMakeCache.txt" || give_up "the build's prefix is not /usr"
-		command -v dpkg-shlibdeps >/dev/null || give_up "there is no dpkg-dev"
-		cd "$build"
-		quietly cpack --config CPackConfig.cmake -G DEB -B "$work/cpack"
-		cp "$work"/cpack/*.deb "$made"
-		rm -rf "$work/cpack"
+		say "building the packages"
+		dpkg-query -W -f '${db:Status-Status}' debhelper 2>/dev/null | grep -qx installed ||
+			give_up "there is no debhelper"
+		quietly sh "$here/../../tools/build_packages.sh" deb "$made"
 	else
 		say "building the packages there"
 		overlay "$root" make

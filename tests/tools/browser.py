@@ -2,7 +2,8 @@
 """The page of `ckcache report` in a real browser: Chromium without a window, by
 its own protocol over a pipe. Light, dark, narrow and in print: pictures to be
 looked at are left in PICTURES. Fails if the browser has anything to say, asks for
-anything, finds a script, or if a page is wider than its window.
+anything, finds a script, or if a page is wider than its window. With REPORT_ENTRIES=N
+one cache has so many entries.
 
     browser.py CKCACHE FILL_CACHE PICTURES [CHROMIUM]
 """
@@ -16,7 +17,8 @@ import tempfile
 
 import report_samples as samples
 
-PHONE, DESK = (360, 780), (1100, 900)
+WIDTHS = (360, 400, 800, 1600)
+HEIGHT = 900
 
 
 class Browser:
@@ -122,6 +124,9 @@ def problems(browser, path):
     wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
     if wide > 0:
         yield "is %d pixels wider than its window" % wide
+    for text in browser.evaluate("[...document.querySelectorAll('.scroll, .tiles dd')].filter("
+                                 "e => e.scrollWidth > e.clientWidth).map(e => e.textContent)"):
+        yield "has something wider than its place: %r" % text[:80]
 
 
 def main(ckcache, fill_cache, pictures, chromium):
@@ -129,24 +134,32 @@ def main(ckcache, fill_cache, pictures, chromium):
     browser = Browser(chromium, os.path.join(work, "profile"))
     failed = False
     os.makedirs(pictures, exist_ok=True)
-    for name in ("lively", "hostile", "none"):
+    for name in ("lively", "few", "many", "hostile", "none"):
         root, page = os.path.join(work, name), os.path.join(work, name + ".html")
         if name == "lively":
             samples.lively(fill_cache, root)
+        elif name == "few":
+            samples.fill(fill_cache, root, [samples.row(samples.kernel("kernel_%d" % i)) for i in range(10)])
+            samples.write_usage(root, [(2, [3, 7, 10, 0, 10 ** 9, 2 * 10 ** 9])],
+                                [(b"darktable", 2, [3, 7, 10, 0, 10 ** 9, 2 * 10 ** 9])])
+            samples.write_stats(root, hits_memory=3, hits_disk=7, misses=10, stores=10)
+        elif name == "many":
+            samples.huge(fill_cache, root, int(os.environ.get("REPORT_ENTRIES", "1000")))
         elif name == "hostile":
             samples.fill(fill_cache, root, samples.hostile_rows())
             samples.write_usage(root, [(ago, [1] * 6) for ago in range(200)],
                                 [(text[:60], 0, [1, 1, 1, 1, 1, 1 + i])
                                  for i, text in enumerate(samples.HOSTILE)])
         subprocess.run([ckcache, "report", "--dir", root, page], check=True)
-        for look, size, scheme in (("light", DESK, "light"), ("dark", DESK, "dark"),
-                                   ("narrow", PHONE, "light"), ("narrow-dark", PHONE, "dark")):
-            browser.look(size, scheme)
-            browser.open(page)
-            for problem in problems(browser, page):
-                print("%s, %s: it %s" % (name, look, problem))
-                failed = True
-            browser.picture(os.path.join(pictures, "%s-%s.png" % (name, look)))
+        for width in WIDTHS:
+            for scheme in ("light", "dark"):
+                look = "%d-%s" % (width, scheme)
+                browser.look((width, HEIGHT), scheme)
+                browser.open(page)
+                for problem in problems(browser, page):
+                    print("%s, %s: it %s" % (name, look, problem))
+                    failed = True
+                browser.picture(os.path.join(pictures, "%s-%s.png" % (name, look)))
         browser.print(os.path.join(pictures, name + ".pdf"))
     browser.end()
     shutil.rmtree(work)

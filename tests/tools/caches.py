@@ -62,6 +62,19 @@ def write(path, data):
         file.write(data)
 
 
+def multiply(root, count):
+    """So many more images, each of which has the first entry's files."""
+    first = os.path.dirname(files(root, ".src")[0])
+    device, constants, options = (os.path.relpath(first, root).split("/")[i] for i in (0, 2, 3))
+    for i in range(count):
+        image = os.path.join(root, device, "%032x" % (i * 0x9e3779b97f4a7c15f39cc0605cedc835 % 2 ** 128))
+        leaf = os.path.join(image, constants, options)
+        for folder in (image, os.path.dirname(leaf), leaf):
+            os.mkdir(folder, 0o700)
+        for name in os.listdir(first):
+            os.link(os.path.join(first, name), os.path.join(leaf, name))
+
+
 def damage_bin(root):
     path = files(root, ".bin")[0]
     change(path, os.path.getsize(path) - 1, b"\xff")

@@ -265,6 +265,58 @@ class Schema(unittest.TestCase):
         self.assertEqual(sorted(schema.read(os.path.join(SOURCE, "docs", "JSON.md"))),
                          sorted(expected))
 
+    def test_its_file_is_made_of_the_page(self):
+        page = os.path.join(SOURCE, "docs", "JSON.md")
+        self.assertEqual(read("docs", schema.SCHEMA_FILE), schema.made(schema.read_sections(page)),
+                         "python3 tests/tools/schema.py docs/JSON.md > docs/ckcache.schema.json")
+
+    @unittest.skipUnless(schema.jsonschema, "no python3-jsonschema")
+    def test_its_file_refuses_what_is_wrong(self):
+        section = schema.read(os.path.join(SOURCE, "docs", "JSON.md"))["clear"]
+        good = {"removed_entries": 1, "removed_bytes": 2}
+        schema.jsonschema.Draft202012Validator.check_schema(section.schema)
+        self.assertEqual(list(schema.refused({**good, "more": None}, section)), [])
+        for value in ([], {}, {"removed_entries": 1}, {**good, "removed_bytes": "2"},
+                      {**good, "removed_bytes": -1}, {**good, "removed_bytes": 1.5}):
+            self.assertEqual(len(list(schema.refused(value, section))), 2 if value == {} else 1, value)
+
+
+class Fields(unittest.TestCase):
+    def test_show_explains_each_field_of_the_layers(self):
+        table = re.findall(r'^\t\{ "([a-z_.]+)", "', read("tools", "entries", "field_words.c"), re.M)
+        found = set()
+        for folder, _, names in os.walk(os.path.join(SOURCE, "layers")):
+            for name in (name for name in names if name.endswith(".c")):
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    text = file.read()
+                found.update(re.findall(r'CC_PART_\w+,\s*"([a-z_.]+)"', text))
+                found.update(re.findall(r'(?:\{ |, )"((?:device|platform)\.[a-z_]+)"', text))
+        self.assertGreater(len(found), 40)
+        for name in found:
+            self.assertTrue(any(name == row or (row[-1] == "." and name.startswith(row)) for row in table),
+                            name)
+        for row in table:
+            self.assertTrue(row[-1] == "." or row in found, row)
+
+
+class ExitCodes(unittest.TestCase):
+    def rows(self):
+        """{code: its paragraph} of ckcache(1)."""
+        part = read("docs", "man", "ckcache.1").partition(".Sh EXIT STATUS\n")[2].partition("\n.Sh ")[0]
+        found = re.split(r"^\.It (?=\d)", part, flags=re.M)[1:]
+        return {text.split("\n", 1)[0]: text for text in found}
+
+    def test_the_table_has_those_of_the_code(self):
+        constants = dict(re.findall(r"^\t((?:TOOL|RUN)_[A-Z_]+) = (\d+),",
+                                    read("tools", "tool.h") + read("tools", "run", "run.c"), re.M))
+        self.assertEqual(len(constants), 6)
+        self.assertEqual(list(self.rows()), sorted(constants.values(), key=int) + ["128 + N"])
+
+    def test_the_table_names_the_verbs_whose_help_has_one(self):
+        named = set(re.findall(r"^\.It Cm ([a-z]+)", self.rows()["1"], re.M))
+        self.assertEqual(named, {verb for verb in verbs()
+                                 if re.search(r"exit\s+code is 1\b", help_of(verb))})
+
 
 if __name__ == "__main__":
     CKCACHE, SOURCE = sys.argv[1:3]

@@ -6,10 +6,13 @@
 import fcntl
 import json
 import os
+import pty
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -121,6 +124,188 @@ class Shown(Case):
         self.assertNotEqual(value["status"], "success")
         self.assertNotIn("status         sound", text)
         self.assertNotIn("\nresult ", text)
+
+
+class Scaled(Case):
+    """Of large caches no more is read than is needed."""
+
+    def fill_many(self, count):
+        rows = ["5000000 %d 100 %s %s %s -" % (time.time_ns() - i * HOUR, b"A GPU".hex(), b"1.2".hex(),
+                                               (TEXT + "// %d" % i).encode().hex()) for i in range(count)]
+        subprocess.run([FILL_CACHE, self.root], input="\n".join(rows).encode() + b"\n", check=True,
+                       timeout=120)
+
+    def read(self, *arguments):
+        """How many .src files that reads: what is read later than it was written gets a new time."""
+        paths = caches.files(self.root, ".src")
+        for path in paths:
+            os.utime(path, ns=(1, 2))
+        with open(paths[0], "rb") as file:
+            file.read()
+        if os.stat(paths[0]).st_atime_ns == 1:
+            self.skipTest("the file system notes no reads")
+        os.utime(paths[0], ns=(1, 2))
+        self.run_tool(*arguments)
+        return sum(os.stat(path).st_atime_ns != 1 for path in paths)
+
+    def test_show_reads_the_entry_alone(self):
+        self.fill_many(30)
+        entry = self.json("list", "--sort", "path")[17]["entry"]
+        self.assertEqual(self.read("show", entry), 1)
+        self.assertEqual(self.read("show", "/".join(part[:8] for part in entry[:-len(".src")].split("/"))), 1)
+        self.assertEqual(self.read("show", "--json", entry.rpartition("/")[0]), 1)
+
+    def test_a_limit_is_where_list_stops(self):
+        self.fill_many(30)
+        for arguments, count in ((["--limit", "1"], 1), (["--limit", "3", "--json"], 3),
+                                 (["--sort", "path", "--limit", "2"], 2),
+                                 (["--sort", "path", "--reverse", "--limit", "2"], 2),
+                                 (["--sort", "used", "--limit", "2"], 2),
+                                 (["--sort", "size", "--limit", "1", "--json"], 1), ([], 30)):
+            self.assertEqual(self.read("list", *arguments), count, arguments)
+        self.assertEqual(len(self.json("list", "--limit", "7")), 7)
+
+    def test_the_first_of_many(self):
+        self.fill_many(700)	# twice as many as are kept while they are read, and more
+        rows = self.json("list")
+        self.assertEqual([row["last_use_ns"] for row in rows],
+                         sorted((row["last_use_ns"] for row in rows), reverse=True))
+        for limit in (1, 300, 699, 700, 701):
+            self.assertEqual(self.json("list", "--sort", "used", "--limit", str(limit)), rows[:limit])
+        self.assertEqual(self.json("list", "--sort", "used", "--reverse", "--limit", "9"), rows[::-1][:9])
+        self.assertEqual(len(self.run_tool("list").splitlines()), 701)
+
+    def test_stats_of_many_are_estimated(self):
+        self.fill_many(1)
+        self.assertFalse(self.json("stats")["estimated"])
+        caches.multiply(self.root, 2999)
+        caches.write(os.path.join(self.root, "cache_size.txt"), b"123456789\n")
+        value = self.json("stats")
+        self.assertTrue(value["estimated"])
+        self.assertEqual(value["bytes"], 123456789)
+        self.assertLess(abs(value["entries"] - 3000), 30)
+        self.assertEqual(self.json("stats")["entries"], value["entries"])
+        self.assertIn("\nentries, about ", self.run_tool("stats"))
+        exact = self.json("stats", "--exact")
+        self.assertEqual((exact["entries"], exact["estimated"]), (3000, False))
+        self.assertNotEqual(exact["bytes"], 123456789)
+        os.unlink(os.path.join(self.root, "cache_size.txt"))
+        self.assertLess(abs(self.json("stats")["bytes"] / exact["bytes"] - 1), 0.02)
+
+
+class Terminals(Case):
+    def shown(self, columns, *arguments):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        with subprocess.Popen([CKCACHE, *arguments], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
+                              env={"HOME": self.work, "CKCACHE_DIR": self.root, "TERM": "dumb",
+                                   "PATH": os.environ["PATH"]}) as process:
+            os.close(theirs)
+            text = b""
+            while True:
+                try:
+                    piece = os.read(ours, 65536)
+                except OSError:		# nobody has the other end any more
+                    break
+                if not piece:
+                    break
+                text += piece
+            os.close(ours)
+        self.assertEqual(process.returncode, 0)
+        return text.decode().replace("\r\n", "\n").splitlines()
+
+    def test_lists_fit(self):
+        self.fill()
+        for columns in list(range(60, 101)) + [120, 160, 200]:
+            title, line = self.shown(columns, "list")
+            self.assertLessEqual(max(len(title), len(line)), columns)
+            self.assertTrue(line.split()[0].startswith(self.json("list")[0]["entry"][:2] + "/"))
+            self.assertIn(" one", line)
+        self.assertIn("A GPU", self.shown(100, "list")[1])
+        self.assertTrue(self.shown(160, "list")[1].endswith("-DN=4"))
+        self.assertIn("one", "\n".join(self.shown(80, "show", self.shown(80, "list")[1].split()[0])))
+
+    def test_damage_fits_too(self):
+        self.golden()
+        os.truncate(caches.files(self.root, ".src")[0], 20)
+        lines = self.shown(80, "list")
+        self.assertEqual(sum("! corrupt data" in line for line in lines), 1)
+        self.assertLessEqual(max(map(len, lines)), 80)
+
+
+class Labelled(Case):
+    def test_programs_that_begin_alike(self):
+        sources = {
+            "kernel first": "#define REAL float\n/* all\n * alike */\n__kernel\n"
+                            "__attribute__((reqd_work_group_size(8, 1, 1)))\nvoid first(int a) {}",
+            "kernel m_04": "#define REAL float\nKERNEL_FQ KERNEL_FA void m_04 (KERN_ATTR ()) {}",
+            "int helper;": "#define REAL float\n// all alike\n\n  int helper;\n",
+            "#define REAL": "#define REAL\n#define MORE\n",
+        }
+        rows = ["1 1 1 - - %s -" % source.encode().hex() for source in sources.values()]
+        subprocess.run([FILL_CACHE, self.root], input="\n".join(rows).encode() + b"\n", check=True,
+                       timeout=120)
+        self.assertEqual(sorted(row["source"] for row in self.json("list")), sorted(sources))
+
+
+class Named(Case):
+    """ENTRY of show and explain: any unique part of a path, or a kernel; programs: opencl.explain."""
+
+    def setUp(self):
+        super().setUp()
+        rows = (("kernel void alone(global int *a) {}\nkernel void second(global int *a) {}", "-DN=1"),
+                ("kernel void both(global int *a) {}", "-DN=1"),
+                ("kernel void both(global int *a) {}", "-DN=2"))
+        lines = "".join("1 1 9 %s %s %s %s\n" % tuple(text.encode().hex() for text in ("A GPU", "1.2", *row))
+                        for row in rows)
+        subprocess.run([FILL_CACHE, self.root], input=lines.encode(), check=True, timeout=120)
+        self.rows = self.json("list")
+        [self.path] = [row["entry"] for row in self.rows if row["source"] == "kernel alone"]
+
+    def expect_one(self, name):
+        self.assertEqual(self.json("show", name)["entry"], self.path, name)
+        self.assertEqual(self.json("explain", name)["compiles"], [], name)
+
+    def expect_several(self, name, count):
+        for verb in ("show", "explain"):
+            error = self.complaint(verb, name)
+            lines = error.splitlines()
+            self.assertIn('"%s" is the name of several entries' % name, lines[0])
+            self.assertEqual(len(lines), 1 + count, error)
+
+    def complaint(self, *arguments):
+        ran = subprocess.run([CKCACHE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120,
+                             env={**os.environ, "HOME": self.work, "CKCACHE_DIR": self.root}, check=False)
+        self.assertEqual((ran.returncode, ran.stdout), (1, b""), arguments)
+        return ran.stderr.decode()
+
+    def test_any_part_of_its_path(self):
+        parts = self.path[:-len(".src")].split("/")
+        for name in (self.path, self.path[:-len(".src")], self.root + "/" + self.path, parts[1], parts[1][:8],
+                     parts[1][7:19], parts[1] + "/" + parts[2][:4], "/".join(part[:8] for part in parts)):
+            self.expect_one(name)
+
+    def test_its_kernels(self):
+        self.expect_one("alone")
+        self.expect_one("second")
+
+    def test_a_kernel_goes_before_digits_of_a_path(self):
+        line = "1 1 9 %s %s %s -\n" % tuple(
+            text.encode().hex() for text in ("A GPU", "1.2", "kernel void a(global int *a) {}"))
+        subprocess.run([FILL_CACHE, self.root], input=line.encode(), check=True, timeout=120)
+        self.assertEqual(self.json("show", "a")["kernels"], ["a"])
+
+    def test_several_are_listed_and_told_apart(self):
+        self.expect_several("both", 2)
+        error = self.complaint("show", "both")
+        for options in ("-DN=1", "-DN=2"):
+            self.assertIn("kernel both, " + options, error)
+        self.expect_several(self.path.split("/")[0][:6], 3)
+
+    def test_none(self):
+        for verb in ("show", "explain"):
+            for name in ("absent", "0/1/2/3/4/5", "both/", ".src", "", "x" * 5000):
+                self.assertIn("there is no entry", self.complaint(verb, name), name)
 
 
 class Counted(Case):

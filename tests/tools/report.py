@@ -253,6 +253,43 @@ class Numbers(Case):
         self.assertEqual(lines[start + 1][2:], ["2", "5.00", "s", "34", "1", "min", "8", "s"])
         self.assertEqual(lines[start + 5][1:], ["2", "5.00", "s", "0", "0.00", "ms"])
 
+    def test_this_week_comes_first(self):
+        second = 1000 * samples.MS
+        samples.fill(FILL_CACHE, self.root, [samples.row(samples.kernel("k"))])
+        samples.write_usage(self.root, [(7, [100] * 6), (6, [1, 2, 4, 8, 16 * second, 32 * second]),
+                                        (0, [16, 32, 64, 128, 256 * second, 512 * second, 3, second]),
+                                        (-1, [100] * 6)], [])
+        page = self.report()
+        self.assertEqual([page.ids["week-" + name] for name in ("saved", "hits", "misses")],
+                         [544 * second, 51, 68])
+        self.assertIn("68 were compiled in 4 min 32 s , and 3 more while nobody waited; 136 could not be "
+                      "cached.", page.text)
+        self.assertLess(page.text.index("In the last 7 days"), page.text.index("compile time saved"))
+        samples.write_usage(self.root, [(7, [100] * 6)], [])
+        self.assertIn("no program asked this cache", self.report().text)
+
+    def test_scripts_get_the_same_numbers(self):
+        samples.lively(FILL_CACHE, self.root)
+        page = self.report()
+        value = json.loads(self.run_tool("report", "--json").stdout)
+        for name, member in (("hits-disk", "hits_disk"), ("misses", "misses"), ("entries", "entries"),
+                             ("bytes", "bytes"), ("recipes", "recipes")):
+            self.assertEqual(page.ids[name], value[member], name)
+        self.assertEqual(page.ids["week-hits"], value["week"]["hits_disk"] + value["week"]["hits_memory"])
+        self.assertAlmostEqual(page.ids["week-saved"] / 1e6, value["week"]["saved_ms"], 2)
+        for heading, member in (("By device and driver", "devices"), ("By kernels", "kernels"),
+                                ("By the time since the last use", "ages")):
+            table = [[row[0]["text"], row[1]["value"], row[2]["value"]] for row in self.table(page, heading)
+                     if row[0]["text"] != "all others"]
+            self.assertEqual(table, [[one["name"], one["bytes"], one["entries"]] for one in value[member]])
+        for heading, member in (("The largest entries", "largest"), ("The slowest compiles", "slowest")):
+            self.assertEqual([row[0]["text"].startswith(one["kernels"]) for row, one in
+                              zip(self.table(page, heading), value[member])], [True] * 10)
+        self.assertEqual(sum(day["misses"] for day in value["days"]), value["misses"])
+        self.run_tool("report", "--json", self.file)
+        with open(self.file, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["largest"], value["largest"])
+
     def test_weeks_where_days_are_many(self):
         samples.fill(FILL_CACHE, self.root, [samples.row(samples.kernel("k"))])
         samples.write_usage(self.root, [(ago, [1, 1, 1, 0, 1, 1]) for ago in (360, 200, 1, 0)] +
@@ -446,7 +483,7 @@ class Files(Case):
             self.assertIn(b"o space left", self.run_tool("report", "-", code=1, stdout=full).stderr)
 
     def test_arguments(self):
-        for arguments in ([], ["a", "b"], ["--json", "a"], ["--dir"]):
+        for arguments in ([], ["a", "b"], ["--json=1"], ["--dir"]):
             self.run_tool("report", *arguments, code=2)
         self.assertEqual(os.listdir(self.work), [])
 

@@ -5,6 +5,7 @@ the command had been started without it.
     run.py CKCACHE SOURCE-DIRECTORY STUB-DRIVER RUDE-DRIVER
 """
 import fcntl
+import json
 import os
 import platform
 import pty
@@ -92,7 +93,9 @@ class Environments(Run):
     def test_level_zeros_too(self):
         shim = layer("ckcache/libckcache_preload.so")
         self.assertEqual(self.variable("LD_PRELOAD"), shim)
-        self.assertEqual(self.variable("ZE_ENABLE_LAYERS", {"ZE_ENABLE_LAYERS": "a"}), "a:ckcache")
+        self.assertEqual(self.variable("ZE_ENABLE_LAYERS", {"ZE_ENABLE_LAYERS": "a"}), "a,ckcache")
+        self.assertEqual(self.variable("ZE_ENABLE_LAYERS", {"ZE_ENABLE_LAYERS": "ckcache:a"}),
+                         "ckcache:a")
         self.assertEqual(self.variable("ZE_ENABLE_VALIDATION_LAYER"), "")
 
     def installation(self, name):
@@ -203,6 +206,24 @@ class Summaries(Run):
         self.assertIn("1 hits (0 memory, 1 disk), 0 misses", self.summary(ran))
         self.assertEqual(len(ran.err.splitlines()), 1, ran)
         self.assertEqual(self.counted("build-source"), 1)
+
+    def test_doctor_and_replay_are_no_users(self):
+        self.tool("run", "--", machine.CKCACHE, *BUILD, extra={"CKCACHE_CAPTURE": "deferred"})
+        self.tool("doctor")
+        self.assertEqual(self.tool("replay").code, 0)
+        self.tool("replay", "--stale")
+        value = json.loads(self.tool("stats", "--json").out)
+        self.assertEqual([value[name] for name in ("hits_memory", "hits_disk", "misses", "compiled_unattended")],
+                         [0, 0, 1, 1])
+
+    def test_for_scripts(self):
+        self.tool("run", "--", machine.CKCACHE, *BUILD)
+        ran = self.tool("run", "--json", "sh", "-c", 'echo heard; exec "$0" "$@"', machine.CKCACHE, *BUILD)
+        value = json.loads(ran.out)
+        self.assertEqual((value["hits_disk"], value["misses"], value["why_nothing"]), (1, 0, None))
+        self.assertIn("heard\n", ran.err)
+        value = json.loads(self.tool("run", "--json", "true", extra={"CKCACHE_DISABLE": "1"}).out)
+        self.assertIn("CKCACHE_DISABLE", value["why_nothing"])
 
     def test_without_one_nothing_is_said(self):
         ran = self.tool("run", "--", machine.CKCACHE, *BUILD)

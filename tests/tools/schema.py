@@ -4,9 +4,22 @@
 A section "## VERB" has one table of members: paths in the first column, with
 [] for an element and * for any name; a type in the second: string, integer,
 number, boolean, null, object, array, joined by "or", and ", optional".
+
+docs/ckcache.schema.json is the same as a JSON Schema. It is made of docs/JSON.md:
+
+    schema.py docs/JSON.md > docs/ckcache.schema.json
 """
 import json
+import os
 import re
+import sys
+
+try:
+    import jsonschema
+except ImportError:		# Debian's python3-jsonschema
+    jsonschema = None
+
+SCHEMA_FILE = "ckcache.schema.json"
 
 TYPES = {
     "string": lambda value: isinstance(value, str),
@@ -19,8 +32,14 @@ TYPES = {
 }
 
 
+class Section(dict):
+    """{member's path: Member} of a verb; what the schema's file says of it."""
+    schema = None
+
+
 class Member:
-    def __init__(self, text):
+    def __init__(self, text, meaning):
+        self.meaning = meaning.replace("`", "")
         words = [word.strip() for word in text.split(",")]
         self.types = [word.strip() for word in words[0].split(" or ")]
         self.optional = "optional" in words[1:]
@@ -33,21 +52,32 @@ class Member:
 
 
 def read(path):
-    """{verb: {member's path: Member}}"""
+    """{verb: Section}"""
+    sections = read_sections(path)
+    file = os.path.join(os.path.dirname(path), SCHEMA_FILE)
+    if os.path.exists(file):
+        with open(file, "rb") as data:
+            definitions = parse(data.read())["$defs"]
+        for verb, section in sections.items():
+            section.schema = definitions.get(verb)
+    return sections
+
+
+def read_sections(path):
     sections, section = {}, None
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             title = re.match(r"## (\S+)", line)
             if title:
-                section = sections.setdefault(title.group(1), {})
-            row = re.match(r"\| (`.*?) \| (.*?) \| .+ \|$", line)
+                section = sections.setdefault(title.group(1), Section())
+            row = re.match(r"\| (`.*?) \| (.*?) \| (.+) \|$", line)
             if line.startswith("| `") and (section is None or not row):
                 raise ValueError("docs/JSON.md: no member, type and meaning: %s" % line)
             if row:
                 for name in re.findall(r"`([^`]+)`", row.group(1)):
                     if name in section:
                         raise ValueError("docs/JSON.md: %s stands there twice" % name)
-                    section[name] = Member(row.group(2))
+                    section[name] = Member(row.group(2), row.group(3))
     return sections
 
 
@@ -61,8 +91,54 @@ def child_names(section, path):
                 yield rest
 
 
+def schema_of(section, path=""):
+    """The JSON Schema of what stands at a path."""
+    member, names = section.get(path), list(child_names(section, path))
+    types = list(member.types) if member else ["object"]
+    if not path and "[]" in section:
+        types = ["array"]
+    schema = {"type": types[0] if len(types) == 1 else types}
+    if member:
+        schema["description"] = member.meaning
+    if "integer" in types:
+        schema["minimum"] = 0
+    if "array" in types:
+        schema["items"] = schema_of(section, path + "[]")
+    prefix = path + "." if path else ""
+    members = {name: schema_of(section, prefix + name) for name in names}
+    if "*" in members:
+        schema["additionalProperties"] = members.pop("*")
+    if members:
+        schema["properties"] = members
+    required = [name for name in members if not section[prefix + name].optional]
+    if required:
+        schema["required"] = required
+    return schema
+
+
+def made(sections):
+    """The text of the schema's file."""
+    return json.dumps({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What `ckcache VERB --json` prints",
+        "$comment": "Made of docs/JSON.md by tests/tools/schema.py; SPDX-License-Identifier: MIT",
+        "$defs": {verb: schema_of(section) for verb, section in sections.items()},
+    }, indent=1, ensure_ascii=False) + "\n"
+
+
+def refused(value, section):
+    """What the schema's file has against a value, line by line."""
+    if section.schema is None:
+        yield "docs/%s does not have it" % SCHEMA_FILE
+    elif jsonschema:
+        for error in jsonschema.Draft202012Validator(section.schema).iter_errors(value):
+            yield "%s: %s" % ("/".join(map(str, error.absolute_path)), error.message)
+
+
 def check(value, section, path=""):
     """What is wrong with a value, line by line."""
+    if not path:
+        yield from refused(value, section)
     if path or not isinstance(value, dict):
         member = section.get(path)
         if path and member is None:
@@ -100,3 +176,7 @@ def parse(data):
     """Strictly: UTF-8, one value, no name twice, no NaN."""
     return json.loads(data.decode("utf-8"), object_pairs_hook=no_duplicates,
                       parse_constant=no_constant)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(made(read_sections(sys.argv[1])))

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -92,6 +93,18 @@ TEST(threads_of_a_core_count_once)
 	siblings(3, "0-7\n");
 	siblings(5, "0-7\n");
 	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 1);
+	/* Of three the second is ours and counts for the third. */
+	siblings(5, "0,3,5\n");
+	siblings(3, "3\n");
+	siblings(1, "1\n");
+	siblings(2, "1,2\n");
+	siblings(6, "3,6\n");
+	siblings(7, "3,7\n");
+	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 2);
+	siblings(1, "0-7\n");
+	siblings(2, "0-7\n");
+	siblings(3, "0-7\n");
+	siblings(5, "0-7\n");
 	siblings(6, "rubbish");
 	siblings(7, "9999999999999999999999-");
 	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 3);
@@ -121,6 +134,55 @@ TEST(limit_of_control_groups_counts)
 	unit_write("sys/fs/cgroup/user.slice/cpu.max", "5 0\n");
 	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 2);
 	idle_machine_close(&machine);
+}
+
+TEST(builds_leave_a_core)
+{
+	struct idle_machine machine = machine_of(0);
+
+	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 1);	/* on which this runs */
+	CPU_SET_S(0, sizeof(machine.cpus), machine.cpus);
+	CU_ASSERT_EQUAL(idle_machine_jobs(&machine), 1);
+	for (unsigned int i = 0; i < 300; i++)
+		CPU_SET_S(i, sizeof(machine.cpus), machine.cpus);
+	CU_ASSERT_EQUAL(idle_machine_jobs(&machine), IDLE_MAX_JOBS);
+	CU_ASSERT_FALSE(idle_machine_is_limited(&machine));
+	unit_write("proc/self/cgroup", "0::/app\n");
+	unit_write("sys/fs/cgroup/app/cpu.max", "max 100000\n");
+	CU_ASSERT_FALSE(idle_machine_is_limited(&machine));
+	unit_write("sys/fs/cgroup/cpu.max", "800000 100000\n");
+	CU_ASSERT_EQUAL(idle_machine_jobs(&machine), 7);
+	CU_ASSERT_TRUE(idle_machine_is_limited(&machine));
+	idle_machine_close(&machine);
+}
+
+TEST(who_is_in_a_hurry_does_not_wait_for_calm)
+{
+	struct idle idle = { .wanted = true, .most = 7 };
+
+	(void)idle_adjust(&idle, 3);
+	CU_ASSERT_EQUAL(idle.allowed, 0);
+	idle_hurry(&idle);
+	(void)idle_adjust(&idle, 3);
+	CU_ASSERT_EQUAL(idle.allowed, 3);
+	/* Once others were there, it waits as ever. */
+	(void)idle_adjust(&idle, 0);
+	(void)idle_adjust(&idle, 3);
+	CU_ASSERT_EQUAL(idle.allowed, 0);
+}
+
+TEST(a_budget_can_begin_again)
+{
+	struct idle idle;
+
+	CU_ASSERT_FATAL(idle_init(&idle, false, 0));
+	CU_ASSERT_FALSE(idle_is_spent(&idle));
+	idle.end = 0;
+	idle.ended = true;
+	CU_ASSERT_TRUE(idle_is_spent(&idle) && idle_is_over(&idle));
+	idle_begin(&idle, 1000);
+	CU_ASSERT_FALSE(idle_is_spent(&idle) || idle.ended);
+	idle_release(&idle);
 }
 
 TEST(battery_is_known_by_supplies)
@@ -171,7 +233,7 @@ TEST(times_are_those_of_the_processors_and_processes)
 	const uint64_t tick = S / (uint64_t)sysconf(_SC_CLK_TCK);
 
 	CU_ASSERT(!idle_machine_sample(&machine, workers, 2, &before));
-	unit_write("proc/stat", "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 1 2 3 100 200 4 5 6 7 8\n"
+	unit_write("proc/stat", "cpu  1 9 9 9 9 9 9 9 9 9\ncpu0 1 2 3 100 200 4 5 6 7 8\n"
 				"cpu1 10 0 0 1 1 0 0 0 0 0\ncpu2 5000 0 0 0 0 0 0 0 0 0\nintr 1 2\n");
 	unit_write("proc/12/stat", "12 (a) b (c) S 1 1 1 0 -1 4 50 60 70 80 3 4 5 6 39 19 1\n");
 	CU_ASSERT_FATAL(idle_machine_sample(&machine, NULL, 0, &before));
@@ -317,6 +379,57 @@ static bool act_continue(void *ctx)
 	return false;
 }
 
+/* Uses the processor that it is on for so long, in ns of its own time. */
+static void spin(clockid_t clock, uint64_t ns)
+{
+	struct timespec used;
+
+	do
+		(void)clock_gettime(clock, &used);
+	while ((uint64_t)used.tv_sec * S + (uint64_t)used.tv_nsec < ns);
+	_exit(0);
+}
+
+/* Of four on one processor each has a quarter of it. */
+TEST(time_of_waiting_for_a_processor_is_not_the_workers)
+{
+	struct signalfd_siginfo info;
+	struct child worker = { 0 };
+	pid_t others[3];
+	cpu_set_t all, one;
+
+	CU_ASSERT_FATAL(sched_getaffinity(0, sizeof(all), &all) == 0);
+	CPU_ZERO(&one);
+	for (int cpu = 0; cpu < CPU_SETSIZE && !CPU_COUNT(&one); cpu++) {
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &one);
+	}
+	CU_ASSERT_FATAL(sched_setaffinity(0, sizeof(one), &one) == 0);
+	for (size_t i = 0; i < 3; i++) {
+		others[i] = fork();
+		if (others[i] == 0)
+			spin(CLOCK_PROCESS_CPUTIME_ID, 60 * S);
+	}
+	child_begin(CHILD_WORKERS);
+	child_limit(&worker, S);
+	if (child_fork(&worker) == 0)
+		spin(CLOCK_PROCESS_CPUTIME_ID, S / 2);
+	CU_ASSERT(child_wait(&worker, 1, NULL, &info) == &worker);
+	CU_ASSERT(!worker.timed_out && WIFEXITED(worker.state));
+	/* Its own time counts. */
+	child_limit(&worker, S / 10);
+	if (child_fork(&worker) == 0)
+		spin(CLOCK_PROCESS_CPUTIME_ID, 60 * S);
+	CU_ASSERT(child_wait(&worker, 1, NULL, &info) == &worker);
+	CU_ASSERT(worker.timed_out);
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(kill(others[i], SIGKILL), 0);
+		CU_ASSERT_EQUAL(waitpid(others[i], NULL, 0), others[i]);
+	}
+	CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof(all), &all), 0);
+	child_over();
+}
+
 TEST(time_of_standing_still_is_not_the_workers)
 {
 	struct signalfd_siginfo info;
@@ -428,4 +541,65 @@ TEST(over_is_when_none_runs)
 	workers[0].stopped = 0;
 	workers[0].pid = 0;
 	CU_ASSERT(idle_is_over(&idle));
+}
+
+/* Until a look tells something. */
+static void wait_for_look(struct idle *idle, struct child *workers, size_t count)
+{
+	struct signalfd_siginfo info;
+
+	CU_ASSERT(child_wait(workers, count, NULL, &info) == NULL);
+	CU_ASSERT_EQUAL(info.ssi_signo, 0);
+	CU_ASSERT_EQUAL(idle->workers, workers);
+}
+
+TEST(workers_stand_still_and_go_on_by_what_a_look_finds)
+{
+	struct child workers[3] = { 0 };	/* the first one has ended */
+	struct idle idle = { .wanted = true, .machine = machine_of(4), .cores = 4, .most = 3,
+			     .allowed = 1, .end = cmn_clock_deadline(S / 100) };
+	struct signalfd_siginfo info;
+	unsigned int looks;
+
+	unit_write("proc/stat", "cpu  0\ncpu0 0 0 0 0 0 0 0 0\n");
+	child_begin(CHILD_WORKERS);
+	start(&workers[1], UINT64_MAX);
+	start(&workers[2], UINT64_MAX);
+	idle_watch(&idle, workers, 3);
+	/* The budget ends: there is room for one. */
+	wait_for_look(&idle, workers, 3);
+	CU_ASSERT(idle.ended && idle.allowed == 1);
+	CU_ASSERT(!workers[1].stopped && workers[2].stopped);
+	expect_state(workers[2].pid, 'T', true);
+	CU_ASSERT_FALSE(idle_is_over(&idle));
+	/* That was told once; after some calm looks there is room for all. */
+	idle.calm = IDLE_CALM_LOOKS - 3;
+	looks = idle.looks;
+	wait_for_look(&idle, workers, 3);
+	CU_ASSERT(idle.looks - looks >= 3);
+	CU_ASSERT_EQUAL(idle.allowed, 3);
+	CU_ASSERT(!workers[1].stopped && !workers[2].stopped);
+	expect_state(workers[2].pid, 'T', false);
+	/* Others have worked since the last look; and at the next one no more. */
+	idle_begin(&idle, 30);
+	unit_write("proc/stat", "cpu  0\ncpu0 9000000 0 0 0 0 0 0 0\n");
+	wait_for_look(&idle, workers, 3);
+	CU_ASSERT_EQUAL(idle.allowed, 0);
+	idle_hurry(&idle);
+	wait_for_look(&idle, workers, 3);
+	CU_ASSERT_EQUAL(idle.allowed, 3);
+	/* The plug is pulled. */
+	supply("AC", "type", "Mains\n");
+	supply("AC", "online", "0\n");
+	idle.looks = 4000;	/* it is looked at now and then, and now again */
+	wait_for_look(&idle, workers, 3);
+	CU_ASSERT(idle.on_battery && !idle.allowed);
+	CU_ASSERT(workers[1].stopped && workers[2].stopped);
+	expect_state(workers[1].pid, 'T', true);
+	idle_unwatch();
+	for (size_t i = 1; i < 3; i++) {
+		child_kill(&workers[i]);
+		CU_ASSERT(child_wait(&workers[i], 1, NULL, &info) == &workers[i]);
+	}
+	idle_release(&idle);
 }

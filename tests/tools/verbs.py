@@ -26,10 +26,11 @@ ENTRIES = 3		# of the healthy cache
 # A row for each verb: its calls that work on a healthy cache. FILE is one that is not there,
 # BUNDLE is one that export made, ENTRY is as list prints it.
 GOOD = {
-    "run": [["true"], ["--", "true"], ["--summary", "true"], ["--trace", "FILE", "true"]],
+    "run": [["true"], ["--", "true"], ["--summary", "true"], ["--trace", "FILE", "true"],
+            ["--summary", "--json", "true"], ["--json", "--", "true"]],
     # What it finds depends on the machine: doctor.py.
     "doctor": [],
-    "stats": [[], ["--json"], ["--zero"], ["--"]],
+    "stats": [[], ["--json"], ["--zero"], ["--"], ["--exact", "--json"]],
     "list": [[], ["--json"], ["--sort", "size"], ["--sort=compile", "--reverse"], ["--sort=path"],
              ["--limit", "1"], ["--limit=9999999999", "--json"]],
     "show": [["ENTRY"], ["ENTRY", "--json"], ["--json", "ENTRY"], ["--source", "ENTRY"]],
@@ -50,7 +51,7 @@ GOOD = {
     # Which make packs and build them: recipes.py.
     "record": [],
     "recipes": [["list"], ["list", "--json"]],
-    "report": [["FILE"], ["-"], ["--", "FILE"]],
+    "report": [["FILE"], ["-"], ["--", "FILE"], ["--json"], ["--json", "-"]],
 }
 # Those that look and touch nothing: not the cache, not the directory that they run in.
 LOOKS = ("stats", "list", "show", "explain", "verify", "key", "recipes")
@@ -81,7 +82,7 @@ BAD = {
     "recipes": [[], ["nothing"], ["add"], ["remove"], ["list", "x"], ["build", "x"],
                 ["list", "--jobs=1"], ["add", "x", "--json"], ["build", "--jobs", "0"],
                 ["build", "--budget", "-1"]],
-    "report": [[], ["a", "b"]],
+    "report": [[], ["a", "b"], ["--json", "a", "b"]],
 }
 HUGE = "x/" * 30000
 
@@ -287,7 +288,7 @@ class Caches(Case):
             self.make()
             before = caches.snapshot(self.root)
             ran = self.expect([0], verb, *arguments)
-            if "--json" in arguments and verb != "run":
+            if "--json" in arguments:
                 self.check_json(verb, ran.out)
             if verb in LOOKS + ("export", "run", "report") and \
                not {"--zero", "--repair"} & set(arguments):
@@ -629,6 +630,17 @@ class Output(Case):
             self.make()
             self.assertNotIn(b"\x1b", self.expect([0], *arguments).err)
 
+    def test_verbs_that_may_take_long_count(self):
+        for arguments in (["list"], ["list", "--json", "--sort", "path"], ["stats", "--exact"], ["report", "-"]):
+            self.make()
+            self.assertNotIn(b"\x1b", self.on_terminal(*arguments)[0])	# nothing is drawn for a moment
+            caches.multiply(self.root, 100)
+            shown, out = self.on_terminal(*arguments)
+            self.assertRegex(shown, rb"\r\x1b\[Kckcache: %s \d+" % arguments[0].encode(), arguments)
+            self.assertTrue(shown.endswith(b"\r\x1b[K"), (arguments, shown))
+            self.assertNotIn(b"\x1b", out)
+            self.assertNotIn(b"\x1b", self.on_terminal(*arguments, extra={"TERM": "dumb"})[0])
+
     def test_messages_stand_alone_in_their_lines(self):
         self.make(caches.damage_bin)
         shown, _ = self.on_terminal("export", os.path.join(self.work, "file"))
@@ -649,7 +661,7 @@ class Output(Case):
 
     def test_a_terminal_changes_no_word(self):
         self.make()
-        for arguments in (["stats"], ["list"], ["--help"]):
+        for arguments in (["stats"], ["--help"]):	# list is as wide as it: entries.py
             shown, _ = self.on_terminal(*arguments, both=True)
             plain = re.sub(rb"\x1b\[\d*m", b"", shown).replace(b"\r\n", b"\n")
             self.assertEqual(plain, self.expect([0], *arguments).out)

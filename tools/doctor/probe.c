@@ -3,6 +3,7 @@
 #include "tools/doctor/probe.h"
 
 #include <link.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/file.h"
@@ -38,14 +39,17 @@ void probe_asking(const char *what)
 static int say_layer(struct dl_phdr_info *info, size_t size, void *data)
 {
 	static const char *const names[] = { TOOL_OPENCL_LIBRARY, TOOL_LEVEL_ZERO_LIBRARY };
-	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+	/* The file itself: a loader may know it by a link. */
+	char *path = info->dlpi_name ? realpath(info->dlpi_name, NULL) : NULL;
+	const char *slash = path ? strrchr(path, '/') : NULL;
 
 	(void)size;
 	(void)data;
 	for (size_t i = 0; slash && i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(slash + 1, names[i]) == 0)
-			probe_say("layer", info->dlpi_name);
+			probe_say("layer", path);
 	}
+	free(path);
 	return 0;
 }
 

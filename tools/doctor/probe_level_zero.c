@@ -81,22 +81,16 @@ static bool get_drivers(const struct level_zero_loader *loader,
 	return result == ZE_RESULT_SUCCESS;
 }
 
-/* Drivers' files are named so; the loader's own parts too. */
+/* Drivers' files are named so; the loader and layers too. */
 static int say_library(struct dl_phdr_info *info, size_t size, void *data)
 {
-	static const char *const parts[] = { "libze_loader", "libze_validation_layer",
-					     "libze_tracing_layer" };
 	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
 
 	(void)size;
 	(void)data;
-	if (!slash || strncmp(slash + 1, "libze_", 6) != 0)
-		return 0;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (strncmp(slash + 1, parts[i], strlen(parts[i])) == 0)
-			return 0;
-	}
-	probe_say("library", info->dlpi_name);
+	if (slash && strncmp(slash + 1, "libze_", 6) == 0 &&
+	    strncmp(slash + 1, "libze_loader", 12) != 0 && !strstr(slash + 1, "_layer.so"))
+		probe_say("library", info->dlpi_name);
 	return 0;
 }
 

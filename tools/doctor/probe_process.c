@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "tools/run/child.h"
 #include "tools/doctor/probe.h"
 #include "tools/run/run_layers.h"
@@ -105,10 +104,11 @@ static void close_pipe(int fds[2])
 
 void probe_run(const struct probe *probe, struct probe_result *ret_result)
 {
-	struct child child = { .deadline = cmn_clock_monotonic() + probe->timeout_ns };
+	struct child child = { 0 };
 	struct probe_result result = { .end = PROBE_FAILED };
 	int records[2] = { -1, -1 }, said[2] = { -1, -1 };
 
+	child_limit(&child, probe->timeout_ns);
 	if (pipe2(records, O_CLOEXEC) < 0 || pipe2(said, O_CLOEXEC) < 0 ||
 	    fcntl(records[0], F_SETFL, O_NONBLOCK) < 0 || fcntl(said[0], F_SETFL, O_NONBLOCK) < 0 ||
 	    child_fork(&child) < 0) {

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* entry_name: part by part. */
+/* entry_name: how well a text means an entry; of the best ones there has to be one. */
 #include "tools/entries/entry_name.h"
 
-#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define LEAF_PARTS 4
+#include "cachecore/kernel_names.h"
+#include "tools/text.h"
+#include "tools/tool.h"
+
+#define MAX_OPTIONS 60		/* of one in a list */
+#define HEX_DIGITS "0123456789abcdef"
 
 /* "12" of "12.src"; what has another end is taken as it is. */
 static size_t number_len(const char *text, size_t len)
@@ -13,17 +19,18 @@ static size_t number_len(const char *text, size_t len)
 	return len > 4 && memcmp(text + len - 4, ".src", 4) == 0 ? len - 4 : len;
 }
 
-bool entry_name_matches(const char *text, const char *path)
+/* Whether each part of text begins a part of path, from that one on; an entry's number has to be the whole number. */
+static bool begins_parts(const char *text, const char *path, unsigned int part)
 {
-	if (!*text || !*path)
-		return false;
-	for (unsigned int part = 0; *text; part++) {
+	for (unsigned int i = 0; i < part; i++)
+		path += strcspn(path, "/") + 1;
+	for (; *text; part++) {
 		size_t len = strcspn(text, "/"), path_len = strcspn(path, "/");
 
 		/* A path without the number stands for all of them. */
-		if (part == LEAF_PARTS && !*path)
-			return strcspn(text, "/") == strlen(text);
-		if (part == LEAF_PARTS) {
+		if (part == CC_PART_COUNT && !*path)
+			return !text[len];
+		if (part == CC_PART_COUNT) {
 			len = number_len(text, len);
 			if (len != number_len(path, path_len) || memcmp(text, path, len) != 0)
 				return false;
@@ -35,4 +42,184 @@ bool entry_name_matches(const char *text, const char *path)
 		path += path_len + (path[path_len] == '/');
 	}
 	return true;
+}
+
+/* Whether the text is in a part of the path, or begins parts behind the first. */
+static bool is_part(const char *text, const char *path)
+{
+	const char *found = strspn(text, HEX_DIGITS) == strlen(text) ? strstr(path, text) : NULL;
+	size_t leaf_len = CC_LEAF_PATH_SIZE - 1;
+	bool part = found && found + strlen(text) <= path + leaf_len;
+
+	for (unsigned int i = 1; i < CC_PART_COUNT && !part; i++)
+		part = begins_parts(text, path, i);
+	return part;
+}
+
+static bool has_kernel(struct cmn_view key, struct cmn_view name)
+{
+	struct cc_key_field field;
+	struct cmn_reader reader;
+	bool found = false;
+
+	if (cc_key_read(key, &reader) != CMN_OK)
+		return false;
+	while (!found && cc_key_next(&reader, &field) == CMN_OK) {
+		struct cc_kernel_names names = cc_kernel_names_of(field.value);
+		struct cmn_view one = { "", field.part == CC_PART_IMAGE };
+
+		while (one.len && !found) {
+			one = cc_kernel_names_next(&names);
+			found = one.len && cmn_view_equal(one, name);
+		}
+	}
+	return found;
+}
+
+static int compare_leaves(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Paths of entries go on behind the leaf's. */
+static int compare_path(const void *a, const void *b)
+{
+	return strncmp(a, *(const char *const *)b, CC_LEAF_PATH_SIZE - 1);
+}
+
+static enum entry_match match(const struct entry_search *search, const struct entry_offer *offer)
+{
+	struct cmn_view text = cmn_view_of(search->text);
+
+	if (!text.len || strlen(offer->path) < CC_LEAF_PATH_SIZE - 1)
+		return ENTRY_MATCH_NONE;
+	if (begins_parts(search->text, offer->path, 0))
+		return ENTRY_MATCH_PATH;
+	if (cmn_view_equal(offer->kernel, text) || has_kernel(offer->key, text) ||
+	    (search->leaf_count && bsearch(offer->path, search->leaves, search->leaf_count,
+					   sizeof(*search->leaves), compare_path)))
+		return ENTRY_MATCH_NAME;
+	return is_part(search->text, offer->path) ? ENTRY_MATCH_PART : ENTRY_MATCH_NONE;
+}
+
+bool entry_search_may_begin(const struct entry_search *search, size_t level, const char *name)
+{
+	const char *text = search->text;
+
+	for (size_t i = 0; i < level && *text; i++) {
+		text += strcspn(text, "/");
+		text += *text == '/';
+	}
+	return strncmp(text, name, strcspn(text, "/")) == 0;
+}
+
+void entry_search_begin(struct entry_search *search, const char *text, const char *root,
+			const struct run_history *history)
+{
+	size_t root_len = strlen(root);
+
+	*search = (struct entry_search){ .text = text };
+	if (strncmp(text, root, root_len) == 0 && text[root_len] == '/')
+		search->text = text + root_len + strspn(text + root_len, "/");
+	for (size_t i = 0; i < history->event_count; i++) {
+		const struct run_history_event *one = &history->events[i];
+		const char **leaves;
+
+		if (!*one->leaf || strcmp(one->program, text) != 0)
+			continue;
+		leaves = cmn_array_grow(search->leaves, search->leaf_count, sizeof(*leaves));
+		search->failed |= !leaves;
+		if (!leaves)
+			return;
+		search->leaves = leaves;
+		leaves[search->leaf_count++] = one->leaf;
+	}
+	if (search->leaf_count)
+		qsort(search->leaves, search->leaf_count, sizeof(*search->leaves), compare_leaves);
+}
+
+static void forget_found(struct entry_search *search)
+{
+	for (size_t i = 0; i < search->count && i < ENTRY_NAME_SHOWN; i++)
+		free(search->found[i].what);
+	search->count = 0;
+}
+
+void entry_search_release(struct entry_search *search)
+{
+	forget_found(search);
+	free(search->leaves);
+	*search = (struct entry_search){ 0 };
+}
+
+static char *describe(const struct entry_offer *offer)
+{
+	struct cmn_view kernel = offer->kernel, options = offer->options;
+	struct cmn_buffer text = { 0 };
+
+	if (offer->key.len) {
+		kernel = cc_kernel_names_of_key(offer->key);
+		options = cc_key_find(offer->key, "options", 0);
+	}
+	if (kernel.len) {
+		cmn_buffer_append_text(&text, "kernel ");
+		text_append_clean(&text, kernel, MAX_OPTIONS);
+	}
+	if (options.len) {
+		cmn_buffer_append_text(&text, kernel.len ? ", " : "");
+		text_append_clean(&text, options, MAX_OPTIONS);
+	}
+	return cmn_buffer_take_string(&text);
+}
+
+void entry_search_offer(struct entry_search *search, const struct entry_offer *offer)
+{
+	enum entry_match how = match(search, offer);
+	size_t count;
+
+	if (how == ENTRY_MATCH_NONE || how < search->best)
+		return;
+	if (how > search->best)
+		forget_found(search);
+	search->best = how;
+	count = search->count;
+	for (size_t i = 0; i < count && i < ENTRY_NAME_SHOWN; i++) {
+		if (strcmp(search->found[i].path, offer->path) == 0)
+			return;
+	}
+	if (count < ENTRY_NAME_SHOWN) {
+		(void)snprintf(search->found[count].path, sizeof(search->found[0].path), "%s",
+			       offer->path);	/* it fits */
+		search->found[count].what = describe(offer);
+		search->failed |= !search->found[count].what;
+	}
+	search->count++;
+}
+
+static void complain_of_several(const struct entry_search *search)
+{
+	tool_complain("\"%s\" is the name of several entries; give more of the path:", search->text);
+	for (size_t i = 0; i < search->count && i < ENTRY_NAME_SHOWN; i++) {
+		struct cmn_buffer line = { 0 };
+		char *text;
+
+		text_append_short_path(&line, search->found[i].path);
+		cmn_buffer_printf(&line, "  %s", search->found[i].what);
+		text = cmn_buffer_take_string(&line);
+		tool_complain("  %s", text ? text : search->found[i].path);
+		free(text);
+	}
+	if (search->count > ENTRY_NAME_SHOWN)
+		tool_complain("  and more (see ckcache list)");
+}
+
+const char *entry_search_end(const struct entry_search *search)
+{
+	if (search->failed)
+		tool_complain("out of memory");
+	else if (!search->count)
+		tool_complain("there is no entry \"%s\" (see ckcache list)", search->text);
+	else if (search->count > 1)
+		complain_of_several(search);
+	return !search->failed && search->count == 1 ? search->found[0].path : NULL;
 }

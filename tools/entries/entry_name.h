@@ -1,15 +1,61 @@
 /* SPDX-License-Identifier: MIT */
-/* entry_name: an entry as people write it: its path, or the beginnings of its parts, as `ckcache list` prints them. */
+/*
+ * entry_name: an entry as people write it: its path as `ckcache list` prints it, any part of that, a
+ * kernel in it, or the program that had asked for it.
+ */
 #ifndef TOOLS_ENTRIES_ENTRY_NAME_H
 #define TOOLS_ENTRIES_ENTRY_NAME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
+#include "cachecore/disk/leaf.h"
+#include "common/bytes.h"
+#include "tools/explain/run_history.h"
+
+/* How a text can mean an entry; a better way outdoes all that only match in a worse one. */
+enum entry_match {
+	ENTRY_MATCH_NONE,
+	ENTRY_MATCH_PART,	/* any part of the path */
+	ENTRY_MATCH_NAME,	/* a kernel, or the program */
+	ENTRY_MATCH_PATH,	/* the beginnings of the path's parts, from the first one on */
+};
+
+/* Of those that match, so many are kept to be listed. */
+#define ENTRY_NAME_SHOWN 16
+
+/* One search; {0} is none. */
+struct entry_search {
+	const char *text;	/* borrowed */
+	const char **leaves;	/* that the program of that name asked for, sorted; of the history */
+	size_t leaf_count;
+	enum entry_match best;
+	size_t count;		/* that match so */
+	struct {
+		char path[CC_LEAF_FILE_PATH_SIZE];
+		char *what;	/* kernel and options */
+	} found[ENTRY_NAME_SHOWN];
+	bool failed;		/* out of memory */
+};
+
+/* A search for text, which may begin with the path of the root. All are borrowed until the release. */
+void entry_search_begin(struct entry_search *search, const char *text, const char *root,
+			const struct run_history *history);
+void entry_search_release(struct entry_search *search);
 /*
- * Whether each part of text (between slashes) begins the same part of path: a
- * leaf's, or a leaf's with its number behind, which has to be the whole number,
- * with ".src" or without.
+ * Whether a directory of a leaf's path may lead to what begins as the text does (cc_leaf_choice): those
+ * outdo all others, so that these have to be looked at only if there are none.
  */
-bool entry_name_matches(const char *text, const char *path);
+bool entry_search_may_begin(const struct entry_search *search, size_t level, const char *name);
+/* One that there is; each view may be empty: not known. */
+struct entry_offer {
+	const char *path;	/* below the root */
+	struct cmn_view key;
+	struct cmn_view kernel, options;	/* where there is no key: of the first kernel; of the build */
+};
+/* The same path twice is one. */
+void entry_search_offer(struct entry_search *search, const struct entry_offer *offer);
+/* The path that was offered; NULL: there is none, or several, which was complained about. */
+const char *entry_search_end(const struct entry_search *search);
 
 #endif

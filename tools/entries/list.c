@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * list: one line per entry. The field names are those that the layers put
- * into their keys; a key without them is shown with "-" in their place.
+ * into their keys; a key without them is shown with "-" in their place. Lines
+ * appear as entries are read, so that a million need no memory.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -9,11 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/kernel_names.h"
 #include "cachecore/key.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/json.h"
 #include "tools/arguments.h"
+#include "tools/entries/entry_label.h"
+#include "tools/entries/list_order.h"
 #include "tools/json.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
@@ -21,28 +24,25 @@
 
 #define MAX_DEVICE 32	/* characters of a column */
 #define MAX_SHOWN 40
+#define LEAST_SHOWN 28	/* of the name, before other columns get room */
+#define PIECE ((size_t)1 << 16)	/* bytes that are printed together */
 
-struct row {
-	char *path;
-	uint64_t bytes, build_ns, access_ns;
-	enum cmn_status status;
-	char *device, *options, *hint;	/* NULL: the key has none */
+/* How wide the columns are that may be narrow; 0: left out. */
+struct columns {
+	size_t source, device, options;	/* options SIZE_MAX: as long as they are */
+	bool short_path;
 };
 
 struct listing {
-	struct row *rows;
-	size_t count;
-	size_t shown;	/* the first of them */
-	bool failed;	/* out of memory */
+	struct tool_cache cache;
+	unsigned long limit;	/* 0: all */
+	bool json;
+	struct columns columns;
+	struct cmn_buffer text;	/* not printed yet */
+	struct json_stream stream;
+	unsigned long count;	/* printed */
+	int code;
 };
-
-static void row_release(struct row *row)
-{
-	free(row->path);
-	free(row->device);
-	free(row->options);
-	free(row->hint);
-}
 
 /* A copy fit for one column: control characters become blanks, and bytes that are no text dots. */
 static char *copy_text(struct cmn_view view)
@@ -59,118 +59,66 @@ static char *copy_text(struct cmn_view view)
 	return text;
 }
 
-static char *make_hint(struct cmn_view source)
-{
-	struct cc_kernel_names names = cc_kernel_names_of(source);
-	struct cmn_view kernel = cc_kernel_names_next(&names);
-	char *text;
+/* What a key says of its entry; NULL: nothing. */
+struct description {
+	char *device, *options, *source;
+	bool failed;	/* out of memory */
+};
 
-	if (!kernel.len)
-		return copy_text(text_first_line(source));
-	if (asprintf(&text, "kernel %.*s", (int)(kernel.len < MAX_SHOWN ? kernel.len : MAX_SHOWN),
-		     (const char *)kernel.data) < 0)
-		return NULL;
+static char *describe_field(struct cmn_view value, struct description *ret)
+{
+	char *text = value.len ? copy_text(value) : NULL;
+
+	ret->failed |= value.len && !text;
 	return text;
 }
 
-/* false: out of memory. */
-static bool describe(struct row *row, struct cmn_view key)
+/* kernel: before a kernel's name. */
+static void describe(struct cmn_view key, const char *kernel, struct description *ret)
 {
-	struct cmn_view device = cc_key_find(key, "device.name", 0);
-	struct cmn_view options = cc_key_find(key, "options", 0);
-	struct cmn_view source = cc_key_find(key, "source", 0);
+	struct cmn_buffer label = { 0 };
 
-	if (device.len && !(row->device = copy_text(device)))
-		return false;
-	if (options.len && !(row->options = copy_text(options)))
-		return false;
-	return !source.len || (row->hint = make_hint(source));
+	*ret = (struct description){ 0 };
+	ret->device = describe_field(cc_key_find(key, "device.name", 0), ret);
+	ret->options = describe_field(cc_key_find(key, "options", 0), ret);
+	entry_label_append(&label, key, kernel, 1);
+	ret->source = describe_field(cmn_buffer_view(&label), ret);
+	ret->failed |= label.failed;
+	cmn_buffer_release(&label);
 }
 
-static bool add_row(void *ctx, const struct cc_store_item *item)
+static void description_release(struct description *description)
 {
-	struct listing *listing = ctx;
-	struct row *rows = cmn_array_grow(listing->rows, listing->count, sizeof(*rows)), *row;
-
-	listing->failed |= !rows;
-	if (!rows)
-		return false;
-	listing->rows = rows;
-	row = &rows[listing->count++];
-	*row = (struct row){
-		.path = strdup(item->path),
-		.bytes = item->bytes,
-		.build_ns = item->build_ns,
-		.access_ns = item->access_ns,
-		.status = item->status,
-	};
-	listing->failed |= !row->path || !describe(row, item->key);
-	return !listing->failed;
+	free(description->device);
+	free(description->options);
+	free(description->source);
 }
 
-static int compare_path(const void *a, const void *b)
+/* ---- lines ---- */
+
+/* What fits beside the columns that everybody gets; 0 columns: it is no terminal, all is shown. */
+static struct columns fit(unsigned int width)
 {
-	const struct row *one = a, *two = b;
+	const struct columns all = { MAX_SHOWN, MAX_DEVICE, SIZE_MAX, false };
+	const size_t fixed = 21 + 1 + 10 + 1 + 4 + 1 + 10;
+	size_t room = width > fixed + 11 ? width - fixed - 1 : 10;
+	struct columns some = { .short_path = true };
 
-	return strcmp(one->path, two->path);
-}
-
-/* The last used first, or the largest, or the slowest. */
-#define COMPARE_BY(name, member)                                                 \
-	static int compare_##name(const void *a, const void *b)                  \
-	{                                                                        \
-		const struct row *one = a, *two = b;                             \
-										 \
-		return one->member == two->member ? compare_path(a, b) :         \
-		       one->member < two->member ? 1 : -1;                       \
-	}
-COMPARE_BY(used, access_ns)
-COMPARE_BY(size, bytes)
-COMPARE_BY(compile, build_ns)
-
-typedef int (*compare_fn)(const void *a, const void *b);
-
-/* name: of --sort, one of the words that verbs.c has; NULL: it was not given. */
-static compare_fn find_order(const char *name)
-{
-	static const struct {
-		const char *name;
-		compare_fn compare;
-	} orders[] = {
-		{ "size", compare_size }, { "compile", compare_compile }, { "path", compare_path },
-	};
-
-	for (size_t i = 0; name && i < sizeof(orders) / sizeof(orders[0]); i++) {
-		if (strcmp(orders[i].name, name) == 0)
-			return orders[i].compare;
-	}
-	return compare_used;
-}
-
-/* What of the rows is shown, and in which order. */
-struct selection {
-	bool json, reverse;
-	unsigned long limit;	/* 0: all */
-	compare_fn compare;
-};
-
-static void arrange(struct listing *listing, const struct selection *selection)
-{
-	size_t count = listing->count;
-
-	if (count)
-		qsort(listing->rows, count, sizeof(*listing->rows), selection->compare);
-	for (size_t i = 0; selection->reverse && i < count / 2; i++) {
-		struct row row = listing->rows[i];
-
-		listing->rows[i] = listing->rows[count - 1 - i];
-		listing->rows[count - 1 - i] = row;
-	}
-	listing->shown = selection->limit && selection->limit < count ? selection->limit : count;
+	if (!width)
+		return all;
+	/* One more: the blank before it. */
+	some.source = room < LEAST_SHOWN ? room : LEAST_SHOWN;
+	room -= some.source;
+	some.device = room > 12 ? (room - 1 < MAX_DEVICE ? room - 1 : MAX_DEVICE) : 0;
+	room -= some.device ? some.device + 1 : 0;
+	some.options = room > 6 ? room - 1 : 0;
+	room -= some.options ? some.options + 1 : 0;
+	some.source += room;
+	return some;
 }
 
 /* The time since the last use in its largest unit, as "3d". */
-static void append_age(struct cmn_buffer *text, uint64_t access_ns)
+static void append_age(struct cmn_buffer *text, int width, uint64_t access_ns)
 {
 	static const struct {
 		uint64_t seconds;
@@ -182,7 +130,7 @@ static void append_age(struct cmn_buffer *text, uint64_t access_ns)
 
 	while (i < 3 && age < units[i].seconds)
 		i++;
-	cmn_buffer_printf(text, " %5llu%c", (unsigned long long)(age / units[i].seconds),
+	cmn_buffer_printf(text, " %*llu%c", width, (unsigned long long)(age / units[i].seconds),
 			  units[i].unit);
 }
 
@@ -191,91 +139,177 @@ static const char *shown(const char *text)
 	return text && *text ? text : "-";
 }
 
-static void append_row(const struct row *row, struct cmn_buffer *text)
+/* Its beginnings, enough to find it among thousands: "9b/349ce1c0/4f/7ba0/0". */
+static void append_narrow_path(struct cmn_buffer *text, const char *path)
+{
+	static const int digits[CC_PART_COUNT] = { 2, 8, 2, 4 };
+
+	for (size_t i = 0; i < CC_PART_COUNT; i++)
+		cmn_buffer_printf(text, "%.*s/", digits[i], path + i * CMN_HASH_HEX_SIZE);
+	path += CC_LEAF_PATH_SIZE;
+	cmn_buffer_append(text, path, strcspn(path, "."));
+}
+
+static void append_column(struct cmn_buffer *text, const char *value, size_t width)
+{
+	if (!width)
+		return;
+	cmn_buffer_append_u8(text, ' ');
+	text_append_cell(text, value, width == SIZE_MAX ? strlen(value) : width);
+}
+
+static void append_row(const struct columns *columns, const struct cc_store_item *item,
+		       const struct description *description, struct cmn_buffer *text)
 {
 	char size[TEXT_SIZE], time[TEXT_SIZE];
 	size_t start = text->len;
 
-	text_append_short_path(text, row->path);
-	while (!text->failed && text->len - start < 38)
+	if (columns->short_path)
+		append_narrow_path(text, item->path);
+	else
+		text_append_short_path(text, item->path);
+	while (!text->failed && text->len - start < (columns->short_path ? 21 : 38))
 		cmn_buffer_append_u8(text, ' ');
-	cmn_buffer_printf(text, " %10s", text_bytes(row->bytes, size));
-	append_age(text, row->access_ns);
-	cmn_buffer_printf(text, " %12s ", text_time(row->build_ns, time));
-	text_append_cell(text, shown(row->device), MAX_DEVICE);
-	cmn_buffer_append_u8(text, ' ');
-	text_append_cell(text, shown(row->hint), MAX_SHOWN);
-	cmn_buffer_append_u8(text, ' ');
-	text_append_cell(text, shown(row->options), strlen(shown(row->options)));
+	cmn_buffer_printf(text, " %10s", text_bytes(item->bytes, size));
+	append_age(text, columns->short_path ? 3 : 5, item->access_ns);
+	cmn_buffer_printf(text, columns->short_path ? " %10s" : " %12s", text_time(item->build_ns, time));
+	if (item->status == CMN_OK || !columns->short_path) {
+		append_column(text, shown(description->source), columns->source);
+		append_column(text, shown(description->device), columns->device);
+		append_column(text, shown(description->options), columns->options);
+	}
 	while (!text->failed && text->data[text->len - 1] == ' ')
 		text->len--;
-	if (row->status != CMN_OK)
+	if (item->status != CMN_OK)
 		cmn_buffer_printf(text, " %s! %s%s", terminal_bad(STDOUT_FILENO),
-				  cmn_status_string(row->status), terminal_plain(STDOUT_FILENO));
+				  cmn_status_string(item->status), terminal_plain(STDOUT_FILENO));
 	cmn_buffer_append_u8(text, '\n');
 }
 
-static int print_plain(const struct listing *listing)
+static void append_title(const struct columns *columns, struct cmn_buffer *text)
 {
-	struct cmn_buffer text = { 0 };
-
-	cmn_buffer_printf(&text, "%s%-38s %10s %6s %12s %-*s %-*s %s%s\n",
-			  terminal_bold(STDOUT_FILENO), "entry", "size", "used", "compile",
-			  MAX_DEVICE, "device", MAX_SHOWN, "source", "options", terminal_plain(STDOUT_FILENO));
-	for (size_t i = 0; i < listing->shown; i++)
-		append_row(&listing->rows[i], &text);
-	return tool_print(&text);
+	cmn_buffer_append_text(text, terminal_bold(STDOUT_FILENO));
+	cmn_buffer_printf(text, columns->short_path ? "%-21s %10s %4s %10s" : "%-38s %10s %6s %12s",
+			  "entry", "size", "used", "compile");
+	append_column(text, "source", columns->source);
+	append_column(text, "device", columns->device);
+	append_column(text, "options", columns->options);
+	while (!text->failed && text->data[text->len - 1] == ' ')
+		text->len--;
+	cmn_buffer_printf(text, "%s\n", terminal_plain(STDOUT_FILENO));
 }
 
-static int print_json(const struct listing *listing)
+static struct json_object *make_object(const struct cc_store_item *item,
+				       const struct description *description)
 {
-	struct json_object *array = json_new_array();
+	struct json_object *object = json_new_object();
 
-	for (size_t i = 0; i < listing->shown; i++) {
-		const struct row *row = &listing->rows[i];
-		struct json_object *object = json_add_object(array, NULL);
+	json_add_text(object, "entry", item->path);
+	json_add_number(object, "bytes", item->bytes);
+	json_add_number(object, "last_use_ns", item->access_ns);
+	json_add_ms(object, "compile_ms", item->build_ns);
+	json_add_text(object, "device", description->device);
+	json_add_text(object, "source", description->source);
+	json_add_text(object, "options", description->options);
+	json_add_text(object, "status", cmn_status_string(item->status));
+	return object;
+}
 
-		json_add_text(object, "entry", row->path);
-		json_add_number(object, "bytes", row->bytes);
-		json_add_number(object, "last_use_ns", row->access_ns);
-		json_add_ms(object, "compile_ms", row->build_ns);
-		json_add_text(object, "device", row->device);
-		json_add_text(object, "source", row->hint);
-		json_add_text(object, "options", row->options);
-		json_add_text(object, "status", cmn_status_string(row->status));
+/* false: enough, or it cannot be printed. */
+static bool print_item(void *ctx, const struct cc_store_item *item)
+{
+	struct listing *listing = ctx;
+	struct description description;
+
+	describe(item->key, !listing->json && listing->columns.short_path ? "" : "kernel ", &description);
+	if (description.failed) {
+		tool_complain("out of memory");
+		listing->code = TOOL_FAILED;
+	} else if (listing->json) {
+		listing->code = json_stream_add(&listing->stream, make_object(item, &description));
+	} else {
+		append_row(&listing->columns, item, &description, &listing->text);
+		if (listing->text.len >= PIECE || listing->text.failed)
+			listing->code = tool_print(&listing->text);
 	}
-	return json_print(array);
+	description_release(&description);
+	listing->count++;
+	/* Not into lines that stand there already. */
+	if (!isatty(STDOUT_FILENO))
+		terminal_progress_count("list", listing->count);
+	return listing->code == TOOL_OK && listing->count != listing->limit;
+}
+
+/* ---- which entries ---- */
+
+/* name: of --sort, one of the words that verbs.c has; NULL: it was not given. */
+static list_order_value *find_order(const char *name)
+{
+	if (name && strcmp(name, "size") == 0)
+		return list_order_size;
+	return name && strcmp(name, "compile") == 0 ? list_order_compile : list_order_used;
+}
+
+/* All are looked at for their order, then those are read that are shown. */
+static enum cmn_status walk_sorted(struct listing *listing, list_order_value *value, bool reverse)
+{
+	struct list_order *order = NULL;
+	struct cc_store_place place;
+	enum cmn_status status;
+	int root_fd;
+
+	status = cc_store_open_root(listing->cache.store, &root_fd);
+	if (status != CMN_OK)
+		return status;
+	status = list_order_new(root_fd, value, reverse, listing->limit, &order);
+	while (status == CMN_OK && listing->code == TOOL_OK && list_order_next(order, &place)) {
+		/* Whatever is gone by now is not shown. */
+		(void)!cc_store_look(listing->cache.store, root_fd, &place, print_item, listing);
+	}
+	list_order_free(order);
+	(void)cmn_descriptor_close(root_fd);	/* read only */
+	return status;
+}
+
+static enum cmn_status walk(struct listing *listing, const char *sort, bool reverse)
+{
+	bool by_path = sort && strcmp(sort, "path") == 0;
+	const struct cc_leaf_choice choice = { .order = !by_path ? 0 : reverse ? -1 : 1 };
+
+	/* Without an order any will do, and no more than those are looked at. */
+	if (by_path || (!sort && listing->limit))
+		return cc_store_walk_chosen(listing->cache.store, &choice, false, print_item, listing);
+	return walk_sorted(listing, find_order(sort), reverse);
 }
 
 verb_function verb_list;
 
 int verb_list(const struct arguments *arguments)
 {
-	const struct selection selection = {
+	struct listing listing = {
 		.json = arguments_flag(arguments, "json"),
-		.reverse = arguments_flag(arguments, "reverse"),
 		.limit = arguments_number(arguments, "limit", 0),
-		.compare = find_order(arguments_text(arguments, "sort")),
+		.columns = fit(terminal_columns(STDOUT_FILENO)),
 	};
-	struct listing listing = { 0 };
-	struct tool_cache cache;
 	enum cmn_status status;
-	int code = TOOL_FAILED;
+	int ended;
 
-	if (!tool_open(&cache))
+	if (!tool_open(&listing.cache))
 		return TOOL_FAILED;
-	status = cc_store_walk(cache.store, false, add_row, &listing);
-	if (listing.failed)
-		status = CMN_ERR_NOMEM;
+	if (!listing.json)
+		append_title(&listing.columns, &listing.text);
+	status = walk(&listing, arguments_text(arguments, "sort"), arguments_flag(arguments, "reverse"));
 	if (status == CMN_OK || status == CMN_MISS) {
-		arrange(&listing, &selection);
-		code = (selection.json ? print_json : print_plain)(&listing);
+		/* What failed was complained about. */
+		ended = listing.code != TOOL_OK ? listing.code : listing.json ?
+			json_stream_end(&listing.stream) : tool_print(&listing.text);
+		listing.code = ended;
 	} else {
-		tool_complain("%s: %s", cache.config.dir, cmn_status_string(status));
+		tool_complain("%s: %s", listing.cache.config.dir, cmn_status_string(status));
+		listing.code = TOOL_FAILED;
 	}
-	for (size_t i = 0; i < listing.count; i++)
-		row_release(&listing.rows[i]);
-	free(listing.rows);
-	tool_close(&cache);
-	return code;
+	cmn_buffer_release(&listing.text);
+	cmn_buffer_release(&listing.stream.text);
+	tool_close(&listing.cache);
+	return listing.code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* show: one entry, found by the beginning of its path, with all that is known of it. */
+/* show: one entry, found by its name, with all that is known of it. */
 #include "common/descriptor.h"
 #include "tools/entries/show.h"
 
@@ -11,44 +11,72 @@
 #include "cachecore/disk/root.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_name.h"
+#include "tools/terminal.h"
 #include "tools/tool.h"
 
 struct search {
-	const char *name;
+	struct entry_search names;
 	struct shown_entry *found;
-	unsigned int count;
+	uint64_t seen;
 };
 
 static bool visit(void *ctx, const struct cc_store_item *item)
 {
+	const struct entry_offer offer = { .path = item->path, .key = item->key };
 	struct search *search = ctx;
 
-	if (!entry_name_matches(search->name, item->path))
-		return true;
-	search->count++;
-	if (search->count > 1)
-		return false;
-	(void)strncpy(search->found->path, item->path, sizeof(search->found->path) - 1);
-	search->found->place = *item->place;
-	search->found->bytes = item->bytes;
-	search->found->stored_ns = item->stored_ns;
-	search->found->access_ns = item->access_ns;
-	return true;
+	entry_search_offer(&search->names, &offer);
+	/* Of one alone all is wanted: it may be the one that is meant. */
+	if (search->names.count == 1 && strcmp(search->names.found[0].path, item->path) == 0) {
+		(void)strncpy(search->found->path, item->path, sizeof(search->found->path) - 1);
+		search->found->place = *item->place;
+		search->found->bytes = item->bytes;
+		search->found->stored_ns = item->stored_ns;
+		search->found->access_ns = item->access_ns;
+	}
+	return !search->names.failed;
+}
+
+static bool visit_any(void *ctx, const struct cc_store_item *item)
+{
+	struct search *search = ctx;
+
+	terminal_progress_count("show", ++search->seen);
+	return visit(ctx, item);
+}
+
+static bool may_begin(void *ctx, size_t level, const char *name)
+{
+	const struct search *search = ctx;
+
+	return entry_search_may_begin(&search->names, level, name);
 }
 
 /* false: complained about. */
 static bool find(const struct tool_cache *cache, const char *name, struct shown_entry *ret)
 {
-	struct search search = { name, ret, 0 };
-	enum cmn_status status = cc_store_walk(cache->store, false, visit, &search);
+	const struct cc_leaf_choice beginning = { .enter = may_begin };
+	struct search search = { .found = ret };
+	struct run_history history;
+	enum cmn_status status = run_history_load(cache->config.dir, cc_store_trust(cache->store),
+						  &history);
+	bool found = false;
 
-	if (status != CMN_OK)
+	/* Without one, no program has entries. */
+	if (status != CMN_ERR_NOMEM) {
+		entry_search_begin(&search.names, name, cache->config.dir, &history);
+		status = cc_store_walk_chosen(cache->store, &beginning, false, visit, &search);
+	}
+	if (status == CMN_OK && search.names.best != ENTRY_MATCH_PATH)
+		status = cc_store_walk(cache->store, false, visit_any, &search);
+	terminal_progress_hide();
+	if (status == CMN_OK)
+		found = entry_search_end(&search.names) != NULL;
+	else
 		tool_complain("%s: %s", cache->config.dir, cmn_status_string(status));
-	else if (!search.count)
-		tool_complain("there is no entry \"%s\" (see ckcache list)", name);
-	else if (search.count > 1)
-		tool_complain("several entries begin with \"%s\" (see ckcache list)", name);
-	return status == CMN_OK && search.count == 1;
+	entry_search_release(&search.names);
+	run_history_release(&history);
+	return found;
 }
 
 static enum cmn_status read_files(const struct tool_cache *cache, struct shown_entry *entry)

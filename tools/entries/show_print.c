@@ -9,6 +9,7 @@
 #include "common/json.h"
 #include "tools/explain/key_diff.h"
 #include "tools/json.h"
+#include "tools/entries/field_words.h"
 #include "tools/entries/show.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -110,6 +111,8 @@ static void append_key(struct cmn_buffer *text, struct cmn_view key)
 			cmn_buffer_printf(text, "  %-.*s: ", (int)field.name.len,
 					  (const char *)field.name.data);
 			key_field_append_value(text, &summary, MAX_VALUE);
+			if (field_words(field.name))
+				cmn_buffer_printf(text, " (%s)", field_words(field.name));
 			cmn_buffer_append_u8(text, '\n');
 			if (!summary.whole && cmn_json_is_text(field.value))
 				append_first_lines(text, field.value);
@@ -204,6 +207,7 @@ static void add_key(struct json_object *array, struct cmn_view key)
 		cmn_hash_hex(&summary.hash, hex);
 		json_add_text(object, "hash", hex);
 		key_field_add_value(object, "value", &summary, MAX_VALUE);
+		json_add_text(object, "meaning", field_words(field.name));
 	}
 }
 

@@ -13,6 +13,7 @@
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/usage.h"
 #include "tools/arguments.h"
+#include "tools/entries/census.h"
 #include "tools/json.h"
 #include "tools/remote/tier.h"
 #include "tools/replay/waiting.h"
@@ -24,33 +25,13 @@
 
 /* What the file cannot say. */
 struct holdings {
-	uint64_t entries;
-	uint64_t bytes;
-	uint64_t damaged;
-	uint64_t build_ns;		/* of the entries */
-	uint64_t oldest_ns;		/* of them, since the epoch; UINT64_MAX: there is none */
+	struct census census;
 	struct cc_recipes_count recipes;
 	uint64_t replay_ns;		/* what the recipes may take */
 	bool changed;			/* drivers, since replay --stale last looked */
 	struct tier tier;
 	struct cc_usage *usage;
 };
-
-static bool add_item(void *ctx, const struct cc_store_item *item)
-{
-	struct holdings *holdings = ctx;
-
-	holdings->bytes += item->bytes;
-	if (item->status == CMN_OK) {
-		holdings->entries++;
-		holdings->build_ns += item->build_ns;
-		if (item->stored_ns < holdings->oldest_ns)
-			holdings->oldest_ns = item->stored_ns;
-	} else {
-		holdings->damaged++;
-	}
-	return true;
-}
 
 static void append_count(struct cmn_buffer *text, const char *name, uint64_t value)
 {
@@ -187,14 +168,16 @@ static void append_table(struct cmn_buffer *text, const struct cc_stats *stats,
 static int print_plain(const struct cc_stats *stats, const struct holdings *holdings,
 		       const struct cc_config *config)
 {
+	const struct census *census = &holdings->census;
 	struct cmn_buffer text = { 0 };
 
 	cmn_buffer_printf(&text, "%-26s %s\n", "directory", config->dir);
 	append_counts(&text, stats, &holdings->tier);
-	append_count(&text, "entries", holdings->entries);
-	if (holdings->damaged)
-		append_count(&text, "damaged entries", holdings->damaged);
-	append_bytes(&text, holdings->bytes, config->max_size);
+	append_count(&text, census->estimated ? "entries, about" : "entries", census->entries);
+	if (census->damaged)
+		append_count(&text, census->estimated ? "damaged entries, about" : "damaged entries",
+			     census->damaged);
+	append_bytes(&text, census->bytes, config->max_size);
 	append_count(&text, "to be replayed", holdings->recipes.recipes);
 	if (holdings->replay_ns)
 		append_time(&text, "  will take about", holdings->replay_ns);
@@ -263,9 +246,10 @@ static int print_json(const struct cc_stats *stats, const struct holdings *holdi
 	bypasses = json_add_object(object, "bypasses");
 	for (unsigned int i = 0; (reason = cc_stats_bypass_at(stats, i, &count)); i++)
 		json_add_number(bypasses, reason, count);
-	json_add_number(object, "entries", holdings->entries);
-	json_add_number(object, "damaged_entries", holdings->damaged);
-	json_add_number(object, "bytes", holdings->bytes);
+	json_add_number(object, "entries", holdings->census.entries);
+	json_add_number(object, "damaged_entries", holdings->census.damaged);
+	json_add_number(object, "bytes", holdings->census.bytes);
+	json_add_bool(object, "estimated", holdings->census.estimated);
 	json_add_number(object, "max_bytes", config->max_size);
 	json_add_number(object, "recipes", holdings->recipes.recipes);
 	json_add_number(object, "recipes_quarantined", holdings->recipes.quarantined);
@@ -294,9 +278,10 @@ static void load_usage(const char *root, struct cc_usage *usage)
 		qsort(usage->programs, usage->program_count, sizeof(*usage->programs), by_time);
 }
 
-static enum cmn_status collect(const struct tool_cache *cache, struct cc_stats *stats,
+static enum cmn_status collect(const struct tool_cache *cache, bool exact, struct cc_stats *stats,
 			       struct holdings *ret)
 {
+	const struct census *census = &ret->census;
 	enum cmn_status status = cc_stats_load(stats, cache->config.dir);
 
 	if (status != CMN_OK && status != CMN_MISS)
@@ -310,10 +295,10 @@ static enum cmn_status collect(const struct tool_cache *cache, struct cc_stats *
 	status = cc_recipes_count(cache->config.dir, &ret->recipes);
 	if (status != CMN_OK)
 		return status;
-	status = cc_store_walk(cache->store, false, add_item, ret);
-	ret->replay_ns = waiting_time(ret->recipes.recipes, ret->entries, ret->build_ns);
-	ret->changed = waiting_changed(cache->config.dir, ret->oldest_ns);
-	return status == CMN_MISS ? CMN_OK : status;
+	status = census_take(cache, exact, &ret->census);
+	ret->replay_ns = waiting_time(ret->recipes.recipes, census->entries, census->build_ns);
+	ret->changed = waiting_changed(cache->config.dir, census->oldest_ns);
+	return status;
 }
 
 verb_function verb_stats;
@@ -321,7 +306,7 @@ verb_function verb_stats;
 int verb_stats(const struct arguments *arguments)
 {
 	bool json = arguments_flag(arguments, "json"), zero = arguments_flag(arguments, "zero");
-	struct holdings holdings = { .oldest_ns = UINT64_MAX };
+	struct holdings holdings = { 0 };
 	struct cc_stats *stats = NULL;
 	struct tool_cache cache;
 	enum cmn_status status;
@@ -332,7 +317,8 @@ int verb_stats(const struct arguments *arguments)
 	if (zero && !tool_may_write(&cache))
 		goto out;
 	stats = cc_stats_new();
-	status = stats ? collect(&cache, stats, &holdings) : CMN_ERR_NOMEM;
+	status = stats ? collect(&cache, arguments_flag(arguments, "exact"), stats, &holdings) :
+			 CMN_ERR_NOMEM;
 	if (status == CMN_OK)
 		code = (json ? print_json : print_plain)(stats, &holdings, &cache.config);
 	if (status == CMN_OK && zero)

@@ -23,6 +23,7 @@ struct choice {
 	const char *trace;
 	const char *entry;
 	char **command;
+	char leaf[CC_LEAF_PATH_SIZE];	/* that entry's, once it is found */
 };
 
 struct question *explain_add(struct explanation *explanation, const struct run_history_event *event)
@@ -86,11 +87,11 @@ static bool is_chosen(const struct choice *choice, const struct run_history_even
 {
 	/* What came from the remote tier was not compiled: it is shown to who asks for that entry. */
 	if (choice->entry && event->kind == CC_HISTORY_REMOTE)
-		return entry_name_matches(choice->entry, event->leaf);
+		return strcmp(choice->leaf, event->leaf) == 0;
 	if (!run_history_is_compile(event) || event->time_ns < from_ns)
 		return false;
 	if (choice->entry)
-		return entry_name_matches(choice->entry, event->leaf);
+		return strcmp(choice->leaf, event->leaf) == 0;
 	return choice->all || choice->last || (choice->command && !run_history_is_unattended(event)) ||
 	       (last && !choice->command && run_history_same_run(event, last));
 }
@@ -114,6 +115,56 @@ static void ask(struct explanation *explanation, const struct choice *choice, ui
 	}
 }
 
+static bool offer_entry(void *ctx, const struct cc_store_item *item)
+{
+	const struct entry_offer offer = { .path = item->place->leaf, .key = item->key };
+	struct entry_search *search = ctx;
+
+	entry_search_offer(search, &offer);
+	return !search->failed;
+}
+
+/* What the history knows, which need not be stored. */
+static void offer_event(const struct run_history *history, const struct run_history_event *event,
+			struct entry_search *search)
+{
+	struct entry_offer offer = { .path = event->leaf, .kernel = cmn_view_of(event->name) };
+	const struct cc_key_summary_field *options = NULL;
+	struct cmn_buffer summary = { 0 };
+	struct key_fields fields = { 0 };
+
+	if (run_history_summary(history, event, &summary) &&
+	    key_fields_read(cmn_buffer_view(&summary), &fields))
+		options = key_fields_find(&fields, "options");
+	if (options && options->whole)
+		offer.options = options->value;
+	entry_search_offer(search, &offer);
+	key_fields_release(&fields);
+	cmn_buffer_release(&summary);
+}
+
+/* Among what is stored, and what was once compiled. false: complained about. */
+static bool find_entry(struct explanation *explanation, struct choice *choice)
+{
+	const struct run_history *history = &explanation->history;
+	const char *root = explanation->cache.config.dir, *found = NULL;
+	struct entry_search search;
+	enum cmn_status status;
+
+	entry_search_begin(&search, choice->entry, root, history);
+	status = cc_store_walk(explanation->cache.store, false, offer_entry, &search);
+	for (size_t i = 0; i < history->event_count; i++)
+		offer_event(history, &history->events[i], &search);
+	if (status == CMN_OK)
+		found = entry_search_end(&search);
+	else
+		tool_complain("%s: %s", root, cmn_status_string(status));
+	if (found)
+		(void)snprintf(choice->leaf, sizeof(choice->leaf), "%s", found);
+	entry_search_release(&search);
+	return found != NULL;
+}
+
 static int finish(struct explanation *explanation, const struct choice *choice)
 {
 	enum cmn_status status = explain_find_nearest(explanation);
@@ -131,9 +182,10 @@ static int finish(struct explanation *explanation, const struct choice *choice)
 }
 
 /* from_ns: what was compiled since; trace: NULL, or where to read of it instead of the history. */
-static int explain(const struct choice *choice, uint64_t from_ns, const char *trace)
+static int explain(const struct choice *given, uint64_t from_ns, const char *trace)
 {
 	struct explanation explanation = { 0 };
+	struct choice choice = *given;
 	int code = TOOL_FAILED;
 	enum cmn_status status;
 
@@ -143,11 +195,11 @@ static int explain(const struct choice *choice, uint64_t from_ns, const char *tr
 			   &explanation.history);
 	if (status != CMN_OK) {
 		tool_complain("%s: %s", explanation.cache.config.dir, cmn_status_string(status));
-	} else if (!trace) {
-		ask(&explanation, choice, from_ns);
-		code = finish(&explanation, choice);
-	} else if (explain_read_trace(&explanation, trace)) {
-		code = finish(&explanation, choice);
+	} else if (trace ? explain_read_trace(&explanation, trace) :
+		   !choice.entry || find_entry(&explanation, &choice)) {
+		if (!trace)
+			ask(&explanation, &choice, from_ns);
+		code = finish(&explanation, &choice);
 	}
 	release(&explanation);
 	return code;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * explain_nearest: one walk over the store, and one over the history, that keep
- * for each question the nearest key of those that were there when its run
- * began: what the same run compiled are other programs of one family.
+ * explain_nearest: one walk over the store (of a trace, whose lines do not say
+ * where entries are, two), and one over the history, that keep for each question
+ * the nearest key of those that were there when its run began: what the same run
+ * compiled are other programs of one family.
  */
 #include "tools/explain/explain.h"
 
@@ -10,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachecore/disk/leaf.h"
 #include "cachecore/kernel_names.h"
+#include "common/descriptor.h"
+#include "tools/terminal.h"
 
 /* A longer key is not kept to be shown by lines. */
 #define MAX_KEPT_KEY ((size_t)1 << 20)
@@ -32,6 +36,8 @@ struct candidate {
 struct walk {
 	struct explanation *explanation;
 	bool own_keys;		/* looking for the questions' own entries, not for others */
+	struct question *only;	/* NULL: all are asked */
+	uint64_t seen;
 };
 
 static bool same_image(const char *a, const char *b)
@@ -39,16 +45,29 @@ static bool same_image(const char *a, const char *b)
 	return memcmp(a + CMN_HASH_HEX_SIZE, b + CMN_HASH_HEX_SIZE, CMN_HASH_HEX_SIZE - 1) == 0;
 }
 
-/* Whether it could be the same program: the same text, kernel, or most lines. */
-static bool is_alike(const struct question *question, const struct candidate *candidate)
+/* Whether it could be by what is known at once: the text and the kernel. *ret_certain: so it is. */
+static bool may_be_alike(const struct question *question, const struct candidate *candidate,
+			 bool *ret_certain)
 {
 	struct cmn_view name = cmn_view_of(question->event.name);
-	const struct cc_key_summary_field *was, *is;
 
+	*ret_certain = true;
 	if (question->event.leaf[0] && same_image(question->event.leaf, candidate->leaf))
 		return true;
 	if (name.len && candidate->name.len)
 		return cmn_view_equal(name, candidate->name);
+	*ret_certain = false;
+	return true;
+}
+
+/* Whether it could be the same program: the same text, kernel, or most lines. */
+static bool is_alike(const struct question *question, const struct candidate *candidate)
+{
+	const struct cc_key_summary_field *was, *is;
+	bool certain, alike = may_be_alike(question, candidate, &certain);
+
+	if (certain)
+		return alike;
 	was = key_fields_find(&candidate->fields, "source");
 	is = key_fields_find(&question->fields, "source");
 	if (!was || !is)
@@ -177,6 +196,8 @@ static void ask_all(const struct walk *walk, const struct candidate *candidate)
 	for (size_t i = 0; i < explanation->count && !explanation->failed; i++) {
 		struct question *question = &explanation->questions[i];
 
+		if (walk->only && walk->only != question)
+			continue;
 		if (walk->own_keys)
 			learn_own(explanation, question, candidate);
 		else
@@ -184,16 +205,29 @@ static void ask_all(const struct walk *walk, const struct candidate *candidate)
 	}
 }
 
+/* Most entries are other programs, whose keys need no summary. */
+static bool may_matter(const struct walk *walk, const struct candidate *candidate)
+{
+	const struct explanation *explanation = walk->explanation;
+	bool matters = walk->own_keys, certain;
+
+	for (size_t i = 0; i < explanation->count && !matters; i++)
+		matters = explanation->questions[i].has_summary &&
+			  may_be_alike(&explanation->questions[i], candidate, &certain);
+	return matters;
+}
+
 static bool visit_entry(void *ctx, const struct cc_store_item *item)
 {
-	const struct walk *walk = ctx;
+	struct walk *walk = ctx;
 	struct cmn_buffer summary = { 0 };
 	struct candidate candidate = {
 		.key = item->key, .path = item->path, .leaf = item->place->leaf,
 		.time_ns = item->stored_ns, .name = cc_kernel_names_of_key(item->key),
 	};
 
-	if (!item->key.len)
+	terminal_progress_count("explain", ++walk->seen);
+	if (!item->key.len || !may_matter(walk, &candidate))
 		return true;
 	cc_key_summary_append(&summary, item->key);
 	candidate.summary = cmn_buffer_view(&summary);
@@ -247,18 +281,64 @@ static void read_summaries(struct explanation *explanation)
 	}
 }
 
+/* What is stored where the question's own entry would be. */
+static void look_at_own(struct walk *walk, int root_fd)
+{
+	struct cc_store_place place = { .n = 0 };
+	struct cc_leaf_scan scan = { .temporaries = false };
+	int leaf_fd;
+
+	memcpy(place.leaf, walk->only->event.leaf, sizeof(place.leaf));
+	if (cc_leaf_open(root_fd, place.leaf, &leaf_fd) != CMN_OK)
+		return;
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+		scan.present[CC_LEAF_SRC] = 0;
+	(void)cmn_descriptor_close(leaf_fd);	/* read only */
+	for (; place.n < CC_LEAF_VARIANTS; place.n++) {
+		/* What is gone by now tells nothing. */
+		if (scan.present[CC_LEAF_SRC] >> place.n & 1)
+			(void)!cc_store_look(walk->explanation->cache.store, root_fd, &place, visit_entry, walk);
+	}
+}
+
+/* The keys of what is asked about, as far as they are stored. */
+static enum cmn_status find_own(struct explanation *explanation)
+{
+	struct cc_store *store = explanation->cache.store;
+	struct walk walk = { .explanation = explanation, .own_keys = true };
+	bool searched = false;
+	enum cmn_status status;
+	int root_fd;
+
+	status = cc_store_open_root(store, &root_fd);
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_OK : status;
+	for (size_t i = 0; i < explanation->count; i++) {
+		walk.only = &explanation->questions[i];
+		searched |= walk.only->own && !walk.only->event.leaf[0];
+		if (walk.only->event.leaf[0])
+			look_at_own(&walk, root_fd);
+	}
+	(void)cmn_descriptor_close(root_fd);	/* read only */
+	walk.only = NULL;
+	return searched ? cc_store_walk(store, false, visit_entry, &walk) : CMN_OK;
+}
+
 enum cmn_status explain_find_nearest(struct explanation *explanation)
 {
-	struct walk walk = { explanation, true };
+	struct walk walk = { .explanation = explanation };
 	enum cmn_status status;
+	bool asked = false;
 
 	read_summaries(explanation);
 	if (!explanation->count || explanation->failed)
 		return explanation->failed ? CMN_ERR_NOMEM : CMN_OK;
-	status = cc_store_walk(explanation->cache.store, false, visit_entry, &walk);
-	walk.own_keys = false;
-	if (status == CMN_OK && !explanation->failed)
+	status = find_own(explanation);
+	for (size_t i = 0; i < explanation->count; i++)
+		asked |= explanation->questions[i].has_summary;
+	if (status == CMN_OK && !explanation->failed && asked)
 		status = cc_store_walk(explanation->cache.store, false, visit_entry, &walk);
+	terminal_progress_hide();
 	if (status == CMN_OK)
 		ask_history(&walk);
 	return status == CMN_OK && explanation->failed ? CMN_ERR_NOMEM : status;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cachecore/key_device.h"
 #include "tools/recipes/pack_format.h"
 #include "tools/recipes/portable.h"
 
@@ -51,27 +52,25 @@ const char *recipe_key_refuse(struct cmn_view key)
 
 size_t recipe_key_devices(struct cmn_view key)
 {
-	struct present_device device;
 	struct cmn_reader reader;
+	struct cmn_view device;
 	size_t count = 0;
 
 	if (cc_key_read(key, &reader) != CMN_OK || cc_key_find(key, "device.partition", 0).data)
 		return 0;
-	while (present_next_device(&reader, &device))
+	while (cc_key_device_next(&reader, &device))
 		count++;
 	return count;
 }
 
-static uint64_t number_of(const struct present_device *device, const char *name)
+static uint64_t number_of(struct cmn_view device, const char *name)
 {
-	struct cmn_view value;
 	uint64_t number;
 
-	return present_device_field(device, name, 0, &value) && cc_key_is_number(value, &number) ?
-	       number : 0;
+	return cc_key_is_number(cc_key_device_find(device, name, 0), &number) ? number : 0;
 }
 
-static struct pack_target target_of(const struct present_device *device)
+static struct pack_target target_of(struct cmn_view device)
 {
 	uint64_t type = number_of(device, "device.type");
 
@@ -83,12 +82,12 @@ static struct pack_target target_of(const struct present_device *device)
 
 void recipe_key_target(struct cmn_view key, struct pack_target *ret)
 {
-	struct present_device device = { 0 };
+	struct cmn_view device = { 0 };
 	struct cmn_reader reader;
 
 	if (cc_key_read(key, &reader) == CMN_OK)
-		(void)present_next_device(&reader, &device);	/* none: a target of any */
-	*ret = target_of(&device);
+		(void)cc_key_device_next(&reader, &device);	/* none: a target of any */
+	*ret = target_of(device);
 }
 
 /* The API for which the recipe is. */
@@ -107,10 +106,9 @@ bool recipe_key_is_for(const struct pack *pack, const struct pack_recipe *recipe
 		       const struct present_device *device)
 {
 	const struct pack_target *target = &recipe->target;
-	struct pack_target own = target_of(device);
-	struct cmn_view api;
+	struct pack_target own = target_of(device->fields);
 
-	if (present_device_field(device, "api", 0, &api) != is_level_zeros(pack, recipe))
+	if (!cc_key_device_find(device->fields, "api", 0).data == is_level_zeros(pack, recipe))
 		return false;
 	return (!target->vendor_id || target->vendor_id == own.vendor_id) &&
 	       (!target->device_type || target->device_type == own.device_type);

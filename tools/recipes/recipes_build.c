@@ -35,7 +35,7 @@ struct building {
 	struct replay_settings settings;
 	struct idle idle;
 	size_t jobs;
-	uint64_t budget_ns;
+	unsigned long budget_s;
 	struct present present;
 	struct cc_store *store;
 	struct cmn_buffer environment;	/* of recipes */
@@ -59,7 +59,6 @@ struct state {
 	struct objects objects;		/* of which links are made; empty until there are some */
 	bool *settled;			/* of each recipe and device: it is not to be tried again */
 	struct cc_file_memo *memo;	/* many recipes may have one header; NULL: no memory for it */
-	uint64_t until;			/* nothing begins later */
 	struct replay_counts counts;
 	struct cc_recipes_names names;	/* to be built */
 	uint64_t bytes;			/* of their recipes */
@@ -141,7 +140,7 @@ static enum cmn_status put(struct state *state, const struct cc_recipe *recipe)
 	status = cc_recipe_encode(recipe, &encoded);
 	if (status == CMN_OK && (state->names.count == MAX_RECIPES ||
 				 encoded.len > MAX_BYTES - state->bytes ||
-				 cmn_clock_monotonic() >= state->until)) {
+				 idle_is_spent(&building->idle))) {
 		state->left++;
 		cmn_buffer_release(&encoded);
 		return CMN_OK;
@@ -210,7 +209,7 @@ static enum cmn_status prepare_recipe(struct state *state, size_t i, bool first)
 			settled[j] = true;
 		if (settled[j])
 			continue;
-		if (cmn_clock_monotonic() >= state->until) {
+		if (idle_is_spent(&state->building->idle)) {
 			state->left++;
 			settled[j] = true;
 			continue;
@@ -242,7 +241,7 @@ static void build_prepared(struct state *state)
 	struct replay_counts counts = { 0 };
 
 	if (state->names.count && !replay_build(&building->settings, &building->idle, building->jobs,
-						&state->names, state->until, &counts, &building->signal))
+						&state->names, &counts, &building->signal))
 		building->failed = true;
 	state->counts.built += counts.built;
 	state->counts.there += counts.there;
@@ -299,7 +298,7 @@ static void explain(const struct state *state)
 			      state->quarantined);
 	if (counts->late + state->left)
 		tool_complain("%s: %llu not built this time: %s", path, counts->late + state->left,
-			      cmn_clock_monotonic() >= state->until ?
+			      idle_is_spent(&state->building->idle) ?
 			      "the time for one pack was over" : "they are too many at a time");
 }
 
@@ -390,30 +389,20 @@ static bool begin(struct building *building)
 	return building->late;
 }
 
-/* The pack's time begins. With --idle it is over then, whether or not anything could be built. */
-static void limit(struct state *state)
-{
-	struct building *building = state->building;
-
-	state->until = cmn_clock_monotonic() + building->budget_ns;
-	if (building->idle.wanted)
-		idle_limit(&building->idle, state->until);
-}
-
 static bool visit(void *ctx, const struct packs_file *file)
 {
 	struct building *building = ctx;
 	struct state state = { .building = building, .file = file };
 	enum cmn_status status;
 
-	limit(&state);
+	idle_begin(&building->idle, building->budget_s);
 	if (!begin(building)) {
 		building->failed = true;
 		return false;
 	}
 	if (building->late)
 		return false;
-	limit(&state);
+	idle_begin(&building->idle, building->budget_s);
 	state.memo = cc_file_memo_new();
 	status = recipe_index_read(file->pack, &state.index);
 	if (status == CMN_OK) {
@@ -440,7 +429,7 @@ int recipes_build(const struct recipes_request *request)
 {
 	const uint64_t second = UINT64_C(1000000000);
 	struct building building = {
-		.budget_ns = (request->budget_s ? request->budget_s : BUDGET_S) * second,
+		.budget_s = request->budget_s ? request->budget_s : BUDGET_S,
 		.settings.timeout_ns = (request->timeout_s ? request->timeout_s : request->idle ?
 					IDLE_TIMEOUT_S : TIMEOUT_S) * second,
 	};

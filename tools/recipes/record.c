@@ -191,7 +191,7 @@ static bool run_command(struct recording *recording, char **command, int *ret_co
 	recording->scratch = scratch;
 	*ret_code = TOOL_CANNOT_RUN;
 	if (record_remember_environment(recording) && set_up(scratch) &&
-	    run_wait(command, execute, &state)) {
+	    run_wait(command, execute, false, &state)) {
 		*ret_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
 		if (*ret_code)
 			tool_complain("%s ended with exit code %d: what it had not built by then is "

@@ -25,11 +25,21 @@ static const uint64_t bearable[IDLE_RESOURCES] = {
 	[IDLE_CPU] = 50, [IDLE_MEMORY] = 10, [IDLE_IO] = 50,
 };
 
+void idle_begin(struct idle *idle, unsigned long budget_s)
+{
+	idle->end = budget_s ? cmn_clock_deadline(budget_s * UINT64_C(1000000000)) : UINT64_MAX;
+	idle->ended = false;
+}
+
+void idle_hurry(struct idle *idle)
+{
+	idle->calm = IDLE_CALM_LOOKS;
+}
+
 bool idle_init(struct idle *ret, bool wanted, unsigned long budget_s)
 {
-	*ret = (struct idle){ .wanted = wanted, .end = UINT64_MAX };
-	if (budget_s)
-		ret->end = cmn_clock_deadline(budget_s * UINT64_C(1000000000));
+	*ret = (struct idle){ .wanted = wanted };
+	idle_begin(ret, budget_s);
 	if (!wanted)
 		return true;
 	if (!idle_machine_open(&ret->machine))
@@ -40,15 +50,9 @@ bool idle_init(struct idle *ret, bool wanted, unsigned long budget_s)
 	}
 	priority_lower();
 	ret->cores = idle_machine_cores(&ret->machine);
-	ret->most = ret->cores > 1 ? ret->cores - 1 : 1;
+	ret->most = idle_machine_jobs(&ret->machine);
 	ret->on_battery = idle_machine_on_battery(&ret->machine);
 	return true;
-}
-
-void idle_limit(struct idle *idle, uint64_t end_ns)
-{
-	idle->end = end_ns;
-	idle->ended = false;
 }
 
 void idle_release(struct idle *idle)
@@ -111,6 +115,11 @@ static void settle(const struct idle *idle)
 	}
 }
 
+bool idle_is_spent(const struct idle *idle)
+{
+	return cmn_clock_monotonic() >= idle->end;
+}
+
 /* As child_tick has it. */
 static bool look(void *ctx)
 {
@@ -128,7 +137,7 @@ static bool look(void *ctx)
 		idle->last = now;
 		settle(idle);
 	}
-	if (!idle->ended && cmn_clock_monotonic() >= idle->end)
+	if (!idle->ended && idle_is_spent(idle))
 		changed = idle->ended = true;
 	return changed;
 }
@@ -149,21 +158,16 @@ void idle_unwatch(void)
 	child_tick(0, NULL, NULL);
 }
 
-static bool is_spent(const struct idle *idle)
-{
-	return cmn_clock_monotonic() >= idle->end;
-}
-
 bool idle_wait(struct idle *idle, int *ret_signal)
 {
 	struct signalfd_siginfo info = { 0 };
 
 	idle_watch(idle, NULL, 0);
-	while (idle->wanted && !idle->allowed && !is_spent(idle) && !info.ssi_signo)
+	while (idle->wanted && !idle->allowed && !idle_is_spent(idle) && !info.ssi_signo)
 		(void)child_wait(NULL, 0, NULL, &info);	/* there is no child to end */
 	idle_unwatch();
 	*ret_signal = (int)info.ssi_signo;
-	return !info.ssi_signo && !is_spent(idle);
+	return !info.ssi_signo && !idle_is_spent(idle);
 }
 
 static unsigned int running(const struct idle *idle)
@@ -181,16 +185,16 @@ bool idle_lets_begin(const struct idle *idle, const struct child *worker)
 
 	for (size_t i = 0; i < idle->count; i++)
 		there += idle->workers[i].pid > 0;
-	return !is_spent(idle) && !worker->stopped &&
+	return !idle_is_spent(idle) && !worker->stopped &&
 	       (!idle->wanted || worker->pid > 0 || there < idle->allowed);
 }
 
 bool idle_holds_up(const struct idle *idle)
 {
-	return idle->wanted && !is_spent(idle);
+	return idle->wanted && !idle_is_spent(idle);
 }
 
 bool idle_is_over(const struct idle *idle)
 {
-	return is_spent(idle) && !running(idle);
+	return idle_is_spent(idle) && !running(idle);
 }

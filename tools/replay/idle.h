@@ -28,14 +28,16 @@ struct idle {
 };
 
 /*
- * Begins the budget (0: none) and, with wanted, opens the machine's directories and lowers the
+ * Begins a budget (idle_begin) and, with wanted, opens the machine's directories and lowers the
  * priority of this process. false: the machine cannot be looked at, nothing is to be released.
  */
 bool idle_init(struct idle *ret, bool wanted, unsigned long budget_s);
 void idle_release(struct idle *idle);
+/* From now on nothing begins after so many seconds; 0: at any time. */
+void idle_begin(struct idle *idle, unsigned long budget_s);
 
-/* Another budget, to this monotonic time, between two calls of idle_watch. */
-void idle_limit(struct idle *idle, uint64_t end_ns);
+/* Somebody waits for what is built: the first look that finds room is calm enough. */
+void idle_hurry(struct idle *idle);
 
 /* Looks at these workers from now on, while child_wait waits; all of them end before idle_release. */
 void idle_watch(struct idle *idle, struct child *workers, size_t count);
@@ -50,7 +52,9 @@ bool idle_wait(struct idle *idle, int *ret_signal);
 bool idle_lets_begin(const struct idle *idle, const struct child *worker);
 /* Whether something may begin later that may not now. */
 bool idle_holds_up(const struct idle *idle);
-/* Whether the budget is spent, and no worker runs: some may stand still. */
+/* Whether the budget is spent. */
+bool idle_is_spent(const struct idle *idle);
+/* The same, and no worker runs: some may stand still. */
 bool idle_is_over(const struct idle *idle);
 
 /*

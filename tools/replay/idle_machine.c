@@ -155,6 +155,18 @@ unsigned int idle_machine_cores(const struct idle_machine *machine)
 	return cores ? cores : 1;
 }
 
+unsigned int idle_machine_jobs(const struct idle_machine *machine)
+{
+	unsigned int cores = idle_machine_cores(machine);
+
+	return cores > IDLE_MAX_JOBS ? IDLE_MAX_JOBS : cores > 1 ? cores - 1 : 1;
+}
+
+bool idle_machine_is_limited(const struct idle_machine *machine)
+{
+	return quota(machine) != 0;
+}
+
 static bool supply_says(int supplies, const char *name, const char *what, const char *value)
 {
 	char path[400], line[80];

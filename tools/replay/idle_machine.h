@@ -16,6 +16,8 @@
 /* More processors than any kernel is built for. */
 #define IDLE_MAX_CPUS 8192
 
+#define IDLE_MAX_JOBS 256	/* as verbs.c has it */
+
 struct idle_machine {
 	int proc, sys;		/* directories; a test has its own */
 	cpu_set_t cpus[IDLE_MAX_CPUS / CPU_SETSIZE];	/* that this process may use */
@@ -41,6 +43,10 @@ void idle_machine_close(struct idle_machine *machine);
  * control group's limit counts. At least 1.
  */
 unsigned int idle_machine_cores(const struct idle_machine *machine);
+/* How many builds at a time leave one of these cores to others: at least 1, at most IDLE_MAX_JOBS. */
+unsigned int idle_machine_jobs(const struct idle_machine *machine);
+/* Whether a control group limits how much processor time this process may use: what one process takes, others lack. */
+bool idle_machine_is_limited(const struct idle_machine *machine);
 /* Whether a mains supply is unplugged or a battery is drained, and no supply is plugged in. */
 bool idle_machine_on_battery(const struct idle_machine *machine);
 /* false: /proc/stat cannot be read. */

@@ -11,36 +11,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "cachecore/key_device.h"
 #include "cachecore/disk/store.h"
-
-static bool is_name(const struct cc_key_field *field, const char *name)
-{
-	return cmn_view_equal(field->name, cmn_view_of(name));
-}
-
-bool present_next_device(struct cmn_reader *reader, struct present_device *ret)
-{
-	struct cmn_reader ahead = *reader;
-	const uint8_t *start = reader->data;
-	struct cc_key_field field;
-	bool first = true;
-
-	*ret = (struct present_device){ 0 };
-	while (cc_key_next(&ahead, &field) == CMN_OK && field.part == CC_PART_DEVICE) {
-		bool starts = is_name(&field, "platform.name") || is_name(&field, "api");
-
-		if (starts != first)
-			break;
-		if (first)
-			ret->platform = field.value;
-		if (is_name(&field, "device.name"))
-			ret->device = field.value;
-		first = false;
-		*reader = ahead;
-	}
-	ret->fields = (struct cmn_view){ start, (size_t)(reader->data - start) };
-	return ret->fields.len != 0;
-}
 
 void present_release(struct present *present)
 {
@@ -51,21 +23,6 @@ void present_release(struct present *present)
 	free(present->keys);
 	free(present->devices);
 	free(present->libraries);
-}
-
-bool present_device_field(const struct present_device *device, const char *name, unsigned int i,
-			  struct cmn_view *ret)
-{
-	struct cmn_reader reader = cmn_reader_of(device->fields);
-	struct cc_key_field field;
-
-	while (cc_key_next(&reader, &field) == CMN_OK) {
-		if (!is_name(&field, name) || i--)
-			continue;
-		*ret = field.value;
-		return true;
-	}
-	return false;
 }
 
 /* Room for one more of each; false: out of memory. */
@@ -89,7 +46,7 @@ static bool add_present(void *ctx, const struct cc_store_item *item)
 {
 	struct present *present = ctx;
 	struct cmn_reader reader;
-	struct present_device device;
+	struct present_device device = { 0 };
 	char *key;
 
 	if (item->status != CMN_OK || !item->key.len)
@@ -102,76 +59,26 @@ static bool add_present(void *ctx, const struct cc_store_item *item)
 	memcpy(key, item->key.data, item->key.len);
 	present->keys[present->key_count++] = key;
 	if (cc_key_read((struct cmn_view){ key, item->key.len }, &reader) == CMN_OK &&
-	    present_next_device(&reader, &device)) {
+	    cc_key_device_next(&reader, &device.fields)) {
 		device.behind = (struct cmn_view){ reader.data, reader.left };
 		present->devices[present->count++] = device;
 	}
 	return true;
 }
 
-/* Whether the same files are the drivers, whatever is in them. */
-static bool same_drivers(const struct present_device *a, const struct present_device *b)
+/* Whether it was looked at before: one device may have several keys. */
+static bool is_again(const struct present *present, size_t place)
 {
-	struct cmn_view left = { 0 }, right = { 0 };
-	bool more, more_too;
-
-	for (unsigned int i = 0;; i++) {
-		more = present_device_field(a, "driver.path", i, &left);
-		more_too = present_device_field(b, "driver.path", i, &right);
-		if (more != more_too || (more && !cmn_view_equal(left, right)))
-			return false;
-		if (!more)
-			return i != 0;
+	for (size_t i = 0; i < place; i++) {
+		if (cmn_view_equal(present->devices[i].fields, present->devices[place].fields))
+			return true;
 	}
-}
-
-/* Whether they may be one piece of hardware, by what no driver changes. */
-static bool ids_agree(const struct present_device *a, const struct present_device *b)
-{
-	static const char *const fields[] = {
-		"device.vendor_id", "device.id", "device.sub_device", "device.partition",
-	};
-
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		struct cmn_view left = { 0 }, right = { 0 };
-
-		if (present_device_field(a, fields[i], 0, &left) &&
-		    present_device_field(b, fields[i], 0, &right) && !cmn_view_equal(left, right))
-			return false;
-	}
-	return true;
-}
-
-static bool has_names_of(const struct present_device *a, const struct present_device *b)
-{
-	return cmn_view_equal(a->platform, b->platform) && cmn_view_equal(a->device, b->device) &&
-	       ids_agree(a, b);
-}
-
-/* Both have the same in the field, or neither has it. */
-static bool same_field(const struct present_device *a, const struct present_device *b,
-		       const char *name)
-{
-	struct cmn_view left = { 0 }, right = { 0 };
-
-	(void)present_device_field(a, name, 0, &left);
-	(void)present_device_field(b, name, 0, &right);
-	return cmn_view_equal(left, right);
-}
-
-/* Drivers rename platforms and devices now and then: the same API, vendor and type of device. */
-static bool same_kind(const struct present_device *a, const struct present_device *b)
-{
-	struct cmn_view vendor;
-
-	return present_device_field(a, "device.vendor_id", 0, &vendor) && same_field(a, b, "api") &&
-	       same_field(a, b, "device.vendor_id") && same_field(a, b, "device.type") &&
-	       ids_agree(a, b);
+	return false;
 }
 
 /* The one device of that kind, or the one of these by the same driver. NULL: there are several, or none. */
 static const struct present_device *find_renamed(const struct present *present,
-						 const struct present_device *device)
+						 struct cmn_view device)
 {
 	const struct present_device *found = NULL, *by_driver = NULL;
 	size_t count = 0, count_by_driver = 0;
@@ -179,12 +86,12 @@ static const struct present_device *find_renamed(const struct present *present,
 	for (size_t i = 0; i < present->count; i++) {
 		const struct present_device *candidate = &present->devices[i];
 
-		if (!same_kind(candidate, device) ||
-		    (found && cmn_view_equal(candidate->fields, found->fields)))
+		if (cc_key_device_compare(candidate->fields, device) != CC_KEY_DEVICE_OF_KIND ||
+		    is_again(present, i))
 			continue;
 		found = candidate;
 		count++;
-		if (same_drivers(candidate, device)) {
+		if (cc_key_device_same_drivers(candidate->fields, device)) {
 			by_driver = candidate;
 			count_by_driver++;
 		}
@@ -194,14 +101,14 @@ static const struct present_device *find_renamed(const struct present *present,
 	return count == 1 ? found : NULL;
 }
 
-static size_t count_equal_fields(const struct present_device *a, const struct present_device *b)
+static size_t count_equal_fields(struct cmn_view a, struct cmn_view b)
 {
-	struct cmn_reader reader = cmn_reader_of(a->fields);
+	struct cmn_reader reader = cmn_reader_of(a);
 	struct cc_key_field field;
 	size_t count = 0;
 
 	while (cc_key_next(&reader, &field) == CMN_OK) {
-		struct cmn_reader other = cmn_reader_of(b->fields);
+		struct cmn_reader other = cmn_reader_of(b);
 		struct cc_key_field candidate;
 
 		while (cc_key_next(&other, &candidate) == CMN_OK) {
@@ -215,8 +122,7 @@ static size_t count_equal_fields(const struct present_device *a, const struct pr
 	return count;
 }
 
-const struct present_device *present_find(const struct present *present,
-					  const struct present_device *device)
+const struct present_device *present_find(const struct present *present, struct cmn_view device)
 {
 	const struct present_device *found = NULL;
 	size_t most = 0;
@@ -225,12 +131,12 @@ const struct present_device *present_find(const struct present *present,
 		const struct present_device *candidate = &present->devices[i];
 		size_t equal;
 
-		if (!has_names_of(candidate, device))
+		if (cc_key_device_compare(candidate->fields, device) != CC_KEY_DEVICE_OF_NAME)
 			continue;
-		if (cmn_view_equal(candidate->fields, device->fields))
+		if (cmn_view_equal(candidate->fields, device))
 			return candidate;
 		/* Of several that have the name, such as two drivers for it, the one that changed least. */
-		equal = count_equal_fields(candidate, device);
+		equal = count_equal_fields(candidate->fields, device);
 		if (!found || equal > most) {
 			found = candidate;
 			most = equal;
@@ -241,14 +147,14 @@ const struct present_device *present_find(const struct present *present,
 
 bool present_has_devices(const struct present *present, struct cmn_view key)
 {
-	struct present_device device;
 	struct cmn_reader reader;
+	struct cmn_view device;
 	bool any = false;
 
 	if (cc_key_read(key, &reader) != CMN_OK)
 		return false;
-	for (; present_next_device(&reader, &device); any = true) {
-		if (!present_find(present, &device))
+	for (; cc_key_device_next(&reader, &device); any = true) {
+		if (!present_find(present, device))
 			return false;
 	}
 	return any;
@@ -271,17 +177,15 @@ static const struct present_library *find_library(const struct present *present,
 }
 
 /* When the last of the libraries came in which they differ; 0: not known, or they differ in none. */
-static uint64_t changed_ns(const struct present *present, const struct present_device *old,
-			   const struct present_device *now)
+static uint64_t changed_ns(const struct present *present, struct cmn_view old, struct cmn_view now)
 {
 	static const char prefix[] = "library.";
-	struct cmn_reader reader = cmn_reader_of(now->fields);
+	struct cmn_reader reader = cmn_reader_of(now);
 	struct cc_key_field field;
 	uint64_t newest = 0;
 
 	while (cc_key_next(&reader, &field) == CMN_OK) {
 		const struct present_library *library;
-		struct cmn_view value;
 		char name[256];
 
 		if (field.name.len < sizeof(prefix) || field.name.len >= sizeof(name) ||
@@ -289,7 +193,7 @@ static uint64_t changed_ns(const struct present *present, const struct present_d
 			continue;
 		memcpy(name, field.name.data, field.name.len);
 		name[field.name.len] = '\0';
-		if (present_device_field(old, name, 0, &value) && cmn_view_equal(value, field.value))
+		if (cmn_view_equal(cc_key_device_find(old, name, 0), field.value))
 			continue;
 		library = find_library(present, cmn_view_of(name + sizeof(prefix) - 1));
 		if (!library)
@@ -301,20 +205,20 @@ static uint64_t changed_ns(const struct present *present, const struct present_d
 
 bool present_has_replaced(const struct present *present, struct cmn_view key, uint64_t last_use_ns)
 {
-	struct present_device device;
 	struct cmn_reader reader;
+	struct cmn_view device;
 	bool replaced = false;
 
 	if (cc_key_read(key, &reader) != CMN_OK)
 		return false;
-	while (present_next_device(&reader, &device)) {
-		const struct present_device *now = present_find(present, &device);
+	while (cc_key_device_next(&reader, &device)) {
+		const struct present_device *now = present_find(present, device);
 
-		if (!now || !same_drivers(now, &device))
+		if (!now || !cc_key_device_same_drivers(now->fields, device))
 			return false;
-		if (cmn_view_equal(now->fields, device.fields))
+		if (cmn_view_equal(now->fields, device))
 			continue;
-		if (changed_ns(present, &device, now) <= last_use_ns)
+		if (changed_ns(present, device, now->fields) <= last_use_ns)
 			return false;
 		replaced = true;
 	}
@@ -323,18 +227,18 @@ bool present_has_replaced(const struct present *present, struct cmn_view key, ui
 
 bool present_renew_key(const struct present *present, struct cmn_view old, struct cc_key *ret)
 {
-	struct present_device device;
 	struct cmn_reader reader;
+	struct cmn_view device;
 	bool changed = false;
 
 	if (cc_key_read(old, &reader) != CMN_OK)
 		return false;
-	while (present_next_device(&reader, &device)) {
-		const struct present_device *now = present_find(present, &device);
+	while (cc_key_device_next(&reader, &device)) {
+		const struct present_device *now = present_find(present, device);
 
 		if (!now)
 			return false;
-		changed = changed || !cmn_view_equal(now->fields, device.fields);
+		changed = changed || !cmn_view_equal(now->fields, device);
 		cmn_buffer_append(&ret->encoded, now->fields.data, now->fields.len);
 	}
 	/* The other parts follow as they are. */

@@ -13,11 +13,9 @@
 #include "cachecore/key.h"
 #include "tools/replay/replay_process.h"
 
-/* The fields of one device in a key, from its platform.name to the next one's or the part's end. */
 struct present_device {
-	struct cmn_view fields;			/* encoded; no whole key: no version before them */
-	struct cmn_view platform, device;	/* names; empty if it has none */
-	struct cmn_view behind;			/* of a device in struct present: the other fields of the probe's key */
+	struct cmn_view fields;		/* in a key (cachecore/key_device.h) */
+	struct cmn_view behind;		/* the other fields of the probe's key */
 };
 
 /* A file that drivers or compilers are made of, and when it came here, in ns since the epoch. */
@@ -47,20 +45,10 @@ bool present_read(const struct replay_settings *settings, struct present *ret, i
 void present_release(struct present *present);
 
 /*
- * The device at the reader, which cc_key_read gave and which moves behind it;
- * its views are the key's. false: there are no more, the reader stays.
+ * What is there now of a key's device (cachecore/key_device.h): the very same if it is there, else of its
+ * names the one that changed least, else the only one of its kind. NULL: nothing.
  */
-bool present_next_device(struct cmn_reader *reader, struct present_device *ret);
-/* The value of the i-th field of that name; false: there is none. */
-bool present_device_field(const struct present_device *device, const char *name, unsigned int i,
-			  struct cmn_view *ret);
-/*
- * What is there now of a key's device: the very same if it is there, else of its names the one
- * that changed least, else the only one of its vendor and type, since drivers rename devices. NULL:
- * nothing.
- */
-const struct present_device *present_find(const struct present *present,
-					  const struct present_device *device);
+const struct present_device *present_find(const struct present *present, struct cmn_view device);
 /*
  * Appends to *ret, an empty key, the same build with what is there now. false:
  * the old key still is the one, or a device is gone; *ret is of no use then.

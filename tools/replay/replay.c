@@ -5,51 +5,21 @@
  * decides. An attempt is put down before it begins, so that a recipe that takes
  * the whole machine down is not tried for ever.
  */
-#include <errno.h>
+#include "tools/replay/replay.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
-#include "common/clock.h"
 #include "common/descriptor.h"
-#include "tools/arguments.h"
-#include "tools/json.h"
-#include "tools/replay/idle.h"
-#include "tools/replay/replay.h"
 #include "tools/replay/replay_entries.h"
-#include "tools/replay/replay_order.h"
-#include "tools/replay/replay_process.h"
-#include "tools/replay/replay_stale.h"
-#include "tools/replay/waiting.h"
 #include "tools/terminal.h"
 
 enum {
 	MAX_ATTEMPTS = 2,	/* that go wrong; then it is quarantined */
-	MAX_JOBS = 256,		/* as verbs.c has it */
-	TIMEOUT_S = 600,
 	MAX_BY_WORKER = 100,	/* recipes; drivers do not give back all memory */
-};
-
-struct replay {
-	struct replay_settings settings;
-	int fd;			/* the recipes' directory */
-	struct replay_order order;
-	struct replay_workers workers;
-	size_t job_count;
-	int signal;		/* that asked this process to end; 0: none */
-	bool failed;		/* something that is not a recipe's fault, it was complained about */
-	uint64_t until;		/* no recipe begins later; 0: no such time */
-	unsigned long long late;	/* recipes for which there was no time */
-	size_t done;
-	struct idle *idle;
-	/* Recipes by what became of them. */
-	unsigned long long built, there, outdated, changed, gone, other, unwanted, absent, inputs,
-		wrong, quarantined, damaged;
-	/* Old entries, and what became of them. */
-	unsigned long long stale, removed, left[REPLAY_LEFT_COUNT];
 };
 
 static void complain_about(const char *name, const char *what)
@@ -108,7 +78,7 @@ static void went_wrong(struct replay *replay, const struct child *job, int code)
 
 	describe_end(job, code, how, sizeof(how));
 	/* Of a pack, which may be hostile, the first one is enough. */
-	if (!replay->until || !replay->wrong)
+	if (!replay->of_pack || !replay->wrong)
 		tool_complain("%.8s: %s%s", job->name, how, last ?
 			      "; it will not be tried again" : "; it is kept for another try");
 	replay->wrong++;
@@ -247,6 +217,14 @@ static void put_back(struct replay *replay, size_t slot)
 	job->name = NULL;
 }
 
+/* There is no time for it: whoever made it makes it again. */
+static void leave(struct replay *replay, const char *name)
+{
+	drop(replay, name);
+	replay->late++;
+	replay->done++;
+}
+
 /* What is in work counts as not begun. */
 static void abandon(struct replay *replay)
 {
@@ -261,15 +239,10 @@ static void abandon(struct replay *replay)
 			continue;
 		attempts = cc_recipes_attempts(replay->fd, job->name);
 		set_attempts(replay, job->name, attempts ? attempts - 1 : 0);
+		if (replay->of_pack && !replay->signal)
+			leave(replay, job->name);
+		job->name = NULL;
 	}
-}
-
-/* There is no time for it: whoever made it makes it again. */
-static void leave(struct replay *replay, const char *name)
-{
-	drop(replay, name);
-	replay->late++;
-	replay->done++;
 }
 
 /* The slot gets a recipe: its worker one of the same surroundings, else a new worker any. false: there is none. */
@@ -281,7 +254,7 @@ static bool fill(struct replay *replay, size_t slot)
 
 	if (job->name || (job->pid && worker->command < 0))
 		return false;
-	while (replay->until && cmn_clock_monotonic() >= replay->until &&
+	while (replay->of_pack && idle_is_spent(replay->idle) &&
 	       (due = replay_order_next(&replay->order, NULL)))
 		leave(replay, due->name);
 	due = !idle_lets_begin(replay->idle, job) || (job->pid && worker->done == MAX_BY_WORKER) ?
@@ -360,8 +333,7 @@ static void build_order(struct replay *replay)
 	terminal_progress_hide();
 }
 
-/* Builds all recipes that were not tried yet. */
-static void build_all(struct replay *replay, const struct replay_worths *worths)
+void replay_all(struct replay *replay, const struct replay_worths *worths)
 {
 	enum cmn_status status = replay_order_read(&replay->order, replay->fd, &replay->settings,
 						   worths);
@@ -372,182 +344,6 @@ static void build_all(struct replay *replay, const struct replay_worths *worths)
 	}
 	tool_complain("%s: %s", replay->settings.root, cmn_status_string(status));
 	replay->failed = true;
-}
-
-/* What a driver update made useless, and what is due anyway; links when what they need is there. */
-static bool build_stale(struct replay *replay, struct replay_stale *stale)
-{
-	bool (*const record[])(struct replay_stale *stale, size_t *ret_count) = {
-		replay_stale_record, replay_stale_record_links,
-	};
-	bool over = false;
-
-	for (size_t i = 0; i < sizeof(record) / sizeof(record[0]) && !replay->signal && !over; i++) {
-		size_t count;
-
-		do {
-			if (!record[i](stale, &count))
-				return false;
-			if (count || i == 0)
-				build_all(replay, &stale->worths);
-			over = idle_is_over(replay->idle);
-		} while (count && !replay->signal && !over);
-	}
-	if (!replay->signal)
-		replay_stale_remove(stale);
-	return true;
-}
-
-static int print(const struct replay *replay, bool json)
-{
-	const struct {
-		const char *name, *text;
-		unsigned long long count;
-	} rows[] = {
-		{ "stale", "entries of old drivers", replay->stale },
-		{ "built", "built", replay->built },
-		{ "there", "already there", replay->there },
-		{ "outdated", "outdated", replay->outdated },
-		{ "outdated_changed", "  a file has changed", replay->changed },
-		{ "outdated_gone", "  a file is gone", replay->gone },
-		{ "outdated_driver", "  the driver has changed", replay->other },
-		{ "unwanted", "size excluded", replay->unwanted },
-		{ "absent", "device absent", replay->absent },
-		{ "inputs_absent", "linked of what is gone", replay->inputs },
-		{ "failed", "failed", replay->wrong },
-		{ "quarantined", "of these, quarantined", replay->quarantined },
-		{ "damaged", "damaged", replay->damaged },
-		{ "left_device", "left: device absent", replay->left[REPLAY_LEFT_DEVICE] },
-		{ "left_sub_device", "left: sub-device", replay->left[REPLAY_LEFT_SUB_DEVICE] },
-		{ "left_kind", "left: unknown kind", replay->left[REPLAY_LEFT_KIND] },
-		{ "left_input", "left: inputs not there", replay->left[REPLAY_LEFT_INPUT] },
-		{ "left_directory", "left: directory unknown", replay->left[REPLAY_LEFT_DIRECTORY] },
-		{ "left_size", "left: too large", replay->left[REPLAY_LEFT_SIZE] },
-		{ "removed", "old entries removed", replay->removed },
-		{ "postponed", "left for the next time", replay->order.count - replay->done },
-	};
-	struct json_object *object = json ? json_new_object() : NULL;
-	struct cmn_buffer text = { 0 };
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (json)
-			json_add_number(object, rows[i].name, rows[i].count);
-		else if (rows[i].count || strcmp(rows[i].name, "built") == 0)
-			cmn_buffer_printf(&text, "%-24s %14llu\n", rows[i].text, rows[i].count);
-	}
-	return json ? json_print(object) : tool_print(&text);
-}
-
-static bool note_one(void *ctx, const struct cc_store_item *item)
-{
-	(void)item;
-	*(bool *)ctx = true;
-	return false;
-}
-
-/* Without any, nothing can be stale, and no driver need be asked. */
-static bool has_entries(struct cc_store *store)
-{
-	bool has = false;
-
-	/* What cannot be read is complained about later. */
-	return cc_store_walk(store, false, note_one, &has) != CMN_OK || has;
-}
-
-/* With the lock, in a directory where nothing is. */
-static void run(struct replay *replay, struct cc_store *store, bool with_stale)
-{
-	static const struct replay_worths none;
-	uint64_t began = cmn_clock_realtime();
-	struct replay_stale stale;
-
-	child_begin(CHILD_WORKERS);
-	child_over();	/* nothing is to be cleared up */
-	if (!with_stale || !has_entries(store) || !idle_wait(replay->idle, &replay->signal)) {
-		build_all(replay, &none);
-		return;
-	}
-	if (!replay_stale_begin(&replay->settings, store, &stale, &replay->signal) ||
-	    !build_stale(replay, &stale))
-		replay->failed = true;
-	else
-		waiting_note_look(replay->fd, began);
-	replay->stale = stale.recorded;
-	replay->removed = stale.removed;
-	memcpy(replay->left, stale.left, sizeof(replay->left));
-	replay_stale_release(&stale);
-}
-
-static void run_in_scratch(struct replay *replay, struct cc_store *store, bool with_stale)
-{
-	char *directory = getcwd(NULL, 0), *scratch = tool_make_scratch();
-
-	replay->settings.directory = directory;
-	if (scratch && chdir(scratch) == 0) {
-		run(replay, store, with_stale);
-		(void)!chdir("/");	/* this process looks for nothing any more */
-	} else {
-		tool_complain("cannot create a temporary directory");
-		replay->failed = true;
-	}
-	tool_remove_scratch(scratch);
-	free(directory);
-}
-
-static int run_locked(struct replay *replay, struct cc_store *store, bool stale, bool json)
-{
-	enum cmn_status status;
-	int lock, code;
-
-	status = cc_recipes_lock(replay->fd, &lock);
-	if (status != CMN_OK) {
-		tool_complain("%s: %s", replay->settings.root, status == CMN_BUSY ?
-			      "another ckcache replay is running" : cmn_status_string(status));
-		return TOOL_FAILED;
-	}
-	run_in_scratch(replay, store, stale);
-	cc_root_unlock(lock);
-	code = print(replay, json);
-	if (replay->signal) {
-		child_end_by(replay->signal);
-		return 128 + replay->signal;
-	}
-	return replay->failed || replay->wrong ? TOOL_FAILED : code;
-}
-
-static int replay_cache(struct replay *replay, const struct tool_cache *cache, bool stale,
-			bool json)
-{
-	char *layer = tool_find_library(TOOL_OPENCL_LIBRARY);
-	enum cmn_status status;
-	int code = TOOL_FAILED;
-
-	replay->workers = (struct replay_workers){ .answers = { -1, -1 } };
-
-	replay->settings.root = cache->config.dir;
-	replay->settings.layer = layer;
-	if (!layer) {
-		tool_complain(TOOL_OPENCL_LIBRARY
-			      " is not where this command's installation should have it");
-		goto out;
-	}
-	if (!replay_workers_init(&replay->workers, replay->job_count) || !tool_may_write(cache))
-		goto out;
-	status = stale ? cc_recipes_make(cache->config.dir, &replay->fd) :
-			 cc_recipes_open(cache->config.dir, &replay->fd);
-	if (status == CMN_MISS) {
-		code = print(replay, json);
-	} else if (status != CMN_OK) {
-		tool_complain("%s: %s", cache->config.dir, cmn_status_string(status));
-	} else {
-		code = run_locked(replay, cache->store, stale, json);
-		(void)cmn_descriptor_close(replay->fd);	/* nothing was written through it */
-	}
-out:
-	replay_workers_release(&replay->workers);
-	replay_order_release(&replay->order);
-	free(layer);
-	return code;
 }
 
 /* With the lock. */
@@ -567,10 +363,10 @@ static void build_names(struct replay *replay, const struct cc_recipes_names *na
 }
 
 bool replay_build(const struct replay_settings *settings, struct idle *idle, size_t jobs,
-		  const struct cc_recipes_names *names, uint64_t until,
+		  const struct cc_recipes_names *names,
 		  struct replay_counts *ret, int *ret_signal)
 {
-	struct replay replay = { .settings = *settings, .idle = idle, .until = until, .fd = -1,
+	struct replay replay = { .settings = *settings, .idle = idle, .of_pack = true, .fd = -1,
 				 .workers.answers = { -1, -1 } };
 	enum cmn_status status = CMN_ERR_NOMEM;
 	int lock = -1;
@@ -606,40 +402,7 @@ unsigned long replay_usual_jobs(const struct idle *idle)
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
 	if (idle->wanted)
-		return idle->most < MAX_JOBS ? idle->most : MAX_JOBS;
-	return processors > 2L * MAX_JOBS ? MAX_JOBS :
+		return idle->most;
+	return processors > 2L * IDLE_MAX_JOBS ? IDLE_MAX_JOBS :
 	       processors > 2 ? (unsigned long)processors / 2 : 1;
-}
-
-verb_function verb_replay;
-
-int verb_replay(const struct arguments *arguments)
-{
-	unsigned long timeout_s = arguments_number(arguments, "timeout", TIMEOUT_S);
-	struct idle idle;
-	struct replay replay = {
-		.fd = -1, .idle = &idle, .settings.timeout_ns = (uint64_t)timeout_s * UINT64_C(1000000000),
-		.settings.program = arguments_text(arguments, "program"),
-	};
-	bool json = arguments_flag(arguments, "json");
-	struct tool_cache cache;
-	int code;
-
-	if (!idle_init(&idle, arguments_flag(arguments, "idle"),
-		       arguments_number(arguments, "budget", 0))) {
-		tool_complain("/proc and the processors cannot be read; --idle needs them");
-		return TOOL_FAILED;
-	}
-	replay.job_count = arguments_number(arguments, "jobs", replay_usual_jobs(&idle));
-	if (idle.on_battery) {
-		tool_complain("on battery power: nothing is built");
-		code = print(&replay, json);
-	} else if (!tool_open(&cache)) {
-		code = TOOL_FAILED;
-	} else {
-		code = replay_cache(&replay, &cache, arguments_flag(arguments, "stale"), json);
-		tool_close(&cache);
-	}
-	idle_release(&idle);
-	return code;
 }

@@ -1,23 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* replay: builds recipes that somebody else chose, such as those of packs. */
+/* replay: what becomes of each recipe. One thread, after child_begin. */
 #ifndef TOOLS_REPLAY_REPLAY_H
 #define TOOLS_REPLAY_REPLAY_H
 
 #include "tools/replay/idle.h"
-#include "tools/replay/replay_process.h"
+#include "tools/replay/replay_order.h"
 
-/* What became of recipes. */
+struct replay {
+	struct replay_settings settings;
+	int fd;			/* the recipes' directory */
+	struct replay_order order;
+	struct replay_workers workers;
+	size_t job_count;
+	struct idle *idle;	/* when recipes begin */
+	int signal;		/* that asked this process to end; 0: none */
+	bool failed;		/* something that is not a recipe's fault, it was complained about */
+	bool of_pack;		/* recipes that are not begun in time are removed */
+	unsigned long long late;	/* of these so many were */
+	size_t done;
+	/* Recipes by what became of them. */
+	unsigned long long built, there, outdated, changed, gone, other, unwanted, absent, inputs,
+		wrong, quarantined, damaged;
+};
+/* Builds all recipes that the directory has and that were not tried yet. With the recipes' lock. */
+void replay_all(struct replay *replay, const struct replay_worths *worths);
+
+/* What became of recipes that somebody else chose. */
 struct replay_counts {
 	unsigned long long built, there, failed, absent, other;
 	unsigned long long late;	/* did not begin or, standing still, not end in time */
 };
 /*
- * Builds the recipes of these names that settings->root has, as the verb does, but begins none
- * after a time of cmn_clock_monotonic. After child_begin. false: complained about, or a signal
- * asked this process to end, *ret_signal says which; *ret is set in any case.
+ * Builds the recipes of these names that settings->root has, as the verb does, but removes those
+ * for which idle has no time. false: complained about, or a signal asked this process to end,
+ * *ret_signal says which; *ret is set in any case.
  */
 bool replay_build(const struct replay_settings *settings, struct idle *idle, size_t jobs,
-		  const struct cc_recipes_names *names, uint64_t until,
+		  const struct cc_recipes_names *names,
 		  struct replay_counts *ret, int *ret_signal);
 /* How many builds at a time, if nobody says it. */
 unsigned long replay_usual_jobs(const struct idle *idle);

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "cachecore/key.h"
-#include "common/clock.h"
 #include "tools/replay/priority.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/run/run_layers.h"
@@ -324,7 +323,7 @@ bool replay_process_start(struct replay_workers *workers, size_t slot, enum repl
 	bool started = false;
 
 	gather_environment(recipe, settings, &environment);
-	workers->children[slot].deadline = cmn_clock_monotonic() + settings->timeout_ns;
+	child_limit(&workers->children[slot], settings->timeout_ns);
 	if (environment.failed)
 		tool_complain("out of memory");
 	else
@@ -340,7 +339,7 @@ void replay_process_give(struct replay_workers *workers, size_t slot, char *name
 
 	child->name = name;
 	workers->slots[slot].begun = false;
-	child->deadline = cmn_clock_monotonic() + settings->timeout_ns;
+	child_limit(child, settings->timeout_ns);
 	/* Of one that is dead waiting tells. */
 	(void)!send(workers->slots[slot].command, name, strlen(name) + 1, MSG_NOSIGNAL);
 }
@@ -349,7 +348,7 @@ void replay_process_retire(struct replay_workers *workers, size_t slot,
 			   const struct replay_settings *settings)
 {
 	close_command(&workers->slots[slot]);
-	workers->children[slot].deadline = cmn_clock_monotonic() + settings->timeout_ns;
+	child_limit(&workers->children[slot], settings->timeout_ns);
 }
 
 void replay_process_kill(struct replay_workers *workers, size_t slot)

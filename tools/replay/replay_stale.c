@@ -14,16 +14,10 @@
 
 #include "cachecore/key.h"
 #include "common/clock.h"
-#include "tools/replay/objects.h"
 #include "tools/replay/replay_entries.h"
+#include "tools/replay/stale_links.h"
 
 enum {
-	MAX_INPUTS = 4096,	/* of a link */
-	/* One content may be of several objects, which the new compiler tells apart: so many links are made of it. */
-	MAX_VARIANTS = 8,
-	/* Of libraries in libraries, and of all of them in a link: a store may say that one is made of itself. */
-	MAX_DEPTH = 16,
-	MAX_PARTS = 4096,
 	/* Recipes at a time: the directory of recipes has its bounds (recipes.h), and drops the oldest. */
 	MAX_AT_ONCE = 1024,
 };
@@ -266,181 +260,10 @@ bool replay_stale_record(struct replay_stale *stale, size_t *ret_count)
 
 struct linking {
 	struct replay_stale *stale;
-	struct objects objects;
-	size_t recorded, lacking;	/* links */
-	unsigned int depth, parts;	/* of the link that is looked at */
+	struct stale_links links;
+	size_t recorded, lacking;
 	enum cmn_status status;
 };
-
-/* What the inputs of a link may be by now: for each the contents that its objects have. */
-struct choice {
-	struct cmn_hash *contents;
-	size_t count;
-};
-
-static bool add_content(struct choice *choice, const struct cmn_hash *content)
-{
-	struct cmn_hash *contents;
-
-	for (size_t i = 0; i < choice->count; i++) {
-		if (cmn_hash_equal(&choice->contents[i], content))
-			return true;
-	}
-	contents = reallocarray(choice->contents, choice->count + 1, sizeof(*contents));
-	if (!contents)
-		return false;
-	choice->contents = contents;
-	contents[choice->count++] = *content;
-	return true;
-}
-
-static enum cmn_status renew_link(struct linking *linking, struct cmn_view old,
-				  bool (*use)(void *ctx, struct cmn_view key), void *ctx);
-
-struct successor {
-	struct linking *linking;
-	struct choice *choice;
-};
-
-/* The contents of what has that key now. */
-static bool add_contents(void *ctx, struct cmn_view key)
-{
-	struct successor *successor = ctx;
-	const struct object *object;
-
-	for (size_t i = 0; (object = objects_find_key(&successor->linking->objects, key, i)); i++) {
-		if (!add_content(successor->choice, &object->content))
-			return false;
-	}
-	return true;
-}
-
-/* What became of the objects that had that content. CMN_MISS: nothing. */
-static enum cmn_status find_choice(struct linking *linking, const struct cmn_hash *content,
-				   const struct cmn_hash *devices, struct choice *ret)
-{
-	struct successor successor = { linking, ret };
-	const struct object *object;
-
-	for (size_t i = 0; (object = objects_find(&linking->objects, content, devices, i)); i++) {
-		enum cmn_status status = CMN_OK;
-		struct cc_key key;
-
-		if (objects_is_link(object->key)) {
-			status = renew_link(linking, object->key, add_contents, &successor);
-		} else {
-			cc_key_init(&key);
-			if (present_renew_key(&linking->stale->present, object->key, &key) &&
-			    !add_contents(&successor, cc_key_view(&key)))
-				status = CMN_ERR_NOMEM;
-			cc_key_release(&key);
-		}
-		if (status != CMN_OK && status != CMN_MISS)
-			return status;
-	}
-	return ret->count ? CMN_OK : CMN_MISS;
-}
-
-/* The old key with the devices that are there now and these contents of its inputs. */
-static enum cmn_status make_key(struct linking *linking, struct cmn_view old,
-				const struct choice *choices, size_t variant, struct cc_key *ret)
-{
-	struct cc_key_field field;
-	struct cmn_reader reader;
-	struct cc_key renewed;
-	size_t input = 0;
-	enum cmn_status status = CMN_MISS;
-
-	cc_key_init(&renewed);
-	if (!present_renew_key(&linking->stale->present, old, &renewed) ||
-	    cc_key_read(cc_key_view(&renewed), &reader) != CMN_OK)
-		goto out;
-	while ((status = cc_key_next(&reader, &field)) == CMN_OK) {
-		char name[256];
-
-		memcpy(name, field.name.data, field.name.len);
-		name[field.name.len] = '\0';
-		if (strcmp(name, "input") == 0) {
-			const struct choice *choice = &choices[input++];
-
-			field.value.data = choice->contents[variant % choice->count].bytes;
-			variant /= choice->count;
-		}
-		cc_key_add(ret, field.part, name, field.value.data, field.value.len);
-	}
-	status = status == CMN_MISS ? cc_key_status(ret) : status;
-out:
-	cc_key_release(&renewed);
-	return status;
-}
-
-/* How many ways there are to choose; as many as are of use at most. */
-static size_t count_variants(const struct choice *choices, size_t count)
-{
-	size_t variants = 1;
-
-	for (size_t i = 0; i < count && variants < MAX_VARIANTS; i++)
-		variants *= choices[i].count;
-	return variants < MAX_VARIANTS ? variants : MAX_VARIANTS;
-}
-
-static enum cmn_status renew_part(struct linking *linking, struct cmn_view old,
-				  bool (*use)(void *ctx, struct cmn_view key), void *ctx)
-{
-	const struct cmn_hash devices = objects_devices(old);
-	struct choice *choices = NULL;
-	enum cmn_status status = CMN_MISS;
-	struct cmn_view field;
-	size_t count = 0, variants;
-
-	while (count < MAX_INPUTS && replay_key_field(old, "input", (unsigned int)count, &field))
-		count++;
-	if (!count || count == MAX_INPUTS)
-		return CMN_MISS;
-	choices = calloc(count, sizeof(*choices));
-	status = choices ? CMN_OK : CMN_ERR_NOMEM;
-	for (size_t i = 0; i < count && status == CMN_OK; i++) {
-		struct cmn_hash content;
-
-		status = CMN_MISS;
-		if (!replay_key_field(old, "input", (unsigned int)i, &field) ||
-		    field.len != sizeof(content.bytes))
-			break;
-		memcpy(content.bytes, field.data, sizeof(content.bytes));
-		status = find_choice(linking, &content, &devices, &choices[i]);
-	}
-	variants = status == CMN_OK ? count_variants(choices, count) : 0;
-	for (size_t i = 0; i < variants && status == CMN_OK; i++) {
-		struct cc_key key;
-
-		cc_key_init(&key);
-		status = make_key(linking, old, choices, i, &key);
-		if (status == CMN_OK && !use(ctx, cc_key_view(&key)))
-			status = CMN_STALE;	/* the caller knows why */
-		cc_key_release(&key);
-	}
-	for (size_t i = 0; choices && i < count; i++)
-		free(choices[i].contents);
-	free(choices);
-	return status;
-}
-
-/* Calls use with each key that the same link may have now. CMN_MISS: an input is not there. */
-static enum cmn_status renew_link(struct linking *linking, struct cmn_view old,
-				  bool (*use)(void *ctx, struct cmn_view key), void *ctx)
-{
-	enum cmn_status status;
-
-	if (linking->depth == 0)
-		linking->parts = 0;
-	if (linking->depth == MAX_DEPTH || linking->parts == MAX_PARTS)
-		return CMN_MISS;
-	linking->depth++;
-	linking->parts++;
-	status = renew_part(linking, old, use, ctx);
-	linking->depth--;
-	return status;
-}
 
 struct link_item {
 	struct linking *linking;
@@ -484,7 +307,7 @@ static bool record_link_item(void *ctx, const struct cc_store_item *item)
 
 	if (!is_stale_link(linking->stale, item))
 		return true;
-	status = renew_link(linking, item->key, record_link, &link);
+	status = stale_links_renew(&linking->links, item->key, record_link, &link);
 	linking->lacking += status == CMN_MISS;
 	if (status != CMN_OK && status != CMN_MISS && status != CMN_STALE)
 		linking->status = status;
@@ -493,13 +316,13 @@ static bool record_link_item(void *ctx, const struct cc_store_item *item)
 
 bool replay_stale_record_links(struct replay_stale *stale, size_t *ret_count)
 {
-	struct linking linking = { .stale = stale, .status = CMN_OK };
+	struct linking linking = { .stale = stale, .links.present = &stale->present };
 	bool done;
 
 	*ret_count = 0;
-	linking.status = objects_read(stale->store, &linking.objects);
+	linking.status = objects_read(stale->store, &linking.links.objects);
 	done = walk(stale, record_link_item, &linking, &linking.status);
-	objects_release(&linking.objects);
+	objects_release(&linking.links.objects);
 	stale->left[REPLAY_LEFT_INPUT] = linking.lacking;
 	*ret_count = linking.recorded;
 	return done;
@@ -512,8 +335,9 @@ bool replay_stale_record_links(struct replay_stale *stale, size_t *ret_count)
  * only while the old objects of its inputs are there.
  */
 struct removal {
-	struct linking linking;
-	bool links;			/* the first walk */
+	struct replay_stale *stale;
+	struct stale_links links;
+	bool first;			/* the walk that is for links */
 	size_t waiting;			/* links without a successor */
 	struct cc_key key;		/* of the entries that are looked at */
 	bool holds;			/* all of them can go */
@@ -528,7 +352,7 @@ struct successors {
 static bool look_for_successor(void *ctx, struct cmn_view key)
 {
 	struct successors *successors = ctx;
-	struct replay_stale *stale = successors->removal->linking.stale;
+	struct replay_stale *stale = successors->removal->stale;
 	struct cmn_buffer files = { 0 };
 	struct cc_recipe recipe;
 
@@ -544,13 +368,13 @@ static bool look_for_successor(void *ctx, struct cmn_view key)
 /* Whether what the entry is of has an entry with what is there now. */
 static bool has_successor(struct removal *removal, const struct cc_store_item *item)
 {
-	struct replay_stale *stale = removal->linking.stale;
+	struct replay_stale *stale = removal->stale;
 	struct successors successors = { .removal = removal, .item = item };
 	struct cc_key key;
 
 	if (is_stale_link(stale, item)) {
-		if (renew_link(&removal->linking, item->key, look_for_successor, &successors) !=
-		    CMN_OK)
+		if (stale_links_renew(&removal->links, item->key, look_for_successor,
+				      &successors) != CMN_OK)
 			return false;
 	} else {
 		cc_key_init(&key);
@@ -565,7 +389,7 @@ static bool has_successor(struct removal *removal, const struct cc_store_item *i
 /* All entries of a key were looked at: those of one key lie together. */
 static void end_key(struct removal *removal)
 {
-	struct replay_stale *stale = removal->linking.stale;
+	struct replay_stale *stale = removal->stale;
 
 	if (removal->holds && removal->key.encoded.len &&
 	    cc_store_remove(stale->store, &removal->key) == CMN_OK)
@@ -577,18 +401,18 @@ static void end_key(struct removal *removal)
 /* Whether an entry can go, as far as links need it. */
 static bool may_go(struct removal *removal, const struct cc_store_item *item)
 {
-	struct replay_stale *stale = removal->linking.stale;
+	struct replay_stale *stale = removal->stale;
 	bool link = item->status == CMN_OK && objects_is_link(item->key);
 	bool library = link && objects_is_library(item->key);
 	bool there;
 
 	if (item->status != CMN_OK || !is_of_layer(item->key) ||
-	    (removal->links ? !link : link && !library))
+	    (removal->first ? !link : link && !library))
 		return false;
 	there = has_successor(removal, item);
-	if (removal->links && !there && is_stale_link(stale, item))
+	if (removal->first && !there && is_stale_link(stale, item))
 		removal->waiting++;
-	if (removal->links ? library : removal->waiting && objects_is_object(item->key))
+	if (removal->first ? library : removal->waiting && objects_is_object(item->key))
 		return false;
 	return there && present_has_replaced(&stale->present, item->key, item->access_ns);
 }
@@ -610,14 +434,14 @@ static bool look_at_old(void *ctx, const struct cc_store_item *item)
 
 void replay_stale_remove(struct replay_stale *stale)
 {
-	struct removal removal = { .linking.stale = stale };
-	enum cmn_status status = objects_read(stale->store, &removal.linking.objects);
+	struct removal removal = { .stale = stale, .links.present = &stale->present };
+	enum cmn_status status = objects_read(stale->store, &removal.links.objects);
 
 	/* What is not removed is evicted one day. */
 	for (unsigned int i = 0; i < 2 && status == CMN_OK; i++) {
-		removal.links = i == 0;
+		removal.first = i == 0;
 		status = cc_store_walk(stale->store, false, look_at_old, &removal);
 		end_key(&removal);
 	}
-	objects_release(&removal.linking.objects);
+	objects_release(&removal.links.objects);
 }

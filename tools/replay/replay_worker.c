@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -152,11 +153,40 @@ static bool close_in_others(int fd)
 	return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
 }
 
+/*
+ * Half the machine's memory, beside what is mapped already (a sanitizer's shadow): a driver that takes
+ * more than that is to fail before others are swapped out. Counts what is mapped privately to be
+ * written (getrlimit(2), RLIMIT_DATA). Address space is no measure, since drivers reserve a GPU's.
+ */
+static void limit_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	FILE *file = fopen("/proc/self/statm", "re");
+	struct rlimit limit;
+	rlim_t wanted;
+	char line[256];
+	char *at = file && fgets(line, sizeof(line), file) ? line : NULL;
+
+	if (file)
+		(void)fclose(file);	/* read only */
+	/* size resident shared text lib data dt */
+	for (unsigned int i = 0; at && i < 5; i++)
+		at = strchr(at + 1, ' ');
+	if (!at || pages <= 0 || size <= 0 || getrlimit(RLIMIT_DATA, &limit) < 0)
+		return;
+	wanted = (strtoul(at, NULL, 10) + (rlim_t)pages / 2) * (rlim_t)size;
+	if (wanted >= limit.rlim_cur)
+		return;
+	limit.rlim_cur = wanted;
+	(void)setrlimit(RLIMIT_DATA, &limit);	/* then without */
+}
+
 static int serve_recipes(const char *root, uint32_t slot, int command, int answers)
 {
 	struct worker worker = { .log = { .level = CMN_LOG_NONE }, .recipes = -1, .slot = slot };
 	int code = WORKER_UNABLE;
 
+	limit_memory();
 	if (!close_in_others(command) || !close_in_others(answers) ||
 	    cc_config_load(&worker.log, &worker.config) != CMN_OK)
 		return code;

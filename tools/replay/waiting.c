@@ -60,16 +60,15 @@ void waiting_note_look(int recipes_fd, uint64_t realtime_ns)
 uint64_t waiting_time(uint64_t recipes, uint64_t entries, uint64_t entries_build_ns)
 {
 	struct idle_machine machine;
-	unsigned int cores = 1;
+	unsigned int jobs = 1;
 
 	if (idle_machine_open(&machine)) {
-		cores = idle_machine_cores(&machine);
+		jobs = idle_machine_jobs(&machine);
 		idle_machine_close(&machine);
 	}
 	if (!entries)
 		return 0;
-	return (uint64_t)((double)entries_build_ns / (double)entries * (double)recipes /
-			  (cores > 1 ? cores - 1 : 1));
+	return (uint64_t)((double)entries_build_ns / (double)entries * (double)recipes / jobs);
 }
 
 /* The timer and the path unit are enabled together. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report: the cache as one page (report_data.h gathers, report_page.h writes). */
+/* report: the cache as one page, or for scripts (report_data.h gathers, report_page.h and report_json.h write). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "common/file.h"
 #include "tools/arguments.h"
 #include "tools/output.h"
+#include "tools/report/report_json.h"
 #include "tools/report/report_page.h"
 #include "tools/tool.h"
 
@@ -33,14 +34,19 @@ static bool describe_foreign(struct cmn_buffer *html)
 }
 
 /* false: complained about. */
-static bool describe(const struct tool_cache *cache, struct cmn_buffer *html)
+static bool describe(const struct tool_cache *cache, bool json, struct cmn_buffer *text)
 {
 	struct report_data data;
 	enum cmn_status status = report_data_gather(cache, &data);
 
 	if (status == CMN_OK) {
-		report_page_write(html, &data);
-		if (html->failed)
+		if (json) {
+			json_append(text, report_json_new(&data));
+			cmn_buffer_append_u8(text, '\n');
+		} else {
+			report_page_write(text, &data);
+		}
+		if (text->failed)
 			status = CMN_ERR_NOMEM;
 	}
 	report_data_release(&data);
@@ -55,7 +61,7 @@ static int write_page(const char *file, struct cmn_buffer *html)
 	struct output output;
 	bool good;
 
-	if (!output_open(file, "a page", &output)) {
+	if (!output_open(file, "a report", &output)) {
 		cmn_buffer_release(html);
 		return TOOL_FAILED;
 	}
@@ -72,19 +78,24 @@ verb_function verb_report;
 
 int verb_report(const struct arguments *arguments)
 {
-	struct cmn_buffer html = { 0 };
+	bool json = arguments_flag(arguments, "json"), usable, described;
+	const char *file = arguments->operand;
+	struct cmn_buffer text = { 0 };
 	struct tool_cache cache;
-	bool usable, described;
 	int code;
 
+	if (!file && !json) {
+		tool_complain("report: FILE is missing (try ckcache report --help)");
+		return TOOL_USAGE;
+	}
 	usable = tool_open(&cache);
-	described = usable ? describe(&cache, &html) : describe_foreign(&html);
+	described = usable ? describe(&cache, json, &text) : !json && describe_foreign(&text);
 	if (usable)
 		tool_close(&cache);
 	if (!described) {
-		cmn_buffer_release(&html);
+		cmn_buffer_release(&text);
 		return TOOL_FAILED;
 	}
-	code = write_page(arguments->operand, &html);
+	code = write_page(file ? file : "-", &text);
 	return usable ? code : TOOL_FAILED;
 }

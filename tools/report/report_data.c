@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_data: one walk over the entries, then sorting by what is asked of them. */
+/* report_data: one walk over the entries, of which only sums and the first ones are kept. */
 #include "tools/report/report_data.h"
 
 #include <fcntl.h>
@@ -9,13 +9,11 @@
 #include <unistd.h>
 
 #include "cachecore/disk/space/evict.h"
-#include "cachecore/kernel_names.h"
 #include "cachecore/key.h"
 #include "cachecore/disk/space/number_file.h"
 #include "common/clock.h"
-#include "common/hash.h"
-#include "common/json.h"
-#include "tools/text.h"
+#include "tools/entries/entry_label.h"
+#include "tools/terminal.h"
 
 #define DAY_NS (UINT64_C(86400) * 1000000000)
 /* Of a text that is kept: more is shown nowhere. */
@@ -43,39 +41,17 @@ static char *copy_text(struct report_data *data, struct cmn_view text)
 	return copy;
 }
 
-/* "axpy, dot, scale, …"; what has no kernel is called by its first line, what is no text by its hash. */
-static char *name_program(struct report_data *data, struct cmn_view source)
+/* NULL: it is called nothing, or no memory. */
+static char *name_program(struct report_data *data, struct cmn_view key)
 {
-	struct cc_kernel_names names = cc_kernel_names_of(source);
-	struct cmn_view name = { 0 };
 	struct cmn_buffer text = { 0 };
-	char hex[CMN_HASH_HEX_SIZE];
-	struct cmn_hash hash;
-	char *string;
+	char *string = NULL;
 
-	if (!source.len)
-		return NULL;
-	name = cc_kernel_names_next(&names);
-	for (unsigned int i = 0; name.len && i <= MAX_KERNELS; i++) {
-		cmn_buffer_append_text(&text, i ? ", " : "");
-		if (i == MAX_KERNELS)
-			cmn_buffer_append_text(&text, "…");
-		else
-			cmn_buffer_append(&text, name.data, cut(name).len);
-		name = cc_kernel_names_next(&names);
-	}
-	if (!text.len && cmn_json_is_text(source)) {
-		struct cmn_view line = cut(text_first_line(source));
-
-		cmn_buffer_append(&text, line.data, line.len);
-	}
-	if (!text.len) {
-		hash = cmn_hash_of(source.data, source.len);
-		cmn_hash_hex(&hash, hex);
-		cmn_buffer_printf(&text, "%.8s (%zu bytes)", hex, source.len);
-	}
-	string = cmn_buffer_take_string(&text);
-	data->failed |= !string;
+	entry_label_append(&text, key, "", MAX_KERNELS);
+	if (text.len || text.failed)
+		string = cmn_buffer_take_string(&text);
+	data->failed |= text.failed || (text.len && !string);
+	cmn_buffer_release(&text);
 	return string;
 }
 
@@ -105,165 +81,119 @@ static char *name_device(struct report_data *data, struct cmn_view key)
 	return string;
 }
 
+static void release_entry(struct report_entry *entry)
+{
+	free(entry->path);
+	free(entry->device);
+	free(entry->program);
+	free(entry->options);
+}
+
+/* ---- sums ---- */
+
+/* By the size, or by the time; of equals, the first path. */
+static bool comes_before(const struct report_entry *one, const struct report_entry *two, bool by_size)
+{
+	uint64_t first = by_size ? one->bytes : one->build_ns;
+	uint64_t second = by_size ? two->bytes : two->build_ns;
+
+	return first != second ? first > second : strcmp(one->path, two->path) < 0;
+}
+
+static char *copy_string(struct report_data *data, const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	data->failed |= text && !copy;
+	return copy;
+}
+
+/* entry: its texts are borrowed. */
+static void keep_top(struct report_data *data, struct report_top *top, const struct report_entry *entry,
+		     bool by_size)
+{
+	size_t at = top->count;
+
+	while (at > 0 && comes_before(entry, &top->entries[at - 1], by_size))
+		at--;
+	if (at == REPORT_TOP)
+		return;
+	if (top->count == REPORT_TOP)
+		release_entry(&top->entries[--top->count]);
+	memmove(&top->entries[at + 1], &top->entries[at], (top->count - at) * sizeof(*entry));
+	top->entries[at] = (struct report_entry){
+		.path = copy_string(data, entry->path), .bytes = entry->bytes,
+		.build_ns = entry->build_ns, .device = copy_string(data, entry->device),
+		.program = copy_string(data, entry->program), .options = copy_string(data, entry->options),
+	};
+	top->count++;
+}
+
+static const struct {
+	const char *name;
+	uint64_t days;	/* fewer than these */
+} ages[REPORT_AGES] = {
+	{ "less than a day", 1 }, { "1 to 7 days", 7 }, { "7 to 30 days", 30 },
+	{ "30 to 90 days", 90 }, { "90 days to a year", 365 }, { "more than a year", UINT64_MAX },
+};
+
+const char *report_data_age(size_t age)
+{
+	return ages[age].name;
+}
+
+static void add_sums(struct report_data *data, const struct report_entry *entry, uint64_t access_ns)
+{
+	const struct report_group one = { .entries = 1, .bytes = entry->bytes, .build_ns = entry->build_ns };
+	uint64_t days = data->now_ns > access_ns ? (data->now_ns - access_ns) / DAY_NS : 0;
+	size_t age = 0;
+
+	while (days >= ages[age].days)
+		age++;
+	report_group_add(&data->ages[age], &one);
+	if (!report_groups_add(&data->devices.groups, cmn_view_of(entry->device ? entry->device : ""), &one) ||
+	    !report_groups_add(&data->programs.groups, cmn_view_of(entry->program ? entry->program : ""), &one))
+		data->failed = true;
+}
+
 static bool add_entry(void *ctx, const struct cc_store_item *item)
 {
 	struct report_data *data = ctx;
-	struct report_entry *entries = cmn_array_grow(data->entries, data->count, sizeof(*entries));
-
-	data->failed |= !entries;
-	if (!entries)
-		return false;
-	data->entries = entries;
-	entries[data->count++] = (struct report_entry){
+	struct report_entry entry = {
 		.path = copy_text(data, cmn_view_of(item->path)),
 		.bytes = item->bytes,
 		.build_ns = item->build_ns,
-		.access_ns = item->access_ns,
-		.status = item->status,
 		.device = name_device(data, item->key),
-		.program = name_program(data, cc_key_find(item->key, "source", 0)),
+		.program = name_program(data, item->key),
 		.options = copy_text(data, cc_key_find(item->key, "options", 0)),
 	};
+
+	if (!data->failed) {
+		add_sums(data, &entry, item->access_ns);
+		keep_top(data, &data->largest, &entry, true);
+		keep_top(data, &data->slowest, &entry, false);
+	}
+	release_entry(&entry);
+	data->count++;
 	data->bytes += item->bytes;
 	data->sound += item->status == CMN_OK;
 	data->foreign += item->status == CMN_ERR_VERSION;
 	data->damaged += item->status != CMN_OK && item->status != CMN_ERR_VERSION;
 	if (item->status == CMN_OK)
 		data->build_ns += item->build_ns;
+	terminal_progress_count("report", data->count);
 	return !data->failed;
-}
-
-/* ---- sums ---- */
-
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return a < b ? 1 : a > b ? -1 : 0;
-}
-
-/* NULL comes last. */
-static int compare_names(const char *a, const char *b)
-{
-	if (!a || !b)
-		return !a - !b;
-	return strcmp(a, b);
-}
-
-#define ENTRY(pointer) (*(const struct report_entry *const *)(pointer))
-
-static int by_device(const void *a, const void *b)
-{
-	return compare_names(ENTRY(a)->device, ENTRY(b)->device);
-}
-
-static int by_program(const void *a, const void *b)
-{
-	return compare_names(ENTRY(a)->program, ENTRY(b)->program);
-}
-
-static int by_size(const void *a, const void *b)
-{
-	int order = compare_numbers(ENTRY(a)->bytes, ENTRY(b)->bytes);
-
-	return order ? order : compare_names(ENTRY(a)->path, ENTRY(b)->path);
-}
-
-static int by_build(const void *a, const void *b)
-{
-	int order = compare_numbers(ENTRY(a)->build_ns, ENTRY(b)->build_ns);
-
-	return order ? order : compare_names(ENTRY(a)->path, ENTRY(b)->path);
-}
-
-static int by_group_size(const void *a, const void *b)
-{
-	const struct report_group *one = a, *two = b;
-	int order = compare_numbers(one->bytes, two->bytes);
-
-	return order ? order : compare_names(one->name, two->name);
-}
-
-typedef int (*compare_fn)(const void *a, const void *b);
-
-static void add_to_group(struct report_group *group, const struct report_entry *entry)
-{
-	group->entries++;
-	group->bytes += entry->bytes;
-	group->build_ns += entry->build_ns;
-}
-
-/* Groups of entries that are equal by an order; of all, in a new array. */
-static struct report_group *make_groups(struct report_data *data, struct report_entry **all,
-					compare_fn compare, bool devices, size_t *ret_count)
-{
-	struct report_group *groups = calloc(data->count ? data->count : 1, sizeof(*groups));
-	size_t count = 0;
-
-	if (!groups) {
-		data->failed = true;
-		return NULL;
-	}
-	if (data->count)
-		qsort(all, data->count, sizeof(*all), compare);
-	for (size_t i = 0; i < data->count; i++) {
-		if (i == 0 || compare(&all[i - 1], &all[i]) != 0)
-			groups[count++].name = devices ? all[i]->device : all[i]->program;
-		add_to_group(&groups[count - 1], all[i]);
-	}
-	if (count)
-		qsort(groups, count, sizeof(*groups), by_group_size);
-	*ret_count = count;
-	return groups;
-}
-
-static void take_top(struct report_data *data, struct report_entry **all, compare_fn compare,
-		     struct report_entry *ret[REPORT_TOP])
-{
-	if (data->count)
-		qsort(all, data->count, sizeof(*all), compare);
-	for (size_t i = 0; i < REPORT_TOP; i++)
-		ret[i] = i < data->count ? all[i] : NULL;
-}
-
-static void sum_ages(struct report_data *data)
-{
-	static const struct {
-		const char *name;
-		uint64_t days;	/* fewer than these */
-	} ages[REPORT_AGES] = {
-		{ "less than a day", 1 }, { "1 to 7 days", 7 }, { "7 to 30 days", 30 },
-		{ "30 to 90 days", 90 }, { "90 days to a year", 365 }, { "more than a year", UINT64_MAX },
-	};
-
-	for (size_t i = 0; i < REPORT_AGES; i++)
-		data->ages[i].name = ages[i].name;
-	for (size_t i = 0; i < data->count; i++) {
-		const struct report_entry *entry = &data->entries[i];
-		uint64_t days = data->now_ns > entry->access_ns ?
-			(data->now_ns - entry->access_ns) / DAY_NS : 0;
-		size_t age = 0;
-
-		while (days >= ages[age].days)
-			age++;
-		add_to_group(&data->ages[age], entry);
-	}
 }
 
 static void sum_up(struct report_data *data)
 {
-	struct report_entry **all = calloc(data->count ? data->count : 1, sizeof(struct report_entry *));
+	struct report_sums *all[] = { &data->devices, &data->programs };
+	bool done;
 
-	if (!all) {
-		data->failed = true;
-		return;
+	for (size_t i = 0; i < 2; i++) {
+		all[i]->count = report_groups_take(&all[i]->groups, REPORT_TOP, all[i]->largest, &done);
+		data->failed |= !done;
 	}
-	for (size_t i = 0; i < data->count; i++)
-		all[i] = &data->entries[i];
-	data->devices = make_groups(data, all, by_device, true, &data->device_count);
-	data->programs = make_groups(data, all, by_program, false, &data->program_count);
-	take_top(data, all, by_size, data->largest);
-	take_top(data, all, by_build, data->slowest);
-	sum_ages(data);
-	free(all);
 }
 
 /* ---- counts ---- */
@@ -307,6 +237,7 @@ enum cmn_status report_data_gather(const struct tool_cache *cache, struct report
 	status = cc_store_walk(cache->store, false, add_entry, ret);
 	if (status != CMN_OK && status != CMN_MISS)
 		return status;
+	terminal_progress_hide();
 	report_history_add(ret, cc_store_trust(cache->store));
 	sum_up(ret);
 	return ret->failed ? CMN_ERR_NOMEM : CMN_OK;
@@ -318,19 +249,37 @@ uint64_t report_data_lookups(const struct report_data *data)
 	       cc_stats_get(data->stats, CC_HITS_REMOTE) + cc_stats_get(data->stats, CC_MISSES);
 }
 
+struct cc_usage_counts report_data_recent(const struct report_data *data, unsigned int days)
+{
+	uint64_t today = data->now_ns / DAY_NS;
+	struct cc_usage_counts counts = { 0 };
+
+	for (size_t i = 0; i < data->usage->day_count; i++) {
+		uint64_t day = data->usage->days[i].day;
+
+		if (day <= today && day + days > today)
+			cc_usage_add_counts(&counts, &data->usage->days[i].counts);
+	}
+	return counts;
+}
+
+static void release_sums(struct report_sums *sums)
+{
+	for (size_t i = 0; i < sums->count; i++)
+		free(sums->largest[i].name);
+	report_groups_release(&sums->groups);
+}
+
 void report_data_release(struct report_data *data)
 {
-	for (size_t i = 0; i < data->count; i++) {
-		free(data->entries[i].path);
-		free(data->entries[i].device);
-		free(data->entries[i].program);
-		free(data->entries[i].options);
-	}
+	for (size_t i = 0; i < data->largest.count; i++)
+		release_entry(&data->largest.entries[i]);
+	for (size_t i = 0; i < data->slowest.count; i++)
+		release_entry(&data->slowest.entries[i]);
 	for (size_t i = 0; i < data->event_count; i++)
 		free(data->events[i].word);
-	free(data->entries);
-	free(data->devices);
-	free(data->programs);
+	release_sums(&data->devices);
+	release_sums(&data->programs);
 	free(data->events);
 	free(data->usage);
 	cc_stats_free(data->stats);

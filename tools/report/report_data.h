@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report_data: what a report tells, gathered once: counts, entries and sums of
- * them, what the history has. Knows nothing of HTML.
+ * them, what the history has, in memory that does not grow with the cache.
+ * Knows nothing of HTML.
  */
 #ifndef TOOLS_REPORT_REPORT_DATA_H
 #define TOOLS_REPORT_REPORT_DATA_H
@@ -14,25 +15,33 @@
 #include "cachecore/record/stats.h"
 #include "cachecore/record/usage.h"
 #include "common/file.h"
+#include "tools/report/report_groups.h"
 #include "tools/tool.h"
 
 #define REPORT_TOP 10	/* rows of a table of the largest, the slowest, … */
 #define REPORT_AGES 6
+#define REPORT_WEEK 7	/* days */
 
 /* Texts are as they are in the key, cut; NULL: the key has none. */
 struct report_entry {
 	char *path;
-	uint64_t bytes, build_ns, access_ns;
-	enum cmn_status status;
+	uint64_t bytes, build_ns;
 	char *device;		/* its name and its driver's version */
-	char *program;		/* its first kernels, its first line, or its hash */
+	char *program;		/* what it is called (entry_label.h) */
 	char *options;
 };
 
-/* Entries of one device or program. */
-struct report_group {
-	const char *name;	/* of one of them; NULL: not known */
-	uint64_t entries, bytes, build_ns;
+/* Those that come first by a number. */
+struct report_top {
+	struct report_entry entries[REPORT_TOP];
+	size_t count;
+};
+
+/* Sums by a name. */
+struct report_sums {
+	struct report_groups groups;	/* while entries are read; then its others are what is not in: */
+	struct report_group largest[REPORT_TOP];	/* the largest first */
+	size_t count;
 };
 
 /* What the history tells of often: a sentence, or the reason's word, and how often. */
@@ -51,13 +60,11 @@ struct report_data {
 	struct cc_recipes_count recipes;
 	uint64_t last_eviction_ns;	/* 0: not known */
 
-	struct report_entry *entries;
-	size_t count;
+	uint64_t count;			/* of all entries */
 	uint64_t sound, damaged, foreign;	/* foreign: of another version */
 	uint64_t bytes, build_ns;	/* of all, of the sound ones */
-	struct report_group *devices, *programs;	/* the largest first */
-	size_t device_count, program_count;
-	struct report_entry *largest[REPORT_TOP], *slowest[REPORT_TOP];	/* NULL: no more */
+	struct report_sums devices, programs;
+	struct report_top largest, slowest;
 	struct report_group ages[REPORT_AGES];	/* by the time since the last use */
 
 	struct report_event *events;	/* the most frequent first */
@@ -72,6 +79,9 @@ CMN_CHECKED enum cmn_status report_data_gather(const struct tool_cache *cache,
 					       struct report_data *ret);
 void report_data_release(struct report_data *data);
 uint64_t report_data_lookups(const struct report_data *data);
+/* The counts of so many last days, today's the last. */
+struct cc_usage_counts report_data_recent(const struct report_data *data, unsigned int days);
+const char *report_data_age(size_t age);	/* what ages[age] is called */
 
 /* The history's part (report_history.c); what cannot be read is left out. */
 void report_history_add(struct report_data *data, enum cmn_file_trust trust);

@@ -6,12 +6,12 @@
 #include "tools/report/report_value.h"
 #include "tools/text.h"
 
-static void add_group(struct json_object *rows, const struct report_group *group,
+static void add_group(struct json_object *rows, const char *name, const struct report_group *group,
 		      const char *colour, uint64_t most)
 {
 	struct json_object *row = json_add_object(rows, NULL);
 
-	json_add_text(row, "name", group->name ? group->name : "(not known)");
+	json_add_text(row, "name", name ? name : "(not known)");
 	report_value_bar(row, colour, group->bytes, most);
 	(void)report_value_bytes(row, "bytes", group->bytes);
 	(void)report_value_number(row, "entries", group->entries);
@@ -30,22 +30,15 @@ static struct json_object *add_table(struct json_object *page, const char *name,
 }
 
 /* The largest ones, and the sum of the others. */
-static void add_groups(struct json_object *rows, const struct report_group *groups, size_t count)
+static void add_groups(struct json_object *rows, const struct report_sums *sums)
 {
-	struct report_group others = { .name = "all others" };
+	const struct report_group *others = &sums->groups.others;
+	uint64_t most = sums->count ? sums->largest[0].bytes : 0;
 
-	for (size_t i = 0; i < count; i++) {
-		if (i < REPORT_TOP) {
-			add_group(rows, &groups[i], "one", groups[0].bytes);
-			continue;
-		}
-		others.bytes += groups[i].bytes;
-		others.entries += groups[i].entries;
-		others.build_ns += groups[i].build_ns;
-	}
-	if (others.entries)
-		add_group(rows, &others, "four", others.bytes > groups[0].bytes ? others.bytes :
-								     groups[0].bytes);
+	for (size_t i = 0; i < sums->count; i++)
+		add_group(rows, sums->largest[i].name, &sums->largest[i], "one", most);
+	if (others->entries)
+		add_group(rows, "all others", others, "four", others->bytes > most ? others->bytes : most);
 }
 
 static void add_ages(struct json_object *rows, const struct report_data *data)
@@ -55,17 +48,16 @@ static void add_ages(struct json_object *rows, const struct report_data *data)
 	for (size_t i = 0; i < REPORT_AGES; i++)
 		most = data->ages[i].bytes > most ? data->ages[i].bytes : most;
 	for (size_t i = 0; i < REPORT_AGES; i++)
-		add_group(rows, &data->ages[i], "two", most);
+		add_group(rows, report_data_age(i), &data->ages[i], "two", most);
 }
 
 static void add_entries(struct json_object *page, const char *name,
-			struct report_entry *const *entries,
-			bool by_size)
+			const struct report_top *top, bool by_size)
 {
 	struct json_object *rows = json_add_array(page, name);
 
-	for (size_t i = 0; i < REPORT_TOP && entries[i]; i++) {
-		const struct report_entry *entry = entries[i];
+	for (size_t i = 0; i < top->count; i++) {
+		const struct report_entry *entry = &top->entries[i];
 		struct json_object *row = json_add_object(rows, NULL);
 		struct cmn_buffer path = { 0 };
 
@@ -76,9 +68,9 @@ static void add_entries(struct json_object *page, const char *name,
 		json_add_view(row, "path", cmn_buffer_view(&path));
 		cmn_buffer_release(&path);
 		if (by_size)
-			report_value_bar(row, "one", entry->bytes, entries[0]->bytes);
+			report_value_bar(row, "one", entry->bytes, top->entries[0].bytes);
 		else
-			report_value_bar(row, "three", entry->build_ns, entries[0]->build_ns);
+			report_value_bar(row, "three", entry->build_ns, top->entries[0].build_ns);
 		(void)report_value_bytes(row, "bytes", entry->bytes);
 		(void)report_value_time(row, "compile", entry->build_ns);
 	}
@@ -87,12 +79,11 @@ static void add_entries(struct json_object *page, const char *name,
 void report_disk_add(struct json_object *page, const struct report_data *data)
 {
 	json_add_bool(page, "disk", true);
-	add_groups(add_table(page, "devices", "By device and driver", "device"), data->devices,
-		   data->device_count);
+	add_groups(add_table(page, "devices", "By device and driver", "device"), &data->devices);
 	add_groups(add_table(page, "kernels", "By kernels",
 			     "first kernels, or first line, of the source"),
-		   data->programs, data->program_count);
+		   &data->programs);
 	add_ages(add_table(page, "ages", "By the time since the last use", "last used"), data);
-	add_entries(page, "largest", data->largest, true);
-	add_entries(page, "slowest", data->slowest, false);
+	add_entries(page, "largest", &data->largest, true);
+	add_entries(page, "slowest", &data->slowest, false);
 }

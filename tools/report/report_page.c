@@ -112,6 +112,25 @@ static void add_tiles(struct json_object *page, const struct report_data *data)
 	report_value_bar(max_size, "one", data->bytes, bound);
 }
 
+/* What is read first: a sentence. What may be missing has a name of its own: the page's would be taken. */
+static void add_week(struct json_object *page, const struct report_data *data)
+{
+	const struct cc_usage_counts counts = report_data_recent(data, REPORT_WEEK);
+	struct json_object *week;
+
+	json_add_bool(page, "dated", data->usage->day_count > 0);
+	if (!cc_usage_is_any(&counts))
+		return;
+	week = json_add_object(page, "week");
+	(void)report_value_time(week, "saved", counts.saved_ns);
+	(void)report_value_number(week, "hits", counts.hits_memory + counts.hits_disk);
+	(void)report_value_number(week, "misses", counts.misses);
+	if (counts.misses)
+		(void)report_value_time(week, "waited", counts.spent_ns);
+	add_unless_0(week, "later", counts.unattended);
+	add_unless_0(week, "left_out", counts.bypasses);
+}
+
 static int by_saved(const void *a, const void *b)
 {
 	const struct cc_usage_program *one = a, *two = b;
@@ -168,6 +187,7 @@ void report_page_write(struct cmn_buffer *html, const struct report_data *data)
 	struct json_object *page = json_add_object(root, "cache");
 
 	add_notes(page, data);
+	add_week(page, data);
 	add_tiles(page, data);
 	report_chart_add_timeline(page, data);
 	add_programs(page, data);

@@ -2,7 +2,11 @@
 /* child: one loop that waits for children, signals and pipes. */
 #include "tools/run/child.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -14,6 +18,8 @@
 #define NS_PER_MS UINT64_C(1000000)
 /* A process that SIGKILL does not end within this is inside a driver's kernel part. */
 #define KILL_NS (5000 * NS_PER_MS)
+/* A shorter wait for a processor does not count. */
+#define SHARE_NS (10 * NS_PER_MS)
 #define UNABLE 125
 
 /* As child_begin found and made it. */
@@ -124,6 +130,59 @@ pid_t child_fork(struct child *child)
 	return child->pid;
 }
 
+/* How long the thread of a process has waited for a processor that waited most, in ns; 0: unknown. */
+static uint64_t starved(pid_t pid)
+{
+	char path[sizeof("/proc//task") + 3 * sizeof(pid)], line[128], *second;
+	const struct dirent *entry;
+	uint64_t longest = 0;
+	DIR *tasks;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	tasks = opendir(path);
+	while (tasks && (entry = readdir(tasks))) {
+		char name[sizeof(entry->d_name) + sizeof("/schedstat")];
+		FILE *file;
+		int fd;
+
+		/* Documentation/scheduler/sched-stats.rst: time on a processor, time waiting for one. */
+		(void)snprintf(name, sizeof(name), "%s/schedstat", entry->d_name);
+		fd = openat(dirfd(tasks), name, O_RDONLY | O_CLOEXEC);
+		file = fd >= 0 ? fdopen(fd, "r") : NULL;
+		if (file && fgets(line, sizeof(line), file) && (second = strchr(line, ' '))) {
+			uint64_t waited = strtoull(second, NULL, 10);
+
+			if (waited > longest)
+				longest = waited;
+		}
+		if (file)
+			(void)fclose(file);	/* nothing was written */
+		else if (fd >= 0)
+			(void)close(fd);	/* likewise */
+	}
+	if (tasks)
+		(void)closedir(tasks);	/* it is open */
+	return longest;
+}
+
+void child_limit(struct child *child, uint64_t limit_ns)
+{
+	child->starved = child->pid > 0 ? starved(child->pid) : 0;
+	child->deadline = cmn_clock_deadline(limit_ns);
+}
+
+/* Whether a child whose time is up has more, since it waited for a processor meanwhile. */
+static bool put_off(struct child *child)
+{
+	uint64_t now = starved(child->pid), before = child->starved;
+
+	if (now < before + SHARE_NS)
+		return false;
+	child->starved = now;
+	child->deadline += now - before;
+	return true;
+}
+
 void child_kill(const struct child *child)
 {
 	/* The session's group; before a worker has made it there is the worker alone. */
@@ -208,7 +267,7 @@ static struct child *look(struct child *children, size_t count, uint64_t *ret_ne
 			child->deadline = UINT64_MAX;
 			return child;
 		}
-		if (now >= child->deadline)
+		if (now >= child->deadline && !put_off(child))
 			child_give_up(child);
 		if (child->deadline < *ret_next)
 			*ret_next = child->deadline;

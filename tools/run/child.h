@@ -18,6 +18,7 @@ struct child {
 	char *name;		/* the caller's */
 	pid_t pid;		/* 0: none, or it ended */
 	uint64_t deadline;	/* monotonic: it is killed then; UINT64_MAX: never */
+	uint64_t starved;	/* how long it had waited for a processor when that was set, in ns */
 	bool timed_out;		/* that was done */
 	uint64_t stopped;	/* monotonic: it stands still since then; 0: it does not, or ended */
 	int state;		/* of one that ended or stopped, as from waitpid */
@@ -38,6 +39,11 @@ void child_over(void);
  * A worker has a session of its own, the signals that end this process, and leaves no core file.
  */
 pid_t child_fork(struct child *child);
+/*
+ * It has so much time from now on. What it waits for a processor does not count, where the kernel
+ * tells that: a worker of low priority on a busy machine is not one that hangs.
+ */
+void child_limit(struct child *child, uint64_t limit_ns);
 /* Kills it, with all of a worker's session. */
 void child_kill(const struct child *child);
 /* The same; child_wait then waits some seconds for its end. */

@@ -3,7 +3,7 @@
  * run: a command with the cache's layers on. Without --summary the command
  * takes this process's place, so that nothing stands between it and its
  * parent. With it, this process waits (run_wait.c), and ends as the command
- * did after one line about what the cache did meanwhile.
+ * did after one line, or JSON, about what the cache did meanwhile.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,12 +14,19 @@
 
 #include "cachecore/record/stats.h"
 #include "tools/arguments.h"
+#include "tools/json.h"
 #include "tools/replay/waiting.h"
 #include "tools/run/program.h"
 #include "tools/run/run_layers.h"
 #include "tools/run/run_wait.h"
 #include "tools/text.h"
 #include "tools/tool.h"
+
+/* What the cache did meanwhile. */
+struct summary {
+	uint64_t memory, disk, remote, misses, not_cached, spent_ns, saved_ns;
+	const char *why;	/* nothing was counted, as far as it is known; "": not known */
+};
 
 /* As env, timeout and the shell have them, with TOOL_CANNOT_RUN. */
 enum {
@@ -74,43 +81,76 @@ static const char *why_nothing(const struct cc_config *config, enum program_kind
 	const char *obstacle = program_obstacle(kind);
 
 	if (config->disable)
-		return ": the cache is switched off (CKCACHE_DISABLE)";
+		return "the cache is switched off (CKCACHE_DISABLE)";
 	if (!config->dir)
-		return config->persistent ? ": there is no cache directory to count in" :
-					    ": nothing is counted without CKCACHE_PERSISTENT";
+		return config->persistent ? "there is no cache directory to count in" :
+					    "nothing is counted without CKCACHE_PERSISTENT";
 	return obstacle ? obstacle : "";
 }
 
 /* Counts of this cache directory while the command ran: others may have used it too. */
-static void print_summary(const struct cc_config *config, enum program_kind kind,
-			  const struct cc_stats *before, const struct cc_stats *after)
+static struct summary sum_up(const struct cc_config *config, enum program_kind kind,
+			     const struct cc_stats *before, const struct cc_stats *after)
 {
-	uint64_t memory = difference(before, after, CC_HITS_MEMORY);
-	uint64_t disk = difference(before, after, CC_HITS_DISK);
-	uint64_t remote = difference(before, after, CC_HITS_REMOTE);
-	uint64_t misses = difference(before, after, CC_MISSES);
-	uint64_t others = positive(bypasses(before), bypasses(after));
-	const char *why = why_nothing(config, kind);
-	char spent[TEXT_SIZE], saved[TEXT_SIZE], not_cached[64] = "", from_remote[64] = "";
+	struct summary summary = {
+		.memory = difference(before, after, CC_HITS_MEMORY),
+		.disk = difference(before, after, CC_HITS_DISK),
+		.remote = difference(before, after, CC_HITS_REMOTE),
+		.misses = difference(before, after, CC_MISSES),
+		.not_cached = positive(bypasses(before), bypasses(after)),
+		.spent_ns = difference(before, after, CC_COMPILE_NS_SPENT),
+		.saved_ns = difference(before, after, CC_COMPILE_NS_SAVED),
+	};
 
-	if (!memory && !disk && !remote && !misses && !others) {
-		tool_complain("no kernels were requested%s%s", *why && *why != ':' ? ": " : "", why);
-		return;
-	}
-	if (others)
-		(void)snprintf(not_cached, sizeof(not_cached), ", %" PRIu64 " not cached",
-			       others);	/* it fits */
-	if (remote)
-		(void)snprintf(from_remote, sizeof(from_remote), ", %" PRIu64 " remote",
-			       remote);	/* likewise */
-	tool_complain("%" PRIu64 " hits (%" PRIu64 " memory, %" PRIu64 " disk%s), %" PRIu64 " misses%s, "
-		      "%s of compilation, %s saved",
-		      memory + disk + remote, memory, disk, from_remote, misses, not_cached,
-		      text_time(difference(before, after, CC_COMPILE_NS_SPENT), spent),
-		      text_time(difference(before, after, CC_COMPILE_NS_SAVED), saved));
+	if (!summary.memory && !summary.disk && !summary.remote && !summary.misses && !summary.not_cached)
+		summary.why = why_nothing(config, kind);
+	return summary;
 }
 
-static int run_with_summary(char **command)
+static void print_summary(const struct summary *summary)
+{
+	char spent[TEXT_SIZE], saved[TEXT_SIZE], not_cached[64] = "", from_remote[64] = "";
+
+	if (summary->why) {
+		tool_complain("no kernels were requested%s%s", *summary->why ? ": " : "", summary->why);
+		return;
+	}
+	if (summary->not_cached)
+		(void)snprintf(not_cached, sizeof(not_cached), ", %" PRIu64 " not cached",
+			       summary->not_cached);	/* it fits */
+	if (summary->remote)
+		(void)snprintf(from_remote, sizeof(from_remote), ", %" PRIu64 " remote",
+			       summary->remote);	/* likewise */
+	tool_complain("%" PRIu64 " hits (%" PRIu64 " memory, %" PRIu64 " disk%s), %" PRIu64 " misses%s, "
+		      "%s of compilation, %s saved",
+		      summary->memory + summary->disk + summary->remote, summary->memory, summary->disk,
+		      from_remote, summary->misses, not_cached, text_time(summary->spent_ns, spent),
+		      text_time(summary->saved_ns, saved));
+}
+
+static void print_json(const struct summary *summary)
+{
+	struct json_object *object = json_new_object();
+
+	json_add_number(object, "hits_memory", summary->memory);
+	json_add_number(object, "hits_disk", summary->disk);
+	json_add_number(object, "hits_remote", summary->remote);
+	json_add_number(object, "misses", summary->misses);
+	json_add_number(object, "not_cached", summary->not_cached);
+	json_add_ms(object, "compile_ms_spent", summary->spent_ns);
+	json_add_ms(object, "compile_ms_saved", summary->saved_ns);
+	json_add_text(object, "why_nothing", summary->why && *summary->why ? summary->why : NULL);
+	(void)json_print(object);	/* the exit code is the command's */
+}
+
+/* What a script reads is the summary alone. */
+static int execute_aside(char **command)
+{
+	(void)dup2(STDERR_FILENO, STDOUT_FILENO);	/* where that is closed, the command has none either */
+	return execute(command);
+}
+
+static int run_with_summary(char **command, bool json)
 {
 	const struct cmn_log log = { .level = CMN_LOG_NONE };	/* the layer will complain */
 	enum program_kind kind = program_look(command[0], NULL);
@@ -126,11 +166,13 @@ static int run_with_summary(char **command)
 		return TOOL_CANNOT_RUN;
 	}
 	before = read_stats(config.dir);
-	ran = run_wait(command, execute, &state);
-	if (ran) {
+	ran = run_wait(command, json ? execute_aside : execute, json, &state);
+	if (ran)
 		after = read_stats(config.dir);
-		if (before && after)
-			print_summary(&config, kind, before, after);
+	if (before && after) {
+		const struct summary summary = sum_up(&config, kind, before, after);
+
+		(json ? print_json : print_summary)(&summary);
 	}
 	cc_stats_free(before);
 	cc_stats_free(after);
@@ -142,9 +184,10 @@ verb_function verb_run;
 
 int verb_run(const struct arguments *arguments)
 {
+	bool json = arguments_flag(arguments, "json"), summary = arguments_flag(arguments, "summary");
+
 	if (!run_layers_enable())
 		return TOOL_CANNOT_RUN;
 	waiting_mention();
-	return arguments_flag(arguments, "summary") ? run_with_summary(arguments->command)
-						    : execute(arguments->command);
+	return summary || json ? run_with_summary(arguments->command, json) : execute(arguments->command);
 }

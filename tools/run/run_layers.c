@@ -28,7 +28,7 @@ static const struct list opencl_layers = {
 static const struct list preloads = { "LD_PRELOAD", ": ", "libckcache_preload.so", false };
 static const struct list library_paths = { "LD_LIBRARY_PATH", ":;", NULL, false };
 /* Behind the others, next to the driver, where a cache belongs. */
-static const struct list level_zero_layers = { "ZE_ENABLE_LAYERS", ":", TOOL_LEVEL_ZERO_LIBRARY,
+static const struct list level_zero_layers = { "ZE_ENABLE_LAYERS", ",:", TOOL_LEVEL_ZERO_LIBRARY,
 					       true };
 /* What the user set wins, since it comes later. */
 static const struct list asan_options = { "ASAN_OPTIONS", ":", NULL, false };

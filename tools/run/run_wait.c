@@ -16,14 +16,15 @@
 enum { RUN_SIGNAL = 128 };	/* as the shell has it */
 
 /* A pipe's other end would wait for this process, too, if it kept what the command closes. */
-static void let_go_of_descriptors(void)
+static void let_go_of_descriptors(bool but_output)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null < 0)
 		return;		/* then they stay: that is all */
 	(void)dup2(null, STDIN_FILENO);
-	(void)dup2(null, STDOUT_FILENO);
+	if (!but_output)
+		(void)dup2(null, STDOUT_FILENO);
 	(void)close_range(STDERR_FILENO + 1, ~0U, 0);
 }
 
@@ -41,7 +42,8 @@ static void pass(pid_t child, const struct signalfd_siginfo *info)
 		(void)kill(child, (int)info->ssi_signo);
 }
 
-bool run_wait(char **command, int (*execute)(char **command), int *ret_state)
+bool run_wait(char **command, int (*execute)(char **command), bool keep_output,
+	      int *ret_state)
 {
 	struct child child = { .deadline = UINT64_MAX };
 	struct signalfd_siginfo info;
@@ -53,7 +55,7 @@ bool run_wait(char **command, int (*execute)(char **command), int *ret_state)
 		tool_complain("fork: %s", strerror(errno));
 		return false;
 	}
-	let_go_of_descriptors();
+	let_go_of_descriptors(keep_output);
 	for (;;) {
 		if (!child_wait(&child, 1, NULL, &info)) {
 			pass(child.pid, &info);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cachecore/key_device.h"
 #include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/path.h"
@@ -123,14 +125,65 @@ void cc_hand_over_free(struct cc_hand_over *hand_over)
 	free(hand_over);
 }
 
-static bool same_field(struct cmn_view a, struct cmn_view b, const char *name)
+static bool has_driver(struct cmn_view device, struct cmn_view path)
 {
-	struct cmn_view one = cc_key_find(a, name, 0);
+	struct cmn_view own;
 
-	return one.len && cmn_view_equal(one, cc_key_find(b, name, 0));
+	for (unsigned int i = 0; (own = cc_key_device_find(device, "driver.path", i)).data; i++) {
+		if (cmn_view_equal(own, path))
+			return true;
+	}
+	return false;
 }
 
-/* Whether that leaf is there, and of the same device, and so of another driver or compiler. */
+/* Whether the old device has a driver, still there, that the other one has not. */
+static bool has_another_driver(struct cmn_view old, struct cmn_view now)
+{
+	struct cmn_view path;
+	char name[PATH_MAX];
+
+	for (unsigned int i = 0; (path = cc_key_device_find(old, "driver.path", i)).data; i++) {
+		(void)snprintf(name, sizeof(name), "%.*s",
+			       path.len < sizeof(name) ? (int)path.len : 0, (const char *)path.data);
+		if (!has_driver(now, path) && access(name, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whether an update makes the one device of the other, as far as can be told without the driver. */
+static bool is_successor(struct cmn_view old, struct cmn_view now)
+{
+	switch (cc_key_device_compare(old, now)) {
+	case CC_KEY_DEVICE_OF_NAME:
+		return true;
+	case CC_KEY_DEVICE_OF_KIND:
+		return !has_another_driver(old, now);
+	case CC_KEY_DEVICE_ANOTHER:
+		break;
+	}
+	return false;
+}
+
+/* Whether the keys are of as many devices, each of them the successor of the other's; and a layer's. */
+static bool have_same_devices(struct cmn_view old, struct cmn_view now)
+{
+	struct cmn_reader old_reader, now_reader;
+	struct cmn_view old_device, now_device;
+	bool more;
+
+	if (!cc_key_find(now, "driver.path", 0).data ||
+	    cc_key_read(old, &old_reader) != CMN_OK || cc_key_read(now, &now_reader) != CMN_OK)
+		return false;
+	do {
+		more = cc_key_device_next(&now_reader, &now_device);
+		if (cc_key_device_next(&old_reader, &old_device) != more)
+			return false;
+	} while (more && is_successor(old_device, now_device));
+	return !more;
+}
+
+/* Whether that leaf is there, and of the same devices, and so of another driver or compiler. */
 static bool is_same_device(int root_fd, const char *leaf, struct cmn_view key)
 {
 	struct cmn_buffer file = { 0 };
@@ -144,8 +197,7 @@ static bool is_same_device(int root_fd, const char *leaf, struct cmn_view key)
 	if (cc_leaf_scan(fd, &scan) == CMN_OK && scan.present[CC_LEAF_SRC] &&
 	    cc_entry_files_read_src(fd, (unsigned int)__builtin_ctzll(scan.present[CC_LEAF_SRC]),
 				    CMN_FILE_ANY, &file, &src) == CMN_OK)
-		same = same_field(src.key, key, "platform.name") &&
-		       same_field(src.key, key, "device.name");
+		same = have_same_devices(src.key, key);
 	cmn_buffer_release(&file);
 	(void)cmn_descriptor_close(fd);	/* read only */
 	return same;

@@ -3,9 +3,9 @@
  * hand_over: after an update of a driver a program compiles its kernels one by
  * one, although the cache knows them all. Once in a process, after the first
  * entry that replaces one of an older driver, this has `ckcache replay --stale
- * --program` compile the others, at the lowest priority on all processors but
- * one. The program finds them; it never waits for one that is being compiled. Used
- * by the writer's thread alone.
+ * --idle --program` compile the others, on cores that nobody needs (ckcache-remote
+ * decides whether there can be any). The program finds them; it never waits for
+ * one that is being compiled. Used by the writer's thread alone.
  */
 #ifndef CACHECORE_DISK_WRITER_HAND_OVER_H
 #define CACHECORE_DISK_WRITER_HAND_OVER_H

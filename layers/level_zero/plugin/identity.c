@@ -135,14 +135,14 @@ static void add_module_properties(struct cc_key *key, struct lz_next *next,
 		   sizeof(properties.nativeKernelSupported.id));
 }
 
-/* Whether the text lists this path or file name, as ZE_ENABLE_ALT_DRIVERS does with commas. */
-static bool lists(const char *list, char separator, const char *path)
+/* Whether the text lists this path or file name, with one of the separators between its parts. */
+static bool lists(const char *list, const char *separators, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 
 	while (list && *list) {
-		size_t len = strcspn(list, (const char[]){ separator, '\0' });
+		size_t len = strcspn(list, separators);
 		const char *base = list;
 
 		for (size_t i = 0; i < len; i++) {
@@ -161,22 +161,19 @@ static bool lists(const char *list, char separator, const char *path)
 }
 
 /*
- * Drivers as loaders find them: by a fixed prefix, or in a list. Which of them
- * a handle is of cannot be told, so that all of them count.
+ * Drivers as loaders find them: by a fixed prefix, which the loader and layers
+ * (libze_NAME_layer.so) have too, or in a list. Which of them a handle is of
+ * cannot be told, so that all of them count.
  */
 static bool is_driver(const char *path)
 {
-	static const char *const others[] = { "libze_loader", "libze_validation_layer",
-					      "libze_tracing_layer" };
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		if (strncmp(name, others[i], strlen(others[i])) == 0)
-			return false;
-	}
-	return strncmp(name, "libze_", strlen("libze_")) == 0 ||
-	       lists(getenv("ZE_ENABLE_ALT_DRIVERS"), ',', path);
+	if (strncmp(name, "libze_", strlen("libze_")) == 0)
+		return strncmp(name, "libze_loader", strlen("libze_loader")) != 0 &&
+		       !strstr(name, "_layer.so");
+	return lists(getenv("ZE_ENABLE_ALT_DRIVERS"), ",", path);
 }
 
 /* Whether an object is the loader, a driver, or a program that is linked with the loader's code. */
@@ -193,7 +190,7 @@ static bool is_below_all_layers(const void *owner)
 	name = strrchr(map->l_name, '/');
 	name = name ? name + 1 : map->l_name;
 	return strncmp(name, "libze_loader.so", strlen("libze_loader.so")) == 0 ||
-	       (is_driver(map->l_name) && !lists(getenv("ZE_ENABLE_LAYERS"), ':', map->l_name));
+	       (is_driver(map->l_name) && !lists(getenv("ZE_ENABLE_LAYERS"), ",:", map->l_name));
 }
 
 /* Another layer may change what is built without a trace in the key. */

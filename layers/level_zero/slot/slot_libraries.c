@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define PLUGINS_VARIABLE "ZE_ENABLE_LAYERS"
+#define SEPARATORS ",:"
 #define VALIDATION_VARIABLE "ZE_ENABLE_VALIDATION_LAYER"
 
 static void complain(const char *plugin, const char *why)
@@ -51,39 +52,53 @@ static bool cut_last_part(char *path)
 	return slash;
 }
 
-/* Where the plugin of that name lies; true with a text for dlopen. */
-static bool plugin_path(const char *name, char *path, size_t size)
+/* Whether there is a plugin of that name beside the slot, or above it; then path is its file. */
+static bool beside_slot(const char *name, char path[PATH_MAX])
 {
 	char directory[PATH_MAX];
 	int len;
 
-	if (strchr(name, '/')) {
-		len = snprintf(path, size, "%s", name);
-		return len >= 0 && (size_t)len < size;
+	if (!own_path(directory))
+		return false;
+	/* Twice: as packages put them, and as a build and an installation do. */
+	for (int i = 0; i < 2 && cut_last_part(directory); i++) {
+		len = snprintf(path, PATH_MAX, "%s/lib%s_level_zero.so", directory, name);
+		if (len >= 0 && len < PATH_MAX && access(path, F_OK) == 0)
+			return true;
 	}
-	if (own_path(directory)) {
-		/* Twice: as packages put them, and as a build and an installation do. */
-		for (int i = 0; i < 2 && cut_last_part(directory); i++) {
-			len = snprintf(path, size, "%s/lib%s_level_zero.so", directory, name);
-			if (len >= 0 && (size_t)len < size && access(path, F_OK) == 0)
-				return true;
-		}
-	}
-	len = snprintf(path, size, "lib%s_level_zero.so", name);
-	return len >= 0 && (size_t)len < size;
+	return false;
 }
 
-static void add_plugin(struct slot_libraries *libraries, const char *name)
+/* RTLD_NOW: a plugin that lacks a symbol fails here and not in a call. */
+static void *open_library(const char *path, bool *ret_there)
+{
+	*ret_there = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != NULL;
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* NULL: dlerror says why. *ret_there: it was in the process already. */
+static void *open_plugin(const char *name, bool *ret_there)
 {
 	char path[PATH_MAX];
 	void *plugin;
 
-	if (!plugin_path(name, path, sizeof(path))) {
-		complain(name, "the name is too long");
-		return;
-	}
-	/* RTLD_NOW: a plugin that lacks a symbol fails here and not in a call. */
-	plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (strchr(name, '/'))
+		return open_library(name, ret_there);
+	if (beside_slot(name, path))
+		return open_library(path, ret_there);
+	(void)snprintf(path, sizeof(path), "libze_%s_layer.so.1", name);	/* cut: not found */
+	plugin = open_library(path, ret_there);
+	if (plugin)
+		return plugin;
+	(void)snprintf(path, sizeof(path), "lib%s_level_zero.so", name);
+	return open_library(path, ret_there);
+}
+
+static void add_plugin(struct slot_libraries *libraries, const char *name)
+{
+	bool there;
+	void *plugin = open_plugin(name, &there);
+
 	if (!plugin) {
 		complain(name, dlerror());
 		return;
@@ -92,9 +107,9 @@ static void add_plugin(struct slot_libraries *libraries, const char *name)
 		complain(name, "it is the slot itself");
 		return;
 	}
-	for (size_t i = 0; i < libraries->count; i++)
-		if (libraries->plugins[i] == plugin)
-			return;
+	/* Whoever brought it has chained it: this list, or a loader that reads the variable itself. */
+	if (there)
+		return;
 	libraries->plugins[libraries->count++] = plugin;
 }
 
@@ -105,11 +120,11 @@ static void load_plugins(struct slot_libraries *libraries, const char *list)
 	char *rest;
 
 	for (const char *c = list; *c; c++)
-		parts += *c == ':';
+		parts += strchr(SEPARATORS, *c) != NULL;
 	libraries->plugins = calloc(parts, sizeof(*libraries->plugins));
 	if (copy && libraries->plugins) {
-		for (char *name = strtok_r(copy, ":", &rest); name;
-		     name = strtok_r(NULL, ":", &rest))
+		for (char *name = strtok_r(copy, SEPARATORS, &rest); name;
+		     name = strtok_r(NULL, SEPARATORS, &rest))
 			add_plugin(libraries, name);
 	} else {
 		complain(list, "no memory");

@@ -19,10 +19,12 @@ struct slot_libraries {
 
 /*
  * Loads what the environment names. What cannot be loaded is named in one line
- * on stderr and left out, and so are the slot itself and what is listed twice.
+ * on stderr and left out, and so are the slot itself and, without a line, what
+ * is in the process already. Commas or colons separate the parts of the list.
  * A plugin is a path (it has a '/'), taken as it is, or a name: then
- * lib<name>_level_zero.so in the slot's own directory, in that one's parent,
- * or where the dynamic linker finds it. With AT_SECURE there are no plugins.
+ * lib<name>_level_zero.so in the slot's own directory or in that one's parent,
+ * or libze_<name>_layer.so.1 (docs/upstream/README.md) or lib<name>_level_zero.so
+ * where the dynamic linker finds them. With AT_SECURE there are no plugins.
  */
 void slot_libraries_load(struct slot_libraries *ret_libraries);
 

@@ -128,16 +128,34 @@ static bool is_file_of_driver(const struct drv_driver *driver, const char *path)
 	return found;
 }
 
-static const char *add_file(struct gathering *gathering, const struct lookup *lookup)
+/* By its times or else by its content, which a copy has as well: another machine's, or an image's. */
+static void add_file_of_driver(struct gathering *gathering, const struct lookup *lookup)
 {
-	bool own = is_file_of_driver(gathering->observation->driver, lookup->path);
 	struct cmn_hash hash;
 	enum cmn_status status;
 
+	status = cc_manifest_add_seen(gathering->manifest, lookup->path, &lookup->identity, true);
+	if (status == CMN_OK) {
+		cc_manifest_identify(gathering->manifest, &lookup->identity);
+		if (cc_file_memo_hash_same(gathering->memo, lookup->path, &lookup->identity, &hash) == CMN_OK)
+			cc_manifest_set_content(gathering->manifest, &hash);
+	}
+	gathering->status = status;
+}
+
+static const char *add_file(struct gathering *gathering, const struct lookup *lookup)
+{
+	struct cmn_hash hash;
+	enum cmn_status status;
+
+	if (is_file_of_driver(gathering->observation->driver, lookup->path)) {
+		add_file_of_driver(gathering, lookup);
+		return NULL;
+	}
 	/* What was not opened, but for a cache that looks first, told that it is there, its size and time. */
-	if ((!lookup->opened && !lookup->kept) || own) {
+	if (!lookup->opened && !lookup->kept) {
 		gathering->status = cc_manifest_add_seen(gathering->manifest, lookup->path,
-							 &lookup->identity, own);
+							 &lookup->identity, false);
 		if (gathering->status == CMN_OK)
 			cc_manifest_identify(gathering->manifest, &lookup->identity);
 		return NULL;

@@ -35,6 +35,36 @@ TEST(other_functions_are_no_kernels)
 	expect(&names, "");
 }
 
+TEST(attributes_and_macros_come_before_void)
+{
+	struct cc_kernel_names names = cc_kernel_names_of(cmn_view_of(
+		"#define KERNEL_FQ __kernel\n"
+		"__kernel __attribute__((reqd_work_group_size(8, (8), 1)))\nvoid one(int a) {}\n"
+		"KERNEL_FQ KERNEL_FA void two (KERN_ATTR ()) {}\n"
+		"__kernel\n#ifdef X\n__attribute__((vec_type_hint(float)))\n#endif\n/* of ( */ // and (\n"
+		"void three(int a) {}\nstatic kernel inline void four() {}\n"
+		"#define MAKE(type) \\\n __kernel void five_##type() {}\n"
+		"kernel __attribute__((x)"));
+
+	expect(&names, "one");
+	expect(&names, "two");
+	expect(&names, "three");
+	expect(&names, "four");
+	expect(&names, "five_");
+	expect(&names, "");
+}
+
+TEST(what_only_looks_like_a_kernel_is_none)
+{
+	struct cc_kernel_names names = cc_kernel_names_of(cmn_view_of(
+		"#define KERNEL __kernel\nvoid helper(int a);\n/* KERNEL void where it ends */\n"
+		"// the kernel computes void values (of a)\nint my_kernel_size; void f(); kernel = void g();\n"
+		"kernel static int h(void); mykernel void i(); KERNEL void last(); /* kernel"));
+
+	expect(&names, "last");
+	expect(&names, "");
+}
+
 TEST(entry_points_of_spirv_are_named)
 {
 	static const uint32_t words[] = {

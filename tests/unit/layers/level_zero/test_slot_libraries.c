@@ -68,6 +68,16 @@ TEST(plugins_are_loaded_whole_and_apart)
 	CU_ASSERT_PTR_NULL(libraries.genuine);
 }
 
+/* A loader that reads the variable itself has chained it, below the slot. */
+TEST(what_is_in_the_process_already_is_not_loaded_again)
+{
+	copy(PLUGIN_FIXTURE, "link/another.so");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(dlopen(PLUGIN_FIXTURE, RTLD_NOW | RTLD_LOCAL));
+	load(PLUGIN_FIXTURE ",./link/another.so:./link/another.so", "0");
+	CU_ASSERT_EQUAL_FATAL(libraries.count, 1);
+	CU_ASSERT_PTR_EQUAL(*libraries.plugins, dlopen("./link/another.so", RTLD_NOW));
+}
+
 TEST(privileged_programs_get_the_validation_layer_and_no_plugin)
 {
 	load_loader();

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachecore/disk/store.h"
 #include "cachecore/remote/launch.h"
@@ -44,6 +45,13 @@ int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 	return result;
 }
 
+/* A device's fields beside its name and version; each test begins with the first of these. */
+static struct {
+	const char *platform, *path;
+	uint64_t vendor_id;
+	unsigned int devices;
+} made;
+
 static struct cc_config config;
 static struct cc_store *store;
 
@@ -53,6 +61,10 @@ BEFORE_EACH
 
 	launches = 0;
 	processors = 2;
+	made.platform = "a platform";
+	made.path = "/usr/lib/libdriver.so";
+	made.vendor_id = 0x8086;
+	made.devices = 1;
 	config = (struct cc_config){ .persistent = true, .read_only_dirs = no_dirs, .hand_over = true,
 				     .max_device_image_size = UINT64_C(1) << 30 };
 	CU_ASSERT_TRUE_FATAL(asprintf(&config.dir, "%s/cache", unit_dir()) > 0);
@@ -68,9 +80,18 @@ AFTER_EACH
 static void make_key(struct cc_key *key, const char *device, const char *driver, int number)
 {
 	cc_key_init(key);
-	cc_key_add_text(key, CC_PART_DEVICE, "platform.name", "a platform");
-	cc_key_add_text(key, CC_PART_DEVICE, "device.name", device);
-	cc_key_add_text(key, CC_PART_DEVICE, "device.driver_version", driver);
+	for (unsigned int i = 0; i < made.devices; i++) {
+		if (made.platform)
+			cc_key_add_text(key, CC_PART_DEVICE, "platform.name", made.platform);
+		else
+			cc_key_add_text(key, CC_PART_DEVICE, "api", "Level Zero");
+		cc_key_add_text(key, CC_PART_DEVICE, "device.name", i ? "a second one" : device);
+		cc_key_add_text(key, CC_PART_DEVICE, "device.driver_version", driver);
+		cc_key_add_u64(key, CC_PART_DEVICE, "device.vendor_id", made.vendor_id + i);
+		cc_key_add_u64(key, CC_PART_DEVICE, "device.type", 4);
+		if (made.path)
+			cc_key_add_text(key, CC_PART_DEVICE, "driver.path", made.path);
+	}
 	cc_key_add_text(key, CC_PART_IMAGE, "source", "always the same");
 	cc_key_add_u64(key, CC_PART_OPTIONS, "number", (uint64_t)number);
 	cc_key_add_text(key, CC_PART_OPTIONS, "env.RUSTICL_ENABLE", "llvmpipe");
@@ -152,8 +173,15 @@ TEST(nothing_is_started_where_little_is_to_be_won)
 	CU_ASSERT_EQUAL(launches, 0);
 	/* Another device of this machine is no update. */
 	store_some("gpu", "1.0", 3, 9);
+	made.vendor_id = 0x10de;
 	stored(hand_over, "another gpu", "2.0", 0);
 	CU_ASSERT_EQUAL(launches, 0);
+	made.vendor_id = 0x8086;
+	/* Nor is the same with a second one. */
+	made.devices = 2;
+	stored(hand_over, "gpu", "2.0", 0);
+	CU_ASSERT_EQUAL(launches, 0);
+	made.devices = 1;
 	/* A program that the older driver did not have says nothing of an update. */
 	stored(hand_over, "gpu", "2.0", 20);
 	CU_ASSERT_EQUAL(launches, 0);
@@ -164,6 +192,64 @@ TEST(nothing_is_started_where_little_is_to_be_won)
 	/* A new driver. */
 	stored(hand_over, "gpu", "3.0", 0);
 	CU_ASSERT_EQUAL(launches, 1);
+	cc_hand_over_free(hand_over);
+}
+
+TEST(a_device_that_the_update_renames_is_the_same)
+{
+	struct cc_hand_over *hand_over = make();
+
+	store_some("Intel(R) Gen9 HD Graphics", "1.0", 0, 9);
+	made.platform = "another platform";
+	stored(hand_over, "Intel(R) UHD Graphics 620", "2.0", 0);
+	CU_ASSERT_EQUAL(launches, 1);
+	cc_hand_over_free(hand_over);
+}
+
+TEST(what_two_drivers_that_are_both_there_call_it_is_no_new_name)
+{
+	struct cc_hand_over *hand_over = make();
+	char old[4096];
+
+	(void)snprintf(old, sizeof(old), "%s/libold.so", unit_dir());
+	unit_write("libold.so", "");
+	made.path = old;
+	store_some("a processor", "1.0", 0, 9);
+	made.path = "/usr/lib/libdriver.so";
+	stored(hand_over, "the same processor", "2.0", 0);
+	CU_ASSERT_EQUAL(launches, 0);
+	CU_ASSERT_EQUAL_FATAL(unlink("libold.so"), 0);
+	stored(hand_over, "the same processor", "2.0", 0);
+	CU_ASSERT_EQUAL(launches, 1);
+	cc_hand_over_free(hand_over);
+}
+
+TEST(with_several_devices_and_for_level_zero)
+{
+	struct cc_hand_over *hand_over = make();
+
+	made.devices = 2;
+	store_some("gpu", "1.0", 0, 9);
+	stored(hand_over, "gpu", "2.0", 0);
+	CU_ASSERT_EQUAL(launches, 1);
+	cc_hand_over_free(hand_over);
+	hand_over = make();
+	made.devices = 1;
+	made.platform = NULL;
+	store_some("gpu", "1.0", 0, 9);
+	stored(hand_over, "gpu", "2.0", 0);
+	CU_ASSERT_EQUAL(launches, 2);
+	cc_hand_over_free(hand_over);
+}
+
+TEST(a_runtimes_own_keys_are_not_handed_over)
+{
+	struct cc_hand_over *hand_over = make();
+
+	made.path = NULL;
+	store_some("gpu", "1.0", 0, 9);
+	stored(hand_over, "gpu", "2.0", 0);
+	CU_ASSERT_EQUAL(launches, 0);
 	cc_hand_over_free(hand_over);
 }
 

@@ -296,10 +296,11 @@ TEST(what_others_leave_in_the_drivers_cache_is_no_change)
 	CU_ASSERT_STRING_EQUAL(reason, "include-changed");
 }
 
-/* They are in the key, and too large to be read each time. */
-TEST(the_drivers_own_files_count_by_their_times)
+/* They are in the key, and too large to be read each time; a copy of them has other times. */
+TEST(the_drivers_own_files_count_by_their_times_or_content)
 {
 	struct drv_observation *observation;
+	struct stat before;
 
 	unit_write("files/own.h", "text");
 	unit_write("files/deep/other.h", "text");
@@ -316,8 +317,12 @@ TEST(the_drivers_own_files_count_by_their_times)
 	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "files/deep/other.h"));
 	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "files/other.c"));
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
-	/* Both of its times, since it is not read. */
 	CU_ASSERT_EQUAL(chmod("files/own.h", 0640), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(stat("files/own.h", &before), 0);
+	unit_write("files/own.h", "Text");
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, "files/own.h",
+				  (const struct timespec[]){ before.st_atim, before.st_mtim }, 0), 0);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
 }
 

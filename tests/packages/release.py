@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""tools/release.sh: version, date, maintainer and homepage are the same everywhere, and what is
+not is found; distributions' own tools can read their recipes.
+
+    release.py SOURCE-DIRECTORY
+"""
+import functools
+import http.server
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+SOURCE = None
+PARTS = ("CMakeLists.txt", "CHANGELOG.md", "cmake", "debian", "docs/man", "tools/release.sh", "tools/service/watched")
+
+
+class Release(unittest.TestCase):
+    def setUp(self):
+        self.work = tempfile.mkdtemp(prefix="ckcache-release-")
+        self.addCleanup(shutil.rmtree, self.work)
+        for part in PARTS:
+            path = os.path.join(SOURCE, part)
+            os.makedirs(os.path.dirname(os.path.join(self.work, part)), exist_ok=True)
+            copy = shutil.copytree if os.path.isdir(path) else shutil.copy
+            copy(path, os.path.join(self.work, part))
+
+    def script(self, word):
+        return subprocess.run(["sh", "tools/release.sh", word], cwd=self.work, capture_output=True, text=True,
+                              check=False)
+
+    def change(self, name, pattern, text):
+        path = os.path.join(self.work, name)
+        with open(path, encoding="utf-8") as file:
+            before = file.read()
+        after = re.sub(pattern, text, before, count=1, flags=re.M)
+        self.assertNotEqual(before, after, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(after)
+
+    def test_all_agree(self):
+        done = self.script("check")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_each_that_differs_is_found(self):
+        for name, pattern in (
+                ("CMakeLists.txt", r"VERSION 0\.\d"), ("CHANGELOG.md", r"^## \d"),
+                ("CHANGELOG.md", r"\(\d{4}-\d\d-\d\d\)"), ("debian/changelog", r"\(\d"),
+                ("debian/changelog", r"<\S+>"), ("debian/control", r"^Homepage: \S+"),
+                ("debian/control", r"^Maintainer: .*"), ("debian/watch", r"^https?:\S+"),
+                ("debian/copyright", r"^Source: .*"), ("debian/copyright", r"^Upstream-Contact: .*"),
+                ("debian/upstream/metadata", r"^Contact: .*"), ("docs/man/ckcache.1", r"^\.Dd .*\d"),
+                ("docs/man/ckcache.conf.5", r"^\.Dd .*\d"), ("tools/service/watched", r"^/etc.*"),
+                ("cmake/packages/ckcache.spec", r"^Version: .*"), ("cmake/packages/ckcache.spec", r"^URL: .*"),
+                ("cmake/packages/ckcache.spec", r"^\* .*"), ("cmake/packages/PKGBUILD", r"^pkgver=.*"),
+                ("cmake/packages/PKGBUILD", r"^url=.*"), ("cmake/packages/default.nix", r"^  version = .*"),
+                ("cmake/packages/default.nix", r"homepage = .*")):
+            with self.subTest(name=name, pattern=pattern):
+                self.change(name, pattern, lambda found: found.group(0) + "9")
+                done = self.script("check")
+                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                shutil.copy(os.path.join(SOURCE, name), os.path.join(self.work, name))
+
+    def test_one_place_fills_all(self):
+        self.change("debian/control", r"^Maintainer: .*", "Maintainer: Jo Doe <jo@example.net>")
+        self.change("debian/control", r"^Homepage: .*", "Homepage: https://example.net/a#b")
+        self.change("CMakeLists.txt", r"ckcache VERSION \S+", "ckcache VERSION 10.20.30")
+        self.change("CHANGELOG.md", r"^## .*", "## 10.20.30 (2031-02-03)\n\n## 0.2.0 (2026-11-26)")
+        self.change("debian/changelog", r"\(\S+\)", "(10.20.30-1)")
+        done = self.script("fill")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.script("check")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for name in ("debian/changelog", "debian/copyright", "debian/upstream/metadata",
+                     "cmake/packages/ckcache.spec", "cmake/packages/PKGBUILD"):
+            with open(os.path.join(self.work, name), encoding="utf-8") as file:
+                self.assertIn("Jo Doe <jo@example.net>", file.read(), name)
+        with open(os.path.join(self.work, "docs/man/ckcache.1"), encoding="utf-8") as file:
+            self.assertIn("\n.Dd February 3, 2031\n", file.read())
+
+
+class Recipes(unittest.TestCase):
+    def ask(self, *command, **options):
+        if not shutil.which(command[0]):
+            self.skipTest(command[0] + " is not installed")
+        options.setdefault("cwd", os.path.join(SOURCE, "cmake", "packages"))
+        done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_nix_reads_the_expression(self):
+        self.assertIn('"ckcache"', self.ask("nix-instantiate", "--parse", "default.nix"))
+
+    def test_bash_reads_the_pkgbuild(self):
+        self.ask("bash", "-n", "PKGBUILD")
+        self.ask("shellcheck", "PKGBUILD")
+
+    def test_makepkg_reads_the_pkgbuild(self):
+        user = {"user": "nobody"} if os.geteuid() == 0 else {}
+        with tempfile.TemporaryDirectory() as place:
+            shutil.copy(os.path.join(SOURCE, "cmake/packages/PKGBUILD"), place)
+            os.chmod(place, 0o777)
+            # It wants one that it does not call for this.
+            said = self.ask("makepkg", "--printsrcinfo", cwd=place, env={**os.environ, "PACMAN": "true", "HOME": place},
+                            **user)
+        self.assertIn("\tpkgver = ", said)
+
+    def test_rpm_reads_the_spec(self):
+        said = self.ask("rpmspec", "-q", "ckcache.spec")
+        self.assertEqual(len(said.split()), 7, said)
+
+    def test_uscan_finds_the_next_release(self):
+        with tempfile.TemporaryDirectory() as place:
+            releases = os.path.join(place, "releases")
+            os.mkdir(releases)
+            for name in ("ckcache-0.9.0.tar.gz", "ckcache-0.10.0.tar.gz", "ckcache-0.10.0.tar.gz.sha256", "PKGBUILD"):
+                open(os.path.join(releases, name), "wb").close()
+            handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=place)
+            server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            self.addCleanup(server.server_close)
+            self.addCleanup(server.shutdown)
+            with open(os.path.join(SOURCE, "debian/watch"), encoding="utf-8") as file:
+                text, found = re.subn(r"https?:\S+(?=/releases/)", "http://127.0.0.1:%d" % server.server_port,
+                                      file.read())
+            self.assertEqual(found, 1)
+            watch = os.path.join(place, "watch")
+            with open(watch, "w", encoding="utf-8") as file:
+                file.write(text)
+            try:
+                said = self.ask("uscan", "--dehs", "--no-download", "--watchfile", watch, "--package", "ckcache",
+                                "--upstream-version", "0.9.0")
+            except AssertionError as error:
+                if "libwww-perl" in str(error) or "LWP" in str(error):
+                    self.skipTest("libwww-perl is not installed")
+                raise
+            self.assertIn("<upstream-version>0.10.0</upstream-version>", said)
+
+
+if __name__ == "__main__":
+    SOURCE = sys.argv[1]
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

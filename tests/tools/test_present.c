@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* test_present: which of this machine's devices an old key means; the test says what these are. */
+#include "cachecore/key_device.h"
+#include "tests/support/unit.h"
+#include "tools/replay/present.h"
+
+/* Nothing is started here. */
+bool replay_workers_init(struct replay_workers *workers, size_t count)
+{
+	(void)workers;
+	(void)count;
+	return false;
+}
+
+void replay_workers_release(struct replay_workers *workers)
+{
+	(void)workers;
+}
+
+bool replay_process_start(struct replay_workers *workers, size_t slot, enum replay_kind kind,
+			  const struct cc_recipe *recipe, const struct replay_settings *settings)
+{
+	(void)workers;
+	(void)slot;
+	(void)kind;
+	(void)recipe;
+	(void)settings;
+	return false;
+}
+
+enum replay_event replay_process_wait(struct replay_workers *workers, size_t *ret_slot,
+				      struct replay_answer *ret_answer, int *ret_signal)
+{
+	(void)workers;
+	(void)ret_slot;
+	(void)ret_answer;
+	*ret_signal = 0;
+	return REPLAY_SIGNALLED;
+}
+
+void replay_process_kill(struct replay_workers *workers, size_t slot)
+{
+	(void)workers;
+	(void)slot;
+}
+
+enum { MAX_DEVICES = 8 };
+
+static struct cc_key keys[MAX_DEVICES + 1];	/* the last one is the old one */
+static struct present_device devices[MAX_DEVICES];
+static struct present present;
+
+BEFORE_EACH
+{
+	for (size_t i = 0; i <= MAX_DEVICES; i++)
+		cc_key_init(&keys[i]);
+	present = (struct present){ .devices = devices };
+}
+
+AFTER_EACH
+{
+	for (size_t i = 0; i <= MAX_DEVICES; i++)
+		cc_key_release(&keys[i]);
+}
+
+/* A device of vendor 1. */
+static struct cmn_view device_of(struct cc_key *key, const char *name, const char *version,
+				 const char *driver)
+{
+	struct cmn_reader reader;
+	struct cmn_view fields = { 0 };
+
+	cc_key_add_text(key, CC_PART_DEVICE, "platform.name", "platform");
+	cc_key_add_text(key, CC_PART_DEVICE, "device.name", name);
+	cc_key_add_u64(key, CC_PART_DEVICE, "device.vendor_id", 1);
+	cc_key_add_u64(key, CC_PART_DEVICE, "device.type", 4);
+	cc_key_add_text(key, CC_PART_DEVICE, "device.driver_version", version);
+	cc_key_add_text(key, CC_PART_DEVICE, "driver.path", driver);
+	CU_ASSERT_EQUAL_FATAL(cc_key_read(cc_key_view(key), &reader), CMN_OK);
+	CU_ASSERT_FATAL(cc_key_device_next(&reader, &fields));
+	return fields;
+}
+
+static void there_is(const char *name, const char *version, const char *driver)
+{
+	size_t i = present.count++;
+
+	CU_ASSERT_FATAL(i < MAX_DEVICES);
+	devices[i].fields = device_of(&keys[i], name, version, driver);
+}
+
+/* The number of the device that the old one is now; -1: none. */
+static int find(const char *name, const char *version, const char *driver)
+{
+	struct cc_key *old = &keys[MAX_DEVICES];
+	const struct present_device *found;
+
+	cc_key_release(old);
+	cc_key_init(old);
+	found = present_find(&present, device_of(old, name, version, driver));
+	return found ? (int)(found - devices) : -1;
+}
+
+TEST(the_very_same_comes_first)
+{
+	there_is("gpu", "1.0", "a.so");
+	there_is("gpu", "2.0", "b.so");
+	CU_ASSERT_EQUAL(find("gpu", "2.0", "b.so"), 1);
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "a.so"), 0);
+}
+
+TEST(of_one_name_the_one_that_changed_least)
+{
+	there_is("gpu", "2.0", "a.so");
+	there_is("gpu", "2.0", "b.so");
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "b.so"), 1);
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "a.so"), 0);
+}
+
+TEST(a_new_name_is_found_if_there_is_but_one)
+{
+	there_is("new gpu", "2.0", "a.so");
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "a.so"), 0);
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "elsewhere.so"), 0);
+	/* One has a name, whatever else there is. */
+	there_is("gpu", "2.0", "c.so");
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "a.so"), 1);
+}
+
+TEST(which_of_two_was_renamed_only_the_driver_tells)
+{
+	there_is("new gpu", "2.0", "a.so");
+	there_is("newest gpu", "2.0", "b.so");
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "a.so"), 0);
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "b.so"), 1);
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "elsewhere.so"), -1);
+	there_is("another of it", "2.0", "b.so");
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "b.so"), -1);
+}
+
+TEST(one_device_with_several_keys_is_one)
+{
+	there_is("new gpu", "2.0", "a.so");
+	there_is("newest gpu", "2.0", "b.so");
+	there_is("new gpu", "2.0", "a.so");
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "a.so"), 0);
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "b.so"), 1);
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "elsewhere.so"), -1);
+}
+
+TEST(a_key_is_renewed_for_all_its_devices_or_not_at_all)
+{
+	struct cc_key *old = &keys[MAX_DEVICES], renewed;
+
+	there_is("gpu", "2.0", "a.so");
+	there_is("processor", "1.0", "a.so");
+	(void)device_of(old, "gpu", "1.0", "a.so");
+	(void)device_of(old, "processor", "1.0", "a.so");
+	cc_key_add_text(old, CC_PART_IMAGE, "source", "kernel");
+	cc_key_init(&renewed);
+	CU_ASSERT_TRUE(present_has_devices(&present, cc_key_view(old)));
+	CU_ASSERT_TRUE_FATAL(present_renew_key(&present, cc_key_view(old), &renewed));
+	CU_ASSERT(cmn_view_equal(cc_key_find(cc_key_view(&renewed), "device.driver_version", 0),
+				 cmn_view_of("2.0")));
+	CU_ASSERT(cmn_view_equal(cc_key_find(cc_key_view(&renewed), "device.name", 1),
+				 cmn_view_of("processor")));
+	CU_ASSERT(cmn_view_equal(cc_key_find(cc_key_view(&renewed), "source", 0),
+				 cmn_view_of("kernel")));
+	/* It is the one that is due. */
+	cc_key_release(old);
+	cc_key_init_copy(old, &renewed);
+	cc_key_release(&renewed);
+	cc_key_init(&renewed);
+	CU_ASSERT_FALSE(present_renew_key(&present, cc_key_view(old), &renewed));
+	cc_key_release(&renewed);
+	/* A second device of the key that is gone. */
+	present.count = 1;
+	devices[0].fields = device_of(&keys[2], "another", "1.0", "a.so");
+	cc_key_init(&renewed);
+	cc_key_release(old);
+	cc_key_init(old);
+	(void)device_of(old, "another", "1.0", "a.so");
+	cc_key_add_text(old, CC_PART_DEVICE, "platform.name", "platform");
+	cc_key_add_text(old, CC_PART_DEVICE, "device.name", "gone");
+	CU_ASSERT_FALSE(present_has_devices(&present, cc_key_view(old)));
+	CU_ASSERT_FALSE(present_renew_key(&present, cc_key_view(old), &renewed));
+	cc_key_release(&renewed);
+}
+
+/* As of one library whose file came at that time. */
+static void library(struct present_library *library, char *name, uint64_t changed_ns)
+{
+	*library = (struct present_library){ name, changed_ns };
+	present.libraries = library;
+	present.library_count = 1;
+}
+
+TEST(a_driver_is_replaced_if_nobody_used_an_entry_since_its_file_changed)
+{
+	struct cc_key *old = &keys[MAX_DEVICES];
+	struct present_library file;
+	char name[] = "a.so", other[] = "b.so";
+
+	there_is("gpu", "2.0", "/a.so");
+	cc_key_add_text(&keys[0], CC_PART_DEVICE, "library.a.so", "new");
+	devices[0].fields = (struct cmn_view){ (const char *)cc_key_view(&keys[0]).data + 4,
+					       cc_key_view(&keys[0]).len - 4 };
+	(void)device_of(old, "gpu", "1.0", "/a.so");
+	cc_key_add_text(old, CC_PART_DEVICE, "library.a.so", "old");
+	library(&file, name, 1000);
+	CU_ASSERT_TRUE(present_has_replaced(&present, cc_key_view(old), 999));
+	CU_ASSERT_FALSE(present_has_replaced(&present, cc_key_view(old), 1000));
+	/* When a library came that nobody knows is not known. */
+	library(&file, other, 1000);
+	CU_ASSERT_FALSE(present_has_replaced(&present, cc_key_view(old), 999));
+	/* The very same was not replaced. */
+	library(&file, name, 1000);
+	CU_ASSERT_FALSE(present_has_replaced(&present, cc_key_view(&keys[0]), 999));
+	/* Another driver's file may be used by others. */
+	cc_key_release(old);
+	cc_key_init(old);
+	(void)device_of(old, "gpu", "1.0", "/elsewhere/a.so");
+	cc_key_add_text(old, CC_PART_DEVICE, "library.a.so", "old");
+	CU_ASSERT_FALSE(present_has_replaced(&present, cc_key_view(old), 999));
+}

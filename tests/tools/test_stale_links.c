@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* test_stale_links: which links an old link is now. The objects are the test's; a driver has a version. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/unit.h"
+#include "tools/replay/replay_entries.h"
+#include "tools/replay/stale_links.h"
+
+#define MAX_OBJECTS 64
+
+static struct object items[MAX_OBJECTS];
+static struct cc_key keys[MAX_OBJECTS + 1];	/* of these; the last one is the link's */
+static struct stale_links links;
+static struct present none;
+static char seen[4096];		/* the inputs of each key that was found, and its version */
+static unsigned int found, wanted;	/* keys; more than wanted are refused */
+
+/* An old driver's keys get the new one's version. */
+bool present_renew_key(const struct present *present, struct cmn_view old, struct cc_key *ret)
+{
+	struct cc_key_field field;
+	struct cmn_reader reader;
+	bool changed = false;
+
+	CU_ASSERT_PTR_EQUAL(present, &none);
+	CU_ASSERT_EQUAL_FATAL(cc_key_read(old, &reader), CMN_OK);
+	while (cc_key_next(&reader, &field) == CMN_OK) {
+		bool version = cmn_view_equal(field.name, cmn_view_of("version"));
+		char name[256];
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)field.name.len, (const char *)field.name.data);
+		changed |= version && !cmn_view_equal(field.value, cmn_view_of("new"));
+		if (version)
+			field.value = cmn_view_of("new");
+		cc_key_add(ret, field.part, name, field.value.data, field.value.len);
+	}
+	return changed;
+}
+
+static struct cmn_hash content_of(const char *name)
+{
+	return cmn_hash_of(name, strlen(name));
+}
+
+/* A key of that kind with these inputs: contents, one letter each. */
+static void make(struct cc_key *key, const char *version, const char *kind, const char *source,
+		 const char *inputs)
+{
+	cc_key_init(key);
+	cc_key_add_text(key, CC_PART_DEVICE, "version", version);
+	cc_key_add_text(key, CC_PART_IMAGE, "kind", kind);
+	cc_key_add_text(key, CC_PART_IMAGE, "source", source);
+	for (; *inputs; inputs++) {
+		struct cmn_hash content = content_of((const char[]){ *inputs, '\0' });
+
+		cc_key_add(key, CC_PART_IMAGE, "input", content.bytes, sizeof(content.bytes));
+	}
+	CU_ASSERT_EQUAL_FATAL(cc_key_status(key), CMN_OK);
+}
+
+/* The store has what that key made. */
+static void has(const char *version, const char *kind, const char *source, const char *inputs,
+		const char *content)
+{
+	size_t i = links.objects.count++;
+
+	CU_ASSERT_FATAL(i < MAX_OBJECTS);
+	make(&keys[i], version, kind, source, inputs);
+	items[i] = (struct object){ .content = content_of(content),
+				    .devices = objects_devices(cc_key_view(&keys[i])),
+				    .key = cc_key_view(&keys[i]) };
+}
+
+/* An object that was compiled from that source, before and after the update. */
+static void compiled(const char *source, const char *before, const char *after)
+{
+	has("old", "compile", source, "", before);
+	if (after)
+		has("new", "compile", source, "", after);
+}
+
+static bool note(void *ctx, struct cmn_view key)
+{
+	struct cmn_view input;
+
+	CU_ASSERT_PTR_EQUAL(ctx, &links);
+	if (found++ == wanted)
+		return false;
+	CU_ASSERT(replay_key_has(key, "version", "new"));
+	for (unsigned int i = 0; replay_key_field(key, "input", i, &input); i++) {
+		char letter[2] = "?";
+
+		for (char c = 'A'; c <= 'z'; c++) {
+			struct cmn_hash content = content_of((const char[]){ c, '\0' });
+
+			if (input.len == sizeof(content.bytes) && !memcmp(input.data, content.bytes, input.len))
+				letter[0] = c;
+		}
+		(void)strcat(seen, letter);
+	}
+	(void)strcat(seen, " ");
+	return true;
+}
+
+/* What a link of these old contents is now. */
+static enum cmn_status renewed(const char *inputs)
+{
+	enum cmn_status status;
+
+	found = 0;
+	seen[0] = '\0';
+	cc_key_release(&keys[MAX_OBJECTS]);
+	make(&keys[MAX_OBJECTS], "old", "link", "", inputs);
+	status = stale_links_renew(&links, cc_key_view(&keys[MAX_OBJECTS]), note, &links);
+	CU_ASSERT_EQUAL(links.depth, 0);
+	return status;
+}
+
+BEFORE_EACH
+{
+	memset(keys, 0, sizeof(keys));
+	wanted = 1000;
+	links = (struct stale_links){ .present = &none, .objects.items = items };
+}
+
+AFTER_EACH
+{
+	for (size_t i = 0; i <= MAX_OBJECTS; i++)
+		cc_key_release(&keys[i]);
+}
+
+TEST(each_input_becomes_what_its_source_is_now)
+{
+	compiled("one", "a", "A");
+	compiled("two", "b", "B");
+	CU_ASSERT_EQUAL(renewed("ab"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(seen, "AB ");
+	CU_ASSERT_EQUAL(renewed("bab"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(seen, "BAB ");
+}
+
+TEST(without_an_input_there_is_no_link)
+{
+	compiled("one", "a", "A");
+	compiled("two", "b", NULL);
+	CU_ASSERT_EQUAL(renewed("ab"), CMN_MISS);
+	CU_ASSERT_EQUAL(renewed("ac"), CMN_MISS);
+	CU_ASSERT_EQUAL(renewed(""), CMN_MISS);
+	CU_ASSERT_EQUAL(found, 0);
+	/* Of another device it is none. */
+	has("older", "compile", "three", "", "d");
+	has("new", "compile", "three", "", "D");
+	CU_ASSERT_EQUAL(renewed("d"), CMN_MISS);
+}
+
+TEST(what_the_old_compiler_made_equal_the_new_one_tells_apart)
+{
+	compiled("one", "a", "A");
+	compiled("two", "a", "B");
+	compiled("three", "a", "A");
+	compiled("four", "c", "C");
+	CU_ASSERT_EQUAL(renewed("a"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(seen, "A B ");
+	CU_ASSERT_EQUAL(renewed("ca"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(seen, "CA CB ");
+	CU_ASSERT_EQUAL(renewed("aa"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(seen, "AA BA AB BB ");
+	/* Not all of sixteen. */
+	CU_ASSERT_EQUAL(renewed("aaaa"), CMN_OK);
+	CU_ASSERT_EQUAL(found, 8);
+}
+
+TEST(libraries_are_links_too)
+{
+	compiled("one", "a", "A");
+	has("old", "link", "library", "a", "l");
+	has("new", "link", "library", "A", "L");
+	has("old", "link", "library of it", "l", "m");
+	CU_ASSERT_EQUAL(renewed("la"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(seen, "LA ");
+	/* It is not built yet. */
+	CU_ASSERT_EQUAL(renewed("m"), CMN_MISS);
+	has("new", "link", "library of it", "L", "M");
+	CU_ASSERT_EQUAL(renewed("m"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(seen, "M ");
+}
+
+TEST(a_library_of_itself_is_no_hang)
+{
+	has("old", "link", "library", "ll", "l");
+	has("old", "link", "another", "ll", "l");
+	CU_ASSERT_EQUAL(renewed("l"), CMN_MISS);
+	CU_ASSERT(links.parts <= 4096);
+	/* The next one is looked at for itself. */
+	compiled("one", "a", "A");
+	CU_ASSERT_EQUAL(renewed("a"), CMN_OK);
+	CU_ASSERT_EQUAL(links.parts, 1);
+}
+
+TEST(whoever_has_enough_gets_no_more)
+{
+	compiled("one", "a", "A");
+	compiled("two", "a", "B");
+	wanted = 0;
+	CU_ASSERT_EQUAL(renewed("a"), CMN_STALE);
+	CU_ASSERT_EQUAL(found, 1);
+}

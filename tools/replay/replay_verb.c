@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* replay_verb: `ckcache replay`: what is due, with --stale in which order, and what is said of it. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cachecore/disk/root.h"
+#include "common/clock.h"
+#include "common/descriptor.h"
+#include "tools/arguments.h"
+#include "tools/json.h"
+#include "tools/replay/replay.h"
+#include "tools/replay/replay_stale.h"
+#include "tools/replay/waiting.h"
+
+#define TIMEOUT_S 600
+
+struct call {
+	struct replay replay;
+	struct replay_stale stale;	/* zeros without --stale */
+	bool with_stale, json;
+};
+
+/* What a driver update made useless, and what is due anyway; links when what they need is there. */
+static bool build_stale(struct call *call)
+{
+	struct replay_stale *stale = &call->stale;
+	struct replay *replay = &call->replay;
+	bool (*const record[])(struct replay_stale *stale, size_t *ret_count) = {
+		replay_stale_record, replay_stale_record_links,
+	};
+	bool over = false;
+
+	for (size_t i = 0; i < sizeof(record) / sizeof(record[0]) && !replay->signal && !over; i++) {
+		size_t count;
+
+		do {
+			if (!record[i](stale, &count))
+				return false;
+			if (count || i == 0)
+				replay_all(replay, &stale->worths);
+			over = idle_is_over(replay->idle);
+		} while (count && !replay->signal && !over);
+	}
+	if (!replay->signal)
+		replay_stale_remove(stale);
+	return true;
+}
+
+static int print(const struct call *call)
+{
+	const struct replay_stale *stale = &call->stale;
+	const struct replay *replay = &call->replay;
+	const struct {
+		const char *name, *text;
+		unsigned long long count;
+	} rows[] = {
+		{ "stale", "entries of old drivers", stale->recorded },
+		{ "built", "built", replay->built },
+		{ "there", "already there", replay->there },
+		{ "outdated", "outdated", replay->outdated },
+		{ "outdated_changed", "  a file has changed", replay->changed },
+		{ "outdated_gone", "  a file is gone", replay->gone },
+		{ "outdated_driver", "  the driver has changed", replay->other },
+		{ "unwanted", "size excluded", replay->unwanted },
+		{ "absent", "device absent", replay->absent },
+		{ "inputs_absent", "linked of what is gone", replay->inputs },
+		{ "failed", "failed", replay->wrong },
+		{ "quarantined", "of these, quarantined", replay->quarantined },
+		{ "damaged", "damaged", replay->damaged },
+		{ "left_device", "left: device absent", stale->left[REPLAY_LEFT_DEVICE] },
+		{ "left_sub_device", "left: sub-device", stale->left[REPLAY_LEFT_SUB_DEVICE] },
+		{ "left_kind", "left: unknown kind", stale->left[REPLAY_LEFT_KIND] },
+		{ "left_input", "left: inputs not there", stale->left[REPLAY_LEFT_INPUT] },
+		{ "left_directory", "left: directory unknown", stale->left[REPLAY_LEFT_DIRECTORY] },
+		{ "left_size", "left: too large", stale->left[REPLAY_LEFT_SIZE] },
+		{ "removed", "old entries removed", stale->removed },
+		{ "postponed", "left for the next time", replay->order.count - replay->done },
+	};
+	struct json_object *object = call->json ? json_new_object() : NULL;
+	struct cmn_buffer text = { 0 };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (call->json)
+			json_add_number(object, rows[i].name, rows[i].count);
+		else if (rows[i].count || strcmp(rows[i].name, "built") == 0)
+			cmn_buffer_printf(&text, "%-24s %14llu\n", rows[i].text, rows[i].count);
+	}
+	return call->json ? json_print(object) : tool_print(&text);
+}
+
+static bool note_one(void *ctx, const struct cc_store_item *item)
+{
+	(void)item;
+	*(bool *)ctx = true;
+	return false;
+}
+
+/* Without any, nothing can be stale, and no driver need be asked. */
+static bool has_entries(struct cc_store *store)
+{
+	bool has = false;
+
+	/* What cannot be read is complained about later. */
+	return cc_store_walk(store, false, note_one, &has) != CMN_OK || has;
+}
+
+/* With the lock, in a directory where nothing is. */
+static void run(struct call *call, struct cc_store *store)
+{
+	static const struct replay_worths none;
+	struct replay *replay = &call->replay;
+	uint64_t began = cmn_clock_realtime();
+
+	child_begin(CHILD_WORKERS);
+	child_over();	/* nothing is to be cleared up */
+	if (!call->with_stale || !has_entries(store) || !idle_wait(replay->idle, &replay->signal)) {
+		replay_all(replay, &none);
+		return;
+	}
+	if (!replay_stale_begin(&replay->settings, store, &call->stale, &replay->signal) ||
+	    !build_stale(call))
+		replay->failed = true;
+	else
+		waiting_note_look(replay->fd, began);
+	replay_stale_release(&call->stale);
+}
+
+static void run_in_scratch(struct call *call, struct cc_store *store)
+{
+	char *directory = getcwd(NULL, 0), *scratch = tool_make_scratch();
+
+	call->replay.settings.directory = directory;
+	if (scratch && chdir(scratch) == 0) {
+		run(call, store);
+		(void)!chdir("/");	/* this process looks for nothing any more */
+	} else {
+		tool_complain("cannot create a temporary directory");
+		call->replay.failed = true;
+	}
+	tool_remove_scratch(scratch);
+	free(directory);
+}
+
+static int run_locked(struct call *call, struct cc_store *store)
+{
+	struct replay *replay = &call->replay;
+	int lock, code;
+	enum cmn_status status = cc_recipes_lock(replay->fd, &lock);
+
+	if (status != CMN_OK) {
+		tool_complain("%s: %s", replay->settings.root, status == CMN_BUSY ?
+			      "another ckcache replay is running" : cmn_status_string(status));
+		return TOOL_FAILED;
+	}
+	run_in_scratch(call, store);
+	cc_root_unlock(lock);
+	code = print(call);
+	if (replay->signal) {
+		child_end_by(replay->signal);
+		return 128 + replay->signal;
+	}
+	return replay->failed || replay->wrong ? TOOL_FAILED : code;
+}
+
+static int replay_cache(struct call *call, const struct tool_cache *cache)
+{
+	struct replay *replay = &call->replay;
+	char *layer = tool_find_library(TOOL_OPENCL_LIBRARY);
+	enum cmn_status status;
+	int code = TOOL_FAILED;
+
+	replay->workers = (struct replay_workers){ .answers = { -1, -1 } };
+	replay->settings.root = cache->config.dir;
+	replay->settings.layer = layer;
+	if (!layer) {
+		tool_complain(TOOL_OPENCL_LIBRARY
+			      " is not where this command's installation should have it");
+		goto out;
+	}
+	if (!replay_workers_init(&replay->workers, replay->job_count) || !tool_may_write(cache))
+		goto out;
+	status = call->with_stale ? cc_recipes_make(cache->config.dir, &replay->fd) :
+			 cc_recipes_open(cache->config.dir, &replay->fd);
+	if (status == CMN_MISS) {
+		code = print(call);
+	} else if (status != CMN_OK) {
+		tool_complain("%s: %s", cache->config.dir, cmn_status_string(status));
+	} else {
+		code = run_locked(call, cache->store);
+		(void)cmn_descriptor_close(replay->fd);	/* nothing was written through it */
+	}
+out:
+	replay_workers_release(&replay->workers);
+	replay_order_release(&replay->order);
+	free(layer);
+	return code;
+}
+
+verb_function verb_replay;
+
+int verb_replay(const struct arguments *arguments)
+{
+	struct idle idle;
+	struct call call = {
+		.replay.fd = -1, .replay.idle = &idle,
+		.replay.settings.timeout_ns = (uint64_t)arguments_number(arguments, "timeout", TIMEOUT_S) *
+					      UINT64_C(1000000000),
+		.replay.settings.program = arguments_text(arguments, "program"),
+		.with_stale = arguments_flag(arguments, "stale"),
+		.json = arguments_flag(arguments, "json"),
+	};
+	struct tool_cache cache;
+	int code;
+
+	if (!idle_init(&idle, arguments_flag(arguments, "idle"),
+		       arguments_number(arguments, "budget", 0))) {
+		tool_complain("/proc and the processors cannot be read; --idle needs them");
+		return TOOL_FAILED;
+	}
+	if (call.replay.settings.program)
+		idle_hurry(&idle);
+	call.replay.job_count = arguments_number(arguments, "jobs", replay_usual_jobs(&idle));
+	if (idle.on_battery) {
+		tool_complain("on battery power: nothing is built");
+		code = print(&call);
+	} else if (!tool_open(&cache)) {
+		code = TOOL_FAILED;
+	} else {
+		code = replay_cache(&call, &cache);
+		tool_close(&cache);
+	}
+	idle_release(&idle);
+	return code;
+}
