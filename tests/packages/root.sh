@@ -73,7 +73,7 @@ as()
 # until_true WHAT SCRIPT: runs it until it succeeds.
 until_true()
 {
-	for _ in $(seq 360); do
+	for _ in $(seq 2400); do
 		if inside "$2" >/dev/null 2>&1; then
 			return
 		fi
