@@ -271,7 +271,7 @@ TEST(a_key_is_renewed_for_all_its_devices_or_not_at_all)
 	cc_key_init(&renewed);
 	cc_key_release(old);
 	cc_key_init(old);
-	(void)device_of(old, "another", "1.0", "a.so");
+	(void)device_of(old, "another", "0.9", "a.so");
 	cc_key_add_text(old, CC_PART_DEVICE, "platform.name", "platform");
 	cc_key_add_text(old, CC_PART_DEVICE, "device.name", "gone");
 	CU_ASSERT_FALSE(present_has_devices(&present, cc_key_view(old)));
@@ -308,6 +308,17 @@ TEST(a_driver_is_replaced_if_nobody_used_an_entry_since_its_file_changed)
 	/* The very same was not replaced. */
 	library(&file, name, 1000);
 	CU_ASSERT_FALSE(present_has_replaced(&present, cc_key_view(&keys[0]), 999));
+	/* Nor, with one that is known. */
+	cc_key_add_text(&keys[0], CC_PART_DEVICE, "library.b.so", "new");
+	devices[0].fields.len = cc_key_view(&keys[0]).len - 4;
+	devices[0].fields.data = (const char *)cc_key_view(&keys[0]).data + 4;
+	CU_ASSERT_FALSE(present_has_replaced(&present, cc_key_view(old), 999));
+	cc_key_add_text(old, CC_PART_DEVICE, "library.b.so", "new");
+	CU_ASSERT_TRUE(present_has_replaced(&present, cc_key_view(old), 999));
+	/* A second device whose driver is as it was. */
+	there_is("processor", "1.0", "/a.so");
+	(void)device_of(old, "processor", "1.0", "/a.so");
+	CU_ASSERT_TRUE(present_has_replaced(&present, cc_key_view(old), 999));
 	/* Another driver's file may be used by others. */
 	cc_key_release(old);
 	cc_key_init(old);
