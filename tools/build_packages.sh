@@ -49,10 +49,10 @@ else
 		--define '_build_id_links none' --define 'use_source_date_epoch_as_buildtime 1' \
 		--define 'clamp_mtime_to_source_date_epoch 1'
 	if [ -e /etc/debian_version ]; then
-		# Debian's brp-compress wants another sh than Debian's, and compresses nothing; symbols are
-		# left to find-debuginfo, which is not called.
-		post=$(rpm -E '%__os_install_post' | sed '/^ *$/d; s,.*brp-compress,bash &,; s,brp-strip \([^ ]*\),brp-strip "\1 -s",' |
-			paste -sd \; -)
+		# Debian's brp-compress wants another sh than Debian's, and compresses nothing; brp-strip leaves
+		# symbols to find-debuginfo, which is not called.
+		post=$(rpm -E '%__os_install_post' | sed '/^ *$/d; s,.*brp-compress,bash &,; /brp-strip /d' | paste -sd \; -)
+		post="find \"\$RPM_BUILD_ROOT\" -type f '(' -path '*/bin/*' -o -path '*/libexec/*' -o -name '*.so*' ')' -exec strip --strip-unneeded {} +; $post"
 		set -- "$@" --define "__os_install_post $post"
 	fi
 	rpmbuild -bb --nodeps "$@" "$source/cmake/packages/ckcache.spec"
