@@ -3,8 +3,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/explain/explain.h"
+#include "tools/terminal.h"
+#include "tools/text.h"
 
 /* In one line; --verbose shows all. */
 #define MAX_CAUSES 3
@@ -58,7 +61,7 @@ static void append_fields(struct cmn_buffer *text, const struct question *questi
 static void append_line(struct cmn_buffer *text, const struct question *question, bool verbose)
 {
 	const struct rebuild_causes *causes = &question->causes;
-	size_t start = text->len;
+	size_t line = text->len, start = line;
 
 	append_name(text, question);
 	pad(text, start, NAME_WIDTH);
@@ -73,6 +76,7 @@ static void append_line(struct cmn_buffer *text, const struct question *question
 		cmn_buffer_printf(text, "%s%s", i ? "; " : "", causes->all[i].text);
 	if (!verbose && causes->count > MAX_CAUSES)
 		cmn_buffer_printf(text, "; and %zu more", causes->count - MAX_CAUSES);
+	text_wrap(text, line, 4, terminal_columns(STDOUT_FILENO));
 	cmn_buffer_append_u8(text, '\n');
 	if (verbose)
 		append_fields(text, question);
