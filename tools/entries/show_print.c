@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachecore/kernel_names.h"
 #include "common/json.h"
@@ -11,6 +12,7 @@
 #include "tools/json.h"
 #include "tools/entries/field_words.h"
 #include "tools/entries/show.h"
+#include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
@@ -102,17 +104,20 @@ static void append_key(struct cmn_buffer *text, struct cmn_view key)
 			return;
 		while (cc_key_next(&reader, &field) == CMN_OK) {
 			struct cc_key_summary_field summary = summary_of(&field);
+			size_t start;
 
 			if (field.part != part)
 				continue;
 			if (!any)
 				cmn_buffer_printf(text, "%s\n", part_names[part]);
 			any = true;
+			start = text->len;
 			cmn_buffer_printf(text, "  %-.*s: ", (int)field.name.len,
 					  (const char *)field.name.data);
 			key_field_append_value(text, &summary, MAX_VALUE);
 			if (field_words(field.name))
 				cmn_buffer_printf(text, " (%s)", field_words(field.name));
+			text_wrap(text, start, 6, terminal_columns(STDOUT_FILENO));
 			cmn_buffer_append_u8(text, '\n');
 			if (!summary.whole && cmn_json_is_text(field.value))
 				append_first_lines(text, field.value);

@@ -3,8 +3,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/explain/explain.h"
+#include "tools/terminal.h"
+#include "tools/text.h"
 
 /* In one line; --verbose shows all. */
 #define MAX_CAUSES 3
@@ -55,10 +58,34 @@ static void append_fields(struct cmn_buffer *text, const struct question *questi
 		cmn_buffer_printf(text, "    entry: %s\n", question->event.leaf);
 }
 
+/* Behind what the line has; on a terminal that is too narrow, below that. */
+static void append_causes(struct cmn_buffer *text, size_t line, const struct rebuild_causes *causes,
+			  bool verbose)
+{
+	size_t columns = terminal_columns(STDOUT_FILENO);
+	struct cmn_buffer all = { 0 };
+
+	for (size_t i = 0; i < causes->count && (verbose || i < MAX_CAUSES); i++)
+		cmn_buffer_printf(&all, "%s%s", i ? "; " : "", causes->all[i].text);
+	if (!verbose && causes->count > MAX_CAUSES)
+		cmn_buffer_printf(&all, "; and %zu more", causes->count - MAX_CAUSES);
+	if (columns && text->len - line + all.len > columns) {
+		while (!text->failed && text->data[text->len - 1] == ' ')
+			text->len--;
+		cmn_buffer_append_u8(text, '\n');
+		line = text->len;
+		cmn_buffer_append_text(text, "    ");
+	}
+	cmn_buffer_append(text, all.data, all.len);
+	text->failed |= all.failed;
+	text_wrap(text, line, 4, columns);
+	cmn_buffer_release(&all);
+}
+
 static void append_line(struct cmn_buffer *text, const struct question *question, bool verbose)
 {
 	const struct rebuild_causes *causes = &question->causes;
-	size_t start = text->len;
+	size_t line = text->len, start = line;
 
 	append_name(text, question);
 	pad(text, start, NAME_WIDTH);
@@ -69,10 +96,7 @@ static void append_line(struct cmn_buffer *text, const struct question *question
 		cmn_buffer_printf(text, "%13s  ", "-");
 	else
 		cmn_buffer_printf(text, "%10.1f ms  ", (double)question->event.build_ns / 1e6);
-	for (size_t i = 0; i < causes->count && (verbose || i < MAX_CAUSES); i++)
-		cmn_buffer_printf(text, "%s%s", i ? "; " : "", causes->all[i].text);
-	if (!verbose && causes->count > MAX_CAUSES)
-		cmn_buffer_printf(text, "; and %zu more", causes->count - MAX_CAUSES);
+	append_causes(text, line, causes, verbose);
 	cmn_buffer_append_u8(text, '\n');
 	if (verbose)
 		append_fields(text, question);
