@@ -7,15 +7,15 @@
 
 #define MAX_PLACES 1024
 
-static bool is_there(const struct cc_access_times *times, const struct cc_store_place *place)
+static struct cc_store_place *find(const struct cc_access_times *times, const struct cc_store_place *place)
 {
 	for (size_t i = 0; i < times->count; i++) {
-		const struct cc_store_place *other = &times->places[i];
+		struct cc_store_place *other = &times->places[i];
 
 		if (other->n == place->n && strcmp(other->leaf, place->leaf) == 0)
-			return true;
+			return other;
 	}
-	return false;
+	return NULL;
 }
 
 /* false: out of memory. */
@@ -36,7 +36,11 @@ static bool make_room(struct cc_access_times *times)
 
 bool cc_access_times_add(struct cc_access_times *times, const struct cc_store_place *place)
 {
-	if (times->count >= MAX_PLACES || is_there(times, place) || !make_room(times))
+	struct cc_store_place *there = find(times, place);
+
+	if (there && there->used_ns < place->used_ns)
+		there->used_ns = place->used_ns;
+	if (there || times->count >= MAX_PLACES || !make_room(times))
 		return false;
 	times->places[times->count++] = *place;
 	return true;
