@@ -27,6 +27,7 @@ void api_desc_release(struct ckcache_desc *desc)
 		cc_key_release(&desc->items[i].key);
 	free(desc->items);
 	cmn_buffer_release(&desc->blob);
+	cmn_buffer_release(&desc->batch.blob);
 	(void)pthread_mutex_destroy(&desc->lock);	/* nobody holds it */
 }
 
@@ -58,6 +59,22 @@ bool api_desc_keys_hold(struct ckcache_desc *desc, bool (*key_holds)(const struc
 bool api_desc_has_id(const struct ckcache_desc *desc)
 {
 	return !desc->empty && !desc->nameless;
+}
+
+enum ckcache_kind api_desc_kind(const struct ckcache_desc *desc)
+{
+	return desc->device ? CKCACHE_KIND_DEVICE : CKCACHE_KIND_PROGRAMS;
+}
+
+struct api_batch api_desc_exchange_batch(struct ckcache_desc *desc, const struct api_batch *next)
+{
+	struct api_batch old;
+
+	(void)pthread_mutex_lock(&desc->lock);	/* a default mutex cannot fail here */
+	old = desc->batch;
+	desc->batch = *next;
+	(void)pthread_mutex_unlock(&desc->lock);
+	return old;
 }
 
 enum cmn_status api_desc_identify(struct ckcache_desc *desc)
@@ -172,7 +189,7 @@ enum ckcache_status api_desc_evict(struct ckcache_desc *desc, const struct ckcac
 	if (desc->empty || (storage && !api_desc_has_id(desc)))
 		return CKCACHE_OK;
 	if (storage)
-		return storage->evict ? api_status_of(api_storage_evict(storage, &desc->id)) :
+		return storage->evict ? api_status_of(api_storage_evict(storage, desc)) :
 					CKCACHE_ERROR_UNAVAILABLE;
 	for (size_t i = 0; desc->cache && i < desc->count; i++) {
 		enum cmn_status one = cc_cache_remove(desc->cache, &desc->items[i].key);
