@@ -20,6 +20,8 @@
 
 #define API_BLOB_VERSION 2
 #define API_BLOB_HEADER_SIZE 128
+/* No blob is larger (cachecore/entry.h has the same bound for payloads). */
+#define API_BLOB_MAX ((size_t)UINT32_MAX)
 
 enum {
 	API_FIELD_IMAGE = 1,	/* a device binary; index: the program's place */

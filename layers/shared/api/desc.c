@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/cancel.h"
-#include "layers/shared/api/storage.h"
 
 enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count)
 {
@@ -177,26 +176,6 @@ enum ckcache_status api_desc_get_id(const struct ckcache_desc *desc, size_t *siz
 	if (api_desc_has_id(desc))
 		bytes = (struct cmn_view){ desc->id.bytes, API_ID_SIZE };
 	return api_give(bytes, size, id);
-}
-
-enum ckcache_status api_desc_evict(struct ckcache_desc *desc, const struct ckcache_storage *storage)
-{
-	CMN_NOT_CANCELLED;
-	enum cmn_status status = CMN_OK;
-
-	if (!desc || !api_storage_is_valid(storage))
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	if (desc->empty || (storage && !api_desc_has_id(desc)))
-		return CKCACHE_OK;
-	if (storage)
-		return storage->evict ? api_status_of(api_storage_evict(storage, desc)) :
-					CKCACHE_ERROR_UNAVAILABLE;
-	for (size_t i = 0; desc->cache && i < desc->count; i++) {
-		enum cmn_status one = cc_cache_remove(desc->cache, &desc->items[i].key);
-
-		status = one == CMN_OK ? status : one;
-	}
-	return api_status_of(status);
 }
 
 void api_desc_add_files(struct cmn_buffer *blob, size_t i, const struct cc_manifest *manifest)

@@ -92,6 +92,6 @@ CMN_CHECKED enum cmn_status api_desc_check_files(const struct ckcache_desc *desc
 ckcache_desc_free_fn api_desc_free;
 ckcache_desc_get_id_fn api_desc_get_id;
 ckcache_desc_evict_fn api_desc_evict;
-ckcache_desc_load_batch_fn api_desc_load_batch;	/* in storage.c */
+ckcache_desc_load_batch_fn api_desc_load_batch;	/* this and api_desc_evict: desc_storage.c */
 
 #endif

@@ -2,16 +2,10 @@
 /* storage: calls of the application's callbacks. */
 #include "layers/shared/api/storage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "common/cancel.h"
 #include "common/clock.h"
 
 /* How often a blob may change its size between two calls, by another thread's store. */
 #define LOAD_TRIES 4
-/* No blob is larger (cachecore/entry.h has the same bound for payloads). */
-#define MAX_BLOB ((size_t)UINT32_MAX)
 
 /* What a caller of 1.0 fills. */
 #define SIZE_1_0 offsetof(struct ckcache_storage, load_batch)
@@ -24,6 +18,11 @@
 bool api_storage_is_valid(const struct ckcache_storage *storage)
 {
 	return !storage || (storage->struct_size >= SIZE_1_0 && storage->load);
+}
+
+bool api_storage_has_batch(const struct ckcache_storage *storage)
+{
+	return HAS(storage, load_batch);
 }
 
 void api_storage_trace(const struct ckcache_storage *storage, const struct ckcache_desc *desc,
@@ -45,7 +44,7 @@ static enum cmn_status load_once(const struct ckcache_storage *storage, const st
 	size_t size = 0, room;
 
 	*ret_status = storage->load(storage->ctx, API_ID_SIZE, id->bytes, &size, NULL);
-	if (*ret_status != CKCACHE_OK || size == 0 || size > MAX_BLOB)
+	if (*ret_status != CKCACHE_OK || size == 0 || size > API_BLOB_MAX)
 		return CMN_MISS;
 	ret->len = 0;
 	if (!cmn_buffer_reserve(ret, size))
@@ -128,75 +127,4 @@ enum cmn_status api_storage_evict(const struct ckcache_storage *storage, const s
 	status = storage->evict(storage->ctx, API_ID_SIZE, desc->id.bytes);
 	api_storage_trace(storage, desc, CKCACHE_EVENT_EVICTED, status, 0, cmn_clock_monotonic() - begin);
 	return status == CKCACHE_OK || status == CKCACHE_MISS ? CMN_OK : CMN_ERR_IO;
-}
-
-/* A batch that is being loaded: the descriptions that were asked for, and what came. */
-struct loading {
-	struct ckcache_desc **descs;
-	struct cmn_buffer *blobs;
-	size_t count;
-};
-
-static void give(void *ctx, size_t i, size_t size, const uint8_t *blob)
-{
-	struct loading *loading = ctx;
-
-	if (i >= loading->count || !blob || !size || size > MAX_BLOB)
-		return;
-	cmn_buffer_release(&loading->blobs[i]);	/* the last one counts */
-	cmn_buffer_append(&loading->blobs[i], blob, size);
-	if (loading->blobs[i].failed)
-		cmn_buffer_release(&loading->blobs[i]);	/* it is loaded alone, later */
-}
-
-/* Hands to each description what came for it, or that nothing did. */
-static void hand_out(const struct ckcache_storage *storage, struct loading *loading, bool complete)
-{
-	for (size_t i = 0; i < loading->count; i++) {
-		struct api_batch next = { .ctx = storage->ctx, .load = storage->load };
-
-		if (loading->blobs[i].len) {
-			next.state = API_BATCH_FOUND;
-			next.blob = loading->blobs[i];
-		} else {
-			next.state = complete ? API_BATCH_ABSENT : API_BATCH_NONE;
-		}
-		next = api_desc_exchange_batch(loading->descs[i], &next);
-		cmn_buffer_release(&next.blob);
-	}
-}
-
-enum ckcache_status api_desc_load_batch(const struct ckcache_storage *storage, size_t count,
-					struct ckcache_desc *const *descs)
-{
-	CMN_NOT_CANCELLED;
-	enum ckcache_status status = CKCACHE_ERROR_OUT_OF_MEMORY;
-	struct loading loading = { 0 };
-	uint8_t *ids;
-
-	if (!storage || !api_storage_is_valid(storage) || (count && !descs))
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	if (!count || !HAS(storage, load_batch))
-		return CKCACHE_OK;
-	ids = calloc(count, API_ID_SIZE);
-	loading.descs = calloc(count, sizeof(*loading.descs));
-	loading.blobs = calloc(count, sizeof(*loading.blobs));
-	if (!ids || !loading.descs || !loading.blobs)
-		goto out;
-	for (size_t i = 0; i < count; i++) {
-		if (!descs[i] || !api_desc_has_id(descs[i]))
-			continue;
-		memcpy(ids + loading.count * API_ID_SIZE, descs[i]->id.bytes, API_ID_SIZE);
-		loading.descs[loading.count++] = descs[i];
-	}
-	status = CKCACHE_OK;
-	if (loading.count)
-		hand_out(storage, &loading,
-			 storage->load_batch(storage->ctx, loading.count, API_ID_SIZE, ids, give,
-					     &loading) == CKCACHE_OK);
-out:
-	free(loading.blobs);
-	free(loading.descs);
-	free(ids);
-	return status;
 }
