@@ -527,11 +527,6 @@ out:
 	return status == CMN_MISS ? CMN_OK : status;
 }
 
-static uint64_t used_ns(const struct cc_store_place *place)
-{
-	return place->used_ns ? place->used_ns : cmn_clock_realtime();
-}
-
 /*
  * A new access time, for an entry whose own is missing or no file of ours: it
  * counts, or it is not made. Under the leaf's lock, so that it is not an
@@ -563,7 +558,7 @@ static void make_access_time(struct cc_store *store, int root_fd,
 	if (status != CMN_OK)
 		goto out;
 	cc_leaf_name(CC_LEAF_ACCESS, n, name);
-	(void)!cc_number_file_write(held.fd, name, used_ns(place));	/* a later touch makes it */
+	(void)!cc_number_file_write(held.fd, name, place->used_ns);	/* a later touch makes it */
 	change = (int64_t)cc_leaf_bytes(held.fd, n) - (int64_t)before - (int64_t)BLOCK;
 	if (change)
 		(void)!cc_account_add(root_fd, change, cc_store_lock_until(store));	/* it is too high */
@@ -581,7 +576,7 @@ static bool was_used_later(int root_fd, const struct cc_store_place *place)
 	int fd = cc_leaf_open_file(root_fd, place->leaf, CC_LEAF_ACCESS, place->n);
 	uint64_t last;
 
-	return fd >= 0 && cc_number_file_read_open(fd, &last) == CMN_OK && last >= used_ns(place) &&
+	return fd >= 0 && cc_number_file_read_open(fd, &last) == CMN_OK && last >= place->used_ns &&
 	       last <= cmn_clock_realtime();
 }
 
@@ -601,7 +596,7 @@ static bool touch_file(int root_fd, const struct cc_store_place *place)
 		return false;
 	/* What has a second name is a backup's, too; what has none here got our number meanwhile. */
 	cc_leaf_file_path(place->leaf, CC_LEAF_ACCESS, place->n, path);
-	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", used_ns(place));
+	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", place->used_ns);
 	done = cmn_file_is_named(root_fd, path, fd) && cmn_descriptor_stat(fd, &info) &&
 	       S_ISREG(info.st_mode) && info.st_nlink <= 1;
 	/* Cut after writing: never empty, which would look unused to an evictor. */
@@ -612,10 +607,14 @@ static bool touch_file(int root_fd, const struct cc_store_place *place)
 	return done;
 }
 
-static void touch(struct cc_store *store, int root_fd, const struct cc_store_place *place)
+static void touch(struct cc_store *store, int root_fd, const struct cc_store_place *used)
 {
-	if (place->leaf[0] && !was_used_later(root_fd, place) && !touch_file(root_fd, place))
-		make_access_time(store, root_fd, place);
+	struct cc_store_place place = *used;
+
+	if (!place.used_ns)
+		place.used_ns = cmn_clock_realtime();
+	if (place.leaf[0] && !was_used_later(root_fd, &place) && !touch_file(root_fd, &place))
+		make_access_time(store, root_fd, &place);
 }
 
 size_t cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,

@@ -329,8 +329,8 @@ enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity *
 	return status;
 }
 
-static enum cmn_status add(cl_device_id device, struct cc_key *key, bool exact,
-			   const struct ocl_identity **ret)
+enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key, bool exact,
+				 const struct ocl_identity **ret)
 {
 	struct known_device *found;
 	bool is_root;
@@ -346,18 +346,6 @@ static enum cmn_status add(cl_device_id device, struct cc_key *key, bool exact,
 	}
 	*ret = &found->identity;
 	return CMN_OK;
-}
-
-enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key,
-				 const struct ocl_identity **ret)
-{
-	return add(device, key, false, ret);
-}
-
-enum cmn_status ocl_identity_add_exact(cl_device_id device, struct cc_key *key,
-				       const struct ocl_identity **ret)
-{
-	return add(device, key, true, ret);
 }
 
 cl_device_id ocl_identity_builder(cl_device_id device)

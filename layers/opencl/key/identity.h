@@ -23,12 +23,12 @@ struct ocl_identity {
  * a layer below may change builds), so nothing may be cached for it.
  */
 CMN_CHECKED enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity **ret);
-/* The same, and adds to a key all fields that identify the device for its compiler. */
-CMN_CHECKED enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key,
+/*
+ * The same, and adds to a key all fields that identify the device for its compiler; exact: for what
+ * somebody learns about the device itself, where each part and each number of units counts.
+ */
+CMN_CHECKED enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key, bool exact,
 					     const struct ocl_identity **ret);
-/* The same for what somebody learns about the device itself: each part and each number of units counts. */
-CMN_CHECKED enum cmn_status ocl_identity_add_exact(cl_device_id device, struct cc_key *key,
-						   const struct ocl_identity **ret);
 /* The device that a build for this one is made on elsewhere: itself, or the one whose code it shares. */
 cl_device_id ocl_identity_builder(cl_device_id device);
 
