@@ -124,7 +124,7 @@ static enum cmn_status parse_##name(const struct origin *origin, void *field)		\
 PARSE_WORD(capture, enum cc_capture, "auto", "eager", "late", "deferred")
 PARSE_WORD(log_level, enum cmn_log_level, "none", "error", "warning", "info", "debug")
 PARSE_WORD(sharing, enum cc_sharing, "none", "group", "readers")
-PARSE_WORD(eviction_order, enum cc_eviction_order, "lru", "cost")
+PARSE_WORD(eviction_order, enum cc_eviction_order, "lru", "cost", "none")
 
 static enum cmn_status parse_text(const struct origin *origin, void *field)
 {
@@ -202,7 +202,7 @@ static const struct setting settings[] = {
 	SETTING(eviction_disable, parse_set, "any value"),
 	SETTING(max_size, parse_size, "a size, such as 8Gi"),
 	{ "threshold", offsetof(struct cc_config, threshold_days), parse_days, "days, 0 to 36500" },
-	SETTING(eviction_order, parse_eviction_order, "lru or cost"),
+	SETTING(eviction_order, parse_eviction_order, "lru, cost or none"),
 	SETTING(min_device_image_size, parse_size, "a size, such as 4Ki"),
 	SETTING(max_device_image_size, parse_size, "a size, such as 1Gi"),
 	SETTING(compression, parse_compression, "none, auto, or 1 to 9"),

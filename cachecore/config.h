@@ -31,6 +31,7 @@ enum cc_sharing {
 enum cc_eviction_order {
 	CC_EVICTION_LRU,	/* least recently used first */
 	CC_EVICTION_COST,	/* first what saves least compile time per byte; its value sinks with time without use */
+	CC_EVICTION_NONE,	/* nothing by size: what does not fit is not stored */
 };
 
 enum { CC_COMPRESSION_AUTO = -1, CC_COMPRESSION_NONE = 0 };	/* else a level of compression, 1 to 9 */

@@ -267,6 +267,7 @@ static enum cmn_status try_variant(struct lookup *lookup, unsigned int n, struct
 	if (status == CMN_STALE)
 		status = read_variant(lookup, n, ret);
 	lookup->report.place.n = n;
+	lookup->report.place.used_ns = cmn_clock_realtime();
 	if (status == CMN_OK || status == CMN_ERR_NOMEM)
 		return status;
 	if (cc_entry_files_status_damaged(status))

@@ -112,7 +112,7 @@ static const char *reason_of(struct cc_writer *writer, const struct cc_writer_ta
 
 	switch (status) {
 	case CMN_ERR_TOO_LARGE:
-		return bound ? bound : "max_size";
+		return bound ? bound : cc_store_makes_room(writer->store) ? "max_size" : "full";
 	case CMN_ERR_ACCESS:
 		return "access";
 	case CMN_BUSY:

@@ -340,6 +340,9 @@ TEST(takes_words_in_any_case)
 	CU_ASSERT_EQUAL(config.sharing, CC_SHARING_GROUP);
 	CU_ASSERT_EQUAL(config.build_wait, 0);
 	CU_ASSERT_TRUE(config.promote);
+	set("CKCACHE_EVICTION_ORDER", "none");
+	load();
+	CU_ASSERT_EQUAL(config.eviction_order, CC_EVICTION_NONE);
 }
 
 TEST(refuses_a_list_with_one_relative_path_in_a_file)
