@@ -155,7 +155,7 @@ static const struct verb_option recipes_options[] = {
 	DIR_OPTION,
 	JSON_OPTION,
 	NUMBER("jobs", "N", 256, "build: parallel builds, 1 to 256; default: half the CPUs"),
-	NUMBER("timeout", "SECONDS", 1000000, "build: how long one build may take; default 60"),
+	NUMBER("timeout", "SECONDS", 1000000, "build: how long one build may take; default 60, with --idle 600"),
 	NUMBER("budget", "SECONDS", 1000000, "build: how long one pack may take; default 1800"),
 	FLAG("idle", "build: as replay's"),
 	{ 0 },

@@ -25,7 +25,7 @@ import command_line
 CKCACHE, SOURCE = None, None
 
 SUITE = "the suite itself, or a part of it"
-SYSTEM = "changes the machine: tests/packages/debian12.sh does it in a fresh one"
+SYSTEM = "changes the machine: tests/packages/roots.sh does it in a fresh one"
 MACHINE = "its exit code is the machine's: tests/tools/doctor.py runs it"
 TIER = "needs a remote tier: tests/remote/verbs.py has one"
 BUILD = "builds everything: it is how this test came to be"

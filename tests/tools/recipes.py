@@ -135,6 +135,12 @@ class Packs(Recipes):
         self.assertEqual(self.ben.builds(), 4 + 1)
         self.assertEqual(machine.tree(self.ben.path("tmp")), [])
 
+    def test_workers_store_whatever_programs_may_wait(self):
+        pack, _ = self.record(self.ann, self.program(*self.PROGRAM))
+        self.ben.good("recipes", "add", pack)
+        ran = self.ben.good("recipes", "build", "--json", extra={"CKCACHE_EXIT_WAIT": "0"})
+        self.assertEqual([built["built"] for built in self.check_json(ran.out)], [3], ran)
+
     def test_recordings_are_the_same_bytes(self):
         first, _ = self.record(self.ann, self.program(*self.PROGRAM), "--name", "x")
         again = self.program(*self.PROGRAM[::-1])

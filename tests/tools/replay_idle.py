@@ -118,9 +118,9 @@ class Idle(Replayed):
         except subprocess.CalledProcessError:
             self.skipTest("no mounts here")
 
-    def start_idle(self, *arguments, mounts=MOUNTS):
+    def start_idle(self, *arguments, mounts=MOUNTS, verb=("replay",)):
         process = subprocess.Popen(
-            ["unshare", "-m", "sh", "-c", mounts + 'exec "$0" "$@"', self.command, "replay",
+            ["unshare", "-m", "sh", "-c", mounts + 'exec "$0" "$@"', self.command, *verb,
              "--idle", "--json", *arguments], cwd=self.path("cwd"), stdin=subprocess.DEVNULL,
             env=self.environment({"FAKE": self.path("fake")}), stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
@@ -333,6 +333,104 @@ class Idle(Replayed):
         self.kill(process)
         os.close(gate)
         self.resume()
+
+    def rebuild(self, library):
+        """The same code, as of another build: in its build-id."""
+        with open(library, "rb") as file:
+            content = bytearray(file.read())
+        content[content.index(b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0") + 16] ^= 0xff
+        with open(library + ".new", "wb") as file:
+            file.write(content)
+        os.rename(library + ".new", library)
+
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+    def test_killed_whenever_it_removes_something(self):
+        """Recipes that are done, and entries of the old driver: each run comes one further."""
+        driver = shutil.copy(machine.STUB, self.path("driver.so"))
+        self.drivers(driver)
+        self.stale()
+        self.rebuild(driver)	# old entries go when their driver was replaced
+        self.settings(STUB_DRIVER_VERSION="2.0")
+        for removals in range(1, 40):
+            code = subprocess.run(
+                ["strace", "-qq", "-o", "/dev/null", "-e", "trace=unlinkat", "-e",
+                 "inject=unlinkat:signal=KILL:when=%d" % removals, self.command, "replay", "--stale"],
+                cwd=self.path("cwd"), env=self.environment(), stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, timeout=machine.PATIENCE, check=False).returncode
+            if code == 0:
+                break
+            self.assertEqual(code, -signal.SIGKILL)
+        self.assertEqual((code, removals > 4), (0, True), removals)
+        self.resume()
+        entries = json.loads(self.tool("list", "--json").out)
+        self.assertEqual(len(entries), 2, entries)
+
+    def pack(self, *numbers):
+        """A pack of programs, which nobody has built yet."""
+        packs = self.path("home", ".local", "share", "ckcache", "recipes.d")
+        os.makedirs(packs)
+        ran = self.tool("record", "-o", os.path.join(packs, "p.ckrecipes"), "--", "sh", "-c", "".join(
+            "%s -n vector -DK=%d >/dev/null;" % (CLIENT, number) for number in numbers))
+        self.assertEqual(ran.code, 0, ran)
+
+    def build_packs(self, *arguments):
+        return self.start_idle("--jobs", "1", *arguments, verb=("recipes", "build"))
+
+    def packs_are_built(self, *numbers):
+        """The next time."""
+        self.fake.busy = ()
+        self.settings()
+        (value,), err = self.finish(self.build_packs())
+        self.assertEqual((value["built"], value["left"], err), (len(numbers), 0, ""))
+        self.assertEqual(self.application(*numbers), 0)
+
+    def test_packs_wait_no_longer_than_their_time(self):
+        self.pack(1)
+        self.fake.busy = ("processors",)
+        built = self.counted()
+        value, err = self.finish(self.build_packs("--budget", "4"))
+        self.assertEqual((value, err, self.counted() - built),
+                         ([], "ckcache: others needed the machine all the time: nothing is built\n", 0))
+        self.packs_are_built(1)
+
+    def test_packs_leave_what_stands_still(self):
+        self.pack(1, 2)
+        os.mkfifo(self.path("gate"), 0o600)
+        self.settings(STUB_GATE=self.path("gate"))
+        process = self.build_packs("--budget", "10")
+        gate = self.second_gate()
+        self.fake.busy = ("memory",)
+        (value,), err = self.finish(process, 1)
+        self.assertEqual((value["built"], value["left"]), (0, 2))
+        self.assertIn("the time for one pack was over", err)
+        self.assertEqual(caches.files(self.root, ".attempts"), [])
+        os.close(gate)
+        self.packs_are_built(1, 2)
+
+    def second_gate(self):
+        """After the probe's: that of the first program."""
+        os.close(self.reach_gate())
+        self.until(self.recipes, "the probe does not end")
+        return self.reach_gate()
+
+    def test_packs_on_battery(self):
+        self.pack(1)
+        self.fake.plug(False)
+        value, err = self.finish(self.build_packs())
+        self.assertEqual((value, err), ([], "ckcache: on battery power: nothing is built\n"))
+        self.fake.plug(True)
+        self.packs_are_built(1)
+
+    def test_packs_after_a_kill(self):
+        self.pack(1, 2)
+        os.mkfifo(self.path("gate"), 0o600)
+        self.settings(STUB_GATE=self.path("gate"))
+        for reach in (self.reach_gate, self.second_gate):	# of the probe, of the first program
+            process = self.build_packs()
+            gate = reach()
+            self.kill(process)
+            os.close(gate)
+        self.packs_are_built(1, 2)
 
     def test_full_disk(self):
         """Nothing can be stored: it says so, and does it once there is room."""

@@ -24,6 +24,7 @@
 
 enum {
 	TIMEOUT_S = 60,		/* most programs take a second, the slowest known ones 30 */
+	IDLE_TIMEOUT_S = 600,	/* at that priority, others make it take many times as long */
 	BUDGET_S = 1800,	/* of one pack */
 	/* At a time: the directory of recipes has twice as much room, also for applications' own. */
 	MAX_RECIPES = CC_RECIPES_MAX_COUNT / 2,
@@ -47,6 +48,7 @@ struct building {
 	struct cmn_buffer text;
 	int signal;
 	bool begun, failed;	/* failed: it was complained about */
+	bool late;		/* the time was over before drivers could be asked */
 };
 
 /* What becomes of one pack. */
@@ -377,23 +379,31 @@ static bool begin(struct building *building)
 		tool_complain("out of memory");
 		return false;
 	}
-	return gather_environment(building) && make_directory(building) &&
-	       idle_wait(&building->idle, &building->signal) &&
-	       present_read(&building->settings, &building->present, &building->signal);
+	if (!gather_environment(building) || !make_directory(building))
+		return false;
+	if (idle_wait(&building->idle, &building->signal))
+		return present_read(&building->settings, &building->present, &building->signal);
+	building->late = !building->signal;
+	if (building->late)
+		tool_complain("others needed the machine all the time: nothing is built");
+	return building->late;
 }
 
 static bool visit(void *ctx, const struct packs_file *file)
 {
 	struct building *building = ctx;
-	struct state state = { .building = building, .file = file, .memo = cc_file_memo_new() };
+	struct state state = { .building = building, .file = file };
 	enum cmn_status status;
 
+	idle_begin(&building->idle, building->budget_s);
 	if (!begin(building)) {
-		cc_file_memo_free(state.memo);
 		building->failed = true;
 		return false;
 	}
+	if (building->late)
+		return false;
 	idle_begin(&building->idle, building->budget_s);
+	state.memo = cc_file_memo_new();
 	status = recipe_index_read(file->pack, &state.index);
 	if (status == CMN_OK) {
 		state.settled = calloc(state.index.count * building->present.count + 1,
@@ -420,7 +430,8 @@ int recipes_build(const struct recipes_request *request)
 	const uint64_t second = UINT64_C(1000000000);
 	struct building building = {
 		.budget_s = request->budget_s ? request->budget_s : BUDGET_S,
-		.settings.timeout_ns = (request->timeout_s ? request->timeout_s : TIMEOUT_S) * second,
+		.settings.timeout_ns = (request->timeout_s ? request->timeout_s : request->idle ?
+					IDLE_TIMEOUT_S : TIMEOUT_S) * second,
 	};
 	char *layer = tool_find_library(TOOL_OPENCL_LIBRARY);
 	struct tool_cache cache;
@@ -447,12 +458,10 @@ int recipes_build(const struct recipes_request *request)
 				tool_complain("on battery power: nothing is built");
 			else if (!packs_walk(visit, &building))
 				building.failed = true;
-			if (!request->json && !building.begun)
+			else if (!request->json && !building.begun)
 				cmn_buffer_append_text(&building.text, "no packs\n");
-			if (request->json)
-				code = json_print(building.packs);
-			else if (building.text.len)	/* else it was complained about */
-				code = tool_print(&building.text);
+			/* Without text it was complained about; that there was no time is no failure. */
+			code = request->json ? json_print(building.packs) : tool_print(&building.text);
 		}
 		tool_close(&cache);
 	}

@@ -260,6 +260,8 @@ static bool wait_for_probes(struct replay_workers *workers, size_t count, size_t
 		if (replay_process_wait(workers, &slot, &answer, ret_signal) == REPLAY_SIGNALLED)
 			return false;
 		child = &workers->children[slot];
+		if (child->timed_out)
+			tool_complain("a driver did not answer in time; its devices are left out");
 		*ret_unable += WIFEXITED(child->state) && WEXITSTATUS(child->state) == WORKER_UNABLE;
 	}
 	return true;

@@ -388,7 +388,8 @@ bool replay_build(const struct replay_settings *settings, struct idle *idle, siz
 	replay_order_release(&replay.order);
 	*ret = (struct replay_counts){
 		.built = replay.built, .there = replay.there, .failed = replay.wrong,
-		.absent = replay.absent, .late = replay.late,
+		.absent = replay.absent,
+		.late = replay.late + (replay.signal ? 0 : replay.order.count - replay.done),
 		.other = replay.outdated + replay.unwanted + replay.inputs + replay.damaged,
 	};
 	*ret_signal = replay.signal;

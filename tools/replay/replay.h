@@ -28,7 +28,7 @@ void replay_all(struct replay *replay, const struct replay_worths *worths);
 /* What became of recipes that somebody else chose. */
 struct replay_counts {
 	unsigned long long built, there, failed, absent, other;
-	unsigned long long late;	/* did not begin in time: they were removed */
+	unsigned long long late;	/* did not begin or, standing still, not end in time */
 };
 /*
  * Builds the recipes of these names that settings->root has, as the verb does, but removes those

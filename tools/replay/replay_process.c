@@ -37,6 +37,8 @@ static const char *const fixed[] = {
 	"CKCACHE_READ_ONLY=0", "CKCACHE_RECACHE=0", "CKCACHE_READ_ONLY_DIRS=",
 	/* That they are many and come one after another says nothing of the programs. */
 	"CKCACHE_ADMIT_ALL=1",
+	/* Nobody waits for a worker's end, and at its priority it may get no processor for seconds. */
+	"CKCACHE_EXIT_WAIT=60000",
 };
 
 /* The probe's programs are stored whatever their size. */
