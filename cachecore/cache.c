@@ -486,6 +486,26 @@ bool cc_cache_put_recipe(struct cc_cache *cache, const struct cc_recipe *recipe)
 	return done;
 }
 
+/* Of a miss, as the trace has it. */
+static const char *miss_reason(const struct cc_cache *cache)
+{
+	if (cache->config.built_for)
+		return "unattended";
+	if (cache->config.recache)
+		return "recache";
+	return cache->config.read_only ? "read-only" : NULL;
+}
+
+/* What a worker of ckcache replay compiles, nobody waits for. */
+static void add_miss(struct cc_cache *cache, uint64_t build_ns)
+{
+	bool unattended = cache->config.built_for != NULL;
+
+	cc_remote_note_build(cache->remote, build_ns);
+	cc_stats_add(cache->stats, unattended ? CC_UNATTENDED : CC_MISSES, 1);
+	cc_stats_add(cache->stats, unattended ? CC_UNATTENDED_NS : CC_COMPILE_NS_SPENT, build_ns);
+}
+
 static void count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns,
 		       const char *reason)
 {
@@ -495,30 +515,20 @@ static void count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_
 		.key = key,
 		.build_ns = build_ns,
 	};
-	bool unattended = cache->config.built_for != NULL;	/* by a worker of ckcache replay */
+	bool unattended = cache->config.built_for != NULL;
 	const struct cc_history_note miss = {
 		.kind = unattended ? CC_HISTORY_UNATTENDED : CC_HISTORY_MISS, .key = key,
 		.reason = unattended ? NULL : reason, .build_ns = build_ns,
 	};
 
-	cc_remote_note_build(cache->remote, build_ns);
-	cc_stats_add(cache->stats, unattended ? CC_UNATTENDED : CC_MISSES, 1);
-	cc_stats_add(cache->stats, unattended ? CC_UNATTENDED_NS : CC_COMPILE_NS_SPENT, build_ns);
+	add_miss(cache, build_ns);
 	cc_trace_write(cache->trace, &event);
 	cc_level_switch_note(cache->levels, &miss);
 }
 
 void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)
 {
-	const char *reason = NULL;
-
-	if (cache->config.built_for)
-		reason = "unattended";
-	else if (cache->config.recache)
-		reason = "recache";
-	else if (cache->config.read_only)
-		reason = "read-only";
-	count_miss(cache, key, build_ns, reason);
+	count_miss(cache, key, build_ns, miss_reason(cache));
 }
 
 void cc_cache_count_deferred(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)
@@ -528,18 +538,27 @@ void cc_cache_count_deferred(struct cc_cache *cache, const struct cc_key *key, u
 	count_miss(cache, key, build_ns, "deferred");
 }
 
-void cc_cache_count_bypass(struct cc_cache *cache, const char *reason, const struct cc_key *key)
+void cc_cache_count_unkept(struct cc_cache *cache, const struct cc_unkept_build *build)
 {
-	struct cc_trace_event event = { .what = "bypass", .reason = reason, .key = key };
-	const struct cc_history_note bypass = {
-		.kind = CC_HISTORY_BYPASS, .key = key, .reason = reason,
-		.detail = cache->config.built_for ? CC_HISTORY_BY_REPLAY : NULL,
+	const char *by_replay = cache->config.built_for ? CC_HISTORY_BY_REPLAY : NULL;
+	struct cc_trace_event event = {
+		.what = build->bypass ? "bypass" : "miss",
+		.reason = build->bypass ? build->bypass : miss_reason(cache),
+		.failure = build->failure, .key = build->key, .build_ns = build->build_ns,
+	};
+	const struct cc_history_note note = {
+		.kind = build->failure ? CC_HISTORY_FAILED : CC_HISTORY_BYPASS, .key = build->key,
+		.source = build->source, .build_ns = build->build_ns,
+		.reason = build->bypass ? build->bypass : by_replay,
+		.detail = build->failure ? build->failure : by_replay,
 	};
 
-	if (!cache->config.built_for)
-		cc_stats_bypass(cache->stats, reason);
+	if (!build->bypass)
+		add_miss(cache, build->build_ns);
+	else if (!cache->config.built_for)
+		cc_stats_bypass(cache->stats, build->bypass);
 	cc_trace_write(cache->trace, &event);
-	cc_level_switch_note(cache->levels, &bypass);
+	cc_level_switch_note(cache->levels, &note);
 }
 
 void cc_cache_fork_prepare(struct cc_cache *cache)

@@ -119,7 +119,15 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns);
 /* A miss that is left to ckcache replay. */
 void cc_cache_count_deferred(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns);
-void cc_cache_count_bypass(struct cc_cache *cache, const char *reason, const struct cc_key *key);
+/* A build of which nothing is kept: it is not cached, or did not compile, or both. */
+struct cc_unkept_build {
+	const struct cc_key *key;	/* NULL: none was made */
+	struct cmn_view source;	/* where there is none: what is to be compiled, for its name */
+	const char *bypass;		/* why it is not cached; static; NULL: it would have been */
+	const char *failure;		/* the driver's code, and what it says: "-11: error: ..."; NULL: it compiled */
+	uint64_t build_ns;		/* in the driver; 0: not known */
+};
+void cc_cache_count_unkept(struct cc_cache *cache, const struct cc_unkept_build *build);
 
 /* fork handlers for pthread_atfork. */
 void cc_cache_fork_prepare(struct cc_cache *cache);

@@ -50,6 +50,8 @@ enum cc_history_kind {
 	CC_HISTORY_REMOTE_AWAY,	/* it is left alone; detail: why, a phrase */
 	/* Compiled by ckcache replay, for the program: nobody waited. */
 	CC_HISTORY_UNATTENDED,
+	/* It did not compile. reason: as a bypass's, CC_HISTORY_BY_REPLAY, or ""; detail: the driver's code, and what it says. */
+	CC_HISTORY_FAILED,
 	CC_HISTORY_KIND_COUNT,
 };
 

@@ -219,6 +219,16 @@ static void add_bypass(struct question *question)
 		   sentence ? ")" : "");
 }
 
+/* detail: the driver's code, and behind a colon what it says. Why it would not have been kept either is no news. */
+static void add_failure(struct question *question)
+{
+	const char *detail = question->event.detail;
+	int code = (int)strcspn(detail, ":");
+
+	rebuild_causes_add(&question->causes, CAUSE_FAILED, "did not compile%s%.*s%s%s",
+			   *detail ? " (" : "", code, detail, *detail ? ")" : "", detail + code);
+}
+
 static void answer(struct explanation *explanation, struct question *question)
 {
 	const struct run_history_event *event = &question->event, *loss;
@@ -227,6 +237,10 @@ static void answer(struct explanation *explanation, struct question *question)
 
 	if (event->kind == CC_HISTORY_BYPASS) {
 		add_bypass(question);
+		return;
+	}
+	if (event->kind == CC_HISTORY_FAILED) {
+		add_failure(question);
 		return;
 	}
 	if (event->kind == CC_HISTORY_REMOTE) {
