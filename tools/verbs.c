@@ -242,8 +242,8 @@ static const struct verb verbs[] = {
 	{ VERB(verify), NULL, COMMAND_NONE,
 	  "read and check every entry",
 	  "Reads every byte of every entry, and corrects the recorded size of the cache.\n"
-	  "The exit code is 1 if a damaged entry remains. Entries of another format version\n"
-	  "do not count as damaged.",
+	  "The exit code is 1 if an entry remains that is damaged, or that others may write\n"
+	  "to. Entries of another format version do not count as damaged.",
 	  "ckcache verify\n"
 	  "ckcache verify --repair" },
 	{ VERB(prune), NULL, COMMAND_NONE,

@@ -108,6 +108,7 @@ static void note_report(struct cc_level *level, const struct cc_key *key,
 
 	if (report->damaged) {
 		note.kind = CC_HISTORY_DAMAGED;
+		note.reason = report->distrusted == report->damaged ? "access" : NULL;
 		cc_level_note(level, &note);
 	}
 	if (report->change.how != CC_MANIFEST_SAME) {

@@ -117,8 +117,11 @@ static void add_findings(const struct explanation *explanation, struct question 
 	if (find_own(history, event, CC_HISTORY_REFUSED))
 		rebuild_causes_add(causes, CAUSE_REFUSED,
 				   "refused by the driver: the stored binary was removed");
-	if (find_own(history, event, CC_HISTORY_DAMAGED))
-		rebuild_causes_add(causes, CAUSE_DAMAGED, "entry was damaged, and removed");
+	found = find_own(history, event, CC_HISTORY_DAMAGED);
+	if (found)
+		rebuild_causes_add(causes, CAUSE_DAMAGED, "entry was %s, and removed",
+				   strcmp(found->reason, "access") == 0
+				   ? "one that others may write to, or could not be read" : "damaged");
 	found = find_own(history, event, CC_HISTORY_CHANGED);
 	if (found)
 		add_header_change(causes, found);
