@@ -42,6 +42,14 @@ void cc_cache_flush(struct cc_cache *cache);
 /* The same within another time: a process that ends has less. */
 void cc_cache_flush_within(struct cc_cache *cache, uint64_t timeout_ns);
 
+/*
+ * For the log, with CKCACHE_LOG=info: one line that the layer of that name, which outlives the cache,
+ * uses it, the first time; and one that says what came of it, once, for the process's end. No worker of
+ * ckcache replay says either.
+ */
+void cc_cache_announce(struct cc_cache *cache, const char *name);
+void cc_cache_conclude(struct cc_cache *cache);	/* NULL is fine; after the last flush */
+
 /* As it was loaded; only the getters below know what the program has set since. */
 const struct cc_config *cc_cache_config(const struct cc_cache *cache);
 const struct cmn_log *cc_cache_log(const struct cc_cache *cache);
