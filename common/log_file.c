@@ -62,7 +62,7 @@ static const char *distrust(const struct stat *info)
 		return "it belongs to another user";
 	if (info->st_mode & (S_IWGRP | S_IWOTH))
 		return "others may write to it";
-	return info->st_nlink == 1 ? NULL : "it has a second name";
+	return info->st_nlink <= 1 ? NULL : "it has a second name";
 }
 
 /* Moves a full one away. Where another process is at it, or cannot be asked, it grows a little more. */
@@ -104,7 +104,9 @@ enum cmn_status cmn_log_file_append(const char *path, const char *program, const
 			status = cmn_status_from_errno(errno);
 		else if ((*ret_reason = distrust(&info)))
 			status = CMN_ERR_ACCESS;
-		full = status == CMN_OK && (size_t)info.st_size + len > CMN_LOG_FILE_MAX;
+		/* Without a name: it was full, and another one took the old one's place since. */
+		full = status == CMN_OK &&
+		       (!info.st_nlink || (size_t)info.st_size + len > CMN_LOG_FILE_MAX);
 	}
 	if (status == CMN_OK && cmn_file_write(fd, line, len) < 0)
 		status = cmn_status_from_errno(errno);

@@ -226,7 +226,7 @@ static const struct verb verbs[] = {
 	{ VERB(show), "ENTRY", COMMAND_NONE,
 	  "show everything about one entry",
 	  "Shows the key of ENTRY field by field, the files that it depends on, kernels,\n"
-	  "sizes and times. ENTRY is a path as ckcache list prints it, any part of a path, a\n"
+	  "sizes and times. ENTRY is a path as ckcache list prints it, any part of one, a\n"
 	  "kernel, or the name of a program, if only one entry has it.",
 	  "ckcache show 349ce1c0\n"
 	  "ckcache show my_kernel\n"

@@ -83,8 +83,8 @@ void cc_tally_say_begin(const struct cc_tally *tally, const char *dir, uint64_t 
 	else if (!bytes)
 		cmn_log_write(tally->log, CMN_LOG_INFO, "%s %s, %s", CKCACHE_VERSION, name, dir);
 	else
-		cmn_log_write(tally->log, CMN_LOG_INFO, "%s %s, %s, %.1f MiB", CKCACHE_VERSION, name, dir,
-			      (double)bytes / (1 << 20));
+		cmn_log_write(tally->log, CMN_LOG_INFO, bytes < 1 << 20 ? "%s %s, %s, %.0f KiB" : "%s %s, %s, %.1f MiB",
+			      CKCACHE_VERSION, name, dir, (double)bytes / (bytes < 1 << 20 ? 1 << 10 : 1 << 20));
 }
 
 /* ", 3 REMOTE", or nothing. */
@@ -131,11 +131,16 @@ static void append_what(struct cmn_buffer *text, const struct cc_key *key, struc
 	struct cc_kernel_names names = cc_kernel_names_of(source);
 	struct cmn_view name = has_key ? cc_kernel_names_of_key(cc_key_view(key)) :
 					 cc_kernel_names_next(&names);
+	bool is_link = has_key && cmn_view_equal(cc_key_find(cc_key_view(key), "kind", 0),
+						 cmn_view_of("link"));
 	char path[CC_LEAF_PATH_SIZE];
 
 	if (name.len) {
 		cmn_buffer_append_text(text, "kernel ");
 		cmn_buffer_append(text, name.data, name.len < MAX_NAME ? name.len : MAX_NAME);
+	} else if (is_link) {
+		name = cmn_view_of("a link");
+		cmn_buffer_append_text(text, "a link");
 	}
 	if (!has_key) {
 		cmn_buffer_append_text(text, name.len ? "" : "no key");
