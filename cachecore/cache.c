@@ -600,10 +600,10 @@ static void count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_
 		.key = key,
 		.build_ns = build_ns,
 	};
-	bool unattended = cache->config.built_for != NULL;
+	bool replayed = cache->config.built_for;
 	const struct cc_history_note miss = {
-		.kind = unattended ? CC_HISTORY_UNATTENDED : CC_HISTORY_MISS, .key = key,
-		.reason = unattended ? NULL : reason, .build_ns = build_ns,
+		.kind = replayed ? CC_HISTORY_UNATTENDED : CC_HISTORY_MISS, .key = key,
+		.reason = replayed ? NULL : reason, .build_ns = build_ns,
 	};
 
 	add_miss(cache, build_ns);

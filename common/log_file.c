@@ -84,7 +84,7 @@ enum cmn_status cmn_log_file_append(const char *path, const char *program, const
 {
 	enum cmn_status status = CMN_OK;
 	char line[LINE_SIZE];
-	struct stat info;
+	struct stat info = { 0 };
 	size_t len = (size_t)put_time(line, sizeof(line));
 	bool full = true;
 	int fd = -1;
