@@ -121,7 +121,7 @@ static void add_entries(struct words *words)
 
 static void add_history(struct words *words)
 {
-	struct run_history history;
+	struct run_history history = { 0 };
 
 	if (run_history_load(words->cache.config.dir, cc_store_trust(words->cache.store), &history) == CMN_OK) {
 		for (size_t i = history.event_count; i-- > 0 && !is_over(words);) {

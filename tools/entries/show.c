@@ -58,7 +58,7 @@ static bool find(const struct tool_cache *cache, const char *name, struct shown_
 {
 	const struct cc_leaf_choice beginning = { .enter = may_begin };
 	struct search search = { .found = ret };
-	struct run_history history;
+	struct run_history history = { 0 };
 	enum cmn_status status = run_history_load(cache->config.dir, cc_store_trust(cache->store),
 						  &history);
 	bool found = false;

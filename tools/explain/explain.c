@@ -111,7 +111,7 @@ static bool is_chosen(const struct choice *choice, const struct run_history_even
 static void find_idle_run(struct explanation *explanation, const struct run_history_event *last,
 			  uint64_t from_ns)
 {
-	struct cc_stats_record run;
+	struct cc_stats_record run = { 0 };
 	int fd = -1;
 
 	if (cc_store_open_root(explanation->cache.store, &fd) != CMN_OK)
@@ -180,7 +180,7 @@ static bool find_entry(struct explanation *explanation, struct choice *choice)
 {
 	const struct run_history *history = &explanation->history;
 	const char *root = explanation->cache.config.dir, *found = NULL;
-	struct entry_search search;
+	struct entry_search search = { 0 };
 	enum cmn_status status;
 
 	entry_search_begin(&search, choice->entry, root, history);
