@@ -62,6 +62,7 @@ struct cc_config {
 	bool hand_over;			/* hand_over.h */
 	uint64_t exit_wait;		/* milliseconds by which a process's end may be delayed, in all */
 	enum cmn_log_level log_level;
+	char *log_file;			/* instead of stderr (common/log_file.h), or NULL; never in a privileged program */
 	char *trace;			/* file, or NULL */
 	char *remote;			/* remote/address.h, or NULL */
 	char *remote_key;		/* file of the private key that signs what is uploaded, or NULL */

@@ -161,7 +161,7 @@ static void append_entry(const struct shown_entry *entry, struct cmn_buffer *tex
 
 	cmn_buffer_printf(text, "%-14s %s\n%-14s %s/%s\n%-14s %s\n", "entry", entry->path, "file",
 			  entry->root, entry->path, "status",
-			  entry->status == CMN_OK ? "sound" : cmn_status_string(entry->status));
+			  entry->status == CMN_OK ? "sound" : entry->status_text);
 	cmn_buffer_printf(text, "%-14s %" PRIu64 "\n", "bytes on disk", entry->bytes);
 	if (entry->has_header) {
 		cmn_buffer_printf(text, "%-14s %" PRIu64 " bytes, stored as %" PRIu64 "%s\n", "result",
@@ -235,7 +235,7 @@ int show_print_json(const struct shown_entry *entry)
 
 	json_add_text(object, "entry", entry->path);
 	json_add_text(object, "root", entry->root);
-	json_add_text(object, "status", cmn_status_string(entry->status));
+	json_add_text(object, "status", entry->status_text);
 	json_add_number(object, "bytes", entry->bytes);
 	if (header) {
 		json_add_number(object, "result_bytes", header->payload_len);

@@ -125,6 +125,7 @@ void report_config_add(struct json_object *page, const struct cc_config *config)
 	add_switch(rows, "hand_over", config->hand_over);
 	add_amount(rows, "exit_wait (milliseconds)", config->exit_wait, "0", report_value_number);
 	add_setting(rows, "log", levels[config->log_level]);
+	add_setting(rows, "log_file", config->log_file);
 	add_setting(rows, "trace", config->trace);
 	add_remote(rows, config);
 }
